@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * `nof bench idle`: what waiting costs. CPU of a daemon without work on the fabric and on net_af_xdp, CPU of ranks
+ * that wait in MPI_Recv, and the first 8 bytes after a second of silence. */
+#include "../tools/nof/commands.h"
+#include "../tools/nof/daemon.h"
+#include "child.h"
+#include "lab_net.h"
+#include "spawn.h"
+
+#include <argp.h>
+#include <jansson.h>
+#include <math.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define SETTLE_MS 1000
+#define WAKES_MAX 32
+#define RUN_S 60
+#define READY_MS 30000
+#define GRACE_MS 5000
+
+enum { OPT_JSON = 256, OPT_SECONDS };
+
+struct bench {
+    bool json;
+    unsigned seconds;
+    double rank_percent;
+    double wake_us[WAKES_MAX];
+    size_t wakes;
+};
+
+static void take_line(void *ctx, const char *text)
+{
+    struct bench *b = ctx;
+    double value;
+
+    if (sscanf(text, "idle %lf", &value) == 1)
+        b->rank_percent = value;
+    else if (sscanf(text, "wake %lf", &value) == 1 && b->wakes < WAKES_MAX)
+        b->wake_us[b->wakes++] = value;
+}
+
+static bool run_ranks(struct bench *b)
+{
+    char nof[NOF_BENCH_PATH_BYTES];
+    char program[NOF_BENCH_PATH_BYTES];
+    char seconds[16];
+    const char *const argv[] = {"env", "-u", "NOF_SOCKET", nof,     "run",   "--hosts",
+                                "2",   "-n", "2",          program, seconds, NULL};
+
+    nof_bench_beside("nof", nof);
+    nof_bench_beside("bench/idle_mpi", program);
+    snprintf(seconds, sizeof(seconds), "%u", b->seconds);
+    return access(program, X_OK) == 0 && nof_bench_spawn(argv, "/dev/stderr", RUN_S, take_line, b) == 0;
+}
+
+/* CPU of a process over the measured time, after it has settled; NAN if it ended. */
+static double cpu_percent(pid_t pid, unsigned seconds)
+{
+    double before;
+    double after;
+    uint64_t start_ns;
+
+    nof_bench_sleep_ms(SETTLE_MS);
+    before = nof_bench_cpu_s(pid);
+    start_ns = nof_bench_now_ns();
+    nof_bench_sleep_ms(seconds * 1000);
+    after = nof_bench_cpu_s(pid);
+    if (before < 0 || after < 0)
+        return NAN;
+    return 100 * (after - before) / ((double)(nof_bench_now_ns() - start_ns) * 1e-9);
+}
+
+static void end_daemon(pid_t pid)
+{
+    kill(pid, SIGTERM);
+    waitpid(pid, NULL, 0);
+}
+
+static double idle_fabric(unsigned seconds)
+{
+    const struct nof_daemon_start how = {.background = false};
+    struct nof_daemon_args args = {.n = 0};
+    char socket[64];
+    char control[64];
+    double percent;
+    pid_t pid;
+
+    snprintf(socket, sizeof(socket), "@nof-bench-idle-%d", getpid());
+    snprintf(control, sizeof(control), "@nof-bench-idle-%d-control", getpid());
+    nof_daemon_arg(&args, "nofd");
+    nof_daemon_option(&args, "--fabric", "2");
+    nof_daemon_option(&args, "--socket", socket);
+    nof_daemon_option(&args, "--control", control);
+    pid = nof_daemon_start(&args, &how, "nof bench idle");
+    if (pid < 0)
+        return NAN;
+    percent = cpu_percent(pid, seconds);
+    end_daemon(pid);
+    return percent;
+}
+
+/* The same on net_af_xdp, in a network namespace with a link. *why_out: static text when there is none. */
+static double idle_af_xdp(unsigned seconds, const char **why_out)
+{
+    char nofd[NOF_BENCH_PATH_BYTES];
+    char text[256];
+    struct nof_lab lab = {.nhosts = 0};
+    struct nof_child child = {.pid = 0};
+    const char *const argv[] = {
+        nofd, "--port", "net_af_xdp,iface=eth0", "--socket", "@nof-bench-idle", "--ready-fd", "1", NULL};
+    double percent = NAN;
+
+    *why_out = nof_lab_missing();
+    if (*why_out != NULL)
+        return NAN;
+    *why_out = "the daemon did not start on net_af_xdp";
+    nof_bench_beside("nofd", nofd);
+    if (nof_lab_up(&lab, 2, NULL, NULL, 1500) != 0) {
+        *why_out = "the network namespaces could not be made";
+        return NAN;
+    }
+    if (nof_child_start(&child, lab.host[0], argv, NOF_CHILD_STDOUT, "/dev/stderr") == 0 &&
+        nof_child_read_until(&child, text, sizeof(text), "ready", READY_MS) == 0)
+        percent = cpu_percent(child.pid, seconds);
+    nof_child_end(&child, GRACE_MS);
+    nof_lab_down(&lab);
+    return percent;
+}
+
+static json_t *figure(json_t *skipped, const char *key, double value, const char *why)
+{
+    if (!isnan(value))
+        return json_real(value);
+    json_object_set_new(skipped, key, json_string(why));
+    return json_null();
+}
+
+static json_t *measure(struct bench *b)
+{
+    json_t *skipped = json_object();
+    json_t *result = json_object();
+    const char *why = "the daemon did not start";
+    double fabric = idle_fabric(b->seconds);
+    double xdp = idle_af_xdp(b->seconds, &why);
+    bool ran = run_ranks(b);
+
+    json_object_set_new(result, "nofd_fabric_cpu_percent",
+                        figure(skipped, "nofd_fabric_cpu_percent", fabric, "the daemon did not start"));
+    json_object_set_new(result, "nofd_af_xdp_cpu_percent",
+                        figure(skipped, "nofd_af_xdp_cpu_percent", xdp, why));
+    json_object_set_new(
+        result, "rank_cpu_percent",
+        figure(skipped, "rank_cpu_percent", ran ? b->rank_percent : NAN, "the MPI program failed"));
+    json_object_set_new(result, "after_silence_latency_us",
+                        figure(skipped, "after_silence_latency_us",
+                               ran ? nof_bench_median(b->wake_us, b->wakes) : NAN, "the MPI program failed"));
+    if (json_object_size(skipped) > 0)
+        json_object_set(result, "skipped", skipped);
+    json_decref(skipped);
+    return result;
+}
+
+static void print_figures(const json_t *result)
+{
+    static const char *const lines[][2] = {
+        {"nofd_fabric_cpu_percent", "% CPU  nofd without work, simulated network"},
+        {"nofd_af_xdp_cpu_percent", "% CPU  nofd without work, net_af_xdp"},
+        {"rank_cpu_percent", "% CPU  rank that waits in MPI_Recv"},
+        {"after_silence_latency_us", "us     8 bytes, one way, after a second of silence"},
+    };
+
+    for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
+        const json_t *value = json_object_get(result, lines[i][0]);
+        const char *why = json_string_value(json_object_get(json_object_get(result, "skipped"), lines[i][0]));
+
+        if (json_is_number(value))
+            printf("%10.2f %s\n", json_number_value(value), lines[i][1]);
+        else
+            printf("%10s %s: %s\n", "-", lines[i][1], why != NULL ? why : "");
+    }
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+    struct bench *b = state->input;
+
+    switch (key) {
+    case OPT_JSON:
+        b->json = true;
+        return 0;
+    case OPT_SECONDS:
+        b->seconds = (unsigned)atoi(arg);
+        if (b->seconds < 1 || b->seconds > 60)
+            argp_error(state, "--seconds is 1 to 60");
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+int nof_bench_idle(int argc, char **argv)
+{
+    static const struct argp_option options[] = {
+        {"json", OPT_JSON, NULL, 0, "print one JSON object", 0},
+        {"seconds", OPT_SECONDS, "S", 0, "time per measurement (3)", 0},
+        {NULL, 0, NULL, 0, NULL, 0},
+    };
+    const struct argp argp = {options, parse, NULL, "What waiting costs.", NULL, NULL, NULL};
+    struct bench b = {.seconds = 3};
+    json_t *result;
+    bool complete;
+
+    argp_err_exit_status = 2;
+    argp_parse(&argp, argc, argv, 0, NULL, &b);
+    result = measure(&b);
+    if (b.json) {
+        json_dumpf(result, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(6));
+        putchar('\n');
+    } else {
+        print_figures(result);
+    }
+    complete = json_object_size(json_object_get(result, "skipped")) == 0;
+    json_decref(result);
+    return complete ? 0 : 1;
+}

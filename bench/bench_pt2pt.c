@@ -1,0 +1,352 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * `nof bench pt2pt`: latency and bandwidth of MPI messages between two ranks on the embedded default, beside
+ * Debian's MPICH over loop-back TCP. Same source, same machine, runs of both in turn; medians. */
+#include "../tools/nof/commands.h"
+#include "child.h"
+#include "spawn.h"
+
+#include <argp.h>
+#include <jansson.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define ROUNDS_MAX 32
+#define SIZES_MAX 32
+#define RUN_S 60
+#define LOUD "/dev/stderr"
+
+enum { OPT_JSON = 256, OPT_HOSTS, OPT_ROUNDS, OPT_MS };
+
+struct figure {
+    long bytes;
+    size_t n;
+    double latency_us[ROUNDS_MAX];
+    double mbps[ROUNDS_MAX];
+    double messages, host_user_us, host_sys_us; /* of the last run, both ranks */
+};
+
+struct series {
+    struct figure figure[SIZES_MAX];
+    size_t sizes;
+};
+
+struct bench {
+    bool json;
+    char hosts[16];
+    int rounds;
+    char ms[16];
+    char nof[NOF_BENCH_PATH_BYTES];
+    char ours[NOF_BENCH_PATH_BYTES];
+    char peer[NOF_BENCH_PATH_BYTES]; /* compiled at run time */
+    char stats[NOF_BENCH_PATH_BYTES];
+    const char *no_peer; /* why there is none */
+    struct series nof_row, mpich_row, asleep_row, where_row;
+};
+
+static struct figure *figure_of(struct series *s, long bytes)
+{
+    for (size_t i = 0; i < s->sizes; i++)
+        if (s->figure[i].bytes == bytes)
+            return &s->figure[i];
+    if (s->sizes == SIZES_MAX)
+        return NULL;
+    s->figure[s->sizes].bytes = bytes;
+    return &s->figure[s->sizes++];
+}
+
+static void take_line(void *ctx, const char *text)
+{
+    struct figure *f;
+    long bytes;
+    double a, b, v[5];
+
+    if (sscanf(text, "row %ld %lf %lf", &bytes, &a, &b) == 3) {
+        f = figure_of(ctx, bytes);
+        if (f != NULL && f->n < ROUNDS_MAX) {
+            f->latency_us[f->n] = a;
+            f->mbps[f->n++] = b;
+        }
+    } else if (sscanf(text, "cpu %ld %lf %lf %lf %lf %lf", &bytes, &v[0], &v[1], &v[2], &v[3], &v[4]) == 6) {
+        f = figure_of(ctx, bytes);
+        if (f != NULL) {
+            f->messages = v[0];
+            f->host_user_us = v[1] + v[3];
+            f->host_sys_us = v[2] + v[4];
+        }
+    }
+}
+
+/* A run of ours: `spin` is the environment of the ranks, `feature` that of the daemon; bytes NULL: all sizes. */
+static bool run_ours(struct bench *b, struct series *into, const char *spin, const char *feature,
+                     const char *bytes)
+{
+    const char *const argv[] = {"env",   "-u",   "NOF_SOCKET", "-u",     "NOF_CONTROL", spin,
+                                b->nof,  "run",  "--hosts",    b->hosts, "-n",          "2",
+                                "--mtu", "9000", "--feature",  feature,  "--stats",     b->stats,
+                                b->ours, b->ms,  bytes,        NULL};
+
+    return nof_bench_spawn(argv, LOUD, RUN_S, take_line, into) == 0;
+}
+
+static bool run_peer(struct bench *b)
+{
+    /* NOLOCAL: not through shared memory. */
+    const char *const argv[] = {
+        "env", "UCX_TLS=tcp,self", "MPIR_CVAR_NOLOCAL=1", "mpiexec.hydra", "-n", "2", b->peer, b->ms, NULL};
+
+    return nof_bench_spawn(argv, NULL, RUN_S, take_line, &b->mpich_row) == 0;
+}
+
+static void ignore_line(void *ctx, const char *text)
+{
+    (void)ctx;
+    (void)text;
+}
+
+/* The peer's copy of the program, compiled here because it needs the peer's mpi.h. */
+static void compile_peer(struct bench *b)
+{
+    const char *const argv[] = {"mpicc.mpich", "-O2", "-o", b->peer, NOF_BENCH_SOURCE_DIR "/pt2pt_mpi.c",
+                                NULL};
+
+    if (!nof_bench_have("mpicc.mpich") || !nof_bench_have("mpiexec.hydra"))
+        b->no_peer = "MPICH is not installed: apt install mpich libmpich-dev";
+    else if (nof_bench_spawn(argv, LOUD, RUN_S, ignore_line, NULL) != 0)
+        b->no_peer = "mpicc.mpich could not compile bench/pt2pt_mpi.c";
+}
+
+static bool measure(struct bench *b)
+{
+    for (int i = 0; i < b->rounds; i++) {
+        if (!run_ours(b, &b->nof_row, "NOF_SPIN_US=20", "spin_us=20", NULL))
+            return false;
+        if (b->no_peer == NULL && !run_peer(b))
+            b->no_peer = "the MPICH program failed";
+        if (!run_ours(b, &b->asleep_row, "NOF_SPIN_US=0", "spin_us=0", "8"))
+            return false;
+    }
+    return true;
+}
+
+/* Counters of all NICs of a run, summed, and the daemon's own CPU time. */
+static json_t *read_stats(const struct bench *b)
+{
+    json_t *stats = json_load_file(b->stats, 0, NULL);
+    json_t *sum = json_object();
+    json_t *row;
+    json_t *value;
+    const char *name;
+    size_t i;
+
+    json_array_foreach(json_object_get(stats, "rows"), i, row)
+    {
+        json_object_foreach(json_object_get(row, "counters"), name, value)
+        {
+            json_int_t so_far = json_integer_value(json_object_get(sum, name));
+
+            json_object_set_new(sum, name, json_integer(so_far + json_integer_value(value)));
+        }
+    }
+    json_object_set(sum, "user_us", json_object_get(json_object_get(stats, "daemon"), "user_us"));
+    json_object_set(sum, "system_us", json_object_get(json_object_get(stats, "daemon"), "system_us"));
+    json_decref(stats);
+    return sum;
+}
+
+static double per(const json_t *sum, const char *name, double messages)
+{
+    return json_number_value(json_object_get(sum, name)) / messages;
+}
+
+/* Where the time goes: one run of one size; what the daemon and the ranks spent per message. The daemon's figures
+ * are over the whole run (latency part too), the ranks' over the bandwidth part. */
+static json_t *where(struct bench *b, const char *bytes)
+{
+    const struct figure *f;
+    json_t *sum;
+    json_t *row;
+    double messages;
+
+    if (!run_ours(b, &b->where_row, "NOF_SPIN_US=20", "spin_us=20", bytes))
+        return NULL;
+    f = figure_of(&b->where_row, atol(bytes));
+    sum = read_stats(b);
+    messages = json_number_value(json_object_get(sum, "msg.tx"));
+    row = json_pack("{s:I, s:f, s:f, s:f, s:f}", "bytes", (json_int_t)f->bytes, "nofd_user_us",
+                    per(sum, "user_us", messages), "nofd_system_us", per(sum, "system_us", messages),
+                    "ranks_user_us", f->host_user_us / f->messages, "ranks_system_us",
+                    f->host_sys_us / f->messages);
+    json_object_set_new(row, "frames", json_real(per(sum, "port.tx_frames", messages)));
+    json_object_set_new(row, "acks", json_real(per(sum, "path.acks_tx", messages)));
+    json_object_set_new(row, "retransmits", json_real(per(sum, "path.retransmits", messages)));
+    json_object_set_new(row, "dma_reads", json_real(per(sum, "dma.reads", messages)));
+    json_object_set_new(row, "dma_writes", json_real(per(sum, "dma.writes", messages)));
+    json_object_set_new(row, "core_sleeps", json_real(per(sum, "core.sleeps", messages)));
+    json_object_set_new(row, "host_wakes", json_real(per(sum, "host.wakes", messages)));
+    json_decref(sum);
+    return row;
+}
+
+static json_t *number_or_null(double value)
+{
+    return isnan(value) ? json_null() : json_real(value);
+}
+
+static json_t *rows(struct bench *b)
+{
+    json_t *list = json_array();
+
+    for (size_t i = 0; i < b->nof_row.sizes; i++) {
+        struct figure *f = &b->nof_row.figure[i];
+        struct figure *m = figure_of(&b->mpich_row, f->bytes);
+        json_t *row = json_pack("{s:I, s:o, s:o}", "bytes", (json_int_t)f->bytes, "latency_us",
+                                number_or_null(nof_bench_median(f->latency_us, f->n)), "mbps",
+                                number_or_null(nof_bench_median(f->mbps, f->n)));
+
+        json_object_set_new(row, "mpich_tcp_latency_us",
+                            number_or_null(nof_bench_median(m->latency_us, m->n)));
+        json_object_set_new(row, "mpich_tcp_mbps", number_or_null(nof_bench_median(m->mbps, m->n)));
+        json_array_append_new(list, row);
+    }
+    return list;
+}
+
+static json_t *result_of(struct bench *b)
+{
+    static const char *const where_bytes[] = {"8", "65536", "1048576"};
+    struct figure *spinning = figure_of(&b->nof_row, 8);
+    struct figure *asleep = figure_of(&b->asleep_row, 8);
+    json_t *stages = json_array();
+    json_t *result =
+        json_pack("{s:o, s:i, s:o, s:o}", "rows", rows(b), "rounds", b->rounds, "spin_20us_8b_latency_us",
+                  number_or_null(nof_bench_median(spinning->latency_us, spinning->n)), "asleep_8b_latency_us",
+                  number_or_null(nof_bench_median(asleep->latency_us, asleep->n)));
+
+    for (size_t i = 0; i < sizeof(where_bytes) / sizeof(where_bytes[0]); i++) {
+        json_t *row = where(b, where_bytes[i]);
+
+        if (row != NULL)
+            json_array_append_new(stages, row);
+    }
+    json_object_set_new(result, "per_message", stages);
+    if (b->no_peer != NULL)
+        json_object_set_new(
+            result, "skipped",
+            json_pack("{s:s, s:s}", "mpich_tcp_latency_us", b->no_peer, "mpich_tcp_mbps", b->no_peer));
+    return result;
+}
+
+static double real_of(const json_t *row, const char *key)
+{
+    const json_t *value = json_object_get(row, key);
+
+    return json_is_number(value) ? json_number_value(value) : NAN;
+}
+
+static void print_table(const json_t *result)
+{
+    json_t *row;
+    size_t i;
+
+    printf("%9s %12s %10s %18s %15s %8s %8s\n", "bytes", "latency us", "Mbit/s", "MPICH TCP lat. us",
+           "MPICH TCP Mbit/s", "lat. x", "bandw. x");
+    json_array_foreach(json_object_get(result, "rows"), i, row)
+        printf("%9lld %12.2f %10.0f %18.2f %15.0f %8.2f %8.2f\n",
+               (long long)json_integer_value(json_object_get(row, "bytes")), real_of(row, "latency_us"),
+               real_of(row, "mbps"), real_of(row, "mpich_tcp_latency_us"), real_of(row, "mpich_tcp_mbps"),
+               real_of(row, "latency_us") / real_of(row, "mpich_tcp_latency_us"),
+               real_of(row, "mbps") / real_of(row, "mpich_tcp_mbps"));
+    printf("\n8 bytes: all sides spin 20 us %.2f us, asleep at once %.2f us\n",
+           real_of(result, "spin_20us_8b_latency_us"), real_of(result, "asleep_8b_latency_us"));
+    printf("\nper message: %8s %10s %10s %11s %11s %7s %6s %6s %6s %7s %6s\n", "bytes", "nofd usr us",
+           "nofd sys us", "ranks usr us", "ranks sys us", "frames", "acks", "reads", "writes", "sleeps",
+           "wakes");
+    json_array_foreach(json_object_get(result, "per_message"), i, row)
+        printf("             %8lld %11.2f %11.2f %12.2f %12.2f %7.2f %6.2f %6.2f %6.2f %7.3f %6.3f\n",
+               (long long)json_integer_value(json_object_get(row, "bytes")), real_of(row, "nofd_user_us"),
+               real_of(row, "nofd_system_us"), real_of(row, "ranks_user_us"), real_of(row, "ranks_system_us"),
+               real_of(row, "frames"), real_of(row, "acks"), real_of(row, "dma_reads"),
+               real_of(row, "dma_writes"), real_of(row, "core_sleeps"), real_of(row, "host_wakes"));
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+    struct bench *b = state->input;
+
+    switch (key) {
+    case OPT_JSON:
+        b->json = true;
+        return 0;
+    case OPT_HOSTS:
+        snprintf(b->hosts, sizeof(b->hosts), "%s", arg);
+        return 0;
+    case OPT_MS:
+        snprintf(b->ms, sizeof(b->ms), "%s", arg);
+        return 0;
+    case OPT_ROUNDS:
+        b->rounds = atoi(arg);
+        if (b->rounds < 1 || b->rounds > ROUNDS_MAX)
+            argp_error(state, "--rounds is 1 to %d", ROUNDS_MAX);
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+int nof_bench_pt2pt(int argc, char **argv)
+{
+    static const struct argp_option options[] = {
+        {"json", OPT_JSON, NULL, 0, "print one JSON object", 0},
+        {"hosts", OPT_HOSTS, "H", 0, "simulated hosts for the two ranks: 1 or 2 (2)", 0},
+        {"rounds", OPT_ROUNDS, "N", 0, "runs of each side, in turn; medians are printed (5)", 0},
+        {"ms", OPT_MS, "MS", 0, "time per measurement (30)", 0},
+        {NULL, 0, NULL, 0, NULL, 0},
+    };
+    const struct argp argp = {options, parse, NULL, "Latency and bandwidth of MPI messages.",
+                              NULL,    NULL,  NULL};
+    char dir[] = "/tmp/nof-bench-XXXXXX";
+    struct bench *b = calloc(1, sizeof(*b));
+    json_t *result = NULL;
+    bool complete;
+
+    if (b == NULL)
+        return 1;
+    b->rounds = 5;
+    snprintf(b->hosts, sizeof(b->hosts), "2");
+    snprintf(b->ms, sizeof(b->ms), "30");
+    argp_err_exit_status = 2;
+    argp_parse(&argp, argc, argv, 0, NULL, b);
+    nof_bench_beside("nof", b->nof);
+    nof_bench_beside("bench/pt2pt_mpi", b->ours);
+    if (access(b->ours, X_OK) != 0 || mkdtemp(dir) == NULL) {
+        fprintf(stderr, "%s: %s is not there: run this from the build tree, with the MPI library built\n",
+                argv[0], b->ours);
+        free(b);
+        return 1;
+    }
+    snprintf(b->stats, sizeof(b->stats), "%s/stats.json", dir);
+    snprintf(b->peer, sizeof(b->peer), "%s/pt2pt_mpich", dir);
+    compile_peer(b);
+    if (measure(b))
+        result = result_of(b);
+    complete = result != NULL && b->no_peer == NULL;
+    if (result != NULL && b->json)
+        json_dumpf(result, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(6));
+    else if (result != NULL)
+        print_table(result);
+    if (result != NULL && b->json)
+        putchar('\n');
+    if (result == NULL)
+        fprintf(stderr, "%s: a run failed; the message above says why\n", argv[0]);
+    json_decref(result);
+    unlink(b->stats);
+    unlink(b->peer);
+    rmdir(dir);
+    free(b);
+    return complete ? 0 : 1;
+}

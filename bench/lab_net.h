@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * A switched Ethernet on one machine: N hosts (network namespaces) on one bridge (another one).
+ * Host i is the namespace PREFIX-hI with eth0 = 10.9.0.(I+1)/24; offloads are off, so that frames are
+ * what travels. A rate limits each switch port towards its host (drop-tail queue) and what the kernel
+ * sends from eth0. Frames that an AF_XDP socket sends do not pass eth0's queue: firmware paces itself.
+ *
+ *   nof_lab_missing() -> nof_lab_up() -> ... -> nof_lab_down()
+ *
+ * Names carry our pid; what a killed run left behind is removed by the next nof_lab_up(). Threads: one. */
+#ifndef NOF_BENCH_LAB_NET_H
+#define NOF_BENCH_LAB_NET_H
+
+#include <stdint.h>
+
+#define NOF_LAB_HOSTS_MAX 8u
+#define NOF_LAB_NAME_BYTES 40u
+
+struct nof_lab {
+    unsigned nhosts; /* 0: down */
+    char host[NOF_LAB_HOSTS_MAX][NOF_LAB_NAME_BYTES];
+    char sw[NOF_LAB_NAME_BYTES];
+};
+
+/* NULL, or a sentence: why there can be no lab here and what to type. Static storage. */
+const char *nof_lab_missing(void);
+
+/* rate: as tc writes it ("1gbit"), NULL: no limit. buffer: of a limited switch port ("60kb"). Returns 0,
+ * or -1 after taking down what was up; the sentence is nof_lab_missing()'s business and stderr's. */
+int nof_lab_up(struct nof_lab *lab, unsigned nhosts, const char *rate, const char *buffer,
+               unsigned mtu_bytes);
+/* Puts a limit on a lab without one, or takes it away (rate NULL). */
+int nof_lab_limit(const struct nof_lab *lab, const char *rate, const char *buffer);
+void nof_lab_down(struct nof_lab *lab);
+
+/* "10.9.0.1" for host 0; host byte order. */
+uint32_t nof_lab_ip4(unsigned host);
+
+#endif

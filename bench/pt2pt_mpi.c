@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Latency and bandwidth between two ranks: plain MPI, compiled once against this project's library and once
+ * against the peer's. `nof bench pt2pt` runs both and reads the lines of rank 0:
+ *
+ *   row BYTES LATENCY_US MBIT_PER_S
+ *   cpu BYTES MESSAGES RANK0_USER_US RANK0_SYS_US RANK1_USER_US RANK1_SYS_US    (of the bandwidth part)
+ *
+ *   pt2pt_mpi [MS_PER_MEASUREMENT [BYTES...]] */
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+
+#define BYTES_MAX (4 << 20)
+#define WINDOW_MAX 64
+#define IN_FLIGHT (8 << 20) /* bytes that a window may hold */
+#define DATA_TAG 1
+#define DONE_TAG 2
+
+static const int default_bytes[] = {8, 64, 1024, 8192, 16384, 65536, 262144, 1048576, 4194304};
+
+static int rank;
+static double budget_s;
+static char *buffer[WINDOW_MAX];
+
+static void ping_pong(int bytes, int n)
+{
+    int other = 1 - rank;
+
+    for (int i = 0; i < n; i++) {
+        if (rank == 0)
+            MPI_Send(buffer[0], bytes, MPI_BYTE, other, DATA_TAG, MPI_COMM_WORLD);
+        MPI_Recv(buffer[1], bytes, MPI_BYTE, other, DATA_TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        if (rank == 1)
+            MPI_Send(buffer[0], bytes, MPI_BYTE, other, DATA_TAG, MPI_COMM_WORLD);
+    }
+}
+
+static int window_of(int bytes)
+{
+    int window = IN_FLIGHT / bytes;
+
+    return window > WINDOW_MAX ? WINDOW_MAX : window;
+}
+
+/* n windows from rank 0 to rank 1, each answered with one empty message. */
+static void stream(int bytes, int n)
+{
+    MPI_Request request[WINDOW_MAX];
+    MPI_Status statuses[WINDOW_MAX];
+    int window = window_of(bytes);
+
+    for (int i = 0; i < n; i++) {
+        for (int k = 0; k < window; k++) {
+            if (rank == 0)
+                MPI_Isend(buffer[k], bytes, MPI_BYTE, 1, DATA_TAG, MPI_COMM_WORLD, &request[k]);
+            else
+                MPI_Irecv(buffer[k], bytes, MPI_BYTE, 0, DATA_TAG, MPI_COMM_WORLD, &request[k]);
+        }
+        MPI_Waitall(window, request, statuses);
+        if (rank == 0)
+            MPI_Recv(buffer[0], 0, MPI_BYTE, 1, DONE_TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        else
+            MPI_Send(buffer[0], 0, MPI_BYTE, 0, DONE_TAG, MPI_COMM_WORLD);
+    }
+}
+
+/* Seconds for one turn of `part`; both ranks agree on the number of turns that fills the budget. */
+static double measure(void (*part)(int bytes, int n), int bytes, int *turns_out)
+{
+    double start;
+    double once;
+    int n;
+
+    part(bytes, 2);
+    MPI_Barrier(MPI_COMM_WORLD);
+    start = MPI_Wtime();
+    part(bytes, 3);
+    once = (MPI_Wtime() - start) / 3;
+    n = (int)(budget_s / (once > 1e-7 ? once : 1e-7)) + 1;
+    MPI_Bcast(&n, 1, MPI_INT, 0, MPI_COMM_WORLD);
+    MPI_Barrier(MPI_COMM_WORLD);
+    start = MPI_Wtime();
+    part(bytes, n);
+    *turns_out = n;
+    return (MPI_Wtime() - start) / n;
+}
+
+static void cpu_us(double us[2])
+{
+    struct rusage usage;
+
+    getrusage(RUSAGE_SELF, &usage);
+    us[0] = (double)usage.ru_utime.tv_sec * 1e6 + (double)usage.ru_utime.tv_usec;
+    us[1] = (double)usage.ru_stime.tv_sec * 1e6 + (double)usage.ru_stime.tv_usec;
+}
+
+static void bench(int bytes)
+{
+    double before[2];
+    double spent[2];
+    double all[4];
+    double latency;
+    double window_s;
+    int turns;
+
+    latency = measure(ping_pong, bytes, &turns) / 2;
+    cpu_us(before);
+    window_s = measure(stream, bytes, &turns);
+    cpu_us(spent);
+    spent[0] -= before[0];
+    spent[1] -= before[1];
+    MPI_Gather(spent, 2, MPI_DOUBLE, all, 2, MPI_DOUBLE, 0, MPI_COMM_WORLD);
+    if (rank != 0)
+        return;
+    printf("row %d %.3f %.3f\n", bytes, latency * 1e6, (double)bytes * window_of(bytes) * 8 / window_s / 1e6);
+    printf("cpu %d %d %.0f %.0f %.0f %.0f\n", bytes, (turns + 5) * window_of(bytes), all[0], all[1], all[2],
+           all[3]);
+    fflush(stdout);
+}
+
+int main(int argc, char **argv)
+{
+    int size;
+
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    budget_s = (argc > 1 ? atof(argv[1]) : 50) / 1000;
+    if (size != 2) {
+        if (rank == 0)
+            fprintf(stderr, "pt2pt_mpi: it takes two ranks, not %d\n", size);
+        MPI_Finalize();
+        return 2;
+    }
+    for (int k = 0; k < WINDOW_MAX; k++) {
+        /* Only as many large buffers as a window of the largest messages has. */
+        size_t bytes = k < window_of(BYTES_MAX) ? BYTES_MAX : (size_t)(IN_FLIGHT / (k + 1));
+
+        buffer[k] = malloc(bytes);
+        if (buffer[k] == NULL) {
+            fprintf(stderr, "pt2pt_mpi: no memory\n");
+            MPI_Abort(MPI_COMM_WORLD, 1);
+        }
+        memset(buffer[k], k, bytes);
+    }
+    if (argc > 2)
+        for (int i = 2; i < argc; i++)
+            bench(atoi(argv[i]));
+    else
+        for (size_t i = 0; i < sizeof(default_bytes) / sizeof(default_bytes[0]); i++)
+            bench(default_bytes[i]);
+    for (int k = 0; k < WINDOW_MAX; k++)
+        free(buffer[k]);
+    MPI_Finalize();
+    return 0;
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Programs that print figures, and figures of many runs. Threads: one. */
+#ifndef NOF_BENCH_SPAWN_H
+#define NOF_BENCH_SPAWN_H
+
+#include <stddef.h>
+#include <sys/types.h>
+
+#define NOF_BENCH_PATH_BYTES 1024
+
+/* Runs it to its end (argv[0] is searched on PATH; no shell) and calls `line` for each line it printed, without
+ * newline. log_path as nof_child_start(). Returns its exit code, 128 + N for signal N, -1 if it cannot be started;
+ * after timeout_s it is killed. */
+int nof_bench_spawn(const char *const *argv, const char *log_path, unsigned timeout_s,
+                    void (*line)(void *ctx, const char *text), void *ctx);
+
+/* "DIR/name" beside our own executable. */
+void nof_bench_beside(const char *name, char path[NOF_BENCH_PATH_BYTES]);
+/* CPU seconds of a process so far, user and system; -1 if it is gone. */
+double nof_bench_cpu_s(pid_t pid);
+
+/* Sorts values in place. n 0: NAN. */
+double nof_bench_median(double *values, size_t n);
+
+#endif

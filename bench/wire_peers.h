@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * What `nof bench wire` runs on the two hosts of a lab: ourselves, and whom we are measured against.
+ * Every function leaves no process behind. Rates are megabits per second. */
+#ifndef NOF_BENCH_WIRE_PEERS_H
+#define NOF_BENCH_WIRE_PEERS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "lab_net.h"
+
+#define NOF_WIRE_RUNS 5u
+#define NOF_WIRE_WHY_BYTES 256u
+
+struct nof_wire_bench {
+    struct nof_lab lab;
+    char dir[64]; /* logs, scripts, the peer's program; removed at the end */
+    char bin_dir[4096]; /* where nof, nofd and bench/ are */
+    unsigned mtu_bytes;
+    double seconds; /* per figure */
+};
+
+/* dpdk-testpmd, txonly on host 0, rxonly on host 1, one core each, frames of mtu + 14 bytes: what was
+ * received, in frame bits; median of NOF_WIRE_RUNS. 0, or -1 with the reason in why. */
+int nof_wire_testpmd(struct nof_wire_bench *b, double *mbps_out, char *why, size_t why_bytes);
+
+/* Messages of the n given sizes from host 0 to host 1, one rank and one nofd on each; payload. port_args:
+ * appended to the port ("rate=1g"), may be "". */
+int nof_wire_ours(struct nof_wire_bench *b, const char *port_args, const int *bytes, unsigned n,
+                  double *mbps_out, char *why, size_t why_bytes);
+
+/* The same program over MPICH's TCP. */
+int nof_wire_mpich(struct nof_wire_bench *b, const int *bytes, unsigned n, double *mbps_out, char *why,
+                   size_t why_bytes);
+
+double nof_wire_median(double *values, unsigned n);
+
+#endif

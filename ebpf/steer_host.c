@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "steer_host.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/magic.h>
+#include <net/if.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+
+#include <steer.skel.h>
+
+#define MAPS_MAX 16u
+#define BPFFS "/sys/fs/bpf"
+
+struct nof_steer {
+    char ifname[IF_NAMESIZE];
+    int stats_fd;
+    int pinned;
+};
+
+static const char *const names[NOF_STEER_VERDICTS] = {
+    [NOF_STEER_TAKEN] = "xdp.taken",
+    [NOF_STEER_NO_SOCKET] = "xdp.no_socket",
+    [NOF_STEER_PASSED] = "xdp.passed",
+    [NOF_STEER_DROP_SHORT] = "xdp.drop_short",
+    [NOF_STEER_DROP_LENGTH] = "xdp.drop_length",
+    [NOF_STEER_DROP_VERSION] = "xdp.drop_version",
+    [NOF_STEER_DROP_FRAGMENT] = "xdp.drop_fragment",
+    [NOF_STEER_DROP_OPTIONS] = "xdp.drop_options",
+};
+
+const char *nof_steer_name(unsigned verdict)
+{
+    return verdict < NOF_STEER_VERDICTS ? names[verdict] : NULL;
+}
+
+int nof_steer_object_fd(int *fd_out)
+{
+    size_t left_bytes;
+    const char *elf = steer_bpf__elf_bytes(&left_bytes);
+    int fd = memfd_create("nof-steer", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+
+    if (fd < 0)
+        return -errno;
+    while (left_bytes > 0) {
+        ssize_t n = write(fd, elf, left_bytes);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0) {
+            int e = n < 0 ? errno : EIO;
+            close(fd);
+            return -e;
+        }
+        elf += n;
+        left_bytes -= (size_t)n;
+    }
+    (void)fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL);
+    *fd_out = fd;
+    return 0;
+}
+
+static void pin_dir(const char *ifname, char *path, size_t path_bytes)
+{
+    snprintf(path, path_bytes, NOF_STEER_PIN_ROOT "/%s", ifname);
+}
+
+static void pin_path(const char *ifname, char *path, size_t path_bytes)
+{
+    snprintf(path, path_bytes, NOF_STEER_PIN_ROOT "/%s/stats", ifname);
+}
+
+static void unpin(const char *ifname)
+{
+    char path[PATH_MAX];
+
+    pin_path(ifname, path, sizeof(path));
+    (void)unlink(path);
+    pin_dir(ifname, path, sizeof(path));
+    (void)rmdir(path);
+    (void)rmdir(NOF_STEER_PIN_ROOT); /* stays while another port has pins */
+}
+
+/* The program on the interface: *id_out 0 when there is none. */
+static int attached_program(const char *ifname, int *ifindex_out, __u32 *id_out)
+{
+    unsigned ifindex = if_nametoindex(ifname);
+    int rc;
+
+    if (ifindex == 0)
+        return -ENODEV;
+    *ifindex_out = (int)ifindex;
+    *id_out = 0;
+    rc = bpf_xdp_query_id((int)ifindex, 0, id_out);
+    return rc < 0 ? rc : 0;
+}
+
+/* Opens program `id` if it is ours; -ENOENT if not. */
+static int open_program(__u32 id, struct bpf_prog_info *info, __u32 *map_ids)
+{
+    __u32 info_bytes = sizeof(*info);
+    int fd = bpf_prog_get_fd_by_id(id);
+    int rc;
+
+    if (fd < 0)
+        return -errno;
+    memset(info, 0, sizeof(*info));
+    info->nr_map_ids = MAPS_MAX;
+    info->map_ids = (__u64)(uintptr_t)map_ids;
+    rc = bpf_obj_get_info_by_fd(fd, info, &info_bytes);
+    if (rc == 0 && strcmp(info->name, NOF_STEER_PROG) != 0)
+        rc = -ENOENT;
+    if (rc < 0) {
+        close(fd);
+        return rc;
+    }
+    return fd;
+}
+
+int nof_steer_reclaim(const char *ifname)
+{
+    __u32 map_ids[MAPS_MAX];
+    struct bpf_prog_info info;
+    __u32 id;
+    int ifindex, fd;
+    int rc = attached_program(ifname, &ifindex, &id);
+
+    if (rc < 0)
+        return rc;
+    unpin(ifname);
+    if (id == 0)
+        return 0;
+    fd = open_program(id, &info, map_ids);
+    if (fd == -ENOENT)
+        return -EBUSY;
+    if (fd < 0)
+        return fd;
+    close(fd);
+    return bpf_xdp_detach(ifindex, 0, NULL);
+}
+
+static int find_stats(const __u32 *map_ids, __u32 n)
+{
+    for (__u32 i = 0; i < n && i < MAPS_MAX; i++) {
+        struct bpf_map_info info;
+        __u32 info_bytes = sizeof(info);
+        int fd = bpf_map_get_fd_by_id(map_ids[i]);
+
+        if (fd < 0)
+            continue;
+        memset(&info, 0, sizeof(info));
+        if (bpf_obj_get_info_by_fd(fd, &info, &info_bytes) == 0 && strcmp(info.name, NOF_STEER_STATS) == 0 &&
+            info.value_size == sizeof(struct nof_steer_count) && info.max_entries == NOF_STEER_VERDICTS)
+            return fd;
+        close(fd);
+    }
+    return -ENOENT;
+}
+
+int nof_steer_open(const char *ifname, struct nof_steer **steer_out)
+{
+    __u32 map_ids[MAPS_MAX];
+    struct bpf_prog_info info;
+    struct nof_steer *steer;
+    __u32 id;
+    int ifindex, prog_fd, stats_fd;
+    int rc = attached_program(ifname, &ifindex, &id);
+
+    if (rc < 0)
+        return rc;
+    if (id == 0)
+        return -ENOENT;
+    prog_fd = open_program(id, &info, map_ids);
+    if (prog_fd < 0)
+        return prog_fd;
+    stats_fd = find_stats(map_ids, info.nr_map_ids);
+    close(prog_fd);
+    if (stats_fd < 0)
+        return stats_fd;
+    steer = calloc(1, sizeof(*steer));
+    if (!steer) {
+        close(stats_fd);
+        return -ENOMEM;
+    }
+    snprintf(steer->ifname, sizeof(steer->ifname), "%s", ifname);
+    steer->stats_fd = stats_fd;
+    *steer_out = steer;
+    return 0;
+}
+
+/* A bpffs where everybody looks for it. `ip netns exec` gives its child a fresh /sys without one, so
+ * it is mounted when missing, as iproute2 does. */
+static int need_bpffs(void)
+{
+    struct statfs fs;
+
+    if (statfs(BPFFS, &fs) == 0 && fs.f_type == BPF_FS_MAGIC)
+        return 0;
+    if (mount("bpf", BPFFS, "bpf", 0, "mode=0700") == 0)
+        return 0;
+    return -ENOTSUP;
+}
+
+int nof_steer_pin(struct nof_steer *steer)
+{
+    char path[PATH_MAX];
+    int rc = need_bpffs();
+
+    if (rc < 0)
+        return rc;
+    if (mkdir(NOF_STEER_PIN_ROOT, 0755) < 0 && errno != EEXIST)
+        return -errno;
+    pin_dir(steer->ifname, path, sizeof(path));
+    if (mkdir(path, 0755) < 0 && errno != EEXIST)
+        return -errno;
+    pin_path(steer->ifname, path, sizeof(path));
+    (void)unlink(path);
+    rc = bpf_obj_pin(steer->stats_fd, path);
+    if (rc < 0)
+        return rc;
+    steer->pinned = 1;
+    return 0;
+}
+
+static int read_map(int fd, struct nof_steer_count out[NOF_STEER_VERDICTS])
+{
+    int cpus = libbpf_num_possible_cpus();
+    struct nof_steer_count *per_cpu;
+    int rc = 0;
+
+    if (cpus < 0)
+        return cpus;
+    per_cpu = calloc((size_t)cpus, sizeof(*per_cpu));
+    if (!per_cpu)
+        return -ENOMEM;
+    memset(out, 0, NOF_STEER_VERDICTS * sizeof(*out));
+    for (__u32 v = 0; v < NOF_STEER_VERDICTS && rc == 0; v++) {
+        rc = bpf_map_lookup_elem(fd, &v, per_cpu);
+        for (int c = 0; c < cpus && rc == 0; c++) {
+            out[v].frames += per_cpu[c].frames;
+            out[v].bytes += per_cpu[c].bytes;
+        }
+    }
+    free(per_cpu);
+    return rc;
+}
+
+int nof_steer_read(const struct nof_steer *steer, struct nof_steer_count out[NOF_STEER_VERDICTS])
+{
+    return read_map(steer->stats_fd, out);
+}
+
+int nof_steer_read_pinned(const char *ifname, struct nof_steer_count out[NOF_STEER_VERDICTS])
+{
+    char path[PATH_MAX];
+    int fd, rc;
+
+    pin_path(ifname, path, sizeof(path));
+    fd = bpf_obj_get(path);
+    if (fd < 0)
+        return fd;
+    rc = read_map(fd, out);
+    close(fd);
+    return rc;
+}
+
+void nof_steer_close(struct nof_steer *steer)
+{
+    if (!steer)
+        return;
+    if (steer->pinned)
+        unpin(steer->ifname);
+    close(steer->stats_fd);
+    free(steer);
+}

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Handling of the steering program (steer.bpf.c) from user space. net_af_xdp loads and attaches it;
+ * this module gives it the object, finds what was attached, and makes the counters readable.
+ *
+ *   nof_steer_object_fd()   an object file without a path on disk: xdp_prog=/proc/self/fd/N
+ *   nof_steer_reclaim()     before the device is opened: take away what a dead owner left behind
+ *   ... the driver attaches ...
+ *   nof_steer_open()        finds the program on the interface and its counters
+ *     nof_steer_pin()       /sys/fs/bpf/nof/<ifname>/stats, for readers in other processes
+ *     nof_steer_read()
+ *   nof_steer_close()       takes the pin away; the driver detaches the program
+ *
+ * All return 0 or a negative errno. Interface names are looked up in the caller's network namespace.
+ * Threads: none of them is safe against itself on the same object. */
+#ifndef NOF_STEER_HOST_H
+#define NOF_STEER_HOST_H
+
+#include "steer.h"
+
+#define NOF_STEER_PIN_ROOT "/sys/fs/bpf/nof"
+
+struct nof_steer;
+
+/* A sealed memfd with the ELF object, for the caller to close after the driver has loaded it. */
+int nof_steer_object_fd(int *fd_out);
+
+/* Detach our program from `ifname` if it is attached, and remove its pins. The caller must own the
+ * interface (nobody else's live port may be on it). A foreign program is left alone: -EBUSY, and the
+ * driver would fail too. */
+int nof_steer_reclaim(const char *ifname);
+
+/* -ENOENT: no program, or not ours, is attached. */
+int nof_steer_open(const char *ifname, struct nof_steer **steer_out);
+/* -ENOTSUP: no bpffs at /sys/fs/bpf and none could be mounted. */
+int nof_steer_pin(struct nof_steer *steer);
+/* Sums over the CPUs. */
+int nof_steer_read(const struct nof_steer *steer, struct nof_steer_count out[NOF_STEER_VERDICTS]);
+void nof_steer_close(struct nof_steer *steer);
+
+/* The counters of somebody else's port by its pin. -ENOENT: nothing is pinned for `ifname`. */
+int nof_steer_read_pinned(const char *ifname, struct nof_steer_count out[NOF_STEER_VERDICTS]);
+
+/* "xdp.taken", ...; NULL beyond the last. Static storage. */
+const char *nof_steer_name(unsigned verdict);
+
+#endif

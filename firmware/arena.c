@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "arena.h"
+
+#define ALIGN 64u
+#define TRANSFERS_PER_EP 8u /* receives that an endpoint may have under way beside the posted ones */
+#define TRANSFERS_LEAST 512u
+
+/* Sizes that follow from the configuration. */
+struct sizes {
+    uint32_t sends, recvs, transfers, envs, ctls, reads, blocks, dma_blocks;
+    uint32_t flow_msgs, flow_blocks;
+};
+
+static int pick(uint32_t value, uint32_t initial, uint32_t least, uint32_t most, uint32_t *out)
+{
+    *out = value == 0 ? initial : value;
+    return *out >= least && *out <= most;
+}
+
+int nof_arena_check(const struct nof_nic_config *in, struct nof_nic_config *out)
+{
+    *out = *in;
+    if (in->udp_port == 0)
+        out->udp_port = NOF_WIRE_UDP_PORT;
+    if (in->netmem_bytes == 0)
+        out->netmem_bytes = (uint64_t)16 << 20;
+    int ok = in->nic_id != 0;
+    ok &= pick(in->mtu_bytes, 1500, 576, 9216, &out->mtu_bytes);
+    ok &= pick(in->max_endpoints, 16, 1, 1024, &out->max_endpoints);
+    ok &= pick(in->max_paths, 256, 1, 65536, &out->max_paths);
+    ok &= pick(in->max_peers, 4096, 1, 1u << 22, &out->max_peers);
+    ok &= pick(in->max_jobs, 16, 1, 1024, &out->max_jobs);
+    ok &= pick(in->max_sends, 4096, 1, 1u << 22, &out->max_sends);
+    ok &= pick(in->max_posted, 16384, 1, 1u << 22, &out->max_posted);
+    ok &= pick(in->max_envelopes, 8192, 1, 1u << 22, &out->max_envelopes);
+    ok &= pick(in->max_layouts, 256, 1, 65536, &out->max_layouts);
+    ok &= pick(in->window_frames, 256, 32, 1024, &out->window_frames);
+    ok &= (out->window_frames & (out->window_frames - 1)) == 0;
+    ok &= pick(in->sent_frames, 8192, 32, 1u << 22, &out->sent_frames);
+    ok &= pick(in->reorder_frames, 1024, 1, 1u << 22, &out->reorder_frames);
+    /* Every endpoint must be able to reserve the least that a rendezvous needs. */
+    ok &= out->netmem_bytes >= (uint64_t)out->max_endpoints * 65536 && out->netmem_bytes <= (uint64_t)1 << 36;
+    return ok ? NOF_OK : NOF_EINVAL;
+}
+
+static uint32_t larger(uint32_t a, uint32_t b)
+{
+    return a > b ? a : b;
+}
+
+static struct sizes sizes_of(const struct nof_nic_config *cfg)
+{
+    struct sizes z;
+    z.sends = larger(cfg->max_sends, 4 * cfg->max_endpoints);
+    z.transfers = larger(TRANSFERS_LEAST, TRANSFERS_PER_EP * cfg->max_endpoints);
+    z.recvs = cfg->max_posted + z.transfers;
+    z.envs = larger(cfg->max_envelopes, 2 * cfg->max_peers);
+    z.ctls = z.envs + z.sends + z.recvs + 2 * cfg->max_paths;
+    z.reads = NOF_READS_PER_EP * cfg->max_endpoints;
+    z.blocks = (uint32_t)(cfg->netmem_bytes / NOF_NETMEM_BLOCK);
+    z.dma_blocks = z.blocks / 4;
+    z.flow_msgs = z.envs / 2 / cfg->max_peers;
+    z.flow_blocks = (z.blocks - z.dma_blocks) / 2 / cfg->max_peers;
+    if (z.flow_msgs > NOF_FLOW_MSGS_MAX)
+        z.flow_msgs = NOF_FLOW_MSGS_MAX;
+    if (z.flow_blocks > NOF_FLOW_BLOCKS_MAX)
+        z.flow_blocks = NOF_FLOW_BLOCKS_MAX;
+    return z;
+}
+
+void nof_arena_credit(const struct nof_nic_config *cfg, uint32_t *flow_msgs_out, uint32_t *flow_blocks_out)
+{
+    struct sizes z = sizes_of(cfg);
+    *flow_msgs_out = z.flow_msgs;
+    *flow_blocks_out = z.flow_blocks;
+}
+
+/* --- carving -------------------------------------------------------------------------------------- */
+
+struct carver {
+    unsigned char *mem; /* NULL: only count */
+    size_t used;
+};
+
+static void *carve(struct carver *c, size_t count, size_t bytes)
+{
+    size_t at = c->used;
+    c->used += (count * bytes + ALIGN - 1) / ALIGN * ALIGN;
+    return c->mem != NULL ? c->mem + at : NULL;
+}
+
+static void carve_pool(struct carver *c, struct nof_pool *pool, uint32_t count, size_t bytes)
+{
+    nof_pool_init(pool, carve(c, count, bytes), bytes, count);
+}
+
+/* Hash buckets: a power of two, at least `count`. */
+static uint32_t *carve_buckets(struct carver *c, uint32_t count, uint32_t *mask_out)
+{
+    uint32_t n = 16;
+    while (n < count)
+        n <<= 1;
+    uint32_t *bucket = carve(c, n, sizeof *bucket);
+    *mask_out = n - 1;
+    if (bucket != NULL)
+        memset(bucket, 0xff, n * sizeof *bucket);
+    return bucket;
+}
+
+static void carve_tables(struct carver *c, struct nof_nic *nic, const struct nof_nic_config *cfg,
+                         const struct sizes *z)
+{
+    nic->peer_by_rank = carve_buckets(c, cfg->max_peers, &nic->peer_mask);
+    nic->peer_by_flow = carve_buckets(c, cfg->max_peers, &nic->peer_mask);
+    nic->match.posted.bucket = carve_buckets(c, cfg->max_posted, &nic->match.posted.mask);
+    nic->match.probes.bucket = carve_buckets(c, cfg->max_posted / 16, &nic->match.probes.mask);
+    nic->match.cookies.bucket = carve_buckets(c, cfg->max_posted, &nic->match.cookies.mask);
+    nic->match.unexpected.bucket = carve_buckets(c, NOF_MATCH_KINDS * z->envs, &nic->match.unexpected.mask);
+    nic->layouts.bucket = carve_buckets(c, cfg->max_layouts, &nic->layouts.mask);
+}
+
+static void carve_pools(struct carver *c, struct nof_nic *nic, const struct nof_nic_config *cfg,
+                        const struct sizes *z)
+{
+    carve_pool(c, &nic->sends, z->sends, sizeof(struct nof_send));
+    carve_pool(c, &nic->recvs, z->recvs, sizeof(struct nof_recv));
+    carve_pool(c, &nic->envs, z->envs, sizeof(struct nof_env));
+    carve_pool(c, &nic->peers, cfg->max_peers, sizeof(struct nof_peer));
+    carve_pool(c, &nic->ctls, z->ctls, sizeof(struct nof_ctl));
+    carve_pool(c, &nic->reads, z->reads, sizeof(struct nof_read));
+    carve_pool(c, &nic->writes, z->blocks, sizeof(struct nof_write));
+    carve_pool(c, &nic->locals, NOF_LOCAL_FRAMES, sizeof(struct nof_local_frame));
+    carve_pool(c, &nic->layouts.pool, cfg->max_layouts, sizeof(struct nof_layout));
+    /* Two chunks each on average, and one layout of the largest size always fits. */
+    carve_pool(c, &nic->layouts.chunks, 2 * cfg->max_layouts + NOF_LAYOUT_CHUNKS_MAX, sizeof(struct nof_layout_chunk));
+}
+
+/* Every local frame gets its body, for good. */
+static void set_bodies(struct nof_nic *nic, uint8_t *bodies)
+{
+    struct nof_local_frame *frame = nic->locals.base;
+    memset(frame, 0, NOF_LOCAL_FRAMES * sizeof *frame);
+    for (uint32_t i = 0; i < NOF_LOCAL_FRAMES; i++) {
+        frame[i].obj.gen = 1;
+        frame[i].body = bodies + (size_t)i * NOF_LOCAL_BODY;
+        frame[i].frame = (struct nof_frame){.data = frame[i].body, .cap_bytes = NOF_LOCAL_BODY};
+        frame[i].obj.next = i + 1 < NOF_LOCAL_FRAMES ? i + 1 : NOF_NIL;
+    }
+    nic->locals.high = NOF_LOCAL_FRAMES;
+    nic->locals.head = 0;
+}
+
+static void set_shares(struct nof_nic *nic, const struct sizes *z)
+{
+    uint32_t eps = nic->cfg.max_endpoints;
+    nic->sends_min = z->sends / (4 * eps);
+    nic->recvs_min = z->transfers / (2 * eps);
+    nic->posted_min = nic->cfg.max_posted / (2 * eps);
+    nic->dma_total = z->dma_blocks;
+    nic->dma_free = z->dma_blocks;
+    nic->dma_min = z->dma_blocks / (2 * eps);
+    if (nic->dma_min < 16)
+        nic->dma_min = 16;
+    nic->flow_msgs = z->flow_msgs;
+    nic->flow_blocks = z->flow_blocks;
+    nic->msgs_free = z->envs - z->flow_msgs * nic->cfg.max_peers;
+    nic->blocks_free = z->blocks - z->dma_blocks - z->flow_blocks * nic->cfg.max_peers;
+}
+
+size_t nof_arena_carve(const struct nof_nic_config *cfg, void *mem, struct nof_nic **nic_out)
+{
+    struct sizes z = sizes_of(cfg);
+    struct carver c = {.mem = mem};
+    struct nof_nic scratch;
+    struct nof_nic *nic = carve(&c, 1, sizeof *nic);
+    if (nic == NULL)
+        nic = &scratch;
+    memset(nic, 0, sizeof *nic);
+    nic->cfg = *cfg;
+    nic->nlinks = cfg->max_paths + cfg->max_jobs;
+    nic->eps = carve(&c, cfg->max_endpoints, sizeof *nic->eps);
+    nic->jobs = carve(&c, cfg->max_jobs, sizeof *nic->jobs);
+    nic->links = carve(&c, nic->nlinks, sizeof *nic->links);
+    nic->no_counters = carve(&c, NOF_COUNTER_COUNT, sizeof *nic->no_counters);
+    nic->segs = carve(&c, NOF_DMA_SEGMENTS_MAX, sizeof *nic->segs);
+    nic->bufs = carve(&c, NOF_DMA_SEGMENTS_MAX, sizeof *nic->bufs);
+    carve_pools(&c, nic, cfg, &z);
+    carve_tables(&c, nic, cfg, &z);
+    uint32_t *next = carve(&c, z.blocks, sizeof *next);
+    uint32_t *held = carve(&c, z.blocks, sizeof *held);
+    uint8_t *bodies = carve(&c, NOF_LOCAL_FRAMES, NOF_LOCAL_BODY);
+    void *data = carve(&c, z.blocks, NOF_NETMEM_BLOCK);
+    if (mem == NULL)
+        return c.used;
+    memset(nic->eps, 0, cfg->max_endpoints * sizeof *nic->eps);
+    memset(nic->no_counters, 0, NOF_COUNTER_COUNT * sizeof *nic->no_counters);
+    memset(nic->jobs, 0, cfg->max_jobs * sizeof *nic->jobs);
+    memset(nic->links, 0, nic->nlinks * sizeof *nic->links);
+    nof_netmem_init(&nic->netmem, data, next, held, z.blocks);
+    set_bodies(nic, bodies);
+    set_shares(nic, &z);
+    *nic_out = nic;
+    return c.used;
+}

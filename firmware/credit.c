@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "credit.h"
+
+#include "link.h"
+#include "scheduler.h"
+
+/* What a flow has of the pool that is lent. */
+static uint32_t borrowed(uint32_t outstanding, uint32_t initial)
+{
+    return outstanding > initial ? outstanding - initial : 0;
+}
+
+void nof_credit_free(struct nof_nic *nic, struct nof_peer *peer, uint32_t msgs, uint32_t blocks)
+{
+    uint32_t out = peer->rx_msgs_announced - peer->rx_msgs_freed;
+    assert(msgs <= out);
+    nic->msgs_free += borrowed(out, nic->flow_msgs) - borrowed(out - msgs, nic->flow_msgs);
+    peer->rx_msgs_freed += msgs;
+    out = peer->rx_blocks_announced - peer->rx_blocks_freed;
+    assert(blocks <= out);
+    nic->blocks_free += borrowed(out, nic->flow_blocks) - borrowed(out - blocks, nic->flow_blocks);
+    peer->rx_blocks_freed += blocks;
+}
+
+/* If at least half of the window is used up and there is more to give: the new total. */
+static int grow(uint32_t *announced, uint32_t used, uint32_t freed, uint32_t initial, uint32_t *pool,
+                uint32_t most)
+{
+    uint32_t out = *announced - freed;
+    uint32_t left = *announced - used;
+    uint32_t had = borrowed(out, initial);
+    uint32_t share = (*pool + had + 7) / 8;
+    uint32_t target = initial + (share < most ? share : most);
+    if (target <= out || left > target / 2)
+        return 0;
+    *pool -= borrowed(target, initial) - had;
+    *announced = freed + target;
+    return 1;
+}
+
+void nof_credit_update(struct nof_nic *nic, struct nof_peer *peer)
+{
+    if (peer->flags & NOF_PEER_F_DEAD)
+        return;
+    int more = grow(&peer->rx_msgs_announced, peer->rx_seq, peer->rx_msgs_freed, nic->flow_msgs,
+                    &nic->msgs_free, NOF_FLOW_MSGS_MAX);
+    more |= grow(&peer->rx_blocks_announced, peer->rx_blocks_used, peer->rx_blocks_freed, nic->flow_blocks,
+                 &nic->blocks_free, NOF_FLOW_BLOCKS_MAX);
+    if (more)
+        nof_link_credit(nic, &nic->links[peer->link], peer);
+}
+
+void nof_credit_cancel(struct nof_nic *nic, struct nof_peer *peer)
+{
+    uint32_t out = peer->rx_msgs_announced - peer->rx_msgs_freed;
+    uint32_t stored = peer->rx_seq - peer->rx_msgs_freed;
+    nic->msgs_free += borrowed(out, nic->flow_msgs) - borrowed(stored, nic->flow_msgs);
+    peer->rx_msgs_announced = peer->rx_seq;
+    out = peer->rx_blocks_announced - peer->rx_blocks_freed;
+    stored = peer->rx_blocks_used - peer->rx_blocks_freed;
+    nic->blocks_free += borrowed(out, nic->flow_blocks) - borrowed(stored, nic->flow_blocks);
+    peer->rx_blocks_announced = peer->rx_blocks_used;
+}
+
+int nof_credit_tight(const struct nof_peer *peer)
+{
+    uint32_t stored = peer->rx_seq - peer->rx_msgs_freed;
+    return 2 * stored > peer->rx_msgs_announced - peer->rx_msgs_freed;
+}
+
+void nof_credit_fill(const struct nof_peer *peer, uint8_t *fields)
+{
+    nof_put32(fields, peer->rx_msgs_announced);
+    nof_put32(fields + 4, 0);
+    nof_put64(fields + 8, (uint64_t)peer->rx_blocks_announced * NOF_NETMEM_BLOCK);
+}
+
+int nof_credit_rx(struct nof_nic *nic, struct nof_peer *peer, const struct nof_wire_view *view)
+{
+    if (view->fields_bytes != NOF_WIRE_CREDIT_BYTES)
+        return NOF_EPROTO;
+    uint32_t msgs = nof_get32(view->fields);
+    uint32_t blocks = (uint32_t)(nof_get64(view->fields + 8) / NOF_NETMEM_BLOCK);
+    if (msgs - peer->tx_seq > INT32_MAX || blocks - peer->tx_blocks_used > INT32_MAX)
+        return NOF_EPROTO;
+    peer->tx_msgs_allowed = msgs;
+    peer->tx_blocks_allowed = blocks;
+    if (peer->flags & NOF_PEER_F_STALLED) {
+        peer->flags &= (uint16_t)~NOF_PEER_F_STALLED;
+        nof_scheduler_activate(nic, peer);
+    }
+    return NOF_OK;
+}

@@ -1,0 +1,355 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "endpoint.h"
+
+#include "job.h"
+#include "link.h"
+#include "peer.h"
+#include "recv.h"
+#include "send.h"
+#include "unexpected.h"
+
+/* --- completions ---------------------------------------------------------------------------------- */
+
+static struct nof_obj *obj_of(struct nof_nic *nic, uint32_t ref)
+{
+    const struct nof_pool *pool[] = {[NOF_REF_SEND] = &nic->sends, [NOF_REF_RECV] = &nic->recvs,
+                                     [NOF_REF_ENV] = &nic->envs, [NOF_REF_PEER] = &nic->peers};
+    return nof_pool_obj(pool[NOF_REF_KIND(ref)], NOF_REF_INDEX(ref));
+}
+
+/* Where a completion that waits is kept; NULL: it is made anew (peers). */
+static struct nof_comp *comp_of(struct nof_nic *nic, uint32_t ref)
+{
+    uint32_t i = NOF_REF_INDEX(ref);
+    switch ((enum nof_ref_kind)NOF_REF_KIND(ref)) {
+    case NOF_REF_SEND:
+        return &nof_send_at(nic, i)->comp;
+    case NOF_REF_RECV:
+        return &nof_recv_at(nic, i)->comp;
+    case NOF_REF_ENV:
+        return &nof_env_at(nic, i)->comp;
+    case NOF_REF_PEER:
+        break;
+    }
+    return NULL;
+}
+
+static void release(struct nof_nic *nic, uint32_t ref)
+{
+    if (ref == NOF_NIL)
+        return;
+    uint32_t i = NOF_REF_INDEX(ref);
+    switch ((enum nof_ref_kind)NOF_REF_KIND(ref)) {
+    case NOF_REF_SEND:
+        nof_send_free(nic, nof_send_at(nic, i));
+        break;
+    case NOF_REF_RECV:
+        nof_recv_free(nic, nof_recv_at(nic, i));
+        break;
+    case NOF_REF_ENV:
+        nof_unexpected_free(nic, nof_env_at(nic, i));
+        break;
+    case NOF_REF_PEER:
+        break;
+    }
+}
+
+static int give(struct nof_nic *nic, struct nof_endpoint *ep, const struct nof_comp *comp)
+{
+    if (nic->host_ops->complete(nic->host, nof_ep_index(nic, ep), comp, 1) != 1)
+        return 0;
+    nof_count(nic, ep, NOF_C_COMPS, 1);
+    return 1;
+}
+
+static void defer(struct nof_nic *nic, struct nof_endpoint *ep, uint32_t ref)
+{
+    obj_of(nic, ref)->next = NOF_NIL;
+    if (ep->comp_head == NOF_NIL) {
+        ep->comp_head = ref;
+        nic->stalled_comps++;
+        nof_count(nic, ep, NOF_C_COMP_STALLS, 1);
+    } else {
+        obj_of(nic, ep->comp_tail)->next = ref;
+    }
+    ep->comp_tail = ref;
+    nof_retry(nic);
+}
+
+int nof_ep_complete(struct nof_nic *nic, struct nof_endpoint *ep, const struct nof_comp *comp, uint32_t ref)
+{
+    if (ep->state != NOF_EP_OPEN || (ep->comp_head == NOF_NIL && give(nic, ep, comp))) {
+        release(nic, ref);
+        return NOF_OK;
+    }
+    if (ref == NOF_NIL) {
+        if (comp->opcode == NOF_COMP_GRANT && nof_recv_room(nic, ep) == 0)
+            return NOF_EAGAIN; /* what is left is for descriptors */
+        const struct nof_recv *r = nof_recv_take(nic, ep, comp->opcode);
+        if (r == NULL)
+            return NOF_EAGAIN;
+        ref = NOF_REF(NOF_REF_RECV, nof_recv_index(nic, r));
+    }
+    *comp_of(nic, ref) = *comp;
+    defer(nic, ep, ref);
+    return NOF_OK;
+}
+
+static struct nof_comp peer_dead_comp(const struct nof_peer *peer)
+{
+    return (struct nof_comp){.opcode = NOF_COMP_PEER_DEAD, .peer = (int32_t)peer->rank,
+                             .status = peer->flags & NOF_PEER_F_ORDERLY ? NOF_OK : peer->status};
+}
+
+void nof_ep_peer_dead(struct nof_nic *nic, struct nof_peer *peer)
+{
+    struct nof_endpoint *ep = &nic->eps[peer->ep];
+    struct nof_comp comp = peer_dead_comp(peer);
+    if (ep->state == NOF_EP_OPEN && (ep->comp_head != NOF_NIL || !give(nic, ep, &comp)))
+        defer(nic, ep, NOF_REF(NOF_REF_PEER, nof_peer_index(nic, peer)));
+}
+
+/* Give what waits, in order, until the ring is full again. */
+static void drain_completions(struct nof_nic *nic, struct nof_endpoint *ep)
+{
+    while (ep->comp_head != NOF_NIL) {
+        uint32_t ref = ep->comp_head;
+        uint32_t next = obj_of(nic, ref)->next;
+        struct nof_comp comp;
+        if (NOF_REF_KIND(ref) == NOF_REF_PEER)
+            comp = peer_dead_comp(nof_peer_at(nic, NOF_REF_INDEX(ref)));
+        else
+            comp = *comp_of(nic, ref);
+        if (ep->state == NOF_EP_OPEN && !give(nic, ep, &comp))
+            return;
+        ep->comp_head = next;
+        release(nic, ref);
+    }
+    nic->stalled_comps--;
+}
+
+void nof_ep_completions_run(struct nof_nic *nic)
+{
+    for (uint32_t i = 0; nic->stalled_comps > 0 && i < nic->cfg.max_endpoints; i++)
+        if (nic->eps[i].comp_head != NOF_NIL)
+            drain_completions(nic, &nic->eps[i]);
+    if (nic->stalled_comps > 0)
+        nof_retry(nic);
+}
+
+void nof_ep_answer(struct nof_nic *nic, struct nof_endpoint *ep, const struct nof_desc *desc, int status)
+{
+    struct nof_comp comp = {.opcode = desc->opcode, .status = (int16_t)status, .ctx = desc->ctx,
+                            .cookie = desc->cookie, .peer = desc->peer, .tag = desc->tag, .len = desc->len};
+    nof_ep_complete(nic, ep, &comp, NOF_NIL);
+}
+
+void nof_ep_probe_answer(struct nof_nic *nic, struct nof_recv *r, const struct nof_match_key *key, uint64_t len,
+                         uint64_t handle)
+{
+    struct nof_comp comp = {.opcode = r->opcode, .ctx = key->ctx, .cookie = r->cookie, .peer = key->source,
+                            .tag = key->tag, .len = len, .handle = handle};
+    nof_ep_complete(nic, &nic->eps[r->ep], &comp, NOF_REF(NOF_REF_RECV, nof_recv_index(nic, r)));
+}
+
+/* --- open ----------------------------------------------------------------------------------------- */
+
+static int check_params(const struct nof_endpoint_params *p)
+{
+    return p->size > 0 && p->size <= INT32_MAX && p->rank < p->size && (p->staging != NULL || p->staging_bytes == 0) &&
+           (p->bounce != NULL || p->bounce_bytes == 0) && (p->schedule != NULL || p->schedule_bytes == 0) &&
+           p->staging_bytes <= INT32_MAX;
+}
+
+int nof_ep_open(struct nof_nic *nic, const struct nof_endpoint_params *params, uint32_t *index_out,
+                struct nof_card *card_out)
+{
+    if (!check_params(params))
+        return NOF_EINVAL;
+    uint32_t i = 0;
+    while (i < nic->cfg.max_endpoints && nic->eps[i].state != NOF_EP_FREE)
+        i++;
+    if (i == nic->cfg.max_endpoints)
+        return NOF_ENOMEM;
+    uint32_t job;
+    int rc = nof_job_join(nic, params, &job);
+    if (rc != NOF_OK)
+        return rc;
+    struct nof_endpoint *ep = &nic->eps[i];
+    struct nof_endpoint old = {.generation = ep->generation, .in_ring = ep->in_ring, .ring_next = ep->ring_next};
+    memset(ep, 0, offsetof(struct nof_endpoint, stage));
+    nof_stage_init(&ep->stage, params->staging, params->staging_bytes);
+    ep->generation = (uint16_t)(old.generation + 1);
+    ep->in_ring = old.in_ring; /* it may still stand in the ring from before */
+    ep->ring_next = old.ring_next;
+    ep->state = NOF_EP_OPEN;
+    ep->dma_inline = params->dma_inline != 0;
+    ep->job = job;
+    ep->rank = params->rank;
+    ep->size = params->size;
+    ep->bounce = params->bounce;
+    ep->bounce_bytes = params->bounce_bytes;
+    ep->schedule = params->schedule;
+    ep->schedule_bytes = params->schedule_bytes;
+    ep->counters = params->counters != NULL ? params->counters : nic->no_counters;
+    ep->comp_head = NOF_NIL;
+    ep->sends_head = NOF_NIL;
+    ep->sends_tail = NOF_NIL;
+    ep->flushes = NOF_NIL;
+    ep->active = NOF_NIL;
+    nic->counters[NOF_C_ENDPOINTS]++;
+    *index_out = i;
+    *card_out = (struct nof_card){.nic_id = nic->cfg.nic_id, .udp_port = nic->cfg.udp_port, .ip4 = nic->cfg.ip4,
+                                  .endpoint = (uint16_t)i, .generation = ep->generation,
+                                  .host_id = nic->cfg.host_id};
+    memcpy(card_out->mac, nic->cfg.mac, sizeof card_out->mac);
+    return NOF_OK;
+}
+
+/* --- close ---------------------------------------------------------------------------------------- */
+
+void nof_ep_fail(struct nof_nic *nic, struct nof_endpoint *ep, int status)
+{
+    struct nof_comp comp = {.opcode = NOF_COMP_FAILED, .status = (int16_t)status};
+    if (ep->state != NOF_EP_OPEN)
+        return;
+    if (ep->comp_head == NOF_NIL)
+        give(nic, ep, &comp);
+    ep->state = NOF_EP_FAILED;
+    nic->host_ops->endpoint_failed(nic->host, nof_ep_index(nic, ep), status);
+}
+
+/* Receives that no peer's end has ended: posted ones, and those whose writes are under way. */
+static void close_recvs(struct nof_nic *nic, struct nof_endpoint *ep, uint32_t index)
+{
+    if (ep->flushes != NOF_NIL)
+        nic->flushing--;
+    ep->flushes = NOF_NIL;
+    for (uint32_t i = 0; i < nic->recvs.high; i++) {
+        struct nof_recv *r = nof_recv_at(nic, i);
+        if (r->state == NOF_RECV_FREE || r->ep != index)
+            continue;
+        if (r->state == NOF_RECV_POSTED)
+            nof_recv_unpost(nic, r);
+        if (r->state == NOF_RECV_FLUSH)
+            nof_recv_free(nic, r);
+        else
+            nof_recv_end(nic, r, NOF_ECANCELED);
+    }
+}
+
+void nof_ep_close(struct nof_nic *nic, struct nof_endpoint *ep, int reason)
+{
+    uint32_t index = nof_ep_index(nic, ep);
+    if (ep->state == NOF_EP_FREE || ep->state == NOF_EP_CLOSING)
+        return;
+    ep->state = NOF_EP_CLOSING;
+    ep->reason = reason;
+    ep->told = 0;
+    nic->closing++;
+    nic->counters[NOF_C_ENDPOINTS]--;
+    if (reason != NOF_OK)
+        nic->counters[NOF_C_ENDPOINTS_DEAD]++;
+    if (ep->comp_head != NOF_NIL)
+        drain_completions(nic, ep);
+    for (uint32_t i = 0; i < nic->peers.high; i++)
+        if (nof_peer_at(nic, i)->used && nof_peer_at(nic, i)->ep == index)
+            nof_peer_close(nic, nof_peer_at(nic, i));
+    close_recvs(nic, ep, index);
+    nof_unexpected_close(nic, index);
+    nof_layout_close_all(&nic->layouts, index);
+    nof_job_leave(nic, ep->job);
+    ep->counters = nic->no_counters; /* the BAR goes away after this call */
+}
+
+/* Returns 1 when every link of the job has been told (or has it in its queue). */
+static int tell_peers(struct nof_nic *nic, struct nof_endpoint *ep)
+{
+    uint8_t fields[NOF_WIRE_EP_DOWN_BYTES];
+    nof_put32(fields, ep->rank);
+    nof_put32(fields + 4, (uint32_t)ep->reason);
+    for (; ep->told < nic->nlinks; ep->told++) {
+        struct nof_link *link = &nic->links[ep->told];
+        if (!link->used || !link->up || link->job != ep->job)
+            continue;
+        if (nof_pool_free(&nic->ctls) == 0)
+            return 0;
+        nof_link_ctl(nic, link, NOF_WIRE_EP_DOWN, 0, (uint16_t)nof_ep_index(nic, ep), 0, fields, sizeof fields);
+    }
+    return 1;
+}
+
+void nof_ep_closing_run(struct nof_nic *nic)
+{
+    for (uint32_t i = 0; nic->closing > 0 && i < nic->cfg.max_endpoints; i++) {
+        struct nof_endpoint *ep = &nic->eps[i];
+        if (ep->state != NOF_EP_CLOSING)
+            continue;
+        if (!tell_peers(nic, ep)) {
+            nof_retry(nic);
+            continue;
+        }
+        if (ep->dma_pending > 0 || ep->sends_used > 0 || ep->recvs_busy > 0)
+            continue;
+        for (uint32_t p = 0; p < nic->peers.high; p++)
+            if (nof_peer_at(nic, p)->used && nof_peer_at(nic, p)->ep == i)
+                nof_peer_free(nic, nof_peer_at(nic, p));
+        ep->state = NOF_EP_FREE;
+        nic->closing--;
+        nof_job_link_gone(nic, ep->job);
+    }
+}
+
+/* --- flush ---------------------------------------------------------------------------------------- */
+
+void nof_ep_flush(struct nof_nic *nic, struct nof_endpoint *ep, struct nof_recv *r)
+{
+    r->state = NOF_RECV_FLUSH;
+    r->order = ep->send_order;
+    if (ep->flushes == NOF_NIL)
+        nic->flushing++;
+    nof_queue_push(&nic->recvs, &ep->flushes, nof_recv_index(nic, r));
+}
+
+/* Have all flows of the endpoint got their frames acknowledged? Goes on where it stopped. */
+static int all_acked(struct nof_nic *nic, struct nof_endpoint *ep)
+{
+    for (; ep->flush_peer < nic->peers.high; ep->flush_peer++) {
+        const struct nof_peer *p = nof_peer_at(nic, ep->flush_peer);
+        if (!p->used || p->ep != nof_ep_index(nic, ep) || (p->flags & NOF_PEER_F_DEAD) || p->tx_seq == 0)
+            continue;
+        if (p->readq != NOF_NIL)
+            return 0;
+        if (!ep->flush_armed)
+            ep->flush_pn = p->last_pn;
+        ep->flush_armed = 1;
+        if (!nof_link_acked(&nic->links[p->link], ep->flush_pn))
+            return 0;
+        ep->flush_armed = 0;
+    }
+    return 1;
+}
+
+static void flush_one(struct nof_nic *nic, struct nof_endpoint *ep)
+{
+    while (ep->flushes != NOF_NIL) {
+        struct nof_recv *r = nof_recv_at(nic, nof_queue_head(&nic->recvs, ep->flushes));
+        if (ep->sends_head != NOF_NIL && nof_send_at(nic, ep->sends_head)->order < r->order)
+            return;
+        if (!all_acked(nic, ep))
+            return;
+        nof_queue_pop(&nic->recvs, &ep->flushes);
+        ep->flush_peer = 0;
+        ep->flush_armed = 0;
+        struct nof_comp comp = {.opcode = NOF_COMP_FLUSH, .cookie = r->cookie};
+        nof_ep_complete(nic, ep, &comp, NOF_REF(NOF_REF_RECV, nof_recv_index(nic, r)));
+    }
+    nic->flushing--;
+}
+
+void nof_ep_flush_run(struct nof_nic *nic)
+{
+    for (uint32_t i = 0; nic->flushing > 0 && i < nic->cfg.max_endpoints; i++)
+        if (nic->eps[i].state != NOF_EP_FREE && nic->eps[i].flushes != NOF_NIL)
+            flush_one(nic, &nic->eps[i]);
+}

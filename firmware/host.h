@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Descriptors: each is the core's own copy of what the host wrote. It is checked field by field
+ * here, and only here; what it asks for is done by the modules. Nothing that a host can write
+ * harms more than its own endpoint. */
+#ifndef NOF_HOST_H
+#define NOF_HOST_H
+
+#include "nic.h"
+
+/* Room for one descriptor was promised by nof_nic_host_room(). */
+void nof_host_take(struct nof_nic *nic, struct nof_endpoint *ep, const struct nof_desc *desc);
+
+#endif

@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "link.h"
+
+#include "credit.h"
+#include "job.h"
+#include "scheduler.h"
+#include "write.h"
+
+/* --- life ----------------------------------------------------------------------------------------- */
+
+static struct nof_link *link_take(struct nof_nic *nic, uint32_t first, uint32_t end)
+{
+    for (uint32_t i = first; i < end; i++) {
+        if (nic->links[i].used)
+            continue;
+        nic->links[i] = (struct nof_link){.used = 1, .job = NOF_NIL, .peers = NOF_NIL, .blocked = NOF_NIL,
+                                          .ctl = NOF_NIL, .last_peer = NOF_NIL, .ctl_next = NOF_NIL};
+        return &nic->links[i];
+    }
+    return NULL;
+}
+
+struct nof_link *nof_link_of_path(struct nof_nic *nic, struct nof_path *path)
+{
+    struct nof_link *link = nof_path_user(path);
+    if (link != NULL)
+        return link;
+    link = link_take(nic, 0, nic->cfg.max_paths);
+    if (link == NULL)
+        return NULL;
+    link->path = path;
+    link->up = (uint8_t)nof_path_is_up(path);
+    for (uint32_t j = 0; j < nic->cfg.max_jobs; j++)
+        if (nic->jobs[j].used && nic->jobs[j].id == nof_path_job(path))
+            link->job = j;
+    nof_path_set_user(path, link);
+    nof_job_link_made(nic, link);
+    return link;
+}
+
+int nof_link_open(struct nof_nic *nic, uint32_t job, const struct nof_card *card, struct nof_link **link_out)
+{
+    if (card->nic_id == nic->cfg.nic_id) {
+        *link_out = &nic->links[nic->jobs[job].local_link];
+        return NOF_OK;
+    }
+    struct nof_path *path;
+    int rc = nof_path_open(nic->transport, nic->now_ns, nic->jobs[job].id, card, &path);
+    if (rc != NOF_OK)
+        return rc;
+    *link_out = nof_link_of_path(nic, path);
+    return *link_out != NULL ? NOF_OK : NOF_ENOMEM;
+}
+
+void nof_link_init_local(struct nof_nic *nic, uint32_t job)
+{
+    uint32_t i = nic->cfg.max_paths + job;
+    link_take(nic, i, i + 1);
+    nic->links[i].job = job;
+    nic->links[i].up = 1;
+    nic->jobs[job].local_link = i;
+}
+
+void nof_link_free(struct nof_nic *nic, struct nof_link *link)
+{
+    uint32_t i;
+    while ((i = nof_queue_pop(&nic->ctls, &link->ctl)) != NOF_NIL)
+        nof_pool_give(&nic->ctls, i);
+    if (link->draining)
+        nic->draining--;
+    link->used = 0; /* stays in ctl_ring, if it is there; nof_link_retry() passes over it */
+    link->up = 0;
+    link->draining = 0;
+}
+
+/* --- frames --------------------------------------------------------------------------------------- */
+
+static struct nof_local_frame *local_of(struct nof_frame *frame)
+{
+    void *at = (unsigned char *)frame - offsetof(struct nof_local_frame, frame);
+    return at;
+}
+
+unsigned nof_link_window(struct nof_nic *nic, struct nof_link *link, int urgent)
+{
+    if (!link->up)
+        return 0;
+    if (link->path != NULL)
+        return nof_path_window(link->path, urgent);
+    uint32_t reserve = urgent ? 0 : NOF_LOCAL_FRAMES / 8;
+    uint32_t room = nof_pool_free(&nic->locals);
+    return room > reserve ? room - reserve : 0;
+}
+
+uint32_t nof_link_body_max(const struct nof_link *link)
+{
+    return link->path != NULL ? nof_path_body_max(link->path) : NOF_LOCAL_BODY;
+}
+
+struct nof_frame *nof_link_frame(struct nof_nic *nic, struct nof_link *link, uint32_t body_bytes, uint8_t **body_out)
+{
+    if (link->path != NULL)
+        return nof_path_frame(link->path, body_bytes, body_out);
+    uint32_t i = nof_pool_take(&nic->locals);
+    if (i == NOF_NIL)
+        return NULL;
+    struct nof_local_frame *f = (struct nof_local_frame *)nic->locals.base + i;
+    *body_out = f->body;
+    return &f->frame;
+}
+
+void nof_link_drop(struct nof_nic *nic, struct nof_link *link, struct nof_frame *frame)
+{
+    if (link->path != NULL) {
+        nof_path_frame_drop(link->path, frame);
+        return;
+    }
+    nof_pool_give(&nic->locals, (uint32_t)(local_of(frame) - (struct nof_local_frame *)nic->locals.base));
+}
+
+uint32_t nof_link_send(struct nof_nic *nic, struct nof_link *link, struct nof_frame *frame, uint8_t type,
+                       uint8_t flags, uint16_t src_ep, uint16_t dst_ep, uint32_t fields_bytes,
+                       uint32_t body_bytes)
+{
+    if (link->path != NULL) {
+        link->sent_any = 1;
+        link->last_pn = nof_path_send(link->path, frame, type, flags, src_ep, dst_ep, fields_bytes, body_bytes);
+        return link->last_pn;
+    }
+    struct nof_local_frame *f = local_of(frame);
+    f->link = nof_link_index(nic, link);
+    f->type = type;
+    f->flags = flags;
+    f->src_ep = src_ep;
+    f->dst_ep = dst_ep;
+    f->fields_bytes = fields_bytes;
+    f->body_bytes = body_bytes;
+    nof_queue_push(&nic->locals, &nic->local_queue, (uint32_t)(f - (struct nof_local_frame *)nic->locals.base));
+    return 0;
+}
+
+int nof_link_acked(const struct nof_link *link, uint32_t pn)
+{
+    return link->path == NULL || nof_path_acked(link->path, pn);
+}
+
+unsigned nof_local_run(struct nof_nic *nic)
+{
+    unsigned n = 0;
+    uint32_t queue = nic->local_queue;
+    uint32_t done = NOF_NIL;
+    uint32_t i;
+    nic->local_queue = NOF_NIL;
+    while ((i = nof_queue_pop(&nic->locals, &queue)) != NOF_NIL) {
+        const struct nof_local_frame *f = (struct nof_local_frame *)nic->locals.base + i;
+        struct nof_link *link = &nic->links[f->link];
+        struct nof_wire_view view = {.type = f->type, .flags = f->flags, .src_ep = f->src_ep,
+                                     .dst_ep = f->dst_ep, .fields = f->body, .fields_bytes = f->fields_bytes,
+                                     .payload = f->body + f->fields_bytes,
+                                     .payload_bytes = f->body_bytes - f->fields_bytes};
+        if (link->used)
+            nof_nic_frame(nic, link, &view, 1);
+        nof_queue_push(&nic->locals, &done, i);
+        n++;
+    }
+    nof_gather_flush(nic);
+    while ((i = nof_queue_pop(&nic->locals, &done)) != NOF_NIL)
+        nof_pool_give(&nic->locals, i);
+    if (n == 0)
+        return 0;
+    for (uint32_t j = 0; j < nic->cfg.max_jobs; j++)
+        if (nic->jobs[j].used)
+            nof_link_ready(nic, &nic->links[nic->jobs[j].local_link]);
+    return n;
+}
+
+/* --- control frames ------------------------------------------------------------------------------- */
+
+static void ctl_ring_add(struct nof_nic *nic, struct nof_link *link)
+{
+    if (link->in_ctl_ring)
+        return;
+    link->in_ctl_ring = 1;
+    link->ctl_next = nic->ctl_ring;
+    nic->ctl_ring = nof_link_index(nic, link);
+}
+
+static int emit(struct nof_nic *nic, struct nof_link *link, const struct nof_ctl *c)
+{
+    if (nof_link_window(nic, link, 1) == 0)
+        return 0;
+    uint8_t *body;
+    struct nof_frame *frame = nof_link_frame(nic, link, c->fields_bytes, &body);
+    if (frame == NULL) {
+        nof_retry(nic);
+        return 0;
+    }
+    if (c->peer != NOF_NIL)
+        nof_credit_fill(nof_peer_at(nic, c->peer), body);
+    else
+        memcpy(body, c->fields, c->fields_bytes);
+    nof_link_send(nic, link, frame, c->type, c->flags, c->src_ep, c->dst_ep, c->fields_bytes, c->fields_bytes);
+    return 1;
+}
+
+static void submit(struct nof_nic *nic, struct nof_link *link, const struct nof_ctl *c)
+{
+    if (link->ctl == NOF_NIL && emit(nic, link, c))
+        return;
+    uint32_t i = nof_pool_take(&nic->ctls);
+    if (i == NOF_NIL) {
+        if (link->path != NULL)
+            nof_path_reset(link->path, NOF_EPROTO);
+        return;
+    }
+    struct nof_ctl *stored = (struct nof_ctl *)nic->ctls.base + i;
+    struct nof_obj keep = stored->obj;
+    *stored = *c;
+    stored->obj = keep;
+    if (c->peer != NOF_NIL)
+        nof_peer_at(nic, c->peer)->flags |= NOF_PEER_F_CREDIT;
+    nof_queue_push(&nic->ctls, &link->ctl, i);
+    ctl_ring_add(nic, link);
+}
+
+void nof_link_ctl(struct nof_nic *nic, struct nof_link *link, uint8_t type, uint8_t flags, uint16_t src_ep,
+                  uint16_t dst_ep, const uint8_t *fields, uint8_t fields_bytes)
+{
+    struct nof_ctl c = {.peer = NOF_NIL, .src_ep = src_ep, .dst_ep = dst_ep, .type = type, .flags = flags,
+                        .fields_bytes = fields_bytes};
+    memcpy(c.fields, fields, fields_bytes);
+    submit(nic, link, &c);
+}
+
+void nof_link_credit(struct nof_nic *nic, struct nof_link *link, struct nof_peer *peer)
+{
+    if (peer->flags & NOF_PEER_F_CREDIT)
+        return;
+    struct nof_ctl c = {.peer = nof_peer_index(nic, peer), .src_ep = peer->ep, .dst_ep = peer->remote_ep,
+                        .type = NOF_WIRE_CREDIT, .fields_bytes = NOF_WIRE_CREDIT_BYTES};
+    submit(nic, link, &c);
+}
+
+void nof_link_forget(struct nof_nic *nic, struct nof_link *link, uint32_t peer)
+{
+    if (!(nof_peer_at(nic, peer)->flags & NOF_PEER_F_CREDIT))
+        return;
+    nof_peer_at(nic, peer)->flags &= (uint16_t)~NOF_PEER_F_CREDIT;
+    uint32_t all = link->ctl;
+    uint32_t i;
+    link->ctl = NOF_NIL;
+    while ((i = nof_queue_pop(&nic->ctls, &all)) != NOF_NIL) {
+        if (((struct nof_ctl *)nic->ctls.base + i)->peer == peer)
+            nof_pool_give(&nic->ctls, i);
+        else
+            nof_queue_push(&nic->ctls, &link->ctl, i);
+    }
+}
+
+static void drain_ctl(struct nof_nic *nic, struct nof_link *link)
+{
+    while (link->ctl != NOF_NIL) {
+        uint32_t i = nof_queue_head(&nic->ctls, link->ctl);
+        const struct nof_ctl *c = (struct nof_ctl *)nic->ctls.base + i;
+        if (!emit(nic, link, c))
+            return;
+        if (c->peer != NOF_NIL)
+            nof_peer_at(nic, c->peer)->flags &= (uint16_t)~NOF_PEER_F_CREDIT;
+        nof_queue_pop(&nic->ctls, &link->ctl);
+        nof_pool_give(&nic->ctls, i);
+    }
+}
+
+void nof_link_retry(struct nof_nic *nic)
+{
+    uint32_t at = nic->ctl_ring;
+    nic->ctl_ring = NOF_NIL;
+    while (at != NOF_NIL) {
+        struct nof_link *link = &nic->links[at];
+        at = link->ctl_next;
+        link->in_ctl_ring = 0;
+        if (!link->used)
+            continue;
+        drain_ctl(nic, link);
+        if (link->ctl != NOF_NIL)
+            ctl_ring_add(nic, link);
+        else
+            nof_link_ready(nic, link);
+    }
+}
+
+void nof_link_ready(struct nof_nic *nic, struct nof_link *link)
+{
+    drain_ctl(nic, link);
+    if (link->ctl != NOF_NIL)
+        return;
+    nof_scheduler_unblock(nic, link);
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Links: one per path to another NIC, and one per job that loops back inside this NIC. The flows of
+ * all endpoints to that NIC share it. What the layers above send does not depend on which it is.
+ *
+ *   nof_link_window() > 0 -> nof_link_frame() -> fill -> nof_link_send()     data, by the scheduler
+ *   nof_link_ctl()                          control frames: at once, or queued before all data
+ *
+ * A flow that found the window shut is put on the link's blocked queue and made active again by
+ * nof_link_ready(). */
+#ifndef NOF_LINK_H
+#define NOF_LINK_H
+
+#include "nic.h"
+
+/* The link of a path, made if there is none yet; NULL: all are in use. */
+struct nof_link *nof_link_of_path(struct nof_nic *nic, struct nof_path *path);
+/* The link to the NIC of a card, for endpoints of this job. NOF_ENOMEM. */
+int nof_link_open(struct nof_nic *nic, uint32_t job, const struct nof_card *card,
+                  struct nof_link **link_out);
+void nof_link_init_local(struct nof_nic *nic, uint32_t job);
+void nof_link_free(struct nof_nic *nic, struct nof_link *link);
+
+unsigned nof_link_window(struct nof_nic *nic, struct nof_link *link, int urgent);
+uint32_t nof_link_body_max(const struct nof_link *link);
+struct nof_frame *nof_link_frame(struct nof_nic *nic, struct nof_link *link, uint32_t body_bytes,
+                                 uint8_t **body_out);
+void nof_link_drop(struct nof_nic *nic, struct nof_link *link, struct nof_frame *frame);
+uint32_t nof_link_send(struct nof_nic *nic, struct nof_link *link, struct nof_frame *frame, uint8_t type,
+                       uint8_t flags, uint16_t src_ep, uint16_t dst_ep, uint32_t fields_bytes,
+                       uint32_t body_bytes);
+int nof_link_acked(const struct nof_link *link, uint32_t pn);
+
+/* A control frame of at most NOF_CTL_FIELDS_MAX bytes of fields and no payload. The pool holds all
+ * that credit and operations allow; if a peer makes us exceed it the path is reset. */
+void nof_link_ctl(struct nof_nic *nic, struct nof_link *link, uint8_t type, uint8_t flags,
+                  uint16_t src_ep, uint16_t dst_ep, const uint8_t *fields, uint8_t fields_bytes);
+/* A CREDIT frame of this flow; its values are taken when it leaves. */
+void nof_link_credit(struct nof_nic *nic, struct nof_link *link, struct nof_peer *peer);
+/* This flow is gone: a CREDIT frame of it that still waits is, too. */
+void nof_link_forget(struct nof_nic *nic, struct nof_link *link, uint32_t peer);
+/* The window has opened, or the link is up. */
+void nof_link_ready(struct nof_nic *nic, struct nof_link *link);
+/* Control frames that found no frame to travel in. */
+void nof_link_retry(struct nof_nic *nic);
+
+/* Deliver loop-back frames; each is handed to nof_nic_frame(). Returns frames delivered. */
+unsigned nof_local_run(struct nof_nic *nic);
+/* Implemented by nic.c: a reliable frame has come over this link. */
+int nof_nic_frame(struct nof_nic *nic, struct nof_link *link, const struct nof_wire_view *view, int lent);
+
+#endif

@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Hot path. Budget: one hash and one compare per kind of key that is in use at the endpoint. */
+#include "match.h"
+
+#include "nic.h"
+
+#define NOT_HEAD (NOF_NIL - 1)
+
+/* --- queues --------------------------------------------------------------------------------------- */
+
+/* How a table finds node and key of an entry: receives have one node, envelopes one per kind. */
+struct view {
+    struct nof_match_table *table;
+    unsigned char *base;
+    uint32_t stride;
+    uint32_t node_at;
+    uint32_t key_at;
+    uint32_t shift; /* an entry is index << shift | kind */
+};
+
+static struct view recv_view(struct nof_nic *nic, struct nof_match_table *table)
+{
+    return (struct view){.table = table, .base = nic->recvs.base, .stride = sizeof(struct nof_recv),
+                         .node_at = offsetof(struct nof_recv, node), .key_at = offsetof(struct nof_recv, key)};
+}
+
+static struct view env_view(struct nof_nic *nic)
+{
+    return (struct view){.table = &nic->match.unexpected, .base = nic->envs.base,
+                         .stride = sizeof(struct nof_env), .node_at = offsetof(struct nof_env, node),
+                         .key_at = offsetof(struct nof_env, key), .shift = 2};
+}
+
+static inline struct nof_match_node *node_of(const struct view *v, uint32_t entry)
+{
+    uint32_t kind = entry & ((1u << v->shift) - 1);
+    void *at = v->base + (size_t)(entry >> v->shift) * v->stride + v->node_at +
+               kind * sizeof(struct nof_match_node);
+    return at;
+}
+
+static inline const struct nof_match_key *key_of(const struct view *v, uint32_t entry)
+{
+    void *at = v->base + (size_t)(entry >> v->shift) * v->stride + v->key_at;
+    return at;
+}
+
+static inline struct nof_match_key of_kind(const struct nof_match_key *key, uint32_t kind)
+{
+    struct nof_match_key k = *key;
+    if (kind & NOF_MATCH_ANY_SOURCE)
+        k.source = NOF_ANY_SOURCE;
+    if (kind & NOF_MATCH_ANY_TAG)
+        k.tag = NOF_ANY_TAG;
+    return k;
+}
+
+/* The seed is secret, so that a host cannot choose keys that collide with another endpoint's. */
+static inline uint32_t hash_key(const struct nof_nic *nic, const struct nof_match_key *k)
+{
+    uint64_t h = ((uint64_t)k->ctx << 32 | (uint32_t)k->tag) ^ nic->seed;
+    h *= 0x9e3779b97f4a7c15ull;
+    h ^= h >> 32;
+    h += (uint64_t)k->ep << 32 | (uint32_t)k->source;
+    h *= 0xd6e8feb86659fd93ull;
+    return (uint32_t)(h >> 32);
+}
+
+static inline int same_key(const struct nof_match_key *a, const struct nof_match_key *b)
+{
+    return a->ep == b->ep && a->ctx == b->ctx && a->source == b->source && a->tag == b->tag;
+}
+
+static inline uint32_t find(const struct view *v, const struct nof_match_key *k, uint32_t kind, uint32_t hash)
+{
+    uint32_t at = v->table->bucket[hash & v->table->mask];
+    while (at != NOF_NIL) {
+        if (v->shift == 0) {
+            if (same_key(key_of(v, at), k))
+                return at;
+        } else if ((at & 3) == kind) {
+            struct nof_match_key other = of_kind(key_of(v, at), kind);
+            if (same_key(&other, k))
+                return at;
+        }
+        at = node_of(v, at)->bucket_next;
+    }
+    return NOF_NIL;
+}
+
+static inline void push(const struct view *v, uint32_t entry, const struct nof_match_key *k, uint32_t kind,
+                        uint32_t hash)
+{
+    struct nof_match_node *node = node_of(v, entry);
+    uint32_t head = find(v, k, kind, hash);
+    if (head == NOF_NIL) {
+        uint32_t *bucket = &v->table->bucket[hash & v->table->mask];
+        *node = (struct nof_match_node){
+            .bucket_next = *bucket, .bucket_prev = NOF_NIL, .next = entry, .prev = entry};
+        if (*bucket != NOF_NIL)
+            node_of(v, *bucket)->bucket_prev = entry;
+        *bucket = entry;
+        return;
+    }
+    struct nof_match_node *first = node_of(v, head);
+    *node = (struct nof_match_node){
+        .bucket_next = NOF_NIL, .bucket_prev = NOT_HEAD, .next = head, .prev = first->prev};
+    node_of(v, first->prev)->next = entry;
+    first->prev = entry;
+}
+
+/* `to` takes the place of head `node` in its bucket; NOF_NIL: nobody does. */
+static inline void replace_head(const struct view *v, const struct nof_match_node *node, uint32_t to,
+                                uint32_t hash)
+{
+    uint32_t next = node->bucket_next;
+    uint32_t prev = node->bucket_prev;
+    if (to != NOF_NIL) {
+        struct nof_match_node *heir = node_of(v, to);
+        heir->bucket_next = next;
+        heir->bucket_prev = prev;
+    }
+    if (prev == NOF_NIL)
+        v->table->bucket[hash & v->table->mask] = to != NOF_NIL ? to : next;
+    else
+        node_of(v, prev)->bucket_next = to != NOF_NIL ? to : next;
+    if (next != NOF_NIL)
+        node_of(v, next)->bucket_prev = to != NOF_NIL ? to : prev;
+}
+
+static inline void unlink_entry(const struct view *v, uint32_t entry, uint32_t hash)
+{
+    struct nof_match_node *node = node_of(v, entry);
+    int head = node->bucket_prev != NOT_HEAD;
+    if (node->next == entry) {
+        replace_head(v, node, NOF_NIL, hash);
+        return;
+    }
+    node_of(v, node->prev)->next = node->next;
+    node_of(v, node->next)->prev = node->prev;
+    if (head)
+        replace_head(v, node, node->next, hash);
+}
+
+/* --- cookies -------------------------------------------------------------------------------------- */
+
+static uint32_t *cookie_bucket(struct nof_nic *nic, uint32_t ep, uint64_t cookie)
+{
+    uint64_t h = (cookie ^ nic->seed) * 0x9e3779b97f4a7c15ull + ep;
+    return &nic->match.cookies.bucket[(h >> 32) & nic->match.cookies.mask];
+}
+
+static void cookie_link(struct nof_nic *nic, struct nof_recv *r)
+{
+    uint32_t i = nof_recv_index(nic, r);
+    uint32_t *bucket = cookie_bucket(nic, r->ep, r->cookie);
+    r->cookie_prev = NOF_NIL;
+    r->cookie_next = *bucket;
+    if (*bucket != NOF_NIL)
+        nof_recv_at(nic, *bucket)->cookie_prev = i;
+    *bucket = i;
+}
+
+static void cookie_unlink(struct nof_nic *nic, struct nof_recv *r)
+{
+    if (r->cookie_prev == NOF_NIL)
+        *cookie_bucket(nic, r->ep, r->cookie) = r->cookie_next;
+    else
+        nof_recv_at(nic, r->cookie_prev)->cookie_next = r->cookie_next;
+    if (r->cookie_next != NOF_NIL)
+        nof_recv_at(nic, r->cookie_next)->cookie_prev = r->cookie_prev;
+}
+
+struct nof_recv *nof_match_cookie(struct nof_nic *nic, uint32_t ep, uint64_t cookie)
+{
+    uint32_t i = *cookie_bucket(nic, ep, cookie);
+    while (i != NOF_NIL) {
+        struct nof_recv *r = nof_recv_at(nic, i);
+        if (r->ep == ep && r->cookie == cookie)
+            return r;
+        i = r->cookie_next;
+    }
+    return NULL;
+}
+
+/* --- posted receives and probes ------------------------------------------------------------------- */
+
+void nof_match_post(struct nof_nic *nic, struct nof_recv *r)
+{
+    struct nof_endpoint *ep = &nic->eps[r->ep];
+    int probe = r->opcode != NOF_COMP_RECV;
+    struct view v = recv_view(nic, probe ? &nic->match.probes : &nic->match.posted);
+    uint32_t kind = nof_match_kind(&r->key);
+    r->order = nic->match.order++;
+    push(&v, nof_recv_index(nic, r), &r->key, kind, hash_key(nic, &r->key));
+    cookie_link(nic, r);
+    (probe ? ep->probes : ep->posted)[kind]++;
+    ep->posted_total++;
+    nic->posted_total++;
+}
+
+void nof_match_unpost(struct nof_nic *nic, struct nof_recv *r)
+{
+    struct nof_endpoint *ep = &nic->eps[r->ep];
+    int probe = r->opcode != NOF_COMP_RECV;
+    struct view v = recv_view(nic, probe ? &nic->match.probes : &nic->match.posted);
+    unlink_entry(&v, nof_recv_index(nic, r), hash_key(nic, &r->key));
+    cookie_unlink(nic, r);
+    (probe ? ep->probes : ep->posted)[nof_match_kind(&r->key)]--;
+    ep->posted_total--;
+    nic->posted_total--;
+}
+
+static struct nof_recv *earliest(struct nof_nic *nic, struct nof_match_table *table, const uint32_t *counts,
+                                 const struct nof_match_key *key)
+{
+    struct view v = recv_view(nic, table);
+    struct nof_recv *best = NULL;
+    for (uint32_t kind = 0; kind < NOF_MATCH_KINDS; kind++) {
+        if (counts[kind] == 0)
+            continue;
+        struct nof_match_key k = of_kind(key, kind);
+        uint32_t i = find(&v, &k, kind, hash_key(nic, &k));
+        if (i != NOF_NIL && (best == NULL || nof_recv_at(nic, i)->order < best->order))
+            best = nof_recv_at(nic, i);
+    }
+    return best;
+}
+
+struct nof_recv *nof_match_posted(struct nof_nic *nic, struct nof_endpoint *ep,
+                                  const struct nof_match_key *key)
+{
+    return earliest(nic, &nic->match.posted, ep->posted, key);
+}
+
+struct nof_recv *nof_match_probe(struct nof_nic *nic, struct nof_endpoint *ep, const struct nof_match_key *key)
+{
+    return earliest(nic, &nic->match.probes, ep->probes, key);
+}
+
+/* --- unexpected envelopes ------------------------------------------------------------------------- */
+
+void nof_match_store(struct nof_nic *nic, struct nof_env *e)
+{
+    struct view v = env_view(nic);
+    uint32_t i = nof_env_index(nic, e);
+    for (uint32_t kind = 0; kind < NOF_MATCH_KINDS; kind++) {
+        struct nof_match_key k = of_kind(&e->key, kind);
+        push(&v, i << 2 | kind, &k, kind, hash_key(nic, &k));
+    }
+}
+
+void nof_match_unstore(struct nof_nic *nic, struct nof_env *e)
+{
+    struct view v = env_view(nic);
+    uint32_t i = nof_env_index(nic, e);
+    for (uint32_t kind = 0; kind < NOF_MATCH_KINDS; kind++) {
+        struct nof_match_key k = of_kind(&e->key, kind);
+        unlink_entry(&v, i << 2 | kind, hash_key(nic, &k));
+    }
+}
+
+struct nof_env *nof_match_find(struct nof_nic *nic, const struct nof_match_key *key)
+{
+    struct view v = env_view(nic);
+    uint32_t kind = nof_match_kind(key);
+    struct nof_match_key k = of_kind(key, kind);
+    uint32_t at = find(&v, &k, kind, hash_key(nic, &k));
+    return at == NOF_NIL ? NULL : nof_env_at(nic, at >> 2);
+}

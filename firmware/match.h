@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Matching tables: hashed FIFO queues of posted receives, waiting probes and unexpected envelopes.
+ *
+ * A key is (endpoint, ctx, source, tag); source and tag may be wildcards, which gives four kinds of
+ * key. A posted receive lies in one queue, that of its own key. An unexpected envelope lies in four,
+ * one per kind, so that a receive of any kind finds the earliest message that fits it at the head of
+ * one queue. An arriving message looks at the heads of up to four queues of posted receives and
+ * takes the one that was posted first (MPI's order).
+ *
+ *   bucket -> head of key A -> head of key B        only heads are in the bucket's list, so a
+ *                 |                                  long queue never lies in the way of another
+ *              A's 2nd, 3rd ... (circular)
+ *
+ * Cost: O(1) whatever the lengths are. Memory: nodes are in the objects, buckets are the caller's. */
+#ifndef NOF_MATCH_H
+#define NOF_MATCH_H
+
+#include <stdint.h>
+
+#define NOF_MATCH_KINDS 4u
+#define NOF_MATCH_ANY_SOURCE 1u /* bits of a kind */
+#define NOF_MATCH_ANY_TAG 2u
+
+struct nof_match_key {
+    uint32_t ep;
+    uint32_t ctx;
+    int32_t source;
+    int32_t tag;
+};
+
+struct nof_match_node {
+    uint32_t bucket_next, bucket_prev; /* heads only */
+    uint32_t next, prev; /* of the same key, circular */
+};
+
+struct nof_match_table {
+    uint32_t *bucket;
+    uint32_t mask;
+};
+
+struct nof_match {
+    struct nof_match_table posted;
+    struct nof_match_table probes;
+    struct nof_match_table unexpected;
+    struct nof_match_table cookies; /* posted receives and probes by (endpoint, cookie) */
+    uint64_t order; /* of posting */
+};
+
+struct nof_nic;
+struct nof_recv;
+struct nof_env;
+struct nof_endpoint;
+
+static inline uint32_t nof_match_kind(const struct nof_match_key *key)
+{
+    return (key->source < 0 ? NOF_MATCH_ANY_SOURCE : 0) | (key->tag < 0 ? NOF_MATCH_ANY_TAG : 0);
+}
+
+/* Receives and waiting probes (by r->opcode): r->key and r->cookie are set. */
+void nof_match_post(struct nof_nic *nic, struct nof_recv *r);
+void nof_match_unpost(struct nof_nic *nic, struct nof_recv *r);
+/* The posted receive (or waiting probe) that a message with this full key belongs to; it stays in
+ * the table. NULL: none. */
+struct nof_recv *nof_match_posted(struct nof_nic *nic, struct nof_endpoint *ep,
+                                  const struct nof_match_key *key);
+struct nof_recv *nof_match_probe(struct nof_nic *nic, struct nof_endpoint *ep,
+                                 const struct nof_match_key *key);
+struct nof_recv *nof_match_cookie(struct nof_nic *nic, uint32_t ep, uint64_t cookie);
+
+/* Unexpected envelopes. find: `key` may hold wildcards. */
+void nof_match_store(struct nof_nic *nic, struct nof_env *e);
+void nof_match_unstore(struct nof_nic *nic, struct nof_env *e);
+struct nof_env *nof_match_find(struct nof_nic *nic, const struct nof_match_key *key);
+
+#endif

@@ -1,0 +1,362 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The facade (nof/core.h): every entry point notes the time, does its part, runs what that has made
+ * possible, and lets the transport send. */
+#include "nic.h"
+
+#include "arena.h"
+#include "credit.h"
+#include "eager.h"
+#include "endpoint.h"
+#include "host.h"
+#include "job.h"
+#include "link.h"
+#include "peer.h"
+#include "read.h"
+#include "recv.h"
+#include "rendezvous.h"
+#include "scheduler.h"
+#include "send.h"
+#include "write.h"
+
+#define RUN_FRAMES 256u /* sent in one call that is not poll; the rest waits for poll */
+#define ROOM_MOST 256u
+#define LOCAL_ROUNDS 16u
+
+/* --- frames --------------------------------------------------------------------------------------- */
+
+int nof_nic_frame(struct nof_nic *nic, struct nof_link *link, const struct nof_wire_view *view, int lent)
+{
+    if (view->type == NOF_WIRE_FLOW_OPEN)
+        return nof_peer_flow_open_rx(nic, link, view);
+    if (view->type == NOF_WIRE_EP_DOWN)
+        return nof_peer_ep_down_rx(nic, link, view);
+    if (view->type == NOF_WIRE_FLOW_REFUSED)
+        return nof_peer_flow_refused_rx(nic, link, view);
+    struct nof_peer *peer = nof_peer_by_flow(nic, link, view->src_ep, view->dst_ep);
+    if (peer == NULL) { /* refused, or closed meanwhile */
+        nic->counters[NOF_C_DROP_TYPE]++;
+        return NOF_OK;
+    }
+    link->last_peer = nof_peer_index(nic, peer);
+    switch (view->type) {
+    case NOF_WIRE_MSG:
+        return peer->flags & NOF_PEER_F_RX ? nof_eager_envelope_rx(nic, peer, view, lent) : NOF_OK;
+    case NOF_WIRE_MSG_MORE:
+        return peer->flags & NOF_PEER_F_RX ? nof_eager_more_rx(nic, peer, view, lent) : NOF_OK;
+    case NOF_WIRE_DATA:
+        return nof_rndv_data_rx(nic, peer, view, lent);
+    case NOF_WIRE_RTS:
+        if (view->fields_bytes != NOF_WIRE_MSG_BYTES)
+            return NOF_EPROTO;
+        if (view->flags & NOF_WIRE_RTS_F_RESUME)
+            return nof_rndv_resume_rx(nic, peer, view);
+        return peer->flags & NOF_PEER_F_RX ? nof_eager_envelope_rx(nic, peer, view, lent) : NOF_OK;
+    case NOF_WIRE_CTS:
+        return nof_send_cts_rx(nic, link, peer, view);
+    case NOF_WIRE_MATCHED:
+        return nof_send_matched_rx(nic, peer, view);
+    case NOF_WIRE_ABORT:
+        return nof_rndv_abort_rx(nic, peer, view);
+    case NOF_WIRE_CREDIT:
+        return nof_credit_rx(nic, peer, view);
+    default:
+        return NOF_EPROTO;
+    }
+}
+
+static int on_frame(void *up, struct nof_path *path, const struct nof_wire_view *view, int lent)
+{
+    struct nof_nic *nic = up;
+    struct nof_link *link = nof_link_of_path(nic, path);
+    return link != NULL ? nof_nic_frame(nic, link, view, lent) : NOF_EPROTO;
+}
+
+static void on_up(void *up, struct nof_path *path)
+{
+    struct nof_nic *nic = up;
+    struct nof_link *link = nof_link_of_path(nic, path);
+    if (link == NULL) {
+        nof_path_reset(path, NOF_ENOMEM);
+        return;
+    }
+    link->up = 1;
+    for (uint32_t i = link->peers; i != NOF_NIL; i = nof_peer_at(nic, i)->link_next)
+        nof_peer_link_up(nic, nof_peer_at(nic, i));
+    nof_link_ready(nic, link);
+}
+
+static void on_ready(void *up, struct nof_path *path)
+{
+    struct nof_nic *nic = up;
+    struct nof_link *link = nof_path_user(path);
+    if (link != NULL)
+        nof_link_ready(nic, link);
+}
+
+static void on_dead(void *up, struct nof_path *path, int reason)
+{
+    struct nof_nic *nic = up;
+    struct nof_link *link = nof_path_user(path);
+    if (link == NULL)
+        return;
+    int status = reason < NOF_OK ? reason : NOF_EPEERDEAD;
+    uint32_t job = link->job;
+    link->up = 0;
+    while (link->peers != NOF_NIL)
+        nof_peer_die(nic, nof_peer_at(nic, link->peers), status, status);
+    nof_path_set_user(path, NULL);
+    nof_link_free(nic, link);
+    nof_job_link_gone(nic, job);
+}
+
+static const uint8_t *job_key(void *up, uint64_t job_id)
+{
+    return nof_job_key(up, job_id);
+}
+
+static const struct nof_transport_ops transport_ops = {
+    .on_frame = on_frame, .on_up = on_up, .on_ready = on_ready, .on_dead = on_dead, .job_key = job_key};
+
+/* --- memory --------------------------------------------------------------------------------------- */
+
+static struct nof_transport_config transport_config(const struct nof_nic_config *cfg, struct nof_nic *nic)
+{
+    struct nof_transport_config t = {.nic = cfg, .ops = &transport_ops, .up = nic};
+    uint32_t blocks;
+    nof_arena_credit(cfg, &t.flow_msgs, &blocks);
+    t.flow_bytes = blocks * NOF_NETMEM_BLOCK;
+    return t;
+}
+
+size_t nof_nic_mem_size(const struct nof_nic_config *cfg)
+{
+    struct nof_nic_config checked;
+    if (nof_arena_check(cfg, &checked) != NOF_OK)
+        return 0;
+    struct nof_transport_config t = transport_config(&checked, NULL);
+    size_t transport = nof_transport_mem_size(&t);
+    return transport == 0 ? 0 : nof_arena_carve(&checked, NULL, NULL) + transport;
+}
+
+int nof_nic_init(void *mem, size_t mem_bytes, const struct nof_nic_config *cfg, const struct nof_port_ops *port_ops,
+                 void *port, const struct nof_host_ops *host_ops, void *host, uint64_t now_ns,
+                 struct nof_nic **nic_out)
+{
+    struct nof_nic_config checked;
+    size_t need = nof_nic_mem_size(cfg);
+    if (need == 0 || mem_bytes < need || mem == NULL)
+        return NOF_EINVAL;
+    nof_arena_check(cfg, &checked);
+    struct nof_nic *nic;
+    size_t own = nof_arena_carve(&checked, mem, &nic);
+    nic->port_ops = port_ops;
+    nic->port = port;
+    nic->host_ops = host_ops;
+    nic->host = host;
+    nic->now_ns = now_ns;
+    memcpy(&nic->seed, checked.seed, sizeof nic->seed);
+    for (unsigned i = 0; i < NOF_FEATURE_COUNT; i++)
+        nic->features[i] = nof_feature_info[i].initial;
+    nic->ring = NOF_NIL;
+    nic->busy_flows = NOF_NIL;
+    nic->ctl_ring = NOF_NIL;
+    nic->local_queue = NOF_NIL;
+    nic->recv_wait = NOF_NIL;
+    nic->write_retry = NOF_NIL;
+    nic->gather.recv = NOF_NIL;
+    nic->gather.chain = NOF_NIL;
+    struct nof_transport_config t = transport_config(&nic->cfg, nic);
+    t.port_ops = port_ops;
+    t.port = port;
+    t.host_ops = host_ops;
+    t.host = host;
+    t.counters = nic->counters;
+    t.features = nic->features;
+    int rc = nof_transport_init((unsigned char *)mem + own, mem_bytes - own, &t, now_ns, &nic->transport);
+    if (rc != NOF_OK)
+        return rc;
+    nic->counters[NOF_C_MEM_BYTES] = need;
+    nic->counters[NOF_C_MEM_ENDPOINT_BYTES] = sizeof(struct nof_endpoint);
+    nic->counters[NOF_C_MEM_PEER_BYTES] = nof_transport_path_bytes(nic->transport) + sizeof(struct nof_link) +
+                                          sizeof(struct nof_peer) + 4 * sizeof(uint32_t);
+    *nic_out = nic;
+    return NOF_OK;
+}
+
+void nof_nic_fini(struct nof_nic *nic)
+{
+    for (uint32_t i = 0; i < nic->reads.high; i++) {
+        struct nof_read *r = nof_read_at(nic, i);
+        for (; !r->local && r->gone < r->nframes; r->gone++)
+            nic->port_ops->frame_free(nic->port, r->frame[r->gone]);
+    }
+    nof_transport_fini(nic->transport);
+}
+
+/* --- running -------------------------------------------------------------------------------------- */
+
+static void begin(struct nof_nic *nic, uint64_t now_ns)
+{
+    nic->now_ns = now_ns;
+    nof_transport_tick(nic->transport, now_ns);
+}
+
+/* What found no room a moment ago. */
+static void retry(struct nof_nic *nic)
+{
+    if (nic->retry_ns == 0 || nic->now_ns < nic->retry_ns)
+        return;
+    nic->retry_ns = 0;
+    nof_ep_completions_run(nic);
+    nof_write_retry(nic);
+    nof_rndv_retry(nic);
+    nof_link_retry(nic);
+    nof_scheduler_retry(nic);
+}
+
+/* Send what may be sent, deliver what loops back, and see to what was waiting for either. */
+static void run(struct nof_nic *nic, unsigned budget)
+{
+    unsigned sent = 0;
+    retry(nic);
+    for (unsigned round = 0; round < LOCAL_ROUNDS; round++) {
+        if (sent < budget)
+            sent += nof_scheduler_run(nic, budget - sent);
+        if (nic->local_queue == NOF_NIL)
+            break;
+        nof_local_run(nic);
+    }
+    if (nic->closing > 0)
+        nof_ep_closing_run(nic);
+    if (nic->flushing > 0)
+        nof_ep_flush_run(nic);
+    if (nic->draining > 0)
+        nof_job_drain(nic);
+    nic->counters[NOF_C_NETMEM_BYTES] = (uint64_t)nic->netmem.used * NOF_NETMEM_BLOCK;
+    nic->counters[NOF_C_NETMEM_PEAK_BYTES] = (uint64_t)nic->netmem.peak * NOF_NETMEM_BLOCK;
+    nof_transport_flush(nic->transport);
+}
+
+void nof_nic_rx(struct nof_nic *nic, uint64_t now_ns, struct nof_frame *const *frames, unsigned n)
+{
+    begin(nic, now_ns);
+    nof_transport_rx(nic->transport, now_ns, frames, n);
+    nof_gather_flush(nic);
+    run(nic, RUN_FRAMES);
+}
+
+unsigned nof_nic_host_room(const struct nof_nic *nic, uint32_t endpoint)
+{
+    if (endpoint >= nic->cfg.max_endpoints)
+        return 0;
+    const struct nof_endpoint *ep = &nic->eps[endpoint];
+    if (ep->state != NOF_EP_OPEN || ep->comp_head != NOF_NIL)
+        return 0;
+    uint32_t room = nof_send_room(nic, ep);
+    uint32_t recvs = nof_recv_room(nic, ep);
+    if (recvs < room)
+        room = recvs;
+    return room < ROOM_MOST ? room : ROOM_MOST;
+}
+
+void nof_nic_host(struct nof_nic *nic, uint64_t now_ns, uint32_t endpoint, const struct nof_desc *descs, unsigned n)
+{
+    begin(nic, now_ns);
+    if (endpoint < nic->cfg.max_endpoints)
+        for (unsigned i = 0; i < n && nic->eps[endpoint].state == NOF_EP_OPEN; i++)
+            nof_host_take(nic, &nic->eps[endpoint], &descs[i]);
+    run(nic, RUN_FRAMES);
+}
+
+void nof_nic_dma_done(struct nof_nic *nic, uint64_t now_ns, uint64_t token, int status)
+{
+    const struct nof_pool *pool = token & NOF_TOKEN_WRITE ? &nic->writes : &nic->reads;
+    uint32_t i = (uint32_t)token;
+    begin(nic, now_ns);
+    if (i < pool->high && nof_pool_obj(pool, i)->gen == (token >> 32 & NOF_GEN_MAX)) {
+        if (token & NOF_TOKEN_WRITE)
+            nof_write_done(nic, i, status);
+        else
+            nof_read_done(nic, i, status);
+    }
+    run(nic, RUN_FRAMES);
+}
+
+int nof_nic_poll(struct nof_nic *nic, uint64_t now_ns, unsigned budget_frames)
+{
+    begin(nic, now_ns);
+    unsigned sent = nof_transport_poll(nic->transport, now_ns, budget_frames);
+    if (nic->stalled_comps > 0)
+        nof_ep_completions_run(nic);
+    run(nic, sent < budget_frames ? budget_frames - sent : 0);
+    return nic->ring != NOF_NIL || nic->local_queue != NOF_NIL;
+}
+
+uint64_t nof_nic_next_deadline(const struct nof_nic *nic)
+{
+    uint64_t at = nof_transport_next_deadline(nic->transport);
+    if (nic->retry_ns != 0 && nic->retry_ns < at)
+        at = nic->retry_ns;
+    if (nic->ring != NOF_NIL || nic->local_queue != NOF_NIL)
+        at = nic->now_ns;
+    return at;
+}
+
+/* --- endpoints and the rest ----------------------------------------------------------------------- */
+
+int nof_nic_endpoint_open(struct nof_nic *nic, uint64_t now_ns, const struct nof_endpoint_params *params,
+                          uint32_t *endpoint_out, struct nof_card *card_out)
+{
+    begin(nic, now_ns);
+    return nof_ep_open(nic, params, endpoint_out, card_out);
+}
+
+void nof_nic_endpoint_close(struct nof_nic *nic, uint64_t now_ns, uint32_t endpoint, int reason)
+{
+    begin(nic, now_ns);
+    if (endpoint < nic->cfg.max_endpoints)
+        nof_ep_close(nic, &nic->eps[endpoint], reason);
+    run(nic, RUN_FRAMES);
+}
+
+void nof_nic_link(struct nof_nic *nic, uint64_t now_ns, int up)
+{
+    begin(nic, now_ns);
+    nof_transport_link(nic->transport, now_ns, up);
+    run(nic, RUN_FRAMES);
+}
+
+void nof_nic_stalled(struct nof_nic *nic, uint64_t now_ns, uint64_t stalled_ns)
+{
+    begin(nic, now_ns);
+    nof_transport_stalled(nic->transport, now_ns, stalled_ns);
+    nof_transport_flush(nic->transport);
+}
+
+int nof_nic_feature_set(struct nof_nic *nic, enum nof_feature feature, uint64_t value)
+{
+    if ((unsigned)feature >= NOF_FEATURE_COUNT)
+        return NOF_ENOENT;
+    if (value < nof_feature_info[feature].min || value > nof_feature_info[feature].max)
+        return NOF_EINVAL;
+    nic->features[feature] = value;
+    return NOF_OK;
+}
+
+uint64_t nof_nic_feature(const struct nof_nic *nic, enum nof_feature feature)
+{
+    return (unsigned)feature < NOF_FEATURE_COUNT ? nic->features[feature] : 0;
+}
+
+const uint64_t *nof_nic_counters(const struct nof_nic *nic)
+{
+    return nic->counters;
+}
+
+int nof_nic_quiet(const struct nof_nic *nic)
+{
+    return nic->busy == 0 && nic->ctls.used == 0 && nic->local_queue == NOF_NIL && nic->stalled_comps == 0 &&
+           nic->closing == 0 && nic->draining == 0 && nic->reads.used == 0 && nic->writes.used == 0 &&
+           nic->ring == NOF_NIL && nof_transport_quiet(nic->transport);
+}

@@ -1,0 +1,461 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The state of one NIC core, shared by the modules of firmware/. Nothing outside includes it.
+ *
+ *   nic ── job ── endpoint ──(rank)── peer ──┐             peer: one flow, both directions
+ *                                            link ── path  link: one other NIC (or ourselves)
+ *   send  SEND descriptor until its completion             queues: peer.sendq (envelope to go),
+ *   recv  RECV, PROBE, MRECV, ... until its completion              peer.dataq (granted)
+ *   env   an unexpected message that can be matched
+ *   read  frames that wait for a dma_read    write  network memory on its way to a dma_write
+ *
+ * All live in pools; they name each other by index, and by *ref* (kind and index) where the kind
+ * varies. Handles on the wire and in completions are index and generation. */
+#ifndef NOF_NIC_H
+#define NOF_NIC_H
+
+#include <assert.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "nof/core.h"
+#include "layout.h"
+#include "match.h"
+#include "netmem.h"
+#include "pool.h"
+#include "stage_cache.h"
+#include "transport/transport.h"
+#include "transport/wire.h"
+
+#define NOF_FLOW_MSGS_MAX 256u /* most envelopes that one flow may have on credit beyond the initial */
+#define NOF_FLOW_BLOCKS_MAX 512u /* most network memory blocks, likewise */
+#define NOF_EAGER_LIMIT 65536u /* bound of feature eager_max_bytes */
+#define NOF_READ_FRAMES 64u
+#define NOF_READS_PER_FLOW 2u /* requests of a flow that may be under way at once */
+#define NOF_READS_PER_EP 4u
+#define NOF_LOCAL_FRAMES 32u
+#define NOF_LOCAL_BODY 16448u /* 16 KiB payload and any fixed fields */
+#define NOF_RETRY_NS 50000u /* look again after the port, the DMA queue or the host took nothing */
+
+/* What a handle or a ref names. */
+enum nof_ref_kind { NOF_REF_SEND = 0, NOF_REF_RECV = 1, NOF_REF_ENV = 2, NOF_REF_PEER = 3 };
+#define NOF_REF(kind, index) ((uint32_t)(kind) << 30 | (index))
+#define NOF_REF_INDEX(ref) ((ref) & 0x3fffffffu)
+#define NOF_REF_KIND(ref) ((ref) >> 30)
+
+#define NOF_HANDLE_PARKED (1ull << 63) /* the rest is the sending host's cookie */
+#define NOF_HANDLE_SYNC (1ull << 62) /* a synchronous eager send, wants MATCHED */
+#define NOF_HANDLE_HELD (1ull << 61) /* a stored message in our own network memory */
+#define NOF_HANDLE_KINDS (7ull << 61)
+#define NOF_TOKEN_WRITE (1ull << 63) /* a DMA token: handle of a write, else of a read */
+
+static inline uint64_t nof_handle(uint32_t index, uint32_t gen)
+{
+    return (uint64_t)gen << 32 | index;
+}
+
+enum nof_send_state {
+    NOF_SEND_FREE = 0,
+    NOF_SEND_QUEUED, /* in sendq; `sent` > 0: an eager message of several reads */
+    NOF_SEND_CTS_WAIT,
+    NOF_SEND_DATA, /* granted; in dataq while something may be sent */
+    NOF_SEND_MATCH_WAIT, /* synchronous eager, all read */
+    NOF_SEND_ENDING, /* status is known; reads are still under way */
+    NOF_SEND_DONE, /* completion waits for room in the ring */
+};
+
+enum nof_send_mark {
+    NOF_SEND_M_IN_DATAQ = 1,
+    NOF_SEND_M_LISTED = 2, /* on the peer's list of operations */
+    NOF_SEND_M_MATCHED = 4, /* synchronous: the receiver has matched it */
+    NOF_SEND_M_ISSUED = 8, /* every byte is in a frame or on its way into one */
+};
+
+struct nof_send {
+    struct nof_obj obj;
+    uint8_t state;
+    uint8_t flags; /* enum nof_desc_flags */
+    uint8_t elem;
+    uint8_t marks; /* enum nof_send_mark */
+    uint16_t ep;
+    uint16_t reads; /* under way */
+    uint32_t peer;
+    uint32_t seq; /* of its envelope in the flow */
+    uint32_t ep_next, ep_prev; /* live sends of the endpoint, oldest first */
+    uint64_t order;
+    union {
+        struct {
+            uint64_t cookie;
+            uint32_t ctx;
+            int32_t tag;
+            uint64_t len;
+            uint64_t sent; /* bytes put into frames */
+            uint64_t wanted; /* bytes that the receiver wants in all */
+            uint64_t allowed; /* bytes that it wants now */
+            uint64_t remote; /* its handle */
+            uint32_t wait_next, wait_prev; /* on the peer's list of operations */
+            int32_t status;
+            uint32_t layout; /* index, or NOF_NIL */
+            union {
+                uint64_t addr;
+                uint8_t inline_data[NOF_INLINE_BYTES];
+            };
+        };
+        struct nof_comp comp;
+    };
+};
+
+enum nof_recv_state {
+    NOF_RECV_FREE = 0,
+    NOF_RECV_POSTED, /* receive or probe in the matching tables */
+    NOF_RECV_STAGE, /* eager pieces go to a staging slot */
+    NOF_RECV_DIRECT, /* eager pieces go to the buffer as they come */
+    NOF_RECV_STORED, /* eager pieces are collected in network memory */
+    NOF_RECV_RNDV, /* rendezvous */
+    NOF_RECV_ENDING, /* status is known; DMA writes are still under way */
+    NOF_RECV_FLUSH, /* a FLUSH descriptor */
+    NOF_RECV_DONE, /* completion waits for room in the ring */
+};
+
+enum nof_recv_flag {
+    NOF_RECV_F_ARRIVED = 1, /* every wanted byte is here, some may still be on their way to the host */
+    NOF_RECV_F_WAITING = 2, /* in nic->recv_wait: for DMA blocks or to ask a parked sender again */
+    NOF_RECV_F_PARKED = 4, /* the sender's host holds the message */
+    NOF_RECV_F_LISTED = 8, /* on the peer's list of operations */
+};
+
+struct nof_recv {
+    struct nof_obj obj;
+    uint8_t state;
+    uint8_t flags;
+    uint8_t opcode; /* NOF_COMP_RECV, PROBE, MPROBE, FLUSH */
+    uint8_t busy; /* counted in endpoint.recvs_busy */
+    uint16_t ep;
+    uint16_t writes; /* under way */
+    uint32_t peer; /* source, once known */
+    uint32_t layout; /* index, or NOF_NIL */
+    union {
+        struct {
+            struct nof_match_key key;
+            struct nof_match_node node;
+            uint64_t order;
+            uint64_t cookie;
+            uint32_t cookie_next, cookie_prev;
+            uint64_t addr;
+            uint64_t capacity;
+            uint64_t len; /* of the message */
+            uint64_t wanted; /* min(len, capacity) */
+            uint64_t received; /* bytes that have come, in order */
+            uint64_t written; /* bytes that the host has */
+            uint64_t allowed; /* bytes that the sender may send */
+            uint64_t remote; /* its handle */
+            uint32_t wait_next, wait_prev;
+            uint32_t reserved_blocks; /* of nic->dma_free */
+            uint32_t used_blocks;
+            uint32_t stage_offset;
+            int32_t status;
+        };
+        struct nof_comp comp;
+    };
+};
+
+enum nof_env_state { NOF_ENV_FREE = 0, NOF_ENV_STORED, NOF_ENV_MPROBED, NOF_ENV_DONE };
+enum nof_env_flag { NOF_ENV_F_RTS = 1, NOF_ENV_F_SYNC = 2, NOF_ENV_F_PARKED = 4, NOF_ENV_F_FAILED = 8 };
+
+struct nof_env {
+    struct nof_obj obj;
+    uint8_t state;
+    uint8_t flags;
+    uint16_t ep;
+    uint32_t peer;
+    struct nof_match_key key;
+    uint64_t len;
+    uint64_t handle; /* the sender's */
+    uint32_t chain; /* stored payload, or NOF_NIL: in data[] */
+    uint32_t reserved;
+    union {
+        struct nof_match_node node[NOF_MATCH_KINDS];
+        struct nof_comp comp;
+    };
+    uint8_t data[NOF_INLINE_BYTES];
+};
+
+enum nof_peer_flag {
+    NOF_PEER_F_KNOWN = 1, /* by a PEER descriptor: we open a flow to it */
+    NOF_PEER_F_TX = 2, /* FLOW_OPEN sent, credit known */
+    NOF_PEER_F_RX = 4, /* FLOW_OPEN received */
+    NOF_PEER_F_DEAD = 8,
+    NOF_PEER_F_CREDIT = 16, /* a CREDIT frame waits in the link's queue */
+    NOF_PEER_F_STALLED = 32, /* waits for envelope credit */
+    NOF_PEER_F_DATA_TURN = 64, /* dataq is served next */
+    NOF_PEER_F_ORDERLY = 128, /* dead, and closed in order: the host is told NOF_OK */
+};
+enum nof_peer_sched { NOF_SCHED_IDLE = 0, NOF_SCHED_ACTIVE, NOF_SCHED_BLOCKED, NOF_SCHED_BUSY };
+
+struct nof_peer {
+    struct nof_obj obj;
+    uint32_t rank;
+    uint32_t link; /* NOF_NIL once dead */
+    uint16_t ep;
+    uint16_t remote_ep;
+    uint16_t remote_generation;
+    uint16_t flags;
+    uint32_t rank_next, flow_next; /* hash chains */
+    uint32_t link_next, link_prev;
+    int32_t deficit; /* bytes */
+    uint32_t sendq, dataq, readq; /* queue tails */
+    uint32_t waiting; /* operations that end when the peer dies: refs, linked by wait_next */
+    uint32_t expects; /* of those and of posted receives */
+    uint32_t tx_seq, tx_msgs_allowed;
+    uint32_t tx_blocks_used, tx_blocks_allowed;
+    uint32_t rx_seq, rx_msgs_announced, rx_msgs_freed;
+    uint32_t rx_blocks_used, rx_blocks_announced, rx_blocks_freed;
+    uint32_t rx_target; /* where the pieces of the message that is coming in go */
+    uint32_t rx_left; /* bytes of that message to come; 0: none is coming in */
+    uint32_t rx_pos;
+    int16_t status; /* why it is dead */
+    uint8_t sched;
+    uint8_t used;
+    uint32_t last_pn;
+};
+static_assert(sizeof(struct nof_peer) <= 128, "a flow costs at most 128 bytes");
+
+struct nof_job {
+    uint64_t id;
+    uint8_t key[NOF_JOB_KEY_BYTES];
+    uint32_t size;
+    uint32_t endpoints; /* open ones */
+    uint32_t local_link;
+    uint32_t used;
+};
+
+struct nof_link {
+    struct nof_path *path; /* NULL: frames loop back inside this NIC */
+    uint32_t job;
+    uint32_t peers; /* first of its flows */
+    uint32_t blocked; /* queue tail of flows that wait for the window, through obj.next */
+    uint32_t ctl; /* queue tail of control frames that wait */
+    uint32_t last_peer; /* of the last received frame: a guess for the next */
+    uint32_t last_pn;
+    uint8_t used;
+    uint8_t up;
+    uint8_t in_ctl_ring;
+    uint8_t draining; /* its job has no endpoint here any more (job.c) */
+    uint8_t sent_any; /* last_pn has a meaning */
+    uint32_t ctl_next;
+};
+
+#define NOF_CTL_FIELDS_MAX 32u
+struct nof_ctl { /* a control frame that could not leave at once */
+    struct nof_obj obj;
+    uint32_t peer; /* CREDIT: values are taken when it leaves; else NOF_NIL */
+    uint16_t src_ep, dst_ep;
+    uint8_t type, flags, fields_bytes, reserved;
+    uint8_t fields[NOF_CTL_FIELDS_MAX];
+};
+
+struct nof_read { /* consecutive frames of one send */
+    struct nof_obj obj;
+    uint32_t peer;
+    uint32_t send; /* of meaning until `done` */
+    uint16_t ep;
+    uint8_t nframes;
+    uint8_t gone; /* frames that have left */
+    uint8_t done;
+    uint8_t failed;
+    uint8_t orphan; /* flow or endpoint is gone: drop the frames when the read is done */
+    uint8_t first_type; /* of the first frame; MSG is followed by MSG_MORE */
+    uint8_t last; /* the last frame is a DATA with F_LAST */
+    uint8_t sync;
+    uint8_t local; /* frames of the loop-back pool */
+    uint16_t body_bytes[NOF_READ_FRAMES];
+    struct nof_frame *frame[NOF_READ_FRAMES];
+};
+
+struct nof_write { /* part of a receive, from network memory to the host */
+    struct nof_obj obj;
+    uint32_t recv;
+    uint32_t peer; /* whose block credit the chain is; NOF_NIL: blocks of the receive's reserve */
+    uint32_t chain;
+    uint32_t skip; /* bytes of the chain before the payload */
+    uint32_t bytes;
+    uint32_t done;
+    uint32_t issued; /* bytes of the request that is under way */
+    uint16_t ep;
+    uint16_t waiting; /* in nic->write_retry */
+    uint64_t offset; /* in the receive's buffer */
+};
+
+enum nof_ep_state { NOF_EP_FREE = 0, NOF_EP_OPEN, NOF_EP_FAILED, NOF_EP_CLOSING };
+
+struct nof_endpoint {
+    uint8_t state;
+    uint8_t spilling;
+    uint8_t dma_inline;
+    uint8_t in_ring;
+    uint16_t generation;
+    uint16_t reads; /* read requests under way */
+    uint32_t job;
+    uint32_t rank;
+    uint32_t size;
+    int32_t reason; /* CLOSING: why, for the peers */
+    const uint8_t *bounce;
+    size_t bounce_bytes;
+    const uint8_t *schedule;
+    size_t schedule_bytes;
+    uint64_t *counters;
+    uint32_t comp_head, comp_tail; /* completions that wait for the ring: refs through obj.next */
+    uint32_t posted[NOF_MATCH_KINDS]; /* posted receives, by kind */
+    uint32_t probes[NOF_MATCH_KINDS];
+    uint32_t posted_total;
+    uint32_t sends_used;
+    uint32_t recvs_busy;
+    uint32_t sends_head, sends_tail; /* live sends, oldest first */
+    uint32_t flushes; /* queue tail of FLUSH descriptors */
+    uint32_t flush_peer; /* the oldest one has seen all flows below this index */
+    uint32_t flush_pn;
+    uint8_t flush_armed;
+    uint32_t active; /* queue tail of flows with something to send, through obj.next */
+    uint32_t ring_next;
+    int64_t deficit; /* bytes */
+    uint32_t dma_used; /* blocks of nic->dma_total */
+    uint32_t dma_pending; /* requests under way */
+    uint32_t told; /* CLOSING: links below this index have been told */
+    uint64_t spills_given;
+    uint64_t nomatch_given;
+    uint64_t send_order;
+    struct nof_stage stage;
+};
+
+struct nof_local_frame {
+    struct nof_obj obj;
+    struct nof_frame frame;
+    uint32_t link;
+    uint32_t fields_bytes;
+    uint32_t body_bytes;
+    uint16_t src_ep, dst_ep;
+    uint8_t type, flags;
+    uint8_t *body;
+};
+
+/* Pieces for one receive that will be written with one request. */
+struct nof_gather {
+    uint32_t recv; /* NOF_NIL: empty */
+    uint32_t bytes;
+    uint32_t nbufs;
+    uint64_t offset;
+    uint32_t chain, chain_tail, chain_fill; /* endpoints whose DMA may be pending: copied pieces */
+    struct nof_buf buf[NOF_DMA_SEGMENTS_MAX];
+};
+
+struct nof_nic {
+    struct nof_nic_config cfg;
+    const struct nof_port_ops *port_ops;
+    void *port;
+    const struct nof_host_ops *host_ops;
+    void *host;
+    struct nof_transport *transport;
+    uint64_t now_ns;
+    uint64_t retry_ns; /* 0: nothing to try again */
+    uint64_t seed;
+    uint64_t features[NOF_FEATURE_COUNT];
+    uint64_t counters[NOF_COUNTER_COUNT];
+    uint64_t *no_counters; /* of endpoints that have none */
+
+    struct nof_endpoint *eps;
+    struct nof_job *jobs;
+    struct nof_link *links;
+    uint32_t nlinks; /* first cfg.max_paths for paths, then one per job */
+    uint32_t peer_mask;
+    uint32_t *peer_by_rank, *peer_by_flow; /* buckets */
+    struct nof_pool sends, recvs, envs, peers, ctls, reads, writes, locals;
+    struct nof_layouts layouts;
+    struct nof_netmem netmem;
+    struct nof_match match;
+
+    uint32_t posted_total;
+    uint32_t sends_min, recvs_min, posted_min, dma_min; /* what every endpoint can count on */
+    uint32_t flow_msgs, flow_blocks; /* initial credit of a flow */
+    uint32_t msgs_free, blocks_free; /* credit beyond that, not given to any flow */
+    uint32_t dma_total, dma_free; /* blocks for rendezvous payload whose write may be pending */
+
+    uint32_t ring; /* queue tail of endpoints with active flows, through ring_next */
+    uint32_t busy_flows; /* queue tail: found no frame or no DMA request */
+    uint32_t ctl_ring; /* links whose control frames should be tried again, through ctl_next */
+    uint32_t local_queue; /* loop-back frames on their way */
+    uint32_t recv_wait; /* queue tail: see NOF_RECV_F_WAITING */
+    uint32_t write_retry; /* queue tail: the host took no request */
+    uint32_t stalled_comps; /* endpoints whose completions wait for the ring */
+    uint32_t flushing; /* endpoints with FLUSH descriptors */
+    uint32_t draining; /* links that are being closed */
+    uint32_t closing; /* endpoints in NOF_EP_CLOSING */
+    uint32_t busy; /* sends and receives that wait for a peer, the wire or DMA */
+    struct nof_gather gather;
+    struct nof_read scratch; /* for reads that are done at once */
+    struct nof_segment *segs; /* both lists of the request that is being made */
+    struct nof_buf *bufs;
+};
+
+static inline struct nof_send *nof_send_at(const struct nof_nic *nic, uint32_t i)
+{
+    return (struct nof_send *)nic->sends.base + i;
+}
+static inline struct nof_recv *nof_recv_at(const struct nof_nic *nic, uint32_t i)
+{
+    return (struct nof_recv *)nic->recvs.base + i;
+}
+static inline struct nof_env *nof_env_at(const struct nof_nic *nic, uint32_t i)
+{
+    return (struct nof_env *)nic->envs.base + i;
+}
+static inline struct nof_peer *nof_peer_at(const struct nof_nic *nic, uint32_t i)
+{
+    return (struct nof_peer *)nic->peers.base + i;
+}
+static inline struct nof_read *nof_read_at(const struct nof_nic *nic, uint32_t i)
+{
+    return (struct nof_read *)nic->reads.base + i;
+}
+static inline struct nof_write *nof_write_at(const struct nof_nic *nic, uint32_t i)
+{
+    return (struct nof_write *)nic->writes.base + i;
+}
+static inline uint32_t nof_send_index(const struct nof_nic *nic, const struct nof_send *s)
+{
+    return (uint32_t)(s - (struct nof_send *)nic->sends.base);
+}
+static inline uint32_t nof_recv_index(const struct nof_nic *nic, const struct nof_recv *r)
+{
+    return (uint32_t)(r - (struct nof_recv *)nic->recvs.base);
+}
+static inline uint32_t nof_env_index(const struct nof_nic *nic, const struct nof_env *e)
+{
+    return (uint32_t)(e - (struct nof_env *)nic->envs.base);
+}
+static inline uint32_t nof_peer_index(const struct nof_nic *nic, const struct nof_peer *p)
+{
+    return (uint32_t)(p - (struct nof_peer *)nic->peers.base);
+}
+static inline uint32_t nof_link_index(const struct nof_nic *nic, const struct nof_link *l)
+{
+    return (uint32_t)(l - nic->links);
+}
+static inline uint32_t nof_ep_index(const struct nof_nic *nic, const struct nof_endpoint *ep)
+{
+    return (uint32_t)(ep - nic->eps);
+}
+
+static inline void nof_count(struct nof_nic *nic, struct nof_endpoint *ep, enum nof_counter c, uint64_t n)
+{
+    nic->counters[c] += n;
+    ep->counters[c] += n;
+}
+
+/* Something did not go now for a reason that nobody will announce: poll again soon. */
+static inline void nof_retry(struct nof_nic *nic)
+{
+    if (nic->retry_ns == 0)
+        nic->retry_ns = nic->now_ns + NOF_RETRY_NS;
+}
+
+#endif

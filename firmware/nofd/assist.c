@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "assist.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "dma.h"
+#include "endpoint.h"
+#include "nic.h"
+
+struct assist_slot {
+    bool busy;
+    bool write;
+    uint32_t generation; /* tells an answer from one to the slot's previous request */
+    unsigned left; /* answers still to come */
+    int status;
+    uint64_t token; /* the core's */
+    unsigned nlocal;
+    struct nof_buf local[NOF_DMA_SEGMENTS_MAX];
+};
+
+struct nofd_assist {
+    uint8_t *area;
+    struct assist_slot slots[NOFD_ASSIST_SLOTS];
+};
+
+struct nofd_assist *nofd_assist_create(void *area)
+{
+    struct nofd_assist *assist = calloc(1, sizeof(*assist));
+
+    if (assist != NULL)
+        assist->area = area;
+    return assist;
+}
+
+void nofd_assist_destroy(struct nofd_assist *assist)
+{
+    free(assist);
+}
+
+static void gather(uint8_t *block, const struct nof_buf *local, unsigned nlocal)
+{
+    for (unsigned i = 0; i < nlocal; i++) {
+        memcpy(block, local[i].base, local[i].len_bytes);
+        block += local[i].len_bytes;
+    }
+}
+
+static void scatter(const uint8_t *block, const struct nof_buf *local, unsigned nlocal)
+{
+    for (unsigned i = 0; i < nlocal; i++) {
+        memcpy(local[i].base, block, local[i].len_bytes);
+        block += local[i].len_bytes;
+    }
+}
+
+static int copy_by_host(struct nofd_endpoint *ep, bool write, const struct nof_segment *remote,
+                        unsigned nremote, const struct nof_buf *local, unsigned nlocal, uint64_t token)
+{
+    struct nofd_assist *assist = ep->assist;
+    struct nof_comp asks[NOF_DMA_SEGMENTS_MAX];
+    struct assist_slot *slot;
+    uint32_t offset;
+    unsigned nasks = 0;
+    unsigned i = 0;
+
+    while (i < NOFD_ASSIST_SLOTS && assist->slots[i].busy)
+        i++;
+    if (i == NOFD_ASSIST_SLOTS || nofd_endpoint_give_room(ep) < nremote)
+        return NOF_EAGAIN;
+    slot = &assist->slots[i];
+    offset = i * NOF_DMA_BLOCK_BYTES;
+    memset(asks, 0, nremote * sizeof(asks[0]));
+    for (unsigned j = 0; j < nremote; j++) {
+        struct nof_comp *ask = &asks[nasks];
+
+        if (remote[j].len_bytes == 0)
+            continue;
+        ask->opcode = NOF_COMP_ASSIST;
+        ask->flags = write ? NOF_COMP_F_WRITE : 0;
+        ask->len = remote[j].len_bytes;
+        ask->assist.token = (uint64_t)slot->generation << 8 | i;
+        ask->assist.addr = remote[j].addr;
+        ask->assist.area_offset = offset;
+        ask->assist.area_len = (uint32_t)remote[j].len_bytes;
+        offset += ask->assist.area_len;
+        nasks++;
+    }
+    if (nasks == 0)
+        return NOF_DMA_DONE;
+    if (write)
+        gather(assist->area + i * NOF_DMA_BLOCK_BYTES, local, nlocal);
+    if (nofd_endpoint_give(ep, asks, nasks) != nasks)
+        return NOF_EAGAIN;
+    slot->busy = true;
+    slot->write = write;
+    slot->left = nasks;
+    slot->status = NOF_OK;
+    slot->token = token;
+    slot->nlocal = nlocal;
+    memcpy(slot->local, local, nlocal * sizeof(*local));
+    return NOF_DMA_PENDING;
+}
+
+static void finish(struct nofd_endpoint *ep, uint64_t now_ns, struct assist_slot *slot)
+{
+    slot->busy = false;
+    slot->generation++;
+    ep->dma_pending--;
+    nof_nic_dma_done(ep->nic->nic, now_ns, slot->token, slot->status);
+}
+
+static void answer(struct nofd_endpoint *ep, uint64_t now_ns, const struct nof_desc *desc)
+{
+    struct nofd_assist *assist = ep->assist;
+    unsigned i = (unsigned)(desc->assist.token & 0xff);
+    struct assist_slot *slot = &assist->slots[i < NOFD_ASSIST_SLOTS ? i : 0];
+
+    if (i >= NOFD_ASSIST_SLOTS || !slot->busy || desc->assist.token >> 8 != slot->generation) {
+        nofd_nic_doom(ep->nic, ep, NOF_EPROTO);
+        return;
+    }
+    if (desc->assist.status != NOF_OK)
+        slot->status = NOF_EFAULT;
+    if (--slot->left > 0)
+        return;
+    if (!slot->write && slot->status == NOF_OK)
+        scatter(assist->area + i * NOF_DMA_BLOCK_BYTES, slot->local, slot->nlocal);
+    finish(ep, now_ns, slot);
+}
+
+unsigned nofd_assist_filter(struct nofd_endpoint *ep, uint64_t now_ns, struct nof_desc *descs, unsigned n)
+{
+    unsigned kept = 0;
+
+    for (unsigned i = 0; i < n; i++) {
+        if (descs[i].opcode == NOF_DESC_ASSIST_DONE)
+            answer(ep, now_ns, &descs[i]);
+        else
+            descs[kept++] = descs[i];
+    }
+    return kept;
+}
+
+static void cancel_all(struct nofd_endpoint *ep, uint64_t now_ns)
+{
+    for (unsigned i = 0; i < NOFD_ASSIST_SLOTS; i++) {
+        struct assist_slot *slot = &ep->assist->slots[i];
+
+        if (!slot->busy)
+            continue;
+        slot->status = NOF_EPEERDEAD;
+        finish(ep, now_ns, slot);
+    }
+}
+
+const struct nofd_dma_ops nofd_dma_assist = {
+    .name = "assist",
+    .is_inline = false,
+    .copy = copy_by_host,
+    .cancel = cancel_all,
+};

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The one clock of the daemon: CLOCK_MONOTONIC in nanoseconds, no system call. Any thread. */
+#ifndef NOFD_CLOCK_H
+#define NOFD_CLOCK_H
+
+#include <stdint.h>
+#include <time.h>
+
+#define NOFD_US 1000ull
+#define NOFD_MS 1000000ull
+#define NOFD_S 1000000000ull
+
+static inline uint64_t nofd_clock_ns(void)
+{
+    struct timespec ts;
+
+    clock_gettime(CLOCK_MONOTONIC, &ts);
+    return (uint64_t)ts.tv_sec * NOFD_S + (uint64_t)ts.tv_nsec;
+}
+
+#endif

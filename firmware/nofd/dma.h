@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The DMA engine: copies between a rank's memory and ours, behind one table per endpoint.
+ *
+ *   inline  one job, one user: the NIC core copies itself, with process_vm_*
+ *   helper  shared daemon: a helper with the user's ids copies (dma_helper.h)
+ *   assist  the kernel forbids both: the library copies on request, through the BAR (assist.h)
+ *
+ * Threads: the NIC core of the endpoint. */
+#ifndef NOFD_DMA_H
+#define NOFD_DMA_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "endpoint.h"
+
+struct nofd_dma_ops {
+    const char *name; /* "inline", "helper", "assist" */
+    bool is_inline; /* never answers NOF_DMA_PENDING */
+    /* As nof_host_ops.dma_write (write) and dma_read; remote is the rank's memory. */
+    int (*copy)(struct nofd_endpoint *ep, bool write, const struct nof_segment *remote, unsigned nremote,
+                const struct nof_buf *local, unsigned nlocal, uint64_t token);
+    /* The endpoint is closed: end what has not begun with nof_nic_dma_done(). NULL: nothing to do. */
+    void (*cancel)(struct nofd_endpoint *ep, uint64_t now_ns);
+};
+
+extern const struct nofd_dma_ops nofd_dma_inline;
+extern const struct nofd_dma_ops nofd_dma_helpers;
+extern const struct nofd_dma_ops nofd_dma_assist;
+
+/* The copy itself, in the calling thread: resumes after short counts. Totals of both lists are
+ * equal. Returns NOF_OK; NOF_EFAULT (a page is not there); NOF_EPEERDEAD (no such process);
+ * NOF_EPERM (the kernel forbids it). Safe in a helper: no lock, no heap. */
+int nofd_dma_copy(pid_t pid, bool write, const struct nof_segment *remote, unsigned nremote,
+                  const struct nof_buf *local, unsigned nlocal);
+
+/* Reads 8 bytes at `addr` of the process. NOF_OK if they are `value`. May block on a hostile page. */
+int nofd_dma_probe(pid_t pid, uint64_t addr, uint64_t value);
+
+#endif

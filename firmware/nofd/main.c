@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * nofd: start, serve, end. */
+#include <errno.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/pidfd.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/stat.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#include <rte_launch.h>
+
+#include "attach.h"
+#include "clock.h"
+#include "control.h"
+#include "daemon.h"
+#include "eal.h"
+#include "log.h"
+#include "plug.h"
+#include "serve.h"
+
+#define TICK_NS (50 * NOFD_MS)
+
+void nofd_stop(struct nofd *d, int exit_code)
+{
+    if (!d->loop.stop)
+        d->exit_code = exit_code;
+    nofd_loop_stop(&d->loop);
+}
+
+_Noreturn void nofd_die(struct nofd *d)
+{
+    nofd_unlisten(&d->attach_door.listener);
+    nofd_unlisten(&d->control_door.listener);
+    if (d->options.directory[0] != '\0')
+        (void)rmdir(d->options.directory);
+    _exit(1);
+}
+
+void nofd_call(struct nofd *d, struct nofd_core *core, void (*fn)(struct nofd_core *core, void *arg),
+               void *arg)
+{
+    if (nofd_core_call(core, fn, arg) != 0)
+        nofd_die(d);
+}
+
+/* --- events --------------------------------------------------------------------------------------- */
+
+static struct nofd *daemon_of(struct nofd_watch *watch, size_t offset)
+{
+    return (struct nofd *)(void *)((char *)watch - offset);
+}
+
+static void on_signal(struct nofd_watch *watch, uint32_t events)
+{
+    struct nofd *d = daemon_of(watch, offsetof(struct nofd, signals));
+    struct signalfd_siginfo info;
+
+    (void)events;
+    if (read(watch->fd, &info, sizeof(info)) != (ssize_t)sizeof(info))
+        return;
+    nofd_info("signal %u: the daemon ends", info.ssi_signo);
+    nofd_stop(d, 0);
+}
+
+static void on_cores(struct nofd_watch *watch, uint32_t events)
+{
+    struct nofd *d = daemon_of(watch, offsetof(struct nofd, cores_watch));
+    uint64_t count;
+
+    (void)events;
+    if (read(watch->fd, &count, sizeof(count)) == (ssize_t)sizeof(count))
+        nofd_attach_look(d);
+}
+
+static void on_parent(struct nofd_watch *watch, uint32_t events)
+{
+    struct nofd *d = daemon_of(watch, offsetof(struct nofd, parent));
+
+    (void)events;
+    nofd_info("the parent has gone: the private daemon ends");
+    nofd_stop(d, 0);
+}
+
+static void set_ticks(struct nofd *d, bool on)
+{
+    struct itimerspec spec = {0};
+
+    if (on) {
+        spec.it_value.tv_nsec = TICK_NS;
+        spec.it_interval.tv_nsec = TICK_NS;
+    }
+    d->ticking = on;
+    (void)timerfd_settime(d->ticks.fd, 0, &spec, NULL);
+}
+
+static void on_tick(struct nofd_watch *watch, uint32_t events)
+{
+    struct nofd *d = daemon_of(watch, offsetof(struct nofd, ticks));
+    uint64_t count;
+
+    (void)events;
+    if (read(watch->fd, &count, sizeof(count)) == (ssize_t)sizeof(count) && !nofd_attach_tick(d))
+        set_ticks(d, false);
+}
+
+void nofd_need_ticks(struct nofd *d)
+{
+    if (!d->ticking)
+        set_ticks(d, true);
+}
+
+static int watch(struct nofd *d, struct nofd_watch *w, int fd, void (*fn)(struct nofd_watch *, uint32_t))
+{
+    if (fd < 0)
+        return -errno;
+    w->fd = fd;
+    w->fn = fn;
+    return nofd_loop_add(&d->loop, w, EPOLLIN);
+}
+
+/* --- start ---------------------------------------------------------------------------------------- */
+
+/* Before any thread exists: all of them inherit the mask. */
+static int block_signals(void)
+{
+    sigset_t set;
+
+    signal(SIGPIPE, SIG_IGN);
+    sigemptyset(&set);
+    sigaddset(&set, SIGTERM);
+    sigaddset(&set, SIGINT);
+    sigaddset(&set, SIGHUP);
+    sigaddset(&set, SIGUSR1);
+    sigaddset(&set, SIGUSR2);
+    sigprocmask(SIG_BLOCK, &set, NULL);
+    sigdelset(&set, SIGUSR1);
+    sigdelset(&set, SIGUSR2);
+    return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+static void raise_limits(void)
+{
+    struct rlimit limit;
+
+    if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < limit.rlim_max) {
+        limit.rlim_cur = limit.rlim_max;
+        (void)setrlimit(RLIMIT_NOFILE, &limit);
+    }
+}
+
+static int start_events(struct nofd *d, int signal_fd)
+{
+    int rc = nofd_loop_init(&d->loop);
+
+    if (rc == 0)
+        rc = watch(d, &d->signals, signal_fd, on_signal);
+    if (rc == 0)
+        rc = watch(d, &d->cores_watch, eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK), on_cores);
+    if (rc == 0)
+        rc = watch(d, &d->ticks, timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK), on_tick);
+    d->parent.fd = -1;
+    if (rc == 0 && d->options.private_job) {
+        nofd_need_ticks(d);
+        /* Started by init, or orphaned already: then only the ranks count. */
+        if (getppid() > 1)
+            rc = watch(d, &d->parent, pidfd_open(getppid(), 0), on_parent);
+    }
+    if (rc != 0)
+        nofd_error("cannot start: %s", strerror(-rc));
+    return rc;
+}
+
+static int open_doors(struct nofd *d)
+{
+    char err[NOFD_ERROR_BYTES];
+
+    d->attach_door.listener.fd = -1;
+    d->control_door.listener.fd = -1;
+    if (d->options.directory[0] != '\0')
+        (void)mkdir(d->options.directory, 0755);
+    if (nofd_attach_open(d, err, sizeof(err)) != 0 || nofd_control_open(d, err, sizeof(err)) != 0) {
+        nofd_error("%s", err);
+        return -1;
+    }
+    return 0;
+}
+
+static int launch(struct nofd *d)
+{
+    for (unsigned i = 0; i < d->ncores; i++) {
+        int rc = rte_eal_remote_launch(nofd_core_run, &d->cores[i], d->cores[i].lcore);
+
+        if (rc != 0) {
+            nofd_error("cannot start NIC core %u: %s", i, strerror(-rc));
+            return -1;
+        }
+        d->nrunning++;
+    }
+    return 0;
+}
+
+static void say_ready(struct nofd *d)
+{
+    static const char word[] = "ready\n";
+    ssize_t n;
+
+    nofd_info("serving %u NIC(s) on %u core(s) at %s", d->nnics, d->ncores, d->options.socket);
+    if (d->options.ready_fd < 0)
+        return;
+    n = write(d->options.ready_fd, word, sizeof(word) - 1);
+    (void)n;
+    close(d->options.ready_fd);
+    d->options.ready_fd = -1;
+}
+
+/* --- end ------------------------------------------------------------------------------------------ */
+
+static void close_doors(struct nofd *d)
+{
+    nofd_attach_close(d);
+    nofd_control_close(d);
+    if (d->options.directory[0] != '\0')
+        (void)rmdir(d->options.directory); /* unless somebody else uses it */
+}
+
+static void stop_cores(struct nofd *d)
+{
+    for (unsigned i = 0; i < d->nrunning; i++)
+        nofd_core_stop(&d->cores[i]);
+    for (unsigned i = 0; i < d->nrunning; i++)
+        (void)rte_eal_wait_lcore(d->cores[i].lcore);
+    d->nrunning = 0;
+}
+
+int main(int argc, char **argv)
+{
+    static struct nofd d;
+    char err[NOFD_ERROR_BYTES];
+    int signal_fd;
+
+    nofd_options_read(&d.options, argc, argv);
+    nofd_log_set_level((enum nofd_log_level)d.options.log_level);
+    d.started_ns = nofd_clock_ns();
+    d.exit_code = 1;
+    signal_fd = block_signals();
+    raise_limits();
+    /* Helpers carry users' ids: those users must not look into us through them. */
+    if (geteuid() == 0 && !d.options.private_job)
+        (void)prctl(PR_SET_DUMPABLE, 0);
+    if (start_events(&d, signal_fd) != 0 || open_doors(&d) != 0)
+        goto out;
+    if (nofd_eal_start(&d.options, err, sizeof(err)) != 0) {
+        nofd_error("%s", err);
+        goto out;
+    }
+    if (nofd_plug_in(&d, err, sizeof(err)) != 0) {
+        nofd_error("%s", err);
+        goto out_eal;
+    }
+    if (launch(&d) == 0) {
+        nofd_serve_count(&d);
+        say_ready(&d);
+        d.exit_code = 0;
+        if (nofd_loop_run(&d.loop) != 0)
+            d.exit_code = 1;
+    }
+    close_doors(&d);
+    stop_cores(&d);
+    nofd_plug_out(&d);
+out_eal:
+    nofd_eal_stop();
+out:
+    close_doors(&d);
+    return d.exit_code;
+}

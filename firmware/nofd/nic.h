@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * One NIC of the daemon: a firmware core, its port, and the endpoints it serves.
+ *
+ * Threads: create and destroy on the main thread while no core runs; turn() and what it calls on
+ * the NIC core; attach, detach and the other calls on the NIC core through nofd_core_call(). */
+#ifndef NOFD_NIC_H
+#define NOFD_NIC_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "nof/core.h"
+
+#include "endpoint.h"
+#include "wire.h"
+
+struct nofd_core;
+
+#define NOFD_ENDPOINTS_MAX 1024u
+#define NOFD_BURST 32u /* descriptors taken from one endpoint in one turn */
+#define NOFD_FRAME_BUDGET 64u /* frames sent in one turn */
+
+struct nofd_nic {
+    unsigned index;
+    char name[32]; /* "nic0 (fabric)" */
+    struct nofd_core *core;
+    struct nofd_wire wire;
+    struct nof_nic *nic;
+    void *mem;
+    size_t mem_bytes;
+    struct nof_nic_config cfg;
+
+    struct nofd_endpoint **by_index; /* cfg.max_endpoints, for the core's callbacks */
+    struct nofd_endpoint **live; /* those that are served */
+    unsigned nlive;
+    struct nofd_endpoint **closing; /* closed, a DMA still under way */
+    unsigned nclosing;
+    bool doomed; /* an endpoint is to be failed after this call of the core */
+    bool link_up;
+    uint64_t link_look_ns; /* when the link is looked at next */
+    uint64_t counters[NOF_COUNTER_COUNT]; /* what nofd itself counts, added to the core's */
+};
+
+/* cfg: mac, ip4, mtu, link rate are taken from `wire`, the rest as given. 0, or a negative
+ * nof_status with a text in err. */
+int nofd_nic_create(struct nofd_nic *nic, unsigned index, const struct nofd_wire *wire,
+                    const struct nof_nic_config *cfg, uint64_t now_ns, char *err, size_t err_bytes);
+void nofd_nic_destroy(struct nofd_nic *nic);
+
+/* One round: frames, descriptors, DMA results, timers, wake-ups. Returns how much there was to do. */
+unsigned nofd_nic_turn(struct nofd_nic *nic, uint64_t now_ns);
+
+/* Before sleep: tell the hosts (asleep 1), and after it (0). */
+void nofd_nic_asleep(struct nofd_nic *nic, uint32_t asleep);
+/* 1 if something came since the last turn. */
+int nofd_nic_has_work(const struct nofd_nic *nic);
+
+/* NOF_OK, or why the firmware core refused; ep->index and ep->card are set. */
+int nofd_nic_attach(struct nofd_nic *nic, uint64_t now_ns, struct nofd_endpoint *ep,
+                    const struct nof_endpoint_params *params);
+/* The endpoint's state becomes CLOSED or GONE. */
+void nofd_nic_detach(struct nofd_nic *nic, uint64_t now_ns, struct nofd_endpoint *ep, int reason);
+/* To be failed once the firmware core has returned: callable from its callbacks. */
+void nofd_nic_doom(struct nofd_nic *nic, struct nofd_endpoint *ep, int reason);
+
+#endif

@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "plug.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#ifdef NOF_HAVE_EBPF
+#include "steer_host.h"
+#endif
+
+#include "clock.h"
+#include "daemon.h"
+#include "log.h"
+
+#define FABRIC_MTU 9000u
+#define FABRIC_FRAMES 2048u /* of one NIC's pool and queue */
+#define FABRIC_IP 0x0a630001u /* 10.99.0.1, one more per NIC */
+#define FABRIC_REORDER_NS (100 * NOFD_US)
+
+/* Random, never 0. */
+static uint64_t draw(void)
+{
+    uint64_t value = 0;
+
+    while (value == 0)
+        if (getrandom(&value, sizeof(value), 0) != (ssize_t)sizeof(value))
+            value = nofd_clock_ns() ^ (uint64_t)getpid() << 32;
+    return value;
+}
+
+/* Equal for all daemons of one kernel in one network namespace, and for nobody else: ranks with the
+ * same host id can share memory. */
+static uint32_t machine_id(void)
+{
+    uint32_t hash = 2166136261u;
+    char text[64] = "";
+    struct stat st;
+    int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+    ssize_t n = fd >= 0 ? read(fd, text, sizeof(text)) : -1;
+
+    if (fd >= 0)
+        close(fd);
+    for (ssize_t i = 0; i < n; i++)
+        hash = (hash ^ (uint8_t)text[i]) * 16777619u;
+    if (stat("/proc/self/ns/net", &st) == 0)
+        hash = (hash ^ (uint32_t)st.st_ino) * 16777619u;
+    return hash != 0 ? hash : 1;
+}
+
+static uint32_t ppm(double share)
+{
+    return (uint32_t)(share * NOF_FABRIC_PPM + 0.5);
+}
+
+static int make_fabric(struct nofd *d, uint8_t (*macs)[6], char *err, size_t err_bytes)
+{
+    const struct nofd_fabric_options *o = &d->options.fabric;
+    struct nof_fabric_config cfg = {
+        .nports = o->nics,
+        .seed = draw(),
+        .pool_frames = FABRIC_FRAMES,
+        .queue_frames = FABRIC_FRAMES,
+        .link =
+            {
+                .rate_bps = o->rate_bps,
+                .delay_ns = o->delay_ns,
+                .buffer_bytes = (uint32_t)(o->buffer_bytes < UINT32_MAX ? o->buffer_bytes : UINT32_MAX),
+                .loss_ppm = ppm(o->loss),
+                .duplicate_ppm = ppm(o->duplicate),
+                .reorder_ppm = ppm(o->reorder),
+                .corrupt_ppm = ppm(o->corrupt),
+                .reorder_ns = FABRIC_REORDER_NS,
+            },
+    };
+    uint64_t unique = draw();
+    int rc;
+
+    for (unsigned i = 0; i < o->nics; i++) {
+        macs[i][0] = 0x02; /* locally administered */
+        memcpy(&macs[i][1], &unique, 3);
+        macs[i][4] = (uint8_t)(i >> 8);
+        macs[i][5] = (uint8_t)i;
+    }
+    cfg.mac = (const uint8_t(*)[6])macs;
+    rc = nof_fabric_create(&cfg, &d->fabric);
+    if (rc != NOF_OK)
+        snprintf(err, err_bytes, "cannot build the fabric of %u NICs: %s; check --link, --delay and --buffer",
+                 o->nics, nof_strstatus(rc));
+    return rc == NOF_OK ? 0 : -1;
+}
+
+static int add_nic(struct nofd *d, const struct nofd_wire *wire, char *err, size_t err_bytes)
+{
+    struct nof_nic_config cfg = {
+        .nic_id = draw(),
+        .udp_port = d->options.udp_port,
+        .max_endpoints = d->options.max_endpoints,
+        .netmem_bytes = d->options.netmem_bytes,
+    };
+    struct nofd_nic *nic = &d->nics[d->nnics];
+    uint64_t seed[2] = {draw(), draw()};
+
+    memcpy(cfg.seed, seed, sizeof(cfg.seed));
+    cfg.host_id = wire->simulated_host ? d->host_id + 1 + d->nnics : d->host_id;
+    if (nofd_nic_create(nic, d->nnics, wire, &cfg, nofd_clock_ns(), err, err_bytes) != NOF_OK)
+        return -1;
+    d->nnics++;
+    for (unsigned i = 0; i < NOF_FEATURE_COUNT; i++)
+        if (i < NOF_F_IDLE)
+            (void)nof_nic_feature_set(nic->nic, (enum nof_feature)i, d->options.feature[i]);
+    return 0;
+}
+
+static int plug_fabric(struct nofd *d, char *err, size_t err_bytes)
+{
+    const struct nofd_options *o = &d->options;
+    uint8_t(*macs)[6];
+    int rc = 0;
+
+    if (o->fabric.nics == 0)
+        return 0;
+    macs = calloc(o->fabric.nics, sizeof(*macs));
+    if (macs == NULL || make_fabric(d, macs, err, err_bytes) != 0) {
+        free(macs);
+        return -1;
+    }
+    for (unsigned i = 0; i < o->fabric.nics && rc == 0; i++) {
+        struct nofd_wire wire;
+        uint32_t ip4 = i < o->nips ? o->ip4[i] : FABRIC_IP + i;
+
+        nofd_wire_open_fabric(&wire, d->fabric, i, macs[i], ip4,
+                              o->mtu_bytes != 0 ? o->mtu_bytes : FABRIC_MTU, o->fabric.rate_bps);
+        rc = add_nic(d, &wire, err, err_bytes);
+    }
+    free(macs);
+    return rc;
+}
+
+/* The steering program comes out of our own library unless a file was named. */
+static int steer_file(const struct nofd_options *o, const char *device, char *path, size_t path_bytes)
+{
+    int fd = -1;
+
+    path[0] = '\0';
+    if (strncmp(device, "net_af_xdp", strlen("net_af_xdp")) != 0)
+        return -1;
+    if (o->steer[0] != '\0') {
+        snprintf(path, path_bytes, "%s", o->steer);
+        return -1;
+    }
+#ifdef NOF_HAVE_EBPF
+    if (nof_steer_object_fd(&fd) == 0)
+        snprintf(path, path_bytes, "/proc/self/fd/%d", fd);
+    else
+        fd = -1;
+#endif
+    return fd;
+}
+
+static int plug_port(struct nofd *d, unsigned i, char *err, size_t err_bytes)
+{
+    const struct nofd_options *o = &d->options;
+    unsigned nic = o->fabric.nics + i;
+    char steer[256];
+    int steer_fd = steer_file(o, o->port[i], steer, sizeof(steer));
+    struct nof_dpdk_port_config cfg = {
+        .devargs = o->port[i],
+        .mtu_bytes = o->mtu_bytes,
+        .nqueues = 1,
+        .ip4 = nic < o->nips ? o->ip4[nic] : 0,
+        .steer_path = steer[0] != '\0' ? steer : NULL,
+        .udp_port = o->udp_port,
+    };
+    struct nofd_wire wire;
+    int rc = nofd_wire_open_dpdk(&wire, &cfg, err, err_bytes);
+
+    if (steer_fd >= 0)
+        close(steer_fd);
+    if (rc != NOF_OK)
+        return -1;
+    if (wire.ip4 == 0) {
+        snprintf(err, err_bytes, "%s has no IPv4 address: give one with --ip A.B.C.D", wire.device_name);
+        nofd_wire_close(&wire);
+        return -1;
+    }
+    return add_nic(d, &wire, err, err_bytes);
+}
+
+/* The fabric's NICs share one switch and so one core; ports are dealt over all cores, the first
+ * after the fabric. */
+static unsigned core_of(const struct nofd *d, unsigned nic)
+{
+    unsigned fabric = d->options.fabric.nics;
+
+    if (nic < fabric)
+        return 0;
+    return (nic - fabric + (fabric > 0 ? 1 : 0)) % d->ncores;
+}
+
+static int make_cores(struct nofd *d, char *err, size_t err_bytes)
+{
+    unsigned placed = 0;
+
+    d->ncores = d->options.cores;
+    d->cores = calloc(d->ncores, sizeof(*d->cores));
+    d->by_core = calloc(d->nnics, sizeof(*d->by_core));
+    if (d->cores == NULL || d->by_core == NULL) {
+        d->ncores = 0;
+        snprintf(err, err_bytes, "out of memory");
+        return -1;
+    }
+    for (unsigned i = 0; i < d->ncores; i++) {
+        struct nofd_core *core = &d->cores[i];
+        unsigned first = placed;
+
+        for (unsigned j = 0; j < d->nnics; j++)
+            if (core_of(d, j) == i)
+                d->by_core[placed++] = &d->nics[j];
+        if (nofd_core_init(core, i, i + 1, &d->by_core[first], placed - first, d->cores_watch.fd) != 0) {
+            snprintf(err, err_bytes, "no descriptors for NIC core %u: %s", i, strerror(errno));
+            d->ncores = i;
+            return -1;
+        }
+        core->idle.policy = (enum nofd_idle_policy)d->options.feature[NOF_F_IDLE];
+        core->idle.spin_ns = d->options.feature[NOF_F_SPIN] * NOFD_US;
+        core->idle.nap_ns = d->options.feature[NOF_F_NAP] * NOFD_US;
+    }
+    return 0;
+}
+
+int nofd_plug_in(struct nofd *d, char *err, size_t err_bytes)
+{
+    unsigned total = d->options.fabric.nics + d->options.nports;
+    unsigned useful = d->options.nports + (d->options.fabric.nics > 0 ? 1 : 0);
+
+    d->host_id = machine_id();
+    d->nics = calloc(total, sizeof(*d->nics));
+    if (d->nics == NULL) {
+        snprintf(err, err_bytes, "out of memory");
+        return -1;
+    }
+    if (d->options.cores > useful) {
+        nofd_info("%u NIC cores asked for, %u of use: the fabric takes one, each port one", d->options.cores,
+                  useful);
+        d->options.cores = useful;
+    }
+    if (plug_fabric(d, err, err_bytes) != 0)
+        goto err_out;
+    for (unsigned i = 0; i < d->options.nports; i++)
+        if (plug_port(d, i, err, err_bytes) != 0)
+            goto err_out;
+    if (make_cores(d, err, err_bytes) != 0)
+        goto err_out;
+    return 0;
+err_out:
+    nofd_plug_out(d);
+    return -1;
+}
+
+void nofd_plug_out(struct nofd *d)
+{
+    for (unsigned i = 0; i < d->ncores; i++)
+        nofd_core_fini(&d->cores[i]);
+    for (unsigned i = 0; i < d->nnics; i++)
+        nofd_nic_destroy(&d->nics[i]);
+    if (d->fabric != NULL)
+        nof_fabric_destroy(d->fabric);
+    d->fabric = NULL;
+    free(d->nics);
+    free(d->by_core);
+    free(d->cores);
+    d->nics = NULL;
+    d->by_core = NULL;
+    d->cores = NULL;
+    d->nnics = 0;
+    d->ncores = 0;
+}

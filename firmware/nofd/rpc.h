@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * JSON-RPC 2.0 on the daemon: text in, text out. Methods are in rpc_*.c, one table in rpc.c. Main
+ * thread. */
+#ifndef NOFD_RPC_H
+#define NOFD_RPC_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include <jansson.h>
+
+struct nofd;
+
+#define NOFD_RPC_TOO_LONG \
+    "{\"jsonrpc\": \"2.0\", \"id\": null, \"error\": {\"code\": -32700, \"message\": \"a line is at most " \
+    "65535 bytes\"}}"
+
+/* The standard's codes, and ours from -32000 on. */
+enum nofd_rpc_code {
+    NOFD_RPC_PARSE = -32700,
+    NOFD_RPC_REQUEST = -32600,
+    NOFD_RPC_METHOD = -32601,
+    NOFD_RPC_PARAMS = -32602,
+    NOFD_RPC_INTERNAL = -32603,
+    NOFD_RPC_FORBIDDEN = -32000,
+};
+
+struct nofd_rpc_error {
+    int code;
+    char text[512];
+};
+
+/* The answer to one request, to be freed; NULL if it wants none (a notification). */
+char *nofd_rpc_answer(struct nofd *d, bool may_change, const char *line, size_t len);
+
+/* A method: a new result, or NULL with `error` filled. params is an object or NULL. */
+typedef json_t *nofd_rpc_method(struct nofd *d, const json_t *params, struct nofd_rpc_error *error);
+
+nofd_rpc_method nofd_rpc_status, nofd_rpc_stats, nofd_rpc_endpoints; /* rpc_status.c */
+nofd_rpc_method nofd_rpc_features, nofd_rpc_set; /* rpc_features.c */
+nofd_rpc_method nofd_rpc_link, nofd_rpc_impair, nofd_rpc_down; /* rpc_wire.c */
+
+/* Fills error and returns NULL. */
+__attribute__((format(printf, 3, 4))) json_t *nofd_rpc_fail(struct nofd_rpc_error *error, int code,
+                                                            const char *format, ...);
+/* params.nic: 0 with *nic_out = index, or UINT32_MAX if it was not given; -1 with error filled. */
+int nofd_rpc_nic(struct nofd *d, const json_t *params, unsigned *nic_out, struct nofd_rpc_error *error);
+/* -1 with error filled if params has a key that names[0..n) has not. */
+int nofd_rpc_keys(const json_t *params, const char *const *names, size_t n, struct nofd_rpc_error *error);
+
+#endif

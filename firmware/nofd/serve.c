@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "serve.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "assist.h"
+#include "clock.h"
+#include "daemon.h"
+#include "dma.h"
+#include "dma_helper.h"
+
+#define SUBMIT_SLOTS 1024u
+#define COMPLETE_SLOTS 2048u
+#define SCHEDULE_BYTES (64u << 10)
+#define BOUNCE_MAX_BYTES (16u << 10) /* beyond, one process_vm_readv is cheaper than a second copy */
+
+static struct nofd_nic *deal(struct nofd *d, uint32_t wanted)
+{
+    return &d->nics[wanted != UINT32_MAX ? wanted : d->next_nic++ % d->nnics];
+}
+
+/* How the rank's memory is reached. Falls back to assist without a word: it works, only slower. */
+static void choose_dma(struct nofd *d, struct nofd_endpoint *ep, bool direct)
+{
+    ep->dma = &nofd_dma_assist;
+    if (!direct)
+        return;
+    if (d->options.private_job) {
+        ep->dma = &nofd_dma_inline;
+        return;
+    }
+    ep->pool = nofd_dma_pool_open(ep->nic->core, ep->uid, ep->gid, d->options.dma_timeout_ns);
+    if (ep->pool != NULL)
+        ep->dma = &nofd_dma_helpers;
+}
+
+static int create_bar(struct nofd *d, struct nofd_endpoint *ep)
+{
+    struct nofd_bar_config cfg = {
+        .submit_slots = SUBMIT_SLOTS,
+        .complete_slots = COMPLETE_SLOTS,
+        .staging_bytes = d->options.staging_bytes,
+        .bounce_bytes = d->options.bounce_bytes,
+        .bounce_max_bytes = BOUNCE_MAX_BYTES,
+        .schedule_bytes = SCHEDULE_BYTES,
+        .assist_bytes = ep->dma == &nofd_dma_assist ? NOFD_ASSIST_SLOTS * (uint64_t)NOF_DMA_BLOCK_BYTES : 0,
+    };
+    struct nof_bar_identity *id;
+    int rc = nofd_bar_create(&ep->bar, &cfg);
+
+    if (rc != 0)
+        return rc;
+    id = ep->bar.identity;
+    ep->submit = ep->bar.submit;
+    ep->complete = ep->bar.complete;
+    ep->nic_words = ep->bar.nic_words;
+    ep->host_words = ep->bar.host_words;
+    ep->counters = ep->bar.counters;
+    if (ep->dma == &nofd_dma_assist) {
+        ep->assist = nofd_assist_create(nofd_bar_at(&ep->bar, id->assist_offset));
+        if (ep->assist == NULL) {
+            nofd_bar_destroy(&ep->bar);
+            return -ENOMEM;
+        }
+    }
+    id->dma = ep->dma == &nofd_dma_assist ? NOF_DMA_ASSIST : NOF_DMA_DIRECT;
+    id->nofd_pid = (uint32_t)getpid();
+    snprintf(id->nic_name, sizeof(id->nic_name), "%s", ep->nic->name);
+    return 0;
+}
+
+struct attach_call {
+    struct nofd_endpoint *ep;
+    struct nof_endpoint_params params;
+    int rc;
+};
+
+static void attach_on_core(struct nofd_core *core, void *arg)
+{
+    struct attach_call *call = arg;
+
+    call->rc = nofd_nic_attach(call->ep->nic, core->now_ns, call->ep, &call->params);
+}
+
+static int open_in_core(struct nofd *d, struct nofd_endpoint *ep, const struct nof_attach_request *request)
+{
+    const struct nof_bar_identity *id = ep->bar.identity;
+    struct attach_call call = {
+        .ep = ep,
+        .params =
+            {
+                .job_id = request->job_id,
+                .rank = request->rank,
+                .size = request->size,
+                .staging = nofd_bar_at(&ep->bar, id->staging_offset),
+                .staging_bytes = id->staging_bytes,
+                .bounce = nofd_bar_at(&ep->bar, id->bounce_offset),
+                .bounce_bytes = id->bounce_bytes,
+                .schedule = nofd_bar_at(&ep->bar, id->schedule_offset),
+                .schedule_bytes = id->schedule_bytes,
+                .counters = ep->counters,
+                .dma_inline = ep->dma->is_inline,
+            },
+    };
+
+    memcpy(call.params.job_key, request->job_key, sizeof(call.params.job_key));
+    nofd_call(d, ep->nic->core, attach_on_core, &call);
+    explicit_bzero(call.params.job_key, sizeof(call.params.job_key));
+    if (call.rc == NOF_OK)
+        ep->bar.identity->card = ep->card;
+    return call.rc;
+}
+
+static void release(struct nofd_endpoint *ep)
+{
+    if (ep->pool != NULL)
+        nofd_dma_pool_close(ep->pool);
+    nofd_assist_destroy(ep->assist);
+    nofd_bar_destroy(&ep->bar);
+    free(ep);
+}
+
+int nofd_serve_open(struct nofd *d, const struct nofd_serve *serve, struct nofd_endpoint **ep_out, char *text,
+                    size_t text_bytes)
+{
+    struct nofd_endpoint *ep = calloc(1, sizeof(*ep));
+    int rc;
+
+    if (ep == NULL) {
+        snprintf(text, text_bytes, "the daemon is out of memory");
+        return NOF_ENOMEM;
+    }
+    for (unsigned i = 0; i < NOF_BAR_FDS; i++)
+        ep->bar.fd[i] = -1;
+    ep->nic = deal(d, serve->request->nic);
+    ep->pid = serve->pid;
+    ep->uid = serve->uid;
+    ep->gid = serve->gid;
+    ep->rank = serve->request->rank;
+    choose_dma(d, ep, serve->direct);
+    rc = create_bar(d, ep);
+    if (rc != 0) {
+        snprintf(text, text_bytes,
+                 "no memory for the endpoint (%s): fewer ranks, or smaller --staging and --bounce",
+                 strerror(-rc));
+        rc = NOF_ENOMEM;
+        goto err_release;
+    }
+    rc = open_in_core(d, ep, serve->request);
+    if (rc != NOF_OK) {
+        snprintf(text, text_bytes, "%s refuses the endpoint: %s%s", ep->nic->name, nof_strstatus(rc),
+                 rc == NOF_ENOMEM ? "; it serves --max-endpoints ranks at most" : "");
+        goto err_release;
+    }
+    ep->job = serve->job;
+    ep->next = d->endpoints;
+    d->endpoints = ep;
+    d->nendpoints++;
+    nofd_serve_count(d);
+    *ep_out = ep;
+    return NOF_OK;
+err_release:
+    release(ep);
+    return rc;
+}
+
+struct detach_call {
+    struct nofd_endpoint *ep;
+    int reason;
+};
+
+static void detach_on_core(struct nofd_core *core, void *arg)
+{
+    struct detach_call *call = arg;
+
+    nofd_nic_detach(call->ep->nic, core->now_ns, call->ep, call->reason);
+}
+
+void nofd_serve_close(struct nofd *d, struct nofd_endpoint *ep, int reason)
+{
+    struct detach_call call = {.ep = ep, .reason = reason};
+
+    nofd_call(d, ep->nic->core, detach_on_core, &call);
+    if (nofd_endpoint_state(ep) == NOFD_EP_GONE)
+        nofd_serve_free(d, ep);
+}
+
+void nofd_serve_free(struct nofd *d, struct nofd_endpoint *ep)
+{
+    struct nofd_endpoint **at = &d->endpoints;
+
+    while (*at != ep)
+        at = &(*at)->next;
+    *at = ep->next;
+    d->nendpoints--;
+    nofd_job_leave(&d->jobs, ep->job);
+    release(ep);
+    nofd_serve_count(d);
+}
+
+static void count_on_core(struct nofd_core *core, void *arg)
+{
+    core->idle.scarce = *(const bool *)arg;
+}
+
+void nofd_serve_count(struct nofd *d)
+{
+    cpu_set_t cpus;
+    unsigned ncpus = 1;
+    bool scarce;
+
+    if (sched_getaffinity(0, sizeof(cpus), &cpus) == 0)
+        ncpus = (unsigned)CPU_COUNT(&cpus);
+    scarce = d->nendpoints + d->ncores > ncpus;
+    for (unsigned i = 0; i < d->nrunning; i++)
+        nofd_call(d, &d->cores[i], count_on_core, &scarce);
+}

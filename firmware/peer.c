@@ -1,0 +1,377 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "peer.h"
+
+#include "credit.h"
+#include "endpoint.h"
+#include "link.h"
+#include "read.h"
+#include "recv.h"
+#include "scheduler.h"
+#include "send.h"
+#include "unexpected.h"
+
+/* --- tables --------------------------------------------------------------------------------------- */
+
+static uint32_t *rank_bucket(const struct nof_nic *nic, uint32_t ep, uint32_t rank)
+{
+    uint32_t h = rank * 2654435761u ^ ep * 2246822519u;
+    return &nic->peer_by_rank[(h ^ h >> 15) & nic->peer_mask];
+}
+
+static uint32_t *flow_bucket(const struct nof_nic *nic, uint32_t link, uint16_t remote_ep, uint16_t ep)
+{
+    uint32_t h = ((uint32_t)remote_ep << 16 | ep) * 2654435761u ^ link * 2246822519u;
+    return &nic->peer_by_flow[(h ^ h >> 15) & nic->peer_mask];
+}
+
+struct nof_peer *nof_peer_by_rank(const struct nof_nic *nic, uint32_t ep, uint32_t rank)
+{
+    uint32_t i = *rank_bucket(nic, ep, rank);
+    while (i != NOF_NIL) {
+        struct nof_peer *p = nof_peer_at(nic, i);
+        if (p->ep == ep && p->rank == rank)
+            return p;
+        i = p->rank_next;
+    }
+    return NULL;
+}
+
+struct nof_peer *nof_peer_by_flow(const struct nof_nic *nic, const struct nof_link *link, uint16_t remote_ep,
+                                  uint16_t ep)
+{
+    uint32_t l = nof_link_index(nic, link);
+    if (link->last_peer != NOF_NIL) {
+        struct nof_peer *p = nof_peer_at(nic, link->last_peer);
+        if (p->ep == ep && p->remote_ep == remote_ep && p->link == l)
+            return p;
+    }
+    uint32_t i = *flow_bucket(nic, l, remote_ep, ep);
+    while (i != NOF_NIL) {
+        struct nof_peer *p = nof_peer_at(nic, i);
+        if (p->ep == ep && p->remote_ep == remote_ep && p->link == l)
+            return p;
+        i = p->flow_next;
+    }
+    return NULL;
+}
+
+/* Receives that were posted before the peer was known wait for it from now on. */
+static void adopt_posted(struct nof_nic *nic, struct nof_endpoint *ep, struct nof_peer *peer)
+{
+    if (ep->posted_total == 0)
+        return;
+    for (uint32_t i = 0; i < nic->recvs.high; i++) {
+        struct nof_recv *r = nof_recv_at(nic, i);
+        if (r->state == NOF_RECV_POSTED && r->ep == peer->ep && r->key.source == (int32_t)peer->rank &&
+            r->peer == NOF_NIL) {
+            r->peer = nof_peer_index(nic, peer);
+            nof_peer_expect(nic, peer, 1);
+        }
+    }
+}
+
+static struct nof_peer *peer_make(struct nof_nic *nic, struct nof_endpoint *ep, uint32_t rank,
+                                  struct nof_link *link, uint16_t remote_ep, uint16_t generation)
+{
+    uint32_t i = nof_pool_take(&nic->peers);
+    if (i == NOF_NIL)
+        return NULL;
+    struct nof_peer *p = nof_peer_at(nic, i);
+    struct nof_obj obj = p->obj;
+    *p = (struct nof_peer){.obj = obj, .used = 1, .rank = rank, .link = nof_link_index(nic, link),
+                           .ep = (uint16_t)nof_ep_index(nic, ep), .remote_ep = remote_ep,
+                           .remote_generation = generation, .sendq = NOF_NIL, .dataq = NOF_NIL,
+                           .readq = NOF_NIL, .waiting = NOF_NIL, .rx_msgs_announced = nic->flow_msgs,
+                           .rx_blocks_announced = nic->flow_blocks, .rx_target = NOF_NIL};
+    uint32_t *bucket = rank_bucket(nic, p->ep, rank);
+    p->rank_next = *bucket;
+    *bucket = i;
+    bucket = flow_bucket(nic, p->link, remote_ep, p->ep);
+    p->flow_next = *bucket;
+    *bucket = i;
+    p->link_prev = NOF_NIL;
+    p->link_next = link->peers;
+    if (link->peers != NOF_NIL)
+        nof_peer_at(nic, link->peers)->link_prev = i;
+    link->peers = i;
+    adopt_posted(nic, ep, p);
+    return p;
+}
+
+static void chain_out(const struct nof_nic *nic, uint32_t *at, uint32_t i, int by_rank)
+{
+    while (*at != i)
+        at = by_rank ? &nof_peer_at(nic, *at)->rank_next : &nof_peer_at(nic, *at)->flow_next;
+    *at = by_rank ? nof_peer_at(nic, i)->rank_next : nof_peer_at(nic, i)->flow_next;
+}
+
+/* Frames of this flow find it no more. */
+static void leave_link(struct nof_nic *nic, struct nof_peer *p)
+{
+    if (p->link == NOF_NIL)
+        return;
+    struct nof_link *link = &nic->links[p->link];
+    uint32_t i = nof_peer_index(nic, p);
+    nof_scheduler_remove(nic, p);
+    if (p->expects > 0 && link->path != NULL && link->used)
+        nof_path_expect(link->path, -1);
+    nof_link_forget(nic, link, i);
+    chain_out(nic, flow_bucket(nic, p->link, p->remote_ep, p->ep), i, 0);
+    if (p->link_prev == NOF_NIL)
+        link->peers = p->link_next;
+    else
+        nof_peer_at(nic, p->link_prev)->link_next = p->link_next;
+    if (p->link_next != NOF_NIL)
+        nof_peer_at(nic, p->link_next)->link_prev = p->link_prev;
+    if (link->last_peer == i)
+        link->last_peer = NOF_NIL;
+    p->link = NOF_NIL;
+}
+
+/* --- opening -------------------------------------------------------------------------------------- */
+
+void nof_peer_link_up(struct nof_nic *nic, struct nof_peer *peer)
+{
+    struct nof_link *link = &nic->links[peer->link];
+    struct nof_endpoint *ep = &nic->eps[peer->ep];
+    if (!link->up || (peer->flags & (NOF_PEER_F_KNOWN | NOF_PEER_F_TX)) != NOF_PEER_F_KNOWN)
+        return;
+    peer->tx_msgs_allowed = link->path != NULL ? nof_path_flow_msgs(link->path) : nic->flow_msgs;
+    peer->tx_blocks_allowed = link->path != NULL ? nof_path_flow_bytes(link->path) / NOF_NETMEM_BLOCK
+                                                 : nic->flow_blocks;
+    peer->flags |= NOF_PEER_F_TX;
+    uint8_t fields[NOF_WIRE_FLOW_OPEN_BYTES];
+    nof_put32(fields, ep->rank);
+    nof_put32(fields + 4, ep->generation);
+    nof_put32(fields + 8, peer->remote_generation);
+    nof_put32(fields + 12, ep->size);
+    nof_link_ctl(nic, link, NOF_WIRE_FLOW_OPEN, 0, peer->ep, peer->remote_ep, fields, sizeof fields);
+    nof_scheduler_activate(nic, peer);
+}
+
+int nof_peer_introduce(struct nof_nic *nic, struct nof_endpoint *ep, uint32_t rank, const struct nof_card *card)
+{
+    struct nof_peer *peer = nof_peer_by_rank(nic, nof_ep_index(nic, ep), rank);
+    if (peer != NULL && (peer->flags & NOF_PEER_F_DEAD))
+        return NOF_EPEERDEAD;
+    if (peer == NULL) {
+        struct nof_link *link;
+        int rc = nof_link_open(nic, ep->job, card, &link);
+        if (rc != NOF_OK)
+            return rc;
+        if (nof_peer_by_flow(nic, link, card->endpoint, (uint16_t)nof_ep_index(nic, ep)) != NULL)
+            return NOF_EINVAL; /* that endpoint is another rank's */
+        peer = peer_make(nic, ep, rank, link, card->endpoint, card->generation);
+        if (peer == NULL)
+            return NOF_ENOMEM;
+    } else {
+        const struct nof_link *link = &nic->links[peer->link];
+        uint64_t nic_id = link->path != NULL ? nof_path_peer_nic(link->path) : nic->cfg.nic_id;
+        if (card->nic_id != nic_id || card->endpoint != peer->remote_ep ||
+            card->generation != peer->remote_generation)
+            return NOF_EINVAL;
+    }
+    peer->flags |= NOF_PEER_F_KNOWN;
+    nof_peer_link_up(nic, peer);
+    return NOF_OK;
+}
+
+/* What an endpoint answers to a FLOW_OPEN: NOF_OK or why not. */
+static int accept_flow(struct nof_nic *nic, struct nof_link *link, const struct nof_wire_view *view)
+{
+    uint32_t rank = nof_get32(view->fields);
+    uint32_t generation = nof_get32(view->fields + 4);
+    struct nof_endpoint *ep = view->dst_ep < nic->cfg.max_endpoints ? &nic->eps[view->dst_ep] : NULL;
+    if (ep == NULL || ep->state != NOF_EP_OPEN || ep->job != link->job ||
+        nof_get32(view->fields + 8) != ep->generation)
+        return NOF_EPEERDEAD;
+    if (nof_get32(view->fields + 12) != ep->size || rank >= ep->size || generation > UINT16_MAX)
+        return NOF_EINVAL;
+    struct nof_peer *by_flow = nof_peer_by_flow(nic, link, view->src_ep, view->dst_ep);
+    struct nof_peer *by_rank = nof_peer_by_rank(nic, view->dst_ep, rank);
+    if (by_flow != by_rank)
+        return by_rank != NULL && (by_rank->flags & NOF_PEER_F_DEAD) ? NOF_EPEERDEAD : NOF_EINVAL;
+    if (by_rank == NULL)
+        by_rank = peer_make(nic, ep, rank, link, view->src_ep, (uint16_t)generation);
+    if (by_rank == NULL)
+        return NOF_ENOMEM;
+    if (by_rank->remote_generation != generation)
+        return NOF_EPEERDEAD;
+    by_rank->flags |= NOF_PEER_F_RX;
+    return NOF_OK;
+}
+
+int nof_peer_flow_open_rx(struct nof_nic *nic, struct nof_link *link, const struct nof_wire_view *view)
+{
+    if (view->fields_bytes != NOF_WIRE_FLOW_OPEN_BYTES)
+        return NOF_EPROTO;
+    const struct nof_peer *known = nof_peer_by_flow(nic, link, view->src_ep, view->dst_ep);
+    if (known != NULL && (known->flags & NOF_PEER_F_RX))
+        return NOF_EPROTO; /* a flow opens once */
+    int rc = accept_flow(nic, link, view);
+    if (rc != NOF_OK) {
+        uint8_t fields[NOF_WIRE_FLOW_REFUSED_BYTES];
+        nof_put32(fields, (uint32_t)rc);
+        nof_link_ctl(nic, link, NOF_WIRE_FLOW_REFUSED, 0, view->dst_ep, view->src_ep, fields, sizeof fields);
+    }
+    return NOF_OK;
+}
+
+/* --- dying ---------------------------------------------------------------------------------------- */
+
+int nof_peer_flow_refused_rx(struct nof_nic *nic, struct nof_link *link, const struct nof_wire_view *view)
+{
+    if (view->fields_bytes != NOF_WIRE_FLOW_REFUSED_BYTES)
+        return NOF_EPROTO;
+    struct nof_peer *peer = nof_peer_by_flow(nic, link, view->src_ep, view->dst_ep);
+    int status = (int)(int32_t)nof_get32(view->fields);
+    if (status >= NOF_OK || status < INT16_MIN)
+        status = NOF_EPEERDEAD;
+    if (peer != NULL)
+        nof_peer_die(nic, peer, status, status);
+    return NOF_OK;
+}
+
+int nof_peer_ep_down_rx(struct nof_nic *nic, struct nof_link *link, const struct nof_wire_view *view)
+{
+    if (view->fields_bytes != NOF_WIRE_EP_DOWN_BYTES)
+        return NOF_EPROTO;
+    uint32_t rank = nof_get32(view->fields);
+    int why = (int)(int32_t)nof_get32(view->fields + 4);
+    if (why > NOF_OK || why < INT16_MIN)
+        why = NOF_EPEERDEAD;
+    uint32_t i = link->peers;
+    while (i != NOF_NIL) {
+        struct nof_peer *p = nof_peer_at(nic, i);
+        i = p->link_next;
+        if (p->remote_ep == view->src_ep && p->rank == rank)
+            nof_peer_die(nic, p, why == NOF_OK ? NOF_EPEERDEAD : why, why);
+    }
+    return NOF_OK;
+}
+
+/* Nothing more is coming in on this flow. */
+static void end_incoming(struct nof_nic *nic, struct nof_peer *peer, int status)
+{
+    if (peer->rx_left == 0)
+        return;
+    uint32_t target = peer->rx_target;
+    peer->rx_left = 0;
+    peer->rx_target = NOF_NIL;
+    if (target == NOF_NIL)
+        return;
+    if (NOF_REF_KIND(target) == NOF_REF_RECV)
+        nof_recv_end(nic, nof_recv_at(nic, NOF_REF_INDEX(target)), status);
+    else
+        nof_unexpected_failed(nic, NOF_REF_INDEX(target), status);
+}
+
+static void fail_posted(struct nof_nic *nic, struct nof_peer *peer, int status)
+{
+    struct nof_endpoint *ep = &nic->eps[peer->ep];
+    if (ep->posted_total == 0)
+        return;
+    for (uint32_t i = 0; i < nic->recvs.high; i++) {
+        struct nof_recv *r = nof_recv_at(nic, i);
+        if (r->state == NOF_RECV_POSTED && r->ep == peer->ep && r->key.source == (int32_t)peer->rank) {
+            nof_recv_unpost(nic, r);
+            nof_recv_end(nic, r, status);
+        }
+    }
+}
+
+/* Both directions of the flow stop; the sends that used it end with `status`. */
+static void stop_flow(struct nof_nic *nic, struct nof_peer *peer, int status)
+{
+    uint32_t i;
+    nof_read_orphan(nic, peer);
+    while ((i = nof_queue_pop(&nic->sends, &peer->sendq)) != NOF_NIL)
+        nof_send_end(nic, nof_send_at(nic, i), status);
+    end_incoming(nic, peer, status);
+    while (peer->waiting != NOF_NIL) {
+        uint32_t ref = peer->waiting;
+        if (NOF_REF_KIND(ref) == NOF_REF_SEND)
+            nof_send_end(nic, nof_send_at(nic, NOF_REF_INDEX(ref)), status);
+        else
+            nof_recv_end(nic, nof_recv_at(nic, NOF_REF_INDEX(ref)), status);
+    }
+    leave_link(nic, peer);
+    nof_credit_cancel(nic, peer);
+}
+
+void nof_peer_die(struct nof_nic *nic, struct nof_peer *peer, int status, int why)
+{
+    if (peer->flags & NOF_PEER_F_DEAD)
+        return;
+    peer->flags |= NOF_PEER_F_DEAD;
+    peer->flags |= why == NOF_OK ? NOF_PEER_F_ORDERLY : 0;
+    peer->status = (int16_t)status;
+    stop_flow(nic, peer, status);
+    fail_posted(nic, peer, status);
+    nof_ep_peer_dead(nic, peer);
+}
+
+void nof_peer_close(struct nof_nic *nic, struct nof_peer *peer)
+{
+    if (!(peer->flags & NOF_PEER_F_DEAD)) {
+        peer->flags |= NOF_PEER_F_DEAD;
+        peer->status = NOF_EPEERDEAD;
+        stop_flow(nic, peer, NOF_ECANCELED);
+    }
+    chain_out(nic, rank_bucket(nic, peer->ep, peer->rank), nof_peer_index(nic, peer), 1);
+}
+
+void nof_peer_free(struct nof_nic *nic, struct nof_peer *peer)
+{
+    peer->used = 0;
+    nof_pool_give(&nic->peers, nof_peer_index(nic, peer));
+}
+
+/* --- waiting -------------------------------------------------------------------------------------- */
+
+void nof_peer_expect(struct nof_nic *nic, struct nof_peer *peer, int delta)
+{
+    uint32_t before = peer->expects;
+    peer->expects = delta > 0 ? before + 1 : before - 1;
+    if (peer->link == NOF_NIL || nic->links[peer->link].path == NULL)
+        return;
+    if (before == 0 && delta > 0)
+        nof_path_expect(nic->links[peer->link].path, 1);
+    else if (peer->expects == 0)
+        nof_path_expect(nic->links[peer->link].path, -1);
+}
+
+static uint32_t *next_of(struct nof_nic *nic, uint32_t ref)
+{
+    return NOF_REF_KIND(ref) == NOF_REF_SEND ? &nof_send_at(nic, NOF_REF_INDEX(ref))->wait_next
+                                             : &nof_recv_at(nic, NOF_REF_INDEX(ref))->wait_next;
+}
+
+static uint32_t *prev_of(struct nof_nic *nic, uint32_t ref)
+{
+    return NOF_REF_KIND(ref) == NOF_REF_SEND ? &nof_send_at(nic, NOF_REF_INDEX(ref))->wait_prev
+                                             : &nof_recv_at(nic, NOF_REF_INDEX(ref))->wait_prev;
+}
+
+void nof_peer_list(struct nof_nic *nic, struct nof_peer *peer, uint32_t ref)
+{
+    *prev_of(nic, ref) = NOF_NIL;
+    *next_of(nic, ref) = peer->waiting;
+    if (peer->waiting != NOF_NIL)
+        *prev_of(nic, peer->waiting) = ref;
+    peer->waiting = ref;
+    nof_peer_expect(nic, peer, 1);
+}
+
+void nof_peer_unlist(struct nof_nic *nic, struct nof_peer *peer, uint32_t ref)
+{
+    uint32_t next = *next_of(nic, ref);
+    uint32_t prev = *prev_of(nic, ref);
+    if (prev == NOF_NIL)
+        peer->waiting = next;
+    else
+        *next_of(nic, prev) = next;
+    if (next != NOF_NIL)
+        *prev_of(nic, next) = prev;
+    nof_peer_expect(nic, peer, -1);
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Peers: one struct per (endpoint, job rank) that the endpoint knows, by a PEER descriptor or
+ * because the other side has opened a flow to it. It holds both directions of the flow. A dead
+ * peer's struct stays until its endpoint closes: the death is remembered. */
+#ifndef NOF_PEER_H
+#define NOF_PEER_H
+
+#include "nic.h"
+
+struct nof_peer *nof_peer_by_rank(const struct nof_nic *nic, uint32_t ep, uint32_t rank);
+struct nof_peer *nof_peer_by_flow(const struct nof_nic *nic, const struct nof_link *link,
+                                  uint16_t remote_ep, uint16_t ep);
+
+/* The PEER descriptor: NOF_OK, NOF_ENOMEM, NOF_EINVAL (another card than before), NOF_EPEERDEAD. */
+int nof_peer_introduce(struct nof_nic *nic, struct nof_endpoint *ep, uint32_t rank,
+                       const struct nof_card *card);
+/* FLOW_OPEN and FLOW_REFUSED have come: NOF_OK or NOF_EPROTO. */
+int nof_peer_flow_open_rx(struct nof_nic *nic, struct nof_link *link, const struct nof_wire_view *view);
+int nof_peer_flow_refused_rx(struct nof_nic *nic, struct nof_link *link, const struct nof_wire_view *view);
+/* EP_DOWN has come. */
+int nof_peer_ep_down_rx(struct nof_nic *nic, struct nof_link *link, const struct nof_wire_view *view);
+
+/* The link is up: open the flow if we want one. */
+void nof_peer_link_up(struct nof_nic *nic, struct nof_peer *peer);
+/* Every operation that waits for this rank ends with `status`; the host is told `why`, once. */
+void nof_peer_die(struct nof_nic *nic, struct nof_peer *peer, int status, int why);
+/* Its endpoint closes: out of every table, nothing is said. Freed by nof_peer_free(). */
+void nof_peer_close(struct nof_nic *nic, struct nof_peer *peer);
+void nof_peer_free(struct nof_nic *nic, struct nof_peer *peer);
+
+/* Somebody begins or ceases to wait for this peer. */
+void nof_peer_expect(struct nof_nic *nic, struct nof_peer *peer, int delta);
+/* The list of operations that end when the peer dies; `ref` is a send or a receive. */
+void nof_peer_list(struct nof_nic *nic, struct nof_peer *peer, uint32_t ref);
+void nof_peer_unlist(struct nof_nic *nic, struct nof_peer *peer, uint32_t ref);
+
+#endif

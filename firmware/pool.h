@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Pools of equal objects in the NIC's arena, named by index. Every object begins with a struct
+ * nof_obj; `gen` changes whenever an object is given back, so that (index, gen) is a handle that a
+ * stale or hostile sender cannot make point to somebody else's object.
+ *
+ * Free objects are reused last in, first out; objects that were never used are not even touched,
+ * so a large bound costs address space and nothing else.
+ *
+ * Queues are singly linked rings through nof_obj.next, named by their tail (NOF_NIL: empty).
+ * An object is in at most one of: free list, queue. */
+#ifndef NOF_POOL_H
+#define NOF_POOL_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#define NOF_NIL UINT32_MAX
+#define NOF_GEN_MAX 0x1fffffffu /* 29 bits: three bits of a handle say what it names */
+
+struct nof_obj {
+    uint32_t next;
+    uint32_t gen;
+};
+
+struct nof_pool {
+    void *base;
+    uint32_t stride_bytes;
+    uint32_t cap;
+    uint32_t high; /* objects below this were used at least once */
+    uint32_t head; /* free list */
+    uint32_t used;
+};
+
+static inline struct nof_obj *nof_pool_obj(const struct nof_pool *p, uint32_t i)
+{
+    void *at = (unsigned char *)p->base + (size_t)i * p->stride_bytes;
+    return at;
+}
+
+static inline void nof_pool_init(struct nof_pool *p, void *base, size_t stride_bytes, uint32_t cap)
+{
+    *p = (struct nof_pool){.base = base, .stride_bytes = (uint32_t)stride_bytes, .cap = cap, .head = NOF_NIL};
+}
+
+static inline uint32_t nof_pool_free(const struct nof_pool *p)
+{
+    return p->cap - p->used;
+}
+
+/* An index, or NOF_NIL. Only `gen` of the object has a meaning. */
+static inline uint32_t nof_pool_take(struct nof_pool *p)
+{
+    uint32_t i = p->head;
+    if (i != NOF_NIL) {
+        p->head = nof_pool_obj(p, i)->next;
+    } else if (p->high < p->cap) {
+        i = p->high++;
+        memset(nof_pool_obj(p, i), 0, p->stride_bytes);
+        nof_pool_obj(p, i)->gen = 1;
+    } else {
+        return NOF_NIL;
+    }
+    p->used++;
+    return i;
+}
+
+static inline void nof_pool_give(struct nof_pool *p, uint32_t i)
+{
+    struct nof_obj *o = nof_pool_obj(p, i);
+    o->gen = o->gen == NOF_GEN_MAX ? 1 : o->gen + 1;
+    o->next = p->head;
+    p->head = i;
+    p->used--;
+}
+
+static inline uint32_t nof_queue_head(const struct nof_pool *p, uint32_t tail)
+{
+    return tail == NOF_NIL ? NOF_NIL : nof_pool_obj(p, tail)->next;
+}
+
+static inline void nof_queue_push(const struct nof_pool *p, uint32_t *tail, uint32_t i)
+{
+    struct nof_obj *o = nof_pool_obj(p, i);
+    if (*tail == NOF_NIL) {
+        o->next = i;
+    } else {
+        o->next = nof_pool_obj(p, *tail)->next;
+        nof_pool_obj(p, *tail)->next = i;
+    }
+    *tail = i;
+}
+
+static inline uint32_t nof_queue_pop(const struct nof_pool *p, uint32_t *tail)
+{
+    uint32_t i = nof_queue_head(p, *tail);
+    if (i == NOF_NIL)
+        return NOF_NIL;
+    if (i == *tail)
+        *tail = NOF_NIL;
+    else
+        nof_pool_obj(p, *tail)->next = nof_pool_obj(p, i)->next;
+    return i;
+}
+
+/* Take `i` out of the middle; linear. Returns 1 if it was there. */
+static inline int nof_queue_remove(const struct nof_pool *p, uint32_t *tail, uint32_t i)
+{
+    if (*tail == NOF_NIL)
+        return 0;
+    uint32_t prev = *tail;
+    do {
+        uint32_t at = nof_pool_obj(p, prev)->next;
+        if (at == i) {
+            nof_pool_obj(p, prev)->next = nof_pool_obj(p, i)->next;
+            if (*tail == i)
+                *tail = prev == i ? NOF_NIL : prev;
+            return 1;
+        }
+        prev = at;
+    } while (prev != *tail);
+    return 0;
+}
+
+#endif

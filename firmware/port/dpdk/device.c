@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "device.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include <rte_dev.h>
+#include <rte_errno.h>
+
+#include "nof/status.h"
+#include "preflight.h"
+#include "sockfd.h"
+
+#ifdef NOF_HAVE_EBPF
+#include "steer_host.h"
+#endif
+
+#ifndef AF_XDP
+#define AF_XDP 44
+#endif
+
+#define RX_DESCS 2048u
+#define TX_DESCS 1024u
+/* net_af_xdp keeps this many buffers in its fill ring, and pulls completions only when half a ring
+ * of them waits (XSK_RING_PROD__DEFAULT_NUM_DESCS, both). */
+#define AF_XDP_RING_DESCS 2048u
+#define POOL_CACHE 256u
+#define CORE_FRAMES_DEFAULT 8192u
+#define ETH_OVERHEAD_BYTES 22u /* header 14, one VLAN tag 4, FCS 4 */
+#define XDP_HEADROOM_BYTES 256u
+#define XDP_CHUNK_MIN_BYTES 2048u
+
+static uint32_t room_bytes(bool xdp, uint32_t mtu_bytes)
+{
+    uint32_t frame = mtu_bytes + ETH_OVERHEAD_BYTES;
+
+    if (xdp) {
+        uint32_t room = RTE_PKTMBUF_HEADROOM + XDP_HEADROOM_BYTES + RTE_ALIGN_CEIL(frame, 64u);
+        return RTE_MAX(room, XDP_CHUNK_MIN_BYTES);
+    }
+    /* Several devices take receive buffers in steps of 1 KiB only, rounded down. */
+    return RTE_PKTMBUF_HEADROOM + RTE_ALIGN_CEIL(frame, 1024u);
+}
+
+static uint32_t pool_frames(bool xdp, uint32_t core_frames, uint32_t rx_descs, uint32_t tx_descs)
+{
+    uint32_t n = core_frames ? core_frames : CORE_FRAMES_DEFAULT;
+
+    n += rx_descs + tx_descs + 2u * NOF_DPDK_BURST_MAX + 2u * POOL_CACHE;
+    return xdp ? n + 2u * AF_XDP_RING_DESCS : n;
+}
+
+size_t nof_dpdk_queue_mem_bytes(const struct nof_dpdk_port_config *cfg)
+{
+    struct nof_devargs d;
+    bool xdp = nof_devargs_parse(cfg->devargs, &d) == NOF_OK && d.kind == NOF_DEVARGS_AF_XDP;
+    size_t element = 64u + sizeof(struct rte_mbuf) + sizeof(struct nof_dpdk_priv) + 64u +
+                     room_bytes(xdp, cfg->mtu_bytes ? cfg->mtu_bytes : 1500u);
+
+    return element * pool_frames(xdp, cfg->core_frames, RX_DESCS, TX_DESCS);
+}
+
+/* --- the device ------------------------------------------------------------------------------- */
+
+/* "net_af_xdp" -> "net_af_xdp3": the first number that no device has. */
+static void number_device(struct nof_devargs *d)
+{
+    size_t len = strlen(d->name);
+    uint16_t other;
+
+    if (d->name[len - 1] >= '0' && d->name[len - 1] <= '9')
+        return;
+    for (unsigned i = 0; i < RTE_MAX_ETHPORTS; i++) {
+        snprintf(d->name + len, sizeof(d->name) - len, "%u", i);
+        if (rte_eth_dev_get_port_by_name(d->name, &other) != 0)
+            return;
+    }
+}
+
+static int plug_bus_device(struct nof_port_opening *o)
+{
+    const struct nof_devargs *d = &o->port->devargs;
+    char text[sizeof(d->name) + sizeof(d->args) + 1];
+    struct rte_dev_iterator it;
+    uint16_t port_id;
+    int rc;
+
+    snprintf(text, sizeof(text), "%s%s%s", d->name, d->args[0] ? "," : "", d->args);
+    rc = rte_dev_probe(text);
+    if (rc < 0)
+        return nof_port_fail(NOF_ENOTSUP, o->err, o->err_bytes,
+                             "DPDK cannot open %s: %s.\nIs it bound to vfio-pci? Type: nof bind %s", text,
+                             strerror(-rc), d->name);
+    o->port->owned = true;
+    RTE_ETH_FOREACH_MATCHING_DEV(port_id, text, &it)
+    {
+        rte_eth_iterator_cleanup(&it);
+        o->port->port_id = port_id;
+        return NOF_OK;
+    }
+    return nof_port_fail(NOF_ENOTSUP, o->err, o->err_bytes, "%s is no Ethernet device of DPDK", text);
+}
+
+static int plug_vdev(struct nof_port_opening *o)
+{
+    struct nof_devargs *d = &o->port->devargs;
+    struct nof_sockfd_watch watch;
+    int rc;
+
+    number_device(d);
+    nof_sockfd_watch_begin(&watch, AF_PACKET);
+    rc = rte_eal_hotplug_add("vdev", d->name, d->args);
+    if (rc < 0)
+        return nof_port_fail(NOF_ENOTSUP, o->err, o->err_bytes,
+                             "DPDK cannot create %s with \"%s\": %s.\nThe driver's own words are in the "
+                             "log (nofd --log-level debug).",
+                             d->name, d->args, strerror(-rc));
+    o->port->owned = true;
+    if (d->kind == NOF_DEVARGS_AF_PACKET)
+        o->npacket_fds = nof_sockfd_watch_end(&watch, o->packet_fds, NOF_DPDK_QUEUES_MAX);
+    if (rte_eth_dev_get_port_by_name(d->name, &o->port->port_id) != 0)
+        return nof_port_fail(NOF_ENOTSUP, o->err, o->err_bytes, "%s is no Ethernet device of DPDK", d->name);
+    return NOF_OK;
+}
+
+/* The steering program's place in the driver's arguments. */
+static int add_steering(struct nof_port_opening *o)
+{
+    struct nof_devargs *d = &o->port->devargs;
+    char path[64];
+    const char *use = o->cfg->steer_path;
+    int rc;
+
+    if (nof_devargs_has(d, "xdp_prog"))
+        return NOF_OK;
+#ifdef NOF_HAVE_EBPF
+    if (!use) {
+        rc = nof_steer_object_fd(&o->steer_object_fd);
+        if (rc < 0)
+            return nof_port_fail(NOF_ENOMEM, o->err, o->err_bytes,
+                                 "no memory file for the steering program: %s", strerror(-rc));
+        snprintf(path, sizeof(path), "/proc/self/fd/%d", o->steer_object_fd);
+        use = path;
+    }
+#else
+    (void)path;
+    if (!use)
+        return NOF_OK;
+#endif
+    rc = nof_devargs_add(d, "xdp_prog", use);
+    if (rc != NOF_OK)
+        return nof_port_fail(rc, o->err, o->err_bytes, "the path of the steering program is too long");
+    return NOF_OK;
+}
+
+int nof_port_plug(struct nof_port_opening *o)
+{
+    struct nof_dpdk_port *port = o->port;
+    int rc;
+
+    if (rte_eth_dev_get_port_by_name(port->devargs.name, &port->port_id) == 0)
+        return NOF_OK;
+    if (port->devargs.kind == NOF_DEVARGS_BUS)
+        return plug_bus_device(o);
+    if (port->devargs.kind == NOF_DEVARGS_AF_XDP) {
+        rc = add_steering(o);
+        if (rc != NOF_OK)
+            return rc;
+    }
+    return plug_vdev(o);
+}
+
+/* --- queues ----------------------------------------------------------------------------------- */
+
+static void spread_over_queues(struct rte_eth_conf *conf, const struct rte_eth_dev_info *dev)
+{
+    uint64_t hash = (RTE_ETH_RSS_IPV4 | RTE_ETH_RSS_NONFRAG_IPV4_UDP) & dev->flow_type_rss_offloads;
+
+    if (hash == 0)
+        return; /* the device spreads by itself (af_packet's fanout) or has one queue */
+    conf->rxmode.mq_mode = RTE_ETH_MQ_RX_RSS;
+    conf->rx_adv_conf.rss_conf.rss_hf = hash;
+}
+
+int nof_port_configure(struct nof_port_opening *o, const struct rte_eth_dev_info *dev)
+{
+    struct nof_dpdk_port *port = o->port;
+    uint16_t n = (uint16_t)port->info.nqueues;
+    struct rte_eth_conf conf;
+    int rc;
+
+    if (dev->max_rx_queues < n || dev->max_tx_queues < n)
+        return nof_port_fail(NOF_EINVAL, o->err, o->err_bytes,
+                             "%s has %u receive and %u transmit queues, %u NIC cores were asked for.\n"
+                             "Type: --cores %u",
+                             port->info.device, dev->max_rx_queues, dev->max_tx_queues, n,
+                             RTE_MIN(dev->max_rx_queues, dev->max_tx_queues));
+    memset(&conf, 0, sizeof(conf));
+    if (dev->max_mtu >= port->info.mtu_bytes && dev->min_mtu <= port->info.mtu_bytes)
+        conf.rxmode.mtu = port->info.mtu_bytes;
+    if (n > 1)
+        spread_over_queues(&conf, dev);
+    if (port->devargs.kind == NOF_DEVARGS_BUS) {
+        conf.intr_conf.rxq = 1;
+        o->interrupts = rte_eth_dev_configure(port->port_id, n, n, &conf) == 0;
+        if (o->interrupts)
+            return NOF_OK;
+        conf.intr_conf.rxq = 0;
+    }
+    rc = rte_eth_dev_configure(port->port_id, n, n, &conf);
+    if (rc < 0)
+        return nof_port_fail(NOF_ENOTSUP, o->err, o->err_bytes, "%s refuses %u queue(s) with MTU %u: %s",
+                             port->info.device, n, port->info.mtu_bytes, strerror(-rc));
+    return NOF_OK;
+}
+
+static int make_pool(struct nof_port_opening *o, struct nof_dpdk_queue *q, uint32_t rx_descs,
+                     uint32_t tx_descs)
+{
+    struct nof_dpdk_port *port = o->port;
+    bool xdp = port->devargs.kind == NOF_DEVARGS_AF_XDP;
+    uint32_t frames = pool_frames(xdp, o->cfg->core_frames, rx_descs, tx_descs);
+    uint32_t room = room_bytes(xdp, port->info.mtu_bytes);
+    char name[RTE_MEMPOOL_NAMESIZE];
+
+    snprintf(name, sizeof(name), "nof_%u_%u", port->port_id, q->queue_id);
+    q->pool = rte_pktmbuf_pool_create(
+        name, frames, POOL_CACHE, (uint16_t)RTE_ALIGN_CEIL(sizeof(struct nof_dpdk_priv), RTE_MBUF_PRIV_ALIGN),
+        (uint16_t)room, port->info.socket);
+    if (!q->pool)
+        return nof_port_fail(NOF_ENOMEM, o->err, o->err_bytes,
+                             "no memory for %u frames of %u bytes (%s).\nGive the daemon more packet "
+                             "memory: -m MB, at least %zu per NIC core",
+                             frames, room, rte_strerror(rte_errno),
+                             (nof_dpdk_queue_mem_bytes(o->cfg) >> 20) + 1);
+    /* The kernel is told one address range per socket. */
+    if (xdp && q->pool->nb_mem_chunks != 1)
+        return nof_port_fail(NOF_ENOMEM, o->err, o->err_bytes,
+                             "the packet memory of %s lies in %u pieces, and AF_XDP needs one.\nUse fewer, "
+                             "larger hugepages or --no-huge",
+                             port->info.device, q->pool->nb_mem_chunks);
+    return NOF_OK;
+}
+
+static int set_up_queue(struct nof_port_opening *o, unsigned index, uint16_t rx_descs, uint16_t tx_descs)
+{
+    struct nof_dpdk_port *port = o->port;
+    struct nof_dpdk_queue *q = &port->queues[index];
+    unsigned node = (unsigned)port->info.socket;
+    struct nof_sockfd_watch watch;
+    int rc, fd;
+
+    rc = make_pool(o, q, rx_descs, tx_descs);
+    if (rc != NOF_OK)
+        return rc;
+    nof_sockfd_watch_begin(&watch, AF_XDP);
+    rc = rte_eth_rx_queue_setup(port->port_id, q->queue_id, rx_descs, node, NULL, q->pool);
+    if (rc == 0)
+        rc = rte_eth_tx_queue_setup(port->port_id, q->queue_id, tx_descs, node, NULL);
+    if (rc < 0)
+        return nof_port_fail(NOF_ENOTSUP, o->err, o->err_bytes,
+                             "%s cannot set up queue %u: %s.\nAnother program may hold the queue, or the "
+                             "kernel may limit locked memory (ulimit -l).",
+                             port->info.device, index, strerror(-rc));
+    if (port->devargs.kind == NOF_DEVARGS_AF_XDP && nof_sockfd_watch_end(&watch, &fd, 1) == 1)
+        q->wait_fd = fd;
+    if (port->devargs.kind == NOF_DEVARGS_AF_PACKET && o->npacket_fds == port->info.nqueues &&
+        nof_sockfd_packet_filter(o->packet_fds[index], nof_port_udp(o->cfg)) == 0)
+        q->wait_fd = o->packet_fds[index];
+    return NOF_OK;
+}
+
+int nof_port_set_up_queues(struct nof_port_opening *o)
+{
+    struct nof_dpdk_port *port = o->port;
+    uint16_t rx_descs = (uint16_t)RX_DESCS, tx_descs = (uint16_t)TX_DESCS;
+    int rc = rte_eth_dev_adjust_nb_rx_tx_desc(port->port_id, &rx_descs, &tx_descs);
+
+    if (rc < 0 && rc != -ENOTSUP)
+        return nof_port_fail(NOF_ENOTSUP, o->err, o->err_bytes, "%s says nothing of its rings: %s",
+                             port->info.device, strerror(-rc));
+    for (unsigned i = 0; i < port->info.nqueues; i++) {
+        rc = set_up_queue(o, i, rx_descs, tx_descs);
+        if (rc != NOF_OK)
+            return rc;
+    }
+    return NOF_OK;
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The ethdev under a port while it is being opened: plug it in, configure it, give each queue its pool.
+ * All return 0 or a negative nof_status with a text in o->err. Main thread. */
+#ifndef NOF_PORT_DEVICE_H
+#define NOF_PORT_DEVICE_H
+
+#include "port_private.h"
+
+#define NOF_PORT_UDP_DEFAULT 48620u
+
+struct nof_port_opening {
+    struct nof_dpdk_port *port;
+    const struct nof_dpdk_port_config *cfg;
+    int steer_object_fd;
+    int packet_fds[NOF_DPDK_QUEUES_MAX];
+    unsigned npacket_fds;
+    bool interrupts;
+    char *err;
+    size_t err_bytes;
+};
+
+static inline uint16_t nof_port_udp(const struct nof_dpdk_port_config *cfg)
+{
+    return cfg->udp_port ? cfg->udp_port : (uint16_t)NOF_PORT_UDP_DEFAULT;
+}
+
+/* Sets port->port_id, and port->owned if the device did not exist before. */
+int nof_port_plug(struct nof_port_opening *o);
+int nof_port_configure(struct nof_port_opening *o, const struct rte_eth_dev_info *dev);
+int nof_port_set_up_queues(struct nof_port_opening *o);
+
+#endif

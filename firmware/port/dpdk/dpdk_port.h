@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * A port on any DPDK ethdev: PCI, net_af_xdp, net_af_packet, net_ring, net_memif, net_null, ...
+ *
+ *      nof_dpdk_port ----------- one ethdev, one link, one address
+ *        |- queue 0  rx + tx + its own mbuf pool     <- NIC core 0, and nobody else
+ *        |- queue 1  ...                             <- NIC core 1
+ *
+ * Call order: rte_eal_init() is the caller's, then
+ *
+ *   nof_dpdk_port_open()                        main thread
+ *     nof_dpdk_port_queue(port, i)              the `void *port` for nof_nic_init() with
+ *                                               nof_dpdk_port_ops; one nof_nic per queue
+ *     loop: n = nof_dpdk_queue_rx(q, frames, max)
+ *           nof_nic_rx(nic, now, frames, n)
+ *           nof_dpdk_queue_rx_done(q, frames, n)       gives the lent frames back
+ *           nof_dpdk_port_link(port, now)              queue 0's core only
+ *           nof_dpdk_queue_flush(q)                    after the core's poll, every turn
+ *           to sleep: nof_dpdk_queue_sleep(q), epoll, nof_dpdk_queue_wake(q)
+ *   nof_nic_fini() of every queue
+ *   nof_dpdk_port_close()                       main thread, no core runs any more
+ *
+ * Zero copy: a nof_frame lies in the private area of its mbuf and `data` points into the mbuf, so
+ * what the core writes is what the driver sends. send() takes a reference per transmission: the
+ * same frame may be sent again while the driver still holds it.
+ *
+ * Threads: a queue belongs to one thread at a time. EAL lcores and threads that called
+ * rte_thread_register() get the mempool's per-core cache; others work, slower. */
+#ifndef NOF_DPDK_PORT_H
+#define NOF_DPDK_PORT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "nof/port.h"
+
+#define NOF_DPDK_QUEUES_MAX 64u
+#define NOF_DPDK_BURST_MAX 64u /* frames per rx call */
+#define NOF_DPDK_ERROR_BYTES 512u
+
+struct nof_dpdk_port;
+struct nof_dpdk_queue;
+
+struct nof_dpdk_port_config {
+    /* "net_af_xdp,iface=eth0[,KEY=VALUE..]", "net_af_packet,iface=eth0", "net_memif,role=server,..",
+     * "0000:03:00.0", or the name of an ethdev that exists already (net_ring, tests). A virtual
+     * device may carry its number ("net_af_xdp1,iface=.."); without one a free number is taken.
+     * "rate=1g" is ours, for links whose rate the device does not know: see info.rate_bps. */
+    const char *devargs;
+    /* IP MTU wanted, 576..9216; 0: the interface's own (1500 where there is none). Asking for more
+     * than the interface has is an error: the port never changes a kernel interface's MTU. */
+    uint32_t mtu_bytes;
+    unsigned nqueues; /* NIC cores, 1..NOF_DPDK_QUEUES_MAX; 0: 1 */
+    /* Frames that one core may hold at once (sent and unacknowledged, kept out of order); the pool
+     * is this plus what the driver's rings hold. 0: 8192. */
+    uint32_t core_frames;
+    uint32_t ip4; /* host byte order; 0: the kernel interface's first address */
+    /* Object file to use as steering program on net_af_xdp; NULL: this project's own, which is built
+     * in. xdp_prog= in devargs comes before both. */
+    const char *steer_path;
+    uint16_t udp_port; /* 0: 48620. The steering program takes no other */
+};
+
+enum nof_dpdk_kernel {
+    NOF_DPDK_KERNEL_NONE, /* no kernel beside us on this port: we answer ARP ourselves */
+    NOF_DPDK_KERNEL_KEEPS, /* the kernel has the interface too (af_xdp, af_packet): it answers */
+};
+
+struct nof_dpdk_port_info {
+    char driver[32]; /* "net_af_xdp" */
+    char device[64]; /* ethdev name, "net_af_xdp0" */
+    char ifname[32]; /* kernel interface, "" if there is none */
+    uint8_t mac[6];
+    uint32_t ip4; /* host byte order, 0 unknown */
+    uint32_t mtu_bytes;
+    uint64_t rate_bps; /* of the link, 0 unknown or made up by a virtual device */
+    unsigned nqueues;
+    enum nof_dpdk_kernel kernel;
+    int socket; /* NUMA node, -1 any */
+    bool xdp_pinned; /* counters readable under /sys/fs/bpf/nof/<ifname>/stats */
+};
+
+/* Bytes of packet memory that one queue of such a port takes: what EAL's -m must have room for, beside
+ * some 16 MiB for itself. */
+size_t nof_dpdk_queue_mem_bytes(const struct nof_dpdk_port_config *cfg);
+
+/* Open, configure and start. Returns 0, or a negative nof_status with one or more lines in err
+ * (what happened, what it means, what to type): NOF_EINVAL for arguments, NOF_EAGAIN when another
+ * process owns the port, NOF_ENOMEM, NOF_EPERM without the privileges, NOF_ENOTSUP when the device
+ * or its driver refuses. */
+int nof_dpdk_port_open(const struct nof_dpdk_port_config *cfg, struct nof_dpdk_port **port_out, char *err,
+                       size_t err_bytes);
+
+/* Stops and removes the device, takes the steering program off the interface and its pins away.
+ * Every queue's frames must have been freed (nof_nic_fini). NULL is allowed. */
+void nof_dpdk_port_close(struct nof_dpdk_port *port);
+
+const struct nof_dpdk_port_info *nof_dpdk_port_info(const struct nof_dpdk_port *port);
+
+/* Link state, cached; asks the driver at most every 10 ms. Returns 1 up, 0 down. */
+int nof_dpdk_port_link(struct nof_dpdk_port *port, uint64_t now_ns);
+
+/* Receive (or stop receiving) frames sent to a multicast MAC. NOF_OK, or NOF_ENOTSUP: then the
+ * port receives all multicast. Main thread or queue 0's. */
+int nof_dpdk_port_multicast(struct nof_dpdk_port *port, const uint8_t mac[6], bool join);
+
+/* queue < info.nqueues. Valid until close. */
+struct nof_dpdk_queue *nof_dpdk_port_queue(struct nof_dpdk_port *port, unsigned queue);
+
+/* The wire ops of the core; their `void *port` is a struct nof_dpdk_queue *. */
+extern const struct nof_port_ops nof_dpdk_port_ops;
+
+/* Up to max (<= NOF_DPDK_BURST_MAX) frames, lent until rx_done(). ARP is answered inside where the
+ * kernel does not see the port; such frames are not returned. */
+unsigned nof_dpdk_queue_rx(struct nof_dpdk_queue *q, struct nof_frame **frames, unsigned max);
+void nof_dpdk_queue_rx_done(struct nof_dpdk_queue *q, struct nof_frame *const *frames, unsigned n);
+
+/* Hand what send() gathered to the driver, and let it take back what it has sent. Call it once per
+ * turn of the core's loop and before sleeping. `now_ns` also times ARP announcements. */
+void nof_dpdk_queue_flush(struct nof_dpdk_queue *q, uint64_t now_ns);
+
+/* A descriptor for epoll (EPOLLIN) that wakes when frames arrive, or -1: then nap. */
+int nof_dpdk_queue_wait_fd(const struct nof_dpdk_queue *q);
+/* Before epoll_wait: arms the receive interrupt. Returns 1 if it is safe to sleep on wait_fd, 0 if
+ * frames have come meanwhile (do not sleep). After it: wake(). Both cheap where nothing is needed. */
+int nof_dpdk_queue_sleep(struct nof_dpdk_queue *q);
+void nof_dpdk_queue_wake(struct nof_dpdk_queue *q);
+
+struct nof_dpdk_queue_stats {
+    uint64_t rx_frames, rx_bytes;
+    uint64_t tx_frames, tx_bytes;
+    uint64_t tx_full; /* sends that the driver refused: its queue was full */
+    uint64_t no_frames; /* frame_alloc() with an empty pool */
+    uint64_t arp_replies;
+    uint32_t frames_free; /* in the pool now */
+    uint32_t frames_total;
+};
+void nof_dpdk_queue_stats(const struct nof_dpdk_queue *q, struct nof_dpdk_queue_stats *stats_out);
+
+/* Counters of the steering program, frames only; names "xdp.taken" ... by nof_dpdk_port_xdp_name().
+ * Returns how many there are (0: no steering program on this port), at most NOF_DPDK_XDP_COUNTERS.
+ * A system call each: for the control socket, not for the core's loop. */
+#define NOF_DPDK_XDP_COUNTERS 16u
+unsigned nof_dpdk_port_xdp_counters(const struct nof_dpdk_port *port,
+                                    uint64_t frames_out[NOF_DPDK_XDP_COUNTERS]);
+const char *nof_dpdk_port_xdp_name(unsigned counter);
+
+#endif

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Inside of the DPDK port: what dpdk_port.c sets up and queue.c runs on. */
+#ifndef NOF_PORT_PRIVATE_H
+#define NOF_PORT_PRIVATE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <rte_ethdev.h>
+#include <rte_mbuf.h>
+
+#include "arp.h"
+#include "devargs.h"
+#include "dpdk_port.h"
+#include "netif.h"
+
+struct nof_steer;
+
+#define LINK_CHECK_NS 10000000u
+#define MULTICAST_MAX 64u
+
+/* Private area of every mbuf. */
+struct nof_dpdk_priv {
+    struct nof_frame frame;
+};
+
+struct nof_dpdk_queue {
+    /* Hot: read or written per burst. */
+    uint16_t port_id;
+    uint16_t queue_id;
+    uint16_t npending;
+    bool answers_arp;
+    struct rte_mempool *pool;
+    uint64_t rx_frames, rx_bytes;
+    uint64_t tx_frames, tx_bytes;
+    uint64_t tx_full;
+    uint64_t no_frames;
+    struct rte_mbuf *pending[NOF_DPDK_BURST_MAX]; /* sent by the core, not yet with the driver */
+
+    /* Cold. */
+    struct nof_arp_self arp;
+    uint64_t arp_replies;
+    uint64_t announce_next_ns;
+    unsigned announce_left;
+    int wait_fd;
+    bool wait_is_interrupt; /* must be armed before it wakes */
+} __rte_cache_aligned;
+
+struct nof_dpdk_port {
+    struct nof_dpdk_port_info info;
+    uint16_t port_id;
+    bool owned; /* we plugged the device in, so we remove it */
+    bool started;
+    bool allmulti;
+    int link_up;
+    uint64_t link_next_ns;
+    int netif_fd; /* -1: no kernel interface */
+    int claim_fd;
+    int hush_fd;
+    int member_fd;
+    struct nof_steer *steer;
+    unsigned nmulticast;
+    struct rte_ether_addr multicast[MULTICAST_MAX];
+    struct nof_devargs devargs;
+    struct nof_dpdk_queue queues[]; /* info.nqueues */
+};
+
+static inline struct nof_frame *nof_dpdk_frame(struct rte_mbuf *m)
+{
+    return &((struct nof_dpdk_priv *)rte_mbuf_to_priv(m))->frame;
+}
+
+static inline struct rte_mbuf *nof_dpdk_mbuf(struct nof_frame *frame)
+{
+    return (struct rte_mbuf *)(void *)((char *)frame - sizeof(struct rte_mbuf));
+}
+
+#endif

@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "preflight.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "nof/status.h"
+
+#ifdef NOF_HAVE_EBPF
+#include "steer_host.h"
+#endif
+
+#ifndef AF_XDP
+#define AF_XDP 44
+#endif
+
+/* A UMEM chunk is at most a page; a frame shares it with the mempool's and the mbuf's header, the
+ * private area, DPDK's headroom and the 256 bytes the kernel keeps for XDP. */
+#define AF_XDP_MTU_MAX \
+    (4096u - RTE_MEMPOOL_HEADER_SIZE_MAX - sizeof(struct rte_mbuf) - sizeof(struct nof_dpdk_priv) - \
+     RTE_PKTMBUF_HEADROOM - 256u - 64u)
+#define RTE_MEMPOOL_HEADER_SIZE_MAX 64u
+
+int nof_port_fail(int status, char *err, size_t err_bytes, const char *format, ...)
+{
+    va_list args;
+
+    if (err_bytes > 0) {
+        va_start(args, format);
+        (void)vsnprintf(err, err_bytes, format, args);
+        va_end(args);
+    }
+    return status;
+}
+
+static int probe_socket(int family, const char *what, char *err, size_t err_bytes)
+{
+    int fd = socket(family, SOCK_RAW | SOCK_CLOEXEC, 0);
+    int e = errno;
+
+    if (fd >= 0) {
+        close(fd);
+        return NOF_OK;
+    }
+    if (e == EPERM)
+        return nof_port_fail(NOF_EPERM, err, err_bytes,
+                             "%s sockets need the capabilities NET_RAW, NET_ADMIN and BPF, which this "
+                             "process lacks.\nStart the daemon as root: sudo nof up ...",
+                             what);
+    return nof_port_fail(NOF_ENOTSUP, err, err_bytes,
+                         "this kernel has no %s sockets (%s).\nUse another port, for example "
+                         "net_af_packet,iface=..., or a kernel with CONFIG_XDP_SOCKETS=y.",
+                         what, strerror(e));
+}
+
+static int check_mtu(struct nof_dpdk_port *port, const struct nof_dpdk_port_config *cfg, uint32_t iface_mtu,
+                     char *err, size_t err_bytes)
+{
+    uint32_t limit = port->devargs.kind == NOF_DEVARGS_AF_XDP ? (uint32_t)AF_XDP_MTU_MAX : 9216u;
+
+    if (cfg->mtu_bytes > iface_mtu)
+        return nof_port_fail(NOF_EINVAL, err, err_bytes,
+                             "MTU %u was asked for, but %s has %u.\nType: ip link set %s mtu %u",
+                             cfg->mtu_bytes, port->info.ifname, iface_mtu, port->info.ifname, cfg->mtu_bytes);
+    if (cfg->mtu_bytes > limit)
+        return nof_port_fail(NOF_EINVAL, err, err_bytes,
+                             "MTU %u was asked for, but %s carries at most %u.\nType: --mtu %u",
+                             cfg->mtu_bytes, port->devargs.name, limit, limit);
+    port->info.mtu_bytes = cfg->mtu_bytes ? cfg->mtu_bytes : RTE_MIN(iface_mtu, limit);
+    return NOF_OK;
+}
+
+static int read_facts(struct nof_dpdk_port *port, const struct nof_dpdk_port_config *cfg,
+                      struct nof_netif_facts *facts, char *err, size_t err_bytes)
+{
+    const char *ifname = port->devargs.ifname;
+    int rc;
+
+    if (ifname[0] == '\0')
+        return nof_port_fail(NOF_EINVAL, err, err_bytes,
+                             "%s needs the interface it shall use.\nType: %s,iface=eth0", port->devargs.name,
+                             port->devargs.name);
+    rc = nof_netif_open(&port->netif_fd);
+    if (rc == 0)
+        rc = nof_netif_facts(port->netif_fd, ifname, facts);
+    if (rc == -ENODEV)
+        return nof_port_fail(NOF_EINVAL, err, err_bytes,
+                             "there is no interface %s in this network namespace.\nType: ip link, to "
+                             "see which there are.",
+                             ifname);
+    if (rc < 0)
+        return nof_port_fail(NOF_ENOTSUP, err, err_bytes, "interface %s cannot be read: %s", ifname,
+                             strerror(-rc));
+    snprintf(port->info.ifname, sizeof(port->info.ifname), "%s", ifname);
+    memcpy(port->info.mac, facts->mac, sizeof(facts->mac));
+    port->info.rate_bps = facts->rate_bps;
+    port->info.ip4 = cfg->ip4 ? cfg->ip4 : facts->ip4;
+    port->info.kernel = NOF_DPDK_KERNEL_KEEPS;
+    if (port->info.ip4 == 0)
+        return nof_port_fail(NOF_EINVAL, err, err_bytes,
+                             "%s has no IPv4 address, and frames travel in UDP.\nType: ip addr add "
+                             "10.0.0.1/24 dev %s (or give --ip)",
+                             ifname, ifname);
+    return check_mtu(port, cfg, facts->mtu_bytes, err, err_bytes);
+}
+
+static int claim(struct nof_dpdk_port *port, char *err, size_t err_bytes)
+{
+    int rc = nof_netif_claim(port->info.ifname, &port->claim_fd);
+
+    if (rc == -EBUSY)
+        return nof_port_fail(NOF_EAGAIN, err, err_bytes,
+                             "another nofd already drives %s.\nUse that one (nof status), or stop it "
+                             "first: nof down",
+                             port->info.ifname);
+    if (rc < 0)
+        return nof_port_fail(NOF_ENOTSUP, err, err_bytes, "cannot claim %s: %s", port->info.ifname,
+                             strerror(-rc));
+    return NOF_OK;
+}
+
+static int check_channels(const struct nof_dpdk_port *port, const struct nof_netif_facts *facts, char *err,
+                          size_t err_bytes)
+{
+    if (nof_devargs_has(&port->devargs, "start_queue") || facts->channels == port->info.nqueues)
+        return NOF_OK;
+    return nof_port_fail(NOF_EINVAL, err, err_bytes,
+                         "%s spreads frames over %u queues, but %u NIC core(s) would serve it: frames of "
+                         "the others would never be seen.\nType: ethtool -L %s combined %u",
+                         port->info.ifname, facts->channels, port->info.nqueues, port->info.ifname,
+                         port->info.nqueues);
+}
+
+#ifdef NOF_HAVE_EBPF
+static int reclaim(const struct nof_dpdk_port *port, char *err, size_t err_bytes)
+{
+    int rc = nof_steer_reclaim(port->info.ifname);
+
+    if (rc == -EBUSY)
+        return nof_port_fail(NOF_EAGAIN, err, err_bytes,
+                             "another XDP program is attached to %s, and one interface has one.\nType: ip "
+                             "link set dev %s xdp off",
+                             port->info.ifname, port->info.ifname);
+    if (rc < 0)
+        return nof_port_fail(NOF_EPERM, err, err_bytes,
+                             "the XDP program of %s cannot be looked at: %s.\nStart the daemon as root.",
+                             port->info.ifname, strerror(-rc));
+    return NOF_OK;
+}
+#else
+static int reclaim(const struct nof_dpdk_port *port, char *err, size_t err_bytes)
+{
+    if (nof_devargs_has(&port->devargs, "xdp_prog"))
+        return NOF_OK;
+    return nof_port_fail(NOF_ENOTSUP, err, err_bytes,
+                         "this nofd was built without the steering program.\nBuild with clang, bpftool "
+                         "and libbpf-dev, or give xdp_prog=OBJECT in the port's arguments.");
+}
+#endif
+
+/* Driver arguments that follow from what was found; the user's own come first and win. */
+static int complete_xdp(struct nof_dpdk_port *port, const struct nof_netif_facts *facts)
+{
+    char count[16];
+    int rc = NOF_OK;
+
+    snprintf(count, sizeof(count), "%u", port->info.nqueues);
+    if (!nof_devargs_has(&port->devargs, "queue_count"))
+        rc = nof_devargs_add(&port->devargs, "queue_count", count);
+    /* Preferred busy polling makes every empty receive burst a system call; it pays where a device's
+     * interrupts can be deferred, which a virtual device has none of (docs/decisions/0005-dpdk-port.md). */
+    if (rc == NOF_OK && facts->virtual_device && !nof_devargs_has(&port->devargs, "busy_budget"))
+        rc = nof_devargs_add(&port->devargs, "busy_budget", "0");
+    return rc;
+}
+
+static int complete_packet(struct nof_dpdk_port *port)
+{
+    uint32_t frame_bytes = 2048;
+    char text[16];
+    int rc = NOF_OK;
+
+    /* The ring's frame holds 64 bytes of kernel header, Ethernet with a tag, and the MTU. */
+    while (frame_bytes < port->info.mtu_bytes + 18 + 64)
+        frame_bytes *= 2;
+    if (!nof_devargs_has(&port->devargs, "qpairs")) {
+        snprintf(text, sizeof(text), "%u", port->info.nqueues);
+        rc = nof_devargs_add(&port->devargs, "qpairs", text);
+    }
+    if (rc == NOF_OK && !nof_devargs_has(&port->devargs, "framesz") &&
+        !nof_devargs_has(&port->devargs, "blocksz")) {
+        snprintf(text, sizeof(text), "%u", RTE_MAX(frame_bytes, 65536u));
+        rc = nof_devargs_add(&port->devargs, "blocksz", text);
+        snprintf(text, sizeof(text), "%u", frame_bytes);
+        if (rc == NOF_OK)
+            rc = nof_devargs_add(&port->devargs, "framesz", text);
+        if (rc == NOF_OK && !nof_devargs_has(&port->devargs, "framecnt"))
+            rc = nof_devargs_add(&port->devargs, "framecnt", "1024");
+    }
+    return rc;
+}
+
+int nof_port_preflight_kernel(struct nof_dpdk_port *port, const struct nof_dpdk_port_config *cfg, char *err,
+                              size_t err_bytes)
+{
+    bool xdp = port->devargs.kind == NOF_DEVARGS_AF_XDP;
+    struct nof_netif_facts facts;
+    int rc = read_facts(port, cfg, &facts, err, err_bytes);
+
+    if (rc == NOF_OK)
+        rc = probe_socket(xdp ? AF_XDP : AF_PACKET, xdp ? "AF_XDP" : "AF_PACKET", err, err_bytes);
+    if (rc == NOF_OK)
+        rc = claim(port, err, err_bytes);
+    if (rc == NOF_OK && xdp)
+        rc = check_channels(port, &facts, err, err_bytes);
+    if (rc == NOF_OK && xdp)
+        rc = reclaim(port, err, err_bytes);
+    if (rc != NOF_OK)
+        return rc;
+    rc = xdp ? complete_xdp(port, &facts) : complete_packet(port);
+    if (rc != NOF_OK)
+        return nof_port_fail(rc, err, err_bytes, "the arguments of %s are too long", port->devargs.name);
+    return NOF_OK;
+}

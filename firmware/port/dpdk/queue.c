@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Hot path of the DPDK port. Budget per frame: no lock, no allocation beside the mempool's per-core
+ * cache, no system call of our own, one atomic add per transmission (the driver's reference). */
+#include "port_private.h"
+
+#include <string.h>
+
+static struct nof_frame *queue_frame_alloc(void *port, uint32_t len_bytes)
+{
+    struct nof_dpdk_queue *q = port;
+    struct rte_mbuf *m = rte_pktmbuf_alloc(q->pool);
+    struct nof_frame *frame;
+
+    if (!m) {
+        q->no_frames++;
+        return NULL;
+    }
+    frame = nof_dpdk_frame(m);
+    frame->data = rte_pktmbuf_mtod(m, uint8_t *);
+    frame->cap_bytes = rte_pktmbuf_tailroom(m);
+    frame->len_bytes = 0;
+    if (frame->cap_bytes < len_bytes) {
+        rte_pktmbuf_free(m);
+        return NULL;
+    }
+    return frame;
+}
+
+static void queue_frame_free(void *port, struct nof_frame *frame)
+{
+    (void)port;
+    rte_pktmbuf_free_seg(nof_dpdk_mbuf(frame));
+}
+
+/* Gives what is pending to the driver; what it does not take stays, in order. */
+static void push_pending(struct nof_dpdk_queue *q)
+{
+    uint16_t n = q->npending;
+    uint16_t sent = rte_eth_tx_burst(q->port_id, q->queue_id, q->pending, n);
+
+    if (sent < n) {
+        q->tx_full++;
+        memmove(q->pending, q->pending + sent, (size_t)(n - sent) * sizeof(q->pending[0]));
+    }
+    q->npending = (uint16_t)(n - sent);
+}
+
+static unsigned queue_send(void *port, struct nof_frame *const *frames, unsigned n)
+{
+    struct nof_dpdk_queue *q = port;
+    unsigned done = 0;
+
+    while (done < n) {
+        struct nof_frame *frame = frames[done];
+        struct rte_mbuf *m;
+
+        if (q->npending == NOF_DPDK_BURST_MAX) {
+            push_pending(q);
+            if (q->npending == NOF_DPDK_BURST_MAX)
+                break;
+        }
+        m = nof_dpdk_mbuf(frame);
+        /* The same values when the frame is still under way from an earlier send. */
+        m->data_off = (uint16_t)(frame->data - (uint8_t *)m->buf_addr);
+        m->data_len = (uint16_t)frame->len_bytes;
+        m->pkt_len = frame->len_bytes;
+        rte_mbuf_refcnt_update(m, 1);
+        q->pending[q->npending++] = m;
+        q->tx_frames++;
+        q->tx_bytes += frame->len_bytes;
+        done++;
+    }
+    return done;
+}
+
+const struct nof_port_ops nof_dpdk_port_ops = {
+    .frame_alloc = queue_frame_alloc,
+    .frame_free = queue_frame_free,
+    .send = queue_send,
+};
+
+/* One frame of our own making (ARP): rare, so allocated and copied. */
+static void send_small(struct nof_dpdk_queue *q, const uint8_t *bytes, uint32_t len_bytes)
+{
+    struct nof_frame *frame = queue_frame_alloc(q, len_bytes);
+
+    if (!frame)
+        return;
+    memcpy(frame->data, bytes, len_bytes);
+    frame->len_bytes = len_bytes;
+    (void)queue_send(q, &frame, 1);
+    queue_frame_free(q, frame);
+}
+
+/* True if the frame was ARP and needs no more. */
+static bool take_arp(struct nof_dpdk_queue *q, const struct rte_mbuf *m)
+{
+    uint8_t reply[NOF_ARP_FRAME_BYTES];
+    const uint8_t *frame = rte_pktmbuf_mtod(m, const uint8_t *);
+    uint32_t len_bytes;
+
+    if (!nof_arp_is(frame, m->data_len))
+        return false;
+    len_bytes = nof_arp_answer(&q->arp, frame, m->data_len, reply);
+    if (len_bytes > 0) {
+        send_small(q, reply, len_bytes);
+        q->arp_replies++;
+    }
+    return true;
+}
+
+unsigned nof_dpdk_queue_rx(struct nof_dpdk_queue *q, struct nof_frame **frames, unsigned max)
+{
+    struct rte_mbuf *mbufs[NOF_DPDK_BURST_MAX];
+    uint16_t burst = (uint16_t)(max < NOF_DPDK_BURST_MAX ? max : NOF_DPDK_BURST_MAX);
+    uint16_t n = rte_eth_rx_burst(q->port_id, q->queue_id, mbufs, burst);
+    unsigned kept = 0;
+
+    for (uint16_t i = 0; i < n; i++) {
+        struct rte_mbuf *m = mbufs[i];
+        struct nof_frame *frame = nof_dpdk_frame(m);
+
+        q->rx_bytes += m->pkt_len;
+        /* The pool's buffers hold a full frame, so more segments mean a frame beyond our MTU. */
+        if (m->nb_segs != 1 || (q->answers_arp && take_arp(q, m))) {
+            rte_pktmbuf_free(m);
+            continue;
+        }
+        frame->data = rte_pktmbuf_mtod(m, uint8_t *);
+        frame->len_bytes = m->data_len;
+        frame->cap_bytes = m->data_len;
+        frames[kept++] = frame;
+    }
+    q->rx_frames += n;
+    return kept;
+}
+
+void nof_dpdk_queue_rx_done(struct nof_dpdk_queue *q, struct nof_frame *const *frames, unsigned n)
+{
+    (void)q;
+    for (unsigned i = 0; i < n; i++)
+        rte_pktmbuf_free_seg(nof_dpdk_mbuf(frames[i]));
+}
+
+static void announce(struct nof_dpdk_queue *q, uint64_t now_ns)
+{
+    uint8_t bytes[NOF_ARP_FRAME_BYTES];
+
+    q->announce_left--;
+    q->announce_next_ns = now_ns + NOF_ARP_ANNOUNCE_NS;
+    send_small(q, bytes, nof_arp_announce(&q->arp, bytes));
+}
+
+void nof_dpdk_queue_flush(struct nof_dpdk_queue *q, uint64_t now_ns)
+{
+    if (q->announce_left > 0 && now_ns >= q->announce_next_ns)
+        announce(q, now_ns);
+    if (q->npending > 0)
+        push_pending(q);
+}
+
+int nof_dpdk_queue_wait_fd(const struct nof_dpdk_queue *q)
+{
+    return q->wait_fd;
+}
+
+int nof_dpdk_queue_sleep(struct nof_dpdk_queue *q)
+{
+    if (q->npending > 0)
+        return 0;
+    if (!q->wait_is_interrupt)
+        return 1; /* a socket stays readable while frames wait: nothing to arm, nothing to miss */
+    if (rte_eth_dev_rx_intr_enable(q->port_id, q->queue_id) != 0)
+        return 0;
+    /* Frames that came before the interrupt was armed raise none. */
+    if (rte_eth_rx_queue_count(q->port_id, q->queue_id) > 0) {
+        (void)rte_eth_dev_rx_intr_disable(q->port_id, q->queue_id);
+        return 0;
+    }
+    return 1;
+}
+
+void nof_dpdk_queue_wake(struct nof_dpdk_queue *q)
+{
+    if (q->wait_is_interrupt)
+        (void)rte_eth_dev_rx_intr_disable(q->port_id, q->queue_id);
+}
+
+void nof_dpdk_queue_stats(const struct nof_dpdk_queue *q, struct nof_dpdk_queue_stats *stats_out)
+{
+    stats_out->rx_frames = q->rx_frames;
+    stats_out->rx_bytes = q->rx_bytes;
+    stats_out->tx_frames = q->tx_frames;
+    stats_out->tx_bytes = q->tx_bytes;
+    stats_out->tx_full = q->tx_full;
+    stats_out->no_frames = q->no_frames;
+    stats_out->arp_replies = q->arp_replies;
+    stats_out->frames_free = rte_mempool_avail_count(q->pool);
+    stats_out->frames_total = q->pool->size;
+}

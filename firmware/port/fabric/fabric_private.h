@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Fabric, inside: fabric.c owns ports, frames and the immediate path; fabric_link.c owns time and
+ * faults. */
+#ifndef NOF_FABRIC_PRIVATE_H
+#define NOF_FABRIC_PRIVATE_H
+
+#include <string.h>
+
+#include "fabric.h"
+
+/* A frame and its bytes: the bytes follow the slot, from a cache line on. */
+struct fabric_slot {
+    _Alignas(64) struct nof_frame frame; /* first: a frame is its slot */
+    uint32_t refs;
+    uint32_t reserved;
+    struct nof_fabric_port *owner;
+    struct fabric_slot *next; /* in the owner's free list */
+};
+
+struct nof_fabric_port {
+    struct nof_fabric *fabric;
+    struct fabric_slot *free;
+    struct fabric_slot **queue; /* frames that wait for the core */
+    uint32_t head; /* free-running: next to fetch */
+    uint32_t tail; /* free-running: next to fill */
+    uint32_t frame_bytes;
+    uint32_t index;
+    uint32_t nfree;
+    uint64_t last_mac; /* destination of the latest frame, and whose it is: a guess for the next */
+    struct nof_fabric_port *last_port;
+
+    uint32_t group;
+    bool up;
+    uint64_t tx_free_ns; /* when the link has sent what it was given */
+    uint64_t out_free_ns; /* when the switch has sent what it holds for this port */
+    struct nof_fabric_link link;
+    struct nof_fabric_stats stats;
+    void *pool;
+};
+
+enum fabric_hop { FABRIC_HOP_SWITCH, FABRIC_HOP_PORT };
+
+struct fabric_event {
+    uint64_t when_ns;
+    uint64_t order; /* ties: first come, first served */
+    struct fabric_slot *slot; /* holds one reference */
+    uint16_t src;
+    uint16_t dst; /* HOP_PORT only */
+    uint32_t hop;
+};
+
+struct nof_fabric {
+    uint64_t now_ns;
+    bool plain; /* no rate, delay, fault, partition or down port anywhere */
+    uint32_t nports;
+    uint32_t queue_mask;
+    uint32_t mac_mask;
+    uint32_t tx_queue_bytes;
+    uint32_t pool_frames;
+    uint64_t *mac_key; /* open addressing; 0 is free (no port has address 0) */
+    uint16_t *mac_port;
+    struct nof_fabric_port *port; /* nports + 1: the last owns the copies for corruption */
+
+    struct fabric_event *heap; /* binary, by (when, order) */
+    uint32_t nevents;
+    uint32_t max_events;
+    uint64_t order;
+    uint64_t random;
+};
+
+#define FABRIC_NO_PORT UINT32_MAX
+
+/* Any one-to-one number of the six bytes; in two loads. */
+static inline uint64_t fabric_mac_load(const uint8_t *p)
+{
+    uint32_t first;
+    uint16_t last;
+    memcpy(&first, p, sizeof(first));
+    memcpy(&last, p + 4, sizeof(last));
+    return (uint64_t)last << 32 | first;
+}
+
+/* Port that has this address, or FABRIC_NO_PORT. */
+static inline uint32_t fabric_mac_find(const struct nof_fabric *f, uint64_t mac)
+{
+    uint32_t i = (uint32_t)((mac * 0x9e3779b97f4a7c15ull) >> 40) & f->mac_mask;
+    while (f->mac_key[i] != mac) {
+        if (f->mac_key[i] == 0)
+            return FABRIC_NO_PORT;
+        i = (i + 1) & f->mac_mask;
+    }
+    return f->mac_port[i];
+}
+
+static inline void fabric_unref(struct fabric_slot *s)
+{
+    if (--s->refs == 0) {
+        struct nof_fabric_port *owner = s->owner;
+        s->next = owner->free;
+        owner->free = s;
+        owner->nfree++;
+    }
+}
+
+/* Puts the frame into the port's queue; takes over the caller's reference. */
+static inline void fabric_deliver(struct nof_fabric_port *p, struct fabric_slot *s)
+{
+    uint32_t mask = p->fabric->queue_mask;
+    if (p->tail - p->head > mask) {
+        p->stats.drop_queue++;
+        fabric_unref(s);
+        return;
+    }
+    p->queue[p->tail++ & mask] = s;
+}
+
+/* fabric_link.c */
+unsigned fabric_send_slow(struct nof_fabric_port *p, struct nof_frame *const *frames, unsigned n);
+void fabric_run(struct nof_fabric *f);
+struct fabric_slot *fabric_copy(struct nof_fabric *f, const struct fabric_slot *s);
+
+#endif

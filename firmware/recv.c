@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "recv.h"
+
+#include "credit.h"
+#include "endpoint.h"
+#include "link.h"
+#include "peer.h"
+#include "write.h"
+
+/* --- life ----------------------------------------------------------------------------------------- */
+
+uint32_t nof_recv_room(const struct nof_nic *nic, const struct nof_endpoint *ep)
+{
+    uint32_t free = nof_pool_free(&nic->recvs);
+    uint32_t reserve = nic->cfg.max_endpoints * nic->recvs_min;
+    if (free > reserve)
+        return free - reserve;
+    return ep->recvs_busy < nic->recvs_min ? nic->recvs_min - ep->recvs_busy : 0;
+}
+
+int nof_recv_may_post(const struct nof_nic *nic, const struct nof_endpoint *ep)
+{
+    if (nic->posted_total + nic->cfg.max_endpoints * nic->posted_min < nic->cfg.max_posted)
+        return 1;
+    return ep->posted_total < nic->posted_min;
+}
+
+struct nof_recv *nof_recv_take(struct nof_nic *nic, struct nof_endpoint *ep, uint8_t opcode)
+{
+    uint32_t i = nof_pool_take(&nic->recvs);
+    if (i == NOF_NIL)
+        return NULL;
+    struct nof_recv *r = nof_recv_at(nic, i);
+    memset((unsigned char *)r + sizeof r->obj, 0, sizeof *r - sizeof r->obj);
+    r->state = NOF_RECV_DONE;
+    r->opcode = opcode;
+    r->busy = 1;
+    r->ep = (uint16_t)nof_ep_index(nic, ep);
+    r->peer = NOF_NIL;
+    r->layout = NOF_NIL;
+    ep->recvs_busy++;
+    nic->busy++;
+    return r;
+}
+
+static void set_busy(struct nof_nic *nic, struct nof_recv *r, uint8_t busy)
+{
+    struct nof_endpoint *ep = &nic->eps[r->ep];
+    if (r->busy == busy)
+        return;
+    r->busy = busy;
+    ep->recvs_busy = busy ? ep->recvs_busy + 1 : ep->recvs_busy - 1;
+    nic->busy = busy ? nic->busy + 1 : nic->busy - 1;
+}
+
+void nof_recv_free(struct nof_nic *nic, struct nof_recv *r)
+{
+    r->state = NOF_RECV_FREE;
+    set_busy(nic, r, 0);
+    nof_pool_give(&nic->recvs, nof_recv_index(nic, r));
+}
+
+int nof_recv_post(struct nof_nic *nic, struct nof_recv *r)
+{
+    if (r->key.source >= 0) {
+        struct nof_peer *peer = nof_peer_by_rank(nic, r->ep, (uint32_t)r->key.source);
+        if (peer != NULL && (peer->flags & NOF_PEER_F_DEAD))
+            return peer->status;
+        if (peer != NULL) {
+            r->peer = nof_peer_index(nic, peer);
+            nof_peer_expect(nic, peer, 1);
+        }
+    }
+    r->state = NOF_RECV_POSTED;
+    set_busy(nic, r, 0);
+    nof_match_post(nic, r);
+    return NOF_OK;
+}
+
+void nof_recv_unpost(struct nof_nic *nic, struct nof_recv *r)
+{
+    nof_match_unpost(nic, r);
+    set_busy(nic, r, 1);
+    if (r->peer != NOF_NIL)
+        nof_peer_expect(nic, nof_peer_at(nic, r->peer), -1);
+    r->state = NOF_RECV_DONE;
+}
+
+void nof_recv_list(struct nof_nic *nic, struct nof_recv *r)
+{
+    r->flags |= NOF_RECV_F_LISTED;
+    nof_peer_list(nic, nof_peer_at(nic, r->peer), NOF_REF(NOF_REF_RECV, nof_recv_index(nic, r)));
+}
+
+static void unlist(struct nof_nic *nic, struct nof_recv *r)
+{
+    if (!(r->flags & NOF_RECV_F_LISTED))
+        return;
+    r->flags &= (uint8_t)~NOF_RECV_F_LISTED;
+    nof_peer_unlist(nic, nof_peer_at(nic, r->peer), NOF_REF(NOF_REF_RECV, nof_recv_index(nic, r)));
+}
+
+struct nof_recv *nof_recv_by_handle(struct nof_nic *nic, const struct nof_peer *peer, uint64_t handle)
+{
+    uint32_t i = (uint32_t)handle;
+    if (i >= nic->recvs.high)
+        return NULL;
+    struct nof_recv *r = nof_recv_at(nic, i);
+    if (r->state != NOF_RECV_RNDV || r->obj.gen != handle >> 32 || r->peer != nof_peer_index(nic, peer))
+        return NULL;
+    return r;
+}
+
+/* --- the end -------------------------------------------------------------------------------------- */
+
+/* The last word: `comp` has flags and payload place; everything else is filled here. */
+static void complete(struct nof_nic *nic, struct nof_recv *r, struct nof_comp *comp)
+{
+    struct nof_endpoint *ep = &nic->eps[r->ep];
+    comp->opcode = r->opcode;
+    comp->status = (int16_t)r->status;
+    if (r->status == NOF_OK && r->len > r->capacity) {
+        comp->status = NOF_ETRUNC;
+        nof_count(nic, ep, NOF_C_TRUNCATED, 1);
+    }
+    comp->ctx = r->key.ctx;
+    comp->cookie = r->cookie;
+    comp->peer = r->key.source;
+    comp->tag = r->key.tag;
+    comp->len = r->len;
+    unlist(nic, r);
+    nof_write_unreserve(nic, r);
+    if (r->layout != NOF_NIL)
+        nof_layout_drop(&nic->layouts, r->layout);
+    r->state = NOF_RECV_DONE;
+    nof_ep_complete(nic, ep, comp, NOF_REF(NOF_REF_RECV, nof_recv_index(nic, r)));
+}
+
+void nof_recv_progress(struct nof_nic *nic, struct nof_recv *r)
+{
+    struct nof_comp comp = {.flags = NOF_COMP_F_BUFFER};
+    if (!(r->flags & NOF_RECV_F_ARRIVED) || r->written != r->received || r->writes > 0)
+        return;
+    if (r->state != NOF_RECV_RNDV && r->state != NOF_RECV_DIRECT && r->state != NOF_RECV_STORED)
+        return;
+    complete(nic, r, &comp);
+}
+
+void nof_recv_end(struct nof_nic *nic, struct nof_recv *r, int status)
+{
+    struct nof_comp comp = {.flags = 0};
+    if (r->state == NOF_RECV_ENDING || r->state == NOF_RECV_FREE)
+        return;
+    unlist(nic, r);
+    nof_gather_forget(nic, r);
+    if (r->state == NOF_RECV_STAGE)
+        nof_stage_release(&nic->eps[r->ep].stage, r->stage_offset);
+    if (r->flags & NOF_RECV_F_WAITING)
+        nof_queue_remove(&nic->recvs, &nic->recv_wait, nof_recv_index(nic, r));
+    r->flags &= (uint8_t)~NOF_RECV_F_WAITING;
+    if (r->peer != NOF_NIL) {
+        struct nof_peer *peer = nof_peer_at(nic, r->peer);
+        if (peer->rx_target == NOF_REF(NOF_REF_RECV, nof_recv_index(nic, r)))
+            peer->rx_target = NOF_NIL; /* what is still to come is thrown away */
+    }
+    r->status = status;
+    r->state = NOF_RECV_ENDING;
+    if (r->writes == 0)
+        complete(nic, r, &comp);
+}
+
+void nof_recv_abort(struct nof_nic *nic, struct nof_recv *r, int status)
+{
+    if (r->state == NOF_RECV_RNDV && r->remote != 0) {
+        struct nof_peer *peer = nof_peer_at(nic, r->peer);
+        uint8_t fields[NOF_WIRE_ABORT_BYTES];
+        nof_put64(fields, r->remote);
+        nof_put32(fields + 8, (uint32_t)status);
+        nof_put32(fields + 12, 0);
+        if (!(peer->flags & NOF_PEER_F_DEAD))
+            nof_link_ctl(nic, &nic->links[peer->link], NOF_WIRE_ABORT, 0, peer->ep, peer->remote_ep, fields,
+                         sizeof fields);
+    }
+    nof_recv_end(nic, r, status);
+}
+
+void nof_recv_write_ended(struct nof_nic *nic, struct nof_recv *r)
+{
+    struct nof_comp comp = {.flags = 0};
+    if (r->state == NOF_RECV_ENDING && r->writes == 0)
+        complete(nic, r, &comp);
+}
+
+/* --- delivery ------------------------------------------------------------------------------------- */
+
+void nof_recv_matched(struct nof_nic *nic, struct nof_recv *r, struct nof_peer *peer,
+                      const struct nof_match_key *key, uint64_t len)
+{
+    r->key = *key;
+    r->peer = nof_peer_index(nic, peer);
+    r->len = len;
+    r->wanted = len < r->capacity ? len : r->capacity;
+    r->received = 0;
+    r->written = 0;
+}
+
+void nof_recv_inline(struct nof_nic *nic, struct nof_recv *r, const uint8_t *data)
+{
+    struct nof_comp comp = {.flags = NOF_COMP_F_INLINE};
+    if (r->wanted > 0)
+        memcpy(comp.inline_data, data, (size_t)r->wanted);
+    complete(nic, r, &comp);
+}
+
+int nof_recv_stage(struct nof_nic *nic, struct nof_recv *r)
+{
+    struct nof_endpoint *ep = &nic->eps[r->ep];
+    if (r->wanted > nic->features[NOF_F_STAGE_MAX] || ep->stage.granules == 0)
+        return 0;
+    r->stage_offset = nof_stage_alloc(&ep->stage, (uint32_t)r->wanted);
+    if (r->stage_offset == NOF_STAGE_NONE) {
+        nof_count(nic, ep, NOF_C_STAGE_FULL, 1);
+        return 0;
+    }
+    r->state = NOF_RECV_STAGE;
+    return 1;
+}
+
+void nof_recv_staged(struct nof_nic *nic, struct nof_recv *r, const uint8_t *data, uint32_t n)
+{
+    struct nof_endpoint *ep = &nic->eps[r->ep];
+    memcpy(ep->stage.area + r->stage_offset + r->received, data, n);
+    r->received += n;
+    if (r->received < r->wanted)
+        return;
+    struct nof_comp comp = {.flags = NOF_COMP_F_STAGED, .staged_offset = r->stage_offset,
+                            .staged_len = (uint32_t)r->wanted};
+    nof_count(nic, ep, NOF_C_STAGED, 1);
+    complete(nic, r, &comp);
+}
+
+void nof_recv_stored(struct nof_nic *nic, struct nof_recv *r, uint32_t chain)
+{
+    uint8_t *to = NULL;
+    uint8_t small[NOF_INLINE_BYTES];
+    if (r->wanted <= NOF_INLINE_BYTES)
+        to = small;
+    else if (nof_recv_stage(nic, r))
+        to = nic->eps[r->ep].stage.area + r->stage_offset;
+    if (to == NULL) {
+        r->state = NOF_RECV_STORED;
+        r->received = r->wanted;
+        r->flags |= NOF_RECV_F_ARRIVED;
+        nof_write_chain(nic, r, chain, NOF_STORED_BYTES, (uint32_t)r->wanted, 0, r->peer);
+        return;
+    }
+    nof_stored_copy(&nic->netmem, chain, to, (uint32_t)r->wanted);
+    struct nof_peer *peer = nof_peer_at(nic, r->peer);
+    nof_credit_free(nic, peer, 0, nof_netmem_free(&nic->netmem, chain));
+    if (to == small) {
+        nof_recv_inline(nic, r, small);
+        return;
+    }
+    struct nof_comp comp = {.flags = NOF_COMP_F_STAGED, .staged_offset = r->stage_offset,
+                            .staged_len = (uint32_t)r->wanted};
+    nof_count(nic, &nic->eps[r->ep], NOF_C_STAGED, 1);
+    complete(nic, r, &comp);
+}
+
+void nof_recv_tell_matched(struct nof_nic *nic, struct nof_peer *peer, uint64_t handle)
+{
+    uint8_t fields[NOF_WIRE_MATCHED_BYTES];
+    if (peer->flags & NOF_PEER_F_DEAD)
+        return;
+    nof_put64(fields, handle);
+    nof_link_ctl(nic, &nic->links[peer->link], NOF_WIRE_MATCHED, 0, peer->ep, peer->remote_ep, fields, sizeof fields);
+}

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Receives: from the RECV, MRECV or PULL descriptor to the completion. (Waiting probes and FLUSH use
+ * the same objects, because they need what a receive needs: a place and a completion.)
+ *
+ *   POSTED -> matched -> payload inline ----------------------------------> complete
+ *                     -> STAGE   (pieces copied to a staging slot) --------> complete
+ *                     -> DIRECT  (pieces written as they come) ------------> complete
+ *                     -> STORED  (pieces collected, then delivered) -------> complete
+ *                     -> RNDV    (CTS, DATA, written as it comes) ---------> complete
+ *   any of them, when something fails -> ENDING until no write is under way -> complete */
+#ifndef NOF_RECV_H
+#define NOF_RECV_H
+
+#include "nic.h"
+
+/* Descriptors of any kind that this endpoint may still submit: each needs at most one object. */
+uint32_t nof_recv_room(const struct nof_nic *nic, const struct nof_endpoint *ep);
+/* May this endpoint put one more into the posted table? No: spill. */
+int nof_recv_may_post(const struct nof_nic *nic, const struct nof_endpoint *ep);
+
+/* A fresh object for a descriptor, not posted; NULL: none left. */
+struct nof_recv *nof_recv_take(struct nof_nic *nic, struct nof_endpoint *ep, uint8_t opcode);
+void nof_recv_free(struct nof_nic *nic, struct nof_recv *r);
+/* Into the matching tables, and out again. post: NOF_OK, or why the source is dead. */
+int nof_recv_post(struct nof_nic *nic, struct nof_recv *r);
+void nof_recv_unpost(struct nof_nic *nic, struct nof_recv *r);
+
+/* r (not posted any more) has found its message. */
+void nof_recv_matched(struct nof_nic *nic, struct nof_recv *r, struct nof_peer *peer,
+                      const struct nof_match_key *key, uint64_t len);
+/* Complete with the payload in the completion; r->wanted <= NOF_INLINE_BYTES. */
+void nof_recv_inline(struct nof_nic *nic, struct nof_recv *r, const uint8_t *data);
+/* A staging slot for r->wanted bytes: 1 and state STAGE, or 0. */
+int nof_recv_stage(struct nof_nic *nic, struct nof_recv *r);
+/* n more bytes of a receive in state STAGE; completes with the last. */
+void nof_recv_staged(struct nof_nic *nic, struct nof_recv *r, const uint8_t *data, uint32_t n);
+/* Deliver a stored message that is complete; the chain is freed. */
+void nof_recv_stored(struct nof_nic *nic, struct nof_recv *r, uint32_t chain);
+/* Complete if everything wanted is with the host. */
+void nof_recv_progress(struct nof_nic *nic, struct nof_recv *r);
+/* End with an error, as soon as no write is under way. abort: the sender is told as well. */
+void nof_recv_end(struct nof_nic *nic, struct nof_recv *r, int status);
+void nof_recv_abort(struct nof_nic *nic, struct nof_recv *r, int status);
+/* A write has ended: complete an ENDING receive after the last. */
+void nof_recv_write_ended(struct nof_nic *nic, struct nof_recv *r);
+
+/* On the peer's list of operations that end with it, and off. */
+void nof_recv_list(struct nof_nic *nic, struct nof_recv *r);
+/* The answer to a synchronous eager send. */
+void nof_recv_tell_matched(struct nof_nic *nic, struct nof_peer *peer, uint64_t handle);
+/* The receive of this flow that a handle from the peer names, or NULL. */
+struct nof_recv *nof_recv_by_handle(struct nof_nic *nic, const struct nof_peer *peer, uint64_t handle);
+
+#endif

@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "rendezvous.h"
+
+#include "link.h"
+#include "recv.h"
+#include "send.h"
+#include "write.h"
+
+#define RESERVE_MOST 320u /* blocks: two requests of 64 KiB, so that one fills while one is written */
+#define RESERVE_LEAST 16u
+
+/* --- granting ------------------------------------------------------------------------------------- */
+
+static void send_cts(struct nof_nic *nic, struct nof_recv *r)
+{
+    struct nof_peer *peer = nof_peer_at(nic, r->peer);
+    uint8_t fields[NOF_WIRE_CTS_BYTES];
+    nof_put64(fields, r->remote);
+    nof_put64(fields + 8, nof_handle(nof_recv_index(nic, r), r->obj.gen));
+    nof_put64(fields + 16, r->wanted);
+    nof_put64(fields + 24, r->allowed);
+    nof_link_ctl(nic, &nic->links[peer->link], NOF_WIRE_CTS, r->flags & NOF_RECV_F_PARKED ? NOF_WIRE_RTS_F_PARKED : 0,
+                 peer->ep, peer->remote_ep, fields, sizeof fields);
+}
+
+static void wait(struct nof_nic *nic, struct nof_recv *r)
+{
+    r->flags |= NOF_RECV_F_WAITING;
+    nof_queue_push(&nic->recvs, &nic->recv_wait, nof_recv_index(nic, r));
+    nof_retry(nic);
+}
+
+/* What the sender may have sent by now. */
+static uint64_t reach(const struct nof_recv *r)
+{
+    uint64_t end = r->written + (uint64_t)r->reserved_blocks * NOF_WRITE_BYTES_PER_BLOCK;
+    return end < r->wanted ? end : r->wanted;
+}
+
+/* Let the sender begin: now, or when there are blocks for its payload. */
+static void grant(struct nof_nic *nic, struct nof_recv *r)
+{
+    if (nic->eps[r->ep].dma_inline || r->wanted == 0) {
+        r->allowed = r->wanted;
+        send_cts(nic, r);
+        return;
+    }
+    uint64_t need = r->wanted / NOF_WRITE_BYTES_PER_BLOCK + 2;
+    uint32_t want = need < RESERVE_MOST ? (uint32_t)need : RESERVE_MOST;
+    uint32_t least = want < RESERVE_LEAST ? want : RESERVE_LEAST;
+    if (nof_write_reserve(nic, r, want, least) == 0) {
+        wait(nic, r);
+        return;
+    }
+    r->allowed = reach(r);
+    send_cts(nic, r);
+}
+
+void nof_rndv_begin(struct nof_nic *nic, struct nof_recv *r, uint64_t handle, int parked)
+{
+    r->state = NOF_RECV_RNDV;
+    nof_recv_list(nic, r);
+    r->remote = handle;
+    if (!parked) {
+        grant(nic, r);
+        return;
+    }
+    r->flags |= NOF_RECV_F_PARKED;
+    send_cts(nic, r);
+}
+
+void nof_rndv_window(struct nof_nic *nic, struct nof_recv *r)
+{
+    uint64_t end = reach(r);
+    if (r->reserved_blocks == 0 || r->allowed >= end)
+        return;
+    uint64_t half = (uint64_t)r->reserved_blocks * NOF_WRITE_BYTES_PER_BLOCK / 2;
+    if (end - r->allowed < half && end < r->wanted)
+        return;
+    r->allowed = end;
+    send_cts(nic, r);
+}
+
+void nof_rndv_retry(struct nof_nic *nic)
+{
+    uint32_t all = nic->recv_wait;
+    uint32_t i;
+    nic->recv_wait = NOF_NIL;
+    while ((i = nof_queue_pop(&nic->recvs, &all)) != NOF_NIL) {
+        struct nof_recv *r = nof_recv_at(nic, i);
+        r->flags &= (uint8_t)~NOF_RECV_F_WAITING;
+        if (r->flags & NOF_RECV_F_PARKED)
+            send_cts(nic, r);
+        else
+            grant(nic, r);
+    }
+}
+
+/* --- frames --------------------------------------------------------------------------------------- */
+
+int nof_rndv_resume_rx(struct nof_nic *nic, struct nof_peer *peer, const struct nof_wire_view *view)
+{
+    uint64_t handle = nof_get64(view->fields + NOF_WIRE_MSG_HANDLE);
+    if (handle & NOF_HANDLE_KINDS)
+        return NOF_EPROTO;
+    struct nof_recv *r = nof_recv_by_handle(nic, peer, nof_get64(view->fields + NOF_WIRE_MSG_SEQ));
+    if (r == NULL || !(r->flags & NOF_RECV_F_PARKED)) {
+        uint8_t fields[NOF_WIRE_ABORT_BYTES];
+        nof_put64(fields, handle);
+        nof_put32(fields + 8, (uint32_t)NOF_ENOENT);
+        nof_put32(fields + 12, 0);
+        nof_link_ctl(nic, &nic->links[peer->link], NOF_WIRE_ABORT, 0, peer->ep, peer->remote_ep, fields,
+                     sizeof fields);
+        return NOF_OK;
+    }
+    if (r->flags & NOF_RECV_F_WAITING)
+        nof_queue_remove(&nic->recvs, &nic->recv_wait, nof_recv_index(nic, r));
+    r->flags &= (uint8_t) ~(NOF_RECV_F_PARKED | NOF_RECV_F_WAITING);
+    r->remote = handle;
+    grant(nic, r);
+    return NOF_OK;
+}
+
+int nof_rndv_data_rx(struct nof_nic *nic, struct nof_peer *peer, const struct nof_wire_view *view, int lent)
+{
+    int last = (view->flags & NOF_WIRE_DATA_F_LAST) != 0;
+    int failed = (view->flags & NOF_WIRE_F_FAILED) != 0;
+    if (view->fields_bytes != (last ? NOF_WIRE_DATA_LAST_BYTES : NOF_WIRE_DATA_BYTES) && !failed)
+        return NOF_EPROTO;
+    struct nof_recv *r = nof_recv_by_handle(nic, peer, nof_get64(view->fields));
+    if (r == NULL || (r->flags & NOF_RECV_F_ARRIVED))
+        return NOF_OK; /* it has ended here, and the sender has been told */
+    if (failed) {
+        nof_recv_end(nic, r, NOF_EFAULT);
+        return NOF_OK;
+    }
+    uint32_t n = view->payload_bytes;
+    uint64_t offset = nof_get64(view->fields + 8);
+    uint64_t len = last ? nof_get64(view->fields + 16) : r->len;
+    uint64_t end = len < r->wanted ? len : r->wanted;
+    if (offset != r->received || n > r->allowed - r->received || (last && r->received + n != end)) {
+        nof_recv_abort(nic, r, NOF_EPROTO);
+        return NOF_OK;
+    }
+    r->received += n;
+    r->len = len;
+    if (last)
+        r->flags |= NOF_RECV_F_ARRIVED;
+    if (n > 0)
+        nof_gather_add(nic, r, offset, view->payload, n, lent);
+    else
+        nof_recv_progress(nic, r);
+    return NOF_OK;
+}
+
+int nof_rndv_abort_rx(struct nof_nic *nic, struct nof_peer *peer, const struct nof_wire_view *view)
+{
+    if (view->fields_bytes != NOF_WIRE_ABORT_BYTES)
+        return NOF_EPROTO;
+    uint64_t handle = nof_get64(view->fields);
+    int status = (int)(int32_t)nof_get32(view->fields + 8);
+    if (status >= NOF_OK || status < INT16_MIN)
+        status = NOF_EPROTO;
+    if (nof_get32(view->fields + 12) == 0) {
+        nof_send_abort_rx(nic, peer, handle, status);
+        return NOF_OK;
+    }
+    struct nof_recv *r = nof_recv_by_handle(nic, peer, handle);
+    if (r == NULL)
+        return NOF_OK;
+    if (status == NOF_EAGAIN && (r->flags & (NOF_RECV_F_PARKED | NOF_RECV_F_WAITING)) == NOF_RECV_F_PARKED)
+        wait(nic, r); /* the sender's host has no room for a GRANT now */
+    else if (status != NOF_EAGAIN)
+        nof_recv_end(nic, r, status);
+    return NOF_OK;
+}

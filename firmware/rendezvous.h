@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Rendezvous, the receiver's side: RTS -> CTS (bytes wanted, bytes allowed so far) -> DATA in order,
+ * the last one with F_LAST and the length of the message -> complete.
+ *
+ * `allowed` is everything at once when the host copies inline. Else it runs ahead of what the host
+ * has by the blocks that the receive has reserved, and further CTS frames move it. */
+#ifndef NOF_RENDEZVOUS_H
+#define NOF_RENDEZVOUS_H
+
+#include "nic.h"
+
+/* r is matched (nof_recv_matched): ask the sender. parked: `handle` is its host's cookie. */
+void nof_rndv_begin(struct nof_nic *nic, struct nof_recv *r, uint64_t handle, int parked);
+/* r->written has grown: let the sender go on. */
+void nof_rndv_window(struct nof_nic *nic, struct nof_recv *r);
+/* Receives that wait for blocks, or to ask a parked sender again. */
+void nof_rndv_retry(struct nof_nic *nic);
+/* Frames that have come: NOF_OK or NOF_EPROTO. */
+int nof_rndv_resume_rx(struct nof_nic *nic, struct nof_peer *peer, const struct nof_wire_view *view);
+int nof_rndv_data_rx(struct nof_nic *nic, struct nof_peer *peer, const struct nof_wire_view *view, int lent);
+int nof_rndv_abort_rx(struct nof_nic *nic, struct nof_peer *peer, const struct nof_wire_view *view);
+
+#endif

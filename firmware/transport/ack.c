@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Acknowledgements, both ways. Every frame carries the next packet number expected; an ACKS frame
+ * adds the bitmap of what came beyond a gap. Owed are: at once after a gap, a duplicate, or when
+ * the sender asks; after NOF_ACK_EVERY frames; or ack_delay_us after the first. */
+#include "state.h"
+
+#define ACKS_FIXED_BYTES 8u
+
+static uint64_t delay_us(const struct nof_path *p)
+{
+    return (p->t->now_ns - p->newest_ns) / NOF_US;
+}
+
+void nof_ack_flush(struct nof_path *p)
+{
+    struct nof_transport *t = p->t;
+    uint8_t f[ACKS_FIXED_BYTES + 4 * NOF_WIRE_ACKS_WORDS_MAX];
+    uint32_t span = p->rcv_high - p->rcv_nxt; /* 0, or the gap and what follows */
+    uint32_t n = span > 1 ? (span - 1 + 31) / 32 : 0;
+    uint64_t us = delay_us(p);
+
+    if (!p->ack_now && (p->ack_pending == 0 || t->now_ns < p->ack_due_ns))
+        return;
+    nof_put32(f, us < UINT32_MAX ? (uint32_t)us : UINT32_MAX);
+    nof_put32(f + 4, n);
+    for (uint32_t w = 0; w < n; w++)
+        nof_put32(f + ACKS_FIXED_BYTES + 4 * w, nof_reorder_bits(p, p->rcv_nxt + 1 + 32 * w));
+    if (!nof_tx_control(p, NOF_WIRE_ACKS, 0, f, ACKS_FIXED_BYTES + 4 * n, 0)) {
+        p->ack_now = 0;
+        if (p->ack_pending == 0)
+            p->ack_pending = 1;
+        p->ack_due_ns = t->now_ns + NOF_PORT_RETRY_NS;
+        return;
+    }
+    nof_count(t, NOF_C_ACKS_TX, 1);
+    p->ack_now = 0;
+    p->ack_pending = 0;
+}
+
+void nof_ack_rx(struct nof_path *p, uint32_t ack, const uint8_t *words, uint32_t nwords,
+                uint64_t delay_ns)
+{
+    struct nof_acked acked;
+    uint32_t highest = ack - 1;
+    uint64_t rtt_ns = 0;
+
+    if (ack == p->snd_cum && nwords == 0)
+        return;
+    /* Older than what we know, or of packets never sent: nothing in it can be trusted. */
+    if (nof_serial_before(ack, p->snd_cum) || nof_serial_before(p->snd_nxt, ack))
+        return;
+    for (uint32_t w = nwords; w-- > 0;) {
+        uint32_t bits = nof_get32(words + 4 * w);
+
+        if (bits == 0)
+            continue;
+        highest = ack + 32 * w + 1;
+        for (; bits > 1; bits >>= 1)
+            highest++;
+        break;
+    }
+    if (!nof_serial_before(highest, p->snd_nxt))
+        return;
+    nof_sent_ack(p, ack, words, nwords, &acked);
+    if (acked.bytes == 0)
+        return;
+    p->backoff = 0;
+    p->pto_base_ns = p->t->now_ns;
+    if (acked.rtt_sent_ns != 0 && acked.rtt_pn == highest && delay_ns != NOF_ACK_DELAY_UNKNOWN) {
+        uint64_t whole = p->t->now_ns - acked.rtt_sent_ns;
+
+        /* A peer that overstates its delay cannot make us believe in no round trip at all. */
+        rtt_ns = whole > delay_ns ? whole - delay_ns : whole;
+        nof_rtt_sample(p, rtt_ns);
+    }
+    nof_cc_on_ack(p, &acked, rtt_ns);
+    nof_sent_detect(p);
+}
+
+int nof_ack_rx_acks(struct nof_path *p, const struct nof_packet *packet)
+{
+    const uint8_t *f = packet->common + NOF_WIRE_COMMON_BYTES;
+    uint32_t n;
+
+    if (packet->fields_bytes < ACKS_FIXED_BYTES)
+        return 0;
+    n = nof_get32(f + 4);
+    if (n > NOF_WIRE_ACKS_WORDS_MAX || packet->fields_bytes != ACKS_FIXED_BYTES + 4 * n)
+        return 0;
+    nof_ack_rx(p, nof_get32(packet->common + NOF_WIRE_ACK), f + ACKS_FIXED_BYTES, n,
+               (uint64_t)nof_get32(f) * NOF_US);
+    return 1;
+}

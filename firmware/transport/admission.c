@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * What may leave now: the windows of the path, the pools, the queue and the pace of the NIC. Who
+ * got nothing is told later: by the path's own events, or, when it was the NIC that lacked
+ * something, in turn with the others that starve. */
+#include "state.h"
+
+static uint32_t queue_room(const struct nof_transport *t, uint32_t reserve)
+{
+    uint32_t used = t->tx.count + reserve;
+
+    return used >= NOF_TXQ_FRAMES ? 0 : NOF_TXQ_FRAMES - used;
+}
+
+/* What the path itself allows. */
+static uint32_t path_room(const struct nof_path *p, int urgent)
+{
+    uint32_t out = p->snd_nxt - p->snd_cum;
+    uint32_t window = p->window_frames - (urgent ? 0u : NOF_URGENT_FRAMES);
+    uint32_t cwnd = nof_cc_window(p);
+    uint32_t n;
+
+    if (out >= window)
+        return 0;
+    n = window - out;
+    if (cwnd == UINT32_MAX)
+        return n;
+    if (urgent)
+        cwnd += NOF_URGENT_FRAMES * nof_path_mss(p);
+    if (p->flight_bytes >= cwnd)
+        return 0;
+    /* Full frames, rounded to a power of two so as not to divide; at least one. */
+    uint32_t frames = ((cwnd - p->flight_bytes) >> (p->mtu_bytes > 2034 ? 14 : 11)) + 1;
+    return frames < n ? frames : n;
+}
+
+/* What the NIC allows. */
+static uint32_t nic_room(struct nof_transport *t, int urgent)
+{
+    uint32_t n = queue_room(t, urgent ? 0 : NOF_TXQ_URGENT);
+    uint32_t entries = t->sent_free_count;
+    uint32_t paced = urgent ? UINT32_MAX : nof_pacer_frames(t);
+
+    if (t->now_ns < t->alloc_retry_ns)
+        return 0;
+    if (!urgent)
+        entries = entries > NOF_SENT_SLACK ? entries - NOF_SENT_SLACK : 0;
+    if (entries < n)
+        n = entries;
+    return paced < n ? paced : n;
+}
+
+void nof_tx_starve(struct nof_path *p)
+{
+    struct nof_transport *t = p->t;
+    uint32_t index = nof_path_index(p);
+
+    p->want_ready = true;
+    if (p->starved)
+        return;
+    p->starved = 1;
+    p->starved_next = NOF_NONE;
+    if (t->starved_head == NOF_NONE)
+        t->starved_head = index;
+    else
+        nof_path_at(t, t->starved_tail)->starved_next = index;
+    t->starved_tail = index;
+}
+
+unsigned nof_tx_admit(struct nof_path *path, int urgent)
+{
+    uint32_t n;
+    uint32_t global;
+
+    if (path->state != NOF_PATH_UP) {
+        path->want_ready = true;
+        return 0;
+    }
+    n = path_room(path, urgent);
+    if (n == 0) {
+        path->want_ready = true;
+        path->cwnd_limited = true;
+        return 0;
+    }
+    global = nic_room(path->t, urgent);
+    if (global == 0) {
+        nof_tx_starve(path);
+        return 0;
+    }
+    if (n > global)
+        n = global;
+    if (!urgent) {
+        path->t->room_path = path;
+        path->t->room_frames = n;
+    }
+    return n;
+}
+
+void nof_tx_ready(struct nof_path *p)
+{
+    if (!p->want_ready || p->state != NOF_PATH_UP || nof_path_window(p, 0) == 0)
+        return;
+    p->want_ready = false;
+    p->t->cfg.ops->on_ready(p->t->cfg.up, p);
+}
+
+int nof_tx_starved_now(struct nof_transport *t)
+{
+    return t->starved_head != NOF_NONE && nic_room(t, 0) > 0;
+}
+
+void nof_tx_starved(struct nof_transport *t)
+{
+    uint32_t last = t->starved_tail;
+
+    /* In turn, each at most once per call: who starves again goes to the end. */
+    while (nof_tx_starved_now(t)) {
+        uint32_t index = t->starved_head;
+        struct nof_path *p = nof_path_at(t, index);
+
+        t->starved_head = p->starved_next;
+        p->starved = 0;
+        nof_tx_ready(p);
+        if (index == last)
+            break;
+    }
+}

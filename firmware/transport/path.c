@@ -1,0 +1,331 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The table of paths: finding, opening, death, and what is remembered of the dead. */
+#include "state.h"
+
+#include "siphash.h"
+
+/* Frames for a dead path are answered with CLOSE, at most this often for each. */
+#define CLOSE_EVERY_NS (1u * NOF_MS)
+#define INDEX_BITS 16u
+/* Source ports for entropy: the dynamic range, 49152 to 65535. */
+#define PORT_FIRST 49152u
+#define PORT_MASK 0x3fffu
+
+uint64_t nof_transport_random(struct nof_transport *t)
+{
+    uint8_t in[8];
+    uint8_t out[NOF_SIPHASH_TAG_BYTES];
+
+    nof_put64(in, t->random_counter++);
+    nof_siphash128(t->cfg.nic->seed, in, sizeof(in), out);
+    return nof_get64(out);
+}
+
+void nof_transport_log(struct nof_transport *t, int level, const char *text, uint64_t nic_id)
+{
+    char line[96];
+    size_t n = 0;
+
+    if (t->cfg.host_ops == NULL || t->cfg.host_ops->log == NULL)
+        return;
+    for (; text[n] != '\0' && n < sizeof(line) - 17; n++)
+        line[n] = text[n];
+    for (unsigned i = 0; i < 16; i++)
+        line[n++] = "0123456789abcdef"[nic_id >> (60 - 4 * i) & 15];
+    line[n] = '\0';
+    t->cfg.host_ops->log(t->cfg.host, level, line);
+}
+
+void nof_paths_init(struct nof_transport *t)
+{
+    t->dead_head = NOF_NONE;
+    t->free_path = NOF_NONE;
+    for (uint32_t i = 0; i <= t->bucket_mask; i++)
+        t->buckets[i] = NOF_NONE;
+    for (uint32_t i = t->max_paths; i-- > 0;) {
+        struct nof_path *p = nof_path_at(t, i);
+
+        memset(p, 0, t->path_stride);
+        p->t = t;
+        p->next = t->free_path;
+        t->free_path = i;
+    }
+}
+
+static uint32_t *bucket(struct nof_transport *t, uint64_t job_id, uint64_t peer_nic)
+{
+    uint64_t h = (job_id ^ (peer_nic << 21 | peer_nic >> 43)) * 0x9e3779b97f4a7c15u;
+
+    return &t->buckets[(uint32_t)(h >> 32) & t->bucket_mask];
+}
+
+struct nof_path *nof_path_find(struct nof_transport *t, uint64_t job_id, uint64_t peer_nic,
+                               const struct nof_path *after)
+{
+    uint32_t i = after != NULL ? after->next : *bucket(t, job_id, peer_nic);
+
+    for (; i != NOF_NONE; i = nof_path_at(t, i)->next) {
+        struct nof_path *p = nof_path_at(t, i);
+
+        if (p->job_id == job_id && p->peer_nic == peer_nic)
+            return p;
+    }
+    return NULL;
+}
+
+static void unhash(struct nof_path *p)
+{
+    struct nof_transport *t = p->t;
+    uint32_t *link = bucket(t, p->job_id, p->peer_nic);
+    uint32_t index = nof_path_index(p);
+
+    while (*link != index)
+        link = &nof_path_at(t, *link)->next;
+    *link = p->next;
+}
+
+void nof_path_dirty(struct nof_path *p)
+{
+    struct nof_transport *t = p->t;
+
+    p->dirty = 1;
+    t->dirty[t->dirty_count++] = nof_path_index(p);
+}
+
+struct nof_path *nof_path_alloc(struct nof_transport *t, uint64_t job_id, uint64_t peer_nic)
+{
+    uint32_t index = t->free_path;
+
+    if (index == NOF_NONE)
+        return NULL;
+
+    struct nof_path *p = nof_path_at(t, index);
+    uint32_t *chain = bucket(t, job_id, peer_nic);
+    uint32_t starved_next = p->starved_next;
+    bool dirty = p->dirty;
+    bool starved = p->starved;
+
+    /* Being in the lists of the dirty and the starved outlives the path that was here before. */
+    t->free_path = p->next;
+    memset(p, 0, t->path_stride);
+    p->t = t;
+    p->starved_next = starved_next;
+    p->dirty = dirty;
+    p->starved = starved;
+
+    p->job_id = job_id;
+    p->peer_nic = peer_nic;
+    p->local_conn = nof_transport_random(t) << INDEX_BITS | index;
+    do
+        p->nonce = nof_transport_random(t);
+    while (p->nonce == 0);
+    p->state = NOF_PATH_OPENING;
+    p->snd_nxt = (uint32_t)nof_transport_random(t);
+    p->snd_cum = p->snd_nxt;
+    p->sent_head = p->sent_tail = NOF_NONE;
+    p->slot_head = p->slot_tail = NOF_NONE;
+    p->loss_at_ns = NOF_NO_DEADLINE;
+    p->next = *chain;
+    *chain = index;
+    nof_path_touch(p);
+    return p;
+}
+
+void nof_path_set_peer(struct nof_path *p, const struct nof_packet_addr *to, uint64_t conn)
+{
+    struct nof_transport *t = p->t;
+    /* HELLO tells our port to those that have no card of us; later frames spread over queues. */
+    uint16_t src_port =
+        conn == 0 ? t->self.udp_port : (uint16_t)(PORT_FIRST + (uint32_t)((conn ^ p->local_conn) >> 20 & PORT_MASK));
+
+    p->ip_sum = nof_packet_head(p->head, &t->self, to, src_port, conn);
+}
+
+void nof_path_address(const struct nof_path *p, struct nof_packet_addr *to_out)
+{
+    memcpy(to_out->mac, p->head, sizeof(to_out->mac));
+    to_out->ip4 = (uint32_t)p->head[30] << 24 | (uint32_t)p->head[31] << 16 | (uint32_t)p->head[32] << 8 | p->head[33];
+    to_out->udp_port = (uint16_t)(p->head[36] << 8 | p->head[37]);
+}
+
+int nof_path_open(struct nof_transport *t, uint64_t now_ns, uint64_t job_id,
+                  const struct nof_card *card, struct nof_path **path_out)
+{
+    struct nof_packet_addr to = {.udp_port = card->udp_port, .ip4 = card->ip4};
+    struct nof_path *p = NULL;
+    struct nof_path *best = NULL;
+
+    nof_transport_tick(t, now_ns);
+    if (card->nic_id == t->cfg.nic->nic_id)
+        return NOF_EINVAL;
+    while ((p = nof_path_find(t, job_id, card->nic_id, p)) != NULL)
+        if (best == NULL || p->state == NOF_PATH_UP)
+            best = p;
+    if (best != NULL) {
+        if (!best->ours && best->state == NOF_PATH_OPENING)
+            t->passive_opening--;
+        best->ours = 1;
+        *path_out = best;
+        return NOF_OK;
+    }
+    p = nof_path_alloc(t, job_id, card->nic_id);
+    if (p == NULL)
+        return NOF_ENOMEM;
+    memcpy(to.mac, card->mac, sizeof(to.mac));
+    p->ours = 1;
+    nof_path_set_peer(p, &to, 0);
+    nof_handshake_start(p);
+    *path_out = p;
+    return NOF_OK;
+}
+
+static void entomb(struct nof_path *p)
+{
+    struct nof_transport *t = p->t;
+    struct nof_tombstone *tomb = &t->tomb[t->tomb_next];
+
+    t->tomb_next = (t->tomb_next + 1) % NOF_TOMBSTONES;
+    tomb->conn = p->local_conn;
+    tomb->closed_ns = t->now_ns;
+    tomb->ip_sum = p->ip_sum;
+    memcpy(tomb->head, p->head, sizeof(tomb->head));
+}
+
+void nof_path_bury(struct nof_path *p, int reason, int tell_peer)
+{
+    struct nof_transport *t = p->t;
+
+    if (p->state != NOF_PATH_OPENING && p->state != NOF_PATH_UP)
+        return;
+    if (p->state == NOF_PATH_UP) {
+        if (tell_peer)
+            (void)nof_tx_control(p, NOF_WIRE_CLOSE, 0, NULL, 0, 0);
+        if (!p->closed_by_peer)
+            entomb(p);
+        nof_count(t, NOF_C_PATHS_OPEN, (uint64_t)-1);
+        nof_count(t, NOF_C_PATHS_DEAD, 1);
+    } else if (!p->ours) {
+        t->passive_opening--;
+    }
+    nof_sent_clear(p);
+    nof_reorder_clear(p);
+    unhash(p);
+    p->state = NOF_PATH_DEAD;
+    t->room_path = NULL;
+    p->local_conn = 0;
+    p->reason = reason;
+    p->ack_pending = 0;
+    p->want_ready = 0;
+    p->next = t->dead_head;
+    t->dead_head = nof_path_index(p);
+    nof_path_touch(p);
+}
+
+void nof_paths_deliver_dead(struct nof_transport *t)
+{
+    uint32_t i = t->dead_head;
+
+    /* Those that die in these callbacks wait for the next poll. */
+    t->dead_head = NOF_NONE;
+    while (i != NOF_NONE) {
+        struct nof_path *p = nof_path_at(t, i);
+        uint32_t next = p->next;
+
+        if (p->ours)
+            t->cfg.ops->on_dead(t->cfg.up, p, p->reason);
+        p->state = NOF_PATH_FREE;
+        p->next = t->free_path;
+        t->free_path = i;
+        i = next;
+    }
+}
+
+void nof_path_unknown(struct nof_transport *t, const struct nof_packet *packet)
+{
+    uint64_t conn = nof_get64(packet->common + NOF_WIRE_CONN);
+    uint8_t type = packet->common[NOF_WIRE_TYPE];
+    struct nof_frame *frame;
+
+    nof_count(t, NOF_C_DROP_CONN, 1);
+    if (conn == 0 || type == NOF_WIRE_CLOSE)
+        return;
+    for (unsigned i = 0; i < NOF_TOMBSTONES; i++) {
+        struct nof_tombstone *tomb = &t->tomb[i];
+        struct nof_packet_fill fill = {.type = NOF_WIRE_CLOSE};
+
+        if (tomb->conn != conn)
+            continue;
+        if (t->now_ns - tomb->closed_ns < CLOSE_EVERY_NS || t->tx.count == NOF_TXQ_FRAMES ||
+            !nof_packet_crc_ok(packet))
+            return;
+        frame = nof_tx_alloc(t, NOF_WIRE_OUTER_BYTES + NOF_WIRE_COMMON_BYTES);
+        if (frame == NULL)
+            return;
+        nof_packet_finish(frame->data, tomb->head, tomb->ip_sum, &fill, 0);
+        (void)nof_tx_queue_add(t, frame, NOF_NONE);
+        t->tx.to_free++;
+        tomb->closed_ns = t->now_ns;
+        return;
+    }
+}
+
+void nof_path_reset(struct nof_path *path, int reason)
+{
+    nof_path_bury(path, reason, 1);
+}
+
+int nof_path_acked(const struct nof_path *path, uint32_t pn)
+{
+    uint32_t first = path->snd_cum;
+
+    if (path->sent_head != NOF_NONE)
+        first = path->t->sent[path->sent_head].pn;
+    return nof_serial_before(pn, first);
+}
+
+uint32_t nof_path_body_max(const struct nof_path *path)
+{
+    return path->mtu_bytes - NOF_PACKET_IP_OVERHEAD_BYTES;
+}
+
+void *nof_path_user(const struct nof_path *path)
+{
+    return path->user;
+}
+
+void nof_path_set_user(struct nof_path *path, void *user)
+{
+    path->user = user;
+}
+
+uint64_t nof_path_job(const struct nof_path *path)
+{
+    return path->job_id;
+}
+
+uint64_t nof_path_peer_nic(const struct nof_path *path)
+{
+    return path->peer_nic;
+}
+
+int nof_path_is_up(const struct nof_path *path)
+{
+    return path->state == NOF_PATH_UP;
+}
+
+uint32_t nof_path_flow_msgs(const struct nof_path *path)
+{
+    return path->flow_msgs;
+}
+
+uint32_t nof_path_flow_bytes(const struct nof_path *path)
+{
+    return path->flow_bytes;
+}
+
+void nof_path_expect(struct nof_path *path, int delta)
+{
+    path->expect = (uint32_t)((int64_t)path->expect + delta);
+    nof_path_touch(path);
+}

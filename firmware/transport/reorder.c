@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Receive window: hands frames up in order and exactly once. What comes beyond a gap is copied into
+ * a slot of the NIC's pool; with no slot left it is dropped and will be sent again (the frame that
+ * fills the gap never needs a slot, so there is always progress). */
+#include "state.h"
+
+static uint32_t mask(const struct nof_path *p)
+{
+    return p->t->window_frames - 1;
+}
+
+void nof_reorder_init(struct nof_transport *t)
+{
+    uint32_t n = t->cfg.nic->reorder_frames;
+
+    for (uint32_t i = 0; i < n; i++)
+        t->slots[i].next = i + 1 < n ? i + 1 : NOF_NONE;
+    t->slot_free = n > 0 ? 0 : NOF_NONE;
+}
+
+static void slot_release(struct nof_transport *t, uint32_t index)
+{
+    t->slots[index].next = t->slot_free;
+    t->slot_free = index;
+}
+
+void nof_reorder_clear(struct nof_path *p)
+{
+    while (p->slot_head != NOF_NONE) {
+        uint32_t index = p->slot_head;
+
+        p->slot_head = p->t->slots[index].next;
+        slot_release(p->t, index);
+    }
+    p->slot_tail = NOF_NONE;
+}
+
+uint32_t nof_reorder_bits(const struct nof_path *p, uint32_t from_pn)
+{
+    uint32_t pos = from_pn & mask(p);
+    uint32_t word = pos / 32;
+    uint32_t shift = pos % 32;
+    uint32_t bits = p->received[word] >> shift;
+
+    if (shift > 0)
+        bits |= p->received[(word + 1) & (mask(p) / 32)] << (32 - shift);
+    return bits;
+}
+
+static uint32_t *word_of(struct nof_path *p, uint32_t pn)
+{
+    return &p->received[(pn & mask(p)) / 32];
+}
+
+/* Hand one frame up. 0: the path is gone. */
+static inline int deliver(struct nof_path *p, const uint8_t *common, uint32_t len_bytes, int lent)
+{
+    struct nof_transport *t = p->t;
+    uint32_t fields = common[NOF_WIRE_FIELDS];
+    struct nof_wire_view view = {
+        .type = common[NOF_WIRE_TYPE],
+        .flags = common[NOF_WIRE_FLAGS] & (uint8_t)~NOF_WIRE_F_ACK_NOW,
+        .src_ep = nof_get16(common + NOF_WIRE_SRC_EP),
+        .dst_ep = nof_get16(common + NOF_WIRE_DST_EP),
+        .fields = common + NOF_WIRE_COMMON_BYTES,
+        .fields_bytes = fields,
+        .payload = common + NOF_WIRE_COMMON_BYTES + fields,
+        .payload_bytes = len_bytes - NOF_WIRE_COMMON_BYTES - fields,
+    };
+
+    p->rcv_nxt++;
+    if (t->cfg.ops->on_frame(t->cfg.up, p, &view, lent) != NOF_OK) {
+        nof_count(t, NOF_C_DROP_PROTO, 1);
+        nof_transport_log(t, 1, "peer broke the message protocol, path reset, peer NIC ", p->peer_nic);
+        nof_path_bury(p, NOF_EPROTO, 1);
+    }
+    return p->state == NOF_PATH_UP;
+}
+
+static void drain(struct nof_path *p)
+{
+    struct nof_transport *t = p->t;
+
+    while (p->slot_head != NOF_NONE && t->slots[p->slot_head].pn == p->rcv_nxt) {
+        uint32_t index = p->slot_head;
+        struct nof_slot *slot = &t->slots[index];
+        int go_on;
+
+        p->slot_head = slot->next;
+        if (p->slot_head == NOF_NONE)
+            p->slot_tail = NOF_NONE;
+        *word_of(p, slot->pn) &= ~(1u << (slot->pn % 32));
+        go_on = deliver(p, t->slot_data + (size_t)index * t->slot_bytes, slot->len_bytes, 0);
+        slot_release(t, index);
+        if (!go_on)
+            return;
+    }
+}
+
+static void keep(struct nof_path *p, const struct nof_packet *packet, uint32_t pn)
+{
+    struct nof_transport *t = p->t;
+    uint32_t index = t->slot_free;
+    uint32_t *link = &p->slot_head;
+
+    if (index == NOF_NONE || packet->len_bytes > t->slot_bytes) {
+        nof_count(t, NOF_C_DROP_NOMEM, 1);
+        return;
+    }
+    struct nof_slot *slot = &t->slots[index];
+    t->slot_free = slot->next;
+    memcpy(t->slot_data + (size_t)index * t->slot_bytes, packet->common, packet->len_bytes);
+    slot->pn = pn;
+    slot->len_bytes = packet->len_bytes;
+
+    /* Mostly they come in order behind the gap. */
+    if (p->slot_tail != NOF_NONE && nof_serial_before(t->slots[p->slot_tail].pn, pn)) {
+        slot->next = NOF_NONE;
+        t->slots[p->slot_tail].next = index;
+        p->slot_tail = index;
+    } else {
+        while (*link != NOF_NONE && nof_serial_before(t->slots[*link].pn, pn))
+            link = &t->slots[*link].next;
+        slot->next = *link;
+        *link = index;
+        if (slot->next == NOF_NONE)
+            p->slot_tail = index;
+    }
+    *word_of(p, pn) |= 1u << (pn % 32);
+    if (!nof_serial_before(pn, p->rcv_high)) {
+        p->rcv_high = pn + 1;
+        p->newest_ns = t->now_ns;
+    }
+    nof_count(t, NOF_C_REORDERED, 1);
+}
+
+void nof_reorder_rx(struct nof_path *p, const struct nof_packet *packet)
+{
+    struct nof_transport *t = p->t;
+    uint32_t pn = nof_get32(packet->common + NOF_WIRE_PN);
+    uint32_t ahead = pn - p->rcv_nxt;
+    int at_once = packet->common[NOF_WIRE_FLAGS] & NOF_WIRE_F_ACK_NOW;
+
+    if (ahead == 0) {
+        int gap = p->rcv_high != pn; /* that this frame closes, or makes smaller */
+
+        if (!gap) {
+            p->rcv_high = pn + 1;
+            p->newest_ns = t->now_ns;
+        }
+        nof_ack_owe(p, at_once | gap);
+        if (deliver(p, packet->common, packet->len_bytes, 1) && gap)
+            drain(p);
+        return;
+    }
+    nof_ack_owe(p, 1);
+    if ((int32_t)ahead < 0)
+        nof_count(t, NOF_C_DROP_DUPLICATE, 1);
+    else if (ahead >= t->window_frames)
+        nof_count(t, NOF_C_DROP_WINDOW, 1);
+    else if (*word_of(p, pn) >> (pn % 32) & 1)
+        nof_count(t, NOF_C_DROP_DUPLICATE, 1);
+    else
+        keep(p, packet, pn);
+}

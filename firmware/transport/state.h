@@ -1,0 +1,442 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * State of the transport, seen by the files of this folder only.
+ *
+ *   transport.c   init, rx, poll, flush, deadline      path.c      table of paths, open, reset, death
+ *   handshake.c   HELLO                                send.c      frame, send, queue to the port
+ *   admission.c   what may leave now                   control.c   unreliable frames
+ *   sentmap.c     unacknowledged frames, loss          ack.c       acknowledgements out and in
+ *   reorder.c     receive window                       rtt.c       round trip, retransmission timeout
+ *   congestion.c  window                               pacer.c     link rate
+ *   liveness.c    probes, death by silence             timers.c    heap of deadlines
+ *
+ * Indices, never pointers, link the pools; NOF_NONE ends a list. Nothing here is shared between
+ * threads. A path that was touched in a call is in `dirty` until the flush. */
+#ifndef NOF_TRANSPORT_STATE_H
+#define NOF_TRANSPORT_STATE_H
+
+#include <stdbool.h>
+
+#include "packet.h"
+#include "transport.h"
+
+#define NOF_NONE UINT32_MAX
+#define NOF_TXQ_FRAMES 128u /* gathered in one call, or kept while the port is busy */
+#define NOF_TXQ_URGENT 16u /* of these, kept for control frames, retransmissions, acknowledgements */
+#define NOF_SENT_SLACK 64u /* sent map entries beyond the configured number, for urgent frames */
+#define NOF_URGENT_FRAMES 8u /* frames beyond the congestion window for urgent ones, per path */
+#define NOF_TOMBSTONES 64u
+#define NOF_ACK_EVERY 16u /* frames that are acknowledged at the latest together */
+#define NOF_DRAIN_FRAMES 2u
+#define NOF_ETH_EXTRA_BYTES 24u /* preamble, frame check sequence, inter-frame gap */
+#define NOF_SPARE_FRAMES 4u
+#define NOF_PORT_RETRY_NS 5000u /* port busy or frame pool empty: look again after this */
+#define NOF_US 1000u
+#define NOF_MS 1000000u
+
+enum nof_path_state {
+    NOF_PATH_FREE = 0,
+    NOF_PATH_OPENING,
+    NOF_PATH_UP,
+    NOF_PATH_DEAD, /* waits for on_dead() */
+};
+
+enum nof_sent_flag {
+    NOF_SENT_LOST = 1, /* to be sent again; not counted in flight */
+    NOF_SENT_ZOMBIE = 2, /* acknowledged or given up while in the queue towards the port */
+};
+
+struct nof_sent {
+    struct nof_frame *frame;
+    uint64_t sent_ns; /* last transmission */
+    uint32_t pn;
+    uint32_t xn; /* order of its last transmission among all of the path */
+    uint32_t next; /* by packet number */
+    uint16_t len_bytes;
+    uint8_t flags; /* enum nof_sent_flag */
+    uint8_t retx; /* times sent again, saturating */
+};
+
+struct nof_txq {
+    uint32_t count;
+    uint32_t to_free; /* of these, unreliable ones and zombies */
+    uint64_t since_ns; /* no frame in it was put there before */
+    uint32_t sent[NOF_TXQ_FRAMES]; /* NOF_NONE: freed once the port has it */
+    struct nof_frame *frame[NOF_TXQ_FRAMES];
+};
+
+struct nof_slot { /* reorder slot; its bytes are slot_data + index * slot_bytes */
+    uint32_t pn;
+    uint32_t next;
+    uint32_t len_bytes;
+};
+
+struct nof_timer {
+    uint64_t at_ns;
+    uint32_t path;
+};
+
+struct nof_tombstone {
+    uint64_t conn;
+    uint64_t closed_ns; /* last CLOSE sent */
+    uint16_t ip_sum;
+    uint8_t head[NOF_PACKET_HEAD_BYTES];
+};
+
+struct nof_path {
+    struct nof_transport *t;
+    void *user;
+    uint64_t job_id;
+    uint64_t peer_nic;
+    uint64_t local_conn; /* 0 unless OPENING or UP; its low 16 bits are our index */
+    uint64_t nonce;
+    uint64_t peer_nonce; /* 0: unknown */
+
+    uint8_t head[NOF_PACKET_HEAD_BYTES];
+    uint16_t ip_sum;
+    uint16_t mtu_bytes; /* IP MTU towards the peer: under test while OPENING */
+    uint16_t peer_mtu_bytes; /* what the peer can take; 0: unknown */
+
+    uint8_t state;
+    bool ours : 1; /* nof_path_open() was called: on_dead() is owed */
+    bool dirty;
+    bool starved : 1; /* in the list of those that wait for a resource of the NIC */
+    bool want_ready;
+    bool ack_now;
+    bool waiting : 1; /* silence counts */
+    bool slow_start : 1;
+    bool cwnd_limited;
+    bool bad_key : 1; /* a handshake with another key came */
+    bool closed_by_peer : 1;
+    bool draining : 1; /* for one round: to see the round trip without our own queue */
+
+    /* Send side. */
+    uint32_t snd_nxt; /* next packet number */
+    uint32_t snd_cum; /* all before are acknowledged */
+    uint32_t xn; /* next transmission number */
+    uint32_t delivered_xn; /* newest transmission known to have arrived, plus 1 */
+    uint32_t sent_head, sent_tail;
+    uint32_t flight_bytes;
+    uint32_t cwnd_bytes;
+    uint32_t ack_req_bytes; /* sent since we last asked for an acknowledgement */
+    uint16_t lost_frames;
+    uint16_t sent_frames; /* in the sent map */
+    uint16_t window_frames; /* the smaller of our sent window and the peer's receive window */
+    uint8_t reorder_level; /* adaptive reordering tolerance */
+    uint8_t backoff;
+
+    /* Round trip and congestion control, ns. */
+    uint32_t srtt_ns, rttvar_ns, min_rtt_ns;
+    uint32_t bucket_min_ns; /* minimum of the current bucket of min_rtt's window */
+    uint32_t bucket_end_ms;
+    uint32_t round_min_ns; /* minimum of this round trip; UINT32_MAX: no sample */
+    uint32_t last_queue_ns; /* queueing delay at the end of the last round */
+    uint32_t least_queue_ns; /* least of them since the last draining */
+    uint32_t round_xn; /* a round ends when this transmission is acknowledged */
+    uint32_t reduced_xn; /* no further decrease until this one is acknowledged */
+    uint8_t over_samples; /* consecutive samples above the target in slow start */
+    uint8_t rounds; /* wraps */
+
+    /* Receive side. */
+    uint8_t unanswered; /* probes (UP), HELLOs (OPENING) */
+    uint16_t ack_pending; /* frames not acknowledged yet */
+    uint32_t rcv_nxt;
+    uint32_t rcv_high; /* highest received, plus 1 */
+    uint32_t slot_head, slot_tail;
+    uint32_t flow_msgs, flow_bytes;
+    uint32_t expect;
+    int32_t reason; /* DEAD: for on_dead() */
+
+    uint64_t newest_ns; /* arrival of packet rcv_high - 1 */
+    uint64_t ack_due_ns; /* while ack_pending */
+    uint64_t loss_at_ns; /* NOF_NO_DEADLINE: none */
+    uint64_t pto_base_ns; /* OPENING: when the only HELLO was sent; UINT64_MAX: several */
+    uint64_t live_ns; /* last sign of life, or begin of the wait; OPENING: begin */
+    uint64_t probe_at_ns; /* while unanswered > 0; OPENING: next HELLO */
+
+    uint32_t heap_pos; /* plus 1; 0: no timer */
+    uint32_t starved_next;
+    uint32_t next; /* hash chain, free list or list of the dead */
+
+    uint32_t received[]; /* circular bitmap of window_frames bits, by packet number */
+};
+
+struct nof_transport {
+    struct nof_transport_config cfg;
+    struct nof_packet_addr self;
+    struct nof_packet_self rx_self;
+    uint64_t now_ns;
+    uint64_t *counters;
+    const uint64_t *features;
+
+    uint8_t *paths;
+    size_t path_stride;
+    uint32_t max_paths;
+    uint32_t window_frames;
+    uint32_t free_path;
+    uint32_t dead_head;
+    uint32_t passive_opening;
+    uint32_t *buckets; /* by (job, NIC) */
+    uint32_t bucket_mask;
+
+    uint32_t *dirty;
+    uint32_t dirty_count;
+    uint32_t starved_head, starved_tail;
+    bool starved_ready; /* at the last flush: there is room for one of them */
+
+    struct nof_timer *heap;
+    uint32_t heap_count;
+
+    struct nof_sent *sent;
+    uint32_t sent_free; /* list */
+    uint32_t sent_free_count;
+
+    struct nof_slot *slots;
+    uint8_t *slot_data;
+    uint32_t slot_bytes;
+    uint32_t slot_free;
+
+    struct nof_txq tx;
+    /* Full frames kept back for acknowledgements and HELLOs: if all NICs had all their frames in the
+     * sent map, none could tell another that it may free some. */
+    uint32_t spare_count;
+    struct nof_frame *spare[NOF_SPARE_FRAMES];
+    uint64_t tx_retry_ns; /* the port was busy: not before */
+    uint64_t alloc_retry_ns; /* the frame pool was empty: not before */
+
+    /* What nof_path_window() found, so that it need not look again for every frame of a burst. */
+    struct nof_path *room_path;
+    uint32_t room_frames;
+    uint32_t queued_bytes; /* put into `tx` and not counted yet */
+    uint32_t queued_frames;
+    uint32_t paced_bytes; /* of these, what is already in pace_free_ns */
+    uint32_t paced_frames;
+
+    uint64_t pace_ns_per_byte_q20; /* 0: no pacing */
+    uint64_t pace_depth_ns;
+    uint64_t pace_free_ns; /* when the link has carried all that was sent */
+    uint32_t pace_frame_ns; /* of a full frame */
+    uint32_t pace_frame_shift; /* log2, rounded down: no division per frame */
+
+    uint64_t random_counter;
+    uint64_t link_down_ns; /* 0: link is up */
+    unsigned sent_in_poll;
+    unsigned budget; /* frames that may still be sent again in this call */
+
+    uint32_t tomb_next;
+    struct nof_tombstone tomb[NOF_TOMBSTONES];
+};
+
+static inline int nof_serial_before(uint32_t a, uint32_t b)
+{
+    return (int32_t)(a - b) < 0;
+}
+
+static inline struct nof_path *nof_path_at(const struct nof_transport *t, uint32_t index)
+{
+    return (struct nof_path *)(void *)(t->paths + t->path_stride * index);
+}
+
+static inline uint32_t nof_path_index(const struct nof_path *p)
+{
+    return (uint32_t)((size_t)((const uint8_t *)p - p->t->paths) / p->t->path_stride);
+}
+
+static inline void nof_count(struct nof_transport *t, enum nof_counter c, uint64_t n)
+{
+    t->counters[c] += n;
+}
+
+static inline uint64_t nof_dead_after_ns(const struct nof_transport *t)
+{
+    return t->features[NOF_F_DEAD_AFTER] * NOF_MS;
+}
+
+static inline uint32_t nof_path_mss(const struct nof_path *p)
+{
+    return p->mtu_bytes + 14u;
+}
+
+void nof_path_dirty(struct nof_path *p); /* out of line half of nof_path_touch() */
+
+static inline void nof_path_touch(struct nof_path *p)
+{
+    if (!p->dirty)
+        nof_path_dirty(p);
+}
+
+/* The small steps that every frame takes. */
+
+static inline void nof_live_heard(struct nof_path *p)
+{
+    p->live_ns = p->t->now_ns;
+    p->unanswered = 0;
+}
+
+static inline uint32_t nof_sent_get(struct nof_transport *t)
+{
+    uint32_t index = t->sent_free;
+
+    if (index != NOF_NONE) {
+        t->sent_free = t->sent[index].next;
+        t->sent_free_count--;
+    }
+    return index;
+}
+
+static inline void nof_sent_append(struct nof_path *p, uint32_t index)
+{
+    if (p->sent_head == NOF_NONE) {
+        p->sent_head = index;
+        p->pto_base_ns = p->t->now_ns;
+    } else {
+        p->t->sent[p->sent_tail].next = index;
+    }
+    p->sent_tail = index;
+    p->sent_frames++;
+}
+
+/* Congestion window now in force, bytes; UINT32_MAX when switched off. While draining the window
+ * runs empty but for a few frames (congestion.c). */
+static inline uint32_t nof_cc_window(const struct nof_path *p)
+{
+    if (p->t->features[NOF_F_CONGESTION] == 0)
+        return UINT32_MAX;
+    return p->draining ? NOF_DRAIN_FRAMES * nof_path_mss(p) : p->cwnd_bytes;
+}
+
+void nof_tx_queue_push(struct nof_transport *t);
+
+/* 0 if there was no room: `frame` stays the caller's. With NOF_NONE the caller counts to_free. */
+static inline int nof_tx_queue_add(struct nof_transport *t, struct nof_frame *frame, uint32_t sent_index)
+{
+    struct nof_txq *q = &t->tx;
+
+    if (q->count == NOF_TXQ_FRAMES) {
+        nof_tx_queue_push(t);
+        if (q->count == NOF_TXQ_FRAMES)
+            return 0;
+    }
+    if (q->count == 0)
+        q->since_ns = t->now_ns;
+    q->sent[q->count] = sent_index;
+    q->frame[q->count++] = frame;
+    t->queued_bytes += frame->len_bytes;
+    t->queued_frames++;
+    return 1;
+}
+
+/* What a frame that we send says of the delay of its acknowledgement. */
+static inline uint16_t nof_ack_delay_field(const struct nof_path *p)
+{
+    uint64_t us;
+
+    /* With a gap the newest packet is not among those that the field ACK covers. */
+    if (p->ack_pending == 0 || p->rcv_high != p->rcv_nxt)
+        return UINT16_MAX;
+    us = (p->t->now_ns - p->newest_ns) / NOF_US;
+    return us < UINT16_MAX ? (uint16_t)us : UINT16_MAX;
+}
+
+/* A reliable frame has come. The rules are in ack.c. */
+static inline void nof_ack_owe(struct nof_path *p, int at_once)
+{
+    if (p->ack_pending == 0)
+        p->ack_due_ns = p->t->now_ns + p->t->features[NOF_F_ACK_DELAY] * NOF_US;
+    if (++p->ack_pending >= NOF_ACK_EVERY || at_once)
+        p->ack_now = true;
+}
+
+/* path.c */
+void nof_paths_init(struct nof_transport *t);
+struct nof_path *nof_path_alloc(struct nof_transport *t, uint64_t job_id, uint64_t peer_nic);
+/* Next path of this (job, NIC) after `after` (NULL: the first); NULL at the end. */
+struct nof_path *nof_path_find(struct nof_transport *t, uint64_t job_id, uint64_t peer_nic,
+                               const struct nof_path *after);
+void nof_path_set_peer(struct nof_path *p, const struct nof_packet_addr *to, uint64_t conn);
+void nof_path_address(const struct nof_path *p, struct nof_packet_addr *to_out);
+void nof_path_bury(struct nof_path *p, int reason, int tell_peer);
+void nof_paths_deliver_dead(struct nof_transport *t);
+/* A frame with an id that no live path has. `packet` has not been checked for its CRC. */
+void nof_path_unknown(struct nof_transport *t, const struct nof_packet *packet);
+void nof_transport_log(struct nof_transport *t, int level, const char *text, uint64_t nic_id);
+uint64_t nof_transport_random(struct nof_transport *t);
+
+/* handshake.c */
+void nof_handshake_start(struct nof_path *p);
+void nof_handshake_timer(struct nof_path *p);
+uint64_t nof_handshake_deadline(const struct nof_path *p);
+void nof_handshake_rx(struct nof_transport *t, const struct nof_packet *packet);
+
+/* send.c, control.c */
+void nof_tx_stock(struct nof_transport *t);
+struct nof_frame *nof_tx_alloc(struct nof_transport *t, uint32_t len_bytes);
+/* Send an unreliable frame of this path: fields are copied. 0 if there is no frame or no room. */
+int nof_tx_control(struct nof_path *p, uint8_t type, uint8_t flags, const uint8_t *fields,
+                     uint32_t fields_bytes, uint32_t pad_bytes);
+unsigned nof_tx_admit(struct nof_path *path, int urgent);
+void nof_tx_starve(struct nof_path *p);
+void nof_tx_ready(struct nof_path *p);
+void nof_tx_starved(struct nof_transport *t);
+int nof_tx_starved_now(struct nof_transport *t);
+
+/* sentmap.c */
+void nof_sent_init(struct nof_transport *t);
+void nof_sent_release(struct nof_transport *t, uint32_t index);
+void nof_sent_free(struct nof_transport *t, uint32_t index);
+void nof_sent_clear(struct nof_path *p);
+struct nof_acked {
+    uint32_t bytes;
+    uint32_t flight_before_bytes;
+    uint32_t rtt_pn; /* the newest of them */
+    uint64_t rtt_sent_ns; /* its transmission, 0: ambiguous or nothing acknowledged */
+};
+void nof_sent_ack(struct nof_path *p, uint32_t ack, const uint8_t *words, uint32_t nwords,
+                  struct nof_acked *acked_out);
+/* Mark what must be lost by now; sets loss_at_ns for what may be later. */
+void nof_sent_detect(struct nof_path *p);
+void nof_sent_retransmit(struct nof_path *p);
+int nof_sent_may_retransmit(const struct nof_path *p);
+void nof_sent_probe(struct nof_path *p); /* retransmission timeout */
+
+/* ack.c */
+void nof_ack_rx(struct nof_path *p, uint32_t ack, const uint8_t *words, uint32_t nwords,
+                uint64_t delay_ns);
+#define NOF_ACK_DELAY_UNKNOWN UINT64_MAX
+int nof_ack_rx_acks(struct nof_path *p, const struct nof_packet *packet);
+void nof_ack_flush(struct nof_path *p);
+
+/* reorder.c */
+void nof_reorder_init(struct nof_transport *t);
+void nof_reorder_rx(struct nof_path *p, const struct nof_packet *packet);
+uint32_t nof_reorder_bits(const struct nof_path *p, uint32_t from_pn);
+void nof_reorder_clear(struct nof_path *p);
+
+/* rtt.c */
+void nof_rtt_sample(struct nof_path *p, uint64_t rtt_ns);
+uint64_t nof_rtt_timeout_ns(const struct nof_path *p);
+
+/* congestion.c */
+void nof_cc_init(struct nof_path *p);
+void nof_cc_on_ack(struct nof_path *p, const struct nof_acked *acked, uint64_t rtt_ns);
+void nof_cc_on_loss(struct nof_path *p, uint32_t frames);
+void nof_cc_on_timeout(struct nof_path *p);
+
+/* pacer.c */
+void nof_pacer_init(struct nof_transport *t);
+/* Frames that may leave now: at least 1, or 0 and wait. */
+uint32_t nof_pacer_frames(struct nof_transport *t);
+/* Book what was sent. Within the call in which it was. */
+void nof_pacer_settle(struct nof_transport *t);
+uint64_t nof_pacer_deadline(const struct nof_transport *t);
+
+/* liveness.c */
+void nof_live_settle(struct nof_path *p); /* does silence count from now on? */
+uint64_t nof_live_deadline(const struct nof_path *p);
+void nof_live_timer(struct nof_path *p);
+
+/* timers.c */
+void nof_timer_set(struct nof_path *p, uint64_t at_ns);
+struct nof_path *nof_timer_pop(struct nof_transport *t);
+
+#endif

@@ -1,0 +1,415 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Entry points. A call marks the paths it touches as dirty; at its end each of them is looked at
+ * once: retransmissions and on_ready() within rx() and poll(), acknowledgements and timers in
+ * flush(). */
+#include "state.h"
+
+static size_t carve(size_t *used, size_t bytes)
+{
+    size_t at = (*used + 63) & ~(size_t)63;
+
+    *used = at + bytes;
+    return at;
+}
+
+static uint32_t bucket_count(uint32_t paths)
+{
+    uint32_t n = 1;
+
+    while (n < paths)
+        n *= 2;
+    return n;
+}
+
+static size_t path_bytes(const struct nof_nic_config *nic)
+{
+    size_t bytes = offsetof(struct nof_path, received) + nic->window_frames / 8;
+
+    return (bytes + 7) & ~(size_t)7;
+}
+
+/* Lay everything out behind struct nof_transport; with mem == NULL only count. */
+static size_t lay_out(const struct nof_transport_config *cfg, uint8_t *mem)
+{
+    const struct nof_nic_config *nic = cfg->nic;
+    uint32_t nbuckets = bucket_count(nic->max_paths);
+    uint32_t slot_bytes = (nic->mtu_bytes - 28 + 7) & ~7u;
+    size_t used = 0;
+    struct nof_transport *t = (struct nof_transport *)(void *)(mem + carve(&used, sizeof(*t)));
+    size_t paths = carve(&used, path_bytes(nic) * nic->max_paths);
+    size_t buckets = carve(&used, nbuckets * sizeof(uint32_t));
+    size_t dirty = carve(&used, nic->max_paths * sizeof(uint32_t));
+    size_t heap = carve(&used, nic->max_paths * sizeof(struct nof_timer));
+    size_t sent = carve(&used, (nic->sent_frames + NOF_SENT_SLACK) * sizeof(struct nof_sent));
+    size_t slots = carve(&used, nic->reorder_frames * sizeof(struct nof_slot));
+    size_t data = carve(&used, (size_t)nic->reorder_frames * slot_bytes);
+
+    if (mem == NULL)
+        return used;
+    memset(t, 0, sizeof(*t));
+    t->paths = mem + paths;
+    t->path_stride = path_bytes(nic);
+    t->max_paths = nic->max_paths;
+    t->window_frames = nic->window_frames;
+    t->buckets = (uint32_t *)(void *)(mem + buckets);
+    t->bucket_mask = nbuckets - 1;
+    t->dirty = (uint32_t *)(void *)(mem + dirty);
+    t->heap = (struct nof_timer *)(void *)(mem + heap);
+    t->sent = (struct nof_sent *)(void *)(mem + sent);
+    t->slots = (struct nof_slot *)(void *)(mem + slots);
+    t->slot_data = mem + data;
+    t->slot_bytes = slot_bytes;
+    return used;
+}
+
+size_t nof_transport_mem_size(const struct nof_transport_config *cfg)
+{
+    return lay_out(cfg, NULL);
+}
+
+size_t nof_transport_path_bytes(const struct nof_transport *t)
+{
+    return t->path_stride + sizeof(struct nof_timer) + sizeof(uint32_t) +
+           (t->bucket_mask + 1ul) * sizeof(uint32_t) / t->max_paths;
+}
+
+int nof_transport_init(void *mem, size_t mem_bytes, const struct nof_transport_config *cfg,
+                       uint64_t now_ns, struct nof_transport **transport_out)
+{
+    struct nof_transport *t = mem;
+
+    if (mem == NULL || mem_bytes < nof_transport_mem_size(cfg))
+        return NOF_EINVAL;
+    (void)lay_out(cfg, mem);
+    t->cfg = *cfg;
+    t->now_ns = now_ns;
+    t->counters = cfg->counters;
+    t->features = cfg->features;
+    memcpy(t->self.mac, cfg->nic->mac, sizeof(t->self.mac));
+    t->self.ip4 = cfg->nic->ip4;
+    t->self.udp_port = cfg->nic->udp_port;
+    nof_packet_self(&t->rx_self, &t->self);
+    t->starved_head = t->starved_tail = NOF_NONE;
+    nof_paths_init(t);
+    nof_sent_init(t);
+    nof_reorder_init(t);
+    nof_pacer_init(t);
+    *transport_out = t;
+    return NOF_OK;
+}
+
+void nof_transport_fini(struct nof_transport *t)
+{
+    struct nof_txq *q = &t->tx;
+
+    for (uint32_t i = 0; i < q->count; i++) {
+        if (q->sent[i] == NOF_NONE)
+            t->cfg.port_ops->frame_free(t->cfg.port, q->frame[i]);
+        else if (t->sent[q->sent[i]].flags & NOF_SENT_ZOMBIE)
+            nof_sent_free(t, q->sent[i]);
+    }
+    q->count = 0;
+    while (t->spare_count > 0)
+        t->cfg.port_ops->frame_free(t->cfg.port, t->spare[--t->spare_count]);
+    for (uint32_t i = 0; i < t->max_paths; i++) {
+        struct nof_path *p = nof_path_at(t, i);
+
+        if (p->state == NOF_PATH_UP || p->state == NOF_PATH_OPENING)
+            nof_sent_clear(p);
+        p->state = NOF_PATH_FREE;
+    }
+}
+
+void nof_transport_tick(struct nof_transport *t, uint64_t now_ns)
+{
+    t->now_ns = now_ns;
+    t->room_path = NULL;
+}
+
+uint64_t nof_transport_now(const struct nof_transport *t)
+{
+    return t->now_ns;
+}
+
+/* The delay of an acknowledgement that rides on a reliable frame. */
+static uint64_t carried_delay(const struct nof_path *p, const uint8_t *c)
+{
+    uint16_t delay_us = nof_get16(c + NOF_WIRE_ACK_DELAY);
+
+    /* A frame sent again tells of the past: its delay is not that of this acknowledgement. */
+    if (nof_serial_before(nof_get32(c + NOF_WIRE_PN), p->rcv_high) || delay_us == UINT16_MAX)
+        return NOF_ACK_DELAY_UNKNOWN;
+    return delay_us * (uint64_t)NOF_US;
+}
+
+/* A frame of an established path, all checked. */
+static void rx_path(struct nof_path *p, const struct nof_packet *packet)
+{
+    struct nof_transport *t = p->t;
+    const uint8_t *c = packet->common;
+    uint8_t type = c[NOF_WIRE_TYPE];
+
+    if (type >= NOF_WIRE_RELIABLE_FIRST && type <= NOF_WIRE_RELIABLE_LAST) {
+        uint32_t ack = nof_get32(c + NOF_WIRE_ACK);
+
+        if (ack != p->snd_cum)
+            nof_ack_rx(p, ack, NULL, 0, carried_delay(p, c));
+        nof_reorder_rx(p, packet);
+        return;
+    }
+    switch (type) {
+    case NOF_WIRE_ACKS:
+        if (!nof_ack_rx_acks(p, packet))
+            nof_count(t, NOF_C_DROP_LENGTH, 1);
+        break;
+    case NOF_WIRE_PROBE:
+        (void)nof_tx_control(p, NOF_WIRE_PROBE_ACK, 0, NULL, 0, 0);
+        break;
+    case NOF_WIRE_PROBE_ACK:
+        nof_ack_rx(p, nof_get32(c + NOF_WIRE_ACK), NULL, 0, NOF_ACK_DELAY_UNKNOWN);
+        break;
+    case NOF_WIRE_CLOSE:
+        p->closed_by_peer = 1;
+        nof_transport_log(t, 1, "peer closed the path, peer NIC ", p->peer_nic);
+        nof_path_bury(p, NOF_EPEERDEAD, 0);
+        break;
+    default:
+        nof_count(t, NOF_C_DROP_TYPE, 1);
+        break;
+    }
+}
+
+static void rx_frame(struct nof_transport *t, const struct nof_frame *frame)
+{
+    struct nof_packet packet;
+    struct nof_path *p;
+    uint64_t conn;
+    uint32_t index;
+    int why = nof_packet_parse(frame->data, frame->len_bytes, &t->rx_self, &packet);
+
+    if (why != 0) {
+        nof_count(t, (enum nof_counter)why, 1);
+        return;
+    }
+    conn = nof_get64(packet.common + NOF_WIRE_CONN);
+    if (packet.common[NOF_WIRE_TYPE] == NOF_WIRE_HELLO && conn == 0) {
+        if (nof_packet_crc_ok(&packet))
+            nof_handshake_rx(t, &packet);
+        else
+            nof_count(t, NOF_C_DROP_CRC, 1);
+        return;
+    }
+    index = (uint32_t)conn & UINT16_MAX;
+    p = index < t->max_paths ? nof_path_at(t, index) : NULL;
+    if (p == NULL || p->local_conn != conn || p->state != NOF_PATH_UP) {
+        nof_path_unknown(t, &packet);
+        return;
+    }
+    if (!nof_packet_crc_ok(&packet)) {
+        nof_count(t, NOF_C_DROP_CRC, 1);
+        return;
+    }
+    nof_live_heard(p);
+    nof_path_touch(p);
+    rx_path(p, &packet);
+}
+
+/* What rx and poll owe the paths they touched. */
+static void work(struct nof_transport *t)
+{
+    /* Before data takes what acknowledgements have just freed. */
+    if (t->spare_count < NOF_SPARE_FRAMES)
+        nof_tx_stock(t);
+    for (uint32_t i = 0; i < t->dirty_count; i++) {
+        struct nof_path *p = nof_path_at(t, t->dirty[i]);
+
+        if (p->state != NOF_PATH_UP)
+            continue;
+        if (p->lost_frames > 0)
+            nof_sent_retransmit(p);
+        nof_tx_ready(p);
+    }
+    nof_tx_starved(t);
+}
+
+void nof_transport_rx(struct nof_transport *t, uint64_t now_ns, struct nof_frame *const *frames, unsigned n)
+{
+    nof_transport_tick(t, now_ns);
+    t->budget = NOF_TXQ_FRAMES;
+    nof_count(t, NOF_C_RX_FRAMES, n);
+    for (unsigned i = 0; i < n; i++) {
+        nof_count(t, NOF_C_RX_BYTES, frames[i]->len_bytes);
+        rx_frame(t, frames[i]);
+    }
+    work(t);
+}
+
+static void run_timers(struct nof_path *p)
+{
+    struct nof_transport *t = p->t;
+
+    if (p->state == NOF_PATH_OPENING) {
+        nof_handshake_timer(p);
+        return;
+    }
+    if (p->state != NOF_PATH_UP)
+        return;
+    if (t->now_ns >= p->loss_at_ns)
+        nof_sent_detect(p);
+    if (p->sent_head != NOF_NONE && t->link_down_ns == 0 &&
+        t->now_ns >= p->pto_base_ns + nof_rtt_timeout_ns(p))
+        nof_sent_probe(p);
+    nof_live_timer(p);
+}
+
+static void link_timer(struct nof_transport *t)
+{
+    if (t->link_down_ns == 0 || t->now_ns < t->link_down_ns + nof_dead_after_ns(t))
+        return;
+    for (uint32_t i = 0; i < t->max_paths; i++)
+        nof_path_bury(nof_path_at(t, i), NOF_ELINKDOWN, 0);
+    t->link_down_ns = t->now_ns;
+}
+
+unsigned nof_transport_poll(struct nof_transport *t, uint64_t now_ns, unsigned budget_frames)
+{
+    struct nof_path *p;
+
+    nof_transport_tick(t, now_ns);
+    t->budget = budget_frames;
+    t->sent_in_poll = 0;
+    nof_tx_queue_push(t);
+    link_timer(t);
+    while ((p = nof_timer_pop(t)) != NULL) {
+        nof_path_touch(p);
+        run_timers(p);
+    }
+    work(t);
+    nof_paths_deliver_dead(t);
+    nof_tx_queue_push(t);
+    return t->sent_in_poll;
+}
+
+static uint64_t earlier(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+static uint64_t path_deadline(const struct nof_path *p)
+{
+    const struct nof_transport *t = p->t;
+    uint64_t at = NOF_NO_DEADLINE;
+
+    if (p->state == NOF_PATH_OPENING)
+        return nof_handshake_deadline(p);
+    if (p->state != NOF_PATH_UP)
+        return NOF_NO_DEADLINE;
+    if (p->ack_pending > 0)
+        at = p->ack_due_ns;
+    if (p->sent_head != NOF_NONE) {
+        if (t->link_down_ns == 0)
+            at = earlier(at, p->pto_base_ns + nof_rtt_timeout_ns(p));
+        at = earlier(at, p->loss_at_ns);
+        if (nof_sent_may_retransmit(p))
+            at = earlier(at, t->now_ns + NOF_PORT_RETRY_NS);
+    }
+    return earlier(at, nof_live_deadline(p));
+}
+
+void nof_transport_flush(struct nof_transport *t)
+{
+    for (uint32_t i = 0; i < t->dirty_count; i++) {
+        struct nof_path *p = nof_path_at(t, t->dirty[i]);
+
+        p->dirty = 0;
+        if (p->state == NOF_PATH_UP) {
+            if (p->ack_now || p->ack_pending > 0)
+                nof_ack_flush(p);
+            nof_live_settle(p);
+        }
+        nof_timer_set(p, path_deadline(p));
+    }
+    t->dirty_count = 0;
+    t->room_path = NULL;
+    nof_tx_queue_push(t);
+    if (t->spare_count < NOF_SPARE_FRAMES)
+        nof_tx_stock(t);
+    t->starved_ready = nof_tx_starved_now(t) != 0;
+}
+
+uint64_t nof_transport_next_deadline(const struct nof_transport *t)
+{
+    uint64_t at = t->heap_count > 0 ? t->heap[0].at_ns : NOF_NO_DEADLINE;
+
+    if (t->dirty_count > 0 || t->dead_head != NOF_NONE)
+        return t->now_ns;
+    if (t->tx.count > 0)
+        at = earlier(at, t->tx_retry_ns);
+    if (t->link_down_ns != 0)
+        at = earlier(at, t->link_down_ns + nof_dead_after_ns(t));
+    if (t->starved_head == NOF_NONE)
+        return at;
+    if (t->starved_ready)
+        return t->now_ns;
+    if (t->alloc_retry_ns > t->now_ns)
+        at = earlier(at, t->alloc_retry_ns);
+    if (t->pace_free_ns > t->now_ns)
+        at = earlier(at, nof_pacer_deadline(t));
+    return at;
+}
+
+/* Time that passed without our being able to hear: nobody's silence. */
+static void forgive(struct nof_transport *t, uint64_t ns)
+{
+    for (uint32_t i = 0; i < t->max_paths; i++) {
+        struct nof_path *p = nof_path_at(t, i);
+
+        if (p->state != NOF_PATH_UP && p->state != NOF_PATH_OPENING)
+            continue;
+        p->live_ns = earlier(p->live_ns + ns, t->now_ns);
+        if (p->state == NOF_PATH_UP)
+            p->pto_base_ns = earlier(p->pto_base_ns + ns, t->now_ns);
+        p->round_min_ns = UINT32_MAX;
+        nof_path_touch(p);
+    }
+}
+
+void nof_transport_link(struct nof_transport *t, uint64_t now_ns, int up)
+{
+    t->now_ns = now_ns;
+    if (!up) {
+        if (t->link_down_ns == 0)
+            t->link_down_ns = now_ns;
+    } else if (t->link_down_ns != 0) {
+        forgive(t, now_ns - t->link_down_ns);
+        t->link_down_ns = 0;
+        for (uint32_t i = 0; i < t->max_paths; i++) {
+            struct nof_path *p = nof_path_at(t, i);
+
+            p->backoff = p->state == NOF_PATH_UP ? 0 : p->backoff;
+        }
+    }
+    nof_transport_flush(t);
+}
+
+void nof_transport_stalled(struct nof_transport *t, uint64_t now_ns, uint64_t stalled_ns)
+{
+    t->now_ns = now_ns;
+    forgive(t, stalled_ns);
+    nof_transport_flush(t);
+}
+
+int nof_transport_quiet(const struct nof_transport *t)
+{
+    if (t->dead_head != NOF_NONE || t->tx.count > 0)
+        return 0;
+    /* Whoever owes or awaits something has a timer. */
+    for (uint32_t i = 0; i < t->heap_count; i++) {
+        const struct nof_path *p = nof_path_at(t, t->heap[i].path);
+
+        if (p->state == NOF_PATH_OPENING || p->sent_head != NOF_NONE || p->ack_pending > 0)
+            return 0;
+    }
+    return 1;
+}

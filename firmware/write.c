@@ -1,0 +1,316 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "write.h"
+
+#include "credit.h"
+#include "link.h"
+#include "recv.h"
+#include "rendezvous.h"
+
+/* --- blocks --------------------------------------------------------------------------------------- */
+
+uint32_t nof_write_reserve(struct nof_nic *nic, struct nof_recv *r, uint32_t want, uint32_t least)
+{
+    struct nof_endpoint *ep = &nic->eps[r->ep];
+    uint32_t kept = nic->cfg.max_endpoints * nic->dma_min;
+    uint32_t room = nic->dma_free > kept ? nic->dma_free - kept : 0;
+    if (ep->dma_used < nic->dma_min && nic->dma_min - ep->dma_used > room)
+        room = nic->dma_min - ep->dma_used;
+    if (room > nic->dma_free)
+        room = nic->dma_free;
+    if (room < least)
+        return 0;
+    uint32_t n = want < room ? want : room;
+    r->reserved_blocks += n;
+    ep->dma_used += n;
+    nic->dma_free -= n;
+    return n;
+}
+
+void nof_write_unreserve(struct nof_nic *nic, struct nof_recv *r)
+{
+    nic->eps[r->ep].dma_used -= r->reserved_blocks;
+    nic->dma_free += r->reserved_blocks;
+    r->reserved_blocks = 0;
+}
+
+/* --- chains --------------------------------------------------------------------------------------- */
+
+static void give_chain(struct nof_nic *nic, struct nof_recv *r, uint32_t chain, uint32_t peer)
+{
+    uint32_t blocks = nof_netmem_free(&nic->netmem, chain);
+    if (peer == NOF_NIL) {
+        r->used_blocks -= blocks;
+        return;
+    }
+    nof_credit_free(nic, nof_peer_at(nic, peer), 0, blocks);
+    nof_credit_update(nic, nof_peer_at(nic, peer));
+}
+
+static void finish(struct nof_nic *nic, struct nof_write *w, int status)
+{
+    struct nof_recv *r = nof_recv_at(nic, w->recv);
+    uint32_t bytes = w->bytes;
+    give_chain(nic, r, w->chain, w->peer);
+    nof_pool_give(&nic->writes, (uint32_t)(w - (struct nof_write *)nic->writes.base));
+    r->writes--;
+    if (r->state == NOF_RECV_ENDING) {
+        nof_recv_write_ended(nic, r);
+    } else if (status != NOF_OK) {
+        nof_recv_abort(nic, r, status);
+    } else {
+        r->written += bytes;
+        if (r->state == NOF_RECV_RNDV)
+            nof_rndv_window(nic, r);
+        nof_recv_progress(nic, r);
+    }
+}
+
+/* Issue requests until one is pending, or all is written. */
+static void issue(struct nof_nic *nic, struct nof_write *w)
+{
+    const struct nof_recv *r = nof_recv_at(nic, w->recv);
+    struct nof_endpoint *ep = &nic->eps[w->ep];
+    uint32_t index = (uint32_t)(w - (struct nof_write *)nic->writes.base);
+    while (w->done < w->bytes && r->state != NOF_RECV_ENDING) {
+        uint64_t reach;
+        uint32_t n;
+        unsigned nsegs = nof_buffer_segments(&nic->layouts, r->layout, r->addr, w->offset + w->done,
+                                             w->bytes - w->done, nic->segs, &reach);
+        unsigned nbufs = nof_chain_bufs(&nic->netmem, w->chain, w->skip + w->done, (uint32_t)reach, nic->bufs,
+                                        NOF_DMA_SEGMENTS_MAX, &n);
+        int rc = nic->host_ops->dma_write(nic->host, w->ep, nic->segs, nof_segments_trim(nic->segs, nsegs, n), nic->bufs, nbufs,
+                                          nof_handle(index, w->obj.gen) | NOF_TOKEN_WRITE);
+        if (rc == NOF_EAGAIN) {
+            w->waiting = 1;
+            nof_queue_push(&nic->writes, &nic->write_retry, index);
+            nof_retry(nic);
+            return;
+        }
+        nof_count(nic, ep, NOF_C_DMA_WRITES, 1);
+        if (rc == NOF_DMA_PENDING) {
+            w->issued = n;
+            ep->dma_pending++;
+            return;
+        }
+        if (rc != NOF_DMA_DONE) {
+            nof_count(nic, ep, NOF_C_DMA_FAULTS, 1);
+            finish(nic, w, rc < 0 ? rc : NOF_EFAULT);
+            return;
+        }
+        nof_count(nic, ep, NOF_C_DMA_WRITE_BYTES, n);
+        w->done += n;
+    }
+    finish(nic, w, NOF_OK);
+}
+
+void nof_write_chain(struct nof_nic *nic, struct nof_recv *r, uint32_t chain, uint32_t skip, uint32_t bytes,
+                     uint64_t offset, uint32_t peer)
+{
+    uint32_t i = nof_pool_take(&nic->writes);
+    assert(i != NOF_NIL); /* every write holds a block, and there is one for each */
+    struct nof_write *w = nof_write_at(nic, i);
+    *w = (struct nof_write){.obj = w->obj, .recv = nof_recv_index(nic, r), .peer = peer, .chain = chain,
+                            .skip = skip, .bytes = bytes, .ep = r->ep, .offset = offset};
+    r->writes++;
+    issue(nic, w);
+}
+
+void nof_write_done(struct nof_nic *nic, uint32_t index, int status)
+{
+    struct nof_write *w = nof_write_at(nic, index);
+    struct nof_endpoint *ep = &nic->eps[w->ep];
+    ep->dma_pending--;
+    if (status != NOF_OK) {
+        nof_count(nic, ep, NOF_C_DMA_FAULTS, 1);
+        finish(nic, w, status < 0 ? status : NOF_EFAULT);
+        return;
+    }
+    nof_count(nic, ep, NOF_C_DMA_WRITE_BYTES, w->issued);
+    w->done += w->issued;
+    w->issued = 0;
+    issue(nic, w);
+}
+
+void nof_write_retry(struct nof_nic *nic)
+{
+    uint32_t all = nic->write_retry;
+    uint32_t i;
+    nic->write_retry = NOF_NIL;
+    while ((i = nof_queue_pop(&nic->writes, &all)) != NOF_NIL) {
+        nof_write_at(nic, i)->waiting = 0;
+        issue(nic, nof_write_at(nic, i));
+    }
+}
+
+/* --- gathering ------------------------------------------------------------------------------------ */
+
+static void gather_reset(struct nof_gather *g)
+{
+    g->recv = NOF_NIL;
+    g->bytes = 0;
+    g->nbufs = 0;
+    g->chain = NOF_NIL;
+    g->chain_tail = NOF_NIL;
+    g->chain_fill = 0;
+}
+
+/* The host takes no request now although it copies inline: keep the rest in network memory. */
+static void defer(struct nof_nic *nic, struct nof_recv *r, const struct nof_gather *g, uint32_t done)
+{
+    uint32_t rest = g->bytes - done;
+    uint32_t blocks = (rest + NOF_NETMEM_BLOCK - 1) / NOF_NETMEM_BLOCK;
+    uint32_t chain = NOF_NIL;
+    if (nof_write_reserve(nic, r, blocks, blocks) == blocks)
+        chain = nof_netmem_take(&nic->netmem, blocks);
+    if (chain == NOF_NIL) {
+        nof_recv_abort(nic, r, NOF_ENOMEM);
+        return;
+    }
+    r->used_blocks += blocks;
+    r->written += done;
+    uint32_t block = chain;
+    uint32_t fill = 0;
+    for (uint32_t k = 0; k < g->nbufs; k++) {
+        const uint8_t *from = g->buf[k].base;
+        uint32_t n = (uint32_t)g->buf[k].len_bytes;
+        uint32_t over = done < n ? done : n; /* written already */
+        done -= over;
+        for (from += over, n -= over; n > 0;) {
+            if (fill == NOF_NETMEM_BLOCK) {
+                block = nic->netmem.next[block];
+                fill = 0;
+            }
+            uint32_t piece = NOF_NETMEM_BLOCK - fill < n ? NOF_NETMEM_BLOCK - fill : n;
+            memcpy(nof_netmem_at(&nic->netmem, block) + fill, from, piece);
+            fill += piece;
+            from += piece;
+            n -= piece;
+        }
+    }
+    nof_write_chain(nic, r, chain, 0, rest, g->offset + g->bytes - rest, NOF_NIL);
+}
+
+/* The pieces [from, from + n) of what was gathered, in nic->bufs. */
+static unsigned slice(struct nof_nic *nic, const struct nof_gather *g, uint32_t from, uint32_t n)
+{
+    unsigned count = 0;
+    for (uint32_t k = 0; n > 0; k++) {
+        uint32_t len = (uint32_t)g->buf[k].len_bytes;
+        if (from >= len) {
+            from -= len;
+            continue;
+        }
+        uint32_t piece = len - from < n ? len - from : n;
+        nic->bufs[count++] = (struct nof_buf){.base = (uint8_t *)g->buf[k].base + from, .len_bytes = piece};
+        n -= piece;
+        from = 0;
+    }
+    return count;
+}
+
+static void write_inline(struct nof_nic *nic, struct nof_recv *r, const struct nof_gather *g)
+{
+    struct nof_endpoint *ep = &nic->eps[r->ep];
+    uint32_t done = 0;
+    while (done < g->bytes) {
+        uint64_t n;
+        unsigned nsegs = nof_buffer_segments(&nic->layouts, r->layout, r->addr, g->offset + done, g->bytes - done,
+                                             nic->segs, &n);
+        int whole = n == g->bytes;
+        unsigned nbufs = whole ? g->nbufs : slice(nic, g, done, (uint32_t)n);
+        int rc = nic->host_ops->dma_write(nic->host, r->ep, nic->segs, nsegs, whole ? g->buf : nic->bufs, nbufs, 0);
+        if (rc == NOF_EAGAIN) {
+            defer(nic, r, g, done);
+            return;
+        }
+        nof_count(nic, ep, NOF_C_DMA_WRITES, 1);
+        if (rc != NOF_DMA_DONE) {
+            nof_count(nic, ep, NOF_C_DMA_FAULTS, 1);
+            nof_recv_abort(nic, r, rc < 0 ? rc : NOF_EFAULT);
+            return;
+        }
+        nof_count(nic, ep, NOF_C_DMA_WRITE_BYTES, n);
+        done += (uint32_t)n;
+    }
+    r->written += g->bytes;
+    nof_recv_progress(nic, r);
+}
+
+void nof_gather_flush(struct nof_nic *nic)
+{
+    struct nof_gather *g = &nic->gather;
+    if (g->recv == NOF_NIL)
+        return;
+    struct nof_recv *r = nof_recv_at(nic, g->recv);
+    g->recv = NOF_NIL; /* so that an end of r leaves the pieces to us */
+    if (g->chain == NOF_NIL)
+        write_inline(nic, r, g);
+    else
+        nof_write_chain(nic, r, g->chain, 0, g->bytes, g->offset, NOF_NIL);
+    gather_reset(g);
+}
+
+void nof_gather_forget(struct nof_nic *nic, struct nof_recv *r)
+{
+    struct nof_gather *g = &nic->gather;
+    if (g->recv != nof_recv_index(nic, r))
+        return;
+    if (g->chain != NOF_NIL)
+        give_chain(nic, r, g->chain, NOF_NIL);
+    gather_reset(g);
+}
+
+/* Copy a piece behind what is in the chain; 0: the receive has used up its reserve. */
+static int chain_add(struct nof_nic *nic, struct nof_recv *r, const uint8_t *data, uint32_t n)
+{
+    struct nof_gather *g = &nic->gather;
+    while (n > 0) {
+        if (g->chain == NOF_NIL || g->chain_fill == NOF_NETMEM_BLOCK) {
+            uint32_t b = r->used_blocks < r->reserved_blocks ? nof_netmem_take(&nic->netmem, 1) : NOF_NIL;
+            if (b == NOF_NIL)
+                return 0;
+            r->used_blocks++;
+            if (g->chain == NOF_NIL)
+                g->chain = b;
+            else
+                nic->netmem.next[g->chain_tail] = b;
+            g->chain_tail = b;
+            g->chain_fill = 0;
+        }
+        uint32_t room = NOF_NETMEM_BLOCK - g->chain_fill;
+        uint32_t piece = n < room ? n : room;
+        memcpy(nof_netmem_at(&nic->netmem, g->chain_tail) + g->chain_fill, data, piece);
+        g->chain_fill += piece;
+        data += piece;
+        n -= piece;
+    }
+    return 1;
+}
+
+void nof_gather_add(struct nof_nic *nic, struct nof_recv *r, uint64_t offset, const uint8_t *data, uint32_t n,
+                    int lent)
+{
+    struct nof_gather *g = &nic->gather;
+    uint32_t i = nof_recv_index(nic, r);
+    if (g->recv != NOF_NIL &&
+        (g->recv != i || g->bytes + n > NOF_DMA_BLOCK_BYTES || g->nbufs == NOF_DMA_SEGMENTS_MAX)) {
+        nof_gather_flush(nic);
+        if (r->state != NOF_RECV_RNDV && r->state != NOF_RECV_DIRECT)
+            return; /* it failed */
+    }
+    if (g->recv == NOF_NIL) {
+        g->recv = i;
+        g->offset = offset;
+    }
+    g->bytes += n;
+    if (!nic->eps[r->ep].dma_inline) {
+        if (!chain_add(nic, r, data, n))
+            nof_recv_abort(nic, r, NOF_EPROTO);
+        return;
+    }
+    const uint8_t *const *from = &data;
+    memcpy(&g->buf[g->nbufs].base, from, sizeof data); /* dma_write reads; struct nof_buf serves both ways */
+    g->buf[g->nbufs++].len_bytes = n;
+    if (!lent)
+        nof_gather_flush(nic);
+}

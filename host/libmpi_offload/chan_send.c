@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Sends. Budget of a short one: no allocation after warm-up, no system call unless the NIC sleeps;
+ * the payload travels in the descriptor or the bounce arena, so the request ends at once. */
+#include <string.h>
+
+#include "chan_nic.h"
+#include "comm.h"
+#include "error.h"
+
+static struct nof_chan_peer *peer_of(const struct nof_request *req)
+{
+    return &nof_chan.peers[nof_group_world_rank(req->comm->group, req->peer)];
+}
+
+static uint8_t elem_of(const struct nof_type *type)
+{
+    static const uint8_t elem[NOF_BASIC_COUNT] = {
+        [NOF_BASIC_F64] = NOF_ELEM_F64, [NOF_BASIC_F32] = NOF_ELEM_F32,
+        [NOF_BASIC_I64] = NOF_ELEM_I64, [NOF_BASIC_U64] = NOF_ELEM_I64,
+        [NOF_BASIC_I32] = NOF_ELEM_I32, [NOF_BASIC_U32] = NOF_ELEM_I32,
+        [NOF_BASIC_C64] = NOF_ELEM_C64, [NOF_BASIC_C32] = NOF_ELEM_C32,
+    };
+    return elem[type->uniform];
+}
+
+/* Small sends are taken by the NIC without the receiver's doing, so they come back soon and a window
+ * over them cannot block for ever. A rendezvous or synchronous send may wait for its receive as long
+ * as the program likes: it never holds a place. */
+static bool windowed(const struct nof_request *req)
+{
+    return req->mode != NOF_SEND_SYNC && req->bytes <= nof_chan.identity->bounce_max_bytes;
+}
+
+static void place_payload(struct nof_desc *desc, struct nof_chan_op *op,
+                          const struct nof_request *req)
+{
+    if (req->bytes <= NOF_INLINE_BYTES) {
+        desc->flags |= NOF_DESC_F_INLINE;
+        if (req->bytes > 0)
+            memcpy(desc->inline_data, req->data, req->bytes);
+        return;
+    }
+    if (windowed(req)) {
+        void *bounce = nof_pmd_bounce_alloc(nof_chan.pmd, req->bytes, &op->bounce);
+        if (bounce != NULL) {
+            memcpy(bounce, req->data, req->bytes);
+            op->bounced = true;
+            desc->flags |= NOF_DESC_F_BOUNCE;
+            desc->addr = op->bounce;
+            return;
+        }
+    }
+    desc->addr = (uint64_t)(uintptr_t)req->data;
+}
+
+static void hand_over(struct nof_request *req)
+{
+    int world_rank = nof_group_world_rank(req->comm->group, req->peer);
+    int rc = nof_chan_peer_open(world_rank);
+    struct nof_chan_op *op = rc == MPI_SUCCESS ? nof_chan_op_new(NOF_OP_SEND, req) : NULL;
+    if (op == NULL) {
+        nof_request_fail(req, rc != MPI_SUCCESS
+                                  ? rc
+                                  : nof_error(MPI_ERR_NO_MEM, "no memory for a send"));
+        return;
+    }
+    struct nof_desc desc = {
+        .opcode = NOF_DESC_SEND,
+        .flags = req->mode == NOF_SEND_SYNC ? NOF_DESC_F_SYNC : 0,
+        .elem = elem_of(req->type),
+        .ctx = req->ctx,
+        .cookie = nof_chan_cookie(op),
+        .peer = world_rank,
+        .tag = req->tag,
+        .len = req->bytes,
+    };
+    op->peer = world_rank;
+    op->len = req->bytes;
+    op->windowed = windowed(req);
+    if (op->windowed)
+        nof_chan.peers[world_rank].in_window++;
+    place_payload(&desc, op, req);
+    nof_chan_submit(&desc);
+    bool copied = (desc.flags & (NOF_DESC_F_INLINE | NOF_DESC_F_BOUNCE)) != 0;
+    if (copied && req->mode != NOF_SEND_SYNC) {
+        op->req = NULL;
+        req->channel_op = NULL;
+        nof_request_done(req, world_rank, req->tag, req->bytes);
+    }
+}
+
+static bool may_go(const struct nof_chan_peer *peer, const struct nof_request *req)
+{
+    return !windowed(req) || peer->in_window < NOF_CHAN_WINDOW;
+}
+
+void nof_chan_send(struct nof_request *req)
+{
+    struct nof_chan_peer *peer = peer_of(req);
+    if (nof_chan.nic_dead) {
+        nof_request_fail(req, nof_chan.nic_dead_code);
+        return;
+    }
+    if (peer->dead) {
+        nof_request_fail(req,
+                         nof_chan_dead_code(nof_group_world_rank(req->comm->group, req->peer)));
+        return;
+    }
+    if (peer->first == NULL && may_go(peer, req)) {
+        hand_over(req);
+        return;
+    }
+    req->next = NULL;
+    if (peer->last == NULL)
+        peer->first = req;
+    else
+        peer->last->next = req;
+    peer->last = req;
+    if (!peer->blocked) {
+        peer->blocked = true;
+        peer->next_blocked = nof_chan.blocked;
+        nof_chan.blocked = peer;
+    }
+}
+
+void nof_chan_send_pump(void)
+{
+    struct nof_chan_peer **at = &nof_chan.blocked;
+    while (*at != NULL) {
+        struct nof_chan_peer *peer = *at;
+        while (peer->first != NULL && may_go(peer, peer->first)) {
+            struct nof_request *req = peer->first;
+            peer->first = req->next;
+            if (peer->first == NULL)
+                peer->last = NULL;
+            hand_over(req);
+        }
+        if (peer->first != NULL) {
+            at = &peer->next_blocked;
+            continue;
+        }
+        peer->blocked = false;
+        *at = peer->next_blocked;
+    }
+}
+
+void nof_chan_send_fail_waiting(struct nof_chan_peer *peer, int code)
+{
+    while (peer->first != NULL) {
+        struct nof_request *req = peer->first;
+        peer->first = req->next;
+        if (peer->first == NULL)
+            peer->last = NULL;
+        nof_request_fail(req, code);
+    }
+}
+
+/* Only what was not handed over can be taken back; MPI allows a cancel to fail. */
+void nof_chan_send_cancel(struct nof_request *req)
+{
+    struct nof_chan_peer *peer = peer_of(req);
+    struct nof_request *before = NULL;
+    for (struct nof_request *at = peer->first; at != NULL; before = at, at = at->next) {
+        if (at != req)
+            continue;
+        if (before == NULL)
+            peer->first = req->next;
+        else
+            before->next = req->next;
+        if (peer->last == req)
+            peer->last = before;
+        req->cancelled = true;
+        nof_request_done(req, 0, req->tag, 0);
+        return;
+    }
+}
+
+void nof_chan_send_done(struct nof_chan_op *op, const struct nof_comp *comp)
+{
+    struct nof_request *req = op->req;
+    int32_t peer = op->peer;
+    if (op->windowed)
+        nof_chan.peers[peer].in_window--;
+    nof_chan_op_free(op);
+    if (req == NULL)
+        return;
+    if (comp->status == NOF_OK || comp->status == NOF_ETRUNC)
+        nof_request_done(req, peer, req->tag, req->bytes);
+    else
+        nof_request_fail(req, nof_chan_status_code(comp->status, peer));
+}
+
+/* A parked send is wanted after all: the same send again, with the grant. */
+void nof_chan_send_granted(struct nof_chan_op *op, const struct nof_comp *comp)
+{
+    struct nof_request *req = op->req;
+    struct nof_desc desc = {
+        .opcode = NOF_DESC_SEND,
+        .flags = NOF_DESC_F_GRANTED,
+        .ctx = comp->ctx,
+        .cookie = nof_chan_cookie(op),
+        .peer = op->peer,
+        .tag = comp->tag,
+        .len = op->len,
+    };
+    if (req != NULL) {
+        desc.ctx = req->ctx;
+        desc.tag = req->tag;
+        desc.elem = elem_of(req->type);
+        if (req->mode == NOF_SEND_SYNC)
+            desc.flags |= NOF_DESC_F_SYNC;
+        desc.addr = (uint64_t)(uintptr_t)req->data;
+    }
+    if (op->bounced) {
+        desc.flags |= NOF_DESC_F_BOUNCE;
+        desc.addr = op->bounce;
+    }
+    desc.handle = comp->handle;
+    desc.callsite = comp->granted_len;
+    nof_chan_submit(&desc);
+}

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "comm.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+static struct nof_comm world, self;
+
+/* Contexts in use that this process drew, as a small open list: communicators are few. */
+static uint32_t *drawn;
+static size_t drawn_count, drawn_capacity;
+static uint32_t counter;
+
+static uint32_t rank_bits(void)
+{
+    uint32_t bits = 0;
+    while (bits < 31 && (1u << bits) < (uint32_t)nof_lib.world_size)
+        bits++;
+    return bits;
+}
+
+static uint32_t ctx_of(uint32_t leader, uint32_t number)
+{
+    uint32_t bits = rank_bits();
+    uint32_t high = bits == 0 ? 0 : leader << (32 - bits);
+    return high | number << 1;
+}
+
+static void make_predefined(struct nof_comm *comm, MPI_Comm handle, const char *name,
+                            struct nof_group *group, uint32_t ctx)
+{
+    *comm = (struct nof_comm){.refs = 1,
+                              .ctx = ctx,
+                              .group = group,
+                              .rank = group->rank,
+                              .predefined = true,
+                              .handle = handle,
+                              .errhandler = nof_errhandler_get(MPI_ERRORS_ARE_FATAL)};
+    snprintf(comm->name, sizeof(comm->name), "%s", name);
+}
+
+int nof_comm_init(void)
+{
+    struct nof_group *all = nof_group_new(nof_lib.world_size, NULL);
+    int *own = malloc(sizeof(*own));
+    if (own != NULL)
+        *own = nof_lib.world_rank;
+    struct nof_group *me = own == NULL ? NULL : nof_group_new(1, own);
+    if (all == NULL || me == NULL)
+        return -1;
+    make_predefined(&world, MPI_COMM_WORLD, "MPI_COMM_WORLD", all, ctx_of(0, 0));
+    make_predefined(&self, MPI_COMM_SELF, "MPI_COMM_SELF", me,
+                    ctx_of((uint32_t)nof_lib.world_rank, 1));
+    counter = 1;
+    return 0;
+}
+
+struct nof_comm *nof_comm_world(void)
+{
+    return world.group == NULL ? NULL : &world;
+}
+
+struct nof_comm *nof_comm_self(void)
+{
+    return self.group == NULL ? NULL : &self;
+}
+
+int nof_comm_check(MPI_Comm handle, struct nof_comm **comm_out)
+{
+    *comm_out = handle == MPI_COMM_WORLD  ? &world
+                : handle == MPI_COMM_SELF ? &self
+                                          : nof_handle_get(&nof_lib.comms, nof_lib_bits(handle));
+    if (*comm_out == NULL)
+        return nof_error(MPI_ERR_COMM, "%s",
+                         handle == MPI_COMM_NULL ? "the communicator is MPI_COMM_NULL"
+                                                 : "the handle names no communicator (freed?)");
+    return MPI_SUCCESS;
+}
+
+static bool in_use(uint32_t ctx)
+{
+    for (size_t i = 0; i < drawn_count; i++)
+        if (drawn[i] == ctx)
+            return true;
+    return false;
+}
+
+uint32_t nof_comm_draw_ctx(void)
+{
+    uint32_t numbers = 1u << (31 - rank_bits());
+    uint32_t ctx;
+    do {
+        counter = counter + 1 < numbers ? counter + 1 : 2; /* 0 and 1: predefined */
+        ctx = ctx_of((uint32_t)nof_lib.world_rank, counter);
+    } while (in_use(ctx));
+    return ctx;
+}
+
+static void remember(uint32_t ctx)
+{
+    if (drawn_count == drawn_capacity) {
+        size_t capacity = drawn_capacity == 0 ? 16 : drawn_capacity * 2;
+        uint32_t *more = realloc(drawn, capacity * sizeof(*more));
+        if (more == NULL)
+            return; /* then the id may come again after 2^31 / size others */
+        drawn = more;
+        drawn_capacity = capacity;
+    }
+    drawn[drawn_count++] = ctx;
+}
+
+static void forget(uint32_t ctx)
+{
+    for (size_t i = 0; i < drawn_count; i++)
+        if (drawn[i] == ctx)
+            drawn[i--] = drawn[--drawn_count];
+}
+
+int nof_comm_new(struct nof_group *group, uint32_t ctx, struct nof_comm *parent,
+                 struct nof_comm **comm_out)
+{
+    struct nof_comm *comm = calloc(1, sizeof(*comm));
+    uint64_t handle = comm == NULL ? 0 : nof_handle_add(&nof_lib.comms, comm);
+    if (handle == 0) {
+        free(comm);
+        nof_group_release(group);
+        return nof_error(MPI_ERR_NO_MEM, "no memory for a communicator");
+    }
+    comm->refs = 1;
+    comm->ctx = ctx;
+    comm->group = group;
+    comm->rank = group->rank;
+    comm->handle = nof_lib_handle(handle);
+    comm->errhandler = parent->errhandler;
+    nof_errhandler_hold(comm->errhandler);
+    if (nof_group_world_rank(group, 0) == nof_lib.world_rank)
+        remember(ctx);
+    *comm_out = comm;
+    return MPI_SUCCESS;
+}
+
+void nof_comm_hold(struct nof_comm *comm)
+{
+    comm->refs++;
+}
+
+void nof_comm_release(struct nof_comm *comm)
+{
+    if (--comm->refs > 0)
+        return;
+    forget(comm->ctx);
+    nof_errhandler_release(comm->errhandler);
+    nof_group_release(comm->group);
+    free(comm);
+}
+
+void nof_comm_drop(struct nof_comm *comm)
+{
+    nof_handle_remove(&nof_lib.comms, nof_lib_bits(comm->handle));
+    comm->handle = MPI_COMM_NULL;
+    nof_comm_release(comm);
+}

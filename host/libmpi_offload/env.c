@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "error.h"
+#include "lib.h"
+
+NOF_MPI(Get_processor_name)
+int PMPI_Get_processor_name(char *name, int *resultlen)
+{
+    nof_lib_enter(__func__);
+    *resultlen = snprintf(name, MPI_MAX_PROCESSOR_NAME, "%s", nof_lib.host);
+    return nof_lib_leave(NULL, MPI_SUCCESS, __func__);
+}
+
+NOF_MPI(Get_version)
+int PMPI_Get_version(int *version, int *subversion)
+{
+    *version = MPI_VERSION;
+    *subversion = MPI_SUBVERSION;
+    return MPI_SUCCESS;
+}
+
+NOF_MPI(Abi_get_version)
+int PMPI_Abi_get_version(int *abi_major, int *abi_minor)
+{
+    *abi_major = MPI_ABI_VERSION;
+    *abi_minor = MPI_ABI_SUBVERSION;
+    return MPI_SUCCESS;
+}
+
+NOF_MPI(Get_library_version)
+int PMPI_Get_library_version(char *version, int *resultlen)
+{
+    *resultlen = snprintf(version, MPI_MAX_LIBRARY_VERSION_STRING,
+                          "libmpi_offload %s (nof: NIC offload firmware for MPI), MPI ABI %d.%d",
+                          NOF_VERSION, MPI_ABI_VERSION, MPI_ABI_SUBVERSION);
+    return MPI_SUCCESS;
+}
+
+NOF_MPI(Wtime)
+double PMPI_Wtime(void)
+{
+    return (double)nof_lib_now_ns() * 1e-9;
+}
+
+NOF_MPI(Wtick)
+double PMPI_Wtick(void)
+{
+    struct timespec tick;
+    clock_getres(CLOCK_MONOTONIC, &tick);
+    return (double)tick.tv_sec + (double)tick.tv_nsec * 1e-9;
+}
+
+NOF_MPI(Alloc_mem)
+int PMPI_Alloc_mem(MPI_Aint size, MPI_Info info, void *baseptr)
+{
+    nof_lib_enter(__func__);
+    (void)info;
+    int rc = MPI_SUCCESS;
+    void *memory = NULL;
+    if (size < 0)
+        rc = nof_error(MPI_ERR_ARG, "the size is %td", (ptrdiff_t)size);
+    else if (posix_memalign(&memory, 64, size == 0 ? 64 : (size_t)size) != 0)
+        rc = nof_error(MPI_ERR_NO_MEM, "no memory for %td bytes", (ptrdiff_t)size);
+    if (rc == MPI_SUCCESS)
+        memcpy(baseptr, &memory, sizeof(memory));
+    return nof_lib_leave(NULL, rc, __func__);
+}
+
+NOF_MPI(Free_mem)
+int PMPI_Free_mem(void *base)
+{
+    nof_lib_enter(__func__);
+    free(base);
+    return nof_lib_leave(NULL, MPI_SUCCESS, __func__);
+}
+
+NOF_MPI(Get_address)
+int PMPI_Get_address(const void *location, MPI_Aint *address)
+{
+    *address = (MPI_Aint)location;
+    return MPI_SUCCESS;
+}
+
+NOF_MPI(Aint_add)
+MPI_Aint PMPI_Aint_add(MPI_Aint base, MPI_Aint disp)
+{
+    return (MPI_Aint)((uintptr_t)base + (uintptr_t)disp);
+}
+
+NOF_MPI(Aint_diff)
+MPI_Aint PMPI_Aint_diff(MPI_Aint addr1, MPI_Aint addr2)
+{
+    return (MPI_Aint)((uintptr_t)addr1 - (uintptr_t)addr2);
+}
+
+/* For profiling libraries to intercept; nothing to do here. */
+NOF_MPI(Pcontrol)
+int PMPI_Pcontrol(const int level, ...)
+{
+    (void)level;
+    return MPI_SUCCESS;
+}

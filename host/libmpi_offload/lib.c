@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "lib.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "error.h"
+#include "launch.h"
+
+struct nof_lib nof_lib = {
+    .world_size = 1,
+    .lock = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP,
+    .comms = {.kind = NOF_HANDLE_COMM},
+    .groups = {.kind = NOF_HANDLE_GROUP},
+    .types = {.kind = NOF_HANDLE_TYPE},
+    .ops = {.kind = NOF_HANDLE_OP},
+    .requests = {.kind = NOF_HANDLE_REQUEST},
+    .errhandlers = {.kind = NOF_HANDLE_ERRHANDLER},
+    .messages = {.kind = NOF_HANDLE_MESSAGE},
+};
+
+void nof_lib_lock(void)
+{
+    if (nof_lib.locking || nof_lib.phase != NOF_LIB_RUNNING)
+        pthread_mutex_lock(&nof_lib.lock);
+}
+
+void nof_lib_unlock(void)
+{
+    if (nof_lib.locking || nof_lib.phase != NOF_LIB_RUNNING)
+        pthread_mutex_unlock(&nof_lib.lock);
+}
+
+/* __func__ of an entry point is PMPI_X; people know it as MPI_X. */
+static const char *public_name(const char *func)
+{
+    return func[0] == 'P' ? func + 1 : func;
+}
+
+static _Noreturn void not_running(const char *func)
+{
+    switch (nof_lib.phase) {
+    case NOF_LIB_BEFORE_INIT:
+        nof_lib_die(1, "%s was called before MPI_Init", public_name(func));
+    case NOF_LIB_FINALIZED:
+        nof_lib_die(1, "%s was called after MPI_Finalize", public_name(func));
+    case NOF_LIB_FORKED:
+        /* The child shares the job's descriptors: it must not speak for the rank. */
+        fprintf(stderr, "libmpi_offload: %s was called in a child made by fork(): MPI belongs to "
+                        "its parent alone\n",
+                public_name(func));
+        _exit(1);
+    case NOF_LIB_RUNNING:
+        break;
+    }
+    abort();
+}
+
+void nof_lib_enter(const char *func)
+{
+    if (nof_lib.phase != NOF_LIB_RUNNING)
+        not_running(func);
+    if (nof_lib.locking)
+        pthread_mutex_lock(&nof_lib.lock);
+}
+
+int nof_lib_leave(struct nof_comm *comm, int rc, const char *func)
+{
+    if (nof_lib.locking)
+        pthread_mutex_unlock(&nof_lib.lock);
+    return rc == MPI_SUCCESS ? rc : nof_error_raise(comm, rc, public_name(func));
+}
+
+void nof_lib_die(int exit_code, const char *fmt, ...)
+{
+    char text[1024];
+    va_list args;
+    va_start(args, fmt);
+    vsnprintf(text, sizeof(text), fmt, args);
+    va_end(args);
+    if (nof_lib.phase == NOF_LIB_RUNNING)
+        fprintf(stderr, "libmpi_offload: rank %d on %s: %s\n", nof_lib.world_rank, nof_lib.host,
+                text);
+    else
+        fprintf(stderr, "libmpi_offload: %s\n", text);
+    fflush(NULL);
+    if (exit_code == 0)
+        exit_code = 1;
+    nof_launch_abort(exit_code);
+    _exit(exit_code);
+}
+
+uint64_t nof_lib_now_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}

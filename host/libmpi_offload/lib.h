@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The library as a whole: its phase, its one lock, and what every entry point does first and last.
+ *
+ *   int PMPI_X(...)
+ *   {
+ *       nof_lib_enter(__func__);            phase check, lock
+ *       ... rc = MPI_SUCCESS or nof_error(class, text) ...
+ *       return nof_lib_leave(comm, rc, __func__);   unlock, error handler of comm
+ *   }
+ *
+ * The lock exists for MPI_THREAD_MULTIPLE only; below it the program promises one call at a time.
+ * It is recursive (a user's reduction function may ask for a type's extent) and is never held while
+ * waiting: see progress.h. Internal functions never call an MPI_ or PMPI_ name. */
+#ifndef NOF_MPI_LIB_H
+#define NOF_MPI_LIB_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "handle.h"
+#include "mpi.h"
+
+/* In front of a definition of PMPI_X: exports it, and MPI_X as its weak alias. */
+#define NOF_MPI(name)                                                                              \
+    __attribute__((visibility("default"))) __typeof__(MPI_##name) PMPI_##name;                     \
+    __attribute__((visibility("default"), weak,                                                    \
+                   alias("PMPI_" #name))) extern __typeof__(MPI_##name) MPI_##name;
+
+enum nof_lib_phase { NOF_LIB_BEFORE_INIT, NOF_LIB_RUNNING, NOF_LIB_FINALIZED, NOF_LIB_FORKED };
+
+struct nof_comm;
+
+struct nof_lib {
+    enum nof_lib_phase phase;
+    int thread_level;
+    bool locking; /* thread_level == MPI_THREAD_MULTIPLE */
+    pthread_mutex_t lock;
+    pthread_t main_thread;
+    int world_rank;
+    int world_size;
+    int appnum;
+    uint32_t spin_us; /* how long a blocking call polls before it sleeps */
+    char host[MPI_MAX_PROCESSOR_NAME];
+
+    struct nof_handle_table comms;
+    struct nof_handle_table groups;
+    struct nof_handle_table types;
+    struct nof_handle_table ops;
+    struct nof_handle_table requests;
+    struct nof_handle_table errhandlers;
+    struct nof_handle_table messages;
+};
+
+extern struct nof_lib nof_lib;
+
+/* Enter an MPI function: ends the process with a clear sentence when MPI is not running here. */
+void nof_lib_enter(const char *func);
+
+/* Leave it. A nonzero rc goes through the error handler of comm (NULL: the handler for errors that
+ * belong to no communicator). Returns rc unless the handler ends the process. */
+int nof_lib_leave(struct nof_comm *comm, int rc, const char *func);
+
+/* Only the lock: for calls that are legal at any time. */
+void nof_lib_lock(void);
+void nof_lib_unlock(void);
+
+/* Print "rank on host: ..." and end the process and, where a launcher listens, the job. */
+_Noreturn void nof_lib_die(int exit_code, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* Nanoseconds of the monotonic clock. */
+uint64_t nof_lib_now_ns(void);
+
+/* A handle as the number that the tables know, and back. */
+static inline uint64_t nof_lib_bits(const void *handle)
+{
+    return (uint64_t)(uintptr_t)handle;
+}
+static inline void *nof_lib_handle(uint64_t bits)
+{
+    return (void *)(uintptr_t)bits; // NOLINT: a handle, never followed
+}
+
+/* The standard's signatures take pointers to const for data that some calls only read; buffers
+ * travel through one internal type. This is the only place where const is dropped. */
+static inline void *nof_lib_unconst(const void *p)
+{
+    return (void *)(uintptr_t)p; // NOLINT
+}
+
+/* p + bytes for a void pointer. MPI_BOTTOM (NULL) is a legal base: computed on integers. */
+static inline void *nof_lib_at(const void *p, ptrdiff_t bytes)
+{
+    return (void *)((uintptr_t)p + (uintptr_t)bytes); // NOLINT
+}
+
+#endif

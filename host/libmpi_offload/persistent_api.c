@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "channel.h"
+#include "pt2pt.h"
+#include "schedule.h"
+
+static int start(struct nof_request *req)
+{
+    if (!req->persistent)
+        return nof_error(MPI_ERR_REQUEST, "the request is not persistent");
+    if (req->active)
+        return nof_error(MPI_ERR_REQUEST, "the persistent request is active: wait for it first");
+    nof_request_reset(req);
+    int rc = req->kind == NOF_REQUEST_COLL ? nof_sched_start(req->sched) : nof_pt2pt_start(req);
+    if (rc != MPI_SUCCESS)
+        req->active = false;
+    return rc;
+}
+
+static int start_handle(MPI_Request handle, struct nof_comm **c)
+{
+    struct nof_request *req;
+    int rc = nof_request_check(handle, &req);
+    if (rc == MPI_SUCCESS && req == NULL)
+        rc = nof_error(MPI_ERR_REQUEST, "the request is MPI_REQUEST_NULL");
+    if (rc != MPI_SUCCESS)
+        return rc;
+    *c = req->comm;
+    return start(req);
+}
+
+NOF_MPI(Start)
+int PMPI_Start(MPI_Request *request)
+{
+    nof_lib_enter(__func__);
+    struct nof_comm *c = NULL;
+    int rc = start_handle(*request, &c);
+    return nof_lib_leave(c, rc, __func__);
+}
+
+NOF_MPI(Startall)
+int PMPI_Startall(int count, MPI_Request array_of_requests[])
+{
+    nof_lib_enter(__func__);
+    struct nof_comm *c = NULL;
+    int rc = MPI_SUCCESS;
+    if (count < 0)
+        rc = nof_error(MPI_ERR_COUNT, "the count is %d", count);
+    for (int i = 0; rc == MPI_SUCCESS && i < count; i++)
+        rc = start_handle(array_of_requests[i], &c);
+    return nof_lib_leave(c, rc, __func__);
+}
+
+NOF_MPI(Request_free)
+int PMPI_Request_free(MPI_Request *request)
+{
+    nof_lib_enter(__func__);
+    struct nof_request *req;
+    int rc = nof_request_check(*request, &req);
+    if (rc == MPI_SUCCESS && req == NULL)
+        rc = nof_error(MPI_ERR_REQUEST, "the request is MPI_REQUEST_NULL");
+    if (rc == MPI_SUCCESS) {
+        bool running = req->active && !req->complete;
+        nof_handle_remove(&nof_lib.requests, nof_lib_bits(req->handle));
+        req->handle = MPI_REQUEST_NULL;
+        if (running)
+            req->orphan = true;
+        else
+            nof_request_free(req);
+        *request = MPI_REQUEST_NULL;
+    }
+    return nof_lib_leave(NULL, rc, __func__);
+}
+
+NOF_MPI(Cancel)
+int PMPI_Cancel(MPI_Request *request)
+{
+    nof_lib_enter(__func__);
+    struct nof_request *req;
+    int rc = nof_request_check(*request, &req);
+    if (rc == MPI_SUCCESS && req == NULL)
+        rc = nof_error(MPI_ERR_REQUEST, "the request is MPI_REQUEST_NULL");
+    if (rc == MPI_SUCCESS && req->kind == NOF_REQUEST_COLL)
+        rc = nof_error(MPI_ERR_REQUEST, "a collective operation cannot be cancelled");
+    if (rc == MPI_SUCCESS && req->active && !req->complete && req->peer != MPI_PROC_NULL)
+        nof_channel->cancel(req);
+    return nof_lib_leave(NULL, rc, __func__);
+}

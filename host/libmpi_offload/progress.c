@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "progress.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <time.h>
+
+#include "channel.h"
+#include "schedule.h"
+
+static pthread_cond_t others = PTHREAD_COND_INITIALIZER;
+static unsigned sleeping_others;
+static bool one_sleeps_in_channel;
+
+int nof_progress_poll(void)
+{
+    int n = nof_channel->poll();
+    return n + nof_sched_run_ready();
+}
+
+void nof_progress_signal(void)
+{
+    if (sleeping_others > 0)
+        pthread_cond_broadcast(&others);
+    if (one_sleeps_in_channel)
+        nof_channel->wake();
+}
+
+/* Between two polls. A yield costs a fifth of a microsecond when nobody else wants the CPU; where ranks
+ * and NIC cores outnumber the CPUs, pauses instead would keep from the CPU the one that we wait for. */
+static void relax(void)
+{
+    if (nof_lib.locking)
+        nof_lib_unlock();
+    sched_yield();
+    if (nof_lib.locking)
+        nof_lib_lock();
+}
+
+/* Sleep until somebody signals; 100 ms at most, so that a signal between two waits costs no more. */
+static void sleep_beside(void)
+{
+    struct timespec until;
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_nsec += 100 * 1000 * 1000;
+    if (until.tv_nsec >= 1000 * 1000 * 1000) {
+        until.tv_sec++;
+        until.tv_nsec -= 1000 * 1000 * 1000;
+    }
+    sleeping_others++;
+    pthread_cond_timedwait(&others, &nof_lib.lock, &until);
+    sleeping_others--;
+}
+
+static void sleep_until_event(uint32_t seen)
+{
+    if (!nof_lib.locking) {
+        nof_channel->sleep(seen);
+        return;
+    }
+    if (one_sleeps_in_channel) {
+        sleep_beside();
+        return;
+    }
+    one_sleeps_in_channel = true;
+    nof_lib_unlock();
+    nof_channel->sleep(seen);
+    nof_lib_lock();
+    one_sleeps_in_channel = false;
+    /* Its turn in the channel is free: one of the others takes it. */
+    if (sleeping_others > 0)
+        pthread_cond_broadcast(&others);
+}
+
+void nof_wait_step(struct nof_wait *wait)
+{
+    uint32_t seen = nof_channel->wake_count();
+    if (nof_progress_poll() > 0) {
+        wait->spin_until_ns = 0;
+        return;
+    }
+    uint64_t now_ns = nof_lib_now_ns();
+    if (wait->spin_until_ns == 0)
+        wait->spin_until_ns = now_ns + nof_lib.spin_us * 1000ull;
+    if (now_ns < wait->spin_until_ns)
+        relax();
+    else
+        sleep_until_event(seen);
+}

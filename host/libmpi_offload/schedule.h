@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Schedules: a collective as a list of steps, built once and executed by progress.
+ *
+ *   new() -> send/recv/copy/reduce/fence ... -> run() or start() -> free()
+ *
+ * Steps between two fences are one round: they are issued in order (copies and reductions are done
+ * at once), and the next round begins when all of the round has completed. So a blocking, a
+ * non-blocking and a persistent collective are the same schedule, and a NIC that can run schedules
+ * gets the same list.
+ *
+ * Errors: builders remember the first lack of memory; start() reports it. A step that fails ends the
+ * schedule: its receives are cancelled, its sends are left to themselves.
+ *
+ * Memory: the schedule owns its temporary buffers and references of its types and operations.
+ * Threads: under the library's lock. */
+#ifndef NOF_MPI_SCHED_H
+#define NOF_MPI_SCHED_H
+
+#include "comm.h"
+#include "op.h"
+#include "type.h"
+
+struct nof_request;
+struct nof_step;
+
+struct nof_sched {
+    struct nof_comm *comm; /* a reference */
+    int rank;
+    int size;
+    int tag;
+    struct nof_step *steps;
+    size_t count;
+    size_t capacity;
+    size_t at; /* next step */
+    size_t pending; /* requests of this round, and one while the round is being issued */
+    bool running;
+    bool done;
+    bool ready; /* in the list of those to be run on */
+    bool leak_temporaries; /* a send that was left to itself may still read them */
+    int build_error;
+    int error;
+    struct nof_request **live;
+    size_t live_count;
+    size_t live_capacity;
+    void **temporaries;
+    size_t temporary_count;
+    struct nof_request *request; /* ended together with the schedule; NULL: blocking call */
+    struct nof_sched *next_ready;
+    struct nof_sched *next_active;
+    struct nof_sched *prev_active;
+};
+
+/* NULL: no memory. Takes the communicator's next collective tag. */
+struct nof_sched *nof_sched_new(struct nof_comm *comm);
+void nof_sched_free(struct nof_sched *s);
+
+void nof_sched_send(struct nof_sched *s, const void *buf, size_t count, struct nof_type *type,
+                    int peer);
+void nof_sched_recv(struct nof_sched *s, void *buf, size_t count, struct nof_type *type, int peer);
+void nof_sched_copy(struct nof_sched *s, const void *from, size_t from_count,
+                    struct nof_type *from_type, void *to, size_t to_count,
+                    struct nof_type *to_type);
+/* inout = in op inout */
+void nof_sched_reduce(struct nof_sched *s, struct nof_op *op, struct nof_type *type,
+                      const void *in, void *inout, size_t count);
+void nof_sched_fence(struct nof_sched *s);
+
+/* A temporary buffer for `count` elements, as a base address for that type; NULL when memory is
+ * short, which is remembered (steps with it are never executed). */
+void *nof_sched_temporary(struct nof_sched *s, size_t count, const struct nof_type *type);
+
+/* Begin. 0, or the code why it cannot. May be called again when done (persistent). */
+int nof_sched_start(struct nof_sched *s);
+
+/* start(), wait, free(): a blocking collective. s may be NULL (no memory). */
+int nof_sched_run(struct nof_sched *s);
+
+/* A request of a schedule ended (called by request.c; frees it). */
+void nof_sched_step_done(struct nof_sched *s, struct nof_request *req);
+
+/* Run on what became ready; returns how many. */
+int nof_sched_run_ready(void);
+
+/* Job rank `world_rank` is dead: every schedule of a communicator it belongs to ends with `code`. */
+void nof_sched_fail_rank(int world_rank, int code);
+
+#endif

@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "type.h"
+
+#include <complex.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <wchar.h>
+
+#include "error.h"
+
+#define PREDEFINED_FIRST 0x200u
+#define PREDEFINED_COUNT 0x100u
+
+struct predefined {
+    MPI_Datatype handle;
+    const char *name;
+    enum nof_basic basic;
+    uint32_t size; /* of the data */
+    uint32_t extent; /* pairs have padding */
+    uint32_t first; /* pairs: size of the value */
+    uint32_t second; /* pairs: size of the index, 0 for all others */
+};
+
+#define ONE(handle, ctype, basic) \
+    {handle, #handle, NOF_BASIC_##basic, sizeof(ctype), sizeof(ctype), sizeof(ctype), 0}
+#define PAIR(handle, value, index, basic) \
+    {handle, #handle, NOF_BASIC_##basic, sizeof(value) + sizeof(index), \
+     sizeof(struct { value v; index i; }), sizeof(value), sizeof(index)}
+#define RAW(handle, bytes, basic) {handle, #handle, NOF_BASIC_##basic, bytes, bytes, bytes, 0}
+
+_Static_assert(sizeof(long) == 8 && sizeof(MPI_Aint) == 8 && sizeof(wchar_t) == 4,
+               "the table below is for LP64");
+
+/* Fortran's sizes are those of gfortran without options: default INTEGER, REAL and LOGICAL of four
+ * bytes, DOUBLE PRECISION of eight. */
+static const struct predefined table[] = {
+    ONE(MPI_AINT, MPI_Aint, I64),
+    ONE(MPI_COUNT, MPI_Count, I64),
+    ONE(MPI_OFFSET, MPI_Offset, I64),
+    RAW(MPI_PACKED, 1, NONE),
+    ONE(MPI_SHORT, short, I16),
+    ONE(MPI_INT, int, I32),
+    ONE(MPI_LONG, long, I64),
+    ONE(MPI_LONG_LONG, long long, I64),
+    ONE(MPI_UNSIGNED_SHORT, unsigned short, U16),
+    ONE(MPI_UNSIGNED, unsigned, U32),
+    ONE(MPI_UNSIGNED_LONG, unsigned long, U64),
+    ONE(MPI_UNSIGNED_LONG_LONG, unsigned long long, U64),
+    ONE(MPI_FLOAT, float, F32),
+    ONE(MPI_C_FLOAT_COMPLEX, float _Complex, C32),
+    ONE(MPI_CXX_FLOAT_COMPLEX, float _Complex, C32),
+    ONE(MPI_DOUBLE, double, F64),
+    ONE(MPI_C_DOUBLE_COMPLEX, double _Complex, C64),
+    ONE(MPI_CXX_DOUBLE_COMPLEX, double _Complex, C64),
+    ONE(MPI_LONG_DOUBLE, long double, LD),
+    ONE(MPI_C_LONG_DOUBLE_COMPLEX, long double _Complex, CLD),
+    ONE(MPI_CXX_LONG_DOUBLE_COMPLEX, long double _Complex, CLD),
+    ONE(MPI_C_BOOL, _Bool, BOOL8),
+    ONE(MPI_CXX_BOOL, _Bool, BOOL8),
+    ONE(MPI_WCHAR, wchar_t, NONE),
+    ONE(MPI_INT8_T, int8_t, I8),
+    ONE(MPI_UINT8_T, uint8_t, U8),
+    /* The standard has no reductions on MPI_CHAR; MPICH does them, and programs use them. */
+    ONE(MPI_CHAR, char, I8),
+    ONE(MPI_SIGNED_CHAR, signed char, I8),
+    ONE(MPI_UNSIGNED_CHAR, unsigned char, U8),
+    RAW(MPI_BYTE, 1, BYTE),
+    ONE(MPI_INT16_T, int16_t, I16),
+    ONE(MPI_UINT16_T, uint16_t, U16),
+    ONE(MPI_INT32_T, int32_t, I32),
+    ONE(MPI_UINT32_T, uint32_t, U32),
+    ONE(MPI_INT64_T, int64_t, I64),
+    ONE(MPI_UINT64_T, uint64_t, U64),
+
+    RAW(MPI_LOGICAL, 4, LOGICAL32),
+    RAW(MPI_LOGICAL1, 1, BOOL8),
+    RAW(MPI_LOGICAL2, 2, LOGICAL16),
+    RAW(MPI_LOGICAL4, 4, LOGICAL32),
+    RAW(MPI_LOGICAL8, 8, LOGICAL64),
+    RAW(MPI_LOGICAL16, 16, NONE),
+    RAW(MPI_CHARACTER, 1, NONE),
+    RAW(MPI_INTEGER, 4, I32),
+    RAW(MPI_INTEGER1, 1, I8),
+    RAW(MPI_INTEGER2, 2, I16),
+    RAW(MPI_INTEGER4, 4, I32),
+    RAW(MPI_INTEGER8, 8, I64),
+    RAW(MPI_INTEGER16, 16, I128),
+    RAW(MPI_REAL, 4, F32),
+    RAW(MPI_REAL2, 2, NONE),
+    RAW(MPI_REAL4, 4, F32),
+    RAW(MPI_REAL8, 8, F64),
+    RAW(MPI_REAL16, 16, F128),
+    RAW(MPI_DOUBLE_PRECISION, 8, F64),
+    RAW(MPI_COMPLEX, 8, C32),
+    RAW(MPI_DOUBLE_COMPLEX, 16, C64),
+    RAW(MPI_COMPLEX4, 4, NONE),
+    RAW(MPI_COMPLEX8, 8, C32),
+    RAW(MPI_COMPLEX16, 16, C64),
+    RAW(MPI_COMPLEX32, 32, C128),
+
+    PAIR(MPI_FLOAT_INT, float, int, FLOAT_INT),
+    PAIR(MPI_DOUBLE_INT, double, int, DOUBLE_INT),
+    PAIR(MPI_LONG_INT, long, int, LONG_INT),
+    PAIR(MPI_2INT, int, int, 2INT),
+    PAIR(MPI_SHORT_INT, short, int, SHORT_INT),
+    PAIR(MPI_LONG_DOUBLE_INT, long double, int, LONG_DOUBLE_INT),
+    PAIR(MPI_2REAL, float, float, 2FLOAT),
+    PAIR(MPI_2DOUBLE_PRECISION, double, double, 2DOUBLE),
+    PAIR(MPI_2INTEGER, int32_t, int32_t, 2INT),
+};
+
+static struct nof_type predefined_types[PREDEFINED_COUNT];
+
+static struct nof_tree *pair_tree(const struct predefined *p)
+{
+    /* The index lies at the end of the value, aligned to its own size. */
+    ptrdiff_t disp = (ptrdiff_t)((p->first + p->second - 1) / p->second * p->second);
+    struct nof_type value = {.size = p->first, .ub = (ptrdiff_t)p->first};
+    struct nof_type index = {.size = p->second, .ub = (ptrdiff_t)p->second};
+    value.tree = nof_tree_leaf(p->first, 1);
+    index.tree = nof_tree_leaf(p->second, 1);
+    struct nof_tree *tree = NULL;
+    if (value.tree != NULL && index.tree != NULL) {
+        struct nof_type_block blocks[2] = {{0, 1, &value}, {disp, 1, &index}};
+        struct nof_type *both = nof_type_blocks(2, blocks);
+        if (both != NULL) {
+            tree = both->tree;
+            tree->refs++;
+            nof_type_release(both);
+        }
+    }
+    nof_tree_release(value.tree);
+    nof_tree_release(index.tree);
+    return tree;
+}
+
+int nof_type_init(void)
+{
+    for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+        const struct predefined *p = &table[i];
+        struct nof_type *type = &predefined_types[nof_lib_bits(p->handle) - PREDEFINED_FIRST];
+        type->refs = 1;
+        type->predefined = true;
+        type->committed = true;
+        type->contiguous = p->size == p->extent;
+        type->basic = p->basic;
+        type->uniform = p->second == 0 ? p->basic : NOF_BASIC_NONE;
+        type->size = p->size;
+        type->ub = (ptrdiff_t)p->extent;
+        type->handle = p->handle;
+        type->tree = p->second == 0 ? nof_tree_leaf(p->size, 1) : pair_tree(p);
+        snprintf(type->name, sizeof(type->name), "%s", p->name);
+        if (type->tree == NULL)
+            return -1;
+    }
+    return 0;
+}
+
+static struct nof_type *find(MPI_Datatype handle)
+{
+    uint64_t bits = nof_lib_bits(handle);
+    if (bits - PREDEFINED_FIRST < PREDEFINED_COUNT) {
+        struct nof_type *type = &predefined_types[bits - PREDEFINED_FIRST];
+        return type->tree == NULL ? NULL : type;
+    }
+    return nof_handle_get(&nof_lib.types, bits);
+}
+
+int nof_type_check(MPI_Datatype handle, bool committed, struct nof_type **type_out)
+{
+    struct nof_type *type = find(handle);
+    if (type == NULL)
+        return nof_error(MPI_ERR_TYPE, "%s",
+                         handle == MPI_DATATYPE_NULL ? "the datatype is MPI_DATATYPE_NULL"
+                                                     : "the handle names no datatype (freed?)");
+    if (committed && !type->committed)
+        return nof_error(MPI_ERR_TYPE, "the datatype is not committed: call MPI_Type_commit first");
+    *type_out = type;
+    return MPI_SUCCESS;
+}
+
+void nof_type_hold(struct nof_type *type)
+{
+    if (!type->predefined)
+        type->refs++;
+}
+
+void nof_type_release(struct nof_type *type)
+{
+    if (type->predefined || --type->refs > 0)
+        return;
+    nof_tree_release(type->tree);
+    free(type);
+}
+
+struct nof_type *nof_type_byte(void)
+{
+    return &predefined_types[0x247u - PREDEFINED_FIRST];
+}

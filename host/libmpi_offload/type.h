@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Datatypes: what a buffer is made of.
+ *
+ *   type  = size, bounds, and a tree that says where the bytes lie
+ *   tree  = LEAF    n elements of elem_bytes, one after the other
+ *         | LOOP    count times the child, stride bytes apart
+ *         | LIST    children at displacements, in the order of the type map
+ *
+ * Trees are normalized when they are built (neighbouring leaves merge, loops of one are dropped,
+ * dense loops of a leaf become a leaf), immutable and shared by reference count. A walk can start
+ * and stop at any byte of the packed stream, so a message can be streamed in pieces.
+ *
+ * Threads: under the library's lock. */
+#ifndef NOF_MPI_TYPE_H
+#define NOF_MPI_TYPE_H
+
+#include "lib.h"
+
+/* Nesting of LOOP and LIST beyond which a constructor answers MPI_ERR_INTERN: walks recurse. */
+#define NOF_TREE_DEPTH_MAX 512
+
+enum nof_tree_kind { NOF_TREE_LEAF, NOF_TREE_LOOP, NOF_TREE_LIST };
+
+struct nof_tree;
+
+struct nof_tree_child {
+    ptrdiff_t disp; /* bytes */
+    size_t start; /* packed bytes before it */
+    struct nof_tree *tree;
+};
+
+struct nof_tree {
+    enum nof_tree_kind kind;
+    uint32_t refs;
+    uint32_t depth;
+    size_t size; /* packed bytes */
+    size_t elements; /* basic elements */
+    ptrdiff_t lb; /* lowest byte touched; 0 when size is 0 */
+    ptrdiff_t ub; /* one after the highest byte touched */
+    union {
+        struct {
+            size_t elem_bytes;
+            size_t count;
+        } leaf;
+        struct {
+            size_t count;
+            ptrdiff_t stride;
+            struct nof_tree *child;
+        } loop;
+        struct {
+            size_t count;
+            struct nof_tree_child *child;
+        } list;
+    };
+};
+
+/* What a predefined type is for the operations and for the NIC's codec. */
+enum nof_basic {
+    NOF_BASIC_NONE, /* derived, or no arithmetic */
+    NOF_BASIC_I8,
+    NOF_BASIC_U8,
+    NOF_BASIC_I16,
+    NOF_BASIC_U16,
+    NOF_BASIC_I32,
+    NOF_BASIC_U32,
+    NOF_BASIC_I64,
+    NOF_BASIC_U64,
+    NOF_BASIC_I128,
+    NOF_BASIC_F32,
+    NOF_BASIC_F64,
+    NOF_BASIC_LD,
+    NOF_BASIC_F128,
+    NOF_BASIC_C32,
+    NOF_BASIC_C64,
+    NOF_BASIC_CLD,
+    NOF_BASIC_C128,
+    NOF_BASIC_BOOL8,
+    NOF_BASIC_LOGICAL16,
+    NOF_BASIC_LOGICAL32,
+    NOF_BASIC_LOGICAL64,
+    NOF_BASIC_BYTE,
+    NOF_BASIC_FLOAT_INT,
+    NOF_BASIC_DOUBLE_INT,
+    NOF_BASIC_LONG_INT,
+    NOF_BASIC_2INT,
+    NOF_BASIC_SHORT_INT,
+    NOF_BASIC_LONG_DOUBLE_INT,
+    NOF_BASIC_2FLOAT,
+    NOF_BASIC_2DOUBLE,
+    NOF_BASIC_COUNT
+};
+
+struct nof_type {
+    uint32_t refs;
+    bool predefined;
+    bool committed;
+    bool contiguous; /* any number of elements is one block, starting at lb of the tree */
+    enum nof_basic basic; /* of a predefined type */
+    enum nof_basic uniform; /* what all basic elements are, NONE if they differ */
+    size_t size;
+    ptrdiff_t lb;
+    ptrdiff_t ub;
+    struct nof_tree *tree;
+    MPI_Datatype handle;
+    char name[MPI_MAX_OBJECT_NAME];
+};
+
+static inline ptrdiff_t nof_type_extent(const struct nof_type *type)
+{
+    return type->ub - type->lb;
+}
+
+/* ---- type.c: predefined types, life ---- */
+
+/* Fill in the table of predefined types. Returns 0, or -1 when memory is short. */
+int nof_type_init(void);
+
+/* Type behind a handle, with the error the standard names. committed: it must be so too. */
+int nof_type_check(MPI_Datatype handle, bool committed, struct nof_type **type_out);
+
+void nof_type_hold(struct nof_type *type);
+void nof_type_release(struct nof_type *type);
+
+struct nof_type *nof_type_byte(void); /* MPI_BYTE: what the library itself sends */
+
+/* ---- type_make.c: constructors. Each returns a new uncommitted type, or NULL: too deep or no
+ * memory. Arguments are checked by the callers; old types are held by the tree's references. ---- */
+
+struct nof_type_block {
+    ptrdiff_t disp; /* bytes */
+    size_t count; /* of type, extents apart */
+    struct nof_type *type;
+};
+
+struct nof_type *nof_type_vector(size_t count, size_t blocklength, ptrdiff_t stride_bytes,
+                                 struct nof_type *old);
+struct nof_type *nof_type_blocks(size_t count, const struct nof_type_block *blocks);
+struct nof_type *nof_type_resized(struct nof_type *old, ptrdiff_t lb, ptrdiff_t extent);
+
+/* Give a new type its handle; releases it and returns MPI_ERR_NO_MEM if there is none. */
+int nof_type_publish(struct nof_type *type, MPI_Datatype *handle_out);
+
+struct nof_tree *nof_tree_leaf(size_t elem_bytes, size_t count);
+void nof_tree_release(struct nof_tree *tree);
+
+/* ---- type_walk.c: packing ---- */
+
+/* Copy packed bytes [from, from + len) of `count` elements at buf into `out`, and back. */
+void nof_type_pack(const struct nof_type *type, const void *buf, size_t count, size_t from,
+                   size_t len, void *out);
+void nof_type_unpack(const struct nof_type *type, void *buf, size_t count, size_t from, size_t len,
+                     const void *in);
+
+/* Basic elements that the first `bytes` packed bytes hold; SIZE_MAX if they end inside one. */
+size_t nof_type_elements(const struct nof_type *type, size_t bytes);
+
+/* Copy between two typed buffers; the shorter one ends it. Returns the bytes copied, or SIZE_MAX
+ * when memory is short (both sides non-contiguous need a buffer of 64 KiB). */
+size_t nof_type_copy(const struct nof_type *from_type, const void *from, size_t from_count,
+                     const struct nof_type *to_type, void *to, size_t to_count);
+
+#endif

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "error.h"
+#include "type.h"
+
+NOF_MPI(Type_commit)
+int PMPI_Type_commit(MPI_Datatype *datatype)
+{
+    nof_lib_enter(__func__);
+    struct nof_type *type;
+    int rc = nof_type_check(*datatype, false, &type);
+    if (rc == MPI_SUCCESS)
+        type->committed = true;
+    return nof_lib_leave(NULL, rc, __func__);
+}
+
+NOF_MPI(Type_free)
+int PMPI_Type_free(MPI_Datatype *datatype)
+{
+    nof_lib_enter(__func__);
+    struct nof_type *type;
+    int rc = nof_type_check(*datatype, false, &type);
+    if (rc == MPI_SUCCESS && type->predefined)
+        rc = nof_error(MPI_ERR_TYPE, "%s is predefined and cannot be freed", type->name);
+    if (rc == MPI_SUCCESS) {
+        nof_handle_remove(&nof_lib.types, nof_lib_bits(*datatype));
+        nof_type_release(type);
+        *datatype = MPI_DATATYPE_NULL;
+    }
+    return nof_lib_leave(NULL, rc, __func__);
+}
+
+NOF_MPI(Type_size)
+int PMPI_Type_size(MPI_Datatype datatype, int *size)
+{
+    nof_lib_enter(__func__);
+    struct nof_type *type;
+    int rc = nof_type_check(datatype, false, &type);
+    if (rc == MPI_SUCCESS)
+        *size = type->size > INT_MAX ? MPI_UNDEFINED : (int)type->size;
+    return nof_lib_leave(NULL, rc, __func__);
+}
+
+NOF_MPI(Type_size_x)
+int PMPI_Type_size_x(MPI_Datatype datatype, MPI_Count *size)
+{
+    nof_lib_enter(__func__);
+    struct nof_type *type;
+    int rc = nof_type_check(datatype, false, &type);
+    if (rc == MPI_SUCCESS)
+        *size = (MPI_Count)type->size;
+    return nof_lib_leave(NULL, rc, __func__);
+}
+
+NOF_MPI(Type_get_extent)
+int PMPI_Type_get_extent(MPI_Datatype datatype, MPI_Aint *lb, MPI_Aint *extent)
+{
+    nof_lib_enter(__func__);
+    struct nof_type *type;
+    int rc = nof_type_check(datatype, false, &type);
+    if (rc == MPI_SUCCESS) {
+        *lb = type->lb;
+        *extent = nof_type_extent(type);
+    }
+    return nof_lib_leave(NULL, rc, __func__);
+}
+
+NOF_MPI(Type_get_extent_x)
+int PMPI_Type_get_extent_x(MPI_Datatype datatype, MPI_Count *lb, MPI_Count *extent)
+{
+    nof_lib_enter(__func__);
+    struct nof_type *type;
+    int rc = nof_type_check(datatype, false, &type);
+    if (rc == MPI_SUCCESS) {
+        *lb = type->lb;
+        *extent = nof_type_extent(type);
+    }
+    return nof_lib_leave(NULL, rc, __func__);
+}
+
+NOF_MPI(Type_get_true_extent)
+int PMPI_Type_get_true_extent(MPI_Datatype datatype, MPI_Aint *true_lb, MPI_Aint *true_extent)
+{
+    nof_lib_enter(__func__);
+    struct nof_type *type;
+    int rc = nof_type_check(datatype, false, &type);
+    if (rc == MPI_SUCCESS) {
+        *true_lb = type->tree->lb;
+        *true_extent = type->tree->ub - type->tree->lb;
+    }
+    return nof_lib_leave(NULL, rc, __func__);
+}
+
+NOF_MPI(Type_get_true_extent_x)
+int PMPI_Type_get_true_extent_x(MPI_Datatype datatype, MPI_Count *true_lb, MPI_Count *true_extent)
+{
+    nof_lib_enter(__func__);
+    struct nof_type *type;
+    int rc = nof_type_check(datatype, false, &type);
+    if (rc == MPI_SUCCESS) {
+        *true_lb = type->tree->lb;
+        *true_extent = type->tree->ub - type->tree->lb;
+    }
+    return nof_lib_leave(NULL, rc, __func__);
+}
+
+NOF_MPI(Type_set_name)
+int PMPI_Type_set_name(MPI_Datatype datatype, const char *type_name)
+{
+    nof_lib_enter(__func__);
+    struct nof_type *type;
+    int rc = nof_type_check(datatype, false, &type);
+    if (rc == MPI_SUCCESS && type_name == NULL)
+        rc = nof_error(MPI_ERR_ARG, "the name is NULL");
+    if (rc == MPI_SUCCESS)
+        snprintf(type->name, sizeof(type->name), "%s", type_name);
+    return nof_lib_leave(NULL, rc, __func__);
+}
+
+NOF_MPI(Type_get_name)
+int PMPI_Type_get_name(MPI_Datatype datatype, char *type_name, int *resultlen)
+{
+    nof_lib_enter(__func__);
+    struct nof_type *type;
+    int rc = nof_type_check(datatype, false, &type);
+    if (rc == MPI_SUCCESS) {
+        memcpy(type_name, type->name, sizeof(type->name));
+        *resultlen = (int)strlen(type->name);
+    }
+    return nof_lib_leave(NULL, rc, __func__);
+}

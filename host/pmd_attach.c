@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Attach and detach: the handshake of nof/bar.h over nofd's socket, and what fork() does to it. */
+#include "pmd_state.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#define TIMEOUT_MS_DEFAULT 5000
+
+/* nofd reads these eight bytes to find out whether the kernel lets it. */
+static uint64_t probe_word;
+
+static pthread_mutex_t list_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct nof_pmd *list;
+static pthread_once_t fork_once = PTHREAD_ONCE_INIT;
+
+static void say(char *text, size_t text_bytes, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+
+static void say(char *text, size_t text_bytes, const char *fmt, ...)
+{
+    va_list args;
+
+    if (text == NULL || text_bytes == 0)
+        return;
+    va_start(args, fmt);
+    vsnprintf(text, text_bytes, fmt, args);
+    va_end(args);
+}
+
+static void fork_prepare(void)
+{
+    pthread_mutex_lock(&list_lock);
+}
+
+static void fork_parent(void)
+{
+    pthread_mutex_unlock(&list_lock);
+}
+
+/* The child has no BAR (MADV_DONTFORK). Its copies of the descriptors must go too: an open socket in the
+ * child would keep a dead parent's endpoint alive. */
+static void fork_child(void)
+{
+    for (struct nof_pmd *pmd = list; pmd != NULL; pmd = pmd->next) {
+        pmd->state = NOF_PMD_FORKED;
+        close(pmd->socket);
+        close(pmd->doorbell);
+    }
+    list = NULL;
+    pthread_mutex_unlock(&list_lock);
+}
+
+static void watch_forks(void)
+{
+    pthread_atfork(fork_prepare, fork_parent, fork_child);
+}
+
+static int connect_daemon(const char *name, int *socket_out, char *text, size_t text_bytes)
+{
+    struct sockaddr_un addr = {.sun_family = AF_UNIX};
+    size_t len = strlen(name);
+    socklen_t addr_bytes;
+    int fd;
+
+    if (len == 0 || len >= sizeof(addr.sun_path)) {
+        say(text, text_bytes, "'%.40s...' is no socket address: at most %zu characters", name,
+            sizeof(addr.sun_path) - 1);
+        return NOF_EINVAL;
+    }
+    memcpy(addr.sun_path, name, len);
+    addr_bytes = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + len + (name[0] == '@' ? 0 : 1));
+    if (name[0] == '@')
+        addr.sun_path[0] = '\0';
+    fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+    if (fd < 0) {
+        say(text, text_bytes, "no socket can be opened: %s", strerror(errno));
+        return NOF_ENOMEM;
+    }
+    if (connect(fd, (const struct sockaddr *)(const void *)&addr, addr_bytes) != 0) {
+        int rc = errno == EACCES || errno == EPERM ? NOF_EPERM : NOF_ENICDEAD;
+
+        say(text, text_bytes,
+            "no NIC answers at %s (%s): start the daemon with `nof up`, or the program with "
+            "`nof run`, or set NOF_SOCKET to where nofd listens",
+            name, strerror(errno));
+        close(fd);
+        return rc;
+    }
+    *socket_out = fd;
+    return NOF_OK;
+}
+
+/* The daemon copies to and from our memory: tell the kernel's Yama, where it is there, that it may. */
+static void allow_dma(int fd)
+{
+    struct ucred peer;
+    socklen_t bytes = sizeof(peer);
+
+    if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &bytes) == 0 && peer.pid > 0)
+        prctl(PR_SET_PTRACER, (unsigned long)peer.pid, 0, 0, 0);
+}
+
+static int send_request(int fd, const struct nof_pmd_attach_args *args)
+{
+    struct nof_attach_request request = {
+        .magic = NOF_ATTACH_MAGIC,
+        .abi_version = NOF_ABI_VERSION,
+        .rank = args->rank,
+        .size = args->size,
+        .nic = args->nic,
+        .job_id = args->job_id,
+        .probe_addr = (uint64_t)(uintptr_t)&probe_word,
+    };
+
+    if (getrandom(&probe_word, sizeof(probe_word), GRND_NONBLOCK) != (ssize_t)sizeof(probe_word))
+        probe_word = (uint64_t)(uintptr_t)args ^ (uint64_t)getpid();
+    request.probe_value = probe_word;
+    memcpy(request.job_key, args->job_key, sizeof(request.job_key));
+    return send(fd, &request, sizeof(request), MSG_NOSIGNAL) == (ssize_t)sizeof(request) ? NOF_OK
+                                                                                         : NOF_ENICDEAD;
+}
+
+static void close_all(const int *fds, unsigned n)
+{
+    for (unsigned i = 0; i < n; i++)
+        close(fds[i]);
+}
+
+/* One message with at most NOF_BAR_FDS descriptors. Returns its length or -1; *nfds_out are ours. */
+static ssize_t receive(int fd, struct nof_attach_reply *reply, int fds[NOF_BAR_FDS], unsigned *nfds_out)
+{
+    union {
+        char bytes[CMSG_SPACE(sizeof(int) * NOF_BAR_FDS)];
+        struct cmsghdr align;
+    } control;
+    struct iovec iov = {.iov_base = reply, .iov_len = sizeof(*reply)};
+    struct msghdr msg = {.msg_iov = &iov,
+                         .msg_iovlen = 1,
+                         .msg_control = control.bytes,
+                         .msg_controllen = sizeof(control.bytes)};
+    ssize_t n;
+
+    *nfds_out = 0;
+    do {
+        n = recvmsg(fd, &msg, MSG_CMSG_CLOEXEC);
+    } while (n < 0 && errno == EINTR);
+    if (n < 0)
+        return -1;
+    for (struct cmsghdr *c = CMSG_FIRSTHDR(&msg); c != NULL; c = CMSG_NXTHDR(&msg, c)) {
+        if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS)
+            continue;
+        *nfds_out = (unsigned)((c->cmsg_len - CMSG_LEN(0)) / sizeof(int));
+        memcpy(fds, CMSG_DATA(c), *nfds_out * sizeof(int));
+    }
+    if ((msg.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) != 0) {
+        close_all(fds, *nfds_out);
+        *nfds_out = 0;
+    }
+    return n;
+}
+
+static int await_reply(int fd, int timeout_ms, struct nof_attach_reply *reply, int fds[NOF_BAR_FDS],
+                       char *text, size_t text_bytes)
+{
+    struct pollfd p = {.fd = fd, .events = POLLIN};
+    unsigned nfds = 0;
+    int ready;
+    ssize_t n;
+
+    do {
+        ready = poll(&p, 1, timeout_ms);
+    } while (ready < 0 && errno == EINTR);
+    n = ready > 0 ? receive(fd, reply, fds, &nfds) : -1;
+    if (n <= 0) {
+        close_all(fds, nfds);
+        say(text, text_bytes, "the daemon %s: look at its log, or start it again with `nof down; nof up`",
+            ready == 0 ? "does not answer" : "hung up without an answer");
+        return NOF_ENICDEAD;
+    }
+    if ((size_t)n != sizeof(*reply) || reply->magic != NOF_ATTACH_MAGIC ||
+        reply->abi_version != NOF_ABI_VERSION) {
+        close_all(fds, nfds);
+        say(text, text_bytes,
+            "the daemon speaks another version of the attach protocol: install this program's "
+            "library and nofd from one build");
+        return NOF_EVERSION;
+    }
+    if (reply->status != NOF_OK || nfds != NOF_BAR_FDS) {
+        close_all(fds, nfds);
+        reply->text[sizeof(reply->text) - 1] = '\0';
+        say(text, text_bytes, "%s", reply->text[0] != '\0' ? reply->text : nof_strstatus(reply->status));
+        return reply->status < 0 ? reply->status : NOF_EVERSION;
+    }
+    return NOF_OK;
+}
+
+static struct nof_pmd *pmd_new(void)
+{
+    void *memory = NULL;
+    struct nof_pmd *pmd;
+
+    if (posix_memalign(&memory, NOF_PMD_CACHE_LINE, sizeof(*pmd)) != 0)
+        return NULL;
+    pmd = memory;
+    memset(pmd, 0, sizeof(*pmd));
+    pmd->state = NOF_PMD_ALIVE;
+    pthread_mutex_init(&pmd->death_lock, NULL);
+    return pmd;
+}
+
+static void pmd_delete(struct nof_pmd *pmd)
+{
+    nof_bounce_close(&pmd->bounce);
+    pthread_mutex_destroy(&pmd->death_lock);
+    free(pmd);
+}
+
+int nof_pmd_attach(const struct nof_pmd_attach_args *args, struct nof_pmd **pmd_out, char *text,
+                   size_t text_bytes)
+{
+    int fds[NOF_BAR_FDS] = {-1, -1, -1};
+    struct nof_attach_reply reply;
+    struct nof_pmd *pmd;
+    int timeout_ms = args->timeout_ms > 0 ? args->timeout_ms : TIMEOUT_MS_DEFAULT;
+    int fd;
+    int rc = connect_daemon(args->socket, &fd, text, text_bytes);
+
+    if (rc != NOF_OK)
+        return rc;
+    allow_dma(fd);
+    rc = send_request(fd, args);
+    if (rc != NOF_OK)
+        say(text, text_bytes, "the daemon at %s hung up: look at its log", args->socket);
+    else
+        rc = await_reply(fd, timeout_ms, &reply, fds, text, text_bytes);
+    if (rc != NOF_OK)
+        goto err_socket;
+    rc = NOF_ENOMEM;
+    pmd = pmd_new();
+    if (pmd == NULL)
+        goto err_fds;
+    rc = nof_pmd_map(pmd, &reply, fds, text, text_bytes);
+    if (rc != NOF_OK)
+        goto err_pmd;
+    pmd->socket = fd;
+    pmd->doorbell = fds[NOF_BAR_FD_DOORBELL];
+    close(fds[NOF_BAR_FD_RO]);
+    close(fds[NOF_BAR_FD_RW]);
+    pthread_once(&fork_once, watch_forks);
+    pthread_mutex_lock(&list_lock);
+    pmd->next = list;
+    list = pmd;
+    pthread_mutex_unlock(&list_lock);
+    *pmd_out = pmd;
+    return NOF_OK;
+
+err_pmd:
+    pmd_delete(pmd);
+err_fds:
+    close_all(fds, NOF_BAR_FDS);
+err_socket:
+    close(fd);
+    return rc;
+}
+
+void nof_pmd_detach(struct nof_pmd *pmd)
+{
+    const struct nof_detach goodbye = {.magic = NOF_DETACH_MAGIC};
+
+    if (pmd->state == NOF_PMD_FORKED) {
+        pmd_delete(pmd);
+        return;
+    }
+    pthread_mutex_lock(&list_lock);
+    for (struct nof_pmd **p = &list; *p != NULL; p = &(*p)->next) {
+        if (*p == pmd) {
+            *p = pmd->next;
+            break;
+        }
+    }
+    pthread_mutex_unlock(&list_lock);
+    munmap(pmd->bar, pmd->identity.bar_bytes);
+    close(pmd->doorbell);
+    /* Without it our peers would be told that we died. A daemon that is gone does not read it. */
+    (void)send(pmd->socket, &goodbye, sizeof(goodbye), MSG_NOSIGNAL | MSG_DONTWAIT);
+    close(pmd->socket);
+    pmd_delete(pmd);
+}

@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The hot path of the host driver: submit, reap, wait, wake.
+ *
+ * Budget of submit and reap when there is something to do: one ring operation, one full fence, no lock,
+ * no system call while the NIC is awake (the doorbell's write() otherwise), no allocation. */
+#include "pmd_state.h"
+
+#include <errno.h>
+#include <linux/futex.h>
+#include <poll.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#define IDLE_REAPS_PER_LOOK 256u
+
+static uint64_t now_ns(void)
+{
+    struct timespec ts;
+
+    clock_gettime(CLOCK_MONOTONIC, &ts);
+    return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
+static uint32_t state_of(const struct nof_pmd *pmd)
+{
+    return __atomic_load_n(&pmd->state, __ATOMIC_ACQUIRE);
+}
+
+void nof_pmd_die(struct nof_pmd *pmd, const char *fmt, ...)
+{
+    va_list args;
+
+    pthread_mutex_lock(&pmd->death_lock);
+    if (pmd->state == NOF_PMD_ALIVE) {
+        va_start(args, fmt);
+        vsnprintf(pmd->death, sizeof(pmd->death), fmt, args);
+        va_end(args);
+        __atomic_store_n(&pmd->state, NOF_PMD_DEAD, __ATOMIC_RELEASE);
+    }
+    pthread_mutex_unlock(&pmd->death_lock);
+}
+
+/* The daemon never writes to the socket after attach: readable means closed. */
+static void look_at_life_line(struct nof_pmd *pmd)
+{
+    struct pollfd line = {.fd = pmd->socket, .events = POLLIN | POLLRDHUP};
+    int failed = (int)__atomic_load_n(&pmd->nic_words->endpoint_failed, __ATOMIC_ACQUIRE);
+
+    __atomic_store_n(&pmd->looked_ns, now_ns(), __ATOMIC_RELAXED);
+    if (failed != 0)
+        nof_pmd_die(pmd, "the NIC %.32s gave up this process's endpoint: %s", pmd->identity.nic_name,
+                    nof_strstatus(failed));
+    else if (poll(&line, 1, 0) > 0 && (line.revents & (POLLHUP | POLLRDHUP | POLLERR | POLLIN)) != 0)
+        nof_pmd_die(pmd, "the daemon nofd (pid %u) that plays the NIC %.32s has ended",
+                    pmd->identity.nofd_pid, pmd->identity.nic_name);
+}
+
+static void look_if_due(struct nof_pmd *pmd)
+{
+    if (now_ns() - __atomic_load_n(&pmd->looked_ns, __ATOMIC_RELAXED) >= NOF_PMD_LOOK_NS)
+        look_at_life_line(pmd);
+}
+
+static void lock_submit(struct nof_pmd *pmd)
+{
+    while (__atomic_exchange_n(&pmd->submit_lock, 1, __ATOMIC_ACQUIRE) != 0)
+        while (__atomic_load_n(&pmd->submit_lock, __ATOMIC_RELAXED) != 0)
+            rte_pause();
+}
+
+unsigned nof_pmd_enqueue(struct nof_pmd *pmd, const struct nof_desc *descs, unsigned n)
+{
+    unsigned done;
+
+    if (!pmd->assist)
+        return nof_ring_put(pmd->submit_ring, descs, n);
+    lock_submit(pmd);
+    done = nof_ring_put(pmd->submit_ring, descs, n);
+    __atomic_store_n(&pmd->submit_lock, 0, __ATOMIC_RELEASE);
+    return done;
+}
+
+void nof_pmd_doorbell(struct nof_pmd *pmd)
+{
+    uint64_t one = 1;
+
+    /* Pairs with the NIC's fence between "I am asleep" and its last look at the ring: either it sees the
+     * descriptors, or we see that it sleeps. */
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    if (__atomic_load_n(&pmd->nic_words->nic_asleep, __ATOMIC_RELAXED) != 0) {
+        /* EAGAIN: the eventfd is full of earlier rings, which wake it just as well. */
+        while (write(pmd->doorbell, &one, sizeof(one)) < 0 && errno == EINTR)
+            ;
+    }
+}
+
+int nof_pmd_submit(struct nof_pmd *pmd, const struct nof_desc *descs, unsigned n)
+{
+    unsigned done;
+
+    if (state_of(pmd) != NOF_PMD_ALIVE)
+        return NOF_ENICDEAD;
+    done = nof_pmd_enqueue(pmd, descs, n);
+    nof_pmd_doorbell(pmd);
+    if (done == 0 && n > 0) {
+        look_if_due(pmd);
+        if (state_of(pmd) != NOF_PMD_ALIVE)
+            return NOF_ENICDEAD;
+    }
+    return (int)done;
+}
+
+/* Nothing came. A spinning caller never sleeps in wait(), so the life line is looked at from here. */
+static int reap_nothing(struct nof_pmd *pmd)
+{
+    if (state_of(pmd) != NOF_PMD_ALIVE)
+        return NOF_ENICDEAD;
+    if (__atomic_load_n(&pmd->nic_words->endpoint_failed, __ATOMIC_RELAXED) != 0) {
+        look_at_life_line(pmd);
+    } else if (++pmd->reap_idle >= IDLE_REAPS_PER_LOOK) {
+        pmd->reap_idle = 0;
+        look_if_due(pmd);
+    }
+    return 0;
+}
+
+/* Takes the assist requests out of a burst, keeping the order of the rest. */
+static unsigned without_assists(struct nof_pmd *pmd, struct nof_comp *comps, unsigned n)
+{
+    unsigned kept = 0;
+
+    for (unsigned i = 0; i < n; i++) {
+        if (comps[i].opcode == NOF_COMP_ASSIST)
+            nof_pmd_assist(pmd, &comps[i]);
+        else if (kept++ != i)
+            comps[kept - 1] = comps[i];
+    }
+    nof_pmd_assist_flush(pmd);
+    return kept;
+}
+
+int nof_pmd_reap(struct nof_pmd *pmd, struct nof_comp *comps, unsigned n)
+{
+    unsigned got;
+
+    if (state_of(pmd) == NOF_PMD_FORKED)
+        return NOF_ENICDEAD;
+    if (pmd->reap_ndones > 0)
+        nof_pmd_assist_flush(pmd);
+    /* Every completion may be an assist request whose answer must find a place. */
+    if (pmd->assist && n > NOF_PMD_DONES_MAX - pmd->reap_ndones)
+        n = NOF_PMD_DONES_MAX - pmd->reap_ndones;
+    got = nof_ring_get(pmd->complete_ring, comps, n);
+    if (got == 0)
+        return reap_nothing(pmd);
+    pmd->reap_idle = 0;
+    if (pmd->assist)
+        got = without_assists(pmd, comps, got);
+    return (int)got;
+}
+
+static void futex_wait(const uint32_t *word, uint32_t seen, uint64_t timeout_ns)
+{
+    struct timespec ts = {.tv_sec = (time_t)(timeout_ns / 1000000000u),
+                          .tv_nsec = (long)(timeout_ns % 1000000000u)};
+
+    syscall(SYS_futex, word, FUTEX_WAIT, seen, &ts, NULL, 0);
+}
+
+static bool something_there(const struct nof_pmd *pmd, uint32_t seen)
+{
+    return !rte_ring_empty(pmd->complete_ring) ||
+           __atomic_load_n(&pmd->host_words->wake, __ATOMIC_RELAXED) != seen ||
+           __atomic_load_n(&pmd->nic_words->endpoint_failed, __ATOMIC_RELAXED) != 0;
+}
+
+int nof_pmd_wait(struct nof_pmd *pmd, uint32_t seen, uint64_t timeout_ns)
+{
+    uint64_t start = now_ns();
+    uint64_t waited = 0;
+
+    if (state_of(pmd) != NOF_PMD_ALIVE)
+        return NOF_ENICDEAD;
+    __atomic_store_n(&pmd->host_words->host_asleep, 1, __ATOMIC_RELAXED);
+    /* Pairs with the NIC's fence between its enqueue and its look at host_asleep. */
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    while (!something_there(pmd, seen) && state_of(pmd) == NOF_PMD_ALIVE && waited < timeout_ns) {
+        uint64_t nap = timeout_ns - waited < NOF_PMD_LOOK_NS ? timeout_ns - waited : NOF_PMD_LOOK_NS;
+
+        /* Answers that found the ring full: nobody rings when it drains. */
+        if (pmd->reap_ndones > 0) {
+            nof_pmd_assist_flush(pmd);
+            nap = pmd->reap_ndones > 0 ? 1000000 : nap;
+        }
+        futex_wait(&pmd->host_words->wake, seen, nap);
+        look_if_due(pmd);
+        waited = now_ns() - start;
+    }
+    __atomic_store_n(&pmd->host_words->host_asleep, 0, __ATOMIC_RELAXED);
+    if (!rte_ring_empty(pmd->complete_ring) || state_of(pmd) == NOF_PMD_ALIVE)
+        return NOF_OK;
+    return NOF_ENICDEAD;
+}
+
+uint32_t nof_pmd_wake_count(const struct nof_pmd *pmd)
+{
+    if (state_of(pmd) == NOF_PMD_FORKED)
+        return 0;
+    return __atomic_load_n(&pmd->host_words->wake, __ATOMIC_ACQUIRE);
+}
+
+void nof_pmd_wake(struct nof_pmd *pmd)
+{
+    if (state_of(pmd) == NOF_PMD_FORKED)
+        return;
+    __atomic_fetch_add(&pmd->host_words->wake, 1, __ATOMIC_SEQ_CST);
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    if (__atomic_load_n(&pmd->host_words->host_asleep, __ATOMIC_RELAXED) != 0)
+        syscall(SYS_futex, &pmd->host_words->wake, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);
+}
+
+const char *nof_pmd_death(const struct nof_pmd *pmd)
+{
+    uint32_t state = state_of(pmd);
+
+    if (state == NOF_PMD_FORKED)
+        return "this process is a fork of the rank: the NIC belongs to its parent";
+    return state == NOF_PMD_DEAD ? pmd->death : "";
+}
+
+const struct nof_bar_identity *nof_pmd_identity(const struct nof_pmd *pmd)
+{
+    return &pmd->identity;
+}
+
+void *nof_pmd_bounce_alloc(struct nof_pmd *pmd, size_t len_bytes, uint64_t *offset_out)
+{
+    uint64_t offset;
+
+    if (state_of(pmd) == NOF_PMD_FORKED || len_bytes > pmd->identity.bounce_max_bytes)
+        return NULL;
+    if (nof_bounce_alloc(&pmd->bounce, len_bytes, &offset) != NOF_OK)
+        return NULL;
+    *offset_out = offset;
+    return pmd->bar + pmd->identity.bounce_offset + offset;
+}
+
+void nof_pmd_bounce_free(struct nof_pmd *pmd, uint64_t offset)
+{
+    if (state_of(pmd) != NOF_PMD_FORKED)
+        nof_bounce_free(&pmd->bounce, offset);
+}
+
+const void *nof_pmd_staged(const struct nof_pmd *pmd, uint32_t offset, uint32_t len_bytes)
+{
+    if (state_of(pmd) == NOF_PMD_FORKED || offset > pmd->identity.staging_bytes ||
+        len_bytes > pmd->identity.staging_bytes - offset)
+        return NULL;
+    return pmd->bar + pmd->identity.staging_offset + offset;
+}
+
+void *nof_pmd_schedule(struct nof_pmd *pmd)
+{
+    return state_of(pmd) == NOF_PMD_FORKED ? NULL : pmd->bar + pmd->identity.schedule_offset;
+}
+
+uint64_t nof_pmd_counter(const struct nof_pmd *pmd, enum nof_counter counter)
+{
+    if (state_of(pmd) == NOF_PMD_FORKED || (uint32_t)counter >= pmd->identity.ncounters)
+        return 0;
+    return __atomic_load_n(&pmd->counters[counter], __ATOMIC_RELAXED);
+}

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Host driver: poll-mode access of one process to its endpoint on a NIC core. Knows descriptors and
+ * the BAR; knows nothing of MPI, links no DPDK library (rte_ring's inline header only).
+ *
+ *   nof_pmd_attach()                         connects to nofd, maps the BAR
+ *   nof_pmd_submit(descs)                    burst; rings the doorbell if the NIC sleeps
+ *   nof_pmd_reap(comps)                      burst
+ *   nof_pmd_wait(timeout)                    sleeps on the wake word until there may be something
+ *   nof_pmd_detach()
+ *
+ * Threads: submit by one thread at a time, reap and wait by one thread at a time; submit and reap
+ * may run in different threads. Any thread may call nof_pmd_wake(). After fork() the child has no
+ * BAR: every call there returns NOF_ENICDEAD.
+ * NOF_COMP_ASSIST completions (fall-back DMA) are carried out inside nof_pmd_reap() and never seen
+ * by the caller. When the daemon dies, reap returns NOF_ENICDEAD from then on. */
+#ifndef NOF_PMD_DRIVER_H
+#define NOF_PMD_DRIVER_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "nof/bar.h"
+#include "nof/counters.h"
+#include "nof/desc.h"
+#include "nof/status.h"
+
+struct nof_pmd;
+
+struct nof_pmd_attach_args {
+    const char *socket; /* path, or "@name" in the abstract namespace */
+    uint64_t job_id;
+    uint8_t job_key[NOF_JOB_KEY_BYTES];
+    uint32_t rank;
+    uint32_t size;
+    uint32_t nic; /* NIC core wanted, UINT32_MAX: nofd deals */
+    int timeout_ms; /* for the daemon's answer; 0: 5000 */
+};
+
+/* On failure *pmd_out is untouched and `text` (text_bytes, may be NULL) says what happened, what it
+ * means and what to do. Errors: NOF_ENICDEAD (nobody listens), NOF_EVERSION, NOF_EPERM, NOF_ENOMEM,
+ * NOF_EINVAL. */
+int nof_pmd_attach(const struct nof_pmd_attach_args *args, struct nof_pmd **pmd_out, char *text,
+                   size_t text_bytes);
+/* Closes the endpoint (what is still under way is lost: FLUSH first). Pointers into the BAR are
+ * invalid afterwards. */
+void nof_pmd_detach(struct nof_pmd *pmd);
+
+const struct nof_bar_identity *nof_pmd_identity(const struct nof_pmd *pmd);
+
+/* Copies up to n descriptors into the ring; returns how many (0: full), or NOF_ENICDEAD. */
+int nof_pmd_submit(struct nof_pmd *pmd, const struct nof_desc *descs, unsigned n);
+/* Copies up to n completions out; returns how many, or NOF_ENICDEAD once nothing is left to reap
+ * and the daemon or the endpoint is gone (nof_pmd_death() says why). */
+int nof_pmd_reap(struct nof_pmd *pmd, struct nof_comp *comps, unsigned n);
+/* Sleeps until a completion may be there, somebody called nof_pmd_wake(), the daemon died, or
+ * timeout_ns passed (UINT64_MAX: no limit; the daemon's death is noticed within 100 ms). Returns
+ * NOF_OK or NOF_ENICDEAD. Call only after reap returned 0; nothing is lost in between.
+ * `seen` is the wake count read by nof_pmd_wake_count() before the last reap. */
+int nof_pmd_wait(struct nof_pmd *pmd, uint32_t seen, uint64_t timeout_ns);
+uint32_t nof_pmd_wake_count(const struct nof_pmd *pmd);
+void nof_pmd_wake(struct nof_pmd *pmd);
+/* One line on why the NIC is dead; "" while it lives. */
+const char *nof_pmd_death(const struct nof_pmd *pmd);
+
+/* Bounce arena: room for a payload until its SEND completes. NULL: none left now, or len larger
+ * than the identity's bounce_max_bytes. *offset_out goes into nof_desc.addr. O(1), no system call;
+ * by the submitting thread or under the caller's lock. */
+void *nof_pmd_bounce_alloc(struct nof_pmd *pmd, size_t len_bytes, uint64_t *offset_out);
+void nof_pmd_bounce_free(struct nof_pmd *pmd, uint64_t offset);
+/* Staged payload, or NULL if offset and len do not lie in the staging area. */
+const void *nof_pmd_staged(const struct nof_pmd *pmd, uint32_t offset, uint32_t len_bytes);
+/* Schedule area for layouts, and its size through the identity. */
+void *nof_pmd_schedule(struct nof_pmd *pmd);
+/* Live counter of this endpoint; by index or by name (NOF_ENOENT if there is none). */
+uint64_t nof_pmd_counter(const struct nof_pmd *pmd, enum nof_counter counter);
+int nof_pmd_counter_find(const char *name, enum nof_counter *counter_out);
+
+/* Cards as text: 64 hex digits and a NUL. parse: NOF_EINVAL if it is not one. */
+void nof_card_format(const struct nof_card *card, char text[65]);
+int nof_card_parse(const char *text, struct nof_card *card_out);
+
+#endif

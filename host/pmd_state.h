@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Inside of the host driver: what attach fills in and the hot path uses.
+ *
+ * Threads: `submit_*` belong to the submitting thread, `reap_*` to the reaping one; the death fields are
+ * under death_lock, `state` is read without. The submit lock is only taken where the kernel forbids the
+ * NIC to copy (assist): there the reaping thread submits too. */
+#ifndef NOF_PMD_STATE_H
+#define NOF_PMD_STATE_H
+
+#include <pthread.h>
+#include <stdbool.h>
+
+#include "bounce.h"
+#include "nof_private/ring.h"
+#include "pmd_driver.h"
+
+enum nof_pmd_state { NOF_PMD_ALIVE = 1, NOF_PMD_DEAD = 2, NOF_PMD_FORKED = 3 };
+
+#define NOF_PMD_DONES_MAX 64 /* assist answers that found no room in the submission ring */
+#define NOF_PMD_LOOK_NS 100000000u /* the life line is looked at this often */
+#define NOF_PMD_CACHE_LINE 64
+
+struct nof_pmd {
+    uint32_t state; /* enum nof_pmd_state */
+    bool assist;
+    int socket;
+    int doorbell;
+    struct rte_ring *submit_ring;
+    struct rte_ring *complete_ring;
+    struct nof_host_words *host_words;
+    const struct nof_nic_words *nic_words;
+    const uint64_t *counters;
+    unsigned char *bar;
+    struct nof_bar_identity identity; /* our copy, validated */
+    struct nof_pmd *next; /* list for fork */
+
+    _Alignas(NOF_PMD_CACHE_LINE) uint32_t submit_lock;
+    struct nof_bounce bounce;
+
+    _Alignas(NOF_PMD_CACHE_LINE) uint32_t reap_idle; /* empty reaps since the clock was read */
+    unsigned reap_ndones;
+    struct nof_desc reap_done[NOF_PMD_DONES_MAX];
+
+    _Alignas(NOF_PMD_CACHE_LINE) uint64_t looked_ns; /* atomic: when the life line was looked at */
+    pthread_mutex_t death_lock;
+    char death[256];
+};
+
+/* pmd_driver.c */
+
+/* Sets the state and the sentence once; later calls change nothing. */
+void nof_pmd_die(struct nof_pmd *pmd, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* Puts n descriptors into the ring, under the submit lock where one is needed; no doorbell. */
+unsigned nof_pmd_enqueue(struct nof_pmd *pmd, const struct nof_desc *descs, unsigned n);
+void nof_pmd_doorbell(struct nof_pmd *pmd);
+
+/* pmd_assist.c */
+
+/* Carries out one NOF_COMP_ASSIST and keeps the answer in reap_done. */
+void nof_pmd_assist(struct nof_pmd *pmd, const struct nof_comp *comp);
+/* Submits kept answers as far as there is room. */
+void nof_pmd_assist_flush(struct nof_pmd *pmd);
+
+/* pmd_map.c */
+
+/* Checks the daemon's reply against the descriptors and maps it. On failure nothing stays mapped, and
+ * `text` says why. The descriptors remain the caller's. */
+int nof_pmd_map(struct nof_pmd *pmd, const struct nof_attach_reply *reply, const int fds[NOF_BAR_FDS],
+                char *text, size_t text_bytes);
+
+#endif

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The BAR of an endpoint: what nofd shares with one rank, and the attach handshake that passes it.
+ *
+ *   rank                                   nofd
+ *   connect(SOCK_SEQPACKET)
+ *   struct nof_attach_request  ----------> checks version, job, key, uid; allocates; probes DMA
+ *                              <---------- struct nof_attach_reply + 3 descriptors (SCM_RIGHTS)
+ *   maps the segments as told
+ *   ... the socket stays open: it is the endpoint's life line, in both directions ...
+ *   struct nof_detach            ----------> closes the endpoint in order; then close()
+ *
+ * A socket that closes without nof_detach is a process that died: its peers are told so. Nothing
+ * else is ever sent on it after the reply; the daemon answers anything else by closing.
+ *
+ * Descriptors passed, in this order: NOF_BAR_FD_RO (memfd, sealed against writes by the host),
+ * NOF_BAR_FD_RW (memfd), NOF_BAR_FD_DOORBELL (eventfd; write 1 when `nic_asleep` is set).
+ * Both memfds are fully allocated and sealed SHRINK|GROW|SEAL (RO also FUTURE_WRITE).
+ *
+ * A BAR is one range of virtual addresses; each segment maps a piece of one memfd into it. Offsets
+ * are relative to the start of that range. Offsets and sizes are told here, never assumed.
+ *
+ * Rings are struct rte_ring with 64-byte elements, used with the _sp_/_sc_ element calls only. A
+ * ring starts NOF_RING_HEAD_BYTES before a page boundary: its constant header (size, mask) is the
+ * end of a read-only page, its producer, consumer and slots lie on the writable pages after it. */
+#ifndef NOF_BAR_H
+#define NOF_BAR_H
+
+#include <assert.h>
+#include <stdint.h>
+
+#include "nof/card.h"
+
+#define NOF_ABI_VERSION 1u
+#define NOF_BAR_MAGIC 0x3130524142464f4eull /* "NOFBAR01" */
+#define NOF_ATTACH_MAGIC 0x3148435441464f4eull /* "NOFATCH1" */
+#define NOF_DETACH_MAGIC 0x3148435444464f4eull /* "NOFDTCH1" */
+#define NOF_BAR_PAGE_BYTES 4096u
+#define NOF_RING_HEAD_BYTES 128u /* offset of struct rte_ring.prod: pinned where rte_ring.h is known */
+#define NOF_BAR_SEGMENTS_MAX 8
+#define NOF_JOB_KEY_BYTES 16
+#define NOF_ATTACH_TEXT_BYTES 256
+
+enum nof_bar_fd { NOF_BAR_FD_RO = 0, NOF_BAR_FD_RW = 1, NOF_BAR_FD_DOORBELL = 2, NOF_BAR_FDS = 3 };
+
+struct nof_bar_segment {
+    uint32_t fd; /* NOF_BAR_FD_RO or NOF_BAR_FD_RW */
+    uint32_t reserved;
+    uint64_t file_offset;
+    uint64_t bar_offset;
+    uint64_t len;
+};
+
+/* Page 0 of the BAR, read-only for the host. */
+struct nof_bar_identity {
+    uint64_t magic;
+    uint32_t abi_version;
+    uint32_t nsegments;
+    uint64_t bar_bytes;
+    uint64_t features; /* reserved for optional parts of the ABI; 0 */
+    struct nof_card card; /* of this endpoint */
+    char nic_name[32]; /* for messages: "nic0 (fabric)" */
+
+    uint32_t submit_slots; /* usable descriptors */
+    uint32_t complete_slots;
+    uint64_t submit_offset; /* of struct rte_ring, host produces */
+    uint64_t complete_offset; /* of struct rte_ring, host consumes */
+    uint64_t host_words_offset; /* struct nof_host_words, host writes */
+    uint64_t nic_words_offset; /* struct nof_nic_words, read-only for the host */
+    uint64_t counters_offset; /* uint64_t[ncounters], by enum nof_counter; read-only */
+    uint32_t ncounters;
+    uint32_t max_inline_bytes;
+    uint64_t staging_offset; /* read-only for the host */
+    uint64_t staging_bytes;
+    uint64_t bounce_offset; /* host allocates in it; NIC reads */
+    uint64_t bounce_bytes;
+    uint64_t schedule_offset; /* layouts (and later schedules); host writes, NIC copies once */
+    uint64_t schedule_bytes;
+    uint64_t assist_offset; /* fall-back DMA; both write */
+    uint64_t assist_bytes;
+    uint64_t bounce_max_bytes; /* largest SEND with NOF_DESC_F_BOUNCE */
+    uint32_t dma; /* enum nof_dma_mode */
+    uint32_t nofd_pid;
+    struct nof_bar_segment segment[NOF_BAR_SEGMENTS_MAX];
+};
+
+enum nof_dma_mode {
+    NOF_DMA_DIRECT = 0, /* nofd reads and writes the rank's memory */
+    NOF_DMA_ASSIST = 1, /* the kernel forbids it: the library copies on request */
+};
+
+/* Waiting. Who is about to sleep sets its own word, passes a full fence, looks at its queue once
+ * more; who has put something in passes a full fence, then looks at the word. */
+struct nof_host_words {
+    uint32_t wake; /* futex word (shared): incremented by nofd, or by any other channel */
+    uint32_t host_asleep; /* 1 while the host waits on `wake` */
+    uint32_t reserved[14];
+};
+
+struct nof_nic_words {
+    uint32_t nic_asleep; /* 1: write the doorbell eventfd after submitting */
+    uint32_t endpoint_failed; /* a negative nof_status once the endpoint is lost */
+    uint32_t reserved[14];
+};
+
+struct nof_attach_request {
+    uint64_t magic;
+    uint32_t abi_version;
+    uint32_t rank; /* job rank, 0..size-1 */
+    uint32_t size;
+    uint32_t nic; /* index of the NIC core wanted, or UINT32_MAX: nofd deals */
+    uint64_t job_id;
+    uint8_t job_key[NOF_JOB_KEY_BYTES];
+    uint64_t probe_addr; /* nofd tries its DMA on this: 8 bytes that hold probe_value */
+    uint64_t probe_value;
+    uint32_t flags; /* 0 */
+    uint32_t reserved;
+};
+
+struct nof_attach_reply {
+    uint64_t magic;
+    uint32_t abi_version;
+    int32_t status; /* enum nof_status */
+    uint64_t bar_bytes;
+    uint32_t nsegments;
+    uint32_t reserved;
+    struct nof_bar_segment segment[NOF_BAR_SEGMENTS_MAX];
+    char text[NOF_ATTACH_TEXT_BYTES]; /* why not, and what to do; empty when status is NOF_OK */
+};
+
+/* The orderly end, one datagram from the rank; no answer. */
+struct nof_detach {
+    uint64_t magic; /* NOF_DETACH_MAGIC */
+};
+
+static_assert(sizeof(struct nof_bar_identity) <= NOF_BAR_PAGE_BYTES, "identity fits its page");
+static_assert(sizeof(struct nof_host_words) == 64 && sizeof(struct nof_nic_words) == 64,
+              "wake words have cache lines of their own");
+
+#endif

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The firmware core: one NIC, sans-IO. Bytes, descriptors and the current time go in; bytes,
+ * completions and the next deadline come out. Same inputs, same bytes.
+ *
+ *   nof_nic_mem_size(cfg) -> nof_nic_init(mem, ...)           memory is the caller's
+ *   nof_nic_endpoint_open() ... nof_nic_endpoint_close()
+ *   in any order, as things happen:
+ *     nof_nic_rx(frames)  nof_nic_host(descriptors)  nof_nic_dma_done(token)
+ *   then nof_nic_poll(now), again at the latest at nof_nic_next_deadline()
+ *
+ * No heap, no clock, no lock, no system call: see `nm -u libnof_core.a`. Threads: one at a time per
+ * nof_nic. `now_ns` is monotonic and never goes back. All queues are bounded by the configuration;
+ * what is full answers with back-pressure (host_room 0, EAGAIN) or spills to the host. */
+#ifndef NOF_CORE_H
+#define NOF_CORE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "nof/bar.h"
+#include "nof/card.h"
+#include "nof/counters.h"
+#include "nof/desc.h"
+#include "nof/features.h"
+#include "nof/port.h"
+#include "nof/status.h"
+
+struct nof_nic;
+
+#define NOF_NO_DEADLINE UINT64_MAX
+
+/* 0 takes the default in brackets. nof_nic_init() refuses what is out of bounds. */
+struct nof_nic_config {
+    uint64_t nic_id; /* random, not 0 */
+    uint8_t seed[16]; /* random: connection ids and nonces are drawn from it */
+    uint8_t mac[6];
+    uint16_t udp_port; /* [48620], host byte order */
+    uint32_t ip4; /* host byte order */
+    uint32_t host_id; /* goes into the business cards */
+    uint32_t mtu_bytes; /* IP MTU, 576..9216 [1500] */
+    uint64_t link_rate_bps; /* 0: unlimited, no pacing */
+    uint32_t max_endpoints; /* 1..1024 [16] */
+    uint32_t max_paths; /* 1..65536 [256] */
+    uint32_t max_peers; /* (endpoint, job rank) pairs, all endpoints [4096] */
+    uint32_t max_jobs; /* [16] */
+    uint32_t max_sends; /* sends under way, all endpoints [4096] */
+    uint32_t max_posted; /* posted receives and probes, all endpoints [16384] */
+    uint32_t max_envelopes; /* unexpected messages, all endpoints [8192] */
+    uint32_t max_layouts; /* [256] */
+    uint32_t window_frames; /* unacknowledged frames per path, power of two, 32..1024 [256] */
+    uint32_t sent_frames; /* unacknowledged frames, all paths [8192] */
+    uint32_t reorder_frames; /* frames kept out of order, all paths [1024] */
+    uint64_t netmem_bytes; /* network memory: unexpected eager payload, DMA blocks [16 MiB] */
+};
+
+struct nof_endpoint_params {
+    uint64_t job_id;
+    uint8_t job_key[NOF_JOB_KEY_BYTES];
+    uint32_t rank; /* job rank of this endpoint */
+    uint32_t size; /* ranks in the job */
+    void *staging; /* mapped in our address space; NULL with 0 bytes: none */
+    size_t staging_bytes;
+    const void *bounce; /* the host writes it while we read: every byte is read once */
+    size_t bounce_bytes;
+    const void *schedule;
+    size_t schedule_bytes;
+    uint64_t *counters; /* NOF_COUNTER_COUNT words, or NULL */
+    int dma_inline; /* the host ops never answer NOF_DMA_PENDING for this endpoint */
+};
+
+/* Bytes that nof_nic_init() needs, aligned to 64; 0 if the configuration is out of bounds. */
+size_t nof_nic_mem_size(const struct nof_nic_config *cfg);
+
+/* `mem` stays the NIC's until nobody calls it any more. Ops tables must outlive it. */
+int nof_nic_init(void *mem, size_t mem_bytes, const struct nof_nic_config *cfg,
+                 const struct nof_port_ops *port_ops, void *port, const struct nof_host_ops *host_ops,
+                 void *host, uint64_t now_ns, struct nof_nic **nic_out);
+
+/* Frees every frame the core still holds and says nothing more to anybody. */
+void nof_nic_fini(struct nof_nic *nic);
+
+/* The first endpoint of a job fixes key and size: NOF_EPERM / NOF_EINVAL if they differ later.
+ * NOF_ENOMEM when all endpoints or jobs are in use. */
+int nof_nic_endpoint_open(struct nof_nic *nic, uint64_t now_ns,
+                          const struct nof_endpoint_params *params, uint32_t *endpoint_out,
+                          struct nof_card *card_out);
+
+/* The endpoint is gone (reason NOF_OK: closed in order; NOF_EPEERDEAD: its process died; other:
+ * failed). Peers are told. Memory that a pending DMA still uses is freed when that is done; the
+ * index is not given out again before. No completion is given for it from now on. */
+void nof_nic_endpoint_close(struct nof_nic *nic, uint64_t now_ns, uint32_t endpoint, int reason);
+
+/* How many descriptors of this endpoint the core takes now. */
+unsigned nof_nic_host_room(const struct nof_nic *nic, uint32_t endpoint);
+/* n <= nof_nic_host_room(); the array is the core's own copy to read, not shared with the host. */
+void nof_nic_host(struct nof_nic *nic, uint64_t now_ns, uint32_t endpoint,
+                  const struct nof_desc *descs, unsigned n);
+
+void nof_nic_rx(struct nof_nic *nic, uint64_t now_ns, struct nof_frame *const *frames, unsigned n);
+
+/* status: NOF_OK or negative (then nothing may be assumed of the bytes). */
+void nof_nic_dma_done(struct nof_nic *nic, uint64_t now_ns, uint64_t token, int status);
+
+/* Run timers, schedulers and pending completions; send at most `budget_frames`. Returns 1 if there
+ * is more to do at once, else 0. */
+int nof_nic_poll(struct nof_nic *nic, uint64_t now_ns, unsigned budget_frames);
+
+/* When nof_nic_poll() must be called next if nothing else happens; <= now: at once. */
+uint64_t nof_nic_next_deadline(const struct nof_nic *nic);
+
+/* Port down or up. Paths fail with NOF_ELINKDOWN when it stays down for dead_after_ms; a short flap
+ * heals unseen. */
+void nof_nic_link(struct nof_nic *nic, uint64_t now_ns, int up);
+
+/* We were not scheduled for this long: silence of peers in that time does not count. */
+void nof_nic_stalled(struct nof_nic *nic, uint64_t now_ns, uint64_t stalled_ns);
+
+int nof_nic_feature_set(struct nof_nic *nic, enum nof_feature feature, uint64_t value);
+uint64_t nof_nic_feature(const struct nof_nic *nic, enum nof_feature feature);
+
+/* NOF_COUNTER_COUNT words, live. */
+const uint64_t *nof_nic_counters(const struct nof_nic *nic);
+
+/* 1 if nothing is queued, unacknowledged or waiting for a peer: only silence is left. */
+int nof_nic_quiet(const struct nof_nic *nic);
+
+#endif

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Every counter of nof, once: code, BAR, control socket, `nof stats` and docs take the names from
+ * here. X(ID, "name", unit, "what it counts"). Counters only grow, gauges (unit G) go both ways.
+ * One array per endpoint (in its BAR), one per NIC; the core adds to both where both make sense. */
+#ifndef NOF_COUNTERS_H
+#define NOF_COUNTERS_H
+
+#define NOF_COUNTERS(X) \
+    X(TX_FRAMES, "port.tx_frames", "frames", "frames handed to the port") \
+    X(TX_BYTES, "port.tx_bytes", "bytes", "bytes of those, from Ethernet on") \
+    X(TX_BUSY, "port.tx_busy", "count", "times the port took no frame") \
+    X(RX_FRAMES, "port.rx_frames", "frames", "frames received from the port") \
+    X(RX_BYTES, "port.rx_bytes", "bytes", "bytes of those, from Ethernet on") \
+    X(DROP_FOREIGN, "drop.foreign", "frames", "not ours: another protocol, address or port") \
+    X(DROP_LENGTH, "drop.length", "frames", "length fields disagree or too short") \
+    X(DROP_CRC, "drop.crc", "frames", "CRC32C wrong") \
+    X(DROP_VERSION, "drop.version", "frames", "another wire version") \
+    X(DROP_CONN, "drop.conn", "frames", "unknown connection id") \
+    X(DROP_JOB, "drop.job", "frames", "handshake for an unknown job or with a wrong key") \
+    X(DROP_TYPE, "drop.type", "frames", "unknown or misplaced frame type") \
+    X(DROP_DUPLICATE, "drop.duplicate", "frames", "seen before") \
+    X(DROP_WINDOW, "drop.window", "frames", "outside the receive window") \
+    X(DROP_NOMEM, "drop.nomem", "frames", "no room to keep it; will be sent again") \
+    X(DROP_PROTO, "drop.proto", "frames", "broke the message protocol; the path was reset") \
+    X(PATHS_OPEN, "path.open", "G", "paths open now") \
+    X(PATHS_OPENED, "path.opened", "count", "handshakes completed") \
+    X(PATHS_DEAD, "path.dead", "count", "paths declared dead") \
+    X(ACKS_TX, "path.acks_tx", "frames", "pure acknowledgements sent") \
+    X(RETRANSMITS, "path.retransmits", "frames", "frames sent again") \
+    X(RETRANSMITS_FAST, "path.retransmits_fast", "frames", "of those, by selective acknowledgement") \
+    X(TIMEOUTS, "path.timeouts", "count", "retransmission timeouts") \
+    X(REORDERED, "path.reordered", "frames", "received out of order and kept") \
+    X(PROBES_TX, "path.probes_tx", "frames", "liveness and MTU probes sent") \
+    X(CREDIT_STALLS, "flow.credit_stalls", "count", "times a flow had to wait for credit") \
+    X(MSGS_TX, "msg.tx", "messages", "messages sent") \
+    X(MSG_BYTES_TX, "msg.tx_bytes", "bytes", "payload of those") \
+    X(MSGS_RX, "msg.rx", "messages", "messages received") \
+    X(MSG_BYTES_RX, "msg.rx_bytes", "bytes", "payload of those") \
+    X(EAGER_TX, "msg.eager_tx", "messages", "sent eagerly") \
+    X(RENDEZVOUS_TX, "msg.rendezvous_tx", "messages", "sent by rendezvous") \
+    X(EXPECTED, "match.expected", "messages", "matched a posted receive on arrival") \
+    X(UNEXPECTED, "match.unexpected", "messages", "had to wait in the store") \
+    X(TRUNCATED, "match.truncated", "messages", "longer than their receive") \
+    X(CANCELLED, "match.cancelled", "count", "receives cancelled") \
+    X(SPILLED, "match.spilled", "messages", "envelopes handed to the library's matcher") \
+    X(PARKED, "match.parked", "messages", "sends announced and given back to the host") \
+    X(STAGED, "stage.delivered", "messages", "delivered through the staging area") \
+    X(STAGE_FULL, "stage.full", "count", "times the staging area had no slot") \
+    X(DMA_READS, "dma.reads", "count", "read requests") \
+    X(DMA_READ_BYTES, "dma.read_bytes", "bytes", "read from ranks") \
+    X(DMA_WRITES, "dma.writes", "count", "write requests") \
+    X(DMA_WRITE_BYTES, "dma.write_bytes", "bytes", "written to ranks") \
+    X(DMA_FAULTS, "dma.faults", "count", "requests that ended with an error") \
+    X(DESCS, "host.descs", "count", "descriptors taken") \
+    X(DESC_INVALID, "host.desc_invalid", "count", "descriptors refused") \
+    X(COMPS, "host.comps", "count", "completions given") \
+    X(COMP_STALLS, "host.comp_stalls", "count", "times the completion ring was full") \
+    X(RING_FAULTS, "host.ring_faults", "count", "endpoints failed for ring indices out of range") \
+    X(WAKES, "host.wakes", "count", "ranks woken by system call") \
+    X(SLEEPS, "core.sleeps", "count", "times the NIC core slept") \
+    X(ENDPOINTS, "core.endpoints", "G", "endpoints open now") \
+    X(ENDPOINTS_DEAD, "core.endpoints_dead", "count", "endpoints that died without closing") \
+    X(MEM_BYTES, "core.mem_bytes", "G", "memory of the NIC core") \
+    X(MEM_ENDPOINT_BYTES, "core.mem_endpoint_bytes", "G", "of it, per endpoint") \
+    X(MEM_PEER_BYTES, "core.mem_peer_bytes", "G", "of it, per peer: path and flow when silent") \
+    X(NETMEM_BYTES, "netmem.bytes", "G", "network memory in use") \
+    X(NETMEM_PEAK_BYTES, "netmem.peak_bytes", "G", "most that was in use")
+
+enum nof_counter {
+#define X(id, name, unit, help) NOF_C_##id,
+    NOF_COUNTERS(X)
+#undef X
+    NOF_COUNTER_COUNT
+};
+
+struct nof_counter_info {
+    const char *name;
+    const char *unit;
+    const char *help;
+};
+
+/* Indexed by enum nof_counter. Static; defined in firmware/counters.c and, for the host side, in
+ * the driver: both expand this table. */
+extern const struct nof_counter_info nof_counter_info[NOF_COUNTER_COUNT];
+
+#endif

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Descriptors (host to NIC) and completions (NIC to host): 64 bytes each, little-endian, pinned.
+ *
+ *   host: fill desc -> submission ring -> doorbell if the NIC sleeps
+ *   NIC : copy once -> validate -> act -> completion ring -> wake word if the host sleeps
+ *
+ * Ranks are *job ranks*: the index of the process in its job, whatever the communicator. `ctx`
+ * separates communicators. `cookie` belongs to the host and comes back untouched. A descriptor with
+ * a field out of range is answered with NOF_EINVAL and counted; an unknown opcode or a cookie-less
+ * fault fails the endpoint.
+ *
+ * Every SEND, RECV, PROBE, MPROBE, MRECV, PULL, FLUSH, LAYOUT and PEER gets exactly one completion
+ * of the same name (PEER only on failure), unless it is answered NOMATCH, PARKED (see there) or
+ * cancelled. Matching order is MPI's per (ctx, source). */
+#ifndef NOF_DESC_H
+#define NOF_DESC_H
+
+#include <assert.h>
+#include <stdint.h>
+
+#define NOF_ANY_SOURCE (-1)
+#define NOF_ANY_TAG (-1) /* tags are 0..INT32_MAX */
+#define NOF_DESC_BYTES 64
+#define NOF_INLINE_BYTES 32 /* payload inside a descriptor or a completion */
+#define NOF_RELEASE_MAX 7 /* staging offsets in one RELEASE descriptor */
+
+enum nof_desc_opcode {
+    NOF_DESC_PEER = 1, /* make job rank `peer` known by its card; opens the path */
+    NOF_DESC_SEND = 2,
+    NOF_DESC_RECV = 3,
+    NOF_DESC_CANCEL = 4, /* of the posted RECV, PROBE or MPROBE with `cookie`: see NOF_COMP_CANCEL */
+    NOF_DESC_PROBE = 5, /* NOF_DESC_F_WAIT: answered when something matches; else at once */
+    NOF_DESC_MPROBE = 6, /* as PROBE; takes the message out of matching, answers with a handle */
+    NOF_DESC_MRECV = 7, /* receive the message of `handle` */
+    NOF_DESC_PULL = 8, /* receive a spilled envelope whose payload stayed with the sender */
+    NOF_DESC_RELEASE = 9, /* give staging slots back; no completion */
+    NOF_DESC_FLUSH = 10, /* completes when all that was sent before is acknowledged */
+    NOF_DESC_LAYOUT = 11, /* validate and copy a layout (nof/layout.h) out of the schedule area */
+    NOF_DESC_LAYOUT_FREE = 12, /* no completion */
+    NOF_DESC_SPILL_END = 13, /* the library's matcher is empty: see "Spill" below */
+    NOF_DESC_ASSIST_DONE = 14, /* the host did the copy that NOF_COMP_ASSIST asked for */
+};
+
+enum nof_desc_flags {
+    NOF_DESC_F_INLINE = 1 << 0, /* SEND: payload is inline_data[0..len) */
+    NOF_DESC_F_BOUNCE = 1 << 1, /* SEND: addr is an offset in the bounce arena */
+    NOF_DESC_F_LAYOUT = 1 << 2, /* addr is the base of layout `layout`, `layout_generation` */
+    NOF_DESC_F_SYNC = 1 << 3, /* SEND: completes only once the receive is matched */
+    NOF_DESC_F_WAIT = 1 << 4, /* PROBE, MPROBE */
+    NOF_DESC_F_GRANTED = 1 << 5, /* SEND: second submission after PARKED+GRANT; handle = grant */
+};
+
+/* What the payload is made of; the codec's business. RAW is never compressed. */
+enum nof_elem { NOF_ELEM_RAW = 0, NOF_ELEM_F64, NOF_ELEM_F32, NOF_ELEM_I64, NOF_ELEM_I32,
+                NOF_ELEM_C64, NOF_ELEM_C32, NOF_ELEM_COUNT };
+
+struct nof_desc {
+    uint8_t opcode;
+    uint8_t flags;
+    uint8_t elem;
+    uint8_t reserved0; /* 0 */
+    uint32_t ctx;
+    uint64_t cookie;
+    int32_t peer; /* job rank: destination, source or NOF_ANY_SOURCE */
+    int32_t tag;
+    uint64_t len; /* bytes: of the message, or the capacity of the receive buffer */
+    union {
+        uint8_t inline_data[NOF_INLINE_BYTES]; /* SEND + INLINE; PEER: struct nof_card */
+        struct {
+            uint64_t addr; /* user address, bounce offset, layout base, schedule-area offset */
+            uint32_t layout;
+            uint32_t layout_generation;
+            uint64_t handle; /* MRECV, PULL, SEND+GRANTED; CANCEL: 0; ASSIST_DONE: token */
+            uint64_t callsite; /* RECV: address of the MPI call, 0 if unknown; SEND+GRANTED: granted_len */
+        };
+        struct {
+            uint32_t count; /* RELEASE: 1..NOF_RELEASE_MAX */
+            uint32_t offset[NOF_RELEASE_MAX];
+        } release;
+        struct {
+            int32_t status; /* ASSIST_DONE */
+            uint32_t reserved;
+            uint64_t token;
+        } assist;
+        struct { /* SPILL_END: completions seen by the library since the start of the endpoint */
+            uint64_t spills_seen; /* SPILL */
+            uint64_t nomatches_seen; /* NOF_ENOMATCH answers to RECV, and to PROBE and MPROBE with WAIT */
+        };
+    };
+};
+
+/* Spill. When the NIC's store of unexpected envelopes or its table of posted receives is full, the
+ * endpoint enters spill mode. From then on a RECV, PROBE or MPROBE that finds nothing in the store
+ * is answered with status NOF_ENOMATCH (also a waiting one) and then lives in the library's
+ * matcher; an arriving envelope that matches no posted receive is handed over with NOF_COMP_SPILL.
+ * Both travel the one completion ring, so their order decides every match. When its matcher is
+ * empty the library submits SPILL_END with the numbers of SPILL completions and of NOF_ENOMATCH
+ * answers that it has seen (both since the endpoint was opened); the NIC leaves spill mode
+ * (NOF_COMP_SPILL_END, status NOF_OK) if it has given no more of either and has room; else it
+ * answers NOF_EAGAIN and the library tries again later. (A NOF_ENOMATCH that is still under way is
+ * a receive that belongs to the library's matcher: it must not be overtaken by one that is posted
+ * to the NIC after spill mode.) While the endpoint is not in spill mode SPILL_END is answered NOF_OK.
+ *
+ * Where a spilled payload lies is the NIC's choice per message: in the completion, staged, or
+ * NOF_COMP_F_REMOTE. REMOTE means "PULL it with this handle", also when the NIC itself still holds
+ * an eager message for which there was no staging slot. A PULL needs peer, handle, ctx, tag, and
+ * the buffer; the completion tells the true length.
+ *
+ * Park. A rendezvous SEND for which the NIC has no room is announced to the receiver and then
+ * forgotten: NOF_COMP_PARKED (never for a cookie with its top bit set). When the receiver wants it,
+ * NOF_COMP_GRANT with the same cookie comes and the host submits the SEND again with
+ * NOF_DESC_F_GRANTED and `handle` from the GRANT. */
+enum nof_comp_opcode {
+    NOF_COMP_PEER = NOF_DESC_PEER,
+    NOF_COMP_SEND = NOF_DESC_SEND, /* the buffer is the host's again */
+    NOF_COMP_RECV = NOF_DESC_RECV, /* also for MRECV and PULL */
+    NOF_COMP_CANCEL = NOF_DESC_CANCEL, /* OK: the receive is gone; ENOMATCH: it was matched already */
+    NOF_COMP_PROBE = NOF_DESC_PROBE,
+    NOF_COMP_MPROBE = NOF_DESC_MPROBE, /* handle for MRECV */
+    NOF_COMP_FLUSH = NOF_DESC_FLUSH,
+    NOF_COMP_LAYOUT = NOF_DESC_LAYOUT,
+    NOF_COMP_SPILL_END = NOF_DESC_SPILL_END,
+    NOF_COMP_SPILL = 32, /* flags say where the payload is; REMOTE: handle for PULL */
+    NOF_COMP_PARKED = 33,
+    NOF_COMP_GRANT = 34,
+    NOF_COMP_PEER_DEAD = 35, /* job rank `peer` is gone: once per rank; status says why */
+    NOF_COMP_ASSIST = 36, /* fall-back DMA: copy between user memory and the assist area */
+    NOF_COMP_FAILED = 37, /* the endpoint itself failed: last completion ever; status says why */
+};
+
+enum nof_comp_flags {
+    NOF_COMP_F_INLINE = 1 << 0, /* payload is inline_data[0..stored) */
+    NOF_COMP_F_STAGED = 1 << 1, /* payload lies in the staging area; RELEASE it after use */
+    NOF_COMP_F_BUFFER = 1 << 2, /* payload was written into the receive's buffer */
+    NOF_COMP_F_REMOTE = 1 << 3, /* SPILL: payload is still with the sender */
+    NOF_COMP_F_SYNC = 1 << 4, /* SPILL: the sender waits for the match; PULL (len 0) tells it */
+    NOF_COMP_F_WRITE = 1 << 5, /* ASSIST: assist area -> user memory; else the other way */
+};
+
+struct nof_comp {
+    uint8_t opcode;
+    uint8_t flags;
+    int16_t status;
+    uint32_t ctx;
+    uint64_t cookie;
+    int32_t peer; /* job rank of the other side */
+    int32_t tag;
+    uint64_t len; /* bytes of the message as sent; > capacity means NOF_ETRUNC */
+    union {
+        uint8_t inline_data[NOF_INLINE_BYTES];
+        struct {
+            uint64_t handle; /* MPROBE, SPILL+REMOTE or +SYNC, GRANT */
+            uint32_t staged_offset; /* in the staging area */
+            uint32_t staged_len; /* bytes there: min(len, capacity) */
+            uint64_t granted_len; /* GRANT: bytes the receiver wants */
+            uint64_t reserved;
+        };
+        struct {
+            uint64_t token;
+            uint64_t addr; /* user address */
+            uint32_t area_offset; /* in the assist area */
+            uint32_t area_len;
+        } assist;
+    };
+};
+
+static_assert(sizeof(struct nof_desc) == NOF_DESC_BYTES, "descriptor is 64 bytes");
+static_assert(sizeof(struct nof_comp) == NOF_DESC_BYTES, "completion is 64 bytes");
+
+#endif

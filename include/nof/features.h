@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Every feature that can be set while jobs run, once: code, `nof set`, `nof features`, control
+ * socket and docs take them from here.
+ * X(ID, "name", kind, default, min, max, "choices or unit", "what it does")
+ * kind: BOOL (off|on), CHOICE (index into the |-separated choices), NUMBER.
+ * CORE features are read by the core through nof_nic_feature(); DAEMON ones by nofd. */
+#ifndef NOF_FEATURES_H
+#define NOF_FEATURES_H
+
+#include <stdint.h>
+
+#define NOF_FEATURES(X) \
+    X(EAGER_MAX, "eager_max_bytes", NUMBER, 16384, 0, 65536, "bytes", \
+      "largest message that is sent without asking the receiver") \
+    X(PACING, "pacing", BOOL, 1, 0, 1, "off|on", "spread frames over time to the link rate") \
+    X(CONGESTION, "congestion", CHOICE, 1, 0, 1, "off|delay", \
+      "off: fixed window; delay: window follows queueing delay and loss") \
+    X(ACK_DELAY, "ack_delay_us", NUMBER, 50, 0, 25000, "us", \
+      "longest wait before a frame is acknowledged") \
+    X(DEAD_AFTER, "dead_after_ms", NUMBER, 1000, 10, 600000, "ms", \
+      "silence after which a peer NIC is dead (at least five probes)") \
+    X(STAGE_MAX, "stage_max_bytes", NUMBER, 8192, 0, 16384, "bytes", \
+      "largest message delivered through the staging area rather than by DMA") \
+    X(DRR_QUANTUM, "drr_quantum_bytes", NUMBER, 32768, 1500, 1048576, "bytes", \
+      "share of the link an endpoint gets per round") \
+    X(IDLE, "idle", CHOICE, 0, 0, 3, "auto|busy|yield|sleep", \
+      "what the NIC core does without work") \
+    X(SPIN, "spin_us", NUMBER, 20, 0, 1000000, "us", "idle=auto: poll this long before sleeping") \
+    X(NAP, "nap_us", NUMBER, 50, 1, 10000, "us", \
+      "longest nap while work is pending on a port that cannot wake us")
+
+enum nof_feature {
+#define X(id, name, kind, def, min, max, choices, help) NOF_F_##id,
+    NOF_FEATURES(X)
+#undef X
+    NOF_FEATURE_COUNT
+};
+
+enum nof_feature_kind { NOF_FEATURE_BOOL, NOF_FEATURE_CHOICE, NOF_FEATURE_NUMBER };
+
+struct nof_feature_info {
+    const char *name;
+    enum nof_feature_kind kind;
+    uint64_t initial, min, max;
+    const char *choices; /* or the unit, for NUMBER */
+    const char *help;
+};
+
+extern const struct nof_feature_info nof_feature_info[NOF_FEATURE_COUNT];
+
+#endif

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * What the firmware core asks of its surroundings. Two tables: the wire (fabric, DPDK, a device of
+ * yours) and the host (nofd, the simulator). The core calls them from the thread that called the
+ * core, never re-entrantly: no callback may call back into the same nof_nic. Every call may fail.
+ *
+ * Frame ownership:
+ *   frame_alloc()  -> one reference, the core's
+ *   send()         -> the port takes references of its own while its driver needs the frame; the
+ *                     bytes are immutable until both sides have let go
+ *   frame_free()   -> gives the core's reference back
+ *   rx()           -> frames are lent for the duration of the call; the core copies what must wait
+ */
+#ifndef NOF_PORT_H
+#define NOF_PORT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "nof/desc.h"
+
+/* One Ethernet frame, a single segment, from the destination MAC on, without FCS. The port embeds
+ * this struct at the start of, or beside, its own buffer object. */
+struct nof_frame {
+    uint8_t *data;
+    uint32_t len_bytes;
+    uint32_t cap_bytes; /* room from data on */
+};
+
+struct nof_port_ops {
+    /* A frame with cap_bytes >= len_bytes, or NULL when the pool is empty (retry later). */
+    struct nof_frame *(*frame_alloc)(void *port, uint32_t len_bytes);
+    void (*frame_free)(void *port, struct nof_frame *frame);
+    /* Send up to n frames in order; returns how many the port took (0: queue full, retry). The
+     * same frame may be sent again while an earlier transmission is still under way. */
+    unsigned (*send)(void *port, struct nof_frame *const *frames, unsigned n);
+};
+
+/* A range of a rank's memory. */
+struct nof_segment {
+    uint64_t addr;
+    uint64_t len_bytes;
+};
+
+/* A range of our own memory. */
+struct nof_buf {
+    void *base;
+    size_t len_bytes;
+};
+
+#define NOF_DMA_SEGMENTS_MAX 64 /* remote segments, and local ones, in one request */
+#define NOF_DMA_BLOCK_BYTES 65536u /* requests are at most this long */
+
+/* dma_read/dma_write answers beside negative nof_status (EAGAIN: queue full, try later). */
+enum nof_dma_result {
+    NOF_DMA_PENDING = 0, /* nof_nic_dma_done() will be called with the token, once */
+    NOF_DMA_DONE = 1, /* all bytes copied before the call returned; dma_done() is not called */
+};
+
+struct nof_host_ops {
+    /* Copy between a rank's memory and ours; totals of both lists are equal and at most
+     * NOF_DMA_BLOCK_BYTES. `local` points to memory that stays valid until dma_done; the arrays
+     * themselves are copied if needed later. A host that sets `dma_inline` in the endpoint's
+     * parameters promises never to answer PENDING. */
+    int (*dma_read)(void *host, uint32_t endpoint, const struct nof_segment *remote,
+                    unsigned nremote, const struct nof_buf *local, unsigned nlocal, uint64_t token);
+    int (*dma_write)(void *host, uint32_t endpoint, const struct nof_segment *remote,
+                     unsigned nremote, const struct nof_buf *local, unsigned nlocal,
+                     uint64_t token);
+    /* Give completions to the endpoint; returns how many were taken, in order (fewer: ring full;
+     * the core keeps the rest and tries again in poll()). */
+    unsigned (*complete)(void *host, uint32_t endpoint, const struct nof_comp *comps, unsigned n);
+    /* The core gives the endpoint up (hostile or broken): nofd must call nof_nic_endpoint_close()
+     * after this call has returned. */
+    void (*endpoint_failed)(void *host, uint32_t endpoint, int status);
+    /* A cost clock, any unit (TSC ticks); measured through, never used for protocol decisions. */
+    uint64_t (*cycles)(void *host);
+    /* level: 0 error, 1 warning, 2 info, 3 debug. */
+    void (*log)(void *host, int level, const char *text);
+};
+
+#endif

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Status codes: 0 or one of these negative values. Every part of nof returns them; errno and MPI
+ * error classes appear only at the edges. They are grouped by what the caller must do. */
+#ifndef NOF_STATUS_H
+#define NOF_STATUS_H
+
+enum nof_status {
+    NOF_OK = 0,
+
+    /* Retry: nothing happened, nothing is lost; try again when something has drained. */
+    NOF_EAGAIN = -1, /* a queue or pool is full */
+    NOF_ENOMATCH = -2, /* a receive or probe found nothing in the NIC's store (spill mode, probe) */
+
+    /* The operation ended with an error of its own; nothing else is harmed. */
+    NOF_ETRUNC = -10, /* message longer than the receive buffer; the buffer holds its beginning */
+    NOF_ECANCELED = -11, /* cancelled by request */
+    NOF_EFAULT = -12, /* the user's buffer cannot be read or written */
+    NOF_ENOMEM = -13, /* a bound of the configuration is reached */
+    NOF_ENOENT = -14, /* no such handle, peer, layout, feature */
+
+    /* Caller's bug: refused, nothing happened. */
+    NOF_EINVAL = -20, /* a field is out of its range */
+    NOF_ENOTSUP = -21, /* known, but not built in or not allowed here */
+    NOF_EVERSION = -22, /* the other side speaks another version */
+    NOF_EPERM = -23, /* wrong job key, user or pid */
+
+    /* The other side failed. */
+    NOF_EPEERDEAD = -30, /* the peer process or its NIC is gone */
+    NOF_EPROTO = -31, /* the peer broke the protocol */
+    NOF_ENICDEAD = -32, /* our own NIC (nofd) is gone */
+    NOF_ELINKDOWN = -33, /* our own link is down */
+};
+
+/* A short English text, never NULL. Static storage; any thread. */
+const char *nof_strstatus(int status);
+
+#endif

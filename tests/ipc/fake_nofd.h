@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The daemon's side of one endpoint, for tests of the host driver: a real socket, real memfds, a BAR laid
+ * out as nof/bar.h says, and the ring discipline; no firmware behind it.
+ *
+ *   fake_open()  fake_answer()  { fake_get() fake_complete() fake_sleep() }...  fake_close()
+ *
+ * Threads: one plays the daemon. */
+#ifndef FAKE_NOFD_H
+#define FAKE_NOFD_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "nof/bar.h"
+#include "nof/desc.h"
+#include "nof_private/ring.h"
+
+#define FAKE_SLOTS 127u
+#define FAKE_STAGING_BYTES 8192u
+#define FAKE_BOUNCE_BYTES 65536u
+#define FAKE_ASSIST_BYTES 8192u
+
+struct fake_nofd {
+    char address[64]; /* "@..." for nof_pmd_attach */
+    int listener;
+    int socket; /* the rank's life line, once answered */
+    int fds[NOF_BAR_FDS];
+    unsigned char *bar;
+    struct nof_attach_reply reply; /* a test may garble it before fake_answer() */
+    struct nof_bar_identity *identity; /* this too */
+    struct nof_attach_request request; /* what the rank said */
+    struct rte_ring *submit, *complete;
+    struct nof_host_words *host_words;
+    struct nof_nic_words *nic_words;
+    uint64_t *counters;
+    uint64_t wakes; /* futex calls made */
+    bool no_seals;
+    bool no_fds;
+};
+
+/* Listens and builds the BAR; asserts on failure. */
+void fake_open(struct fake_nofd *f);
+/* Accepts one rank, reads its request, answers with reply and descriptors. */
+void fake_answer(struct fake_nofd *f);
+unsigned fake_get(struct fake_nofd *f, struct nof_desc *descs, unsigned n);
+/* Puts completions in (waits for room) and wakes the host if it sleeps. */
+void fake_complete(struct fake_nofd *f, const struct nof_comp *comps, unsigned n);
+/* Sleeps on the doorbell as a NIC core does, at most timeout_ms. Returns false on a timeout. */
+bool fake_sleep(struct fake_nofd *f, int timeout_ms);
+/* Doorbells rung since the last call. */
+uint64_t fake_doorbells(struct fake_nofd *f);
+/* Ends the endpoint; may be called twice. */
+void fake_hang_up(struct fake_nofd *f);
+void fake_close(struct fake_nofd *f);
+
+#endif

@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Buffers that are not there, that vanish, and that block under the DMA engine. */
+#include "hostile.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/userfaultfd.h>
+#include <signal.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define LEN (128u << 10)
+#define NOBODY 65534
+
+/* Job of one rank that sends to itself: its own card is its peer. */
+static void know_myself(struct intruder *in)
+{
+    struct nof_desc peer = {.opcode = NOF_DESC_PEER, .peer = 0};
+
+    memcpy(peer.inline_data, &in->id.card, sizeof(in->id.card));
+    hostile_submit(in, &peer);
+}
+
+/* Each with a tag of its own: a receive that is left over must not take the next message. */
+static void transfer(struct intruder *in, void *from, void *to)
+{
+    static int32_t tag;
+    struct nof_desc receive = {.opcode = NOF_DESC_RECV,
+                               .cookie = 1,
+                               .peer = 0,
+                               .tag = ++tag,
+                               .len = LEN,
+                               .addr = (uint64_t)(uintptr_t)to};
+    struct nof_desc send = {.opcode = NOF_DESC_SEND,
+                            .cookie = 2,
+                            .peer = 0,
+                            .tag = tag,
+                            .len = LEN,
+                            .addr = (uint64_t)(uintptr_t)from};
+
+    hostile_submit(in, &receive);
+    hostile_submit(in, &send);
+}
+
+/* Status of the completion of `opcode`, or 1 after ms. */
+static int await(struct intruder *in, int opcode, int ms)
+{
+    struct timespec nap = {.tv_nsec = 1000000};
+
+    while (ms-- > 0) {
+        struct nof_comp comp;
+
+        while (nof_ring_get(in->complete, &comp, 1) == 1)
+            if (comp.opcode == opcode)
+                return comp.status;
+        nanosleep(&nap, NULL);
+    }
+    return 1;
+}
+
+static uint8_t *buffer(void)
+{
+    void *p = mmap(NULL, LEN, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+
+    check(p != MAP_FAILED);
+    return p;
+}
+
+static void a_buffer_that_is_not_there_is_an_error_of_its_request(struct hostile *h)
+{
+    uint64_t faults = hostile_counter(h, 0, "dma.faults");
+    uint8_t *good = buffer();
+    struct intruder in;
+
+    hostile_intrude(h, &in);
+    check(in.id.dma == NOF_DMA_DIRECT);
+    know_myself(&in);
+    transfer(&in, good, good + 0); /* works first */
+    check_equal(await(&in, NOF_COMP_SEND, 5000), NOF_OK);
+    transfer(&in, NULL, good);
+    check_equal(await(&in, NOF_COMP_SEND, 5000), NOF_EFAULT);
+    transfer(&in, good, (void *)0x10);
+    check_equal(await(&in, NOF_COMP_RECV, 5000), NOF_EFAULT);
+    transfer(&in, (void *)~(uintptr_t)0xfff, good); /* the kernel's */
+    check_equal(await(&in, NOF_COMP_SEND, 5000), NOF_EFAULT);
+    check(hostile_counter(h, 0, "dma.faults") > faults);
+    hostile_leave(&in);
+    munmap(good, LEN);
+}
+
+static void a_buffer_that_vanishes_under_the_copy_harms_nobody(struct hostile *h)
+{
+    struct intruder in;
+
+    hostile_intrude(h, &in);
+    know_myself(&in);
+    for (unsigned i = 0; i < 200; i++) {
+        uint8_t *from = buffer();
+        uint8_t *to = buffer();
+
+        transfer(&in, from, to);
+        for (volatile unsigned j = 0; j < hostile_random(h) % 20000; j++)
+            continue;
+        munmap(from, LEN);
+        munmap(to, LEN);
+        (void)await(&in, NOF_COMP_RECV, 1);
+    }
+    hostile_leave(&in);
+    hostile_pair_goes_on(h, 10);
+}
+
+/* A page that is never filled: whoever touches it, the kernel included, waits. */
+static uint8_t *blocking_page(int *uffd_out)
+{
+    struct uffdio_api api = {.api = UFFD_API};
+    struct uffdio_register range = {.mode = UFFDIO_REGISTER_MODE_MISSING};
+    void *page = mmap(NULL, LEN, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    int fd = (int)syscall(SYS_userfaultfd, O_CLOEXEC | O_NONBLOCK);
+
+    check(page != MAP_FAILED);
+    if (fd < 0)
+        return NULL;
+    range.range.start = (uint64_t)(uintptr_t)page;
+    range.range.len = LEN;
+    check(ioctl(fd, UFFDIO_API, &api) == 0);
+    check(ioctl(fd, UFFDIO_REGISTER, &range) == 0);
+    *uffd_out = fd;
+    return page;
+}
+
+static void a_page_that_blocks_costs_only_its_endpoint(struct hostile *h, unsigned n)
+{
+    struct intruder in[4];
+    struct intruder neighbour;
+    uint8_t *good = buffer();
+    int uffd[4];
+
+    /* A neighbour of the same user shares the helpers with the attackers. */
+    hostile_intrude(h, &neighbour);
+    know_myself(&neighbour);
+    for (unsigned i = 0; i < n; i++) {
+        uint8_t *bad = blocking_page(&uffd[i]);
+
+        check(bad != NULL);
+        hostile_intrude(h, &in[i]);
+        know_myself(&in[i]);
+        transfer(&in[i], bad, good);
+    }
+    for (unsigned i = 0; i < 5; i++) {
+        transfer(&neighbour, good, good);
+        check_equal(await(&neighbour, NOF_COMP_SEND, 5000), NOF_OK);
+    }
+    hostile_pair_goes_on(h, 20);
+    for (unsigned i = 0; i < n; i++) {
+        check(hostile_thrown_out(&in[i], 5000));
+        close(uffd[i]); /* lets the helper go */
+        hostile_leave(&in[i]);
+    }
+    transfer(&neighbour, good, good);
+    check_equal(await(&neighbour, NOF_COMP_SEND, 5000), NOF_OK);
+    hostile_leave(&neighbour);
+    munmap(good, LEN);
+}
+
+/* The probe at attach is such a page. */
+static void a_probe_that_blocks_ends_in_assist_mode(struct hostile *h)
+{
+    struct nof_attach_request request;
+    struct intruder in;
+    int uffd;
+    uint8_t *bad = blocking_page(&uffd);
+
+    check(bad != NULL);
+    hostile_request(h, &request);
+    request.probe_addr = (uint64_t)(uintptr_t)bad;
+    check(hostile_attach(&in, hostile_connect(h), &request, sizeof(request)) == NOF_OK);
+    check(in.id.dma == NOF_DMA_ASSIST);
+    hostile_pair_goes_on(h, 10);
+    close(uffd);
+    hostile_leave(&in);
+}
+
+static bool is_child_of(int pid, int parent)
+{
+    char path[64];
+    int found = 0;
+    FILE *file;
+
+    snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+    file = fopen(path, "r");
+    if (file == NULL)
+        return false;
+    if (fscanf(file, "%*d %*s %*c %d", &found) != 1)
+        found = 0;
+    fclose(file);
+    return found == parent;
+}
+
+/* The helpers of another user carry that user's ids, so that user can signal them. */
+static unsigned signal_helpers(const struct hostile *h, int signal_number)
+{
+    unsigned n = 0;
+
+    for (int pid = 2; pid < 4194304 && pid < (int)h->nofd + 200000; pid++)
+        if (kill(pid, 0) == 0 && is_child_of(pid, (int)h->nofd) && kill(pid, signal_number) == 0)
+            n++;
+    return n;
+}
+
+static void a_user_who_kills_or_stops_his_helpers_harms_himself(struct hostile *h)
+{
+    pid_t pid;
+    int status;
+
+    if (geteuid() != 0) {
+        printf("not root: the test of another user's helpers was left out\n");
+        return;
+    }
+    pid = fork();
+    check(pid >= 0);
+    if (pid == 0) {
+        uint8_t *good = buffer();
+        struct intruder in;
+
+        check(setresgid(NOBODY, NOBODY, NOBODY) == 0 && setresuid(NOBODY, NOBODY, NOBODY) == 0);
+        check(prctl(PR_SET_DUMPABLE, 1) == 0); /* as any program that user starts */
+        hostile_intrude(h, &in);
+        check(in.id.dma == NOF_DMA_DIRECT);
+        know_myself(&in);
+        transfer(&in, good, good);
+        check_equal(await(&in, NOF_COMP_SEND, 5000), NOF_OK);
+        check(kill(h->nofd, SIGKILL) != 0); /* the daemon itself is not his */
+        for (unsigned i = 0; i < 3; i++) {
+            check(signal_helpers(h, SIGKILL) > 0);
+            transfer(&in, good, good);
+            check(await(&in, NOF_COMP_SEND, 5000) <= NOF_OK);
+        }
+        check(signal_helpers(h, SIGSTOP) > 0);
+        transfer(&in, good, good);
+        hostile_pair_goes_on(h, 20);
+        (void)hostile_thrown_out(&in, 1000);
+        (void)signal_helpers(h, SIGCONT);
+        _exit(0);
+    }
+    check(waitpid(pid, &status, 0) == pid);
+    check(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+
+int main(int argc, char **argv)
+{
+    static const char *const args[] = {"--dma-timeout", "400ms", NULL};
+    struct hostile h;
+    int uffd = -1;
+
+    hostile_start(&h, argc, argv, args);
+    a_buffer_that_is_not_there_is_an_error_of_its_request(&h);
+    a_buffer_that_vanishes_under_the_copy_harms_nobody(&h);
+    if (blocking_page(&uffd) != NULL) {
+        close(uffd);
+        a_page_that_blocks_costs_only_its_endpoint(&h, 1);
+        a_page_that_blocks_costs_only_its_endpoint(&h, 4);
+        a_probe_that_blocks_ends_in_assist_mode(&h);
+    } else {
+        printf("no userfaultfd for us (vm.unprivileged_userfaultfd): the tests with blocking pages were left "
+               "out\n");
+    }
+    a_user_who_kills_or_stops_his_helpers_harms_himself(&h);
+    hostile_end(&h);
+    return 0;
+}

@@ -1,0 +1,327 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * How a daemon starts and ends: never two on one address, never a file left behind, and a private
+ * one never outlives its job. argv[1] is nofd. */
+#include <dirent.h>
+#include <errno.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "pmd_driver.h"
+
+#define NOBODY 65534
+#define WAIT_MS 15000
+
+#define check(condition) \
+    do { \
+        if (!(condition)) { \
+            fprintf(stderr, "%s:%d: failed: %s\n", __FILE__, __LINE__, #condition); \
+            exit(1); \
+        } \
+    } while (0)
+
+static const char *nofd_path;
+static char directory[64];
+static char socket_path[96];
+
+struct daemon {
+    pid_t pid;
+    int said; /* stderr */
+    bool ready;
+};
+
+/* Starts nofd and waits until it is ready or has ended. */
+static struct daemon start(const char *address, const char *option)
+{
+    struct daemon d = {0};
+    char fd_text[16];
+    int ready[2];
+    int said[2];
+    char byte;
+
+    check(pipe(ready) == 0 && pipe(said) == 0);
+    snprintf(fd_text, sizeof(fd_text), "%d", ready[1]);
+    d.pid = fork();
+    check(d.pid >= 0);
+    if (d.pid == 0) {
+        (void)prctl(PR_SET_PDEATHSIG, SIGTERM);
+        dup2(said[1], 2);
+        close(said[0]);
+        close(said[1]);
+        close(ready[0]);
+        execl(nofd_path, nofd_path, "--fabric", "2", "--socket", address, "--ready-fd", fd_text, option,
+              NULL);
+        _exit(127);
+    }
+    close(ready[1]);
+    close(said[1]);
+    d.said = said[0];
+    d.ready = read(ready[0], &byte, 1) == 1;
+    close(ready[0]);
+    return d;
+}
+
+/* Exit status within WAIT_MS, or -1. */
+static int ended(const struct daemon *d)
+{
+    for (int ms = 0; ms < WAIT_MS; ms += 5) {
+        struct timespec nap = {.tv_nsec = 5000000};
+        int status;
+
+        if (waitpid(d->pid, &status, WNOHANG) == d->pid)
+            return WIFEXITED(status) ? WEXITSTATUS(status) : 128;
+        nanosleep(&nap, NULL);
+    }
+    return -1;
+}
+
+static bool says(const struct daemon *d, const char *words)
+{
+    char text[2048];
+    size_t used = 0;
+    ssize_t n = 1;
+
+    while (n > 0 && used < sizeof(text) - 1) {
+        n = read(d->said, text + used, sizeof(text) - 1 - used);
+        if (n > 0)
+            used += (size_t)n;
+    }
+    text[used] = '\0';
+    if (strstr(text, words) == NULL)
+        fprintf(stderr, "nofd said: %s", text);
+    return strstr(text, words) != NULL;
+}
+
+static int stop(struct daemon *d, int signal_number)
+{
+    int status;
+
+    kill(d->pid, signal_number);
+    status = ended(d);
+    close(d->said);
+    return status;
+}
+
+static unsigned entries(const char *path)
+{
+    unsigned n = 0;
+    DIR *dir = opendir(path);
+
+    check(dir != NULL);
+    for (const struct dirent *entry = readdir(dir); entry != NULL; entry = readdir(dir))
+        n += entry->d_name[0] != '.';
+    closedir(dir);
+    return n;
+}
+
+static struct nof_pmd *attach(const char *address)
+{
+    struct nof_pmd_attach_args args = {.socket = address, .job_id = 1, .size = 1, .nic = UINT32_MAX};
+    struct nof_pmd *pmd;
+    char text[256];
+    int rc = nof_pmd_attach(&args, &pmd, text, sizeof(text));
+
+    if (rc != NOF_OK)
+        fprintf(stderr, "attach: %s\n", text);
+    check(rc == NOF_OK);
+    return pmd;
+}
+
+static void nothing_is_left_behind(void)
+{
+    static const int signals[] = {SIGTERM, SIGINT, SIGHUP};
+
+    for (unsigned i = 0; i < 3; i++) {
+        struct daemon d = start(socket_path, NULL);
+
+        check(d.ready);
+        check(entries(directory) == 2); /* its two sockets */
+        check(stop(&d, signals[i]) == 0);
+        check(entries(directory) == 0);
+    }
+}
+
+static void a_second_daemon_is_refused_and_the_first_goes_on(void)
+{
+    struct daemon first = start(socket_path, NULL);
+    struct daemon second = start(socket_path, NULL);
+    char name[64];
+
+    check(first.ready && !second.ready);
+    check(ended(&second) == 1);
+    check(says(&second, "already serves"));
+    nof_pmd_detach(attach(socket_path));
+    check(stop(&first, SIGTERM) == 0);
+
+    snprintf(name, sizeof(name), "@nof-life-%d", (int)getpid());
+    first = start(name, NULL);
+    second = start(name, NULL);
+    check(first.ready && !second.ready && ended(&second) == 1);
+    check(stop(&first, SIGTERM) == 0);
+}
+
+static void the_socket_of_a_dead_daemon_is_replaced(void)
+{
+    struct daemon d = start(socket_path, NULL);
+
+    check(d.ready);
+    check(stop(&d, SIGKILL) == 128);
+    check(access(socket_path, F_OK) == 0);
+    d = start(socket_path, NULL);
+    check(d.ready);
+    nof_pmd_detach(attach(socket_path));
+    check(stop(&d, SIGTERM) == 0);
+    check(entries(directory) == 0);
+}
+
+/* Something else of that name is nobody's business. */
+static void a_file_in_the_way_is_left_alone(void)
+{
+    FILE *file = fopen(socket_path, "w");
+    struct daemon d;
+
+    check(file != NULL);
+    fclose(file);
+    d = start(socket_path, NULL);
+    check(!d.ready && ended(&d) == 1);
+    check(says(&d, "is no socket"));
+    check(unlink(socket_path) == 0);
+}
+
+static void a_private_daemon_ends_with_its_last_rank(void)
+{
+    struct daemon d = start(socket_path, "--private");
+
+    check(d.ready);
+    nof_pmd_detach(attach(socket_path));
+    check(ended(&d) == 0);
+    check(entries(directory) == 0);
+}
+
+static void a_private_daemon_ends_with_its_parent(void)
+{
+    int gone[2];
+    struct pollfd poll_fd;
+    pid_t pid;
+
+    check(pipe(gone) == 0);
+    pid = fork();
+    check(pid >= 0);
+    if (pid == 0) {
+        struct daemon d = start(socket_path, "--private");
+
+        check(d.ready); /* and it holds the pipe */
+        _exit(0);
+    }
+    close(gone[1]);
+    check(waitpid(pid, NULL, 0) == pid);
+    poll_fd = (struct pollfd){.fd = gone[0]};
+    check(poll(&poll_fd, 1, WAIT_MS) == 1 && (poll_fd.revents & POLLHUP));
+    close(gone[0]);
+    check(entries(directory) == 0);
+}
+
+static void the_death_of_the_daemon_is_noticed(void)
+{
+    struct daemon d = start(socket_path, NULL);
+    struct nof_pmd *pmd;
+    int rc = NOF_OK;
+
+    check(d.ready);
+    pmd = attach(socket_path);
+    check(stop(&d, SIGKILL) == 128);
+    for (int i = 0; i < 10 && rc == NOF_OK; i++)
+        rc = nof_pmd_wait(pmd, nof_pmd_wake_count(pmd), 1000000000);
+    check(rc == NOF_ENICDEAD);
+    check(nof_pmd_death(pmd)[0] != '\0');
+    nof_pmd_detach(pmd);
+    check(unlink(socket_path) == 0);
+}
+
+static void wrong_options_say_what_is_right(void)
+{
+    static const struct {
+        const char *option, *words;
+    } wrong[] = {
+        {"--link=fast", "a rate such as"},       {"--loss=2", "a probability"},
+        {"--set=pasing=off", "mean \"pacing\""}, {"--mtu=1", "from 576 to 9216"},
+        {"--log=loud", "error, warning, info"},  {"--config=/nowhere", "cannot read"},
+    };
+
+    for (unsigned i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+        struct daemon d = start(socket_path, wrong[i].option);
+
+        check(!d.ready && ended(&d) == 2);
+        check(says(&d, wrong[i].words));
+        close(d.said);
+    }
+}
+
+/* No privileges, and a /dev/shm without a free byte. */
+static void it_needs_no_privileges_and_no_shared_memory(void)
+{
+    int status;
+    pid_t pid;
+
+    if (geteuid() != 0) {
+        printf("not root: the test with a full /dev/shm was left out\n");
+        return;
+    }
+    check(chown(directory, NOBODY, NOBODY) == 0);
+    pid = fork();
+    check(pid >= 0);
+    if (pid == 0) {
+        struct daemon d;
+        FILE *fill;
+
+        if (unshare(CLONE_NEWNS) == 0 && mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0 &&
+            mount("shm", "/dev/shm", "tmpfs", 0, "size=4k") == 0) {
+            fill = fopen("/dev/shm/full", "w");
+            check(fill != NULL);
+            for (int i = 0; i < 8192; i++)
+                (void)fputc(0, fill);
+            (void)fclose(fill);
+        } else {
+            printf("no mount namespace: /dev/shm is as it is\n");
+        }
+        check(setresgid(NOBODY, NOBODY, NOBODY) == 0 && setresuid(NOBODY, NOBODY, NOBODY) == 0);
+        d = start(socket_path, NULL);
+        check(d.ready);
+        nof_pmd_detach(attach(socket_path));
+        check(stop(&d, SIGTERM) == 0);
+        _exit(0);
+    }
+    check(waitpid(pid, &status, 0) == pid && WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    check(entries(directory) == 0);
+}
+
+int main(int argc, char **argv)
+{
+    check(argc == 2);
+    nofd_path = argv[1];
+    snprintf(directory, sizeof(directory), "/tmp/nof-life.XXXXXX");
+    check(mkdtemp(directory) != NULL);
+    snprintf(socket_path, sizeof(socket_path), "%s/socket", directory);
+    nothing_is_left_behind();
+    a_second_daemon_is_refused_and_the_first_goes_on();
+    the_socket_of_a_dead_daemon_is_replaced();
+    a_file_in_the_way_is_left_alone();
+    a_private_daemon_ends_with_its_last_rank();
+    a_private_daemon_ends_with_its_parent();
+    the_death_of_the_daemon_is_noticed();
+    wrong_options_say_what_is_right();
+    it_needs_no_privileges_and_no_shared_memory();
+    check(rmdir(directory) == 0);
+    return 0;
+}

@@ -1,0 +1,511 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * What pmd_driver.h promises, against a daemon's side that the test plays itself. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "fake_nofd.h"
+#include "pmd_driver.h"
+
+static struct fake_nofd fake;
+static char text[512];
+
+static void *answer_thread(void *unused)
+{
+    (void)unused;
+    fake_answer(&fake);
+    return NULL;
+}
+
+static int attach(struct nof_pmd **pmd_out)
+{
+    struct nof_pmd_attach_args args = {
+        .socket = fake.address, .job_id = 77, .job_key = {1, 2, 3}, .rank = 5, .size = 8, .nic = 1};
+    pthread_t thread;
+    int rc;
+
+    text[0] = '\0';
+    assert_int_equal(pthread_create(&thread, NULL, answer_thread, NULL), 0);
+    rc = nof_pmd_attach(&args, pmd_out, text, sizeof(text));
+    pthread_join(thread, NULL);
+    return rc;
+}
+
+static double seconds(void)
+{
+    struct timespec ts;
+
+    clock_gettime(CLOCK_MONOTONIC, &ts);
+    return (double)ts.tv_sec + (double)ts.tv_nsec * 1e-9;
+}
+
+static int setup(void **state)
+{
+    struct nof_pmd *pmd = NULL;
+
+    fake_open(&fake);
+    if (attach(&pmd) != NOF_OK)
+        return -1;
+    *state = pmd;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    nof_pmd_detach(*state);
+    fake_close(&fake);
+    return 0;
+}
+
+static void request_says_who_we_are(void **state)
+{
+    uint64_t probe;
+
+    (void)state;
+    assert_int_equal(fake.request.magic, NOF_ATTACH_MAGIC);
+    assert_int_equal(fake.request.abi_version, NOF_ABI_VERSION);
+    assert_int_equal(fake.request.rank, 5);
+    assert_int_equal(fake.request.size, 8);
+    assert_int_equal(fake.request.nic, 1);
+    assert_int_equal(fake.request.job_id, 77);
+    assert_int_equal(fake.request.job_key[2], 3);
+    memcpy(&probe, (const void *)(uintptr_t)fake.request.probe_addr, sizeof(probe)); // NOLINT: same process
+    assert_int_equal(probe, fake.request.probe_value);
+}
+
+static void full_ring_takes_no_more_and_loses_nothing(void **state)
+{
+    struct nof_desc descs[FAKE_SLOTS + 10] = {{0}};
+    struct nof_desc got[FAKE_SLOTS];
+
+    for (unsigned i = 0; i < FAKE_SLOTS + 10; i++)
+        descs[i].cookie = i;
+    assert_int_equal(nof_pmd_submit(*state, descs, FAKE_SLOTS + 10), FAKE_SLOTS);
+    assert_int_equal(nof_pmd_submit(*state, descs, 1), 0);
+    assert_int_equal(fake_get(&fake, got, FAKE_SLOTS), FAKE_SLOTS);
+    for (unsigned i = 0; i < FAKE_SLOTS; i++)
+        assert_int_equal(got[i].cookie, i);
+}
+
+static void doorbell_rings_only_when_the_nic_sleeps(void **state)
+{
+    struct nof_desc desc = {.opcode = NOF_DESC_FLUSH};
+
+    assert_int_equal(nof_pmd_submit(*state, &desc, 1), 1);
+    assert_int_equal(fake_doorbells(&fake), 0);
+    fake.nic_words->nic_asleep = 1;
+    assert_int_equal(nof_pmd_submit(*state, &desc, 1), 1);
+    assert_int_equal(fake_doorbells(&fake), 1);
+}
+
+static void wait_returns_at_once_when_something_is_there(void **state)
+{
+    uint32_t seen = nof_pmd_wake_count(*state);
+    struct nof_comp comp = {.opcode = NOF_COMP_FLUSH};
+    struct nof_comp got;
+
+    fake_complete(&fake, &comp, 1);
+    assert_int_equal(nof_pmd_wait(*state, seen, UINT64_MAX), NOF_OK);
+    assert_int_equal(nof_pmd_reap(*state, &got, 1), 1);
+    nof_pmd_wake(*state);
+    assert_int_equal(nof_pmd_wait(*state, seen, UINT64_MAX), NOF_OK);
+    assert_int_equal(fake.host_words->host_asleep, 0);
+}
+
+static void wait_ends_at_its_timeout(void **state)
+{
+    double start = seconds();
+
+    assert_int_equal(nof_pmd_wait(*state, nof_pmd_wake_count(*state), 20000000), NOF_OK);
+    assert_true(seconds() - start >= 0.019);
+}
+
+static void *waker(void *pmd)
+{
+    while (__atomic_load_n(&fake.host_words->host_asleep, __ATOMIC_SEQ_CST) == 0)
+        sched_yield();
+    nof_pmd_wake(pmd);
+    return NULL;
+}
+
+static void any_thread_wakes_a_sleeper(void **state)
+{
+    pthread_t thread;
+
+    assert_int_equal(pthread_create(&thread, NULL, waker, *state), 0);
+    assert_int_equal(nof_pmd_wait(*state, nof_pmd_wake_count(*state), UINT64_MAX), NOF_OK);
+    pthread_join(thread, NULL);
+}
+
+static void detach_says_goodbye(void **state)
+{
+    struct nof_detach goodbye = {0};
+    struct nof_pmd *pmd = NULL;
+
+    (void)state;
+    fake_open(&fake);
+    assert_int_equal(attach(&pmd), NOF_OK);
+    nof_pmd_detach(pmd);
+    assert_int_equal(recv(fake.socket, &goodbye, sizeof(goodbye), 0), sizeof(goodbye));
+    assert_int_equal(goodbye.magic, NOF_DETACH_MAGIC);
+    assert_int_equal(recv(fake.socket, &goodbye, sizeof(goodbye), 0), 0);
+    fake_close(&fake);
+}
+
+static void death_of_the_daemon_is_noticed_asleep(void **state)
+{
+    double start = seconds();
+
+    fake_hang_up(&fake);
+    assert_int_equal(nof_pmd_wait(*state, nof_pmd_wake_count(*state), UINT64_MAX), NOF_ENICDEAD);
+    assert_true(seconds() - start < 0.5);
+    assert_non_null(strstr(nof_pmd_death(*state), "has ended"));
+    assert_int_equal(nof_pmd_wait(*state, 0, UINT64_MAX), NOF_ENICDEAD);
+    assert_int_equal(nof_pmd_submit(*state, &(struct nof_desc){0}, 1), NOF_ENICDEAD);
+}
+
+static void death_is_noticed_spinning_and_after_the_last_completion(void **state)
+{
+    struct nof_comp comp = {.opcode = NOF_COMP_SEND, .cookie = 9};
+    struct nof_comp got;
+    double start = seconds();
+    int rc;
+
+    assert_string_equal(nof_pmd_death(*state), "");
+    fake_complete(&fake, &comp, 1);
+    fake_hang_up(&fake);
+    assert_int_equal(nof_pmd_reap(*state, &got, 1), 1);
+    assert_int_equal(got.cookie, 9);
+    do {
+        rc = nof_pmd_reap(*state, &got, 1);
+    } while (rc == 0 && seconds() - start < 5);
+    assert_int_equal(rc, NOF_ENICDEAD);
+}
+
+static void failed_endpoint_says_why(void **state)
+{
+    struct nof_comp got;
+
+    fake.nic_words->endpoint_failed = (uint32_t)NOF_EPROTO;
+    assert_int_equal(nof_pmd_wait(*state, nof_pmd_wake_count(*state), UINT64_MAX), NOF_OK);
+    assert_int_equal(nof_pmd_reap(*state, &got, 1), 0);
+    assert_int_equal(nof_pmd_reap(*state, &got, 1), NOF_ENICDEAD);
+    assert_non_null(strstr(nof_pmd_death(*state), nof_strstatus(NOF_EPROTO)));
+}
+
+static void fork_has_no_nic(void **state)
+{
+    struct nof_desc desc = {.opcode = NOF_DESC_FLUSH};
+    struct nof_comp comp;
+    uint64_t offset;
+    int status;
+    pid_t child = fork();
+
+    if (child == 0) {
+        int wrong = nof_pmd_submit(*state, &desc, 1) != NOF_ENICDEAD;
+
+        wrong |= nof_pmd_reap(*state, &comp, 1) != NOF_ENICDEAD;
+        wrong |= nof_pmd_wait(*state, 0, 0) != NOF_ENICDEAD;
+        wrong |= nof_pmd_bounce_alloc(*state, 8, &offset) != NULL || nof_pmd_schedule(*state) != NULL;
+        wrong |= nof_pmd_counter(*state, NOF_C_TX_FRAMES) != 0;
+        wrong |= strstr(nof_pmd_death(*state), "fork") == NULL;
+        nof_pmd_wake(*state);
+        nof_pmd_detach(*state);
+        _exit(wrong);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+    assert_int_equal(nof_pmd_submit(*state, &desc, 1), 1);
+}
+
+static void host_cannot_write_what_it_may_only_read(void **state)
+{
+    const unsigned char *id = (const unsigned char *)nof_pmd_staged(*state, 0, 1);
+    uintptr_t page = (uintptr_t)id & ~(uintptr_t)4095;
+
+    errno = 0;
+    assert_int_equal(mprotect((void *)page, 4096, PROT_READ | PROT_WRITE), -1); // NOLINT
+    assert_int_equal(errno, EACCES);
+}
+
+static void staged_payload_stays_inside(void **state)
+{
+    assert_non_null(nof_pmd_staged(*state, FAKE_STAGING_BYTES - 8, 8));
+    assert_null(nof_pmd_staged(*state, FAKE_STAGING_BYTES - 8, 9));
+    assert_null(nof_pmd_staged(*state, UINT32_MAX, UINT32_MAX));
+}
+
+static void counters_are_live(void **state)
+{
+    enum nof_counter counter;
+
+    fake.counters[1] = 4711;
+    assert_int_equal(nof_pmd_counter_find("port.tx_bytes", &counter), NOF_OK);
+    assert_int_equal(nof_pmd_counter(*state, counter), 4711);
+    assert_int_equal(nof_pmd_counter(*state, NOF_C_NETMEM_BYTES), 0); /* beyond what this daemon has */
+    assert_int_equal(nof_pmd_counter_find("no.such", &counter), NOF_ENOENT);
+}
+
+/* One assist request; returns the status that the daemon is told. */
+static int assisted(struct nof_pmd *pmd, uint8_t flags, const void *addr, uint32_t offset, uint32_t len)
+{
+    struct nof_comp request = {.opcode = NOF_COMP_ASSIST, .flags = flags};
+    struct nof_comp got[2];
+    struct nof_desc done;
+
+    request.assist.token = 99;
+    request.assist.addr = (uint64_t)(uintptr_t)addr;
+    request.assist.area_offset = offset;
+    request.assist.area_len = len;
+    fake_complete(&fake, &request, 1);
+    assert_int_equal(nof_pmd_reap(pmd, got, 2), 0);
+    assert_int_equal(fake_get(&fake, &done, 1), 1);
+    assert_int_equal(done.opcode, NOF_DESC_ASSIST_DONE);
+    assert_int_equal(done.assist.token, 99);
+    return done.assist.status;
+}
+
+static int setup_assist(void **state)
+{
+    struct nof_pmd *pmd = NULL;
+
+    fake_open(&fake);
+    fake.identity->dma = NOF_DMA_ASSIST;
+    if (attach(&pmd) != NOF_OK)
+        return -1;
+    *state = pmd;
+    return 0;
+}
+
+static void assist_copies_and_reports_bad_buffers(void **state)
+{
+    unsigned char *area = fake.bar + fake.identity->assist_offset;
+    char mine[16] = "from the host";
+    void *hole = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+    assert_int_equal(mprotect((unsigned char *)hole + 4096, 4096, PROT_NONE), 0);
+    assert_int_equal(assisted(*state, 0, mine, 64, sizeof(mine)), NOF_OK);
+    assert_memory_equal(area + 64, "from the host", 14);
+    memcpy(area, "from the NIC", 13);
+    assert_int_equal(assisted(*state, NOF_COMP_F_WRITE, mine, 0, 13), NOF_OK);
+    assert_string_equal(mine, "from the NIC");
+    assert_int_equal(assisted(*state, NOF_COMP_F_WRITE, hole, 0, 8192), NOF_EFAULT);
+    assert_int_equal(assisted(*state, 0, NULL, 0, 8), NOF_EFAULT);
+    assert_int_equal(assisted(*state, 0, mine, FAKE_ASSIST_BYTES - 4, 8), NOF_EINVAL);
+    munmap(hole, 8192);
+}
+
+static void assist_answers_wait_for_room(void **state)
+{
+    struct nof_desc filler[FAKE_SLOTS] = {{0}};
+    struct nof_desc got[FAKE_SLOTS];
+    struct nof_comp request = {.opcode = NOF_COMP_ASSIST};
+    struct nof_comp comps[FAKE_SLOTS];
+    unsigned answered = 0;
+
+    assert_int_equal(nof_pmd_submit(*state, filler, FAKE_SLOTS), FAKE_SLOTS);
+    request.assist.addr = (uint64_t)(uintptr_t)&request;
+    for (unsigned i = 0; i < 100; i++)
+        fake_complete(&fake, &request, 1);
+    assert_int_equal(nof_pmd_reap(*state, comps, FAKE_SLOTS), 0);
+    assert_int_equal(nof_pmd_wait(*state, nof_pmd_wake_count(*state), 1000000), NOF_OK);
+    assert_int_equal(fake_get(&fake, got, FAKE_SLOTS), FAKE_SLOTS);
+    for (int i = 0; i < 4; i++) {
+        assert_int_equal(nof_pmd_reap(*state, comps, FAKE_SLOTS), 0);
+        answered += fake_get(&fake, got, FAKE_SLOTS);
+    }
+    assert_int_equal(answered, 100);
+}
+
+static void cards_survive_as_text(void **state)
+{
+    struct nof_card card = {.nic_id = 0x0123456789abcdef,
+                            .mac = {2, 3, 4, 5, 6, 7},
+                            .udp_port = 48620,
+                            .ip4 = 0x0a000001,
+                            .endpoint = 7,
+                            .generation = 65535,
+                            .host_id = 3};
+    struct nof_card back;
+    char as_text[65];
+
+    (void)state;
+    nof_card_format(&card, as_text);
+    assert_int_equal(strlen(as_text), 64);
+    assert_int_equal(nof_card_parse(as_text, &back), NOF_OK);
+    assert_memory_equal(&card, &back, sizeof(card));
+    as_text[63] = 'g';
+    assert_int_equal(nof_card_parse(as_text, &back), NOF_EINVAL);
+    as_text[63] = '\0';
+    assert_int_equal(nof_card_parse(as_text, &back), NOF_EINVAL);
+    assert_int_equal(nof_card_parse("", &back), NOF_EINVAL);
+}
+
+static void attach_without_daemon_says_what_to_do(void **state)
+{
+    struct nof_pmd_attach_args args = {.socket = "@nof-nobody-listens-here"};
+    struct nof_pmd *pmd;
+
+    (void)state;
+    assert_int_equal(nof_pmd_attach(&args, &pmd, text, sizeof(text)), NOF_ENICDEAD);
+    assert_non_null(strstr(text, "nof up"));
+    args.socket = "";
+    assert_int_equal(nof_pmd_attach(&args, &pmd, NULL, 0), NOF_EINVAL);
+}
+
+enum garble {
+    REFUSED,
+    VERSION,
+    NO_FDS,
+    NO_SEALS,
+    SEGMENT_FD,
+    SEGMENT_ODD,
+    SEGMENT_OUTSIDE,
+    SEGMENT_LONG,
+    SEGMENT_OVERLAP,
+    SEGMENT_COUNT,
+    BAR_HUGE,
+    MAGIC,
+    RING_OUTSIDE,
+    RING_ODD,
+    RING_MASK,
+    RING_SLOTS,
+    WORDS_READ_ONLY,
+    STAGING_OUTSIDE,
+    BOUNCE_OVERFLOW,
+    COUNTERS_HUGE,
+    PIECES_HUGE,
+    GARBLES
+};
+
+static void garble_reply(enum garble how)
+{
+    struct nof_bar_segment *s = fake.reply.segment;
+
+    if (how == REFUSED) {
+        fake.reply.status = NOF_EPERM;
+        memcpy(fake.reply.text, "wrong key", 10);
+    } else if (how == VERSION) {
+        fake.reply.abi_version++;
+    } else if (how == NO_FDS) {
+        fake.no_fds = true;
+    } else if (how == NO_SEALS) {
+        fake.no_seals = true;
+    } else if (how == SEGMENT_FD) {
+        s[1].fd = 2;
+    } else if (how == SEGMENT_ODD) {
+        s[1].bar_offset++;
+    } else if (how == SEGMENT_OUTSIDE) {
+        s[1].bar_offset = fake.reply.bar_bytes;
+    } else if (how == SEGMENT_LONG) {
+        s[1].len = UINT64_MAX & ~4095ull;
+    } else if (how == SEGMENT_OVERLAP) {
+        s[1].bar_offset = s[2].bar_offset;
+    } else if (how == SEGMENT_COUNT) {
+        fake.reply.nsegments = UINT32_MAX;
+    } else if (how == BAR_HUGE) {
+        fake.reply.bar_bytes = UINT64_MAX & ~4095ull;
+    }
+}
+
+static void garble_identity(enum garble how)
+{
+    struct nof_bar_identity *id = fake.identity;
+
+    if (how == MAGIC)
+        id->magic++;
+    else if (how == RING_OUTSIDE)
+        id->submit_offset = fake.reply.bar_bytes - 128;
+    else if (how == RING_ODD)
+        id->complete_offset += 64;
+    else if (how == RING_MASK)
+        fake.complete->mask = UINT32_MAX;
+    else if (how == RING_SLOTS)
+        id->complete_slots = UINT32_MAX;
+    else if (how == WORDS_READ_ONLY)
+        id->host_words_offset = id->nic_words_offset;
+    else if (how == STAGING_OUTSIDE)
+        id->staging_bytes = UINT64_MAX - 64;
+    else if (how == BOUNCE_OVERFLOW)
+        id->bounce_offset = UINT64_MAX & ~63ull;
+    else if (how == COUNTERS_HUGE)
+        id->ncounters = UINT32_MAX;
+    else if (how == PIECES_HUGE)
+        id->bounce_max_bytes = 1u << 20;
+}
+
+static unsigned open_descriptors(void)
+{
+    unsigned n = 0;
+
+    for (int fd = 0; fd < 256; fd++)
+        n += fcntl(fd, F_GETFD) >= 0;
+    return n;
+}
+
+static void garbled_answer_is_refused_and_leaks_nothing(void **state)
+{
+    (void)state;
+    for (enum garble how = REFUSED; how < GARBLES; how++) {
+        struct nof_pmd *pmd = NULL;
+        unsigned before = open_descriptors();
+        uint64_t bar_bytes;
+        int rc;
+
+        fake_open(&fake);
+        bar_bytes = fake.reply.bar_bytes;
+        garble_reply(how);
+        garble_identity(how);
+        rc = attach(&pmd);
+        if (rc == NOF_OK || pmd != NULL || text[0] == '\0')
+            fail_msg("garble %d: rc %d '%s'", how, rc, text);
+        if (how == REFUSED) {
+            assert_int_equal(rc, NOF_EPERM);
+            assert_string_equal(text, "wrong key");
+        }
+        fake.reply.bar_bytes = bar_bytes;
+        fake_close(&fake);
+        assert_int_equal(open_descriptors(), before);
+    }
+}
+
+int main(void)
+{
+#define WITH_PMD(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
+    const struct CMUnitTest tests[] = {
+        WITH_PMD(request_says_who_we_are),
+        WITH_PMD(full_ring_takes_no_more_and_loses_nothing),
+        WITH_PMD(doorbell_rings_only_when_the_nic_sleeps),
+        WITH_PMD(wait_returns_at_once_when_something_is_there),
+        WITH_PMD(wait_ends_at_its_timeout),
+        WITH_PMD(any_thread_wakes_a_sleeper),
+        WITH_PMD(death_of_the_daemon_is_noticed_asleep),
+        WITH_PMD(death_is_noticed_spinning_and_after_the_last_completion),
+        WITH_PMD(failed_endpoint_says_why),
+        WITH_PMD(fork_has_no_nic),
+        WITH_PMD(host_cannot_write_what_it_may_only_read),
+        WITH_PMD(staged_payload_stays_inside),
+        WITH_PMD(counters_are_live),
+        cmocka_unit_test_setup_teardown(assist_copies_and_reports_bad_buffers, setup_assist, teardown),
+        cmocka_unit_test_setup_teardown(assist_answers_wait_for_room, setup_assist, teardown),
+        cmocka_unit_test(detach_says_goodbye),
+        cmocka_unit_test(cards_survive_as_text),
+        cmocka_unit_test(attach_without_daemon_says_what_to_do),
+        cmocka_unit_test(garbled_answer_is_refused_and_leaks_nothing),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,107 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# usage: hosts.sh BUILD DRIVER HOSTS RATE
+# heat3d and replay between HOSTS network namespaces on one bridge, one nofd with a port of DRIVER in each,
+# the links limited to RATE ("none": not). heat3d must print the answer that it prints alone, replay
+# verifies every byte; afterwards no XDP program, pin, process or namespace of ours is left.
+set -eu
+build=$1 driver=$2 hosts=$3 rate=$4
+me=noflab$$-t
+socket=@nof-lab-test
+work=$(mktemp -d)
+nofds=()
+
+skip() {
+    echo "SKIP: $1"
+    exit 77
+}
+
+down() {
+    for pid in "${nofds[@]}"; do kill "$pid" 2>/dev/null || true; done
+    for pid in "${nofds[@]}"; do wait "$pid" 2>/dev/null || true; done
+    for ((i = 0; i < hosts; i++)); do ip netns del "$me-h$i" 2>/dev/null || true; done
+    ip netns del "$me-sw" 2>/dev/null || true
+    rm -rf "$work"
+}
+
+fail() {
+    echo "FAILED: $1"
+    for log in "$work"/*.log; do
+        echo "--- $(basename "$log")"
+        tail -n 20 "$log"
+    done
+    exit 1
+}
+
+add_host() {
+    local i=$1 end ns dev
+    ip netns add "$me-h$i"
+    ip link add "p$i" netns "$me-sw" type veth peer name eth0 netns "$me-h$i"
+    ip -n "$me-sw" link set "p$i" master br0 up
+    ip -n "$me-h$i" addr add "10.9.0.$((i + 1))/24" dev eth0
+    ip -n "$me-h$i" link set eth0 up
+    ip -n "$me-h$i" link set lo up
+    for end in "$me-sw p$i" "$me-h$i eth0"; do
+        read -r ns dev <<<"$end"
+        ip netns exec "$ns" ethtool -K "$dev" tso off gso off gro off tx off rx off >/dev/null 2>&1 || true
+    done
+    if [ "$rate" != none ]; then
+        ip netns exec "$me-sw" tc qdisc add dev "p$i" root tbf rate "$rate" burst 32kb limit 60kb
+        ip netns exec "$me-h$i" tc qdisc add dev eth0 root tbf rate "$rate" burst 32kb limit 1mb
+    fi
+}
+
+start_nofd() {
+    local i=$1 port="$driver,iface=eth0"
+    [ "$rate" = none ] || port="$port,rate=$rate"
+    mkfifo "$work/ready$i"
+    ip netns exec "$me-h$i" "$build/nofd" --port "$port" --socket "$socket" --ready-fd 3 \
+        3>"$work/ready$i" >"$work/nofd$i.log" 2>&1 </dev/null &
+    nofds+=($!)
+    read -r -t 20 _ <"$work/ready$i" || fail "nofd on host $i does not become ready"
+}
+
+# run N PROGRAM...: rank R on host R % HOSTS. PMI's descriptor is inherited; the daemon's abstract socket is
+# the one of the namespace that the rank steps into.
+run() {
+    local n=$1
+    shift
+    # shellcheck disable=SC2016  # for the rank's shell
+    timeout -k 5 60 "$build/nof" run --nofd "$socket" -n "$n" \
+        sh -c 'h=$(($PMI_RANK % $1)); ns=$2-h$h; shift 2; exec ip netns exec "$ns" "$@"' sh "$hosts" "$me" "$@" </dev/null
+}
+
+[ "$(id -u)" = 0 ] || skip "network namespaces and AF_XDP need root"
+for tool in ip tc ethtool; do
+    command -v $tool >/dev/null || skip "$tool is missing: apt install iproute2 ethtool"
+done
+trap down EXIT
+trap 'exit 129' HUP
+trap 'exit 130' INT
+trap 'exit 143' TERM
+ip netns add "$me-sw" || skip "no network namespaces here"
+ip -n "$me-sw" link add br0 type bridge || skip "no bridges here"
+ip -n "$me-sw" link set br0 up
+for ((i = 0; i < hosts; i++)); do add_host "$i"; done
+for ((i = 0; i < hosts; i++)); do start_nofd "$i"; done
+
+answer() { grep -E '^ *(residual|checksum) '; }
+
+heat=(--size 32 --steps 40)
+expected=$("$build/nof" run --hosts 1 -n 1 "$build/examples/heat3d" "${heat[@]}" </dev/null | answer)
+[ -n "$expected" ] || fail "heat3d alone prints no answer"
+for n in "$hosts" $((2 * hosts)); do
+    run "$n" "$build/examples/heat3d" "${heat[@]}" >"$work/heat3d.log" 2>&1 || fail "heat3d, $n ranks"
+    [ "$(answer <"$work/heat3d.log")" = "$expected" ] || fail "heat3d prints another answer with $n ranks"
+done
+run 4 "$build/examples/replay" >"$work/replay.log" 2>&1 || fail "replay"
+tail -n 5 "$work/replay.log"
+
+for pid in "${nofds[@]}"; do kill -TERM "$pid"; done
+for pid in "${nofds[@]}"; do wait "$pid" || fail "nofd ended with code $?"; done
+nofds=()
+for ((i = 0; i < hosts; i++)); do
+    if ip -n "$me-h$i" -d link show eth0 | grep -q 'prog/xdp'; then fail "host $i still has an XDP program"; fi
+done
+echo "$hosts hosts, $driver, links $rate: same answer, every byte"

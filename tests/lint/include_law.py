@@ -1,0 +1,117 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Who may include what: the table of docs/ARCHITECTURE.md, followed through the project's own headers."""
+import dataclasses
+import functools
+import re
+
+import tree
+
+INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]')
+# Where the build looks, after the including file's own folder.
+SEARCH = ("include", "host", "host/libmpi_offload/include", "firmware", "firmware/port/fabric",
+          "firmware/port/dpdk", "tests", ".")
+
+DPDK = re.compile(r"^(rte_|bus_|ethdev_)")
+# What rte_ring's inline functions pull in themselves is DPDK's business; these are the ones we may name.
+RING_ONLY = re.compile(r"^rte_(ring\w*|config|branch_prediction|common)\.h$")
+MPI = re.compile(r"^(mpi|mpi_offload|mpio|pmi\d?|pmix)\.h$")
+# Headers without an operating system behind them, and ISA-L's CRC.
+BARE = re.compile(r"^(stdint|stddef|stdbool|stdalign|stdatomic|limits|inttypes|string|float|assert)\.h$"
+                  r"|^(isa-l/)?crc\.h$|^isa-l\.h$|^[a-z]?mmintrin\.h$|^immintrin\.h$|^x86intrin\.h$|^arm_\w+\.h$")
+CONTRACT = ("include/nof/", "include/nof_private/")
+CORE = ("firmware/transport/", "firmware/coll/")
+
+
+@dataclasses.dataclass
+class Law:
+    """May a file of this part reach a header? `own`: folders of the project; others: kinds from outside."""
+    name: str
+    own: tuple = ()
+    dpdk: object = None
+    mpi: bool = False
+    outside: object = None  # None: any that is neither DPDK nor MPI
+
+
+LAWS = (
+    (re.compile(r"^include/nof/"), Law("installed contract", ("include/nof/",), outside=BARE)),
+    (re.compile(r"^include/nof_private/"), Law("private contract", CONTRACT, dpdk=RING_ONLY)),
+    (re.compile(r"^firmware/[^/]+$|^firmware/(transport|coll)/"),
+     Law("firmware core", CONTRACT + CORE + ("firmware/*",), outside=BARE)),
+    (re.compile(r"^firmware/port/fabric/"),
+     Law("fabric port", CONTRACT + CORE + ("firmware/*", "firmware/port/fabric/"))),
+    (re.compile(r"^firmware/port/dpdk/"),
+     Law("DPDK port", CONTRACT + CORE + ("firmware/*", "firmware/port/", "ebpf/"), dpdk=re.compile("."))),
+    (re.compile(r"^firmware/nofd/"), Law("daemon", CONTRACT + ("firmware/", "ebpf/"), dpdk=re.compile("."))),
+    (re.compile(r"^host/[^/]+$"), Law("host driver", CONTRACT + ("host/*",), dpdk=RING_ONLY)),
+    (re.compile(r"^host/libmpi_offload/"),
+     Law("MPI library", CONTRACT + ("host/*", "host/libmpi_offload/"), mpi=True)),
+    (re.compile(r"^ebpf/"), Law("eBPF", CONTRACT + ("ebpf/",))),
+    # The bench and sim commands look inside; the rest of the tools sees what a user sees.
+    (re.compile(r"^tools/(?!.*(bench|sim))"), Law("tools", ("include/nof/", "tools/"))),
+    (re.compile(r"^examples/"), Law("examples", ("host/libmpi_offload/include/",), mpi=True)),
+)
+
+
+@functools.lru_cache(maxsize=None)
+def resolve(folder_of_includer, header):
+    """The project's file behind an #include, or None when it comes from outside."""
+    for folder in (folder_of_includer,) + SEARCH:
+        candidate = tree.root() / folder / header
+        if candidate.is_file() and candidate.resolve().is_relative_to(tree.root()):
+            return candidate.resolve().relative_to(tree.root())
+    return None
+
+
+def inside(header, own):
+    """Does one of `own` cover the header? 'x/*' is the folder alone, 'x/' with all below it."""
+    for part in own:
+        if part.endswith("/*"):
+            if header.parent.as_posix() == part[:-2]:
+                return True
+        elif header.as_posix().startswith(part):
+            return True
+    return False
+
+
+def outside_allowed(law, header):
+    if MPI.match(header):
+        return law.mpi
+    if DPDK.match(header):
+        return law.dpdk is not None and law.dpdk.match(header)
+    return law.outside is None or law.outside.match(header)
+
+
+def judge(law, start):
+    """Complaints about everything that `start` reaches."""
+    todo, seen = [(start, ())], {start}
+    while todo:
+        path, via = todo.pop()
+        through = f" (through {' -> '.join(via)})" if via else ""
+        for number, line in enumerate(tree.lines_of(path), 1):
+            match = INCLUDE.match(line)
+            if not match:
+                continue
+            header = resolve(path.parent.as_posix(), match.group(1))
+            if header is None:
+                if not outside_allowed(law, match.group(1)):
+                    yield f"{start}: {law.name} must not know <{match.group(1)}>{through} [{path}:{number}]"
+            elif not inside(header, law.own) and header.parent != start.parent:
+                yield f"{start}: {law.name} must not know {header}{through} [{path}:{number}]"
+            elif header not in seen:
+                seen.add(header)
+                todo.append((header, via + (header.as_posix(),)))
+
+
+def main():
+    complaints, looked_at = [], 0
+    for path in tree.files({".c", ".h"}):
+        for pattern, law in LAWS:
+            if pattern.match(path.as_posix()):
+                looked_at += 1
+                complaints += judge(law, path)
+                break
+    tree.finish("include_law", complaints, looked_at)
+
+
+main()

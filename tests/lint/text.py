@@ -1,0 +1,40 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Every source file names its licence, ends with a newline, and holds no trailing blanks and no loose ends."""
+import re
+
+import tree
+
+SUFFIXES = {".c", ".h", ".sh", ".py", ".in"}
+NAMES = ("meson.build", "meson_options.txt", "quickstart", "check", "run")
+EBPF_LICENCE = "(GPL-2.0-only OR BSD-3-Clause)"
+# Written in pieces: this file obeys itself.
+LOOSE_ENDS = re.compile(r"\b(TO" + r"DO|FIX" + r"ME|X" + r"XX|not impl" + r"emented)\b")
+
+
+def check(path, lines):
+    head = "\n".join(lines[:3])
+    if "SPDX-License-Identifier: " not in head:
+        yield f"{path}:1: no SPDX-License-Identifier in the first three lines"
+    elif path.name.endswith(".bpf.c") and EBPF_LICENCE not in head:
+        yield f"{path}:1: a program for the kernel is licensed {EBPF_LICENCE}"
+    if lines[-1] != "":
+        yield f"{path}:{len(lines)}: no newline at the end"
+    for number, line in enumerate(lines, 1):
+        if line != line.rstrip():
+            yield f"{path}:{number}: trailing blank"
+        if path.suffix in (".c", ".h") and "\t" in line:
+            yield f"{path}:{number}: tabulator; indent with spaces"
+        if LOOSE_ENDS.search(line):
+            yield f"{path}:{number}: a loose end; finish it, or make it an issue"
+
+
+def main():
+    complaints, looked_at = [], 0
+    for path in tree.files(SUFFIXES, NAMES):
+        looked_at += 1
+        complaints += check(path, tree.lines_of(path))
+    tree.finish("text", complaints, looked_at)
+
+
+main()

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Wrong arguments give the error class that the standard names, through the error handler of the
+ * communicator, and leave the library usable. Freed handles are found out. */
+#include "mpitest.h"
+
+static void ranks_tags_counts(void)
+{
+    int v[4] = {0};
+    MPI_Request req;
+    MPI_Status status;
+    int flag;
+    FAILS(MPI_Send(v, 1, MPI_INT, t_size, 0, MPI_COMM_WORLD), MPI_ERR_RANK);
+    FAILS(MPI_Send(v, 1, MPI_INT, -77, 0, MPI_COMM_WORLD), MPI_ERR_RANK);
+    FAILS(MPI_Send(v, 1, MPI_INT, MPI_ANY_SOURCE, 0, MPI_COMM_WORLD), MPI_ERR_RANK);
+    FAILS(MPI_Isend(v, 1, MPI_INT, t_size, 0, MPI_COMM_WORLD, &req), MPI_ERR_RANK);
+    FAILS(MPI_Recv(v, 1, MPI_INT, t_size, 0, MPI_COMM_WORLD, &status), MPI_ERR_RANK);
+    FAILS(MPI_Irecv(v, 1, MPI_INT, -77, 0, MPI_COMM_WORLD, &req), MPI_ERR_RANK);
+    FAILS(MPI_Probe(t_size, 0, MPI_COMM_WORLD, &status), MPI_ERR_RANK);
+    FAILS(MPI_Iprobe(t_size, 0, MPI_COMM_WORLD, &flag, &status), MPI_ERR_RANK);
+    FAILS(MPI_Send(v, 1, MPI_INT, 0, -5, MPI_COMM_WORLD), MPI_ERR_TAG);
+    FAILS(MPI_Send(v, 1, MPI_INT, 0, MPI_ANY_TAG, MPI_COMM_WORLD), MPI_ERR_TAG);
+    FAILS(MPI_Recv(v, 1, MPI_INT, 0, -5, MPI_COMM_WORLD, &status), MPI_ERR_TAG);
+    FAILS(MPI_Send(v, -1, MPI_INT, 0, 0, MPI_COMM_WORLD), MPI_ERR_COUNT);
+    FAILS(MPI_Recv(v, -1, MPI_INT, 0, 0, MPI_COMM_WORLD, &status), MPI_ERR_COUNT);
+    FAILS(MPI_Send(v, 1, MPI_DATATYPE_NULL, 0, 0, MPI_COMM_WORLD), MPI_ERR_TYPE);
+    FAILS(MPI_Send(v, 1, MPI_INT, 0, 0, MPI_COMM_NULL), MPI_ERR_COMM);
+    OK(MPI_Send(v, 4, MPI_INT, MPI_PROC_NULL, 0, MPI_COMM_WORLD));
+}
+
+static void handles(void)
+{
+    int v[3] = {0}, size;
+    MPI_Datatype type, none = MPI_DATATYPE_NULL;
+    OK(MPI_Type_contiguous(3, MPI_INT, &type));
+    FAILS(MPI_Send(v, 1, type, t_rank, 0, MPI_COMM_WORLD), MPI_ERR_TYPE); /* not committed */
+    FAILS(MPI_Type_free(&none), MPI_ERR_TYPE);
+    FAILS(MPI_Type_commit(&none), MPI_ERR_TYPE);
+    OK(MPI_Type_free(&type));
+    CHECK(type == MPI_DATATYPE_NULL);
+    FAILS(MPI_Type_contiguous(-1, MPI_INT, &type), MPI_ERR_COUNT);
+
+    MPI_Group group, null_group = MPI_GROUP_NULL;
+    FAILS(MPI_Group_size(null_group, &size), MPI_ERR_GROUP);
+    OK(MPI_Comm_group(MPI_COMM_WORLD, &group));
+    int outside[1] = {t_size};
+    MPI_Group bad;
+    FAILS(MPI_Group_incl(group, 1, outside, &bad), MPI_ERR_RANK);
+    OK(MPI_Group_free(&group));
+
+    MPI_Comm none_comm = MPI_COMM_NULL, world = MPI_COMM_WORLD;
+    FAILS(MPI_Comm_size(none_comm, &size), MPI_ERR_COMM);
+    FAILS(MPI_Comm_free(&none_comm), MPI_ERR_COMM);
+    FAILS(MPI_Comm_free(&world), MPI_ERR_COMM);
+
+    MPI_Op sum = MPI_SUM, none_op = MPI_OP_NULL;
+    FAILS(MPI_Op_free(&sum), MPI_ERR_OP);
+    FAILS(MPI_Op_free(&none_op), MPI_ERR_OP);
+
+    MPI_Request null_request = MPI_REQUEST_NULL;
+    FAILS(MPI_Cancel(&null_request), MPI_ERR_REQUEST);
+    FAILS(MPI_Request_free(&null_request), MPI_ERR_REQUEST);
+    FAILS(MPI_Start(&null_request), MPI_ERR_REQUEST);
+}
+
+static void collectives(void)
+{
+    int in[4] = {0}, out[4];
+    double d = 0, e;
+    FAILS(MPI_Bcast(in, 1, MPI_INT, t_size, MPI_COMM_WORLD), MPI_ERR_ROOT);
+    FAILS(MPI_Bcast(in, 1, MPI_INT, -9, MPI_COMM_WORLD), MPI_ERR_ROOT);
+    FAILS(MPI_Bcast(in, -1, MPI_INT, 0, MPI_COMM_WORLD), MPI_ERR_COUNT);
+    FAILS(MPI_Reduce(in, out, 1, MPI_INT, MPI_OP_NULL, 0, MPI_COMM_WORLD), MPI_ERR_OP);
+    FAILS(MPI_Allreduce(&d, &e, 1, MPI_DOUBLE, MPI_BAND, MPI_COMM_WORLD), MPI_ERR_OP);
+    FAILS(MPI_Allreduce(in, out, 1, MPI_INT, MPI_MAXLOC, MPI_COMM_WORLD), MPI_ERR_OP);
+    FAILS(MPI_Allreduce(in, in, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD), MPI_ERR_BUFFER);
+    FAILS(MPI_Allreduce(in, out, -1, MPI_INT, MPI_SUM, MPI_COMM_WORLD), MPI_ERR_COUNT);
+    FAILS(MPI_Barrier(MPI_COMM_NULL), MPI_ERR_COMM);
+}
+
+static void texts(void)
+{
+    char text[MPI_MAX_ERROR_STRING];
+    int len = 0, error_class;
+    int code = MPI_Send(&len, 1, MPI_INT, t_size + 3, 0, MPI_COMM_WORLD);
+    OK(MPI_Error_string(code, text, &len));
+    CHECK(len > 0 && (size_t)len == strlen(text));
+    for (int c = MPI_SUCCESS; c <= MPI_ERR_PENDING; c++) {
+        OK(MPI_Error_class(c, &error_class));
+        CHECK(error_class == c);
+        OK(MPI_Error_string(c, text, &len));
+        CHECK(len > 0);
+    }
+    int own_class, own_code;
+    OK(MPI_Add_error_class(&own_class));
+    OK(MPI_Add_error_code(own_class, &own_code));
+    OK(MPI_Add_error_string(own_code, "my own error"));
+    OK(MPI_Error_class(own_code, &error_class));
+    CHECK(error_class == own_class && own_class > MPI_ERR_LASTCODE);
+    OK(MPI_Error_string(own_code, text, &len));
+    CHECK(strcmp(text, "my own error") == 0);
+}
+
+int main(int argc, char **argv)
+{
+    t_begin(&argc, &argv, 2);
+    t_errors_return();
+    ranks_tags_counts();
+    handles();
+    collectives();
+    texts();
+    /* Nothing is stuck after all that. */
+    int sum = 0, one = 1;
+    OK(MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD));
+    CHECK(sum == t_size);
+    return t_end();
+}

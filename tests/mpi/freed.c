@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copies of freed handles, invented handles and other arguments that MPICH lets pass give the class of
+ * their kind and never crash. */
+#include "mpitest.h"
+
+int main(int argc, char **argv)
+{
+    t_begin(&argc, &argv, 1);
+    t_errors_return();
+    int v = 0, n;
+
+    FAILS(MPI_Send(NULL, 4, MPI_INT, 0, 0, MPI_COMM_WORLD), MPI_ERR_BUFFER);
+    MPI_Comm bad;
+    FAILS(MPI_Comm_split(MPI_COMM_WORLD, -3, 0, &bad), MPI_ERR_ARG);
+
+    MPI_Datatype type, type_copy;
+    OK(MPI_Type_contiguous(2, MPI_INT, &type));
+    OK(MPI_Type_commit(&type));
+    type_copy = type;
+    OK(MPI_Type_free(&type));
+    FAILS(MPI_Type_size(type_copy, &n), MPI_ERR_TYPE);
+    FAILS(MPI_Type_free(&type_copy), MPI_ERR_TYPE);
+    FAILS(MPI_Send(&v, 1, type_copy, MPI_PROC_NULL, 0, MPI_COMM_WORLD), MPI_ERR_TYPE);
+
+    MPI_Comm comm, comm_copy;
+    OK(MPI_Comm_dup(MPI_COMM_WORLD, &comm));
+    comm_copy = comm;
+    OK(MPI_Comm_free(&comm));
+    FAILS(MPI_Comm_rank(comm_copy, &n), MPI_ERR_COMM);
+    FAILS(MPI_Barrier(comm_copy), MPI_ERR_COMM);
+    FAILS(MPI_Comm_free(&comm_copy), MPI_ERR_COMM);
+
+    MPI_Group group, group_copy;
+    OK(MPI_Comm_group(MPI_COMM_WORLD, &group));
+    group_copy = group;
+    MPI_Group twice;
+    FAILS(MPI_Group_incl(group, 2, (int[]){0, 0}, &twice), MPI_ERR_RANK);
+    OK(MPI_Group_free(&group));
+    FAILS(MPI_Group_rank(group_copy, &n), MPI_ERR_GROUP);
+
+    MPI_Request req, req_copy;
+    OK(MPI_Irecv(&v, 1, MPI_INT, t_rank, 0, MPI_COMM_WORLD, &req));
+    req_copy = req;
+    OK(MPI_Send(&n, 1, MPI_INT, t_rank, 0, MPI_COMM_WORLD));
+    OK(MPI_Wait(&req, MPI_STATUS_IGNORE));
+    FAILS(MPI_Wait(&req_copy, MPI_STATUS_IGNORE), MPI_ERR_REQUEST);
+    FAILS(MPI_Test(&req_copy, &n, MPI_STATUS_IGNORE), MPI_ERR_REQUEST);
+    FAILS(MPI_Request_free(&req_copy), MPI_ERR_REQUEST);
+
+    /* Numbers that never were handles, of every kind. */
+    for (uintptr_t bits = 1; bits < (uintptr_t)1 << 40; bits = bits * 3 + 1) {
+        MPI_Comm c = (MPI_Comm)bits;
+        MPI_Datatype t = (MPI_Datatype)bits;
+        MPI_Request r = (MPI_Request)bits;
+        if (c != MPI_COMM_WORLD && c != MPI_COMM_SELF)
+            FAILS(MPI_Comm_rank(c, &n), MPI_ERR_COMM);
+        if (bits < 0x201 || bits > 0x2eb)
+            FAILS(MPI_Type_size(t, &n), MPI_ERR_TYPE);
+        if (r != MPI_REQUEST_NULL)
+            FAILS(MPI_Wait(&r, MPI_STATUS_IGNORE), MPI_ERR_REQUEST);
+    }
+    return t_end();
+}

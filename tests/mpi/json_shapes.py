@@ -1,0 +1,73 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Every --json shape is as its schema in docs/schemas says, and is exactly one object.
+
+usage: json_shapes.py NOF SCHEMAS [--all]    (--all: the slow benches too)"""
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+try:
+    import jsonschema
+except ImportError:
+    print("skipped: python3-jsonschema is missing; apt install python3-jsonschema")
+    sys.exit(77)
+
+NOF, SCHEMAS = sys.argv[1], pathlib.Path(sys.argv[2])
+SOCKET = f"@nof-json-shapes-{os.getpid()}"
+ENV = {k: v for k, v in os.environ.items() if not k.startswith("NOF_")} | {"NOF_SOCKET": SOCKET}
+ALONE = {k: v for k, v in ENV.items() if k != "NOF_SOCKET"}
+
+QUICK = {
+    "status": ["status", "--json"],
+    "stats": ["stats", "--json"],
+    "features": ["features", "--json"],
+    "sim": ["sim", "--seeds", "2", "--json"],
+    "bench-pt2pt": ["bench", "pt2pt", "--rounds", "1", "--ms", "2", "--json"],
+    "bench-idle": ["bench", "idle", "--seconds", "1", "--json"],
+}
+SLOW = {
+    "sim-scale": ["sim", "scale", "--nics", "16", "--endpoints", "2", "--json"],
+    "bench-path": ["bench", "path", "--json"],
+    "bench-core": ["bench", "core", "--json"],
+    "bench-wire": ["bench", "wire", "--json"],
+}
+
+
+def check(name, text):
+    schema = json.loads((SCHEMAS / f"{name}.json").read_text())
+    jsonschema.validate(json.loads(text), schema)  # one object and nothing else, or loads() refuses
+
+
+def daemon_shapes():
+    """Shapes that a running daemon answers, with a job on it."""
+    with tempfile.TemporaryDirectory() as scratch:
+        stats = pathlib.Path(scratch) / "stats.json"
+        script = " && ".join(f'"{NOF}" {" ".join(QUICK[name])} >{scratch}/{name}' for name in ("status", "stats", "features"))
+        subprocess.run([NOF, "run", "--hosts", "2", "-n", "1", "--stats", stats, "--", "sh", "-c", script], env=ALONE, check=True,
+                       timeout=60)
+        for name in ("status", "stats", "features"):
+            check(name, (pathlib.Path(scratch) / name).read_text())
+        check("run-stats", stats.read_text())
+
+
+def main():
+    daemon_shapes()
+    commands = {k: v for k, v in QUICK.items() if k not in ("status", "stats", "features")}
+    if "--all" in sys.argv:
+        commands |= SLOW
+    for name, args in commands.items():
+        done = subprocess.run([NOF, *args], env=ALONE, stdout=subprocess.PIPE, text=True, timeout=300, check=False)
+        check(name, done.stdout)
+        print(f"{name}: exit code {done.returncode}")
+    for path in SCHEMAS.glob("*.json"):
+        jsonschema.Draft202012Validator.check_schema(json.loads(path.read_text()))
+        if path.stem not in {**QUICK, **SLOW, "run-stats": None}:
+            sys.exit(f"{path}: no command is known for this schema; add it to {sys.argv[0]}")
+
+
+if __name__ == "__main__":
+    main()

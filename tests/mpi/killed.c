@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A rank that is killed: every other one that waits for it gets an error of class
+ * MPI_ERR_PROC_FAILED whose text names it; nobody hangs. Needs a launcher that lets the rest go on
+ * (nof run --on-failure=continue). Argument: what the others wait in. */
+#include "mpitest.h"
+
+#include <signal.h>
+#include <unistd.h>
+
+#ifndef MPI_ERR_PROC_FAILED
+#define MPI_ERR_PROC_FAILED MPIX_ERR_PROC_FAILED
+#endif
+
+static void expect_failed(int code, int dead)
+{
+    char text[MPI_MAX_ERROR_STRING], name[32];
+    int len;
+    if (t_class(code) != MPI_ERR_PROC_FAILED) {
+        fprintf(stderr, "rank %d: class %d instead of MPI_ERR_PROC_FAILED\n", t_rank,
+                t_class(code));
+        _exit(1);
+    }
+    MPI_Error_string(code, text, &len);
+    snprintf(name, sizeof(name), "rank %d", dead);
+    if (strstr(text, name) == NULL) {
+        fprintf(stderr, "rank %d: the text does not name %s: %s\n", t_rank, name, text);
+        _exit(1);
+    }
+}
+
+static int wait_in(const char *what, int dead)
+{
+    static char big[4000000];
+    int value = 0, sum;
+    MPI_Status status;
+    MPI_Request req;
+    if (strcmp(what, "recv") == 0)
+        return MPI_Recv(&value, 1, MPI_INT, dead, 5, MPI_COMM_WORLD, &status);
+    if (strcmp(what, "any") == 0)
+        return MPI_Recv(&value, 1, MPI_INT, MPI_ANY_SOURCE, 5, MPI_COMM_WORLD, &status);
+    if (strcmp(what, "send") == 0)
+        return MPI_Send(big, sizeof(big), MPI_BYTE, dead, 5, MPI_COMM_WORLD);
+    if (strcmp(what, "ssend") == 0)
+        return MPI_Ssend(&value, 1, MPI_INT, dead, 5, MPI_COMM_WORLD);
+    if (strcmp(what, "probe") == 0)
+        return MPI_Probe(dead, 5, MPI_COMM_WORLD, &status);
+    if (strcmp(what, "irecv") == 0) {
+        MPI_Irecv(&value, 1, MPI_INT, dead, 5, MPI_COMM_WORLD, &req);
+        return MPI_Wait(&req, &status);
+    }
+    return MPI_Allreduce(&value, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+}
+
+int main(int argc, char **argv)
+{
+    t_begin(&argc, &argv, 2);
+    t_errors_return();
+    const char *what = argc > 1 ? argv[1] : "recv";
+    int dead = t_size - 1;
+    /* All know each other. */
+    for (int i = 0; i < t_size; i++) {
+        int value = 0;
+        OK(MPI_Sendrecv(&value, 1, MPI_INT, (t_rank + i) % t_size, 1, &value, 1, MPI_INT,
+                        (t_rank - i + t_size) % t_size, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+    }
+    if (t_rank == dead) {
+        usleep(100 * 1000);
+        raise(SIGKILL);
+    }
+    double start = MPI_Wtime();
+    expect_failed(wait_in(what, dead), dead);
+    if (MPI_Wtime() - start > 1.5) {
+        fprintf(stderr, "rank %d: the error came after %.2f s\n", t_rank, MPI_Wtime() - start);
+        _exit(1);
+    }
+    /* The living can still talk. */
+    if (strcmp(what, "collective") != 0 && t_size > 2) {
+        int value = 0, alive = t_size - 1;
+        OK(MPI_Sendrecv(&t_rank, 1, MPI_INT, (t_rank + 1) % alive, 9, &value, 1, MPI_INT,
+                        (t_rank + alive - 1) % alive, 9, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+        CHECK(value == (t_rank + alive - 1) % alive);
+    }
+    MPI_Finalize();
+    return 0;
+}

@@ -1,0 +1,197 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""What `nof run` promises: output, exit codes, signals, one sentence about a death, nothing left behind.
+
+usage: run.py NOF VICTIM"""
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+import unittest
+
+NOF, VICTIM = sys.argv[1:3]
+MARK = f"nof-run-test-{os.getpid()}"
+ENV = {k: v for k, v in os.environ.items() if not k.startswith(("NOF_", "PMI"))} | {"NOF_TEST_MARK": MARK}
+
+
+def ours():
+    """Processes that carry our mark in their environment: pid -> command line. Zombies carry none."""
+    found = {}
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{pid}/environ", "rb") as f:
+                marked = f"NOF_TEST_MARK={MARK}".encode() in f.read()
+            if marked:
+                with open(f"/proc/{pid}/cmdline", "rb") as f:
+                    found[int(pid)] = f.read().replace(b"\0", b" ").decode()
+        except OSError:
+            pass
+    return found
+
+
+def sockets():
+    with open("/proc/net/unix", encoding="ascii", errors="replace") as f:
+        return {line.split()[-1] for line in f if "@nof-" in line}
+
+
+def run(*args, **kw):
+    return subprocess.run([NOF, "run", *args], env=ENV, capture_output=True, text=True, timeout=60, check=False, **kw)
+
+
+def start(*args, **kw):
+    return subprocess.Popen([NOF, "run", *args], env=ENV, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **kw)
+
+
+class Run(unittest.TestCase):
+    def setUp(self):
+        self.sockets = sockets()
+
+    def tearDown(self):
+        self.gone()
+        self.assertEqual(sockets() - self.sockets, set())
+
+    def gone(self, seconds=5.0):
+        """Everything that the run started has ended."""
+        end = time.monotonic() + seconds
+        while ours() and time.monotonic() < end:
+            time.sleep(0.02)
+        self.assertEqual(ours(), {})
+
+    def wait_for(self, process, word):
+        for line in process.stdout:
+            if word in line:
+                return
+        self.fail(f"'{word}' never came: {process.stderr.read()}")
+
+    def died(self, result, rank, what, within=None):
+        """One sentence of ours, that names the dead."""
+        said = [line for line in result.stderr.splitlines() if line.startswith("nof run:")]
+        self.assertEqual(len(said), 1, result.stderr)
+        self.assertRegex(said[0], rf"rank {rank} \(host \d+, pid \d+\) {what}")
+
+    def test_output_is_unchanged_and_lines_are_whole(self):
+        out = run("-n", "4", "--", "sh", "-c", "seq 1 20000; printf end").stdout
+        self.assertEqual(len(out), 4 * len("".join(f"{i}\n" for i in range(1, 20001)) + "end"))
+        lines = re.sub("end", "end\n", out).splitlines()
+        for i in (1, 777, 20000):
+            self.assertEqual(lines.count(str(i)), 4)
+
+    def test_output_streams_stay_apart(self):
+        r = run("-n", "2", "--label", "--", "sh", "-c", "echo out; echo err >&2")
+        self.assertEqual(sorted(r.stdout.splitlines()), ["[0] out", "[1] out"])
+        self.assertEqual(sorted(r.stderr.splitlines()), ["[0] err", "[1] err"])
+
+    def test_stdin_goes_to_rank_0(self):
+        r = run("-n", "3", "--label", "cat", input="one\ntwo\n")
+        self.assertEqual(r.stdout, "[0] one\n[0] two\n")
+
+    def test_environment_and_block_distribution(self):
+        r = run("--hosts", "3", "-n", "8", "--", "sh", "-c", "echo $PMI_RANK:$NOF_NIC:$PMI_SIZE")
+        self.assertEqual(sorted(r.stdout.split()), ["0:0:8", "1:0:8", "2:0:8", "3:1:8", "4:1:8", "5:1:8", "6:2:8", "7:2:8"])
+
+    def test_exit_codes(self):
+        self.assertEqual(run("-n", "2", VICTIM, "ok").returncode, 0)
+        self.assertEqual(run("-n", "2", "--", "sh", "-c", "exit 42").returncode, 42)
+        self.assertEqual(run("-n", "2", VICTIM, "late", "1").returncode, 5)
+        self.assertEqual(run("no-such-program").returncode, 127)
+        self.assertEqual(run("/etc/passwd").returncode, 126)
+        self.assertEqual(run("--no-such-option").returncode, 2)
+        self.assertEqual(run("--feature", "pacng=on", "true").returncode, 2)
+
+    def test_nearest_feature_is_named(self):
+        self.assertIn("'pacing'", run("--feature", "pacng=on", "true").stderr)
+
+    def test_killed_rank_ends_the_job_with_its_name(self):
+        began = time.monotonic()
+        r = run("--hosts", "2", "-n", "4", VICTIM, "kill", "2")
+        self.died(r, 2, r"was killed by signal 9 \(Killed\)")
+        self.assertEqual(r.returncode, 137)
+        self.assertLess(time.monotonic() - began, 5)
+
+    def test_rank_that_leaves_is_named(self):
+        r = run("--hosts", "2", "-n", "3", VICTIM, "exit", "1")
+        self.died(r, 1, "left with exit code 3 and without MPI_Finalize")
+        self.assertEqual(r.returncode, 3)
+
+    def test_abort_is_named(self):
+        r = run("--hosts", "2", "-n", "3", VICTIM, "abort", "1")
+        self.died(r, 1, "called MPI_Abort with code 7")
+        self.assertEqual(r.returncode, 7)
+
+    def test_survivors_go_on_if_told_so(self):
+        r = run("-n", "2", "--on-failure=continue", "--", "sh", "-c", "[ $PMI_RANK = 1 ] || exit 9; sleep 0.3; echo here")
+        self.assertEqual((r.returncode, r.stdout), (9, "here\n"))
+        self.assertIn("the others go on", r.stderr)
+
+    def test_death_is_answered_within_a_second(self):
+        p = start("--hosts", "2", "-n", "4", VICTIM, "hang")
+        self.wait_for(p, "waiting")
+        victim = next(pid for pid, line in ours().items() if line.startswith(VICTIM))
+        began = time.monotonic()
+        os.kill(victim, signal.SIGKILL)
+        _, err = p.communicate(timeout=10)
+        self.assertLess(time.monotonic() - began, 1.0)
+        self.assertIn(f"pid {victim}) was killed by signal 9", err)
+        self.assertEqual(p.returncode, 137)
+
+    def test_death_of_the_daemon_is_one_sentence(self):
+        p = start("--hosts", "2", "-n", "4", VICTIM, "hang")
+        self.wait_for(p, "waiting")
+        daemon = next(pid for pid, line in ours().items() if line.startswith("nofd "))
+        began = time.monotonic()
+        os.kill(daemon, signal.SIGKILL)
+        _, err = p.communicate(timeout=10)
+        self.assertLess(time.monotonic() - began, 1.0)
+        said = [line for line in err.splitlines() if line.startswith("nof run:")]
+        self.assertEqual(said, [f"nof run: the daemon nofd (pid {daemon}) was killed by signal 9 (Killed): its NICs are gone, the job ends"])
+        self.assertEqual(p.returncode, 125)
+
+    def test_nothing_survives_sigkill_of_the_launcher(self):
+        p = start("--hosts", "2", "-n", "3", "--", "sh", "-c", "sleep 1000 & echo waiting; exec sleep 1000")
+        self.wait_for(p, "waiting")
+        p.kill()
+        p.communicate(timeout=10)
+        self.gone()
+
+    def test_background_children_of_ranks_end_with_them(self):
+        self.assertEqual(run("-n", "2", "--", "sh", "-c", "sleep 1000 >/dev/null 2>&1 & exit 0").returncode, 0)
+        self.gone(0.5)
+
+    def test_signals_are_forwarded(self):
+        p = start("-n", "2", "--", "sh", "-c", "trap 'echo usr1; exit 0' USR1; echo waiting; while :; do sleep 0.05; done")
+        self.wait_for(p, "waiting")
+        self.wait_for(p, "waiting")
+        p.send_signal(signal.SIGUSR1)
+        out, _ = p.communicate(timeout=10)
+        self.assertEqual((p.returncode, out.count("usr1")), (0, 2))
+        p = start("-n", "2", VICTIM, "hang")
+        self.wait_for(p, "waiting")
+        p.send_signal(signal.SIGTERM)
+        _, err = p.communicate(timeout=10)
+        self.assertEqual((p.returncode, err), (143, ""))
+
+    def test_stopped_ranks_are_ended_too(self):
+        p = start("-n", "2", "--", "sh", "-c", "echo waiting; kill -STOP $$")
+        self.wait_for(p, "waiting")
+        self.wait_for(p, "waiting")
+        p.send_signal(signal.SIGTERM)
+        p.communicate(timeout=10)
+        self.assertEqual(p.returncode, 143)
+
+    def test_reader_that_leaves_ends_the_ranks(self):
+        p = start("-n", "2", "yes")
+        p.stdout.readline()
+        p.stdout.close()
+        self.assertNotEqual(p.wait(timeout=10), 0)
+        p.stderr.close()
+
+    def test_rank_that_breaks_the_launch_protocol_is_named(self):
+        r = run("-n", "2", "--", "sh", "-c", "echo garbage >&$PMI_FD; sleep 1000")
+        self.assertIn("broke the launch protocol", r.stderr)
+        self.assertNotEqual(r.returncode, 0)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1] + sys.argv[3:])

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * An MPI program that comes to a chosen end, for tests of the launcher:  run_victim WAY RANK
+ *   ok        nobody dies
+ *   kill      RANK is killed by SIGKILL while the others wait for it
+ *   exit      RANK leaves with code 3 and without MPI_Finalize
+ *   abort     RANK calls MPI_Abort with code 7
+ *   late      RANK returns 5 after MPI_Finalize
+ *   hang      everybody waits for a message that never comes; rank 0 prints "waiting" first */
+#include <mpi.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+int main(int argc, char **argv)
+{
+    const char *way = argc > 1 ? argv[1] : "ok";
+    int victim = argc > 2 ? atoi(argv[2]) : 0;
+    int rank;
+    int sum;
+    char byte;
+
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    printf("sum %d\n", sum);
+    fflush(stdout);
+    if (rank == victim && strcmp(way, "kill") == 0)
+        raise(SIGKILL);
+    if (rank == victim && strcmp(way, "exit") == 0)
+        exit(3);
+    if (rank == victim && strcmp(way, "abort") == 0)
+        MPI_Abort(MPI_COMM_WORLD, 7);
+    if (strcmp(way, "ok") != 0 && strcmp(way, "late") != 0) {
+        if (rank == 0) {
+            puts("waiting");
+            fflush(stdout);
+        }
+        MPI_Recv(&byte, 1, MPI_BYTE, strcmp(way, "hang") == 0 ? MPI_ANY_SOURCE : victim, 99, MPI_COMM_WORLD,
+                 MPI_STATUS_IGNORE);
+    }
+    MPI_Finalize();
+    return rank == victim && strcmp(way, "late") == 0 ? 5 : 0;
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * One seed of the simulator: a cluster, its traffic, its faults, its verdict. Same seed, same run.
+ *
+ *   phase one: traffic under faults, safety is checked at each step
+ *   phase two: everything heals; all that was promised must be delivered, then all must be quiet */
+#ifndef NOF_SIM_H
+#define NOF_SIM_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+struct nof_sim_result {
+    uint64_t seed;
+    bool ok;
+    char violation[1024]; /* when not ok */
+    uint64_t digest;
+    uint64_t messages, bytes;
+    uint64_t lost, duplicated, reordered, corrupted, partitions, restarts, core_stalls;
+    uint64_t virtual_ns;
+};
+
+/* trace: one line per event goes there; NULL: none. */
+void nof_sim_run(uint64_t seed, FILE *trace, struct nof_sim_result *result_out);
+
+/* Bytes per silent peer and per endpoint of a large cluster, measured after all pairs have talked. */
+struct nof_sim_scale {
+    unsigned nics, endpoints;
+    uint64_t messages;
+    uint64_t paths;
+    uint64_t mem_bytes; /* of one NIC core */
+    uint64_t peer_bytes; /* core.mem_peer_bytes */
+    uint64_t endpoint_bytes; /* core.mem_endpoint_bytes */
+    double mem_size_per_peer_bytes; /* growth of nof_nic_mem_size() per path and peer, for comparison */
+    double mem_size_per_endpoint_bytes;
+    char problem[512]; /* empty: all traffic was verified */
+};
+int nof_sim_run_scale(unsigned nics, unsigned endpoints, struct nof_sim_scale *result_out);
+
+#endif

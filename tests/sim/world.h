@@ -1,0 +1,328 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * World: the model hosts on a cluster, and what they know to be true. A rank plays an MPI library
+ * over one endpoint: it submits descriptors, reaps completions, runs the library's matcher in spill
+ * mode and owns the memory that the NIC reads and writes. The world remembers every message and
+ * every receive, so that verify.c can say at the end whether MPI's rules were kept.
+ *
+ *   rank.c      endpoint, rings, completions     rank_ops.c  operations and their descriptors
+ *   matcher.c   host half of spill and parking   memory.c    buffers, DMA, staging
+ *   workload.c  what is sent and received when   faults.c    what goes wrong when
+ *   verify.c    the rules                        sim.c       one seed from begin to end
+ *
+ * Everything here runs in one thread; a failed allocation ends the program. */
+#ifndef NOF_SIM_WORLD_H
+#define NOF_SIM_WORLD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "cluster.h"
+#include "nof/layout.h"
+#include "rng.h"
+
+#define NOF_WORLD_RANKS_MAX 64u
+#define NOF_WORLD_JOBS_MAX 8u
+#define NOF_WORLD_CTXS 2u /* contexts 1..n are used */
+#define NOF_WORLD_TAGS 5u /* tags 0..n-1 */
+#define NOF_MESSAGE_MAX_BYTES 262144u
+#define NOF_RANK_LAYOUTS 3u
+#define NOF_RANK_RING_MAX 256u
+#define NOF_RANK_SLOTS_MAX 1024u
+#define NOF_BOUNCE_SLOTS 8u
+#define NOF_BOUNCE_SLOT_BYTES 16384u
+
+struct nof_rank;
+struct nof_world;
+
+/* A layout as the model sees it: the emitted pieces of one run. */
+struct nof_layout_ref {
+    struct nof_layout_head head;
+    struct nof_layout_op op[2];
+    unsigned nsegments;
+    struct {
+        int64_t offset;
+        uint64_t len;
+    } segment[64];
+};
+
+/* Memory of a rank that a descriptor names. `mem` holds `span` bytes; address 0 of the descriptor
+ * is mem + base. Without a layout base is 0 and span is len. */
+struct nof_buffer {
+    uint8_t *mem;
+    uint64_t span;
+    uint64_t base;
+    uint64_t len; /* bytes of message that fit */
+    uint64_t fault_at; /* from this byte of mem on nothing can be read or written; UINT64_MAX: none */
+    const struct nof_layout_ref *layout;
+};
+
+struct nof_message {
+    uint64_t id; /* index + 1 in the world: seeds the payload */
+    struct nof_rank *src;
+    struct nof_rank *dst;
+    uint32_t ctx;
+    int32_t tag;
+    uint64_t len;
+    uint32_t order; /* n-th from src to dst */
+    bool sync;
+    bool submitted;
+    bool faulty; /* its buffer cannot be read */
+    bool after_death; /* submitted when the receiver had taken the sender for dead */
+    struct nof_op *match; /* set by verify */
+};
+
+enum nof_op_state {
+    NOF_OP_NIC, /* submitted */
+    NOF_OP_LIBRARY, /* in the library's matcher */
+    NOF_OP_PARKED, /* SEND: announced, waits for GRANT */
+    NOF_OP_DONE,
+};
+
+struct nof_op {
+    struct nof_rank *rank;
+    uint32_t index; /* in the rank's operations; order of posting */
+    uint8_t opcode;
+    enum nof_op_state state;
+    bool wait; /* PROBE, MPROBE */
+    bool cancel_out; /* a CANCEL is under way */
+    bool cancelled;
+    bool found; /* matched something: got_* are valid */
+    bool pulling; /* matched by the library, payload on its way */
+    bool internal; /* PULL that only tells a synchronous sender */
+    bool drain; /* posted by the last phases */
+    uint32_t ctx;
+    int32_t peer;
+    int32_t tag;
+    struct nof_buffer buf;
+    struct nof_message *msg;
+    struct nof_desc desc;
+    int bounce; /* slot, or -1 */
+    struct nof_op *parent; /* MRECV: its MPROBE */
+    struct nof_envelope *envelope; /* MPROBE that the library answered */
+    uint64_t handle; /* MPROBE */
+    uint64_t expect_len; /* RECV after PROBE: what must come; UINT64_MAX: anything */
+
+    uint64_t cancel_ns; /* when its CANCEL was submitted */
+    uint64_t done_ns;
+    int status;
+    int32_t got_peer;
+    int32_t got_tag;
+    uint64_t got_len;
+    uint64_t word; /* first bytes of the payload */
+    unsigned word_bytes; /* how many of them were there */
+    uint64_t capacity;
+    struct nof_op *next; /* in the matcher's list */
+};
+
+/* A spilled envelope in the library's heap. */
+struct nof_envelope {
+    uint32_t ctx;
+    int32_t peer;
+    int32_t tag;
+    uint64_t len;
+    int status;
+    bool remote, sync;
+    uint64_t handle;
+    uint8_t *payload; /* local ones: `stored` bytes */
+    uint64_t stored;
+    struct nof_envelope *next;
+};
+
+struct nof_desc_queue {
+    struct nof_desc *desc;
+    unsigned head, count, room; /* ring; room is a power of two */
+};
+
+struct nof_rank {
+    struct nof_world *world;
+    struct nof_job *job;
+    unsigned uid; /* in the world */
+    int32_t number; /* job rank */
+    char name[24];
+    unsigned nic;
+    uint32_t incarnation; /* of the NIC */
+    uint32_t endpoint;
+    struct nof_card card;
+    bool alive;
+    struct nof_rng rng;
+
+    struct nof_desc_queue queue;
+    struct nof_op **op;
+    unsigned nops, op_room;
+    unsigned open_ops; /* not done */
+    unsigned open_matches; /* of them: RECV, PROBE, MPROBE */
+    unsigned open_sends;
+
+    struct nof_comp ring[NOF_RANK_RING_MAX];
+    unsigned ring_size, ring_head, ring_count;
+    uint64_t clogged_until_ns;
+    bool reap_planned;
+    uint64_t reap_max_ns;
+
+    struct nof_op *posted; /* library's matcher, oldest first */
+    struct nof_envelope *spilled;
+    bool spilling;
+    bool end_out; /* SPILL_END without answer */
+    bool end_planned;
+    uint64_t spills_seen;
+    uint64_t nomatches_seen;
+
+    uint8_t *staging;
+    uint32_t staging_bytes;
+    struct {
+        uint32_t offset, len;
+        bool released;
+    } slot[NOF_RANK_SLOTS_MAX]; /* lent to us and not given back */
+    unsigned nslots;
+    uint8_t *bounce;
+    bool bounce_used[NOF_BOUNCE_SLOTS];
+    uint8_t *schedule;
+    struct nof_layout_ref layout[NOF_RANK_LAYOUTS];
+    unsigned layouts_ready; /* bit mask */
+    uint64_t counters[NOF_COUNTER_COUNT];
+
+    bool introduced[NOF_WORLD_RANKS_MAX]; /* by job rank */
+    bool dead[NOF_WORLD_RANKS_MAX]; /* PEER_DEAD came */
+    uint32_t sent[NOF_WORLD_RANKS_MAX]; /* to that job rank */
+    uint32_t got[NOF_WORLD_RANKS_MAX]; /* matched from it, payload included */
+    bool sweep_done;
+    unsigned sweep_ctx;
+    unsigned dma_late_percent;
+    bool dma_inline;
+};
+
+struct nof_job {
+    uint64_t id;
+    uint8_t key[NOF_JOB_KEY_BYTES];
+    unsigned size;
+    struct nof_rank *rank[NOF_WORLD_RANKS_MAX];
+};
+
+enum nof_world_phase { NOF_PHASE_TRAFFIC, NOF_PHASE_DRAIN, NOF_PHASE_SWEEP, NOF_PHASE_END };
+
+struct nof_world {
+    struct nof_cluster *cluster;
+    struct nof_rng rng;
+    enum nof_world_phase phase;
+    struct nof_job *job[NOF_WORLD_JOBS_MAX];
+    unsigned njobs;
+    struct nof_rank *rank[NOF_WORLD_RANKS_MAX];
+    unsigned nranks;
+    struct nof_message **message;
+    unsigned nmessages, message_room;
+    bool suspect[NOF_WORLD_RANKS_MAX][NOF_WORLD_RANKS_MAX]; /* by uid: something broke between them */
+    uint8_t *pool[24]; /* free buffers by power of two, chained through their first bytes */
+    uint64_t digest;
+    uint64_t bytes; /* payload submitted */
+    uint64_t tick_ns;
+    bool end_checked;
+
+    struct nof_fabric_link link; /* without faults */
+    uint64_t traffic_until_ns;
+    uint64_t partitions;
+    unsigned fault_kinds;
+    bool respawned;
+    unsigned faulty_percent; /* buffers that the kernel refuses */
+    unsigned dma_late_percent;
+};
+
+/* --- memory.c --------------------------------------------------------------------------------- */
+
+void *nof_world_alloc(struct nof_world *w, size_t bytes);
+void nof_world_free(struct nof_world *w, void *mem, size_t bytes);
+
+void nof_buffer_open(struct nof_world *w, struct nof_buffer *b, uint64_t len,
+                     const struct nof_layout_ref *layout);
+void nof_buffer_close(struct nof_world *w, struct nof_buffer *b);
+/* Payload of message `id`, its first len bytes. */
+void nof_payload_fill(uint8_t *to, uint64_t id, uint64_t len);
+void nof_buffer_fill(struct nof_world *w, struct nof_buffer *b, uint64_t id, uint64_t len);
+void nof_buffer_store(struct nof_buffer *b, const uint8_t *from, uint64_t len);
+/* Are these bytes the beginning of some payload? The first up to 8 go to *word_out. */
+bool nof_payload_check(const uint8_t *from, uint64_t len, uint64_t *word_out, unsigned *word_bytes_out);
+bool nof_buffer_check(struct nof_world *w, const struct nof_buffer *b, uint64_t len, uint64_t *word_out,
+                      unsigned *word_bytes_out);
+uint64_t nof_payload_word(uint64_t id, unsigned bytes);
+
+void nof_layout_ref_make(struct nof_layout_ref *l, struct nof_rng *rng);
+size_t nof_layout_ref_bytes(const struct nof_layout_ref *l);
+
+int nof_rank_dma(void *host, bool write, const struct nof_segment *remote, unsigned nremote,
+                 const struct nof_buf *local, unsigned nlocal, uint64_t token);
+/* A completion lends us these bytes of the staging area; NULL and a violation if it must not. */
+const uint8_t *nof_rank_slot_take(struct nof_rank *r, uint32_t offset, uint32_t len);
+void nof_rank_slots_release(struct nof_rank *r, bool all);
+
+/* --- rank.c ----------------------------------------------------------------------------------- */
+
+struct nof_rank *nof_rank_create(struct nof_world *w, struct nof_job *job, int32_t number, unsigned nic);
+void nof_rank_destroy(struct nof_rank *r);
+/* The endpoint closes, as if its process had died. */
+void nof_rank_kill(struct nof_rank *r, int reason);
+/* The NIC under it restarts: no close. */
+void nof_rank_lose(struct nof_rank *r);
+void nof_rank_submit(struct nof_rank *r, const struct nof_desc *d);
+void nof_rank_plan_reap(struct nof_rank *r);
+bool nof_rank_suspects(const struct nof_rank *r, int32_t peer);
+
+/* --- rank_ops.c ------------------------------------------------------------------------------- */
+
+/* Each answers the new operation, or NULL if the rank is dead. */
+struct nof_op *nof_rank_send(struct nof_rank *r, struct nof_message *m);
+struct nof_op *nof_rank_recv(struct nof_rank *r, uint32_t ctx, int32_t peer, int32_t tag, uint64_t capacity);
+struct nof_op *nof_rank_probe(struct nof_rank *r, uint8_t opcode, bool wait, uint32_t ctx, int32_t peer,
+                              int32_t tag);
+struct nof_op *nof_rank_mrecv(struct nof_op *mprobe, uint64_t capacity);
+struct nof_op *nof_rank_flush(struct nof_rank *r);
+void nof_rank_layouts(struct nof_rank *r);
+void nof_rank_cancel(struct nof_op *op);
+void nof_rank_tell_sync(struct nof_rank *r, const struct nof_envelope *e);
+void nof_rank_introduce(struct nof_rank *r, int32_t peer);
+/* Submit (again) what op->desc says. */
+void nof_op_start(struct nof_op *op);
+void nof_op_finish(struct nof_op *op, int status);
+/* The payload of op has come into its buffer (len: of the message as sent). */
+void nof_op_received(struct nof_op *op, int status, int32_t peer, int32_t tag, uint64_t len);
+bool nof_op_is_match(const struct nof_op *op);
+bool nof_pattern_accepts(uint32_t ctx, int32_t peer, int32_t tag, uint32_t m_ctx, int32_t m_peer,
+                         int32_t m_tag);
+
+/* --- matcher.c -------------------------------------------------------------------------------- */
+
+/* The NIC found nothing for op (NOF_ENOMATCH). */
+void nof_matcher_post(struct nof_op *op);
+void nof_matcher_spill(struct nof_rank *r, const struct nof_comp *c);
+void nof_matcher_ended(struct nof_rank *r, int status);
+bool nof_matcher_cancel(struct nof_op *op);
+void nof_matcher_peer_dead(struct nof_rank *r, int32_t peer);
+/* Leave spill mode if that is possible now. */
+void nof_matcher_settle(struct nof_rank *r);
+/* MRECV of an envelope that the library holds. */
+void nof_matcher_mrecv(struct nof_op *mrecv, struct nof_envelope *e);
+void nof_matcher_clear(struct nof_rank *r);
+
+/* --- workload.c ------------------------------------------------------------------------------- */
+
+struct nof_message *nof_world_message(struct nof_world *w, struct nof_rank *src, struct nof_rank *dst);
+void nof_workload_plan(struct nof_world *w, unsigned nmessages);
+/* An operation has ended (or a probe was answered): what the program does next. */
+void nof_workload_done(struct nof_op *op);
+/* Phase two: heal and drain. */
+void nof_workload_drain(struct nof_world *w);
+bool nof_workload_finished(void *world);
+/* What has not ended, for the report of a run that is stuck. */
+void nof_workload_stuck(struct nof_world *w, char *text, size_t bytes);
+struct nof_job *nof_world_job(struct nof_world *w);
+
+/* --- faults.c --------------------------------------------------------------------------------- */
+
+void nof_faults_plan(struct nof_world *w);
+void nof_faults_heal(struct nof_world *w);
+
+/* --- verify.c --------------------------------------------------------------------------------- */
+
+void nof_verify(struct nof_world *w);
+
+#endif

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "../../firmware/crc32c.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+/* Bit by bit, from the polynomial. */
+static uint32_t slow(const uint8_t *p, size_t n)
+{
+    uint32_t crc = 0xffffffffu;
+
+    while (n-- > 0) {
+        crc ^= *p++;
+        for (int k = 0; k < 8; k++)
+            crc = crc >> 1 ^ (0x82f63b78u & (0u - (crc & 1)));
+    }
+    return ~crc;
+}
+
+static void gives_the_published_check_values(void **state)
+{
+    uint8_t b[32];
+
+    (void)state;
+    assert_int_equal(nof_crc32c("123456789", 9), 0xe3069283u);
+    /* RFC 3720, appendix B.4 */
+    memset(b, 0, sizeof(b));
+    assert_int_equal(nof_crc32c(b, 32), 0x8a9136aau);
+    memset(b, 0xff, sizeof(b));
+    assert_int_equal(nof_crc32c(b, 32), 0x62a8ab43u);
+    for (unsigned i = 0; i < 32; i++)
+        b[i] = (uint8_t)i;
+    assert_int_equal(nof_crc32c(b, 32), 0x46dd794eu);
+}
+
+static void agrees_with_the_polynomial_at_every_length_and_alignment(void **state)
+{
+    uint8_t b[700];
+
+    (void)state;
+    for (unsigned i = 0; i < sizeof(b); i++)
+        b[i] = (uint8_t)(i * i + 3 * i);
+    for (size_t at = 0; at < 9; at++)
+        for (size_t n = 0; n + at <= sizeof(b); n += n < 70 ? 1 : 37)
+            assert_int_equal(nof_crc32c(b + at, n), slow(b + at, n));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(gives_the_published_check_values),
+        cmocka_unit_test(agrees_with_the_polynomial_at_every_length_and_alignment),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The fabric: frames by reference, links with rate and delay, faults, ports. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "fabric.h"
+#include "nof/core.h"
+
+#define PORTS 3u
+#define POOL 64u
+
+static const uint8_t macs[PORTS][6] = {{2, 0, 0, 0, 0, 1}, {2, 0, 0, 0, 0, 2}, {2, 0, 0, 0, 0, 3}};
+
+static struct nof_fabric *make(const struct nof_fabric_link *link, uint64_t seed)
+{
+    struct nof_fabric_config cfg = {.nports = PORTS,
+                                    .mac = macs,
+                                    .seed = seed,
+                                    .frame_bytes = 2048,
+                                    .pool_frames = POOL,
+                                    .queue_frames = 256,
+                                    .tx_queue_bytes = 20000};
+    if (link != NULL)
+        cfg.link = *link;
+    struct nof_fabric *f = NULL;
+    assert_int_equal(nof_fabric_create(&cfg, &f), NOF_OK);
+    return f;
+}
+
+static struct nof_frame *frame_to(struct nof_fabric *f, unsigned from, const uint8_t *mac, uint32_t len)
+{
+    struct nof_frame *frame = nof_fabric_port_ops.frame_alloc(nof_fabric_port(f, from), len);
+    assert_non_null(frame);
+    memset(frame->data, 0x33, len);
+    memcpy(frame->data, mac, 6);
+    return frame;
+}
+
+/* Sends one frame and gives the core's reference back; answers how many the port took. */
+static unsigned send_one(struct nof_fabric *f, unsigned from, const uint8_t *mac, uint32_t len)
+{
+    struct nof_frame *frame = frame_to(f, from, mac, len);
+    unsigned taken = nof_fabric_port_ops.send(nof_fabric_port(f, from), &frame, 1);
+    nof_fabric_port_ops.frame_free(nof_fabric_port(f, from), frame);
+    return taken;
+}
+
+static unsigned fetch(struct nof_fabric *f, unsigned port, uint64_t now_ns)
+{
+    struct nof_frame *frames[256];
+    unsigned n = nof_fabric_rx_burst(nof_fabric_port(f, port), now_ns, frames, 256);
+    nof_fabric_rx_done(nof_fabric_port(f, port), frames, n);
+    return n;
+}
+
+static void all_frames_back(struct nof_fabric *f)
+{
+    for (unsigned i = 0; i < PORTS; i++)
+        assert_int_equal(nof_fabric_pool_free(f, i), POOL);
+    nof_fabric_destroy(f);
+}
+
+static void a_frame_is_lent_not_copied(void **state)
+{
+    (void)state;
+    struct nof_fabric *f = make(NULL, 1);
+    struct nof_frame *frame = frame_to(f, 0, macs[1], 100), *got[4];
+    assert_int_equal(nof_fabric_port_ops.send(nof_fabric_port(f, 0), &frame, 1), 1);
+    assert_int_equal(nof_fabric_next_deadline(f), 0);
+    assert_int_equal(nof_fabric_rx_burst(nof_fabric_port(f, 1), 5, got, 4), 1);
+    assert_ptr_equal(got[0]->data, frame->data);
+    assert_int_equal(got[0]->len_bytes, 100);
+    nof_fabric_rx_done(nof_fabric_port(f, 1), got, 1);
+    assert_int_equal(nof_fabric_pool_free(f, 0), POOL - 1);
+    nof_fabric_port_ops.frame_free(nof_fabric_port(f, 0), frame);
+    assert_int_equal(nof_fabric_next_deadline(f), NOF_NO_DEADLINE);
+    all_frames_back(f);
+}
+
+static void an_empty_pool_gives_no_frame(void **state)
+{
+    (void)state;
+    struct nof_fabric *f = make(NULL, 1);
+    struct nof_frame *frame[POOL];
+    for (unsigned i = 0; i < POOL; i++)
+        frame[i] = frame_to(f, 2, macs[1], 64);
+    assert_null(nof_fabric_port_ops.frame_alloc(nof_fabric_port(f, 2), 64));
+    assert_int_equal(nof_fabric_stats(f, 2)->pool_empty, 1);
+    for (unsigned i = 0; i < POOL; i++)
+        nof_fabric_port_ops.frame_free(nof_fabric_port(f, 2), frame[i]);
+    assert_null(nof_fabric_port_ops.frame_alloc(nof_fabric_port(f, 2), 2049));
+    all_frames_back(f);
+}
+
+static void addresses_decide_who_gets_a_frame(void **state)
+{
+    (void)state;
+    static const uint8_t nobody[6] = {2, 9, 9, 9, 9, 9}, group[6] = {1, 0, 0x5e, 0, 0, 1};
+    struct nof_fabric *f = make(NULL, 1);
+    assert_int_equal(send_one(f, 0, nobody, 64), 1);
+    assert_int_equal(nof_fabric_stats(f, 0)->drop_unknown, 1);
+    assert_int_equal(send_one(f, 0, group, 64), 1);
+    assert_int_equal(send_one(f, 1, macs[1], 64), 1);
+    assert_int_equal(fetch(f, 0, 0), 0);
+    assert_int_equal(fetch(f, 1, 0), 2);
+    assert_int_equal(fetch(f, 2, 0), 1);
+    all_frames_back(f);
+}
+
+static void rate_and_delay_of_both_links_add_up(void **state)
+{
+    (void)state;
+    struct nof_fabric_link link = {.rate_bps = 8000000000ull, .delay_ns = 10000};
+    struct nof_fabric *f = make(&link, 1);
+    nof_fabric_advance(f, 1000);
+    assert_int_equal(send_one(f, 0, macs[1], 1000), 1); /* 1 us on each link */
+    assert_int_equal(nof_fabric_next_deadline(f), 1000 + 1000 + 10000);
+    nof_fabric_advance(f, 12000);
+    assert_int_equal(fetch(f, 1, 22999), 0);
+    assert_int_equal(nof_fabric_next_event(f), 23000);
+    assert_int_equal(fetch(f, 1, 23000), 1);
+    all_frames_back(f);
+}
+
+static void a_full_buffer_drops_the_tail(void **state)
+{
+    (void)state;
+    struct nof_fabric_link fast = {0}, slow = {.rate_bps = 8000000, .buffer_bytes = 4000};
+    struct nof_fabric *f = make(&fast, 1);
+    assert_int_equal(nof_fabric_set_link(f, 1, &slow), NOF_OK);
+    for (unsigned i = 0; i < 10; i++)
+        assert_int_equal(send_one(f, 0, macs[1], 1000), 1);
+    assert_int_equal(nof_fabric_stats(f, 1)->drop_buffer, 6);
+    assert_int_equal(fetch(f, 1, 10000000), 4);
+    assert_int_equal(send_one(f, 0, macs[1], 1000), 1);
+    assert_int_equal(fetch(f, 1, 20000000), 1);
+    all_frames_back(f);
+}
+
+static void a_slow_link_pushes_back_on_its_sender(void **state)
+{
+    (void)state;
+    struct nof_fabric_link slow = {.rate_bps = 8000000};
+    struct nof_fabric *f = make(&slow, 1);
+    for (unsigned i = 0; i < 10; i++)
+        assert_int_equal(send_one(f, 0, macs[1], 2000), 1);
+    assert_int_equal(send_one(f, 0, macs[1], 2000), 0);
+    assert_int_equal(nof_fabric_stats(f, 0)->tx_busy, 1);
+    nof_fabric_advance(f, 2000000); /* the first has left */
+    assert_int_equal(send_one(f, 0, macs[1], 2000), 1);
+    assert_int_equal(send_one(f, 0, macs[1], 2000), 0);
+    fetch(f, 1, 1000000000);
+    all_frames_back(f);
+}
+
+static uint64_t pattern_of_losses(uint64_t seed)
+{
+    struct nof_fabric_link link = {.loss_ppm = 200000};
+    struct nof_fabric *f = make(&link, seed);
+    uint64_t pattern = 0;
+    for (unsigned i = 0; i < 5000; i++) {
+        assert_int_equal(send_one(f, 0, macs[1], 64), 1);
+        pattern = pattern * 31 + fetch(f, 1, i);
+    }
+    assert_in_range(nof_fabric_stats(f, 1)->lost, 850, 1150);
+    all_frames_back(f);
+    return pattern;
+}
+
+static void losses_follow_the_seed(void **state)
+{
+    (void)state;
+    assert_int_equal(pattern_of_losses(7), pattern_of_losses(7));
+    assert_true(pattern_of_losses(7) != pattern_of_losses(8));
+}
+
+static void corruption_leaves_the_senders_bytes_alone(void **state)
+{
+    (void)state;
+    struct nof_fabric_link link = {.corrupt_ppm = NOF_FABRIC_PPM};
+    struct nof_fabric *f = make(&link, 3);
+    uint8_t clean[500];
+    for (unsigned i = 0; i < 100; i++) {
+        struct nof_frame *frame = frame_to(f, 0, macs[1], 500), *got[2];
+        memcpy(clean, frame->data, 500);
+        assert_int_equal(nof_fabric_port_ops.send(nof_fabric_port(f, 0), &frame, 1), 1);
+        assert_int_equal(nof_fabric_rx_burst(nof_fabric_port(f, 1), i, got, 2), 1);
+        assert_true(got[0]->len_bytes != 500 || memcmp(got[0]->data, clean, 500) != 0);
+        assert_memory_equal(frame->data, clean, 500);
+        nof_fabric_rx_done(nof_fabric_port(f, 1), got, 1);
+        nof_fabric_port_ops.frame_free(nof_fabric_port(f, 0), frame);
+    }
+    all_frames_back(f);
+}
+
+static void duplicates_and_late_frames_arrive(void **state)
+{
+    (void)state;
+    struct nof_fabric_link link = {
+        .duplicate_ppm = NOF_FABRIC_PPM, .reorder_ppm = NOF_FABRIC_PPM, .reorder_ns = 1000};
+    struct nof_fabric *f = make(&link, 3);
+    for (unsigned i = 0; i < 20; i++)
+        assert_int_equal(send_one(f, 0, macs[1], 64), 1);
+    assert_int_equal(fetch(f, 1, 0), 0);
+    assert_int_equal(fetch(f, 1, 1000), 40);
+    assert_int_equal(nof_fabric_stats(f, 1)->duplicated, 20);
+    assert_int_equal(nof_fabric_stats(f, 1)->reordered, 40);
+    all_frames_back(f);
+}
+
+static void nothing_passes_a_partition_or_a_port_that_is_down(void **state)
+{
+    (void)state;
+    struct nof_fabric *f = make(NULL, 1);
+    nof_fabric_set_group(f, 1, 1);
+    assert_int_equal(send_one(f, 0, macs[1], 64), 1);
+    assert_int_equal(send_one(f, 0, macs[2], 64), 1);
+    assert_int_equal(nof_fabric_stats(f, 1)->drop_partition, 1);
+    nof_fabric_set_group(f, 1, 0);
+    assert_int_equal(send_one(f, 0, macs[1], 64), 1);
+    nof_fabric_set_up(f, 1, false); /* what waits there is lost, too */
+    assert_int_equal(send_one(f, 1, macs[0], 64), 1);
+    assert_int_equal(fetch(f, 0, 0) + fetch(f, 1, 0), 0);
+    assert_int_equal(nof_fabric_stats(f, 1)->drop_down, 2);
+    nof_fabric_set_up(f, 1, true);
+    assert_int_equal(send_one(f, 0, macs[1], 64), 1);
+    assert_int_equal(fetch(f, 1, 0), 1);
+    assert_int_equal(fetch(f, 2, 0), 1);
+    all_frames_back(f);
+}
+
+static void bad_configurations_are_refused(void **state)
+{
+    (void)state;
+    static const uint8_t twice[2][6] = {{2, 0, 0, 0, 0, 1}, {2, 0, 0, 0, 0, 1}},
+                         group[1][6] = {{3, 0, 0, 0, 0, 1}};
+    struct nof_fabric *f = NULL;
+    struct nof_fabric_config cfg = {.nports = 2, .mac = twice};
+    assert_int_equal(nof_fabric_create(&cfg, &f), NOF_EINVAL);
+    cfg = (struct nof_fabric_config){.nports = 1, .mac = group};
+    assert_int_equal(nof_fabric_create(&cfg, &f), NOF_EINVAL);
+    cfg = (struct nof_fabric_config){.nports = 1, .mac = macs, .queue_frames = 100};
+    assert_int_equal(nof_fabric_create(&cfg, &f), NOF_EINVAL);
+    cfg = (struct nof_fabric_config){.nports = 1, .mac = macs, .link = {.loss_ppm = NOF_FABRIC_PPM + 1}};
+    assert_int_equal(nof_fabric_create(&cfg, &f), NOF_EINVAL);
+    assert_null(f);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_frame_is_lent_not_copied),
+        cmocka_unit_test(an_empty_pool_gives_no_frame),
+        cmocka_unit_test(addresses_decide_who_gets_a_frame),
+        cmocka_unit_test(rate_and_delay_of_both_links_add_up),
+        cmocka_unit_test(a_full_buffer_drops_the_tail),
+        cmocka_unit_test(a_slow_link_pushes_back_on_its_sender),
+        cmocka_unit_test(losses_follow_the_seed),
+        cmocka_unit_test(corruption_leaves_the_senders_bytes_alone),
+        cmocka_unit_test(duplicates_and_late_frames_arrive),
+        cmocka_unit_test(nothing_passes_a_partition_or_a_port_that_is_down),
+        cmocka_unit_test(bad_configurations_are_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

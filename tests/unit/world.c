@@ -1,0 +1,593 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "world.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define WIRE_NS 5000u
+#define DMA_NS 3000u
+#define FRAME_CAP 9300u
+#define FRAMES_MAX 100000
+
+struct wire_frame {
+    struct nof_frame frame; /* first: the port's buffer object */
+    unsigned refs;
+    uint8_t bytes[FRAME_CAP];
+};
+
+struct event { /* of the wire, or a copy that is under way */
+    uint64_t at;
+    unsigned nic;
+    uint32_t len;
+    uint8_t *bytes; /* wire */
+    uint64_t token; /* DMA */
+    uint32_t endpoint;
+    int write;
+    unsigned nseg, nbuf;
+    struct nof_segment seg[NOF_DMA_SEGMENTS_MAX];
+    struct nof_buf buf[NOF_DMA_SEGMENTS_MAX];
+    struct event *next;
+};
+
+struct port {
+    struct world *w;
+    unsigned nic;
+};
+
+struct world {
+    struct world_config cfg;
+    uint64_t now;
+    uint64_t rng;
+    struct nof_nic *nic[WORLD_NICS];
+    void *mem[WORLD_NICS];
+    struct port port[WORLD_NICS];
+    int cut[WORLD_NICS];
+    struct world_rank rank[WORLD_RANKS];
+    struct event *wire, *wire_tail, *dma, *dma_tail;
+    uint64_t calls, fail_at, pending;
+    long frames;
+};
+
+static uint64_t draw(struct world *w)
+{
+    w->rng ^= w->rng << 13;
+    w->rng ^= w->rng >> 7;
+    w->rng ^= w->rng << 17;
+    return w->rng;
+}
+
+static int fails(struct world *w)
+{
+    return ++w->calls == w->fail_at;
+}
+
+/* ---- port ---- */
+
+static struct nof_frame *frame_alloc(void *port, uint32_t len_bytes)
+{
+    struct world *w = ((struct port *)port)->w;
+    if (fails(w) || len_bytes > FRAME_CAP || w->frames >= FRAMES_MAX)
+        return NULL;
+    struct wire_frame *f = malloc(sizeof *f);
+    f->refs = 1;
+    f->frame = (struct nof_frame){.data = f->bytes, .len_bytes = len_bytes, .cap_bytes = FRAME_CAP};
+    w->frames++;
+    return &f->frame;
+}
+
+static void frame_free(void *port, struct nof_frame *frame)
+{
+    struct world *w = ((struct port *)port)->w;
+    void *f = frame;
+    w->frames--;
+    free(f);
+}
+
+static void push(struct event **head, struct event **tail, struct event *e)
+{
+    e->next = NULL;
+    if (*head == NULL)
+        *head = e;
+    else
+        (*tail)->next = e;
+    *tail = e;
+}
+
+static unsigned send(void *port, struct nof_frame *const *frames, unsigned n)
+{
+    struct world *w = ((struct port *)port)->w;
+    unsigned from = ((struct port *)port)->nic;
+    if (fails(w))
+        return 0;
+    for (unsigned i = 0; i < n; i++) {
+        unsigned to = frames[i]->data[5];
+        if (to >= w->cfg.nics || w->cut[from] || w->cut[to] || draw(w) % 100 < w->cfg.loss_percent)
+            continue;
+        struct event *e = calloc(1, sizeof *e);
+        e->at = w->now + WIRE_NS;
+        e->nic = to;
+        e->len = frames[i]->len_bytes;
+        e->bytes = malloc(e->len);
+        memcpy(e->bytes, frames[i]->data, e->len);
+        push(&w->wire, &w->wire_tail, e);
+    }
+    return n;
+}
+
+static const struct nof_port_ops port_ops = {.frame_alloc = frame_alloc, .frame_free = frame_free, .send = send};
+
+/* ---- host ---- */
+
+static struct world_rank *by_endpoint(struct port *p, uint32_t endpoint)
+{
+    for (unsigned i = 0; i < WORLD_RANKS; i++) {
+        struct world_rank *r = &p->w->rank[i];
+        if (r->open && r->nic == p->nic && r->endpoint == endpoint)
+            return r;
+    }
+    return NULL;
+}
+
+static int in_arena(const struct world_rank *r, const struct nof_segment *s)
+{
+    uint64_t base = (uint64_t)(uintptr_t)r->arena;
+    return r->open && s->addr >= base && s->addr - base <= WORLD_ARENA && s->len_bytes <= WORLD_ARENA - (s->addr - base);
+}
+
+static int copy(const struct world_rank *r, const struct nof_segment *seg, unsigned nseg, const struct nof_buf *buf,
+                unsigned nbuf, int write)
+{
+    uint64_t total = 0, local = 0;
+    for (unsigned i = 0; i < nseg; i++)
+        total += seg[i].len_bytes;
+    for (unsigned i = 0; i < nbuf; i++)
+        local += buf[i].len_bytes;
+    assert(total == local && total <= NOF_DMA_BLOCK_BYTES && nseg <= NOF_DMA_SEGMENTS_MAX &&
+           nbuf <= NOF_DMA_SEGMENTS_MAX && total > 0);
+    unsigned b = 0;
+    size_t off = 0;
+    for (unsigned i = 0; i < nseg; i++)
+        if (!in_arena(r, &seg[i]))
+            return NOF_EFAULT;
+    for (unsigned i = 0; i < nseg; i++) {
+        uint8_t *at = r->arena + (seg[i].addr - (uint64_t)(uintptr_t)r->arena);
+        for (uint64_t left = seg[i].len_bytes; left > 0;) {
+            size_t n = buf[b].len_bytes - off < left ? buf[b].len_bytes - off : left;
+            if (write)
+                memcpy(at, (uint8_t *)buf[b].base + off, n);
+            else
+                memcpy((uint8_t *)buf[b].base + off, at, n);
+            at += n;
+            left -= n;
+            off += n;
+            if (off == buf[b].len_bytes) {
+                b++;
+                off = 0;
+            }
+        }
+    }
+    return NOF_OK;
+}
+
+static int dma(struct port *p, uint32_t endpoint, const struct nof_segment *seg, unsigned nseg,
+               const struct nof_buf *buf, unsigned nbuf, uint64_t token, int write)
+{
+    struct world *w = p->w;
+    struct world_rank *r = by_endpoint(p, endpoint);
+    assert(r != NULL);
+    if (fails(w))
+        return w->fail_at % 2 ? NOF_EAGAIN : NOF_EFAULT;
+    if (w->cfg.dma_inline)
+        return copy(r, seg, nseg, buf, nbuf, write) == NOF_OK ? NOF_DMA_DONE : NOF_EFAULT;
+    struct event *e = calloc(1, sizeof *e);
+    e->at = r->dma_stuck ? UINT64_MAX : w->now + DMA_NS + draw(w) % 20000;
+    e->nic = p->nic;
+    e->token = token;
+    e->endpoint = endpoint;
+    e->write = write;
+    e->nseg = nseg;
+    e->nbuf = nbuf;
+    memcpy(e->seg, seg, nseg * sizeof *seg);
+    memcpy(e->buf, buf, nbuf * sizeof *buf);
+    push(&w->dma, &w->dma_tail, e);
+    w->pending++;
+    return NOF_DMA_PENDING;
+}
+
+static int dma_read(void *host, uint32_t endpoint, const struct nof_segment *seg, unsigned nseg,
+                    const struct nof_buf *buf, unsigned nbuf, uint64_t token)
+{
+    return dma(host, endpoint, seg, nseg, buf, nbuf, token, 0);
+}
+
+static int dma_write(void *host, uint32_t endpoint, const struct nof_segment *seg, unsigned nseg,
+                     const struct nof_buf *buf, unsigned nbuf, uint64_t token)
+{
+    return dma(host, endpoint, seg, nseg, buf, nbuf, token, 1);
+}
+
+static unsigned complete(void *host, uint32_t endpoint, const struct nof_comp *comps, unsigned n)
+{
+    struct port *p = host;
+    struct world_rank *r = by_endpoint(p, endpoint);
+    assert(r != NULL);
+    if (fails(p->w))
+        return 0;
+    for (unsigned i = 0; i < n; i++) {
+        if (r->ring_slots != 0 && r->ring_used == r->ring_slots)
+            return i;
+        if (r->ncomps == r->comps_cap) {
+            r->comps_cap = r->comps_cap == 0 ? 64 : 2 * r->comps_cap;
+            r->comps = realloc(r->comps, r->comps_cap * sizeof *r->comps);
+        }
+        r->comps[r->ncomps++] = comps[i];
+        r->ring_used++;
+    }
+    return n;
+}
+
+static void endpoint_failed(void *host, uint32_t endpoint, int status)
+{
+    struct world_rank *r = by_endpoint(host, endpoint);
+    r->failed = status;
+}
+
+static uint64_t cycles(void *host)
+{
+    (void)host;
+    return 0;
+}
+
+static void log_text(void *host, int level, const char *text)
+{
+    (void)host;
+    if (level == 0 && getenv("WORLD_LOG") != NULL)
+        fprintf(stderr, "core: %s\n", text);
+}
+
+static const struct nof_host_ops host_ops = {.dma_read = dma_read, .dma_write = dma_write, .complete = complete,
+                                             .endpoint_failed = endpoint_failed, .cycles = cycles, .log = log_text};
+
+/* ---- life ---- */
+
+struct world *world_init(const struct world_config *cfg)
+{
+    struct world *w = calloc(1, sizeof *w);
+    w->cfg = *cfg;
+    w->now = 1000000;
+    w->rng = cfg->seed * 0x9e3779b97f4a7c15ull + 1;
+    for (unsigned i = 0; i < cfg->nics; i++) {
+        struct nof_nic_config c = cfg->nic;
+        c.nic_id = 1000 + i;
+        c.mac[0] = 2;
+        c.mac[5] = (uint8_t)i;
+        c.ip4 = 0x0a000001 + i;
+        c.host_id = i;
+        c.mtu_bytes = cfg->mtu;
+        memset(c.seed, (int)(i + 1), sizeof c.seed);
+        size_t bytes = nof_nic_mem_size(&c);
+        assert(bytes > 0);
+        w->mem[i] = aligned_alloc(64, (bytes + 63) / 64 * 64);
+        memset(w->mem[i], 0xa5, bytes < (1u << 16) ? bytes : 1u << 16);
+        w->port[i] = (struct port){.w = w, .nic = i};
+        int rc = nof_nic_init(w->mem[i], bytes, &c, &port_ops, &w->port[i], &host_ops, &w->port[i], w->now, &w->nic[i]);
+        assert(rc == NOF_OK);
+        (void)rc;
+    }
+    return w;
+}
+
+static void free_events(struct event *e)
+{
+    while (e != NULL) {
+        struct event *next = e->next;
+        free(e->bytes);
+        free(e);
+        e = next;
+    }
+}
+
+void world_fini(struct world *w)
+{
+    for (unsigned i = 0; i < w->cfg.nics; i++) {
+        nof_nic_fini(w->nic[i]);
+        free(w->mem[i]);
+    }
+    free_events(w->wire);
+    free_events(w->dma);
+    for (unsigned i = 0; i < WORLD_RANKS; i++) {
+        struct world_rank *r = &w->rank[i];
+        free(r->arena);
+        free(r->staging);
+        free(r->bounce);
+        free(r->schedule);
+        free(r->comps);
+        free(r->backlog);
+    }
+    free(w);
+}
+
+struct world_rank *world_rank(struct world *w, unsigned rank)
+{
+    return &w->rank[rank];
+}
+
+struct nof_nic *world_nic(struct world *w, unsigned nic)
+{
+    return w->nic[nic];
+}
+
+uint64_t world_now(const struct world *w)
+{
+    return w->now;
+}
+
+void world_open_job(struct world *w, unsigned nic, unsigned rank, unsigned job_rank, unsigned size, uint64_t job)
+{
+    struct world_rank *r = &w->rank[rank];
+    size_t staging = w->cfg.staging_bytes == 0 ? 256u << 10 : w->cfg.staging_bytes;
+    if (staging == SIZE_MAX)
+        staging = 0;
+    if (r->arena == NULL) {
+        r->arena = calloc(1, WORLD_ARENA);
+        r->staging = calloc(1, 1u << 20);
+        r->bounce = calloc(1, 65536);
+        r->schedule = calloc(1, 65536);
+    }
+    r->open = 1;
+    r->nic = nic;
+    struct nof_endpoint_params params = {.job_id = job, .rank = job_rank, .size = size, .bounce = r->bounce,
+                                         .bounce_bytes = 65536, .schedule = r->schedule, .schedule_bytes = 65536,
+                                         .staging = staging > 0 ? r->staging : NULL, .staging_bytes = staging,
+                                         .counters = r->counters, .dma_inline = w->cfg.dma_inline};
+    memset(params.job_key, (int)job, sizeof params.job_key);
+    int rc = nof_nic_endpoint_open(w->nic[nic], w->now, &params, &r->endpoint, &r->card);
+    assert(rc == NOF_OK);
+    (void)rc;
+}
+
+void world_introduce(struct world *w, unsigned rank, unsigned to, unsigned to_job_rank)
+{
+    struct nof_desc d = {.opcode = NOF_DESC_PEER, .peer = (int32_t)to_job_rank};
+    memcpy(d.inline_data, &w->rank[to].card, sizeof(struct nof_card));
+    world_post(w, rank, &d);
+}
+
+void world_open(struct world *w, unsigned nic, unsigned rank, unsigned size)
+{
+    world_open_job(w, nic, rank, rank, size, 7);
+    for (unsigned i = 0; i < WORLD_RANKS; i++) {
+        if (!w->rank[i].open)
+            continue;
+        world_introduce(w, rank, i, i);
+        if (i != rank)
+            world_introduce(w, i, rank, rank);
+    }
+}
+
+void world_close(struct world *w, unsigned rank, int reason)
+{
+    struct world_rank *r = &w->rank[rank];
+    nof_nic_endpoint_close(w->nic[r->nic], w->now, r->endpoint, reason);
+    if (w->dma == NULL)
+        r->open = 0; /* else its requests still have to end */
+}
+
+/* ---- descriptors ---- */
+
+static void feed(struct world *w, struct world_rank *r)
+{
+    while (r->backlog_next < r->nbacklog) {
+        unsigned room = nof_nic_host_room(w->nic[r->nic], r->endpoint);
+        unsigned n = r->nbacklog - r->backlog_next;
+        if (room == 0)
+            return;
+        if (n > room)
+            n = room;
+        r->backlog_next += n;
+        nof_nic_host(w->nic[r->nic], w->now, r->endpoint, &r->backlog[r->backlog_next - n], n);
+    }
+    r->nbacklog = 0;
+    r->backlog_next = 0;
+}
+
+void world_post(struct world *w, unsigned rank, const struct nof_desc *desc)
+{
+    struct world_rank *r = &w->rank[rank];
+    if (r->nbacklog == r->backlog_cap) {
+        r->backlog_cap = r->backlog_cap == 0 ? 64 : 2 * r->backlog_cap;
+        r->backlog = realloc(r->backlog, r->backlog_cap * sizeof *r->backlog);
+    }
+    r->backlog[r->nbacklog++] = *desc;
+    feed(w, r);
+}
+
+void world_send(struct world *w, unsigned rank, int peer, int tag, const void *buf, uint64_t len, uint64_t cookie)
+{
+    struct nof_desc d = {.opcode = NOF_DESC_SEND, .ctx = 1, .cookie = cookie, .peer = peer, .tag = tag, .len = len,
+                         .addr = (uint64_t)(uintptr_t)buf};
+    world_post(w, rank, &d);
+}
+
+void world_recv(struct world *w, unsigned rank, int peer, int tag, void *buf, uint64_t len, uint64_t cookie)
+{
+    struct nof_desc d = {.opcode = NOF_DESC_RECV, .ctx = 1, .cookie = cookie, .peer = peer, .tag = tag, .len = len,
+                         .addr = (uint64_t)(uintptr_t)buf};
+    world_post(w, rank, &d);
+}
+
+/* ---- time ---- */
+
+static void deliver_wire(struct world *w)
+{
+    struct event *e = w->wire;
+    w->wire = e->next;
+    world_inject(w, e->nic, e->bytes, e->len);
+    free(e->bytes);
+    free(e);
+}
+
+void world_inject(struct world *w, unsigned nic, const uint8_t *bytes, uint32_t len)
+{
+    uint8_t *own = malloc(len); /* of exact size, so that a read beyond the end is seen */
+    memcpy(own, bytes, len);
+    struct nof_frame frame = {.data = own, .len_bytes = len, .cap_bytes = len};
+    struct nof_frame *list[1] = {&frame};
+    nof_nic_rx(w->nic[nic], w->now, list, 1);
+    memset(own, 0xee, len);
+    free(own);
+}
+
+static struct event **dma_due(struct world *w)
+{
+    for (struct event **at = &w->dma; *at != NULL; at = &(*at)->next)
+        if ((*at)->at <= w->now)
+            return at;
+    return NULL;
+}
+
+static int finish_dma(struct world *w)
+{
+    struct event **at = dma_due(w);
+    if (at == NULL)
+        return 0;
+    struct event *e = *at;
+    *at = e->next;
+    w->dma_tail = NULL;
+    for (struct event *d = w->dma; d != NULL; d = d->next)
+        w->dma_tail = d;
+    w->pending--;
+    struct world_rank *r = by_endpoint(&w->port[e->nic], e->endpoint);
+    int rc = copy(r, e->seg, e->nseg, e->buf, e->nbuf, e->write);
+    nof_nic_dma_done(w->nic[e->nic], w->now, e->token, rc);
+    free(e);
+    return 1;
+}
+
+/* One step: everything that is due now, else on to the next moment. 0: nothing will ever happen. */
+static int step(struct world *w, uint64_t until)
+{
+    uint64_t next = UINT64_MAX;
+    if (w->wire != NULL && w->wire->at <= w->now) {
+        deliver_wire(w);
+        return 1;
+    }
+    if (finish_dma(w))
+        return 1;
+    for (unsigned i = 0; i < w->cfg.nics; i++) {
+        uint64_t at = nof_nic_next_deadline(w->nic[i]);
+        if (at <= w->now) {
+            nof_nic_poll(w->nic[i], w->now, 64);
+            for (unsigned k = 0; k < WORLD_RANKS; k++)
+                if (w->rank[k].open)
+                    feed(w, &w->rank[k]);
+            return 1;
+        }
+        next = at < next ? at : next;
+    }
+    if (w->wire != NULL && w->wire->at < next)
+        next = w->wire->at;
+    for (const struct event *e = w->dma; e != NULL; e = e->next)
+        next = e->at < next ? e->at : next;
+    if (next == UINT64_MAX || next > until)
+        return 0;
+    w->now = next;
+    return 1;
+}
+
+static int all_quiet(const struct world *w)
+{
+    for (unsigned i = 0; i < w->cfg.nics; i++)
+        if (!nof_nic_quiet(w->nic[i]))
+            return 0;
+    for (unsigned i = 0; i < WORLD_RANKS; i++)
+        if (w->rank[i].open && w->rank[i].failed == 0 && w->rank[i].nbacklog > 0)
+            return 0;
+    return w->wire == NULL;
+}
+
+void world_run_for(struct world *w, uint64_t ns)
+{
+    uint64_t until = w->now + ns;
+    while (step(w, until))
+        for (unsigned i = 0; i < WORLD_RANKS; i++)
+            if (w->rank[i].open)
+                feed(w, &w->rank[i]);
+    w->now = until;
+}
+
+void world_run(struct world *w)
+{
+    uint64_t until = w->now + 20000000000ull;
+    while (!all_quiet(w) && step(w, until))
+        for (unsigned i = 0; i < WORLD_RANKS; i++)
+            if (w->rank[i].open)
+                feed(w, &w->rank[i]);
+}
+
+/* ---- completions ---- */
+
+const struct nof_comp *world_take(struct world *w, unsigned rank)
+{
+    struct world_rank *r = &w->rank[rank];
+    if (r->next == r->ncomps)
+        return NULL;
+    r->ring_used--;
+    return &r->comps[r->next++];
+}
+
+const struct nof_comp *world_expect(struct world *w, unsigned rank, int opcode, uint64_t cookie)
+{
+    const struct nof_comp *c = world_take(w, rank);
+    if (c == NULL) {
+        fprintf(stderr, "rank %u: no completion, wanted %d/%llu\n", rank, opcode, (unsigned long long)cookie);
+        abort();
+    }
+    if (c->opcode != opcode || c->cookie != cookie) {
+        fprintf(stderr, "rank %u: completion %d/%llu status %d, wanted %d/%llu\n", rank, c->opcode,
+                (unsigned long long)c->cookie, c->status, opcode, (unsigned long long)cookie);
+        abort();
+    }
+    return c;
+}
+
+const uint8_t *world_payload(struct world *w, unsigned rank, const struct nof_comp *comp, const void *buf)
+{
+    if (comp->flags & NOF_COMP_F_INLINE)
+        return comp->inline_data;
+    if (!(comp->flags & NOF_COMP_F_STAGED))
+        return buf;
+    struct nof_desc d = {.opcode = NOF_DESC_RELEASE};
+    d.release.count = 1;
+    d.release.offset[0] = comp->staged_offset;
+    const uint8_t *at = w->rank[rank].staging + comp->staged_offset;
+    world_post(w, rank, &d); /* tests look before anything else arrives */
+    return at;
+}
+
+void world_fail_at(struct world *w, uint64_t k)
+{
+    w->fail_at = k == 0 ? 0 : w->calls + k;
+}
+
+uint64_t world_calls(const struct world *w)
+{
+    return w->calls;
+}
+
+void world_cut(struct world *w, unsigned nic, int cut)
+{
+    w->cut[nic] = cut;
+}
+
+long world_frames_live(const struct world *w)
+{
+    return w->frames;
+}
+
+uint64_t world_dma_pending(const struct world *w)
+{
+    return w->pending;
+}

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * A small world for tests of the core above the transport: up to four NICs on a wire with delay and
+ * loss, hosts in this process's memory, virtual time. Everything that happens is a function of the
+ * calls made and the seed.
+ *
+ *   world_init() -> world_open() per rank -> world_post() -> world_run() -> world_take()
+ *
+ * Faults: `fail_at` makes the k-th call of a port or host operation fail, whichever it is. */
+#ifndef NOF_TESTS_WORLD_H
+#define NOF_TESTS_WORLD_H
+
+#include <stdint.h>
+#include <stddef.h>
+
+#include "nof/core.h"
+
+#define WORLD_NICS 4
+#define WORLD_RANKS 16
+#define WORLD_ARENA (8u << 20) /* bytes of memory that a rank's DMA may touch */
+
+enum world_op { WORLD_ALLOC, WORLD_SEND, WORLD_READ, WORLD_WRITE, WORLD_COMPLETE, WORLD_OPS };
+
+struct world_rank {
+    int open;
+    unsigned nic;
+    uint32_t endpoint;
+    struct nof_card card;
+    uint8_t *arena;
+    uint8_t *staging;
+    uint8_t *bounce;
+    uint8_t *schedule;
+    uint64_t counters[NOF_COUNTER_COUNT];
+    struct nof_comp *comps;
+    unsigned ncomps, comps_cap, next; /* next: first one that world_take() has not given */
+    unsigned ring_slots; /* completions that fit; 0: no limit */
+    unsigned ring_used;
+    int failed; /* endpoint_failed() status */
+    int dma_stuck; /* requests never end */
+    struct nof_desc *backlog; /* descriptors that wait for host_room */
+    unsigned nbacklog, backlog_cap, backlog_next;
+};
+
+struct world_config {
+    unsigned nics;
+    uint32_t mtu;
+    int dma_inline;
+    unsigned loss_percent;
+    uint64_t seed;
+    size_t staging_bytes; /* [256 KiB]; SIZE_MAX: none */
+    struct nof_nic_config nic; /* bounds; identity is filled in */
+};
+
+struct world;
+
+struct world *world_init(const struct world_config *cfg);
+void world_fini(struct world *w);
+struct world_rank *world_rank(struct world *w, unsigned rank);
+struct nof_nic *world_nic(struct world *w, unsigned nic);
+uint64_t world_now(const struct world *w);
+
+/* Open rank `rank` of `size` (job 7) on a NIC; introduce: it gets the cards of all ranks opened
+ * before, and they get its. */
+void world_open(struct world *w, unsigned nic, unsigned rank, unsigned size);
+void world_open_job(struct world *w, unsigned nic, unsigned rank, unsigned job_rank, unsigned size, uint64_t job);
+void world_introduce(struct world *w, unsigned rank, unsigned to, unsigned to_job_rank);
+void world_close(struct world *w, unsigned rank, int reason);
+/* Submit, or queue until there is room. */
+void world_post(struct world *w, unsigned rank, const struct nof_desc *desc);
+void world_send(struct world *w, unsigned rank, int peer, int tag, const void *buf, uint64_t len, uint64_t cookie);
+void world_recv(struct world *w, unsigned rank, int peer, int tag, void *buf, uint64_t len, uint64_t cookie);
+
+/* Run until nothing happens any more, or for this long. */
+void world_run(struct world *w);
+void world_run_for(struct world *w, uint64_t ns);
+/* The next completion of a rank, or NULL. */
+const struct nof_comp *world_take(struct world *w, unsigned rank);
+/* The next one must have this opcode and cookie. */
+const struct nof_comp *world_expect(struct world *w, unsigned rank, int opcode, uint64_t cookie);
+/* Payload bytes of a receive, wherever they are; releases a staging slot. */
+const uint8_t *world_payload(struct world *w, unsigned rank, const struct nof_comp *comp, const void *buf);
+
+void world_fail_at(struct world *w, uint64_t k); /* 0: never */
+uint64_t world_calls(const struct world *w); /* operations so far */
+void world_cut(struct world *w, unsigned nic, int cut); /* frames of this NIC vanish */
+long world_frames_live(const struct world *w); /* allocated and not freed */
+uint64_t world_dma_pending(const struct world *w);
+/* Bytes that a test puts on the wire itself: hands a frame to a NIC. */
+void world_inject(struct world *w, unsigned nic, const uint8_t *bytes, uint32_t len);
+
+#endif

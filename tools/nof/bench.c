@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * `nof bench NAME`. */
+#include "commands.h"
+
+#include <stddef.h>
+
+static const char needs_daemon[] = "it needs the daemon and the MPI library, and this build has none "
+                                   "(" NOF_WHY_NO_DPDK ")";
+static const char needs_sources[] = "this build was made without it; build the whole tree";
+
+int nof_cmd_bench(int argc, char **argv)
+{
+    static const char about[] = "Each bench prints a table, or with --json exactly one object.";
+    const struct nof_command table[] = {
+        {"pt2pt", nof_bench_pt2pt, "latency and bandwidth of MPI messages, beside MPICH over TCP",
+         needs_daemon},
+        {"idle", nof_bench_idle, "what waiting costs: daemon, ranks, first message after silence",
+         needs_daemon},
+        {"wire", nof_bench_wire, "two hosts on a link, beside testpmd and MPICH over TCP (root)",
+         needs_daemon},
+        {"path", nof_bench_path, "goodput, loss, incast and fairness under a virtual clock", needs_sources},
+        {"match", nof_bench_match, "instructions per match against the length of the list", needs_sources},
+        {"core", nof_bench_core, "instructions per message and per frame through the core", needs_sources},
+        {NULL, NULL, NULL, NULL},
+    };
+
+    return nof_commands_dispatch(table, argv[0], about, argc, argv);
+}

@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * `nof status`, `stats`, `features`, `set`: the control socket as text, or as its JSON. */
+#include "commands.h"
+#include "control.h"
+#include "daemon.h"
+
+#include <argp.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "nof/counters.h"
+#include "nof/features.h"
+
+enum { OPT_JSON = 256, OPT_CONTROL, OPT_NIC, OPT_ALL };
+
+struct options {
+    char control[NOF_ADDRESS_BYTES];
+    bool json;
+    bool all;
+    int nic; /* -1: all */
+    char **args;
+    int nargs;
+    int args_max;
+    const char *self;
+};
+
+static const struct argp_option with_json[] = {
+    {"control", OPT_CONTROL, "ADDRESS", 0, "control socket of the daemon ($NOF_CONTROL, else this user's)",
+     0},
+    {"json", OPT_JSON, NULL, 0, "print one JSON object", 0},
+    {NULL, 0, NULL, 0, NULL, 0},
+};
+static const struct argp_option with_nic[] = {
+    {"control", OPT_CONTROL, "ADDRESS", 0, "control socket of the daemon ($NOF_CONTROL, else this user's)",
+     0},
+    {"json", OPT_JSON, NULL, 0, "print one JSON object", 0},
+    {"nic", OPT_NIC, "N", 0, "only NIC N", 0},
+    {"all", OPT_ALL, NULL, 0, "also the counters that are zero", 0},
+    {NULL, 0, NULL, 0, NULL, 0},
+};
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+    struct options *o = state->input;
+    char *end;
+
+    switch (key) {
+    case OPT_JSON:
+        o->json = true;
+        return 0;
+    case OPT_ALL:
+        o->all = true;
+        return 0;
+    case OPT_CONTROL:
+        snprintf(o->control, sizeof(o->control), "%s", arg);
+        return 0;
+    case OPT_NIC:
+        o->nic = (int)strtol(arg, &end, 10);
+        if (*end != '\0' || end == arg || o->nic < 0)
+            argp_error(state, "'%s' is no number of a NIC", arg);
+        return 0;
+    case ARGP_KEY_ARGS:
+        o->args = state->argv + state->next;
+        o->nargs = state->argc - state->next;
+        if (o->nargs > o->args_max)
+            argp_error(state, "'%s' is one argument too many", o->args[o->args_max]);
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static void read_options(struct options *o, const struct argp_option *table, const char *args_doc,
+                         const char *doc, int argc, char **argv)
+{
+    const struct argp argp = {table, parse, args_doc, doc, NULL, NULL, NULL};
+
+    o->nic = -1;
+    o->self = argv[0];
+    nof_daemon_control(o->control, sizeof(o->control));
+    argp_err_exit_status = 2;
+    argp_parse(&argp, argc, argv, 0, NULL, o);
+}
+
+static int print_json(json_t *result)
+{
+    json_dumpf(result, stdout, JSON_INDENT(2));
+    putchar('\n');
+    json_decref(result);
+    return 0;
+}
+
+static const char *text_of(const json_t *object, const char *key)
+{
+    const char *text = json_string_value(json_object_get(object, key));
+
+    return text != NULL ? text : "";
+}
+
+static json_int_t number_of(const json_t *object, const char *key)
+{
+    return json_integer_value(json_object_get(object, key));
+}
+
+static void print_status(const json_t *s)
+{
+    const json_t *row;
+    size_t i;
+
+    printf("nofd %s, pid %" JSON_INTEGER_FORMAT ", up %.0f s, socket %s, control %s\n", text_of(s, "version"),
+           number_of(s, "pid"), json_number_value(json_object_get(s, "uptime_s")), text_of(s, "socket"),
+           text_of(s, "control"));
+    printf("\n%-4s %-22s %-18s %-16s %6s %6s %9s\n", "nic", "name", "mac", "ip", "mtu", "link", "endpoints");
+    json_array_foreach(json_object_get(s, "nics"), i, row)
+        printf("%-4" JSON_INTEGER_FORMAT " %-22s %-18s %-16s %6" JSON_INTEGER_FORMAT
+               " %6s %9" JSON_INTEGER_FORMAT "\n",
+               number_of(row, "nic"), text_of(row, "name"), text_of(row, "mac"), text_of(row, "ip"),
+               number_of(row, "mtu"), json_is_true(json_object_get(row, "up")) ? "up" : "down",
+               number_of(row, "endpoints"));
+    if (json_array_size(json_object_get(s, "endpoints")) > 0)
+        printf("\n%-4s %-9s %-20s %6s %8s %-8s\n", "nic", "endpoint", "job", "rank", "pid", "dma");
+    json_array_foreach(json_object_get(s, "endpoints"), i, row)
+        printf("%-4" JSON_INTEGER_FORMAT " %-9" JSON_INTEGER_FORMAT " %-20s %6" JSON_INTEGER_FORMAT
+               " %8" JSON_INTEGER_FORMAT " %-8s\n",
+               number_of(row, "nic"), number_of(row, "endpoint"), text_of(row, "job"), number_of(row, "rank"),
+               number_of(row, "pid"), text_of(row, "dma"));
+}
+
+int nof_cmd_status(int argc, char **argv)
+{
+    struct options o = {.args_max = 0};
+    json_t *result;
+
+    read_options(&o, with_json, NULL, "What a daemon plays: its NICs, and the endpoints of jobs on them.",
+                 argc, argv);
+    result = nof_control_call(o.control, "status", NULL, o.self);
+    if (result == NULL)
+        return 1;
+    if (o.json)
+        return print_json(result);
+    print_status(result);
+    json_decref(result);
+    return 0;
+}
+
+static const struct nof_counter_info *counter_info(const char *name)
+{
+    for (unsigned i = 0; i < NOF_COUNTER_COUNT; i++)
+        if (strcmp(nof_counter_info[i].name, name) == 0)
+            return &nof_counter_info[i];
+    return NULL;
+}
+
+static void print_stats(const json_t *stats, bool all)
+{
+    json_t *row;
+    json_t *value;
+    const char *name;
+    size_t i;
+
+    json_array_foreach(json_object_get(stats, "rows"), i, row)
+    {
+        printf("%snic %" JSON_INTEGER_FORMAT "\n", i > 0 ? "\n" : "", number_of(row, "nic"));
+        json_object_foreach(json_object_get(row, "counters"), name, value)
+        {
+            const struct nof_counter_info *info = counter_info(name);
+            json_int_t n = json_integer_value(value);
+
+            if (n != 0 || all)
+                printf("  %-24s %16" JSON_INTEGER_FORMAT "  %s\n", name, n, info != NULL ? info->help : "");
+        }
+    }
+}
+
+int nof_cmd_stats(int argc, char **argv)
+{
+    struct options o = {.args_max = 0};
+    json_t *result;
+
+    read_options(&o, with_nic, NULL,
+                 "Counters of a daemon's NICs. Without --all only those that have counted.", argc, argv);
+    result =
+        nof_control_call(o.control, "stats", o.nic >= 0 ? json_pack("{s:i}", "nic", o.nic) : NULL, o.self);
+    if (result == NULL)
+        return 1;
+    if (o.json)
+        return print_json(result);
+    print_stats(result, o.all);
+    json_decref(result);
+    return 0;
+}
+
+static void print_features(const json_t *features)
+{
+    const json_t *row;
+    size_t i;
+
+    printf("%-20s %-10s %-10s %-22s %s\n", "feature", "value", "default", "values", "what it does");
+    json_array_foreach(json_object_get(features, "rows"), i, row)
+    {
+        char values[64];
+
+        if (strcmp(text_of(row, "kind"), "number") == 0)
+            snprintf(values, sizeof(values), "%" JSON_INTEGER_FORMAT "..%" JSON_INTEGER_FORMAT " %s",
+                     number_of(row, "min"), number_of(row, "max"), text_of(row, "choices"));
+        else
+            snprintf(values, sizeof(values), "%s", text_of(row, "choices"));
+        printf("%-20s %-10s %-10s %-22s %s\n", text_of(row, "name"), text_of(row, "value"),
+               text_of(row, "default"), values, text_of(row, "help"));
+    }
+}
+
+int nof_cmd_features(int argc, char **argv)
+{
+    struct options o = {.args_max = 0};
+    json_t *result;
+
+    read_options(&o, with_json, NULL,
+                 "What can be switched in a daemon while jobs run: `nof set NAME=VALUE`.", argc, argv);
+    result = nof_control_call(o.control, "features", NULL, o.self);
+    if (result == NULL)
+        return 1;
+    if (o.json)
+        return print_json(result);
+    print_features(result);
+    json_decref(result);
+    return 0;
+}
+
+int nof_cmd_set(int argc, char **argv)
+{
+    struct options o = {.args_max = 64};
+
+    read_options(
+        &o, &with_json[0], "NAME=VALUE...",
+        "Switch features of a daemon, for the jobs that run and those to come. `nof features` lists them.",
+        argc, argv);
+    if (o.nargs == 0) {
+        fprintf(stderr, "%s: which feature? nof set NAME=VALUE; `nof features` lists them\n", o.self);
+        return 2;
+    }
+    for (int i = 0; i < o.nargs; i++)
+        if (nof_feature_check(o.args[i], o.self) != 0)
+            return 2;
+    for (int i = 0; i < o.nargs; i++)
+        if (nof_feature_set(o.control, o.args[i], o.self) != 0)
+            return 1;
+    return 0;
+}

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * `nof doctor`: what this machine allows, one line each, and what to type about the rest. Only a missing must is a
+ * failure; everything else costs speed or a kind of port. */
+#include "commands.h"
+#include "daemon.h"
+
+#include <argp.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+enum verdict { GOOD, COSTS, FAILS };
+
+struct check {
+    const char *name;
+    /* Fills `text` with what was found, or with what to do about it. */
+    enum verdict (*run)(char *text, size_t text_bytes);
+};
+
+static enum verdict daemon_there(char *text, size_t n)
+{
+    char path[4096];
+
+    if (!nof_daemon_find(path, sizeof(path), "nof doctor")) {
+        snprintf(text, n, "not found: see above");
+        return FAILS;
+    }
+    snprintf(text, n, "%.200s", path);
+    return GOOD;
+}
+
+static enum verdict sealed_memory(char *text, size_t n)
+{
+    int fd = memfd_create("nof-doctor", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    int rc = fd < 0 ? -1 : fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_FUTURE_WRITE);
+
+    if (fd >= 0)
+        close(fd);
+    if (rc != 0) {
+        snprintf(text, n, "refused (%s): a Linux kernel of 5.1 or later is needed", strerror(errno));
+        return FAILS;
+    }
+    snprintf(text, n, "memfd with seals");
+    return GOOD;
+}
+
+static enum verdict cpus(char *text, size_t n)
+{
+    cpu_set_t set;
+    int count = sched_getaffinity(0, sizeof(set), &set) == 0 ? CPU_COUNT(&set) : 1;
+
+    snprintf(text, n, "%d for ranks and NIC cores%s", count,
+             count < 2 ? ": everything works, in turns; two or more are faster" : "");
+    return count < 2 ? COSTS : GOOD;
+}
+
+static enum verdict direct_copies(char *text, size_t n)
+{
+    char scope = '0';
+    char from = 'x';
+    char to = 0;
+    struct iovec here = {.iov_base = &to, .iov_len = 1};
+    struct iovec there = {.iov_base = &from, .iov_len = 1};
+    int fd = open("/proc/sys/kernel/yama/ptrace_scope", O_RDONLY | O_CLOEXEC);
+
+    if (fd >= 0) {
+        if (read(fd, &scope, 1) != 1)
+            scope = '0';
+        close(fd);
+    }
+    if (process_vm_readv(getpid(), &here, 1, &there, 1, 0) != 1) {
+        snprintf(text, n,
+                 "the system call is filtered away (%s): ranks copy themselves, about half as fast; in a "
+                 "container: --cap-add=SYS_PTRACE or a newer seccomp profile",
+                 strerror(errno));
+        return COSTS;
+    }
+    if (scope > '1') {
+        snprintf(text, n,
+                 "ptrace_scope is %c: ranks copy themselves, about half as fast; as root: "
+                 "sysctl kernel.yama.ptrace_scope=1",
+                 scope);
+        return COSTS;
+    }
+    snprintf(text, n, "process_vm_readv, ptrace_scope %c", scope);
+    return GOOD;
+}
+
+static enum verdict xdp_sockets(char *text, size_t n)
+{
+    int fd = socket(AF_XDP, SOCK_RAW | SOCK_CLOEXEC, 0);
+
+    if (fd < 0) {
+        snprintf(text, n,
+                 "no AF_XDP socket (%s): only for real ports; needs root and a kernel with XDP_SOCKETS, "
+                 "else use net_af_packet",
+                 strerror(errno));
+        return COSTS;
+    }
+    close(fd);
+    snprintf(text, n, "AF_XDP sockets");
+    return GOOD;
+}
+
+static enum verdict open_files(char *text, size_t n)
+{
+    long most = sysconf(_SC_OPEN_MAX);
+
+    snprintf(text, n, "%ld open files%s", most,
+             most < 1024 ? ": raise it for many ranks (ulimit -n 4096)" : "");
+    return most < 1024 ? COSTS : GOOD;
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+    if (key == ARGP_KEY_ARG)
+        argp_error(state, "'%s' is one argument too many", arg);
+    return ARGP_ERR_UNKNOWN;
+}
+
+int nof_cmd_doctor(int argc, char **argv)
+{
+    static const char *const words[] = {"ok", "costs", "FAILS"};
+    static const struct check checks[] = {
+        {"daemon", daemon_there},         {"shared memory", sealed_memory}, {"CPUs", cpus},
+        {"direct copies", direct_copies}, {"real ports", xdp_sockets},      {"limits", open_files},
+    };
+    const struct argp argp = {NULL, parse, NULL, "What this machine allows, and what to do about the rest.",
+                              NULL, NULL,  NULL};
+    int failed = 0;
+
+    argp_err_exit_status = 2;
+    argp_parse(&argp, argc, argv, 0, NULL, NULL);
+    for (size_t i = 0; i < sizeof(checks) / sizeof(checks[0]); i++) {
+        char text[512];
+        enum verdict verdict = checks[i].run(text, sizeof(text));
+
+        printf("%-6s %-14s %s\n", words[verdict], checks[i].name, text);
+        failed |= verdict == FAILS;
+    }
+    return failed;
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Client of nofd's control socket: JSON-RPC 2.0, one object a line. */
+#ifndef NOF_CONTROL_H
+#define NOF_CONTROL_H
+
+#include <jansson.h>
+
+#define NOF_CONTROL_TIMEOUT_S 10
+
+/* One call. `params` is taken over (NULL: none). Returns the result (a new reference), or NULL after saying
+ * on stderr what happened and what to do. control: a path or "@name". */
+json_t *nof_control_call(const char *control, const char *method, json_t *params, const char *self);
+
+/* Checks "NAME=VALUE" against the table of features: 0, or -1 after saying what is wrong. */
+int nof_feature_check(const char *assignment, const char *self);
+/* The same, then sets it in a running daemon. */
+int nof_feature_set(const char *control, const char *assignment, const char *self);
+
+#endif

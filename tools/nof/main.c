@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The command `nof`: one table of subcommands. */
+#include "commands.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define COMMANDS_MAX 32
+
+static const char needs_dpdk[] = "it needs the daemon, and this build has none (" NOF_WHY_NO_DPDK "); "
+                                 "install that, then run: meson setup --reconfigure BUILD && ninja -C BUILD";
+static const char needs_sources[] = "this build was made without it; build the whole tree";
+
+static void print_table(const struct nof_command *table, const char *self, const char *about)
+{
+    printf("Usage: %s COMMAND [OPTION...]\n%s\n\nCommands:\n", self, about);
+    for (const struct nof_command *c = table; c->name != NULL; c++)
+        printf("  %-10s %s%s\n", c->name, c->help, c->run != NULL ? "" : " (not in this build)");
+    printf("\n`%s COMMAND --help` tells the options of a command.\n", self);
+}
+
+static int unknown(const struct nof_command *table, const char *self, const char *word)
+{
+    const char *names[COMMANDS_MAX];
+    const char *near;
+    unsigned n = 0;
+
+    for (const struct nof_command *c = table; c->name != NULL && n < COMMANDS_MAX; c++)
+        names[n++] = c->name;
+    near = nof_nearest(word, names, n);
+    if (near != NULL)
+        fprintf(stderr, "%s: there is no command '%s'; did you mean '%s'?\n", self, word, near);
+    else
+        fprintf(stderr, "%s: there is no command '%s'; `%s --help` lists them\n", self, word, self);
+    return 2;
+}
+
+int nof_commands_dispatch(const struct nof_command *table, const char *self, const char *about, int argc,
+                          char **argv)
+{
+    static char name[64];
+
+    if (argc < 2) {
+        print_table(table, self, about);
+        return 2;
+    }
+    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-?") == 0 || strcmp(argv[1], "help") == 0) {
+        print_table(table, self, about);
+        return 0;
+    }
+    for (const struct nof_command *c = table; c->name != NULL; c++) {
+        if (strcmp(c->name, argv[1]) != 0)
+            continue;
+        if (c->run == NULL) {
+            fprintf(stderr, "%s: '%s' is not in this build: %s\n", self, c->name, c->missing);
+            return 1;
+        }
+        snprintf(name, sizeof(name), "%s %s", self, c->name);
+        argv[1] = name;
+        return c->run(argc - 1, argv + 1);
+    }
+    return unknown(table, self, argv[1]);
+}
+
+int main(int argc, char **argv)
+{
+    static const char about[] = "MPI programs over NICs with firmware of their own.";
+    const struct nof_command table[] = {
+        {"run", nof_cmd_run, "run an MPI program, by default over simulated NICs", needs_dpdk},
+        {"up", nof_cmd_up, "start the daemon that plays the NICs", needs_dpdk},
+        {"down", nof_cmd_down, "stop it", needs_dpdk},
+        {"status", nof_cmd_status, "ports, endpoints and jobs of a daemon", needs_dpdk},
+        {"stats", nof_cmd_stats, "its counters", needs_dpdk},
+        {"features", nof_cmd_features, "what can be switched while jobs run", needs_dpdk},
+        {"set", nof_cmd_set, "switch it: nof set NAME=VALUE", needs_dpdk},
+        {"doctor", nof_cmd_doctor, "what this machine allows, and what to do about the rest", needs_dpdk},
+        {"bench", nof_cmd_bench, "measure, beside a peer where there is one", needs_sources},
+        {"sim", nof_cmd_sim, "the firmware under a virtual clock, with faults", needs_sources},
+        {NULL, NULL, NULL, NULL},
+    };
+
+    if (argc >= 2 && strcmp(argv[1], "--version") == 0) {
+        printf("nof %s\n", NOF_VERSION);
+        return 0;
+    }
+    return nof_commands_dispatch(table, "nof", about, argc, argv);
+}

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * "Did you mean ...?": edit distance with transpositions, over short names. */
+#include "commands.h"
+
+#include <limits.h>
+#include <string.h>
+
+#define WORD_MAX 64
+
+static unsigned min3(unsigned a, unsigned b, unsigned c)
+{
+    unsigned least = a < b ? a : b;
+
+    return least < c ? least : c;
+}
+
+/* Optimal string alignment distance; UINT_MAX for words that are not names. */
+static unsigned distance(const char *a, const char *b)
+{
+    unsigned row[3][WORD_MAX + 1];
+    size_t alen = strlen(a);
+    size_t blen = strlen(b);
+
+    if (alen > WORD_MAX || blen > WORD_MAX)
+        return UINT_MAX;
+    for (size_t j = 0; j <= blen; j++)
+        row[0][j] = (unsigned)j;
+    for (size_t i = 1; i <= alen; i++) {
+        unsigned *now = row[i % 3];
+        const unsigned *last = row[(i - 1) % 3];
+
+        now[0] = (unsigned)i;
+        for (size_t j = 1; j <= blen; j++) {
+            unsigned differs = a[i - 1] != b[j - 1];
+
+            now[j] = min3(last[j] + 1, now[j - 1] + 1, last[j - 1] + differs);
+            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) {
+                unsigned swapped = row[(i - 2) % 3][j - 2] + 1;
+
+                if (swapped < now[j])
+                    now[j] = swapped;
+            }
+        }
+    }
+    return row[alen % 3][blen];
+}
+
+const char *nof_nearest(const char *word, const char *const *candidates, unsigned n)
+{
+    const char *best = NULL;
+    unsigned best_distance = UINT_MAX;
+    /* A third of the word may be wrong; a word that begins a name is near whatever its length. */
+    unsigned limit = (unsigned)strlen(word) / 3 + 1;
+
+    for (unsigned i = 0; i < n; i++) {
+        unsigned d = distance(word, candidates[i]);
+
+        if (word[0] != '\0' && strncmp(word, candidates[i], strlen(word)) == 0)
+            d = 0;
+        if (d < best_distance) {
+            best_distance = d;
+            best = candidates[i];
+        }
+    }
+    return best_distance <= limit ? best : NULL;
+}

@@ -1,0 +1,339 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * `nof run`: options, addresses and the daemon of a job. */
+#include "commands.h"
+#include "job.h"
+
+#include <argp.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "control.h"
+
+#define STOP_STEPS 60
+#define STOP_STEP_US 50000
+
+enum {
+    OPT_HOSTS = 256,
+    OPT_LINK,
+    OPT_DELAY,
+    OPT_BUFFER,
+    OPT_LOSS,
+    OPT_MTU,
+    OPT_FEATURE,
+    OPT_ON_FAILURE,
+    OPT_NOFD,
+    OPT_LABEL,
+    OPT_LOG,
+    OPT_DUPLICATE,
+    OPT_REORDER,
+    OPT_CORRUPT,
+    OPT_STATS
+};
+
+struct options {
+    struct nof_job *job;
+    struct nof_daemon_args daemon; /* for a daemon of our own */
+    const char *feature[64];
+    unsigned features;
+    const char *stats_path; /* where the daemon's counters go at the end */
+    const char *simulated; /* an option that only a simulated network has */
+};
+
+static const struct argp_option options[] = {
+    {"hosts", OPT_HOSTS, "H", 0, "simulated hosts, one NIC each (2, or 1 for a single rank)", 1},
+    {NULL, 'n', "N", 0, "ranks, dealt over the hosts in blocks (one per host)", 1},
+    {"np", 'n', "N", OPTION_ALIAS, NULL, 1},
+    {"link", OPT_LINK, "RATE", 0, "link rate, such as 10G (no limit)", 2},
+    {"mtu", OPT_MTU, "BYTES", 0, "MTU of the links (9000)", 2},
+    {"delay", OPT_DELAY, "TIME", 0, "delay of a link, such as 50us (0)", 2},
+    {"buffer", OPT_BUFFER, "BYTES", 0, "buffer of a switch port, such as 64KiB", 2},
+    {"loss", OPT_LOSS, "P", 0, "share of the frames that are lost, such as 0.02", 2},
+    {"duplicate", OPT_DUPLICATE, "P", 0, "share that comes twice", 2},
+    {"reorder", OPT_REORDER, "P", 0, "share that is overtaken", 2},
+    {"corrupt", OPT_CORRUPT, "P", 0, "share that arrives with a wrong bit", 2},
+    {"feature", OPT_FEATURE, "NAME=VALUE", 0, "see `nof features`; may be repeated", 3},
+    {"nofd", OPT_NOFD, "SOCKET", 0,
+     "use the daemon that listens there (default: $NOF_SOCKET, else a private one)", 3},
+    {"log", OPT_LOG, "LEVEL", 0, "what the private daemon says: error, warning, info, debug", 3},
+    {"on-failure", OPT_ON_FAILURE, "kill|continue", 0, "when a rank dies (kill: the job ends)", 4},
+    {"label", OPT_LABEL, NULL, 0, "put the rank before each line of output", 4},
+    {"stats", OPT_STATS, "FILE", 0, "write the NICs' counters there as JSON when the job has ended", 4},
+    {NULL, 0, NULL, 0, NULL, 0},
+};
+
+static unsigned number(struct argp_state *state, const char *what, const char *text, unsigned max)
+{
+    char *end;
+    unsigned long n = strtoul(text, &end, 10);
+
+    if (end == text || *end != '\0' || n < 1 || n > max || text[0] == '-')
+        argp_error(state, "'%s' is no number of %s: 1 to %u", text, what, max);
+    return (unsigned)n;
+}
+
+static void simulated(struct options *o, const char *option, const char *value)
+{
+    o->simulated = option;
+    nof_daemon_option(&o->daemon, option, value);
+}
+
+static error_t parse_network(int key, char *arg, struct options *o)
+{
+    static const struct {
+        int key;
+        const char *option;
+    } table[] = {{OPT_LINK, "--link"},       {OPT_MTU, "--mtu"},         {OPT_DELAY, "--delay"},
+                 {OPT_BUFFER, "--buffer"},   {OPT_LOSS, "--loss"},       {OPT_DUPLICATE, "--duplicate"},
+                 {OPT_REORDER, "--reorder"}, {OPT_CORRUPT, "--corrupt"}, {OPT_LOG, "--log"}};
+
+    for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+        if (table[i].key == key) {
+            simulated(o, table[i].option, arg);
+            return 0;
+        }
+    }
+    return ARGP_ERR_UNKNOWN;
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+    struct options *o = state->input;
+    struct nof_job *job = o->job;
+
+    switch (key) {
+    case OPT_HOSTS:
+        job->hosts = number(state, "hosts", arg, 256);
+        return 0;
+    case 'n':
+        job->ranks = number(state, "ranks", arg, NOF_JOB_RANKS_MAX);
+        return 0;
+    case OPT_FEATURE:
+        if (o->features == sizeof(o->feature) / sizeof(o->feature[0]))
+            argp_error(state, "too many features");
+        if (nof_feature_check(arg, job->self) != 0)
+            exit(2);
+        o->feature[o->features++] = arg;
+        return 0;
+    case OPT_NOFD:
+        snprintf(job->socket, sizeof(job->socket), "%s", arg);
+        return 0;
+    case OPT_ON_FAILURE:
+        job->keep_going = strcmp(arg, "continue") == 0;
+        if (!job->keep_going && strcmp(arg, "kill") != 0)
+            argp_error(state, "--on-failure=%s: it is kill or continue", arg);
+        return 0;
+    case OPT_LABEL:
+        job->label = true;
+        return 0;
+    case OPT_STATS:
+        o->stats_path = arg;
+        return 0;
+    case ARGP_KEY_ARGS:
+        job->argv = state->argv + state->next;
+        return 0;
+    case ARGP_KEY_NO_ARGS:
+        argp_error(state, "which program? nof run [OPTION...] PROGRAM [ARG...]");
+        return 0;
+    default:
+        return parse_network(key, arg, o);
+    }
+}
+
+/* What was not said follows from what was. */
+static void deal(struct nof_job *job)
+{
+    bool hosts_said = job->hosts != 0;
+
+    if (!hosts_said)
+        job->hosts = job->ranks == 1 ? 1 : 2;
+    if (job->ranks == 0)
+        job->ranks = job->hosts;
+    /* A daemon that runs knows its own NICs, unless the user says how many to use. */
+    job->deal_nics = job->socket[0] == '\0' || hosts_said;
+    if (job->hosts > job->ranks)
+        fprintf(stderr, "%s: %u hosts for %u ranks: the hosts behind the last rank stay idle\n", job->self,
+                job->hosts, job->ranks);
+}
+
+static bool draw(void *bytes, size_t n)
+{
+    return getrandom(bytes, n, 0) == (ssize_t)n;
+}
+
+static bool draw_names(struct nof_job *job)
+{
+    unsigned char key[16];
+    uint64_t id;
+
+    if (!draw(&id, sizeof(id)) || !draw(key, sizeof(key))) {
+        fprintf(stderr, "%s: the kernel gives no random numbers: %s\n", job->self, strerror(errno));
+        return false;
+    }
+    snprintf(job->id, sizeof(job->id), "%llu", (unsigned long long)(id >> 1 | 1));
+    for (size_t i = 0; i < sizeof(key); i++)
+        snprintf(job->key + 2 * i, 3, "%02x", key[i]);
+    return true;
+}
+
+static bool start_daemon(struct nof_job *job, struct options *o)
+{
+    const struct nof_daemon_start how = {.background = false};
+    struct nof_daemon_args args = {.n = 0};
+    char hosts[16];
+
+    snprintf(job->socket, sizeof(job->socket), "@nof-%s", job->id);
+    snprintf(job->control, sizeof(job->control), "@nof-%s.ctl", job->id);
+    snprintf(hosts, sizeof(hosts), "%u", job->hosts);
+    nof_daemon_arg(&args, "nofd");
+    nof_daemon_arg(&args, "--private");
+    nof_daemon_option(&args, "--fabric", hosts);
+    nof_daemon_option(&args, "--socket", job->socket);
+    nof_daemon_option(&args, "--control", job->control);
+    for (unsigned i = 0; i < o->daemon.n; i++)
+        nof_daemon_arg(&args, o->daemon.arg[i]);
+    for (unsigned i = 0; i < o->features; i++)
+        nof_daemon_option(&args, "--set", o->feature[i]);
+    job->daemon = nof_daemon_start(&args, &how, job->self);
+    if (job->daemon < 0)
+        return false;
+    nof_guard_add(&job->guard, job->daemon, NOF_GUARD_GENTLY);
+    return true;
+}
+
+/* A daemon that runs already: features are set there, for all its jobs. */
+static bool use_daemon(struct nof_job *job, const struct options *o)
+{
+    if (o->simulated != NULL) {
+        fprintf(stderr,
+                "%s: %s is for the simulated network, but %s names a daemon with a network of its own; "
+                "give it to `nof up`\n",
+                job->self, o->simulated, job->socket);
+        return false;
+    }
+    if (getenv("NOF_CONTROL") != NULL)
+        nof_daemon_control(job->control, sizeof(job->control));
+    else if (snprintf(job->control, sizeof(job->control), "%s.ctl", job->socket) >= (int)sizeof(job->control))
+        job->control[0] = '\0';
+    for (unsigned i = 0; i < o->features; i++)
+        if (nof_feature_set(job->control, o->feature[i], job->self) != 0)
+            return false;
+    return true;
+}
+
+/* Waits for the end of a daemon of ours, at first often: it mostly ends in milliseconds. */
+static void stop_daemon(struct nof_job *job, struct rusage *usage_out)
+{
+    if (job->daemon <= 0)
+        return;
+    kill(job->daemon, SIGTERM);
+    for (int i = 0; i < STOP_STEPS; i++) {
+        siginfo_t info = {0};
+
+        if (waitid(P_PID, (id_t)job->daemon, &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid != 0)
+            break;
+        usleep(i < 10 ? 1000 : STOP_STEP_US);
+    }
+    kill(-job->daemon, SIGKILL);
+    nof_guard_remove(&job->guard, job->daemon);
+    while (wait4(job->daemon, NULL, 0, usage_out) < 0 && errno == EINTR)
+        ;
+}
+
+static json_int_t microseconds(struct timeval tv)
+{
+    return (json_int_t)tv.tv_sec * 1000000 + tv.tv_usec;
+}
+
+/* Ends the daemon; before that asks it what it counted, and writes both. */
+static void finish(struct nof_job *job, const struct options *o)
+{
+    struct rusage usage = {0};
+    json_t *stats = NULL;
+
+    if (o->stats_path != NULL)
+        stats = nof_control_call(job->control, "stats", NULL, job->self);
+    stop_daemon(job, &usage);
+    if (stats == NULL)
+        return;
+    json_object_set_new(stats, "daemon",
+                        json_pack("{s:I, s:I}", "user_us", microseconds(usage.ru_utime), "system_us",
+                                  microseconds(usage.ru_stime)));
+    if (json_dump_file(stats, o->stats_path, JSON_INDENT(2)) != 0)
+        fprintf(stderr, "%s: the counters cannot be written to %s: %s\n", job->self, o->stats_path,
+                strerror(errno));
+    json_decref(stats);
+}
+
+/* Everything that can come while ranks run, from now on read from job->signals. */
+static bool block_signals(struct nof_job *job)
+{
+    static const int ours[] = {SIGCHLD, SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGTSTP, SIGCONT};
+    sigset_t set;
+
+    sigemptyset(&set);
+    for (size_t i = 0; i < sizeof(ours) / sizeof(ours[0]); i++) {
+        struct sigaction before;
+
+        /* What our parent told us to ignore (nohup, a shell's background job) stays ignored. */
+        if (sigaction(ours[i], NULL, &before) == 0 && before.sa_handler != SIG_IGN)
+            sigaddset(&set, ours[i]);
+    }
+    sigaddset(&set, SIGCHLD);
+    signal(SIGCHLD, SIG_DFL);
+    signal(SIGPIPE, SIG_IGN);
+    if (sigprocmask(SIG_BLOCK, &set, NULL) != 0)
+        return false;
+    job->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+    return job->signals >= 0;
+}
+
+static void raise_file_limit(struct nof_job *job)
+{
+    struct rlimit all;
+
+    getrlimit(RLIMIT_NOFILE, &job->files);
+    all = job->files;
+    all.rlim_cur = all.rlim_max;
+    setrlimit(RLIMIT_NOFILE, &all);
+}
+
+int nof_cmd_run(int argc, char **argv)
+{
+    static const char doc[] =
+        "Run an MPI program. Without a daemon the network is a simulated one that lives as long as the job: "
+        "no root, no hugepages, no NIC is needed.\v"
+        "The exit code is that of the first rank that fails, 128 + N for signal N; 125 when nof run itself "
+        "fails, 126 or 127 when the program cannot be run.";
+    const struct argp argp = {options, parse, "PROGRAM [ARG...]", doc, NULL, NULL, NULL};
+    struct nof_job job = {.self = argv[0]};
+    struct options o = {.job = &job};
+    const char *told = getenv("NOF_SOCKET");
+    int code = NOF_JOB_EXIT_OWN;
+
+    argp_err_exit_status = 2;
+    if (argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &o) != 0)
+        return 2;
+    if (job.socket[0] == '\0' && told != NULL)
+        snprintf(job.socket, sizeof(job.socket), "%s", told);
+    deal(&job);
+    raise_file_limit(&job);
+    if (!draw_names(&job) || !block_signals(&job))
+        return NOF_JOB_EXIT_OWN;
+    if (nof_guard_start(&job.guard) != 0) {
+        fprintf(stderr, "%s: no process can be started: %s\n", job.self, strerror(errno));
+        return NOF_JOB_EXIT_OWN;
+    }
+    if (job.socket[0] != '\0' ? use_daemon(&job, &o) : start_daemon(&job, &o))
+        code = nof_job_run(&job);
+    finish(&job, &o);
+    nof_guard_stop(&job.guard);
+    return code;
+}

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/if_link.h>
 #include <linux/magic.h>
 #include <net/if.h>
 #include <stdio.h>
@@ -91,18 +92,28 @@ static void unpin(const char *ifname)
     (void)rmdir(NOF_STEER_PIN_ROOT); /* stays while another port has pins */
 }
 
-/* The program on the interface: *id_out 0 when there is none. */
-static int attached_program(const char *ifname, int *ifindex_out, __u32 *id_out)
+/* The program on the interface. */
+struct attached {
+    int ifindex;
+    __u32 id; /* 0: none */
+    __u32 mode_flags; /* for attach and detach: which hook it hangs on */
+};
+
+static int attached_program(const char *ifname, struct attached *out)
 {
+    LIBBPF_OPTS(bpf_xdp_query_opts, opts);
     unsigned ifindex = if_nametoindex(ifname);
     int rc;
 
     if (ifindex == 0)
         return -ENODEV;
-    *ifindex_out = (int)ifindex;
-    *id_out = 0;
-    rc = bpf_xdp_query_id((int)ifindex, 0, id_out);
-    return rc < 0 ? rc : 0;
+    rc = bpf_xdp_query((int)ifindex, 0, &opts);
+    if (rc < 0)
+        return rc;
+    out->ifindex = (int)ifindex;
+    out->id = opts.prog_id;
+    out->mode_flags = opts.attach_mode == XDP_ATTACHED_SKB ? XDP_FLAGS_SKB_MODE : XDP_FLAGS_DRV_MODE;
+    return 0;
 }
 
 /* Opens program `id` if it is ours; -ENOENT if not. */
@@ -131,22 +142,50 @@ int nof_steer_reclaim(const char *ifname)
 {
     __u32 map_ids[MAPS_MAX];
     struct bpf_prog_info info;
-    __u32 id;
-    int ifindex, fd;
-    int rc = attached_program(ifname, &ifindex, &id);
+    struct attached on;
+    int rc = attached_program(ifname, &on);
+    int fd;
 
     if (rc < 0)
         return rc;
     unpin(ifname);
-    if (id == 0)
+    if (on.id == 0)
         return 0;
-    fd = open_program(id, &info, map_ids);
+    fd = open_program(on.id, &info, map_ids);
     if (fd == -ENOENT)
         return -EBUSY;
     if (fd < 0)
         return fd;
     close(fd);
-    return bpf_xdp_detach(ifindex, 0, NULL);
+    return bpf_xdp_detach(on.ifindex, on.mode_flags, NULL);
+}
+
+int nof_steer_generic(const char *ifname)
+{
+    __u32 map_ids[MAPS_MAX];
+    struct bpf_prog_info info;
+    struct attached on;
+    int rc = attached_program(ifname, &on);
+    int fd;
+
+    if (rc < 0)
+        return rc;
+    if (on.id == 0)
+        return -ENOENT;
+    if (on.mode_flags == XDP_FLAGS_SKB_MODE)
+        return 0;
+    fd = open_program(on.id, &info, map_ids);
+    if (fd < 0)
+        return fd;
+    /* A device has its program on one of the hooks only. Between the two calls frames go to the kernel. */
+    rc = bpf_xdp_detach(on.ifindex, on.mode_flags, NULL);
+    if (rc == 0) {
+        rc = bpf_xdp_attach(on.ifindex, fd, XDP_FLAGS_SKB_MODE, NULL);
+        if (rc < 0)
+            (void)bpf_xdp_attach(on.ifindex, fd, on.mode_flags, NULL);
+    }
+    close(fd);
+    return rc;
 }
 
 static int find_stats(const __u32 *map_ids, __u32 n)
@@ -172,15 +211,15 @@ int nof_steer_open(const char *ifname, struct nof_steer **steer_out)
     __u32 map_ids[MAPS_MAX];
     struct bpf_prog_info info;
     struct nof_steer *steer;
-    __u32 id;
-    int ifindex, prog_fd, stats_fd;
-    int rc = attached_program(ifname, &ifindex, &id);
+    struct attached on;
+    int prog_fd, stats_fd;
+    int rc = attached_program(ifname, &on);
 
     if (rc < 0)
         return rc;
-    if (id == 0)
+    if (on.id == 0)
         return -ENOENT;
-    prog_fd = open_program(id, &info, map_ids);
+    prog_fd = open_program(on.id, &info, map_ids);
     if (prog_fd < 0)
         return prog_fd;
     stats_fd = find_stats(map_ids, info.nr_map_ids);

@@ -6,6 +6,7 @@
  *   nof_steer_object_fd()   an object file without a path on disk: xdp_prog=/proc/self/fd/N
  *   nof_steer_reclaim()     before the device is opened: take away what a dead owner left behind
  *   ... the driver attaches ...
+ *   nof_steer_generic()     virtual devices only, see there
  *   nof_steer_open()        finds the program on the interface and its counters
  *     nof_steer_pin()       /sys/fs/bpf/nof/<ifname>/stats, for readers in other processes
  *     nof_steer_read()
@@ -29,6 +30,13 @@ int nof_steer_object_fd(int *fd_out);
  * interface (nobody else's live port may be on it). A foreign program is left alone: -EBUSY, and the
  * driver would fail too. */
 int nof_steer_reclaim(const char *ifname);
+
+/* Move our program from the driver's hook to the generic one, behind the allocation of the packet. On a
+ * virtual device the driver's hook gains nothing, because the packet exists already: veth copies it into a
+ * page of its own for XDP and frees that page again, a sixth of what a frame costs
+ * (docs/decisions/0005-dpdk-port.md). Sockets in copy mode, which is all that such a device has, do not
+ * notice. On failure the program is where it was. */
+int nof_steer_generic(const char *ifname);
 
 /* -ENOENT: no program, or not ours, is attached. */
 int nof_steer_open(const char *ifname, struct nof_steer **steer_out);

@@ -132,7 +132,8 @@ static void carve_pools(struct carver *c, struct nof_nic *nic, const struct nof_
     carve_pool(c, &nic->locals, NOF_LOCAL_FRAMES, sizeof(struct nof_local_frame));
     carve_pool(c, &nic->layouts.pool, cfg->max_layouts, sizeof(struct nof_layout));
     /* Two chunks each on average, and one layout of the largest size always fits. */
-    carve_pool(c, &nic->layouts.chunks, 2 * cfg->max_layouts + NOF_LAYOUT_CHUNKS_MAX, sizeof(struct nof_layout_chunk));
+    carve_pool(c, &nic->layouts.chunks, 2 * cfg->max_layouts + NOF_LAYOUT_CHUNKS_MAX,
+               sizeof(struct nof_layout_chunk));
 }
 
 /* Every local frame gets its body, for good. */

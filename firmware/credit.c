@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "credit.h"
 
+#include "invariant.h"
 #include "link.h"
 #include "scheduler.h"
 
@@ -13,11 +14,11 @@ static uint32_t borrowed(uint32_t outstanding, uint32_t initial)
 void nof_credit_free(struct nof_nic *nic, struct nof_peer *peer, uint32_t msgs, uint32_t blocks)
 {
     uint32_t out = peer->rx_msgs_announced - peer->rx_msgs_freed;
-    assert(msgs <= out);
+    nof_invariant(msgs <= out);
     nic->msgs_free += borrowed(out, nic->flow_msgs) - borrowed(out - msgs, nic->flow_msgs);
     peer->rx_msgs_freed += msgs;
     out = peer->rx_blocks_announced - peer->rx_blocks_freed;
-    assert(blocks <= out);
+    nof_invariant(blocks <= out);
     nic->blocks_free += borrowed(out, nic->flow_blocks) - borrowed(out - blocks, nic->flow_blocks);
     peer->rx_blocks_freed += blocks;
 }
@@ -86,7 +87,7 @@ int nof_credit_rx(struct nof_nic *nic, struct nof_peer *peer, const struct nof_w
     peer->tx_msgs_allowed = msgs;
     peer->tx_blocks_allowed = blocks;
     if (peer->flags & NOF_PEER_F_STALLED) {
-        peer->flags &= (uint16_t)~NOF_PEER_F_STALLED;
+        peer->flags &= (uint8_t)~NOF_PEER_F_STALLED;
         nof_scheduler_activate(nic, peer);
     }
     return NOF_OK;

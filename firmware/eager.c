@@ -19,8 +19,10 @@ static int parse(struct nof_peer *peer, const struct nof_wire_view *view, struct
     int rts = view->type == NOF_WIRE_RTS;
     if (view->fields_bytes != NOF_WIRE_MSG_BYTES)
         return NOF_EPROTO;
-    a->key = (struct nof_match_key){.ep = peer->ep, .ctx = nof_get32(f + NOF_WIRE_MSG_CTX),
-                                    .source = (int32_t)peer->rank, .tag = (int32_t)nof_get32(f + NOF_WIRE_MSG_TAG)};
+    a->key = (struct nof_match_key){.ep = peer->ep,
+                                    .ctx = nof_get32(f + NOF_WIRE_MSG_CTX),
+                                    .source = (int32_t)peer->rank,
+                                    .tag = (int32_t)nof_get32(f + NOF_WIRE_MSG_TAG)};
     a->len = nof_get64(f + NOF_WIRE_MSG_LEN);
     a->handle = nof_get64(f + NOF_WIRE_MSG_HANDLE);
     a->payload = view->payload;
@@ -45,8 +47,9 @@ static int parse(struct nof_peer *peer, const struct nof_wire_view *view, struct
         a->blocks = nof_netmem_charge(a->len, sync);
         if (a->blocks > peer->rx_blocks_announced - peer->rx_blocks_used)
             return NOF_EPROTO;
-        if (a->blocks == 0 && a->payload_bytes != a->len && !(a->flags & NOF_ENV_F_FAILED))
-            return NOF_EPROTO; /* what is kept in the envelope comes in one piece */
+        /* What is kept in the envelope comes in one piece; of anything else at least one byte. */
+        if (!(a->flags & NOF_ENV_F_FAILED) && a->payload_bytes < (a->blocks == 0 ? a->len : 1))
+            return NOF_EPROTO;
     }
     peer->rx_seq++;
     peer->rx_blocks_used += a->blocks;
@@ -54,8 +57,8 @@ static int parse(struct nof_peer *peer, const struct nof_wire_view *view, struct
 }
 
 /* A piece for a receive that takes it as it comes. The receive may have ended afterwards. */
-static void take_piece(struct nof_nic *nic, struct nof_peer *peer, struct nof_recv *r, const uint8_t *data, uint32_t n,
-                       int lent)
+static void take_piece(struct nof_nic *nic, struct nof_peer *peer, struct nof_recv *r, const uint8_t *data,
+                       uint32_t n, int lent)
 {
     uint64_t left = r->wanted - r->received;
     if (n >= left) {
@@ -76,7 +79,8 @@ static void take_piece(struct nof_nic *nic, struct nof_peer *peer, struct nof_re
 }
 
 /* The message has its receive: deliver what is here and see to the rest. */
-static int expected(struct nof_nic *nic, struct nof_peer *peer, struct nof_recv *r, const struct nof_arrival *a)
+static int expected(struct nof_nic *nic, struct nof_peer *peer, struct nof_recv *r,
+                    const struct nof_arrival *a)
 {
     if (a->flags & NOF_ENV_F_SYNC)
         nof_recv_tell_matched(nic, peer, a->handle);
@@ -104,7 +108,8 @@ static int expected(struct nof_nic *nic, struct nof_peer *peer, struct nof_recv 
     return nof_unexpected_collect(nic, peer, r, a);
 }
 
-int nof_eager_envelope_rx(struct nof_nic *nic, struct nof_peer *peer, const struct nof_wire_view *view, int lent)
+int nof_eager_envelope_rx(struct nof_nic *nic, struct nof_peer *peer, const struct nof_wire_view *view,
+                          int lent)
 {
     struct nof_endpoint *ep = &nic->eps[peer->ep];
     struct nof_arrival a = {.lent = (uint8_t)lent};
@@ -116,9 +121,10 @@ int nof_eager_envelope_rx(struct nof_nic *nic, struct nof_peer *peer, const stru
     nof_count(nic, ep, NOF_C_MSGS_RX, 1);
     nof_count(nic, ep, NOF_C_MSG_BYTES_RX, a.len);
     peer->rx_target = NOF_NIL;
-    peer->rx_pos = a.payload_bytes;
-    if ((a.flags & (NOF_ENV_F_RTS | NOF_ENV_F_FAILED)) == 0)
-        peer->rx_left = (uint32_t)a.len - a.payload_bytes;
+    if ((a.flags & (NOF_ENV_F_RTS | NOF_ENV_F_FAILED)) == 0 && a.payload_bytes < a.len) {
+        peer->rx_left = (uint16_t)(a.len - a.payload_bytes); /* of at most 64 KiB, one byte is here */
+        peer->rx_pos = (uint16_t)a.payload_bytes;
+    }
     struct nof_recv *r = nof_match_posted(nic, ep, &a.key);
     if (r == NULL) {
         rc = nof_unexpected_arrive(nic, peer, &a);
@@ -147,8 +153,8 @@ int nof_eager_more_rx(struct nof_nic *nic, struct nof_peer *peer, const struct n
         n > peer->rx_left || (n == 0 && !failed))
         return NOF_EPROTO;
     uint32_t target = peer->rx_target;
-    peer->rx_left = failed ? 0 : peer->rx_left - n;
-    peer->rx_pos += n;
+    peer->rx_left = failed ? 0 : (uint16_t)(peer->rx_left - n);
+    peer->rx_pos = (uint16_t)(peer->rx_pos + n);
     if (failed || peer->rx_left == 0)
         peer->rx_target = NOF_NIL;
     if (target == NOF_NIL)

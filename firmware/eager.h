@@ -20,7 +20,8 @@ struct nof_arrival {
 };
 
 /* Frames of a flow that is open: NOF_OK, or NOF_EPROTO. */
-int nof_eager_envelope_rx(struct nof_nic *nic, struct nof_peer *peer, const struct nof_wire_view *view, int lent);
+int nof_eager_envelope_rx(struct nof_nic *nic, struct nof_peer *peer, const struct nof_wire_view *view,
+                          int lent);
 int nof_eager_more_rx(struct nof_nic *nic, struct nof_peer *peer, const struct nof_wire_view *view, int lent);
 
 #endif

@@ -12,8 +12,10 @@
 
 static struct nof_obj *obj_of(struct nof_nic *nic, uint32_t ref)
 {
-    const struct nof_pool *pool[] = {[NOF_REF_SEND] = &nic->sends, [NOF_REF_RECV] = &nic->recvs,
-                                     [NOF_REF_ENV] = &nic->envs, [NOF_REF_PEER] = &nic->peers};
+    const struct nof_pool *pool[] = {[NOF_REF_SEND] = &nic->sends,
+                                     [NOF_REF_RECV] = &nic->recvs,
+                                     [NOF_REF_ENV] = &nic->envs,
+                                     [NOF_REF_PEER] = &nic->peers};
     return nof_pool_obj(pool[NOF_REF_KIND(ref)], NOF_REF_INDEX(ref));
 }
 
@@ -97,8 +99,9 @@ int nof_ep_complete(struct nof_nic *nic, struct nof_endpoint *ep, const struct n
 
 static struct nof_comp peer_dead_comp(const struct nof_peer *peer)
 {
-    return (struct nof_comp){.opcode = NOF_COMP_PEER_DEAD, .peer = (int32_t)peer->rank,
-                             .status = peer->flags & NOF_PEER_F_ORDERLY ? NOF_OK : peer->status};
+    return (struct nof_comp){.opcode = NOF_COMP_PEER_DEAD,
+                             .peer = (int32_t)peer->rank,
+                             .status = (int16_t)(peer->flags & NOF_PEER_F_ORDERLY ? NOF_OK : peer->status)};
 }
 
 void nof_ep_peer_dead(struct nof_nic *nic, struct nof_peer *peer)
@@ -131,7 +134,7 @@ static void drain_completions(struct nof_nic *nic, struct nof_endpoint *ep)
 void nof_ep_completions_run(struct nof_nic *nic)
 {
     for (uint32_t i = 0; nic->stalled_comps > 0 && i < nic->cfg.max_endpoints; i++)
-        if (nic->eps[i].comp_head != NOF_NIL)
+        if (nic->eps[i].state != NOF_EP_FREE && nic->eps[i].comp_head != NOF_NIL)
             drain_completions(nic, &nic->eps[i]);
     if (nic->stalled_comps > 0)
         nof_retry(nic);
@@ -139,16 +142,26 @@ void nof_ep_completions_run(struct nof_nic *nic)
 
 void nof_ep_answer(struct nof_nic *nic, struct nof_endpoint *ep, const struct nof_desc *desc, int status)
 {
-    struct nof_comp comp = {.opcode = desc->opcode, .status = (int16_t)status, .ctx = desc->ctx,
-                            .cookie = desc->cookie, .peer = desc->peer, .tag = desc->tag, .len = desc->len};
+    struct nof_comp comp = {.opcode = desc->opcode,
+                            .status = (int16_t)status,
+                            .ctx = desc->ctx,
+                            .cookie = desc->cookie,
+                            .peer = desc->peer,
+                            .tag = desc->tag,
+                            .len = desc->len};
     nof_ep_complete(nic, ep, &comp, NOF_NIL);
 }
 
-void nof_ep_probe_answer(struct nof_nic *nic, struct nof_recv *r, const struct nof_match_key *key, uint64_t len,
-                         uint64_t handle)
+void nof_ep_probe_answer(struct nof_nic *nic, struct nof_recv *r, const struct nof_match_key *key,
+                         uint64_t len, uint64_t handle)
 {
-    struct nof_comp comp = {.opcode = r->opcode, .ctx = key->ctx, .cookie = r->cookie, .peer = key->source,
-                            .tag = key->tag, .len = len, .handle = handle};
+    struct nof_comp comp = {.opcode = r->opcode,
+                            .ctx = key->ctx,
+                            .cookie = r->cookie,
+                            .peer = key->source,
+                            .tag = key->tag,
+                            .len = len,
+                            .handle = handle};
     nof_ep_complete(nic, &nic->eps[r->ep], &comp, NOF_REF(NOF_REF_RECV, nof_recv_index(nic, r)));
 }
 
@@ -156,9 +169,9 @@ void nof_ep_probe_answer(struct nof_nic *nic, struct nof_recv *r, const struct n
 
 static int check_params(const struct nof_endpoint_params *p)
 {
-    return p->size > 0 && p->size <= INT32_MAX && p->rank < p->size && (p->staging != NULL || p->staging_bytes == 0) &&
-           (p->bounce != NULL || p->bounce_bytes == 0) && (p->schedule != NULL || p->schedule_bytes == 0) &&
-           p->staging_bytes <= INT32_MAX;
+    return p->size > 0 && p->size <= INT32_MAX && p->rank < p->size &&
+           (p->staging != NULL || p->staging_bytes == 0) && (p->bounce != NULL || p->bounce_bytes == 0) &&
+           (p->schedule != NULL || p->schedule_bytes == 0) && p->staging_bytes <= INT32_MAX;
 }
 
 int nof_ep_open(struct nof_nic *nic, const struct nof_endpoint_params *params, uint32_t *index_out,
@@ -176,7 +189,8 @@ int nof_ep_open(struct nof_nic *nic, const struct nof_endpoint_params *params, u
     if (rc != NOF_OK)
         return rc;
     struct nof_endpoint *ep = &nic->eps[i];
-    struct nof_endpoint old = {.generation = ep->generation, .in_ring = ep->in_ring, .ring_next = ep->ring_next};
+    struct nof_endpoint old = {
+        .generation = ep->generation, .in_ring = ep->in_ring, .ring_next = ep->ring_next};
     memset(ep, 0, offsetof(struct nof_endpoint, stage));
     nof_stage_init(&ep->stage, params->staging, params->staging_bytes);
     ep->generation = (uint16_t)(old.generation + 1);
@@ -199,8 +213,11 @@ int nof_ep_open(struct nof_nic *nic, const struct nof_endpoint_params *params, u
     ep->active = NOF_NIL;
     nic->counters[NOF_C_ENDPOINTS]++;
     *index_out = i;
-    *card_out = (struct nof_card){.nic_id = nic->cfg.nic_id, .udp_port = nic->cfg.udp_port, .ip4 = nic->cfg.ip4,
-                                  .endpoint = (uint16_t)i, .generation = ep->generation,
+    *card_out = (struct nof_card){.nic_id = nic->cfg.nic_id,
+                                  .udp_port = nic->cfg.udp_port,
+                                  .ip4 = nic->cfg.ip4,
+                                  .endpoint = (uint16_t)i,
+                                  .generation = ep->generation,
                                   .host_id = nic->cfg.host_id};
     memcpy(card_out->mac, nic->cfg.mac, sizeof card_out->mac);
     return NOF_OK;
@@ -274,7 +291,8 @@ static int tell_peers(struct nof_nic *nic, struct nof_endpoint *ep)
             continue;
         if (nof_pool_free(&nic->ctls) == 0)
             return 0;
-        nof_link_ctl(nic, link, NOF_WIRE_EP_DOWN, 0, (uint16_t)nof_ep_index(nic, ep), 0, fields, sizeof fields);
+        nof_link_ctl(nic, link, NOF_WIRE_EP_DOWN, 0, (uint16_t)nof_ep_index(nic, ep), 0, fields,
+                     sizeof fields);
     }
     return 1;
 }
@@ -316,12 +334,14 @@ static int all_acked(struct nof_nic *nic, struct nof_endpoint *ep)
 {
     for (; ep->flush_peer < nic->peers.high; ep->flush_peer++) {
         const struct nof_peer *p = nof_peer_at(nic, ep->flush_peer);
-        if (!p->used || p->ep != nof_ep_index(nic, ep) || (p->flags & NOF_PEER_F_DEAD) || p->tx_seq == 0)
+        if (!p->used || p->ep != nof_ep_index(nic, ep) || (p->flags & NOF_PEER_F_DEAD) || p->tx_seq == 0) {
+            ep->flush_armed = 0; /* it may have died while it was waited for */
             continue;
+        }
         if (p->readq != NOF_NIL)
             return 0;
         if (!ep->flush_armed)
-            ep->flush_pn = p->last_pn;
+            ep->flush_pn = nic->links[p->link].last_pn; /* nothing of ours is behind it */
         ep->flush_armed = 1;
         if (!nof_link_acked(&nic->links[p->link], ep->flush_pn))
             return 0;

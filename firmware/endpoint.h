@@ -29,8 +29,8 @@ void nof_ep_completions_run(struct nof_nic *nic);
 /* A completion without object: same opcode and cookie as the descriptor. */
 void nof_ep_answer(struct nof_nic *nic, struct nof_endpoint *ep, const struct nof_desc *desc, int status);
 /* A waiting probe (not posted any more) has found a message. */
-void nof_ep_probe_answer(struct nof_nic *nic, struct nof_recv *r, const struct nof_match_key *key, uint64_t len,
-                         uint64_t handle);
+void nof_ep_probe_answer(struct nof_nic *nic, struct nof_recv *r, const struct nof_match_key *key,
+                         uint64_t len, uint64_t handle);
 void nof_ep_peer_dead(struct nof_nic *nic, struct nof_peer *peer);
 
 /* FLUSH. */

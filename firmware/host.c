@@ -40,7 +40,8 @@ static int buffer_of(struct nof_nic *nic, const struct nof_endpoint *ep, const s
         return 0;
     if (!(desc->flags & NOF_DESC_F_LAYOUT))
         return 1;
-    *layout_out = nof_layout_find(&nic->layouts, nof_ep_index(nic, ep), desc->layout, desc->layout_generation);
+    *layout_out =
+        nof_layout_find(&nic->layouts, nof_ep_index(nic, ep), desc->layout, desc->layout_generation);
     return *layout_out != NOF_NIL;
 }
 
@@ -124,7 +125,8 @@ static int key_valid(const struct nof_endpoint *ep, const struct nof_desc *desc)
 static void take_recv(struct nof_nic *nic, struct nof_endpoint *ep, const struct nof_desc *desc)
 {
     uint32_t layout;
-    if (!flags_within(desc, NOF_DESC_F_LAYOUT) || !key_valid(ep, desc) || !buffer_of(nic, ep, desc, &layout)) {
+    if (!flags_within(desc, NOF_DESC_F_LAYOUT) || !key_valid(ep, desc) ||
+        !buffer_of(nic, ep, desc, &layout)) {
         invalid(nic, ep, desc);
         return;
     }
@@ -154,8 +156,12 @@ static void take_probe(struct nof_nic *nic, struct nof_endpoint *ep, const struc
             nof_ep_answer(nic, ep, desc, NOF_ENOMATCH);
         return;
     }
-    struct nof_comp comp = {.opcode = desc->opcode, .ctx = e->key.ctx, .cookie = desc->cookie, .peer = e->key.source,
-                            .tag = e->key.tag, .len = e->len};
+    struct nof_comp comp = {.opcode = desc->opcode,
+                            .ctx = e->key.ctx,
+                            .cookie = desc->cookie,
+                            .peer = e->key.source,
+                            .tag = e->key.tag,
+                            .len = e->len};
     if (desc->opcode == NOF_DESC_MPROBE) {
         nof_match_unstore(nic, e);
         comp.handle = nof_unexpected_mprobe(nic, e);
@@ -183,7 +189,8 @@ static void take_mrecv(struct nof_nic *nic, struct nof_endpoint *ep, const struc
 static void take_pull(struct nof_nic *nic, struct nof_endpoint *ep, const struct nof_desc *desc)
 {
     uint32_t layout;
-    if (!flags_within(desc, NOF_DESC_F_LAYOUT) || !is_rank(ep, desc->peer) || !buffer_of(nic, ep, desc, &layout)) {
+    if (!flags_within(desc, NOF_DESC_F_LAYOUT) || !is_rank(ep, desc->peer) ||
+        !buffer_of(nic, ep, desc, &layout)) {
         invalid(nic, ep, desc);
         return;
     }
@@ -288,7 +295,8 @@ void nof_host_take(struct nof_nic *nic, struct nof_endpoint *ep, const struct no
         take_layout(nic, ep, desc);
         break;
     case NOF_DESC_LAYOUT_FREE:
-        if (nof_layout_close(&nic->layouts, nof_ep_index(nic, ep), desc->layout, desc->layout_generation) != NOF_OK)
+        if (nof_layout_close(&nic->layouts, nof_ep_index(nic, ep), desc->layout, desc->layout_generation) !=
+            NOF_OK)
             fatal(nic, ep);
         break;
     case NOF_DESC_SPILL_END:

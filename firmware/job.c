@@ -39,7 +39,8 @@ static struct nof_job *make(struct nof_nic *nic, const struct nof_endpoint_param
 int nof_job_join(struct nof_nic *nic, const struct nof_endpoint_params *params, uint32_t *job_out)
 {
     struct nof_job *job = find(nic, params->job_id);
-    if (job != NULL && job->endpoints == 0 && (!key_equal(job->key, params->job_key) || job->size != params->size))
+    if (job != NULL && job->endpoints == 0 &&
+        (!key_equal(job->key, params->job_key) || job->size != params->size))
         return NOF_ENOMEM; /* another job of that id has just ended here and is being cleared away */
     if (job != NULL && !key_equal(job->key, params->job_key))
         return NOF_EPERM;
@@ -104,13 +105,13 @@ const uint8_t *nof_job_key(const struct nof_nic *nic, uint64_t job_id)
 
 void nof_job_link_made(struct nof_nic *nic, struct nof_link *link)
 {
-    if (link->job == NOF_NIL || nic->jobs[link->job].endpoints == 0)
+    if (link->job == NOF_JOB_NONE || nic->jobs[link->job].endpoints == 0)
         ask_drain(nic, link);
 }
 
 void nof_job_link_gone(struct nof_nic *nic, uint32_t job)
 {
-    if (job != NOF_NIL)
+    if (job != NOF_JOB_NONE)
         forget_if_empty(nic, job);
 }
 

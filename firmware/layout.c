@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "layout.h"
 
-#include <assert.h>
 #include <string.h>
 
+#include "invariant.h"
 #include "nof/status.h"
 
 static struct nof_layout *layout_at(const struct nof_layouts *all, uint32_t i)
@@ -117,9 +117,11 @@ static int copy_program(struct nof_layouts *all, struct nof_layout *l, const uin
         struct nof_layout_op op;
         memcpy(&op, ops + (size_t)i * sizeof op, sizeof op);
         reserved |= op.reserved != 0;
-        *step_at(all, l, i) = (struct nof_layout_step){
-            .count = op.count, .block = op.block, .offset = (uint64_t)op.offset,
-            .stride = (uint64_t)op.stride, .opcode = op.opcode};
+        *step_at(all, l, i) = (struct nof_layout_step){.count = op.count,
+                                                       .block = op.block,
+                                                       .offset = (uint64_t)op.offset,
+                                                       .stride = (uint64_t)op.stride,
+                                                       .opcode = op.opcode};
     }
     if (reserved || !check_program(all, l)) {
         give_chunks(all, l, nchunks);
@@ -143,8 +145,8 @@ int nof_layout_open(struct nof_layouts *all, uint32_t ep, uint32_t name, uint32_
     if (len_bytes < sizeof head)
         return NOF_EINVAL;
     memcpy(&head, bytes, sizeof head);
-    if (head.magic != NOF_LAYOUT_MAGIC || head.nops == 0 || head.nops > NOF_LAYOUT_OPS_MAX || head.size == 0 ||
-        len_bytes != sizeof head + (size_t)head.nops * sizeof(struct nof_layout_op))
+    if (head.magic != NOF_LAYOUT_MAGIC || head.nops == 0 || head.nops > NOF_LAYOUT_OPS_MAX ||
+        head.size == 0 || len_bytes != sizeof head + (size_t)head.nops * sizeof(struct nof_layout_op))
         return NOF_EINVAL;
     if (find_name(all, ep, name) != NOF_NIL)
         return NOF_EINVAL;
@@ -192,7 +194,7 @@ void nof_layout_hold(struct nof_layouts *all, uint32_t index)
 void nof_layout_drop(struct nof_layouts *all, uint32_t index)
 {
     struct nof_layout *l = layout_at(all, index);
-    assert(l->refs > 0);
+    nof_invariant(l->refs > 0);
     l->refs--;
     if (l->refs == 0 && l->closed)
         release(all, index);
@@ -248,9 +250,12 @@ static void enter_loop(struct nof_layout_cursor *c, const struct nof_layout_step
 {
     const struct nof_layout_level *outer = &c->level[c->depth];
     uint32_t first = outer->op + 1;
-    c->level[c->depth + 1] = (struct nof_layout_level){
-        .first = first, .end = first + (uint32_t)s->block, .op = first, .left = s->count - 1 - iter,
-        .stride = s->stride, .pos = outer->pos + s->offset + iter * s->stride};
+    c->level[c->depth + 1] = (struct nof_layout_level){.first = first,
+                                                       .end = first + (uint32_t)s->block,
+                                                       .op = first,
+                                                       .left = s->count - 1 - iter,
+                                                       .stride = s->stride,
+                                                       .pos = outer->pos + s->offset + iter * s->stride};
     c->depth++;
 }
 
@@ -263,8 +268,12 @@ void nof_layout_seek(struct nof_layout_cursor *c, const struct nof_layouts *all,
     c->all = all;
     c->layout = l;
     c->depth = 0;
-    c->level[0] = (struct nof_layout_level){.first = 0, .end = l->nops, .op = 0, .left = UINT64_MAX,
-                                            .stride = l->extent, .pos = base + run * l->extent};
+    c->level[0] = (struct nof_layout_level){.first = 0,
+                                            .end = l->nops,
+                                            .op = 0,
+                                            .left = UINT64_MAX,
+                                            .stride = l->extent,
+                                            .pos = base + run * l->extent};
     for (;;) {
         const struct nof_layout_step *s = current(c);
         uint64_t total = s->bytes * s->count;
@@ -310,8 +319,8 @@ static void next_block(struct nof_layout_cursor *c)
 struct nof_segment nof_layout_next(struct nof_layout_cursor *c, uint64_t max)
 {
     const struct nof_layout_step *s = current(c);
-    struct nof_segment seg = {
-        .addr = c->level[c->depth].pos + s->offset + c->block_iter * s->stride + c->in_block};
+    struct nof_segment seg = {.addr = c->level[c->depth].pos + s->offset + c->block_iter * s->stride +
+                                      c->in_block};
     uint64_t room = s->block - c->in_block;
     if (s->stride == s->block) /* blocks that touch are one piece */
         room += (s->count - 1 - c->block_iter) * s->block;
@@ -331,9 +340,8 @@ struct nof_segment nof_layout_next(struct nof_layout_cursor *c, uint64_t max)
     return seg;
 }
 
-unsigned nof_buffer_segments(const struct nof_layouts *all, uint32_t layout, uint64_t addr,
-                             uint64_t offset, uint64_t len, struct nof_segment *segs,
-                             uint64_t *covered_out)
+unsigned nof_buffer_segments(const struct nof_layouts *all, uint32_t layout, uint64_t addr, uint64_t offset,
+                             uint64_t len, struct nof_segment *segs, uint64_t *covered_out)
 {
     if (layout == NOF_NIL) {
         segs[0] = (struct nof_segment){.addr = addr + offset, .len_bytes = len};

@@ -97,9 +97,8 @@ struct nof_segment nof_layout_next(struct nof_layout_cursor *c, uint64_t max);
 
 /* The user memory behind bytes [offset, offset + len) of a buffer: layout NOF_NIL is a plain one.
  * Returns the number of segments (<= NOF_DMA_SEGMENTS_MAX); *covered_out: bytes that they hold. */
-unsigned nof_buffer_segments(const struct nof_layouts *all, uint32_t layout, uint64_t addr,
-                             uint64_t offset, uint64_t len, struct nof_segment *segs,
-                             uint64_t *covered_out);
+unsigned nof_buffer_segments(const struct nof_layouts *all, uint32_t layout, uint64_t addr, uint64_t offset,
+                             uint64_t len, struct nof_segment *segs, uint64_t *covered_out);
 /* Cut a list of segments down to its first `total` bytes; returns how many segments that leaves. */
 unsigned nof_segments_trim(struct nof_segment *segs, unsigned nsegs, uint64_t total);
 

@@ -13,8 +13,12 @@ static struct nof_link *link_take(struct nof_nic *nic, uint32_t first, uint32_t 
     for (uint32_t i = first; i < end; i++) {
         if (nic->links[i].used)
             continue;
-        nic->links[i] = (struct nof_link){.used = 1, .job = NOF_NIL, .peers = NOF_NIL, .blocked = NOF_NIL,
-                                          .ctl = NOF_NIL, .last_peer = NOF_NIL, .ctl_next = NOF_NIL};
+        nic->links[i] = (struct nof_link){.used = 1,
+                                          .job = NOF_JOB_NONE,
+                                          .peers = NOF_NIL,
+                                          .blocked = NOF_NIL,
+                                          .ctl = NOF_NIL,
+                                          .last_peer = NOF_NIL};
         return &nic->links[i];
     }
     return NULL;
@@ -29,10 +33,10 @@ struct nof_link *nof_link_of_path(struct nof_nic *nic, struct nof_path *path)
     if (link == NULL)
         return NULL;
     link->path = path;
-    link->up = (uint8_t)nof_path_is_up(path);
+    link->up = nof_path_is_up(path) != 0;
     for (uint32_t j = 0; j < nic->cfg.max_jobs; j++)
         if (nic->jobs[j].used && nic->jobs[j].id == nof_path_job(path))
-            link->job = j;
+            link->job = (uint16_t)j;
     nof_path_set_user(path, link);
     nof_job_link_made(nic, link);
     return link;
@@ -56,7 +60,7 @@ void nof_link_init_local(struct nof_nic *nic, uint32_t job)
 {
     uint32_t i = nic->cfg.max_paths + job;
     link_take(nic, i, i + 1);
-    nic->links[i].job = job;
+    nic->links[i].job = (uint16_t)job;
     nic->links[i].up = 1;
     nic->jobs[job].local_link = i;
 }
@@ -68,7 +72,7 @@ void nof_link_free(struct nof_nic *nic, struct nof_link *link)
         nof_pool_give(&nic->ctls, i);
     if (link->draining)
         nic->draining--;
-    link->used = 0; /* stays in ctl_ring, if it is there; nof_link_retry() passes over it */
+    link->used = 0;
     link->up = 0;
     link->draining = 0;
 }
@@ -97,7 +101,8 @@ uint32_t nof_link_body_max(const struct nof_link *link)
     return link->path != NULL ? nof_path_body_max(link->path) : NOF_LOCAL_BODY;
 }
 
-struct nof_frame *nof_link_frame(struct nof_nic *nic, struct nof_link *link, uint32_t body_bytes, uint8_t **body_out)
+struct nof_frame *nof_link_frame(struct nof_nic *nic, struct nof_link *link, uint32_t body_bytes,
+                                 uint8_t **body_out)
 {
     if (link->path != NULL)
         return nof_path_frame(link->path, body_bytes, body_out);
@@ -118,14 +123,27 @@ void nof_link_drop(struct nof_nic *nic, struct nof_link *link, struct nof_frame 
     nof_pool_give(&nic->locals, (uint32_t)(local_of(frame) - (struct nof_local_frame *)nic->locals.base));
 }
 
-uint32_t nof_link_send(struct nof_nic *nic, struct nof_link *link, struct nof_frame *frame, uint8_t type,
-                       uint8_t flags, uint16_t src_ep, uint16_t dst_ep, uint32_t fields_bytes,
-                       uint32_t body_bytes)
+/* An endpoint's share of the wire is its frames as first sent. Acknowledgements and what is sent again
+ * belong to the path: they count for the NIC alone. */
+static void count_for_endpoint(struct nof_nic *nic, uint16_t src_ep, uint32_t frame_bytes)
+{
+    /* A refusal answers for an endpoint that the peer named: there may be none. */
+    if (src_ep >= nic->cfg.max_endpoints || nic->eps[src_ep].state == NOF_EP_FREE)
+        return;
+    nic->eps[src_ep].counters[NOF_C_TX_FRAMES]++;
+    nic->eps[src_ep].counters[NOF_C_TX_BYTES] += frame_bytes;
+}
+
+void nof_link_send(struct nof_nic *nic, struct nof_link *link, struct nof_frame *frame, uint8_t type,
+                   uint8_t flags, uint16_t src_ep, uint16_t dst_ep, uint32_t fields_bytes,
+                   uint32_t body_bytes)
 {
     if (link->path != NULL) {
         link->sent_any = 1;
-        link->last_pn = nof_path_send(link->path, frame, type, flags, src_ep, dst_ep, fields_bytes, body_bytes);
-        return link->last_pn;
+        link->last_pn =
+            nof_path_send(link->path, frame, type, flags, src_ep, dst_ep, fields_bytes, body_bytes);
+        count_for_endpoint(nic, src_ep, NOF_WIRE_OUTER_BYTES + NOF_WIRE_COMMON_BYTES + body_bytes);
+        return;
     }
     struct nof_local_frame *f = local_of(frame);
     f->link = nof_link_index(nic, link);
@@ -135,8 +153,8 @@ uint32_t nof_link_send(struct nof_nic *nic, struct nof_link *link, struct nof_fr
     f->dst_ep = dst_ep;
     f->fields_bytes = fields_bytes;
     f->body_bytes = body_bytes;
-    nof_queue_push(&nic->locals, &nic->local_queue, (uint32_t)(f - (struct nof_local_frame *)nic->locals.base));
-    return 0;
+    nof_queue_push(&nic->locals, &nic->local_queue,
+                   (uint32_t)(f - (struct nof_local_frame *)nic->locals.base));
 }
 
 int nof_link_acked(const struct nof_link *link, uint32_t pn)
@@ -154,8 +172,12 @@ unsigned nof_local_run(struct nof_nic *nic)
     while ((i = nof_queue_pop(&nic->locals, &queue)) != NOF_NIL) {
         const struct nof_local_frame *f = (struct nof_local_frame *)nic->locals.base + i;
         struct nof_link *link = &nic->links[f->link];
-        struct nof_wire_view view = {.type = f->type, .flags = f->flags, .src_ep = f->src_ep,
-                                     .dst_ep = f->dst_ep, .fields = f->body, .fields_bytes = f->fields_bytes,
+        struct nof_wire_view view = {.type = f->type,
+                                     .flags = f->flags,
+                                     .src_ep = f->src_ep,
+                                     .dst_ep = f->dst_ep,
+                                     .fields = f->body,
+                                     .fields_bytes = f->fields_bytes,
                                      .payload = f->body + f->fields_bytes,
                                      .payload_bytes = f->body_bytes - f->fields_bytes};
         if (link->used)
@@ -176,15 +198,6 @@ unsigned nof_local_run(struct nof_nic *nic)
 
 /* --- control frames ------------------------------------------------------------------------------- */
 
-static void ctl_ring_add(struct nof_nic *nic, struct nof_link *link)
-{
-    if (link->in_ctl_ring)
-        return;
-    link->in_ctl_ring = 1;
-    link->ctl_next = nic->ctl_ring;
-    nic->ctl_ring = nof_link_index(nic, link);
-}
-
 static int emit(struct nof_nic *nic, struct nof_link *link, const struct nof_ctl *c)
 {
     if (nof_link_window(nic, link, 1) == 0)
@@ -192,6 +205,7 @@ static int emit(struct nof_nic *nic, struct nof_link *link, const struct nof_ctl
     uint8_t *body;
     struct nof_frame *frame = nof_link_frame(nic, link, c->fields_bytes, &body);
     if (frame == NULL) {
+        nic->ctl_starved = 1;
         nof_retry(nic);
         return 0;
     }
@@ -199,7 +213,8 @@ static int emit(struct nof_nic *nic, struct nof_link *link, const struct nof_ctl
         nof_credit_fill(nof_peer_at(nic, c->peer), body);
     else
         memcpy(body, c->fields, c->fields_bytes);
-    nof_link_send(nic, link, frame, c->type, c->flags, c->src_ep, c->dst_ep, c->fields_bytes, c->fields_bytes);
+    nof_link_send(nic, link, frame, c->type, c->flags, c->src_ep, c->dst_ep, c->fields_bytes,
+                  c->fields_bytes);
     return 1;
 }
 
@@ -220,13 +235,16 @@ static void submit(struct nof_nic *nic, struct nof_link *link, const struct nof_
     if (c->peer != NOF_NIL)
         nof_peer_at(nic, c->peer)->flags |= NOF_PEER_F_CREDIT;
     nof_queue_push(&nic->ctls, &link->ctl, i);
-    ctl_ring_add(nic, link);
 }
 
 void nof_link_ctl(struct nof_nic *nic, struct nof_link *link, uint8_t type, uint8_t flags, uint16_t src_ep,
                   uint16_t dst_ep, const uint8_t *fields, uint8_t fields_bytes)
 {
-    struct nof_ctl c = {.peer = NOF_NIL, .src_ep = src_ep, .dst_ep = dst_ep, .type = type, .flags = flags,
+    struct nof_ctl c = {.peer = NOF_NIL,
+                        .src_ep = src_ep,
+                        .dst_ep = dst_ep,
+                        .type = type,
+                        .flags = flags,
                         .fields_bytes = fields_bytes};
     memcpy(c.fields, fields, fields_bytes);
     submit(nic, link, &c);
@@ -236,8 +254,11 @@ void nof_link_credit(struct nof_nic *nic, struct nof_link *link, struct nof_peer
 {
     if (peer->flags & NOF_PEER_F_CREDIT)
         return;
-    struct nof_ctl c = {.peer = nof_peer_index(nic, peer), .src_ep = peer->ep, .dst_ep = peer->remote_ep,
-                        .type = NOF_WIRE_CREDIT, .fields_bytes = NOF_WIRE_CREDIT_BYTES};
+    struct nof_ctl c = {.peer = nof_peer_index(nic, peer),
+                        .src_ep = peer->ep,
+                        .dst_ep = peer->remote_ep,
+                        .type = NOF_WIRE_CREDIT,
+                        .fields_bytes = NOF_WIRE_CREDIT_BYTES};
     submit(nic, link, &c);
 }
 
@@ -245,7 +266,7 @@ void nof_link_forget(struct nof_nic *nic, struct nof_link *link, uint32_t peer)
 {
     if (!(nof_peer_at(nic, peer)->flags & NOF_PEER_F_CREDIT))
         return;
-    nof_peer_at(nic, peer)->flags &= (uint16_t)~NOF_PEER_F_CREDIT;
+    nof_peer_at(nic, peer)->flags &= (uint8_t)~NOF_PEER_F_CREDIT;
     uint32_t all = link->ctl;
     uint32_t i;
     link->ctl = NOF_NIL;
@@ -265,7 +286,7 @@ static void drain_ctl(struct nof_nic *nic, struct nof_link *link)
         if (!emit(nic, link, c))
             return;
         if (c->peer != NOF_NIL)
-            nof_peer_at(nic, c->peer)->flags &= (uint16_t)~NOF_PEER_F_CREDIT;
+            nof_peer_at(nic, c->peer)->flags &= (uint8_t)~NOF_PEER_F_CREDIT;
         nof_queue_pop(&nic->ctls, &link->ctl);
         nof_pool_give(&nic->ctls, i);
     }
@@ -273,20 +294,12 @@ static void drain_ctl(struct nof_nic *nic, struct nof_link *link)
 
 void nof_link_retry(struct nof_nic *nic)
 {
-    uint32_t at = nic->ctl_ring;
-    nic->ctl_ring = NOF_NIL;
-    while (at != NOF_NIL) {
-        struct nof_link *link = &nic->links[at];
-        at = link->ctl_next;
-        link->in_ctl_ring = 0;
-        if (!link->used)
-            continue;
-        drain_ctl(nic, link);
-        if (link->ctl != NOF_NIL)
-            ctl_ring_add(nic, link);
-        else
-            nof_link_ready(nic, link);
-    }
+    if (!nic->ctl_starved)
+        return;
+    nic->ctl_starved = 0;
+    for (uint32_t i = 0; i < nic->nlinks; i++)
+        if (nic->links[i].used && nic->links[i].ctl != NOF_NIL)
+            nof_link_ready(nic, &nic->links[i]);
 }
 
 void nof_link_ready(struct nof_nic *nic, struct nof_link *link)

@@ -16,8 +16,7 @@
 /* The link of a path, made if there is none yet; NULL: all are in use. */
 struct nof_link *nof_link_of_path(struct nof_nic *nic, struct nof_path *path);
 /* The link to the NIC of a card, for endpoints of this job. NOF_ENOMEM. */
-int nof_link_open(struct nof_nic *nic, uint32_t job, const struct nof_card *card,
-                  struct nof_link **link_out);
+int nof_link_open(struct nof_nic *nic, uint32_t job, const struct nof_card *card, struct nof_link **link_out);
 void nof_link_init_local(struct nof_nic *nic, uint32_t job);
 void nof_link_free(struct nof_nic *nic, struct nof_link *link);
 
@@ -26,15 +25,15 @@ uint32_t nof_link_body_max(const struct nof_link *link);
 struct nof_frame *nof_link_frame(struct nof_nic *nic, struct nof_link *link, uint32_t body_bytes,
                                  uint8_t **body_out);
 void nof_link_drop(struct nof_nic *nic, struct nof_link *link, struct nof_frame *frame);
-uint32_t nof_link_send(struct nof_nic *nic, struct nof_link *link, struct nof_frame *frame, uint8_t type,
-                       uint8_t flags, uint16_t src_ep, uint16_t dst_ep, uint32_t fields_bytes,
-                       uint32_t body_bytes);
+void nof_link_send(struct nof_nic *nic, struct nof_link *link, struct nof_frame *frame, uint8_t type,
+                   uint8_t flags, uint16_t src_ep, uint16_t dst_ep, uint32_t fields_bytes,
+                   uint32_t body_bytes);
 int nof_link_acked(const struct nof_link *link, uint32_t pn);
 
 /* A control frame of at most NOF_CTL_FIELDS_MAX bytes of fields and no payload. The pool holds all
  * that credit and operations allow; if a peer makes us exceed it the path is reset. */
-void nof_link_ctl(struct nof_nic *nic, struct nof_link *link, uint8_t type, uint8_t flags,
-                  uint16_t src_ep, uint16_t dst_ep, const uint8_t *fields, uint8_t fields_bytes);
+void nof_link_ctl(struct nof_nic *nic, struct nof_link *link, uint8_t type, uint8_t flags, uint16_t src_ep,
+                  uint16_t dst_ep, const uint8_t *fields, uint8_t fields_bytes);
 /* A CREDIT frame of this flow; its values are taken when it leaves. */
 void nof_link_credit(struct nof_nic *nic, struct nof_link *link, struct nof_peer *peer);
 /* This flow is gone: a CREDIT frame of it that still waits is, too. */

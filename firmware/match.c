@@ -21,22 +21,28 @@ struct view {
 
 static struct view recv_view(struct nof_nic *nic, struct nof_match_table *table)
 {
-    return (struct view){.table = table, .base = nic->recvs.base, .stride = sizeof(struct nof_recv),
-                         .node_at = offsetof(struct nof_recv, node), .key_at = offsetof(struct nof_recv, key)};
+    return (struct view){.table = table,
+                         .base = nic->recvs.base,
+                         .stride = sizeof(struct nof_recv),
+                         .node_at = offsetof(struct nof_recv, node),
+                         .key_at = offsetof(struct nof_recv, key)};
 }
 
 static struct view env_view(struct nof_nic *nic)
 {
-    return (struct view){.table = &nic->match.unexpected, .base = nic->envs.base,
-                         .stride = sizeof(struct nof_env), .node_at = offsetof(struct nof_env, node),
-                         .key_at = offsetof(struct nof_env, key), .shift = 2};
+    return (struct view){.table = &nic->match.unexpected,
+                         .base = nic->envs.base,
+                         .stride = sizeof(struct nof_env),
+                         .node_at = offsetof(struct nof_env, node),
+                         .key_at = offsetof(struct nof_env, key),
+                         .shift = 2};
 }
 
 static inline struct nof_match_node *node_of(const struct view *v, uint32_t entry)
 {
     uint32_t kind = entry & ((1u << v->shift) - 1);
-    void *at = v->base + (size_t)(entry >> v->shift) * v->stride + v->node_at +
-               kind * sizeof(struct nof_match_node);
+    void *at =
+        v->base + (size_t)(entry >> v->shift) * v->stride + v->node_at + kind * sizeof(struct nof_match_node);
     return at;
 }
 
@@ -234,7 +240,8 @@ struct nof_recv *nof_match_posted(struct nof_nic *nic, struct nof_endpoint *ep,
     return earliest(nic, &nic->match.posted, ep->posted, key);
 }
 
-struct nof_recv *nof_match_probe(struct nof_nic *nic, struct nof_endpoint *ep, const struct nof_match_key *key)
+struct nof_recv *nof_match_probe(struct nof_nic *nic, struct nof_endpoint *ep,
+                                 const struct nof_match_key *key)
 {
     return earliest(nic, &nic->match.probes, ep->probes, key);
 }

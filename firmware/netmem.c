@@ -68,8 +68,8 @@ uint32_t nof_stored_take(struct nof_netmem *nm, uint64_t len_bytes, int sync)
     uint32_t chain = nof_netmem_take(nm, blocks);
     if (chain == NOF_NIL)
         return NOF_NIL;
-    *nof_stored_at(nm, chain) = (struct nof_stored){
-        .len = len_bytes, .tail = chain, .owner = NOF_NIL, .blocks = blocks};
+    *nof_stored_at(nm, chain) =
+        (struct nof_stored){.len = len_bytes, .tail = chain, .owner = NOF_NIL, .blocks = blocks};
     return chain;
 }
 

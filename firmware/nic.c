@@ -139,9 +139,9 @@ size_t nof_nic_mem_size(const struct nof_nic_config *cfg)
     return transport == 0 ? 0 : nof_arena_carve(&checked, NULL, NULL) + transport;
 }
 
-int nof_nic_init(void *mem, size_t mem_bytes, const struct nof_nic_config *cfg, const struct nof_port_ops *port_ops,
-                 void *port, const struct nof_host_ops *host_ops, void *host, uint64_t now_ns,
-                 struct nof_nic **nic_out)
+int nof_nic_init(void *mem, size_t mem_bytes, const struct nof_nic_config *cfg,
+                 const struct nof_port_ops *port_ops, void *port, const struct nof_host_ops *host_ops,
+                 void *host, uint64_t now_ns, struct nof_nic **nic_out)
 {
     struct nof_nic_config checked;
     size_t need = nof_nic_mem_size(cfg);
@@ -160,7 +160,6 @@ int nof_nic_init(void *mem, size_t mem_bytes, const struct nof_nic_config *cfg, 
         nic->features[i] = nof_feature_info[i].initial;
     nic->ring = NOF_NIL;
     nic->busy_flows = NOF_NIL;
-    nic->ctl_ring = NOF_NIL;
     nic->local_queue = NOF_NIL;
     nic->recv_wait = NOF_NIL;
     nic->write_retry = NOF_NIL;
@@ -179,7 +178,8 @@ int nof_nic_init(void *mem, size_t mem_bytes, const struct nof_nic_config *cfg, 
     nic->counters[NOF_C_MEM_BYTES] = need;
     nic->counters[NOF_C_MEM_ENDPOINT_BYTES] = sizeof(struct nof_endpoint);
     nic->counters[NOF_C_MEM_PEER_BYTES] = nof_transport_path_bytes(nic->transport) + sizeof(struct nof_link) +
-                                          sizeof(struct nof_peer) + 4 * sizeof(uint32_t);
+                                          sizeof(struct nof_peer) +
+                                          2 * (nic->peer_mask + 1ul) * sizeof(uint32_t) / nic->cfg.max_peers;
     *nic_out = nic;
     return NOF_OK;
 }
@@ -260,7 +260,8 @@ unsigned nof_nic_host_room(const struct nof_nic *nic, uint32_t endpoint)
     return room < ROOM_MOST ? room : ROOM_MOST;
 }
 
-void nof_nic_host(struct nof_nic *nic, uint64_t now_ns, uint32_t endpoint, const struct nof_desc *descs, unsigned n)
+void nof_nic_host(struct nof_nic *nic, uint64_t now_ns, uint32_t endpoint, const struct nof_desc *descs,
+                  unsigned n)
 {
     begin(nic, now_ns);
     if (endpoint < nic->cfg.max_endpoints)

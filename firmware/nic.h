@@ -40,7 +40,7 @@
 /* What a handle or a ref names. */
 enum nof_ref_kind { NOF_REF_SEND = 0, NOF_REF_RECV = 1, NOF_REF_ENV = 2, NOF_REF_PEER = 3 };
 #define NOF_REF(kind, index) ((uint32_t)(kind) << 30 | (index))
-#define NOF_REF_INDEX(ref) ((ref) & 0x3fffffffu)
+#define NOF_REF_INDEX(ref) ((ref)&0x3fffffffu)
 #define NOF_REF_KIND(ref) ((ref) >> 30)
 
 #define NOF_HANDLE_PARKED (1ull << 63) /* the rest is the sending host's cookie */
@@ -199,10 +199,15 @@ struct nof_peer {
     uint16_t ep;
     uint16_t remote_ep;
     uint16_t remote_generation;
-    uint16_t flags;
+    uint8_t flags;
+    uint8_t sched : 2; /* enum nof_peer_sched */
+    uint8_t used : 1;
     uint32_t rank_next, flow_next; /* hash chains */
-    uint32_t link_next, link_prev;
-    int32_t deficit; /* bytes */
+    uint32_t link_next;
+    union {
+        int32_t deficit; /* bytes */
+        int32_t status; /* DEAD: why */
+    };
     uint32_t sendq, dataq, readq; /* queue tails */
     uint32_t waiting; /* operations that end when the peer dies: refs, linked by wait_next */
     uint32_t expects; /* of those and of posted receives */
@@ -211,14 +216,11 @@ struct nof_peer {
     uint32_t rx_seq, rx_msgs_announced, rx_msgs_freed;
     uint32_t rx_blocks_used, rx_blocks_announced, rx_blocks_freed;
     uint32_t rx_target; /* where the pieces of the message that is coming in go */
-    uint32_t rx_left; /* bytes of that message to come; 0: none is coming in */
-    uint32_t rx_pos;
-    int16_t status; /* why it is dead */
-    uint8_t sched;
-    uint8_t used;
-    uint32_t last_pn;
+    uint16_t rx_left; /* bytes of that message to come; 0: none is coming in */
+    uint16_t rx_pos; /* bytes that have come */
 };
-static_assert(sizeof(struct nof_peer) <= 128, "a flow costs at most 128 bytes");
+/* A silent peer is one of these, a link and a path: 512 bytes in all. */
+static_assert(sizeof(struct nof_peer) <= 108, "size of a flow");
 
 struct nof_job {
     uint64_t id;
@@ -231,19 +233,19 @@ struct nof_job {
 
 struct nof_link {
     struct nof_path *path; /* NULL: frames loop back inside this NIC */
-    uint32_t job;
     uint32_t peers; /* first of its flows */
     uint32_t blocked; /* queue tail of flows that wait for the window, through obj.next */
     uint32_t ctl; /* queue tail of control frames that wait */
     uint32_t last_peer; /* of the last received frame: a guess for the next */
-    uint32_t last_pn;
-    uint8_t used;
-    uint8_t up;
-    uint8_t in_ctl_ring;
-    uint8_t draining; /* its job has no endpoint here any more (job.c) */
-    uint8_t sent_any; /* last_pn has a meaning */
-    uint32_t ctl_next;
+    uint32_t last_pn; /* packet number of the last frame sent, if there was one */
+    uint16_t job; /* NOF_JOB_NONE: of no job that we know */
+    uint8_t used : 1;
+    uint8_t up : 1;
+    uint8_t sent_any : 1;
+    uint8_t draining : 2; /* its job has no endpoint here any more (job.c) */
 };
+static_assert(sizeof(struct nof_link) <= 32, "size of a link");
+#define NOF_JOB_NONE UINT16_MAX
 
 #define NOF_CTL_FIELDS_MAX 32u
 struct nof_ctl { /* a control frame that could not leave at once */
@@ -381,7 +383,7 @@ struct nof_nic {
 
     uint32_t ring; /* queue tail of endpoints with active flows, through ring_next */
     uint32_t busy_flows; /* queue tail: found no frame or no DMA request */
-    uint32_t ctl_ring; /* links whose control frames should be tried again, through ctl_next */
+    uint32_t ctl_starved; /* some link has control frames that found no frame to travel in */
     uint32_t local_queue; /* loop-back frames on their way */
     uint32_t recv_wait; /* queue tail: see NOF_RECV_F_WAITING */
     uint32_t write_retry; /* queue tail: the host took no request */

@@ -78,31 +78,47 @@ static struct nof_peer *peer_make(struct nof_nic *nic, struct nof_endpoint *ep, 
         return NULL;
     struct nof_peer *p = nof_peer_at(nic, i);
     struct nof_obj obj = p->obj;
-    *p = (struct nof_peer){.obj = obj, .used = 1, .rank = rank, .link = nof_link_index(nic, link),
-                           .ep = (uint16_t)nof_ep_index(nic, ep), .remote_ep = remote_ep,
-                           .remote_generation = generation, .sendq = NOF_NIL, .dataq = NOF_NIL,
-                           .readq = NOF_NIL, .waiting = NOF_NIL, .rx_msgs_announced = nic->flow_msgs,
-                           .rx_blocks_announced = nic->flow_blocks, .rx_target = NOF_NIL};
+    *p = (struct nof_peer){.obj = obj,
+                           .used = 1,
+                           .rank = rank,
+                           .link = nof_link_index(nic, link),
+                           .ep = (uint16_t)nof_ep_index(nic, ep),
+                           .remote_ep = remote_ep,
+                           .remote_generation = generation,
+                           .sendq = NOF_NIL,
+                           .dataq = NOF_NIL,
+                           .readq = NOF_NIL,
+                           .waiting = NOF_NIL,
+                           .rx_msgs_announced = nic->flow_msgs,
+                           .rx_blocks_announced = nic->flow_blocks,
+                           .rx_target = NOF_NIL};
     uint32_t *bucket = rank_bucket(nic, p->ep, rank);
     p->rank_next = *bucket;
     *bucket = i;
     bucket = flow_bucket(nic, p->link, remote_ep, p->ep);
     p->flow_next = *bucket;
     *bucket = i;
-    p->link_prev = NOF_NIL;
     p->link_next = link->peers;
-    if (link->peers != NOF_NIL)
-        nof_peer_at(nic, link->peers)->link_prev = i;
     link->peers = i;
     adopt_posted(nic, ep, p);
     return p;
 }
 
-static void chain_out(const struct nof_nic *nic, uint32_t *at, uint32_t i, int by_rank)
+enum chain { BY_RANK, BY_FLOW, BY_LINK };
+
+static uint32_t *next_in(const struct nof_nic *nic, uint32_t i, enum chain chain)
+{
+    struct nof_peer *p = nof_peer_at(nic, i);
+    if (chain == BY_RANK)
+        return &p->rank_next;
+    return chain == BY_FLOW ? &p->flow_next : &p->link_next;
+}
+
+static void chain_out(const struct nof_nic *nic, uint32_t *at, uint32_t i, enum chain chain)
 {
     while (*at != i)
-        at = by_rank ? &nof_peer_at(nic, *at)->rank_next : &nof_peer_at(nic, *at)->flow_next;
-    *at = by_rank ? nof_peer_at(nic, i)->rank_next : nof_peer_at(nic, i)->flow_next;
+        at = next_in(nic, *at, chain);
+    *at = *next_in(nic, i, chain);
 }
 
 /* Frames of this flow find it no more. */
@@ -116,13 +132,8 @@ static void leave_link(struct nof_nic *nic, struct nof_peer *p)
     if (p->expects > 0 && link->path != NULL && link->used)
         nof_path_expect(link->path, -1);
     nof_link_forget(nic, link, i);
-    chain_out(nic, flow_bucket(nic, p->link, p->remote_ep, p->ep), i, 0);
-    if (p->link_prev == NOF_NIL)
-        link->peers = p->link_next;
-    else
-        nof_peer_at(nic, p->link_prev)->link_next = p->link_next;
-    if (p->link_next != NOF_NIL)
-        nof_peer_at(nic, p->link_next)->link_prev = p->link_prev;
+    chain_out(nic, flow_bucket(nic, p->link, p->remote_ep, p->ep), i, BY_FLOW);
+    chain_out(nic, &link->peers, i, BY_LINK);
     if (link->last_peer == i)
         link->last_peer = NOF_NIL;
     p->link = NOF_NIL;
@@ -137,8 +148,8 @@ void nof_peer_link_up(struct nof_nic *nic, struct nof_peer *peer)
     if (!link->up || (peer->flags & (NOF_PEER_F_KNOWN | NOF_PEER_F_TX)) != NOF_PEER_F_KNOWN)
         return;
     peer->tx_msgs_allowed = link->path != NULL ? nof_path_flow_msgs(link->path) : nic->flow_msgs;
-    peer->tx_blocks_allowed = link->path != NULL ? nof_path_flow_bytes(link->path) / NOF_NETMEM_BLOCK
-                                                 : nic->flow_blocks;
+    peer->tx_blocks_allowed =
+        link->path != NULL ? nof_path_flow_bytes(link->path) / NOF_NETMEM_BLOCK : nic->flow_blocks;
     peer->flags |= NOF_PEER_F_TX;
     uint8_t fields[NOF_WIRE_FLOW_OPEN_BYTES];
     nof_put32(fields, ep->rank);
@@ -149,7 +160,8 @@ void nof_peer_link_up(struct nof_nic *nic, struct nof_peer *peer)
     nof_scheduler_activate(nic, peer);
 }
 
-int nof_peer_introduce(struct nof_nic *nic, struct nof_endpoint *ep, uint32_t rank, const struct nof_card *card)
+int nof_peer_introduce(struct nof_nic *nic, struct nof_endpoint *ep, uint32_t rank,
+                       const struct nof_card *card)
 {
     struct nof_peer *peer = nof_peer_by_rank(nic, nof_ep_index(nic, ep), rank);
     if (peer != NULL && (peer->flags & NOF_PEER_F_DEAD))
@@ -304,9 +316,10 @@ void nof_peer_die(struct nof_nic *nic, struct nof_peer *peer, int status, int wh
     if (peer->flags & NOF_PEER_F_DEAD)
         return;
     peer->flags |= NOF_PEER_F_DEAD;
-    peer->flags |= why == NOF_OK ? NOF_PEER_F_ORDERLY : 0;
-    peer->status = (int16_t)status;
+    if (why == NOF_OK)
+        peer->flags |= NOF_PEER_F_ORDERLY;
     stop_flow(nic, peer, status);
+    peer->status = status;
     fail_posted(nic, peer, status);
     nof_ep_peer_dead(nic, peer);
 }
@@ -315,10 +328,10 @@ void nof_peer_close(struct nof_nic *nic, struct nof_peer *peer)
 {
     if (!(peer->flags & NOF_PEER_F_DEAD)) {
         peer->flags |= NOF_PEER_F_DEAD;
-        peer->status = NOF_EPEERDEAD;
         stop_flow(nic, peer, NOF_ECANCELED);
+        peer->status = NOF_EPEERDEAD;
     }
-    chain_out(nic, rank_bucket(nic, peer->ep, peer->rank), nof_peer_index(nic, peer), 1);
+    chain_out(nic, rank_bucket(nic, peer->ep, peer->rank), nof_peer_index(nic, peer), BY_RANK);
 }
 
 void nof_peer_free(struct nof_nic *nic, struct nof_peer *peer)

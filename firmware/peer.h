@@ -9,8 +9,8 @@
 #include "nic.h"
 
 struct nof_peer *nof_peer_by_rank(const struct nof_nic *nic, uint32_t ep, uint32_t rank);
-struct nof_peer *nof_peer_by_flow(const struct nof_nic *nic, const struct nof_link *link,
-                                  uint16_t remote_ep, uint16_t ep);
+struct nof_peer *nof_peer_by_flow(const struct nof_nic *nic, const struct nof_link *link, uint16_t remote_ep,
+                                  uint16_t ep);
 
 /* The PEER descriptor: NOF_OK, NOF_ENOMEM, NOF_EINVAL (another card than before), NOF_EPEERDEAD. */
 int nof_peer_introduce(struct nof_nic *nic, struct nof_endpoint *ep, uint32_t rank,

@@ -32,8 +32,8 @@ static struct piece plan(const struct nof_send *s, uint64_t offset, uint64_t lim
     return (struct piece){NOF_WIRE_DATA_BYTES, least(limit, room)};
 }
 
-static void put_fields(const struct nof_nic *nic, const struct nof_send *s, uint64_t offset, uint32_t fields_bytes,
-                       uint8_t *at)
+static void put_fields(const struct nof_nic *nic, const struct nof_send *s, uint64_t offset,
+                       uint32_t fields_bytes, uint8_t *at)
 {
     if (s->state == NOF_SEND_DATA) {
         nof_put64(at, s->remote);
@@ -59,8 +59,8 @@ static void put_fields(const struct nof_nic *nic, const struct nof_send *s, uint
 
 /* Fill r with frames for up to `limit` bytes; where the payload goes is in nic->bufs. Returns the
  * bytes; r->nframes == 0: the port has no frame. */
-static uint32_t lay_out(struct nof_nic *nic, struct nof_link *link, const struct nof_send *s, struct nof_read *r,
-                        unsigned window, uint64_t limit)
+static uint32_t lay_out(struct nof_nic *nic, struct nof_link *link, const struct nof_send *s,
+                        struct nof_read *r, unsigned window, uint64_t limit)
 {
     uint32_t body_max = nof_link_body_max(link);
     uint64_t left = limit;
@@ -118,8 +118,8 @@ static void fail_frames(struct nof_nic *nic, struct nof_link *link, struct nof_r
 
 /* --- sending -------------------------------------------------------------------------------------- */
 
-static void emit_frame(struct nof_nic *nic, struct nof_link *link, struct nof_peer *peer, const struct nof_read *r,
-                       unsigned k)
+static void emit_frame(struct nof_nic *nic, struct nof_link *link, struct nof_peer *peer,
+                       const struct nof_read *r, unsigned k)
 {
     uint8_t type = r->first_type;
     uint8_t flags = r->failed ? NOF_WIRE_F_FAILED : 0;
@@ -134,12 +134,11 @@ static void emit_frame(struct nof_nic *nic, struct nof_link *link, struct nof_pe
         fields = NOF_WIRE_DATA_LAST_BYTES;
         flags |= r->failed ? 0 : NOF_WIRE_DATA_F_LAST;
     }
-    peer->last_pn = nof_link_send(nic, link, r->frame[k], type, flags, peer->ep, peer->remote_ep, fields,
-                                  r->body_bytes[k]);
+    nof_link_send(nic, link, r->frame[k], type, flags, peer->ep, peer->remote_ep, fields, r->body_bytes[k]);
 }
 
-enum nof_pump nof_read_emit(struct nof_nic *nic, struct nof_link *link, struct nof_peer *peer, unsigned budget,
-                            unsigned *frames)
+enum nof_pump nof_read_emit(struct nof_nic *nic, struct nof_link *link, struct nof_peer *peer,
+                            unsigned budget, unsigned *frames)
 {
     uint32_t i = nof_queue_head(&nic->reads, peer->readq);
     struct nof_read *r = nof_read_at(nic, i);
@@ -170,8 +169,8 @@ static void copy_in(struct nof_nic *nic, const uint8_t *from, unsigned n)
 }
 
 /* All frames of a read that needs no waiting. */
-static void emit_all(struct nof_nic *nic, struct nof_link *link, struct nof_peer *peer, const struct nof_read *r,
-                     unsigned *frames)
+static void emit_all(struct nof_nic *nic, struct nof_link *link, struct nof_peer *peer,
+                     const struct nof_read *r, unsigned *frames)
 {
     for (unsigned k = 0; k < r->nframes; k++)
         emit_frame(nic, link, peer, r, k);
@@ -212,14 +211,16 @@ static uint64_t bytes_now(const struct nof_send *s)
 }
 
 /* Frames are laid out: have the host copy. */
-static enum nof_pump request(struct nof_nic *nic, struct nof_link *link, struct nof_peer *peer, struct nof_send *s,
-                             uint32_t index, unsigned nsegs, uint32_t total, unsigned *frames)
+static enum nof_pump request(struct nof_nic *nic, struct nof_link *link, struct nof_peer *peer,
+                             struct nof_send *s, uint32_t index, unsigned nsegs, uint32_t total,
+                             unsigned *frames)
 {
     struct nof_read *r = &nic->scratch;
     struct nof_endpoint *ep = &nic->eps[s->ep];
-    uint64_t token = nof_handle(index == NOF_NIL ? 0 : index, index == NOF_NIL ? 0 : nof_read_at(nic, index)->obj.gen);
-    int rc = nic->host_ops->dma_read(nic->host, s->ep, nic->segs, nof_segments_trim(nic->segs, nsegs, total), nic->bufs, r->nframes,
-                                     token);
+    uint64_t token =
+        nof_handle(index == NOF_NIL ? 0 : index, index == NOF_NIL ? 0 : nof_read_at(nic, index)->obj.gen);
+    int rc = nic->host_ops->dma_read(nic->host, s->ep, nic->segs, nof_segments_trim(nic->segs, nsegs, total),
+                                     nic->bufs, r->nframes, token);
     if (rc == NOF_EAGAIN) {
         drop_frames(nic, link, r, 0);
         if (index != NOF_NIL)
@@ -248,8 +249,8 @@ static enum nof_pump request(struct nof_nic *nic, struct nof_link *link, struct 
     return NOF_PUMP_IDLE;
 }
 
-enum nof_pump nof_read_start(struct nof_nic *nic, struct nof_link *link, struct nof_peer *peer, struct nof_send *s,
-                             unsigned window, uint32_t *bytes, unsigned *frames)
+enum nof_pump nof_read_start(struct nof_nic *nic, struct nof_link *link, struct nof_peer *peer,
+                             struct nof_send *s, unsigned window, uint32_t *bytes, unsigned *frames)
 {
     struct nof_read *r = &nic->scratch;
     struct nof_endpoint *ep = &nic->eps[s->ep];

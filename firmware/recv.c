@@ -233,8 +233,8 @@ void nof_recv_staged(struct nof_nic *nic, struct nof_recv *r, const uint8_t *dat
     r->received += n;
     if (r->received < r->wanted)
         return;
-    struct nof_comp comp = {.flags = NOF_COMP_F_STAGED, .staged_offset = r->stage_offset,
-                            .staged_len = (uint32_t)r->wanted};
+    struct nof_comp comp = {
+        .flags = NOF_COMP_F_STAGED, .staged_offset = r->stage_offset, .staged_len = (uint32_t)r->wanted};
     nof_count(nic, ep, NOF_C_STAGED, 1);
     complete(nic, r, &comp);
 }
@@ -261,8 +261,8 @@ void nof_recv_stored(struct nof_nic *nic, struct nof_recv *r, uint32_t chain)
         nof_recv_inline(nic, r, small);
         return;
     }
-    struct nof_comp comp = {.flags = NOF_COMP_F_STAGED, .staged_offset = r->stage_offset,
-                            .staged_len = (uint32_t)r->wanted};
+    struct nof_comp comp = {
+        .flags = NOF_COMP_F_STAGED, .staged_offset = r->stage_offset, .staged_len = (uint32_t)r->wanted};
     nof_count(nic, &nic->eps[r->ep], NOF_C_STAGED, 1);
     complete(nic, r, &comp);
 }
@@ -273,5 +273,6 @@ void nof_recv_tell_matched(struct nof_nic *nic, struct nof_peer *peer, uint64_t 
     if (peer->flags & NOF_PEER_F_DEAD)
         return;
     nof_put64(fields, handle);
-    nof_link_ctl(nic, &nic->links[peer->link], NOF_WIRE_MATCHED, 0, peer->ep, peer->remote_ep, fields, sizeof fields);
+    nof_link_ctl(nic, &nic->links[peer->link], NOF_WIRE_MATCHED, 0, peer->ep, peer->remote_ep, fields,
+                 sizeof fields);
 }

@@ -19,8 +19,9 @@ static void send_cts(struct nof_nic *nic, struct nof_recv *r)
     nof_put64(fields + 8, nof_handle(nof_recv_index(nic, r), r->obj.gen));
     nof_put64(fields + 16, r->wanted);
     nof_put64(fields + 24, r->allowed);
-    nof_link_ctl(nic, &nic->links[peer->link], NOF_WIRE_CTS, r->flags & NOF_RECV_F_PARKED ? NOF_WIRE_RTS_F_PARKED : 0,
-                 peer->ep, peer->remote_ep, fields, sizeof fields);
+    nof_link_ctl(nic, &nic->links[peer->link], NOF_WIRE_CTS,
+                 r->flags & NOF_RECV_F_PARKED ? NOF_WIRE_RTS_F_PARKED : 0, peer->ep, peer->remote_ep, fields,
+                 sizeof fields);
 }
 
 static void wait(struct nof_nic *nic, struct nof_recv *r)
@@ -166,8 +167,8 @@ int nof_rndv_abort_rx(struct nof_nic *nic, struct nof_peer *peer, const struct n
         return NOF_OK;
     }
     struct nof_recv *r = nof_recv_by_handle(nic, peer, handle);
-    if (r == NULL)
-        return NOF_OK;
+    if (r == NULL || (r->flags & NOF_RECV_F_ARRIVED))
+        return NOF_OK; /* all is here: the sender had ended when a late grant reached it */
     if (status == NOF_EAGAIN && (r->flags & (NOF_RECV_F_PARKED | NOF_RECV_F_WAITING)) == NOF_RECV_F_PARKED)
         wait(nic, r); /* the sender's host has no room for a GRANT now */
     else if (status != NOF_EAGAIN)

@@ -65,8 +65,13 @@ static void leave_endpoint(struct nof_nic *nic, struct nof_endpoint *ep, const s
 static void complete(struct nof_nic *nic, struct nof_send *s, uint8_t opcode)
 {
     struct nof_endpoint *ep = &nic->eps[s->ep];
-    struct nof_comp comp = {.opcode = opcode, .status = (int16_t)s->status, .ctx = s->ctx, .cookie = s->cookie,
-                            .peer = (int32_t)nof_peer_at(nic, s->peer)->rank, .tag = s->tag, .len = s->len};
+    struct nof_comp comp = {.opcode = opcode,
+                            .status = (int16_t)s->status,
+                            .ctx = s->ctx,
+                            .cookie = s->cookie,
+                            .peer = (int32_t)nof_peer_at(nic, s->peer)->rank,
+                            .tag = s->tag,
+                            .len = s->len};
     if (s->layout != NOF_NIL)
         nof_layout_drop(&nic->layouts, s->layout);
     leave_endpoint(nic, ep, s);
@@ -146,7 +151,8 @@ static void resume(struct nof_nic *nic, struct nof_peer *peer, struct nof_send *
                  fields, sizeof fields);
 }
 
-void nof_send_submit(struct nof_nic *nic, struct nof_endpoint *ep, const struct nof_desc *desc, uint32_t layout)
+void nof_send_submit(struct nof_nic *nic, struct nof_endpoint *ep, const struct nof_desc *desc,
+                     uint32_t layout)
 {
     struct nof_peer *peer = nof_peer_by_rank(nic, nof_ep_index(nic, ep), (uint32_t)desc->peer);
     struct nof_send *s = peer != NULL ? send_take(nic, ep) : NULL;
@@ -187,21 +193,26 @@ void nof_send_submit(struct nof_nic *nic, struct nof_endpoint *ep, const struct 
 
 /* --- the pump ------------------------------------------------------------------------------------- */
 
-static int eager_now(const struct nof_nic *nic, const struct nof_peer *peer, const struct nof_send *s)
-{
-    uint32_t blocks = nof_netmem_charge(s->len, (s->flags & NOF_DESC_F_SYNC) != 0);
-    return s->len <= nic->features[NOF_F_EAGER_MAX] && blocks <= peer->tx_blocks_allowed - peer->tx_blocks_used;
-}
-
-/* The host can keep this send better than we can: its cookie must leave room for our mark. */
+/* The host can keep this send better than we can: its cookie must leave room for our mark.
+ * Well before nof_send_room() answers 0: what waits for a receive must never keep all of it. */
 static int must_park(const struct nof_nic *nic, const struct nof_send *s)
 {
-    return nof_pool_free(&nic->sends) < nic->sends.cap / 4 && nic->eps[s->ep].sends_used > nic->sends_min &&
+    return nof_pool_free(&nic->sends) < nic->sends.cap / 2 && nic->eps[s->ep].sends_used > nic->sends_min &&
            (s->cookie & NOF_HANDLE_PARKED) == 0;
 }
 
-static enum nof_pump send_rts(struct nof_nic *nic, struct nof_link *link, struct nof_peer *peer, struct nof_send *s,
-                              uint32_t *bytes, unsigned *frames)
+static int eager_now(const struct nof_nic *nic, const struct nof_peer *peer, const struct nof_send *s)
+{
+    uint32_t blocks = nof_netmem_charge(s->len, (s->flags & NOF_DESC_F_SYNC) != 0);
+    /* A synchronous one would wait here for its match: park it instead. */
+    if ((s->flags & NOF_DESC_F_SYNC) && must_park(nic, s))
+        return 0;
+    return s->len <= nic->features[NOF_F_EAGER_MAX] &&
+           blocks <= peer->tx_blocks_allowed - peer->tx_blocks_used;
+}
+
+static enum nof_pump send_rts(struct nof_nic *nic, struct nof_link *link, struct nof_peer *peer,
+                              struct nof_send *s, uint32_t *bytes, unsigned *frames)
 {
     uint8_t *body;
     struct nof_frame *frame = nof_link_frame(nic, link, NOF_WIRE_MSG_BYTES, &body);
@@ -215,8 +226,8 @@ static enum nof_pump send_rts(struct nof_nic *nic, struct nof_link *link, struct
     nof_put32(body + NOF_WIRE_MSG_SEQ, peer->tx_seq++);
     nof_put32(body + NOF_WIRE_MSG_ELEM, s->elem);
     nof_put64(body + NOF_WIRE_MSG_HANDLE, handle);
-    peer->last_pn = nof_link_send(nic, link, frame, NOF_WIRE_RTS, park ? NOF_WIRE_RTS_F_PARKED : 0, peer->ep,
-                                  peer->remote_ep, NOF_WIRE_MSG_BYTES, NOF_WIRE_MSG_BYTES);
+    nof_link_send(nic, link, frame, NOF_WIRE_RTS, park ? NOF_WIRE_RTS_F_PARKED : 0, peer->ep, peer->remote_ep,
+                  NOF_WIRE_MSG_BYTES, NOF_WIRE_MSG_BYTES);
     *bytes += NOF_WIRE_MSG_BYTES;
     (*frames)++;
     nof_queue_pop(&nic->sends, &peer->sendq);
@@ -231,8 +242,8 @@ static enum nof_pump send_rts(struct nof_nic *nic, struct nof_link *link, struct
 }
 
 /* The head of sendq: an envelope, or more of an eager message that has begun. */
-static enum nof_pump pump_envelope(struct nof_nic *nic, struct nof_link *link, struct nof_peer *peer, unsigned window,
-                                   uint32_t *bytes, unsigned *frames)
+static enum nof_pump pump_envelope(struct nof_nic *nic, struct nof_link *link, struct nof_peer *peer,
+                                   unsigned window, uint32_t *bytes, unsigned *frames)
 {
     struct nof_send *s = nof_send_at(nic, nof_queue_head(&nic->sends, peer->sendq));
     struct nof_endpoint *ep = &nic->eps[s->ep];
@@ -262,8 +273,8 @@ static enum nof_pump pump_envelope(struct nof_nic *nic, struct nof_link *link, s
 }
 
 /* The head of dataq: granted bytes. */
-static enum nof_pump pump_data(struct nof_nic *nic, struct nof_link *link, struct nof_peer *peer, unsigned window,
-                               uint32_t *bytes, unsigned *frames)
+static enum nof_pump pump_data(struct nof_nic *nic, struct nof_link *link, struct nof_peer *peer,
+                               unsigned window, uint32_t *bytes, unsigned *frames)
 {
     struct nof_send *s = nof_send_at(nic, nof_queue_head(&nic->sends, peer->dataq));
     enum nof_pump rc = nof_read_start(nic, link, peer, s, window, bytes, frames);
@@ -319,8 +330,8 @@ static int choose(struct nof_nic *nic, struct nof_peer *peer)
 }
 
 /* Reads first: frames leave in the order in which they were filled. */
-static enum nof_pump pump_reads(struct nof_nic *nic, struct nof_link *link, struct nof_peer *peer, unsigned budget,
-                                unsigned *frames)
+static enum nof_pump pump_reads(struct nof_nic *nic, struct nof_link *link, struct nof_peer *peer,
+                                unsigned budget, unsigned *frames)
 {
     unsigned sent = 0;
     enum nof_pump rc = NOF_PUMP_IDLE;
@@ -379,7 +390,8 @@ static struct nof_send *by_handle(struct nof_nic *nic, const struct nof_peer *pe
 }
 
 /* The receiver's operation ends: its grant found nothing here. */
-static void refuse(struct nof_nic *nic, struct nof_link *link, const struct nof_peer *peer, uint64_t remote, int status)
+static void refuse(struct nof_nic *nic, struct nof_link *link, const struct nof_peer *peer, uint64_t remote,
+                   int status)
 {
     uint8_t fields[NOF_WIRE_ABORT_BYTES];
     nof_put64(fields, remote);
@@ -388,7 +400,8 @@ static void refuse(struct nof_nic *nic, struct nof_link *link, const struct nof_
     nof_link_ctl(nic, link, NOF_WIRE_ABORT, 0, peer->ep, peer->remote_ep, fields, sizeof fields);
 }
 
-int nof_send_cts_rx(struct nof_nic *nic, struct nof_link *link, struct nof_peer *peer, const struct nof_wire_view *view)
+int nof_send_cts_rx(struct nof_nic *nic, struct nof_link *link, struct nof_peer *peer,
+                    const struct nof_wire_view *view)
 {
     if (view->fields_bytes != NOF_WIRE_CTS_BYTES)
         return NOF_EPROTO;
@@ -397,8 +410,11 @@ int nof_send_cts_rx(struct nof_nic *nic, struct nof_link *link, struct nof_peer 
     uint64_t wanted = nof_get64(view->fields + 16);
     uint64_t allowed = nof_get64(view->fields + 24);
     if (view->flags & NOF_WIRE_RTS_F_PARKED) {
-        struct nof_comp comp = {.opcode = NOF_COMP_GRANT, .cookie = handle, .peer = (int32_t)peer->rank,
-                                .handle = remote, .granted_len = wanted};
+        struct nof_comp comp = {.opcode = NOF_COMP_GRANT,
+                                .cookie = handle,
+                                .peer = (int32_t)peer->rank,
+                                .handle = remote,
+                                .granted_len = wanted};
         if (nof_ep_complete(nic, &nic->eps[peer->ep], &comp, NOF_NIL) != NOF_OK)
             refuse(nic, link, peer, remote, NOF_EAGAIN);
         return NOF_OK;
@@ -435,7 +451,8 @@ int nof_send_matched_rx(struct nof_nic *nic, struct nof_peer *peer, const struct
         return NOF_EPROTO;
     uint64_t handle = nof_get64(view->fields);
     struct nof_send *s = by_handle(nic, peer, handle & ~NOF_HANDLE_SYNC);
-    if (s == NULL || !(s->flags & NOF_DESC_F_SYNC) || (s->state != NOF_SEND_QUEUED && s->state != NOF_SEND_MATCH_WAIT))
+    if (s == NULL || !(s->flags & NOF_DESC_F_SYNC) ||
+        (s->state != NOF_SEND_QUEUED && s->state != NOF_SEND_MATCH_WAIT))
         return NOF_OK;
     s->marks |= NOF_SEND_M_MATCHED;
     settle(nic, s);
@@ -445,6 +462,7 @@ int nof_send_matched_rx(struct nof_nic *nic, struct nof_peer *peer, const struct
 void nof_send_abort_rx(struct nof_nic *nic, struct nof_peer *peer, uint64_t handle, int status)
 {
     struct nof_send *s = by_handle(nic, peer, handle & ~NOF_HANDLE_SYNC);
-    if (s != NULL && (s->state == NOF_SEND_CTS_WAIT || s->state == NOF_SEND_DATA || s->state == NOF_SEND_MATCH_WAIT))
+    if (s != NULL &&
+        (s->state == NOF_SEND_CTS_WAIT || s->state == NOF_SEND_DATA || s->state == NOF_SEND_MATCH_WAIT))
         nof_send_end(nic, s, status);
 }

@@ -15,7 +15,8 @@ void nof_spill_enter(struct nof_nic *nic, struct nof_endpoint *ep)
 }
 
 /* Put the payload of an eager message where the library can get it. NOF_OK or NOF_EPROTO. */
-static int place(struct nof_nic *nic, struct nof_peer *peer, const struct nof_arrival *a, struct nof_comp *comp)
+static int place(struct nof_nic *nic, struct nof_peer *peer, const struct nof_arrival *a,
+                 struct nof_comp *comp)
 {
     struct nof_endpoint *ep = &nic->eps[peer->ep];
     int sync = (a->flags & NOF_ENV_F_SYNC) != 0;
@@ -53,8 +54,8 @@ static int place(struct nof_nic *nic, struct nof_peer *peer, const struct nof_ar
 int nof_spill_arrive(struct nof_nic *nic, struct nof_peer *peer, const struct nof_arrival *a)
 {
     struct nof_endpoint *ep = &nic->eps[peer->ep];
-    struct nof_comp comp = {.opcode = NOF_COMP_SPILL, .ctx = a->key.ctx, .peer = a->key.source, .tag = a->key.tag,
-                            .len = a->len};
+    struct nof_comp comp = {
+        .opcode = NOF_COMP_SPILL, .ctx = a->key.ctx, .peer = a->key.source, .tag = a->key.tag, .len = a->len};
     uint32_t i = nof_pool_take(&nic->envs);
     if (i == NOF_NIL)
         return NOF_EPROTO;

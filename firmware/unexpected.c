@@ -10,8 +10,8 @@
 /* --- stored payload ------------------------------------------------------------------------------- */
 
 /* A chain for this message with its first piece, or NOF_NIL. */
-static uint32_t store(struct nof_nic *nic, struct nof_peer *peer, const struct nof_arrival *a, uint8_t owner_kind,
-                      uint32_t owner)
+static uint32_t store(struct nof_nic *nic, struct nof_peer *peer, const struct nof_arrival *a,
+                      uint8_t owner_kind, uint32_t owner)
 {
     uint32_t chain = nof_stored_take(&nic->netmem, a->len, (a->flags & NOF_ENV_F_SYNC) != 0);
     if (chain == NOF_NIL)
@@ -42,7 +42,8 @@ uint32_t nof_unexpected_store(struct nof_nic *nic, struct nof_peer *peer, const 
     return store(nic, peer, a, NOF_STORED_HELD, NOF_NIL);
 }
 
-int nof_unexpected_collect(struct nof_nic *nic, struct nof_peer *peer, struct nof_recv *r, const struct nof_arrival *a)
+int nof_unexpected_collect(struct nof_nic *nic, struct nof_peer *peer, struct nof_recv *r,
+                           const struct nof_arrival *a)
 {
     uint32_t chain = store(nic, peer, a, NOF_STORED_RECV, nof_recv_index(nic, r));
     if (chain == NOF_NIL) {
@@ -134,7 +135,8 @@ static struct nof_env *env_take(struct nof_nic *nic, struct nof_peer *peer, cons
 }
 
 /* Waiting probes that this message answers. Returns the MPROBE that takes it, or NULL. */
-static struct nof_recv *answer_probes(struct nof_nic *nic, struct nof_endpoint *ep, const struct nof_arrival *a)
+static struct nof_recv *answer_probes(struct nof_nic *nic, struct nof_endpoint *ep,
+                                      const struct nof_arrival *a)
 {
     struct nof_recv *r;
     while ((r = nof_match_probe(nic, ep, &a->key)) != NULL) {

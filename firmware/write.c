@@ -2,6 +2,7 @@
 #include "write.h"
 
 #include "credit.h"
+#include "invariant.h"
 #include "link.h"
 #include "recv.h"
 #include "rendezvous.h"
@@ -78,8 +79,8 @@ static void issue(struct nof_nic *nic, struct nof_write *w)
                                              w->bytes - w->done, nic->segs, &reach);
         unsigned nbufs = nof_chain_bufs(&nic->netmem, w->chain, w->skip + w->done, (uint32_t)reach, nic->bufs,
                                         NOF_DMA_SEGMENTS_MAX, &n);
-        int rc = nic->host_ops->dma_write(nic->host, w->ep, nic->segs, nof_segments_trim(nic->segs, nsegs, n), nic->bufs, nbufs,
-                                          nof_handle(index, w->obj.gen) | NOF_TOKEN_WRITE);
+        int rc = nic->host_ops->dma_write(nic->host, w->ep, nic->segs, nof_segments_trim(nic->segs, nsegs, n),
+                                          nic->bufs, nbufs, nof_handle(index, w->obj.gen) | NOF_TOKEN_WRITE);
         if (rc == NOF_EAGAIN) {
             w->waiting = 1;
             nof_queue_push(&nic->writes, &nic->write_retry, index);
@@ -107,10 +108,16 @@ void nof_write_chain(struct nof_nic *nic, struct nof_recv *r, uint32_t chain, ui
                      uint64_t offset, uint32_t peer)
 {
     uint32_t i = nof_pool_take(&nic->writes);
-    assert(i != NOF_NIL); /* every write holds a block, and there is one for each */
+    nof_invariant(i != NOF_NIL); /* every write holds a block, and there is one for each */
     struct nof_write *w = nof_write_at(nic, i);
-    *w = (struct nof_write){.obj = w->obj, .recv = nof_recv_index(nic, r), .peer = peer, .chain = chain,
-                            .skip = skip, .bytes = bytes, .ep = r->ep, .offset = offset};
+    *w = (struct nof_write){.obj = w->obj,
+                            .recv = nof_recv_index(nic, r),
+                            .peer = peer,
+                            .chain = chain,
+                            .skip = skip,
+                            .bytes = bytes,
+                            .ep = r->ep,
+                            .offset = offset};
     r->writes++;
     issue(nic, w);
 }
@@ -214,11 +221,12 @@ static void write_inline(struct nof_nic *nic, struct nof_recv *r, const struct n
     uint32_t done = 0;
     while (done < g->bytes) {
         uint64_t n;
-        unsigned nsegs = nof_buffer_segments(&nic->layouts, r->layout, r->addr, g->offset + done, g->bytes - done,
-                                             nic->segs, &n);
+        unsigned nsegs = nof_buffer_segments(&nic->layouts, r->layout, r->addr, g->offset + done,
+                                             g->bytes - done, nic->segs, &n);
         int whole = n == g->bytes;
         unsigned nbufs = whole ? g->nbufs : slice(nic, g, done, (uint32_t)n);
-        int rc = nic->host_ops->dma_write(nic->host, r->ep, nic->segs, nsegs, whole ? g->buf : nic->bufs, nbufs, 0);
+        int rc = nic->host_ops->dma_write(nic->host, r->ep, nic->segs, nsegs, whole ? g->buf : nic->bufs,
+                                          nbufs, 0);
         if (rc == NOF_EAGAIN) {
             defer(nic, r, g, done);
             return;

@@ -60,20 +60,6 @@ static struct nofd_dma_helper *choose(struct nofd_dma_pool *pool)
     return best;
 }
 
-static void bind(struct nofd_endpoint *ep, struct nofd_dma_helper *helper)
-{
-    nofd_dma_helper_unbind(ep);
-    ep->helper = helper;
-    helper->bound++;
-}
-
-void nofd_dma_helper_unbind(struct nofd_endpoint *ep)
-{
-    if (ep->helper != NULL)
-        ep->helper->bound--;
-    ep->helper = NULL;
-}
-
 /* The next slot of a helper that has one; published by post(). */
 static struct nofd_dma_slot *next_slot(struct nofd_dma_helper *helper)
 {
@@ -122,7 +108,7 @@ static int copy_by_helper(struct nofd_endpoint *ep, bool write, const struct nof
         helper = choose(pool);
         if (helper == NULL)
             return starve(pool);
-        bind(ep, helper);
+        ep->helper = helper;
     }
     if (!has_room(helper))
         return NOF_EAGAIN;
@@ -196,7 +182,7 @@ static void steal(struct nofd_dma_pool *pool, struct nofd_dma_helper *helper, bo
             continue;
         pool->nstolen++;
         if (slot->ep->helper == helper)
-            nofd_dma_helper_unbind(slot->ep);
+            slot->ep->helper = NULL;
     }
 }
 
@@ -209,7 +195,7 @@ static struct nofd_dma_helper *other_helper(struct nofd_dma_pool *pool, struct n
         helper = choose(pool);
         if (helper == NULL)
             return NULL;
-        bind(ep, helper);
+        ep->helper = helper;
     }
     return has_room(helper) ? helper : NULL;
 }
@@ -261,7 +247,7 @@ static void bury(struct nofd_core *core, struct nofd_dma_pool *pool, unsigned i)
     for (unsigned j = 0; j < core->nnics; j++)
         for (unsigned k = 0; k < core->nics[j]->nlive; k++)
             if (core->nics[j]->live[k]->helper == helper)
-                nofd_dma_helper_unbind(core->nics[j]->live[k]);
+                core->nics[j]->live[k]->helper = NULL;
     if (__atomic_load_n(&pool->dead, __ATOMIC_ACQUIRE) != NULL)
         return; /* main has not yet taken the last one */
     pool->helpers[i] = pool->helpers[--pool->nhelpers];

@@ -46,9 +46,6 @@ bool nofd_dma_pools_ready(const struct nofd_core *core);
 /* When a helper must be looked at although it said nothing. */
 uint64_t nofd_dma_pools_deadline(const struct nofd_core *core);
 
-/* An endpoint leaves: its helper no longer counts it. */
-void nofd_dma_helper_unbind(struct nofd_endpoint *ep);
-
 /* One probe of a rank's memory with its user's ids, off the main thread. */
 struct nofd_dma_probe {
     uid_t uid;

@@ -40,7 +40,6 @@ struct nofd_dma_helper {
     uint32_t retired;
     uint64_t head_since_ns; /* when the oldest slot became the oldest */
     bool stuck;
-    unsigned bound; /* endpoints that use it */
 
     /* Helper. */
     uint32_t taken __attribute__((aligned(64))); /* crosses: slots passed, by the helper */

@@ -49,6 +49,7 @@ struct nofd_endpoint {
     bool complete_full; /* the host must reap before the core can go on */
     bool listed; /* in nic->live or nic->closing */
     bool ring_broken; /* an index was a lie: counted, and never touched again */
+    bool told_failed; /* the core gave NOF_COMP_FAILED itself */
     int doomed; /* fail it once the core's call has returned: why */
     int failure;
     struct nof_nic_words *nic_words;

@@ -65,8 +65,10 @@ static void host_endpoint_failed(void *host, uint32_t index, int status)
 {
     struct nofd_endpoint *ep = endpoint_of(host, index);
 
-    if (ep != NULL)
-        nofd_nic_doom(host, ep, status);
+    if (ep == NULL)
+        return;
+    ep->told_failed = true;
+    nofd_nic_doom(host, ep, status);
 }
 
 static uint64_t host_cycles(void *host)
@@ -191,8 +193,6 @@ int nofd_nic_attach(struct nofd_nic *nic, uint64_t now_ns, struct nofd_endpoint 
 static void close_endpoint(struct nofd_nic *nic, uint64_t now_ns, struct nofd_endpoint *ep, int reason)
 {
     nof_nic_endpoint_close(nic->nic, now_ns, ep->index, reason);
-    if (reason != NOF_OK)
-        nic->counters[NOF_C_ENDPOINTS_DEAD]++;
     nic->by_index[ep->index] = NULL;
     remove_from(nic->live, &nic->nlive, ep);
     nofd_idle_unwatch(&nic->core->idle, ep->bar.fd[NOF_BAR_FD_DOORBELL]);
@@ -223,7 +223,7 @@ static void fail_endpoint(struct nofd_nic *nic, uint64_t now_ns, struct nofd_end
 
     ep->failure = ep->doomed;
     close_endpoint(nic, now_ns, ep, ep->failure);
-    if (!ep->ring_broken) {
+    if (!ep->ring_broken && !ep->told_failed) {
         ep->doomed = 0;
         (void)nofd_endpoint_give(ep, &last, 1);
         ep->doomed = ep->failure;

@@ -20,7 +20,7 @@ struct nofd_core;
 
 #define NOFD_ENDPOINTS_MAX 1024u
 #define NOFD_BURST 32u /* descriptors taken from one endpoint in one turn */
-#define NOFD_FRAME_BUDGET 64u /* frames sent in one turn */
+#define NOFD_FRAME_BUDGET 16u /* frames sent in one turn */
 
 struct nofd_nic {
     unsigned index;

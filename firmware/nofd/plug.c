@@ -19,7 +19,11 @@
 #include "log.h"
 
 #define FABRIC_MTU 9000u
-#define FABRIC_FRAMES 2048u /* of one NIC's pool and queue */
+#define FABRIC_FRAMES 2048u /* of one NIC's queue */
+#define BLOCKED_FRAMES 256u /* that one endpoint's unfinished reads can hold */
+#define FRAME_HEAD_BYTES 64u /* Ethernet and a VLAN tag, rounded up */
+#define NETMEM_PER_RANK (256ull << 10)
+#define NETMEM_LEAST (16ull << 20)
 #define FABRIC_IP 0x0a630001u /* 10.99.0.1, one more per NIC */
 #define FABRIC_REORDER_NS (100 * NOFD_US)
 
@@ -64,7 +68,10 @@ static int make_fabric(struct nofd *d, uint8_t (*macs)[6], char *err, size_t err
     struct nof_fabric_config cfg = {
         .nports = o->nics,
         .seed = draw(),
-        .pool_frames = FABRIC_FRAMES,
+        /* Inline copies never leave a read behind. */
+        .pool_frames =
+            FABRIC_FRAMES + (d->options.private_job ? 0 : BLOCKED_FRAMES * d->options.max_endpoints),
+        .frame_bytes = (d->options.mtu_bytes != 0 ? d->options.mtu_bytes : FABRIC_MTU) + FRAME_HEAD_BYTES,
         .queue_frames = FABRIC_FRAMES,
         .link =
             {
@@ -103,9 +110,12 @@ static int add_nic(struct nofd *d, const struct nofd_wire *wire, char *err, size
         .max_endpoints = d->options.max_endpoints,
         .netmem_bytes = d->options.netmem_bytes,
     };
+    uint64_t enough = cfg.max_endpoints * NETMEM_PER_RANK;
     struct nofd_nic *nic = &d->nics[d->nnics];
     uint64_t seed[2] = {draw(), draw()};
 
+    if (cfg.netmem_bytes == 0)
+        cfg.netmem_bytes = enough > NETMEM_LEAST ? enough : NETMEM_LEAST;
     memcpy(cfg.seed, seed, sizeof(cfg.seed));
     cfg.host_id = wire->simulated_host ? d->host_id + 1 + d->nnics : d->host_id;
     if (nofd_nic_create(nic, d->nnics, wire, &cfg, nofd_clock_ns(), err, err_bytes) != NOF_OK)

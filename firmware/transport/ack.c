@@ -38,8 +38,7 @@ void nof_ack_flush(struct nof_path *p)
     p->ack_pending = 0;
 }
 
-void nof_ack_rx(struct nof_path *p, uint32_t ack, const uint8_t *words, uint32_t nwords,
-                uint64_t delay_ns)
+void nof_ack_rx(struct nof_path *p, uint32_t ack, const uint8_t *words, uint32_t nwords, uint64_t delay_ns)
 {
     struct nof_acked acked;
     uint32_t highest = ack - 1;

@@ -27,7 +27,7 @@ void nof_tx_stock(struct nof_transport *t)
 }
 
 int nof_tx_control(struct nof_path *p, uint8_t type, uint8_t flags, const uint8_t *fields,
-                     uint32_t fields_bytes, uint32_t pad_bytes)
+                   uint32_t fields_bytes, uint32_t pad_bytes)
 {
     struct nof_transport *t = p->t;
     uint32_t body = fields_bytes + pad_bytes;

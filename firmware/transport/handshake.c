@@ -289,8 +289,9 @@ static int hello_check(struct nof_transport *t, const struct nof_packet *packet,
             p->bad_key = 1;
         return 0;
     }
-    return nof_get64(f + NOF_WIRE_HELLO_NONCE) != 0 && nof_get64(f + NOF_WIRE_HELLO_CONN) != 0 && mtu >= MTU_MIN_BYTES &&
-           (flags & NOF_WIRE_HELLO_F_WINDOW) >= 5 && (flags & NOF_WIRE_HELLO_F_WINDOW) <= 10;
+    return nof_get64(f + NOF_WIRE_HELLO_NONCE) != 0 && nof_get64(f + NOF_WIRE_HELLO_CONN) != 0 &&
+           mtu >= MTU_MIN_BYTES && (flags & NOF_WIRE_HELLO_F_WINDOW) >= 5 &&
+           (flags & NOF_WIRE_HELLO_F_WINDOW) <= 10;
 }
 
 void nof_handshake_rx(struct nof_transport *t, const struct nof_packet *packet)

@@ -70,8 +70,8 @@ struct nof_packet_fill {
 
 /* Write all headers in front of the body_bytes that already lie behind them, and the CRC.
  * `data` has NOF_WIRE_OUTER_BYTES + NOF_WIRE_COMMON_BYTES + body_bytes bytes. Inline: once per frame. */
-static inline void nof_packet_finish(uint8_t *data, const uint8_t head[NOF_PACKET_HEAD_BYTES], uint16_t ip_sum,
-                                     const struct nof_packet_fill *fill, uint32_t body_bytes)
+static inline void nof_packet_finish(uint8_t *data, const uint8_t head[NOF_PACKET_HEAD_BYTES],
+                                     uint16_t ip_sum, const struct nof_packet_fill *fill, uint32_t body_bytes)
 {
     uint8_t *c = data + NOF_WIRE_OUTER_BYTES;
     uint32_t len = NOF_WIRE_COMMON_BYTES + body_bytes;

@@ -136,8 +136,9 @@ void nof_path_set_peer(struct nof_path *p, const struct nof_packet_addr *to, uin
 {
     struct nof_transport *t = p->t;
     /* HELLO tells our port to those that have no card of us; later frames spread over queues. */
-    uint16_t src_port =
-        conn == 0 ? t->self.udp_port : (uint16_t)(PORT_FIRST + (uint32_t)((conn ^ p->local_conn) >> 20 & PORT_MASK));
+    uint16_t src_port = conn == 0
+                            ? t->self.udp_port
+                            : (uint16_t)(PORT_FIRST + (uint32_t)((conn ^ p->local_conn) >> 20 & PORT_MASK));
 
     p->ip_sum = nof_packet_head(p->head, &t->self, to, src_port, conn);
 }
@@ -145,12 +146,13 @@ void nof_path_set_peer(struct nof_path *p, const struct nof_packet_addr *to, uin
 void nof_path_address(const struct nof_path *p, struct nof_packet_addr *to_out)
 {
     memcpy(to_out->mac, p->head, sizeof(to_out->mac));
-    to_out->ip4 = (uint32_t)p->head[30] << 24 | (uint32_t)p->head[31] << 16 | (uint32_t)p->head[32] << 8 | p->head[33];
+    to_out->ip4 =
+        (uint32_t)p->head[30] << 24 | (uint32_t)p->head[31] << 16 | (uint32_t)p->head[32] << 8 | p->head[33];
     to_out->udp_port = (uint16_t)(p->head[36] << 8 | p->head[37]);
 }
 
-int nof_path_open(struct nof_transport *t, uint64_t now_ns, uint64_t job_id,
-                  const struct nof_card *card, struct nof_path **path_out)
+int nof_path_open(struct nof_transport *t, uint64_t now_ns, uint64_t job_id, const struct nof_card *card,
+                  struct nof_path **path_out)
 {
     struct nof_packet_addr to = {.udp_port = card->udp_port, .ip4 = card->ip4};
     struct nof_path *p = NULL;

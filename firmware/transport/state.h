@@ -373,7 +373,7 @@ void nof_tx_stock(struct nof_transport *t);
 struct nof_frame *nof_tx_alloc(struct nof_transport *t, uint32_t len_bytes);
 /* Send an unreliable frame of this path: fields are copied. 0 if there is no frame or no room. */
 int nof_tx_control(struct nof_path *p, uint8_t type, uint8_t flags, const uint8_t *fields,
-                     uint32_t fields_bytes, uint32_t pad_bytes);
+                   uint32_t fields_bytes, uint32_t pad_bytes);
 unsigned nof_tx_admit(struct nof_path *path, int urgent);
 void nof_tx_starve(struct nof_path *p);
 void nof_tx_ready(struct nof_path *p);
@@ -400,8 +400,7 @@ int nof_sent_may_retransmit(const struct nof_path *p);
 void nof_sent_probe(struct nof_path *p); /* retransmission timeout */
 
 /* ack.c */
-void nof_ack_rx(struct nof_path *p, uint32_t ack, const uint8_t *words, uint32_t nwords,
-                uint64_t delay_ns);
+void nof_ack_rx(struct nof_path *p, uint32_t ack, const uint8_t *words, uint32_t nwords, uint64_t delay_ns);
 #define NOF_ACK_DELAY_UNKNOWN UINT64_MAX
 int nof_ack_rx_acks(struct nof_path *p, const struct nof_packet *packet);
 void nof_ack_flush(struct nof_path *p);

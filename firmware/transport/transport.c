@@ -36,7 +36,7 @@ static size_t lay_out(const struct nof_transport_config *cfg, uint8_t *mem)
     uint32_t nbuckets = bucket_count(nic->max_paths);
     uint32_t slot_bytes = (nic->mtu_bytes - 28 + 7) & ~7u;
     size_t used = 0;
-    struct nof_transport *t = (struct nof_transport *)(void *)(mem + carve(&used, sizeof(*t)));
+    size_t self = carve(&used, sizeof(struct nof_transport));
     size_t paths = carve(&used, path_bytes(nic) * nic->max_paths);
     size_t buckets = carve(&used, nbuckets * sizeof(uint32_t));
     size_t dirty = carve(&used, nic->max_paths * sizeof(uint32_t));
@@ -47,6 +47,7 @@ static size_t lay_out(const struct nof_transport_config *cfg, uint8_t *mem)
 
     if (mem == NULL)
         return used;
+    struct nof_transport *t = (struct nof_transport *)(void *)(mem + self);
     memset(t, 0, sizeof(*t));
     t->paths = mem + paths;
     t->path_stride = path_bytes(nic);
@@ -74,8 +75,8 @@ size_t nof_transport_path_bytes(const struct nof_transport *t)
            (t->bucket_mask + 1ul) * sizeof(uint32_t) / t->max_paths;
 }
 
-int nof_transport_init(void *mem, size_t mem_bytes, const struct nof_transport_config *cfg,
-                       uint64_t now_ns, struct nof_transport **transport_out)
+int nof_transport_init(void *mem, size_t mem_bytes, const struct nof_transport_config *cfg, uint64_t now_ns,
+                       struct nof_transport **transport_out)
 {
     struct nof_transport *t = mem;
 
@@ -171,7 +172,7 @@ static void rx_path(struct nof_path *p, const struct nof_packet *packet)
         break;
     case NOF_WIRE_CLOSE:
         p->closed_by_peer = 1;
-        nof_transport_log(t, 1, "peer closed the path, peer NIC ", p->peer_nic);
+        nof_transport_log(t, 2, "peer closed the path, peer NIC ", p->peer_nic);
         nof_path_bury(p, NOF_EPEERDEAD, 0);
         break;
     default:

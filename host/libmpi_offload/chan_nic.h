@@ -72,7 +72,8 @@ struct nof_chan_envelope {
     struct nof_match_entry match; /* first: an entry is its envelope */
     uint64_t len;
     uint64_t handle;
-    bool remote; /* payload is with the sender: PULL */
+    bool remote; /* payload is not here: PULL */
+    int status; /* not NOF_OK: the payload is lost */
     bool sync; /* the sender wants to know of the match */
     uint32_t stored; /* bytes in payload */
     uint8_t payload[];
@@ -104,6 +105,7 @@ struct nof_chan {
     bool spill_ending; /* SPILL_END is with the NIC: receives and probes are held */
     uint64_t spill_retry_ns; /* not before, after EAGAIN */
     uint64_t spills_seen;
+    uint64_t nomatches_seen; /* to RECV, and to PROBE and MPROBE that wait */
     struct nof_matcher matcher;
     struct nof_chan_op *local_probes;
     struct nof_chan_op *held_first;

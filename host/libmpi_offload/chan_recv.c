@@ -197,6 +197,7 @@ void nof_chan_recv_done(struct nof_chan_op *op, const struct nof_comp *comp)
     int32_t source = op->pulled ? op->peer : comp->peer, tag = op->pulled ? op->tag : comp->tag;
     uint64_t len = op->pulled ? op->len : comp->len;
     if (comp->status == NOF_ENOMATCH) {
+        nof_chan.nomatches_seen++;
         nof_chan_local_recv(op);
         return;
     }
@@ -236,6 +237,7 @@ void nof_chan_probe_done(struct nof_chan_op *op, const struct nof_comp *comp)
     if (comp->status == NOF_OK) {
         probe_found(op, comp);
     } else if (comp->status == NOF_ENOMATCH) {
+        nof_chan.nomatches_seen += req->probe_wait;
         nof_chan_local_probe(op);
     } else {
         int code = op->fail_code;

@@ -4,9 +4,8 @@
  * Receives and probes that the NIC answered with NOMATCH wait here, and so do envelopes that came as
  * SPILL. Both arrive through the one completion ring, and the side that comes second finds the other
  * already here, so nothing is missed. When nothing is left, SPILL_END asks the NIC to take matching
- * back. Until it answers, new receives and probes are held: a receive that was on its way when
- * SPILL_END was submitted may still come back as NOMATCH, and it must go to the NIC again before
- * those that were posted after it. */
+ * back; it refuses while anything it gave is still on its way here. Until it answers, new receives
+ * and probes are held: in front of the answer they would only come back. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -69,7 +68,9 @@ static void pull(struct nof_request *req, const struct nof_chan_envelope *envelo
 
 void nof_chan_consume(struct nof_request *req, struct nof_chan_envelope *envelope)
 {
-    if (envelope->remote) {
+    if (envelope->status != NOF_OK) {
+        nof_request_fail(req, nof_chan_status_code(envelope->status, envelope->match.source));
+    } else if (envelope->remote) {
         pull(req, envelope);
     } else {
         size_t len = envelope->stored < req->bytes ? envelope->stored : req->bytes;
@@ -229,6 +230,7 @@ static struct nof_chan_envelope *envelope_of(const struct nof_comp *comp)
     envelope->sync = (comp->flags & NOF_COMP_F_SYNC) != 0;
     if ((comp->flags & NOF_COMP_F_INLINE) == 0)
         envelope->handle = comp->handle;
+    envelope->status = comp->status;
     envelope->stored = stored;
     if (stored > 0)
         memcpy(envelope->payload, payload, stored);
@@ -268,6 +270,7 @@ void nof_chan_spill_check(void)
         return;
     struct nof_desc desc = {.opcode = NOF_DESC_SPILL_END};
     desc.spills_seen = nof_chan.spills_seen;
+    desc.nomatches_seen = nof_chan.nomatches_seen;
     nof_chan.spill_ending = true;
     nof_chan_submit(&desc);
 }

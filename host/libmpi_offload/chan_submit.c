@@ -6,6 +6,8 @@
 
 #define OP_CHUNK 256u
 #define SUBMIT_BURST 32u
+/* The NIC keeps the cookie of a parked send beside marks of its own in the highest bits. */
+#define GENERATION_MAX ((1u << 28) - 1)
 
 /* ---- operations ---- */
 
@@ -62,7 +64,7 @@ void nof_chan_op_free(struct nof_chan_op *op)
     if (op->next_active != NULL)
         op->next_active->prev_active = op->prev_active;
     op->phase = NOF_OP_FREE;
-    op->generation++;
+    op->generation = op->generation == GENERATION_MAX ? 1 : op->generation + 1;
     op->next = nof_chan.op_free;
     nof_chan.op_free = op;
 }

@@ -85,7 +85,8 @@ static const uint8_t *job_key(void *up, uint64_t job_id)
     return job_id == 77 ? key : NULL;
 }
 
-static const struct nof_port_ops port_ops = {.frame_alloc = frame_alloc, .frame_free = frame_free, .send = port_send};
+static const struct nof_port_ops port_ops = {
+    .frame_alloc = frame_alloc, .frame_free = frame_free, .send = port_send};
 static const struct nof_transport_ops ops = {
     .on_frame = on_frame, .on_up = on_path, .on_ready = on_path, .on_dead = on_dead, .job_key = job_key};
 static const struct nof_packet_addr self = {.mac = {2, 0, 0, 0, 0, 1}, .udp_port = 48620, .ip4 = 0x0a000002};
@@ -160,16 +161,27 @@ static void send_some(struct nof_transport *t, struct nof_path *p, unsigned n)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    struct nof_nic_config nic = {.nic_id = 100, .mac = {2, 0, 0, 0, 0, 1}, .udp_port = 48620, .ip4 = 0x0a000002,
-                                 .mtu_bytes = 1500, .max_paths = 4, .window_frames = 32, .sent_frames = 16,
+    struct nof_nic_config nic = {.nic_id = 100,
+                                 .mac = {2, 0, 0, 0, 0, 1},
+                                 .udp_port = 48620,
+                                 .ip4 = 0x0a000002,
+                                 .mtu_bytes = 1500,
+                                 .max_paths = 4,
+                                 .window_frames = 32,
+                                 .sent_frames = 16,
                                  .reorder_frames = 4};
     uint64_t counters[NOF_COUNTER_COUNT] = {0};
     uint64_t features[NOF_FEATURE_COUNT] = {
         [NOF_F_DEAD_AFTER] = 1000, [NOF_F_ACK_DELAY] = 50, [NOF_F_CONGESTION] = 1, [NOF_F_PACING] = 1};
     struct nof_path *path = NULL;
     unsigned calls = 0;
-    struct nof_transport_config cfg = {.nic = &nic, .port_ops = &port_ops, .port = &calls, .ops = &ops, .up = &path,
-                                       .counters = counters, .features = features};
+    struct nof_transport_config cfg = {.nic = &nic,
+                                       .port_ops = &port_ops,
+                                       .port = &calls,
+                                       .ops = &ops,
+                                       .up = &path,
+                                       .counters = counters,
+                                       .features = features};
     size_t bytes = (nof_transport_mem_size(&cfg) + 63) & ~(size_t)63;
     void *mem = aligned_alloc(64, bytes);
     uint64_t now_ns = 1000;

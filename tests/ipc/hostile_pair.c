@@ -24,6 +24,7 @@ struct player {
     uint8_t *in;
     bool sent;
     bool received;
+    bool flushed;
     uint64_t received_len;
 };
 
@@ -54,12 +55,15 @@ static void submit(struct player *p, const struct nof_desc *desc)
 
 static void on_completion(struct player *p, const struct nof_comp *comp)
 {
-    if (comp->opcode == NOF_COMP_PEER_DEAD || comp->opcode == NOF_COMP_FAILED)
+    /* With status OK the peer has only left, as it may after the last message. */
+    if ((comp->opcode == NOF_COMP_PEER_DEAD && comp->status != NOF_OK) || comp->opcode == NOF_COMP_FAILED)
         give_up(p, comp->opcode == NOF_COMP_FAILED ? "failed" : "peer dead", comp->status);
     if (comp->status != NOF_OK)
         give_up(p, "completion", comp->status);
     if (comp->opcode == NOF_COMP_SEND)
         p->sent = true;
+    if (comp->opcode == NOF_COMP_FLUSH)
+        p->flushed = true;
     if (comp->opcode != NOF_COMP_RECV)
         return;
     p->received = true;
@@ -203,6 +207,7 @@ _Noreturn void hostile_pair_main(struct hostile_board *board, const char *socket
     open_peer(&p, board);
     play(&p, board);
     submit(&p, &flush);
+    wait_for(&p, &p.flushed);
     nof_pmd_detach(p.pmd);
     _exit(0);
 }

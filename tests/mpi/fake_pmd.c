@@ -45,7 +45,7 @@ struct nof_pmd {
     struct waiting *posted;
     unsigned stored, posted_count, rendezvous;
     int spill, known;
-    uint64_t spilled, next_handle, random;
+    uint64_t spilled, nomatches, next_handle, random;
     uint8_t bounce[SLOTS][BOUNCE_MAX], bounce_used[SLOTS];
     uint8_t stage[SLOTS][STAGE_MAX], stage_used[SLOTS];
     uint32_t wakes;
@@ -222,6 +222,7 @@ static void enter_spill(void)
             at = &w->next;
             continue;
         }
+        fake.nomatches++;
         complete(w->desc.opcode, &w->desc, NOF_ENOMATCH);
         *at = w->next;
         fake.posted_count--;
@@ -319,6 +320,7 @@ static void wait_in_nic(const struct nof_desc *d)
     if (!fake.spill && fake.posted_count == POSTED_MAX)
         enter_spill();
     if (fake.spill) {
+        fake.nomatches++;
         complete(d->opcode, d, NOF_ENOMATCH);
         return;
     }
@@ -383,8 +385,8 @@ static void on_handle(const struct nof_desc *d)
 
 static void on_spill_end(const struct nof_desc *d)
 {
-    REQUIRE(fake.spill && d->spills_seen <= fake.spilled);
-    int yes = d->spills_seen == fake.spilled && fake.stored < STORE_MAX && draw(4) != 0;
+    REQUIRE(fake.spill && d->spills_seen <= fake.spilled && d->nomatches_seen <= fake.nomatches);
+    int yes = d->spills_seen == fake.spilled && d->nomatches_seen == fake.nomatches && fake.stored < STORE_MAX && draw(4) != 0;
     if (yes)
         fake.spill = 0;
     complete(NOF_COMP_SPILL_END, d, yes ? NOF_OK : NOF_EAGAIN);

@@ -319,7 +319,9 @@ int nof_rank_dma(void *host, bool write, const struct nof_segment *remote, unsig
 {
     struct nof_rank *r = host;
     struct nof_world *w = r->world;
-    if (nof_rng_chance(&r->rng, 2))
+    /* With small stores the core may have no room for what a host that copies at once refuses. */
+    bool may_refuse = !write || !r->dma_inline || !w->small_stores;
+    if (may_refuse && nof_rng_chance(&r->rng, 2))
         return NOF_EAGAIN;
     struct transfer now;
     struct transfer *t = &now;

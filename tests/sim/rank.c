@@ -172,10 +172,7 @@ static void on_grant(struct nof_op *op, const struct nof_comp *c)
     }
     if (op->state == NOF_OP_DONE) /* given up since the peer died */
         return;
-    op->desc.flags |= NOF_DESC_F_GRANTED;
-    op->desc.handle = c->handle;
-    op->desc.callsite = c->granted_len;
-    nof_op_start(op);
+    nof_op_granted(op, c->handle, c->granted_len);
 }
 
 static void on_cancel(struct nof_op *op, const struct nof_comp *c)

@@ -64,6 +64,7 @@ void nof_op_finish(struct nof_op *op, int status)
     op->state = NOF_OP_DONE;
     op->status = status;
     op->done_ns = nof_cluster_now(r->world->cluster);
+    op->done_index = r->nops;
     nof_buffer_close(r->world, &op->buf);
     if (op->bounce >= 0)
         r->bounce_used[op->bounce] = false;
@@ -189,6 +190,20 @@ struct nof_op *nof_rank_send(struct nof_rank *r, struct nof_message *m)
     return op;
 }
 
+void nof_op_granted(struct nof_op *op, uint64_t handle, uint64_t granted_len)
+{
+    if (op->desc.flags & NOF_DESC_F_INLINE) { /* the handle stands where the payload stood */
+        op->desc.flags &= (uint8_t)~NOF_DESC_F_INLINE;
+        buffer_open(op, op->msg->len);
+        nof_buffer_fill(op->rank->world, &op->buf, op->msg->id, op->msg->len);
+        op->msg->faulty = op->buf.fault_at != UINT64_MAX;
+    }
+    op->desc.flags |= NOF_DESC_F_GRANTED;
+    op->desc.handle = handle;
+    op->desc.callsite = granted_len;
+    nof_op_start(op);
+}
+
 void nof_rank_introduce(struct nof_rank *r, int32_t peer)
 {
     if (!r->alive || r->introduced[peer])
@@ -251,6 +266,7 @@ struct nof_op *nof_rank_probe(struct nof_rank *r, uint8_t opcode, bool wait, uin
         nof_rank_introduce(r, peer);
     struct nof_op *op = op_new(r, opcode, ctx, peer, tag);
     op->wait = wait;
+    r->waited_mprobe |= wait && opcode == NOF_DESC_MPROBE;
     op->desc.flags = wait ? NOF_DESC_F_WAIT : 0;
     nof_op_start(op);
     return op;

@@ -106,6 +106,7 @@ struct nof_op {
 
     uint64_t cancel_ns; /* when its CANCEL was submitted */
     uint64_t done_ns;
+    uint32_t done_index; /* operations that the rank had begun by then */
     int status;
     int32_t got_peer;
     int32_t got_tag;
@@ -154,6 +155,7 @@ struct nof_rank {
     unsigned open_ops; /* not done */
     unsigned open_matches; /* of them: RECV, PROBE, MPROBE */
     unsigned open_sends;
+    bool waited_mprobe; /* an MPROBE with WAIT was used */
 
     struct nof_comp ring[NOF_RANK_RING_MAX];
     unsigned ring_size, ring_head, ring_count;
@@ -226,6 +228,7 @@ struct nof_world {
     bool respawned;
     unsigned faulty_percent; /* buffers that the kernel refuses */
     unsigned dma_late_percent;
+    bool small_stores; /* every pool of the NICs is small */
 };
 
 /* --- memory.c --------------------------------------------------------------------------------- */
@@ -282,6 +285,8 @@ void nof_rank_tell_sync(struct nof_rank *r, const struct nof_envelope *e);
 void nof_rank_introduce(struct nof_rank *r, int32_t peer);
 /* Submit (again) what op->desc says. */
 void nof_op_start(struct nof_op *op);
+/* A parked send may go on: submit it again. */
+void nof_op_granted(struct nof_op *op, uint64_t handle, uint64_t granted_len);
 void nof_op_finish(struct nof_op *op, int status);
 /* The payload of op has come into its buffer (len: of the message as sent). */
 void nof_op_received(struct nof_op *op, int status, int32_t peer, int32_t tag, uint64_t len);

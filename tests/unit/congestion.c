@@ -14,8 +14,12 @@
 #define MS 1000000ull
 
 /* 1 Gbit/s, 200 us round trip, 64 KiB of buffer in each port of the switch. */
-static const struct toy_config gigabit = {
-    .nodes = 2, .seed = 1, .rate_bps = 1000000000, .delay_ns = 100000, .mtu_bytes = 1500, .buffer_bytes = 65536};
+static const struct toy_config gigabit = {.nodes = 2,
+                                          .seed = 1,
+                                          .rate_bps = 1000000000,
+                                          .delay_ns = 100000,
+                                          .mtu_bytes = 1500,
+                                          .buffer_bytes = 65536};
 
 struct outcome {
     double share; /* payload by what the link could carry */
@@ -44,8 +48,9 @@ static struct outcome run(const struct toy_config *cfg, unsigned senders, uint64
     o.share = sum * 8e9 / ((double)(ms * MS) * (double)cfg->rate_bps);
     o.jain = sum * sum / (senders * squares);
     o.full = net->dropped_full;
-    print_message("%2u senders, loss %.3f: %.3f of the link, Jain %.3f, %u dropped by the switch, %u timeouts\n",
-                  senders, cfg->loss, o.share, o.jain, (unsigned)o.full, (unsigned)o.timeouts);
+    print_message(
+        "%2u senders, loss %.3f: %.3f of the link, Jain %.3f, %u dropped by the switch, %u timeouts\n",
+        senders, cfg->loss, o.share, o.jain, (unsigned)o.full, (unsigned)o.timeouts);
     toy_close(net);
     return o;
 }

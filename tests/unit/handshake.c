@@ -242,7 +242,8 @@ static void the_table_of_paths_is_bounded(void **state)
         struct nof_card card = toy_card(net, 1);
 
         card.nic_id = 0x1000 + (uint64_t)i * 256 + 5;
-        assert_int_equal(nof_path_open(net->node[0].t, net->now_ns, TOY_JOB, &card, &p), i < 8 ? NOF_OK : NOF_ENOMEM);
+        assert_int_equal(nof_path_open(net->node[0].t, net->now_ns, TOY_JOB, &card, &p),
+                         i < 8 ? NOF_OK : NOF_ENOMEM);
         nof_transport_flush(net->node[0].t);
     }
     struct nof_card self = toy_card(net, 0);

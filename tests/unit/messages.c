@@ -13,8 +13,8 @@
 
 #include "world.h"
 
-static const uint64_t lengths[] = {0, 1, 32, 33, 64, 500, 1000, 1400, 1426, 1500, 4000, 8192, 8193, 16384,
-                                   16385, 40000, 65536, 70001, 300000, 1 << 20};
+static const uint64_t lengths[] = {0,    1,    32,   33,    64,    500,   1000,  1400,  1426,   1500,
+                                   4000, 8192, 8193, 16384, 16385, 40000, 65536, 70001, 300000, 1 << 20};
 #define NLENGTHS (sizeof lengths / sizeof lengths[0])
 
 static void fill(uint8_t *p, uint64_t n, uint64_t seed)
@@ -63,8 +63,8 @@ static void all_ways(unsigned nics, unsigned nic_b, uint32_t mtu, unsigned loss)
 {
     for (int dma_inline = 0; dma_inline < 2; dma_inline++)
         for (int unexpected = 0; unexpected < 2; unexpected++) {
-            struct world_config cfg = {.nics = nics, .mtu = mtu, .dma_inline = dma_inline, .loss_percent = loss,
-                                       .seed = 3};
+            struct world_config cfg = {
+                .nics = nics, .mtu = mtu, .dma_inline = dma_inline, .loss_percent = loss, .seed = 3};
             exchange(&cfg, nic_b, unexpected);
         }
 }

@@ -104,16 +104,13 @@ static void each_wrong_field_has_its_counter(void **state)
         {22, 0x01, NOF_C_DROP_LENGTH}, /* IP header checksum: TTL */
         {37, 0x01, NOF_C_DROP_FOREIGN}, /* UDP port */
         {39, 0x01, NOF_C_DROP_LENGTH}, /* UDP length */
-        {42, 0x01, NOF_C_DROP_CRC},
-        {46, 0x01, NOF_C_DROP_VERSION},
+        {42, 0x01, NOF_C_DROP_CRC},     {46, 0x01, NOF_C_DROP_VERSION},
         {47, 0x01, NOF_C_DROP_CRC}, /* type */
-        {48, 0x01, NOF_C_DROP_LENGTH},
-        {49, 0x80, NOF_C_DROP_LENGTH},
+        {48, 0x01, NOF_C_DROP_LENGTH},  {49, 0x80, NOF_C_DROP_LENGTH},
         {50, 0x01, NOF_C_DROP_CRC}, /* connection id */
         {58, 0x01, NOF_C_DROP_CRC}, /* packet number */
         {71, 0x80, NOF_C_DROP_LENGTH}, /* longer fixed fields than the frame */
-        {72, 0x01, NOF_C_DROP_CRC},
-        {LEN - 1, 0x80, NOF_C_DROP_CRC},
+        {72, 0x01, NOF_C_DROP_CRC},     {LEN - 1, 0x80, NOF_C_DROP_CRC},
     };
     uint8_t f[LEN];
     struct nof_packet p;

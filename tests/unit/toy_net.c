@@ -158,7 +158,8 @@ static unsigned port_send(void *port, struct nof_frame *const *frames, unsigned 
     for (i = 0; i < n; i++) {
         struct nof_frame *f = frames[i];
         uint64_t ser = wire_ns(net, f->len_bytes);
-        struct toy_event e = {.kind = TOY_AT_SWITCH, .src = node->stream[0].node, .dst = dst_of(f), .len = f->len_bytes};
+        struct toy_event e = {
+            .kind = TOY_AT_SWITCH, .src = node->stream[0].node, .dst = dst_of(f), .len = f->len_bytes};
 
         if (max != 0 && node->tx_free_ns > net->now_ns + max * wire_ns(net, 1514) + max)
             break;
@@ -177,7 +178,8 @@ static unsigned port_send(void *port, struct nof_frame *const *frames, unsigned 
     return i;
 }
 
-static const struct nof_port_ops port_ops = {.frame_alloc = port_alloc, .frame_free = port_free, .send = port_send};
+static const struct nof_port_ops port_ops = {
+    .frame_alloc = port_alloc, .frame_free = port_free, .send = port_send};
 
 uint32_t toy_last_frame(const struct toy_net *net, uint8_t *data_out, uint32_t cap_bytes)
 {

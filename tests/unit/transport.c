@@ -324,7 +324,8 @@ static void a_frame_of_unknown_type_is_counted(void **state)
     (void)state;
     toy_send(net, 0, 1, 1, 64);
     toy_run(net, net->now_ns + 10 * MS, 1);
-    nof_packet_finish(frame, net->node[0].stream[1].path->head, net->node[0].stream[1].path->ip_sum, &fill, 0);
+    nof_packet_finish(frame, net->node[0].stream[1].path->head, net->node[0].stream[1].path->ip_sum, &fill,
+                      0);
     toy_inject(net, 1, frame, 74);
     assert_int_equal(counter(net, 1, NOF_C_DROP_TYPE), 1);
     toy_close(net);

@@ -116,7 +116,8 @@ static unsigned send(void *port, struct nof_frame *const *frames, unsigned n)
     return n;
 }
 
-static const struct nof_port_ops port_ops = {.frame_alloc = frame_alloc, .frame_free = frame_free, .send = send};
+static const struct nof_port_ops port_ops = {
+    .frame_alloc = frame_alloc, .frame_free = frame_free, .send = send};
 
 /* ---- host ---- */
 
@@ -133,11 +134,12 @@ static struct world_rank *by_endpoint(struct port *p, uint32_t endpoint)
 static int in_arena(const struct world_rank *r, const struct nof_segment *s)
 {
     uint64_t base = (uint64_t)(uintptr_t)r->arena;
-    return r->open && s->addr >= base && s->addr - base <= WORLD_ARENA && s->len_bytes <= WORLD_ARENA - (s->addr - base);
+    return r->open && s->addr >= base && s->addr - base <= WORLD_ARENA &&
+           s->len_bytes <= WORLD_ARENA - (s->addr - base);
 }
 
-static int copy(const struct world_rank *r, const struct nof_segment *seg, unsigned nseg, const struct nof_buf *buf,
-                unsigned nbuf, int write)
+static int copy(const struct world_rank *r, const struct nof_segment *seg, unsigned nseg,
+                const struct nof_buf *buf, unsigned nbuf, int write)
 {
     uint64_t total = 0, local = 0;
     for (unsigned i = 0; i < nseg; i++)
@@ -247,8 +249,12 @@ static void log_text(void *host, int level, const char *text)
         fprintf(stderr, "core: %s\n", text);
 }
 
-static const struct nof_host_ops host_ops = {.dma_read = dma_read, .dma_write = dma_write, .complete = complete,
-                                             .endpoint_failed = endpoint_failed, .cycles = cycles, .log = log_text};
+static const struct nof_host_ops host_ops = {.dma_read = dma_read,
+                                             .dma_write = dma_write,
+                                             .complete = complete,
+                                             .endpoint_failed = endpoint_failed,
+                                             .cycles = cycles,
+                                             .log = log_text};
 
 /* ---- life ---- */
 
@@ -272,7 +278,8 @@ struct world *world_init(const struct world_config *cfg)
         w->mem[i] = aligned_alloc(64, (bytes + 63) / 64 * 64);
         memset(w->mem[i], 0xa5, bytes < (1u << 16) ? bytes : 1u << 16);
         w->port[i] = (struct port){.w = w, .nic = i};
-        int rc = nof_nic_init(w->mem[i], bytes, &c, &port_ops, &w->port[i], &host_ops, &w->port[i], w->now, &w->nic[i]);
+        int rc = nof_nic_init(w->mem[i], bytes, &c, &port_ops, &w->port[i], &host_ops, &w->port[i], w->now,
+                              &w->nic[i]);
         assert(rc == NOF_OK);
         (void)rc;
     }
@@ -324,7 +331,8 @@ uint64_t world_now(const struct world *w)
     return w->now;
 }
 
-void world_open_job(struct world *w, unsigned nic, unsigned rank, unsigned job_rank, unsigned size, uint64_t job)
+void world_open_job(struct world *w, unsigned nic, unsigned rank, unsigned job_rank, unsigned size,
+                    uint64_t job)
 {
     struct world_rank *r = &w->rank[rank];
     size_t staging = w->cfg.staging_bytes == 0 ? 256u << 10 : w->cfg.staging_bytes;
@@ -338,10 +346,17 @@ void world_open_job(struct world *w, unsigned nic, unsigned rank, unsigned job_r
     }
     r->open = 1;
     r->nic = nic;
-    struct nof_endpoint_params params = {.job_id = job, .rank = job_rank, .size = size, .bounce = r->bounce,
-                                         .bounce_bytes = 65536, .schedule = r->schedule, .schedule_bytes = 65536,
-                                         .staging = staging > 0 ? r->staging : NULL, .staging_bytes = staging,
-                                         .counters = r->counters, .dma_inline = w->cfg.dma_inline};
+    struct nof_endpoint_params params = {.job_id = job,
+                                         .rank = job_rank,
+                                         .size = size,
+                                         .bounce = r->bounce,
+                                         .bounce_bytes = 65536,
+                                         .schedule = r->schedule,
+                                         .schedule_bytes = 65536,
+                                         .staging = staging > 0 ? r->staging : NULL,
+                                         .staging_bytes = staging,
+                                         .counters = r->counters,
+                                         .dma_inline = w->cfg.dma_inline};
     memset(params.job_key, (int)job, sizeof params.job_key);
     int rc = nof_nic_endpoint_open(w->nic[nic], w->now, &params, &r->endpoint, &r->card);
     assert(rc == NOF_OK);
@@ -404,16 +419,27 @@ void world_post(struct world *w, unsigned rank, const struct nof_desc *desc)
     feed(w, r);
 }
 
-void world_send(struct world *w, unsigned rank, int peer, int tag, const void *buf, uint64_t len, uint64_t cookie)
+void world_send(struct world *w, unsigned rank, int peer, int tag, const void *buf, uint64_t len,
+                uint64_t cookie)
 {
-    struct nof_desc d = {.opcode = NOF_DESC_SEND, .ctx = 1, .cookie = cookie, .peer = peer, .tag = tag, .len = len,
+    struct nof_desc d = {.opcode = NOF_DESC_SEND,
+                         .ctx = 1,
+                         .cookie = cookie,
+                         .peer = peer,
+                         .tag = tag,
+                         .len = len,
                          .addr = (uint64_t)(uintptr_t)buf};
     world_post(w, rank, &d);
 }
 
 void world_recv(struct world *w, unsigned rank, int peer, int tag, void *buf, uint64_t len, uint64_t cookie)
 {
-    struct nof_desc d = {.opcode = NOF_DESC_RECV, .ctx = 1, .cookie = cookie, .peer = peer, .tag = tag, .len = len,
+    struct nof_desc d = {.opcode = NOF_DESC_RECV,
+                         .ctx = 1,
+                         .cookie = cookie,
+                         .peer = peer,
+                         .tag = tag,
+                         .len = len,
                          .addr = (uint64_t)(uintptr_t)buf};
     world_post(w, rank, &d);
 }

@@ -62,12 +62,14 @@ uint64_t world_now(const struct world *w);
 /* Open rank `rank` of `size` (job 7) on a NIC; introduce: it gets the cards of all ranks opened
  * before, and they get its. */
 void world_open(struct world *w, unsigned nic, unsigned rank, unsigned size);
-void world_open_job(struct world *w, unsigned nic, unsigned rank, unsigned job_rank, unsigned size, uint64_t job);
+void world_open_job(struct world *w, unsigned nic, unsigned rank, unsigned job_rank, unsigned size,
+                    uint64_t job);
 void world_introduce(struct world *w, unsigned rank, unsigned to, unsigned to_job_rank);
 void world_close(struct world *w, unsigned rank, int reason);
 /* Submit, or queue until there is room. */
 void world_post(struct world *w, unsigned rank, const struct nof_desc *desc);
-void world_send(struct world *w, unsigned rank, int peer, int tag, const void *buf, uint64_t len, uint64_t cookie);
+void world_send(struct world *w, unsigned rank, int peer, int tag, const void *buf, uint64_t len,
+                uint64_t cookie);
 void world_recv(struct world *w, unsigned rank, int peer, int tag, void *buf, uint64_t len, uint64_t cookie);
 
 /* Run until nothing happens any more, or for this long. */

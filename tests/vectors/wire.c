@@ -71,7 +71,8 @@ static const uint8_t *job_key(void *up, uint64_t job_id)
     return job_id == 77 ? key : NULL;
 }
 
-static const struct nof_port_ops port_ops = {.frame_alloc = frame_alloc, .frame_free = frame_free, .send = port_send};
+static const struct nof_port_ops port_ops = {
+    .frame_alloc = frame_alloc, .frame_free = frame_free, .send = port_send};
 static const struct nof_transport_ops ops = {
     .on_frame = on_frame, .on_up = on_path, .on_ready = on_path, .on_dead = on_dead, .job_key = job_key};
 static const char *const names[] = {
@@ -124,7 +125,8 @@ static int same_again(const uint8_t *data, uint32_t len)
         .src_ep = nof_get16(c + NOF_WIRE_SRC_EP),
         .dst_ep = nof_get16(c + NOF_WIRE_DST_EP),
     };
-    sum = nof_packet_head(head, &peer, &self, (uint16_t)(data[34] << 8 | data[35]), nof_get64(c + NOF_WIRE_CONN));
+    sum = nof_packet_head(head, &peer, &self, (uint16_t)(data[34] << 8 | data[35]),
+                          nof_get64(c + NOF_WIRE_CONN));
     memcpy(again, data, len);
     memset(again, 0xcc, NOF_WIRE_OUTER_BYTES + NOF_WIRE_COMMON_BYTES);
     nof_packet_finish(again, head, sum, &fill, len - NOF_WIRE_OUTER_BYTES - NOF_WIRE_COMMON_BYTES);
@@ -133,14 +135,24 @@ static int same_again(const uint8_t *data, uint32_t len)
 
 static int run(const char *name, const char *verdict, const uint8_t *data, uint32_t len)
 {
-    struct nof_nic_config nic = {.nic_id = 100, .mac = {2, 0, 0, 0, 0, 1}, .udp_port = 48620, .ip4 = 0x0a000002,
-                                 .mtu_bytes = 1500, .max_paths = 4, .window_frames = 256, .sent_frames = 16,
+    struct nof_nic_config nic = {.nic_id = 100,
+                                 .mac = {2, 0, 0, 0, 0, 1},
+                                 .udp_port = 48620,
+                                 .ip4 = 0x0a000002,
+                                 .mtu_bytes = 1500,
+                                 .max_paths = 4,
+                                 .window_frames = 256,
+                                 .sent_frames = 16,
                                  .reorder_frames = 4};
     uint64_t counters[NOF_COUNTER_COUNT] = {0};
     uint64_t features[NOF_FEATURE_COUNT] = {[NOF_F_DEAD_AFTER] = 1000, [NOF_F_ACK_DELAY] = 50};
     int delivered = 0;
-    struct nof_transport_config cfg = {.nic = &nic, .port_ops = &port_ops, .ops = &ops, .up = &delivered,
-                                       .counters = counters, .features = features};
+    struct nof_transport_config cfg = {.nic = &nic,
+                                       .port_ops = &port_ops,
+                                       .ops = &ops,
+                                       .up = &delivered,
+                                       .counters = counters,
+                                       .features = features};
     size_t bytes = (nof_transport_mem_size(&cfg) + 63) & ~(size_t)63;
     void *mem = aligned_alloc(64, bytes);
     uint8_t *copy = malloc(len + (len == 0));

@@ -54,7 +54,8 @@ bool nof_sink_flush(struct nof_sink *sink)
             break;
         done += (size_t)n;
     }
-    memmove(sink->queue, sink->queue + done, sink->fill - done);
+    if (done > 0)
+        memmove(sink->queue, sink->queue + done, sink->fill - done);
     sink->fill -= done;
     return sink->fill == 0;
 }

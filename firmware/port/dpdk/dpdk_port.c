@@ -77,8 +77,12 @@ static void set_up_extras(struct nof_port_opening *o)
     if (port->info.kernel == NOF_DPDK_KERNEL_KEEPS)
         (void)nof_netif_hush(port->info.ip4, nof_port_udp(o->cfg), &port->hush_fd);
 #ifdef NOF_HAVE_EBPF
-    if (port->devargs.kind == NOF_DEVARGS_AF_XDP && nof_steer_open(port->info.ifname, &port->steer) == 0)
-        port->info.xdp_pinned = nof_steer_pin(port->steer) == 0;
+    if (port->devargs.kind == NOF_DEVARGS_AF_XDP) {
+        if (port->virtual_device)
+            (void)nof_steer_generic(port->info.ifname);
+        if (nof_steer_open(port->info.ifname, &port->steer) == 0)
+            port->info.xdp_pinned = nof_steer_pin(port->steer) == 0;
+    }
 #endif
     if (o->interrupts)
         set_up_interrupts(port);

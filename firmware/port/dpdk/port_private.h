@@ -53,6 +53,7 @@ struct nof_dpdk_port {
     bool owned; /* we plugged the device in, so we remove it */
     bool started;
     bool allmulti;
+    bool virtual_device; /* a kernel interface without a bus behind it */
     int link_up;
     uint64_t link_next_ns;
     int netif_fd; /* -1: no kernel interface */

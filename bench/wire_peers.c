@@ -213,12 +213,17 @@ static int run_ranks(struct nof_wire_bench *b, const char *netns, const char *co
 
 /* --- ourselves -------------------------------------------------------------------------------- */
 
+/* One core each, as testpmd has it: two daemons on one machine is what only a lab does, and the scheduler
+ * likes to put both on one CPU because each wakes the other. */
 static int start_nofd(struct nof_wire_bench *b, unsigned side, const char *port_args, struct nof_child *child,
                       char *why, size_t why_bytes)
 {
-    char path[4200], port[128], name[16], log[128], text[256];
-    const char *argv[] = {path, "--port", port, "--socket", SOCKET, "--ready-fd", "1", "--log", "info", NULL};
+    char path[4200], port[128], name[16], log[128], text[256], cpu[16];
+    const char *all[] = {"taskset", "-c",         cpu, path,    "--port", port, "--socket",
+                         SOCKET,    "--ready-fd", "1", "--log", "info",   NULL};
+    const char **argv = sysconf(_SC_NPROCESSORS_ONLN) > 1 && nof_bench_have("taskset") ? all : all + 3;
 
+    snprintf(cpu, sizeof(cpu), "%u", side);
     snprintf(path, sizeof(path), "%s/nofd", b->bin_dir);
     snprintf(port, sizeof(port), "net_af_xdp,iface=eth0%s%s", port_args[0] ? "," : "", port_args);
     snprintf(name, sizeof(name), "nofd%u", side);

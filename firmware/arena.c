@@ -7,7 +7,7 @@
 
 /* Sizes that follow from the configuration. */
 struct sizes {
-    uint32_t sends, recvs, transfers, envs, ctls, reads, blocks, dma_blocks;
+    uint32_t sends, recvs, transfers, envs, ctls, reads, blocks, dma_blocks, locals;
     uint32_t flow_msgs, flow_blocks;
 };
 
@@ -57,6 +57,7 @@ static struct sizes sizes_of(const struct nof_nic_config *cfg)
     z.envs = larger(cfg->max_envelopes, 2 * cfg->max_peers);
     z.ctls = z.envs + z.sends + z.recvs + 2 * cfg->max_paths;
     z.reads = NOF_READS_PER_EP * cfg->max_endpoints;
+    z.locals = NOF_LOCAL_FRAMES + NOF_LOCAL_HELD * cfg->max_endpoints;
     z.blocks = (uint32_t)(cfg->netmem_bytes / NOF_NETMEM_BLOCK);
     z.dma_blocks = z.blocks / 4;
     z.flow_msgs = z.envs / 2 / cfg->max_peers;
@@ -129,7 +130,7 @@ static void carve_pools(struct carver *c, struct nof_nic *nic, const struct nof_
     carve_pool(c, &nic->ctls, z->ctls, sizeof(struct nof_ctl));
     carve_pool(c, &nic->reads, z->reads, sizeof(struct nof_read));
     carve_pool(c, &nic->writes, z->blocks, sizeof(struct nof_write));
-    carve_pool(c, &nic->locals, NOF_LOCAL_FRAMES, sizeof(struct nof_local_frame));
+    carve_pool(c, &nic->locals, z->locals, sizeof(struct nof_local_frame));
     carve_pool(c, &nic->layouts.pool, cfg->max_layouts, sizeof(struct nof_layout));
     /* Two chunks each on average, and one layout of the largest size always fits. */
     carve_pool(c, &nic->layouts.chunks, 2 * cfg->max_layouts + NOF_LAYOUT_CHUNKS_MAX,
@@ -137,24 +138,24 @@ static void carve_pools(struct carver *c, struct nof_nic *nic, const struct nof_
 }
 
 /* Every local frame gets its body, for good. */
-static void set_bodies(struct nof_nic *nic, uint8_t *bodies)
+static void set_bodies(struct nof_nic *nic, uint8_t *bodies, uint32_t n)
 {
     struct nof_local_frame *frame = nic->locals.base;
-    memset(frame, 0, NOF_LOCAL_FRAMES * sizeof *frame);
-    for (uint32_t i = 0; i < NOF_LOCAL_FRAMES; i++) {
+    memset(frame, 0, n * sizeof *frame);
+    for (uint32_t i = 0; i < n; i++) {
         frame[i].obj.gen = 1;
         frame[i].body = bodies + (size_t)i * NOF_LOCAL_BODY;
         frame[i].frame = (struct nof_frame){.data = frame[i].body, .cap_bytes = NOF_LOCAL_BODY};
-        frame[i].obj.next = i + 1 < NOF_LOCAL_FRAMES ? i + 1 : NOF_NIL;
+        frame[i].obj.next = i + 1 < n ? i + 1 : NOF_NIL;
     }
-    nic->locals.high = NOF_LOCAL_FRAMES;
+    nic->locals.high = n;
     nic->locals.head = 0;
 }
 
 static void set_shares(struct nof_nic *nic, const struct sizes *z)
 {
     uint32_t eps = nic->cfg.max_endpoints;
-    nic->sends_min = z->sends / (4 * eps);
+    nic->sends_min = z->sends / (2 * eps);
     nic->recvs_min = z->transfers / (2 * eps);
     nic->posted_min = nic->cfg.max_posted / (2 * eps);
     nic->dma_total = z->dma_blocks;
@@ -189,7 +190,7 @@ size_t nof_arena_carve(const struct nof_nic_config *cfg, void *mem, struct nof_n
     carve_tables(&c, nic, cfg, &z);
     uint32_t *next = carve(&c, z.blocks, sizeof *next);
     uint32_t *held = carve(&c, z.blocks, sizeof *held);
-    uint8_t *bodies = carve(&c, NOF_LOCAL_FRAMES, NOF_LOCAL_BODY);
+    uint8_t *bodies = carve(&c, z.locals, NOF_LOCAL_BODY);
     void *data = carve(&c, z.blocks, NOF_NETMEM_BLOCK);
     if (mem == NULL)
         return c.used;
@@ -198,7 +199,7 @@ size_t nof_arena_carve(const struct nof_nic_config *cfg, void *mem, struct nof_n
     memset(nic->jobs, 0, cfg->max_jobs * sizeof *nic->jobs);
     memset(nic->links, 0, nic->nlinks * sizeof *nic->links);
     nof_netmem_init(&nic->netmem, data, next, held, z.blocks);
-    set_bodies(nic, bodies);
+    set_bodies(nic, bodies, z.locals);
     set_shares(nic, &z);
     *nic_out = nic;
     return c.used;

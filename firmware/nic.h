@@ -33,7 +33,9 @@
 #define NOF_READ_FRAMES 64u
 #define NOF_READS_PER_FLOW 2u /* requests of a flow that may be under way at once */
 #define NOF_READS_PER_EP 4u
-#define NOF_LOCAL_FRAMES 32u
+#define NOF_LOCAL_FRAMES 32u /* and NOF_LOCAL_HELD for each endpoint: */
+/* What the unfinished reads of one endpoint may hold: a page that blocks holds up nobody else. */
+#define NOF_LOCAL_HELD 4u
 #define NOF_LOCAL_BODY 16448u /* 16 KiB payload and any fixed fields */
 #define NOF_RETRY_NS 50000u /* look again after the port, the DMA queue or the host took nothing */
 
@@ -270,6 +272,7 @@ struct nof_read { /* consecutive frames of one send */
     uint8_t last; /* the last frame is a DATA with F_LAST */
     uint8_t sync;
     uint8_t local; /* frames of the loop-back pool */
+    uint8_t held; /* of those, counted in the endpoint's local_held */
     uint16_t body_bytes[NOF_READ_FRAMES];
     struct nof_frame *frame[NOF_READ_FRAMES];
 };
@@ -293,10 +296,12 @@ enum nof_ep_state { NOF_EP_FREE = 0, NOF_EP_OPEN, NOF_EP_FAILED, NOF_EP_CLOSING 
 struct nof_endpoint {
     uint8_t state;
     uint8_t spilling;
-    uint8_t dma_inline;
+    uint8_t dma_inline; /* writes are never pending */
+    uint8_t dma_read_inline; /* nor reads */
     uint8_t in_ring;
     uint16_t generation;
     uint16_t reads; /* read requests under way */
+    uint16_t local_held; /* loop-back frames in reads that have not left */
     uint32_t job;
     uint32_t rank;
     uint32_t size;
@@ -311,6 +316,7 @@ struct nof_endpoint {
     uint32_t probes[NOF_MATCH_KINDS];
     uint32_t posted_total;
     uint32_t sends_used;
+    uint32_t sends_asking; /* of those: in NOF_SEND_CTS_WAIT */
     uint32_t recvs_busy;
     uint32_t sends_head, sends_tail; /* live sends, oldest first */
     uint32_t flushes; /* queue tail of FLUSH descriptors */

@@ -137,13 +137,21 @@ static void emit_frame(struct nof_nic *nic, struct nof_link *link, struct nof_pe
     nof_link_send(nic, link, r->frame[k], type, flags, peer->ep, peer->remote_ep, fields, r->body_bytes[k]);
 }
 
+static void give_back(struct nof_nic *nic, uint32_t index)
+{
+    struct nof_read *r = nof_read_at(nic, index);
+    nic->eps[r->ep].local_held = (uint16_t)(nic->eps[r->ep].local_held - r->held);
+    nof_pool_give(&nic->reads, index);
+}
+
 enum nof_pump nof_read_emit(struct nof_nic *nic, struct nof_link *link, struct nof_peer *peer,
                             unsigned budget, unsigned *frames)
 {
     uint32_t i = nof_queue_head(&nic->reads, peer->readq);
     struct nof_read *r = nof_read_at(nic, i);
     while (r->gone < r->nframes) {
-        unsigned window = nof_link_window(nic, link, 0);
+        /* Loop-back frames are held already: waiting for more of them could wait for ever. */
+        unsigned window = r->local ? NOF_READ_FRAMES : nof_link_window(nic, link, 0);
         if (window == 0)
             return NOF_PUMP_BLOCKED; /* and on_ready() will come, because it was 0 */
         for (; window > 0 && r->gone < r->nframes; window--, budget--) {
@@ -154,7 +162,7 @@ enum nof_pump nof_read_emit(struct nof_nic *nic, struct nof_link *link, struct n
         }
     }
     nof_queue_pop(&nic->reads, &peer->readq);
-    nof_pool_give(&nic->reads, i);
+    give_back(nic, i);
     return NOF_PUMP_IDLE;
 }
 
@@ -188,6 +196,8 @@ static void keep(struct nof_nic *nic, struct nof_peer *peer, struct nof_send *s,
     r->peer = nof_peer_index(nic, peer);
     r->send = nof_send_index(nic, s);
     r->ep = s->ep;
+    r->held = r->local ? r->nframes : 0;
+    ep->local_held = (uint16_t)(ep->local_held + r->held);
     nof_queue_push(&nic->reads, &peer->readq, index);
     s->reads++;
     ep->reads++;
@@ -261,10 +271,12 @@ enum nof_pump nof_read_start(struct nof_nic *nic, struct nof_link *link, struct 
     if (window > NOF_READ_FRAMES)
         window = NOF_READ_FRAMES;
     if (!copied) {
-        if (!ep->dma_inline) {
-            index = ep->reads < NOF_READS_PER_EP ? nof_pool_take(&nic->reads) : NOF_NIL;
+        if (!ep->dma_read_inline) {
+            unsigned room = link->path != NULL ? NOF_READ_FRAMES : NOF_LOCAL_HELD - ep->local_held;
+            index = ep->reads < NOF_READS_PER_EP && room > 0 ? nof_pool_take(&nic->reads) : NOF_NIL;
             if (index == NOF_NIL)
                 return NOF_PUMP_BUSY;
+            window = window < room ? window : room;
         }
         nsegs = nof_buffer_segments(&nic->layouts, s->layout, s->addr, s->sent, limit, nic->segs, &limit);
     }
@@ -300,7 +312,7 @@ void nof_read_orphan(struct nof_nic *nic, struct nof_peer *peer)
         }
         for (; r->gone < r->nframes; r->gone++)
             nof_link_drop(nic, link, r->frame[r->gone]);
-        nof_pool_give(&nic->reads, i);
+        give_back(nic, i);
     }
 }
 
@@ -318,7 +330,7 @@ static void orphan_rest(struct nof_nic *nic, struct nof_link *link, struct nof_p
             nof_queue_push(&nic->reads, &peer->readq, i);
         } else if (r->done) {
             drop_frames(nic, link, r, 0);
-            nof_pool_give(&nic->reads, i);
+            give_back(nic, i);
         } else {
             r->orphan = 1;
         }
@@ -349,7 +361,7 @@ void nof_read_done(struct nof_nic *nic, uint32_t index, int status)
         nof_count(nic, ep, NOF_C_DMA_FAULTS, 1);
     if (r->orphan) {
         drop_orphan(nic, r);
-        nof_pool_give(&nic->reads, index);
+        give_back(nic, index);
     } else {
         struct nof_peer *peer = nof_peer_at(nic, r->peer);
         struct nof_link *link = &nic->links[peer->link];

@@ -167,8 +167,9 @@ int nof_rndv_abort_rx(struct nof_nic *nic, struct nof_peer *peer, const struct n
         return NOF_OK;
     }
     struct nof_recv *r = nof_recv_by_handle(nic, peer, handle);
-    if (r == NULL || (r->flags & NOF_RECV_F_ARRIVED))
-        return NOF_OK; /* all is here: the sender had ended when a late grant reached it */
+    /* A late grant finds that the send has ended: the rest of its data is here or on its way. */
+    if (r == NULL || (r->flags & NOF_RECV_F_ARRIVED) || (status == NOF_ENOENT && r->received > 0))
+        return NOF_OK;
     if (status == NOF_EAGAIN && (r->flags & (NOF_RECV_F_PARKED | NOF_RECV_F_WAITING)) == NOF_RECV_F_PARKED)
         wait(nic, r); /* the sender's host has no room for a GRANT now */
     else if (status != NOF_EAGAIN)

@@ -95,6 +95,17 @@ static void list(struct nof_nic *nic, struct nof_send *s)
     nof_peer_list(nic, nof_peer_at(nic, s->peer), NOF_REF(NOF_REF_SEND, nof_send_index(nic, s)));
 }
 
+/* An RTS is out, or its answer is here. */
+static void set_asking(struct nof_nic *nic, struct nof_send *s, uint8_t state)
+{
+    struct nof_endpoint *ep = &nic->eps[s->ep];
+    if (state == NOF_SEND_CTS_WAIT)
+        ep->sends_asking++;
+    else if (s->state == NOF_SEND_CTS_WAIT)
+        ep->sends_asking--;
+    s->state = state;
+}
+
 /* Complete the send if every byte is in a frame and nobody need answer. */
 static void settle(struct nof_nic *nic, struct nof_send *s)
 {
@@ -119,7 +130,7 @@ void nof_send_end(struct nof_nic *nic, struct nof_send *s, int status)
     }
     s->marks |= NOF_SEND_M_ISSUED;
     s->status = status;
-    s->state = NOF_SEND_ENDING;
+    set_asking(nic, s, NOF_SEND_ENDING);
     settle(nic, s);
 }
 
@@ -145,7 +156,7 @@ static void resume(struct nof_nic *nic, struct nof_peer *peer, struct nof_send *
     nof_put64(fields + NOF_WIRE_MSG_LEN, s->len);
     nof_put64(fields + NOF_WIRE_MSG_SEQ, remote);
     nof_put64(fields + NOF_WIRE_MSG_HANDLE, nof_handle(nof_send_index(nic, s), s->obj.gen));
-    s->state = NOF_SEND_CTS_WAIT;
+    set_asking(nic, s, NOF_SEND_CTS_WAIT);
     list(nic, s);
     nof_link_ctl(nic, &nic->links[peer->link], NOF_WIRE_RTS, NOF_WIRE_RTS_F_RESUME, peer->ep, peer->remote_ep,
                  fields, sizeof fields);
@@ -193,22 +204,18 @@ void nof_send_submit(struct nof_nic *nic, struct nof_endpoint *ep, const struct 
 
 /* --- the pump ------------------------------------------------------------------------------------- */
 
-/* The host can keep this send better than we can: its cookie must leave room for our mark.
- * Well before nof_send_room() answers 0: what waits for a receive must never keep all of it. */
-static int must_park(const struct nof_nic *nic, const struct nof_send *s)
-{
-    return nof_pool_free(&nic->sends) < nic->sends.cap / 2 && nic->eps[s->ep].sends_used > nic->sends_min &&
-           (s->cookie & NOF_HANDLE_PARKED) == 0;
-}
-
 static int eager_now(const struct nof_nic *nic, const struct nof_peer *peer, const struct nof_send *s)
 {
     uint32_t blocks = nof_netmem_charge(s->len, (s->flags & NOF_DESC_F_SYNC) != 0);
-    /* A synchronous one would wait here for its match: park it instead. */
-    if ((s->flags & NOF_DESC_F_SYNC) && must_park(nic, s))
-        return 0;
     return s->len <= nic->features[NOF_F_EAGER_MAX] &&
            blocks <= peer->tx_blocks_allowed - peer->tx_blocks_used;
+}
+
+/* The host keeps this send for us: so many wait for an answer that, if it never comes, the endpoint's
+ * guaranteed share would be used up by them. The cookie must leave room for our mark. */
+static int must_park(const struct nof_nic *nic, const struct nof_send *s)
+{
+    return nic->eps[s->ep].sends_asking >= nic->sends_min / 2 && (s->cookie & NOF_HANDLE_PARKED) == 0;
 }
 
 static enum nof_pump send_rts(struct nof_nic *nic, struct nof_link *link, struct nof_peer *peer,
@@ -235,7 +242,7 @@ static enum nof_pump send_rts(struct nof_nic *nic, struct nof_link *link, struct
     if (park) {
         complete(nic, s, NOF_COMP_PARKED);
     } else {
-        s->state = NOF_SEND_CTS_WAIT;
+        set_asking(nic, s, NOF_SEND_CTS_WAIT);
         list(nic, s);
     }
     return NOF_PUMP_IDLE;
@@ -427,7 +434,7 @@ int nof_send_cts_rx(struct nof_nic *nic, struct nof_link *link, struct nof_peer 
     }
     int first = s->state == NOF_SEND_CTS_WAIT;
     if (first) {
-        s->state = NOF_SEND_DATA;
+        set_asking(nic, s, NOF_SEND_DATA);
         s->remote = remote;
         s->wanted = wanted < s->len ? wanted : s->len;
         s->sent = 0;

@@ -65,10 +65,10 @@ static void attach_free(struct nofd_attach *a)
     free(a);
 }
 
-/* The last rank of a private daemon has gone. */
-static void maybe_done(struct nofd *d)
+/* The last rank of a private daemon has gone, and nobody asks it for its counters. */
+void nofd_attach_maybe_done(struct nofd *d)
 {
-    if (d->options.private_job && d->was_attached && d->nattached == 0)
+    if (d->options.private_job && d->was_attached && d->nattached == 0 && d->nclients == 0)
         nofd_stop(d, 0);
 }
 
@@ -84,7 +84,7 @@ static void attach_end(struct nofd_attach *a, int reason)
         nofd_serve_close(d, ep, reason);
     }
     attach_free(a);
-    maybe_done(d);
+    nofd_attach_maybe_done(d);
 }
 
 static void reply_and_end(struct nofd_attach *a, int status, const char *text)

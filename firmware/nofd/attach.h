@@ -18,6 +18,9 @@ int nofd_attach_open(struct nofd *d, char *err, size_t err_bytes);
 /* No rank can come any more, those that are here are closed with NOF_ENICDEAD. */
 void nofd_attach_close(struct nofd *d);
 
+/* Ends a private daemon once its last rank and its last control client have gone. */
+void nofd_attach_maybe_done(struct nofd *d);
+
 /* A core has news: endpoints that failed or are gone, pools that want helpers. */
 void nofd_attach_look(struct nofd *d);
 /* Time passed. Returns whether more ticks are needed. */

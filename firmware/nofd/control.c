@@ -8,6 +8,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "attach.h"
 #include "daemon.h"
 #include "rpc.h"
 
@@ -141,8 +142,12 @@ static void on_client(struct nofd_watch *watch, uint32_t events)
 
     if (events & (EPOLLIN | EPOLLHUP | EPOLLERR))
         keep = receive(client);
-    if (!keep || !flush(client))
+    if (!keep || !flush(client)) {
+        struct nofd *d = client->daemon;
+
         client_free(client);
+        nofd_attach_maybe_done(d);
+    }
 }
 
 static void on_door(struct nofd_watch *watch, uint32_t events)

@@ -23,6 +23,7 @@
 #define NOFD_CORE_NICS_MAX 1024u
 #define NOFD_CORE_POOLS_MAX 256u
 
+struct nofd_copier;
 struct nofd_dma_pool;
 
 struct nofd_call {
@@ -41,6 +42,7 @@ struct nofd_core {
 
     struct nofd_dma_pool *pools[NOFD_CORE_POOLS_MAX]; /* users whose memory this core copies */
     unsigned npools;
+    struct nofd_copier *copier; /* of a private daemon; NULL: the core does all copies itself */
 
     /* Cross threads. */
     struct nofd_call *call;

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "clock.h"
+#include "copier.h"
 #include "dma_helper.h"
 #include "log.h"
 
@@ -86,8 +87,12 @@ int nofd_core_run(void *arg)
         run_call(core);
         if (core->npools > 0)
             work += nofd_dma_pools_turn(core);
+        if (core->copier != NULL)
+            work += nofd_copier_turn(core->copier);
         for (unsigned i = 0; i < core->nnics; i++)
             work += nofd_nic_turn(core->nics[i], now_ns);
+        if (work == 0 && core->copier != NULL)
+            work += nofd_copier_steal(core->copier);
         if (work > 0)
             nofd_idle_worked(&core->idle);
         else

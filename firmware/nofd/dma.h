@@ -3,6 +3,7 @@
  * The DMA engine: copies between a rank's memory and ours, behind one table per endpoint.
  *
  *   inline  one job, one user: the NIC core copies itself, with process_vm_*
+ *   split   the same, and a second thread reads large blocks for it (copier.h)
  *   helper  shared daemon: a helper with the user's ids copies (dma_helper.h)
  *   assist  the kernel forbids both: the library copies on request, through the BAR (assist.h)
  *
@@ -19,6 +20,7 @@
 struct nofd_dma_ops {
     const char *name; /* "inline", "helper", "assist" */
     bool is_inline; /* never answers NOF_DMA_PENDING */
+    bool reads_late; /* with is_inline: but for reads */
     /* As nof_host_ops.dma_write (write) and dma_read; remote is the rank's memory. */
     int (*copy)(struct nofd_endpoint *ep, bool write, const struct nof_segment *remote, unsigned nremote,
                 const struct nof_buf *local, unsigned nlocal, uint64_t token);
@@ -27,6 +29,7 @@ struct nofd_dma_ops {
 };
 
 extern const struct nofd_dma_ops nofd_dma_inline;
+extern const struct nofd_dma_ops nofd_dma_split; /* inline, but for large reads: copier.h */
 extern const struct nofd_dma_ops nofd_dma_helpers;
 extern const struct nofd_dma_ops nofd_dma_assist;
 

@@ -5,6 +5,9 @@
 #include <string.h>
 #include <sys/uio.h>
 
+#include "copier.h"
+#include "core.h"
+
 /* Drops `done` bytes from the front of a list; returns how many elements are left, moved to the
  * front. */
 static unsigned advance(struct iovec *iov, unsigned n, size_t done)
@@ -89,6 +92,26 @@ static int copy_inline(struct nofd_endpoint *ep, bool write, const struct nof_se
     (void)token;
     return rc == NOF_OK ? NOF_DMA_DONE : rc;
 }
+
+static int copy_split(struct nofd_endpoint *ep, bool write, const struct nof_segment *remote,
+                      unsigned nremote, const struct nof_buf *local, unsigned nlocal, uint64_t token)
+{
+    uint64_t bytes = 0;
+
+    for (unsigned i = 0; i < nlocal; i++)
+        bytes += local[i].len_bytes;
+    if (!write && bytes >= NOFD_COPIER_LEAST_BYTES &&
+        nofd_copier_read(ep->nic->core->copier, ep, remote, nremote, local, nlocal, token) == NOF_DMA_PENDING)
+        return NOF_DMA_PENDING;
+    return copy_inline(ep, write, remote, nremote, local, nlocal, token);
+}
+
+const struct nofd_dma_ops nofd_dma_split = {
+    .name = "split",
+    .is_inline = true,
+    .reads_late = true,
+    .copy = copy_split,
+};
 
 const struct nofd_dma_ops nofd_dma_inline = {
     .name = "inline",

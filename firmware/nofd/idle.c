@@ -13,6 +13,7 @@
 #include "nof_private/fence.h"
 
 #include "clock.h"
+#include "copier.h"
 #include "core.h"
 #include "dma_helper.h"
 
@@ -120,6 +121,8 @@ static bool may_sleep(struct nofd_core *core)
         __atomic_load_n(&core->stop, __ATOMIC_RELAXED))
         return false;
     if (core->npools > 0 && nofd_dma_pools_ready(core))
+        return false;
+    if (core->copier != NULL && nofd_copier_ready(core->copier))
         return false;
     for (unsigned i = 0; i < core->nnics; i++)
         if (nofd_nic_has_work(core->nics[i]))

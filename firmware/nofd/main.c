@@ -21,6 +21,7 @@
 #include "attach.h"
 #include "clock.h"
 #include "control.h"
+#include "copier.h"
 #include "daemon.h"
 #include "eal.h"
 #include "log.h"
@@ -197,7 +198,11 @@ static int open_doors(struct nofd *d)
 static int launch(struct nofd *d)
 {
     for (unsigned i = 0; i < d->ncores; i++) {
-        int rc = rte_eal_remote_launch(nofd_core_run, &d->cores[i], d->cores[i].lcore);
+        int rc;
+
+        if (d->options.private_job)
+            d->cores[i].copier = nofd_copier_start(&d->cores[i]);
+        rc = rte_eal_remote_launch(nofd_core_run, &d->cores[i], d->cores[i].lcore);
 
         if (rc != 0) {
             nofd_error("cannot start NIC core %u: %s", i, strerror(-rc));
@@ -238,6 +243,8 @@ static void stop_cores(struct nofd *d)
         nofd_core_stop(&d->cores[i]);
     for (unsigned i = 0; i < d->nrunning; i++)
         (void)rte_eal_wait_lcore(d->cores[i].lcore);
+    for (unsigned i = 0; i < d->nrunning; i++)
+        nofd_copier_stop(d->cores[i].copier);
     d->nrunning = 0;
 }
 

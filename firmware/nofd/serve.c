@@ -31,7 +31,7 @@ static void choose_dma(struct nofd *d, struct nofd_endpoint *ep, bool direct)
     if (!direct)
         return;
     if (d->options.private_job) {
-        ep->dma = &nofd_dma_inline;
+        ep->dma = ep->nic->core->copier != NULL ? &nofd_dma_split : &nofd_dma_inline;
         return;
     }
     ep->pool = nofd_dma_pool_open(ep->nic->core, ep->uid, ep->gid, d->options.dma_timeout_ns);
@@ -105,6 +105,7 @@ static int open_in_core(struct nofd *d, struct nofd_endpoint *ep, const struct n
                 .schedule_bytes = id->schedule_bytes,
                 .counters = ep->counters,
                 .dma_inline = ep->dma->is_inline,
+                .dma_read_late = ep->dma->reads_late,
             },
     };
 

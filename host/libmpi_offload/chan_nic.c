@@ -14,7 +14,7 @@
 #define REAP_BURST 32u
 /* A queue behind a full ring empties without a wake-up: look again after this. */
 #define FULL_RING_NAP_NS (100u * 1000u)
-/* The end of spill mode is asked for again after a while, also when nothing comes. */
+/* The end of spill mode is asked for again, and a stalled window widened, also when nothing comes. */
 #define RETRY_NAP_NS (1000u * 1000u)
 
 struct nof_chan nof_chan;
@@ -89,10 +89,10 @@ static int nic_poll(void)
         nof_chan_nic_died(nof_pmd_death(nof_chan.pmd));
         return 1;
     }
-    if (total > 0) {
+    if (total > 0)
         nof_chan_release_flush();
+    if (nof_chan.blocked != NULL)
         nof_chan_send_pump();
-    }
     if (nof_chan.spill)
         nof_chan_spill_check();
     return total;
@@ -108,7 +108,7 @@ static void nic_sleep(uint32_t seen)
     uint64_t timeout_ns = UINT64_MAX;
     if (nof_chan.queue_count > 0 || nof_chan.nic_dead)
         timeout_ns = FULL_RING_NAP_NS;
-    else if (nof_chan.spill && nof_chan.spill_retry_ns != 0)
+    else if (nof_chan.blocked != NULL || (nof_chan.spill && nof_chan.spill_retry_ns != 0))
         timeout_ns = RETRY_NAP_NS;
     (void)nof_pmd_wait(nof_chan.pmd, seen, timeout_ns);
 }
@@ -125,6 +125,7 @@ static bool sends_waiting(void)
 
 static void nic_flush(void)
 {
+    nof_chan.closing = true;
     struct nof_wait wait = NOF_WAIT_START;
     while (sends_waiting() && !nof_chan.nic_dead)
         nof_wait_step(&wait);
@@ -146,9 +147,12 @@ static int nic_dead_member(struct nof_comm *comm)
         return comm->rank;
     if (nof_chan.dead_count == 0)
         return MPI_UNDEFINED;
-    for (int i = 0; i < nof_comm_size(comm); i++)
-        if (nof_chan.peers[nof_group_world_rank(comm->group, i)].dead)
+    for (int i = 0; i < nof_comm_size(comm); i++) {
+        const struct nof_chan_peer *peer =
+            &nof_chan.peers[nof_group_world_rank(comm->group, i)];
+        if (peer->dead && !peer->left)
             return i;
+    }
     return MPI_UNDEFINED;
 }
 

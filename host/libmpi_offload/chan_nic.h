@@ -3,9 +3,11 @@
  *
  *   chan_nic.c      open, close, poll, sleep; the death of the NIC
  *   chan_peer.c     business cards; who is dead
+ *   chan_notice.c   telling others of it
  *   chan_submit.c   operations under way, the queue behind a full ring
  *   chan_send.c     sends: window per peer, bounce arena, parked sends
- *   chan_recv.c     receives, probes, cancel; what the NIC spilled into the library's matcher
+ *   chan_recv.c     receives, probes, cancel
+ *   chan_spill.c    what the NIC spilled into the library's matcher
  *   chan_comp.c     one handler per kind of completion
  *
  * Every descriptor that is answered belongs to an *operation*, whose index and generation are the
@@ -22,9 +24,12 @@
 #include "nof/desc.h"
 #include "pmd_driver.h"
 
-/* Small sends handed to the NIC and not yet taken by it, per peer; the rest waits in the heap. A
- * constant of the host interface: the NIC sizes its flow control for it. */
+/* Small sends handed to the NIC and not yet answered, per peer; the rest waits in the heap, so that
+ * one slow peer does not fill the NIC's table of sends. A send for which the peer's NIC has no
+ * credit is announced and answered only when its receive is there, which may be after one that
+ * still waits here: when nothing is answered for a while, the window doubles. */
 #define NOF_CHAN_WINDOW 64u
+#define NOF_CHAN_WINDOW_STALL_NS (1000u * 1000u)
 
 enum nof_op_phase {
     NOF_OP_FREE,
@@ -58,9 +63,12 @@ struct nof_chan_op {
 
 struct nof_chan_peer {
     bool known; /* the NIC has its card */
-    bool dead;
+    bool dead; /* or left through MPI_Finalize */
+    bool left;
     bool blocked; /* in the list of peers with waiting sends */
     uint32_t in_window;
+    uint32_t window; /* NOF_CHAN_WINDOW, or more while stalled */
+    uint64_t stalled_ns; /* the window has been full, without an answer, since then */
     struct nof_request *first; /* sends that wait, in order */
     struct nof_request *last;
     char *place; /* "pid 12 on host", NULL if not asked for yet */
@@ -85,7 +93,8 @@ struct nof_chan {
     bool nic_dead;
     int nic_dead_code; /* MPI code */
     struct nof_chan_peer *peers; /* by job rank */
-    uint32_t dead_count;
+    uint32_t dead_count; /* without those that left */
+    bool closing; /* MPI_Finalize: nobody needs notices any more */
     struct nof_chan_peer *blocked;
 
     struct nof_chan_op **op_chunks;
@@ -125,6 +134,7 @@ int nof_chan_counter(const char *name, uint64_t *value_out);
 int nof_chan_publish_card(char *text, size_t text_bytes);
 /* The NIC knows this peer from now on; or the code why it cannot. */
 int nof_chan_peer_open(int world_rank);
+/* status NOF_OK: it left in order, which ends only what names it. */
 void nof_chan_peer_died(int world_rank, int status);
 /* "rank 3 (pid 12 on host)" into a static buffer. */
 const char *nof_chan_peer_name(int world_rank);
@@ -132,6 +142,10 @@ const char *nof_chan_peer_name(int world_rank);
 int nof_chan_dead_code(int world_rank);
 /* The code for any other failed status. */
 int nof_chan_status_code(int status, int world_rank);
+
+/* ---- chan_notice.c ---- */
+void nof_chan_notice_start(void);
+void nof_chan_notice_spread(int world_rank, int status);
 
 /* ---- chan_submit.c ---- */
 struct nof_chan_op *nof_chan_op_new(enum nof_op_phase phase, struct nof_request *req);

@@ -90,6 +90,9 @@ const char *nof_chan_peer_name(int world_rank)
 
 int nof_chan_dead_code(int world_rank)
 {
+    if (nof_chan.peers[world_rank].left)
+        return nof_error(MPIX_ERR_PROC_FAILED, "%s has left: it called MPI_Finalize",
+                         nof_chan_peer_name(world_rank));
     return nof_error(MPIX_ERR_PROC_FAILED, "%s is dead: its process or its NIC is gone",
                      nof_chan_peer_name(world_rank));
 }
@@ -116,11 +119,12 @@ int nof_chan_status_code(int status, int world_rank)
 }
 
 /* Receives from anybody cannot tell whether the dead one was meant: they end too. */
-static bool concerns(const struct nof_chan_op *op, int world_rank)
+static bool concerns(const struct nof_chan_op *op, int world_rank, bool left)
 {
-    if (op->req == NULL || (op->req->kind != NOF_REQUEST_RECV && op->req->kind != NOF_REQUEST_PROBE))
+    if (op->req == NULL || op->req->on_done != NULL ||
+        (op->req->kind != NOF_REQUEST_RECV && op->req->kind != NOF_REQUEST_PROBE))
         return false;
-    if (op->peer != NOF_ANY_SOURCE)
+    if (op->peer != NOF_ANY_SOURCE || left)
         return op->peer == world_rank;
     return nof_group_rank_of(op->req->comm->group, world_rank) != MPI_UNDEFINED;
 }
@@ -130,18 +134,25 @@ void nof_chan_peer_died(int world_rank, int status)
     struct nof_chan_peer *peer = &nof_chan.peers[world_rank];
     if (peer->dead)
         return;
+    bool left = status == NOF_OK;
     peer->dead = true;
-    nof_chan.dead_count++;
-    int code = nof_chan_status_code(status == NOF_OK ? NOF_EPEERDEAD : status, world_rank);
+    peer->left = left;
+    if (!left) {
+        nof_chan.dead_count++;
+        if (!nof_chan.closing)
+            nof_chan_notice_spread(world_rank, status);
+    }
+    int code = nof_chan_status_code(left ? NOF_EPEERDEAD : status, world_rank);
     nof_chan_send_fail_waiting(peer, code);
     /* Ending one request may end others (a collective): begin again after each. */
     for (struct nof_chan_op *op = nof_chan.active; op != NULL;) {
-        if (op->fail_code == MPI_SUCCESS && concerns(op, world_rank)) {
+        if (op->fail_code == MPI_SUCCESS && concerns(op, world_rank, left)) {
             nof_chan_recv_fail(op, code);
             op = nof_chan.active;
         } else {
             op = op->next_active;
         }
     }
-    nof_sched_fail_rank(world_rank, code);
+    if (!left)
+        nof_sched_fail_rank(world_rank, code);
 }

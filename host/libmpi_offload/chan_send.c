@@ -23,9 +23,9 @@ static uint8_t elem_of(const struct nof_type *type)
     return elem[type->uniform];
 }
 
-/* Small sends are taken by the NIC without the receiver's doing, so they come back soon and a window
- * over them cannot block for ever. A rendezvous or synchronous send may wait for its receive as long
- * as the program likes: it never holds a place. */
+/* Small sends are mostly taken by the peer's NIC without the receiver's doing, so they come back
+ * soon. A large or synchronous send waits for its receive as long as the program likes: it never
+ * holds a place. */
 static bool windowed(const struct nof_request *req)
 {
     return req->mode != NOF_SEND_SYNC && req->bytes <= nof_chan.identity->bounce_max_bytes;
@@ -91,7 +91,8 @@ static void hand_over(struct nof_request *req)
 
 static bool may_go(const struct nof_chan_peer *peer, const struct nof_request *req)
 {
-    return !windowed(req) || peer->in_window < NOF_CHAN_WINDOW;
+    uint32_t window = peer->window > NOF_CHAN_WINDOW ? peer->window : NOF_CHAN_WINDOW;
+    return !windowed(req) || peer->in_window < window;
 }
 
 void nof_chan_send(struct nof_request *req)
@@ -118,16 +119,27 @@ void nof_chan_send(struct nof_request *req)
     peer->last = req;
     if (!peer->blocked) {
         peer->blocked = true;
+        peer->stalled_ns = nof_lib_now_ns();
         peer->next_blocked = nof_chan.blocked;
         nof_chan.blocked = peer;
     }
 }
 
+static void widen_if_stalled(struct nof_chan_peer *peer, uint64_t now_ns)
+{
+    if (now_ns - peer->stalled_ns < NOF_CHAN_WINDOW_STALL_NS)
+        return;
+    peer->stalled_ns = now_ns;
+    peer->window = 2 * (peer->in_window > NOF_CHAN_WINDOW ? peer->in_window : NOF_CHAN_WINDOW);
+}
+
 void nof_chan_send_pump(void)
 {
     struct nof_chan_peer **at = &nof_chan.blocked;
+    uint64_t now_ns = *at == NULL ? 0 : nof_lib_now_ns();
     while (*at != NULL) {
         struct nof_chan_peer *peer = *at;
+        widen_if_stalled(peer, now_ns);
         while (peer->first != NULL && may_go(peer, peer->first)) {
             struct nof_request *req = peer->first;
             peer->first = req->next;
@@ -179,8 +191,14 @@ void nof_chan_send_done(struct nof_chan_op *op, const struct nof_comp *comp)
 {
     struct nof_request *req = op->req;
     int32_t peer = op->peer;
-    if (op->windowed)
-        nof_chan.peers[peer].in_window--;
+    if (op->windowed) {
+        struct nof_chan_peer *p = &nof_chan.peers[peer];
+        p->in_window--;
+        if (p->blocked)
+            p->stalled_ns = nof_lib_now_ns();
+        if (p->in_window < NOF_CHAN_WINDOW)
+            p->window = NOF_CHAN_WINDOW;
+    }
     nof_chan_op_free(op);
     if (req == NULL)
         return;

@@ -261,10 +261,17 @@ void nof_chan_spilled(const struct nof_comp *comp)
 
 /* ---- the end of spill mode ---- */
 
+/* The receive for notices is always posted: here, if it was posted again in spill mode. */
+static bool receives_wait(void)
+{
+    const struct nof_match_entry *first = nof_chan.matcher.posted.first;
+    return first != NULL && (first->next != NULL || first->ctx != nof_comm_notice_ctx());
+}
+
 void nof_chan_spill_check(void)
 {
-    if (nof_chan.spill_ending || nof_chan.matcher.posted.count > 0 ||
-        nof_chan.matcher.waiting.count > 0 || nof_chan.local_probes != NULL)
+    if (nof_chan.spill_ending || receives_wait() || nof_chan.matcher.waiting.count > 0 ||
+        nof_chan.local_probes != NULL)
         return;
     if (nof_chan.spill_retry_ns != 0 && nof_lib_now_ns() < nof_chan.spill_retry_ns)
         return;

@@ -53,6 +53,9 @@ int nof_comm_check(MPI_Comm handle, struct nof_comm **comm_out);
  * used are lost; the counter goes round and skips those in use. */
 uint32_t nof_comm_draw_ctx(void);
 
+/* The context of the library's own notices: no communicator ever has it. World of two or more. */
+uint32_t nof_comm_notice_ctx(void);
+
 /* A communicator with a handle; takes over the group's reference. It inherits the error handler. */
 int nof_comm_new(struct nof_group *group, uint32_t ctx, struct nof_comm *parent,
                  struct nof_comm **comm_out);

@@ -58,6 +58,8 @@ static void init(int required, int *provided)
     open_channel();
     if (nof_type_init() != 0 || nof_comm_init() != 0)
         nof_lib_die(1, "MPI_Init: no memory");
+    if (nof_channel == &nof_channel_nic && nof_lib.world_size > 1)
+        nof_chan_notice_start();
     pthread_atfork(NULL, NULL, mark_forked);
     nof_lib.thread_level = required < MPI_THREAD_SINGLE       ? MPI_THREAD_SINGLE
                            : required > MPI_THREAD_MULTIPLE   ? MPI_THREAD_MULTIPLE

@@ -89,7 +89,9 @@ void nof_lib_die(int exit_code, const char *fmt, ...)
     fflush(NULL);
     if (exit_code == 0)
         exit_code = 1;
-    nof_launch_abort(exit_code);
+    /* In MPI_Init the exit code says enough to the launcher; an abort could overtake the text. */
+    if (nof_lib.phase == NOF_LIB_RUNNING)
+        nof_launch_abort(exit_code);
     _exit(exit_code);
 }
 

@@ -77,7 +77,9 @@ static void finish(struct nof_request *req)
     }
     req->complete = true;
     nof_progress_signal();
-    if (req->owner != NULL)
+    if (req->on_done != NULL)
+        req->on_done(req);
+    else if (req->owner != NULL)
         nof_sched_step_done(req->owner, req);
     else if (req->orphan)
         nof_request_free(req);

@@ -67,6 +67,7 @@ struct nof_endpoint_params {
     size_t schedule_bytes;
     uint64_t *counters; /* NOF_COUNTER_COUNT words, or NULL */
     int dma_inline; /* the host ops never answer NOF_DMA_PENDING for this endpoint */
+    int dma_read_late; /* with dma_inline: but dma_read may, dma_write never does */
 };
 
 /* Bytes that nof_nic_init() needs, aligned to 64; 0 if the configuration is out of bounds. */

@@ -1,10 +1,35 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* 100 000 unmatched messages of tag 1 are under way when one of tag 2, sent last, is received first:
  * unexpected messages have no limit but the hosts' memory, and cost does not grow with their number.
- * Then all are received, half of them by tags in reverse order of sending. */
+ * Then all are received, and others by tags in reverse order of sending. The same with fewer messages
+ * of a size for which the receiver's NIC has no credit. */
 #include "mpitest.h"
 
 enum { MESSAGES = 100000, TAGGED = 2000 };
+
+static void middling(int len, int messages)
+{
+    int value = 0;
+    char *buf = malloc((size_t)len);
+    if (t_rank == 0) {
+        MPI_Request *reqs = malloc((size_t)messages * sizeof(*reqs));
+        t_fill(buf, (size_t)len, 4);
+        for (int i = 0; i < messages; i++)
+            OK(MPI_Isend(buf, len, MPI_BYTE, 1, 1, MPI_COMM_WORLD, &reqs[i]));
+        OK(MPI_Send(&len, 1, MPI_INT, 1, 2, MPI_COMM_WORLD));
+        OK(MPI_Waitall(messages, reqs, MPI_STATUSES_IGNORE));
+        free(reqs);
+    } else if (t_rank == 1) {
+        OK(MPI_Recv(&value, 1, MPI_INT, 0, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+        CHECK(value == len);
+        for (int i = 0; i < messages; i++) {
+            memset(buf, 0, (size_t)len);
+            OK(MPI_Recv(buf, len, MPI_BYTE, 0, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+            CHECK(t_verify(buf, (size_t)len, 4));
+        }
+    }
+    free(buf);
+}
 
 int main(int argc, char **argv)
 {
@@ -35,8 +60,11 @@ int main(int argc, char **argv)
             OK(MPI_Recv(&value, 1, MPI_INT, 0, 100 + i, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
             CHECK(value == i);
         }
-        /* And the NIC matches by itself again. */
     }
+    middling(100, 5000);
+    middling(1000, 5000);
+    middling(8000, 3000);
+    /* And the NIC matches by itself again. */
     MPI_Barrier(MPI_COMM_WORLD);
     for (int i = 0; i < 1000; i++) {
         int right = (t_rank + 1) % t_size, left = (t_rank + t_size - 1) % t_size;

@@ -30,6 +30,7 @@ struct event {
 
 struct endpoint {
     bool open;
+    bool starved; /* the core took no descriptor: look again when it has room */
     bool failed; /* to be closed after the current call of the core */
     int status;
     const struct nof_cluster_host_ops *ops;
@@ -517,6 +518,7 @@ static void round_host(struct nof_cluster *c, struct nic *n)
         if (!n->endpoint[e].open)
             continue;
         unsigned room = nof_nic_host_room(n->core, e);
+        n->endpoint[e].starved = room == 0;
         unsigned got =
             n->endpoint[e].ops->fetch(n->endpoint[e].host, descs, room < DESC_BURST ? room : DESC_BURST);
         if (got == 0)
@@ -557,6 +559,10 @@ static void nic_round(struct nof_cluster *c, struct nic *n)
     int more = nof_nic_poll(n->core, c->now_ns, POLL_FRAMES);
     if (n->any_failed)
         round_failed(c, n);
+    for (uint32_t e = 0; e < n->cfg.max_endpoints; e++) {
+        if (n->endpoint[e].open && n->endpoint[e].starved && nof_nic_host_room(n->core, e) > 0)
+            n->kicked = true;
+    }
     n->deadline_ns = more ? c->now_ns : nof_nic_next_deadline(n->core);
     if (++c->idle_rounds > IDLE_ROUNDS_MAX)
         nof_cluster_fail(c, "NIC %u has had %u rounds in which nothing moved", n->index, IDLE_ROUNDS_MAX);

@@ -88,8 +88,9 @@ static void clog_link(struct nof_cluster *c, void *user, uint64_t arg)
 
 static void heal_groups(struct nof_cluster *c, void *user, uint64_t arg)
 {
-    (void)user;
+    struct nof_world *w = user;
     (void)arg;
+    w->long_side = 0;
     for (unsigned i = 0; i < nof_cluster_nnics(c); i++)
         nof_fabric_set_group(nof_cluster_fabric(c), i, 0);
     nof_cluster_trace(c, "FAULT partition heals");
@@ -114,8 +115,10 @@ static void partition(struct nof_cluster *c, void *user, uint64_t arg)
     w->partitions++;
     for (unsigned i = 0; i < nof_cluster_nnics(c); i++)
         nof_fabric_set_group(nof_cluster_fabric(c), i, (unsigned)(arg >> i & 1));
-    if (lasting)
-        suspect_groups(w, arg);
+    if (lasting) {
+        w->long_side = arg & ~(1ull << 63);
+        suspect_groups(w, w->long_side);
+    }
     nof_cluster_trace(c, "FAULT partition %llx for %.1f ms", (unsigned long long)arg, (double)for_ns / 1e6);
     nof_cluster_at(c, nof_cluster_now(c) + for_ns, heal_groups, w, 0);
 }
@@ -135,11 +138,27 @@ static void plug(struct nof_cluster *c, void *user, uint64_t arg)
     nof_cluster_set_link_up(c, (unsigned)arg, true);
 }
 
+/* arg: the NIC, bit 63: for long */
 static void unplug(struct nof_cluster *c, void *user, uint64_t arg)
 {
     struct nof_world *w = user;
-    nof_cluster_set_link_up(c, (unsigned)arg, false);
-    nof_cluster_at(c, nof_cluster_now(c) + nof_rng_between(&w->rng, MS, SHORT_MAX_NS), plug, w, arg);
+    bool lasting = (arg >> 63) != 0;
+    unsigned nic = (unsigned)(arg & 0xffff);
+    uint64_t for_ns = lasting ? LONG_MIN_NS : nof_rng_between(&w->rng, MS, SHORT_MAX_NS);
+    nof_cluster_set_link_up(c, nic, false);
+    if (lasting) {
+        w->long_side = 1ull << nic;
+        suspect_groups(w, w->long_side);
+    }
+    nof_cluster_at(c, nof_cluster_now(c) + for_ns, plug, w, nic);
+}
+
+static void plan_unplug(struct nof_world *w, uint64_t nic)
+{
+    bool lasting = nof_rng_chance(&w->rng, 30);
+    uint64_t at_ns = some_time(w);
+    extend(w, at_ns + (lasting ? LONG_MIN_NS : SHORT_MAX_NS));
+    nof_cluster_at(w->cluster, at_ns, unplug, w, nic | (lasting ? 1ull << 63 : 0));
 }
 
 /* --- cores and hosts -------------------------------------------------------------------------- */
@@ -176,6 +195,8 @@ static void respawn(struct nof_world *w)
     job->size = n;
     for (unsigned i = 0; i < n; i++)
         (void)nof_rank_create(w, job, (int32_t)i, i);
+    if (w->long_side != 0)
+        suspect_groups(w, w->long_side);
     for (unsigned i = 0; i < 3 * n; i++) {
         struct nof_rank *a = job->rank[nof_rng_below(&w->rng, n)];
         struct nof_rank *b = job->rank[nof_rng_below(&w->rng, n)];
@@ -239,8 +260,7 @@ static void plan_kind(struct nof_world *w, enum kind kind)
         nof_cluster_at(c, some_time(w), die, w, rank);
         break;
     case UNPLUG:
-        nof_cluster_at(c, some_time(w), unplug, w, nic);
-        extend(w, nof_cluster_now(c) + SHORT_MAX_NS);
+        plan_unplug(w, nic);
         break;
     case KINDS:
         break;

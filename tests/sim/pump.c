@@ -68,13 +68,14 @@ static void post_recv(struct nof_pump *p, unsigned i)
     submit(p, &d);
 }
 
-void nof_pump_send_one(struct nof_pump *p, uint32_t peer, uint64_t bytes)
+static void send_one(struct nof_pump *p, uint32_t peer, uint64_t bytes, uint8_t flags)
 {
     union {
         uint8_t *mem;
         uint64_t addr;
     } u = {.mem = p->source};
     struct nof_desc d = {.opcode = NOF_DESC_SEND,
+                         .flags = flags,
                          .ctx = 1,
                          .cookie = COOKIE_SEND,
                          .peer = (int32_t)peer,
@@ -111,6 +112,18 @@ static void received(struct nof_pump *p, const struct nof_comp *c)
     post_recv(p, (unsigned)c->cookie);
 }
 
+static void send_next(struct nof_pump *p)
+{
+    if (p->all != NULL && p->next < p->size) {
+        const struct nof_pump *peer = &p->all[(p->rank + ++p->next) % p->size];
+        nof_pump_peer(p, peer);
+        send_one(p, peer->rank, p->send_bytes, NOF_DESC_F_SYNC);
+    } else if (p->sends_left > 0) {
+        p->sends_left -= p->sends_left != UINT64_MAX;
+        send_one(p, p->send_peer, p->send_bytes, 0);
+    }
+}
+
 static unsigned host_complete(void *host, const struct nof_comp *comps, unsigned n)
 {
     struct nof_pump *p = host;
@@ -122,10 +135,7 @@ static unsigned host_complete(void *host, const struct nof_comp *comps, unsigned
             received(p, c);
         } else if (c->opcode == NOF_COMP_SEND) {
             p->sends_done++;
-            if (p->sends_left > 0) {
-                p->sends_left--;
-                nof_pump_send_one(p, p->send_peer, p->send_bytes);
-            }
+            send_next(p);
         } else {
             problem(p, "completion %u is out of place", c->opcode);
         }
@@ -249,11 +259,17 @@ void nof_pump_send(struct nof_pump *p, uint32_t peer, uint64_t bytes, uint64_t c
 {
     p->send_peer = peer;
     p->send_bytes = bytes;
-    while (outstanding-- > 0 && count > 0) {
-        nof_pump_send_one(p, peer, bytes);
-        count -= count != UINT64_MAX;
-    }
     p->sends_left = count;
+    while (outstanding-- > 0)
+        send_next(p);
+}
+
+void nof_pump_send_all(struct nof_pump *p, struct nof_pump *all, uint64_t bytes, unsigned outstanding)
+{
+    p->all = all;
+    p->send_bytes = bytes;
+    while (outstanding-- > 0)
+        send_next(p);
 }
 
 uint64_t nof_pump_received(const struct nof_pump *p, int32_t peer)

@@ -41,6 +41,8 @@ struct nof_pump {
     struct nof_desc *queue; /* submitted, not yet fetched */
     unsigned queue_head, queue_count, queue_room;
 
+    struct nof_pump *all; /* nof_pump_send_all(): every endpoint of the job, by rank */
+    uint32_t next; /* how many of them have got theirs */
     uint32_t send_peer;
     uint64_t send_bytes; /* length of a message */
     uint64_t sends_left;
@@ -63,8 +65,9 @@ void nof_pump_peer(struct nof_pump *p, const struct nof_pump *peer);
 void nof_pump_recv(struct nof_pump *p, int32_t peer, unsigned slots);
 /* `count` messages (UINT64_MAX: without end) of `bytes` to `peer`, `outstanding` at a time. */
 void nof_pump_send(struct nof_pump *p, uint32_t peer, uint64_t bytes, uint64_t count, unsigned outstanding);
-/* One message more, whatever else goes on. */
-void nof_pump_send_one(struct nof_pump *p, uint32_t peer, uint64_t bytes);
+/* One synchronous message to each endpoint of the job (`all`, by rank), the next rank first; this makes
+ * them known, too. */
+void nof_pump_send_all(struct nof_pump *p, struct nof_pump *all, uint64_t bytes, unsigned outstanding);
 /* Bytes that came from `peer` into receives that were posted for it. */
 uint64_t nof_pump_received(const struct nof_pump *p, int32_t peer);
 

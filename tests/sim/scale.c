@@ -75,12 +75,7 @@ static int open_all(struct scale *s, unsigned nics, unsigned endpoints)
     }
     for (unsigned i = 0; i < s->n; i++) {
         nof_pump_recv(&s->pump[i], NOF_ANY_SOURCE, RECEIVES);
-        for (unsigned k = 0; k < s->n; k++) {
-            /* Everybody begins with another one. */
-            struct nof_pump *peer = &s->pump[(i + k) % s->n];
-            nof_pump_peer(&s->pump[i], peer);
-            nof_pump_send_one(&s->pump[i], peer->rank, MESSAGE_BYTES);
-        }
+        nof_pump_send_all(&s->pump[i], s->pump, MESSAGE_BYTES, OUTSTANDING);
     }
     return NOF_OK;
 }

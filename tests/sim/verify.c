@@ -50,12 +50,14 @@ static void assign(const struct pair *p, struct nof_op *op, struct nof_message *
         op->msg = m;
         m->match = op;
         if (m->after_death)
-            nof_cluster_fail(p->w->cluster, "%s got a message that %s sent after it had been declared dead", p->dst->name,
-                             p->src->name);
+            nof_cluster_fail(p->w->cluster, "%s got a message that %s sent after it had been declared dead",
+                             p->dst->name, p->src->name);
         return;
     }
-    nof_cluster_fail(p->w->cluster, "%s: receive %u (ctx %u, tag %d, %llu bytes) got a message of %s that was never sent, or twice",
-                     p->dst->name, op->index, op->ctx, op->got_tag, (unsigned long long)op->got_len, p->src->name);
+    nof_cluster_fail(
+        p->w->cluster,
+        "%s: receive %u (ctx %u, tag %d, %llu bytes) got a message of %s that was never sent, or twice",
+        p->dst->name, op->index, op->ctx, op->got_tag, (unsigned long long)op->got_len, p->src->name);
 }
 
 static bool could_take(const struct nof_op *op, const struct nof_message *m)

@@ -224,6 +224,7 @@ struct nof_world {
     struct nof_fabric_link link; /* without faults */
     uint64_t traffic_until_ns;
     uint64_t partitions;
+    uint64_t long_side; /* NICs on one side of a long partition that stands; 0: none stands */
     unsigned fault_kinds;
     bool respawned;
     unsigned faulty_percent; /* buffers that the kernel refuses */

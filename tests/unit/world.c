@@ -302,6 +302,10 @@ void world_fini(struct world *w)
         nof_nic_fini(w->nic[i]);
         free(w->mem[i]);
     }
+    if (w->frames != 0) {
+        fprintf(stderr, "%ld frames were never freed\n", w->frames);
+        abort();
+    }
     free_events(w->wire);
     free_events(w->dma);
     for (unsigned i = 0; i < WORLD_RANKS; i++) {
@@ -606,11 +610,6 @@ uint64_t world_calls(const struct world *w)
 void world_cut(struct world *w, unsigned nic, int cut)
 {
     w->cut[nic] = cut;
-}
-
-long world_frames_live(const struct world *w)
-{
-    return w->frames;
 }
 
 uint64_t world_dma_pending(const struct world *w)

@@ -54,7 +54,7 @@ struct world_config {
 struct world;
 
 struct world *world_init(const struct world_config *cfg);
-void world_fini(struct world *w);
+void world_fini(struct world *w); /* checks that every frame came back */
 struct world_rank *world_rank(struct world *w, unsigned rank);
 struct nof_nic *world_nic(struct world *w, unsigned nic);
 uint64_t world_now(const struct world *w);
@@ -85,7 +85,6 @@ const uint8_t *world_payload(struct world *w, unsigned rank, const struct nof_co
 void world_fail_at(struct world *w, uint64_t k); /* 0: never */
 uint64_t world_calls(const struct world *w); /* operations so far */
 void world_cut(struct world *w, unsigned nic, int cut); /* frames of this NIC vanish */
-long world_frames_live(const struct world *w); /* allocated and not freed */
 uint64_t world_dma_pending(const struct world *w);
 /* Bytes that a test puts on the wire itself: hands a frame to a NIC. */
 void world_inject(struct world *w, unsigned nic, const uint8_t *bytes, uint32_t len);

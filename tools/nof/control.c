@@ -16,7 +16,7 @@
 
 #define NAME_MAX_BYTES 64
 
-static int connect_control(const char *control, const char *self)
+int nof_control_open(const char *control, const char *self)
 {
     const struct timeval timeout = {.tv_sec = NOF_CONTROL_TIMEOUT_S};
     struct sockaddr_un addr = {.sun_family = AF_UNIX};
@@ -84,32 +84,41 @@ static json_t *exchange(int fd, json_t *request)
     return answer;
 }
 
-json_t *nof_control_call(const char *control, const char *method, json_t *params, const char *self)
+json_t *nof_control_ask(int fd, const char *method, json_t *params, const char *self)
 {
     json_t *request = json_pack("{s:s, s:i, s:s}", "jsonrpc", "2.0", "id", 1, "method", method);
-    int fd = connect_control(control, self);
-    json_t *answer = NULL;
-    json_t *result = NULL;
     const char *message = NULL;
+    json_t *answer;
+    json_t *result;
 
     if (params != NULL)
         json_object_set_new(request, "params", params);
-    if (fd >= 0) {
-        answer = exchange(fd, request);
-        close(fd);
-        result = json_object_get(answer, "result");
-        json_unpack(answer, "{s:{s:s}}", "error", "message", &message);
-        if (message != NULL)
-            fprintf(stderr, "%s: %s\n", self, message);
-        else if (result == NULL)
-            fprintf(stderr,
-                    "%s: the daemon at %s does not answer in %d s: look at its log, or start it again with "
-                    "`nof down; nof up`\n",
-                    self, control, NOF_CONTROL_TIMEOUT_S);
-    }
-    json_incref(result);
+    answer = exchange(fd, request);
+    result = json_incref(json_object_get(answer, "result"));
+    json_unpack(answer, "{s:{s:s}}", "error", "message", &message);
+    if (message != NULL)
+        fprintf(stderr, "%s: %s\n", self, message);
+    else if (result == NULL)
+        fprintf(stderr,
+                "%s: the daemon has ended, or does not answer in %d s: look at its log, or start it again with "
+                "`nof down; nof up`\n",
+                self, NOF_CONTROL_TIMEOUT_S);
     json_decref(answer);
     json_decref(request);
+    return result;
+}
+
+json_t *nof_control_call(const char *control, const char *method, json_t *params, const char *self)
+{
+    int fd = nof_control_open(control, self);
+    json_t *result = NULL;
+
+    if (fd >= 0) {
+        result = nof_control_ask(fd, method, params, self);
+        close(fd);
+    } else {
+        json_decref(params);
+    }
     return result;
 }
 

@@ -122,6 +122,11 @@ static void reap_daemon(struct nof_job *job, int code, int status)
 
     nof_guard_remove(&job->guard, job->daemon);
     waitpid(job->daemon, NULL, 0);
+    if (code == CLD_EXITED && status == 0) {
+        /* Its last endpoint closed: the ranks are through MPI_Finalize, though not yet reaped. */
+        job->daemon = 0;
+        return;
+    }
     if (code == CLD_EXITED)
         snprintf(how, sizeof(how), "ended with exit code %d", status);
     else

@@ -11,7 +11,7 @@
 
 static void enqueue(struct nof_sink *sink, const char *bytes, size_t n)
 {
-    if (sink->broken)
+    if (sink->broken || n == 0)
         return;
     if (sink->fill + n > sink->cap) {
         size_t cap = (sink->fill + n) * 2;

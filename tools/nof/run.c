@@ -43,6 +43,7 @@ struct options {
     struct nof_daemon_args daemon; /* for a daemon of our own */
     const char *feature[64];
     unsigned features;
+    int control_fd; /* kept open while counters are wanted; -1 */
     const char *stats_path; /* where the daemon's counters go at the end */
     const char *simulated; /* an option that only a simulated network has */
 };
@@ -258,8 +259,10 @@ static void finish(struct nof_job *job, const struct options *o)
     struct rusage usage = {0};
     json_t *stats = NULL;
 
-    if (o->stats_path != NULL)
-        stats = nof_control_call(job->control, "stats", NULL, job->self);
+    if (o->control_fd >= 0)
+        stats = nof_control_ask(o->control_fd, "stats", NULL, job->self);
+    if (o->control_fd >= 0)
+        close(o->control_fd);
     stop_daemon(job, &usage);
     if (stats == NULL)
         return;
@@ -314,7 +317,7 @@ int nof_cmd_run(int argc, char **argv)
         "fails, 126 or 127 when the program cannot be run.";
     const struct argp argp = {options, parse, "PROGRAM [ARG...]", doc, NULL, NULL, NULL};
     struct nof_job job = {.self = argv[0]};
-    struct options o = {.job = &job};
+    struct options o = {.job = &job, .control_fd = -1};
     const char *told = getenv("NOF_SOCKET");
     int code = NOF_JOB_EXIT_OWN;
 
@@ -331,8 +334,11 @@ int nof_cmd_run(int argc, char **argv)
         fprintf(stderr, "%s: no process can be started: %s\n", job.self, strerror(errno));
         return NOF_JOB_EXIT_OWN;
     }
-    if (job.socket[0] != '\0' ? use_daemon(&job, &o) : start_daemon(&job, &o))
+    if (job.socket[0] != '\0' ? use_daemon(&job, &o) : start_daemon(&job, &o)) {
+        if (o.stats_path != NULL)
+            o.control_fd = nof_control_open(job.control, job.self);
         code = nof_job_run(&job);
+    }
     finish(&job, &o);
     nof_guard_stop(&job.guard);
     return code;

@@ -14,10 +14,29 @@
 
 #define DELAY_MAX_NS 10000000000ull
 
+static size_t fabric_slot_bytes(uint32_t frame_bytes)
+{
+    return (sizeof(struct fabric_slot) + frame_bytes + 63u) & ~(size_t)63;
+}
+
+/* Slots are touched when they are first needed: a large pool costs memory only if it is used. */
+static struct fabric_slot *fresh_slot(struct nof_fabric_port *p)
+{
+    if (p->nfresh == 0)
+        return NULL;
+    struct fabric_slot *s = (struct fabric_slot *)(void *)p->fresh;
+    memset(s, 0, sizeof(*s));
+    s->owner = p;
+    p->fresh += fabric_slot_bytes(p->frame_bytes);
+    p->nfresh--;
+    p->free = s;
+    return s;
+}
+
 static struct nof_frame *port_frame_alloc(void *port, uint32_t len_bytes)
 {
     struct nof_fabric_port *p = port;
-    struct fabric_slot *s = p->free;
+    struct fabric_slot *s = p->free != NULL ? p->free : fresh_slot(p);
     if (s == NULL || len_bytes > p->frame_bytes) {
         p->stats.pool_empty++;
         return NULL;
@@ -157,19 +176,13 @@ static void recompute_plain(struct nof_fabric *f)
 
 static int pool_create(struct nof_fabric_port *p, uint32_t frames, uint32_t frame_bytes)
 {
-    size_t slot_bytes = (sizeof(struct fabric_slot) + frame_bytes + 63u) & ~(size_t)63;
-    uint8_t *pool = aligned_alloc(64, slot_bytes * frames);
+    uint8_t *pool = aligned_alloc(64, fabric_slot_bytes(frame_bytes) * frames);
     if (pool == NULL)
         return NOF_ENOMEM;
     p->pool = pool;
     p->frame_bytes = frame_bytes;
-    for (uint32_t i = frames; i-- > 0;) {
-        struct fabric_slot *s = (struct fabric_slot *)(void *)(pool + slot_bytes * i);
-        memset(s, 0, sizeof(*s));
-        s->owner = p;
-        s->next = p->free;
-        p->free = s;
-    }
+    p->fresh = pool;
+    p->nfresh = frames;
     p->nfree = frames;
     return NOF_OK;
 }

@@ -37,6 +37,8 @@ struct nof_fabric_port {
     struct nof_fabric_link link;
     struct nof_fabric_stats stats;
     void *pool;
+    uint8_t *fresh; /* slots never used yet, nfresh of them */
+    uint32_t nfresh;
 };
 
 enum fabric_hop { FABRIC_HOP_SWITCH, FABRIC_HOP_PORT };

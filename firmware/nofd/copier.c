@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "copier.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <linux/futex.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "nof_private/fence.h"
+
+#include "clock.h"
+#include "core.h"
+#include "dma.h"
+#include "log.h"
+
+#define SLOTS 16u /* power of two */
+#define SEGMENTS 8u
+#define BUFS 16u
+#define SPIN_NS (50 * NOFD_US) /* a stream brings the next block before this */
+#define PATIENCE_NS (10 * NOFD_US) /* a copier without CPU has had its chance */
+#define JOIN_WAIT_S 2
+
+enum slot_state { FREE = 0, QUEUED, CLAIMED, DONE };
+
+struct slot {
+    uint32_t state; /* crosses: enum slot_state */
+    int status;
+    struct nofd_endpoint *ep;
+    pid_t pid;
+    uint64_t token;
+    uint64_t since_ns; /* when it was posted */
+    unsigned nremote, nlocal;
+    struct nof_segment remote[SEGMENTS];
+    struct nof_buf local[BUFS];
+};
+
+struct nofd_copier {
+    struct nofd_core *core;
+    pthread_t thread;
+    uint32_t posted; /* crosses: slots filled so far; the copier sleeps on it */
+    uint32_t asleep; /* crosses */
+    uint32_t stop; /* crosses */
+    _Alignas(64) uint32_t retired; /* core */
+    _Alignas(64) struct slot slot[SLOTS];
+};
+
+static uint32_t load(const uint32_t *word)
+{
+    return __atomic_load_n(word, __ATOMIC_ACQUIRE);
+}
+
+/* Claims a queued slot and reads; false if the other side has it. */
+static bool work_on(struct slot *s)
+{
+    uint32_t queued = QUEUED;
+
+    if (!__atomic_compare_exchange_n(&s->state, &queued, CLAIMED, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+        return false;
+    s->status = nofd_dma_copy(s->pid, false, s->remote, s->nremote, s->local, s->nlocal);
+    __atomic_store_n(&s->state, DONE, __ATOMIC_RELEASE);
+    return true;
+}
+
+/* Until something is posted beyond `seen`: spins for a while, then sleeps. */
+static void wait_for_work(struct nofd_copier *c, uint32_t seen)
+{
+    uint64_t until_ns = nofd_clock_ns() + SPIN_NS;
+
+    while (load(&c->posted) == seen && load(&c->stop) == 0) {
+        if (nofd_clock_ns() < until_ns) {
+            sched_yield();
+            continue;
+        }
+        __atomic_store_n(&c->asleep, 1, __ATOMIC_RELAXED);
+        nof_fence_full(); /* pairs with the one in nofd_copier_read() */
+        if (load(&c->posted) == seen && load(&c->stop) == 0)
+            syscall(SYS_futex, &c->posted, FUTEX_WAIT_PRIVATE, seen, NULL, NULL, 0);
+        __atomic_store_n(&c->asleep, 0, __ATOMIC_RELAXED);
+    }
+}
+
+static void *copier_main(void *arg)
+{
+    struct nofd_copier *c = arg;
+    uint32_t next = 0;
+
+    while (load(&c->stop) == 0) {
+        if (load(&c->posted) == next) {
+            wait_for_work(c, next);
+            continue;
+        }
+        if (work_on(&c->slot[next % SLOTS]))
+            nofd_idle_wake(&c->core->idle);
+        next++;
+    }
+    return NULL;
+}
+
+struct nofd_copier *nofd_copier_start(struct nofd_core *core)
+{
+    struct nofd_copier *c = NULL;
+    sigset_t all;
+    sigset_t before;
+    cpu_set_t cpus;
+    int rc;
+
+    if (sched_getaffinity(0, sizeof(cpus), &cpus) == 0 && CPU_COUNT(&cpus) < 2)
+        return NULL;
+    if (posix_memalign((void **)&c, 64, sizeof(*c)) != 0)
+        return NULL;
+    memset(c, 0, sizeof(*c));
+    c->core = core;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    rc = pthread_create(&c->thread, NULL, copier_main, c);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (rc != 0) {
+        free(c);
+        return NULL;
+    }
+    return c;
+}
+
+void nofd_copier_stop(struct nofd_copier *c)
+{
+    struct timespec until;
+
+    if (c == NULL)
+        return;
+    __atomic_store_n(&c->stop, 1, __ATOMIC_RELEASE);
+    __atomic_fetch_add(&c->posted, 1, __ATOMIC_RELEASE);
+    syscall(SYS_futex, &c->posted, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec += JOIN_WAIT_S;
+    if (pthread_timedjoin_np(c->thread, NULL, &until) == 0)
+        free(c);
+    else
+        nofd_warning("a rank's memory blocks a copy; it ends with the daemon");
+}
+
+int nofd_copier_read(struct nofd_copier *c, struct nofd_endpoint *ep, const struct nof_segment *remote,
+                     unsigned nremote, const struct nof_buf *local, unsigned nlocal, uint64_t token)
+{
+    struct slot *s = &c->slot[c->posted % SLOTS];
+
+    if (c->posted - c->retired == SLOTS || nremote > SEGMENTS || nlocal > BUFS)
+        return NOF_EAGAIN;
+    s->ep = ep;
+    s->pid = ep->pid;
+    s->token = token;
+    s->since_ns = c->core->now_ns;
+    s->nremote = nremote;
+    s->nlocal = nlocal;
+    memcpy(s->remote, remote, nremote * sizeof(*remote));
+    memcpy(s->local, local, nlocal * sizeof(*local));
+    __atomic_store_n(&s->state, QUEUED, __ATOMIC_RELEASE);
+    __atomic_store_n(&c->posted, c->posted + 1, __ATOMIC_RELEASE);
+    nof_fence_full();
+    if (__atomic_load_n(&c->asleep, __ATOMIC_RELAXED) != 0)
+        syscall(SYS_futex, &c->posted, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+    return NOF_DMA_PENDING;
+}
+
+unsigned nofd_copier_turn(struct nofd_copier *c)
+{
+    unsigned n = 0;
+
+    for (; c->retired != c->posted; n++) {
+        struct slot *s = &c->slot[c->retired % SLOTS];
+
+        if (load(&s->state) != DONE)
+            break;
+        s->state = FREE;
+        c->retired++;
+        s->ep->dma_pending--;
+        nof_nic_dma_done(s->ep->nic->nic, c->core->now_ns, s->token, s->status);
+    }
+    return n;
+}
+
+unsigned nofd_copier_steal(struct nofd_copier *c)
+{
+    for (uint32_t i = c->retired; i != c->posted; i++) {
+        struct slot *s = &c->slot[i % SLOTS];
+
+        if (load(&s->state) != QUEUED)
+            continue;
+        /* A copier that is awake takes it at once; two that read at a time would both then wait. */
+        if (load(&c->asleep) == 0 && c->core->now_ns - s->since_ns < PATIENCE_NS)
+            return 0;
+        if (work_on(s))
+            return 1;
+    }
+    return 0;
+}
+
+bool nofd_copier_ready(const struct nofd_copier *c)
+{
+    for (uint32_t i = c->retired; i != c->posted; i++) {
+        uint32_t state = load(&c->slot[i % SLOTS].state);
+
+        if (state == QUEUED || (state == DONE && i == c->retired))
+            return true;
+    }
+    return false;
+}

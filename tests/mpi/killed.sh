@@ -1,0 +1,27 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# usage: killed.sh NOF KILLED
+# A rank is killed while the others wait for it in every kind of call: each of them gets the error that names
+# it and goes on. In the default mode of `nof run` the whole job ends, at once.
+set -eu
+nof=$1 killed=$2
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+for call in recv irecv any send ssend probe collective strangers; do
+    timeout -k 5 30 "$nof" run --hosts 2 -n 5 --on-failure=continue "$killed" "$call" >"$work/out" 2>"$work/err" \
+        </dev/null && code=0 || code=$?
+    if [ "$(grep -c survived "$work/out")" -ne 4 ] || [ "$code" -ne 137 ]; then
+        echo "waiting in $call: exit code $code instead of 137, and these survived:" >&2
+        cat "$work/out" "$work/err" >&2
+        exit 1
+    fi
+done
+
+timeout -k 5 10 "$nof" run --hosts 2 -n 3 "$killed" recv >"$work/out" 2>&1 </dev/null && code=0 || code=$?
+if [ "$code" -ne 137 ] || ! grep -q 'rank 2 .*was killed by signal 9' "$work/out"; then
+    echo "a killed rank did not end the job with its sentence (exit code $code):" >&2
+    cat "$work/out" >&2
+    exit 1
+fi

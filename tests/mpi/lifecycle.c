@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* MPI used at the wrong time, one misuse per argument; lifecycle.sh looks at what comes of it. */
+#include <mpi.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static int in_child(void)
+{
+    int rank;
+    pid_t child = fork();
+    if (child == 0) {
+        MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+        _exit(0);
+    }
+    int status = 0;
+    waitpid(child, &status, 0);
+    /* The child got its error; the parent is not harmed. */
+    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Finalize();
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 100;
+}
+
+int main(int argc, char **argv)
+{
+    const char *what = argc > 1 ? argv[1] : "";
+    int rank, flag = -1, version, subversion, len;
+    char text[MPI_MAX_ERROR_STRING];
+    if (strcmp(what, "before") == 0)
+        MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    if (strcmp(what, "send-before") == 0)
+        MPI_Send(&flag, 1, MPI_INT, 0, 0, MPI_COMM_WORLD);
+    MPI_Initialized(&flag);
+    if (flag != 0)
+        return 2;
+    MPI_Get_version(&version, &subversion);
+    MPI_Init(&argc, &argv);
+    MPI_Initialized(&flag);
+    if (flag != 1)
+        return 3;
+    if (strcmp(what, "twice") == 0)
+        MPI_Init(&argc, &argv);
+    if (strcmp(what, "fork") == 0)
+        return in_child();
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    if (strcmp(what, "abort") == 0)
+        MPI_Abort(MPI_COMM_WORLD, 42);
+    if (strcmp(what, "fatal") == 0)
+        MPI_Send(&flag, 1, MPI_INT, 99, 0, MPI_COMM_WORLD);
+    if (strcmp(what, "fatal-self") == 0)
+        MPI_Send(&flag, 1, MPI_DATATYPE_NULL, 0, 0, MPI_COMM_NULL);
+    MPI_Finalize();
+    MPI_Finalized(&flag);
+    if (flag != 1)
+        return 4;
+    if (strcmp(what, "after") == 0)
+        MPI_Barrier(MPI_COMM_WORLD);
+    if (strcmp(what, "again") == 0)
+        MPI_Init(&argc, &argv);
+    if (MPI_Error_string(MPI_ERR_RANK, text, &len) != MPI_SUCCESS || len == 0)
+        return 5;
+    return 0;
+}

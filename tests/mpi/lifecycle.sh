@@ -1,0 +1,52 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# usage: lifecycle.sh NOF LIFECYCLE
+# MPI used before MPI_Init, after MPI_Finalize, twice, in a fork's child; MPI_Abort; errors that are fatal; and
+# launchers that cannot be spoken to. Each is one clear sentence and an exit code, alone and under nof run.
+set -eu
+nof=$1 program=$2
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+# expect CODE TEXT COMMAND...: exit code (! for any but 0), and TEXT in what it says.
+expect() {
+    want=$1 text=$2
+    shift 2
+    timeout -k 5 20 "$@" >"$work/out" 2>&1 </dev/null && code=0 || code=$?
+    if [ "$want" = '!' ] && [ "$code" -ne 0 ] && [ "$code" -lt 124 ]; then
+        want=$code
+    fi
+    # The file ends with a line of its own, so that an empty text is found in it.
+    echo >>"$work/out"
+    if [ "$code" -ne "$want" ] || ! grep -q -e "$text" "$work/out"; then
+        echo "$*: exit code $code (not $want), or it does not say \"$text\":" >&2
+        cat "$work/out" >&2
+        exit 1
+    fi
+}
+
+for launcher in "" "$nof run --hosts 2 -n 2"; do
+    expect 0 '' $launcher "$program"
+    expect '!' 'MPI_Comm_rank was called before MPI_Init' $launcher "$program" before
+    expect '!' 'MPI_Send was called before MPI_Init' $launcher "$program" send-before
+    expect '!' 'MPI_Init was called twice' $launcher "$program" twice
+    expect '!' 'MPI_Barrier was called after MPI_Finalize' $launcher "$program" after
+    expect '!' 'MPI_Init was called after MPI_Finalize' $launcher "$program" again
+    expect 42 'MPI_Abort(MPI_COMM_WORLD, 42)' $launcher "$program" abort
+    expect '!' 'MPI_Send: MPI_ERR_RANK.*99' $launcher "$program" fatal
+    expect '!' 'MPI_ERR_COMM' $launcher "$program" fatal-self
+    expect 1 'in a child made by fork' $launcher "$program" fork
+done
+
+expect '!' 'Open MPI' env OMPI_COMM_WORLD_RANK=0 "$program"
+expect '!' 'PMIx' env PMIX_RANK=0 "$program"
+expect '!' 'PMI-1' env PMI_FD=77 PMI_RANK=0 PMI_SIZE=2 "$program"
+expect '!' 'PMI-1' env PMI_FD=x PMI_RANK=0 PMI_SIZE=2 "$program"
+expect '!' 'NOF_JOB_KEY' env NOF_SOCKET=@nobody-listens-here "$program"
+expect '!' 'nof' env NOF_SOCKET=@nobody-listens-here NOF_JOB_ID=1 \
+    NOF_JOB_KEY=00112233445566778899aabbccddeeff "$program"
+if command -v mpiexec.hydra >/dev/null; then
+    expect '!' 'nof run -n 2' mpiexec.hydra -n 2 "$program"
+    expect 0 '' mpiexec.hydra -n 1 "$program"
+fi

@@ -161,7 +161,7 @@ int nof_nic_init(void *mem, size_t mem_bytes, const struct nof_nic_config *cfg,
     nic->ring = NOF_NIL;
     nic->busy_flows = NOF_NIL;
     nic->local_queue = NOF_NIL;
-    nic->recv_wait = NOF_NIL;
+    nic->recv_again = NOF_NIL;
     nic->write_retry = NOF_NIL;
     nic->gather.recv = NOF_NIL;
     nic->gather.chain = NOF_NIL;
@@ -210,7 +210,7 @@ static void retry(struct nof_nic *nic)
     nic->retry_ns = 0;
     nof_ep_completions_run(nic);
     nof_write_retry(nic);
-    nof_rndv_retry(nic);
+    nof_rndv_again(nic);
     nof_link_retry(nic);
     nof_scheduler_retry(nic);
 }
@@ -220,6 +220,8 @@ static void run(struct nof_nic *nic, unsigned budget)
 {
     unsigned sent = 0;
     retry(nic);
+    if (nic->dma_released)
+        nof_rndv_blocks(nic);
     for (unsigned round = 0; round < LOCAL_ROUNDS; round++) {
         if (sent < budget)
             sent += nof_scheduler_run(nic, budget - sent);

@@ -70,6 +70,7 @@ enum nof_send_mark {
     NOF_SEND_M_IN_DATAQ = 1,
     NOF_SEND_M_LISTED = 2, /* on the peer's list of operations */
     NOF_SEND_M_MATCHED = 4, /* synchronous: the receiver has matched it */
+    NOF_SEND_M_ASKING = 16, /* nothing happens until the receiver has matched it */
     NOF_SEND_M_ISSUED = 8, /* every byte is in a frame or on its way into one */
 };
 
@@ -121,7 +122,8 @@ enum nof_recv_state {
 
 enum nof_recv_flag {
     NOF_RECV_F_ARRIVED = 1, /* every wanted byte is here, some may still be on their way to the host */
-    NOF_RECV_F_WAITING = 2, /* in nic->recv_wait: for DMA blocks or to ask a parked sender again */
+    NOF_RECV_F_WAITING = 2, /* in endpoint.recv_wait: for DMA blocks */
+    NOF_RECV_F_AGAIN = 16, /* in nic->recv_again: the parked sender's host had no room for a GRANT */
     NOF_RECV_F_PARKED = 4, /* the sender's host holds the message */
     NOF_RECV_F_LISTED = 8, /* on the peer's list of operations */
 };
@@ -139,7 +141,13 @@ struct nof_recv {
     union {
         struct {
             struct nof_match_key key;
-            struct nof_match_node node;
+            union {
+                struct nof_match_node node; /* POSTED */
+                struct { /* RNDV: what came while a write was under way, see write.c */
+                    uint32_t hold_chain, hold_tail, hold_fill;
+                    uint32_t hold_bytes;
+                };
+            };
             uint64_t order;
             uint64_t cookie;
             uint32_t cookie_next, cookie_prev;
@@ -212,7 +220,8 @@ struct nof_peer {
     };
     uint32_t sendq, dataq, readq; /* queue tails */
     uint32_t waiting; /* operations that end when the peer dies: refs, linked by wait_next */
-    uint32_t expects; /* of those and of posted receives */
+    uint32_t expects; /* of those, of posted receives, and: */
+    uint32_t parked; /* sends that the host keeps until a GRANT */
     uint32_t tx_seq, tx_msgs_allowed;
     uint32_t tx_blocks_used, tx_blocks_allowed;
     uint32_t rx_seq, rx_msgs_announced, rx_msgs_freed;
@@ -222,7 +231,7 @@ struct nof_peer {
     uint16_t rx_pos; /* bytes that have come */
 };
 /* A silent peer is one of these, a link and a path: 512 bytes in all. */
-static_assert(sizeof(struct nof_peer) <= 108, "size of a flow");
+static_assert(sizeof(struct nof_peer) <= 112, "size of a flow");
 
 struct nof_job {
     uint64_t id;
@@ -316,7 +325,7 @@ struct nof_endpoint {
     uint32_t probes[NOF_MATCH_KINDS];
     uint32_t posted_total;
     uint32_t sends_used;
-    uint32_t sends_asking; /* of those: in NOF_SEND_CTS_WAIT */
+    uint32_t sends_asking; /* of those: NOF_SEND_M_ASKING */
     uint32_t recvs_busy;
     uint32_t sends_head, sends_tail; /* live sends, oldest first */
     uint32_t flushes; /* queue tail of FLUSH descriptors */
@@ -328,6 +337,7 @@ struct nof_endpoint {
     int64_t deficit; /* bytes */
     uint32_t dma_used; /* blocks of nic->dma_total */
     uint32_t dma_pending; /* requests under way */
+    uint32_t recv_wait; /* queue tail: receives that wait for blocks */
     uint32_t told; /* CLOSING: links below this index have been told */
     uint64_t spills_given;
     uint64_t nomatch_given;
@@ -391,7 +401,9 @@ struct nof_nic {
     uint32_t busy_flows; /* queue tail: found no frame or no DMA request */
     uint32_t ctl_starved; /* some link has control frames that found no frame to travel in */
     uint32_t local_queue; /* loop-back frames on their way */
-    uint32_t recv_wait; /* queue tail: see NOF_RECV_F_WAITING */
+    uint32_t recv_again; /* queue tail: see NOF_RECV_F_AGAIN */
+    uint32_t recvs_waiting; /* in the recv_wait queues of all endpoints */
+    uint32_t dma_released; /* blocks came back since those were looked at */
     uint32_t write_retry; /* queue tail: the host took no request */
     uint32_t stalled_comps; /* endpoints whose completions wait for the ring */
     uint32_t flushing; /* endpoints with FLUSH descriptors */

@@ -371,6 +371,8 @@ void nof_read_done(struct nof_nic *nic, uint32_t index, int status)
         }
         nof_scheduler_activate(nic, peer);
     }
+    if (nic->busy_flows != NOF_NIL)
+        nof_scheduler_retry(nic);
     s->reads--;
     nof_send_read_done(nic, s, status);
 }

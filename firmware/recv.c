@@ -5,6 +5,7 @@
 #include "endpoint.h"
 #include "link.h"
 #include "peer.h"
+#include "rendezvous.h"
 #include "write.h"
 
 /* --- life ----------------------------------------------------------------------------------------- */
@@ -155,9 +156,7 @@ void nof_recv_end(struct nof_nic *nic, struct nof_recv *r, int status)
     nof_gather_forget(nic, r);
     if (r->state == NOF_RECV_STAGE)
         nof_stage_release(&nic->eps[r->ep].stage, r->stage_offset);
-    if (r->flags & NOF_RECV_F_WAITING)
-        nof_queue_remove(&nic->recvs, &nic->recv_wait, nof_recv_index(nic, r));
-    r->flags &= (uint8_t)~NOF_RECV_F_WAITING;
+    nof_rndv_no_wait(nic, r);
     if (r->peer != NOF_NIL) {
         struct nof_peer *peer = nof_peer_at(nic, r->peer);
         if (peer->rx_target == NOF_REF(NOF_REF_RECV, nof_recv_index(nic, r)))
@@ -171,7 +170,7 @@ void nof_recv_end(struct nof_nic *nic, struct nof_recv *r, int status)
 
 void nof_recv_abort(struct nof_nic *nic, struct nof_recv *r, int status)
 {
-    if (r->state == NOF_RECV_RNDV && r->remote != 0) {
+    if (r->state == NOF_RECV_RNDV && !(r->flags & NOF_RECV_F_PARKED)) {
         struct nof_peer *peer = nof_peer_at(nic, r->peer);
         uint8_t fields[NOF_WIRE_ABORT_BYTES];
         nof_put64(fields, r->remote);
@@ -202,6 +201,7 @@ void nof_recv_matched(struct nof_nic *nic, struct nof_recv *r, struct nof_peer *
     r->wanted = len < r->capacity ? len : r->capacity;
     r->received = 0;
     r->written = 0;
+    r->hold_bytes = 0;
 }
 
 void nof_recv_inline(struct nof_nic *nic, struct nof_recv *r, const uint8_t *data)

@@ -24,13 +24,6 @@ static void send_cts(struct nof_nic *nic, struct nof_recv *r)
                  sizeof fields);
 }
 
-static void wait(struct nof_nic *nic, struct nof_recv *r)
-{
-    r->flags |= NOF_RECV_F_WAITING;
-    nof_queue_push(&nic->recvs, &nic->recv_wait, nof_recv_index(nic, r));
-    nof_retry(nic);
-}
-
 /* What the sender may have sent by now. */
 static uint64_t reach(const struct nof_recv *r)
 {
@@ -38,22 +31,28 @@ static uint64_t reach(const struct nof_recv *r)
     return end < r->wanted ? end : r->wanted;
 }
 
-/* Let the sender begin: now, or when there are blocks for its payload. */
-static void grant(struct nof_nic *nic, struct nof_recv *r)
+/* Blocks for the first bytes: 1, or 0 if there are none now. */
+static int reserve(struct nof_nic *nic, struct nof_recv *r)
 {
-    if (nic->eps[r->ep].dma_inline || r->wanted == 0) {
-        r->allowed = r->wanted;
-        send_cts(nic, r);
-        return;
-    }
     uint64_t need = r->wanted / NOF_WRITE_BYTES_PER_BLOCK + 2;
     uint32_t want = need < RESERVE_MOST ? (uint32_t)need : RESERVE_MOST;
     uint32_t least = want < RESERVE_LEAST ? want : RESERVE_LEAST;
-    if (nof_write_reserve(nic, r, want, least) == 0) {
-        wait(nic, r);
+    return nof_write_reserve(nic, r, want, least) > 0;
+}
+
+/* Let the sender begin: now, or when there are blocks for its payload. A parked send, too, is called
+ * back only when it can go on, lest it take up room at its NIC in vain. */
+static void grant(struct nof_nic *nic, struct nof_recv *r)
+{
+    struct nof_endpoint *ep = &nic->eps[r->ep];
+    int needs_blocks = !ep->dma_inline && r->wanted > 0;
+    if (needs_blocks && r->reserved_blocks == 0 && (ep->recv_wait != NOF_NIL || !reserve(nic, r))) {
+        r->flags |= NOF_RECV_F_WAITING;
+        nic->recvs_waiting++;
+        nof_queue_push(&nic->recvs, &ep->recv_wait, nof_recv_index(nic, r));
         return;
     }
-    r->allowed = reach(r);
+    r->allowed = needs_blocks ? reach(r) : r->wanted;
     send_cts(nic, r);
 }
 
@@ -62,12 +61,9 @@ void nof_rndv_begin(struct nof_nic *nic, struct nof_recv *r, uint64_t handle, in
     r->state = NOF_RECV_RNDV;
     nof_recv_list(nic, r);
     r->remote = handle;
-    if (!parked) {
-        grant(nic, r);
-        return;
-    }
-    r->flags |= NOF_RECV_F_PARKED;
-    send_cts(nic, r);
+    if (parked)
+        r->flags |= NOF_RECV_F_PARKED;
+    grant(nic, r);
 }
 
 void nof_rndv_window(struct nof_nic *nic, struct nof_recv *r)
@@ -82,19 +78,48 @@ void nof_rndv_window(struct nof_nic *nic, struct nof_recv *r)
     send_cts(nic, r);
 }
 
-void nof_rndv_retry(struct nof_nic *nic)
+static void serve_waiting(struct nof_nic *nic, struct nof_endpoint *ep)
 {
-    uint32_t all = nic->recv_wait;
+    while (ep->recv_wait != NOF_NIL) {
+        struct nof_recv *r = nof_recv_at(nic, nof_queue_head(&nic->recvs, ep->recv_wait));
+        if (!reserve(nic, r))
+            return;
+        nof_rndv_no_wait(nic, r);
+        r->allowed = reach(r);
+        send_cts(nic, r);
+    }
+}
+
+void nof_rndv_blocks(struct nof_nic *nic)
+{
+    nic->dma_released = 0;
+    for (uint32_t i = 0; nic->recvs_waiting > 0 && i < nic->cfg.max_endpoints; i++)
+        if (nic->eps[i].state == NOF_EP_OPEN)
+            serve_waiting(nic, &nic->eps[i]);
+}
+
+void nof_rndv_again(struct nof_nic *nic)
+{
+    uint32_t all = nic->recv_again;
     uint32_t i;
-    nic->recv_wait = NOF_NIL;
+    nic->recv_again = NOF_NIL;
     while ((i = nof_queue_pop(&nic->recvs, &all)) != NOF_NIL) {
         struct nof_recv *r = nof_recv_at(nic, i);
-        r->flags &= (uint8_t)~NOF_RECV_F_WAITING;
-        if (r->flags & NOF_RECV_F_PARKED)
-            send_cts(nic, r);
-        else
-            grant(nic, r);
+        r->flags &= (uint8_t)~NOF_RECV_F_AGAIN;
+        send_cts(nic, r);
     }
+}
+
+void nof_rndv_no_wait(struct nof_nic *nic, struct nof_recv *r)
+{
+    uint32_t i = nof_recv_index(nic, r);
+    if (r->flags & NOF_RECV_F_AGAIN)
+        nof_queue_remove(&nic->recvs, &nic->recv_again, i);
+    if (r->flags & NOF_RECV_F_WAITING) {
+        nic->recvs_waiting--;
+        nof_queue_remove(&nic->recvs, &nic->eps[r->ep].recv_wait, i);
+    }
+    r->flags &= (uint8_t) ~(NOF_RECV_F_WAITING | NOF_RECV_F_AGAIN);
 }
 
 /* --- frames --------------------------------------------------------------------------------------- */
@@ -114,9 +139,8 @@ int nof_rndv_resume_rx(struct nof_nic *nic, struct nof_peer *peer, const struct 
                      sizeof fields);
         return NOF_OK;
     }
-    if (r->flags & NOF_RECV_F_WAITING)
-        nof_queue_remove(&nic->recvs, &nic->recv_wait, nof_recv_index(nic, r));
-    r->flags &= (uint8_t) ~(NOF_RECV_F_PARKED | NOF_RECV_F_WAITING);
+    nof_rndv_no_wait(nic, r);
+    r->flags &= (uint8_t)~NOF_RECV_F_PARKED;
     r->remote = handle;
     grant(nic, r);
     return NOF_OK;
@@ -170,9 +194,12 @@ int nof_rndv_abort_rx(struct nof_nic *nic, struct nof_peer *peer, const struct n
     /* A late grant finds that the send has ended: the rest of its data is here or on its way. */
     if (r == NULL || (r->flags & NOF_RECV_F_ARRIVED) || (status == NOF_ENOENT && r->received > 0))
         return NOF_OK;
-    if (status == NOF_EAGAIN && (r->flags & (NOF_RECV_F_PARKED | NOF_RECV_F_WAITING)) == NOF_RECV_F_PARKED)
-        wait(nic, r); /* the sender's host has no room for a GRANT now */
-    else if (status != NOF_EAGAIN)
+    if (status != NOF_EAGAIN) {
         nof_recv_end(nic, r, status);
+    } else if ((r->flags & (NOF_RECV_F_PARKED | NOF_RECV_F_AGAIN)) == NOF_RECV_F_PARKED) {
+        r->flags |= NOF_RECV_F_AGAIN;
+        nof_queue_push(&nic->recvs, &nic->recv_again, nof_recv_index(nic, r));
+        nof_retry(nic);
+    }
     return NOF_OK;
 }

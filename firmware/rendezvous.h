@@ -14,8 +14,12 @@
 void nof_rndv_begin(struct nof_nic *nic, struct nof_recv *r, uint64_t handle, int parked);
 /* r->written has grown: let the sender go on. */
 void nof_rndv_window(struct nof_nic *nic, struct nof_recv *r);
-/* Receives that wait for blocks, or to ask a parked sender again. */
-void nof_rndv_retry(struct nof_nic *nic);
+/* Blocks have come back: receives that wait for some. */
+void nof_rndv_blocks(struct nof_nic *nic);
+/* Parked senders whose host had no room for a GRANT. */
+void nof_rndv_again(struct nof_nic *nic);
+/* r ends: it waits for neither any more. */
+void nof_rndv_no_wait(struct nof_nic *nic, struct nof_recv *r);
 /* Frames that have come: NOF_OK or NOF_EPROTO. */
 int nof_rndv_resume_rx(struct nof_nic *nic, struct nof_peer *peer, const struct nof_wire_view *view);
 int nof_rndv_data_rx(struct nof_nic *nic, struct nof_peer *peer, const struct nof_wire_view *view, int lent);

@@ -81,10 +81,11 @@ static void file(struct nof_nic *nic, struct nof_peer *peer, enum nof_pump state
     } else if (state == NOF_PUMP_BLOCKED) {
         peer->sched = NOF_SCHED_BLOCKED;
         nof_queue_push(&nic->peers, &nic->links[peer->link].blocked, nof_peer_index(nic, peer));
-    } else if (state == NOF_PUMP_BUSY) {
-        peer->sched = NOF_SCHED_BUSY;
+    } else if (state == NOF_PUMP_BUSY || state == NOF_PUMP_READING) {
+        peer->sched = NOF_SCHED_BUSY; /* the end of a read, or the clock, wakes it */
         nof_queue_push(&nic->peers, &nic->busy_flows, nof_peer_index(nic, peer));
-        nof_retry(nic);
+        if (state == NOF_PUMP_BUSY)
+            nof_retry(nic);
     }
 }
 

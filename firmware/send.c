@@ -61,6 +61,16 @@ static void leave_endpoint(struct nof_nic *nic, struct nof_endpoint *ep, const s
     nic->busy--;
 }
 
+/* The send waits for its match, or does so no longer. */
+static void set_asking(struct nof_nic *nic, struct nof_send *s, int asking)
+{
+    struct nof_endpoint *ep = &nic->eps[s->ep];
+    if (asking == ((s->marks & NOF_SEND_M_ASKING) != 0))
+        return;
+    s->marks ^= NOF_SEND_M_ASKING;
+    ep->sends_asking = asking ? ep->sends_asking + 1 : ep->sends_asking - 1;
+}
+
 /* The last word about this send. */
 static void complete(struct nof_nic *nic, struct nof_send *s, uint8_t opcode)
 {
@@ -74,6 +84,7 @@ static void complete(struct nof_nic *nic, struct nof_send *s, uint8_t opcode)
                             .len = s->len};
     if (s->layout != NOF_NIL)
         nof_layout_drop(&nic->layouts, s->layout);
+    set_asking(nic, s, 0);
     leave_endpoint(nic, ep, s);
     s->state = NOF_SEND_DONE;
     nof_ep_complete(nic, ep, &comp, NOF_REF(NOF_REF_SEND, nof_send_index(nic, s)));
@@ -93,17 +104,6 @@ static void list(struct nof_nic *nic, struct nof_send *s)
         return;
     s->marks |= NOF_SEND_M_LISTED;
     nof_peer_list(nic, nof_peer_at(nic, s->peer), NOF_REF(NOF_REF_SEND, nof_send_index(nic, s)));
-}
-
-/* An RTS is out, or its answer is here. */
-static void set_asking(struct nof_nic *nic, struct nof_send *s, uint8_t state)
-{
-    struct nof_endpoint *ep = &nic->eps[s->ep];
-    if (state == NOF_SEND_CTS_WAIT)
-        ep->sends_asking++;
-    else if (s->state == NOF_SEND_CTS_WAIT)
-        ep->sends_asking--;
-    s->state = state;
 }
 
 /* Complete the send if every byte is in a frame and nobody need answer. */
@@ -130,7 +130,7 @@ void nof_send_end(struct nof_nic *nic, struct nof_send *s, int status)
     }
     s->marks |= NOF_SEND_M_ISSUED;
     s->status = status;
-    set_asking(nic, s, NOF_SEND_ENDING);
+    s->state = NOF_SEND_ENDING;
     settle(nic, s);
 }
 
@@ -156,7 +156,8 @@ static void resume(struct nof_nic *nic, struct nof_peer *peer, struct nof_send *
     nof_put64(fields + NOF_WIRE_MSG_LEN, s->len);
     nof_put64(fields + NOF_WIRE_MSG_SEQ, remote);
     nof_put64(fields + NOF_WIRE_MSG_HANDLE, nof_handle(nof_send_index(nic, s), s->obj.gen));
-    set_asking(nic, s, NOF_SEND_CTS_WAIT);
+    s->state = NOF_SEND_CTS_WAIT;
+    set_asking(nic, s, 1);
     list(nic, s);
     nof_link_ctl(nic, &nic->links[peer->link], NOF_WIRE_RTS, NOF_WIRE_RTS_F_RESUME, peer->ep, peer->remote_ep,
                  fields, sizeof fields);
@@ -204,18 +205,19 @@ void nof_send_submit(struct nof_nic *nic, struct nof_endpoint *ep, const struct 
 
 /* --- the pump ------------------------------------------------------------------------------------- */
 
-static int eager_now(const struct nof_nic *nic, const struct nof_peer *peer, const struct nof_send *s)
-{
-    uint32_t blocks = nof_netmem_charge(s->len, (s->flags & NOF_DESC_F_SYNC) != 0);
-    return s->len <= nic->features[NOF_F_EAGER_MAX] &&
-           blocks <= peer->tx_blocks_allowed - peer->tx_blocks_used;
-}
-
-/* The host keeps this send for us: so many wait for an answer that, if it never comes, the endpoint's
- * guaranteed share would be used up by them. The cookie must leave room for our mark. */
+/* So many wait for their match that, if it never comes, the endpoint's guaranteed share would be used
+ * up by them: its host keeps this one for us. The cookie must leave room for our mark. */
 static int must_park(const struct nof_nic *nic, const struct nof_send *s)
 {
     return nic->eps[s->ep].sends_asking >= nic->sends_min / 2 && (s->cookie & NOF_HANDLE_PARKED) == 0;
+}
+
+static int eager_now(const struct nof_nic *nic, const struct nof_peer *peer, const struct nof_send *s)
+{
+    int sync = (s->flags & NOF_DESC_F_SYNC) != 0;
+    uint32_t blocks = nof_netmem_charge(s->len, sync);
+    return s->len <= nic->features[NOF_F_EAGER_MAX] &&
+           blocks <= peer->tx_blocks_allowed - peer->tx_blocks_used && !(sync && must_park(nic, s));
 }
 
 static enum nof_pump send_rts(struct nof_nic *nic, struct nof_link *link, struct nof_peer *peer,
@@ -241,8 +243,11 @@ static enum nof_pump send_rts(struct nof_nic *nic, struct nof_link *link, struct
     nof_count(nic, &nic->eps[s->ep], park ? NOF_C_PARKED : NOF_C_RENDEZVOUS_TX, 1);
     if (park) {
         complete(nic, s, NOF_COMP_PARKED);
+        peer->parked++;
+        nof_peer_expect(nic, peer, 1); /* the host learns of the peer's death from us alone */
     } else {
-        set_asking(nic, s, NOF_SEND_CTS_WAIT);
+        s->state = NOF_SEND_CTS_WAIT;
+        set_asking(nic, s, 1);
         list(nic, s);
     }
     return NOF_PUMP_IDLE;
@@ -267,8 +272,10 @@ static enum nof_pump pump_envelope(struct nof_nic *nic, struct nof_link *link, s
         nof_count(nic, ep, NOF_C_EAGER_TX, 1);
         nof_count(nic, ep, NOF_C_MSGS_TX, 1);
         nof_count(nic, ep, NOF_C_MSG_BYTES_TX, s->len);
-        if (s->flags & NOF_DESC_F_SYNC)
+        if (s->flags & NOF_DESC_F_SYNC) {
+            set_asking(nic, s, 1);
             list(nic, s);
+        }
     }
     if (s->sent == s->len)
         s->marks |= NOF_SEND_M_ISSUED;
@@ -422,8 +429,12 @@ int nof_send_cts_rx(struct nof_nic *nic, struct nof_link *link, struct nof_peer 
                                 .peer = (int32_t)peer->rank,
                                 .handle = remote,
                                 .granted_len = wanted};
-        if (nof_ep_complete(nic, &nic->eps[peer->ep], &comp, NOF_NIL) != NOF_OK)
+        if (nof_ep_complete(nic, &nic->eps[peer->ep], &comp, NOF_NIL) != NOF_OK) {
             refuse(nic, link, peer, remote, NOF_EAGAIN);
+        } else if (peer->parked > 0) {
+            peer->parked--;
+            nof_peer_expect(nic, peer, -1);
+        }
         return NOF_OK;
     }
     struct nof_send *s = by_handle(nic, peer, handle);
@@ -434,7 +445,8 @@ int nof_send_cts_rx(struct nof_nic *nic, struct nof_link *link, struct nof_peer 
     }
     int first = s->state == NOF_SEND_CTS_WAIT;
     if (first) {
-        set_asking(nic, s, NOF_SEND_DATA);
+        s->state = NOF_SEND_DATA;
+        set_asking(nic, s, 0);
         s->remote = remote;
         s->wanted = wanted < s->len ? wanted : s->len;
         s->sent = 0;
@@ -462,6 +474,7 @@ int nof_send_matched_rx(struct nof_nic *nic, struct nof_peer *peer, const struct
         (s->state != NOF_SEND_QUEUED && s->state != NOF_SEND_MATCH_WAIT))
         return NOF_OK;
     s->marks |= NOF_SEND_M_MATCHED;
+    set_asking(nic, s, 0);
     settle(nic, s);
     return NOF_OK;
 }

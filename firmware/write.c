@@ -31,6 +31,8 @@ void nof_write_unreserve(struct nof_nic *nic, struct nof_recv *r)
 {
     nic->eps[r->ep].dma_used -= r->reserved_blocks;
     nic->dma_free += r->reserved_blocks;
+    if (r->reserved_blocks > 0 && nic->recvs_waiting > 0)
+        nic->dma_released = 1;
     r->reserved_blocks = 0;
 }
 
@@ -45,6 +47,14 @@ static void give_chain(struct nof_nic *nic, struct nof_recv *r, uint32_t chain, 
     }
     nof_credit_free(nic, nof_peer_at(nic, peer), 0, blocks);
     nof_credit_update(nic, nof_peer_at(nic, peer));
+}
+
+/* The write of r is done; everything before what is held has been written. r may end in here. */
+static void write_held(struct nof_nic *nic, struct nof_recv *r)
+{
+    uint32_t bytes = r->hold_bytes;
+    r->hold_bytes = 0;
+    nof_write_chain(nic, r, r->hold_chain, 0, bytes, r->written, NOF_NIL);
 }
 
 static void finish(struct nof_nic *nic, struct nof_write *w, int status)
@@ -62,7 +72,10 @@ static void finish(struct nof_nic *nic, struct nof_write *w, int status)
         r->written += bytes;
         if (r->state == NOF_RECV_RNDV)
             nof_rndv_window(nic, r);
-        nof_recv_progress(nic, r);
+        if (r->state == NOF_RECV_RNDV && r->writes == 0 && r->hold_bytes > 0)
+            write_held(nic, r);
+        else
+            nof_recv_progress(nic, r);
     }
 }
 
@@ -244,6 +257,27 @@ static void write_inline(struct nof_nic *nic, struct nof_recv *r, const struct n
     nof_recv_progress(nic, r);
 }
 
+/* A write of r is under way: the next one waits for it, so that small frames fill whole blocks and
+ * the reserve is enough however little each frame carries. */
+static void hold(struct nof_recv *r, const struct nof_gather *g)
+{
+    r->hold_chain = g->chain;
+    r->hold_tail = g->chain_tail;
+    r->hold_fill = g->chain_fill;
+    r->hold_bytes = g->bytes;
+}
+
+/* New pieces go behind what is held. */
+static void take_held(struct nof_recv *r, struct nof_gather *g)
+{
+    g->chain = r->hold_chain;
+    g->chain_tail = r->hold_tail;
+    g->chain_fill = r->hold_fill;
+    g->bytes += r->hold_bytes;
+    g->offset -= r->hold_bytes;
+    r->hold_bytes = 0;
+}
+
 void nof_gather_flush(struct nof_nic *nic)
 {
     struct nof_gather *g = &nic->gather;
@@ -253,6 +287,8 @@ void nof_gather_flush(struct nof_nic *nic)
     g->recv = NOF_NIL; /* so that an end of r leaves the pieces to us */
     if (g->chain == NOF_NIL)
         write_inline(nic, r, g);
+    else if (r->state == NOF_RECV_RNDV && r->writes > 0)
+        hold(r, g);
     else
         nof_write_chain(nic, r, g->chain, 0, g->bytes, g->offset, NOF_NIL);
     gather_reset(g);
@@ -261,6 +297,10 @@ void nof_gather_flush(struct nof_nic *nic)
 void nof_gather_forget(struct nof_nic *nic, struct nof_recv *r)
 {
     struct nof_gather *g = &nic->gather;
+    if (r->state == NOF_RECV_RNDV && r->hold_bytes > 0)
+        give_chain(nic, r, r->hold_chain, NOF_NIL);
+    if (r->state == NOF_RECV_RNDV)
+        r->hold_bytes = 0;
     if (g->recv != nof_recv_index(nic, r))
         return;
     if (g->chain != NOF_NIL)
@@ -272,6 +312,8 @@ void nof_gather_forget(struct nof_nic *nic, struct nof_recv *r)
 static int chain_add(struct nof_nic *nic, struct nof_recv *r, const uint8_t *data, uint32_t n)
 {
     struct nof_gather *g = &nic->gather;
+    if (g->chain == NOF_NIL && r->state == NOF_RECV_RNDV && r->hold_bytes > 0)
+        take_held(r, g);
     while (n > 0) {
         if (g->chain == NOF_NIL || g->chain_fill == NOF_NETMEM_BLOCK) {
             uint32_t b = r->used_blocks < r->reserved_blocks ? nof_netmem_take(&nic->netmem, 1) : NOF_NIL;

@@ -16,7 +16,9 @@
 
 #include "nic.h"
 
-#define NOF_WRITE_BYTES_PER_BLOCK 448u /* payload that a block holds at least: frames of 576 bytes */
+/* Payload that a reserved block stands for. It holds more; the rest pays for the two blocks that are
+ * not full: the last one of what is being written, and of what waits behind that. */
+#define NOF_WRITE_BYTES_PER_BLOCK 448u
 
 /* n bytes at `offset` of r's buffer; r->received counts them already. lent: valid until the flush at
  * the end of the burst. r may have ended when this returns. */

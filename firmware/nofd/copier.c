@@ -48,6 +48,7 @@ struct nofd_copier {
     uint32_t asleep; /* crosses */
     uint32_t stop; /* crosses */
     _Alignas(64) uint32_t retired; /* core */
+    uint64_t first_ns; /* core: turn of the last read that began a stream */
     _Alignas(64) struct slot slot[SLOTS];
 };
 
@@ -150,6 +151,11 @@ int nofd_copier_read(struct nofd_copier *c, struct nofd_endpoint *ep, const stru
 {
     struct slot *s = &c->slot[c->posted % SLOTS];
 
+    /* The first block of a turn is not worth the way to another CPU: a lone message is done sooner here. */
+    if (c->posted == c->retired && c->first_ns != c->core->now_ns) {
+        c->first_ns = c->core->now_ns;
+        return NOF_EAGAIN;
+    }
     if (c->posted - c->retired == SLOTS || nremote > SEGMENTS || nlocal > BUFS)
         return NOF_EAGAIN;
     s->ep = ep;
@@ -177,7 +183,7 @@ unsigned nofd_copier_turn(struct nofd_copier *c)
 
         if (load(&s->state) != DONE)
             break;
-        s->state = FREE;
+        __atomic_store_n(&s->state, FREE, __ATOMIC_RELAXED); /* a late copier still looks at it */
         c->retired++;
         s->ep->dma_pending--;
         nof_nic_dma_done(s->ep->nic->nic, c->core->now_ns, s->token, s->status);

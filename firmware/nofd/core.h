@@ -4,7 +4,7 @@
  *
  *   nofd_core_init -> nofd_core_add_nic... -> rte_eal_remote_launch(nofd_core_run)
  *   nofd_core_call() from the main thread, any number
- *   nofd_core_stop() -> rte_eal_wait_lcore -> nofd_core_fini
+ *   nofd_core_stop() -> nofd_core_wait() -> nofd_core_fini
  *
  * Control never touches what the core owns: it passes a function that the core runs between two
  * turns, and waits for it. The hot loop pays one load for that. */
@@ -63,6 +63,8 @@ int nofd_core_run(void *arg);
  * 10 s is lost (its user's memory blocks an inline copy): -ETIMEDOUT, and the daemon must end. */
 int nofd_core_call(struct nofd_core *core, void (*fn)(struct nofd_core *core, void *arg), void *arg);
 void nofd_core_stop(struct nofd_core *core);
+/* After stop: until the lcore has left nofd_core_run(). */
+void nofd_core_wait(struct nofd_core *core);
 
 /* NIC core: have the main thread look. */
 void nofd_core_tell_main(struct nofd_core *core);

@@ -10,6 +10,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <rte_launch.h>
+
 #include "clock.h"
 #include "copier.h"
 #include "dma_helper.h"
@@ -35,8 +37,6 @@ int nofd_core_init(struct nofd_core *core, unsigned index, unsigned lcore, struc
 
 void nofd_core_fini(struct nofd_core *core)
 {
-    /* All that the core wrote is ours now. (DPDK has waited for the lcore before.) */
-    (void)__atomic_load_n(&core->ended, __ATOMIC_ACQUIRE);
     nofd_idle_fini(&core->idle);
 }
 
@@ -128,6 +128,13 @@ void nofd_core_stop(struct nofd_core *core)
 {
     __atomic_store_n(&core->stop, 1, __ATOMIC_RELEASE);
     nofd_idle_wake(&core->idle);
+}
+
+void nofd_core_wait(struct nofd_core *core)
+{
+    (void)rte_eal_wait_lcore(core->lcore);
+    /* All that the core wrote is ours now, and ThreadSanitizer sees why. */
+    (void)__atomic_load_n(&core->ended, __ATOMIC_ACQUIRE);
 }
 
 void nofd_core_tell_main(struct nofd_core *core)

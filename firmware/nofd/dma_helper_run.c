@@ -7,12 +7,11 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/futex.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-
-#include <rte_pause.h>
 
 #include "nof_private/fence.h"
 
@@ -20,7 +19,7 @@
 #include "core.h"
 #include "run_as.h"
 
-#define SPIN_NS (5 * NOFD_US) /* about the cost of one futex wake-up, both sides */
+#define SPIN_NS (20 * NOFD_US) /* a stream brings its next block before this */
 
 void nofd_dma_helper_ring(struct nofd_dma_helper *helper)
 {
@@ -44,7 +43,7 @@ static void wait_for_more(struct nofd_dma_helper *helper)
     uint32_t bell;
 
     while (!has_more(helper) && nofd_clock_ns() < until_ns)
-        rte_pause();
+        sched_yield(); /* the core or the rank may need this CPU */
     bell = __atomic_load_n(&helper->bell, __ATOMIC_ACQUIRE);
     __atomic_store_n(&helper->asleep, 1, __ATOMIC_RELAXED);
     nof_fence_full();

@@ -242,7 +242,7 @@ static void stop_cores(struct nofd *d)
     for (unsigned i = 0; i < d->nrunning; i++)
         nofd_core_stop(&d->cores[i]);
     for (unsigned i = 0; i < d->nrunning; i++)
-        (void)rte_eal_wait_lcore(d->cores[i].lcore);
+        nofd_core_wait(&d->cores[i]);
     for (unsigned i = 0; i < d->nrunning; i++)
         nofd_copier_stop(d->cores[i].copier);
     d->nrunning = 0;

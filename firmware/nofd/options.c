@@ -505,6 +505,7 @@ void nofd_options_read(struct nofd_options *options, int argc, char **argv)
                                          .doc = defs[i].help,
                                          .group = group};
     }
+    argp_err_exit_status = 2;
     argp_parse(&argp, argc, argv, 0, NULL, &given);
 
     defaults(options);

@@ -110,6 +110,7 @@ static int add_nic(struct nofd *d, const struct nofd_wire *wire, char *err, size
         .max_endpoints = d->options.max_endpoints,
         .netmem_bytes = d->options.netmem_bytes,
     };
+    cfg.window_frames = 32;
     uint64_t enough = cfg.max_endpoints * NETMEM_PER_RANK;
     struct nofd_nic *nic = &d->nics[d->nnics];
     uint64_t seed[2] = {draw(), draw()};

@@ -201,12 +201,12 @@ static void send_bytes(int from, const uint8_t *bytes, uint32_t len, unsigned n)
     nof_dpdk_port_ops.frame_free(q, frame);
 }
 
-/* Receives until `want` frames equal to `bytes` came or 2 s passed; foreign frames are ignored. */
-static unsigned receive(int side, const uint8_t *bytes, uint32_t len, unsigned want)
+/* Receives until `want` frames equal to `bytes` came or the time is over; foreign frames are ignored. */
+static unsigned receive_within(int side, const uint8_t *bytes, uint32_t len, unsigned want, uint64_t ns)
 {
     struct nof_dpdk_queue *q = nof_dpdk_port_queue(ports[side], 0);
     struct nof_frame *frames[BURST];
-    uint64_t until = now_ns() + 2000000000u;
+    uint64_t until = now_ns() + ns;
     unsigned got = 0;
 
     while (got < want && now_ns() < until) {
@@ -217,6 +217,11 @@ static unsigned receive(int side, const uint8_t *bytes, uint32_t len, unsigned w
         nof_dpdk_queue_rx_done(q, frames, n);
     }
     return got;
+}
+
+static unsigned receive(int side, const uint8_t *bytes, uint32_t len, unsigned want)
+{
+    return receive_within(side, bytes, len, want, 2000000000u);
 }
 
 /* --- tests ------------------------------------------------------------------------------------ */
@@ -279,6 +284,43 @@ static void test_no_frame_is_lost_from_the_pool(void)
     CHECK(after.no_frames == 0 && after.tx_frames == before.tx_frames + 6400);
     /* What the driver has not reaped yet may be out, at most its rings. */
     CHECK(after.frames_free + 2048 >= before.frames_free);
+}
+
+/* Whichever frame of the pool it is: a buffer that the driver silently cannot send would be sent again for
+ * ever. */
+static void test_every_frame_of_the_pool_can_be_sent(void)
+{
+    struct nof_dpdk_queue *q = nof_dpdk_port_queue(ports[0], 0);
+    struct nof_dpdk_queue_stats stats;
+    struct nof_frame **all;
+    uint8_t f[FRAME_BYTES];
+    uint32_t n = 0, lost = 0;
+
+    build(f, FRAME_BYTES, 0, 11);
+    nof_dpdk_queue_stats(q, &stats);
+    all = calloc(stats.frames_total, sizeof(*all));
+    CHECK(all);
+    while (n < stats.frames_total && (all[n] = nof_dpdk_port_ops.frame_alloc(q, FRAME_BYTES)) != NULL)
+        n++;
+    CHECK(n > stats.frames_total / 4);
+    for (uint32_t i = 0; i < n; i++) {
+        memcpy(all[i]->data, f, FRAME_BYTES);
+        all[i]->len_bytes = FRAME_BYTES;
+        while (nof_dpdk_port_ops.send(q, &all[i], 1) == 0)
+            nof_dpdk_queue_flush(q, now_ns());
+        if (i % BURST == BURST - 1 || i + 1 == n) {
+            uint32_t sent = i % BURST + 1;
+
+            nof_dpdk_queue_flush(q, now_ns());
+            lost += sent - receive_within(1, f, FRAME_BYTES, sent, lost == 0 ? 2000000000u : 20000000u);
+        }
+    }
+    for (uint32_t i = 0; i < n; i++)
+        nof_dpdk_port_ops.frame_free(q, all[i]);
+    free(all);
+    if (lost > 0)
+        fprintf(stderr, "%u of %u frames cannot be sent\n", lost, n);
+    CHECK(lost == 0);
 }
 
 static void test_wait_fd_wakes(void)
@@ -540,6 +582,7 @@ int main(int argc, char **argv)
         test_info();
         test_frames_pass_both_ways();
         test_no_frame_is_lost_from_the_pool();
+        test_every_frame_of_the_pool_can_be_sent();
         test_wait_fd_wakes();
         if (strcmp(driver, "net_af_xdp") == 0)
             test_malformed_is_dropped_and_counted();

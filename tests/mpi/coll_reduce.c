@@ -42,7 +42,7 @@ static long serial(MPI_Op op, int from, int to, int k)
 #define FOR_TYPE(name, T)                                                                          \
     static void test_##name(MPI_Datatype type, MPI_Op op, int n)                                   \
     {                                                                                              \
-        T *in = malloc(sizeof(T) * (size_t)(n + 1)), *out = malloc(sizeof(T) * (size_t)(n + 1));   \
+        T *in = calloc((size_t)n + 1, sizeof(T)), *out = calloc((size_t)n + 1, sizeof(T));             \
         for (int k = 0; k < n; k++)                                                                \
             in[k] = (T)value(rank, k);                                                             \
         OK(MPI_Allreduce(in, out, n, type, op, comm));                                             \

@@ -10,7 +10,8 @@
 #include "sim.h"
 
 #define MESSAGE_BYTES 64u
-#define RECEIVES 32u
+#define RECEIVES 64u
+#define OUTSTANDING 2u
 #define MTU_BYTES 1500u
 #define PROGRESS_NS 60000000000ull
 

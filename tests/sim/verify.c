@@ -40,6 +40,14 @@ static bool payload_names_message(const struct nof_op *op)
     return op->word_bytes == 8 && (op->status == NOF_OK || op->status == NOF_ETRUNC);
 }
 
+/* 2: its payload names the message; 1: length and a few bytes; 0: it failed after it had matched. */
+static int knowledge(const struct nof_op *op)
+{
+    if (op->status != NOF_OK && op->status != NOF_ETRUNC)
+        return 0;
+    return payload_names_message(op) ? 2 : 1;
+}
+
 /* Rule 1 for one taker. */
 static void assign(const struct pair *p, struct nof_op *op, struct nof_message **list, unsigned n)
 {
@@ -128,11 +136,11 @@ static void verify_pair(const struct pair *p)
                 list[n++] = m;
         }
     }
-    /* Those whose payload names the message first, so that no guess takes it from them. */
-    for (int named = 1; named >= 0; named--) {
+    /* Those that know most first, so that no guess takes a message from them. */
+    for (int known = 2; known >= 0; known--) {
         for (unsigned i = 0; i < p->dst->nops; i++) {
             struct nof_op *op = p->dst->op[i];
-            if (is_taker(op, p->src->number) && payload_names_message(op) == (named == 1))
+            if (is_taker(op, p->src->number) && knowledge(op) == known)
                 assign(p, op, list, n);
         }
     }

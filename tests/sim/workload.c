@@ -60,6 +60,9 @@ static void do_send(struct nof_cluster *c, void *user, uint64_t arg)
     struct nof_message *m = user;
     (void)c;
     (void)arg;
+    struct nof_job *job = m->src->job;
+    for (uint32_t i = 0; i < job->size && !m->src->alive; i++) /* somebody else has something to say */
+        m->src = job->rank[((uint32_t)m->src->number + 1) % job->size];
     (void)nof_rank_send(m->src, m);
     if (nof_rng_chance(&m->src->rng, 3))
         (void)nof_rank_flush(m->src);
@@ -275,6 +278,30 @@ static bool matches_open(const struct nof_world *w)
     return false;
 }
 
+static bool rank_finished(const struct nof_rank *r)
+{
+    return !r->alive || (r->sweep_done && r->open_ops == 0 && !r->spilling && !r->end_out && r->nslots == 0 &&
+                         r->queue.count == 0 && r->ring_count == 0);
+}
+
+static bool all_finished(struct nof_world *w)
+{
+    if (w->phase != NOF_PHASE_SWEEP || matches_open(w))
+        return false;
+    for (unsigned i = 0; i < w->nranks; i++) {
+        if (!rank_finished(w->rank[i]))
+            return false;
+    }
+    return nof_cluster_quiet(w->cluster);
+}
+
+static void sweep_again(struct nof_rank *r)
+{
+    r->sweep_done = false;
+    r->sweep_ctx = 1;
+    sweep_next(r);
+}
+
 static void tick_sweep(struct nof_world *w)
 {
     for (unsigned i = 0; i < w->nranks; i++) {
@@ -288,8 +315,17 @@ static void tick_sweep(struct nof_world *w)
                 sweep_next(r);
             }
         }
+        if (r->sweep_done && r->spilled != NULL) /* it came late, from a rank that we were parted from */
+            sweep_again(r);
         nof_rank_slots_release(r, true);
         nof_matcher_settle(r);
+    }
+    if (!w->last_sweep && all_finished(w)) {
+        w->last_sweep = true;
+        for (unsigned i = 0; i < w->nranks; i++) {
+            if (w->rank[i]->alive)
+                sweep_again(w->rank[i]);
+        }
     }
 }
 
@@ -327,22 +363,10 @@ void nof_workload_drain(struct nof_world *w)
     nof_cluster_at(w->cluster, nof_cluster_now(w->cluster), tick, w, 0);
 }
 
-static bool rank_finished(const struct nof_rank *r)
-{
-    return !r->alive || (r->sweep_done && r->open_ops == 0 && !r->spilling && !r->end_out && r->nslots == 0 &&
-                         r->queue.count == 0 && r->ring_count == 0);
-}
-
 bool nof_workload_finished(void *world)
 {
     struct nof_world *w = world;
-    if (w->phase != NOF_PHASE_SWEEP || matches_open(w))
-        return false;
-    for (unsigned i = 0; i < w->nranks; i++) {
-        if (!rank_finished(w->rank[i]))
-            return false;
-    }
-    return nof_cluster_quiet(w->cluster);
+    return w->last_sweep && all_finished(w);
 }
 
 static int describe_op(const struct nof_op *op, char *text, size_t bytes)

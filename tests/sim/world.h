@@ -219,7 +219,7 @@ struct nof_world {
     uint64_t digest;
     uint64_t bytes; /* payload submitted */
     uint64_t tick_ns;
-    bool end_checked;
+    bool last_sweep; /* begun when all was quiet: nothing can come late any more */
 
     struct nof_fabric_link link; /* without faults */
     uint64_t traffic_until_ns;

@@ -58,10 +58,16 @@ static void wait_for_rank_1(struct world *w)
 {
     world_recv(w, 0, 1, 1, arena(w, 0), 100, 1);
     world_send(w, 0, 1, 2, arena(w, 0), 200000, 2); /* rendezvous that nobody grants */
-    struct nof_desc d = {.opcode = NOF_DESC_SEND, .flags = NOF_DESC_F_SYNC, .ctx = 1, .cookie = 3, .peer = 1, .len = 64,
+    struct nof_desc d = {.opcode = NOF_DESC_SEND,
+                         .flags = NOF_DESC_F_SYNC,
+                         .ctx = 1,
+                         .cookie = 3,
+                         .peer = 1,
+                         .len = 64,
                          .addr = (uint64_t)(uintptr_t)arena(w, 0)};
     world_post(w, 0, &d);
-    d = (struct nof_desc){.opcode = NOF_DESC_PROBE, .flags = NOF_DESC_F_WAIT, .ctx = 1, .cookie = 4, .peer = 1};
+    d = (struct nof_desc){
+        .opcode = NOF_DESC_PROBE, .flags = NOF_DESC_F_WAIT, .ctx = 1, .cookie = 4, .peer = 1};
     world_post(w, 0, &d);
     world_recv(w, 0, NOF_ANY_SOURCE, 9, arena(w, 0), 100, 5);
     world_run_for(w, 5 * MS);
@@ -239,7 +245,9 @@ static void flush_means_acknowledged(void **state)
 static void stuck_dma_costs_its_endpoint_only(void **state)
 {
     (void)state;
-    struct world_config cfg = {.nics = 2, .mtu = 1500, .seed = 2,
+    struct world_config cfg = {.nics = 2,
+                               .mtu = 1500,
+                               .seed = 2,
                                .nic = {.max_endpoints = 4, .netmem_bytes = 1u << 20, .max_sends = 64}};
     struct world *w = world_init(&cfg);
     for (unsigned i = 0; i < 4; i++)
@@ -264,8 +272,14 @@ static void stuck_dma_costs_its_endpoint_only(void **state)
         const struct nof_comp *c = world_take(w, 2);
         if (c == NULL || c->opcode != NOF_COMP_GRANT)
             continue;
-        struct nof_desc d = {.opcode = NOF_DESC_SEND, .flags = NOF_DESC_F_GRANTED, .ctx = 1, .cookie = c->cookie,
-                             .peer = c->peer, .tag = 1, .len = 300000, .handle = c->handle,
+        struct nof_desc d = {.opcode = NOF_DESC_SEND,
+                             .flags = NOF_DESC_F_GRANTED,
+                             .ctx = 1,
+                             .cookie = c->cookie,
+                             .peer = c->peer,
+                             .tag = 1,
+                             .len = 300000,
+                             .handle = c->handle,
                              .addr = (uint64_t)(uintptr_t)arena(w, 2)};
         world_post(w, 2, &d);
     }

@@ -55,8 +55,13 @@ static void expect_recv(struct world *w, uint64_t cookie, uint64_t id)
 static void message(struct world *w, struct model *m, int from, int tag, uint64_t id)
 {
     struct entry e = {.peer = from, .tag = tag, .id = id};
-    struct nof_desc d = {.opcode = NOF_DESC_SEND, .flags = NOF_DESC_F_INLINE, .ctx = 1, .cookie = id, .peer = 0,
-                         .tag = tag, .len = 8};
+    struct nof_desc d = {.opcode = NOF_DESC_SEND,
+                         .flags = NOF_DESC_F_INLINE,
+                         .ctx = 1,
+                         .cookie = id,
+                         .peer = 0,
+                         .tag = tag,
+                         .len = 8};
     memcpy(d.inline_data, &id, 8);
     world_post(w, (unsigned)from, &d);
     world_run(w);
@@ -95,7 +100,11 @@ static void message(struct world *w, struct model *m, int from, int tag, uint64_
 static void receive(struct world *w, struct model *m, int kind, int wait, int peer, int tag, uint64_t id)
 {
     struct entry e = {.peer = peer, .tag = tag, .id = id, .kind = kind};
-    struct nof_desc d = {.opcode = (uint8_t)kind, .ctx = 1, .cookie = id, .peer = peer, .tag = tag,
+    struct nof_desc d = {.opcode = (uint8_t)kind,
+                         .ctx = 1,
+                         .cookie = id,
+                         .peer = peer,
+                         .tag = tag,
                          .flags = wait ? NOF_DESC_F_WAIT : 0};
     d.len = kind == NOF_DESC_RECV ? 8 : 0;
     world_post(w, 0, &d);
@@ -158,8 +167,8 @@ static void as_a_list_would(void **state)
             } else if (what < 16) {
                 receive(w, m, NOF_DESC_RECV, 0, any_peer ? -1 : peer, any_tag ? -1 : tag, i);
             } else if (what < 18) {
-                receive(w, m, rnd(&s) % 2 ? NOF_DESC_PROBE : NOF_DESC_MPROBE, rnd(&s) % 2, any_peer ? -1 : peer,
-                        any_tag ? -1 : tag, i);
+                receive(w, m, rnd(&s) % 2 ? NOF_DESC_PROBE : NOF_DESC_MPROBE, rnd(&s) % 2,
+                        any_peer ? -1 : peer, any_tag ? -1 : tag, i);
             } else {
                 cancel(w, m, (unsigned)(rnd(&s) % (m->nposted + 2u)), i + 100000);
             }
@@ -179,8 +188,8 @@ static void contexts_do_not_mix(void **state)
     world_open(w, 0, 0, 1);
     struct nof_desc d = {.opcode = NOF_DESC_RECV, .ctx = 9, .cookie = 1, .peer = -1, .tag = -1, .len = 8};
     world_post(w, 0, &d);
-    d = (struct nof_desc){.opcode = NOF_DESC_SEND, .ctx = 8, .cookie = 2, .tag = 1, .len = 8,
-                          .flags = NOF_DESC_F_INLINE};
+    d = (struct nof_desc){
+        .opcode = NOF_DESC_SEND, .ctx = 8, .cookie = 2, .tag = 1, .len = 8, .flags = NOF_DESC_F_INLINE};
     world_post(w, 0, &d);
     world_run(w);
     world_expect(w, 0, NOF_COMP_SEND, 2);

@@ -50,7 +50,9 @@ static void release(struct library *lib, uint32_t offset)
 static void on_spill(struct library *lib, const struct nof_comp *c)
 {
     struct spilled *s = &lib->list[lib->n++];
-    *s = (struct spilled){.tag = c->tag, .len = c->len, .remote = (c->flags & NOF_COMP_F_REMOTE) != 0,
+    *s = (struct spilled){.tag = c->tag,
+                          .len = c->len,
+                          .remote = (c->flags & NOF_COMP_F_REMOTE) != 0,
                           .sync = (c->flags & NOF_COMP_F_SYNC) != 0};
     if (c->flags & NOF_COMP_F_INLINE)
         s->first = c->inline_data[0];
@@ -74,7 +76,8 @@ static void reap(struct library *lib)
             lib->nomatch_cookie = (unsigned)c->cookie;
         } else if (c->opcode == NOF_COMP_RECV) {
             assert_int_equal(c->status, NOF_OK);
-            const uint8_t *p = c->flags & NOF_COMP_F_INLINE ? c->inline_data : world_rank(lib->w, lib->rank)->arena;
+            const uint8_t *p =
+                c->flags & NOF_COMP_F_INLINE ? c->inline_data : world_rank(lib->w, lib->rank)->arena;
             if (c->flags & NOF_COMP_F_STAGED) {
                 p = world_rank(lib->w, lib->rank)->staging + c->staged_offset;
                 release(lib, c->staged_offset);
@@ -98,8 +101,13 @@ static void count_sender(struct library *lib)
     while ((c = world_take(w, 0)) != NULL) {
         assert_int_equal(c->status, NOF_OK);
         if (c->opcode == NOF_COMP_GRANT) {
-            struct nof_desc d = {.opcode = NOF_DESC_SEND, .flags = NOF_DESC_F_GRANTED, .ctx = 1, .cookie = c->cookie,
-                                 .peer = 1, .tag = 1, .handle = c->handle};
+            struct nof_desc d = {.opcode = NOF_DESC_SEND,
+                                 .flags = NOF_DESC_F_GRANTED,
+                                 .ctx = 1,
+                                 .cookie = c->cookie,
+                                 .peer = 1,
+                                 .tag = 1,
+                                 .handle = c->handle};
             d.callsite = c->granted_len;
             d.addr = (uint64_t)(uintptr_t)world_rank(w, 0)->arena + (c->cookie - 1000) * 64;
             d.len = lib->len;
@@ -137,8 +145,13 @@ static void receive(struct library *lib, int tag)
                 lib->order[lib->received++] = s->first;
                 return;
             }
-            struct nof_desc d = {.opcode = NOF_DESC_PULL, .ctx = 1, .cookie = 2, .peer = 0, .tag = s->tag,
-                                 .handle = s->handle, .addr = (uint64_t)(uintptr_t)buf,
+            struct nof_desc d = {.opcode = NOF_DESC_PULL,
+                                 .ctx = 1,
+                                 .cookie = 2,
+                                 .peer = 0,
+                                 .tag = s->tag,
+                                 .handle = s->handle,
+                                 .addr = (uint64_t)(uintptr_t)buf,
                                  .len = s->remote ? 100000 : 0};
             world_post(lib->w, lib->rank, &d);
             lib->pulls++;
@@ -161,21 +174,37 @@ static void receive(struct library *lib, int tag)
 
 static void flood(uint64_t len, int dma_inline, uint32_t envelopes, int flags, size_t staging)
 {
-    struct world_config cfg = {.nics = 2, .mtu = 1500, .dma_inline = dma_inline, .seed = 11, .staging_bytes = staging,
-                               .nic = {.max_envelopes = envelopes, .max_peers = 16, .max_sends = 256,
-                                       .max_posted = 64, .netmem_bytes = 2u << 20}};
+    struct world_config cfg = {.nics = 2,
+                               .mtu = 1500,
+                               .dma_inline = dma_inline,
+                               .seed = 11,
+                               .staging_bytes = staging,
+                               .nic = {.max_envelopes = envelopes,
+                                       .max_peers = 16,
+                                       .max_sends = 256,
+                                       .max_posted = 64,
+                                       .netmem_bytes = 2u << 20}};
     struct world *w = world_init(&cfg);
     world_open(w, 0, 0, 2);
     world_open(w, 1, 1, 2);
     world_run_for(w, 1000000);
-    struct library lib = {.w = w, .rank = 1, .len = len, .list = calloc(MESSAGES + 1, sizeof(struct spilled)),
+    struct library lib = {.w = w,
+                          .rank = 1,
+                          .len = len,
+                          .list = calloc(MESSAGES + 1, sizeof(struct spilled)),
                           .order = calloc(MESSAGES + 1, 1)};
     uint8_t *out = world_rank(w, 0)->arena;
     for (unsigned i = 0; i < 64 * MESSAGES + 70000; i++)
         out[i] = (uint8_t)(i / 64);
     for (unsigned i = 0; i < MESSAGES; i++) {
-        struct nof_desc d = {.opcode = NOF_DESC_SEND, .flags = (uint8_t)flags, .ctx = 1, .cookie = 1000 + i, .peer = 1,
-                             .tag = 1, .len = len, .addr = (uint64_t)(uintptr_t)(out + i * 64)};
+        struct nof_desc d = {.opcode = NOF_DESC_SEND,
+                             .flags = (uint8_t)flags,
+                             .ctx = 1,
+                             .cookie = 1000 + i,
+                             .peer = 1,
+                             .tag = 1,
+                             .len = len,
+                             .addr = (uint64_t)(uintptr_t)(out + i * 64)};
         world_post(w, 0, &d);
         if (i % 16 == 0) {
             world_run_for(w, 20000);

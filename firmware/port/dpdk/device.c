@@ -216,6 +216,29 @@ int nof_port_configure(struct nof_port_opening *o, const struct rte_eth_dev_info
     return NOF_OK;
 }
 
+/* As rte_pktmbuf_pool_create(), but the frames lie one behind the other. By default a pool leaves a gap
+ * wherever a frame would cross a page, and net_af_xdp of DPDK 22.11 does not count the gaps when it tells the
+ * kernel how long the memory is: frames behind that end can be neither sent nor received, and nobody says so.
+ * Only a device's DMA would mind the crossing; see complete_xdp(). */
+static struct rte_mempool *packed_pool(const char *name, uint32_t frames, uint32_t room, int socket)
+{
+    uint16_t priv = (uint16_t)RTE_ALIGN_CEIL(sizeof(struct nof_dpdk_priv), RTE_MBUF_PRIV_ALIGN);
+    struct rte_pktmbuf_pool_private shape = {.mbuf_data_room_size = (uint16_t)room, .mbuf_priv_size = priv};
+    struct rte_mempool *pool =
+        rte_mempool_create_empty(name, frames, (unsigned)(sizeof(struct rte_mbuf) + priv + room), POOL_CACHE,
+                                 sizeof(shape), socket, RTE_MEMPOOL_F_NO_IOVA_CONTIG);
+
+    if (!pool)
+        return NULL;
+    rte_pktmbuf_pool_init(pool, &shape);
+    if (rte_mempool_populate_default(pool) < 0) {
+        rte_mempool_free(pool);
+        return NULL;
+    }
+    (void)rte_mempool_obj_iter(pool, rte_pktmbuf_init, NULL);
+    return pool;
+}
+
 static int make_pool(struct nof_port_opening *o, struct nof_dpdk_queue *q, uint32_t rx_descs,
                      uint32_t tx_descs)
 {
@@ -226,13 +249,17 @@ static int make_pool(struct nof_port_opening *o, struct nof_dpdk_queue *q, uint3
     char name[RTE_MEMPOOL_NAMESIZE];
 
     snprintf(name, sizeof(name), "nof_%u_%u", port->port_id, q->queue_id);
-    q->pool = rte_pktmbuf_pool_create(
-        name, frames, POOL_CACHE, (uint16_t)RTE_ALIGN_CEIL(sizeof(struct nof_dpdk_priv), RTE_MBUF_PRIV_ALIGN),
-        (uint16_t)room, port->info.socket);
+    if (xdp)
+        q->pool = packed_pool(name, frames, room, port->info.socket);
+    else
+        q->pool = rte_pktmbuf_pool_create(
+            name, frames, POOL_CACHE,
+            (uint16_t)RTE_ALIGN_CEIL(sizeof(struct nof_dpdk_priv), RTE_MBUF_PRIV_ALIGN), (uint16_t)room,
+            port->info.socket);
     if (!q->pool)
         return nof_port_fail(NOF_ENOMEM, o->err, o->err_bytes,
                              "no memory for %u frames of %u bytes (%s).\nGive the daemon more packet "
-                             "memory: -m MB, at least %zu per NIC core",
+                             "memory: --memory MB, at least %zu per NIC core",
                              frames, room, rte_strerror(rte_errno),
                              (nof_dpdk_queue_mem_bytes(o->cfg) >> 20) + 1);
     /* The kernel is told one address range per socket. */

@@ -172,6 +172,9 @@ static int complete_xdp(struct nof_dpdk_port *port, const struct nof_netif_facts
     snprintf(count, sizeof(count), "%u", port->info.nqueues);
     if (!nof_devargs_has(&port->devargs, "queue_count"))
         rc = nof_devargs_add(&port->devargs, "queue_count", count);
+    /* Zero copy would need frames that no page boundary cuts, which is not how the pool lies (device.c). */
+    if (rc == NOF_OK && !nof_devargs_has(&port->devargs, "force_copy"))
+        rc = nof_devargs_add(&port->devargs, "force_copy", "1");
     /* Preferred busy polling makes every empty receive burst a system call; it pays where a device's
      * interrupts can be deferred, which a virtual device has none of (docs/decisions/0005-dpdk-port.md). */
     if (rc == NOF_OK && facts->virtual_device && !nof_devargs_has(&port->devargs, "busy_budget"))

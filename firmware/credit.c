@@ -3,6 +3,7 @@
 
 #include "invariant.h"
 #include "link.h"
+#include "peer.h"
 #include "scheduler.h"
 
 /* What a flow has of the pool that is lent. */
@@ -88,6 +89,7 @@ int nof_credit_rx(struct nof_nic *nic, struct nof_peer *peer, const struct nof_w
     peer->tx_blocks_allowed = blocks;
     if (peer->flags & NOF_PEER_F_STALLED) {
         peer->flags &= (uint8_t)~NOF_PEER_F_STALLED;
+        nof_peer_expect(nic, peer, -1);
         nof_scheduler_activate(nic, peer);
     }
     return NOF_OK;

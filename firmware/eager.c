@@ -5,6 +5,7 @@
 #include "eager.h"
 
 #include "credit.h"
+#include "peer.h"
 #include "recv.h"
 #include "rendezvous.h"
 #include "unexpected.h"
@@ -124,6 +125,7 @@ int nof_eager_envelope_rx(struct nof_nic *nic, struct nof_peer *peer, const stru
     if ((a.flags & (NOF_ENV_F_RTS | NOF_ENV_F_FAILED)) == 0 && a.payload_bytes < a.len) {
         peer->rx_left = (uint16_t)(a.len - a.payload_bytes); /* of at most 64 KiB, one byte is here */
         peer->rx_pos = (uint16_t)a.payload_bytes;
+        nof_peer_expect(nic, peer, 1); /* it owes us the rest */
     }
     struct nof_recv *r = nof_match_posted(nic, ep, &a.key);
     if (r == NULL) {
@@ -155,8 +157,10 @@ int nof_eager_more_rx(struct nof_nic *nic, struct nof_peer *peer, const struct n
     uint32_t target = peer->rx_target;
     peer->rx_left = failed ? 0 : (uint16_t)(peer->rx_left - n);
     peer->rx_pos = (uint16_t)(peer->rx_pos + n);
-    if (failed || peer->rx_left == 0)
+    if (peer->rx_left == 0) {
         peer->rx_target = NOF_NIL;
+        nof_peer_expect(nic, peer, -1);
+    }
     if (target == NOF_NIL)
         return NOF_OK;
     uint32_t i = NOF_REF_INDEX(target);

@@ -270,6 +270,7 @@ static void end_incoming(struct nof_nic *nic, struct nof_peer *peer, int status)
     uint32_t target = peer->rx_target;
     peer->rx_left = 0;
     peer->rx_target = NOF_NIL;
+    nof_peer_expect(nic, peer, -1);
     if (target == NOF_NIL)
         return;
     if (NOF_REF_KIND(target) == NOF_REF_RECV)

@@ -327,6 +327,7 @@ static int choose(struct nof_nic *nic, struct nof_peer *peer)
         envelope = s->sent > 0 || peer->tx_msgs_allowed != peer->tx_seq;
         if (!envelope && !(peer->flags & NOF_PEER_F_STALLED)) {
             peer->flags |= NOF_PEER_F_STALLED;
+            nof_peer_expect(nic, peer, 1); /* all is acknowledged, and only the peer can go on */
             nof_count(nic, &nic->eps[peer->ep], NOF_C_CREDIT_STALLS, 1);
         }
         if (reading && (!needs_dma(s) || (s->sent == 0 && !eager_now(nic, peer, s))))

@@ -88,8 +88,11 @@ static void issue(struct nof_nic *nic, struct nof_write *w)
     while (w->done < w->bytes && r->state != NOF_RECV_ENDING) {
         uint64_t reach;
         uint32_t n;
-        unsigned nsegs = nof_buffer_segments(&nic->layouts, r->layout, r->addr, w->offset + w->done,
-                                             w->bytes - w->done, nic->segs, &reach);
+        uint32_t left = w->bytes - w->done;
+        if (left > NOF_DMA_BLOCK_BYTES)
+            left = NOF_DMA_BLOCK_BYTES;
+        unsigned nsegs = nof_buffer_segments(&nic->layouts, r->layout, r->addr, w->offset + w->done, left,
+                                             nic->segs, &reach);
         unsigned nbufs = nof_chain_bufs(&nic->netmem, w->chain, w->skip + w->done, (uint32_t)reach, nic->bufs,
                                         NOF_DMA_SEGMENTS_MAX, &n);
         int rc = nic->host_ops->dma_write(nic->host, w->ep, nic->segs, nof_segments_trim(nic->segs, nsegs, n),

@@ -55,9 +55,8 @@ void nof_chan_nic_died(const char *why)
     if (nof_chan.nic_dead)
         return;
     nof_chan.nic_dead = true;
-    nof_chan.nic_dead_code =
-        nof_error(MPIX_ERR_PROC_FAILED, "the NIC of rank %d (%s on %s) is gone: %s",
-                  nof_lib.world_rank, nof_chan.identity->nic_name, nof_lib.host, why);
+    nof_chan.nic_dead_code = nof_error(MPIX_ERR_PROC_FAILED, "the NIC of rank %d (%s on %s) is gone: %s",
+                                       nof_lib.world_rank, nof_chan.identity->nic_name, nof_lib.host, why);
     nof_chan.queue_count = 0;
     for (int i = 0; i < nof_lib.world_size; i++)
         nof_chan_send_fail_waiting(&nof_chan.peers[i], nof_chan.nic_dead_code);
@@ -148,8 +147,7 @@ static int nic_dead_member(struct nof_comm *comm)
     if (nof_chan.dead_count == 0)
         return MPI_UNDEFINED;
     for (int i = 0; i < nof_comm_size(comm); i++) {
-        const struct nof_chan_peer *peer =
-            &nof_chan.peers[nof_group_world_rank(comm->group, i)];
+        const struct nof_chan_peer *peer = &nof_chan.peers[nof_group_world_rank(comm->group, i)];
         if (peer->dead && !peer->left)
             return i;
     }

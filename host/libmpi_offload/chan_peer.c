@@ -110,8 +110,7 @@ int nof_chan_status_code(int status, int world_rank)
     case NOF_ENOMEM:
         return nof_error(MPI_ERR_NO_MEM, "the NIC has no room for it (see \"nof stats\")");
     case NOF_EPROTO:
-        return nof_error(MPI_ERR_OTHER, "%s broke the message protocol",
-                         nof_chan_peer_name(world_rank));
+        return nof_error(MPI_ERR_OTHER, "%s broke the message protocol", nof_chan_peer_name(world_rank));
     default:
         return nof_error(MPI_ERR_INTERN, "the NIC answered status %d (peer: %s)", status,
                          nof_chan_peer_name(world_rank));

@@ -14,8 +14,7 @@ int32_t nof_chan_wanted_tag(const struct nof_request *req)
 
 static int32_t wanted_source(const struct nof_request *req)
 {
-    return req->peer == MPI_ANY_SOURCE ? NOF_ANY_SOURCE
-                                       : nof_group_world_rank(req->comm->group, req->peer);
+    return req->peer == MPI_ANY_SOURCE ? NOF_ANY_SOURCE : nof_group_world_rank(req->comm->group, req->peer);
 }
 
 /* An operation for a receive or probe; ends the request and returns NULL if there can be none. */
@@ -26,9 +25,7 @@ static struct nof_chan_op *begin(struct nof_request *req, enum nof_op_phase phas
         rc = nof_chan_peer_open(source);
     struct nof_chan_op *op = rc == MPI_SUCCESS ? nof_chan_op_new(phase, req) : NULL;
     if (op == NULL) {
-        nof_request_fail(req, rc != MPI_SUCCESS
-                                  ? rc
-                                  : nof_error(MPI_ERR_NO_MEM, "no memory for a receive"));
+        nof_request_fail(req, rc != MPI_SUCCESS ? rc : nof_error(MPI_ERR_NO_MEM, "no memory for a receive"));
         return NULL;
     }
     op->peer = source;
@@ -181,8 +178,7 @@ static void take_payload(const struct nof_request *req, const struct nof_comp *c
         if (len > 0)
             memcpy(req->data, comp->inline_data, len);
     } else if ((comp->flags & NOF_COMP_F_STAGED) != 0) {
-        const void *staged =
-            nof_pmd_staged(nof_chan.pmd, comp->staged_offset, comp->staged_len);
+        const void *staged = nof_pmd_staged(nof_chan.pmd, comp->staged_offset, comp->staged_len);
         if (len > comp->staged_len)
             len = comp->staged_len;
         if (staged != NULL && len > 0)
@@ -210,8 +206,7 @@ void nof_chan_recv_done(struct nof_chan_op *op, const struct nof_comp *comp)
         req->cancelled = true;
         nof_request_done(req, 0, 0, 0);
     } else {
-        nof_request_fail(req, code != MPI_SUCCESS ? code
-                                                  : nof_chan_status_code(comp->status, source));
+        nof_request_fail(req, code != MPI_SUCCESS ? code : nof_chan_status_code(comp->status, source));
     }
 }
 
@@ -242,8 +237,6 @@ void nof_chan_probe_done(struct nof_chan_op *op, const struct nof_comp *comp)
     } else {
         int code = op->fail_code;
         nof_chan_op_free(op);
-        nof_request_fail(req, code != MPI_SUCCESS
-                                  ? code
-                                  : nof_chan_status_code(comp->status, comp->peer));
+        nof_request_fail(req, code != MPI_SUCCESS ? code : nof_chan_status_code(comp->status, comp->peer));
     }
 }

@@ -38,8 +38,8 @@ static void answer_probe(struct nof_request *probe, struct envelope *envelope)
 {
     probe->found = true;
     if (probe->probe_take) {
-        probe->message = nof_message_new(probe->comm, envelope->match.source, envelope->match.tag,
-                                         envelope->len);
+        probe->message =
+            nof_message_new(probe->comm, envelope->match.source, envelope->match.tag, envelope->len);
         if (probe->message == NULL) {
             nof_request_fail(probe, nof_error(MPI_ERR_NO_MEM, "no memory for a message handle"));
             return;
@@ -63,7 +63,7 @@ static int32_t wanted_source(const struct nof_request *req)
 static struct envelope *find(const struct nof_request *req)
 {
     return (struct envelope *)(void *)nof_matcher_find(&matcher, req->ctx, wanted_source(req),
-                                                      wanted_tag(req));
+                                                       wanted_tag(req));
 }
 
 /* Waiting probes are few (one per thread): a list will do. */
@@ -90,8 +90,7 @@ static void self_send(struct nof_request *req)
         nof_request_done(req, 0, req->tag, req->bytes);
         return;
     }
-    bool copy = req->mode != NOF_SEND_SYNC &&
-                (req->bytes <= BUFFERED_MAX || req->mode == NOF_SEND_BUFFERED);
+    bool copy = req->mode != NOF_SEND_SYNC && (req->bytes <= BUFFERED_MAX || req->mode == NOF_SEND_BUFFERED);
     struct envelope *envelope = malloc(sizeof(*envelope) + (copy ? req->bytes : 0));
     if (envelope == NULL) {
         nof_request_fail(req, nof_error(MPI_ERR_NO_MEM, "no memory for a message to oneself"));

@@ -15,9 +15,8 @@ static struct nof_chan_peer *peer_of(const struct nof_request *req)
 static uint8_t elem_of(const struct nof_type *type)
 {
     static const uint8_t elem[NOF_BASIC_COUNT] = {
-        [NOF_BASIC_F64] = NOF_ELEM_F64, [NOF_BASIC_F32] = NOF_ELEM_F32,
-        [NOF_BASIC_I64] = NOF_ELEM_I64, [NOF_BASIC_U64] = NOF_ELEM_I64,
-        [NOF_BASIC_I32] = NOF_ELEM_I32, [NOF_BASIC_U32] = NOF_ELEM_I32,
+        [NOF_BASIC_F64] = NOF_ELEM_F64, [NOF_BASIC_F32] = NOF_ELEM_F32, [NOF_BASIC_I64] = NOF_ELEM_I64,
+        [NOF_BASIC_U64] = NOF_ELEM_I64, [NOF_BASIC_I32] = NOF_ELEM_I32, [NOF_BASIC_U32] = NOF_ELEM_I32,
         [NOF_BASIC_C64] = NOF_ELEM_C64, [NOF_BASIC_C32] = NOF_ELEM_C32,
     };
     return elem[type->uniform];
@@ -31,8 +30,7 @@ static bool windowed(const struct nof_request *req)
     return req->mode != NOF_SEND_SYNC && req->bytes <= nof_chan.identity->bounce_max_bytes;
 }
 
-static void place_payload(struct nof_desc *desc, struct nof_chan_op *op,
-                          const struct nof_request *req)
+static void place_payload(struct nof_desc *desc, struct nof_chan_op *op, const struct nof_request *req)
 {
     if (req->bytes <= NOF_INLINE_BYTES) {
         desc->flags |= NOF_DESC_F_INLINE;
@@ -59,9 +57,7 @@ static void hand_over(struct nof_request *req)
     int rc = nof_chan_peer_open(world_rank);
     struct nof_chan_op *op = rc == MPI_SUCCESS ? nof_chan_op_new(NOF_OP_SEND, req) : NULL;
     if (op == NULL) {
-        nof_request_fail(req, rc != MPI_SUCCESS
-                                  ? rc
-                                  : nof_error(MPI_ERR_NO_MEM, "no memory for a send"));
+        nof_request_fail(req, rc != MPI_SUCCESS ? rc : nof_error(MPI_ERR_NO_MEM, "no memory for a send"));
         return;
     }
     struct nof_desc desc = {
@@ -103,8 +99,7 @@ void nof_chan_send(struct nof_request *req)
         return;
     }
     if (peer->dead) {
-        nof_request_fail(req,
-                         nof_chan_dead_code(nof_group_world_rank(req->comm->group, req->peer)));
+        nof_request_fail(req, nof_chan_dead_code(nof_group_world_rank(req->comm->group, req->peer)));
         return;
     }
     if (peer->first == NULL && may_go(peer, req)) {

@@ -90,8 +90,7 @@ static void answer_probe(struct nof_chan_op *op, struct nof_chan_envelope *envel
     struct nof_request *req = op->req;
     nof_chan_op_free(op);
     if (req->probe_take) {
-        req->message = nof_message_new(req->comm, envelope->match.source, envelope->match.tag,
-                                       envelope->len);
+        req->message = nof_message_new(req->comm, envelope->match.source, envelope->match.tag, envelope->len);
         if (req->message == NULL) {
             nof_request_fail(req, nof_error(MPI_ERR_NO_MEM, "no memory for a message handle"));
             return;
@@ -105,8 +104,8 @@ static void answer_probe(struct nof_chan_op *op, struct nof_chan_envelope *envel
 
 static struct nof_chan_envelope *find(const struct nof_chan_op *op)
 {
-    return (struct nof_chan_envelope *)(void *)nof_matcher_find(
-        &nof_chan.matcher, op->req->ctx, op->peer, nof_chan_wanted_tag(op->req));
+    return (struct nof_chan_envelope *)(void *)nof_matcher_find(&nof_chan.matcher, op->req->ctx, op->peer,
+                                                                nof_chan_wanted_tag(op->req));
 }
 
 /* Waiting probes are few (one per thread): a list will do. */
@@ -166,8 +165,7 @@ void nof_chan_local_recv(struct nof_chan_op *op)
     }
 }
 
-static void remove_from(struct nof_chan_op **first, struct nof_chan_op **last,
-                        struct nof_chan_op *op)
+static void remove_from(struct nof_chan_op **first, struct nof_chan_op **last, struct nof_chan_op *op)
 {
     struct nof_chan_op *before = NULL;
     for (struct nof_chan_op *at = *first; at != NULL; before = at, at = at->next) {

@@ -13,8 +13,8 @@
 
 static bool grow_ops(void)
 {
-    struct nof_chan_op **more = realloc(
-        nof_chan.op_chunks, (nof_chan.op_chunk_count + 1) * sizeof(struct nof_chan_op *));
+    struct nof_chan_op **more =
+        realloc(nof_chan.op_chunks, (nof_chan.op_chunk_count + 1) * sizeof(struct nof_chan_op *));
     if (more == NULL)
         return false;
     nof_chan.op_chunks = more;
@@ -92,8 +92,7 @@ static bool grow_queue(void)
     if (queue == NULL)
         return false;
     for (size_t i = 0; i < nof_chan.queue_count; i++)
-        queue[i] =
-            nof_chan.queue[(nof_chan.queue_head + i) & (nof_chan.queue_capacity - 1)];
+        queue[i] = nof_chan.queue[(nof_chan.queue_head + i) & (nof_chan.queue_capacity - 1)];
     free(nof_chan.queue);
     nof_chan.queue = queue;
     nof_chan.queue_capacity = capacity;
@@ -109,12 +108,10 @@ void nof_chan_submit_queued(void)
             n = nof_chan.queue_count;
         if (n > SUBMIT_BURST)
             n = SUBMIT_BURST;
-        int taken =
-            nof_pmd_submit(nof_chan.pmd, &nof_chan.queue[nof_chan.queue_head], (unsigned)n);
+        int taken = nof_pmd_submit(nof_chan.pmd, &nof_chan.queue[nof_chan.queue_head], (unsigned)n);
         if (taken <= 0)
             return; /* full; a dead NIC is noticed when reaping */
-        nof_chan.queue_head =
-            (nof_chan.queue_head + (size_t)taken) & (nof_chan.queue_capacity - 1);
+        nof_chan.queue_head = (nof_chan.queue_head + (size_t)taken) & (nof_chan.queue_capacity - 1);
         nof_chan.queue_count -= (size_t)taken;
     }
 }
@@ -127,8 +124,7 @@ void nof_chan_submit(const struct nof_desc *desc)
         return;
     if (nof_chan.queue_count == nof_chan.queue_capacity && !grow_queue())
         nof_lib_die(1, "no memory for descriptors behind a full submission ring");
-    nof_chan.queue[(nof_chan.queue_head + nof_chan.queue_count) & (nof_chan.queue_capacity - 1)] =
-        *desc;
+    nof_chan.queue[(nof_chan.queue_head + nof_chan.queue_count) & (nof_chan.queue_capacity - 1)] = *desc;
     nof_chan.queue_count++;
 }
 
@@ -140,8 +136,7 @@ void nof_chan_release_flush(void)
         return;
     struct nof_desc desc = {.opcode = NOF_DESC_RELEASE};
     desc.release.count = nof_chan.release_count;
-    memcpy(desc.release.offset, nof_chan.release,
-           nof_chan.release_count * sizeof(nof_chan.release[0]));
+    memcpy(desc.release.offset, nof_chan.release, nof_chan.release_count * sizeof(nof_chan.release[0]));
     nof_chan.release_count = 0;
     nof_chan_submit(&desc);
 }

@@ -42,18 +42,17 @@ void nof_coll_build_barrier(struct nof_sched *s);
 void nof_coll_build_bcast(struct nof_sched *s, const struct nof_data *data, int root);
 
 /* ---- coll_gather.c. In place: `send` NULL at the root (gather), `recv` NULL (scatter). ---- */
-void nof_coll_build_gather(struct nof_sched *s, const struct nof_data *send,
-                           const struct nof_data *recv, int root);
-void nof_coll_build_gatherv(struct nof_sched *s, const struct nof_data *send,
-                            const struct nof_blocks *recv, int root);
-void nof_coll_build_scatter(struct nof_sched *s, const struct nof_data *send,
-                            const struct nof_data *recv, int root);
-void nof_coll_build_scatterv(struct nof_sched *s, const struct nof_blocks *send,
-                             const struct nof_data *recv, int root);
+void nof_coll_build_gather(struct nof_sched *s, const struct nof_data *send, const struct nof_data *recv,
+                           int root);
+void nof_coll_build_gatherv(struct nof_sched *s, const struct nof_data *send, const struct nof_blocks *recv,
+                            int root);
+void nof_coll_build_scatter(struct nof_sched *s, const struct nof_data *send, const struct nof_data *recv,
+                            int root);
+void nof_coll_build_scatterv(struct nof_sched *s, const struct nof_blocks *send, const struct nof_data *recv,
+                             int root);
 
 /* ---- coll_allgather.c. In place: `send` NULL. ---- */
-void nof_coll_build_allgather(struct nof_sched *s, const struct nof_data *send,
-                              const struct nof_data *recv);
+void nof_coll_build_allgather(struct nof_sched *s, const struct nof_data *send, const struct nof_data *recv);
 void nof_coll_build_allgatherv(struct nof_sched *s, const struct nof_data *send,
                                const struct nof_blocks *recv);
 
@@ -77,8 +76,7 @@ void nof_coll_build_reduce(struct nof_sched *s, const struct nof_reduction *r, i
 void nof_coll_build_allreduce(struct nof_sched *s, const struct nof_reduction *r);
 
 /* ---- coll_reduce_scatter.c. r->count is ignored: counts[size]. ---- */
-void nof_coll_build_reduce_scatter(struct nof_sched *s, const struct nof_reduction *r,
-                                   const int *counts);
+void nof_coll_build_reduce_scatter(struct nof_sched *s, const struct nof_reduction *r, const int *counts);
 
 /* ---- coll_scan.c ---- */
 void nof_coll_build_scan(struct nof_sched *s, const struct nof_reduction *r, bool exclusive);

@@ -25,8 +25,7 @@ static void keep_copies(struct nof_sched *s, const struct nof_exchange *peers, c
         const struct nof_data *block = &peers[i].recv;
         size_t bytes = nof_data_bytes(block);
         if (i != s->rank)
-            nof_sched_copy(s, block->buf, block->count, block->type, copies, bytes,
-                           nof_type_byte());
+            nof_sched_copy(s, block->buf, block->count, block->type, copies, bytes, nof_type_byte());
         copies += bytes;
     }
 }
@@ -42,8 +41,8 @@ void nof_coll_build_alltoall(struct nof_sched *s, const struct nof_exchange *pee
         keep_copies(s, peers, copies);
     } else {
         const struct nof_exchange *own = &peers[s->rank];
-        nof_sched_copy(s, own->send.buf, own->send.count, own->send.type, own->recv.buf,
-                       own->recv.count, own->recv.type);
+        nof_sched_copy(s, own->send.buf, own->send.count, own->send.type, own->recv.buf, own->recv.count,
+                       own->recv.type);
     }
     size_t together = rounds_together(s, peers);
     for (int k = 1; k < s->size; k++) {
@@ -56,8 +55,8 @@ void nof_coll_build_alltoall(struct nof_sched *s, const struct nof_exchange *pee
             for (int i = 0; i < to; i++)
                 offset += nof_data_bytes(&peers[i].recv);
             if (nof_data_bytes(&peers[to].recv) > 0)
-                nof_sched_send(s, nof_lib_at(copies, (ptrdiff_t)offset),
-                               nof_data_bytes(&peers[to].recv), nof_type_byte(), to);
+                nof_sched_send(s, nof_lib_at(copies, (ptrdiff_t)offset), nof_data_bytes(&peers[to].recv),
+                               nof_type_byte(), to);
         } else if (nof_data_bytes(&peers[to].send) > 0) {
             nof_sched_send(s, peers[to].send.buf, peers[to].send.count, peers[to].send.type, to);
         }

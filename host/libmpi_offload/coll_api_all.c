@@ -5,8 +5,8 @@
 #include "coll_args.h"
 
 NOF_MPI(Allgather)
-int PMPI_Allgather(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf,
-                   int recvcount, MPI_Datatype recvtype, MPI_Comm comm)
+int PMPI_Allgather(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount,
+                   MPI_Datatype recvtype, MPI_Comm comm)
 {
     nof_lib_enter(__func__);
     struct nof_comm *c;
@@ -25,8 +25,7 @@ int PMPI_Allgather(const void *sendbuf, int sendcount, MPI_Datatype sendtype, vo
 
 NOF_MPI(Allgatherv)
 int PMPI_Allgatherv(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf,
-                    const int recvcounts[], const int displs[], MPI_Datatype recvtype,
-                    MPI_Comm comm)
+                    const int recvcounts[], const int displs[], MPI_Datatype recvtype, MPI_Comm comm)
 {
     nof_lib_enter(__func__);
     struct nof_comm *c;
@@ -58,8 +57,7 @@ struct side {
 static int block_of(const struct side *side, int i, struct nof_data *block)
 {
     int count = side->counts == NULL ? side->count : side->counts[i];
-    int rc = nof_coll_check_data(side->buf, count, side->types == NULL ? side->type : side->types[i],
-                                 block);
+    int rc = nof_coll_check_data(side->buf, count, side->types == NULL ? side->type : side->types[i], block);
     if (rc != MPI_SUCCESS)
         return rc;
     ptrdiff_t at = side->displs == NULL ? (ptrdiff_t)i * count : side->displs[i];
@@ -69,8 +67,7 @@ static int block_of(const struct side *side, int i, struct nof_data *block)
     return MPI_SUCCESS;
 }
 
-static int exchange(MPI_Comm comm, const struct side *send, const struct side *recv,
-                    const char *func)
+static int exchange(MPI_Comm comm, const struct side *send, const struct side *recv, const char *func)
 {
     nof_lib_enter(func);
     struct nof_comm *c;
@@ -92,8 +89,8 @@ static int exchange(MPI_Comm comm, const struct side *send, const struct side *r
 }
 
 NOF_MPI(Alltoall)
-int PMPI_Alltoall(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf,
-                  int recvcount, MPI_Datatype recvtype, MPI_Comm comm)
+int PMPI_Alltoall(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount,
+                  MPI_Datatype recvtype, MPI_Comm comm)
 {
     struct side send = {.buf = sendbuf, .count = sendcount, .type = sendtype};
     struct side recv = {.buf = recvbuf, .count = recvcount, .type = recvtype};
@@ -101,25 +98,21 @@ int PMPI_Alltoall(const void *sendbuf, int sendcount, MPI_Datatype sendtype, voi
 }
 
 NOF_MPI(Alltoallv)
-int PMPI_Alltoallv(const void *sendbuf, const int sendcounts[], const int sdispls[],
-                   MPI_Datatype sendtype, void *recvbuf, const int recvcounts[],
-                   const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm)
+int PMPI_Alltoallv(const void *sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype,
+                   void *recvbuf, const int recvcounts[], const int rdispls[], MPI_Datatype recvtype,
+                   MPI_Comm comm)
 {
-    struct side send = {
-        .buf = sendbuf, .counts = sendcounts, .displs = sdispls, .type = sendtype};
-    struct side recv = {
-        .buf = recvbuf, .counts = recvcounts, .displs = rdispls, .type = recvtype};
+    struct side send = {.buf = sendbuf, .counts = sendcounts, .displs = sdispls, .type = sendtype};
+    struct side recv = {.buf = recvbuf, .counts = recvcounts, .displs = rdispls, .type = recvtype};
     return exchange(comm, &send, &recv, __func__);
 }
 
 NOF_MPI(Alltoallw)
 int PMPI_Alltoallw(const void *sendbuf, const int sendcounts[], const int sdispls[],
-                   const MPI_Datatype sendtypes[], void *recvbuf, const int recvcounts[],
-                   const int rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm)
+                   const MPI_Datatype sendtypes[], void *recvbuf, const int recvcounts[], const int rdispls[],
+                   const MPI_Datatype recvtypes[], MPI_Comm comm)
 {
-    struct side send = {
-        .buf = sendbuf, .counts = sendcounts, .displs = sdispls, .types = sendtypes};
-    struct side recv = {
-        .buf = recvbuf, .counts = recvcounts, .displs = rdispls, .types = recvtypes};
+    struct side send = {.buf = sendbuf, .counts = sendcounts, .displs = sdispls, .types = sendtypes};
+    struct side recv = {.buf = recvbuf, .counts = recvcounts, .displs = rdispls, .types = recvtypes};
     return exchange(comm, &send, &recv, __func__);
 }

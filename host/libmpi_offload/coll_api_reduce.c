@@ -40,8 +40,7 @@ static int reduce_scatter(const void *sendbuf, void *recvbuf, const int *counts,
             rc = nof_error(MPI_ERR_COUNT, "the count for rank %d is %d", i, own_counts[i]);
     }
     if (rc == MPI_SUCCESS)
-        rc = nof_coll_check_reduction(sendbuf, recvbuf, own_counts[s->rank] > 0, total, datatype,
-                                      op, &r);
+        rc = nof_coll_check_reduction(sendbuf, recvbuf, own_counts[s->rank] > 0, total, datatype, op, &r);
     if (rc == MPI_SUCCESS)
         nof_coll_build_reduce_scatter(s, &r, own_counts);
     free(own_counts);
@@ -49,15 +48,15 @@ static int reduce_scatter(const void *sendbuf, void *recvbuf, const int *counts,
 }
 
 NOF_MPI(Reduce_scatter)
-int PMPI_Reduce_scatter(const void *sendbuf, void *recvbuf, const int recvcounts[],
-                        MPI_Datatype datatype, MPI_Op op, MPI_Comm comm)
+int PMPI_Reduce_scatter(const void *sendbuf, void *recvbuf, const int recvcounts[], MPI_Datatype datatype,
+                        MPI_Op op, MPI_Comm comm)
 {
     return reduce_scatter(sendbuf, recvbuf, recvcounts, 0, datatype, op, comm, __func__);
 }
 
 NOF_MPI(Reduce_scatter_block)
-int PMPI_Reduce_scatter_block(const void *sendbuf, void *recvbuf, int recvcount,
-                              MPI_Datatype datatype, MPI_Op op, MPI_Comm comm)
+int PMPI_Reduce_scatter_block(const void *sendbuf, void *recvbuf, int recvcount, MPI_Datatype datatype,
+                              MPI_Op op, MPI_Comm comm)
 {
     return reduce_scatter(sendbuf, recvbuf, NULL, recvcount, datatype, op, comm, __func__);
 }
@@ -71,16 +70,14 @@ static int scan(const void *sendbuf, void *recvbuf, int count, MPI_Datatype data
     struct nof_reduction r;
     int rc = nof_coll_begin(comm, &c, &s);
     if (rc == MPI_SUCCESS)
-        rc = nof_coll_check_reduction(sendbuf, recvbuf, !exclusive || c->rank > 0, count, datatype,
-                                      op, &r);
+        rc = nof_coll_check_reduction(sendbuf, recvbuf, !exclusive || c->rank > 0, count, datatype, op, &r);
     if (rc == MPI_SUCCESS)
         nof_coll_build_scan(s, &r, exclusive);
     return nof_coll_end(c, s, rc, func);
 }
 
 NOF_MPI(Scan)
-int PMPI_Scan(const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype, MPI_Op op,
-              MPI_Comm comm)
+int PMPI_Scan(const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm)
 {
     return scan(sendbuf, recvbuf, count, datatype, op, comm, false, __func__);
 }

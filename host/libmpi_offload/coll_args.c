@@ -22,8 +22,7 @@ int nof_coll_end(struct nof_comm *comm, struct nof_sched *s, int rc, const char 
 int nof_coll_check_root(const struct nof_comm *comm, int root)
 {
     if (root < 0 || root >= nof_comm_size(comm))
-        return nof_error(MPI_ERR_ROOT, "root %d in a communicator of %d", root,
-                         nof_comm_size(comm));
+        return nof_error(MPI_ERR_ROOT, "root %d in a communicator of %d", root, nof_comm_size(comm));
     return MPI_SUCCESS;
 }
 
@@ -36,8 +35,7 @@ static int check_buffer(const void *buf, bool bytes)
     return MPI_SUCCESS;
 }
 
-int nof_coll_check_data(const void *buf, MPI_Count count, MPI_Datatype datatype,
-                        struct nof_data *data_out)
+int nof_coll_check_data(const void *buf, MPI_Count count, MPI_Datatype datatype, struct nof_data *data_out)
 {
     struct nof_type *type;
     int rc = nof_type_check(datatype, true, &type);
@@ -50,8 +48,8 @@ int nof_coll_check_data(const void *buf, MPI_Count count, MPI_Datatype datatype,
     return rc;
 }
 
-int nof_coll_check_blocks(const struct nof_comm *comm, const void *buf, const int *counts,
-                          const int *displs, MPI_Datatype datatype, struct nof_blocks *blocks_out)
+int nof_coll_check_blocks(const struct nof_comm *comm, const void *buf, const int *counts, const int *displs,
+                          MPI_Datatype datatype, struct nof_blocks *blocks_out)
 {
     struct nof_type *type;
     int rc = nof_type_check(datatype, true, &type);

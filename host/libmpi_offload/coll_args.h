@@ -14,12 +14,11 @@ int nof_coll_end(struct nof_comm *comm, struct nof_sched *s, int rc, const char 
 int nof_coll_check_root(const struct nof_comm *comm, int root);
 
 /* A buffer argument. MPI_IN_PLACE is refused: the caller handles it where it is allowed. */
-int nof_coll_check_data(const void *buf, MPI_Count count, MPI_Datatype datatype,
-                        struct nof_data *data_out);
+int nof_coll_check_data(const void *buf, MPI_Count count, MPI_Datatype datatype, struct nof_data *data_out);
 
 /* A v-argument: one count and displacement per rank of the communicator. */
-int nof_coll_check_blocks(const struct nof_comm *comm, const void *buf, const int *counts,
-                          const int *displs, MPI_Datatype datatype, struct nof_blocks *blocks_out);
+int nof_coll_check_blocks(const struct nof_comm *comm, const void *buf, const int *counts, const int *displs,
+                          MPI_Datatype datatype, struct nof_blocks *blocks_out);
 
 /* A reduction; needs_out: recvbuf is significant here. */
 int nof_coll_check_reduction(const void *sendbuf, void *recvbuf, bool needs_out, MPI_Count count,

@@ -33,8 +33,7 @@ static void build_tree(struct nof_sched *s, const struct nof_data *data, int roo
     }
     for (mask /= 2; mask > 0; mask /= 2)
         if (relative + mask < s->size)
-            nof_sched_send(s, data->buf, data->count, data->type,
-                           from_root(s, relative + mask, root));
+            nof_sched_send(s, data->buf, data->count, data->type, from_root(s, relative + mask, root));
 }
 
 /* Bytes of pieces [first, last) when `bytes` are cut into pieces of `piece` bytes. */
@@ -58,15 +57,15 @@ static void build_pieces(struct nof_sched *s, char *buf, size_t bytes, int root)
         mask *= 2;
     if (relative != 0) {
         int end = relative + mask < s->size ? relative + mask : s->size;
-        nof_sched_recv(s, buf + span(bytes, piece, 0, relative), span(bytes, piece, relative, end),
-                       byte, from_root(s, relative - mask, root));
+        nof_sched_recv(s, buf + span(bytes, piece, 0, relative), span(bytes, piece, relative, end), byte,
+                       from_root(s, relative - mask, root));
         nof_sched_fence(s);
     }
     for (mask /= 2; mask > 0; mask /= 2) {
         int child = relative + mask, end = child + mask < s->size ? child + mask : s->size;
         if (child < s->size)
-            nof_sched_send(s, buf + span(bytes, piece, 0, child), span(bytes, piece, child, end),
-                           byte, from_root(s, child, root));
+            nof_sched_send(s, buf + span(bytes, piece, 0, child), span(bytes, piece, child, end), byte,
+                           from_root(s, child, root));
     }
     nof_sched_fence(s);
 
@@ -74,10 +73,8 @@ static void build_pieces(struct nof_sched *s, char *buf, size_t bytes, int root)
     int right = (s->rank + 1) % s->size, left = (s->rank - 1 + s->size) % s->size;
     for (int k = 0; k < s->size - 1; k++) {
         int out = (relative - k + s->size) % s->size, in = (out - 1 + s->size) % s->size;
-        nof_sched_recv(s, buf + span(bytes, piece, 0, in), span(bytes, piece, in, in + 1), byte,
-                       left);
-        nof_sched_send(s, buf + span(bytes, piece, 0, out), span(bytes, piece, out, out + 1), byte,
-                       right);
+        nof_sched_recv(s, buf + span(bytes, piece, 0, in), span(bytes, piece, in, in + 1), byte, left);
+        nof_sched_send(s, buf + span(bytes, piece, 0, out), span(bytes, piece, out, out + 1), byte, right);
         nof_sched_fence(s);
     }
 }

@@ -13,8 +13,7 @@ static int from_root(const struct nof_sched *s, int relative, int root)
 
 static bool use_tree(const struct nof_sched *s, const struct nof_data *data)
 {
-    return s->size >= TREE_MIN_RANKS && nof_data_bytes(data) <= TREE_MAX_BYTES &&
-           nof_data_bytes(data) > 0;
+    return s->size >= TREE_MIN_RANKS && nof_data_bytes(data) <= TREE_MAX_BYTES && nof_data_bytes(data) > 0;
 }
 
 /* Ranks of the subtree whose root is `relative`; *mask_out: distance to the parent. */
@@ -27,8 +26,8 @@ static int subtree(const struct nof_sched *s, int relative, int *mask_out)
     return relative + mask < s->size ? mask : s->size - relative;
 }
 
-static void build_gather_tree(struct nof_sched *s, const struct nof_data *send,
-                              const struct nof_data *recv, int root)
+static void build_gather_tree(struct nof_sched *s, const struct nof_data *send, const struct nof_data *recv,
+                              int root)
 {
     struct nof_type *byte = nof_type_byte();
     size_t each = nof_data_bytes(send != NULL ? send : recv);
@@ -52,8 +51,8 @@ static void build_gather_tree(struct nof_sched *s, const struct nof_data *send,
                        nof_data_at(recv, (size_t)from_root(s, i, root)), recv->count, recv->type);
 }
 
-void nof_coll_build_gather(struct nof_sched *s, const struct nof_data *send,
-                           const struct nof_data *recv, int root)
+void nof_coll_build_gather(struct nof_sched *s, const struct nof_data *send, const struct nof_data *recv,
+                           int root)
 {
     if (use_tree(s, s->rank == root ? recv : send)) {
         build_gather_tree(s, send, recv, root);
@@ -67,12 +66,12 @@ void nof_coll_build_gather(struct nof_sched *s, const struct nof_data *send,
         if (i != root)
             nof_sched_recv(s, nof_data_at(recv, (size_t)i), recv->count, recv->type, i);
     if (send != NULL)
-        nof_sched_copy(s, send->buf, send->count, send->type, nof_data_at(recv, (size_t)root),
-                       recv->count, recv->type);
+        nof_sched_copy(s, send->buf, send->count, send->type, nof_data_at(recv, (size_t)root), recv->count,
+                       recv->type);
 }
 
-void nof_coll_build_gatherv(struct nof_sched *s, const struct nof_data *send,
-                            const struct nof_blocks *recv, int root)
+void nof_coll_build_gatherv(struct nof_sched *s, const struct nof_data *send, const struct nof_blocks *recv,
+                            int root)
 {
     if (s->rank != root) {
         if (nof_data_bytes(send) > 0)
@@ -87,8 +86,8 @@ void nof_coll_build_gatherv(struct nof_sched *s, const struct nof_data *send,
                        (size_t)recv->counts[root], recv->type);
 }
 
-static void build_scatter_tree(struct nof_sched *s, const struct nof_data *send,
-                               const struct nof_data *recv, int root)
+static void build_scatter_tree(struct nof_sched *s, const struct nof_data *send, const struct nof_data *recv,
+                               int root)
 {
     struct nof_type *byte = nof_type_byte();
     size_t each = nof_data_bytes(recv != NULL ? recv : send);
@@ -97,8 +96,8 @@ static void build_scatter_tree(struct nof_sched *s, const struct nof_data *send,
     char *packed = nof_sched_temporary(s, each * (size_t)ranks, byte);
     if (relative == 0) {
         for (int i = 0; i < s->size; i++)
-            nof_sched_copy(s, nof_data_at(send, (size_t)from_root(s, i, root)), send->count,
-                           send->type, packed + each * (size_t)i, each, byte);
+            nof_sched_copy(s, nof_data_at(send, (size_t)from_root(s, i, root)), send->count, send->type,
+                           packed + each * (size_t)i, each, byte);
     } else {
         nof_sched_recv(s, packed, each * (size_t)ranks, byte, from_root(s, relative - mask, root));
         nof_sched_fence(s);
@@ -114,8 +113,8 @@ static void build_scatter_tree(struct nof_sched *s, const struct nof_data *send,
         nof_sched_copy(s, packed, each, byte, recv->buf, recv->count, recv->type);
 }
 
-void nof_coll_build_scatter(struct nof_sched *s, const struct nof_data *send,
-                            const struct nof_data *recv, int root)
+void nof_coll_build_scatter(struct nof_sched *s, const struct nof_data *send, const struct nof_data *recv,
+                            int root)
 {
     if (use_tree(s, s->rank == root ? send : recv)) {
         build_scatter_tree(s, send, recv, root);
@@ -129,12 +128,12 @@ void nof_coll_build_scatter(struct nof_sched *s, const struct nof_data *send,
         if (i != root)
             nof_sched_send(s, nof_data_at(send, (size_t)i), send->count, send->type, i);
     if (recv != NULL)
-        nof_sched_copy(s, nof_data_at(send, (size_t)root), send->count, send->type, recv->buf,
-                       recv->count, recv->type);
+        nof_sched_copy(s, nof_data_at(send, (size_t)root), send->count, send->type, recv->buf, recv->count,
+                       recv->type);
 }
 
-void nof_coll_build_scatterv(struct nof_sched *s, const struct nof_blocks *send,
-                             const struct nof_data *recv, int root)
+void nof_coll_build_scatterv(struct nof_sched *s, const struct nof_blocks *send, const struct nof_data *recv,
+                             int root)
 {
     if (s->rank != root) {
         if (nof_data_bytes(recv) > 0)
@@ -145,6 +144,6 @@ void nof_coll_build_scatterv(struct nof_sched *s, const struct nof_blocks *send,
         if (i != root && (size_t)send->counts[i] * send->type->size > 0)
             nof_sched_send(s, nof_block_at(send, i), (size_t)send->counts[i], send->type, i);
     if (recv != NULL)
-        nof_sched_copy(s, nof_block_at(send, root), (size_t)send->counts[root], send->type,
-                       recv->buf, recv->count, recv->type);
+        nof_sched_copy(s, nof_block_at(send, root), (size_t)send->counts[root], send->type, recv->buf,
+                       recv->count, recv->type);
 }

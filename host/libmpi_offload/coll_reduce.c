@@ -18,8 +18,7 @@ static void swap(void **a, void **b)
 }
 
 /* Where the partial result of this rank starts: a copy of its own contribution. */
-static void *start_partial(struct nof_sched *s, const struct nof_reduction *r, const void *own,
-                           void *buffer)
+static void *start_partial(struct nof_sched *s, const struct nof_reduction *r, const void *own, void *buffer)
 {
     if (buffer == NULL)
         buffer = nof_sched_temporary(s, r->count, r->type);
@@ -28,8 +27,7 @@ static void *start_partial(struct nof_sched *s, const struct nof_reduction *r, c
 }
 
 /* Tree towards relative rank 0, which is `top`. Returns the buffer with the result there. */
-static void *build_tree(struct nof_sched *s, const struct nof_reduction *r, const void *own,
-                        int top)
+static void *build_tree(struct nof_sched *s, const struct nof_reduction *r, const void *own, int top)
 {
     int relative = (s->rank - top + s->size) % s->size;
     void *partial = NULL, *incoming = NULL;

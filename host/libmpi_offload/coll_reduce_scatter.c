@@ -18,15 +18,15 @@ static void build_pairwise(struct nof_sched *s, const struct nof_reduction *r, c
     size_t own = (size_t)counts[s->rank];
     void *result = nof_sched_temporary(s, own, r->type);
     void *incoming = nof_sched_temporary(s, own, r->type);
-    nof_sched_copy(s, nof_lib_at(in, block_start(counts, s->rank) * extent), own, r->type, result,
-                   own, r->type);
+    nof_sched_copy(s, nof_lib_at(in, block_start(counts, s->rank) * extent), own, r->type, result, own,
+                   r->type);
     for (int k = 1; k < s->size; k++) {
         int to = (s->rank + k) % s->size, from = (s->rank - k + s->size) % s->size;
         if (own > 0)
             nof_sched_recv(s, incoming, own, r->type, from);
         if (counts[to] > 0)
-            nof_sched_send(s, nof_lib_at(in, block_start(counts, to) * extent), (size_t)counts[to],
-                           r->type, to);
+            nof_sched_send(s, nof_lib_at(in, block_start(counts, to) * extent), (size_t)counts[to], r->type,
+                           to);
         nof_sched_fence(s);
         if (own > 0)
             nof_sched_reduce(s, r->op, r->type, incoming, result, own);
@@ -34,8 +34,7 @@ static void build_pairwise(struct nof_sched *s, const struct nof_reduction *r, c
     nof_sched_copy(s, result, own, r->type, r->out, own, r->type);
 }
 
-void nof_coll_build_reduce_scatter(struct nof_sched *s, const struct nof_reduction *r,
-                                   const int *counts)
+void nof_coll_build_reduce_scatter(struct nof_sched *s, const struct nof_reduction *r, const int *counts)
 {
     size_t total = (size_t)block_start(counts, s->size);
     if (total == 0)
@@ -59,7 +58,7 @@ void nof_coll_build_reduce_scatter(struct nof_sched *s, const struct nof_reducti
     }
     for (int i = 1; i < s->size; i++)
         if (counts[i] > 0)
-            nof_sched_send(s, nof_lib_at(whole.out, block_start(counts, i) * extent),
-                           (size_t)counts[i], r->type, i);
+            nof_sched_send(s, nof_lib_at(whole.out, block_start(counts, i) * extent), (size_t)counts[i],
+                           r->type, i);
     nof_sched_copy(s, whole.out, own, r->type, r->out, own, r->type);
 }

@@ -26,8 +26,8 @@ static uint32_t ctx_of(uint32_t leader, uint32_t number)
     return high | number << 1;
 }
 
-static void make_predefined(struct nof_comm *comm, MPI_Comm handle, const char *name,
-                            struct nof_group *group, uint32_t ctx)
+static void make_predefined(struct nof_comm *comm, MPI_Comm handle, const char *name, struct nof_group *group,
+                            uint32_t ctx)
 {
     *comm = (struct nof_comm){.refs = 1,
                               .ctx = ctx,
@@ -49,8 +49,7 @@ int nof_comm_init(void)
     if (all == NULL || me == NULL)
         return -1;
     make_predefined(&world, MPI_COMM_WORLD, "MPI_COMM_WORLD", all, ctx_of(0, 0));
-    make_predefined(&self, MPI_COMM_SELF, "MPI_COMM_SELF", me,
-                    ctx_of((uint32_t)nof_lib.world_rank, 1));
+    make_predefined(&self, MPI_COMM_SELF, "MPI_COMM_SELF", me, ctx_of((uint32_t)nof_lib.world_rank, 1));
     counter = 1;
     return 0;
 }
@@ -121,8 +120,7 @@ static void forget(uint32_t ctx)
             drawn[i--] = drawn[--drawn_count];
 }
 
-int nof_comm_new(struct nof_group *group, uint32_t ctx, struct nof_comm *parent,
-                 struct nof_comm **comm_out)
+int nof_comm_new(struct nof_group *group, uint32_t ctx, struct nof_comm *parent, struct nof_comm **comm_out)
 {
     struct nof_comm *comm = calloc(1, sizeof(*comm));
     uint64_t handle = comm == NULL ? 0 : nof_handle_add(&nof_lib.comms, comm);

@@ -57,8 +57,7 @@ uint32_t nof_comm_draw_ctx(void);
 uint32_t nof_comm_notice_ctx(void);
 
 /* A communicator with a handle; takes over the group's reference. It inherits the error handler. */
-int nof_comm_new(struct nof_group *group, uint32_t ctx, struct nof_comm *parent,
-                 struct nof_comm **comm_out);
+int nof_comm_new(struct nof_group *group, uint32_t ctx, struct nof_comm *parent, struct nof_comm **comm_out);
 
 void nof_comm_hold(struct nof_comm *comm);
 void nof_comm_release(struct nof_comm *comm);

@@ -100,8 +100,7 @@ static int compare_cards(const void *a, const void *b)
 }
 
 /* The communicator of all cards with my color, ordered by key, then rank. `cards` is reordered. */
-static int build_part(struct nof_comm *c, struct split_card *cards, int color,
-                      struct nof_comm **part_out)
+static int build_part(struct nof_comm *c, struct split_card *cards, int color, struct nof_comm **part_out)
 {
     int count = 0;
     for (int i = 0; i < nof_comm_size(c); i++)
@@ -125,8 +124,8 @@ static int split(struct nof_comm *c, int color, int key, MPI_Comm *newcomm)
     struct split_card *cards = calloc(size, sizeof(*cards));
     if (cards == NULL)
         return nof_error(MPI_ERR_NO_MEM, "no memory to split %zu ranks", size);
-    cards[c->rank] = (struct split_card){
-        .color = color, .key = key, .rank = c->rank, .ctx = nof_comm_draw_ctx()};
+    cards[c->rank] =
+        (struct split_card){.color = color, .key = key, .rank = c->rank, .ctx = nof_comm_draw_ctx()};
     int rc = nof_coll_allgather_bytes(c, cards, sizeof(*cards));
     struct nof_comm *part = NULL;
     if (rc == MPI_SUCCESS && color != MPI_UNDEFINED)
@@ -207,9 +206,8 @@ int PMPI_Comm_create(MPI_Comm comm, MPI_Group group, MPI_Comm *newcomm)
             rc = nof_error(MPI_ERR_GROUP, "rank %d of the group is not in the communicator", i);
     if (rc == MPI_SUCCESS) {
         /* Parts of one MPI_Comm_create may differ: the color is the part's first member. */
-        int color = g->rank == MPI_UNDEFINED
-                        ? MPI_UNDEFINED
-                        : nof_group_rank_of(c->group, nof_group_world_rank(g, 0));
+        int color = g->rank == MPI_UNDEFINED ? MPI_UNDEFINED
+                                             : nof_group_rank_of(c->group, nof_group_world_rank(g, 0));
         rc = split(c, color, g->rank, newcomm);
     }
     return nof_lib_leave(c, rc, __func__);
@@ -285,12 +283,24 @@ int PMPI_Comm_get_attr(MPI_Comm comm, int comm_keyval, void *attribute_val, int 
         universe = nof_lib.world_size;
         last_used = nof_error_last_used();
         switch (comm_keyval) {
-        case MPI_TAG_UB: value = &tag_ub; break;
-        case MPI_HOST: value = &host; break;
-        case MPI_IO: value = &io; break;
-        case MPI_WTIME_IS_GLOBAL: value = &wtime_global; break;
-        case MPI_UNIVERSE_SIZE: value = &universe; break;
-        case MPI_LASTUSEDCODE: value = &last_used; break;
+        case MPI_TAG_UB:
+            value = &tag_ub;
+            break;
+        case MPI_HOST:
+            value = &host;
+            break;
+        case MPI_IO:
+            value = &io;
+            break;
+        case MPI_WTIME_IS_GLOBAL:
+            value = &wtime_global;
+            break;
+        case MPI_UNIVERSE_SIZE:
+            value = &universe;
+            break;
+        case MPI_LASTUSEDCODE:
+            value = &last_used;
+            break;
         case MPI_APPNUM:
             *flag = nof_lib.appnum >= 0;
             value = &appnum;

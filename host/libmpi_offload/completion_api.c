@@ -120,8 +120,7 @@ static int find_ended(int count, const MPI_Request *handles, int *active_out)
     return -1;
 }
 
-static int retire_any(int at, MPI_Request *handles, int *index, MPI_Status *status,
-                      struct nof_comm **c)
+static int retire_any(int at, MPI_Request *handles, int *index, MPI_Status *status, struct nof_comm **c)
 {
     if (at < 0) {
         *index = MPI_UNDEFINED;
@@ -149,8 +148,7 @@ int PMPI_Waitany(int count, MPI_Request array_of_requests[], int *index, MPI_Sta
 }
 
 NOF_MPI(Testany)
-int PMPI_Testany(int count, MPI_Request array_of_requests[], int *index, int *flag,
-                 MPI_Status *status)
+int PMPI_Testany(int count, MPI_Request array_of_requests[], int *index, int *flag, MPI_Status *status)
 {
     nof_lib_enter(__func__);
     struct nof_comm *c = NULL;
@@ -230,8 +228,7 @@ int PMPI_Waitall(int count, MPI_Request array_of_requests[], MPI_Status array_of
 }
 
 NOF_MPI(Testall)
-int PMPI_Testall(int count, MPI_Request array_of_requests[], int *flag,
-                 MPI_Status array_of_statuses[])
+int PMPI_Testall(int count, MPI_Request array_of_requests[], int *flag, MPI_Status array_of_statuses[])
 {
     nof_lib_enter(__func__);
     struct nof_comm *c = NULL;
@@ -248,8 +245,8 @@ int PMPI_Testall(int count, MPI_Request array_of_requests[], int *flag,
 
 /* ---- some ---- */
 
-static int retire_some(int count, MPI_Request *handles, int *outcount, int *indices,
-                       MPI_Status *statuses, struct nof_comm **c)
+static int retire_some(int count, MPI_Request *handles, int *outcount, int *indices, MPI_Status *statuses,
+                       struct nof_comm **c)
 {
     int n = 0, first_error = MPI_SUCCESS;
     for (int i = 0; i < count; i++) {
@@ -273,8 +270,8 @@ static int retire_some(int count, MPI_Request *handles, int *outcount, int *indi
 }
 
 NOF_MPI(Waitsome)
-int PMPI_Waitsome(int incount, MPI_Request array_of_requests[], int *outcount,
-                  int array_of_indices[], MPI_Status array_of_statuses[])
+int PMPI_Waitsome(int incount, MPI_Request array_of_requests[], int *outcount, int array_of_indices[],
+                  MPI_Status array_of_statuses[])
 {
     nof_lib_enter(__func__);
     struct nof_comm *c = NULL;
@@ -287,15 +284,14 @@ int PMPI_Waitsome(int incount, MPI_Request array_of_requests[], int *outcount,
         if (active == 0)
             *outcount = MPI_UNDEFINED;
         else
-            rc = retire_some(incount, array_of_requests, outcount, array_of_indices,
-                             array_of_statuses, &c);
+            rc = retire_some(incount, array_of_requests, outcount, array_of_indices, array_of_statuses, &c);
     }
     return leave(c, rc, __func__);
 }
 
 NOF_MPI(Testsome)
-int PMPI_Testsome(int incount, MPI_Request array_of_requests[], int *outcount,
-                  int array_of_indices[], MPI_Status array_of_statuses[])
+int PMPI_Testsome(int incount, MPI_Request array_of_requests[], int *outcount, int array_of_indices[],
+                  MPI_Status array_of_statuses[])
 {
     nof_lib_enter(__func__);
     struct nof_comm *c = NULL;
@@ -307,8 +303,7 @@ int PMPI_Testsome(int incount, MPI_Request array_of_requests[], int *outcount,
         if (active == 0)
             *outcount = MPI_UNDEFINED;
         else
-            rc = retire_some(incount, array_of_requests, outcount, array_of_indices,
-                             array_of_statuses, &c);
+            rc = retire_some(incount, array_of_requests, outcount, array_of_indices, array_of_statuses, &c);
     }
     return leave(c, rc, __func__);
 }

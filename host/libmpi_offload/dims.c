@@ -54,14 +54,12 @@ static int create(int nnodes, int ndims, int dims[])
         if (dims[i] == 0)
             s.count++;
         else if (nnodes % dims[i] != 0 || fixed > nnodes / dims[i])
-            return nof_error(MPI_ERR_DIMS, "%d processes cannot have %d in dimension %d", nnodes,
-                             dims[i], i);
+            return nof_error(MPI_ERR_DIMS, "%d processes cannot have %d in dimension %d", nnodes, dims[i], i);
         else
             fixed *= dims[i];
     }
     if (nnodes % fixed != 0 || (s.count == 0 && fixed != nnodes))
-        return nof_error(MPI_ERR_DIMS, "the fixed dimensions hold %d of %d processes", fixed,
-                         nnodes);
+        return nof_error(MPI_ERR_DIMS, "the fixed dimensions hold %d of %d processes", fixed, nnodes);
     if (s.count == 0)
         return MPI_SUCCESS;
     if (s.count > DIMS_MAX)

@@ -35,8 +35,8 @@ NOF_MPI(Get_library_version)
 int PMPI_Get_library_version(char *version, int *resultlen)
 {
     *resultlen = snprintf(version, MPI_MAX_LIBRARY_VERSION_STRING,
-                          "libmpi_offload %s (nof: NIC offload firmware for MPI), MPI ABI %d.%d",
-                          NOF_VERSION, MPI_ABI_VERSION, MPI_ABI_SUBVERSION);
+                          "libmpi_offload %s (nof: NIC offload firmware for MPI), MPI ABI %d.%d", NOF_VERSION,
+                          MPI_ABI_VERSION, MPI_ABI_SUBVERSION);
     return MPI_SUCCESS;
 }
 

@@ -11,8 +11,7 @@ static struct nof_errhandler are_fatal, only_return, do_abort;
 
 struct nof_errhandler *nof_errhandler_get(MPI_Errhandler handle)
 {
-    if (handle == MPI_ERRORS_ARE_FATAL || handle == MPI_ERRORS_RETURN ||
-        handle == MPI_ERRORS_ABORT) {
+    if (handle == MPI_ERRORS_ARE_FATAL || handle == MPI_ERRORS_RETURN || handle == MPI_ERRORS_ABORT) {
         struct nof_errhandler *e = handle == MPI_ERRORS_ARE_FATAL ? &are_fatal
                                    : handle == MPI_ERRORS_RETURN  ? &only_return
                                                                   : &do_abort;
@@ -51,8 +50,8 @@ int nof_error_raise(struct nof_comm *comm, int code, const char *func)
     nof_lib_lock();
     if (comm == NULL)
         comm = comm_of_last_resort();
-    struct nof_errhandler *handler = comm == NULL ? nof_errhandler_get(MPI_ERRORS_ARE_FATAL)
-                                                  : comm->errhandler;
+    struct nof_errhandler *handler =
+        comm == NULL ? nof_errhandler_get(MPI_ERRORS_ARE_FATAL) : comm->errhandler;
     nof_errhandler_hold(handler);
     MPI_Comm handle = comm == NULL ? MPI_COMM_WORLD : comm->handle;
     if (nof_error_text(code, text) != 0)

@@ -143,8 +143,7 @@ int nof_error_text(int code, char *text)
         snprintf(text, MPI_MAX_ERROR_STRING, "%s", own->text == NULL ? "" : own->text);
         return 0;
     }
-    const char *of_class =
-        code < 0 || (code & ADDED_BIT) != 0 ? NULL : text_of_class(code & CLASS_MASK);
+    const char *of_class = code < 0 || (code & ADDED_BIT) != 0 ? NULL : text_of_class(code & CLASS_MASK);
     if (of_class == NULL)
         return -1;
     uint32_t seq = (uint32_t)code >> INSTANCE_SHIFT;

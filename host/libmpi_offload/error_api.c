@@ -18,8 +18,7 @@ int PMPI_Error_string(int errorcode, char *string, int *resultlen)
         if (nof_lib.phase != NOF_LIB_RUNNING)
             return MPI_ERR_ARG;
         nof_lib_enter(__func__);
-        return nof_lib_leave(NULL, nof_error(MPI_ERR_ARG, "%d is no error code", errorcode),
-                             __func__);
+        return nof_lib_leave(NULL, nof_error(MPI_ERR_ARG, "%d is no error code", errorcode), __func__);
     }
     *resultlen = (int)strlen(string);
     return MPI_SUCCESS;
@@ -71,8 +70,7 @@ int PMPI_Add_error_string(int errorcode, const char *string)
 }
 
 NOF_MPI(Comm_create_errhandler)
-int PMPI_Comm_create_errhandler(MPI_Comm_errhandler_function *comm_errhandler_fn,
-                                MPI_Errhandler *errhandler)
+int PMPI_Comm_create_errhandler(MPI_Comm_errhandler_function *comm_errhandler_fn, MPI_Errhandler *errhandler)
 {
     nof_lib_lock();
     int rc = MPI_SUCCESS;

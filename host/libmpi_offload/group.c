@@ -52,9 +52,8 @@ struct nof_group *nof_group_empty(void)
 
 int nof_group_check(MPI_Group handle, struct nof_group **group_out)
 {
-    struct nof_group *group = handle == MPI_GROUP_EMPTY
-                                  ? &empty_group
-                                  : nof_handle_get(&nof_lib.groups, nof_lib_bits(handle));
+    struct nof_group *group =
+        handle == MPI_GROUP_EMPTY ? &empty_group : nof_handle_get(&nof_lib.groups, nof_lib_bits(handle));
     if (group == NULL)
         return nof_error(MPI_ERR_GROUP, "%s",
                          handle == MPI_GROUP_NULL ? "the group is MPI_GROUP_NULL"
@@ -65,6 +64,8 @@ int nof_group_check(MPI_Group handle, struct nof_group **group_out)
 
 int nof_group_rank_of(struct nof_group *group, int world_rank)
 {
+    if (world_rank < 0 || world_rank >= nof_lib.world_size)
+        return MPI_UNDEFINED;
     if (group->world == NULL)
         return world_rank < group->size ? world_rank : MPI_UNDEFINED;
     if (group->back == NULL) {
@@ -81,7 +82,7 @@ int nof_group_rank_of(struct nof_group *group, int world_rank)
             back[group->world[i]] = i;
         group->back = back;
     }
-    return world_rank < nof_lib.world_size ? group->back[world_rank] : MPI_UNDEFINED;
+    return group->back[world_rank];
 }
 
 int nof_group_compare(struct nof_group *a, struct nof_group *b)

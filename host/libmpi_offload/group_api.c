@@ -26,8 +26,7 @@ static int publish(int size, int *world, MPI_Group *newgroup)
 static int new_list(int size, int **list_out)
 {
     *list_out = malloc((size_t)(size > 0 ? size : 1) * sizeof(**list_out));
-    return *list_out == NULL ? nof_error(MPI_ERR_NO_MEM, "no memory for %d ranks", size)
-                             : MPI_SUCCESS;
+    return *list_out == NULL ? nof_error(MPI_ERR_NO_MEM, "no memory for %d ranks", size) : MPI_SUCCESS;
 }
 
 NOF_MPI(Group_size)
@@ -53,8 +52,7 @@ int PMPI_Group_rank(MPI_Group group, int *rank)
 }
 
 NOF_MPI(Group_translate_ranks)
-int PMPI_Group_translate_ranks(MPI_Group group1, int n, const int ranks1[], MPI_Group group2,
-                               int ranks2[])
+int PMPI_Group_translate_ranks(MPI_Group group1, int n, const int ranks1[], MPI_Group group2, int ranks2[])
 {
     nof_lib_enter(__func__);
     struct nof_group *a, *b;
@@ -142,8 +140,7 @@ int PMPI_Group_difference(MPI_Group group1, MPI_Group group2, MPI_Group *newgrou
 }
 
 /* The new group of `n` distinct ranks of g in this order (keep), or of all others in g's order. */
-static int select_ranks(struct nof_group *g, int n, const int ranks[], bool keep,
-                        MPI_Group *newgroup)
+static int select_ranks(struct nof_group *g, int n, const int ranks[], bool keep, MPI_Group *newgroup)
 {
     if (n < 0)
         return nof_error(MPI_ERR_ARG, "the number of ranks is %d", n);
@@ -206,8 +203,7 @@ static int expand(const struct nof_group *g, int n, int ranges[][3], int *list, 
             return nof_error(MPI_ERR_ARG, "the stride of range %d is 0", i);
         for (long r = first; stride > 0 ? r <= last : r >= last; r += stride) {
             if (r < 0 || r >= g->size)
-                return nof_error(MPI_ERR_RANK, "range %d holds rank %ld, the group has %d", i, r,
-                                 g->size);
+                return nof_error(MPI_ERR_RANK, "range %d holds rank %ld, the group has %d", i, r, g->size);
             if (*count == g->size)
                 return nof_error(MPI_ERR_RANK, "range %d names a rank twice", i);
             list[(*count)++] = (int)r;

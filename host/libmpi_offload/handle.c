@@ -46,8 +46,7 @@ uint64_t nof_handle_add(struct nof_handle_table *table, void *object)
     table->free_head = s->next_free;
     s->object = object;
     table->live++;
-    return (uint64_t)s->generation << 32 | (uint64_t)(slot + FIRST_INDEX) << 4 |
-           (uint64_t)table->kind;
+    return (uint64_t)s->generation << 32 | (uint64_t)(slot + FIRST_INDEX) << 4 | (uint64_t)table->kind;
 }
 
 void *nof_handle_get(const struct nof_handle_table *table, uint64_t handle)

@@ -61,9 +61,9 @@ static void init(int required, int *provided)
     if (nof_channel == &nof_channel_nic && nof_lib.world_size > 1)
         nof_chan_notice_start();
     pthread_atfork(NULL, NULL, mark_forked);
-    nof_lib.thread_level = required < MPI_THREAD_SINGLE       ? MPI_THREAD_SINGLE
-                           : required > MPI_THREAD_MULTIPLE   ? MPI_THREAD_MULTIPLE
-                                                              : required;
+    nof_lib.thread_level = required < MPI_THREAD_SINGLE     ? MPI_THREAD_SINGLE
+                           : required > MPI_THREAD_MULTIPLE ? MPI_THREAD_MULTIPLE
+                                                            : required;
     nof_lib.locking = nof_lib.thread_level == MPI_THREAD_MULTIPLE;
     nof_lib.phase = NOF_LIB_RUNNING;
     if (provided != NULL)
@@ -94,8 +94,7 @@ int PMPI_Finalize(void)
     nof_lib_enter(__func__);
     /* Peers may still need this process to take part in transfers: leave together. Where one is
      * dead there is nothing to wait for. */
-    if (nof_lib.world_size > 1 &&
-        nof_channel->dead_member(nof_comm_world()) == MPI_UNDEFINED)
+    if (nof_lib.world_size > 1 && nof_channel->dead_member(nof_comm_world()) == MPI_UNDEFINED)
         (void)nof_coll_barrier(nof_comm_world());
     nof_channel->flush();
     nof_channel->close();

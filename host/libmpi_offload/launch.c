@@ -65,8 +65,7 @@ int nof_launch_open(char *text, size_t text_bytes)
     if (getenv("PMI_FD") == NULL)
         return refuse_foreign(text, text_bytes);
     if (number_of("PMI_FD", &fd) != 0 || number_of("PMI_RANK", &nof_lib.world_rank) != 0 ||
-        number_of("PMI_SIZE", &nof_lib.world_size) != 0 ||
-        nof_lib.world_rank >= nof_lib.world_size) {
+        number_of("PMI_SIZE", &nof_lib.world_size) != 0 || nof_lib.world_rank >= nof_lib.world_size) {
         snprintf(text, text_bytes,
                  "PMI_FD is set, but PMI_FD, PMI_RANK and PMI_SIZE are no valid numbers: the "
                  "launcher does not speak PMI-1");

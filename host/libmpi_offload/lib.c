@@ -49,8 +49,9 @@ static _Noreturn void not_running(const char *func)
         nof_lib_die(1, "%s was called after MPI_Finalize", public_name(func));
     case NOF_LIB_FORKED:
         /* The child shares the job's descriptors: it must not speak for the rank. */
-        fprintf(stderr, "libmpi_offload: %s was called in a child made by fork(): MPI belongs to "
-                        "its parent alone\n",
+        fprintf(stderr,
+                "libmpi_offload: %s was called in a child made by fork(): MPI belongs to "
+                "its parent alone\n",
                 public_name(func));
         _exit(1);
     case NOF_LIB_RUNNING:
@@ -82,8 +83,7 @@ void nof_lib_die(int exit_code, const char *fmt, ...)
     vsnprintf(text, sizeof(text), fmt, args);
     va_end(args);
     if (nof_lib.phase == NOF_LIB_RUNNING)
-        fprintf(stderr, "libmpi_offload: rank %d on %s: %s\n", nof_lib.world_rank, nof_lib.host,
-                text);
+        fprintf(stderr, "libmpi_offload: rank %d on %s: %s\n", nof_lib.world_rank, nof_lib.host, text);
     else
         fprintf(stderr, "libmpi_offload: %s\n", text);
     fflush(NULL);

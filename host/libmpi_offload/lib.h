@@ -23,9 +23,9 @@
 #include "mpi.h"
 
 /* In front of a definition of PMPI_X: exports it, and MPI_X as its weak alias. */
-#define NOF_MPI(name)                                                                              \
-    __attribute__((visibility("default"))) __typeof__(MPI_##name) PMPI_##name;                     \
-    __attribute__((visibility("default"), weak,                                                    \
+#define NOF_MPI(name) \
+    __attribute__((visibility("default"))) __typeof__(MPI_##name) PMPI_##name; \
+    __attribute__((visibility("default"), weak, \
                    alias("PMPI_" #name))) extern __typeof__(MPI_##name) MPI_##name;
 
 enum nof_lib_phase { NOF_LIB_BEFORE_INIT, NOF_LIB_RUNNING, NOF_LIB_FINALIZED, NOF_LIB_FORKED };

@@ -25,8 +25,8 @@ static size_t hash(uint32_t ctx, int32_t source, int32_t tag)
     return (size_t)(h ^ h >> 29);
 }
 
-static struct nof_match_queue *lookup(const struct nof_match_table *t, uint32_t ctx,
-                                      int32_t source, int32_t tag)
+static struct nof_match_queue *lookup(const struct nof_match_table *t, uint32_t ctx, int32_t source,
+                                      int32_t tag)
 {
     if (t->buckets == 0)
         return NULL;
@@ -57,8 +57,8 @@ static int grow(struct nof_match_table *t)
     return 0;
 }
 
-static struct nof_match_queue *queue_for(struct nof_matcher *m, struct nof_match_table *t,
-                                         uint32_t ctx, int32_t source, int32_t tag, uint32_t which)
+static struct nof_match_queue *queue_for(struct nof_matcher *m, struct nof_match_table *t, uint32_t ctx,
+                                         int32_t source, int32_t tag, uint32_t which)
 {
     struct nof_match_queue *q = lookup(t, ctx, source, tag);
     if (q != NULL)
@@ -133,8 +133,7 @@ static void take_out(struct nof_matcher *m, struct nof_match_table *t, struct no
     t->count--;
 }
 
-static int put_in(struct nof_matcher *m, struct nof_match_table *t, struct nof_match_entry *e,
-                  uint32_t links)
+static int put_in(struct nof_matcher *m, struct nof_match_table *t, struct nof_match_entry *e, uint32_t links)
 {
     static const struct {
         bool any_source;
@@ -152,9 +151,8 @@ static int put_in(struct nof_matcher *m, struct nof_match_table *t, struct nof_m
     t->last = e;
     t->count++;
     for (uint32_t i = 0; i < links; i++) {
-        struct nof_match_queue *q =
-            queue_for(m, t, e->ctx, form[i].any_source ? NOF_MATCH_ANY : e->source,
-                      form[i].any_tag ? NOF_MATCH_ANY : e->tag, i);
+        struct nof_match_queue *q = queue_for(m, t, e->ctx, form[i].any_source ? NOF_MATCH_ANY : e->source,
+                                              form[i].any_tag ? NOF_MATCH_ANY : e->tag, i);
         if (q == NULL) {
             take_out(m, t, e);
             return -1;
@@ -175,16 +173,15 @@ int nof_matcher_add(struct nof_matcher *m, struct nof_match_entry *envelope)
     return put_in(m, &m->waiting, envelope, NOF_MATCH_LINKS);
 }
 
-struct nof_match_entry *nof_matcher_take_posted(struct nof_matcher *m, uint32_t ctx,
-                                                int32_t source, int32_t tag)
+struct nof_match_entry *nof_matcher_take_posted(struct nof_matcher *m, uint32_t ctx, int32_t source,
+                                                int32_t tag)
 {
     if (m->posted.count == 0)
         return NULL;
     struct nof_match_entry *best = NULL;
     for (uint32_t i = 0; i < 4; i++) {
-        const struct nof_match_queue *q =
-            lookup(&m->posted, ctx, (i & 1u) != 0 ? NOF_MATCH_ANY : source,
-                   (i & 2u) != 0 ? NOF_MATCH_ANY : tag);
+        const struct nof_match_queue *q = lookup(&m->posted, ctx, (i & 1u) != 0 ? NOF_MATCH_ANY : source,
+                                                 (i & 2u) != 0 ? NOF_MATCH_ANY : tag);
         if (q != NULL && (best == NULL || q->first->seq < best->seq))
             best = q->first;
     }

@@ -61,8 +61,8 @@ int nof_matcher_post(struct nof_matcher *m, struct nof_match_entry *receive);
 int nof_matcher_add(struct nof_matcher *m, struct nof_match_entry *envelope);
 
 /* The oldest receive that this envelope matches, taken out; NULL if there is none. */
-struct nof_match_entry *nof_matcher_take_posted(struct nof_matcher *m, uint32_t ctx,
-                                                int32_t source, int32_t tag);
+struct nof_match_entry *nof_matcher_take_posted(struct nof_matcher *m, uint32_t ctx, int32_t source,
+                                                int32_t tag);
 
 /* The oldest envelope that a receive or probe with these (wildcards allowed) matches; it stays. */
 struct nof_match_entry *nof_matcher_find(const struct nof_matcher *m, uint32_t ctx, int32_t source,

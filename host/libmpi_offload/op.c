@@ -10,10 +10,9 @@
 
 /* By the number that the ABI gave it. */
 static struct nof_op predefined[] = {
-    OP(0x21, SUM),    OP(0x22, MIN),    OP(0x23, MAX),     OP(0x24, PROD),
-    OP(0x28, BAND),   OP(0x29, BOR),    OP(0x2a, BXOR),    OP(0x30, LAND),
-    OP(0x31, LOR),    OP(0x32, LXOR),   OP(0x38, MINLOC),  OP(0x39, MAXLOC),
-    OP(0x3c, REPLACE), OP(0x3d, NO_OP),
+    OP(0x21, SUM),    OP(0x22, MIN),    OP(0x23, MAX),     OP(0x24, PROD),  OP(0x28, BAND),
+    OP(0x29, BOR),    OP(0x2a, BXOR),   OP(0x30, LAND),    OP(0x31, LOR),   OP(0x32, LXOR),
+    OP(0x38, MINLOC), OP(0x39, MAXLOC), OP(0x3c, REPLACE), OP(0x3d, NO_OP),
 };
 
 static struct nof_op *find(MPI_Op handle)
@@ -49,8 +48,7 @@ void nof_op_release(struct nof_op *op)
         free(op);
 }
 
-void nof_op_apply(struct nof_op *op, struct nof_type *type, const void *in, void *inout,
-                  size_t count)
+void nof_op_apply(struct nof_op *op, struct nof_type *type, const void *in, void *inout, size_t count)
 {
     if (count == 0)
         return;
@@ -63,8 +61,8 @@ void nof_op_apply(struct nof_op *op, struct nof_type *type, const void *in, void
         size_t n = count - done < INT_MAX ? count - done : INT_MAX;
         int len = (int)n;
         MPI_Datatype handle = type->handle;
-        op->fn(nof_lib_at(in, (ptrdiff_t)done * extent), nof_lib_at(inout, (ptrdiff_t)done * extent),
-               &len, &handle);
+        op->fn(nof_lib_at(in, (ptrdiff_t)done * extent), nof_lib_at(inout, (ptrdiff_t)done * extent), &len,
+               &handle);
         done += n;
     }
 }

@@ -43,8 +43,7 @@ void nof_op_hold(struct nof_op *op);
 void nof_op_release(struct nof_op *op);
 
 /* inout = in op inout, for a pair that nof_op_check() let pass. */
-void nof_op_apply(struct nof_op *op, struct nof_type *type, const void *in, void *inout,
-                  size_t count);
+void nof_op_apply(struct nof_op *op, struct nof_type *type, const void *in, void *inout, size_t count);
 
 /* op_kernels.c: NULL where the standard has no such operation on this type. */
 nof_op_kernel nof_op_kernel_of(enum nof_op_kind kind, enum nof_basic basic);

@@ -15,8 +15,11 @@ int PMPI_Op_create(MPI_User_function *user_fn, int commute, MPI_Op *op)
     else if ((own = calloc(1, sizeof(*own))) == NULL)
         rc = nof_error(MPI_ERR_NO_MEM, "no memory for an operation");
     if (rc == MPI_SUCCESS) {
-        *own = (struct nof_op){.kind = NOF_OP_USER, .refs = 1, .commutative = commute != 0,
-                               .name = "a user's operation", .fn = user_fn};
+        *own = (struct nof_op){.kind = NOF_OP_USER,
+                               .refs = 1,
+                               .commutative = commute != 0,
+                               .name = "a user's operation",
+                               .fn = user_fn};
         *op = nof_lib_handle(nof_handle_add(&nof_lib.ops, own));
     }
     return nof_lib_leave(NULL, rc, __func__);
@@ -50,8 +53,7 @@ int PMPI_Op_commutative(MPI_Op op, int *commute)
 }
 
 NOF_MPI(Reduce_local)
-int PMPI_Reduce_local(const void *inbuf, void *inoutbuf, int count, MPI_Datatype datatype,
-                      MPI_Op op)
+int PMPI_Reduce_local(const void *inbuf, void *inoutbuf, int count, MPI_Datatype datatype, MPI_Op op)
 {
     nof_lib_enter(__func__);
     struct nof_type *type;

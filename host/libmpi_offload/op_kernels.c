@@ -13,60 +13,58 @@ typedef __float128 float128;
 typedef _Complex float __attribute__((mode(TC))) complex128;
 
 /* Narrow integers are promoted by C and cut back: wrap-around, as every MPI library does. */
-#define KERNEL(name, T, expression)                                                                \
-    static void name(const void *in, void *inout, size_t count)                                    \
-    {                                                                                              \
-        const T *a = in;                                                                           \
-        T *b = inout;                                                                              \
-        for (size_t i = 0; i < count; i++)                                                         \
-            b[i] = (T)(expression);                                                                \
+#define KERNEL(name, T, expression) \
+    static void name(const void *in, void *inout, size_t count) \
+    { \
+        const T *a = in; \
+        T *b = inout; \
+        for (size_t i = 0; i < count; i++) \
+            b[i] = (T)(expression); \
     }
 
 /* Signed sums and products wrap: computed on the unsigned type of the same width. */
-#define ARITHMETIC(id, T, U)                                                                       \
-    KERNEL(sum_##id, T, (U)a[i] + (U)b[i])                                                         \
+#define ARITHMETIC(id, T, U) \
+    KERNEL(sum_##id, T, (U)a[i] + (U)b[i]) \
     KERNEL(prod_##id, T, (U)a[i] * (U)b[i])
 
-#define ORDER(id, T)                                                                               \
-    KERNEL(min_##id, T, a[i] < b[i] ? a[i] : b[i])                                                 \
+#define ORDER(id, T) \
+    KERNEL(min_##id, T, a[i] < b[i] ? a[i] : b[i]) \
     KERNEL(max_##id, T, a[i] > b[i] ? a[i] : b[i])
 
-#define LOGIC(id, T)                                                                               \
-    KERNEL(land_##id, T, a[i] && b[i])                                                             \
-    KERNEL(lor_##id, T, a[i] || b[i])                                                              \
+#define LOGIC(id, T) \
+    KERNEL(land_##id, T, a[i] && b[i]) \
+    KERNEL(lor_##id, T, a[i] || b[i]) \
     KERNEL(lxor_##id, T, !a[i] != !b[i])
 
-#define BITS(id, T)                                                                                \
-    KERNEL(band_##id, T, a[i] & b[i])                                                              \
-    KERNEL(bor_##id, T, a[i] | b[i])                                                               \
+#define BITS(id, T) \
+    KERNEL(band_##id, T, a[i] & b[i]) \
+    KERNEL(bor_##id, T, a[i] | b[i]) \
     KERNEL(bxor_##id, T, a[i] ^ b[i])
 
 #define INTEGER(id, T, U) ARITHMETIC(id, T, U) ORDER(id, T) LOGIC(id, T) BITS(id, T)
 #define FLOATING(id, T) ARITHMETIC(id, T, T) ORDER(id, T)
 
 /* Equal values: the lower index wins. */
-#define PAIR(id, V, I)                                                                             \
-    struct pair_##id {                                                                             \
-        V value;                                                                                   \
-        I index;                                                                                   \
-    };                                                                                             \
-    static void minloc_##id(const void *in, void *inout, size_t count)                             \
-    {                                                                                              \
-        const struct pair_##id *a = in;                                                            \
-        struct pair_##id *b = inout;                                                               \
-        for (size_t i = 0; i < count; i++)                                                         \
-            if (a[i].value < b[i].value ||                                                         \
-                (!(b[i].value < a[i].value) && a[i].index < b[i].index))                           \
-                b[i] = a[i];                                                                       \
-    }                                                                                              \
-    static void maxloc_##id(const void *in, void *inout, size_t count)                             \
-    {                                                                                              \
-        const struct pair_##id *a = in;                                                            \
-        struct pair_##id *b = inout;                                                               \
-        for (size_t i = 0; i < count; i++)                                                         \
-            if (a[i].value > b[i].value ||                                                         \
-                (!(b[i].value > a[i].value) && a[i].index < b[i].index))                           \
-                b[i] = a[i];                                                                       \
+#define PAIR(id, V, I) \
+    struct pair_##id { \
+        V value; \
+        I index; \
+    }; \
+    static void minloc_##id(const void *in, void *inout, size_t count) \
+    { \
+        const struct pair_##id *a = in; \
+        struct pair_##id *b = inout; \
+        for (size_t i = 0; i < count; i++) \
+            if (a[i].value < b[i].value || (!(b[i].value < a[i].value) && a[i].index < b[i].index)) \
+                b[i] = a[i]; \
+    } \
+    static void maxloc_##id(const void *in, void *inout, size_t count) \
+    { \
+        const struct pair_##id *a = in; \
+        struct pair_##id *b = inout; \
+        for (size_t i = 0; i < count; i++) \
+            if (a[i].value > b[i].value || (!(b[i].value > a[i].value) && a[i].index < b[i].index)) \
+                b[i] = a[i]; \
     }
 
 INTEGER(i8, int8_t, unsigned)
@@ -102,12 +100,9 @@ PAIR(2double, double, double)
 
 #define OF_ARITHMETIC(B, id) [NOF_OP_SUM][B] = sum_##id, [NOF_OP_PROD][B] = prod_##id
 #define OF_ORDER(B, id) [NOF_OP_MIN][B] = min_##id, [NOF_OP_MAX][B] = max_##id
-#define OF_LOGIC(B, id)                                                                            \
-    [NOF_OP_LAND][B] = land_##id, [NOF_OP_LOR][B] = lor_##id, [NOF_OP_LXOR][B] = lxor_##id
-#define OF_BITS(B, id)                                                                             \
-    [NOF_OP_BAND][B] = band_##id, [NOF_OP_BOR][B] = bor_##id, [NOF_OP_BXOR][B] = bxor_##id
-#define OF_INTEGER(B, id)                                                                          \
-    OF_ARITHMETIC(B, id), OF_ORDER(B, id), OF_LOGIC(B, id), OF_BITS(B, id)
+#define OF_LOGIC(B, id) [NOF_OP_LAND][B] = land_##id, [NOF_OP_LOR][B] = lor_##id, [NOF_OP_LXOR][B] = lxor_##id
+#define OF_BITS(B, id) [NOF_OP_BAND][B] = band_##id, [NOF_OP_BOR][B] = bor_##id, [NOF_OP_BXOR][B] = bxor_##id
+#define OF_INTEGER(B, id) OF_ARITHMETIC(B, id), OF_ORDER(B, id), OF_LOGIC(B, id), OF_BITS(B, id)
 #define OF_FLOATING(B, id) OF_ARITHMETIC(B, id), OF_ORDER(B, id)
 #define OF_PAIR(B, id) [NOF_OP_MINLOC][B] = minloc_##id, [NOF_OP_MAXLOC][B] = maxloc_##id
 

@@ -6,8 +6,7 @@
 #include "type.h"
 
 /* What the three calls check alike. */
-static int check(MPI_Comm comm, MPI_Datatype datatype, int count, struct nof_comm **c,
-                 struct nof_type **type)
+static int check(MPI_Comm comm, MPI_Datatype datatype, int count, struct nof_comm **c, struct nof_type **type)
 {
     int rc = nof_comm_check(comm, c);
     if (rc == MPI_SUCCESS)
@@ -21,17 +20,16 @@ static int check(MPI_Comm comm, MPI_Datatype datatype, int count, struct nof_com
 static int check_room(int size, const int *position, size_t need)
 {
     if (size < 0 || *position < 0 || *position > size)
-        return nof_error(MPI_ERR_ARG, "position %d in a packed buffer of %d bytes", *position,
-                         size);
+        return nof_error(MPI_ERR_ARG, "position %d in a packed buffer of %d bytes", *position, size);
     if (need > (size_t)(size - *position))
-        return nof_error(MPI_ERR_TRUNCATE, "%zu bytes at position %d of a packed buffer of %d bytes",
-                         need, *position, size);
+        return nof_error(MPI_ERR_TRUNCATE, "%zu bytes at position %d of a packed buffer of %d bytes", need,
+                         *position, size);
     return MPI_SUCCESS;
 }
 
 NOF_MPI(Pack)
-int PMPI_Pack(const void *inbuf, int incount, MPI_Datatype datatype, void *outbuf, int outsize,
-              int *position, MPI_Comm comm)
+int PMPI_Pack(const void *inbuf, int incount, MPI_Datatype datatype, void *outbuf, int outsize, int *position,
+              MPI_Comm comm)
 {
     nof_lib_enter(__func__);
     struct nof_comm *c;

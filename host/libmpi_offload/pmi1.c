@@ -91,8 +91,7 @@ static int field(const char *line, const char *key, char *value, size_t value_by
 static int expect(const char *cmd, char line[LINE_BYTES])
 {
     char word[NAME_BYTES];
-    if (read_line(line) != 0 || field(line, "cmd", word, sizeof(word)) != 0 ||
-        strcmp(word, cmd) != 0)
+    if (read_line(line) != 0 || field(line, "cmd", word, sizeof(word)) != 0 || strcmp(word, cmd) != 0)
         return -1;
     return field(line, "rc", word, sizeof(word)) == 0 && strcmp(word, "0") != 0 ? -1 : 0;
 }
@@ -102,8 +101,8 @@ int nof_pmi1_open(int fd, int *appnum_out, char *text, size_t text_bytes)
     char line[LINE_BYTES], word[NAME_BYTES];
     pmi_fd = fd;
     const char *step = "init";
-    bool ok = send_line("cmd=init pmi_version=1 pmi_subversion=1\n") == 0 &&
-              expect("response_to_init", line) == 0;
+    bool ok =
+        send_line("cmd=init pmi_version=1 pmi_subversion=1\n") == 0 && expect("response_to_init", line) == 0;
     if (ok) {
         step = "get_maxes";
         ok = send_line("cmd=get_maxes\n") == 0 && expect("maxes", line) == 0;
@@ -140,8 +139,7 @@ int nof_pmi1_put(const char *key, const char *value)
 int nof_pmi1_get(const char *key, char *value, size_t value_bytes)
 {
     char line[LINE_BYTES];
-    if (send_line("cmd=get kvsname=%s key=%s\n", kvs_name, key) != 0 ||
-        expect("get_result", line) != 0)
+    if (send_line("cmd=get kvsname=%s key=%s\n", kvs_name, key) != 0 || expect("get_result", line) != 0)
         return -1;
     return field(line, "value", value, value_bytes);
 }

@@ -73,8 +73,7 @@ int PMPI_Mprobe(int source, int tag, MPI_Comm comm, MPI_Message *message, MPI_St
 }
 
 NOF_MPI(Improbe)
-int PMPI_Improbe(int source, int tag, MPI_Comm comm, int *flag, MPI_Message *message,
-                 MPI_Status *status)
+int PMPI_Improbe(int source, int tag, MPI_Comm comm, int *flag, MPI_Message *message, MPI_Status *status)
 {
     nof_lib_enter(__func__);
     struct nof_comm *c = NULL;
@@ -117,14 +116,13 @@ static int receive_message(void *buf, int count, MPI_Datatype datatype, MPI_Mess
 }
 
 NOF_MPI(Mrecv)
-int PMPI_Mrecv(void *buf, int count, MPI_Datatype datatype, MPI_Message *message,
-               MPI_Status *status)
+int PMPI_Mrecv(void *buf, int count, MPI_Datatype datatype, MPI_Message *message, MPI_Status *status)
 {
     nof_lib_enter(__func__);
     struct nof_comm *c = NULL;
     struct nof_request *req = NULL;
-    int rc = receive_message(buf, count, datatype, message,
-                             (uint64_t)(uintptr_t)__builtin_return_address(0), &c, &req);
+    int rc = receive_message(buf, count, datatype, message, (uint64_t)(uintptr_t)__builtin_return_address(0),
+                             &c, &req);
     if (rc == MPI_SUCCESS) {
         rc = nof_request_wait(req);
         nof_request_status(req, status);
@@ -135,14 +133,13 @@ int PMPI_Mrecv(void *buf, int count, MPI_Datatype datatype, MPI_Message *message
 }
 
 NOF_MPI(Imrecv)
-int PMPI_Imrecv(void *buf, int count, MPI_Datatype datatype, MPI_Message *message,
-                MPI_Request *request)
+int PMPI_Imrecv(void *buf, int count, MPI_Datatype datatype, MPI_Message *message, MPI_Request *request)
 {
     nof_lib_enter(__func__);
     struct nof_comm *c = NULL;
     struct nof_request *req = NULL;
-    int rc = receive_message(buf, count, datatype, message,
-                             (uint64_t)(uintptr_t)__builtin_return_address(0), &c, &req);
+    int rc = receive_message(buf, count, datatype, message, (uint64_t)(uintptr_t)__builtin_return_address(0),
+                             &c, &req);
     if (rc == MPI_SUCCESS)
         rc = nof_request_publish(req, request);
     if (rc != MPI_SUCCESS && req != NULL)

@@ -18,7 +18,10 @@ struct nof_wait {
     uint64_t spin_until_ns; /* 0: not spinning yet */
 };
 
-#define NOF_WAIT_START {0}
+#define NOF_WAIT_START \
+    { \
+        0 \
+    }
 
 /* Move everything that can move now. Returns how many things happened. */
 int nof_progress_poll(void);

@@ -24,8 +24,7 @@ static int check_tag(int tag, bool receive)
                      receive ? " or MPI_ANY_TAG" : "");
 }
 
-static struct nof_request *make(enum nof_request_kind kind, struct nof_comm *comm,
-                                struct nof_type *type)
+static struct nof_request *make(enum nof_request_kind kind, struct nof_comm *comm, struct nof_type *type)
 {
     struct nof_request *req = nof_request_new(kind);
     if (req == NULL)
@@ -53,10 +52,8 @@ static int new_request(enum nof_request_kind kind, const struct nof_pt2pt_args *
         rc = check_peer(*comm_out, args->peer, receive);
     if (rc == MPI_SUCCESS)
         rc = check_tag(args->tag, receive);
-    if (rc == MPI_SUCCESS && args->buf == NULL && args->count > 0 && type->size > 0 &&
-        type->contiguous)
-        rc = nof_error(MPI_ERR_BUFFER, "the buffer is NULL and the count is %lld",
-                       (long long)args->count);
+    if (rc == MPI_SUCCESS && args->buf == NULL && args->count > 0 && type->size > 0 && type->contiguous)
+        rc = nof_error(MPI_ERR_BUFFER, "the buffer is NULL and the count is %lld", (long long)args->count);
     if (rc != MPI_SUCCESS)
         return rc;
     struct nof_request *req = make(kind, *comm_out, type);
@@ -71,8 +68,8 @@ static int new_request(enum nof_request_kind kind, const struct nof_pt2pt_args *
     return MPI_SUCCESS;
 }
 
-int nof_pt2pt_send_new(const struct nof_pt2pt_args *args, enum nof_send_mode mode,
-                       struct nof_comm **comm_out, struct nof_request **req_out)
+int nof_pt2pt_send_new(const struct nof_pt2pt_args *args, enum nof_send_mode mode, struct nof_comm **comm_out,
+                       struct nof_request **req_out)
 {
     int rc = new_request(NOF_REQUEST_SEND, args, comm_out, req_out);
     if (rc == MPI_SUCCESS)
@@ -105,9 +102,8 @@ int nof_pt2pt_probe_new(int source, int tag, MPI_Comm comm, struct nof_comm **co
     return MPI_SUCCESS;
 }
 
-struct nof_request *nof_pt2pt_internal(enum nof_request_kind kind, struct nof_comm *comm,
-                                       const void *buf, size_t count, struct nof_type *type,
-                                       int peer, int tag)
+struct nof_request *nof_pt2pt_internal(enum nof_request_kind kind, struct nof_comm *comm, const void *buf,
+                                       size_t count, struct nof_type *type, int peer, int tag)
 {
     struct nof_request *req = make(kind, comm, type);
     if (req == NULL)
@@ -199,8 +195,7 @@ int nof_message_check(MPI_Message handle, struct nof_message **message_out)
     *message_out = nof_handle_get(&nof_lib.messages, nof_lib_bits(handle));
     if (*message_out == NULL)
         return nof_error(MPI_ERR_REQUEST, "%s",
-                         handle == MPI_MESSAGE_NULL
-                             ? "the message is MPI_MESSAGE_NULL"
-                             : "the handle names no message (received already?)");
+                         handle == MPI_MESSAGE_NULL ? "the message is MPI_MESSAGE_NULL"
+                                                    : "the handle names no message (received already?)");
     return MPI_SUCCESS;
 }

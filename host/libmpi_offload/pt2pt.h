@@ -19,8 +19,8 @@ struct nof_pt2pt_args {
 
 /* Check the arguments and make a request of them, not yet started. *comm_out is set as soon as the
  * communicator is known to be valid, so that its error handler is the one that is asked. */
-int nof_pt2pt_send_new(const struct nof_pt2pt_args *args, enum nof_send_mode mode,
-                       struct nof_comm **comm_out, struct nof_request **req_out);
+int nof_pt2pt_send_new(const struct nof_pt2pt_args *args, enum nof_send_mode mode, struct nof_comm **comm_out,
+                       struct nof_request **req_out);
 int nof_pt2pt_recv_new(const struct nof_pt2pt_args *args, struct nof_comm **comm_out,
                        struct nof_request **req_out);
 int nof_pt2pt_probe_new(int source, int tag, MPI_Comm comm, struct nof_comm **comm_out,
@@ -28,9 +28,8 @@ int nof_pt2pt_probe_new(int source, int tag, MPI_Comm comm, struct nof_comm **co
 
 /* The library's own messages: arguments are known to be right; ctx is the collectives'. Takes a
  * reference of comm and type. NULL: no memory. */
-struct nof_request *nof_pt2pt_internal(enum nof_request_kind kind, struct nof_comm *comm,
-                                       const void *buf, size_t count, struct nof_type *type,
-                                       int peer, int tag);
+struct nof_request *nof_pt2pt_internal(enum nof_request_kind kind, struct nof_comm *comm, const void *buf,
+                                       size_t count, struct nof_type *type, int peer, int tag);
 
 /* Start a send or a receive. Errors that belong to the operation end the request; the code that is
  * returned says that it could not even be started (no memory, buffered send without room). */

@@ -26,8 +26,8 @@ int PMPI_Recv(void *buf, int count, MPI_Datatype datatype, int source, int tag, 
     return nof_lib_leave(c, rc, __func__);
 }
 
-static int recv_nonblocking(const struct nof_pt2pt_args *args, bool persistent,
-                            MPI_Request *request, const char *func)
+static int recv_nonblocking(const struct nof_pt2pt_args *args, bool persistent, MPI_Request *request,
+                            const char *func)
 {
     nof_lib_enter(func);
     struct nof_comm *c = NULL;
@@ -94,8 +94,8 @@ static int exchange(const struct nof_pt2pt_args *send_args, const struct nof_pt2
 
 NOF_MPI(Sendrecv)
 int PMPI_Sendrecv(const void *sendbuf, int sendcount, MPI_Datatype sendtype, int dest, int sendtag,
-                  void *recvbuf, int recvcount, MPI_Datatype recvtype, int source, int recvtag,
-                  MPI_Comm comm, MPI_Status *status)
+                  void *recvbuf, int recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm,
+                  MPI_Status *status)
 {
     struct nof_pt2pt_args s = {sendbuf, sendcount, sendtype, dest, sendtag, comm, CALLSITE};
     struct nof_pt2pt_args r = {recvbuf, recvcount, recvtype, source, recvtag, comm, CALLSITE};
@@ -106,8 +106,8 @@ int PMPI_Sendrecv(const void *sendbuf, int sendcount, MPI_Datatype sendtype, int
 }
 
 NOF_MPI(Sendrecv_replace)
-int PMPI_Sendrecv_replace(void *buf, int count, MPI_Datatype datatype, int dest, int sendtag,
-                          int source, int recvtag, MPI_Comm comm, MPI_Status *status)
+int PMPI_Sendrecv_replace(void *buf, int count, MPI_Datatype datatype, int dest, int sendtag, int source,
+                          int recvtag, MPI_Comm comm, MPI_Status *status)
 {
     nof_lib_enter(__func__);
     struct nof_comm *c = NULL;
@@ -123,8 +123,7 @@ int PMPI_Sendrecv_replace(void *buf, int count, MPI_Datatype datatype, int dest,
         rc = nof_error(MPI_ERR_NO_MEM, "no memory for a copy of %zu bytes", bytes);
     if (rc == MPI_SUCCESS) {
         nof_type_pack(type, buf, (size_t)count, 0, bytes, copy);
-        struct nof_pt2pt_args s = {copy,    (MPI_Count)bytes, MPI_BYTE, dest,
-                                   sendtag, comm,             CALLSITE};
+        struct nof_pt2pt_args s = {copy, (MPI_Count)bytes, MPI_BYTE, dest, sendtag, comm, CALLSITE};
         struct nof_pt2pt_args r = {buf, count, datatype, source, recvtag, comm, CALLSITE};
         rc = exchange(&s, &r, &c, status);
     }

@@ -88,17 +88,16 @@ static void finish(struct nof_request *req)
 void nof_request_done(struct nof_request *req, int source, int tag, size_t len)
 {
     if (req->kind == NOF_REQUEST_RECV || req->kind == NOF_REQUEST_PROBE) {
-        req->status_source = req->peer == MPI_ANY_SOURCE
-                                 ? nof_group_rank_of(req->comm->group, source)
-                                 : req->peer;
+        req->status_source =
+            req->peer == MPI_ANY_SOURCE ? nof_group_rank_of(req->comm->group, source) : req->peer;
         req->status_tag = tag;
         req->status_bytes = len;
     }
     if (req->kind == NOF_REQUEST_RECV) {
         if (len > req->bytes) {
-            req->error = nof_error(MPI_ERR_TRUNCATE,
-                                   "%zu bytes from rank %d (tag %d) for a buffer of %zu bytes", len,
-                                   req->status_source, tag, req->bytes);
+            req->error =
+                nof_error(MPI_ERR_TRUNCATE, "%zu bytes from rank %d (tag %d) for a buffer of %zu bytes", len,
+                          req->status_source, tag, req->bytes);
             req->status_bytes = req->bytes;
         }
         if (req->packed != NULL)
@@ -140,8 +139,7 @@ void nof_request_status(const struct nof_request *req, MPI_Status *status)
     if (status == MPI_STATUS_IGNORE)
         return;
     if (req->kind == NOF_REQUEST_RECV || req->kind == NOF_REQUEST_PROBE)
-        nof_status_set(status, req->status_source, req->status_tag, req->status_bytes,
-                       req->cancelled);
+        nof_status_set(status, req->status_source, req->status_tag, req->status_bytes, req->cancelled);
     else
         nof_status_set(status, MPI_ANY_SOURCE, MPI_ANY_TAG, 0, req->cancelled);
 }

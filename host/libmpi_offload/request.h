@@ -16,12 +16,7 @@
 #include "matcher.h"
 #include "type.h"
 
-enum nof_request_kind {
-    NOF_REQUEST_SEND,
-    NOF_REQUEST_RECV,
-    NOF_REQUEST_PROBE,
-    NOF_REQUEST_COLL
-};
+enum nof_request_kind { NOF_REQUEST_SEND, NOF_REQUEST_RECV, NOF_REQUEST_PROBE, NOF_REQUEST_COLL };
 
 enum nof_send_mode { NOF_SEND_STANDARD, NOF_SEND_SYNC, NOF_SEND_READY, NOF_SEND_BUFFERED };
 

@@ -84,35 +84,35 @@ static void append(struct nof_sched *s, const struct nof_step *step)
         nof_op_hold(step->op);
 }
 
-void nof_sched_send(struct nof_sched *s, const void *buf, size_t count, struct nof_type *type,
-                    int peer)
+void nof_sched_send(struct nof_sched *s, const void *buf, size_t count, struct nof_type *type, int peer)
 {
-    append(s, &(struct nof_step){
-                  .kind = STEP_SEND, .from = buf, .count = count, .type = type, .peer = peer});
+    append(s, &(struct nof_step){.kind = STEP_SEND, .from = buf, .count = count, .type = type, .peer = peer});
 }
 
 void nof_sched_recv(struct nof_sched *s, void *buf, size_t count, struct nof_type *type, int peer)
 {
-    append(s, &(struct nof_step){
-                  .kind = STEP_RECV, .to = buf, .count = count, .type = type, .peer = peer});
+    append(s, &(struct nof_step){.kind = STEP_RECV, .to = buf, .count = count, .type = type, .peer = peer});
 }
 
-void nof_sched_copy(struct nof_sched *s, const void *from, size_t from_count,
-                    struct nof_type *from_type, void *to, size_t to_count,
-                    struct nof_type *to_type)
+void nof_sched_copy(struct nof_sched *s, const void *from, size_t from_count, struct nof_type *from_type,
+                    void *to, size_t to_count, struct nof_type *to_type)
 {
     if (from == to && from_type == to_type)
         return;
-    append(s, &(struct nof_step){.kind = STEP_COPY, .from = from, .count = from_count,
-                                 .type = from_type, .to = to, .to_count = to_count,
+    append(s, &(struct nof_step){.kind = STEP_COPY,
+                                 .from = from,
+                                 .count = from_count,
+                                 .type = from_type,
+                                 .to = to,
+                                 .to_count = to_count,
                                  .to_type = to_type});
 }
 
-void nof_sched_reduce(struct nof_sched *s, struct nof_op *op, struct nof_type *type,
-                      const void *in, void *inout, size_t count)
+void nof_sched_reduce(struct nof_sched *s, struct nof_op *op, struct nof_type *type, const void *in,
+                      void *inout, size_t count)
 {
-    append(s, &(struct nof_step){.kind = STEP_REDUCE, .op = op, .type = type, .from = in,
-                                 .to = inout, .count = count});
+    append(s, &(struct nof_step){
+                  .kind = STEP_REDUCE, .op = op, .type = type, .from = in, .to = inout, .count = count});
 }
 
 void nof_sched_fence(struct nof_sched *s)
@@ -238,8 +238,8 @@ static void issue_transfer(struct nof_sched *s, const struct nof_step *step)
     enum nof_request_kind kind = step->kind == STEP_SEND ? NOF_REQUEST_SEND : NOF_REQUEST_RECV;
     struct nof_request *req = NULL;
     if (room_for_live(s))
-        req = nof_pt2pt_internal(kind, s->comm, step->kind == STEP_SEND ? step->from : step->to,
-                                 step->count, step->type, step->peer, s->tag);
+        req = nof_pt2pt_internal(kind, s->comm, step->kind == STEP_SEND ? step->from : step->to, step->count,
+                                 step->type, step->peer, s->tag);
     if (req == NULL) {
         fail(s, nof_error(MPI_ERR_NO_MEM, "no memory for a collective operation"));
         return;
@@ -262,8 +262,8 @@ static void issue(struct nof_sched *s, const struct nof_step *step)
         issue_transfer(s, step);
         break;
     case STEP_COPY:
-        if (nof_type_copy(step->type, step->from, step->count, step->to_type, step->to,
-                          step->to_count) == SIZE_MAX)
+        if (nof_type_copy(step->type, step->from, step->count, step->to_type, step->to, step->to_count) ==
+            SIZE_MAX)
             fail(s, nof_error(MPI_ERR_NO_MEM, "no memory for a collective operation"));
         break;
     case STEP_REDUCE:

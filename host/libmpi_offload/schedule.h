@@ -54,15 +54,13 @@ struct nof_sched {
 struct nof_sched *nof_sched_new(struct nof_comm *comm);
 void nof_sched_free(struct nof_sched *s);
 
-void nof_sched_send(struct nof_sched *s, const void *buf, size_t count, struct nof_type *type,
-                    int peer);
+void nof_sched_send(struct nof_sched *s, const void *buf, size_t count, struct nof_type *type, int peer);
 void nof_sched_recv(struct nof_sched *s, void *buf, size_t count, struct nof_type *type, int peer);
-void nof_sched_copy(struct nof_sched *s, const void *from, size_t from_count,
-                    struct nof_type *from_type, void *to, size_t to_count,
-                    struct nof_type *to_type);
+void nof_sched_copy(struct nof_sched *s, const void *from, size_t from_count, struct nof_type *from_type,
+                    void *to, size_t to_count, struct nof_type *to_type);
 /* inout = in op inout */
-void nof_sched_reduce(struct nof_sched *s, struct nof_op *op, struct nof_type *type,
-                      const void *in, void *inout, size_t count);
+void nof_sched_reduce(struct nof_sched *s, struct nof_op *op, struct nof_type *type, const void *in,
+                      void *inout, size_t count);
 void nof_sched_fence(struct nof_sched *s);
 
 /* A temporary buffer for `count` elements, as a base address for that type; NULL when memory is

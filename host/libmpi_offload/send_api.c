@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "pt2pt.h"
 
-#define ARGS                                                                                       \
-    {                                                                                              \
-        buf, count, datatype, dest, tag, comm, (uint64_t)(uintptr_t)__builtin_return_address(0)    \
+#define ARGS \
+    { \
+        buf, count, datatype, dest, tag, comm, (uint64_t)(uintptr_t)__builtin_return_address(0) \
     }
 
-static int send_blocking(const struct nof_pt2pt_args *args, enum nof_send_mode mode,
-                         const char *func)
+static int send_blocking(const struct nof_pt2pt_args *args, enum nof_send_mode mode, const char *func)
 {
     nof_lib_enter(func);
     struct nof_comm *c = NULL;
@@ -28,8 +27,8 @@ static int send_blocking(const struct nof_pt2pt_args *args, enum nof_send_mode m
     return nof_lib_leave(c, rc, func);
 }
 
-static int send_nonblocking(const struct nof_pt2pt_args *args, enum nof_send_mode mode,
-                            MPI_Request *request, const char *func)
+static int send_nonblocking(const struct nof_pt2pt_args *args, enum nof_send_mode mode, MPI_Request *request,
+                            const char *func)
 {
     nof_lib_enter(func);
     struct nof_comm *c = NULL;
@@ -46,8 +45,8 @@ static int send_nonblocking(const struct nof_pt2pt_args *args, enum nof_send_mod
     return nof_lib_leave(c, rc, func);
 }
 
-static int send_init(const struct nof_pt2pt_args *args, enum nof_send_mode mode,
-                     MPI_Request *request, const char *func)
+static int send_init(const struct nof_pt2pt_args *args, enum nof_send_mode mode, MPI_Request *request,
+                     const char *func)
 {
     nof_lib_enter(func);
     struct nof_comm *c = NULL;
@@ -124,32 +123,32 @@ int PMPI_Ibsend(const void *buf, int count, MPI_Datatype datatype, int dest, int
 }
 
 NOF_MPI(Send_init)
-int PMPI_Send_init(const void *buf, int count, MPI_Datatype datatype, int dest, int tag,
-                   MPI_Comm comm, MPI_Request *request)
+int PMPI_Send_init(const void *buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,
+                   MPI_Request *request)
 {
     struct nof_pt2pt_args args = ARGS;
     return send_init(&args, NOF_SEND_STANDARD, request, __func__);
 }
 
 NOF_MPI(Ssend_init)
-int PMPI_Ssend_init(const void *buf, int count, MPI_Datatype datatype, int dest, int tag,
-                    MPI_Comm comm, MPI_Request *request)
+int PMPI_Ssend_init(const void *buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,
+                    MPI_Request *request)
 {
     struct nof_pt2pt_args args = ARGS;
     return send_init(&args, NOF_SEND_SYNC, request, __func__);
 }
 
 NOF_MPI(Rsend_init)
-int PMPI_Rsend_init(const void *buf, int count, MPI_Datatype datatype, int dest, int tag,
-                    MPI_Comm comm, MPI_Request *request)
+int PMPI_Rsend_init(const void *buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,
+                    MPI_Request *request)
 {
     struct nof_pt2pt_args args = ARGS;
     return send_init(&args, NOF_SEND_READY, request, __func__);
 }
 
 NOF_MPI(Bsend_init)
-int PMPI_Bsend_init(const void *buf, int count, MPI_Datatype datatype, int dest, int tag,
-                    MPI_Comm comm, MPI_Request *request)
+int PMPI_Bsend_init(const void *buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,
+                    MPI_Request *request)
 {
     struct nof_pt2pt_args args = ARGS;
     return send_init(&args, NOF_SEND_BUFFERED, request, __func__);

@@ -82,8 +82,8 @@ static int set_elements(MPI_Status *status, MPI_Datatype datatype, MPI_Count cou
     if (rc == MPI_SUCCESS && count < 0)
         rc = nof_error(MPI_ERR_COUNT, "the count is negative");
     if (rc == MPI_SUCCESS)
-        nof_status_set(status, status->MPI_SOURCE, status->MPI_TAG,
-                       bytes_of_elements(type, (size_t)count), nof_status_cancelled(status));
+        nof_status_set(status, status->MPI_SOURCE, status->MPI_TAG, bytes_of_elements(type, (size_t)count),
+                       nof_status_cancelled(status));
     return rc;
 }
 
@@ -105,8 +105,7 @@ NOF_MPI(Status_set_cancelled)
 int PMPI_Status_set_cancelled(MPI_Status *status, int flag)
 {
     nof_lib_enter(__func__);
-    nof_status_set(status, status->MPI_SOURCE, status->MPI_TAG, nof_status_bytes(status),
-                   flag != 0);
+    nof_status_set(status, status->MPI_SOURCE, status->MPI_TAG, nof_status_bytes(status), flag != 0);
     return nof_lib_leave(NULL, MPI_SUCCESS, __func__);
 }
 

@@ -23,11 +23,21 @@ struct predefined {
 };
 
 #define ONE(handle, ctype, basic) \
-    {handle, #handle, NOF_BASIC_##basic, sizeof(ctype), sizeof(ctype), sizeof(ctype), 0}
+    { \
+        handle, #handle, NOF_BASIC_##basic, sizeof(ctype), sizeof(ctype), sizeof(ctype), 0 \
+    }
 #define PAIR(handle, value, index, basic) \
-    {handle, #handle, NOF_BASIC_##basic, sizeof(value) + sizeof(index), \
-     sizeof(struct { value v; index i; }), sizeof(value), sizeof(index)}
-#define RAW(handle, bytes, basic) {handle, #handle, NOF_BASIC_##basic, bytes, bytes, bytes, 0}
+    { \
+        handle, #handle, NOF_BASIC_##basic, sizeof(value) + sizeof(index), sizeof(struct { \
+            value v; \
+            index i; \
+        }), \
+            sizeof(value), sizeof(index) \
+    }
+#define RAW(handle, bytes, basic) \
+    { \
+        handle, #handle, NOF_BASIC_##basic, bytes, bytes, bytes, 0 \
+    }
 
 _Static_assert(sizeof(long) == 8 && sizeof(MPI_Aint) == 8 && sizeof(wchar_t) == 4,
                "the table below is for LP64");

@@ -146,8 +146,8 @@ void nof_tree_release(struct nof_tree *tree);
 /* ---- type_walk.c: packing ---- */
 
 /* Copy packed bytes [from, from + len) of `count` elements at buf into `out`, and back. */
-void nof_type_pack(const struct nof_type *type, const void *buf, size_t count, size_t from,
-                   size_t len, void *out);
+void nof_type_pack(const struct nof_type *type, const void *buf, size_t count, size_t from, size_t len,
+                   void *out);
 void nof_type_unpack(const struct nof_type *type, void *buf, size_t count, size_t from, size_t len,
                      const void *in);
 

@@ -62,8 +62,7 @@ static struct nof_tree *loop(size_t count, ptrdiff_t stride, struct nof_tree *ch
         return hold(child);
     if (child->kind == NOF_TREE_LEAF && stride == (ptrdiff_t)child->size)
         return nof_tree_leaf(child->leaf.elem_bytes, child->leaf.count * count);
-    if (child->kind == NOF_TREE_LOOP &&
-        stride == child->loop.stride * (ptrdiff_t)child->loop.count)
+    if (child->kind == NOF_TREE_LOOP && stride == child->loop.stride * (ptrdiff_t)child->loop.count)
         return loop(child->loop.count * count, child->loop.stride, child->loop.child);
     if (child->depth >= NOF_TREE_DEPTH_MAX)
         return NULL;
@@ -86,8 +85,7 @@ static struct nof_tree *loop(size_t count, ptrdiff_t stride, struct nof_tree *ch
  * reference of its own; false when a merge finds no memory. */
 static bool append(struct nof_tree *list, struct nof_tree *tree, ptrdiff_t disp)
 {
-    struct nof_tree_child *last =
-        list->list.count == 0 ? NULL : &list->list.child[list->list.count - 1];
+    struct nof_tree_child *last = list->list.count == 0 ? NULL : &list->list.child[list->list.count - 1];
     if (last != NULL && tree->kind == NOF_TREE_LEAF && last->tree->kind == NOF_TREE_LEAF &&
         tree->leaf.elem_bytes == last->tree->leaf.elem_bytes &&
         last->disp + (ptrdiff_t)last->tree->size == disp) {
@@ -120,8 +118,7 @@ static struct nof_tree *list_of(size_t count, const struct nof_type_block *block
     for (size_t i = 0; ok && i < count; i++) {
         if (blocks[i].count == 0 || blocks[i].type->size == 0)
             continue;
-        struct nof_tree *tree =
-            loop(blocks[i].count, nof_type_extent(blocks[i].type), blocks[i].type->tree);
+        struct nof_tree *tree = loop(blocks[i].count, nof_type_extent(blocks[i].type), blocks[i].type->tree);
         ok = tree != NULL && append(list, tree, blocks[i].disp);
         nof_tree_release(tree);
     }
@@ -141,8 +138,7 @@ static struct nof_tree *list_of(size_t count, const struct nof_type_block *block
 }
 
 /* A new type with this tree (taken over, NULL: failed before) and these bounds. */
-static struct nof_type *new_type(struct nof_tree *tree, ptrdiff_t lb, ptrdiff_t ub,
-                                 enum nof_basic uniform)
+static struct nof_type *new_type(struct nof_tree *tree, ptrdiff_t lb, ptrdiff_t ub, enum nof_basic uniform)
 {
     struct nof_type *type = tree == NULL ? NULL : calloc(1, sizeof(*type));
     if (type == NULL) {
@@ -155,8 +151,7 @@ static struct nof_type *new_type(struct nof_tree *tree, ptrdiff_t lb, ptrdiff_t 
     type->ub = ub;
     type->tree = tree;
     type->uniform = uniform;
-    type->contiguous = tree->size == 0 ||
-                       (tree->kind == NOF_TREE_LEAF && ub - lb == (ptrdiff_t)tree->size);
+    type->contiguous = tree->size == 0 || (tree->kind == NOF_TREE_LEAF && ub - lb == (ptrdiff_t)tree->size);
     return type;
 }
 

@@ -27,8 +27,8 @@ int PMPI_Type_contiguous(int count, MPI_Datatype oldtype, MPI_Datatype *newtype)
     return nof_lib_leave(NULL, rc, __func__);
 }
 
-static int make_vector(int count, int blocklength, ptrdiff_t stride, bool in_extents,
-                       MPI_Datatype oldtype, MPI_Datatype *newtype)
+static int make_vector(int count, int blocklength, ptrdiff_t stride, bool in_extents, MPI_Datatype oldtype,
+                       MPI_Datatype *newtype)
 {
     struct nof_type *old;
     int rc = nof_type_check(oldtype, false, &old);
@@ -40,17 +40,14 @@ static int make_vector(int count, int blocklength, ptrdiff_t stride, bool in_ext
         return rc;
     if (in_extents)
         stride *= nof_type_extent(old);
-    return nof_type_publish(nof_type_vector((size_t)count, (size_t)blocklength, stride, old),
-                            newtype);
+    return nof_type_publish(nof_type_vector((size_t)count, (size_t)blocklength, stride, old), newtype);
 }
 
 NOF_MPI(Type_vector)
-int PMPI_Type_vector(int count, int blocklength, int stride, MPI_Datatype oldtype,
-                     MPI_Datatype *newtype)
+int PMPI_Type_vector(int count, int blocklength, int stride, MPI_Datatype oldtype, MPI_Datatype *newtype)
 {
     nof_lib_enter(__func__);
-    return nof_lib_leave(NULL, make_vector(count, blocklength, stride, true, oldtype, newtype),
-                         __func__);
+    return nof_lib_leave(NULL, make_vector(count, blocklength, stride, true, oldtype, newtype), __func__);
 }
 
 NOF_MPI(Type_create_hvector)
@@ -58,8 +55,7 @@ int PMPI_Type_create_hvector(int count, int blocklength, MPI_Aint stride, MPI_Da
                              MPI_Datatype *newtype)
 {
     nof_lib_enter(__func__);
-    return nof_lib_leave(NULL, make_vector(count, blocklength, stride, false, oldtype, newtype),
-                         __func__);
+    return nof_lib_leave(NULL, make_vector(count, blocklength, stride, false, oldtype, newtype), __func__);
 }
 
 /* The indexed family in one: lengths NULL means `length` for all; displacements are ints counted in
@@ -83,9 +79,8 @@ static int fill_block(const struct indexed *in, int i, struct nof_type_block *bl
     if (rc != MPI_SUCCESS)
         return rc;
     block->count = (size_t)length;
-    block->disp = in->displs_bytes != NULL
-                      ? in->displs_bytes[i]
-                      : in->displs_extents[i] * nof_type_extent(block->type);
+    block->disp =
+        in->displs_bytes != NULL ? in->displs_bytes[i] : in->displs_extents[i] * nof_type_extent(block->type);
     return MPI_SUCCESS;
 }
 
@@ -111,13 +106,14 @@ static int make_indexed(const struct indexed *in, MPI_Datatype *newtype)
 }
 
 NOF_MPI(Type_indexed)
-int PMPI_Type_indexed(int count, const int array_of_blocklengths[],
-                      const int array_of_displacements[], MPI_Datatype oldtype,
-                      MPI_Datatype *newtype)
+int PMPI_Type_indexed(int count, const int array_of_blocklengths[], const int array_of_displacements[],
+                      MPI_Datatype oldtype, MPI_Datatype *newtype)
 {
     nof_lib_enter(__func__);
-    struct indexed in = {.count = count, .lengths = array_of_blocklengths,
-                         .displs_extents = array_of_displacements, .oldtype = oldtype};
+    struct indexed in = {.count = count,
+                         .lengths = array_of_blocklengths,
+                         .displs_extents = array_of_displacements,
+                         .oldtype = oldtype};
     return nof_lib_leave(NULL, make_indexed(&in, newtype), __func__);
 }
 
@@ -127,8 +123,10 @@ int PMPI_Type_create_hindexed(int count, const int array_of_blocklengths[],
                               MPI_Datatype *newtype)
 {
     nof_lib_enter(__func__);
-    struct indexed in = {.count = count, .lengths = array_of_blocklengths,
-                         .displs_bytes = array_of_displacements, .oldtype = oldtype};
+    struct indexed in = {.count = count,
+                         .lengths = array_of_blocklengths,
+                         .displs_bytes = array_of_displacements,
+                         .oldtype = oldtype};
     return nof_lib_leave(NULL, make_indexed(&in, newtype), __func__);
 }
 
@@ -137,37 +135,37 @@ int PMPI_Type_create_indexed_block(int count, int blocklength, const int array_o
                                    MPI_Datatype oldtype, MPI_Datatype *newtype)
 {
     nof_lib_enter(__func__);
-    struct indexed in = {.count = count, .length = blocklength,
-                         .displs_extents = array_of_displacements, .oldtype = oldtype};
+    struct indexed in = {
+        .count = count, .length = blocklength, .displs_extents = array_of_displacements, .oldtype = oldtype};
     return nof_lib_leave(NULL, make_indexed(&in, newtype), __func__);
 }
 
 NOF_MPI(Type_create_hindexed_block)
-int PMPI_Type_create_hindexed_block(int count, int blocklength,
-                                    const MPI_Aint array_of_displacements[], MPI_Datatype oldtype,
-                                    MPI_Datatype *newtype)
+int PMPI_Type_create_hindexed_block(int count, int blocklength, const MPI_Aint array_of_displacements[],
+                                    MPI_Datatype oldtype, MPI_Datatype *newtype)
 {
     nof_lib_enter(__func__);
-    struct indexed in = {.count = count, .length = blocklength,
-                         .displs_bytes = array_of_displacements, .oldtype = oldtype};
+    struct indexed in = {
+        .count = count, .length = blocklength, .displs_bytes = array_of_displacements, .oldtype = oldtype};
     return nof_lib_leave(NULL, make_indexed(&in, newtype), __func__);
 }
 
 NOF_MPI(Type_create_struct)
 int PMPI_Type_create_struct(int count, const int array_of_blocklengths[],
-                            const MPI_Aint array_of_displacements[],
-                            const MPI_Datatype array_of_types[], MPI_Datatype *newtype)
+                            const MPI_Aint array_of_displacements[], const MPI_Datatype array_of_types[],
+                            MPI_Datatype *newtype)
 {
     nof_lib_enter(__func__);
-    struct indexed in = {.count = count, .lengths = array_of_blocklengths,
-                         .displs_bytes = array_of_displacements, .types = array_of_types,
+    struct indexed in = {.count = count,
+                         .lengths = array_of_blocklengths,
+                         .displs_bytes = array_of_displacements,
+                         .types = array_of_types,
                          .oldtype = MPI_BYTE};
     return nof_lib_leave(NULL, make_indexed(&in, newtype), __func__);
 }
 
 NOF_MPI(Type_create_resized)
-int PMPI_Type_create_resized(MPI_Datatype oldtype, MPI_Aint lb, MPI_Aint extent,
-                             MPI_Datatype *newtype)
+int PMPI_Type_create_resized(MPI_Datatype oldtype, MPI_Aint lb, MPI_Aint extent, MPI_Datatype *newtype)
 {
     nof_lib_enter(__func__);
     struct nof_type *old;

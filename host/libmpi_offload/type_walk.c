@@ -23,10 +23,10 @@ static inline void move(struct walk *w, void *user, size_t len)
 /* A loop whose child is one small leaf: the common strided column or face. */
 static void move_strided(struct walk *w, char *user, size_t count, ptrdiff_t stride, size_t len)
 {
-#define RUN(bytes)                                                                                 \
-    case bytes:                                                                                    \
-        for (size_t i = 0; i < count; i++, user += stride)                                         \
-            move(w, user, bytes);                                                                  \
+#define RUN(bytes) \
+    case bytes: \
+        for (size_t i = 0; i < count; i++, user += stride) \
+            move(w, user, bytes); \
         return
     switch (len) {
         RUN(4);
@@ -39,11 +39,9 @@ static void move_strided(struct walk *w, char *user, size_t count, ptrdiff_t str
 #undef RUN
 }
 
-static void walk_tree(struct walk *w, const struct nof_tree *tree, char *user, size_t from,
-                      size_t to);
+static void walk_tree(struct walk *w, const struct nof_tree *tree, char *user, size_t from, size_t to);
 
-static void walk_loop(struct walk *w, const struct nof_tree *tree, char *user, size_t from,
-                      size_t to)
+static void walk_loop(struct walk *w, const struct nof_tree *tree, char *user, size_t from, size_t to)
 {
     const struct nof_tree *child = tree->loop.child;
     size_t first = from / child->size, skip = from % child->size;
@@ -70,8 +68,7 @@ static void walk_loop(struct walk *w, const struct nof_tree *tree, char *user, s
         walk_tree(w, child, user, 0, to - at);
 }
 
-static void walk_list(struct walk *w, const struct nof_tree *tree, char *user, size_t from,
-                      size_t to)
+static void walk_list(struct walk *w, const struct nof_tree *tree, char *user, size_t from, size_t to)
 {
     size_t low = 0, high = tree->list.count;
     while (high - low > 1) {
@@ -92,8 +89,7 @@ static void walk_list(struct walk *w, const struct nof_tree *tree, char *user, s
 }
 
 /* Packed bytes [from, to) of one run of the tree, which lies at `user`. */
-static void walk_tree(struct walk *w, const struct nof_tree *tree, char *user, size_t from,
-                      size_t to)
+static void walk_tree(struct walk *w, const struct nof_tree *tree, char *user, size_t from, size_t to)
 {
     switch (tree->kind) {
     case NOF_TREE_LEAF:
@@ -108,8 +104,8 @@ static void walk_tree(struct walk *w, const struct nof_tree *tree, char *user, s
     }
 }
 
-static void walk_type(struct walk *w, const struct nof_type *type, void *buf, size_t count,
-                      size_t from, size_t len)
+static void walk_type(struct walk *w, const struct nof_type *type, void *buf, size_t count, size_t from,
+                      size_t len)
 {
     if (len == 0 || type->size == 0)
         return;
@@ -125,8 +121,8 @@ static void walk_type(struct walk *w, const struct nof_type *type, void *buf, si
     walk_loop(w, &around, buf, from, from + len);
 }
 
-void nof_type_pack(const struct nof_type *type, const void *buf, size_t count, size_t from,
-                   size_t len, void *out)
+void nof_type_pack(const struct nof_type *type, const void *buf, size_t count, size_t from, size_t len,
+                   void *out)
 {
     struct walk w = {.packed = out, .unpack = false};
     walk_type(&w, type, nof_lib_unconst(buf), count, from, len);

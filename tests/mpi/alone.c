@@ -76,11 +76,9 @@ static void do_send(void)
     sends[slot].buf = malloc((size_t)s->len + 1);
     t_fill(sends[slot].buf, (size_t)s->len, s->id);
     if (draw(4) == 0)
-        OK(MPI_Issend(sends[slot].buf, s->len, MPI_BYTE, 0, s->tag, MPI_COMM_WORLD,
-                      &sends[slot].req));
+        OK(MPI_Issend(sends[slot].buf, s->len, MPI_BYTE, 0, s->tag, MPI_COMM_WORLD, &sends[slot].req));
     else
-        OK(MPI_Isend(sends[slot].buf, s->len, MPI_BYTE, 0, s->tag, MPI_COMM_WORLD,
-                     &sends[slot].req));
+        OK(MPI_Isend(sends[slot].buf, s->len, MPI_BYTE, 0, s->tag, MPI_COMM_WORLD, &sends[slot].req));
     model_send(sent_count++);
 }
 
@@ -103,8 +101,7 @@ static void do_recv(void)
     r->message = oldest_message(r->tag);
     if (r->message >= 0)
         sent[r->message].matched = 1;
-    OK(MPI_Irecv(r->buf, LARGEST, MPI_BYTE, draw(2) ? 0 : MPI_ANY_SOURCE, r->tag, MPI_COMM_WORLD,
-                 &r->req));
+    OK(MPI_Irecv(r->buf, LARGEST, MPI_BYTE, draw(2) ? 0 : MPI_ANY_SOURCE, r->tag, MPI_COMM_WORLD, &r->req));
 }
 
 static void do_test(void)

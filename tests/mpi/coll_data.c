@@ -176,8 +176,7 @@ static void alltoallv(int n)
             OK(MPI_Alltoallw(out, counts, bytes, types, in, counts, bytes, types, comm));
         else {
             memcpy(in, out, (size_t)(stride * size) * sizeof(int));
-            OK(MPI_Alltoallv(MPI_IN_PLACE, NULL, NULL, MPI_DATATYPE_NULL, in, counts, displs,
-                             MPI_INT, comm));
+            OK(MPI_Alltoallv(MPI_IN_PLACE, NULL, NULL, MPI_DATATYPE_NULL, in, counts, displs, MPI_INT, comm));
         }
         for (int i = 0; i < size; i++)
             for (int k = 0; k < counts[i]; k++)

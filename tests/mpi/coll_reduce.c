@@ -19,15 +19,24 @@ static long value(int r, int k)
 
 static long combine(MPI_Op op, long a, long b)
 {
-    if (op == MPI_SUM) return a + b;
-    if (op == MPI_PROD) return a * b;
-    if (op == MPI_MIN) return a < b ? a : b;
-    if (op == MPI_MAX) return a > b ? a : b;
-    if (op == MPI_BAND) return a & b;
-    if (op == MPI_BOR) return a | b;
-    if (op == MPI_BXOR) return a ^ b;
-    if (op == MPI_LAND) return a && b;
-    if (op == MPI_LOR) return a || b;
+    if (op == MPI_SUM)
+        return a + b;
+    if (op == MPI_PROD)
+        return a * b;
+    if (op == MPI_MIN)
+        return a < b ? a : b;
+    if (op == MPI_MAX)
+        return a > b ? a : b;
+    if (op == MPI_BAND)
+        return a & b;
+    if (op == MPI_BOR)
+        return a | b;
+    if (op == MPI_BXOR)
+        return a ^ b;
+    if (op == MPI_LAND)
+        return a && b;
+    if (op == MPI_LOR)
+        return a || b;
     return !a != !b;
 }
 
@@ -39,32 +48,32 @@ static long serial(MPI_Op op, int from, int to, int k)
     return result;
 }
 
-#define FOR_TYPE(name, T)                                                                          \
-    static void test_##name(MPI_Datatype type, MPI_Op op, int n)                                   \
-    {                                                                                              \
-        T *in = calloc((size_t)n + 1, sizeof(T)), *out = calloc((size_t)n + 1, sizeof(T));             \
-        for (int k = 0; k < n; k++)                                                                \
-            in[k] = (T)value(rank, k);                                                             \
-        OK(MPI_Allreduce(in, out, n, type, op, comm));                                             \
-        for (int k = 0; k < n; k++)                                                                \
-            CHECK(out[k] == (T)serial(op, 0, size, k));                                            \
-        memcpy(out, in, sizeof(T) * (size_t)n);                                                    \
-        OK(MPI_Allreduce(MPI_IN_PLACE, out, n, type, op, comm));                                   \
-        for (int k = 0; k < n; k++)                                                                \
-            CHECK(out[k] == (T)serial(op, 0, size, k));                                            \
-        int root = (n + 1) % size;                                                                 \
-        memset(out, 0, sizeof(T) * (size_t)n);                                                     \
-        OK(MPI_Reduce(in, out, n, type, op, root, comm));                                          \
-        for (int k = 0; rank == root && k < n; k++)                                                \
-            CHECK(out[k] == (T)serial(op, 0, size, k));                                            \
-        OK(MPI_Scan(in, out, n, type, op, comm));                                                  \
-        for (int k = 0; k < n; k++)                                                                \
-            CHECK(out[k] == (T)serial(op, 0, rank + 1, k));                           \
-        OK(MPI_Exscan(in, out, n, type, op, comm));                                                \
-        for (int k = 0; rank > 0 && k < n; k++)                                                    \
-            CHECK(out[k] == (T)serial(op, 0, rank, k));                               \
-        free(in);                                                                                  \
-        free(out);                                                                                 \
+#define FOR_TYPE(name, T) \
+    static void test_##name(MPI_Datatype type, MPI_Op op, int n) \
+    { \
+        T *in = calloc((size_t)n + 1, sizeof(T)), *out = calloc((size_t)n + 1, sizeof(T)); \
+        for (int k = 0; k < n; k++) \
+            in[k] = (T)value(rank, k); \
+        OK(MPI_Allreduce(in, out, n, type, op, comm)); \
+        for (int k = 0; k < n; k++) \
+            CHECK(out[k] == (T)serial(op, 0, size, k)); \
+        memcpy(out, in, sizeof(T) * (size_t)n); \
+        OK(MPI_Allreduce(MPI_IN_PLACE, out, n, type, op, comm)); \
+        for (int k = 0; k < n; k++) \
+            CHECK(out[k] == (T)serial(op, 0, size, k)); \
+        int root = (n + 1) % size; \
+        memset(out, 0, sizeof(T) * (size_t)n); \
+        OK(MPI_Reduce(in, out, n, type, op, root, comm)); \
+        for (int k = 0; rank == root && k < n; k++) \
+            CHECK(out[k] == (T)serial(op, 0, size, k)); \
+        OK(MPI_Scan(in, out, n, type, op, comm)); \
+        for (int k = 0; k < n; k++) \
+            CHECK(out[k] == (T)serial(op, 0, rank + 1, k)); \
+        OK(MPI_Exscan(in, out, n, type, op, comm)); \
+        for (int k = 0; rank > 0 && k < n; k++) \
+            CHECK(out[k] == (T)serial(op, 0, rank, k)); \
+        free(in); \
+        free(out); \
     }
 
 FOR_TYPE(i8, int8_t)

@@ -41,8 +41,8 @@ static void splits(void)
     if (size > 1) {
         MPI_Status status;
         int got;
-        OK(MPI_Sendrecv(&t_rank, 1, MPI_INT, (rank + 1) % size, 0, &got, 1, MPI_INT,
-                        MPI_ANY_SOURCE, 0, half, &status));
+        OK(MPI_Sendrecv(&t_rank, 1, MPI_INT, (rank + 1) % size, 0, &got, 1, MPI_INT, MPI_ANY_SOURCE, 0, half,
+                        &status));
         CHECK(status.MPI_SOURCE == (rank + size - 1) % size); /* ranks of half, not of the world */
         CHECK(got == 2 * status.MPI_SOURCE + t_rank % 2);
     }
@@ -128,8 +128,8 @@ static void names_and_attributes(void)
     OK(MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, &value, &flag));
     CHECK(flag && *value >= 32767);
     int tagged = *value, got = 0;
-    OK(MPI_Sendrecv(&tagged, 1, MPI_INT, t_rank, tagged, &got, 1, MPI_INT, t_rank, tagged,
-                    MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+    OK(MPI_Sendrecv(&tagged, 1, MPI_INT, t_rank, tagged, &got, 1, MPI_INT, t_rank, tagged, MPI_COMM_WORLD,
+                    MPI_STATUS_IGNORE));
     CHECK(got == tagged);
 }
 

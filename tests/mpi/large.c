@@ -28,8 +28,7 @@ static void strided(char *out, char *in, int other)
     OK(MPI_Type_vector(LEN / COLUMNS, 16, COLUMNS, MPI_BYTE, &column));
     OK(MPI_Type_commit(&column));
     memset(in, 0, LEN);
-    OK(MPI_Sendrecv(out, 1, column, other, 2, in, 1, column, other, 2, MPI_COMM_WORLD,
-                    MPI_STATUS_IGNORE));
+    OK(MPI_Sendrecv(out, 1, column, other, 2, in, 1, column, other, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
     for (size_t i = 0; i < LEN; i++)
         CHECK((unsigned char)in[i] == (i % COLUMNS < 16 ? t_byte((uint64_t)other + 1, i) : 0));
     OK(MPI_Type_free(&column));

@@ -12,14 +12,30 @@ static void send_mode(int mode, const char *buf, int len, int dest)
 {
     MPI_Request req;
     switch (mode) {
-    case 0: OK(MPI_Send(buf, len, MPI_BYTE, dest, mode, MPI_COMM_WORLD)); return;
-    case 1: OK(MPI_Ssend(buf, len, MPI_BYTE, dest, mode, MPI_COMM_WORLD)); return;
-    case 2: OK(MPI_Rsend(buf, len, MPI_BYTE, dest, mode, MPI_COMM_WORLD)); return;
-    case 3: OK(MPI_Bsend(buf, len, MPI_BYTE, dest, mode, MPI_COMM_WORLD)); return;
-    case 4: OK(MPI_Isend(buf, len, MPI_BYTE, dest, mode, MPI_COMM_WORLD, &req)); break;
-    case 5: OK(MPI_Issend(buf, len, MPI_BYTE, dest, mode, MPI_COMM_WORLD, &req)); break;
-    case 6: OK(MPI_Irsend(buf, len, MPI_BYTE, dest, mode, MPI_COMM_WORLD, &req)); break;
-    default: OK(MPI_Ibsend(buf, len, MPI_BYTE, dest, mode, MPI_COMM_WORLD, &req)); break;
+    case 0:
+        OK(MPI_Send(buf, len, MPI_BYTE, dest, mode, MPI_COMM_WORLD));
+        return;
+    case 1:
+        OK(MPI_Ssend(buf, len, MPI_BYTE, dest, mode, MPI_COMM_WORLD));
+        return;
+    case 2:
+        OK(MPI_Rsend(buf, len, MPI_BYTE, dest, mode, MPI_COMM_WORLD));
+        return;
+    case 3:
+        OK(MPI_Bsend(buf, len, MPI_BYTE, dest, mode, MPI_COMM_WORLD));
+        return;
+    case 4:
+        OK(MPI_Isend(buf, len, MPI_BYTE, dest, mode, MPI_COMM_WORLD, &req));
+        break;
+    case 5:
+        OK(MPI_Issend(buf, len, MPI_BYTE, dest, mode, MPI_COMM_WORLD, &req));
+        break;
+    case 6:
+        OK(MPI_Irsend(buf, len, MPI_BYTE, dest, mode, MPI_COMM_WORLD, &req));
+        break;
+    default:
+        OK(MPI_Ibsend(buf, len, MPI_BYTE, dest, mode, MPI_COMM_WORLD, &req));
+        break;
     }
     OK(MPI_Wait(&req, MPI_STATUS_IGNORE));
 }
@@ -116,8 +132,8 @@ static void exchanges(void)
     for (int i = 0; i < N; i++)
         CHECK(out[i] == left * N + i);
     int keep = 5;
-    OK(MPI_Sendrecv(&keep, 1, MPI_INT, MPI_PROC_NULL, 1, &keep, 1, MPI_INT, MPI_PROC_NULL, 1,
-                    MPI_COMM_WORLD, &status));
+    OK(MPI_Sendrecv(&keep, 1, MPI_INT, MPI_PROC_NULL, 1, &keep, 1, MPI_INT, MPI_PROC_NULL, 1, MPI_COMM_WORLD,
+                    &status));
     CHECK(keep == 5 && status.MPI_SOURCE == MPI_PROC_NULL);
     free(out);
     free(in);

@@ -14,13 +14,12 @@
 
 static int t_rank, t_size;
 
-#define CHECK(condition)                                                                           \
-    do {                                                                                           \
-        if (!(condition)) {                                                                        \
-            fprintf(stderr, "%s:%d: rank %d: failed: %s\n", __FILE__, __LINE__, t_rank,            \
-                    #condition);                                                                   \
-            MPI_Abort(MPI_COMM_WORLD, 1);                                                          \
-        }                                                                                          \
+#define CHECK(condition) \
+    do { \
+        if (!(condition)) { \
+            fprintf(stderr, "%s:%d: rank %d: failed: %s\n", __FILE__, __LINE__, t_rank, #condition); \
+            MPI_Abort(MPI_COMM_WORLD, 1); \
+        } \
     } while (0)
 
 /* An MPI call that must succeed. */
@@ -34,14 +33,14 @@ static inline int t_class(int code)
 }
 
 /* An MPI call that must fail with this class (error handlers are set to return). */
-#define FAILS(call, error_class)                                                                   \
-    do {                                                                                           \
-        int t_code = (call);                                                                       \
-        if (t_class(t_code) != (error_class)) {                                                    \
-            fprintf(stderr, "%s:%d: rank %d: %s gave class %d, not %s\n", __FILE__, __LINE__,      \
-                    t_rank, #call, t_class(t_code), #error_class);                                 \
-            MPI_Abort(MPI_COMM_WORLD, 1);                                                          \
-        }                                                                                          \
+#define FAILS(call, error_class) \
+    do { \
+        int t_code = (call); \
+        if (t_class(t_code) != (error_class)) { \
+            fprintf(stderr, "%s:%d: rank %d: %s gave class %d, not %s\n", __FILE__, __LINE__, t_rank, #call, \
+                    t_class(t_code), #error_class); \
+            MPI_Abort(MPI_COMM_WORLD, 1); \
+        } \
     } while (0)
 
 static inline void t_begin(int *argc, char ***argv, int least_ranks)

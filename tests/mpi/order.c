@@ -39,8 +39,7 @@ static void receive_late(int source)
     char *buf = malloc(LARGEST);
     for (int i = 0; i < ROUNDS; i++) {
         MPI_Status status;
-        OK(MPI_Recv(buf, LARGEST, MPI_BYTE, source, i % 2 ? 5 : MPI_ANY_TAG, MPI_COMM_WORLD,
-                    &status));
+        OK(MPI_Recv(buf, LARGEST, MPI_BYTE, source, i % 2 ? 5 : MPI_ANY_TAG, MPI_COMM_WORLD, &status));
         check_one(buf, &status, i);
     }
     free(buf);
@@ -53,8 +52,8 @@ static void receive_early(int source)
     MPI_Status statuses[ROUNDS];
     for (int i = 0; i < ROUNDS; i++) {
         bufs[i] = malloc(LARGEST);
-        OK(MPI_Irecv(bufs[i], LARGEST, MPI_BYTE, i % 3 ? source : MPI_ANY_SOURCE, 5,
-                     MPI_COMM_WORLD, &reqs[i]));
+        OK(MPI_Irecv(bufs[i], LARGEST, MPI_BYTE, i % 3 ? source : MPI_ANY_SOURCE, 5, MPI_COMM_WORLD,
+                     &reqs[i]));
     }
     MPI_Barrier(MPI_COMM_WORLD);
     OK(MPI_Waitall(ROUNDS, reqs, statuses));

@@ -15,8 +15,7 @@ int main(int argc, char **argv)
     MPI_Request reqs[8];
     MPI_Status statuses[8];
     for (int i = 0; i < 4; i++)
-        OK(MPI_Recv_init(in[i], N, MPI_INT, i % 2 ? left : MPI_ANY_SOURCE, i, MPI_COMM_WORLD,
-                         &reqs[i]));
+        OK(MPI_Recv_init(in[i], N, MPI_INT, i % 2 ? left : MPI_ANY_SOURCE, i, MPI_COMM_WORLD, &reqs[i]));
     OK(MPI_Send_init(out[0], N, MPI_INT, right, 0, MPI_COMM_WORLD, &reqs[4]));
     OK(MPI_Ssend_init(out[1], N, MPI_INT, right, 1, MPI_COMM_WORLD, &reqs[5]));
     OK(MPI_Rsend_init(out[2], N, MPI_INT, right, 2, MPI_COMM_WORLD, &reqs[6]));

@@ -15,8 +15,7 @@ int main(int argc, char **argv)
         int flag;
         for (int i = 0; i < RECEIVES; i++) {
             data[i] = -1;
-            OK(MPI_Irecv(&data[i], 1, MPI_INT, i % 5 ? 0 : MPI_ANY_SOURCE, i, MPI_COMM_WORLD,
-                         &reqs[i]));
+            OK(MPI_Irecv(&data[i], 1, MPI_INT, i % 5 ? 0 : MPI_ANY_SOURCE, i, MPI_COMM_WORLD, &reqs[i]));
         }
         OK(MPI_Irecv(&extra, 1, MPI_INT, MPI_ANY_SOURCE, RECEIVES + 5, MPI_COMM_WORLD, &extra_req));
         OK(MPI_Cancel(&extra_req));

@@ -67,8 +67,12 @@ static void start_send(int i)
     s->buf = malloc((size_t)p->len + 1);
     t_fill(s->buf, (size_t)p->len, (uint64_t)i);
     switch (p->mode) {
-    case 0: OK(MPI_Issend(s->buf, p->len, MPI_BYTE, p->to, p->tag, MPI_COMM_WORLD, &s->req)); break;
-    default: OK(MPI_Isend(s->buf, p->len, MPI_BYTE, p->to, p->tag, MPI_COMM_WORLD, &s->req)); break;
+    case 0:
+        OK(MPI_Issend(s->buf, p->len, MPI_BYTE, p->to, p->tag, MPI_COMM_WORLD, &s->req));
+        break;
+    default:
+        OK(MPI_Isend(s->buf, p->len, MPI_BYTE, p->to, p->tag, MPI_COMM_WORLD, &s->req));
+        break;
     }
 }
 
@@ -108,8 +112,7 @@ static int try_receive(char *buf, uint64_t *seed)
         OK(MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &flag, &status));
         if (!flag)
             return 0;
-        OK(MPI_Recv(buf, LARGEST, MPI_BYTE, status.MPI_SOURCE, status.MPI_TAG, MPI_COMM_WORLD,
-                    &status));
+        OK(MPI_Recv(buf, LARGEST, MPI_BYTE, status.MPI_SOURCE, status.MPI_TAG, MPI_COMM_WORLD, &status));
     }
     check_received(buf, &status);
     return 1;

@@ -54,8 +54,7 @@ static void vectors(void)
     if (other < t_size) {
         MPI_Status status;
         int count;
-        OK(MPI_Sendrecv(a, 1, transposed, other, 1, b, R * C, MPI_DOUBLE, other, 1, MPI_COMM_WORLD,
-                        &status));
+        OK(MPI_Sendrecv(a, 1, transposed, other, 1, b, R * C, MPI_DOUBLE, other, 1, MPI_COMM_WORLD, &status));
         for (int i = 0; i < R; i++)
             for (int j = 0; j < C; j++)
                 CHECK(b[j][i] == a[i][j]);
@@ -63,8 +62,7 @@ static void vectors(void)
         CHECK(count == R * C);
         /* And back: dense to strided, several elements at a time. */
         static double back[R][C];
-        OK(MPI_Sendrecv(b, R * C, MPI_DOUBLE, other, 2, back, C, spaced, other, 2, MPI_COMM_WORLD,
-                        &status));
+        OK(MPI_Sendrecv(b, R * C, MPI_DOUBLE, other, 2, back, C, spaced, other, 2, MPI_COMM_WORLD, &status));
         CHECK(memcmp(back, a, sizeof(a)) == 0);
         OK(MPI_Get_count(&status, spaced, &count));
         CHECK(count == C);
@@ -100,8 +98,8 @@ static void elements(void)
     int position = 0;
     OK(MPI_Pack(in, 1, sized, packed, sizeof(packed), &position, MPI_COMM_WORLD));
     OK(MPI_Pack(&in[1].n, 1, MPI_INT, packed, sizeof(packed), &position, MPI_COMM_WORLD));
-    OK(MPI_Sendrecv(packed, position, MPI_PACKED, t_rank, 2, out, 3, sized, t_rank, 2,
-                    MPI_COMM_WORLD, &status));
+    OK(MPI_Sendrecv(packed, position, MPI_PACKED, t_rank, 2, out, 3, sized, t_rank, 2, MPI_COMM_WORLD,
+                    &status));
     OK(MPI_Get_elements(&status, sized, &parts));
     OK(MPI_Get_count(&status, sized, &count));
     CHECK(parts == 3 && count == MPI_UNDEFINED && out[1].n == 2);
@@ -142,15 +140,49 @@ static void packing(void)
 
 static void predefined(void)
 {
-    static const MPI_Datatype all[] = {
-        MPI_CHAR, MPI_SIGNED_CHAR, MPI_UNSIGNED_CHAR, MPI_BYTE, MPI_WCHAR, MPI_SHORT,
-        MPI_UNSIGNED_SHORT, MPI_INT, MPI_UNSIGNED, MPI_LONG, MPI_UNSIGNED_LONG, MPI_LONG_LONG,
-        MPI_UNSIGNED_LONG_LONG, MPI_FLOAT, MPI_DOUBLE, MPI_LONG_DOUBLE, MPI_INT8_T, MPI_INT16_T,
-        MPI_INT32_T, MPI_INT64_T, MPI_UINT8_T, MPI_UINT16_T, MPI_UINT32_T, MPI_UINT64_T,
-        MPI_C_BOOL, MPI_C_FLOAT_COMPLEX, MPI_C_DOUBLE_COMPLEX, MPI_C_LONG_DOUBLE_COMPLEX, MPI_AINT,
-        MPI_OFFSET, MPI_COUNT, MPI_FLOAT_INT, MPI_DOUBLE_INT, MPI_LONG_INT, MPI_2INT,
-        MPI_SHORT_INT, MPI_LONG_DOUBLE_INT, MPI_INTEGER, MPI_REAL, MPI_DOUBLE_PRECISION,
-        MPI_COMPLEX, MPI_LOGICAL, MPI_CHARACTER};
+    static const MPI_Datatype all[] = {MPI_CHAR,
+                                       MPI_SIGNED_CHAR,
+                                       MPI_UNSIGNED_CHAR,
+                                       MPI_BYTE,
+                                       MPI_WCHAR,
+                                       MPI_SHORT,
+                                       MPI_UNSIGNED_SHORT,
+                                       MPI_INT,
+                                       MPI_UNSIGNED,
+                                       MPI_LONG,
+                                       MPI_UNSIGNED_LONG,
+                                       MPI_LONG_LONG,
+                                       MPI_UNSIGNED_LONG_LONG,
+                                       MPI_FLOAT,
+                                       MPI_DOUBLE,
+                                       MPI_LONG_DOUBLE,
+                                       MPI_INT8_T,
+                                       MPI_INT16_T,
+                                       MPI_INT32_T,
+                                       MPI_INT64_T,
+                                       MPI_UINT8_T,
+                                       MPI_UINT16_T,
+                                       MPI_UINT32_T,
+                                       MPI_UINT64_T,
+                                       MPI_C_BOOL,
+                                       MPI_C_FLOAT_COMPLEX,
+                                       MPI_C_DOUBLE_COMPLEX,
+                                       MPI_C_LONG_DOUBLE_COMPLEX,
+                                       MPI_AINT,
+                                       MPI_OFFSET,
+                                       MPI_COUNT,
+                                       MPI_FLOAT_INT,
+                                       MPI_DOUBLE_INT,
+                                       MPI_LONG_INT,
+                                       MPI_2INT,
+                                       MPI_SHORT_INT,
+                                       MPI_LONG_DOUBLE_INT,
+                                       MPI_INTEGER,
+                                       MPI_REAL,
+                                       MPI_DOUBLE_PRECISION,
+                                       MPI_COMPLEX,
+                                       MPI_LOGICAL,
+                                       MPI_CHARACTER};
     for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
         unsigned char in[320], out[320];
         int size, count;
@@ -161,8 +193,7 @@ static void predefined(void)
         CHECK(size > 0 && extent >= size && extent <= 32);
         t_fill(in, sizeof(in), i);
         memset(out, 0, sizeof(out));
-        OK(MPI_Sendrecv(in, 10, all[i], t_rank, 1, out, 10, all[i], t_rank, 1, MPI_COMM_WORLD,
-                        &status));
+        OK(MPI_Sendrecv(in, 10, all[i], t_rank, 1, out, 10, all[i], t_rank, 1, MPI_COMM_WORLD, &status));
         OK(MPI_Get_count(&status, all[i], &count));
         CHECK(count == 10);
         if (size == extent)

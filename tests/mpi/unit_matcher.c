@@ -8,12 +8,12 @@
 
 #include "matcher.h"
 
-#define CHECK(condition)                                                                           \
-    do {                                                                                           \
-        if (!(condition)) {                                                                        \
-            fprintf(stderr, "%s:%d: failed: %s\n", __FILE__, __LINE__, #condition);                \
-            exit(1);                                                                               \
-        }                                                                                          \
+#define CHECK(condition) \
+    do { \
+        if (!(condition)) { \
+            fprintf(stderr, "%s:%d: failed: %s\n", __FILE__, __LINE__, #condition); \
+            exit(1); \
+        } \
     } while (0)
 
 enum { ENTRIES = 400, STEPS = 200000, MANY = 100000 };
@@ -39,8 +39,7 @@ static unsigned draw(unsigned n)
 
 static int matches(const struct nof_match_entry *receive, uint32_t ctx, int32_t source, int32_t tag)
 {
-    return receive->ctx == ctx &&
-           (receive->source == NOF_MATCH_ANY || receive->source == source) &&
+    return receive->ctx == ctx && (receive->source == NOF_MATCH_ANY || receive->source == source) &&
            (receive->tag == NOF_MATCH_ANY || receive->tag == tag);
 }
 
@@ -72,13 +71,11 @@ static void step(void)
         it->state = 0;
         return;
     }
-    struct nof_match_entry key = {
-        .ctx = draw(2), .source = (int32_t)draw(3), .tag = (int32_t)draw(4)};
+    struct nof_match_entry key = {.ctx = draw(2), .source = (int32_t)draw(3), .tag = (int32_t)draw(4)};
     it->order = ++clock_now;
     if (draw(2) == 0) { /* an envelope comes */
         struct item *want = oldest(1, &key);
-        struct nof_match_entry *got =
-            nof_matcher_take_posted(&matcher, key.ctx, key.source, key.tag);
+        struct nof_match_entry *got = nof_matcher_take_posted(&matcher, key.ctx, key.source, key.tag);
         CHECK(got == (want == NULL ? NULL : &want->entry));
         if (want != NULL) {
             want->state = 0;

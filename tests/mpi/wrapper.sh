@@ -5,7 +5,7 @@
 # mpicc as build systems use it: what it shows can be executed, it compiles and links in one step and in two, in
 # C and with another compiler, and a program that wraps MPI_Send and MPI_Recv (profiling) sees each call once.
 set -eu
-mpicc=$1 nof=$2
+mpicc=$(realpath "$1") nof=$(realpath "$2")
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work"

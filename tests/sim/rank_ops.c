@@ -25,6 +25,7 @@ static struct nof_op *op_new(struct nof_rank *r, uint8_t opcode, uint32_t ctx, i
     op->tag = tag;
     op->bounce = -1;
     op->expect_len = UINT64_MAX;
+    op->posted_ns = nof_cluster_now(r->world->cluster);
     op->cancel_ns = UINT64_MAX;
     op->buf.fault_at = UINT64_MAX;
     op->drain = r->world->phase != NOF_PHASE_TRAFFIC;
@@ -65,6 +66,8 @@ void nof_op_finish(struct nof_op *op, int status)
     op->status = status;
     op->done_ns = nof_cluster_now(r->world->cluster);
     op->done_index = r->nops;
+    if (op->opcode == NOF_DESC_SEND && status == NOF_OK)
+        op->msg->done_ns = op->done_ns;
     nof_buffer_close(r->world, &op->buf);
     if (op->bounce >= 0)
         r->bounce_used[op->bounce] = false;

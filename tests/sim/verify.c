@@ -8,6 +8,7 @@
  * 2. If a receive could have taken an earlier message of the same source, that one was taken by a
  *    receive posted before.
  * 3. If a receive posted earlier could have taken the message, it had been cancelled by then.
+ * 4. A synchronous send has not ended before its receive was posted.
  *
  * The payload tells which message it is, if it has eight bytes; shorter ones are dealt in order. A
  * waiting MPROBE matches at some time between its submission and its answer: it is before a receive
@@ -124,6 +125,17 @@ static void check_posting(const struct pair *p, const struct nof_message *m)
     }
 }
 
+/* Rule 4. */
+static void check_synchronous(const struct pair *p, const struct nof_message *m)
+{
+    if (m->sync && m->done_ns != 0 && m->match != NULL && !guessed(p, m->match) &&
+        m->done_ns < m->match->posted_ns)
+        nof_cluster_fail(
+            p->w->cluster,
+            "%s: synchronous message %u to %s was reported done before its receive %u was posted",
+            p->src->name, m->order, p->dst->name, m->match->index);
+}
+
 static void verify_pair(const struct pair *p)
 {
     struct nof_world *w = p->w;
@@ -150,6 +162,7 @@ static void verify_pair(const struct pair *p)
                              list[i]->order, p->src->name, p->dst->name, list[i]->ctx, list[i]->tag,
                              (unsigned long long)list[i]->len);
         check_posting(p, list[i]);
+        check_synchronous(p, list[i]);
     }
     check_overtaking(p, list, n);
     nof_world_free(w, list, (w->nmessages + 1) * sizeof(struct nof_message *));

@@ -70,6 +70,7 @@ struct nof_message {
     bool submitted;
     bool faulty; /* its buffer cannot be read */
     bool after_death; /* submitted when the receiver had taken the sender for dead */
+    uint64_t done_ns; /* its SEND ended well; 0: it did not */
     struct nof_op *match; /* set by verify */
 };
 
@@ -104,6 +105,7 @@ struct nof_op {
     uint64_t handle; /* MPROBE */
     uint64_t expect_len; /* RECV after PROBE: what must come; UINT64_MAX: anything */
 
+    uint64_t posted_ns;
     uint64_t cancel_ns; /* when its CANCEL was submitted */
     uint64_t done_ns;
     uint32_t done_index; /* operations that the rank had begun by then */

@@ -10,6 +10,7 @@
 #define DMA_NS 3000u
 #define FRAME_CAP 9300u
 #define FRAMES_MAX 100000
+#define STANDSTILL 1000000 /* steps in one moment: it will never pass */
 
 struct wire_frame {
     struct nof_frame frame; /* first: the port's buffer object */
@@ -25,6 +26,7 @@ struct event { /* of the wire, or a copy that is under way */
     uint64_t token; /* DMA */
     uint32_t endpoint;
     int write;
+    int status; /* how the copy ends */
     unsigned nseg, nbuf;
     struct nof_segment seg[NOF_DMA_SEGMENTS_MAX];
     struct nof_buf buf[NOF_DMA_SEGMENTS_MAX];
@@ -46,7 +48,9 @@ struct world {
     int cut[WORLD_NICS];
     struct world_rank rank[WORLD_RANKS];
     struct event *wire, *wire_tail, *dma, *dma_tail;
-    uint64_t calls, fail_at, pending;
+    struct world_fault fault;
+    uint64_t counted, pending;
+    unsigned steps; /* since time has passed */
     long frames;
 };
 
@@ -58,9 +62,13 @@ static uint64_t draw(struct world *w)
     return w->rng;
 }
 
-static int fails(struct world *w)
+static int fails(struct world *w, enum world_op op)
 {
-    return ++w->calls == w->fail_at;
+    const struct world_fault *f = &w->fault;
+    if (!(f->ops >> op & 1))
+        return 0;
+    w->counted++;
+    return f->at != 0 && w->counted >= f->at && w->counted - f->at < f->count;
 }
 
 /* ---- port ---- */
@@ -68,7 +76,7 @@ static int fails(struct world *w)
 static struct nof_frame *frame_alloc(void *port, uint32_t len_bytes)
 {
     struct world *w = ((struct port *)port)->w;
-    if (fails(w) || len_bytes > FRAME_CAP || w->frames >= FRAMES_MAX)
+    if (fails(w, WORLD_ALLOC) || len_bytes > FRAME_CAP || w->frames >= FRAMES_MAX)
         return NULL;
     struct wire_frame *f = malloc(sizeof *f);
     f->refs = 1;
@@ -99,8 +107,8 @@ static unsigned send(void *port, struct nof_frame *const *frames, unsigned n)
 {
     struct world *w = ((struct port *)port)->w;
     unsigned from = ((struct port *)port)->nic;
-    if (fails(w))
-        return 0;
+    if (fails(w, WORLD_SEND))
+        n = w->fault.how == WORLD_SHORT ? n / 2 : 0;
     for (unsigned i = 0; i < n; i++) {
         unsigned to = frames[i]->data[5];
         if (to >= w->cfg.nics || w->cut[from] || w->cut[to] || draw(w) % 100 < w->cfg.loss_percent)
@@ -179,9 +187,16 @@ static int dma(struct port *p, uint32_t endpoint, const struct nof_segment *seg,
     struct world *w = p->w;
     struct world_rank *r = by_endpoint(p, endpoint);
     assert(r != NULL);
-    if (fails(w))
-        return w->fail_at % 2 ? NOF_EAGAIN : NOF_EFAULT;
-    if (w->cfg.dma_inline)
+    int late = !w->cfg.dma_inline || (!write && w->cfg.dma_read_late);
+    int status = NOF_OK;
+    if (fails(w, write ? WORLD_WRITE : WORLD_READ)) {
+        if (w->fault.how < WORLD_BROKEN)
+            return NOF_EAGAIN;
+        if (w->fault.how == WORLD_BROKEN || !late)
+            return NOF_EFAULT;
+        status = NOF_EFAULT;
+    }
+    if (!late)
         return copy(r, seg, nseg, buf, nbuf, write) == NOF_OK ? NOF_DMA_DONE : NOF_EFAULT;
     struct event *e = calloc(1, sizeof *e);
     e->at = r->dma_stuck ? UINT64_MAX : w->now + DMA_NS + draw(w) % 20000;
@@ -189,6 +204,7 @@ static int dma(struct port *p, uint32_t endpoint, const struct nof_segment *seg,
     e->token = token;
     e->endpoint = endpoint;
     e->write = write;
+    e->status = status;
     e->nseg = nseg;
     e->nbuf = nbuf;
     memcpy(e->seg, seg, nseg * sizeof *seg);
@@ -215,7 +231,7 @@ static unsigned complete(void *host, uint32_t endpoint, const struct nof_comp *c
     struct port *p = host;
     struct world_rank *r = by_endpoint(p, endpoint);
     assert(r != NULL);
-    if (fails(p->w))
+    if (fails(p->w, WORLD_COMPLETE))
         return 0;
     for (unsigned i = 0; i < n; i++) {
         if (r->ring_slots != 0 && r->ring_used == r->ring_slots)
@@ -360,7 +376,8 @@ void world_open_job(struct world *w, unsigned nic, unsigned rank, unsigned job_r
                                          .staging = staging > 0 ? r->staging : NULL,
                                          .staging_bytes = staging,
                                          .counters = r->counters,
-                                         .dma_inline = w->cfg.dma_inline};
+                                         .dma_inline = w->cfg.dma_inline,
+                                         .dma_read_late = w->cfg.dma_read_late};
     memset(params.job_key, (int)job, sizeof params.job_key);
     int rc = nof_nic_endpoint_open(w->nic[nic], w->now, &params, &r->endpoint, &r->card);
     assert(rc == NOF_OK);
@@ -490,7 +507,11 @@ static int finish_dma(struct world *w)
         w->dma_tail = d;
     w->pending--;
     struct world_rank *r = by_endpoint(&w->port[e->nic], e->endpoint);
-    int rc = copy(r, e->seg, e->nseg, e->buf, e->nbuf, e->write);
+    int rc = e->status;
+    for (unsigned i = 0; rc != NOF_OK && !e->write && i < e->nbuf; i++)
+        memset(e->buf[i].base, 0xdb, e->buf[i].len_bytes); /* nothing may be assumed of the bytes */
+    if (rc == NOF_OK)
+        rc = copy(r, e->seg, e->nseg, e->buf, e->nbuf, e->write);
     nof_nic_dma_done(w->nic[e->nic], w->now, e->token, rc);
     free(e);
     return 1;
@@ -500,6 +521,10 @@ static int finish_dma(struct world *w)
 static int step(struct world *w, uint64_t until)
 {
     uint64_t next = UINT64_MAX;
+    if (++w->steps > STANDSTILL) {
+        fprintf(stderr, "the core is never done at %llu ns\n", (unsigned long long)w->now);
+        abort();
+    }
     if (w->wire != NULL && w->wire->at <= w->now) {
         deliver_wire(w);
         return 1;
@@ -524,6 +549,7 @@ static int step(struct world *w, uint64_t until)
     if (next == UINT64_MAX || next > until)
         return 0;
     w->now = next;
+    w->steps = 0;
     return 1;
 }
 
@@ -597,14 +623,20 @@ const uint8_t *world_payload(struct world *w, unsigned rank, const struct nof_co
     return at;
 }
 
-void world_fail_at(struct world *w, uint64_t k)
+void world_fault(struct world *w, const struct world_fault *fault)
 {
-    w->fail_at = k == 0 ? 0 : w->calls + k;
+    w->fault = *fault;
+    w->counted = 0;
 }
 
-uint64_t world_calls(const struct world *w)
+uint64_t world_counted(const struct world *w)
 {
-    return w->calls;
+    return w->counted;
+}
+
+long world_frames(const struct world *w)
+{
+    return w->frames;
 }
 
 void world_cut(struct world *w, unsigned nic, int cut)

@@ -6,7 +6,7 @@
  *
  *   world_init() -> world_open() per rank -> world_post() -> world_run() -> world_take()
  *
- * Faults: `fail_at` makes the k-th call of a port or host operation fail, whichever it is. */
+ * Faults: world_fault() makes the k-th call of the named port or host operations fail. */
 #ifndef NOF_TESTS_WORLD_H
 #define NOF_TESTS_WORLD_H
 
@@ -20,6 +20,20 @@
 #define WORLD_ARENA (8u << 20) /* bytes of memory that a rank's DMA may touch */
 
 enum world_op { WORLD_ALLOC, WORLD_SEND, WORLD_READ, WORLD_WRITE, WORLD_COMPLETE, WORLD_OPS };
+
+enum world_how {
+    WORLD_BUSY, /* no frame, nothing sent, NOF_EAGAIN, ring full */
+    WORLD_SHORT, /* half of the frames are sent; else as BUSY */
+    WORLD_BROKEN, /* DMA: NOF_EFAULT at once; else as BUSY */
+    WORLD_LATE, /* DMA that may be pending: NOF_EFAULT in the end; else as BROKEN */
+};
+
+struct world_fault {
+    unsigned ops; /* bits 1 << enum world_op: these calls are counted */
+    uint64_t at; /* the call with this number fails, from 1 on; 0: none */
+    uint64_t count; /* and so many in all */
+    enum world_how how;
+};
 
 struct world_rank {
     int open;
@@ -45,6 +59,7 @@ struct world_config {
     unsigned nics;
     uint32_t mtu;
     int dma_inline;
+    int dma_read_late; /* with dma_inline: reads are pending, writes are not */
     unsigned loss_percent;
     uint64_t seed;
     size_t staging_bytes; /* [256 KiB]; SIZE_MAX: none */
@@ -82,8 +97,9 @@ const struct nof_comp *world_expect(struct world *w, unsigned rank, int opcode, 
 /* Payload bytes of a receive, wherever they are; releases a staging slot. */
 const uint8_t *world_payload(struct world *w, unsigned rank, const struct nof_comp *comp, const void *buf);
 
-void world_fail_at(struct world *w, uint64_t k); /* 0: never */
-uint64_t world_calls(const struct world *w); /* operations so far */
+void world_fault(struct world *w, const struct world_fault *fault); /* counting begins at 0 */
+uint64_t world_counted(const struct world *w);
+long world_frames(const struct world *w); /* of the port, in the core's hands */
 void world_cut(struct world *w, unsigned nic, int cut); /* frames of this NIC vanish */
 uint64_t world_dma_pending(const struct world *w);
 /* Bytes that a test puts on the wire itself: hands a frame to a NIC. */

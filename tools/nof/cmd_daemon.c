@@ -95,6 +95,7 @@ int nof_cmd_up(int argc, char **argv)
     struct nof_daemon_start how = {.background = true};
     char dir[NOF_ADDRESS_BYTES - 16];
     char log[NOF_ADDRESS_BYTES];
+    char new_log[NOF_ADDRESS_BYTES + 8];
     pid_t pid;
 
     nof_daemon_arg(&o.args, "nofd");
@@ -111,14 +112,20 @@ int nof_cmd_up(int argc, char **argv)
         fprintf(stderr, "%s: %s cannot be made: %s\n", o.self, dir, strerror(errno));
         return 1;
     }
+    /* Only a daemon that runs takes the name: a second one must not cut off the first one's log. */
     snprintf(log, sizeof(log), "%s/nofd.log", dir);
-    how.log_path = log;
+    snprintf(new_log, sizeof(new_log), "%s.new", log);
+    how.log_path = new_log;
     pid = nof_daemon_start(&o.args, &how, o.self);
     if (pid < 0) {
-        fprintf(stderr, "%s: nofd did not start; %s says:\n", o.self, log);
-        nof_daemon_show_log(log);
+        fprintf(stderr, "%s: nofd did not start; it says:\n", o.self);
+        nof_daemon_show_log(new_log);
+        unlink(new_log);
+        rmdir(dir);
         return 1;
     }
+    if (rename(new_log, log) != 0)
+        fprintf(stderr, "%s: the log stays in %s: %s\n", o.self, new_log, strerror(errno));
     return show(o.control);
 }
 
@@ -127,6 +134,18 @@ static const struct argp_option down_options[] = {
      0},
     {NULL, 0, NULL, 0, NULL, 0},
 };
+
+/* The daemon removed its sockets; its log goes with it, and the directory unless somebody else uses it. */
+static void remove_log(void)
+{
+    char dir[NOF_ADDRESS_BYTES - 16];
+    char log[NOF_ADDRESS_BYTES];
+
+    nof_daemon_dir(dir, sizeof(dir));
+    snprintf(log, sizeof(log), "%s/nofd.log", dir);
+    unlink(log);
+    rmdir(dir);
+}
 
 int nof_cmd_down(int argc, char **argv)
 {
@@ -152,6 +171,7 @@ int nof_cmd_down(int argc, char **argv)
                 o.self, pid, STOP_STEPS * STOP_STEP_US / 1000000, pid);
         return 1;
     }
+    remove_log();
     printf("nofd (pid %d) has ended\n", pid);
     return 0;
 }

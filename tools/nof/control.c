@@ -99,10 +99,11 @@ json_t *nof_control_ask(int fd, const char *method, json_t *params, const char *
     if (message != NULL)
         fprintf(stderr, "%s: %s\n", self, message);
     else if (result == NULL)
-        fprintf(stderr,
-                "%s: the daemon has ended, or does not answer in %d s: look at its log, or start it again with "
-                "`nof down; nof up`\n",
-                self, NOF_CONTROL_TIMEOUT_S);
+        fprintf(
+            stderr,
+            "%s: the daemon has ended, or does not answer in %d s: look at its log, or start it again with "
+            "`nof down; nof up`\n",
+            self, NOF_CONTROL_TIMEOUT_S);
     json_decref(answer);
     json_decref(request);
     return result;

@@ -5,6 +5,8 @@
  * A program compiled against this header runs with any library that keeps the ABI, and the other
  * way round. The prototypes at the end are generated from functions.tbl, each as MPI_X and PMPI_X.
  * Extensions of this library are in mpi_offload.h. */
+/* Written by gen_mpi_h.py from mpi.h.in and functions.tbl. */
+/* clang-format off */
 #ifndef MPI_H_ABI
 #define MPI_H_ABI
 

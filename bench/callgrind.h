@@ -3,10 +3,10 @@
  * Counting instructions of the core with valgrind's callgrind: this very program is run again under
  * it, with arguments that make it do the work to be measured.
  *
- *   parent: nof_callgrind_run(args, ...)          child: nof_callgrind_enter(); ...; nof_callgrind_leave();
- *                                                        nof_callgrind_mark() ends a batch
+ *   parent: nof_callgrind_run(args, ...)      child: nof_callgrind_measured(work, arg) ...,
+ *                                                    nof_callgrind_mark() ends a batch
  *
- * Only what runs between enter and leave is counted. Each batch is a dump; its costs are divided by
+ * Only what runs inside measured() is counted. Each batch is a dump; its costs are divided by
  * the source file of the function they belong to, so the build needs debug information (-g). */
 #ifndef NOF_BENCH_CALLGRIND_H
 #define NOF_BENCH_CALLGRIND_H
@@ -26,9 +26,8 @@ struct nof_callgrind_batch { /* instructions */
 int nof_callgrind_run(const char *const *args, struct nof_callgrind_batch *batches, char *problem,
                       size_t problem_bytes);
 
-/* In the child. Without valgrind they do nothing. */
-void nof_callgrind_enter(void);
-void nof_callgrind_leave(void);
+/* In the child; without valgrind they only call. */
+void nof_callgrind_measured(void (*work)(void *arg), void *arg);
 void nof_callgrind_mark(void);
 
 /* Sorts and takes the middle; n >= 1. */

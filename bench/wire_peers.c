@@ -2,6 +2,7 @@
 #include "wire_peers.h"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -205,7 +206,10 @@ static int run_ranks(struct nof_wire_bench *b, const char *netns, const char *co
     if (code != 0 || parse_rows(text, bytes, n, mbps_out) < 0) {
         char what[96];
 
-        snprintf(what, sizeof(what), "the ranks of %s ended with code %d", name, code);
+        if (code == 0 || code == 128 + SIGKILL)
+            snprintf(what, sizeof(what), "the ranks of %s were not done after %d s", name, timeout_ms / 1000);
+        else
+            snprintf(what, sizeof(what), "the ranks of %s ended with code %d", name, code);
         return failed_with_log(b, name, what, why, why_bytes);
     }
     return 0;

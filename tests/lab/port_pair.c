@@ -13,6 +13,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -80,6 +81,13 @@ static void tear_down(void)
     for (int i = 0; i < 2; i++)
         if (ns_name[i][0] != '\0')
             (void)sh("ip netns del %s 2>/dev/null", ns_name[i]);
+}
+
+/* A test that takes too long is told to end. */
+static void on_signal(int number)
+{
+    tear_down();
+    _exit(128 + number);
 }
 
 static void skip(const char *reason)
@@ -565,6 +573,8 @@ int main(int argc, char **argv)
     driver = argv[1];
     if (argc > 3 && strcmp(argv[2], "crash") == 0)
         return crash(argv[3]);
+    (void)signal(SIGTERM, on_signal);
+    (void)signal(SIGINT, on_signal);
     set_up();
     if (argc == 2)
         test_dead_owner(argv[0]);

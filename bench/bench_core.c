@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * `nof bench core`: what the firmware core costs, in instructions, counted by callgrind: per 64-byte
+ * message and per full frame of a 1 MiB message, each side.
+ *
+ * Counted is everything between the entry points of the core and its port and host: descriptors,
+ * matching, credit, transport, timers, acknowledgements of both directions, completions, and giving
+ * staging slots back. The CRC over each frame and the copy of payload stand beside it. */
+#include "commands.h"
+
+#include <argp.h>
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "callgrind.h"
+#include "core_pair.h"
+
+#define BURST 16u /* descriptors per call, and frames per call */
+#define ROUNDS 32u /* bursts in a batch */
+#define BATCHES 20u
+#define FRAME_BURST 32u
+#define LARGE_BYTES (1u << 20)
+#define WARM 8u
+
+struct arguments {
+    bool json;
+    uint32_t mtu_bytes;
+    const char *child; /* "send:msg64": do the work that is measured */
+};
+
+/* ---- the work ---- */
+
+static struct nof_desc transfer(int send, uint64_t len)
+{
+    return (struct nof_desc){.opcode = send ? NOF_DESC_SEND : NOF_DESC_RECV,
+                             .ctx = 1,
+                             .peer = send ? 1 : 0,
+                             .tag = 7,
+                             .len = len,
+                             .addr = 0x100000};
+}
+
+static void small_round(struct nof_pair *p)
+{
+    struct nof_desc recvs[BURST], sends[BURST];
+    for (unsigned i = 0; i < BURST; i++) {
+        recvs[i] = transfer(0, 64);
+        sends[i] = transfer(1, 64);
+    }
+    nof_pair_release(p, 1);
+    nof_pair_host(p, 1, recvs, BURST);
+    nof_pair_host(p, 0, sends, BURST);
+    nof_pair_turn(p, BURST, 20000);
+}
+
+static void large_message(struct nof_pair *p)
+{
+    struct nof_desc recv = transfer(0, LARGE_BYTES), send = transfer(1, LARGE_BYTES);
+    uint64_t before = p->side[1].completions[NOF_COMP_RECV];
+    nof_pair_host(p, 1, &recv, 1);
+    nof_pair_host(p, 0, &send, 1);
+    for (unsigned i = 0; i < 10000 && p->side[1].completions[NOF_COMP_RECV] == before; i++)
+        nof_pair_turn(p, FRAME_BURST, 20000);
+}
+
+/* Prints what each batch stands for: messages or full frames. */
+static int work(const struct arguments *a)
+{
+    static struct nof_pair pair;
+    int side = strncmp(a->child, "recv", 4) == 0;
+    bool large = strstr(a->child, "frame") != NULL;
+    struct nof_nic_config cfg = {.mtu_bytes = a->mtu_bytes, .max_endpoints = 4, .max_paths = 4, .max_peers = 16};
+    if (nof_pair_init(&pair, &cfg) != 0)
+        return 1;
+    for (unsigned i = 0; i < WARM; i++)
+        large ? large_message(&pair) : small_round(&pair);
+    pair.measured = side;
+    for (unsigned b = 0; b < BATCHES; b++) {
+        for (unsigned i = 0; !large && i < ROUNDS; i++)
+            small_round(&pair);
+        if (large)
+            large_message(&pair);
+        nof_callgrind_mark();
+    }
+    int ok = pair.side[0].errors + pair.side[1].errors == 0;
+    nof_pair_fini(&pair);
+    return ok ? 0 : 1;
+}
+
+/* Full frames of one large message: as many as the smallest number of frames that can carry it. */
+static double frames_per_message(uint32_t mtu_bytes)
+{
+    uint32_t payload = mtu_bytes - 20 - 8 - 32 - 16; /* IPv4, UDP, common header, DATA */
+    return (double)LARGE_BYTES / payload;
+}
+
+/* ---- figures ---- */
+
+struct row {
+    const char *side, *name;
+    double instructions, crc, copy;
+    char problem[200]; /* empty: measured */
+};
+
+static void measure(struct row *r, uint32_t mtu_bytes)
+{
+    static struct nof_callgrind_batch batches[NOF_CALLGRIND_BATCHES_MAX];
+    double core[NOF_CALLGRIND_BATCHES_MAX], crc[NOF_CALLGRIND_BATCHES_MAX], copy[NOF_CALLGRIND_BATCHES_MAX];
+    char child[64], mtu[32];
+    snprintf(child, sizeof(child), "--child=%s:%s", r->side, r->name);
+    snprintf(mtu, sizeof(mtu), "--mtu=%u", mtu_bytes);
+    const char *const args[] = {"bench", "core", child, mtu, NULL};
+    int n = nof_callgrind_run(args, batches, r->problem, sizeof(r->problem));
+    if (n < 0)
+        return;
+    double units = strcmp(r->name, "frame") == 0 ? frames_per_message(mtu_bytes) : (double)(BURST * ROUNDS);
+    for (int i = 0; i < n; i++) {
+        core[i] = batches[i].core / units;
+        crc[i] = batches[i].crc / units;
+        copy[i] = batches[i].copy / units;
+    }
+    r->instructions = nof_callgrind_median(core, (size_t)n);
+    r->crc = nof_callgrind_median(crc, (size_t)n);
+    r->copy = nof_callgrind_median(copy, (size_t)n);
+}
+
+static json_t *row_json(const struct row *r)
+{
+    if (r->problem[0] != '\0')
+        return json_pack("{s:s,s:s,s:n,s:n,s:n}", "side", r->side, "case", r->name, "instructions", "crc", "copy");
+    return json_pack("{s:s,s:s,s:f,s:f,s:f}", "side", r->side, "case", r->name, "instructions", r->instructions,
+                     "crc", r->crc, "copy", r->copy);
+}
+
+static int report(const struct row *rows, size_t n, bool json)
+{
+    json_t *list = json_array();
+    json_t *skipped = json_object();
+    if (!json)
+        printf("%-6s %-8s %14s %8s %8s   instructions\n", "side", "case", "core", "crc", "copy");
+    for (size_t i = 0; i < n; i++) {
+        const struct row *r = &rows[i];
+        json_array_append_new(list, row_json(r));
+        if (r->problem[0] != '\0') {
+            char key[64];
+            snprintf(key, sizeof(key), "%s.%s", r->side, r->name);
+            json_object_set_new(skipped, key, json_string(r->problem));
+            fprintf(stderr, "nof bench core: %s of %s was not measured: %s\n", r->name, r->side, r->problem);
+        } else if (!json) {
+            printf("%-6s %-8s %14.1f %8.1f %8.1f\n", r->side, r->name, r->instructions, r->crc, r->copy);
+        }
+    }
+    bool all = json_object_size(skipped) == 0;
+    json_t *o = json_pack("{s:o}", "rows", list);
+    if (!all)
+        json_object_set(o, "skipped", skipped);
+    if (json) {
+        json_dumpf(o, stdout, JSON_COMPACT | JSON_REAL_PRECISION(6));
+        putchar('\n');
+    }
+    json_decref(skipped);
+    json_decref(o);
+    return all ? 0 : 1;
+}
+
+/* ---- command ---- */
+
+enum { KEY_CHILD = 256, KEY_MTU };
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+    struct arguments *a = state->input;
+    switch (key) {
+    case 'j':
+        a->json = true;
+        break;
+    case KEY_CHILD:
+        a->child = arg;
+        break;
+    case KEY_MTU:
+        a->mtu_bytes = (uint32_t)strtoul(arg, NULL, 10);
+        if (a->mtu_bytes < 576 || a->mtu_bytes > 9216)
+            argp_error(state, "--mtu=%s: from 576 to 9216", arg);
+        break;
+    case ARGP_KEY_ARG:
+        argp_error(state, "nothing is expected after the options, but there is '%s'", arg);
+        break;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+    return 0;
+}
+
+int nof_bench_core(int argc, char **argv)
+{
+    static const struct argp_option options[] = {
+        {"json", 'j', NULL, 0, "print one JSON object and nothing else", 0},
+        {"mtu", KEY_MTU, "BYTES", 0, "IP MTU of the link (default 1500)", 0},
+        {"child", KEY_CHILD, "CASE", OPTION_HIDDEN, NULL, 0},
+        {0},
+    };
+    const struct argp argp = {
+        .options = options,
+        .parser = parse,
+        .doc = "Instructions of the firmware core per 64-byte message and per full frame of a 1 MiB message, on "
+               "the sending and on the receiving side, counted by valgrind's callgrind: median over 20 batches "
+               "of 512 messages, or of one message. Bursts are of 16 messages, or 32 frames. Acknowledgements "
+               "and matching are included; CRC and copying of payload stand apart.",
+    };
+    struct arguments a = {.mtu_bytes = 1500};
+    argp_parse(&argp, argc, argv, 0, NULL, &a);
+    if (a.child != NULL)
+        return work(&a);
+    struct row rows[] = {
+        {.side = "send", .name = "msg64"},
+        {.side = "recv", .name = "msg64"},
+        {.side = "send", .name = "frame"},
+        {.side = "recv", .name = "frame"},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+        measure(&rows[i], a.mtu_bytes);
+    return report(rows, sizeof(rows) / sizeof(rows[0]), a.json);
+}

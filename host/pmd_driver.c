@@ -172,9 +172,17 @@ static void futex_wait(const uint32_t *word, uint32_t seen, uint64_t timeout_ns)
     syscall(SYS_futex, word, FUTEX_WAIT, seen, &ts, NULL, 0);
 }
 
+/* rte_ring_empty() beside a reap of another thread. */
+static bool nothing_complete(const struct nof_pmd *pmd)
+{
+    const struct rte_ring *ring = pmd->complete_ring;
+
+    return __atomic_load_n(&ring->prod.tail, __ATOMIC_RELAXED) == __atomic_load_n(&ring->cons.tail, __ATOMIC_RELAXED);
+}
+
 static bool something_there(const struct nof_pmd *pmd, uint32_t seen)
 {
-    return !rte_ring_empty(pmd->complete_ring) ||
+    return !nothing_complete(pmd) ||
            __atomic_load_n(&pmd->host_words->wake, __ATOMIC_RELAXED) != seen ||
            __atomic_load_n(&pmd->nic_words->endpoint_failed, __ATOMIC_RELAXED) != 0;
 }
@@ -186,23 +194,21 @@ int nof_pmd_wait(struct nof_pmd *pmd, uint32_t seen, uint64_t timeout_ns)
 
     if (state_of(pmd) != NOF_PMD_ALIVE)
         return NOF_ENICDEAD;
+    /* Answers that found the ring full go out with the next reap: nobody rings when the ring drains. */
+    if (__atomic_load_n(&pmd->reap_ndones, __ATOMIC_RELAXED) > 0 && timeout_ns > NOF_PMD_FULL_NAP_NS)
+        timeout_ns = NOF_PMD_FULL_NAP_NS;
     __atomic_store_n(&pmd->host_words->host_asleep, 1, __ATOMIC_RELAXED);
     /* Pairs with the NIC's fence between its enqueue and its look at host_asleep. */
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
     while (!something_there(pmd, seen) && state_of(pmd) == NOF_PMD_ALIVE && waited < timeout_ns) {
         uint64_t nap = timeout_ns - waited < NOF_PMD_LOOK_NS ? timeout_ns - waited : NOF_PMD_LOOK_NS;
 
-        /* Answers that found the ring full: nobody rings when it drains. */
-        if (pmd->reap_ndones > 0) {
-            nof_pmd_assist_flush(pmd);
-            nap = pmd->reap_ndones > 0 ? 1000000 : nap;
-        }
         futex_wait(&pmd->host_words->wake, seen, nap);
         look_if_due(pmd);
         waited = now_ns() - start;
     }
     __atomic_store_n(&pmd->host_words->host_asleep, 0, __ATOMIC_RELAXED);
-    if (!rte_ring_empty(pmd->complete_ring) || state_of(pmd) == NOF_PMD_ALIVE)
+    if (!nothing_complete(pmd) || state_of(pmd) == NOF_PMD_ALIVE)
         return NOF_OK;
     return NOF_ENICDEAD;
 }

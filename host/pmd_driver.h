@@ -9,8 +9,8 @@
  *   nof_pmd_wait(timeout)                    sleeps on the wake word until there may be something
  *   nof_pmd_detach()
  *
- * Threads: submit by one thread at a time, reap and wait by one thread at a time; submit and reap
- * may run in different threads. Any thread may call nof_pmd_wake(). After fork() the child has no
+ * Threads: submit by one thread at a time, reap by one at a time, wait by one at a time; all three may
+ * run in different threads at once. Any thread may call nof_pmd_wake(). After fork() the child has no
  * BAR: every call there returns NOF_ENICDEAD.
  * NOF_COMP_ASSIST completions (fall-back DMA) are carried out inside nof_pmd_reap() and never seen
  * by the caller. When the daemon dies, reap returns NOF_ENICDEAD from then on. */

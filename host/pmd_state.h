@@ -18,6 +18,7 @@
 enum nof_pmd_state { NOF_PMD_ALIVE = 1, NOF_PMD_DEAD = 2, NOF_PMD_FORKED = 3 };
 
 #define NOF_PMD_DONES_MAX 64 /* assist answers that found no room in the submission ring */
+#define NOF_PMD_FULL_NAP_NS 1000000u /* how long wait() sleeps at most while the submission ring is full */
 #define NOF_PMD_LOOK_NS 100000000u /* the life line is looked at this often */
 #define NOF_PMD_CACHE_LINE 64
 

@@ -21,7 +21,7 @@
 #define REQUEST_WAIT_NS (5 * NOFD_S)
 #define PROBE_WAIT_NS (500 * NOFD_MS)
 #define WAITING_MAX 64u /* connections of one user that have not attached */
-#define FIRST_RANK_NS (10 * NOFD_S) /* a private daemon that nobody wants ends */
+#define FIRST_RANK_NS (10 * NOFD_S) /* a private daemon without a parent that nobody wants ends */
 
 #ifndef SO_PEERPIDFD
 #define SO_PEERPIDFD 77
@@ -188,10 +188,6 @@ static void attach_probe(struct nofd_attach *a)
 
     if (d->options.dma == NOFD_DMA_ASSISTED || a->cred.pid <= 0) {
         attach_finish(a, false);
-        return;
-    }
-    if (d->options.private_job) {
-        attach_finish(a, nofd_dma_probe(a->cred.pid, r->probe_addr, r->probe_value) == NOF_OK);
         return;
     }
     a->probe = nofd_dma_probe_start(a->cred.uid, a->cred.gid, a->cred.pid, r->probe_addr, r->probe_value,
@@ -385,7 +381,7 @@ void nofd_attach_look(struct nofd *d)
     }
     for (unsigned i = 0; i < d->ncores; i++)
         for (unsigned j = 0; j < d->cores[i].npools; j++)
-            nofd_dma_pool_look(d->cores[i].pools[j]);
+            nofd_dma_pool_look(d, d->cores[i].pools[j]);
 }
 
 bool nofd_attach_tick(struct nofd *d)
@@ -405,7 +401,8 @@ bool nofd_attach_tick(struct nofd *d)
         else
             attach_finish(a, false); /* its memory blocks: it may copy itself */
     }
-    if (d->options.private_job && !d->was_attached) {
+    /* With a parent to watch it waits for as long as that lives: programs may be slow to begin. */
+    if (d->options.private_job && !d->was_attached && d->parent.fd < 0) {
         if (now_ns - d->started_ns < FIRST_RANK_NS)
             return true;
         nofd_warning("no rank attached within 10 s; the private daemon ends");

@@ -27,13 +27,15 @@
 #define PATIENCE_NS (10 * NOFD_US) /* a copier without CPU has had its chance */
 #define JOIN_WAIT_S 2
 
-enum slot_state { FREE = 0, QUEUED, CLAIMED, DONE };
+enum slot_state { FREE = 0, QUEUED, CLAIMED, DONE, CANCELLED };
 
 struct slot {
     uint32_t state; /* crosses: enum slot_state */
     int status;
+    bool overdue; /* core: blocks the copier */
     struct nofd_endpoint *ep;
     pid_t pid;
+    uint32_t rank;
     uint64_t token;
     uint64_t since_ns; /* when it was posted */
     unsigned nremote, nlocal;
@@ -47,7 +49,10 @@ struct nofd_copier {
     uint32_t posted; /* crosses: slots filled so far; the copier sleeps on it */
     uint32_t asleep; /* crosses */
     uint32_t stop; /* crosses */
-    _Alignas(64) uint32_t retired; /* core */
+    uint32_t overdue; /* crosses: the watchdog's word to the core */
+    struct nofd_busy busy; /* crosses */
+    _Alignas(64) uint32_t retired; /* core: all slots before are free */
+    bool stuck; /* core: an overdue slot has not come back */
     uint64_t first_ns; /* core: turn of the last read that began a stream */
     _Alignas(64) struct slot slot[SLOTS];
 };
@@ -58,13 +63,15 @@ static uint32_t load(const uint32_t *word)
 }
 
 /* Claims a queued slot and reads; false if the other side has it. */
-static bool work_on(struct slot *s)
+static bool work_on(struct slot *s, struct nofd_busy *busy)
 {
     uint32_t queued = QUEUED;
 
     if (!__atomic_compare_exchange_n(&s->state, &queued, CLAIMED, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
         return false;
+    nofd_busy_begin(busy, s->pid, s->rank);
     s->status = nofd_dma_copy(s->pid, false, s->remote, s->nremote, s->local, s->nlocal);
+    nofd_busy_end(busy);
     __atomic_store_n(&s->state, DONE, __ATOMIC_RELEASE);
     return true;
 }
@@ -97,7 +104,7 @@ static void *copier_main(void *arg)
             wait_for_work(c, next);
             continue;
         }
-        if (work_on(&c->slot[next % SLOTS]))
+        if (work_on(&c->slot[next % SLOTS], &c->busy))
             nofd_idle_wake(&c->core->idle);
         next++;
     }
@@ -138,9 +145,9 @@ void nofd_copier_stop(struct nofd_copier *c)
     __atomic_store_n(&c->stop, 1, __ATOMIC_RELEASE);
     __atomic_fetch_add(&c->posted, 1, __ATOMIC_RELEASE);
     syscall(SYS_futex, &c->posted, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
-    clock_gettime(CLOCK_REALTIME, &until);
+    clock_gettime(CLOCK_MONOTONIC, &until);
     until.tv_sec += JOIN_WAIT_S;
-    if (pthread_timedjoin_np(c->thread, NULL, &until) == 0)
+    if (pthread_clockjoin_np(c->thread, NULL, CLOCK_MONOTONIC, &until) == 0)
         free(c);
     else
         nofd_warning("a rank's memory blocks a copy; it ends with the daemon");
@@ -156,10 +163,11 @@ int nofd_copier_read(struct nofd_copier *c, struct nofd_endpoint *ep, const stru
         c->first_ns = c->core->now_ns;
         return NOF_EAGAIN;
     }
-    if (c->posted - c->retired == SLOTS || nremote > SEGMENTS || nlocal > BUFS)
+    if (c->stuck || c->posted - c->retired == SLOTS || nremote > SEGMENTS || nlocal > BUFS)
         return NOF_EAGAIN;
     s->ep = ep;
     s->pid = ep->pid;
+    s->rank = ep->rank;
     s->token = token;
     s->since_ns = c->core->now_ns;
     s->nremote = nremote;
@@ -174,21 +182,68 @@ int nofd_copier_read(struct nofd_copier *c, struct nofd_endpoint *ep, const stru
     return NOF_DMA_PENDING;
 }
 
+static void retire(struct nofd_copier *c, struct slot *s, int status)
+{
+    if (s->overdue)
+        c->stuck = s->overdue = false;
+    __atomic_store_n(&s->state, FREE, __ATOMIC_RELAXED); /* a late copier still looks at it */
+    s->ep->dma_pending--;
+    nof_nic_dma_done(s->ep->nic->nic, c->core->now_ns, s->token, status);
+}
+
+/* Slots before the first that is in use can be filled again. */
+static void advance(struct nofd_copier *c)
+{
+    while (c->retired != c->posted && load(&c->slot[c->retired % SLOTS].state) == FREE)
+        c->retired++;
+}
+
+/* The core itself holds no slot between two turns: the one that is CLAIMED blocks the copier. */
+static void doom_blocker(struct nofd_copier *c)
+{
+    for (uint32_t i = c->retired; i != c->posted; i++) {
+        struct slot *s = &c->slot[i % SLOTS];
+
+        if (load(&s->state) != CLAIMED || s->overdue)
+            continue;
+        c->stuck = s->overdue = true;
+        nofd_warning("%s: memory of rank %u (pid %d) blocks its DMA", s->ep->nic->name, s->rank, (int)s->pid);
+        nofd_nic_doom(s->ep->nic, s->ep, NOF_EFAULT);
+    }
+}
+
 unsigned nofd_copier_turn(struct nofd_copier *c)
 {
     unsigned n = 0;
 
-    for (; c->retired != c->posted; n++) {
-        struct slot *s = &c->slot[c->retired % SLOTS];
+    for (uint32_t i = c->retired; i != c->posted; i++) {
+        struct slot *s = &c->slot[i % SLOTS];
 
         if (load(&s->state) != DONE)
-            break;
-        __atomic_store_n(&s->state, FREE, __ATOMIC_RELAXED); /* a late copier still looks at it */
-        c->retired++;
-        s->ep->dma_pending--;
-        nof_nic_dma_done(s->ep->nic->nic, c->core->now_ns, s->token, s->status);
+            continue;
+        retire(c, s, s->status);
+        n++;
+    }
+    if (n > 0)
+        advance(c);
+    if (__atomic_load_n(&c->overdue, __ATOMIC_RELAXED) != 0) {
+        __atomic_store_n(&c->overdue, 0, __ATOMIC_RELAXED);
+        doom_blocker(c);
     }
     return n;
+}
+
+void nofd_copier_cancel(struct nofd_copier *c, const struct nofd_endpoint *ep)
+{
+    for (uint32_t i = c->retired; i != c->posted; i++) {
+        struct slot *s = &c->slot[i % SLOTS];
+        uint32_t queued = QUEUED;
+
+        if (load(&s->state) == QUEUED && s->ep == ep &&
+            __atomic_compare_exchange_n(&s->state, &queued, CANCELLED, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+            retire(c, s, NOF_EPEERDEAD);
+    }
+    advance(c);
 }
 
 unsigned nofd_copier_steal(struct nofd_copier *c)
@@ -201,7 +256,7 @@ unsigned nofd_copier_steal(struct nofd_copier *c)
         /* A copier that is awake takes it at once; two that read at a time would both then wait. */
         if (load(&c->asleep) == 0 && c->core->now_ns - s->since_ns < PATIENCE_NS)
             return 0;
-        if (work_on(s))
+        if (work_on(s, &c->core->busy))
             return 1;
     }
     return 0;
@@ -212,8 +267,19 @@ bool nofd_copier_ready(const struct nofd_copier *c)
     for (uint32_t i = c->retired; i != c->posted; i++) {
         uint32_t state = load(&c->slot[i % SLOTS].state);
 
-        if (state == QUEUED || (state == DONE && i == c->retired))
+        if (state == QUEUED || state == DONE)
             return true;
     }
-    return false;
+    return __atomic_load_n(&c->overdue, __ATOMIC_RELAXED) != 0;
+}
+
+const struct nofd_busy *nofd_copier_busy(const struct nofd_copier *c)
+{
+    return &c->busy;
+}
+
+void nofd_copier_overdue(struct nofd_copier *c)
+{
+    __atomic_store_n(&c->overdue, 1, __ATOMIC_RELEASE);
+    nofd_idle_wake(&c->core->idle);
 }

@@ -7,12 +7,14 @@
  *   copier: QUEUED -> CLAIMED -> reads -> DONE          wakes the core if it sleeps
  *   core:   steal()  -> without other work it claims a QUEUED slot and reads itself: it never waits for a copier
  *                       that has no CPU
- *   core:   turn()   -> DONE slots, in order: nof_nic_dma_done()
+ *   core:   turn()   -> DONE slots, each as it comes: nof_nic_dma_done()
  *
- * Only where all endpoints are of one user: the thread has the daemon's ids. A page that blocks holds up the copier
- * and the endpoint that named it, and the core only if it stole that read.
+ * Only where all endpoints are of one user: the thread has the daemon's ids. A page that blocks the copier holds up
+ * its endpoint alone: the others' slots are stolen, and the core reads itself until the copier is back. After
+ * --dma-timeout that endpoint fails (watchdog.h). The same page blocks the core when the core reads it: the first
+ * block of a turn, a stolen one, a small one.
  *
- * Threads: start and stop on the main thread, the rest on the core. */
+ * Threads: start and stop on the main thread, busy and overdue on the watchdog's, the rest on the core. */
 #ifndef NOFD_COPIER_H
 #define NOFD_COPIER_H
 
@@ -20,6 +22,8 @@
 #include <stdint.h>
 
 #include "nof/port.h"
+
+#include "watchdog.h"
 
 #define NOFD_COPIER_LEAST_BYTES 32768u /* below, handing over costs more than it saves */
 
@@ -34,11 +38,18 @@ void nofd_copier_stop(struct nofd_copier *copier);
 /* NOF_DMA_PENDING, or NOF_EAGAIN: read it yourself (it is the first of a turn, or there is no slot for it). */
 int nofd_copier_read(struct nofd_copier *copier, struct nofd_endpoint *ep, const struct nof_segment *remote,
                      unsigned nremote, const struct nof_buf *local, unsigned nlocal, uint64_t token);
-/* Returns reads retired. */
+/* The endpoint is closed: what nobody has claimed ends with NOF_EPEERDEAD. */
+void nofd_copier_cancel(struct nofd_copier *copier, const struct nofd_endpoint *ep);
+/* Returns reads retired. Fails the endpoint whose page blocks the copier for too long. */
 unsigned nofd_copier_turn(struct nofd_copier *copier);
 /* Returns 1 if a read was stolen and done. */
 unsigned nofd_copier_steal(struct nofd_copier *copier);
 /* Reads are under way or wait to be retired: steal or turn before sleeping. */
 bool nofd_copier_ready(const struct nofd_copier *copier);
+
+/* Watchdog. */
+const struct nofd_busy *nofd_copier_busy(const struct nofd_copier *copier);
+/* The copy under way takes too long: turn() deals with it. */
+void nofd_copier_overdue(struct nofd_copier *copier);
 
 #endif

@@ -19,6 +19,7 @@
 
 #include "idle.h"
 #include "nic.h"
+#include "watchdog.h"
 
 #define NOFD_CORE_NICS_MAX 1024u
 #define NOFD_CORE_POOLS_MAX 256u
@@ -43,6 +44,7 @@ struct nofd_core {
     struct nofd_dma_pool *pools[NOFD_CORE_POOLS_MAX]; /* users whose memory this core copies */
     unsigned npools;
     struct nofd_copier *copier; /* of a private daemon; NULL: the core does all copies itself */
+    struct nofd_busy busy; /* crosses: the inline copy under way */
 
     /* Cross threads. */
     struct nofd_call *call;
@@ -60,7 +62,8 @@ void nofd_core_fini(struct nofd_core *core);
 int nofd_core_run(void *arg);
 
 /* Main thread: run fn(core, arg) on the core and wait for it. A core that does not answer within
- * 10 s is lost (its user's memory blocks an inline copy): -ETIMEDOUT, and the daemon must end. */
+ * 10 s is lost: -ETIMEDOUT, and the daemon must end at once, because the core may still run fn on the
+ * caller's frame: use nofd_call(). */
 int nofd_core_call(struct nofd_core *core, void (*fn)(struct nofd_core *core, void *arg), void *arg);
 void nofd_core_stop(struct nofd_core *core);
 /* After stop: until the lcore has left nofd_core_run(). */

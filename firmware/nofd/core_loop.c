@@ -110,14 +110,15 @@ int nofd_core_call(struct nofd_core *core, void (*fn)(struct nofd_core *core, vo
     sem_init(&call.done, 0, 0);
     __atomic_store_n(&core->call, &call, __ATOMIC_RELEASE);
     nofd_idle_wake(&core->idle);
-    clock_gettime(CLOCK_REALTIME, &until);
+    clock_gettime(CLOCK_MONOTONIC, &until);
     until.tv_sec += CALL_WAIT_S;
-    while (sem_timedwait(&call.done, &until) != 0) {
+    while (sem_clockwait(&call.done, CLOCK_MONOTONIC, &until) != 0) {
         if (errno == EINTR)
             continue;
         /* The core may still run the call, on this stack frame: there is no way back. */
-        nofd_error("NIC core %u does not answer: a rank's memory blocks its copy; the daemon ends",
-                   core->index);
+        nofd_error("NIC core %u has not answered for %d s: it is stopped, or a rank's memory blocks its copy; the "
+                   "daemon ends",
+                   core->index, CALL_WAIT_S);
         return -ETIMEDOUT;
     }
     sem_destroy(&call.done);

@@ -36,6 +36,7 @@ struct nofd {
     struct nofd_core *cores;
     unsigned ncores;
     unsigned nrunning; /* cores launched */
+    struct nofd_watchdog *watchdog; /* of a private daemon */
 
     struct nofd_accept attach_door;
     struct nofd_attach *attaches; /* connections of ranks */
@@ -61,7 +62,7 @@ struct nofd {
 
 /* Ends the daemon in order. */
 void nofd_stop(struct nofd *d, int exit_code);
-/* A core is lost: nothing can be ended in order any more. Does not return. */
+/* A core is lost: nothing can be ended in order any more. Does not return. Main thread or watchdog. */
 _Noreturn void nofd_die(struct nofd *d);
 /* Run fn on the NIC's core; dies when the core is lost. */
 void nofd_call(struct nofd *d, struct nofd_core *core, void (*fn)(struct nofd_core *core, void *arg),

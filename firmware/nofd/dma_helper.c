@@ -9,6 +9,7 @@
 
 #include "clock.h"
 #include "core.h"
+#include "daemon.h"
 #include "log.h"
 
 /* A copy of 64 KiB takes microseconds; a helper that was not scheduled on a busy machine comes back
@@ -340,7 +341,7 @@ static void remove_pool(struct nofd_core *core, void *arg)
     }
 }
 
-struct nofd_dma_pool *nofd_dma_pool_open(struct nofd_core *core, uid_t uid, gid_t gid, uint64_t timeout_ns)
+struct nofd_dma_pool *nofd_dma_pool_open(struct nofd *d, struct nofd_core *core, uid_t uid, gid_t gid)
 {
     struct nofd_dma_pool *pool;
     long cpus = sysconf(_SC_NPROCESSORS_ONLN);
@@ -361,23 +362,24 @@ struct nofd_dma_pool *nofd_dma_pool_open(struct nofd_core *core, uid_t uid, gid_
     pool->core = core;
     pool->uid = uid;
     pool->gid = gid;
-    pool->timeout_ns = timeout_ns;
+    pool->timeout_ns = d->options.dma_timeout_ns;
     pool->normal_helpers = cpus >= 8 ? (unsigned)cpus / 4 : 1;
     pool->references = 1;
     pool->helpers[0] = nofd_dma_helper_start(pool);
     pool->nhelpers = 1;
-    if (pool->helpers[0] == NULL || nofd_core_call(core, add_pool, pool) != 0) {
+    if (pool->helpers[0] == NULL) {
         free(pool);
         return NULL;
     }
+    nofd_call(d, core, add_pool, pool);
     return pool;
 }
 
-void nofd_dma_pool_close(struct nofd_dma_pool *pool)
+void nofd_dma_pool_close(struct nofd *d, struct nofd_dma_pool *pool)
 {
     if (--pool->references > 0)
         return;
-    (void)nofd_core_call(pool->core, remove_pool, pool);
+    nofd_call(d, pool->core, remove_pool, pool);
     for (unsigned i = 0; i < pool->nhelpers; i++)
         nofd_dma_helper_put(pool->helpers[i]);
     if (pool->dead != NULL)
@@ -401,7 +403,7 @@ static void add_helper(struct nofd_core *core, void *arg)
     added->helper = NULL;
 }
 
-void nofd_dma_pool_look(struct nofd_dma_pool *pool)
+void nofd_dma_pool_look(struct nofd *d, struct nofd_dma_pool *pool)
 {
     struct added added = {.pool = pool};
     struct nofd_dma_helper *dead = __atomic_exchange_n(&pool->dead, NULL, __ATOMIC_ACQ_REL);
@@ -412,7 +414,7 @@ void nofd_dma_pool_look(struct nofd_dma_pool *pool)
         return;
     added.helper = nofd_dma_helper_start(pool);
     if (added.helper != NULL)
-        (void)nofd_core_call(pool->core, add_helper, &added);
+        nofd_call(d, pool->core, add_helper, &added);
     if (added.helper != NULL)
         nofd_dma_helper_put(added.helper);
     __atomic_store_n(&pool->wants_helper, 0, __ATOMIC_RELEASE);

@@ -25,17 +25,18 @@
 
 #include "nof/port.h"
 
+struct nofd;
 struct nofd_core;
 struct nofd_dma_pool;
 struct nofd_endpoint;
 
 /* The pool of a user on a core, with a reference; created with its first helper when it is new.
- * NULL: ids cannot be taken on, or no memory. timeout_ns: how long one copy may block. */
-struct nofd_dma_pool *nofd_dma_pool_open(struct nofd_core *core, uid_t uid, gid_t gid, uint64_t timeout_ns);
+ * NULL: ids cannot be taken on, or no memory. A copy may block for the daemon's --dma-timeout. */
+struct nofd_dma_pool *nofd_dma_pool_open(struct nofd *d, struct nofd_core *core, uid_t uid, gid_t gid);
 /* Gives the reference back once the endpoint is GONE; the last one ends the helpers. */
-void nofd_dma_pool_close(struct nofd_dma_pool *pool);
+void nofd_dma_pool_close(struct nofd *d, struct nofd_dma_pool *pool);
 /* Starts helpers that the core asked for, frees dead ones. Called when the core told main. */
-void nofd_dma_pool_look(struct nofd_dma_pool *pool);
+void nofd_dma_pool_look(struct nofd *d, struct nofd_dma_pool *pool);
 /* Helpers that live, for status. */
 unsigned nofd_dma_pool_helpers(const struct nofd_dma_pool *pool);
 

@@ -87,9 +87,13 @@ int nofd_dma_probe(pid_t pid, uint64_t addr, uint64_t value)
 static int copy_inline(struct nofd_endpoint *ep, bool write, const struct nof_segment *remote,
                        unsigned nremote, const struct nof_buf *local, unsigned nlocal, uint64_t token)
 {
-    int rc = nofd_dma_copy(ep->pid, write, remote, nremote, local, nlocal);
+    struct nofd_busy *busy = &ep->nic->core->busy;
+    int rc;
 
     (void)token;
+    nofd_busy_begin(busy, ep->pid, ep->rank);
+    rc = nofd_dma_copy(ep->pid, write, remote, nremote, local, nlocal);
+    nofd_busy_end(busy);
     return rc == NOF_OK ? NOF_DMA_DONE : rc;
 }
 
@@ -106,11 +110,18 @@ static int copy_split(struct nofd_endpoint *ep, bool write, const struct nof_seg
     return copy_inline(ep, write, remote, nremote, local, nlocal, token);
 }
 
+static void cancel_split(struct nofd_endpoint *ep, uint64_t now_ns)
+{
+    (void)now_ns;
+    nofd_copier_cancel(ep->nic->core->copier, ep);
+}
+
 const struct nofd_dma_ops nofd_dma_split = {
     .name = "split",
     .is_inline = true,
     .reads_late = true,
     .copy = copy_split,
+    .cancel = cancel_split,
 };
 
 const struct nofd_dma_ops nofd_dma_inline = {

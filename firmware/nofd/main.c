@@ -171,8 +171,8 @@ static int start_events(struct nofd *d, int signal_fd)
     d->parent.fd = -1;
     if (rc == 0 && d->options.private_job) {
         nofd_need_ticks(d);
-        /* Started by init, or orphaned already: then only the ranks count. */
-        if (getppid() > 1)
+        /* Started by init, or orphaned already: then only the ranks count, unless somebody waits for us. */
+        if (getppid() > 1 || d->options.ready_fd >= 0)
             rc = watch(d, &d->parent, pidfd_open(getppid(), 0), on_parent);
     }
     if (rc != 0)
@@ -210,6 +210,8 @@ static int launch(struct nofd *d)
         }
         d->nrunning++;
     }
+    if (d->options.private_job)
+        d->watchdog = nofd_watchdog_start(d);
     return 0;
 }
 
@@ -243,6 +245,8 @@ static void stop_cores(struct nofd *d)
         nofd_core_stop(&d->cores[i]);
     for (unsigned i = 0; i < d->nrunning; i++)
         nofd_core_wait(&d->cores[i]);
+    nofd_watchdog_stop(d->watchdog);
+    d->watchdog = NULL;
     for (unsigned i = 0; i < d->nrunning; i++)
         nofd_copier_stop(d->cores[i].copier);
     d->nrunning = 0;

@@ -34,7 +34,7 @@ static void choose_dma(struct nofd *d, struct nofd_endpoint *ep, bool direct)
         ep->dma = ep->nic->core->copier != NULL ? &nofd_dma_split : &nofd_dma_inline;
         return;
     }
-    ep->pool = nofd_dma_pool_open(ep->nic->core, ep->uid, ep->gid, d->options.dma_timeout_ns);
+    ep->pool = nofd_dma_pool_open(d, ep->nic->core, ep->uid, ep->gid);
     if (ep->pool != NULL)
         ep->dma = &nofd_dma_helpers;
 }
@@ -117,10 +117,10 @@ static int open_in_core(struct nofd *d, struct nofd_endpoint *ep, const struct n
     return call.rc;
 }
 
-static void release(struct nofd_endpoint *ep)
+static void release(struct nofd *d, struct nofd_endpoint *ep)
 {
     if (ep->pool != NULL)
-        nofd_dma_pool_close(ep->pool);
+        nofd_dma_pool_close(d, ep->pool);
     nofd_assist_destroy(ep->assist);
     nofd_bar_destroy(&ep->bar);
     free(ep);
@@ -166,7 +166,7 @@ int nofd_serve_open(struct nofd *d, const struct nofd_serve *serve, struct nofd_
     *ep_out = ep;
     return NOF_OK;
 err_release:
-    release(ep);
+    release(d, ep);
     return rc;
 }
 
@@ -200,7 +200,7 @@ void nofd_serve_free(struct nofd *d, struct nofd_endpoint *ep)
     *at = ep->next;
     d->nendpoints--;
     nofd_job_leave(&d->jobs, ep->job);
-    release(ep);
+    release(d, ep);
     nofd_serve_count(d);
 }
 

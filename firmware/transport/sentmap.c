@@ -11,6 +11,7 @@
 
 #define THRESHOLD 3u
 #define LEVEL_MAX 5u
+#define DOUBT_MIN_NS 300000u /* acknowledgements of a burst come within this */
 
 void nof_sent_init(struct nof_transport *t)
 {
@@ -75,6 +76,10 @@ static int arrived_late(struct nof_path *p, const struct nof_sent *e)
     int lost = e->flags & NOF_SENT_LOST;
     int too_soon = e->retx > 0 && age_ns < p->min_rtt_ns - p->min_rtt_ns / 8;
 
+    /* The answer to a timeout: was the frame lost, or was the peer's core only not scheduled? In the
+     * latter case what was sent after it is acknowledged right behind (the idea of RFC 5682). */
+    if (e->retx > 0 && p->backoff > 0)
+        p->doubt_ns = p->t->now_ns + (p->srtt_ns > DOUBT_MIN_NS ? p->srtt_ns : DOUBT_MIN_NS);
     if (lost) {
         p->lost_frames--;
         p->flight_bytes += e->len_bytes; /* the caller takes it off again */
@@ -182,6 +187,11 @@ void nof_sent_detect(struct nof_path *p)
     uint32_t lost = 0;
 
     p->loss_at_ns = NOF_NO_DEADLINE;
+    if (t->now_ns < p->doubt_ns) {
+        if (p->sent_head != NOF_NONE)
+            p->loss_at_ns = p->doubt_ns;
+        return;
+    }
     for (uint32_t index = p->sent_head; index != NOF_NONE; index = t->sent[index].next) {
         struct nof_sent *e = &t->sent[index];
         uint32_t behind = p->delivered_xn - e->xn; /* 1: the newest that arrived */

@@ -150,6 +150,7 @@ struct nof_path {
     uint64_t newest_ns; /* arrival of packet rcv_high - 1 */
     uint64_t ack_due_ns; /* while ack_pending */
     uint64_t loss_at_ns; /* NOF_NO_DEADLINE: none */
+    uint64_t doubt_ns; /* until then a timeout may prove premature: nothing is declared lost */
     uint64_t pto_base_ns; /* OPENING: when the only HELLO was sent; UINT64_MAX: several */
     uint64_t live_ns; /* last sign of life, or begin of the wait; OPENING: begin */
     uint64_t probe_at_ns; /* while unanswered > 0; OPENING: next HELLO */

@@ -122,8 +122,10 @@ void nof_sched_fence(struct nof_sched *s)
 
 void *nof_sched_temporary(struct nof_sched *s, size_t count, const struct nof_type *type)
 {
+    /* Operations may touch all of the last element, padding included. */
     ptrdiff_t extent = nof_type_extent(type);
-    ptrdiff_t low = type->tree->lb, high = type->tree->ub;
+    ptrdiff_t low = type->tree->lb < type->lb ? type->tree->lb : type->lb;
+    ptrdiff_t high = type->tree->ub > type->ub ? type->tree->ub : type->ub;
     if (count > 1 && extent > 0)
         high += extent * (ptrdiff_t)(count - 1);
     else if (count > 1)

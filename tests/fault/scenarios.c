@@ -8,10 +8,10 @@
 #define MS 1000000ull
 #define ANY NOF_ANY_SOURCE
 
-#define SMALL_NIC \
-    .max_endpoints = 4, .max_paths = 4, .max_peers = 16, .max_jobs = 2, .max_sends = 64, .max_posted = 64, \
-    .max_envelopes = 128, .max_layouts = 8, .window_frames = 32, .sent_frames = 128, .reorder_frames = 32, \
-    .netmem_bytes = 1u << 20
+#define SMALL_NIC(sends, envelopes) \
+    {.max_endpoints = 4, .max_paths = 4, .max_peers = 16, .max_jobs = 2, .max_sends = (sends), .max_posted = 64, \
+     .max_envelopes = (envelopes), .max_layouts = 8, .window_frames = 32, .sent_frames = 128, \
+     .reorder_frames = 32, .netmem_bytes = 1u << 20}
 
 /* Receives that are posted before their message comes, and such that come after it. */
 static void both_ways(struct play *p, unsigned from, unsigned to, const uint64_t *len, unsigned n, unsigned flags)
@@ -205,20 +205,20 @@ static void parting(struct play *p)
 }
 
 const struct scenario scenarios[] = {
-    {"eager", eager, {.nics = 2, .nic = {SMALL_NIC}}},
-    {"pieces", pieces, {.nics = 2, .nic = {SMALL_NIC}}},
-    {"pieces_unstaged", pieces, {.nics = 2, .staging_bytes = SIZE_MAX, .nic = {SMALL_NIC}}},
-    {"rendezvous", rendezvous, {.nics = 2, .nic = {SMALL_NIC}}},
-    {"synchronous", synchronous, {.nics = 2, .nic = {SMALL_NIC}}},
-    {"truncation", truncation, {.nics = 2, .nic = {SMALL_NIC}}},
-    {"cancel", cancel, {.nics = 2, .nic = {SMALL_NIC}}},
-    {"probe", probe, {.nics = 2, .nic = {SMALL_NIC}}},
-    {"spill", spill, {.nics = 2, .staging_bytes = 4096, .nic = {SMALL_NIC, .max_envelopes = 32}}},
-    {"park", park, {.nics = 2, .nic = {SMALL_NIC, .max_sends = 32}}},
-    {"layout", layout, {.nics = 2, .nic = {SMALL_NIC}}},
-    {"flush", flush, {.nics = 2, .nic = {SMALL_NIC}}},
-    {"local", local, {.nics = 2, .nic = {SMALL_NIC}}},
-    {"parting", parting, {.nics = 2, .nic = {SMALL_NIC}}},
-    {"one_nic", rendezvous, {.nics = 1, .nic = {SMALL_NIC}}},
+    {"eager", eager, {.nics = 2, .nic = SMALL_NIC(64, 128)}},
+    {"pieces", pieces, {.nics = 2, .nic = SMALL_NIC(64, 128)}},
+    {"pieces_unstaged", pieces, {.nics = 2, .staging_bytes = SIZE_MAX, .nic = SMALL_NIC(64, 128)}},
+    {"rendezvous", rendezvous, {.nics = 2, .nic = SMALL_NIC(64, 128)}},
+    {"synchronous", synchronous, {.nics = 2, .nic = SMALL_NIC(64, 128)}},
+    {"truncation", truncation, {.nics = 2, .nic = SMALL_NIC(64, 128)}},
+    {"cancel", cancel, {.nics = 2, .nic = SMALL_NIC(64, 128)}},
+    {"probe", probe, {.nics = 2, .nic = SMALL_NIC(64, 128)}},
+    {"spill", spill, {.nics = 2, .staging_bytes = 4096, .nic = SMALL_NIC(64, 32)}},
+    {"park", park, {.nics = 2, .nic = SMALL_NIC(32, 128)}},
+    {"layout", layout, {.nics = 2, .nic = SMALL_NIC(64, 128)}},
+    {"flush", flush, {.nics = 2, .nic = SMALL_NIC(64, 128)}},
+    {"local", local, {.nics = 2, .nic = SMALL_NIC(64, 128)}},
+    {"parting", parting, {.nics = 2, .nic = SMALL_NIC(64, 128)}},
+    {"one_nic", rendezvous, {.nics = 1, .nic = SMALL_NIC(64, 128)}},
 };
 const unsigned scenarios_count = sizeof scenarios / sizeof scenarios[0];

@@ -73,8 +73,6 @@ static void receive_done(struct nof_op *op, const struct nof_comp *c)
 {
     struct nof_rank *r = op->rank;
     uint64_t stored = c->len < op->capacity ? c->len : op->capacity;
-    uint32_t expected = c->len > op->capacity ? NOF_COMP_F_BUFFER : 0;
-    (void)expected;
     if (c->status != (c->len > op->capacity ? NOF_ETRUNC : NOF_OK)) {
         nof_cluster_fail(r->world->cluster, "%s: receive %u of %llu bytes got %llu bytes and says \"%s\"",
                          r->name, op->index, (unsigned long long)op->capacity, (unsigned long long)c->len,

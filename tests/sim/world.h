@@ -193,7 +193,6 @@ struct nof_rank {
     uint32_t got[NOF_WORLD_RANKS_MAX]; /* matched from it, payload included */
     bool sweep_done;
     unsigned sweep_ctx;
-    unsigned dma_late_percent;
     bool dma_inline;
 };
 

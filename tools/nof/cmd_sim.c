@@ -26,7 +26,7 @@
 #include "sim.h"
 
 #define WORKERS_MAX 64
-#define SEED_SECONDS 60 /* of processor time: more is an endless loop */
+#define SEED_SECONDS 20 /* of processor time: more is an endless loop */
 #define FAILURES_SHOWN 10
 #define SEED_OF_NOBODY UINT64_MAX
 
@@ -214,7 +214,7 @@ static void note_crash(struct board *b, const struct arguments *a, unsigned me, 
     r->seed = seed_at(a, at);
     int signal_number = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
     snprintf(r->violation, sizeof(r->violation), "the simulator %s",
-             signal_number == SIGPROF ? "ran for a minute: endless loop"
+             signal_number == SIGPROF ? "ran too long: endless loop"
              : signal_number != 0     ? strsignal(signal_number)
                                       : "ended early");
 }

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "watchdog.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "clock.h"
+#include "copier.h"
+#include "daemon.h"
+#include "log.h"
+
+#define LOOKS 10u /* within the limit */
+#define PERIOD_LEAST_NS (1 * NOFD_MS)
+
+struct look {
+    uint32_t copies;
+    unsigned same; /* looks that found this copy under way */
+};
+
+struct watched {
+    struct look core, copier;
+};
+
+struct nofd_watchdog {
+    struct nofd *daemon;
+    pthread_t thread;
+    sem_t stop;
+    uint64_t period_ns;
+    struct watched cores[]; /* as many as the daemon has */
+};
+
+/* True once per copy: when it has lasted for LOOKS periods. */
+static bool overdue(struct look *look, const struct nofd_busy *busy, uint64_t *whom_out)
+{
+    uint64_t whom = __atomic_load_n(&busy->whom, __ATOMIC_ACQUIRE);
+    uint32_t copies = __atomic_load_n(&busy->copies, __ATOMIC_RELAXED);
+
+    if (whom == 0 || copies != look->copies)
+        look->same = 0;
+    look->copies = copies;
+    if (whom == 0 || look->same > LOOKS)
+        return false;
+    *whom_out = whom;
+    return ++look->same > LOOKS;
+}
+
+static void look_at(struct nofd_watchdog *dog, unsigned i)
+{
+    struct nofd_core *core = &dog->daemon->cores[i];
+    struct watched *w = &dog->cores[i];
+    uint64_t whom = 0;
+
+    if (core->copier != NULL && overdue(&w->copier, nofd_copier_busy(core->copier), &whom))
+        nofd_copier_overdue(core->copier);
+    if (!overdue(&w->core, &core->busy, &whom))
+        return;
+    nofd_error("NIC core %u: memory of rank %u (pid %u) blocks its copy for %u ms (a userfaultfd, or a file system "
+               "that does not answer), and nothing else of this private daemon can go on: the job ends. A copy that "
+               "may take longer needs a larger --dma-timeout, in the environment NOF_DMA_TIMEOUT; under `nof up` "
+               "only that rank fails",
+               core->index, (unsigned)(uint32_t)whom, (unsigned)(whom >> 32),
+               (unsigned)(dog->daemon->options.dma_timeout_ns / NOFD_MS));
+    nofd_die(dog->daemon);
+}
+
+/* Until the next look; false: the daemon ends. */
+static bool nap(struct nofd_watchdog *dog)
+{
+    struct timespec until;
+    uint64_t at_ns;
+
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    at_ns = (uint64_t)until.tv_nsec + dog->period_ns;
+    until.tv_sec += (time_t)(at_ns / NOFD_S);
+    until.tv_nsec = (long)(at_ns % NOFD_S);
+    while (sem_clockwait(&dog->stop, CLOCK_MONOTONIC, &until) != 0)
+        if (errno != EINTR)
+            return true;
+    return false;
+}
+
+static void *dog_main(void *arg)
+{
+    struct nofd_watchdog *dog = arg;
+
+    while (nap(dog))
+        for (unsigned i = 0; i < dog->daemon->ncores; i++)
+            look_at(dog, i);
+    return NULL;
+}
+
+struct nofd_watchdog *nofd_watchdog_start(struct nofd *d)
+{
+    struct nofd_watchdog *dog = calloc(1, sizeof(*dog) + d->ncores * sizeof(dog->cores[0]));
+    sigset_t all;
+    sigset_t before;
+    int rc;
+
+    if (dog == NULL)
+        return NULL;
+    dog->daemon = d;
+    dog->period_ns = d->options.dma_timeout_ns / LOOKS;
+    if (dog->period_ns < PERIOD_LEAST_NS)
+        dog->period_ns = PERIOD_LEAST_NS;
+    sem_init(&dog->stop, 0, 0);
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    rc = pthread_create(&dog->thread, NULL, dog_main, dog);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (rc == 0)
+        return dog;
+    sem_destroy(&dog->stop);
+    free(dog);
+    return NULL;
+}
+
+void nofd_watchdog_stop(struct nofd_watchdog *dog)
+{
+    if (dog == NULL)
+        return;
+    sem_post(&dog->stop);
+    (void)pthread_join(dog->thread, NULL);
+    sem_destroy(&dog->stop);
+    free(dog);
+}

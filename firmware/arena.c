@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "arena.h"
 
+#include "credit.h"
+
 #define ALIGN 64u
 #define TRANSFERS_PER_EP 8u /* receives that an endpoint may have under way beside the posted ones */
 #define TRANSFERS_LEAST 512u
@@ -158,6 +160,7 @@ static void set_shares(struct nof_nic *nic, const struct sizes *z)
     nic->sends_min = z->sends / (2 * eps);
     nic->recvs_min = z->transfers / (2 * eps);
     nic->posted_min = nic->cfg.max_posted / (2 * eps);
+    nic->posted_limit = nic->cfg.max_posted - eps * nic->posted_min;
     nic->dma_total = z->dma_blocks;
     nic->dma_free = z->dma_blocks;
     nic->dma_min = z->dma_blocks / (2 * eps);
@@ -167,6 +170,8 @@ static void set_shares(struct nof_nic *nic, const struct sizes *z)
     nic->flow_blocks = z->flow_blocks;
     nic->msgs_free = z->envs - z->flow_msgs * nic->cfg.max_peers;
     nic->blocks_free = z->blocks - z->dma_blocks - z->flow_blocks * nic->cfg.max_peers;
+    nic->half_msgs = nof_credit_most(nic->flow_msgs, nic->msgs_free, NOF_FLOW_MSGS_MAX) / 2;
+    nic->half_blocks = nof_credit_most(nic->flow_blocks, nic->blocks_free, NOF_FLOW_BLOCKS_MAX) / 2;
 }
 
 size_t nof_arena_carve(const struct nof_nic_config *cfg, void *mem, struct nof_nic **nic_out)
@@ -195,6 +200,8 @@ size_t nof_arena_carve(const struct nof_nic_config *cfg, void *mem, struct nof_n
     if (mem == NULL)
         return c.used;
     memset(nic->eps, 0, cfg->max_endpoints * sizeof *nic->eps);
+    for (uint32_t i = 0; i < cfg->max_endpoints; i++)
+        nic->eps[i].index = i;
     memset(nic->no_counters, 0, NOF_COUNTER_COUNT * sizeof *nic->no_counters);
     memset(nic->jobs, 0, cfg->max_jobs * sizeof *nic->jobs);
     memset(nic->links, 0, nic->nlinks * sizeof *nic->links);

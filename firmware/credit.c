@@ -1,28 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "credit.h"
 
-#include "invariant.h"
 #include "link.h"
 #include "peer.h"
 #include "scheduler.h"
-
-/* What a flow has of the pool that is lent. */
-static uint32_t borrowed(uint32_t outstanding, uint32_t initial)
-{
-    return outstanding > initial ? outstanding - initial : 0;
-}
-
-void nof_credit_free(struct nof_nic *nic, struct nof_peer *peer, uint32_t msgs, uint32_t blocks)
-{
-    uint32_t out = peer->rx_msgs_announced - peer->rx_msgs_freed;
-    nof_invariant(msgs <= out);
-    nic->msgs_free += borrowed(out, nic->flow_msgs) - borrowed(out - msgs, nic->flow_msgs);
-    peer->rx_msgs_freed += msgs;
-    out = peer->rx_blocks_announced - peer->rx_blocks_freed;
-    nof_invariant(blocks <= out);
-    nic->blocks_free += borrowed(out, nic->flow_blocks) - borrowed(out - blocks, nic->flow_blocks);
-    peer->rx_blocks_freed += blocks;
-}
 
 /* If at least half of the window is used up and there is more to give: the new total. */
 static int grow(uint32_t *announced, uint32_t used, uint32_t freed, uint32_t initial, uint32_t *pool,
@@ -30,17 +11,16 @@ static int grow(uint32_t *announced, uint32_t used, uint32_t freed, uint32_t ini
 {
     uint32_t out = *announced - freed;
     uint32_t left = *announced - used;
-    uint32_t had = borrowed(out, initial);
-    uint32_t share = (*pool + had + 7) / 8;
-    uint32_t target = initial + (share < most ? share : most);
+    uint32_t had = nof_credit_borrowed(out, initial);
+    uint32_t target = nof_credit_most(initial, *pool + had, most);
     if (target <= out || left > target / 2)
         return 0;
-    *pool -= borrowed(target, initial) - had;
+    *pool -= nof_credit_borrowed(target, initial) - had;
     *announced = freed + target;
     return 1;
 }
 
-void nof_credit_update(struct nof_nic *nic, struct nof_peer *peer)
+void nof_credit_grow(struct nof_nic *nic, struct nof_peer *peer)
 {
     if (peer->flags & NOF_PEER_F_DEAD)
         return;
@@ -56,11 +36,12 @@ void nof_credit_cancel(struct nof_nic *nic, struct nof_peer *peer)
 {
     uint32_t out = peer->rx_msgs_announced - peer->rx_msgs_freed;
     uint32_t stored = peer->rx_seq - peer->rx_msgs_freed;
-    nic->msgs_free += borrowed(out, nic->flow_msgs) - borrowed(stored, nic->flow_msgs);
+    nic->msgs_free += nof_credit_borrowed(out, nic->flow_msgs) - nof_credit_borrowed(stored, nic->flow_msgs);
     peer->rx_msgs_announced = peer->rx_seq;
     out = peer->rx_blocks_announced - peer->rx_blocks_freed;
     stored = peer->rx_blocks_used - peer->rx_blocks_freed;
-    nic->blocks_free += borrowed(out, nic->flow_blocks) - borrowed(stored, nic->flow_blocks);
+    nic->blocks_free +=
+        nof_credit_borrowed(out, nic->flow_blocks) - nof_credit_borrowed(stored, nic->flow_blocks);
     peer->rx_blocks_announced = peer->rx_blocks_used;
 }
 

@@ -11,12 +11,48 @@
 #ifndef NOF_CREDIT_H
 #define NOF_CREDIT_H
 
+#include "invariant.h"
 #include "nic.h"
 
+/* What a flow has of the pool that is lent. */
+static inline uint32_t nof_credit_borrowed(uint32_t outstanding, uint32_t initial)
+{
+    return outstanding > initial ? outstanding - initial : 0;
+}
+
+/* The most that a flow may have: its initial credit and an eighth of the pool, but not beyond `most`. */
+static inline uint32_t nof_credit_most(uint32_t initial, uint32_t pool, uint32_t most)
+{
+    uint32_t share = (pool + 7) / 8;
+    return initial + (share < most ? share : most);
+}
+
 /* Stored envelopes and blocks are free again. */
-void nof_credit_free(struct nof_nic *nic, struct nof_peer *peer, uint32_t msgs, uint32_t blocks);
+static inline void nof_credit_free(struct nof_nic *nic, struct nof_peer *peer, uint32_t msgs, uint32_t blocks)
+{
+    uint32_t out = peer->rx_msgs_announced - peer->rx_msgs_freed;
+    nof_invariant(msgs <= out);
+    nic->msgs_free +=
+        nof_credit_borrowed(out, nic->flow_msgs) - nof_credit_borrowed(out - msgs, nic->flow_msgs);
+    peer->rx_msgs_freed += msgs;
+    out = peer->rx_blocks_announced - peer->rx_blocks_freed;
+    nof_invariant(blocks <= out);
+    nic->blocks_free +=
+        nof_credit_borrowed(out, nic->flow_blocks) - nof_credit_borrowed(out - blocks, nic->flow_blocks);
+    peer->rx_blocks_freed += blocks;
+}
+
+/* Announce more if there is more to give. */
+void nof_credit_grow(struct nof_nic *nic, struct nof_peer *peer);
+
 /* Announce more if the sender has used half of what it had. */
-void nof_credit_update(struct nof_nic *nic, struct nof_peer *peer);
+static inline void nof_credit_update(struct nof_nic *nic, struct nof_peer *peer)
+{
+    if (peer->rx_msgs_announced - peer->rx_seq <= nic->half_msgs ||
+        peer->rx_blocks_announced - peer->rx_blocks_used <= nic->half_blocks)
+        nof_credit_grow(nic, peer);
+}
+
 /* The sender is gone: what it has not used goes back. */
 void nof_credit_cancel(struct nof_nic *nic, struct nof_peer *peer);
 /* Should unexpected messages of this flow be spilled, to keep room for those that are wanted? */

@@ -86,13 +86,13 @@ static int expected(struct nof_nic *nic, struct nof_peer *peer, struct nof_recv 
     if (a->flags & NOF_ENV_F_SYNC)
         nof_recv_tell_matched(nic, peer, a->handle);
     if (a->flags & NOF_ENV_F_FAILED) {
-        nof_credit_free(nic, peer, 0, a->blocks);
+        nof_credit_free(nic, peer, 1, a->blocks);
         nof_recv_end(nic, r, NOF_EFAULT);
         return NOF_OK;
     }
     int direct = 1;
     if (r->wanted <= NOF_INLINE_BYTES && r->wanted <= a->payload_bytes) {
-        nof_credit_free(nic, peer, 0, a->blocks);
+        nof_credit_free(nic, peer, 1, a->blocks);
         nof_recv_inline(nic, r, a->payload);
         return NOF_OK;
     }
@@ -100,8 +100,8 @@ static int expected(struct nof_nic *nic, struct nof_peer *peer, struct nof_recv 
         direct = nic->eps[r->ep].dma_inline;
         r->state = direct ? NOF_RECV_DIRECT : NOF_RECV_STORED;
     }
+    nof_credit_free(nic, peer, 1, direct ? a->blocks : 0);
     if (direct) {
-        nof_credit_free(nic, peer, 0, a->blocks);
         peer->rx_target = NOF_REF(NOF_REF_RECV, nof_recv_index(nic, r));
         take_piece(nic, peer, r, a->payload, a->payload_bytes, a->lent);
         return NOF_OK;
@@ -134,11 +134,12 @@ int nof_eager_envelope_rx(struct nof_nic *nic, struct nof_peer *peer, const stru
         nof_count(nic, ep, NOF_C_EXPECTED, 1);
         nof_recv_unpost(nic, r);
         nof_recv_matched(nic, r, peer, &a.key, a.len);
-        nof_credit_free(nic, peer, 1, 0);
-        if (a.flags & NOF_ENV_F_RTS)
+        if (a.flags & NOF_ENV_F_RTS) {
+            nof_credit_free(nic, peer, 1, 0);
             nof_rndv_begin(nic, r, a.handle, (a.flags & NOF_ENV_F_PARKED) != 0);
-        else
+        } else {
             rc = expected(nic, peer, r, &a);
+        }
     }
     nof_credit_update(nic, peer);
     return rc;

@@ -78,9 +78,20 @@ static void defer(struct nof_nic *nic, struct nof_endpoint *ep, uint32_t ref)
     nof_retry(nic);
 }
 
+int nof_ep_say(struct nof_nic *nic, struct nof_endpoint *ep, const struct nof_comp *comp)
+{
+    return ep->state != NOF_EP_OPEN || (ep->comp_head == NOF_NIL && give(nic, ep, comp));
+}
+
+void nof_ep_keep(struct nof_nic *nic, struct nof_endpoint *ep, const struct nof_comp *comp, uint32_t ref)
+{
+    *comp_of(nic, ref) = *comp;
+    defer(nic, ep, ref);
+}
+
 int nof_ep_complete(struct nof_nic *nic, struct nof_endpoint *ep, const struct nof_comp *comp, uint32_t ref)
 {
-    if (ep->state != NOF_EP_OPEN || (ep->comp_head == NOF_NIL && give(nic, ep, comp))) {
+    if (nof_ep_say(nic, ep, comp)) {
         release(nic, ref);
         return NOF_OK;
     }
@@ -92,8 +103,7 @@ int nof_ep_complete(struct nof_nic *nic, struct nof_endpoint *ep, const struct n
             return NOF_EAGAIN;
         ref = NOF_REF(NOF_REF_RECV, nof_recv_index(nic, r));
     }
-    *comp_of(nic, ref) = *comp;
-    defer(nic, ep, ref);
+    nof_ep_keep(nic, ep, comp, ref);
     return NOF_OK;
 }
 
@@ -192,6 +202,7 @@ int nof_ep_open(struct nof_nic *nic, const struct nof_endpoint_params *params, u
     struct nof_endpoint old = {
         .generation = ep->generation, .in_ring = ep->in_ring, .ring_next = ep->ring_next};
     memset(ep, 0, offsetof(struct nof_endpoint, stage));
+    ep->index = i;
     nof_stage_init(&ep->stage, params->staging, params->staging_bytes);
     ep->generation = (uint16_t)(old.generation + 1);
     ep->in_ring = old.in_ring; /* it may still stand in the ring from before */
@@ -309,7 +320,7 @@ void nof_ep_closing_run(struct nof_nic *nic)
             nof_retry(nic);
             continue;
         }
-        if (ep->dma_pending > 0 || ep->sends_used > 0 || ep->recvs_busy > 0)
+        if (ep->dma_pending > 0 || ep->sends_used > 0 || ep->recvs_used > 0)
             continue;
         for (uint32_t p = 0; p < nic->peers.high; p++)
             if (nof_peer_at(nic, p)->used && nof_peer_at(nic, p)->ep == i)

@@ -24,6 +24,10 @@ void nof_ep_fail(struct nof_nic *nic, struct nof_endpoint *ep, int status);
 /* Say `comp`; the object of `ref` (NOF_NIL: none) is freed when the host has it. NOF_EAGAIN: the ring
  * is full and there was no object to keep it in (never for the answer to a descriptor). */
 int nof_ep_complete(struct nof_nic *nic, struct nof_endpoint *ep, const struct nof_comp *comp, uint32_t ref);
+/* The same in two steps, for those who know what to do with the object: say() is 1 if the host has the
+ * completion (or the endpoint hears nothing any more), else keep() must follow, with an object. */
+int nof_ep_say(struct nof_nic *nic, struct nof_endpoint *ep, const struct nof_comp *comp);
+void nof_ep_keep(struct nof_nic *nic, struct nof_endpoint *ep, const struct nof_comp *comp, uint32_t ref);
 /* Completions that wait, again. */
 void nof_ep_completions_run(struct nof_nic *nic);
 /* A completion without object: same opcode and cookie as the descriptor. */

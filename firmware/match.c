@@ -75,7 +75,8 @@ static inline uint32_t hash_key(const struct nof_nic *nic, const struct nof_matc
 
 static inline int same_key(const struct nof_match_key *a, const struct nof_match_key *b)
 {
-    return a->ep == b->ep && a->ctx == b->ctx && a->source == b->source && a->tag == b->tag;
+    static_assert(sizeof *a == 16, "no padding: keys are compared as two words");
+    return memcmp(a, b, sizeof *a) == 0;
 }
 
 static inline uint32_t find(const struct view *v, const struct nof_match_key *k, uint32_t kind, uint32_t hash)
@@ -100,25 +101,28 @@ static inline void push(const struct view *v, uint32_t entry, const struct nof_m
 {
     struct nof_match_node *node = node_of(v, entry);
     uint32_t head = find(v, k, kind, hash);
+    node->hash = hash;
     if (head == NOF_NIL) {
         uint32_t *bucket = &v->table->bucket[hash & v->table->mask];
-        *node = (struct nof_match_node){
-            .bucket_next = *bucket, .bucket_prev = NOF_NIL, .next = entry, .prev = entry};
+        node->bucket_next = *bucket;
+        node->bucket_prev = NOF_NIL;
+        node->next = entry;
+        node->prev = entry;
         if (*bucket != NOF_NIL)
             node_of(v, *bucket)->bucket_prev = entry;
         *bucket = entry;
         return;
     }
     struct nof_match_node *first = node_of(v, head);
-    *node = (struct nof_match_node){
-        .bucket_next = NOF_NIL, .bucket_prev = NOT_HEAD, .next = head, .prev = first->prev};
+    node->bucket_prev = NOT_HEAD;
+    node->next = head;
+    node->prev = first->prev;
     node_of(v, first->prev)->next = entry;
     first->prev = entry;
 }
 
 /* `to` takes the place of head `node` in its bucket; NOF_NIL: nobody does. */
-static inline void replace_head(const struct view *v, const struct nof_match_node *node, uint32_t to,
-                                uint32_t hash)
+static inline void replace_head(const struct view *v, const struct nof_match_node *node, uint32_t to)
 {
     uint32_t next = node->bucket_next;
     uint32_t prev = node->bucket_prev;
@@ -128,25 +132,25 @@ static inline void replace_head(const struct view *v, const struct nof_match_nod
         heir->bucket_prev = prev;
     }
     if (prev == NOF_NIL)
-        v->table->bucket[hash & v->table->mask] = to != NOF_NIL ? to : next;
+        v->table->bucket[node->hash & v->table->mask] = to != NOF_NIL ? to : next;
     else
         node_of(v, prev)->bucket_next = to != NOF_NIL ? to : next;
     if (next != NOF_NIL)
         node_of(v, next)->bucket_prev = to != NOF_NIL ? to : prev;
 }
 
-static inline void unlink_entry(const struct view *v, uint32_t entry, uint32_t hash)
+static inline void unlink_entry(const struct view *v, uint32_t entry)
 {
     struct nof_match_node *node = node_of(v, entry);
     int head = node->bucket_prev != NOT_HEAD;
     if (node->next == entry) {
-        replace_head(v, node, NOF_NIL, hash);
+        replace_head(v, node, NOF_NIL);
         return;
     }
     node_of(v, node->prev)->next = node->next;
     node_of(v, node->next)->prev = node->prev;
     if (head)
-        replace_head(v, node, node->next, hash);
+        replace_head(v, node, node->next);
 }
 
 /* --- cookies -------------------------------------------------------------------------------------- */
@@ -161,6 +165,7 @@ static void cookie_link(struct nof_nic *nic, struct nof_recv *r)
 {
     uint32_t i = nof_recv_index(nic, r);
     uint32_t *bucket = cookie_bucket(nic, r->ep, r->cookie);
+    r->flags |= NOF_RECV_F_INDEXED;
     r->cookie_prev = NOF_NIL;
     r->cookie_next = *bucket;
     if (*bucket != NOF_NIL)
@@ -170,6 +175,7 @@ static void cookie_link(struct nof_nic *nic, struct nof_recv *r)
 
 static void cookie_unlink(struct nof_nic *nic, struct nof_recv *r)
 {
+    r->flags &= (uint8_t)~NOF_RECV_F_INDEXED;
     if (r->cookie_prev == NOF_NIL)
         *cookie_bucket(nic, r->ep, r->cookie) = r->cookie_next;
     else
@@ -178,8 +184,21 @@ static void cookie_unlink(struct nof_nic *nic, struct nof_recv *r)
         nof_recv_at(nic, r->cookie_next)->cookie_prev = r->cookie_prev;
 }
 
+/* The endpoint cancels for the first time since it had nothing posted. */
+static void index_cookies(struct nof_nic *nic, uint32_t ep)
+{
+    nic->eps[ep].cookies_indexed = 1;
+    for (uint32_t i = 0; i < nic->recvs.high; i++) {
+        struct nof_recv *r = nof_recv_at(nic, i);
+        if (r->state == NOF_RECV_POSTED && r->ep == ep)
+            cookie_link(nic, r);
+    }
+}
+
 struct nof_recv *nof_match_cookie(struct nof_nic *nic, uint32_t ep, uint64_t cookie)
 {
+    if (!nic->eps[ep].cookies_indexed)
+        index_cookies(nic, ep);
     uint32_t i = *cookie_bucket(nic, ep, cookie);
     while (i != NOF_NIL) {
         struct nof_recv *r = nof_recv_at(nic, i);
@@ -200,7 +219,8 @@ void nof_match_post(struct nof_nic *nic, struct nof_recv *r)
     uint32_t kind = nof_match_kind(&r->key);
     r->order = nic->match.order++;
     push(&v, nof_recv_index(nic, r), &r->key, kind, hash_key(nic, &r->key));
-    cookie_link(nic, r);
+    if (ep->cookies_indexed)
+        cookie_link(nic, r);
     (probe ? ep->probes : ep->posted)[kind]++;
     ep->posted_total++;
     nic->posted_total++;
@@ -211,11 +231,14 @@ void nof_match_unpost(struct nof_nic *nic, struct nof_recv *r)
     struct nof_endpoint *ep = &nic->eps[r->ep];
     int probe = r->opcode != NOF_COMP_RECV;
     struct view v = recv_view(nic, probe ? &nic->match.probes : &nic->match.posted);
-    unlink_entry(&v, nof_recv_index(nic, r), hash_key(nic, &r->key));
-    cookie_unlink(nic, r);
+    unlink_entry(&v, nof_recv_index(nic, r));
+    if (r->flags & NOF_RECV_F_INDEXED)
+        cookie_unlink(nic, r);
     (probe ? ep->probes : ep->posted)[nof_match_kind(&r->key)]--;
     ep->posted_total--;
     nic->posted_total--;
+    if (ep->posted_total == 0)
+        ep->cookies_indexed = 0;
 }
 
 static struct nof_recv *earliest(struct nof_nic *nic, struct nof_match_table *table, const uint32_t *counts,
@@ -223,11 +246,15 @@ static struct nof_recv *earliest(struct nof_nic *nic, struct nof_match_table *ta
 {
     struct view v = recv_view(nic, table);
     struct nof_recv *best = NULL;
-    for (uint32_t kind = 0; kind < NOF_MATCH_KINDS; kind++) {
-        if (counts[kind] == 0)
-            continue;
+    if (counts[0] > 0) {
+        uint32_t i = find(&v, key, 0, hash_key(nic, key));
+        best = i != NOF_NIL ? nof_recv_at(nic, i) : NULL;
+    }
+    if ((counts[1] | counts[2] | counts[3]) == 0)
+        return best;
+    for (uint32_t kind = 1; kind < NOF_MATCH_KINDS; kind++) {
         struct nof_match_key k = of_kind(key, kind);
-        uint32_t i = find(&v, &k, kind, hash_key(nic, &k));
+        uint32_t i = counts[kind] > 0 ? find(&v, &k, kind, hash_key(nic, &k)) : NOF_NIL;
         if (i != NOF_NIL && (best == NULL || nof_recv_at(nic, i)->order < best->order))
             best = nof_recv_at(nic, i);
     }
@@ -252,6 +279,7 @@ void nof_match_store(struct nof_nic *nic, struct nof_env *e)
 {
     struct view v = env_view(nic);
     uint32_t i = nof_env_index(nic, e);
+    nic->eps[e->ep].stored++;
     for (uint32_t kind = 0; kind < NOF_MATCH_KINDS; kind++) {
         struct nof_match_key k = of_kind(&e->key, kind);
         push(&v, i << 2 | kind, &k, kind, hash_key(nic, &k));
@@ -262,14 +290,15 @@ void nof_match_unstore(struct nof_nic *nic, struct nof_env *e)
 {
     struct view v = env_view(nic);
     uint32_t i = nof_env_index(nic, e);
-    for (uint32_t kind = 0; kind < NOF_MATCH_KINDS; kind++) {
-        struct nof_match_key k = of_kind(&e->key, kind);
-        unlink_entry(&v, i << 2 | kind, hash_key(nic, &k));
-    }
+    nic->eps[e->ep].stored--;
+    for (uint32_t kind = 0; kind < NOF_MATCH_KINDS; kind++)
+        unlink_entry(&v, i << 2 | kind);
 }
 
 struct nof_env *nof_match_find(struct nof_nic *nic, const struct nof_match_key *key)
 {
+    if (nic->eps[key->ep].stored == 0)
+        return NULL;
     struct view v = env_view(nic);
     uint32_t kind = nof_match_kind(key);
     struct nof_match_key k = of_kind(key, kind);

@@ -12,6 +12,9 @@
  *                 |                                  long queue never lies in the way of another
  *              A's 2nd, 3rd ... (circular)
  *
+ * Cancel finds a receive by its cookie. Few programs cancel, so the table of cookies is made when an
+ * endpoint first does, kept while it has receives posted, and costs nothing otherwise.
+ *
  * Cost: O(1) whatever the lengths are. Memory: nodes are in the objects, buckets are the caller's. */
 #ifndef NOF_MATCH_H
 #define NOF_MATCH_H
@@ -32,6 +35,7 @@ struct nof_match_key {
 struct nof_match_node {
     uint32_t bucket_next, bucket_prev; /* heads only */
     uint32_t next, prev; /* of the same key, circular */
+    uint32_t hash;
 };
 
 struct nof_match_table {

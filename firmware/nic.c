@@ -220,9 +220,9 @@ static void run(struct nof_nic *nic, unsigned budget)
 {
     unsigned sent = 0;
     retry(nic);
-    if (nic->dma_released)
-        nof_rndv_blocks(nic);
     for (unsigned round = 0; round < LOCAL_ROUNDS; round++) {
+        if (nic->dma_released)
+            nof_rndv_blocks(nic);
         if (sent < budget)
             sent += nof_scheduler_run(nic, budget - sent);
         if (nic->local_queue == NOF_NIL)
@@ -293,7 +293,7 @@ int nof_nic_poll(struct nof_nic *nic, uint64_t now_ns, unsigned budget_frames)
     if (nic->stalled_comps > 0)
         nof_ep_completions_run(nic);
     run(nic, sent < budget_frames ? budget_frames - sent : 0);
-    return nic->ring != NOF_NIL || nic->local_queue != NOF_NIL;
+    return nic->ring != NOF_NIL || nic->local_queue != NOF_NIL || nic->dma_released;
 }
 
 uint64_t nof_nic_next_deadline(const struct nof_nic *nic)
@@ -301,7 +301,7 @@ uint64_t nof_nic_next_deadline(const struct nof_nic *nic)
     uint64_t at = nof_transport_next_deadline(nic->transport);
     if (nic->retry_ns != 0 && nic->retry_ns < at)
         at = nic->retry_ns;
-    if (nic->ring != NOF_NIL || nic->local_queue != NOF_NIL)
+    if (nic->ring != NOF_NIL || nic->local_queue != NOF_NIL || nic->dma_released)
         at = nic->now_ns;
     return at;
 }
@@ -359,7 +359,8 @@ const uint64_t *nof_nic_counters(const struct nof_nic *nic)
 
 int nof_nic_quiet(const struct nof_nic *nic)
 {
-    return nic->busy == 0 && nic->ctls.used == 0 && nic->local_queue == NOF_NIL && nic->stalled_comps == 0 &&
-           nic->closing == 0 && nic->draining == 0 && nic->reads.used == 0 && nic->writes.used == 0 &&
-           nic->ring == NOF_NIL && nof_transport_quiet(nic->transport);
+    return nic->sends_live == 0 && nic->recvs.used == nic->posted_total && nic->ctls.used == 0 &&
+           nic->local_queue == NOF_NIL && nic->stalled_comps == 0 && nic->closing == 0 &&
+           nic->draining == 0 && nic->reads.used == 0 && nic->writes.used == 0 && nic->ring == NOF_NIL &&
+           nof_transport_quiet(nic->transport);
 }

@@ -33,6 +33,7 @@
 #define NOF_READ_FRAMES 64u
 #define NOF_READS_PER_FLOW 2u /* requests of a flow that may be under way at once */
 #define NOF_READS_PER_EP 4u
+#define NOF_SEGMENT_COST 64u /* bytes that a piece of user memory counts for beside its own, however small it is */
 #define NOF_LOCAL_FRAMES 32u /* and NOF_LOCAL_HELD for each endpoint: */
 /* What the unfinished reads of one endpoint may hold: a page that blocks holds up nobody else. */
 #define NOF_LOCAL_HELD 4u
@@ -125,6 +126,7 @@ enum nof_recv_flag {
     NOF_RECV_F_WAITING = 2, /* in endpoint.recv_wait: for DMA blocks */
     NOF_RECV_F_AGAIN = 16, /* in nic->recv_again: the parked sender's host had no room for a GRANT */
     NOF_RECV_F_PARKED = 4, /* the sender's host holds the message */
+    NOF_RECV_F_INDEXED = 32, /* in the table of cookies */
     NOF_RECV_F_LISTED = 8, /* on the peer's list of operations */
 };
 
@@ -133,7 +135,7 @@ struct nof_recv {
     uint8_t state;
     uint8_t flags;
     uint8_t opcode; /* NOF_COMP_RECV, PROBE, MPROBE, FLUSH */
-    uint8_t busy; /* counted in endpoint.recvs_busy */
+    uint8_t reserved;
     uint16_t ep;
     uint16_t writes; /* under way */
     uint32_t peer; /* source, once known */
@@ -282,6 +284,7 @@ struct nof_read { /* consecutive frames of one send */
     uint8_t sync;
     uint8_t local; /* frames of the loop-back pool */
     uint8_t held; /* of those, counted in the endpoint's local_held */
+    uint32_t bytes; /* of payload, in all frames */
     uint16_t body_bytes[NOF_READ_FRAMES];
     struct nof_frame *frame[NOF_READ_FRAMES];
 };
@@ -303,6 +306,7 @@ struct nof_write { /* part of a receive, from network memory to the host */
 enum nof_ep_state { NOF_EP_FREE = 0, NOF_EP_OPEN, NOF_EP_FAILED, NOF_EP_CLOSING };
 
 struct nof_endpoint {
+    uint32_t index; /* of this struct; for good */
     uint8_t state;
     uint8_t spilling;
     uint8_t dma_inline; /* writes are never pending */
@@ -326,7 +330,9 @@ struct nof_endpoint {
     uint32_t posted_total;
     uint32_t sends_used;
     uint32_t sends_asking; /* of those: NOF_SEND_M_ASKING */
-    uint32_t recvs_busy;
+    uint32_t recvs_used; /* posted ones included */
+    uint32_t stored; /* unexpected envelopes that can be matched */
+    uint32_t cookies_indexed; /* posted receives can be found by cookie (match.c) */
     uint32_t sends_head, sends_tail; /* live sends, oldest first */
     uint32_t flushes; /* queue tail of FLUSH descriptors */
     uint32_t flush_peer; /* the oldest one has seen all flows below this index */
@@ -393,7 +399,9 @@ struct nof_nic {
 
     uint32_t posted_total;
     uint32_t sends_min, recvs_min, posted_min, dma_min; /* what every endpoint can count on */
+    uint32_t posted_limit; /* of posted_total, without what is kept for the others */
     uint32_t flow_msgs, flow_blocks; /* initial credit of a flow */
+    uint32_t half_msgs, half_blocks; /* half of the largest credit that a flow can have */
     uint32_t msgs_free, blocks_free; /* credit beyond that, not given to any flow */
     uint32_t dma_total, dma_free; /* blocks for rendezvous payload whose write may be pending */
 
@@ -409,7 +417,7 @@ struct nof_nic {
     uint32_t flushing; /* endpoints with FLUSH descriptors */
     uint32_t draining; /* links that are being closed */
     uint32_t closing; /* endpoints in NOF_EP_CLOSING */
-    uint32_t busy; /* sends and receives that wait for a peer, the wire or DMA */
+    uint32_t sends_live; /* not completed yet */
     struct nof_gather gather;
     struct nof_read scratch; /* for reads that are done at once */
     struct nof_segment *segs; /* both lists of the request that is being made */
@@ -462,7 +470,8 @@ static inline uint32_t nof_link_index(const struct nof_nic *nic, const struct no
 }
 static inline uint32_t nof_ep_index(const struct nof_nic *nic, const struct nof_endpoint *ep)
 {
-    return (uint32_t)(ep - nic->eps);
+    (void)nic;
+    return ep->index;
 }
 
 static inline void nof_count(struct nof_nic *nic, struct nof_endpoint *ep, enum nof_counter c, uint64_t n)

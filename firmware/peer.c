@@ -343,16 +343,10 @@ void nof_peer_free(struct nof_nic *nic, struct nof_peer *peer)
 
 /* --- waiting -------------------------------------------------------------------------------------- */
 
-void nof_peer_expect(struct nof_nic *nic, struct nof_peer *peer, int delta)
+void nof_peer_watch(struct nof_nic *nic, struct nof_peer *peer, int delta)
 {
-    uint32_t before = peer->expects;
-    peer->expects = delta > 0 ? before + 1 : before - 1;
-    if (peer->link == NOF_NIL || nic->links[peer->link].path == NULL)
-        return;
-    if (before == 0 && delta > 0)
-        nof_path_expect(nic->links[peer->link].path, 1);
-    else if (peer->expects == 0)
-        nof_path_expect(nic->links[peer->link].path, -1);
+    if (peer->link != NOF_NIL && nic->links[peer->link].path != NULL)
+        nof_path_expect(nic->links[peer->link].path, delta);
 }
 
 static uint32_t *next_of(struct nof_nic *nic, uint32_t ref)

@@ -29,8 +29,16 @@ void nof_peer_die(struct nof_nic *nic, struct nof_peer *peer, int status, int wh
 void nof_peer_close(struct nof_nic *nic, struct nof_peer *peer);
 void nof_peer_free(struct nof_nic *nic, struct nof_peer *peer);
 
-/* Somebody begins or ceases to wait for this peer. */
-void nof_peer_expect(struct nof_nic *nic, struct nof_peer *peer, int delta);
+/* The path is to be watched from now on, or no longer. */
+void nof_peer_watch(struct nof_nic *nic, struct nof_peer *peer, int delta);
+/* Somebody begins (1) or ceases (-1) to wait for this peer. */
+static inline void nof_peer_expect(struct nof_nic *nic, struct nof_peer *peer, int delta)
+{
+    uint32_t before = peer->expects;
+    peer->expects = before + (uint32_t)delta;
+    if (before == 0 || peer->expects == 0)
+        nof_peer_watch(nic, peer, delta);
+}
 /* The list of operations that end when the peer dies; `ref` is a send or a receive. */
 void nof_peer_list(struct nof_nic *nic, struct nof_peer *peer, uint32_t ref);
 void nof_peer_unlist(struct nof_nic *nic, struct nof_peer *peer, uint32_t ref);

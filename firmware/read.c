@@ -239,6 +239,7 @@ static enum nof_pump request(struct nof_nic *nic, struct nof_link *link, struct 
     }
     nof_count(nic, ep, NOF_C_DMA_READS, 1);
     s->sent += total;
+    r->bytes = total;
     if (rc == NOF_DMA_DONE) {
         nof_count(nic, ep, NOF_C_DMA_READ_BYTES, total);
     } else if (rc != NOF_DMA_PENDING || index == NOF_NIL) {
@@ -273,7 +274,9 @@ enum nof_pump nof_read_start(struct nof_nic *nic, struct nof_link *link, struct 
     if (!copied) {
         if (!ep->dma_read_inline) {
             unsigned room = link->path != NULL ? NOF_READ_FRAMES : NOF_LOCAL_HELD - ep->local_held;
-            index = ep->reads < NOF_READS_PER_EP && room > 0 ? nof_pool_take(&nic->reads) : NOF_NIL;
+            if (ep->reads >= NOF_READS_PER_EP)
+                return NOF_PUMP_READING;
+            index = room > 0 ? nof_pool_take(&nic->reads) : NOF_NIL;
             if (index == NOF_NIL)
                 return NOF_PUMP_BUSY;
             window = window < room ? window : room;
@@ -286,7 +289,7 @@ enum nof_pump nof_read_start(struct nof_nic *nic, struct nof_link *link, struct 
             nof_pool_give(&nic->reads, index);
         return NOF_PUMP_BUSY;
     }
-    *bytes += total + r->nframes * NOF_WIRE_COMMON_BYTES;
+    *bytes += total + r->nframes * NOF_WIRE_COMMON_BYTES + nsegs * NOF_SEGMENT_COST;
     if (!copied)
         return request(nic, link, peer, s, index, nsegs, total, frames);
     if (s->flags & NOF_DESC_F_INLINE)
@@ -359,6 +362,8 @@ void nof_read_done(struct nof_nic *nic, uint32_t index, int status)
     r->done = 1;
     if (status != NOF_OK)
         nof_count(nic, ep, NOF_C_DMA_FAULTS, 1);
+    else
+        nof_count(nic, ep, NOF_C_DMA_READ_BYTES, r->bytes);
     if (r->orphan) {
         drop_orphan(nic, r);
         give_back(nic, index);

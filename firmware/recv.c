@@ -16,14 +16,13 @@ uint32_t nof_recv_room(const struct nof_nic *nic, const struct nof_endpoint *ep)
     uint32_t reserve = nic->cfg.max_endpoints * nic->recvs_min;
     if (free > reserve)
         return free - reserve;
-    return ep->recvs_busy < nic->recvs_min ? nic->recvs_min - ep->recvs_busy : 0;
+    uint32_t busy = ep->recvs_used - ep->posted_total;
+    return busy < nic->recvs_min ? nic->recvs_min - busy : 0;
 }
 
 int nof_recv_may_post(const struct nof_nic *nic, const struct nof_endpoint *ep)
 {
-    if (nic->posted_total + nic->cfg.max_endpoints * nic->posted_min < nic->cfg.max_posted)
-        return 1;
-    return ep->posted_total < nic->posted_min;
+    return nic->posted_total < nic->posted_limit || ep->posted_total < nic->posted_min;
 }
 
 struct nof_recv *nof_recv_take(struct nof_nic *nic, struct nof_endpoint *ep, uint8_t opcode)
@@ -32,32 +31,26 @@ struct nof_recv *nof_recv_take(struct nof_nic *nic, struct nof_endpoint *ep, uin
     if (i == NOF_NIL)
         return NULL;
     struct nof_recv *r = nof_recv_at(nic, i);
-    memset((unsigned char *)r + sizeof r->obj, 0, sizeof *r - sizeof r->obj);
     r->state = NOF_RECV_DONE;
+    r->flags = 0;
     r->opcode = opcode;
-    r->busy = 1;
     r->ep = (uint16_t)nof_ep_index(nic, ep);
+    r->writes = 0;
     r->peer = NOF_NIL;
     r->layout = NOF_NIL;
-    ep->recvs_busy++;
-    nic->busy++;
+    r->len = 0;
+    r->allowed = 0;
+    r->reserved_blocks = 0;
+    r->used_blocks = 0;
+    r->status = NOF_OK;
+    ep->recvs_used++;
     return r;
-}
-
-static void set_busy(struct nof_nic *nic, struct nof_recv *r, uint8_t busy)
-{
-    struct nof_endpoint *ep = &nic->eps[r->ep];
-    if (r->busy == busy)
-        return;
-    r->busy = busy;
-    ep->recvs_busy = busy ? ep->recvs_busy + 1 : ep->recvs_busy - 1;
-    nic->busy = busy ? nic->busy + 1 : nic->busy - 1;
 }
 
 void nof_recv_free(struct nof_nic *nic, struct nof_recv *r)
 {
     r->state = NOF_RECV_FREE;
-    set_busy(nic, r, 0);
+    nic->eps[r->ep].recvs_used--;
     nof_pool_give(&nic->recvs, nof_recv_index(nic, r));
 }
 
@@ -73,7 +66,6 @@ int nof_recv_post(struct nof_nic *nic, struct nof_recv *r)
         }
     }
     r->state = NOF_RECV_POSTED;
-    set_busy(nic, r, 0);
     nof_match_post(nic, r);
     return NOF_OK;
 }
@@ -81,7 +73,6 @@ int nof_recv_post(struct nof_nic *nic, struct nof_recv *r)
 void nof_recv_unpost(struct nof_nic *nic, struct nof_recv *r)
 {
     nof_match_unpost(nic, r);
-    set_busy(nic, r, 1);
     if (r->peer != NOF_NIL)
         nof_peer_expect(nic, nof_peer_at(nic, r->peer), -1);
     r->state = NOF_RECV_DONE;
@@ -130,11 +121,15 @@ static void complete(struct nof_nic *nic, struct nof_recv *r, struct nof_comp *c
     comp->tag = r->key.tag;
     comp->len = r->len;
     unlist(nic, r);
-    nof_write_unreserve(nic, r);
+    if (r->reserved_blocks > 0)
+        nof_write_unreserve(nic, r);
     if (r->layout != NOF_NIL)
         nof_layout_drop(&nic->layouts, r->layout);
     r->state = NOF_RECV_DONE;
-    nof_ep_complete(nic, ep, comp, NOF_REF(NOF_REF_RECV, nof_recv_index(nic, r)));
+    if (nof_ep_say(nic, ep, comp))
+        nof_recv_free(nic, r);
+    else
+        nof_ep_keep(nic, ep, comp, NOF_REF(NOF_REF_RECV, nof_recv_index(nic, r)));
 }
 
 void nof_recv_progress(struct nof_nic *nic, struct nof_recv *r)

@@ -150,7 +150,8 @@ int nof_rndv_data_rx(struct nof_nic *nic, struct nof_peer *peer, const struct no
 {
     int last = (view->flags & NOF_WIRE_DATA_F_LAST) != 0;
     int failed = (view->flags & NOF_WIRE_F_FAILED) != 0;
-    if (view->fields_bytes != (last ? NOF_WIRE_DATA_LAST_BYTES : NOF_WIRE_DATA_BYTES) && !failed)
+    int fits = view->fields_bytes == (last ? NOF_WIRE_DATA_LAST_BYTES : NOF_WIRE_DATA_BYTES);
+    if (!fits && !(failed && view->fields_bytes == NOF_WIRE_DATA_LAST_BYTES))
         return NOF_EPROTO;
     struct nof_recv *r = nof_recv_by_handle(nic, peer, nof_get64(view->fields));
     if (r == NULL || (r->flags & NOF_RECV_F_ARRIVED))

@@ -37,7 +37,7 @@ static struct nof_send *send_take(struct nof_nic *nic, struct nof_endpoint *ep)
         nof_send_at(nic, ep->sends_tail)->ep_next = i;
     ep->sends_tail = i;
     ep->sends_used++;
-    nic->busy++;
+    nic->sends_live++;
     return s;
 }
 
@@ -58,7 +58,7 @@ static void leave_endpoint(struct nof_nic *nic, struct nof_endpoint *ep, const s
         ep->sends_tail = s->ep_prev;
     else
         nof_send_at(nic, s->ep_next)->ep_prev = s->ep_prev;
-    nic->busy--;
+    nic->sends_live--;
 }
 
 /* The send waits for its match, or does so no longer. */
@@ -206,10 +206,12 @@ void nof_send_submit(struct nof_nic *nic, struct nof_endpoint *ep, const struct 
 /* --- the pump ------------------------------------------------------------------------------------- */
 
 /* So many wait for their match that, if it never comes, the endpoint's guaranteed share would be used
- * up by them: its host keeps this one for us. The cookie must leave room for our mark. */
+ * up by them: its host keeps this one for us. The cookie must leave room for our mark; a payload that
+ * came in the descriptor is with us alone. */
 static int must_park(const struct nof_nic *nic, const struct nof_send *s)
 {
-    return nic->eps[s->ep].sends_asking >= nic->sends_min / 2 && (s->cookie & NOF_HANDLE_PARKED) == 0;
+    return nic->eps[s->ep].sends_asking >= nic->sends_min / 2 && (s->cookie & NOF_HANDLE_PARKED) == 0 &&
+           !(s->flags & NOF_DESC_F_INLINE);
 }
 
 static int eager_now(const struct nof_nic *nic, const struct nof_peer *peer, const struct nof_send *s)

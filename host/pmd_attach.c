@@ -102,14 +102,24 @@ static int connect_daemon(const char *name, int *socket_out, char *text, size_t 
     return NOF_OK;
 }
 
-/* The daemon copies to and from our memory: tell the kernel's Yama, where it is there, that it may. */
-static void allow_dma(int fd)
+/* Who listens gets the job key and all messages, and a name in /tmp or in the abstract namespace is anybody's who
+ * comes first. The daemon copies to and from our memory: tell the kernel's Yama, where it is there, that it may. */
+static int trust_daemon(int fd, const char *name, char *text, size_t text_bytes)
 {
     struct ucred peer;
     socklen_t bytes = sizeof(peer);
 
-    if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &bytes) == 0 && peer.pid > 0)
+    if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &bytes) != 0 ||
+        (peer.uid != 0 && peer.uid != geteuid())) {
+        say(text, text_bytes,
+            "who listens at %s is neither root nor you, and would get all messages: start a daemon of your own with "
+            "`nof up`, or the program with `nof run`, or set NOF_SOCKET to root's",
+            name);
+        return NOF_EPERM;
+    }
+    if (peer.pid > 0)
         prctl(PR_SET_PTRACER, (unsigned long)peer.pid, 0, 0, 0);
+    return NOF_OK;
 }
 
 static int send_request(int fd, const struct nof_pmd_attach_args *args)
@@ -239,7 +249,9 @@ int nof_pmd_attach(const struct nof_pmd_attach_args *args, struct nof_pmd **pmd_
 
     if (rc != NOF_OK)
         return rc;
-    allow_dma(fd);
+    rc = trust_daemon(fd, args->socket, text, text_bytes);
+    if (rc != NOF_OK)
+        goto err_socket;
     rc = send_request(fd, args);
     if (rc != NOF_OK)
         say(text, text_bytes, "the daemon at %s hung up: look at its log", args->socket);

@@ -177,13 +177,13 @@ static bool nothing_complete(const struct nof_pmd *pmd)
 {
     const struct rte_ring *ring = pmd->complete_ring;
 
-    return __atomic_load_n(&ring->prod.tail, __ATOMIC_RELAXED) == __atomic_load_n(&ring->cons.tail, __ATOMIC_RELAXED);
+    return __atomic_load_n(&ring->prod.tail, __ATOMIC_RELAXED) ==
+           __atomic_load_n(&ring->cons.tail, __ATOMIC_RELAXED);
 }
 
 static bool something_there(const struct nof_pmd *pmd, uint32_t seen)
 {
-    return !nothing_complete(pmd) ||
-           __atomic_load_n(&pmd->host_words->wake, __ATOMIC_RELAXED) != seen ||
+    return !nothing_complete(pmd) || __atomic_load_n(&pmd->host_words->wake, __ATOMIC_RELAXED) != seen ||
            __atomic_load_n(&pmd->nic_words->endpoint_failed, __ATOMIC_RELAXED) != 0;
 }
 

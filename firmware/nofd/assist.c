@@ -130,17 +130,24 @@ static void answer(struct nofd_endpoint *ep, uint64_t now_ns, const struct nof_d
     finish(ep, now_ns, slot);
 }
 
-unsigned nofd_assist_filter(struct nofd_endpoint *ep, uint64_t now_ns, struct nof_desc *descs, unsigned n)
+unsigned nofd_assist_filter(struct nof_desc *descs, struct nof_desc *answers, unsigned n)
 {
     unsigned kept = 0;
+    unsigned taken = 0;
 
     for (unsigned i = 0; i < n; i++) {
         if (descs[i].opcode == NOF_DESC_ASSIST_DONE)
-            answer(ep, now_ns, &descs[i]);
+            answers[taken++] = descs[i];
         else
             descs[kept++] = descs[i];
     }
     return kept;
+}
+
+void nofd_assist_answer(struct nofd_endpoint *ep, uint64_t now_ns, const struct nof_desc *answers, unsigned n)
+{
+    for (unsigned i = 0; i < n; i++)
+        answer(ep, now_ns, &answers[i]);
 }
 
 static void cancel_all(struct nofd_endpoint *ep, uint64_t now_ns)

@@ -25,8 +25,11 @@ struct nofd_endpoint;
 struct nofd_assist *nofd_assist_create(void *area);
 void nofd_assist_destroy(struct nofd_assist *assist);
 
-/* Takes the ASSIST_DONE descriptors out of descs[0..n) and acts on them; returns how many others
- * are left, in order. An answer nobody asked for dooms the endpoint. */
-unsigned nofd_assist_filter(struct nofd_endpoint *ep, uint64_t now_ns, struct nof_desc *descs, unsigned n);
+/* Sorts descs[0..n): the ASSIST_DONE descriptors go to answers[0..n), the others stay, in order. Returns how many stay;
+ * n less that are answers. */
+unsigned nofd_assist_filter(struct nof_desc *descs, struct nof_desc *answers, unsigned n);
+/* Acts on the answers. One nobody asked for dooms the endpoint. Only after the others were given to the core: a read
+ * that ends may take up the room that was counted for them. */
+void nofd_assist_answer(struct nofd_endpoint *ep, uint64_t now_ns, const struct nof_desc *answers, unsigned n);
 
 #endif

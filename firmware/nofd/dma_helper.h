@@ -15,7 +15,7 @@
  * endpoints to another helper; the endpoint whose page blocks waits, and fails after the pool's
  * timeout. Helpers are started by the main thread on the core's request.
  *
- * Threads: open, close and look on the main thread; turn, ready, deadline and copy on the core. */
+ * Threads: open, close and look on the main thread; helpers, turn, ready, deadline and copy on the core. */
 #ifndef NOFD_DMA_HELPER_H
 #define NOFD_DMA_HELPER_H
 
@@ -37,7 +37,7 @@ struct nofd_dma_pool *nofd_dma_pool_open(struct nofd *d, struct nofd_core *core,
 void nofd_dma_pool_close(struct nofd *d, struct nofd_dma_pool *pool);
 /* Starts helpers that the core asked for, frees dead ones. Called when the core told main. */
 void nofd_dma_pool_look(struct nofd *d, struct nofd_dma_pool *pool);
-/* Helpers that live, for status. */
+/* Helpers that live, for status. On the core. */
 unsigned nofd_dma_pool_helpers(const struct nofd_dma_pool *pool);
 
 /* Returns results retired. */

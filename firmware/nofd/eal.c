@@ -6,6 +6,7 @@
 #include <ftw.h>
 #include <sched.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,6 +27,7 @@ struct args {
     int argc;
     char text[TEXT_MAX];
     size_t used;
+    bool overflow; /* an argument did not fit */
 };
 
 __attribute__((format(printf, 2, 3))) static void add(struct args *args, const char *format, ...)
@@ -37,8 +39,10 @@ __attribute__((format(printf, 2, 3))) static void add(struct args *args, const c
     va_start(list, format);
     n = vsnprintf(at, sizeof(args->text) - args->used, format, list);
     va_end(list);
-    if (n < 0 || args->used + (size_t)n + 1 > sizeof(args->text) || args->argc == ARGS_MAX - 1)
+    if (n < 0 || args->used + (size_t)n + 1 > sizeof(args->text) || args->argc == ARGS_MAX - 1) {
+        args->overflow = true;
         return;
+    }
     args->used += (size_t)n + 1;
     args->argv[args->argc++] = at;
 }
@@ -105,6 +109,7 @@ static void fill(struct args *args, const struct nofd_options *o)
     add(args, "--no-hpet");
     add(args, "-m");
     add(args, "%u", memory_mb(o));
+    args->overflow |= used >= sizeof(lcores);
     add(args, "--lcores=%s", lcores);
     add(args, "--log-level=%s", o->log_level >= NOFD_LOG_DEBUG ? "info" : "error");
     for (unsigned i = 0; i < o->nports; i++) {
@@ -144,6 +149,13 @@ int nofd_eal_start(const struct nofd_options *options, char *err, size_t err_byt
     }
     setenv("RUNTIME_DIRECTORY", directory, 1);
     fill(&args, options);
+    if (args.overflow) {
+        nftw(directory, remove_entry, 8, FTW_DEPTH | FTW_PHYS);
+        snprintf(err, err_bytes, "DPDK's arguments are too long for %u cores, %u ports and this set of CPUs: give "
+                                 "fewer --cores or --port, or bind nofd to a range of CPUs with taskset",
+                 options->cores, options->nports);
+        return -1;
+    }
     rc = rte_eal_init(args.argc, args.argv);
     nftw(directory, remove_entry, 8, FTW_DEPTH | FTW_PHYS);
     if (rc < 0) {

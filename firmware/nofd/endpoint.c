@@ -26,6 +26,17 @@ static void ring_fault(struct nofd_endpoint *ep)
     nofd_nic_doom(ep->nic, ep, NOF_EPROTO);
 }
 
+static unsigned take_assisted(struct nofd_endpoint *ep, uint64_t now_ns, struct nof_desc *descs, unsigned n)
+{
+    struct nof_desc answers[NOFD_BURST];
+    unsigned kept = nofd_assist_filter(descs, answers, n);
+
+    if (kept > 0)
+        nof_nic_host(ep->nic->nic, now_ns, ep->index, descs, kept);
+    nofd_assist_answer(ep, now_ns, answers, n - kept);
+    return n;
+}
+
 unsigned nofd_endpoint_take(struct nofd_endpoint *ep, uint64_t now_ns)
 {
     struct nof_desc descs[NOFD_BURST];
@@ -52,12 +63,10 @@ unsigned nofd_endpoint_take(struct nofd_endpoint *ep, uint64_t now_ns)
      * a lie shows at the next turn. */
     n = nof_ring_get(ring, descs, n);
     ep->submit_cons += n;
-    room = n;
     if (ep->assist != NULL)
-        n = nofd_assist_filter(ep, now_ns, descs, n);
-    if (n > 0)
-        nof_nic_host(ep->nic->nic, now_ns, ep->index, descs, n);
-    return room;
+        return take_assisted(ep, now_ns, descs, n);
+    nof_nic_host(ep->nic->nic, now_ns, ep->index, descs, n);
+    return n;
 }
 
 int nofd_endpoint_has_work(const struct nofd_endpoint *ep)

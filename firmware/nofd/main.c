@@ -18,6 +18,8 @@
 
 #include <rte_launch.h>
 
+#include "nof_private/rundir.h"
+
 #include "attach.h"
 #include "clock.h"
 #include "control.h"
@@ -183,12 +185,15 @@ static int start_events(struct nofd *d, int signal_fd)
 static int open_doors(struct nofd *d)
 {
     char err[NOFD_ERROR_BYTES];
+    int rc = 0;
 
     d->attach_door.listener.fd = -1;
     d->control_door.listener.fd = -1;
     if (d->options.directory[0] != '\0')
-        (void)mkdir(d->options.directory, 0755);
-    if (nofd_attach_open(d, err, sizeof(err)) != 0 || nofd_control_open(d, err, sizeof(err)) != 0) {
+        rc = nof_rundir_make(d->options.directory, err, sizeof(err));
+    if (rc != 0)
+        d->options.directory[0] = '\0'; /* not ours to remove */
+    if (rc != 0 || nofd_attach_open(d, err, sizeof(err)) != 0 || nofd_control_open(d, err, sizeof(err)) != 0) {
         nofd_error("%s", err);
         return -1;
     }

@@ -10,6 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "nof_private/rundir.h"
+
 #include "clock.h"
 #include "log.h"
 #include "units.h"
@@ -66,6 +68,7 @@ NUMBER_OPTION(set_udp_port, udp_port, uint16_t, 1, 65535)
 NUMBER_OPTION(set_ready_fd, ready_fd, int, 0, 1 << 20)
 NUMBER_OPTION(set_cores, cores, unsigned, 1, 64)
 NUMBER_OPTION(set_max_endpoints, max_endpoints, uint32_t, 1, 1024)
+NUMBER_OPTION(set_max_peers, max_peers, uint32_t, 1, 1u << 22)
 NUMBER_OPTION(set_memory, memory_mb, unsigned, 8, 1 << 20)
 
 static int set_rate(struct nofd_options *o, const char *v)
@@ -222,7 +225,8 @@ enum {
     KEY_NETMEM,
     KEY_STAGING,
     KEY_BOUNCE,
-    KEY_MEMORY
+    KEY_MEMORY,
+    KEY_MAX_PEERS
 };
 
 static const struct option_def defs[] = {
@@ -234,7 +238,8 @@ static const struct option_def defs[] = {
      "where nof talks to the daemon (default: the socket's address + \".ctl\")", 1, set_control,
      "a path or @NAME of at most 107 characters"},
     {"private", KEY_PRIVATE, NULL,
-     "serve one job of one user: ends with its last rank, with its parent, or after 10 s without a rank", 1,
+     "serve one job of one user: ends with its last rank, and with its parent; without a parent after 10 s without a "
+     "rank", 1,
      set_private, "yes or no"},
     {"ready-fd", KEY_READY_FD, "FD", "write \"ready\" to descriptor FD when ranks can attach", 1,
      set_ready_fd, "a descriptor"},
@@ -275,7 +280,10 @@ static const struct option_def defs[] = {
      set_dma_timeout, "a time such as 5s"},
     {"max-endpoints", KEY_MAX_ENDPOINTS, "N", "ranks that one NIC serves (64)", 4, set_max_endpoints,
      "a number from 1 to 1024"},
-    {"netmem", KEY_NETMEM, "BYTES", "network memory of one NIC (16MiB)", 4, set_netmem,
+    {"max-peers", KEY_MAX_PEERS, "N",
+     "pairs of a rank here and a rank anywhere that one NIC keeps (as many as its daemon can attach, 4096 at least)", 4,
+     set_max_peers, "a number from 1 to 4194304"},
+    {"netmem", KEY_NETMEM, "BYTES", "network memory of one NIC (by its endpoints and peers, 16MiB at least)", 4, set_netmem,
      "a size such as 16MiB"},
     {"staging", KEY_STAGING, "BYTES", "staging area of one endpoint (512KiB)", 4, set_staging,
      "a size up to 64MiB"},
@@ -425,21 +433,6 @@ static void read_environment(struct nofd_options *o)
     }
 }
 
-/* The same rule as in the nof command, which looks for the daemon there. */
-static const char *default_directory(void)
-{
-    static char path[NOFD_ADDRESS_BYTES - 16];
-    const char *runtime = getenv("XDG_RUNTIME_DIR");
-
-    if (geteuid() == 0)
-        snprintf(path, sizeof(path), "/run/nof");
-    else if (runtime != NULL && runtime[0] != '\0')
-        snprintf(path, sizeof(path), "%.80s/nof", runtime);
-    else
-        snprintf(path, sizeof(path), "/tmp/nof-%u", (unsigned)geteuid());
-    return path;
-}
-
 static void defaults(struct nofd_options *o)
 {
     memset(o, 0, sizeof(*o));
@@ -450,7 +443,7 @@ static void defaults(struct nofd_options *o)
     o->max_endpoints = 64;
     o->staging_bytes = 512u << 10;
     o->bounce_bytes = 512u << 10;
-    snprintf(o->directory, sizeof(o->directory), "%s", default_directory());
+    nof_rundir_path(o->directory, sizeof(o->directory));
     snprintf(o->socket, sizeof(o->socket), "%s/nofd.sock", o->directory);
     for (unsigned i = 0; i < NOF_FEATURE_COUNT; i++)
         o->feature[i] = nof_feature_info[i].initial;
@@ -471,10 +464,6 @@ static void check(struct nofd_options *o)
         o->directory[0] = '\0';
     if (o->control[0] != '\0')
         return;
-    if (o->directory[0] != '\0') {
-        snprintf(o->control, sizeof(o->control), "%s/control.sock", o->directory);
-        return;
-    }
     if (len + 4 >= sizeof(o->control)) {
         fprintf(stderr, "nofd: the socket address is too long to append \".ctl\"; give --control ADDR\n");
         exit(2);

@@ -23,7 +23,11 @@
 #define BLOCKED_FRAMES 256u /* that one endpoint's unfinished reads can hold */
 #define FRAME_HEAD_BYTES 64u /* Ethernet and a VLAN tag, rounded up */
 #define NETMEM_PER_RANK (256ull << 10)
+#define NETMEM_PER_PEER (4ull << 10) /* so that each has its share of blocks */
+#define NETMEM_PEERS_MOST (1ull << 30)
 #define NETMEM_LEAST (16ull << 20)
+#define PEERS_LEAST 4096u
+#define PEERS_MOST 65536u /* without being asked: some 500 bytes each on every NIC */
 #define FABRIC_IP 0x0a630001u /* 10.99.0.1, one more per NIC */
 #define FABRIC_REORDER_NS (100 * NOFD_US)
 #define WINDOW_BYTES (300u << 10) /* on a path of the simulated wire: a seventh of a usual L2 cache */
@@ -71,9 +75,7 @@ static int make_fabric(struct nofd *d, uint8_t (*macs)[6], char *err, size_t err
     struct nof_fabric_config cfg = {
         .nports = o->nics,
         .seed = draw(),
-        /* Inline copies never leave a read behind. */
-        .pool_frames =
-            FABRIC_FRAMES + (d->options.private_job ? 0 : BLOCKED_FRAMES * d->options.max_endpoints),
+        .pool_frames = FABRIC_FRAMES + BLOCKED_FRAMES * d->options.max_endpoints,
         .frame_bytes = (d->options.mtu_bytes != 0 ? d->options.mtu_bytes : FABRIC_MTU) + FRAME_HEAD_BYTES,
         .queue_frames = FABRIC_FRAMES,
         .link =
@@ -119,21 +121,50 @@ static uint32_t window_frames(const struct nofd *d, const struct nofd_wire *wire
     return frames;
 }
 
+/* Every rank that can attach here, with every other one. */
+static uint32_t max_peers(const struct nofd *d)
+{
+    uint64_t ranks = (uint64_t)d->options.max_endpoints * (d->options.fabric.nics > 0 ? d->options.fabric.nics : 1);
+    uint64_t pairs = ranks * d->options.max_endpoints;
+
+    if (d->options.max_peers != 0)
+        return d->options.max_peers;
+    if (pairs < PEERS_LEAST)
+        return PEERS_LEAST;
+    return pairs < PEERS_MOST ? (uint32_t)pairs : PEERS_MOST;
+}
+
+static uint64_t larger(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}
+
+static uint64_t netmem_bytes(const struct nof_nic_config *cfg)
+{
+    uint64_t peers = cfg->max_peers * NETMEM_PER_PEER;
+
+    if (peers > NETMEM_PEERS_MOST)
+        peers = NETMEM_PEERS_MOST;
+    return larger(larger(cfg->max_endpoints * NETMEM_PER_RANK, peers), NETMEM_LEAST);
+}
+
 static int add_nic(struct nofd *d, const struct nofd_wire *wire, char *err, size_t err_bytes)
 {
     struct nof_nic_config cfg = {
         .nic_id = draw(),
         .udp_port = d->options.udp_port,
         .max_endpoints = d->options.max_endpoints,
+        .max_peers = max_peers(d),
+        .max_jobs = d->options.max_endpoints, /* each may be a job of its own */
         .netmem_bytes = d->options.netmem_bytes,
         .window_frames = window_frames(d, wire),
     };
-    uint64_t enough = cfg.max_endpoints * NETMEM_PER_RANK;
+    uint64_t enough = netmem_bytes(&cfg);
     struct nofd_nic *nic = &d->nics[d->nnics];
     uint64_t seed[2] = {draw(), draw()};
 
     if (cfg.netmem_bytes == 0)
-        cfg.netmem_bytes = enough > NETMEM_LEAST ? enough : NETMEM_LEAST;
+        cfg.netmem_bytes = enough;
     memcpy(cfg.seed, seed, sizeof(cfg.seed));
     cfg.host_id = wire->simulated_host ? d->host_id + 1 + d->nnics : d->host_id;
     if (nofd_nic_create(nic, d->nnics, wire, &cfg, nofd_clock_ns(), err, err_bytes) != NOF_OK)

@@ -15,14 +15,35 @@
 
 #define VERSION "0.1.0"
 
-static json_t *nic_row(const struct nofd_nic *nic)
+/* What the core may change while we read. */
+struct glance {
+    const struct nofd_nic *nic; /* NULL: only the helpers */
+    unsigned endpoints, helpers;
+    bool up;
+};
+
+static void take_glance(struct nofd_core *core, void *arg)
 {
+    struct glance *g = arg;
+
+    for (unsigned i = 0; i < core->npools; i++)
+        g->helpers += nofd_dma_pool_helpers(core->pools[i]);
+    if (g->nic == NULL)
+        return;
+    g->endpoints = g->nic->nlive;
+    g->up = g->nic->link_up;
+}
+
+static json_t *nic_row(struct nofd *d, const struct nofd_nic *nic)
+{
+    struct glance now = {.nic = nic};
     const uint8_t *mac = nic->wire.mac;
     uint32_t ip4 = nic->wire.ip4;
     char mac_text[24];
     char ip_text[24];
     char id_text[24];
 
+    nofd_call(d, nic->core, take_glance, &now);
     snprintf(mac_text, sizeof(mac_text), "%02x:%02x:%02x:%02x:%02x:%02x", mac[0], mac[1], mac[2], mac[3],
              mac[4], mac[5]);
     snprintf(ip_text, sizeof(ip_text), "%u.%u.%u.%u", ip4 >> 24, ip4 >> 16 & 255, ip4 >> 8 & 255, ip4 & 255);
@@ -30,8 +51,8 @@ static json_t *nic_row(const struct nofd_nic *nic)
     return json_pack("{s:i, s:s, s:s, s:s, s:s, s:s, s:s, s:i, s:b, s:I, s:i, s:i, s:I}", "nic",
                      (int)nic->index, "name", nic->name, "port", nic->wire.device_name, "driver",
                      nic->wire.kind, "mac", mac_text, "ip", ip_text, "id", id_text, "mtu",
-                     (int)nic->wire.mtu_bytes, "up", nic->link_up, "link_rate_bps",
-                     (json_int_t)nic->wire.rate_bps, "endpoints", (int)nic->nlive, "core",
+                     (int)nic->wire.mtu_bytes, "up", now.up, "link_rate_bps",
+                     (json_int_t)nic->wire.rate_bps, "endpoints", (int)now.endpoints, "core",
                      (int)nic->core->index, "memory_bytes", (json_int_t)nic->mem_bytes);
 }
 
@@ -80,21 +101,20 @@ json_t *nofd_rpc_status(struct nofd *d, const json_t *params, struct nofd_rpc_er
 {
     double uptime_s = (double)(nofd_clock_ns() - d->started_ns) / 1e9;
     json_t *nics = json_array();
-    unsigned helpers = 0;
+    struct glance all = {0};
 
     if (nofd_rpc_keys(params, NULL, 0, error) != 0) {
         json_decref(nics);
         return NULL;
     }
     for (unsigned i = 0; i < d->nnics; i++)
-        json_array_append_new(nics, nic_row(&d->nics[i]));
-    for (unsigned i = 0; i < d->ncores; i++)
-        for (unsigned j = 0; j < d->cores[i].npools; j++)
-            helpers += nofd_dma_pool_helpers(d->cores[i].pools[j]);
+        json_array_append_new(nics, nic_row(d, &d->nics[i]));
+    for (unsigned i = 0; i < d->nrunning; i++)
+        nofd_call(d, &d->cores[i], take_glance, &all);
     return json_pack("{s:s, s:i, s:f, s:s, s:s, s:b, s:i, s:i, s:o, s:o, s:o}", "version", VERSION, "pid",
                      (int)getpid(), "uptime_s", uptime_s, "socket", d->options.socket, "control",
                      d->options.control, "private", d->options.private_job, "cores", (int)d->ncores,
-                     "dma_helpers", (int)helpers, "nics", nics, "endpoints", endpoint_rows(d), "jobs",
+                     "dma_helpers", (int)all.helpers, "nics", nics, "endpoints", endpoint_rows(d), "jobs",
                      job_rows(d));
 }
 

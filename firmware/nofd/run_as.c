@@ -2,6 +2,7 @@
 #include "run_as.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/capability.h>
 #include <pthread.h>
 #include <sched.h>
@@ -30,12 +31,27 @@ static bool have_capability(unsigned cap)
     return (data[cap / 32].effective >> (cap % 32) & 1) != 0;
 }
 
-bool nofd_run_as_possible(uid_t uid)
+/* With fs.suid_dumpable at 1 the user could trace a helper, and so read the daemon, between its change of ids and its
+ * next instruction. */
+static bool exposes_memory(void)
 {
-    return uid == geteuid() || (have_capability(CAP_SETUID) && have_capability(CAP_SETGID));
+    int fd = open("/proc/sys/fs/suid_dumpable", O_RDONLY | O_CLOEXEC);
+    char value = '1';
+    ssize_t n = fd >= 0 ? read(fd, &value, 1) : 0;
+
+    if (fd >= 0)
+        close(fd);
+    return n != 1 || value == '1';
 }
 
-/* Raw system calls: the C library would change the ids of every thread of the daemon. */
+bool nofd_run_as_possible(uid_t uid)
+{
+    return uid == geteuid() ||
+           (have_capability(CAP_SETUID) && have_capability(CAP_SETGID) && !exposes_memory());
+}
+
+/* Raw system calls: the C library would change the ids of every thread of the daemon. The change of ids gives the
+ * memory that we share with the daemon the dumpable state of fs.suid_dumpable; 0 again at once, for the daemon too. */
 static int become(const struct run *run)
 {
     struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
@@ -45,7 +61,7 @@ static int become(const struct run *run)
 
     if (syscall(SYS_setgroups, 0, NULL) != 0 || syscall(SYS_setresgid, gid, gid, gid) != 0 ||
         syscall(SYS_setresuid, uid, uid, uid) != 0 || syscall(SYS_capset, &head, none) != 0 ||
-        prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
+        prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
         return -1;
     /* Only now: a change of ids clears it. A daemon that died before is seen by the parent's pid. */
     if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || getppid() != run->daemon)
@@ -93,11 +109,14 @@ static void *thread_main(void *arg)
 
 int nofd_run_as(const struct nofd_run_as *job)
 {
-    struct run *run = malloc(sizeof(*run));
+    struct run *run;
     pthread_attr_t attr;
     pthread_t thread;
     int rc;
 
+    if (!nofd_run_as_possible(job->uid))
+        return -EPERM;
+    run = malloc(sizeof(*run));
     if (run == NULL)
         return -ENOMEM;
     run->job = *job;

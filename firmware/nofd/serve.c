@@ -13,6 +13,7 @@
 #include "daemon.h"
 #include "dma.h"
 #include "dma_helper.h"
+#include "job.h"
 
 #define SUBMIT_SLOTS 1024u
 #define COMPLETE_SLOTS 2048u
@@ -126,6 +127,31 @@ static void release(struct nofd *d, struct nofd_endpoint *ep)
     free(ep);
 }
 
+/* One endpoint per rank, and in a daemon that serves several users a quarter of each NIC that no single one but its
+ * own can take. */
+static int check_share(const struct nofd *d, const struct nofd_serve *serve, const struct nofd_nic *nic, char *text,
+                       size_t text_bytes)
+{
+    uint32_t share = d->options.max_endpoints - d->options.max_endpoints / 4;
+    uint32_t held = 0;
+
+    for (const struct nofd_endpoint *ep = d->endpoints; ep != NULL; ep = ep->next) {
+        if (ep->attach != NULL && ep->job == serve->job && ep->rank == serve->request->rank) {
+            snprintf(text, text_bytes, "rank %u of job %llu is attached already, by pid %d: one endpoint per rank",
+                     ep->rank, (unsigned long long)serve->job->id, (int)ep->pid);
+            return NOF_EINVAL;
+        }
+        held += ep->nic == nic && ep->uid == serve->uid;
+    }
+    if (d->options.private_job || serve->uid == geteuid() || held < share)
+        return NOF_OK;
+    snprintf(text, text_bytes,
+             "user %u has %u of the %u endpoints of %s, and the others are kept for other users: fewer ranks, or start "
+             "nofd with a larger --max-endpoints",
+             (unsigned)serve->uid, held, d->options.max_endpoints, nic->name);
+    return NOF_ENOMEM;
+}
+
 int nofd_serve_open(struct nofd *d, const struct nofd_serve *serve, struct nofd_endpoint **ep_out, char *text,
                     size_t text_bytes)
 {
@@ -143,6 +169,9 @@ int nofd_serve_open(struct nofd *d, const struct nofd_serve *serve, struct nofd_
     ep->uid = serve->uid;
     ep->gid = serve->gid;
     ep->rank = serve->request->rank;
+    rc = check_share(d, serve, ep->nic, text, text_bytes);
+    if (rc != NOF_OK)
+        goto err_release;
     choose_dma(d, ep, serve->direct);
     rc = create_bar(d, ep);
     if (rc != 0) {
@@ -154,8 +183,12 @@ int nofd_serve_open(struct nofd *d, const struct nofd_serve *serve, struct nofd_
     }
     rc = open_in_core(d, ep, serve->request);
     if (rc != NOF_OK) {
-        snprintf(text, text_bytes, "%s refuses the endpoint: %s%s", ep->nic->name, nof_strstatus(rc),
-                 rc == NOF_ENOMEM ? "; it serves --max-endpoints ranks at most" : "");
+        if (rc == NOF_ENOMEM)
+            snprintf(text, text_bytes,
+                     "%s serves %u ranks at most: fewer ranks per host, or start nofd with a larger --max-endpoints",
+                     ep->nic->name, d->options.max_endpoints);
+        else
+            snprintf(text, text_bytes, "%s refuses the endpoint: %s", ep->nic->name, nof_strstatus(rc));
         goto err_release;
     }
     ep->job = serve->job;

@@ -279,7 +279,8 @@ void nof_path_reset(struct nof_path *path, int reason)
 
 int nof_path_acked(const struct nof_path *path, uint32_t pn)
 {
-    uint32_t first = path->snd_cum;
+    /* With nothing kept all has arrived, even if the cumulative acknowledgement that says so was lost. */
+    uint32_t first = path->snd_nxt;
 
     if (path->sent_head != NOF_NONE)
         first = path->t->sent[path->sent_head].pn;

@@ -97,7 +97,7 @@ struct nof_desc {
  * Both travel the one completion ring, so their order decides every match. When its matcher is
  * empty the library submits SPILL_END with the numbers of SPILL completions and of NOF_ENOMATCH
  * answers that it has seen (both since the endpoint was opened); the NIC leaves spill mode
- * (NOF_COMP_SPILL_END, status NOF_OK) if it has given no more of either and has room; else it
+ * (NOF_COMP_SPILL_END, status NOF_OK) if it has given no more of either and can post receives; else it
  * answers NOF_EAGAIN and the library tries again later. (A NOF_ENOMATCH that is still under way is
  * a receive that belongs to the library's matcher: it must not be overtaken by one that is posted
  * to the NIC after spill mode.) While the endpoint is not in spill mode SPILL_END is answered NOF_OK.

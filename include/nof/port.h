@@ -62,7 +62,7 @@ struct nof_host_ops {
     /* Copy between a rank's memory and ours; totals of both lists are equal and at most
      * NOF_DMA_BLOCK_BYTES. `local` points to memory that stays valid until dma_done; the arrays
      * themselves are copied if needed later. A host that sets `dma_inline` in the endpoint's
-     * parameters promises never to answer PENDING. */
+     * parameters promises never to answer PENDING, but for dma_read if `dma_read_late` is set, too. */
     int (*dma_read)(void *host, uint32_t endpoint, const struct nof_segment *remote,
                     unsigned nremote, const struct nof_buf *local, unsigned nlocal, uint64_t token);
     int (*dma_write)(void *host, uint32_t endpoint, const struct nof_segment *remote,

@@ -64,6 +64,7 @@ struct play {
 
 struct play_setup {
     unsigned nics; /* ranks 0 and 2 are on the first, rank 1 on the last */
+    uint32_t mtu; /* [1500] */
     int dma_inline;
     int dma_read_late;
     size_t staging_bytes;

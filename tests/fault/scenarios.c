@@ -49,7 +49,7 @@ static void pieces(struct play *p)
 
 static void rendezvous(struct play *p)
 {
-    static const uint64_t len[] = {40000, 100000};
+    static const uint64_t len[] = {20000, 100000};
     both_ways(p, 0, 1, len, 2, 0);
 }
 
@@ -147,7 +147,7 @@ static void layout(struct play *p)
     play_layout(p, 0, &column);
     play_layout(p, 1, &sparse);
     play_settle(p);
-    static const uint64_t len[] = {200, 3000, 9000, 20000};
+    static const uint64_t len[] = {200, 2000, 9000, 18000};
     for (unsigned i = 0; i < 4; i++) {
         uint32_t s = i % 2 ? play_send_vector(p, 0, 1, (int)i, len[i], &column)
                            : play_send(p, 0, 1, (int)i, len[i], 0);
@@ -208,17 +208,17 @@ const struct scenario scenarios[] = {
     {"eager", eager, {.nics = 2, .nic = SMALL_NIC(64, 128)}},
     {"pieces", pieces, {.nics = 2, .nic = SMALL_NIC(64, 128)}},
     {"pieces_unstaged", pieces, {.nics = 2, .staging_bytes = SIZE_MAX, .nic = SMALL_NIC(64, 128)}},
-    {"rendezvous", rendezvous, {.nics = 2, .nic = SMALL_NIC(64, 128)}},
+    {"rendezvous", rendezvous, {.nics = 2, .mtu = 9000, .nic = SMALL_NIC(64, 128)}},
     {"synchronous", synchronous, {.nics = 2, .nic = SMALL_NIC(64, 128)}},
     {"truncation", truncation, {.nics = 2, .nic = SMALL_NIC(64, 128)}},
     {"cancel", cancel, {.nics = 2, .nic = SMALL_NIC(64, 128)}},
     {"probe", probe, {.nics = 2, .nic = SMALL_NIC(64, 128)}},
-    {"spill", spill, {.nics = 2, .staging_bytes = 4096, .nic = SMALL_NIC(64, 32)}},
-    {"park", park, {.nics = 2, .nic = SMALL_NIC(32, 128)}},
-    {"layout", layout, {.nics = 2, .nic = SMALL_NIC(64, 128)}},
+    {"spill", spill, {.nics = 2, .mtu = 9000, .staging_bytes = 4096, .nic = SMALL_NIC(64, 32)}},
+    {"park", park, {.nics = 2, .mtu = 9000, .nic = SMALL_NIC(32, 128)}},
+    {"layout", layout, {.nics = 2, .mtu = 9000, .nic = SMALL_NIC(64, 128)}},
     {"flush", flush, {.nics = 2, .nic = SMALL_NIC(64, 128)}},
-    {"local", local, {.nics = 2, .nic = SMALL_NIC(64, 128)}},
+    {"local", local, {.nics = 2, .mtu = 9000, .nic = SMALL_NIC(64, 128)}},
     {"parting", parting, {.nics = 2, .nic = SMALL_NIC(64, 128)}},
-    {"one_nic", rendezvous, {.nics = 1, .nic = SMALL_NIC(64, 128)}},
+    {"one_nic", rendezvous, {.nics = 1, .mtu = 9000, .nic = SMALL_NIC(64, 128)}},
 };
 const unsigned scenarios_count = sizeof scenarios / sizeof scenarios[0];

@@ -192,6 +192,65 @@ static void more_endpoints_than_configured_are_refused(struct hostile *h)
         hostile_leave(&in[--n]);
 }
 
+static void a_rank_has_one_endpoint(struct hostile *h)
+{
+    struct nof_attach_request request;
+    struct intruder in;
+
+    hostile_request(h, &request);
+    check_equal(hostile_attach(&in, hostile_connect(h), &request, sizeof(request)), NOF_OK);
+    check_equal(attach(h, &request, sizeof(request)), NOF_EINVAL);
+    hostile_leave(&in);
+}
+
+/* As another user: attaches until it is refused, and holds all. Returns the refusal. */
+static int take_all(struct hostile *h)
+{
+    static struct intruder in[16];
+    struct nof_attach_request request;
+    int rc = NOF_OK;
+
+    for (unsigned i = 0; rc == NOF_OK && i < 16; i++) {
+        hostile_request(h, &request);
+        rc = hostile_attach(&in[i], hostile_connect(h), &request, sizeof(request));
+    }
+    return rc;
+}
+
+static void one_user_cannot_take_all_endpoints(struct hostile *h)
+{
+    struct nof_attach_request request;
+    int full[2], done[2];
+    int status;
+    char byte = 0;
+    pid_t pid;
+
+    if (geteuid() != 0) {
+        printf("not root: the test of another user's share was left out\n");
+        return;
+    }
+    check(pipe(full) == 0 && pipe(done) == 0);
+    pid = fork();
+    check(pid >= 0);
+    if (pid == 0) {
+        h->random ^= (uint64_t)getpid() << 32; /* jobs of its own */
+        close(done[1]);
+        check(setresgid(NOBODY, NOBODY, NOBODY) == 0 && setresuid(NOBODY, NOBODY, NOBODY) == 0);
+        check_equal(take_all(h), NOF_ENOMEM);
+        check(write(full[1], &byte, 1) == 1);
+        check(read(done[0], &byte, 1) == 0);
+        _exit(0);
+    }
+    close(done[0]);
+    check(read(full[0], &byte, 1) == 1);
+    hostile_request(h, &request);
+    check_equal(attach(h, &request, sizeof(request)), NOF_OK);
+    close(done[1]);
+    check(waitpid(pid, &status, 0) == pid && WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    close(full[0]);
+    close(full[1]);
+}
+
 int main(int argc, char **argv)
 {
     static const char *const args[] = {"--max-endpoints", "8", NULL};
@@ -206,6 +265,8 @@ int main(int argc, char **argv)
     what_comes_after_the_reply_ends_the_endpoint(&h);
     a_flood_of_connections_keeps_nobody_out(&h);
     more_endpoints_than_configured_are_refused(&h);
+    a_rank_has_one_endpoint(&h);
+    one_user_cannot_take_all_endpoints(&h);
     hostile_end(&h);
     return 0;
 }

@@ -4,6 +4,8 @@
  * one never outlives its job. argv[1] is nofd. */
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <linux/userfaultfd.h>
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
@@ -11,9 +13,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -22,6 +27,8 @@
 
 #define NOBODY 65534
 #define WAIT_MS 15000
+#define PATIENCE_S 12 /* a private daemon without a parent would have ended after 10 */
+#define BLOCK_BYTES 65536u
 
 #define check(condition) \
     do { \
@@ -306,10 +313,147 @@ static void it_needs_no_privileges_and_no_shared_memory(void)
     check(entries(directory) == 0);
 }
 
+/* As long as its parent lives, a program may take its time. Begun first, asked last. */
+static void a_private_daemon_waits_for_a_slow_program(struct daemon *d, const char *address, time_t since)
+{
+    struct timespec nap = {.tv_sec = since + PATIENCE_S - time(NULL)};
+
+    if (nap.tv_sec > 0)
+        nanosleep(&nap, NULL);
+    nof_pmd_detach(attach(address));
+    check(ended(d) == 0);
+    close(d->said);
+}
+
+static int blocking_page(void **page_out)
+{
+    struct uffdio_api api = {.api = UFFD_API};
+    struct uffdio_register range = {.mode = UFFDIO_REGISTER_MODE_MISSING};
+    int fd = (int)syscall(SYS_userfaultfd, O_CLOEXEC | O_NONBLOCK);
+
+    if (fd < 0)
+        return -1;
+    *page_out = mmap(NULL, BLOCK_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    check(*page_out != MAP_FAILED);
+    range.range.start = (uint64_t)(uintptr_t)*page_out;
+    range.range.len = BLOCK_BYTES;
+    check(ioctl(fd, UFFDIO_API, &api) == 0 && ioctl(fd, UFFDIO_REGISTER, &range) == 0);
+    return fd;
+}
+
+/* No copy on the NIC core can be taken back; but nothing hangs, and it is said whose page it was. */
+static void a_page_that_blocks_a_private_daemon_ends_it_with_a_sentence(void)
+{
+    static uint8_t good[BLOCK_BYTES];
+    struct nof_desc desc[3] = {{.opcode = NOF_DESC_PEER},
+                               {.opcode = NOF_DESC_RECV, .cookie = 1, .len = BLOCK_BYTES},
+                               {.opcode = NOF_DESC_SEND, .cookie = 2, .len = BLOCK_BYTES}};
+    struct nof_pmd *pmd;
+    struct daemon d;
+    void *page;
+    int rc = NOF_OK;
+    int fd = blocking_page(&page);
+
+    if (fd < 0) {
+        printf("no userfaultfd for us: the test with a blocking page was left out\n");
+        return;
+    }
+    check(setenv("NOF_DMA_TIMEOUT", "300ms", 1) == 0);
+    d = start(socket_path, "--private");
+    check(unsetenv("NOF_DMA_TIMEOUT") == 0 && d.ready);
+    pmd = attach(socket_path);
+    memcpy(desc[0].inline_data, &nof_pmd_identity(pmd)->card, sizeof(struct nof_card));
+    desc[1].addr = (uint64_t)(uintptr_t)good;
+    desc[2].addr = (uint64_t)(uintptr_t)page;
+    check(nof_pmd_submit(pmd, desc, 3) == 3);
+    for (int i = 0; i < 50 && rc == NOF_OK; i++)
+        rc = nof_pmd_wait(pmd, nof_pmd_wake_count(pmd), 100000000);
+    check(rc == NOF_ENICDEAD);
+    check(ended(&d) == 1);
+    check(says(&d, "memory of rank 0"));
+    close(d.said);
+    nof_pmd_detach(pmd);
+    close(fd);
+    munmap(page, BLOCK_BYTES);
+    check(entries(directory) == 0);
+}
+
+/* In the default directory, which somebody else could have made first. */
+static void a_directory_that_others_can_write_is_refused(void)
+{
+    char path[160];
+    char address[176];
+    pid_t pid;
+    int status;
+
+    snprintf(path, sizeof(path), "%s/nof", directory);
+    snprintf(address, sizeof(address), "%s/nofd.sock", path);
+    check(chmod(directory, 0777) == 0 && mkdir(path, 0777) == 0 && chmod(path, 0777) == 0);
+    pid = fork();
+    check(pid >= 0);
+    if (pid == 0) {
+        struct daemon d;
+
+        check(setenv("XDG_RUNTIME_DIR", directory, 1) == 0);
+        if (geteuid() == 0)
+            check(setresgid(NOBODY, NOBODY, NOBODY) == 0 && setresuid(NOBODY, NOBODY, NOBODY) == 0);
+        d = start(address, NULL);
+        check(!d.ready && ended(&d) == 1);
+        check(says(&d, "nobody else can write"));
+        _exit(0);
+    }
+    check(waitpid(pid, &status, 0) == pid && WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    check(rmdir(path) == 0);
+}
+
+static void a_daemon_of_another_user_is_not_trusted(void)
+{
+    struct nof_pmd_attach_args args = {.job_id = 1, .size = 1, .nic = UINT32_MAX};
+    struct nof_pmd *pmd;
+    struct daemon d;
+    char name[64];
+    char text[512] = "";
+    pid_t pid;
+    int ready[2];
+    int status;
+    char byte = 0;
+
+    if (geteuid() != 0) {
+        printf("not root: the test with another user's daemon was left out\n");
+        return;
+    }
+    snprintf(name, sizeof(name), "@nof-life-other-%d", (int)getpid());
+    args.socket = name;
+    check(pipe(ready) == 0);
+    pid = fork();
+    check(pid >= 0);
+    if (pid == 0) {
+        check(setresgid(NOBODY, NOBODY, NOBODY) == 0 && setresuid(NOBODY, NOBODY, NOBODY) == 0);
+        d = start(name, NULL);
+        check(d.ready && write(ready[1], &byte, 1) == 1);
+        check(ended(&d) == 0); /* ended by our parent */
+        _exit(0);
+    }
+    check(read(ready[0], &byte, 1) == 1);
+    check(nof_pmd_attach(&args, &pmd, text, sizeof(text)) == NOF_EPERM);
+    check(strstr(text, "neither root nor you") != NULL);
+    kill(pid, SIGKILL); /* the daemon follows */
+    check(waitpid(pid, &status, 0) == pid);
+    close(ready[0]);
+    close(ready[1]);
+}
+
 int main(int argc, char **argv)
 {
+    struct daemon patient;
+    char patient_name[64];
+    time_t since = time(NULL);
+
     check(argc == 2);
     nofd_path = argv[1];
+    snprintf(patient_name, sizeof(patient_name), "@nof-life-patient-%d", (int)getpid());
+    patient = start(patient_name, "--private");
+    check(patient.ready);
     snprintf(directory, sizeof(directory), "/tmp/nof-life.XXXXXX");
     check(mkdtemp(directory) != NULL);
     snprintf(socket_path, sizeof(socket_path), "%s/socket", directory);
@@ -321,7 +465,11 @@ int main(int argc, char **argv)
     a_private_daemon_ends_with_its_parent();
     the_death_of_the_daemon_is_noticed();
     wrong_options_say_what_is_right();
+    a_page_that_blocks_a_private_daemon_ends_it_with_a_sentence();
+    a_daemon_of_another_user_is_not_trusted();
+    a_directory_that_others_can_write_is_refused();
     it_needs_no_privileges_and_no_shared_memory();
+    a_private_daemon_waits_for_a_slow_program(&patient, patient_name, since);
     check(rmdir(directory) == 0);
     return 0;
 }

@@ -14,6 +14,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "nof_private/rundir.h"
+
 #define STOP_STEPS 200
 #define STOP_STEP_US 50000
 
@@ -96,6 +98,7 @@ int nof_cmd_up(int argc, char **argv)
     char dir[NOF_ADDRESS_BYTES - 16];
     char log[NOF_ADDRESS_BYTES];
     char new_log[NOF_ADDRESS_BYTES + 8];
+    char err[512];
     pid_t pid;
 
     nof_daemon_arg(&o.args, "nofd");
@@ -108,8 +111,8 @@ int nof_cmd_up(int argc, char **argv)
     nof_daemon_option(&o.args, "--socket", o.socket);
     nof_daemon_option(&o.args, "--control", o.control);
     nof_daemon_dir(dir, sizeof(dir));
-    if (mkdir(dir, 0755) != 0 && errno != EEXIST) {
-        fprintf(stderr, "%s: %s cannot be made: %s\n", o.self, dir, strerror(errno));
+    if (nof_rundir_make(dir, err, sizeof(err)) != 0) {
+        fprintf(stderr, "%s: %s\n", o.self, err);
         return 1;
     }
     /* Only a daemon that runs takes the name: a second one must not cut off the first one's log. */

@@ -12,6 +12,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "nof_private/rundir.h"
+
 void nof_daemon_arg(struct nof_daemon_args *args, const char *arg)
 {
     if (args->n < NOF_DAEMON_ARGS_MAX)
@@ -75,7 +77,8 @@ bool nof_daemon_find(char *path, size_t path_bytes, const char *self)
 static void child_io(const struct nof_daemon_start *how)
 {
     int null = open("/dev/null", O_RDWR);
-    int log = how->log_path != NULL ? open(how->log_path, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND, 0600) : -1;
+    int log = how->log_path != NULL ? open(how->log_path, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_NOFOLLOW, 0600)
+                                    : -1;
 
     dup2(null, 0);
     if (log >= 0)
@@ -179,14 +182,7 @@ pid_t nof_daemon_start(struct nof_daemon_args *args, const struct nof_daemon_sta
 
 void nof_daemon_dir(char *path, size_t path_bytes)
 {
-    const char *runtime = getenv("XDG_RUNTIME_DIR");
-
-    if (geteuid() == 0)
-        snprintf(path, path_bytes, "/run/nof");
-    else if (runtime != NULL && runtime[0] != '\0')
-        snprintf(path, path_bytes, "%s/nof", runtime);
-    else
-        snprintf(path, path_bytes, "/tmp/nof-%u", (unsigned)geteuid());
+    nof_rundir_path(path, path_bytes);
 }
 
 void nof_daemon_socket(char *address, size_t address_bytes)

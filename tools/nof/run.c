@@ -17,6 +17,7 @@
 
 #include "control.h"
 
+#define NOFD_ENDPOINTS_MAX 1024u /* what nofd --max-endpoints takes */
 #define STOP_STEPS 60
 #define STOP_STEP_US 50000
 
@@ -184,6 +185,30 @@ static bool draw_names(struct nof_job *job)
     return true;
 }
 
+/* nofd's own limits are enough for this many ranks on a host, and pairs of a rank there and any rank. */
+#define RANKS_USUAL 64u
+#define PEERS_USUAL 4096u
+
+/* The NICs of the simulated hosts, as large as this job needs them. False, with a sentence, if they cannot be. */
+static bool size_nics(const struct nof_job *job, struct nof_daemon_args *args)
+{
+    static char endpoints[16];
+    static char peers[16];
+    unsigned per_host = (job->ranks + job->hosts - 1) / job->hosts;
+    unsigned long long pairs = (unsigned long long)per_host * job->ranks;
+
+    if (per_host > NOFD_ENDPOINTS_MAX) {
+        fprintf(stderr, "%s: %u ranks on %u hosts: one simulated host serves %u at most; give --hosts %u\n", job->self,
+                job->ranks, job->hosts, NOFD_ENDPOINTS_MAX, (job->ranks + NOFD_ENDPOINTS_MAX - 1) / NOFD_ENDPOINTS_MAX);
+        return false;
+    }
+    snprintf(endpoints, sizeof(endpoints), "%u", per_host > RANKS_USUAL ? per_host : RANKS_USUAL);
+    snprintf(peers, sizeof(peers), "%llu", pairs > PEERS_USUAL ? pairs : PEERS_USUAL);
+    nof_daemon_option(args, "--max-endpoints", endpoints);
+    nof_daemon_option(args, "--max-peers", peers);
+    return true;
+}
+
 static bool start_daemon(struct nof_job *job, struct options *o)
 {
     const struct nof_daemon_start how = {.background = false};
@@ -198,6 +223,8 @@ static bool start_daemon(struct nof_job *job, struct options *o)
     nof_daemon_option(&args, "--fabric", hosts);
     nof_daemon_option(&args, "--socket", job->socket);
     nof_daemon_option(&args, "--control", job->control);
+    if (!size_nics(job, &args))
+        return false;
     for (unsigned i = 0; i < o->daemon.n; i++)
         nof_daemon_arg(&args, o->daemon.arg[i]);
     for (unsigned i = 0; i < o->features; i++)

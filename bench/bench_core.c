@@ -72,7 +72,8 @@ static int work(const struct arguments *a)
     static struct nof_pair pair;
     int side = strncmp(a->child, "recv", 4) == 0;
     bool large = strstr(a->child, "frame") != NULL;
-    struct nof_nic_config cfg = {.mtu_bytes = a->mtu_bytes, .max_endpoints = 4, .max_paths = 4, .max_peers = 16};
+    struct nof_nic_config cfg = {
+        .mtu_bytes = a->mtu_bytes, .max_endpoints = 4, .max_paths = 4, .max_peers = 16};
     if (nof_pair_init(&pair, &cfg) != 0)
         return 1;
     for (unsigned i = 0; i < WARM; i++)
@@ -130,9 +131,10 @@ static void measure(struct row *r, uint32_t mtu_bytes)
 static json_t *row_json(const struct row *r)
 {
     if (r->problem[0] != '\0')
-        return json_pack("{s:s,s:s,s:n,s:n,s:n}", "side", r->side, "case", r->name, "instructions", "crc", "copy");
-    return json_pack("{s:s,s:s,s:f,s:f,s:f}", "side", r->side, "case", r->name, "instructions", r->instructions,
-                     "crc", r->crc, "copy", r->copy);
+        return json_pack("{s:s,s:s,s:n,s:n,s:n}", "side", r->side, "case", r->name, "instructions", "crc",
+                         "copy");
+    return json_pack("{s:s,s:s,s:f,s:f,s:f}", "side", r->side, "case", r->name, "instructions",
+                     r->instructions, "crc", r->crc, "copy", r->copy);
 }
 
 static int report(const struct row *rows, size_t n, bool json)
@@ -205,10 +207,11 @@ int nof_bench_core(int argc, char **argv)
     const struct argp argp = {
         .options = options,
         .parser = parse,
-        .doc = "Instructions of the firmware core per 64-byte message and per full frame of a 1 MiB message, on "
-               "the sending and on the receiving side, counted by valgrind's callgrind: median over 20 batches "
-               "of 512 messages, or of one message. Bursts are of 16 messages, or 32 frames. Acknowledgements "
-               "and matching are included; CRC and copying of payload stand apart.",
+        .doc =
+            "Instructions of the firmware core per 64-byte message and per full frame of a 1 MiB message, on "
+            "the sending and on the receiving side, counted by valgrind's callgrind: median over 20 batches "
+            "of 512 messages, or of one message. Bursts are of 16 messages, or 32 frames. Acknowledgements "
+            "and matching are included; CRC and copying of payload stand apart.",
     };
     struct arguments a = {.mtu_bytes = 1500};
     argp_parse(&argp, argc, argv, 0, NULL, &a);

@@ -136,7 +136,8 @@ static void read_line(struct reader *r, const char *line, int pass)
         snprintf(r->callee, sizeof(r->callee), "%s", line + 4);
     } else if (pass == 2 && strncmp(line, "calls=", 6) == 0) {
         r->is_call = 1;
-    } else if (pass == 2 && (line[0] == '+' || line[0] == '-' || line[0] == '*' || (line[0] >= '0' && line[0] <= '9'))) {
+    } else if (pass == 2 &&
+               (line[0] == '+' || line[0] == '-' || line[0] == '*' || (line[0] >= '0' && line[0] <= '9'))) {
         cost_line(r, line);
     }
 }
@@ -175,8 +176,12 @@ static int run_child(const char *const *args, const char *dir)
 {
     static char self[4096];
     char out[512], log[512];
-    const char *argv[ARGS_MAX] = {"valgrind", "--tool=callgrind", "--toggle-collect=nof_callgrind_measured",
-                                  "--dump-after=nof_callgrind_mark", "--compress-strings=no", "--compress-pos=no"};
+    const char *argv[ARGS_MAX] = {"valgrind",
+                                  "--tool=callgrind",
+                                  "--toggle-collect=nof_callgrind_measured",
+                                  "--dump-after=nof_callgrind_mark",
+                                  "--compress-strings=no",
+                                  "--compress-pos=no"};
     size_t n = 6;
     ssize_t len = readlink("/proc/self/exe", self, sizeof(self) - 1);
     self[len > 0 ? len : 0] = '\0';
@@ -222,7 +227,8 @@ int nof_callgrind_run(const char *const *args, struct nof_callgrind_batch *batch
     char dir[256], path[512];
     snprintf(dir, sizeof(dir), "%s/nof-callgrind.XXXXXX", tmp != NULL ? tmp : "/tmp");
     if (mkdtemp(dir) == NULL) {
-        snprintf(problem, problem_bytes, "no directory for valgrind's output: %s; set TMPDIR", strerror(errno));
+        snprintf(problem, problem_bytes, "no directory for valgrind's output: %s; set TMPDIR",
+                 strerror(errno));
         return -1;
     }
     int code = run_child(args, dir);
@@ -239,7 +245,8 @@ int nof_callgrind_run(const char *const *args, struct nof_callgrind_batch *batch
     else if (code != 0)
         snprintf(problem, problem_bytes, "the measured program ended with code %d under valgrind", code);
     else if (n == 0 || batches[0].core <= 0)
-        snprintf(problem, problem_bytes, "callgrind saw no function of the core: build with debug information (-g)");
+        snprintf(problem, problem_bytes,
+                 "callgrind saw no function of the core: build with debug information (-g)");
     else
         return n;
     return -1;

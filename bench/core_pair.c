@@ -50,7 +50,8 @@ static unsigned port_send(void *port, struct nof_frame *const *frames, unsigned 
     return n;
 }
 
-static const struct nof_port_ops port_ops = {.frame_alloc = frame_alloc, .frame_free = frame_free, .send = port_send};
+static const struct nof_port_ops port_ops = {
+    .frame_alloc = frame_alloc, .frame_free = frame_free, .send = port_send};
 
 static int dma(void *host, uint32_t endpoint, const struct nof_segment *remote, unsigned nremote,
                const struct nof_buf *local, unsigned nlocal, uint64_t token)
@@ -66,6 +67,8 @@ static unsigned complete(void *host, uint32_t endpoint, const struct nof_comp *c
     for (unsigned i = 0; i < n; i++) {
         s->completions[comps[i].opcode & 63]++;
         s->errors += comps[i].status != NOF_OK;
+        if (s->on_completion != NULL)
+            s->on_completion(s->ctx, &comps[i]);
         if ((comps[i].flags & NOF_COMP_F_STAGED) && s->nstaged < NOF_PAIR_STAGED)
             s->staged[s->nstaged++] = comps[i].staged_offset;
     }

@@ -34,6 +34,8 @@ struct nof_pair_side {
     uint32_t staged[NOF_PAIR_STAGED]; /* offsets to release */
     unsigned nstaged;
     uint32_t mtu_bytes;
+    void (*on_completion)(void *ctx, const struct nof_comp *comp); /* or NULL */
+    void *ctx;
     struct nof_pair *pair;
 };
 

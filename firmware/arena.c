@@ -120,6 +120,7 @@ static void carve_tables(struct carver *c, struct nof_nic *nic, const struct nof
     nic->match.cookies.bucket = carve_buckets(c, cfg->max_posted, &nic->match.cookies.mask);
     nic->match.unexpected.bucket = carve_buckets(c, NOF_MATCH_KINDS * z->envs, &nic->match.unexpected.mask);
     nic->layouts.bucket = carve_buckets(c, cfg->max_layouts, &nic->layouts.mask);
+    nic->layouts.used = carve(c, cfg->max_endpoints, sizeof *nic->layouts.used);
 }
 
 static void carve_pools(struct carver *c, struct nof_nic *nic, const struct nof_nic_config *cfg,
@@ -160,6 +161,9 @@ static void set_shares(struct nof_nic *nic, const struct sizes *z)
     nic->sends_min = z->sends / (2 * eps);
     nic->recvs_min = z->transfers / (2 * eps);
     nic->posted_min = nic->cfg.max_posted / (2 * eps);
+    nof_share_init(&nic->peers_share, nic->cfg.max_peers, eps);
+    nof_share_init(&nic->paths_share, nic->cfg.max_paths, nic->cfg.max_jobs);
+    nof_layout_shares(&nic->layouts, eps);
     nic->posted_limit = nic->cfg.max_posted - eps * nic->posted_min;
     nic->dma_total = z->dma_blocks;
     nic->dma_free = z->dma_blocks;

@@ -102,9 +102,29 @@ static void give_chunks(struct nof_layouts *all, struct nof_layout *l, uint32_t 
         nof_pool_give(&all->chunks, l->chunk[i]);
 }
 
+static uint32_t chunks_of(uint32_t nops)
+{
+    return (nops + NOF_LAYOUT_CHUNK_OPS - 1) / NOF_LAYOUT_CHUNK_OPS;
+}
+
+void nof_layout_shares(struct nof_layouts *all, uint32_t endpoints)
+{
+    memset(all->used, 0, endpoints * sizeof *all->used);
+    nof_share_init(&all->layouts_share, all->pool.cap, endpoints);
+    nof_share_init(&all->chunks_share, all->chunks.cap, endpoints);
+}
+
+/* May this endpoint have one more layout of so many ops? */
+static int may_open(const struct nof_layouts *all, uint32_t ep, uint32_t nops)
+{
+    const struct nof_layout_use *use = &all->used[ep];
+    return nof_share_may(&all->layouts_share, use->layouts, 1, nof_pool_free(&all->pool)) &&
+           nof_share_may(&all->chunks_share, use->chunks, chunks_of(nops), nof_pool_free(&all->chunks));
+}
+
 static int copy_program(struct nof_layouts *all, struct nof_layout *l, const uint8_t *ops)
 {
-    uint32_t nchunks = (l->nops + NOF_LAYOUT_CHUNK_OPS - 1) / NOF_LAYOUT_CHUNK_OPS;
+    uint32_t nchunks = chunks_of(l->nops);
     for (uint32_t i = 0; i < nchunks; i++) {
         l->chunk[i] = nof_pool_take(&all->chunks);
         if (l->chunk[i] == NOF_NIL) {
@@ -150,7 +170,7 @@ int nof_layout_open(struct nof_layouts *all, uint32_t ep, uint32_t name, uint32_
         return NOF_EINVAL;
     if (find_name(all, ep, name) != NOF_NIL)
         return NOF_EINVAL;
-    uint32_t i = nof_pool_take(&all->pool);
+    uint32_t i = may_open(all, ep, head.nops) ? nof_pool_take(&all->pool) : NOF_NIL;
     if (i == NOF_NIL)
         return NOF_ENOMEM;
     struct nof_layout *l = layout_at(all, i);
@@ -167,6 +187,8 @@ int nof_layout_open(struct nof_layouts *all, uint32_t ep, uint32_t name, uint32_
         nof_pool_give(&all->pool, i);
         return rc;
     }
+    nof_share_taken(&all->layouts_share, &all->used[ep].layouts, 1);
+    nof_share_taken(&all->chunks_share, &all->used[ep].chunks, chunks_of(l->nops));
     uint32_t *bucket = bucket_of(all, ep, name);
     l->hash_next = *bucket;
     *bucket = i;
@@ -182,7 +204,9 @@ uint32_t nof_layout_find(const struct nof_layouts *all, uint32_t ep, uint32_t na
 static void release(struct nof_layouts *all, uint32_t i)
 {
     struct nof_layout *l = layout_at(all, i);
-    give_chunks(all, l, (l->nops + NOF_LAYOUT_CHUNK_OPS - 1) / NOF_LAYOUT_CHUNK_OPS);
+    nof_share_given(&all->layouts_share, &all->used[l->ep].layouts, 1);
+    nof_share_given(&all->chunks_share, &all->used[l->ep].chunks, chunks_of(l->nops));
+    give_chunks(all, l, chunks_of(l->nops));
     nof_pool_give(&all->pool, i);
 }
 

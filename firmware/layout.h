@@ -20,6 +20,7 @@
 #include "nof/layout.h"
 #include "nof/port.h"
 #include "pool.h"
+#include "share.h"
 
 #define NOF_LAYOUT_CHUNK_OPS 32u
 #define NOF_LAYOUT_CHUNKS_MAX (NOF_LAYOUT_OPS_MAX / NOF_LAYOUT_CHUNK_OPS)
@@ -53,11 +54,18 @@ struct nof_layout {
     uint32_t chunk[NOF_LAYOUT_CHUNKS_MAX];
 };
 
+struct nof_layout_use { /* of one endpoint */
+    uint32_t layouts;
+    uint32_t chunks;
+};
+
 struct nof_layouts {
     struct nof_pool pool; /* struct nof_layout */
     struct nof_pool chunks;
     uint32_t *bucket;
     uint32_t mask;
+    struct nof_layout_use *used; /* by endpoint */
+    struct nof_share layouts_share, chunks_share;
 };
 
 struct nof_layout_level {
@@ -77,6 +85,9 @@ struct nof_layout_cursor {
     uint64_t in_block; /* bytes */
     struct nof_layout_level level[NOF_LAYOUT_DEPTH_MAX];
 };
+
+/* `used` has room for this many endpoints; the pools are set up. */
+void nof_layout_shares(struct nof_layouts *all, uint32_t endpoints);
 
 /* NOF_OK, NOF_EINVAL (not a valid program, or the name is in use), NOF_ENOMEM. `bytes` is read
  * once; it may change while it is read. */

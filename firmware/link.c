@@ -38,6 +38,9 @@ struct nof_link *nof_link_of_path(struct nof_nic *nic, struct nof_path *path)
         if (nic->jobs[j].used && nic->jobs[j].id == nof_path_job(path))
             link->job = (uint16_t)j;
     nof_path_set_user(path, link);
+    nic->paths_used++;
+    if (link->job != NOF_JOB_NONE)
+        nof_share_taken(&nic->paths_share, &nic->jobs[link->job].paths_used, 1);
     nof_job_link_made(nic, link);
     return link;
 }
@@ -52,6 +55,11 @@ int nof_link_open(struct nof_nic *nic, uint32_t job, const struct nof_card *card
     int rc = nof_path_open(nic->transport, nic->now_ns, nic->jobs[job].id, card, &path);
     if (rc != NOF_OK)
         return rc;
+    if (nof_path_user(path) == NULL && !nof_share_may(&nic->paths_share, nic->jobs[job].paths_used, 1,
+                                                      nic->cfg.max_paths - nic->paths_used)) {
+        nof_path_reset(path, NOF_ENOMEM);
+        return NOF_ENOMEM;
+    }
     *link_out = nof_link_of_path(nic, path);
     return *link_out != NULL ? NOF_OK : NOF_ENOMEM;
 }
@@ -72,6 +80,11 @@ void nof_link_free(struct nof_nic *nic, struct nof_link *link)
         nof_pool_give(&nic->ctls, i);
     if (link->draining)
         nic->draining--;
+    if (link->path != NULL) {
+        nic->paths_used--;
+        if (link->job != NOF_JOB_NONE)
+            nof_share_given(&nic->paths_share, &nic->jobs[link->job].paths_used, 1);
+    }
     link->used = 0;
     link->up = 0;
     link->draining = 0;

@@ -23,6 +23,7 @@
 #include "match.h"
 #include "netmem.h"
 #include "pool.h"
+#include "share.h"
 #include "stage_cache.h"
 #include "transport/transport.h"
 #include "transport/wire.h"
@@ -33,7 +34,8 @@
 #define NOF_READ_FRAMES 64u
 #define NOF_READS_PER_FLOW 2u /* requests of a flow that may be under way at once */
 #define NOF_READS_PER_EP 4u
-#define NOF_SEGMENT_COST 64u /* bytes that a piece of user memory counts for beside its own, however small it is */
+#define NOF_SEGMENT_COST \
+    64u /* bytes that a piece of user memory counts for beside its own, however small it is */
 #define NOF_LOCAL_FRAMES 32u /* and NOF_LOCAL_HELD for each endpoint: */
 /* What the unfinished reads of one endpoint may hold: a page that blocks holds up nobody else. */
 #define NOF_LOCAL_HELD 4u
@@ -241,6 +243,7 @@ struct nof_job {
     uint32_t size;
     uint32_t endpoints; /* open ones */
     uint32_t local_link;
+    uint32_t paths_used;
     uint32_t used;
 };
 
@@ -331,6 +334,7 @@ struct nof_endpoint {
     uint32_t sends_used;
     uint32_t sends_asking; /* of those: NOF_SEND_M_ASKING */
     uint32_t recvs_used; /* posted ones included */
+    uint32_t peers_used;
     uint32_t stored; /* unexpected envelopes that can be matched */
     uint32_t cookies_indexed; /* posted receives can be found by cookie (match.c) */
     uint32_t sends_head, sends_tail; /* live sends, oldest first */
@@ -399,6 +403,9 @@ struct nof_nic {
 
     uint32_t posted_total;
     uint32_t sends_min, recvs_min, posted_min, dma_min; /* what every endpoint can count on */
+    struct nof_share peers_share; /* of endpoints */
+    struct nof_share paths_share; /* of jobs */
+    uint32_t paths_used; /* links that have a path */
     uint32_t posted_limit; /* of posted_total, without what is kept for the others */
     uint32_t flow_msgs, flow_blocks; /* initial credit of a flow */
     uint32_t half_msgs, half_blocks; /* half of the largest credit that a flow can have */

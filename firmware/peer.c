@@ -73,9 +73,11 @@ static void adopt_posted(struct nof_nic *nic, struct nof_endpoint *ep, struct no
 static struct nof_peer *peer_make(struct nof_nic *nic, struct nof_endpoint *ep, uint32_t rank,
                                   struct nof_link *link, uint16_t remote_ep, uint16_t generation)
 {
-    uint32_t i = nof_pool_take(&nic->peers);
+    int may = nof_share_may(&nic->peers_share, ep->peers_used, 1, nof_pool_free(&nic->peers));
+    uint32_t i = may ? nof_pool_take(&nic->peers) : NOF_NIL;
     if (i == NOF_NIL)
         return NULL;
+    nof_share_taken(&nic->peers_share, &ep->peers_used, 1);
     struct nof_peer *p = nof_peer_at(nic, i);
     struct nof_obj obj = p->obj;
     *p = (struct nof_peer){.obj = obj,
@@ -338,6 +340,7 @@ void nof_peer_close(struct nof_nic *nic, struct nof_peer *peer)
 void nof_peer_free(struct nof_nic *nic, struct nof_peer *peer)
 {
     peer->used = 0;
+    nof_share_given(&nic->peers_share, &nic->eps[peer->ep].peers_used, 1);
     nof_pool_give(&nic->peers, nof_peer_index(nic, peer));
 }
 

@@ -112,7 +112,8 @@ static int trust_daemon(int fd, const char *name, char *text, size_t text_bytes)
     if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &bytes) != 0 ||
         (peer.uid != 0 && peer.uid != geteuid())) {
         say(text, text_bytes,
-            "who listens at %s is neither root nor you, and would get all messages: start a daemon of your own with "
+            "who listens at %s is neither root nor you, and would get all messages: start a daemon of your "
+            "own with "
             "`nof up`, or the program with `nof run`, or set NOF_SOCKET to root's",
             name);
         return NOF_EPERM;

@@ -30,6 +30,7 @@ void nofd_assist_destroy(struct nofd_assist *assist);
 unsigned nofd_assist_filter(struct nof_desc *descs, struct nof_desc *answers, unsigned n);
 /* Acts on the answers. One nobody asked for dooms the endpoint. Only after the others were given to the core: a read
  * that ends may take up the room that was counted for them. */
-void nofd_assist_answer(struct nofd_endpoint *ep, uint64_t now_ns, const struct nof_desc *answers, unsigned n);
+void nofd_assist_answer(struct nofd_endpoint *ep, uint64_t now_ns, const struct nof_desc *answers,
+                        unsigned n);
 
 #endif

@@ -240,7 +240,8 @@ void nofd_copier_cancel(struct nofd_copier *c, const struct nofd_endpoint *ep)
         uint32_t queued = QUEUED;
 
         if (load(&s->state) == QUEUED && s->ep == ep &&
-            __atomic_compare_exchange_n(&s->state, &queued, CANCELLED, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+            __atomic_compare_exchange_n(&s->state, &queued, CANCELLED, false, __ATOMIC_ACQUIRE,
+                                        __ATOMIC_RELAXED))
             retire(c, s, NOF_EPEERDEAD);
     }
     advance(c);

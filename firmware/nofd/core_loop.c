@@ -116,9 +116,10 @@ int nofd_core_call(struct nofd_core *core, void (*fn)(struct nofd_core *core, vo
         if (errno == EINTR)
             continue;
         /* The core may still run the call, on this stack frame: there is no way back. */
-        nofd_error("NIC core %u has not answered for %d s: it is stopped, or a rank's memory blocks its copy; the "
-                   "daemon ends",
-                   core->index, CALL_WAIT_S);
+        nofd_error(
+            "NIC core %u has not answered for %d s: it is stopped, or a rank's memory blocks its copy; the "
+            "daemon ends",
+            core->index, CALL_WAIT_S);
         return -ETIMEDOUT;
     }
     sem_destroy(&call.done);

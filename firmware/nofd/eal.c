@@ -151,8 +151,9 @@ int nofd_eal_start(const struct nofd_options *options, char *err, size_t err_byt
     fill(&args, options);
     if (args.overflow) {
         nftw(directory, remove_entry, 8, FTW_DEPTH | FTW_PHYS);
-        snprintf(err, err_bytes, "DPDK's arguments are too long for %u cores, %u ports and this set of CPUs: give "
-                                 "fewer --cores or --port, or bind nofd to a range of CPUs with taskset",
+        snprintf(err, err_bytes,
+                 "DPDK's arguments are too long for %u cores, %u ports and this set of CPUs: give "
+                 "fewer --cores or --port, or bind nofd to a range of CPUs with taskset",
                  options->cores, options->nports);
         return -1;
     }

@@ -193,7 +193,8 @@ static int open_doors(struct nofd *d)
         rc = nof_rundir_make(d->options.directory, err, sizeof(err));
     if (rc != 0)
         d->options.directory[0] = '\0'; /* not ours to remove */
-    if (rc != 0 || nofd_attach_open(d, err, sizeof(err)) != 0 || nofd_control_open(d, err, sizeof(err)) != 0) {
+    if (rc != 0 || nofd_attach_open(d, err, sizeof(err)) != 0 ||
+        nofd_control_open(d, err, sizeof(err)) != 0) {
         nofd_error("%s", err);
         return -1;
     }

@@ -238,9 +238,10 @@ static const struct option_def defs[] = {
      "where nof talks to the daemon (default: the socket's address + \".ctl\")", 1, set_control,
      "a path or @NAME of at most 107 characters"},
     {"private", KEY_PRIVATE, NULL,
-     "serve one job of one user: ends with its last rank, and with its parent; without a parent after 10 s without a "
-     "rank", 1,
-     set_private, "yes or no"},
+     "serve one job of one user: ends with its last rank, and with its parent; without a parent after 10 s "
+     "without a "
+     "rank",
+     1, set_private, "yes or no"},
     {"ready-fd", KEY_READY_FD, "FD", "write \"ready\" to descriptor FD when ranks can attach", 1,
      set_ready_fd, "a descriptor"},
     {"cores", KEY_CORES, "N", "NIC cores; DPDK ports are dealt over them, the fabric stays on the first (1)",
@@ -281,10 +282,11 @@ static const struct option_def defs[] = {
     {"max-endpoints", KEY_MAX_ENDPOINTS, "N", "ranks that one NIC serves (64)", 4, set_max_endpoints,
      "a number from 1 to 1024"},
     {"max-peers", KEY_MAX_PEERS, "N",
-     "pairs of a rank here and a rank anywhere that one NIC keeps (as many as its daemon can attach, 4096 at least)", 4,
-     set_max_peers, "a number from 1 to 4194304"},
-    {"netmem", KEY_NETMEM, "BYTES", "network memory of one NIC (by its endpoints and peers, 16MiB at least)", 4, set_netmem,
-     "a size such as 16MiB"},
+     "pairs of a rank here and a rank anywhere that one NIC keeps (as many as its daemon can attach, 4096 at "
+     "least)",
+     4, set_max_peers, "a number from 1 to 4194304"},
+    {"netmem", KEY_NETMEM, "BYTES", "network memory of one NIC (by its endpoints and peers, 16MiB at least)",
+     4, set_netmem, "a size such as 16MiB"},
     {"staging", KEY_STAGING, "BYTES", "staging area of one endpoint (512KiB)", 4, set_staging,
      "a size up to 64MiB"},
     {"bounce", KEY_BOUNCE, "BYTES", "bounce arena of one endpoint (512KiB)", 4, set_bounce,

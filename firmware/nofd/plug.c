@@ -124,7 +124,8 @@ static uint32_t window_frames(const struct nofd *d, const struct nofd_wire *wire
 /* Every rank that can attach here, with every other one. */
 static uint32_t max_peers(const struct nofd *d)
 {
-    uint64_t ranks = (uint64_t)d->options.max_endpoints * (d->options.fabric.nics > 0 ? d->options.fabric.nics : 1);
+    uint64_t ranks =
+        (uint64_t)d->options.max_endpoints * (d->options.fabric.nics > 0 ? d->options.fabric.nics : 1);
     uint64_t pairs = ranks * d->options.max_endpoints;
 
     if (d->options.max_peers != 0)

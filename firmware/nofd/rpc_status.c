@@ -51,9 +51,9 @@ static json_t *nic_row(struct nofd *d, const struct nofd_nic *nic)
     return json_pack("{s:i, s:s, s:s, s:s, s:s, s:s, s:s, s:i, s:b, s:I, s:i, s:i, s:I}", "nic",
                      (int)nic->index, "name", nic->name, "port", nic->wire.device_name, "driver",
                      nic->wire.kind, "mac", mac_text, "ip", ip_text, "id", id_text, "mtu",
-                     (int)nic->wire.mtu_bytes, "up", now.up, "link_rate_bps",
-                     (json_int_t)nic->wire.rate_bps, "endpoints", (int)now.endpoints, "core",
-                     (int)nic->core->index, "memory_bytes", (json_int_t)nic->mem_bytes);
+                     (int)nic->wire.mtu_bytes, "up", now.up, "link_rate_bps", (json_int_t)nic->wire.rate_bps,
+                     "endpoints", (int)now.endpoints, "core", (int)nic->core->index, "memory_bytes",
+                     (json_int_t)nic->mem_bytes);
 }
 
 static const char *state_name(int state)

@@ -129,16 +129,17 @@ static void release(struct nofd *d, struct nofd_endpoint *ep)
 
 /* One endpoint per rank, and in a daemon that serves several users a quarter of each NIC that no single one but its
  * own can take. */
-static int check_share(const struct nofd *d, const struct nofd_serve *serve, const struct nofd_nic *nic, char *text,
-                       size_t text_bytes)
+static int check_share(const struct nofd *d, const struct nofd_serve *serve, const struct nofd_nic *nic,
+                       char *text, size_t text_bytes)
 {
     uint32_t share = d->options.max_endpoints - d->options.max_endpoints / 4;
     uint32_t held = 0;
 
     for (const struct nofd_endpoint *ep = d->endpoints; ep != NULL; ep = ep->next) {
         if (ep->attach != NULL && ep->job == serve->job && ep->rank == serve->request->rank) {
-            snprintf(text, text_bytes, "rank %u of job %llu is attached already, by pid %d: one endpoint per rank",
-                     ep->rank, (unsigned long long)serve->job->id, (int)ep->pid);
+            snprintf(text, text_bytes,
+                     "rank %u of job %llu is attached already, by pid %d: one endpoint per rank", ep->rank,
+                     (unsigned long long)serve->job->id, (int)ep->pid);
             return NOF_EINVAL;
         }
         held += ep->nic == nic && ep->uid == serve->uid;
@@ -146,7 +147,8 @@ static int check_share(const struct nofd *d, const struct nofd_serve *serve, con
     if (d->options.private_job || serve->uid == geteuid() || held < share)
         return NOF_OK;
     snprintf(text, text_bytes,
-             "user %u has %u of the %u endpoints of %s, and the others are kept for other users: fewer ranks, or start "
+             "user %u has %u of the %u endpoints of %s, and the others are kept for other users: fewer "
+             "ranks, or start "
              "nofd with a larger --max-endpoints",
              (unsigned)serve->uid, held, d->options.max_endpoints, nic->name);
     return NOF_ENOMEM;
@@ -185,7 +187,8 @@ int nofd_serve_open(struct nofd *d, const struct nofd_serve *serve, struct nofd_
     if (rc != NOF_OK) {
         if (rc == NOF_ENOMEM)
             snprintf(text, text_bytes,
-                     "%s serves %u ranks at most: fewer ranks per host, or start nofd with a larger --max-endpoints",
+                     "%s serves %u ranks at most: fewer ranks per host, or start nofd with a larger "
+                     "--max-endpoints",
                      ep->nic->name, d->options.max_endpoints);
         else
             snprintf(text, text_bytes, "%s refuses the endpoint: %s", ep->nic->name, nof_strstatus(rc));

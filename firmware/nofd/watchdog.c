@@ -59,12 +59,13 @@ static void look_at(struct nofd_watchdog *dog, unsigned i)
         nofd_copier_overdue(core->copier);
     if (!overdue(&w->core, &core->busy, &whom))
         return;
-    nofd_error("NIC core %u: memory of rank %u (pid %u) blocks its copy for %u ms (a userfaultfd, or a file system "
-               "that does not answer), and nothing else of this private daemon can go on: the job ends. A copy that "
-               "may take longer needs a larger --dma-timeout, in the environment NOF_DMA_TIMEOUT; under `nof up` "
-               "only that rank fails",
-               core->index, (unsigned)(uint32_t)whom, (unsigned)(whom >> 32),
-               (unsigned)(dog->daemon->options.dma_timeout_ns / NOFD_MS));
+    nofd_error(
+        "NIC core %u: memory of rank %u (pid %u) blocks its copy for %u ms (a userfaultfd, or a file system "
+        "that does not answer), and nothing else of this private daemon can go on: the job ends. A copy that "
+        "may take longer needs a larger --dma-timeout, in the environment NOF_DMA_TIMEOUT; under `nof up` "
+        "only that rank fails",
+        core->index, (unsigned)(uint32_t)whom, (unsigned)(whom >> 32),
+        (unsigned)(dog->daemon->options.dma_timeout_ns / NOFD_MS));
     nofd_die(dog->daemon);
 }
 

@@ -60,8 +60,10 @@ void nof_chan_complete(const struct nof_comp *comp)
             nof_chan_peer_died(comp->peer, comp->status);
         break;
     case NOF_COMP_PEER: /* only on failure: the peer cannot be made known */
-        if (known_rank(comp->peer))
+        if (known_rank(comp->peer)) {
+            nof_chan.peers[comp->peer].known = false;
             nof_chan_peer_died(comp->peer, comp->status);
+        }
         break;
     case NOF_COMP_PARKED:
         break; /* the operation stays until it is granted */

@@ -48,12 +48,14 @@ struct nof_chan_op {
     enum nof_op_phase phase;
     bool windowed; /* counts in its peer's window */
     bool bounced; /* holds `bounce` */
+    bool inlined; /* a copy of the payload is in `small` */
     bool cancel_asked;
     bool pulled; /* RECV by PULL: source, tag and length are those of the spilled envelope */
     int32_t peer; /* job rank, NOF_ANY_SOURCE */
     int32_t tag; /* PULL */
     uint64_t len; /* SEND: bytes; PULL: of the message */
     uint64_t bounce;
+    uint8_t small[NOF_INLINE_BYTES]; /* for a second submission, when the program has its buffer back */
     int fail_code; /* a cancel for this reason ends the request with this code */
     struct nof_request *req; /* NULL: the program does not wait for it any more */
     struct nof_chan_op *next; /* free list; held list */
@@ -176,6 +178,8 @@ void nof_chan_cancel(struct nof_request *req);
 void nof_chan_recv_done(struct nof_chan_op *op, const struct nof_comp *comp);
 void nof_chan_probe_done(struct nof_chan_op *op, const struct nof_comp *comp);
 void nof_chan_cancel_done(struct nof_chan_op *op, int status);
+/* Why a receive or probe that no message here fits would never end: somebody died. MPI_SUCCESS: it may. */
+int nof_chan_lost_code(const struct nof_request *req, int32_t source);
 /* End a receive or probe in whatever phase it is with this code (a CANCEL first if need be). */
 void nof_chan_recv_fail(struct nof_chan_op *op, int code);
 

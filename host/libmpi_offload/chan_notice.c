@@ -18,17 +18,22 @@ struct notice {
 };
 
 static struct notice incoming;
+static bool posting; /* the receive of it is being posted again */
 
 static void received(struct nof_request *req)
 {
     struct notice notice = incoming;
     bool good = req->error == MPI_SUCCESS && req->status_bytes == sizeof(notice);
-    if (req->error != MPI_SUCCESS || req->cancelled) {
-        nof_request_free(req); /* our own NIC is gone */
+    /* Any other error (a broken message, no room in the NIC) must not make later deaths unheard.
+     * One that comes from within the posting would only come again. */
+    if (nof_chan.nic_dead || req->cancelled || posting) {
+        nof_request_free(req);
         return;
     }
     nof_request_reset(req);
+    posting = true;
     nof_chan_recv(req);
+    posting = false;
     if (good && notice.rank >= 0 && notice.rank < nof_lib.world_size && notice.rank != nof_lib.world_rank)
         nof_chan_peer_died(notice.rank, notice.status);
 }

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,7 +35,7 @@ int nof_chan_publish_card(char *text, size_t text_bytes)
 /* The card of a peer, and where it lives. */
 static int fetch_card(int world_rank, struct nof_card *card)
 {
-    char key[32], value[NOF_LAUNCH_VALUE_BYTES], host[NOF_LAUNCH_VALUE_BYTES] = "?";
+    char key[32], value[NOF_LAUNCH_VALUE_BYTES] = "", host[NOF_LAUNCH_VALUE_BYTES] = "?";
     struct nof_chan_peer *peer = &nof_chan.peers[world_rank];
     int pid = 0;
     if (world_rank == nof_lib.world_rank) {
@@ -42,7 +43,12 @@ static int fetch_card(int world_rank, struct nof_card *card)
         return MPI_SUCCESS;
     }
     card_key(world_rank, key);
-    if (nof_launch_get(key, value) != 0)
+    if (nof_launch_get(key, value) != 0 && errno == ETIMEDOUT)
+        return nof_error(MPI_ERR_OTHER,
+                         "the launcher does not answer on descriptor %s (PMI_FD), asked for the business "
+                         "card of rank %d: is it stopped or overloaded?",
+                         getenv("PMI_FD"), world_rank);
+    if (value[0] == '\0')
         return nof_error(MPIX_ERR_PROC_FAILED,
                          "the launcher has no business card of rank %d: it never started, or the "
                          "launcher is gone",

@@ -17,6 +17,28 @@ static int32_t wanted_source(const struct nof_request *req)
     return req->peer == MPI_ANY_SOURCE ? NOF_ANY_SOURCE : nof_group_world_rank(req->comm->group, req->peer);
 }
 
+/* The code of the death because of which this receive or probe would wait for ever, MPI_SUCCESS if there
+ * is none. A peer that the NIC knows and has lost is the NIC's to judge: it may hold messages of it. */
+static int refusal(const struct nof_request *req, int32_t source)
+{
+    if (source != NOF_ANY_SOURCE) {
+        const struct nof_chan_peer *peer = &nof_chan.peers[source];
+        return peer->dead && !peer->known ? nof_chan_dead_code(source) : MPI_SUCCESS;
+    }
+    /* As for one that was posted before the death (nof_chan_peer_died). The library's own go on. */
+    if (nof_chan.nic_dead || nof_chan.dead_count == 0 || req->on_done != NULL)
+        return MPI_SUCCESS;
+    int member = nof_channel->dead_member(req->comm);
+    return member == MPI_UNDEFINED ? MPI_SUCCESS
+                                   : nof_chan_dead_code(nof_group_world_rank(req->comm->group, member));
+}
+
+int nof_chan_lost_code(const struct nof_request *req, int32_t source)
+{
+    bool named_dead = source != NOF_ANY_SOURCE && nof_chan.peers[source].dead;
+    return named_dead ? nof_chan_dead_code(source) : refusal(req, source);
+}
+
 /* An operation for a receive or probe; ends the request and returns NULL if there can be none. */
 static struct nof_chan_op *begin(struct nof_request *req, enum nof_op_phase phase, int32_t source)
 {
@@ -30,6 +52,16 @@ static struct nof_chan_op *begin(struct nof_request *req, enum nof_op_phase phas
     }
     op->peer = source;
     return op;
+}
+
+static struct nof_chan_op *begin_wanted(struct nof_request *req, enum nof_op_phase phase)
+{
+    int32_t source = wanted_source(req);
+    int rc = refusal(req, source);
+    if (rc == MPI_SUCCESS)
+        return begin(req, phase, source);
+    nof_request_fail(req, rc);
+    return NULL;
 }
 
 void nof_chan_submit_recv(struct nof_chan_op *op)
@@ -92,7 +124,7 @@ void nof_chan_recv(struct nof_request *req)
         receive_message(req, req->message);
         return;
     }
-    struct nof_chan_op *op = begin(req, NOF_OP_RECV, wanted_source(req));
+    struct nof_chan_op *op = begin_wanted(req, NOF_OP_RECV);
     if (op == NULL)
         return;
     if (nof_chan.spill_ending)
@@ -103,7 +135,7 @@ void nof_chan_recv(struct nof_request *req)
 
 void nof_chan_probe(struct nof_request *req)
 {
-    struct nof_chan_op *op = begin(req, NOF_OP_PROBE, wanted_source(req));
+    struct nof_chan_op *op = begin_wanted(req, NOF_OP_PROBE);
     if (op == NULL)
         return;
     if (nof_chan.spill_ending)

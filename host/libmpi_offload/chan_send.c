@@ -34,8 +34,11 @@ static void place_payload(struct nof_desc *desc, struct nof_chan_op *op, const s
 {
     if (req->bytes <= NOF_INLINE_BYTES) {
         desc->flags |= NOF_DESC_F_INLINE;
-        if (req->bytes > 0)
+        op->inlined = true;
+        if (req->bytes > 0) {
             memcpy(desc->inline_data, req->data, req->bytes);
+            memcpy(op->small, req->data, req->bytes);
+        }
         return;
     }
     if (windowed(req)) {
@@ -224,6 +227,8 @@ void nof_chan_send_granted(struct nof_chan_op *op, const struct nof_comp *comp)
             desc.flags |= NOF_DESC_F_SYNC;
         desc.addr = (uint64_t)(uintptr_t)req->data;
     }
+    if (op->inlined)
+        desc.addr = (uint64_t)(uintptr_t)op->small;
     if (op->bounced) {
         desc.flags |= NOF_DESC_F_BOUNCE;
         desc.addr = op->bounce;

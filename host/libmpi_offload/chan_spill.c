@@ -128,8 +128,12 @@ void nof_chan_local_probe(struct nof_chan_op *op)
 {
     struct nof_chan_envelope *envelope = find(op);
     struct nof_request *req = op->req;
+    int lost;
     if (envelope != NULL) {
         answer_probe(op, envelope);
+    } else if ((lost = nof_chan_lost_code(req, op->peer)) != MPI_SUCCESS) {
+        nof_chan_op_free(op);
+        nof_request_fail(req, lost);
     } else if (req->probe_wait) {
         nof_chan.spill = true;
         op->phase = NOF_OP_LOCAL;
@@ -153,6 +157,12 @@ void nof_chan_local_recv(struct nof_chan_op *op)
         nof_matcher_remove(&nof_chan.matcher, &envelope->match);
         nof_chan_op_free(op);
         nof_chan_consume(req, envelope);
+        return;
+    }
+    int lost = nof_chan_lost_code(req, op->peer);
+    if (lost != MPI_SUCCESS) {
+        nof_chan_op_free(op);
+        nof_request_fail(req, lost);
         return;
     }
     op->phase = NOF_OP_LOCAL;

@@ -39,8 +39,8 @@ int nof_coll_check_data(const void *buf, MPI_Count count, MPI_Datatype datatype,
 {
     struct nof_type *type;
     int rc = nof_type_check(datatype, true, &type);
-    if (rc == MPI_SUCCESS && count < 0)
-        rc = nof_error(MPI_ERR_COUNT, "the count is %lld", (long long)count);
+    if (rc == MPI_SUCCESS)
+        rc = nof_type_check_count(type, count);
     if (rc == MPI_SUCCESS)
         rc = check_buffer(buf, count > 0 && type->size > 0 && type->contiguous);
     if (rc == MPI_SUCCESS)
@@ -75,8 +75,8 @@ int nof_coll_check_reduction(const void *sendbuf, void *recvbuf, bool needs_out,
     struct nof_type *type;
     struct nof_op *o;
     int rc = nof_type_check(datatype, true, &type);
-    if (rc == MPI_SUCCESS && count < 0)
-        rc = nof_error(MPI_ERR_COUNT, "the count is %lld", (long long)count);
+    if (rc == MPI_SUCCESS)
+        rc = nof_type_check_count(type, count);
     if (rc == MPI_SUCCESS)
         rc = nof_op_check(op, type, &o);
     bool bytes = rc == MPI_SUCCESS && count > 0 && type->size > 0 && type->contiguous;

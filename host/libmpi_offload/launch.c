@@ -49,7 +49,7 @@ static int refuse_foreign(char *text, size_t text_bytes)
             continue; /* a batch script runs with SLURM_PROCID=0 too */
         snprintf(text, text_bytes,
                  "started by %s (%s is set), which libmpi_offload cannot speak to: start it with "
-                 "\"nof run -n N program\" or with Hydra's mpiexec",
+                 "\"nof run -n N program\"",
                  foreign[i].launcher, foreign[i].variable);
         return -1;
     }
@@ -90,6 +90,7 @@ int nof_launch_fence(void)
 
 int nof_launch_get(const char *key, char value[NOF_LAUNCH_VALUE_BYTES])
 {
+    errno = 0;
     return with_pmi ? nof_pmi1_get(key, value, NOF_LAUNCH_VALUE_BYTES) : -1;
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Launch: who am I, who are the others. Speaks PMI-1 over the descriptor that PMI_FD names (Hydra's
- * mpiexec, nof run); without a launcher the world has size one. A launcher that cannot be spoken to
+/* Launch: who am I, who are the others. Speaks PMI-1 over the descriptor that PMI_FD names (nof
+ * run does); without a launcher the world has size one. A launcher that cannot be spoken to
  * is an error, never N worlds of one.
  *
  *   open() -> put() ... fence() -> get() ... -> close()
@@ -24,7 +24,8 @@ struct nof_launch_job {
 /* Fill in rank, size and appnum of nof_lib. 0, or -1 with a sentence in text. */
 int nof_launch_open(char *text, size_t text_bytes);
 
-/* Publish and look up `key`; get() answers -1 when nobody published it or the launcher is gone. */
+/* Publish and look up `key`; get() answers -1 when nobody published it or the launcher is gone,
+ * with errno ETIMEDOUT when it has not answered for 10 s. */
 int nof_launch_put(const char *key, const char *value);
 int nof_launch_fence(void);
 int nof_launch_get(const char *key, char value[NOF_LAUNCH_VALUE_BYTES]);

@@ -7,6 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "comm.h"
 #include "error.h"
 #include "launch.h"
 
@@ -70,9 +71,21 @@ void nof_lib_enter(const char *func)
 
 int nof_lib_leave(struct nof_comm *comm, int rc, const char *func)
 {
+    /* Without the lock another thread may free the communicator whose handler is asked. */
+    bool held = rc != MPI_SUCCESS && comm != NULL;
+    if (held)
+        nof_comm_hold(comm);
     if (nof_lib.locking)
         pthread_mutex_unlock(&nof_lib.lock);
-    return rc == MPI_SUCCESS ? rc : nof_error_raise(comm, rc, public_name(func));
+    if (rc == MPI_SUCCESS)
+        return rc;
+    rc = nof_error_raise(comm, rc, public_name(func));
+    if (held) {
+        nof_lib_lock();
+        nof_comm_release(comm);
+        nof_lib_unlock();
+    }
+    return rc;
 }
 
 void nof_lib_die(int exit_code, const char *fmt, ...)

@@ -2,6 +2,7 @@
 #include "pmi1.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -10,13 +11,19 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "lib.h"
+
 #define LINE_BYTES 2048
 #define NAME_BYTES 256
+/* An answer that needs nobody but the launcher. Its agent is on this host and answers within
+ * milliseconds; callers hold the library's lock meanwhile. */
+#define ANSWER_NS (10u * 1000000000ull)
 
 static int pmi_fd = -1;
 static char kvs_name[NAME_BYTES];
 static char input[LINE_BYTES];
 static size_t input_bytes;
+static bool silent; /* an answer did not come in time */
 
 static int send_line(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
@@ -42,8 +49,29 @@ static int send_line(const char *fmt, ...)
     return 0;
 }
 
-/* The next line without its newline; -1 when the launcher hung up or the line is too long. */
-static int read_line(char line[LINE_BYTES])
+/* Until something can be read; -1 at the deadline, UINT64_MAX: none. */
+static int wait_for_input(uint64_t deadline_ns)
+{
+    for (;;) {
+        uint64_t now_ns = nof_lib_now_ns();
+        int timeout_ms = -1;
+        if (deadline_ns != UINT64_MAX)
+            timeout_ms = now_ns < deadline_ns ? (int)((deadline_ns - now_ns) / 1000000u) + 1 : 0;
+        struct pollfd in = {.fd = pmi_fd, .events = POLLIN};
+        int n = poll(&in, 1, timeout_ms);
+        if (n > 0)
+            return 0;
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n == 0)
+            errno = ETIMEDOUT;
+        return -1;
+    }
+}
+
+/* The next line without its newline; -1 when the launcher hung up or is silent until the deadline, or the
+ * line is too long. */
+static int read_line(char line[LINE_BYTES], uint64_t deadline_ns)
 {
     for (;;) {
         char *end = memchr(input, '\n', input_bytes);
@@ -56,6 +84,8 @@ static int read_line(char line[LINE_BYTES])
             return 0;
         }
         if (input_bytes == sizeof(input))
+            return -1;
+        if (wait_for_input(deadline_ns) != 0)
             return -1;
         ssize_t n = read(pmi_fd, input + input_bytes, sizeof(input) - input_bytes);
         if (n < 0 && errno == EINTR)
@@ -87,13 +117,28 @@ static int field(const char *line, const char *key, char *value, size_t value_by
     return -1;
 }
 
-/* Read an answer, which must be `cmd` and, where it has a result code, a success. */
-static int expect(const char *cmd, char line[LINE_BYTES])
+/* Read an answer, which must be `cmd` and, where it has a result code, a success. A launcher that did not
+ * answer in time may still do so later: what comes from it then fits no question any more. */
+static int expect_until(const char *cmd, char line[LINE_BYTES], uint64_t deadline_ns)
 {
     char word[NAME_BYTES];
-    if (read_line(line) != 0 || field(line, "cmd", word, sizeof(word)) != 0 || strcmp(word, cmd) != 0)
+    if (silent) {
+        errno = ETIMEDOUT;
+        return -1;
+    }
+    errno = 0;
+    if (read_line(line, deadline_ns) != 0) {
+        silent = errno == ETIMEDOUT;
+        return -1;
+    }
+    if (field(line, "cmd", word, sizeof(word)) != 0 || strcmp(word, cmd) != 0)
         return -1;
     return field(line, "rc", word, sizeof(word)) == 0 && strcmp(word, "0") != 0 ? -1 : 0;
+}
+
+static int expect(const char *cmd, char line[LINE_BYTES])
+{
+    return expect_until(cmd, line, nof_lib_now_ns() + ANSWER_NS);
 }
 
 int nof_pmi1_open(int fd, int *appnum_out, char *text, size_t text_bytes)
@@ -121,8 +166,8 @@ int nof_pmi1_open(int fd, int *appnum_out, char *text, size_t text_bytes)
     if (ok)
         return 0;
     snprintf(text, text_bytes,
-             "the launcher does not answer PMI-1's %s on descriptor %d: start the program with "
-             "\"nof run\" or Hydra's mpiexec",
+             "the launcher does not answer PMI-1's %s on descriptor %d (PMI_FD): start the program "
+             "with \"nof run\"",
              step, fd);
     pmi_fd = -1;
     return -1;
@@ -139,6 +184,7 @@ int nof_pmi1_put(const char *key, const char *value)
 int nof_pmi1_get(const char *key, char *value, size_t value_bytes)
 {
     char line[LINE_BYTES];
+    errno = 0;
     if (send_line("cmd=get kvsname=%s key=%s\n", kvs_name, key) != 0 || expect("get_result", line) != 0)
         return -1;
     return field(line, "value", value, value_bytes);
@@ -147,7 +193,7 @@ int nof_pmi1_get(const char *key, char *value, size_t value_bytes)
 int nof_pmi1_barrier(void)
 {
     char line[LINE_BYTES];
-    return send_line("cmd=barrier_in\n") == 0 ? expect("barrier_out", line) : -1;
+    return send_line("cmd=barrier_in\n") == 0 ? expect_until("barrier_out", line, UINT64_MAX) : -1;
 }
 
 void nof_pmi1_close(void)

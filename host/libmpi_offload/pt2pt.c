@@ -44,10 +44,10 @@ static int new_request(enum nof_request_kind kind, const struct nof_pt2pt_args *
     bool receive = kind == NOF_REQUEST_RECV;
     struct nof_type *type = NULL;
     int rc = nof_comm_check(args->comm, comm_out);
-    if (rc == MPI_SUCCESS && args->count < 0)
-        rc = nof_error(MPI_ERR_COUNT, "the count is %lld", (long long)args->count);
     if (rc == MPI_SUCCESS)
         rc = nof_type_check(args->datatype, true, &type);
+    if (rc == MPI_SUCCESS)
+        rc = nof_type_check_count(type, args->count);
     if (rc == MPI_SUCCESS)
         rc = check_peer(*comm_out, args->peer, receive);
     if (rc == MPI_SUCCESS)

@@ -190,6 +190,17 @@ int nof_type_check(MPI_Datatype handle, bool committed, struct nof_type **type_o
     return MPI_SUCCESS;
 }
 
+int nof_type_check_count(const struct nof_type *type, MPI_Count count)
+{
+    size_t bytes;
+    if (count < 0)
+        return nof_error(MPI_ERR_COUNT, "the count is %lld", (long long)count);
+    if (!nof_type_bytes(type, (size_t)count, &bytes))
+        return nof_error(MPI_ERR_COUNT, "%lld elements of %zu bytes are more than a memory can hold",
+                         (long long)count, type->size);
+    return MPI_SUCCESS;
+}
+
 void nof_type_hold(struct nof_type *type)
 {
     if (!type->predefined)

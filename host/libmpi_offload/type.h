@@ -110,6 +110,16 @@ static inline ptrdiff_t nof_type_extent(const struct nof_type *type)
     return type->ub - type->lb;
 }
 
+/* Packed bytes of `count` elements. False, and nothing written, when no memory could be that large. */
+static inline bool nof_type_bytes(const struct nof_type *type, size_t count, size_t *bytes_out)
+{
+    ptrdiff_t bytes;
+    if (__builtin_mul_overflow(type->size, count, &bytes))
+        return false;
+    *bytes_out = (size_t)bytes;
+    return true;
+}
+
 /* ---- type.c: predefined types, life ---- */
 
 /* Fill in the table of predefined types. Returns 0, or -1 when memory is short. */
@@ -117,6 +127,9 @@ int nof_type_init(void);
 
 /* Type behind a handle, with the error the standard names. committed: it must be so too. */
 int nof_type_check(MPI_Datatype handle, bool committed, struct nof_type **type_out);
+
+/* A count that is negative, or of more bytes than a memory can hold, is MPI_ERR_COUNT. */
+int nof_type_check_count(const struct nof_type *type, MPI_Count count);
 
 void nof_type_hold(struct nof_type *type);
 void nof_type_release(struct nof_type *type);
@@ -131,6 +144,12 @@ struct nof_type_block {
     size_t count; /* of type, extents apart */
     struct nof_type *type;
 };
+
+/* Whether size and bounds of what the constructor of the same name would make can be said at all; the
+ * constructors take it for granted. */
+bool nof_type_vector_fits(size_t count, size_t blocklength, ptrdiff_t stride_bytes,
+                          const struct nof_type *old);
+bool nof_type_blocks_fit(size_t count, const struct nof_type_block *blocks);
 
 struct nof_type *nof_type_vector(size_t count, size_t blocklength, ptrdiff_t stride_bytes,
                                  struct nof_type *old);

@@ -155,6 +155,54 @@ static struct nof_type *new_type(struct nof_tree *tree, ptrdiff_t lb, ptrdiff_t 
     return type;
 }
 
+/* Widen [*lb, *ub) to `count` of it, `stride` apart. False: no ptrdiff_t can say it. */
+static bool spread(ptrdiff_t *lb, ptrdiff_t *ub, size_t count, ptrdiff_t stride)
+{
+    ptrdiff_t last, extent;
+    return !__builtin_mul_overflow(stride, count - 1, &last) &&
+           !__builtin_add_overflow(*lb, last < 0 ? last : 0, lb) &&
+           !__builtin_add_overflow(*ub, last > 0 ? last : 0, ub) && !__builtin_sub_overflow(*ub, *lb, &extent);
+}
+
+static bool shift(ptrdiff_t *lb, ptrdiff_t *ub, ptrdiff_t disp)
+{
+    return !__builtin_add_overflow(*lb, disp, lb) && !__builtin_add_overflow(*ub, disp, ub);
+}
+
+bool nof_type_vector_fits(size_t count, size_t blocklength, ptrdiff_t stride_bytes,
+                          const struct nof_type *old)
+{
+    size_t elements, bytes;
+    ptrdiff_t extent = nof_type_extent(old);
+    /* Bounds that were set by hand may be narrower than what is touched, and the other way round. */
+    ptrdiff_t lb = old->lb, ub = old->ub, low = old->tree->lb, high = old->tree->ub;
+    if (count == 0 || blocklength == 0)
+        return true;
+    return !__builtin_mul_overflow(count, blocklength, &elements) && nof_type_bytes(old, elements, &bytes) &&
+           spread(&lb, &ub, blocklength, extent) && spread(&lb, &ub, count, stride_bytes) &&
+           spread(&low, &high, blocklength, extent) && spread(&low, &high, count, stride_bytes);
+}
+
+bool nof_type_blocks_fit(size_t count, const struct nof_type_block *blocks)
+{
+    ptrdiff_t size = 0, lowest = 0, highest = 0, extent;
+    for (size_t i = 0; i < count; i++) {
+        const struct nof_type *old = blocks[i].type;
+        size_t bytes;
+        ptrdiff_t lb = old->lb, ub = old->ub, low = old->tree->lb, high = old->tree->ub;
+        if (blocks[i].count == 0)
+            continue;
+        if (!nof_type_bytes(old, blocks[i].count, &bytes) || __builtin_add_overflow(size, bytes, &size) ||
+            !spread(&lb, &ub, blocks[i].count, nof_type_extent(old)) || !shift(&lb, &ub, blocks[i].disp) ||
+            !spread(&low, &high, blocks[i].count, nof_type_extent(old)) ||
+            !shift(&low, &high, blocks[i].disp))
+            return false;
+        lowest = lb < lowest ? lb : lowest;
+        highest = ub > highest ? ub : highest;
+    }
+    return !__builtin_sub_overflow(highest, lowest, &extent);
+}
+
 struct nof_type *nof_type_blocks(size_t count, const struct nof_type_block *blocks)
 {
     ptrdiff_t lb = 0, ub = 0;

@@ -14,6 +14,11 @@ static int check_length(int length)
     return length < 0 ? nof_error(MPI_ERR_ARG, "a block length is %d", length) : MPI_SUCCESS;
 }
 
+static int too_large(void)
+{
+    return nof_error(MPI_ERR_COUNT, "the datatype would be larger than an MPI_Aint can say");
+}
+
 NOF_MPI(Type_contiguous)
 int PMPI_Type_contiguous(int count, MPI_Datatype oldtype, MPI_Datatype *newtype)
 {
@@ -22,6 +27,8 @@ int PMPI_Type_contiguous(int count, MPI_Datatype oldtype, MPI_Datatype *newtype)
     int rc = nof_type_check(oldtype, false, &old);
     if (rc == MPI_SUCCESS)
         rc = check_count(count);
+    if (rc == MPI_SUCCESS && !nof_type_vector_fits(1, (size_t)count, 0, old))
+        rc = too_large();
     if (rc == MPI_SUCCESS)
         rc = nof_type_publish(nof_type_vector(1, (size_t)count, 0, old), newtype);
     return nof_lib_leave(NULL, rc, __func__);
@@ -38,8 +45,9 @@ static int make_vector(int count, int blocklength, ptrdiff_t stride, bool in_ext
         rc = check_length(blocklength);
     if (rc != MPI_SUCCESS)
         return rc;
-    if (in_extents)
-        stride *= nof_type_extent(old);
+    if ((in_extents && __builtin_mul_overflow(stride, nof_type_extent(old), &stride)) ||
+        !nof_type_vector_fits((size_t)count, (size_t)blocklength, stride, old))
+        return too_large();
     return nof_type_publish(nof_type_vector((size_t)count, (size_t)blocklength, stride, old), newtype);
 }
 
@@ -79,8 +87,10 @@ static int fill_block(const struct indexed *in, int i, struct nof_type_block *bl
     if (rc != MPI_SUCCESS)
         return rc;
     block->count = (size_t)length;
-    block->disp =
-        in->displs_bytes != NULL ? in->displs_bytes[i] : in->displs_extents[i] * nof_type_extent(block->type);
+    if (in->displs_bytes != NULL)
+        block->disp = in->displs_bytes[i];
+    else if (__builtin_mul_overflow(in->displs_extents[i], nof_type_extent(block->type), &block->disp))
+        return too_large();
     return MPI_SUCCESS;
 }
 
@@ -99,6 +109,8 @@ static int make_indexed(const struct indexed *in, MPI_Datatype *newtype)
         return nof_error(MPI_ERR_NO_MEM, "no memory for %d blocks", in->count);
     for (int i = 0; rc == MPI_SUCCESS && i < in->count; i++)
         rc = fill_block(in, i, &blocks[i]);
+    if (rc == MPI_SUCCESS && !nof_type_blocks_fit((size_t)in->count, blocks))
+        rc = too_large();
     if (rc == MPI_SUCCESS)
         rc = nof_type_publish(nof_type_blocks((size_t)in->count, blocks), newtype);
     free(blocks);
@@ -170,6 +182,9 @@ int PMPI_Type_create_resized(MPI_Datatype oldtype, MPI_Aint lb, MPI_Aint extent,
     nof_lib_enter(__func__);
     struct nof_type *old;
     int rc = nof_type_check(oldtype, false, &old);
+    MPI_Aint ub;
+    if (rc == MPI_SUCCESS && __builtin_add_overflow(lb, extent, &ub))
+        rc = too_large();
     if (rc == MPI_SUCCESS)
         rc = nof_type_publish(nof_type_resized(old, lb, extent), newtype);
     return nof_lib_leave(NULL, rc, __func__);

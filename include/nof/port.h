@@ -63,11 +63,10 @@ struct nof_host_ops {
      * NOF_DMA_BLOCK_BYTES. `local` points to memory that stays valid until dma_done; the arrays
      * themselves are copied if needed later. A host that sets `dma_inline` in the endpoint's
      * parameters promises never to answer PENDING, but for dma_read if `dma_read_late` is set, too. */
-    int (*dma_read)(void *host, uint32_t endpoint, const struct nof_segment *remote,
-                    unsigned nremote, const struct nof_buf *local, unsigned nlocal, uint64_t token);
-    int (*dma_write)(void *host, uint32_t endpoint, const struct nof_segment *remote,
-                     unsigned nremote, const struct nof_buf *local, unsigned nlocal,
-                     uint64_t token);
+    int (*dma_read)(void *host, uint32_t endpoint, const struct nof_segment *remote, unsigned nremote,
+                    const struct nof_buf *local, unsigned nlocal, uint64_t token);
+    int (*dma_write)(void *host, uint32_t endpoint, const struct nof_segment *remote, unsigned nremote,
+                     const struct nof_buf *local, unsigned nlocal, uint64_t token);
     /* Give completions to the endpoint; returns how many were taken, in order (fewer: ring full;
      * the core keeps the rest and tries again in poll()). */
     unsigned (*complete)(void *host, uint32_t endpoint, const struct nof_comp *comps, unsigned n);

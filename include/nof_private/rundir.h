@@ -37,12 +37,14 @@ static inline int nof_rundir_make(const char *path, char *err, size_t err_bytes)
     struct stat st;
 
     if (mkdir(path, geteuid() == 0 ? 0755 : 0700) != 0 && errno != EEXIST) {
-        snprintf(err, err_bytes, "cannot make %s: %s; set XDG_RUNTIME_DIR to a directory of yours", path, strerror(errno));
+        snprintf(err, err_bytes, "cannot make %s: %s; set XDG_RUNTIME_DIR to a directory of yours", path,
+                 strerror(errno));
         return -1;
     }
     if (lstat(path, &st) != 0 || !S_ISDIR(st.st_mode) || st.st_uid != geteuid() || (st.st_mode & 022) != 0) {
         snprintf(err, err_bytes,
-                 "%s is no directory of user %u that nobody else can write: somebody else may have made it; remove "
+                 "%s is no directory of user %u that nobody else can write: somebody else may have made it; "
+                 "remove "
                  "it, or set XDG_RUNTIME_DIR to a directory of yours",
                  path, (unsigned)geteuid());
         return -1;

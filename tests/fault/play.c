@@ -56,7 +56,7 @@ static uint8_t *take_memory(struct play *p, unsigned rank, size_t bytes)
 {
     uint8_t *at = world_rank(p->w, rank)->arena + p->used[rank];
     p->used[rank] += bytes + 48;
-    require(p, p->used[rank] <= WORLD_ARENA, "the arena of rank %u is too small", rank);
+    require(p, p->used[rank] <= PLAY_ARENA, "the arena of rank %u is too small", rank);
     memset(at, UNTOUCHED, bytes);
     return at;
 }
@@ -418,6 +418,7 @@ void play_begin(struct play *p, const struct play_setup *setup, const struct wor
                                .dma_inline = setup->dma_inline,
                                .dma_read_late = setup->dma_read_late,
                                .seed = 9,
+                               .arena_bytes = PLAY_ARENA,
                                .staging_bytes = setup->staging_bytes,
                                .nic = setup->nic};
     p->w = world_init(&cfg);

@@ -143,11 +143,11 @@ static void park(struct play *p)
 static void layout(struct play *p)
 {
     static const struct play_vector column = {.block = 24, .stride = 40, .count = 10, .extent = 420, .name = 1};
-    static const struct play_vector sparse = {.block = 4, .stride = 12, .count = 7, .extent = 100, .name = 2};
+    static const struct play_vector sparse = {.block = 16, .stride = 36, .count = 7, .extent = 300, .name = 2};
     play_layout(p, 0, &column);
     play_layout(p, 1, &sparse);
     play_settle(p);
-    static const uint64_t len[] = {200, 2000, 9000, 18000};
+    static const uint64_t len[] = {200, 2000, 6000, 17000};
     for (unsigned i = 0; i < 4; i++) {
         uint32_t s = i % 2 ? play_send_vector(p, 0, 1, (int)i, len[i], &column)
                            : play_send(p, 0, 1, (int)i, len[i], 0);

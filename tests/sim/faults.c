@@ -134,7 +134,8 @@ static void plan_partition(struct nof_world *w, bool lasting)
 
 static void plug(struct nof_cluster *c, void *user, uint64_t arg)
 {
-    (void)user;
+    struct nof_world *w = user;
+    w->long_down &= ~(1ull << arg);
     nof_cluster_set_link_up(c, (unsigned)arg, true);
 }
 
@@ -147,8 +148,8 @@ static void unplug(struct nof_cluster *c, void *user, uint64_t arg)
     uint64_t for_ns = lasting ? LONG_MIN_NS : nof_rng_between(&w->rng, MS, SHORT_MAX_NS);
     nof_cluster_set_link_up(c, nic, false);
     if (lasting) {
-        w->long_side = 1ull << nic;
-        suspect_groups(w, w->long_side);
+        w->long_down |= 1ull << nic;
+        suspect_groups(w, 1ull << nic);
     }
     nof_cluster_at(c, nof_cluster_now(c) + for_ns, plug, w, nic);
 }
@@ -195,8 +196,9 @@ static void respawn(struct nof_world *w)
     job->size = n;
     for (unsigned i = 0; i < n; i++)
         (void)nof_rank_create(w, job, (int32_t)i, i);
-    if (w->long_side != 0)
-        suspect_groups(w, w->long_side);
+    suspect_groups(w, w->long_side);
+    for (unsigned i = 0; i < n; i++)
+        suspect_groups(w, w->long_down & 1ull << i);
     for (unsigned i = 0; i < 3 * n; i++) {
         struct nof_rank *a = job->rank[nof_rng_below(&w->rng, n)];
         struct nof_rank *b = job->rank[nof_rng_below(&w->rng, n)];

@@ -319,9 +319,8 @@ int nof_rank_dma(void *host, bool write, const struct nof_segment *remote, unsig
 {
     struct nof_rank *r = host;
     struct nof_world *w = r->world;
-    /* With small stores the core may have no room for what a host that copies at once refuses. */
-    bool may_refuse = !write || !r->dma_inline || !w->small_stores;
-    if (may_refuse && nof_rng_chance(&r->rng, 2))
+    /* A host that copies at once has no queue that could be full; the core may end what it refuses. */
+    if (!(write && r->dma_inline) && nof_rng_chance(&r->rng, 2))
         return NOF_EAGAIN;
     struct transfer now;
     struct transfer *t = &now;

@@ -162,7 +162,6 @@ void nof_sim_run(uint64_t seed, FILE *trace, struct nof_sim_result *result_out)
     struct nof_cluster_config cfg = {.seed = nof_rng_next(&w->rng), .trace = trace};
     configure(&w->rng, &cfg);
     w->link = cfg.link;
-    w->small_stores = cfg.nic.max_posted < 1024;
     int status = nof_cluster_create(&cfg, &w->cluster);
     if (status != NOF_OK) {
         (void)snprintf(result_out->violation, sizeof(result_out->violation), "the cluster does not start: %s",

@@ -226,11 +226,11 @@ struct nof_world {
     uint64_t traffic_until_ns;
     uint64_t partitions;
     uint64_t long_side; /* NICs on one side of a long partition that stands; 0: none stands */
+    uint64_t long_down; /* NICs that are unplugged for long */
     unsigned fault_kinds;
     bool respawned;
     unsigned faulty_percent; /* buffers that the kernel refuses */
     unsigned dma_late_percent;
-    bool small_stores; /* every pool of the NICs is small */
 };
 
 /* --- memory.c --------------------------------------------------------------------------------- */

@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include "nof/layout.h"
 #include "world.h"
 
 #define MS 1000000ull
@@ -417,6 +418,56 @@ static void bad_descriptors_are_refused(void **state)
     world_fini(w);
 }
 
+/* How many peers (then layouts) this rank gets before the NIC refuses; made-up cards of our own NIC. */
+static unsigned hoard(struct world *w, unsigned rank, int opcode, unsigned most)
+{
+    struct world_rank *r = world_rank(w, rank);
+    struct {
+        struct nof_layout_head head;
+        struct nof_layout_op op;
+    } one = {{NOF_LAYOUT_MAGIC, 1, 8, 8}, {NOF_LAYOUT_BLOCK, 0, 1, 8, 0, 0}};
+    memcpy(r->schedule, &one, sizeof one);
+    for (unsigned i = 0; i < most; i++) {
+        struct nof_desc d = {.opcode = (uint8_t)opcode, .cookie = i};
+        if (opcode == NOF_DESC_PEER) {
+            struct nof_card card = r->card;
+            card.endpoint = (uint16_t)(1000 + i);
+            d.peer = (int32_t)(100 + i);
+            memcpy(d.inline_data, &card, sizeof card);
+        } else {
+            d.len = sizeof one;
+            d.layout = i;
+        }
+        world_post(w, rank, &d);
+        const struct nof_comp *c;
+        while ((c = world_take(w, rank)) != NULL)
+            if (c->opcode == opcode && c->status == NOF_ENOMEM)
+                return i;
+    }
+    return most;
+}
+
+static void nobody_takes_what_others_count_on(void **state)
+{
+    (void)state;
+    struct world_config cfg = {.nics = 1,
+                               .mtu = 1500,
+                               .dma_inline = 1,
+                               .seed = 5,
+                               .nic = {.max_endpoints = 4, .max_peers = 64, .max_layouts = 32}};
+    for (int what = 0; what < 2; what++) {
+        struct world *w = world_init(&cfg);
+        int opcode = what ? NOF_DESC_LAYOUT : NOF_DESC_PEER;
+        unsigned all = what ? 32 : 64;
+        for (unsigned i = 0; i < 4; i++)
+            world_open_job(w, 0, i, i, 1000, 7);
+        assert_true(hoard(w, 0, opcode, all) < all);
+        for (unsigned i = 1; i < 4; i++)
+            assert_int_equal(hoard(w, i, opcode, all), all / 8);
+        world_fini(w);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -431,6 +482,7 @@ int main(void)
         cmocka_unit_test(jobs_never_meet),
         cmocka_unit_test(stale_cards_reach_nobody),
         cmocka_unit_test(bad_descriptors_are_refused),
+        cmocka_unit_test(nobody_takes_what_others_count_on),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

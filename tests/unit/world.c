@@ -139,14 +139,14 @@ static struct world_rank *by_endpoint(struct port *p, uint32_t endpoint)
     return NULL;
 }
 
-static int in_arena(const struct world_rank *r, const struct nof_segment *s)
+static int in_arena(const struct world_rank *r, size_t bytes, const struct nof_segment *s)
 {
     uint64_t base = (uint64_t)(uintptr_t)r->arena;
-    return r->open && s->addr >= base && s->addr - base <= WORLD_ARENA &&
-           s->len_bytes <= WORLD_ARENA - (s->addr - base);
+    return r->open && s->addr >= base && s->addr - base <= bytes &&
+           s->len_bytes <= bytes - (s->addr - base);
 }
 
-static int copy(const struct world_rank *r, const struct nof_segment *seg, unsigned nseg,
+static int copy(const struct world *w, const struct world_rank *r, const struct nof_segment *seg, unsigned nseg,
                 const struct nof_buf *buf, unsigned nbuf, int write)
 {
     uint64_t total = 0, local = 0;
@@ -159,7 +159,7 @@ static int copy(const struct world_rank *r, const struct nof_segment *seg, unsig
     unsigned b = 0;
     size_t off = 0;
     for (unsigned i = 0; i < nseg; i++)
-        if (!in_arena(r, &seg[i]))
+        if (!in_arena(r, w->cfg.arena_bytes, &seg[i]))
             return NOF_EFAULT;
     for (unsigned i = 0; i < nseg; i++) {
         uint8_t *at = r->arena + (seg[i].addr - (uint64_t)(uintptr_t)r->arena);
@@ -197,7 +197,7 @@ static int dma(struct port *p, uint32_t endpoint, const struct nof_segment *seg,
         status = NOF_EFAULT;
     }
     if (!late)
-        return copy(r, seg, nseg, buf, nbuf, write) == NOF_OK ? NOF_DMA_DONE : NOF_EFAULT;
+        return copy(w, r, seg, nseg, buf, nbuf, write) == NOF_OK ? NOF_DMA_DONE : NOF_EFAULT;
     struct event *e = calloc(1, sizeof *e);
     e->at = r->dma_stuck ? UINT64_MAX : w->now + DMA_NS + draw(w) % 20000;
     e->nic = p->nic;
@@ -278,6 +278,8 @@ struct world *world_init(const struct world_config *cfg)
 {
     struct world *w = calloc(1, sizeof *w);
     w->cfg = *cfg;
+    if (cfg->arena_bytes == 0)
+        w->cfg.arena_bytes = WORLD_ARENA;
     w->now = 1000000;
     w->rng = cfg->seed * 0x9e3779b97f4a7c15ull + 1;
     for (unsigned i = 0; i < cfg->nics; i++) {
@@ -359,8 +361,8 @@ void world_open_job(struct world *w, unsigned nic, unsigned rank, unsigned job_r
     if (staging == SIZE_MAX)
         staging = 0;
     if (r->arena == NULL) {
-        r->arena = calloc(1, WORLD_ARENA);
-        r->staging = calloc(1, 1u << 20);
+        r->arena = calloc(1, w->cfg.arena_bytes);
+        r->staging = calloc(1, staging + 1);
         r->bounce = calloc(1, 65536);
         r->schedule = calloc(1, 65536);
     }
@@ -511,7 +513,7 @@ static int finish_dma(struct world *w)
     for (unsigned i = 0; rc != NOF_OK && !e->write && i < e->nbuf; i++)
         memset(e->buf[i].base, 0xdb, e->buf[i].len_bytes); /* nothing may be assumed of the bytes */
     if (rc == NOF_OK)
-        rc = copy(r, e->seg, e->nseg, e->buf, e->nbuf, e->write);
+        rc = copy(w, r, e->seg, e->nseg, e->buf, e->nbuf, e->write);
     nof_nic_dma_done(w->nic[e->nic], w->now, e->token, rc);
     free(e);
     return 1;

@@ -17,7 +17,7 @@
 
 #define WORLD_NICS 4
 #define WORLD_RANKS 16
-#define WORLD_ARENA (8u << 20) /* bytes of memory that a rank's DMA may touch */
+#define WORLD_ARENA (8u << 20) /* bytes of memory that a rank's DMA may touch, if the test does not say */
 
 enum world_op { WORLD_ALLOC, WORLD_SEND, WORLD_READ, WORLD_WRITE, WORLD_COMPLETE, WORLD_OPS };
 
@@ -63,6 +63,7 @@ struct world_config {
     unsigned loss_percent;
     uint64_t seed;
     size_t staging_bytes; /* [256 KiB]; SIZE_MAX: none */
+    size_t arena_bytes; /* [WORLD_ARENA] */
     struct nof_nic_config nic; /* bounds; identity is filled in */
 };
 

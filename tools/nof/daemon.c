@@ -77,8 +77,9 @@ bool nof_daemon_find(char *path, size_t path_bytes, const char *self)
 static void child_io(const struct nof_daemon_start *how)
 {
     int null = open("/dev/null", O_RDWR);
-    int log = how->log_path != NULL ? open(how->log_path, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_NOFOLLOW, 0600)
-                                    : -1;
+    int log = how->log_path != NULL
+                  ? open(how->log_path, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_NOFOLLOW, 0600)
+                  : -1;
 
     dup2(null, 0);
     if (log >= 0)

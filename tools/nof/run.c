@@ -198,8 +198,9 @@ static bool size_nics(const struct nof_job *job, struct nof_daemon_args *args)
     unsigned long long pairs = (unsigned long long)per_host * job->ranks;
 
     if (per_host > NOFD_ENDPOINTS_MAX) {
-        fprintf(stderr, "%s: %u ranks on %u hosts: one simulated host serves %u at most; give --hosts %u\n", job->self,
-                job->ranks, job->hosts, NOFD_ENDPOINTS_MAX, (job->ranks + NOFD_ENDPOINTS_MAX - 1) / NOFD_ENDPOINTS_MAX);
+        fprintf(stderr, "%s: %u ranks on %u hosts: one simulated host serves %u at most; give --hosts %u\n",
+                job->self, job->ranks, job->hosts, NOFD_ENDPOINTS_MAX,
+                (job->ranks + NOFD_ENDPOINTS_MAX - 1) / NOFD_ENDPOINTS_MAX);
         return false;
     }
     snprintf(endpoints, sizeof(endpoints), "%u", per_host > RANKS_USUAL ? per_host : RANKS_USUAL);

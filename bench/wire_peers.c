@@ -252,7 +252,7 @@ int nof_wire_ours(struct nof_wire_bench *b, const char *port_args, const int *by
     snprintf(nof, sizeof(nof), "%s/nof", b->bin_dir);
     snprintf(stream, sizeof(stream), "%s/bench/mpi_stream", b->bin_dir);
     if (access(stream, X_OK) != 0)
-        return failed(why, why_bytes, "bench/mpi_stream is not beside nof: build the whole tree");
+        return failed(why, why_bytes, "bench/mpi_stream is not beside nof; run: ninja -C BUILD");
     /* The host's name without its number: PMI_RANK tells which. */
     snprintf(into, sizeof(into), "exec ip netns exec %.*s$PMI_RANK \"$@\"", (int)strlen(b->lab.host[0]) - 1,
              b->lab.host[0]);

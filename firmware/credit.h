@@ -27,18 +27,24 @@ static inline uint32_t nof_credit_most(uint32_t initial, uint32_t pool, uint32_t
     return initial + (share < most ? share : most);
 }
 
+/* Of n that a flow gives back, those that it had borrowed. */
+static inline uint32_t nof_credit_returned(uint32_t outstanding, uint32_t n, uint32_t initial)
+{
+    if (outstanding >= initial + n)
+        return n;
+    return nof_credit_borrowed(outstanding, initial);
+}
+
 /* Stored envelopes and blocks are free again. */
 static inline void nof_credit_free(struct nof_nic *nic, struct nof_peer *peer, uint32_t msgs, uint32_t blocks)
 {
     uint32_t out = peer->rx_msgs_announced - peer->rx_msgs_freed;
     nof_invariant(msgs <= out);
-    nic->msgs_free +=
-        nof_credit_borrowed(out, nic->flow_msgs) - nof_credit_borrowed(out - msgs, nic->flow_msgs);
+    nic->msgs_free += nof_credit_returned(out, msgs, nic->flow_msgs);
     peer->rx_msgs_freed += msgs;
     out = peer->rx_blocks_announced - peer->rx_blocks_freed;
     nof_invariant(blocks <= out);
-    nic->blocks_free +=
-        nof_credit_borrowed(out, nic->flow_blocks) - nof_credit_borrowed(out - blocks, nic->flow_blocks);
+    nic->blocks_free += nof_credit_returned(out, blocks, nic->flow_blocks);
     peer->rx_blocks_freed += blocks;
 }
 

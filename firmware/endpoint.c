@@ -224,6 +224,7 @@ int nof_ep_open(struct nof_nic *nic, const struct nof_endpoint_params *params, u
     ep->flushes = NOF_NIL;
     ep->active = NOF_NIL;
     ep->recv_wait = NOF_NIL;
+    ep->last_rank = NOF_NIL;
     nic->counters[NOF_C_ENDPOINTS]++;
     *index_out = i;
     *card_out = (struct nof_card){.nic_id = nic->cfg.nic_id,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "host.h"
 
+#include "direct.h"
 #include "endpoint.h"
 #include "peer.h"
 #include "recv.h"
@@ -262,6 +263,9 @@ static void take_layout(struct nof_nic *nic, struct nof_endpoint *ep, const stru
 void nof_host_take(struct nof_nic *nic, struct nof_endpoint *ep, const struct nof_desc *desc)
 {
     nof_count(nic, ep, NOF_C_DESCS, 1);
+    if (desc->opcode == NOF_DESC_RECV && (desc->flags | desc->reserved0) == 0 && key_valid(ep, desc) &&
+        desc->len <= INT64_MAX && nof_direct_recv(nic, ep, desc))
+        return;
     switch (desc->opcode) {
     case NOF_DESC_SEND:
         take_send(nic, ep, desc);

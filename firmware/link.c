@@ -98,27 +98,15 @@ static struct nof_local_frame *local_of(struct nof_frame *frame)
     return at;
 }
 
-unsigned nof_link_window(struct nof_nic *nic, struct nof_link *link, int urgent)
+unsigned nof_local_window(const struct nof_nic *nic, int urgent)
 {
-    if (!link->up)
-        return 0;
-    if (link->path != NULL)
-        return nof_path_window(link->path, urgent);
     uint32_t reserve = urgent ? 0 : NOF_LOCAL_FRAMES / 8;
     uint32_t room = nof_pool_free(&nic->locals);
     return room > reserve ? room - reserve : 0;
 }
 
-uint32_t nof_link_body_max(const struct nof_link *link)
+struct nof_frame *nof_local_frame(struct nof_nic *nic, uint8_t **body_out)
 {
-    return link->path != NULL ? nof_path_body_max(link->path) : NOF_LOCAL_BODY;
-}
-
-struct nof_frame *nof_link_frame(struct nof_nic *nic, struct nof_link *link, uint32_t body_bytes,
-                                 uint8_t **body_out)
-{
-    if (link->path != NULL)
-        return nof_path_frame(link->path, body_bytes, body_out);
     uint32_t i = nof_pool_take(&nic->locals);
     if (i == NOF_NIL)
         return NULL;
@@ -127,45 +115,17 @@ struct nof_frame *nof_link_frame(struct nof_nic *nic, struct nof_link *link, uin
     return &f->frame;
 }
 
-void nof_link_drop(struct nof_nic *nic, struct nof_link *link, struct nof_frame *frame)
+void nof_local_drop(struct nof_nic *nic, struct nof_frame *frame)
 {
-    if (link->path != NULL) {
-        nof_path_frame_drop(link->path, frame);
-        return;
-    }
     nof_pool_give(&nic->locals, (uint32_t)(local_of(frame) - (struct nof_local_frame *)nic->locals.base));
 }
 
-/* An endpoint's share of the wire is its frames as first sent. Acknowledgements and what is sent again
- * belong to the path: they count for the NIC alone. */
-static void count_for_endpoint(struct nof_nic *nic, uint16_t src_ep, uint32_t frame_bytes)
+void nof_local_send(struct nof_nic *nic, struct nof_link *link, struct nof_frame *frame,
+                    const struct nof_local_head *head)
 {
-    /* A refusal answers for an endpoint that the peer named: there may be none. */
-    if (src_ep >= nic->cfg.max_endpoints || nic->eps[src_ep].state == NOF_EP_FREE)
-        return;
-    nic->eps[src_ep].counters[NOF_C_TX_FRAMES]++;
-    nic->eps[src_ep].counters[NOF_C_TX_BYTES] += frame_bytes;
-}
-
-void nof_link_send(struct nof_nic *nic, struct nof_link *link, struct nof_frame *frame, uint8_t type,
-                   uint8_t flags, uint16_t src_ep, uint16_t dst_ep, uint32_t fields_bytes,
-                   uint32_t body_bytes)
-{
-    if (link->path != NULL) {
-        link->sent_any = 1;
-        link->last_pn =
-            nof_path_send(link->path, frame, type, flags, src_ep, dst_ep, fields_bytes, body_bytes);
-        count_for_endpoint(nic, src_ep, NOF_WIRE_OUTER_BYTES + NOF_WIRE_COMMON_BYTES + body_bytes);
-        return;
-    }
     struct nof_local_frame *f = local_of(frame);
     f->link = nof_link_index(nic, link);
-    f->type = type;
-    f->flags = flags;
-    f->src_ep = src_ep;
-    f->dst_ep = dst_ep;
-    f->fields_bytes = fields_bytes;
-    f->body_bytes = body_bytes;
+    f->head = *head;
     nof_queue_push(&nic->locals, &nic->local_queue,
                    (uint32_t)(f - (struct nof_local_frame *)nic->locals.base));
 }
@@ -185,14 +145,14 @@ unsigned nof_local_run(struct nof_nic *nic)
     while ((i = nof_queue_pop(&nic->locals, &queue)) != NOF_NIL) {
         const struct nof_local_frame *f = (struct nof_local_frame *)nic->locals.base + i;
         struct nof_link *link = &nic->links[f->link];
-        struct nof_wire_view view = {.type = f->type,
-                                     .flags = f->flags,
-                                     .src_ep = f->src_ep,
-                                     .dst_ep = f->dst_ep,
+        struct nof_wire_view view = {.type = f->head.type,
+                                     .flags = f->head.flags,
+                                     .src_ep = f->head.src_ep,
+                                     .dst_ep = f->head.dst_ep,
                                      .fields = f->body,
-                                     .fields_bytes = f->fields_bytes,
-                                     .payload = f->body + f->fields_bytes,
-                                     .payload_bytes = f->body_bytes - f->fields_bytes};
+                                     .fields_bytes = f->head.fields_bytes,
+                                     .payload = f->body + f->head.fields_bytes,
+                                     .payload_bytes = f->head.body_bytes - f->head.fields_bytes};
         if (link->used)
             nof_nic_frame(nic, link, &view, 1);
         nof_queue_push(&nic->locals, &done, i);

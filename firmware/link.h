@@ -20,14 +20,67 @@ int nof_link_open(struct nof_nic *nic, uint32_t job, const struct nof_card *card
 void nof_link_init_local(struct nof_nic *nic, uint32_t job);
 void nof_link_free(struct nof_nic *nic, struct nof_link *link);
 
-unsigned nof_link_window(struct nof_nic *nic, struct nof_link *link, int urgent);
-uint32_t nof_link_body_max(const struct nof_link *link);
-struct nof_frame *nof_link_frame(struct nof_nic *nic, struct nof_link *link, uint32_t body_bytes,
-                                 uint8_t **body_out);
-void nof_link_drop(struct nof_nic *nic, struct nof_link *link, struct nof_frame *frame);
-void nof_link_send(struct nof_nic *nic, struct nof_link *link, struct nof_frame *frame, uint8_t type,
-                   uint8_t flags, uint16_t src_ep, uint16_t dst_ep, uint32_t fields_bytes,
-                   uint32_t body_bytes);
+/* The same of a loop-back link. */
+unsigned nof_local_window(const struct nof_nic *nic, int urgent);
+struct nof_frame *nof_local_frame(struct nof_nic *nic, uint8_t **body_out);
+void nof_local_drop(struct nof_nic *nic, struct nof_frame *frame);
+void nof_local_send(struct nof_nic *nic, struct nof_link *link, struct nof_frame *frame,
+                    const struct nof_local_head *head);
+
+static inline unsigned nof_link_window(struct nof_nic *nic, struct nof_link *link, int urgent)
+{
+    if (!link->up)
+        return 0;
+    return link->path != NULL ? nof_path_window(link->path, urgent) : nof_local_window(nic, urgent);
+}
+
+static inline uint32_t nof_link_body_max(const struct nof_link *link)
+{
+    return link->path != NULL ? nof_path_body_max(link->path) : NOF_LOCAL_BODY;
+}
+
+static inline struct nof_frame *nof_link_frame(struct nof_nic *nic, struct nof_link *link,
+                                               uint32_t body_bytes, uint8_t **body_out)
+{
+    return link->path != NULL ? nof_path_frame(link->path, body_bytes, body_out)
+                              : nof_local_frame(nic, body_out);
+}
+
+static inline void nof_link_drop(struct nof_nic *nic, struct nof_link *link, struct nof_frame *frame)
+{
+    if (link->path != NULL)
+        nof_path_frame_drop(link->path, frame);
+    else
+        nof_local_drop(nic, frame);
+}
+
+static inline void nof_link_send(struct nof_nic *nic, struct nof_link *link, struct nof_frame *frame,
+                                 uint8_t type, uint8_t flags, uint16_t src_ep, uint16_t dst_ep,
+                                 uint32_t fields_bytes, uint32_t body_bytes)
+{
+    if (link->path != NULL) {
+        link->sent_any = 1;
+        link->last_pn =
+            nof_path_send(link->path, frame, type, flags, src_ep, dst_ep, fields_bytes, body_bytes);
+        /* An endpoint's share of the wire is its frames as first sent. Acknowledgements and what is sent
+         * again belong to the path: they count for the NIC alone. A refusal answers for an endpoint
+         * that the peer named: there may be none. */
+        if (src_ep < nic->cfg.max_endpoints && nic->eps[src_ep].state != NOF_EP_FREE) {
+            nic->eps[src_ep].counters[NOF_C_TX_FRAMES]++;
+            nic->eps[src_ep].counters[NOF_C_TX_BYTES] +=
+                NOF_WIRE_OUTER_BYTES + NOF_WIRE_COMMON_BYTES + body_bytes;
+        }
+        return;
+    }
+    nof_local_send(nic, link, frame,
+                   &(struct nof_local_head){.type = type,
+                                            .flags = flags,
+                                            .src_ep = src_ep,
+                                            .dst_ep = dst_ep,
+                                            .fields_bytes = fields_bytes,
+                                            .body_bytes = body_bytes});
+}
+
 int nof_link_acked(const struct nof_link *link, uint32_t pn);
 
 /* A control frame of at most NOF_CTL_FIELDS_MAX bytes of fields and no payload. The pool holds all

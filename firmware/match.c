@@ -211,17 +211,26 @@ struct nof_recv *nof_match_cookie(struct nof_nic *nic, uint32_t ep, uint64_t coo
 
 /* --- posted receives and probes ------------------------------------------------------------------- */
 
+/* Where receives and probes of this kind are counted. */
+static uint32_t *count_of(struct nof_endpoint *ep, const struct nof_recv *r)
+{
+    return &ep->posted[nof_match_kind(&r->key) + (r->opcode == NOF_COMP_RECV ? 0 : NOF_MATCH_KINDS)];
+}
+
+static struct nof_match_table *table_of(struct nof_nic *nic, const struct nof_recv *r)
+{
+    return r->opcode == NOF_COMP_RECV ? &nic->match.posted : &nic->match.probes;
+}
+
 void nof_match_post(struct nof_nic *nic, struct nof_recv *r)
 {
     struct nof_endpoint *ep = &nic->eps[r->ep];
-    int probe = r->opcode != NOF_COMP_RECV;
-    struct view v = recv_view(nic, probe ? &nic->match.probes : &nic->match.posted);
-    uint32_t kind = nof_match_kind(&r->key);
+    struct view v = recv_view(nic, table_of(nic, r));
     r->order = nic->match.order++;
-    push(&v, nof_recv_index(nic, r), &r->key, kind, hash_key(nic, &r->key));
+    push(&v, nof_recv_index(nic, r), &r->key, 0, hash_key(nic, &r->key));
     if (ep->cookies_indexed)
         cookie_link(nic, r);
-    (probe ? ep->probes : ep->posted)[kind]++;
+    (*count_of(ep, r))++;
     ep->posted_total++;
     nic->posted_total++;
 }
@@ -229,15 +238,13 @@ void nof_match_post(struct nof_nic *nic, struct nof_recv *r)
 void nof_match_unpost(struct nof_nic *nic, struct nof_recv *r)
 {
     struct nof_endpoint *ep = &nic->eps[r->ep];
-    int probe = r->opcode != NOF_COMP_RECV;
-    struct view v = recv_view(nic, probe ? &nic->match.probes : &nic->match.posted);
+    struct view v = recv_view(nic, table_of(nic, r));
     unlink_entry(&v, nof_recv_index(nic, r));
     if (r->flags & NOF_RECV_F_INDEXED)
         cookie_unlink(nic, r);
-    (probe ? ep->probes : ep->posted)[nof_match_kind(&r->key)]--;
-    ep->posted_total--;
+    (*count_of(ep, r))--;
     nic->posted_total--;
-    if (ep->posted_total == 0)
+    if (--ep->posted_total == 0)
         ep->cookies_indexed = 0;
 }
 
@@ -270,7 +277,7 @@ struct nof_recv *nof_match_posted(struct nof_nic *nic, struct nof_endpoint *ep,
 struct nof_recv *nof_match_probe(struct nof_nic *nic, struct nof_endpoint *ep,
                                  const struct nof_match_key *key)
 {
-    return earliest(nic, &nic->match.probes, ep->probes, key);
+    return earliest(nic, &nic->match.probes, ep->posted + NOF_MATCH_KINDS, key);
 }
 
 /* --- unexpected envelopes ------------------------------------------------------------------------- */

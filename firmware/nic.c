@@ -6,6 +6,7 @@
 
 #include "arena.h"
 #include "credit.h"
+#include "direct.h"
 #include "eager.h"
 #include "endpoint.h"
 #include "host.h"
@@ -38,7 +39,6 @@ int nof_nic_frame(struct nof_nic *nic, struct nof_link *link, const struct nof_w
         nic->counters[NOF_C_DROP_TYPE]++;
         return NOF_OK;
     }
-    link->last_peer = nof_peer_index(nic, peer);
     switch (view->type) {
     case NOF_WIRE_MSG:
         return peer->flags & NOF_PEER_F_RX ? nof_eager_envelope_rx(nic, peer, view, lent) : NOF_OK;
@@ -68,8 +68,17 @@ int nof_nic_frame(struct nof_nic *nic, struct nof_link *link, const struct nof_w
 static int on_frame(void *up, struct nof_path *path, const struct nof_wire_view *view, int lent)
 {
     struct nof_nic *nic = up;
-    struct nof_link *link = nof_link_of_path(nic, path);
-    return link != NULL ? nof_nic_frame(nic, link, view, lent) : NOF_EPROTO;
+    struct nof_link *link = nof_path_user(path);
+    if (link == NULL)
+        link = nof_link_of_path(nic, path);
+    if (link == NULL)
+        return NOF_EPROTO;
+    if (view->type == NOF_WIRE_MSG) {
+        struct nof_peer *peer = nof_peer_by_flow(nic, link, view->src_ep, view->dst_ep);
+        if (peer != NULL && (peer->flags & NOF_PEER_F_RX) && nof_direct_rx(nic, peer, view))
+            return NOF_OK;
+    }
+    return nof_nic_frame(nic, link, view, lent);
 }
 
 static void on_up(void *up, struct nof_path *path)

@@ -328,13 +328,13 @@ struct nof_endpoint {
     size_t schedule_bytes;
     uint64_t *counters;
     uint32_t comp_head, comp_tail; /* completions that wait for the ring: refs through obj.next */
-    uint32_t posted[NOF_MATCH_KINDS]; /* posted receives, by kind */
-    uint32_t probes[NOF_MATCH_KINDS];
+    uint32_t posted[2 * NOF_MATCH_KINDS]; /* posted receives by kind, then waiting probes by kind */
     uint32_t posted_total;
     uint32_t sends_used;
     uint32_t sends_asking; /* of those: NOF_SEND_M_ASKING */
     uint32_t recvs_used; /* posted ones included */
     uint32_t peers_used;
+    uint32_t last_rank; /* index of the peer of the last descriptor: a guess for the next */
     uint32_t stored; /* unexpected envelopes that can be matched */
     uint32_t cookies_indexed; /* posted receives can be found by cookie (match.c) */
     uint32_t sends_head, sends_tail; /* live sends, oldest first */
@@ -355,14 +355,18 @@ struct nof_endpoint {
     struct nof_stage stage;
 };
 
-struct nof_local_frame {
-    struct nof_obj obj;
-    struct nof_frame frame;
-    uint32_t link;
+struct nof_local_head { /* what the common header says on a wire */
     uint32_t fields_bytes;
     uint32_t body_bytes;
     uint16_t src_ep, dst_ep;
     uint8_t type, flags;
+};
+
+struct nof_local_frame {
+    struct nof_obj obj;
+    struct nof_frame frame;
+    uint32_t link;
+    struct nof_local_head head;
     uint8_t *body;
 };
 

@@ -36,20 +36,17 @@ struct nof_peer *nof_peer_by_rank(const struct nof_nic *nic, uint32_t ep, uint32
     return NULL;
 }
 
-struct nof_peer *nof_peer_by_flow(const struct nof_nic *nic, const struct nof_link *link, uint16_t remote_ep,
-                                  uint16_t ep)
+struct nof_peer *nof_peer_find_flow(const struct nof_nic *nic, struct nof_link *link, uint16_t remote_ep,
+                                    uint16_t ep)
 {
     uint32_t l = nof_link_index(nic, link);
-    if (link->last_peer != NOF_NIL) {
-        struct nof_peer *p = nof_peer_at(nic, link->last_peer);
-        if (p->ep == ep && p->remote_ep == remote_ep && p->link == l)
-            return p;
-    }
     uint32_t i = *flow_bucket(nic, l, remote_ep, ep);
     while (i != NOF_NIL) {
         struct nof_peer *p = nof_peer_at(nic, i);
-        if (p->ep == ep && p->remote_ep == remote_ep && p->link == l)
+        if (p->ep == ep && p->remote_ep == remote_ep && p->link == l) {
+            link->last_peer = i;
             return p;
+        }
         i = p->flow_next;
     }
     return NULL;

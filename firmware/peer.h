@@ -9,8 +9,30 @@
 #include "nic.h"
 
 struct nof_peer *nof_peer_by_rank(const struct nof_nic *nic, uint32_t ep, uint32_t rank);
-struct nof_peer *nof_peer_by_flow(const struct nof_nic *nic, const struct nof_link *link, uint16_t remote_ep,
-                                  uint16_t ep);
+/* The same for a descriptor's peer, most often that of the one before. */
+static inline struct nof_peer *nof_peer_of_desc(const struct nof_nic *nic, struct nof_endpoint *ep,
+                                                uint32_t rank)
+{
+    if (ep->last_rank != NOF_NIL && nof_peer_at(nic, ep->last_rank)->rank == rank)
+        return nof_peer_at(nic, ep->last_rank);
+    struct nof_peer *peer = nof_peer_by_rank(nic, ep->index, rank);
+    if (peer != NULL)
+        ep->last_rank = nof_peer_index(nic, peer);
+    return peer;
+}
+struct nof_peer *nof_peer_find_flow(const struct nof_nic *nic, struct nof_link *link, uint16_t remote_ep,
+                                    uint16_t ep);
+/* The flow between these endpoints, most often that of the frame before. */
+static inline struct nof_peer *nof_peer_by_flow(const struct nof_nic *nic, struct nof_link *link,
+                                                uint16_t remote_ep, uint16_t ep)
+{
+    if (link->last_peer != NOF_NIL) { /* one of this link, or its leaving would have cleared it */
+        struct nof_peer *p = nof_peer_at(nic, link->last_peer);
+        if (p->ep == ep && p->remote_ep == remote_ep)
+            return p;
+    }
+    return nof_peer_find_flow(nic, link, remote_ep, ep);
+}
 
 /* The PEER descriptor: NOF_OK, NOF_ENOMEM, NOF_EINVAL (another card than before), NOF_EPEERDEAD. */
 int nof_peer_introduce(struct nof_nic *nic, struct nof_endpoint *ep, uint32_t rank,

@@ -20,40 +20,6 @@ uint32_t nof_recv_room(const struct nof_nic *nic, const struct nof_endpoint *ep)
     return busy < nic->recvs_min ? nic->recvs_min - busy : 0;
 }
 
-int nof_recv_may_post(const struct nof_nic *nic, const struct nof_endpoint *ep)
-{
-    return nic->posted_total < nic->posted_limit || ep->posted_total < nic->posted_min;
-}
-
-struct nof_recv *nof_recv_take(struct nof_nic *nic, struct nof_endpoint *ep, uint8_t opcode)
-{
-    uint32_t i = nof_pool_take(&nic->recvs);
-    if (i == NOF_NIL)
-        return NULL;
-    struct nof_recv *r = nof_recv_at(nic, i);
-    r->state = NOF_RECV_DONE;
-    r->flags = 0;
-    r->opcode = opcode;
-    r->ep = (uint16_t)nof_ep_index(nic, ep);
-    r->writes = 0;
-    r->peer = NOF_NIL;
-    r->layout = NOF_NIL;
-    r->len = 0;
-    r->allowed = 0;
-    r->reserved_blocks = 0;
-    r->used_blocks = 0;
-    r->status = NOF_OK;
-    ep->recvs_used++;
-    return r;
-}
-
-void nof_recv_free(struct nof_nic *nic, struct nof_recv *r)
-{
-    r->state = NOF_RECV_FREE;
-    nic->eps[r->ep].recvs_used--;
-    nof_pool_give(&nic->recvs, nof_recv_index(nic, r));
-}
-
 int nof_recv_post(struct nof_nic *nic, struct nof_recv *r)
 {
     if (r->key.source >= 0) {
@@ -68,14 +34,6 @@ int nof_recv_post(struct nof_nic *nic, struct nof_recv *r)
     r->state = NOF_RECV_POSTED;
     nof_match_post(nic, r);
     return NOF_OK;
-}
-
-void nof_recv_unpost(struct nof_nic *nic, struct nof_recv *r)
-{
-    nof_match_unpost(nic, r);
-    if (r->peer != NOF_NIL)
-        nof_peer_expect(nic, nof_peer_at(nic, r->peer), -1);
-    r->state = NOF_RECV_DONE;
 }
 
 void nof_recv_list(struct nof_nic *nic, struct nof_recv *r)

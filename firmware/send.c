@@ -3,6 +3,7 @@
  * Hot path: one send and one frame per small message; no allocation beyond the pools. */
 #include "send.h"
 
+#include "direct.h"
 #include "endpoint.h"
 #include "link.h"
 #include "peer.h"
@@ -166,7 +167,9 @@ static void resume(struct nof_nic *nic, struct nof_peer *peer, struct nof_send *
 void nof_send_submit(struct nof_nic *nic, struct nof_endpoint *ep, const struct nof_desc *desc,
                      uint32_t layout)
 {
-    struct nof_peer *peer = nof_peer_by_rank(nic, nof_ep_index(nic, ep), (uint32_t)desc->peer);
+    struct nof_peer *peer = nof_peer_of_desc(nic, ep, (uint32_t)desc->peer);
+    if (peer != NULL && nof_direct_send(nic, ep, peer, desc))
+        return;
     struct nof_send *s = peer != NULL ? send_take(nic, ep) : NULL;
     if (s == NULL) {
         nof_ep_answer(nic, ep, desc, peer == NULL ? NOF_ENOENT : NOF_ENOMEM);
@@ -206,18 +209,20 @@ void nof_send_submit(struct nof_nic *nic, struct nof_endpoint *ep, const struct 
 /* --- the pump ------------------------------------------------------------------------------------- */
 
 /* So many wait for their match that, if it never comes, the endpoint's guaranteed share would be used
- * up by them: its host keeps this one for us. The cookie must leave room for our mark; a payload that
- * came in the descriptor is with us alone. */
+ * up by them: its host keeps this one for us. The cookie must leave room for our mark. */
 static int must_park(const struct nof_nic *nic, const struct nof_send *s)
 {
-    return nic->eps[s->ep].sends_asking >= nic->sends_min / 2 && (s->cookie & NOF_HANDLE_PARKED) == 0 &&
-           !(s->flags & NOF_DESC_F_INLINE);
+    return nic->eps[s->ep].sends_asking >= nic->sends_min / 2 && (s->cookie & NOF_HANDLE_PARKED) == 0;
 }
 
 static int eager_now(const struct nof_nic *nic, const struct nof_peer *peer, const struct nof_send *s)
 {
     int sync = (s->flags & NOF_DESC_F_SYNC) != 0;
     uint32_t blocks = nof_netmem_charge(s->len, sync);
+    /* What came in the descriptor is with us alone and fits the envelope: it never asks, whatever
+     * eager_max_bytes is, and so never waits for its match and never has to be parked. */
+    if ((s->flags & NOF_DESC_F_INLINE) && !sync)
+        return 1;
     return s->len <= nic->features[NOF_F_EAGER_MAX] &&
            blocks <= peer->tx_blocks_allowed - peer->tx_blocks_used && !(sync && must_park(nic, s));
 }

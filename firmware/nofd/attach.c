@@ -172,9 +172,11 @@ static int check_request(struct nofd *d, const struct nof_attach_request *r, ssi
         return NOF_EINVAL;
     }
     if (r->nic != UINT32_MAX && r->nic >= d->nnics) {
-        snprintf(text, text_bytes,
-                 "NIC %u was asked for and this daemon has %u: give the launcher as many hosts", r->nic,
-                 d->nnics);
+        snprintf(
+            text, text_bytes,
+            "NIC %u was asked for and this daemon has %u: run with `nof run --hosts %u`, or start the daemon "
+            "with `nof up --fabric HOSTS`",
+            r->nic, d->nnics, d->nnics);
         return NOF_EINVAL;
     }
     return NOF_OK;

@@ -138,19 +138,22 @@ struct nofd_copier *nofd_copier_start(struct nofd_core *core)
 
 void nofd_copier_stop(struct nofd_copier *c)
 {
-    struct timespec until;
+    const struct timespec pause = {.tv_nsec = 1000000};
+    uint64_t until_ns = nofd_clock_ns() + JOIN_WAIT_S * NOFD_S;
 
     if (c == NULL)
         return;
     __atomic_store_n(&c->stop, 1, __ATOMIC_RELEASE);
     __atomic_fetch_add(&c->posted, 1, __ATOMIC_RELEASE);
     syscall(SYS_futex, &c->posted, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
-    clock_gettime(CLOCK_MONOTONIC, &until);
-    until.tv_sec += JOIN_WAIT_S;
-    if (pthread_clockjoin_np(c->thread, NULL, CLOCK_MONOTONIC, &until) == 0)
-        free(c);
-    else
-        nofd_warning("a rank's memory blocks a copy; it ends with the daemon");
+    while (pthread_tryjoin_np(c->thread, NULL) != 0) {
+        if (nofd_clock_ns() >= until_ns) {
+            nofd_warning("a rank's memory blocks a copy; it ends with the daemon");
+            return;
+        }
+        (void)nanosleep(&pause, NULL);
+    }
+    free(c);
 }
 
 int nofd_copier_read(struct nofd_copier *c, struct nofd_endpoint *ep, const struct nof_segment *remote,

@@ -31,6 +31,7 @@ struct nofd_call {
     void (*fn)(struct nofd_core *core, void *arg);
     void *arg;
     sem_t done;
+    int answered; /* orders the same, for ThreadSanitizers that do not know sem_clockwait() */
 };
 
 struct nofd_core {

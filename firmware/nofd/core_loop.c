@@ -48,6 +48,7 @@ static void run_call(struct nofd_core *core)
         return;
     __atomic_store_n(&core->call, NULL, __ATOMIC_RELAXED);
     call->fn(core, call->arg);
+    __atomic_store_n(&call->answered, 1, __ATOMIC_RELEASE);
     sem_post(&call->done);
 }
 
@@ -122,6 +123,7 @@ int nofd_core_call(struct nofd_core *core, void (*fn)(struct nofd_core *core, vo
             core->index, CALL_WAIT_S);
         return -ETIMEDOUT;
     }
+    (void)__atomic_load_n(&call.answered, __ATOMIC_ACQUIRE);
     sem_destroy(&call.done);
     return 0;
 }

@@ -9,7 +9,7 @@
 #include <strings.h>
 
 #include "nearest.h"
-#include "units.h"
+#include "nof_private/units.h"
 
 static int find(const char *name, unsigned *feature_out, char *err, size_t err_bytes)
 {

@@ -14,7 +14,7 @@
 
 #include "clock.h"
 #include "log.h"
-#include "units.h"
+#include "nof_private/units.h"
 
 #define GIVEN_MAX 512
 

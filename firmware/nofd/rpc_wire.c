@@ -7,7 +7,7 @@
 #include "clock.h"
 #include "daemon.h"
 #include "rpc.h"
-#include "units.h"
+#include "nof_private/units.h"
 
 struct link_call {
     struct nofd_nic *nic;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "units.h"
+#include "nof_private/units.h"
 
 #include <arpa/inet.h>
 #include <ctype.h>

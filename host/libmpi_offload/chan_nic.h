@@ -48,14 +48,12 @@ struct nof_chan_op {
     enum nof_op_phase phase;
     bool windowed; /* counts in its peer's window */
     bool bounced; /* holds `bounce` */
-    bool inlined; /* a copy of the payload is in `small` */
     bool cancel_asked;
     bool pulled; /* RECV by PULL: source, tag and length are those of the spilled envelope */
     int32_t peer; /* job rank, NOF_ANY_SOURCE */
     int32_t tag; /* PULL */
     uint64_t len; /* SEND: bytes; PULL: of the message */
     uint64_t bounce;
-    uint8_t small[NOF_INLINE_BYTES]; /* for a second submission, when the program has its buffer back */
     int fail_code; /* a cancel for this reason ends the request with this code */
     struct nof_request *req; /* NULL: the program does not wait for it any more */
     struct nof_chan_op *next; /* free list; held list */

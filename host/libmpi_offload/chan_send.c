@@ -34,11 +34,8 @@ static void place_payload(struct nof_desc *desc, struct nof_chan_op *op, const s
 {
     if (req->bytes <= NOF_INLINE_BYTES) {
         desc->flags |= NOF_DESC_F_INLINE;
-        op->inlined = true;
-        if (req->bytes > 0) {
+        if (req->bytes > 0)
             memcpy(desc->inline_data, req->data, req->bytes);
-            memcpy(op->small, req->data, req->bytes);
-        }
         return;
     }
     if (windowed(req)) {
@@ -206,7 +203,8 @@ void nof_chan_send_done(struct nof_chan_op *op, const struct nof_comp *comp)
         nof_request_fail(req, nof_chan_status_code(comp->status, peer));
 }
 
-/* A parked send is wanted after all: the same send again, with the grant. */
+/* A parked send is wanted after all: the same send again, with the grant. Its bytes are in the bounce arena or
+ * still the program's: only a synchronous send is parked that went INLINE (nof/desc.h, "Park"). */
 void nof_chan_send_granted(struct nof_chan_op *op, const struct nof_comp *comp)
 {
     struct nof_request *req = op->req;
@@ -227,8 +225,6 @@ void nof_chan_send_granted(struct nof_chan_op *op, const struct nof_comp *comp)
             desc.flags |= NOF_DESC_F_SYNC;
         desc.addr = (uint64_t)(uintptr_t)req->data;
     }
-    if (op->inlined)
-        desc.addr = (uint64_t)(uintptr_t)op->small;
     if (op->bounced) {
         desc.flags |= NOF_DESC_F_BOUNCE;
         desc.addr = op->bounce;

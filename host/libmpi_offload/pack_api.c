@@ -11,8 +11,8 @@ static int check(MPI_Comm comm, MPI_Datatype datatype, int count, struct nof_com
     int rc = nof_comm_check(comm, c);
     if (rc == MPI_SUCCESS)
         rc = nof_type_check(datatype, true, type);
-    if (rc == MPI_SUCCESS && count < 0)
-        rc = nof_error(MPI_ERR_COUNT, "the count is %d", count);
+    if (rc == MPI_SUCCESS)
+        rc = nof_type_check_count(*type, count);
     return rc;
 }
 

@@ -108,9 +108,10 @@ struct nof_desc {
  * the buffer; the completion tells the true length.
  *
  * Park. A rendezvous SEND for which the NIC has no room is announced to the receiver and then
- * forgotten: NOF_COMP_PARKED (never for a cookie with its top bit set). When the receiver wants it,
- * NOF_COMP_GRANT with the same cookie comes and the host submits the SEND again with
- * NOF_DESC_F_GRANTED and `handle` from the GRANT. */
+ * forgotten: NOF_COMP_PARKED (never for a cookie with its top bit set, nor for INLINE without SYNC,
+ * which never asks the receiver). When the receiver wants it, NOF_COMP_GRANT with the same cookie
+ * comes and the host submits the SEND again, not INLINE, with NOF_DESC_F_GRANTED and `handle` from
+ * the GRANT. */
 enum nof_comp_opcode {
     NOF_COMP_PEER = NOF_DESC_PEER,
     NOF_COMP_SEND = NOF_DESC_SEND, /* the buffer is the host's again */

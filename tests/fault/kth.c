@@ -68,13 +68,15 @@ static void port_full(void **state)
 static void port_takes_half(void **state)
 {
     (void)state;
-    for_every_call("short send", (struct world_fault){.ops = 1u << WORLD_SEND, .count = 1, .how = WORLD_SHORT}, 0);
+    for_every_call("short send",
+                   (struct world_fault){.ops = 1u << WORLD_SEND, .count = 1, .how = WORLD_SHORT}, 0);
 }
 
 static void dma_queue_full(void **state)
 {
     (void)state;
-    for_every_call("busy DMA", (struct world_fault){.ops = 1u << WORLD_READ | 1u << WORLD_WRITE, .count = 1}, 0);
+    for_every_call("busy DMA", (struct world_fault){.ops = 1u << WORLD_READ | 1u << WORLD_WRITE, .count = 1},
+                   0);
 }
 
 static void dma_broken(void **state)
@@ -107,9 +109,9 @@ static void all_busy(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(no_frame),   cmocka_unit_test(port_full),       cmocka_unit_test(port_takes_half),
-        cmocka_unit_test(ring_full),  cmocka_unit_test(dma_queue_full),  cmocka_unit_test(dma_broken),
-        cmocka_unit_test(all_busy),   cmocka_unit_test(dma_broken_late),
+        cmocka_unit_test(no_frame),  cmocka_unit_test(port_full),       cmocka_unit_test(port_takes_half),
+        cmocka_unit_test(ring_full), cmocka_unit_test(dma_queue_full),  cmocka_unit_test(dma_broken),
+        cmocka_unit_test(all_busy),  cmocka_unit_test(dma_broken_late),
     };
     for (unsigned i = 0; argc == 2 && i < scenarios_count; i++)
         if (strcmp(argv[1], scenarios[i].name) == 0)

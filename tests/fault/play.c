@@ -65,7 +65,8 @@ static uint32_t add(struct play *p, unsigned rank, uint8_t opcode, uint64_t len,
 {
     require(p, p->nops < PLAY_OPS, "too many operations");
     struct play_op *op = &p->op[p->nops];
-    *op = (struct play_op){.rank = rank, .opcode = opcode, .pair = PLAY_NONE, .len = len, .vector = v, .status = 1};
+    *op = (struct play_op){
+        .rank = rank, .opcode = opcode, .pair = PLAY_NONE, .len = len, .vector = v, .status = 1};
     op->desc = (struct nof_desc){.opcode = opcode, .ctx = 3, .cookie = p->nops, .len = len};
     if (v != NULL) {
         op->desc.flags = NOF_DESC_F_LAYOUT;
@@ -157,7 +158,8 @@ uint32_t play_mrecv(struct play *p, uint32_t mprobe, uint32_t pair)
     return i;
 }
 
-uint32_t play_probe(struct play *p, unsigned rank, uint8_t opcode, int from, int tag, uint32_t pair, unsigned flags)
+uint32_t play_probe(struct play *p, unsigned rank, uint8_t opcode, int from, int tag, uint32_t pair,
+                    unsigned flags)
 {
     uint32_t i = add(p, rank, opcode, 0, NULL);
     struct play_op *op = &p->op[i];
@@ -182,11 +184,12 @@ uint32_t play_layout(struct play *p, unsigned rank, const struct play_vector *v)
     struct {
         struct nof_layout_head head;
         struct nof_layout_op op;
-    } program = {.head = {.magic = NOF_LAYOUT_MAGIC,
-                          .nops = 1,
-                          .size = (uint64_t)v->block * v->count,
-                          .extent = v->extent},
-                 .op = {.opcode = NOF_LAYOUT_BLOCK, .count = v->count, .block = v->block, .stride = v->stride}};
+    } program = {
+        .head = {.magic = NOF_LAYOUT_MAGIC,
+                 .nops = 1,
+                 .size = (uint64_t)v->block * v->count,
+                 .extent = v->extent},
+        .op = {.opcode = NOF_LAYOUT_BLOCK, .count = v->count, .block = v->block, .stride = v->stride}};
     uint32_t i = add(p, rank, NOF_COMP_LAYOUT, sizeof program, NULL);
     struct play_op *op = &p->op[i];
     op->desc.layout = v->name;
@@ -199,8 +202,7 @@ uint32_t play_layout(struct play *p, unsigned rank, const struct play_vector *v)
 
 void play_layout_free(struct play *p, unsigned rank, const struct play_vector *v)
 {
-    struct nof_desc d = {
-        .opcode = NOF_DESC_LAYOUT_FREE, .layout = v->name, .layout_generation = v->name + 1};
+    struct nof_desc d = {.opcode = NOF_DESC_LAYOUT_FREE, .layout = v->name, .layout_generation = v->name + 1};
     world_post(p->w, rank, &d);
 }
 
@@ -217,15 +219,17 @@ static void give_back(struct play *p, unsigned rank, uint32_t offset)
 static void finish(struct play *p, uint32_t i, int status)
 {
     struct play_op *op = &p->op[i];
-    require(p, !op->done, "operation %u of rank %u ends twice: status %d, then %d", i, op->rank, op->status, status);
+    require(p, !op->done, "operation %u of rank %u ends twice: status %d, then %d", i, op->rank, op->status,
+            status);
     op->done = 1;
     op->status = status;
     if (status == op->want)
         return;
     int peer_gone = (p->closed[0] || p->closed[1] || p->closed[2]) && status == NOF_EPEERDEAD;
     p->harmed += !peer_gone;
-    require(p, peer_gone || (p->harm && status == NOF_EFAULT), "operation %u (opcode %u, rank %u) ends with status %d (%s)",
-            i, op->opcode, op->rank, status, nof_strstatus(status));
+    require(p, peer_gone || (p->harm && status == NOF_EFAULT),
+            "operation %u (opcode %u, rank %u) ends with status %d (%s)", i, op->opcode, op->rank, status,
+            nof_strstatus(status));
 }
 
 /* `data`: payload in one piece; NULL: it is in the buffer. */
@@ -326,7 +330,8 @@ static void on_spill(struct play *p, unsigned rank, const struct nof_comp *c)
     *s = (struct play_spill){.comp = *c};
     for (uint32_t i = 0; i < p->nops; i++) {
         const struct play_op *op = &p->op[i];
-        if (op->rank == rank && op->opcode == NOF_COMP_RECV && !op->done && op->unmatched == 3 && fits(&op->desc, c)) {
+        if (op->rank == rank && op->opcode == NOF_COMP_RECV && !op->done && op->unmatched == 3 &&
+            fits(&op->desc, c)) {
             deliver_spilled(p, i, s);
             return;
         }
@@ -377,7 +382,8 @@ static void on_completion(struct play *p, unsigned rank, const struct nof_comp *
         require(p, c->peer >= 0 && p->closed[c->peer], "rank %u hears that %d is dead", rank, c->peer);
         return;
     }
-    require(p, c->cookie < p->nops && p->op[c->cookie].rank == rank, "completion of nothing: opcode %u", c->opcode);
+    require(p, c->cookie < p->nops && p->op[c->cookie].rank == rank, "completion of nothing: opcode %u",
+            c->opcode);
     uint32_t i = (uint32_t)c->cookie;
     struct play_op *op = &p->op[i];
     op->comp = *c;
@@ -515,10 +521,11 @@ static void pools_full(const struct play *p, const struct nof_nic *nic)
     const struct {
         const char *name;
         const struct nof_pool *pool;
-    } pools[] = {{"sends", &nic->sends},   {"receives", &nic->recvs},    {"envelopes", &nic->envs},
-                 {"peers", &nic->peers},   {"control", &nic->ctls},      {"reads", &nic->reads},
-                 {"writes", &nic->writes}, {"local frames", &nic->locals}, {"layouts", &nic->layouts.pool},
-                 {"chunks", &nic->layouts.chunks}};
+    } pools[] = {{"sends", &nic->sends},          {"receives", &nic->recvs},
+                 {"envelopes", &nic->envs},       {"peers", &nic->peers},
+                 {"control", &nic->ctls},         {"reads", &nic->reads},
+                 {"writes", &nic->writes},        {"local frames", &nic->locals},
+                 {"layouts", &nic->layouts.pool}, {"chunks", &nic->layouts.chunks}};
     for (unsigned i = 0; i < sizeof pools / sizeof pools[0]; i++)
         require(p, pools[i].pool->used == 0, "%u %s are still in use", pools[i].pool->used, pools[i].name);
     require(p, nic->netmem.used == 0, "%u blocks of network memory are still in use", nic->netmem.used);
@@ -539,13 +546,16 @@ static void nothing_left(const struct play *p, unsigned i)
     require(p, nof_nic_quiet(nic), "NIC %u is not quiet", i);
     pools_full(p, nic);
     require(p, nic->dma_free == nic->dma_total, "%u DMA blocks are reserved", nic->dma_total - nic->dma_free);
-    require(p, nic->msgs_free == p->msgs_free[i], "credit: %u messages, not %u", nic->msgs_free, p->msgs_free[i]);
-    require(p, nic->blocks_free == p->blocks_free[i], "credit: %u blocks, not %u", nic->blocks_free, p->blocks_free[i]);
+    require(p, nic->msgs_free == p->msgs_free[i], "credit: %u messages, not %u", nic->msgs_free,
+            p->msgs_free[i]);
+    require(p, nic->blocks_free == p->blocks_free[i], "credit: %u blocks, not %u", nic->blocks_free,
+            p->blocks_free[i]);
     require(p, nic->posted_total == 0 && nic->recvs_waiting == 0 && nic->stalled_comps == 0,
             "posted %u, waiting %u, stalled %u", nic->posted_total, nic->recvs_waiting, nic->stalled_comps);
     require(p, c[NOF_C_PATHS_OPEN] == 0 && c[NOF_C_ENDPOINTS] == 0 && c[NOF_C_NETMEM_BYTES] == 0,
-            "gauges: paths %llu, endpoints %llu, network memory %llu", (unsigned long long)c[NOF_C_PATHS_OPEN],
-            (unsigned long long)c[NOF_C_ENDPOINTS], (unsigned long long)c[NOF_C_NETMEM_BYTES]);
+            "gauges: paths %llu, endpoints %llu, network memory %llu",
+            (unsigned long long)c[NOF_C_PATHS_OPEN], (unsigned long long)c[NOF_C_ENDPOINTS],
+            (unsigned long long)c[NOF_C_NETMEM_BYTES]);
     for (uint32_t e = 0; e < nic->cfg.max_endpoints; e++)
         require(p, nic->eps[e].state == NOF_EP_FREE, "endpoint %u is not free", e);
     for (uint32_t l = 0; l < nic->nlinks; l++)
@@ -566,7 +576,8 @@ void play_end(struct play *p)
         world_run_for(p->w, 100 * MS);
         int quiet = world_frames(p->w) <= (long)kept;
         for (unsigned k = 0; k < p->nics; k++)
-            quiet &= nof_nic_quiet(world_nic(p->w, k)) && nof_nic_counters(world_nic(p->w, k))[NOF_C_PATHS_OPEN] == 0;
+            quiet &= nof_nic_quiet(world_nic(p->w, k)) &&
+                     nof_nic_counters(world_nic(p->w, k))[NOF_C_PATHS_OPEN] == 0;
         if (quiet)
             break;
     }

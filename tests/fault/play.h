@@ -96,7 +96,8 @@ uint32_t play_recv_vector(struct play *p, unsigned rank, int from, int tag, uint
 uint32_t play_recv_idle(struct play *p, unsigned rank, int from, int tag);
 uint32_t play_mrecv(struct play *p, uint32_t mprobe, uint32_t pair);
 /* opcode: PROBE or MPROBE; flags: NOF_DESC_F_WAIT. */
-uint32_t play_probe(struct play *p, unsigned rank, uint8_t opcode, int from, int tag, uint32_t pair, unsigned flags);
+uint32_t play_probe(struct play *p, unsigned rank, uint8_t opcode, int from, int tag, uint32_t pair,
+                    unsigned flags);
 uint32_t play_flush(struct play *p, unsigned rank);
 uint32_t play_layout(struct play *p, unsigned rank, const struct play_vector *v);
 void play_layout_free(struct play *p, unsigned rank, const struct play_vector *v);

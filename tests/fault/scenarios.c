@@ -9,12 +9,15 @@
 #define ANY NOF_ANY_SOURCE
 
 #define SMALL_NIC(sends, envelopes) \
-    {.max_endpoints = 4, .max_paths = 4, .max_peers = 16, .max_jobs = 2, .max_sends = (sends), .max_posted = 64, \
-     .max_envelopes = (envelopes), .max_layouts = 8, .window_frames = 32, .sent_frames = 128, \
-     .reorder_frames = 32, .netmem_bytes = 1u << 20}
+    { \
+        .max_endpoints = 4, .max_paths = 4, .max_peers = 16, .max_jobs = 2, .max_sends = (sends), \
+        .max_posted = 64, .max_envelopes = (envelopes), .max_layouts = 8, .window_frames = 32, \
+        .sent_frames = 128, .reorder_frames = 32, .netmem_bytes = 1u << 20 \
+    }
 
 /* Receives that are posted before their message comes, and such that come after it. */
-static void both_ways(struct play *p, unsigned from, unsigned to, const uint64_t *len, unsigned n, unsigned flags)
+static void both_ways(struct play *p, unsigned from, unsigned to, const uint64_t *len, unsigned n,
+                      unsigned flags)
 {
     for (unsigned i = 0; i < n; i++)
         play_recv(p, to, (int)from, (int)i, len[i] + 8, p->nops + n); /* the n sends follow the n receives */
@@ -49,7 +52,7 @@ static void pieces(struct play *p)
 
 static void rendezvous(struct play *p)
 {
-    static const uint64_t len[] = {20000, 100000};
+    static const uint64_t len[] = {17000, 70000};
     both_ways(p, 0, 1, len, 2, 0);
 }
 
@@ -142,8 +145,10 @@ static void park(struct play *p)
 
 static void layout(struct play *p)
 {
-    static const struct play_vector column = {.block = 24, .stride = 40, .count = 10, .extent = 420, .name = 1};
-    static const struct play_vector sparse = {.block = 16, .stride = 36, .count = 7, .extent = 300, .name = 2};
+    static const struct play_vector column = {
+        .block = 24, .stride = 40, .count = 10, .extent = 420, .name = 1};
+    static const struct play_vector sparse = {
+        .block = 16, .stride = 36, .count = 7, .extent = 300, .name = 2};
     play_layout(p, 0, &column);
     play_layout(p, 1, &sparse);
     play_settle(p);

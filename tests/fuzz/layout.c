@@ -75,7 +75,8 @@ static int open_nearly(struct nof_layouts *all, const uint8_t *data, size_t size
         if (data[0] == 0xff)
             o->count = UINT64_MAX / (data[1] + 1u);
     }
-    p.head = (struct nof_layout_head){.magic = NOF_LAYOUT_MAGIC, .nops = n, .extent = size > 0 ? (int8_t)data[-1] : 1};
+    p.head = (struct nof_layout_head){
+        .magic = NOF_LAYOUT_MAGIC, .nops = n, .extent = size > 0 ? (int8_t)data[-1] : 1};
     p.head.size = size_of(p.op, 0, n, 0);
     return nof_layout_open(all, 0, 1, 1, (const uint8_t *)&p, sizeof(p.head) + n * sizeof(p.op[0]));
 }
@@ -109,7 +110,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (size == 0)
         return 0;
     set_up(&all);
-    rc = data[0] & 1 ? open_nearly(&all, data + 1, size - 1) : nof_layout_open(&all, 0, 1, 1, data + 1, size - 1);
+    rc = data[0] & 1 ? open_nearly(&all, data + 1, size - 1)
+                     : nof_layout_open(&all, 0, 1, 1, data + 1, size - 1);
     if (rc == NOF_OK) {
         uint32_t index = nof_layout_find(&all, 0, 1, 1);
 

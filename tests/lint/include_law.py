@@ -48,7 +48,8 @@ LAWS = (
      Law("MPI library", CONTRACT + ("host/*", "host/libmpi_offload/"), mpi=True)),
     (re.compile(r"^ebpf/"), Law("eBPF", CONTRACT + ("ebpf/",))),
     # The bench and sim commands look inside; the rest of the tools sees what a user sees, and where the daemon is.
-    (re.compile(r"^tools/(?!.*(bench|sim))"), Law("tools", ("include/nof/", "include/nof_private/rundir.h", "tools/"))),
+    (re.compile(r"^tools/(?!.*(bench|sim))"),
+     Law("tools", ("include/nof/", "include/nof_private/rundir.h", "include/nof_private/units.h", "tools/"))),
     (re.compile(r"^examples/"), Law("examples", ("host/libmpi_offload/include/",), mpi=True)),
 )
 

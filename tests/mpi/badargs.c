@@ -3,6 +3,8 @@
  * communicator, and leave the library usable. Freed handles are found out. */
 #include "mpitest.h"
 
+#include <limits.h>
+
 static void ranks_tags_counts(void)
 {
     int v[4] = {0};
@@ -100,6 +102,27 @@ static void texts(void)
     CHECK(strcmp(text, "my own error") == 0);
 }
 
+/* Sizes that no size_t or MPI_Aint can say must not wrap around to small ones. */
+static void sizes(void)
+{
+    char in[8] = {0}, out[8];
+    int displ = INT_MAX, one = 1, position = 0;
+    MPI_Datatype giga, vast, type;
+    OK(MPI_Type_contiguous(1 << 30, MPI_DOUBLE, &giga));
+    OK(MPI_Type_contiguous(1 << 25, giga, &vast));
+    OK(MPI_Type_commit(&vast));
+    FAILS(MPI_Send(in, 1 << 6, vast, 0, 0, MPI_COMM_WORLD), MPI_ERR_COUNT);
+    FAILS(MPI_Recv(out, 1 << 6, vast, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE), MPI_ERR_COUNT);
+    FAILS(MPI_Bcast(in, 1 << 6, vast, 0, MPI_COMM_WORLD), MPI_ERR_COUNT);
+    FAILS(MPI_Pack(in, 1 << 6, vast, out, 8, &position, MPI_COMM_WORLD), MPI_ERR_COUNT);
+    FAILS(MPI_Type_contiguous(1 << 6, vast, &type), MPI_ERR_COUNT);
+    FAILS(MPI_Type_vector(2, 1, 1 << 10, vast, &type), MPI_ERR_COUNT);
+    FAILS(MPI_Type_indexed(1, &one, &displ, vast, &type), MPI_ERR_COUNT);
+    FAILS(MPI_Type_create_resized(MPI_INT, PTRDIFF_MAX, 1, &type), MPI_ERR_COUNT);
+    OK(MPI_Type_free(&giga));
+    OK(MPI_Type_free(&vast));
+}
+
 int main(int argc, char **argv)
 {
     t_begin(&argc, &argv, 2);
@@ -108,6 +131,7 @@ int main(int argc, char **argv)
     handles();
     collectives();
     texts();
+    sizes();
     /* Nothing is stuck after all that. */
     int sum = 0, one = 1;
     OK(MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD));

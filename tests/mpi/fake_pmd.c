@@ -183,6 +183,8 @@ static void granted_send(const struct nof_desc *d)
     struct grant *g = *at;
     *at = g->next;
     REQUIRE(d->cookie == g->message->send.cookie && d->len == g->message->send.len);
+    REQUIRE((d->flags & NOF_DESC_F_INLINE) == 0);
+    g->message->send.flags = d->flags;
     g->message->send.addr = d->addr;
     deliver(&g->recv, g->message);
     free(g);
@@ -254,17 +256,19 @@ static void spill(struct message *m)
     fake.taken = m;
 }
 
-/* Keep an eager payload: the sender is done. A rendezvous one stays with the sender; beyond a few
- * the NIC forgets the send and remembers the envelope only. */
+/* Keep an eager payload: the sender is done. A rendezvous one (now and then a small one too: no credit) stays
+ * with the sender, unless its bytes came in the descriptor; beyond a few the NIC forgets the send and remembers
+ * the envelope only. */
 static void settle(struct message *m)
 {
-    if (m->send.len <= STAGE_MAX && !(m->send.flags & NOF_DESC_F_SYNC)) {
+    int sync = (m->send.flags & NOF_DESC_F_SYNC) != 0, inlined = (m->send.flags & NOF_DESC_F_INLINE) != 0;
+    if (!sync && (inlined || (m->send.len <= STAGE_MAX && draw(4)))) {
         uint8_t *copy = malloc(m->send.len + 1);
         REQUIRE(copy != NULL);
         memcpy(copy, payload_of(m), m->send.len);
         m->copy = copy;
         complete(NOF_COMP_SEND, &m->send, NOF_OK);
-    } else if (fake.rendezvous >= RENDEZVOUS_MAX && !(m->send.flags & NOF_DESC_F_INLINE)) {
+    } else if (fake.rendezvous >= RENDEZVOUS_MAX) {
         m->parked = 1;
         complete(NOF_COMP_PARKED, &m->send, NOF_OK);
     } else {

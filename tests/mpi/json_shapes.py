@@ -33,6 +33,7 @@ SLOW = {
     "sim-scale": ["sim", "scale", "--nics", "16", "--endpoints", "2", "--json"],
     "bench-path": ["bench", "path", "--json"],
     "bench-core": ["bench", "core", "--json"],
+    "bench-match": ["bench", "match", "--json"],
     "bench-wire": ["bench", "wire", "--json"],
 }
 

@@ -8,6 +8,7 @@ import re
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 import unittest
 
@@ -40,6 +41,14 @@ def start(*args, **kw):
     return subprocess.Popen([NOF, "run", *args], env=ENV, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **kw)
 
 
+def nobody_runs(program):
+    """False where the build directory is closed to other users."""
+    try:
+        return subprocess.run([program, "--version"], user=65534, capture_output=True, check=False, timeout=60).returncode == 0
+    except OSError:
+        return False
+
+
 class Run(unittest.TestCase):
     def tearDown(self):
         self.gone()
@@ -57,7 +66,7 @@ class Run(unittest.TestCase):
                 return
         self.fail(f"'{word}' never came: {process.stderr.read()}")
 
-    def died(self, result, rank, what, within=None):
+    def died(self, result, rank, what):
         """One sentence of ours, that names the dead."""
         said = [line for line in result.stderr.splitlines() if line.startswith("nof run:")]
         self.assertEqual(len(said), 1, result.stderr)
@@ -91,6 +100,48 @@ class Run(unittest.TestCase):
         self.assertEqual(run("/etc/passwd").returncode, 126)
         self.assertEqual(run("--no-such-option").returncode, 2)
         self.assertEqual(run("--feature", "pacng=on", "true").returncode, 2)
+
+    def test_bad_values_are_refused_before_anything_starts(self):
+        for args, said in ((("--loss", "2"), "--loss cannot be '2': it is a share from 0 to 1, such as --loss 0.02"),
+                           (("--link", "0"), "--link cannot be '0'"), (("--buffer", "1"), "give --buffer 9014 or more"),
+                           (("--delay", "1h"), "--delay cannot be '1h'"), (("--mtu", "100"), "from 576 to 9216")):
+            r = run(*args, "echo", "ran")
+            self.assertEqual((r.returncode, r.stdout), (2, ""))
+            self.assertIn(said, r.stderr)
+        r = run("--stats=/nonexistent/x", "echo", "ran")
+        self.assertEqual((r.returncode, r.stdout), (125, ""))
+        self.assertIn("/nonexistent/x cannot be written", r.stderr)
+        self.assertEqual(run("--feature", "eager_max_bytes=4k", "true").returncode, 0)
+
+    def test_what_cannot_be_run_is_told(self):
+        r = run("/tmp")
+        self.assertEqual((r.returncode, "is a directory" in r.stderr), (126, True))
+        r = run("/etc/passwd")
+        self.assertEqual((r.returncode, "chmod +x /etc/passwd" in r.stderr), (126, True))
+
+    def test_daemon_that_stays(self):
+        """Two start it at once, one does; its NICs are dealt in blocks; its log lies beside its socket."""
+        with tempfile.TemporaryDirectory() as here:
+            socket = f"{here}/a.sock"
+            ups = [subprocess.Popen([NOF, "up", "--socket", socket], env=ENV, stdout=subprocess.PIPE,
+                                    stderr=subprocess.PIPE, text=True) for _ in range(2)]
+            said = [up.communicate(timeout=60) for up in ups]
+            try:
+                self.assertEqual(sorted(up.returncode for up in ups), [0, 1], said)
+                self.assertEqual(sorted(os.listdir(here)), ["a.log", "a.sock", "a.sock.ctl"])
+                r = run("--nofd", socket, "-n", "4", "--", "sh", "-c", "echo $PMI_RANK:$NOF_NIC")
+                self.assertEqual(sorted(r.stdout.split()), ["0:0", "1:0", "2:1", "3:1"])
+                r = run("--nofd", socket, "--loss", "0.1", "true")
+                self.assertIn("nof up -- --fabric HOSTS --loss 0.1", r.stderr)
+                if os.geteuid() == 0 and nobody_runs(NOF):
+                    os.chmod(here, 0o755)
+                    down = [NOF, "down", "--control", socket + ".ctl"]
+                    r = subprocess.run(down, env=ENV, user=65534, capture_output=True, text=True, check=False, timeout=60)
+                    self.assertEqual((r.returncode, r.stdout), (1, ""))
+            finally:
+                r = subprocess.run([NOF, "down", "--control", socket + ".ctl"], env=ENV, capture_output=True, text=True,
+                                   check=False, timeout=60)
+            self.assertEqual((r.returncode, os.listdir(here)), (0, []))
 
     def test_nearest_feature_is_named(self):
         self.assertIn("'pacing'", run("--feature", "pacng=on", "true").stderr)

@@ -30,7 +30,7 @@ struct event {
 
 struct endpoint {
     bool open;
-    bool starved; /* the core took no descriptor: look again when it has room */
+    bool starved; /* the host may have more than the core took: look again when it has room */
     bool failed; /* to be closed after the current call of the core */
     int status;
     const struct nof_cluster_host_ops *ops;
@@ -518,15 +518,13 @@ static void round_host(struct nof_cluster *c, struct nic *n)
         if (!n->endpoint[e].open)
             continue;
         unsigned room = nof_nic_host_room(n->core, e);
-        n->endpoint[e].starved = room == 0;
-        unsigned got =
-            n->endpoint[e].ops->fetch(n->endpoint[e].host, descs, room < DESC_BURST ? room : DESC_BURST);
+        room = room < DESC_BURST ? room : DESC_BURST;
+        unsigned got = n->endpoint[e].ops->fetch(n->endpoint[e].host, descs, room);
+        n->endpoint[e].starved = got == room;
         if (got == 0)
             continue;
         c->idle_rounds = 0;
         nof_nic_host(n->core, c->now_ns, e, descs, got);
-        if (got == DESC_BURST)
-            n->kicked = true;
     }
 }
 

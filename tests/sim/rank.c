@@ -257,6 +257,10 @@ static void on_op(struct nof_rank *r, const struct nof_comp *c)
         on_send(op, c);
         break;
     case NOF_COMP_PARKED:
+        if ((op->desc.flags & (NOF_DESC_F_INLINE | NOF_DESC_F_SYNC)) == NOF_DESC_F_INLINE)
+            nof_cluster_fail(r->world->cluster,
+                             "%s: send %u is parked, but its payload was in the descriptor", r->name,
+                             op->index);
         op->state = NOF_OP_PARKED;
         if (r->dead[op->peer])
             nof_op_finish(op, NOF_EPEERDEAD);

@@ -58,9 +58,13 @@ static void drain(struct world *w, unsigned rank)
 
 static void flood(int dma_inline, uint64_t seed)
 {
-    struct world_config cfg = {.nics = 2, .mtu = 1500, .dma_inline = dma_inline, .seed = seed, .loss_percent = 2};
-    cfg.nic = (struct nof_nic_config){
-        .max_endpoints = 4, .max_peers = 32, .max_envelopes = 256, .max_sends = 512, .netmem_bytes = 2u << 20};
+    struct world_config cfg = {
+        .nics = 2, .mtu = 1500, .dma_inline = dma_inline, .seed = seed, .loss_percent = 2};
+    cfg.nic = (struct nof_nic_config){.max_endpoints = 4,
+                                      .max_peers = 32,
+                                      .max_envelopes = 256,
+                                      .max_sends = 512,
+                                      .netmem_bytes = 2u << 20};
     struct world *w = world_init(&cfg);
     uint32_t msgs[2], blocks[2];
     for (unsigned i = 0; i < 2; i++) {

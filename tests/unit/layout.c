@@ -56,7 +56,8 @@ static int open_named(const struct program *p, uint32_t name)
 static struct program block(uint64_t count, uint64_t bytes, int64_t stride)
 {
     struct program p = {.head = {.magic = NOF_LAYOUT_MAGIC, .nops = 1, .size = count * bytes, .extent = 64}};
-    p.op[0] = (struct nof_layout_op){.opcode = NOF_LAYOUT_BLOCK, .count = count, .block = bytes, .stride = stride};
+    p.op[0] =
+        (struct nof_layout_op){.opcode = NOF_LAYOUT_BLOCK, .count = count, .block = bytes, .stride = stride};
     return p;
 }
 
@@ -92,7 +93,8 @@ static void bad_programs_are_refused(void **state)
     refused(&p); /* the loop's total overflows */
     p = block(2, 8, 16);
     for (unsigned i = 0; i < NOF_LAYOUT_DEPTH_MAX; i++)
-        p.op[i] = (struct nof_layout_op){.opcode = NOF_LAYOUT_LOOP, .count = 1, .block = NOF_LAYOUT_DEPTH_MAX - i};
+        p.op[i] =
+            (struct nof_layout_op){.opcode = NOF_LAYOUT_LOOP, .count = 1, .block = NOF_LAYOUT_DEPTH_MAX - i};
     p.op[NOF_LAYOUT_DEPTH_MAX] = (struct nof_layout_op){.opcode = NOF_LAYOUT_BLOCK, .count = 1, .block = 16};
     p.head.nops = NOF_LAYOUT_DEPTH_MAX + 1;
     refused(&p); /* too deep */
@@ -109,7 +111,8 @@ static void the_deepest_nesting_is_taken(void **state)
     clear();
     const unsigned loops = NOF_LAYOUT_DEPTH_MAX - 1;
     for (unsigned i = 0; i < loops; i++)
-        p.op[i] = (struct nof_layout_op){.opcode = NOF_LAYOUT_LOOP, .count = 2, .block = loops - i, .stride = 1 << i};
+        p.op[i] = (struct nof_layout_op){
+            .opcode = NOF_LAYOUT_LOOP, .count = 2, .block = loops - i, .stride = 1 << i};
     p.op[loops] = (struct nof_layout_op){.opcode = NOF_LAYOUT_BLOCK, .count = 1, .block = 1};
     p.head.nops = loops + 1;
     p.head.size = 1u << loops;

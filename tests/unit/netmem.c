@@ -89,8 +89,8 @@ static void what_is_stored_comes_back(void **state)
             assert_memory_equal(out, in, lens[k]);
             struct nof_buf bufs[NOF_CHAIN_BUFS_MAX];
             uint32_t covered, at = lens[k] / 3;
-            unsigned n = nof_chain_bufs(&nm, chain, NOF_STORED_BYTES + at, lens[k] - at, bufs, NOF_CHAIN_BUFS_MAX,
-                                        &covered);
+            unsigned n = nof_chain_bufs(&nm, chain, NOF_STORED_BYTES + at, lens[k] - at, bufs,
+                                        NOF_CHAIN_BUFS_MAX, &covered);
             assert_int_equal(covered, lens[k] - at);
             for (unsigned b = 0; b < n; at += (uint32_t)bufs[b++].len_bytes)
                 assert_memory_equal(bufs[b].base, in + at, bufs[b].len_bytes);

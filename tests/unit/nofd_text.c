@@ -11,7 +11,7 @@
 
 #include "../../firmware/nofd/nearest.h"
 #include "../../firmware/nofd/options.h"
-#include "../../firmware/nofd/units.h"
+#include "nof_private/units.h"
 
 static void sizes_have_units(void **state)
 {

@@ -172,6 +172,40 @@ static void receive(struct library *lib, int tag)
     fail_msg("a message with tag %d never came", tag);
 }
 
+/* Refused until both counts are told. */
+static void leave_spill_mode(struct library *lib)
+{
+    struct nof_desc end = {.opcode = NOF_DESC_SPILL_END};
+    end.spills_seen = lib->spills;
+    world_post(lib->w, lib->rank, &end);
+    reap(lib);
+    assert_int_equal(lib->spill_end, lib->nomatches > 0 ? 1000 + NOF_EAGAIN : 1000);
+    end.nomatches_seen = lib->nomatches;
+    world_post(lib->w, lib->rank, &end);
+    reap(lib);
+    assert_int_equal(lib->spill_end, 1000);
+}
+
+static void send_all(struct library *lib, const uint8_t *out, int flags)
+{
+    for (unsigned i = 0; i < MESSAGES; i++) {
+        struct nof_desc d = {.opcode = NOF_DESC_SEND,
+                             .flags = (uint8_t)flags,
+                             .ctx = 1,
+                             .cookie = 1000 + i,
+                             .peer = 1,
+                             .tag = 1,
+                             .len = lib->len,
+                             .addr = (uint64_t)(uintptr_t)(out + i * 64)};
+        world_post(lib->w, 0, &d);
+        if (i % 16 == 0) {
+            world_run_for(lib->w, 20000);
+            reap(lib);
+            count_sender(lib);
+        }
+    }
+}
+
 static void flood(uint64_t len, int dma_inline, uint32_t envelopes, int flags, size_t staging)
 {
     struct world_config cfg = {.nics = 2,
@@ -196,22 +230,7 @@ static void flood(uint64_t len, int dma_inline, uint32_t envelopes, int flags, s
     uint8_t *out = world_rank(w, 0)->arena;
     for (unsigned i = 0; i < 64 * MESSAGES + 70000; i++)
         out[i] = (uint8_t)(i / 64);
-    for (unsigned i = 0; i < MESSAGES; i++) {
-        struct nof_desc d = {.opcode = NOF_DESC_SEND,
-                             .flags = (uint8_t)flags,
-                             .ctx = 1,
-                             .cookie = 1000 + i,
-                             .peer = 1,
-                             .tag = 1,
-                             .len = len,
-                             .addr = (uint64_t)(uintptr_t)(out + i * 64)};
-        world_post(w, 0, &d);
-        if (i % 16 == 0) {
-            world_run_for(w, 20000);
-            reap(&lib);
-            count_sender(&lib);
-        }
-    }
+    send_all(&lib, out, flags);
     uint8_t *last = out + 64 * MESSAGES + 80000;
     *last = 0xee;
     world_send(w, 0, 1, 2, last, 1, 5);
@@ -237,15 +256,7 @@ static void flood(uint64_t len, int dma_inline, uint32_t envelopes, int flags, s
         count_sender(&lib);
     }
     assert_int_equal(lib.sends, MESSAGES + 1);
-    struct nof_desc end = {.opcode = NOF_DESC_SPILL_END};
-    end.spills_seen = lib.spills;
-    world_post(w, 1, &end);
-    reap(&lib);
-    assert_int_equal(lib.spill_end, lib.nomatches > 0 ? 1000 + NOF_EAGAIN : 1000);
-    end.nomatches_seen = lib.nomatches;
-    world_post(w, 1, &end);
-    reap(&lib);
-    assert_int_equal(lib.spill_end, 1000);
+    leave_spill_mode(&lib);
     world_run_for(w, 10000000);
     assert_int_equal(nof_nic_counters(world_nic(w, 1))[NOF_C_NETMEM_BYTES], 0);
     assert_true(nof_nic_quiet(world_nic(w, 0)));

@@ -53,7 +53,8 @@ static void no_two_slots_overlap(void **state)
                 continue;
             assert_true(s.offset + s.len <= area);
             for (unsigned k = 0; k < n; k++)
-                assert_true(s.offset + s.len <= slots[k].offset || slots[k].offset + slots[k].len <= s.offset);
+                assert_true(s.offset + s.len <= slots[k].offset ||
+                            slots[k].offset + slots[k].len <= s.offset);
             slots[n++] = s;
         }
         assert_true(z > 1 || full > 0);

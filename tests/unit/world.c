@@ -142,12 +142,11 @@ static struct world_rank *by_endpoint(struct port *p, uint32_t endpoint)
 static int in_arena(const struct world_rank *r, size_t bytes, const struct nof_segment *s)
 {
     uint64_t base = (uint64_t)(uintptr_t)r->arena;
-    return r->open && s->addr >= base && s->addr - base <= bytes &&
-           s->len_bytes <= bytes - (s->addr - base);
+    return r->open && s->addr >= base && s->addr - base <= bytes && s->len_bytes <= bytes - (s->addr - base);
 }
 
-static int copy(const struct world *w, const struct world_rank *r, const struct nof_segment *seg, unsigned nseg,
-                const struct nof_buf *buf, unsigned nbuf, int write)
+static int copy(const struct world *w, const struct world_rank *r, const struct nof_segment *seg,
+                unsigned nseg, const struct nof_buf *buf, unsigned nbuf, int write)
 {
     uint64_t total = 0, local = 0;
     for (unsigned i = 0; i < nseg; i++)

@@ -6,8 +6,8 @@
 #include <stddef.h>
 
 static const char needs_daemon[] = "it needs the daemon and the MPI library, and this build has none "
-                                   "(" NOF_WHY_NO_DPDK ")";
-static const char needs_sources[] = "this build was made without it; build the whole tree";
+                                   "(" NOF_WHY_NO_MPI "); " NOF_HOW_MPI;
+static const char needs_sources[] = "this build was made without it; run: ninja -C BUILD";
 
 int nof_cmd_bench(int argc, char **argv)
 {

@@ -46,7 +46,7 @@ enum option_key {
 struct arguments {
     uint64_t seeds, first, seed;
     uint64_t *list; /* of the seeds to run, or NULL: first, first + 1, ... */
-    bool one, trace, json, fail_fast, scale;
+    bool one, many, trace, json, fail_fast, scale;
     unsigned workers, nics, endpoints;
 };
 
@@ -112,9 +112,11 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     switch (key) {
     case OPT_SEEDS:
         a->seeds = number(state, arg, 1, 10000000);
+        a->many = true;
         break;
     case OPT_FIRST:
         a->first = number(state, arg, 0, UINT64_MAX - 10000001);
+        a->many = true;
         break;
     case OPT_SEED:
         a->seed = number(state, arg, 0, UINT64_MAX - 1);
@@ -122,6 +124,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         break;
     case OPT_LIST:
         read_list(state, a, arg);
+        a->many = true;
         break;
     case OPT_TRACE:
         a->trace = true;
@@ -147,6 +150,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         a->scale = true;
         break;
     case ARGP_KEY_END:
+        if (a->one && a->many)
+            argp_error(state, "--seed runs one seed: give it without --seeds, --first and --list");
         if (a->trace && !a->one)
             argp_error(state, "--trace prints one seed: name it with --seed");
         break;

@@ -11,6 +11,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "nof_private/units.h"
 #include "commands.h"
 #include "nof/features.h"
 
@@ -162,8 +163,8 @@ static int is_choice(const char *choices, const char *value)
 
 static int check_value(const struct nof_feature_info *info, const char *value, const char *self)
 {
-    char *end;
-    unsigned long long n;
+    uint64_t n = 0;
+    int rc;
 
     if (info->kind != NOF_FEATURE_NUMBER) {
         if (is_choice(info->choices, value))
@@ -171,9 +172,9 @@ static int check_value(const struct nof_feature_info *info, const char *value, c
         fprintf(stderr, "%s: %s cannot be '%s': it is one of %s\n", self, info->name, value, info->choices);
         return -1;
     }
-    errno = 0;
-    n = strtoull(value, &end, 10);
-    if (errno == 0 && end != value && *end == '\0' && value[0] != '-' && n >= info->min && n <= info->max)
+    rc = strcmp(info->choices, "bytes") == 0 ? nofd_units_bytes(value, &n)
+                                             : nofd_units_number(value, 0, UINT64_MAX, &n);
+    if (rc == 0 && n >= info->min && n <= info->max)
         return 0;
     fprintf(stderr, "%s: %s cannot be '%s': it is a number of %s from %llu to %llu\n", self, info->name,
             value, info->choices, (unsigned long long)info->min, (unsigned long long)info->max);

@@ -39,7 +39,6 @@ struct nof_job {
     char **argv; /* of the program */
     unsigned ranks;
     unsigned hosts;
-    bool deal_nics; /* tell each rank its NIC; else the daemon deals */
     bool keep_going; /* --on-failure=continue */
     bool label;
     char id[24];

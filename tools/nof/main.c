@@ -3,14 +3,15 @@
  * The command `nof`: one table of subcommands. */
 #include "commands.h"
 
+#include <argp.h>
 #include <stdio.h>
 #include <string.h>
 
 #define COMMANDS_MAX 32
 
-static const char needs_dpdk[] = "it needs the daemon, and this build has none (" NOF_WHY_NO_DPDK "); "
-                                 "install that, then run: meson setup --reconfigure BUILD && ninja -C BUILD";
-static const char needs_sources[] = "this build was made without it; build the whole tree";
+static const char needs_dpdk[] =
+    "it needs the daemon, and this build has none (" NOF_WHY_NO_DPDK "); " NOF_HOW_DPDK;
+static const char needs_sources[] = "this build was made without it; run: ninja -C BUILD";
 
 static void print_table(const struct nof_command *table, const char *self, const char *about)
 {
@@ -39,7 +40,7 @@ static int unknown(const struct nof_command *table, const char *self, const char
 int nof_commands_dispatch(const struct nof_command *table, const char *self, const char *about, int argc,
                           char **argv)
 {
-    static char name[64];
+    char name[64]; /* not static: "nof bench" is the self of the table below it */
 
     if (argc < 2) {
         print_table(table, self, about);
@@ -80,6 +81,7 @@ int main(int argc, char **argv)
         {NULL, NULL, NULL, NULL},
     };
 
+    argp_err_exit_status = 2;
     if (argc >= 2 && strcmp(argv[1], "--version") == 0) {
         printf("nof %s\n", NOF_VERSION);
         return 0;

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -69,10 +70,7 @@ static void set_environment(const struct nof_job *job, const struct nof_rank *ra
     setenv("NOF_SOCKET", job->socket, 1);
     if (job->control[0] != '\0')
         setenv("NOF_CONTROL", job->control, 1);
-    if (job->deal_nics)
-        set_number("NOF_NIC", rank->host);
-    else
-        unsetenv("NOF_NIC");
+    set_number("NOF_NIC", rank->host);
 }
 
 _Noreturn static void child_main(const struct nof_job *job, const struct nof_rank *rank, const struct ends *e,
@@ -119,6 +117,17 @@ static int await_exec(int fd)
 
 static int say_exec_failed(const struct nof_job *job, int why)
 {
+    struct stat st;
+
+    if (why == EACCES && stat(job->argv[0], &st) == 0 && S_ISDIR(st.st_mode)) {
+        fprintf(stderr, "%s: '%s' is a directory: name a program in it\n", job->self, job->argv[0]);
+        return NOF_JOB_EXIT_EXEC;
+    }
+    if (why == EACCES && access(job->argv[0], F_OK) == 0 && access(job->argv[0], X_OK) != 0) {
+        fprintf(stderr, "%s: '%s' is not executable; if it is a program: chmod +x %s\n", job->self,
+                job->argv[0], job->argv[0]);
+        return NOF_JOB_EXIT_EXEC;
+    }
     fprintf(stderr, "%s: '%s' cannot be run: %s%s\n", job->self, job->argv[0], strerror(why),
             why == ENOENT && strchr(job->argv[0], '/') == NULL ? "; if it lies here, say ./ before its name"
                                                                : "");

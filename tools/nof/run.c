@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "control.h"
+#include "network.h"
 
 #define NOFD_ENDPOINTS_MAX 1024u /* what nofd --max-endpoints takes */
 #define STOP_STEPS 60
@@ -46,11 +47,15 @@ struct options {
     unsigned features;
     int control_fd; /* kept open while counters are wanted; -1 */
     const char *stats_path; /* where the daemon's counters go at the end */
+    FILE *stats; /* the same, open; NULL: not wanted */
     const char *simulated; /* an option that only a simulated network has */
+    const char *simulated_value;
+    struct nof_network network;
 };
 
 static const struct argp_option options[] = {
-    {"hosts", OPT_HOSTS, "H", 0, "simulated hosts, one NIC each (2, or 1 for a single rank)", 1},
+    {"hosts", OPT_HOSTS, "H", 0,
+     "simulated hosts, one NIC each (2, or 1 for a single rank; all NICs of a daemon that runs)", 1},
     {NULL, 'n', "N", 0, "ranks, dealt over the hosts in blocks (one per host)", 1},
     {"np", 'n', "N", OPTION_ALIAS, NULL, 1},
     {"link", OPT_LINK, "RATE", 0, "link rate, such as 10G (no limit)", 2},
@@ -63,7 +68,10 @@ static const struct argp_option options[] = {
     {"corrupt", OPT_CORRUPT, "P", 0, "share that arrives with a wrong bit", 2},
     {"feature", OPT_FEATURE, "NAME=VALUE", 0, "see `nof features`; may be repeated", 3},
     {"nofd", OPT_NOFD, "SOCKET", 0,
-     "use the daemon that listens there (default: $NOF_SOCKET, else a private one)", 3},
+     "use the daemon that listens there, such as one of `nof up` ($NOF_SOCKET, else a private one that ends "
+     "with "
+     "the job)",
+     3},
     {"log", OPT_LOG, "LEVEL", 0, "what the private daemon says: error, warning, info, debug", 3},
     {"on-failure", OPT_ON_FAILURE, "kill|continue", 0, "when a rank dies (kill: the job ends)", 4},
     {"label", OPT_LABEL, NULL, 0, "put the rank before each line of output", 4},
@@ -83,7 +91,10 @@ static unsigned number(struct argp_state *state, const char *what, const char *t
 
 static void simulated(struct options *o, const char *option, const char *value)
 {
+    if (!nof_network_option(&o->network, option, value, o->job->self))
+        exit(2);
     o->simulated = option;
+    o->simulated_value = value;
     nof_daemon_option(&o->daemon, option, value);
 }
 
@@ -92,9 +103,9 @@ static error_t parse_network(int key, char *arg, struct options *o)
     static const struct {
         int key;
         const char *option;
-    } table[] = {{OPT_LINK, "--link"},       {OPT_MTU, "--mtu"},         {OPT_DELAY, "--delay"},
-                 {OPT_BUFFER, "--buffer"},   {OPT_LOSS, "--loss"},       {OPT_DUPLICATE, "--duplicate"},
-                 {OPT_REORDER, "--reorder"}, {OPT_CORRUPT, "--corrupt"}, {OPT_LOG, "--log"}};
+    } table[] = {{OPT_LINK, "--link"},       {OPT_MTU, "--mtu"},        {OPT_DELAY, "--delay"},
+                 {OPT_BUFFER, "--buffer"},   {OPT_LOSS, "--loss"},      {OPT_DUPLICATE, "--duplicate"},
+                 {OPT_REORDER, "--reorder"}, {OPT_CORRUPT, "--corrupt"}};
 
     for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
         if (table[i].key == key) {
@@ -132,6 +143,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         if (!job->keep_going && strcmp(arg, "kill") != 0)
             argp_error(state, "--on-failure=%s: it is kill or continue", arg);
         return 0;
+    case OPT_LOG:
+        nof_daemon_option(&o->daemon, "--log", arg);
+        return 0;
     case OPT_LABEL:
         job->label = true;
         return 0;
@@ -149,20 +163,38 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     }
 }
 
-/* What was not said follows from what was. */
-static void deal(struct nof_job *job)
+/* How many NICs the daemon has that serves this job; 0 after saying why that is not known. */
+static unsigned count_nics(const struct nof_job *job)
 {
-    bool hosts_said = job->hosts != 0;
+    json_t *status = nof_control_call(job->control, "status", NULL, job->self);
+    size_t nics = json_array_size(json_object_get(status, "nics"));
 
-    if (!hosts_said)
+    json_decref(status);
+    if (nics == 0)
+        fprintf(stderr, "%s: so the number of its NICs is not known: give --hosts, or set NOF_CONTROL\n",
+                job->self);
+    return (unsigned)nics;
+}
+
+/* What was not said follows from what was. False, with a sentence, when a daemon cannot be asked. */
+static bool deal(struct nof_job *job)
+{
+    if (job->hosts == 0 && job->socket[0] != '\0') {
+        /* All its NICs, so that what we call host 0 is its NIC 0; no more than there are ranks for. */
+        job->hosts = count_nics(job);
+        if (job->hosts == 0)
+            return false;
+        if (job->ranks != 0 && job->hosts > job->ranks)
+            job->hosts = job->ranks;
+    }
+    if (job->hosts == 0)
         job->hosts = job->ranks == 1 ? 1 : 2;
     if (job->ranks == 0)
         job->ranks = job->hosts;
-    /* A daemon that runs knows its own NICs, unless the user says how many to use. */
-    job->deal_nics = job->socket[0] == '\0' || hosts_said;
     if (job->hosts > job->ranks)
         fprintf(stderr, "%s: %u hosts for %u ranks: the hosts behind the last rank stay idle\n", job->self,
                 job->hosts, job->ranks);
+    return true;
 }
 
 static bool draw(void *bytes, size_t n)
@@ -216,6 +248,7 @@ static bool start_daemon(struct nof_job *job, struct options *o)
     struct nof_daemon_args args = {.n = 0};
     char hosts[16];
 
+    (void)deal(job); /* no daemon is asked */
     snprintf(job->socket, sizeof(job->socket), "@nof-%s", job->id);
     snprintf(job->control, sizeof(job->control), "@nof-%s.ctl", job->id);
     snprintf(hosts, sizeof(hosts), "%u", job->hosts);
@@ -243,14 +276,16 @@ static bool use_daemon(struct nof_job *job, const struct options *o)
     if (o->simulated != NULL) {
         fprintf(stderr,
                 "%s: %s is for the simulated network, but %s names a daemon with a network of its own; "
-                "give it to `nof up`\n",
-                job->self, o->simulated, job->socket);
+                "start that with `nof up -- --fabric HOSTS %s %s`\n",
+                job->self, o->simulated, job->socket, o->simulated, o->simulated_value);
         return false;
     }
     if (getenv("NOF_CONTROL") != NULL)
         nof_daemon_control(job->control, sizeof(job->control));
     else if (snprintf(job->control, sizeof(job->control), "%s.ctl", job->socket) >= (int)sizeof(job->control))
         job->control[0] = '\0';
+    if (!deal(job))
+        return false;
     for (unsigned i = 0; i < o->features; i++)
         if (nof_feature_set(job->control, o->feature[i], job->self) != 0)
             return false;
@@ -286,18 +321,24 @@ static void finish(struct nof_job *job, const struct options *o)
 {
     struct rusage usage = {0};
     json_t *stats = NULL;
+    bool failed;
 
     if (o->control_fd >= 0)
         stats = nof_control_ask(o->control_fd, "stats", NULL, job->self);
     if (o->control_fd >= 0)
         close(o->control_fd);
     stop_daemon(job, &usage);
-    if (stats == NULL)
+    if (stats == NULL) {
+        if (o->stats != NULL)
+            fclose(o->stats);
         return;
+    }
     json_object_set_new(stats, "daemon",
                         json_pack("{s:I, s:I}", "user_us", microseconds(usage.ru_utime), "system_us",
                                   microseconds(usage.ru_stime)));
-    if (json_dump_file(stats, o->stats_path, JSON_INDENT(2)) != 0)
+    failed = json_dumpf(stats, o->stats, JSON_INDENT(2)) != 0;
+    failed |= fclose(o->stats) != 0;
+    if (failed)
         fprintf(stderr, "%s: the counters cannot be written to %s: %s\n", job->self, o->stats_path,
                 strerror(errno));
     json_decref(stats);
@@ -336,6 +377,18 @@ static void raise_file_limit(struct nof_job *job)
     setrlimit(RLIMIT_NOFILE, &all);
 }
 
+/* Before the job: hours of work are not lost to a name that was mistyped. */
+static bool open_stats(struct options *o)
+{
+    if (o->stats_path == NULL)
+        return true;
+    o->stats = fopen(o->stats_path, "we");
+    if (o->stats == NULL)
+        fprintf(stderr, "%s: --stats: %s cannot be written: %s; nothing was started\n", o->job->self,
+                o->stats_path, strerror(errno));
+    return o->stats != NULL;
+}
+
 int nof_cmd_run(int argc, char **argv)
 {
     static const char doc[] =
@@ -354,7 +407,10 @@ int nof_cmd_run(int argc, char **argv)
         return 2;
     if (job.socket[0] == '\0' && told != NULL)
         snprintf(job.socket, sizeof(job.socket), "%s", told);
-    deal(&job);
+    if (!nof_network_check(&o.network, job.self))
+        return 2;
+    if (!open_stats(&o))
+        return NOF_JOB_EXIT_OWN;
     raise_file_limit(&job);
     if (!draw_names(&job) || !block_signals(&job))
         return NOF_JOB_EXIT_OWN;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Numbers as people write them, with units. Each function reads the whole text or refuses it:
- * 0, or -1 with *out untouched. Thread-safe, no state. */
-#ifndef NOFD_UNITS_H
-#define NOFD_UNITS_H
+ * Numbers as people write them, with units; nofd and the nof command read them alike (firmware/nofd/units.c).
+ * Each function reads the whole text or refuses it: 0, or -1 with *out untouched. Thread-safe, no state. */
+#ifndef NOF_PRIVATE_UNITS_H
+#define NOF_PRIVATE_UNITS_H
 
 #include <stdint.h>
 

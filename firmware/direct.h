@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The short way of short messages: what needs no waiting is done in one step, without the objects and
+ * queues of the general way. Each of these does all or nothing: 0 means that nothing has happened and
+ * the general way must be taken; it decides every case that is not plain. */
+#ifndef NOF_DIRECT_H
+#define NOF_DIRECT_H
+
+#include "nic.h"
+
+/* A SEND descriptor, already checked: an eager message of one frame, on a flow and a link where nobody
+ * waits, whose payload can be had at once. */
+int nof_direct_send(struct nof_nic *nic, struct nof_endpoint *ep, struct nof_peer *peer,
+                    const struct nof_desc *desc);
+/* A RECV descriptor, already checked, for a plain buffer: nothing is stored, and it may be posted. */
+int nof_direct_recv(struct nof_nic *nic, struct nof_endpoint *ep, const struct nof_desc *desc);
+/* A MSG of one frame that a posted receive waits for and has room for, delivered in the completion or
+ * through staging. */
+int nof_direct_rx(struct nof_nic *nic, struct nof_peer *peer, const struct nof_wire_view *view);
+
+#endif

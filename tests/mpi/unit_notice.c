@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The receive for notices of death is posted again whatever ended it, except by its own cancel or the NIC's
+ * death, and an error of the posting itself does not go round and round. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "chan_nic.h"
+#include "comm.h"
+#include "pt2pt.h"
+
+#define CHECK(condition) \
+    do { \
+        if (!(condition)) { \
+            fprintf(stderr, "%s:%d: failed: %s\n", __FILE__, __LINE__, #condition); \
+            exit(1); \
+        } \
+    } while (0)
+
+struct nof_lib nof_lib = {.world_rank = 0, .world_size = 4};
+struct nof_chan nof_chan;
+
+static struct nof_request the_receive;
+static int posted, freed, last_death, refuse_posting;
+
+/* ---- what chan_notice.c calls ---- */
+
+struct nof_comm *nof_comm_world(void)
+{
+    return NULL;
+}
+uint32_t nof_comm_notice_ctx(void)
+{
+    return 1;
+}
+struct nof_type *nof_type_byte(void)
+{
+    return NULL;
+}
+struct nof_request *nof_pt2pt_internal(enum nof_request_kind kind, struct nof_comm *comm, const void *buf,
+                                       size_t count, struct nof_type *type, int peer, int tag)
+{
+    (void)comm, (void)buf, (void)count, (void)type, (void)peer, (void)tag;
+    CHECK(kind == NOF_REQUEST_RECV);
+    memset(&the_receive, 0, sizeof(the_receive));
+    return &the_receive;
+}
+void nof_request_free(struct nof_request *req)
+{
+    CHECK(req == &the_receive);
+    freed++;
+}
+void nof_request_reset(struct nof_request *req)
+{
+    req->error = MPI_SUCCESS;
+    req->cancelled = false;
+}
+void nof_chan_recv(struct nof_request *req)
+{
+    posted++;
+    if (refuse_posting) {
+        req->error = MPI_ERR_NO_MEM;
+        req->on_done(req);
+    }
+}
+void nof_chan_send(struct nof_request *req)
+{
+    (void)req;
+    CHECK(!"a send");
+}
+void nof_chan_peer_died(int world_rank, int status)
+{
+    (void)status;
+    last_death = world_rank;
+}
+
+/* ---- the test ---- */
+
+static void start(void)
+{
+    posted = freed = 0;
+    last_death = -1;
+    nof_chan_notice_start();
+    CHECK(posted == 1 && freed == 0);
+}
+
+static void ends(int error, size_t bytes)
+{
+    the_receive.error = error;
+    the_receive.status_bytes = bytes;
+    the_receive.on_done(&the_receive);
+}
+
+int main(void)
+{
+    const int32_t rank_2_died[2] = {2, -1};
+    start();
+    ends(MPI_ERR_TRUNCATE, sizeof(rank_2_died));
+    ends(MPI_ERR_NO_MEM, 0);
+    ends(MPI_ERR_OTHER, 0);
+    CHECK(posted == 4 && freed == 0 && last_death == -1);
+    memcpy(the_receive.data, rank_2_died, sizeof(rank_2_died));
+    ends(MPI_SUCCESS, sizeof(rank_2_died));
+    CHECK(posted == 5 && last_death == 2);
+
+    refuse_posting = 1;
+    ends(MPI_ERR_OTHER, 0);
+    CHECK(posted == 6 && freed == 1);
+    refuse_posting = 0;
+
+    start();
+    the_receive.cancelled = true;
+    ends(MPI_SUCCESS, 0);
+    CHECK(posted == 1 && freed == 1);
+
+    start();
+    nof_chan.nic_dead = true;
+    ends(MPI_ERR_OTHER, 0);
+    CHECK(posted == 1 && freed == 1);
+    return 0;
+}

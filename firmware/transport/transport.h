@@ -73,14 +73,13 @@ struct nof_transport_config {
 };
 
 size_t nof_transport_mem_size(const struct nof_transport_config *cfg);
-int nof_transport_init(void *mem, size_t mem_bytes, const struct nof_transport_config *cfg,
-                       uint64_t now_ns, struct nof_transport **transport_out);
+int nof_transport_init(void *mem, size_t mem_bytes, const struct nof_transport_config *cfg, uint64_t now_ns,
+                       struct nof_transport **transport_out);
 void nof_transport_fini(struct nof_transport *t);
 
 /* Validates every frame (outer headers, length, version, CRC, connection), counts and drops the
  * bad, answers HELLO, ACKS, PROBE; hands reliable ones up in order. */
-void nof_transport_rx(struct nof_transport *t, uint64_t now_ns, struct nof_frame *const *frames,
-                      unsigned n);
+void nof_transport_rx(struct nof_transport *t, uint64_t now_ns, struct nof_frame *const *frames, unsigned n);
 /* Timers, retransmissions, acknowledgements that are due. Returns frames sent. */
 unsigned nof_transport_poll(struct nof_transport *t, uint64_t now_ns, unsigned budget_frames);
 uint64_t nof_transport_next_deadline(const struct nof_transport *t);
@@ -95,8 +94,8 @@ uint64_t nof_transport_now(const struct nof_transport *t);
 
 /* The path to the NIC of `card` for this job: an existing one, or a new one whose handshake begins.
  * NOF_ENOMEM when max_paths are in use, NOF_EINVAL for our own NIC: what stays here needs no wire. */
-int nof_path_open(struct nof_transport *t, uint64_t now_ns, uint64_t job_id,
-                  const struct nof_card *card, struct nof_path **path_out);
+int nof_path_open(struct nof_transport *t, uint64_t now_ns, uint64_t job_id, const struct nof_card *card,
+                  struct nof_path **path_out);
 /* Drop it: CLOSE is sent, everything queued is lost, on_dead(reason) comes from poll. */
 void nof_path_reset(struct nof_path *path, int reason);
 

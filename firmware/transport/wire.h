@@ -103,13 +103,16 @@ enum nof_wire_msg_offset {
     NOF_WIRE_MSG_BYTES = 32,
 };
 #define NOF_WIRE_MSG_F_SYNC 1u /* MSG: answer with MATCHED */
-#define NOF_WIRE_F_FAILED 2u /* MSG, MSG_MORE, DATA: the sender's buffer cannot be read, the message ends here */
+#define NOF_WIRE_F_FAILED \
+    2u /* MSG, MSG_MORE, DATA: the sender's buffer cannot be read, the message ends here */
 #define NOF_WIRE_DATA_F_LAST 4u /* DATA: nothing follows */
-#define NOF_WIRE_RTS_F_RESUME 8u /* RTS: a parked send is back; SEQ and ELEM together hold the receiver's handle of the CTS */
+#define NOF_WIRE_RTS_F_RESUME \
+    8u /* RTS: a parked send is back; SEQ and ELEM together hold the receiver's handle of the CTS */
 #define NOF_WIRE_RTS_F_PARKED 1u /* RTS: handle is the host's cookie, state is with the host */
 
 #define NOF_WIRE_MSG_MORE_BYTES 16u /* u32 seq, u32 0, u64 offset */
-#define NOF_WIRE_CTS_BYTES 32u /* u64 sender's handle, u64 receiver's handle, u64 bytes wanted in all, u64 bytes allowed now (running total, more CTS follow); flag PARKED as RTS */
+#define NOF_WIRE_CTS_BYTES \
+    32u /* u64 sender's handle, u64 receiver's handle, u64 bytes wanted in all, u64 bytes allowed now (running total, more CTS follow); flag PARKED as RTS */
 #define NOF_WIRE_DATA_BYTES 16u /* u64 receiver's handle, u64 offset */
 #define NOF_WIRE_DATA_LAST_BYTES 24u /* with F_LAST: also u64 length of the whole message */
 #define NOF_WIRE_MATCHED_BYTES 8u /* u64 sender's handle */
@@ -141,11 +144,23 @@ static inline uint64_t nof_get64(const uint8_t *p)
     memcpy(&v, p, sizeof(v));
     return v;
 }
-static inline void nof_put16(uint8_t *p, uint16_t v) { memcpy(p, &v, sizeof(v)); }
-static inline void nof_put32(uint8_t *p, uint32_t v) { memcpy(p, &v, sizeof(v)); }
-static inline void nof_put64(uint8_t *p, uint64_t v) { memcpy(p, &v, sizeof(v)); }
+static inline void nof_put16(uint8_t *p, uint16_t v)
+{
+    memcpy(p, &v, sizeof(v));
+}
+static inline void nof_put32(uint8_t *p, uint32_t v)
+{
+    memcpy(p, &v, sizeof(v));
+}
+static inline void nof_put64(uint8_t *p, uint64_t v)
+{
+    memcpy(p, &v, sizeof(v));
+}
 #else
-static inline uint16_t nof_get16(const uint8_t *p) { return (uint16_t)(p[0] | p[1] << 8); }
+static inline uint16_t nof_get16(const uint8_t *p)
+{
+    return (uint16_t)(p[0] | p[1] << 8);
+}
 static inline uint32_t nof_get32(const uint8_t *p)
 {
     return (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;

@@ -161,7 +161,8 @@ static bool spread(ptrdiff_t *lb, ptrdiff_t *ub, size_t count, ptrdiff_t stride)
     ptrdiff_t last, extent;
     return !__builtin_mul_overflow(stride, count - 1, &last) &&
            !__builtin_add_overflow(*lb, last < 0 ? last : 0, lb) &&
-           !__builtin_add_overflow(*ub, last > 0 ? last : 0, ub) && !__builtin_sub_overflow(*ub, *lb, &extent);
+           !__builtin_add_overflow(*ub, last > 0 ? last : 0, ub) &&
+           !__builtin_sub_overflow(*ub, *lb, &extent);
 }
 
 static bool shift(ptrdiff_t *lb, ptrdiff_t *ub, ptrdiff_t disp)

@@ -83,9 +83,8 @@ void nof_nic_fini(struct nof_nic *nic);
 
 /* The first endpoint of a job fixes key and size: NOF_EPERM / NOF_EINVAL if they differ later.
  * NOF_ENOMEM when all endpoints or jobs are in use. */
-int nof_nic_endpoint_open(struct nof_nic *nic, uint64_t now_ns,
-                          const struct nof_endpoint_params *params, uint32_t *endpoint_out,
-                          struct nof_card *card_out);
+int nof_nic_endpoint_open(struct nof_nic *nic, uint64_t now_ns, const struct nof_endpoint_params *params,
+                          uint32_t *endpoint_out, struct nof_card *card_out);
 
 /* The endpoint is gone (reason NOF_OK: closed in order; NOF_EPEERDEAD: its process died; other:
  * failed). Peers are told. Memory that a pending DMA still uses is freed when that is done; the
@@ -95,8 +94,8 @@ void nof_nic_endpoint_close(struct nof_nic *nic, uint64_t now_ns, uint32_t endpo
 /* How many descriptors of this endpoint the core takes now. */
 unsigned nof_nic_host_room(const struct nof_nic *nic, uint32_t endpoint);
 /* n <= nof_nic_host_room(); the array is the core's own copy to read, not shared with the host. */
-void nof_nic_host(struct nof_nic *nic, uint64_t now_ns, uint32_t endpoint,
-                  const struct nof_desc *descs, unsigned n);
+void nof_nic_host(struct nof_nic *nic, uint64_t now_ns, uint32_t endpoint, const struct nof_desc *descs,
+                  unsigned n);
 
 void nof_nic_rx(struct nof_nic *nic, uint64_t now_ns, struct nof_frame *const *frames, unsigned n);
 

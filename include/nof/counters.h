@@ -71,7 +71,7 @@ enum nof_counter {
 #define X(id, name, unit, help) NOF_C_##id,
     NOF_COUNTERS(X)
 #undef X
-    NOF_COUNTER_COUNT
+        NOF_COUNTER_COUNT
 };
 
 struct nof_counter_info {

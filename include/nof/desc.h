@@ -52,8 +52,16 @@ enum nof_desc_flags {
 };
 
 /* What the payload is made of; the codec's business. RAW is never compressed. */
-enum nof_elem { NOF_ELEM_RAW = 0, NOF_ELEM_F64, NOF_ELEM_F32, NOF_ELEM_I64, NOF_ELEM_I32,
-                NOF_ELEM_C64, NOF_ELEM_C32, NOF_ELEM_COUNT };
+enum nof_elem {
+    NOF_ELEM_RAW = 0,
+    NOF_ELEM_F64,
+    NOF_ELEM_F32,
+    NOF_ELEM_I64,
+    NOF_ELEM_I32,
+    NOF_ELEM_C64,
+    NOF_ELEM_C32,
+    NOF_ELEM_COUNT
+};
 
 struct nof_desc {
     uint8_t opcode;

@@ -16,16 +16,14 @@
     X(PACING, "pacing", BOOL, 1, 0, 1, "off|on", "spread frames over time to the link rate") \
     X(CONGESTION, "congestion", CHOICE, 1, 0, 1, "off|delay", \
       "off: fixed window; delay: window follows queueing delay and loss") \
-    X(ACK_DELAY, "ack_delay_us", NUMBER, 50, 0, 25000, "us", \
-      "longest wait before a frame is acknowledged") \
+    X(ACK_DELAY, "ack_delay_us", NUMBER, 50, 0, 25000, "us", "longest wait before a frame is acknowledged") \
     X(DEAD_AFTER, "dead_after_ms", NUMBER, 1000, 10, 600000, "ms", \
       "silence after which a peer NIC is dead (at least five probes)") \
     X(STAGE_MAX, "stage_max_bytes", NUMBER, 8192, 0, 16384, "bytes", \
       "largest message delivered through the staging area rather than by DMA") \
     X(DRR_QUANTUM, "drr_quantum_bytes", NUMBER, 32768, 1500, 1048576, "bytes", \
       "share of the link an endpoint gets per round") \
-    X(IDLE, "idle", CHOICE, 0, 0, 3, "auto|busy|yield|sleep", \
-      "what the NIC core does without work") \
+    X(IDLE, "idle", CHOICE, 0, 0, 3, "auto|busy|yield|sleep", "what the NIC core does without work") \
     X(SPIN, "spin_us", NUMBER, 20, 0, 1000000, "us", "idle=auto: poll this long before sleeping") \
     X(NAP, "nap_us", NUMBER, 50, 1, 10000, "us", \
       "longest nap while work is pending on a port that cannot wake us")
@@ -34,7 +32,7 @@ enum nof_feature {
 #define X(id, name, kind, def, min, max, choices, help) NOF_F_##id,
     NOF_FEATURES(X)
 #undef X
-    NOF_FEATURE_COUNT
+        NOF_FEATURE_COUNT
 };
 
 enum nof_feature_kind { NOF_FEATURE_BOOL, NOF_FEATURE_CHOICE, NOF_FEATURE_NUMBER };

@@ -245,8 +245,8 @@ int nof_wire_ours(struct nof_wire_bench *b, const char *port_args, const int *by
     struct nof_child nofd[2] = {{.in_fd = -1, .out_fd = -1}, {.in_fd = -1, .out_fd = -1}};
     char words[SIZES_MAX + 1][16], nof[4200], stream[4200], into[192];
     /* Each rank steps into its host: the daemon's abstract socket is the one of that namespace. */
-    const char *argv[NOF_CHILD_ARGS_MAX] = {nof,  "run", "--nofd", SOCKET, "-n",  "2",
-                                            "sh", "-c",  into,     "sh",   stream};
+    const char *argv[NOF_CHILD_ARGS_MAX] = {nof, "run", "--nofd", SOCKET, "--hosts", "1",   "-n",
+                                            "2", "sh",  "-c",     into,   "sh",      stream};
     int rc = 0;
 
     snprintf(nof, sizeof(nof), "%s/nof", b->bin_dir);
@@ -256,7 +256,7 @@ int nof_wire_ours(struct nof_wire_bench *b, const char *port_args, const int *by
     /* The host's name without its number: PMI_RANK tells which. */
     snprintf(into, sizeof(into), "exec ip netns exec %.*s$PMI_RANK \"$@\"", (int)strlen(b->lab.host[0]) - 1,
              b->lab.host[0]);
-    (void)add_sizes(argv, 11, words, b->seconds, bytes, n);
+    (void)add_sizes(argv, 13, words, b->seconds, bytes, n);
     for (unsigned side = 0; side < 2 && rc == 0; side++)
         rc = start_nofd(b, side, port_args, &nofd[side], why, why_bytes);
     if (rc == 0)

@@ -11,6 +11,7 @@
  * One line a recording: messages, payload bytes, bytes that the NICs put on the wire (as far as the MPI
  * library can tell), time. Exit status: 0 all bytes right, 1 a message differs, 2 bad arguments or files. */
 #include <argp.h>
+#include <dirent.h>
 #include <errno.h>
 #include <limits.h>
 #include <mpi.h>
@@ -113,6 +114,9 @@ static void sender_load(struct sender *s, const char *path)
     if (fread(s->data, 1, s->data_bytes, file) != s->data_bytes)
         give_up(path, "cannot be read to its end");
     fclose(file);
+    if (s->data_bytes == 0)
+        give_up(path,
+                "is empty: this rank's messages are missing; cut them again with examples/cut_messages.py");
 }
 
 /* Finds the records and checks each header, so that later code may trust them. */
@@ -160,6 +164,29 @@ static int count_files(const char *folder)
     return n;
 }
 
+/* A rank behind a gap: without this the ranks before the gap would pass for the whole recording. */
+static void refuse_gap(const char *folder, int senders)
+{
+    DIR *dir = opendir(folder);
+    struct dirent *entry;
+    char text[160];
+    int rank, end = 0;
+
+    if (!dir)
+        give_up(folder, strerror(errno));
+    while ((entry = readdir(dir)) != NULL) {
+        if (sscanf(entry->d_name, "rank%d.msg%n", &rank, &end) != 1 || end == 0 || entry->d_name[end] != '\0')
+            continue;
+        if (rank > senders) {
+            snprintf(text, sizeof(text), "holds rank%d.msg but no rank%d.msg: the recording is not whole",
+                     rank, senders);
+            give_up(folder, text);
+        }
+        end = 0;
+    }
+    closedir(dir);
+}
+
 static void recording_load(struct recording *rec, const char *folder, int ranks)
 {
     char path[PATH_MAX], text[160];
@@ -167,6 +194,7 @@ static void recording_load(struct recording *rec, const char *folder, int ranks)
     *rec = (struct recording){.senders = count_files(folder)};
     if (rec->senders == 0)
         give_up(folder, "holds no rank0.msg; name a folder of recorded messages");
+    refuse_gap(folder, rec->senders);
     if (rec->senders > ranks) {
         snprintf(text, sizeof(text), "was recorded with %d ranks, and here are %d; try: nof run -n %d replay",
                  rec->senders, ranks, rec->senders);

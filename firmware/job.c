@@ -134,6 +134,6 @@ void nof_job_drain(struct nof_nic *nic)
         if (link->up && (link->ctl != NOF_NIL || (link->sent_any && !nof_link_acked(link, link->last_pn))))
             continue;
         link->draining = DRAIN_RESET;
-        nof_path_reset(link->path, NOF_EPEERDEAD);
+        nof_path_close(link->path);
     }
 }

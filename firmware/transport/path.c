@@ -206,7 +206,8 @@ void nof_path_bury(struct nof_path *p, int reason, int tell_peer)
         if (!p->closed_by_peer)
             entomb(p);
         nof_count(t, NOF_C_PATHS_OPEN, (uint64_t)-1);
-        nof_count(t, NOF_C_PATHS_DEAD, 1);
+        if (!p->closed_by_peer && !p->closed_here)
+            nof_count(t, NOF_C_PATHS_DEAD, 1);
     } else if (!p->ours) {
         t->passive_opening--;
     }
@@ -275,6 +276,12 @@ void nof_path_unknown(struct nof_transport *t, const struct nof_packet *packet)
 void nof_path_reset(struct nof_path *path, int reason)
 {
     nof_path_bury(path, reason, 1);
+}
+
+void nof_path_close(struct nof_path *path)
+{
+    path->closed_here = 1;
+    nof_path_bury(path, NOF_EPEERDEAD, 1);
 }
 
 int nof_path_acked(const struct nof_path *path, uint32_t pn)

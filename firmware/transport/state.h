@@ -108,6 +108,7 @@ struct nof_path {
     bool cwnd_limited;
     bool bad_key : 1; /* a handshake with another key came */
     bool closed_by_peer : 1;
+    bool closed_here : 1; /* in order: nof_path_close() */
     bool draining : 1; /* for one round: to see the round trip without our own queue */
 
     /* Send side. */

@@ -98,6 +98,8 @@ int nof_path_open(struct nof_transport *t, uint64_t now_ns, uint64_t job_id, con
                   struct nof_path **path_out);
 /* Drop it: CLOSE is sent, everything queued is lost, on_dead(reason) comes from poll. */
 void nof_path_reset(struct nof_path *path, int reason);
+/* The same for a path that nobody needs any more; on_dead(NOF_EPEERDEAD) comes, but it does not count as dead. */
+void nof_path_close(struct nof_path *path);
 
 /* Frames that may be sent now (congestion window, pacing, sent map, frame pool, port). 0: on_ready
  * will come. `urgent` control frames may use a small reserve beyond the window (so that credit

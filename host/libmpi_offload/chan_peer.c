@@ -115,6 +115,11 @@ int nof_chan_status_code(int status, int world_rank)
         return nof_error(MPI_ERR_BUFFER, "the buffer is not (wholly) accessible memory");
     case NOF_ENOMEM:
         return nof_error(MPI_ERR_NO_MEM, "the NIC has no room for it (see \"nof stats\")");
+    case NOF_ENICDEAD:
+        return nof_error(
+            MPIX_ERR_PROC_FAILED,
+            "the NIC of rank %d is gone: its daemon has ended (\"nof down\", or see its nofd.log)",
+            nof_lib.world_rank);
     case NOF_EPROTO:
         return nof_error(MPI_ERR_OTHER, "%s broke the message protocol", nof_chan_peer_name(world_rank));
     default:

@@ -62,13 +62,13 @@ start_nofd() {
     read -r -t 20 _ <"$work/ready$i" || fail "nofd on host $i does not become ready"
 }
 
-# run N PROGRAM...: rank R on host R % HOSTS. PMI's descriptor is inherited; the daemon's abstract socket is
+# run N PROGRAM...: rank R on host R % HOSTS, and to each its NIC 0 (--hosts 1). PMI's descriptor is inherited; the daemon's abstract socket is
 # the one of the namespace that the rank steps into.
 run() {
     local n=$1
     shift
     # shellcheck disable=SC2016  # for the rank's shell
-    timeout -k 5 60 "$build/nof" run --nofd "$socket" -n "$n" \
+    timeout -k 5 60 "$build/nof" run --nofd "$socket" --hosts 1 -n "$n" \
         sh -c 'h=$(($PMI_RANK % $1)); ns=$2-h$h; shift 2; exec ip netns exec "$ns" "$@"' sh "$hosts" "$me" "$@" </dev/null
 }
 

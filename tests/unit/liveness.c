@@ -224,6 +224,25 @@ static void a_reset_reaches_the_other_side_at_once(void **state)
     assert_int_equal(net->node[0].stream[1].reason, NOF_EPROTO);
     assert_int_equal(net->node[1].stream[0].reason, NOF_EPEERDEAD);
     assert_int_equal(net->node[1].stream[0].deaths, 1);
+    assert_int_equal(counter(net, 0, NOF_C_PATHS_DEAD), 1);
+    toy_close(net);
+}
+
+static void a_close_in_order_counts_no_dead_path(void **state)
+{
+    struct toy_net *net = open_path(&lan);
+
+    (void)state;
+    nof_transport_tick(net->node[0].t, net->now_ns);
+    nof_path_close(net->node[0].stream[1].path);
+    nof_transport_flush(net->node[0].t);
+    toy_run(net, net->now_ns + MS, 0);
+    for (unsigned i = 0; i < 2; i++) {
+        assert_int_equal(net->node[i].stream[1 - i].deaths, 1);
+        assert_int_equal(net->node[i].stream[1 - i].reason, NOF_EPEERDEAD);
+        assert_int_equal(counter(net, i, NOF_C_PATHS_OPEN), 0);
+        assert_int_equal(counter(net, i, NOF_C_PATHS_DEAD), 0);
+    }
     toy_close(net);
 }
 
@@ -318,6 +337,7 @@ int main(void)
         cmocka_unit_test(one_deaf_direction_kills_both_sides),
         cmocka_unit_test(closes_for_the_dead_are_few),
         cmocka_unit_test(a_reset_reaches_the_other_side_at_once),
+        cmocka_unit_test(a_close_in_order_counts_no_dead_path),
         cmocka_unit_test(a_broken_protocol_resets_the_path_at_both_sides),
         cmocka_unit_test(a_short_flap_of_the_link_heals_and_a_long_one_kills),
         cmocka_unit_test(a_restarted_peer_is_another_nic),

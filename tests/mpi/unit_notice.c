@@ -65,8 +65,7 @@ void nof_chan_recv(struct nof_request *req)
 }
 void nof_chan_send(struct nof_request *req)
 {
-    (void)req;
-    CHECK(!"a send");
+    CHECK(req == NULL); /* nothing is sent here */
 }
 void nof_chan_peer_died(int world_rank, int status)
 {

@@ -9,7 +9,8 @@
  *   nof run --hosts 4 -n 4 replay [FOLDER...]
  *
  * One line a recording: messages, payload bytes, bytes that the NICs put on the wire (as far as the MPI
- * library can tell), time. Exit status: 0 all bytes right, 1 a message differs, 2 bad arguments or files. */
+ * library can tell), time. Exit status: 0 all bytes right, 1 a message differs, 2 bad arguments or files (a file of a rank is missing
+ * or empty). */
 #include <argp.h>
 #include <dirent.h>
 #include <errno.h>
@@ -170,11 +171,13 @@ static void refuse_gap(const char *folder, int senders)
     DIR *dir = opendir(folder);
     struct dirent *entry;
     char text[160];
-    int rank, end = 0;
+    int rank;
 
     if (!dir)
         give_up(folder, strerror(errno));
     while ((entry = readdir(dir)) != NULL) {
+        int end = 0;
+
         if (sscanf(entry->d_name, "rank%d.msg%n", &rank, &end) != 1 || end == 0 || entry->d_name[end] != '\0')
             continue;
         if (rank > senders) {
@@ -182,7 +185,6 @@ static void refuse_gap(const char *folder, int senders)
                      rank, senders);
             give_up(folder, text);
         }
-        end = 0;
     }
     closedir(dir);
 }

@@ -36,3 +36,23 @@ if timeout -k 5 60 "$nof" run --hosts 2 -n 2 "$heat3d" --size none >"$work/out" 
     echo 'heat3d --size none ended with 0'
     exit 1
 fi
+
+# A recording that is not whole is an error, not "every byte right".
+sample=$(dirname "$0")/../../examples/data/mg.W
+for damage in empty missing; do
+    cp -r "$sample" "$work/$damage"
+done
+: >"$work/empty/rank1.msg"
+rm "$work/missing/rank1.msg"
+for damage in empty missing; do
+    if timeout -k 5 60 "$nof" run --hosts 2 -n 4 "$replay" "$work/$damage" >"$work/out" 2>&1 </dev/null; then
+        echo "replay ended with 0 although a file was $damage:"
+        cat "$work/out"
+        exit 1
+    fi
+    grep -q 'rank1\.msg' "$work/out" || {
+        echo "replay does not name the file that is $damage:"
+        cat "$work/out"
+        exit 1
+    }
+done

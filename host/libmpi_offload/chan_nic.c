@@ -140,18 +140,24 @@ static void nic_flush(void)
         nof_wait_step(&wait);
 }
 
+static int dead_of(const struct nof_group *group)
+{
+    for (int i = 0; i < group->size; i++) {
+        int world_rank = nof_group_world_rank(group, i);
+        if (nof_chan.peers[world_rank].dead && !nof_chan.peers[world_rank].left)
+            return world_rank;
+    }
+    return MPI_UNDEFINED;
+}
+
 static int nic_dead_member(struct nof_comm *comm)
 {
     if (nof_chan.nic_dead)
-        return comm->rank;
+        return nof_lib.world_rank;
     if (nof_chan.dead_count == 0)
         return MPI_UNDEFINED;
-    for (int i = 0; i < nof_comm_size(comm); i++) {
-        const struct nof_chan_peer *peer = &nof_chan.peers[nof_group_world_rank(comm->group, i)];
-        if (peer->dead && !peer->left)
-            return i;
-    }
-    return MPI_UNDEFINED;
+    int member = dead_of(comm->group);
+    return member == MPI_UNDEFINED && comm->remote != NULL ? dead_of(comm->remote) : member;
 }
 
 static void nic_close(void)

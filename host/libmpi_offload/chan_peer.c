@@ -136,7 +136,7 @@ static bool concerns(const struct nof_chan_op *op, int world_rank, bool left)
         return false;
     if (op->peer != NOF_ANY_SOURCE || left)
         return op->peer == world_rank;
-    return nof_group_rank_of(op->req->comm->group, world_rank) != MPI_UNDEFINED;
+    return nof_comm_has(op->req->comm, world_rank);
 }
 
 void nof_chan_peer_died(int world_rank, int status)

@@ -14,7 +14,7 @@ int32_t nof_chan_wanted_tag(const struct nof_request *req)
 
 static int32_t wanted_source(const struct nof_request *req)
 {
-    return req->peer == MPI_ANY_SOURCE ? NOF_ANY_SOURCE : nof_group_world_rank(req->comm->group, req->peer);
+    return req->peer == MPI_ANY_SOURCE ? NOF_ANY_SOURCE : nof_comm_peer_world(req->comm, req->peer);
 }
 
 /* The code of the death because of which this receive or probe would wait for ever, MPI_SUCCESS if there
@@ -29,8 +29,7 @@ static int refusal(const struct nof_request *req, int32_t source)
     if (nof_chan.nic_dead || nof_chan.dead_count == 0 || req->on_done != NULL)
         return MPI_SUCCESS;
     int member = nof_channel->dead_member(req->comm);
-    return member == MPI_UNDEFINED ? MPI_SUCCESS
-                                   : nof_chan_dead_code(nof_group_world_rank(req->comm->group, member));
+    return member == MPI_UNDEFINED ? MPI_SUCCESS : nof_chan_dead_code(member);
 }
 
 int nof_chan_lost_code(const struct nof_request *req, int32_t source)

@@ -9,7 +9,7 @@
 
 static struct nof_chan_peer *peer_of(const struct nof_request *req)
 {
-    return &nof_chan.peers[nof_group_world_rank(req->comm->group, req->peer)];
+    return &nof_chan.peers[nof_comm_peer_world(req->comm, req->peer)];
 }
 
 static uint8_t elem_of(const struct nof_type *type)
@@ -53,7 +53,7 @@ static void place_payload(struct nof_desc *desc, struct nof_chan_op *op, const s
 
 static void hand_over(struct nof_request *req)
 {
-    int world_rank = nof_group_world_rank(req->comm->group, req->peer);
+    int world_rank = nof_comm_peer_world(req->comm, req->peer);
     int rc = nof_chan_peer_open(world_rank);
     struct nof_chan_op *op = rc == MPI_SUCCESS ? nof_chan_op_new(NOF_OP_SEND, req) : NULL;
     if (op == NULL) {
@@ -99,7 +99,7 @@ void nof_chan_send(struct nof_request *req)
         return;
     }
     if (peer->dead) {
-        nof_request_fail(req, nof_chan_dead_code(nof_group_world_rank(req->comm->group, req->peer)));
+        nof_request_fail(req, nof_chan_dead_code(nof_comm_peer_world(req->comm, req->peer)));
         return;
     }
     if (peer->first == NULL && may_go(peer, req)) {

@@ -42,7 +42,8 @@ struct nof_channel {
     void (*wake)(void);
     /* Wait until all that was sent has arrived at the peers' NICs. */
     void (*flush)(void);
-    /* Some process of this communicator is known to be dead: its rank, else MPI_UNDEFINED. */
+    /* Some process of this communicator, on either side, is known to be dead: its job rank, else
+     * MPI_UNDEFINED. */
     int (*dead_member)(struct nof_comm *comm);
     void (*close)(void);
 };

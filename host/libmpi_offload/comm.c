@@ -11,6 +11,8 @@ static uint32_t *drawn;
 static size_t drawn_count, drawn_capacity;
 static uint32_t counter;
 
+#define USE_BITS 2u /* enum nof_comm_use */
+
 static uint32_t rank_bits(void)
 {
     uint32_t bits = 0;
@@ -23,7 +25,13 @@ static uint32_t ctx_of(uint32_t leader, uint32_t number)
 {
     uint32_t bits = rank_bits();
     uint32_t high = bits == 0 ? 0 : leader << (32 - bits);
-    return high | number << 1;
+    return high | number << USE_BITS;
+}
+
+static bool drawn_here(uint32_t ctx)
+{
+    uint32_t bits = rank_bits();
+    return bits == 0 || ctx >> (32 - bits) == (uint32_t)nof_lib.world_rank;
 }
 
 static void make_predefined(struct nof_comm *comm, MPI_Comm handle, const char *name, struct nof_group *group,
@@ -76,6 +84,22 @@ int nof_comm_check(MPI_Comm handle, struct nof_comm **comm_out)
     return MPI_SUCCESS;
 }
 
+int nof_comm_check_intra(MPI_Comm handle, struct nof_comm **comm_out)
+{
+    int rc = nof_comm_check(handle, comm_out);
+    if (rc == MPI_SUCCESS && (*comm_out)->remote != NULL)
+        rc = nof_error(MPI_ERR_COMM, "this takes an intra-communicator, not an inter-communicator");
+    return rc;
+}
+
+int nof_comm_check_inter(MPI_Comm handle, struct nof_comm **comm_out)
+{
+    int rc = nof_comm_check(handle, comm_out);
+    if (rc == MPI_SUCCESS && (*comm_out)->remote == NULL)
+        rc = nof_error(MPI_ERR_COMM, "this takes an inter-communicator, not an intra-communicator");
+    return rc;
+}
+
 static bool in_use(uint32_t ctx)
 {
     for (size_t i = 0; i < drawn_count; i++)
@@ -86,7 +110,7 @@ static bool in_use(uint32_t ctx)
 
 uint32_t nof_comm_draw_ctx(void)
 {
-    uint32_t numbers = 1u << (31 - rank_bits());
+    uint32_t numbers = 1u << (32 - USE_BITS - rank_bits());
     uint32_t ctx;
     do {
         counter = counter + 1 < numbers ? counter + 1 : 2; /* 0 and 1: predefined */
@@ -106,7 +130,7 @@ static void remember(uint32_t ctx)
         size_t capacity = drawn_capacity == 0 ? 16 : drawn_capacity * 2;
         uint32_t *more = realloc(drawn, capacity * sizeof(*more));
         if (more == NULL)
-            return; /* then the id may come again after 2^31 / size others */
+            return; /* then the id may come again after 2^30 / size others */
         drawn = more;
         drawn_capacity = capacity;
     }
@@ -120,26 +144,64 @@ static void forget(uint32_t ctx)
             drawn[i--] = drawn[--drawn_count];
 }
 
-int nof_comm_new(struct nof_group *group, uint32_t ctx, struct nof_comm *parent, struct nof_comm **comm_out)
+/* One without a handle. Takes over the group's reference, also when it fails. NULL: no memory. */
+static struct nof_comm *make(struct nof_group *group, uint32_t ctx, struct nof_comm *parent)
 {
     struct nof_comm *comm = calloc(1, sizeof(*comm));
-    uint64_t handle = comm == NULL ? 0 : nof_handle_add(&nof_lib.comms, comm);
-    if (handle == 0) {
-        free(comm);
+    if (comm == NULL) {
         nof_group_release(group);
-        return nof_error(MPI_ERR_NO_MEM, "no memory for a communicator");
+        return NULL;
     }
     comm->refs = 1;
     comm->ctx = ctx;
     comm->group = group;
     comm->rank = group->rank;
-    comm->handle = nof_lib_handle(handle);
+    comm->handle = MPI_COMM_NULL;
     comm->errhandler = parent->errhandler;
     nof_errhandler_hold(comm->errhandler);
-    if (nof_group_world_rank(group, 0) == nof_lib.world_rank)
+    if (drawn_here(ctx))
         remember(ctx);
+    return comm;
+}
+
+/* Give it its handle; NULL (no memory) and a failure give the same error. */
+static int publish(struct nof_comm *comm, struct nof_comm **comm_out)
+{
+    uint64_t handle = comm == NULL ? 0 : nof_handle_add(&nof_lib.comms, comm);
+    if (handle == 0) {
+        if (comm != NULL)
+            nof_comm_release(comm);
+        return nof_error(MPI_ERR_NO_MEM, "no memory for a communicator");
+    }
+    comm->handle = nof_lib_handle(handle);
     *comm_out = comm;
     return MPI_SUCCESS;
+}
+
+int nof_comm_new(struct nof_group *group, uint32_t ctx, struct nof_comm *parent, struct nof_comm **comm_out)
+{
+    return publish(make(group, ctx, parent), comm_out);
+}
+
+int nof_comm_new_inter(const struct nof_comm_sides *sides, struct nof_comm *parent,
+                       struct nof_comm **comm_out)
+{
+    nof_group_hold(sides->group);
+    struct nof_comm *comm = make(sides->group, sides->ctx, parent);
+    if (comm != NULL)
+        comm->remote = sides->remote;
+    else
+        nof_group_release(sides->remote);
+    struct nof_comm *local = make(sides->group, sides->local_ctx, parent);
+    if (comm != NULL && local == NULL) {
+        nof_comm_release(comm);
+        comm = NULL;
+    } else if (comm == NULL && local != NULL) {
+        nof_comm_release(local);
+    } else if (comm != NULL) {
+        comm->local = local;
+    }
+    return publish(comm, comm_out);
 }
 
 void nof_comm_hold(struct nof_comm *comm)
@@ -154,6 +216,10 @@ void nof_comm_release(struct nof_comm *comm)
     forget(comm->ctx);
     nof_errhandler_release(comm->errhandler);
     nof_group_release(comm->group);
+    if (comm->remote != NULL)
+        nof_group_release(comm->remote);
+    if (comm->local != NULL)
+        nof_comm_release(comm->local);
     free(comm);
 }
 

@@ -31,22 +31,60 @@ int PMPI_Comm_rank(MPI_Comm comm, int *rank)
     return nof_lib_leave(c, rc, __func__);
 }
 
+static int group_handle(struct nof_group *g, MPI_Group *group)
+{
+    uint64_t handle = nof_handle_add(&nof_lib.groups, g);
+    if (handle == 0)
+        return nof_error(MPI_ERR_NO_MEM, "no memory for a group handle");
+    nof_group_hold(g);
+    *group = nof_lib_handle(handle);
+    return MPI_SUCCESS;
+}
+
 NOF_MPI(Comm_group)
 int PMPI_Comm_group(MPI_Comm comm, MPI_Group *group)
 {
     nof_lib_enter(__func__);
     struct nof_comm *c;
     int rc = nof_comm_check(comm, &c);
-    if (rc == MPI_SUCCESS) {
-        uint64_t handle = nof_handle_add(&nof_lib.groups, c->group);
-        if (handle == 0) {
-            rc = nof_error(MPI_ERR_NO_MEM, "no memory for a group handle");
-        } else {
-            nof_group_hold(c->group);
-            *group = nof_lib_handle(handle);
-        }
-    }
+    if (rc == MPI_SUCCESS)
+        rc = group_handle(c->group, group);
     return nof_lib_leave(c, rc, __func__);
+}
+
+NOF_MPI(Comm_remote_size)
+int PMPI_Comm_remote_size(MPI_Comm comm, int *size)
+{
+    nof_lib_enter(__func__);
+    struct nof_comm *c;
+    int rc = nof_comm_check_inter(comm, &c);
+    if (rc == MPI_SUCCESS)
+        *size = c->remote->size;
+    return nof_lib_leave(c, rc, __func__);
+}
+
+NOF_MPI(Comm_remote_group)
+int PMPI_Comm_remote_group(MPI_Comm comm, MPI_Group *group)
+{
+    nof_lib_enter(__func__);
+    struct nof_comm *c;
+    int rc = nof_comm_check_inter(comm, &c);
+    if (rc == MPI_SUCCESS)
+        rc = group_handle(c->remote, group);
+    return nof_lib_leave(c, rc, __func__);
+}
+
+static int compare(struct nof_comm *a, struct nof_comm *b)
+{
+    if (a == b)
+        return MPI_IDENT;
+    if ((a->remote == NULL) != (b->remote == NULL))
+        return MPI_UNEQUAL;
+    int local = nof_group_compare(a->group, b->group);
+    int remote = a->remote == NULL ? MPI_IDENT : nof_group_compare(a->remote, b->remote);
+    if (local == MPI_UNEQUAL || remote == MPI_UNEQUAL)
+        return MPI_UNEQUAL;
+    return local == MPI_IDENT && remote == MPI_IDENT ? MPI_CONGRUENT : MPI_SIMILAR;
 }
 
 NOF_MPI(Comm_compare)
@@ -57,10 +95,8 @@ int PMPI_Comm_compare(MPI_Comm comm1, MPI_Comm comm2, int *result)
     int rc = nof_comm_check(comm1, &a);
     if (rc == MPI_SUCCESS)
         rc = nof_comm_check(comm2, &b);
-    if (rc == MPI_SUCCESS) {
-        int groups = nof_group_compare(a->group, b->group);
-        *result = a == b ? MPI_IDENT : groups == MPI_IDENT ? MPI_CONGRUENT : groups;
-    }
+    if (rc == MPI_SUCCESS)
+        *result = compare(a, b);
     return nof_lib_leave(a, rc, __func__);
 }
 
@@ -236,7 +272,7 @@ int PMPI_Comm_test_inter(MPI_Comm comm, int *flag)
     struct nof_comm *c;
     int rc = nof_comm_check(comm, &c);
     if (rc == MPI_SUCCESS)
-        *flag = 0;
+        *flag = c->remote != NULL;
     return nof_lib_leave(c, rc, __func__);
 }
 

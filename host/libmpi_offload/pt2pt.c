@@ -10,9 +10,10 @@ static int check_peer(const struct nof_comm *comm, int peer, bool receive)
 {
     if (peer == MPI_PROC_NULL || (receive && peer == MPI_ANY_SOURCE))
         return MPI_SUCCESS;
-    if (peer < 0 || peer >= nof_comm_size(comm))
-        return nof_error(MPI_ERR_RANK, "%s rank %d in a communicator of %d",
-                         receive ? "source" : "destination", peer, nof_comm_size(comm));
+    int size = nof_comm_peers(comm)->size;
+    if (peer < 0 || peer >= size)
+        return nof_error(MPI_ERR_RANK, "%s rank %d in a %s of %d", receive ? "source" : "destination", peer,
+                         comm->remote == NULL ? "communicator" : "remote group", size);
     return MPI_SUCCESS;
 }
 
@@ -174,7 +175,7 @@ struct nof_message *nof_message_new(struct nof_comm *comm, int source_world, int
     message->comm = comm;
     nof_comm_hold(comm);
     message->source_world = source_world;
-    message->source = nof_group_rank_of(comm->group, source_world);
+    message->source = nof_group_rank_of(nof_comm_peers(comm), source_world);
     message->tag = tag;
     message->bytes = bytes;
     return message;

@@ -89,7 +89,7 @@ void nof_request_done(struct nof_request *req, int source, int tag, size_t len)
 {
     if (req->kind == NOF_REQUEST_RECV || req->kind == NOF_REQUEST_PROBE) {
         req->status_source =
-            req->peer == MPI_ANY_SOURCE ? nof_group_rank_of(req->comm->group, source) : req->peer;
+            req->peer == MPI_ANY_SOURCE ? nof_group_rank_of(nof_comm_peers(req->comm), source) : req->peer;
         req->status_tag = tag;
         req->status_bytes = len;
     }

@@ -40,7 +40,7 @@ struct nof_request {
     struct nof_type *type;
     void *buf;
     size_t count;
-    int peer; /* rank in comm, MPI_ANY_SOURCE or MPI_PROC_NULL */
+    int peer; /* rank among nof_comm_peers(comm), MPI_ANY_SOURCE or MPI_PROC_NULL */
     int tag; /* or MPI_ANY_TAG */
     uint32_t ctx;
     uint64_t callsite; /* where the program called MPI, for the NIC's predictor */

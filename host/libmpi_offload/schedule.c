@@ -313,7 +313,7 @@ int nof_sched_start(struct nof_sched *s)
     int dead = nof_channel->dead_member(s->comm);
     if (dead != MPI_UNDEFINED)
         s->error = nof_error(MPIX_ERR_PROC_FAILED,
-                             "rank %d of the communicator is dead: no collective is possible", dead);
+                             "rank %d of MPI_COMM_WORLD is dead: no collective is possible", dead);
     advance(s);
     return MPI_SUCCESS;
 }
@@ -353,7 +353,7 @@ void nof_sched_fail_rank(int world_rank, int code)
     struct nof_sched *next;
     for (struct nof_sched *s = active_list; s != NULL; s = next) {
         next = s->next_active;
-        if (nof_group_rank_of(s->comm->group, world_rank) != MPI_UNDEFINED)
+        if (nof_comm_has(s->comm, world_rank))
             fail(s, code);
     }
 }

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Inter-communicators: ranks of point to point are those of the other side, in both directions, and a
+ * merge joins the sides in the order they asked for. */
+#include "mpitest.h"
+
+static MPI_Comm half;
+static int side, half_rank, half_size;
+
+static MPI_Comm connect_halves(void)
+{
+    MPI_Comm inter;
+    /* The last of each half leads: leaders need not have rank 0. */
+    int evens = (t_size + 1) / 2, odds = t_size / 2;
+    int remote_leader = side == 0 ? 2 * odds - 1 : 2 * (evens - 1);
+    OK(MPI_Intercomm_create(half, half_size - 1, MPI_COMM_WORLD, remote_leader, 17, &inter));
+    return inter;
+}
+
+static void asks(MPI_Comm inter)
+{
+    int flag, size, rank, result;
+    OK(MPI_Comm_test_inter(inter, &flag));
+    CHECK(flag == 1);
+    OK(MPI_Comm_test_inter(half, &flag));
+    CHECK(flag == 0);
+    OK(MPI_Comm_rank(inter, &rank));
+    CHECK(rank == half_rank);
+    OK(MPI_Comm_size(inter, &size));
+    CHECK(size == half_size);
+    OK(MPI_Comm_remote_size(inter, &size));
+    CHECK(size == t_size - half_size);
+    MPI_Group remote, world;
+    OK(MPI_Comm_remote_group(inter, &remote));
+    OK(MPI_Comm_group(MPI_COMM_WORLD, &world));
+    for (int i = 0; i < size; i++) {
+        int place;
+        OK(MPI_Group_translate_ranks(remote, 1, &i, world, &place));
+        CHECK(place == 2 * i + 1 - side);
+    }
+    OK(MPI_Group_free(&remote));
+    OK(MPI_Group_free(&world));
+    OK(MPI_Comm_compare(inter, inter, &result));
+    CHECK(result == MPI_IDENT);
+    OK(MPI_Comm_compare(inter, half, &result));
+    CHECK(result == MPI_UNEQUAL);
+    FAILS(MPI_Comm_remote_size(half, &size), MPI_ERR_COMM);
+    FAILS(MPI_Send(&size, 1, MPI_INT, t_size - half_size, 0, inter), MPI_ERR_RANK);
+}
+
+/* Everybody sends to everybody of the other side, once by name and once to be taken from anywhere. */
+static void both_ways(MPI_Comm inter)
+{
+    int others = t_size - half_size;
+    MPI_Request sends[64];
+    CHECK(2 * others <= 64);
+    for (int i = 0; i < others; i++) {
+        OK(MPI_Isend(&t_rank, 1, MPI_INT, i, 3, inter, &sends[2 * i]));
+        OK(MPI_Isend(&t_rank, 1, MPI_INT, i, 4, inter, &sends[2 * i + 1]));
+    }
+    for (int i = 0; i < others; i++) {
+        int got = -1;
+        MPI_Status status;
+        OK(MPI_Recv(&got, 1, MPI_INT, i, 3, inter, &status));
+        CHECK(got == 2 * i + 1 - side && status.MPI_SOURCE == i);
+        OK(MPI_Probe(MPI_ANY_SOURCE, 4, inter, &status));
+        int from = status.MPI_SOURCE;
+        OK(MPI_Recv(&got, 1, MPI_INT, MPI_ANY_SOURCE, 4, inter, &status));
+        CHECK(got == 2 * status.MPI_SOURCE + 1 - side);
+        CHECK(from >= 0 && from < others);
+    }
+    OK(MPI_Waitall(2 * others, sends, MPI_STATUSES_IGNORE));
+}
+
+static void merged(MPI_Comm inter, int high)
+{
+    MPI_Comm all;
+    int rank, sum = 0;
+    OK(MPI_Intercomm_merge(inter, high, &all));
+    OK(MPI_Comm_rank(all, &rank));
+    CHECK(rank == half_rank + (high ? t_size - half_size : 0));
+    OK(MPI_Allreduce(&t_rank, &sum, 1, MPI_INT, MPI_SUM, all));
+    CHECK(sum == t_size * (t_size - 1) / 2);
+    OK(MPI_Comm_free(&all));
+    OK(MPI_Intercomm_merge(inter, 0, &all)); /* the order of equals is the library's */
+    OK(MPI_Barrier(all));
+    OK(MPI_Comm_free(&all));
+}
+
+/* A leader that cannot connect tells its group, so that nobody waits. */
+static void refused(void)
+{
+    MPI_Comm none;
+    FAILS(MPI_Intercomm_create(half, 0, MPI_COMM_WORLD, t_size, 0, &none), MPI_ERR_RANK);
+    FAILS(MPI_Intercomm_create(half, half_size, MPI_COMM_WORLD, 0, 0, &none), MPI_ERR_RANK);
+    FAILS(MPI_Intercomm_merge(half, 0, &none), MPI_ERR_COMM);
+}
+
+int main(int argc, char **argv)
+{
+    t_begin(&argc, &argv, 2);
+    t_errors_return();
+    side = t_rank % 2;
+    OK(MPI_Comm_split(MPI_COMM_WORLD, side, t_rank, &half));
+    OK(MPI_Comm_rank(half, &half_rank));
+    OK(MPI_Comm_size(half, &half_size));
+    MPI_Comm inter = connect_halves();
+    asks(inter);
+    both_ways(inter);
+    merged(inter, side);
+    merged(inter, 1 - side);
+    refused();
+    OK(MPI_Comm_free(&inter));
+    OK(MPI_Comm_free(&half));
+    return t_end();
+}

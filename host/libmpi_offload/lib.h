@@ -55,6 +55,12 @@ struct nof_lib {
 
 extern struct nof_lib nof_lib;
 
+/* Where the program called MPI, for the NIC's predictor: the caller of the entry point that says so, unless a
+ * binding of another language, whose code that would be, named the program's own place (fortran_hooks.h). */
+#define NOF_CALLSITE \
+    (nof_lib_callsite != 0 ? nof_lib_callsite : (uint64_t)(uintptr_t)__builtin_return_address(0))
+extern __thread uint64_t nof_lib_callsite __attribute__((tls_model("initial-exec"), visibility("hidden")));
+
 /* Enter an MPI function: ends the process with a clear sentence when MPI is not running here. */
 void nof_lib_enter(const char *func);
 

@@ -121,8 +121,7 @@ int PMPI_Mrecv(void *buf, int count, MPI_Datatype datatype, MPI_Message *message
     nof_lib_enter(__func__);
     struct nof_comm *c = NULL;
     struct nof_request *req = NULL;
-    int rc = receive_message(buf, count, datatype, message, (uint64_t)(uintptr_t)__builtin_return_address(0),
-                             &c, &req);
+    int rc = receive_message(buf, count, datatype, message, NOF_CALLSITE, &c, &req);
     if (rc == MPI_SUCCESS) {
         rc = nof_request_wait(req);
         nof_request_status(req, status);
@@ -138,8 +137,7 @@ int PMPI_Imrecv(void *buf, int count, MPI_Datatype datatype, MPI_Message *messag
     nof_lib_enter(__func__);
     struct nof_comm *c = NULL;
     struct nof_request *req = NULL;
-    int rc = receive_message(buf, count, datatype, message, (uint64_t)(uintptr_t)__builtin_return_address(0),
-                             &c, &req);
+    int rc = receive_message(buf, count, datatype, message, NOF_CALLSITE, &c, &req);
     if (rc == MPI_SUCCESS)
         rc = nof_request_publish(req, request);
     if (rc != MPI_SUCCESS && req != NULL)

@@ -4,13 +4,11 @@
 #include "channel.h"
 #include "pt2pt.h"
 
-#define CALLSITE ((uint64_t)(uintptr_t)__builtin_return_address(0))
-
 NOF_MPI(Recv)
 int PMPI_Recv(void *buf, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
               MPI_Status *status)
 {
-    struct nof_pt2pt_args args = {buf, count, datatype, source, tag, comm, CALLSITE};
+    struct nof_pt2pt_args args = {buf, count, datatype, source, tag, comm, NOF_CALLSITE};
     nof_lib_enter(__func__);
     struct nof_comm *c = NULL;
     struct nof_request *req = NULL;
@@ -52,7 +50,7 @@ NOF_MPI(Irecv)
 int PMPI_Irecv(void *buf, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
                MPI_Request *request)
 {
-    struct nof_pt2pt_args args = {buf, count, datatype, source, tag, comm, CALLSITE};
+    struct nof_pt2pt_args args = {buf, count, datatype, source, tag, comm, NOF_CALLSITE};
     return recv_nonblocking(&args, false, request, __func__);
 }
 
@@ -60,7 +58,7 @@ NOF_MPI(Recv_init)
 int PMPI_Recv_init(void *buf, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
                    MPI_Request *request)
 {
-    struct nof_pt2pt_args args = {buf, count, datatype, source, tag, comm, CALLSITE};
+    struct nof_pt2pt_args args = {buf, count, datatype, source, tag, comm, NOF_CALLSITE};
     return recv_nonblocking(&args, true, request, __func__);
 }
 
@@ -97,8 +95,8 @@ int PMPI_Sendrecv(const void *sendbuf, int sendcount, MPI_Datatype sendtype, int
                   void *recvbuf, int recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm,
                   MPI_Status *status)
 {
-    struct nof_pt2pt_args s = {sendbuf, sendcount, sendtype, dest, sendtag, comm, CALLSITE};
-    struct nof_pt2pt_args r = {recvbuf, recvcount, recvtype, source, recvtag, comm, CALLSITE};
+    struct nof_pt2pt_args s = {sendbuf, sendcount, sendtype, dest, sendtag, comm, NOF_CALLSITE};
+    struct nof_pt2pt_args r = {recvbuf, recvcount, recvtype, source, recvtag, comm, NOF_CALLSITE};
     nof_lib_enter(__func__);
     struct nof_comm *c = NULL;
     int rc = exchange(&s, &r, &c, status);
@@ -123,8 +121,8 @@ int PMPI_Sendrecv_replace(void *buf, int count, MPI_Datatype datatype, int dest,
         rc = nof_error(MPI_ERR_NO_MEM, "no memory for a copy of %zu bytes", bytes);
     if (rc == MPI_SUCCESS) {
         nof_type_pack(type, buf, (size_t)count, 0, bytes, copy);
-        struct nof_pt2pt_args s = {copy, (MPI_Count)bytes, MPI_BYTE, dest, sendtag, comm, CALLSITE};
-        struct nof_pt2pt_args r = {buf, count, datatype, source, recvtag, comm, CALLSITE};
+        struct nof_pt2pt_args s = {copy, (MPI_Count)bytes, MPI_BYTE, dest, sendtag, comm, NOF_CALLSITE};
+        struct nof_pt2pt_args r = {buf, count, datatype, source, recvtag, comm, NOF_CALLSITE};
         rc = exchange(&s, &r, &c, status);
     }
     free(copy);

@@ -3,7 +3,7 @@
 
 #define ARGS \
     { \
-        buf, count, datatype, dest, tag, comm, (uint64_t)(uintptr_t)__builtin_return_address(0) \
+        buf, count, datatype, dest, tag, comm, NOF_CALLSITE \
     }
 
 static int send_blocking(const struct nof_pt2pt_args *args, enum nof_send_mode mode, const char *func)

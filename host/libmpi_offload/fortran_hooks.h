@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The one door between libmpi_offload and its Fortran bindings, libmpi_offload_fortran: what these need and the
+ * standard's C functions do not offer. Not for programs.
+ *
+ * Threads: as the MPI functions. */
+#ifndef NOF_MPI_FORTRAN_HOOKS_H
+#define NOF_MPI_FORTRAN_HOOKS_H
+
+struct nof_fortran_hooks {
+    /* The next MPI calls of this thread are made for a program that called at `site`; NULL: for themselves. */
+    void (*callsite)(const void *site);
+};
+
+extern const struct nof_fortran_hooks nof_fortran_hooks;
+
+#endif

@@ -62,6 +62,21 @@ void *nof_handle_get(const struct nof_handle_table *table, uint64_t handle)
     return s->generation == (uint32_t)(handle >> 32) ? s->object : NULL;
 }
 
+int nof_handle_to_int(uint64_t handle)
+{
+    return (int)(handle & INT32_MAX);
+}
+
+uint64_t nof_handle_from_int(const struct nof_handle_table *table, int number)
+{
+    uint32_t low = (uint32_t)number;
+    uint32_t index = low >> 4;
+    if ((low & 15u) != (uint32_t)table->kind || index < FIRST_INDEX ||
+        index - FIRST_INDEX >= table->chunk_count * CHUNK_SLOTS)
+        return low;
+    return (uint64_t)slot_at(table, index - FIRST_INDEX)->generation << 32 | low;
+}
+
 void nof_handle_remove(struct nof_handle_table *table, uint64_t handle)
 {
     uint32_t slot = ((uint32_t)handle >> 4) - FIRST_INDEX;

@@ -22,7 +22,11 @@ enum nof_handle_kind {
     NOF_HANDLE_OP,
     NOF_HANDLE_REQUEST,
     NOF_HANDLE_ERRHANDLER,
-    NOF_HANDLE_MESSAGE
+    NOF_HANDLE_MESSAGE,
+    NOF_HANDLE_INFO,
+    NOF_HANDLE_SESSION,
+    NOF_HANDLE_WIN,
+    NOF_HANDLE_FILE
 };
 
 struct nof_handle_slot {
@@ -45,6 +49,11 @@ uint64_t nof_handle_add(struct nof_handle_table *table, void *object);
 
 /* The object behind a handle; NULL when the handle names nothing (any more). */
 void *nof_handle_get(const struct nof_handle_table *table, uint64_t handle);
+
+/* A handle as a positive int (Fortran's handle, MPI_X_toint), and back: the handle that now has this
+ * int, or one that names nothing. Predefined handles are their own value. */
+int nof_handle_to_int(uint64_t handle);
+uint64_t nof_handle_from_int(const struct nof_handle_table *table, int number);
 
 /* Forget a handle that nof_handle_get() knows; its slot gets the next generation. */
 void nof_handle_remove(struct nof_handle_table *table, uint64_t handle);

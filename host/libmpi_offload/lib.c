@@ -21,6 +21,10 @@ struct nof_lib nof_lib = {
     .requests = {.kind = NOF_HANDLE_REQUEST},
     .errhandlers = {.kind = NOF_HANDLE_ERRHANDLER},
     .messages = {.kind = NOF_HANDLE_MESSAGE},
+    .infos = {.kind = NOF_HANDLE_INFO},
+    .sessions = {.kind = NOF_HANDLE_SESSION},
+    .wins = {.kind = NOF_HANDLE_WIN},
+    .files = {.kind = NOF_HANDLE_FILE},
 };
 
 void nof_lib_lock(void)

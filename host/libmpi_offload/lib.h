@@ -51,6 +51,10 @@ struct nof_lib {
     struct nof_handle_table requests;
     struct nof_handle_table errhandlers;
     struct nof_handle_table messages;
+    struct nof_handle_table infos;
+    struct nof_handle_table sessions;
+    struct nof_handle_table wins;
+    struct nof_handle_table files; /* none is ever made */
 };
 
 extern struct nof_lib nof_lib;

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "unsupported.h"
+
+#include "comm.h"
+#include "error.h"
+
+static int unsupported(const char *func, const char *why)
+{
+    return nof_error(MPI_ERR_UNSUPPORTED_OPERATION, "%s is not supported by this library%s%s", func,
+                     why[0] == '\0' ? "" : ": ", why);
+}
+
+int nof_unsupported(const char *func, const char *why)
+{
+    nof_lib_enter(func);
+    return nof_lib_leave(NULL, unsupported(func, why), func);
+}
+
+int nof_unsupported_comm(MPI_Comm comm, const char *func, const char *why)
+{
+    nof_lib_enter(func);
+    struct nof_comm *c;
+    int rc = nof_comm_check(comm, &c);
+    if (rc == MPI_SUCCESS)
+        rc = unsupported(func, why);
+    return nof_lib_leave(c, rc, func);
+}
+
+int nof_unsupported_win(MPI_Win win, const char *func, const char *why)
+{
+    (void)win; /* none can exist */
+    return nof_unsupported(func, why);
+}
+
+int nof_unsupported_session(MPI_Session session, const char *func, const char *why)
+{
+    (void)session; /* none can exist */
+    return nof_unsupported(func, why);
+}
+
+int nof_unsupported_file(const char *func, const char *why)
+{
+    /* The handler of MPI_FILE_NULL is MPI_ERRORS_RETURN (MPI 4.1, 14.7). */
+    nof_lib_enter(func);
+    int rc = unsupported(func, why);
+    nof_lib_leave(NULL, MPI_SUCCESS, func);
+    return rc;
+}

@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "topo.h"
+
 static struct nof_comm world, self;
 
 /* Contexts in use that this process drew, as a small open list: communicators are few. */
@@ -124,6 +126,11 @@ uint32_t nof_comm_notice_ctx(void)
     return ctx_of(1, 0); /* number 0 is MPI_COMM_WORLD's, whose leader is 0 */
 }
 
+uint32_t nof_comm_groups_ctx(void)
+{
+    return ctx_of(0, 1) | NOF_COMM_MAKE; /* MPI_COMM_SELF of rank 0 has nobody to talk to */
+}
+
 static void remember(uint32_t ctx)
 {
     if (drawn_count == drawn_capacity) {
@@ -144,6 +151,13 @@ static void forget(uint32_t ctx)
             drawn[i--] = drawn[--drawn_count];
 }
 
+static void set_ctx(struct nof_comm *comm, uint32_t ctx)
+{
+    comm->ctx = ctx;
+    if (ctx != 0 && drawn_here(ctx))
+        remember(ctx);
+}
+
 /* One without a handle. Takes over the group's reference, also when it fails. NULL: no memory. */
 static struct nof_comm *make(struct nof_group *group, uint32_t ctx, struct nof_comm *parent)
 {
@@ -153,15 +167,20 @@ static struct nof_comm *make(struct nof_group *group, uint32_t ctx, struct nof_c
         return NULL;
     }
     comm->refs = 1;
-    comm->ctx = ctx;
     comm->group = group;
     comm->rank = group->rank;
     comm->handle = MPI_COMM_NULL;
     comm->errhandler = parent->errhandler;
     nof_errhandler_hold(comm->errhandler);
-    if (drawn_here(ctx))
-        remember(ctx);
+    set_ctx(comm, ctx);
     return comm;
+}
+
+void nof_comm_set_ctx(struct nof_comm *comm, uint32_t ctx, uint32_t local_ctx)
+{
+    set_ctx(comm, ctx);
+    if (comm->local != NULL)
+        set_ctx(comm->local, local_ctx);
 }
 
 /* Give it its handle; NULL (no memory) and a failure give the same error. */
@@ -220,6 +239,7 @@ void nof_comm_release(struct nof_comm *comm)
         nof_group_release(comm->remote);
     if (comm->local != NULL)
         nof_comm_release(comm->local);
+    nof_topo_release(comm->topo);
     free(comm);
 }
 

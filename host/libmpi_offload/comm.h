@@ -27,6 +27,8 @@ enum nof_comm_use {
     NOF_COMM_PART /* partitioned communication */
 };
 
+struct nof_topo;
+
 struct nof_comm {
     uint32_t refs; /* the handle's one, and one per request */
     uint32_t ctx;
@@ -34,6 +36,7 @@ struct nof_comm {
     struct nof_group *remote; /* NULL: intra-communicator */
     struct nof_comm *local; /* of an inter-communicator: over `group`; NULL: intra-communicator */
     int rank; /* in `group` */
+    struct nof_topo *topo; /* NULL: none */
     bool predefined;
     MPI_Comm handle;
     struct nof_errhandler *errhandler;
@@ -95,6 +98,9 @@ uint32_t nof_comm_draw_ctx(void);
 /* The context of the library's own notices: no communicator ever has it. World of two or more. */
 uint32_t nof_comm_notice_ctx(void);
 
+/* The context in which communicators are made out of groups alone: of no communicator. */
+uint32_t nof_comm_groups_ctx(void);
+
 /* A communicator with a handle; takes over the group's reference. It inherits the error handler. */
 int nof_comm_new(struct nof_group *group, uint32_t ctx, struct nof_comm *parent, struct nof_comm **comm_out);
 
@@ -107,6 +113,9 @@ struct nof_comm_sides {
 };
 int nof_comm_new_inter(const struct nof_comm_sides *sides, struct nof_comm *parent,
                        struct nof_comm **comm_out);
+
+/* For one that was made with context 0 because its ids were not known yet. */
+void nof_comm_set_ctx(struct nof_comm *comm, uint32_t ctx, uint32_t local_ctx);
 
 void nof_comm_hold(struct nof_comm *comm);
 void nof_comm_release(struct nof_comm *comm);

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "coll.h"
-#include "comm_talk.h"
+#include "comm_make.h"
 
 /* What a leader tells the other one, and then its group. */
 struct card {
@@ -111,7 +111,8 @@ static int check_peer(MPI_Comm peer_comm, int remote_leader, int tag, struct nof
                        remote_leader, nof_comm_peers(to->comm)->size);
     if (rc == MPI_SUCCESS && tag < 0)
         rc = nof_error(MPI_ERR_TAG, "the tag is %d: must be 0 to %d", tag, INT32_MAX);
-    *to = (struct nof_talk){to->comm, NOF_COMM_MAKE, remote_leader, tag};
+    if (rc == MPI_SUCCESS)
+        *to = (struct nof_talk){to->comm, to->comm->ctx | NOF_COMM_MAKE, remote_leader, tag};
     return rc;
 }
 
@@ -138,7 +139,7 @@ int PMPI_Intercomm_create(MPI_Comm local_comm, int local_leader, MPI_Comm peer_c
 
 int nof_comm_sides_swap(struct nof_comm *inter, const void *mine, void *theirs, size_t bytes)
 {
-    struct nof_talk to = {inter, NOF_COMM_MAKE, 0, 0};
+    struct nof_talk to = {inter, inter->ctx | NOF_COMM_MAKE, 0, 0};
     int rc = MPI_SUCCESS;
     if (inter->rank == 0)
         rc = nof_talk_swap(&to, mine, bytes, theirs, bytes);

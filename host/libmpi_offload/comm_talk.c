@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "comm_talk.h"
+#include "comm_make.h"
 
 #include "channel.h"
 #include "progress.h"
@@ -12,7 +12,7 @@ static int start(const struct nof_talk *to, enum nof_request_kind kind, const vo
         nof_pt2pt_internal(kind, to->comm, buf, bytes, nof_type_byte(), to->peer, to->tag);
     if (req == NULL)
         return nof_error(MPI_ERR_NO_MEM, "no memory for a request");
-    req->ctx = to->comm->ctx | to->use;
+    req->ctx = to->ctx;
     int rc = nof_pt2pt_start(req);
     if (rc != MPI_SUCCESS) {
         nof_request_free(req);

@@ -56,6 +56,7 @@ struct nof_request {
 
     struct nof_message *message; /* PROBE: taken; RECV: to be received */
     void (*on_done)(struct nof_request *req); /* the library's own: takes it over when ended */
+    void *context; /* for on_done */
     struct nof_sched *owner; /* the schedule that waits for this one */
     struct nof_sched *sched; /* COLL: what is executed */
     size_t bsend_bytes; /* room in the attached buffer that is given back at the end */

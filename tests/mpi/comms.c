@@ -149,6 +149,64 @@ static void many(void)
         OK(MPI_Comm_free(&comms[(i * 7) % MANY]));
 }
 
+/* Only the members take part, and tags keep makers at the same time apart. */
+static void subsets(void)
+{
+    if (t_rank == 1)
+        return;
+    MPI_Group world, rest;
+    MPI_Comm a, b, c;
+    int sum = 0, rank;
+    OK(MPI_Comm_group(MPI_COMM_WORLD, &world));
+    OK(MPI_Group_excl(world, 1, (int[]){1}, &rest));
+    OK(MPI_Comm_create_group(MPI_COMM_WORLD, rest, 5, &a));
+    OK(MPI_Comm_create_group(MPI_COMM_WORLD, rest, 6, &b));
+    OK(MPI_Comm_create_from_group(rest, "nof.subset", MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &c));
+    MPI_Comm all[3] = {a, b, c};
+    for (int i = 0; i < 3; i++) {
+        OK(MPI_Comm_rank(all[i], &rank));
+        CHECK(rank == (t_rank == 0 ? 0 : t_rank - 1));
+        OK(MPI_Allreduce(&t_rank, &sum, 1, MPI_INT, MPI_SUM, all[i]));
+        CHECK(sum == t_size * (t_size - 1) / 2 - 1);
+        OK(MPI_Comm_free(&all[i]));
+    }
+    OK(MPI_Group_free(&rest));
+    OK(MPI_Group_free(&world));
+}
+
+/* A duplicate is under way while the program communicates, and others may be too. */
+static void nonblocking(void)
+{
+    MPI_Comm copies[3];
+    MPI_Request requests[3];
+    int sum = 0, flag = 0;
+    /* Rank 0 starts only when the others have: they must not be held up. */
+    if (t_rank == 0)
+        for (int i = 1; i < t_size; i++)
+            OK(MPI_Recv(&flag, 1, MPI_INT, i, 9, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+    for (int i = 0; i < 3; i++)
+        OK(MPI_Comm_idup(MPI_COMM_WORLD, &copies[i], &requests[i]));
+    if (t_rank != 0)
+        OK(MPI_Send(&flag, 1, MPI_INT, 0, 9, MPI_COMM_WORLD));
+    OK(MPI_Allreduce(&t_rank, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD));
+    for (int i = 2; i >= 0; i--)
+        OK(MPI_Wait(&requests[i], MPI_STATUS_IGNORE));
+    for (int i = 0; i < 3; i++) {
+        OK(MPI_Allreduce(&t_rank, &sum, 1, MPI_INT, MPI_SUM, copies[i]));
+        CHECK(sum == t_size * (t_size - 1) / 2);
+    }
+    /* Freed while a receive is pending: the receive still gets its message. */
+    int got = 0, to = (t_rank + 1) % t_size, from = (t_rank + t_size - 1) % t_size;
+    MPI_Comm talk = copies[1];
+    OK(MPI_Irecv(&got, 1, MPI_INT, from, 0, copies[1], &requests[0]));
+    OK(MPI_Send(&t_rank, 1, MPI_INT, to, 0, talk));
+    OK(MPI_Comm_free(&copies[1]));
+    OK(MPI_Wait(&requests[0], MPI_STATUS_IGNORE));
+    CHECK(got == from);
+    OK(MPI_Comm_free(&copies[0]));
+    OK(MPI_Comm_free(&copies[2]));
+}
+
 int main(int argc, char **argv)
 {
     t_begin(&argc, &argv, 3);
@@ -157,5 +215,7 @@ int main(int argc, char **argv)
     groups();
     names_and_attributes();
     many();
+    subsets();
+    nonblocking();
     return t_end();
 }

@@ -86,6 +86,77 @@ static void merged(MPI_Comm inter, int high)
     OK(MPI_Comm_free(&all));
 }
 
+/* One more message each way proves that it is a communicator of its own. */
+static void ping(MPI_Comm inter)
+{
+    int size, rank, got = -1;
+    OK(MPI_Comm_remote_size(inter, &size));
+    OK(MPI_Comm_rank(inter, &rank));
+    OK(MPI_Sendrecv(&t_rank, 1, MPI_INT, rank < size ? rank : MPI_PROC_NULL, 0, &got, 1, MPI_INT,
+                    rank < size ? rank : MPI_PROC_NULL, 0, inter, MPI_STATUS_IGNORE));
+    CHECK(rank >= size || (got % 2) != side);
+}
+
+static void derived(MPI_Comm inter)
+{
+    MPI_Comm copy, part, one;
+    MPI_Request request;
+    int result, size, high = -1;
+    OK(MPI_Comm_dup(inter, &copy));
+    OK(MPI_Comm_compare(inter, copy, &result));
+    CHECK(result == MPI_CONGRUENT);
+    ping(copy);
+    OK(MPI_Comm_free(&copy));
+    OK(MPI_Comm_idup(inter, &copy, &request));
+    OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
+    ping(copy);
+    OK(MPI_Comm_disconnect(&copy));
+    CHECK(copy == MPI_COMM_NULL);
+    /* Backwards: who was last is first, on both sides. */
+    OK(MPI_Comm_split(inter, 1, -half_rank, &part));
+    OK(MPI_Comm_rank(part, &result));
+    CHECK(result == half_size - 1 - half_rank);
+    ping(part);
+    OK(MPI_Comm_free(&part));
+    /* A color that only one side has makes nothing. */
+    OK(MPI_Comm_split(inter, side, 0, &part));
+    CHECK(part == MPI_COMM_NULL);
+    MPI_Group group, first;
+    OK(MPI_Comm_group(inter, &group));
+    OK(MPI_Group_incl(group, 1, (int[]){0}, &first));
+    OK(MPI_Comm_create(inter, first, &one));
+    CHECK((one == MPI_COMM_NULL) == (half_rank > 0));
+    if (one != MPI_COMM_NULL) {
+        OK(MPI_Comm_remote_size(one, &size));
+        CHECK(size == 1);
+        OK(MPI_Sendrecv(&t_rank, 1, MPI_INT, 0, 0, &high, 1, MPI_INT, 0, 0, one, MPI_STATUS_IGNORE));
+        CHECK(high == 1 - side);
+        OK(MPI_Comm_free(&one));
+    }
+    OK(MPI_Group_free(&group));
+    OK(MPI_Group_free(&first));
+}
+
+/* Out of groups alone, no communicator in between. */
+static void from_groups(void)
+{
+    MPI_Group mine, world, other;
+    MPI_Comm inter, all;
+    OK(MPI_Comm_group(half, &mine));
+    OK(MPI_Comm_group(MPI_COMM_WORLD, &world));
+    OK(MPI_Group_difference(world, mine, &other));
+    OK(MPI_Intercomm_create_from_groups(mine, 0, other, 0, "nof.test", MPI_INFO_NULL, MPI_ERRORS_RETURN,
+                                        &inter));
+    ping(inter);
+    OK(MPI_Intercomm_merge(inter, side, &all));
+    OK(MPI_Barrier(all));
+    OK(MPI_Comm_free(&all));
+    OK(MPI_Comm_free(&inter));
+    OK(MPI_Group_free(&mine));
+    OK(MPI_Group_free(&world));
+    OK(MPI_Group_free(&other));
+}
+
 /* A leader that cannot connect tells its group, so that nobody waits. */
 static void refused(void)
 {
@@ -109,6 +180,8 @@ int main(int argc, char **argv)
     merged(inter, side);
     merged(inter, 1 - side);
     refused();
+    derived(inter);
+    from_groups();
     OK(MPI_Comm_free(&inter));
     OK(MPI_Comm_free(&half));
     return t_end();

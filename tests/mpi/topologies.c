@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Topologies: grids, graphs and distributed graphs answer what the standard says of them, duplicates
+ * keep them, wrong arguments are named. */
+#include "mpitest.h"
+
+static void grid(void)
+{
+    MPI_Comm cart, copy, row;
+    int dims[2] = {3, 2}, periods[2] = {1, 0}, coords[2], rank, status, got_dims[2], got_periods[2];
+    OK(MPI_Cart_create(MPI_COMM_WORLD, 2, dims, periods, 1, &cart));
+    CHECK((cart == MPI_COMM_NULL) == (t_rank >= 6));
+    if (cart == MPI_COMM_NULL)
+        return;
+    OK(MPI_Comm_dup(cart, &copy));
+    OK(MPI_Topo_test(copy, &status));
+    CHECK(status == MPI_CART);
+    OK(MPI_Comm_rank(copy, &rank));
+    OK(MPI_Cart_get(copy, 2, got_dims, got_periods, coords));
+    CHECK(got_dims[0] == 3 && got_dims[1] == 2 && got_periods[0] == 1 && got_periods[1] == 0);
+    CHECK(coords[0] == rank / 2 && coords[1] == rank % 2);
+    int up, down;
+    OK(MPI_Cart_shift(copy, 0, 1, &up, &down));
+    CHECK(up == (rank + 4) % 6 && down == (rank + 2) % 6);
+    OK(MPI_Cart_shift(copy, 1, -1, &up, &down));
+    CHECK(up == (coords[1] == 0 ? rank + 1 : MPI_PROC_NULL));
+    CHECK(down == (coords[1] == 1 ? rank - 1 : MPI_PROC_NULL));
+    OK(MPI_Cart_rank(copy, (int[]){-1, 1}, &rank));
+    CHECK(rank == 5);
+    FAILS(MPI_Cart_rank(copy, (int[]){0, 2}, &rank), MPI_ERR_ARG);
+    FAILS(MPI_Cart_coords(copy, 6, 2, coords), MPI_ERR_RANK);
+    FAILS(MPI_Cart_coords(copy, 0, 1, got_dims), MPI_ERR_ARG);
+    OK(MPI_Cart_sub(copy, (int[]){0, 1}, &row));
+    int size, ndims;
+    OK(MPI_Comm_size(row, &size));
+    OK(MPI_Comm_rank(row, &rank));
+    OK(MPI_Cartdim_get(row, &ndims));
+    CHECK(size == 2 && rank == coords[1] && ndims == 1);
+    OK(MPI_Comm_free(&row));
+    OK(MPI_Cart_sub(copy, (int[]){0, 0}, &row));
+    OK(MPI_Cartdim_get(row, &ndims));
+    OK(MPI_Comm_size(row, &size));
+    CHECK(size == 1 && ndims == 0);
+    OK(MPI_Comm_free(&row));
+    OK(MPI_Comm_free(&copy));
+    OK(MPI_Comm_free(&cart));
+}
+
+/* A ring of three, and one that knows nobody. */
+static void graph(void)
+{
+    MPI_Comm ring, copy;
+    int index[4] = {2, 4, 6, 6}, edges[6] = {1, 2, 0, 2, 0, 1}, nodes, edge_count, status;
+    OK(MPI_Graph_create(MPI_COMM_WORLD, 4, index, edges, 0, &ring));
+    CHECK((ring == MPI_COMM_NULL) == (t_rank >= 4));
+    if (ring == MPI_COMM_NULL)
+        return;
+    OK(MPI_Comm_dup(ring, &copy));
+    OK(MPI_Topo_test(copy, &status));
+    CHECK(status == MPI_GRAPH);
+    OK(MPI_Graphdims_get(copy, &nodes, &edge_count));
+    CHECK(nodes == 4 && edge_count == 6);
+    int got_index[4], got_edges[6], count, neighbors[2] = {-1, -1};
+    OK(MPI_Graph_get(copy, 4, 6, got_index, got_edges));
+    CHECK(memcmp(index, got_index, sizeof(index)) == 0 && memcmp(edges, got_edges, sizeof(edges)) == 0);
+    OK(MPI_Graph_neighbors_count(copy, 3, &count));
+    CHECK(count == 0);
+    OK(MPI_Graph_neighbors(copy, 1, 2, neighbors));
+    CHECK(neighbors[0] == 0 && neighbors[1] == 2);
+    FAILS(MPI_Graph_neighbors(copy, 4, 2, neighbors), MPI_ERR_RANK);
+    FAILS(MPI_Cart_get(copy, 0, NULL, NULL, NULL), MPI_ERR_TOPOLOGY);
+    OK(MPI_Comm_free(&copy));
+    OK(MPI_Comm_free(&ring));
+}
+
+/* Every process sends to the next and to the one after it; each edge is named by another process. */
+static void distributed(void)
+{
+    MPI_Comm named, adjacent;
+    int source = (t_rank + 1) % t_size;
+    int to[2] = {(source + 1) % t_size, (source + 2) % t_size}, degree = 2,
+        weights[2] = {10 + source, 20 + source};
+    OK(MPI_Dist_graph_create(MPI_COMM_WORLD, 1, &source, &degree, to, weights, MPI_INFO_NULL, 0, &named));
+    int in, out, weighted, sources[2], in_weights[2], destinations[2], out_weights[2];
+    OK(MPI_Dist_graph_neighbors_count(named, &in, &out, &weighted));
+    CHECK(in == 2 && out == 2 && weighted);
+    OK(MPI_Dist_graph_neighbors(named, 2, sources, in_weights, 2, destinations, out_weights));
+    for (int i = 0; i < 2; i++) {
+        int step = (t_rank - sources[i] + t_size) % t_size;
+        CHECK((step == 1 || step == 2) && in_weights[i] == step * 10 + sources[i]);
+        CHECK(destinations[i] == (t_rank + 1 + i) % t_size && out_weights[i] == 10 * (i + 1) + t_rank);
+    }
+    OK(MPI_Dist_graph_create_adjacent(named, 2, sources, MPI_UNWEIGHTED, 2, destinations, MPI_UNWEIGHTED,
+                                      MPI_INFO_NULL, 0, &adjacent));
+    int again[2], status;
+    OK(MPI_Topo_test(adjacent, &status));
+    CHECK(status == MPI_DIST_GRAPH);
+    OK(MPI_Dist_graph_neighbors_count(adjacent, &in, &out, &weighted));
+    CHECK(in == 2 && out == 2 && !weighted);
+    OK(MPI_Dist_graph_neighbors(adjacent, 2, again, MPI_UNWEIGHTED, 0, NULL, MPI_UNWEIGHTED));
+    CHECK(memcmp(again, sources, sizeof(again)) == 0);
+    OK(MPI_Comm_free(&adjacent));
+    OK(MPI_Comm_free(&named));
+    /* None at all. */
+    OK(MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, 0, NULL, MPI_WEIGHTS_EMPTY, 0, NULL, MPI_WEIGHTS_EMPTY,
+                                      MPI_INFO_NULL, 0, &adjacent));
+    OK(MPI_Dist_graph_neighbors_count(adjacent, &in, &out, &weighted));
+    CHECK(in == 0 && out == 0 && weighted);
+    OK(MPI_Comm_free(&adjacent));
+}
+
+static void wrong(void)
+{
+    MPI_Comm bad;
+    int status;
+    OK(MPI_Topo_test(MPI_COMM_WORLD, &status));
+    CHECK(status == MPI_UNDEFINED);
+    FAILS(MPI_Cartdim_get(MPI_COMM_WORLD, &status), MPI_ERR_TOPOLOGY);
+    FAILS(MPI_Cart_create(MPI_COMM_WORLD, 1, (int[]){t_size + 1}, (int[]){0}, 0, &bad), MPI_ERR_DIMS);
+    FAILS(MPI_Cart_create(MPI_COMM_WORLD, 2, (int[]){1, 0}, (int[]){0, 0}, 0, &bad), MPI_ERR_DIMS);
+    FAILS(MPI_Graph_create(MPI_COMM_WORLD, 2, (int[]){1, 2}, (int[]){1, 2}, 0, &bad), MPI_ERR_ARG);
+    FAILS(MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, 1, (int[]){t_size}, MPI_UNWEIGHTED, 0, NULL,
+                                         MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &bad),
+          MPI_ERR_RANK);
+    FAILS(MPI_Cart_create(MPI_COMM_NULL, 1, (int[]){1}, (int[]){0}, 0, &bad), MPI_ERR_COMM);
+}
+
+int main(int argc, char **argv)
+{
+    t_begin(&argc, &argv, 6);
+    t_errors_return();
+    grid();
+    graph();
+    distributed();
+    wrong();
+    return t_end();
+}

@@ -12,10 +12,12 @@
  * waits, whose payload can be had at once. */
 int nof_direct_send(struct nof_nic *nic, struct nof_endpoint *ep, struct nof_peer *peer,
                     const struct nof_desc *desc);
-/* A RECV descriptor, already checked, for a plain buffer: nothing is stored, and it may be posted. */
-int nof_direct_recv(struct nof_nic *nic, struct nof_endpoint *ep, const struct nof_desc *desc);
-/* A MSG of one frame that a posted receive waits for and has room for, delivered in the completion or
- * through staging. */
-int nof_direct_rx(struct nof_nic *nic, struct nof_peer *peer, const struct nof_wire_view *view);
+/* Of n descriptors, not yet checked, those at the front that are plain RECVs: good, for a buffer, while
+ * nothing is stored and they may be posted. Returns how many it has posted. */
+unsigned nof_direct_recv(struct nof_nic *nic, struct nof_endpoint *ep, const struct nof_desc *descs,
+                         unsigned n);
+/* The transport's on_frame(). Its short way is that of a MSG of one frame that a posted receive waits for
+ * and has room for, delivered in the completion or through staging; all else is nof_nic_on_frame()'s. */
+int nof_direct_on_frame(void *up, struct nof_path *path, const struct nof_wire_view *view, int lent);
 
 #endif

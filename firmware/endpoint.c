@@ -56,14 +56,6 @@ static void release(struct nof_nic *nic, uint32_t ref)
     }
 }
 
-static int give(struct nof_nic *nic, struct nof_endpoint *ep, const struct nof_comp *comp)
-{
-    if (nic->host_ops->complete(nic->host, nof_ep_index(nic, ep), comp, 1) != 1)
-        return 0;
-    nof_count(nic, ep, NOF_C_COMPS, 1);
-    return 1;
-}
-
 static void defer(struct nof_nic *nic, struct nof_endpoint *ep, uint32_t ref)
 {
     obj_of(nic, ref)->next = NOF_NIL;
@@ -76,11 +68,6 @@ static void defer(struct nof_nic *nic, struct nof_endpoint *ep, uint32_t ref)
     }
     ep->comp_tail = ref;
     nof_retry(nic);
-}
-
-int nof_ep_say(struct nof_nic *nic, struct nof_endpoint *ep, const struct nof_comp *comp)
-{
-    return ep->state != NOF_EP_OPEN || (ep->comp_head == NOF_NIL && give(nic, ep, comp));
 }
 
 void nof_ep_keep(struct nof_nic *nic, struct nof_endpoint *ep, const struct nof_comp *comp, uint32_t ref)
@@ -118,7 +105,7 @@ void nof_ep_peer_dead(struct nof_nic *nic, struct nof_peer *peer)
 {
     struct nof_endpoint *ep = &nic->eps[peer->ep];
     struct nof_comp comp = peer_dead_comp(peer);
-    if (ep->state == NOF_EP_OPEN && (ep->comp_head != NOF_NIL || !give(nic, ep, &comp)))
+    if (ep->state == NOF_EP_OPEN && (ep->comp_head != NOF_NIL || !nof_ep_give(nic, ep, &comp)))
         defer(nic, ep, NOF_REF(NOF_REF_PEER, nof_peer_index(nic, peer)));
 }
 
@@ -133,7 +120,7 @@ static void drain_completions(struct nof_nic *nic, struct nof_endpoint *ep)
             comp = peer_dead_comp(nof_peer_at(nic, NOF_REF_INDEX(ref)));
         else
             comp = *comp_of(nic, ref);
-        if (ep->state == NOF_EP_OPEN && !give(nic, ep, &comp))
+        if (ep->state == NOF_EP_OPEN && !nof_ep_give(nic, ep, &comp))
             return;
         ep->comp_head = next;
         release(nic, ref);
@@ -225,6 +212,7 @@ int nof_ep_open(struct nof_nic *nic, const struct nof_endpoint_params *params, u
     ep->active = NOF_NIL;
     ep->recv_wait = NOF_NIL;
     ep->last_rank = NOF_NIL;
+    ep->last_queue = NOF_NIL;
     nic->counters[NOF_C_ENDPOINTS]++;
     *index_out = i;
     *card_out = (struct nof_card){.nic_id = nic->cfg.nic_id,
@@ -245,7 +233,7 @@ void nof_ep_fail(struct nof_nic *nic, struct nof_endpoint *ep, int status)
     if (ep->state != NOF_EP_OPEN)
         return;
     if (ep->comp_head == NOF_NIL)
-        give(nic, ep, &comp);
+        nof_ep_give(nic, ep, &comp);
     ep->state = NOF_EP_FAILED;
     nic->host_ops->endpoint_failed(nic->host, nof_ep_index(nic, ep), status);
 }

@@ -21,12 +21,23 @@ void nof_ep_closing_run(struct nof_nic *nic);
 /* The host broke the rules: no further word to it, nofd has to close the endpoint. */
 void nof_ep_fail(struct nof_nic *nic, struct nof_endpoint *ep, int status);
 
+/* Into the host's ring: 1, or 0 if it is full. Only while nothing waits before it. */
+static inline int nof_ep_give(struct nof_nic *nic, struct nof_endpoint *ep, const struct nof_comp *comp)
+{
+    if (nic->host_ops->complete(nic->host, nof_ep_index(nic, ep), comp, 1) != 1)
+        return 0;
+    nof_count(nic, ep, NOF_C_COMPS, 1);
+    return 1;
+}
 /* Say `comp`; the object of `ref` (NOF_NIL: none) is freed when the host has it. NOF_EAGAIN: the ring
  * is full and there was no object to keep it in (never for the answer to a descriptor). */
 int nof_ep_complete(struct nof_nic *nic, struct nof_endpoint *ep, const struct nof_comp *comp, uint32_t ref);
 /* The same in two steps, for those who know what to do with the object: say() is 1 if the host has the
  * completion (or the endpoint hears nothing any more), else keep() must follow, with an object. */
-int nof_ep_say(struct nof_nic *nic, struct nof_endpoint *ep, const struct nof_comp *comp);
+static inline int nof_ep_say(struct nof_nic *nic, struct nof_endpoint *ep, const struct nof_comp *comp)
+{
+    return ep->state != NOF_EP_OPEN || (ep->comp_head == NOF_NIL && nof_ep_give(nic, ep, comp));
+}
 void nof_ep_keep(struct nof_nic *nic, struct nof_endpoint *ep, const struct nof_comp *comp, uint32_t ref);
 /* Completions that wait, again. */
 void nof_ep_completions_run(struct nof_nic *nic);

@@ -260,12 +260,8 @@ static void take_layout(struct nof_nic *nic, struct nof_endpoint *ep, const stru
     nof_ep_answer(nic, ep, desc, rc);
 }
 
-void nof_host_take(struct nof_nic *nic, struct nof_endpoint *ep, const struct nof_desc *desc)
+static void take(struct nof_nic *nic, struct nof_endpoint *ep, const struct nof_desc *desc)
 {
-    nof_count(nic, ep, NOF_C_DESCS, 1);
-    if (desc->opcode == NOF_DESC_RECV && (desc->flags | desc->reserved0) == 0 && key_valid(ep, desc) &&
-        desc->len <= INT64_MAX && nof_direct_recv(nic, ep, desc))
-        return;
     switch (desc->opcode) {
     case NOF_DESC_SEND:
         take_send(nic, ep, desc);
@@ -310,4 +306,18 @@ void nof_host_take(struct nof_nic *nic, struct nof_endpoint *ep, const struct no
         fatal(nic, ep); /* ASSIST_DONE is the daemon's, and does not come this far */
         break;
     }
+}
+
+void nof_host_take(struct nof_nic *nic, struct nof_endpoint *ep, const struct nof_desc *descs, unsigned n)
+{
+    unsigned i = 0;
+    while (i < n && ep->state == NOF_EP_OPEN) {
+        unsigned posted = 0;
+        if (descs[i].opcode == NOF_DESC_RECV)
+            posted = nof_direct_recv(nic, ep, descs + i, n - i);
+        if (posted == 0)
+            take(nic, ep, &descs[i++]);
+        i += posted;
+    }
+    nof_count(nic, ep, NOF_C_DESCS, i);
 }

@@ -8,7 +8,8 @@
 
 #include "nic.h"
 
-/* Room for one descriptor was promised by nof_nic_host_room(). */
-void nof_host_take(struct nof_nic *nic, struct nof_endpoint *ep, const struct nof_desc *desc);
+/* Room for n descriptors was promised by nof_nic_host_room(). What comes after one that failed the
+ * endpoint is not looked at. */
+void nof_host_take(struct nof_nic *nic, struct nof_endpoint *ep, const struct nof_desc *descs, unsigned n);
 
 #endif

@@ -98,7 +98,8 @@ void nof_link_retry(struct nof_nic *nic);
 
 /* Deliver loop-back frames; each is handed to nof_nic_frame(). Returns frames delivered. */
 unsigned nof_local_run(struct nof_nic *nic);
-/* Implemented by nic.c: a reliable frame has come over this link. */
+/* Implemented by nic.c: a reliable frame has come over this path, or link. NOF_OK or NOF_EPROTO. */
+int nof_nic_on_frame(struct nof_nic *nic, struct nof_path *path, const struct nof_wire_view *view, int lent);
 int nof_nic_frame(struct nof_nic *nic, struct nof_link *link, const struct nof_wire_view *view, int lent);
 
 #endif

@@ -3,9 +3,8 @@
  * Hot path. Budget: one hash and one compare per kind of key that is in use at the endpoint. */
 #include "match.h"
 
+#include "match_last.h"
 #include "nic.h"
-
-#define NOT_HEAD (NOF_NIL - 1)
 
 /* --- queues --------------------------------------------------------------------------------------- */
 
@@ -73,22 +72,16 @@ static inline uint32_t hash_key(const struct nof_nic *nic, const struct nof_matc
     return (uint32_t)(h >> 32);
 }
 
-static inline int same_key(const struct nof_match_key *a, const struct nof_match_key *b)
-{
-    static_assert(sizeof *a == 16, "no padding: keys are compared as two words");
-    return memcmp(a, b, sizeof *a) == 0;
-}
-
 static inline uint32_t find(const struct view *v, const struct nof_match_key *k, uint32_t kind, uint32_t hash)
 {
     uint32_t at = v->table->bucket[hash & v->table->mask];
     while (at != NOF_NIL) {
         if (v->shift == 0) {
-            if (same_key(key_of(v, at), k))
+            if (nof_match_same_key(key_of(v, at), k))
                 return at;
         } else if ((at & 3) == kind) {
             struct nof_match_key other = of_kind(key_of(v, at), kind);
-            if (same_key(&other, k))
+            if (nof_match_same_key(&other, k))
                 return at;
         }
         at = node_of(v, at)->bucket_next;
@@ -96,8 +89,9 @@ static inline uint32_t find(const struct view *v, const struct nof_match_key *k,
     return NOF_NIL;
 }
 
-static inline void push(const struct view *v, uint32_t entry, const struct nof_match_key *k, uint32_t kind,
-                        uint32_t hash)
+/* Returns the head of the queue that the entry is in now. */
+static inline uint32_t push(const struct view *v, uint32_t entry, const struct nof_match_key *k,
+                            uint32_t kind, uint32_t hash)
 {
     struct nof_match_node *node = node_of(v, entry);
     uint32_t head = find(v, k, kind, hash);
@@ -111,14 +105,15 @@ static inline void push(const struct view *v, uint32_t entry, const struct nof_m
         if (*bucket != NOF_NIL)
             node_of(v, *bucket)->bucket_prev = entry;
         *bucket = entry;
-        return;
+        return entry;
     }
     struct nof_match_node *first = node_of(v, head);
-    node->bucket_prev = NOT_HEAD;
+    node->bucket_prev = NOF_MATCH_NOT_HEAD;
     node->next = head;
     node->prev = first->prev;
     node_of(v, first->prev)->next = entry;
     first->prev = entry;
+    return head;
 }
 
 /* `to` takes the place of head `node` in its bucket; NOF_NIL: nobody does. */
@@ -142,7 +137,7 @@ static inline void replace_head(const struct view *v, const struct nof_match_nod
 static inline void unlink_entry(const struct view *v, uint32_t entry)
 {
     struct nof_match_node *node = node_of(v, entry);
-    int head = node->bucket_prev != NOT_HEAD;
+    int head = node->bucket_prev != NOF_MATCH_NOT_HEAD;
     if (node->next == entry) {
         replace_head(v, node, NOF_NIL);
         return;
@@ -211,26 +206,23 @@ struct nof_recv *nof_match_cookie(struct nof_nic *nic, uint32_t ep, uint64_t coo
 
 /* --- posted receives and probes ------------------------------------------------------------------- */
 
-/* Where receives and probes of this kind are counted. */
-static uint32_t *count_of(struct nof_endpoint *ep, const struct nof_recv *r)
-{
-    return &ep->posted[nof_match_kind(&r->key) + (r->opcode == NOF_COMP_RECV ? 0 : NOF_MATCH_KINDS)];
-}
-
 static struct nof_match_table *table_of(struct nof_nic *nic, const struct nof_recv *r)
 {
-    return r->opcode == NOF_COMP_RECV ? &nic->match.posted : &nic->match.probes;
+    return r->kind < NOF_MATCH_KINDS ? &nic->match.posted : &nic->match.probes;
 }
 
 void nof_match_post(struct nof_nic *nic, struct nof_recv *r)
 {
     struct nof_endpoint *ep = &nic->eps[r->ep];
+    r->kind = (uint8_t)(nof_match_kind(&r->key) + (r->opcode == NOF_COMP_RECV ? 0 : NOF_MATCH_KINDS));
     struct view v = recv_view(nic, table_of(nic, r));
     r->order = nic->match.order++;
-    push(&v, nof_recv_index(nic, r), &r->key, 0, hash_key(nic, &r->key));
+    uint32_t head = push(&v, nof_recv_index(nic, r), &r->key, 0, hash_key(nic, &r->key));
+    if (r->kind < NOF_MATCH_KINDS)
+        ep->last_queue = head;
     if (ep->cookies_indexed)
         cookie_link(nic, r);
-    (*count_of(ep, r))++;
+    ep->posted[r->kind]++;
     ep->posted_total++;
     nic->posted_total++;
 }
@@ -238,11 +230,14 @@ void nof_match_post(struct nof_nic *nic, struct nof_recv *r)
 void nof_match_unpost(struct nof_nic *nic, struct nof_recv *r)
 {
     struct nof_endpoint *ep = &nic->eps[r->ep];
+    uint32_t i = nof_recv_index(nic, r);
     struct view v = recv_view(nic, table_of(nic, r));
-    unlink_entry(&v, nof_recv_index(nic, r));
+    if (ep->last_queue == i)
+        ep->last_queue = r->node.next != i ? r->node.next : NOF_NIL;
+    unlink_entry(&v, i);
     if (r->flags & NOF_RECV_F_INDEXED)
         cookie_unlink(nic, r);
-    (*count_of(ep, r))--;
+    ep->posted[r->kind]--;
     nic->posted_total--;
     if (--ep->posted_total == 0)
         ep->cookies_indexed = 0;
@@ -271,7 +266,10 @@ static struct nof_recv *earliest(struct nof_nic *nic, struct nof_match_table *ta
 struct nof_recv *nof_match_posted(struct nof_nic *nic, struct nof_endpoint *ep,
                                   const struct nof_match_key *key)
 {
-    return earliest(nic, &nic->match.posted, ep->posted, key);
+    struct nof_recv *r = earliest(nic, &nic->match.posted, ep->posted, key);
+    if (r != NULL)
+        ep->last_queue = nof_recv_index(nic, r);
+    return r;
 }
 
 struct nof_recv *nof_match_probe(struct nof_nic *nic, struct nof_endpoint *ep,

@@ -24,6 +24,7 @@
 #define NOF_MATCH_KINDS 4u
 #define NOF_MATCH_ANY_SOURCE 1u /* bits of a kind */
 #define NOF_MATCH_ANY_TAG 2u
+#define NOF_MATCH_NOT_HEAD (UINT32_MAX - 1) /* bucket_prev of all of a queue but its head */
 
 struct nof_match_key {
     uint32_t ep;

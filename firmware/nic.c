@@ -65,19 +65,13 @@ int nof_nic_frame(struct nof_nic *nic, struct nof_link *link, const struct nof_w
     }
 }
 
-static int on_frame(void *up, struct nof_path *path, const struct nof_wire_view *view, int lent)
+int nof_nic_on_frame(struct nof_nic *nic, struct nof_path *path, const struct nof_wire_view *view, int lent)
 {
-    struct nof_nic *nic = up;
     struct nof_link *link = nof_path_user(path);
     if (link == NULL)
         link = nof_link_of_path(nic, path);
     if (link == NULL)
         return NOF_EPROTO;
-    if (view->type == NOF_WIRE_MSG) {
-        struct nof_peer *peer = nof_peer_by_flow(nic, link, view->src_ep, view->dst_ep);
-        if (peer != NULL && (peer->flags & NOF_PEER_F_RX) && nof_direct_rx(nic, peer, view))
-            return NOF_OK;
-    }
     return nof_nic_frame(nic, link, view, lent);
 }
 
@@ -124,8 +118,11 @@ static const uint8_t *job_key(void *up, uint64_t job_id)
     return nof_job_key(up, job_id);
 }
 
-static const struct nof_transport_ops transport_ops = {
-    .on_frame = on_frame, .on_up = on_up, .on_ready = on_ready, .on_dead = on_dead, .job_key = job_key};
+static const struct nof_transport_ops transport_ops = {.on_frame = nof_direct_on_frame,
+                                                       .on_up = on_up,
+                                                       .on_ready = on_ready,
+                                                       .on_dead = on_dead,
+                                                       .job_key = job_key};
 
 /* --- memory --------------------------------------------------------------------------------------- */
 
@@ -276,8 +273,7 @@ void nof_nic_host(struct nof_nic *nic, uint64_t now_ns, uint32_t endpoint, const
 {
     begin(nic, now_ns);
     if (endpoint < nic->cfg.max_endpoints)
-        for (unsigned i = 0; i < n && nic->eps[endpoint].state == NOF_EP_OPEN; i++)
-            nof_host_take(nic, &nic->eps[endpoint], &descs[i]);
+        nof_host_take(nic, &nic->eps[endpoint], descs, n);
     run(nic, RUN_FRAMES);
 }
 

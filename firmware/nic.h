@@ -137,7 +137,7 @@ struct nof_recv {
     uint8_t state;
     uint8_t flags;
     uint8_t opcode; /* NOF_COMP_RECV, PROBE, MPROBE, FLUSH */
-    uint8_t reserved;
+    uint8_t kind; /* POSTED: where it is counted in endpoint.posted */
     uint16_t ep;
     uint16_t writes; /* under way */
     uint32_t peer; /* source, once known */
@@ -330,6 +330,7 @@ struct nof_endpoint {
     uint32_t comp_head, comp_tail; /* completions that wait for the ring: refs through obj.next */
     uint32_t posted[2 * NOF_MATCH_KINDS]; /* posted receives by kind, then waiting probes by kind */
     uint32_t posted_total;
+    uint32_t last_queue; /* of posted receives, see match_last.h */
     uint32_t sends_used;
     uint32_t sends_asking; /* of those: NOF_SEND_M_ASKING */
     uint32_t recvs_used; /* posted ones included */

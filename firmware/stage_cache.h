@@ -21,18 +21,19 @@
 struct nof_stage {
     uint8_t *area;
     uint32_t granule_shift;
+    uint32_t granule_bytes;
     uint32_t granules;
-    uint32_t cursor;
+    uint32_t cursor; /* < granules, or 0 */
     uint32_t free;
-    uint64_t taken[NOF_STAGE_SLOTS / 64];
+    uint64_t taken[NOF_STAGE_SLOTS / 64]; /* also what lies beyond the area */
     uint16_t run[NOF_STAGE_SLOTS]; /* granules of the slot that begins here; 0: none begins */
 };
 
 #define NOF_STAGE_NONE UINT32_MAX
 
 void nof_stage_init(struct nof_stage *st, void *area, size_t area_bytes);
-/* A slot of n granules, wherever there is one; its first granule, or NOF_STAGE_NONE. */
-uint32_t nof_stage_search(const struct nof_stage *st, uint32_t n);
+/* Any slot, wherever there is room; as nof_stage_alloc(). */
+uint32_t nof_stage_search(struct nof_stage *st, uint32_t len_bytes);
 /* Mark n granules that lie in several words. */
 void nof_stage_mark(struct nof_stage *st, uint32_t at, uint32_t n, int taken);
 
@@ -42,35 +43,18 @@ static inline uint64_t nof_stage_bits(uint32_t at, uint32_t n)
     return at % 64 + n <= 64 ? (UINT64_MAX >> (64 - n)) << (at % 64) : 0;
 }
 
-/* Offset of len bytes (>= 1) in the area, or NOF_STAGE_NONE. */
+/* Offset of len bytes (>= 1) in the area, or NOF_STAGE_NONE. Inline: one granule, where the last slot
+ * ended. */
 static inline uint32_t nof_stage_alloc(struct nof_stage *st, uint32_t len_bytes)
 {
-    uint32_t n = (len_bytes + (1u << st->granule_shift) - 1) >> st->granule_shift;
     uint32_t at = st->cursor;
-    uint64_t *word = &st->taken[at / 64];
-    if (n == 1 && at < st->granules && (*word >> (at % 64) & 1) == 0) { /* the plain case */
-        *word |= 1ull << (at % 64);
-        st->run[at] = 1;
-        st->free--;
-        st->cursor = at + 1 == st->granules ? 0 : at + 1;
-        return at << st->granule_shift;
-    }
-    if (n > st->free || n > UINT16_MAX)
-        return NOF_STAGE_NONE;
-    uint64_t bits = nof_stage_bits(at, n);
-    if (bits == 0 || (st->taken[at / 64] & bits) != 0 || at + n > st->granules) {
-        at = nof_stage_search(st, n);
-        if (at == NOF_STAGE_NONE)
-            return NOF_STAGE_NONE;
-        bits = nof_stage_bits(at, n);
-    }
-    if (bits != 0)
-        st->taken[at / 64] |= bits;
-    else
-        nof_stage_mark(st, at, n, 1);
-    st->run[at] = (uint16_t)n;
-    st->free -= n;
-    st->cursor = at + n == st->granules ? 0 : at + n;
+    uint64_t bit = 1ull << (at % 64);
+    if (len_bytes > st->granule_bytes || (st->taken[at / 64] & bit) != 0)
+        return nof_stage_search(st, len_bytes);
+    st->taken[at / 64] |= bit;
+    st->run[at] = 1;
+    st->free--;
+    st->cursor = at + 1 == st->granules ? 0 : at + 1;
     return at << st->granule_shift;
 }
 

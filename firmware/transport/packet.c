@@ -19,6 +19,9 @@ enum {
     IP_PROTO_UDP = 17,
 };
 
+/* A 16-bit constant of the network's byte order, as nof_get16() reads it. */
+#define SWAPPED(x) (((x)&0xff) << 8 | (x) >> 8)
+
 static uint16_t get_be16(const uint8_t *p)
 {
     return (uint16_t)(p[0] << 8 | p[1]);
@@ -52,26 +55,20 @@ static int ip_sum_ok(const uint8_t *ip)
     return ((uint64_t)w[0] + w[1] + w[2] + w[3] + w[4]) % 0xffffu == 0;
 }
 
-static int parse_common(const uint8_t *c, uint32_t len_bytes, struct nof_packet *packet_out)
-{
-    if (c[NOF_WIRE_VER] != NOF_WIRE_VERSION)
-        return NOF_C_DROP_VERSION;
-    if (nof_get16(c + NOF_WIRE_LEN) != len_bytes)
-        return NOF_C_DROP_LENGTH;
-    if (c[NOF_WIRE_FIELDS] > len_bytes - NOF_WIRE_COMMON_BYTES)
-        return NOF_C_DROP_LENGTH;
-    packet_out->common = c;
-    packet_out->len_bytes = len_bytes;
-    packet_out->fields_bytes = c[NOF_WIRE_FIELDS];
-    return 0;
-}
+/* Destination address, source port, destination port: eight bytes; the source port may be any. */
+#define IP4_PORT_MASK 0xffff0000ffffffffull
+/* "More fragments", the fragment's offset, the protocol: of the four bytes that begin with them. */
+#define FRAGMENT_PROTO_MASK 0xff00ff3fu
 
 void nof_packet_self(struct nof_packet_self *self_out, const struct nof_packet_addr *addr)
 {
-    memcpy(self_out->mac, addr->mac, sizeof(addr->mac));
-    put_be16(self_out->mac + 6, ETHERTYPE_IP4);
-    put_be32(self_out->ip4, addr->ip4);
-    put_be16(self_out->udp_port, addr->udp_port);
+    uint8_t at[8] = {0};
+
+    memcpy(at + 2, addr->mac, sizeof(addr->mac));
+    self_out->mac = nof_get64(at) >> 16 << 16;
+    put_be32(at, addr->ip4);
+    put_be32(at + 4, addr->udp_port);
+    self_out->ip4_port = nof_get64(at);
 }
 
 void nof_packet_from(const struct nof_packet *packet, struct nof_packet_addr *from_out)
@@ -91,34 +88,42 @@ int nof_packet_parse(const uint8_t *data, uint32_t len_bytes, const struct nof_p
 
     if (len_bytes < ETH_BYTES + VLAN_BYTES)
         return NOF_C_DROP_LENGTH;
-    if (memcmp(data, self->mac, 6) != 0)
+    uint32_t type = nof_get16(data + 12);
+    if (nof_get64(data) << 16 != self->mac)
         return NOF_C_DROP_FOREIGN;
-    if (get_be16(data + 12) == ETHERTYPE_VLAN) {
+    if (type == SWAPPED(ETHERTYPE_VLAN)) {
         ip += VLAN_BYTES;
         left -= VLAN_BYTES;
+        type = nof_get16(ip - 2);
     }
-    if (memcmp(ip - 2, self->mac + 6, 2) != 0)
+    if (type != SWAPPED(ETHERTYPE_IP4))
         return NOF_C_DROP_FOREIGN;
     if (left < IP_BYTES + UDP_BYTES)
         return NOF_C_DROP_LENGTH;
-    if (ip[0] != IP_VERSION_IHL || ip[9] != IP_PROTO_UDP || (get_be16(ip + 6) & IP_FRAGMENT_MASK) != 0 ||
-        memcmp(ip + 16, self->ip4, sizeof(self->ip4)) != 0)
+    if (ip[0] != IP_VERSION_IHL ||
+        (nof_get32(ip + 6) & FRAGMENT_PROTO_MASK) != (uint32_t)IP_PROTO_UDP << 24 ||
+        (nof_get64(ip + 16) & IP4_PORT_MASK) != self->ip4_port)
         return NOF_C_DROP_FOREIGN;
     if (!ip_sum_ok(ip))
         return NOF_C_DROP_LENGTH;
 
-    const uint8_t *udp = ip + IP_BYTES;
+    const uint8_t *common = ip + IP_BYTES + UDP_BYTES;
     uint32_t ip_len = get_be16(ip + 2);
+    uint32_t len = ip_len - IP_BYTES - UDP_BYTES;
 
-    if (memcmp(udp + 2, self->udp_port, sizeof(self->udp_port)) != 0)
-        return NOF_C_DROP_FOREIGN;
     /* What lies behind the datagram is the padding of a short Ethernet frame. */
     if (ip_len > left || ip_len < IP_BYTES + UDP_BYTES + NOF_WIRE_COMMON_BYTES ||
-        get_be16(udp + 4) != ip_len - IP_BYTES)
+        get_be16(common - 4) != ip_len - IP_BYTES)
         return NOF_C_DROP_LENGTH;
-
+    if (common[NOF_WIRE_VER] != NOF_WIRE_VERSION)
+        return NOF_C_DROP_VERSION;
     packet_out->data = data;
-    return parse_common(udp + UDP_BYTES, ip_len - IP_BYTES - UDP_BYTES, packet_out);
+    packet_out->common = common;
+    packet_out->len_bytes = len;
+    packet_out->fields_bytes = common[NOF_WIRE_FIELDS];
+    if (nof_get16(common + NOF_WIRE_LEN) != len || packet_out->fields_bytes > len - NOF_WIRE_COMMON_BYTES)
+        return NOF_C_DROP_LENGTH;
+    return 0;
 }
 
 uint16_t nof_packet_head(uint8_t head[NOF_PACKET_HEAD_BYTES], const struct nof_packet_addr *self,

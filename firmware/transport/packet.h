@@ -29,11 +29,10 @@ struct nof_packet {
     uint32_t fields_bytes; /* <= len_bytes - NOF_WIRE_COMMON_BYTES */
 };
 
-/* What a frame must be addressed to, as it stands in the frame. */
+/* What a frame must be addressed to, as it is read out of the frame. */
 struct nof_packet_self {
-    uint8_t mac[8]; /* 6, and EtherType IPv4 */
-    uint8_t ip4[4];
-    uint8_t udp_port[2];
+    uint64_t mac; /* in the upper 48 bits */
+    uint64_t ip4_port; /* destination address, 16 bits 0, destination port */
 };
 
 void nof_packet_self(struct nof_packet_self *self_out, const struct nof_packet_addr *addr);

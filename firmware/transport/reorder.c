@@ -53,29 +53,11 @@ static uint32_t *word_of(struct nof_path *p, uint32_t pn)
     return &p->received[(pn & mask(p)) / 32];
 }
 
-/* Hand one frame up. 0: the path is gone. */
-static inline int deliver(struct nof_path *p, const uint8_t *common, uint32_t len_bytes, int lent)
+void nof_reorder_refused(struct nof_path *p)
 {
-    struct nof_transport *t = p->t;
-    uint32_t fields = common[NOF_WIRE_FIELDS];
-    struct nof_wire_view view = {
-        .type = common[NOF_WIRE_TYPE],
-        .flags = common[NOF_WIRE_FLAGS] & (uint8_t)~NOF_WIRE_F_ACK_NOW,
-        .src_ep = nof_get16(common + NOF_WIRE_SRC_EP),
-        .dst_ep = nof_get16(common + NOF_WIRE_DST_EP),
-        .fields = common + NOF_WIRE_COMMON_BYTES,
-        .fields_bytes = fields,
-        .payload = common + NOF_WIRE_COMMON_BYTES + fields,
-        .payload_bytes = len_bytes - NOF_WIRE_COMMON_BYTES - fields,
-    };
-
-    p->rcv_nxt++;
-    if (t->cfg.ops->on_frame(t->cfg.up, p, &view, lent) != NOF_OK) {
-        nof_count(t, NOF_C_DROP_PROTO, 1);
-        nof_transport_log(t, 1, "peer broke the message protocol, path reset, peer NIC ", p->peer_nic);
-        nof_path_bury(p, NOF_EPROTO, 1);
-    }
-    return p->state == NOF_PATH_UP;
+    nof_count(p->t, NOF_C_DROP_PROTO, 1);
+    nof_transport_log(p->t, 1, "peer broke the message protocol, path reset, peer NIC ", p->peer_nic);
+    nof_path_bury(p, NOF_EPROTO, 1);
 }
 
 static void drain(struct nof_path *p)
@@ -91,7 +73,7 @@ static void drain(struct nof_path *p)
         if (p->slot_head == NOF_NONE)
             p->slot_tail = NOF_NONE;
         *word_of(p, slot->pn) &= ~(1u << (slot->pn % 32));
-        go_on = deliver(p, t->slot_data + (size_t)index * t->slot_bytes, slot->len_bytes, 0);
+        go_on = nof_reorder_deliver(p, t->slot_data + (size_t)index * t->slot_bytes, slot->len_bytes, 0);
         slot_release(t, index);
         if (!go_on)
             return;
@@ -140,21 +122,13 @@ void nof_reorder_rx(struct nof_path *p, const struct nof_packet *packet)
     struct nof_transport *t = p->t;
     uint32_t pn = nof_get32(packet->common + NOF_WIRE_PN);
     uint32_t ahead = pn - p->rcv_nxt;
-    int at_once = packet->common[NOF_WIRE_FLAGS] & NOF_WIRE_F_ACK_NOW;
 
-    if (ahead == 0) {
-        int gap = p->rcv_high != pn; /* that this frame closes, or makes smaller */
-
-        if (!gap) {
-            p->rcv_high = pn + 1;
-            p->newest_ns = t->now_ns;
-        }
-        nof_ack_owe(p, at_once | gap);
-        if (deliver(p, packet->common, packet->len_bytes, 1) && gap)
+    nof_ack_owe(p, 1);
+    if (ahead == 0) { /* it closes a gap, or makes it smaller: else it was nof_reorder_next()'s */
+        if (nof_reorder_deliver(p, packet->common, packet->len_bytes, 1))
             drain(p);
         return;
     }
-    nof_ack_owe(p, 1);
     if ((int32_t)ahead < 0)
         nof_count(t, NOF_C_DROP_DUPLICATE, 1);
     else if (ahead >= t->window_frames)

@@ -349,6 +349,44 @@ static inline void nof_ack_owe(struct nof_path *p, int at_once)
         p->ack_now = true;
 }
 
+void nof_reorder_refused(struct nof_path *p);
+
+/* Hand one frame up. 0: the path is gone. */
+static inline int nof_reorder_deliver(struct nof_path *p, const uint8_t *common, uint32_t len_bytes, int lent)
+{
+    struct nof_transport *t = p->t;
+    uint32_t fields = common[NOF_WIRE_FIELDS];
+    struct nof_wire_view view = {
+        .type = common[NOF_WIRE_TYPE],
+        .flags = common[NOF_WIRE_FLAGS] & (uint8_t)~NOF_WIRE_F_ACK_NOW,
+        .src_ep = nof_get16(common + NOF_WIRE_SRC_EP),
+        .dst_ep = nof_get16(common + NOF_WIRE_DST_EP),
+        .fields = common + NOF_WIRE_COMMON_BYTES,
+        .fields_bytes = fields,
+        .payload = common + NOF_WIRE_COMMON_BYTES + fields,
+        .payload_bytes = len_bytes - NOF_WIRE_COMMON_BYTES - fields,
+    };
+
+    p->rcv_nxt++;
+    if (t->cfg.ops->on_frame(t->cfg.up, p, &view, lent) != NOF_OK)
+        nof_reorder_refused(p);
+    return p->state == NOF_PATH_UP;
+}
+
+/* The plain case of nof_reorder_rx(): the next packet, and nothing has come beyond it. 0: it is not that. */
+static inline int nof_reorder_next(struct nof_path *p, const struct nof_packet *packet)
+{
+    uint32_t pn = nof_get32(packet->common + NOF_WIRE_PN);
+
+    if (pn != p->rcv_nxt || pn != p->rcv_high)
+        return 0;
+    p->rcv_high = pn + 1;
+    p->newest_ns = p->t->now_ns;
+    nof_ack_owe(p, packet->common[NOF_WIRE_FLAGS] & NOF_WIRE_F_ACK_NOW);
+    (void)nof_reorder_deliver(p, packet->common, packet->len_bytes, 1);
+    return 1;
+}
+
 /* path.c */
 void nof_paths_init(struct nof_transport *t);
 struct nof_path *nof_path_alloc(struct nof_transport *t, uint64_t job_id, uint64_t peer_nic);

@@ -156,7 +156,8 @@ static void rx_path(struct nof_path *p, const struct nof_packet *packet)
 
         if (ack != p->snd_cum)
             nof_ack_rx(p, ack, NULL, 0, carried_delay(p, c));
-        nof_reorder_rx(p, packet);
+        if (!nof_reorder_next(p, packet))
+            nof_reorder_rx(p, packet);
         return;
     }
     switch (type) {

@@ -40,6 +40,7 @@ struct nof_comm {
     bool predefined;
     MPI_Comm handle;
     struct nof_errhandler *errhandler;
+    struct nof_attr *attrs;
     uint32_t coll_seq; /* collectives so far: their tag */
     char name[MPI_MAX_OBJECT_NAME];
 };

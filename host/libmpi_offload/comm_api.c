@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "attr.h"
 #include "coll.h"
 #include "comm_make.h"
 
@@ -114,6 +115,8 @@ int PMPI_Comm_free(MPI_Comm *comm)
     nof_lib_enter(__func__);
     struct nof_comm *c;
     int rc = check_free(comm, &c);
+    if (rc == MPI_SUCCESS)
+        rc = nof_attr_delete_comm(c);
     if (rc == MPI_SUCCESS) {
         nof_comm_drop(c);
         c = NULL;
@@ -135,6 +138,8 @@ int PMPI_Comm_disconnect(MPI_Comm *comm)
         rc = nof_coll_barrier(c->remote == NULL ? c : c->local);
     if (rc == MPI_SUCCESS && c->remote != NULL)
         rc = nof_comm_sides_swap(c, &here, &there, sizeof(here));
+    if (rc == MPI_SUCCESS)
+        rc = nof_attr_delete_comm(c);
     if (rc == MPI_SUCCESS) {
         nof_comm_drop(c);
         c = NULL;
@@ -177,54 +182,5 @@ int PMPI_Comm_get_name(MPI_Comm comm, char *comm_name, int *resultlen)
         memcpy(comm_name, c->name, sizeof(c->name));
         *resultlen = (int)strlen(c->name);
     }
-    return nof_lib_leave(c, rc, __func__);
-}
-
-/* The predefined attributes of every communicator. */
-NOF_MPI(Comm_get_attr)
-int PMPI_Comm_get_attr(MPI_Comm comm, int comm_keyval, void *attribute_val, int *flag)
-{
-    static int tag_ub = INT32_MAX, host = MPI_PROC_NULL, io = MPI_ANY_SOURCE, wtime_global = 0;
-    static int appnum, universe, last_used;
-
-    nof_lib_enter(__func__);
-    struct nof_comm *c;
-    int rc = nof_comm_check(comm, &c);
-    int *value = NULL;
-    if (rc == MPI_SUCCESS) {
-        *flag = 1;
-        appnum = nof_lib.appnum;
-        universe = nof_lib.world_size;
-        last_used = nof_error_last_used();
-        switch (comm_keyval) {
-        case MPI_TAG_UB:
-            value = &tag_ub;
-            break;
-        case MPI_HOST:
-            value = &host;
-            break;
-        case MPI_IO:
-            value = &io;
-            break;
-        case MPI_WTIME_IS_GLOBAL:
-            value = &wtime_global;
-            break;
-        case MPI_UNIVERSE_SIZE:
-            value = &universe;
-            break;
-        case MPI_LASTUSEDCODE:
-            value = &last_used;
-            break;
-        case MPI_APPNUM:
-            *flag = nof_lib.appnum >= 0;
-            value = &appnum;
-            break;
-        default:
-            *flag = 0;
-            rc = nof_error(MPI_ERR_KEYVAL, "%d is no attribute key", comm_keyval);
-        }
-    }
-    if (rc == MPI_SUCCESS && *flag)
-        memcpy(attribute_val, &value, sizeof(value));
     return nof_lib_leave(c, rc, __func__);
 }

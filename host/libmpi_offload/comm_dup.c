@@ -6,6 +6,7 @@
  * lower. It tells the other side's processes directly, whose rank 0 then tells the decider's. */
 #include <stdlib.h>
 
+#include "attr.h"
 #include "coll.h"
 #include "comm_make.h"
 #include "pt2pt.h"
@@ -153,6 +154,17 @@ static int begin(struct nof_comm *c, struct nof_comm **copy_out, struct nof_requ
     return rc;
 }
 
+/* The attributes; where a callback of the program fails, so does the duplicate. */
+static int copy_attributes(struct nof_comm *c, struct nof_comm *copy)
+{
+    int rc = nof_attr_copy_comm(c, copy);
+    if (rc != MPI_SUCCESS) {
+        (void)nof_attr_delete_comm(copy);
+        nof_comm_drop(copy);
+    }
+    return rc;
+}
+
 static int dup_and_wait(MPI_Comm comm, MPI_Comm *newcomm, const char *func)
 {
     nof_lib_enter(func);
@@ -166,7 +178,8 @@ static int dup_and_wait(MPI_Comm comm, MPI_Comm *newcomm, const char *func)
         nof_request_free(outer);
     }
     if (rc == MPI_SUCCESS)
-        *newcomm = copy->handle;
+        rc = copy_attributes(c, copy);
+    *newcomm = rc == MPI_SUCCESS ? copy->handle : MPI_COMM_NULL;
     return nof_lib_leave(c, rc, func);
 }
 
@@ -179,9 +192,11 @@ static int dup_nonblocking(MPI_Comm comm, MPI_Comm *newcomm, MPI_Request *reques
     if (rc == MPI_SUCCESS)
         rc = begin(c, &copy, &outer);
     if (rc == MPI_SUCCESS) {
-        *newcomm = copy->handle;
-        rc = nof_request_publish(outer, request);
-        outer->orphan = rc != MPI_SUCCESS;
+        rc = copy_attributes(c, copy);
+        *newcomm = rc == MPI_SUCCESS ? copy->handle : MPI_COMM_NULL;
+        if (rc == MPI_SUCCESS)
+            rc = nof_request_publish(outer, request);
+        outer->orphan = rc != MPI_SUCCESS; /* the others wait for this process's part in any case */
     }
     return nof_lib_leave(c, rc, func);
 }

@@ -26,7 +26,8 @@ enum nof_handle_kind {
     NOF_HANDLE_INFO,
     NOF_HANDLE_SESSION,
     NOF_HANDLE_WIN,
-    NOF_HANDLE_FILE
+    NOF_HANDLE_FILE,
+    NOF_HANDLE_KEYVAL
 };
 
 struct nof_handle_slot {

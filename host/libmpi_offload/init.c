@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "attr.h"
 #include "channel.h"
 #include "chan_nic.h"
 #include "coll.h"
@@ -92,6 +93,9 @@ NOF_MPI(Finalize)
 int PMPI_Finalize(void)
 {
     nof_lib_enter(__func__);
+    /* Before all else (MPI 4.1, 11.2.4). What a callback answers changes nothing any more. */
+    (void)nof_attr_delete_comm(nof_comm_self());
+    (void)nof_attr_delete_comm(nof_comm_world());
     /* Peers may still need this process to take part in transfers: leave together. Where one is
      * dead there is nothing to wait for. */
     if (nof_lib.world_size > 1 && nof_channel->dead_member(nof_comm_world()) == MPI_UNDEFINED)

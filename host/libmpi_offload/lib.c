@@ -25,6 +25,7 @@ struct nof_lib nof_lib = {
     .sessions = {.kind = NOF_HANDLE_SESSION},
     .wins = {.kind = NOF_HANDLE_WIN},
     .files = {.kind = NOF_HANDLE_FILE},
+    .keyvals = {.kind = NOF_HANDLE_KEYVAL},
 };
 
 void nof_lib_lock(void)

@@ -55,6 +55,7 @@ struct nof_lib {
     struct nof_handle_table sessions;
     struct nof_handle_table wins;
     struct nof_handle_table files; /* none is ever made */
+    struct nof_handle_table keyvals;
 };
 
 extern struct nof_lib nof_lib;

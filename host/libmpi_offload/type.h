@@ -102,6 +102,7 @@ struct nof_type {
     ptrdiff_t ub;
     struct nof_tree *tree;
     MPI_Datatype handle;
+    struct nof_attr *attrs;
     char name[MPI_MAX_OBJECT_NAME];
 };
 

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "attr.h"
 #include "error.h"
 #include "type.h"
 
@@ -25,6 +26,8 @@ int PMPI_Type_free(MPI_Datatype *datatype)
     int rc = nof_type_check(*datatype, false, &type);
     if (rc == MPI_SUCCESS && type->predefined)
         rc = nof_error(MPI_ERR_TYPE, "%s is predefined and cannot be freed", type->name);
+    if (rc == MPI_SUCCESS)
+        rc = nof_attr_delete_type(type);
     if (rc == MPI_SUCCESS) {
         nof_handle_remove(&nof_lib.types, nof_lib_bits(*datatype));
         nof_type_release(type);

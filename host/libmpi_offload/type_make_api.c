@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <stdlib.h>
 
+#include "attr.h"
 #include "error.h"
 #include "type.h"
 
@@ -203,6 +204,12 @@ int PMPI_Type_dup(MPI_Datatype oldtype, MPI_Datatype *newtype)
             copy->contiguous = old->contiguous;
         }
         rc = nof_type_publish(copy, newtype);
+        if (rc == MPI_SUCCESS && (rc = nof_attr_copy_type(old, copy)) != MPI_SUCCESS) {
+            (void)nof_attr_delete_type(copy);
+            nof_handle_remove(&nof_lib.types, nof_lib_bits(*newtype));
+            nof_type_release(copy);
+            *newtype = MPI_DATATYPE_NULL;
+        }
     }
     return nof_lib_leave(NULL, rc, __func__);
 }

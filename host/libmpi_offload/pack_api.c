@@ -1,30 +1,73 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <limits.h>
+#include <string.h>
 
 #include "comm.h"
 #include "error.h"
 #include "type.h"
 
-/* What the three calls check alike. */
-static int check(MPI_Comm comm, MPI_Datatype datatype, int count, struct nof_comm **c, struct nof_type **type)
+static int check_typed(MPI_Datatype datatype, MPI_Count count, struct nof_type **type)
 {
-    int rc = nof_comm_check(comm, c);
-    if (rc == MPI_SUCCESS)
-        rc = nof_type_check(datatype, true, type);
-    if (rc == MPI_SUCCESS)
-        rc = nof_type_check_count(*type, count);
-    return rc;
+    int rc = nof_type_check(datatype, true, type);
+    return rc == MPI_SUCCESS ? nof_type_check_count(*type, count) : rc;
 }
 
-/* Room for `need` bytes behind *position in a packed buffer of `size` bytes. */
-static int check_room(int size, const int *position, size_t need)
+/* What the calls with a communicator check alike. */
+static int check(MPI_Comm comm, MPI_Datatype datatype, MPI_Count count, struct nof_comm **c,
+                 struct nof_type **type)
 {
-    if (size < 0 || *position < 0 || *position > size)
-        return nof_error(MPI_ERR_ARG, "position %d in a packed buffer of %d bytes", *position, size);
-    if (need > (size_t)(size - *position))
-        return nof_error(MPI_ERR_TRUNCATE, "%zu bytes at position %d of a packed buffer of %d bytes", need,
-                         *position, size);
+    int rc = nof_comm_check(comm, c);
+    return rc == MPI_SUCCESS ? check_typed(datatype, count, type) : rc;
+}
+
+/* Room for `need` bytes behind `position` in a packed buffer of `size` bytes. */
+static int check_room(MPI_Count size, MPI_Count position, size_t need)
+{
+    if (size < 0 || position < 0 || position > size)
+        return nof_error(MPI_ERR_ARG, "position %lld in a packed buffer of %lld bytes", (long long)position,
+                         (long long)size);
+    if (need > (size_t)(size - position))
+        return nof_error(MPI_ERR_TRUNCATE, "%zu bytes at position %lld of a packed buffer of %lld bytes",
+                         need, (long long)position, (long long)size);
     return MPI_SUCCESS;
+}
+
+/* One side is typed, the other is packed. */
+struct packing {
+    void *typed;
+    MPI_Count count;
+    MPI_Datatype datatype;
+    void *packed;
+    MPI_Count packed_bytes;
+    bool unpack;
+};
+
+static int run(const struct packing *p, MPI_Comm comm, MPI_Count *position, struct nof_comm **c)
+{
+    struct nof_type *type;
+    int rc = check(comm, p->datatype, p->count, c, &type);
+    if (rc != MPI_SUCCESS)
+        return rc;
+    size_t count = (size_t)p->count, len = type->size * count;
+    rc = check_room(p->packed_bytes, *position, len);
+    if (rc != MPI_SUCCESS)
+        return rc;
+    void *at = nof_lib_at(p->packed, *position);
+    if (p->unpack)
+        nof_type_unpack(type, p->typed, count, 0, len, at);
+    else
+        nof_type_pack(type, p->typed, count, 0, len, at);
+    *position += (MPI_Count)len;
+    return MPI_SUCCESS;
+}
+
+/* The position never passes the size, which was an int where the position is one. */
+static int run_narrow(const struct packing *p, MPI_Comm comm, int *position, struct nof_comm **c)
+{
+    MPI_Count at = *position;
+    int rc = run(p, comm, &at, c);
+    *position = (int)at;
+    return rc;
 }
 
 NOF_MPI(Pack)
@@ -32,16 +75,20 @@ int PMPI_Pack(const void *inbuf, int incount, MPI_Datatype datatype, void *outbu
               MPI_Comm comm)
 {
     nof_lib_enter(__func__);
-    struct nof_comm *c;
-    struct nof_type *type;
-    int rc = check(comm, datatype, incount, &c, &type);
-    size_t len = rc == MPI_SUCCESS ? type->size * (size_t)incount : 0;
-    if (rc == MPI_SUCCESS)
-        rc = check_room(outsize, position, len);
-    if (rc == MPI_SUCCESS) {
-        nof_type_pack(type, inbuf, (size_t)incount, 0, len, nof_lib_at(outbuf, *position));
-        *position += (int)len;
-    }
+    struct nof_comm *c = NULL;
+    struct packing p = {nof_lib_unconst(inbuf), incount, datatype, outbuf, outsize, false};
+    int rc = run_narrow(&p, comm, position, &c);
+    return nof_lib_leave(c, rc, __func__);
+}
+
+NOF_MPI(Pack_c)
+int PMPI_Pack_c(const void *inbuf, MPI_Count incount, MPI_Datatype datatype, void *outbuf, MPI_Count outsize,
+                MPI_Count *position, MPI_Comm comm)
+{
+    nof_lib_enter(__func__);
+    struct nof_comm *c = NULL;
+    struct packing p = {nof_lib_unconst(inbuf), incount, datatype, outbuf, outsize, false};
+    int rc = run(&p, comm, position, &c);
     return nof_lib_leave(c, rc, __func__);
 }
 
@@ -50,29 +97,137 @@ int PMPI_Unpack(const void *inbuf, int insize, int *position, void *outbuf, int 
                 MPI_Datatype datatype, MPI_Comm comm)
 {
     nof_lib_enter(__func__);
-    struct nof_comm *c;
-    struct nof_type *type;
-    int rc = check(comm, datatype, outcount, &c, &type);
-    size_t len = rc == MPI_SUCCESS ? type->size * (size_t)outcount : 0;
-    if (rc == MPI_SUCCESS)
-        rc = check_room(insize, position, len);
-    if (rc == MPI_SUCCESS) {
-        nof_type_unpack(type, outbuf, (size_t)outcount, 0, len, nof_lib_at(inbuf, *position));
-        *position += (int)len;
-    }
+    struct nof_comm *c = NULL;
+    struct packing p = {outbuf, outcount, datatype, nof_lib_unconst(inbuf), insize, true};
+    int rc = run_narrow(&p, comm, position, &c);
     return nof_lib_leave(c, rc, __func__);
+}
+
+NOF_MPI(Unpack_c)
+int PMPI_Unpack_c(const void *inbuf, MPI_Count insize, MPI_Count *position, void *outbuf, MPI_Count outcount,
+                  MPI_Datatype datatype, MPI_Comm comm)
+{
+    nof_lib_enter(__func__);
+    struct nof_comm *c = NULL;
+    struct packing p = {outbuf, outcount, datatype, nof_lib_unconst(inbuf), insize, true};
+    int rc = run(&p, comm, position, &c);
+    return nof_lib_leave(c, rc, __func__);
+}
+
+static int packed_size(MPI_Count count, MPI_Datatype datatype, MPI_Comm comm, MPI_Count *size,
+                       struct nof_comm **c)
+{
+    struct nof_type *type;
+    int rc = check(comm, datatype, count, c, &type);
+    if (rc == MPI_SUCCESS)
+        *size = (MPI_Count)(type->size * (size_t)count);
+    return rc;
 }
 
 NOF_MPI(Pack_size)
 int PMPI_Pack_size(int incount, MPI_Datatype datatype, MPI_Comm comm, int *size)
 {
     nof_lib_enter(__func__);
-    struct nof_comm *c;
-    struct nof_type *type;
-    int rc = check(comm, datatype, incount, &c, &type);
-    if (rc == MPI_SUCCESS) {
-        size_t len = type->size * (size_t)incount;
-        *size = len > INT_MAX ? MPI_UNDEFINED : (int)len;
-    }
+    struct nof_comm *c = NULL;
+    MPI_Count bytes = 0;
+    int rc = packed_size(incount, datatype, comm, &bytes, &c);
+    if (rc == MPI_SUCCESS)
+        *size = bytes > INT_MAX ? MPI_UNDEFINED : (int)bytes;
     return nof_lib_leave(c, rc, __func__);
+}
+
+NOF_MPI(Pack_size_c)
+int PMPI_Pack_size_c(MPI_Count incount, MPI_Datatype datatype, MPI_Comm comm, MPI_Count *size)
+{
+    nof_lib_enter(__func__);
+    struct nof_comm *c = NULL;
+    int rc = packed_size(incount, datatype, comm, size, &c);
+    return nof_lib_leave(c, rc, __func__);
+}
+
+/* ---- external32 ---- */
+
+static int external_size(const char *datarep, MPI_Count count, MPI_Datatype datatype, struct nof_type **type,
+                         MPI_Count *size)
+{
+    size_t bytes;
+    if (datarep == NULL || strcmp(datarep, "external32") != 0)
+        return nof_error(MPI_ERR_ARG, "the data representation is '%.64s': only external32 is known",
+                         datarep == NULL ? "(NULL)" : datarep);
+    int rc = check_typed(datatype, count, type);
+    if (rc == MPI_SUCCESS && !nof_type_external_bytes(*type, (size_t)count, &bytes))
+        rc = nof_error(MPI_ERR_COUNT, "%lld elements are more than a memory can hold", (long long)count);
+    if (rc == MPI_SUCCESS)
+        *size = (MPI_Count)bytes;
+    return rc;
+}
+
+static int run_external(const char *datarep, const struct packing *p, MPI_Count *position)
+{
+    struct nof_type *type;
+    MPI_Count len;
+    int rc = external_size(datarep, p->count, p->datatype, &type, &len);
+    if (rc == MPI_SUCCESS)
+        rc = check_room(p->packed_bytes, *position, (size_t)len);
+    if (rc != MPI_SUCCESS)
+        return rc;
+    void *at = nof_lib_at(p->packed, *position);
+    if (p->unpack)
+        nof_type_external_unpack(type, p->typed, (size_t)p->count, at);
+    else
+        nof_type_external_pack(type, p->typed, (size_t)p->count, at);
+    *position += len;
+    return MPI_SUCCESS;
+}
+
+NOF_MPI(Pack_external)
+int PMPI_Pack_external(const char datarep[], const void *inbuf, int incount, MPI_Datatype datatype,
+                       void *outbuf, MPI_Aint outsize, MPI_Aint *position)
+{
+    nof_lib_enter(__func__);
+    struct packing p = {nof_lib_unconst(inbuf), incount, datatype, outbuf, outsize, false};
+    return nof_lib_leave(NULL, run_external(datarep, &p, position), __func__);
+}
+
+NOF_MPI(Pack_external_c)
+int PMPI_Pack_external_c(const char datarep[], const void *inbuf, MPI_Count incount, MPI_Datatype datatype,
+                         void *outbuf, MPI_Count outsize, MPI_Count *position)
+{
+    nof_lib_enter(__func__);
+    struct packing p = {nof_lib_unconst(inbuf), incount, datatype, outbuf, outsize, false};
+    return nof_lib_leave(NULL, run_external(datarep, &p, position), __func__);
+}
+
+NOF_MPI(Unpack_external)
+int PMPI_Unpack_external(const char datarep[], const void *inbuf, MPI_Aint insize, MPI_Aint *position,
+                         void *outbuf, int outcount, MPI_Datatype datatype)
+{
+    nof_lib_enter(__func__);
+    struct packing p = {outbuf, outcount, datatype, nof_lib_unconst(inbuf), insize, true};
+    return nof_lib_leave(NULL, run_external(datarep, &p, position), __func__);
+}
+
+NOF_MPI(Unpack_external_c)
+int PMPI_Unpack_external_c(const char datarep[], const void *inbuf, MPI_Count insize, MPI_Count *position,
+                           void *outbuf, MPI_Count outcount, MPI_Datatype datatype)
+{
+    nof_lib_enter(__func__);
+    struct packing p = {outbuf, outcount, datatype, nof_lib_unconst(inbuf), insize, true};
+    return nof_lib_leave(NULL, run_external(datarep, &p, position), __func__);
+}
+
+NOF_MPI(Pack_external_size)
+int PMPI_Pack_external_size(const char datarep[], int incount, MPI_Datatype datatype, MPI_Aint *size)
+{
+    nof_lib_enter(__func__);
+    struct nof_type *type;
+    return nof_lib_leave(NULL, external_size(datarep, incount, datatype, &type, size), __func__);
+}
+
+NOF_MPI(Pack_external_size_c)
+int PMPI_Pack_external_size_c(const char datarep[], MPI_Count incount, MPI_Datatype datatype, MPI_Count *size)
+{
+    nof_lib_enter(__func__);
+    struct nof_type *type;
+    return nof_lib_leave(NULL, external_size(datarep, incount, datatype, &type, size), __func__);
 }

@@ -53,7 +53,8 @@ static int new_request(enum nof_request_kind kind, const struct nof_pt2pt_args *
         rc = check_peer(*comm_out, args->peer, receive);
     if (rc == MPI_SUCCESS)
         rc = check_tag(args->tag, receive);
-    if (rc == MPI_SUCCESS && args->buf == NULL && args->count > 0 && type->size > 0 && type->contiguous)
+    if (rc == MPI_SUCCESS && args->buf == NULL && args->count > 0 && type->size > 0 && type->contiguous &&
+        type->tree->lb == 0)
         rc = nof_error(MPI_ERR_BUFFER, "the buffer is NULL and the count is %lld", (long long)args->count);
     if (rc != MPI_SUCCESS)
         return rc;

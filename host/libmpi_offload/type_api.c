@@ -36,14 +36,23 @@ int PMPI_Type_free(MPI_Datatype *datatype)
     return nof_lib_leave(NULL, rc, __func__);
 }
 
+static int size_of(MPI_Datatype datatype, MPI_Count *size)
+{
+    struct nof_type *type;
+    int rc = nof_type_check(datatype, false, &type);
+    if (rc == MPI_SUCCESS)
+        *size = (MPI_Count)type->size;
+    return rc;
+}
+
 NOF_MPI(Type_size)
 int PMPI_Type_size(MPI_Datatype datatype, int *size)
 {
     nof_lib_enter(__func__);
-    struct nof_type *type;
-    int rc = nof_type_check(datatype, false, &type);
+    MPI_Count bytes = 0;
+    int rc = size_of(datatype, &bytes);
     if (rc == MPI_SUCCESS)
-        *size = type->size > INT_MAX ? MPI_UNDEFINED : (int)type->size;
+        *size = bytes > INT_MAX ? MPI_UNDEFINED : (int)bytes;
     return nof_lib_leave(NULL, rc, __func__);
 }
 
@@ -51,63 +60,79 @@ NOF_MPI(Type_size_x)
 int PMPI_Type_size_x(MPI_Datatype datatype, MPI_Count *size)
 {
     nof_lib_enter(__func__);
+    return nof_lib_leave(NULL, size_of(datatype, size), __func__);
+}
+
+NOF_MPI(Type_size_c)
+int PMPI_Type_size_c(MPI_Datatype datatype, MPI_Count *size)
+{
+    nof_lib_enter(__func__);
+    return nof_lib_leave(NULL, size_of(datatype, size), __func__);
+}
+
+/* An MPI_Aint is an MPI_Count. */
+static int extent_of(MPI_Datatype datatype, MPI_Count *lb, MPI_Count *extent)
+{
     struct nof_type *type;
     int rc = nof_type_check(datatype, false, &type);
-    if (rc == MPI_SUCCESS)
-        *size = (MPI_Count)type->size;
-    return nof_lib_leave(NULL, rc, __func__);
+    if (rc == MPI_SUCCESS) {
+        *lb = type->lb;
+        *extent = nof_type_extent(type);
+    }
+    return rc;
+}
+
+static int true_extent_of(MPI_Datatype datatype, MPI_Count *lb, MPI_Count *extent)
+{
+    struct nof_type *type;
+    int rc = nof_type_check(datatype, false, &type);
+    if (rc == MPI_SUCCESS) {
+        *lb = type->tree->lb;
+        *extent = type->tree->ub - type->tree->lb;
+    }
+    return rc;
 }
 
 NOF_MPI(Type_get_extent)
 int PMPI_Type_get_extent(MPI_Datatype datatype, MPI_Aint *lb, MPI_Aint *extent)
 {
     nof_lib_enter(__func__);
-    struct nof_type *type;
-    int rc = nof_type_check(datatype, false, &type);
-    if (rc == MPI_SUCCESS) {
-        *lb = type->lb;
-        *extent = nof_type_extent(type);
-    }
-    return nof_lib_leave(NULL, rc, __func__);
+    return nof_lib_leave(NULL, extent_of(datatype, lb, extent), __func__);
 }
 
 NOF_MPI(Type_get_extent_x)
 int PMPI_Type_get_extent_x(MPI_Datatype datatype, MPI_Count *lb, MPI_Count *extent)
 {
     nof_lib_enter(__func__);
-    struct nof_type *type;
-    int rc = nof_type_check(datatype, false, &type);
-    if (rc == MPI_SUCCESS) {
-        *lb = type->lb;
-        *extent = nof_type_extent(type);
-    }
-    return nof_lib_leave(NULL, rc, __func__);
+    return nof_lib_leave(NULL, extent_of(datatype, lb, extent), __func__);
+}
+
+NOF_MPI(Type_get_extent_c)
+int PMPI_Type_get_extent_c(MPI_Datatype datatype, MPI_Count *lb, MPI_Count *extent)
+{
+    nof_lib_enter(__func__);
+    return nof_lib_leave(NULL, extent_of(datatype, lb, extent), __func__);
 }
 
 NOF_MPI(Type_get_true_extent)
 int PMPI_Type_get_true_extent(MPI_Datatype datatype, MPI_Aint *true_lb, MPI_Aint *true_extent)
 {
     nof_lib_enter(__func__);
-    struct nof_type *type;
-    int rc = nof_type_check(datatype, false, &type);
-    if (rc == MPI_SUCCESS) {
-        *true_lb = type->tree->lb;
-        *true_extent = type->tree->ub - type->tree->lb;
-    }
-    return nof_lib_leave(NULL, rc, __func__);
+    return nof_lib_leave(NULL, true_extent_of(datatype, true_lb, true_extent), __func__);
 }
 
 NOF_MPI(Type_get_true_extent_x)
 int PMPI_Type_get_true_extent_x(MPI_Datatype datatype, MPI_Count *true_lb, MPI_Count *true_extent)
 {
     nof_lib_enter(__func__);
-    struct nof_type *type;
-    int rc = nof_type_check(datatype, false, &type);
-    if (rc == MPI_SUCCESS) {
-        *true_lb = type->tree->lb;
-        *true_extent = type->tree->ub - type->tree->lb;
-    }
-    return nof_lib_leave(NULL, rc, __func__);
+    return nof_lib_leave(NULL, true_extent_of(datatype, true_lb, true_extent), __func__);
+}
+
+NOF_MPI(Type_get_true_extent_c)
+int PMPI_Type_get_true_extent_c(MPI_Datatype datatype, MPI_Count *true_lb, MPI_Count *true_extent)
+{
+    nof_lib_enter(__func__);
+    return nof_lib_leave(NULL, true_extent_of(datatype, true_lb, true_extent), __func__);
 }
 
 NOF_MPI(Type_set_name)

@@ -4,6 +4,7 @@
 
 #include "error.h"
 #include "type.h"
+#include "type_contents.h"
 
 static struct nof_tree *new_tree(enum nof_tree_kind kind)
 {
@@ -40,12 +41,14 @@ void nof_tree_release(struct nof_tree *tree)
     free(tree);
 }
 
-struct nof_tree *nof_tree_leaf(size_t elem_bytes, size_t count)
+struct nof_tree *nof_tree_leaf(size_t elem_bytes, size_t count, enum nof_ext ext)
 {
     struct nof_tree *tree = new_tree(NOF_TREE_LEAF);
     if (tree != NULL) {
         tree->leaf.elem_bytes = elem_bytes;
         tree->leaf.count = count;
+        tree->leaf.ext = ext;
+        tree->dense = true;
         tree->size = elem_bytes * count;
         tree->elements = count;
         tree->ub = (ptrdiff_t)tree->size;
@@ -57,11 +60,11 @@ struct nof_tree *nof_tree_leaf(size_t elem_bytes, size_t count)
 static struct nof_tree *loop(size_t count, ptrdiff_t stride, struct nof_tree *child)
 {
     if (count == 0 || child->size == 0)
-        return nof_tree_leaf(1, 0);
+        return nof_tree_leaf(1, 0, NOF_EXT_1);
     if (count == 1)
         return hold(child);
     if (child->kind == NOF_TREE_LEAF && stride == (ptrdiff_t)child->size)
-        return nof_tree_leaf(child->leaf.elem_bytes, child->leaf.count * count);
+        return nof_tree_leaf(child->leaf.elem_bytes, child->leaf.count * count, child->leaf.ext);
     if (child->kind == NOF_TREE_LOOP && stride == child->loop.stride * (ptrdiff_t)child->loop.count)
         return loop(child->loop.count * count, child->loop.stride, child->loop.child);
     if (child->depth >= NOF_TREE_DEPTH_MAX)
@@ -74,6 +77,7 @@ static struct nof_tree *loop(size_t count, ptrdiff_t stride, struct nof_tree *ch
     tree->loop.stride = stride;
     tree->loop.child = hold(child);
     tree->depth = child->depth + 1;
+    tree->dense = child->dense && stride == (ptrdiff_t)child->size;
     tree->size = child->size * count;
     tree->elements = child->elements * count;
     tree->lb = child->lb + (last < 0 ? last : 0);
@@ -87,10 +91,10 @@ static bool append(struct nof_tree *list, struct nof_tree *tree, ptrdiff_t disp)
 {
     struct nof_tree_child *last = list->list.count == 0 ? NULL : &list->list.child[list->list.count - 1];
     if (last != NULL && tree->kind == NOF_TREE_LEAF && last->tree->kind == NOF_TREE_LEAF &&
-        tree->leaf.elem_bytes == last->tree->leaf.elem_bytes &&
+        tree->leaf.elem_bytes == last->tree->leaf.elem_bytes && tree->leaf.ext == last->tree->leaf.ext &&
         last->disp + (ptrdiff_t)last->tree->size == disp) {
         struct nof_tree *merged =
-            nof_tree_leaf(tree->leaf.elem_bytes, last->tree->leaf.count + tree->leaf.count);
+            nof_tree_leaf(tree->leaf.elem_bytes, last->tree->leaf.count + tree->leaf.count, tree->leaf.ext);
         if (merged == NULL)
             return false;
         nof_tree_release(last->tree);
@@ -100,6 +104,7 @@ static bool append(struct nof_tree *list, struct nof_tree *tree, ptrdiff_t disp)
             (struct nof_tree_child){.disp = disp, .start = list->size, .tree = hold(tree)};
     }
     ptrdiff_t lb = disp + tree->lb, ub = disp + tree->ub;
+    list->dense = tree->dense && (list->size == 0 || (list->dense && lb == list->lb + (ptrdiff_t)list->size));
     list->lb = list->size == 0 || lb < list->lb ? lb : list->lb;
     list->ub = list->size == 0 || ub > list->ub ? ub : list->ub;
     list->size += tree->size;
@@ -128,7 +133,7 @@ static struct nof_tree *list_of(size_t count, const struct nof_type_block *block
     }
     struct nof_tree *simple = NULL;
     if (list->list.count == 0)
-        simple = nof_tree_leaf(1, 0);
+        simple = nof_tree_leaf(1, 0, NOF_EXT_1);
     else if (list->list.count == 1 && list->list.child[0].disp == 0)
         simple = hold(list->list.child[0].tree);
     if (simple == NULL)
@@ -137,8 +142,9 @@ static struct nof_tree *list_of(size_t count, const struct nof_type_block *block
     return simple;
 }
 
-/* A new type with this tree (taken over, NULL: failed before) and these bounds. */
-static struct nof_type *new_type(struct nof_tree *tree, ptrdiff_t lb, ptrdiff_t ub, enum nof_basic uniform)
+/* A new type with this tree (taken over, NULL: failed before) and these bounds; of one kind with `like`. */
+static struct nof_type *new_type(struct nof_tree *tree, ptrdiff_t lb, ptrdiff_t ub,
+                                 const struct nof_type *like)
 {
     struct nof_type *type = tree == NULL ? NULL : calloc(1, sizeof(*type));
     if (type == NULL) {
@@ -150,8 +156,10 @@ static struct nof_type *new_type(struct nof_tree *tree, ptrdiff_t lb, ptrdiff_t 
     type->lb = lb;
     type->ub = ub;
     type->tree = tree;
-    type->uniform = uniform;
-    type->contiguous = tree->size == 0 || (tree->kind == NOF_TREE_LEAF && ub - lb == (ptrdiff_t)tree->size);
+    type->uniform = like == NULL ? NOF_BASIC_NONE : like->uniform;
+    type->align = like == NULL ? 1 : like->align;
+    type->bounded = like != NULL && like->bounded;
+    type->contiguous = tree->size == 0 || (tree->dense && ub - lb == (ptrdiff_t)tree->size);
     return type;
 }
 
@@ -204,32 +212,42 @@ bool nof_type_blocks_fit(size_t count, const struct nof_type_block *blocks)
     return !__builtin_sub_overflow(highest, lowest, &extent);
 }
 
-struct nof_type *nof_type_blocks(size_t count, const struct nof_type_block *blocks)
+/* What holds of all blocks together: bounds, the strictest alignment, the kind of the elements. */
+static struct nof_type common(size_t count, const struct nof_type_block *blocks)
 {
-    ptrdiff_t lb = 0, ub = 0;
+    struct nof_type all = {.align = 1, .uniform = count == 0 ? NOF_BASIC_NONE : blocks[0].type->uniform};
     bool first = true;
-    enum nof_basic uniform = count == 0 ? NOF_BASIC_NONE : blocks[0].type->uniform;
     for (size_t i = 0; i < count; i++) {
         const struct nof_type *old = blocks[i].type;
-        if (old->uniform != uniform)
-            uniform = NOF_BASIC_NONE;
-        if (blocks[i].count == 0)
+        if (old->uniform != all.uniform)
+            all.uniform = NOF_BASIC_NONE;
+        if (blocks[i].count == 0 || (all.bounded && !old->bounded))
             continue;
+        if (old->bounded && !all.bounded)
+            first = true; /* those so far do not count */
+        all.bounded = old->bounded;
         ptrdiff_t last = nof_type_extent(old) * (ptrdiff_t)(blocks[i].count - 1);
         ptrdiff_t low = blocks[i].disp + old->lb + (last < 0 ? last : 0);
         ptrdiff_t high = blocks[i].disp + old->ub + (last > 0 ? last : 0);
-        lb = first || low < lb ? low : lb;
-        ub = first || high > ub ? high : ub;
+        all.lb = first || low < all.lb ? low : all.lb;
+        all.ub = first || high > all.ub ? high : all.ub;
+        all.align = old->align > all.align ? old->align : all.align;
         first = false;
     }
-    return new_type(list_of(count, blocks), lb, ub, uniform);
+    return all;
+}
+
+struct nof_type *nof_type_blocks(size_t count, const struct nof_type_block *blocks)
+{
+    struct nof_type all = common(count, blocks);
+    return new_type(list_of(count, blocks), all.lb, all.ub, &all);
 }
 
 struct nof_type *nof_type_vector(size_t count, size_t blocklength, ptrdiff_t stride_bytes,
                                  struct nof_type *old)
 {
     if (count == 0 || blocklength == 0)
-        return new_type(nof_tree_leaf(1, 0), 0, 0, old->uniform);
+        return new_type(nof_tree_leaf(1, 0, NOF_EXT_1), 0, 0, NULL);
     struct nof_tree *block = loop(blocklength, nof_type_extent(old), old->tree);
     struct nof_tree *tree = block == NULL ? NULL : loop(count, stride_bytes, block);
     nof_tree_release(block);
@@ -237,17 +255,38 @@ struct nof_type *nof_type_vector(size_t count, size_t blocklength, ptrdiff_t str
     ptrdiff_t out = stride_bytes * (ptrdiff_t)(count - 1);
     ptrdiff_t lb = old->lb + (in < 0 ? in : 0) + (out < 0 ? out : 0);
     ptrdiff_t ub = old->ub + (in > 0 ? in : 0) + (out > 0 ? out : 0);
-    return new_type(tree, lb, ub, old->uniform);
+    return new_type(tree, lb, ub, old);
 }
 
 struct nof_type *nof_type_resized(struct nof_type *old, ptrdiff_t lb, ptrdiff_t extent)
 {
-    return new_type(hold(old->tree), lb, lb + extent, old->uniform);
+    struct nof_type *type = new_type(hold(old->tree), lb, lb + extent, old);
+    if (type != NULL)
+        type->bounded = true;
+    return type;
 }
 
-int nof_type_publish(struct nof_type *type, MPI_Datatype *handle_out)
+struct nof_type *nof_type_alias(struct nof_type *old)
 {
-    uint64_t handle = type == NULL ? 0 : nof_handle_add(&nof_lib.types, type);
+    return new_type(hold(old->tree), old->lb, old->ub, old);
+}
+
+void nof_type_pad(struct nof_type *type)
+{
+    ptrdiff_t over = nof_type_extent(type) % (ptrdiff_t)type->align;
+    if (type->bounded || over == 0 || __builtin_add_overflow(type->ub, type->align - over, &type->ub))
+        return;
+    type->contiguous = type->size == 0;
+}
+
+int nof_type_publish(struct nof_type *type, struct nof_type_contents *contents, MPI_Datatype *handle_out)
+{
+    bool whole = type != NULL && contents != NULL && !contents->failed;
+    uint64_t handle = !whole ? 0 : nof_handle_add(&nof_lib.types, type);
+    if (type != NULL)
+        type->contents = contents;
+    else if (contents != NULL)
+        nof_type_contents_release(contents);
     if (handle == 0) {
         if (type != NULL)
             nof_type_release(type);

@@ -20,7 +20,7 @@ static inline void move(struct walk *w, void *user, size_t len)
     w->packed += len;
 }
 
-/* A loop whose child is one small leaf: the common strided column or face. */
+/* A loop whose child is one small block: the common strided column or face. */
 static void move_strided(struct walk *w, char *user, size_t count, ptrdiff_t stride, size_t len)
 {
 #define RUN(bytes) \
@@ -56,8 +56,8 @@ static void walk_loop(struct walk *w, const struct nof_tree *tree, char *user, s
     if (at >= to)
         return;
     size_t whole = (to - at) / child->size;
-    if (child->kind == NOF_TREE_LEAF) {
-        move_strided(w, user, whole, tree->loop.stride, child->size);
+    if (child->dense) {
+        move_strided(w, user + child->lb, whole, tree->loop.stride, child->size);
         user += (ptrdiff_t)whole * tree->loop.stride;
     } else {
         for (size_t i = 0; i < whole; i++, user += tree->loop.stride)
@@ -91,9 +91,12 @@ static void walk_list(struct walk *w, const struct nof_tree *tree, char *user, s
 /* Packed bytes [from, to) of one run of the tree, which lies at `user`. */
 static void walk_tree(struct walk *w, const struct nof_tree *tree, char *user, size_t from, size_t to)
 {
+    if (tree->dense) {
+        move(w, user + tree->lb + from, to - from);
+        return;
+    }
     switch (tree->kind) {
-    case NOF_TREE_LEAF:
-        move(w, user + from, to - from);
+    case NOF_TREE_LEAF: /* dense */
         break;
     case NOF_TREE_LOOP:
         walk_loop(w, tree, user, from, to);
@@ -171,6 +174,37 @@ size_t nof_type_elements(const struct nof_type *type, size_t bytes)
         return 0;
     size_t rest = tree_elements(type->tree, bytes % type->size);
     return rest == SIZE_MAX ? SIZE_MAX : bytes / type->size * type->tree->elements + rest;
+}
+
+/* Packed bytes that the first `n` elements of a tree take. */
+static size_t tree_bytes_of(const struct nof_tree *tree, size_t n)
+{
+    if (n >= tree->elements)
+        return tree->size;
+    const struct nof_tree *child = tree->kind == NOF_TREE_LOOP ? tree->loop.child : NULL;
+    switch (tree->kind) {
+    case NOF_TREE_LEAF:
+        return n * tree->leaf.elem_bytes;
+    case NOF_TREE_LOOP:
+        return n / child->elements * child->size + tree_bytes_of(child, n % child->elements);
+    case NOF_TREE_LIST:
+        for (size_t i = 0; i < tree->list.count; i++) {
+            const struct nof_tree_child *at = &tree->list.child[i];
+            if (n < at->tree->elements)
+                return at->start + tree_bytes_of(at->tree, n);
+            n -= at->tree->elements;
+        }
+        break;
+    }
+    return tree->size;
+}
+
+size_t nof_type_bytes_of(const struct nof_type *type, size_t elements)
+{
+    size_t each = type->tree->elements;
+    if (each == 0)
+        return 0;
+    return elements / each * type->size + tree_bytes_of(type->tree, elements % each);
 }
 
 size_t nof_type_copy(const struct nof_type *from_type, const void *from, size_t from_count,

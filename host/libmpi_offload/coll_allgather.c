@@ -1,65 +1,59 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Allgather: Bruck's algorithm (a logarithmic number of rounds on packed bytes) while the whole is
- * small, a ring otherwise; allgatherv: the ring. */
+/* Allgather, with one count for all or one each: Bruck's algorithm (a logarithmic number of rounds, on
+ * packed bytes) while the whole or the blocks are small, a ring otherwise. */
 #include "coll.h"
 
 #define BRUCK_MAX_TOTAL_BYTES (64u * 1024u)
+#define BRUCK_MAX_BLOCK_BYTES 4096u
 
-static void build_bruck(struct nof_sched *s, const struct nof_data *send, const struct nof_data *recv)
+static void build_bruck(struct nof_sched *s, const struct nof_data *send, const struct nof_blocks *recv,
+                        size_t total)
 {
     struct nof_type *byte = nof_type_byte();
-    size_t each = nof_data_bytes(recv);
-    char *packed = nof_sched_temporary(s, each * (size_t)s->size, byte);
-    if (send != NULL)
-        nof_sched_copy(s, send->buf, send->count, send->type, packed, each, byte);
-    else
-        nof_sched_copy(s, nof_data_at(recv, (size_t)s->rank), recv->count, recv->type, packed, each, byte);
-    /* Slot i holds the block of rank + i. */
+    struct nof_data own = nof_block(recv, s->rank);
+    char *packed = nof_sched_temporary(s, total, byte);
+    nof_coll_pack(s, send != NULL ? send : &own, packed);
+    /* Behind one another: the blocks of rank, rank + 1, ...; those of `have` ranks are here. */
+    size_t have_bytes = nof_data_bytes(&own);
     for (int have = 1; have < s->size; have *= 2) {
-        size_t more = (size_t)(have < s->size - have ? have : s->size - have);
-        nof_sched_recv(s, packed + each * (size_t)have, each * more, byte, (s->rank + have) % s->size);
-        nof_sched_send(s, packed, each * more, byte, (s->rank - have + s->size) % s->size);
+        int more = have < s->size - have ? have : s->size - have;
+        int from = (s->rank + have) % s->size, to = (s->rank - have + s->size) % s->size;
+        size_t in = nof_blocks_bytes(recv, s->size, from, more);
+        nof_coll_recv(s, &(struct nof_data){nof_lib_at(packed, (ptrdiff_t)have_bytes), in, byte}, from);
+        size_t out = nof_blocks_bytes(recv, s->size, s->rank, more);
+        nof_coll_send(s, &(struct nof_data){packed, out, byte}, to);
         nof_sched_fence(s);
+        have_bytes += in;
     }
-    for (int i = send == NULL ? 1 : 0; i < s->size; i++)
-        nof_sched_copy(s, packed + each * (size_t)i, each, byte,
-                       nof_data_at(recv, (size_t)((s->rank + i) % s->size)), recv->count, recv->type);
-}
-
-void nof_coll_build_allgather(struct nof_sched *s, const struct nof_data *send, const struct nof_data *recv)
-{
-    size_t total = nof_data_bytes(recv) * (size_t)s->size;
-    if (total == 0)
-        return;
-    if (total <= BRUCK_MAX_TOTAL_BYTES && s->size > 2) {
-        build_bruck(s, send, recv);
-        return;
-    }
-    if (send != NULL)
-        nof_sched_copy(s, send->buf, send->count, send->type, nof_data_at(recv, (size_t)s->rank), recv->count,
-                       recv->type);
-    int right = (s->rank + 1) % s->size, left = (s->rank - 1 + s->size) % s->size;
-    for (int k = 0; k < s->size - 1; k++) {
-        int out = (s->rank - k + s->size) % s->size, in = (out - 1 + s->size) % s->size;
-        nof_sched_recv(s, nof_data_at(recv, (size_t)in), recv->count, recv->type, left);
-        nof_sched_send(s, nof_data_at(recv, (size_t)out), recv->count, recv->type, right);
-        nof_sched_fence(s);
+    size_t at = send == NULL ? nof_data_bytes(&own) : 0;
+    for (int i = send == NULL ? 1 : 0; i < s->size; i++) {
+        struct nof_data block = nof_block(recv, (s->rank + i) % s->size);
+        nof_coll_unpack(s, nof_lib_at(packed, (ptrdiff_t)at), &block);
+        at += nof_data_bytes(&block);
     }
 }
 
-void nof_coll_build_allgatherv(struct nof_sched *s, const struct nof_data *send,
-                               const struct nof_blocks *recv)
+static void build_ring(struct nof_sched *s, const struct nof_data *send, const struct nof_blocks *recv)
 {
+    struct nof_data own = nof_block(recv, s->rank);
     if (send != NULL)
-        nof_sched_copy(s, send->buf, send->count, send->type, nof_block_at(recv, s->rank),
-                       (size_t)recv->counts[s->rank], recv->type);
+        nof_coll_copy(s, send, &own);
     int right = (s->rank + 1) % s->size, left = (s->rank - 1 + s->size) % s->size;
     for (int k = 0; k < s->size - 1; k++) {
-        int out = (s->rank - k + s->size) % s->size, in = (out - 1 + s->size) % s->size;
-        if (recv->counts[in] > 0)
-            nof_sched_recv(s, nof_block_at(recv, in), (size_t)recv->counts[in], recv->type, left);
-        if (recv->counts[out] > 0)
-            nof_sched_send(s, nof_block_at(recv, out), (size_t)recv->counts[out], recv->type, right);
+        struct nof_data out = nof_block(recv, (s->rank - k + s->size) % s->size);
+        struct nof_data in = nof_block(recv, (s->rank - k - 1 + s->size) % s->size);
+        nof_coll_recv(s, &in, left);
+        nof_coll_send(s, &out, right);
         nof_sched_fence(s);
     }
+}
+
+void nof_coll_build_allgather(struct nof_sched *s, const struct nof_data *send, const struct nof_blocks *recv)
+{
+    size_t total = nof_blocks_bytes(recv, s->size, 0, s->size);
+    bool small = total <= BRUCK_MAX_TOTAL_BYTES || total / (size_t)s->size <= BRUCK_MAX_BLOCK_BYTES;
+    if (total > 0 && small && s->size > 2)
+        build_bruck(s, send, recv, total);
+    else if (total > 0)
+        build_ring(s, send, recv);
 }

@@ -1,90 +1,107 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Entry points of the reductions without a root. */
-#include <stdlib.h>
-
+/* Reductions: arguments and entry points. */
 #include "coll_args.h"
+#include "coll_inter.h"
 
-NOF_MPI(Allreduce)
-int PMPI_Allreduce(const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype, MPI_Op op,
-                   MPI_Comm comm)
+static int reduce(struct nof_sched *s, const struct nof_coll_args *args)
 {
-    nof_lib_enter(__func__);
-    struct nof_comm *c;
-    struct nof_sched *s;
+    bool inter = s->comm->remote != NULL;
     struct nof_reduction r;
-    int rc = nof_coll_begin(comm, &c, &s);
-    if (rc == MPI_SUCCESS)
-        rc = nof_coll_check_reduction(sendbuf, recvbuf, true, count, datatype, op, &r);
-    if (rc == MPI_SUCCESS)
+    int rc = nof_coll_check_root(s, args->root);
+    if (rc != MPI_SUCCESS || args->root == MPI_PROC_NULL)
+        return rc;
+    bool at_root = inter ? args->root == MPI_ROOT : args->root == s->rank;
+    if (!inter && !at_root && args->send.buf == MPI_IN_PLACE)
+        return nof_error(MPI_ERR_BUFFER, "MPI_IN_PLACE is allowed at the root only");
+    rc = nof_coll_check_reduction(s, args, args->send.counts.one, !inter || !at_root, at_root, &r);
+    if (rc != MPI_SUCCESS)
+        return rc;
+    if (inter)
+        nof_coll_inter_reduce(s, &r, args->root);
+    else
+        nof_coll_build_reduce(s, &r, args->root);
+    return MPI_SUCCESS;
+}
+
+static int allreduce(struct nof_sched *s, const struct nof_coll_args *args)
+{
+    struct nof_reduction r;
+    int rc = nof_coll_check_reduction(s, args, args->send.counts.one, true, true, &r);
+    if (rc != MPI_SUCCESS)
+        return rc;
+    if (s->comm->remote != NULL)
+        nof_coll_inter_allreduce(s, &r);
+    else
         nof_coll_build_allreduce(s, &r);
-    return nof_coll_end(c, s, rc, __func__);
+    return MPI_SUCCESS;
 }
 
-/* counts NULL: `count` for every rank. */
-static int reduce_scatter(const void *sendbuf, void *recvbuf, const int *counts, int count,
-                          MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, const char *func)
+/* The counts are those of the local group's ranks. */
+static int reduce_scatter(struct nof_sched *s, const struct nof_coll_args *args)
 {
-    nof_lib_enter(func);
-    struct nof_comm *c;
-    struct nof_sched *s;
+    const struct nof_counts *counts = &args->send.counts;
     struct nof_reduction r;
-    int *own_counts = NULL;
-    int rc = nof_coll_begin(comm, &c, &s);
-    if (rc == MPI_SUCCESS && (own_counts = malloc((size_t)s->size * sizeof(int))) == NULL)
-        rc = nof_error(MPI_ERR_NO_MEM, "no memory for %d counts", s->size);
     MPI_Count total = 0;
-    for (int i = 0; rc == MPI_SUCCESS && i < s->size; i++) {
-        own_counts[i] = counts == NULL ? count : counts[i];
-        total += own_counts[i];
-        if (own_counts[i] < 0)
-            rc = nof_error(MPI_ERR_COUNT, "the count for rank %d is %d", i, own_counts[i]);
+    if (counts->narrow == NULL && counts->kind == NOF_COUNTS_INT)
+        return nof_error(MPI_ERR_ARG, "the counts are NULL");
+    if (counts->wide == NULL && counts->kind == NOF_COUNTS_WIDE)
+        return nof_error(MPI_ERR_ARG, "the counts are NULL");
+    for (int i = 0; i < nof_comm_size(s->comm); i++) {
+        MPI_Count count = nof_count_at(counts, i);
+        if (count < 0 || __builtin_add_overflow(total, count, &total))
+            return nof_error(MPI_ERR_COUNT, "the count for rank %d is %lld", i, (long long)count);
     }
-    if (rc == MPI_SUCCESS)
-        rc = nof_coll_check_reduction(sendbuf, recvbuf, own_counts[s->rank] > 0, total, datatype, op, &r);
-    if (rc == MPI_SUCCESS)
-        nof_coll_build_reduce_scatter(s, &r, own_counts);
-    free(own_counts);
-    return nof_coll_end(c, s, rc, func);
+    bool needs_out = nof_count_at(counts, s->rank) > 0 || args->send.buf == MPI_IN_PLACE;
+    int rc = nof_coll_check_reduction(s, args, total, true, needs_out, &r);
+    if (rc != MPI_SUCCESS)
+        return rc;
+    if (s->comm->remote != NULL)
+        nof_coll_inter_reduce_scatter(s, &r, counts);
+    else
+        nof_coll_build_reduce_scatter(s, &r, counts);
+    return MPI_SUCCESS;
 }
 
-NOF_MPI(Reduce_scatter)
-int PMPI_Reduce_scatter(const void *sendbuf, void *recvbuf, const int recvcounts[], MPI_Datatype datatype,
-                        MPI_Op op, MPI_Comm comm)
+static int scan_as(struct nof_sched *s, const struct nof_coll_args *args, bool exclusive)
 {
-    return reduce_scatter(sendbuf, recvbuf, recvcounts, 0, datatype, op, comm, __func__);
-}
-
-NOF_MPI(Reduce_scatter_block)
-int PMPI_Reduce_scatter_block(const void *sendbuf, void *recvbuf, int recvcount, MPI_Datatype datatype,
-                              MPI_Op op, MPI_Comm comm)
-{
-    return reduce_scatter(sendbuf, recvbuf, NULL, recvcount, datatype, op, comm, __func__);
-}
-
-static int scan(const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype, MPI_Op op,
-                MPI_Comm comm, bool exclusive, const char *func)
-{
-    nof_lib_enter(func);
-    struct nof_comm *c;
-    struct nof_sched *s;
     struct nof_reduction r;
-    int rc = nof_coll_begin(comm, &c, &s);
-    if (rc == MPI_SUCCESS)
-        rc = nof_coll_check_reduction(sendbuf, recvbuf, !exclusive || c->rank > 0, count, datatype, op, &r);
+    if (s->comm->remote != NULL)
+        return nof_error(MPI_ERR_COMM, "there is no scan on an inter-communicator");
+    bool needs_out = !exclusive || s->rank > 0 || args->send.buf == MPI_IN_PLACE;
+    int rc = nof_coll_check_reduction(s, args, args->send.counts.one, true, needs_out, &r);
     if (rc == MPI_SUCCESS)
         nof_coll_build_scan(s, &r, exclusive);
-    return nof_coll_end(c, s, rc, func);
+    return rc;
 }
 
-NOF_MPI(Scan)
-int PMPI_Scan(const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm)
+static int scan(struct nof_sched *s, const struct nof_coll_args *args)
 {
-    return scan(sendbuf, recvbuf, count, datatype, op, comm, false, __func__);
+    return scan_as(s, args, false);
 }
 
-NOF_MPI(Exscan)
-int PMPI_Exscan(const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype, MPI_Op op,
-                MPI_Comm comm)
+static int exscan(struct nof_sched *s, const struct nof_coll_args *args)
 {
-    return scan(sendbuf, recvbuf, count, datatype, op, comm, true, __func__);
+    return scan_as(s, args, true);
 }
+
+/* ---- entry points ---- */
+
+#define REDUCE(Count, Displ) \
+    const void *sendbuf, void *recvbuf, Count count, MPI_Datatype datatype, MPI_Op op, int root,
+NOF_COLLECTIVE(Reduce, Ireduce, Reduce_init, reduce, REDUCE, NOF_REDUCE(count), .root = root)
+
+#define ALLREDUCE(Count, Displ) \
+    const void *sendbuf, void *recvbuf, Count count, MPI_Datatype datatype, MPI_Op op,
+NOF_COLLECTIVE(Allreduce, Iallreduce, Allreduce_init, allreduce, ALLREDUCE, NOF_REDUCE(count))
+NOF_COLLECTIVE(Scan, Iscan, Scan_init, scan, ALLREDUCE, NOF_REDUCE(count))
+NOF_COLLECTIVE(Exscan, Iexscan, Exscan_init, exscan, ALLREDUCE, NOF_REDUCE(count))
+
+#define REDUCE_SCATTER(Count, Displ) \
+    const void *sendbuf, void *recvbuf, const Count recvcounts[], MPI_Datatype datatype, MPI_Op op,
+NOF_COLLECTIVE(Reduce_scatter, Ireduce_scatter, Reduce_scatter_init, reduce_scatter, REDUCE_SCATTER,
+               NOF_REDUCE(recvcounts))
+
+#define REDUCE_SCATTER_BLOCK(Count, Displ) \
+    const void *sendbuf, void *recvbuf, Count recvcount, MPI_Datatype datatype, MPI_Op op,
+NOF_COLLECTIVE(Reduce_scatter_block, Ireduce_scatter_block, Reduce_scatter_block_init, reduce_scatter,
+               REDUCE_SCATTER_BLOCK, NOF_REDUCE(recvcount))

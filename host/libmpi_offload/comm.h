@@ -42,10 +42,12 @@ struct nof_comm {
     struct nof_errhandler *errhandler;
     struct nof_attr *attrs;
     uint32_t coll_seq; /* collectives so far: their tag */
+    uint32_t coll_kept; /* persistent collectives made so far */
     char name[MPI_MAX_OBJECT_NAME];
 };
 
-/* Tags of collectives; every collective of a communicator takes the next one. */
+/* Tags of collectives; every collective of a communicator takes the next one. As many follow for the
+ * persistent ones, which keep theirs. */
 #define NOF_COMM_COLL_TAGS (1u << 24)
 
 static inline uint32_t nof_comm_coll_ctx(const struct nof_comm *comm)

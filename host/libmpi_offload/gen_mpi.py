@@ -12,7 +12,8 @@ coverage     the page that says what is implemented and what is not, and why.
 
 A line of the table is a C prototype without the MPI_ prefix; it may continue on lines that start
 with blanks. "[group] reason" opens a group. '#' starts a comment. A SOURCE implements X when it
-says NOF_MPI(X) at the start of a line."""
+says NOF_MPI(X) at the start of a line, or NOF_COLL_FORMS(X, IX, X_init, ...), which writes these three,
+or NOF_COLLECTIVE(X, IX, X_init, ...), which writes their _c forms too."""
 import collections
 import re
 import sys
@@ -75,7 +76,11 @@ def implemented(sources):
     names = set()
     for path in sources:
         if path.endswith(".c"):
-            names.update(re.findall(r"^NOF_MPI\((\w+)\)", open(path, encoding="utf-8").read(), re.M))
+            text = open(path, encoding="utf-8").read()
+            names.update(re.findall(r"^NOF_MPI\((\w+)\)", text, re.M))
+            for macro, *forms in re.findall(r"^(NOF_COLL\w+)\((\w+), (\w+), (\w+),", text, re.M):
+                names.update(forms)
+                names.update(f"{form}_c" for form in forms if macro == "NOF_COLLECTIVE")
     return names
 
 

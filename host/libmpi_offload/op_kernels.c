@@ -7,6 +7,9 @@
 #include "op.h"
 
 #pragma GCC diagnostic ignored "-Wpedantic" /* __int128 and __float128 are Fortran's 16-byte types */
+#ifndef __clang__
+#pragma GCC optimize("O3") /* at -O2 gcc vectorizes no loop whose count it does not know */
+#endif
 
 typedef __int128 int128;
 typedef __float128 float128;
@@ -16,8 +19,8 @@ typedef _Complex float __attribute__((mode(TC))) complex128;
 #define KERNEL(name, T, expression) \
     static void name(const void *in, void *inout, size_t count) \
     { \
-        const T *a = in; \
-        T *b = inout; \
+        const T *restrict a = in; \
+        T *restrict b = inout; \
         for (size_t i = 0; i < count; i++) \
             b[i] = (T)(expression); \
     }
@@ -88,6 +91,7 @@ LOGIC(bool8, uint8_t)
 LOGIC(logical16, int16_t)
 LOGIC(logical32, int32_t)
 LOGIC(logical64, int64_t)
+LOGIC(logical128, int128)
 BITS(byte, uint8_t)
 PAIR(float_int, float, int)
 PAIR(double_int, double, int)
@@ -128,6 +132,7 @@ static const nof_op_kernel kernels[NOF_OP_KINDS][NOF_BASIC_COUNT] = {
     OF_LOGIC(NOF_BASIC_LOGICAL16, logical16),
     OF_LOGIC(NOF_BASIC_LOGICAL32, logical32),
     OF_LOGIC(NOF_BASIC_LOGICAL64, logical64),
+    OF_LOGIC(NOF_BASIC_LOGICAL128, logical128),
     OF_BITS(NOF_BASIC_BYTE, byte),
     OF_PAIR(NOF_BASIC_FLOAT_INT, float_int),
     OF_PAIR(NOF_BASIC_DOUBLE_INT, double_int),

@@ -58,6 +58,7 @@ struct nof_request {
     void (*on_done)(struct nof_request *req); /* the library's own: takes it over when ended */
     void *context; /* for on_done */
     struct nof_sched *owner; /* the schedule that waits for this one */
+    size_t owner_slot; /* its place there */
     struct nof_sched *sched; /* COLL: what is executed */
     size_t bsend_bytes; /* room in the attached buffer that is given back at the end */
     struct nof_match_entry match; /* the channel's */

@@ -11,6 +11,7 @@ enum step_kind { STEP_SEND, STEP_RECV, STEP_COPY, STEP_REDUCE, STEP_FENCE };
 
 struct nof_step {
     enum step_kind kind;
+    bool local; /* SEND, RECV: peer is a rank of comm->local */
     int peer;
     const void *from; /* SEND, COPY, REDUCE: in */
     void *to; /* RECV, COPY, REDUCE: inout */
@@ -32,9 +33,32 @@ struct nof_sched *nof_sched_new(struct nof_comm *comm)
     s->comm = comm;
     nof_comm_hold(comm);
     s->rank = comm->rank;
-    s->size = nof_comm_size(comm);
-    s->tag = (int)(comm->coll_seq++ % NOF_COMM_COLL_TAGS);
+    s->size = nof_comm_peers(comm)->size;
+    s->tag = -1;
     return s;
+}
+
+void nof_sched_side(struct nof_sched *s, bool local)
+{
+    nof_sched_fence(s);
+    s->local = local;
+    s->size = local ? nof_comm_size(s->comm) : nof_comm_peers(s->comm)->size;
+}
+
+void nof_sched_keep(struct nof_sched *s)
+{
+    struct nof_comm *local = s->comm->local;
+    s->tag = (int)(NOF_COMM_COLL_TAGS + s->comm->coll_kept++ % NOF_COMM_COLL_TAGS);
+    if (local != NULL)
+        s->local_tag = (int)(NOF_COMM_COLL_TAGS + local->coll_kept++ % NOF_COMM_COLL_TAGS);
+}
+
+static void take_tag(struct nof_sched *s)
+{
+    struct nof_comm *local = s->comm->local;
+    s->tag = (int)(s->comm->coll_seq++ % NOF_COMM_COLL_TAGS);
+    if (local != NULL)
+        s->local_tag = (int)(local->coll_seq++ % NOF_COMM_COLL_TAGS);
 }
 
 void nof_sched_free(struct nof_sched *s)
@@ -86,12 +110,17 @@ static void append(struct nof_sched *s, const struct nof_step *step)
 
 void nof_sched_send(struct nof_sched *s, const void *buf, size_t count, struct nof_type *type, int peer)
 {
-    append(s, &(struct nof_step){.kind = STEP_SEND, .from = buf, .count = count, .type = type, .peer = peer});
+    append(
+        s,
+        &(struct nof_step){
+            .kind = STEP_SEND, .local = s->local, .from = buf, .count = count, .type = type, .peer = peer});
 }
 
 void nof_sched_recv(struct nof_sched *s, void *buf, size_t count, struct nof_type *type, int peer)
 {
-    append(s, &(struct nof_step){.kind = STEP_RECV, .to = buf, .count = count, .type = type, .peer = peer});
+    append(s,
+           &(struct nof_step){
+               .kind = STEP_RECV, .local = s->local, .to = buf, .count = count, .type = type, .peer = peer});
 }
 
 void nof_sched_copy(struct nof_sched *s, const void *from, size_t from_count, struct nof_type *from_type,
@@ -117,7 +146,8 @@ void nof_sched_reduce(struct nof_sched *s, struct nof_op *op, struct nof_type *t
 
 void nof_sched_fence(struct nof_sched *s)
 {
-    append(s, &(struct nof_step){.kind = STEP_FENCE});
+    if (s->count > 0 && s->steps[s->count - 1].kind != STEP_FENCE)
+        append(s, &(struct nof_step){.kind = STEP_FENCE});
 }
 
 void *nof_sched_temporary(struct nof_sched *s, size_t count, const struct nof_type *type)
@@ -181,6 +211,13 @@ static void make_ready(struct nof_sched *s)
     ready_last = s;
 }
 
+static void leave_live(struct nof_sched *s, struct nof_request *req)
+{
+    struct nof_request *last = s->live[--s->live_count];
+    s->live[req->owner_slot] = last;
+    last->owner_slot = req->owner_slot;
+}
+
 /* End early: what is under way must not write into the program's memory any more. */
 static void fail(struct nof_sched *s, int code)
 {
@@ -193,7 +230,7 @@ static void fail(struct nof_sched *s, int code)
             req->owner = NULL;
             req->orphan = true;
             s->leak_temporaries = true;
-            s->live[i] = s->live[--s->live_count];
+            leave_live(s, req);
             s->pending--;
         }
     }
@@ -207,12 +244,7 @@ static void fail(struct nof_sched *s, int code)
 
 void nof_sched_step_done(struct nof_sched *s, struct nof_request *req)
 {
-    for (size_t i = 0; i < s->live_count; i++) {
-        if (s->live[i] == req) {
-            s->live[i] = s->live[--s->live_count];
-            break;
-        }
-    }
+    leave_live(s, req);
     int error = req->cancelled ? MPI_SUCCESS : req->error;
     nof_request_free(req);
     s->pending--;
@@ -240,13 +272,15 @@ static void issue_transfer(struct nof_sched *s, const struct nof_step *step)
     enum nof_request_kind kind = step->kind == STEP_SEND ? NOF_REQUEST_SEND : NOF_REQUEST_RECV;
     struct nof_request *req = NULL;
     if (room_for_live(s))
-        req = nof_pt2pt_internal(kind, s->comm, step->kind == STEP_SEND ? step->from : step->to, step->count,
-                                 step->type, step->peer, s->tag);
+        req = nof_pt2pt_internal(kind, step->local ? s->comm->local : s->comm,
+                                 step->kind == STEP_SEND ? step->from : step->to, step->count, step->type,
+                                 step->peer, step->local ? s->local_tag : s->tag);
     if (req == NULL) {
         fail(s, nof_error(MPI_ERR_NO_MEM, "no memory for a collective operation"));
         return;
     }
     req->owner = s;
+    req->owner_slot = s->live_count;
     s->live[s->live_count++] = req;
     s->pending++;
     int rc = nof_pt2pt_start(req);
@@ -301,6 +335,8 @@ int nof_sched_start(struct nof_sched *s)
 {
     if (s->build_error != MPI_SUCCESS)
         return s->build_error;
+    if (s->tag < 0)
+        take_tag(s);
     s->at = 0;
     s->pending = 0;
     s->error = MPI_SUCCESS;

@@ -8,6 +8,14 @@
  * non-blocking and a persistent collective are the same schedule, and a NIC that can run schedules
  * gets the same list.
  *
+ * On an inter-communicator peers are ranks of the remote group, until nof_sched_side() turns to the
+ * local group.
+ *
+ * Tags. Messages carry the schedule's tag in the communicator's context for collectives: the number of
+ * the collective, which all ranks count alike because they call collectives in one order. It is taken
+ * when the schedule is first started, after the arguments were found good. A persistent one takes its
+ * tag when it is made, from numbers of its own, and keeps it.
+ *
  * Errors: builders remember the first lack of memory; start() reports it. A step that fails ends the
  * schedule: its receives are cancelled, its sends are left to themselves.
  *
@@ -25,9 +33,11 @@ struct nof_step;
 
 struct nof_sched {
     struct nof_comm *comm; /* a reference */
-    int rank;
-    int size;
-    int tag;
+    int rank; /* in the group that peers are ranks of; on the remote side, in the local one */
+    int size; /* of the group that peers are ranks of */
+    bool local; /* steps that are added go to comm->local */
+    int tag; /* -1: not taken yet */
+    int local_tag;
     struct nof_step *steps;
     size_t count;
     size_t capacity;
@@ -50,7 +60,7 @@ struct nof_sched {
     struct nof_sched *prev_active;
 };
 
-/* NULL: no memory. Takes the communicator's next collective tag. */
+/* NULL: no memory. */
 struct nof_sched *nof_sched_new(struct nof_comm *comm);
 void nof_sched_free(struct nof_sched *s);
 
@@ -63,9 +73,16 @@ void nof_sched_reduce(struct nof_sched *s, struct nof_op *op, struct nof_type *t
                       void *inout, size_t count);
 void nof_sched_fence(struct nof_sched *s);
 
+/* Of an inter-communicator: a fence, then rank, size and peers are those of the local group, or of the
+ * remote one again. */
+void nof_sched_side(struct nof_sched *s, bool local);
+
 /* A temporary buffer for `count` elements, as a base address for that type; NULL when memory is
  * short, which is remembered (steps with it are never executed). */
 void *nof_sched_temporary(struct nof_sched *s, size_t count, const struct nof_type *type);
+
+/* Take the tag of a persistent collective. */
+void nof_sched_keep(struct nof_sched *s);
 
 /* Begin. 0, or the code why it cannot. May be called again when done (persistent). */
 int nof_sched_start(struct nof_sched *s);

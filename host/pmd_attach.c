@@ -123,6 +123,18 @@ static int trust_daemon(int fd, const char *name, char *text, size_t text_bytes)
     return NOF_OK;
 }
 
+bool nof_pmd_answers(const char *socket)
+{
+    int fd;
+    bool trusted;
+
+    if (connect_daemon(socket, &fd, NULL, 0) != NOF_OK)
+        return false;
+    trusted = trust_daemon(fd, socket, NULL, 0) == NOF_OK;
+    close(fd);
+    return trusted;
+}
+
 static int send_request(int fd, const struct nof_pmd_attach_args *args)
 {
     struct nof_attach_request request = {

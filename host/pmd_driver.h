@@ -17,6 +17,7 @@
 #ifndef NOF_PMD_DRIVER_H
 #define NOF_PMD_DRIVER_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -42,6 +43,8 @@ struct nof_pmd_attach_args {
  * NOF_EINVAL. */
 int nof_pmd_attach(const struct nof_pmd_attach_args *args, struct nof_pmd **pmd_out, char *text,
                    size_t text_bytes);
+/* Does a daemon that we would trust listen there? Without a word about it. */
+bool nof_pmd_answers(const char *socket);
 /* Closes the endpoint (what is still under way is lost: FLUSH first). Pointers into the BAR are
  * invalid afterwards. */
 void nof_pmd_detach(struct nof_pmd *pmd);

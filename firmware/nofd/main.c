@@ -3,6 +3,7 @@
  * nofd: start, serve, end. */
 #include <errno.h>
 #include <inttypes.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -89,6 +90,13 @@ static void on_parent(struct nofd_watch *watch, uint32_t events)
     struct nofd *d = daemon_of(watch, offsetof(struct nofd, parent));
 
     (void)events;
+    if (d->options.background && d->nattached > 0) {
+        /* The ranks are others' children: the last of them ends us. */
+        nofd_loop_remove(&d->loop, watch);
+        close(watch->fd);
+        watch->fd = -1;
+        return;
+    }
     nofd_info("the parent has gone: the private daemon ends");
     nofd_stop(d, 0);
 }
@@ -160,7 +168,32 @@ static void raise_limits(void)
     }
 }
 
-static int start_events(struct nofd *d, int signal_fd)
+/* Who started a private daemon; -1: init, or an orphan's: then only the ranks count, unless somebody waits for us. */
+static int open_parent(const struct nofd_options *o)
+{
+    if (!o->private_job || (getppid() <= 1 && o->ready_fd < 0))
+        return -1;
+    return pidfd_open(getppid(), 0);
+}
+
+/* A process that waits for its child sees us no more, a signal to its group or terminal does not reach us, and where a
+ * launcher bound it is no place for a NIC. Before any thread exists. */
+static int go_background(void)
+{
+    cpu_set_t all;
+    pid_t pid = fork();
+
+    if (pid < 0)
+        return -1;
+    if (pid > 0)
+        _exit(0);
+    (void)setsid();
+    memset(&all, 0xff, sizeof(all));
+    (void)sched_setaffinity(0, sizeof(all), &all);
+    return 0;
+}
+
+static int start_events(struct nofd *d, int signal_fd, int parent_fd)
 {
     int rc = nofd_loop_init(&d->loop);
 
@@ -173,9 +206,8 @@ static int start_events(struct nofd *d, int signal_fd)
     d->parent.fd = -1;
     if (rc == 0 && d->options.private_job) {
         nofd_need_ticks(d);
-        /* Started by init, or orphaned already: then only the ranks count, unless somebody waits for us. */
-        if (getppid() > 1 || d->options.ready_fd >= 0)
-            rc = watch(d, &d->parent, pidfd_open(getppid(), 0), on_parent);
+        if (parent_fd >= 0)
+            rc = watch(d, &d->parent, parent_fd, on_parent);
     }
     if (rc != 0)
         nofd_error("cannot start: %s", strerror(-rc));
@@ -263,17 +295,23 @@ int main(int argc, char **argv)
     static struct nofd d;
     char err[NOFD_ERROR_BYTES];
     int signal_fd;
+    int parent_fd;
 
     nofd_options_read(&d.options, argc, argv);
     nofd_log_set_level((enum nofd_log_level)d.options.log_level);
     d.started_ns = nofd_clock_ns();
     d.exit_code = 1;
+    parent_fd = open_parent(&d.options);
+    if (d.options.background && go_background() != 0) {
+        nofd_error("no process for the background: %s", strerror(errno));
+        return 1;
+    }
     signal_fd = block_signals();
     raise_limits();
     /* Helpers carry users' ids: those users must not look into us through them. */
     if (geteuid() == 0 && !d.options.private_job)
         (void)prctl(PR_SET_DUMPABLE, 0);
-    if (start_events(&d, signal_fd) != 0 || open_doors(&d) != 0)
+    if (start_events(&d, signal_fd, parent_fd) != 0 || open_doors(&d) != 0)
         goto out;
     if (nofd_eal_start(&d.options, err, sizeof(err)) != 0) {
         nofd_error("%s", err);

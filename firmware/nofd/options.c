@@ -160,6 +160,12 @@ static int set_private(struct nofd_options *o, const char *v)
     return 0;
 }
 
+static int set_background(struct nofd_options *o, const char *v)
+{
+    o->background = strcmp(v, "1") == 0;
+    return o->background ? 0 : -1;
+}
+
 static int set_log(struct nofd_options *o, const char *v)
 {
     o->log_level = nofd_log_parse(v);
@@ -217,6 +223,7 @@ enum {
     KEY_CONTROL,
     KEY_PRIVATE,
     KEY_READY_FD,
+    KEY_BACKGROUND,
     KEY_CORES,
     KEY_LOG,
     KEY_DMA,
@@ -242,6 +249,9 @@ static const struct option_def defs[] = {
      "without a "
      "rank",
      1, set_private, "yes or no"},
+    {"background", KEY_BACKGROUND, NULL,
+     "leave the caller, whose end then counts only as long as no rank is attached, and its CPU binding", 1,
+     set_background, "1"},
     {"ready-fd", KEY_READY_FD, "FD", "write \"ready\" to descriptor FD when ranks can attach", 1,
      set_ready_fd, "a descriptor"},
     {"cores", KEY_CORES, "N", "NIC cores; DPDK ports are dealt over them, the fabric stays on the first (1)",

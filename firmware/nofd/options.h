@@ -39,6 +39,7 @@ struct nofd_options {
     uint32_t mtu_bytes; /* 0: default of the port */
     uint16_t udp_port; /* 0: default */
     bool private_job;
+    bool background; /* leave the caller */
     int ready_fd; /* -1: none */
     unsigned cores;
     int log_level;

@@ -14,6 +14,8 @@
 #include "steer_host.h"
 #endif
 
+#include "nof_private/machine.h"
+
 #include "clock.h"
 #include "daemon.h"
 #include "log.h"
@@ -43,25 +45,6 @@ static uint64_t draw(void)
         if (getrandom(&value, sizeof(value), 0) != (ssize_t)sizeof(value))
             value = nofd_clock_ns() ^ (uint64_t)getpid() << 32;
     return value;
-}
-
-/* Equal for all daemons of one kernel in one network namespace, and for nobody else: ranks with the
- * same host id can share memory. */
-static uint32_t machine_id(void)
-{
-    uint32_t hash = 2166136261u;
-    char text[64] = "";
-    struct stat st;
-    int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
-    ssize_t n = fd >= 0 ? read(fd, text, sizeof(text)) : -1;
-
-    if (fd >= 0)
-        close(fd);
-    for (ssize_t i = 0; i < n; i++)
-        hash = (hash ^ (uint8_t)text[i]) * 16777619u;
-    if (stat("/proc/self/ns/net", &st) == 0)
-        hash = (hash ^ (uint32_t)st.st_ino) * 16777619u;
-    return hash != 0 ? hash : 1;
 }
 
 static uint32_t ppm(double share)
@@ -299,7 +282,7 @@ int nofd_plug_in(struct nofd *d, char *err, size_t err_bytes)
     unsigned total = d->options.fabric.nics + d->options.nports;
     unsigned useful = d->options.nports + (d->options.fabric.nics > 0 ? 1 : 0);
 
-    d->host_id = machine_id();
+    d->host_id = nof_machine_id();
     d->nics = calloc(total, sizeof(*d->nics));
     if (d->nics == NULL) {
         snprintf(err, err_bytes, "out of memory");

@@ -17,14 +17,14 @@ static void card_key(int world_rank, char key[32])
     snprintf(key, 32, "nof-card-%d", world_rank);
 }
 
-/* What is published: "<card in hex> <pid> <host>". */
+/* What is published: "<card in hex>:<pid>:<host>". */
 int nof_chan_publish_card(char *text, size_t text_bytes)
 {
     char key[32], hex[CARD_HEX + 1], value[NOF_LAUNCH_VALUE_BYTES];
     card_key(nof_lib.world_rank, key);
     nof_card_format(&nof_chan.identity->card, hex);
-    snprintf(value, sizeof(value), "%s %d %s", hex, (int)getpid(), nof_lib.host);
-    if (nof_launch_put(key, value) != 0 || nof_launch_fence() != 0) {
+    snprintf(value, sizeof(value), "%s:%d:%s", hex, (int)getpid(), nof_lib.host);
+    if (nof_launch->put(key, value) != 0 || nof_launch->fence() != 0) {
         snprintf(text, text_bytes,
                  "the launcher did not take this rank's business card: it, or another rank, ended");
         return -1;
@@ -43,11 +43,11 @@ static int fetch_card(int world_rank, struct nof_card *card)
         return MPI_SUCCESS;
     }
     card_key(world_rank, key);
-    if (nof_launch_get(key, value) != 0 && errno == ETIMEDOUT)
+    if (nof_launch->get(world_rank, key, value) != 0 && errno == ETIMEDOUT)
         return nof_error(MPI_ERR_OTHER,
-                         "the launcher does not answer on descriptor %s (PMI_FD), asked for the business "
-                         "card of rank %d: is it stopped or overloaded?",
-                         getenv("PMI_FD"), world_rank);
+                         "the launcher does not answer (%s), asked for the business card of rank %d: is it "
+                         "stopped or overloaded?",
+                         nof_launch->title, world_rank);
     if (value[0] == '\0')
         return nof_error(MPIX_ERR_PROC_FAILED,
                          "the launcher has no business card of rank %d: it never started, or the "
@@ -55,7 +55,7 @@ static int fetch_card(int world_rank, struct nof_card *card)
                          world_rank);
     if (strlen(value) > CARD_HEX) {
         value[CARD_HEX] = '\0';
-        (void)sscanf(value + CARD_HEX + 1, "%d %400s", &pid, host);
+        (void)sscanf(value + CARD_HEX + 1, "%d:%400s", &pid, host);
     }
     if (nof_card_parse(value, card) != NOF_OK)
         return nof_error(MPI_ERR_INTERN, "the business card of rank %d cannot be read", world_rank);

@@ -6,6 +6,8 @@
 
 #include "comm.h"
 
+#define LAUNCHER_MS 2000 /* more than any needs to notice a death on its own host */
+
 /* The predefined handlers live for ever: their reference counts are never looked at. */
 static struct nof_errhandler are_fatal, only_return, do_abort;
 
@@ -44,6 +46,14 @@ static struct nof_comm *comm_of_last_resort(void)
     return self->errhandler->handle == MPI_ERRORS_ARE_FATAL ? nof_comm_world() : self;
 }
 
+/* A launcher has its own sentence about a dead rank, and ends the job with the exit code of that one. */
+static _Noreturn void die(int code, const char *func, const char *text)
+{
+    if (nof_error_class(code) == MPIX_ERR_PROC_FAILED)
+        nof_lib_linger(LAUNCHER_MS);
+    nof_lib_die(nof_error_class(code) & 0xff, "%s: %s", func, text);
+}
+
 int nof_error_raise(struct nof_comm *comm, int code, const char *func)
 {
     char text[MPI_MAX_ERROR_STRING];
@@ -61,7 +71,7 @@ int nof_error_raise(struct nof_comm *comm, int code, const char *func)
     if (handler->fn != NULL)
         handler->fn(&handle, &code);
     else if (handler->handle != MPI_ERRORS_RETURN)
-        nof_lib_die(nof_error_class(code) & 0xff, "%s: %s", func, text);
+        die(code, func, text);
 
     nof_lib_lock();
     nof_errhandler_release(handler);

@@ -6,24 +6,43 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "pmi1.h"
-
-static bool with_pmi;
-static uint64_t host_id;
-
-/* Environment of launchers whose protocol this library does not speak yet: each sets one of these
- * for every rank, and starting N worlds of one under them would be a silent lie. */
-static const struct {
-    const char *variable;
-    const char *launcher;
-} foreign[] = {
-    {"PMIX_RANK", "a PMIx launcher (Open MPI's mpirun, srun --mpi=pmix)"},
-    {"OMPI_COMM_WORLD_RANK", "Open MPI's mpirun"},
-    {"PMI2_RANK", "a PMI-2 launcher"},
-    {"SLURM_PROCID", "srun without PMI-1"},
+static const struct nof_launch_ops *const family[] = {
+    &nof_launch_pmi1,
+    &nof_launch_pmi2,
+#ifdef NOF_HAVE_PMIX
+    &nof_launch_pmix,
+#endif
+    &nof_launch_singleton,
 };
 
-static int number_of(const char *variable, int *number_out)
+#define FAMILY (sizeof(family) / sizeof(family[0]))
+
+const struct nof_launch_ops *nof_launch = &nof_launch_singleton;
+
+/* What launchers leave in the environment of their ranks when there is nothing that this library can speak through.
+ * Starting N worlds of one under them would be a silent lie. */
+static const struct {
+    const char *rank;
+    const char *size; /* of the job; NULL: there is no such variable */
+    const char *launcher;
+} foreign[] = {
+#ifndef NOF_HAVE_PMIX
+    {"PMIX_RANK", NULL, "a PMIx launcher, and this library was built without PMIx (libpmix-dev)"},
+#endif
+    {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "an Open MPI mpirun that offers no PMIx"},
+    {"PALS_RANKID", NULL, "Cray PALS"},
+    {"ALPS_APP_PE", NULL, "Cray ALPS"},
+    {"JSM_NAMESPACE_RANK", "JSM_NAMESPACE_SIZE", "jsrun"},
+    {"FLUX_TASK_RANK", "FLUX_JOB_SIZE", "flux without PMI"},
+    {"MV2_COMM_WORLD_RANK", "MV2_COMM_WORLD_SIZE", "MVAPICH's mpirun_rsh"},
+    {"MPIRUN_RANK", "MPIRUN_NPROCS", "mpirun_rsh"},
+    {"PMI2_RANK", "PMI2_SIZE", "a PMI-2 launcher without PMI_FD"},
+    {"PMI_ID", NULL, "a launcher that offers PMI through PMI_PORT and not through PMI_FD"},
+    {"PMI_RANK", "PMI_SIZE", "a launcher with a PMI of its own (no PMI_FD)"},
+    {"SLURM_PROCID", "SLURM_STEP_NUM_TASKS", "srun without PMI (try srun --mpi=pmi2 or --mpi=pmix)"},
+};
+
+int nof_launch_number(const char *variable, int *number_out)
 {
     const char *text = getenv(variable);
     if (text == NULL)
@@ -40,115 +59,117 @@ static int number_of(const char *variable, int *number_out)
 static int refuse_foreign(char *text, size_t text_bytes)
 {
     for (size_t i = 0; i < sizeof(foreign) / sizeof(foreign[0]); i++) {
-        int rank;
-        if (number_of(foreign[i].variable, &rank) != 0)
+        int rank, size = 2;
+        if (nof_launch_number(foreign[i].rank, &rank) != 0)
             continue;
-        int tasks = 0;
-        if (strcmp(foreign[i].variable, "SLURM_PROCID") == 0 &&
-            (number_of("SLURM_NTASKS", &tasks) != 0 || tasks <= 1))
-            continue; /* a batch script runs with SLURM_PROCID=0 too */
-        snprintf(text, text_bytes,
-                 "started by %s (%s is set), which libmpi_offload cannot speak to: start it with "
-                 "\"nof run -n N program\"",
-                 foreign[i].launcher, foreign[i].variable);
+        if (foreign[i].size != NULL && nof_launch_number(foreign[i].size, &size) != 0)
+            size = strcmp(foreign[i].rank, "SLURM_PROCID") == 0 ? 1 : 2; /* a batch script has no step */
+        if (size <= 1)
+            continue;
+        snprintf(
+            text, text_bytes,
+            "started by %s (%s is set), which libmpi_offload cannot speak to: start it with \"nof run -n N "
+            "program\", MPICH's mpiexec or Open MPI's mpirun; NOF_LAUNCH=singleton if it is a world of one",
+            foreign[i].launcher, foreign[i].rank);
         return -1;
     }
     return 0;
+}
+
+static const struct nof_launch_ops *told(const char *name, char *text, size_t text_bytes)
+{
+    int len = snprintf(text, text_bytes, "NOF_LAUNCH is %s, and this library knows", name);
+    for (size_t i = 0; i < FAMILY; i++) {
+        if (strcmp(family[i]->name, name) == 0)
+            return family[i];
+        if (len > 0 && (size_t)len < text_bytes)
+            len += snprintf(text + len, text_bytes - (size_t)len, " %s", family[i]->name);
+    }
+    return NULL;
+}
+
+/* PMI_FD first: it is what `nof run` and Hydra set, also inside another launcher's job. Slurm's plugin for PMI-2 says
+ * which job it means. */
+static const struct nof_launch_ops *choose(char *text, size_t text_bytes)
+{
+    const char *name = getenv("NOF_LAUNCH");
+    if (name != NULL && name[0] != '\0')
+        return told(name, text, text_bytes);
+    if (getenv("PMI_FD") != NULL)
+        return getenv("PMI_JOBID") != NULL && getenv("SLURM_JOB_ID") != NULL ? &nof_launch_pmi2
+                                                                             : &nof_launch_pmi1;
+#ifdef NOF_HAVE_PMIX
+    if (getenv("PMIX_RANK") != NULL && getenv("PMIX_NAMESPACE") != NULL)
+        return &nof_launch_pmix;
+#endif
+    return refuse_foreign(text, text_bytes) == 0 ? &nof_launch_singleton : NULL;
 }
 
 int nof_launch_open(char *text, size_t text_bytes)
 {
-    nof_lib.world_rank = 0;
-    nof_lib.world_size = 1;
-    nof_lib.appnum = -1;
-    int fd;
-    if (getenv("PMI_FD") == NULL)
-        return refuse_foreign(text, text_bytes);
-    if (number_of("PMI_FD", &fd) != 0 || number_of("PMI_RANK", &nof_lib.world_rank) != 0 ||
-        number_of("PMI_SIZE", &nof_lib.world_size) != 0 || nof_lib.world_rank >= nof_lib.world_size) {
-        snprintf(text, text_bytes,
-                 "PMI_FD is set, but PMI_FD, PMI_RANK and PMI_SIZE are no valid numbers: the "
-                 "launcher does not speak PMI-1");
+    const struct nof_launch_ops *chosen = choose(text, text_bytes);
+    if (chosen == NULL || chosen->open(text, text_bytes) != 0)
         return -1;
-    }
-    if (nof_pmi1_open(fd, &nof_lib.appnum, text, text_bytes) != 0)
-        return -1;
-    with_pmi = true;
+    nof_launch = chosen;
     return 0;
-}
-
-/* A world of one needs no launcher to remember what nobody else can ask for. */
-int nof_launch_put(const char *key, const char *value)
-{
-    return with_pmi ? nof_pmi1_put(key, value) : 0;
-}
-
-int nof_launch_fence(void)
-{
-    return with_pmi ? nof_pmi1_barrier() : 0;
-}
-
-int nof_launch_get(const char *key, char value[NOF_LAUNCH_VALUE_BYTES])
-{
-    errno = 0;
-    return with_pmi ? nof_pmi1_get(key, value, NOF_LAUNCH_VALUE_BYTES) : -1;
 }
 
 void nof_launch_close(void)
 {
-    if (with_pmi)
-        nof_pmi1_close();
-    with_pmi = false;
+    nof_launch->close();
+    nof_launch = &nof_launch_singleton;
 }
 
-void nof_launch_abort(int exit_code)
-{
-    if (with_pmi)
-        nof_pmi1_abort(exit_code);
-}
+/* --- a world of one ------------------------------------------------------------------------------- */
 
-static int parse_key(const char *hex, uint8_t key[16])
+static int alone_open(char *text, size_t text_bytes)
 {
-    if (strlen(hex) != 32 || strspn(hex, "0123456789abcdefABCDEF") != 32)
-        return -1;
-    for (int i = 0; i < 16; i++) {
-        char digits[3] = {hex[2 * i], hex[2 * i + 1], '\0'};
-        key[i] = (uint8_t)strtoul(digits, NULL, 16);
-    }
+    (void)text;
+    (void)text_bytes;
+    nof_lib.world_rank = 0;
+    nof_lib.world_size = 1;
+    nof_lib.appnum = -1;
     return 0;
 }
 
-int nof_launch_job(struct nof_launch_job *job_out, char *text, size_t text_bytes)
+/* Nobody else can ask for it. */
+static int alone_put(const char *key, const char *value)
 {
-    *job_out = (struct nof_launch_job){.socket = getenv("NOF_SOCKET"), .nic = UINT32_MAX};
-    if (job_out->socket == NULL || job_out->socket[0] == '\0') {
-        job_out->socket = NULL;
-        return 0;
-    }
-    const char *id = getenv("NOF_JOB_ID"), *key = getenv("NOF_JOB_KEY");
-    char *end = NULL;
-    errno = 0;
-    if (id != NULL)
-        job_out->id = strtoull(id, &end, 0);
-    if (id == NULL || errno != 0 || end == id || *end != '\0' || key == NULL ||
-        parse_key(key, job_out->key) != 0) {
-        snprintf(text, text_bytes,
-                 "NOF_SOCKET is set, but NOF_JOB_ID (a number) and NOF_JOB_KEY (32 hex digits) are "
-                 "not valid: start the program with \"nof run\"");
-        return -1;
-    }
-    int nic;
-    if (number_of("NOF_NIC", &nic) == 0)
-        job_out->nic = (uint32_t)nic;
+    (void)key;
+    (void)value;
     return 0;
 }
 
-uint64_t nof_launch_host_id(void)
+static int alone_fence(void)
 {
-    return host_id;
+    return 0;
 }
 
-void nof_launch_set_host_id(uint64_t id)
+static int alone_get(int rank, const char *key, char value[NOF_LAUNCH_VALUE_BYTES])
 {
-    host_id = id;
+    (void)rank;
+    (void)key;
+    (void)value;
+    return -1;
 }
+
+static void alone_close(void)
+{
+}
+
+static void alone_abort(int exit_code, const char *why)
+{
+    (void)exit_code;
+    (void)why;
+}
+
+const struct nof_launch_ops nof_launch_singleton = {
+    .name = "singleton",
+    .title = "no launcher",
+    .open = alone_open,
+    .put = alone_put,
+    .fence = alone_fence,
+    .get = alone_get,
+    .close = alone_close,
+    .abort = alone_abort,
+};

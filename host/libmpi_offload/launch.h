@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Launch: who am I, who are the others. Speaks PMI-1 over the descriptor that PMI_FD names (nof
- * run does); without a launcher the world has size one. A launcher that cannot be spoken to
- * is an error, never N worlds of one.
+/* Launch: who am I, who are the others, which job is this, where is its NIC.
  *
- *   open() -> put() ... fence() -> get() ... -> close()
+ *   open() -> job() -> put() ... fence() -> get() ... -> close()
+ *
+ * The launcher is one of a family (struct nof_launch_ops), chosen by what it left in the environment; NOF_LAUNCH names
+ * one outright. Without a launcher the world has size one. A launcher that cannot be spoken to is an error, never N
+ * worlds of one.
  *
  * Threads: under the library's lock. */
 #ifndef NOF_MPI_LAUNCH_H
@@ -11,32 +13,56 @@
 
 #include "lib.h"
 
-#define NOF_LAUNCH_VALUE_BYTES 512
+#define NOF_LAUNCH_VALUE_BYTES 512 /* with the NUL; no ';', no newline in it */
+#define NOF_LAUNCH_SOCKET_BYTES 108
 
-/* What the environment of a rank says about NIC and job. */
+struct nof_launch_ops {
+    const char *name; /* as in NOF_LAUNCH */
+    const char *title; /* for people */
+    /* Fill in rank, size and appnum of nof_lib. 0, or -1 with a sentence in text. */
+    int (*open)(char *text, size_t text_bytes);
+    /* put() publishes for everybody after the next fence(); get() answers -1 when `rank` published no such key or the
+     * launcher is gone, with errno ETIMEDOUT when it has not answered for 10 s. */
+    int (*put)(const char *key, const char *value);
+    int (*fence)(void);
+    int (*get)(int rank, const char *key, char value[NOF_LAUNCH_VALUE_BYTES]);
+    void (*close)(void);
+    /* Ask for the job's end. May come back. */
+    void (*abort)(int exit_code, const char *why);
+};
+
+extern const struct nof_launch_ops nof_launch_pmi1;
+extern const struct nof_launch_ops nof_launch_pmi2;
+extern const struct nof_launch_ops nof_launch_pmix;
+extern const struct nof_launch_ops nof_launch_singleton;
+
+/* The launcher of this process; the singleton before open(). */
+extern const struct nof_launch_ops *nof_launch;
+
+/* NIC and job of this process. */
 struct nof_launch_job {
-    const char *socket; /* NOF_SOCKET, NULL: no NIC */
+    char socket[NOF_LAUNCH_SOCKET_BYTES]; /* "": no NIC */
     uint64_t id;
     uint8_t key[16];
     uint32_t nic; /* UINT32_MAX: any */
 };
 
-/* Fill in rank, size and appnum of nof_lib. 0, or -1 with a sentence in text. */
+/* Choose the launcher and open it. 0, or -1 with a sentence in text. */
 int nof_launch_open(char *text, size_t text_bytes);
-
-/* Publish and look up `key`; get() answers -1 when nobody published it or the launcher is gone,
- * with errno ETIMEDOUT when it has not answered for 10 s. */
-int nof_launch_put(const char *key, const char *value);
-int nof_launch_fence(void);
-int nof_launch_get(const char *key, char value[NOF_LAUNCH_VALUE_BYTES]);
-
-/* Tell the launcher that this process ends in order. */
+/* Tell it that this process ends in order. */
 void nof_launch_close(void);
-/* Ask the launcher to end the job. Safe when it is gone. Does not return control to the program. */
-void nof_launch_abort(int exit_code);
 
-/* Job and NIC of this process. 0; -1 with a sentence in text when the environment is broken. */
+/* Agree on the job and find the NIC: the environment of `nof run` says both; else rank 0 draws the job and publishes it
+ * (collective: one fence), and the daemon is that of NOF_SOCKET, that of `nof up` on this host, or, where all ranks are
+ * on one host without one, a private daemon that rank 0 starts. 0; -1 with a sentence in text. */
 int nof_launch_job(struct nof_launch_job *job_out, char *text, size_t text_bytes);
+
+/* Start a private daemon for `ranks` ranks that listens at `socket`, and wait until it does: a process that belongs to
+ * nobody, and ends when its last rank has. 0; -1 with a sentence in text. */
+int nof_launch_daemon(const char *socket, int ranks, char *text, size_t text_bytes);
+
+/* A number in the environment: 0, or -1 when it is not there or is none from 0 to INT32_MAX. */
+int nof_launch_number(const char *variable, int *number_out);
 
 /* Equal for processes that can share memory. */
 uint64_t nof_launch_host_id(void);

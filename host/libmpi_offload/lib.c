@@ -11,6 +11,8 @@
 #include "error.h"
 #include "launch.h"
 
+#define ABORT_MS 5000 /* a launcher that does not end the job in this time never will */
+
 struct nof_lib nof_lib = {
     .world_size = 1,
     .lock = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP,
@@ -93,6 +95,18 @@ int nof_lib_leave(struct nof_comm *comm, int rc, const char *func)
     return rc;
 }
 
+void nof_lib_linger(unsigned ms)
+{
+    uint64_t until_ns = nof_lib_now_ns() + ms * 1000000ull;
+    if (nof_launch == &nof_launch_singleton)
+        return;
+    for (uint64_t now_ns = nof_lib_now_ns(); now_ns < until_ns; now_ns = nof_lib_now_ns()) {
+        struct timespec left = {.tv_sec = (time_t)((until_ns - now_ns) / 1000000000u),
+                                .tv_nsec = (long)((until_ns - now_ns) % 1000000000u)};
+        nanosleep(&left, NULL);
+    }
+}
+
 void nof_lib_die(int exit_code, const char *fmt, ...)
 {
     char text[1024];
@@ -108,8 +122,10 @@ void nof_lib_die(int exit_code, const char *fmt, ...)
     if (exit_code == 0)
         exit_code = 1;
     /* In MPI_Init the exit code says enough to the launcher; an abort could overtake the text. */
-    if (nof_lib.phase == NOF_LIB_RUNNING)
-        nof_launch_abort(exit_code);
+    if (nof_lib.phase == NOF_LIB_RUNNING) {
+        nof_launch->abort(exit_code, text);
+        nof_lib_linger(ABORT_MS);
+    }
     _exit(exit_code);
 }
 

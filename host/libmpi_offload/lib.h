@@ -80,6 +80,10 @@ void nof_lib_unlock(void);
 /* Print "rank on host: ..." and end the process and, where a launcher listens, the job. */
 _Noreturn void nof_lib_die(int exit_code, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
+/* Where there is a launcher that may be about to end this process: give it the time to. If this one ended by itself,
+ * its peers would take that for news, and the launcher its exit code for the job's. */
+void nof_lib_linger(unsigned ms);
+
 /* Nanoseconds of the monotonic clock. */
 uint64_t nof_lib_now_ns(void);
 

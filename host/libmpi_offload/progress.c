@@ -41,14 +41,14 @@ static void relax(void)
 static void sleep_beside(void)
 {
     struct timespec until;
-    clock_gettime(CLOCK_REALTIME, &until);
+    clock_gettime(CLOCK_MONOTONIC, &until);
     until.tv_nsec += 100 * 1000 * 1000;
     if (until.tv_nsec >= 1000 * 1000 * 1000) {
         until.tv_sec++;
         until.tv_nsec -= 1000 * 1000 * 1000;
     }
     sleeping_others++;
-    pthread_cond_timedwait(&others, &nof_lib.lock, &until);
+    pthread_cond_clockwait(&others, &nof_lib.lock, CLOCK_MONOTONIC, &until);
     sleeping_others--;
 }
 

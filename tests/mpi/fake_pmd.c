@@ -458,6 +458,12 @@ int nof_pmd_attach(const struct nof_pmd_attach_args *args, struct nof_pmd **pmd_
     return NOF_OK;
 }
 
+bool nof_pmd_answers(const char *socket)
+{
+    (void)socket;
+    return false;
+}
+
 void nof_pmd_detach(struct nof_pmd *pmd)
 {
     for (int i = 0; i < SLOTS; i++)

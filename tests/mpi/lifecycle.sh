@@ -39,14 +39,18 @@ for launcher in "" "$nof run --hosts 2 -n 2"; do
     expect 1 'in a child made by fork' $launcher "$program" fork
 done
 
+# Launchers that cannot be spoken to.
 expect '!' 'Open MPI' env OMPI_COMM_WORLD_RANK=0 "$program"
-expect '!' 'PMIx' env PMIX_RANK=0 "$program"
+expect '!' 'PMIx' env PMIX_RANK=0 PMIX_NAMESPACE=nobody "$program"
+expect '!' 'Cray PALS' env PALS_RANKID=0 "$program"
+expect '!' 'no PMI_FD' env PMI_RANK=0 PMI_SIZE=2 "$program"
+expect 0 '' env PMI_RANK=0 PMI_SIZE=1 "$program"
+expect '!' 'srun without PMI' env SLURM_PROCID=0 SLURM_STEP_NUM_TASKS=2 "$program"
+expect 0 '' env SLURM_PROCID=0 "$program"
+expect 0 '' env PALS_RANKID=0 NOF_LAUNCH=singleton "$program"
+expect '!' 'pmi1 pmi2' env NOF_LAUNCH=nonsense "$program"
 expect '!' 'PMI-1' env PMI_FD=77 PMI_RANK=0 PMI_SIZE=2 "$program"
 expect '!' 'PMI-1' env PMI_FD=x PMI_RANK=0 PMI_SIZE=2 "$program"
-expect '!' 'NOF_JOB_KEY' env NOF_SOCKET=@nobody-listens-here "$program"
-expect '!' 'nof' env NOF_SOCKET=@nobody-listens-here NOF_JOB_ID=1 \
-    NOF_JOB_KEY=00112233445566778899aabbccddeeff "$program"
-if command -v mpiexec.hydra >/dev/null; then
-    expect '!' 'nof run -n 2' mpiexec.hydra -n 2 "$program"
-    expect 0 '' mpiexec.hydra -n 1 "$program"
-fi
+expect '!' 'PMI-2' env NOF_LAUNCH=pmi2 PMI_FD=77 PMI_RANK=0 "$program"
+expect '!' 'NOF_JOB_KEY' env NOF_SOCKET=@nobody-listens-here NOF_JOB_ID=1 "$program"
+expect '!' 'nof' env NOF_SOCKET=@nobody-listens-here "$program"

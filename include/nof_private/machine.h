@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Which machine this is: equal for all processes of one kernel in one network namespace, and for nobody else. Such
+ * processes reach each other's abstract sockets, and can share memory. */
+#ifndef NOF_PRIVATE_MACHINE_H
+#define NOF_PRIVATE_MACHINE_H
+
+#include <fcntl.h>
+#include <stdint.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* Never 0. */
+static inline uint32_t nof_machine_id(void)
+{
+    uint32_t hash = 2166136261u;
+    char text[64] = "";
+    struct stat st;
+    int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+    ssize_t n = fd >= 0 ? read(fd, text, sizeof(text)) : -1;
+
+    if (fd >= 0)
+        close(fd);
+    for (ssize_t i = 0; i < n; i++)
+        hash = (hash ^ (uint8_t)text[i]) * 16777619u;
+    if (stat("/proc/self/ns/net", &st) == 0)
+        hash = (hash ^ (uint32_t)st.st_ino) * 16777619u;
+    return hash != 0 ? hash : 1;
+}
+
+#endif

@@ -1,0 +1,127 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""One binary under every launcher: one world, the right end, nothing left behind.
+
+usage: launchers.py NOF LAUNCHED LAUNCHER, LAUNCHER one of nof, hydra, pmi2, openmpi"""
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+NOF, LAUNCHED, LAUNCHER = sys.argv[1:4]
+MARK = f"nof-launchers-test-{os.getpid()}"
+LAUNCHERS = {
+    # command, environment, exit codes of a job whose rank is killed
+    "nof": ([NOF, "run", "--hosts", "1"], {}, (137,)),
+    "hydra": (["mpiexec.hydra"], {}, (9,)),
+    # Hydra speaks both; Slurm's srun --mpi=pmi2 would choose by itself.
+    "pmi2": (["mpiexec.hydra"], {"NOF_LAUNCH": "pmi2"}, (9, 255)),
+    "openmpi": (["mpirun.openmpi", "--oversubscribe"],
+                {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}, (137,)),
+}
+COMMAND, MORE, KILLED = LAUNCHERS[LAUNCHER]
+FOREIGN = ("NOF_", "PMI", "OMPI_", "SLURM_")
+ENV = {k: v for k, v in os.environ.items() if not k.startswith(FOREIGN)} | MORE | {"NOF_TEST_MARK": MARK}
+
+
+def ours():
+    """Processes that carry our mark: pid -> command line."""
+    found = {}
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{pid}/environ", "rb") as f:
+                marked = f"NOF_TEST_MARK={MARK}".encode() in f.read()
+            if marked:
+                with open(f"/proc/{pid}/cmdline", "rb") as f:
+                    found[int(pid)] = f.read().replace(b"\0", b" ").decode()
+        except OSError:
+            pass
+    return found
+
+
+def start(ranks, *args, env=None, command=None):
+    return subprocess.Popen([*(command or COMMAND), "-n", str(ranks), LAUNCHED, *args], env=ENV | (env or {}),
+                            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def finish(process):
+    out, err = process.communicate(timeout=60)
+    return process.returncode, out, err
+
+
+class Launch(unittest.TestCase):
+    def tearDown(self):
+        end = time.monotonic() + 10
+        while ours() and time.monotonic() < end:
+            time.sleep(0.02)
+        self.assertEqual(ours(), {})
+
+    def one_world(self, result, size):
+        code, out, err = result
+        self.assertEqual((code, err), (0, ""))
+        self.assertEqual(sorted(re.findall(r"^rank \d+ of \d+", out, re.M)),
+                         sorted(f"rank {r} of {size}" for r in range(size)), out)
+
+    def test_one_world_of_four(self):
+        self.one_world(finish(start(4, "4")), 4)
+
+    def test_world_of_one_needs_no_daemon(self):
+        self.one_world(finish(start(1, "1", env={"NOF_NOFD": "/nonexistent"})), 1)
+
+    def test_two_jobs_side_by_side(self):
+        jobs = [start(n, str(n)) for n in (2, 3)]
+        for n, job in zip((2, 3), jobs):
+            self.one_world(finish(job), n)
+
+    def test_abort_ends_the_job_with_its_code(self):
+        code, _, err = finish(start(3, "3", "abort"))
+        if LAUNCHER == "pmi2":  # Hydra's knows no abort: it ends the job with a complaint of its own
+            self.assertNotEqual(code, 0)
+            return
+        said = [line for line in err.splitlines() if line.startswith("libmpi_offload:")]
+        self.assertEqual(len(said), 1, err)
+        self.assertRegex(said[0], r"rank 1 on .*: MPI_Abort\(MPI_COMM_WORLD, 42\): the job ends")
+        self.assertEqual(code, 42, err)
+
+    def test_death_of_a_rank_is_told_by_the_launcher_alone(self):
+        code, _, err = finish(start(3, "3", "kill"))
+        self.assertIn(code, KILLED, err)
+        self.assertNotIn("libmpi_offload:", err)
+
+    def test_daemon_that_runs_is_used(self):
+        with tempfile.TemporaryDirectory() as here:
+            socket = f"{here}/a.sock"
+            up = subprocess.run([NOF, "up", "--socket", socket], env=ENV, capture_output=True, text=True, timeout=60,
+                                check=False)
+            self.assertEqual(up.returncode, 0, up.stderr)
+            try:
+                # A private one could not be started.
+                env = {"NOF_SOCKET": socket, "NOF_NOFD": "/nonexistent"}
+                command = [NOF, "run"] if LAUNCHER == "nof" else COMMAND
+                self.one_world(finish(start(4, "4", env=env, command=command)), 4)
+            finally:
+                subprocess.run([NOF, "down", "--control", socket + ".ctl"], env=ENV, capture_output=True, timeout=60,
+                               check=False)
+
+    def test_daemon_that_cannot_be_started_is_one_sentence(self):
+        if LAUNCHER == "nof":
+            return
+        code, out, err = finish(start(2, "2", env={"NOF_NOFD": "/nonexistent"}))
+        self.assertNotEqual(code, 0)
+        self.assertNotIn("rank", out)
+        said = [line for line in err.splitlines() if line.startswith("libmpi_offload:")]
+        self.assertEqual(len(said), 1, err)
+        self.assertIn("set NOF_NOFD to its path, or start it with \"nof up\"", said[0])
+
+
+if shutil.which(COMMAND[0]) is None:
+    print(f"{COMMAND[0]} is missing: apt install {'openmpi-bin' if LAUNCHER == 'openmpi' else 'mpich'}")
+    sys.exit(77)
+if LAUNCHER == "openmpi" and os.environ.get("NOF_TEST_PMIX") == "no":
+    print("built without PMIx: apt install libpmix-dev")
+    sys.exit(77)
+unittest.main(argv=sys.argv[:1])

@@ -1,71 +1,215 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "bsend.h"
 
+#include <limits.h>
 #include <string.h>
 
+#include "comm.h"
 #include "error.h"
 #include "progress.h"
+#include "request.h"
 
-static struct {
-    void *address;
-    size_t size;
-    size_t used;
-    bool attached;
-} buffer;
+static struct nof_bsend process_buffer;
 
-int nof_bsend_reserve(size_t bytes, size_t *reserved_out)
+static bool fits(const struct nof_bsend *b, size_t need)
 {
+    return b->address == MPI_BUFFER_AUTOMATIC || b->size - b->used >= need;
+}
+
+int nof_bsend_reserve(struct nof_comm *comm, size_t bytes, struct nof_bsend **from_out, size_t *reserved_out)
+{
+    struct nof_bsend *b = comm->bsend.attached ? &comm->bsend : &process_buffer;
     size_t need = bytes + MPI_BSEND_OVERHEAD;
-    if (buffer.size - buffer.used < need)
+    if (!fits(b, need))
         nof_progress_poll(); /* some of it may be free already */
-    if (buffer.size - buffer.used < need)
+    if (!b->attached || !fits(b, need))
         return nof_error(MPI_ERR_BUFFER,
-                         "a buffered send of %zu bytes needs %zu, the attached buffer has %zu of "
-                         "%zu left",
-                         bytes, need, buffer.size - buffer.used, buffer.size);
-    buffer.used += need;
+                         "a buffered send of %zu bytes needs %zu, the attached buffer has %zu of %zu left",
+                         bytes, need, b->size - b->used, b->size);
+    b->used += need;
+    *from_out = b;
     *reserved_out = need;
     return MPI_SUCCESS;
 }
 
-void nof_bsend_release(size_t reserved)
+void nof_bsend_release(struct nof_bsend *from, size_t reserved)
 {
-    buffer.used -= reserved;
+    from->used -= reserved;
+    while (from->used == 0 && from->flushes != NULL) {
+        struct nof_request *req = from->flushes;
+        from->flushes = req->next;
+        nof_request_end(req);
+    }
 }
 
+static int attach(struct nof_bsend *b, void *address, MPI_Count size)
+{
+    if (size < 0)
+        return nof_error(MPI_ERR_ARG, "the size is %lld", (long long)size);
+    if (b->attached)
+        return nof_error(MPI_ERR_BUFFER, "a buffer is attached already: detach it first");
+    b->address = address;
+    b->size = address == MPI_BUFFER_AUTOMATIC ? 0 : (size_t)size;
+    b->used = 0;
+    b->attached = true;
+    return MPI_SUCCESS;
+}
+
+static void wait_empty(const struct nof_bsend *b)
+{
+    struct nof_wait wait = NOF_WAIT_START;
+    while (b->used > 0)
+        nof_wait_step(&wait);
+}
+
+static int detach(struct nof_bsend *b, void *buffer_addr, MPI_Count *size)
+{
+    if (!b->attached)
+        return nof_error(MPI_ERR_BUFFER, "no buffer is attached");
+    wait_empty(b);
+    memcpy(buffer_addr, &b->address, sizeof(b->address));
+    *size = (MPI_Count)b->size;
+    b->attached = false;
+    b->address = NULL;
+    b->size = 0;
+    return MPI_SUCCESS;
+}
+
+static int iflush(struct nof_bsend *b, struct nof_comm *comm, MPI_Request *request)
+{
+    struct nof_request *req = nof_request_new(NOF_REQUEST_LOCAL);
+    if (req == NULL)
+        return nof_error(MPI_ERR_NO_MEM, "no memory for a request");
+    req->comm = comm;
+    nof_comm_hold(comm);
+    int rc = nof_request_publish(req, request);
+    if (rc != MPI_SUCCESS) {
+        nof_request_free(req);
+    } else if (b->used == 0) {
+        nof_request_end(req);
+    } else {
+        req->next = b->flushes;
+        b->flushes = req;
+    }
+    return rc;
+}
+
+/* ---- of the process ---- */
+
 NOF_MPI(Buffer_attach)
-int PMPI_Buffer_attach(void *address, int size)
+int PMPI_Buffer_attach(void *buffer, int size)
 {
     nof_lib_enter(__func__);
-    int rc = MPI_SUCCESS;
-    if (size < 0)
-        rc = nof_error(MPI_ERR_ARG, "the size is %d", size);
-    else if (buffer.attached)
-        rc = nof_error(MPI_ERR_BUFFER, "a buffer is attached already: detach it first");
-    if (rc == MPI_SUCCESS) {
-        buffer.address = address;
-        buffer.size = (size_t)size;
-        buffer.used = 0;
-        buffer.attached = true;
-    }
-    return nof_lib_leave(NULL, rc, __func__);
+    return nof_lib_leave(NULL, attach(&process_buffer, buffer, size), __func__);
+}
+
+NOF_MPI(Buffer_attach_c)
+int PMPI_Buffer_attach_c(void *buffer, MPI_Count size)
+{
+    nof_lib_enter(__func__);
+    return nof_lib_leave(NULL, attach(&process_buffer, buffer, size), __func__);
 }
 
 NOF_MPI(Buffer_detach)
 int PMPI_Buffer_detach(void *buffer_addr, int *size)
 {
     nof_lib_enter(__func__);
-    int rc = MPI_SUCCESS;
-    if (!buffer.attached) {
-        rc = nof_error(MPI_ERR_BUFFER, "no buffer is attached");
-    } else {
-        struct nof_wait wait = NOF_WAIT_START;
-        while (buffer.used > 0)
-            nof_wait_step(&wait);
-        memcpy(buffer_addr, &buffer.address, sizeof(buffer.address));
-        *size = (int)buffer.size;
-        buffer.attached = false;
-        buffer.size = 0;
-    }
+    MPI_Count bytes = 0;
+    int rc = detach(&process_buffer, buffer_addr, &bytes);
+    if (rc == MPI_SUCCESS)
+        *size = bytes > INT_MAX ? MPI_UNDEFINED : (int)bytes;
     return nof_lib_leave(NULL, rc, __func__);
+}
+
+NOF_MPI(Buffer_detach_c)
+int PMPI_Buffer_detach_c(void *buffer_addr, MPI_Count *size)
+{
+    nof_lib_enter(__func__);
+    return nof_lib_leave(NULL, detach(&process_buffer, buffer_addr, size), __func__);
+}
+
+NOF_MPI(Buffer_flush)
+int PMPI_Buffer_flush(void)
+{
+    nof_lib_enter(__func__);
+    wait_empty(&process_buffer);
+    return nof_lib_leave(NULL, MPI_SUCCESS, __func__);
+}
+
+NOF_MPI(Buffer_iflush)
+int PMPI_Buffer_iflush(MPI_Request *request)
+{
+    nof_lib_enter(__func__);
+    return nof_lib_leave(NULL, iflush(&process_buffer, nof_comm_self(), request), __func__);
+}
+
+/* ---- of a communicator ---- */
+
+NOF_MPI(Comm_attach_buffer)
+int PMPI_Comm_attach_buffer(MPI_Comm comm, void *buffer, int size)
+{
+    nof_lib_enter(__func__);
+    struct nof_comm *c;
+    int rc = nof_comm_check(comm, &c);
+    if (rc == MPI_SUCCESS)
+        rc = attach(&c->bsend, buffer, size);
+    return nof_lib_leave(c, rc, __func__);
+}
+
+NOF_MPI(Comm_attach_buffer_c)
+int PMPI_Comm_attach_buffer_c(MPI_Comm comm, void *buffer, MPI_Count size)
+{
+    nof_lib_enter(__func__);
+    struct nof_comm *c;
+    int rc = nof_comm_check(comm, &c);
+    if (rc == MPI_SUCCESS)
+        rc = attach(&c->bsend, buffer, size);
+    return nof_lib_leave(c, rc, __func__);
+}
+
+NOF_MPI(Comm_detach_buffer)
+int PMPI_Comm_detach_buffer(MPI_Comm comm, void *buffer_addr, int *size)
+{
+    nof_lib_enter(__func__);
+    struct nof_comm *c;
+    MPI_Count bytes = 0;
+    int rc = nof_comm_check(comm, &c);
+    if (rc == MPI_SUCCESS)
+        rc = detach(&c->bsend, buffer_addr, &bytes);
+    if (rc == MPI_SUCCESS)
+        *size = bytes > INT_MAX ? MPI_UNDEFINED : (int)bytes;
+    return nof_lib_leave(c, rc, __func__);
+}
+
+NOF_MPI(Comm_detach_buffer_c)
+int PMPI_Comm_detach_buffer_c(MPI_Comm comm, void *buffer_addr, MPI_Count *size)
+{
+    nof_lib_enter(__func__);
+    struct nof_comm *c;
+    int rc = nof_comm_check(comm, &c);
+    if (rc == MPI_SUCCESS)
+        rc = detach(&c->bsend, buffer_addr, size);
+    return nof_lib_leave(c, rc, __func__);
+}
+
+NOF_MPI(Comm_flush_buffer)
+int PMPI_Comm_flush_buffer(MPI_Comm comm)
+{
+    nof_lib_enter(__func__);
+    struct nof_comm *c;
+    int rc = nof_comm_check(comm, &c);
+    if (rc == MPI_SUCCESS)
+        wait_empty(&c->bsend);
+    return nof_lib_leave(c, rc, __func__);
+}
+
+NOF_MPI(Comm_iflush_buffer)
+int PMPI_Comm_iflush_buffer(MPI_Comm comm, MPI_Request *request)
+{
+    nof_lib_enter(__func__);
+    struct nof_comm *c;
+    int rc = nof_comm_check(comm, &c);
+    if (rc == MPI_SUCCESS)
+        rc = iflush(&c->bsend, c, request);
+    return nof_lib_leave(c, rc, __func__);
 }

@@ -17,6 +17,7 @@
 #define NOF_MPI_COMM_H
 
 #include "error.h"
+#include "bsend.h"
 #include "group.h"
 #include "lib.h"
 
@@ -41,6 +42,7 @@ struct nof_comm {
     MPI_Comm handle;
     struct nof_errhandler *errhandler;
     struct nof_attr *attrs;
+    struct nof_bsend bsend; /* buffer of MPI_Comm_attach_buffer */
     uint32_t coll_seq; /* collectives so far: their tag */
     uint32_t coll_kept; /* persistent collectives made so far */
     char name[MPI_MAX_OBJECT_NAME];

@@ -79,8 +79,8 @@ int PMPI_Cancel(MPI_Request *request)
     int rc = nof_request_check(*request, &req);
     if (rc == MPI_SUCCESS && req == NULL)
         rc = nof_error(MPI_ERR_REQUEST, "the request is MPI_REQUEST_NULL");
-    if (rc == MPI_SUCCESS && req->kind == NOF_REQUEST_COLL)
-        rc = nof_error(MPI_ERR_REQUEST, "a collective operation cannot be cancelled");
+    if (rc == MPI_SUCCESS && (req->kind == NOF_REQUEST_COLL || req->kind == NOF_REQUEST_LOCAL))
+        rc = nof_error(MPI_ERR_REQUEST, "only a send or a receive can be cancelled");
     if (rc == MPI_SUCCESS && req->active && !req->complete && req->peer != MPI_PROC_NULL)
         nof_channel->cancel(req);
     return nof_lib_leave(NULL, rc, __func__);

@@ -87,7 +87,7 @@ int PMPI_Improbe(int source, int tag, MPI_Comm comm, int *flag, MPI_Message *mes
 }
 
 /* A started receive of this message. The handle is used up. */
-static int receive_message(void *buf, int count, MPI_Datatype datatype, MPI_Message *handle,
+static int receive_message(void *buf, MPI_Count count, MPI_Datatype datatype, MPI_Message *handle,
                            uint64_t callsite, struct nof_comm **c, struct nof_request **req_out)
 {
     struct nof_message *message;
@@ -115,32 +115,57 @@ static int receive_message(void *buf, int count, MPI_Datatype datatype, MPI_Mess
     return rc;
 }
 
-NOF_MPI(Mrecv)
-int PMPI_Mrecv(void *buf, int count, MPI_Datatype datatype, MPI_Message *message, MPI_Status *status)
+static int recv_blocking(void *buf, MPI_Count count, MPI_Datatype datatype, MPI_Message *message,
+                         MPI_Status *status, uint64_t callsite, const char *func)
 {
-    nof_lib_enter(__func__);
+    nof_lib_enter(func);
     struct nof_comm *c = NULL;
     struct nof_request *req = NULL;
-    int rc = receive_message(buf, count, datatype, message, NOF_CALLSITE, &c, &req);
+    int rc = receive_message(buf, count, datatype, message, callsite, &c, &req);
     if (rc == MPI_SUCCESS) {
         rc = nof_request_wait(req);
         nof_request_status(req, status);
     }
     if (req != NULL)
         nof_request_free(req);
-    return nof_lib_leave(c, rc, __func__);
+    return nof_lib_leave(c, rc, func);
+}
+
+static int recv_nonblocking(void *buf, MPI_Count count, MPI_Datatype datatype, MPI_Message *message,
+                            MPI_Request *request, uint64_t callsite, const char *func)
+{
+    nof_lib_enter(func);
+    struct nof_comm *c = NULL;
+    struct nof_request *req = NULL;
+    int rc = receive_message(buf, count, datatype, message, callsite, &c, &req);
+    if (rc == MPI_SUCCESS)
+        rc = nof_request_publish(req, request);
+    if (rc != MPI_SUCCESS && req != NULL)
+        nof_request_free(req);
+    return nof_lib_leave(c, rc, func);
+}
+
+NOF_MPI(Mrecv)
+int PMPI_Mrecv(void *buf, int count, MPI_Datatype datatype, MPI_Message *message, MPI_Status *status)
+{
+    return recv_blocking(buf, count, datatype, message, status, NOF_CALLSITE, __func__);
+}
+
+NOF_MPI(Mrecv_c)
+int PMPI_Mrecv_c(void *buf, MPI_Count count, MPI_Datatype datatype, MPI_Message *message, MPI_Status *status)
+{
+    return recv_blocking(buf, count, datatype, message, status, NOF_CALLSITE, __func__);
 }
 
 NOF_MPI(Imrecv)
 int PMPI_Imrecv(void *buf, int count, MPI_Datatype datatype, MPI_Message *message, MPI_Request *request)
 {
-    nof_lib_enter(__func__);
-    struct nof_comm *c = NULL;
-    struct nof_request *req = NULL;
-    int rc = receive_message(buf, count, datatype, message, NOF_CALLSITE, &c, &req);
-    if (rc == MPI_SUCCESS)
-        rc = nof_request_publish(req, request);
-    if (rc != MPI_SUCCESS && req != NULL)
-        nof_request_free(req);
-    return nof_lib_leave(c, rc, __func__);
+    return recv_nonblocking(buf, count, datatype, message, request, NOF_CALLSITE, __func__);
+}
+
+NOF_MPI(Imrecv_c)
+int PMPI_Imrecv_c(void *buf, MPI_Count count, MPI_Datatype datatype, MPI_Message *message,
+                  MPI_Request *request)
+{
+    return recv_nonblocking(buf, count, datatype, message, request, NOF_CALLSITE, __func__);
 }

@@ -148,12 +148,12 @@ int nof_pt2pt_start(struct nof_request *req)
     }
     int rc = MPI_SUCCESS;
     if (req->mode == NOF_SEND_BUFFERED)
-        rc = nof_bsend_reserve(req->type->size * req->count, &req->bsend_bytes);
+        rc = nof_bsend_reserve(req->comm, req->type->size * req->count, &req->bsend, &req->bsend_bytes);
     if (rc == MPI_SUCCESS)
         rc = prepare_data(req);
     if (rc != MPI_SUCCESS) {
         if (req->bsend_bytes != 0)
-            nof_bsend_release(req->bsend_bytes);
+            nof_bsend_release(req->bsend, req->bsend_bytes);
         req->bsend_bytes = 0;
         return rc;
     }

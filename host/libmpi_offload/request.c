@@ -65,15 +65,19 @@ int nof_request_check(MPI_Request handle, struct nof_request **req_out)
     return MPI_SUCCESS;
 }
 
-static void finish(struct nof_request *req)
+void nof_request_end(struct nof_request *req)
 {
     if (req->packed != NULL) {
         free(req->packed);
         req->packed = NULL;
     }
     if (req->bsend_bytes != 0) {
-        nof_bsend_release(req->bsend_bytes);
+        nof_bsend_release(req->bsend, req->bsend_bytes);
         req->bsend_bytes = 0;
+    }
+    if (req->waits_for != NULL) {
+        req->ended = true;
+        return;
     }
     req->complete = true;
     nof_progress_signal();
@@ -103,7 +107,7 @@ void nof_request_done(struct nof_request *req, int source, int tag, size_t len)
         if (req->packed != NULL)
             nof_type_unpack(req->type, req->buf, req->count, 0, req->status_bytes, req->packed);
     }
-    finish(req);
+    nof_request_end(req);
 }
 
 void nof_request_fail(struct nof_request *req, int error)
@@ -112,7 +116,7 @@ void nof_request_fail(struct nof_request *req, int error)
     req->status_source = req->peer;
     req->status_tag = req->tag;
     req->status_bytes = 0;
-    finish(req);
+    nof_request_end(req);
 }
 
 void nof_request_reset(struct nof_request *req)

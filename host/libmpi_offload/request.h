@@ -16,10 +16,17 @@
 #include "matcher.h"
 #include "type.h"
 
-enum nof_request_kind { NOF_REQUEST_SEND, NOF_REQUEST_RECV, NOF_REQUEST_PROBE, NOF_REQUEST_COLL };
+enum nof_request_kind {
+    NOF_REQUEST_SEND,
+    NOF_REQUEST_RECV,
+    NOF_REQUEST_PROBE,
+    NOF_REQUEST_COLL,
+    NOF_REQUEST_LOCAL
+};
 
 enum nof_send_mode { NOF_SEND_STANDARD, NOF_SEND_SYNC, NOF_SEND_READY, NOF_SEND_BUFFERED };
 
+struct nof_bsend;
 struct nof_comm;
 struct nof_message;
 struct nof_sched;
@@ -57,9 +64,12 @@ struct nof_request {
     struct nof_message *message; /* PROBE: taken; RECV: to be received */
     void (*on_done)(struct nof_request *req); /* the library's own: takes it over when ended */
     void *context; /* for on_done */
+    struct nof_request *waits_for; /* RECV of a send and receive in one: the send, while it runs */
+    bool ended; /* it has, but the one that it waits for has not */
     struct nof_sched *owner; /* the schedule that waits for this one */
     size_t owner_slot; /* its place there */
     struct nof_sched *sched; /* COLL: what is executed */
+    struct nof_bsend *bsend; /* the attached buffer that it counts in */
     size_t bsend_bytes; /* room in the attached buffer that is given back at the end */
     struct nof_match_entry match; /* the channel's */
     void *channel_op; /* the channel's */
@@ -81,6 +91,8 @@ int nof_request_check(MPI_Request handle, struct nof_request **req_out);
  * which for a receive may be more than `bytes` (truncation). */
 void nof_request_done(struct nof_request *req, int source, int tag, size_t len);
 void nof_request_fail(struct nof_request *req, int error);
+/* The same for what the library ends by itself (LOCAL), with error and status set before. */
+void nof_request_end(struct nof_request *req);
 
 /* Ready to be started again (persistent). */
 void nof_request_reset(struct nof_request *req);

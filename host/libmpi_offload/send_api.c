@@ -69,8 +69,22 @@ int PMPI_Send(const void *buf, int count, MPI_Datatype datatype, int dest, int t
     return send_blocking(&args, NOF_SEND_STANDARD, __func__);
 }
 
+NOF_MPI(Send_c)
+int PMPI_Send_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm)
+{
+    struct nof_pt2pt_args args = ARGS;
+    return send_blocking(&args, NOF_SEND_STANDARD, __func__);
+}
+
 NOF_MPI(Ssend)
 int PMPI_Ssend(const void *buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm)
+{
+    struct nof_pt2pt_args args = ARGS;
+    return send_blocking(&args, NOF_SEND_SYNC, __func__);
+}
+
+NOF_MPI(Ssend_c)
+int PMPI_Ssend_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm)
 {
     struct nof_pt2pt_args args = ARGS;
     return send_blocking(&args, NOF_SEND_SYNC, __func__);
@@ -83,8 +97,22 @@ int PMPI_Rsend(const void *buf, int count, MPI_Datatype datatype, int dest, int 
     return send_blocking(&args, NOF_SEND_READY, __func__);
 }
 
+NOF_MPI(Rsend_c)
+int PMPI_Rsend_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm)
+{
+    struct nof_pt2pt_args args = ARGS;
+    return send_blocking(&args, NOF_SEND_READY, __func__);
+}
+
 NOF_MPI(Bsend)
 int PMPI_Bsend(const void *buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm)
+{
+    struct nof_pt2pt_args args = ARGS;
+    return send_blocking(&args, NOF_SEND_BUFFERED, __func__);
+}
+
+NOF_MPI(Bsend_c)
+int PMPI_Bsend_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm)
 {
     struct nof_pt2pt_args args = ARGS;
     return send_blocking(&args, NOF_SEND_BUFFERED, __func__);
@@ -98,9 +126,25 @@ int PMPI_Isend(const void *buf, int count, MPI_Datatype datatype, int dest, int 
     return send_nonblocking(&args, NOF_SEND_STANDARD, request, __func__);
 }
 
+NOF_MPI(Isend_c)
+int PMPI_Isend_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,
+                 MPI_Request *request)
+{
+    struct nof_pt2pt_args args = ARGS;
+    return send_nonblocking(&args, NOF_SEND_STANDARD, request, __func__);
+}
+
 NOF_MPI(Issend)
 int PMPI_Issend(const void *buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,
                 MPI_Request *request)
+{
+    struct nof_pt2pt_args args = ARGS;
+    return send_nonblocking(&args, NOF_SEND_SYNC, request, __func__);
+}
+
+NOF_MPI(Issend_c)
+int PMPI_Issend_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,
+                  MPI_Request *request)
 {
     struct nof_pt2pt_args args = ARGS;
     return send_nonblocking(&args, NOF_SEND_SYNC, request, __func__);
@@ -114,9 +158,25 @@ int PMPI_Irsend(const void *buf, int count, MPI_Datatype datatype, int dest, int
     return send_nonblocking(&args, NOF_SEND_READY, request, __func__);
 }
 
+NOF_MPI(Irsend_c)
+int PMPI_Irsend_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,
+                  MPI_Request *request)
+{
+    struct nof_pt2pt_args args = ARGS;
+    return send_nonblocking(&args, NOF_SEND_READY, request, __func__);
+}
+
 NOF_MPI(Ibsend)
 int PMPI_Ibsend(const void *buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,
                 MPI_Request *request)
+{
+    struct nof_pt2pt_args args = ARGS;
+    return send_nonblocking(&args, NOF_SEND_BUFFERED, request, __func__);
+}
+
+NOF_MPI(Ibsend_c)
+int PMPI_Ibsend_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,
+                  MPI_Request *request)
 {
     struct nof_pt2pt_args args = ARGS;
     return send_nonblocking(&args, NOF_SEND_BUFFERED, request, __func__);
@@ -130,9 +190,25 @@ int PMPI_Send_init(const void *buf, int count, MPI_Datatype datatype, int dest, 
     return send_init(&args, NOF_SEND_STANDARD, request, __func__);
 }
 
+NOF_MPI(Send_init_c)
+int PMPI_Send_init_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag,
+                     MPI_Comm comm, MPI_Request *request)
+{
+    struct nof_pt2pt_args args = ARGS;
+    return send_init(&args, NOF_SEND_STANDARD, request, __func__);
+}
+
 NOF_MPI(Ssend_init)
 int PMPI_Ssend_init(const void *buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,
                     MPI_Request *request)
+{
+    struct nof_pt2pt_args args = ARGS;
+    return send_init(&args, NOF_SEND_SYNC, request, __func__);
+}
+
+NOF_MPI(Ssend_init_c)
+int PMPI_Ssend_init_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag,
+                      MPI_Comm comm, MPI_Request *request)
 {
     struct nof_pt2pt_args args = ARGS;
     return send_init(&args, NOF_SEND_SYNC, request, __func__);
@@ -146,9 +222,25 @@ int PMPI_Rsend_init(const void *buf, int count, MPI_Datatype datatype, int dest,
     return send_init(&args, NOF_SEND_READY, request, __func__);
 }
 
+NOF_MPI(Rsend_init_c)
+int PMPI_Rsend_init_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag,
+                      MPI_Comm comm, MPI_Request *request)
+{
+    struct nof_pt2pt_args args = ARGS;
+    return send_init(&args, NOF_SEND_READY, request, __func__);
+}
+
 NOF_MPI(Bsend_init)
 int PMPI_Bsend_init(const void *buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,
                     MPI_Request *request)
+{
+    struct nof_pt2pt_args args = ARGS;
+    return send_init(&args, NOF_SEND_BUFFERED, request, __func__);
+}
+
+NOF_MPI(Bsend_init_c)
+int PMPI_Bsend_init_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag,
+                      MPI_Comm comm, MPI_Request *request)
 {
     struct nof_pt2pt_args args = ARGS;
     return send_init(&args, NOF_SEND_BUFFERED, request, __func__);

@@ -28,7 +28,7 @@ static int create(MPI_Comm_copy_attr_function *copy, MPI_Comm_delete_attr_functi
 {
     nof_lib_enter(func);
     struct nof_keyval pattern = {.on = NOF_ATTR_ON_COMM,
-                                 .language = NOF_ATTR_C,
+                                 .language = nof_attr_caller(),
                                  .copy = (nof_attr_fn)copy,
                                  .remove = (nof_attr_fn)remove,
                                  .extra = extra_state};
@@ -61,12 +61,12 @@ static int set(MPI_Comm comm, int keyval, void *value, const char *func)
 {
     nof_lib_enter(func);
     struct nof_comm *c;
+    struct nof_attr_value v = nof_attr_value_of(nof_attr_caller(), value);
     int rc = nof_comm_check(comm, &c);
     if (rc == MPI_SUCCESS)
         rc = check_changeable(keyval);
     if (rc == MPI_SUCCESS) {
         struct nof_attr_owner owner = nof_attr_of_comm(c);
-        struct nof_attr_value v = {.language = NOF_ATTR_C, .word = (MPI_Aint)value};
         rc = nof_attr_set(&owner, keyval, &v);
     }
     return nof_lib_leave(c, rc, func);
@@ -120,18 +120,20 @@ static int get(MPI_Comm comm, int keyval, void *value_out, int *flag, const char
     nof_lib_enter(func);
     struct nof_comm *c;
     void *value = NULL;
+    enum nof_attr_language language = nof_attr_caller();
     int rc = nof_comm_check(comm, &c);
     if (rc == MPI_SUCCESS && (value_out == NULL || flag == NULL))
         rc = nof_error(MPI_ERR_ARG, "the place for the value or the flag is NULL");
     if (rc == MPI_SUCCESS && predefined(keyval)) {
-        value = get_predefined(keyval);
-        *flag = value != NULL;
+        int *number = get_predefined(keyval);
+        *flag = number != NULL;
+        value = number == NULL || language == NOF_ATTR_C ? (void *)number : nof_lib_handle((uint64_t)*number);
     } else if (rc == MPI_SUCCESS) {
         struct nof_attr_owner owner = nof_attr_of_comm(c);
         struct nof_attr_value *v = NULL;
         rc = nof_attr_get(&owner, keyval, &v);
         *flag = v != NULL;
-        value = v == NULL ? NULL : nof_attr_as_c(v);
+        value = v == NULL ? NULL : nof_attr_word_for(language, v);
     }
     if (rc == MPI_SUCCESS && *flag)
         memcpy(value_out, &value, sizeof(value));

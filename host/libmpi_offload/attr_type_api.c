@@ -30,7 +30,7 @@ int PMPI_Type_create_keyval(MPI_Type_copy_attr_function *type_copy_attr_fn,
 {
     nof_lib_enter(__func__);
     struct nof_keyval pattern = {.on = NOF_ATTR_ON_TYPE,
-                                 .language = NOF_ATTR_C,
+                                 .language = nof_attr_caller(),
                                  .copy = (nof_attr_fn)type_copy_attr_fn,
                                  .remove = (nof_attr_fn)type_delete_attr_fn,
                                  .extra = extra_state};
@@ -49,10 +49,10 @@ int PMPI_Type_set_attr(MPI_Datatype datatype, int type_keyval, void *attribute_v
 {
     nof_lib_enter(__func__);
     struct nof_type *type;
+    struct nof_attr_value value = nof_attr_value_of(nof_attr_caller(), attribute_val);
     int rc = nof_type_check(datatype, false, &type);
     if (rc == MPI_SUCCESS) {
         struct nof_attr_owner owner = nof_attr_of_type(type);
-        struct nof_attr_value value = {.language = NOF_ATTR_C, .word = (MPI_Aint)attribute_val};
         rc = nof_attr_set(&owner, type_keyval, &value);
     }
     return nof_lib_leave(NULL, rc, __func__);
@@ -64,6 +64,7 @@ int PMPI_Type_get_attr(MPI_Datatype datatype, int type_keyval, void *attribute_v
     nof_lib_enter(__func__);
     struct nof_type *type;
     struct nof_attr_value *value = NULL;
+    enum nof_attr_language language = nof_attr_caller();
     int rc = nof_type_check(datatype, false, &type);
     if (rc == MPI_SUCCESS && (attribute_val == NULL || flag == NULL))
         rc = nof_error(MPI_ERR_ARG, "the place for the value or the flag is NULL");
@@ -74,8 +75,8 @@ int PMPI_Type_get_attr(MPI_Datatype datatype, int type_keyval, void *attribute_v
     if (rc == MPI_SUCCESS)
         *flag = value != NULL;
     if (value != NULL) {
-        void *as_c = nof_attr_as_c(value);
-        memcpy(attribute_val, &as_c, sizeof(as_c));
+        void *word = nof_attr_word_for(language, value);
+        memcpy(attribute_val, &word, sizeof(word));
     }
     return nof_lib_leave(NULL, rc, __func__);
 }
@@ -100,7 +101,7 @@ int PMPI_Win_create_keyval(MPI_Win_copy_attr_function *win_copy_attr_fn,
 {
     nof_lib_enter(__func__);
     struct nof_keyval pattern = {.on = NOF_ATTR_ON_WIN,
-                                 .language = NOF_ATTR_C,
+                                 .language = nof_attr_caller(),
                                  .copy = (nof_attr_fn)win_copy_attr_fn,
                                  .remove = (nof_attr_fn)win_delete_attr_fn,
                                  .extra = extra_state};

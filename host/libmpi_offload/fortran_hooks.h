@@ -6,9 +6,14 @@
 #ifndef NOF_MPI_FORTRAN_HOOKS_H
 #define NOF_MPI_FORTRAN_HOOKS_H
 
+#include <stdbool.h>
+
 struct nof_fortran_hooks {
     /* The next MPI calls of this thread are made for a program that called at `site`; NULL: for themselves. */
     void (*callsite)(const void *site);
+    /* This thread's next call of an attribute function speaks for Fortran: keyvals get Fortran procedures, values
+     * are integers in place of pointers; is_old: INTEGERs of MPI-1. */
+    void (*attributes)(bool is_old);
 };
 
 extern const struct nof_fortran_hooks nof_fortran_hooks;

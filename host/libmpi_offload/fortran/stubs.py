@@ -71,6 +71,15 @@ def number(p, before, after):
     return f"nof_f_errcodes({p.name})" if "errcodes" in p.name else p.name
 
 
+def attribute(b, p, before, after):
+    """C argument for the word of an attribute or its state: an integer in place of C's pointer."""
+    if "get" not in b.name.lower():
+        return f"(void *)(MPI_Aint)*{p.name}"
+    before.append(f"MPI_Aint c_{p.name} = 0;")
+    after.append(f"if (rc == MPI_SUCCESS && *flag)\n        *{p.name} = ({POINTERS[p.kind]})c_{p.name};")
+    return f"&c_{p.name}"
+
+
 def string(p, before, after):
     if is_output_string(p):
         before.append(f"char c_{p.name}[NOF_F_STRING_MAX];")
@@ -97,6 +106,9 @@ def body(b):
             c = f"nof_f_buffer({p.name})"
         elif p.kind == "string":
             c = string(p, before, after)
+        elif p.kind in ("aint", "oldint"):
+            before.append(f"nof_fortran_hooks.attributes({str(p.kind == 'oldint').lower()});")
+            c = attribute(b, p, before, after)
         elif p.kind == "callback":
             c = f"({p.c_type} *){p.name}"
         else:

@@ -86,7 +86,7 @@ int nof_direct_send(struct nof_nic *nic, struct nof_endpoint *ep, struct nof_pee
     put_envelope(body, desc, peer->tx_seq++);
     peer->tx_blocks_used += blocks;
     nof_link_send(nic, link, frame, NOF_WIRE_MSG, 0, peer->ep, peer->remote_ep, NOF_WIRE_MSG_BYTES,
-                  body_bytes);
+                  body_bytes, 0);
     nof_count(nic, ep, NOF_C_EAGER_TX, 1);
     nof_count(nic, ep, NOF_C_MSGS_TX, 1);
     nof_count(nic, ep, NOF_C_MSG_BYTES_TX, desc->len);

@@ -196,6 +196,7 @@ int nof_ep_open(struct nof_nic *nic, const struct nof_endpoint_params *params, u
     ep->ring_next = old.ring_next;
     ep->state = NOF_EP_OPEN;
     ep->dma_inline = params->dma_inline != 0;
+    ep->dma_read_sums = params->dma_read_sums != 0;
     ep->dma_read_inline = params->dma_inline != 0 && params->dma_read_late == 0;
     ep->job = job;
     ep->rank = params->rank;

@@ -186,8 +186,8 @@ static int emit(struct nof_nic *nic, struct nof_link *link, const struct nof_ctl
         nof_credit_fill(nof_peer_at(nic, c->peer), body);
     else
         memcpy(body, c->fields, c->fields_bytes);
-    nof_link_send(nic, link, frame, c->type, c->flags, c->src_ep, c->dst_ep, c->fields_bytes,
-                  c->fields_bytes);
+    nof_link_send(nic, link, frame, c->type, c->flags, c->src_ep, c->dst_ep, c->fields_bytes, c->fields_bytes,
+                  0);
     return 1;
 }
 

@@ -56,12 +56,12 @@ static inline void nof_link_drop(struct nof_nic *nic, struct nof_link *link, str
 
 static inline void nof_link_send(struct nof_nic *nic, struct nof_link *link, struct nof_frame *frame,
                                  uint8_t type, uint8_t flags, uint16_t src_ep, uint16_t dst_ep,
-                                 uint32_t fields_bytes, uint32_t body_bytes)
+                                 uint32_t fields_bytes, uint32_t body_bytes, int summed)
 {
     if (link->path != NULL) {
         link->sent_any = 1;
         link->last_pn =
-            nof_path_send(link->path, frame, type, flags, src_ep, dst_ep, fields_bytes, body_bytes);
+            nof_path_send(link->path, frame, type, flags, src_ep, dst_ep, fields_bytes, body_bytes, summed);
         /* An endpoint's share of the wire is its frames as first sent. Acknowledgements and what is sent
          * again belong to the path: they count for the NIC alone. A refusal answers for an endpoint
          * that the peer named: there may be none. */

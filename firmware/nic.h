@@ -287,6 +287,7 @@ struct nof_read { /* consecutive frames of one send */
     uint8_t sync;
     uint8_t local; /* frames of the loop-back pool */
     uint8_t held; /* of those, counted in the endpoint's local_held */
+    uint8_t summed; /* the host gives the CRCs of full frames */
     uint32_t bytes; /* of payload, in all frames */
     uint16_t body_bytes[NOF_READ_FRAMES];
     struct nof_frame *frame[NOF_READ_FRAMES];
@@ -314,6 +315,7 @@ struct nof_endpoint {
     uint8_t spilling;
     uint8_t dma_inline; /* writes are never pending */
     uint8_t dma_read_inline; /* nor reads */
+    uint8_t dma_read_sums;
     uint8_t in_ring;
     uint16_t generation;
     uint16_t reads; /* read requests under way */

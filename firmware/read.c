@@ -63,12 +63,20 @@ static uint32_t lay_out(struct nof_nic *nic, struct nof_link *link, const struct
                         struct nof_read *r, unsigned window, uint64_t limit)
 {
     uint32_t body_max = nof_link_body_max(link);
+    uint64_t end = s->state == NOF_SEND_DATA ? s->wanted : s->len;
+    uint32_t sum_bytes = 0;
     uint64_t left = limit;
     uint64_t offset = s->sent;
     unsigned n = 0;
+    r->summed = link->path != NULL && nic->eps[s->ep].dma_read_sums &&
+                (s->flags & (NOF_DESC_F_INLINE | NOF_DESC_F_BOUNCE)) == 0;
+    if (r->summed)
+        sum_bytes = nof_path_sum_bytes(link->path);
     do {
         struct piece p = plan(s, offset, left, body_max);
         uint8_t *body;
+        if (n > 0 && p.payload_bytes == left && offset + left < end)
+            break; /* what does not fill a frame goes with the next block */
         struct nof_frame *frame = nof_link_frame(nic, link, p.fields_bytes + p.payload_bytes, &body);
         if (frame == NULL)
             break;
@@ -76,7 +84,9 @@ static uint32_t lay_out(struct nof_nic *nic, struct nof_link *link, const struct
         r->frame[n] = frame;
         r->body_bytes[n] = (uint16_t)(p.fields_bytes + p.payload_bytes);
         r->last = p.fields_bytes == NOF_WIRE_DATA_LAST_BYTES;
-        nic->bufs[n] = (struct nof_buf){.base = body + p.fields_bytes, .len_bytes = p.payload_bytes};
+        nic->bufs[n] = (struct nof_buf){.base = body + p.fields_bytes,
+                                        .len_bytes = p.payload_bytes,
+                                        .sum = p.payload_bytes == sum_bytes ? nof_path_sum_at(body) : NULL};
         n++;
         offset += p.payload_bytes;
         left -= p.payload_bytes;
@@ -134,7 +144,8 @@ static void emit_frame(struct nof_nic *nic, struct nof_link *link, struct nof_pe
         fields = NOF_WIRE_DATA_LAST_BYTES;
         flags |= r->failed ? 0 : NOF_WIRE_DATA_F_LAST;
     }
-    nof_link_send(nic, link, r->frame[k], type, flags, peer->ep, peer->remote_ep, fields, r->body_bytes[k]);
+    nof_link_send(nic, link, r->frame[k], type, flags, peer->ep, peer->remote_ep, fields, r->body_bytes[k],
+                  r->summed);
 }
 
 static void give_back(struct nof_nic *nic, uint32_t index)

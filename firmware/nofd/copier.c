@@ -161,8 +161,8 @@ int nofd_copier_read(struct nofd_copier *c, struct nofd_endpoint *ep, const stru
 {
     struct slot *s = &c->slot[c->posted % SLOTS];
 
-    /* The first block of a turn is not worth the way to another CPU: a lone message is done sooner here. */
-    if (c->posted == c->retired && c->first_ns != c->core->now_ns) {
+    /* The first block of a turn is not worth waking a copier: a lone message is done sooner here. */
+    if (load(&c->asleep) != 0 && c->posted == c->retired && c->first_ns != c->core->now_ns) {
         c->first_ns = c->core->now_ns;
         return NOF_EAGAIN;
     }

@@ -35,7 +35,8 @@ struct nofd_endpoint;
 struct nofd_copier *nofd_copier_start(struct nofd_core *core);
 void nofd_copier_stop(struct nofd_copier *copier);
 
-/* NOF_DMA_PENDING, or NOF_EAGAIN: read it yourself (it is the first of a turn, or there is no slot for it). */
+/* NOF_DMA_PENDING, or NOF_EAGAIN: read it yourself (it is the first of a turn and the copier sleeps, or there is no
+ * slot for it). */
 int nofd_copier_read(struct nofd_copier *copier, struct nofd_endpoint *ep, const struct nof_segment *remote,
                      unsigned nremote, const struct nof_buf *local, unsigned nlocal, uint64_t token);
 /* The endpoint is closed: what nobody has claimed ends with NOF_EPEERDEAD. */

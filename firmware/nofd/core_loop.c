@@ -59,14 +59,17 @@ static void tell_stalled(struct nofd_core *core, uint64_t stalled_ns)
         nof_nic_stalled(core->nics[i]->nic, core->now_ns, stalled_ns);
 }
 
-static void watch_ports(struct nofd_core *core)
+/* Which of them cannot be waited for. */
+static void look_at_ports(struct nofd_core *core)
 {
     for (unsigned i = 0; i < core->nnics; i++) {
         struct nofd_wire *wire = &core->nics[i]->wire;
 
-        core->idle.naps |= wire->naps;
         if (wire->wait_fd >= 0 && nofd_idle_watch(&core->idle, wire->wait_fd, false) != 0)
-            wire->naps = core->idle.naps = true;
+            wire->naps = true;
+        else if (wire->wait_fd >= 0)
+            nofd_idle_unwatch(&core->idle, wire->wait_fd);
+        core->idle.naps |= wire->naps;
     }
 }
 
@@ -75,7 +78,7 @@ int nofd_core_run(void *arg)
     struct nofd_core *core = arg;
 
     (void)prctl(PR_SET_TIMERSLACK, TIMER_SLACK);
-    watch_ports(core);
+    look_at_ports(core);
     core->now_ns = nofd_clock_ns();
     while (!__atomic_load_n(&core->stop, __ATOMIC_ACQUIRE)) {
         uint64_t now_ns = nofd_clock_ns();

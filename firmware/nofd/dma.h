@@ -21,6 +21,7 @@ struct nofd_dma_ops {
     const char *name; /* "inline", "helper", "assist" */
     bool is_inline; /* never answers NOF_DMA_PENDING */
     bool reads_late; /* with is_inline: but for reads */
+    bool reads_sum; /* reads fill nof_buf.sum */
     /* As nof_host_ops.dma_write (write) and dma_read; remote is the rank's memory. */
     int (*copy)(struct nofd_endpoint *ep, bool write, const struct nof_segment *remote, unsigned nremote,
                 const struct nof_buf *local, unsigned nlocal, uint64_t token);
@@ -33,8 +34,8 @@ extern const struct nofd_dma_ops nofd_dma_split; /* inline, but for large reads:
 extern const struct nofd_dma_ops nofd_dma_helpers;
 extern const struct nofd_dma_ops nofd_dma_assist;
 
-/* The copy itself, in the calling thread: resumes after short counts. Totals of both lists are
- * equal. Returns NOF_OK; NOF_EFAULT (a page is not there); NOF_EPEERDEAD (no such process);
+/* The copy itself, in the calling thread: resumes after short counts; a read fills `sum`. Totals of both
+ * lists are equal. Returns NOF_OK; NOF_EFAULT (a page is not there); NOF_EPEERDEAD (no such process);
  * NOF_EPERM (the kernel forbids it). Safe in a helper: no lock, no heap. */
 int nofd_dma_copy(pid_t pid, bool write, const struct nof_segment *remote, unsigned nremote,
                   const struct nof_buf *local, unsigned nlocal);

@@ -131,6 +131,7 @@ static int copy_by_helper(struct nofd_endpoint *ep, bool write, const struct nof
 const struct nofd_dma_ops nofd_dma_helpers = {
     .name = "helper",
     .is_inline = false,
+    .reads_sum = true,
     .copy = copy_by_helper,
 };
 

@@ -5,6 +5,8 @@
 #include <string.h>
 #include <sys/uio.h>
 
+#include "../crc32c.h"
+#include "../transport/wire.h"
 #include "copier.h"
 #include "core.h"
 
@@ -44,6 +46,7 @@ int nofd_dma_copy(pid_t pid, bool write, const struct nof_segment *remote, unsig
 {
     struct iovec theirs[NOF_DMA_SEGMENTS_MAX];
     struct iovec ours[NOF_DMA_SEGMENTS_MAX];
+    unsigned nours = nlocal;
     size_t left = 0;
 
     if (nremote > NOF_DMA_SEGMENTS_MAX || nlocal > NOF_DMA_SEGMENTS_MAX)
@@ -58,17 +61,20 @@ int nofd_dma_copy(pid_t pid, bool write, const struct nof_segment *remote, unsig
         left += local[i].len_bytes;
     }
     while (left > 0) {
-        ssize_t n = write ? process_vm_writev(pid, ours, nlocal, theirs, nremote, 0)
-                          : process_vm_readv(pid, ours, nlocal, theirs, nremote, 0);
+        ssize_t n = write ? process_vm_writev(pid, ours, nours, theirs, nremote, 0)
+                          : process_vm_readv(pid, ours, nours, theirs, nremote, 0);
 
         if (n <= 0)
             return n == 0 ? NOF_EFAULT : status_of(errno);
         if ((size_t)n >= left)
             break;
         left -= (size_t)n;
-        nlocal = advance(ours, nlocal, (size_t)n);
+        nours = advance(ours, nours, (size_t)n);
         nremote = advance(theirs, nremote, (size_t)n);
     }
+    for (unsigned i = 0; i < nlocal && !write; i++)
+        if (local[i].sum != NULL)
+            nof_put32(local[i].sum, nof_crc32c(local[i].base, local[i].len_bytes));
     return NOF_OK;
 }
 
@@ -120,6 +126,7 @@ const struct nofd_dma_ops nofd_dma_split = {
     .name = "split",
     .is_inline = true,
     .reads_late = true,
+    .reads_sum = true,
     .copy = copy_split,
     .cancel = cancel_split,
 };
@@ -127,5 +134,6 @@ const struct nofd_dma_ops nofd_dma_split = {
 const struct nofd_dma_ops nofd_dma_inline = {
     .name = "inline",
     .is_inline = true,
+    .reads_sum = true,
     .copy = copy_inline,
 };

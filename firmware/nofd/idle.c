@@ -130,19 +130,30 @@ static bool may_sleep(struct nofd_core *core)
     return true;
 }
 
+/* A port's socket is in the epoll set only while we sleep: who sends to it would call epoll for every frame. */
 static bool arm_ports(struct nofd_core *core)
 {
     bool armed = true;
 
-    for (unsigned i = 0; i < core->nnics; i++)
-        armed = core->nics[i]->wire.ops->sleep(&core->nics[i]->wire) && armed;
+    for (unsigned i = 0; i < core->nnics; i++) {
+        struct nofd_wire *wire = &core->nics[i]->wire;
+
+        armed = wire->ops->sleep(wire) && armed;
+        if (!wire->naps && wire->wait_fd >= 0)
+            armed = nofd_idle_watch(&core->idle, wire->wait_fd, false) == 0 && armed;
+    }
     return armed;
 }
 
 static void disarm_ports(struct nofd_core *core)
 {
-    for (unsigned i = 0; i < core->nnics; i++)
-        core->nics[i]->wire.ops->wake(&core->nics[i]->wire);
+    for (unsigned i = 0; i < core->nnics; i++) {
+        struct nofd_wire *wire = &core->nics[i]->wire;
+
+        if (!wire->naps && wire->wait_fd >= 0)
+            nofd_idle_unwatch(&core->idle, wire->wait_fd);
+        wire->ops->wake(wire);
+    }
 }
 
 static void sleep_until(struct nofd_core *core, uint64_t until_ns)

@@ -107,6 +107,7 @@ static int open_in_core(struct nofd *d, struct nofd_endpoint *ep, const struct n
                 .counters = ep->counters,
                 .dma_inline = ep->dma->is_inline,
                 .dma_read_late = ep->dma->reads_late,
+                .dma_read_sums = ep->dma->reads_sum,
             },
     };
 

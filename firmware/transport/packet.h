@@ -67,10 +67,10 @@ struct nof_packet_fill {
     uint16_t dst_ep;
 };
 
-/* Write all headers in front of the body_bytes that already lie behind them, and the CRC.
- * `data` has NOF_WIRE_OUTER_BYTES + NOF_WIRE_COMMON_BYTES + body_bytes bytes. Inline: once per frame. */
-static inline void nof_packet_finish(uint8_t *data, const uint8_t head[NOF_PACKET_HEAD_BYTES],
-                                     uint16_t ip_sum, const struct nof_packet_fill *fill, uint32_t body_bytes)
+/* All headers but the CRC. Inline, as those below: once per frame. */
+static inline void nof_packet_headers(uint8_t *data, const uint8_t head[NOF_PACKET_HEAD_BYTES],
+                                      uint16_t ip_sum, const struct nof_packet_fill *fill,
+                                      uint32_t body_bytes)
 {
     uint8_t *c = data + NOF_WIRE_OUTER_BYTES;
     uint32_t len = NOF_WIRE_COMMON_BYTES + body_bytes;
@@ -90,7 +90,34 @@ static inline void nof_packet_finish(uint8_t *data, const uint8_t head[NOF_PACKE
     nof_put32(c + NOF_WIRE_SRC_EP, fill->src_ep | (uint32_t)fill->dst_ep << 16);
     nof_put32(c + NOF_WIRE_FLAGS,
               fill->flags | (uint32_t)fill->fields_bytes << 8 | (uint32_t)fill->ack_delay_us << 16);
-    nof_put32(c + NOF_WIRE_CRC, nof_crc32c(c + NOF_WIRE_VER, len - NOF_WIRE_VER));
+}
+
+/* Write all headers in front of the body_bytes that already lie behind them, and the CRC.
+ * `data` has NOF_WIRE_OUTER_BYTES + NOF_WIRE_COMMON_BYTES + body_bytes bytes. */
+static inline void nof_packet_finish(uint8_t *data, const uint8_t head[NOF_PACKET_HEAD_BYTES],
+                                     uint16_t ip_sum, const struct nof_packet_fill *fill, uint32_t body_bytes)
+{
+    uint8_t *c = data + NOF_WIRE_OUTER_BYTES;
+
+    nof_packet_headers(data, head, ip_sum, fill, body_bytes);
+    nof_put32(c + NOF_WIRE_CRC,
+              nof_crc32c(c + NOF_WIRE_VER, NOF_WIRE_COMMON_BYTES - NOF_WIRE_VER + body_bytes));
+}
+
+/* The same where the CRC32C of the last join->len_bytes bytes of the body stands in the CRC's place. */
+static inline void nof_packet_finish_summed(uint8_t *data, const uint8_t head[NOF_PACKET_HEAD_BYTES],
+                                            uint16_t ip_sum, const struct nof_packet_fill *fill,
+                                            uint32_t body_bytes, const struct nof_crc32c_join *join)
+{
+    uint8_t *c = data + NOF_WIRE_OUTER_BYTES;
+    uint32_t payload = nof_get32(c + NOF_WIRE_CRC);
+
+    nof_packet_headers(data, head, ip_sum, fill, body_bytes);
+    nof_put32(c + NOF_WIRE_CRC,
+              nof_crc32c_join(join,
+                              nof_crc32c(c + NOF_WIRE_VER,
+                                         NOF_WIRE_COMMON_BYTES - NOF_WIRE_VER + body_bytes - join->len_bytes),
+                              payload));
 }
 
 #endif

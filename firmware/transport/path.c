@@ -299,6 +299,11 @@ uint32_t nof_path_body_max(const struct nof_path *path)
     return path->mtu_bytes - NOF_PACKET_IP_OVERHEAD_BYTES;
 }
 
+uint32_t nof_path_sum_bytes(const struct nof_path *path)
+{
+    return path->t->join.len_bytes;
+}
+
 void *nof_path_user(const struct nof_path *path)
 {
     return path->user;

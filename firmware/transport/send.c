@@ -86,7 +86,8 @@ static uint8_t ack_request(struct nof_path *p)
 }
 
 uint32_t nof_path_send(struct nof_path *path, struct nof_frame *frame, uint8_t type, uint8_t flags,
-                       uint16_t src_ep, uint16_t dst_ep, uint32_t fields_bytes, uint32_t body_bytes)
+                       uint16_t src_ep, uint16_t dst_ep, uint32_t fields_bytes, uint32_t body_bytes,
+                       int summed)
 {
     struct nof_transport *t = path->t;
     uint32_t pn = path->snd_nxt;
@@ -121,7 +122,10 @@ uint32_t nof_path_send(struct nof_path *path, struct nof_frame *frame, uint8_t t
         .src_ep = src_ep,
         .dst_ep = dst_ep,
     };
-    nof_packet_finish(frame->data, path->head, path->ip_sum, &fill, body_bytes);
+    if (summed && body_bytes - fields_bytes == t->join.len_bytes)
+        nof_packet_finish_summed(frame->data, path->head, path->ip_sum, &fill, body_bytes, &t->join);
+    else
+        nof_packet_finish(frame->data, path->head, path->ip_sum, &fill, body_bytes);
     /* The frame acknowledges all that came in order; a gap still wants its bitmap. */
     path->ack_pending = 0;
     if (path->rcv_high == path->rcv_nxt)

@@ -167,6 +167,7 @@ struct nof_transport {
     struct nof_transport_config cfg;
     struct nof_packet_addr self;
     struct nof_packet_self rx_self;
+    struct nof_crc32c_join join; /* for the payload of a full DATA frame */
     uint64_t now_ns;
     uint64_t *counters;
     const uint64_t *features;

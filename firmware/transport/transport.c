@@ -91,6 +91,7 @@ int nof_transport_init(void *mem, size_t mem_bytes, const struct nof_transport_c
     t->self.ip4 = cfg->nic->ip4;
     t->self.udp_port = cfg->nic->udp_port;
     nof_packet_self(&t->rx_self, &t->self);
+    nof_crc32c_join_init(&t->join, cfg->nic->mtu_bytes - NOF_PACKET_IP_OVERHEAD_BYTES - NOF_WIRE_DATA_BYTES);
     t->starved_head = t->starved_tail = NOF_NONE;
     nof_paths_init(t);
     nof_sent_init(t);

@@ -28,6 +28,8 @@
 #include "nof/card.h"
 #include "nof/core.h"
 
+#include "wire.h"
+
 struct nof_transport;
 struct nof_path;
 
@@ -116,7 +118,17 @@ void nof_path_frame_drop(struct nof_path *path, struct nof_frame *frame);
  * order of these calls. fields_bytes of the body are the fixed fields. Always accepted after
  * nof_path_window() > 0 in the same call chain. Returns the packet number. */
 uint32_t nof_path_send(struct nof_path *path, struct nof_frame *frame, uint8_t type, uint8_t flags,
-                       uint16_t src_ep, uint16_t dst_ep, uint32_t fields_bytes, uint32_t body_bytes);
+                       uint16_t src_ep, uint16_t dst_ep, uint32_t fields_bytes, uint32_t body_bytes,
+                       int summed);
+/* With `summed`, who filled the frame has left the CRC32C of its payload at nof_path_sum_at(body), 4 bytes
+ * little-endian; it is looked at if the payload has nof_path_sum_bytes(), those of a full DATA frame. */
+uint32_t nof_path_sum_bytes(const struct nof_path *path);
+
+static inline uint8_t *nof_path_sum_at(uint8_t *body)
+{
+    return body - NOF_WIRE_COMMON_BYTES + NOF_WIRE_CRC;
+}
+
 /* Is everything up to and including pn acknowledged? */
 int nof_path_acked(const struct nof_path *path, uint32_t pn);
 /* A word for the layer above to hang its own state on (0 at on_up / nof_path_open). */

@@ -68,6 +68,7 @@ struct nof_endpoint_params {
     uint64_t *counters; /* NOF_COUNTER_COUNT words, or NULL */
     int dma_inline; /* the host ops never answer NOF_DMA_PENDING for this endpoint */
     int dma_read_late; /* with dma_inline: but dma_read may, dma_write never does */
+    int dma_read_sums; /* dma_read fills nof_buf.sum */
 };
 
 /* Bytes that nof_nic_init() needs, aligned to 64; 0 if the configuration is out of bounds. */

@@ -47,6 +47,9 @@ struct nof_segment {
 struct nof_buf {
     void *base;
     size_t len_bytes;
+    /* dma_read of an endpoint with `dma_read_sums`: where not NULL, the CRC32C of the bytes goes here (RFC 3720; 4
+     * bytes, little-endian). Who copies them has them in the cache. */
+    uint8_t *sum;
 };
 
 #define NOF_DMA_SEGMENTS_MAX 64 /* remote segments, and local ones, in one request */

@@ -154,7 +154,7 @@ static void send_some(struct nof_transport *t, struct nof_path *p, unsigned n)
 
     while (n-- > 0 && nof_path_window(p, 0) > 0 && (f = nof_path_frame(p, 64, &body)) != NULL) {
         memset(body, 0x5a, 64);
-        (void)nof_path_send(p, f, NOF_WIRE_DATA, 0, 1, 2, 16, 64);
+        (void)nof_path_send(p, f, NOF_WIRE_DATA, 0, 1, 2, 16, 64, 0);
     }
     nof_transport_flush(t);
 }

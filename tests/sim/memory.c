@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../../firmware/crc32c.h"
+#include "../../firmware/transport/wire.h"
 #include "world.h"
 
 #define STEP 0x9e3779b97f4a7c15ull
@@ -285,6 +287,9 @@ static int transfer_run(const struct transfer *t)
         if (fault)
             return NOF_EFAULT;
     }
+    for (unsigned i = 0; i < t->nlocal && t->rank->dma_sums; i++)
+        if (t->local[i].sum != NULL)
+            nof_put32(t->local[i].sum, nof_crc32c(t->local[i].base, t->local[i].len_bytes));
     return NOF_OK;
 }
 

@@ -413,6 +413,7 @@ struct nof_rank *nof_rank_create(struct nof_world *w, struct nof_job *job, int32
     set_up(r);
     w->rank[w->nranks++] = r;
     job->rank[number] = r;
+    r->dma_sums = number % 2 != 0;
     struct nof_endpoint_params params = {
         .job_id = job->id,
         .rank = (uint32_t)number,
@@ -425,6 +426,7 @@ struct nof_rank *nof_rank_create(struct nof_world *w, struct nof_job *job, int32
         .schedule_bytes = SCHEDULE_BYTES,
         .counters = r->counters,
         .dma_inline = r->dma_inline,
+        .dma_read_sums = r->dma_sums,
     };
     memcpy(params.job_key, job->key, sizeof(params.job_key));
     int status = nof_cluster_endpoint_open(w->cluster, nic, &params, &host_ops, r, &r->endpoint, &r->card);

@@ -194,6 +194,7 @@ struct nof_rank {
     bool sweep_done;
     unsigned sweep_ctx;
     bool dma_inline;
+    bool dma_sums;
 };
 
 struct nof_job {

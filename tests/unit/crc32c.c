@@ -48,10 +48,28 @@ static void agrees_with_the_polynomial_at_every_length_and_alignment(void **stat
             assert_int_equal(nof_crc32c(b + at, n), slow(b + at, n));
 }
 
+static void joins_two_pieces_of_any_lengths(void **state)
+{
+    static const size_t seconds[] = {0, 1, 2, 3, 4, 31, 32, 255, 256, 500};
+    struct nof_crc32c_join join;
+    uint8_t b[700];
+
+    (void)state;
+    for (unsigned i = 0; i < sizeof(b); i++)
+        b[i] = (uint8_t)(7 * i * i + i + 1);
+    for (size_t k = 0; k < sizeof(seconds) / sizeof(seconds[0]); k++) {
+        nof_crc32c_join_init(&join, (uint32_t)seconds[k]);
+        for (size_t first = 0; first + seconds[k] <= sizeof(b); first += 1 + first / 3)
+            assert_int_equal(nof_crc32c_join(&join, nof_crc32c(b, first), nof_crc32c(b + first, seconds[k])),
+                             nof_crc32c(b, first + seconds[k]));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(gives_the_published_check_values),
+        cmocka_unit_test(joins_two_pieces_of_any_lengths),
         cmocka_unit_test(agrees_with_the_polynomial_at_every_length_and_alignment),
     };
 

@@ -214,7 +214,7 @@ static void pump(struct toy_stream *s)
         nof_put32(bytes + 12, 0);
         for (uint32_t i = 16; i < body; i++)
             bytes[i] = pattern(s->sent, i);
-        (void)nof_path_send(s->path, f, NOF_WIRE_DATA, 0, 3, 4, 16, body);
+        (void)nof_path_send(s->path, f, NOF_WIRE_DATA, 0, 3, 4, 16, body, 0);
         s->sent++;
     }
 }

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include "../../firmware/crc32c.h"
+#include "../../firmware/transport/wire.h"
 #include "world.h"
 
 #include <assert.h>
@@ -177,6 +179,9 @@ static int copy(const struct world *w, const struct world_rank *r, const struct 
             }
         }
     }
+    for (unsigned i = 0; i < nbuf; i++)
+        if (w->cfg.dma_read_late && buf[i].sum != NULL)
+            nof_put32(buf[i].sum, nof_crc32c(buf[i].base, buf[i].len_bytes));
     return NOF_OK;
 }
 
@@ -378,7 +383,8 @@ void world_open_job(struct world *w, unsigned nic, unsigned rank, unsigned job_r
                                          .staging_bytes = staging,
                                          .counters = r->counters,
                                          .dma_inline = w->cfg.dma_inline,
-                                         .dma_read_late = w->cfg.dma_read_late};
+                                         .dma_read_late = w->cfg.dma_read_late,
+                                         .dma_read_sums = w->cfg.dma_read_late};
     memset(params.job_key, (int)job, sizeof params.job_key);
     int rc = nof_nic_endpoint_open(w->nic[nic], w->now, &params, &r->endpoint, &r->card);
     assert(rc == NOF_OK);

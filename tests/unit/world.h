@@ -59,7 +59,7 @@ struct world_config {
     unsigned nics;
     uint32_t mtu;
     int dma_inline;
-    int dma_read_late; /* with dma_inline: reads are pending, writes are not */
+    int dma_read_late; /* with dma_inline: reads are pending and give CRCs, writes are not */
     unsigned loss_percent;
     uint64_t seed;
     size_t staging_bytes; /* [256 KiB]; SIZE_MAX: none */

@@ -43,6 +43,7 @@ struct nof_comm {
     struct nof_errhandler *errhandler;
     struct nof_attr *attrs;
     struct nof_bsend bsend; /* buffer of MPI_Comm_attach_buffer */
+    uint32_t assertions; /* comm_info.c: bits of the hints that were given */
     uint32_t coll_seq; /* collectives so far: their tag */
     uint32_t coll_kept; /* persistent collectives made so far */
     char name[MPI_MAX_OBJECT_NAME];
@@ -127,5 +128,11 @@ void nof_comm_release(struct nof_comm *comm);
 
 /* Drop the handle; the communicator lives until its last request ends. */
 void nof_comm_drop(struct nof_comm *comm);
+
+/* ---- comm_info.c ---- */
+
+/* Take the hints that the library knows; info may be NULL. */
+struct nof_info;
+void nof_comm_take_hints(struct nof_comm *comm, const struct nof_info *info);
 
 #endif

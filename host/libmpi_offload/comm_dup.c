@@ -9,6 +9,7 @@
 #include "attr.h"
 #include "coll.h"
 #include "comm_make.h"
+#include "info.h"
 #include "pt2pt.h"
 #include "topo.h"
 
@@ -165,14 +166,19 @@ static int copy_attributes(struct nof_comm *c, struct nof_comm *copy)
     return rc;
 }
 
-static int dup_and_wait(MPI_Comm comm, MPI_Comm *newcomm, const char *func)
+static int dup_and_wait(MPI_Comm comm, MPI_Info info, MPI_Comm *newcomm, const char *func)
 {
     nof_lib_enter(func);
     struct nof_comm *c, *copy;
     struct nof_request *outer;
+    struct nof_info *hints;
     int rc = nof_comm_check(comm, &c);
     if (rc == MPI_SUCCESS)
+        rc = nof_info_check_optional(info, &hints);
+    if (rc == MPI_SUCCESS)
         rc = begin(c, &copy, &outer);
+    if (rc == MPI_SUCCESS)
+        nof_comm_take_hints(copy, hints);
     if (rc == MPI_SUCCESS) {
         rc = nof_request_wait(outer);
         nof_request_free(outer);
@@ -183,14 +189,20 @@ static int dup_and_wait(MPI_Comm comm, MPI_Comm *newcomm, const char *func)
     return nof_lib_leave(c, rc, func);
 }
 
-static int dup_nonblocking(MPI_Comm comm, MPI_Comm *newcomm, MPI_Request *request, const char *func)
+static int dup_nonblocking(MPI_Comm comm, MPI_Info info, MPI_Comm *newcomm, MPI_Request *request,
+                           const char *func)
 {
     nof_lib_enter(func);
     struct nof_comm *c, *copy;
     struct nof_request *outer;
+    struct nof_info *hints;
     int rc = nof_comm_check(comm, &c);
     if (rc == MPI_SUCCESS)
+        rc = nof_info_check_optional(info, &hints);
+    if (rc == MPI_SUCCESS)
         rc = begin(c, &copy, &outer);
+    if (rc == MPI_SUCCESS)
+        nof_comm_take_hints(copy, hints);
     if (rc == MPI_SUCCESS) {
         rc = copy_attributes(c, copy);
         *newcomm = rc == MPI_SUCCESS ? copy->handle : MPI_COMM_NULL;
@@ -204,25 +216,23 @@ static int dup_nonblocking(MPI_Comm comm, MPI_Comm *newcomm, MPI_Request *reques
 NOF_MPI(Comm_dup)
 int PMPI_Comm_dup(MPI_Comm comm, MPI_Comm *newcomm)
 {
-    return dup_and_wait(comm, newcomm, __func__);
+    return dup_and_wait(comm, MPI_INFO_NULL, newcomm, __func__);
 }
 
 NOF_MPI(Comm_dup_with_info)
 int PMPI_Comm_dup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm *newcomm)
 {
-    (void)info;
-    return dup_and_wait(comm, newcomm, __func__);
+    return dup_and_wait(comm, info, newcomm, __func__);
 }
 
 NOF_MPI(Comm_idup)
 int PMPI_Comm_idup(MPI_Comm comm, MPI_Comm *newcomm, MPI_Request *request)
 {
-    return dup_nonblocking(comm, newcomm, request, __func__);
+    return dup_nonblocking(comm, MPI_INFO_NULL, newcomm, request, __func__);
 }
 
 NOF_MPI(Comm_idup_with_info)
 int PMPI_Comm_idup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm *newcomm, MPI_Request *request)
 {
-    (void)info;
-    return dup_nonblocking(comm, newcomm, request, __func__);
+    return dup_nonblocking(comm, info, newcomm, request, __func__);
 }

@@ -57,6 +57,7 @@ static void init(int required, int *provided)
     if (nof_channel == &nof_channel_nic && nof_lib.world_size > 1)
         nof_chan_notice_start();
     pthread_atfork(NULL, NULL, mark_forked);
+    nof_lib.thread_required = required;
     nof_lib.thread_level = required < MPI_THREAD_SINGLE     ? MPI_THREAD_SINGLE
                            : required > MPI_THREAD_MULTIPLE ? MPI_THREAD_MULTIPLE
                                                             : required;

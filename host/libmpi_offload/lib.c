@@ -107,6 +107,12 @@ void nof_lib_linger(unsigned ms)
     }
 }
 
+int nof_lib_leave_anytime(int rc, const char *func)
+{
+    nof_lib_unlock();
+    return rc == MPI_SUCCESS ? rc : nof_error_raise(NULL, rc, public_name(func));
+}
+
 void nof_lib_die(int exit_code, const char *fmt, ...)
 {
     char text[1024];

@@ -35,6 +35,7 @@ struct nof_comm;
 struct nof_lib {
     enum nof_lib_phase phase;
     int thread_level;
+    int thread_required; /* what the program asked for */
     bool locking; /* thread_level == MPI_THREAD_MULTIPLE */
     pthread_mutex_t lock;
     pthread_t main_thread;
@@ -76,6 +77,9 @@ int nof_lib_leave(struct nof_comm *comm, int rc, const char *func);
 /* Only the lock: for calls that are legal at any time. */
 void nof_lib_lock(void);
 void nof_lib_unlock(void);
+
+/* Leave a call that is legal at any time and began with nof_lib_lock(): errors belong to no communicator. */
+int nof_lib_leave_anytime(int rc, const char *func);
 
 /* Print "rank on host: ..." and end the process and, where a launcher listens, the job. */
 _Noreturn void nof_lib_die(int exit_code, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

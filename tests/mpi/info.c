@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Info objects keep their keys in the order of setting, cut values to the room given, work before MPI_Init and after
+ * MPI_Finalize; hints of a communicator are not inherited; MPI_INFO_ENV says how the program was started. */
+#include "mpitest.h"
+
+static void keys(void)
+{
+    char key[MPI_MAX_INFO_KEY], value[16];
+    int n, flag, len;
+    MPI_Info info, copy;
+    OK(MPI_Info_create(&info));
+    OK(MPI_Info_set(info, "one", "1"));
+    OK(MPI_Info_set(info, "two", "22"));
+    OK(MPI_Info_set(info, "three", "333"));
+    OK(MPI_Info_set(info, "two", "twenty two"));
+    OK(MPI_Info_delete(info, "one"));
+    OK(MPI_Info_dup(info, &copy));
+    OK(MPI_Info_free(&info));
+    CHECK(info == MPI_INFO_NULL);
+
+    OK(MPI_Info_get_nkeys(copy, &n));
+    CHECK(n == 2);
+    OK(MPI_Info_get_nthkey(copy, 0, key));
+    CHECK(strcmp(key, "two") == 0);
+    OK(MPI_Info_get_nthkey(copy, 1, key));
+    CHECK(strcmp(key, "three") == 0);
+
+    OK(MPI_Info_get(copy, "two", 6, value, &flag));
+    CHECK(flag && strcmp(value, "twenty") == 0);
+    OK(MPI_Info_get_valuelen(copy, "two", &len, &flag));
+    CHECK(flag && len == 10);
+    len = 4;
+    OK(MPI_Info_get_string(copy, "two", &len, value, &flag));
+    CHECK(flag && len == 11 && strcmp(value, "twe") == 0);
+    len = 0;
+    OK(MPI_Info_get_string(copy, "two", &len, NULL, &flag));
+    CHECK(flag && len == 11);
+    OK(MPI_Info_get(copy, "one", 6, value, &flag));
+    CHECK(!flag);
+    OK(MPI_Info_free(&copy));
+}
+
+static void errors(void)
+{
+    char longest[MPI_MAX_INFO_VAL + 1];
+    MPI_Info info, freed;
+    int flag;
+    memset(longest, 'x', sizeof(longest) - 1);
+    longest[sizeof(longest) - 1] = '\0';
+    OK(MPI_Info_create(&info));
+    FAILS(MPI_Info_set(info, longest, "v"), MPI_ERR_INFO_KEY);
+    FAILS(MPI_Info_set(info, "", "v"), MPI_ERR_INFO_KEY);
+    FAILS(MPI_Info_set(info, "k", longest), MPI_ERR_INFO_VALUE);
+    FAILS(MPI_Info_delete(info, "k"), MPI_ERR_INFO_NOKEY);
+    FAILS(MPI_Info_get_nthkey(info, 0, longest), MPI_ERR_ARG);
+    freed = info;
+    OK(MPI_Info_free(&info));
+    FAILS(MPI_Info_get(freed, "k", 1, longest, &flag), MPI_ERR_INFO);
+    FAILS(MPI_Info_set(MPI_INFO_NULL, "k", "v"), MPI_ERR_INFO);
+    FAILS(MPI_Info_set(MPI_INFO_ENV, "k", "v"), MPI_ERR_INFO);
+}
+
+static void hints(void)
+{
+    char value[8];
+    int flag;
+    MPI_Info info, used;
+    MPI_Comm comm, copy;
+    OK(MPI_Info_create(&info));
+    OK(MPI_Info_set(info, "mpi_assert_no_any_tag", "true"));
+    OK(MPI_Comm_dup_with_info(MPI_COMM_WORLD, info, &comm));
+    OK(MPI_Comm_get_info(comm, &used));
+    OK(MPI_Info_get(used, "mpi_assert_no_any_tag", 7, value, &flag));
+    CHECK(flag && strcmp(value, "true") == 0);
+    OK(MPI_Info_free(&used));
+    OK(MPI_Comm_dup(comm, &copy));
+    OK(MPI_Comm_get_info(copy, &used));
+    OK(MPI_Info_get(used, "mpi_assert_no_any_tag", 7, value, &flag));
+    CHECK(flag && strcmp(value, "false") == 0);
+    OK(MPI_Info_free(&used));
+    FAILS(MPI_Comm_set_info(comm, MPI_INFO_NULL), MPI_ERR_INFO);
+    OK(MPI_Info_free(&info));
+    OK(MPI_Comm_free(&comm));
+    OK(MPI_Comm_free(&copy));
+}
+
+int main(int argc, char **argv)
+{
+    char value[MPI_MAX_INFO_VAL], size[16];
+    int flag;
+    keys();
+    t_begin(&argc, &argv, 1);
+    t_errors_return();
+    keys();
+    errors();
+    hints();
+    OK(MPI_Info_get(MPI_INFO_ENV, "maxprocs", MPI_MAX_INFO_VAL - 1, value, &flag));
+    snprintf(size, sizeof(size), "%d", t_size);
+    CHECK(flag && strcmp(value, size) == 0);
+    OK(MPI_Info_get(MPI_INFO_ENV, "command", MPI_MAX_INFO_VAL - 1, value, &flag));
+    CHECK(flag && strcmp(value, argv[0]) == 0);
+    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Finalize();
+    keys();
+    return 0;
+}

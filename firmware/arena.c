@@ -56,13 +56,14 @@ static struct sizes sizes_of(const struct nof_nic_config *cfg)
     z.sends = larger(cfg->max_sends, 4 * cfg->max_endpoints);
     z.transfers = larger(TRANSFERS_LEAST, TRANSFERS_PER_EP * cfg->max_endpoints);
     z.recvs = cfg->max_posted + z.transfers;
-    z.envs = larger(cfg->max_envelopes, 2 * cfg->max_peers);
+    /* One for every flow, and as many again to lend as may be expected to be in use. */
+    z.envs = larger(cfg->max_envelopes, cfg->max_peers + cfg->max_envelopes / 2);
     z.ctls = z.envs + z.sends + z.recvs + 2 * cfg->max_paths;
     z.reads = NOF_READS_PER_EP * cfg->max_endpoints;
     z.locals = NOF_LOCAL_FRAMES + NOF_LOCAL_HELD * cfg->max_endpoints;
     z.blocks = (uint32_t)(cfg->netmem_bytes / NOF_NETMEM_BLOCK);
     z.dma_blocks = z.blocks / 4;
-    z.flow_msgs = z.envs / 2 / cfg->max_peers;
+    z.flow_msgs = larger(1, z.envs / 2 / cfg->max_peers);
     z.flow_blocks = (z.blocks - z.dma_blocks) / 2 / cfg->max_peers;
     if (z.flow_msgs > NOF_FLOW_MSGS_MAX)
         z.flow_msgs = NOF_FLOW_MSGS_MAX;

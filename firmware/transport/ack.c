@@ -24,8 +24,7 @@ void nof_ack_flush(struct nof_path *p)
         return;
     nof_put32(f, us < UINT32_MAX ? (uint32_t)us : UINT32_MAX);
     nof_put32(f + 4, n);
-    for (uint32_t w = 0; w < n; w++)
-        nof_put32(f + ACKS_FIXED_BYTES + 4 * w, nof_reorder_bits(p, p->rcv_nxt + 1 + 32 * w));
+    nof_reorder_bits(p, f + ACKS_FIXED_BYTES, n);
     if (!nof_tx_control(p, NOF_WIRE_ACKS, 0, f, ACKS_FIXED_BYTES + 4 * n, 0)) {
         p->ack_now = 0;
         if (p->ack_pending == 0)

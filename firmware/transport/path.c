@@ -46,7 +46,7 @@ void nof_paths_init(struct nof_transport *t)
     for (uint32_t i = t->max_paths; i-- > 0;) {
         struct nof_path *p = nof_path_at(t, i);
 
-        memset(p, 0, t->path_stride);
+        memset(p, 0, sizeof(*p));
         p->t = t;
         p->next = t->free_path;
         t->free_path = i;
@@ -108,7 +108,7 @@ struct nof_path *nof_path_alloc(struct nof_transport *t, uint64_t job_id, uint64
 
     /* Being in the lists of the dirty and the starved outlives the path that was here before. */
     t->free_path = p->next;
-    memset(p, 0, t->path_stride);
+    memset(p, 0, sizeof(*p));
     p->t = t;
     p->starved_next = starved_next;
     p->dirty = dirty;

@@ -5,11 +5,6 @@
  * fills the gap never needs a slot, so there is always progress). */
 #include "state.h"
 
-static uint32_t mask(const struct nof_path *p)
-{
-    return p->t->window_frames - 1;
-}
-
 void nof_reorder_init(struct nof_transport *t)
 {
     uint32_t n = t->cfg.nic->reorder_frames;
@@ -36,21 +31,16 @@ void nof_reorder_clear(struct nof_path *p)
     p->slot_tail = NOF_NONE;
 }
 
-uint32_t nof_reorder_bits(const struct nof_path *p, uint32_t from_pn)
+void nof_reorder_bits(const struct nof_path *p, uint8_t *words, uint32_t nwords)
 {
-    uint32_t pos = from_pn & mask(p);
-    uint32_t word = pos / 32;
-    uint32_t shift = pos % 32;
-    uint32_t bits = p->received[word] >> shift;
+    const struct nof_slot *slots = p->t->slots;
 
-    if (shift > 0)
-        bits |= p->received[(word + 1) & (mask(p) / 32)] << (32 - shift);
-    return bits;
-}
+    memset(words, 0, 4 * nwords);
+    for (uint32_t index = p->slot_head; index != NOF_NONE; index = slots[index].next) {
+        uint32_t i = slots[index].pn - p->rcv_nxt - 1;
 
-static uint32_t *word_of(struct nof_path *p, uint32_t pn)
-{
-    return &p->received[(pn & mask(p)) / 32];
+        words[i / 8] |= (uint8_t)(1u << (i % 8)); /* little-endian words: bit i is in byte i / 8 */
+    }
 }
 
 void nof_reorder_refused(struct nof_path *p)
@@ -72,7 +62,6 @@ static void drain(struct nof_path *p)
         p->slot_head = slot->next;
         if (p->slot_head == NOF_NONE)
             p->slot_tail = NOF_NONE;
-        *word_of(p, slot->pn) &= ~(1u << (slot->pn % 32));
         go_on = nof_reorder_deliver(p, t->slot_data + (size_t)index * t->slot_bytes, slot->len_bytes, 0);
         slot_release(t, index);
         if (!go_on)
@@ -86,6 +75,15 @@ static void keep(struct nof_path *p, const struct nof_packet *packet, uint32_t p
     uint32_t index = t->slot_free;
     uint32_t *link = &p->slot_head;
 
+    /* Mostly they come in order behind the gap. */
+    if (p->slot_tail != NOF_NONE && nof_serial_before(t->slots[p->slot_tail].pn, pn))
+        link = &t->slots[p->slot_tail].next;
+    while (*link != NOF_NONE && nof_serial_before(t->slots[*link].pn, pn))
+        link = &t->slots[*link].next;
+    if (*link != NOF_NONE && t->slots[*link].pn == pn) {
+        nof_count(t, NOF_C_DROP_DUPLICATE, 1);
+        return;
+    }
     if (index == NOF_NONE || packet->len_bytes > t->slot_bytes) {
         nof_count(t, NOF_C_DROP_NOMEM, 1);
         return;
@@ -95,21 +93,10 @@ static void keep(struct nof_path *p, const struct nof_packet *packet, uint32_t p
     memcpy(t->slot_data + (size_t)index * t->slot_bytes, packet->common, packet->len_bytes);
     slot->pn = pn;
     slot->len_bytes = packet->len_bytes;
-
-    /* Mostly they come in order behind the gap. */
-    if (p->slot_tail != NOF_NONE && nof_serial_before(t->slots[p->slot_tail].pn, pn)) {
-        slot->next = NOF_NONE;
-        t->slots[p->slot_tail].next = index;
+    slot->next = *link;
+    *link = index;
+    if (slot->next == NOF_NONE)
         p->slot_tail = index;
-    } else {
-        while (*link != NOF_NONE && nof_serial_before(t->slots[*link].pn, pn))
-            link = &t->slots[*link].next;
-        slot->next = *link;
-        *link = index;
-        if (slot->next == NOF_NONE)
-            p->slot_tail = index;
-    }
-    *word_of(p, pn) |= 1u << (pn % 32);
     if (!nof_serial_before(pn, p->rcv_high)) {
         p->rcv_high = pn + 1;
         p->newest_ns = t->now_ns;
@@ -133,8 +120,6 @@ void nof_reorder_rx(struct nof_path *p, const struct nof_packet *packet)
         nof_count(t, NOF_C_DROP_DUPLICATE, 1);
     else if (ahead >= t->window_frames)
         nof_count(t, NOF_C_DROP_WINDOW, 1);
-    else if (*word_of(p, pn) >> (pn % 32) & 1)
-        nof_count(t, NOF_C_DROP_DUPLICATE, 1);
     else
         keep(p, packet, pn);
 }

@@ -159,9 +159,9 @@ struct nof_path {
     uint32_t heap_pos; /* plus 1; 0: no timer */
     uint32_t starved_next;
     uint32_t next; /* hash chain, free list or list of the dead */
-
-    uint32_t received[]; /* circular bitmap of window_frames bits, by packet number */
 };
+static_assert(sizeof(struct nof_path) <= 328,
+              "size of a path; what a silent peer is in all: struct nof_peer");
 
 struct nof_transport {
     struct nof_transport_config cfg;
@@ -172,8 +172,7 @@ struct nof_transport {
     uint64_t *counters;
     const uint64_t *features;
 
-    uint8_t *paths;
-    size_t path_stride;
+    struct nof_path *paths;
     uint32_t max_paths;
     uint32_t window_frames;
     uint32_t free_path;
@@ -237,12 +236,12 @@ static inline int nof_serial_before(uint32_t a, uint32_t b)
 
 static inline struct nof_path *nof_path_at(const struct nof_transport *t, uint32_t index)
 {
-    return (struct nof_path *)(void *)(t->paths + t->path_stride * index);
+    return &t->paths[index];
 }
 
 static inline uint32_t nof_path_index(const struct nof_path *p)
 {
-    return (uint32_t)((size_t)((const uint8_t *)p - p->t->paths) / p->t->path_stride);
+    return (uint32_t)(p - p->t->paths);
 }
 
 static inline void nof_count(struct nof_transport *t, enum nof_counter c, uint64_t n)
@@ -449,7 +448,9 @@ void nof_ack_flush(struct nof_path *p);
 /* reorder.c */
 void nof_reorder_init(struct nof_transport *t);
 void nof_reorder_rx(struct nof_path *p, const struct nof_packet *packet);
-uint32_t nof_reorder_bits(const struct nof_path *p, uint32_t from_pn);
+/* Which packets have come after the one that is missing: a bitmap of 32 * nwords bits, at least up to the
+ * newest. */
+void nof_reorder_bits(const struct nof_path *p, uint8_t *words, uint32_t nwords);
 void nof_reorder_clear(struct nof_path *p);
 
 /* rtt.c */

@@ -22,13 +22,6 @@ static uint32_t bucket_count(uint32_t paths)
     return n;
 }
 
-static size_t path_bytes(const struct nof_nic_config *nic)
-{
-    size_t bytes = offsetof(struct nof_path, received) + nic->window_frames / 8;
-
-    return (bytes + 7) & ~(size_t)7;
-}
-
 /* Lay everything out behind struct nof_transport; with mem == NULL only count. */
 static size_t lay_out(const struct nof_transport_config *cfg, uint8_t *mem)
 {
@@ -37,7 +30,7 @@ static size_t lay_out(const struct nof_transport_config *cfg, uint8_t *mem)
     uint32_t slot_bytes = (nic->mtu_bytes - 28 + 7) & ~7u;
     size_t used = 0;
     size_t self = carve(&used, sizeof(struct nof_transport));
-    size_t paths = carve(&used, path_bytes(nic) * nic->max_paths);
+    size_t paths = carve(&used, nic->max_paths * sizeof(struct nof_path));
     size_t buckets = carve(&used, nbuckets * sizeof(uint32_t));
     size_t dirty = carve(&used, nic->max_paths * sizeof(uint32_t));
     size_t heap = carve(&used, nic->max_paths * sizeof(struct nof_timer));
@@ -49,8 +42,7 @@ static size_t lay_out(const struct nof_transport_config *cfg, uint8_t *mem)
         return used;
     struct nof_transport *t = (struct nof_transport *)(void *)(mem + self);
     memset(t, 0, sizeof(*t));
-    t->paths = mem + paths;
-    t->path_stride = path_bytes(nic);
+    t->paths = (struct nof_path *)(void *)(mem + paths);
     t->max_paths = nic->max_paths;
     t->window_frames = nic->window_frames;
     t->buckets = (uint32_t *)(void *)(mem + buckets);
@@ -71,7 +63,7 @@ size_t nof_transport_mem_size(const struct nof_transport_config *cfg)
 
 size_t nof_transport_path_bytes(const struct nof_transport *t)
 {
-    return t->path_stride + sizeof(struct nof_timer) + sizeof(uint32_t) +
+    return sizeof(struct nof_path) + sizeof(struct nof_timer) + sizeof(uint32_t) +
            (t->bucket_mask + 1ul) * sizeof(uint32_t) / t->max_paths;
 }
 

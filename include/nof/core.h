@@ -46,7 +46,7 @@ struct nof_nic_config {
     uint32_t max_jobs; /* [16] */
     uint32_t max_sends; /* sends under way, all endpoints [4096] */
     uint32_t max_posted; /* posted receives and probes, all endpoints [16384] */
-    uint32_t max_envelopes; /* unexpected messages, all endpoints [8192] */
+    uint32_t max_envelopes; /* unexpected messages, all endpoints; more if peers need it: one each [8192] */
     uint32_t max_layouts; /* [256] */
     uint32_t window_frames; /* unacknowledged frames per path, power of two, 32..1024 [256] */
     uint32_t sent_frames; /* unacknowledged frames, all paths [8192] */

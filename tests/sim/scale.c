@@ -43,7 +43,6 @@ static void configure(struct nof_nic_config *nic, unsigned nics, unsigned endpoi
         .max_posted = RECEIVES * endpoints * 2,
         .max_envelopes = 256,
         .max_layouts = 1,
-        .window_frames = 32,
         .sent_frames = 512,
         .reorder_frames = 64,
         .netmem_bytes = 1u << 20,

@@ -468,6 +468,26 @@ static void nobody_takes_what_others_count_on(void **state)
     }
 }
 
+/* By the gauge, one path, link and flow; by what the arena grows by, one flow of an endpoint that talks to
+ * a NIC's 16, with its share of the pools. */
+static void a_silent_peer_costs_512_bytes(void **state)
+{
+    (void)state;
+    for (uint32_t window = 32; window <= 1024; window *= 2) {
+        struct nof_nic_config cfg = {.window_frames = window};
+        struct world *w = two(2, 1, cfg);
+        uint64_t gauge = nof_nic_counters(world_nic(w, 0))[NOF_C_MEM_PEER_BYTES];
+        assert_in_range(gauge, 300, 512);
+        world_fini(w);
+        cfg = (struct nof_nic_config){
+            .nic_id = 1, .window_frames = window, .max_paths = 256, .max_peers = 4096};
+        size_t before = nof_nic_mem_size(&cfg);
+        cfg.max_paths *= 2;
+        cfg.max_peers *= 2;
+        assert_in_range((nof_nic_mem_size(&cfg) - before) / 4096, 200, 512);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -483,6 +503,7 @@ int main(void)
         cmocka_unit_test(stale_cards_reach_nobody),
         cmocka_unit_test(bad_descriptors_are_refused),
         cmocka_unit_test(nobody_takes_what_others_count_on),
+        cmocka_unit_test(a_silent_peer_costs_512_bytes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

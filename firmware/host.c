@@ -303,7 +303,7 @@ static void take(struct nof_nic *nic, struct nof_endpoint *ep, const struct nof_
         nof_ep_answer(nic, ep, desc, nof_spill_end(nic, ep, desc));
         break;
     default:
-        fatal(nic, ep); /* ASSIST_DONE is the daemon's, and does not come this far */
+        fatal(nic, ep);
         break;
     }
 }

@@ -43,32 +43,25 @@ static int copy_checked(bool to_user, uint64_t addr, unsigned char *area, size_t
 void nof_pmd_assist(struct nof_pmd *pmd, const struct nof_comp *comp)
 {
     const struct nof_bar_identity *id = &pmd->identity;
-    struct nof_desc *done = &pmd->reap_done[pmd->reap_ndones++];
     uint64_t offset = comp->assist.area_offset;
     uint64_t len = comp->assist.area_len;
     int status = NOF_EINVAL;
 
+    if (comp->assist.slot >= NOF_ASSIST_SLOTS)
+        return; /* not of this ABI: nobody reads an answer */
     if (offset <= id->assist_bytes && len <= id->assist_bytes - offset)
         status = copy_checked((comp->flags & NOF_COMP_F_WRITE) != 0, comp->assist.addr,
                               pmd->bar + id->assist_offset + offset, len);
-    memset(done, 0, sizeof(*done));
-    done->opcode = NOF_DESC_ASSIST_DONE;
-    done->cookie = comp->cookie;
-    done->assist.status = status;
-    done->assist.token = comp->assist.token;
-}
 
-void nof_pmd_assist_flush(struct nof_pmd *pmd)
-{
-    unsigned n = pmd->reap_ndones;
-    unsigned sent;
+    uint64_t *word = &pmd->host_words->assist[comp->assist.slot];
+    uint64_t before = __atomic_load_n(word, __ATOMIC_RELAXED); /* only we write it */
+    uint16_t done = 0;
 
-    if (n == 0)
-        return;
-    sent = nof_pmd_enqueue(pmd, pmd->reap_done, n);
-    if (sent == 0)
-        return;
-    nof_pmd_doorbell(pmd);
-    memmove(pmd->reap_done, pmd->reap_done + sent, (n - sent) * sizeof(pmd->reap_done[0]));
-    pmd->reap_ndones = n - sent;
+    if (before >> 32 == comp->assist.generation) {
+        done = (uint16_t)(before >> 16);
+        status = (int16_t)before != NOF_OK ? (int16_t)before : status;
+    }
+    /* What was copied into the area is there when the word says so. */
+    __atomic_store_n(word, nof_assist_answer(comp->assist.generation, (uint16_t)(done + 1), (int16_t)status),
+                     __ATOMIC_RELEASE);
 }

@@ -66,25 +66,6 @@ static void look_if_due(struct nof_pmd *pmd)
         look_at_life_line(pmd);
 }
 
-static void lock_submit(struct nof_pmd *pmd)
-{
-    while (__atomic_exchange_n(&pmd->submit_lock, 1, __ATOMIC_ACQUIRE) != 0)
-        while (__atomic_load_n(&pmd->submit_lock, __ATOMIC_RELAXED) != 0)
-            rte_pause();
-}
-
-unsigned nof_pmd_enqueue(struct nof_pmd *pmd, const struct nof_desc *descs, unsigned n)
-{
-    unsigned done;
-
-    if (!pmd->assist)
-        return nof_ring_put(pmd->submit_ring, descs, n);
-    lock_submit(pmd);
-    done = nof_ring_put(pmd->submit_ring, descs, n);
-    __atomic_store_n(&pmd->submit_lock, 0, __ATOMIC_RELEASE);
-    return done;
-}
-
 void nof_pmd_doorbell(struct nof_pmd *pmd)
 {
     uint64_t one = 1;
@@ -105,7 +86,7 @@ int nof_pmd_submit(struct nof_pmd *pmd, const struct nof_desc *descs, unsigned n
 
     if (state_of(pmd) != NOF_PMD_ALIVE)
         return NOF_ENICDEAD;
-    done = nof_pmd_enqueue(pmd, descs, n);
+    done = nof_ring_put(pmd->submit_ring, descs, n);
     nof_pmd_doorbell(pmd);
     if (done == 0 && n > 0) {
         look_if_due(pmd);
@@ -140,7 +121,8 @@ static unsigned without_assists(struct nof_pmd *pmd, struct nof_comp *comps, uns
         else if (kept++ != i)
             comps[kept - 1] = comps[i];
     }
-    nof_pmd_assist_flush(pmd);
+    if (kept < n)
+        nof_pmd_doorbell(pmd);
     return kept;
 }
 
@@ -150,11 +132,6 @@ int nof_pmd_reap(struct nof_pmd *pmd, struct nof_comp *comps, unsigned n)
 
     if (state_of(pmd) == NOF_PMD_FORKED)
         return NOF_ENICDEAD;
-    if (pmd->reap_ndones > 0)
-        nof_pmd_assist_flush(pmd);
-    /* Every completion may be an assist request whose answer must find a place. */
-    if (pmd->assist && n > NOF_PMD_DONES_MAX - pmd->reap_ndones)
-        n = NOF_PMD_DONES_MAX - pmd->reap_ndones;
     got = nof_ring_get(pmd->complete_ring, comps, n);
     if (got == 0)
         return reap_nothing(pmd);
@@ -194,9 +171,6 @@ int nof_pmd_wait(struct nof_pmd *pmd, uint32_t seen, uint64_t timeout_ns)
 
     if (state_of(pmd) != NOF_PMD_ALIVE)
         return NOF_ENICDEAD;
-    /* Answers that found the ring full go out with the next reap: nobody rings when the ring drains. */
-    if (__atomic_load_n(&pmd->reap_ndones, __ATOMIC_RELAXED) > 0 && timeout_ns > NOF_PMD_FULL_NAP_NS)
-        timeout_ns = NOF_PMD_FULL_NAP_NS;
     __atomic_store_n(&pmd->host_words->host_asleep, 1, __ATOMIC_RELAXED);
     /* Pairs with the NIC's fence between its enqueue and its look at host_asleep. */
     __atomic_thread_fence(__ATOMIC_SEQ_CST);

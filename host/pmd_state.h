@@ -3,8 +3,7 @@
  * Inside of the host driver: what attach fills in and the hot path uses.
  *
  * Threads: `submit_*` belong to the submitting thread, `reap_*` to the reaping one; the death fields are
- * under death_lock, `state` is read without. The submit lock is only taken where the kernel forbids the
- * NIC to copy (assist): there the reaping thread submits too. */
+ * under death_lock, `state` is read without. */
 #ifndef NOF_PMD_STATE_H
 #define NOF_PMD_STATE_H
 
@@ -17,8 +16,6 @@
 
 enum nof_pmd_state { NOF_PMD_ALIVE = 1, NOF_PMD_DEAD = 2, NOF_PMD_FORKED = 3 };
 
-#define NOF_PMD_DONES_MAX 64 /* assist answers that found no room in the submission ring */
-#define NOF_PMD_FULL_NAP_NS 1000000u /* how long wait() sleeps at most while the submission ring is full */
 #define NOF_PMD_LOOK_NS 100000000u /* the life line is looked at this often */
 #define NOF_PMD_CACHE_LINE 64
 
@@ -36,12 +33,9 @@ struct nof_pmd {
     struct nof_bar_identity identity; /* our copy, validated */
     struct nof_pmd *next; /* list for fork */
 
-    _Alignas(NOF_PMD_CACHE_LINE) uint32_t submit_lock;
-    struct nof_bounce bounce;
+    _Alignas(NOF_PMD_CACHE_LINE) struct nof_bounce bounce;
 
     _Alignas(NOF_PMD_CACHE_LINE) uint32_t reap_idle; /* empty reaps since the clock was read */
-    unsigned reap_ndones;
-    struct nof_desc reap_done[NOF_PMD_DONES_MAX];
 
     _Alignas(NOF_PMD_CACHE_LINE) uint64_t looked_ns; /* atomic: when the life line was looked at */
     pthread_mutex_t death_lock;
@@ -52,16 +46,13 @@ struct nof_pmd {
 
 /* Sets the state and the sentence once; later calls change nothing. */
 void nof_pmd_die(struct nof_pmd *pmd, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/* Puts n descriptors into the ring, under the submit lock where one is needed; no doorbell. */
-unsigned nof_pmd_enqueue(struct nof_pmd *pmd, const struct nof_desc *descs, unsigned n);
+/* After descriptors or answers: wakes the NIC if it sleeps. */
 void nof_pmd_doorbell(struct nof_pmd *pmd);
 
 /* pmd_assist.c */
 
-/* Carries out one NOF_COMP_ASSIST and keeps the answer in reap_done. */
+/* Carries out one NOF_COMP_ASSIST and writes the answer; the doorbell is the caller's. Reaping thread. */
 void nof_pmd_assist(struct nof_pmd *pmd, const struct nof_comp *comp);
-/* Submits kept answers as far as there is room. */
-void nof_pmd_assist_flush(struct nof_pmd *pmd);
 
 /* pmd_map.c */
 

@@ -13,8 +13,7 @@ struct assist_slot {
     bool busy;
     bool write;
     uint32_t generation; /* tells an answer from one to the slot's previous request */
-    unsigned left; /* answers still to come */
-    int status;
+    unsigned asked; /* completions given */
     uint64_t token; /* the core's */
     unsigned nlocal;
     struct nof_buf local[NOF_DMA_SEGMENTS_MAX];
@@ -22,15 +21,18 @@ struct assist_slot {
 
 struct nofd_assist {
     uint8_t *area;
-    struct assist_slot slots[NOFD_ASSIST_SLOTS];
+    struct assist_slot slots[NOF_ASSIST_SLOTS];
 };
 
 struct nofd_assist *nofd_assist_create(void *area)
 {
     struct nofd_assist *assist = calloc(1, sizeof(*assist));
 
-    if (assist != NULL)
-        assist->area = area;
+    if (assist == NULL)
+        return NULL;
+    assist->area = area;
+    for (unsigned i = 0; i < NOF_ASSIST_SLOTS; i++)
+        assist->slots[i].generation = 1; /* the host's words begin with 0 */
     return assist;
 }
 
@@ -65,9 +67,9 @@ static int copy_by_host(struct nofd_endpoint *ep, bool write, const struct nof_s
     unsigned nasks = 0;
     unsigned i = 0;
 
-    while (i < NOFD_ASSIST_SLOTS && assist->slots[i].busy)
+    while (i < NOF_ASSIST_SLOTS && assist->slots[i].busy)
         i++;
-    if (i == NOFD_ASSIST_SLOTS || nofd_endpoint_give_room(ep) < nremote)
+    if (i == NOF_ASSIST_SLOTS || nofd_endpoint_give_room(ep) < nremote)
         return NOF_EAGAIN;
     slot = &assist->slots[i];
     offset = i * NOF_DMA_BLOCK_BYTES;
@@ -80,7 +82,8 @@ static int copy_by_host(struct nofd_endpoint *ep, bool write, const struct nof_s
         ask->opcode = NOF_COMP_ASSIST;
         ask->flags = write ? NOF_COMP_F_WRITE : 0;
         ask->len = remote[j].len_bytes;
-        ask->assist.token = (uint64_t)slot->generation << 8 | i;
+        ask->assist.slot = i;
+        ask->assist.generation = slot->generation;
         ask->assist.addr = remote[j].addr;
         ask->assist.area_offset = offset;
         ask->assist.area_len = (uint32_t)remote[j].len_bytes;
@@ -95,70 +98,71 @@ static int copy_by_host(struct nofd_endpoint *ep, bool write, const struct nof_s
         return NOF_EAGAIN;
     slot->busy = true;
     slot->write = write;
-    slot->left = nasks;
-    slot->status = NOF_OK;
+    slot->asked = nasks;
     slot->token = token;
     slot->nlocal = nlocal;
     memcpy(slot->local, local, nlocal * sizeof(*local));
     return NOF_DMA_PENDING;
 }
 
-static void finish(struct nofd_endpoint *ep, uint64_t now_ns, struct assist_slot *slot)
+static void finish(struct nofd_endpoint *ep, uint64_t now_ns, struct assist_slot *slot, int status)
 {
     slot->busy = false;
-    slot->generation++;
+    if (++slot->generation == 0)
+        slot->generation = 1;
     ep->dma_pending--;
-    nof_nic_dma_done(ep->nic->nic, now_ns, slot->token, slot->status);
+    nof_nic_dma_done(ep->nic->nic, now_ns, slot->token, status);
 }
 
-static void answer(struct nofd_endpoint *ep, uint64_t now_ns, const struct nof_desc *desc)
+/* The host has done all copies of this slot; *status_out says whether well. */
+static bool answered(const struct nofd_endpoint *ep, unsigned i, int *status_out)
+{
+    const struct assist_slot *slot = &ep->assist->slots[i];
+    uint64_t word = __atomic_load_n(&ep->host_words->assist[i], __ATOMIC_ACQUIRE);
+
+    if (!slot->busy || word >> 32 != slot->generation || (uint16_t)(word >> 16) < slot->asked)
+        return false;
+    *status_out = (uint16_t)word == 0 ? NOF_OK : NOF_EFAULT;
+    return true;
+}
+
+int nofd_assist_has_work(const struct nofd_endpoint *ep)
+{
+    int status;
+
+    for (unsigned i = 0; i < NOF_ASSIST_SLOTS; i++)
+        if (answered(ep, i, &status))
+            return 1;
+    return 0;
+}
+
+unsigned nofd_assist_turn(struct nofd_endpoint *ep, uint64_t now_ns)
 {
     struct nofd_assist *assist = ep->assist;
-    unsigned i = (unsigned)(desc->assist.token & 0xff);
-    struct assist_slot *slot = &assist->slots[i < NOFD_ASSIST_SLOTS ? i : 0];
+    unsigned work = 0;
 
-    if (i >= NOFD_ASSIST_SLOTS || !slot->busy || desc->assist.token >> 8 != slot->generation) {
-        nofd_nic_doom(ep->nic, ep, NOF_EPROTO);
-        return;
+    for (unsigned i = 0; i < NOF_ASSIST_SLOTS; i++) {
+        struct assist_slot *slot = &assist->slots[i];
+        int status;
+
+        if (!answered(ep, i, &status))
+            continue;
+        if (!slot->write && status == NOF_OK)
+            scatter(assist->area + i * NOF_DMA_BLOCK_BYTES, slot->local, slot->nlocal);
+        finish(ep, now_ns, slot, status);
+        work++;
     }
-    if (desc->assist.status != NOF_OK)
-        slot->status = NOF_EFAULT;
-    if (--slot->left > 0)
-        return;
-    if (!slot->write && slot->status == NOF_OK)
-        scatter(assist->area + i * NOF_DMA_BLOCK_BYTES, slot->local, slot->nlocal);
-    finish(ep, now_ns, slot);
-}
-
-unsigned nofd_assist_filter(struct nof_desc *descs, struct nof_desc *answers, unsigned n)
-{
-    unsigned kept = 0;
-    unsigned taken = 0;
-
-    for (unsigned i = 0; i < n; i++) {
-        if (descs[i].opcode == NOF_DESC_ASSIST_DONE)
-            answers[taken++] = descs[i];
-        else
-            descs[kept++] = descs[i];
-    }
-    return kept;
-}
-
-void nofd_assist_answer(struct nofd_endpoint *ep, uint64_t now_ns, const struct nof_desc *answers, unsigned n)
-{
-    for (unsigned i = 0; i < n; i++)
-        answer(ep, now_ns, &answers[i]);
+    return work;
 }
 
 static void cancel_all(struct nofd_endpoint *ep, uint64_t now_ns)
 {
-    for (unsigned i = 0; i < NOFD_ASSIST_SLOTS; i++) {
+    for (unsigned i = 0; i < NOF_ASSIST_SLOTS; i++) {
         struct assist_slot *slot = &ep->assist->slots[i];
 
         if (!slot->busy)
             continue;
-        slot->status = NOF_EPEERDEAD;
-        finish(ep, now_ns, slot);
+        finish(ep, now_ns, slot, NOF_EPEERDEAD);
     }
 }
 

@@ -26,17 +26,6 @@ static void ring_fault(struct nofd_endpoint *ep)
     nofd_nic_doom(ep->nic, ep, NOF_EPROTO);
 }
 
-static unsigned take_assisted(struct nofd_endpoint *ep, uint64_t now_ns, struct nof_desc *descs, unsigned n)
-{
-    struct nof_desc answers[NOFD_BURST];
-    unsigned kept = nofd_assist_filter(descs, answers, n);
-
-    if (kept > 0)
-        nof_nic_host(ep->nic->nic, now_ns, ep->index, descs, kept);
-    nofd_assist_answer(ep, now_ns, answers, n - kept);
-    return n;
-}
-
 unsigned nofd_endpoint_take(struct nofd_endpoint *ep, uint64_t now_ns)
 {
     struct nof_desc descs[NOFD_BURST];
@@ -44,33 +33,34 @@ unsigned nofd_endpoint_take(struct nofd_endpoint *ep, uint64_t now_ns)
     uint32_t used = nof_ring_used(ring, ep->submit_cons);
     unsigned room;
     unsigned n;
+    unsigned ended = ep->assist != NULL ? nofd_assist_turn(ep, now_ns) : 0;
 
     if (used == 0)
-        return 0;
+        return ended;
     /* The consumer index is ours, but on a page that the host can write. */
     if (used > rte_ring_get_capacity(ring) ||
         __atomic_load_n(&ring->cons.head, __ATOMIC_RELAXED) != ep->submit_cons) {
         ring_fault(ep);
-        return 0;
+        return ended;
     }
     room = nof_nic_host_room(ep->nic->nic, ep->index);
     n = used < room ? used : room;
     if (n > NOFD_BURST)
         n = NOFD_BURST;
     if (n == 0)
-        return 0;
+        return ended;
     /* However the host changes indices from here on, a burst of n <= capacity stays inside the ring;
      * a lie shows at the next turn. */
     n = nof_ring_get(ring, descs, n);
     ep->submit_cons += n;
-    if (ep->assist != NULL)
-        return take_assisted(ep, now_ns, descs, n);
     nof_nic_host(ep->nic->nic, now_ns, ep->index, descs, n);
-    return n;
+    return ended + n;
 }
 
 int nofd_endpoint_has_work(const struct nofd_endpoint *ep)
 {
+    if (ep->assist != NULL && nofd_assist_has_work(ep))
+        return 1;
     return nof_ring_used(ep->submit, ep->submit_cons) != 0 && nof_nic_host_room(ep->nic->nic, ep->index) > 0;
 }
 

@@ -49,7 +49,7 @@ static int create_bar(struct nofd *d, struct nofd_endpoint *ep)
         .bounce_bytes = d->options.bounce_bytes,
         .bounce_max_bytes = BOUNCE_MAX_BYTES,
         .schedule_bytes = SCHEDULE_BYTES,
-        .assist_bytes = ep->dma == &nofd_dma_assist ? NOFD_ASSIST_SLOTS * (uint64_t)NOF_DMA_BLOCK_BYTES : 0,
+        .assist_bytes = ep->dma == &nofd_dma_assist ? NOF_ASSIST_SLOTS * (uint64_t)NOF_DMA_BLOCK_BYTES : 0,
     };
     struct nof_bar_identity *id;
     int rc = nofd_bar_create(&ep->bar, &cfg);

@@ -39,6 +39,7 @@
 #define NOF_RING_HEAD_BYTES 128u /* offset of struct rte_ring.prod: pinned where rte_ring.h is known */
 #define NOF_BAR_SEGMENTS_MAX 8
 #define NOF_JOB_KEY_BYTES 16
+#define NOF_ASSIST_SLOTS 8u /* requests of fall-back DMA that may be under way */
 #define NOF_ATTACH_TEXT_BYTES 256
 
 enum nof_bar_fd { NOF_BAR_FD_RO = 0, NOF_BAR_FD_RW = 1, NOF_BAR_FD_DOORBELL = 2, NOF_BAR_FDS = 3 };
@@ -95,7 +96,16 @@ struct nof_host_words {
     uint32_t wake; /* futex word (shared): incremented by nofd, or by any other channel */
     uint32_t host_asleep; /* 1 while the host waits on `wake` */
     uint32_t reserved[14];
+    uint64_t assist[NOF_ASSIST_SLOTS]; /* nof_assist_answer(); a doorbell follows, as after a descriptor */
 };
+
+/* How far the host is with the copies of one slot: of this generation it has done the first `done`, and
+ * `status` is that of the first that failed, else NOF_OK. Not a descriptor, because those wait for room
+ * that these copies make. */
+static inline uint64_t nof_assist_answer(uint32_t generation, uint16_t done, int16_t status)
+{
+    return (uint64_t)generation << 32 | (uint32_t)done << 16 | (uint16_t)status;
+}
 
 struct nof_nic_words {
     uint32_t nic_asleep; /* 1: write the doorbell eventfd after submitting */
@@ -134,7 +144,7 @@ struct nof_detach {
 };
 
 static_assert(sizeof(struct nof_bar_identity) <= NOF_BAR_PAGE_BYTES, "identity fits its page");
-static_assert(sizeof(struct nof_host_words) == 64 && sizeof(struct nof_nic_words) == 64,
+static_assert(sizeof(struct nof_host_words) == 128 && sizeof(struct nof_nic_words) == 64,
               "wake words have cache lines of their own");
 
 #endif

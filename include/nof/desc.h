@@ -39,7 +39,6 @@ enum nof_desc_opcode {
     NOF_DESC_LAYOUT = 11, /* validate and copy a layout (nof/layout.h) out of the schedule area */
     NOF_DESC_LAYOUT_FREE = 12, /* no completion */
     NOF_DESC_SPILL_END = 13, /* the library's matcher is empty: see "Spill" below */
-    NOF_DESC_ASSIST_DONE = 14, /* the host did the copy that NOF_COMP_ASSIST asked for */
 };
 
 enum nof_desc_flags {
@@ -79,18 +78,13 @@ struct nof_desc {
             uint64_t addr; /* user address, bounce offset, layout base, schedule-area offset */
             uint32_t layout;
             uint32_t layout_generation;
-            uint64_t handle; /* MRECV, PULL, SEND+GRANTED; CANCEL: 0; ASSIST_DONE: token */
+            uint64_t handle; /* MRECV, PULL, SEND+GRANTED; CANCEL: 0 */
             uint64_t callsite; /* RECV: address of the MPI call, 0 if unknown; SEND+GRANTED: granted_len */
         };
         struct {
             uint32_t count; /* RELEASE: 1..NOF_RELEASE_MAX */
             uint32_t offset[NOF_RELEASE_MAX];
         } release;
-        struct {
-            int32_t status; /* ASSIST_DONE */
-            uint32_t reserved;
-            uint64_t token;
-        } assist;
         struct { /* SPILL_END: completions seen by the library since the start of the endpoint */
             uint64_t spills_seen; /* SPILL */
             uint64_t nomatches_seen; /* NOF_ENOMATCH answers to RECV, and to PROBE and MPROBE with WAIT */
@@ -166,7 +160,8 @@ struct nof_comp {
             uint64_t reserved;
         };
         struct {
-            uint64_t token;
+            uint32_t slot; /* of nof_host_words.assist, where the answer goes */
+            uint32_t generation;
             uint64_t addr; /* user address */
             uint32_t area_offset; /* in the assist area */
             uint32_t area_len;

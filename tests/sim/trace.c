@@ -34,11 +34,11 @@ void nof_trace_frame(struct nof_cluster *c, unsigned nic, const struct nof_frame
 
 static const char *opcode_name(uint8_t opcode)
 {
-    static const char *const desc[] = {"?",     "PEER",   "SEND",        "RECV",      "CANCEL",
-                                       "PROBE", "MPROBE", "MRECV",       "PULL",      "RELEASE",
-                                       "FLUSH", "LAYOUT", "LAYOUT_FREE", "SPILL_END", "ASSIST_DONE"};
+    static const char *const desc[] = {"?",     "PEER",   "SEND",        "RECV",     "CANCEL",
+                                       "PROBE", "MPROBE", "MRECV",       "PULL",     "RELEASE",
+                                       "FLUSH", "LAYOUT", "LAYOUT_FREE", "SPILL_END"};
     static const char *const comp[] = {"SPILL", "PARKED", "GRANT", "PEER_DEAD", "ASSIST", "FAILED"};
-    if (opcode <= NOF_DESC_ASSIST_DONE)
+    if (opcode <= NOF_DESC_SPILL_END)
         return desc[opcode];
     return opcode >= NOF_COMP_SPILL && opcode <= NOF_COMP_FAILED ? comp[opcode - NOF_COMP_SPILL] : "?";
 }

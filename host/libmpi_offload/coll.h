@@ -107,8 +107,14 @@ static inline size_t nof_coll_cut(size_t count, int n, int i)
 /* Elements [from, from + count) of a reduction, as one of its own. */
 struct nof_reduction nof_reduction_part(const struct nof_reduction *r, size_t from, size_t count);
 
-/* ---- coll_neighbor.c: every edge one message, all at once ---- */
-struct nof_neighbors;
+/* ---- coll_neighbor.c: every edge one message, all at once. One block for each neighbour. ---- */
+struct nof_neighbors {
+    const int *in; /* ranks or MPI_PROC_NULL */
+    const int *out;
+    int in_count;
+    int out_count;
+    bool cartesian;
+};
 void nof_coll_build_neighbors(struct nof_sched *s, const struct nof_neighbors *n,
                               const struct nof_blocks *send, const struct nof_blocks *recv);
 

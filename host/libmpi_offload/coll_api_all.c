@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Collectives in which all receive, allgather and all-to-all, of ranks and of neighbours: arguments and
- * entry points. */
+/* Collectives in which all receive, allgather and all-to-all: arguments and entry points. */
 #include "coll_args.h"
 #include "coll_inter.h"
 

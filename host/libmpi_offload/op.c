@@ -48,21 +48,42 @@ void nof_op_release(struct nof_op *op)
         free(op);
 }
 
+static void call_user(const struct nof_op *op, MPI_Datatype type, void *in, void *inout, size_t count)
+{
+    if (op->fn_c != NULL) {
+        MPI_Count len = (MPI_Count)count;
+        op->fn_c(in, inout, &len, &type);
+    } else {
+        int len = (int)count;
+        op->fn(in, inout, &len, &type);
+    }
+}
+
+static void apply_user(const struct nof_op *op, struct nof_type *type, const void *in, void *inout,
+                       size_t count)
+{
+    MPI_Datatype handle = type->handle;
+    bool freed = !type->predefined && nof_handle_get(&nof_lib.types, nof_lib_bits(handle)) != type;
+    if (freed)
+        handle = nof_lib_handle(nof_handle_add(&nof_lib.types, type));
+    ptrdiff_t extent = nof_type_extent(type);
+    size_t most = op->fn_c != NULL ? SIZE_MAX : INT_MAX;
+    for (size_t done = 0; done < count;) {
+        size_t n = count - done < most ? count - done : most;
+        ptrdiff_t at = (ptrdiff_t)done * extent;
+        call_user(op, handle, nof_lib_at(in, at), nof_lib_at(inout, at), n);
+        done += n;
+    }
+    if (freed)
+        nof_handle_remove(&nof_lib.types, nof_lib_bits(handle));
+}
+
 void nof_op_apply(struct nof_op *op, struct nof_type *type, const void *in, void *inout, size_t count)
 {
     if (count == 0)
         return;
-    if (op->kind != NOF_OP_USER) {
+    if (op->kind == NOF_OP_USER)
+        apply_user(op, type, in, inout, count);
+    else
         nof_op_kernel_of(op->kind, type->basic)(in, inout, count);
-        return;
-    }
-    ptrdiff_t extent = nof_type_extent(type);
-    for (size_t done = 0; done < count;) {
-        size_t n = count - done < INT_MAX ? count - done : INT_MAX;
-        int len = (int)n;
-        MPI_Datatype handle = type->handle;
-        op->fn(nof_lib_at(in, (ptrdiff_t)done * extent), nof_lib_at(inout, (ptrdiff_t)done * extent), &len,
-               &handle);
-        done += n;
-    }
 }

@@ -34,7 +34,8 @@ struct nof_op {
     uint32_t refs;
     bool commutative;
     const char *name;
-    MPI_User_function *fn;
+    MPI_User_function *fn; /* USER: one of the two */
+    MPI_User_function_c *fn_c;
 };
 
 /* Operation behind a handle, with the error the standard names; `type` NULL: any. */
@@ -42,7 +43,8 @@ int nof_op_check(MPI_Op handle, const struct nof_type *type, struct nof_op **op_
 void nof_op_hold(struct nof_op *op);
 void nof_op_release(struct nof_op *op);
 
-/* inout = in op inout, for a pair that nof_op_check() let pass. */
+/* inout = in op inout, for a pair that nof_op_check() let pass. A user's function gets a handle of the
+ * type that is valid for the call, also when the program has freed it meanwhile. */
 void nof_op_apply(struct nof_op *op, struct nof_type *type, const void *in, void *inout, size_t count);
 
 /* op_kernels.c: NULL where the standard has no such operation on this type. */

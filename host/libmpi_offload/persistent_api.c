@@ -58,6 +58,8 @@ int PMPI_Request_free(MPI_Request *request)
     int rc = nof_request_check(*request, &req);
     if (rc == MPI_SUCCESS && req == NULL)
         rc = nof_error(MPI_ERR_REQUEST, "the request is MPI_REQUEST_NULL");
+    if (rc == MPI_SUCCESS && req->kind == NOF_REQUEST_COLL && req->active)
+        rc = nof_error(MPI_ERR_REQUEST, "a collective operation that was started must be waited for");
     if (rc == MPI_SUCCESS) {
         bool running = req->active && !req->complete;
         nof_handle_remove(&nof_lib.requests, nof_lib_bits(req->handle));

@@ -45,7 +45,8 @@ typedef _Complex float __attribute__((mode(TC))) complex128;
     KERNEL(bxor_##id, T, a[i] ^ b[i])
 
 #define INTEGER(id, T, U) ARITHMETIC(id, T, U) ORDER(id, T) LOGIC(id, T) BITS(id, T)
-#define FLOATING(id, T) ARITHMETIC(id, T, T) ORDER(id, T)
+/* The standard has no logical operations on floating-point types; MPICH does them, and programs use them. */
+#define FLOATING(id, T) ARITHMETIC(id, T, T) ORDER(id, T) LOGIC(id, T)
 
 /* Equal values: the lower index wins. */
 #define PAIR(id, V, I) \
@@ -107,7 +108,7 @@ PAIR(2double, double, double)
 #define OF_LOGIC(B, id) [NOF_OP_LAND][B] = land_##id, [NOF_OP_LOR][B] = lor_##id, [NOF_OP_LXOR][B] = lxor_##id
 #define OF_BITS(B, id) [NOF_OP_BAND][B] = band_##id, [NOF_OP_BOR][B] = bor_##id, [NOF_OP_BXOR][B] = bxor_##id
 #define OF_INTEGER(B, id) OF_ARITHMETIC(B, id), OF_ORDER(B, id), OF_LOGIC(B, id), OF_BITS(B, id)
-#define OF_FLOATING(B, id) OF_ARITHMETIC(B, id), OF_ORDER(B, id)
+#define OF_FLOATING(B, id) OF_ARITHMETIC(B, id), OF_ORDER(B, id), OF_LOGIC(B, id)
 #define OF_PAIR(B, id) [NOF_OP_MINLOC][B] = minloc_##id, [NOF_OP_MAXLOC][B] = maxloc_##id
 
 static const nof_op_kernel kernels[NOF_OP_KINDS][NOF_BASIC_COUNT] = {

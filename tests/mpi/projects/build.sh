@@ -1,0 +1,71 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# usage: build.sh cmake|meson|pkg-config|installed BUILD PREFIX yes|no
+# A small project, configured as a user would with this build in front of PATH, built, and run on 3 ranks; with the
+# Fortran program if "yes". installed: with what `meson install` puts into an empty place.
+set -eu
+system=$1 build=$(realpath "$2") prefix=$3 fortran=$4
+here=$(realpath "$(dirname "$0")")
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+skip() {
+    echo "skipped: $*"
+    exit 77
+}
+
+# The wrappers of this build, whatever other MPI library the machine has.
+PATH=$build:$PATH
+export PATH
+unset LD_LIBRARY_PATH MPICC MPICXX MPIFC MPIF90 MPIF77 MPI_HOME OMPI_CC OMPI_CXX OMPI_FC
+
+programs='hello.c hello.cxx'
+[ "$fortran" = no ] || programs="$programs hello.f90"
+
+# compile_and_run C_FLAGS C_LIBS FORTRAN_FLAGS FORTRAN_LIBS LIB_DIR: all programs, without a wrapper.
+compile_and_run() {
+    for source in $programs; do
+        # shellcheck disable=SC2086 # flags are words
+        case $source in
+        *.c) cc $1 "$here/$source" -o "$work/program" $2 ;;
+        *.cxx) c++ $1 "$here/$source" -o "$work/program" $2 ;;
+        *.f90) gfortran $3 "$here/$source" -o "$work/program" $4 ;;
+        esac
+        LD_LIBRARY_PATH=$5 timeout 60 mpiexec -n 3 "$work/program" </dev/null | grep '3 ranks, sum 3'
+    done
+}
+
+case $system in
+cmake)
+    command -v cmake >/dev/null || skip 'cmake is missing: apt install cmake'
+    cmake -S "$here" -B "$work/out" -DWITH_FORTRAN="$fortran" >"$work/log" || { cat "$work/log"; exit 1; }
+    cmake --build "$work/out"
+    cd "$work/out"
+    ctest --output-on-failure
+    ;;
+meson)
+    command -v meson >/dev/null || skip 'meson is missing: apt install meson'
+    meson setup -Dwith_fortran="$([ "$fortran" = yes ] && echo true || echo false)" "$work/out" "$here"
+    meson test -C "$work/out" --print-errorlogs
+    ;;
+pkg-config)
+    PKG_CONFIG_PATH=$build/meson-uninstalled
+    export PKG_CONFIG_PATH
+    compile_and_run "$(pkg-config --cflags mpi_offload)" "$(pkg-config --libs mpi_offload)" \
+        "$(pkg-config --cflags mpi_offload_fortran)" "$(pkg-config --libs mpi_offload_fortran)" "$build"
+    ;;
+installed)
+    DESTDIR=$work/root meson install -C "$build" --no-rebuild --quiet
+    # Prefixes are known when a build is configured; this place is not: the files are told it.
+    find "$work/root" \( -name 'mpi*' -o -name '*.pc' \) -type f ! -name '*.so*' ! -name '*.h' ! -name '*.mod' \
+        -exec sed -i "s|$prefix/|$work/root$prefix/|g; s|=$prefix\$|=$work/root$prefix|" {} +
+    PATH=$work/root$prefix/bin:$PATH
+    for source in $programs; do
+        case $source in *.c) wrapper=mpicc ;; *.cxx) wrapper=mpicxx ;; *) wrapper=mpifort ;; esac
+        "$wrapper" "$here/$source" -o "$work/program"
+        ldd "$work/program" | grep libmpi_offload | grep -q "$work/root"
+        timeout 60 mpiexec -n 3 "$work/program" </dev/null | grep '3 ranks, sum 3'
+    done
+    ;;
+esac

@@ -17,6 +17,7 @@
 
 #include "callgrind.h"
 #include "core_pair.h"
+#include "option.h"
 
 #define BURST 16u /* descriptors per call, and frames per call */
 #define ROUNDS 32u /* bursts in a batch */
@@ -176,9 +177,6 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 {
     struct arguments *a = state->input;
     switch (key) {
-    case 'j':
-        a->json = true;
-        break;
     case KEY_CHILD:
         a->child = arg;
         break;
@@ -187,11 +185,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         if (a->mtu_bytes < 576 || a->mtu_bytes > 9216)
             argp_error(state, "--mtu=%s: from 576 to 9216", arg);
         break;
-    case ARGP_KEY_ARG:
-        argp_error(state, "nothing is expected after the options, but there is '%s'", arg);
-        break;
     default:
-        return ARGP_ERR_UNKNOWN;
+        return nof_bench_option(key, arg, state, &a->json);
     }
     return 0;
 }
@@ -199,7 +194,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 int nof_bench_core(int argc, char **argv)
 {
     static const struct argp_option options[] = {
-        {"json", 'j', NULL, 0, "print one JSON object and nothing else", 0},
+        NOF_BENCH_JSON,
         {"mtu", KEY_MTU, "BYTES", 0, "IP MTU of the link (default 1500)", 0},
         {"child", KEY_CHILD, "CASE", OPTION_HIDDEN, NULL, 0},
         {0},

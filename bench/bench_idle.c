@@ -6,6 +6,7 @@
 #include "../tools/nof/daemon.h"
 #include "child.h"
 #include "lab_net.h"
+#include "option.h"
 #include "spawn.h"
 
 #include <argp.h>
@@ -25,7 +26,7 @@
 #define READY_MS 30000
 #define GRACE_MS 5000
 
-enum { OPT_JSON = 256, OPT_SECONDS };
+enum { OPT_SECONDS = 256 };
 
 struct bench {
     bool json;
@@ -192,23 +193,20 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     struct bench *b = state->input;
 
     switch (key) {
-    case OPT_JSON:
-        b->json = true;
-        return 0;
     case OPT_SECONDS:
         b->seconds = (unsigned)atoi(arg);
         if (b->seconds < 1 || b->seconds > 60)
             argp_error(state, "--seconds is 1 to 60");
         return 0;
     default:
-        return ARGP_ERR_UNKNOWN;
+        return nof_bench_option(key, arg, state, &b->json);
     }
 }
 
 int nof_bench_idle(int argc, char **argv)
 {
     static const struct argp_option options[] = {
-        {"json", OPT_JSON, NULL, 0, "print one JSON object", 0},
+        NOF_BENCH_JSON,
         {"seconds", OPT_SECONDS, "S", 0, "time per measurement (3)", 0},
         {NULL, 0, NULL, 0, NULL, 0},
     };

@@ -17,6 +17,7 @@
 
 #include "callgrind.h"
 #include "core_pair.h"
+#include "option.h"
 #include "firmware/match.h"
 #include "firmware/nic.h"
 
@@ -293,17 +294,11 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 {
     struct arguments *a = state->input;
     switch (key) {
-    case 'j':
-        a->json = true;
-        break;
     case KEY_CHILD:
         a->child = true;
         break;
-    case ARGP_KEY_ARG:
-        argp_error(state, "nothing is expected after the options, but there is '%s'", arg);
-        break;
     default:
-        return ARGP_ERR_UNKNOWN;
+        return nof_bench_option(key, arg, state, &a->json);
     }
     return 0;
 }
@@ -311,7 +306,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 int nof_bench_match(int argc, char **argv)
 {
     static const struct argp_option options[] = {
-        {"json", 'j', NULL, 0, "print one JSON object and nothing else", 0},
+        NOF_BENCH_JSON,
         {"child", KEY_CHILD, NULL, OPTION_HIDDEN, NULL, 0},
         {0},
     };

@@ -6,6 +6,7 @@
  * Goodput is payload that reached receive buffers, over the link's rate; frames count from Ethernet
  * on, without preamble and checksum. */
 #include "commands.h"
+#include "option.h"
 
 #include <argp.h>
 #include <jansson.h>
@@ -250,17 +251,11 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 {
     struct arguments *a = state->input;
     switch (key) {
-    case 'j':
-        a->json = true;
-        break;
     case 's':
         a->seed = strtoull(arg, NULL, 10);
         break;
-    case ARGP_KEY_ARG:
-        argp_error(state, "nothing is expected after the options, but there is '%s'", arg);
-        break;
     default:
-        return ARGP_ERR_UNKNOWN;
+        return nof_bench_option(key, arg, state, &a->json);
     }
     return 0;
 }
@@ -268,7 +263,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 int nof_bench_path(int argc, char **argv)
 {
     static const struct argp_option options[] = {
-        {"json", 'j', NULL, 0, "print one JSON object and nothing else", 0},
+        NOF_BENCH_JSON,
         {"seed", 's', "N", 0, "seed of the losses (default 1)", 0},
         {0},
     };

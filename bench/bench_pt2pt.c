@@ -4,6 +4,7 @@
  * Debian's MPICH over loop-back TCP. Same source, same machine, runs of both in turn; medians. */
 #include "../tools/nof/commands.h"
 #include "child.h"
+#include "option.h"
 #include "spawn.h"
 
 #include <argp.h>
@@ -20,7 +21,7 @@
 #define RUN_S 60
 #define LOUD "/dev/stderr"
 
-enum { OPT_JSON = 256, OPT_HOSTS, OPT_ROUNDS, OPT_MS };
+enum { OPT_HOSTS = 256, OPT_ROUNDS, OPT_MS };
 
 struct figure {
     long bytes;
@@ -279,9 +280,6 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     struct bench *b = state->input;
 
     switch (key) {
-    case OPT_JSON:
-        b->json = true;
-        return 0;
     case OPT_HOSTS:
         snprintf(b->hosts, sizeof(b->hosts), "%s", arg);
         return 0;
@@ -294,14 +292,14 @@ static error_t parse(int key, char *arg, struct argp_state *state)
             argp_error(state, "--rounds is 1 to %d", ROUNDS_MAX);
         return 0;
     default:
-        return ARGP_ERR_UNKNOWN;
+        return nof_bench_option(key, arg, state, &b->json);
     }
 }
 
 int nof_bench_pt2pt(int argc, char **argv)
 {
     static const struct argp_option options[] = {
-        {"json", OPT_JSON, NULL, 0, "print one JSON object", 0},
+        NOF_BENCH_JSON,
         {"hosts", OPT_HOSTS, "H", 0, "simulated hosts for the two ranks: 1 or 2 (2)", 0},
         {"rounds", OPT_ROUNDS, "N", 0, "runs of each side, in turn; medians are printed (5)", 0},
         {"ms", OPT_MS, "MS", 0, "time per measurement (30)", 0},

@@ -16,6 +16,7 @@
 
 #include "../firmware/transport/wire.h"
 #include "child.h"
+#include "option.h"
 #include "wire_peers.h"
 
 #define MTU_BYTES 1500u
@@ -37,7 +38,7 @@ static struct nof_wire_bench bench; /* what the signal handler and atexit() take
 static bool keep_logs;
 
 static const struct argp_option argp_options[] = {
-    {"json", 'j', NULL, 0, "print one object and nothing else", 0},
+    NOF_BENCH_JSON,
     {"seconds", 's', "S", 0, "time per figure (1)", 0},
     {"keep-logs", 'k', NULL, 0, "leave the logs of all programs in /tmp/nof-bench-wire-*", 0},
     {NULL, 0, NULL, 0, NULL, 0},
@@ -48,9 +49,6 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     struct options *o = state->input;
 
     switch (key) {
-    case 'j':
-        o->json = true;
-        return 0;
     case 'k':
         o->keep_logs = true;
         return 0;
@@ -60,7 +58,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
             argp_error(state, "--seconds=%s: it is a time from 0.1 to 60", arg);
         return 0;
     default:
-        return ARGP_ERR_UNKNOWN;
+        return nof_bench_option(key, arg, state, &o->json);
     }
 }
 

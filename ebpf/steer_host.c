@@ -92,14 +92,36 @@ static void unpin(const char *ifname)
     (void)rmdir(NOF_STEER_PIN_ROOT); /* stays while another port has pins */
 }
 
-/* The program on the interface. */
+/* Our program on an interface. */
 struct attached {
     int ifindex;
-    __u32 id; /* 0: none */
     __u32 mode_flags; /* for attach and detach: which hook it hangs on */
+    __u32 map_ids[MAPS_MAX];
+    __u32 nmaps;
 };
 
-static int attached_program(const char *ifname, struct attached *out)
+static int open_ours(__u32 id, struct attached *on)
+{
+    struct bpf_prog_info info = {.nr_map_ids = MAPS_MAX, .map_ids = (__u64)(uintptr_t)on->map_ids};
+    __u32 info_bytes = sizeof(info);
+    int fd = bpf_prog_get_fd_by_id(id);
+    int rc;
+
+    if (fd < 0)
+        return -errno;
+    rc = bpf_obj_get_info_by_fd(fd, &info, &info_bytes);
+    if (rc == 0 && strcmp(info.name, NOF_STEER_PROG) != 0)
+        rc = -EBUSY;
+    if (rc < 0) {
+        close(fd);
+        return rc;
+    }
+    on->nmaps = info.nr_map_ids;
+    return fd;
+}
+
+/* A descriptor of the program on `ifname`; -ENOENT: there is none; -EBUSY: it is not ours. */
+static int open_attached(const char *ifname, struct attached *on)
 {
     LIBBPF_OPTS(bpf_xdp_query_opts, opts);
     unsigned ifindex = if_nametoindex(ifname);
@@ -110,73 +132,38 @@ static int attached_program(const char *ifname, struct attached *out)
     rc = bpf_xdp_query((int)ifindex, 0, &opts);
     if (rc < 0)
         return rc;
-    out->ifindex = (int)ifindex;
-    out->id = opts.prog_id;
-    out->mode_flags = opts.attach_mode == XDP_ATTACHED_SKB ? XDP_FLAGS_SKB_MODE : XDP_FLAGS_DRV_MODE;
-    return 0;
-}
-
-/* Opens program `id` if it is ours; -ENOENT if not. */
-static int open_program(__u32 id, struct bpf_prog_info *info, __u32 *map_ids)
-{
-    __u32 info_bytes = sizeof(*info);
-    int fd = bpf_prog_get_fd_by_id(id);
-    int rc;
-
-    if (fd < 0)
-        return -errno;
-    memset(info, 0, sizeof(*info));
-    info->nr_map_ids = MAPS_MAX;
-    info->map_ids = (__u64)(uintptr_t)map_ids;
-    rc = bpf_obj_get_info_by_fd(fd, info, &info_bytes);
-    if (rc == 0 && strcmp(info->name, NOF_STEER_PROG) != 0)
-        rc = -ENOENT;
-    if (rc < 0) {
-        close(fd);
-        return rc;
-    }
-    return fd;
+    if (opts.prog_id == 0)
+        return -ENOENT;
+    on->ifindex = (int)ifindex;
+    on->mode_flags = opts.attach_mode == XDP_ATTACHED_SKB ? XDP_FLAGS_SKB_MODE : XDP_FLAGS_DRV_MODE;
+    return open_ours(opts.prog_id, on);
 }
 
 int nof_steer_reclaim(const char *ifname)
 {
-    __u32 map_ids[MAPS_MAX];
-    struct bpf_prog_info info;
     struct attached on;
-    int rc = attached_program(ifname, &on);
-    int fd;
+    int fd = open_attached(ifname, &on);
 
-    if (rc < 0)
-        return rc;
-    unpin(ifname);
-    if (on.id == 0)
-        return 0;
-    fd = open_program(on.id, &info, map_ids);
-    if (fd == -ENOENT)
-        return -EBUSY;
+    if (fd >= 0 || fd == -ENOENT || fd == -EBUSY)
+        unpin(ifname);
     if (fd < 0)
-        return fd;
+        return fd == -ENOENT ? 0 : fd;
     close(fd);
     return bpf_xdp_detach(on.ifindex, on.mode_flags, NULL);
 }
 
 int nof_steer_generic(const char *ifname)
 {
-    __u32 map_ids[MAPS_MAX];
-    struct bpf_prog_info info;
     struct attached on;
-    int rc = attached_program(ifname, &on);
-    int fd;
+    int fd = open_attached(ifname, &on);
+    int rc;
 
-    if (rc < 0)
-        return rc;
-    if (on.id == 0)
-        return -ENOENT;
-    if (on.mode_flags == XDP_FLAGS_SKB_MODE)
-        return 0;
-    fd = open_program(on.id, &info, map_ids);
     if (fd < 0)
         return fd;
+    if (on.mode_flags == XDP_FLAGS_SKB_MODE) {
+        close(fd);
+        return 0;
+    }
     /* A device has its program on one of the hooks only. Between the two calls frames go to the kernel. */
     rc = bpf_xdp_detach(on.ifindex, on.mode_flags, NULL);
     if (rc == 0) {
@@ -208,21 +195,14 @@ static int find_stats(const __u32 *map_ids, __u32 n)
 
 int nof_steer_open(const char *ifname, struct nof_steer **steer_out)
 {
-    __u32 map_ids[MAPS_MAX];
-    struct bpf_prog_info info;
     struct nof_steer *steer;
     struct attached on;
-    int prog_fd, stats_fd;
-    int rc = attached_program(ifname, &on);
+    int stats_fd;
+    int prog_fd = open_attached(ifname, &on);
 
-    if (rc < 0)
-        return rc;
-    if (on.id == 0)
-        return -ENOENT;
-    prog_fd = open_program(on.id, &info, map_ids);
     if (prog_fd < 0)
-        return prog_fd;
-    stats_fd = find_stats(map_ids, info.nr_map_ids);
+        return prog_fd == -EBUSY ? -ENOENT : prog_fd;
+    stats_fd = find_stats(on.map_ids, on.nmaps);
     close(prog_fd);
     if (stats_fd < 0)
         return stats_fd;

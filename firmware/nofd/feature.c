@@ -8,12 +8,13 @@
 #include <string.h>
 #include <strings.h>
 
-#include "nearest.h"
+#include "nof_private/nearest.h"
 #include "nof_private/units.h"
 
 static int find(const char *name, unsigned *feature_out, char *err, size_t err_bytes)
 {
     const char *names[NOF_FEATURE_COUNT];
+    char near[64];
 
     for (unsigned i = 0; i < NOF_FEATURE_COUNT; i++) {
         names[i] = nof_feature_info[i].name;
@@ -22,8 +23,8 @@ static int find(const char *name, unsigned *feature_out, char *err, size_t err_b
             return 0;
         }
     }
-    snprintf(err, err_bytes, "there is no feature \"%.64s\"; did you mean \"%s\"? (nof features lists all)",
-             name, nofd_nearest(name, names, NOF_FEATURE_COUNT));
+    nof_nearest_ask(name, names, NOF_FEATURE_COUNT, near, sizeof(near));
+    snprintf(err, err_bytes, "there is no feature \"%.64s\"%s (nof features lists all)", name, near);
     return -1;
 }
 

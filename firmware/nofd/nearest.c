@@ -1,57 +1,85 @@
-/* SPDX-License-Identifier: BSD-3-Clause */
-#include "nearest.h"
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * "Did you mean ...?": edit distance with transpositions, over short names. */
+#include "nof_private/nearest.h"
 
 #include <ctype.h>
 #include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
-#define CUT 63u
+#define WORD_MAX 64
 
 static unsigned min3(unsigned a, unsigned b, unsigned c)
 {
-    unsigned ab = a < b ? a : b;
+    unsigned least = a < b ? a : b;
 
-    return ab < c ? ab : c;
+    return least < c ? least : c;
 }
 
-unsigned nofd_edit_distance(const char *a, const char *b)
+static bool same(char a, char b)
 {
-    unsigned row[CUT + 1];
-    size_t la = strnlen(a, CUT);
-    size_t lb = strnlen(b, CUT);
+    return tolower((unsigned char)a) == tolower((unsigned char)b);
+}
 
-    for (unsigned j = 0; j <= lb; j++)
-        row[j] = j;
-    for (unsigned i = 1; i <= la; i++) {
-        unsigned diagonal = row[0];
+/* Optimal string alignment distance; UINT_MAX for words that are not names. */
+static unsigned distance(const char *a, const char *b)
+{
+    unsigned row[3][WORD_MAX + 1];
+    size_t alen = strlen(a);
+    size_t blen = strlen(b);
 
-        row[0] = i;
-        for (unsigned j = 1; j <= lb; j++) {
-            unsigned above = row[j];
-            int same = tolower((unsigned char)a[i - 1]) == tolower((unsigned char)b[j - 1]);
+    if (alen > WORD_MAX || blen > WORD_MAX)
+        return UINT_MAX;
+    for (size_t j = 0; j <= blen; j++)
+        row[0][j] = (unsigned)j;
+    for (size_t i = 1; i <= alen; i++) {
+        unsigned *now = row[i % 3];
+        const unsigned *last = row[(i - 1) % 3];
 
-            row[j] = min3(above + 1, row[j - 1] + 1, diagonal + (same ? 0u : 1u));
-            diagonal = above;
+        now[0] = (unsigned)i;
+        for (size_t j = 1; j <= blen; j++) {
+            unsigned differs = !same(a[i - 1], b[j - 1]);
+
+            now[j] = min3(last[j] + 1, now[j - 1] + 1, last[j - 1] + differs);
+            if (i > 1 && j > 1 && same(a[i - 1], b[j - 2]) && same(a[i - 2], b[j - 1])) {
+                unsigned swapped = row[(i - 2) % 3][j - 2] + 1;
+
+                if (swapped < now[j])
+                    now[j] = swapped;
+            }
         }
     }
-    return row[lb];
+    return row[alen % 3][blen];
 }
 
-const char *nofd_nearest(const char *wanted, const char *const *names, size_t n)
+const char *nof_nearest(const char *word, const char *const *names, size_t n)
 {
     const char *best = NULL;
     unsigned best_distance = UINT_MAX;
+    /* A third of the word may be wrong; a word that begins a name is near whatever its length. */
+    unsigned limit = (unsigned)strlen(word) / 3 + 1;
 
     for (size_t i = 0; i < n; i++) {
-        unsigned distance;
+        unsigned d = distance(word, names[i]);
 
-        if (names[i] == NULL)
-            continue;
-        distance = nofd_edit_distance(wanted, names[i]);
-        if (distance < best_distance) {
-            best_distance = distance;
+        if (word[0] != '\0' && strncasecmp(word, names[i], strlen(word)) == 0)
+            d = 0;
+        if (d < best_distance) {
+            best_distance = d;
             best = names[i];
         }
     }
-    return best;
+    return best_distance <= limit ? best : NULL;
+}
+
+void nof_nearest_ask(const char *word, const char *const *names, size_t n, char *text, size_t text_bytes)
+{
+    const char *near = nof_nearest(word, names, n);
+
+    text[0] = '\0';
+    if (near != NULL)
+        snprintf(text, text_bytes, "; did you mean \"%s\"?", near);
 }

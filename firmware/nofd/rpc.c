@@ -6,8 +6,11 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "nof_private/nearest.h"
+
 #include "daemon.h"
-#include "nearest.h"
+
+#define NEAR_BYTES 64 /* of a question */
 
 struct method {
     const char *name;
@@ -61,6 +64,7 @@ int nofd_rpc_keys(const json_t *params, const char *const *names, size_t n, stru
 {
     /* jansson's iterators take a non-const object that they do not change. */
     json_t *object = json_incref((json_t *)(uintptr_t)params);
+    char near[NEAR_BYTES];
     int rc = 0;
 
     for (void *at = json_object_iter(object); at != NULL && rc == 0; at = json_object_iter_next(object, at)) {
@@ -71,8 +75,8 @@ int nofd_rpc_keys(const json_t *params, const char *const *names, size_t n, stru
             i++;
         if (i < n)
             continue;
-        nofd_rpc_fail(error, NOFD_RPC_PARAMS, "there is no parameter \"%.64s\"; did you mean \"%s\"?", key,
-                      nofd_nearest(key, names, n));
+        nof_nearest_ask(key, names, n, near, sizeof(near));
+        nofd_rpc_fail(error, NOFD_RPC_PARAMS, "there is no parameter \"%.64s\"%s", key, near);
         rc = -1;
     }
     json_decref(object);
@@ -85,6 +89,7 @@ static json_t *call(struct nofd *d, bool may_change, const json_t *request, stru
     const char *name = json_string_value(json_object_get(request, "method"));
     const json_t *params = json_object_get(request, "params");
     const char *names[NMETHODS];
+    char near[NEAR_BYTES];
 
     if (!json_is_object(request) || name == NULL || version == NULL || strcmp(version, "2.0") != 0)
         return nofd_rpc_fail(error, NOFD_RPC_REQUEST,
@@ -100,8 +105,8 @@ static json_t *call(struct nofd *d, bool may_change, const json_t *request, stru
                                  "%s is for root and the user that runs the daemon", name);
         return methods[i].fn(d, params, error);
     }
-    return nofd_rpc_fail(error, NOFD_RPC_METHOD, "there is no method \"%.64s\"; did you mean \"%s\"?", name,
-                         nofd_nearest(name, names, NMETHODS));
+    nof_nearest_ask(name, names, NMETHODS, near, sizeof(near));
+    return nofd_rpc_fail(error, NOFD_RPC_METHOD, "there is no method \"%.64s\"%s", name, near);
 }
 
 char *nofd_rpc_answer(struct nofd *d, bool may_change, const char *line, size_t len)

@@ -21,20 +21,13 @@
 #include "nof/status.h"
 #include "nof_private/ring.h"
 
+#include "../check.h"
 #include "hostile_pair.h"
 
 #define HOSTILE_SKIP 77
 
 /* The pair may never wait longer for a message than this: nobody's misbehaviour holds it up. */
 #define HOSTILE_STALL_MS 1500
-
-#define check(condition) \
-    do { \
-        if (!(condition)) { \
-            fprintf(stderr, "%s:%d: failed: %s\n", __FILE__, __LINE__, #condition); \
-            exit(1); \
-        } \
-    } while (0)
 
 /* Both are integers. */
 #define check_equal(got, wanted) \

@@ -23,20 +23,13 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "../check.h"
 #include "pmd_driver.h"
 
 #define NOBODY 65534
 #define WAIT_MS 15000
 #define PATIENCE_S 12 /* a private daemon without a parent would have ended after 10 */
 #define BLOCK_BYTES 65536u
-
-#define check(condition) \
-    do { \
-        if (!(condition)) { \
-            fprintf(stderr, "%s:%d: failed: %s\n", __FILE__, __LINE__, #condition); \
-            exit(1); \
-        } \
-    } while (0)
 
 static const char *nofd_path;
 static char directory[64];

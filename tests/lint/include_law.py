@@ -49,7 +49,8 @@ LAWS = (
     (re.compile(r"^ebpf/"), Law("eBPF", CONTRACT + ("ebpf/",))),
     # The bench and sim commands look inside; the rest of the tools sees what a user sees, and where the daemon is.
     (re.compile(r"^tools/(?!.*(bench|sim))"),
-     Law("tools", ("include/nof/", "include/nof_private/rundir.h", "include/nof_private/units.h", "tools/"))),
+     Law("tools", ("include/nof/", "include/nof_private/nearest.h", "include/nof_private/rundir.h",
+                   "include/nof_private/units.h", "tools/"))),
     (re.compile(r"^examples/"), Law("examples", ("host/libmpi_offload/include/",), mpi=True)),
 )
 

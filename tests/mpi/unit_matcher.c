@@ -6,15 +6,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "../check.h"
 #include "matcher.h"
-
-#define CHECK(condition) \
-    do { \
-        if (!(condition)) { \
-            fprintf(stderr, "%s:%d: failed: %s\n", __FILE__, __LINE__, #condition); \
-            exit(1); \
-        } \
-    } while (0)
 
 enum { ENTRIES = 400, STEPS = 200000, MANY = 100000 };
 
@@ -76,20 +69,20 @@ static void step(void)
     if (draw(2) == 0) { /* an envelope comes */
         struct item *want = oldest(1, &key);
         struct nof_match_entry *got = nof_matcher_take_posted(&matcher, key.ctx, key.source, key.tag);
-        CHECK(got == (want == NULL ? NULL : &want->entry));
+        check(got == (want == NULL ? NULL : &want->entry));
         if (want != NULL) {
             want->state = 0;
             return;
         }
         it->entry = key;
         it->state = 2;
-        CHECK(nof_matcher_add(&matcher, &it->entry) == 0);
+        check(nof_matcher_add(&matcher, &it->entry) == 0);
     } else { /* a receive is posted */
         key.source = draw(3) == 0 ? NOF_MATCH_ANY : key.source;
         key.tag = draw(3) == 0 ? NOF_MATCH_ANY : key.tag;
         struct item *want = oldest(2, &key);
         struct nof_match_entry *got = nof_matcher_find(&matcher, key.ctx, key.source, key.tag);
-        CHECK(got == (want == NULL ? NULL : &want->entry));
+        check(got == (want == NULL ? NULL : &want->entry));
         if (want != NULL) {
             nof_matcher_remove(&matcher, got);
             want->state = 0;
@@ -97,7 +90,7 @@ static void step(void)
         }
         it->entry = key;
         it->state = 1;
-        CHECK(nof_matcher_post(&matcher, &it->entry) == 0);
+        check(nof_matcher_post(&matcher, &it->entry) == 0);
     }
 }
 
@@ -112,19 +105,19 @@ static double seconds(void)
 static void many(void)
 {
     struct nof_match_entry *entries = calloc(MANY, sizeof(*entries));
-    CHECK(entries != NULL);
+    check(entries != NULL);
     double start = seconds();
     for (int i = 0; i < MANY; i++) {
         entries[i].tag = i;
-        CHECK(nof_matcher_add(&matcher, &entries[i]) == 0);
+        check(nof_matcher_add(&matcher, &entries[i]) == 0);
     }
     for (int i = MANY - 1; i >= 0; i--) {
         struct nof_match_entry *e = nof_matcher_find(&matcher, 0, NOF_MATCH_ANY, i);
-        CHECK(e == &entries[i]);
+        check(e == &entries[i]);
         nof_matcher_remove(&matcher, e);
     }
-    CHECK(seconds() - start < 10);
-    CHECK(matcher.waiting.count == 0 && matcher.waiting.queues == 0);
+    check(seconds() - start < 10);
+    check(matcher.waiting.count == 0 && matcher.waiting.queues == 0);
     free(entries);
 }
 
@@ -138,7 +131,7 @@ int main(void)
         else if (items[i].state == 2)
             nof_matcher_remove(&matcher, &items[i].entry);
     }
-    CHECK(matcher.posted.count == 0 && matcher.posted.queues == 0);
+    check(matcher.posted.count == 0 && matcher.posted.queues == 0);
     many();
     return 0;
 }

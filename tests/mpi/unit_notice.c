@@ -5,17 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../check.h"
 #include "chan_nic.h"
 #include "comm.h"
 #include "pt2pt.h"
-
-#define CHECK(condition) \
-    do { \
-        if (!(condition)) { \
-            fprintf(stderr, "%s:%d: failed: %s\n", __FILE__, __LINE__, #condition); \
-            exit(1); \
-        } \
-    } while (0)
 
 struct nof_lib nof_lib = {.world_rank = 0, .world_size = 4};
 struct nof_chan nof_chan;
@@ -41,13 +34,13 @@ struct nof_request *nof_pt2pt_internal(enum nof_request_kind kind, struct nof_co
                                        size_t count, struct nof_type *type, int peer, int tag)
 {
     (void)comm, (void)buf, (void)count, (void)type, (void)peer, (void)tag;
-    CHECK(kind == NOF_REQUEST_RECV);
+    check(kind == NOF_REQUEST_RECV);
     memset(&the_receive, 0, sizeof(the_receive));
     return &the_receive;
 }
 void nof_request_free(struct nof_request *req)
 {
-    CHECK(req == &the_receive);
+    check(req == &the_receive);
     freed++;
 }
 void nof_request_reset(struct nof_request *req)
@@ -65,7 +58,7 @@ void nof_chan_recv(struct nof_request *req)
 }
 void nof_chan_send(struct nof_request *req)
 {
-    CHECK(req == NULL); /* nothing is sent here */
+    check(req == NULL); /* nothing is sent here */
 }
 void nof_chan_peer_died(int world_rank, int status)
 {
@@ -80,7 +73,7 @@ static void start(void)
     posted = freed = 0;
     last_death = -1;
     nof_chan_notice_start();
-    CHECK(posted == 1 && freed == 0);
+    check(posted == 1 && freed == 0);
 }
 
 static void ends(int error, size_t bytes)
@@ -97,24 +90,24 @@ int main(void)
     ends(MPI_ERR_TRUNCATE, sizeof(rank_2_died));
     ends(MPI_ERR_NO_MEM, 0);
     ends(MPI_ERR_OTHER, 0);
-    CHECK(posted == 4 && freed == 0 && last_death == -1);
+    check(posted == 4 && freed == 0 && last_death == -1);
     memcpy(the_receive.data, rank_2_died, sizeof(rank_2_died));
     ends(MPI_SUCCESS, sizeof(rank_2_died));
-    CHECK(posted == 5 && last_death == 2);
+    check(posted == 5 && last_death == 2);
 
     refuse_posting = 1;
     ends(MPI_ERR_OTHER, 0);
-    CHECK(posted == 6 && freed == 1);
+    check(posted == 6 && freed == 1);
     refuse_posting = 0;
 
     start();
     the_receive.cancelled = true;
     ends(MPI_SUCCESS, 0);
-    CHECK(posted == 1 && freed == 1);
+    check(posted == 1 && freed == 1);
 
     start();
     nof_chan.nic_dead = true;
     ends(MPI_ERR_OTHER, 0);
-    CHECK(posted == 1 && freed == 1);
+    check(posted == 1 && freed == 1);
     return 0;
 }

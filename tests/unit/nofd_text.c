@@ -9,8 +9,8 @@
 
 #include <cmocka.h>
 
-#include "../../firmware/nofd/nearest.h"
 #include "../../firmware/nofd/options.h"
+#include "nof_private/nearest.h"
 #include "nof_private/units.h"
 
 static void sizes_have_units(void **state)
@@ -82,15 +82,20 @@ static void numbers_and_addresses_are_read_whole(void **state)
 
 static void the_nearest_name_is_found(void **state)
 {
-    static const char *const names[] = {"pacing", NULL, "congestion", "idle"};
+    static const char *const names[] = {"pacing", "congestion", "idle"};
+    char text[64];
 
     (void)state;
-    assert_int_equal(nofd_edit_distance("kitten", "sitting"), 3);
-    assert_int_equal(nofd_edit_distance("", "abc"), 3);
-    assert_int_equal(nofd_edit_distance("Idle", "idle"), 0);
-    assert_string_equal(nofd_nearest("idel", names, 4), "idle");
-    assert_string_equal(nofd_nearest("passing", names, 4), "pacing");
-    assert_null(nofd_nearest("x", names, 0));
+    assert_string_equal(nof_nearest("idel", names, 3), "idle");
+    assert_string_equal(nof_nearest("Idle", names, 3), "idle");
+    assert_string_equal(nof_nearest("passing", names, 3), "pacing");
+    assert_string_equal(nof_nearest("con", names, 3), "congestion");
+    assert_null(nof_nearest("multicast", names, 3));
+    assert_null(nof_nearest("x", names, 0));
+    nof_nearest_ask("pacng", names, 3, text, sizeof(text));
+    assert_string_equal(text, "; did you mean \"pacing\"?");
+    nof_nearest_ask("multicast", names, 3, text, sizeof(text));
+    assert_string_equal(text, "");
 }
 
 static void features_are_set_by_name_within_their_bounds(void **state)

@@ -45,7 +45,4 @@ struct nof_command {
 int nof_commands_dispatch(const struct nof_command *table, const char *self, const char *about, int argc,
                           char **argv);
 
-/* The candidate (n of them) nearest to `word`, or NULL when none is near. */
-const char *nof_nearest(const char *word, const char *const *candidates, unsigned n);
-
 #endif

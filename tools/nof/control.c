@@ -11,6 +11,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "nof_private/nearest.h"
 #include "nof_private/units.h"
 #include "commands.h"
 #include "nof/features.h"

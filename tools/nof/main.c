@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "nof_private/nearest.h"
+
 #define COMMANDS_MAX 32
 
 static const char needs_dpdk[] =

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The options that benches have in common. */
+#ifndef NOF_BENCH_OPTION_H
+#define NOF_BENCH_OPTION_H
+
+#include <argp.h>
+#include <stdbool.h>
+
+/* For the table of options. */
+#define NOF_BENCH_JSON \
+    { \
+        "json", 'j', NULL, 0, "print one JSON object and nothing else", 0 \
+    }
+
+/* The default of a bench's parser: --json, and no words behind the options. */
+error_t nof_bench_option(int key, const char *arg, struct argp_state *state, bool *json);
+
+#endif

@@ -31,6 +31,10 @@ static void of_operation(const struct nof_comp *comp)
         if (op->phase != NOF_OP_SEND)
             nof_chan_cancel_done(op, comp->status);
         break;
+    case NOF_COMP_LAYOUT:
+        if (op->phase == NOF_OP_LAYOUT)
+            nof_chan_layout_done(op, comp->status);
+        break;
     case NOF_COMP_FLUSH:
         if (op->phase == NOF_OP_FLUSH)
             nof_chan_op_free(op);

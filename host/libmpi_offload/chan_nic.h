@@ -7,6 +7,7 @@
  *   chan_submit.c   operations under way, the queue behind a full ring
  *   chan_send.c     sends: window per peer, bounce arena, parked sends
  *   chan_recv.c     receives, probes, cancel
+ *   chan_layout.c   datatypes that the NIC walks by itself
  *   chan_spill.c    what the NIC spilled into the library's matcher
  *   chan_comp.c     one handler per kind of completion
  *
@@ -39,6 +40,7 @@ enum nof_op_phase {
     NOF_OP_LOCAL, /* receive or waiting probe in the library's matcher */
     NOF_OP_HELD, /* receive or probe that waits for the end of spill mode */
     NOF_OP_ACK, /* tells a synchronous sender that its spilled message was matched */
+    NOF_OP_LAYOUT, /* of `type` */
     NOF_OP_FLUSH
 };
 
@@ -55,6 +57,7 @@ struct nof_chan_op {
     uint64_t len; /* SEND: bytes; PULL: of the message */
     uint64_t bounce;
     int fail_code; /* a cancel for this reason ends the request with this code */
+    struct nof_type *type; /* LAYOUT */
     struct nof_request *req; /* NULL: the program does not wait for it any more */
     struct nof_chan_op *next; /* free list; held list */
     struct nof_chan_op *next_active;
@@ -180,6 +183,14 @@ void nof_chan_cancel_done(struct nof_chan_op *op, int status);
 int nof_chan_lost_code(const struct nof_request *req, int32_t source);
 /* End a receive or probe in whatever phase it is with this code (a CANCEL first if need be). */
 void nof_chan_recv_fail(struct nof_chan_op *op, int code);
+
+/* ---- chan_layout.c ---- */
+void nof_chan_commit(struct nof_type *type);
+void nof_chan_forget(const struct nof_type *type);
+bool nof_chan_streams(const struct nof_type *type, size_t bytes);
+void nof_chan_layout_done(struct nof_chan_op *op, int status);
+/* Where the request's bytes lie in the program's memory, into a descriptor. */
+void nof_chan_place(struct nof_desc *desc, const struct nof_request *req);
 
 /* ---- chan_spill.c ---- */
 void nof_chan_spilled(const struct nof_comp *comp);

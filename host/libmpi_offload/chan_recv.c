@@ -74,7 +74,7 @@ void nof_chan_submit_recv(struct nof_chan_op *op)
         .tag = nof_chan_wanted_tag(req),
         .len = req->bytes,
     };
-    desc.addr = (uint64_t)(uintptr_t)req->data;
+    nof_chan_place(&desc, req);
     desc.callsite = req->callsite;
     op->phase = NOF_OP_RECV;
     nof_chan_submit(&desc);
@@ -112,7 +112,7 @@ static void receive_message(struct nof_request *req, const struct nof_message *m
         .tag = message->tag,
         .len = req->bytes,
     };
-    desc.addr = (uint64_t)(uintptr_t)req->data;
+    nof_chan_place(&desc, req);
     desc.handle = message->nic_handle;
     nof_chan_submit(&desc);
 }
@@ -206,14 +206,13 @@ static void take_payload(const struct nof_request *req, const struct nof_comp *c
     if ((comp->flags & NOF_COMP_F_INLINE) != 0) {
         if (len > NOF_INLINE_BYTES)
             len = NOF_INLINE_BYTES;
-        if (len > 0)
-            memcpy(req->data, comp->inline_data, len);
+        nof_request_store(req, comp->inline_data, len);
     } else if ((comp->flags & NOF_COMP_F_STAGED) != 0) {
         const void *staged = nof_pmd_staged(nof_chan.pmd, comp->staged_offset, comp->staged_len);
         if (len > comp->staged_len)
             len = comp->staged_len;
-        if (staged != NULL && len > 0)
-            memcpy(req->data, staged, len);
+        if (staged != NULL)
+            nof_request_store(req, staged, len);
         nof_chan_release_staged(comp->staged_offset);
     }
 }

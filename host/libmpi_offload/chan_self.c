@@ -194,6 +194,23 @@ static void nothing(void)
 {
 }
 
+static void self_commit(struct nof_type *type)
+{
+    (void)type;
+}
+
+static void self_forget(const struct nof_type *type)
+{
+    (void)type;
+}
+
+static bool self_streams(const struct nof_type *type, size_t bytes)
+{
+    (void)type;
+    (void)bytes;
+    return false;
+}
+
 static int self_dead_member(struct nof_comm *comm)
 {
     (void)comm;
@@ -206,6 +223,9 @@ const struct nof_channel nof_channel_self = {
     .recv = self_recv,
     .cancel = self_cancel,
     .probe = self_probe,
+    .commit = self_commit,
+    .forget = self_forget,
+    .streams = self_streams,
     .poll = self_poll,
     .wake_count = self_wake_count,
     .sleep = self_sleep,

@@ -48,7 +48,7 @@ static void place_payload(struct nof_desc *desc, struct nof_chan_op *op, const s
             return;
         }
     }
-    desc->addr = (uint64_t)(uintptr_t)req->data;
+    nof_chan_place(desc, req);
 }
 
 static void hand_over(struct nof_request *req)
@@ -223,7 +223,7 @@ void nof_chan_send_granted(struct nof_chan_op *op, const struct nof_comp *comp)
         desc.elem = elem_of(req->type);
         if (req->mode == NOF_SEND_SYNC)
             desc.flags |= NOF_DESC_F_SYNC;
-        desc.addr = (uint64_t)(uintptr_t)req->data;
+        nof_chan_place(&desc, req);
     }
     if (op->bounced) {
         desc.flags |= NOF_DESC_F_BOUNCE;

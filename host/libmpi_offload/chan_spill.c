@@ -61,7 +61,7 @@ static void pull(struct nof_request *req, const struct nof_chan_envelope *envelo
         .tag = envelope->match.tag,
         .len = req->bytes,
     };
-    desc.addr = (uint64_t)(uintptr_t)req->data;
+    nof_chan_place(&desc, req);
     desc.handle = envelope->handle;
     nof_chan_submit(&desc);
 }
@@ -74,8 +74,7 @@ void nof_chan_consume(struct nof_request *req, struct nof_chan_envelope *envelop
         pull(req, envelope);
     } else {
         size_t len = envelope->stored < req->bytes ? envelope->stored : req->bytes;
-        if (len > 0)
-            memcpy(req->data, envelope->payload, len);
+        nof_request_store(req, envelope->payload, len);
         if (envelope->sync)
             tell_sender(envelope);
         nof_request_done(req, envelope->match.source, envelope->match.tag, envelope->len);

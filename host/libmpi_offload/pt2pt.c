@@ -122,11 +122,15 @@ struct nof_request *nof_pt2pt_internal(enum nof_request_kind kind, struct nof_co
 static int prepare_data(struct nof_request *req)
 {
     req->bytes = req->type->size * req->count;
+    req->streamed = false;
     bool buffered = req->kind == NOF_REQUEST_SEND && req->mode == NOF_SEND_BUFFERED;
     if (req->bytes == 0) {
         req->data = NULL;
     } else if (req->type->contiguous && !buffered) {
         req->data = nof_lib_at(req->buf, req->type->tree->lb);
+    } else if (!buffered && nof_channel->streams(req->type, req->bytes)) {
+        req->data = req->buf;
+        req->streamed = true;
     } else {
         req->packed = malloc(req->bytes);
         if (req->packed == NULL)

@@ -2,6 +2,7 @@
 #include "request.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "bsend.h"
 #include "comm.h"
@@ -108,6 +109,14 @@ void nof_request_done(struct nof_request *req, int source, int tag, size_t len)
             nof_type_unpack(req->type, req->buf, req->count, 0, req->status_bytes, req->packed);
     }
     nof_request_end(req);
+}
+
+void nof_request_store(const struct nof_request *req, const void *payload, size_t len)
+{
+    if (req->streamed)
+        nof_type_unpack(req->type, req->buf, req->count, 0, len, payload);
+    else if (len > 0)
+        memcpy(req->data, payload, len);
 }
 
 void nof_request_fail(struct nof_request *req, int error)

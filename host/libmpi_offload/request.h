@@ -4,7 +4,7 @@
  *   new() -> filled in by pt2pt.h or schedule.h -> handed to the channel -> done()/fail() -> free()
  *
  * A blocking call uses a request without a handle. `data`/`bytes` is what the channel moves: the
- * user's memory itself, or a packed copy when the datatype has holes. Channels report in job ranks;
+ * user's memory itself, contiguous or (streamed) walked by the NIC, or a packed copy of it. Channels report in job ranks;
  * the status speaks the communicator's ranks.
  *
  * Memory: pooled, objects are never given back to the system. Threads: under the library's lock;
@@ -55,6 +55,7 @@ struct nof_request {
     void *data;
     size_t bytes;
     void *packed; /* malloc'ed, equals data when used */
+    bool streamed; /* data is the base of the type's layout */
 
     int error; /* code */
     int status_source;
@@ -91,6 +92,8 @@ int nof_request_check(MPI_Request handle, struct nof_request **req_out);
  * which for a receive may be more than `bytes` (truncation). */
 void nof_request_done(struct nof_request *req, int source, int tag, size_t len);
 void nof_request_fail(struct nof_request *req, int error);
+/* Put the first `len` bytes of a message, which the channel holds, where a receive wants them. */
+void nof_request_store(const struct nof_request *req, const void *payload, size_t len);
 /* The same for what the library ends by itself (LOCAL), with error and status set before. */
 void nof_request_end(struct nof_request *req);
 

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <wchar.h>
 
+#include "channel.h"
 #include "error.h"
 #include "type_contents.h"
 
@@ -233,6 +234,8 @@ void nof_type_release_list(struct nof_type *dead)
     while (dead != NULL) {
         struct nof_type *type = dead;
         dead = type->next_dead;
+        if (type->layout.state == NOF_LAYOUT_READY)
+            nof_channel->forget(type);
         if (type->contents != NULL)
             dead = nof_type_contents_drop(type->contents, dead);
         nof_tree_release(type->tree);

@@ -111,6 +111,14 @@ enum nof_basic {
 
 struct nof_type_contents;
 
+/* What the NIC calls the type's layout (chan_layout.c). */
+struct nof_type_layout {
+    uint32_t name;
+    uint32_t generation;
+    bool fast; /* faster than packing whatever the size */
+    enum { NOF_LAYOUT_NONE, NOF_LAYOUT_ASKED, NOF_LAYOUT_READY } state;
+};
+
 struct nof_type {
     uint32_t refs;
     uint32_t align; /* bytes: the strictest of its elements */
@@ -125,6 +133,7 @@ struct nof_type {
     ptrdiff_t ub;
     struct nof_tree *tree;
     struct nof_type_contents *contents; /* NULL: a named type */
+    struct nof_type_layout layout;
     struct nof_type *next_dead; /* while a chain of types is released */
     MPI_Datatype handle;
     struct nof_attr *attrs;

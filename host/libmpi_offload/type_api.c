@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "attr.h"
+#include "channel.h"
 #include "error.h"
 #include "type.h"
 
@@ -13,8 +14,10 @@ int PMPI_Type_commit(MPI_Datatype *datatype)
     nof_lib_enter(__func__);
     struct nof_type *type;
     int rc = nof_type_check(*datatype, false, &type);
-    if (rc == MPI_SUCCESS)
+    if (rc == MPI_SUCCESS && !type->committed) {
         type->committed = true;
+        nof_channel->commit(type);
+    }
     return nof_lib_leave(NULL, rc, __func__);
 }
 

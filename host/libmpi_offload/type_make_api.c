@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The constructors without arrays. */
 #include "attr.h"
+#include "channel.h"
 #include "type_args.h"
 
 static int make_contiguous(MPI_Count count, MPI_Datatype oldtype, bool large, MPI_Datatype *newtype)
@@ -160,6 +161,8 @@ int PMPI_Type_dup(MPI_Datatype oldtype, MPI_Datatype *newtype)
             nof_type_release(copy);
             *newtype = MPI_DATATYPE_NULL;
         }
+        if (rc == MPI_SUCCESS && copy->committed)
+            nof_channel->commit(copy);
     }
     return nof_lib_leave(NULL, rc, __func__);
 }

@@ -16,7 +16,8 @@ enum {
     RING = 16,
     BOUNCE_MAX = 512,
     SLOTS = 64,
-    STAGE_MAX = 1024
+    STAGE_MAX = 1024,
+    SCHEDULE_BYTES = 4096
 };
 
 #define REQUIRE(condition) \
@@ -438,7 +439,8 @@ static void execute(const struct nof_desc *d)
         }
         break;
     default:
-        REQUIRE(d->opcode == NOF_DESC_LAYOUT);
+        REQUIRE(d->opcode == NOF_DESC_LAYOUT); /* no room for layouts: the library packs */
+        complete(NOF_COMP_LAYOUT, d, NOF_ENOMEM);
     }
 }
 
@@ -453,6 +455,7 @@ int nof_pmd_attach(const struct nof_pmd_attach_args *args, struct nof_pmd **pmd_
     const char *seed = getenv("NOF_FAKE_SEED");
     fake.random = 0x2545f4914f6cdd1du ^ (seed == NULL ? 1 : strtoull(seed, NULL, 10) * 7919);
     fake.identity.bounce_max_bytes = BOUNCE_MAX;
+    fake.identity.schedule_bytes = SCHEDULE_BYTES;
     snprintf(fake.identity.nic_name, sizeof(fake.identity.nic_name), "fake");
     *pmd_out = &fake;
     return NOF_OK;
@@ -528,6 +531,13 @@ const char *nof_pmd_death(const struct nof_pmd *pmd)
 {
     (void)pmd;
     return "";
+}
+
+void *nof_pmd_schedule(struct nof_pmd *pmd)
+{
+    static uint64_t area[SCHEDULE_BYTES / sizeof(uint64_t)];
+    (void)pmd;
+    return area;
 }
 
 void *nof_pmd_bounce_alloc(struct nof_pmd *pmd, size_t len_bytes, uint64_t *offset_out)

@@ -29,16 +29,6 @@ int PMPI_Comm_rank(MPI_Comm comm, int *rank)
     return nof_lib_leave(c, rc, __func__);
 }
 
-static int group_handle(struct nof_group *g, MPI_Group *group)
-{
-    uint64_t handle = nof_handle_add(&nof_lib.groups, g);
-    if (handle == 0)
-        return nof_error(MPI_ERR_NO_MEM, "no memory for a group handle");
-    nof_group_hold(g);
-    *group = nof_lib_handle(handle);
-    return MPI_SUCCESS;
-}
-
 NOF_MPI(Comm_group)
 int PMPI_Comm_group(MPI_Comm comm, MPI_Group *group)
 {
@@ -46,7 +36,7 @@ int PMPI_Comm_group(MPI_Comm comm, MPI_Group *group)
     struct nof_comm *c;
     int rc = nof_comm_check(comm, &c);
     if (rc == MPI_SUCCESS)
-        rc = group_handle(c->group, group);
+        rc = nof_group_publish(c->group, group);
     return nof_lib_leave(c, rc, __func__);
 }
 
@@ -68,7 +58,7 @@ int PMPI_Comm_remote_group(MPI_Comm comm, MPI_Group *group)
     struct nof_comm *c;
     int rc = nof_comm_check_inter(comm, &c);
     if (rc == MPI_SUCCESS)
-        rc = group_handle(c->remote, group);
+        rc = nof_group_publish(c->remote, group);
     return nof_lib_leave(c, rc, __func__);
 }
 

@@ -166,25 +166,31 @@ static int copy_attributes(struct nof_comm *c, struct nof_comm *copy)
     return rc;
 }
 
+int nof_comm_duplicate(struct nof_comm *c, struct nof_comm **copy_out)
+{
+    struct nof_request *outer;
+    int rc = begin(c, copy_out, &outer);
+    if (rc == MPI_SUCCESS) {
+        rc = nof_request_wait(outer);
+        nof_request_free(outer);
+    }
+    return rc;
+}
+
 static int dup_and_wait(MPI_Comm comm, MPI_Info info, MPI_Comm *newcomm, const char *func)
 {
     nof_lib_enter(func);
     struct nof_comm *c, *copy;
-    struct nof_request *outer;
     struct nof_info *hints;
     int rc = nof_comm_check(comm, &c);
     if (rc == MPI_SUCCESS)
         rc = nof_info_check_optional(info, &hints);
     if (rc == MPI_SUCCESS)
-        rc = begin(c, &copy, &outer);
-    if (rc == MPI_SUCCESS)
-        nof_comm_take_hints(copy, hints);
+        rc = nof_comm_duplicate(c, &copy);
     if (rc == MPI_SUCCESS) {
-        rc = nof_request_wait(outer);
-        nof_request_free(outer);
-    }
-    if (rc == MPI_SUCCESS)
+        nof_comm_take_hints(copy, hints);
         rc = copy_attributes(c, copy);
+    }
     *newcomm = rc == MPI_SUCCESS ? copy->handle : MPI_COMM_NULL;
     return nof_lib_leave(c, rc, func);
 }

@@ -27,6 +27,11 @@ int nof_comm_connect(struct nof_comm *local, int local_leader, const struct nof_
 /* Collective over an inter-communicator: every process learns what rank 0 of the other side says. */
 int nof_comm_sides_swap(struct nof_comm *inter, const void *mine, void *theirs, size_t bytes);
 
+/* ---- comm_dup.c ---- */
+
+/* Collective over c: a duplicate, intra or inter. */
+int nof_comm_duplicate(struct nof_comm *c, struct nof_comm **copy_out);
+
 /* ---- comm_split.c ---- */
 
 /* Collective over c, intra or inter. *part_out: the processes of this color, by key, then by rank (of an

@@ -62,6 +62,16 @@ int nof_group_check(MPI_Group handle, struct nof_group **group_out)
     return MPI_SUCCESS;
 }
 
+int nof_group_publish(struct nof_group *group, MPI_Group *handle_out)
+{
+    uint64_t handle = nof_handle_add(&nof_lib.groups, group);
+    if (handle == 0)
+        return nof_error(MPI_ERR_NO_MEM, "no memory for a group handle");
+    nof_group_hold(group);
+    *handle_out = nof_lib_handle(handle);
+    return MPI_SUCCESS;
+}
+
 int nof_group_rank_of(struct nof_group *group, int world_rank)
 {
     if (world_rank < 0 || world_rank >= nof_lib.world_size)

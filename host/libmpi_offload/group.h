@@ -30,6 +30,9 @@ struct nof_group *nof_group_empty(void);
 /* Group behind a handle, with the error the standard names. */
 int nof_group_check(MPI_Group handle, struct nof_group **group_out);
 
+/* Give the program a handle with a reference of its own. */
+int nof_group_publish(struct nof_group *group, MPI_Group *handle_out);
+
 static inline int nof_group_world_rank(const struct nof_group *group, int rank)
 {
     return group->world == NULL ? rank : group->world[rank];

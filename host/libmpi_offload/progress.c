@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "channel.h"
+#include "rma.h"
 #include "schedule.h"
 
 static pthread_cond_t others = PTHREAD_COND_INITIALIZER;
@@ -15,6 +16,7 @@ static bool one_sleeps_in_channel;
 int nof_progress_poll(void)
 {
     int n = nof_channel->poll();
+    n += nof_rma_run();
     return n + nof_sched_run_ready();
 }
 

@@ -135,10 +135,17 @@ static int sub(struct nof_comm *c, const struct nof_topo *topo, const int *remai
             color = color * topo->dims[i] + topo->coords[i];
         }
     }
+    if (count == 0) /* a grid without dimensions is one process, as in MPI_Cart_create */
+        color = c->rank == 0 ? 0 : MPI_UNDEFINED;
     struct nof_comm *part = NULL;
     struct nof_topo *grid = nof_topo_cart(count, dims, periods, rank);
     int rc = nof_comm_split_into(c, color, rank, &part);
     free(dims);
+    if (rc == MPI_SUCCESS && part == NULL) {
+        nof_topo_release(grid);
+        *newcomm = MPI_COMM_NULL;
+        return MPI_SUCCESS;
+    }
     if (rc == MPI_SUCCESS && grid == NULL) {
         nof_comm_drop(part);
         rc = nof_error(MPI_ERR_NO_MEM, "no memory for a topology");

@@ -37,10 +37,14 @@ static void grid(void)
     CHECK(size == 2 && rank == coords[1] && ndims == 1);
     OK(MPI_Comm_free(&row));
     OK(MPI_Cart_sub(copy, (int[]){0, 0}, &row));
-    OK(MPI_Cartdim_get(row, &ndims));
-    OK(MPI_Comm_size(row, &size));
-    CHECK(size == 1 && ndims == 0);
-    OK(MPI_Comm_free(&row));
+    OK(MPI_Comm_rank(copy, &rank));
+    CHECK((row == MPI_COMM_NULL) == (rank > 0));
+    if (row != MPI_COMM_NULL) {
+        OK(MPI_Cartdim_get(row, &ndims));
+        OK(MPI_Comm_size(row, &size));
+        CHECK(size == 1 && ndims == 0);
+        OK(MPI_Comm_free(&row));
+    }
     OK(MPI_Comm_free(&copy));
     OK(MPI_Comm_free(&cart));
 }

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "win.h"
+
+#include <stdlib.h>
+#include <sys/mman.h>
+
+#include "coll.h"
+#include "comm_make.h"
+#include "rma.h"
+
+int nof_win_check(MPI_Win handle, struct nof_win **win_out)
+{
+    *win_out = nof_handle_get(&nof_lib.wins, nof_lib_bits(handle));
+    if (*win_out == NULL)
+        return nof_error(MPI_ERR_WIN, "%s",
+                         handle == MPI_WIN_NULL ? "the window is MPI_WIN_NULL"
+                                                : "the handle names no window (freed?)");
+    return MPI_SUCCESS;
+}
+
+int nof_win_leave(struct nof_win *win, int rc, const char *func)
+{
+    return nof_lib_leave(win == NULL ? NULL : win->comm, rc, func);
+}
+
+/* What everybody has to know of everybody's part. */
+static int exchange_parts(struct nof_win *win)
+{
+    win->parts = calloc((size_t)nof_comm_size(win->comm), sizeof(*win->parts));
+    if (win->parts == NULL)
+        return nof_error(MPI_ERR_NO_MEM, "no memory for a window of %d ranks", nof_comm_size(win->comm));
+    win->parts[win->comm->rank] =
+        (struct nof_win_part){(uint64_t)(uintptr_t)win->base, (uint64_t)win->size, (uint64_t)win->disp_unit};
+    return nof_coll_allgather_bytes(win->comm, win->parts, sizeof(*win->parts));
+}
+
+int nof_win_make(const struct nof_win_spec *spec, struct nof_win **win_out)
+{
+    struct nof_win *win = calloc(1, sizeof(*win));
+    if (win == NULL)
+        return nof_error(MPI_ERR_NO_MEM, "no memory for a window");
+    win->refs = 1;
+    win->handle = MPI_WIN_NULL;
+    win->flavor = spec->flavor;
+    win->base = spec->base;
+    win->size = spec->size;
+    win->disp_unit = spec->disp_unit;
+    int rc = nof_comm_duplicate(spec->comm, &win->comm);
+    if (rc != MPI_SUCCESS) {
+        free(win);
+        return rc;
+    }
+    nof_errhandler_release(win->comm->errhandler);
+    win->comm->errhandler = nof_errhandler_get(MPI_ERRORS_ARE_FATAL);
+    rc = nof_rma_open(win);
+    if (rc == MPI_SUCCESS && spec->flavor != MPI_WIN_FLAVOR_DYNAMIC)
+        rc = exchange_parts(win);
+    /* Nobody may send a command before everybody listens. */
+    if (rc == MPI_SUCCESS)
+        rc = nof_coll_barrier(win->comm);
+    uint64_t handle = rc == MPI_SUCCESS ? nof_handle_add(&nof_lib.wins, win) : 0;
+    if (rc == MPI_SUCCESS && handle == 0)
+        rc = nof_error(MPI_ERR_NO_MEM, "no memory for a window handle");
+    if (rc != MPI_SUCCESS) {
+        nof_win_release(win);
+        return rc;
+    }
+    win->handle = nof_lib_handle(handle);
+    *win_out = win;
+    return MPI_SUCCESS;
+}
+
+int nof_win_free(struct nof_win *win)
+{
+    if (nof_rma_in_epoch(win))
+        return nof_error(MPI_ERR_RMA_SYNC, "an epoch of the window is still open");
+    int rc = nof_rma_flush_all(win);
+    int here = nof_coll_barrier(win->comm);
+    rc = rc == MPI_SUCCESS ? here : rc;
+    nof_handle_remove(&nof_lib.wins, nof_lib_bits(win->handle));
+    win->handle = MPI_WIN_NULL;
+    nof_win_release(win);
+    return rc;
+}
+
+void nof_win_hold(struct nof_win *win)
+{
+    win->refs++;
+}
+
+void nof_win_release(struct nof_win *win)
+{
+    if (--win->refs > 0)
+        return;
+    nof_rma_close(win);
+    nof_comm_drop(win->comm);
+    if (win->shared != NULL)
+        munmap(win->shared, win->shared_bytes);
+    free(win->memory);
+    free(win->parts);
+    free(win);
+}

@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* One-sided communication: put, get and the accumulates arrive as they were issued in every kind of epoch,
+ * small and large, with datatypes of holes on both sides; locks exclude. */
+#include "mpitest.h"
+
+enum { BIG = 300 * 1000 }; /* ints: far more than travels with a command */
+
+static int next_rank, last_rank;
+
+static void fence(void)
+{
+    MPI_Win win;
+    int *memory, *big = malloc(BIG * sizeof(*big)), got[2] = {-1, -1};
+    OK(MPI_Win_allocate((2 * BIG + 4) * (MPI_Aint)sizeof(int), sizeof(int), MPI_INFO_NULL, MPI_COMM_WORLD,
+                        &memory, &win));
+    for (int i = 0; i < BIG; i++)
+        big[i] = t_rank * 1000 + i;
+    for (int i = 0; i < 4; i++)
+        memory[i] = -5;
+    OK(MPI_Win_fence(MPI_MODE_NOPRECEDE, win));
+    OK(MPI_Put(&t_rank, 1, MPI_INT, next_rank, 1, 1, MPI_INT, win));
+    OK(MPI_Put(big, BIG, MPI_INT, next_rank, 4, BIG, MPI_INT, win));
+    OK(MPI_Put(&t_rank, 1, MPI_INT, MPI_PROC_NULL, 1, 1, MPI_INT, win));
+    OK(MPI_Win_fence(0, win));
+    CHECK(memory[0] == -5 && memory[1] == last_rank && memory[2] == -5);
+    for (int i = 0; i < BIG; i++)
+        CHECK(memory[4 + i] == last_rank * 1000 + i);
+    memset(big, 0, BIG * sizeof(*big));
+    OK(MPI_Get(got, 2, MPI_INT, next_rank, 0, 2, MPI_INT, win));
+    OK(MPI_Get(big, BIG, MPI_INT, last_rank, 4, BIG, MPI_INT, win));
+    OK(MPI_Win_fence(MPI_MODE_NOSUCCEED, win));
+    CHECK(got[0] == -5 && got[1] == t_rank);
+    for (int i = 0; i < BIG; i++)
+        CHECK(big[i] == (last_rank + t_size - 1) % t_size * 1000 + i);
+    OK(MPI_Win_free(&win));
+    CHECK(win == MPI_WIN_NULL);
+    free(big);
+}
+
+/* A column of a matrix goes into every third int, and comes back. */
+static void holes(void)
+{
+    enum { ROWS = 40 };
+    MPI_Win win;
+    MPI_Datatype column, third, list;
+    int matrix[ROWS][4], back[ROWS][4], memory[3 * ROWS];
+    OK(MPI_Type_vector(ROWS, 1, 4, MPI_INT, &column));
+    OK(MPI_Type_vector(ROWS, 1, 3, MPI_INT, &third));
+    OK(MPI_Type_indexed(3, (int[]){2, 1, 3}, (int[]){0, 5, 9}, MPI_INT, &list));
+    OK(MPI_Type_commit(&column));
+    OK(MPI_Type_commit(&third));
+    OK(MPI_Type_commit(&list));
+    for (int i = 0; i < ROWS; i++)
+        for (int k = 0; k < 4; k++)
+            matrix[i][k] = 100 * t_rank + 4 * i + k;
+    memset(memory, 0xff, sizeof(memory));
+    memset(back, 0xff, sizeof(back));
+    OK(MPI_Win_create(memory, sizeof(memory), sizeof(int), MPI_INFO_NULL, MPI_COMM_WORLD, &win));
+    OK(MPI_Win_fence(0, win));
+    OK(MPI_Put(&matrix[0][1], 1, column, next_rank, 2, 1, third, win));
+    OK(MPI_Win_fence(0, win));
+    for (int i = 0; i < ROWS; i++)
+        CHECK(memory[3 * i] == -1 && memory[3 * i + 2] == 100 * last_rank + 4 * i + 1);
+    OK(MPI_Get(&back[0][3], 1, column, next_rank, 2, 1, third, win));
+    OK(MPI_Win_fence(0, win));
+    for (int i = 0; i < ROWS; i++)
+        CHECK(back[i][2] == -1 && back[i][3] == 100 * t_rank + 4 * i + 1);
+    for (int i = 0; i < 3 * ROWS; i++)
+        memory[i] = i;
+    OK(MPI_Win_fence(0, win));
+    int add[6] = {1000, 2000, 3000, 4000, 5000, 6000};
+    OK(MPI_Accumulate(add, 6, MPI_INT, next_rank, 1, 1, list, MPI_SUM, win));
+    OK(MPI_Win_fence(0, win));
+    int places[6] = {1, 2, 6, 10, 11, 12}, sum = 0;
+    for (int i = 0; i < 6; i++)
+        CHECK(memory[places[i]] == places[i] + add[i]);
+    for (int i = 0; i < 3 * ROWS; i++)
+        sum += memory[i];
+    CHECK(sum == 3 * ROWS * (3 * ROWS - 1) / 2 + 21000);
+    OK(MPI_Win_free(&win));
+    OK(MPI_Type_free(&column));
+    OK(MPI_Type_free(&third));
+    OK(MPI_Type_free(&list));
+}
+
+/* All add to rank 0 at the same time, small and large; what each fetched was there exactly once. */
+static void accumulates(void)
+{
+    enum { TIMES = 50, WIDE = 5000 };
+    MPI_Win win;
+    int64_t *memory;
+    double wide[WIDE];
+    size_t bytes = 16 + sizeof(wide);
+    OK(MPI_Win_allocate((MPI_Aint)bytes, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &win));
+    memset(memory, 0, bytes);
+    OK(MPI_Barrier(MPI_COMM_WORLD));
+    OK(MPI_Win_lock_all(0, win));
+    int64_t one = 1, old[TIMES];
+    for (int i = 0; i < TIMES; i++)
+        OK(MPI_Fetch_and_op(&one, &old[i], MPI_INT64_T, 0, 0, MPI_SUM, win));
+    for (int i = 0; i < WIDE; i++)
+        wide[i] = i;
+    OK(MPI_Accumulate(wide, WIDE, MPI_DOUBLE, 0, 16, WIDE, MPI_DOUBLE, MPI_SUM, win));
+    /* Ordered behind the large one, though it is small. */
+    double half = 0.5, seen = 0;
+    OK(MPI_Get_accumulate(&half, 1, MPI_DOUBLE, &seen, 1, MPI_DOUBLE, 0, 16 + 8, 1, MPI_DOUBLE, MPI_SUM,
+                          win));
+    OK(MPI_Win_flush(0, win));
+    CHECK(seen >= 1);
+    for (int i = 1; i < TIMES; i++)
+        CHECK(old[i] > old[i - 1]);
+    /* One of them wins the swap. */
+    int64_t mine = t_rank + 1, zero = 0, before = -1;
+    OK(MPI_Compare_and_swap(&mine, &zero, &before, MPI_INT64_T, 0, 8, win));
+    OK(MPI_Win_flush(0, win));
+    int won = before == 0, winners = 0;
+    OK(MPI_Allreduce(&won, &winners, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD));
+    CHECK(winners == 1);
+    int64_t result = 0;
+    OK(MPI_Fetch_and_op(NULL, &result, MPI_INT64_T, 0, 0, MPI_NO_OP, win));
+    OK(MPI_Win_unlock_all(win));
+    CHECK(result == (int64_t)TIMES * t_size);
+    OK(MPI_Barrier(MPI_COMM_WORLD));
+    if (t_rank == 0) {
+        double *sums = (double *)(memory + 2);
+        for (int i = 0; i < WIDE; i++)
+            CHECK(sums[i] == (double)i * t_size + (i == 1 ? 0.5 * t_size : 0));
+        CHECK(memory[1] >= 1 && memory[1] <= t_size);
+    }
+    OK(MPI_Win_free(&win));
+}
+
+/* Exposure for the one before, access to the one after, twice over. */
+static void post_start(void)
+{
+    MPI_Win win;
+    MPI_Group world, to, from;
+    int memory = -1;
+    OK(MPI_Win_create(&memory, sizeof(memory), 1, MPI_INFO_NULL, MPI_COMM_WORLD, &win));
+    OK(MPI_Win_get_group(win, &world));
+    OK(MPI_Group_incl(world, 1, &next_rank, &to));
+    OK(MPI_Group_incl(world, 1, &last_rank, &from));
+    for (int round = 0; round < 2; round++) {
+        int value = 10 * t_rank + round, flag = 0;
+        OK(MPI_Win_post(from, 0, win));
+        OK(MPI_Win_start(to, 0, win));
+        OK(MPI_Put(&value, 1, MPI_INT, next_rank, 0, 1, MPI_INT, win));
+        OK(MPI_Win_complete(win));
+        if (round == 0)
+            OK(MPI_Win_wait(win));
+        while (round == 1 && !flag)
+            OK(MPI_Win_test(win, &flag));
+        CHECK(memory == 10 * last_rank + round);
+    }
+    OK(MPI_Group_free(&to));
+    OK(MPI_Group_free(&from));
+    OK(MPI_Group_free(&world));
+    OK(MPI_Win_free(&win));
+}
+
+/* Read, add one, write back: right only if the lock excludes. The target waits in a barrier meanwhile. */
+static void locks(void)
+{
+    enum { TIMES = 20 };
+    MPI_Win win;
+    int *memory, value;
+    MPI_Request request;
+    OK(MPI_Win_allocate(sizeof(int), sizeof(int), MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &win));
+    *memory = 0;
+    OK(MPI_Barrier(MPI_COMM_WORLD));
+    for (int i = 0; t_rank != 1 && i < TIMES; i++) {
+        OK(MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 1, 0, win));
+        OK(MPI_Rget(&value, 1, MPI_INT, 1, 0, 1, MPI_INT, win, &request));
+        OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
+        value++;
+        OK(MPI_Rput(&value, 1, MPI_INT, 1, 0, 1, MPI_INT, win, &request));
+        OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
+        OK(MPI_Win_unlock(1, win));
+    }
+    OK(MPI_Barrier(MPI_COMM_WORLD));
+    if (t_rank == 1) {
+        OK(MPI_Win_lock(MPI_LOCK_SHARED, 1, 0, win));
+        CHECK(*memory == TIMES * (t_size - 1));
+        OK(MPI_Win_unlock(1, win));
+    }
+    OK(MPI_Win_free(&win));
+}
+
+static void dynamic(void)
+{
+    MPI_Win win;
+    int here[2] = {7, 8}, got = 0;
+    MPI_Aint mine, theirs;
+    OK(MPI_Win_create_dynamic(MPI_INFO_NULL, MPI_COMM_WORLD, &win));
+    OK(MPI_Win_attach(win, here, sizeof(here)));
+    OK(MPI_Get_address(&here[1], &mine));
+    OK(MPI_Sendrecv(&mine, 1, MPI_AINT, last_rank, 0, &theirs, 1, MPI_AINT, next_rank, 0, MPI_COMM_WORLD,
+                    MPI_STATUS_IGNORE));
+    OK(MPI_Win_lock(MPI_LOCK_SHARED, next_rank, 0, win));
+    OK(MPI_Get(&got, 1, MPI_INT, next_rank, theirs, 1, MPI_INT, win));
+    OK(MPI_Win_flush(next_rank, win));
+    CHECK(got == 8);
+    OK(MPI_Win_unlock(next_rank, win));
+    OK(MPI_Barrier(MPI_COMM_WORLD));
+    OK(MPI_Win_detach(win, here));
+    OK(MPI_Win_free(&win));
+}
+
+/* Ranks of one host see each other's stores. */
+static void shared(void)
+{
+    MPI_Comm host;
+    MPI_Win win, other;
+    int rank, size, unit;
+    int *mine, *first;
+    MPI_Aint bytes;
+    OK(MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &host));
+    OK(MPI_Comm_rank(host, &rank));
+    OK(MPI_Comm_size(host, &size));
+    OK(MPI_Win_allocate_shared(2 * sizeof(int), sizeof(int), MPI_INFO_NULL, host, &mine, &win));
+    OK(MPI_Win_shared_query(win, 0, &bytes, &unit, &first));
+    CHECK(bytes == 2 * sizeof(int) && unit == sizeof(int) && mine == first + 2 * rank);
+    OK(MPI_Win_fence(0, win));
+    mine[1] = 50 + rank;
+    OK(MPI_Win_fence(0, win));
+    for (int i = 0; i < size; i++)
+        CHECK(first[2 * i + 1] == 50 + i);
+    int value = 90 + rank;
+    OK(MPI_Put(&value, 1, MPI_INT, (rank + 1) % size, 0, 1, MPI_INT, win));
+    OK(MPI_Win_fence(0, win));
+    CHECK(mine[0] == 90 + (rank + size - 1) % size);
+    OK(MPI_Win_free(&win));
+    if (size < t_size)
+        FAILS(MPI_Win_allocate_shared(4, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &mine, &other),
+              MPI_ERR_RMA_SHARED);
+    OK(MPI_Comm_free(&host));
+}
+
+int main(int argc, char **argv)
+{
+    t_begin(&argc, &argv, 2);
+    t_errors_return();
+    next_rank = (t_rank + 1) % t_size;
+    last_rank = (t_rank + t_size - 1) % t_size;
+    fence();
+    holes();
+    accumulates();
+    post_start();
+    locks();
+    dynamic();
+    shared();
+    return t_end();
+}

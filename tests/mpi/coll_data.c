@@ -29,15 +29,15 @@ static void bcast(int n, int root)
     for (int k = 0; k < n; k++)
         if (rank == root)
             buf[k] = item(root, 0, k);
-    OK(MPI_Bcast(buf, n, MPI_INT, root, comm));
+    COLL(Ibcast, Bcast, buf, n, MPI_INT, root, comm);
     for (int k = 0; k < n; k++)
         CHECK(buf[k] == item(root, 0, k));
     /* Root dense, others strided. */
     int *wide = ints((size_t)n * 2);
     if (rank == root)
-        OK(MPI_Bcast(buf, n, MPI_INT, root, comm));
+        COLL(Ibcast, Bcast, buf, n, MPI_INT, root, comm);
     else
-        OK(MPI_Bcast(wide, n > 0 ? 1 : 0, spaced, root, comm));
+        COLL(Ibcast, Bcast, wide, n > 0 ? 1 : 0, spaced, root, comm);
     for (int k = 0; k < n && rank != root; k++)
         CHECK(wide[2 * k] == item(root, 0, k) && (k == n - 1 || wide[2 * k + 1] == -1));
     OK(MPI_Type_free(&spaced));
@@ -50,28 +50,28 @@ static void gather_scatter(int n, int root)
     int *mine = ints((size_t)n), *all = ints((size_t)(n * size));
     for (int k = 0; k < n; k++)
         mine[k] = item(rank, root, k);
-    OK(MPI_Gather(mine, n, MPI_INT, all, n, MPI_INT, root, comm));
+    COLL(Igather, Gather, mine, n, MPI_INT, all, n, MPI_INT, root, comm);
     for (int i = 0; rank == root && i < n * size; i++)
         CHECK(all[i] == item(i / n, root, i % n));
     if (rank == root) {
         for (int i = 0; i < n * size; i++)
             if (i / n != root)
                 all[i] = -1;
-        OK(MPI_Gather(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, all, n, MPI_INT, root, comm));
+        COLL(Igather, Gather, MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, all, n, MPI_INT, root, comm);
         for (int i = 0; i < n * size; i++)
             CHECK(all[i] == item(i / n, root, i % n));
     } else {
-        OK(MPI_Gather(mine, n, MPI_INT, NULL, 0, MPI_DATATYPE_NULL, root, comm));
+        COLL(Igather, Gather, mine, n, MPI_INT, NULL, 0, MPI_DATATYPE_NULL, root, comm);
     }
     for (int i = 0; rank == root && i < n * size; i++)
         all[i] = item(root, i / n, i % n);
-    OK(MPI_Scatter(all, n, MPI_INT, mine, n * 4, MPI_BYTE, root, comm));
+    COLL(Iscatter, Scatter, all, n, MPI_INT, mine, n * 4, MPI_BYTE, root, comm);
     for (int k = 0; k < n; k++)
         CHECK(mine[k] == item(root, rank, k));
     if (rank == root)
-        OK(MPI_Scatter(all, n, MPI_INT, MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, root, comm));
+        COLL(Iscatter, Scatter, all, n, MPI_INT, MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, root, comm);
     else
-        OK(MPI_Scatter(NULL, 0, MPI_DATATYPE_NULL, mine, n, MPI_INT, root, comm));
+        COLL(Iscatter, Scatter, NULL, 0, MPI_DATATYPE_NULL, mine, n, MPI_INT, root, comm);
     for (int k = 0; k < n; k++)
         CHECK(mine[k] == item(root, rank, k));
     free(mine);
@@ -95,7 +95,7 @@ static void gatherv_scatterv(int n, int root)
     }
     for (int k = 0; k < own; k++)
         mine[k] = item(rank, root, k);
-    OK(MPI_Gatherv(mine, own, MPI_INT, all, counts, displs, MPI_INT, root, comm));
+    COLL(Igatherv, Gatherv, mine, own, MPI_INT, all, counts, displs, MPI_INT, root, comm);
     for (int i = 0; rank == root && i < size; i++) {
         for (int k = 0; k < counts[i]; k++)
             CHECK(all[displs[i] + k] == item(i, root, k));
@@ -104,14 +104,14 @@ static void gatherv_scatterv(int n, int root)
     for (int i = 0; rank == root && i < size; i++)
         for (int k = 0; k < counts[i]; k++)
             all[displs[i] + k] = item(root, i, k);
-    OK(MPI_Scatterv(all, counts, displs, MPI_INT, mine, own, MPI_INT, root, comm));
+    COLL(Iscatterv, Scatterv, all, counts, displs, MPI_INT, mine, own, MPI_INT, root, comm);
     for (int k = 0; k < own; k++)
         CHECK(mine[k] == item(root, rank, k));
     for (int i = 0; i < stride * size; i++)
         all[i] = -1;
     for (int k = 0; k < own; k++)
         all[displs[rank] + k] = item(rank, 7, k);
-    OK(MPI_Allgatherv(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, all, counts, displs, MPI_INT, comm));
+    COLL(Iallgatherv, Allgatherv, MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, all, counts, displs, MPI_INT, comm);
     for (int i = 0; i < size; i++)
         for (int k = 0; k < counts[i]; k++)
             CHECK(all[displs[i] + k] == item(i, 7, k));
@@ -126,12 +126,12 @@ static void allgather(int n)
     int *mine = ints((size_t)n), *all = ints((size_t)(n * size));
     for (int k = 0; k < n; k++)
         mine[k] = item(rank, 0, k);
-    OK(MPI_Allgather(mine, n, MPI_INT, all, n, MPI_INT, comm));
+    COLL(Iallgather, Allgather, mine, n, MPI_INT, all, n, MPI_INT, comm);
     for (int i = 0; i < n * size; i++)
         CHECK(all[i] == item(i / n, 0, i % n));
     for (int i = 0; i < n * size; i++)
         all[i] = i / n == rank ? item(rank, 1, i % n) : -1;
-    OK(MPI_Allgather(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, all, n, MPI_INT, comm));
+    COLL(Iallgather, Allgather, MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, all, n, MPI_INT, comm);
     for (int i = 0; i < n * size; i++)
         CHECK(all[i] == item(i / n, 1, i % n));
     free(mine);
@@ -143,10 +143,10 @@ static void alltoall(int n)
     int *out = ints((size_t)(n * size)), *in = ints((size_t)(n * size));
     for (int i = 0; i < n * size; i++)
         out[i] = item(rank, i / n, i % n);
-    OK(MPI_Alltoall(out, n, MPI_INT, in, n, MPI_INT, comm));
+    COLL(Ialltoall, Alltoall, out, n, MPI_INT, in, n, MPI_INT, comm);
     for (int i = 0; i < n * size; i++)
         CHECK(in[i] == item(i / n, rank, i % n));
-    OK(MPI_Alltoall(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, out, n, MPI_INT, comm));
+    COLL(Ialltoall, Alltoall, MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, out, n, MPI_INT, comm);
     CHECK(memcmp(in, out, (size_t)(n * size) * sizeof(int)) == 0);
     free(out);
     free(in);
@@ -171,12 +171,13 @@ static void alltoallv(int n)
         for (int i = 0; i < stride * size; i++)
             in[i] = -1;
         if (variant == 0)
-            OK(MPI_Alltoallv(out, counts, displs, MPI_INT, in, counts, displs, MPI_INT, comm));
+            COLL(Ialltoallv, Alltoallv, out, counts, displs, MPI_INT, in, counts, displs, MPI_INT, comm);
         else if (variant == 1)
-            OK(MPI_Alltoallw(out, counts, bytes, types, in, counts, bytes, types, comm));
+            COLL(Ialltoallw, Alltoallw, out, counts, bytes, types, in, counts, bytes, types, comm);
         else {
             memcpy(in, out, (size_t)(stride * size) * sizeof(int));
-            OK(MPI_Alltoallv(MPI_IN_PLACE, NULL, NULL, MPI_DATATYPE_NULL, in, counts, displs, MPI_INT, comm));
+            COLL(Ialltoallv, Alltoallv, MPI_IN_PLACE, NULL, NULL, MPI_DATATYPE_NULL, in, counts, displs,
+                 MPI_INT, comm);
         }
         for (int i = 0; i < size; i++)
             for (int k = 0; k < counts[i]; k++)
@@ -217,7 +218,7 @@ static void kept_apart(void)
     int in = -1, out = 12, sum;
     MPI_Request req;
     OK(MPI_Irecv(&in, 1, MPI_INT, MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &req));
-    OK(MPI_Allreduce(&out, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD));
+    COLL(Iallreduce, Allreduce, &out, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
     CHECK(sum == 12 * t_size && in == -1);
     OK(MPI_Barrier(MPI_COMM_WORLD));
     OK(MPI_Send(&out, 1, MPI_INT, (t_rank + 1) % t_size, 0, MPI_COMM_WORLD));

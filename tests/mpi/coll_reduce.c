@@ -54,22 +54,22 @@ static long serial(MPI_Op op, int from, int to, int k)
         T *in = calloc((size_t)n + 1, sizeof(T)), *out = calloc((size_t)n + 1, sizeof(T)); \
         for (int k = 0; k < n; k++) \
             in[k] = (T)value(rank, k); \
-        OK(MPI_Allreduce(in, out, n, type, op, comm)); \
+        COLL(Iallreduce, Allreduce, in, out, n, type, op, comm); \
         for (int k = 0; k < n; k++) \
             CHECK(out[k] == (T)serial(op, 0, size, k)); \
         memcpy(out, in, sizeof(T) * (size_t)n); \
-        OK(MPI_Allreduce(MPI_IN_PLACE, out, n, type, op, comm)); \
+        COLL(Iallreduce, Allreduce, MPI_IN_PLACE, out, n, type, op, comm); \
         for (int k = 0; k < n; k++) \
             CHECK(out[k] == (T)serial(op, 0, size, k)); \
         int root = (n + 1) % size; \
         memset(out, 0, sizeof(T) * (size_t)n); \
-        OK(MPI_Reduce(in, out, n, type, op, root, comm)); \
+        COLL(Ireduce, Reduce, in, out, n, type, op, root, comm); \
         for (int k = 0; rank == root && k < n; k++) \
             CHECK(out[k] == (T)serial(op, 0, size, k)); \
-        OK(MPI_Scan(in, out, n, type, op, comm)); \
+        COLL(Iscan, Scan, in, out, n, type, op, comm); \
         for (int k = 0; k < n; k++) \
             CHECK(out[k] == (T)serial(op, 0, rank + 1, k)); \
-        OK(MPI_Exscan(in, out, n, type, op, comm)); \
+        COLL(Iexscan, Exscan, in, out, n, type, op, comm); \
         for (int k = 0; rank > 0 && k < n; k++) \
             CHECK(out[k] == (T)serial(op, 0, rank, k)); \
         free(in); \
@@ -132,7 +132,7 @@ static void locations(int n)
         in[k].index = rank;
     }
     for (int max = 0; max < 2; max++) {
-        OK(MPI_Allreduce(in, out, n, MPI_DOUBLE_INT, max ? MPI_MAXLOC : MPI_MINLOC, comm));
+        COLL(Iallreduce, Allreduce, in, out, n, MPI_DOUBLE_INT, max ? MPI_MAXLOC : MPI_MINLOC, comm);
         for (int k = 0; k < n; k++) {
             int best = 0;
             for (int r = 1; r < size; r++)
@@ -195,21 +195,21 @@ static void ordered(int n)
     int *blocks = malloc(sizeof(int) * (size_t)size);
     for (int k = 0; k < n * size; k++)
         in[k] = affine_of(rank, k);
-    OK(MPI_Allreduce(in, out, n, type, op, comm));
+    COLL(Iallreduce, Allreduce, in, out, n, type, op, comm);
     for (int k = 0; k < n; k++)
         CHECK(same(out[k], affine_serial(size, k)));
     for (int root = 0; root < size; root++) {
-        OK(MPI_Reduce(in, out, n, type, op, root, comm));
+        COLL(Ireduce, Reduce, in, out, n, type, op, root, comm);
         for (int k = 0; rank == root && k < n; k++)
             CHECK(same(out[k], affine_serial(size, k)));
     }
-    OK(MPI_Scan(in, out, n, type, op, comm));
+    COLL(Iscan, Scan, in, out, n, type, op, comm);
     for (int k = 0; k < n; k++)
         CHECK(same(out[k], affine_serial(rank + 1, k)));
-    OK(MPI_Exscan(in, out, n, type, op, comm));
+    COLL(Iexscan, Exscan, in, out, n, type, op, comm);
     for (int k = 0; rank > 0 && k < n; k++)
         CHECK(same(out[k], affine_serial(rank, k)));
-    OK(MPI_Reduce_scatter_block(in, out, n, type, op, comm));
+    COLL(Ireduce_scatter_block, Reduce_scatter_block, in, out, n, type, op, comm);
     for (int k = 0; k < n; k++)
         CHECK(same(out[k], affine_serial(size, rank * n + k)));
     OK(MPI_Op_free(&op));
@@ -230,10 +230,10 @@ static void reduce_scatter(int n)
     long *in = malloc(sizeof(long) * (size_t)(total + 1)), *out = malloc(sizeof(long) * (size_t)(total + 1));
     for (int k = 0; k < total; k++)
         in[k] = value(rank, k);
-    OK(MPI_Reduce_scatter(in, out, blocks, MPI_LONG, MPI_SUM, comm));
+    COLL(Ireduce_scatter, Reduce_scatter, in, out, blocks, MPI_LONG, MPI_SUM, comm);
     for (int k = 0; k < blocks[rank]; k++)
         CHECK(out[k] == serial(MPI_SUM, 0, size, start + k));
-    OK(MPI_Reduce_scatter(MPI_IN_PLACE, in, blocks, MPI_LONG, MPI_MAX, comm));
+    COLL(Ireduce_scatter, Reduce_scatter, MPI_IN_PLACE, in, blocks, MPI_LONG, MPI_MAX, comm);
     for (int k = 0; k < blocks[rank]; k++)
         CHECK(in[k] == serial(MPI_MAX, 0, size, start + k));
     free(blocks);
@@ -249,13 +249,13 @@ static void in_place(int n)
             data[k] = value(rank, k);
         if (variant == 0) {
             if (rank == size - 1)
-                OK(MPI_Reduce(MPI_IN_PLACE, data, n, MPI_LONG, MPI_SUM, size - 1, comm));
+                COLL(Ireduce, Reduce, MPI_IN_PLACE, data, n, MPI_LONG, MPI_SUM, size - 1, comm);
             else
-                OK(MPI_Reduce(data, NULL, n, MPI_LONG, MPI_SUM, size - 1, comm));
+                COLL(Ireduce, Reduce, data, NULL, n, MPI_LONG, MPI_SUM, size - 1, comm);
         } else if (variant == 1) {
-            OK(MPI_Scan(MPI_IN_PLACE, data, n, MPI_LONG, MPI_SUM, comm));
+            COLL(Iscan, Scan, MPI_IN_PLACE, data, n, MPI_LONG, MPI_SUM, comm);
         } else {
-            OK(MPI_Exscan(MPI_IN_PLACE, data, n, MPI_LONG, MPI_SUM, comm));
+            COLL(Iexscan, Exscan, MPI_IN_PLACE, data, n, MPI_LONG, MPI_SUM, comm);
         }
         int to = variant == 0 ? size : variant == 1 ? rank + 1 : rank;
         if (to == 0 || (variant == 0 && rank != size - 1))

@@ -79,6 +79,33 @@ static inline uint64_t t_random(uint64_t *state)
     return *state = x;
 }
 
+/* Which form of a collective comes next: all ranks draw alike as long as they call as often. */
+static inline int t_form(void)
+{
+    static uint64_t state = 7;
+    return (int)(t_random(&state) % 3);
+}
+
+/* A collective at once, with a request, or persistent. */
+#define COLL(ifunction, function, ...) \
+    do { \
+        MPI_Request t_req; \
+        switch (t_form()) { \
+        case 0: \
+            OK(MPI_##function(__VA_ARGS__)); \
+            break; \
+        case 1: \
+            OK(MPI_##ifunction(__VA_ARGS__, &t_req)); \
+            OK(MPI_Wait(&t_req, MPI_STATUS_IGNORE)); \
+            break; \
+        default: \
+            OK(MPI_##function##_init(__VA_ARGS__, MPI_INFO_NULL, &t_req)); \
+            OK(MPI_Start(&t_req)); \
+            OK(MPI_Wait(&t_req, MPI_STATUS_IGNORE)); \
+            OK(MPI_Request_free(&t_req)); \
+        } \
+    } while (0)
+
 /* Byte i of message `id`: recomputed by the receiver. */
 static inline unsigned char t_byte(uint64_t id, size_t i)
 {

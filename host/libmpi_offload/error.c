@@ -17,14 +17,17 @@ struct instance {
 };
 
 struct added {
+    bool used;
     int error_class; /* its class; itself for a class */
+    int codes; /* of a class that was added: its codes */
     char *text;
+    int next_free; /* of a removed one: index + 1 of the next, 0 = none */
 };
 
 static struct instance *instances[INSTANCE_RING];
 static uint32_t instance_seq;
 static struct added *added;
-static int added_count;
+static int added_count, added_free;
 
 static const char *const class_text[] = {
     [MPI_SUCCESS] = "MPI_SUCCESS: no error",
@@ -89,12 +92,37 @@ static const char *const class_text[] = {
     [MPI_ERR_VALUE_TOO_LARGE] = "MPI_ERR_VALUE_TOO_LARGE: value does not fit its type",
     [MPI_ERR_SESSION] = "MPI_ERR_SESSION: invalid session",
     [MPI_ERR_ERRHANDLER] = "MPI_ERR_ERRHANDLER: invalid error handler",
+    [MPI_ERR_ABI] = "MPI_ERR_ABI: not what the ABI of the program or the library expects",
 };
 
 #define CLASS_COUNT ((int)(sizeof(class_text) / sizeof(class_text[0])))
 
+static const char *const tool_text[] = {
+    "MPI_T_ERR_CANNOT_INIT: the interface cannot be initialized",
+    "MPI_T_ERR_NOT_ACCESSIBLE: not accessible now",
+    "MPI_T_ERR_NOT_INITIALIZED: the interface is not initialized",
+    "MPI_T_ERR_NOT_SUPPORTED: not supported",
+    "MPI_T_ERR_MEMORY: out of memory",
+    "MPI_T_ERR_INVALID: invalid use or argument",
+    "MPI_T_ERR_INVALID_INDEX: no such variable or category",
+    "MPI_T_ERR_INVALID_ITEM: no such item of an enumeration",
+    "MPI_T_ERR_INVALID_SESSION: invalid session",
+    "MPI_T_ERR_INVALID_HANDLE: invalid handle",
+    "MPI_T_ERR_INVALID_NAME: no variable or category of this name",
+    "MPI_T_ERR_OUT_OF_HANDLES: no more handles",
+    "MPI_T_ERR_OUT_OF_SESSIONS: no more sessions",
+    "MPI_T_ERR_CVAR_SET_NOT_NOW: the variable cannot be set now",
+    "MPI_T_ERR_CVAR_SET_NEVER: the variable cannot be set",
+    "MPI_T_ERR_PVAR_NO_WRITE: the variable cannot be written or reset",
+    "MPI_T_ERR_PVAR_NO_STARTSTOP: the variable cannot be started or stopped",
+    "MPI_T_ERR_PVAR_NO_ATOMIC: the variable cannot be read and reset at once",
+};
+
 static const char *text_of_class(int error_class)
 {
+    int tool = error_class - MPI_T_ERR_CANNOT_INIT;
+    if (tool >= 0 && tool < (int)(sizeof(tool_text) / sizeof(tool_text[0])))
+        return tool_text[tool];
     if (error_class >= 0 && error_class < CLASS_COUNT)
         return class_text[error_class];
     if (error_class == MPIX_ERR_PROC_FAILED)
@@ -105,7 +133,8 @@ static const char *text_of_class(int error_class)
 static struct added *added_of(int code)
 {
     int index = code & ~ADDED_BIT;
-    return code > 0 && (code & ADDED_BIT) != 0 && index < added_count ? &added[index] : NULL;
+    return code > 0 && (code & ADDED_BIT) != 0 && index < added_count && added[index].used ? &added[index]
+                                                                                           : NULL;
 }
 
 int nof_error(int error_class, const char *fmt, ...)
@@ -155,16 +184,31 @@ int nof_error_text(int code, char *text)
     return 0;
 }
 
-static int add(int error_class)
+/* A free place in the table: one of those that were removed, or a new one. -1: no memory. */
+static int place(void)
 {
+    if (added_free != 0) {
+        int index = added_free - 1;
+        added_free = added[index].next_free;
+        return index;
+    }
     struct added *more = realloc(added, (size_t)(added_count + 1) * sizeof(*more));
     if (more == NULL)
-        return 0;
+        return -1;
     added = more;
-    int code = ADDED_BIT | added_count;
-    added[added_count].error_class = error_class == 0 ? code : error_class;
-    added[added_count].text = NULL;
-    added_count++;
+    return added_count++;
+}
+
+static int add(int error_class)
+{
+    int index = place();
+    if (index < 0)
+        return 0;
+    int code = ADDED_BIT | index;
+    added[index] = (struct added){.used = true, .error_class = error_class == 0 ? code : error_class};
+    struct added *of = error_class == 0 ? NULL : added_of(error_class);
+    if (of != NULL)
+        of->codes++;
     return code;
 }
 
@@ -176,6 +220,47 @@ int nof_error_add_class(void)
 int nof_error_add_code(int error_class)
 {
     return add(error_class);
+}
+
+static void remove_added(struct added *own)
+{
+    free(own->text);
+    *own = (struct added){.next_free = added_free};
+    added_free = (int)(own - added) + 1;
+}
+
+int nof_error_remove_class(int error_class)
+{
+    struct added *own = added_of(error_class);
+    if (own == NULL || own->error_class != error_class)
+        return nof_error(MPI_ERR_ARG, "%d is no error class that was added here", error_class);
+    if (own->codes > 0)
+        return nof_error(MPI_ERR_OTHER, "error class %d still has %d codes: remove them first", error_class,
+                         own->codes);
+    remove_added(own);
+    return MPI_SUCCESS;
+}
+
+int nof_error_remove_code(int code)
+{
+    struct added *own = added_of(code);
+    if (own == NULL || own->error_class == code)
+        return nof_error(MPI_ERR_ARG, "%d is no error code that was added here", code);
+    struct added *of = added_of(own->error_class);
+    if (of != NULL)
+        of->codes--;
+    remove_added(own);
+    return MPI_SUCCESS;
+}
+
+int nof_error_remove_string(int code)
+{
+    struct added *own = added_of(code);
+    if (own == NULL || own->text == NULL)
+        return nof_error(MPI_ERR_ARG, "%d has no text that was added here", code);
+    free(own->text);
+    own->text = NULL;
+    return MPI_SUCCESS;
 }
 
 int nof_error_add_string(int code, const char *text)

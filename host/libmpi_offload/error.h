@@ -10,10 +10,32 @@
 
 #include "lib.h"
 
+enum nof_errhandler_kind {
+    NOF_ERRHANDLER_ANY, /* the predefined ones */
+    NOF_ERRHANDLER_COMM,
+    NOF_ERRHANDLER_WIN,
+    NOF_ERRHANDLER_FILE,
+    NOF_ERRHANDLER_SESSION
+};
+
+/* The function gets a pointer to the object's handle. Fortran's procedures are called the same way: an
+ * INTEGER handle is the low half of the handle. */
 struct nof_errhandler {
-    MPI_Comm_errhandler_function *fn; /* NULL for the predefined ones */
+    enum nof_errhandler_kind kind;
+    union {
+        MPI_Comm_errhandler_function *comm;
+        MPI_Win_errhandler_function *win;
+        MPI_File_errhandler_function *file;
+        MPI_Session_errhandler_function *session;
+    } fn; /* unless predefined */
     MPI_Errhandler handle;
     uint32_t refs;
+};
+
+/* What an error belongs to. */
+struct nof_error_object {
+    void *handle; /* MPI_Comm, MPI_Win, MPI_File or MPI_Session, as the handler's kind says */
+    struct nof_errhandler *errhandler;
 };
 
 /* A code of `error_class` with a text of its own. The text names what was wrong, with values. */
@@ -28,8 +50,26 @@ int nof_error_text(int code, char *text);
 /* The error handler's turn. Returns code when it lets the program go on. */
 int nof_error_raise(struct nof_comm *comm, int code, const char *func);
 
+/* The same for any object. */
+int nof_error_raise_at(const struct nof_error_object *object, int code, const char *func);
+
+/* Leave a call that works on a file, or on an object that is given here: as nof_lib_leave(). */
+int nof_error_leave_file(int rc, const char *func);
+int nof_error_leave_at(const struct nof_error_object *object, int rc, const char *func);
+
+/* In a process that uses sessions but not MPI_Init: whose handler takes the errors that belong to no object.
+ * NULL: none. Holds a reference of the handler. */
+void nof_error_set_session(const struct nof_error_object *session);
+
+/* Look up an error handler that may be set on objects of `kind`, with the error the standard names. */
+int nof_errhandler_check(MPI_Errhandler handle, enum nof_errhandler_kind kind,
+                         struct nof_errhandler **handler_out);
+
 /* Look up an error handler handle; NULL when it is none. */
 struct nof_errhandler *nof_errhandler_get(MPI_Errhandler handle);
+
+/* A handle of its own for a program that asks for the handler of an object. */
+int nof_errhandler_handle(struct nof_errhandler *handler, MPI_Errhandler *handle_out);
 void nof_errhandler_hold(struct nof_errhandler *handler);
 void nof_errhandler_release(struct nof_errhandler *handler);
 
@@ -37,6 +77,11 @@ void nof_errhandler_release(struct nof_errhandler *handler);
 int nof_error_add_class(void);
 int nof_error_add_code(int error_class);
 int nof_error_add_string(int code, const char *text);
+
+/* And took away again. A class must have no codes left. */
+int nof_error_remove_class(int error_class);
+int nof_error_remove_code(int code);
+int nof_error_remove_string(int code);
 
 /* Highest class or code in use: the attribute MPI_LASTUSEDCODE. */
 int nof_error_last_used(void);

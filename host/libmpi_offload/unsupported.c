@@ -40,9 +40,6 @@ int nof_unsupported_session(MPI_Session session, const char *func, const char *w
 
 int nof_unsupported_file(const char *func, const char *why)
 {
-    /* The handler of MPI_FILE_NULL is MPI_ERRORS_RETURN (MPI 4.1, 14.7). */
     nof_lib_enter(func);
-    int rc = unsupported(func, why);
-    nof_lib_leave(NULL, MPI_SUCCESS, func);
-    return rc;
+    return nof_error_leave_file(unsupported(func, why), func);
 }

@@ -36,7 +36,7 @@ static int check_buffer(const struct nof_rma_buffer *b, struct nof_type **type_o
     if (rc == MPI_SUCCESS)
         rc = nof_type_check_count(*type_out, b->count);
     if (rc == MPI_SUCCESS && b->buf == NULL && b->count > 0 && (*type_out)->size > 0 &&
-        (*type_out)->contiguous)
+        (*type_out)->contiguous && (*type_out)->tree->lb == 0)
         rc = nof_error(MPI_ERR_BUFFER, "the buffer is NULL and the count is %lld", (long long)b->count);
     return rc;
 }
@@ -50,9 +50,11 @@ static int check_op(struct checked *x)
     x->op = op->kind;
     if (op->kind == NOF_OP_REPLACE || (op->kind == NOF_OP_NO_OP && x->o->kind == NOF_RMA_GET_ACC))
         return MPI_SUCCESS;
-    x->basic = nof_rma_basic(x->target);
     if (op->kind == NOF_OP_USER || op->kind == NOF_OP_NO_OP)
         return nof_error(MPI_ERR_OP, "%s is not allowed in an accumulate", op->name);
+    if (x->target->size == 0 || x->o->target_count == 0)
+        return MPI_SUCCESS;
+    x->basic = nof_rma_basic(x->target);
     if (x->basic == NULL || nof_op_kernel_of(op->kind, x->basic->basic) == NULL)
         return nof_error(MPI_ERR_OP, "%s is not defined on the elements of the target datatype", op->name);
     return MPI_SUCCESS;

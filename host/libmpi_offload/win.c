@@ -53,6 +53,8 @@ int nof_win_make(const struct nof_win_spec *spec, struct nof_win **win_out)
     nof_errhandler_release(win->comm->errhandler);
     win->comm->errhandler = nof_errhandler_get(MPI_ERRORS_ARE_FATAL);
     rc = nof_rma_open(win);
+    if (rc == MPI_SUCCESS)
+        rc = nof_win_take_hints(win, spec->hints);
     if (rc == MPI_SUCCESS && spec->flavor != MPI_WIN_FLAVOR_DYNAMIC)
         rc = exchange_parts(win);
     /* Nobody may send a command before everybody listens. */
@@ -98,5 +100,7 @@ void nof_win_release(struct nof_win *win)
         munmap(win->shared, win->shared_bytes);
     free(win->memory);
     free(win->parts);
+    for (int i = 0; i < NOF_WIN_HINTS; i++)
+        free(win->hints[i]);
     free(win);
 }

@@ -11,7 +11,10 @@
 
 #include "comm.h"
 
+struct nof_info;
 struct nof_rma;
+
+enum { NOF_WIN_HINTS = 7 };
 
 /* A window as each process sees the part of another. */
 struct nof_win_part {
@@ -33,6 +36,7 @@ struct nof_win {
     void *shared; /* ... and the mapping of SHARED */
     size_t shared_bytes;
     struct nof_rma *rma; /* operations under way, synchronization: rma.h */
+    char *hints[NOF_WIN_HINTS]; /* win_info.c; NULL: as the standard has it */
     char name[MPI_MAX_OBJECT_NAME];
 };
 
@@ -49,9 +53,13 @@ struct nof_win_spec {
     void *base;
     MPI_Aint size;
     MPI_Aint disp_unit;
+    const struct nof_info *hints; /* may be NULL */
 };
 int nof_win_make(const struct nof_win_spec *spec, struct nof_win **win_out);
 int nof_win_free(struct nof_win *win);
+
+/* Keep the hints that the standard has for windows; info may be NULL. */
+int nof_win_take_hints(struct nof_win *win, const struct nof_info *info);
 
 void nof_win_hold(struct nof_win *win);
 void nof_win_release(struct nof_win *win);

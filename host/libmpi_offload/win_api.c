@@ -7,12 +7,18 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "info.h"
 #include "rma.h"
 #include "win_shared.h"
 
-static int check_new(MPI_Comm comm, MPI_Aint size, MPI_Aint disp_unit, struct nof_win_spec *spec)
+static int check_new(MPI_Comm comm, MPI_Info info, MPI_Aint size, MPI_Aint disp_unit,
+                     struct nof_win_spec *spec)
 {
+    struct nof_info *hints = NULL;
     int rc = nof_comm_check_intra(comm, &spec->comm);
+    if (rc == MPI_SUCCESS)
+        rc = nof_info_check_optional(info, &hints);
+    spec->hints = hints;
     if (rc == MPI_SUCCESS && size < 0)
         rc = nof_error(MPI_ERR_SIZE, "the size is %td", (ptrdiff_t)size);
     if (rc == MPI_SUCCESS && disp_unit <= 0)
@@ -22,13 +28,13 @@ static int check_new(MPI_Comm comm, MPI_Aint size, MPI_Aint disp_unit, struct no
     return rc;
 }
 
-static int create(void *base, MPI_Aint size, MPI_Aint disp_unit, MPI_Comm comm, MPI_Win *win,
+static int create(void *base, MPI_Aint size, MPI_Aint disp_unit, MPI_Info info, MPI_Comm comm, MPI_Win *win,
                   const char *func)
 {
     nof_lib_enter(func);
     struct nof_win_spec spec = {.flavor = MPI_WIN_FLAVOR_CREATE, .base = base};
     struct nof_win *w;
-    int rc = check_new(comm, size, disp_unit, &spec);
+    int rc = check_new(comm, info, size, disp_unit, &spec);
     if (rc == MPI_SUCCESS && base == NULL && size > 0)
         rc = nof_error(MPI_ERR_BASE, "the base is NULL and the size is %td", (ptrdiff_t)size);
     if (rc == MPI_SUCCESS)
@@ -41,26 +47,23 @@ static int create(void *base, MPI_Aint size, MPI_Aint disp_unit, MPI_Comm comm, 
 NOF_MPI(Win_create)
 int PMPI_Win_create(void *base, MPI_Aint size, int disp_unit, MPI_Info info, MPI_Comm comm, MPI_Win *win)
 {
-    (void)info;
-    return create(base, size, disp_unit, comm, win, __func__);
+    return create(base, size, disp_unit, info, comm, win, __func__);
 }
 
 NOF_MPI(Win_create_c)
 int PMPI_Win_create_c(void *base, MPI_Aint size, MPI_Aint disp_unit, MPI_Info info, MPI_Comm comm,
                       MPI_Win *win)
 {
-    (void)info;
-    return create(base, size, disp_unit, comm, win, __func__);
+    return create(base, size, disp_unit, info, comm, win, __func__);
 }
 
 NOF_MPI(Win_create_dynamic)
 int PMPI_Win_create_dynamic(MPI_Info info, MPI_Comm comm, MPI_Win *win)
 {
     nof_lib_enter(__func__);
-    (void)info;
     struct nof_win_spec spec = {.flavor = MPI_WIN_FLAVOR_DYNAMIC};
     struct nof_win *w;
-    int rc = check_new(comm, 0, 1, &spec);
+    int rc = check_new(comm, info, 0, 1, &spec);
     if (rc == MPI_SUCCESS)
         rc = nof_win_make(&spec, &w);
     if (rc == MPI_SUCCESS)
@@ -68,13 +71,13 @@ int PMPI_Win_create_dynamic(MPI_Info info, MPI_Comm comm, MPI_Win *win)
     return nof_lib_leave(spec.comm, rc, __func__);
 }
 
-static int allocate(MPI_Aint size, MPI_Aint disp_unit, MPI_Comm comm, void *baseptr, MPI_Win *win,
-                    const char *func)
+static int allocate(MPI_Aint size, MPI_Aint disp_unit, MPI_Info info, MPI_Comm comm, void *baseptr,
+                    MPI_Win *win, const char *func)
 {
     nof_lib_enter(func);
     struct nof_win_spec spec = {.flavor = MPI_WIN_FLAVOR_ALLOCATE};
     struct nof_win *w;
-    int rc = check_new(comm, size, disp_unit, &spec);
+    int rc = check_new(comm, info, size, disp_unit, &spec);
     if (rc == MPI_SUCCESS && posix_memalign(&spec.base, 64, size == 0 ? 64 : (size_t)size) != 0)
         rc = nof_error(MPI_ERR_NO_MEM, "no memory for %td bytes", (ptrdiff_t)size);
     if (rc == MPI_SUCCESS) {
@@ -93,26 +96,24 @@ static int allocate(MPI_Aint size, MPI_Aint disp_unit, MPI_Comm comm, void *base
 NOF_MPI(Win_allocate)
 int PMPI_Win_allocate(MPI_Aint size, int disp_unit, MPI_Info info, MPI_Comm comm, void *baseptr, MPI_Win *win)
 {
-    (void)info;
-    return allocate(size, disp_unit, comm, baseptr, win, __func__);
+    return allocate(size, disp_unit, info, comm, baseptr, win, __func__);
 }
 
 NOF_MPI(Win_allocate_c)
 int PMPI_Win_allocate_c(MPI_Aint size, MPI_Aint disp_unit, MPI_Info info, MPI_Comm comm, void *baseptr,
                         MPI_Win *win)
 {
-    (void)info;
-    return allocate(size, disp_unit, comm, baseptr, win, __func__);
+    return allocate(size, disp_unit, info, comm, baseptr, win, __func__);
 }
 
-static int allocate_shared(MPI_Aint size, MPI_Aint disp_unit, MPI_Comm comm, void *baseptr, MPI_Win *win,
-                           const char *func)
+static int allocate_shared(MPI_Aint size, MPI_Aint disp_unit, MPI_Info info, MPI_Comm comm, void *baseptr,
+                           MPI_Win *win, const char *func)
 {
     nof_lib_enter(func);
     struct nof_win_spec spec = {.flavor = MPI_WIN_FLAVOR_SHARED};
     struct nof_win_shared shared;
     struct nof_win *w;
-    int rc = check_new(comm, size, disp_unit, &spec);
+    int rc = check_new(comm, info, size, disp_unit, &spec);
     if (rc == MPI_SUCCESS)
         rc = nof_win_shared_map(spec.comm, (size_t)size, &shared);
     if (rc == MPI_SUCCESS) {
@@ -134,16 +135,14 @@ NOF_MPI(Win_allocate_shared)
 int PMPI_Win_allocate_shared(MPI_Aint size, int disp_unit, MPI_Info info, MPI_Comm comm, void *baseptr,
                              MPI_Win *win)
 {
-    (void)info;
-    return allocate_shared(size, disp_unit, comm, baseptr, win, __func__);
+    return allocate_shared(size, disp_unit, info, comm, baseptr, win, __func__);
 }
 
 NOF_MPI(Win_allocate_shared_c)
 int PMPI_Win_allocate_shared_c(MPI_Aint size, MPI_Aint disp_unit, MPI_Info info, MPI_Comm comm, void *baseptr,
                                MPI_Win *win)
 {
-    (void)info;
-    return allocate_shared(size, disp_unit, comm, baseptr, win, __func__);
+    return allocate_shared(size, disp_unit, info, comm, baseptr, win, __func__);
 }
 
 /* MPI_PROC_NULL asks for the first rank that has any memory. */

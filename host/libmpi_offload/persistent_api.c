@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "channel.h"
+#include "part.h"
 #include "pt2pt.h"
 #include "schedule.h"
 
@@ -10,7 +11,11 @@ static int start(struct nof_request *req)
     if (req->active)
         return nof_error(MPI_ERR_REQUEST, "the persistent request is active: wait for it first");
     nof_request_reset(req);
-    int rc = req->kind == NOF_REQUEST_COLL ? nof_sched_start(req->sched) : nof_pt2pt_start(req);
+    int rc;
+    if (req->kind == NOF_REQUEST_COLL)
+        rc = nof_sched_start(req->sched);
+    else
+        rc = req->part != NULL ? nof_part_start(req) : nof_pt2pt_start(req);
     if (rc != MPI_SUCCESS)
         req->active = false;
     return rc;
@@ -81,7 +86,7 @@ int PMPI_Cancel(MPI_Request *request)
     int rc = nof_request_check(*request, &req);
     if (rc == MPI_SUCCESS && req == NULL)
         rc = nof_error(MPI_ERR_REQUEST, "the request is MPI_REQUEST_NULL");
-    if (rc == MPI_SUCCESS && (req->kind == NOF_REQUEST_COLL || req->kind == NOF_REQUEST_LOCAL))
+    if (rc == MPI_SUCCESS && req->kind != NOF_REQUEST_SEND && req->kind != NOF_REQUEST_RECV)
         rc = nof_error(MPI_ERR_REQUEST, "only a send or a receive can be cancelled");
     if (rc == MPI_SUCCESS && req->active && !req->complete && req->peer != MPI_PROC_NULL)
         nof_channel->cancel(req);

@@ -7,6 +7,7 @@
 #include "bsend.h"
 #include "comm.h"
 #include "error.h"
+#include "part.h"
 #include "progress.h"
 #include "schedule.h"
 
@@ -40,6 +41,8 @@ void nof_request_free(struct nof_request *req)
         nof_type_release(req->type);
     if (req->sched != NULL)
         nof_sched_free(req->sched);
+    if (req->part != NULL)
+        nof_part_free(req->part);
     free(req->packed);
     req->next = spare;
     spare = req;
@@ -151,7 +154,7 @@ void nof_request_status(const struct nof_request *req, MPI_Status *status)
 {
     if (status == MPI_STATUS_IGNORE)
         return;
-    if (req->kind == NOF_REQUEST_RECV || req->kind == NOF_REQUEST_PROBE)
+    if (req->kind == NOF_REQUEST_RECV || req->kind == NOF_REQUEST_PROBE || req->kind == NOF_REQUEST_PRECV)
         nof_status_set(status, req->status_source, req->status_tag, req->status_bytes, req->cancelled);
     else
         nof_status_set(status, MPI_ANY_SOURCE, MPI_ANY_TAG, 0, req->cancelled);

@@ -21,7 +21,9 @@ enum nof_request_kind {
     NOF_REQUEST_RECV,
     NOF_REQUEST_PROBE,
     NOF_REQUEST_COLL,
-    NOF_REQUEST_LOCAL
+    NOF_REQUEST_LOCAL, /* ended by the library itself */
+    NOF_REQUEST_PSEND, /* partitioned */
+    NOF_REQUEST_PRECV
 };
 
 enum nof_send_mode { NOF_SEND_STANDARD, NOF_SEND_SYNC, NOF_SEND_READY, NOF_SEND_BUFFERED };
@@ -29,6 +31,7 @@ enum nof_send_mode { NOF_SEND_STANDARD, NOF_SEND_SYNC, NOF_SEND_READY, NOF_SEND_
 struct nof_bsend;
 struct nof_comm;
 struct nof_message;
+struct nof_part;
 struct nof_sched;
 
 struct nof_request {
@@ -71,6 +74,7 @@ struct nof_request {
     size_t owner_slot; /* its place there */
     struct nof_sched *sched; /* COLL: what is executed */
     struct nof_bsend *bsend; /* the attached buffer that it counts in */
+    struct nof_part *part; /* PSEND, PRECV */
     size_t bsend_bytes; /* room in the attached buffer that is given back at the end */
     struct nof_match_entry match; /* the channel's */
     void *channel_op; /* the channel's */

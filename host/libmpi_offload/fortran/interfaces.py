@@ -32,10 +32,17 @@ def intent(p):
     return ", intent(in)" if p.const or p.shape == "value" else ""
 
 
-def declared(p, in_f08, needed):
+def is_loose(b):
+    """Collectives with counts or types per process. In module mpi their parameters are not checked: programs pass
+    what they like where MPI_IN_PLACE makes an array insignificant, and older modules mpi had no interface for them."""
+    return any(p.kind == "choice" for p in b.parameters) and \
+        any(p.shape == "array" and p.kind in ("int", "handle") for p in b.parameters)
+
+
+def declared(p, in_f08, loose, needed):
     """Declaration lines of a parameter; the names they need from the module go to `needed`."""
     name = p.name + dimensions(p, in_f08)
-    if p.kind == "choice" or (p.kind == "address" and not in_f08):
+    if p.kind == "choice" or loose or (p.kind == "address" and not in_f08):
         return [f"!GCC$ ATTRIBUTES NO_ARG_CHECK :: {p.name}", f"type(*), dimension(*){intent(p)} :: {p.name}"]
     if p.kind == "address":
         needed.add("c_ptr")
@@ -75,8 +82,10 @@ def procedure(b, name, in_f08, indent="    "):
     """Interface body of one binding under one name."""
     needed, lines = set(), []
     names = [p.name for p in b.parameters] + (["ierror"] if b.ret == "int" else [])
+    loose = not in_f08 and is_loose(b)
     for p in b.parameters:
-        lines += [line if line.startswith("!") else f"{indent}  {line}" for line in declared(p, in_f08, needed)]
+        declaration = declared(p, in_f08, loose, needed)
+        lines += [line if line.startswith("!") else f"{indent}  {line}" for line in declaration]
     word = "subroutine" if b.ret == "int" else "function"
     if b.ret == "int":
         lines.append(f"{indent}  integer, {'optional, ' if in_f08 else ''}intent(out) :: ierror")

@@ -22,7 +22,7 @@
 
 #define SLOTS 16u /* power of two */
 #define SEGMENTS 8u
-#define BUFS 16u
+#define BUFS NOF_DMA_SEGMENTS_MAX
 #define SPIN_NS (50 * NOFD_US) /* a stream brings the next block before this */
 #define PATIENCE_NS (10 * NOFD_US) /* a copier without CPU has had its chance */
 #define JOIN_WAIT_S 2

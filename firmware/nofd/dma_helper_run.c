@@ -37,9 +37,17 @@ static bool has_more(const struct nofd_dma_helper *helper)
            __atomic_load_n(&helper->stop, __ATOMIC_RELAXED);
 }
 
-static void wait_for_more(struct nofd_dma_helper *helper)
+/* With the core on the same CPU nothing comes while we spin, and each look costs two changes of threads. */
+static uint64_t spin_ns(void)
 {
-    uint64_t until_ns = nofd_clock_ns() + SPIN_NS;
+    cpu_set_t cpus;
+
+    return sched_getaffinity(0, sizeof(cpus), &cpus) == 0 && CPU_COUNT(&cpus) < 2 ? 0 : SPIN_NS;
+}
+
+static void wait_for_more(struct nofd_dma_helper *helper, uint64_t spin_for_ns)
+{
+    uint64_t until_ns = nofd_clock_ns() + spin_for_ns;
     uint32_t bell;
 
     while (!has_more(helper) && nofd_clock_ns() < until_ns)
@@ -55,13 +63,14 @@ static void wait_for_more(struct nofd_dma_helper *helper)
 static void serve(void *arg)
 {
     struct nofd_dma_helper *helper = arg;
+    uint64_t spin_for_ns = spin_ns();
 
     while (!__atomic_load_n(&helper->stop, __ATOMIC_ACQUIRE)) {
         struct nofd_dma_slot *slot;
         uint32_t queued = NOFD_SLOT_QUEUED;
 
         if (__atomic_load_n(&helper->posted, __ATOMIC_ACQUIRE) == helper->taken) {
-            wait_for_more(helper);
+            wait_for_more(helper, spin_for_ns);
             continue;
         }
         slot = &helper->slots[helper->taken % NOFD_DMA_SLOTS];

@@ -95,7 +95,7 @@ int PMPI_Request_get_status(MPI_Request request, int *flag, MPI_Status *status)
             nof_progress_poll();
         *flag = req->complete;
         if (req->complete)
-            nof_request_status(req, status);
+            rc = nof_request_status(req, status);
     }
     return nof_lib_leave(NULL, rc, __func__);
 }
@@ -306,4 +306,74 @@ int PMPI_Testsome(int incount, MPI_Request array_of_requests[], int *outcount, i
             rc = retire_some(incount, array_of_requests, outcount, array_of_indices, array_of_statuses, &c);
     }
     return leave(c, rc, __func__);
+}
+
+/* ---- asking without ending: the requests stay as they are (MPI 4.1, 3.7.6) ---- */
+
+NOF_MPI(Request_get_status_any)
+int PMPI_Request_get_status_any(int count, const MPI_Request array_of_requests[], int *indx, int *flag,
+                                MPI_Status *status)
+{
+    nof_lib_enter(__func__);
+    int rc = check_all(count, array_of_requests);
+    if (rc == MPI_SUCCESS) {
+        int active, at = find_ended(count, array_of_requests, &active);
+        if (at < 0 && active > 0) {
+            nof_progress_poll();
+            at = find_ended(count, array_of_requests, &active);
+        }
+        *flag = at >= 0 || active == 0;
+        *indx = at >= 0 ? at : MPI_UNDEFINED;
+        if (at >= 0)
+            rc = nof_request_status(get(array_of_requests[at]), status);
+        else if (*flag)
+            nof_status_empty(status);
+    }
+    return nof_lib_leave(NULL, rc, __func__);
+}
+
+NOF_MPI(Request_get_status_all)
+int PMPI_Request_get_status_all(int count, const MPI_Request array_of_requests[], int *flag,
+                                MPI_Status *array_of_statuses)
+{
+    nof_lib_enter(__func__);
+    int rc = check_all(count, array_of_requests);
+    if (rc == MPI_SUCCESS) {
+        if (!all_ended(count, array_of_requests))
+            nof_progress_poll();
+        *flag = all_ended(count, array_of_requests);
+    }
+    for (int i = 0; rc == MPI_SUCCESS && *flag && i < count; i++) {
+        const struct nof_request *req = get(array_of_requests[i]);
+        MPI_Status *status =
+            array_of_statuses == MPI_STATUSES_IGNORE ? MPI_STATUS_IGNORE : &array_of_statuses[i];
+        if (idle(req))
+            nof_status_empty(status);
+        else
+            rc = nof_request_status(req, status);
+    }
+    return nof_lib_leave(NULL, rc, __func__);
+}
+
+NOF_MPI(Request_get_status_some)
+int PMPI_Request_get_status_some(int incount, const MPI_Request array_of_requests[], int *outcount,
+                                 int array_of_indices[], MPI_Status *array_of_statuses)
+{
+    nof_lib_enter(__func__);
+    int active, n = 0, rc = check_all(incount, array_of_requests);
+    if (rc == MPI_SUCCESS) {
+        nof_progress_poll();
+        (void)find_ended(incount, array_of_requests, &active);
+        *outcount = active == 0 ? MPI_UNDEFINED : 0;
+    }
+    for (int i = 0; rc == MPI_SUCCESS && active > 0 && i < incount; i++) {
+        const struct nof_request *req = get(array_of_requests[i]);
+        if (idle(req) || !req->complete)
+            continue;
+        rc = nof_request_status(req, array_of_statuses == MPI_STATUSES_IGNORE ? MPI_STATUS_IGNORE
+                                                                              : &array_of_statuses[n]);
+        array_of_indices[n++] = i;
+        *outcount = n;
+    }
+    return nof_lib_leave(NULL, rc, __func__);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "channel.h"
+#include "greq.h"
 #include "part.h"
 #include "pt2pt.h"
 #include "schedule.h"
@@ -67,8 +68,10 @@ int PMPI_Request_free(MPI_Request *request)
         rc = nof_error(MPI_ERR_REQUEST, "a collective operation that was started must be waited for");
     if (rc == MPI_SUCCESS) {
         bool running = req->active && !req->complete;
-        nof_handle_remove(&nof_lib.requests, nof_lib_bits(req->handle));
-        req->handle = MPI_REQUEST_NULL;
+        if (req->greq == NULL) { /* a generalized one is completed through a copy of its handle */
+            nof_handle_remove(&nof_lib.requests, nof_lib_bits(req->handle));
+            req->handle = MPI_REQUEST_NULL;
+        }
         if (running)
             req->orphan = true;
         else
@@ -86,9 +89,12 @@ int PMPI_Cancel(MPI_Request *request)
     int rc = nof_request_check(*request, &req);
     if (rc == MPI_SUCCESS && req == NULL)
         rc = nof_error(MPI_ERR_REQUEST, "the request is MPI_REQUEST_NULL");
-    if (rc == MPI_SUCCESS && req->kind != NOF_REQUEST_SEND && req->kind != NOF_REQUEST_RECV)
+    if (rc == MPI_SUCCESS && req->kind != NOF_REQUEST_SEND && req->kind != NOF_REQUEST_RECV &&
+        req->greq == NULL)
         rc = nof_error(MPI_ERR_REQUEST, "only a send or a receive can be cancelled");
-    if (rc == MPI_SUCCESS && req->active && !req->complete && req->peer != MPI_PROC_NULL)
+    if (rc == MPI_SUCCESS && req->greq != NULL)
+        rc = nof_greq_cancel(req);
+    else if (rc == MPI_SUCCESS && req->active && !req->complete && req->peer != MPI_PROC_NULL)
         nof_channel->cancel(req);
     return nof_lib_leave(NULL, rc, __func__);
 }

@@ -7,6 +7,7 @@
 #include "bsend.h"
 #include "comm.h"
 #include "error.h"
+#include "greq.h"
 #include "part.h"
 #include "progress.h"
 #include "schedule.h"
@@ -33,6 +34,8 @@ struct nof_request *nof_request_new(enum nof_request_kind kind)
 
 void nof_request_free(struct nof_request *req)
 {
+    if (req->greq != NULL)
+        (void)nof_greq_free(req);
     if (req->handle != MPI_REQUEST_NULL)
         nof_handle_remove(&nof_lib.requests, nof_lib_bits(req->handle));
     if (req->comm != NULL)
@@ -150,22 +153,29 @@ int nof_request_wait(struct nof_request *req)
     return req->error;
 }
 
-void nof_request_status(const struct nof_request *req, MPI_Status *status)
+int nof_request_status(const struct nof_request *req, MPI_Status *status)
 {
+    if (req->greq != NULL)
+        return nof_greq_status(req->greq, status);
     if (status == MPI_STATUS_IGNORE)
-        return;
+        return MPI_SUCCESS;
     if (req->kind == NOF_REQUEST_RECV || req->kind == NOF_REQUEST_PROBE || req->kind == NOF_REQUEST_PRECV)
         nof_status_set(status, req->status_source, req->status_tag, req->status_bytes, req->cancelled);
     else
         nof_status_set(status, MPI_ANY_SOURCE, MPI_ANY_TAG, 0, req->cancelled);
+    return MPI_SUCCESS;
 }
 
 int nof_request_retire(struct nof_request *req, MPI_Request *handle, MPI_Status *status,
                        struct nof_comm **comm_out)
 {
-    int error = req->error;
-    nof_request_status(req, status);
-    if (error != MPI_SUCCESS && comm_out != NULL && *comm_out == NULL) {
+    int status_error = nof_request_status(req, status);
+    int error = req->greq == NULL ? req->error : status_error;
+    if (req->greq != NULL) {
+        int free_error = nof_greq_free(req);
+        error = error == MPI_SUCCESS ? free_error : error;
+    }
+    if (error != MPI_SUCCESS && req->comm != NULL && comm_out != NULL && *comm_out == NULL) {
         *comm_out = req->comm;
         nof_comm_hold(req->comm);
     }

@@ -23,7 +23,8 @@ enum nof_request_kind {
     NOF_REQUEST_COLL,
     NOF_REQUEST_LOCAL, /* ended by the library itself */
     NOF_REQUEST_PSEND, /* partitioned */
-    NOF_REQUEST_PRECV
+    NOF_REQUEST_PRECV,
+    NOF_REQUEST_GENERAL
 };
 
 enum nof_send_mode { NOF_SEND_STANDARD, NOF_SEND_SYNC, NOF_SEND_READY, NOF_SEND_BUFFERED };
@@ -72,6 +73,7 @@ struct nof_request {
     bool ended; /* it has, but the one that it waits for has not */
     struct nof_sched *owner; /* the schedule that waits for this one */
     size_t owner_slot; /* its place there */
+    struct nof_greq *greq; /* GENERAL: the program's */
     struct nof_sched *sched; /* COLL: what is executed */
     struct nof_bsend *bsend; /* the attached buffer that it counts in */
     struct nof_part *part; /* PSEND, PRECV */
@@ -107,8 +109,9 @@ void nof_request_reset(struct nof_request *req);
 /* Wait without a handle; returns its error code. The lock is given up meanwhile. */
 int nof_request_wait(struct nof_request *req);
 
-/* Status of a completed request; MPI_ERROR is left alone. status may be MPI_STATUS_IGNORE. */
-void nof_request_status(const struct nof_request *req, MPI_Status *status);
+/* Status of a completed request; MPI_ERROR is left alone. status may be MPI_STATUS_IGNORE. Returns what the query
+ * function of a generalized request answered, MPI_SUCCESS for all others. */
+int nof_request_status(const struct nof_request *req, MPI_Status *status);
 
 /* The program learns that a request ended: status, and either ready for the next start (persistent)
  * or freed, with *handle set to null. Returns its error code. *comm_out (may be NULL) is set, with a

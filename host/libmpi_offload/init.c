@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include <sched.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -35,6 +36,13 @@ static void open_channel(void)
     }
 }
 
+/* That this process may use. */
+static int cpus(void)
+{
+    cpu_set_t set;
+    return sched_getaffinity(0, sizeof(set), &set) == 0 ? CPU_COUNT(&set) : 1;
+}
+
 static void init(int required, int *provided)
 {
     char text[512] = "";
@@ -51,6 +59,7 @@ static void init(int required, int *provided)
     nof_lib.main_thread = pthread_self();
     if (nof_launch_open(text, sizeof(text)) != 0)
         nof_lib_die(1, "MPI_Init: %s", text);
+    nof_lib.crowded = nof_lib.world_size + 1 > cpus();
     open_channel();
     if (nof_type_init() != 0 || nof_comm_init() != 0)
         nof_lib_die(1, "MPI_Init: no memory");

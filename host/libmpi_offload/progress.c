@@ -9,6 +9,14 @@
 #include "rma.h"
 #include "schedule.h"
 
+#define CREDIT_GAIN 1
+#define CREDIT_LOSS 4
+#define CREDIT_ENOUGH 4
+#define CREDIT_MOST 32
+#define TRY_EVERY 8
+
+static int spin_credit = CREDIT_MOST;
+static unsigned sleeps_at_once;
 static pthread_cond_t others = PTHREAD_COND_INITIALIZER;
 static unsigned sleeping_others;
 static bool one_sleeps_in_channel;
@@ -74,18 +82,35 @@ static void sleep_until_event(uint32_t seen)
         pthread_cond_broadcast(&others);
 }
 
+/* Where ranks outnumber the CPUs, a spinning one may keep from the CPU the one that it waits for: schedulers that give
+ * each session its share do not let a yield across. So spinning must prove itself: a success earns, a spin that ended
+ * in a sleep costs, as much as the two are worth (a sleep is some 5 us of CPU, a spin 20), and who has nothing left
+ * tries again now and then. */
+static bool spin_pays(void)
+{
+    return !nof_lib.crowded || spin_credit >= CREDIT_ENOUGH || ++sleeps_at_once % TRY_EVERY == 0;
+}
+
 void nof_wait_step(struct nof_wait *wait)
 {
     uint32_t seen = nof_channel->wake_count();
     if (nof_progress_poll() > 0) {
-        wait->spin_until_ns = 0;
+        if (wait->spinning)
+            spin_credit += spin_credit < CREDIT_MOST ? CREDIT_GAIN : 0;
+        *wait = (struct nof_wait)NOF_WAIT_START;
         return;
     }
     uint64_t now_ns = nof_lib_now_ns();
-    if (wait->spin_until_ns == 0)
-        wait->spin_until_ns = now_ns + nof_lib.spin_us * 1000ull;
-    if (now_ns < wait->spin_until_ns)
+    if (wait->spin_until_ns == 0) {
+        wait->spinning = spin_pays();
+        wait->spin_until_ns = wait->spinning ? now_ns + nof_lib.spin_us * 1000ull : now_ns;
+    }
+    if (now_ns < wait->spin_until_ns) {
         relax();
-    else
-        sleep_until_event(seen);
+        return;
+    }
+    if (wait->spinning)
+        spin_credit -= spin_credit > 0 ? CREDIT_LOSS : 0;
+    wait->spinning = false;
+    sleep_until_event(seen);
 }

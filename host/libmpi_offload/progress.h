@@ -15,12 +15,13 @@
 #include "lib.h"
 
 struct nof_wait {
-    uint64_t spin_until_ns; /* 0: not spinning yet */
+    uint64_t spin_until_ns; /* 0: nothing tried yet */
+    bool spinning;
 };
 
 #define NOF_WAIT_START \
     { \
-        0 \
+        0, false \
     }
 
 /* Move everything that can move now. Returns how many things happened. */

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Communicators whose members the processes choose together: split, create, the first n. */
 #include <stdlib.h>
-#include <string.h>
+#include <strings.h>
 
 #include "coll.h"
 #include "comm_make.h"
+#include "info.h"
 #include "launch.h"
 #include "type.h"
 
@@ -173,15 +174,29 @@ static int host_color(struct nof_comm *c, int *color_out, int *count_out)
     return rc;
 }
 
-/* Of the parts that hardware has, this library knows hosts alone: what asks for smaller ones gets none. */
-static int type_color(int split_type, struct nof_comm *c, int *color_out)
+static bool says(const struct nof_info *hints, const char *key, const char *value)
+{
+    const char *said = nof_info_get(hints, key);
+    return said != NULL && strcasecmp(said, value) == 0;
+}
+
+/* Of the parts that hardware has, this library knows hosts alone: what asks for smaller ones gets none
+ * (MPI 4.1, 7.4.2). */
+static int type_color(int split_type, const struct nof_info *hints, struct nof_comm *c, int *color_out)
 {
     int host = 0, count = 0;
     int rc = host_color(c, &host, &count);
     bool smaller = count < nof_comm_size(c); /* the unguided kind wants a proper part */
-    *color_out = split_type == MPI_COMM_TYPE_SHARED || (split_type == MPI_COMM_TYPE_HW_UNGUIDED && smaller)
-                     ? host
-                     : MPI_UNDEFINED;
+    bool guided = split_type == MPI_COMM_TYPE_HW_GUIDED || split_type == MPI_COMM_TYPE_RESOURCE_GUIDED;
+    bool sets = split_type == MPI_COMM_TYPE_RESOURCE_GUIDED;
+    *color_out = MPI_UNDEFINED;
+    if (split_type == MPI_COMM_TYPE_SHARED || (split_type == MPI_COMM_TYPE_HW_UNGUIDED && smaller) ||
+        (guided && says(hints, "mpi_hw_resource_type", "mpi_shared_memory")))
+        *color_out = host;
+    else if (sets && says(hints, "mpi_pset_name", "mpi://WORLD"))
+        *color_out = 0;
+    else if (sets && says(hints, "mpi_pset_name", "mpi://SELF"))
+        *color_out = c->rank;
     return rc;
 }
 
@@ -189,8 +204,8 @@ NOF_MPI(Comm_split_type)
 int PMPI_Comm_split_type(MPI_Comm comm, int split_type, int key, MPI_Info info, MPI_Comm *newcomm)
 {
     nof_lib_enter(__func__);
-    (void)info;
     struct nof_comm *c;
+    struct nof_info *hints = NULL;
     int color = MPI_UNDEFINED;
     int rc = nof_comm_check_intra(comm, &c);
     if (rc == MPI_SUCCESS && split_type != MPI_COMM_TYPE_SHARED && split_type != MPI_UNDEFINED &&
@@ -198,9 +213,14 @@ int PMPI_Comm_split_type(MPI_Comm comm, int split_type, int key, MPI_Info info, 
         split_type != MPI_COMM_TYPE_RESOURCE_GUIDED)
         rc = nof_error(MPI_ERR_ARG, "split type %d is not known", split_type);
     if (rc == MPI_SUCCESS)
-        rc = type_color(split_type, c, &color);
+        rc = nof_info_check_optional(info, &hints);
+    if (rc == MPI_SUCCESS)
+        rc = type_color(split_type, hints, c, &color);
     if (rc == MPI_SUCCESS)
         rc = split(c, color, key, newcomm);
+    if (rc == MPI_SUCCESS && split_type == MPI_COMM_TYPE_HW_UNGUIDED && hints != NULL &&
+        color != MPI_UNDEFINED)
+        rc = nof_info_set(hints, "mpi_hw_resource_type", "mpi_shared_memory");
     return nof_lib_leave(c, rc, __func__);
 }
 

@@ -2,9 +2,9 @@
 /* Communicators that only their members make: out of a group of a communicator, or out of groups alone.
  * The first member draws the context id and tells the others along a tree. */
 #include <stdlib.h>
-#include <string.h>
 
 #include "comm_make.h"
+#include "info.h"
 
 int nof_comm_tree_parent(int rank)
 {
@@ -108,19 +108,23 @@ int PMPI_Comm_create_from_group(MPI_Group group, const char *stringtag, MPI_Info
                                 MPI_Errhandler errhandler, MPI_Comm *newcomm)
 {
     nof_lib_enter(__func__);
-    (void)info;
     struct nof_comm *made = NULL;
     struct nof_group *g;
     struct nof_errhandler *handler;
+    struct nof_info *hints = NULL;
     int rc = check_maker(group, stringtag, errhandler, &g, &handler);
+    if (rc == MPI_SUCCESS)
+        rc = nof_info_check_optional(info, &hints);
     if (rc == MPI_SUCCESS && g->size > 0 && g->rank == MPI_UNDEFINED)
         rc = nof_error(MPI_ERR_GROUP, "this process is not in the group");
     if (rc == MPI_SUCCESS && g->size > 0) {
         struct nof_talk to = {nof_comm_world(), nof_comm_groups_ctx(), 0, tag_of(stringtag)};
         rc = make(g, &to, &made);
     }
-    if (made != NULL)
+    if (made != NULL) {
         set_errhandler(made, handler);
+        nof_comm_take_hints(made, hints);
+    }
     if (rc == MPI_SUCCESS)
         *newcomm = made == NULL ? MPI_COMM_NULL : made->handle;
     return nof_lib_leave(NULL, rc, __func__);
@@ -145,12 +149,14 @@ int PMPI_Intercomm_create_from_groups(MPI_Group local_group, int local_leader, M
                                       MPI_Errhandler errhandler, MPI_Comm *newintercomm)
 {
     nof_lib_enter(__func__);
-    (void)info;
     struct nof_comm *local = NULL, *inter = NULL;
+    struct nof_info *hints = NULL;
     struct nof_group *g;
     struct nof_errhandler *handler;
     struct nof_talk to = {nof_comm_world(), nof_comm_groups_ctx(), 0, 0};
     int rc = check_maker(local_group, stringtag, errhandler, &g, &handler);
+    if (rc == MPI_SUCCESS)
+        rc = nof_info_check_optional(info, &hints);
     if (rc == MPI_SUCCESS && g->rank == MPI_UNDEFINED)
         rc = nof_error(MPI_ERR_GROUP, "this process is not in the local group");
     if (rc == MPI_SUCCESS && (local_leader < 0 || local_leader >= g->size))
@@ -167,6 +173,7 @@ int PMPI_Intercomm_create_from_groups(MPI_Group local_group, int local_leader, M
     }
     if (rc == MPI_SUCCESS) {
         set_errhandler(inter, handler);
+        nof_comm_take_hints(inter, hints);
         *newintercomm = inter->handle;
     }
     return nof_lib_leave(NULL, rc, __func__);

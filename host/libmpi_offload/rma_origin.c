@@ -64,10 +64,10 @@ static int check_op(struct checked *x)
 static int check_cas(const struct checked *x)
 {
     enum nof_basic basic = x->target->basic;
+    bool logical = basic >= NOF_BASIC_BOOL8 && basic <= NOF_BASIC_LOGICAL128;
     if (x->o->compare == NULL)
         return nof_error(MPI_ERR_BUFFER, "the value to compare with is NULL");
-    if (basic != NOF_BASIC_BYTE && nof_op_kernel_of(NOF_OP_BXOR, basic) == NULL &&
-        nof_op_kernel_of(NOF_OP_LXOR, basic) == NULL)
+    if (basic != NOF_BASIC_BYTE && !logical && nof_op_kernel_of(NOF_OP_BXOR, basic) == NULL)
         return nof_error(MPI_ERR_TYPE, "%s cannot be compared and swapped", x->target->name);
     return MPI_SUCCESS;
 }

@@ -96,8 +96,8 @@ int PMPI_Win_post(MPI_Group group, int assert, MPI_Win win)
     int rc = nof_win_check(win, &w);
     if (rc == MPI_SUCCESS)
         rc = nof_group_check(group, &g);
-    if (rc == MPI_SUCCESS && (w->rma->post_open || locked_any(w)))
-        rc = nof_error(MPI_ERR_RMA_SYNC, "an exposure epoch or a lock is open already");
+    if (rc == MPI_SUCCESS && w->rma->post_open)
+        rc = nof_error(MPI_ERR_RMA_SYNC, "an exposure epoch is open already");
     if (rc == MPI_SUCCESS)
         rc = for_members(w, g, is_member);
     if (rc == MPI_SUCCESS) {
@@ -273,8 +273,8 @@ int PMPI_Win_lock(int lock_type, int rank, int assert, MPI_Win win)
     if (rc == MPI_SUCCESS && lock_type != MPI_LOCK_EXCLUSIVE && lock_type != MPI_LOCK_SHARED)
         rc = nof_error(MPI_ERR_LOCKTYPE, "%d is no type of lock", lock_type);
     if (rc == MPI_SUCCESS && rank != MPI_PROC_NULL &&
-        (w->rma->lock_all || w->rma->start_open || w->rma->post_open || w->rma->peers[rank].locked))
-        rc = nof_error(MPI_ERR_RMA_SYNC, "an epoch is open already");
+        (w->rma->lock_all || w->rma->start_open || w->rma->peers[rank].locked))
+        rc = nof_error(MPI_ERR_RMA_SYNC, "an access epoch is open already");
     if (rc == MPI_SUCCESS && rank != MPI_PROC_NULL) {
         w->rma->fence_open = false;
         rc = ask_lock(w, rank, lock_type == MPI_LOCK_EXCLUSIVE, (assert &MPI_MODE_NOCHECK) != 0);
@@ -309,8 +309,8 @@ int PMPI_Win_lock_all(int assert, MPI_Win win)
     nof_lib_enter(__func__);
     struct nof_win *w;
     int rc = nof_win_check(win, &w);
-    if (rc == MPI_SUCCESS && nof_rma_in_epoch(w))
-        rc = nof_error(MPI_ERR_RMA_SYNC, "an epoch is open already");
+    if (rc == MPI_SUCCESS && (w->rma->start_open || locked_any(w)))
+        rc = nof_error(MPI_ERR_RMA_SYNC, "an access epoch is open already");
     int size = rc == MPI_SUCCESS ? nof_comm_size(w->comm) : 0;
     for (int i = 0; rc == MPI_SUCCESS && i < size; i++)
         rc = ask_lock(w, i, false, (assert &MPI_MODE_NOCHECK) != 0);

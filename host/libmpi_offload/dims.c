@@ -4,38 +4,85 @@
 
 #define DIMS_MAX 32
 
+/* Divisors of an int: 2^31 - 1 and below have at most 1536. */
+#define DIVISORS_MAX 1536
+
 struct search {
+    int divisors[DIVISORS_MAX]; /* of what is to be factored, ascending */
+    int divisor_count;
     int count; /* free dimensions */
     int current[DIMS_MAX];
     int best[DIMS_MAX];
-    int best_spread;
+    int best_spread; /* -1: nothing found yet */
 };
 
-/* Try all ways to write `rest` as a product of non-increasing factors not above `limit`; keep the
- * one whose largest and smallest factor are closest. */
+static void find_divisors(struct search *s, int n)
+{
+    int low = 0, high = 0, large[DIVISORS_MAX];
+    for (int d = 1; d <= n / d; d++) {
+        if (n % d != 0)
+            continue;
+        s->divisors[low++] = d;
+        if (d != n / d)
+            large[high++] = n / d;
+    }
+    while (high > 0)
+        s->divisors[low++] = large[--high];
+    s->divisor_count = low;
+}
+
+/* The largest r with r^k <= n. */
+static int root(int n, int k)
+{
+    int low = 1, high = n;
+    while (low < high) {
+        int middle = low + (high - low + 1) / 2;
+        int64_t power = 1;
+        for (int i = 0; i < k && power <= n; i++)
+            power *= middle;
+        if (power <= n)
+            low = middle;
+        else
+            high = middle - 1;
+    }
+    return low;
+}
+
+/* The factors are closer together than the best so far: the first and the last; of equals those of which
+ * the small ones are larger, from the last on. */
+static bool closer(const struct search *s)
+{
+    int last = s->count - 1, spread = s->current[0] - s->current[last];
+    if (spread != s->best_spread)
+        return spread < s->best_spread;
+    for (int i = last; i > 0; i--)
+        if (s->current[i] != s->best[i])
+            return s->current[i] > s->best[i];
+    return false;
+}
+
+/* Try the ways to write `rest` as a product of non-increasing factors not above `limit`; keep the one
+ * whose factors are closest. Factors are tried from the smallest that is possible
+ * up, so that a good one is found soon, and a larger one only makes the smallest smaller. */
 static void factor(struct search *s, int at, int rest, int limit)
 {
-    if (at == s->count - 1) {
-        if (rest > limit)
-            return;
+    int left = s->count - at;
+    if (left == 1) {
         s->current[at] = rest;
-        int spread = s->current[0] - rest;
-        if (s->best_spread < 0 || spread < s->best_spread) {
-            s->best_spread = spread;
+        if (rest <= limit && (s->best_spread < 0 || closer(s))) {
+            s->best_spread = s->current[0] - rest;
             for (int i = 0; i < s->count; i++)
                 s->best[i] = s->current[i];
         }
         return;
     }
-    int left = s->count - at;
-    for (int d = rest < limit ? rest : limit; d >= 1; d--) {
-        if (rest % d != 0)
+    int least = root(rest, left);
+    for (int i = 0; i < s->divisor_count && s->divisors[i] <= limit; i++) {
+        int d = s->divisors[i];
+        if (d < least || rest % d != 0)
             continue;
-        /* d^left < rest: the factors left cannot make up for it. */
-        double power = 1;
-        for (int i = 0; i < left; i++)
-            power *= d;
-        if (power < rest)
+        int largest = at == 0 ? d : s->current[0];
+        if (s->best_spread >= 0 && largest - root(rest / d, left - 1) > s->best_spread)
             break;
         s->current[at] = d;
         factor(s, at + 1, rest / d, d);
@@ -64,6 +111,7 @@ static int create(int nnodes, int ndims, int dims[])
         return MPI_SUCCESS;
     if (s.count > DIMS_MAX)
         return nof_error(MPI_ERR_DIMS, "more than %d free dimensions", DIMS_MAX);
+    find_divisors(&s, nnodes / fixed);
     factor(&s, 0, nnodes / fixed, nnodes / fixed);
     for (int i = 0, next = 0; i < ndims; i++)
         if (dims[i] == 0)

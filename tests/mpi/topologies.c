@@ -112,6 +112,28 @@ static void distributed(void)
     OK(MPI_Comm_free(&adjacent));
 }
 
+/* Factors as close together as they can be, in non-increasing order; also of large numbers, at once. */
+static void dims(void)
+{
+    static const int wanted[][6] = {/* processes, dimensions, result */
+                                    {7, 2, 7, 1},
+                                    {60, 3, 5, 4, 3},
+                                    {5040, 3, 21, 16, 15},
+                                    {98784, 5, 14, 14, 9, 8},
+                                    {590520, 4, 38, 37, 21, 20},
+                                    {2147483647, 2, 2147483647, 1}};
+    for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++) {
+        int got[5] = {0};
+        OK(MPI_Dims_create(wanted[i][0], wanted[i][1], got));
+        for (int k = 0; k < wanted[i][1] && k < 4; k++)
+            CHECK(got[k] == wanted[i][2 + k]);
+    }
+    int fixed[3] = {0, 3, 0};
+    OK(MPI_Dims_create(24, 3, fixed));
+    CHECK(fixed[0] == 4 && fixed[1] == 3 && fixed[2] == 2);
+    FAILS(MPI_Dims_create(25, 3, (int[]){0, 3, 0}), MPI_ERR_DIMS);
+}
+
 static void wrong(void)
 {
     MPI_Comm bad;
@@ -135,6 +157,7 @@ int main(int argc, char **argv)
     grid();
     graph();
     distributed();
+    dims();
     wrong();
     return t_end();
 }

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "nof_private/machine.h"
+
 #include "comm.h"
 #include "error.h"
 #include "progress.h"
@@ -14,10 +16,21 @@
 #define REAP_BURST 32u
 /* A queue behind a full ring empties without a wake-up: look again after this. */
 #define FULL_RING_NAP_NS (100u * 1000u)
+#define SIMULATED_HOSTS_MAX 1024u
 /* The end of spill mode is asked for again, and a stalled window widened, also when nothing comes. */
 #define RETRY_NAP_NS (1000u * 1000u)
 
 struct nof_chan nof_chan;
+
+/* A simulated host has the machine's id and 1 + its number as its own. Programs tell hosts apart by their names: all but
+ * the first have one that is not the machine's. */
+static void name_host(uint32_t host_id)
+{
+    uint32_t number = host_id - nof_machine_id() - 1;
+    size_t len = strlen(nof_lib.host);
+    if (number > 0 && number < SIMULATED_HOSTS_MAX)
+        snprintf(nof_lib.host + len, sizeof(nof_lib.host) - len, "-host%u", number);
+}
 
 int nof_channel_nic_open(const struct nof_launch_job *job, char *text, size_t text_bytes)
 {
@@ -38,6 +51,7 @@ int nof_channel_nic_open(const struct nof_launch_job *job, char *text, size_t te
         return -1;
     nof_chan.identity = nof_pmd_identity(nof_chan.pmd);
     nof_launch_set_host_id(nof_chan.identity->card.host_id);
+    name_host(nof_chan.identity->card.host_id);
     return nof_chan_publish_card(text, text_bytes);
 }
 

@@ -69,6 +69,24 @@ class Launch(unittest.TestCase):
     def test_one_world_of_four(self):
         self.one_world(finish(start(4, "4")), 4)
 
+    def test_simulated_hosts_have_names(self):
+        if LAUNCHER == "nof":
+            _, out, _ = finish(start(4, "4", command=[NOF, "run", "--hosts", "2"]))
+            name = dict(re.findall(r"^rank (\d) of 4 on (\S+)$", out, re.M))
+            self.assertEqual((name["0"], name["2"]), (name["1"], name["3"]))
+            self.assertEqual(name["2"], name["0"] + "-host1")
+
+    def test_hosts_without_daemon_are_named(self):
+        """A network namespace is another host: its abstract sockets are its own."""
+        if LAUNCHER != "hydra" or subprocess.run(["unshare", "-n", "true"], capture_output=True, check=False).returncode != 0:
+            return
+        command = ["mpiexec.hydra", "-n", "1", LAUNCHED, "2", ":", "-n", "1", "unshare", "-n", LAUNCHED, "2"]
+        job = subprocess.Popen(command, env=ENV, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                               text=True)
+        code, _, err = finish(job)
+        self.assertNotEqual(code, 0)
+        self.assertIn("where no NIC daemon runs: start one on each host with \"nof up\"", err)
+
     def test_world_of_one_needs_no_daemon(self):
         self.one_world(finish(start(1, "1", env={"NOF_NOFD": "/nonexistent"})), 1)
 

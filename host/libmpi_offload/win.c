@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "win.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 
@@ -20,7 +21,10 @@ int nof_win_check(MPI_Win handle, struct nof_win **win_out)
 
 int nof_win_leave(struct nof_win *win, int rc, const char *func)
 {
-    return nof_lib_leave(win == NULL ? NULL : win->comm, rc, func);
+    if (win == NULL || rc == MPI_SUCCESS)
+        return nof_lib_leave(NULL, rc, func);
+    struct nof_error_object object = {win->handle, win->errhandler};
+    return nof_error_leave_at(&object, rc, func);
 }
 
 /* What everybody has to know of everybody's part. */
@@ -45,13 +49,14 @@ int nof_win_make(const struct nof_win_spec *spec, struct nof_win **win_out)
     win->base = spec->base;
     win->size = spec->size;
     win->disp_unit = spec->disp_unit;
+    win->facts.disp_unit = spec->disp_unit > INT_MAX ? INT_MAX : (int)spec->disp_unit;
+    win->facts.model = MPI_WIN_UNIFIED;
     int rc = nof_comm_duplicate(spec->comm, &win->comm);
     if (rc != MPI_SUCCESS) {
         free(win);
         return rc;
     }
-    nof_errhandler_release(win->comm->errhandler);
-    win->comm->errhandler = nof_errhandler_get(MPI_ERRORS_ARE_FATAL);
+    nof_win_set_errhandler(win, nof_errhandler_get(MPI_ERRORS_ARE_FATAL));
     rc = nof_rma_open(win);
     if (rc == MPI_SUCCESS)
         rc = nof_win_take_hints(win, spec->hints);
@@ -72,11 +77,29 @@ int nof_win_make(const struct nof_win_spec *spec, struct nof_win **win_out)
     return MPI_SUCCESS;
 }
 
+/* Requests of the window raise their errors at its communicator, which no handler of windows fits: what
+ * such a handler has to hear it hears from the calls that synchronize. */
+void nof_win_set_errhandler(struct nof_win *win, struct nof_errhandler *handler)
+{
+    struct nof_errhandler *of_comm =
+        handler->kind == NOF_ERRHANDLER_ANY ? handler : nof_errhandler_get(MPI_ERRORS_RETURN);
+    nof_errhandler_hold(handler);
+    nof_errhandler_hold(of_comm);
+    if (win->errhandler != NULL)
+        nof_errhandler_release(win->errhandler);
+    nof_errhandler_release(win->comm->errhandler);
+    win->errhandler = handler;
+    win->comm->errhandler = of_comm;
+}
+
 int nof_win_free(struct nof_win *win)
 {
     if (nof_rma_in_epoch(win))
         return nof_error(MPI_ERR_RMA_SYNC, "an epoch of the window is still open");
-    int rc = nof_rma_flush_all(win);
+    int rc = nof_attr_delete_win(win);
+    if (rc != MPI_SUCCESS)
+        return rc;
+    rc = nof_rma_flush_all(win);
     int here = nof_coll_barrier(win->comm);
     rc = rc == MPI_SUCCESS ? here : rc;
     nof_handle_remove(&nof_lib.wins, nof_lib_bits(win->handle));
@@ -95,6 +118,7 @@ void nof_win_release(struct nof_win *win)
     if (--win->refs > 0)
         return;
     nof_rma_close(win);
+    nof_errhandler_release(win->errhandler);
     nof_comm_drop(win->comm);
     if (win->shared != NULL)
         munmap(win->shared, win->shared_bytes);

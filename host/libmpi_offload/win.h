@@ -26,11 +26,17 @@ struct nof_win_part {
 struct nof_win {
     uint32_t refs; /* the handle's one, and one per request */
     MPI_Win handle;
-    struct nof_comm *comm; /* its own, without a handle; its error handler is the window's */
+    struct nof_comm *comm; /* its own */
+    struct nof_errhandler *errhandler;
+    struct nof_attr *attrs;
     int flavor; /* MPI_WIN_FLAVOR_* */
     void *base; /* of this process */
     MPI_Aint size;
     MPI_Aint disp_unit;
+    struct {
+        int disp_unit;
+        int model;
+    } facts; /* what predefined attributes point to */
     struct nof_win_part *parts; /* by rank; not for dynamic windows */
     void *memory; /* what nof_win_free() gives back: ALLOCATE */
     void *shared; /* ... and the mapping of SHARED */
@@ -60,6 +66,12 @@ int nof_win_free(struct nof_win *win);
 
 /* Keep the hints that the standard has for windows; info may be NULL. */
 int nof_win_take_hints(struct nof_win *win, const struct nof_info *info);
+
+/* Takes a reference. */
+void nof_win_set_errhandler(struct nof_win *win, struct nof_errhandler *handler);
+
+/* win_attr_api.c: attr.h's nof_attr_delete_all(). */
+int nof_attr_delete_win(struct nof_win *win);
 
 void nof_win_hold(struct nof_win *win);
 void nof_win_release(struct nof_win *win);

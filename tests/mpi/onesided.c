@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* One-sided communication: put, get and the accumulates arrive as they were issued in every kind of epoch,
- * small and large, with datatypes of holes on both sides; locks exclude. */
+ * small and large, with datatypes of holes on both sides; locks exclude; wrong calls are named. */
 #include "mpitest.h"
 
 enum { BIG = 300 * 1000 }; /* ints: far more than travels with a command */
@@ -192,7 +192,9 @@ static void dynamic(void)
     int here[2] = {7, 8}, got = 0;
     MPI_Aint mine, theirs;
     OK(MPI_Win_create_dynamic(MPI_INFO_NULL, MPI_COMM_WORLD, &win));
+    OK(MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN));
     OK(MPI_Win_attach(win, here, sizeof(here)));
+    FAILS(MPI_Win_attach(win, &here[1], sizeof(int)), MPI_ERR_RMA_ATTACH);
     OK(MPI_Get_address(&here[1], &mine));
     OK(MPI_Sendrecv(&mine, 1, MPI_AINT, last_rank, 0, &theirs, 1, MPI_AINT, next_rank, 0, MPI_COMM_WORLD,
                     MPI_STATUS_IGNORE));
@@ -200,9 +202,14 @@ static void dynamic(void)
     OK(MPI_Get(&got, 1, MPI_INT, next_rank, theirs, 1, MPI_INT, win));
     OK(MPI_Win_flush(next_rank, win));
     CHECK(got == 8);
-    OK(MPI_Win_unlock(next_rank, win));
+    /* Only the target sees that the second int of this lies beyond what is attached. */
+    int two[2] = {1, 2};
+    OK(MPI_Put(two, 2, MPI_INT, next_rank, theirs, 2, MPI_INT, win));
+    FAILS(MPI_Win_unlock(next_rank, win), MPI_ERR_RMA_RANGE);
     OK(MPI_Barrier(MPI_COMM_WORLD));
+    CHECK(here[1] == 8);
     OK(MPI_Win_detach(win, here));
+    FAILS(MPI_Win_detach(win, here), MPI_ERR_RMA_ATTACH);
     OK(MPI_Win_free(&win));
 }
 
@@ -236,6 +243,84 @@ static void shared(void)
     OK(MPI_Comm_free(&host));
 }
 
+static MPI_Win heard_of;
+static int heard, deleted;
+
+static void hear(MPI_Win *win, int *code, ...)
+{
+    heard_of = *win;
+    heard = t_class(*code);
+}
+
+static int delete_attribute(MPI_Win win, int keyval, void *value, void *extra)
+{
+    CHECK(win == heard_of && value == &deleted && extra == &heard && keyval != MPI_KEYVAL_INVALID);
+    deleted++;
+    return MPI_SUCCESS;
+}
+
+static void handlers_and_attributes(void)
+{
+    MPI_Win win;
+    MPI_Errhandler handler;
+    int memory[2], keyval, flag, *number;
+    MPI_Aint *size;
+    void *value;
+    OK(MPI_Win_create(memory, sizeof(memory), 2, MPI_INFO_NULL, MPI_COMM_WORLD, &win));
+    OK(MPI_Win_get_attr(win, MPI_WIN_BASE, &value, &flag));
+    CHECK(flag && value == memory);
+    OK(MPI_Win_get_attr(win, MPI_WIN_SIZE, &size, &flag));
+    CHECK(flag && *size == sizeof(memory));
+    OK(MPI_Win_get_attr(win, MPI_WIN_DISP_UNIT, &number, &flag));
+    CHECK(flag && *number == 2);
+    OK(MPI_Win_get_attr(win, MPI_WIN_CREATE_FLAVOR, &number, &flag));
+    CHECK(flag && *number == MPI_WIN_FLAVOR_CREATE);
+    OK(MPI_Win_get_attr(win, MPI_WIN_MODEL, &number, &flag));
+    CHECK(flag && *number == MPI_WIN_UNIFIED);
+    OK(MPI_Win_create_errhandler(hear, &handler));
+    OK(MPI_Win_set_errhandler(win, handler));
+    OK(MPI_Errhandler_free(&handler));
+    FAILS(MPI_Win_unlock(0, win), MPI_ERR_RMA_SYNC);
+    CHECK(heard == MPI_ERR_RMA_SYNC && heard_of == win);
+    OK(MPI_Win_create_keyval(MPI_WIN_NULL_COPY_FN, delete_attribute, &keyval, &heard));
+    OK(MPI_Win_set_attr(win, keyval, &deleted));
+    OK(MPI_Win_get_attr(win, keyval, &value, &flag));
+    CHECK(flag && value == &deleted);
+    OK(MPI_Win_free_keyval(&keyval));
+    OK(MPI_Win_free(&win));
+    CHECK(deleted == 1);
+}
+
+static void wrong(void)
+{
+    MPI_Win win, copy, none;
+    int memory[2] = {0, 0}, v = 1;
+    OK(MPI_Win_create(memory, sizeof(memory), sizeof(int), MPI_INFO_NULL, MPI_COMM_WORLD, &win));
+    OK(MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN));
+    FAILS(MPI_Put(&v, 1, MPI_INT, 0, 0, 1, MPI_INT, win), MPI_ERR_RMA_SYNC);
+    FAILS(MPI_Win_unlock(0, win), MPI_ERR_RMA_SYNC);
+    FAILS(MPI_Win_complete(win), MPI_ERR_RMA_SYNC);
+    FAILS(MPI_Win_wait(win), MPI_ERR_RMA_SYNC);
+    FAILS(MPI_Win_flush(0, win), MPI_ERR_RMA_SYNC);
+    FAILS(MPI_Win_lock(12345, 0, 0, win), MPI_ERR_LOCKTYPE);
+    FAILS(MPI_Win_lock(MPI_LOCK_SHARED, t_size, 0, win), MPI_ERR_RANK);
+    OK(MPI_Win_fence(0, win));
+    FAILS(MPI_Put(&v, 1, MPI_INT, t_size, 0, 1, MPI_INT, win), MPI_ERR_RANK);
+    FAILS(MPI_Put(&v, 1, MPI_INT, next_rank, 2, 1, MPI_INT, win), MPI_ERR_RMA_RANGE);
+    FAILS(MPI_Put(&v, 1, MPI_INT, next_rank, -1, 1, MPI_INT, win), MPI_ERR_DISP);
+    FAILS(MPI_Put(&v, -1, MPI_INT, next_rank, 0, 1, MPI_INT, win), MPI_ERR_COUNT);
+    FAILS(MPI_Accumulate(&v, 1, MPI_INT, next_rank, 0, 1, MPI_INT, MPI_OP_NULL, win), MPI_ERR_OP);
+    FAILS(MPI_Accumulate(&v, 1, MPI_FLOAT, next_rank, 0, 1, MPI_FLOAT, MPI_BAND, win), MPI_ERR_OP);
+    FAILS(MPI_Win_attach(win, memory, 4), MPI_ERR_RMA_FLAVOR);
+    OK(MPI_Win_fence(0, win));
+    copy = win;
+    OK(MPI_Win_free(&win));
+    FAILS(MPI_Win_fence(0, copy), MPI_ERR_WIN);
+    FAILS(MPI_Win_free(&copy), MPI_ERR_WIN);
+    FAILS(MPI_Win_create(memory, -1, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &none), MPI_ERR_SIZE);
+    FAILS(MPI_Win_create(memory, 4, 0, MPI_INFO_NULL, MPI_COMM_WORLD, &none), MPI_ERR_DISP);
+}
+
 int main(int argc, char **argv)
 {
     t_begin(&argc, &argv, 2);
@@ -249,5 +334,7 @@ int main(int argc, char **argv)
     locks();
     dynamic();
     shared();
+    handlers_and_attributes();
+    wrong();
     return t_end();
 }

@@ -8,6 +8,7 @@
 #include "chan_nic.h"
 #include "coll.h"
 #include "comm.h"
+#include "error.h"
 #include "launch.h"
 #include "progress.h"
 
@@ -21,15 +22,15 @@ static void mark_forked(void)
     nof_lib.phase = NOF_LIB_FORKED;
 }
 
-static void open_channel(void)
+static void open_channel(const char *func)
 {
     char text[512] = "";
     struct nof_launch_job job;
     if (nof_launch_job(&job, text, sizeof(text)) != 0)
-        nof_lib_die(1, "MPI_Init: %s", text);
+        nof_lib_die(1, "%s: %s", func, text);
     if (job.socket[0] != '\0') {
         if (nof_channel_nic_open(&job, text, sizeof(text)) != 0)
-            nof_lib_die(1, "MPI_Init: %s", text);
+            nof_lib_die(1, "%s: %s", func, text);
         nof_channel = &nof_channel_nic;
     } else {
         nof_channel = &nof_channel_self; /* a world of one */
@@ -43,37 +44,94 @@ static int cpus(void)
     return sched_getaffinity(0, sizeof(set), &set) == 0 ? CPU_COUNT(&set) : 1;
 }
 
-static void init(int required, int *provided)
+static void open_library(const char *func)
 {
     char text[512] = "";
-    if (nof_lib.phase == NOF_LIB_RUNNING)
-        nof_lib_die(1, "MPI_Init was called twice");
-    if (nof_lib.phase == NOF_LIB_FINALIZED)
-        nof_lib_die(1, "MPI_Init was called after MPI_Finalize");
-    if (nof_lib.phase == NOF_LIB_FORKED)
-        nof_lib_die(1, "MPI_Init was called in a child made by fork()");
     if (gethostname(nof_lib.host, sizeof(nof_lib.host) - 1) != 0)
         nof_lib.host[0] = '\0';
     const char *spin = getenv("NOF_SPIN_US");
     nof_lib.spin_us = spin == NULL ? DEFAULT_SPIN_US : (uint32_t)strtoul(spin, NULL, 10);
     nof_lib.main_thread = pthread_self();
     if (nof_launch_open(text, sizeof(text)) != 0)
-        nof_lib_die(1, "MPI_Init: %s", text);
+        nof_lib_die(1, "%s: %s", func, text);
     nof_lib.crowded = nof_lib.world_size + 1 > cpus();
-    open_channel();
+    open_channel(func);
     if (nof_type_init() != 0 || nof_comm_init() != 0)
-        nof_lib_die(1, "MPI_Init: no memory");
+        nof_lib_die(1, "%s: no memory", func);
     if (nof_channel == &nof_channel_nic && nof_lib.world_size > 1)
         nof_chan_notice_start();
     pthread_atfork(NULL, NULL, mark_forked);
-    nof_lib.thread_required = required;
-    nof_lib.thread_level = required < MPI_THREAD_SINGLE     ? MPI_THREAD_SINGLE
-                           : required > MPI_THREAD_MULTIPLE ? MPI_THREAD_MULTIPLE
-                                                            : required;
+    nof_lib.open = true;
+}
+
+/* Peers may still need this process to take part in transfers: leave together. Where one is dead there is
+ * nothing to wait for. */
+static void close_library(void)
+{
+    if (nof_lib.world_size > 1 && nof_channel->dead_member(nof_comm_world()) == MPI_UNDEFINED)
+        (void)nof_coll_barrier(nof_comm_world());
+    nof_channel->flush();
+    nof_channel->close();
+    nof_launch_close();
+    nof_lib.open = false;
+}
+
+/* Sessions come and go in each process as it likes, so that no session's end is the moment to leave together. */
+static void close_at_exit(void)
+{
+    if (!nof_lib.open || nof_lib.phase != NOF_LIB_FINALIZED)
+        return;
+    pthread_mutex_lock(&nof_lib.lock);
+    nof_lib.phase = NOF_LIB_RUNNING;
+    close_library();
+    nof_lib.phase = NOF_LIB_FINALIZED;
+    pthread_mutex_unlock(&nof_lib.lock);
+}
+
+void nof_lib_begin(int required, const char *func)
+{
+    static bool at_exit;
+    if (nof_lib.phase == NOF_LIB_FORKED)
+        nof_lib_die(1, "%s was called in a child made by fork()", func);
+    if (nof_lib.phase == NOF_LIB_FINALIZED && !nof_lib.open)
+        nof_lib_die(1, "%s was called after MPI_Finalize, with which this process left the job", func);
+    if (!nof_lib.open)
+        open_library(func);
+    if (!at_exit && nof_lib.world == NOF_WORLD_NOT_YET) {
+        at_exit = true;
+        (void)atexit(close_at_exit);
+    }
+    if (nof_lib.phase != NOF_LIB_RUNNING || required > nof_lib.thread_level)
+        nof_lib.thread_level = required < MPI_THREAD_SINGLE     ? MPI_THREAD_SINGLE
+                               : required > MPI_THREAD_MULTIPLE ? MPI_THREAD_MULTIPLE
+                                                                : required;
     nof_lib.locking = nof_lib.thread_level == MPI_THREAD_MULTIPLE;
     nof_lib.phase = NOF_LIB_RUNNING;
+}
+
+void nof_lib_end(void)
+{
+    if (nof_lib.world == NOF_WORLD_ACTIVE || nof_lib.open_sessions > 0)
+        return;
+    nof_channel->flush();
+    nof_lib.phase = NOF_LIB_FINALIZED;
+}
+
+static void init(int required, int *provided)
+{
+    /* The mutex itself: nof_lib_lock() depends on what is about to change. */
+    pthread_mutex_lock(&nof_lib.lock);
+    if (nof_lib.world == NOF_WORLD_ACTIVE)
+        nof_lib_die(1, "MPI_Init was called twice");
+    if (nof_lib.world == NOF_WORLD_ENDED)
+        nof_lib_die(1, "MPI_Init was called after MPI_Finalize");
+    nof_lib_begin(required, "MPI_Init");
+    nof_lib.world = NOF_WORLD_ACTIVE;
+    nof_lib.thread_required = required;
+    nof_error_set_session(NULL);
     if (provided != NULL)
         *provided = nof_lib.thread_level;
+    pthread_mutex_unlock(&nof_lib.lock);
 }
 
 NOF_MPI(Init)
@@ -98,33 +156,33 @@ NOF_MPI(Finalize)
 int PMPI_Finalize(void)
 {
     nof_lib_enter(__func__);
+    if (nof_lib.world != NOF_WORLD_ACTIVE)
+        nof_lib_die(1, "MPI_Finalize was called, but MPI_Init was not, or MPI_Finalize was before");
     /* Before all else (MPI 4.1, 11.2.4). What a callback answers changes nothing any more. */
     (void)nof_attr_delete_comm(nof_comm_self());
     (void)nof_attr_delete_comm(nof_comm_world());
-    /* Peers may still need this process to take part in transfers: leave together. Where one is
-     * dead there is nothing to wait for. */
-    if (nof_lib.world_size > 1 && nof_channel->dead_member(nof_comm_world()) == MPI_UNDEFINED)
-        (void)nof_coll_barrier(nof_comm_world());
-    nof_channel->flush();
-    nof_channel->close();
-    nof_launch_close();
-    if (nof_lib.locking)
-        nof_lib_unlock();
-    nof_lib.phase = NOF_LIB_FINALIZED;
+    nof_lib.world = NOF_WORLD_ENDED;
+    if (nof_lib.open_sessions == 0)
+        close_library();
+    bool locked = nof_lib.locking;
+    if (nof_lib.open_sessions == 0)
+        nof_lib.phase = NOF_LIB_FINALIZED;
+    if (locked)
+        pthread_mutex_unlock(&nof_lib.lock);
     return MPI_SUCCESS;
 }
 
 NOF_MPI(Initialized)
 int PMPI_Initialized(int *flag)
 {
-    *flag = nof_lib.phase != NOF_LIB_BEFORE_INIT;
+    *flag = nof_lib.world != NOF_WORLD_NOT_YET;
     return MPI_SUCCESS;
 }
 
 NOF_MPI(Finalized)
 int PMPI_Finalized(int *flag)
 {
-    *flag = nof_lib.phase == NOF_LIB_FINALIZED;
+    *flag = nof_lib.world == NOF_WORLD_ENDED;
     return MPI_SUCCESS;
 }
 

@@ -28,12 +28,20 @@
     __attribute__((visibility("default"), weak, \
                    alias("PMPI_" #name))) extern __typeof__(MPI_##name) MPI_##name;
 
+/* RUNNING: between MPI_Init and MPI_Finalize, or with at least one session. */
 enum nof_lib_phase { NOF_LIB_BEFORE_INIT, NOF_LIB_RUNNING, NOF_LIB_FINALIZED, NOF_LIB_FORKED };
+
+/* What MPI_Initialized and MPI_Finalized speak of. */
+enum nof_lib_world { NOF_WORLD_NOT_YET, NOF_WORLD_ACTIVE, NOF_WORLD_ENDED };
 
 struct nof_comm;
 
 struct nof_lib {
     enum nof_lib_phase phase;
+    enum nof_lib_world world;
+    int open_sessions;
+    bool
+        open; /* attached to the launcher and the NIC: after the last session, too, until the process exits */
     int thread_level;
     int thread_required; /* what the program asked for */
     bool locking; /* thread_level == MPI_THREAD_MULTIPLE */
@@ -67,6 +75,15 @@ extern struct nof_lib nof_lib;
 #define NOF_CALLSITE \
     (nof_lib_callsite != 0 ? nof_lib_callsite : (uint64_t)(uintptr_t)__builtin_return_address(0))
 extern __thread uint64_t nof_lib_callsite __attribute__((tls_model("initial-exec"), visibility("hidden")));
+
+/* ---- init.c: MPI_Init and sessions share one library. With the mutex held. ---- */
+
+/* Be RUNNING, with this thread level at least (the level the program asks for, of any value). Ends the process with a
+ * clear sentence where that cannot be. */
+void nof_lib_begin(int required, const char *func);
+
+/* After MPI_Finalize or MPI_Session_finalize: no longer RUNNING unless the other kind still is. */
+void nof_lib_end(void);
 
 /* Enter an MPI function: ends the process with a clear sentence when MPI is not running here. */
 void nof_lib_enter(const char *func);

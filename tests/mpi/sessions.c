@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Sessions without MPI_Init: process sets become groups, groups become communicators that work; sessions may come
+ * again after the last one went, and MPI_Init beside them. */
+#include "mpitest.h"
+
+static int calls;
+
+static void handler(MPI_Session *session, int *code, ...)
+{
+    CHECK(session != NULL && t_class(*code) == MPI_ERR_ARG);
+    calls++;
+}
+
+static void sum_over(MPI_Session session, const char *pset, const char *tag)
+{
+    int rank, size, sum, flag;
+    char value[16];
+    MPI_Group group;
+    MPI_Comm comm;
+    MPI_Info info;
+    OK(MPI_Group_from_session_pset(session, pset, &group));
+    OK(MPI_Comm_create_from_group(group, tag, MPI_INFO_NULL, MPI_ERRORS_RETURN, &comm));
+    OK(MPI_Group_free(&group));
+    OK(MPI_Comm_rank(comm, &rank));
+    OK(MPI_Comm_size(comm, &size));
+    OK(MPI_Session_get_pset_info(session, pset, &info));
+    OK(MPI_Info_get(info, "mpi_size", 15, value, &flag));
+    CHECK(flag && atoi(value) == size);
+    OK(MPI_Info_free(&info));
+    rank++;
+    OK(MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, comm));
+    CHECK(sum == size * (size + 1) / 2);
+    OK(MPI_Comm_free(&comm));
+}
+
+static void one_session(const char *tag)
+{
+    int count, len = 0, initialized;
+    char name[MPI_MAX_PSET_NAME_LEN];
+    MPI_Session session;
+    MPI_Errhandler own;
+    MPI_Group group;
+    OK(MPI_Session_create_errhandler(handler, &own));
+    OK(MPI_Session_init(MPI_INFO_NULL, own, &session));
+    OK(MPI_Errhandler_free(&own));
+    OK(MPI_Initialized(&initialized));
+    CHECK(!initialized);
+    OK(MPI_Session_get_num_psets(session, MPI_INFO_NULL, &count));
+    CHECK(count == 2);
+    for (int i = 0; i < count; i++) {
+        len = 0;
+        OK(MPI_Session_get_nth_pset(session, MPI_INFO_NULL, i, &len, NULL));
+        CHECK(len > 1 && len <= (int)sizeof(name));
+        OK(MPI_Session_get_nth_pset(session, MPI_INFO_NULL, i, &len, name));
+        CHECK((int)strlen(name) + 1 == len);
+        sum_over(session, name, tag);
+    }
+    calls = 0;
+    FAILS(MPI_Group_from_session_pset(session, "mpi://nowhere", &group), MPI_ERR_ARG);
+    FAILS(MPI_Session_get_nth_pset(session, MPI_INFO_NULL, count, &len, name), MPI_ERR_ARG);
+    CHECK(calls == 2);
+    OK(MPI_Session_finalize(&session));
+    CHECK(session == MPI_SESSION_NULL);
+}
+
+int main(int argc, char **argv)
+{
+    int flag;
+    MPI_Session session;
+    one_session("first");
+    one_session("second");
+    if (argc > 1) /* never MPI_Init: the process leaves the job at its exit */
+        return 0;
+    t_begin(&argc, &argv, 1);
+    OK(MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_RETURN, &session));
+    sum_over(session, "mpi://world", "beside");
+    MPI_Barrier(MPI_COMM_WORLD);
+    OK(MPI_Finalize());
+    OK(MPI_Finalized(&flag));
+    CHECK(flag);
+    sum_over(session, "mpi://world", "after");
+    OK(MPI_Session_finalize(&session));
+    return 0;
+}

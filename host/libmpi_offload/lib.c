@@ -127,8 +127,8 @@ void nof_lib_die(int exit_code, const char *fmt, ...)
     fflush(NULL);
     if (exit_code == 0)
         exit_code = 1;
-    /* In MPI_Init the exit code says enough to the launcher; an abort could overtake the text. */
-    if (nof_lib.phase == NOF_LIB_RUNNING) {
+    /* In MPI_Init the exit code says enough to most launchers; an abort could overtake the text. */
+    if (nof_lib.phase == NOF_LIB_RUNNING || nof_launch->needs_abort) {
         nof_launch->abort(exit_code, text);
         nof_lib_linger(ABORT_MS);
     }

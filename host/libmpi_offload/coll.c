@@ -37,13 +37,13 @@ void nof_coll_recv(struct nof_sched *s, const struct nof_data *data, int peer)
 
 void nof_coll_copy(struct nof_sched *s, const struct nof_data *from, const struct nof_data *to)
 {
-    if (nof_data_bytes(from) > 0 && nof_data_bytes(to) > 0)
+    if (nof_data_bytes(from) > 0)
         nof_sched_copy(s, from->buf, from->count, from->type, to->buf, to->count, to->type);
 }
 
-void nof_coll_pack(struct nof_sched *s, const struct nof_data *from, void *packed)
+void nof_coll_pack(struct nof_sched *s, const struct nof_data *from, void *packed, size_t room_bytes)
 {
-    nof_coll_copy(s, from, &(struct nof_data){packed, nof_data_bytes(from), nof_type_byte()});
+    nof_coll_copy(s, from, &(struct nof_data){packed, room_bytes, nof_type_byte()});
 }
 
 void nof_coll_unpack(struct nof_sched *s, const void *packed, const struct nof_data *to)

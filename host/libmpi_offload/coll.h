@@ -52,11 +52,12 @@ static inline size_t nof_data_bytes(const struct nof_data *d)
 /* Bytes of n blocks from block `first` on, going round after the last of `size`. */
 size_t nof_blocks_bytes(const struct nof_blocks *b, int size, int first, int n);
 
-/* Append a transfer or a copy; nothing if there are no bytes. A copy ends with the shorter one. */
+/* Append a transfer or a copy; nothing if there are no bytes. To pack into less room than is needed, as
+ * to copy into a shorter buffer, is MPI_ERR_TRUNCATE. */
 void nof_coll_send(struct nof_sched *s, const struct nof_data *data, int peer);
 void nof_coll_recv(struct nof_sched *s, const struct nof_data *data, int peer);
 void nof_coll_copy(struct nof_sched *s, const struct nof_data *from, const struct nof_data *to);
-void nof_coll_pack(struct nof_sched *s, const struct nof_data *from, void *packed);
+void nof_coll_pack(struct nof_sched *s, const struct nof_data *from, void *packed, size_t room_bytes);
 void nof_coll_unpack(struct nof_sched *s, const void *packed, const struct nof_data *to);
 
 /* ---- coll_bcast.c ---- */

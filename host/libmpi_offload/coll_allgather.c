@@ -12,7 +12,7 @@ static void build_bruck(struct nof_sched *s, const struct nof_data *send, const 
     struct nof_type *byte = nof_type_byte();
     struct nof_data own = nof_block(recv, s->rank);
     char *packed = nof_sched_temporary(s, total, byte);
-    nof_coll_pack(s, send != NULL ? send : &own, packed);
+    nof_coll_pack(s, send != NULL ? send : &own, packed, nof_data_bytes(&own));
     /* Behind one another: the blocks of rank, rank + 1, ...; those of `have` ranks are here. */
     size_t have_bytes = nof_data_bytes(&own);
     for (int have = 1; have < s->size; have *= 2) {

@@ -89,7 +89,7 @@ static void build_bruck(struct nof_sched *s, const struct nof_blocks *send, cons
     char *out = nof_sched_temporary(s, total, byte), *in = nof_sched_temporary(s, total, byte);
     for (int i = 0; i < s->size; i++) {
         struct nof_data block = nof_block(send, (s->rank + i) % s->size);
-        nof_coll_pack(s, &block, slots + each * (size_t)i);
+        nof_coll_pack(s, &block, slots + each * (size_t)i, each);
     }
     for (int bit = 1; bit < s->size; bit *= 2) {
         size_t bytes = copy_runs(s, slots, out, each, bit, true);

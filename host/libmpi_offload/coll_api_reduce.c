@@ -67,7 +67,8 @@ static int scan_as(struct nof_sched *s, const struct nof_coll_args *args, bool e
     struct nof_reduction r;
     if (s->comm->remote != NULL)
         return nof_error(MPI_ERR_COMM, "there is no scan on an inter-communicator");
-    bool needs_out = !exclusive || s->rank > 0 || args->send.buf == MPI_IN_PLACE;
+    /* Exscan leaves rank 0's result alone, but a wrong pair of buffers is an error on all ranks. */
+    bool needs_out = !exclusive || s->rank > 0 || args->recv.buf != NULL;
     int rc = nof_coll_check_reduction(s, args, args->send.counts.one, true, needs_out, &r);
     if (rc == MPI_SUCCESS)
         nof_coll_build_scan(s, &r, exclusive);

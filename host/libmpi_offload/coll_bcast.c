@@ -135,7 +135,7 @@ void nof_coll_build_bcast(struct nof_sched *s, const struct nof_data *data, int 
     }
     char *packed = nof_sched_temporary(s, bytes, nof_type_byte());
     if (s->rank == root)
-        nof_coll_pack(s, data, packed);
+        nof_coll_pack(s, data, packed, bytes);
     build_pieces(s, packed, bytes, root);
     if (s->rank != root)
         nof_coll_unpack(s, packed, data);

@@ -43,7 +43,7 @@ static void build_gather_tree(struct nof_sched *s, const struct nof_data *send, 
     int ranks = subtree(s, relative, &mask);
     char *packed = nof_sched_temporary(s, each * (size_t)ranks, byte);
     if (send != NULL)
-        nof_coll_pack(s, send, packed);
+        nof_coll_pack(s, send, packed, each);
     for (int child = 1; child < mask && relative + child < s->size; child *= 2) {
         int child_mask, child_ranks = subtree(s, relative + child, &child_mask);
         nof_sched_recv(s, packed + each * (size_t)child, each * (size_t)child_ranks, byte,
@@ -98,7 +98,7 @@ static void build_scatter_tree(struct nof_sched *s, const struct nof_blocks *sen
     if (relative == 0) {
         for (int i = 0; i < s->size; i++) {
             struct nof_data block = nof_block(send, from_root(s, i, root));
-            nof_coll_pack(s, &block, packed + each * (size_t)i);
+            nof_coll_pack(s, &block, packed + each * (size_t)i, each);
         }
     } else {
         nof_sched_recv(s, packed, each * (size_t)ranks, byte, from_root(s, relative - mask, root));

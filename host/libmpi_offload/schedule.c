@@ -128,6 +128,10 @@ void nof_sched_copy(struct nof_sched *s, const void *from, size_t from_count, st
 {
     if (from == to && from_type == to_type)
         return;
+    size_t bytes = from_count * from_type->size, room_bytes = to_count * to_type->size;
+    if (bytes > room_bytes && s->build_error == MPI_SUCCESS)
+        s->build_error =
+            nof_error(MPI_ERR_TRUNCATE, "%zu bytes for a buffer of %zu bytes", bytes, room_bytes);
     append(s, &(struct nof_step){.kind = STEP_COPY,
                                  .from = from,
                                  .count = from_count,
@@ -189,6 +193,8 @@ static void finish(struct nof_sched *s)
 {
     leave_active(s);
     s->done = true;
+    if (s->error == MPI_SUCCESS)
+        s->error = s->truncated;
     nof_progress_signal();
     if (s->request != NULL) {
         if (s->error != MPI_SUCCESS)
@@ -248,7 +254,9 @@ void nof_sched_step_done(struct nof_sched *s, struct nof_request *req)
     int error = req->cancelled ? MPI_SUCCESS : req->error;
     nof_request_free(req);
     s->pending--;
-    if (error != MPI_SUCCESS)
+    if (error != MPI_SUCCESS && nof_error_class(error) == MPI_ERR_TRUNCATE)
+        s->truncated = error;
+    else if (error != MPI_SUCCESS)
         fail(s, error);
     if (s->pending == 0 && !s->running)
         make_ready(s);
@@ -340,6 +348,7 @@ int nof_sched_start(struct nof_sched *s)
     s->at = 0;
     s->pending = 0;
     s->error = MPI_SUCCESS;
+    s->truncated = MPI_SUCCESS;
     s->done = false;
     s->prev_active = NULL;
     s->next_active = active_list;

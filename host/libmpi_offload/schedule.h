@@ -16,8 +16,9 @@
  * when the schedule is first started, after the arguments were found good. A persistent one takes its
  * tag when it is made, from numbers of its own, and keeps it.
  *
- * Errors: builders remember the first lack of memory; start() reports it. A step that fails ends the
- * schedule: its receives are cancelled, its sends are left to themselves.
+ * Errors: builders remember the first one; start() reports it. A step that fails ends the
+ * schedule: its receives are cancelled, its sends are left to themselves. A message that is longer than
+ * its receive is reported too, but does not end it: the other ranks would wait for ever.
  *
  * Memory: the schedule owns its temporary buffers and references of its types and operations.
  * Threads: under the library's lock. */
@@ -49,6 +50,7 @@ struct nof_sched {
     bool leak_temporaries; /* a send that was left to itself may still read them */
     int build_error;
     int error;
+    int truncated; /* a message was too long: told at the end, because others wait for what follows */
     struct nof_request **live;
     size_t live_count;
     size_t live_capacity;
@@ -66,6 +68,7 @@ void nof_sched_free(struct nof_sched *s);
 
 void nof_sched_send(struct nof_sched *s, const void *buf, size_t count, struct nof_type *type, int peer);
 void nof_sched_recv(struct nof_sched *s, void *buf, size_t count, struct nof_type *type, int peer);
+/* The source must not be longer than the target: MPI_ERR_TRUNCATE, remembered like a lack of memory. */
 void nof_sched_copy(struct nof_sched *s, const void *from, size_t from_count, struct nof_type *from_type,
                     void *to, size_t to_count, struct nof_type *to_type);
 /* inout = in op inout */

@@ -157,6 +157,7 @@ static void wide_counts(void)
     counts[0] = counts[t_size - 1] = INT64_MAX / 5;
     FAILS(MPI_Allgatherv_c(MPI_IN_PLACE, 0, MPI_INT, in, counts, displs, MPI_INT, MPI_COMM_WORLD),
           MPI_ERR_COUNT);
+    FAILS(MPI_Allgather(out, 2, MPI_INT, in, 1, MPI_INT, MPI_COMM_WORLD), MPI_ERR_TRUNCATE);
     free(counts);
     free(displs);
     free(out);

@@ -54,14 +54,26 @@ void nof_errhandler_release(struct nof_errhandler *handler)
 
 int nof_errhandler_handle(struct nof_errhandler *handler, MPI_Errhandler *handle_out)
 {
-    /* The program frees what it got, so each answer is a handle and a reference of its own. */
-    uint64_t handle = handler->kind == NOF_ERRHANDLER_ANY ? nof_lib_bits(handler->handle)
-                                                          : nof_handle_add(&nof_lib.errhandlers, handler);
-    if (handle == 0)
-        return nof_error(MPI_ERR_NO_MEM, "no memory for the handle of an error handler");
+    /* All who have it have the same handle (programs compare), and each frees it once. */
+    if (handler->kind != NOF_ERRHANDLER_ANY && handler->users == 0) {
+        uint64_t handle = nof_handle_add(&nof_lib.errhandlers, handler);
+        if (handle == 0)
+            return nof_error(MPI_ERR_NO_MEM, "no memory for the handle of an error handler");
+        handler->handle = nof_lib_handle(handle);
+    }
+    handler->users++;
     nof_errhandler_hold(handler);
-    *handle_out = nof_lib_handle(handle);
+    *handle_out = handler->handle;
     return MPI_SUCCESS;
+}
+
+void nof_errhandler_give_back(struct nof_errhandler *handler)
+{
+    if (handler->kind == NOF_ERRHANDLER_ANY)
+        return;
+    if (--handler->users == 0)
+        nof_handle_remove(&nof_lib.errhandlers, nof_lib_bits(handler->handle));
+    nof_errhandler_release(handler);
 }
 
 void nof_error_set_session(const struct nof_error_object *session)

@@ -20,8 +20,6 @@ static int create(const struct nof_errhandler *pattern, MPI_Errhandler *errhandl
         rc = nof_errhandler_handle(own, errhandler);
         if (rc != MPI_SUCCESS)
             free(own);
-        else
-            own->handle = *errhandler;
     }
     return nof_lib_leave_anytime(rc, func);
 }
@@ -64,9 +62,7 @@ int PMPI_Errhandler_free(MPI_Errhandler *errhandler)
     if (handler == NULL) {
         rc = nof_error(MPI_ERR_ERRHANDLER, "the handle names no error handler (freed?)");
     } else {
-        if (handler->kind != NOF_ERRHANDLER_ANY)
-            nof_handle_remove(&nof_lib.errhandlers, nof_lib_bits(*errhandler));
-        nof_errhandler_release(handler);
+        nof_errhandler_give_back(handler);
         *errhandler = MPI_ERRHANDLER_NULL;
     }
     return nof_lib_leave_anytime(rc, __func__);

@@ -28,8 +28,9 @@ struct nof_errhandler {
         MPI_File_errhandler_function *file;
         MPI_Session_errhandler_function *session;
     } fn; /* unless predefined */
-    MPI_Errhandler handle;
-    uint32_t refs;
+    MPI_Errhandler handle; /* names it while the program has it */
+    uint32_t users; /* how often the program has it, by creation and by asking objects for theirs */
+    uint32_t refs; /* those, and one per object that has it */
 };
 
 /* What an error belongs to. */
@@ -68,8 +69,10 @@ int nof_errhandler_check(MPI_Errhandler handle, enum nof_errhandler_kind kind,
 /* Look up an error handler handle; NULL when it is none. */
 struct nof_errhandler *nof_errhandler_get(MPI_Errhandler handle);
 
-/* A handle of its own for a program that asks for the handler of an object. */
+/* The handle for a program that makes a handler or asks an object for its handler; to be given back. */
 int nof_errhandler_handle(struct nof_errhandler *handler, MPI_Errhandler *handle_out);
+/* The program frees one of its handles. */
+void nof_errhandler_give_back(struct nof_errhandler *handler);
 void nof_errhandler_hold(struct nof_errhandler *handler);
 void nof_errhandler_release(struct nof_errhandler *handler);
 

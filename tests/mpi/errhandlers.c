@@ -87,6 +87,10 @@ int main(int argc, char **argv)
     OK(MPI_Comm_create_errhandler(handler, &own));
     OK(MPI_Comm_dup(MPI_COMM_WORLD, &comm));
     OK(MPI_Comm_set_errhandler(comm, own));
+    OK(MPI_Comm_get_errhandler(comm, &got));
+    CHECK(got == own); /* programs compare */
+    OK(MPI_Errhandler_free(&got));
+    OK(MPI_Comm_set_errhandler(comm, own)); /* each of the two was a handle to give back */
     OK(MPI_Errhandler_free(&own)); /* lives on in the communicator */
     CHECK(own == MPI_ERRHANDLER_NULL);
     OK(MPI_Comm_dup(comm, &copy));

@@ -11,10 +11,11 @@ program grequest
   implicit none
   external :: query_fn, free_fn, cancel_fn
   integer :: ierr, request, status(MPI_STATUS_SIZE), count
+  integer(MPI_ADDRESS_KIND) :: state = 77
   logical :: flag
 
   call MPI_Init(ierr)
-  call MPI_Grequest_start(query_fn, free_fn, cancel_fn, 77_MPI_ADDRESS_KIND, request, ierr)
+  call MPI_Grequest_start(query_fn, free_fn, cancel_fn, state, request, ierr)
   call MPI_Test(request, flag, status, ierr)
   call check(.not. flag, 'a generalized request is not complete by itself')
   call MPI_Cancel(request, ierr)
@@ -22,6 +23,7 @@ program grequest
   call MPI_Wait(request, status, ierr)
   call MPI_Get_elements(status, MPI_BYTE, count, ierr)
   call check(queries > 0 .and. frees == 1 .and. cancels == 1, 'the functions of a generalized request')
+  call check(state == 0, 'the state that the last function left')
   call check(count == 77 .and. status(MPI_SOURCE) == 3, 'the status that its function made')
   call MPI_Finalize(ierr)
 
@@ -56,6 +58,7 @@ subroutine free_fn(extra_state, ierror)
   integer(MPI_ADDRESS_KIND) :: extra_state
   integer :: ierror
   frees = frees + int(extra_state / 77)
+  extra_state = 0
   ierror = MPI_SUCCESS
 end subroutine free_fn
 

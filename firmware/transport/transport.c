@@ -258,9 +258,20 @@ static void run_timers(struct nof_path *p)
     nof_live_timer(p);
 }
 
+static uint64_t earlier(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* When our own link has been down for too long. What nof_nic_link() promises. */
+static uint64_t link_deadline(const struct nof_transport *t)
+{
+    return t->link_down_ns == 0 ? NOF_NO_DEADLINE : t->link_down_ns + nof_dead_after_ns(t) / 3 * 2;
+}
+
 static void link_timer(struct nof_transport *t)
 {
-    if (t->link_down_ns == 0 || t->now_ns < t->link_down_ns + nof_dead_after_ns(t))
+    if (t->now_ns < link_deadline(t))
         return;
     for (uint32_t i = 0; i < t->max_paths; i++)
         nof_path_bury(nof_path_at(t, i), NOF_ELINKDOWN, 0);
@@ -284,11 +295,6 @@ unsigned nof_transport_poll(struct nof_transport *t, uint64_t now_ns, unsigned b
     nof_paths_deliver_dead(t);
     nof_tx_queue_push(t);
     return t->sent_in_poll;
-}
-
-static uint64_t earlier(uint64_t a, uint64_t b)
-{
-    return a < b ? a : b;
 }
 
 static uint64_t path_deadline(const struct nof_path *p)
@@ -341,8 +347,7 @@ uint64_t nof_transport_next_deadline(const struct nof_transport *t)
         return t->now_ns;
     if (t->tx.count > 0)
         at = earlier(at, t->tx_retry_ns);
-    if (t->link_down_ns != 0)
-        at = earlier(at, t->link_down_ns + nof_dead_after_ns(t));
+    at = earlier(at, link_deadline(t));
     if (t->starved_head == NOF_NONE)
         return at;
     if (t->starved_ready)

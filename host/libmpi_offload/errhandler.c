@@ -6,7 +6,9 @@
 
 #include "comm.h"
 
-#define LAUNCHER_MS 2000 /* more than any needs to notice a death on its own host */
+/* What a launcher needs to notice a death on its own host. Short: where it was a NIC that died, none will say
+ * anything, and the job is to end within a second of that. */
+#define LAUNCHER_MS 80
 
 /* The predefined handlers live for ever: their reference counts are never looked at. */
 static struct nof_errhandler are_fatal = {.handle = MPI_ERRORS_ARE_FATAL};

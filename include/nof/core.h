@@ -110,8 +110,9 @@ int nof_nic_poll(struct nof_nic *nic, uint64_t now_ns, unsigned budget_frames);
 /* When nof_nic_poll() must be called next if nothing else happens; <= now: at once. */
 uint64_t nof_nic_next_deadline(const struct nof_nic *nic);
 
-/* Port down or up. Paths fail with NOF_ELINKDOWN when it stays down for dead_after_ms; a short flap
- * heals unseen. */
+/* Port down or up. Paths fail with NOF_ELINKDOWN when it stays down for two thirds of dead_after_ms: here
+ * nobody has to be asked, and who waits for an unplugged NIC from this side shall hear it before those of the
+ * other side do. A shorter flap heals unseen. */
 void nof_nic_link(struct nof_nic *nic, uint64_t now_ns, int up);
 
 /* We were not scheduled for this long: silence of peers in that time does not count. */

@@ -17,8 +17,8 @@
     X(CONGESTION, "congestion", CHOICE, 1, 0, 1, "off|delay", \
       "off: fixed window; delay: window follows queueing delay and loss") \
     X(ACK_DELAY, "ack_delay_us", NUMBER, 50, 0, 25000, "us", "longest wait before a frame is acknowledged") \
-    X(DEAD_AFTER, "dead_after_ms", NUMBER, 1000, 10, 600000, "ms", \
-      "silence after which a peer NIC is dead (at least five probes)") \
+    X(DEAD_AFTER, "dead_after_ms", NUMBER, 800, 10, 600000, "ms", \
+      "silence after which a peer NIC is dead (at least five probes); our own link: two thirds of it") \
     X(STAGE_MAX, "stage_max_bytes", NUMBER, 8192, 0, 16384, "bytes", \
       "largest message delivered through the staging area rather than by DMA") \
     X(DRR_QUANTUM, "drr_quantum_bytes", NUMBER, 32768, 1500, 1048576, "bytes", \

@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A rank that is killed: every other one that waits for it gets an error of class
+/* A rank that is killed, or whose NIC is unplugged: every other one that waits for it gets an error of class
  * MPI_ERR_PROC_FAILED whose text names it; nobody hangs. Needs a launcher that lets the rest go on
- * (nof run --on-failure=continue). Argument: what the others wait in. */
+ * (nof run --on-failure=continue). Arguments: what the others wait in; "unplug" (one rank on each NIC; that
+ * of the last rank is unplugged, and it must hear of it as well); "fatal": errors are left to end the job. */
 #include "mpitest.h"
 
 #include <signal.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <time.h>
 #include <unistd.h>
 
 #ifndef MPI_ERR_PROC_FAILED
@@ -78,11 +82,53 @@ static void fails_in_time(const char *what, int dead)
         printf("rank %d: %s took %.3f s\n", t_rank, what, took);
 }
 
+/* Pulls the cable of this rank's NIC, by the daemon's control socket. */
+static void unplug(void)
+{
+    struct sockaddr_un to = {.sun_family = AF_UNIX};
+    char line[128], answer[256];
+    const char *daemon = getenv("NOF_SOCKET");
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    CHECK(fd >= 0 && daemon != NULL && daemon[0] == '@');
+    int len = snprintf(to.sun_path + 1, sizeof(to.sun_path) - 1, "%s.ctl", daemon + 1);
+    socklen_t to_bytes = (socklen_t)offsetof(struct sockaddr_un, sun_path) + 1 + (socklen_t)len;
+    CHECK(connect(fd, (struct sockaddr *)&to, to_bytes) == 0);
+    len = snprintf(
+        line, sizeof(line),
+        "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"link\",\"params\":{\"nic\":%d,\"up\":false}}\n", t_rank);
+    CHECK(write(fd, line, (size_t)len) == len);
+    ssize_t got = read(fd, answer, sizeof(answer) - 1);
+    CHECK(got > 0);
+    answer[got] = '\0';
+    CHECK(strstr(answer, "\"result\"") != NULL);
+    close(fd);
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    printf("unplugged %lld\n", (long long)now.tv_sec * 1000 + now.tv_nsec / 1000000);
+    fflush(stdout);
+}
+
+/* What the last rank does. */
+static void die(int by_unplugging)
+{
+    usleep(LIFE_US);
+    if (!by_unplugging)
+        raise(SIGKILL);
+    unplug();
+    fails_in_time("ssend", 0); /* what the others sent before could still be received */
+    fails_in_time("ssend", 1);
+    printf("rank %d is alone\n", t_rank);
+    MPI_Finalize();
+    exit(0);
+}
+
 int main(int argc, char **argv)
 {
     t_begin(&argc, &argv, 2);
-    t_errors_return();
     const char *what = argc > 1 ? argv[1] : "recv";
+    int by_unplugging = argc > 2 && strcmp(argv[2], "unplug") == 0;
+    if (argc < 4)
+        t_errors_return();
     int dead = t_size - 1;
     /* All know each other, unless they are to be strangers. */
     for (int i = 0; i < t_size && strcmp(what, "strangers") != 0; i++) {
@@ -90,10 +136,8 @@ int main(int argc, char **argv)
         OK(MPI_Sendrecv(&value, 1, MPI_INT, (t_rank + i) % t_size, 1, &value, 1, MPI_INT,
                         (t_rank - i + t_size) % t_size, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
     }
-    if (t_rank == dead) {
-        usleep(LIFE_US);
-        raise(SIGKILL);
-    }
+    if (t_rank == dead)
+        die(by_unplugging);
     fails_in_time(what, dead);
     /* Who asks for the dead only now hears of it as well. */
     static const char *const later[] = {"recv", "any", "probe", "probe_any", "ssend"};

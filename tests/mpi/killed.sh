@@ -3,7 +3,8 @@
 #
 # usage: killed.sh NOF KILLED
 # A rank is killed while the others wait for it in every kind of call: each of them gets the error that names
-# it and goes on. In the default mode of `nof run` the whole job ends, at once.
+# it and goes on. In the default mode of `nof run` the whole job ends, at once. The same, within a second, where
+# a NIC is unplugged.
 set -eu
 nof=$1 killed=$2
 work=$(mktemp -d)
@@ -22,6 +23,28 @@ done
 timeout -k 5 10 "$nof" run --hosts 2 -n 3 "$killed" recv >"$work/out" 2>&1 </dev/null && code=0 || code=$?
 if [ "$code" -ne 137 ] || ! grep -q 'rank 2 .*was killed by signal 9' "$work/out"; then
     echo "a killed rank did not end the job with its sentence (exit code $code):" >&2
+    cat "$work/out" >&2
+    exit 1
+fi
+
+for call in recv ssend collective; do
+    timeout -k 5 30 "$nof" run --hosts 3 -n 3 --on-failure=continue "$killed" "$call" unplug >"$work/out" \
+        2>"$work/err" </dev/null && code=0 || code=$?
+    if [ "$(grep -c survived "$work/out")" -ne 2 ] || ! grep -q 'is alone' "$work/out" || [ "$code" -ne 0 ]; then
+        echo "waiting in $call for a NIC that is unplugged: exit code $code, and these survived:" >&2
+        cat "$work/out" "$work/err" >&2
+        exit 1
+    fi
+done
+
+timeout -k 5 30 "$nof" run --hosts 3 -n 3 "$killed" recv unplug fatal >"$work/out" 2>&1 </dev/null && code=0 || code=$?
+ended=$(date +%s%3N)
+unplugged=$(sed -n 's/^.*unplugged \([0-9]*\)$/\1/p' "$work/out")
+# On a machine with more to run than CPUs, as many times longer.
+limit=$(awk -v cpus="$(nproc)" '{ print int(1000 * ($1 > cpus ? $1 / cpus : 1)) }' /proc/loadavg)
+if [ "$code" -eq 0 ] || [ -z "$unplugged" ] || [ $((ended - unplugged)) -gt "$limit" ] ||
+    ! grep -Eq 'rank [0-9].*(dead|cannot be reached)' "$work/out"; then
+    echo "a NIC was unplugged at ${unplugged:-no time}, the job ended at $ended with code $code:" >&2
     cat "$work/out" >&2
     exit 1
 fi

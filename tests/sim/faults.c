@@ -24,8 +24,7 @@ enum kind {
 };
 
 #define MS 1000000ull
-#define DEAD_AFTER_NS (1000 * MS)
-/* Healed within this, a fault must not be seen by anybody: dead_after less one probe interval. */
+/* Healed within this, a fault must not be seen by anybody: less than our own link may be down. */
 #define SHORT_MAX_NS (400 * MS)
 #define LONG_MIN_NS (2500 * MS)
 

@@ -110,9 +110,9 @@ static void nobody_answers_and_the_opener_is_told_after_dead_after(void **state)
     (void)state;
     net->node[1].island = 1;
     toy_send(net, 0, 1, 1, 64);
-    toy_run(net, begin + 999 * MS, 0);
+    toy_run(net, begin + 799 * MS, 0);
     assert_int_equal(net->node[0].stream[1].deaths, 0);
-    toy_run(net, begin + 1100 * MS, 0);
+    toy_run(net, begin + 900 * MS, 0);
     assert_int_equal(net->node[0].stream[1].deaths, 1);
     assert_int_equal(net->node[0].stream[1].reason, NOF_EPEERDEAD);
     toy_close(net);

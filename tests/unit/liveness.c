@@ -46,10 +46,10 @@ static void a_dead_peer_is_known_after_dead_after_and_five_probes(void **state)
     expect(net, 0, 1, 1);
     net->node[1].frozen = 1;
     begin = net->now_ns;
-    toy_run(net, begin + 990 * MS, 0);
+    toy_run(net, begin + 790 * MS, 0);
     assert_int_equal(net->node[0].stream[1].deaths, 0);
     assert_true(counter(net, 0, NOF_C_PROBES_TX) >= 5);
-    toy_run(net, begin + 1050 * MS, 0);
+    toy_run(net, begin + 850 * MS, 0);
     assert_int_equal(net->node[0].stream[1].deaths, 1);
     assert_int_equal(net->node[0].stream[1].reason, NOF_EPEERDEAD);
     assert_int_equal(counter(net, 0, NOF_C_PATHS_DEAD), 1);
@@ -97,7 +97,7 @@ static void silence_before_the_wait_does_not_count(void **state)
     toy_run(net, net->now_ns + 100 * SECOND, 0);
     net->node[1].frozen = 1;
     expect(net, 0, 1, 1);
-    toy_run(net, net->now_ns + 900 * MS, 0);
+    toy_run(net, net->now_ns + 750 * MS, 0);
     assert_int_equal(net->node[0].stream[1].deaths, 0);
     toy_close(net);
 }
@@ -268,7 +268,7 @@ static void a_short_flap_of_the_link_heals_and_a_long_one_kills(void **state)
     expect(net, 0, 1, 1);
     nof_transport_link(net->node[0].t, net->now_ns, 0);
     net->node[0].island = 1;
-    toy_run(net, net->now_ns + 900 * MS, 0);
+    toy_run(net, net->now_ns + 520 * MS, 0);
     nof_transport_link(net->node[0].t, net->now_ns, 1);
     net->node[0].island = 0;
     toy_send(net, 0, 1, 10, 0);
@@ -279,7 +279,7 @@ static void a_short_flap_of_the_link_heals_and_a_long_one_kills(void **state)
     nof_transport_link(net->node[0].t, net->now_ns, 0);
     net->node[0].island = 1;
     toy_send(net, 0, 1, 10, 0);
-    toy_run(net, net->now_ns + 1050 * MS, 0);
+    toy_run(net, net->now_ns + 560 * MS, 0);
     assert_int_equal(net->node[0].stream[1].deaths, 1);
     assert_int_equal(net->node[0].stream[1].reason, NOF_ELINKDOWN);
     toy_close(net);

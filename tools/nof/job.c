@@ -99,7 +99,9 @@ static void reap_rank(struct nof_job *job, struct nof_rank *rank)
     bool failed;
 
     /* What it said last (finalize, abort) is still in its socket. */
+    job->reaping = true;
     read_pmi(job, rank);
+    job->reaping = false;
     /* Its own children are in its group, and the group is its own until it is reaped. */
     kill(-rank->pid, SIGKILL);
     nof_guard_remove(&job->guard, rank->pid);
@@ -182,6 +184,9 @@ static void pmi_abort(void *ctx, unsigned rank, int exit_code)
     struct nof_job *job = ctx;
     const struct nof_rank *r = &job->rank[rank];
 
+    /* Its error may be the echo of a death that we have not looked at yet: that one's sentence says more. */
+    if (!job->ending && !job->reaping)
+        reap_all(job);
     if (job->ending)
         return;
     fprintf(stderr, "%s: rank %u (host %u, pid %d) called MPI_Abort with code %d: the job ends\n", job->self,

@@ -58,6 +58,7 @@ struct nof_job {
     bool ending; /* ranks have been told to go */
     bool told_by_user; /* by a signal: no sentence about ranks that obey it */
     int exit_code; /* of the first failing rank; 0 while all is well */
+    bool reaping; /* the last words of a dead rank are being read */
     uint64_t kill_at_ns; /* SIGKILL for those that are still there; UINT64_MAX: not now */
     uint64_t drain_until_ns; /* all ranks have ended: how long to wait for the rest of their output */
 };

@@ -32,7 +32,7 @@ void nof_ack_flush(struct nof_path *p)
         p->ack_due_ns = t->now_ns + NOF_PORT_RETRY_NS;
         return;
     }
-    nof_count(t, NOF_C_ACKS_TX, 1);
+    nof_transport_count(t, NOF_C_ACKS_TX, 1);
     p->ack_now = 0;
     p->ack_pending = 0;
 }
@@ -74,6 +74,8 @@ void nof_ack_rx(struct nof_path *p, uint32_t ack, const uint8_t *words, uint32_t
     }
     nof_cc_on_ack(p, &acked, rtt_ns);
     nof_sent_detect(p);
+    if (p->raise_at_ms != 0)
+        nof_mtu_raise(p);
 }
 
 int nof_ack_rx_acks(struct nof_path *p, const struct nof_packet *packet)

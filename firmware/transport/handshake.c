@@ -90,7 +90,7 @@ static void hello_send(struct nof_path *p)
         /* Karn: which of two HELLOs was answered cannot be told. */
         p->pto_base_ns = p->pto_base_ns == 0 ? t->now_ns : UINT64_MAX;
         if (p->unanswered > 0)
-            nof_count(t, NOF_C_PROBES_TX, 1);
+            nof_transport_count(t, NOF_C_PROBES_TX, 1);
     }
     memcpy(p->head, head, sizeof(head));
     p->ip_sum = ip_sum;
@@ -128,6 +128,16 @@ static uint16_t next_level(uint16_t mtu_bytes)
         if (mtu_levels[i] < mtu_bytes)
             return mtu_levels[i];
     return mtu_bytes;
+}
+
+uint32_t nof_handshake_level_above(uint32_t mtu_bytes)
+{
+    uint32_t above = UINT16_MAX;
+
+    for (unsigned i = 0; i < sizeof(mtu_levels) / sizeof(mtu_levels[0]); i++)
+        if (mtu_levels[i] > mtu_bytes)
+            above = mtu_levels[i];
+    return above;
 }
 
 void nof_handshake_timer(struct nof_path *p)
@@ -188,11 +198,12 @@ static void go_up(struct nof_path *p)
     if (sample_ns != 0)
         nof_rtt_sample(p, sample_ns);
     nof_cc_init(p);
+    nof_mtu_settled(p);
     nof_live_heard(p);
     p->pto_base_ns = t->now_ns;
     p->probe_at_ns = 0;
-    nof_count(t, NOF_C_PATHS_OPENED, 1);
-    nof_count(t, NOF_C_PATHS_OPEN, 1);
+    nof_transport_count(t, NOF_C_PATHS_OPENED, 1);
+    nof_transport_count(t, NOF_C_PATHS_OPEN, 1);
 }
 
 /* What this HELLO says of the peer. Trusted once it has echoed our nonce. */
@@ -246,16 +257,16 @@ static struct nof_path *path_for(struct nof_transport *t, const struct nof_packe
     if (up != NULL && nof_get64(f + NOF_WIRE_HELLO_ECHO) != 0) {
         /* The peer answers something we never said, or no longer know of: somebody has played an
          * old HELLO of ours to it. Who begins anew echoes nothing. */
-        nof_count(t, NOF_C_DROP_CONN, 1);
+        nof_transport_count(t, NOF_C_DROP_CONN, 1);
         return NULL;
     }
     if (t->passive_opening > t->max_paths / PASSIVE_SHARE) {
-        nof_count(t, NOF_C_DROP_NOMEM, 1);
+        nof_transport_count(t, NOF_C_DROP_NOMEM, 1);
         return NULL;
     }
     p = nof_path_alloc(t, job_id, src_nic);
     if (p == NULL) {
-        nof_count(t, NOF_C_DROP_NOMEM, 1);
+        nof_transport_count(t, NOF_C_DROP_NOMEM, 1);
         return NULL;
     }
     t->passive_opening++;
@@ -300,11 +311,11 @@ void nof_handshake_rx(struct nof_transport *t, const struct nof_packet *packet)
     uint8_t flags = packet->common[NOF_WIRE_FLAGS];
 
     if (packet->fields_bytes != NOF_WIRE_HELLO_BYTES) {
-        nof_count(t, NOF_C_DROP_LENGTH, 1);
+        nof_transport_count(t, NOF_C_DROP_LENGTH, 1);
         return;
     }
     if (!hello_check(t, packet, f)) {
-        nof_count(t, NOF_C_DROP_JOB, 1);
+        nof_transport_count(t, NOF_C_DROP_JOB, 1);
         return;
     }
     struct nof_path *p = path_for(t, packet, f);

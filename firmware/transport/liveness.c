@@ -54,7 +54,7 @@ void nof_live_timer(struct nof_path *p)
     /* A probe that the port did not take is no unanswered probe. */
     if (!nof_tx_control(p, NOF_WIRE_PROBE, 0, NULL, 0, 0))
         return;
-    nof_count(t, NOF_C_PROBES_TX, 1);
+    nof_transport_count(t, NOF_C_PROBES_TX, 1);
     if (p->unanswered < UINT8_MAX)
         p->unanswered++;
 }

@@ -182,6 +182,11 @@ int nof_path_open(struct nof_transport *t, uint64_t now_ns, uint64_t job_id, con
     return NOF_OK;
 }
 
+static uint8_t close_flags(const struct nof_path *p)
+{
+    return (uint8_t)(p->orderly ? 0 : NOF_WIRE_CLOSE_F_DEAD);
+}
+
 static void entomb(struct nof_path *p)
 {
     struct nof_transport *t = p->t;
@@ -191,6 +196,7 @@ static void entomb(struct nof_path *p)
     tomb->conn = p->local_conn;
     tomb->closed_ns = t->now_ns;
     tomb->ip_sum = p->ip_sum;
+    tomb->flags = close_flags(p);
     memcpy(tomb->head, p->head, sizeof(tomb->head));
 }
 
@@ -202,12 +208,12 @@ void nof_path_bury(struct nof_path *p, int reason, int tell_peer)
         return;
     if (p->state == NOF_PATH_UP) {
         if (tell_peer)
-            (void)nof_tx_control(p, NOF_WIRE_CLOSE, 0, NULL, 0, 0);
+            (void)nof_tx_control(p, NOF_WIRE_CLOSE, close_flags(p), NULL, 0, 0);
         if (!p->closed_by_peer)
             entomb(p);
-        nof_count(t, NOF_C_PATHS_OPEN, (uint64_t)-1);
-        if (!p->closed_by_peer && !p->closed_here)
-            nof_count(t, NOF_C_PATHS_DEAD, 1);
+        nof_transport_count(t, NOF_C_PATHS_OPEN, (uint64_t)-1);
+        if (!p->orderly)
+            nof_transport_count(t, NOF_C_PATHS_DEAD, 1);
     } else if (!p->ours) {
         t->passive_opening--;
     }
@@ -250,12 +256,12 @@ void nof_path_unknown(struct nof_transport *t, const struct nof_packet *packet)
     uint8_t type = packet->common[NOF_WIRE_TYPE];
     struct nof_frame *frame;
 
-    nof_count(t, NOF_C_DROP_CONN, 1);
+    nof_transport_count(t, NOF_C_DROP_CONN, 1);
     if (conn == 0 || type == NOF_WIRE_CLOSE)
         return;
     for (unsigned i = 0; i < NOF_TOMBSTONES; i++) {
         struct nof_tombstone *tomb = &t->tomb[i];
-        struct nof_packet_fill fill = {.type = NOF_WIRE_CLOSE};
+        struct nof_packet_fill fill = {.type = NOF_WIRE_CLOSE, .flags = tomb->flags};
 
         if (tomb->conn != conn)
             continue;
@@ -280,7 +286,7 @@ void nof_path_reset(struct nof_path *path, int reason)
 
 void nof_path_close(struct nof_path *path)
 {
-    path->closed_here = 1;
+    path->orderly = 1;
     nof_path_bury(path, NOF_EPEERDEAD, 1);
 }
 

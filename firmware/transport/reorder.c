@@ -45,7 +45,7 @@ void nof_reorder_bits(const struct nof_path *p, uint8_t *words, uint32_t nwords)
 
 void nof_reorder_refused(struct nof_path *p)
 {
-    nof_count(p->t, NOF_C_DROP_PROTO, 1);
+    nof_transport_count(p->t, NOF_C_DROP_PROTO, 1);
     nof_transport_log(p->t, 1, "peer broke the message protocol, path reset, peer NIC ", p->peer_nic);
     nof_path_bury(p, NOF_EPROTO, 1);
 }
@@ -81,11 +81,11 @@ static void keep(struct nof_path *p, const struct nof_packet *packet, uint32_t p
     while (*link != NOF_NONE && nof_serial_before(t->slots[*link].pn, pn))
         link = &t->slots[*link].next;
     if (*link != NOF_NONE && t->slots[*link].pn == pn) {
-        nof_count(t, NOF_C_DROP_DUPLICATE, 1);
+        nof_transport_count(t, NOF_C_DROP_DUPLICATE, 1);
         return;
     }
     if (index == NOF_NONE || packet->len_bytes > t->slot_bytes) {
-        nof_count(t, NOF_C_DROP_NOMEM, 1);
+        nof_transport_count(t, NOF_C_DROP_NOMEM, 1);
         return;
     }
     struct nof_slot *slot = &t->slots[index];
@@ -101,7 +101,7 @@ static void keep(struct nof_path *p, const struct nof_packet *packet, uint32_t p
         p->rcv_high = pn + 1;
         p->newest_ns = t->now_ns;
     }
-    nof_count(t, NOF_C_REORDERED, 1);
+    nof_transport_count(t, NOF_C_REORDERED, 1);
 }
 
 void nof_reorder_rx(struct nof_path *p, const struct nof_packet *packet)
@@ -117,9 +117,9 @@ void nof_reorder_rx(struct nof_path *p, const struct nof_packet *packet)
         return;
     }
     if ((int32_t)ahead < 0)
-        nof_count(t, NOF_C_DROP_DUPLICATE, 1);
+        nof_transport_count(t, NOF_C_DROP_DUPLICATE, 1);
     else if (ahead >= t->window_frames)
-        nof_count(t, NOF_C_DROP_WINDOW, 1);
+        nof_transport_count(t, NOF_C_DROP_WINDOW, 1);
     else
         keep(p, packet, pn);
 }

@@ -18,8 +18,8 @@ void nof_tx_queue_push(struct nof_transport *t)
         return;
     done = t->cfg.port_ops->send(t->cfg.port, q->frame, q->count);
     t->sent_in_poll += done;
-    nof_count(t, NOF_C_TX_FRAMES, done);
-    nof_count(t, NOF_C_TX_BYTES, t->queued_bytes);
+    nof_transport_count(t, NOF_C_TX_FRAMES, done);
+    nof_transport_count(t, NOF_C_TX_BYTES, t->queued_bytes);
     nof_pacer_settle(t);
     t->queued_bytes = t->queued_frames = 0;
     t->paced_bytes = t->paced_frames = 0;
@@ -38,7 +38,7 @@ void nof_tx_queue_push(struct nof_transport *t)
         return;
     memmove(q->frame, q->frame + done, q->count * sizeof(q->frame[0]));
     memmove(q->sent, q->sent + done, q->count * sizeof(q->sent[0]));
-    nof_count(t, NOF_C_TX_BUSY, 1);
+    nof_transport_count(t, NOF_C_TX_BUSY, 1);
     t->tx_retry_ns = t->now_ns + NOF_PORT_RETRY_NS;
 }
 

@@ -238,7 +238,7 @@ static int transmit_again(struct nof_path *p, uint32_t index)
     e->xn = p->xn++;
     if (e->retx < UINT8_MAX)
         e->retx++;
-    nof_count(t, NOF_C_RETRANSMITS, 1);
+    nof_transport_count(t, NOF_C_RETRANSMITS, 1);
     return 1;
 }
 
@@ -253,7 +253,7 @@ void nof_sent_retransmit(struct nof_path *p)
         if (!transmit_again(p, index))
             return;
         t->budget--;
-        nof_count(t, NOF_C_RETRANSMITS_FAST, 1);
+        nof_transport_count(t, NOF_C_RETRANSMITS_FAST, 1);
     }
 }
 
@@ -261,7 +261,7 @@ void nof_sent_probe(struct nof_path *p)
 {
     struct nof_transport *t = p->t;
 
-    nof_count(t, NOF_C_TIMEOUTS, 1);
+    nof_transport_count(t, NOF_C_TIMEOUTS, 1);
     p->pto_base_ns = t->now_ns;
     if (p->backoff < 16)
         p->backoff++;

@@ -9,6 +9,7 @@
  *   reorder.c     receive window                       rtt.c       round trip, retransmission timeout
  *   congestion.c  window                               pacer.c     link rate
  *   liveness.c    probes, death by silence             timers.c    heap of deadlines
+ *   mtu.c         MTU after the handshake
  *
  * Indices, never pointers, link the pools; NOF_NONE ends a list. Nothing here is shared between
  * threads. A path that was touched in a call is in `dirty` until the flush. */
@@ -80,6 +81,7 @@ struct nof_tombstone {
     uint64_t conn;
     uint64_t closed_ns; /* last CLOSE sent */
     uint16_t ip_sum;
+    uint8_t flags; /* of CLOSE */
     uint8_t head[NOF_PACKET_HEAD_BYTES];
 };
 
@@ -94,7 +96,7 @@ struct nof_path {
 
     uint8_t head[NOF_PACKET_HEAD_BYTES];
     uint16_t ip_sum;
-    uint16_t mtu_bytes; /* IP MTU towards the peer: under test while OPENING */
+    uint16_t mtu_bytes; /* IP MTU towards the peer: under test while OPENING, may grow while UP */
     uint16_t peer_mtu_bytes; /* what the peer can take; 0: unknown */
 
     uint8_t state;
@@ -108,7 +110,7 @@ struct nof_path {
     bool cwnd_limited;
     bool bad_key : 1; /* a handshake with another key came */
     bool closed_by_peer : 1;
-    bool closed_here : 1; /* in order: nof_path_close() */
+    bool orderly : 1; /* nobody's death: nof_path_close(), here or there */
     bool draining : 1; /* for one round: to see the round trip without our own queue */
 
     /* Send side. */
@@ -156,6 +158,7 @@ struct nof_path {
     uint64_t live_ns; /* last sign of life, or begin of the wait; OPENING: begin */
     uint64_t probe_at_ns; /* while unanswered > 0; OPENING: next HELLO */
 
+    uint32_t raise_at_ms; /* try a larger MTU when something is acknowledged after this; 0: never */
     uint32_t heap_pos; /* plus 1; 0: no timer */
     uint32_t starved_next;
     uint32_t next; /* hash chain, free list or list of the dead */
@@ -244,7 +247,7 @@ static inline uint32_t nof_path_index(const struct nof_path *p)
     return (uint32_t)(p - p->t->paths);
 }
 
-static inline void nof_count(struct nof_transport *t, enum nof_counter c, uint64_t n)
+static inline void nof_transport_count(struct nof_transport *t, enum nof_counter c, uint64_t n)
 {
     t->counters[c] += n;
 }
@@ -407,6 +410,8 @@ void nof_handshake_start(struct nof_path *p);
 void nof_handshake_timer(struct nof_path *p);
 uint64_t nof_handshake_deadline(const struct nof_path *p);
 void nof_handshake_rx(struct nof_transport *t, const struct nof_packet *packet);
+/* The smallest MTU that handshakes test above this one; UINT16_MAX: none. */
+uint32_t nof_handshake_level_above(uint32_t mtu_bytes);
 
 /* send.c, control.c */
 void nof_tx_stock(struct nof_transport *t);
@@ -475,6 +480,12 @@ uint64_t nof_pacer_deadline(const struct nof_transport *t);
 void nof_live_settle(struct nof_path *p); /* does silence count from now on? */
 uint64_t nof_live_deadline(const struct nof_path *p);
 void nof_live_timer(struct nof_path *p);
+
+/* mtu.c */
+void nof_mtu_settled(struct nof_path *p); /* the handshake is done */
+void nof_mtu_raise(struct nof_path *p); /* something was acknowledged, and raise_at_ms is not 0 */
+void nof_mtu_probe_rx(struct nof_path *p, const struct nof_packet *packet); /* answers it */
+void nof_mtu_probe_ack_rx(struct nof_path *p, const struct nof_packet *packet);
 
 /* timers.c */
 void nof_timer_set(struct nof_path *p, uint64_t at_ns);

@@ -156,21 +156,23 @@ static void rx_path(struct nof_path *p, const struct nof_packet *packet)
     switch (type) {
     case NOF_WIRE_ACKS:
         if (!nof_ack_rx_acks(p, packet))
-            nof_count(t, NOF_C_DROP_LENGTH, 1);
+            nof_transport_count(t, NOF_C_DROP_LENGTH, 1);
         break;
     case NOF_WIRE_PROBE:
-        (void)nof_tx_control(p, NOF_WIRE_PROBE_ACK, 0, NULL, 0, 0);
+        nof_mtu_probe_rx(p, packet);
         break;
     case NOF_WIRE_PROBE_ACK:
         nof_ack_rx(p, nof_get32(c + NOF_WIRE_ACK), NULL, 0, NOF_ACK_DELAY_UNKNOWN);
+        nof_mtu_probe_ack_rx(p, packet);
         break;
     case NOF_WIRE_CLOSE:
         p->closed_by_peer = 1;
+        p->orderly = (c[NOF_WIRE_FLAGS] & NOF_WIRE_CLOSE_F_DEAD) == 0;
         nof_transport_log(t, 2, "peer closed the path, peer NIC ", p->peer_nic);
         nof_path_bury(p, NOF_EPEERDEAD, 0);
         break;
     default:
-        nof_count(t, NOF_C_DROP_TYPE, 1);
+        nof_transport_count(t, NOF_C_DROP_TYPE, 1);
         break;
     }
 }
@@ -184,7 +186,7 @@ static void rx_frame(struct nof_transport *t, const struct nof_frame *frame)
     int why = nof_packet_parse(frame->data, frame->len_bytes, &t->rx_self, &packet);
 
     if (why != 0) {
-        nof_count(t, (enum nof_counter)why, 1);
+        nof_transport_count(t, (enum nof_counter)why, 1);
         return;
     }
     conn = nof_get64(packet.common + NOF_WIRE_CONN);
@@ -192,7 +194,7 @@ static void rx_frame(struct nof_transport *t, const struct nof_frame *frame)
         if (nof_packet_crc_ok(&packet))
             nof_handshake_rx(t, &packet);
         else
-            nof_count(t, NOF_C_DROP_CRC, 1);
+            nof_transport_count(t, NOF_C_DROP_CRC, 1);
         return;
     }
     index = (uint32_t)conn & UINT16_MAX;
@@ -202,7 +204,7 @@ static void rx_frame(struct nof_transport *t, const struct nof_frame *frame)
         return;
     }
     if (!nof_packet_crc_ok(&packet)) {
-        nof_count(t, NOF_C_DROP_CRC, 1);
+        nof_transport_count(t, NOF_C_DROP_CRC, 1);
         return;
     }
     nof_live_heard(p);
@@ -232,9 +234,9 @@ void nof_transport_rx(struct nof_transport *t, uint64_t now_ns, struct nof_frame
 {
     nof_transport_tick(t, now_ns);
     t->budget = NOF_TXQ_FRAMES;
-    nof_count(t, NOF_C_RX_FRAMES, n);
+    nof_transport_count(t, NOF_C_RX_FRAMES, n);
     for (unsigned i = 0; i < n; i++) {
-        nof_count(t, NOF_C_RX_BYTES, frames[i]->len_bytes);
+        nof_transport_count(t, NOF_C_RX_BYTES, frames[i]->len_bytes);
         rx_frame(t, frames[i]);
     }
     work(t);

@@ -107,7 +107,7 @@ void nof_path_close(struct nof_path *path);
  * will come. `urgent` control frames may use a small reserve beyond the window (so that credit
  * never waits behind data). 0 while the handshake is not done. */
 unsigned nof_path_window(struct nof_path *path, int urgent);
-/* Largest sum of fields and payload in one frame. Fixed once the path is up. */
+/* Largest sum of fields and payload in one frame. Never shrinks once the path is up. */
 uint32_t nof_path_body_max(const struct nof_path *path);
 
 /* A frame to fill: *body_out has room for body_bytes (fields, then payload). NULL when the port's

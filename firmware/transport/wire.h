@@ -64,6 +64,11 @@ enum nof_wire_type {
 #define NOF_WIRE_HELLO_F_WINDOW 0x0fu
 #define NOF_WIRE_HELLO_F_UP 0x80u
 
+/* FLAGS of CLOSE: the path has died, else nobody needs it any more. */
+#define NOF_WIRE_CLOSE_F_DEAD 0x01u
+/* PROBE_ACK: no fields, or u32: the IP length of the padded PROBE that it answers. */
+#define NOF_WIRE_PROBE_ACK_BYTES 4u
+
 /* HELLO: fields 80 bytes, then padding up to the MTU under test. Each side sends its own HELLO
  * until the other's echoes its nonce; then the path is open (docs/WIRE.md, "Handshake"). The tag
  * is SipHash-2-4 with 128-bit output under the job key over version, type, flags and the fields

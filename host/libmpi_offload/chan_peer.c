@@ -114,7 +114,11 @@ int nof_chan_status_code(int status, int world_rank)
     case NOF_EFAULT:
         return nof_error(MPI_ERR_BUFFER, "the buffer is not (wholly) accessible memory");
     case NOF_ENOMEM:
-        return nof_error(MPI_ERR_NO_MEM, "the NIC has no room for it (see \"nof stats\")");
+        return nof_error(
+            MPI_ERR_NO_MEM,
+            "the NIC has no room for %s: start nofd with a larger --max-peers (\"nof stats\" says "
+            "what it holds)",
+            nof_chan_peer_name(world_rank));
     case NOF_ENICDEAD:
         return nof_error(
             MPIX_ERR_PROC_FAILED,

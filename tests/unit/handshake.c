@@ -148,6 +148,32 @@ static void the_mtu_falls_to_what_the_network_carries(void **state)
     assert_int_equal(body_through(0, 4000, 4000), 4000 - 60);
 }
 
+/* HELLOs were lost, not too large: a path that is used finds out. */
+static void a_narrow_path_widens_with_its_network(void **state)
+{
+    struct toy_config cfg = lan;
+    struct toy_net *net;
+
+    (void)state;
+    cfg.mtu_bytes = 9000;
+    cfg.net_mtu_bytes = 600;
+    net = toy_open(&cfg);
+    toy_send(net, 0, 1, 1, 64);
+    toy_run(net, net->now_ns + SECOND, 0);
+    assert_int_equal(nof_path_body_max(net->node[0].stream[1].path), 576 - 60);
+    net->cfg.net_mtu_bytes = 1500;
+    for (unsigned i = 0; i < 60; i++) {
+        toy_send(net, 0, 1, 20, 0);
+        toy_run(net, net->now_ns + SECOND, 0);
+        assert_true(toy_all_received(net));
+    }
+    assert_int_equal(nof_path_body_max(net->node[0].stream[1].path), 1500 - 60);
+    /* What was tried in vain since then cost a probe now and then, and nothing else. */
+    assert_in_range(net->node[0].counters[NOF_C_PROBES_TX], 5, 40);
+    assert_int_equal(net->node[0].counters[NOF_C_RETRANSMITS], 0);
+    toy_close(net);
+}
+
 static void the_smaller_end_decides_the_mtu(void **state)
 {
     (void)state;
@@ -263,6 +289,7 @@ int main(void)
         cmocka_unit_test(an_unknown_job_is_counted_and_gets_no_answer),
         cmocka_unit_test(nobody_answers_and_the_opener_is_told_after_dead_after),
         cmocka_unit_test(the_mtu_falls_to_what_the_network_carries),
+        cmocka_unit_test(a_narrow_path_widens_with_its_network),
         cmocka_unit_test(the_smaller_end_decides_the_mtu),
         cmocka_unit_test(a_recorded_hello_harms_no_path),
         cmocka_unit_test(one_wrong_bit_in_a_hello_is_enough),

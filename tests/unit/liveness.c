@@ -257,6 +257,8 @@ static void a_broken_protocol_resets_the_path_at_both_sides(void **state)
     assert_int_equal(net->node[1].stream[0].reason, NOF_EPROTO);
     assert_int_equal(net->node[0].stream[1].reason, NOF_EPEERDEAD);
     assert_int_equal(counter(net, 1, NOF_C_DROP_PROTO), 1);
+    for (unsigned i = 0; i < 2; i++) /* an error, unlike an orderly close, is a death at both sides */
+        assert_int_equal(counter(net, i, NOF_C_PATHS_DEAD), 1);
     toy_close(net);
 }
 

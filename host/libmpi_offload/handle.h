@@ -27,7 +27,9 @@ enum nof_handle_kind {
     NOF_HANDLE_SESSION,
     NOF_HANDLE_WIN,
     NOF_HANDLE_FILE,
-    NOF_HANDLE_KEYVAL
+    NOF_HANDLE_KEYVAL,
+    NOF_HANDLE_TOOL_SESSION,
+    NOF_HANDLE_TOOL
 };
 
 struct nof_handle_slot {

@@ -10,6 +10,7 @@
 #include "comm.h"
 #include "error.h"
 #include "launch.h"
+#include "nic_control.h"
 #include "progress.h"
 
 /* How long a blocking call polls before it sleeps, unless NOF_SPIN_US says otherwise. */
@@ -32,6 +33,7 @@ static void open_channel(const char *func)
         if (nof_channel_nic_open(&job, text, sizeof(text)) != 0)
             nof_lib_die(1, "%s: %s", func, text);
         nof_channel = &nof_channel_nic;
+        nof_nic_control_at(job.socket);
     } else {
         nof_channel = &nof_channel_self; /* a world of one */
     }

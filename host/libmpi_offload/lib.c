@@ -28,6 +28,8 @@ struct nof_lib nof_lib = {
     .wins = {.kind = NOF_HANDLE_WIN},
     .files = {.kind = NOF_HANDLE_FILE},
     .keyvals = {.kind = NOF_HANDLE_KEYVAL},
+    .tool_sessions = {.kind = NOF_HANDLE_TOOL_SESSION},
+    .tool_handles = {.kind = NOF_HANDLE_TOOL},
 };
 
 void nof_lib_lock(void)

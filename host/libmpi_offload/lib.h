@@ -66,6 +66,8 @@ struct nof_lib {
     struct nof_handle_table wins;
     struct nof_handle_table files; /* none is ever made */
     struct nof_handle_table keyvals;
+    struct nof_handle_table tool_sessions; /* MPI_T_pvar_session, MPI_T_pvar_handle */
+    struct nof_handle_table tool_handles;
 };
 
 extern struct nof_lib nof_lib;

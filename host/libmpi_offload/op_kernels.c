@@ -35,9 +35,9 @@ typedef _Complex float __attribute__((mode(TC))) complex128;
     KERNEL(max_##id, T, a[i] > b[i] ? a[i] : b[i])
 
 #define LOGIC(id, T) \
-    KERNEL(land_##id, T, a[i] && b[i]) \
-    KERNEL(lor_##id, T, a[i] || b[i]) \
-    KERNEL(lxor_##id, T, !a[i] != !b[i])
+    KERNEL(land_##id, T, a[i] != 0 && b[i] != 0) \
+    KERNEL(lor_##id, T, a[i] != 0 || b[i] != 0) \
+    KERNEL(lxor_##id, T, (a[i] != 0) != (b[i] != 0))
 
 #define BITS(id, T) \
     KERNEL(band_##id, T, a[i] & b[i]) \

@@ -10,7 +10,7 @@ import tree
 INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]')
 # Where the build looks, after the including file's own folder.
 SEARCH = ("include", "host", "host/libmpi_offload/include", "firmware", "firmware/port/fabric",
-          "firmware/port/dpdk", "tests", ".")
+          "firmware/port/dpdk", "tests", "host/libmpi_offload", ".")
 
 DPDK = re.compile(r"^(rte_|bus_|ethdev_)")
 # What rte_ring's inline functions pull in themselves is DPDK's business; these are the ones we may name.
@@ -44,6 +44,9 @@ LAWS = (
      Law("DPDK port", CONTRACT + CORE + ("firmware/*", "firmware/port/", "ebpf/"), dpdk=re.compile("."))),
     (re.compile(r"^firmware/nofd/"), Law("daemon", CONTRACT + ("firmware/", "ebpf/"), dpdk=re.compile("."))),
     (re.compile(r"^host/[^/]+$"), Law("host driver", CONTRACT + ("host/*",), dpdk=RING_ONLY)),
+    (re.compile(r"^host/libmpi_offload/fortran/"),
+     Law("Fortran bindings", ("host/libmpi_offload/fortran/", "host/libmpi_offload/include/",
+                              "host/libmpi_offload/fortran_hooks.h"), mpi=True)),
     (re.compile(r"^host/libmpi_offload/"),
      Law("MPI library", CONTRACT + ("host/*", "host/libmpi_offload/"), mpi=True)),
     (re.compile(r"^ebpf/"), Law("eBPF", CONTRACT + ("ebpf/",))),

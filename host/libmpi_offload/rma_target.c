@@ -27,10 +27,14 @@ static bool in_range(const struct nof_win *win, const struct nof_type *type, con
     bool dynamic = win->flavor == MPI_WIN_FLAVOR_DYNAMIC;
     const struct nof_rma_region *regions = dynamic ? win->rma->regions : &whole;
     size_t count = dynamic ? win->rma->region_count : 1;
-    for (size_t i = 0; i < count; i++)
-        if (from >= regions[i].base && to >= from && to - regions[i].base <= regions[i].size)
-            return true;
-    return false;
+    /* Regions that touch are one to the origin. */
+    for (size_t i = 0; i < count && from < to; i++) {
+        if (from < regions[i].base || from - regions[i].base >= regions[i].size)
+            continue;
+        from = regions[i].base + regions[i].size;
+        i = SIZE_MAX; /* from the first one on */
+    }
+    return from >= to && to >= c->addr + (uint64_t)low;
 }
 
 static void report(struct nof_win *win, int origin, int error_class)

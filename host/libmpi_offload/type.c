@@ -176,7 +176,7 @@ int nof_type_init(void)
         type->committed = true;
         type->contiguous = p->size == p->extent;
         type->basic = p->basic;
-        type->uniform = p->second == 0 ? p->basic : NOF_BASIC_NONE;
+        type->uniform = p->basic;
         type->size = p->size;
         type->ub = (ptrdiff_t)p->extent;
         type->handle = p->handle;

@@ -104,7 +104,9 @@ int nof_win_free(struct nof_win *win)
     rc = rc == MPI_SUCCESS ? here : rc;
     nof_handle_remove(&nof_lib.wins, nof_lib_bits(win->handle));
     win->handle = MPI_WIN_NULL;
-    nof_win_release(win);
+    /* Where somebody died, transfers may be under way that still look at the window: it stays. */
+    if (rc == MPI_SUCCESS)
+        nof_win_release(win);
     return rc;
 }
 

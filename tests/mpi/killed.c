@@ -33,6 +33,8 @@ static void expect_failed(int code, int dead)
     }
 }
 
+static MPI_Win window = MPI_WIN_NULL; /* made for those that wait in it */
+
 static int wait_in(const char *what, int dead)
 {
     static char big[4000000];
@@ -55,6 +57,10 @@ static int wait_in(const char *what, int dead)
         MPI_Irecv(&value, 1, MPI_INT, dead, 5, MPI_COMM_WORLD, &req);
         return MPI_Wait(&req, &status);
     }
+    if (strcmp(what, "lock") == 0)
+        return MPI_Win_lock(MPI_LOCK_SHARED, dead, 0, window);
+    if (strcmp(what, "fence") == 0)
+        return MPI_Win_fence(0, window);
     return MPI_Allreduce(&value, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
 }
 
@@ -135,6 +141,11 @@ int main(int argc, char **argv)
         int value = 0;
         OK(MPI_Sendrecv(&value, 1, MPI_INT, (t_rank + i) % t_size, 1, &value, 1, MPI_INT,
                         (t_rank - i + t_size) % t_size, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+    }
+    static int memory;
+    if (strcmp(what, "lock") == 0 || strcmp(what, "fence") == 0) {
+        OK(MPI_Win_create(&memory, sizeof(memory), 1, MPI_INFO_NULL, MPI_COMM_WORLD, &window));
+        OK(MPI_Win_set_errhandler(window, MPI_ERRORS_RETURN));
     }
     if (t_rank == dead)
         die(by_unplugging);

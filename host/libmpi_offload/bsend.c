@@ -8,6 +8,7 @@
 #include "error.h"
 #include "progress.h"
 #include "request.h"
+#include "session.h"
 
 static struct nof_bsend process_buffer;
 
@@ -18,7 +19,10 @@ static bool fits(const struct nof_bsend *b, size_t need)
 
 int nof_bsend_reserve(struct nof_comm *comm, size_t bytes, struct nof_bsend **from_out, size_t *reserved_out)
 {
-    struct nof_bsend *b = comm->bsend.attached ? &comm->bsend : &process_buffer;
+    struct nof_session *session = nof_handle_get(&nof_lib.sessions, nof_lib_bits(comm->session));
+    struct nof_bsend *b = comm->bsend.attached                         ? &comm->bsend
+                          : session != NULL && session->bsend.attached ? &session->bsend
+                                                                       : &process_buffer;
     size_t need = bytes + MPI_BSEND_OVERHEAD;
     if (!fits(b, need))
         nof_progress_poll(); /* some of it may be free already */
@@ -55,7 +59,7 @@ static int attach(struct nof_bsend *b, void *address, MPI_Count size)
     return MPI_SUCCESS;
 }
 
-static void wait_empty(const struct nof_bsend *b)
+void nof_bsend_wait(const struct nof_bsend *b)
 {
     struct nof_wait wait = NOF_WAIT_START;
     while (b->used > 0)
@@ -66,7 +70,7 @@ static int detach(struct nof_bsend *b, void *buffer_addr, MPI_Count *size)
 {
     if (!b->attached)
         return nof_error(MPI_ERR_BUFFER, "no buffer is attached");
-    wait_empty(b);
+    nof_bsend_wait(b);
     memcpy(buffer_addr, &b->address, sizeof(b->address));
     *size = (MPI_Count)b->size;
     b->attached = false;
@@ -132,7 +136,7 @@ NOF_MPI(Buffer_flush)
 int PMPI_Buffer_flush(void)
 {
     nof_lib_enter(__func__);
-    wait_empty(&process_buffer);
+    nof_bsend_wait(&process_buffer);
     return nof_lib_leave(NULL, MPI_SUCCESS, __func__);
 }
 
@@ -199,7 +203,7 @@ int PMPI_Comm_flush_buffer(MPI_Comm comm)
     struct nof_comm *c;
     int rc = nof_comm_check(comm, &c);
     if (rc == MPI_SUCCESS)
-        wait_empty(&c->bsend);
+        nof_bsend_wait(&c->bsend);
     return nof_lib_leave(c, rc, __func__);
 }
 
@@ -212,4 +216,76 @@ int PMPI_Comm_iflush_buffer(MPI_Comm comm, MPI_Request *request)
     if (rc == MPI_SUCCESS)
         rc = iflush(&c->bsend, c, request);
     return nof_lib_leave(c, rc, __func__);
+}
+
+/* ---- of sessions ---- */
+
+static int session_attach(MPI_Session session, void *buffer, MPI_Count size, const char *func)
+{
+    nof_lib_enter(func);
+    struct nof_session *s;
+    int rc = nof_session_check(session, &s);
+    if (rc == MPI_SUCCESS)
+        rc = attach(&s->bsend, buffer, size);
+    return nof_session_leave(s, rc, func);
+}
+
+NOF_MPI(Session_attach_buffer)
+int PMPI_Session_attach_buffer(MPI_Session session, void *buffer, int size)
+{
+    return session_attach(session, buffer, size, __func__);
+}
+
+NOF_MPI(Session_attach_buffer_c)
+int PMPI_Session_attach_buffer_c(MPI_Session session, void *buffer, MPI_Count size)
+{
+    return session_attach(session, buffer, size, __func__);
+}
+
+static int session_detach(MPI_Session session, void *buffer_addr, MPI_Count *size, const char *func)
+{
+    nof_lib_enter(func);
+    struct nof_session *s;
+    int rc = nof_session_check(session, &s);
+    if (rc == MPI_SUCCESS)
+        rc = detach(&s->bsend, buffer_addr, size);
+    return nof_session_leave(s, rc, func);
+}
+
+NOF_MPI(Session_detach_buffer)
+int PMPI_Session_detach_buffer(MPI_Session session, void *buffer_addr, int *size)
+{
+    MPI_Count bytes = 0;
+    int rc = session_detach(session, buffer_addr, &bytes, __func__);
+    if (rc == MPI_SUCCESS)
+        *size = bytes > INT_MAX ? MPI_UNDEFINED : (int)bytes;
+    return rc;
+}
+
+NOF_MPI(Session_detach_buffer_c)
+int PMPI_Session_detach_buffer_c(MPI_Session session, void *buffer_addr, MPI_Count *size)
+{
+    return session_detach(session, buffer_addr, size, __func__);
+}
+
+NOF_MPI(Session_flush_buffer)
+int PMPI_Session_flush_buffer(MPI_Session session)
+{
+    nof_lib_enter(__func__);
+    struct nof_session *s;
+    int rc = nof_session_check(session, &s);
+    if (rc == MPI_SUCCESS)
+        nof_bsend_wait(&s->bsend);
+    return nof_session_leave(s, rc, __func__);
+}
+
+NOF_MPI(Session_iflush_buffer)
+int PMPI_Session_iflush_buffer(MPI_Session session, MPI_Request *request)
+{
+    nof_lib_enter(__func__);
+    struct nof_session *s;
+    int rc = nof_session_check(session, &s);
+    if (rc == MPI_SUCCESS)
+        rc = iflush(&s->bsend, nof_comm_self(), request);
+    return nof_session_leave(s, rc, __func__);
 }

@@ -171,6 +171,7 @@ static struct nof_comm *make(struct nof_group *group, uint32_t ctx, struct nof_c
     comm->rank = group->rank;
     comm->handle = MPI_COMM_NULL;
     comm->errhandler = parent->errhandler;
+    comm->session = parent->session;
     nof_errhandler_hold(comm->errhandler);
     set_ctx(comm, ctx);
     return comm;

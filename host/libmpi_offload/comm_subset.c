@@ -124,6 +124,7 @@ int PMPI_Comm_create_from_group(MPI_Group group, const char *stringtag, MPI_Info
     if (made != NULL) {
         set_errhandler(made, handler);
         nof_comm_take_hints(made, hints);
+        made->session = g->session;
     }
     if (rc == MPI_SUCCESS)
         *newcomm = made == NULL ? MPI_COMM_NULL : made->handle;

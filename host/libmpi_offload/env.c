@@ -5,6 +5,7 @@
 #include <time.h>
 
 #include "error.h"
+#include "info.h"
 #include "lib.h"
 
 NOF_MPI(Get_processor_name)
@@ -95,6 +96,30 @@ NOF_MPI(Aint_diff)
 MPI_Aint PMPI_Aint_diff(MPI_Aint addr1, MPI_Aint addr2)
 {
     return (MPI_Aint)((uintptr_t)addr1 - (uintptr_t)addr2);
+}
+
+/* What MPI_Comm_split_type takes as mpi_hw_resource_type: the one kind of resource that this library tells apart. */
+NOF_MPI(Get_hw_resource_info)
+int PMPI_Get_hw_resource_info(MPI_Info *hw_info)
+{
+    nof_lib_lock();
+    struct nof_info *info;
+    int rc = hw_info == NULL ? nof_error(MPI_ERR_ARG, "the place for the handle is NULL")
+                             : nof_info_new(hw_info, &info);
+    if (rc == MPI_SUCCESS)
+        rc = nof_info_set(info, "mpi_shared_memory", "true");
+    return nof_lib_leave_anytime(rc, __func__);
+}
+
+/* No process of a job was spawned by another. */
+NOF_MPI(Comm_get_parent)
+int PMPI_Comm_get_parent(MPI_Comm *parent)
+{
+    nof_lib_enter(__func__);
+    int rc = parent == NULL ? nof_error(MPI_ERR_ARG, "the place for the handle is NULL") : MPI_SUCCESS;
+    if (rc == MPI_SUCCESS)
+        *parent = MPI_COMM_NULL;
+    return nof_lib_leave(NULL, rc, __func__);
 }
 
 /* For profiling libraries to intercept; nothing to do here. */

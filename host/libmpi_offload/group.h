@@ -15,6 +15,7 @@ struct nof_group {
     int size;
     int rank; /* of this process, MPI_UNDEFINED if it is no member */
     int *world; /* job rank by rank, NULL: identity */
+    MPI_Session session; /* whose process set it is; 0: none, and so for groups made from it */
     int *back; /* rank by job rank, MPI_UNDEFINED where none; NULL until asked for */
 };
 

@@ -104,6 +104,7 @@ int PMPI_Session_finalize(MPI_Session *session)
     if (rc != MPI_SUCCESS)
         return nof_session_leave(NULL, rc, __func__);
     bool locked = nof_lib.locking;
+    nof_bsend_wait(&s->bsend);
     nof_handle_remove(&nof_lib.sessions, nof_lib_bits(*session));
     nof_errhandler_release(s->errhandler);
     free(s);
@@ -221,6 +222,7 @@ int PMPI_Group_from_session_pset(MPI_Session session, const char *pset_name, MPI
         if (group == NULL) {
             rc = nof_error(MPI_ERR_NO_MEM, "no memory for a group");
         } else {
+            group->session = s->handle;
             rc = nof_group_publish(group, newgroup);
             nof_group_release(group);
         }

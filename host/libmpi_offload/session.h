@@ -4,6 +4,7 @@
 #ifndef NOF_MPI_SESSION_H
 #define NOF_MPI_SESSION_H
 
+#include "bsend.h"
 #include "lib.h"
 
 struct nof_errhandler;
@@ -11,6 +12,7 @@ struct nof_errhandler;
 struct nof_session {
     MPI_Session handle;
     struct nof_errhandler *errhandler;
+    struct nof_bsend bsend; /* buffer of MPI_Session_attach_buffer */
 };
 
 /* Session behind a handle, with the error the standard names. *session_out is NULL on error. */

@@ -84,6 +84,31 @@ static void hints(void)
     OK(MPI_Comm_free(&copy));
 }
 
+/* What the library says of itself in info objects. */
+static void platform(void)
+{
+    char value[16];
+    int flag, yes = 7, no = 7, is_set = 0, wrong = -1;
+    MPI_Info info;
+    OK(MPI_Abi_get_info(&info));
+    OK(MPI_Info_get(info, "mpi_count_size", 15, value, &flag));
+    CHECK(flag && atoi(value) == (int)sizeof(MPI_Count));
+    OK(MPI_Info_free(&info));
+    OK(MPI_Abi_get_fortran_info(&info));
+    OK(MPI_Abi_set_fortran_info(info));
+    OK(MPI_Info_set(info, "mpi_integer_size", "16"));
+    FAILS(MPI_Abi_set_fortran_info(info), MPI_ERR_ABI);
+    OK(MPI_Info_free(&info));
+    OK(MPI_Abi_get_fortran_booleans((int)sizeof(yes), &yes, &no, &is_set));
+    CHECK(is_set && yes == 1 && no == 0);
+    OK(MPI_Abi_set_fortran_booleans((int)sizeof(yes), &yes, &no));
+    FAILS(MPI_Abi_set_fortran_booleans((int)sizeof(yes), &wrong, &no), MPI_ERR_ABI);
+    OK(MPI_Get_hw_resource_info(&info));
+    OK(MPI_Info_get(info, "mpi_shared_memory", 15, value, &flag));
+    CHECK(flag && strcmp(value, "true") == 0);
+    OK(MPI_Info_free(&info));
+}
+
 int main(int argc, char **argv)
 {
     char value[MPI_MAX_INFO_VAL], size[16];
@@ -94,6 +119,7 @@ int main(int argc, char **argv)
     keys();
     errors();
     hints();
+    platform();
     OK(MPI_Info_get(MPI_INFO_ENV, "maxprocs", MPI_MAX_INFO_VAL - 1, value, &flag));
     snprintf(size, sizeof(size), "%d", t_size);
     CHECK(flag && strcmp(value, size) == 0);

@@ -33,6 +33,32 @@ static void sum_over(MPI_Session session, const char *pset, const char *tag)
     OK(MPI_Comm_free(&comm));
 }
 
+/* A session's buffer serves the communicators that stem from it. */
+static void buffered(MPI_Session session)
+{
+    static char room[MPI_BSEND_OVERHEAD + 64];
+    int rank, v = 5, w = 0, size;
+    void *back;
+    MPI_Group group;
+    MPI_Comm comm;
+    MPI_Request request;
+    OK(MPI_Group_from_session_pset(session, "mpi://SELF", &group));
+    OK(MPI_Comm_create_from_group(group, "buffered", MPI_INFO_NULL, MPI_ERRORS_RETURN, &comm));
+    OK(MPI_Group_free(&group));
+    OK(MPI_Comm_rank(comm, &rank));
+    FAILS(MPI_Bsend(&v, 1, MPI_INT, 0, 0, comm), MPI_ERR_BUFFER);
+    OK(MPI_Session_attach_buffer(session, room, (int)sizeof(room)));
+    OK(MPI_Bsend(&v, 1, MPI_INT, 0, 0, comm));
+    OK(MPI_Recv(&w, 1, MPI_INT, 0, 0, comm, MPI_STATUS_IGNORE));
+    CHECK(w == 5);
+    OK(MPI_Session_iflush_buffer(session, &request));
+    OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
+    OK(MPI_Session_flush_buffer(session));
+    OK(MPI_Session_detach_buffer(session, &back, &size));
+    CHECK(back == room && size == (int)sizeof(room));
+    OK(MPI_Comm_free(&comm));
+}
+
 static void one_session(const char *tag)
 {
     int count, len = 0, initialized;
@@ -55,6 +81,7 @@ static void one_session(const char *tag)
         CHECK((int)strlen(name) + 1 == len);
         sum_over(session, name, tag);
     }
+    buffered(session);
     calls = 0;
     FAILS(MPI_Group_from_session_pset(session, "mpi://nowhere", &group), MPI_ERR_ARG);
     FAILS(MPI_Session_get_nth_pset(session, MPI_INFO_NULL, count, &len, name), MPI_ERR_ARG);

@@ -147,7 +147,7 @@ struct nof_recv {
             struct nof_match_key key;
             union {
                 struct nof_match_node node; /* POSTED */
-                struct { /* RNDV: what came while a write was under way, see write.c */
+                struct { /* RNDV: what came and waits to be written, see write.c */
                     uint32_t hold_chain, hold_tail, hold_fill;
                     uint32_t hold_bytes;
                 };

@@ -175,7 +175,7 @@ int nof_rndv_data_rx(struct nof_nic *nic, struct nof_peer *peer, const struct no
     if (n > 0)
         nof_gather_add(nic, r, offset, view->payload, n, lent);
     else
-        nof_recv_progress(nic, r);
+        nof_write_rest(nic, r);
     return NOF_OK;
 }
 

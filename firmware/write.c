@@ -57,6 +57,23 @@ static void write_held(struct nof_nic *nic, struct nof_recv *r)
     nof_write_chain(nic, r, r->hold_chain, 0, bytes, r->written, NOF_NIL);
 }
 
+void nof_write_rest(struct nof_nic *nic, struct nof_recv *r)
+{
+    if (r->state == NOF_RECV_RNDV && r->writes == 0 && r->hold_bytes > 0)
+        write_held(nic, r);
+    else
+        nof_recv_progress(nic, r);
+}
+
+/* Are so many bytes worth a request of their own, with none under way? A request costs the host more than its bytes
+ * do when they are few. While the sender has more to send it may be a whole reserve ahead and is granted more after
+ * half of one, so a quarter always comes. */
+static int worth_writing(const struct nof_recv *r, uint32_t bytes)
+{
+    return bytes > 0 && ((r->flags & NOF_RECV_F_ARRIVED) != 0 ||
+                         bytes >= r->reserved_blocks * NOF_WRITE_BYTES_PER_BLOCK / 4);
+}
+
 static void finish(struct nof_nic *nic, struct nof_write *w, int status)
 {
     struct nof_recv *r = nof_recv_at(nic, w->recv);
@@ -72,7 +89,7 @@ static void finish(struct nof_nic *nic, struct nof_write *w, int status)
         r->written += bytes;
         if (r->state == NOF_RECV_RNDV)
             nof_rndv_window(nic, r);
-        if (r->state == NOF_RECV_RNDV && r->writes == 0 && r->hold_bytes > 0)
+        if (r->state == NOF_RECV_RNDV && r->writes == 0 && worth_writing(r, r->hold_bytes))
             write_held(nic, r);
         else
             nof_recv_progress(nic, r);
@@ -260,8 +277,8 @@ static void write_inline(struct nof_nic *nic, struct nof_recv *r, const struct n
     nof_recv_progress(nic, r);
 }
 
-/* A write of r is under way: the next one waits for it, so that small frames fill whole blocks and
- * the reserve is enough however little each frame carries. */
+/* A write of r is under way, or this is too little for one: more will come behind it, so that small frames fill whole
+ * blocks and the reserve is enough however little each frame carries. */
 static void hold(struct nof_recv *r, const struct nof_gather *g)
 {
     r->hold_chain = g->chain;
@@ -290,7 +307,7 @@ void nof_gather_flush(struct nof_nic *nic)
     g->recv = NOF_NIL; /* so that an end of r leaves the pieces to us */
     if (g->chain == NOF_NIL)
         write_inline(nic, r, g);
-    else if (r->state == NOF_RECV_RNDV && r->writes > 0)
+    else if (r->state == NOF_RECV_RNDV && (r->writes > 0 || !worth_writing(r, g->bytes)))
         hold(r, g);
     else
         nof_write_chain(nic, r, g->chain, 0, g->bytes, g->offset, NOF_NIL);

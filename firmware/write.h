@@ -32,6 +32,8 @@ void nof_gather_forget(struct nof_nic *nic, struct nof_recv *r);
  * peer: the flow whose block credit it is, or NOF_NIL: blocks of r's reserve. */
 void nof_write_chain(struct nof_nic *nic, struct nof_recv *r, uint32_t chain, uint32_t skip, uint32_t bytes,
                      uint64_t offset, uint32_t peer);
+/* All of r has arrived, and the last frame brought nothing: what waits is written, or r is complete. */
+void nof_write_rest(struct nof_nic *nic, struct nof_recv *r);
 /* dma_done() of a write. */
 void nof_write_done(struct nof_nic *nic, uint32_t index, int status);
 /* Requests that the host did not take. */

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Generalized requests end in every wait and test call, also among others; query gives the status, free runs once,
  * their codes are the call's; asking for a status ends nothing. */
+#include <pthread.h>
+#include <time.h>
+
 #include "mpitest.h"
 
 static int queries, frees, cancels, answer, free_answer;
@@ -115,11 +118,36 @@ static void among_others(void)
     CHECK(frees == 1 && w == 7 && s[1].MPI_SOURCE == 5 && s[2].MPI_TAG == 0);
 }
 
+static void *complete_later(void *request)
+{
+    const struct timespec later = {.tv_nsec = 20 * 1000 * 1000};
+    nanosleep(&later, NULL);
+    OK(MPI_Grequest_complete(*(MPI_Request *)request));
+    return NULL;
+}
+
+/* The one that waits sleeps by then: it is woken. */
+static void by_another_thread(void)
+{
+    int three = 3;
+    pthread_t thread;
+    MPI_Request request = start(&three), kept = request;
+    CHECK(pthread_create(&thread, NULL, complete_later, &kept) == 0);
+    OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
+    CHECK(frees == 1);
+    CHECK(pthread_join(thread, NULL) == 0);
+}
+
 int main(int argc, char **argv)
 {
-    t_begin(&argc, &argv, 1);
+    int provided;
+    OK(MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided));
+    CHECK(provided == MPI_THREAD_MULTIPLE);
+    OK(MPI_Comm_rank(MPI_COMM_WORLD, &t_rank));
+    OK(MPI_Comm_size(MPI_COMM_WORLD, &t_size));
     t_errors_return();
     one_by_one();
     among_others();
+    by_another_thread();
     return t_end();
 }

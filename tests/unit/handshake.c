@@ -247,7 +247,7 @@ static void connection_ids_do_not_repeat_or_follow_a_rule(void **state)
         for (unsigned k = 0; k < i; k++)
             assert_true(seen[k] != seen[i]);
         for (unsigned b = 0; b < 48; b++)
-            ones += seen[i] >> b & 1;
+            ones += (unsigned)(seen[i] >> b & 1);
         nof_path_reset(net->node[0].stream[1].path, NOF_EPEERDEAD);
         toy_run(net, net->now_ns + MS, 0);
     }

@@ -61,6 +61,10 @@ static int wait_in(const char *what, int dead)
         return MPI_Win_lock(MPI_LOCK_SHARED, dead, 0, window);
     if (strcmp(what, "fence") == 0)
         return MPI_Win_fence(0, window);
+    if (strcmp(what, "icollective") == 0) {
+        MPI_Iallreduce(&value, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD, &req);
+        return MPI_Wait(&req, &status);
+    }
     return MPI_Allreduce(&value, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
 }
 

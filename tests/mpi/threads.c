@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* MPI_THREAD_MULTIPLE: a thread that blocks in MPI holds up no other one. One thread waits in a
- * receive that only another thread's send can release; then many threads talk at once. */
+ * receive that only another thread's send can release; then many threads talk, collectively too, and commit
+ * types at once. */
 #include "mpitest.h"
 
 #include <pthread.h>
@@ -69,6 +70,32 @@ static void *collective(void *arg)
     return NULL;
 }
 
+/* Types are committed, used for messages large enough to be streamed, and freed by all threads at once. */
+static void *committing(void *arg)
+{
+    enum { BLOCKS = 40, BLOCK = 2000, STRIDE = 2500 };
+    int tag = 50 + *(int *)arg, right = (t_rank + 1) % t_size, left = (t_rank + t_size - 1) % t_size;
+    size_t room = BLOCKS * (STRIDE + THREADS);
+    int stride = STRIDE + *(int *)arg;
+    char *out = malloc(room), *in = malloc(room);
+    CHECK(out != NULL && in != NULL);
+    for (int i = 0; i < 20; i++) {
+        MPI_Datatype t;
+        OK(MPI_Type_vector(BLOCKS, BLOCK, stride, MPI_BYTE, &t));
+        OK(MPI_Type_commit(&t));
+        memset(out, t_rank + i, room);
+        memset(in, -1, room);
+        OK(MPI_Sendrecv(out, 1, t, right, tag, in, 1, t, left, tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+        for (int k = 0; k < BLOCKS; k++)
+            CHECK(in[k * stride] == left + i && in[k * stride + BLOCK - 1] == left + i &&
+                  in[k * stride + BLOCK] == -1);
+        OK(MPI_Type_free(&t));
+    }
+    free(out);
+    free(in);
+    return NULL;
+}
+
 int main(int argc, char **argv)
 {
     int provided;
@@ -81,7 +108,7 @@ int main(int argc, char **argv)
         return 77;
     }
     released();
-    pthread_t threads[2 * THREADS];
+    pthread_t threads[3 * THREADS];
     int numbers[THREADS];
     MPI_Comm comms[THREADS];
     for (int i = 0; i < THREADS; i++)
@@ -90,8 +117,9 @@ int main(int argc, char **argv)
         numbers[i] = i;
         CHECK(pthread_create(&threads[i], NULL, talk, &numbers[i]) == 0);
         CHECK(pthread_create(&threads[THREADS + i], NULL, collective, &comms[i]) == 0);
+        CHECK(pthread_create(&threads[2 * THREADS + i], NULL, committing, &numbers[i]) == 0);
     }
-    for (int i = 0; i < 2 * THREADS; i++)
+    for (int i = 0; i < 3 * THREADS; i++)
         CHECK(pthread_join(threads[i], NULL) == 0);
     for (int i = 0; i < THREADS; i++)
         OK(MPI_Comm_free(&comms[i]));

@@ -14,6 +14,8 @@ int PMPI_Comm_size(MPI_Comm comm, int *size)
     struct nof_comm *c;
     int rc = nof_comm_check(comm, &c);
     if (rc == MPI_SUCCESS)
+        rc = nof_error_if_null(size, "the place for the size");
+    if (rc == MPI_SUCCESS)
         *size = nof_comm_size(c);
     return nof_lib_leave(c, rc, __func__);
 }
@@ -24,6 +26,8 @@ int PMPI_Comm_rank(MPI_Comm comm, int *rank)
     nof_lib_enter(__func__);
     struct nof_comm *c;
     int rc = nof_comm_check(comm, &c);
+    if (rc == MPI_SUCCESS)
+        rc = nof_error_if_null(rank, "the place for the rank");
     if (rc == MPI_SUCCESS)
         *rank = c->rank;
     return nof_lib_leave(c, rc, __func__);
@@ -36,6 +40,8 @@ int PMPI_Comm_group(MPI_Comm comm, MPI_Group *group)
     struct nof_comm *c;
     int rc = nof_comm_check(comm, &c);
     if (rc == MPI_SUCCESS)
+        rc = nof_error_if_null(group, "the place for the group");
+    if (rc == MPI_SUCCESS)
         rc = nof_group_publish(c->group, group);
     return nof_lib_leave(c, rc, __func__);
 }
@@ -47,6 +53,8 @@ int PMPI_Comm_remote_size(MPI_Comm comm, int *size)
     struct nof_comm *c;
     int rc = nof_comm_check_inter(comm, &c);
     if (rc == MPI_SUCCESS)
+        rc = nof_error_if_null(size, "the place for the size");
+    if (rc == MPI_SUCCESS)
         *size = c->remote->size;
     return nof_lib_leave(c, rc, __func__);
 }
@@ -57,6 +65,8 @@ int PMPI_Comm_remote_group(MPI_Comm comm, MPI_Group *group)
     nof_lib_enter(__func__);
     struct nof_comm *c;
     int rc = nof_comm_check_inter(comm, &c);
+    if (rc == MPI_SUCCESS)
+        rc = nof_error_if_null(group, "the place for the group");
     if (rc == MPI_SUCCESS)
         rc = nof_group_publish(c->remote, group);
     return nof_lib_leave(c, rc, __func__);
@@ -83,6 +93,8 @@ int PMPI_Comm_compare(MPI_Comm comm1, MPI_Comm comm2, int *result)
     int rc = nof_comm_check(comm1, &a);
     if (rc == MPI_SUCCESS)
         rc = nof_comm_check(comm2, &b);
+    if (rc == MPI_SUCCESS)
+        rc = nof_error_if_null(result, "the place for the result");
     if (rc == MPI_SUCCESS)
         *result = compare(a, b);
     return nof_lib_leave(a, rc, __func__);
@@ -145,6 +157,8 @@ int PMPI_Comm_test_inter(MPI_Comm comm, int *flag)
     struct nof_comm *c;
     int rc = nof_comm_check(comm, &c);
     if (rc == MPI_SUCCESS)
+        rc = nof_error_if_null(flag, "the place for the flag");
+    if (rc == MPI_SUCCESS)
         *flag = c->remote != NULL;
     return nof_lib_leave(c, rc, __func__);
 }
@@ -168,6 +182,8 @@ int PMPI_Comm_get_name(MPI_Comm comm, char *comm_name, int *resultlen)
     nof_lib_enter(__func__);
     struct nof_comm *c;
     int rc = nof_comm_check(comm, &c);
+    if (rc == MPI_SUCCESS && (comm_name == NULL || resultlen == NULL))
+        rc = nof_error(MPI_ERR_ARG, "the place for the name or its length is NULL");
     if (rc == MPI_SUCCESS) {
         memcpy(comm_name, c->name, sizeof(c->name));
         *resultlen = (int)strlen(c->name);

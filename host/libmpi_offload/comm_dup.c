@@ -184,6 +184,8 @@ static int dup_and_wait(MPI_Comm comm, MPI_Info info, MPI_Comm *newcomm, const c
     struct nof_info *hints;
     int rc = nof_comm_check(comm, &c);
     if (rc == MPI_SUCCESS)
+        rc = nof_error_if_null(newcomm, "the place for the communicator");
+    if (rc == MPI_SUCCESS)
         rc = nof_info_check_optional(info, &hints);
     if (rc == MPI_SUCCESS)
         rc = nof_comm_duplicate(c, &copy);
@@ -191,7 +193,8 @@ static int dup_and_wait(MPI_Comm comm, MPI_Info info, MPI_Comm *newcomm, const c
         nof_comm_take_hints(copy, hints);
         rc = copy_attributes(c, copy);
     }
-    *newcomm = rc == MPI_SUCCESS ? copy->handle : MPI_COMM_NULL;
+    if (newcomm != NULL)
+        *newcomm = rc == MPI_SUCCESS ? copy->handle : MPI_COMM_NULL;
     return nof_lib_leave(c, rc, func);
 }
 
@@ -203,6 +206,8 @@ static int dup_nonblocking(MPI_Comm comm, MPI_Info info, MPI_Comm *newcomm, MPI_
     struct nof_request *outer;
     struct nof_info *hints;
     int rc = nof_comm_check(comm, &c);
+    if (rc == MPI_SUCCESS && (newcomm == NULL || request == NULL))
+        rc = nof_error(MPI_ERR_ARG, "the place for the communicator or the request is NULL");
     if (rc == MPI_SUCCESS)
         rc = nof_info_check_optional(info, &hints);
     if (rc == MPI_SUCCESS)

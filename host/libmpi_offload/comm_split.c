@@ -145,6 +145,8 @@ int PMPI_Comm_split(MPI_Comm comm, int color, int key, MPI_Comm *newcomm)
     nof_lib_enter(__func__);
     struct nof_comm *c;
     int rc = nof_comm_check(comm, &c);
+    if (rc == MPI_SUCCESS)
+        rc = nof_error_if_null(newcomm, "the place for the communicator");
     if (rc == MPI_SUCCESS && color < 0 && color != MPI_UNDEFINED)
         rc = nof_error(MPI_ERR_ARG, "the color is %d: must be >= 0 or MPI_UNDEFINED", color);
     if (rc == MPI_SUCCESS)
@@ -208,6 +210,8 @@ int PMPI_Comm_split_type(MPI_Comm comm, int split_type, int key, MPI_Info info, 
     struct nof_info *hints = NULL;
     int color = MPI_UNDEFINED;
     int rc = nof_comm_check_intra(comm, &c);
+    if (rc == MPI_SUCCESS)
+        rc = nof_error_if_null(newcomm, "the place for the communicator");
     if (rc == MPI_SUCCESS && split_type != MPI_COMM_TYPE_SHARED && split_type != MPI_UNDEFINED &&
         split_type != MPI_COMM_TYPE_HW_UNGUIDED && split_type != MPI_COMM_TYPE_HW_GUIDED &&
         split_type != MPI_COMM_TYPE_RESOURCE_GUIDED)
@@ -231,6 +235,8 @@ int PMPI_Comm_create(MPI_Comm comm, MPI_Group group, MPI_Comm *newcomm)
     struct nof_comm *c;
     struct nof_group *g = NULL;
     int rc = nof_comm_check(comm, &c);
+    if (rc == MPI_SUCCESS)
+        rc = nof_error_if_null(newcomm, "the place for the communicator");
     if (rc == MPI_SUCCESS)
         rc = nof_group_check(group, &g);
     for (int i = 0; rc == MPI_SUCCESS && i < g->size; i++)

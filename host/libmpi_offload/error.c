@@ -155,6 +155,11 @@ int nof_error(int error_class, const char *fmt, ...)
     return (*slot)->code;
 }
 
+int nof_error_if_null(const void *pointer, const char *what)
+{
+    return pointer == NULL ? nof_error(MPI_ERR_ARG, "%s is NULL", what) : MPI_SUCCESS;
+}
+
 int nof_error_class(int code)
 {
     const struct added *own = added_of(code);

@@ -42,6 +42,9 @@ struct nof_error_object {
 /* A code of `error_class` with a text of its own. The text names what was wrong, with values. */
 int nof_error(int error_class, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
+/* MPI_ERR_ARG when a pointer that the call has to follow is NULL; what: "the place for the rank". */
+int nof_error_if_null(const void *pointer, const char *what);
+
 /* The class of any code that the library gave out or the program added; MPI_ERR_UNKNOWN otherwise. */
 int nof_error_class(int code);
 

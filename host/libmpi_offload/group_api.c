@@ -36,6 +36,8 @@ int PMPI_Group_size(MPI_Group group, int *size)
     struct nof_group *g;
     int rc = nof_group_check(group, &g);
     if (rc == MPI_SUCCESS)
+        rc = nof_error_if_null(size, "the place for the size");
+    if (rc == MPI_SUCCESS)
         *size = g->size;
     return nof_lib_leave(NULL, rc, __func__);
 }
@@ -46,6 +48,8 @@ int PMPI_Group_rank(MPI_Group group, int *rank)
     nof_lib_enter(__func__);
     struct nof_group *g;
     int rc = nof_group_check(group, &g);
+    if (rc == MPI_SUCCESS)
+        rc = nof_error_if_null(rank, "the place for the rank");
     if (rc == MPI_SUCCESS)
         *rank = g->rank;
     return nof_lib_leave(NULL, rc, __func__);
@@ -61,6 +65,10 @@ int PMPI_Group_translate_ranks(MPI_Group group1, int n, const int ranks1[], MPI_
         rc = nof_group_check(group2, &b);
     if (rc == MPI_SUCCESS && n < 0)
         rc = nof_error(MPI_ERR_ARG, "the number of ranks is %d", n);
+    if (rc == MPI_SUCCESS && n > 0)
+        rc = nof_error_if_null(ranks1, "the list of ranks");
+    if (rc == MPI_SUCCESS && n > 0)
+        rc = nof_error_if_null(ranks2, "the place for the ranks");
     for (int i = 0; rc == MPI_SUCCESS && i < n; i++) {
         if (ranks1[i] == MPI_PROC_NULL)
             ranks2[i] = MPI_PROC_NULL;
@@ -80,6 +88,8 @@ int PMPI_Group_compare(MPI_Group group1, MPI_Group group2, int *result)
     int rc = nof_group_check(group1, &a);
     if (rc == MPI_SUCCESS)
         rc = nof_group_check(group2, &b);
+    if (rc == MPI_SUCCESS)
+        rc = nof_error_if_null(result, "the place for the result");
     if (rc == MPI_SUCCESS)
         *result = nof_group_compare(a, b);
     return nof_lib_leave(NULL, rc, __func__);
@@ -104,6 +114,8 @@ static int combine(enum set_op op, MPI_Group group1, MPI_Group group2, MPI_Group
     int rc = nof_group_check(group1, &a);
     if (rc == MPI_SUCCESS)
         rc = nof_group_check(group2, &b);
+    if (rc == MPI_SUCCESS)
+        rc = nof_error_if_null(newgroup, "the place for the group");
     if (rc == MPI_SUCCESS)
         rc = new_list(a->size + b->size, &list);
     if (rc != MPI_SUCCESS)
@@ -177,6 +189,10 @@ static int select_of(MPI_Group group, int n, const int ranks[], bool keep, MPI_G
 {
     struct nof_group *g;
     int rc = nof_group_check(group, &g);
+    if (rc == MPI_SUCCESS && n > 0)
+        rc = nof_error_if_null(ranks, "the list of ranks");
+    if (rc == MPI_SUCCESS)
+        rc = nof_error_if_null(newgroup, "the place for the group");
     return rc == MPI_SUCCESS ? select_ranks(g, n, ranks, keep, newgroup) : rc;
 }
 
@@ -219,6 +235,10 @@ static int select_ranges(MPI_Group group, int n, int ranges[][3], bool keep, MPI
     int rc = nof_group_check(group, &g);
     if (rc == MPI_SUCCESS && n < 0)
         rc = nof_error(MPI_ERR_ARG, "the number of ranges is %d", n);
+    if (rc == MPI_SUCCESS && n > 0)
+        rc = nof_error_if_null(ranges, "the list of ranges");
+    if (rc == MPI_SUCCESS)
+        rc = nof_error_if_null(newgroup, "the place for the group");
     if (rc == MPI_SUCCESS)
         rc = new_list(g->size, &list);
     if (rc != MPI_SUCCESS)
@@ -249,7 +269,9 @@ int PMPI_Group_free(MPI_Group *group)
 {
     nof_lib_enter(__func__);
     struct nof_group *g;
-    int rc = nof_group_check(*group, &g);
+    int rc = nof_error_if_null(group, "the place of the handle");
+    if (rc == MPI_SUCCESS)
+        rc = nof_group_check(*group, &g);
     if (rc == MPI_SUCCESS) {
         if (g != nof_group_empty()) {
             nof_handle_remove(&nof_lib.groups, nof_lib_bits(*group));

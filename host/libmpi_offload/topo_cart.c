@@ -109,11 +109,15 @@ int PMPI_Cart_create(MPI_Comm comm_old, int ndims, const int dims[], const int p
     struct nof_topo *topo = NULL;
     int rc = nof_comm_check_intra(comm_old, &c);
     if (rc == MPI_SUCCESS)
+        rc = nof_error_if_null(comm_cart, "the place for the communicator");
+    if (rc == MPI_SUCCESS)
         rc = grid_size(c, ndims, dims, periods, &size);
     if (rc == MPI_SUCCESS && c->rank < size && (topo = nof_topo_cart(ndims, dims, periods, c->rank)) == NULL)
         rc = nof_error(MPI_ERR_NO_MEM, "no memory for a topology");
     if (rc == MPI_SUCCESS)
         rc = nof_topo_attach(c, size, topo, comm_cart);
+    else if (comm_cart != NULL)
+        *comm_cart = MPI_COMM_NULL;
     return nof_lib_leave(c, rc, __func__);
 }
 

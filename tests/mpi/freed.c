@@ -12,6 +12,13 @@ int main(int argc, char **argv)
     FAILS(MPI_Send(NULL, 4, MPI_INT, 0, 0, MPI_COMM_WORLD), MPI_ERR_BUFFER);
     MPI_Comm bad;
     FAILS(MPI_Comm_split(MPI_COMM_WORLD, -3, 0, &bad), MPI_ERR_ARG);
+    FAILS(MPI_Comm_split(MPI_COMM_WORLD, 0, 0, NULL), MPI_ERR_ARG);
+    FAILS(MPI_Comm_dup(MPI_COMM_WORLD, NULL), MPI_ERR_ARG);
+    FAILS(MPI_Comm_rank(MPI_COMM_WORLD, NULL), MPI_ERR_ARG);
+    FAILS(MPI_Group_rank(MPI_GROUP_EMPTY, NULL), MPI_ERR_ARG);
+    FAILS(MPI_Group_union(MPI_GROUP_EMPTY, MPI_GROUP_EMPTY, NULL), MPI_ERR_ARG);
+    FAILS(MPI_Group_incl(MPI_GROUP_EMPTY, 1, NULL, NULL), MPI_ERR_ARG);
+    FAILS(MPI_Group_free(NULL), MPI_ERR_ARG);
 
     MPI_Datatype type, type_copy;
     OK(MPI_Type_contiguous(2, MPI_INT, &type));

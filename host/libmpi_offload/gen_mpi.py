@@ -101,10 +101,9 @@ def answer(f):
     why = f'"MPI_{f.name}", "{f.group.reason}"'
     if f.name.startswith("File_"):
         return f"nof_unsupported_file({why})"
-    for kind in ("Comm", "Win", "Session"):
-        for a in f.args:
-            if a.type == f"MPI_{kind}" and not a.array:
-                return f"nof_unsupported_{kind.lower()}({a.name}, {why})"
+    for a in f.args:
+        if a.type == "MPI_Comm" and not a.array:
+            return f"nof_unsupported_comm({a.name}, {why})"
     return f"nof_unsupported({why})"
 
 
@@ -140,9 +139,8 @@ def coverage(table, out, *sources):
         groups.setdefault(f.group, []).append(f)
     text = ["# Which functions of MPI are implemented", "",
             "Every function of MPI 5.0, and with it of MPI 4.1, is exported as `MPI_X` and `PMPI_X`. One that is not",
-            "implemented raises `MPI_ERR_UNSUPPORTED_OPERATION` with the error handler of its communicator, window, file",
-            "or session; the text names the function. (`MPI_T_` functions answer `MPI_T_ERR_NOT_SUPPORTED`.) A function",
-            "with a large-count form `MPI_X_c` is listed once when both forms are alike.", "",
+            "implemented raises `MPI_ERR_UNSUPPORTED_OPERATION` with the error handler of its communicator or file; the",
+            "text names the function. A function with a large-count form `MPI_X_c` is listed once when both are alike.", "",
             "`ninja -C build mpi-coverage` writes this page from `host/libmpi_offload/functions.tbl` and the sources.", "",
             "| group | functions | implemented |", "|---|---|---|"]
     total = [0, 0]

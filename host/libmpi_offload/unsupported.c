@@ -26,18 +26,6 @@ int nof_unsupported_comm(MPI_Comm comm, const char *func, const char *why)
     return nof_lib_leave(c, rc, func);
 }
 
-int nof_unsupported_win(MPI_Win win, const char *func, const char *why)
-{
-    (void)win; /* none can exist */
-    return nof_unsupported(func, why);
-}
-
-int nof_unsupported_session(MPI_Session session, const char *func, const char *why)
-{
-    (void)session; /* none can exist */
-    return nof_unsupported(func, why);
-}
-
 int nof_unsupported_file(const char *func, const char *why)
 {
     nof_lib_enter(func);

@@ -12,8 +12,6 @@
 
 int nof_unsupported(const char *func, const char *why);
 int nof_unsupported_comm(MPI_Comm comm, const char *func, const char *why);
-int nof_unsupported_win(MPI_Win win, const char *func, const char *why);
-int nof_unsupported_session(MPI_Session session, const char *func, const char *why);
 
 /* No file can be open: the handler is that of MPI_FILE_NULL. */
 int nof_unsupported_file(const char *func, const char *why);

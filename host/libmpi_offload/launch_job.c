@@ -12,7 +12,7 @@
 
 #include "launch.h"
 
-#define LAUNCHER_MS 2000
+#define LAUNCHER_MS 5000
 #define JOB_KEY_NAME "nof-job"
 #define KEY_HEX 32
 #define SHARED_SOCKET "/run/nof/nofd.sock" /* root's daemon serves all users */

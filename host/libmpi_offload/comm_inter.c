@@ -124,6 +124,8 @@ int PMPI_Intercomm_create(MPI_Comm local_comm, int local_leader, MPI_Comm peer_c
     struct nof_comm *c, *inter;
     struct nof_talk to = {0};
     int rc = nof_comm_check_intra(local_comm, &c);
+    if (rc == MPI_SUCCESS)
+        rc = nof_error_if_null(newintercomm, "the place for the communicator");
     if (rc == MPI_SUCCESS && (local_leader < 0 || local_leader >= nof_comm_size(c)))
         rc = nof_error(MPI_ERR_RANK, "the local leader is rank %d in a communicator of %d", local_leader,
                        nof_comm_size(c));
@@ -187,6 +189,8 @@ int PMPI_Intercomm_merge(MPI_Comm intercomm, int high, MPI_Comm *newintracomm)
     nof_lib_enter(__func__);
     struct nof_comm *c, *merged;
     int rc = nof_comm_check_inter(intercomm, &c);
+    if (rc == MPI_SUCCESS)
+        rc = nof_error_if_null(newintracomm, "the place for the communicator");
     if (rc == MPI_SUCCESS)
         rc = merge(c, high != 0, &merged);
     if (rc == MPI_SUCCESS)

@@ -60,6 +60,8 @@ int PMPI_Comm_create_group(MPI_Comm comm, MPI_Group group, int tag, MPI_Comm *ne
     struct nof_group *g = NULL;
     int rc = nof_comm_check_intra(comm, &c);
     if (rc == MPI_SUCCESS)
+        rc = nof_error_if_null(newcomm, "the place for the communicator");
+    if (rc == MPI_SUCCESS)
         rc = nof_group_check(group, &g);
     if (rc == MPI_SUCCESS && tag < 0)
         rc = nof_error(MPI_ERR_TAG, "the tag is %d: must be 0 to %d", tag, INT32_MAX);
@@ -115,6 +117,8 @@ int PMPI_Comm_create_from_group(MPI_Group group, const char *stringtag, MPI_Info
     int rc = check_maker(group, stringtag, errhandler, &g, &handler);
     if (rc == MPI_SUCCESS)
         rc = nof_info_check_optional(info, &hints);
+    if (rc == MPI_SUCCESS)
+        rc = nof_error_if_null(newcomm, "the place for the communicator");
     if (rc == MPI_SUCCESS && g->size > 0 && g->rank == MPI_UNDEFINED)
         rc = nof_error(MPI_ERR_GROUP, "this process is not in the group");
     if (rc == MPI_SUCCESS && g->size > 0) {
@@ -158,6 +162,8 @@ int PMPI_Intercomm_create_from_groups(MPI_Group local_group, int local_leader, M
     int rc = check_maker(local_group, stringtag, errhandler, &g, &handler);
     if (rc == MPI_SUCCESS)
         rc = nof_info_check_optional(info, &hints);
+    if (rc == MPI_SUCCESS)
+        rc = nof_error_if_null(newintercomm, "the place for the communicator");
     if (rc == MPI_SUCCESS && g->rank == MPI_UNDEFINED)
         rc = nof_error(MPI_ERR_GROUP, "this process is not in the local group");
     if (rc == MPI_SUCCESS && (local_leader < 0 || local_leader >= g->size))

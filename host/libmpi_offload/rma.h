@@ -70,7 +70,8 @@ struct nof_rma_peer {
     /* as origin */
     int32_t tag;
     uint32_t local; /* transfers that are not over here */
-    uint32_t flushes; /* FLUSHED that will come */
+    uint32_t asked; /* FLUSH and UNLOCK sent, and how many of them were answered: modulo 2^32 */
+    uint32_t answered;
     bool dirty; /* something went there that no reply vouches for */
     bool granted;
     bool locked; /* a lock epoch is open */
@@ -193,6 +194,9 @@ int nof_rma_flush_all(struct nof_win *win);
 int nof_rma_flush_local(struct nof_win *win, int target);
 /* Wait until condition(win, rank) holds, or somebody of the window is dead. */
 int nof_rma_wait(struct nof_win *win, bool (*condition)(const struct nof_win *win, int rank), int rank);
+/* Wait until all that rank was asked before this call is answered; what other threads ask meanwhile is
+ * not waited for. */
+int nof_rma_wait_answers(struct nof_win *win, int rank);
 /* The error that a target reported, once. */
 int nof_rma_reported(struct nof_win *win);
 /* An epoch of any kind is open. */

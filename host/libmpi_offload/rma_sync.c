@@ -3,17 +3,35 @@
 #include "progress.h"
 #include "rma.h"
 
+/* One step of waiting for others, unless one of them is dead. */
+static int wait_step(struct nof_win *win, struct nof_wait *wait)
+{
+    int dead = nof_channel->dead_member(win->comm);
+    if (dead != MPI_UNDEFINED)
+        return nof_error(MPIX_ERR_PROC_FAILED,
+                         "rank %d of MPI_COMM_WORLD is dead: the window cannot be synchronized", dead);
+    nof_wait_step(wait);
+    return MPI_SUCCESS;
+}
+
 int nof_rma_wait(struct nof_win *win, bool (*condition)(const struct nof_win *win, int rank), int rank)
 {
     struct nof_wait wait = NOF_WAIT_START;
-    while (!condition(win, rank)) {
-        int dead = nof_channel->dead_member(win->comm);
-        if (dead != MPI_UNDEFINED)
-            return nof_error(MPIX_ERR_PROC_FAILED,
-                             "rank %d of MPI_COMM_WORLD is dead: the window cannot be synchronized", dead);
-        nof_wait_step(&wait);
-    }
-    return MPI_SUCCESS;
+    int rc = MPI_SUCCESS;
+    while (rc == MPI_SUCCESS && !condition(win, rank))
+        rc = wait_step(win, &wait);
+    return rc;
+}
+
+int nof_rma_wait_answers(struct nof_win *win, int rank)
+{
+    struct nof_wait wait = NOF_WAIT_START;
+    const struct nof_rma_peer *peer = &win->rma->peers[rank];
+    uint32_t last = peer->asked;
+    int rc = MPI_SUCCESS;
+    while (rc == MPI_SUCCESS && (int32_t)(peer->answered - last) < 0)
+        rc = wait_step(win, &wait);
+    return rc;
 }
 
 int nof_rma_reported(struct nof_win *win)
@@ -40,11 +58,6 @@ static bool locally_done(const struct nof_win *win, int rank)
     return win->rma->peers[rank].local == 0;
 }
 
-static bool flushed(const struct nof_win *win, int rank)
-{
-    return win->rma->peers[rank].flushes == 0;
-}
-
 int nof_rma_flush_local(struct nof_win *win, int target)
 {
     return nof_rma_wait(win, locally_done, target);
@@ -58,14 +71,14 @@ static int ask(struct nof_win *win, int target)
     if (rc != MPI_SUCCESS || !peer->dirty)
         return rc;
     peer->dirty = false;
-    peer->flushes++;
+    peer->asked++;
     return nof_rma_signal(win, target, NOF_RMA_FLUSH);
 }
 
 int nof_rma_flush(struct nof_win *win, int target)
 {
     int rc = ask(win, target);
-    return rc == MPI_SUCCESS ? nof_rma_wait(win, flushed, target) : rc;
+    return rc == MPI_SUCCESS ? nof_rma_wait_answers(win, target) : rc;
 }
 
 int nof_rma_flush_all(struct nof_win *win)
@@ -74,6 +87,6 @@ int nof_rma_flush_all(struct nof_win *win)
     for (int i = 0; rc == MPI_SUCCESS && i < size; i++)
         rc = ask(win, i);
     for (int i = 0; rc == MPI_SUCCESS && i < size; i++)
-        rc = nof_rma_wait(win, flushed, i);
+        rc = nof_rma_wait_answers(win, i);
     return rc;
 }

@@ -246,11 +246,6 @@ static int ask_lock(struct nof_win *w, int rank, bool exclusive, bool nocheck)
     return nocheck ? MPI_SUCCESS : nof_rma_send(w, rank, &command, NULL, 0);
 }
 
-static bool is_flushed(const struct nof_win *w, int rank)
-{
-    return w->rma->peers[rank].flushes == 0;
-}
-
 /* Ask for the answer to everything and give the lock back. */
 static int ask_unlock(struct nof_win *w, int rank)
 {
@@ -260,7 +255,7 @@ static int ask_unlock(struct nof_win *w, int rank)
     if (rc != MPI_SUCCESS || (peer->nocheck && !peer->dirty))
         return rc;
     peer->dirty = false;
-    peer->flushes++;
+    peer->asked++;
     return nof_rma_signal(w, rank, peer->nocheck ? NOF_RMA_FLUSH : NOF_RMA_UNLOCK);
 }
 
@@ -296,7 +291,7 @@ int PMPI_Win_unlock(int rank, MPI_Win win)
     if (rc == MPI_SUCCESS && rank != MPI_PROC_NULL) {
         rc = ask_unlock(w, rank);
         if (rc == MPI_SUCCESS)
-            rc = nof_rma_wait(w, is_flushed, rank);
+            rc = nof_rma_wait_answers(w, rank);
         w->rma->peers[rank].locked = false;
         rc = rc == MPI_SUCCESS ? nof_rma_reported(w) : rc;
     }
@@ -335,7 +330,7 @@ int PMPI_Win_unlock_all(MPI_Win win)
     for (int i = 0; rc == MPI_SUCCESS && i < size; i++)
         rc = ask_unlock(w, i);
     for (int i = 0; rc == MPI_SUCCESS && i < size; i++)
-        rc = nof_rma_wait(w, is_flushed, i);
+        rc = nof_rma_wait_answers(w, i);
     if (size > 0)
         w->rma->lock_all = false;
     if (rc == MPI_SUCCESS)

@@ -399,7 +399,7 @@ void nof_rma_carry_out(struct nof_win *win, int origin, const struct nof_rma_com
         when_done(win, origin, command);
         break;
     case NOF_RMA_FLUSHED:
-        peer->flushes--;
+        peer->answered++;
         break;
     case NOF_RMA_POST:
         peer->posts++;

@@ -5,10 +5,7 @@
 #include <stdlib.h>
 
 #include "comm.h"
-
-/* What a launcher needs to notice a death on its own host. Short: where it was a NIC that died, none will say
- * anything, and the job is to end within a second of that. */
-#define LAUNCHER_MS 80
+#include "launch.h"
 
 /* The predefined handlers live for ever: their reference counts are never looked at. */
 static struct nof_errhandler are_fatal = {.handle = MPI_ERRORS_ARE_FATAL};
@@ -106,7 +103,7 @@ static struct nof_error_object last_resort(void)
 static _Noreturn void die(int code, const char *func, const char *text)
 {
     if (nof_error_class(code) == MPIX_ERR_PROC_FAILED)
-        nof_lib_linger(LAUNCHER_MS);
+        nof_lib_linger(nof_launch_death_ms());
     nof_lib_die(nof_error_class(code) & 0xff, "%s: %s", func, text);
 }
 

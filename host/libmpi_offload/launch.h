@@ -19,6 +19,7 @@
 struct nof_launch_ops {
     const char *name; /* as in NOF_LAUNCH */
     const char *title; /* for people */
+    unsigned death_ms; /* how long it may take to notice a rank's death and end the job */
     bool needs_abort; /* it does not end the job when a rank ends with an error */
     /* Fill in rank, size and appnum of nof_lib. 0, or -1 with a sentence in text. */
     int (*open)(char *text, size_t text_bytes);
@@ -39,6 +40,9 @@ extern const struct nof_launch_ops nof_launch_singleton;
 
 /* The launcher of this process; the singleton before open(). */
 extern const struct nof_launch_ops *nof_launch;
+
+/* death_ms of this process's launcher. */
+unsigned nof_launch_death_ms(void);
 
 /* NIC and job of this process. */
 struct nof_launch_job {

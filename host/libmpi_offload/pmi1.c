@@ -145,6 +145,7 @@ static void pmi1_abort(int exit_code, const char *why)
 const struct nof_launch_ops nof_launch_pmi1 = {
     .name = "pmi1",
     .title = "PMI-1",
+    .death_ms = 1000,
     .open = pmi1_open,
     .put = pmi1_put,
     .fence = pmi1_fence,

@@ -196,6 +196,7 @@ static void pmi2_abort(int exit_code, const char *why)
 const struct nof_launch_ops nof_launch_pmi2 = {
     .name = "pmi2",
     .title = "PMI-2",
+    .death_ms = 1000,
     .needs_abort = true, /* srun without --kill-on-bad-exit */
     .open = pmi2_open,
     .put = pmi2_put,

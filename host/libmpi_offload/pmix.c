@@ -149,6 +149,7 @@ static void pmix_abort(int exit_code, const char *why)
 const struct nof_launch_ops nof_launch_pmix = {
     .name = "pmix",
     .title = "PMIx",
+    .death_ms = 3000, /* Open MPI's mpirun says nothing for a second, then SIGTERM */
     .open = pmix_open,
     .put = pmix_put,
     .fence = pmix_fence,

@@ -137,7 +137,7 @@ def coverage(table, out, *sources):
     groups = {}
     for f in read_table(table):
         groups.setdefault(f.group, []).append(f)
-    text = ["# Which functions of MPI are implemented", "",
+    text = ["<!-- SPDX-License-Identifier: BSD-3-Clause -->", "# Which functions of MPI are implemented", "",
             "Every function of MPI 5.0, and with it of MPI 4.1, is exported as `MPI_X` and `PMPI_X`. One that is not",
             "implemented raises `MPI_ERR_UNSUPPORTED_OPERATION` with the error handler of its communicator or file; the",
             "text names the function. A function with a large-count form `MPI_X_c` is listed once when both are alike.", "",

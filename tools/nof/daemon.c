@@ -43,7 +43,7 @@ static bool find_on_path(char *path, size_t path_bytes)
 
 bool nof_daemon_find(char *path, size_t path_bytes, const char *self)
 {
-    const char *told = getenv("NOFD");
+    const char *told = getenv("NOF_NOFD");
     char here[4096];
     ssize_t n;
     char *slash;
@@ -52,7 +52,7 @@ bool nof_daemon_find(char *path, size_t path_bytes, const char *self)
         snprintf(path, path_bytes, "%s", told);
         if (access(path, X_OK) == 0)
             return true;
-        fprintf(stderr, "%s: NOFD=%s cannot be run (%s): point it at nofd, or unset it\n", self, told,
+        fprintf(stderr, "%s: NOF_NOFD=%s cannot be run (%s): point it at nofd, or unset it\n", self, told,
                 strerror(errno));
         return false;
     }
@@ -69,7 +69,7 @@ bool nof_daemon_find(char *path, size_t path_bytes, const char *self)
         return true;
     fprintf(stderr,
             "%s: nofd, the daemon that plays the NICs, is neither in %s nor on PATH: build it "
-            "(ninja nofd; needs libdpdk-dev), or set NOFD to its path\n",
+            "(ninja nofd; needs libdpdk-dev), or set NOF_NOFD to its path\n",
             self, here);
     return false;
 }

@@ -26,7 +26,7 @@ struct nof_daemon_start {
 void nof_daemon_arg(struct nof_daemon_args *args, const char *arg);
 void nof_daemon_option(struct nof_daemon_args *args, const char *option, const char *value);
 
-/* Path of nofd: $NOFD, beside our own executable, on PATH. false: not found, and said so. */
+/* Path of nofd: $NOF_NOFD, beside our own executable, on PATH. false: not found, and said so. */
 bool nof_daemon_find(char *path, size_t path_bytes, const char *self);
 
 /* Starts nofd and waits until it is ready. Returns its pid, or -1 after saying why on stderr. Its process

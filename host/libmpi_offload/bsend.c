@@ -66,6 +66,12 @@ void nof_bsend_wait(const struct nof_bsend *b)
         nof_wait_step(&wait);
 }
 
+/* A size for the functions with int sizes. */
+static int narrow(MPI_Count bytes)
+{
+    return bytes > INT_MAX ? MPI_UNDEFINED : (int)bytes;
+}
+
 static int detach(struct nof_bsend *b, void *buffer_addr, MPI_Count *size)
 {
     if (!b->attached)
@@ -121,7 +127,7 @@ int PMPI_Buffer_detach(void *buffer_addr, int *size)
     MPI_Count bytes = 0;
     int rc = detach(&process_buffer, buffer_addr, &bytes);
     if (rc == MPI_SUCCESS)
-        *size = bytes > INT_MAX ? MPI_UNDEFINED : (int)bytes;
+        *size = narrow(bytes);
     return nof_lib_leave(NULL, rc, __func__);
 }
 
@@ -149,51 +155,52 @@ int PMPI_Buffer_iflush(MPI_Request *request)
 
 /* ---- of a communicator ---- */
 
-NOF_MPI(Comm_attach_buffer)
-int PMPI_Comm_attach_buffer(MPI_Comm comm, void *buffer, int size)
+static int comm_attach(MPI_Comm comm, void *buffer, MPI_Count size, const char *func)
 {
-    nof_lib_enter(__func__);
+    nof_lib_enter(func);
     struct nof_comm *c;
     int rc = nof_comm_check(comm, &c);
     if (rc == MPI_SUCCESS)
         rc = attach(&c->bsend, buffer, size);
-    return nof_lib_leave(c, rc, __func__);
+    return nof_lib_leave(c, rc, func);
+}
+
+NOF_MPI(Comm_attach_buffer)
+int PMPI_Comm_attach_buffer(MPI_Comm comm, void *buffer, int size)
+{
+    return comm_attach(comm, buffer, size, __func__);
 }
 
 NOF_MPI(Comm_attach_buffer_c)
 int PMPI_Comm_attach_buffer_c(MPI_Comm comm, void *buffer, MPI_Count size)
 {
-    nof_lib_enter(__func__);
+    return comm_attach(comm, buffer, size, __func__);
+}
+
+static int comm_detach(MPI_Comm comm, void *buffer_addr, MPI_Count *size, const char *func)
+{
+    nof_lib_enter(func);
     struct nof_comm *c;
     int rc = nof_comm_check(comm, &c);
     if (rc == MPI_SUCCESS)
-        rc = attach(&c->bsend, buffer, size);
-    return nof_lib_leave(c, rc, __func__);
+        rc = detach(&c->bsend, buffer_addr, size);
+    return nof_lib_leave(c, rc, func);
 }
 
 NOF_MPI(Comm_detach_buffer)
 int PMPI_Comm_detach_buffer(MPI_Comm comm, void *buffer_addr, int *size)
 {
-    nof_lib_enter(__func__);
-    struct nof_comm *c;
     MPI_Count bytes = 0;
-    int rc = nof_comm_check(comm, &c);
+    int rc = comm_detach(comm, buffer_addr, &bytes, __func__);
     if (rc == MPI_SUCCESS)
-        rc = detach(&c->bsend, buffer_addr, &bytes);
-    if (rc == MPI_SUCCESS)
-        *size = bytes > INT_MAX ? MPI_UNDEFINED : (int)bytes;
-    return nof_lib_leave(c, rc, __func__);
+        *size = narrow(bytes);
+    return rc;
 }
 
 NOF_MPI(Comm_detach_buffer_c)
 int PMPI_Comm_detach_buffer_c(MPI_Comm comm, void *buffer_addr, MPI_Count *size)
 {
-    nof_lib_enter(__func__);
-    struct nof_comm *c;
-    int rc = nof_comm_check(comm, &c);
-    if (rc == MPI_SUCCESS)
-        rc = detach(&c->bsend, buffer_addr, size);
-    return nof_lib_leave(c, rc, __func__);
+    return comm_detach(comm, buffer_addr, size, __func__);
 }
 
 NOF_MPI(Comm_flush_buffer)
@@ -258,7 +265,7 @@ int PMPI_Session_detach_buffer(MPI_Session session, void *buffer_addr, int *size
     MPI_Count bytes = 0;
     int rc = session_detach(session, buffer_addr, &bytes, __func__);
     if (rc == MPI_SUCCESS)
-        *size = bytes > INT_MAX ? MPI_UNDEFINED : (int)bytes;
+        *size = narrow(bytes);
     return rc;
 }
 

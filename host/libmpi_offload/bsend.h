@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Attached buffers: the process' own (MPI_Buffer_attach), those of communicators and of sessions. A buffered send
- * takes its communicator's, if that has one, else that of the session it stems from, else the process'. The library keeps buffered messages in its own
- * heap and accounts for them in the attached size, message by message with MPI_BSEND_OVERHEAD each, so a
- * program that attaches too little is told so, and one that attaches enough never sees fragmentation.
+ * takes its communicator's, if that has one, else that of the session it stems from, else the process'. The library
+ * keeps buffered messages in its own heap and accounts for them in the attached size, message by message with
+ * MPI_BSEND_OVERHEAD each, so a program that attaches too little is told so, and one that attaches enough never sees
+ * fragmentation.
  * Threads: under the library's lock. */
 #ifndef NOF_MPI_BSEND_H
 #define NOF_MPI_BSEND_H

@@ -38,12 +38,25 @@ static int exchange_parts(struct nof_win *win)
     return nof_coll_allgather_bytes(win->comm, win->parts, sizeof(*win->parts));
 }
 
+static void destroy(struct nof_win *win)
+{
+    nof_rma_close(win);
+    nof_errhandler_release(win->errhandler);
+    nof_comm_drop(win->comm);
+    if (win->shared != NULL)
+        munmap(win->shared, win->shared_bytes);
+    free(win->memory);
+    free(win->parts);
+    for (int i = 0; i < NOF_WIN_HINTS; i++)
+        free(win->hints[i]);
+    free(win);
+}
+
 int nof_win_make(const struct nof_win_spec *spec, struct nof_win **win_out)
 {
     struct nof_win *win = calloc(1, sizeof(*win));
     if (win == NULL)
         return nof_error(MPI_ERR_NO_MEM, "no memory for a window");
-    win->refs = 1;
     win->handle = MPI_WIN_NULL;
     win->flavor = spec->flavor;
     win->base = spec->base;
@@ -69,7 +82,7 @@ int nof_win_make(const struct nof_win_spec *spec, struct nof_win **win_out)
     if (rc == MPI_SUCCESS && handle == 0)
         rc = nof_error(MPI_ERR_NO_MEM, "no memory for a window handle");
     if (rc != MPI_SUCCESS) {
-        nof_win_release(win);
+        destroy(win);
         return rc;
     }
     win->handle = nof_lib_handle(handle);
@@ -106,27 +119,6 @@ int nof_win_free(struct nof_win *win)
     win->handle = MPI_WIN_NULL;
     /* Where somebody died, transfers may be under way that still look at the window: it stays. */
     if (rc == MPI_SUCCESS)
-        nof_win_release(win);
+        destroy(win);
     return rc;
-}
-
-void nof_win_hold(struct nof_win *win)
-{
-    win->refs++;
-}
-
-void nof_win_release(struct nof_win *win)
-{
-    if (--win->refs > 0)
-        return;
-    nof_rma_close(win);
-    nof_errhandler_release(win->errhandler);
-    nof_comm_drop(win->comm);
-    if (win->shared != NULL)
-        munmap(win->shared, win->shared_bytes);
-    free(win->memory);
-    free(win->parts);
-    for (int i = 0; i < NOF_WIN_HINTS; i++)
-        free(win->hints[i]);
-    free(win);
 }

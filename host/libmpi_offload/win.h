@@ -24,7 +24,6 @@ struct nof_win_part {
 };
 
 struct nof_win {
-    uint32_t refs; /* the handle's one, and one per request */
     MPI_Win handle;
     struct nof_comm *comm; /* its own */
     struct nof_errhandler *errhandler;
@@ -72,8 +71,5 @@ void nof_win_set_errhandler(struct nof_win *win, struct nof_errhandler *handler)
 
 /* win_attr_api.c: attr.h's nof_attr_delete_all(). */
 int nof_attr_delete_win(struct nof_win *win);
-
-void nof_win_hold(struct nof_win *win);
-void nof_win_release(struct nof_win *win);
 
 #endif

@@ -32,7 +32,7 @@
 #define PEERS_MOST 65536u /* without being asked: some 500 bytes each on every NIC */
 #define FABRIC_IP 0x0a630001u /* 10.99.0.1, one more per NIC */
 #define FABRIC_REORDER_NS (100 * NOFD_US)
-#define WINDOW_BYTES (300u << 10) /* on a path of the simulated wire: a seventh of a usual L2 cache */
+#define WINDOW_BYTES (600u << 10) /* on a path of the simulated wire: a third of a usual L2 cache */
 #define WINDOW_LEAST 32u
 #define WINDOW_MOST 256u
 

@@ -85,11 +85,15 @@ static void a_buffer_that_is_not_there_is_an_error_of_its_request(struct hostile
     know_myself(&in);
     transfer(&in, good, good + 0); /* works first */
     check_equal(await(&in, NOF_COMP_SEND, 5000), NOF_OK);
+    /* That receive may still be on its way to its completion: the next one is another endpoint's. */
+    hostile_leave(&in);
+    hostile_intrude(h, &in);
+    know_myself(&in);
     transfer(&in, NULL, good);
     check_equal(await(&in, NOF_COMP_SEND, 5000), NOF_EFAULT);
     transfer(&in, good, (void *)0x10);
     check_equal(await(&in, NOF_COMP_RECV, 5000), NOF_EFAULT);
-    /* That send may still be on its way to its completion: the next one is another endpoint's. */
+    /* So may that send. */
     hostile_leave(&in);
     hostile_intrude(h, &in);
     know_myself(&in);

@@ -4,6 +4,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -11,6 +13,7 @@
 #include "error.h"
 #include "launch.h"
 
+#define READ_MS 200 /* a launcher that has not read a line in this time is not waiting for it */
 #define ABORT_MS 5000 /* a launcher that does not end the job in this time never will */
 
 struct nof_lib nof_lib = {
@@ -115,6 +118,17 @@ int nof_lib_leave_anytime(int rc, const char *func)
     return rc == MPI_SUCCESS ? rc : nof_error_raise(NULL, rc, public_name(func));
 }
 
+/* Hydra, asked to end the job, no longer reads what its ranks have said. */
+static void let_be_read(int fd)
+{
+    struct stat st;
+    int unread = 0;
+    if (fstat(fd, &st) != 0 || !S_ISFIFO(st.st_mode))
+        return;
+    for (int ms = 0; ms < READ_MS && ioctl(fd, FIONREAD, &unread) == 0 && unread > 0; ms++)
+        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+}
+
 void nof_lib_die(int exit_code, const char *fmt, ...)
 {
     char text[1024];
@@ -131,6 +145,7 @@ void nof_lib_die(int exit_code, const char *fmt, ...)
         exit_code = 1;
     /* In MPI_Init the exit code says enough to most launchers; an abort could overtake the text. */
     if (nof_lib.phase == NOF_LIB_RUNNING || nof_launch->needs_abort) {
+        let_be_read(STDERR_FILENO);
         nof_launch->abort(exit_code, text);
         nof_lib_linger(ABORT_MS);
     }

@@ -12,6 +12,9 @@ import tempfile
 import time
 import unittest
 
+sys.dont_write_bytecode = True
+import leftovers  # noqa: E402
+
 NOF, LAUNCHED, LAUNCHER = sys.argv[1:4]
 MARK = f"nof-launchers-test-{os.getpid()}"
 LAUNCHERS = {
@@ -28,22 +31,11 @@ LAUNCHERS = {
 PACKAGES = {"mpirun.openmpi": "openmpi-bin", "srun": "slurm-client"}
 COMMAND, MORE, KILLED = LAUNCHERS[LAUNCHER]
 FOREIGN = ("NOF_", "PMI", "OMPI_", "SLURM_")
-ENV = {k: v for k, v in os.environ.items() if not k.startswith(FOREIGN) or k == "SLURM_CONF"} | MORE | {"NOF_TEST_MARK": MARK}
+ENV = {k: v for k, v in os.environ.items() if not k.startswith(FOREIGN) or k == "SLURM_CONF"} | MORE | {leftovers.NAME: MARK}
 
 
 def ours():
-    """Processes that carry our mark: pid -> command line."""
-    found = {}
-    for pid in filter(str.isdigit, os.listdir("/proc")):
-        try:
-            with open(f"/proc/{pid}/environ", "rb") as f:
-                marked = f"NOF_TEST_MARK={MARK}".encode() in f.read()
-            if marked:
-                with open(f"/proc/{pid}/cmdline", "rb") as f:
-                    found[int(pid)] = f.read().replace(b"\0", b" ").decode()
-        except OSError:
-            pass
-    return found
+    return leftovers.marked(MARK)
 
 
 def start(ranks, *args, env=None, command=None):

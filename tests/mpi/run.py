@@ -12,25 +12,16 @@ import tempfile
 import time
 import unittest
 
+sys.dont_write_bytecode = True
+import leftovers  # noqa: E402
+
 NOF, VICTIM = sys.argv[1:3]
 MARK = f"nof-run-test-{os.getpid()}"
-ENV = {k: v for k, v in os.environ.items() if not k.startswith(("NOF_", "PMI"))} | {"NOF_TEST_MARK": MARK}
+ENV = {k: v for k, v in os.environ.items() if not k.startswith(("NOF_", "PMI"))} | {leftovers.NAME: MARK}
 
 
 def ours():
-    """Processes that carry our mark in their environment: pid -> command line. Zombies carry none; abstract sockets
-    and memfds end with their processes."""
-    found = {}
-    for pid in filter(str.isdigit, os.listdir("/proc")):
-        try:
-            with open(f"/proc/{pid}/environ", "rb") as f:
-                marked = f"NOF_TEST_MARK={MARK}".encode() in f.read()
-            if marked:
-                with open(f"/proc/{pid}/cmdline", "rb") as f:
-                    found[int(pid)] = f.read().replace(b"\0", b" ").decode()
-        except OSError:
-            pass
-    return found
+    return leftovers.marked(MARK)
 
 
 def run(*args, **kw):

@@ -176,8 +176,8 @@ static int open_parent(const struct nofd_options *o)
     return pidfd_open(getppid(), 0);
 }
 
-/* A process that waits for its child sees us no more, a signal to its group or from its terminal does not reach us, and where a
- * launcher bound it is no place for a NIC. Before any thread exists. */
+/* A process that waits for its child sees us no more, a signal to its group or from its terminal does not reach us,
+ * and where a launcher bound it is no place for a NIC. Before any thread exists. */
 static int go_background(void)
 {
     cpu_set_t all;
@@ -187,8 +187,8 @@ static int go_background(void)
         return -1;
     if (pid > 0)
         _exit(0);
-    (void)setpgid(0,
-                  0); /* not a session: a scheduler that shares by session would set us against all ranks */
+    /* Not a session: a scheduler that shares by session would set us against all ranks. */
+    (void)setpgid(0, 0);
     memset(&all, 0xff, sizeof(all));
     (void)sched_setaffinity(0, sizeof(all), &all);
     return 0;

@@ -27,6 +27,7 @@ static bool find_nofd(char path[PATH_BYTES])
 {
     const char *told = getenv("NOF_NOFD");
     Dl_info here;
+    path[0] = '\0';
     if (told != NULL && told[0] != '\0') {
         snprintf(path, PATH_BYTES, "%s", told);
         return access(path, X_OK) == 0;

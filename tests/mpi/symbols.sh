@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # usage: symbols.sh SOURCE_ROOT LIBRARY
-# Every function of the one table is exported as MPI_X (weak, the same address) and PMPI_X, nothing else is, and mpi.h is the one that the table gives.
+# Every function of the one table is exported as MPI_X (weak, the same address) and PMPI_X, nothing else is, and mpi.h
+# is the one that the table gives.
 set -eu
 folder=$1/host/libmpi_offload library=$2
 work=$(mktemp -d)

@@ -5,7 +5,8 @@ C     2 ranks.
       implicit none
       include 'mpif.h'
       integer ierr, rank, blocks(2), places(2), types(2), newtype
-      integer extent, lb, ub, base, handler, got, block(4)
+      integer extent, lb, ub, base, handler, got, code, block(4)
+      integer (kind=MPI_ADDRESS_KIND) place
       common /data/ block
       call MPI_INIT(ierr)
       call MPI_COMM_RANK(MPI_COMM_WORLD, rank, ierr)
@@ -43,10 +44,14 @@ C     2 ranks.
       call MPI_ERRHANDLER_GET(MPI_COMM_WORLD, handler, ierr)
       if (handler .ne. MPI_ERRORS_RETURN) call stopit()
 C     An address of today fits an INTEGER or is an error, never cut.
-      call MPI_ADDRESS(block, base, ierr)
-      call MPI_ERROR_CLASS(ierr, got, ierr)
-      if (got .ne. MPI_SUCCESS .and. got .ne. MPI_ERR_VALUE_TOO_LARGE)
-     &  call stopit()
+      call MPI_ADDRESS(block, base, code)
+      call MPI_ERROR_CLASS(code, got, ierr)
+      call MPI_GET_ADDRESS(block, place, ierr)
+      if (place .le. huge(base)) then
+        if (got .ne. MPI_SUCCESS .or. base .ne. place) call stopit()
+      else
+        if (got .ne. MPI_ERR_VALUE_TOO_LARGE) call stopit()
+      end if
       call MPI_FINALIZE(ierr)
       end
 

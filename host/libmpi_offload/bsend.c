@@ -76,6 +76,8 @@ static int detach(struct nof_bsend *b, void *buffer_addr, MPI_Count *size)
 {
     if (!b->attached)
         return nof_error(MPI_ERR_BUFFER, "no buffer is attached");
+    if (buffer_addr == NULL || size == NULL)
+        return nof_error(MPI_ERR_ARG, "the place for the buffer or its size is NULL");
     nof_bsend_wait(b);
     memcpy(buffer_addr, &b->address, sizeof(b->address));
     *size = (MPI_Count)b->size;
@@ -125,7 +127,7 @@ int PMPI_Buffer_detach(void *buffer_addr, int *size)
 {
     nof_lib_enter(__func__);
     MPI_Count bytes = 0;
-    int rc = detach(&process_buffer, buffer_addr, &bytes);
+    int rc = detach(&process_buffer, buffer_addr, size == NULL ? NULL : &bytes);
     if (rc == MPI_SUCCESS)
         *size = narrow(bytes);
     return nof_lib_leave(NULL, rc, __func__);
@@ -191,7 +193,7 @@ NOF_MPI(Comm_detach_buffer)
 int PMPI_Comm_detach_buffer(MPI_Comm comm, void *buffer_addr, int *size)
 {
     MPI_Count bytes = 0;
-    int rc = comm_detach(comm, buffer_addr, &bytes, __func__);
+    int rc = comm_detach(comm, buffer_addr, size == NULL ? NULL : &bytes, __func__);
     if (rc == MPI_SUCCESS)
         *size = narrow(bytes);
     return rc;
@@ -263,7 +265,7 @@ NOF_MPI(Session_detach_buffer)
 int PMPI_Session_detach_buffer(MPI_Session session, void *buffer_addr, int *size)
 {
     MPI_Count bytes = 0;
-    int rc = session_detach(session, buffer_addr, &bytes, __func__);
+    int rc = session_detach(session, buffer_addr, size == NULL ? NULL : &bytes, __func__);
     if (rc == MPI_SUCCESS)
         *size = narrow(bytes);
     return rc;

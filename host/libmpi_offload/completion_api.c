@@ -38,6 +38,20 @@ static int check_all(int count, const MPI_Request *handles)
     return rc;
 }
 
+/* The places for the answers. */
+static int check_places(const int *first, const int *second)
+{
+    return first == NULL || second == NULL ? nof_error(MPI_ERR_ARG, "a place for an answer is NULL")
+                                           : MPI_SUCCESS;
+}
+
+/* As check_all(), with the places of the answers; those for indices may be missing where there are no requests. */
+static int check_some(int count, const MPI_Request *handles, const int *outcount, const int *indices)
+{
+    int rc = check_all(count, handles);
+    return rc == MPI_SUCCESS ? check_places(outcount, count == 0 ? outcount : indices) : rc;
+}
+
 /* Looked up anew each time: another thread may have retired it while the lock was away. */
 static struct nof_request *get(MPI_Request handle)
 {
@@ -51,7 +65,7 @@ int PMPI_Wait(MPI_Request *request, MPI_Status *status)
     nof_lib_enter(__func__);
     struct nof_comm *c = NULL;
     struct nof_request *req;
-    int rc = nof_request_check(*request, &req);
+    int rc = nof_request_check_at(request, &req);
     if (rc == MPI_SUCCESS && idle(req)) {
         nof_status_empty(status);
     } else if (rc == MPI_SUCCESS) {
@@ -67,7 +81,9 @@ int PMPI_Test(MPI_Request *request, int *flag, MPI_Status *status)
     nof_lib_enter(__func__);
     struct nof_comm *c = NULL;
     struct nof_request *req;
-    int rc = nof_request_check(*request, &req);
+    int rc = nof_request_check_at(request, &req);
+    if (rc == MPI_SUCCESS)
+        rc = nof_error_if_null(flag, "the place for the flag");
     if (rc == MPI_SUCCESS && idle(req)) {
         *flag = 1;
         nof_status_empty(status);
@@ -87,6 +103,8 @@ int PMPI_Request_get_status(MPI_Request request, int *flag, MPI_Status *status)
     nof_lib_enter(__func__);
     struct nof_request *req;
     int rc = nof_request_check(request, &req);
+    if (rc == MPI_SUCCESS)
+        rc = nof_error_if_null(flag, "the place for the flag");
     if (rc == MPI_SUCCESS && idle(req)) {
         *flag = 1;
         nof_status_empty(status);
@@ -137,6 +155,8 @@ int PMPI_Waitany(int count, MPI_Request array_of_requests[], int *index, MPI_Sta
     nof_lib_enter(__func__);
     struct nof_comm *c = NULL;
     int rc = check_all(count, array_of_requests);
+    if (rc == MPI_SUCCESS)
+        rc = check_places(index, index);
     if (rc == MPI_SUCCESS) {
         struct nof_wait wait = NOF_WAIT_START;
         int at, active;
@@ -153,6 +173,8 @@ int PMPI_Testany(int count, MPI_Request array_of_requests[], int *index, int *fl
     nof_lib_enter(__func__);
     struct nof_comm *c = NULL;
     int rc = check_all(count, array_of_requests);
+    if (rc == MPI_SUCCESS)
+        rc = check_places(index, flag);
     if (rc == MPI_SUCCESS) {
         int active, at = find_ended(count, array_of_requests, &active);
         if (at < 0 && active > 0) {
@@ -233,6 +255,8 @@ int PMPI_Testall(int count, MPI_Request array_of_requests[], int *flag, MPI_Stat
     nof_lib_enter(__func__);
     struct nof_comm *c = NULL;
     int rc = check_all(count, array_of_requests);
+    if (rc == MPI_SUCCESS)
+        rc = check_places(flag, flag);
     if (rc == MPI_SUCCESS) {
         if (!all_ended(count, array_of_requests))
             nof_progress_poll();
@@ -275,7 +299,7 @@ int PMPI_Waitsome(int incount, MPI_Request array_of_requests[], int *outcount, i
 {
     nof_lib_enter(__func__);
     struct nof_comm *c = NULL;
-    int rc = check_all(incount, array_of_requests);
+    int rc = check_some(incount, array_of_requests, outcount, array_of_indices);
     if (rc == MPI_SUCCESS) {
         struct nof_wait wait = NOF_WAIT_START;
         int active;
@@ -295,7 +319,7 @@ int PMPI_Testsome(int incount, MPI_Request array_of_requests[], int *outcount, i
 {
     nof_lib_enter(__func__);
     struct nof_comm *c = NULL;
-    int rc = check_all(incount, array_of_requests);
+    int rc = check_some(incount, array_of_requests, outcount, array_of_indices);
     if (rc == MPI_SUCCESS) {
         int active;
         nof_progress_poll();
@@ -316,6 +340,8 @@ int PMPI_Request_get_status_any(int count, const MPI_Request array_of_requests[]
 {
     nof_lib_enter(__func__);
     int rc = check_all(count, array_of_requests);
+    if (rc == MPI_SUCCESS)
+        rc = check_places(indx, flag);
     if (rc == MPI_SUCCESS) {
         int active, at = find_ended(count, array_of_requests, &active);
         if (at < 0 && active > 0) {
@@ -338,6 +364,8 @@ int PMPI_Request_get_status_all(int count, const MPI_Request array_of_requests[]
 {
     nof_lib_enter(__func__);
     int rc = check_all(count, array_of_requests);
+    if (rc == MPI_SUCCESS)
+        rc = check_places(flag, flag);
     if (rc == MPI_SUCCESS) {
         if (!all_ended(count, array_of_requests))
             nof_progress_poll();
@@ -360,7 +388,8 @@ int PMPI_Request_get_status_some(int incount, const MPI_Request array_of_request
                                  int array_of_indices[], MPI_Status *array_of_statuses)
 {
     nof_lib_enter(__func__);
-    int active, n = 0, rc = check_all(incount, array_of_requests);
+    int active, n = 0;
+    int rc = check_some(incount, array_of_requests, outcount, array_of_indices);
     if (rc == MPI_SUCCESS) {
         nof_progress_poll();
         (void)find_ended(incount, array_of_requests, &active);

@@ -12,33 +12,52 @@ NOF_MPI(Get_processor_name)
 int PMPI_Get_processor_name(char *name, int *resultlen)
 {
     nof_lib_enter(__func__);
-    *resultlen = snprintf(name, MPI_MAX_PROCESSOR_NAME, "%s", nof_lib.host);
-    return nof_lib_leave(NULL, MPI_SUCCESS, __func__);
+    int rc = nof_error_if_null(name == NULL ? NULL : resultlen, "the place for the name or its length");
+    if (rc == MPI_SUCCESS)
+        *resultlen = snprintf(name, MPI_MAX_PROCESSOR_NAME, "%s", nof_lib.host);
+    return nof_lib_leave(NULL, rc, __func__);
+}
+
+/* Of what may be asked at any time. */
+static int check_places(const void *first, const void *second, const char *func)
+{
+    if (first != NULL && second != NULL)
+        return MPI_SUCCESS;
+    nof_lib_lock();
+    return nof_lib_leave_anytime(nof_error(MPI_ERR_ARG, "a place for an answer is NULL"), func);
 }
 
 NOF_MPI(Get_version)
 int PMPI_Get_version(int *version, int *subversion)
 {
-    *version = MPI_VERSION;
-    *subversion = MPI_SUBVERSION;
-    return MPI_SUCCESS;
+    int rc = check_places(version, subversion, __func__);
+    if (rc == MPI_SUCCESS) {
+        *version = MPI_VERSION;
+        *subversion = MPI_SUBVERSION;
+    }
+    return rc;
 }
 
 NOF_MPI(Abi_get_version)
 int PMPI_Abi_get_version(int *abi_major, int *abi_minor)
 {
-    *abi_major = MPI_ABI_VERSION;
-    *abi_minor = MPI_ABI_SUBVERSION;
-    return MPI_SUCCESS;
+    int rc = check_places(abi_major, abi_minor, __func__);
+    if (rc == MPI_SUCCESS) {
+        *abi_major = MPI_ABI_VERSION;
+        *abi_minor = MPI_ABI_SUBVERSION;
+    }
+    return rc;
 }
 
 NOF_MPI(Get_library_version)
 int PMPI_Get_library_version(char *version, int *resultlen)
 {
-    *resultlen = snprintf(version, MPI_MAX_LIBRARY_VERSION_STRING,
-                          "libmpi_offload %s (nof: NIC offload firmware for MPI), MPI ABI %d.%d", NOF_VERSION,
-                          MPI_ABI_VERSION, MPI_ABI_SUBVERSION);
-    return MPI_SUCCESS;
+    int rc = check_places(version, resultlen, __func__);
+    if (rc == MPI_SUCCESS)
+        *resultlen = snprintf(version, MPI_MAX_LIBRARY_VERSION_STRING,
+                              "libmpi_offload %s (nof: NIC offload firmware for MPI), MPI ABI %d.%d",
+                              NOF_VERSION, MPI_ABI_VERSION, MPI_ABI_SUBVERSION);
+    return rc;
 }
 
 NOF_MPI(Wtime)
@@ -60,11 +79,11 @@ int PMPI_Alloc_mem(MPI_Aint size, MPI_Info info, void *baseptr)
 {
     nof_lib_enter(__func__);
     (void)info;
-    int rc = MPI_SUCCESS;
     void *memory = NULL;
-    if (size < 0)
+    int rc = nof_error_if_null(baseptr, "the place for the address");
+    if (rc == MPI_SUCCESS && size < 0)
         rc = nof_error(MPI_ERR_ARG, "the size is %td", (ptrdiff_t)size);
-    else if (posix_memalign(&memory, 64, size == 0 ? 64 : (size_t)size) != 0)
+    if (rc == MPI_SUCCESS && posix_memalign(&memory, 64, size == 0 ? 64 : (size_t)size) != 0)
         rc = nof_error(MPI_ERR_NO_MEM, "no memory for %td bytes", (ptrdiff_t)size);
     if (rc == MPI_SUCCESS)
         memcpy(baseptr, &memory, sizeof(memory));
@@ -82,8 +101,10 @@ int PMPI_Free_mem(void *base)
 NOF_MPI(Get_address)
 int PMPI_Get_address(const void *location, MPI_Aint *address)
 {
-    *address = (MPI_Aint)location;
-    return MPI_SUCCESS;
+    int rc = check_places(address, address, __func__);
+    if (rc == MPI_SUCCESS)
+        *address = (MPI_Aint)location;
+    return rc;
 }
 
 NOF_MPI(Aint_add)

@@ -115,7 +115,7 @@ def body(f):
     for a in f.args:
         handle = a.type.removesuffix(" *")
         if a.type != handle and handle in NULL_OF and not a.array:
-            lines.append(f"    *{a.name} = {NULL_OF[handle]};")
+            lines += [f"    if ({a.name} != NULL)", f"        *{a.name} = {NULL_OF[handle]};"]
         elif f"({a.name}," not in result:
             lines.append(f"    (void){a.name};")
     return "\n".join(lines + [f"    return {result};", "}"])

@@ -174,34 +174,47 @@ int PMPI_Finalize(void)
     return MPI_SUCCESS;
 }
 
+/* What may be asked at any time. */
+static int answer(int *place, int value, const char *func)
+{
+    if (place != NULL) {
+        *place = value;
+        return MPI_SUCCESS;
+    }
+    nof_lib_lock();
+    return nof_lib_leave_anytime(nof_error_if_null(place, "the place for the answer"), func);
+}
+
 NOF_MPI(Initialized)
 int PMPI_Initialized(int *flag)
 {
-    *flag = nof_lib.world != NOF_WORLD_NOT_YET;
-    return MPI_SUCCESS;
+    return answer(flag, nof_lib.world != NOF_WORLD_NOT_YET, __func__);
 }
 
 NOF_MPI(Finalized)
 int PMPI_Finalized(int *flag)
 {
-    *flag = nof_lib.world == NOF_WORLD_ENDED;
-    return MPI_SUCCESS;
+    return answer(flag, nof_lib.world == NOF_WORLD_ENDED, __func__);
 }
 
 NOF_MPI(Query_thread)
 int PMPI_Query_thread(int *provided)
 {
     nof_lib_enter(__func__);
-    *provided = nof_lib.thread_level;
-    return nof_lib_leave(NULL, MPI_SUCCESS, __func__);
+    int rc = nof_error_if_null(provided, "the place for the level");
+    if (rc == MPI_SUCCESS)
+        *provided = nof_lib.thread_level;
+    return nof_lib_leave(NULL, rc, __func__);
 }
 
 NOF_MPI(Is_thread_main)
 int PMPI_Is_thread_main(int *flag)
 {
     nof_lib_enter(__func__);
-    *flag = pthread_equal(pthread_self(), nof_lib.main_thread) != 0;
-    return nof_lib_leave(NULL, MPI_SUCCESS, __func__);
+    int rc = nof_error_if_null(flag, "the place for the flag");
+    if (rc == MPI_SUCCESS)
+        *flag = pthread_equal(pthread_self(), nof_lib.main_thread) != 0;
+    return nof_lib_leave(NULL, rc, __func__);
 }
 
 NOF_MPI(Abort)

@@ -44,7 +44,9 @@ int PMPI_Op_free(MPI_Op *op)
 {
     nof_lib_enter(__func__);
     struct nof_op *own;
-    int rc = nof_op_check(*op, NULL, &own);
+    int rc = nof_error_if_null(op, "the place of the operation");
+    if (rc == MPI_SUCCESS)
+        rc = nof_op_check(*op, NULL, &own);
     if (rc == MPI_SUCCESS && own->kind != NOF_OP_USER)
         rc = nof_error(MPI_ERR_OP, "%s is predefined and cannot be freed", own->name);
     if (rc == MPI_SUCCESS) {
@@ -61,6 +63,8 @@ int PMPI_Op_commutative(MPI_Op op, int *commute)
     nof_lib_enter(__func__);
     struct nof_op *own;
     int rc = nof_op_check(op, NULL, &own);
+    if (rc == MPI_SUCCESS)
+        rc = nof_error_if_null(commute, "the place for the answer");
     if (rc == MPI_SUCCESS)
         *commute = own->commutative;
     return nof_lib_leave(NULL, rc, __func__);

@@ -46,6 +46,8 @@ static int run(const struct packing *p, MPI_Comm comm, MPI_Count *position, stru
 {
     struct nof_type *type;
     int rc = check(comm, p->datatype, p->count, c, &type);
+    if (rc == MPI_SUCCESS)
+        rc = nof_error_if_null(position, "the place of the position");
     if (rc != MPI_SUCCESS)
         return rc;
     size_t count = (size_t)p->count, len = type->size * count;
@@ -64,9 +66,10 @@ static int run(const struct packing *p, MPI_Comm comm, MPI_Count *position, stru
 /* The position never passes the size, which was an int where the position is one. */
 static int run_narrow(const struct packing *p, MPI_Comm comm, int *position, struct nof_comm **c)
 {
-    MPI_Count at = *position;
-    int rc = run(p, comm, &at, c);
-    *position = (int)at;
+    MPI_Count at = position == NULL ? 0 : *position;
+    int rc = run(p, comm, position == NULL ? NULL : &at, c);
+    if (rc == MPI_SUCCESS)
+        *position = (int)at;
     return rc;
 }
 
@@ -120,6 +123,8 @@ static int packed_size(MPI_Count count, MPI_Datatype datatype, MPI_Comm comm, MP
     struct nof_type *type;
     int rc = check(comm, datatype, count, c, &type);
     if (rc == MPI_SUCCESS)
+        rc = nof_error_if_null(size, "the place for the size");
+    if (rc == MPI_SUCCESS)
         *size = (MPI_Count)(type->size * (size_t)count);
     return rc;
 }
@@ -130,7 +135,7 @@ int PMPI_Pack_size(int incount, MPI_Datatype datatype, MPI_Comm comm, int *size)
     nof_lib_enter(__func__);
     struct nof_comm *c = NULL;
     MPI_Count bytes = 0;
-    int rc = packed_size(incount, datatype, comm, &bytes, &c);
+    int rc = packed_size(incount, datatype, comm, size == NULL ? NULL : &bytes, &c);
     if (rc == MPI_SUCCESS)
         *size = bytes > INT_MAX ? MPI_UNDEFINED : (int)bytes;
     return nof_lib_leave(c, rc, __func__);

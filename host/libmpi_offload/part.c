@@ -143,7 +143,8 @@ static bool aim(struct nof_part *p, struct nof_request *child, size_t index)
 
 static void fail_rest(struct nof_part *p, size_t from, int error)
 {
-    for (size_t i = from; i < p->setup.messages; i++)
+    size_t n = p->setup.messages; /* the last one may end p */
+    for (size_t i = from; i < n; i++)
         one_done(p, error);
 }
 
@@ -196,13 +197,20 @@ int nof_part_start(struct nof_request *req)
     return MPI_SUCCESS;
 }
 
+int nof_part_check(const struct nof_request *req, int partition)
+{
+    int partitions = req->part->partitions;
+    return partition < 0 || partition >= partitions
+               ? nof_error(MPI_ERR_ARG, "partition %d of %d", partition, partitions)
+               : MPI_SUCCESS;
+}
+
 int nof_part_ready(struct nof_request *req, int partition)
 {
     struct nof_part *p = req->part;
-    if (partition < 0 || partition >= p->partitions)
-        return nof_error(MPI_ERR_ARG, "partition %d of %d", partition, p->partitions);
-    if (p->peer == MPI_PROC_NULL)
-        return MPI_SUCCESS;
+    int rc = nof_part_check(req, partition);
+    if (rc != MPI_SUCCESS || p->peer == MPI_PROC_NULL)
+        return rc;
     if (p->flag[partition])
         return nof_error(MPI_ERR_ARG, "partition %d is ready already", partition);
     struct nof_request *child = message(NOF_REQUEST_SEND, p->comm, p->peer, p->setup.first + partition, sent);
@@ -216,7 +224,7 @@ int nof_part_ready(struct nof_request *req, int partition)
     nof_type_hold(req->type);
     child->callsite = req->callsite;
     p->flag[partition] = true;
-    int rc = start_message(child);
+    rc = start_message(child);
     if (rc != MPI_SUCCESS)
         p->flag[partition] = false;
     return rc;

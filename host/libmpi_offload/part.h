@@ -24,6 +24,9 @@ int nof_part_start(struct nof_request *req);
 /* Its request goes. */
 void nof_part_free(struct nof_part *part);
 
+/* The sender's or the receiver's own partitions: a code if there is no such. */
+int nof_part_check(const struct nof_request *req, int partition);
+
 /* Declare partition ready; a code if it is none or ready already. */
 int nof_part_ready(struct nof_request *req, int partition);
 /* All bytes of this partition of the receiver are there. */

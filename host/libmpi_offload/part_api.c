@@ -118,10 +118,14 @@ int PMPI_Parrived(MPI_Request request, int partition, int *flag)
     nof_lib_enter(__func__);
     struct nof_request *req;
     int rc = nof_request_check(request, &req);
+    if (rc == MPI_SUCCESS)
+        rc = nof_error_if_null(flag, "the place for the flag");
     if (rc == MPI_SUCCESS && req == NULL)
         *flag = 1;
     else if (rc == MPI_SUCCESS)
         rc = check(request, NOF_REQUEST_PRECV, &req);
+    if (rc == MPI_SUCCESS && req != NULL)
+        rc = nof_part_check(req, partition);
     if (rc == MPI_SUCCESS && req != NULL) {
         *flag = nof_part_arrived(req, partition);
         if (!*flag) {

@@ -39,7 +39,9 @@ int PMPI_Start(MPI_Request *request)
 {
     nof_lib_enter(__func__);
     struct nof_comm *c = NULL;
-    int rc = start_handle(*request, &c);
+    int rc = nof_error_if_null(request, "the place of the request");
+    if (rc == MPI_SUCCESS)
+        rc = start_handle(*request, &c);
     return nof_lib_leave(c, rc, __func__);
 }
 
@@ -51,6 +53,8 @@ int PMPI_Startall(int count, MPI_Request array_of_requests[])
     int rc = MPI_SUCCESS;
     if (count < 0)
         rc = nof_error(MPI_ERR_COUNT, "the count is %d", count);
+    if (rc == MPI_SUCCESS && count > 0)
+        rc = nof_error_if_null(array_of_requests, "the array of requests");
     for (int i = 0; rc == MPI_SUCCESS && i < count; i++)
         rc = start_handle(array_of_requests[i], &c);
     return nof_lib_leave(c, rc, __func__);
@@ -61,7 +65,7 @@ int PMPI_Request_free(MPI_Request *request)
 {
     nof_lib_enter(__func__);
     struct nof_request *req;
-    int rc = nof_request_check(*request, &req);
+    int rc = nof_request_check_at(request, &req);
     if (rc == MPI_SUCCESS && req == NULL)
         rc = nof_error(MPI_ERR_REQUEST, "the request is MPI_REQUEST_NULL");
     if (rc == MPI_SUCCESS && req->kind == NOF_REQUEST_COLL && req->active)
@@ -86,7 +90,7 @@ int PMPI_Cancel(MPI_Request *request)
 {
     nof_lib_enter(__func__);
     struct nof_request *req;
-    int rc = nof_request_check(*request, &req);
+    int rc = nof_request_check_at(request, &req);
     if (rc == MPI_SUCCESS && req == NULL)
         rc = nof_error(MPI_ERR_REQUEST, "the request is MPI_REQUEST_NULL");
     if (rc == MPI_SUCCESS && req->kind != NOF_REQUEST_SEND && req->kind != NOF_REQUEST_RECV &&

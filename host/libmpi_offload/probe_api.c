@@ -51,6 +51,8 @@ int PMPI_Iprobe(int source, int tag, MPI_Comm comm, int *flag, MPI_Status *statu
     struct answer answer = {0};
     int rc = probe(source, tag, comm, false, false, &c, &answer, status);
     if (rc == MPI_SUCCESS)
+        rc = nof_error_if_null(flag, "the place for the flag");
+    if (rc == MPI_SUCCESS)
         *flag = answer.found;
     return nof_lib_leave(c, rc, __func__);
 }
@@ -66,7 +68,9 @@ int PMPI_Mprobe(int source, int tag, MPI_Comm comm, MPI_Message *message, MPI_St
     nof_lib_enter(__func__);
     struct nof_comm *c = NULL;
     struct answer answer = {0};
-    int rc = probe(source, tag, comm, true, true, &c, &answer, status);
+    int rc = nof_error_if_null(message, "the place for the message");
+    if (rc == MPI_SUCCESS)
+        rc = probe(source, tag, comm, true, true, &c, &answer, status);
     if (rc == MPI_SUCCESS)
         *message = message_handle(&answer);
     return nof_lib_leave(c, rc, __func__);
@@ -78,7 +82,9 @@ int PMPI_Improbe(int source, int tag, MPI_Comm comm, int *flag, MPI_Message *mes
     nof_lib_enter(__func__);
     struct nof_comm *c = NULL;
     struct answer answer = {0};
-    int rc = probe(source, tag, comm, false, true, &c, &answer, status);
+    int rc = nof_error_if_null(message == NULL ? NULL : flag, "the place for the flag or the message");
+    if (rc == MPI_SUCCESS)
+        rc = probe(source, tag, comm, false, true, &c, &answer, status);
     if (rc == MPI_SUCCESS) {
         *flag = answer.found;
         *message = answer.found ? message_handle(&answer) : MPI_MESSAGE_NULL;
@@ -91,7 +97,9 @@ static int receive_message(void *buf, MPI_Count count, MPI_Datatype datatype, MP
                            uint64_t callsite, struct nof_comm **c, struct nof_request **req_out)
 {
     struct nof_message *message;
-    int rc = nof_message_check(*handle, &message);
+    int rc = nof_error_if_null(handle, "the place of the message");
+    if (rc == MPI_SUCCESS)
+        rc = nof_message_check(*handle, &message);
     if (rc != MPI_SUCCESS)
         return rc;
     struct nof_pt2pt_args args = {
@@ -137,7 +145,9 @@ static int recv_nonblocking(void *buf, MPI_Count count, MPI_Datatype datatype, M
     nof_lib_enter(func);
     struct nof_comm *c = NULL;
     struct nof_request *req = NULL;
-    int rc = receive_message(buf, count, datatype, message, callsite, &c, &req);
+    int rc = nof_error_if_null(request, "the place for the request");
+    if (rc == MPI_SUCCESS)
+        rc = receive_message(buf, count, datatype, message, callsite, &c, &req);
     if (rc == MPI_SUCCESS)
         rc = nof_request_publish(req, request);
     if (rc != MPI_SUCCESS && req != NULL)

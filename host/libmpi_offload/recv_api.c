@@ -51,7 +51,8 @@ static int recv_nonblocking(const struct nof_pt2pt_args *args, bool persistent, 
     }
     if (rc != MPI_SUCCESS && req != NULL) {
         nof_request_free(req);
-        *request = MPI_REQUEST_NULL;
+        if (request != NULL)
+            *request = MPI_REQUEST_NULL;
     }
     return nof_lib_leave(c, rc, func);
 }

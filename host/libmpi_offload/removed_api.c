@@ -67,7 +67,7 @@ NOF_MPI(Type_ub)
 int PMPI_Type_ub(MPI_Datatype datatype, MPI_Aint *displacement)
 {
     MPI_Aint lb, extent;
-    int rc = PMPI_Type_get_extent(datatype, &lb, &extent);
+    int rc = PMPI_Type_get_extent(datatype, &lb, displacement == NULL ? NULL : &extent);
     if (rc == MPI_SUCCESS)
         *displacement = lb + extent;
     return rc;

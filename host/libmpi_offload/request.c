@@ -53,6 +53,9 @@ void nof_request_free(struct nof_request *req)
 
 int nof_request_publish(struct nof_request *req, MPI_Request *handle_out)
 {
+    int rc = nof_error_if_null(handle_out, "the place for the request");
+    if (rc != MPI_SUCCESS)
+        return rc;
     uint64_t handle = nof_handle_add(&nof_lib.requests, req);
     if (handle == 0)
         return nof_error(MPI_ERR_NO_MEM, "no memory for a request handle");
@@ -70,6 +73,13 @@ int nof_request_check(MPI_Request handle, struct nof_request **req_out)
     if (*req_out == NULL)
         return nof_error(MPI_ERR_REQUEST, "the handle names no request (completed or freed?)");
     return MPI_SUCCESS;
+}
+
+int nof_request_check_at(const MPI_Request *place, struct nof_request **req_out)
+{
+    *req_out = NULL;
+    int rc = nof_error_if_null(place, "the place of the request");
+    return rc == MPI_SUCCESS ? nof_request_check(*place, req_out) : rc;
 }
 
 void nof_request_end(struct nof_request *req)

@@ -284,7 +284,8 @@ static int with_request(struct nof_win *win, const struct checked *x, MPI_Reques
         rc = issue(win, x, req);
     if (rc != MPI_SUCCESS) {
         nof_request_free(req);
-        *request = MPI_REQUEST_NULL;
+        if (request != NULL)
+            *request = MPI_REQUEST_NULL;
     }
     return rc;
 }

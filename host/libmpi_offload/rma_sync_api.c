@@ -212,6 +212,8 @@ int PMPI_Win_test(MPI_Win win, int *flag)
     nof_lib_enter(__func__);
     struct nof_win *w;
     int rc = check_posted(win, &w);
+    if (rc == MPI_SUCCESS)
+        rc = nof_error_if_null(flag, "the place for the flag");
     if (rc == MPI_SUCCESS) {
         (void)nof_progress_poll();
         *flag = all_completed(w, 0);

@@ -40,7 +40,8 @@ static int send_nonblocking(const struct nof_pt2pt_args *args, enum nof_send_mod
         rc = nof_pt2pt_start(req);
     if (rc != MPI_SUCCESS && req != NULL) {
         nof_request_free(req);
-        *request = MPI_REQUEST_NULL;
+        if (request != NULL)
+            *request = MPI_REQUEST_NULL;
     }
     return nof_lib_leave(c, rc, func);
 }

@@ -79,6 +79,8 @@ static int begin_replace(const struct nof_pt2pt_args *args, int source, int recv
     if (rc != MPI_SUCCESS)
         return rc;
     size_t bytes = type->size * (size_t)args->count;
+    if (args->buf == NULL && bytes > 0 && type->contiguous && type->tree->lb == 0)
+        return nof_error(MPI_ERR_BUFFER, "the buffer is NULL and the count is %lld", (long long)args->count);
     void *copy = malloc(bytes + 1);
     if (copy == NULL)
         return nof_error(MPI_ERR_NO_MEM, "no memory for a copy of %zu bytes", bytes);
@@ -150,7 +152,9 @@ int PMPI_Isendrecv(const void *sendbuf, int sendcount, MPI_Datatype sendtype, in
 {
     BOTH_ARGS;
     nof_lib_enter(__func__);
-    int rc = begin(&s, NULL, &r, &c, &req);
+    int rc = nof_error_if_null(request, "the place for the request");
+    if (rc == MPI_SUCCESS)
+        rc = begin(&s, NULL, &r, &c, &req);
     return leave_nonblocking(rc, c, req, request, __func__);
 }
 
@@ -161,7 +165,9 @@ int PMPI_Isendrecv_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype send
 {
     BOTH_ARGS;
     nof_lib_enter(__func__);
-    int rc = begin(&s, NULL, &r, &c, &req);
+    int rc = nof_error_if_null(request, "the place for the request");
+    if (rc == MPI_SUCCESS)
+        rc = begin(&s, NULL, &r, &c, &req);
     return leave_nonblocking(rc, c, req, request, __func__);
 }
 
@@ -191,7 +197,9 @@ int PMPI_Isendrecv_replace(void *buf, int count, MPI_Datatype datatype, int dest
 {
     REPLACE_ARGS;
     nof_lib_enter(__func__);
-    int rc = begin_replace(&args, source, recvtag, &c, &req);
+    int rc = nof_error_if_null(request, "the place for the request");
+    if (rc == MPI_SUCCESS)
+        rc = begin_replace(&args, source, recvtag, &c, &req);
     return leave_nonblocking(rc, c, req, request, __func__);
 }
 
@@ -201,6 +209,8 @@ int PMPI_Isendrecv_replace_c(void *buf, MPI_Count count, MPI_Datatype datatype, 
 {
     REPLACE_ARGS;
     nof_lib_enter(__func__);
-    int rc = begin_replace(&args, source, recvtag, &c, &req);
+    int rc = nof_error_if_null(request, "the place for the request");
+    if (rc == MPI_SUCCESS)
+        rc = begin_replace(&args, source, recvtag, &c, &req);
     return leave_nonblocking(rc, c, req, request, __func__);
 }

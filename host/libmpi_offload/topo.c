@@ -63,7 +63,9 @@ int nof_topo_check(MPI_Comm handle, int kind, struct nof_comm **comm_out, const 
 int nof_topo_attach(struct nof_comm *c, int size, struct nof_topo *topo, MPI_Comm *comm_out)
 {
     struct nof_comm *made = NULL;
-    int rc = nof_comm_make_first(c, size, &made);
+    int rc = nof_error_if_null(comm_out, "the place for the communicator");
+    if (rc == MPI_SUCCESS)
+        rc = nof_comm_make_first(c, size, &made);
     if (made == NULL)
         nof_topo_release(topo);
     else
@@ -79,6 +81,8 @@ int PMPI_Topo_test(MPI_Comm comm, int *status)
     nof_lib_enter(__func__);
     struct nof_comm *c;
     int rc = nof_comm_check(comm, &c);
+    if (rc == MPI_SUCCESS)
+        rc = nof_error_if_null(status, "the place for the answer");
     if (rc == MPI_SUCCESS)
         *status = c->topo == NULL ? MPI_UNDEFINED : c->topo->kind;
     return nof_lib_leave(c, rc, __func__);

@@ -187,6 +187,8 @@ int PMPI_Cart_map(MPI_Comm comm, int ndims, const int dims[], const int periods[
     if (rc == MPI_SUCCESS)
         rc = grid_size(c, ndims, dims, periods, &size);
     if (rc == MPI_SUCCESS)
+        rc = nof_error_if_null(newrank, "the place for the rank");
+    if (rc == MPI_SUCCESS)
         *newrank = c->rank < size ? c->rank : MPI_UNDEFINED;
     return nof_lib_leave(c, rc, __func__);
 }

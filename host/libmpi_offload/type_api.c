@@ -13,7 +13,9 @@ int PMPI_Type_commit(MPI_Datatype *datatype)
 {
     nof_lib_enter(__func__);
     struct nof_type *type;
-    int rc = nof_type_check(*datatype, false, &type);
+    int rc = nof_error_if_null(datatype, "the place of the datatype");
+    if (rc == MPI_SUCCESS)
+        rc = nof_type_check(*datatype, false, &type);
     if (rc == MPI_SUCCESS && !type->committed) {
         type->committed = true;
         nof_channel->commit(type);
@@ -26,7 +28,9 @@ int PMPI_Type_free(MPI_Datatype *datatype)
 {
     nof_lib_enter(__func__);
     struct nof_type *type;
-    int rc = nof_type_check(*datatype, false, &type);
+    int rc = nof_error_if_null(datatype, "the place of the datatype");
+    if (rc == MPI_SUCCESS)
+        rc = nof_type_check(*datatype, false, &type);
     if (rc == MPI_SUCCESS && type->predefined)
         rc = nof_error(MPI_ERR_TYPE, "%s is predefined and cannot be freed", type->name);
     if (rc == MPI_SUCCESS)
@@ -44,6 +48,8 @@ static int size_of(MPI_Datatype datatype, MPI_Count *size)
     struct nof_type *type;
     int rc = nof_type_check(datatype, false, &type);
     if (rc == MPI_SUCCESS)
+        rc = nof_error_if_null(size, "the place for the size");
+    if (rc == MPI_SUCCESS)
         *size = (MPI_Count)type->size;
     return rc;
 }
@@ -54,6 +60,8 @@ int PMPI_Type_size(MPI_Datatype datatype, int *size)
     nof_lib_enter(__func__);
     MPI_Count bytes = 0;
     int rc = size_of(datatype, &bytes);
+    if (rc == MPI_SUCCESS)
+        rc = nof_error_if_null(size, "the place for the size");
     if (rc == MPI_SUCCESS)
         *size = bytes > INT_MAX ? MPI_UNDEFINED : (int)bytes;
     return nof_lib_leave(NULL, rc, __func__);
@@ -78,6 +86,8 @@ static int extent_of(MPI_Datatype datatype, MPI_Count *lb, MPI_Count *extent)
 {
     struct nof_type *type;
     int rc = nof_type_check(datatype, false, &type);
+    if (rc == MPI_SUCCESS)
+        rc = nof_error_if_null(lb == NULL ? NULL : extent, "the place for the bound or the extent");
     if (rc == MPI_SUCCESS) {
         *lb = type->lb;
         *extent = nof_type_extent(type);
@@ -89,6 +99,8 @@ static int true_extent_of(MPI_Datatype datatype, MPI_Count *lb, MPI_Count *exten
 {
     struct nof_type *type;
     int rc = nof_type_check(datatype, false, &type);
+    if (rc == MPI_SUCCESS)
+        rc = nof_error_if_null(lb == NULL ? NULL : extent, "the place for the bound or the extent");
     if (rc == MPI_SUCCESS) {
         *lb = type->tree->lb;
         *extent = type->tree->ub - type->tree->lb;
@@ -157,6 +169,8 @@ int PMPI_Type_get_name(MPI_Datatype datatype, char *type_name, int *resultlen)
     nof_lib_enter(__func__);
     struct nof_type *type;
     int rc = nof_type_check(datatype, false, &type);
+    if (rc == MPI_SUCCESS)
+        rc = nof_error_if_null(type_name == NULL ? NULL : resultlen, "the place for the name or its length");
     if (rc == MPI_SUCCESS) {
         memcpy(type_name, type->name, sizeof(type->name));
         *resultlen = (int)strlen(type->name);

@@ -121,6 +121,9 @@ int PMPI_Type_get_envelope(MPI_Datatype datatype, int *num_integers, int *num_ad
     int rc = nof_type_check(datatype, false, &type);
     if (rc == MPI_SUCCESS && sizes_of(type).counts > 0)
         rc = nof_error(MPI_ERR_TYPE, "the datatype has large counts: call MPI_Type_get_envelope_c");
+    if (rc == MPI_SUCCESS &&
+        (num_integers == NULL || num_addresses == NULL || num_datatypes == NULL || combiner == NULL))
+        rc = nof_error(MPI_ERR_ARG, "a place for an answer is NULL");
     if (rc == MPI_SUCCESS) {
         struct sizes n = sizes_of(type);
         /* A struct has one integer more than its count, which is an int. */
@@ -139,6 +142,9 @@ int PMPI_Type_get_envelope_c(MPI_Datatype datatype, MPI_Count *num_integers, MPI
     nof_lib_enter(__func__);
     struct nof_type *type;
     int rc = nof_type_check(datatype, false, &type);
+    if (rc == MPI_SUCCESS && (num_integers == NULL || num_addresses == NULL || num_large_counts == NULL ||
+                              num_datatypes == NULL || combiner == NULL))
+        rc = nof_error(MPI_ERR_ARG, "a place for an answer is NULL");
     if (rc == MPI_SUCCESS) {
         struct sizes n = sizes_of(type);
         *num_integers = (MPI_Count)n.ints;

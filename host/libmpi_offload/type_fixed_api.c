@@ -37,6 +37,8 @@ int PMPI_Type_match_size(int typeclass, int size, MPI_Datatype *datatype)
     if (rc == MPI_SUCCESS && found == MPI_DATATYPE_NULL)
         rc = nof_error(MPI_ERR_ARG, "there is no such datatype of %d bytes", size);
     if (rc == MPI_SUCCESS)
+        rc = nof_error_if_null(datatype, "the place for the datatype");
+    if (rc == MPI_SUCCESS)
         *datatype = found;
     return nof_lib_leave(NULL, rc, __func__);
 }
@@ -111,6 +113,8 @@ static int make(int combiner, int precision, int range, MPI_Datatype base, MPI_D
 static int by_kind(const struct kind *kinds, int combiner, int precision, int range, MPI_Datatype *newtype)
 {
     struct nof_type *known = find_made(combiner, precision, range);
+    if (newtype == NULL)
+        return nof_error_if_null(newtype, "the place for the datatype");
     if (known != NULL) {
         *newtype = known->handle;
         return MPI_SUCCESS;
@@ -169,6 +173,8 @@ int PMPI_Type_get_value_index(MPI_Datatype value_type, MPI_Datatype index_type, 
     int rc = nof_type_check(value_type, false, &type);
     if (rc == MPI_SUCCESS)
         rc = nof_type_check(index_type, false, &type);
+    if (rc == MPI_SUCCESS)
+        rc = nof_error_if_null(pair_type, "the place for the datatype");
     if (rc == MPI_SUCCESS)
         *pair_type = MPI_DATATYPE_NULL;
     for (size_t i = 0; rc == MPI_SUCCESS && i < sizeof(pairs) / sizeof(pairs[0]); i++) {

@@ -281,7 +281,8 @@ void nof_type_pad(struct nof_type *type)
 
 int nof_type_publish(struct nof_type *type, struct nof_type_contents *contents, MPI_Datatype *handle_out)
 {
-    bool whole = type != NULL && contents != NULL && !contents->failed;
+    int rc = nof_error_if_null(handle_out, "the place for the datatype");
+    bool whole = rc == MPI_SUCCESS && type != NULL && contents != NULL && !contents->failed;
     uint64_t handle = !whole ? 0 : nof_handle_add(&nof_lib.types, type);
     if (type != NULL)
         type->contents = contents;
@@ -290,8 +291,10 @@ int nof_type_publish(struct nof_type *type, struct nof_type_contents *contents, 
     if (handle == 0) {
         if (type != NULL)
             nof_type_release(type);
-        return nof_error(MPI_ERR_NO_MEM, "no memory for the datatype, or more than %d levels deep",
-                         NOF_TREE_DEPTH_MAX);
+        return rc != MPI_SUCCESS
+                   ? rc
+                   : nof_error(MPI_ERR_NO_MEM, "no memory for the datatype, or more than %d levels deep",
+                               NOF_TREE_DEPTH_MAX);
     }
     type->handle = nof_lib_handle(handle);
     *handle_out = type->handle;

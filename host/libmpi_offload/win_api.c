@@ -35,6 +35,8 @@ static int create(void *base, MPI_Aint size, MPI_Aint disp_unit, MPI_Info info, 
     struct nof_win_spec spec = {.flavor = MPI_WIN_FLAVOR_CREATE, .base = base};
     struct nof_win *w;
     int rc = check_new(comm, info, size, disp_unit, &spec);
+    if (rc == MPI_SUCCESS)
+        rc = nof_error_if_null(win, "the place for the window");
     if (rc == MPI_SUCCESS && base == NULL && size > 0)
         rc = nof_error(MPI_ERR_BASE, "the base is NULL and the size is %td", (ptrdiff_t)size);
     if (rc == MPI_SUCCESS)
@@ -65,6 +67,8 @@ int PMPI_Win_create_dynamic(MPI_Info info, MPI_Comm comm, MPI_Win *win)
     struct nof_win *w;
     int rc = check_new(comm, info, 0, 1, &spec);
     if (rc == MPI_SUCCESS)
+        rc = nof_error_if_null(win, "the place for the window");
+    if (rc == MPI_SUCCESS)
         rc = nof_win_make(&spec, &w);
     if (rc == MPI_SUCCESS)
         *win = w->handle;
@@ -78,6 +82,8 @@ static int allocate(MPI_Aint size, MPI_Aint disp_unit, MPI_Info info, MPI_Comm c
     struct nof_win_spec spec = {.flavor = MPI_WIN_FLAVOR_ALLOCATE};
     struct nof_win *w;
     int rc = check_new(comm, info, size, disp_unit, &spec);
+    if (rc == MPI_SUCCESS)
+        rc = nof_error_if_null(baseptr == NULL ? NULL : win, "the place for the memory or the window");
     if (rc == MPI_SUCCESS && posix_memalign(&spec.base, 64, size == 0 ? 64 : (size_t)size) != 0)
         rc = nof_error(MPI_ERR_NO_MEM, "no memory for %td bytes", (ptrdiff_t)size);
     if (rc == MPI_SUCCESS) {
@@ -114,6 +120,8 @@ static int allocate_shared(MPI_Aint size, MPI_Aint disp_unit, MPI_Info info, MPI
     struct nof_win_shared shared;
     struct nof_win *w;
     int rc = check_new(comm, info, size, disp_unit, &spec);
+    if (rc == MPI_SUCCESS)
+        rc = nof_error_if_null(baseptr == NULL ? NULL : win, "the place for the memory or the window");
     if (rc == MPI_SUCCESS)
         rc = nof_win_shared_map(spec.comm, (size_t)size, &shared);
     if (rc == MPI_SUCCESS) {
@@ -153,6 +161,8 @@ static int query(const struct nof_win *w, int rank, MPI_Aint *size, MPI_Aint *di
         return nof_error(MPI_ERR_RMA_FLAVOR, "the window was not made by MPI_Win_allocate_shared");
     if (rank != MPI_PROC_NULL && (rank < 0 || rank >= n))
         return nof_error(MPI_ERR_RANK, "rank %d in a window of %d", rank, n);
+    if (size == NULL || disp_unit == NULL || baseptr == NULL)
+        return nof_error(MPI_ERR_ARG, "a place for an answer is NULL");
     int at = rank == MPI_PROC_NULL ? 0 : rank;
     while (rank == MPI_PROC_NULL && at < n - 1 && w->parts[at].size == 0)
         at++;
@@ -185,7 +195,7 @@ int PMPI_Win_shared_query(MPI_Win win, int rank, MPI_Aint *size, int *disp_unit,
     MPI_Aint unit = 0;
     int rc = nof_win_check(win, &w);
     if (rc == MPI_SUCCESS)
-        rc = query(w, rank, size, &unit, baseptr);
+        rc = query(w, rank, size, disp_unit == NULL ? NULL : &unit, baseptr);
     if (rc == MPI_SUCCESS)
         *disp_unit = (int)unit;
     return nof_win_leave(w, rc, __func__);
@@ -273,6 +283,8 @@ int PMPI_Win_get_group(MPI_Win win, MPI_Group *group)
     struct nof_win *w;
     int rc = nof_win_check(win, &w);
     if (rc == MPI_SUCCESS)
+        rc = nof_error_if_null(group, "the place for the group");
+    if (rc == MPI_SUCCESS)
         rc = nof_group_publish(w->comm->group, group);
     return nof_win_leave(w, rc, __func__);
 }
@@ -296,6 +308,8 @@ int PMPI_Win_get_name(MPI_Win win, char *win_name, int *resultlen)
     nof_lib_enter(__func__);
     struct nof_win *w;
     int rc = nof_win_check(win, &w);
+    if (rc == MPI_SUCCESS)
+        rc = nof_error_if_null(win_name == NULL ? NULL : resultlen, "the place for the name or its length");
     if (rc == MPI_SUCCESS)
         *resultlen = snprintf(win_name, MPI_MAX_OBJECT_NAME, "%s", w->name);
     return nof_win_leave(w, rc, __func__);

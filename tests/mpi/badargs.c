@@ -79,6 +79,44 @@ static void collectives(void)
     FAILS(MPI_Barrier(MPI_COMM_NULL), MPI_ERR_COMM);
 }
 
+/* Nowhere to put an answer: an error, not a crash. */
+static void places(void)
+{
+    int v[4] = {0}, flag, index, size;
+    char name[MPI_MAX_ERROR_STRING];
+    MPI_Aint lb;
+    MPI_Request req = MPI_REQUEST_NULL;
+    FAILS(MPI_Isend(v, 1, MPI_INT, t_rank, 0, MPI_COMM_WORLD, NULL), MPI_ERR_ARG);
+    FAILS(MPI_Irecv(v, 1, MPI_INT, t_rank, 0, MPI_COMM_WORLD, NULL), MPI_ERR_ARG);
+    FAILS(MPI_Send_init(v, 1, MPI_INT, t_rank, 0, MPI_COMM_WORLD, NULL), MPI_ERR_ARG);
+    FAILS(MPI_Recv_init(v, 1, MPI_INT, t_rank, 0, MPI_COMM_WORLD, NULL), MPI_ERR_ARG);
+    FAILS(MPI_Ibarrier(MPI_COMM_SELF, NULL), MPI_ERR_ARG);
+    FAILS(MPI_Iprobe(t_rank, 0, MPI_COMM_WORLD, NULL, MPI_STATUS_IGNORE), MPI_ERR_ARG);
+    FAILS(MPI_Mprobe(t_rank, 0, MPI_COMM_WORLD, NULL, MPI_STATUS_IGNORE), MPI_ERR_ARG);
+    FAILS(MPI_Wait(NULL, MPI_STATUS_IGNORE), MPI_ERR_ARG);
+    FAILS(MPI_Test(NULL, &flag, MPI_STATUS_IGNORE), MPI_ERR_ARG);
+    FAILS(MPI_Test(&req, NULL, MPI_STATUS_IGNORE), MPI_ERR_ARG);
+    FAILS(MPI_Waitany(1, &req, NULL, MPI_STATUS_IGNORE), MPI_ERR_ARG);
+    FAILS(MPI_Testany(1, &req, &index, NULL, MPI_STATUS_IGNORE), MPI_ERR_ARG);
+    FAILS(MPI_Testall(1, &req, NULL, MPI_STATUSES_IGNORE), MPI_ERR_ARG);
+    FAILS(MPI_Waitsome(1, &req, &index, NULL, MPI_STATUSES_IGNORE), MPI_ERR_ARG);
+    FAILS(MPI_Start(NULL), MPI_ERR_ARG);
+    FAILS(MPI_Startall(1, NULL), MPI_ERR_ARG);
+    FAILS(MPI_Type_contiguous(1, MPI_INT, NULL), MPI_ERR_ARG);
+    FAILS(MPI_Type_commit(NULL), MPI_ERR_ARG);
+    FAILS(MPI_Type_size(MPI_INT, NULL), MPI_ERR_ARG);
+    FAILS(MPI_Type_get_extent(MPI_INT, &lb, NULL), MPI_ERR_ARG);
+    FAILS(MPI_Type_get_name(MPI_INT, name, NULL), MPI_ERR_ARG);
+    FAILS(MPI_Pack(v, 1, MPI_INT, v, 4, NULL, MPI_COMM_WORLD), MPI_ERR_ARG);
+    FAILS(MPI_Pack_size(1, MPI_INT, MPI_COMM_WORLD, NULL), MPI_ERR_ARG);
+    FAILS(MPI_Op_free(NULL), MPI_ERR_ARG);
+    FAILS(MPI_Topo_test(MPI_COMM_WORLD, NULL), MPI_ERR_ARG);
+    FAILS(MPI_Win_create_dynamic(MPI_INFO_NULL, MPI_COMM_SELF, NULL), MPI_ERR_ARG);
+    FAILS(MPI_Initialized(NULL), MPI_ERR_ARG);
+    FAILS(MPI_Get_version(&size, NULL), MPI_ERR_ARG);
+    FAILS(MPI_Error_string(MPI_ERR_ARG, name, NULL), MPI_ERR_ARG);
+}
+
 static void texts(void)
 {
     char text[MPI_MAX_ERROR_STRING];
@@ -130,6 +168,7 @@ int main(int argc, char **argv)
     ranks_tags_counts();
     handles();
     collectives();
+    places();
     texts();
     sizes();
     /* Nothing is stuck after all that. */

@@ -97,6 +97,8 @@ static void early(void)
         OK(MPI_Precv_init(a, 8, 1, MPI_INT, 0, 1, MPI_COMM_WORLD, MPI_INFO_NULL, &req));
         OK(MPI_Parrived(req, 0, &flag));
         CHECK(flag); /* not started */
+        FAILS(MPI_Parrived(req, -1, &flag), MPI_ERR_ARG);
+        FAILS(MPI_Parrived(req, 8, &flag), MPI_ERR_ARG);
         OK(MPI_Start(&req));
         for (flag = 0; !flag;)
             OK(MPI_Parrived(req, 6, &flag));

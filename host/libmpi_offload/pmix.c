@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <pmix.h>
 
@@ -23,6 +24,7 @@ static struct {
     __typeof__(PMIx_Get) *get;
     __typeof__(PMIx_Abort) *abort;
     __typeof__(PMIx_Error_string) *error_string;
+    __typeof__(PMIx_Register_event_handler) *on_event;
 } pmix;
 
 static pmix_proc_t self;
@@ -33,10 +35,15 @@ static int load(char *text, size_t text_bytes)
         const char *name;
         void *where;
     } symbols[] = {
-        {"PMIx_Init", &pmix.init},   {"PMIx_Finalize", &pmix.finalize},
-        {"PMIx_Put", &pmix.put},     {"PMIx_Commit", &pmix.commit},
-        {"PMIx_Fence", &pmix.fence}, {"PMIx_Get", &pmix.get},
-        {"PMIx_Abort", &pmix.abort}, {"PMIx_Error_string", &pmix.error_string},
+        {"PMIx_Init", &pmix.init},
+        {"PMIx_Finalize", &pmix.finalize},
+        {"PMIx_Put", &pmix.put},
+        {"PMIx_Commit", &pmix.commit},
+        {"PMIx_Fence", &pmix.fence},
+        {"PMIx_Get", &pmix.get},
+        {"PMIx_Abort", &pmix.abort},
+        {"PMIx_Error_string", &pmix.error_string},
+        {"PMIx_Register_event_handler", &pmix.on_event},
     };
     void *library = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
     for (size_t i = 0; library != NULL && i < sizeof(symbols) / sizeof(symbols[0]); i++) {
@@ -77,6 +84,18 @@ static int ask(pmix_rank_t rank, const char *key, int *number_out)
     return rc;
 }
 
+/* On a thread of PMIx. Nobody else would end this rank, and it may be waiting for one that is gone. */
+static void launcher_gone(size_t id, pmix_status_t status, const pmix_proc_t *source, pmix_info_t info[],
+                          size_t ninfo, pmix_info_t results[], size_t nresults,
+                          pmix_event_notification_cbfunc_fn_t done, void *done_arg)
+{
+    (void)id, (void)status, (void)source, (void)info, (void)ninfo, (void)results, (void)nresults;
+    (void)done, (void)done_arg;
+    fprintf(stderr, "libmpi_offload: rank %d on %s: the launcher is gone: the job ends\n", nof_lib.world_rank,
+            nof_lib.host);
+    _exit(1);
+}
+
 static int pmix_open(char *text, size_t text_bytes)
 {
     if (load(text, text_bytes) != 0)
@@ -89,6 +108,8 @@ static int pmix_open(char *text, size_t text_bytes)
                  pmix.error_string(rc));
         return -1;
     }
+    pmix_status_t lost = PMIX_ERR_LOST_CONNECTION;
+    pmix.on_event(&lost, 1, NULL, 0, launcher_gone, NULL, NULL);
     if (self.rank > INT32_MAX || ask(PMIX_RANK_WILDCARD, PMIX_JOB_SIZE, &nof_lib.world_size) != 0 ||
         (int)self.rank >= nof_lib.world_size) {
         snprintf(text, text_bytes, "the launcher's PMIx server does not say how many ranks the job has");

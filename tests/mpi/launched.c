@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* One world under every launcher. usage: launched SIZE [abort | kill]
- * Rank 1 then ends the job, by MPI_Abort with code 42 or by a signal, while the others wait for it. */
+/* One world under every launcher. usage: launched SIZE [abort | kill | wait]
+ * Rank 1 then ends the job, by MPI_Abort with code 42 or by a signal, while the others wait for it; or it does
+ * nothing, for somebody else to end the job. */
 #include <mpi.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "mpitest.h"
 
@@ -27,6 +29,8 @@ int main(int argc, char **argv)
         MPI_Abort(MPI_COMM_WORLD, 42);
     if (rank == 1 && strcmp(end, "kill") == 0)
         raise(SIGKILL);
+    if (rank == 1 && strcmp(end, "wait") == 0)
+        pause();
     MPI_Barrier(MPI_COMM_WORLD);
     MPI_Finalize();
     return 0;

@@ -108,6 +108,13 @@ class Launch(unittest.TestCase):
         if LAUNCHER != "slurm_pmi2":  # where srun lets the others go on, and they say what they wait for
             self.assertNotIn("libmpi_offload:", err)
 
+    def test_killed_launcher_leaves_nothing(self):
+        if not LAUNCHER.startswith("slurm"):  # whose daemons live on, and end the job when they are told to
+            process = start(3, "3", "wait")
+            process.stdout.readline()
+            process.kill()
+            finish(process)
+
     def test_daemon_that_runs_is_used(self):
         with tempfile.TemporaryDirectory() as here:
             socket = f"{here}/a.sock"

@@ -63,11 +63,20 @@ static bool reserve(struct nof_info *info)
     return true;
 }
 
+static int check_key(const char *key)
+{
+    size_t len = key == NULL ? 0 : strlen(key);
+    if (len > 0 && len < MPI_MAX_INFO_KEY)
+        return MPI_SUCCESS;
+    return nof_error(MPI_ERR_INFO_KEY, "a key has 1 to %d characters, this one %zu", MPI_MAX_INFO_KEY - 1,
+                     len);
+}
+
 int nof_info_set(struct nof_info *info, const char *key, const char *value)
 {
-    if (key == NULL || key[0] == '\0' || strlen(key) >= MPI_MAX_INFO_KEY)
-        return nof_error(MPI_ERR_INFO_KEY, "a key has 1 to %d characters, this one %zu", MPI_MAX_INFO_KEY - 1,
-                         key == NULL ? 0 : strlen(key));
+    int rc = check_key(key);
+    if (rc != MPI_SUCCESS)
+        return rc;
     if (value == NULL || strlen(value) >= MPI_MAX_INFO_VAL)
         return nof_error(MPI_ERR_INFO_VALUE, "a value has at most %d characters, that of \"%s\" %zu",
                          MPI_MAX_INFO_VAL - 1, key, value == NULL ? 0 : strlen(value));
@@ -169,8 +178,10 @@ int PMPI_Info_create_env(int argc, char *argv[], MPI_Info *info)
     int rc =
         info == NULL ? nof_error(MPI_ERR_ARG, "the place for the handle is NULL") : nof_info_new(info, &made);
     /* C programs may pass 0 and NULL (MPI 4.1, 10): then the process's own are as good. */
-    if (rc == MPI_SUCCESS)
-        rc = nof_info_fill_env(made, argv == NULL ? -1 : argc, argv);
+    if (rc == MPI_SUCCESS && (rc = nof_info_fill_env(made, argv == NULL ? -1 : argc, argv)) != MPI_SUCCESS) {
+        nof_info_drop(*info);
+        *info = MPI_INFO_NULL;
+    }
     return nof_lib_leave_anytime(rc, __func__);
 }
 
@@ -200,13 +211,10 @@ int PMPI_Info_set(MPI_Info info, const char *key, const char *value)
 }
 
 /* Arguments that all of the following share. */
-static int check_key(MPI_Info info, const char *key, struct nof_info **object_out)
+static int check_look_up(MPI_Info info, const char *key, struct nof_info **object_out)
 {
     int rc = nof_info_check(info, object_out);
-    if (rc == MPI_SUCCESS && (key == NULL || key[0] == '\0' || strlen(key) >= MPI_MAX_INFO_KEY))
-        rc = nof_error(MPI_ERR_INFO_KEY, "a key has 1 to %d characters, this one %zu", MPI_MAX_INFO_KEY - 1,
-                       key == NULL ? 0 : strlen(key));
-    return rc;
+    return rc == MPI_SUCCESS ? check_key(key) : rc;
 }
 
 NOF_MPI(Info_delete)
@@ -214,7 +222,7 @@ int PMPI_Info_delete(MPI_Info info, const char *key)
 {
     nof_lib_lock();
     struct nof_info *object;
-    int rc = check_key(info, key, &object);
+    int rc = check_look_up(info, key, &object);
     if (rc == MPI_SUCCESS)
         rc = check_changeable(info, &object);
     if (rc == MPI_SUCCESS) {
@@ -240,7 +248,7 @@ int PMPI_Info_get(MPI_Info info, const char *key, int valuelen, char *value, int
 {
     nof_lib_lock();
     struct nof_info *object;
-    int rc = check_key(info, key, &object);
+    int rc = check_look_up(info, key, &object);
     if (rc == MPI_SUCCESS && (valuelen < 0 || value == NULL || flag == NULL))
         rc = nof_error(MPI_ERR_ARG, "the length %d is negative, or value or flag is NULL", valuelen);
     if (rc == MPI_SUCCESS) {
@@ -257,7 +265,7 @@ int PMPI_Info_get_string(MPI_Info info, const char *key, int *buflen, char *valu
 {
     nof_lib_lock();
     struct nof_info *object;
-    int rc = check_key(info, key, &object);
+    int rc = check_look_up(info, key, &object);
     if (rc == MPI_SUCCESS &&
         (buflen == NULL || *buflen < 0 || flag == NULL || (*buflen > 0 && value == NULL)))
         rc = nof_error(MPI_ERR_ARG, "the length is negative or NULL, or value or flag is NULL");
@@ -277,7 +285,7 @@ int PMPI_Info_get_valuelen(MPI_Info info, const char *key, int *valuelen, int *f
 {
     nof_lib_lock();
     struct nof_info *object;
-    int rc = check_key(info, key, &object);
+    int rc = check_look_up(info, key, &object);
     if (rc == MPI_SUCCESS && (valuelen == NULL || flag == NULL))
         rc = nof_error(MPI_ERR_ARG, "the place for the length or the flag is NULL");
     if (rc == MPI_SUCCESS) {

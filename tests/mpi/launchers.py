@@ -6,6 +6,7 @@ usage: launchers.py NOF LAUNCHED LAUNCHER, which is a name in LAUNCHERS"""
 import os
 import re
 import shutil
+import socket
 import subprocess
 import sys
 import tempfile
@@ -31,11 +32,18 @@ LAUNCHERS = {
 PACKAGES = {"mpirun.openmpi": "openmpi-bin", "srun": "slurm-client"}
 COMMAND, MORE, KILLED = LAUNCHERS[LAUNCHER]
 FOREIGN = ("NOF_", "PMI", "OMPI_", "SLURM_")
-ENV = {k: v for k, v in os.environ.items() if not k.startswith(FOREIGN) or k == "SLURM_CONF"} | MORE | {leftovers.NAME: MARK}
+OWN = {leftovers.NAME: MARK, "XDG_RUNTIME_DIR": "/nonexistent"}  # a daemon of this user's is not for these ranks
+ENV = {k: v for k, v in os.environ.items() if not k.startswith(FOREIGN) or k == "SLURM_CONF"} | MORE | OWN
 
 
 def ours():
     return leftovers.marked(MARK)
+
+
+def root_has_a_daemon():
+    """The ranks would use it: root's serves all users."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as door:
+        return door.connect_ex("/run/nof/nofd.sock") == 0
 
 
 def start(ranks, *args, env=None, command=None):
@@ -117,17 +125,17 @@ class Launch(unittest.TestCase):
 
     def test_daemon_that_runs_is_used(self):
         with tempfile.TemporaryDirectory() as here:
-            socket = f"{here}/a.sock"
-            up = subprocess.run([NOF, "up", "--socket", socket], env=ENV, capture_output=True, text=True, timeout=60,
+            address = f"{here}/a.sock"
+            up = subprocess.run([NOF, "up", "--socket", address], env=ENV, capture_output=True, text=True, timeout=60,
                                 check=False)
             self.assertEqual(up.returncode, 0, up.stderr)
             try:
                 # A private one could not be started.
-                env = {"NOF_SOCKET": socket, "NOF_NOFD": "/nonexistent"}
+                env = {"NOF_SOCKET": address, "NOF_NOFD": "/nonexistent"}
                 command = [NOF, "run"] if LAUNCHER == "nof" else COMMAND
                 self.one_world(finish(start(4, "4", env=env, command=command)), 4)
             finally:
-                subprocess.run([NOF, "down", "--control", socket + ".ctl"], env=ENV, capture_output=True, timeout=60,
+                subprocess.run([NOF, "down", "--control", address + ".ctl"], env=ENV, capture_output=True, timeout=60,
                                check=False)
 
     def test_daemon_that_cannot_be_started_is_one_sentence(self):
@@ -145,6 +153,9 @@ class Launch(unittest.TestCase):
 
 if shutil.which(COMMAND[0]) is None:
     print(f"{COMMAND[0]} is missing: apt install {PACKAGES.get(COMMAND[0], 'mpich')}")
+    sys.exit(77)
+if root_has_a_daemon():
+    print("root's NIC daemon runs: end it with \"nof down\"")
     sys.exit(77)
 if LAUNCHER.startswith("slurm") and subprocess.run(["timeout", "5", *COMMAND, "-n", "1", "true"], env=ENV,
                                                    capture_output=True, check=False).returncode != 0:

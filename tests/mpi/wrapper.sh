@@ -35,12 +35,13 @@ eval "$("$mpicc" -show hello.c -o three)"
 # shellcheck disable=SC2046 # words are wanted
 cc $("$mpicc" -showme:compile) hello.c -o four $("$mpicc" -showme:link)
 for program in one two three four; do
-    ./$program | grep -q 'rank 0 of 1 has 7'
+    ./$program >out
+    grep -q 'rank 0 of 1 has 7' out
 done
 "$mpicc" -showme:version | grep -q libmpi_offload
 "$mpicc" -showme:libs | grep -q mpi_offload
 for dir in $("$mpicc" -showme:incdirs) $("$mpicc" -showme:libdirs); do
-    [ -d "$dir" ] || [ "$dir" != "${dir%/host/libmpi_offload/include}" ]
+    [ -d "$dir" ]
 done
 "$mpicc" --version >/dev/null
 if "$mpicc" -showme:nonsense 2>err; then
@@ -49,7 +50,8 @@ if "$mpicc" -showme:nonsense 2>err; then
 fi
 grep -q nonsense err
 if command -v clang >/dev/null; then
-    "$mpicc" -cc=clang hello.c -o five && ./five >/dev/null
+    "$mpicc" -cc=clang hello.c -o five
+    ./five >/dev/null
     MPICC_CC=clang "$mpicc" -showme:command | grep -q clang
 fi
 

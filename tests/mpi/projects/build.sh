@@ -23,6 +23,12 @@ unset LD_LIBRARY_PATH MPICC MPICXX MPIFC MPIF90 MPIF77 MPI_HOME OMPI_CC OMPI_CXX
 programs='hello.c hello.cxx'
 [ "$fortran" = no ] || programs="$programs hello.f90"
 
+# run [env NAME=VALUE]: the program, on 3 ranks.
+run() {
+    timeout 60 "$@" mpiexec -n 3 "$work/program" >"$work/out.txt" </dev/null
+    grep '3 ranks, sum 3' "$work/out.txt"
+}
+
 # compile_and_run C_FLAGS C_LIBS FORTRAN_FLAGS FORTRAN_LIBS LIB_DIR: all programs, without a wrapper.
 compile_and_run() {
     for source in $programs; do
@@ -32,7 +38,7 @@ compile_and_run() {
         *.cxx) c++ $1 "$here/$source" -o "$work/program" $2 ;;
         *.f90) gfortran $3 "$here/$source" -o "$work/program" $4 ;;
         esac
-        LD_LIBRARY_PATH=$5 timeout 60 mpiexec -n 3 "$work/program" </dev/null | grep '3 ranks, sum 3'
+        run env LD_LIBRARY_PATH="$5"
     done
 }
 
@@ -65,7 +71,7 @@ installed)
         case $source in *.c) wrapper=mpicc ;; *.cxx) wrapper=mpicxx ;; *) wrapper=mpifort ;; esac
         "$wrapper" "$here/$source" -o "$work/program"
         ldd "$work/program" | grep libmpi_offload | grep -q "$work/root"
-        timeout 60 mpiexec -n 3 "$work/program" </dev/null | grep '3 ranks, sum 3'
+        run
     done
     ;;
 esac

@@ -74,18 +74,19 @@ static int check_cas(const struct checked *x)
 
 static int check_range(const struct nof_win *win, const struct checked *x)
 {
-    int64_t low, high, at;
+    int64_t low, high, at, from = 0, to = 0;
     if (win->flavor == MPI_WIN_FLAVOR_DYNAMIC)
         return MPI_SUCCESS;
     const struct nof_win_part *part = &win->parts[x->o->target];
     nof_rma_span(x->target, (uint64_t)x->o->target_count, &low, &high);
     if (low == high)
         return MPI_SUCCESS;
-    if (__builtin_mul_overflow(x->o->disp, (int64_t)part->disp_unit, &at) || at + low < 0 ||
-        at + high > (int64_t)part->size)
+    if (__builtin_mul_overflow(x->o->disp, (int64_t)part->disp_unit, &at) ||
+        __builtin_add_overflow(at, low, &from) || __builtin_add_overflow(at, high, &to) || from < 0 ||
+        to > (int64_t)part->size)
         return nof_error(MPI_ERR_RMA_RANGE,
                          "bytes %lld to %lld (displacement %lld) of a window of %llu bytes at rank %d",
-                         (long long)(at + low), (long long)(at + high), (long long)x->o->disp,
+                         (long long)from, (long long)to, (long long)x->o->disp,
                          (unsigned long long)part->size, x->o->target);
     return MPI_SUCCESS;
 }

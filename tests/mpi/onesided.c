@@ -307,6 +307,8 @@ static void wrong(void)
     OK(MPI_Win_fence(0, win));
     FAILS(MPI_Put(&v, 1, MPI_INT, t_size, 0, 1, MPI_INT, win), MPI_ERR_RANK);
     FAILS(MPI_Put(&v, 1, MPI_INT, next_rank, 2, 1, MPI_INT, win), MPI_ERR_RMA_RANGE);
+    FAILS(MPI_Put(&v, 1, MPI_INT, next_rank, PTRDIFF_MAX / (MPI_Aint)sizeof(int), 1, MPI_INT, win),
+          MPI_ERR_RMA_RANGE);
     FAILS(MPI_Put(&v, 1, MPI_INT, next_rank, -1, 1, MPI_INT, win), MPI_ERR_DISP);
     FAILS(MPI_Put(&v, -1, MPI_INT, next_rank, 0, 1, MPI_INT, win), MPI_ERR_COUNT);
     FAILS(MPI_Accumulate(&v, 1, MPI_INT, next_rank, 0, 1, MPI_INT, MPI_OP_NULL, win), MPI_ERR_OP);

@@ -96,14 +96,15 @@ static int set(const struct nof_attr_owner *owner, struct nof_keyval *keyval,
     struct nof_attr *attr = malloc(sizeof(*attr));
     if (attr == NULL)
         return nof_error(MPI_ERR_NO_MEM, "no memory for an attribute");
+    keyval->refs++; /* before the callback, which may free the key */
     struct nof_attr **old = find(owner->list, keyval);
     int rc = *old == NULL ? MPI_SUCCESS : delete_at(owner, old);
     if (rc != MPI_SUCCESS) {
+        release(keyval);
         free(attr);
         return rc;
     }
     *attr = (struct nof_attr){.next = *owner->list, .keyval = keyval, .value = *value};
-    keyval->refs++;
     *owner->list = attr;
     return MPI_SUCCESS;
 }

@@ -14,6 +14,13 @@ static bool locked_any(const struct nof_win *w)
     return any;
 }
 
+static int check_assert(int assert, int allowed)
+{
+    return (assert & ~allowed) == 0
+               ? MPI_SUCCESS
+               : nof_error(MPI_ERR_ASSERT, "the assertion %#x is none of this call's", (unsigned)assert);
+}
+
 /* ---- fence ---- */
 
 NOF_MPI(Win_fence)
@@ -22,6 +29,9 @@ int PMPI_Win_fence(int assert, MPI_Win win)
     nof_lib_enter(__func__);
     struct nof_win *w;
     int rc = nof_win_check(win, &w);
+    if (rc == MPI_SUCCESS)
+        rc =
+            check_assert(assert, MPI_MODE_NOSTORE | MPI_MODE_NOPUT | MPI_MODE_NOPRECEDE | MPI_MODE_NOSUCCEED);
     if (rc == MPI_SUCCESS && nof_rma_in_epoch(w))
         rc = nof_error(MPI_ERR_RMA_SYNC, "fence in an epoch of another kind");
     if (rc == MPI_SUCCESS)
@@ -95,6 +105,8 @@ int PMPI_Win_post(MPI_Group group, int assert, MPI_Win win)
     struct nof_group *g;
     int rc = nof_win_check(win, &w);
     if (rc == MPI_SUCCESS)
+        rc = check_assert(assert, MPI_MODE_NOCHECK | MPI_MODE_NOSTORE | MPI_MODE_NOPUT);
+    if (rc == MPI_SUCCESS)
         rc = nof_group_check(group, &g);
     if (rc == MPI_SUCCESS && w->rma->post_open)
         rc = nof_error(MPI_ERR_RMA_SYNC, "an exposure epoch is open already");
@@ -116,6 +128,8 @@ int PMPI_Win_start(MPI_Group group, int assert, MPI_Win win)
     struct nof_win *w;
     struct nof_group *g;
     int rc = nof_win_check(win, &w);
+    if (rc == MPI_SUCCESS)
+        rc = check_assert(assert, MPI_MODE_NOCHECK);
     if (rc == MPI_SUCCESS)
         rc = nof_group_check(group, &g);
     if (rc == MPI_SUCCESS && (w->rma->start_open || locked_any(w)))
@@ -267,6 +281,8 @@ int PMPI_Win_lock(int lock_type, int rank, int assert, MPI_Win win)
     nof_lib_enter(__func__);
     struct nof_win *w;
     int rc = check_target(win, rank, &w);
+    if (rc == MPI_SUCCESS)
+        rc = check_assert(assert, MPI_MODE_NOCHECK);
     if (rc == MPI_SUCCESS && lock_type != MPI_LOCK_EXCLUSIVE && lock_type != MPI_LOCK_SHARED)
         rc = nof_error(MPI_ERR_LOCKTYPE, "%d is no type of lock", lock_type);
     if (rc == MPI_SUCCESS && rank != MPI_PROC_NULL &&
@@ -306,6 +322,8 @@ int PMPI_Win_lock_all(int assert, MPI_Win win)
     nof_lib_enter(__func__);
     struct nof_win *w;
     int rc = nof_win_check(win, &w);
+    if (rc == MPI_SUCCESS)
+        rc = check_assert(assert, MPI_MODE_NOCHECK);
     if (rc == MPI_SUCCESS && (w->rma->start_open || locked_any(w)))
         rc = nof_error(MPI_ERR_RMA_SYNC, "an access epoch is open already");
     int size = rc == MPI_SUCCESS ? nof_comm_size(w->comm) : 0;

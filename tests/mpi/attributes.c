@@ -108,6 +108,32 @@ static void datatypes(void)
     OK(MPI_Type_free_keyval(&key));
 }
 
+static int delete_with_key(MPI_Comm comm, int key, void *value, void *extra)
+{
+    (void)comm, (void)value;
+    if (extra != NULL && *(int *)extra != MPI_KEYVAL_INVALID) {
+        CHECK(key == *(int *)extra);
+        OK(MPI_Comm_free_keyval((int *)extra));
+    }
+    deletes++;
+    return MPI_SUCCESS;
+}
+
+/* A callback frees the key whose attribute is being replaced: the new one has the key until it goes. */
+static void key_freed_by_callback(void)
+{
+    int key, word = 7;
+    MPI_Comm comm;
+    deletes = 0;
+    OK(MPI_Comm_dup(MPI_COMM_SELF, &comm));
+    OK(MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, delete_with_key, &key, &key));
+    OK(MPI_Comm_set_attr(comm, key, &word));
+    OK(MPI_Comm_set_attr(comm, key, &word));
+    CHECK(deletes == 1 && key == MPI_KEYVAL_INVALID);
+    OK(MPI_Comm_free(&comm));
+    CHECK(deletes == 2);
+}
+
 int main(int argc, char **argv)
 {
     static int order[3] = {0, 1, 2};
@@ -116,6 +142,7 @@ int main(int argc, char **argv)
     t_errors_return();
     communicators();
     datatypes();
+    key_freed_by_callback();
     for (int i = 0; i < 3; i++) {
         OK(MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, delete_self, &keys[i], NULL));
         OK(MPI_Comm_set_attr(MPI_COMM_SELF, keys[i], &order[i]));

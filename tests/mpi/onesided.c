@@ -298,6 +298,8 @@ static void wrong(void)
     OK(MPI_Win_create(memory, sizeof(memory), sizeof(int), MPI_INFO_NULL, MPI_COMM_WORLD, &win));
     OK(MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN));
     FAILS(MPI_Put(&v, 1, MPI_INT, 0, 0, 1, MPI_INT, win), MPI_ERR_RMA_SYNC);
+    FAILS(MPI_Win_fence(MPI_MODE_NOCHECK, win), MPI_ERR_ASSERT);
+    FAILS(MPI_Win_lock(MPI_LOCK_SHARED, 0, MPI_MODE_NOPUT, win), MPI_ERR_ASSERT);
     FAILS(MPI_Win_unlock(0, win), MPI_ERR_RMA_SYNC);
     FAILS(MPI_Win_complete(win), MPI_ERR_RMA_SYNC);
     FAILS(MPI_Win_wait(win), MPI_ERR_RMA_SYNC);

@@ -130,7 +130,8 @@ struct nof_type *nof_rma_basic(const struct nof_type *type);
  * type of a number, NULL: none. */
 uint32_t nof_rma_predefined_number(const struct nof_type *type);
 struct nof_type *nof_rma_predefined(uint32_t number);
-/* The bytes that count elements at address 0 touch: [*low_out, *high_out). */
+/* The bytes that count elements at address 0 touch: [*low_out, *high_out); what 64 bits cannot say is from INT64_MIN
+ * to INT64_MAX, which is in no range. */
 void nof_rma_span(const struct nof_type *type, uint64_t count, int64_t *low_out, int64_t *high_out);
 
 /* ---- rma_stream.c ---- */

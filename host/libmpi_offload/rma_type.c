@@ -212,7 +212,11 @@ void nof_rma_span(const struct nof_type *type, uint64_t count, int64_t *low_out,
     *low_out = *high_out = 0;
     if (count == 0 || type->size == 0)
         return;
-    int64_t last = nof_type_extent(type) * (int64_t)(count - 1);
-    *low_out = type->tree->lb + (last < 0 ? last : 0);
-    *high_out = type->tree->ub + (last > 0 ? last : 0);
+    int64_t last;
+    if (__builtin_mul_overflow(nof_type_extent(type), count - 1, &last) ||
+        __builtin_add_overflow(type->tree->lb, last < 0 ? last : 0, low_out) ||
+        __builtin_add_overflow(type->tree->ub, last > 0 ? last : 0, high_out)) {
+        *low_out = INT64_MIN;
+        *high_out = INT64_MAX;
+    }
 }

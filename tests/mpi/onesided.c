@@ -294,6 +294,7 @@ static void handlers_and_attributes(void)
 static void wrong(void)
 {
     MPI_Win win, copy, none;
+    MPI_Datatype wide;
     int memory[2] = {0, 0}, v = 1;
     OK(MPI_Win_create(memory, sizeof(memory), sizeof(int), MPI_INFO_NULL, MPI_COMM_WORLD, &win));
     OK(MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN));
@@ -311,6 +312,11 @@ static void wrong(void)
     FAILS(MPI_Put(&v, 1, MPI_INT, next_rank, 2, 1, MPI_INT, win), MPI_ERR_RMA_RANGE);
     FAILS(MPI_Put(&v, 1, MPI_INT, next_rank, PTRDIFF_MAX / (MPI_Aint)sizeof(int), 1, MPI_INT, win),
           MPI_ERR_RMA_RANGE);
+    /* 2^24 steps of 2^40 bytes are none in 64 bits. */
+    OK(MPI_Type_create_resized(MPI_INT, 0, (MPI_Aint)1 << 40, &wide));
+    OK(MPI_Type_commit(&wide));
+    FAILS(MPI_Put(&v, 1, MPI_INT, next_rank, 0, (1 << 24) + 1, wide, win), MPI_ERR_RMA_RANGE);
+    OK(MPI_Type_free(&wide));
     FAILS(MPI_Put(&v, 1, MPI_INT, next_rank, -1, 1, MPI_INT, win), MPI_ERR_DISP);
     FAILS(MPI_Put(&v, -1, MPI_INT, next_rank, 0, 1, MPI_INT, win), MPI_ERR_COUNT);
     FAILS(MPI_Accumulate(&v, 1, MPI_INT, next_rank, 0, 1, MPI_INT, MPI_OP_NULL, win), MPI_ERR_OP);

@@ -139,7 +139,7 @@ int nof_wire_testpmd(struct nof_wire_bench *b, double *mbps_out, char *why, size
     int rc;
 
     if (!nof_bench_have("dpdk-testpmd"))
-        return failed(why, why_bytes, "dpdk-testpmd is missing: apt install dpdk");
+        return failed(why, why_bytes, "dpdk-testpmd is missing: apt install dpdk-dev");
     rc = measure_testpmd(b, child, text, mbps);
     for (int side = 0; side < 2; side++) {
         if (child[side].in_fd >= 0)

@@ -40,6 +40,10 @@ void nofd_dma_pool_look(struct nofd *d, struct nofd_dma_pool *pool);
 /* Helpers that live, for status. On the core. */
 unsigned nofd_dma_pool_helpers(const struct nofd_dma_pool *pool);
 
+/* Main thread, before the cores go: wait until no helper knows a core any more. False after timeout_ms: one is stopped
+ * or blocked in a copy, and the cores must stay until the process ends. */
+bool nofd_dma_helpers_ended(unsigned timeout_ms);
+
 /* Returns results retired. */
 unsigned nofd_dma_pools_turn(struct nofd_core *core);
 /* Results wait to be retired: do not sleep. */

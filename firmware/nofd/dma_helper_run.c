@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "nof_private/fence.h"
@@ -18,6 +19,8 @@
 #include "clock.h"
 #include "core.h"
 #include "run_as.h"
+
+static unsigned live; /* helpers that may still wake a core; crosses */
 
 #define SPIN_NS (20 * NOFD_US) /* a stream brings its next block before this */
 
@@ -100,6 +103,19 @@ static void helper_ended(void *arg)
     if (!stopped)
         nofd_idle_wake(&helper->core->idle);
     drop(helper);
+    (void)__atomic_fetch_sub(&live, 1, __ATOMIC_RELEASE);
+}
+
+bool nofd_dma_helpers_ended(unsigned timeout_ms)
+{
+    const struct timespec pause = {.tv_nsec = 1000000};
+
+    for (unsigned ms = 0; __atomic_load_n(&live, __ATOMIC_ACQUIRE) != 0; ms++) {
+        if (ms == timeout_ms)
+            return false;
+        (void)nanosleep(&pause, NULL);
+    }
+    return true;
 }
 
 struct nofd_dma_helper *nofd_dma_helper_start(struct nofd_dma_pool *pool)
@@ -113,7 +129,9 @@ struct nofd_dma_helper *nofd_dma_helper_start(struct nofd_dma_pool *pool)
     helper->core = pool->core;
     helper->owners = 2;
     job.arg = helper;
+    (void)__atomic_fetch_add(&live, 1, __ATOMIC_RELAXED);
     if (nofd_run_as(&job) != 0) {
+        (void)__atomic_fetch_sub(&live, 1, __ATOMIC_RELAXED);
         free(helper);
         return NULL;
     }

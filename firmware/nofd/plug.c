@@ -18,6 +18,7 @@
 
 #include "clock.h"
 #include "daemon.h"
+#include "dma_helper.h"
 #include "log.h"
 
 #define FABRIC_MTU 9000u
@@ -35,6 +36,7 @@
 #define WINDOW_BYTES (600u << 10) /* on a path of the simulated wire: a third of a usual L2 cache */
 #define WINDOW_LEAST 32u
 #define WINDOW_MOST 256u
+#define HELPERS_MS 200u /* a helper has at most a copy of 64 KiB to end; one that takes longer is blocked */
 
 /* Random, never 0. */
 static uint64_t draw(void)
@@ -308,7 +310,9 @@ err_out:
 
 void nofd_plug_out(struct nofd *d)
 {
-    for (unsigned i = 0; i < d->ncores; i++)
+    bool cores_known = !nofd_dma_helpers_ended(HELPERS_MS);
+
+    for (unsigned i = 0; i < d->ncores && !cores_known; i++)
         nofd_core_fini(&d->cores[i]);
     for (unsigned i = 0; i < d->nnics; i++)
         nofd_nic_destroy(&d->nics[i]);
@@ -317,7 +321,8 @@ void nofd_plug_out(struct nofd *d)
     d->fabric = NULL;
     free(d->nics);
     free(d->by_core);
-    free(d->cores);
+    if (!cores_known)
+        free(d->cores);
     d->nics = NULL;
     d->by_core = NULL;
     d->cores = NULL;

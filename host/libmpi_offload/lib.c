@@ -14,6 +14,8 @@
 #include "launch.h"
 
 #define READ_MS 200 /* a launcher that has not read a line in this time is not waiting for it */
+#define RELAY_MS \
+    20 /* for what its proxy on this host has read to reach a launcher that an abort makes deaf */
 #define ABORT_MS 5000 /* a launcher that does not end the job in this time never will */
 
 struct nof_lib nof_lib = {
@@ -146,6 +148,7 @@ void nof_lib_die(int exit_code, const char *fmt, ...)
     /* In MPI_Init the exit code says enough to most launchers; an abort could overtake the text. */
     if (nof_lib.phase == NOF_LIB_RUNNING || nof_launch->needs_abort) {
         let_be_read(STDERR_FILENO);
+        nof_lib_linger(RELAY_MS);
         nof_launch->abort(exit_code, text);
         nof_lib_linger(ABORT_MS);
     }

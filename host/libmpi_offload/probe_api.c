@@ -92,7 +92,7 @@ int PMPI_Improbe(int source, int tag, MPI_Comm comm, int *flag, MPI_Message *mes
     return nof_lib_leave(c, rc, __func__);
 }
 
-/* A started receive of this message. The handle is used up. */
+/* A started receive of this message. The handle is used up. *c, with a reference: the program may have freed it. */
 static int receive_message(void *buf, MPI_Count count, MPI_Datatype datatype, MPI_Message *handle,
                            uint64_t callsite, struct nof_comm **c, struct nof_request **req_out)
 {
@@ -102,16 +102,18 @@ static int receive_message(void *buf, MPI_Count count, MPI_Datatype datatype, MP
         rc = nof_message_check(*handle, &message);
     if (rc != MPI_SUCCESS)
         return rc;
+    *c = message == NULL ? nof_comm_self() : message->comm;
+    nof_comm_hold(*c);
     struct nof_pt2pt_args args = {
         .buf = buf,
         .count = count,
         .datatype = datatype,
         .peer = message == NULL ? MPI_PROC_NULL : message->source,
         .tag = message == NULL ? MPI_ANY_TAG : message->tag,
-        .comm = message == NULL ? MPI_COMM_SELF : message->comm->handle,
+        .comm = MPI_COMM_NULL,
         .callsite = callsite,
     };
-    rc = nof_pt2pt_recv_new(&args, c, req_out);
+    rc = nof_pt2pt_recv_on(*c, &args, req_out);
     if (rc != MPI_SUCCESS)
         return rc;
     (*req_out)->message = message;
@@ -120,6 +122,17 @@ static int receive_message(void *buf, MPI_Count count, MPI_Datatype datatype, MP
     if (message != NULL)
         nof_message_free(message);
     *handle = MPI_MESSAGE_NULL;
+    return rc;
+}
+
+static int leave(struct nof_comm *c, int rc, const char *func)
+{
+    rc = nof_lib_leave(c, rc, func);
+    if (c != NULL) {
+        nof_lib_lock();
+        nof_comm_release(c);
+        nof_lib_unlock();
+    }
     return rc;
 }
 
@@ -136,7 +149,7 @@ static int recv_blocking(void *buf, MPI_Count count, MPI_Datatype datatype, MPI_
     }
     if (req != NULL)
         nof_request_free(req);
-    return nof_lib_leave(c, rc, func);
+    return leave(c, rc, func);
 }
 
 static int recv_nonblocking(void *buf, MPI_Count count, MPI_Datatype datatype, MPI_Message *message,
@@ -152,7 +165,7 @@ static int recv_nonblocking(void *buf, MPI_Count count, MPI_Datatype datatype, M
         rc = nof_request_publish(req, request);
     if (rc != MPI_SUCCESS && req != NULL)
         nof_request_free(req);
-    return nof_lib_leave(c, rc, func);
+    return leave(c, rc, func);
 }
 
 NOF_MPI(Mrecv)

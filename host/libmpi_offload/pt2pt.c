@@ -39,18 +39,16 @@ static struct nof_request *make(enum nof_request_kind kind, struct nof_comm *com
     return req;
 }
 
-static int new_request(enum nof_request_kind kind, const struct nof_pt2pt_args *args,
-                       struct nof_comm **comm_out, struct nof_request **req_out)
+static int new_request(enum nof_request_kind kind, struct nof_comm *comm, const struct nof_pt2pt_args *args,
+                       struct nof_request **req_out)
 {
     bool receive = kind == NOF_REQUEST_RECV;
     struct nof_type *type = NULL;
-    int rc = nof_comm_check(args->comm, comm_out);
-    if (rc == MPI_SUCCESS)
-        rc = nof_type_check(args->datatype, true, &type);
+    int rc = nof_type_check(args->datatype, true, &type);
     if (rc == MPI_SUCCESS)
         rc = nof_type_check_count(type, args->count);
     if (rc == MPI_SUCCESS)
-        rc = check_peer(*comm_out, args->peer, receive);
+        rc = check_peer(comm, args->peer, receive);
     if (rc == MPI_SUCCESS)
         rc = check_tag(args->tag, receive);
     if (rc == MPI_SUCCESS && args->buf == NULL && args->count > 0 && type->size > 0 && type->contiguous &&
@@ -58,7 +56,7 @@ static int new_request(enum nof_request_kind kind, const struct nof_pt2pt_args *
         rc = nof_error(MPI_ERR_BUFFER, "the buffer is NULL and the count is %lld", (long long)args->count);
     if (rc != MPI_SUCCESS)
         return rc;
-    struct nof_request *req = make(kind, *comm_out, type);
+    struct nof_request *req = make(kind, comm, type);
     if (req == NULL)
         return nof_error(MPI_ERR_NO_MEM, "no memory for a request");
     req->buf = nof_lib_unconst(args->buf);
@@ -73,7 +71,9 @@ static int new_request(enum nof_request_kind kind, const struct nof_pt2pt_args *
 int nof_pt2pt_send_new(const struct nof_pt2pt_args *args, enum nof_send_mode mode, struct nof_comm **comm_out,
                        struct nof_request **req_out)
 {
-    int rc = new_request(NOF_REQUEST_SEND, args, comm_out, req_out);
+    int rc = nof_comm_check(args->comm, comm_out);
+    if (rc == MPI_SUCCESS)
+        rc = new_request(NOF_REQUEST_SEND, *comm_out, args, req_out);
     if (rc == MPI_SUCCESS)
         (*req_out)->mode = mode;
     return rc;
@@ -82,7 +82,13 @@ int nof_pt2pt_send_new(const struct nof_pt2pt_args *args, enum nof_send_mode mod
 int nof_pt2pt_recv_new(const struct nof_pt2pt_args *args, struct nof_comm **comm_out,
                        struct nof_request **req_out)
 {
-    return new_request(NOF_REQUEST_RECV, args, comm_out, req_out);
+    int rc = nof_comm_check(args->comm, comm_out);
+    return rc == MPI_SUCCESS ? new_request(NOF_REQUEST_RECV, *comm_out, args, req_out) : rc;
+}
+
+int nof_pt2pt_recv_on(struct nof_comm *comm, const struct nof_pt2pt_args *args, struct nof_request **req_out)
+{
+    return new_request(NOF_REQUEST_RECV, comm, args, req_out);
 }
 
 int nof_pt2pt_probe_new(int source, int tag, MPI_Comm comm, struct nof_comm **comm_out,

@@ -23,6 +23,8 @@ int nof_pt2pt_send_new(const struct nof_pt2pt_args *args, enum nof_send_mode mod
                        struct nof_request **req_out);
 int nof_pt2pt_recv_new(const struct nof_pt2pt_args *args, struct nof_comm **comm_out,
                        struct nof_request **req_out);
+/* The same for a matched message, whose communicator may have no handle any more: args->comm does not count. */
+int nof_pt2pt_recv_on(struct nof_comm *comm, const struct nof_pt2pt_args *args, struct nof_request **req_out);
 int nof_pt2pt_probe_new(int source, int tag, MPI_Comm comm, struct nof_comm **comm_out,
                         struct nof_request **req_out);
 

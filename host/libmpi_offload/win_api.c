@@ -250,6 +250,8 @@ int PMPI_Win_attach(MPI_Win win, void *base, MPI_Aint size)
         rc = nof_error(MPI_ERR_SIZE, "the size is %td", (ptrdiff_t)size);
     if (rc == MPI_SUCCESS && base == NULL && size > 0)
         rc = nof_error(MPI_ERR_RMA_ATTACH, "the base is NULL and the size is %td", (ptrdiff_t)size);
+    if (rc == MPI_SUCCESS && (uintptr_t)base > UINTPTR_MAX - (uintptr_t)size)
+        rc = nof_error(MPI_ERR_RMA_ATTACH, "%td bytes from %p go beyond all memory", (ptrdiff_t)size, base);
     if (rc == MPI_SUCCESS)
         rc = attach(w->rma, (uint64_t)(uintptr_t)base, (uint64_t)size);
     return nof_win_leave(w, rc, __func__);

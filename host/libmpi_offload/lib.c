@@ -120,7 +120,7 @@ int nof_lib_leave_anytime(int rc, const char *func)
     return rc == MPI_SUCCESS ? rc : nof_error_raise(NULL, rc, public_name(func));
 }
 
-/* Hydra, asked to end the job, no longer reads what its ranks have said. */
+/* Hydra, once it ends the job for an abort or a rank that is gone, no longer reads what ranks have said. */
 static void let_be_read(int fd)
 {
     struct stat st;
@@ -143,11 +143,11 @@ void nof_lib_die(int exit_code, const char *fmt, ...)
     else
         fprintf(stderr, "libmpi_offload: %s\n", text);
     fflush(NULL);
+    let_be_read(STDERR_FILENO);
     if (exit_code == 0)
         exit_code = 1;
     /* In MPI_Init the exit code says enough to most launchers; an abort could overtake the text. */
     if (nof_lib.phase == NOF_LIB_RUNNING || nof_launch->needs_abort) {
-        let_be_read(STDERR_FILENO);
         nof_lib_linger(RELAY_MS);
         nof_launch->abort(exit_code, text);
         nof_lib_linger(ABORT_MS);

@@ -3,6 +3,28 @@
  * their kind and never crash. */
 #include "mpitest.h"
 
+/* A matched message outlives the communicator's handle, as any pending operation does. */
+static void matched(void)
+{
+    MPI_Comm comm;
+    MPI_Message message;
+    int sent = 5, room[1] = {0};
+    OK(MPI_Comm_dup(MPI_COMM_SELF, &comm));
+    OK(MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN));
+    MPI_Request sends[2];
+    int two[2] = {6, 7};
+    MPI_Message long_message;
+    OK(MPI_Isend(&sent, 1, MPI_INT, 0, 0, comm, &sends[0]));
+    OK(MPI_Isend(two, 2, MPI_INT, 0, 1, comm, &sends[1]));
+    OK(MPI_Mprobe(0, 0, comm, &message, MPI_STATUS_IGNORE));
+    OK(MPI_Mprobe(0, 1, comm, &long_message, MPI_STATUS_IGNORE));
+    OK(MPI_Comm_free(&comm));
+    OK(MPI_Mrecv(room, 1, MPI_INT, &message, MPI_STATUS_IGNORE));
+    CHECK(room[0] == 5 && message == MPI_MESSAGE_NULL);
+    OK(MPI_Waitall(2, sends, MPI_STATUSES_IGNORE));
+    FAILS(MPI_Mrecv(room, 1, MPI_INT, &long_message, MPI_STATUS_IGNORE), MPI_ERR_TRUNCATE);
+}
+
 int main(int argc, char **argv)
 {
     t_begin(&argc, &argv, 1);
@@ -37,24 +59,6 @@ int main(int argc, char **argv)
     FAILS(MPI_Barrier(comm_copy), MPI_ERR_COMM);
     FAILS(MPI_Comm_free(&comm_copy), MPI_ERR_COMM);
 
-    /* A matched message outlives the communicator's handle, as any pending operation does. */
-    MPI_Message message;
-    int sent = 5, room[1] = {0};
-    OK(MPI_Comm_dup(MPI_COMM_SELF, &comm));
-    OK(MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN));
-    MPI_Request sends[2];
-    int two[2] = {6, 7};
-    MPI_Message long_message;
-    OK(MPI_Isend(&sent, 1, MPI_INT, 0, 0, comm, &sends[0]));
-    OK(MPI_Isend(two, 2, MPI_INT, 0, 1, comm, &sends[1]));
-    OK(MPI_Mprobe(0, 0, comm, &message, MPI_STATUS_IGNORE));
-    OK(MPI_Mprobe(0, 1, comm, &long_message, MPI_STATUS_IGNORE));
-    OK(MPI_Comm_free(&comm));
-    OK(MPI_Mrecv(room, 1, MPI_INT, &message, MPI_STATUS_IGNORE));
-    CHECK(room[0] == 5 && message == MPI_MESSAGE_NULL);
-    OK(MPI_Waitall(2, sends, MPI_STATUSES_IGNORE));
-    FAILS(MPI_Mrecv(room, 1, MPI_INT, &long_message, MPI_STATUS_IGNORE), MPI_ERR_TRUNCATE);
-
     MPI_Group group, group_copy;
     OK(MPI_Comm_group(MPI_COMM_WORLD, &group));
     group_copy = group;
@@ -84,5 +88,6 @@ int main(int argc, char **argv)
         if (r != MPI_REQUEST_NULL)
             FAILS(MPI_Wait(&r, MPI_STATUS_IGNORE), MPI_ERR_REQUEST);
     }
+    matched();
     return t_end();
 }

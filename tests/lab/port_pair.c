@@ -109,6 +109,8 @@ static void set_up(void)
         snprintf(ns_name[i], sizeof(ns_name[i]), "nofpp%d-%c", getpid(), 'a' + i);
         if (sh("ip netns add %s", ns_name[i]) != 0)
             skip("no network namespaces here");
+        if (sh("ip netns exec %s true", ns_name[i]) != 0)
+            skip("no mounts in a network namespace here (a container or a chroot?)");
         snprintf(path, sizeof(path), "/run/netns/%s", ns_name[i]);
         ns_fd[i] = open(path, O_RDONLY | O_CLOEXEC);
         CHECK(ns_fd[i] >= 0);

@@ -45,7 +45,7 @@ compile_and_run() {
 case $system in
 cmake)
     command -v cmake >/dev/null || skip 'cmake is missing: apt install cmake'
-    cmake -S "$here" -B "$work/out" -DWITH_FORTRAN="$fortran" >"$work/log" || { cat "$work/log"; exit 1; }
+    cmake -G Ninja -S "$here" -B "$work/out" -DWITH_FORTRAN="$fortran" >"$work/log" || { cat "$work/log"; exit 1; }
     cmake --build "$work/out"
     cd "$work/out"
     ctest --output-on-failure

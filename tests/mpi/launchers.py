@@ -21,7 +21,8 @@ MARK = f"nof-launchers-test-{os.getpid()}"
 LAUNCHERS = {
     # command, environment, exit codes of a job whose rank is killed
     "nof": ([NOF, "run", "--hosts", "1"], {}, (137,)),
-    "hydra": (["mpiexec.hydra"], {}, (9,)),
+    # 255: Hydra was just answering the rank that died.
+    "hydra": (["mpiexec.hydra"], {}, (9, 255)),
     # Hydra speaks both; Slurm's srun --mpi=pmi2 would choose by itself.
     "pmi2": (["mpiexec.hydra"], {"NOF_LAUNCH": "pmi2"}, (9, 255)),
     "openmpi": (["mpirun.openmpi", "--oversubscribe"],

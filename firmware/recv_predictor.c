@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "recv_predictor.h"
+
+#include <string.h>
+
+#include "recv_predictor_state.h"
+
+#define WAYS 4u
+#define TRUST_MAX 32u
+#define TRUST_MIN 8u /* to offer */
+#define TRUST_LOSS 8u /* by one wrong offer: a hit ratio of 8/9 keeps the trust level */
+#define WALK_CHUNK 64u
+
+static const struct nof_predictor_ops *const kinds[NOF_PREDICTOR_KINDS] = {
+    [NOF_PREDICTOR_SINGLE_CYCLE] = &nof_predictor_single,
+    [NOF_PREDICTOR_TAG] = &nof_predictor_tag,
+    [NOF_PREDICTOR_TAG_CYCLE] = &nof_predictor_tag_cycle,
+    [NOF_PREDICTOR_TAG_BETTERCYCLE] = &nof_predictor_tag_bettercycle,
+    [NOF_PREDICTOR_AUTO] = &nof_predictor_auto,
+};
+
+const char *nof_predictor_name(enum nof_predictor_kind kind)
+{
+    if ((unsigned)kind >= NOF_PREDICTOR_KINDS)
+        return NULL;
+    return kind == NOF_PREDICTOR_OFF ? "off" : kinds[kind]->name;
+}
+
+int nof_predictor_by_name(const char *name)
+{
+    for (int k = 0; k < NOF_PREDICTOR_KINDS; k++)
+        if (strcmp(name, nof_predictor_name((enum nof_predictor_kind)k)) == 0)
+            return k;
+    return -1;
+}
+
+/* --- memory --------------------------------------------------------------------------------------- */
+
+static int bounded(uint32_t n, uint32_t min)
+{
+    return n >= min && n <= 32768 && (n & (n - 1)) == 0;
+}
+
+static struct nof_predictor_config filled(const struct nof_predictor_config *cfg)
+{
+    return (struct nof_predictor_config){
+        .ids = cfg->ids ? cfg->ids : 256,
+        .sites = cfg->sites ? cfg->sites : 64,
+        .history = cfg->history ? cfg->history : 1024,
+    };
+}
+
+static size_t up(size_t n)
+{
+    return (n + 63) & ~(size_t)63;
+}
+
+size_t nof_recv_predictor_mem_size(const struct nof_predictor_config *cfg)
+{
+    struct nof_predictor_config c = filled(cfg);
+    if (!bounded(c.ids, WAYS) || !bounded(c.sites, WAYS) || !bounded(c.history, 16))
+        return 0;
+    return up(sizeof(struct nof_recv_predictor)) + up(c.ids * sizeof(struct nof_predict_id)) +
+           up(c.sites * sizeof(struct nof_predict_site)) + up(c.history * sizeof(struct nof_predict_call)) +
+           up(NOF_PREDICT_CYCLES * sizeof(struct nof_predict_cycle));
+}
+
+static void *take(unsigned char **at, size_t bytes)
+{
+    void *mine = *at;
+    *at += up(bytes);
+    return mine;
+}
+
+struct nof_recv_predictor *nof_recv_predictor_init(void *mem, const struct nof_predictor_config *cfg,
+                                                   enum nof_predictor_kind kind)
+{
+    struct nof_predictor_config c = filled(cfg);
+    unsigned char *at = mem;
+    struct nof_recv_predictor *p = take(&at, sizeof *p);
+    memset(p, 0, sizeof *p);
+    p->ids = take(&at, c.ids * sizeof *p->ids);
+    p->sites = take(&at, c.sites * sizeof *p->sites);
+    p->calls = take(&at, c.history * sizeof *p->calls);
+    p->cycles = take(&at, NOF_PREDICT_CYCLES * sizeof *p->cycles);
+    p->ids_mask = c.ids - 1;
+    p->sites_mask = c.sites - 1;
+    p->calls_mask = c.history - 1;
+    nof_recv_predictor_choose(p, kind);
+    return p;
+}
+
+void nof_recv_predictor_choose(struct nof_recv_predictor *p, enum nof_predictor_kind kind)
+{
+    struct nof_recv_predictor old = *p;
+    memset(p, 0, sizeof *p);
+    p->ops = kinds[kind];
+    p->ids = old.ids;
+    p->sites = old.sites;
+    p->calls = old.calls;
+    p->cycles = old.cycles;
+    p->ids_mask = old.ids_mask;
+    p->sites_mask = old.sites_mask;
+    p->calls_mask = old.calls_mask;
+    p->last_site = NOF_PREDICT_NO_SITE;
+    p->hint_site = NOF_PREDICT_NO_SITE;
+    memset(p->ids, 0, (p->ids_mask + 1) * sizeof *p->ids);
+    memset(p->sites, 0, (p->sites_mask + 1) * sizeof *p->sites);
+    memset(p->cycles, 0, NOF_PREDICT_CYCLES * sizeof *p->cycles);
+}
+
+/* --- ids and sites -------------------------------------------------------------------------------- */
+
+static uint32_t mix(uint64_t x)
+{
+    x *= 0x9e3779b97f4a7c15u; /* 2^64 / golden ratio */
+    return (uint32_t)(x >> 32);
+}
+
+static uint16_t find_id(struct nof_recv_predictor *p, const struct nof_message_id *id)
+{
+    uint64_t words = (uint64_t)(uint32_t)id->source << 32 | (uint32_t)id->tag;
+    uint32_t set = mix(words ^ (uint64_t)id->ctx << 16) & p->ids_mask & ~(WAYS - 1);
+    uint32_t victim = set + (p->now & (WAYS - 1));
+    for (uint32_t i = set; i < set + WAYS; i++) {
+        struct nof_predict_id *slot = &p->ids[i];
+        if (slot->used && slot->id.source == id->source && slot->id.tag == id->tag && slot->id.ctx == id->ctx)
+            return (uint16_t)i;
+        if (!slot->used) {
+            victim = i;
+            break;
+        }
+    }
+    p->ids[victim] = (struct nof_predict_id){.id = *id, .born = p->now, .first = p->now, .used = 1};
+    return (uint16_t)victim;
+}
+
+static uint16_t find_site(struct nof_recv_predictor *p, uint64_t callsite, int make)
+{
+    uint32_t key = (uint32_t)(callsite ^ callsite >> 32);
+    uint32_t set = mix(key) & p->sites_mask & ~(WAYS - 1);
+    uint32_t victim = set;
+    for (uint32_t i = set; i < set + WAYS; i++) {
+        struct nof_predict_site *s = &p->sites[i];
+        if (s->used && s->key == key)
+            return (uint16_t)i;
+        if (!s->used) {
+            victim = i;
+            break;
+        }
+        if (p->now - s->last_at > p->now - p->sites[victim].last_at)
+            victim = i;
+    }
+    if (!make)
+        return NOF_PREDICT_NO_SITE;
+    p->sites[victim] = (struct nof_predict_site){
+        .key = key, .used = 1, .head = p->now, .last_at = p->now, .succ = NOF_PREDICT_NO_SITE};
+    return (uint16_t)victim;
+}
+
+/* --- calls ---------------------------------------------------------------------------------------- */
+
+static void record(struct nof_recv_predictor *p, uint16_t site, uint16_t id)
+{
+    struct nof_predict_site *s = &p->sites[site];
+    uint32_t gap = p->now - s->last_at;
+    if (gap != 0 && gap <= p->calls_mask)
+        nof_predict_at(p, s->last_at)->next = (uint16_t)gap;
+    *nof_predict_at(p, p->now) = (struct nof_predict_call){.id = id, .site = site};
+    s->last_at = p->now;
+    s->last_id = id;
+    if (p->last_site != NOF_PREDICT_NO_SITE)
+        p->sites[p->last_site].succ = site;
+    p->last_site = site;
+    p->now++;
+}
+
+static void look_ahead(struct nof_recv_predictor *p)
+{
+    p->ahead = (uint8_t)p->ops->walk(p, 1, &p->ahead_id);
+}
+
+unsigned nof_recv_predictor_observe(struct nof_recv_predictor *p, const struct nof_message_id *id,
+                                    uint64_t callsite)
+{
+    uint16_t site = find_site(p, callsite, 1);
+    uint16_t n = find_id(p, id);
+    unsigned verdict = 0;
+    if (p->ahead) {
+        int right = n == p->ahead_id && p->ids[n].born != p->now;
+        if (p->trust >= TRUST_MIN)
+            verdict = right ? NOF_PREDICT_OFFERED | NOF_PREDICT_OFFER_HIT : NOF_PREDICT_OFFERED;
+        if (right)
+            p->trust = (uint8_t)(p->trust + (p->trust < TRUST_MAX));
+        else
+            p->trust = (uint8_t)(p->trust > TRUST_LOSS ? p->trust - TRUST_LOSS : 0);
+    }
+    verdict |= p->ops->judge(p, site, n);
+    record(p, site, n);
+    p->hint_site = NOF_PREDICT_NO_SITE;
+    look_ahead(p);
+    return verdict;
+}
+
+void nof_recv_predictor_hint(struct nof_recv_predictor *p, uint64_t callsite)
+{
+    p->hint_site = find_site(p, callsite, 0);
+    look_ahead(p);
+}
+
+uint32_t nof_recv_predictor_predict(struct nof_recv_predictor *p, uint32_t k, struct nof_message_id *out)
+{
+    uint16_t ids[WALK_CHUNK];
+    if (p->trust < TRUST_MIN || k == 0)
+        return 0;
+    uint32_t n = p->ops->walk(p, k < WALK_CHUNK ? k : WALK_CHUNK, ids);
+    for (uint32_t i = 0; i < n; i++)
+        out[i] = p->ids[ids[i]].id;
+    return n;
+}

@@ -26,14 +26,6 @@ const char *nof_predictor_name(enum nof_predictor_kind kind)
     return kind == NOF_PREDICTOR_OFF ? "off" : kinds[kind]->name;
 }
 
-int nof_predictor_by_name(const char *name)
-{
-    for (int k = 0; k < NOF_PREDICTOR_KINDS; k++)
-        if (strcmp(name, nof_predictor_name((enum nof_predictor_kind)k)) == 0)
-            return k;
-    return -1;
-}
-
 /* --- memory --------------------------------------------------------------------------------------- */
 
 static int bounded(uint32_t n, uint32_t min)

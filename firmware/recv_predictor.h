@@ -85,8 +85,7 @@ void nof_recv_predictor_hint(struct nof_recv_predictor *p, uint64_t callsite);
  * predictions have been wrong lately. The same id may come several times. O(k). */
 uint32_t nof_recv_predictor_predict(struct nof_recv_predictor *p, uint32_t k, struct nof_message_id *out);
 
-/* "single-cycle", "tag", ...; NULL if out of range. by_name: -1 if unknown. */
+/* "off", "single-cycle", "tag", ...; NULL if out of range. */
 const char *nof_predictor_name(enum nof_predictor_kind kind);
-int nof_predictor_by_name(const char *name);
 
 #endif

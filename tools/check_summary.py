@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Reads the test logs of build folders and prints, for tools/check, what failed, what was skipped and why.
+"""Reads the test logs of build folders and prints, for tools/check, what was skipped and why, and what failed.
 
-The last line is 'N passed, N failed, N skipped'. Exit status 1 if anything failed, if a folder is broken, or if
+The end of what failed tests printed comes right before the last lines, as a CI may show no more than the end. The
+last line is 'N passed, N failed, N skipped'. Exit status 1 if anything failed, if a folder is broken, or if
 a suite of --must-run did not pass one test in the first folder.
 """
 import argparse
@@ -11,6 +12,7 @@ import pathlib
 import sys
 
 SUITES = ("unit", "vectors", "sim", "fault", "fuzz", "ipc", "mpi", "lab", "lint")
+SHOWN_TESTS, SHOWN_LINES = 5, 40
 
 
 def read_log(folder):
@@ -35,11 +37,22 @@ def suites_of(test, declared):
     return set(head.rpartition(":")[2].split("+")) - {""} or declared.get(name, set())
 
 
+def printed(test):
+    """Lines that a test printed, without empty ones."""
+    text = (test.get("stdout") or "") + "\n" + (test.get("stderr") or "")
+    return [line.rstrip() for line in text.splitlines() if line.strip()]
+
+
 def reason(test):
     """The last line that a skipping test printed: by the rule of docs/TESTING.md, the reason."""
-    text = (test.get("stdout") or "") + "\n" + (test.get("stderr") or "")
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
-    return lines[-1] if lines else "it gave no reason"
+    return (printed(test) or ["it gave no reason"])[-1].strip()
+
+
+def show(title, test):
+    """The end of what a failed test printed."""
+    lines = printed(test)
+    print(f"\n-- {title}: the last {min(SHOWN_LINES, len(lines))} of {len(lines)} lines:")
+    print("\n".join(lines[-SHOWN_LINES:]))
 
 
 def parts_off(folder):
@@ -59,13 +72,13 @@ def main():
     parser.add_argument("folders", nargs="*")
     args = parser.parse_args()
 
-    passed, failed, skipped = 0, args.broken, 0
+    passed, skipped = 0, 0
+    failures = []  # (sentence, the test or None)
     ran = set()
     for number, folder in enumerate(args.folders):
         tests, declared = read_log(folder), declared_suites(folder)
         if not tests:
-            print(f"FAILED: {folder}: no test ran")
-            failed += 1
+            failures.append((f"{folder}: no test ran", None))
         for test in tests:
             suites = suites_of(test, declared)
             name = f"{folder}: {'+'.join(sorted(suites))}: {test['name'].rpartition(' / ')[2]}"
@@ -76,18 +89,23 @@ def main():
                 skipped += 1
                 print(f"skipped: {name}: {reason(test)}")
             else:
-                failed += 1
-                print(f"FAILED: {name}: {test['result'].lower()}")
+                failures.append((f"{name}: {test['result'].lower()} after {test['duration']:.0f} s", test))
 
     if args.folders:
         for line in parts_off(args.folders[0]):
             print(f"not built: {line}")
     for suite in SUITES:
         if suite in args.must_run.split() and suite not in ran:
-            print(f"FAILED: suite {suite} must run here, and no test of it passed")
-            failed += 1
+            failures.append((f"suite {suite} must run here, and no test of it passed", None))
         elif suite not in ran:
             print(f"suite {suite}: nothing of it ran to a pass")
+    for title, test in [failure for failure in failures if failure[1]][:SHOWN_TESTS]:
+        show(title, test)
+    if failures:
+        print()
+    for title, _ in failures:
+        print(f"FAILED: {title}")
+    failed = args.broken + len(failures)
     print(f"{args.seconds} s")
     print(f"{passed} passed, {failed} failed, {skipped} skipped")
     return 1 if failed or not passed else 0

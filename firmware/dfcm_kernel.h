@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Inside of the DFCM codec: what its files share. A *block* is up to 64 values on their way between the message and
+ * a chunk; a *kernel* is the code for one instruction set. Nothing else includes this. */
+#ifndef NOF_DFCM_KERNEL_H
+#define NOF_DFCM_KERNEL_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "dfcm_engine.h"
+
+#define NOF_DFCM_BLOCK 64u
+#define NOF_DFCM_HISTORY 8u /* differences that are kept; contexts look back 4 + 3 */
+/* Bytes of a block of n values at most, in either format: 17 nibbles a value, two odd nibbles. */
+#define NOF_DFCM_BLOCK_BYTES(n) ((17u * (n) + 1u) / 2u + 1u)
+
+struct nof_dfcm_line {
+    uint64_t newest, older;
+};
+
+struct nof_dfcm {
+    const struct nof_dfcm_kernel *kernel;
+    enum nof_dfcm_format format;
+    uint32_t mask; /* lines - 1 */
+    uint32_t per_kib; /* bytes of chunks that 1024 bytes of messages have recently become */
+    uint64_t delta[NOF_DFCM_HISTORY]; /* the newest last */
+    uint64_t value[2]; /* the newest last */
+    _Alignas(64) struct nof_dfcm_line line[];
+};
+
+/* How words of a type are seen, docs/DFCM_FORMAT.md section 2. */
+struct nof_dfcm_shape {
+    unsigned word_bytes;
+    unsigned widen; /* bits that a word is shifted up by to be 64 bits wide */
+    unsigned top; /* bits of a difference below those that make the context */
+    unsigned stride; /* the value that the difference is taken to is so far back */
+    unsigned delay; /* differences left out of the context */
+};
+
+struct nof_dfcm_block {
+    uint64_t delta[NOF_DFCM_HISTORY + NOF_DFCM_BLOCK];
+    uint64_t value[2 + NOF_DFCM_BLOCK]; /* widened */
+    uint64_t diff[NOF_DFCM_BLOCK]; /* value xor prediction, not widened */
+    struct nof_dfcm_line line[NOF_DFCM_BLOCK]; /* what was looked up */
+    uint32_t index[NOF_DFCM_BLOCK];
+};
+
+struct nof_dfcm_kernel {
+    enum nof_dfcm_isa isa;
+    /* Words [at, at + n) of the block come from `in`: fills all five arrays there and updates the table. */
+    void (*predict)(struct nof_dfcm *p, const struct nof_dfcm_shape *s, struct nof_dfcm_block *b, unsigned at,
+                    unsigned n, const uint8_t *in);
+    /* The other way: diff[0, n) is given; fills delta, value and `out`, updates the table. */
+    void (*restore)(struct nof_dfcm *p, const struct nof_dfcm_shape *s, struct nof_dfcm_block *b, unsigned n,
+                    uint8_t *out);
+    /* FAST's bytes of diff[0, n). out has NOF_DFCM_BLOCK_BYTES(n) + 64. Returns the bytes used. */
+    size_t (*pack)(const struct nof_dfcm_block *b, unsigned n, unsigned word_bytes, uint8_t *out,
+                   uint64_t hits[NOF_DFCM_CLASSES]);
+    /* Back. Returns the bytes used, 0 if [in, in + len) does not hold n values. `in` is readable 64 bytes beyond len;
+     * len >= n / 2. */
+    size_t (*unpack)(struct nof_dfcm_block *b, unsigned n, unsigned word_bytes, const uint8_t *in, size_t len,
+                     uint64_t hits[NOF_DFCM_CLASSES]);
+};
+
+extern const struct nof_dfcm_kernel nof_dfcm_portable;
+
+/* Nibbles that are kept of a residual: 1 to 16 of a word of 8 bytes (the count of leading zeros ends at 15), 0 to 8 of
+ * one of 4. */
+static inline unsigned nof_dfcm_kept(uint64_t diff, unsigned word_bytes)
+{
+    unsigned used = 16u - ((unsigned)__builtin_clzll(diff | 1u) >> 2);
+
+    return word_bytes == 8 ? used : diff == 0 ? 0 : used;
+}
+
+/* PAPER's bits of diff[0, n), appended to out[0, *nibbles / 2]: a half byte may already be there. */
+void nof_dfcm_paper_pack(const struct nof_dfcm_block *b, unsigned n, unsigned word_bytes, uint8_t *out,
+                         size_t *nibbles, uint64_t hits[NOF_DFCM_CLASSES]);
+/* Back, from nibble *nibbles of `in`, which has `end` nibbles. Returns 0, or -1 if n values are not there. */
+int nof_dfcm_paper_unpack(struct nof_dfcm_block *b, unsigned n, unsigned word_bytes, const uint8_t *in,
+                          size_t end, size_t *nibbles, uint64_t hits[NOF_DFCM_CLASSES]);
+
+#endif

@@ -2,6 +2,7 @@
 #include "arena.h"
 
 #include "credit.h"
+#include "recv_watch.h"
 
 #define ALIGN 64u
 #define TRANSFERS_PER_EP 8u /* receives that an endpoint may have under way beside the posted ones */
@@ -40,6 +41,8 @@ int nof_arena_check(const struct nof_nic_config *in, struct nof_nic_config *out)
     ok &= (out->window_frames & (out->window_frames - 1)) == 0;
     ok &= pick(in->sent_frames, 8192, 32, 1u << 22, &out->sent_frames);
     ok &= pick(in->reorder_frames, 1024, 1, 1u << 22, &out->reorder_frames);
+    ok &= pick(in->predict_calls, 1024, 16, 32768, &out->predict_calls);
+    ok &= (out->predict_calls & (out->predict_calls - 1)) == 0;
     /* Every endpoint must be able to reserve the least that a rendezvous needs. */
     ok &= out->netmem_bytes >= (uint64_t)out->max_endpoints * 65536 && out->netmem_bytes <= (uint64_t)1 << 36;
     return ok ? NOF_OK : NOF_EINVAL;
@@ -191,6 +194,7 @@ size_t nof_arena_carve(const struct nof_nic_config *cfg, void *mem, struct nof_n
     nic->cfg = *cfg;
     nic->nlinks = cfg->max_paths + cfg->max_jobs;
     nic->eps = carve(&c, cfg->max_endpoints, sizeof *nic->eps);
+    nic->watches = carve(&c, cfg->max_endpoints, nof_watch_mem_size(cfg->predict_calls));
     nic->jobs = carve(&c, cfg->max_jobs, sizeof *nic->jobs);
     nic->links = carve(&c, nic->nlinks, sizeof *nic->links);
     nic->no_counters = carve(&c, NOF_COUNTER_COUNT, sizeof *nic->no_counters);

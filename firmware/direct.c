@@ -11,6 +11,7 @@
 #include "match_last.h"
 #include "peer.h"
 #include "recv.h"
+#include "recv_watch.h"
 
 /* --- send ----------------------------------------------------------------------------------------- */
 
@@ -127,6 +128,8 @@ static inline int post(struct nof_nic *nic, struct nof_endpoint *ep, const struc
     }
     if (!nof_match_post_last(nic, ep, r, nof_recv_index(nic, r)))
         nof_match_post(nic, r);
+    if (ep->watch != NULL)
+        nof_watch_call(nic, ep, &r->key, desc->callsite, nof_recv_index(nic, r));
     return 1;
 }
 
@@ -191,6 +194,8 @@ static inline int deliver(struct nof_nic *nic, struct nof_peer *peer, const stru
     nof_count(nic, ep, NOF_C_MSGS_RX, 1);
     nof_count(nic, ep, NOF_C_MSG_BYTES_RX, len);
     nof_count(nic, ep, NOF_C_EXPECTED, 1);
+    if (ep->watch != NULL && r->kind != 0)
+        nof_watch_matched(nic, ep, nof_recv_index(nic, r), &key);
     uint32_t index = ep->last_queue; /* finding it has made it so */
     if (!nof_match_unpost_last(nic, ep, r, index))
         nof_match_unpost(nic, r);

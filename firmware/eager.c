@@ -132,6 +132,8 @@ int nof_eager_envelope_rx(struct nof_nic *nic, struct nof_peer *peer, const stru
         rc = nof_unexpected_arrive(nic, peer, &a);
     } else {
         nof_count(nic, ep, NOF_C_EXPECTED, 1);
+        if (r->kind != 0 && ep->watch != NULL)
+            nof_watch_matched(nic, ep, nof_recv_index(nic, r), &a.key);
         nof_recv_unpost(nic, r);
         nof_recv_matched(nic, r, peer, &a.key, a.len);
         if (a.flags & NOF_ENV_F_RTS) {

@@ -5,6 +5,7 @@
 #include "link.h"
 #include "peer.h"
 #include "recv.h"
+#include "recv_watch.h"
 #include "send.h"
 #include "unexpected.h"
 
@@ -214,6 +215,7 @@ int nof_ep_open(struct nof_nic *nic, const struct nof_endpoint_params *params, u
     ep->recv_wait = NOF_NIL;
     ep->last_rank = NOF_NIL;
     ep->last_queue = NOF_NIL;
+    nof_watch_set(nic, ep);
     nic->counters[NOF_C_ENDPOINTS]++;
     *index_out = i;
     *card_out = (struct nof_card){.nic_id = nic->cfg.nic_id,

@@ -5,6 +5,7 @@
 #include "endpoint.h"
 #include "peer.h"
 #include "recv.h"
+#include "recv_watch.h"
 #include "send.h"
 #include "spill.h"
 #include "unexpected.h"
@@ -109,6 +110,8 @@ static void post(struct nof_nic *nic, struct nof_endpoint *ep, const struct nof_
     int rc = nof_recv_post(nic, r);
     if (rc != NOF_OK)
         nof_recv_end(nic, r, rc);
+    else if (ep->watch != NULL && desc->opcode == NOF_DESC_RECV)
+        nof_watch_call(nic, ep, &r->key, desc->callsite, nof_recv_index(nic, r));
 }
 
 static struct nof_match_key key_of(const struct nof_nic *nic, const struct nof_endpoint *ep,
@@ -138,8 +141,11 @@ static void take_recv(struct nof_nic *nic, struct nof_endpoint *ep, const struct
         return;
     }
     struct nof_recv *r = make_recv(nic, ep, desc, NOF_COMP_RECV, layout);
-    if (r != NULL)
-        nof_unexpected_deliver(nic, r, e);
+    if (r == NULL)
+        return;
+    if (ep->watch != NULL)
+        nof_watch_call(nic, ep, &e->key, desc->callsite, NOF_NIL);
+    nof_unexpected_deliver(nic, r, e);
 }
 
 static void take_probe(struct nof_nic *nic, struct nof_endpoint *ep, const struct nof_desc *desc)
@@ -181,6 +187,8 @@ static void take_mrecv(struct nof_nic *nic, struct nof_endpoint *ep, const struc
     struct nof_recv *r = make_recv(nic, ep, desc, NOF_COMP_RECV, layout);
     if (r == NULL)
         return;
+    if (e != NULL && ep->watch != NULL)
+        nof_watch_call(nic, ep, &e->key, desc->callsite, NOF_NIL);
     if (e != NULL)
         nof_unexpected_deliver(nic, r, e);
     else
@@ -242,6 +250,14 @@ static void take_release(struct nof_nic *nic, struct nof_endpoint *ep, const str
     }
 }
 
+static void take_hint(struct nof_nic *nic, struct nof_endpoint *ep, const struct nof_desc *desc)
+{
+    if (!flags_within(desc, 0))
+        fatal(nic, ep);
+    else if (ep->watch != NULL)
+        nof_watch_hint(ep, desc->callsite);
+}
+
 static void take_flush(struct nof_nic *nic, struct nof_endpoint *ep, const struct nof_desc *desc)
 {
     struct nof_recv *r = make_recv(nic, ep, desc, NOF_COMP_FLUSH, NOF_NIL);
@@ -287,6 +303,9 @@ static void take(struct nof_nic *nic, struct nof_endpoint *ep, const struct nof_
         break;
     case NOF_DESC_PEER:
         take_peer(nic, ep, desc);
+        break;
+    case NOF_DESC_HINT:
+        take_hint(nic, ep, desc);
         break;
     case NOF_DESC_FLUSH:
         take_flush(nic, ep, desc);

@@ -15,6 +15,7 @@
 #include "peer.h"
 #include "read.h"
 #include "recv.h"
+#include "recv_watch.h"
 #include "rendezvous.h"
 #include "scheduler.h"
 #include "send.h"
@@ -182,7 +183,8 @@ int nof_nic_init(void *mem, size_t mem_bytes, const struct nof_nic_config *cfg,
     if (rc != NOF_OK)
         return rc;
     nic->counters[NOF_C_MEM_BYTES] = need;
-    nic->counters[NOF_C_MEM_ENDPOINT_BYTES] = sizeof(struct nof_endpoint);
+    nic->counters[NOF_C_MEM_ENDPOINT_BYTES] =
+        sizeof(struct nof_endpoint) + nof_watch_mem_size(nic->cfg.predict_calls);
     nic->counters[NOF_C_MEM_PEER_BYTES] = nof_transport_path_bytes(nic->transport) + sizeof(struct nof_link) +
                                           sizeof(struct nof_peer) +
                                           2 * (nic->peer_mask + 1ul) * sizeof(uint32_t) / nic->cfg.max_peers;
@@ -349,6 +351,9 @@ int nof_nic_feature_set(struct nof_nic *nic, enum nof_feature feature, uint64_t 
     if (value < nof_feature_info[feature].min || value > nof_feature_info[feature].max)
         return NOF_EINVAL;
     nic->features[feature] = value;
+    for (uint32_t i = 0; feature == NOF_F_PREDICTION && i < nic->cfg.max_endpoints; i++)
+        if (nic->eps[i].state == NOF_EP_OPEN)
+            nof_watch_set(nic, &nic->eps[i]);
     return NOF_OK;
 }
 

@@ -309,6 +309,8 @@ struct nof_write { /* part of a receive, from network memory to the host */
 
 enum nof_ep_state { NOF_EP_FREE = 0, NOF_EP_OPEN, NOF_EP_FAILED, NOF_EP_CLOSING };
 
+struct nof_watch;
+
 struct nof_endpoint {
     uint32_t index; /* of this struct; for good */
     uint8_t state;
@@ -355,6 +357,7 @@ struct nof_endpoint {
     uint64_t spills_given;
     uint64_t nomatch_given;
     uint64_t send_order;
+    struct nof_watch *watch; /* of its receive calls (recv_watch.h); NULL: prediction is off */
     struct nof_stage stage;
 };
 
@@ -398,6 +401,7 @@ struct nof_nic {
     uint64_t *no_counters; /* of endpoints that have none */
 
     struct nof_endpoint *eps;
+    unsigned char *watches; /* one of nof_watch_mem_size() for each */
     struct nof_job *jobs;
     struct nof_link *links;
     uint32_t nlinks; /* first cfg.max_paths for paths, then one per job */

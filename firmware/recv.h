@@ -14,6 +14,7 @@
 
 #include "nic.h"
 #include "peer.h"
+#include "recv_watch.h"
 
 /* Descriptors of any kind that this endpoint may still submit: each needs at most one object. */
 uint32_t nof_recv_room(const struct nof_nic *nic, const struct nof_endpoint *ep);
@@ -57,6 +58,8 @@ int nof_recv_post(struct nof_nic *nic, struct nof_recv *r);
 static inline void nof_recv_unpost(struct nof_nic *nic, struct nof_recv *r)
 {
     nof_match_unpost(nic, r);
+    if (r->kind != 0 && nic->eps[r->ep].watch != NULL)
+        nof_watch_gone(nic, &nic->eps[r->ep], nof_recv_index(nic, r));
     if (r->peer != NOF_NIL)
         nof_peer_expect(nic, nof_peer_at(nic, r->peer), -1);
     r->state = NOF_RECV_DONE;

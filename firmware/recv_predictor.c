@@ -200,6 +200,11 @@ void nof_recv_predictor_hint(struct nof_recv_predictor *p, uint64_t callsite)
     look_ahead(p);
 }
 
+void nof_recv_predictor_distrust(struct nof_recv_predictor *p)
+{
+    p->trust = 0;
+}
+
 uint32_t nof_recv_predictor_predict(struct nof_recv_predictor *p, uint32_t k, struct nof_message_id *out)
 {
     uint16_t ids[WALK_CHUNK];

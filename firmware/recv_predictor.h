@@ -81,6 +81,9 @@ unsigned nof_recv_predictor_observe(struct nof_recv_predictor *p, const struct n
 /* The next call will come from this site: the paper's pre-receive(tag). */
 void nof_recv_predictor_hint(struct nof_recv_predictor *p, uint64_t callsite);
 
+/* Calls were left out: nothing is offered until some offers would have been right again. */
+void nof_recv_predictor_distrust(struct nof_recv_predictor *p);
+
 /* The next calls in order into out[0..k): returns how many are known, 0 while learning or while
  * predictions have been wrong lately. The same id may come several times. O(k). */
 uint32_t nof_recv_predictor_predict(struct nof_recv_predictor *p, uint32_t k, struct nof_message_id *out);

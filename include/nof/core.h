@@ -51,6 +51,9 @@ struct nof_nic_config {
     uint32_t window_frames; /* unacknowledged frames per path, power of two, 32..1024 [256] */
     uint32_t sent_frames; /* unacknowledged frames, all paths [8192] */
     uint32_t reorder_frames; /* frames kept out of order, all paths [1024] */
+    uint32_t
+        predict_calls; /* receive calls that the predictor of an endpoint remembers, power of two, 16..32768
+                             [1024] */
     uint64_t netmem_bytes; /* network memory: unexpected eager payload, DMA blocks [16 MiB] */
 };
 

@@ -45,6 +45,12 @@
     X(CANCELLED, "match.cancelled", "count", "receives cancelled") \
     X(SPILLED, "match.spilled", "messages", "envelopes handed to the library's matcher") \
     X(PARKED, "match.parked", "messages", "sends announced and given back to the host") \
+    X(PREDICT_CALLS, "predict.calls", "receives", "of the program, that the NIC may satisfy") \
+    X(PREDICT_HITS, "predict.hits", "receives", "of those, that the predictor named, told their call site") \
+    X(PREDICT_MISSES, "predict.misses", "receives", \
+      "for which it named another message; for the rest it named none") \
+    X(PREDICT_OFFERS, "predict.offers", "receives", "foretold before they were called") \
+    X(PREDICT_OFFER_HITS, "predict.offer_hits", "receives", "of those, rightly") \
     X(STAGED, "stage.delivered", "messages", "delivered through the staging area") \
     X(STAGE_FULL, "stage.full", "count", "times the staging area had no slot") \
     X(DMA_READS, "dma.reads", "count", "read requests") \

@@ -39,6 +39,7 @@ enum nof_desc_opcode {
     NOF_DESC_LAYOUT = 11, /* validate and copy a layout (nof/layout.h) out of the schedule area */
     NOF_DESC_LAYOUT_FREE = 12, /* no completion */
     NOF_DESC_SPILL_END = 13, /* the library's matcher is empty: see "Spill" below */
+    NOF_DESC_HINT = 14, /* `callsite` is that of the next RECV; changes no result; no completion */
 };
 
 enum nof_desc_flags {
@@ -79,7 +80,9 @@ struct nof_desc {
             uint32_t layout;
             uint32_t layout_generation;
             uint64_t handle; /* MRECV, PULL, SEND+GRANTED; CANCEL: 0 */
-            uint64_t callsite; /* RECV: address of the MPI call, 0 if unknown; SEND+GRANTED: granted_len */
+            /* RECV, MRECV, HINT: the place in the program that makes this call, any number that is the same
+             * each time; 0: not a receive of the program, not shown to the predictor. SEND+GRANTED: granted_len */
+            uint64_t callsite;
         };
         struct {
             uint32_t count; /* RELEASE: 1..NOF_RELEASE_MAX */

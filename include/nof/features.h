@@ -21,6 +21,10 @@
       "silence after which a peer NIC is dead (at least five probes); our own link: two thirds of it") \
     X(STAGE_MAX, "stage_max_bytes", NUMBER, 8192, 0, 16384, "bytes", \
       "largest message delivered through the staging area rather than by DMA") \
+    X(PREDICTION, "prediction", CHOICE, 0, 0, 5, "off|single-cycle|tag|tag-cycle|tag-bettercycle|auto", \
+      "how the next receive calls of an endpoint are foretold") \
+    X(LOOKAHEAD, "lookahead", NUMBER, 8, 1, 64, "receives", \
+      "how many of the next receives are prepared for") \
     X(DRR_QUANTUM, "drr_quantum_bytes", NUMBER, 32768, 1500, 1048576, "bytes", \
       "share of the link an endpoint gets per round") \
     X(IDLE, "idle", CHOICE, 0, 0, 3, "auto|busy|yield|sleep", "what the NIC core does without work") \

@@ -3,7 +3,8 @@
 #
 # usage: core_purity.sh libnof_core.a
 # The core asks nothing of an operating system: all that its archive leaves undefined are the memory functions
-# that compilers call by themselves, ISA-L's CRC, and what hardening and wide arithmetic insert.
+# that compilers call by themselves, ISA-L's CRC, what the compiler knows of the processor, and what hardening and wide
+# arithmetic insert.
 set -eu
 archive=$1
 command -v nm >/dev/null || { echo "skipped: nm is missing; apt install binutils"; exit 77; }
@@ -18,7 +19,7 @@ if grep -qE '^__(asan|ubsan|tsan|msan)_' "$work/asked"; then
 fi
 [ -s "$work/given" ] || { echo "$archive defines nothing"; exit 1; }
 
-allowed='^(mem(cpy|move|set|cmp|chr)|__mem(cpy|move|set)_chk|crc32_iscsi|__stack_chk_fail(_local)?'
+allowed='^(mem(cpy|move|set|cmp|chr)|__mem(cpy|move|set)_chk|crc32_iscsi|__cpu_model|__stack_chk_fail(_local)?'
 allowed="$allowed"'|__u?(div|mod|mul|divmod)[sdt]i[34]|__popcount[sd]i2|_GLOBAL_OFFSET_TABLE_)$'
 if comm -23 "$work/asked" "$work/given" | grep -vE "$allowed" >"$work/foreign"; then
     while read -r symbol; do

@@ -98,7 +98,7 @@ int nofd_core_run(void *arg)
         if (work == 0 && core->copier != NULL)
             work += nofd_copier_steal(core->copier);
         if (work > 0)
-            nofd_idle_worked(&core->idle);
+            nofd_idle_worked(&core->idle, now_ns);
         else
             nofd_idle_wait(core);
     }

@@ -19,6 +19,7 @@
 
 #define BACKOFF_MAX_NS (1 * NOFD_MS) /* between two looks at a port that cannot wake us */
 #define FULL_LOOK_NS (1 * NOFD_MS) /* at a host that does not reap */
+#define CREDIT_SHARE 4u
 #define LINK_LOOK_NS (100 * NOFD_MS)
 #define SLEEP_MIN_NS (2 * NOFD_US) /* a shorter sleep costs more than it saves */
 
@@ -179,11 +180,39 @@ static void sleep_until(struct nofd_core *core, uint64_t until_ns)
     core->now_ns = earlier(now_ns, until_ns);
 }
 
+static void earn(struct nofd_idle *idle, uint64_t now_ns)
+{
+    if (idle->worked_ns != 0)
+        idle->credit_ns =
+            earlier(idle->credit_ns + (now_ns - idle->worked_ns) / CREDIT_SHARE, NOFD_IDLE_CREDIT_NS);
+    idle->worked_ns = 0;
+}
+
+void nofd_idle_worked(struct nofd_idle *idle, uint64_t now_ns)
+{
+    uint64_t spun_ns = idle->since_ns != 0 ? now_ns - idle->since_ns : 0;
+
+    if (spun_ns > idle->spin_ns)
+        idle->credit_ns -= earlier(spun_ns - idle->spin_ns, idle->credit_ns);
+    earn(idle, now_ns);
+    idle->worked_ns = now_ns;
+    idle->since_ns = 0;
+    idle->backoff_ns = 0;
+}
+
+/* Of a turn without work; spin_us=0 means never. */
+static bool may_spin(const struct nofd_idle *idle, uint64_t now_ns)
+{
+    return idle->policy == NOFD_IDLE_AUTO && idle->spin_ns > 0 &&
+           now_ns - idle->since_ns < idle->spin_ns + idle->credit_ns;
+}
+
 void nofd_idle_wait(struct nofd_core *core)
 {
     struct nofd_idle *idle = &core->idle;
     uint64_t until_ns;
 
+    earn(idle, core->now_ns);
     if (idle->since_ns == 0)
         idle->since_ns = core->now_ns;
     if (idle->policy == NOFD_IDLE_BUSY) {
@@ -194,7 +223,7 @@ void nofd_idle_wait(struct nofd_core *core)
         sched_yield();
         return;
     }
-    if (idle->policy == NOFD_IDLE_AUTO && core->now_ns - idle->since_ns < idle->spin_ns) {
+    if (may_spin(idle, core->now_ns)) {
         if (idle->scarce)
             sched_yield();
         else
@@ -206,6 +235,7 @@ void nofd_idle_wait(struct nofd_core *core)
         return;
     publish(core, 1);
     nof_fence_full();
+    idle->credit_ns = 0;
     if (arm_ports(core) && may_sleep(core))
         sleep_until(core, until_ns);
     disarm_ports(core);

@@ -96,7 +96,7 @@ static uint32_t walk_sites(struct nof_recv_predictor *p, uint32_t k, uint16_t *o
         site = p->sites[p->last_site].succ;
     p->epoch++;
     for (uint32_t i = 0; i < k; i++) {
-        if (site == NOF_PREDICT_NO_SITE)
+        if (site >= NOF_PREDICT_NEW_SITE)
             return i;
         struct nof_predict_site *s = &p->sites[site];
         if (s->walked != p->epoch) {
@@ -260,9 +260,34 @@ static uint32_t walk_tag_cycle(struct nof_recv_predictor *p, uint32_t k, uint16_
 
 const struct nof_predictor_ops nof_predictor_tag_cycle = {"tag-cycle", judge_tag_cycle, walk_tag_cycle};
 
-static struct nof_predict_cycle *kept(struct nof_recv_predictor *p, uint16_t site, uint16_t head_id)
+/* The cycle of this site and head that was kept, or NULL; then the place of one of its set, the oldest, in
+ * *room_out. */
+static struct nof_predict_cycle *kept(struct nof_recv_predictor *p, uint16_t site, uint16_t head_id,
+                                      struct nof_predict_cycle **room_out)
 {
-    return &p->cycles[(site * 7u + head_id) & (NOF_PREDICT_CYCLES - 1)];
+    uint32_t hash = nof_predict_mix((uint64_t)site << 16 | head_id);
+    struct nof_predict_cycle *set = &p->cycles[hash & p->cycles_mask & ~(NOF_PREDICT_WAYS - 1)];
+    *room_out = set;
+    for (uint32_t i = 0; i < NOF_PREDICT_WAYS; i++) {
+        if (set[i].len != 0 && set[i].site == site && set[i].head_id == head_id)
+            return &set[i];
+        if (set[i].len == 0 || ((*room_out)->len != 0 && p->now - set[i].at > p->now - (*room_out)->at))
+            *room_out = &set[i];
+    }
+    return NULL;
+}
+
+/* The cycle that site s has followed until now, for when its head comes again. */
+static void keep(struct nof_recv_predictor *p, uint16_t site, const struct nof_predict_site *s)
+{
+    struct nof_predict_cycle *room;
+    uint32_t at = whole_lap(s);
+    if (!nof_predict_good(p, at))
+        return;
+    uint16_t head_id = nof_predict_at(p, at)->id;
+    struct nof_predict_cycle *k = kept(p, site, head_id, &room);
+    *(k != NULL ? k : room) =
+        (struct nof_predict_cycle){.at = at, .site = site, .head_id = head_id, .len = s->len};
 }
 
 static unsigned judge_tag_bettercycle(struct nof_recv_predictor *p, uint16_t site, uint16_t id)
@@ -270,14 +295,10 @@ static unsigned judge_tag_bettercycle(struct nof_recv_predictor *p, uint16_t sit
     struct nof_predict_site *s = &p->sites[site];
     unsigned verdict = judge_cycle(p, s, id);
     if (verdict == NOF_PREDICT_MISS) {
-        uint32_t at = whole_lap(s);
-        if (nof_predict_good(p, at)) {
-            uint16_t head_id = nof_predict_at(p, at)->id;
-            *kept(p, site, head_id) =
-                (struct nof_predict_cycle){.at = at, .site = site, .head_id = head_id, .len = s->len};
-        }
-        const struct nof_predict_cycle *k = kept(p, site, id);
-        if (k->len != 0 && k->site == site && k->head_id == id && nof_predict_good(p, k->at))
+        struct nof_predict_cycle *room;
+        keep(p, site, s);
+        const struct nof_predict_cycle *k = kept(p, site, id, &room);
+        if (k != NULL && nof_predict_good(p, k->at))
             follow(p, s, k->at, k->len);
         else
             begin(p, s, NOF_PHASE_FORM);

@@ -5,7 +5,6 @@
 
 #include "recv_predictor_state.h"
 
-#define WAYS 4u
 #define TRUST_MAX 32u
 #define TRUST_MIN 8u /* to offer */
 #define TRUST_LOSS 8u /* by one wrong offer: a hit ratio of 8/9 keeps the trust level */
@@ -39,7 +38,16 @@ static struct nof_predictor_config filled(const struct nof_predictor_config *cfg
         .ids = cfg->ids ? cfg->ids : 256,
         .sites = cfg->sites ? cfg->sites : 64,
         .history = cfg->history ? cfg->history : 1024,
+        .cycles = cfg->cycles ? cfg->cycles : 128,
     };
+}
+
+struct nof_predictor_config nof_predictor_sized(uint32_t calls)
+{
+    return (struct nof_predictor_config){.ids = calls / 4,
+                                         .sites = calls >= 64 ? calls / 16 : NOF_PREDICT_WAYS,
+                                         .history = calls,
+                                         .cycles = calls >= 32 ? calls / 8 : NOF_PREDICT_WAYS};
 }
 
 static size_t up(size_t n)
@@ -50,11 +58,12 @@ static size_t up(size_t n)
 size_t nof_recv_predictor_mem_size(const struct nof_predictor_config *cfg)
 {
     struct nof_predictor_config c = filled(cfg);
-    if (!bounded(c.ids, WAYS) || !bounded(c.sites, WAYS) || !bounded(c.history, 16))
+    if (!bounded(c.ids, NOF_PREDICT_WAYS) || !bounded(c.sites, NOF_PREDICT_WAYS) || !bounded(c.history, 16) ||
+        !bounded(c.cycles, NOF_PREDICT_WAYS))
         return 0;
     return up(sizeof(struct nof_recv_predictor)) + up(c.ids * sizeof(struct nof_predict_id)) +
            up(c.sites * sizeof(struct nof_predict_site)) + up(c.history * sizeof(struct nof_predict_call)) +
-           up(NOF_PREDICT_CYCLES * sizeof(struct nof_predict_cycle));
+           up(c.cycles * sizeof(struct nof_predict_cycle));
 }
 
 static void *take(unsigned char **at, size_t bytes)
@@ -74,10 +83,11 @@ struct nof_recv_predictor *nof_recv_predictor_init(void *mem, const struct nof_p
     p->ids = take(&at, c.ids * sizeof *p->ids);
     p->sites = take(&at, c.sites * sizeof *p->sites);
     p->calls = take(&at, c.history * sizeof *p->calls);
-    p->cycles = take(&at, NOF_PREDICT_CYCLES * sizeof *p->cycles);
+    p->cycles = take(&at, c.cycles * sizeof *p->cycles);
     p->ids_mask = c.ids - 1;
     p->sites_mask = c.sites - 1;
     p->calls_mask = c.history - 1;
+    p->cycles_mask = c.cycles - 1;
     nof_recv_predictor_choose(p, kind);
     return p;
 }
@@ -94,27 +104,22 @@ void nof_recv_predictor_choose(struct nof_recv_predictor *p, enum nof_predictor_
     p->ids_mask = old.ids_mask;
     p->sites_mask = old.sites_mask;
     p->calls_mask = old.calls_mask;
+    p->cycles_mask = old.cycles_mask;
     p->last_site = NOF_PREDICT_NO_SITE;
     p->hint_site = NOF_PREDICT_NO_SITE;
     memset(p->ids, 0, (p->ids_mask + 1) * sizeof *p->ids);
     memset(p->sites, 0, (p->sites_mask + 1) * sizeof *p->sites);
-    memset(p->cycles, 0, NOF_PREDICT_CYCLES * sizeof *p->cycles);
+    memset(p->cycles, 0, (p->cycles_mask + 1) * sizeof *p->cycles);
 }
 
 /* --- ids and sites -------------------------------------------------------------------------------- */
 
-static uint32_t mix(uint64_t x)
-{
-    x *= 0x9e3779b97f4a7c15u; /* 2^64 / golden ratio */
-    return (uint32_t)(x >> 32);
-}
-
 static uint16_t find_id(struct nof_recv_predictor *p, const struct nof_message_id *id)
 {
     uint64_t words = (uint64_t)(uint32_t)id->source << 32 | (uint32_t)id->tag;
-    uint32_t set = mix(words ^ (uint64_t)id->ctx << 16) & p->ids_mask & ~(WAYS - 1);
-    uint32_t victim = set + (p->now & (WAYS - 1));
-    for (uint32_t i = set; i < set + WAYS; i++) {
+    uint32_t set = nof_predict_mix(words ^ (uint64_t)id->ctx << 16) & p->ids_mask & ~(NOF_PREDICT_WAYS - 1);
+    uint32_t victim = set + (p->now & (NOF_PREDICT_WAYS - 1));
+    for (uint32_t i = set; i < set + NOF_PREDICT_WAYS; i++) {
         struct nof_predict_id *slot = &p->ids[i];
         if (slot->used && slot->id.source == id->source && slot->id.tag == id->tag && slot->id.ctx == id->ctx)
             return (uint16_t)i;
@@ -130,9 +135,9 @@ static uint16_t find_id(struct nof_recv_predictor *p, const struct nof_message_i
 static uint16_t find_site(struct nof_recv_predictor *p, uint64_t callsite, int make)
 {
     uint32_t key = (uint32_t)(callsite ^ callsite >> 32);
-    uint32_t set = mix(key) & p->sites_mask & ~(WAYS - 1);
+    uint32_t set = nof_predict_mix(key) & p->sites_mask & ~(NOF_PREDICT_WAYS - 1);
     uint32_t victim = set;
-    for (uint32_t i = set; i < set + WAYS; i++) {
+    for (uint32_t i = set; i < set + NOF_PREDICT_WAYS; i++) {
         struct nof_predict_site *s = &p->sites[i];
         if (s->used && s->key == key)
             return (uint16_t)i;
@@ -196,7 +201,8 @@ unsigned nof_recv_predictor_observe(struct nof_recv_predictor *p, const struct n
 
 void nof_recv_predictor_hint(struct nof_recv_predictor *p, uint64_t callsite)
 {
-    p->hint_site = find_site(p, callsite, 0);
+    uint16_t site = find_site(p, callsite, 0);
+    p->hint_site = site == NOF_PREDICT_NO_SITE ? NOF_PREDICT_NEW_SITE : site;
     look_ahead(p);
 }
 

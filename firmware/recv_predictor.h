@@ -52,6 +52,7 @@ struct nof_predictor_config {
     uint32_t ids; /* message ids remembered, 4..32768 [256] */
     uint32_t sites; /* call sites remembered, 4..32768 [64] */
     uint32_t history; /* calls remembered: bound of a cycle's length, 16..32768 [1024] */
+    uint32_t cycles; /* broken cycles that Tag-bettercycle keeps, all sites together, 4..32768 [128] */
 };
 
 enum nof_predict_verdict { /* bits of what observe() returns */
@@ -62,6 +63,9 @@ enum nof_predict_verdict { /* bits of what observe() returns */
 };
 
 struct nof_recv_predictor;
+
+/* In proportion, for a history of `calls`: what nof_nic_config.predict_calls and `nof replay` mean. */
+struct nof_predictor_config nof_predictor_sized(uint32_t calls);
 
 /* Bytes; 0 if the configuration is out of bounds. */
 size_t nof_recv_predictor_mem_size(const struct nof_predictor_config *cfg);

@@ -11,7 +11,8 @@
 #include "recv_predictor.h"
 
 #define NOF_PREDICT_NO_SITE UINT16_MAX
-#define NOF_PREDICT_CYCLES 64u /* broken cycles that Tag-bettercycle keeps, all sites together */
+#define NOF_PREDICT_NEW_SITE (UINT16_MAX - 1) /* a hint to one that has not called yet */
+#define NOF_PREDICT_WAYS 4u /* places where an entry of a table may be */
 
 enum nof_predict_phase {
     NOF_PHASE_INIT = 0, /* every call is a cycle head */
@@ -65,7 +66,7 @@ struct nof_recv_predictor {
     struct nof_predict_site *sites;
     struct nof_predict_call *calls;
     struct nof_predict_cycle *cycles;
-    uint32_t ids_mask, sites_mask, calls_mask;
+    uint32_t ids_mask, sites_mask, calls_mask, cycles_mask;
     uint32_t now; /* position of the next call */
     uint32_t epoch; /* of walks */
     uint16_t last_site, hint_site;
@@ -88,6 +89,12 @@ struct nof_predictor_ops {
 
 extern const struct nof_predictor_ops nof_predictor_single, nof_predictor_tag, nof_predictor_tag_cycle,
     nof_predictor_tag_bettercycle, nof_predictor_auto;
+
+static inline uint32_t nof_predict_mix(uint64_t x)
+{
+    x *= 0x9e3779b97f4a7c15u; /* 2^64 / golden ratio */
+    return (uint32_t)(x >> 32);
+}
 
 static inline struct nof_predict_call *nof_predict_at(const struct nof_recv_predictor *p, uint32_t pos)
 {

@@ -3,16 +3,9 @@
 
 #define SLEEP_FIRST 256u
 
-/* ids and sites, each a share of the calls remembered; the least of recv_predictor.h at least. */
-static struct nof_predictor_config config(uint32_t calls)
-{
-    return (struct nof_predictor_config){
-        .ids = calls / 4, .sites = calls >= 64 ? calls / 16 : 4, .history = calls};
-}
-
 size_t nof_watch_mem_size(uint32_t calls)
 {
-    struct nof_predictor_config cfg = config(calls);
+    struct nof_predictor_config cfg = nof_predictor_sized(calls);
     return (sizeof(struct nof_watch) + 63) / 64 * 64 + nof_recv_predictor_mem_size(&cfg);
 }
 
@@ -21,7 +14,7 @@ void nof_watch_set(struct nof_nic *nic, struct nof_endpoint *ep)
     enum nof_predictor_kind kind = (enum nof_predictor_kind)nic->features[NOF_F_PREDICTION];
     size_t bytes = nof_watch_mem_size(nic->cfg.predict_calls);
     struct nof_watch *w = (void *)(nic->watches + ep->index * bytes);
-    struct nof_predictor_config cfg = config(nic->cfg.predict_calls);
+    struct nof_predictor_config cfg = nof_predictor_sized(nic->cfg.predict_calls);
     ep->watch = NULL;
     if (kind == NOF_PREDICTOR_OFF)
         return;

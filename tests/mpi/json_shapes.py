@@ -17,6 +17,7 @@ except ImportError:
     sys.exit(77)
 
 NOF, SCHEMAS = sys.argv[1], pathlib.Path(sys.argv[2])
+TRACES = pathlib.Path(__file__).resolve().parent.parent / "vectors/receives"
 SOCKET = f"@nof-json-shapes-{os.getpid()}"
 ENV = {k: v for k, v in os.environ.items() if not k.startswith("NOF_")} | {"NOF_SOCKET": SOCKET}
 ALONE = {k: v for k, v in ENV.items() if k != "NOF_SOCKET"}
@@ -26,6 +27,7 @@ QUICK = {
     "stats": ["stats", "--json"],
     "features": ["features", "--json"],
     "sim": ["sim", "--seeds", "2", "--json"],
+    "replay": ["replay", "--json", str(TRACES / "cg.W.4.recv"), str(TRACES / "mg.W.4.recv")],
     "bench-pt2pt": ["bench", "pt2pt", "--rounds", "1", "--ms", "2", "--json"],
     "bench-idle": ["bench", "idle", "--seconds", "1", "--json"],
 }

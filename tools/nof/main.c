@@ -79,6 +79,7 @@ int main(int argc, char **argv)
         {"set", nof_cmd_set, "switch it: nof set NAME=VALUE", needs_dpdk},
         {"doctor", nof_cmd_doctor, "what this machine allows, and what to do about the rest", needs_dpdk},
         {"bench", nof_cmd_bench, "measure, beside a peer where there is one", needs_sources},
+        {"replay", nof_cmd_replay, "recorded receive calls through a receive predictor", needs_sources},
         {"sim", nof_cmd_sim, "the firmware under a virtual clock, with faults", needs_sources},
         {NULL, NULL, NULL, NULL},
     };

@@ -123,6 +123,7 @@ static void carve_tables(struct carver *c, struct nof_nic *nic, const struct nof
     nic->match.probes.bucket = carve_buckets(c, cfg->max_posted / 16, &nic->match.probes.mask);
     nic->match.cookies.bucket = carve_buckets(c, cfg->max_posted, &nic->match.cookies.mask);
     nic->match.unexpected.bucket = carve_buckets(c, NOF_MATCH_KINDS * z->envs, &nic->match.unexpected.mask);
+    nic->send_cookies = carve_buckets(c, z->sends, &nic->send_cookies_mask);
     nic->layouts.bucket = carve_buckets(c, cfg->max_layouts, &nic->layouts.mask);
     nic->layouts.used = carve(c, cfg->max_endpoints, sizeof *nic->layouts.used);
 }

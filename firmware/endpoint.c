@@ -84,7 +84,8 @@ int nof_ep_complete(struct nof_nic *nic, struct nof_endpoint *ep, const struct n
         return NOF_OK;
     }
     if (ref == NOF_NIL) {
-        if (comp->opcode == NOF_COMP_GRANT && nof_recv_room(nic, ep) == 0)
+        int unasked = comp->opcode == NOF_COMP_GRANT || comp->opcode == NOF_COMP_REVOKE;
+        if (unasked && nof_recv_room(nic, ep) == 0)
             return NOF_EAGAIN; /* what is left is for descriptors */
         const struct nof_recv *r = nof_recv_take(nic, ep, comp->opcode);
         if (r == NULL)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "host.h"
 
+#include "cancel.h"
 #include "direct.h"
 #include "endpoint.h"
 #include "peer.h"
@@ -221,6 +222,21 @@ static void take_cancel(struct nof_nic *nic, struct nof_endpoint *ep, const stru
     nof_ep_answer(nic, ep, desc, r != NULL ? NOF_OK : NOF_ENOMATCH);
 }
 
+static void take_send_cancel(struct nof_nic *nic, struct nof_endpoint *ep, const struct nof_desc *desc)
+{
+    if (!flags_within(desc, 0) || !is_rank(ep, desc->peer) || desc->tag < 0)
+        invalid(nic, ep, desc);
+    else
+        nof_cancel_submit(nic, ep, desc);
+}
+
+static void take_revoked(struct nof_nic *nic, struct nof_endpoint *ep, const struct nof_desc *desc)
+{
+    if (!flags_within(desc, NOF_DESC_F_GONE) || !is_rank(ep, desc->peer) ||
+        nof_cancel_revoked(nic, ep, desc) != NOF_OK)
+        fatal(nic, ep);
+}
+
 /* --- the rest ------------------------------------------------------------------------------------- */
 
 static void take_peer(struct nof_nic *nic, struct nof_endpoint *ep, const struct nof_desc *desc)
@@ -317,6 +333,12 @@ static void take(struct nof_nic *nic, struct nof_endpoint *ep, const struct nof_
         if (nof_layout_close(&nic->layouts, nof_ep_index(nic, ep), desc->layout, desc->layout_generation) !=
             NOF_OK)
             fatal(nic, ep);
+        break;
+    case NOF_DESC_SEND_CANCEL:
+        take_send_cancel(nic, ep, desc);
+        break;
+    case NOF_DESC_REVOKED:
+        take_revoked(nic, ep, desc);
         break;
     case NOF_DESC_SPILL_END:
         nof_ep_answer(nic, ep, desc, nof_spill_end(nic, ep, desc));

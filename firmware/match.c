@@ -310,3 +310,22 @@ struct nof_env *nof_match_find(struct nof_nic *nic, const struct nof_match_key *
     uint32_t at = find(&v, &k, kind, hash_key(nic, &k));
     return at == NOF_NIL ? NULL : nof_env_at(nic, at >> 2);
 }
+
+struct nof_env *nof_match_find_handle(struct nof_nic *nic, const struct nof_match_key *key, uint64_t handle,
+                                      uint8_t parked)
+{
+    struct view v = env_view(nic);
+    uint32_t head = NOF_NIL;
+    if (nic->eps[key->ep].stored > 0 && nof_match_kind(key) == 0)
+        head = find(&v, key, 0, hash_key(nic, key));
+    for (uint32_t at = head; at != NOF_NIL;) {
+        struct nof_env *e = nof_env_at(nic, at >> 2);
+        int wanted = (e->flags & (NOF_ENV_F_RTS | NOF_ENV_F_SYNC)) && !(e->flags & NOF_ENV_F_FAILED);
+        if (wanted && e->handle == handle && (e->flags & NOF_ENV_F_PARKED) == parked)
+            return e;
+        at = node_of(&v, at)->next;
+        if (at == head)
+            break;
+    }
+    return NULL;
+}

@@ -77,5 +77,9 @@ struct nof_recv *nof_match_cookie(struct nof_nic *nic, uint32_t ep, uint64_t coo
 void nof_match_store(struct nof_nic *nic, struct nof_env *e);
 void nof_match_unstore(struct nof_nic *nic, struct nof_env *e);
 struct nof_env *nof_match_find(struct nof_nic *nic, const struct nof_match_key *key);
+/* Of those with this full key, the one that its sender knows by `handle`; parked: NOF_ENV_F_PARKED or 0.
+ * Linear in the envelopes of the key, which the credit of one flow bounds. */
+struct nof_env *nof_match_find_handle(struct nof_nic *nic, const struct nof_match_key *key, uint64_t handle,
+                                      uint8_t parked);
 
 #endif

@@ -5,6 +5,7 @@
 #include "nic.h"
 
 #include "arena.h"
+#include "cancel.h"
 #include "credit.h"
 #include "direct.h"
 #include "eager.h"
@@ -61,6 +62,10 @@ int nof_nic_frame(struct nof_nic *nic, struct nof_link *link, const struct nof_w
         return nof_rndv_abort_rx(nic, peer, view);
     case NOF_WIRE_CREDIT:
         return nof_credit_rx(nic, peer, view);
+    case NOF_WIRE_CANCEL:
+        return peer->flags & NOF_PEER_F_RX ? nof_cancel_rx(nic, peer, view) : NOF_OK;
+    case NOF_WIRE_CANCELLED:
+        return nof_cancel_answer_rx(nic, peer, view);
     default:
         return NOF_EPROTO;
     }

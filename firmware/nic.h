@@ -67,6 +67,7 @@ enum nof_send_state {
     NOF_SEND_MATCH_WAIT, /* synchronous eager, all read */
     NOF_SEND_ENDING, /* status is known; reads are still under way */
     NOF_SEND_DONE, /* completion waits for room in the ring */
+    NOF_SEND_GONE, /* cancelled, while it still stands in sendq */
 };
 
 enum nof_send_mark {
@@ -75,6 +76,8 @@ enum nof_send_mark {
     NOF_SEND_M_MATCHED = 4, /* synchronous: the receiver has matched it */
     NOF_SEND_M_ASKING = 16, /* nothing happens until the receiver has matched it */
     NOF_SEND_M_ISSUED = 8, /* every byte is in a frame or on its way into one */
+    NOF_SEND_M_INDEXED = 32, /* in the table of cookies */
+    NOF_SEND_M_CANCEL = 64, /* `question` is with the receiver, or waits for the frames to leave */
 };
 
 struct nof_send {
@@ -100,6 +103,8 @@ struct nof_send {
             uint64_t allowed; /* bytes that it wants now */
             uint64_t remote; /* its handle */
             uint32_t wait_next, wait_prev; /* on the peer's list of operations */
+            uint32_t cookie_next, cookie_prev;
+            uint64_t question; /* handle, see cancel.c */
             int32_t status;
             uint32_t layout; /* index, or NOF_NIL */
             union {
@@ -120,15 +125,17 @@ enum nof_recv_state {
     NOF_RECV_RNDV, /* rendezvous */
     NOF_RECV_ENDING, /* status is known; DMA writes are still under way */
     NOF_RECV_FLUSH, /* a FLUSH descriptor */
+    NOF_RECV_CANCEL, /* a SEND_CANCEL descriptor: what the receiver is asked, see cancel.c */
     NOF_RECV_DONE, /* completion waits for room in the ring */
 };
 
 enum nof_recv_flag {
     NOF_RECV_F_ARRIVED = 1, /* every wanted byte is here, some may still be on their way to the host */
     NOF_RECV_F_WAITING = 2, /* in endpoint.recv_wait: for DMA blocks */
-    NOF_RECV_F_AGAIN = 16, /* in nic->recv_again: the parked sender's host had no room for a GRANT */
+    NOF_RECV_F_AGAIN = 16, /* in nic->recv_again: the other side's host had no room for a GRANT or REVOKE */
     NOF_RECV_F_PARKED = 4, /* the sender's host holds the message */
     NOF_RECV_F_INDEXED = 32, /* in the table of cookies */
+    NOF_RECV_F_ASKED = 64, /* CANCEL: the question has left */
     NOF_RECV_F_LISTED = 8, /* on the peer's list of operations */
 };
 
@@ -342,6 +349,8 @@ struct nof_endpoint {
     uint32_t last_rank; /* index of the peer of the last descriptor: a guess for the next */
     uint32_t stored; /* unexpected envelopes that can be matched */
     uint32_t cookies_indexed; /* posted receives can be found by cookie (match.c) */
+    uint32_t sends_indexed; /* and live sends (cancel.c) */
+    uint32_t revokes; /* REVOKE completions that the host has not answered */
     uint32_t sends_head, sends_tail; /* live sends, oldest first */
     uint32_t flushes; /* queue tail of FLUSH descriptors */
     uint32_t flush_peer; /* the oldest one has seen all flows below this index */
@@ -411,6 +420,8 @@ struct nof_nic {
     struct nof_layouts layouts;
     struct nof_netmem netmem;
     struct nof_match match;
+    uint32_t *send_cookies; /* buckets: sends by (endpoint, cookie), see cancel.c */
+    uint32_t send_cookies_mask;
 
     uint32_t posted_total;
     uint32_t sends_min, recvs_min, posted_min, dma_min; /* what every endpoint can count on */

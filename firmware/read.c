@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "read.h"
 
+#include "cancel.h"
 #include "link.h"
 #include "scheduler.h"
 
@@ -173,7 +174,10 @@ enum nof_pump nof_read_emit(struct nof_nic *nic, struct nof_link *link, struct n
         }
     }
     nof_queue_pop(&nic->reads, &peer->readq);
+    struct nof_send *s = nof_send_at(nic, r->send);
     give_back(nic, i);
+    if (s->marks & NOF_SEND_M_CANCEL)
+        nof_cancel_step(nic, s);
     return NOF_PUMP_IDLE;
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "rendezvous.h"
 
+#include "cancel.h"
 #include "link.h"
 #include "recv.h"
 #include "send.h"
@@ -106,7 +107,10 @@ void nof_rndv_again(struct nof_nic *nic)
     while ((i = nof_queue_pop(&nic->recvs, &all)) != NOF_NIL) {
         struct nof_recv *r = nof_recv_at(nic, i);
         r->flags &= (uint8_t)~NOF_RECV_F_AGAIN;
-        send_cts(nic, r);
+        if (r->state == NOF_RECV_CANCEL)
+            nof_cancel_again(nic, r);
+        else
+            send_cts(nic, r);
     }
 }
 

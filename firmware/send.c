@@ -3,6 +3,7 @@
  * Hot path: one send and one frame per small message; no allocation beyond the pools. */
 #include "send.h"
 
+#include "cancel.h"
 #include "direct.h"
 #include "endpoint.h"
 #include "link.h"
@@ -49,8 +50,10 @@ void nof_send_free(struct nof_nic *nic, struct nof_send *s)
     nof_pool_give(&nic->sends, nof_send_index(nic, s));
 }
 
-static void leave_endpoint(struct nof_nic *nic, struct nof_endpoint *ep, const struct nof_send *s)
+static void leave_endpoint(struct nof_nic *nic, struct nof_endpoint *ep, struct nof_send *s)
 {
+    if (s->marks & NOF_SEND_M_INDEXED)
+        nof_cancel_unindex(nic, s);
     if (s->ep_prev == NOF_NIL)
         ep->sends_head = s->ep_next;
     else
@@ -59,6 +62,8 @@ static void leave_endpoint(struct nof_nic *nic, struct nof_endpoint *ep, const s
         ep->sends_tail = s->ep_prev;
     else
         nof_send_at(nic, s->ep_next)->ep_prev = s->ep_prev;
+    if (ep->sends_head == NOF_NIL)
+        ep->sends_indexed = 0;
     nic->sends_live--;
 }
 
@@ -72,6 +77,15 @@ static void set_asking(struct nof_nic *nic, struct nof_send *s, int asking)
     ep->sends_asking = asking ? ep->sends_asking + 1 : ep->sends_asking - 1;
 }
 
+/* Out of everything but a queue of its peer. */
+static void leave(struct nof_nic *nic, struct nof_send *s)
+{
+    if (s->layout != NOF_NIL)
+        nof_layout_drop(&nic->layouts, s->layout);
+    set_asking(nic, s, 0);
+    leave_endpoint(nic, &nic->eps[s->ep], s);
+}
+
 /* The last word about this send. */
 static void complete(struct nof_nic *nic, struct nof_send *s, uint8_t opcode)
 {
@@ -83,10 +97,9 @@ static void complete(struct nof_nic *nic, struct nof_send *s, uint8_t opcode)
                             .peer = (int32_t)nof_peer_at(nic, s->peer)->rank,
                             .tag = s->tag,
                             .len = s->len};
-    if (s->layout != NOF_NIL)
-        nof_layout_drop(&nic->layouts, s->layout);
-    set_asking(nic, s, 0);
-    leave_endpoint(nic, ep, s);
+    if (s->marks & NOF_SEND_M_CANCEL)
+        nof_cancel_send_ended(nic, s);
+    leave(nic, s);
     s->state = NOF_SEND_DONE;
     nof_ep_complete(nic, ep, &comp, NOF_REF(NOF_REF_SEND, nof_send_index(nic, s)));
 }
@@ -115,8 +128,11 @@ static void settle(struct nof_nic *nic, struct nof_send *s)
     if (s->state == NOF_SEND_QUEUED && (s->flags & NOF_DESC_F_SYNC) && !(s->marks & NOF_SEND_M_MATCHED) &&
         s->status == NOF_OK)
         s->state = NOF_SEND_MATCH_WAIT;
-    if (s->state == NOF_SEND_MATCH_WAIT && !(s->marks & NOF_SEND_M_MATCHED))
+    if (s->state == NOF_SEND_MATCH_WAIT && !(s->marks & NOF_SEND_M_MATCHED)) {
+        if (s->marks & NOF_SEND_M_CANCEL)
+            nof_cancel_step(nic, s);
         return;
+    }
     unlist(nic, s);
     complete(nic, s, NOF_COMP_SEND);
 }
@@ -124,6 +140,10 @@ static void settle(struct nof_nic *nic, struct nof_send *s)
 void nof_send_end(struct nof_nic *nic, struct nof_send *s, int status)
 {
     struct nof_peer *peer = nof_peer_at(nic, s->peer);
+    if (s->state == NOF_SEND_GONE) {
+        nof_send_free(nic, s);
+        return;
+    }
     unlist(nic, s);
     if (s->marks & NOF_SEND_M_IN_DATAQ) {
         s->marks &= (uint8_t)~NOF_SEND_M_IN_DATAQ;
@@ -133,6 +153,34 @@ void nof_send_end(struct nof_nic *nic, struct nof_send *s, int status)
     s->status = status;
     s->state = NOF_SEND_ENDING;
     settle(nic, s);
+}
+
+/* Those at the head of sendq that were cancelled. A flow with nothing to send does not wait for credit. */
+static void drop_gone(struct nof_nic *nic, struct nof_peer *peer)
+{
+    uint32_t i;
+    while ((i = nof_queue_head(&nic->sends, peer->sendq)) != NOF_NIL &&
+           nof_send_at(nic, i)->state == NOF_SEND_GONE) {
+        nof_queue_pop(&nic->sends, &peer->sendq);
+        nof_send_free(nic, nof_send_at(nic, i));
+    }
+    if (peer->sendq == NOF_NIL && (peer->flags & NOF_PEER_F_STALLED)) {
+        peer->flags &= (uint8_t)~NOF_PEER_F_STALLED;
+        nof_peer_expect(nic, peer, -1);
+    }
+}
+
+void nof_send_forget(struct nof_nic *nic, struct nof_send *s)
+{
+    int queued = s->state == NOF_SEND_QUEUED;
+    unlist(nic, s);
+    leave(nic, s);
+    if (!queued) {
+        nof_send_free(nic, s);
+        return;
+    }
+    s->state = NOF_SEND_GONE;
+    drop_gone(nic, nof_peer_at(nic, s->peer));
 }
 
 void nof_send_read_done(struct nof_nic *nic, struct nof_send *s, int status)
@@ -190,6 +238,8 @@ void nof_send_submit(struct nof_nic *nic, struct nof_endpoint *ep, const struct 
         memcpy(s->inline_data, desc->inline_data, NOF_INLINE_BYTES);
     else
         s->addr = desc->addr;
+    if (ep->sends_indexed)
+        nof_cancel_index(nic, s);
     if (peer->flags & NOF_PEER_F_DEAD) {
         nof_send_end(nic, s, peer->status);
         return;
@@ -329,6 +379,8 @@ static int choose(struct nof_nic *nic, struct nof_peer *peer)
     int reading = peer->readq != NOF_NIL;
     int data = peer->dataq != NOF_NIL;
     int envelope = 0;
+    if (peer->sendq != NOF_NIL)
+        drop_gone(nic, peer);
     if (peer->sendq != NOF_NIL) {
         const struct nof_send *s = nof_send_at(nic, nof_queue_head(&nic->sends, peer->sendq));
         envelope = s->sent > 0 || peer->tx_msgs_allowed != peer->tx_seq;
@@ -398,15 +450,14 @@ enum nof_pump nof_send_pump(struct nof_nic *nic, struct nof_peer *peer, unsigned
 
 /* --- answers -------------------------------------------------------------------------------------- */
 
-/* The send of this flow that a handle from the peer names, or NULL: it has ended meanwhile. */
-static struct nof_send *by_handle(struct nof_nic *nic, const struct nof_peer *peer, uint64_t handle)
+struct nof_send *nof_send_by_handle(struct nof_nic *nic, const struct nof_peer *peer, uint64_t handle)
 {
     uint32_t i = (uint32_t)handle;
     if (i >= nic->sends.high)
         return NULL;
     struct nof_send *s = nof_send_at(nic, i);
-    if (s->state == NOF_SEND_FREE || s->state == NOF_SEND_DONE || s->obj.gen != handle >> 32 ||
-        s->peer != nof_peer_index(nic, peer))
+    if (s->state == NOF_SEND_FREE || s->state == NOF_SEND_DONE || s->state == NOF_SEND_GONE ||
+        s->obj.gen != handle >> 32 || s->peer != nof_peer_index(nic, peer))
         return NULL;
     return s;
 }
@@ -445,7 +496,7 @@ int nof_send_cts_rx(struct nof_nic *nic, struct nof_link *link, struct nof_peer 
         }
         return NOF_OK;
     }
-    struct nof_send *s = by_handle(nic, peer, handle);
+    struct nof_send *s = nof_send_by_handle(nic, peer, handle);
     if (s == NULL || (s->state != NOF_SEND_CTS_WAIT && s->state != NOF_SEND_DATA)) {
         if (s == NULL || s->state != NOF_SEND_ENDING)
             refuse(nic, link, peer, remote, NOF_ENOENT);
@@ -477,7 +528,7 @@ int nof_send_matched_rx(struct nof_nic *nic, struct nof_peer *peer, const struct
     if (view->fields_bytes != NOF_WIRE_MATCHED_BYTES)
         return NOF_EPROTO;
     uint64_t handle = nof_get64(view->fields);
-    struct nof_send *s = by_handle(nic, peer, handle & ~NOF_HANDLE_SYNC);
+    struct nof_send *s = nof_send_by_handle(nic, peer, handle & ~NOF_HANDLE_SYNC);
     if (s == NULL || !(s->flags & NOF_DESC_F_SYNC) ||
         (s->state != NOF_SEND_QUEUED && s->state != NOF_SEND_MATCH_WAIT))
         return NOF_OK;
@@ -489,7 +540,7 @@ int nof_send_matched_rx(struct nof_nic *nic, struct nof_peer *peer, const struct
 
 void nof_send_abort_rx(struct nof_nic *nic, struct nof_peer *peer, uint64_t handle, int status)
 {
-    struct nof_send *s = by_handle(nic, peer, handle & ~NOF_HANDLE_SYNC);
+    struct nof_send *s = nof_send_by_handle(nic, peer, handle & ~NOF_HANDLE_SYNC);
     if (s != NULL &&
         (s->state == NOF_SEND_CTS_WAIT || s->state == NOF_SEND_DATA || s->state == NOF_SEND_MATCH_WAIT))
         nof_send_end(nic, s, status);

@@ -40,5 +40,9 @@ int nof_send_cts_rx(struct nof_nic *nic, struct nof_link *link, struct nof_peer 
 int nof_send_matched_rx(struct nof_nic *nic, struct nof_peer *peer, const struct nof_wire_view *view);
 void nof_send_abort_rx(struct nof_nic *nic, struct nof_peer *peer, uint64_t handle, int status);
 void nof_send_free(struct nof_nic *nic, struct nof_send *s);
+/* The send of this flow that a handle from the peer names, or NULL: it has ended meanwhile. */
+struct nof_send *nof_send_by_handle(struct nof_nic *nic, const struct nof_peer *peer, uint64_t handle);
+/* Cancelled: it ends without a completion. It is queued and not begun, or waits for its match. */
+void nof_send_forget(struct nof_nic *nic, struct nof_send *s);
 
 #endif

@@ -71,6 +71,8 @@ int nof_spill_arrive(struct nof_nic *nic, struct nof_peer *peer, const struct no
             return rc;
         }
     }
+    if (!(comp.flags & NOF_COMP_F_INLINE))
+        comp.sender_handle = a->handle | (a->flags & NOF_ENV_F_PARKED ? NOF_HANDLE_PARKED : 0);
     struct nof_env *e = nof_env_at(nic, i);
     e->state = NOF_ENV_DONE;
     e->ep = peer->ep;
@@ -92,18 +94,36 @@ int nof_spill_end(struct nof_nic *nic, struct nof_endpoint *ep, const struct nof
     return NOF_OK;
 }
 
-/* An eager message that we still hold. */
-static int pull_held(struct nof_nic *nic, struct nof_recv *r, struct nof_peer *peer, uint64_t handle)
+/* The eager message that this endpoint's host left with us under this handle; NULL: there is none. */
+static const struct nof_stored *find_held(const struct nof_nic *nic, uint32_t ep, const struct nof_peer *peer,
+                                          uint64_t handle)
 {
     uint32_t chain = (uint32_t)handle;
     uint32_t gen = (uint32_t)(handle >> 32) & NOF_GEN_MAX;
     if (chain >= nic->netmem.high || nic->netmem.held[chain] != gen || gen == 0)
-        return NOF_ENOENT;
+        return NULL;
     const struct nof_stored *st = nof_stored_at(&nic->netmem, chain);
-    if (st->ep != r->ep || st->peer != nof_peer_index(nic, peer))
+    return st->ep == ep && st->peer == nof_peer_index(nic, peer) ? st : NULL;
+}
+
+void nof_spill_forget(struct nof_nic *nic, const struct nof_endpoint *ep, const struct nof_peer *peer,
+                      uint64_t handle)
+{
+    uint32_t chain = (uint32_t)handle;
+    if ((handle & NOF_HANDLE_KINDS) != NOF_HANDLE_HELD || find_held(nic, ep->index, peer, handle) == NULL)
+        return;
+    nof_stored_unhold(&nic->netmem, chain, nic->netmem.held[chain]);
+    nof_unexpected_discard(nic, chain);
+}
+
+static int pull_held(struct nof_nic *nic, struct nof_recv *r, struct nof_peer *peer, uint64_t handle)
+{
+    uint32_t chain = (uint32_t)handle;
+    const struct nof_stored *st = find_held(nic, r->ep, peer, handle);
+    if (st == NULL)
         return NOF_ENOENT;
     struct nof_match_key key = {.ep = r->ep, .ctx = st->ctx, .source = r->key.source, .tag = st->tag};
-    nof_stored_unhold(&nic->netmem, chain, gen);
+    nof_stored_unhold(&nic->netmem, chain, nic->netmem.held[chain]);
     nof_recv_matched(nic, r, peer, &key, st->len);
     if (st->flags & NOF_STORED_F_SYNC)
         nof_recv_tell_matched(nic, peer, st->handle);

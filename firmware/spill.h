@@ -22,5 +22,9 @@ int nof_spill_arrive(struct nof_nic *nic, struct nof_peer *peer, const struct no
 int nof_spill_end(struct nof_nic *nic, struct nof_endpoint *ep, const struct nof_desc *desc);
 /* The PULL descriptor; r has buffer, key and cookie. */
 void nof_spill_pull(struct nof_nic *nic, struct nof_endpoint *ep, struct nof_recv *r, uint64_t handle);
+/* The message of a SPILL was taken back by its sender: what we still hold of it is freed. `handle` is
+ * the SPILL's, whatever it names. */
+void nof_spill_forget(struct nof_nic *nic, const struct nof_endpoint *ep, const struct nof_peer *peer,
+                      uint64_t handle);
 
 #endif

@@ -37,6 +37,15 @@ static void free_chain(struct nof_nic *nic, uint32_t chain)
     nof_credit_free(nic, peer, 0, nof_netmem_free(&nic->netmem, chain));
 }
 
+void nof_unexpected_discard(struct nof_nic *nic, uint32_t chain)
+{
+    struct nof_peer *peer = nof_peer_at(nic, nof_stored_at(&nic->netmem, chain)->peer);
+    if (peer->rx_target == NOF_REF(NOF_REF_ENV, chain))
+        peer->rx_target = NOF_NIL;
+    free_chain(nic, chain);
+    nof_credit_update(nic, peer);
+}
+
 uint32_t nof_unexpected_store(struct nof_nic *nic, struct nof_peer *peer, const struct nof_arrival *a)
 {
     return store(nic, peer, a, NOF_STORED_HELD, NOF_NIL);
@@ -105,6 +114,14 @@ void nof_unexpected_free(struct nof_nic *nic, struct nof_env *e)
     nof_pool_give(&nic->envs, nof_env_index(nic, e));
     nof_credit_free(nic, peer, 1, 0);
     nof_credit_update(nic, peer);
+}
+
+void nof_unexpected_withdraw(struct nof_nic *nic, struct nof_env *e)
+{
+    nof_match_unstore(nic, e);
+    if (e->chain != NOF_NIL)
+        nof_unexpected_discard(nic, e->chain);
+    nof_unexpected_free(nic, e);
 }
 
 static struct nof_env *env_take(struct nof_nic *nic, struct nof_peer *peer, const struct nof_arrival *a)

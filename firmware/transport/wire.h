@@ -52,7 +52,9 @@ enum nof_wire_type {
     NOF_WIRE_ABORT = 24, /* a rendezvous ends with an error at both sides */
     NOF_WIRE_CREDIT = 25,
     NOF_WIRE_EP_DOWN = 26, /* an endpoint of this NIC is gone */
-    NOF_WIRE_RELIABLE_LAST = 26,
+    NOF_WIRE_CANCEL = 27, /* the sender wants a message back */
+    NOF_WIRE_CANCELLED = 28, /* the answer */
+    NOF_WIRE_RELIABLE_LAST = 28,
 };
 
 /* Reliable types: the top bit of FLAGS is the transport's ("acknowledge at once"), the rest belongs
@@ -124,6 +126,9 @@ enum nof_wire_msg_offset {
 #define NOF_WIRE_ABORT_BYTES 16u /* u64 handle at the side that gets this, i32 status, u32 side */
 #define NOF_WIRE_CREDIT_BYTES 16u /* u32 envelopes, u32 0, u64 bytes: running totals allowed */
 #define NOF_WIRE_EP_DOWN_BYTES 8u /* u32 job rank, i32 status */
+#define NOF_WIRE_CANCEL_BYTES \
+    24u /* u64 asker's handle, u64 sender's handle of the message, u32 context, i32 tag; flag PARKED as RTS */
+#define NOF_WIRE_CANCELLED_BYTES 16u /* u64 asker's handle, i32 status, u32 0 */
 
 /* Little-endian values at any alignment. Where the machine is little-endian they are one instruction
  * each; compilers do not reliably make that of the bytes. */

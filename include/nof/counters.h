@@ -43,6 +43,7 @@
     X(UNEXPECTED, "match.unexpected", "messages", "had to wait in the store") \
     X(TRUNCATED, "match.truncated", "messages", "longer than their receive") \
     X(CANCELLED, "match.cancelled", "count", "receives cancelled") \
+    X(SENDS_CANCELLED, "msg.cancelled", "messages", "sends cancelled") \
     X(SPILLED, "match.spilled", "messages", "envelopes handed to the library's matcher") \
     X(PARKED, "match.parked", "messages", "sends announced and given back to the host") \
     X(PREDICT_CALLS, "predict.calls", "receives", "of the program, that the NIC may satisfy") \

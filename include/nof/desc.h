@@ -40,6 +40,8 @@ enum nof_desc_opcode {
     NOF_DESC_LAYOUT_FREE = 12, /* no completion */
     NOF_DESC_SPILL_END = 13, /* the library's matcher is empty: see "Spill" below */
     NOF_DESC_HINT = 14, /* `callsite` is that of the next RECV; changes no result; no completion */
+    NOF_DESC_SEND_CANCEL = 15, /* of the SEND with `cookie`, ctx, peer and tag: see "Cancel of a send" */
+    NOF_DESC_REVOKED = 16, /* answer to NOF_COMP_REVOKE; no completion */
 };
 
 enum nof_desc_flags {
@@ -49,6 +51,7 @@ enum nof_desc_flags {
     NOF_DESC_F_SYNC = 1 << 3, /* SEND: completes only once the receive is matched */
     NOF_DESC_F_WAIT = 1 << 4, /* PROBE, MPROBE */
     NOF_DESC_F_GRANTED = 1 << 5, /* SEND: second submission after PARKED+GRANT; handle = grant */
+    NOF_DESC_F_GONE = 1 << 6, /* REVOKED: nothing had matched the message, and nothing will */
 };
 
 /* What the payload is made of; the codec's business. RAW is never compressed. */
@@ -116,7 +119,15 @@ struct nof_desc {
  * forgotten: NOF_COMP_PARKED (never for a cookie with its top bit set, nor for INLINE without SYNC,
  * which never asks the receiver). When the receiver wants it, NOF_COMP_GRANT with the same cookie
  * comes and the host submits the SEND again, not INLINE, with NOF_DESC_F_GRANTED and `handle` from
- * the GRANT. */
+ * the GRANT.
+ *
+ * Cancel of a send. SEND_CANCEL is answered NOF_OK: the message is taken back, no receive gets it, and
+ * no completion of the SEND (or GRANT) follows; or NOF_ENOMATCH: too late, its completion has come or
+ * will come without further doing of the receiver's host; or why the peer is dead. A message that is
+ * on the wire is asked for at the receiver. If that has spilled, its library is asked: NOF_COMP_REVOKE
+ * names the message by peer, ctx, tag and the `sender_handle` of its SPILL. The library answers REVOKED
+ * with peer and cookie of the REVOKE: with NOF_DESC_F_GONE and the `handle` of the SPILL if it had not
+ * matched the message and has forgotten it, else without. */
 enum nof_comp_opcode {
     NOF_COMP_PEER = NOF_DESC_PEER,
     NOF_COMP_SEND = NOF_DESC_SEND, /* the buffer is the host's again */
@@ -127,12 +138,14 @@ enum nof_comp_opcode {
     NOF_COMP_FLUSH = NOF_DESC_FLUSH,
     NOF_COMP_LAYOUT = NOF_DESC_LAYOUT,
     NOF_COMP_SPILL_END = NOF_DESC_SPILL_END,
+    NOF_COMP_SEND_CANCEL = NOF_DESC_SEND_CANCEL,
     NOF_COMP_SPILL = 32, /* flags say where the payload is; REMOTE: handle for PULL */
     NOF_COMP_PARKED = 33,
     NOF_COMP_GRANT = 34,
     NOF_COMP_PEER_DEAD = 35, /* job rank `peer` is gone: once per rank; status says why */
     NOF_COMP_ASSIST = 36, /* fall-back DMA: copy between user memory and the assist area */
     NOF_COMP_FAILED = 37, /* the endpoint itself failed: last completion ever; status says why */
+    NOF_COMP_REVOKE = 38, /* may the sender have this spilled message back? handle: its sender_handle */
 };
 
 enum nof_comp_flags {
@@ -160,7 +173,7 @@ struct nof_comp {
             uint32_t staged_offset; /* in the staging area */
             uint32_t staged_len; /* bytes there: min(len, capacity) */
             uint64_t granted_len; /* GRANT: bytes the receiver wants */
-            uint64_t reserved;
+            uint64_t sender_handle; /* SPILL, not INLINE: what a REVOKE will call the message */
         };
         struct {
             uint32_t slot; /* of nof_host_words.assist, where the answer goes */

@@ -61,8 +61,8 @@ static void nearly(struct world *w, unsigned rank, struct input *in, const struc
     struct nof_desc d = {.ctx = 1};
 
     bytes(in, b, sizeof(b));
-    d.opcode = (uint8_t)(1 + b[0] % 13);
-    d.flags = b[1] & 0x3f;
+    d.opcode = (uint8_t)(1 + b[0] % 16);
+    d.flags = b[1] & 0x7f;
     d.elem = b[1] >> 6 == 3 ? b[1] : 0;
     d.peer = (int32_t)(b[2] % 6) - 1;
     d.tag = (int32_t)(b[3] % 5) - 1;

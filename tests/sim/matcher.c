@@ -125,6 +125,7 @@ static struct nof_envelope *envelope_of(struct nof_rank *r, const struct nof_com
         return e;
     }
     e->handle = c->handle;
+    e->sender_handle = c->sender_handle;
     if (c->flags & NOF_COMP_F_STAGED) {
         const uint8_t *bytes = nof_rank_slot_take(r, c->staged_offset, c->staged_len);
         e->stored = c->staged_len;
@@ -175,6 +176,23 @@ void nof_matcher_spill(struct nof_rank *r, const struct nof_comp *c)
     while (*at != NULL)
         at = &(*at)->next;
     *at = e;
+}
+
+void nof_matcher_revoke(struct nof_rank *r, const struct nof_comp *c)
+{
+    struct nof_desc d = {.opcode = NOF_DESC_REVOKED, .cookie = c->cookie, .peer = c->peer};
+    for (struct nof_envelope **at = &r->spilled; *at != NULL; at = &(*at)->next) {
+        struct nof_envelope *e = *at;
+        if (!(e->remote || e->sync) || e->status != NOF_OK || e->sender_handle != c->handle ||
+            e->peer != c->peer || e->ctx != c->ctx || e->tag != c->tag)
+            continue;
+        d.flags = NOF_DESC_F_GONE;
+        d.handle = e->handle;
+        *at = e->next;
+        envelope_free(r, e);
+        break;
+    }
+    nof_rank_submit(r, &d);
 }
 
 bool nof_matcher_cancel(struct nof_op *op)

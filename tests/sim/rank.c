@@ -197,6 +197,30 @@ static void on_cancel(struct nof_op *op, const struct nof_comp *c)
     }
 }
 
+/* NOF_OK: nothing will be heard of the send again, and its buffer is free. */
+static void on_send_cancel(struct nof_op *op, const struct nof_comp *c)
+{
+    struct nof_rank *r = op->rank;
+    if (!op->cancel_out) {
+        nof_cluster_fail(r->world->cluster, "%s: SEND_CANCEL answered twice for operation %u", r->name,
+                         op->index);
+        return;
+    }
+    op->cancel_out = false;
+    r->open_cancels--;
+    if (c->status == NOF_OK && op->state == NOF_OP_DONE) {
+        nof_cluster_fail(r->world->cluster, "%s: send %u is cancelled after it had ended", r->name,
+                         op->index);
+    } else if (c->status == NOF_OK) {
+        op->cancelled = true;
+        op->msg->cancelled = true;
+        r->taken_back[op->peer]++;
+        nof_op_finish(op, NOF_ECANCELED);
+    } else if (c->status != NOF_ENOMATCH && !status_justified(op, c->status, op->peer)) {
+        unjustified(op, c);
+    }
+}
+
 static void on_peer_dead(struct nof_rank *r, const struct nof_comp *c)
 {
     if (c->peer < 0 || (uint32_t)c->peer >= r->job->size || r->dead[c->peer] ||
@@ -222,7 +246,7 @@ static struct nof_op *op_of(struct nof_rank *r, const struct nof_comp *c)
 {
     uint64_t index = c->cookie - 1;
     struct nof_op *op = index < r->nops ? r->op[index] : NULL;
-    bool cancel = c->opcode == NOF_COMP_CANCEL;
+    bool cancel = c->opcode == NOF_COMP_CANCEL || c->opcode == NOF_COMP_SEND_CANCEL;
     uint8_t want = op == NULL ? 0 : op->desc.opcode;
     if (want == NOF_DESC_MRECV || want == NOF_DESC_PULL)
         want = NOF_COMP_RECV;
@@ -271,6 +295,9 @@ static void on_op(struct nof_rank *r, const struct nof_comp *c)
     case NOF_COMP_CANCEL:
         on_cancel(op, c);
         break;
+    case NOF_COMP_SEND_CANCEL:
+        on_send_cancel(op, c);
+        break;
     case NOF_COMP_LAYOUT:
         if (c->status != NOF_OK)
             unjustified(op, c);
@@ -301,6 +328,9 @@ static void completion(struct nof_rank *r, const struct nof_comp *c)
         break;
     case NOF_COMP_SPILL:
         nof_matcher_spill(r, c);
+        break;
+    case NOF_COMP_REVOKE:
+        nof_matcher_revoke(r, c);
         break;
     case NOF_COMP_SPILL_END:
         nof_matcher_ended(r, c->status);

@@ -304,12 +304,28 @@ void nof_rank_tell_sync(struct nof_rank *r, const struct nof_envelope *e)
     nof_op_start(op);
 }
 
+static void cancel_send(struct nof_op *op)
+{
+    struct nof_desc d = {.opcode = NOF_DESC_SEND_CANCEL,
+                         .cookie = op->desc.cookie,
+                         .ctx = op->ctx,
+                         .peer = op->peer,
+                         .tag = op->tag};
+    op->cancel_out = true;
+    op->rank->open_cancels++;
+    nof_rank_submit(op->rank, &d);
+}
+
 void nof_rank_cancel(struct nof_op *op)
 {
     struct nof_rank *r = op->rank;
     if (!r->alive || op->state == NOF_OP_DONE || op->cancel_out || op->pulling)
         return;
     op->cancel_ns = nof_cluster_now(r->world->cluster);
+    if (op->opcode == NOF_DESC_SEND) {
+        cancel_send(op);
+        return;
+    }
     if (op->state == NOF_OP_LIBRARY) {
         (void)nof_matcher_cancel(op);
         return;

@@ -10,8 +10,9 @@
 
 static const char *wire_name(uint8_t type)
 {
-    static const char *const reliable[] = {"FLOW_OPEN", "FLOW_REFUSED", "MSG",   "MSG_MORE", "RTS",    "CTS",
-                                           "DATA",      "MATCHED",      "ABORT", "CREDIT",   "EP_DOWN"};
+    static const char *const reliable[] = {"FLOW_OPEN", "FLOW_REFUSED", "MSG",      "MSG_MORE", "RTS",
+                                           "CTS",       "DATA",         "MATCHED",  "ABORT",    "CREDIT",
+                                           "EP_DOWN",   "CANCEL",       "CANCELLED"};
     static const char *const control[] = {"?", "HELLO", "ACKS", "PROBE", "PROBE_ACK", "CLOSE"};
     if (type >= NOF_WIRE_RELIABLE_FIRST && type <= NOF_WIRE_RELIABLE_LAST)
         return reliable[type - NOF_WIRE_RELIABLE_FIRST];
@@ -34,13 +35,13 @@ void nof_trace_frame(struct nof_cluster *c, unsigned nic, const struct nof_frame
 
 static const char *opcode_name(uint8_t opcode)
 {
-    static const char *const desc[] = {"?",     "PEER",   "SEND",        "RECV",     "CANCEL",
-                                       "PROBE", "MPROBE", "MRECV",       "PULL",     "RELEASE",
-                                       "FLUSH", "LAYOUT", "LAYOUT_FREE", "SPILL_END"};
-    static const char *const comp[] = {"SPILL", "PARKED", "GRANT", "PEER_DEAD", "ASSIST", "FAILED"};
-    if (opcode <= NOF_DESC_SPILL_END)
+    static const char *const desc[] = {"?",           "PEER",      "SEND", "RECV",        "CANCEL", "PROBE",
+                                       "MPROBE",      "MRECV",     "PULL", "RELEASE",     "FLUSH",  "LAYOUT",
+                                       "LAYOUT_FREE", "SPILL_END", "HINT", "SEND_CANCEL", "REVOKED"};
+    static const char *const comp[] = {"SPILL", "PARKED", "GRANT", "PEER_DEAD", "ASSIST", "FAILED", "REVOKE"};
+    if (opcode <= NOF_DESC_REVOKED)
         return desc[opcode];
-    return opcode >= NOF_COMP_SPILL && opcode <= NOF_COMP_FAILED ? comp[opcode - NOF_COMP_SPILL] : "?";
+    return opcode >= NOF_COMP_SPILL && opcode <= NOF_COMP_REVOKE ? comp[opcode - NOF_COMP_SPILL] : "?";
 }
 
 void nof_trace_desc(struct nof_cluster *c, const char *who, const struct nof_desc *d)

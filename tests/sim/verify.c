@@ -9,6 +9,7 @@
  *    receive posted before.
  * 3. If a receive posted earlier could have taken the message, it had been cancelled by then.
  * 4. A synchronous send has not ended before its receive was posted.
+ * 5. A send that was cancelled went to nobody, as if it had never been.
  *
  * The payload tells which message it is, if it has eight bytes; shorter ones are dealt in order. A
  * waiting MPROBE matches at some time between its submission and its answer: it is before a receive
@@ -54,7 +55,7 @@ static void assign(const struct pair *p, struct nof_op *op, struct nof_message *
 {
     for (unsigned i = 0; i < n; i++) {
         struct nof_message *m = list[i];
-        if (m->match != NULL || !fits(op, m))
+        if (m->match != NULL || m->cancelled || !fits(op, m))
             continue;
         op->msg = m;
         m->match = op;
@@ -157,7 +158,7 @@ static void verify_pair(const struct pair *p)
         }
     }
     for (unsigned i = 0; i < n && !p->parted; i++) {
-        if (list[i]->match == NULL)
+        if (list[i]->match == NULL && !list[i]->cancelled)
             nof_cluster_fail(w->cluster, "message %u of %s to %s (ctx %u, tag %d, %llu bytes) was lost",
                              list[i]->order, p->src->name, p->dst->name, list[i]->ctx, list[i]->tag,
                              (unsigned long long)list[i]->len);

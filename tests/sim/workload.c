@@ -55,24 +55,25 @@ struct nof_message *nof_world_message(struct nof_world *w, struct nof_rank *src,
 
 /* --- phase one -------------------------------------------------------------------------------- */
 
-static void do_send(struct nof_cluster *c, void *user, uint64_t arg)
-{
-    struct nof_message *m = user;
-    (void)c;
-    (void)arg;
-    struct nof_job *job = m->src->job;
-    for (uint32_t i = 0; i < job->size && !m->src->alive; i++) /* somebody else has something to say */
-        m->src = job->rank[((uint32_t)m->src->number + 1) % job->size];
-    (void)nof_rank_send(m->src, m);
-    if (nof_rng_chance(&m->src->rng, 3))
-        (void)nof_rank_flush(m->src);
-}
-
 static void do_cancel(struct nof_cluster *c, void *user, uint64_t arg)
 {
     (void)c;
     (void)arg;
     nof_rank_cancel(user);
+}
+
+static void do_send(struct nof_cluster *c, void *user, uint64_t arg)
+{
+    struct nof_message *m = user;
+    (void)arg;
+    struct nof_job *job = m->src->job;
+    for (uint32_t i = 0; i < job->size && !m->src->alive; i++) /* somebody else has something to say */
+        m->src = job->rank[((uint32_t)m->src->number + 1) % job->size];
+    struct nof_op *op = nof_rank_send(m->src, m);
+    if (op != NULL && nof_rng_chance(&m->src->rng, m->src->world->cancel_percent))
+        nof_cluster_at(c, nof_cluster_now(c) + nof_rng_below(&m->src->rng, 300000), do_cancel, op, 0);
+    if (nof_rng_chance(&m->src->rng, 3))
+        (void)nof_rank_flush(m->src);
 }
 
 static uint64_t pick_capacity(struct nof_rng *rng, uint64_t len)
@@ -129,6 +130,7 @@ void nof_workload_plan(struct nof_world *w, unsigned nmessages)
     uint64_t from_ns = nof_cluster_now(c);
     uint64_t span_ns = w->traffic_until_ns - from_ns;
     bool all_at_once = nof_rng_chance(&w->rng, 50);
+    w->cancel_percent = nof_rng_chance(&w->rng, 50) ? (unsigned)nof_rng_between(&w->rng, 2, 25) : 0;
     for (unsigned i = 0; i < w->nranks; i++) {
         uint64_t arg = (all_at_once ? 1u : 0u) | (nof_rng_chance(&w->rng, 30) ? 2u : 0u);
         nof_cluster_at(c, from_ns, do_introduce, w->rank[i], arg);
@@ -189,7 +191,7 @@ static void probe_done(struct nof_op *op)
         return;
     bool fresh = probe_is_fresh(op);
     struct nof_op *recv = nof_rank_recv(r, op->ctx, op->got_peer, op->got_tag, op->got_len);
-    if (fresh && recv != NULL)
+    if (fresh && recv != NULL && r->world->cancel_percent == 0) /* else it may have been taken back since */
         recv->expect_len = op->got_len;
 }
 
@@ -262,7 +264,7 @@ static bool all_delivered(const struct nof_world *w)
             const struct nof_rank *peer = r->job->rank[k];
             if (w->suspect[r->uid][peer->uid] || w->faulty_percent > 0)
                 continue;
-            if (peer->got[r->number] != r->sent[k])
+            if (peer->got[r->number] != r->sent[k] - r->taken_back[k])
                 return false;
         }
     }
@@ -280,8 +282,8 @@ static bool matches_open(const struct nof_world *w)
 
 static bool rank_finished(const struct nof_rank *r)
 {
-    return !r->alive || (r->sweep_done && r->open_ops == 0 && !r->spilling && !r->end_out && r->nslots == 0 &&
-                         r->queue.count == 0 && r->ring_count == 0);
+    return !r->alive || (r->sweep_done && r->open_ops == 0 && r->open_cancels == 0 && !r->spilling &&
+                         !r->end_out && r->nslots == 0 && r->queue.count == 0 && r->ring_count == 0);
 }
 
 static bool all_finished(struct nof_world *w)
@@ -392,10 +394,13 @@ void nof_workload_stuck(struct nof_world *w, char *text, size_t bytes)
         }
         for (uint32_t k = 0; k < r->job->size && (size_t)n < bytes; k++) {
             const struct nof_rank *peer = r->job->rank[k];
-            if (!w->suspect[r->uid][peer->uid] && peer->got[r->number] != r->sent[k])
+            if (!w->suspect[r->uid][peer->uid] && peer->got[r->number] != r->sent[k] - r->taken_back[k])
                 n += snprintf(text + n, bytes - (size_t)n, "; %s got %u of %u from %s", peer->name,
-                              peer->got[r->number], r->sent[k], r->name);
+                              peer->got[r->number], r->sent[k] - r->taken_back[k], r->name);
         }
+        if ((size_t)n < bytes && r->open_cancels > 0)
+            n += snprintf(text + n, bytes - (size_t)n, "; %s has %u cancels of sends unanswered", r->name,
+                          r->open_cancels);
         if ((size_t)n < bytes && (r->spilling || r->nslots > 0 || r->ring_count > 0))
             n += snprintf(text + n, bytes - (size_t)n, "; %s spilling %d end out %d slots %u ring %u",
                           r->name, r->spilling, r->end_out, r->nslots, r->ring_count);

@@ -69,6 +69,7 @@ struct nof_message {
     bool sync;
     bool submitted;
     bool faulty; /* its buffer cannot be read */
+    bool cancelled; /* its SEND_CANCEL was answered OK: nobody may have it */
     bool after_death; /* submitted when the receiver had taken the sender for dead */
     uint64_t done_ns; /* its SEND ended well; 0: it did not */
     struct nof_op *match; /* set by verify */
@@ -87,7 +88,7 @@ struct nof_op {
     uint8_t opcode;
     enum nof_op_state state;
     bool wait; /* PROBE, MPROBE */
-    bool cancel_out; /* a CANCEL is under way */
+    bool cancel_out; /* a CANCEL or SEND_CANCEL is under way */
     bool cancelled;
     bool found; /* matched something: got_* are valid */
     bool pulling; /* matched by the library, payload on its way */
@@ -128,6 +129,7 @@ struct nof_envelope {
     int status;
     bool remote, sync;
     uint64_t handle;
+    uint64_t sender_handle;
     uint8_t *payload; /* local ones: `stored` bytes */
     uint64_t stored;
     struct nof_envelope *next;
@@ -157,6 +159,7 @@ struct nof_rank {
     unsigned open_ops; /* not done */
     unsigned open_matches; /* of them: RECV, PROBE, MPROBE */
     unsigned open_sends;
+    unsigned open_cancels; /* of sends, without answer */
     bool waited_mprobe; /* an MPROBE with WAIT was used */
 
     struct nof_comp ring[NOF_RANK_RING_MAX];
@@ -190,6 +193,7 @@ struct nof_rank {
     bool introduced[NOF_WORLD_RANKS_MAX]; /* by job rank */
     bool dead[NOF_WORLD_RANKS_MAX]; /* PEER_DEAD came */
     uint32_t sent[NOF_WORLD_RANKS_MAX]; /* to that job rank */
+    uint32_t taken_back[NOF_WORLD_RANKS_MAX]; /* of those, cancelled */
     uint32_t got[NOF_WORLD_RANKS_MAX]; /* matched from it, payload included */
     bool sweep_done;
     unsigned sweep_ctx;
@@ -232,6 +236,7 @@ struct nof_world {
     bool respawned;
     unsigned faulty_percent; /* buffers that the kernel refuses */
     unsigned dma_late_percent;
+    unsigned cancel_percent; /* sends that their rank wants back */
 };
 
 /* --- memory.c --------------------------------------------------------------------------------- */
@@ -304,6 +309,8 @@ void nof_matcher_post(struct nof_op *op);
 void nof_matcher_spill(struct nof_rank *r, const struct nof_comp *c);
 void nof_matcher_ended(struct nof_rank *r, int status);
 bool nof_matcher_cancel(struct nof_op *op);
+/* REVOKE: is the message still here? */
+void nof_matcher_revoke(struct nof_rank *r, const struct nof_comp *c);
 void nof_matcher_peer_dead(struct nof_rank *r, int32_t peer);
 /* Leave spill mode if that is possible now. */
 void nof_matcher_settle(struct nof_rank *r);

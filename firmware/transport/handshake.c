@@ -233,6 +233,16 @@ static void set_source(struct nof_path *p, const struct nof_packet *packet)
     nof_path_set_peer(p, &from, 0);
 }
 
+static int is_source(const struct nof_path *p, const struct nof_packet *packet)
+{
+    struct nof_packet_addr from, to;
+
+    nof_packet_from(packet, &from);
+    nof_path_address(p, &to);
+    return memcmp(from.mac, to.mac, sizeof(from.mac)) == 0 && from.ip4 == to.ip4 &&
+           from.udp_port == to.udp_port;
+}
+
 /* The path this HELLO belongs to: the one it knows of, one that waits for its first answer, or a
  * new one. An established path is never harmed by a HELLO: it may be a recorded one. */
 static struct nof_path *path_for(struct nof_transport *t, const struct nof_packet *packet, const uint8_t *f)
@@ -341,6 +351,14 @@ void nof_handshake_rx(struct nof_transport *t, const struct nof_packet *packet)
     }
 
     struct nof_packet_addr to;
+    if (!p->ours && !is_source(p, packet)) {
+        /* One of the two is damaged, and a damaged one came after our answer had left: ask both, and
+         * believe what two HELLOs in turn agree on. */
+        hello_send(p);
+        set_source(p, packet);
+        hello_send(p);
+        return;
+    }
     nof_path_address(p, &to);
     nof_path_set_peer(p, &to, nof_get64(f + NOF_WIRE_HELLO_CONN));
     go_up(p);

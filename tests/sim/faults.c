@@ -241,8 +241,9 @@ static void plan_kind(struct nof_world *w, enum kind kind)
         plan_partition(w, true);
         break;
     case STALL:
+        /* Of different NICs: one after the other they could be as long as death. */
         for (unsigned i = 0; i < 3; i++)
-            nof_cluster_at(c, some_time(w), stall, w, nof_rng_below(&w->rng, nof_cluster_nnics(c)));
+            nof_cluster_at(c, some_time(w), stall, w, (nic + i) % nof_cluster_nnics(c));
         break;
     case RING_FULL:
         for (unsigned i = 0; i < 3; i++)

@@ -7,6 +7,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+/* A deadline that only a fault reaches, also on a machine that is slow, shared, or was stopped for a while. */
+#define CHECK_PATIENCE_MS 60000
+#define CHECK_PATIENCE_S (CHECK_PATIENCE_MS / 1000)
+
 #define check(condition) \
     do { \
         if (!(condition)) { \

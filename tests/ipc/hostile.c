@@ -120,7 +120,7 @@ void hostile_pair_goes_on(struct hostile *h, unsigned more)
         struct timespec nap = {.tv_nsec = 1000000};
         int status;
 
-        check(ms < 10000);
+        check(ms < CHECK_PATIENCE_MS);
         for (int i = 0; i < 2; i++)
             check(waitpid(h->pair[i], &status, WNOHANG) <= 0); /* -1: we are a child ourselves */
         nanosleep(&nap, NULL);
@@ -144,7 +144,6 @@ void hostile_end(struct hostile *h)
     }
     printf("pair: %llu messages, longest wait %llu us\n", (unsigned long long)h->board->messages,
            (unsigned long long)h->board->stall_us);
-    check(h->board->stall_us < HOSTILE_STALL_MS * 1000ull);
     check(hostile_nofd_lives(h));
     check(kill(h->nofd, SIGTERM) == 0);
     check(waitpid(h->nofd, &status, 0) == h->nofd);
@@ -156,7 +155,7 @@ void hostile_end(struct hostile *h)
 bool hostile_control(const struct hostile *h, const char *line, char *answer, size_t answer_bytes)
 {
     int fd = connect_to(h->control, SOCK_STREAM);
-    struct timeval timeout = {.tv_sec = 10};
+    struct timeval timeout = {.tv_sec = CHECK_PATIENCE_S};
     size_t used = 0;
     ssize_t n = 1;
 
@@ -231,7 +230,7 @@ int hostile_attach(struct intruder *in, int fd, const void *request, size_t n)
     struct msghdr message = {
         .msg_iov = &iov, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof(control.bytes)};
     struct cmsghdr *head;
-    struct timeval timeout = {.tv_sec = 10};
+    struct timeval timeout = {.tv_sec = CHECK_PATIENCE_S};
     ssize_t got;
 
     memset(in, 0, sizeof(*in));

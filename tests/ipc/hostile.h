@@ -26,9 +26,6 @@
 
 #define HOSTILE_SKIP 77
 
-/* The pair may never wait longer for a message than this: nobody's misbehaviour holds it up. */
-#define HOSTILE_STALL_MS 1500
-
 /* Both are integers. */
 #define check_equal(got, wanted) \
     do { \

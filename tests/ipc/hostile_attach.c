@@ -147,7 +147,7 @@ static void what_comes_after_the_reply_ends_the_endpoint(struct hostile *h)
 
     hostile_intrude(h, &in);
     check(send(in.socket, "hello", 5, 0) == 5);
-    check(hostile_thrown_out(&in, 5000));
+    check(hostile_thrown_out(&in, CHECK_PATIENCE_MS));
     hostile_leave(&in);
 }
 

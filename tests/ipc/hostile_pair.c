@@ -8,11 +8,11 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "../check.h"
 #include "pmd_driver.h"
 
 #define LEN_MAX (192u << 10) /* several DMA blocks */
 #define LAST_LEN 7u /* the message that says: no more after this one */
-#define ANSWER_S 20
 
 /* Inline, bounce or staging, one block, several blocks. */
 static const uint32_t lengths[] = {8, 32, 500, 4000, 20000, 65536, LEN_MAX};
@@ -82,7 +82,7 @@ static void on_completion(struct player *p, const struct nof_comp *comp)
 
 static void wait_for(struct player *p, const bool *flag)
 {
-    uint64_t until_us = now_us() + ANSWER_S * 1000000ull;
+    uint64_t until_us = now_us() + CHECK_PATIENCE_MS * 1000ull;
 
     while (!*flag) {
         struct nof_comp comps[8];
@@ -147,7 +147,7 @@ static void open_peer(struct player *p, struct hostile_board *board)
     board->card[p->rank] = nof_pmd_identity(p->pmd)->card;
     __atomic_store_n(&board->have_card[p->rank], 1, __ATOMIC_RELEASE);
     for (int ms = 0; __atomic_load_n(&board->have_card[1 - p->rank], __ATOMIC_ACQUIRE) == 0; ms++) {
-        if (ms > ANSWER_S * 1000)
+        if (ms > CHECK_PATIENCE_MS)
             give_up(p, "no peer", NOF_EAGAIN);
         nanosleep(&nap, NULL);
     }

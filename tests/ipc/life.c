@@ -27,7 +27,6 @@
 #include "pmd_driver.h"
 
 #define NOBODY 65534
-#define WAIT_MS 15000
 #define PATIENCE_S 12 /* a private daemon without a parent would have ended after 10 */
 #define BLOCK_BYTES 65536u
 
@@ -72,10 +71,10 @@ static struct daemon start(const char *address, const char *option)
     return d;
 }
 
-/* Exit status within WAIT_MS, or -1. */
+/* Exit status within CHECK_PATIENCE_MS, or -1. */
 static int ended(const struct daemon *d)
 {
-    for (int ms = 0; ms < WAIT_MS; ms += 5) {
+    for (int ms = 0; ms < CHECK_PATIENCE_MS; ms += 5) {
         struct timespec nap = {.tv_nsec = 5000000};
         int status;
 
@@ -227,7 +226,7 @@ static void a_private_daemon_ends_with_its_parent(void)
     close(gone[1]);
     check(waitpid(pid, NULL, 0) == pid);
     poll_fd = (struct pollfd){.fd = gone[0]};
-    check(poll(&poll_fd, 1, WAIT_MS) == 1 && (poll_fd.revents & POLLHUP));
+    check(poll(&poll_fd, 1, CHECK_PATIENCE_MS) == 1 && (poll_fd.revents & POLLHUP));
     close(gone[0]);
     check(entries(directory) == 0);
 }
@@ -241,7 +240,7 @@ static void the_death_of_the_daemon_is_noticed(void)
     check(d.ready);
     pmd = attach(socket_path);
     check(stop(&d, SIGKILL) == 128);
-    for (int i = 0; i < 10 && rc == NOF_OK; i++)
+    for (int s = 0; s < CHECK_PATIENCE_S && rc == NOF_OK; s++)
         rc = nof_pmd_wait(pmd, nof_pmd_wake_count(pmd), 1000000000);
     check(rc == NOF_ENICDEAD);
     check(nof_pmd_death(pmd)[0] != '\0');
@@ -359,7 +358,7 @@ static void a_page_that_blocks_a_private_daemon_ends_it_with_a_sentence(void)
     desc[1].addr = (uint64_t)(uintptr_t)good;
     desc[2].addr = (uint64_t)(uintptr_t)page;
     check(nof_pmd_submit(pmd, desc, 3) == 3);
-    for (int i = 0; i < 50 && rc == NOF_OK; i++)
+    for (int ms = 0; ms < CHECK_PATIENCE_MS && rc == NOF_OK; ms += 100)
         rc = nof_pmd_wait(pmd, nof_pmd_wake_count(pmd), 100000000);
     check(rc == NOF_ENICDEAD);
     check(ended(&d) == 1);

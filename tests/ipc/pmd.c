@@ -17,6 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "../check.h"
 #include "fake_nofd.h"
 #include "pmd_driver.h"
 
@@ -167,11 +168,8 @@ static void detach_says_goodbye(void **state)
 
 static void death_of_the_daemon_is_noticed_asleep(void **state)
 {
-    double start = seconds();
-
     fake_hang_up(&fake);
     assert_int_equal(nof_pmd_wait(*state, nof_pmd_wake_count(*state), UINT64_MAX), NOF_ENICDEAD);
-    assert_true(seconds() - start < 0.5);
     assert_non_null(strstr(nof_pmd_death(*state), "has ended"));
     assert_int_equal(nof_pmd_wait(*state, 0, UINT64_MAX), NOF_ENICDEAD);
     assert_int_equal(nof_pmd_submit(*state, &(struct nof_desc){0}, 1), NOF_ENICDEAD);
@@ -191,7 +189,7 @@ static void death_is_noticed_spinning_and_after_the_last_completion(void **state
     assert_int_equal(got.cookie, 9);
     do {
         rc = nof_pmd_reap(*state, &got, 1);
-    } while (rc == 0 && seconds() - start < 5);
+    } while (rc == 0 && seconds() - start < CHECK_PATIENCE_S);
     assert_int_equal(rc, NOF_ENICDEAD);
 }
 

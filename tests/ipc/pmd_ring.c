@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "../check.h"
 #include "fake_nofd.h"
 #include "pmd_driver.h"
 
@@ -44,9 +45,8 @@ static int play_nic(void)
         done += n;
         if (n == 0 && done < total) {
             naps++;
-            if (!fake_sleep(&fake, 10000)) {
-                fprintf(stderr, "the NIC slept for ten seconds after %llu descriptors\n",
-                        (unsigned long long)done);
+            if (!fake_sleep(&fake, CHECK_PATIENCE_MS)) {
+                fprintf(stderr, "the NIC was not woken after %llu descriptors\n", (unsigned long long)done);
                 return 1;
             }
         }

@@ -59,7 +59,7 @@ start_nofd() {
     ip netns exec "$me-h$i" "$build/nofd" --port "$port" --socket "$socket" --ready-fd 3 \
         3>"$work/ready$i" >"$work/nofd$i.log" 2>&1 </dev/null &
     nofds+=($!)
-    read -r -t 20 _ <"$work/ready$i" || fail "nofd on host $i does not become ready"
+    read -r -t 60 _ <"$work/ready$i" || fail "nofd on host $i does not become ready"
 }
 
 # run N PROGRAM...: rank R on host R % HOSTS, and to each its NIC 0 (--hosts 1). PMI's descriptor is inherited; the daemon's abstract socket is
@@ -68,7 +68,7 @@ run() {
     local n=$1
     shift
     # shellcheck disable=SC2016  # for the rank's shell
-    timeout -k 5 60 "$build/nof" run --nofd "$socket" --hosts 1 -n "$n" \
+    timeout -k 5 120 "$build/nof" run --nofd "$socket" --hosts 1 -n "$n" \
         sh -c 'h=$(($PMI_RANK % $1)); ns=$2-h$h; shift 2; exec ip netns exec "$ns" "$@"' sh "$hosts" "$me" "$@" </dev/null
 }
 

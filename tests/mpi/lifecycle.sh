@@ -13,7 +13,7 @@ trap 'rm -rf "$work"' EXIT
 expect() {
     want=$1 text=$2
     shift 2
-    timeout -k 5 20 "$@" >"$work/out" 2>&1 </dev/null && code=0 || code=$?
+    timeout -k 5 60 "$@" >"$work/out" 2>&1 </dev/null && code=0 || code=$?
     if [ "$want" = '!' ] && [ "$code" -ne 0 ] && { [ "$code" -lt 124 ] || [ "$code" -eq 255 ]; }; then
         want=$code
     fi

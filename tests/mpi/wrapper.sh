@@ -70,6 +70,6 @@ int MPI_Recv(void *b, int n, MPI_Datatype t, int s, int tag, MPI_Comm c, MPI_Sta
 }
 C
 "$mpicc" -shared -fPIC profile.c -o libprofile.so
-LD_PRELOAD="$work/libprofile.so" timeout 30 "$nof" run --hosts 2 -n 2 ./one >out </dev/null
+LD_PRELOAD="$work/libprofile.so" timeout 60 "$nof" run --hosts 2 -n 2 ./one >out </dev/null
 [ "$(grep -c 'profiled send' out)" -eq 1 ]
 [ "$(grep -c 'profiled receive' out)" -eq 1 ]

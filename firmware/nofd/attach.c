@@ -19,7 +19,6 @@
 #include "serve.h"
 
 #define REQUEST_WAIT_NS (5 * NOFD_S)
-#define PROBE_WAIT_NS (500 * NOFD_MS)
 #define WAITING_MAX 64u /* connections of one user that have not attached */
 #define FIRST_RANK_NS (10 * NOFD_S) /* a private daemon without a parent that nobody wants ends */
 
@@ -199,7 +198,7 @@ static void attach_probe(struct nofd_attach *a)
         return;
     }
     a->state = PROBE;
-    a->deadline_ns = nofd_clock_ns() + PROBE_WAIT_NS;
+    a->deadline_ns = nofd_clock_ns() + d->options.dma_timeout_ns;
 }
 
 static void on_request(struct nofd_attach *a)

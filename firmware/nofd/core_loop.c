@@ -52,9 +52,10 @@ static void run_call(struct nofd_core *core)
     sem_post(&call->done);
 }
 
-/* Silence of peers counts only while we listen. */
+/* Silence of peers and helpers counts only while we listen. */
 static void tell_stalled(struct nofd_core *core, uint64_t stalled_ns)
 {
+    nofd_dma_pools_stalled(core, stalled_ns);
     for (unsigned i = 0; i < core->nnics; i++)
         nof_nic_stalled(core->nics[i]->nic, core->now_ns, stalled_ns);
 }

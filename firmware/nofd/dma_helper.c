@@ -304,6 +304,18 @@ unsigned nofd_dma_pools_turn(struct nofd_core *core)
     return n;
 }
 
+void nofd_dma_pools_stalled(struct nofd_core *core, uint64_t stalled_ns)
+{
+    for (unsigned i = 0; i < core->npools; i++) {
+        struct nofd_dma_pool *pool = core->pools[i];
+
+        if (pool->starved_since_ns != 0)
+            pool->starved_since_ns += stalled_ns;
+        for (unsigned j = 0; j < pool->nhelpers; j++)
+            pool->helpers[j]->head_since_ns += stalled_ns;
+    }
+}
+
 bool nofd_dma_pools_ready(const struct nofd_core *core)
 {
     for (unsigned i = 0; i < core->npools; i++) {

@@ -46,6 +46,8 @@ bool nofd_dma_helpers_ended(unsigned timeout_ms);
 
 /* Returns results retired. */
 unsigned nofd_dma_pools_turn(struct nofd_core *core);
+/* The core was not scheduled for so long, and perhaps no helper was: that time counts for no timeout. */
+void nofd_dma_pools_stalled(struct nofd_core *core, uint64_t stalled_ns);
 /* Results wait to be retired: do not sleep. */
 bool nofd_dma_pools_ready(const struct nofd_core *core);
 /* When a helper must be looked at although it said nothing. */

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/userfaultfd.h>
+#include <poll.h>
 #include <signal.h>
 #include <stddef.h>
 #include <string.h>
@@ -19,6 +20,8 @@
 
 #define LEN (128u << 10)
 #define NOBODY 65534
+#define TIMEOUT_MS 1000
+#define TIMEOUT_TEXT "1s"
 
 /* Job of one rank that sends to itself: its own card is its peer. */
 static void know_myself(struct intruder *in)
@@ -178,6 +181,55 @@ static void a_page_that_blocks_costs_only_its_endpoint(struct hostile *h, unsign
     munmap(good, LEN);
 }
 
+/* Has the core do so: a counter is read between two of its turns. */
+static void look_at_helpers(struct hostile *h)
+{
+    for (int i = 0; i < 2; i++)
+        (void)hostile_counter(h, 0, "dma.faults");
+}
+
+/* A page that blocks while nofd is stopped, for longer than its timeout, and is there soon after. */
+static bool a_block_across_a_stop_is_forgiven(struct hostile *h)
+{
+    struct uffdio_zeropage zero = {.range = {.len = LEN}};
+    uint8_t *good = buffer();
+    struct intruder in;
+    int uffd, status;
+    uint8_t *page = blocking_page(&uffd);
+    struct pollfd fault = {.fd = uffd, .events = POLLIN};
+
+    check(page != NULL);
+    hostile_intrude(h, &in);
+    know_myself(&in);
+    transfer(&in, page, good);
+    check(poll(&fault, 1, CHECK_PATIENCE_MS) == 1);
+    look_at_helpers(h);
+    check(kill(h->nofd, SIGSTOP) == 0);
+    usleep(TIMEOUT_MS * 1200);
+    check(kill(h->nofd, SIGCONT) == 0);
+    look_at_helpers(h);
+    zero.range.start = (uint64_t)(uintptr_t)page;
+    check(ioctl(uffd, UFFDIO_ZEROPAGE, &zero) == 0);
+    for (int i = 0; i < 2; i++) { /* and it can go on */
+        for (status = 1; status == 1 && !hostile_thrown_out(&in, 0);)
+            status = await(&in, NOF_COMP_SEND, 1);
+        if (status == NOF_OK)
+            transfer(&in, good, good);
+    }
+    close(uffd);
+    hostile_leave(&in);
+    munmap(good, LEN);
+    munmap(page, LEN);
+    return status == NOF_OK;
+}
+
+static void a_stop_of_the_daemon_is_nobodys_fault(struct hostile *h)
+{
+    /* We may be late ourselves. */
+    for (int i = 0; !a_block_across_a_stop_is_forgiven(h); i++)
+        check(i < 5);
+}
+
 /* The probe at attach is such a page. */
 static void a_probe_that_blocks_ends_in_assist_mode(struct hostile *h)
 {
@@ -269,7 +321,7 @@ static void a_user_who_kills_or_stops_his_helpers_harms_himself(struct hostile *
 
 int main(int argc, char **argv)
 {
-    static const char *const args[] = {"--dma-timeout", "400ms", NULL};
+    static const char *const args[] = {"--dma-timeout", TIMEOUT_TEXT, NULL};
     struct hostile h;
     int uffd = -1;
 
@@ -281,6 +333,7 @@ int main(int argc, char **argv)
         a_page_that_blocks_costs_only_its_endpoint(&h, 1);
         a_page_that_blocks_costs_only_its_endpoint(&h, 4);
         a_probe_that_blocks_ends_in_assist_mode(&h);
+        a_stop_of_the_daemon_is_nobodys_fault(&h);
     } else {
         printf("no userfaultfd for us (vm.unprivileged_userfaultfd): the tests with blocking pages were left "
                "out\n");

@@ -6,6 +6,7 @@
 #include "chan_nic.h"
 #include "comm.h"
 #include "error.h"
+#include "staged.h"
 
 int32_t nof_chan_wanted_tag(const struct nof_request *req)
 {
@@ -211,6 +212,12 @@ static void take_payload(const struct nof_request *req, const struct nof_comp *c
         const void *staged = nof_pmd_staged(nof_chan.pmd, comp->staged_offset, comp->staged_len);
         if (len > comp->staged_len)
             len = comp->staged_len;
+        if (req->staged != NULL && staged != NULL) {
+            req->staged->data = staged;
+            req->staged->offset = comp->staged_offset;
+            req->staged->in_area = true;
+            return;
+        }
         if (staged != NULL)
             nof_request_store(req, staged, len);
         nof_chan_release_staged(comp->staged_offset);

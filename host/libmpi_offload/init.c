@@ -12,6 +12,7 @@
 #include "launch.h"
 #include "nic_control.h"
 #include "progress.h"
+#include "staged.h"
 
 /* How long a blocking call polls before it sleeps, unless NOF_SPIN_US says otherwise. */
 #define DEFAULT_SPIN_US 20u
@@ -73,6 +74,7 @@ static void close_library(void)
     if (nof_lib.world_size > 1 && nof_channel->dead_member(nof_comm_world()) == MPI_UNDEFINED)
         (void)nof_coll_barrier(nof_comm_world());
     nof_channel->flush();
+    nof_staged_close();
     nof_channel->close();
     nof_launch_close();
     nof_lib.open = false;

@@ -34,6 +34,7 @@ struct nof_comm;
 struct nof_message;
 struct nof_part;
 struct nof_sched;
+struct nof_staged;
 
 struct nof_request {
     enum nof_request_kind kind;
@@ -78,6 +79,7 @@ struct nof_request {
     struct nof_bsend *bsend; /* the attached buffer that it counts in */
     struct nof_part *part; /* PSEND, PRECV */
     size_t bsend_bytes; /* room in the attached buffer that is given back at the end */
+    struct nof_staged *staged; /* RECV: the program reads it in place; told where by the channel */
     struct nof_match_entry match; /* the channel's */
     void *channel_op; /* the channel's */
     struct nof_request *next; /* free list, or the channel's queue */

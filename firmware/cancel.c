@@ -243,7 +243,9 @@ int nof_cancel_rx(struct nof_nic *nic, struct nof_peer *peer, const struct nof_w
                                 .tag = (int32_t)nof_get32(view->fields + 20)};
     struct nof_env *e = nof_match_find_handle(nic, &key, handle, parked);
     int status = e != NULL ? NOF_OK : NOF_ENOMATCH;
-    if (e != NULL) {
+    if (e != NULL && e->early != NOF_NIL) {
+        status = NOF_ENOMATCH; /* the grant is on its way and counts */
+    } else if (e != NULL) {
         nof_unexpected_withdraw(nic, e);
     } else if (ep->spilling) {
         struct nof_comp comp = {.opcode = NOF_COMP_REVOKE,

@@ -5,6 +5,7 @@
 #include "eager.h"
 
 #include "credit.h"
+#include "early.h"
 #include "peer.h"
 #include "recv.h"
 #include "rendezvous.h"
@@ -38,6 +39,7 @@ static int parse(struct nof_peer *peer, const struct nof_wire_view *view, struct
     if (rts) {
         int parked = (view->flags & NOF_WIRE_RTS_F_PARKED) != 0;
         a->flags |= parked ? NOF_ENV_F_PARKED : 0;
+        a->flags |= view->flags & NOF_WIRE_RTS_F_SYNC ? NOF_ENV_F_MATCH_FIRST : 0;
         if (a->payload_bytes != 0 || (a->handle & (parked ? NOF_HANDLE_PARKED : NOF_HANDLE_KINDS)) != 0)
             return NOF_EPROTO;
     } else {
@@ -174,7 +176,7 @@ int nof_eager_more_rx(struct nof_nic *nic, struct nof_peer *peer, const struct n
     } else if (NOF_REF_KIND(target) == NOF_REF_RECV) {
         take_piece(nic, peer, nof_recv_at(nic, i), view->payload, n, lent);
     } else {
-        nof_stored_append(&nic->netmem, i, view->payload, n);
+        nof_early_append(nic, i, view->payload, n);
         if (peer->rx_left == 0)
             nof_unexpected_complete(nic, i);
     }

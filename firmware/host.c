@@ -3,6 +3,7 @@
 
 #include "cancel.h"
 #include "direct.h"
+#include "early.h"
 #include "endpoint.h"
 #include "peer.h"
 #include "recv.h"
@@ -127,6 +128,18 @@ static int key_valid(const struct nof_endpoint *ep, const struct nof_desc *desc)
     return (desc->peer == NOF_ANY_SOURCE || is_rank(ep, desc->peer)) && desc->tag >= NOF_ANY_TAG;
 }
 
+/* The program first, the predictor after. */
+static void deliver(struct nof_nic *nic, struct nof_endpoint *ep, const struct nof_desc *desc,
+                    struct nof_recv *r, struct nof_env *e)
+{
+    struct nof_match_key key = e->key;
+    if (desc->callsite != 0)
+        nof_early_found(nic, e);
+    nof_unexpected_deliver(nic, r, e);
+    if (ep->watch != NULL)
+        nof_watch_call(nic, ep, &key, desc->callsite, NOF_NIL);
+}
+
 static void take_recv(struct nof_nic *nic, struct nof_endpoint *ep, const struct nof_desc *desc)
 {
     uint32_t layout;
@@ -144,9 +157,7 @@ static void take_recv(struct nof_nic *nic, struct nof_endpoint *ep, const struct
     struct nof_recv *r = make_recv(nic, ep, desc, NOF_COMP_RECV, layout);
     if (r == NULL)
         return;
-    if (ep->watch != NULL)
-        nof_watch_call(nic, ep, &e->key, desc->callsite, NOF_NIL);
-    nof_unexpected_deliver(nic, r, e);
+    deliver(nic, ep, desc, r, e);
 }
 
 static void take_probe(struct nof_nic *nic, struct nof_endpoint *ep, const struct nof_desc *desc)
@@ -188,10 +199,8 @@ static void take_mrecv(struct nof_nic *nic, struct nof_endpoint *ep, const struc
     struct nof_recv *r = make_recv(nic, ep, desc, NOF_COMP_RECV, layout);
     if (r == NULL)
         return;
-    if (e != NULL && ep->watch != NULL)
-        nof_watch_call(nic, ep, &e->key, desc->callsite, NOF_NIL);
     if (e != NULL)
-        nof_unexpected_deliver(nic, r, e);
+        deliver(nic, ep, desc, r, e);
     else
         nof_recv_end(nic, r, NOF_ENOENT);
 }
@@ -361,4 +370,6 @@ void nof_host_take(struct nof_nic *nic, struct nof_endpoint *ep, const struct no
         i += posted;
     }
     nof_count(nic, ep, NOF_C_DESCS, i);
+    if (ep->watch != NULL)
+        nof_early_ahead(nic, ep);
 }

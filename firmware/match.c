@@ -329,3 +329,9 @@ struct nof_env *nof_match_find_handle(struct nof_nic *nic, const struct nof_matc
     }
     return NULL;
 }
+
+struct nof_env *nof_match_after(struct nof_nic *nic, const struct nof_env *e)
+{
+    struct nof_env *next = nof_env_at(nic, e->node[0].next >> 2);
+    return next->node[0].bucket_prev == NOF_MATCH_NOT_HEAD ? next : NULL; /* the head: once around */
+}

@@ -81,5 +81,7 @@ struct nof_env *nof_match_find(struct nof_nic *nic, const struct nof_match_key *
  * Linear in the envelopes of the key, which the credit of one flow bounds. */
 struct nof_env *nof_match_find_handle(struct nof_nic *nic, const struct nof_match_key *key, uint64_t handle,
                                       uint8_t parked);
+/* The envelope with the same full key that came next after e, or NULL. */
+struct nof_env *nof_match_after(struct nof_nic *nic, const struct nof_env *e);
 
 #endif

@@ -68,8 +68,8 @@ uint32_t nof_stored_take(struct nof_netmem *nm, uint64_t len_bytes, int sync)
     uint32_t chain = nof_netmem_take(nm, blocks);
     if (chain == NOF_NIL)
         return NOF_NIL;
-    *nof_stored_at(nm, chain) =
-        (struct nof_stored){.len = len_bytes, .tail = chain, .owner = NOF_NIL, .blocks = blocks};
+    *nof_stored_at(nm, chain) = (struct nof_stored){
+        .len = len_bytes, .tail = chain, .owner = NOF_NIL, .blocks = blocks, .line = NOF_NIL};
     return chain;
 }
 
@@ -87,6 +87,13 @@ int nof_stored_unhold(struct nof_netmem *nm, uint32_t chain, uint32_t gen)
         return 0;
     nm->held[chain] = 0;
     return 1;
+}
+
+void nof_stored_rewind(struct nof_netmem *nm, uint32_t chain)
+{
+    struct nof_stored *st = nof_stored_at(nm, chain);
+    st->arrived = 0;
+    st->tail = chain;
 }
 
 void nof_stored_append(struct nof_netmem *nm, uint32_t chain, const uint8_t *data, uint32_t n)

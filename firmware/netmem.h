@@ -42,6 +42,7 @@ struct nof_stored {
     uint32_t blocks;
     int32_t tag;
     uint32_t ctx;
+    uint32_t line; /* of the staging area, where the bytes are meanwhile; NOF_NIL: in the blocks (early.c) */
     uint16_t ep;
     int16_t status;
     uint8_t owner_kind;
@@ -90,6 +91,8 @@ struct nof_stored *nof_stored_at(const struct nof_netmem *nm, uint32_t chain);
 uint32_t nof_stored_hold(struct nof_netmem *nm, uint32_t chain);
 /* Is a HELD message of this generation here? Ends the hold if it is. */
 int nof_stored_unhold(struct nof_netmem *nm, uint32_t chain, uint32_t gen);
+/* The next byte is the first again. */
+void nof_stored_rewind(struct nof_netmem *nm, uint32_t chain);
 /* Append n bytes; the caller has checked arrived + n <= len. */
 void nof_stored_append(struct nof_netmem *nm, uint32_t chain, const uint8_t *data, uint32_t n);
 

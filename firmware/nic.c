@@ -374,8 +374,8 @@ const uint64_t *nof_nic_counters(const struct nof_nic *nic)
 
 int nof_nic_quiet(const struct nof_nic *nic)
 {
-    return nic->sends_live == 0 && nic->recvs.used == nic->posted_total && nic->ctls.used == 0 &&
-           nic->local_queue == NOF_NIL && nic->stalled_comps == 0 && nic->closing == 0 &&
-           nic->draining == 0 && nic->reads.used == 0 && nic->writes.used == 0 && nic->ring == NOF_NIL &&
-           nof_transport_quiet(nic->transport);
+    return nic->sends_live == 0 && nic->recvs.used == nic->posted_total + nic->early_whole &&
+           nic->ctls.used == 0 && nic->local_queue == NOF_NIL && nic->stalled_comps == 0 &&
+           nic->closing == 0 && nic->draining == 0 && nic->reads.used == 0 && nic->writes.used == 0 &&
+           nic->ring == NOF_NIL && nof_transport_quiet(nic->transport);
 }

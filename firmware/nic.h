@@ -137,6 +137,8 @@ enum nof_recv_flag {
     NOF_RECV_F_INDEXED = 32, /* in the table of cookies */
     NOF_RECV_F_ASKED = 64, /* CANCEL: the question has left */
     NOF_RECV_F_LISTED = 8, /* on the peer's list of operations */
+    NOF_RECV_F_EARLY =
+        128, /* RNDV: granted before its receive, nothing is written before all is here (early.c) */
 };
 
 struct nof_recv {
@@ -159,7 +161,7 @@ struct nof_recv {
                     uint32_t hold_bytes;
                 };
             };
-            uint64_t order;
+            uint64_t order; /* POSTED, FLUSH; EARLY: its envelope, or NOF_NIL once it has its receive */
             uint64_t cookie;
             uint32_t cookie_next, cookie_prev;
             uint64_t addr;
@@ -173,7 +175,8 @@ struct nof_recv {
             uint32_t wait_next, wait_prev;
             uint32_t reserved_blocks; /* of nic->dma_free */
             uint32_t used_blocks;
-            uint32_t stage_offset;
+            uint32_t
+                stage_offset; /* EARLY: line, or NOF_STAGE_NONE: in hold_chain; STORED: the chain that is still coming in */
             int32_t status;
         };
         struct nof_comp comp;
@@ -181,7 +184,13 @@ struct nof_recv {
 };
 
 enum nof_env_state { NOF_ENV_FREE = 0, NOF_ENV_STORED, NOF_ENV_MPROBED, NOF_ENV_DONE };
-enum nof_env_flag { NOF_ENV_F_RTS = 1, NOF_ENV_F_SYNC = 2, NOF_ENV_F_PARKED = 4, NOF_ENV_F_FAILED = 8 };
+enum nof_env_flag {
+    NOF_ENV_F_RTS = 1,
+    NOF_ENV_F_SYNC = 2, /* eager, wants MATCHED */
+    NOF_ENV_F_PARKED = 4,
+    NOF_ENV_F_FAILED = 8,
+    NOF_ENV_F_MATCH_FIRST = 16, /* RTS of a synchronous send: no grant before its match */
+};
 
 struct nof_env {
     struct nof_obj obj;
@@ -193,7 +202,7 @@ struct nof_env {
     uint64_t len;
     uint64_t handle; /* the sender's */
     uint32_t chain; /* stored payload, or NOF_NIL: in data[] */
-    uint32_t reserved;
+    uint32_t early; /* RTS: receive that was granted beforehand, or NOF_NIL */
     union {
         struct nof_match_node node[NOF_MATCH_KINDS];
         struct nof_comp comp;
@@ -367,6 +376,10 @@ struct nof_endpoint {
     uint64_t nomatch_given;
     uint64_t send_order;
     struct nof_watch *watch; /* of its receive calls (recv_watch.h); NULL: prediction is off */
+    uint64_t receives; /* that the predictor has seen, and: */
+    uint64_t ahead; /* when it was last asked what is to be staged */
+    uint64_t early_bytes; /* of rendezvous that are granted and have no receive yet, and: */
+    uint32_t early; /* how many */
     struct nof_stage stage;
 };
 
@@ -447,6 +460,7 @@ struct nof_nic {
     uint32_t draining; /* links that are being closed */
     uint32_t closing; /* endpoints in NOF_EP_CLOSING */
     uint32_t sends_live; /* not completed yet */
+    uint32_t early_whole; /* receives with F_EARLY that wait for nothing but their receive */
     struct nof_gather gather;
     struct nof_read scratch; /* for reads that are done at once */
     struct nof_segment *segs; /* both lists of the request that is being made */

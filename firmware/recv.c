@@ -2,6 +2,7 @@
 #include "recv.h"
 
 #include "credit.h"
+#include "early.h"
 #include "endpoint.h"
 #include "link.h"
 #include "peer.h"
@@ -42,7 +43,7 @@ void nof_recv_list(struct nof_nic *nic, struct nof_recv *r)
     nof_peer_list(nic, nof_peer_at(nic, r->peer), NOF_REF(NOF_REF_RECV, nof_recv_index(nic, r)));
 }
 
-static void unlist(struct nof_nic *nic, struct nof_recv *r)
+void nof_recv_unlist(struct nof_nic *nic, struct nof_recv *r)
 {
     if (!(r->flags & NOF_RECV_F_LISTED))
         return;
@@ -63,8 +64,7 @@ struct nof_recv *nof_recv_by_handle(struct nof_nic *nic, const struct nof_peer *
 
 /* --- the end -------------------------------------------------------------------------------------- */
 
-/* The last word: `comp` has flags and payload place; everything else is filled here. */
-static void complete(struct nof_nic *nic, struct nof_recv *r, struct nof_comp *comp)
+void nof_recv_complete(struct nof_nic *nic, struct nof_recv *r, struct nof_comp *comp)
 {
     struct nof_endpoint *ep = &nic->eps[r->ep];
     comp->opcode = r->opcode;
@@ -78,7 +78,7 @@ static void complete(struct nof_nic *nic, struct nof_recv *r, struct nof_comp *c
     comp->peer = r->key.source;
     comp->tag = r->key.tag;
     comp->len = r->len;
-    unlist(nic, r);
+    nof_recv_unlist(nic, r);
     if (r->reserved_blocks > 0)
         nof_write_unreserve(nic, r);
     if (r->layout != NOF_NIL)
@@ -97,7 +97,7 @@ void nof_recv_progress(struct nof_nic *nic, struct nof_recv *r)
         return;
     if (r->state != NOF_RECV_RNDV && r->state != NOF_RECV_DIRECT && r->state != NOF_RECV_STORED)
         return;
-    complete(nic, r, &comp);
+    nof_recv_complete(nic, r, &comp);
 }
 
 void nof_recv_end(struct nof_nic *nic, struct nof_recv *r, int status)
@@ -105,7 +105,9 @@ void nof_recv_end(struct nof_nic *nic, struct nof_recv *r, int status)
     struct nof_comp comp = {.flags = 0};
     if (r->state == NOF_RECV_ENDING || r->state == NOF_RECV_FREE)
         return;
-    unlist(nic, r);
+    nof_recv_unlist(nic, r);
+    if ((r->flags & NOF_RECV_F_EARLY) && nof_early_end(nic, r))
+        return;
     nof_gather_forget(nic, r);
     if (r->state == NOF_RECV_STAGE)
         nof_stage_release(&nic->eps[r->ep].stage, r->stage_offset);
@@ -118,7 +120,7 @@ void nof_recv_end(struct nof_nic *nic, struct nof_recv *r, int status)
     r->status = status;
     r->state = NOF_RECV_ENDING;
     if (r->writes == 0)
-        complete(nic, r, &comp);
+        nof_recv_complete(nic, r, &comp);
 }
 
 void nof_recv_abort(struct nof_nic *nic, struct nof_recv *r, int status)
@@ -140,7 +142,7 @@ void nof_recv_write_ended(struct nof_nic *nic, struct nof_recv *r)
 {
     struct nof_comp comp = {.flags = 0};
     if (r->state == NOF_RECV_ENDING && r->writes == 0)
-        complete(nic, r, &comp);
+        nof_recv_complete(nic, r, &comp);
 }
 
 /* --- delivery ------------------------------------------------------------------------------------- */
@@ -162,7 +164,7 @@ void nof_recv_inline(struct nof_nic *nic, struct nof_recv *r, const uint8_t *dat
     struct nof_comp comp = {.flags = NOF_COMP_F_INLINE};
     if (r->wanted > 0)
         memcpy(comp.inline_data, data, (size_t)r->wanted);
-    complete(nic, r, &comp);
+    nof_recv_complete(nic, r, &comp);
 }
 
 int nof_recv_stage(struct nof_nic *nic, struct nof_recv *r)
@@ -179,6 +181,14 @@ int nof_recv_stage(struct nof_nic *nic, struct nof_recv *r)
     return 1;
 }
 
+void nof_recv_give_staged(struct nof_nic *nic, struct nof_recv *r)
+{
+    struct nof_comp comp = {
+        .flags = NOF_COMP_F_STAGED, .staged_offset = r->stage_offset, .staged_len = (uint32_t)r->wanted};
+    nof_count(nic, &nic->eps[r->ep], NOF_C_STAGED, 1);
+    nof_recv_complete(nic, r, &comp);
+}
+
 void nof_recv_staged(struct nof_nic *nic, struct nof_recv *r, const uint8_t *data, uint32_t n)
 {
     struct nof_endpoint *ep = &nic->eps[r->ep];
@@ -186,14 +196,15 @@ void nof_recv_staged(struct nof_nic *nic, struct nof_recv *r, const uint8_t *dat
     r->received += n;
     if (r->received < r->wanted)
         return;
-    struct nof_comp comp = {
-        .flags = NOF_COMP_F_STAGED, .staged_offset = r->stage_offset, .staged_len = (uint32_t)r->wanted};
-    nof_count(nic, ep, NOF_C_STAGED, 1);
-    complete(nic, r, &comp);
+    nof_recv_give_staged(nic, r);
 }
 
 void nof_recv_stored(struct nof_nic *nic, struct nof_recv *r, uint32_t chain)
 {
+    if (nof_stored_at(&nic->netmem, chain)->line != NOF_NIL) {
+        nof_early_deliver(nic, r, chain);
+        return;
+    }
     uint8_t *to = NULL;
     uint8_t small[NOF_INLINE_BYTES];
     if (r->wanted <= NOF_INLINE_BYTES)
@@ -214,10 +225,7 @@ void nof_recv_stored(struct nof_nic *nic, struct nof_recv *r, uint32_t chain)
         nof_recv_inline(nic, r, small);
         return;
     }
-    struct nof_comp comp = {
-        .flags = NOF_COMP_F_STAGED, .staged_offset = r->stage_offset, .staged_len = (uint32_t)r->wanted};
-    nof_count(nic, &nic->eps[r->ep], NOF_C_STAGED, 1);
-    complete(nic, r, &comp);
+    nof_recv_give_staged(nic, r);
 }
 
 void nof_recv_tell_matched(struct nof_nic *nic, struct nof_peer *peer, uint64_t handle)

@@ -72,10 +72,14 @@ void nof_recv_matched(struct nof_nic *nic, struct nof_recv *r, struct nof_peer *
 void nof_recv_inline(struct nof_nic *nic, struct nof_recv *r, const uint8_t *data);
 /* A staging slot for r->wanted bytes: 1 and state STAGE, or 0. */
 int nof_recv_stage(struct nof_nic *nic, struct nof_recv *r);
+/* Complete with the payload in the slot at r->stage_offset, which is the host's from now on. */
+void nof_recv_give_staged(struct nof_nic *nic, struct nof_recv *r);
 /* n more bytes of a receive in state STAGE; completes with the last. */
 void nof_recv_staged(struct nof_nic *nic, struct nof_recv *r, const uint8_t *data, uint32_t n);
 /* Deliver a stored message that is complete; the chain is freed. */
 void nof_recv_stored(struct nof_nic *nic, struct nof_recv *r, uint32_t chain);
+/* The last word: `comp` has flags and payload place; everything else is filled here. */
+void nof_recv_complete(struct nof_nic *nic, struct nof_recv *r, struct nof_comp *comp);
 /* Complete if everything wanted is with the host. */
 void nof_recv_progress(struct nof_nic *nic, struct nof_recv *r);
 /* End with an error, as soon as no write is under way. abort: the sender is told as well. */
@@ -86,6 +90,7 @@ void nof_recv_write_ended(struct nof_nic *nic, struct nof_recv *r);
 
 /* On the peer's list of operations that end with it, and off. */
 void nof_recv_list(struct nof_nic *nic, struct nof_recv *r);
+void nof_recv_unlist(struct nof_nic *nic, struct nof_recv *r);
 /* The answer to a synchronous eager send. */
 void nof_recv_tell_matched(struct nof_nic *nic, struct nof_peer *peer, uint64_t handle);
 /* The receive of this flow that a handle from the peer names, or NULL. */

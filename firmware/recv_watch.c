@@ -40,6 +40,7 @@ static void observe(struct nof_nic *nic, struct nof_endpoint *ep, const struct n
                     uint64_t callsite)
 {
     struct nof_watch *w = ep->watch;
+    ep->receives++;
     unsigned verdict = nof_recv_predictor_observe(w->predictor, id, callsite);
     if (verdict & NOF_PREDICT_HIT)
         nof_count(nic, ep, NOF_C_PREDICT_HITS, 1);

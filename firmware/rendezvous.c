@@ -2,6 +2,7 @@
 #include "rendezvous.h"
 
 #include "cancel.h"
+#include "early.h"
 #include "link.h"
 #include "recv.h"
 #include "send.h"
@@ -65,6 +66,15 @@ void nof_rndv_begin(struct nof_nic *nic, struct nof_recv *r, uint64_t handle, in
     if (parked)
         r->flags |= NOF_RECV_F_PARKED;
     grant(nic, r);
+}
+
+void nof_rndv_early(struct nof_nic *nic, struct nof_recv *r, uint64_t handle)
+{
+    r->state = NOF_RECV_RNDV;
+    nof_recv_list(nic, r);
+    r->remote = handle;
+    r->allowed = r->wanted;
+    send_cts(nic, r);
 }
 
 void nof_rndv_window(struct nof_nic *nic, struct nof_recv *r)
@@ -176,7 +186,9 @@ int nof_rndv_data_rx(struct nof_nic *nic, struct nof_peer *peer, const struct no
     r->len = len;
     if (last)
         r->flags |= NOF_RECV_F_ARRIVED;
-    if (n > 0)
+    if (r->flags & NOF_RECV_F_EARLY)
+        nof_early_data(nic, r, offset, view->payload, n);
+    else if (n > 0)
         nof_gather_add(nic, r, offset, view->payload, n, lent);
     else
         nof_write_rest(nic, r);

@@ -292,8 +292,11 @@ static enum nof_pump send_rts(struct nof_nic *nic, struct nof_link *link, struct
     nof_put32(body + NOF_WIRE_MSG_SEQ, peer->tx_seq++);
     nof_put32(body + NOF_WIRE_MSG_ELEM, s->elem);
     nof_put64(body + NOF_WIRE_MSG_HANDLE, handle);
-    nof_link_send(nic, link, frame, NOF_WIRE_RTS, park ? NOF_WIRE_RTS_F_PARKED : 0, peer->ep, peer->remote_ep,
-                  NOF_WIRE_MSG_BYTES, NOF_WIRE_MSG_BYTES, 0);
+    uint8_t flags = park ? NOF_WIRE_RTS_F_PARKED : 0;
+    if (s->flags & NOF_DESC_F_SYNC)
+        flags |= NOF_WIRE_RTS_F_SYNC;
+    nof_link_send(nic, link, frame, NOF_WIRE_RTS, flags, peer->ep, peer->remote_ep, NOF_WIRE_MSG_BYTES,
+                  NOF_WIRE_MSG_BYTES, 0);
     *bytes += NOF_WIRE_MSG_BYTES;
     (*frames)++;
     nof_queue_pop(&nic->sends, &peer->sendq);

@@ -2,6 +2,7 @@
 #include "unexpected.h"
 
 #include "credit.h"
+#include "early.h"
 #include "endpoint.h"
 #include "recv.h"
 #include "rendezvous.h"
@@ -25,7 +26,9 @@ static uint32_t store(struct nof_nic *nic, struct nof_peer *peer, const struct n
     st->tag = a->key.tag;
     st->handle = a->handle;
     st->flags = a->flags & NOF_ENV_F_SYNC ? NOF_STORED_F_SYNC : 0;
-    nof_stored_append(&nic->netmem, chain, a->payload, a->payload_bytes);
+    if (owner_kind == NOF_STORED_ENV)
+        nof_early_store(nic, nof_env_at(nic, owner), chain);
+    nof_early_append(nic, chain, a->payload, a->payload_bytes);
     if (peer->rx_left > 0)
         peer->rx_target = NOF_REF(NOF_REF_ENV, chain);
     return chain;
@@ -34,6 +37,7 @@ static uint32_t store(struct nof_nic *nic, struct nof_peer *peer, const struct n
 static void free_chain(struct nof_nic *nic, uint32_t chain)
 {
     struct nof_peer *peer = nof_peer_at(nic, nof_stored_at(&nic->netmem, chain)->peer);
+    nof_early_forget(nic, chain);
     nof_credit_free(nic, peer, 0, nof_netmem_free(&nic->netmem, chain));
 }
 
@@ -101,8 +105,11 @@ void nof_unexpected_assign(struct nof_nic *nic, struct nof_recv *r, uint32_t cha
     st->owner_kind = NOF_STORED_RECV;
     st->owner = nof_recv_index(nic, r);
     r->state = NOF_RECV_STORED;
+    r->stage_offset = chain;
     if (st->arrived == st->len)
         nof_recv_stored(nic, r, chain);
+    else if (st->line != NOF_NIL)
+        nof_stage_remap(&nic->eps[r->ep].stage, st->line, nof_recv_index(nic, r));
 }
 
 /* --- envelopes ------------------------------------------------------------------------------------ */
@@ -110,6 +117,8 @@ void nof_unexpected_assign(struct nof_nic *nic, struct nof_recv *r, uint32_t cha
 void nof_unexpected_free(struct nof_nic *nic, struct nof_env *e)
 {
     struct nof_peer *peer = nof_peer_at(nic, e->peer);
+    if (e->state != NOF_ENV_DONE && e->early != NOF_NIL)
+        nof_recv_abort(nic, nof_recv_at(nic, e->early), NOF_ECANCELED);
     e->state = NOF_ENV_FREE;
     nof_pool_give(&nic->envs, nof_env_index(nic, e));
     nof_credit_free(nic, peer, 1, 0);
@@ -138,6 +147,7 @@ static struct nof_env *env_take(struct nof_nic *nic, struct nof_peer *peer, cons
     e->len = a->len;
     e->handle = a->handle;
     e->chain = NOF_NIL;
+    e->early = NOF_NIL;
     if ((a->flags & (NOF_ENV_F_RTS | NOF_ENV_F_FAILED)) != 0)
         return e;
     if (a->blocks == 0) {
@@ -196,6 +206,8 @@ int nof_unexpected_arrive(struct nof_nic *nic, struct nof_peer *peer, const stru
         nof_ep_probe_answer(nic, taker, &a->key, a->len, nof_unexpected_mprobe(nic, e));
     else
         nof_match_store(nic, e);
+    if ((e->flags & NOF_ENV_F_RTS) && nof_early_on(ep))
+        nof_early_announced(nic, e);
     return NOF_OK;
 }
 
@@ -217,7 +229,9 @@ void nof_unexpected_deliver(struct nof_nic *nic, struct nof_recv *r, struct nof_
     nof_recv_matched(nic, r, peer, &e->key, e->len);
     if (e->flags & NOF_ENV_F_SYNC)
         nof_recv_tell_matched(nic, peer, e->handle);
-    if (e->flags & NOF_ENV_F_FAILED)
+    if (e->early != NOF_NIL)
+        nof_early_bind(nic, r, e);
+    else if (e->flags & NOF_ENV_F_FAILED)
         nof_recv_end(nic, r, dead ? peer->status : NOF_EFAULT);
     else if ((e->flags & NOF_ENV_F_RTS) && dead)
         nof_recv_end(nic, r, peer->status);

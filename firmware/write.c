@@ -36,6 +36,21 @@ void nof_write_unreserve(struct nof_nic *nic, struct nof_recv *r)
     r->reserved_blocks = 0;
 }
 
+int nof_write_borrow(struct nof_nic *nic, struct nof_recv *r, uint32_t want)
+{
+    uint32_t kept = nic->cfg.max_endpoints * nic->dma_min;
+    if (nic->dma_free < kept || nic->dma_free - kept < want)
+        return 0;
+    r->reserved_blocks = want;
+    nic->dma_free -= want;
+    return 1;
+}
+
+void nof_write_claim(struct nof_nic *nic, const struct nof_recv *r)
+{
+    nic->eps[r->ep].dma_used += r->reserved_blocks;
+}
+
 /* --- chains --------------------------------------------------------------------------------------- */
 
 static void give_chain(struct nof_nic *nic, struct nof_recv *r, uint32_t chain, uint32_t peer)

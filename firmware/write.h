@@ -42,5 +42,9 @@ void nof_write_retry(struct nof_nic *nic);
 /* Up to `want` blocks for r; returns how many it got (0 or at least `least`). */
 uint32_t nof_write_reserve(struct nof_nic *nic, struct nof_recv *r, uint32_t want, uint32_t least);
 void nof_write_unreserve(struct nof_nic *nic, struct nof_recv *r);
+/* All of `want` blocks for r, out of those that no endpoint's minimum needs, or none: 1 or 0. They count
+ * as the endpoint's only when claimed, or given back. */
+int nof_write_borrow(struct nof_nic *nic, struct nof_recv *r, uint32_t want);
+void nof_write_claim(struct nof_nic *nic, const struct nof_recv *r);
 
 #endif

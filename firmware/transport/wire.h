@@ -115,6 +115,7 @@ enum nof_wire_msg_offset {
 #define NOF_WIRE_DATA_F_LAST 4u /* DATA: nothing follows */
 #define NOF_WIRE_RTS_F_RESUME \
     8u /* RTS: a parked send is back; SEQ and ELEM together hold the receiver's handle of the CTS */
+#define NOF_WIRE_RTS_F_SYNC 4u /* RTS: the sender waits for its match, so no grant before that */
 #define NOF_WIRE_RTS_F_PARKED 1u /* RTS: handle is the host's cookie, state is with the host */
 
 #define NOF_WIRE_MSG_MORE_BYTES 16u /* u32 seq, u32 0, u64 offset */

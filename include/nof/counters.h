@@ -53,6 +53,14 @@
     X(PREDICT_OFFERS, "predict.offers", "receives", "foretold before they were called") \
     X(PREDICT_OFFER_HITS, "predict.offer_hits", "receives", "of those, rightly") \
     X(STAGED, "stage.delivered", "messages", "delivered through the staging area") \
+    X(STAGE_AHEAD, "stage.ahead", "messages", "brought into the staging area before their receive") \
+    X(STAGE_HITS, "stage.hits", "messages", "early ones that their receive found staged, or granted") \
+    X(STAGE_MISSED, "stage.missed", "messages", "early ones that it found neither staged nor granted") \
+    X(STAGE_EVICTED, "stage.evicted", "messages", "written back to network memory to make room") \
+    X(STAGE_EVICTED_BYTES, "stage.evicted_bytes", "bytes", "payload of those") \
+    X(STAGE_GRANTED, "stage.granted", "messages", "rendezvous granted before their receive") \
+    X(STAGE_COPIES_AVOIDED, "stage.copies_avoided", "count", \
+      "payload copies by the NIC that a receive did not have to wait for") \
     X(STAGE_FULL, "stage.full", "count", "times the staging area had no slot") \
     X(DMA_READS, "dma.reads", "count", "read requests") \
     X(DMA_READ_BYTES, "dma.read_bytes", "bytes", "read from ranks") \

@@ -25,6 +25,12 @@
       "how the next receive calls of an endpoint are foretold") \
     X(LOOKAHEAD, "lookahead", NUMBER, 8, 1, 64, "receives", \
       "how many of the next receives are prepared for") \
+    X(STAGE_BYTES, "stage_bytes", NUMBER, 262144, 0, 67108864, "bytes", \
+      "most of an endpoint's staging area that messages may take before their receive") \
+    X(EARLY_BYTES, "early_bytes", NUMBER, 1048576, 0, 67108864, "bytes", \
+      "rendezvous payload of an endpoint that may be granted before its receive") \
+    X(STAGE_POLICY, "stage_policy", CHOICE, 1, 0, 1, "bound-first|unbound-first", \
+      "which lines of the staging area are replaced first: those that a receive has taken, or the others") \
     X(DRR_QUANTUM, "drr_quantum_bytes", NUMBER, 32768, 1500, 1048576, "bytes", \
       "share of the link an endpoint gets per round") \
     X(IDLE, "idle", CHOICE, 0, 0, 3, "auto|busy|yield|sleep", "what the NIC core does without work") \

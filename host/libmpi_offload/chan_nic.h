@@ -174,6 +174,8 @@ void nof_chan_send_fail_waiting(struct nof_chan_peer *peer, int code);
 
 /* ---- chan_recv.c ---- */
 void nof_chan_recv(struct nof_request *req);
+/* The next receive comes from this place; of no use, and no harm, when it does not. */
+void nof_chan_hint(uint64_t callsite);
 void nof_chan_probe(struct nof_request *req);
 void nof_chan_cancel(struct nof_request *req);
 void nof_chan_recv_done(struct nof_chan_op *op, const struct nof_comp *comp);

@@ -81,6 +81,14 @@ void nof_chan_submit_recv(struct nof_chan_op *op)
     nof_chan_submit(&desc);
 }
 
+void nof_chan_hint(uint64_t callsite)
+{
+    struct nof_desc desc = {.opcode = NOF_DESC_HINT};
+    desc.callsite = callsite;
+    if (nof_chan.pmd != NULL && !nof_chan.nic_dead)
+        nof_chan_submit(&desc);
+}
+
 void nof_chan_submit_probe(struct nof_chan_op *op)
 {
     const struct nof_request *req = op->req;
@@ -115,6 +123,7 @@ static void receive_message(struct nof_request *req, const struct nof_message *m
     };
     nof_chan_place(&desc, req);
     desc.handle = message->nic_handle;
+    desc.callsite = req->callsite;
     nof_chan_submit(&desc);
 }
 

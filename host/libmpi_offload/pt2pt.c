@@ -6,6 +6,8 @@
 #include "bsend.h"
 #include "channel.h"
 
+__thread uint64_t nof_pt2pt_next_site;
+
 static int check_peer(const struct nof_comm *comm, int peer, bool receive)
 {
     if (peer == MPI_PROC_NULL || (receive && peer == MPI_ANY_SOURCE))
@@ -64,6 +66,10 @@ static int new_request(enum nof_request_kind kind, struct nof_comm *comm, const 
     req->peer = args->peer;
     req->tag = args->tag;
     req->callsite = args->callsite;
+    if (receive && nof_pt2pt_next_site != 0) {
+        req->callsite = nof_pt2pt_next_site;
+        nof_pt2pt_next_site = 0;
+    }
     *req_out = req;
     return MPI_SUCCESS;
 }

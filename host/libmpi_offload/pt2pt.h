@@ -17,6 +17,10 @@ struct nof_pt2pt_args {
     uint64_t callsite;
 };
 
+/* What MPIX_Pre_receive() named the next receive of this thread; 0: nothing. Never an address. */
+#define NOF_PT2PT_NAMED_SITE (1ull << 63)
+extern __thread uint64_t nof_pt2pt_next_site __attribute__((tls_model("initial-exec"), visibility("hidden")));
+
 /* Check the arguments and make a request of them, not yet started. *comm_out is set as soon as the
  * communicator is known to be valid, so that its error handler is the one that is asked. */
 int nof_pt2pt_send_new(const struct nof_pt2pt_args *args, enum nof_send_mode mode, struct nof_comm **comm_out,

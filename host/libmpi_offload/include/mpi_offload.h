@@ -31,6 +31,14 @@ int PMPIX_Recv_staged(const void **data, int count, MPI_Datatype datatype, int s
 int MPIX_Release(const void *data);
 int PMPIX_Release(const void *data);
 
+/* The next receive of this thread (any call that receives one message; MPI_Recv_init counts, MPI_Start does
+ * not) is the one that the program calls `tag`: the paper's pre-receive(tag). Tells the NIC beforehand, which may
+ * then prepare the message that this receive got the last time, and stands for the place of that call, which the
+ * NIC otherwise knows by the call's return address. Changes no result. tag: any number that names the place;
+ * MPI_ERR_ARG if negative. Any thread. */
+int MPIX_Pre_receive(int tag);
+int PMPIX_Pre_receive(int tag);
+
 #ifdef __cplusplus
 }
 #endif

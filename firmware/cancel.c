@@ -231,7 +231,7 @@ static void answer(struct nof_nic *nic, const struct nof_peer *peer, uint64_t ha
 
 int nof_cancel_rx(struct nof_nic *nic, struct nof_peer *peer, const struct nof_wire_view *view)
 {
-    if (view->fields_bytes != NOF_WIRE_CANCEL_BYTES)
+    if (view->fields_bytes != NOF_WIRE_CANCEL_BYTES || (int32_t)nof_get32(view->fields + 20) < 0)
         return NOF_EPROTO;
     struct nof_endpoint *ep = &nic->eps[peer->ep];
     uint8_t parked = view->flags & NOF_WIRE_RTS_F_PARKED ? NOF_ENV_F_PARKED : 0;

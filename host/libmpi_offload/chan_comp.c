@@ -16,6 +16,14 @@ static void of_operation(const struct nof_comp *comp)
         if (op->phase == NOF_OP_SEND)
             nof_chan_send_granted(op, comp);
         break;
+    case NOF_COMP_SEND_CANCEL:
+        if (op->phase == NOF_OP_SEND)
+            nof_chan_send_cancelled(op, comp->status);
+        break;
+    case NOF_COMP_PARKED: /* the operation stays until it is granted */
+        if (op->phase == NOF_OP_SEND)
+            nof_chan_send_parked(op);
+        break;
     case NOF_COMP_RECV:
         if (op->phase == NOF_OP_RECV)
             nof_chan_recv_done(op, comp);
@@ -56,6 +64,10 @@ void nof_chan_complete(const struct nof_comp *comp)
         if (known_rank(comp->peer))
             nof_chan_spilled(comp);
         break;
+    case NOF_COMP_REVOKE:
+        if (known_rank(comp->peer))
+            nof_chan_revoke(comp);
+        break;
     case NOF_COMP_SPILL_END:
         nof_chan_spill_end_done(comp->status);
         break;
@@ -69,8 +81,6 @@ void nof_chan_complete(const struct nof_comp *comp)
             nof_chan_peer_died(comp->peer, comp->status);
         }
         break;
-    case NOF_COMP_PARKED:
-        break; /* the operation stays until it is granted */
     case NOF_COMP_FAILED:
         nof_chan_nic_died("the NIC gave up this rank's endpoint (broken queue or descriptor)");
         break;

@@ -51,6 +51,7 @@ struct nof_chan_op {
     bool windowed; /* counts in its peer's window */
     bool bounced; /* holds `bounce` */
     bool cancel_asked;
+    bool parked; /* SEND: only its peer's NIC has its envelope, until it is granted */
     bool pulled; /* RECV by PULL: source, tag and length are those of the spilled envelope */
     int32_t peer; /* job rank, NOF_ANY_SOURCE */
     int32_t tag; /* PULL */
@@ -83,6 +84,7 @@ struct nof_chan_envelope {
     struct nof_match_entry match; /* first: an entry is its envelope */
     uint64_t len;
     uint64_t handle;
+    uint64_t sender_handle; /* what a REVOKE calls it */
     bool remote; /* payload is not here: PULL */
     int status; /* not NOF_OK: the payload is lost */
     bool sync; /* the sender wants to know of the match */
@@ -168,6 +170,10 @@ void nof_chan_send(struct nof_request *req);
 void nof_chan_send_cancel(struct nof_request *req);
 void nof_chan_send_done(struct nof_chan_op *op, const struct nof_comp *comp);
 void nof_chan_send_granted(struct nof_chan_op *op, const struct nof_comp *comp);
+void nof_chan_send_cancelled(struct nof_chan_op *op, int status);
+void nof_chan_send_parked(struct nof_chan_op *op);
+/* A parked send whose peer is gone: the NIC has forgotten it, and will never say so. */
+void nof_chan_send_lost(struct nof_chan_op *op, int code);
 /* Hand over what windows allow. */
 void nof_chan_send_pump(void);
 void nof_chan_send_fail_waiting(struct nof_chan_peer *peer, int code);
@@ -196,6 +202,8 @@ void nof_chan_place(struct nof_desc *desc, const struct nof_request *req);
 
 /* ---- chan_spill.c ---- */
 void nof_chan_spilled(const struct nof_comp *comp);
+/* Its sender wants a spilled message back. */
+void nof_chan_revoke(const struct nof_comp *comp);
 /* RECV or PROBE answered NOMATCH: it lives in the library's matcher from now on. */
 void nof_chan_local_recv(struct nof_chan_op *op);
 void nof_chan_local_probe(struct nof_chan_op *op);

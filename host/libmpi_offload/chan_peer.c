@@ -163,6 +163,9 @@ void nof_chan_peer_died(int world_rank, int status)
         if (op->fail_code == MPI_SUCCESS && concerns(op, world_rank, left)) {
             nof_chan_recv_fail(op, code);
             op = nof_chan.active;
+        } else if (op->phase == NOF_OP_SEND && op->parked && op->peer == world_rank) {
+            nof_chan_send_lost(op, code);
+            op = nof_chan.active;
         } else {
             op = op->next_active;
         }

@@ -162,10 +162,9 @@ void nof_chan_send_fail_waiting(struct nof_chan_peer *peer, int code)
     }
 }
 
-/* Only what was not handed over can be taken back; MPI allows a cancel to fail. */
-void nof_chan_send_cancel(struct nof_request *req)
+/* Out of the queue of those that were not handed over; false: it is not there. */
+static bool take_waiting(struct nof_chan_peer *peer, const struct nof_request *req)
 {
-    struct nof_chan_peer *peer = peer_of(req);
     struct nof_request *before = NULL;
     for (struct nof_request *at = peer->first; at != NULL; before = at, at = at->next) {
         if (at != req)
@@ -176,18 +175,42 @@ void nof_chan_send_cancel(struct nof_request *req)
             before->next = req->next;
         if (peer->last == req)
             peer->last = before;
-        req->cancelled = true;
-        nof_request_done(req, 0, req->tag, 0);
-        return;
+        return true;
     }
+    return false;
 }
 
-void nof_chan_send_done(struct nof_chan_op *op, const struct nof_comp *comp)
+static void cancelled(struct nof_request *req)
+{
+    req->cancelled = true;
+    nof_request_done(req, 0, req->tag, 0);
+}
+
+/* What the NIC has, or has parked, it takes back if no receive has matched it; else the send ends soon. */
+void nof_chan_send_cancel(struct nof_request *req)
+{
+    struct nof_chan_op *op = req->channel_op;
+    if (take_waiting(peer_of(req), req)) {
+        cancelled(req);
+        return;
+    }
+    if (op == NULL || op->cancel_asked)
+        return;
+    op->cancel_asked = true;
+    struct nof_desc desc = {.opcode = NOF_DESC_SEND_CANCEL,
+                            .ctx = req->ctx,
+                            .cookie = nof_chan_cookie(op),
+                            .peer = op->peer,
+                            .tag = req->tag};
+    nof_chan_submit(&desc);
+}
+
+/* The operation ends; its request (NULL: the program does not wait for it) is the caller's. */
+static struct nof_request *end(struct nof_chan_op *op)
 {
     struct nof_request *req = op->req;
-    int32_t peer = op->peer;
     if (op->windowed) {
-        struct nof_chan_peer *p = &nof_chan.peers[peer];
+        struct nof_chan_peer *p = &nof_chan.peers[op->peer];
         p->in_window--;
         if (p->blocked)
             p->stalled_ns = nof_lib_now_ns();
@@ -195,6 +218,37 @@ void nof_chan_send_done(struct nof_chan_op *op, const struct nof_comp *comp)
             p->window = NOF_CHAN_WINDOW;
     }
     nof_chan_op_free(op);
+    return req;
+}
+
+void nof_chan_send_cancelled(struct nof_chan_op *op, int status)
+{
+    op->cancel_asked = false;
+    if (status != NOF_OK)
+        return; /* too late: it ends as if nothing was said */
+    struct nof_request *req = end(op);
+    if (req != NULL)
+        cancelled(req);
+}
+
+void nof_chan_send_parked(struct nof_chan_op *op)
+{
+    op->parked = true;
+    if (nof_chan.peers[op->peer].dead)
+        nof_chan_send_lost(op, nof_chan_dead_code(op->peer));
+}
+
+void nof_chan_send_lost(struct nof_chan_op *op, int code)
+{
+    struct nof_request *req = end(op);
+    if (req != NULL)
+        nof_request_fail(req, code);
+}
+
+void nof_chan_send_done(struct nof_chan_op *op, const struct nof_comp *comp)
+{
+    int32_t peer = op->peer;
+    struct nof_request *req = end(op);
     if (req == NULL)
         return;
     if (comp->status == NOF_OK || comp->status == NOF_ETRUNC)
@@ -208,6 +262,7 @@ void nof_chan_send_done(struct nof_chan_op *op, const struct nof_comp *comp)
 void nof_chan_send_granted(struct nof_chan_op *op, const struct nof_comp *comp)
 {
     struct nof_request *req = op->req;
+    op->parked = false;
     struct nof_desc desc = {
         .opcode = NOF_DESC_SEND,
         .flags = NOF_DESC_F_GRANTED,

@@ -235,8 +235,10 @@ static struct nof_chan_envelope *envelope_of(const struct nof_comp *comp)
     envelope->len = comp->len;
     envelope->remote = (comp->flags & NOF_COMP_F_REMOTE) != 0;
     envelope->sync = (comp->flags & NOF_COMP_F_SYNC) != 0;
-    if ((comp->flags & NOF_COMP_F_INLINE) == 0)
+    if ((comp->flags & NOF_COMP_F_INLINE) == 0) {
         envelope->handle = comp->handle;
+        envelope->sender_handle = comp->sender_handle;
+    }
     envelope->status = comp->status;
     envelope->stored = stored;
     if (stored > 0)
@@ -264,6 +266,24 @@ void nof_chan_spilled(const struct nof_comp *comp)
         nof_lib_die(1, "no memory for an unexpected message of %llu bytes from %s",
                     (unsigned long long)comp->len, nof_chan_peer_name(comp->peer));
     run_probes();
+}
+
+void nof_chan_revoke(const struct nof_comp *comp)
+{
+    struct nof_desc desc = {.opcode = NOF_DESC_REVOKED, .cookie = comp->cookie, .peer = comp->peer};
+    struct nof_match_entry *at = nof_matcher_find(&nof_chan.matcher, comp->ctx, comp->peer, comp->tag);
+    for (; at != NULL; at = nof_matcher_next(at)) {
+        struct nof_chan_envelope *envelope = (struct nof_chan_envelope *)(void *)at;
+        if ((!envelope->remote && !envelope->sync) || envelope->status != NOF_OK ||
+            envelope->sender_handle != comp->handle)
+            continue;
+        desc.flags = NOF_DESC_F_GONE;
+        desc.handle = envelope->handle;
+        nof_matcher_remove(&nof_chan.matcher, at);
+        free(envelope);
+        break;
+    }
+    nof_chan_submit(&desc);
 }
 
 /* ---- the end of spill mode ---- */

@@ -199,6 +199,11 @@ struct nof_match_entry *nof_matcher_find(const struct nof_matcher *m, uint32_t c
     return q == NULL ? NULL : q->first;
 }
 
+struct nof_match_entry *nof_matcher_next(const struct nof_match_entry *envelope)
+{
+    return envelope->link[0].next;
+}
+
 void nof_matcher_unpost(struct nof_matcher *m, struct nof_match_entry *receive)
 {
     take_out(m, &m->posted, receive);

@@ -68,6 +68,9 @@ struct nof_match_entry *nof_matcher_take_posted(struct nof_matcher *m, uint32_t 
 struct nof_match_entry *nof_matcher_find(const struct nof_matcher *m, uint32_t ctx, int32_t source,
                                          int32_t tag);
 
+/* The next one with the same source and tag, behind one that find() gave for these two. */
+struct nof_match_entry *nof_matcher_next(const struct nof_match_entry *envelope);
+
 /* Take an entry out before its turn. */
 void nof_matcher_unpost(struct nof_matcher *m, struct nof_match_entry *receive);
 void nof_matcher_remove(struct nof_matcher *m, struct nof_match_entry *envelope);

@@ -50,6 +50,15 @@ static int wait_in(const char *what, int dead)
         return MPI_Send(big, sizeof(big), MPI_BYTE, dead, 5, MPI_COMM_WORLD);
     if (strcmp(what, "ssend") == 0)
         return MPI_Ssend(&value, 1, MPI_INT, dead, 5, MPI_COMM_WORLD);
+    if (strcmp(what, "sends") == 0) { /* more than a NIC remembers: the last are parked */
+        static MPI_Request reqs[5000];
+        int code = MPI_SUCCESS;
+        for (int i = 0; i < 5000; i++)
+            MPI_Isend(big, 20000, MPI_BYTE, dead, 5, MPI_COMM_WORLD, &reqs[i]);
+        for (int i = 0; i < 5000; i++)
+            code = MPI_Wait(&reqs[i], &status);
+        return code;
+    }
     if (strcmp(what, "probe") == 0)
         return MPI_Probe(dead, 5, MPI_COMM_WORLD, &status);
     if (strcmp(what, "probe_any") == 0)

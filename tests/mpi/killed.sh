@@ -10,7 +10,7 @@ nof=$1 killed=$2
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-for call in recv irecv any send ssend probe collective icollective strangers lock fence; do
+for call in recv irecv any send sends ssend probe collective icollective strangers lock fence; do
     timeout -k 5 60 "$nof" run --hosts 2 -n 5 --on-failure=continue "$killed" "$call" >"$work/out" 2>"$work/err" \
         </dev/null && code=0 || code=$?
     if [ "$(grep -c survived "$work/out")" -ne 4 ] || [ "$code" -ne 137 ]; then

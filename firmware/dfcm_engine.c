@@ -2,6 +2,9 @@
 #include "dfcm_engine.h"
 
 #include <string.h>
+#ifdef NOF_DFCM_VECTORS
+#include <cpuid.h>
+#endif
 
 #include "dfcm_kernel.h"
 #include "nof/status.h"
@@ -9,8 +12,42 @@
 
 /* ---- predictor ---- */
 
+/* What the processor has and, by XCR0, the operating system saves. */
+static int processor_has(enum nof_dfcm_isa isa)
+{
+#ifdef NOF_DFCM_VECTORS
+    uint32_t eax, ebx, ecx, edx, saved, high;
+
+    if (!__get_cpuid(1, &eax, &ebx, &ecx, &edx) || (ecx & bit_OSXSAVE) == 0)
+        return 0;
+    __asm__("xgetbv" : "=a"(saved), "=d"(high) : "c"(0));
+    if (!__get_cpuid(0x80000001, &eax, &ebx, &ecx, &edx) || (ecx & bit_ABM) == 0)
+        return 0;
+    if (!__get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx))
+        return 0;
+
+    const uint32_t avx2 = bit_AVX2 | bit_BMI | bit_BMI2;
+    const uint32_t avx512 = bit_AVX512F | bit_AVX512BW | bit_AVX512CD | bit_AVX512DQ | bit_AVX512VL;
+    const uint32_t bytes = bit_AVX512VBMI | bit_AVX512VBMI2;
+    int has_avx2 = (ebx & avx2) == avx2 && (saved & 6) == 6;
+
+    if (isa == NOF_DFCM_ISA_AVX2)
+        return has_avx2;
+    return has_avx2 && (ebx & avx512) == avx512 && (ecx & bytes) == bytes && (saved & 0xe6) == 0xe6;
+#else
+    (void)isa;
+    return 0;
+#endif
+}
+
 static const struct nof_dfcm_kernel *kernel_of(enum nof_dfcm_isa isa)
 {
+#ifdef NOF_DFCM_VECTORS
+    if ((isa == NOF_DFCM_ISA_AUTO || isa == NOF_DFCM_ISA_AVX512) && processor_has(NOF_DFCM_ISA_AVX512))
+        return &nof_dfcm_avx512;
+    if ((isa == NOF_DFCM_ISA_AUTO || isa == NOF_DFCM_ISA_AVX2) && processor_has(NOF_DFCM_ISA_AVX2))
+        return &nof_dfcm_avx2;
+#endif
     if (isa == NOF_DFCM_ISA_AUTO || isa == NOF_DFCM_ISA_PORTABLE)
         return &nof_dfcm_portable;
     return NULL;
@@ -130,7 +167,7 @@ static void block_end(struct nof_dfcm *p, const struct nof_dfcm_block *b, unsign
 static void block_undo(struct nof_dfcm *p, const struct nof_dfcm_block *b, unsigned from, unsigned to)
 {
     while (to-- > from)
-        p->line[b->index[to]] = b->line[to];
+        *nof_dfcm_line_at(p, b->place[to]) = b->line[to];
 }
 
 static unsigned at_most(size_t n, size_t most)
@@ -166,31 +203,32 @@ struct maker {
     uint64_t hits[NOF_DFCM_CLASSES];
 };
 
-/* What values of a block come to. */
+/* What the first values of a block come to. */
 struct measure {
     unsigned n, kept, odds;
 };
 
-static size_t measured_nibbles(const struct measure *m, enum nof_dfcm_format format)
+static size_t measured_nibbles(const struct maker *k, const struct measure *m)
 {
-    if (format == NOF_DFCM_PAPER)
+    if (k->p->format == NOF_DFCM_PAPER)
         return m->n + m->kept;
     return 2u * ((m->n + 1) / 2 + (m->odds + 1) / 2 + (m->kept - m->odds) / 2);
 }
 
-/* How many of n more values of the block fit into the room; they are added to *m. */
-static unsigned fit(const struct maker *k, const struct nof_dfcm_block *b, unsigned n, size_t room,
-                    struct measure *m)
+/* n more values, as many of them as fit into the room. They are added together first: mostly all but a few fit. */
+static void measure_more(const struct maker *k, const struct nof_dfcm_block *b, unsigned n, size_t room,
+                         struct measure *m)
 {
-    for (unsigned i = 0; i < n; i++) {
-        unsigned kept = nof_dfcm_kept(b->diff[m->n], k->s.word_bytes);
-        struct measure more = {m->n + 1, m->kept + kept, m->odds + (kept & 1u)};
-
-        if (measured_nibbles(&more, k->p->format) > room)
-            return i;
-        *m = more;
+    for (unsigned i = m->n; i < m->n + n; i++) {
+        m->kept += b->kept[i];
+        m->odds += b->kept[i] & 1u;
     }
-    return n;
+    m->n += n;
+    while (measured_nibbles(k, m) > room) {
+        m->n--;
+        m->kept -= b->kept[m->n];
+        m->odds -= b->kept[m->n] & 1u;
+    }
 }
 
 static void block_pack(struct maker *k, const struct nof_dfcm_block *b, unsigned n)
@@ -212,6 +250,8 @@ static void block_pack(struct maker *k, const struct nof_dfcm_block *b, unsigned
     k->nibbles += 2 * len;
 }
 
+#define GUESS_SPARE 3u /* a few too many cost less than another round */
+
 /* One block of at most n values. Returns 0 if the chunk is full. */
 static int make_block(struct maker *k, const uint8_t *in, unsigned n)
 {
@@ -227,13 +267,14 @@ static int make_block(struct maker *k, const uint8_t *in, unsigned n)
     }
     while (m.n < n && !full) {
         /* As many as will probably fit; those that do not are taken back. */
-        size_t left = room - measured_nibbles(&m, k->p->format);
-        size_t guess = left * 512 / (k->p->per_kib * k->s.word_bytes) + 1;
+        size_t left = room - measured_nibbles(k, &m);
+        size_t guess = left * 512 / (k->p->per_kib * k->s.word_bytes) + GUESS_SPARE;
         unsigned from = m.n;
         unsigned more = at_most(guess, n - from);
 
         k->p->kernel->predict(k->p, &k->s, &b, from, more, in + (size_t)from * k->s.word_bytes);
-        full = fit(k, &b, more, room, &m) < more;
+        measure_more(k, &b, more, room, &m);
+        full = m.n < from + more;
         block_undo(k->p, &b, m.n, from + more);
     }
     block_end(k->p, &b, m.n);

@@ -35,7 +35,7 @@
 
 #define NOF_DFCM_TABLE_LOG2 15u /* of the paper, section 3.3 */
 #define NOF_DFCM_TABLE_LOG2_MIN 8u
-#define NOF_DFCM_TABLE_LOG2_MAX 20u
+#define NOF_DFCM_TABLE_LOG2_MAX 15u
 #define NOF_DFCM_ALIGN 64u
 
 #define NOF_DFCM_HEADER_BYTES 4u /* of a coded chunk, counted in its length */

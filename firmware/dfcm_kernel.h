@@ -11,6 +11,8 @@
 #include "dfcm_engine.h"
 
 #define NOF_DFCM_BLOCK 64u
+#define NOF_DFCM_LINE_SHIFT 4u /* log2 of a line's bytes */
+#define NOF_DFCM_SPARE 8u /* behind the values of a block, so that vectors may end there */
 #define NOF_DFCM_HISTORY 8u /* differences that are kept; contexts look back 4 + 3 */
 /* Bytes of a block of n values at most, in either format: 17 nibbles a value, two odd nibbles. */
 #define NOF_DFCM_BLOCK_BYTES(n) ((17u * (n) + 1u) / 2u + 1u)
@@ -39,22 +41,23 @@ struct nof_dfcm_shape {
 };
 
 struct nof_dfcm_block {
-    uint64_t delta[NOF_DFCM_HISTORY + NOF_DFCM_BLOCK];
-    uint64_t value[2 + NOF_DFCM_BLOCK]; /* widened */
-    uint64_t diff[NOF_DFCM_BLOCK]; /* value xor prediction, not widened */
-    struct nof_dfcm_line line[NOF_DFCM_BLOCK]; /* what was looked up */
-    uint32_t index[NOF_DFCM_BLOCK];
+    uint64_t delta[NOF_DFCM_HISTORY + NOF_DFCM_BLOCK + NOF_DFCM_SPARE];
+    uint64_t value[2 + NOF_DFCM_BLOCK + NOF_DFCM_SPARE]; /* widened */
+    uint64_t diff[NOF_DFCM_BLOCK + NOF_DFCM_SPARE]; /* value xor prediction, not widened */
+    struct nof_dfcm_line line[NOF_DFCM_BLOCK + NOF_DFCM_SPARE]; /* what was looked up */
+    uint32_t place[NOF_DFCM_BLOCK + NOF_DFCM_SPARE]; /* of that line: bytes from the table's beginning */
+    uint8_t kept[NOF_DFCM_BLOCK + NOF_DFCM_SPARE]; /* nibbles of diff that are sent */
 };
 
 struct nof_dfcm_kernel {
     enum nof_dfcm_isa isa;
-    /* Words [at, at + n) of the block come from `in`: fills all five arrays there and updates the table. */
+    /* Words [at, at + n) of the block come from `in`: fills all arrays there and updates the table. */
     void (*predict)(struct nof_dfcm *p, const struct nof_dfcm_shape *s, struct nof_dfcm_block *b, unsigned at,
                     unsigned n, const uint8_t *in);
-    /* The other way: diff[0, n) is given; fills delta, value and `out`, updates the table. */
+    /* The other way: diff[0, n) is given; fills `out`, the last differences and values, updates the table. */
     void (*restore)(struct nof_dfcm *p, const struct nof_dfcm_shape *s, struct nof_dfcm_block *b, unsigned n,
                     uint8_t *out);
-    /* FAST's bytes of diff[0, n). out has NOF_DFCM_BLOCK_BYTES(n) + 64. Returns the bytes used. */
+    /* FAST's bytes of diff[0, n) and kept. out has NOF_DFCM_BLOCK_BYTES(n) + 64. Returns the bytes used. */
     size_t (*pack)(const struct nof_dfcm_block *b, unsigned n, unsigned word_bytes, uint8_t *out,
                    uint64_t hits[NOF_DFCM_CLASSES]);
     /* Back. Returns the bytes used, 0 if [in, in + len) does not hold n values. `in` is readable 64 bytes beyond len;
@@ -64,6 +67,15 @@ struct nof_dfcm_kernel {
 };
 
 extern const struct nof_dfcm_kernel nof_dfcm_portable;
+#ifdef NOF_DFCM_VECTORS /* the build has them; the processor may not */
+extern const struct nof_dfcm_kernel nof_dfcm_avx2;
+extern const struct nof_dfcm_kernel nof_dfcm_avx512;
+#endif
+
+static inline struct nof_dfcm_line *nof_dfcm_line_at(struct nof_dfcm *p, uint32_t place)
+{
+    return (struct nof_dfcm_line *)(void *)((char *)p->line + place);
+}
 
 /* Nibbles that are kept of a residual: 1 to 16 of a word of 8 bytes (the count of leading zeros ends at 15), 0 to 8 of
  * one of 4. */

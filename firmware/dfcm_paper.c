@@ -21,7 +21,7 @@ void nof_dfcm_paper_pack(const struct nof_dfcm_block *b, unsigned n, unsigned wo
     size_t at = *nibbles;
 
     for (unsigned i = 0; i < n; i++) {
-        unsigned kept = nof_dfcm_kept(b->diff[i], word_bytes);
+        unsigned kept = b->kept[i];
 
         hits[(2 * word_bytes - kept) / 4]++;
         put(out, at++, 2 * word_bytes - kept);

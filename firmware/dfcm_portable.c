@@ -1,138 +1,177 @@
-/* SPDX-License-Identifier: BSD-3-Clause */
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The code for every processor. dfcm_avx2.c is this file for one with BMI2: what is counted in nibbles is done eight
+ * at a time in ordinary registers, which leaves AVX2 itself little to add. */
 #include <string.h>
 
 #include "dfcm_kernel.h"
+#include "dfcm_scalar.h"
 #include "transport/wire.h"
 
-static uint64_t load(const uint8_t *in, const struct nof_dfcm_shape *s, unsigned i)
-{
-    return s->word_bytes == 8 ? nof_get64(in + 8u * i) : (uint64_t)nof_get32(in + 4u * i) << 32;
-}
+#ifndef NOF_DFCM_KERNEL
+#define NOF_DFCM_KERNEL nof_dfcm_portable
+#define NOF_DFCM_KERNEL_ISA NOF_DFCM_ISA_PORTABLE
+#endif
 
-/* The context of value i of the block, as a line of the table (papers/000, section 2.3). */
-static uint32_t context(const struct nof_dfcm *p, const struct nof_dfcm_shape *s, const uint64_t *delta)
-{
-    uint64_t newest = delta[-1] >> s->top;
-    uint64_t middle = delta[-2] >> s->top;
-    uint64_t oldest = delta[-3] >> s->top;
+#define BYTES 0x0101010101010101u
 
-    return (uint32_t)((newest ^ middle << 5 ^ oldest << 10) & p->mask);
-}
-
-/* The difference that a line foretells: the newest, and the drift again if there is one. */
-static uint64_t foretell(struct nof_dfcm_line line, unsigned top)
+INLINE void predict_as(struct nof_dfcm *p, struct nof_dfcm_shape s, struct nof_dfcm_block *b, unsigned at,
+                       unsigned n, const uint8_t *in)
 {
-    return (line.newest ^ line.older) >> top == 0 ? line.newest + (line.newest - line.older) : line.newest;
+    for (unsigned i = at; i < at + n; i++) {
+        uint64_t *delta = &b->delta[NOF_DFCM_HISTORY + i];
+        uint64_t value = nof_dfcm_load(s, in, i - at);
+        uint64_t base = b->value[2 + i - s.stride];
+        uint32_t place = nof_dfcm_context(p, s.top, delta - s.delay);
+        struct nof_dfcm_line *line = nof_dfcm_line_at(p, place);
+        uint64_t newest = line->newest, older = line->older;
+        uint64_t diff = (value ^ (base + nof_dfcm_foretell(newest, older, s.top))) >> s.widen;
+
+        b->value[2 + i] = value;
+        b->diff[i] = diff;
+        b->kept[i] = (uint8_t)nof_dfcm_kept(diff, s.word_bytes);
+        b->place[i] = place;
+        b->line[i].newest = newest;
+        b->line[i].older = older;
+        *delta = value - base;
+        line->newest = value - base;
+        line->older = newest;
+    }
 }
 
 static void predict(struct nof_dfcm *p, const struct nof_dfcm_shape *s, struct nof_dfcm_block *b, unsigned at,
                     unsigned n, const uint8_t *in)
 {
-    for (unsigned i = at; i < at + n; i++) {
-        uint64_t *delta = &b->delta[NOF_DFCM_HISTORY + i];
-        uint64_t *value = &b->value[2 + i];
-        uint32_t index = context(p, s, delta - s->delay);
-        struct nof_dfcm_line line = p->line[index];
-
-        value[0] = load(in, s, i - at);
-        delta[0] = value[0] - value[-(int)s->stride];
-        b->diff[i] = (value[0] ^ (value[-(int)s->stride] + foretell(line, s->top))) >> s->widen;
-        b->line[i] = line;
-        b->index[i] = index;
-        p->line[index] = (struct nof_dfcm_line){.newest = delta[0], .older = line.newest};
-    }
+    if (nof_dfcm_is_fast_f64(s))
+        predict_as(p, nof_dfcm_fast_f64(), b, at, n, in);
+    else
+        predict_as(p, *s, b, at, n, in);
 }
 
-static void restore(struct nof_dfcm *p, const struct nof_dfcm_shape *s, struct nof_dfcm_block *b, unsigned n,
-                    uint8_t *out)
-{
-    for (unsigned i = 0; i < n; i++) {
-        uint64_t *delta = &b->delta[NOF_DFCM_HISTORY + i];
-        uint64_t *value = &b->value[2 + i];
-        struct nof_dfcm_line *line = &p->line[context(p, s, delta - s->delay)];
+/* ---- bytes of a block ---- */
 
-        value[0] = (value[-(int)s->stride] + foretell(*line, s->top)) ^ b->diff[i] << s->widen;
-        delta[0] = value[0] - value[-(int)s->stride];
-        *line = (struct nof_dfcm_line){.newest = delta[0], .older = line->newest};
-        if (s->word_bytes == 8)
-            nof_put64(out + 8u * i, value[0]);
-        else
-            nof_put32(out + 4u * i, (uint32_t)(value[0] >> 32));
-    }
+/* Eight nibbles, one a byte, into four bytes, the first in the low half; and back. */
+static inline uint32_t join(uint64_t nibbles)
+{
+    nibbles = (nibbles | nibbles >> 4) & 0x00ff00ff00ff00ffu;
+    nibbles = (nibbles | nibbles >> 8) & 0x0000ffff0000ffffu;
+    return (uint32_t)(nibbles | nibbles >> 16);
+}
+
+static inline uint64_t split(uint64_t joined)
+{
+    joined = (joined | joined << 16) & 0x0000ffff0000ffffu;
+    joined = (joined | joined << 8) & 0x00ff00ff00ff00ffu;
+    return (joined | joined << 4) & 0x0f0f0f0f0f0f0f0fu;
+}
+
+/* The first n of eight bytes; n >= 1. */
+static inline uint64_t first(unsigned n)
+{
+    return n >= 8 ? UINT64_MAX : (1ull << 8 * n) - 1;
+}
+
+/* A byte of 0 or 1 each, added up. */
+static inline unsigned sum(uint64_t bytes)
+{
+    return (unsigned)(bytes * BYTES >> 56);
+}
+
+static inline void count_hits(uint64_t zeros, uint64_t there, uint64_t hits[NOF_DFCM_CLASSES])
+{
+    uint64_t four = zeros >> 2 & BYTES, eight = zeros >> 3 & BYTES;
+    unsigned both = sum(four & eight), fours = sum(four), eights = sum(eight);
+
+    hits[0] += sum(there & BYTES) - fours - eights + both;
+    hits[1] += fours - both;
+    hits[2] += eights - both;
+    hits[3] += both;
 }
 
 static size_t pack(const struct nof_dfcm_block *b, unsigned n, unsigned word_bytes, uint8_t *out,
                    uint64_t hits[NOF_DFCM_CLASSES])
 {
-    unsigned most = 2 * word_bytes;
-    uint8_t odd[NOF_DFCM_BLOCK / 2 + 1] = {0};
+    uint8_t odd[NOF_DFCM_BLOCK + 8] = {0};
     unsigned odds = 0;
-    size_t counts = (n + 1) / 2;
+    uint8_t *to = out + (n + 1) / 2;
 
-    memset(out, 0, counts);
-    for (unsigned i = 0; i < n; i++) {
-        unsigned kept = nof_dfcm_kept(b->diff[i], word_bytes);
+    for (unsigned i = 0; i < n; i += 8) {
+        uint64_t there = first(n - i);
+        uint64_t zeros = (2 * word_bytes * BYTES - nof_get64(&b->kept[i])) & there;
 
-        out[i / 2] |= (uint8_t)((most - kept) << 4 * (i % 2));
-        hits[(most - kept) / 4]++;
-        if (kept & 1) {
-            odd[odds / 2] |= (uint8_t)((b->diff[i] >> 4 * (kept - 1) & 15u) << 4 * (odds % 2));
-            odds++;
-        }
+        count_hits(zeros, there, hits);
+        nof_put32(out + i / 2, join(zeros));
     }
-    memcpy(out + counts, odd, (odds + 1) / 2);
-    uint8_t *to = out + counts + (odds + 1) / 2;
+    for (unsigned i = 0; i < n; i++) {
+        unsigned kept = b->kept[i];
+
+        odd[odds] = b->diff[i] >> (4 * (kept & ~1u) & 63u) & 15u;
+        odds += kept & 1u;
+    }
+    odd[odds] = 0; /* what was written there and not kept */
+    for (unsigned i = 0; i < odds; i += 8)
+        nof_put32(to + i / 2, join(nof_get64(odd + i)));
+    to += (odds + 1) / 2;
     for (unsigned i = 0; i < n; i++) {
         nof_put64(to, b->diff[i]);
-        to += nof_dfcm_kept(b->diff[i], word_bytes) / 2;
+        to += b->kept[i] / 2u;
     }
     return (size_t)(to - out);
+}
+
+/* Counts of a block, from its first bytes. Returns the bytes that follow them, or SIZE_MAX. */
+static inline size_t unpack_counts(unsigned n, unsigned word_bytes, const uint8_t *in, uint8_t *kept,
+                                   unsigned *odds, uint64_t hits[NOF_DFCM_CLASSES])
+{
+    uint64_t bytes = 0, wrong = 0;
+
+    *odds = 0;
+    for (unsigned i = 0; i < n; i += 8) {
+        uint64_t there = first(n - i);
+        uint64_t zeros = split(nof_get32(in + i / 2)) & there;
+        uint64_t keeps = (2 * word_bytes * BYTES & there) - zeros;
+
+        wrong |= keeps & 0xe0e0e0e0e0e0e0e0u; /* borrowed: more zeros than the word has */
+        count_hits(zeros, there, hits);
+        nof_put64(kept + i, keeps);
+        *odds += sum(keeps & BYTES);
+        bytes += sum(keeps >> 1 & 0x0f * BYTES);
+    }
+    return wrong != 0 ? SIZE_MAX : bytes;
 }
 
 static size_t unpack(struct nof_dfcm_block *b, unsigned n, unsigned word_bytes, const uint8_t *in, size_t len,
                      uint64_t hits[NOF_DFCM_CLASSES])
 {
-    unsigned most = 2 * word_bytes;
-    uint8_t kept[NOF_DFCM_BLOCK];
-    unsigned odds = 0;
-    size_t bytes = 0;
+    static const uint64_t low[9] = {
+        0, 0xff, 0xffff, 0xffffff, 0xffffffff, 0xffffffffff, 0xffffffffffff, 0xffffffffffffff, UINT64_MAX};
+    uint8_t kept[NOF_DFCM_BLOCK + 8], odd[NOF_DFCM_BLOCK + 8];
+    unsigned odds;
     size_t counts = (n + 1) / 2;
+    size_t bytes = unpack_counts(n, word_bytes, in, kept, &odds, hits);
+    const uint8_t *from = in + counts;
 
-    if (n % 2 != 0 && in[n / 2] >> 4 != 0)
+    if (bytes == SIZE_MAX || counts + (odds + 1) / 2 + bytes > len)
         return 0;
-    for (unsigned i = 0; i < n; i++) {
-        unsigned zeros = in[i / 2] >> 4 * (i % 2) & 15u;
-
-        if (zeros > most)
-            return 0;
-        hits[zeros / 4]++;
-        kept[i] = (uint8_t)(most - zeros);
-        odds += kept[i] & 1u;
-        bytes += kept[i] / 2u;
-    }
-    if (counts + (odds + 1) / 2 + bytes > len)
+    if ((n % 2 != 0 && in[n / 2] >> 4 != 0) || (odds % 2 != 0 && from[odds / 2] >> 4 != 0))
         return 0;
-    const uint8_t *odd = in + counts;
-    const uint8_t *from = odd + (odds + 1) / 2;
-    if (odds % 2 != 0 && odd[odds / 2] >> 4 != 0)
-        return 0;
+    for (unsigned i = 0; i < odds + 1; i += 8)
+        nof_put64(odd + i, split(nof_get32(from + i / 2)));
+    from += (odds + 1) / 2;
     odds = 0;
     for (unsigned i = 0; i < n; i++) {
-        unsigned whole = kept[i] / 2u;
-        uint64_t low = whole == 8 ? nof_get64(from) : nof_get64(from) & ~(UINT64_MAX << 8 * whole);
+        unsigned whole = kept[i] / 2u, rest = kept[i] & 1u;
 
-        if (kept[i] & 1u) {
-            low |= (uint64_t)(odd[odds / 2] >> 4 * (odds % 2) & 15u) << 8 * whole;
-            odds++;
-        }
-        b->diff[i] = low;
+        b->diff[i] = (nof_get64(from) & low[whole]) | (uint64_t)(odd[odds] & (0u - rest))
+                                                          << (8 * whole & 63u);
+        odds += rest;
         from += whole;
     }
     return (size_t)(from - in);
 }
 
-const struct nof_dfcm_kernel nof_dfcm_portable = {
-    .isa = NOF_DFCM_ISA_PORTABLE,
+const struct nof_dfcm_kernel NOF_DFCM_KERNEL = {
+    .isa = NOF_DFCM_KERNEL_ISA,
     .predict = predict,
     .restore = restore,
     .pack = pack,

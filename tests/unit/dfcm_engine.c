@@ -182,6 +182,51 @@ static void every_pattern_comes_back(void **state)
             through((enum nof_dfcm_isa)isa, (enum content)content, lens, COUNT(lens), 1424);
 }
 
+/* A long message, as one sequence of frames; returns its length. */
+static size_t frames_of(struct nof_dfcm *p, enum nof_elem elem, const uint8_t *message, size_t len,
+                        uint8_t *frames)
+{
+    size_t used = 0;
+
+    for (size_t at = 0; at < len;) {
+        struct nof_dfcm_chunk c;
+
+        assert_int_equal(nof_dfcm_encode(p, elem, message + at, len - at, frames + used, 1424, &c, NULL),
+                         NOF_OK);
+        at += c.plain_bytes;
+        used += c.len_bytes;
+    }
+    return used;
+}
+
+static void every_code_makes_the_same_bytes(void **state)
+{
+    static uint8_t message[BYTES_MAX / 4], one[sizeof(message) * 2], other[sizeof(message) * 2];
+
+    (void)state;
+    for (unsigned i = 0; i < COUNT(formats) * COUNT(elems) * CONTENTS; i++) {
+        enum nof_dfcm_format format = formats[i % 2];
+        enum nof_elem elem = elems[i / 2 % COUNT(elems)];
+        struct nof_dfcm *portable = open_predictor(format, NOF_DFCM_ISA_PORTABLE);
+        size_t len;
+
+        fill(message, sizeof(message), (enum content)(i / 2 / COUNT(elems)));
+        len = frames_of(portable, elem, message, sizeof(message), one);
+        for (int isa = NOF_DFCM_ISA_AVX2; isa < NOF_DFCM_ISA_COUNT; isa++) {
+            struct nof_dfcm *p = open_predictor(format, (enum nof_dfcm_isa)isa);
+
+            if (p == NULL)
+                continue;
+            assert_int_equal(nof_dfcm_isa(p), isa);
+            assert_int_equal(frames_of(p, elem, message, sizeof(message), other), len);
+            assert_memory_equal(one, other, len);
+            assert_int_equal(nof_dfcm_digest(p), nof_dfcm_digest(portable));
+            free(p);
+        }
+        free(portable);
+    }
+}
+
 static void chunks_of_every_capacity(void **state)
 {
     static const size_t lens[] = {8 * 500 + 1};
@@ -288,6 +333,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_pattern_comes_back),
+        cmocka_unit_test(every_code_makes_the_same_bytes),
         cmocka_unit_test(chunks_of_every_capacity),
         cmocka_unit_test(the_largest_chunk_has_8192_values),
         cmocka_unit_test(foreign_bytes_are_an_error_and_a_fresh_predictor),

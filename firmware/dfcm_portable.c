@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The code for every processor. dfcm_avx2.c is this file for one with BMI2: what is counted in nibbles is done eight
- * at a time in ordinary registers, which leaves AVX2 itself little to add. */
+ * The code for every processor, and, compiled once more with NOF_DFCM_AVX2, for those with AVX2 and BMI2. What is
+ * counted in nibbles is done eight at a time in ordinary registers. */
 #include <string.h>
 
 #include "dfcm_kernel.h"
 #include "dfcm_scalar.h"
 #include "transport/wire.h"
 
-#ifndef NOF_DFCM_KERNEL
-#define NOF_DFCM_KERNEL nof_dfcm_portable
-#define NOF_DFCM_KERNEL_ISA NOF_DFCM_ISA_PORTABLE
+#ifdef NOF_DFCM_AVX2
+#define KERNEL nof_dfcm_avx2
+#define KERNEL_ISA NOF_DFCM_ISA_AVX2
+#else
+#define KERNEL nof_dfcm_portable
+#define KERNEL_ISA NOF_DFCM_ISA_PORTABLE
 #endif
 
 #define BYTES 0x0101010101010101u
@@ -170,8 +173,8 @@ static size_t unpack(struct nof_dfcm_block *b, unsigned n, unsigned word_bytes, 
     return (size_t)(from - in);
 }
 
-const struct nof_dfcm_kernel NOF_DFCM_KERNEL = {
-    .isa = NOF_DFCM_KERNEL_ISA,
+const struct nof_dfcm_kernel KERNEL = {
+    .isa = KERNEL_ISA,
     .predict = predict,
     .restore = restore,
     .pack = pack,

@@ -18,7 +18,7 @@ RING_ONLY = re.compile(r"^rte_(ring\w*|config|branch_prediction|common)\.h$")
 MPI = re.compile(r"^(mpi|mpi_offload|mpio|pmi\d?|pmix)\.h$")
 # Headers without an operating system behind them, and ISA-L's CRC.
 BARE = re.compile(r"^(stdint|stddef|stdbool|stdalign|stdatomic|limits|inttypes|string|float|assert)\.h$"
-                  r"|^(isa-l/)?crc\.h$|^isa-l\.h$|^[a-z]?mmintrin\.h$|^immintrin\.h$|^x86intrin\.h$|^arm_\w+\.h$")
+                  r"|^(isa-l/)?crc\.h$|^isa-l\.h$|^[a-z]?mmintrin\.h$|^immintrin\.h$|^cpuid\.h$|^x86intrin\.h$|^arm_\w+\.h$")
 CONTRACT = ("include/nof/", "include/nof_private/")
 CORE = ("firmware/transport/", "firmware/coll/")
 

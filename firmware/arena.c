@@ -43,6 +43,11 @@ int nof_arena_check(const struct nof_nic_config *in, struct nof_nic_config *out)
     ok &= pick(in->reorder_frames, 1024, 1, 1u << 22, &out->reorder_frames);
     ok &= pick(in->predict_calls, 1024, 16, 32768, &out->predict_calls);
     ok &= (out->predict_calls & (out->predict_calls - 1)) == 0;
+    ok &= pick(in->predictor_log2, NOF_DFCM_TABLE_LOG2, NOF_DFCM_TABLE_LOG2_MIN, NOF_DFCM_TABLE_LOG2_MAX,
+               &out->predictor_log2);
+    ok &= pick(in->max_predictors, 16, 1, NOF_PREDICTORS_MAX, &out->max_predictors);
+    if (in->predictor_idle_ns == 0)
+        out->predictor_idle_ns = 100000000u;
     /* Every endpoint must be able to reserve the least that a rendezvous needs. */
     ok &= out->netmem_bytes >= (uint64_t)out->max_endpoints * 65536 && out->netmem_bytes <= (uint64_t)1 << 36;
     return ok ? NOF_OK : NOF_EINVAL;
@@ -61,7 +66,8 @@ static struct sizes sizes_of(const struct nof_nic_config *cfg)
     z.recvs = cfg->max_posted + z.transfers;
     /* One for every flow, and as many again to lend as may be expected to be in use. */
     z.envs = larger(cfg->max_envelopes, cfg->max_peers + cfg->max_envelopes / 2);
-    z.ctls = z.envs + z.sends + z.recvs + 2 * cfg->max_paths;
+    /* Of each predictor an ASK or GRANT, and a REVOKE or END; and refusals. */
+    z.ctls = z.envs + z.sends + z.recvs + 3 * cfg->max_paths + 4 * cfg->max_predictors;
     z.reads = NOF_READS_PER_EP * cfg->max_endpoints;
     z.locals = NOF_LOCAL_FRAMES + NOF_LOCAL_HELD * cfg->max_endpoints;
     z.blocks = (uint32_t)(cfg->netmem_bytes / NOF_NETMEM_BLOCK);
@@ -145,6 +151,30 @@ static void carve_pools(struct carver *c, struct nof_nic *nic, const struct nof_
                sizeof(struct nof_layout_chunk));
 }
 
+static void carve_channels(struct carver *c, struct nof_nic *nic)
+{
+    uint32_t n = nic->cfg.max_predictors;
+    size_t each = (nof_dfcm_mem_size(nic->cfg.predictor_log2) + ALIGN - 1) / ALIGN * ALIGN;
+    struct nof_channels *ch = &nic->channels;
+    ch->count = n;
+    ch->tx = carve(c, n, sizeof *ch->tx);
+    ch->rx = carve(c, n, sizeof *ch->rx);
+    carve_pool(c, &ch->raws, NOF_READS_PER_FLOW * n, sizeof(struct nof_obj));
+    ch->raw = carve(c, (size_t)NOF_READS_PER_FLOW * n, NOF_DMA_BLOCK_BYTES);
+    ch->plain = carve(c, 1, NOF_PLAIN_BYTES);
+    ch->refused = carve(c, NOF_REFUSALS, sizeof *ch->refused);
+    uint8_t *tables = carve(c, 2 * (size_t)n, each);
+    if (tables == NULL)
+        return;
+    memset(ch->refused, 0, NOF_REFUSALS * sizeof *ch->refused);
+    memset(ch->tx, 0, n * sizeof *ch->tx);
+    memset(ch->rx, 0, n * sizeof *ch->rx);
+    for (uint32_t i = 0; i < n; i++) {
+        ch->tx[i].mem = tables + i * each;
+        ch->rx[i].mem = tables + (n + i) * each;
+    }
+}
+
 /* Every local frame gets its body, for good. */
 static void set_bodies(struct nof_nic *nic, uint8_t *bodies, uint32_t n)
 {
@@ -199,6 +229,7 @@ size_t nof_arena_carve(const struct nof_nic_config *cfg, void *mem, struct nof_n
     nic->jobs = carve(&c, cfg->max_jobs, sizeof *nic->jobs);
     nic->links = carve(&c, nic->nlinks, sizeof *nic->links);
     nic->no_counters = carve(&c, NOF_COUNTER_COUNT, sizeof *nic->no_counters);
+    nic->scratch = carve(&c, 1, sizeof *nic->scratch);
     nic->segs = carve(&c, NOF_DMA_SEGMENTS_MAX, sizeof *nic->segs);
     nic->bufs = carve(&c, NOF_DMA_SEGMENTS_MAX, sizeof *nic->bufs);
     carve_pools(&c, nic, cfg, &z);
@@ -206,6 +237,7 @@ size_t nof_arena_carve(const struct nof_nic_config *cfg, void *mem, struct nof_n
     uint32_t *next = carve(&c, z.blocks, sizeof *next);
     uint32_t *held = carve(&c, z.blocks, sizeof *held);
     uint8_t *bodies = carve(&c, z.locals, NOF_LOCAL_BODY);
+    carve_channels(&c, nic);
     void *data = carve(&c, z.blocks, NOF_NETMEM_BLOCK);
     if (mem == NULL)
         return c.used;

@@ -27,7 +27,7 @@ static int goes_at_once(struct nof_nic *nic, struct nof_link *link, const struct
                         uint32_t blocks)
 {
     return peer->tx_msgs_allowed != peer->tx_seq &&
-           blocks <= peer->tx_blocks_allowed - peer->tx_blocks_used &&
+           blocks <= peer->tx_blocks_allowed - peer->tx_blocks_used && len < nic->channels.min_bytes &&
            len <= nic->features[NOF_F_EAGER_MAX] && len <= nof_link_body_max(link) - NOF_WIRE_MSG_BYTES &&
            nof_link_window(nic, link, 0) > 0;
 }
@@ -148,7 +148,7 @@ unsigned nof_direct_recv(struct nof_nic *nic, struct nof_endpoint *ep, const str
 static int is_plain(const struct nof_peer *peer, const struct nof_wire_view *view, uint32_t blocks)
 {
     const uint8_t *f = view->fields;
-    const unsigned special = NOF_WIRE_MSG_F_SYNC | NOF_WIRE_F_FAILED;
+    const unsigned special = NOF_WIRE_MSG_F_SYNC | NOF_WIRE_F_FAILED | NOF_WIRE_F_CHUNK;
     return (view->flags & special) == 0 && nof_get64(f + NOF_WIRE_MSG_LEN) == view->payload_bytes &&
            nof_get32(f + NOF_WIRE_MSG_SEQ) == peer->rx_seq && peer->rx_seq != peer->rx_msgs_announced &&
            blocks <= peer->rx_blocks_announced - peer->rx_blocks_used && peer->rx_left == 0 &&

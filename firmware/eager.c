@@ -118,6 +118,7 @@ int nof_eager_envelope_rx(struct nof_nic *nic, struct nof_peer *peer, const stru
     struct nof_arrival a = {.lent = (uint8_t)lent};
     if (peer->rx_left > 0)
         return NOF_EPROTO; /* the message before is not complete */
+    peer->rx_skip = 0;
     int rc = parse(peer, view, &a);
     if (rc != NOF_OK)
         return rc;
@@ -155,6 +156,8 @@ int nof_eager_more_rx(struct nof_nic *nic, struct nof_peer *peer, const struct n
 {
     int failed = (view->flags & NOF_WIRE_F_FAILED) != 0;
     uint32_t n = view->payload_bytes;
+    if (peer->rx_skip)
+        return NOF_OK;
     if (view->fields_bytes != NOF_WIRE_MSG_MORE_BYTES || peer->rx_left == 0 ||
         nof_get32(view->fields) != peer->rx_seq - 1 || nof_get64(view->fields + 8) != peer->rx_pos ||
         n > peer->rx_left || (n == 0 && !failed))
@@ -182,4 +185,22 @@ int nof_eager_more_rx(struct nof_nic *nic, struct nof_peer *peer, const struct n
     }
     nof_credit_update(nic, peer);
     return NOF_OK;
+}
+
+/* --- chunks that do not decode ---------------------------------------------------------------------- */
+
+int nof_eager_broken_rx(struct nof_nic *nic, struct nof_peer *peer, const struct nof_wire_view *view)
+{
+    struct nof_wire_view failed = *view;
+    failed.flags |= NOF_WIRE_F_FAILED;
+    if (view->type == NOF_WIRE_MSG_MORE) {
+        int rc = nof_eager_more_rx(nic, peer, &failed, 0);
+        peer->rx_skip = 1;
+        return rc;
+    }
+    if (view->fields_bytes == NOF_WIRE_MSG_BYTES && (view->flags & NOF_WIRE_MSG_F_SYNC) != 0)
+        nof_recv_tell_aborted(nic, peer, nof_get64(view->fields + NOF_WIRE_MSG_HANDLE), NOF_EPROTO);
+    int rc = nof_eager_envelope_rx(nic, peer, &failed, 0);
+    peer->rx_skip = 1;
+    return rc;
 }

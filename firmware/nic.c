@@ -6,6 +6,7 @@
 
 #include "arena.h"
 #include "cancel.h"
+#include "channel.h"
 #include "credit.h"
 #include "direct.h"
 #include "eager.h"
@@ -28,6 +29,31 @@
 
 /* --- frames --------------------------------------------------------------------------------------- */
 
+/* A frame with payload, as it is or decoded. */
+static int on_payload(struct nof_nic *nic, struct nof_peer *peer, const struct nof_wire_view *view, int lent)
+{
+    if (view->type == NOF_WIRE_DATA)
+        return nof_rndv_data_rx(nic, peer, view, lent);
+    if (!(peer->flags & NOF_PEER_F_RX))
+        return NOF_OK;
+    return view->type == NOF_WIRE_MSG ? nof_eager_envelope_rx(nic, peer, view, lent)
+                                      : nof_eager_more_rx(nic, peer, view, lent);
+}
+
+/* A frame whose payload is a chunk. It is decoded whatever becomes of it: the predictors must stay in step. */
+static int on_chunk(struct nof_nic *nic, struct nof_peer *peer, const struct nof_wire_view *view, int lent)
+{
+    struct nof_wire_view plain;
+    if (!(peer->flags & NOF_PEER_F_RX))
+        return NOF_OK;
+    int rc = nof_channel_open_chunk(nic, peer, view, &plain);
+    if (rc == NOF_OK)
+        return on_payload(nic, peer, &plain, lent || plain.payload != view->payload + NOF_WIRE_PREFIX_BYTES);
+    if (view->type == NOF_WIRE_DATA)
+        return nof_rndv_broken_rx(nic, peer, &plain);
+    return nof_eager_broken_rx(nic, peer, &plain);
+}
+
 int nof_nic_frame(struct nof_nic *nic, struct nof_link *link, const struct nof_wire_view *view, int lent)
 {
     if (view->type == NOF_WIRE_FLOW_OPEN)
@@ -43,11 +69,10 @@ int nof_nic_frame(struct nof_nic *nic, struct nof_link *link, const struct nof_w
     }
     switch (view->type) {
     case NOF_WIRE_MSG:
-        return peer->flags & NOF_PEER_F_RX ? nof_eager_envelope_rx(nic, peer, view, lent) : NOF_OK;
     case NOF_WIRE_MSG_MORE:
-        return peer->flags & NOF_PEER_F_RX ? nof_eager_more_rx(nic, peer, view, lent) : NOF_OK;
     case NOF_WIRE_DATA:
-        return nof_rndv_data_rx(nic, peer, view, lent);
+        return view->flags & NOF_WIRE_F_CHUNK ? on_chunk(nic, peer, view, lent)
+                                              : on_payload(nic, peer, view, lent);
     case NOF_WIRE_RTS:
         if (view->fields_bytes != NOF_WIRE_MSG_BYTES)
             return NOF_EPROTO;
@@ -66,6 +91,14 @@ int nof_nic_frame(struct nof_nic *nic, struct nof_link *link, const struct nof_w
         return peer->flags & NOF_PEER_F_RX ? nof_cancel_rx(nic, peer, view) : NOF_OK;
     case NOF_WIRE_CANCELLED:
         return nof_cancel_answer_rx(nic, peer, view);
+    case NOF_WIRE_CODEC_ASK:
+        return nof_channel_ask_rx(nic, link, peer, view);
+    case NOF_WIRE_CODEC_GRANT:
+        return nof_channel_grant_rx(nic, peer, view);
+    case NOF_WIRE_CODEC_REVOKE:
+        return nof_channel_revoke_rx(nic, peer, view);
+    case NOF_WIRE_CODEC_END:
+        return nof_channel_end_rx(nic, peer, view);
     default:
         return NOF_EPROTO;
     }
@@ -170,6 +203,7 @@ int nof_nic_init(void *mem, size_t mem_bytes, const struct nof_nic_config *cfg,
     memcpy(&nic->seed, checked.seed, sizeof nic->seed);
     for (unsigned i = 0; i < NOF_FEATURE_COUNT; i++)
         nic->features[i] = nof_feature_info[i].initial;
+    nof_channels_set(nic);
     nic->ring = NOF_NIL;
     nic->busy_flows = NOF_NIL;
     nic->local_queue = NOF_NIL;
@@ -258,6 +292,7 @@ void nof_nic_rx(struct nof_nic *nic, uint64_t now_ns, struct nof_frame *const *f
     begin(nic, now_ns);
     nof_transport_rx(nic->transport, now_ns, frames, n);
     nof_gather_flush(nic);
+    nof_channel_burst_end(&nic->channels);
     run(nic, RUN_FRAMES);
 }
 
@@ -359,6 +394,7 @@ int nof_nic_feature_set(struct nof_nic *nic, enum nof_feature feature, uint64_t 
     for (uint32_t i = 0; feature == NOF_F_PREDICTION && i < nic->cfg.max_endpoints; i++)
         if (nic->eps[i].state == NOF_EP_OPEN)
             nof_watch_set(nic, &nic->eps[i]);
+    nof_channels_set(nic);
     return NOF_OK;
 }
 

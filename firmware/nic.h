@@ -19,6 +19,7 @@
 #include <stdint.h>
 
 #include "nof/core.h"
+#include "channel.h"
 #include "layout.h"
 #include "match.h"
 #include "netmem.h"
@@ -232,6 +233,7 @@ struct nof_peer {
     uint8_t flags;
     uint8_t sched : 2; /* enum nof_peer_sched */
     uint8_t used : 1;
+    uint8_t rx_skip : 1; /* a chunk did not decode: the rest of its message is nobody's */
     uint32_t rank_next, flow_next; /* hash chains */
     uint32_t link_next;
     union {
@@ -305,6 +307,15 @@ struct nof_read { /* consecutive frames of one send */
     uint8_t held; /* of those, counted in the endpoint's local_held */
     uint8_t summed; /* the host gives the CRCs of full frames */
     uint32_t bytes; /* of payload, in all frames */
+    /* Where it is packed (pack.h): the payload lies in block `raw`, and frames are made as they leave. */
+    uint32_t raw; /* NOF_NIL: the payload is in frame[] */
+    uint32_t raw_pos; /* of it, in frames that have left */
+    uint32_t seq;
+    uint64_t offset; /* in the message */
+    uint8_t elem;
+    uint8_t begun;
+    uint8_t ended;
+    uint8_t head[NOF_WIRE_MSG_BYTES]; /* fields of the first frame; of DATA, those of the last */
     uint16_t body_bytes[NOF_READ_FRAMES];
     struct nof_frame *frame[NOF_READ_FRAMES];
 };
@@ -461,8 +472,9 @@ struct nof_nic {
     uint32_t closing; /* endpoints in NOF_EP_CLOSING */
     uint32_t sends_live; /* not completed yet */
     uint32_t early_whole; /* receives with F_EARLY that wait for nothing but their receive */
+    struct nof_channels channels;
     struct nof_gather gather;
-    struct nof_read scratch; /* for reads that are done at once */
+    struct nof_read *scratch; /* for reads that are done at once */
     struct nof_segment *segs; /* both lists of the request that is being made */
     struct nof_buf *bufs;
 };

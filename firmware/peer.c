@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "peer.h"
 
+#include "channel.h"
 #include "credit.h"
 #include "endpoint.h"
 #include "link.h"
@@ -307,6 +308,7 @@ static void stop_flow(struct nof_nic *nic, struct nof_peer *peer, int status)
         else
             nof_recv_end(nic, nof_recv_at(nic, NOF_REF_INDEX(ref)), status);
     }
+    nof_channels_forget(nic, peer);
     leave_link(nic, peer);
     nof_credit_cancel(nic, peer);
 }

@@ -3,6 +3,7 @@
 
 #include "cancel.h"
 #include "link.h"
+#include "pack.h"
 #include "scheduler.h"
 
 /* --- laying out frames ---------------------------------------------------------------------------- */
@@ -33,8 +34,8 @@ static struct piece plan(const struct nof_send *s, uint64_t offset, uint64_t lim
     return (struct piece){NOF_WIRE_DATA_BYTES, least(limit, room)};
 }
 
-static void put_fields(const struct nof_nic *nic, const struct nof_send *s, uint64_t offset,
-                       uint32_t fields_bytes, uint8_t *at)
+void nof_read_fields(const struct nof_nic *nic, const struct nof_send *s, uint64_t offset,
+                     uint32_t fields_bytes, uint8_t *at)
 {
     if (s->state == NOF_SEND_DATA) {
         nof_put64(at, s->remote);
@@ -81,7 +82,7 @@ static uint32_t lay_out(struct nof_nic *nic, struct nof_link *link, const struct
         struct nof_frame *frame = nof_link_frame(nic, link, p.fields_bytes + p.payload_bytes, &body);
         if (frame == NULL)
             break;
-        put_fields(nic, s, offset, p.fields_bytes, body);
+        nof_read_fields(nic, s, offset, p.fields_bytes, body);
         r->frame[n] = frame;
         r->body_bytes[n] = (uint16_t)(p.fields_bytes + p.payload_bytes);
         r->last = p.fields_bytes == NOF_WIRE_DATA_LAST_BYTES;
@@ -93,6 +94,7 @@ static uint32_t lay_out(struct nof_nic *nic, struct nof_link *link, const struct
         left -= p.payload_bytes;
     } while (left > 0 && n < window);
     r->nframes = (uint8_t)n;
+    r->raw = NOF_NIL;
     r->gone = 0;
     r->failed = 0;
     r->orphan = 0;
@@ -113,8 +115,13 @@ static void drop_frames(struct nof_nic *nic, struct nof_link *link, struct nof_r
 }
 
 /* The payload cannot be read: the first frame goes without it and says so. */
-static void fail_frames(struct nof_nic *nic, struct nof_link *link, struct nof_read *r)
+void nof_read_fail(struct nof_nic *nic, struct nof_link *link, struct nof_read *r)
 {
+    if (r->raw != NOF_NIL) {
+        r->failed = 1;
+        r->last = 0;
+        return;
+    }
     int single = r->nframes == 1;
     drop_frames(nic, link, r, 1);
     r->failed = 1;
@@ -153,6 +160,8 @@ static void give_back(struct nof_nic *nic, uint32_t index)
 {
     struct nof_read *r = nof_read_at(nic, index);
     nic->eps[r->ep].local_held = (uint16_t)(nic->eps[r->ep].local_held - r->held);
+    if (r->raw != NOF_NIL)
+        nof_pool_give(&nic->channels.raws, r->raw);
     nof_pool_give(&nic->reads, index);
 }
 
@@ -161,6 +170,11 @@ enum nof_pump nof_read_emit(struct nof_nic *nic, struct nof_link *link, struct n
 {
     uint32_t i = nof_queue_head(&nic->reads, peer->readq);
     struct nof_read *r = nof_read_at(nic, i);
+    if (r->raw != NOF_NIL) {
+        enum nof_pump rc = nof_pack_emit(nic, link, peer, r, budget, frames);
+        if (rc != NOF_PUMP_IDLE)
+            return rc;
+    }
     while (r->gone < r->nframes) {
         /* Loop-back frames are held already: waiting for more of them could wait for ever. */
         unsigned window = r->local ? NOF_READ_FRAMES : nof_link_window(nic, link, 0);
@@ -200,32 +214,38 @@ static void emit_all(struct nof_nic *nic, struct nof_link *link, struct nof_peer
     *frames += r->nframes;
 }
 
-/* The request is under way: keep the frames in the flow's queue. */
-static void keep(struct nof_nic *nic, struct nof_peer *peer, struct nof_send *s, uint32_t index)
+void nof_read_keep(struct nof_nic *nic, struct nof_peer *peer, struct nof_send *s, uint32_t index)
 {
-    struct nof_read *r = nof_read_at(nic, index);
     struct nof_endpoint *ep = &nic->eps[s->ep];
-    struct nof_obj obj = r->obj;
-    *r = nic->scratch;
-    r->obj = obj;
-    r->peer = nof_peer_index(nic, peer);
-    r->send = nof_send_index(nic, s);
-    r->ep = s->ep;
-    r->held = r->local ? r->nframes : 0;
-    ep->local_held = (uint16_t)(ep->local_held + r->held);
     nof_queue_push(&nic->reads, &peer->readq, index);
     s->reads++;
     ep->reads++;
     ep->dma_pending++;
 }
 
-static void kept_done(struct nof_nic *nic, struct nof_send *s, uint32_t index)
+void nof_read_kept(struct nof_nic *nic, struct nof_send *s, uint32_t index)
 {
     struct nof_endpoint *ep = &nic->eps[s->ep];
     nof_read_at(nic, index)->done = 1;
     s->reads--;
     ep->reads--;
     ep->dma_pending--;
+}
+
+/* The request is under way: keep the frames in the flow's queue. */
+static void keep(struct nof_nic *nic, struct nof_peer *peer, struct nof_send *s, uint32_t index)
+{
+    struct nof_read *r = nof_read_at(nic, index);
+    struct nof_endpoint *ep = &nic->eps[s->ep];
+    struct nof_obj obj = r->obj;
+    *r = *nic->scratch;
+    r->obj = obj;
+    r->peer = nof_peer_index(nic, peer);
+    r->send = nof_send_index(nic, s);
+    r->ep = s->ep;
+    r->held = r->local ? r->nframes : 0;
+    ep->local_held = (uint16_t)(ep->local_held + r->held);
+    nof_read_keep(nic, peer, s, index);
 }
 
 static uint64_t bytes_now(const struct nof_send *s)
@@ -240,7 +260,7 @@ static enum nof_pump request(struct nof_nic *nic, struct nof_link *link, struct 
                              struct nof_send *s, uint32_t index, unsigned nsegs, uint32_t total,
                              unsigned *frames)
 {
-    struct nof_read *r = &nic->scratch;
+    struct nof_read *r = nic->scratch;
     struct nof_endpoint *ep = &nic->eps[s->ep];
     uint64_t token =
         nof_handle(index == NOF_NIL ? 0 : index, index == NOF_NIL ? 0 : nof_read_at(nic, index)->obj.gen);
@@ -259,14 +279,14 @@ static enum nof_pump request(struct nof_nic *nic, struct nof_link *link, struct 
         nof_count(nic, ep, NOF_C_DMA_READ_BYTES, total);
     } else if (rc != NOF_DMA_PENDING || index == NOF_NIL) {
         nof_count(nic, ep, NOF_C_DMA_FAULTS, 1);
-        fail_frames(nic, link, r);
+        nof_read_fail(nic, link, r);
         s->status = rc < 0 ? rc : NOF_EFAULT;
         s->marks |= NOF_SEND_M_ISSUED;
     }
     if (index != NOF_NIL && (rc == NOF_DMA_PENDING || peer->readq != NOF_NIL)) {
         keep(nic, peer, s, index); /* also if it is done: earlier ones leave before it */
         if (rc != NOF_DMA_PENDING)
-            kept_done(nic, s, index);
+            nof_read_kept(nic, s, index);
         return NOF_PUMP_IDLE;
     }
     if (index != NOF_NIL)
@@ -278,16 +298,19 @@ static enum nof_pump request(struct nof_nic *nic, struct nof_link *link, struct 
 enum nof_pump nof_read_start(struct nof_nic *nic, struct nof_link *link, struct nof_peer *peer,
                              struct nof_send *s, unsigned window, uint32_t *bytes, unsigned *frames)
 {
-    struct nof_read *r = &nic->scratch;
+    struct nof_read *r = nic->scratch;
     struct nof_endpoint *ep = &nic->eps[s->ep];
     uint64_t limit = bytes_now(s);
     int copied = limit == 0 || (s->flags & (NOF_DESC_F_INLINE | NOF_DESC_F_BOUNCE)) != 0;
     uint32_t index = NOF_NIL;
     unsigned nsegs = 0;
+    enum nof_pump packing;
+    if (nof_pack_start(nic, link, peer, s, bytes, &packing))
+        return packing;
     if (window > NOF_READ_FRAMES)
         window = NOF_READ_FRAMES;
     if (!copied) {
-        if (!ep->dma_read_inline) {
+        if (!ep->dma_read_inline || peer->readq != NOF_NIL) { /* not before what is packed */
             unsigned room = link->path != NULL ? NOF_READ_FRAMES : NOF_LOCAL_HELD - ep->local_held;
             if (ep->reads >= NOF_READS_PER_EP)
                 return NOF_PUMP_READING;
@@ -386,7 +409,7 @@ void nof_read_done(struct nof_nic *nic, uint32_t index, int status)
         struct nof_peer *peer = nof_peer_at(nic, r->peer);
         struct nof_link *link = &nic->links[peer->link];
         if (status != NOF_OK) {
-            fail_frames(nic, link, r);
+            nof_read_fail(nic, link, r);
             orphan_rest(nic, link, peer, index);
         }
         nof_scheduler_activate(nic, peer);

@@ -125,16 +125,8 @@ void nof_recv_end(struct nof_nic *nic, struct nof_recv *r, int status)
 
 void nof_recv_abort(struct nof_nic *nic, struct nof_recv *r, int status)
 {
-    if (r->state == NOF_RECV_RNDV && !(r->flags & NOF_RECV_F_PARKED)) {
-        struct nof_peer *peer = nof_peer_at(nic, r->peer);
-        uint8_t fields[NOF_WIRE_ABORT_BYTES];
-        nof_put64(fields, r->remote);
-        nof_put32(fields + 8, (uint32_t)status);
-        nof_put32(fields + 12, 0);
-        if (!(peer->flags & NOF_PEER_F_DEAD))
-            nof_link_ctl(nic, &nic->links[peer->link], NOF_WIRE_ABORT, 0, peer->ep, peer->remote_ep, fields,
-                         sizeof fields);
-    }
+    if (r->state == NOF_RECV_RNDV && !(r->flags & NOF_RECV_F_PARKED))
+        nof_recv_tell_aborted(nic, nof_peer_at(nic, r->peer), r->remote, status);
     nof_recv_end(nic, r, status);
 }
 
@@ -226,6 +218,18 @@ void nof_recv_stored(struct nof_nic *nic, struct nof_recv *r, uint32_t chain)
         return;
     }
     nof_recv_give_staged(nic, r);
+}
+
+void nof_recv_tell_aborted(struct nof_nic *nic, const struct nof_peer *peer, uint64_t handle, int status)
+{
+    uint8_t fields[NOF_WIRE_ABORT_BYTES];
+    if (peer->flags & NOF_PEER_F_DEAD)
+        return;
+    nof_put64(fields, handle);
+    nof_put32(fields + 8, (uint32_t)status);
+    nof_put32(fields + 12, 0);
+    nof_link_ctl(nic, &nic->links[peer->link], NOF_WIRE_ABORT, 0, peer->ep, peer->remote_ep, fields,
+                 sizeof fields);
 }
 
 void nof_recv_tell_matched(struct nof_nic *nic, struct nof_peer *peer, uint64_t handle)

@@ -93,6 +93,8 @@ void nof_recv_list(struct nof_nic *nic, struct nof_recv *r);
 void nof_recv_unlist(struct nof_nic *nic, struct nof_recv *r);
 /* The answer to a synchronous eager send. */
 void nof_recv_tell_matched(struct nof_nic *nic, struct nof_peer *peer, uint64_t handle);
+/* The send of this handle ends at its NIC, too. */
+void nof_recv_tell_aborted(struct nof_nic *nic, const struct nof_peer *peer, uint64_t handle, int status);
 /* The receive of this flow that a handle from the peer names, or NULL. */
 struct nof_recv *nof_recv_by_handle(struct nof_nic *nic, const struct nof_peer *peer, uint64_t handle);
 

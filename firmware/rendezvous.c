@@ -195,6 +195,16 @@ int nof_rndv_data_rx(struct nof_nic *nic, struct nof_peer *peer, const struct no
     return NOF_OK;
 }
 
+int nof_rndv_broken_rx(struct nof_nic *nic, struct nof_peer *peer, const struct nof_wire_view *view)
+{
+    if (view->fields_bytes < NOF_WIRE_DATA_BYTES)
+        return NOF_EPROTO;
+    struct nof_recv *r = nof_recv_by_handle(nic, peer, nof_get64(view->fields));
+    if (r != NULL && !(r->flags & NOF_RECV_F_ARRIVED))
+        nof_recv_abort(nic, r, NOF_EPROTO);
+    return NOF_OK;
+}
+
 int nof_rndv_abort_rx(struct nof_nic *nic, struct nof_peer *peer, const struct nof_wire_view *view)
 {
     if (view->fields_bytes != NOF_WIRE_ABORT_BYTES)

@@ -25,6 +25,8 @@ void nof_rndv_no_wait(struct nof_nic *nic, struct nof_recv *r);
 /* Frames that have come: NOF_OK or NOF_EPROTO. */
 int nof_rndv_resume_rx(struct nof_nic *nic, struct nof_peer *peer, const struct nof_wire_view *view);
 int nof_rndv_data_rx(struct nof_nic *nic, struct nof_peer *peer, const struct nof_wire_view *view, int lent);
+/* DATA whose chunk does not decode: the message ends with an error at both ends. */
+int nof_rndv_broken_rx(struct nof_nic *nic, struct nof_peer *peer, const struct nof_wire_view *view);
 int nof_rndv_abort_rx(struct nof_nic *nic, struct nof_peer *peer, const struct nof_wire_view *view);
 
 #endif

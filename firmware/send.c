@@ -4,6 +4,7 @@
 #include "send.h"
 
 #include "cancel.h"
+#include "channel.h"
 #include "direct.h"
 #include "endpoint.h"
 #include "link.h"
@@ -284,6 +285,8 @@ static enum nof_pump send_rts(struct nof_nic *nic, struct nof_link *link, struct
     struct nof_frame *frame = nof_link_frame(nic, link, NOF_WIRE_MSG_BYTES, &body);
     if (frame == NULL)
         return NOF_PUMP_BUSY;
+    if (s->len >= nic->channels.min_bytes && link->path != NULL)
+        nof_channel_of_send(nic, link, peer, s); /* so that the grant is here before the CTS */
     int park = must_park(nic, s);
     uint64_t handle = park ? s->cookie : nof_handle(nof_send_index(nic, s), s->obj.gen);
     nof_put32(body + NOF_WIRE_MSG_CTX, s->ctx);

@@ -54,7 +54,11 @@ enum nof_wire_type {
     NOF_WIRE_EP_DOWN = 26, /* an endpoint of this NIC is gone */
     NOF_WIRE_CANCEL = 27, /* the sender wants a message back */
     NOF_WIRE_CANCELLED = 28, /* the answer */
-    NOF_WIRE_RELIABLE_LAST = 28,
+    NOF_WIRE_CODEC_ASK = 29, /* the sender of a flow wants a predictor (docs/WIRE.md, "Compression") */
+    NOF_WIRE_CODEC_GRANT = 30, /* the answer */
+    NOF_WIRE_CODEC_REVOKE = 31, /* the receiver wants it back */
+    NOF_WIRE_CODEC_END = 32, /* no chunk of this epoch follows */
+    NOF_WIRE_RELIABLE_LAST = 32,
 };
 
 /* Reliable types: the top bit of FLAGS is the transport's ("acknowledge at once"), the rest belongs
@@ -116,6 +120,7 @@ enum nof_wire_msg_offset {
 #define NOF_WIRE_RTS_F_RESUME \
     8u /* RTS: a parked send is back; SEQ and ELEM together hold the receiver's handle of the CTS */
 #define NOF_WIRE_RTS_F_SYNC 4u /* RTS: the sender waits for its match, so no grant before that */
+#define NOF_WIRE_F_CHUNK 16u /* MSG, MSG_MORE, DATA: the payload is a prefix and a chunk */
 #define NOF_WIRE_RTS_F_PARKED 1u /* RTS: handle is the host's cookie, state is with the host */
 
 #define NOF_WIRE_MSG_MORE_BYTES 16u /* u32 seq, u32 0, u64 offset */
@@ -130,6 +135,20 @@ enum nof_wire_msg_offset {
 #define NOF_WIRE_CANCEL_BYTES \
     24u /* u64 asker's handle, u64 sender's handle of the message, u32 context, i32 tag; flag PARKED as RTS */
 #define NOF_WIRE_CANCELLED_BYTES 16u /* u64 asker's handle, i32 status, u32 0 */
+#define NOF_WIRE_CODEC_ASK_BYTES 4u /* u8 enum nof_dfcm_format, u8 log2 of the table's lines, u16 0 */
+#define NOF_WIRE_CODEC_GRANT_BYTES 4u /* u8 slot, u8 log2 of the table's lines, u16 epoch */
+#define NOF_WIRE_CODEC_GRANT_F_REFUSED 1u /* no: the fields are 0 */
+#define NOF_WIRE_CODEC_END_BYTES 4u /* CODEC_REVOKE and CODEC_END: u8 slot, u8 0, u16 epoch */
+
+/* Payload with F_CHUNK: this prefix, then one chunk (docs/DFCM_FORMAT.md) or, with PREFIX_RAW, the bytes themselves
+ * that would not have shrunk; both ends' predictors see either. */
+enum nof_wire_prefix_offset {
+    NOF_WIRE_PREFIX_SLOT = 0, /* u8 */
+    NOF_WIRE_PREFIX_ELEM = 1, /* u8 enum nof_elem, and: */
+    NOF_WIRE_PREFIX_EPOCH = 2, /* u16 */
+    NOF_WIRE_PREFIX_BYTES = 4,
+};
+#define NOF_WIRE_PREFIX_RAW 0x80u
 
 /* Little-endian values at any alignment. Where the machine is little-endian they are one instruction
  * each; compilers do not reliably make that of the bytes. */

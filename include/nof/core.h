@@ -55,6 +55,9 @@ struct nof_nic_config {
         predict_calls; /* receive calls that the predictor of an endpoint remembers, power of two, 16..32768
                              [1024] */
     uint64_t netmem_bytes; /* network memory: unexpected eager payload, DMA blocks [16 MiB] */
+    uint32_t max_predictors; /* of the codec, in each direction, 1..256 [16] */
+    uint32_t predictor_log2; /* lines of 16 bytes that each has room for, 8..20 [15] */
+    uint64_t predictor_idle_ns; /* one that was not used for so long may go to another channel [100 ms] */
 };
 
 struct nof_endpoint_params {

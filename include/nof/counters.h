@@ -52,6 +52,26 @@
       "for which it named another message; for the rest it named none") \
     X(PREDICT_OFFERS, "predict.offers", "receives", "foretold before they were called") \
     X(PREDICT_OFFER_HITS, "predict.offer_hits", "receives", "of those, rightly") \
+    X(CODEC_TX_PLAIN, "codec.tx_plain_bytes", "bytes", "payload given to the compressor") \
+    X(CODEC_TX_BYTES, "codec.tx_bytes", "bytes", "what was sent for it, with the chunks' prefixes") \
+    X(CODEC_TX_CHUNKS, "codec.tx_chunks", "chunks", "sent compressed") \
+    X(CODEC_TX_RAW, "codec.tx_raw", "chunks", "sent as they are, because they would not have shrunk") \
+    X(CODEC_TX_CYCLES, "codec.tx_cycles", "cycles", "spent compressing, by the port's clock") \
+    X(CODEC_RX_PLAIN, "codec.rx_plain_bytes", "bytes", "payload that came through the decompressor") \
+    X(CODEC_RX_BYTES, "codec.rx_bytes", "bytes", "what was received for it, with the chunks' prefixes") \
+    X(CODEC_RX_CHUNKS, "codec.rx_chunks", "chunks", "received compressed") \
+    X(CODEC_RX_RAW, "codec.rx_raw", "chunks", "received as they are") \
+    X(CODEC_RX_CYCLES, "codec.rx_cycles", "cycles", "spent decompressing") \
+    X(CODEC_BAD, "codec.bad", "chunks", "did not decode; their messages ended with an error") \
+    X(CODEC_HITS_0, "codec.hits_0_15", "values", "sent compressed, predicted in 0 to 15 leading bits") \
+    X(CODEC_HITS_1, "codec.hits_16_31", "values", "likewise, 16 to 31") \
+    X(CODEC_HITS_2, "codec.hits_32_47", "values", "likewise, 32 to 47") \
+    X(CODEC_HITS_3, "codec.hits_48_64", "values", "likewise, 48 to 64") \
+    X(CODEC_GRANTED, "codec.granted", "count", "predictors granted to senders") \
+    X(CODEC_REFUSED, "codec.refused", "count", "requests for one refused") \
+    X(CODEC_REVOKED, "codec.revoked", "count", "predictors asked back from senders") \
+    X(CODEC_PROBES, "codec.probes", "count", "times adaptive compression tried a channel") \
+    X(CODEC_PREDICTORS, "codec.predictors", "G", "predictors in use, both directions") \
     X(STAGED, "stage.delivered", "messages", "delivered through the staging area") \
     X(STAGE_AHEAD, "stage.ahead", "messages", "brought into the staging area before their receive") \
     X(STAGE_HITS, "stage.hits", "messages", "early ones that their receive found staged, or granted") \

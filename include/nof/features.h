@@ -33,6 +33,12 @@
       "which lines of the staging area are replaced first: those that a receive has taken, or the others") \
     X(DRR_QUANTUM, "drr_quantum_bytes", NUMBER, 32768, 1500, 1048576, "bytes", \
       "share of the link an endpoint gets per round") \
+    X(COMPRESSION, "compression", CHOICE, 0, 0, 2, "off|on|adaptive", \
+      "floating-point and integer payload is compressed on the wire; adaptive: where that is faster") \
+    X(COMPRESSION_MIN, "compression_min_bytes", NUMBER, 1024, 64, 1073741824, "bytes", \
+      "smallest message that is compressed") \
+    X(COMPRESSION_TABLE, "compression_table_log2", NUMBER, 15, 8, 20, "log2", \
+      "lines of 16 bytes of a predictor's table; counts for channels that begin afterwards") \
     X(IDLE, "idle", CHOICE, 0, 0, 3, "auto|busy|yield|sleep", "what the NIC core does without work") \
     X(SPIN, "spin_us", NUMBER, 20, 0, 1000000, "us", "idle=auto: poll this long before sleeping") \
     X(NAP, "nap_us", NUMBER, 50, 1, 10000, "us", \

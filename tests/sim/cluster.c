@@ -249,6 +249,10 @@ int nof_cluster_create(const struct nof_cluster_config *cfg, struct nof_cluster 
     c->cfg = *cfg;
     c->cfg.loop_ns = cfg->loop_ns != 0 ? cfg->loop_ns : 500;
     c->cfg.nic.max_endpoints = cfg->nic.max_endpoints != 0 ? cfg->nic.max_endpoints : 16;
+    if (cfg->nic.max_predictors == 0)
+        c->cfg.nic.max_predictors = 2;
+    if (cfg->nic.predictor_log2 == 0)
+        c->cfg.nic.predictor_log2 = 8; /* memory that every start of a NIC fills */
     c->now_ns = 1000000000;
     c->rng.state = cfg->seed;
     uint8_t(*mac)[6] = calloc(cfg->nnics, sizeof(*mac));

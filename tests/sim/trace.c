@@ -10,9 +10,9 @@
 
 static const char *wire_name(uint8_t type)
 {
-    static const char *const reliable[] = {"FLOW_OPEN", "FLOW_REFUSED", "MSG",      "MSG_MORE", "RTS",
-                                           "CTS",       "DATA",         "MATCHED",  "ABORT",    "CREDIT",
-                                           "EP_DOWN",   "CANCEL",       "CANCELLED"};
+    static const char *const reliable[] = {
+        "FLOW_OPEN", "FLOW_REFUSED", "MSG",    "MSG_MORE",  "RTS", "CTS",   "DATA",   "MATCHED", "ABORT",
+        "CREDIT",    "EP_DOWN",      "CANCEL", "CANCELLED", "ASK", "GRANT", "REVOKE", "END"};
     static const char *const control[] = {"?", "HELLO", "ACKS", "PROBE", "PROBE_ACK", "CLOSE"};
     if (type >= NOF_WIRE_RELIABLE_FIRST && type <= NOF_WIRE_RELIABLE_LAST)
         return reliable[type - NOF_WIRE_RELIABLE_FIRST];

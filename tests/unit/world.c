@@ -295,6 +295,10 @@ struct world *world_init(const struct world_config *cfg)
         c.host_id = i;
         c.mtu_bytes = cfg->mtu;
         memset(c.seed, (int)(i + 1), sizeof c.seed);
+        if (c.max_predictors == 0)
+            c.max_predictors = 2;
+        if (c.predictor_log2 == 0)
+            c.predictor_log2 = 8;
         size_t bytes = nof_nic_mem_size(&c);
         assert(bytes > 0);
         w->mem[i] = aligned_alloc(64, (bytes + 63) / 64 * 64);

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "adaptive.h"
+
+#define CLOCK_NS 1000000u /* shortest time over which the two clocks are compared */
+#define SHARE_ONE 1024u
+#define BOTH_ENDS 2u /* decoding costs about what encoding does (papers/000, section 4.4) */
+
+void nof_adaptive_clock(struct nof_adaptive_cost *cost, uint64_t now_ns, uint64_t cycles)
+{
+    uint64_t ns = now_ns - cost->base_ns;
+    if (cost->base_ns == 0) {
+        cost->base_ns = now_ns;
+        cost->base_cycles = cycles;
+    } else if (ns >= CLOCK_NS) {
+        cost->cycles_per_ms = (cycles - cost->base_cycles) / (ns / 1000000u);
+        if (ns > 1000u * (uint64_t)CLOCK_NS) {
+            cost->base_ns = now_ns;
+            cost->base_cycles = cycles;
+        }
+    }
+}
+
+static int pays(const struct nof_adaptive *a, const struct nof_adaptive_cost *cost, uint64_t link_rate_bps)
+{
+    if (a->share == 0 || a->share >= SHARE_ONE)
+        return a->share == 0;
+    /* Nanoseconds per MiB: of the codec at both ends, and saved on the wire. */
+    uint64_t codec = 0;
+    if (cost->cycles_per_ms != 0)
+        codec = BOTH_ENDS * cost->cycles_per_mib * 1000u / cost->cycles_per_ms * 1000u;
+    uint64_t wire = (uint64_t)1048576u * 8u * 1000000u / (link_rate_bps / 1000u + 1u);
+    return codec < wire * (SHARE_ONE - a->share) / SHARE_ONE;
+}
+
+static void try(struct nof_adaptive *a, uint32_t bytes)
+{
+    a->on = 1;
+    a->left = bytes;
+    a->share = 0; /* measured anew */
+}
+
+int nof_adaptive_decide(struct nof_adaptive *a, const struct nof_adaptive_cost *cost, uint64_t link_rate_bps,
+                        uint64_t bytes, int *probe_out)
+{
+    *probe_out = 0;
+    if (!a->begun) {
+        a->begun = 1;
+        a->pause = NOF_ADAPTIVE_PAUSE;
+        try(a, NOF_ADAPTIVE_TRIAL);
+        *probe_out = 1;
+    } else if (a->left <= 0 && !a->on) {
+        try(a, NOF_ADAPTIVE_PROBE);
+        *probe_out = 1;
+    } else if (a->left <= 0 && pays(a, cost, link_rate_bps)) {
+        a->pause = NOF_ADAPTIVE_PAUSE;
+    } else if (a->left <= 0) {
+        a->on = 0;
+        a->left = a->pause;
+        a->pause = a->pause < NOF_ADAPTIVE_PAUSE_MAX ? a->pause * 2 : a->pause;
+    }
+    if (a->left > 0)
+        a->left -= bytes < INT32_MAX ? (int64_t)bytes : INT32_MAX;
+    return a->on;
+}
+
+void nof_adaptive_measured(struct nof_adaptive *a, struct nof_adaptive_cost *cost, uint32_t plain_bytes,
+                           uint32_t len_bytes, uint64_t cycles)
+{
+    uint32_t share = (uint32_t)((uint64_t)len_bytes * SHARE_ONE / plain_bytes);
+    uint64_t per_mib = (cycles << 20) / plain_bytes;
+    a->share = a->share == 0 ? share : (15 * a->share + share) / 16;
+    cost->cycles_per_mib = cost->cycles_per_mib == 0 ? per_mib : (31 * cost->cycles_per_mib + per_mib) / 32;
+}

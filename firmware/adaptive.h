@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Does compression pay on a channel? Measured, not assumed: what its chunks shrink to, what the codec costs here,
+ * how fast the link is. By equation 3 of the paper a byte may cost the codec, at both ends together, no more time
+ * than its compression saves on the wire: (1 - 1/ratio) / bandwidth.
+ *
+ *   a new channel is tried for TRIAL bytes; then, block by block,
+ *   it pays       -> on, looked at again after every block
+ *   it does not   -> off, and tried again for PROBE bytes after a pause that doubles each time in vain
+ *
+ * So what cannot be compressed costs PROBE bytes through the codec in a pause, at most 1/64 of the bytes at first and
+ * ever less. A link without a rate is a fabric that moves memory: nothing is won there, and nothing is tried.
+ *
+ * Values only; no allocation, no division but one per block. Threads: the NIC core. */
+#ifndef NOF_ADAPTIVE_H
+#define NOF_ADAPTIVE_H
+
+#include <stdint.h>
+
+#define NOF_ADAPTIVE_TRIAL \
+    (256u << 10) /* bytes: the table has seen a few messages of an NPB program by then */
+#define NOF_ADAPTIVE_PROBE (16u << 10)
+#define NOF_ADAPTIVE_PAUSE (1u << 20) /* bytes that go without, the first time */
+#define NOF_ADAPTIVE_PAUSE_MAX (256u << 20)
+
+/* What the codec costs on this NIC core. Zero it to begin. */
+struct nof_adaptive_cost {
+    uint64_t base_ns, base_cycles; /* a moment by both clocks */
+    uint64_t cycles_per_ms;
+    uint64_t cycles_per_mib; /* encoding; a moving mean */
+};
+
+struct nof_adaptive { /* zeroed: a new channel */
+    int64_t left; /* bytes until the next decision */
+    uint32_t share; /* of what goes in, what comes out, in 1/1024: a moving mean; 0: not measured */
+    uint8_t on;
+    uint8_t begun;
+    uint32_t pause; /* the next one */
+};
+
+/* Can anything be won on a link of this rate (0: without one)? */
+static inline int nof_adaptive_may_pay(uint64_t link_rate_bps)
+{
+    return link_rate_bps != 0;
+}
+
+/* Both clocks, now: that of the port, in which the codec's cost is measured, and that of the core. */
+void nof_adaptive_clock(struct nof_adaptive_cost *cost, uint64_t now_ns, uint64_t cycles);
+/* The next `bytes` of the channel: encode them? *probe_out is 1 if a pause ends with them. */
+int nof_adaptive_decide(struct nof_adaptive *a, const struct nof_adaptive_cost *cost, uint64_t link_rate_bps,
+                        uint64_t bytes, int *probe_out);
+/* A chunk of plain_bytes became len_bytes at the cost of `cycles`. */
+void nof_adaptive_measured(struct nof_adaptive *a, struct nof_adaptive_cost *cost, uint32_t plain_bytes,
+                           uint32_t len_bytes, uint64_t cycles);
+
+#endif

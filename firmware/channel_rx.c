@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "channel.h"
+
+#include "link.h"
+#include "nic.h"
+#include "peer.h"
+#include "write.h"
+
+#define REVOKE_PATIENCE 4u /* times dead_after_ms: a peer that lives has answered long since */
+
+/* --- the pool --------------------------------------------------------------------------------------- */
+
+static struct nof_channel *find(const struct nof_nic *nic, uint32_t peer)
+{
+    for (uint32_t i = 0; i < nic->channels.count; i++)
+        if (nic->channels.rx[i].state != NOF_CHANNEL_FREE && nic->channels.rx[i].peer == peer)
+            return &nic->channels.rx[i];
+    return NULL;
+}
+
+static void release(struct nof_nic *nic, struct nof_channel *ch)
+{
+    ch->state = NOF_CHANNEL_FREE;
+    nic->channels.rx_used--;
+    nic->counters[NOF_C_CODEC_PREDICTORS]--;
+}
+
+static void revoke(struct nof_nic *nic, struct nof_channel *ch, enum nof_channel_state state)
+{
+    const struct nof_peer *peer = nof_peer_at(nic, ch->peer);
+    uint8_t fields[NOF_WIRE_CODEC_END_BYTES] = {ch->slot, 0};
+    nof_put16(fields + 2, ch->epoch);
+    ch->state = state;
+    ch->revoked_ns = nic->now_ns;
+    nof_count(nic, &nic->eps[peer->ep], NOF_C_CODEC_REVOKED, 1);
+    nof_link_ctl(nic, &nic->links[peer->link], NOF_WIRE_CODEC_REVOKE, 0, peer->ep, peer->remote_ep, fields,
+                 sizeof fields);
+}
+
+/* A predictor for a new channel, or NULL: then one that has been idle is asked back, and whoever asks again finds
+ * it free. */
+static struct nof_channel *take(struct nof_nic *nic)
+{
+    uint64_t patience = REVOKE_PATIENCE * nic->features[NOF_F_DEAD_AFTER] * 1000000u;
+    struct nof_channel *oldest = NULL;
+    int revoked = 0;
+    for (uint32_t i = 0; i < nic->channels.count; i++) {
+        struct nof_channel *ch = &nic->channels.rx[i];
+        if (ch->state == NOF_CHANNEL_FREE)
+            return ch;
+        if (ch->state != NOF_CHANNEL_READY) {
+            revoked = 1;
+            if (nic->now_ns - ch->revoked_ns > patience) {
+                release(nic, ch);
+                return ch;
+            }
+        } else if (oldest == NULL || ch->used_ns < oldest->used_ns) {
+            oldest = ch;
+        }
+    }
+    if (!revoked && oldest != NULL && nic->now_ns - oldest->used_ns >= nic->cfg.predictor_idle_ns)
+        revoke(nic, oldest, NOF_CHANNEL_REVOKED);
+    return NULL;
+}
+
+/* --- frames ----------------------------------------------------------------------------------------- */
+
+int nof_channel_ask_rx(struct nof_nic *nic, struct nof_link *link, const struct nof_peer *peer,
+                       const struct nof_wire_view *view)
+{
+    uint32_t index = nof_peer_index(nic, peer);
+    uint8_t fields[NOF_WIRE_CODEC_GRANT_BYTES] = {0};
+    if (view->fields_bytes != NOF_WIRE_CODEC_ASK_BYTES || !(peer->flags & NOF_PEER_F_RX) ||
+        view->fields[1] < NOF_DFCM_TABLE_LOG2_MIN || find(nic, index) != NULL)
+        return NOF_EPROTO;
+    int speaks = view->fields[0] == NOF_DFCM_FAST || view->fields[0] == NOF_DFCM_PAPER;
+    struct nof_channel *ch = NULL;
+    if (speaks && nic->features[NOF_F_COMPRESSION] != NOF_COMPRESSION_OFF)
+        ch = take(nic);
+    if (ch == NULL) {
+        nof_count(nic, &nic->eps[peer->ep], NOF_C_CODEC_REFUSED, 1);
+        nof_link_ctl(nic, link, NOF_WIRE_CODEC_GRANT, NOF_WIRE_CODEC_GRANT_F_REFUSED, peer->ep,
+                     peer->remote_ep, fields, sizeof fields);
+        return NOF_OK;
+    }
+    uint8_t log2 = nof_channels_log2(nic);
+    if (log2 > view->fields[1])
+        log2 = view->fields[1];
+    void *mem = ch->mem;
+    *ch = (struct nof_channel){
+        .peer = index,
+        .state = NOF_CHANNEL_READY,
+        .slot = (uint8_t)(ch - nic->channels.rx),
+        .table_log2 = log2,
+        .epoch = ++nic->channels.epoch,
+        .used_ns = nic->now_ns,
+        .predictor = nof_dfcm_init(mem, log2, (enum nof_dfcm_format)view->fields[0], NOF_DFCM_ISA_AUTO),
+        .mem = mem};
+    nic->channels.rx_used++;
+    nic->counters[NOF_C_CODEC_PREDICTORS]++;
+    nof_count(nic, &nic->eps[peer->ep], NOF_C_CODEC_GRANTED, 1);
+    fields[0] = ch->slot;
+    fields[1] = log2;
+    nof_put16(fields + 2, ch->epoch);
+    nof_link_ctl(nic, link, NOF_WIRE_CODEC_GRANT, 0, peer->ep, peer->remote_ep, fields, sizeof fields);
+    return NOF_OK;
+}
+
+int nof_channel_end_rx(struct nof_nic *nic, const struct nof_peer *peer, const struct nof_wire_view *view)
+{
+    if (view->fields_bytes != NOF_WIRE_CODEC_END_BYTES)
+        return NOF_EPROTO;
+    struct nof_channel *ch = find(nic, nof_peer_index(nic, peer));
+    if (ch != NULL && ch->slot == view->fields[0] && ch->epoch == nof_get16(view->fields + 2))
+        release(nic, ch);
+    return NOF_OK;
+}
+
+/* --- decoding --------------------------------------------------------------------------------------- */
+
+static int decode(struct nof_channel *ch, const uint8_t *prefix, const uint8_t *chunk, uint32_t n,
+                  uint8_t *to, uint32_t *plain_out, struct nof_dfcm_stats *st)
+{
+    uint8_t kind = prefix[NOF_WIRE_PREFIX_ELEM];
+    enum nof_elem elem = (enum nof_elem)(kind & ~NOF_WIRE_PREFIX_RAW);
+    if (kind & NOF_WIRE_PREFIX_RAW) {
+        *plain_out = n;
+        return nof_dfcm_train(ch->predictor, elem, chunk, n, st);
+    }
+    return nof_dfcm_decode(ch->predictor, elem, chunk, n, to, NOF_DMA_BLOCK_BYTES, plain_out, st);
+}
+
+static void count(struct nof_nic *nic, struct nof_channel *ch, uint32_t ep_index,
+                  const struct nof_dfcm_stats *st, uint64_t cycles)
+{
+    struct nof_endpoint *ep = &nic->eps[ep_index];
+    ch->cycles += cycles;
+    ch->stats.plain_bytes += st->plain_bytes;
+    ch->stats.chunk_bytes += st->chunk_bytes;
+    ch->stats.coded += st->coded;
+    ch->stats.raw += st->raw;
+    for (unsigned k = 0; k < NOF_DFCM_CLASSES; k++)
+        ch->stats.hits[k] += st->hits[k];
+    nof_count(nic, ep, NOF_C_CODEC_RX_PLAIN, st->plain_bytes);
+    nof_count(nic, ep, NOF_C_CODEC_RX_BYTES, st->chunk_bytes + NOF_WIRE_PREFIX_BYTES);
+    nof_count(nic, ep, NOF_C_CODEC_RX_CHUNKS, st->coded);
+    nof_count(nic, ep, NOF_C_CODEC_RX_RAW, st->raw);
+    nof_count(nic, ep, NOF_C_CODEC_RX_CYCLES, cycles);
+}
+
+/* The predictors are no longer in step, whoever is to blame. */
+static void bad(struct nof_nic *nic, struct nof_channel *ch, const struct nof_peer *peer)
+{
+    nof_count(nic, &nic->eps[peer->ep], NOF_C_CODEC_BAD, 1);
+    if (ch == NULL)
+        return;
+    ch->stats.bad++;
+    if (ch->state == NOF_CHANNEL_READY)
+        revoke(nic, ch, NOF_CHANNEL_BROKEN);
+    ch->state = NOF_CHANNEL_BROKEN;
+}
+
+int nof_channel_open_chunk(struct nof_nic *nic, const struct nof_peer *peer, const struct nof_wire_view *view,
+                           struct nof_wire_view *plain_out)
+{
+    struct nof_channels *channels = &nic->channels;
+    const uint8_t *prefix = view->payload;
+    uint32_t plain_bytes = 0;
+    *plain_out = *view;
+    plain_out->payload_bytes = 0;
+    struct nof_channel *ch = find(nic, nof_peer_index(nic, peer));
+    if (ch == NULL || ch->state == NOF_CHANNEL_BROKEN || view->payload_bytes <= NOF_WIRE_PREFIX_BYTES ||
+        ch->slot != prefix[NOF_WIRE_PREFIX_SLOT] || ch->epoch != nof_get16(prefix + NOF_WIRE_PREFIX_EPOCH)) {
+        bad(nic, ch, peer);
+        return NOF_EPROTO;
+    }
+    if (channels->plain_used + NOF_DMA_BLOCK_BYTES > NOF_PLAIN_BYTES) {
+        nof_gather_flush(nic);
+        channels->plain_used = 0;
+    }
+    const uint8_t *chunk = prefix + NOF_WIRE_PREFIX_BYTES;
+    uint8_t *to = channels->plain + channels->plain_used;
+    struct nof_dfcm_stats st = {0};
+    uint64_t begin = nic->host_ops->cycles(nic->host);
+    int rc = decode(ch, prefix, chunk, view->payload_bytes - NOF_WIRE_PREFIX_BYTES, to, &plain_bytes, &st);
+    count(nic, ch, peer->ep, &st, nic->host_ops->cycles(nic->host) - begin);
+    if (rc != NOF_OK) {
+        bad(nic, ch, peer);
+        return rc;
+    }
+    ch->used_ns = nic->now_ns;
+    plain_out->payload_bytes = plain_bytes;
+    plain_out->payload = chunk; /* raw, and lent as the frame is */
+    if (st.coded > 0) {
+        plain_out->payload = to;
+        channels->plain_used += plain_bytes;
+    }
+    return NOF_OK;
+}
+
+/* --- both ends -------------------------------------------------------------------------------------- */
+
+void nof_channels_set(struct nof_nic *nic)
+{
+    nic->channels.min_bytes = nic->features[NOF_F_COMPRESSION] == NOF_COMPRESSION_OFF
+                                  ? UINT64_MAX
+                                  : nic->features[NOF_F_COMPRESSION_MIN];
+}
+
+uint8_t nof_channels_log2(const struct nof_nic *nic)
+{
+    uint64_t wish = nic->features[NOF_F_COMPRESSION_TABLE];
+    return (uint8_t)(wish < nic->cfg.predictor_log2 ? wish : nic->cfg.predictor_log2);
+}
+
+static void forget(struct nof_nic *nic, struct nof_channel *table, uint32_t *used, uint32_t peer)
+{
+    for (uint32_t i = 0; *used > 0 && i < nic->channels.count; i++) {
+        if (table[i].state == NOF_CHANNEL_FREE || table[i].peer != peer)
+            continue;
+        table[i].state = NOF_CHANNEL_FREE;
+        (*used)--;
+        nic->counters[NOF_C_CODEC_PREDICTORS]--;
+    }
+}
+
+void nof_channels_forget(struct nof_nic *nic, const struct nof_peer *peer)
+{
+    uint32_t index = nof_peer_index(nic, peer);
+    forget(nic, nic->channels.tx, &nic->channels.tx_used, index);
+    forget(nic, nic->channels.rx, &nic->channels.rx_used, index);
+    if (nic->channels.refused[index % NOF_REFUSALS].peer == index)
+        nic->channels.refused[index % NOF_REFUSALS].until_ns = 0;
+}

@@ -147,7 +147,8 @@ int PMPI_Win_start(MPI_Group group, int assert, MPI_Win win)
 }
 
 /* COMPLETE counts at the target when all before it is done there: nothing need be waited for here but
- * this process's own buffers. */
+ * this process's own buffers. The peer stays dirty: what it refuses after this is asked for by the next call
+ * that waits for it. */
 static int complete(struct nof_win *w)
 {
     int rc = MPI_SUCCESS;
@@ -156,7 +157,6 @@ static int complete(struct nof_win *w)
         if (!peer->started)
             continue;
         peer->started = false;
-        peer->dirty = false;
         if (rc == MPI_SUCCESS)
             rc = nof_rma_flush_local(w, i);
         if (rc == MPI_SUCCESS)

@@ -105,7 +105,7 @@ void nof_win_set_errhandler(struct nof_win *win, struct nof_errhandler *handler)
     win->comm->errhandler = of_comm;
 }
 
-int nof_win_free(struct nof_win *win)
+int nof_win_free(struct nof_win *win, int *late_out)
 {
     if (nof_rma_in_epoch(win))
         return nof_error(MPI_ERR_RMA_SYNC, "an epoch of the window is still open");
@@ -115,6 +115,7 @@ int nof_win_free(struct nof_win *win)
     rc = nof_rma_flush_all(win);
     int here = nof_coll_barrier(win->comm);
     rc = rc == MPI_SUCCESS ? here : rc;
+    *late_out = nof_rma_reported(win);
     nof_handle_remove(&nof_lib.wins, nof_lib_bits(win->handle));
     win->handle = MPI_WIN_NULL;
     /* Where somebody died, transfers may be under way that still look at the window: it stays. */

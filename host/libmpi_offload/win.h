@@ -61,7 +61,9 @@ struct nof_win_spec {
     const struct nof_info *hints; /* may be NULL */
 };
 int nof_win_make(const struct nof_win_spec *spec, struct nof_win **win_out);
-int nof_win_free(struct nof_win *win);
+/* The window is gone when this returns MPI_SUCCESS. *late_out: what a target reported since the last
+ * synchronization, to be raised by the caller. */
+int nof_win_free(struct nof_win *win, int *late_out);
 
 /* Keep the hints that the standard has for windows; info may be NULL. */
 int nof_win_take_hints(struct nof_win *win, const struct nof_info *info);

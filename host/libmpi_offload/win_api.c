@@ -208,13 +208,22 @@ int PMPI_Win_free(MPI_Win *win)
     struct nof_win *w = NULL;
     int rc =
         win == NULL ? nof_error(MPI_ERR_ARG, "the place of the handle is NULL") : nof_win_check(*win, &w);
-    if (rc == MPI_SUCCESS)
-        rc = nof_win_free(w);
+    if (rc != MPI_SUCCESS)
+        return nof_win_leave(w, rc, __func__);
+    /* The handler outlives the window: it has to hear what targets reported in the end. */
+    struct nof_error_object object = {w->handle, w->errhandler};
+    nof_errhandler_hold(object.errhandler);
+    int late = MPI_SUCCESS;
+    rc = nof_win_free(w, &late);
     if (rc == MPI_SUCCESS) {
         *win = MPI_WIN_NULL;
-        w = NULL;
+        rc = late;
     }
-    return nof_win_leave(w, rc, __func__);
+    rc = nof_error_leave_at(&object, rc, __func__);
+    nof_lib_lock();
+    nof_errhandler_release(object.errhandler);
+    nof_lib_unlock();
+    return rc;
 }
 
 /* ---- dynamic windows ---- */

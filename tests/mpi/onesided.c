@@ -211,6 +211,42 @@ static void dynamic(void)
     OK(MPI_Win_detach(win, here));
     FAILS(MPI_Win_detach(win, here), MPI_ERR_RMA_ATTACH);
     OK(MPI_Win_free(&win));
+    CHECK(win == MPI_WIN_NULL);
+}
+
+/* A target refuses what nobody waits for any more: each way to synchronize after that says so once, the last one
+ * being the window's end, which is one all the same. */
+static void late_errors(void)
+{
+    MPI_Win win;
+    MPI_Group world, to, from;
+    int value = 1, got[2], here = 5;
+    OK(MPI_Win_create_dynamic(MPI_INFO_NULL, MPI_COMM_WORLD, &win));
+    OK(MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN));
+    OK(MPI_Win_fence(0, win));
+    OK(MPI_Accumulate(&value, 1, MPI_INT, next_rank, 64, 1, MPI_INT, MPI_SUM, win)); /* nothing is attached */
+    FAILS(MPI_Win_fence(0, win), MPI_ERR_RMA_RANGE);
+    OK(MPI_Get(got, 2, MPI_INT, next_rank, 64, 2, MPI_INT, win));
+    FAILS(MPI_Win_fence(0, win), MPI_ERR_RMA_RANGE);
+    OK(MPI_Win_fence(MPI_MODE_NOSUCCEED, win));
+    OK(MPI_Win_get_group(win, &world));
+    OK(MPI_Group_incl(world, 1, &next_rank, &to));
+    OK(MPI_Group_incl(world, 1, &last_rank, &from));
+    OK(MPI_Win_attach(win, &here, sizeof(here)));
+    OK(MPI_Win_post(from, 0, win));
+    OK(MPI_Win_start(to, 0, win));
+    OK(MPI_Put(&value, 1, MPI_INT, next_rank, 64, 1, MPI_INT, win));
+    int code = MPI_Win_complete(win); /* it may be here already, and need not */
+    OK(MPI_Win_wait(win));
+    CHECK(code == MPI_SUCCESS || t_class(code) == MPI_ERR_RMA_RANGE);
+    if (code == MPI_SUCCESS)
+        FAILS(MPI_Win_free(&win), MPI_ERR_RMA_RANGE);
+    else
+        OK(MPI_Win_free(&win));
+    CHECK(win == MPI_WIN_NULL && here == 5);
+    OK(MPI_Group_free(&to));
+    OK(MPI_Group_free(&from));
+    OK(MPI_Group_free(&world));
 }
 
 /* Ranks of one host see each other's stores. */
@@ -295,6 +331,7 @@ static void wrong(void)
 {
     MPI_Win win, copy, none;
     MPI_Datatype wide;
+    MPI_Request request;
     int memory[2] = {0, 0}, v = 1;
     OK(MPI_Win_create(memory, sizeof(memory), sizeof(int), MPI_INFO_NULL, MPI_COMM_WORLD, &win));
     OK(MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN));
@@ -317,6 +354,11 @@ static void wrong(void)
     OK(MPI_Type_commit(&wide));
     FAILS(MPI_Put(&v, 1, MPI_INT, next_rank, 0, (1 << 24) + 1, wide, win), MPI_ERR_RMA_RANGE);
     OK(MPI_Type_free(&wide));
+    FAILS(MPI_Get(&v, 1, MPI_INT, next_rank, 2, 1, MPI_INT, win), MPI_ERR_RMA_RANGE);
+    FAILS(MPI_Accumulate(&v, 1, MPI_INT, next_rank, 2, 1, MPI_INT, MPI_SUM, win), MPI_ERR_RMA_RANGE);
+    /* Requests belong to passive target epochs. */
+    FAILS(MPI_Rput(&v, 1, MPI_INT, next_rank, 0, 1, MPI_INT, win, &request), MPI_ERR_RMA_SYNC);
+    FAILS(MPI_Rget(&v, 1, MPI_INT, next_rank, 0, 1, MPI_INT, win, &request), MPI_ERR_RMA_SYNC);
     FAILS(MPI_Put(&v, 1, MPI_INT, next_rank, -1, 1, MPI_INT, win), MPI_ERR_DISP);
     FAILS(MPI_Put(&v, -1, MPI_INT, next_rank, 0, 1, MPI_INT, win), MPI_ERR_COUNT);
     FAILS(MPI_Accumulate(&v, 1, MPI_INT, next_rank, 0, 1, MPI_INT, MPI_OP_NULL, win), MPI_ERR_OP);
@@ -343,6 +385,7 @@ int main(int argc, char **argv)
     post_start();
     locks();
     dynamic();
+    late_errors();
     shared();
     handlers_and_attributes();
     wrong();

@@ -211,6 +211,31 @@ static void a_recorded_hello_harms_no_path(void **state)
     toy_close(net);
 }
 
+/* A copy of the HELLO, damaged where no checksum looks, comes after the answer has left. */
+static void a_damaged_source_does_not_survive_the_proof(void **state)
+{
+    static const unsigned at[] = {11, 35}; /* source MAC, source port */
+
+    (void)state;
+    for (unsigned i = 0; i < 2; i++) {
+        struct toy_net *net = toy_open(&lan);
+        uint8_t hello[2000];
+        uint32_t len;
+
+        toy_send(net, 0, 1, 5, 64);
+        len = toy_last_frame(net, hello, sizeof(hello));
+        hello[at[i]] ^= 4;
+        while (counter(net, 1, NOF_C_TX_FRAMES) == 0)
+            toy_run(net, net->now_ns + 1000, 0);
+        assert_int_equal(net->node[0].stream[1].ups, 0);
+        toy_inject(net, 1, hello, len);
+        toy_run(net, net->now_ns + SECOND, 1);
+        assert_true(toy_all_received(net));
+        assert_int_equal(net->node[0].stream[1].deaths, 0);
+        toy_close(net);
+    }
+}
+
 static void one_wrong_bit_in_a_hello_is_enough(void **state)
 {
     struct toy_net *net = toy_open(&lan);
@@ -292,6 +317,7 @@ int main(void)
         cmocka_unit_test(a_narrow_path_widens_with_its_network),
         cmocka_unit_test(the_smaller_end_decides_the_mtu),
         cmocka_unit_test(a_recorded_hello_harms_no_path),
+        cmocka_unit_test(a_damaged_source_does_not_survive_the_proof),
         cmocka_unit_test(one_wrong_bit_in_a_hello_is_enough),
         cmocka_unit_test(connection_ids_do_not_repeat_or_follow_a_rule),
         cmocka_unit_test(the_table_of_paths_is_bounded),

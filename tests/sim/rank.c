@@ -422,6 +422,8 @@ static void set_up(struct nof_rank *r)
     r->reap_max_ns = nof_rng_between(rng, 1, 20000);
     r->dma_inline = nof_rng_chance(rng, 40);
     r->staging_bytes = nof_rng_chance(rng, 20) ? 0 : STAGING_BYTES << nof_rng_below(rng, 2);
+    if (r->world->tiny_staging)
+        r->staging_bytes = 256u << nof_rng_below(rng, 4); /* one line, or a few */
     r->staging = r->staging_bytes != 0 ? aligned_alloc(64, r->staging_bytes) : NULL;
     r->bounce = zalloc((size_t)NOF_BOUNCE_SLOTS * NOF_BOUNCE_SLOT_BYTES);
     r->schedule = zalloc(SCHEDULE_BYTES);

@@ -74,6 +74,30 @@ static void set_features(struct nof_world *w)
     }
 }
 
+/* Prediction and what it leads to. Drawn beside the world's own numbers: a world without it is the one that
+ * its seed has always made. */
+static void set_prediction(struct nof_world *w)
+{
+    struct nof_rng aside = {.state = nof_rng_mix(w->rng.state ^ 0x57a6e)};
+    struct nof_rng *r = &aside;
+    if (nof_rng_chance(r, 30))
+        return;
+    w->cycles = (unsigned)nof_rng_between(r, 1, 6);
+    w->tiny_staging = nof_rng_chance(r, 30);
+    const uint64_t value[][2] = {
+        {NOF_F_PREDICTION, nof_rng_between(r, 1, 5)},
+        {NOF_F_LOOKAHEAD, ONE_OF(r, 1, 3, 8, 8, 64)},
+        {NOF_F_STAGE_BYTES, ONE_OF(r, 0, 256, 5000, 9000, 15000, 40000, 262144, 67108864)},
+        {NOF_F_EARLY_BYTES, ONE_OF(r, 0, 70000, 1048576, 67108864)},
+        {NOF_F_STAGE_POLICY, nof_rng_below(r, 2)},
+    };
+    for (unsigned i = 0; i < nof_cluster_nnics(w->cluster); i++)
+        for (unsigned k = 0; k < sizeof(value) / sizeof(value[0]); k++)
+            if (nof_nic_feature_set(nof_cluster_nic(w->cluster, i), (enum nof_feature)value[k][0],
+                                    value[k][1]) != NOF_OK)
+                nof_cluster_fail(w->cluster, "a feature is refused");
+}
+
 static void populate(struct nof_world *w)
 {
     unsigned per_nic = (unsigned)nof_rng_between(&w->rng, 2, 4);
@@ -170,6 +194,7 @@ void nof_sim_run(uint64_t seed, FILE *trace, struct nof_sim_result *result_out)
         return;
     }
     set_features(w);
+    set_prediction(w);
     populate(w);
     run_phases(w);
     report(w, result_out);

@@ -124,6 +124,54 @@ static void do_introduce(struct nof_cluster *c, void *user, uint64_t arg)
         nof_rank_layouts(r);
 }
 
+/* --- cycles ----------------------------------------------------------------------------------- */
+
+static void do_named_receive(struct nof_cluster *c, void *user, uint64_t arg)
+{
+    const struct nof_message *m = user;
+    (void)c;
+    (void)arg;
+    (void)nof_rank_recv(m->dst, m->ctx, m->src->number, m->tag, pick_capacity(&m->dst->rng, m->len));
+}
+
+/* One rank receives the same messages of another over and over, mostly late: a predictor learns that, and
+ * is wrong wherever the pattern is left. */
+static void plan_cycle(struct nof_world *w, unsigned n)
+{
+    enum { PERIOD_MAX = 10 };
+    struct nof_cluster *c = w->cluster;
+    struct nof_rng *rng = &w->rng;
+    struct nof_rank *a = w->rank[nof_rng_below(rng, w->nranks)];
+    struct nof_rank *b = a->job->rank[nof_rng_below(rng, a->job->size)];
+    if (b->cyclic)
+        return;
+    b->cyclic = true;
+    uint64_t from_ns = nof_cluster_now(c);
+    uint64_t step_ns = (w->traffic_until_ns - from_ns) / (n + 1);
+    uint64_t late_ns = nof_rng_below(rng, 12 * step_ns + 1);
+    unsigned period = (unsigned)nof_rng_between(rng, 3, PERIOD_MAX);
+    unsigned astray = nof_rng_chance(rng, 50) ? 0 : (unsigned)nof_rng_below(rng, 30);
+    const struct nof_message *first[PERIOD_MAX];
+    for (unsigned i = 0; i < n; i++) {
+        struct nof_message *m = nof_world_message(w, a, b);
+        uint64_t at_ns = from_ns + i * step_ns;
+        if (i < period) {
+            first[i] = m;
+            m->len = nof_rng_chance(rng, 70) ? nof_rng_between(rng, 33, 70000) : m->len;
+        } else {
+            m->ctx = first[i % period]->ctx;
+            m->tag = first[i % period]->tag;
+            m->len = first[i % period]->len;
+        }
+        uint64_t recv_ns = at_ns + late_ns < w->traffic_until_ns ? at_ns + late_ns : w->traffic_until_ns;
+        nof_cluster_at(c, at_ns, do_send, m, 0);
+        if (!nof_rng_chance(rng, astray))
+            nof_cluster_at(c, recv_ns, do_named_receive, m, 0);
+        else if (nof_rng_chance(rng, 60))
+            nof_cluster_at(c, recv_ns, do_receive, m, 0);
+    }
+}
+
 void nof_workload_plan(struct nof_world *w, unsigned nmessages)
 {
     struct nof_cluster *c = w->cluster;
@@ -135,6 +183,8 @@ void nof_workload_plan(struct nof_world *w, unsigned nmessages)
         uint64_t arg = (all_at_once ? 1u : 0u) | (nof_rng_chance(&w->rng, 30) ? 2u : 0u);
         nof_cluster_at(c, from_ns, do_introduce, w->rank[i], arg);
     }
+    for (unsigned i = 0; i < w->cycles; i++)
+        plan_cycle(w, (unsigned)nof_rng_between(&w->rng, 60, 160));
     /* A few pairs talk much, the others little: queues get long and orders matter. */
     unsigned crowd = (unsigned)nof_rng_between(&w->rng, 1, 40);
     struct nof_rank *a = NULL, *b = NULL;
@@ -143,6 +193,8 @@ void nof_workload_plan(struct nof_world *w, unsigned nmessages)
             a = w->rank[nof_rng_below(&w->rng, w->nranks)];
             b = a->job->rank[nof_rng_below(&w->rng, a->job->size)];
         }
+        if (b->cyclic)
+            continue;
         struct nof_message *m = nof_world_message(w, a, b);
         uint64_t at_ns = from_ns + nof_rng_below(&w->rng, span_ns);
         nof_cluster_at(c, at_ns, do_send, m, 0);

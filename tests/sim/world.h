@@ -199,6 +199,7 @@ struct nof_rank {
     unsigned sweep_ctx;
     bool dma_inline;
     bool dma_sums;
+    bool cyclic; /* gets the messages of one cycle and few others */
 };
 
 struct nof_job {
@@ -229,6 +230,8 @@ struct nof_world {
 
     struct nof_fabric_link link; /* without faults */
     uint64_t traffic_until_ns;
+    unsigned cycles; /* pairs of ranks that repeat themselves, for the predictors */
+    bool tiny_staging;
     uint64_t partitions;
     uint64_t long_side; /* NICs on one side of a long partition that stands; 0: none stands */
     uint64_t long_down; /* NICs that are unplugged for long */

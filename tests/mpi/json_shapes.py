@@ -18,6 +18,7 @@ except ImportError:
 
 NOF, SCHEMAS = sys.argv[1], pathlib.Path(sys.argv[2])
 TRACES = pathlib.Path(__file__).resolve().parent.parent / "vectors/receives"
+MESSAGES = TRACES.parent / "messages/lu.W/rank0.msg"
 SOCKET = f"@nof-json-shapes-{os.getpid()}"
 ENV = {k: v for k, v in os.environ.items() if not k.startswith("NOF_")} | {"NOF_SOCKET": SOCKET}
 ALONE = {k: v for k, v in ENV.items() if k != "NOF_SOCKET"}
@@ -28,6 +29,7 @@ QUICK = {
     "features": ["features", "--json"],
     "sim": ["sim", "--seeds", "2", "--json"],
     "replay": ["replay", "--json", str(TRACES / "cg.W.4.recv"), str(TRACES / "mg.W.4.recv")],
+    "bench-dfcm": ["bench", "dfcm", "--passes", "1", "--json", str(MESSAGES)],
     "bench-pt2pt": ["bench", "pt2pt", "--rounds", "1", "--ms", "2", "--json"],
     "bench-idle": ["bench", "idle", "--seconds", "1", "--json"],
 }

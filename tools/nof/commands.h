@@ -29,6 +29,7 @@ int nof_cmd_sim(int argc, char **argv) NOF_OPTIONAL;
 int nof_bench_path(int argc, char **argv) NOF_OPTIONAL;
 int nof_bench_match(int argc, char **argv) NOF_OPTIONAL;
 int nof_bench_core(int argc, char **argv) NOF_OPTIONAL;
+int nof_bench_dfcm(int argc, char **argv) NOF_OPTIONAL;
 int nof_bench_wire(int argc, char **argv) NOF_OPTIONAL;
 int nof_bench_pt2pt(int argc, char **argv) NOF_OPTIONAL;
 int nof_bench_idle(int argc, char **argv) NOF_OPTIONAL;

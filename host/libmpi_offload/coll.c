@@ -1,16 +1,34 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "coll.h"
 
+/* Bytes from the buffer to block i; an empty one is anywhere. False: more than can be said. */
+static bool block_at(const struct nof_blocks *b, int i, const struct nof_type *type, ptrdiff_t *at_out)
+{
+    MPI_Count count = nof_count_at(&b->counts, i), at;
+    ptrdiff_t unit = b->types == NULL ? nof_type_extent(type) : 1;
+    if (count == 0)
+        return true;
+    if (b->displs.kind != NOF_COUNTS_NOT_GIVEN)
+        at = nof_count_at(&b->displs, i);
+    else if (__builtin_mul_overflow(i, count, &at))
+        return false;
+    return !__builtin_mul_overflow(at, unit, at_out);
+}
+
+bool nof_block_fits(const struct nof_blocks *b, int i, const struct nof_type *type)
+{
+    struct nof_type_block block = {0, (size_t)nof_count_at(&b->counts, i), nof_lib_unconst(type)};
+    return block_at(b, i, type, &block.disp) && nof_type_blocks_fit(1, &block);
+}
+
 struct nof_data nof_block(const struct nof_blocks *b, int i)
 {
     struct nof_type *type = b->type;
     if (b->types != NULL && nof_type_check(b->types[i], true, &type) != MPI_SUCCESS)
         type = nof_type_byte(); /* not reached: the arguments were checked */
-    MPI_Count count = nof_count_at(&b->counts, i);
-    MPI_Count at = b->displs.kind == NOF_COUNTS_NOT_GIVEN ? i * count : nof_count_at(&b->displs, i);
-    if (b->types == NULL)
-        at *= nof_type_extent(type);
-    return (struct nof_data){nof_lib_at(b->buf, (ptrdiff_t)at), (size_t)count, type};
+    ptrdiff_t at = 0;
+    (void)block_at(b, i, type, &at); /* the arguments were checked */
+    return (struct nof_data){nof_lib_at(b->buf, at), (size_t)nof_count_at(&b->counts, i), type};
 }
 
 size_t nof_blocks_bytes(const struct nof_blocks *b, int size, int first, int n)

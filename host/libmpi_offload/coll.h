@@ -41,7 +41,10 @@ struct nof_blocks {
     const MPI_Datatype *types; /* one per block, or NULL: `type` for all */
 };
 
-/* Block i as a buffer of its own. */
+/* Whether addresses reach all of block i, whose elements are of `type`. */
+bool nof_block_fits(const struct nof_blocks *b, int i, const struct nof_type *type);
+
+/* Block i, which fits, as a buffer of its own. */
 struct nof_data nof_block(const struct nof_blocks *b, int i);
 
 static inline size_t nof_data_bytes(const struct nof_data *d)

@@ -108,12 +108,9 @@ static int check_type(const struct nof_coll_side *side, int i, struct nof_type *
     return nof_type_check(side->types == NULL ? side->type : side->types[i], true, type_out);
 }
 
-/* NULL is a legal base for types and displacements that are addresses. */
 static int check_address(const struct nof_data *data)
 {
-    if (data->buf == NULL && nof_data_bytes(data) > 0 && data->type->contiguous && data->type->tree->lb == 0)
-        return nof_error(MPI_ERR_BUFFER, "the buffer is NULL and the count is %zu", data->count);
-    return MPI_SUCCESS;
+    return nof_type_check_buffer(data->type, data->buf, (MPI_Count)data->count);
 }
 
 int nof_coll_check_data(const struct nof_coll_side *side, struct nof_data *data_out)
@@ -150,6 +147,8 @@ int nof_coll_check_blocks(const struct nof_coll_side *side, int n, struct nof_bl
             rc = check_type(side, i, &type);
         if (rc == MPI_SUCCESS)
             rc = nof_type_check_count(type, nof_count_at(&side->counts, i));
+        if (rc == MPI_SUCCESS && !nof_block_fits(&blocks, i, type))
+            rc = nof_error(MPI_ERR_COUNT, "block %d lies further away than an address can reach", i);
         if (rc != MPI_SUCCESS)
             break;
         struct nof_data block = nof_block(&blocks, i);

@@ -81,12 +81,14 @@ static int reduce_local(const void *inbuf, void *inoutbuf, MPI_Count count, MPI_
         rc = nof_op_check(op, type, &own);
     if (rc != MPI_SUCCESS)
         return rc;
-    bool bytes = count > 0 && type->size > 0;
     if (inbuf == MPI_IN_PLACE || inoutbuf == MPI_IN_PLACE)
         return nof_error(MPI_ERR_BUFFER, "MPI_IN_PLACE is not allowed here");
-    if (bytes && type->contiguous && type->tree->lb == 0 && (inbuf == NULL || inoutbuf == NULL))
-        return nof_error(MPI_ERR_BUFFER, "the buffer is NULL and the count is %lld", (long long)count);
-    if (bytes && inbuf == inoutbuf)
+    rc = nof_type_check_buffer(type, inbuf, count);
+    if (rc == MPI_SUCCESS)
+        rc = nof_type_check_buffer(type, inoutbuf, count);
+    if (rc != MPI_SUCCESS)
+        return rc;
+    if (count > 0 && type->size > 0 && inbuf == inoutbuf)
         return nof_error(MPI_ERR_BUFFER, "the two buffers are the same");
     nof_op_apply(own, type, inbuf, inoutbuf, (size_t)count);
     return MPI_SUCCESS;

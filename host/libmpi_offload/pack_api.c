@@ -12,26 +12,6 @@ static int check_typed(MPI_Datatype datatype, MPI_Count count, struct nof_type *
     return rc == MPI_SUCCESS ? nof_type_check_count(*type, count) : rc;
 }
 
-/* What the calls with a communicator check alike. */
-static int check(MPI_Comm comm, MPI_Datatype datatype, MPI_Count count, struct nof_comm **c,
-                 struct nof_type **type)
-{
-    int rc = nof_comm_check(comm, c);
-    return rc == MPI_SUCCESS ? check_typed(datatype, count, type) : rc;
-}
-
-/* Room for `need` bytes behind `position` in a packed buffer of `size` bytes. */
-static int check_room(MPI_Count size, MPI_Count position, size_t need)
-{
-    if (size < 0 || position < 0 || position > size)
-        return nof_error(MPI_ERR_ARG, "position %lld in a packed buffer of %lld bytes", (long long)position,
-                         (long long)size);
-    if (need > (size_t)(size - position))
-        return nof_error(MPI_ERR_TRUNCATE, "%zu bytes at position %lld of a packed buffer of %lld bytes",
-                         need, (long long)position, (long long)size);
-    return MPI_SUCCESS;
-}
-
 /* One side is typed, the other is packed. */
 struct packing {
     void *typed;
@@ -42,16 +22,36 @@ struct packing {
     bool unpack;
 };
 
+/* Both buffers, and room for `need` bytes behind `position` in the packed one. */
+static int check_room(const struct packing *p, const struct nof_type *type, const MPI_Count *position,
+                      size_t need)
+{
+    int rc = nof_error_if_null(position, "the place of the position");
+    if (rc == MPI_SUCCESS)
+        rc = nof_type_check_buffer(type, p->typed, p->count);
+    if (rc != MPI_SUCCESS)
+        return rc;
+    if (p->packed_bytes < 0 || *position < 0 || *position > p->packed_bytes)
+        return nof_error(MPI_ERR_ARG, "position %lld in a packed buffer of %lld bytes", (long long)*position,
+                         (long long)p->packed_bytes);
+    if (need > (size_t)(p->packed_bytes - *position))
+        return nof_error(MPI_ERR_TRUNCATE, "%zu bytes at position %lld of a packed buffer of %lld bytes",
+                         need, (long long)*position, (long long)p->packed_bytes);
+    if (need > 0 && p->packed == NULL)
+        return nof_error(MPI_ERR_BUFFER, "the packed buffer is NULL");
+    return MPI_SUCCESS;
+}
+
 static int run(const struct packing *p, MPI_Comm comm, MPI_Count *position, struct nof_comm **c)
 {
     struct nof_type *type;
-    int rc = check(comm, p->datatype, p->count, c, &type);
+    int rc = nof_comm_check(comm, c);
     if (rc == MPI_SUCCESS)
-        rc = nof_error_if_null(position, "the place of the position");
+        rc = check_typed(p->datatype, p->count, &type);
     if (rc != MPI_SUCCESS)
         return rc;
     size_t count = (size_t)p->count, len = type->size * count;
-    rc = check_room(p->packed_bytes, *position, len);
+    rc = check_room(p, type, position, len);
     if (rc != MPI_SUCCESS)
         return rc;
     void *at = nof_lib_at(p->packed, *position);
@@ -121,7 +121,9 @@ static int packed_size(MPI_Count count, MPI_Datatype datatype, MPI_Comm comm, MP
                        struct nof_comm **c)
 {
     struct nof_type *type;
-    int rc = check(comm, datatype, count, c, &type);
+    int rc = nof_comm_check(comm, c);
+    if (rc == MPI_SUCCESS)
+        rc = check_typed(datatype, count, &type);
     if (rc == MPI_SUCCESS)
         rc = nof_error_if_null(size, "the place for the size");
     if (rc == MPI_SUCCESS)
@@ -159,7 +161,9 @@ static int external_size(const char *datarep, MPI_Count count, MPI_Datatype data
     if (datarep == NULL || strcmp(datarep, "external32") != 0)
         return nof_error(MPI_ERR_ARG, "the data representation is '%.64s': only external32 is known",
                          datarep == NULL ? "(NULL)" : datarep);
-    int rc = check_typed(datatype, count, type);
+    int rc = nof_error_if_null(size, "the place for the size");
+    if (rc == MPI_SUCCESS)
+        rc = check_typed(datatype, count, type);
     if (rc == MPI_SUCCESS && !nof_type_external_bytes(*type, (size_t)count, &bytes))
         rc = nof_error(MPI_ERR_COUNT, "%lld elements are more than a memory can hold", (long long)count);
     if (rc == MPI_SUCCESS)
@@ -173,7 +177,7 @@ static int run_external(const char *datarep, const struct packing *p, MPI_Count 
     MPI_Count len;
     int rc = external_size(datarep, p->count, p->datatype, &type, &len);
     if (rc == MPI_SUCCESS)
-        rc = check_room(p->packed_bytes, *position, (size_t)len);
+        rc = check_room(p, type, position, (size_t)len);
     if (rc != MPI_SUCCESS)
         return rc;
     void *at = nof_lib_at(p->packed, *position);

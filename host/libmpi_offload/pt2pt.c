@@ -46,16 +46,11 @@ static int new_request(enum nof_request_kind kind, struct nof_comm *comm, const 
 {
     bool receive = kind == NOF_REQUEST_RECV;
     struct nof_type *type = NULL;
-    int rc = nof_type_check(args->datatype, true, &type);
-    if (rc == MPI_SUCCESS)
-        rc = nof_type_check_count(type, args->count);
+    int rc = nof_type_check_data(args->datatype, args->buf, args->count, &type);
     if (rc == MPI_SUCCESS)
         rc = check_peer(comm, args->peer, receive);
     if (rc == MPI_SUCCESS)
         rc = check_tag(args->tag, receive);
-    if (rc == MPI_SUCCESS && args->buf == NULL && args->count > 0 && type->size > 0 && type->contiguous &&
-        type->tree->lb == 0)
-        rc = nof_error(MPI_ERR_BUFFER, "the buffer is NULL and the count is %lld", (long long)args->count);
     if (rc != MPI_SUCCESS)
         return rc;
     struct nof_request *req = make(kind, comm, type);

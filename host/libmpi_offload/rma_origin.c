@@ -32,13 +32,7 @@ struct checked {
 
 static int check_buffer(const struct nof_rma_buffer *b, struct nof_type **type_out)
 {
-    int rc = nof_type_check(b->datatype, true, type_out);
-    if (rc == MPI_SUCCESS)
-        rc = nof_type_check_count(*type_out, b->count);
-    if (rc == MPI_SUCCESS && b->buf == NULL && b->count > 0 && (*type_out)->size > 0 &&
-        (*type_out)->contiguous && (*type_out)->tree->lb == 0)
-        rc = nof_error(MPI_ERR_BUFFER, "the buffer is NULL and the count is %lld", (long long)b->count);
-    return rc;
+    return nof_type_check_data(b->datatype, b->buf, b->count, type_out);
 }
 
 static int check_op(struct checked *x)

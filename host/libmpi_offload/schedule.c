@@ -156,17 +156,19 @@ void nof_sched_fence(struct nof_sched *s)
 
 void *nof_sched_temporary(struct nof_sched *s, size_t count, const struct nof_type *type)
 {
-    /* Operations may touch all of the last element, padding included. */
-    ptrdiff_t extent = nof_type_extent(type);
+    /* Operations may touch all of the last element, padding included. The bounds fit: the count was checked. */
     ptrdiff_t low = type->tree->lb < type->lb ? type->tree->lb : type->lb;
     ptrdiff_t high = type->tree->ub > type->ub ? type->tree->ub : type->ub;
-    if (count > 1 && extent > 0)
-        high += extent * (ptrdiff_t)(count - 1);
-    else if (count > 1)
-        low += extent * (ptrdiff_t)(count - 1);
-    size_t bytes = count == 0 ? 0 : (size_t)(high - low);
+    ptrdiff_t last = count == 0 ? 0 : nof_type_extent(type) * (ptrdiff_t)(count - 1);
+    ptrdiff_t bytes;
+    low += last < 0 ? last : 0;
+    high += last > 0 ? last : 0;
+    if (__builtin_sub_overflow(high, low, &bytes)) {
+        no_memory(s);
+        return NULL;
+    }
     void **more = realloc(s->temporaries, (s->temporary_count + 1) * sizeof(*more));
-    void *memory = more == NULL ? NULL : malloc(bytes + 1);
+    void *memory = more == NULL ? NULL : malloc(count == 0 ? 1 : (size_t)bytes + 1);
     if (more != NULL)
         s->temporaries = more;
     if (memory == NULL) {

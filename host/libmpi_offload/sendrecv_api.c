@@ -73,14 +73,10 @@ static int begin_replace(const struct nof_pt2pt_args *args, int source, int recv
     struct nof_type *type = NULL;
     int rc = nof_comm_check(args->comm, c);
     if (rc == MPI_SUCCESS)
-        rc = nof_type_check(args->datatype, true, &type);
-    if (rc == MPI_SUCCESS)
-        rc = nof_type_check_count(type, args->count);
+        rc = nof_type_check_data(args->datatype, args->buf, args->count, &type);
     if (rc != MPI_SUCCESS)
         return rc;
     size_t bytes = type->size * (size_t)args->count;
-    if (args->buf == NULL && bytes > 0 && type->contiguous && type->tree->lb == 0)
-        return nof_error(MPI_ERR_BUFFER, "the buffer is NULL and the count is %lld", (long long)args->count);
     void *copy = malloc(bytes + 1);
     if (copy == NULL)
         return nof_error(MPI_ERR_NO_MEM, "no memory for a copy of %zu bytes", bytes);

@@ -59,6 +59,9 @@ struct predefined {
 #define RAW(handle, bytes, unit, basic) \
     ROW(handle, #handle, basic, bytes, bytes, unit, EXT_OF(unit), bytes, 0)
 
+/* At the bottom of an address space nothing is mapped: null pointers fault there. */
+#define NOWHERE_BYTES 4096
+
 _Static_assert(sizeof(long) == 8 && sizeof(MPI_Aint) == 8 && sizeof(wchar_t) == 4,
                "the table below is for LP64");
 
@@ -91,8 +94,7 @@ static const struct predefined table[] = {
     ROW(MPI_WCHAR, "MPI_WCHAR", NONE, 4, 4, 4, NOF_EXT_WCHAR, 4, 0),
     ONE(MPI_INT8_T, int8_t, I8),
     ONE(MPI_UINT8_T, uint8_t, U8),
-    /* The standard has no reductions on MPI_CHAR; MPICH does them, and programs use them. */
-    ONE(MPI_CHAR, char, I8),
+    ROW(MPI_CHAR, "MPI_CHAR", NONE, 1, 1, 1, NOF_EXT_1, 1, 0), /* text: no operation is for it */
     ONE(MPI_SIGNED_CHAR, signed char, I8),
     ONE(MPI_UNSIGNED_CHAR, unsigned char, U8),
     RAW(MPI_BYTE, 1, 1, BYTE),
@@ -220,6 +222,25 @@ int nof_type_check_count(const struct nof_type *type, MPI_Count count)
         return nof_error(MPI_ERR_COUNT, "%lld elements of %zu bytes are more than a memory can hold",
                          (long long)count, type->size);
     return MPI_SUCCESS;
+}
+
+int nof_type_check_buffer(const struct nof_type *type, const void *buf, MPI_Count count)
+{
+    /* Of a predefined type without holes the bytes say all. */
+    if (!(type->predefined && type->contiguous) && !nof_type_vector_fits(1, (size_t)count, 0, type))
+        return nof_error(MPI_ERR_COUNT, "%lld elements %td bytes apart reach further than an address can",
+                         (long long)count, nof_type_extent(type));
+    if (buf != NULL || count == 0 || type->size == 0 || type->tree->lb >= NOWHERE_BYTES)
+        return MPI_SUCCESS;
+    return nof_error(MPI_ERR_BUFFER, "the buffer is NULL and the count is %lld", (long long)count);
+}
+
+int nof_type_check_data(MPI_Datatype handle, const void *buf, MPI_Count count, struct nof_type **type_out)
+{
+    int rc = nof_type_check(handle, true, type_out);
+    if (rc == MPI_SUCCESS)
+        rc = nof_type_check_count(*type_out, count);
+    return rc == MPI_SUCCESS ? nof_type_check_buffer(*type_out, buf, count) : rc;
 }
 
 void nof_type_hold(struct nof_type *type)

@@ -166,6 +166,14 @@ int nof_type_check(MPI_Datatype handle, bool committed, struct nof_type **type_o
 /* A count that is negative, or of more bytes than a memory can hold, is MPI_ERR_COUNT. */
 int nof_type_check_count(const struct nof_type *type, MPI_Count count);
 
+/* A buffer that is NULL is MPI_ERR_BUFFER where data lies in it: not if there is none, nor where the type's
+ * displacements are addresses (MPI_BOTTOM, which is NULL, is its base). One whose elements lie further apart than
+ * addresses can is MPI_ERR_COUNT. */
+int nof_type_check_buffer(const struct nof_type *type, const void *buf, MPI_Count count);
+
+/* The three of them: a committed type, its count, and where its data lies. */
+int nof_type_check_data(MPI_Datatype handle, const void *buf, MPI_Count count, struct nof_type **type_out);
+
 /* A predefined type by its handle. */
 struct nof_type *nof_type_predefined(MPI_Datatype handle);
 

@@ -109,6 +109,8 @@ static void places(void)
     FAILS(MPI_Type_get_name(MPI_INT, name, NULL), MPI_ERR_ARG);
     FAILS(MPI_Pack(v, 1, MPI_INT, v, 4, NULL, MPI_COMM_WORLD), MPI_ERR_ARG);
     FAILS(MPI_Pack_size(1, MPI_INT, MPI_COMM_WORLD, NULL), MPI_ERR_ARG);
+    FAILS(MPI_Pack_external("external32", v, 1, MPI_INT, v, 4, NULL), MPI_ERR_ARG);
+    FAILS(MPI_Pack_external_size("external32", 1, MPI_INT, NULL), MPI_ERR_ARG);
     FAILS(MPI_Op_free(NULL), MPI_ERR_ARG);
     FAILS(MPI_Topo_test(MPI_COMM_WORLD, NULL), MPI_ERR_ARG);
     FAILS(MPI_Win_create_dynamic(MPI_INFO_NULL, MPI_COMM_SELF, NULL), MPI_ERR_ARG);
@@ -140,6 +142,13 @@ static void texts(void)
     CHECK(strcmp(text, "my own error") == 0);
 }
 
+static void add(void *in, void *inout, int *len, MPI_Datatype *type)
+{
+    (void)type;
+    for (int i = 0; i < *len; i++)
+        ((int *)inout)[i] += ((int *)in)[i];
+}
+
 /* Sizes that no size_t or MPI_Aint can say must not wrap around to small ones. */
 static void sizes(void)
 {
@@ -161,6 +170,84 @@ static void sizes(void)
     OK(MPI_Type_free(&vast));
 }
 
+/* Nor places that no address reaches: elements or blocks too far apart. */
+static void distances(void)
+{
+    int in[4] = {0}, out[4], counts[64], displs[64];
+    MPI_Datatype far;
+    MPI_Op op;
+    OK(MPI_Type_create_resized(MPI_INT, 0, PTRDIFF_MAX / 4, &far));
+    OK(MPI_Type_commit(&far));
+    OK(MPI_Op_create(add, 1, &op));
+    FAILS(MPI_Send(in, 6, far, 0, 0, MPI_COMM_WORLD), MPI_ERR_COUNT);
+    FAILS(MPI_Allreduce(in, out, 6, far, op, MPI_COMM_WORLD), MPI_ERR_COUNT);
+    FAILS(MPI_Allgather(in, 1, MPI_INT, out, 4, far, MPI_COMM_WORLD), MPI_ERR_COUNT);
+    for (int i = 0; i < 64; i++) {
+        counts[i] = i % 2;
+        displs[i] = i * 6; /* of an empty block it says nothing */
+    }
+    if (t_size <= 64)
+        FAILS(MPI_Allgatherv(in, t_rank % 2, MPI_INT, out, counts, displs, far, MPI_COMM_WORLD),
+              MPI_ERR_COUNT);
+    OK(MPI_Op_free(&op));
+    OK(MPI_Type_free(&far));
+}
+
+/* NULL is where displacements that are addresses count from, and no buffer of any other type. */
+static void null_buffers(void)
+{
+    int from[2] = {5 + t_rank, 7}, to[2] = {0}, packed[2], position = 0, ones[2] = {1, 1};
+    MPI_Aint places[2][2];
+    MPI_Datatype apart, absolute[2];
+    OK(MPI_Type_vector(2, 1, 2, MPI_INT, &apart));
+    OK(MPI_Type_commit(&apart));
+    FAILS(MPI_Send(NULL, 1, apart, t_rank, 0, MPI_COMM_WORLD), MPI_ERR_BUFFER);
+    FAILS(MPI_Recv(NULL, 1, apart, t_rank, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE), MPI_ERR_BUFFER);
+    FAILS(MPI_Bcast(NULL, 1, apart, 0, MPI_COMM_WORLD), MPI_ERR_BUFFER);
+    FAILS(MPI_Pack(NULL, 1, apart, packed, 8, &position, MPI_COMM_WORLD), MPI_ERR_BUFFER);
+    FAILS(MPI_Pack(from, 2, MPI_INT, NULL, 8, &position, MPI_COMM_WORLD), MPI_ERR_BUFFER);
+    FAILS(MPI_Unpack(packed, 8, &position, NULL, 1, apart, MPI_COMM_WORLD), MPI_ERR_BUFFER);
+    OK(MPI_Send(NULL, 0, apart, MPI_PROC_NULL, 0, MPI_COMM_WORLD));
+    OK(MPI_Type_free(&apart));
+
+    for (int i = 0; i < 2; i++) {
+        OK(MPI_Get_address(&from[i], &places[0][i]));
+        OK(MPI_Get_address(&to[1 - i], &places[1][i]));
+    }
+    for (int i = 0; i < 2; i++) {
+        OK(MPI_Type_create_hindexed(2, ones, places[i], MPI_INT, &absolute[i]));
+        OK(MPI_Type_commit(&absolute[i]));
+    }
+    OK(MPI_Sendrecv(MPI_BOTTOM, 1, absolute[0], t_rank, 3, NULL, 1, absolute[1], t_rank, 3, MPI_COMM_WORLD,
+                    MPI_STATUS_IGNORE));
+    CHECK(to[0] == 7 && to[1] == 5 + t_rank);
+    OK(MPI_Pack(MPI_BOTTOM, 1, absolute[0], packed, 8, &position, MPI_COMM_WORLD));
+    CHECK(packed[0] == from[0] && packed[1] == from[1]);
+    OK(MPI_Type_free(&absolute[0]));
+    OK(MPI_Type_free(&absolute[1]));
+}
+
+/* The standard has arithmetic for MPI_SIGNED_CHAR and MPI_UNSIGNED_CHAR; MPI_CHAR is text. */
+static void text_is_no_number(void)
+{
+    char in = 1, out = 2, memory = 3;
+    MPI_Win win;
+    FAILS(MPI_Allreduce(&in, &out, 1, MPI_CHAR, MPI_SUM, MPI_COMM_WORLD), MPI_ERR_OP);
+    FAILS(MPI_Allreduce(&in, &out, 1, MPI_CHAR, MPI_MAX, MPI_COMM_WORLD), MPI_ERR_OP);
+    FAILS(MPI_Allreduce(&in, &out, 1, MPI_CHAR, MPI_BOR, MPI_COMM_WORLD), MPI_ERR_OP);
+    FAILS(MPI_Reduce_local(&in, &out, 1, MPI_CHAR, MPI_PROD), MPI_ERR_OP);
+    OK(MPI_Reduce_local(&in, &out, 1, MPI_SIGNED_CHAR, MPI_SUM));
+    CHECK(out == 3);
+    OK(MPI_Win_create(&memory, 1, 1, MPI_INFO_NULL, MPI_COMM_SELF, &win));
+    OK(MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN));
+    OK(MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 0, 0, win));
+    FAILS(MPI_Accumulate(&in, 1, MPI_CHAR, 0, 0, 1, MPI_CHAR, MPI_SUM, win), MPI_ERR_OP);
+    OK(MPI_Accumulate(&in, 1, MPI_CHAR, 0, 0, 1, MPI_CHAR, MPI_REPLACE, win));
+    OK(MPI_Win_unlock(0, win));
+    CHECK(memory == 1);
+    OK(MPI_Win_free(&win));
+}
+
 int main(int argc, char **argv)
 {
     t_begin(&argc, &argv, 2);
@@ -171,6 +258,9 @@ int main(int argc, char **argv)
     places();
     texts();
     sizes();
+    distances();
+    null_buffers();
+    text_is_no_number();
     /* Nothing is stuck after all that. */
     int sum = 0, one = 1;
     OK(MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD));

@@ -24,6 +24,7 @@
 #define SEGMENTS 8u
 #define BUFS NOF_DMA_SEGMENTS_MAX
 #define SPIN_NS (50 * NOFD_US) /* a stream brings the next block before this */
+#define STREAM_NS (50 * NOFD_US) /* a block that comes this soon after the last belongs to a stream */
 #define PATIENCE_NS (10 * NOFD_US) /* a copier without CPU has had its chance */
 #define JOIN_WAIT_S 2
 
@@ -53,7 +54,7 @@ struct nofd_copier {
     struct nofd_busy busy; /* crosses */
     _Alignas(64) uint32_t retired; /* core: all slots before are free */
     bool stuck; /* core: an overdue slot has not come back */
-    uint64_t first_ns; /* core: turn of the last read that began a stream */
+    uint64_t last_ns; /* core: of the last read while the copier slept */
     _Alignas(64) struct slot slot[SLOTS];
 };
 
@@ -161,10 +162,13 @@ int nofd_copier_read(struct nofd_copier *c, struct nofd_endpoint *ep, const stru
 {
     struct slot *s = &c->slot[c->posted % SLOTS];
 
-    /* The first block of a turn is not worth waking a copier: a lone message is done sooner here. */
-    if (load(&c->asleep) != 0 && c->posted == c->retired && c->first_ns != c->core->now_ns) {
-        c->first_ns = c->core->now_ns;
-        return NOF_EAGAIN;
+    /* The first block is not worth waking a copier: a lone message is done sooner here. */
+    if (load(&c->asleep) != 0 && c->posted == c->retired) {
+        bool lone = c->core->now_ns - c->last_ns > STREAM_NS;
+
+        c->last_ns = c->core->now_ns;
+        if (lone)
+            return NOF_EAGAIN;
     }
     if (c->stuck || c->posted - c->retired == SLOTS || nremote > SEGMENTS || nlocal > BUFS)
         return NOF_EAGAIN;

@@ -17,7 +17,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#define TIMEOUT_MS_DEFAULT 5000
+#define TIMEOUT_MS_DEFAULT 60000 /* who ends hangs up: this is for one that is stopped */
 
 /* nofd reads these eight bytes to find out whether the kernel lets it. */
 static uint64_t probe_word;

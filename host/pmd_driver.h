@@ -35,7 +35,7 @@ struct nof_pmd_attach_args {
     uint32_t rank;
     uint32_t size;
     uint32_t nic; /* NIC core wanted, UINT32_MAX: nofd deals */
-    int timeout_ms; /* for the daemon's answer; 0: 5000 */
+    int timeout_ms; /* for the daemon's answer; 0: 60000 */
 };
 
 /* On failure *pmd_out is untouched and `text` (text_bytes, may be NULL) says what happened, what it

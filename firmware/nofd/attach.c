@@ -18,8 +18,8 @@
 #include "log.h"
 #include "serve.h"
 
-#define REQUEST_WAIT_NS (5 * NOFD_S)
-#define WAITING_MAX 64u /* connections of one user that have not attached */
+#define REQUEST_WAIT_NS (30 * NOFD_S)
+#define WAITING_LEAST 64u /* connections of one user that have not attached; or as many as can attach */
 #define FIRST_RANK_NS (10 * NOFD_S) /* a private daemon without a parent that nobody wants ends */
 
 #ifndef SO_PEERPIDFD
@@ -292,13 +292,21 @@ static unsigned waiting_of(const struct nofd *d, uid_t uid)
     return n;
 }
 
+/* All ranks of the largest job may come at once, and on a busy machine before the first is served. */
+static unsigned waiting_max(const struct nofd *d)
+{
+    unsigned all = d->options.max_endpoints * d->nnics;
+
+    return all > WAITING_LEAST ? all : WAITING_LEAST;
+}
+
 static void admit(struct nofd *d, int fd)
 {
     struct nofd_attach *a = calloc(1, sizeof(*a));
     socklen_t len = sizeof(a->cred);
 
     if (a == NULL || getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &a->cred, &len) != 0 ||
-        waiting_of(d, a->cred.uid) >= WAITING_MAX) {
+        waiting_of(d, a->cred.uid) >= waiting_max(d)) {
         free(a);
         close(fd);
         return;

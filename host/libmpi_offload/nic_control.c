@@ -14,7 +14,7 @@
 
 #include "nof/status.h"
 
-#define TIMEOUT_S 2
+#define TIMEOUT_S 10
 #define ANSWER_BYTES 32768 /* "features" answers about 250 bytes for each */
 
 static const struct nof_feature_info infos[NOF_FEATURE_COUNT] = {

@@ -25,6 +25,7 @@
 #define FRAME_BURST 32u
 #define LARGE_BYTES (1u << 20)
 #define WARM 8u
+#define AUTO 5u /* of feature `prediction` */
 
 struct arguments {
     bool json;
@@ -44,12 +45,32 @@ static struct nof_desc transfer(int send, uint64_t len)
                              .addr = 0x100000};
 }
 
-static void small_round(struct nof_pair *p)
+/* The tags of messages, and the places of their receives: all the same; a cycle over three places; any, at one. */
+enum order { ORDER_SAME, ORDER_CYCLIC, ORDER_RANDOM };
+#define TAGS 12u
+
+static void name_next(enum order order, struct nof_desc *recv, struct nof_desc *send)
+{
+    static uint64_t state = 88172645463325252u;
+    static unsigned calls;
+    if (order == ORDER_SAME)
+        return;
+    state ^= state << 13;
+    state ^= state >> 7;
+    state ^= state << 17;
+    recv->tag = (int32_t)((order == ORDER_CYCLIC ? calls : state >> 20) % TAGS);
+    send->tag = recv->tag;
+    recv->callsite = order == ORDER_CYCLIC ? 1 + calls % 3 : 1;
+    calls++;
+}
+
+static void small_round(struct nof_pair *p, enum order order)
 {
     struct nof_desc recvs[BURST], sends[BURST];
     for (unsigned i = 0; i < BURST; i++) {
         recvs[i] = transfer(0, 64);
         sends[i] = transfer(1, 64);
+        name_next(order, &recvs[i], &sends[i]);
     }
     nof_pair_release(p, 1);
     nof_pair_host(p, 1, recvs, BURST);
@@ -73,16 +94,21 @@ static int work(const struct arguments *a)
     static struct nof_pair pair;
     int side = strncmp(a->child, "recv", 4) == 0;
     bool large = strstr(a->child, "frame") != NULL;
+    enum order order = strstr(a->child, "cyclic") != NULL   ? ORDER_CYCLIC
+                       : strstr(a->child, "random") != NULL ? ORDER_RANDOM
+                                                            : ORDER_SAME;
     struct nof_nic_config cfg = {
         .mtu_bytes = a->mtu_bytes, .max_endpoints = 4, .max_paths = 4, .max_peers = 16};
     if (nof_pair_init(&pair, &cfg) != 0)
         return 1;
+    if (strstr(a->child, "-auto") != NULL)
+        nof_nic_feature_set(pair.side[1].nic, NOF_F_PREDICTION, AUTO);
     for (unsigned i = 0; i < WARM; i++)
-        large ? large_message(&pair) : small_round(&pair);
+        large ? large_message(&pair) : small_round(&pair, order);
     pair.measured = side;
     for (unsigned b = 0; b < BATCHES; b++) {
         for (unsigned i = 0; !large && i < ROUNDS; i++)
-            small_round(&pair);
+            small_round(&pair, order);
         if (large)
             large_message(&pair);
         nof_callgrind_mark();
@@ -143,7 +169,7 @@ static int report(const struct row *rows, size_t n, bool json)
     json_t *list = json_array();
     json_t *skipped = json_object();
     if (!json)
-        printf("%-6s %-8s %14s %8s %8s   instructions\n", "side", "case", "core", "crc", "copy");
+        printf("%-6s %-12s %14s %8s %8s   instructions\n", "side", "case", "core", "crc", "copy");
     for (size_t i = 0; i < n; i++) {
         const struct row *r = &rows[i];
         json_array_append_new(list, row_json(r));
@@ -153,7 +179,7 @@ static int report(const struct row *rows, size_t n, bool json)
             json_object_set_new(skipped, key, json_string(r->problem));
             fprintf(stderr, "nof bench core: %s of %s was not measured: %s\n", r->name, r->side, r->problem);
         } else if (!json) {
-            printf("%-6s %-8s %14.1f %8.1f %8.1f\n", r->side, r->name, r->instructions, r->crc, r->copy);
+            printf("%-6s %-12s %14.1f %8.1f %8.1f\n", r->side, r->name, r->instructions, r->crc, r->copy);
         }
     }
     bool all = json_object_size(skipped) == 0;
@@ -206,17 +232,19 @@ int nof_bench_core(int argc, char **argv)
             "Instructions of the firmware core per 64-byte message and per full frame of a 1 MiB message, on "
             "the sending and on the receiving side, counted by valgrind's callgrind: median over 20 batches "
             "of 512 messages, or of one message. Bursts are of 16 messages, or 32 frames. Acknowledgements "
-            "and matching are included; CRC and copying of payload stand apart.",
+            "and matching are included; CRC and copying of payload stand apart. Cyclic and random: 64-byte "
+            "messages of 12 tags, in that order of "
+            "receives, with prediction off and on.",
     };
     struct arguments a = {.mtu_bytes = 1500};
     argp_parse(&argp, argc, argv, 0, NULL, &a);
     if (a.child != NULL)
         return work(&a);
     struct row rows[] = {
-        {.side = "send", .name = "msg64"},
-        {.side = "recv", .name = "msg64"},
-        {.side = "send", .name = "frame"},
-        {.side = "recv", .name = "frame"},
+        {.side = "send", .name = "msg64"},  {.side = "recv", .name = "msg64"},
+        {.side = "send", .name = "frame"},  {.side = "recv", .name = "frame"},
+        {.side = "recv", .name = "cyclic"}, {.side = "recv", .name = "cyclic-auto"},
+        {.side = "recv", .name = "random"}, {.side = "recv", .name = "random-auto"},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
         measure(&rows[i], a.mtu_bytes);

@@ -50,7 +50,7 @@ static uint32_t walk_single(struct nof_recv_predictor *p, uint32_t k, uint16_t *
     return k;
 }
 
-const struct nof_predictor_ops nof_predictor_single = {"single-cycle", judge_single, walk_single};
+const struct nof_predictor_ops nof_predictor_single = {"single-cycle", 0, judge_single, walk_single};
 
 /* --- sites ---------------------------------------------------------------------------------------- */
 
@@ -85,18 +85,22 @@ static int place(const struct nof_recv_predictor *p, const struct nof_predict_si
     return good;
 }
 
-/* A chain of sites: the hinted one or the one that came after the last one the last time, and so on.
+/* For the sites that come next: the hinted one, then as they came after the place in the history.
  * `foretell` names the id for a site whose walk_at and walk_step are set, and moves them on. */
 static uint32_t walk_sites(struct nof_recv_predictor *p, uint32_t k, uint16_t *out,
                            int (*foretell)(struct nof_recv_predictor *, struct nof_predict_site *,
                                            uint16_t *))
 {
-    uint16_t site = p->hint_site;
-    if (site == NOF_PREDICT_NO_SITE && p->last_site != NOF_PREDICT_NO_SITE)
-        site = p->sites[p->last_site].succ;
+    uint32_t at = p->place;
     p->epoch++;
     for (uint32_t i = 0; i < k; i++) {
-        if (site >= NOF_PREDICT_NEW_SITE)
+        int good = p->placed && nof_predict_good(p, at);
+        uint16_t site = good ? nof_predict_at(p, at)->site : NOF_PREDICT_NEW_SITE;
+        if (i == 0 && p->hint_site != NOF_PREDICT_NO_SITE) {
+            good = good && site == p->hint_site;
+            site = p->hint_site;
+        }
+        if (site == NOF_PREDICT_NEW_SITE)
             return i;
         struct nof_predict_site *s = &p->sites[site];
         if (s->walked != p->epoch) {
@@ -106,7 +110,9 @@ static uint32_t walk_sites(struct nof_recv_predictor *p, uint32_t k, uint16_t *o
         }
         if (!foretell(p, s, &out[i]))
             return i;
-        site = s->succ;
+        if (!good)
+            return i + 1;
+        at = nof_predict_after(p, at);
     }
     return k;
 }
@@ -132,7 +138,7 @@ static uint32_t walk_tag(struct nof_recv_predictor *p, uint32_t k, uint16_t *out
     return walk_sites(p, k, out, foretell_tag);
 }
 
-const struct nof_predictor_ops nof_predictor_tag = {"tag", judge_tag, walk_tag};
+const struct nof_predictor_ops nof_predictor_tag = {"tag", 1, judge_tag, walk_tag};
 
 /* --- Tag-cycle (6.3) and Tag-bettercycle (6.4) ---------------------------------------------------- */
 
@@ -258,7 +264,7 @@ static uint32_t walk_tag_cycle(struct nof_recv_predictor *p, uint32_t k, uint16_
     return walk_sites(p, k, out, foretell_cycle);
 }
 
-const struct nof_predictor_ops nof_predictor_tag_cycle = {"tag-cycle", judge_tag_cycle, walk_tag_cycle};
+const struct nof_predictor_ops nof_predictor_tag_cycle = {"tag-cycle", 1, judge_tag_cycle, walk_tag_cycle};
 
 /* The cycle of this site and head that was kept, or NULL; then the place of one of its set, the oldest, in
  * *room_out. */
@@ -306,36 +312,5 @@ static unsigned judge_tag_bettercycle(struct nof_recv_predictor *p, uint16_t sit
     return settled(p, id) ? verdict : 0;
 }
 
-const struct nof_predictor_ops nof_predictor_tag_bettercycle = {"tag-bettercycle", judge_tag_bettercycle,
+const struct nof_predictor_ops nof_predictor_tag_bettercycle = {"tag-bettercycle", 1, judge_tag_bettercycle,
                                                                 walk_tag_cycle};
-
-/* --- auto ----------------------------------------------------------------------------------------- */
-
-#define CANDIDATES 3u
-#define SCORE_SHIFT 5 /* a call weighs 1/32 */
-
-static const struct nof_predictor_ops *const candidate[CANDIDATES] = {
-    &nof_predictor_single, &nof_predictor_tag, &nof_predictor_tag_bettercycle};
-
-static unsigned judge_auto(struct nof_recv_predictor *p, uint16_t site, uint16_t id)
-{
-    unsigned verdict = 0;
-    for (uint8_t i = 0; i < CANDIDATES; i++) {
-        unsigned v = candidate[i]->judge(p, site, id);
-        p->score[i] = (uint16_t)(p->score[i] - (p->score[i] >> SCORE_SHIFT) +
-                                 (v == NOF_PREDICT_HIT ? UINT16_MAX >> SCORE_SHIFT : 0));
-        if (i == p->best)
-            verdict = v;
-    }
-    for (uint8_t i = 0; i < CANDIDATES; i++)
-        if (p->score[i] > p->score[p->best])
-            p->best = i;
-    return verdict;
-}
-
-static uint32_t walk_auto(struct nof_recv_predictor *p, uint32_t k, uint16_t *out)
-{
-    return candidate[p->best]->walk(p, k, out);
-}
-
-const struct nof_predictor_ops nof_predictor_auto = {"auto", judge_auto, walk_auto};

@@ -9,6 +9,7 @@
 #define TRUST_MIN 8u /* to offer */
 #define TRUST_LOSS 8u /* by one wrong offer: a hit ratio of 8/9 keeps the trust level */
 #define WALK_CHUNK 64u
+#define CONTEXTS(history) (2 * (history)) /* of three per call, most of which are those of a lap before */
 
 static const struct nof_predictor_ops *const kinds[NOF_PREDICTOR_KINDS] = {
     [NOF_PREDICTOR_SINGLE_CYCLE] = &nof_predictor_single,
@@ -63,7 +64,8 @@ size_t nof_recv_predictor_mem_size(const struct nof_predictor_config *cfg)
         return 0;
     return up(sizeof(struct nof_recv_predictor)) + up(c.ids * sizeof(struct nof_predict_id)) +
            up(c.sites * sizeof(struct nof_predict_site)) + up(c.history * sizeof(struct nof_predict_call)) +
-           up(c.cycles * sizeof(struct nof_predict_cycle));
+           up(c.cycles * sizeof(struct nof_predict_cycle)) +
+           up(CONTEXTS(c.history) * sizeof(struct nof_predict_context));
 }
 
 static void *take(unsigned char **at, size_t bytes)
@@ -88,6 +90,8 @@ struct nof_recv_predictor *nof_recv_predictor_init(void *mem, const struct nof_p
     p->sites_mask = c.sites - 1;
     p->calls_mask = c.history - 1;
     p->cycles_mask = c.cycles - 1;
+    p->contexts = take(&at, CONTEXTS(c.history) * sizeof *p->contexts);
+    p->contexts_mask = CONTEXTS(c.history) - 1;
     nof_recv_predictor_choose(p, kind);
     return p;
 }
@@ -105,9 +109,12 @@ void nof_recv_predictor_choose(struct nof_recv_predictor *p, enum nof_predictor_
     p->sites_mask = old.sites_mask;
     p->calls_mask = old.calls_mask;
     p->cycles_mask = old.cycles_mask;
-    p->last_site = NOF_PREDICT_NO_SITE;
+    p->contexts = old.contexts;
+    p->contexts_mask = old.contexts_mask;
     p->hint_site = NOF_PREDICT_NO_SITE;
     memset(p->ids, 0, (p->ids_mask + 1) * sizeof *p->ids);
+    memset(p->calls, 0, (p->calls_mask + 1) * sizeof *p->calls);
+    memset(p->contexts, 0, (p->contexts_mask + 1) * sizeof *p->contexts);
     memset(p->sites, 0, (p->sites_mask + 1) * sizeof *p->sites);
     memset(p->cycles, 0, (p->cycles_mask + 1) * sizeof *p->cycles);
 }
@@ -150,8 +157,7 @@ static uint16_t find_site(struct nof_recv_predictor *p, uint64_t callsite, int m
     }
     if (!make)
         return NOF_PREDICT_NO_SITE;
-    p->sites[victim] = (struct nof_predict_site){
-        .key = key, .used = 1, .head = p->now, .last_at = p->now, .succ = NOF_PREDICT_NO_SITE};
+    p->sites[victim] = (struct nof_predict_site){.key = key, .used = 1, .head = p->now, .last_at = p->now};
     return (uint16_t)victim;
 }
 
@@ -166,9 +172,6 @@ static void record(struct nof_recv_predictor *p, uint16_t site, uint16_t id)
     *nof_predict_at(p, p->now) = (struct nof_predict_call){.id = id, .site = site};
     s->last_at = p->now;
     s->last_id = id;
-    if (p->last_site != NOF_PREDICT_NO_SITE)
-        p->sites[p->last_site].succ = site;
-    p->last_site = site;
     p->now++;
 }
 
@@ -195,6 +198,8 @@ unsigned nof_recv_predictor_observe(struct nof_recv_predictor *p, const struct n
     verdict |= p->ops->judge(p, site, n);
     record(p, site, n);
     p->hint_site = NOF_PREDICT_NO_SITE;
+    if (p->ops->places)
+        nof_predict_place(p);
     look_ahead(p);
     return verdict;
 }

@@ -39,7 +39,6 @@ struct nof_predict_site {
     uint16_t last_id; /* of the site's last call */
     uint16_t len; /* FOLLOW: of the cycle; else calls since `head` */
     uint16_t step; /* FOLLOW: of the predicted call in the cycle; 0: `lap` is a whole one */
-    uint16_t succ; /* the site that came after this one last time */
     uint8_t phase;
     uint8_t used;
 };
@@ -55,9 +54,23 @@ struct nof_predict_cycle { /* one that broke, by its head */
     uint16_t site, head_id, len, reserved;
 };
 
+#define NOF_PREDICT_CONTEXTS 3u /* lengths of sequences that are looked up */
+
+struct nof_predict_context { /* the call that came after a sequence */
+    uint16_t check; /* more bits of the sequence's hash */
+    uint16_t pos; /* low bits: the history is no longer than they tell apart */
+};
+
 struct nof_predict_single {
     uint32_t head, len, since;
     uint8_t phase;
+};
+
+#define NOF_PREDICT_CANDIDATES 4u
+
+struct nof_predict_auto {
+    uint16_t hits[NOF_PREDICT_CANDIDATES]; /* per candidate, lately */
+    uint8_t best;
 };
 
 struct nof_recv_predictor {
@@ -66,21 +79,26 @@ struct nof_recv_predictor {
     struct nof_predict_site *sites;
     struct nof_predict_call *calls;
     struct nof_predict_cycle *cycles;
+    struct nof_predict_context *contexts;
+    uint32_t contexts_mask;
+    uint32_t context_hash[NOF_PREDICT_CONTEXTS];
+    uint32_t place; /* where calls went before as they went lately; if: */
+    uint8_t placed;
     uint32_t ids_mask, sites_mask, calls_mask, cycles_mask;
     uint32_t now; /* position of the next call */
     uint32_t epoch; /* of walks */
-    uint16_t last_site, hint_site;
+    uint16_t hint_site;
     uint16_t ahead_id; /* first of the next walk, if ahead */
     uint8_t ahead;
     uint8_t trust;
     uint8_t settled; /* tag family: the initialization phase is over */
     struct nof_predict_single single;
-    uint16_t score[NOF_PREDICTOR_KINDS]; /* auto: hits lately, per candidate */
-    uint8_t best;
+    struct nof_predict_auto picks;
 };
 
 struct nof_predictor_ops {
     const char *name;
+    int places; /* it needs `place` */
     /* HIT, MISS or 0 for the call of `id` at `site`, and learn it. The call is not in the history yet. */
     unsigned (*judge)(struct nof_recv_predictor *p, uint16_t site, uint16_t id);
     /* The next calls' ids, at most k >= 1, as numbers of this predictor. */
@@ -88,7 +106,12 @@ struct nof_predictor_ops {
 };
 
 extern const struct nof_predictor_ops nof_predictor_single, nof_predictor_tag, nof_predictor_tag_cycle,
-    nof_predictor_tag_bettercycle, nof_predictor_auto;
+    nof_predictor_tag_bettercycle, nof_predictor_context, nof_predictor_auto;
+
+/* After each call: look for the place where calls went so before. */
+void nof_predict_place(struct nof_recv_predictor *p);
+/* The position after `at` of a walk that begins at `place`: it goes round from there to now. */
+uint32_t nof_predict_after(const struct nof_recv_predictor *p, uint32_t at);
 
 static inline uint32_t nof_predict_mix(uint64_t x)
 {

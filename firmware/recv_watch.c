@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "recv_watch.h"
 
-#define SLEEP_FIRST 256u
-
 size_t nof_watch_mem_size(uint32_t calls)
 {
     struct nof_predictor_config cfg = nof_predictor_sized(calls);
@@ -18,21 +16,24 @@ void nof_watch_set(struct nof_nic *nic, struct nof_endpoint *ep)
     ep->watch = NULL;
     if (kind == NOF_PREDICTOR_OFF)
         return;
-    *w = (struct nof_watch){.sleep = SLEEP_FIRST, .window = NOF_WATCH_WINDOW};
+    uint32_t calls = nic->cfg.predict_calls;
+    *w = (struct nof_watch){.sleep = NOF_WATCH_SLEEP_MIN,
+                            .window_calls = calls > NOF_WATCH_WINDOW_MIN ? calls : NOF_WATCH_WINDOW_MIN};
+    w->window = w->window_calls;
     w->predictor = nof_recv_predictor_init((unsigned char *)w + (sizeof *w + 63) / 64 * 64, &cfg, kind);
     ep->watch = w;
 }
 
 static void sleep_or_not(struct nof_watch *w)
 {
-    if (w->window_hits < NOF_WATCH_WINDOW / 4) {
+    if (w->window_hits < w->window_calls / 4) {
         w->asleep = w->sleep;
         w->sleep = w->sleep < NOF_WATCH_SLEEP_MAX ? 2 * w->sleep : w->sleep;
         nof_recv_predictor_distrust(w->predictor);
     } else {
-        w->sleep = SLEEP_FIRST;
+        w->sleep = NOF_WATCH_SLEEP_MIN;
     }
-    w->window = NOF_WATCH_WINDOW;
+    w->window = w->window_calls;
     w->window_hits = 0;
 }
 
@@ -69,19 +70,12 @@ static void drain(struct nof_nic *nic, struct nof_endpoint *ep)
     }
 }
 
-void nof_watch_call(struct nof_nic *nic, struct nof_endpoint *ep, const struct nof_match_key *key,
-                    uint64_t callsite, uint32_t recv)
+void nof_watch_learn(struct nof_nic *nic, struct nof_endpoint *ep, const struct nof_match_key *key,
+                     uint64_t callsite, uint32_t recv)
 {
     struct nof_watch *w = ep->watch;
     struct nof_watch_call call = {
         .id = {.source = key->source, .tag = key->tag, .ctx = key->ctx}, .recv = recv, .callsite = callsite};
-    if (callsite == 0) /* the library's own */
-        return;
-    nof_count(nic, ep, NOF_C_PREDICT_CALLS, 1);
-    if (w->asleep > 0) {
-        w->asleep--;
-        return;
-    }
     if (nof_match_kind(key) != 0) {
         call.state = NOF_WATCH_WILD;
     } else if (w->count == 0) {

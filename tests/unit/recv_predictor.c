@@ -188,7 +188,7 @@ static void bounds_are_checked(void **state)
         struct nof_predictor_config c = nof_predictor_sized(calls);
         assert_true(nof_recv_predictor_mem_size(&c) > 0);
     }
-    assert_true(nof_recv_predictor_mem_size(&usual) < 20000);
+    assert_true(nof_recv_predictor_mem_size(&usual) <= 26 * 1024);
     assert_null(nof_predictor_name(NOF_PREDICTOR_KINDS));
 }
 

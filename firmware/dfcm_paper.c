@@ -1,51 +1,105 @@
-/* SPDX-License-Identifier: BSD-3-Clause */
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The paper's stream: a count of leading zero nibbles, the nibbles that are left, the next value; the most significant
+ * bit first. A block begins and ends in the middle of a byte. */
 #include "dfcm_kernel.h"
 
-/* Nibble `at` of a stream whose bytes carry the high half first. What lies behind it in the byte becomes 0. */
-static void put(uint8_t *out, size_t at, unsigned nibble)
+static uint64_t load_big(const uint8_t *in)
 {
-    if (at % 2 == 0)
-        out[at / 2] = (uint8_t)(nibble << 4);
-    else
-        out[at / 2] = (uint8_t)(out[at / 2] | nibble);
+    uint64_t word = 0;
+
+    for (unsigned i = 0; i < 8; i++)
+        word = word << 8 | in[i];
+    return word;
 }
 
-static unsigned get(const uint8_t *in, size_t at)
+static void store_big(uint8_t *out, uint64_t word)
 {
-    return in[at / 2] >> (at % 2 == 0 ? 4 : 0) & 15u;
+    for (unsigned i = 0; i < 8; i++)
+        out[i] = (uint8_t)(word >> (56 - 8 * i));
+}
+
+struct stream {
+    uint8_t *at;
+    uint64_t word; /* its upper `used` bits are to be written to *at */
+    unsigned used; /* < 64 */
+};
+
+/* n from 4 to 64; bits above are 0. */
+static inline void put(struct stream *s, uint64_t bits, unsigned n)
+{
+    unsigned room = 64 - s->used;
+
+    if (n < room) {
+        s->word |= bits << (room - n);
+        s->used += n;
+        return;
+    }
+    store_big(s->at, s->word | bits >> (n - room));
+    s->at += 8;
+    s->used = n - room;
+    s->word = s->used == 0 ? 0 : bits << (64 - s->used);
 }
 
 void nof_dfcm_paper_pack(const struct nof_dfcm_block *b, unsigned n, unsigned word_bytes, uint8_t *out,
                          size_t *nibbles, uint64_t hits[NOF_DFCM_CLASSES])
 {
-    size_t at = *nibbles;
+    unsigned most = 2 * word_bytes;
+    struct stream s = {.at = out + *nibbles / 2, .used = *nibbles % 2 != 0 ? 4 : 0};
 
+    if (s.used != 0)
+        s.word = (uint64_t)(*s.at & 0xf0u) << 56;
     for (unsigned i = 0; i < n; i++) {
         unsigned kept = b->kept[i];
 
-        hits[(2 * word_bytes - kept) / 4]++;
-        put(out, at++, 2 * word_bytes - kept);
-        while (kept > 0)
-            put(out, at++, (unsigned)(b->diff[i] >> 4 * --kept & 15u));
+        hits[(most - kept) / 4]++;
+        *nibbles += 1 + kept;
+        if (kept == 16) {
+            put(&s, 0, 4);
+            put(&s, b->diff[i], 64);
+        } else {
+            put(&s, (uint64_t)(most - kept) << 4 * kept | b->diff[i], 4 + 4 * kept);
+        }
     }
-    *nibbles = at;
+    for (; s.used > 0; s.used = s.used > 8 ? s.used - 8 : 0) {
+        *s.at++ = (uint8_t)(s.word >> 56);
+        s.word <<= 8;
+    }
+}
+
+/* Up to 16 nibbles from nibble `at`; `in` has `end` of them, and at + n <= end. */
+static inline uint64_t get(const uint8_t *in, size_t end, size_t at, unsigned n)
+{
+    uint64_t word = 0;
+
+    if (n == 0)
+        return 0;
+    if (at / 2 + 9 > end / 2) {
+        for (; n > 0; n--, at++)
+            word = word << 4 | (in[at / 2] >> (at % 2 == 0 ? 4 : 0) & 15u);
+        return word;
+    }
+    word = load_big(in + at / 2);
+    if (at % 2 != 0)
+        word = word << 4 | in[at / 2 + 8] >> 4;
+    return word >> (64 - 4 * n);
 }
 
 int nof_dfcm_paper_unpack(struct nof_dfcm_block *b, unsigned n, unsigned word_bytes, const uint8_t *in,
                           size_t end, size_t *nibbles, uint64_t hits[NOF_DFCM_CLASSES])
 {
+    unsigned most = 2 * word_bytes;
     size_t at = *nibbles;
 
     for (unsigned i = 0; i < n; i++) {
         if (at >= end)
             return -1;
-        unsigned zeros = get(in, at++);
-        if (zeros > 2 * word_bytes || 2 * word_bytes - zeros > end - at)
+        unsigned zeros = (unsigned)get(in, end, at++, 1);
+        if (zeros > most || most - zeros > end - at)
             return -1;
         hits[zeros / 4]++;
-        b->diff[i] = 0;
-        for (unsigned kept = 2 * word_bytes - zeros; kept > 0; kept--)
-            b->diff[i] = b->diff[i] << 4 | get(in, at++);
+        b->diff[i] = get(in, end, at, most - zeros);
+        at += most - zeros;
     }
     *nibbles = at;
     return 0;

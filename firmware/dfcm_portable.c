@@ -45,8 +45,8 @@ INLINE void predict_as(struct nof_dfcm *p, struct nof_dfcm_shape s, struct nof_d
 static void predict(struct nof_dfcm *p, const struct nof_dfcm_shape *s, struct nof_dfcm_block *b, unsigned at,
                     unsigned n, const uint8_t *in)
 {
-    if (nof_dfcm_is_fast_f64(s))
-        predict_as(p, nof_dfcm_fast_f64(), b, at, n, in);
+    if (nof_dfcm_is_f64(s, 4))
+        predict_as(p, nof_dfcm_f64(4), b, at, n, in);
     else
         predict_as(p, *s, b, at, n, in);
 }

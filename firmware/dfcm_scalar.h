@@ -14,15 +14,15 @@
 /* The constants of a shape only help where they are known. */
 #define INLINE static inline __attribute__((always_inline))
 
-/* The shape that matters most. */
-INLINE struct nof_dfcm_shape nof_dfcm_fast_f64(void)
+/* The shapes that matter most: doubles, by their delay. */
+INLINE struct nof_dfcm_shape nof_dfcm_f64(unsigned delay)
 {
-    return (struct nof_dfcm_shape){.word_bytes = 8, .top = 50, .stride = 1, .delay = 4};
+    return (struct nof_dfcm_shape){.word_bytes = 8, .top = 50, .stride = 1, .delay = delay};
 }
 
-static inline int nof_dfcm_is_fast_f64(const struct nof_dfcm_shape *s)
+static inline int nof_dfcm_is_f64(const struct nof_dfcm_shape *s, unsigned delay)
 {
-    return s->word_bytes == 8 && s->top == 50 && s->stride == 1 && s->delay == 4;
+    return s->word_bytes == 8 && s->top == 50 && s->stride == 1 && s->delay == delay;
 }
 
 INLINE uint64_t nof_dfcm_load(struct nof_dfcm_shape s, const uint8_t *in, unsigned i)
@@ -130,8 +130,10 @@ INLINE void nof_dfcm_restore_as(struct nof_dfcm *p, struct nof_dfcm_shape s, str
 static void restore(struct nof_dfcm *p, const struct nof_dfcm_shape *s, struct nof_dfcm_block *b, unsigned n,
                     uint8_t *out)
 {
-    if (nof_dfcm_is_fast_f64(s))
-        nof_dfcm_restore_as(p, nof_dfcm_fast_f64(), b, n, out);
+    if (nof_dfcm_is_f64(s, 4))
+        nof_dfcm_restore_as(p, nof_dfcm_f64(4), b, n, out);
+    else if (nof_dfcm_is_f64(s, 0))
+        nof_dfcm_restore_as(p, nof_dfcm_f64(0), b, n, out);
     else
         nof_dfcm_restore_as(p, *s, b, n, out);
 }

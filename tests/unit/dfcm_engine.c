@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "../../firmware/dfcm_engine.h"
+#include "../dfcm_reference/dfcm_reference.h"
 #include "nof/status.h"
 
 #define TABLE_LOG2 10u
@@ -227,6 +228,38 @@ static void every_code_makes_the_same_bytes(void **state)
     }
 }
 
+/* Without chunks there is one stream: a chunk of everything is that stream behind a header. */
+static void papers_stream_is_the_literal_one(void **state)
+{
+    static uint8_t message[8 * 5000], frame[8 * 6000], literal[8 * 6000];
+    size_t size = (nof_dfcm_mem_size(15) + NOF_DFCM_ALIGN - 1) / NOF_DFCM_ALIGN * NOF_DFCM_ALIGN;
+    struct dfcm_reference *reference = calloc(1, sizeof(*reference));
+    void *mem = aligned_alloc(NOF_DFCM_ALIGN, size);
+
+    (void)state;
+    for (int content = 0; content < CONTENTS; content++) {
+        struct nof_dfcm *p = nof_dfcm_init(mem, 15, NOF_DFCM_PAPER, NOF_DFCM_ISA_AUTO);
+        struct nof_dfcm_chunk c;
+
+        memset(reference, 0, sizeof(*reference));
+        for (size_t n = 127; n < sizeof(message) / 8; n = 2 * n + 1) {
+            fill(message, 8 * n, (enum content)content);
+            size_t len = dfcm_reference_encode(reference, message, n, literal);
+
+            assert_int_equal(nof_dfcm_encode(p, NOF_ELEM_F64, message, 8 * n, frame, sizeof(frame), &c, NULL),
+                             NOF_OK);
+            assert_int_equal(c.plain_bytes, 8 * n);
+            assert_int_equal(c.raw, len + NOF_DFCM_HEADER_BYTES >= 8 * n);
+            if (!c.raw) {
+                assert_int_equal(c.len_bytes, len + NOF_DFCM_HEADER_BYTES);
+                assert_memory_equal(frame + NOF_DFCM_HEADER_BYTES, literal, len);
+            }
+        }
+    }
+    free(mem);
+    free(reference);
+}
+
 static void chunks_of_every_capacity(void **state)
 {
     static const size_t lens[] = {8 * 500 + 1};
@@ -334,6 +367,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_pattern_comes_back),
         cmocka_unit_test(every_code_makes_the_same_bytes),
+        cmocka_unit_test(papers_stream_is_the_literal_one),
         cmocka_unit_test(chunks_of_every_capacity),
         cmocka_unit_test(the_largest_chunk_has_8192_values),
         cmocka_unit_test(foreign_bytes_are_an_error_and_a_fresh_predictor),

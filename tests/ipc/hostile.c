@@ -166,6 +166,8 @@ bool hostile_control(const struct hostile *h, const char *line, char *answer, si
         n = recv(fd, answer + used, answer_bytes - 1 - used, 0);
         if (n > 0)
             used += (size_t)n;
+        else if (n < 0 && errno == EINTR)
+            n = 1;
     }
     answer[used] = '\0';
     close(fd);
@@ -237,7 +239,9 @@ int hostile_attach(struct intruder *in, int fd, const void *request, size_t n)
     in->socket = fd;
     (void)setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof(timeout));
     (void)send(fd, request, n, MSG_NOSIGNAL);
-    got = recvmsg(fd, &message, MSG_CMSG_CLOEXEC);
+    do /* with a timeout, also a stop and a continuation interrupt */
+        got = recvmsg(fd, &message, MSG_CMSG_CLOEXEC);
+    while (got < 0 && errno == EINTR);
     if (got <= 0)
         return 1;
     check(got == (ssize_t)sizeof(in->reply) && in->reply.magic == NOF_ATTACH_MAGIC);
@@ -255,9 +259,13 @@ int hostile_attach(struct intruder *in, int fd, const void *request, size_t n)
 void hostile_intrude(struct hostile *h, struct intruder *in)
 {
     struct nof_attach_request request;
+    int rc;
 
     hostile_request(h, &request);
-    check(hostile_attach(in, hostile_connect(h), &request, sizeof(request)) == NOF_OK);
+    rc = hostile_attach(in, hostile_connect(h), &request, sizeof(request));
+    if (rc != NOF_OK)
+        fprintf(stderr, "attach: %d %s\n", rc, rc == 1 ? "(hung up)" : in->reply.text);
+    check(rc == NOF_OK);
 }
 
 void hostile_leave(struct intruder *in)

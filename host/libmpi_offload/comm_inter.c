@@ -33,21 +33,24 @@ static int disjoint(struct nof_group *group, int size, const int32_t *members)
     return MPI_SUCCESS;
 }
 
-/* The leaders' part: *theirs_out and their members (malloc'ed). */
-static int leaders_swap(const struct nof_talk *to, struct nof_comm *local, const struct card *mine,
+/* The leaders' part: *theirs_out and their members (malloc'ed). Why one of them cannot (rc) the other one is told. */
+static int leaders_swap(const struct nof_talk *to, int rc, struct nof_comm *local, struct card *mine,
                         struct card *theirs, int32_t **members_out)
 {
-    int rc = nof_talk_swap(to, mine, sizeof(*mine), theirs, sizeof(*theirs));
+    size_t own = (size_t)nof_comm_size(local), most = (size_t)nof_lib.world_size;
+    int32_t *out = malloc(own * sizeof(*out)), *in = malloc(most * sizeof(*in));
+    if (rc == MPI_SUCCESS && (out == NULL || in == NULL))
+        rc = nof_error(MPI_ERR_NO_MEM, "no memory for %zu ranks", own + most);
     if (rc != MPI_SUCCESS)
-        return rc;
-    size_t own = (size_t)nof_comm_size(local), others = (size_t)theirs->size;
-    int32_t *out = malloc(own * sizeof(*out)), *in = malloc(others * sizeof(*in));
-    if (out == NULL || in == NULL) {
-        rc = nof_error(MPI_ERR_NO_MEM, "no memory for %zu ranks", own + others);
-    } else {
+        *mine = (struct card){.size = -1, .error_class = nof_error_class(rc)};
+    int swapped = nof_talk_swap(to, mine, sizeof(*mine), theirs, sizeof(*theirs));
+    rc = rc == MPI_SUCCESS ? swapped : rc;
+    if (rc == MPI_SUCCESS && theirs->size < 0)
+        rc = nof_error(theirs->error_class, "the leader of the remote group could not connect");
+    if (rc == MPI_SUCCESS) {
         for (size_t i = 0; i < own; i++)
             out[i] = nof_group_world_rank(local->group, (int)i);
-        rc = nof_talk_swap(to, out, own * sizeof(*out), in, others * sizeof(*in));
+        rc = nof_talk_swap(to, out, own * sizeof(*out), in, (size_t)theirs->size * sizeof(*in));
     }
     if (rc == MPI_SUCCESS)
         rc = disjoint(local->group, theirs->size, in);
@@ -73,10 +76,10 @@ int nof_comm_connect(struct nof_comm *local, int local_leader, const struct nof_
     struct outcome outcome = {0};
     int32_t *members = NULL;
     int rc = leader ? leader_rc : MPI_SUCCESS;
-    if (leader && rc == MPI_SUCCESS) {
+    if (leader && to->comm != NULL) {
         struct card mine = {
             .size = nof_comm_size(local), .ctx = nof_comm_draw_ctx(), .leader = nof_lib.world_rank};
-        rc = leaders_swap(to, local, &mine, &outcome.theirs, &members);
+        rc = leaders_swap(to, rc, local, &mine, &outcome.theirs, &members);
         outcome.ctx = mine.leader < outcome.theirs.leader ? mine.ctx : outcome.theirs.ctx;
         outcome.local_ctx = nof_comm_draw_ctx();
     }
@@ -102,17 +105,18 @@ int nof_comm_connect(struct nof_comm *local, int local_leader, const struct nof_
     return nof_comm_new_inter(&sides, local, inter_out);
 }
 
-/* Arguments that only the leader's are significant. */
+/* Arguments that only the leader's are significant. Where they are wrong nobody knows whom to tell. */
 static int check_peer(MPI_Comm peer_comm, int remote_leader, int tag, struct nof_talk *to)
 {
-    int rc = nof_comm_check(peer_comm, &to->comm);
-    if (rc == MPI_SUCCESS && (remote_leader < 0 || remote_leader >= nof_comm_peers(to->comm)->size))
+    struct nof_comm *peer;
+    int rc = nof_comm_check(peer_comm, &peer);
+    if (rc == MPI_SUCCESS && (remote_leader < 0 || remote_leader >= nof_comm_peers(peer)->size))
         rc = nof_error(MPI_ERR_RANK, "the remote leader is rank %d in a peer communicator of %d",
-                       remote_leader, nof_comm_peers(to->comm)->size);
+                       remote_leader, nof_comm_peers(peer)->size);
     if (rc == MPI_SUCCESS && tag < 0)
         rc = nof_error(MPI_ERR_TAG, "the tag is %d: must be 0 to %d", tag, INT32_MAX);
     if (rc == MPI_SUCCESS)
-        *to = (struct nof_talk){to->comm, to->comm->ctx | NOF_COMM_MAKE, remote_leader, tag};
+        *to = (struct nof_talk){peer, peer->ctx | NOF_COMM_MAKE, remote_leader, tag};
     return rc;
 }
 
@@ -124,15 +128,18 @@ int PMPI_Intercomm_create(MPI_Comm local_comm, int local_leader, MPI_Comm peer_c
     struct nof_comm *c, *inter;
     struct nof_talk to = {0};
     int rc = nof_comm_check_intra(local_comm, &c);
-    if (rc == MPI_SUCCESS)
-        rc = nof_error_if_null(newintercomm, "the place for the communicator");
     if (rc == MPI_SUCCESS && (local_leader < 0 || local_leader >= nof_comm_size(c)))
         rc = nof_error(MPI_ERR_RANK, "the local leader is rank %d in a communicator of %d", local_leader,
                        nof_comm_size(c));
     if (rc == MPI_SUCCESS) {
+        int place_rc = nof_error_if_null(newintercomm, "the place for the communicator");
         int leader_rc =
             c->rank == local_leader ? check_peer(peer_comm, remote_leader, tag, &to) : MPI_SUCCESS;
-        rc = nof_comm_connect(c, local_leader, &to, leader_rc, &inter);
+        rc = nof_comm_connect(c, local_leader, &to, leader_rc == MPI_SUCCESS ? place_rc : leader_rc, &inter);
+        if (rc == MPI_SUCCESS && place_rc != MPI_SUCCESS) { /* not the leader's, or all would know */
+            nof_comm_drop(inter);
+            rc = place_rc;
+        }
     }
     if (rc == MPI_SUCCESS)
         *newintercomm = inter->handle;

@@ -20,7 +20,8 @@ int nof_talk_swap(const struct nof_talk *to, const void *out, size_t out_bytes, 
 /* ---- comm_inter.c ---- */
 
 /* Make an inter-communicator: collective over `local`; its leader talks to the other side's through
- * `to`. leader_rc (significant at the leader): why it cannot, which every member then learns. */
+ * `to`. leader_rc (significant at the leader): why it cannot, which every member then learns, and the other side
+ * too unless to->comm is NULL. */
 int nof_comm_connect(struct nof_comm *local, int local_leader, const struct nof_talk *to, int leader_rc,
                      struct nof_comm **inter_out);
 

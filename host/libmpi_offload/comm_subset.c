@@ -145,6 +145,8 @@ static int check_remote(MPI_Group remote_group, int remote_leader, struct nof_ta
                        remote->size);
     if (rc == MPI_SUCCESS)
         to->peer = nof_group_world_rank(remote, remote_leader);
+    else
+        to->comm = NULL;
     return rc;
 }
 

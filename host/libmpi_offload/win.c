@@ -27,15 +27,20 @@ int nof_win_leave(struct nof_win *win, int rc, const char *func)
     return nof_error_leave_at(&object, rc, func);
 }
 
-/* What everybody has to know of everybody's part. */
-static int exchange_parts(struct nof_win *win)
+/* What everybody has to know of everybody's part; it has a unit if it is there. */
+static int exchange_parts(struct nof_win *win, bool no_memory)
 {
     win->parts = calloc((size_t)nof_comm_size(win->comm), sizeof(*win->parts));
     if (win->parts == NULL)
         return nof_error(MPI_ERR_NO_MEM, "no memory for a window of %d ranks", nof_comm_size(win->comm));
-    win->parts[win->comm->rank] =
-        (struct nof_win_part){(uint64_t)(uintptr_t)win->base, (uint64_t)win->size, (uint64_t)win->disp_unit};
-    return nof_coll_allgather_bytes(win->comm, win->parts, sizeof(*win->parts));
+    if (!no_memory)
+        win->parts[win->comm->rank] = (struct nof_win_part){(uint64_t)(uintptr_t)win->base,
+                                                            (uint64_t)win->size, (uint64_t)win->disp_unit};
+    int rc = nof_coll_allgather_bytes(win->comm, win->parts, sizeof(*win->parts));
+    for (int i = 0; rc == MPI_SUCCESS && i < nof_comm_size(win->comm); i++)
+        if (win->parts[i].disp_unit == 0)
+            rc = nof_error(MPI_ERR_NO_MEM, "rank %d has no memory for its part of the window", i);
+    return rc;
 }
 
 static void destroy(struct nof_win *win)
@@ -74,7 +79,7 @@ int nof_win_make(const struct nof_win_spec *spec, struct nof_win **win_out)
     if (rc == MPI_SUCCESS)
         rc = nof_win_take_hints(win, spec->hints);
     if (rc == MPI_SUCCESS && spec->flavor != MPI_WIN_FLAVOR_DYNAMIC)
-        rc = exchange_parts(win);
+        rc = exchange_parts(win, spec->no_memory);
     /* Nobody may send a command before everybody listens. */
     if (rc == MPI_SUCCESS)
         rc = nof_coll_barrier(win->comm);

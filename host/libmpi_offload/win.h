@@ -59,6 +59,7 @@ struct nof_win_spec {
     MPI_Aint size;
     MPI_Aint disp_unit;
     const struct nof_info *hints; /* may be NULL */
+    bool no_memory; /* there is no base: all ranks get MPI_ERR_NO_MEM */
 };
 int nof_win_make(const struct nof_win_spec *spec, struct nof_win **win_out);
 /* The window is gone when this returns MPI_SUCCESS. *late_out: what a target reported since the last

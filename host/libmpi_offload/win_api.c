@@ -84,9 +84,10 @@ static int allocate(MPI_Aint size, MPI_Aint disp_unit, MPI_Info info, MPI_Comm c
     int rc = check_new(comm, info, size, disp_unit, &spec);
     if (rc == MPI_SUCCESS)
         rc = nof_error_if_null(baseptr == NULL ? NULL : win, "the place for the memory or the window");
-    if (rc == MPI_SUCCESS && posix_memalign(&spec.base, 64, size == 0 ? 64 : (size_t)size) != 0)
-        rc = nof_error(MPI_ERR_NO_MEM, "no memory for %td bytes", (ptrdiff_t)size);
     if (rc == MPI_SUCCESS) {
+        spec.no_memory = posix_memalign(&spec.base, 64, size == 0 ? 64 : (size_t)size) != 0;
+        if (spec.no_memory)
+            spec.base = NULL;
         rc = nof_win_make(&spec, &w);
         if (rc != MPI_SUCCESS)
             free(spec.base);

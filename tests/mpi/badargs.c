@@ -248,6 +248,27 @@ static void text_is_no_number(void)
     OK(MPI_Win_free(&win));
 }
 
+/* One rank asks for more than there is: all hear of it, nobody waits. */
+static void one_without_memory(void)
+{
+    void *base;
+    MPI_Win win;
+    MPI_Aint size = t_rank == t_size - 1 ? PTRDIFF_MAX / 2 : 8;
+    FAILS(MPI_Win_allocate(size, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &base, &win), MPI_ERR_NO_MEM);
+    OK(MPI_Win_allocate(8, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &base, &win));
+    OK(MPI_Win_free(&win));
+}
+
+/* One leader has no place for the communicator: the other side hears of it. */
+static void one_leader_wrong(void)
+{
+    MPI_Comm inter;
+    FAILS(MPI_Intercomm_create(MPI_COMM_SELF, 0, MPI_COMM_WORLD, 1 - t_rank, 5, t_rank == 0 ? NULL : &inter),
+          MPI_ERR_ARG);
+    OK(MPI_Intercomm_create(MPI_COMM_SELF, 0, MPI_COMM_WORLD, 1 - t_rank, 5, &inter));
+    OK(MPI_Comm_free(&inter));
+}
+
 int main(int argc, char **argv)
 {
     t_begin(&argc, &argv, 2);
@@ -261,6 +282,9 @@ int main(int argc, char **argv)
     distances();
     null_buffers();
     text_is_no_number();
+    one_without_memory();
+    if (t_size == 2)
+        one_leader_wrong();
     /* Nothing is stuck after all that. */
     int sum = 0, one = 1;
     OK(MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD));

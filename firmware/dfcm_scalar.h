@@ -61,7 +61,9 @@ INLINE void nof_dfcm_restore_one(struct nof_dfcm_restorer *r, struct nof_dfcm_sh
     struct nof_dfcm_line *line = nof_dfcm_line_at(r->p, *place);
     uint64_t newest = line->newest;
     uint64_t base = r->values[2 - s.stride];
-    uint64_t value = (base + nof_dfcm_foretell(newest, line->older, s.top)) ^ diff << s.widen;
+    /* The low half of a narrow type's value is 0, also where a wide type has left its bits in history and table. */
+    uint64_t value =
+        ((base + nof_dfcm_foretell(newest, line->older, s.top)) ^ diff << s.widen) & UINT64_MAX << s.widen;
     uint64_t change = value - base;
 
     line->newest = change;

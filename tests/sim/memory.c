@@ -119,10 +119,20 @@ uint64_t nof_payload_word(uint64_t id, unsigned bytes)
     return bytes >= 8 ? word : word & (((uint64_t)1 << 8 * bytes) - 1);
 }
 
+/* What follows a word, by what the payload began with: for the codec half of all is a progression, a quarter one
+ * with noise below it, and a quarter random. */
+static uint64_t next_word(uint64_t first, uint64_t word)
+{
+    if (first % 4 == 0)
+        return nof_rng_mix(word + STEP);
+    return word + STEP + (first % 4 == 1 ? nof_rng_mix(word) & 0xffffff : 0);
+}
+
 void nof_payload_fill(uint8_t *to, uint64_t id, uint64_t len)
 {
-    uint64_t word = nof_payload_word(id, 8);
-    for (; len >= 8; len -= 8, to += 8, word += STEP)
+    uint64_t first = nof_payload_word(id, 8);
+    uint64_t word = first;
+    for (; len >= 8; len -= 8, to += 8, word = next_word(first, word))
         memcpy(to, &word, 8);
     memcpy(to, &word, len);
 }
@@ -135,7 +145,7 @@ bool nof_payload_check(const uint8_t *from, uint64_t len, uint64_t *word_out, un
     *word_out = first;
     *word_bytes_out = n;
     uint64_t word = first;
-    for (; len >= 8; len -= 8, from += 8, word += STEP) {
+    for (; len >= 8; len -= 8, from += 8, word = next_word(first, word)) {
         uint64_t seen;
         memcpy(&seen, from, 8);
         if (seen != word)

@@ -172,6 +172,7 @@ struct nof_op *nof_rank_send(struct nof_rank *r, struct nof_message *m)
     op->msg = m;
     op->desc.flags = m->sync ? NOF_DESC_F_SYNC : 0;
     op->desc.len = m->len;
+    op->desc.elem = (uint8_t)(nof_rng_mix(m->id) % NOF_ELEM_COUNT);
     m->submitted = true;
     m->order = r->sent[m->dst->number]++;
     m->after_death = m->dst->dead[r->number];

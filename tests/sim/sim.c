@@ -53,6 +53,40 @@ static void configure(struct nof_rng *r, struct nof_cluster_config *cfg)
     cfg->nic.link_rate_bps = cfg->link.rate_bps;
 }
 
+/* The codec draws from a generator of its own, so that a seed's traffic and faults do not depend on it. */
+static void configure_codec(struct nof_rng *r, struct nof_nic_config *nic)
+{
+    nic->max_predictors = (uint32_t)ONE_OF(r, 1, 2, 3, 8);
+    nic->predictor_log2 = (uint32_t)ONE_OF(r, 8, 10);
+    nic->predictor_idle_ns = ONE_OF(r, 1, 20000, 500000, 100 * MS);
+}
+
+static void set_codec(struct nof_world *w, struct nof_nic *nic)
+{
+    struct nof_rng *r = &w->codec_rng;
+    if (nof_nic_feature_set(nic, NOF_F_COMPRESSION, ONE_OF(r, 0, 1, 1, 1, 2)) != NOF_OK ||
+        nof_nic_feature_set(nic, NOF_F_COMPRESSION_MIN, ONE_OF(r, 64, 1024, 1024, 20000)) != NOF_OK ||
+        nof_nic_feature_set(nic, NOF_F_COMPRESSION_TABLE, ONE_OF(r, 8, 9, 15)) != NOF_OK)
+        nof_cluster_fail(w->cluster, "a feature of the codec is refused");
+}
+
+static void toggle(struct nof_cluster *c, void *user, uint64_t arg)
+{
+    set_codec(user, nof_cluster_nic(c, (unsigned)arg));
+}
+
+static void plan_codec(struct nof_world *w)
+{
+    unsigned nnics = nof_cluster_nnics(w->cluster);
+    uint64_t now_ns = nof_cluster_now(w->cluster);
+    uint64_t span_ns = w->traffic_until_ns - now_ns;
+    for (unsigned i = 0; i < nnics; i++)
+        set_codec(w, nof_cluster_nic(w->cluster, i));
+    for (uint64_t n = nof_rng_below(&w->codec_rng, 12); n > 0; n--)
+        nof_cluster_at(w->cluster, now_ns + nof_rng_below(&w->codec_rng, span_ns), toggle, w,
+                       nof_rng_below(&w->codec_rng, nnics));
+}
+
 static void set_features(struct nof_world *w)
 {
     struct nof_rng *r = &w->rng;
@@ -118,6 +152,7 @@ static void run_phases(struct nof_world *w)
     struct nof_cluster *c = w->cluster;
     uint64_t begin_ns = nof_cluster_now(c);
     w->traffic_until_ns = begin_ns + nof_rng_between(&w->rng, MS / 2, 30 * MS);
+    plan_codec(w);
     nof_faults_plan(w);
     nof_workload_plan(w, (unsigned)nof_rng_between(&w->rng, 310, 420));
     (void)nof_cluster_run(c, w->traffic_until_ns, NULL, NULL);
@@ -185,6 +220,8 @@ void nof_sim_run(uint64_t seed, FILE *trace, struct nof_sim_result *result_out)
     w->rng.state = nof_rng_mix(seed + 0x5eed);
     struct nof_cluster_config cfg = {.seed = nof_rng_next(&w->rng), .trace = trace};
     configure(&w->rng, &cfg);
+    w->codec_rng.state = nof_rng_mix(seed + 0xdfc3);
+    configure_codec(&w->codec_rng, &cfg.nic);
     w->link = cfg.link;
     int status = nof_cluster_create(&cfg, &w->cluster);
     if (status != NOF_OK) {

@@ -229,6 +229,7 @@ struct nof_world {
     bool last_sweep; /* begun when all was quiet: nothing can come late any more */
 
     struct nof_fabric_link link; /* without faults */
+    struct nof_rng codec_rng;
     uint64_t traffic_until_ns;
     unsigned cycles; /* pairs of ranks that repeat themselves, for the predictors */
     bool tiny_staging;

@@ -183,6 +183,24 @@ static void every_pattern_comes_back(void **state)
             through((enum nof_dfcm_isa)isa, (enum content)content, lens, COUNT(lens), 1424);
 }
 
+/* A channel carries messages of all types by one predictor. */
+static void types_change_on_a_channel(void **state)
+{
+    static uint8_t message[4096];
+
+    (void)state;
+    for (size_t f = 0; f < COUNT(formats); f++) {
+        struct ends e;
+
+        assert_true(open_ends(&e, formats[f], NOF_DFCM_ISA_AUTO));
+        for (unsigned i = 0; i < 60; i++) {
+            fill(message, sizeof(message), i % 3 == 0 ? RANDOM : PERIODIC);
+            send_message(&e, elems[draw() % COUNT(elems)], message, sizeof(message), 500);
+        }
+        close_ends(&e);
+    }
+}
+
 /* A long message, as one sequence of frames; returns its length. */
 static size_t frames_of(struct nof_dfcm *p, enum nof_elem elem, const uint8_t *message, size_t len,
                         uint8_t *frames)
@@ -366,6 +384,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_pattern_comes_back),
+        cmocka_unit_test(types_change_on_a_channel),
         cmocka_unit_test(every_code_makes_the_same_bytes),
         cmocka_unit_test(papers_stream_is_the_literal_one),
         cmocka_unit_test(chunks_of_every_capacity),

@@ -310,7 +310,7 @@ enum nof_pump nof_read_start(struct nof_nic *nic, struct nof_link *link, struct 
     if (window > NOF_READ_FRAMES)
         window = NOF_READ_FRAMES;
     if (!copied) {
-        if (!ep->dma_read_inline || peer->readq != NOF_NIL) { /* not before what is packed */
+        if (!ep->dma_read_inline) {
             unsigned room = link->path != NULL ? NOF_READ_FRAMES : NOF_LOCAL_HELD - ep->local_held;
             if (ep->reads >= NOF_READS_PER_EP)
                 return NOF_PUMP_READING;

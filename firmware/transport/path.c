@@ -164,9 +164,12 @@ int nof_path_open(struct nof_transport *t, uint64_t now_ns, uint64_t job_id, con
     while ((p = nof_path_find(t, job_id, card->nic_id, p)) != NULL)
         if (best == NULL || p->state == NOF_PATH_UP)
             best = p;
+    memcpy(to.mac, card->mac, sizeof(to.mac));
     if (best != NULL) {
-        if (!best->ours && best->state == NOF_PATH_OPENING)
+        if (!best->ours && best->state == NOF_PATH_OPENING) {
             t->passive_opening--;
+            nof_path_set_peer(best, &to, 0); /* better than where a HELLO came from */
+        }
         best->ours = 1;
         *path_out = best;
         return NOF_OK;
@@ -174,7 +177,6 @@ int nof_path_open(struct nof_transport *t, uint64_t now_ns, uint64_t job_id, con
     p = nof_path_alloc(t, job_id, card->nic_id);
     if (p == NULL)
         return NOF_ENOMEM;
-    memcpy(to.mac, card->mac, sizeof(to.mac));
     p->ours = 1;
     nof_path_set_peer(p, &to, 0);
     nof_handshake_start(p);

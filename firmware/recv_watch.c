@@ -76,15 +76,15 @@ void nof_watch_learn(struct nof_nic *nic, struct nof_endpoint *ep, const struct 
     struct nof_watch *w = ep->watch;
     struct nof_watch_call call = {
         .id = {.source = key->source, .tag = key->tag, .ctx = key->ctx}, .recv = recv, .callsite = callsite};
+    if (w->count == NOF_WATCH_WAITING) {
+        w->waiting[w->head].state = NOF_WATCH_GONE;
+        drain(nic, ep);
+    }
     if (nof_match_kind(key) != 0) {
         call.state = NOF_WATCH_WILD;
     } else if (w->count == 0) {
         observe(nic, ep, &call.id, callsite);
         return;
-    }
-    if (w->count == NOF_WATCH_WAITING) {
-        w->waiting[w->head].state = NOF_WATCH_GONE;
-        drain(nic, ep);
     }
     w->waiting[(w->head + w->count) % NOF_WATCH_WAITING] = call;
     w->count++;

@@ -374,7 +374,7 @@ static void on_completion(struct play *p, unsigned rank, const struct nof_comp *
         p->spill_end[rank] = c->status;
         return;
     }
-    if (c->opcode == NOF_COMP_CANCEL) {
+    if (c->opcode == NOF_COMP_CANCEL || c->opcode == NOF_COMP_SEND_CANCEL) {
         p->cancelled = c->status;
         return;
     }
@@ -475,17 +475,36 @@ void play_settle_but(struct play *p, uint32_t a, uint32_t b)
             p->op[i].rank, (unsigned long long)p->op[i].len);
 }
 
-int play_cancel(struct play *p, uint32_t recv)
+static int cancel(struct play *p, uint32_t op, const struct nof_desc *d)
 {
-    struct nof_desc d = {.opcode = NOF_DESC_CANCEL, .cookie = recv};
     p->cancelled = 1;
-    world_post(p->w, p->op[recv].rank, &d);
+    world_post(p->w, p->op[op].rank, d);
     for (unsigned i = 0; i < 500 && p->cancelled == 1; i++) {
         world_run_for(p->w, 50 * US);
         reap(p);
     }
     require(p, p->cancelled == NOF_OK || p->cancelled == NOF_ENOMATCH, "cancel: %d", p->cancelled);
     return p->cancelled;
+}
+
+int play_cancel(struct play *p, uint32_t recv)
+{
+    return cancel(p, recv, &(struct nof_desc){.opcode = NOF_DESC_CANCEL, .cookie = recv});
+}
+
+int play_cancel_send(struct play *p, uint32_t send)
+{
+    struct play_op *op = &p->op[send];
+    struct nof_desc d = {.opcode = NOF_DESC_SEND_CANCEL,
+                         .ctx = op->desc.ctx,
+                         .cookie = send,
+                         .peer = op->desc.peer,
+                         .tag = op->desc.tag};
+    int status = cancel(p, send, &d);
+    require(p, status != NOF_OK || !op->done, "send %u is cancelled after its end", send);
+    if (status == NOF_OK)
+        op->done = 1;
+    return status;
 }
 
 void play_spill_end(struct play *p, unsigned rank)

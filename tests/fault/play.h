@@ -56,7 +56,7 @@ struct play {
     unsigned nspill[PLAY_RANKS];
     uint64_t nomatches[PLAY_RANKS];
     int spill_end[PLAY_RANKS]; /* status of the last SPILL_END; 1: none */
-    int cancelled; /* status of the last CANCEL; 1: none */
+    int cancelled; /* status of the last CANCEL or SEND_CANCEL; 1: none */
     int closed[PLAY_RANKS];
     size_t used[PLAY_RANKS]; /* bytes of the arena */
     size_t bounced[PLAY_RANKS]; /* bytes of the bounce arena */
@@ -103,6 +103,8 @@ uint32_t play_layout(struct play *p, unsigned rank, const struct play_vector *v)
 void play_layout_free(struct play *p, unsigned rank, const struct play_vector *v);
 /* NOF_OK: the receive is gone; NOF_ENOMATCH: it has been matched. */
 int play_cancel(struct play *p, uint32_t recv);
+/* NOF_OK: the send has ended, unreceived; NOF_ENOMATCH: it has completed, or will. */
+int play_cancel_send(struct play *p, uint32_t send);
 /* Leave spill mode; the matcher must be empty. */
 void play_spill_end(struct play *p, unsigned rank);
 

@@ -92,6 +92,22 @@ static void cancel(struct play *p)
     (void)play_cancel(p, s); /* names no receive that is posted */
 }
 
+static void cancel_send(struct play *p)
+{
+    static const uint64_t len[] = {0, 8, 600, 5000, 20000};
+    for (unsigned i = 0; i < 10; i++) {
+        uint32_t s = play_send(p, 0, 1, (int)i, len[i % 5], NOF_DESC_F_SYNC);
+        if (i < 5)
+            play_run(p, MS / 2);
+        (void)play_cancel_send(p, s);
+    }
+    play_settle(p);
+    uint32_t s = play_send(p, 0, 1, 20, 5000, 0);
+    play_recv(p, 1, 0, 20, 5000, s);
+    play_settle(p);
+    (void)play_cancel_send(p, s);
+}
+
 static void probe(struct play *p)
 {
     play_probe(p, 1, NOF_DESC_PROBE, 0, 1, PLAY_NONE, 0);
@@ -217,6 +233,7 @@ const struct scenario scenarios[] = {
     {"synchronous", synchronous, {.nics = 2, .nic = SMALL_NIC(64, 128)}},
     {"truncation", truncation, {.nics = 2, .nic = SMALL_NIC(64, 128)}},
     {"cancel", cancel, {.nics = 2, .nic = SMALL_NIC(64, 128)}},
+    {"cancel_send", cancel_send, {.nics = 2, .nic = SMALL_NIC(64, 128)}},
     {"probe", probe, {.nics = 2, .nic = SMALL_NIC(64, 128)}},
     {"spill", spill, {.nics = 2, .mtu = 9000, .staging_bytes = 4096, .nic = SMALL_NIC(64, 32)}},
     {"park", park, {.nics = 2, .mtu = 9000, .nic = SMALL_NIC(32, 128)}},

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Functions whose Fortran form is more than its C arguments turned over one by one. */
 #include "nof_f.h"
+#include "mpi_offload.h"
 
 #include <string.h>
 
@@ -16,6 +17,13 @@ NOF_F(f_sync_reg, void, (void *buf))
 void pmpi_f_sync_reg_(void *buf)
 {
     (void)buf;
+}
+
+/* The extension of mpi_offload.h, an external procedure in all three bindings. */
+__attribute__((visibility("default"))) void mpix_pre_receive_(MPI_Fint *tag, MPI_Fint *ierror);
+void mpix_pre_receive_(MPI_Fint *tag, MPI_Fint *ierror)
+{
+    nof_f_ierror(ierror, MPIX_Pre_receive(*tag));
 }
 
 /* ---- info: blanks around keys and values do not count ---- */

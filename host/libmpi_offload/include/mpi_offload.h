@@ -35,7 +35,7 @@ int PMPIX_Release(const void *data);
  * not) is the one that the program calls `tag`: the paper's pre-receive(tag). Tells the NIC beforehand, which may
  * then prepare the message that this receive got the last time, and stands for the place of that call, which the
  * NIC otherwise knows by the call's return address. Changes no result. tag: any number that names the place;
- * MPI_ERR_ARG if negative. Any thread. */
+ * MPI_ERR_ARG if negative. Any thread. Fortran: CALL MPIX_PRE_RECEIVE(TAG, IERROR), external. */
 int MPIX_Pre_receive(int tag);
 int PMPIX_Pre_receive(int tag);
 

@@ -63,6 +63,8 @@ C     MPI_IN_PLACE, MPI_BOTTOM, MPI_STATUS_IGNORE.
         call MPI_SEND(MPI_BOTTOM, 1, newtype, other, 5, MPI_COMM_WORLD,
      &                ierr)
       else
+        call MPIX_PRE_RECEIVE(7, ierr)
+        call check(ierr .eq. MPI_SUCCESS, 'a hint to the NIC')
         call MPI_RECV(MPI_BOTTOM, 1, newtype, other, 5, MPI_COMM_WORLD,
      &                MPI_STATUS_IGNORE, ierr)
         call check(x(1) .eq. 0.5d0 .and. i(2) .eq. 10,

@@ -227,27 +227,6 @@ static void null_buffers(void)
     OK(MPI_Type_free(&absolute[1]));
 }
 
-/* The standard has arithmetic for MPI_SIGNED_CHAR and MPI_UNSIGNED_CHAR; MPI_CHAR is text. */
-static void text_is_no_number(void)
-{
-    char in = 1, out = 2, memory = 3;
-    MPI_Win win;
-    FAILS(MPI_Allreduce(&in, &out, 1, MPI_CHAR, MPI_SUM, MPI_COMM_WORLD), MPI_ERR_OP);
-    FAILS(MPI_Allreduce(&in, &out, 1, MPI_CHAR, MPI_MAX, MPI_COMM_WORLD), MPI_ERR_OP);
-    FAILS(MPI_Allreduce(&in, &out, 1, MPI_CHAR, MPI_BOR, MPI_COMM_WORLD), MPI_ERR_OP);
-    FAILS(MPI_Reduce_local(&in, &out, 1, MPI_CHAR, MPI_PROD), MPI_ERR_OP);
-    OK(MPI_Reduce_local(&in, &out, 1, MPI_SIGNED_CHAR, MPI_SUM));
-    CHECK(out == 3);
-    OK(MPI_Win_create(&memory, 1, 1, MPI_INFO_NULL, MPI_COMM_SELF, &win));
-    OK(MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN));
-    OK(MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 0, 0, win));
-    FAILS(MPI_Accumulate(&in, 1, MPI_CHAR, 0, 0, 1, MPI_CHAR, MPI_SUM, win), MPI_ERR_OP);
-    OK(MPI_Accumulate(&in, 1, MPI_CHAR, 0, 0, 1, MPI_CHAR, MPI_REPLACE, win));
-    OK(MPI_Win_unlock(0, win));
-    CHECK(memory == 1);
-    OK(MPI_Win_free(&win));
-}
-
 /* One rank asks for more than there is: all hear of it, nobody waits. */
 static void one_without_memory(void)
 {
@@ -281,7 +260,6 @@ int main(int argc, char **argv)
     sizes();
     distances();
     null_buffers();
-    text_is_no_number();
     one_without_memory();
     if (t_size == 2)
         one_leader_wrong();

@@ -38,6 +38,7 @@ SLOW = {
     "bench-path": ["bench", "path", "--json"],
     "bench-core": ["bench", "core", "--json"],
     "bench-match": ["bench", "match", "--json"],
+    "bench-staging": ["bench", "staging", "--runs", "1", "--rounds", "2", "--json"],
     "bench-wire": ["bench", "wire", "--json"],
 }
 

@@ -15,6 +15,8 @@ int nof_cmd_bench(int argc, char **argv)
     const struct nof_command table[] = {
         {"pt2pt", nof_bench_pt2pt, "latency and bandwidth of MPI messages, beside MPICH over TCP",
          needs_daemon},
+        {"staging", nof_bench_staging, "time inside the receive of messages that came early, by prediction",
+         needs_daemon},
         {"idle", nof_bench_idle, "what waiting costs: daemon, ranks, first message after silence",
          needs_daemon},
         {"wire", nof_bench_wire, "two hosts on a link, beside testpmd and MPICH over TCP (root)",

@@ -32,6 +32,7 @@ int nof_bench_core(int argc, char **argv) NOF_OPTIONAL;
 int nof_bench_dfcm(int argc, char **argv) NOF_OPTIONAL;
 int nof_bench_wire(int argc, char **argv) NOF_OPTIONAL;
 int nof_bench_pt2pt(int argc, char **argv) NOF_OPTIONAL;
+int nof_bench_staging(int argc, char **argv) NOF_OPTIONAL;
 int nof_bench_idle(int argc, char **argv) NOF_OPTIONAL;
 
 /* One row of a table of commands; the table ends with name NULL. */

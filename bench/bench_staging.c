@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * `nof bench staging`: time inside MPI_Recv of messages that came before their receive, under each prediction
+ * and with MPIX_Recv_staged, beside none: plain, and compressed with early messages decoded on arrival or at
+ * their match. One program on the embedded default (staging_mpi.c), all settings in turn; medians. */
+#include "../tools/nof/commands.h"
+#include "child.h"
+#include "option.h"
+#include "spawn.h"
+
+#include <argp.h>
+#include <jansson.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define RUNS_MAX 32
+#define PATTERNS_MAX 16
+#define RUN_S 120
+#define LOUD "/dev/stderr"
+
+enum { OPT_ROUNDS = 256, OPT_RUNS };
+
+struct setting {
+    const char *key;
+    const char *call; /* recv or staged */
+    const char *prediction;
+    const char *compression;
+    const char *decode;
+};
+
+static const struct setting settings[] = {
+    {"off_us", "recv", "prediction=off", "compression=off", "decode=arrival"},
+    {"single_cycle_us", "recv", "prediction=single-cycle", "compression=off", "decode=arrival"},
+    {"tag_us", "recv", "prediction=tag", "compression=off", "decode=arrival"},
+    {"tag_cycle_us", "recv", "prediction=tag-cycle", "compression=off", "decode=arrival"},
+    {"tag_bettercycle_us", "recv", "prediction=tag-bettercycle", "compression=off", "decode=arrival"},
+    {"auto_us", "recv", "prediction=auto", "compression=off", "decode=arrival"},
+    {"auto_staged_us", "staged", "prediction=auto", "compression=off", "decode=arrival"},
+    {"compressed_arrival_us", "recv", "prediction=off", "compression=on", "decode=arrival"},
+    {"compressed_match_us", "recv", "prediction=off", "compression=on", "decode=needed"},
+    {"compressed_auto_us", "recv", "prediction=auto", "compression=on", "decode=needed"},
+    {"compressed_auto_staged_us", "staged", "prediction=auto", "compression=on", "decode=needed"},
+};
+#define SETTINGS (sizeof(settings) / sizeof(settings[0]))
+
+struct figure {
+    char pattern[16];
+    double us[SETTINGS][RUNS_MAX];
+    size_t n[SETTINGS];
+};
+
+struct bench {
+    bool json;
+    int runs;
+    char rounds[16];
+    char nof[NOF_BENCH_PATH_BYTES];
+    char program[NOF_BENCH_PATH_BYTES];
+    char stats[NOF_BENCH_PATH_BYTES];
+    size_t setting; /* whose lines come in */
+    struct figure figure[PATTERNS_MAX];
+    size_t figures;
+    json_t *counters[SETTINGS]; /* of the last run */
+};
+
+static struct figure *figure_of(struct bench *b, const char *pattern)
+{
+    for (size_t i = 0; i < b->figures; i++)
+        if (strcmp(b->figure[i].pattern, pattern) == 0)
+            return &b->figure[i];
+    if (b->figures == PATTERNS_MAX)
+        return NULL;
+    snprintf(b->figure[b->figures].pattern, sizeof(b->figure[0].pattern), "%s", pattern);
+    return &b->figure[b->figures++];
+}
+
+static void take_line(void *ctx, const char *text)
+{
+    struct bench *b = ctx;
+    struct figure *f;
+    char pattern[16];
+    double us;
+
+    if (sscanf(text, "row %15s %lf", pattern, &us) != 2)
+        return;
+    f = figure_of(b, pattern);
+    if (f != NULL && f->n[b->setting] < RUNS_MAX)
+        f->us[b->setting][f->n[b->setting]++] = us;
+}
+
+/* Counters of all NICs of a run, summed. */
+static json_t *read_counters(const struct bench *b)
+{
+    json_t *stats = json_load_file(b->stats, 0, NULL);
+    json_t *sum = json_object();
+    json_t *row;
+    json_t *value;
+    const char *name;
+    size_t i;
+
+    json_array_foreach(json_object_get(stats, "rows"), i, row)
+    {
+        json_object_foreach(json_object_get(row, "counters"), name, value)
+        {
+            json_int_t so_far = json_integer_value(json_object_get(sum, name));
+
+            json_object_set_new(sum, name, json_integer(so_far + json_integer_value(value)));
+        }
+    }
+    json_decref(stats);
+    return sum;
+}
+
+static bool run_setting(struct bench *b, size_t i)
+{
+    const struct setting *s = &settings[i];
+    const char *const argv[] = {"env",       "-u",           "NOF_SOCKET", "-u",        "NOF_CONTROL",
+                                b->nof,      "run",          "--hosts",    "2",         "-n",
+                                "2",         "--mtu",        "9000",       "--feature", s->prediction,
+                                "--feature", s->compression, "--feature",  s->decode,   "--stats",
+                                b->stats,    b->program,     s->call,      b->rounds,   NULL};
+
+    b->setting = i;
+    if (nof_bench_spawn(argv, LOUD, RUN_S, take_line, b) != 0)
+        return false;
+    json_decref(b->counters[i]);
+    b->counters[i] = read_counters(b);
+    return true;
+}
+
+static bool measure(struct bench *b)
+{
+    for (int run = 0; run < b->runs; run++)
+        for (size_t i = 0; i < SETTINGS; i++)
+            if (!run_setting(b, i))
+                return false;
+    return true;
+}
+
+static json_t *rows(struct bench *b)
+{
+    json_t *list = json_array();
+
+    for (size_t k = 0; k < b->figures; k++) {
+        json_t *row = json_pack("{s:s}", "pattern", b->figure[k].pattern);
+
+        for (size_t i = 0; i < SETTINGS; i++)
+            json_object_set_new(row, settings[i].key,
+                                json_real(nof_bench_median(b->figure[k].us[i], b->figure[k].n[i])));
+        json_array_append_new(list, row);
+    }
+    return list;
+}
+
+/* What the NICs did under each setting: was the grant there before the receive? */
+static json_t *counters(const struct bench *b)
+{
+    static const char *const wanted[][2] = {
+        {"early_messages", "match.unexpected"},     {"staged_hits", "stage.hits"},
+        {"staged_missed", "stage.missed"},          {"evicted", "stage.evicted"},
+        {"rendezvous", "msg.rendezvous_tx"},        {"granted_before_receive", "stage.granted"},
+        {"copies_avoided", "stage.copies_avoided"}, {"predicted_hits", "predict.hits"},
+        {"predicted_calls", "predict.calls"}};
+    json_t *list = json_array();
+
+    for (size_t i = 0; i < SETTINGS; i++) {
+        json_t *row = json_pack("{s:s}", "setting", settings[i].key);
+
+        for (size_t k = 0; k < sizeof(wanted) / sizeof(wanted[0]); k++)
+            json_object_set_new(
+                row, wanted[k][0],
+                json_integer(json_integer_value(json_object_get(b->counters[i], wanted[k][1]))));
+        json_array_append_new(list, row);
+    }
+    return list;
+}
+
+static double real_of(const json_t *row, const char *key)
+{
+    const json_t *value = json_object_get(row, key);
+
+    return json_is_number(value) ? json_number_value(value) : NAN;
+}
+
+static void print_table(const json_t *result)
+{
+    json_t *row;
+    size_t i;
+
+    printf("%-8s", "pattern");
+    for (size_t k = 0; k < SETTINGS; k++)
+        printf(" %25s", settings[k].key);
+    putchar('\n');
+    json_array_foreach(json_object_get(result, "rows"), i, row)
+    {
+        printf("%-8s", json_string_value(json_object_get(row, "pattern")));
+        for (size_t k = 0; k < SETTINGS; k++)
+            printf(" %25.2f", real_of(row, settings[k].key));
+        putchar('\n');
+    }
+    printf("\n%-27s %10s %10s %10s %10s %10s\n", "setting", "hits", "missed", "rendezvous", "granted",
+           "evicted");
+    json_array_foreach(json_object_get(result, "nics"), i, row) printf(
+        "%-27s %10.0f %10.0f %10.0f %10.0f %10.0f\n", json_string_value(json_object_get(row, "setting")),
+        real_of(row, "staged_hits"), real_of(row, "staged_missed"), real_of(row, "rendezvous"),
+        real_of(row, "granted_before_receive"), real_of(row, "evicted"));
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+    struct bench *b = state->input;
+
+    switch (key) {
+    case OPT_ROUNDS:
+        if (atoi(arg) < 1 || atoi(arg) > 1000)
+            argp_error(state, "--rounds is 1 to 1000");
+        snprintf(b->rounds, sizeof(b->rounds), "%s", arg);
+        return 0;
+    case OPT_RUNS:
+        b->runs = atoi(arg);
+        if (b->runs < 1 || b->runs > RUNS_MAX)
+            argp_error(state, "--runs is 1 to %d", RUNS_MAX);
+        return 0;
+    default:
+        return nof_bench_option(key, arg, state, &b->json);
+    }
+}
+
+static void report(const struct bench *b, const json_t *result)
+{
+    if (!b->json) {
+        print_table(result);
+        return;
+    }
+    json_dumpf(result, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(6));
+    putchar('\n');
+}
+
+int nof_bench_staging(int argc, char **argv)
+{
+    static const struct argp_option options[] = {
+        NOF_BENCH_JSON,
+        {"runs", OPT_RUNS, "N", 0, "runs of each setting, in turn; medians are printed (3)", 0},
+        {"rounds", OPT_ROUNDS, "N", 0, "rounds of each pattern in a run (60)", 0},
+        {NULL, 0, NULL, 0, NULL, 0},
+    };
+    const struct argp argp = {options, parse, NULL, "Time inside the receive of messages that came early.",
+                              NULL,    NULL,  NULL};
+    char dir[] = "/tmp/nof-bench-XXXXXX";
+    struct bench *b = calloc(1, sizeof(*b));
+    bool complete = false;
+
+    if (b == NULL)
+        return 1;
+    b->runs = 3;
+    snprintf(b->rounds, sizeof(b->rounds), "60");
+    argp_err_exit_status = 2;
+    argp_parse(&argp, argc, argv, 0, NULL, b);
+    nof_bench_beside("nof", b->nof);
+    nof_bench_beside("bench/staging_mpi", b->program);
+    if (access(b->program, X_OK) != 0 || mkdtemp(dir) == NULL) {
+        fprintf(stderr, "%s: %s is not there: run this from the build tree, with the MPI library built\n",
+                argv[0], b->program);
+        free(b);
+        return 1;
+    }
+    snprintf(b->stats, sizeof(b->stats), "%s/stats.json", dir);
+    if (measure(b)) {
+        json_t *result = json_pack("{s:i, s:o, s:o}", "runs", b->runs, "rows", rows(b), "nics", counters(b));
+
+        report(b, result);
+        json_decref(result);
+        complete = true;
+    } else {
+        fprintf(stderr, "%s: a run failed; the message above says why\n", argv[0]);
+    }
+    for (size_t i = 0; i < SETTINGS; i++)
+        json_decref(b->counters[i]);
+    unlink(b->stats);
+    rmdir(dir);
+    free(b);
+    return complete ? 0 : 1;
+}

@@ -162,6 +162,7 @@ static void carve_channels(struct carver *c, struct nof_nic *nic)
     carve_pool(c, &ch->raws, NOF_READS_PER_FLOW * n, sizeof(struct nof_obj));
     ch->raw = carve(c, (size_t)NOF_READS_PER_FLOW * n, NOF_DMA_BLOCK_BYTES);
     ch->plain = carve(c, 1, NOF_PLAIN_BYTES);
+    ch->packed = carve(c, NOF_CHAIN_BUFS_MAX, NOF_NETMEM_BLOCK);
     ch->refused = carve(c, NOF_REFUSALS, sizeof *ch->refused);
     uint8_t *tables = carve(c, 2 * (size_t)n, each);
     if (tables == NULL)

@@ -65,6 +65,9 @@ struct nof_channel {
     struct nof_adaptive adaptive; /* tx */
     struct nof_dfcm *predictor;
     void *mem;
+    uint32_t packed_head, packed_tail; /* rx: messages that are not decoded yet, oldest first (defer.c) */
+    uint64_t packed_bytes; /* of them, decoded */
+    uint8_t unpacking;
 };
 
 struct nof_refusal { /* do not ask for this flow again before */
@@ -81,6 +84,8 @@ struct nof_channels {
     struct nof_pool raws; /* blocks read from hosts, to be encoded; their bytes: */
     uint8_t *raw;
     uint8_t *plain; /* NOF_PLAIN_BYTES */
+    uint8_t *packed; /* the longest chain of network memory: what one message came as, while it is decoded */
+    const struct nof_wire_view *deferring; /* the frame that is stored as it came, while it is looked at */
     uint32_t plain_used; /* lent until the end of the burst */
     struct nof_refusal *refused; /* NOF_REFUSALS, by the flow's index */
     struct nof_adaptive_cost cost;
@@ -116,6 +121,8 @@ int nof_channel_revoke_rx(struct nof_nic *nic, const struct nof_peer *peer, cons
 
 int nof_channel_ask_rx(struct nof_nic *nic, struct nof_link *link, const struct nof_peer *peer,
                        const struct nof_wire_view *view);
+/* The granted channel of a flow to us, in whatever state, or NULL. */
+struct nof_channel *nof_channel_rx(const struct nof_nic *nic, uint32_t peer);
 int nof_channel_end_rx(struct nof_nic *nic, const struct nof_peer *peer, const struct nof_wire_view *view);
 /* A frame whose payload is a chunk. NOF_OK: *plain_out is the frame as it would have come without compression; its
  * payload is lent until the end of the burst (nof_channel_burst_end), or until the room for it is used up: what was

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "channel.h"
 
+#include "defer.h"
 #include "link.h"
 #include "nic.h"
 #include "peer.h"
@@ -10,7 +11,7 @@
 
 /* --- the pool --------------------------------------------------------------------------------------- */
 
-static struct nof_channel *find(const struct nof_nic *nic, uint32_t peer)
+struct nof_channel *nof_channel_rx(const struct nof_nic *nic, uint32_t peer)
 {
     for (uint32_t i = 0; i < nic->channels.count; i++)
         if (nic->channels.rx[i].state != NOF_CHANNEL_FREE && nic->channels.rx[i].peer == peer)
@@ -20,6 +21,7 @@ static struct nof_channel *find(const struct nof_nic *nic, uint32_t peer)
 
 static void release(struct nof_nic *nic, struct nof_channel *ch)
 {
+    nof_defer_flush(nic, ch); /* the last chunk of the epoch is decoded while there is a predictor */
     ch->state = NOF_CHANNEL_FREE;
     nic->channels.rx_used--;
     nic->counters[NOF_C_CODEC_PREDICTORS]--;
@@ -71,7 +73,7 @@ int nof_channel_ask_rx(struct nof_nic *nic, struct nof_link *link, const struct 
     uint32_t index = nof_peer_index(nic, peer);
     uint8_t fields[NOF_WIRE_CODEC_GRANT_BYTES] = {0};
     if (view->fields_bytes != NOF_WIRE_CODEC_ASK_BYTES || !(peer->flags & NOF_PEER_F_RX) ||
-        view->fields[1] < NOF_DFCM_TABLE_LOG2_MIN || find(nic, index) != NULL)
+        view->fields[1] < NOF_DFCM_TABLE_LOG2_MIN || nof_channel_rx(nic, index) != NULL)
         return NOF_EPROTO;
     int speaks = view->fields[0] == NOF_DFCM_FAST || view->fields[0] == NOF_DFCM_PAPER;
     struct nof_channel *ch = NULL;
@@ -95,7 +97,9 @@ int nof_channel_ask_rx(struct nof_nic *nic, struct nof_link *link, const struct 
         .epoch = ++nic->channels.epoch,
         .used_ns = nic->now_ns,
         .predictor = nof_dfcm_init(mem, log2, (enum nof_dfcm_format)view->fields[0], NOF_DFCM_ISA_AUTO),
-        .mem = mem};
+        .mem = mem,
+        .packed_head = NOF_NIL,
+        .packed_tail = NOF_NIL};
     nic->channels.rx_used++;
     nic->counters[NOF_C_CODEC_PREDICTORS]++;
     nof_count(nic, &nic->eps[peer->ep], NOF_C_CODEC_GRANTED, 1);
@@ -110,7 +114,7 @@ int nof_channel_end_rx(struct nof_nic *nic, const struct nof_peer *peer, const s
 {
     if (view->fields_bytes != NOF_WIRE_CODEC_END_BYTES)
         return NOF_EPROTO;
-    struct nof_channel *ch = find(nic, nof_peer_index(nic, peer));
+    struct nof_channel *ch = nof_channel_rx(nic, nof_peer_index(nic, peer));
     if (ch != NULL && ch->slot == view->fields[0] && ch->epoch == nof_get16(view->fields + 2))
         release(nic, ch);
     return NOF_OK;
@@ -168,12 +172,14 @@ int nof_channel_open_chunk(struct nof_nic *nic, const struct nof_peer *peer, con
     uint32_t plain_bytes = 0;
     *plain_out = *view;
     plain_out->payload_bytes = 0;
-    struct nof_channel *ch = find(nic, nof_peer_index(nic, peer));
+    struct nof_channel *ch = nof_channel_rx(nic, nof_peer_index(nic, peer));
     if (ch == NULL || ch->state == NOF_CHANNEL_BROKEN || view->payload_bytes <= NOF_WIRE_PREFIX_BYTES ||
         ch->slot != prefix[NOF_WIRE_PREFIX_SLOT] || ch->epoch != nof_get16(prefix + NOF_WIRE_PREFIX_EPOCH)) {
         bad(nic, ch, peer);
         return NOF_EPROTO;
     }
+    if (!ch->unpacking)
+        nof_defer_flush(nic, ch); /* in the order in which they came */
     if (channels->plain_used + NOF_DMA_BLOCK_BYTES > NOF_PLAIN_BYTES) {
         nof_gather_flush(nic);
         channels->plain_used = 0;
@@ -218,6 +224,8 @@ static void forget(struct nof_nic *nic, struct nof_channel *table, uint32_t *use
     for (uint32_t i = 0; *used > 0 && i < nic->channels.count; i++) {
         if (table[i].state == NOF_CHANNEL_FREE || table[i].peer != peer)
             continue;
+        if (table == nic->channels.rx)
+            nof_defer_flush(nic, &table[i]);
         table[i].state = NOF_CHANNEL_FREE;
         (*used)--;
         nic->counters[NOF_C_CODEC_PREDICTORS]--;

@@ -179,8 +179,7 @@ int nof_eager_more_rx(struct nof_nic *nic, struct nof_peer *peer, const struct n
     } else if (NOF_REF_KIND(target) == NOF_REF_RECV) {
         take_piece(nic, peer, nof_recv_at(nic, i), view->payload, n, lent);
     } else {
-        nof_early_append(nic, i, view->payload, n);
-        if (peer->rx_left == 0)
+        if (nof_early_append(nic, i, view->payload, n) && peer->rx_left == 0)
             nof_unexpected_complete(nic, i);
     }
     nof_credit_update(nic, peer);

@@ -2,6 +2,7 @@
 #include "early.h"
 
 #include "credit.h"
+#include "defer.h"
 #include "invariant.h"
 #include "recv.h"
 #include "rendezvous.h"
@@ -64,6 +65,11 @@ static uint32_t waiting_before(struct nof_nic *nic, const struct nof_match_key *
          e = nof_match_after(nic, e))
         n++;
     return n;
+}
+
+uint64_t nof_early_due(struct nof_nic *nic, struct nof_endpoint *ep, const struct nof_match_key *key)
+{
+    return nof_early_on(ep) ? due_of(nic, ep, key, waiting_before(nic, key, NULL)) : NOF_STAGE_NEVER;
 }
 
 /* --- lines ---------------------------------------------------------------------------------------- */
@@ -156,24 +162,29 @@ static uint32_t make_line(struct nof_nic *nic, struct nof_endpoint *ep, const st
 void nof_early_store(struct nof_nic *nic, const struct nof_env *e, uint32_t chain)
 {
     struct nof_endpoint *ep = &nic->eps[e->ep];
-    if (!nof_early_on(ep))
-        return;
-    uint64_t due = due_of(nic, ep, &e->key, waiting_before(nic, &e->key, e));
+    uint64_t due = nof_early_due(nic, ep, &e->key);
     if (due == NOF_STAGE_NEVER)
         return;
     uint32_t line = make_line(nic, ep, &e->key, NOF_REF(NOF_REF_ENV, chain), e->len, due);
     nof_stored_at(&nic->netmem, chain)->line = line;
 }
 
-void nof_early_append(struct nof_nic *nic, uint32_t chain, const uint8_t *data, uint32_t n)
+int nof_early_append(struct nof_nic *nic, uint32_t chain, const uint8_t *data, uint32_t n)
 {
     struct nof_stored *st = nof_stored_at(&nic->netmem, chain);
+    if (nic->channels.deferring != NULL) {
+        nof_defer_append(nic, chain, n);
+        return 1;
+    }
+    if (nof_defer_open(nic, chain) != NOF_OK)
+        return 0;
     if (st->line == NOF_NIL) {
         nof_stored_append(&nic->netmem, chain, data, n);
-        return;
+        return 1;
     }
     memcpy(nof_stage_touch(&nic->eps[st->ep].stage, st->line, st->arrived, n), data, n);
     st->arrived += n;
+    return 1;
 }
 
 void nof_early_forget(struct nof_nic *nic, uint32_t chain)
@@ -192,6 +203,11 @@ static void fetch(struct nof_nic *nic, struct nof_endpoint *ep, const struct nof
     if (line == NOF_STAGE_NONE)
         return;
     struct nof_stored *st = nof_stored_at(&nic->netmem, e->chain);
+    if (st->flags & NOF_STORED_F_PACKED) {
+        st->line = line;
+        (void)nof_defer_open(nic, e->chain); /* into the line; if it fails, the line went with it */
+        return;
+    }
     nof_stored_copy(&nic->netmem, e->chain, nof_stage_touch(&ep->stage, line, 0, st->arrived), st->arrived);
     st->line = line;
 }

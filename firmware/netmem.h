@@ -30,6 +30,7 @@ enum nof_stored_owner {
 enum nof_stored_flag {
     NOF_STORED_F_SYNC = 1, /* the sender waits for a MATCHED */
     NOF_STORED_F_FAILED = 2, /* no more pieces will come: `status` says why */
+    NOF_STORED_F_PACKED = 4, /* what has arrived lies here as it came, compressed (defer.c) */
 };
 
 struct nof_stored {
@@ -42,6 +43,8 @@ struct nof_stored {
     uint32_t blocks;
     int32_t tag;
     uint32_t ctx;
+    uint32_t next_packed; /* PACKED: the message behind it on its channel */
+    uint32_t packed_bytes; /* PACKED: of the blocks */
     uint32_t line; /* of the staging area, where the bytes are meanwhile; NOF_NIL: in the blocks (early.c) */
     uint16_t ep;
     int16_t status;

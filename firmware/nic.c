@@ -8,6 +8,7 @@
 #include "cancel.h"
 #include "channel.h"
 #include "credit.h"
+#include "defer.h"
 #include "direct.h"
 #include "eager.h"
 #include "endpoint.h"
@@ -40,12 +41,19 @@ static int on_payload(struct nof_nic *nic, struct nof_peer *peer, const struct n
                                       : nof_eager_more_rx(nic, peer, view, lent);
 }
 
-/* A frame whose payload is a chunk. It is decoded whatever becomes of it: the predictors must stay in step. */
+/* A frame whose payload is a chunk. It is decoded whatever becomes of it, now or later: the predictors must stay in
+ * step. */
 static int on_chunk(struct nof_nic *nic, struct nof_peer *peer, const struct nof_wire_view *view, int lent)
 {
     struct nof_wire_view plain;
     if (!(peer->flags & NOF_PEER_F_RX))
         return NOF_OK;
+    if (nof_defer_takes(nic, peer, view, &plain)) {
+        nic->channels.deferring = view;
+        int taken = on_payload(nic, peer, &plain, 0);
+        nic->channels.deferring = NULL;
+        return taken;
+    }
     int rc = nof_channel_open_chunk(nic, peer, view, &plain);
     if (rc == NOF_OK)
         return on_payload(nic, peer, &plain, lent || plain.payload != view->payload + NOF_WIRE_PREFIX_BYTES);

@@ -2,6 +2,7 @@
 #include "unexpected.h"
 
 #include "credit.h"
+#include "defer.h"
 #include "early.h"
 #include "endpoint.h"
 #include "recv.h"
@@ -26,9 +27,9 @@ static uint32_t store(struct nof_nic *nic, struct nof_peer *peer, const struct n
     st->tag = a->key.tag;
     st->handle = a->handle;
     st->flags = a->flags & NOF_ENV_F_SYNC ? NOF_STORED_F_SYNC : 0;
-    if (owner_kind == NOF_STORED_ENV)
+    if (owner_kind == NOF_STORED_ENV && nic->channels.deferring == NULL)
         nof_early_store(nic, nof_env_at(nic, owner), chain);
-    nof_early_append(nic, chain, a->payload, a->payload_bytes);
+    (void)nof_early_append(nic, chain, a->payload, a->payload_bytes);
     if (peer->rx_left > 0)
         peer->rx_target = NOF_REF(NOF_REF_ENV, chain);
     return chain;
@@ -37,6 +38,8 @@ static uint32_t store(struct nof_nic *nic, struct nof_peer *peer, const struct n
 static void free_chain(struct nof_nic *nic, uint32_t chain)
 {
     struct nof_peer *peer = nof_peer_at(nic, nof_stored_at(&nic->netmem, chain)->peer);
+    if (nof_defer_open(nic, chain) != NOF_OK)
+        return; /* it has gone that way */
     nof_early_forget(nic, chain);
     nof_credit_free(nic, peer, 0, nof_netmem_free(&nic->netmem, chain));
 }
@@ -226,6 +229,8 @@ void nof_unexpected_deliver(struct nof_nic *nic, struct nof_recv *r, struct nof_
     int dead = (peer->flags & NOF_PEER_F_DEAD) != 0;
     if (e->state == NOF_ENV_STORED)
         nof_match_unstore(nic, e);
+    if (e->chain != NOF_NIL)
+        (void)nof_defer_open(nic, e->chain); /* if it fails, e says so */
     nof_recv_matched(nic, r, peer, &e->key, e->len);
     if (e->flags & NOF_ENV_F_SYNC)
         nof_recv_tell_matched(nic, peer, e->handle);

@@ -81,6 +81,10 @@
     X(STAGE_GRANTED, "stage.granted", "messages", "rendezvous granted before their receive") \
     X(STAGE_COPIES_AVOIDED, "stage.copies_avoided", "count", \
       "payload copies by the NIC that a receive did not have to wait for") \
+    X(DEFERRED_BYTES, "codec.deferred_bytes", "bytes", \
+      "payload of early messages kept as it came, to be decoded when needed") \
+    X(FORCED_DECODE_BYTES, "codec.forced_decode_bytes", "bytes", \
+      "of those, decoded because something behind them on their channel was needed first") \
     X(STAGE_FULL, "stage.full", "count", "times the staging area had no slot") \
     X(DMA_READS, "dma.reads", "count", "read requests") \
     X(DMA_READ_BYTES, "dma.read_bytes", "bytes", "read from ranks") \

@@ -25,6 +25,10 @@
       "how the next receive calls of an endpoint are foretold") \
     X(LOOKAHEAD, "lookahead", NUMBER, 8, 1, 64, "receives", \
       "how many of the next receives are prepared for") \
+    X(DECODE, "decode", CHOICE, 0, 0, 2, "auto|needed|arrival", \
+      "when early messages that are compressed and not expected soon are decoded") \
+    X(DEFERRED_BYTES, "deferred_bytes", NUMBER, 262144, 0, 67108864, "bytes", \
+      "payload of one sender that may wait undecoded; what comes beyond that is decoded on arrival") \
     X(STAGE_BYTES, "stage_bytes", NUMBER, 262144, 0, 67108864, "bytes", \
       "most of an endpoint's staging area that messages may take before their receive") \
     X(EARLY_BYTES, "early_bytes", NUMBER, 1048576, 0, 67108864, "bytes", \

@@ -124,6 +124,8 @@ static void set_prediction(struct nof_world *w)
         {NOF_F_STAGE_BYTES, ONE_OF(r, 0, 256, 5000, 9000, 15000, 40000, 262144, 67108864)},
         {NOF_F_EARLY_BYTES, ONE_OF(r, 0, 70000, 1048576, 67108864)},
         {NOF_F_STAGE_POLICY, nof_rng_below(r, 2)},
+        {NOF_F_DECODE, nof_rng_below(r, 3)},
+        {NOF_F_DEFERRED_BYTES, ONE_OF(r, 0, 3000, 20000, 262144)},
     };
     for (unsigned i = 0; i < nof_cluster_nnics(w->cluster); i++)
         for (unsigned k = 0; k < sizeof(value) / sizeof(value[0]); k++)

@@ -9,19 +9,6 @@ _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "a handle's low word m
 _Static_assert(sizeof(MPI_Status) == MPI_F_STATUS_SIZE * sizeof(MPI_Fint),
                "a status is the same in both languages");
 
-/* Programs have these as common blocks; the linker makes one object of them all. Their alignment is gfortran's. */
-#define COMMON(type, name, count) __attribute__((visibility("default"), aligned(32))) type name[count];
-COMMON(MPI_Fint, mpi_fortran_bottom_, 1)
-COMMON(MPI_Fint, mpi_fortran_in_place_, 1)
-COMMON(MPI_Fint, mpi_fortran_buffer_automatic_, 1)
-COMMON(MPI_Fint, mpi_fortran_status_ignore_, MPI_F_STATUS_SIZE)
-COMMON(MPI_Fint, mpi_fortran_statuses_ignore_, MPI_F_STATUS_SIZE)
-COMMON(MPI_Fint, mpi_fortran_errcodes_ignore_, 1)
-COMMON(MPI_Fint, mpi_fortran_unweighted_, 1)
-COMMON(MPI_Fint, mpi_fortran_weights_empty_, 1)
-COMMON(char, mpi_fortran_argv_null_, 1)
-COMMON(char, mpi_fortran_argvs_null_, 1)
-
 void *nof_f_buffer(void *buffer)
 {
     if (buffer == mpi_fortran_in_place_)

@@ -36,7 +36,8 @@ typedef void nof_f_function(void);
 /* No output string of an MPI function is longer. */
 #define NOF_F_STRING_MAX (MPI_MAX_LIBRARY_VERSION_STRING + 1)
 
-/* The objects that stand for addresses no argument can have; Fortran sees them as common blocks. */
+/* The objects that stand for addresses no argument can have: common blocks of the modules, of mpif.h and of programs,
+ * of which the linker makes one each. (Defined in C they would be larger under AddressSanitizer.) */
 extern MPI_Fint mpi_fortran_bottom_[1], mpi_fortran_in_place_[1], mpi_fortran_buffer_automatic_[1];
 extern MPI_Fint mpi_fortran_status_ignore_[MPI_F_STATUS_SIZE],
     mpi_fortran_statuses_ignore_[MPI_F_STATUS_SIZE];

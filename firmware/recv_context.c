@@ -43,10 +43,10 @@ void nof_predict_place(struct nof_recv_predictor *p)
         uint32_t hash = nof_predict_mix((uint64_t)i << 32 | p->context_hash[i]);
         uint16_t check = (uint16_t)(hash >> 16);
         struct nof_predict_context *e = &p->contexts[(hash ^ hash >> 20) & p->contexts_mask];
-        uint32_t pos = p->now - (uint16_t)((uint16_t)p->now - e->pos);
-        if (e->check == check && nof_predict_good(p, pos)) {
+        uint16_t age = (uint16_t)((uint16_t)p->now - e->pos);
+        if (e->check == check && age != 0 && age <= p->calls_mask) {
             p->placed = 1;
-            p->place = pos;
+            p->place = p->now - age; /* good or not is asked where it is used */
         }
         *e = (struct nof_predict_context){.check = check, .pos = (uint16_t)p->now};
     }

@@ -71,6 +71,16 @@ NUMBER_OPTION(set_max_endpoints, max_endpoints, uint32_t, 1, 1024)
 NUMBER_OPTION(set_max_peers, max_peers, uint32_t, 1, 1u << 22)
 NUMBER_OPTION(set_memory, memory_mb, unsigned, 8, 1 << 20)
 
+static int set_predict_calls(struct nofd_options *o, const char *v)
+{
+    uint64_t n;
+
+    if (set_uint(v, 16, 32768, &n) != 0 || (n & (n - 1)) != 0)
+        return -1;
+    o->predict_calls = (uint32_t)n;
+    return 0;
+}
+
 static int set_rate(struct nofd_options *o, const char *v)
 {
     return nofd_units_rate(v, &o->fabric.rate_bps);
@@ -233,7 +243,8 @@ enum {
     KEY_STAGING,
     KEY_BOUNCE,
     KEY_MEMORY,
-    KEY_MAX_PEERS
+    KEY_MAX_PEERS,
+    KEY_PREDICT_CALLS
 };
 
 static const struct option_def defs[] = {
@@ -295,6 +306,9 @@ static const struct option_def defs[] = {
      "pairs of a rank here and a rank anywhere that one NIC keeps (as many as its daemon can attach, 4096 at "
      "least)",
      4, set_max_peers, "a number from 1 to 4194304"},
+    {"predict-calls", KEY_PREDICT_CALLS, "N",
+     "receive calls that an endpoint's predictor remembers (1024: 26 KiB, used while prediction is on)", 4,
+     set_predict_calls, "a power of two from 16 to 32768"},
     {"netmem", KEY_NETMEM, "BYTES", "network memory of one NIC (by its endpoints and peers, 16MiB at least)",
      4, set_netmem, "a size such as 16MiB"},
     {"staging", KEY_STAGING, "BYTES", "staging area of one endpoint (512KiB)", 4, set_staging,

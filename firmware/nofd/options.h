@@ -47,6 +47,7 @@ struct nofd_options {
     uint64_t dma_timeout_ns;
     uint32_t max_endpoints; /* of one NIC */
     uint32_t max_peers; /* of one NIC; 0: by what can attach */
+    uint32_t predict_calls; /* of one endpoint; 0: default */
     uint64_t netmem_bytes; /* of one NIC; 0: default */
     uint64_t staging_bytes, bounce_bytes; /* of one endpoint */
     unsigned memory_mb; /* of DPDK; 0: by the ports */

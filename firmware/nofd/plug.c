@@ -142,6 +142,7 @@ static int add_nic(struct nofd *d, const struct nofd_wire *wire, char *err, size
         .max_endpoints = d->options.max_endpoints,
         .max_peers = max_peers(d),
         .max_jobs = d->options.max_endpoints, /* each may be a job of its own */
+        .predict_calls = d->options.predict_calls,
         .netmem_bytes = d->options.netmem_bytes,
         .window_frames = window_frames(d, wire),
     };

@@ -240,3 +240,41 @@ void nof_channels_forget(struct nof_nic *nic, const struct nof_peer *peer)
     if (nic->channels.refused[index % NOF_REFUSALS].peer == index)
         nic->channels.refused[index % NOF_REFUSALS].until_ns = 0;
 }
+
+static void tell(const struct nof_nic *nic, const struct nof_channel *ch, int sends,
+                 struct nof_channel_info *out)
+{
+    const struct nof_peer *peer = nof_peer_at(nic, ch->peer);
+    uint64_t mode = nic->features[NOF_F_COMPRESSION];
+    *out = (struct nof_channel_info){
+        .endpoint = peer->ep,
+        .peer_rank = peer->rank,
+        .sends = sends,
+        .on = sends && (mode == NOF_COMPRESSION_ON || (mode == NOF_COMPRESSION_ADAPTIVE && ch->adaptive.on)),
+        .table_log2 = ch->table_log2,
+        .epoch = ch->epoch,
+        .plain_bytes = ch->stats.plain_bytes,
+        .wire_bytes = ch->stats.chunk_bytes + (ch->stats.coded + ch->stats.raw) * NOF_WIRE_PREFIX_BYTES,
+        .chunks = ch->stats.coded,
+        .raw = ch->stats.raw,
+        .bad = ch->stats.bad,
+        .cycles = ch->cycles};
+    static_assert(sizeof out->hits == sizeof ch->stats.hits, "the codec's classes");
+    memcpy(out->hits, ch->stats.hits, sizeof out->hits);
+}
+
+unsigned nof_nic_channels(const struct nof_nic *nic, struct nof_channel_info *out, unsigned max)
+{
+    unsigned n = 0;
+    for (int sends = 0; sends < 2; sends++) {
+        const struct nof_channel *table = sends ? nic->channels.tx : nic->channels.rx;
+        for (uint32_t i = 0; i < nic->channels.count; i++) {
+            if (table[i].state == NOF_CHANNEL_FREE || table[i].state == NOF_CHANNEL_ASKING)
+                continue;
+            if (n < max)
+                tell(nic, &table[i], sends, &out[n]);
+            n++;
+        }
+    }
+    return n;
+}

@@ -71,6 +71,11 @@ static void host_endpoint_failed(void *host, uint32_t index, int status)
     nofd_nic_doom(host, ep, status);
 }
 
+uint64_t nofd_nic_cycles_per_s(void)
+{
+    return rte_get_tsc_hz();
+}
+
 static uint64_t host_cycles(void *host)
 {
     (void)host;

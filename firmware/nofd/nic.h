@@ -49,6 +49,8 @@ struct nofd_nic {
  * nof_status with a text in err. */
 int nofd_nic_create(struct nofd_nic *nic, unsigned index, const struct nofd_wire *wire,
                     const struct nof_nic_config *cfg, uint64_t now_ns, char *err, size_t err_bytes);
+/* Of the clock in which the core measures what the codec costs. */
+uint64_t nofd_nic_cycles_per_s(void);
 void nofd_nic_destroy(struct nofd_nic *nic);
 
 /* One round: frames, descriptors, DMA results, timers, wake-ups. Returns how much there was to do. */

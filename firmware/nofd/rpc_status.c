@@ -3,6 +3,7 @@
  * status, endpoints, stats: everything a person may want to know, by the names of nof/counters.h. */
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -97,6 +98,53 @@ static json_t *endpoint_rows(const struct nofd *d)
     return rows;
 }
 
+/* --- channels --------------------------------------------------------------------------------------- */
+
+#define CHANNELS_MOST 512u /* of a NIC: both directions of all predictors */
+
+struct channels {
+    const struct nofd_nic *nic;
+    unsigned n;
+    struct nof_channel_info info[CHANNELS_MOST];
+};
+
+static void take_channels(struct nofd_core *core, void *arg)
+{
+    struct channels *c = arg;
+
+    (void)core;
+    c->n = nof_nic_channels(c->nic->nic, c->info, CHANNELS_MOST);
+    if (c->n > CHANNELS_MOST)
+        c->n = CHANNELS_MOST;
+}
+
+static json_t *channel_row(const struct nofd_nic *nic, const struct nof_channel_info *c)
+{
+    return json_pack("{s:i, s:i, s:i, s:s, s:b, s:i, s:i, s:I, s:I, s:I, s:I, s:I, s:[I, I, I, I], s:I}",
+                     "nic", (int)nic->index, "endpoint", (int)c->endpoint, "peer_rank", (int)c->peer_rank,
+                     "direction", c->sends ? "sends" : "receives", "on", c->on, "table_log2",
+                     (int)c->table_log2, "epoch", (int)c->epoch, "plain_bytes", (json_int_t)c->plain_bytes,
+                     "wire_bytes", (json_int_t)c->wire_bytes, "chunks", (json_int_t)c->chunks, "raw",
+                     (json_int_t)c->raw, "bad", (json_int_t)c->bad, "hits", (json_int_t)c->hits[0],
+                     (json_int_t)c->hits[1], (json_int_t)c->hits[2], (json_int_t)c->hits[3], "cycles",
+                     (json_int_t)c->cycles);
+}
+
+static json_t *channel_rows(struct nofd *d)
+{
+    struct channels *c = calloc(1, sizeof(*c));
+    json_t *rows = json_array();
+
+    for (unsigned i = 0; c != NULL && i < d->nnics; i++) {
+        c->nic = &d->nics[i];
+        nofd_call(d, c->nic->core, take_channels, c);
+        for (unsigned k = 0; k < c->n; k++)
+            json_array_append_new(rows, channel_row(c->nic, &c->info[k]));
+    }
+    free(c);
+    return rows;
+}
+
 json_t *nofd_rpc_status(struct nofd *d, const json_t *params, struct nofd_rpc_error *error)
 {
     double uptime_s = (double)(nofd_clock_ns() - d->started_ns) / 1e9;
@@ -111,11 +159,11 @@ json_t *nofd_rpc_status(struct nofd *d, const json_t *params, struct nofd_rpc_er
         json_array_append_new(nics, nic_row(d, &d->nics[i]));
     for (unsigned i = 0; i < d->nrunning; i++)
         nofd_call(d, &d->cores[i], take_glance, &all);
-    return json_pack("{s:s, s:i, s:f, s:s, s:s, s:b, s:i, s:i, s:o, s:o, s:o}", "version", VERSION, "pid",
-                     (int)getpid(), "uptime_s", uptime_s, "socket", d->options.socket, "control",
+    return json_pack("{s:s, s:i, s:f, s:s, s:s, s:b, s:i, s:i, s:o, s:o, s:o, s:o}", "version", VERSION,
+                     "pid", (int)getpid(), "uptime_s", uptime_s, "socket", d->options.socket, "control",
                      d->options.control, "private", d->options.private_job, "cores", (int)d->ncores,
                      "dma_helpers", (int)all.helpers, "nics", nics, "endpoints", endpoint_rows(d), "jobs",
-                     job_rows(d));
+                     job_rows(d), "channels", channel_rows(d));
 }
 
 json_t *nofd_rpc_endpoints(struct nofd *d, const json_t *params, struct nofd_rpc_error *error)
@@ -196,8 +244,8 @@ json_t *nofd_rpc_stats(struct nofd *d, const json_t *params, struct nofd_rpc_err
         if (only != UINT32_MAX && only != i)
             continue;
         nofd_call(d, d->nics[i].core, take_snapshot, &s);
-        row =
-            json_pack("{s:i, s:s, s:o}", "nic", (int)i, "name", d->nics[i].name, "counters", counters_of(&s));
+        row = json_pack("{s:i, s:s, s:I, s:o}", "nic", (int)i, "name", d->nics[i].name, "cycles_per_s",
+                        (json_int_t)nofd_nic_cycles_per_s(), "counters", counters_of(&s));
         if (d->nics[i].wire.fabric != NULL)
             json_object_set_new(row, "fabric", fabric_counters(d, &d->nics[i]));
         if (d->nics[i].wire.device != NULL)

@@ -127,6 +127,23 @@ void nof_nic_stalled(struct nof_nic *nic, uint64_t now_ns, uint64_t stalled_ns);
 int nof_nic_feature_set(struct nof_nic *nic, enum nof_feature feature, uint64_t value);
 uint64_t nof_nic_feature(const struct nof_nic *nic, enum nof_feature feature);
 
+/* One direction of a flow that has a predictor at this end. */
+struct nof_channel_info {
+    uint32_t endpoint; /* ours */
+    uint32_t peer_rank;
+    int sends; /* 1: from us to the peer */
+    int on; /* sends: chunks are being made (adaptive: it pays) */
+    uint32_t table_log2;
+    uint32_t epoch;
+    uint64_t plain_bytes, wire_bytes; /* wire_bytes: with prefixes */
+    uint64_t chunks, raw, bad;
+    uint64_t hits[4]; /* values of chunks by predicted leading bits: 0 to 15, 16 to 31, 32 to 47, 48 to 64 */
+    uint64_t cycles; /* in the codec, by the host's clock */
+};
+
+/* Fills at most `max` and returns how many there are. */
+unsigned nof_nic_channels(const struct nof_nic *nic, struct nof_channel_info *out, unsigned max);
+
 /* NOF_COUNTER_COUNT words, live. */
 const uint64_t *nof_nic_counters(const struct nof_nic *nic);
 

@@ -63,10 +63,10 @@
     X(CODEC_RX_RAW, "codec.rx_raw", "chunks", "received as they are") \
     X(CODEC_RX_CYCLES, "codec.rx_cycles", "cycles", "spent decompressing") \
     X(CODEC_BAD, "codec.bad", "chunks", "did not decode; their messages ended with an error") \
-    X(CODEC_HITS_0, "codec.hits_0_15", "values", "sent compressed, predicted in 0 to 15 leading bits") \
-    X(CODEC_HITS_1, "codec.hits_16_31", "values", "likewise, 16 to 31") \
-    X(CODEC_HITS_2, "codec.hits_32_47", "values", "likewise, 32 to 47") \
-    X(CODEC_HITS_3, "codec.hits_48_64", "values", "likewise, 48 to 64") \
+    X(CODEC_HITS_0, "codec.hits_poor", "values", "sent compressed, predicted in 0 to 15 leading bits") \
+    X(CODEC_HITS_1, "codec.hits_fair", "values", "likewise, 16 to 31") \
+    X(CODEC_HITS_2, "codec.hits_good", "values", "likewise, 32 to 47") \
+    X(CODEC_HITS_3, "codec.hits_best", "values", "likewise, 48 to 64") \
     X(CODEC_GRANTED, "codec.granted", "count", "predictors granted to senders") \
     X(CODEC_REFUSED, "codec.refused", "count", "requests for one refused") \
     X(CODEC_REVOKED, "codec.revoked", "count", "predictors asked back from senders") \

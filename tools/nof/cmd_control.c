@@ -155,6 +155,20 @@ static const struct nof_counter_info *counter_info(const char *name)
     return NULL;
 }
 
+/* What the codec made of what went through it, if anything did. */
+static void print_codec(const json_t *row, const char *verb, const char *plain_name, const char *wire_name,
+                        const char *cycles_name)
+{
+    const json_t *counters = json_object_get(row, "counters");
+    double plain = (double)number_of(counters, plain_name);
+    double wire = (double)number_of(counters, wire_name);
+    double cycles = (double)number_of(counters, cycles_name);
+
+    if (plain > 0 && wire > 0 && cycles > 0)
+        printf("  %s: %.3f times smaller on the wire, at %.2f GB/s\n", verb, plain / wire,
+               plain / cycles * (double)number_of(row, "cycles_per_s") / 1e9);
+}
+
 static void print_stats(const json_t *stats, bool all)
 {
     json_t *row;
@@ -173,6 +187,8 @@ static void print_stats(const json_t *stats, bool all)
             if (n != 0 || all)
                 printf("  %-24s %16" JSON_INTEGER_FORMAT "  %s\n", name, n, info != NULL ? info->help : "");
         }
+        print_codec(row, "compressed", "codec.tx_plain_bytes", "codec.tx_bytes", "codec.tx_cycles");
+        print_codec(row, "decompressed", "codec.rx_plain_bytes", "codec.rx_bytes", "codec.rx_cycles");
     }
 }
 

@@ -444,7 +444,8 @@ enum nof_pump nof_send_pump(struct nof_nic *nic, struct nof_peer *peer, unsigned
         unsigned window = nof_link_window(nic, link, 0);
         if (window == 0)
             return NOF_PUMP_BLOCKED;
-        if (window > limit - *frames)
+        /* The frames of a read that is under way leave in a later turn: a whole block is read at once. */
+        if (window > limit - *frames && nic->eps[peer->ep].dma_read_inline)
             window = limit - *frames;
         rc = what == 1 ? pump_envelope(nic, link, peer, window, bytes, frames)
                        : pump_data(nic, link, peer, window, bytes, frames);

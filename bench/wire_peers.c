@@ -219,12 +219,12 @@ static int run_ranks(struct nof_wire_bench *b, const char *netns, const char *co
 
 /* One core each, as testpmd has it: two daemons on one machine is what only a lab does, and the scheduler
  * likes to put both on one CPU because each wakes the other. */
-static int start_nofd(struct nof_wire_bench *b, unsigned side, const char *port_args, struct nof_child *child,
-                      char *why, size_t why_bytes)
+static int start_nofd(struct nof_wire_bench *b, unsigned side, const char *port_args, const char *set,
+                      struct nof_child *child, char *why, size_t why_bytes)
 {
     char path[4200], port[128], name[16], log[128], text[256], cpu[16];
-    const char *all[] = {"taskset", "-c",         cpu, path,    "--port", port, "--socket",
-                         SOCKET,    "--ready-fd", "1", "--log", "info",   NULL};
+    const char *all[] = {"taskset",    "-c", cpu,     path,   "--port", port, "--socket", SOCKET,
+                         "--ready-fd", "1",  "--log", "info", "--set",  set,  NULL};
     const char **argv = sysconf(_SC_NPROCESSORS_ONLN) > 1 && nof_bench_have("taskset") ? all : all + 3;
 
     snprintf(cpu, sizeof(cpu), "%u", side);
@@ -258,9 +258,85 @@ int nof_wire_ours(struct nof_wire_bench *b, const char *port_args, const int *by
              b->lab.host[0]);
     (void)add_sizes(argv, 13, words, b->seconds, bytes, n);
     for (unsigned side = 0; side < 2 && rc == 0; side++)
-        rc = start_nofd(b, side, port_args, &nofd[side], why, why_bytes);
+        rc = start_nofd(b, side, port_args, "compression=off", &nofd[side], why, why_bytes);
     if (rc == 0)
         rc = run_ranks(b, NULL, argv, "nof-run", bytes, n, mbps_out, why, why_bytes);
+    for (unsigned side = 0; side < 2; side++)
+        nof_child_end(&nofd[side], 5000);
+    return rc;
+}
+
+/* One counter of host 0's NIC; 0 if it cannot be had. */
+static double counter(struct nof_wire_bench *b, const char *name)
+{
+    char nof[4200], text[TEXT_BYTES * 4], quoted[64];
+    const char *argv[] = {nof, "stats", "--json", "--control", SOCKET ".ctl", NULL};
+    struct nof_child child;
+    const char *at;
+
+    snprintf(nof, sizeof(nof), "%s/nof", b->bin_dir);
+    snprintf(quoted, sizeof(quoted), "\"%s\":", name);
+    if (nof_child_start(&child, b->lab.host[0], argv, NOF_CHILD_STDOUT, NULL) < 0)
+        return 0;
+    (void)nof_child_read_all(&child, text, sizeof(text), START_MS);
+    (void)nof_child_wait(&child, 5000);
+    at = strstr(text, quoted);
+    return at ? strtod(at + strlen(quoted), NULL) : 0;
+}
+
+static int run_messages(struct nof_wire_bench *b, const char *const *argv, double *mbps, char *why,
+                        size_t why_bytes)
+{
+    struct nof_child child;
+    char text[TEXT_BYTES], log[128], *at = text;
+    int code;
+
+    log_path(b, "nof-run", log, sizeof(log));
+    (void)unlink(log); /* what is quoted from it must be of this run */
+    if (nof_child_start(&child, NULL, argv, NOF_CHILD_STDOUT, log) < 0)
+        return failed(why, why_bytes, "no process for the ranks");
+    (void)nof_child_read_all(&child, text, sizeof(text), 20000 + (int)(b->seconds * 4000 * NOF_WIRE_RUNS));
+    code = nof_child_wait(&child, 5000);
+    for (unsigned i = 0; i < NOF_WIRE_RUNS && code == 0; i++) {
+        char *end;
+
+        mbps[i] = strtod(at, &end);
+        code = end == at ? 128 + SIGKILL : 0;
+        at = end;
+    }
+    return code == 0
+               ? 0
+               : failed_with_log(b, "nof-run", "the ranks of mpi_messages were not done", why, why_bytes);
+}
+
+int nof_wire_messages(struct nof_wire_bench *b, const char *port_args, const char *set, const char *file,
+                      double *mbps_out, double *ratio_out, char *why, size_t why_bytes)
+{
+    struct nof_child nofd[2] = {{.in_fd = -1, .out_fd = -1}, {.in_fd = -1, .out_fd = -1}};
+    char seconds[16], runs[16], nof[4200], program[4200], into[192];
+    const char *argv[] = {nof,  "run", "--nofd", SOCKET,  "--hosts", "1",  "-n", "2", "sh",
+                          "-c", into,  "sh",     program, seconds,   runs, file, NULL};
+    double mbps[NOF_WIRE_RUNS], plain, sent;
+    int rc = 0;
+
+    snprintf(nof, sizeof(nof), "%s/nof", b->bin_dir);
+    snprintf(program, sizeof(program), "%s/bench/mpi_messages", b->bin_dir);
+    snprintf(seconds, sizeof(seconds), "%.2f", b->seconds);
+    snprintf(runs, sizeof(runs), "%u", NOF_WIRE_RUNS);
+    if (access(program, X_OK) != 0)
+        return failed(why, why_bytes, "bench/mpi_messages is not beside nof; run: ninja -C BUILD");
+    snprintf(into, sizeof(into), "exec ip netns exec %.*s$PMI_RANK \"$@\"", (int)strlen(b->lab.host[0]) - 1,
+             b->lab.host[0]);
+    for (unsigned side = 0; side < 2 && rc == 0; side++)
+        rc = start_nofd(b, side, port_args, set, &nofd[side], why, why_bytes);
+    if (rc == 0)
+        rc = run_messages(b, argv, mbps, why, why_bytes);
+    if (rc == 0) {
+        plain = counter(b, "codec.tx_plain_bytes");
+        sent = counter(b, "codec.tx_bytes");
+        *mbps_out = nof_wire_median(mbps, NOF_WIRE_RUNS);
+        *ratio_out = sent > 0 ? plain / sent : 0;
+    }
     for (unsigned side = 0; side < 2; side++)
         nof_child_end(&nofd[side], 5000);
     return rc;

@@ -39,6 +39,7 @@ SLOW = {
     "bench-core": ["bench", "core", "--json"],
     "bench-match": ["bench", "match", "--json"],
     "bench-staging": ["bench", "staging", "--runs", "1", "--rounds", "2", "--json"],
+    "bench-stream": ["bench", "stream", "--seconds", "0.2", "--json", str(MESSAGES)],
     "bench-wire": ["bench", "wire", "--json"],
 }
 

@@ -30,6 +30,7 @@ int nof_bench_path(int argc, char **argv) NOF_OPTIONAL;
 int nof_bench_match(int argc, char **argv) NOF_OPTIONAL;
 int nof_bench_core(int argc, char **argv) NOF_OPTIONAL;
 int nof_bench_dfcm(int argc, char **argv) NOF_OPTIONAL;
+int nof_bench_stream(int argc, char **argv) NOF_OPTIONAL;
 int nof_bench_wire(int argc, char **argv) NOF_OPTIONAL;
 int nof_bench_pt2pt(int argc, char **argv) NOF_OPTIONAL;
 int nof_bench_staging(int argc, char **argv) NOF_OPTIONAL;

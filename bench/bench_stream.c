@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * `nof bench stream`: recorded messages from one host to another over a link of a given rate, net_af_xdp on both, with
+ * compression off, on and adaptive; and the same with bytes that cannot be compressed. */
+#include "../tools/nof/commands.h"
+
+#include <argp.h>
+#include <dirent.h>
+#include <jansson.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "option.h"
+#include "wire_peers.h"
+
+#define MTU_BYTES 1500u
+#define SWITCH_BUFFER "60kb"
+#define MODES 3u
+
+/* A whole record of BT, where one lies beside the project; else a sample, which a predictor soon knows by heart. */
+#define RECORDED NOF_BENCH_SOURCE_DIR "/../../shared/data/messages/bt.W/rank0.msg"
+#define SAMPLE NOF_BENCH_SOURCE_DIR "/../tests/vectors/messages/bt.W/rank0.msg"
+
+static const char *const modes[MODES] = {"off", "on", "adaptive"};
+
+struct options {
+    bool json;
+    unsigned link_mbps;
+    double seconds;
+    const char *file;
+};
+
+struct figure {
+    double mbps, ratio;
+    char why[NOF_WIRE_WHY_BYTES]; /* empty: measured */
+};
+
+static struct nof_wire_bench bench; /* what the signal handler and atexit() take down */
+
+static void clean_up(void)
+{
+    DIR *dir = bench.dir[0] != '\0' ? opendir(bench.dir) : NULL;
+    const struct dirent *e;
+    char name[512];
+
+    nof_lab_down(&bench.lab);
+    while (dir && (e = readdir(dir)) != NULL) {
+        snprintf(name, sizeof(name), "%s/%s", bench.dir, e->d_name);
+        (void)unlink(name);
+    }
+    if (dir) {
+        closedir(dir);
+        (void)rmdir(bench.dir);
+    }
+    bench.dir[0] = '\0';
+}
+
+/* Children end with us (PDEATHSIG); the namespaces would not. */
+static void on_signal(int number)
+{
+    clean_up();
+    _exit(128 + number);
+}
+
+/* NULL, or why nothing can be measured here. */
+static const char *prepare(const struct options *o)
+{
+    const char *missing = nof_lab_missing();
+    char rate[32], *slash;
+    ssize_t n = readlink("/proc/self/exe", bench.bin_dir, sizeof(bench.bin_dir) - 1);
+
+    bench.mtu_bytes = MTU_BYTES;
+    bench.seconds = o->seconds;
+    bench.bin_dir[n > 0 ? n : 0] = '\0';
+    slash = strrchr(bench.bin_dir, '/');
+    if (slash)
+        *slash = '\0';
+    if (missing)
+        return missing;
+    (void)signal(SIGINT, on_signal);
+    (void)signal(SIGTERM, on_signal);
+    (void)signal(SIGHUP, on_signal);
+    (void)signal(SIGPIPE, SIG_IGN);
+    (void)atexit(clean_up);
+    snprintf(bench.dir, sizeof(bench.dir), "/tmp/nof-bench-stream-XXXXXX");
+    if (!mkdtemp(bench.dir)) {
+        bench.dir[0] = '\0';
+        return "no room for temporary files in /tmp";
+    }
+    snprintf(rate, sizeof(rate), "%umbit", o->link_mbps);
+    if (nof_lab_up(&bench.lab, 2, rate, SWITCH_BUFFER, MTU_BYTES) != 0)
+        return "the network namespaces of the lab cannot be set up";
+    return NULL;
+}
+
+static void measure(const struct options *o, const char *missing, const char *file,
+                    struct figure figures[MODES])
+{
+    char port_args[32], set[32];
+
+    snprintf(port_args, sizeof(port_args), "rate=%um", o->link_mbps);
+    for (unsigned i = 0; i < MODES; i++) {
+        struct figure *f = &figures[i];
+
+        if (!o->json)
+            fprintf(stderr, "%s, compression %s...\n", file, modes[i]);
+        snprintf(set, sizeof(set), "compression=%s", modes[i]);
+        if (missing)
+            snprintf(f->why, sizeof(f->why), "%s", missing);
+        else if (nof_wire_messages(&bench, port_args, set, file, &f->mbps, &f->ratio, f->why,
+                                   sizeof(f->why)) == 0)
+            f->why[0] = '\0';
+    }
+}
+
+static void put(json_t *object, const char *key, const struct figure *f, const struct figure *also,
+                double value, json_t *skipped, const char *group)
+{
+    const char *why = f->why[0] != '\0' ? f->why : also->why;
+    char path[96];
+
+    if (why[0] == '\0') {
+        json_object_set_new(object, key, json_real(value));
+        return;
+    }
+    snprintf(path, sizeof(path), "%s.%s", group, key);
+    json_object_set_new(object, key, json_null());
+    json_object_set_new(skipped, path, json_string(why));
+}
+
+static double over(double a, double b)
+{
+    return b > 0 ? a / b : 0;
+}
+
+static json_t *object_of(const struct figure f[MODES], const char *group, json_t *skipped)
+{
+    const struct figure *off = &f[0], *on = &f[1], *adaptive = &f[2];
+    json_t *o = json_object();
+
+    put(o, "off_mbps", off, off, off->mbps, skipped, group);
+    put(o, "on_mbps", on, on, on->mbps, skipped, group);
+    put(o, "adaptive_mbps", adaptive, adaptive, adaptive->mbps, skipped, group);
+    put(o, "on_ratio", on, off, over(on->mbps, off->mbps), skipped, group);
+    put(o, "adaptive_ratio", adaptive, off, over(adaptive->mbps, off->mbps), skipped, group);
+    put(o, "compression_ratio", on, on, on->ratio, skipped, group);
+    put(o, "fraction", on, off, over(over(on->mbps, off->mbps), on->ratio), skipped, group);
+    return o;
+}
+
+static void print_group(const char *what, const struct figure f[MODES])
+{
+    printf("%s\n", what);
+    for (unsigned i = 0; i < MODES; i++) {
+        if (f[i].why[0] != '\0')
+            printf("  %-9s not measured: %s\n", modes[i], f[i].why);
+        else
+            printf("  %-9s %9.2f Mbit/s, %.4f of off; the codec's ratio %.4f\n", modes[i], f[i].mbps,
+                   over(f[i].mbps, f[0].mbps), f[i].ratio);
+    }
+}
+
+static int report(const struct options *o, const struct figure recorded[MODES],
+                  const struct figure incompressible[MODES])
+{
+    json_t *root = json_object(), *skipped = json_object();
+    bool all;
+
+    json_object_set_new(root, "link_mbps", json_integer(o->link_mbps));
+    json_object_set_new(root, "mtu", json_integer(MTU_BYTES));
+    json_object_set_new(root, "messages", object_of(recorded, "messages", skipped));
+    json_object_set_new(root, "incompressible", object_of(incompressible, "incompressible", skipped));
+    all = json_object_size(skipped) == 0;
+    if (!all)
+        json_object_set(root, "skipped", skipped);
+    if (o->json) {
+        json_dumpf(root, stdout, JSON_REAL_PRECISION(6) | JSON_COMPACT);
+        printf("\n");
+    } else {
+        printf("a link of %u Mbit/s, payload from host to host\n", o->link_mbps);
+        print_group(o->file, recorded);
+        print_group("random bytes", incompressible);
+    }
+    json_decref(skipped);
+    json_decref(root);
+    return all ? 0 : 1;
+}
+
+/* ---- command ---- */
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+    struct options *o = state->input;
+    char *end = NULL;
+    double rate;
+
+    switch (key) {
+    case 'l':
+        rate = strtod(arg, &end);
+        if (strcasecmp(end, "gbit") == 0)
+            rate *= 1000;
+        else if (strcasecmp(end, "mbit") != 0)
+            rate = 0;
+        if (!(rate >= 1 && rate <= 100000))
+            argp_error(state, "--link=%s: a rate such as 100mbit or 1gbit", arg);
+        o->link_mbps = (unsigned)rate;
+        return 0;
+    case 's':
+        o->seconds = atof(arg);
+        if (!(o->seconds >= 0.1 && o->seconds <= 60))
+            argp_error(state, "--seconds=%s: it is a time from 0.1 to 60", arg);
+        return 0;
+    case ARGP_KEY_ARG:
+        o->file = arg;
+        return state->arg_num == 0 ? 0 : ARGP_ERR_UNKNOWN;
+    default:
+        return nof_bench_option(key, arg, state, &o->json);
+    }
+}
+
+int nof_bench_stream(int argc, char **argv)
+{
+    static const struct argp_option options[] = {
+        NOF_BENCH_JSON,
+        {"link", 'l', "RATE", 0, "rate of the links: 100mbit (default), 1gbit", 0},
+        {"seconds", 's', "S", 0, "time per run; the median of five counts (1)", 0},
+        {0},
+    };
+    static const struct argp argp = {
+        .options = options,
+        .parser = parse,
+        .args_doc = "[FILE]",
+        .doc = "Recorded messages (as of nof bench dfcm; default: of NPB BT) from one host to another over a "
+               "link of "
+               "the given rate, net_af_xdp on both, with compression off, on and adaptive; then random bytes "
+               "likewise. "
+               "Needs root.",
+    };
+    struct options o = {.link_mbps = 100, .seconds = 1};
+    struct figure recorded[MODES] = {0}, incompressible[MODES] = {0};
+    const char *missing;
+
+    argp_parse(&argp, argc, argv, 0, NULL, &o);
+    if (o.file == NULL)
+        o.file = access(RECORDED, R_OK) == 0 ? RECORDED : SAMPLE;
+    missing = prepare(&o);
+    measure(&o, missing, o.file, recorded);
+    measure(&o, missing, "random", incompressible);
+    clean_up();
+    return report(&o, recorded, incompressible);
+}

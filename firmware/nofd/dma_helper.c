@@ -158,10 +158,11 @@ static unsigned retire(struct nofd_core *core, struct nofd_dma_helper *helper)
         helper->retired++;
         n++;
     }
-    if (n > 0) {
+    if (n > 0)
         helper->head_since_ns = core->now_ns;
-        helper->stuck = false;
-    }
+    if (n > 0 || helper->retired != taken)
+        helper->stuck =
+            false; /* it was not scheduled, and passes what was stolen meanwhile: it may have that again */
     return n;
 }
 
@@ -262,7 +263,7 @@ static void watch_helper(struct nofd_core *core, struct nofd_dma_pool *pool, str
     struct nofd_dma_slot *head = slot_at(helper, helper->retired);
     uint64_t waited_ns = core->now_ns - helper->head_since_ns;
 
-    if (helper->posted == helper->retired || waited_ns < STUCK_NS)
+    if (helper->posted == helper->retired || load(&helper->taken) != helper->retired || waited_ns < STUCK_NS)
         return;
     if (!helper->stuck) {
         helper->stuck = true;
@@ -311,8 +312,13 @@ void nofd_dma_pools_stalled(struct nofd_core *core, uint64_t stalled_ns)
 
         if (pool->starved_since_ns != 0)
             pool->starved_since_ns += stalled_ns;
-        for (unsigned j = 0; j < pool->nhelpers; j++)
-            pool->helpers[j]->head_since_ns += stalled_ns;
+        for (unsigned j = 0; j < pool->nhelpers; j++) {
+            struct nofd_dma_helper *helper = pool->helpers[j];
+
+            helper->head_since_ns += stalled_ns;
+            for (uint32_t k = helper->retired; k != helper->posted; k++)
+                slot_at(helper, k)->queued_ns += stalled_ns;
+        }
     }
 }
 

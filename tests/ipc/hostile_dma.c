@@ -13,6 +13,7 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/ptrace.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -275,6 +276,69 @@ static unsigned signal_helpers(const struct hostile *h, int signal_number)
     return n;
 }
 
+/* As another user, whose helpers can be told by that: they stand still until what was theirs has been taken from
+ * them. Between a byte to the parent and one from it the daemon cannot start another helper. */
+static void stop_helpers(struct hostile *h, int told, int tell)
+{
+    uint8_t *good = buffer();
+    struct intruder in;
+    char byte = 0;
+    int status;
+
+    check(setresgid(NOBODY, NOBODY, NOBODY) == 0 && setresuid(NOBODY, NOBODY, NOBODY) == 0);
+    check(prctl(PR_SET_DUMPABLE, 1) == 0);
+    hostile_intrude(h, &in);
+    know_myself(&in);
+    transfer(&in, good, good);
+    check_equal(await(&in, NOF_COMP_SEND, CHECK_PATIENCE_MS), NOF_OK);
+    check(write(tell, &byte, 1) == 1 && read(told, &byte, 1) == 1);
+    check(signal_helpers(h, SIGSTOP) > 0);
+    transfer(&in, good, good);
+    usleep(TIMEOUT_MS * 1000 / 5);
+    check(signal_helpers(h, SIGCONT) > 0);
+    status = await(&in, NOF_COMP_SEND, CHECK_PATIENCE_MS);
+    check(write(tell, &byte, 1) == 1);
+    _exit(status == NOF_OK ? 0 : 1);
+}
+
+static bool helpers_that_come_back_go_on(struct hostile *h)
+{
+    int up[2], down[2], status;
+    char byte = 0;
+    pid_t pid;
+
+    check(pipe(up) == 0 && pipe(down) == 0);
+    pid = fork();
+    check(pid >= 0);
+    if (pid == 0)
+        stop_helpers(h, down[0], up[1]);
+    close(up[1]);
+    close(down[0]);
+    check(read(up[0], &byte, 1) == 1);
+    check(ptrace(PTRACE_INTERRUPT, h->nofd, NULL, NULL) == 0);
+    check(waitpid(h->nofd, &status, 0) == h->nofd && WIFSTOPPED(status));
+    check(write(down[1], &byte, 1) == 1 && read(up[0], &byte, 1) == 1);
+    check(ptrace(PTRACE_CONT, h->nofd, NULL, NULL) == 0);
+    check(waitpid(pid, &status, 0) == pid && WIFEXITED(status));
+    close(up[0]);
+    close(down[1]);
+    return WEXITSTATUS(status) == 0;
+}
+
+static void a_stop_of_the_helpers_is_nobodys_fault(struct hostile *h)
+{
+    if (geteuid() != 0 || ptrace(PTRACE_SEIZE, h->nofd, NULL, NULL) != 0) {
+        printf("not root, or no ptrace: the test with stopped helpers was left out\n");
+        return;
+    }
+    /* We may be late ourselves. */
+    for (int i = 0; !helpers_that_come_back_go_on(h); i++)
+        check(i < 5);
+    check(ptrace(PTRACE_INTERRUPT, h->nofd, NULL, NULL) == 0);
+    check(waitpid(h->nofd, NULL, 0) == h->nofd);
+    check(ptrace(PTRACE_DETACH, h->nofd, NULL, NULL) == 0);
+}
+
 static void a_user_who_kills_or_stops_his_helpers_harms_himself(struct hostile *h)
 {
     pid_t pid;
@@ -334,6 +398,7 @@ int main(int argc, char **argv)
         a_page_that_blocks_costs_only_its_endpoint(&h, 4);
         a_probe_that_blocks_ends_in_assist_mode(&h);
         a_stop_of_the_daemon_is_nobodys_fault(&h);
+        a_stop_of_the_helpers_is_nobodys_fault(&h);
     } else {
         printf("no userfaultfd for us (vm.unprivileged_userfaultfd): the tests with blocking pages were left "
                "out\n");

@@ -35,9 +35,14 @@ int nof_coll_run(MPI_Comm comm, nof_coll_builder *build, const struct nof_coll_a
     return nof_lib_leave(c, rc, func);
 }
 
-/* A request that owns a schedule. Takes the schedule over, also when it fails. */
-static int make_request(struct nof_sched *s, MPI_Request *handle_out, struct nof_request **req_out)
+/* A request that owns the schedule. */
+static int make_request(MPI_Comm comm, nof_coll_builder *build, const struct nof_coll_args *args,
+                        MPI_Request *handle_out, struct nof_comm **comm_out, struct nof_request **req_out)
 {
+    struct nof_sched *s;
+    int rc = build_schedule(comm, build, args, comm_out, &s);
+    if (rc != MPI_SUCCESS)
+        return rc;
     struct nof_request *req = nof_request_new(NOF_REQUEST_COLL);
     if (req == NULL) {
         nof_sched_free(s);
@@ -47,7 +52,7 @@ static int make_request(struct nof_sched *s, MPI_Request *handle_out, struct nof
     nof_comm_hold(req->comm);
     req->sched = s;
     s->request = req;
-    int rc = nof_request_publish(req, handle_out);
+    rc = nof_request_publish(req, handle_out);
     if (rc != MPI_SUCCESS)
         nof_request_free(req);
     else
@@ -60,13 +65,10 @@ int nof_coll_start(MPI_Comm comm, nof_coll_builder *build, const struct nof_coll
 {
     nof_lib_enter(func);
     struct nof_comm *c;
-    struct nof_sched *s;
     struct nof_request *req;
-    int rc = build_schedule(comm, build, args, &c, &s);
+    int rc = make_request(comm, build, args, request, &c, &req);
     if (rc == MPI_SUCCESS)
-        rc = make_request(s, request, &req);
-    if (rc == MPI_SUCCESS)
-        rc = nof_sched_start(s);
+        rc = nof_sched_start(req->sched);
     return nof_lib_leave(c, rc, func);
 }
 
@@ -75,15 +77,12 @@ int nof_coll_keep(MPI_Comm comm, nof_coll_builder *build, const struct nof_coll_
 {
     nof_lib_enter(func);
     struct nof_comm *c;
-    struct nof_sched *s;
     struct nof_request *req;
-    int rc = build_schedule(comm, build, args, &c, &s);
-    if (rc == MPI_SUCCESS)
-        rc = make_request(s, request, &req);
+    int rc = make_request(comm, build, args, request, &c, &req);
     if (rc == MPI_SUCCESS) {
         req->persistent = true;
         req->active = false;
-        nof_sched_keep(s);
+        nof_sched_keep(req->sched);
     }
     return nof_lib_leave(c, rc, func);
 }

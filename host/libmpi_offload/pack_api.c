@@ -63,11 +63,19 @@ static int run(const struct packing *p, MPI_Comm comm, MPI_Count *position, stru
     return MPI_SUCCESS;
 }
 
+static int run_wide(const struct packing *p, MPI_Comm comm, MPI_Count *position, const char *func)
+{
+    nof_lib_enter(func);
+    struct nof_comm *c = NULL;
+    int rc = run(p, comm, position, &c);
+    return nof_lib_leave(c, rc, func);
+}
+
 /* The position never passes the size, which was an int where the position is one. */
-static int run_narrow(const struct packing *p, MPI_Comm comm, int *position, struct nof_comm **c)
+static int run_narrow(const struct packing *p, MPI_Comm comm, int *position, const char *func)
 {
     MPI_Count at = position == NULL ? 0 : *position;
-    int rc = run(p, comm, position == NULL ? NULL : &at, c);
+    int rc = run_wide(p, comm, position == NULL ? NULL : &at, func);
     if (rc == MPI_SUCCESS)
         *position = (int)at;
     return rc;
@@ -77,44 +85,32 @@ NOF_MPI(Pack)
 int PMPI_Pack(const void *inbuf, int incount, MPI_Datatype datatype, void *outbuf, int outsize, int *position,
               MPI_Comm comm)
 {
-    nof_lib_enter(__func__);
-    struct nof_comm *c = NULL;
     struct packing p = {nof_lib_unconst(inbuf), incount, datatype, outbuf, outsize, false};
-    int rc = run_narrow(&p, comm, position, &c);
-    return nof_lib_leave(c, rc, __func__);
+    return run_narrow(&p, comm, position, __func__);
 }
 
 NOF_MPI(Pack_c)
 int PMPI_Pack_c(const void *inbuf, MPI_Count incount, MPI_Datatype datatype, void *outbuf, MPI_Count outsize,
                 MPI_Count *position, MPI_Comm comm)
 {
-    nof_lib_enter(__func__);
-    struct nof_comm *c = NULL;
     struct packing p = {nof_lib_unconst(inbuf), incount, datatype, outbuf, outsize, false};
-    int rc = run(&p, comm, position, &c);
-    return nof_lib_leave(c, rc, __func__);
+    return run_wide(&p, comm, position, __func__);
 }
 
 NOF_MPI(Unpack)
 int PMPI_Unpack(const void *inbuf, int insize, int *position, void *outbuf, int outcount,
                 MPI_Datatype datatype, MPI_Comm comm)
 {
-    nof_lib_enter(__func__);
-    struct nof_comm *c = NULL;
     struct packing p = {outbuf, outcount, datatype, nof_lib_unconst(inbuf), insize, true};
-    int rc = run_narrow(&p, comm, position, &c);
-    return nof_lib_leave(c, rc, __func__);
+    return run_narrow(&p, comm, position, __func__);
 }
 
 NOF_MPI(Unpack_c)
 int PMPI_Unpack_c(const void *inbuf, MPI_Count insize, MPI_Count *position, void *outbuf, MPI_Count outcount,
                   MPI_Datatype datatype, MPI_Comm comm)
 {
-    nof_lib_enter(__func__);
-    struct nof_comm *c = NULL;
     struct packing p = {outbuf, outcount, datatype, nof_lib_unconst(inbuf), insize, true};
-    int rc = run(&p, comm, position, &c);
-    return nof_lib_leave(c, rc, __func__);
+    return run_wide(&p, comm, position, __func__);
 }
 
 static int packed_size(MPI_Count count, MPI_Datatype datatype, MPI_Comm comm, MPI_Count *size,

@@ -90,44 +90,62 @@ static int begin_replace(const struct nof_pt2pt_args *args, int source, int recv
     return begin(&send, copy, &recv, c, req_out);
 }
 
-static int leave_blocking(int rc, struct nof_comm *c, struct nof_request *req, MPI_Status *status,
-                          const char *func)
+/* Where the answer goes: to a status, or to a request. */
+struct answer {
+    bool blocking;
+    MPI_Status *status;
+    MPI_Request *request;
+};
+
+static int enter(const struct answer *to, const char *func)
 {
-    if (rc == MPI_SUCCESS) {
+    nof_lib_enter(func);
+    return to->blocking ? MPI_SUCCESS : nof_error_if_null(to->request, "the place for the request");
+}
+
+static int leave(int rc, struct nof_comm *c, struct nof_request *req, const struct answer *to,
+                 const char *func)
+{
+    if (rc == MPI_SUCCESS && to->blocking) {
         rc = nof_request_wait(req);
-        nof_request_status(req, status);
+        nof_request_status(req, to->status);
         nof_request_free(req);
+    } else if (rc == MPI_SUCCESS) {
+        rc = nof_request_publish(req, to->request);
     }
     return nof_lib_leave(c, rc, func);
 }
 
-static int leave_nonblocking(int rc, struct nof_comm *c, struct nof_request *req, MPI_Request *request,
-                             const char *func)
+static int exchange(const struct nof_pt2pt_args *s, const struct nof_pt2pt_args *r, const struct answer *to,
+                    const char *func)
 {
+    struct nof_comm *c = NULL;
+    struct nof_request *req = NULL;
+    int rc = enter(to, func);
     if (rc == MPI_SUCCESS)
-        rc = nof_request_publish(req, request);
-    return nof_lib_leave(c, rc, func);
+        rc = begin(s, NULL, r, &c, &req);
+    return leave(rc, c, req, to, func);
 }
 
-#define BOTH_ARGS \
-    struct nof_pt2pt_args s = {sendbuf, sendcount, sendtype, dest, sendtag, comm, NOF_CALLSITE}; \
-    struct nof_pt2pt_args r = {recvbuf, recvcount, recvtype, source, recvtag, comm, NOF_CALLSITE}; \
-    struct nof_comm *c = NULL; \
-    struct nof_request *req = NULL
-#define REPLACE_ARGS \
-    struct nof_pt2pt_args args = {buf, count, datatype, dest, sendtag, comm, NOF_CALLSITE}; \
-    struct nof_comm *c = NULL; \
-    struct nof_request *req = NULL
+static int replace(const struct nof_pt2pt_args *args, int source, int recvtag, const struct answer *to,
+                   const char *func)
+{
+    struct nof_comm *c = NULL;
+    struct nof_request *req = NULL;
+    int rc = enter(to, func);
+    if (rc == MPI_SUCCESS)
+        rc = begin_replace(args, source, recvtag, &c, &req);
+    return leave(rc, c, req, to, func);
+}
 
 NOF_MPI(Sendrecv)
 int PMPI_Sendrecv(const void *sendbuf, int sendcount, MPI_Datatype sendtype, int dest, int sendtag,
                   void *recvbuf, int recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm,
                   MPI_Status *status)
 {
-    BOTH_ARGS;
-    nof_lib_enter(__func__);
-    int rc = begin(&s, NULL, &r, &c, &req);
-    return leave_blocking(rc, c, req, status, __func__);
+    struct nof_pt2pt_args s = {sendbuf, sendcount, sendtype, dest, sendtag, comm, NOF_CALLSITE};
+    struct nof_pt2pt_args r = {recvbuf, recvcount, recvtype, source, recvtag, comm, NOF_CALLSITE};
+    return exchange(&s, &r, &(struct answer){true, status, NULL}, __func__);
 }
 
 NOF_MPI(Sendrecv_c)
@@ -135,10 +153,9 @@ int PMPI_Sendrecv_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendt
                     void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int source, int recvtag,
                     MPI_Comm comm, MPI_Status *status)
 {
-    BOTH_ARGS;
-    nof_lib_enter(__func__);
-    int rc = begin(&s, NULL, &r, &c, &req);
-    return leave_blocking(rc, c, req, status, __func__);
+    struct nof_pt2pt_args s = {sendbuf, sendcount, sendtype, dest, sendtag, comm, NOF_CALLSITE};
+    struct nof_pt2pt_args r = {recvbuf, recvcount, recvtype, source, recvtag, comm, NOF_CALLSITE};
+    return exchange(&s, &r, &(struct answer){true, status, NULL}, __func__);
 }
 
 NOF_MPI(Isendrecv)
@@ -146,12 +163,9 @@ int PMPI_Isendrecv(const void *sendbuf, int sendcount, MPI_Datatype sendtype, in
                    void *recvbuf, int recvcount, MPI_Datatype recvtype, int source, int recvtag,
                    MPI_Comm comm, MPI_Request *request)
 {
-    BOTH_ARGS;
-    nof_lib_enter(__func__);
-    int rc = nof_error_if_null(request, "the place for the request");
-    if (rc == MPI_SUCCESS)
-        rc = begin(&s, NULL, &r, &c, &req);
-    return leave_nonblocking(rc, c, req, request, __func__);
+    struct nof_pt2pt_args s = {sendbuf, sendcount, sendtype, dest, sendtag, comm, NOF_CALLSITE};
+    struct nof_pt2pt_args r = {recvbuf, recvcount, recvtype, source, recvtag, comm, NOF_CALLSITE};
+    return exchange(&s, &r, &(struct answer){.request = request}, __func__);
 }
 
 NOF_MPI(Isendrecv_c)
@@ -159,54 +173,39 @@ int PMPI_Isendrecv_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype send
                      void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int source, int recvtag,
                      MPI_Comm comm, MPI_Request *request)
 {
-    BOTH_ARGS;
-    nof_lib_enter(__func__);
-    int rc = nof_error_if_null(request, "the place for the request");
-    if (rc == MPI_SUCCESS)
-        rc = begin(&s, NULL, &r, &c, &req);
-    return leave_nonblocking(rc, c, req, request, __func__);
+    struct nof_pt2pt_args s = {sendbuf, sendcount, sendtype, dest, sendtag, comm, NOF_CALLSITE};
+    struct nof_pt2pt_args r = {recvbuf, recvcount, recvtype, source, recvtag, comm, NOF_CALLSITE};
+    return exchange(&s, &r, &(struct answer){.request = request}, __func__);
 }
 
 NOF_MPI(Sendrecv_replace)
 int PMPI_Sendrecv_replace(void *buf, int count, MPI_Datatype datatype, int dest, int sendtag, int source,
                           int recvtag, MPI_Comm comm, MPI_Status *status)
 {
-    REPLACE_ARGS;
-    nof_lib_enter(__func__);
-    int rc = begin_replace(&args, source, recvtag, &c, &req);
-    return leave_blocking(rc, c, req, status, __func__);
+    struct nof_pt2pt_args args = {buf, count, datatype, dest, sendtag, comm, NOF_CALLSITE};
+    return replace(&args, source, recvtag, &(struct answer){true, status, NULL}, __func__);
 }
 
 NOF_MPI(Sendrecv_replace_c)
 int PMPI_Sendrecv_replace_c(void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int sendtag,
                             int source, int recvtag, MPI_Comm comm, MPI_Status *status)
 {
-    REPLACE_ARGS;
-    nof_lib_enter(__func__);
-    int rc = begin_replace(&args, source, recvtag, &c, &req);
-    return leave_blocking(rc, c, req, status, __func__);
+    struct nof_pt2pt_args args = {buf, count, datatype, dest, sendtag, comm, NOF_CALLSITE};
+    return replace(&args, source, recvtag, &(struct answer){true, status, NULL}, __func__);
 }
 
 NOF_MPI(Isendrecv_replace)
 int PMPI_Isendrecv_replace(void *buf, int count, MPI_Datatype datatype, int dest, int sendtag, int source,
                            int recvtag, MPI_Comm comm, MPI_Request *request)
 {
-    REPLACE_ARGS;
-    nof_lib_enter(__func__);
-    int rc = nof_error_if_null(request, "the place for the request");
-    if (rc == MPI_SUCCESS)
-        rc = begin_replace(&args, source, recvtag, &c, &req);
-    return leave_nonblocking(rc, c, req, request, __func__);
+    struct nof_pt2pt_args args = {buf, count, datatype, dest, sendtag, comm, NOF_CALLSITE};
+    return replace(&args, source, recvtag, &(struct answer){.request = request}, __func__);
 }
 
 NOF_MPI(Isendrecv_replace_c)
 int PMPI_Isendrecv_replace_c(void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int sendtag,
                              int source, int recvtag, MPI_Comm comm, MPI_Request *request)
 {
-    REPLACE_ARGS;
-    nof_lib_enter(__func__);
-    int rc = nof_error_if_null(request, "the place for the request");
-    if (rc == MPI_SUCCESS)
-        rc = begin_replace(&args, source, recvtag, &c, &req);
-    return leave_nonblocking(rc, c, req, request, __func__);
+    struct nof_pt2pt_args args = {buf, count, datatype, dest, sendtag, comm, NOF_CALLSITE};
+    return replace(&args, source, recvtag, &(struct answer){.request = request}, __func__);
 }

@@ -81,73 +81,55 @@ int PMPI_Type_size_c(MPI_Datatype datatype, MPI_Count *size)
     return nof_lib_leave(NULL, size_of(datatype, size), __func__);
 }
 
-/* An MPI_Aint is an MPI_Count. */
-static int extent_of(MPI_Datatype datatype, MPI_Count *lb, MPI_Count *extent)
+/* An MPI_Aint is an MPI_Count. touched: from the first byte of data to the last. */
+static int extent_of(MPI_Datatype datatype, bool touched, MPI_Count *lb, MPI_Count *extent, const char *func)
 {
+    nof_lib_enter(func);
     struct nof_type *type;
     int rc = nof_type_check(datatype, false, &type);
     if (rc == MPI_SUCCESS)
         rc = nof_error_if_null(lb == NULL ? NULL : extent, "the place for the bound or the extent");
     if (rc == MPI_SUCCESS) {
-        *lb = type->lb;
-        *extent = nof_type_extent(type);
+        *lb = touched ? type->tree->lb : type->lb;
+        *extent = touched ? type->tree->ub - type->tree->lb : nof_type_extent(type);
     }
-    return rc;
-}
-
-static int true_extent_of(MPI_Datatype datatype, MPI_Count *lb, MPI_Count *extent)
-{
-    struct nof_type *type;
-    int rc = nof_type_check(datatype, false, &type);
-    if (rc == MPI_SUCCESS)
-        rc = nof_error_if_null(lb == NULL ? NULL : extent, "the place for the bound or the extent");
-    if (rc == MPI_SUCCESS) {
-        *lb = type->tree->lb;
-        *extent = type->tree->ub - type->tree->lb;
-    }
-    return rc;
+    return nof_lib_leave(NULL, rc, func);
 }
 
 NOF_MPI(Type_get_extent)
 int PMPI_Type_get_extent(MPI_Datatype datatype, MPI_Aint *lb, MPI_Aint *extent)
 {
-    nof_lib_enter(__func__);
-    return nof_lib_leave(NULL, extent_of(datatype, lb, extent), __func__);
+    return extent_of(datatype, false, lb, extent, __func__);
 }
 
 NOF_MPI(Type_get_extent_x)
 int PMPI_Type_get_extent_x(MPI_Datatype datatype, MPI_Count *lb, MPI_Count *extent)
 {
-    nof_lib_enter(__func__);
-    return nof_lib_leave(NULL, extent_of(datatype, lb, extent), __func__);
+    return extent_of(datatype, false, lb, extent, __func__);
 }
 
 NOF_MPI(Type_get_extent_c)
 int PMPI_Type_get_extent_c(MPI_Datatype datatype, MPI_Count *lb, MPI_Count *extent)
 {
-    nof_lib_enter(__func__);
-    return nof_lib_leave(NULL, extent_of(datatype, lb, extent), __func__);
+    return extent_of(datatype, false, lb, extent, __func__);
 }
 
 NOF_MPI(Type_get_true_extent)
 int PMPI_Type_get_true_extent(MPI_Datatype datatype, MPI_Aint *true_lb, MPI_Aint *true_extent)
 {
-    nof_lib_enter(__func__);
-    return nof_lib_leave(NULL, true_extent_of(datatype, true_lb, true_extent), __func__);
+    return extent_of(datatype, true, true_lb, true_extent, __func__);
 }
 
 NOF_MPI(Type_get_true_extent_x)
 int PMPI_Type_get_true_extent_x(MPI_Datatype datatype, MPI_Count *true_lb, MPI_Count *true_extent)
 {
-    nof_lib_enter(__func__);
-    return nof_lib_leave(NULL, true_extent_of(datatype, true_lb, true_extent), __func__);
+    return extent_of(datatype, true, true_lb, true_extent, __func__);
 }
 
 NOF_MPI(Type_get_true_extent_c)
 int PMPI_Type_get_true_extent_c(MPI_Datatype datatype, MPI_Count *true_lb, MPI_Count *true_extent)
 {
-    nof_lib_enter(__func__);
-    return nof_lib_leave(NULL, true_extent_of(datatype, true_lb, true_extent), __func__);
+    return extent_of(datatype, true, true_lb, true_extent, __func__);
 }
 
 NOF_MPI(Type_set_name)

@@ -4,23 +4,32 @@
 
 #include "type_args.h"
 
-/* All of them in one: no lengths means `length` for all; displacements are in bytes or in extents; no
- * types means `oldtype` for all. */
+/* All of them in one. */
 struct indexed {
     int combiner;
     bool large;
-    bool in_bytes;
     MPI_Count count;
-    MPI_Count length;
+    MPI_Count length; /* of all, where one_length() */
     struct nof_numbers lengths;
     struct nof_numbers displs;
+    MPI_Datatype oldtype; /* of all, but of a struct */
     const MPI_Datatype *types;
-    MPI_Datatype oldtype;
 };
+
+static bool one_length(const struct indexed *in)
+{
+    return in->combiner == MPI_COMBINER_INDEXED_BLOCK || in->combiner == MPI_COMBINER_HINDEXED_BLOCK;
+}
+
+/* Displacements are in bytes or in extents. */
+static bool in_bytes(const struct indexed *in)
+{
+    return in->combiner != MPI_COMBINER_INDEXED && in->combiner != MPI_COMBINER_INDEXED_BLOCK;
+}
 
 static int fill_block(const struct indexed *in, MPI_Count i, struct nof_type_block *block)
 {
-    MPI_Count length = nof_numbers_given(&in->lengths) ? nof_number(&in->lengths, i) : in->length;
+    MPI_Count length = one_length(in) ? in->length : nof_number(&in->lengths, i);
     int rc = nof_type_check_length(length);
     if (rc == MPI_SUCCESS)
         rc = nof_type_check(in->types == NULL ? in->oldtype : in->types[i], false, &block->type);
@@ -28,7 +37,7 @@ static int fill_block(const struct indexed *in, MPI_Count i, struct nof_type_blo
         return rc;
     block->count = (size_t)length;
     block->disp = nof_number(&in->displs, i);
-    if (!in->in_bytes && __builtin_mul_overflow(block->disp, nof_type_extent(block->type), &block->disp))
+    if (!in_bytes(in) && __builtin_mul_overflow(block->disp, nof_type_extent(block->type), &block->disp))
         return nof_type_too_large();
     return MPI_SUCCESS;
 }
@@ -37,18 +46,18 @@ static int fill_block(const struct indexed *in, MPI_Count i, struct nof_type_blo
 static struct nof_type_contents *contents_of(const struct indexed *in, const struct nof_type_block *blocks,
                                              struct nof_type *old)
 {
-    bool lengths = nof_numbers_given(&in->lengths);
+    bool lengths = !one_length(in), bytes = in_bytes(in);
     size_t n = (size_t)in->count;
     struct nof_type_contents *c =
-        nof_type_contents_new(in->combiner, in->large, 0, (lengths ? n + 1 : 2) + (in->in_bytes ? 0 : n),
-                              in->in_bytes ? n : 0, old != NULL ? 1 : n);
+        nof_type_contents_new(in->combiner, in->large, 0, (lengths ? n + 1 : 2) + (bytes ? 0 : n),
+                              bytes ? n : 0, old != NULL ? 1 : n);
     nof_type_contents_number(c, in->count);
     if (!lengths)
         nof_type_contents_number(c, in->length);
     for (MPI_Count i = 0; lengths && i < in->count; i++)
         nof_type_contents_number(c, nof_number(&in->lengths, i));
     for (MPI_Count i = 0; i < in->count; i++) {
-        if (in->in_bytes)
+        if (bytes)
             nof_type_contents_addr(c, nof_number(&in->displs, i));
         else
             nof_type_contents_number(c, nof_number(&in->displs, i));
@@ -78,16 +87,17 @@ static int make_blocks(const struct indexed *in, struct nof_type_block *blocks, 
 
 static int make(const struct indexed *in, MPI_Datatype *newtype)
 {
+    bool is_struct = in->combiner == MPI_COMBINER_STRUCT;
     struct nof_type *old = NULL;
     int rc = nof_type_check_blocks(in->count);
-    if (rc == MPI_SUCCESS && in->combiner != MPI_COMBINER_STRUCT)
+    if (rc == MPI_SUCCESS && !is_struct)
         rc = nof_type_check(in->oldtype, false, &old);
-    if (rc == MPI_SUCCESS && !nof_numbers_given(&in->lengths))
+    if (rc == MPI_SUCCESS && one_length(in))
         rc = nof_type_check_length(in->length);
     if (rc != MPI_SUCCESS)
         return rc;
-    if (in->count > 0 &&
-        (!nof_numbers_given(&in->displs) || (in->combiner == MPI_COMBINER_STRUCT && in->types == NULL)))
+    if (in->count > 0 && (!nof_numbers_given(&in->displs) || (is_struct && in->types == NULL) ||
+                          (!one_length(in) && !nof_numbers_given(&in->lengths))))
         return nof_error(MPI_ERR_ARG, "an array of %lld blocks is NULL", (long long)in->count);
     struct nof_type_block *blocks = calloc((size_t)in->count + 1, sizeof(*blocks));
     if (blocks == NULL)
@@ -97,44 +107,58 @@ static int make(const struct indexed *in, MPI_Datatype *newtype)
     return rc;
 }
 
-/* An array of lengths must be there: NULL would mean one length for all. */
-static int make_with_lengths(const struct indexed *in, MPI_Datatype *newtype)
+static struct nof_numbers narrow(const int *numbers)
 {
-    static const int none;
-    struct indexed given = *in;
-    if (!nof_numbers_given(&in->lengths)) {
-        if (in->count > 0)
-            return nof_error(MPI_ERR_ARG, "the array of block lengths is NULL");
-        given.lengths.narrow = &none;
-    }
-    return make(&given, newtype);
+    return (struct nof_numbers){.narrow = numbers};
+}
+
+static struct nof_numbers wide(const MPI_Count *numbers)
+{
+    return (struct nof_numbers){.wide = numbers};
+}
+
+static int create(const struct indexed *in, MPI_Datatype *newtype, const char *func)
+{
+    nof_lib_enter(func);
+    return nof_lib_leave(NULL, make(in, newtype), func);
+}
+
+static int indexed(int combiner, bool large, MPI_Count count, struct nof_numbers lengths,
+                   struct nof_numbers displs, MPI_Datatype oldtype, MPI_Datatype *newtype, const char *func)
+{
+    struct indexed in = {combiner, large, count, 0, lengths, displs, oldtype, NULL};
+    return create(&in, newtype, func);
+}
+
+static int indexed_block(int combiner, bool large, MPI_Count count, MPI_Count length,
+                         struct nof_numbers displs, MPI_Datatype oldtype, MPI_Datatype *newtype,
+                         const char *func)
+{
+    struct indexed in = {combiner, large, count, length, {0}, displs, oldtype, NULL};
+    return create(&in, newtype, func);
+}
+
+static int structure(bool large, MPI_Count count, struct nof_numbers lengths, struct nof_numbers displs,
+                     const MPI_Datatype *types, MPI_Datatype *newtype, const char *func)
+{
+    struct indexed in = {MPI_COMBINER_STRUCT, large, count, 0, lengths, displs, NULL, types};
+    return create(&in, newtype, func);
 }
 
 NOF_MPI(Type_indexed)
 int PMPI_Type_indexed(int count, const int array_of_blocklengths[], const int array_of_displacements[],
                       MPI_Datatype oldtype, MPI_Datatype *newtype)
 {
-    nof_lib_enter(__func__);
-    struct indexed in = {.combiner = MPI_COMBINER_INDEXED,
-                         .count = count,
-                         .lengths.narrow = array_of_blocklengths,
-                         .displs.narrow = array_of_displacements,
-                         .oldtype = oldtype};
-    return nof_lib_leave(NULL, make_with_lengths(&in, newtype), __func__);
+    return indexed(MPI_COMBINER_INDEXED, false, count, narrow(array_of_blocklengths),
+                   narrow(array_of_displacements), oldtype, newtype, __func__);
 }
 
 NOF_MPI(Type_indexed_c)
 int PMPI_Type_indexed_c(MPI_Count count, const MPI_Count array_of_blocklengths[],
                         const MPI_Count array_of_displacements[], MPI_Datatype oldtype, MPI_Datatype *newtype)
 {
-    nof_lib_enter(__func__);
-    struct indexed in = {.combiner = MPI_COMBINER_INDEXED,
-                         .large = true,
-                         .count = count,
-                         .lengths.wide = array_of_blocklengths,
-                         .displs.wide = array_of_displacements,
-                         .oldtype = oldtype};
-    return nof_lib_leave(NULL, make_with_lengths(&in, newtype), __func__);
+    return indexed(MPI_COMBINER_INDEXED, true, count, wide(array_of_blocklengths),
+                   wide(array_of_displacements), oldtype, newtype, __func__);
 }
 
 NOF_MPI(Type_create_hindexed)
@@ -142,14 +166,8 @@ int PMPI_Type_create_hindexed(int count, const int array_of_blocklengths[],
                               const MPI_Aint array_of_displacements[], MPI_Datatype oldtype,
                               MPI_Datatype *newtype)
 {
-    nof_lib_enter(__func__);
-    struct indexed in = {.combiner = MPI_COMBINER_HINDEXED,
-                         .in_bytes = true,
-                         .count = count,
-                         .lengths.narrow = array_of_blocklengths,
-                         .displs.wide = array_of_displacements,
-                         .oldtype = oldtype};
-    return nof_lib_leave(NULL, make_with_lengths(&in, newtype), __func__);
+    return indexed(MPI_COMBINER_HINDEXED, false, count, narrow(array_of_blocklengths),
+                   wide(array_of_displacements), oldtype, newtype, __func__);
 }
 
 NOF_MPI(Type_create_hindexed_c)
@@ -157,28 +175,16 @@ int PMPI_Type_create_hindexed_c(MPI_Count count, const MPI_Count array_of_blockl
                                 const MPI_Count array_of_displacements[], MPI_Datatype oldtype,
                                 MPI_Datatype *newtype)
 {
-    nof_lib_enter(__func__);
-    struct indexed in = {.combiner = MPI_COMBINER_HINDEXED,
-                         .large = true,
-                         .in_bytes = true,
-                         .count = count,
-                         .lengths.wide = array_of_blocklengths,
-                         .displs.wide = array_of_displacements,
-                         .oldtype = oldtype};
-    return nof_lib_leave(NULL, make_with_lengths(&in, newtype), __func__);
+    return indexed(MPI_COMBINER_HINDEXED, true, count, wide(array_of_blocklengths),
+                   wide(array_of_displacements), oldtype, newtype, __func__);
 }
 
 NOF_MPI(Type_create_indexed_block)
 int PMPI_Type_create_indexed_block(int count, int blocklength, const int array_of_displacements[],
                                    MPI_Datatype oldtype, MPI_Datatype *newtype)
 {
-    nof_lib_enter(__func__);
-    struct indexed in = {.combiner = MPI_COMBINER_INDEXED_BLOCK,
-                         .count = count,
-                         .length = blocklength,
-                         .displs.narrow = array_of_displacements,
-                         .oldtype = oldtype};
-    return nof_lib_leave(NULL, make(&in, newtype), __func__);
+    return indexed_block(MPI_COMBINER_INDEXED_BLOCK, false, count, blocklength,
+                         narrow(array_of_displacements), oldtype, newtype, __func__);
 }
 
 NOF_MPI(Type_create_indexed_block_c)
@@ -186,28 +192,16 @@ int PMPI_Type_create_indexed_block_c(MPI_Count count, MPI_Count blocklength,
                                      const MPI_Count array_of_displacements[], MPI_Datatype oldtype,
                                      MPI_Datatype *newtype)
 {
-    nof_lib_enter(__func__);
-    struct indexed in = {.combiner = MPI_COMBINER_INDEXED_BLOCK,
-                         .large = true,
-                         .count = count,
-                         .length = blocklength,
-                         .displs.wide = array_of_displacements,
-                         .oldtype = oldtype};
-    return nof_lib_leave(NULL, make(&in, newtype), __func__);
+    return indexed_block(MPI_COMBINER_INDEXED_BLOCK, true, count, blocklength, wide(array_of_displacements),
+                         oldtype, newtype, __func__);
 }
 
 NOF_MPI(Type_create_hindexed_block)
 int PMPI_Type_create_hindexed_block(int count, int blocklength, const MPI_Aint array_of_displacements[],
                                     MPI_Datatype oldtype, MPI_Datatype *newtype)
 {
-    nof_lib_enter(__func__);
-    struct indexed in = {.combiner = MPI_COMBINER_HINDEXED_BLOCK,
-                         .in_bytes = true,
-                         .count = count,
-                         .length = blocklength,
-                         .displs.wide = array_of_displacements,
-                         .oldtype = oldtype};
-    return nof_lib_leave(NULL, make(&in, newtype), __func__);
+    return indexed_block(MPI_COMBINER_HINDEXED_BLOCK, false, count, blocklength, wide(array_of_displacements),
+                         oldtype, newtype, __func__);
 }
 
 NOF_MPI(Type_create_hindexed_block_c)
@@ -215,15 +209,8 @@ int PMPI_Type_create_hindexed_block_c(MPI_Count count, MPI_Count blocklength,
                                       const MPI_Count array_of_displacements[], MPI_Datatype oldtype,
                                       MPI_Datatype *newtype)
 {
-    nof_lib_enter(__func__);
-    struct indexed in = {.combiner = MPI_COMBINER_HINDEXED_BLOCK,
-                         .large = true,
-                         .in_bytes = true,
-                         .count = count,
-                         .length = blocklength,
-                         .displs.wide = array_of_displacements,
-                         .oldtype = oldtype};
-    return nof_lib_leave(NULL, make(&in, newtype), __func__);
+    return indexed_block(MPI_COMBINER_HINDEXED_BLOCK, true, count, blocklength, wide(array_of_displacements),
+                         oldtype, newtype, __func__);
 }
 
 NOF_MPI(Type_create_struct)
@@ -231,14 +218,8 @@ int PMPI_Type_create_struct(int count, const int array_of_blocklengths[],
                             const MPI_Aint array_of_displacements[], const MPI_Datatype array_of_types[],
                             MPI_Datatype *newtype)
 {
-    nof_lib_enter(__func__);
-    struct indexed in = {.combiner = MPI_COMBINER_STRUCT,
-                         .in_bytes = true,
-                         .count = count,
-                         .lengths.narrow = array_of_blocklengths,
-                         .displs.wide = array_of_displacements,
-                         .types = array_of_types};
-    return nof_lib_leave(NULL, make_with_lengths(&in, newtype), __func__);
+    return structure(false, count, narrow(array_of_blocklengths), wide(array_of_displacements),
+                     array_of_types, newtype, __func__);
 }
 
 NOF_MPI(Type_create_struct_c)
@@ -246,13 +227,6 @@ int PMPI_Type_create_struct_c(MPI_Count count, const MPI_Count array_of_blocklen
                               const MPI_Count array_of_displacements[], const MPI_Datatype array_of_types[],
                               MPI_Datatype *newtype)
 {
-    nof_lib_enter(__func__);
-    struct indexed in = {.combiner = MPI_COMBINER_STRUCT,
-                         .large = true,
-                         .in_bytes = true,
-                         .count = count,
-                         .lengths.wide = array_of_blocklengths,
-                         .displs.wide = array_of_displacements,
-                         .types = array_of_types};
-    return nof_lib_leave(NULL, make_with_lengths(&in, newtype), __func__);
+    return structure(true, count, wide(array_of_blocklengths), wide(array_of_displacements), array_of_types,
+                     newtype, __func__);
 }

@@ -74,6 +74,8 @@ static void nearly(struct world *w, unsigned rank, struct input *in, const struc
     d.layout = b[7] % 4;
     d.layout_generation = b[7] >> 7;
     d.handle = b[8] & 1 ? mem->handle : (uint64_t)b[8] << (b[9] % 64);
+    if (d.opcode == NOF_DESC_RECV || d.opcode == NOF_DESC_MRECV || d.opcode == NOF_DESC_HINT)
+        d.callsite = b[10] % 4;
     if (d.opcode == NOF_DESC_RELEASE) {
         d.release.count = b[10] % 9;
         for (unsigned i = 0; i < NOF_RELEASE_MAX; i++)
@@ -162,9 +164,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct input in = {.at = data, .left = size};
     struct memory mem[2] = {{0}};
+    uint8_t first = byte(&in);
     struct world_config cfg = {.nics = 2,
                                .mtu = 1500,
-                               .dma_inline = byte(&in) & 1,
+                               .dma_inline = first & 1,
                                .seed = 3,
                                .staging_bytes = 32768,
                                .arena_bytes = ARENA,
@@ -179,9 +182,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                                        .window_frames = 32,
                                        .sent_frames = 128,
                                        .reorder_frames = 16,
+                                       .predict_calls = 16,
                                        .netmem_bytes = 196608}};
     struct world *w = world_init(&cfg);
 
+    for (unsigned i = 0; i < 2; i++)
+        nof_nic_feature_set(world_nic(w, i), NOF_F_PREDICTION, (5u + first / 2) % 6);
     for (unsigned i = 0; i < 4; i++)
         world_open_job(w, i < 2 ? 0 : i - 2, i, i % 2, i < 2 ? 4 : 2, 7 + i / 2);
     for (unsigned i = 0; i < 4; i++)

@@ -19,6 +19,7 @@
 #define MTU_BYTES 1500u
 #define SWITCH_BUFFER "60kb"
 #define MODES 3u
+#define ROUNDS 2u
 
 /* A whole record of BT, where one lies beside the project; else a sample, which a predictor soon knows by heart. */
 #define RECORDED NOF_BENCH_SOURCE_DIR "/../../shared/data/messages/bt.W/rank0.msg"
@@ -39,10 +40,11 @@ struct figure {
 };
 
 static struct nof_wire_bench bench; /* what the signal handler and atexit() take down */
+static bool keep_logs;
 
 static void clean_up(void)
 {
-    DIR *dir = bench.dir[0] != '\0' ? opendir(bench.dir) : NULL;
+    DIR *dir = bench.dir[0] != '\0' && !keep_logs ? opendir(bench.dir) : NULL;
     const struct dirent *e;
     char name[512];
 
@@ -96,23 +98,36 @@ static const char *prepare(const struct options *o)
     return NULL;
 }
 
+/* One more round of a mode. What lies between two rounds of it is the same for all. */
+static void measure_mode(const char *port_args, const char *mode, const char *file, struct figure *f)
+{
+    char set[32];
+    double mbps, ratio;
+
+    snprintf(set, sizeof(set), "compression=%s", mode);
+    if (nof_wire_messages(&bench, port_args, set, file, &mbps, &ratio, f->why, sizeof(f->why)) != 0)
+        return;
+    f->why[0] = '\0';
+    f->ratio = ratio;
+    if (mbps > f->mbps)
+        f->mbps = mbps;
+}
+
 static void measure(const struct options *o, const char *missing, const char *file,
                     struct figure figures[MODES])
 {
-    char port_args[32], set[32];
+    char port_args[32];
 
     snprintf(port_args, sizeof(port_args), "rate=%um", o->link_mbps);
-    for (unsigned i = 0; i < MODES; i++) {
-        struct figure *f = &figures[i];
+    for (unsigned i = 0; i < ROUNDS * MODES; i++) {
+        struct figure *f = &figures[i % MODES];
 
         if (!o->json)
-            fprintf(stderr, "%s, compression %s...\n", file, modes[i]);
-        snprintf(set, sizeof(set), "compression=%s", modes[i]);
+            fprintf(stderr, "%s, compression %s...\n", file, modes[i % MODES]);
         if (missing)
             snprintf(f->why, sizeof(f->why), "%s", missing);
-        else if (nof_wire_messages(&bench, port_args, set, file, &f->mbps, &f->ratio, f->why,
-                                   sizeof(f->why)) == 0)
-            f->why[0] = '\0';
+        else if (i < MODES || f->why[0] == '\0')
+            measure_mode(port_args, modes[i % MODES], file, f);
     }
 }
 
@@ -208,6 +223,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
             argp_error(state, "--link=%s: a rate such as 100mbit or 1gbit", arg);
         o->link_mbps = (unsigned)rate;
         return 0;
+    case 'k':
+        keep_logs = true;
+        return 0;
     case 's':
         o->seconds = atof(arg);
         if (!(o->seconds >= 0.1 && o->seconds <= 60))
@@ -226,7 +244,8 @@ int nof_bench_stream(int argc, char **argv)
     static const struct argp_option options[] = {
         NOF_BENCH_JSON,
         {"link", 'l', "RATE", 0, "rate of the links: 100mbit (default), 1gbit", 0},
-        {"seconds", 's', "S", 0, "time per run; the median of five counts (1)", 0},
+        {"seconds", 's', "S", 0, "time per run; the best of ten counts (0.5)", 0},
+        {"keep-logs", 'k', NULL, 0, "leave the logs of all programs in /tmp/nof-bench-stream-*", 0},
         {0},
     };
     static const struct argp argp = {
@@ -239,7 +258,7 @@ int nof_bench_stream(int argc, char **argv)
                "likewise. "
                "Needs root.",
     };
-    struct options o = {.link_mbps = 100, .seconds = 1};
+    struct options o = {.link_mbps = 100, .seconds = 0.5};
     struct figure recorded[MODES] = {0}, incompressible[MODES] = {0};
     const char *missing;
 

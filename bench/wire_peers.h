@@ -31,7 +31,7 @@ int nof_wire_ours(struct nof_wire_bench *b, const char *port_args, const int *by
                   double *mbps_out, char *why, size_t why_bytes);
 
 /* Messages of a file (bench/messages.h), or "random", from host 0 to host 1 with the daemons' feature set so
- * ("compression=on"): the median of NOF_WIRE_RUNS, and payload over what the codec made of it (0: it did nothing). */
+ * ("compression=on"): the best of NOF_WIRE_RUNS, and payload over what the codec made of it (0: it did nothing). */
 int nof_wire_messages(struct nof_wire_bench *b, const char *port_args, const char *set, const char *file,
                       double *mbps_out, double *ratio_out, char *why, size_t why_bytes);
 

@@ -32,7 +32,7 @@ static void revoke(struct nof_nic *nic, struct nof_channel *ch, enum nof_channel
     const struct nof_peer *peer = nof_peer_at(nic, ch->peer);
     uint8_t fields[NOF_WIRE_CODEC_END_BYTES] = {ch->slot, 0};
     nof_put16(fields + 2, ch->epoch);
-    ch->state = state;
+    ch->state = (uint8_t)state;
     ch->revoked_ns = nic->now_ns;
     nof_count(nic, &nic->eps[peer->ep], NOF_C_CODEC_REVOKED, 1);
     nof_link_ctl(nic, &nic->links[peer->link], NOF_WIRE_CODEC_REVOKE, 0, peer->ep, peer->remote_ep, fields,

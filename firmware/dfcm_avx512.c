@@ -50,7 +50,7 @@ static inline void prepare(const struct nof_dfcm *p, const struct nof_dfcm_shape
         _mm512_storeu_si512(&b->value[2 + at + i], value);
         _mm512_storeu_si512(&b->delta[NOF_DFCM_HISTORY + at + i], delta);
         _mm256_storeu_si256(
-            (__m256i *)&b->place[at + i],
+            (void *)&b->place[at + i],
             _mm512_cvtepi64_epi32(_mm512_slli_epi64(_mm512_and_epi64(index, mask), NOF_DFCM_LINE_SHIFT)));
         value_before = value;
         top_before = tops;
@@ -86,17 +86,17 @@ static inline void compare(const struct nof_dfcm_shape *s, struct nof_dfcm_block
         guess = _mm512_mask_add_epi64(guess, drifts, guess, _mm512_sub_epi64(newest, older));
         __m512i diff = _mm512_srl_epi64(_mm512_xor_epi64(value, guess), widen);
         _mm512_storeu_si512(&b->diff[i], diff);
-        _mm_storel_epi64((__m128i *)&b->kept[i], _mm512_cvtepi64_epi8(kept(diff, s->word_bytes)));
+        _mm_storel_epi64((void *)&b->kept[i], _mm512_cvtepi64_epi8(kept(diff, s->word_bytes)));
     }
 }
 
 static inline void look_up(struct nof_dfcm *p, struct nof_dfcm_block *b, unsigned i)
 {
-    __m128i *table = (__m128i *)nof_dfcm_line_at(p, b->place[i]);
+    __m128i *table = (void *)nof_dfcm_line_at(p, b->place[i]);
     __m128i line = _mm_load_si128(table);
-    __m128i delta = _mm_loadl_epi64((const __m128i *)&b->delta[NOF_DFCM_HISTORY + i]);
+    __m128i delta = _mm_loadl_epi64((const void *)&b->delta[NOF_DFCM_HISTORY + i]);
 
-    _mm_storeu_si128((__m128i *)&b->line[i], line);
+    _mm_storeu_si128((void *)&b->line[i], line);
     _mm_store_si128(table, _mm_unpacklo_epi64(delta, line));
 }
 
@@ -165,11 +165,11 @@ static size_t pack(const struct nof_dfcm_block *b, unsigned n, unsigned word_byt
     uint8_t tops[NOF_DFCM_BLOCK];
 
     for (unsigned i = 0; i < n; i += WIDE) {
-        __m512i used = _mm512_cvtepu8_epi64(_mm_loadl_epi64((const __m128i *)&b->kept[i]));
+        __m512i used = _mm512_cvtepu8_epi64(_mm_loadl_epi64((const void *)&b->kept[i]));
         __m512i below = _mm512_andnot_epi64(_mm512_set1_epi64(7), _mm512_slli_epi64(used, 2));
         __m512i top = _mm512_srlv_epi64(_mm512_loadu_si512(&b->diff[i]), below);
 
-        _mm_storel_epi64((__m128i *)&tops[i], _mm512_cvtepi64_epi8(top));
+        _mm_storel_epi64((void *)&tops[i], _mm512_cvtepi64_epi8(top));
     }
     __mmask64 there = first(n);
     __m512i keeps = _mm512_maskz_loadu_epi8(there, b->kept);
@@ -179,12 +179,12 @@ static size_t pack(const struct nof_dfcm_block *b, unsigned n, unsigned word_byt
     uint8_t *to = out + (n + 1) / 2;
 
     count_hits(zeros, there, hits);
-    _mm256_storeu_si256((__m256i *)out, join(zeros));
-    _mm256_storeu_si256((__m256i *)to,
+    _mm256_storeu_si256((void *)out, join(zeros));
+    _mm256_storeu_si256((void *)to,
                         join(_mm512_maskz_compress_epi8(odd, _mm512_maskz_loadu_epi8(there, tops))));
     to += (odds + 1) / 2;
     for (unsigned i = 0; i < n; i += WIDE) {
-        __m512i whole = _mm512_cvtepu8_epi64(_mm_loadl_epi64((const __m128i *)&b->kept[i]));
+        __m512i whole = _mm512_cvtepu8_epi64(_mm_loadl_epi64((const void *)&b->kept[i]));
         __mmask64 bytes = bytes_of(_mm512_srli_epi64(whole, 1));
 
         if (n - i < WIDE)
@@ -201,7 +201,7 @@ static size_t unpack(struct nof_dfcm_block *b, unsigned n, unsigned word_bytes, 
     const __mmask64 there = first(n);
     const __m512i most = _mm512_set1_epi8((char)(2 * word_bytes));
     size_t counts = (n + 1) / 2;
-    __m512i zeros = split(_mm256_loadu_si256((const __m256i *)in));
+    __m512i zeros = split(_mm256_loadu_si256((const void *)in));
     __m512i keeps = _mm512_maskz_sub_epi8(there, most, zeros);
     __m512i whole = _mm512_and_si512(_mm512_srli_epi16(keeps, 1), _mm512_set1_epi8(15));
     __mmask64 odd = _mm512_test_epi8_mask(keeps, _mm512_set1_epi8(1));
@@ -216,12 +216,11 @@ static size_t unpack(struct nof_dfcm_block *b, unsigned n, unsigned word_bytes, 
     count_hits(zeros, there, hits);
     const uint8_t *from = in + counts;
     _mm512_storeu_si512(wholes, whole);
-    _mm512_storeu_si512(tops,
-                        _mm512_maskz_expand_epi8(odd, split(_mm256_loadu_si256((const __m256i *)from))));
+    _mm512_storeu_si512(tops, _mm512_maskz_expand_epi8(odd, split(_mm256_loadu_si256((const void *)from))));
     from += (odds + 1) / 2;
     for (unsigned i = 0; i < n; i += WIDE) {
-        __m512i each = _mm512_cvtepu8_epi64(_mm_loadl_epi64((const __m128i *)&wholes[i]));
-        __m512i top = _mm512_cvtepu8_epi64(_mm_loadl_epi64((const __m128i *)&tops[i]));
+        __m512i each = _mm512_cvtepu8_epi64(_mm_loadl_epi64((const void *)&wholes[i]));
+        __m512i top = _mm512_cvtepu8_epi64(_mm_loadl_epi64((const void *)&tops[i]));
         __mmask64 mask = bytes_of(each);
         __m512i low = _mm512_maskz_expand_epi8(mask, _mm512_loadu_si512(from));
 

@@ -182,17 +182,7 @@ static int report(const struct row *rows, size_t n, bool json)
             printf("%-6s %-12s %14.1f %8.1f %8.1f\n", r->side, r->name, r->instructions, r->crc, r->copy);
         }
     }
-    bool all = json_object_size(skipped) == 0;
-    json_t *o = json_pack("{s:o}", "rows", list);
-    if (!all)
-        json_object_set(o, "skipped", skipped);
-    if (json) {
-        json_dumpf(o, stdout, JSON_COMPACT | JSON_REAL_PRECISION(6));
-        putchar('\n');
-    }
-    json_decref(skipped);
-    json_decref(o);
-    return all ? 0 : 1;
+    return nof_bench_end(json_pack("{s:o}", "rows", list), skipped, json) ? 0 : 1;
 }
 
 /* ---- command ---- */

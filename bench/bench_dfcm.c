@@ -300,7 +300,6 @@ static bool print_json(const struct bench *b, const struct program *programs, un
                        const struct program *total)
 {
     json_t *o = json_object(), *list = json_array(), *skipped = json_object();
-    bool all;
 
     for (unsigned i = 0; i < n; i++)
         json_array_append_new(list, program_json(b, &programs[i]));
@@ -310,14 +309,7 @@ static bool print_json(const struct bench *b, const struct program *programs, un
     for (unsigned c = 0; c < CODECS; c++)
         if (b->state[c] == NULL)
             json_object_set_new(skipped, b->codec[c]->name, json_string(b->codec[c]->missing));
-    all = json_object_size(skipped) == 0;
-    if (!all)
-        json_object_set(o, "skipped", skipped);
-    json_dumpf(o, stdout, JSON_COMPACT | JSON_REAL_PRECISION(6));
-    putchar('\n');
-    json_decref(skipped);
-    json_decref(o);
-    return all;
+    return nof_bench_end(o, skipped, true);
 }
 
 static void add(struct program *total, const struct program *p)

@@ -249,15 +249,8 @@ static int report_json(const struct figures *f)
         json_object_set_new(skipped, "instructions", json_string(f->problem));
     if (f->spill.problem[0] != '\0')
         json_object_set_new(skipped, "spill", json_string(f->spill.problem));
-    bool all = json_object_size(skipped) == 0;
     json_t *o = json_pack("{s:o,s:o}", "rows", rows, "spill", spill_json(&f->spill));
-    if (!all)
-        json_object_set(o, "skipped", skipped);
-    json_dumpf(o, stdout, JSON_COMPACT | JSON_REAL_PRECISION(6));
-    putchar('\n');
-    json_decref(skipped);
-    json_decref(o);
-    return all ? 0 : 1;
+    return nof_bench_end(o, skipped, true) ? 0 : 1;
 }
 
 static int report_text(const struct figures *f)

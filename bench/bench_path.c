@@ -228,18 +228,7 @@ static int print_rows(const struct row *rows, unsigned n, bool json)
             printf("  calm job %.3f", rows[i].share);
         putchar('\n');
     }
-    bool all = json_object_size(skipped) == 0;
-    json_t *o = json_object();
-    json_object_set_new(o, "rows", list);
-    if (!all)
-        json_object_set(o, "skipped", skipped);
-    if (json) {
-        json_dumpf(o, stdout, JSON_COMPACT | JSON_REAL_PRECISION(6));
-        putchar('\n');
-    }
-    json_decref(skipped);
-    json_decref(o);
-    return all ? 0 : 1;
+    return nof_bench_end(json_pack("{s:o}", "rows", list), skipped, json) ? 0 : 1;
 }
 
 struct arguments {

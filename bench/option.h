@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The options that benches have in common. */
+ * The options and the end that benches have in common. */
 #ifndef NOF_BENCH_OPTION_H
 #define NOF_BENCH_OPTION_H
 
 #include <argp.h>
 #include <stdbool.h>
+
+#include <jansson.h>
 
 /* For the table of options. */
 #define NOF_BENCH_JSON \
@@ -15,5 +17,9 @@
 
 /* The default of a bench's parser: --json, and no words behind the options. */
 error_t nof_bench_option(int key, const char *arg, struct argp_state *state, bool *json);
+
+/* The end of a bench: `result`, with what was skipped and why if anything was, is printed if `json` says so. Takes the
+ * references of both. True if nothing was skipped. */
+bool nof_bench_end(json_t *result, json_t *skipped, bool json);
 
 #endif

@@ -72,6 +72,20 @@ uint64_t nof_early_due(struct nof_nic *nic, struct nof_endpoint *ep, const struc
     return nof_early_on(ep) ? due_of(nic, ep, key, waiting_before(nic, key, NULL)) : NOF_STAGE_NEVER;
 }
 
+/* Could e, which can be matched, be brought nearer than it is? Where nothing could, nobody asks what is expected. */
+static void note(struct nof_nic *nic, struct nof_env *e)
+{
+    int near = e->early != NOF_NIL || e->state != NOF_ENV_STORED;
+    if (e->chain != NOF_NIL)
+        near = nof_stored_at(&nic->netmem, e->chain)->line != NOF_NIL;
+    else if (!(e->flags & NOF_ENV_F_RTS))
+        near = 1;
+    if (near == !(e->flags & NOF_ENV_F_FAR))
+        return;
+    e->flags ^= NOF_ENV_F_FAR;
+    nic->eps[e->ep].far += near ? UINT32_MAX : 1; /* one less, or more */
+}
+
 /* --- lines ---------------------------------------------------------------------------------------- */
 
 /* Bytes of a granted message go into the blocks that were reserved for it, without gaps. */
@@ -111,6 +125,8 @@ static uint32_t write_back_stored(struct nof_nic *nic, uint32_t chain, const uin
     st->line = NOF_NIL;
     nof_stored_rewind(&nic->netmem, chain);
     nof_stored_append(&nic->netmem, chain, from, n);
+    if (st->owner_kind == NOF_STORED_ENV && nof_env_at(nic, st->owner)->state == NOF_ENV_STORED)
+        note(nic, nof_env_at(nic, st->owner));
     return n;
 }
 
@@ -273,14 +289,15 @@ static void grant(struct nof_nic *nic, struct nof_endpoint *ep, struct nof_env *
     nof_rndv_early(nic, r, e->handle);
 }
 
-void nof_early_announced(struct nof_nic *nic, struct nof_env *e)
+void nof_early_arrived(struct nof_nic *nic, struct nof_env *e)
 {
     struct nof_endpoint *ep = &nic->eps[e->ep];
-    if (e->state != NOF_ENV_STORED)
-        return;
-    uint64_t due = due_of(nic, ep, &e->key, waiting_before(nic, &e->key, e));
-    if (due != NOF_STAGE_NEVER)
-        grant(nic, ep, e, due);
+    if ((e->flags & NOF_ENV_F_RTS) && nof_early_on(ep)) {
+        uint64_t due = due_of(nic, ep, &e->key, waiting_before(nic, &e->key, e));
+        if (due != NOF_STAGE_NEVER)
+            grant(nic, ep, e, due);
+    }
+    note(nic, e);
 }
 
 /* Everything is here, and so is its receive. */
@@ -374,7 +391,7 @@ int nof_early_end(struct nof_nic *nic, struct nof_recv *r)
         r->used_blocks -= nof_netmem_free(&nic->netmem, r->hold_chain);
     r->hold_bytes = 0;
     if (unbound) {
-        nof_env_at(nic, (uint32_t)r->order)->flags |= NOF_ENV_F_FAILED;
+        nof_env_at(nic, (uint32_t)r->order)->flags |= NOF_ENV_F_FAILED; /* nothing that could be nearer */
         leave(nic, r);
     }
     r->flags &= (uint8_t)~NOF_RECV_F_EARLY;
@@ -414,12 +431,13 @@ static void expect(struct nof_nic *nic, struct nof_endpoint *ep, struct nof_env 
     }
     if (line != NOF_NIL)
         ep->stage.line[line].due = due;
+    note(nic, e);
 }
 
 void nof_early_ahead(struct nof_nic *nic, struct nof_endpoint *ep)
 {
     struct nof_message_id ids[LOOKAHEAD_MAX];
-    if (ep->stored == 0 || ep->receives == ep->ahead || !nof_early_on(ep))
+    if (ep->far == 0 || ep->receives == ep->ahead || !nof_early_on(ep))
         return;
     ep->ahead = ep->receives;
     uint32_t n = foresee(nic, ep, ids);

@@ -33,8 +33,8 @@ void nof_early_store(struct nof_nic *nic, const struct nof_env *e, uint32_t chai
 int nof_early_append(struct nof_nic *nic, uint32_t chain, const uint8_t *data, uint32_t n);
 /* The chain is about to be freed: so is its line. */
 void nof_early_forget(struct nof_nic *nic, uint32_t chain);
-/* An announced message is in the matching tables now. */
-void nof_early_announced(struct nof_nic *nic, struct nof_env *e);
+/* A message is in the matching tables now. */
+void nof_early_arrived(struct nof_nic *nic, struct nof_env *e);
 /* Receives may have been called: stage what is expected now. */
 void nof_early_ahead(struct nof_nic *nic, struct nof_endpoint *ep);
 /* A receive of the program takes e: count whether it was brought near. */

@@ -296,6 +296,9 @@ void nof_match_unstore(struct nof_nic *nic, struct nof_env *e)
     struct view v = env_view(nic);
     uint32_t i = nof_env_index(nic, e);
     nic->eps[e->ep].stored--;
+    if (e->flags & NOF_ENV_F_FAR)
+        nic->eps[e->ep].far--;
+    e->flags &= (uint8_t)~NOF_ENV_F_FAR;
     for (uint32_t kind = 0; kind < NOF_MATCH_KINDS; kind++)
         unlink_entry(&v, i << 2 | kind);
 }

@@ -191,6 +191,7 @@ enum nof_env_flag {
     NOF_ENV_F_PARKED = 4,
     NOF_ENV_F_FAILED = 8,
     NOF_ENV_F_MATCH_FIRST = 16, /* RTS of a synchronous send: no grant before its match */
+    NOF_ENV_F_FAR = 32, /* counted in endpoint.far */
 };
 
 struct nof_env {
@@ -391,6 +392,7 @@ struct nof_endpoint {
     uint64_t ahead; /* when it was last asked what is to be staged */
     uint64_t early_bytes; /* of rendezvous that are granted and have no receive yet, and: */
     uint32_t early; /* how many */
+    uint32_t far; /* envelopes that can be matched, and whose payload could be brought nearer */
     struct nof_stage stage;
 };
 

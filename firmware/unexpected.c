@@ -209,8 +209,8 @@ int nof_unexpected_arrive(struct nof_nic *nic, struct nof_peer *peer, const stru
         nof_ep_probe_answer(nic, taker, &a->key, a->len, nof_unexpected_mprobe(nic, e));
     else
         nof_match_store(nic, e);
-    if ((e->flags & NOF_ENV_F_RTS) && nof_early_on(ep))
-        nof_early_announced(nic, e);
+    if (e->state == NOF_ENV_STORED)
+        nof_early_arrived(nic, e);
     return NOF_OK;
 }
 

@@ -2,7 +2,7 @@
 #include "adaptive.h"
 
 #define CLOCK_NS 1000000u /* shortest time over which the two clocks are compared */
-#define SHARE_ONE 1024u
+#define SHARE_ONE 65536u /* fine, so that a moving mean comes near what it follows */
 #define BOTH_ENDS 2u /* decoding costs about what encoding does (papers/000, section 4.4) */
 
 void nof_adaptive_clock(struct nof_adaptive_cost *cost, uint64_t now_ns, uint64_t cycles)
@@ -35,31 +35,37 @@ static int pays(const struct nof_adaptive *a, const struct nof_adaptive_cost *co
 static void try(struct nof_adaptive *a, uint32_t bytes)
 {
     a->on = 1;
-    a->left = bytes;
+    a->settled = 0;
+    a->trial_left = bytes;
     a->share = 0; /* measured anew */
+}
+
+static void judge(struct nof_adaptive *a, int good)
+{
+    a->on = (uint8_t)good;
+    a->settled = (uint8_t)good;
+    a->pause_left = a->pause;
+    if (good)
+        a->pause = NOF_ADAPTIVE_PAUSE;
+    else if (a->pause < NOF_ADAPTIVE_PAUSE_MAX)
+        a->pause *= 2;
 }
 
 int nof_adaptive_decide(struct nof_adaptive *a, const struct nof_adaptive_cost *cost, uint64_t link_rate_bps,
                         uint64_t bytes, int *probe_out)
 {
     *probe_out = 0;
-    if (!a->begun) {
+    if (!a->begun || (!a->on && a->pause_left <= 0)) {
+        try(a, a->begun ? NOF_ADAPTIVE_PROBE : NOF_ADAPTIVE_TRIAL);
+        *probe_out = 1;
+        if (!a->begun)
+            a->pause = NOF_ADAPTIVE_PAUSE;
         a->begun = 1;
-        a->pause = NOF_ADAPTIVE_PAUSE;
-        try(a, NOF_ADAPTIVE_TRIAL);
-        *probe_out = 1;
-    } else if (a->left <= 0 && !a->on) {
-        try(a, NOF_ADAPTIVE_PROBE);
-        *probe_out = 1;
-    } else if (a->left <= 0 && pays(a, cost, link_rate_bps)) {
-        a->pause = NOF_ADAPTIVE_PAUSE;
-    } else if (a->left <= 0) {
-        a->on = 0;
-        a->left = a->pause;
-        a->pause = a->pause < NOF_ADAPTIVE_PAUSE_MAX ? a->pause * 2 : a->pause;
+    } else if (a->on && (a->settled || a->trial_left == 0)) {
+        judge(a, pays(a, cost, link_rate_bps));
     }
-    if (a->left > 0)
-        a->left -= bytes < INT32_MAX ? (int64_t)bytes : INT32_MAX;
+    if (!a->on)
+        a->pause_left -= bytes < INT32_MAX ? (int64_t)bytes : INT32_MAX;
     return a->on;
 }
 
@@ -68,6 +74,7 @@ void nof_adaptive_measured(struct nof_adaptive *a, struct nof_adaptive_cost *cos
 {
     uint32_t share = (uint32_t)((uint64_t)len_bytes * SHARE_ONE / plain_bytes);
     uint64_t per_mib = (cycles << 20) / plain_bytes;
+    a->trial_left -= a->trial_left < plain_bytes ? a->trial_left : plain_bytes;
     a->share = a->share == 0 ? share : (15 * a->share + share) / 16;
     cost->cycles_per_mib = cost->cycles_per_mib == 0 ? per_mib : (31 * cost->cycles_per_mib + per_mib) / 32;
 }

@@ -17,8 +17,7 @@
 
 #include <stdint.h>
 
-#define NOF_ADAPTIVE_TRIAL \
-    (256u << 10) /* bytes: the table has seen a few messages of an NPB program by then */
+#define NOF_ADAPTIVE_TRIAL (32u << 10) /* bytes: BT, LU and MG of NPB shrink from their first messages on */
 #define NOF_ADAPTIVE_PROBE (16u << 10)
 #define NOF_ADAPTIVE_PAUSE (1u << 20) /* bytes that go without, the first time */
 #define NOF_ADAPTIVE_PAUSE_MAX (256u << 20)
@@ -31,11 +30,13 @@ struct nof_adaptive_cost {
 };
 
 struct nof_adaptive { /* zeroed: a new channel */
-    int64_t left; /* bytes until the next decision */
-    uint32_t share; /* of what goes in, what comes out, in 1/1024: a moving mean; 0: not measured */
-    uint8_t on;
-    uint8_t begun;
+    int64_t pause_left; /* off: bytes until it is tried again */
+    uint32_t trial_left; /* on and not settled: bytes until it is judged */
+    uint32_t share; /* of what goes in, what comes out, in 1/65536: a moving mean; 0: not measured */
     uint32_t pause; /* the next one */
+    uint8_t begun;
+    uint8_t on;
+    uint8_t settled; /* it has been found to pay */
 };
 
 /* Can anything be won on a link of this rate (0: without one)? */
@@ -46,9 +47,14 @@ static inline int nof_adaptive_may_pay(uint64_t link_rate_bps)
 
 /* Both clocks, now: that of the port, in which the codec's cost is measured, and that of the core. */
 void nof_adaptive_clock(struct nof_adaptive_cost *cost, uint64_t now_ns, uint64_t cycles);
-/* The next `bytes` of the channel: encode them? *probe_out is 1 if a pause ends with them. */
+/* The next `bytes` of the channel: encode them? *probe_out is 1 if a trial begins with them. */
 int nof_adaptive_decide(struct nof_adaptive *a, const struct nof_adaptive_cost *cost, uint64_t link_rate_bps,
                         uint64_t bytes, int *probe_out);
+/* In the middle of them: go on encoding? */
+static inline int nof_adaptive_goes_on(const struct nof_adaptive *a)
+{
+    return a->on && (a->settled || a->trial_left > 0);
+}
 /* A chunk of plain_bytes became len_bytes at the cost of `cycles`. */
 void nof_adaptive_measured(struct nof_adaptive *a, struct nof_adaptive_cost *cost, uint32_t plain_bytes,
                            uint32_t len_bytes, uint64_t cycles);

@@ -79,7 +79,8 @@ struct nof_channels {
     struct nof_channel *tx, *rx; /* count each */
     uint32_t count;
     uint32_t tx_used, rx_used;
-    uint64_t min_bytes; /* smallest message to compress; UINT64_MAX while compression is off */
+    uint64_t
+        min_bytes; /* smallest message to compress; UINT64_MAX while compression is off or cannot pay here */
     uint16_t epoch; /* the last one given out */
     struct nof_pool raws; /* blocks read from hosts, to be encoded; their bytes: */
     uint8_t *raw;
@@ -108,7 +109,7 @@ struct nof_channel *nof_channel_of_send(struct nof_nic *nic, struct nof_link *li
                                         const struct nof_peer *peer, const struct nof_send *s);
 /* Will compression of the next `bytes` of this channel be faster than sending them as they are? */
 int nof_channel_pays(struct nof_nic *nic, struct nof_channel *ch, uint64_t bytes);
-/* The granted channel of a flow, or NULL. */
+/* The granted channel of a flow, if chunks are to be made on it now, else NULL. */
 struct nof_channel *nof_channel_tx(const struct nof_nic *nic, const struct nof_peer *peer);
 /* Encode the beginning of in[0, in_bytes) into a prefix and a chunk of at most `room` bytes; returns the bytes put,
  * and in *plain_out how many of the input they stand for, at least one. */

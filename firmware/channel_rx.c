@@ -208,9 +208,10 @@ int nof_channel_open_chunk(struct nof_nic *nic, const struct nof_peer *peer, con
 
 void nof_channels_set(struct nof_nic *nic)
 {
-    nic->channels.min_bytes = nic->features[NOF_F_COMPRESSION] == NOF_COMPRESSION_OFF
-                                  ? UINT64_MAX
-                                  : nic->features[NOF_F_COMPRESSION_MIN];
+    uint64_t mode = nic->features[NOF_F_COMPRESSION];
+    int never = mode == NOF_COMPRESSION_OFF ||
+                (mode == NOF_COMPRESSION_ADAPTIVE && !nof_adaptive_may_pay(nic->cfg.link_rate_bps));
+    nic->channels.min_bytes = never ? UINT64_MAX : nic->features[NOF_F_COMPRESSION_MIN];
 }
 
 uint8_t nof_channels_log2(const struct nof_nic *nic)

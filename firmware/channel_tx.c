@@ -85,15 +85,23 @@ static void ask(struct nof_nic *nic, struct nof_link *link, const struct nof_pee
     nof_link_ctl(nic, link, NOF_WIRE_CODEC_ASK, 0, peer->ep, peer->remote_ep, fields, sizeof fields);
 }
 
-struct nof_channel *nof_channel_tx(const struct nof_nic *nic, const struct nof_peer *peer)
+static int adaptive(const struct nof_nic *nic)
+{
+    return nic->features[NOF_F_COMPRESSION] == NOF_COMPRESSION_ADAPTIVE;
+}
+
+static struct nof_channel *granted(const struct nof_nic *nic, const struct nof_peer *peer)
 {
     struct nof_channel *ch = find(nic, nof_peer_index(nic, peer));
     return ch != NULL && ch->state == NOF_CHANNEL_READY ? ch : NULL;
 }
 
-static int adaptive(const struct nof_nic *nic)
+struct nof_channel *nof_channel_tx(const struct nof_nic *nic, const struct nof_peer *peer)
 {
-    return nic->features[NOF_F_COMPRESSION] == NOF_COMPRESSION_ADAPTIVE;
+    struct nof_channel *ch = granted(nic, peer);
+    if (ch == NULL || nic->features[NOF_F_COMPRESSION] == NOF_COMPRESSION_OFF)
+        return NULL;
+    return !adaptive(nic) || nof_adaptive_goes_on(&ch->adaptive) ? ch : NULL;
 }
 
 int nof_channel_pays(struct nof_nic *nic, struct nof_channel *ch, uint64_t bytes)
@@ -112,8 +120,6 @@ struct nof_channel *nof_channel_of_send(struct nof_nic *nic, struct nof_link *li
                                         const struct nof_peer *peer, const struct nof_send *s)
 {
     if (!nof_dfcm_knows((enum nof_elem)s->elem))
-        return NULL;
-    if (adaptive(nic) && !nof_adaptive_may_pay(nic->cfg.link_rate_bps))
         return NULL;
     struct nof_channel *ch = find(nic, nof_peer_index(nic, peer));
     if (ch == NULL)
@@ -150,7 +156,7 @@ int nof_channel_grant_rx(struct nof_nic *nic, const struct nof_peer *peer, const
 
 int nof_channel_revoke_rx(struct nof_nic *nic, const struct nof_peer *peer, const struct nof_wire_view *view)
 {
-    struct nof_channel *ch = nof_channel_tx(nic, peer);
+    struct nof_channel *ch = granted(nic, peer);
     if (view->fields_bytes != NOF_WIRE_CODEC_END_BYTES)
         return NOF_EPROTO;
     if (ch == NULL || ch->slot != view->fields[0] || ch->epoch != nof_get16(view->fields + 2))

@@ -23,11 +23,13 @@ static int nobody_waits(const struct nof_nic *nic, const struct nof_link *link, 
 }
 
 /* May a message of this length go eagerly, in one frame, now? */
-static int goes_at_once(struct nof_nic *nic, struct nof_link *link, const struct nof_peer *peer, uint64_t len,
-                        uint32_t blocks)
+static int goes_at_once(struct nof_nic *nic, struct nof_link *link, const struct nof_peer *peer,
+                        const struct nof_desc *desc, uint32_t blocks)
 {
+    uint64_t len = desc->len;
     return peer->tx_msgs_allowed != peer->tx_seq &&
-           blocks <= peer->tx_blocks_allowed - peer->tx_blocks_used && len < nic->channels.min_bytes &&
+           blocks <= peer->tx_blocks_allowed - peer->tx_blocks_used &&
+           (len < nic->channels.min_bytes || desc->elem == NOF_ELEM_RAW) &&
            len <= nic->features[NOF_F_EAGER_MAX] && len <= nof_link_body_max(link) - NOF_WIRE_MSG_BYTES &&
            nof_link_window(nic, link, 0) > 0;
 }
@@ -73,7 +75,7 @@ int nof_direct_send(struct nof_nic *nic, struct nof_endpoint *ep, struct nof_pee
         return 0;
     struct nof_link *link = &nic->links[peer->link];
     uint32_t blocks = nof_netmem_charge(desc->len, 0);
-    if (!nobody_waits(nic, link, peer) || !goes_at_once(nic, link, peer, desc->len, blocks))
+    if (!nobody_waits(nic, link, peer) || !goes_at_once(nic, link, peer, desc, blocks))
         return 0;
     uint8_t *body;
     uint32_t body_bytes = NOF_WIRE_MSG_BYTES + (uint32_t)desc->len;

@@ -151,7 +151,7 @@ static void put_payload(struct nof_nic *nic, const struct nof_peer *peer, struct
     uint32_t off = (uint32_t)((r->offset + r->raw_pos) % word);
     uint8_t *to = o->body + o->fields_bytes;
     uint32_t n = left < room ? left : room;
-    struct nof_channel *ch = nic->channels.min_bytes != UINT64_MAX ? nof_channel_tx(nic, peer) : NULL;
+    struct nof_channel *ch = nof_channel_tx(nic, peer);
     if (ch != NULL && off == 0) {
         o->len = nof_channel_encode(nic, ch, r->elem, from, left, to, room, &n);
         o->flags |= NOF_WIRE_F_CHUNK;

@@ -288,25 +288,27 @@ static int run_messages(struct nof_wire_bench *b, const char *const *argv, doubl
                         size_t why_bytes)
 {
     struct nof_child child;
-    char text[TEXT_BYTES], log[128], *at = text;
+    int timeout_ms = 60000 + (int)(b->seconds * 4000 * NOF_WIRE_RUNS);
+    char text[TEXT_BYTES], log[128], what[96], *at = text;
     int code;
 
     log_path(b, "nof-run", log, sizeof(log));
     (void)unlink(log); /* what is quoted from it must be of this run */
     if (nof_child_start(&child, NULL, argv, NOF_CHILD_STDOUT, log) < 0)
         return failed(why, why_bytes, "no process for the ranks");
-    (void)nof_child_read_all(&child, text, sizeof(text), 20000 + (int)(b->seconds * 4000 * NOF_WIRE_RUNS));
+    (void)nof_child_read_all(&child, text, sizeof(text), timeout_ms);
     code = nof_child_wait(&child, 5000);
+    snprintf(what, sizeof(what), "the ranks of mpi_messages ended with code %d", code);
+    if (code == 128 + SIGKILL)
+        snprintf(what, sizeof(what), "the ranks of mpi_messages were not done after %d s", timeout_ms / 1000);
     for (unsigned i = 0; i < NOF_WIRE_RUNS && code == 0; i++) {
         char *end;
 
         mbps[i] = strtod(at, &end);
-        code = end == at ? 128 + SIGKILL : 0;
+        code = end == at ? -1 : 0;
         at = end;
     }
-    return code == 0
-               ? 0
-               : failed_with_log(b, "nof-run", "the ranks of mpi_messages were not done", why, why_bytes);
+    return code == 0 ? 0 : failed_with_log(b, "nof-run", what, why, why_bytes);
 }
 
 int nof_wire_messages(struct nof_wire_bench *b, const char *port_args, const char *set, const char *file,

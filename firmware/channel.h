@@ -82,6 +82,7 @@ struct nof_channels {
     uint64_t
         min_bytes; /* smallest message to compress; UINT64_MAX while compression is off or cannot pay here */
     uint16_t epoch; /* the last one given out */
+    uint64_t grant_due_ns; /* all grants so far are worth the time until then */
     struct nof_pool raws; /* blocks read from hosts, to be encoded; their bytes: */
     uint8_t *raw;
     uint8_t *plain; /* NOF_PLAIN_BYTES */

@@ -8,6 +8,9 @@
 #include "write.h"
 
 #define REVOKE_PATIENCE 4u /* times dead_after_ms: a peer that lives has answered long since */
+/* A grant, and a chunk that does not decode, clear a table: 512 KiB for one small frame. In the long run one grant in
+ * GRANT_NS, so that nobody keeps the core busy with that; as many as there are predictors at once. */
+#define GRANT_NS 500000u
 
 /* --- the pool --------------------------------------------------------------------------------------- */
 
@@ -65,6 +68,19 @@ static struct nof_channel *take(struct nof_nic *nic)
     return NULL;
 }
 
+/* Is it time for another grant? It is counted then. */
+static int may_grant(struct nof_nic *nic)
+{
+    uint64_t *due = &nic->channels.grant_due_ns;
+    uint64_t ahead = (uint64_t)nic->channels.count * GRANT_NS;
+    if (*due < nic->now_ns)
+        *due = nic->now_ns;
+    if (*due - nic->now_ns >= ahead)
+        return 0;
+    *due += GRANT_NS;
+    return 1;
+}
+
 /* --- frames ----------------------------------------------------------------------------------------- */
 
 int nof_channel_ask_rx(struct nof_nic *nic, struct nof_link *link, const struct nof_peer *peer,
@@ -79,7 +95,7 @@ int nof_channel_ask_rx(struct nof_nic *nic, struct nof_link *link, const struct 
     struct nof_channel *ch = NULL;
     if (speaks && nic->features[NOF_F_COMPRESSION] != NOF_COMPRESSION_OFF)
         ch = take(nic);
-    if (ch == NULL) {
+    if (ch == NULL || !may_grant(nic)) {
         nof_count(nic, &nic->eps[peer->ep], NOF_C_CODEC_REFUSED, 1);
         nof_link_ctl(nic, link, NOF_WIRE_CODEC_GRANT, NOF_WIRE_CODEC_GRANT_F_REFUSED, peer->ep,
                      peer->remote_ep, fields, sizeof fields);
@@ -89,12 +105,14 @@ int nof_channel_ask_rx(struct nof_nic *nic, struct nof_link *link, const struct 
     if (log2 > view->fields[1])
         log2 = view->fields[1];
     void *mem = ch->mem;
+    if (++nic->channels.epoch == ch->epoch)
+        nic->channels.epoch++; /* the numbers have gone round */
     *ch = (struct nof_channel){
         .peer = index,
         .state = NOF_CHANNEL_READY,
         .slot = (uint8_t)(ch - nic->channels.rx),
         .table_log2 = log2,
-        .epoch = ++nic->channels.epoch,
+        .epoch = nic->channels.epoch,
         .used_ns = nic->now_ns,
         .predictor = nof_dfcm_init(mem, log2, (enum nof_dfcm_format)view->fields[0], NOF_DFCM_ISA_AUTO),
         .mem = mem,
@@ -152,12 +170,14 @@ static void count(struct nof_nic *nic, struct nof_channel *ch, uint32_t ep_index
     nof_count(nic, ep, NOF_C_CODEC_RX_CYCLES, cycles);
 }
 
-/* The predictors are no longer in step, whoever is to blame. */
+/* The predictors are no longer in step, whoever is to blame; what came before is in order. */
 static void bad(struct nof_nic *nic, struct nof_channel *ch, const struct nof_peer *peer)
 {
     nof_count(nic, &nic->eps[peer->ep], NOF_C_CODEC_BAD, 1);
     if (ch == NULL)
         return;
+    if (!ch->unpacking)
+        nof_defer_flush(nic, ch);
     ch->stats.bad++;
     if (ch->state == NOF_CHANNEL_READY)
         revoke(nic, ch, NOF_CHANNEL_BROKEN);

@@ -10,6 +10,9 @@
 #include "nof/status.h"
 #include "transport/wire.h"
 
+/* With a block of its caller's in one frame it would be more stack than the core allows a function. */
+#define NOINLINE __attribute__((noinline))
+
 /* ---- predictor ---- */
 
 /* What the processor has and, by XCR0, the operating system saves. */
@@ -231,7 +234,7 @@ static void measure_more(const struct maker *k, const struct nof_dfcm_block *b, 
     }
 }
 
-static void block_pack(struct maker *k, const struct nof_dfcm_block *b, unsigned n)
+NOINLINE static void block_pack(struct maker *k, const struct nof_dfcm_block *b, unsigned n)
 {
     uint8_t last[NOF_DFCM_BLOCK_BYTES(NOF_DFCM_BLOCK) + 64];
     uint8_t *to = k->out + k->nibbles / 2;
@@ -405,8 +408,8 @@ uint32_t nof_dfcm_plain_bytes(const void *chunk, size_t len_bytes)
 }
 
 /* FAST's next block. Returns the bytes used, 0 if there is no such block. */
-static size_t block_unpack(const struct nof_dfcm *p, struct nof_dfcm_block *b, unsigned n,
-                           unsigned word_bytes, const uint8_t *in, size_t len, uint64_t *hits)
+NOINLINE static size_t block_unpack(const struct nof_dfcm *p, struct nof_dfcm_block *b, unsigned n,
+                                    unsigned word_bytes, const uint8_t *in, size_t len, uint64_t *hits)
 {
     uint8_t last[NOF_DFCM_BLOCK_BYTES(NOF_DFCM_BLOCK) + 64];
 

@@ -89,6 +89,7 @@ static uint32_t send_op(struct play *p, unsigned rank, unsigned to, int tag, uin
     uint32_t i = add(p, rank, NOF_COMP_SEND, len, v);
     struct play_op *op = &p->op[i];
     op->desc.flags = (uint8_t)(op->desc.flags | flags);
+    op->desc.elem = NOF_ELEM_I32; /* for scenarios with compression */
     op->desc.peer = (int32_t)to;
     op->desc.tag = tag;
     if (flags & NOF_DESC_F_INLINE) {
@@ -434,6 +435,8 @@ void play_begin(struct play *p, const struct play_setup *setup, const struct wor
         p->msgs_free[i] = world_nic(p->w, i)->msgs_free;
         p->blocks_free[i] = world_nic(p->w, i)->blocks_free;
     }
+    for (unsigned i = 0; setup->compression && i < setup->nics; i++)
+        nof_nic_feature_set(world_nic(p->w, i), NOF_F_COMPRESSION, NOF_COMPRESSION_ON);
     world_fault(p->w, fault);
     for (unsigned rank = 0; rank < PLAY_RANKS; rank++) {
         p->spill_end[rank] = 1;

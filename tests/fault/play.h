@@ -69,6 +69,7 @@ struct play_setup {
     int dma_inline;
     int dma_read_late;
     size_t staging_bytes;
+    int compression;
     struct nof_nic_config nic;
 };
 

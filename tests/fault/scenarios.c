@@ -56,6 +56,16 @@ static void rendezvous(struct play *p)
     both_ways(p, 0, 1, len, 2, 0);
 }
 
+/* Larger than a block, and eager ones before and behind: with compression on. */
+static void packed(struct play *p)
+{
+    static const uint64_t len[] = {1400, 9000, 70001, 3000};
+    both_ways(p, 0, 1, len, 4, 0);
+    uint32_t s = play_send(p, 0, 1, 9, 2000, NOF_DESC_F_BOUNCE);
+    play_recv(p, 1, 0, 9, 2000, s);
+    play_settle(p);
+}
+
 static void synchronous(struct play *p)
 {
     static const uint64_t len[] = {8, 600, 5000, 20000};
@@ -230,6 +240,7 @@ const struct scenario scenarios[] = {
     {"pieces", pieces, {.nics = 2, .nic = SMALL_NIC(64, 128)}},
     {"pieces_unstaged", pieces, {.nics = 2, .staging_bytes = SIZE_MAX, .nic = SMALL_NIC(64, 128)}},
     {"rendezvous", rendezvous, {.nics = 2, .mtu = 9000, .nic = SMALL_NIC(64, 128)}},
+    {"packed", packed, {.nics = 2, .compression = 1, .nic = SMALL_NIC(64, 128)}},
     {"synchronous", synchronous, {.nics = 2, .nic = SMALL_NIC(64, 128)}},
     {"truncation", truncation, {.nics = 2, .nic = SMALL_NIC(64, 128)}},
     {"cancel", cancel, {.nics = 2, .nic = SMALL_NIC(64, 128)}},

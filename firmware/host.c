@@ -268,7 +268,8 @@ static void take_release(struct nof_nic *nic, struct nof_endpoint *ep, const str
         return;
     }
     for (uint32_t i = 0; i < desc->release.count; i++) {
-        if (!nof_stage_release(&ep->stage, desc->release.offset[i])) {
+        if (nof_stage_is_line(&ep->stage, desc->release.offset[i]) ||
+            !nof_stage_release(&ep->stage, desc->release.offset[i])) {
             fatal(nic, ep);
             return;
         }

@@ -181,6 +181,14 @@ void nof_stage_close(struct nof_stage *st, uint32_t line)
     nof_stage_release(st, nof_stage_give(st, line));
 }
 
+int nof_stage_is_line(const struct nof_stage *st, uint32_t offset)
+{
+    for (uint32_t i = 0; st->lines > 0 && i < NOF_STAGE_LINES; i++)
+        if (st->line[i].bytes != 0 && st->line[i].offset == offset)
+            return 1;
+    return 0;
+}
+
 uint8_t *nof_stage_touch(struct nof_stage *st, uint32_t line, uint32_t at, uint32_t n)
 {
     nof_invariant(line < NOF_STAGE_LINES && at <= st->line[line].bytes && n <= st->line[line].bytes - at);

@@ -103,6 +103,8 @@ void nof_stage_remap(struct nof_stage *st, uint32_t line, uint32_t process);
  * (give; the slot's offset is returned). */
 void nof_stage_close(struct nof_stage *st, uint32_t line);
 uint32_t nof_stage_give(struct nof_stage *st, uint32_t line);
+/* Does a line begin at this offset? Then it is not the host's to release. */
+int nof_stage_is_line(const struct nof_stage *st, uint32_t offset);
 /* n bytes at `at` of the line: it has been used. */
 uint8_t *nof_stage_touch(struct nof_stage *st, uint32_t line, uint32_t at, uint32_t n);
 

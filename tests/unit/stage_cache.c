@@ -157,7 +157,9 @@ static void a_line_that_is_given_is_the_hosts(void **state)
     nof_stage_init(&st, area, sizeof area);
     uint32_t line = open_line(1, 700, 3);
     assert_ptr_equal(nof_stage_touch(&st, line, 10, 690), area + st.line[line].offset + 10);
+    assert_int_equal(nof_stage_is_line(&st, st.line[line].offset), 1); /* not the host's to release */
     uint32_t offset = nof_stage_give(&st, line);
+    assert_int_equal(nof_stage_is_line(&st, offset), 0);
     assert_int_equal(st.lines, 0);
     assert_int_equal(nof_stage_victim(&st, NOF_STAGE_BOUND_FIRST, 10, 1), NOF_STAGE_NONE);
     assert_int_equal(nof_stage_release(&st, offset), 1);

@@ -13,8 +13,7 @@
 
 static uint32_t *bucket_of(struct nof_nic *nic, uint32_t ep, uint64_t cookie)
 {
-    uint64_t h = (cookie ^ nic->seed) * 0x9e3779b97f4a7c15ull + ep;
-    return &nic->send_cookies[(h >> 32) & nic->send_cookies_mask];
+    return &nic->send_cookies[nof_cookie_hash(nic->seed, ep, cookie) & nic->send_cookies_mask];
 }
 
 void nof_cancel_index(struct nof_nic *nic, struct nof_send *s)

@@ -152,8 +152,7 @@ static inline void unlink_entry(const struct view *v, uint32_t entry)
 
 static uint32_t *cookie_bucket(struct nof_nic *nic, uint32_t ep, uint64_t cookie)
 {
-    uint64_t h = (cookie ^ nic->seed) * 0x9e3779b97f4a7c15ull + ep;
-    return &nic->match.cookies.bucket[(h >> 32) & nic->match.cookies.mask];
+    return &nic->match.cookies.bucket[nof_cookie_hash(nic->seed, ep, cookie) & nic->match.cookies.mask];
 }
 
 static void cookie_link(struct nof_nic *nic, struct nof_recv *r)

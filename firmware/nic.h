@@ -55,6 +55,16 @@ enum nof_ref_kind { NOF_REF_SEND = 0, NOF_REF_RECV = 1, NOF_REF_ENV = 2, NOF_REF
 #define NOF_HANDLE_KINDS (7ull << 61)
 #define NOF_TOKEN_WRITE (1ull << 63) /* a DMA token: handle of a write, else of a read */
 
+/* Of an operation's cookie at an endpoint. The seed is secret and every bit of the cookie counts, so that a host cannot
+ * choose cookies that collide. */
+static inline uint32_t nof_cookie_hash(uint64_t seed, uint32_t ep, uint64_t cookie)
+{
+    uint64_t h = (cookie ^ seed) * 0x9e3779b97f4a7c15ull; /* constants as in match.c */
+    h ^= h >> 32;
+    h = (h + ep) * 0xd6e8feb86659fd93ull;
+    return (uint32_t)(h >> 32);
+}
+
 static inline uint64_t nof_handle(uint32_t index, uint32_t gen)
 {
     return (uint64_t)gen << 32 | index;

@@ -2,6 +2,7 @@
 #include "adaptive.h"
 
 #define CLOCK_NS 1000000u /* shortest time over which the two clocks are compared */
+#define OUTLIER 4u /* times the mean cost of the chunks, or the mean so many times its cost */
 #define SHARE_ONE 65536u /* fine, so that a moving mean comes near what it follows */
 #define BOTH_ENDS 2u /* decoding costs about what encoding does (papers/000, section 4.4) */
 
@@ -76,5 +77,13 @@ void nof_adaptive_measured(struct nof_adaptive *a, struct nof_adaptive_cost *cos
     uint64_t per_mib = (cycles << 20) / plain_bytes;
     a->trial_left -= a->trial_left < plain_bytes ? a->trial_left : plain_bytes;
     a->share = a->share == 0 ? share : (15 * a->share + share) / 16;
-    cost->cycles_per_mib = cost->cycles_per_mib == 0 ? per_mib : (31 * cost->cycles_per_mib + per_mib) / 32;
+    uint64_t mean = cost->cycles_per_mib;
+    /* A chunk during which the core was not scheduled may cost as much as thousands: it must not decide. */
+    if (mean == 0)
+        mean = per_mib;
+    else if (per_mib < mean / OUTLIER)
+        mean /= 2;
+    else
+        mean = (31 * mean + (per_mib < mean * OUTLIER ? per_mib : mean * OUTLIER)) / 32;
+    cost->cycles_per_mib = mean;
 }

@@ -96,6 +96,22 @@ static void the_break_even_is_that_of_equation_3(void **state)
     assert_false(nof_adaptive_may_pay(0));
 }
 
+/* A second in which the core was not scheduled, seen as the cost of one chunk: the first, or a later one. */
+static void a_stall_in_a_chunk_decides_nothing(void **state)
+{
+    (void)state;
+    for (unsigned before = 0; before < 2; before++) {
+        struct channel c = fresh();
+        int probe;
+        send(&c, FAST, before << 20, 760, 600);
+        (void)nof_adaptive_decide(&c.a, &c.cost, FAST, CHUNK, &probe);
+        nof_adaptive_measured(&c.a, &c.cost, CHUNK, CHUNK * 760 / 1024, 1000000000);
+        send(&c, FAST, 10u << 20, 760, 600);
+        /* The first may cost one pause. */
+        assert_true(c.bytes - c.encoded < (before == 0 ? 2u << 20 : 2 * BLOCK));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -103,6 +119,7 @@ int main(void)
         cmocka_unit_test(what_does_not_shrink_costs_little_and_ever_less),
         cmocka_unit_test(what_begins_to_shrink_is_found),
         cmocka_unit_test(the_break_even_is_that_of_equation_3),
+        cmocka_unit_test(a_stall_in_a_chunk_decides_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -9,7 +9,9 @@
 
 #include "lib.h"
 
-#define ANSWER_NS (10u * 1000000000ull)
+#define ANSWER_NS \
+    (60u * \
+     1000000000ull) /* a launcher that is gone hangs up; one that starts hundreds of ranks is busy for long */
 
 void nof_pmi_conn_open(struct nof_pmi_conn *conn, int fd)
 {

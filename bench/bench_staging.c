@@ -19,7 +19,7 @@
 
 #define RUNS_MAX 32
 #define PATTERNS_MAX 16
-#define RUN_S 120
+#define RUN_S 300
 #define LOUD "/dev/stderr"
 
 enum { OPT_ROUNDS = 256, OPT_RUNS };

@@ -37,7 +37,7 @@
       "which lines of the staging area are replaced first: those that a receive has taken, or the others") \
     X(DRR_QUANTUM, "drr_quantum_bytes", NUMBER, 32768, 1500, 1048576, "bytes", \
       "share of the link an endpoint gets per round") \
-    X(COMPRESSION, "compression", CHOICE, 0, 0, 2, "off|on|adaptive", \
+    X(COMPRESSION, "compression", CHOICE, 2, 0, 2, "off|on|adaptive", \
       "floating-point and integer payload is compressed on the wire; adaptive: where that is faster") \
     X(COMPRESSION_MIN, "compression_min_bytes", NUMBER, 1024, 64, 1073741824, "bytes", \
       "smallest message that is compressed") \

@@ -76,7 +76,8 @@ struct nof_host_ops {
     /* The core gives the endpoint up (hostile or broken): nofd must call nof_nic_endpoint_close()
      * after this call has returned. */
     void (*endpoint_failed)(void *host, uint32_t endpoint, int status);
-    /* A cost clock, any unit (TSC ticks); measured through, never used for protocol decisions. */
+    /* A cost clock, any unit (TSC ticks). What costs too much is not done (adaptive compression); nothing that must
+     * happen depends on it. */
     uint64_t (*cycles)(void *host);
     /* level: 0 error, 1 warning, 2 info, 3 debug. */
     void (*log)(void *host, int level, const char *text);

@@ -324,8 +324,10 @@ static void finish(struct nof_nic *nic, struct nof_recv *r)
         nof_write_chain(nic, r, r->hold_chain, 0, (uint32_t)r->wanted, 0, NOF_NIL);
         return;
     } else if (r->hold_bytes > 0) {
-        nof_chain_bufs(&nic->netmem, r->hold_chain, 0, (uint32_t)r->wanted, nic->bufs, 1, &n);
-        memcpy(small, nic->bufs[0].base, (size_t)r->wanted);
+        if (r->wanted > 0) {
+            nof_chain_bufs(&nic->netmem, r->hold_chain, 0, (uint32_t)r->wanted, nic->bufs, 1, &n);
+            memcpy(small, nic->bufs[0].base, (size_t)r->wanted);
+        }
         r->used_blocks -= nof_netmem_free(&nic->netmem, r->hold_chain);
         r->hold_bytes = 0;
     }

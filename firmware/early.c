@@ -157,8 +157,10 @@ static uint32_t make_line(struct nof_nic *nic, struct nof_endpoint *ep, const st
     uint64_t limit = (uint64_t)ep->stage.granules << ep->stage.granule_shift;
     if (limit > nic->features[NOF_F_STAGE_BYTES])
         limit = nic->features[NOF_F_STAGE_BYTES];
-    if (len == 0 || len > limit)
-        return NOF_STAGE_NONE;
+    uint64_t left_over = len & (ep->stage.granule_bytes - 1);
+    uint64_t room = left_over == 0 ? len : len + ep->stage.granule_bytes - left_over;
+    if (len == 0 || len > limit || room > limit)
+        return NOF_STAGE_NONE; /* not even in the place of all others */
     for (;;) {
         uint32_t line = nof_stage_open(&ep->stage, &id, network, (uint32_t)len, due, (uint32_t)limit);
         if (line != NOF_STAGE_NONE) {

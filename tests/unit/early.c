@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include "../../firmware/nic.h"
 #include "../../firmware/recv_predictor.h"
 #include "world.h"
 
@@ -190,6 +191,57 @@ static void a_wrong_prediction_costs_nothing_but_time(void **state)
     end();
 }
 
+/* A message that would fit the limit, but whose line would not, drives nothing out. */
+static void what_can_have_no_line_replaces_none(void **state)
+{
+    (void)state;
+    begin(0, 9000);
+    const struct nof_stage *stage = &world_nic(world, 1)->eps[world_rank(world, 1)->endpoint].stage;
+    uint64_t evicted = counter(1, NOF_C_STAGE_EVICTED);
+    for (int tag = 1; tag < 4; tag++)
+        send_one(tag, 9000, 0);
+    world_run_for(world, WAIT_NS);
+    uint32_t lines = stage->lines;
+    assert_true(lines > 0);
+    assert_int_equal(nof_nic_feature_set(world_nic(world, 1), NOF_F_STAGE_BYTES, 9001), NOF_OK);
+    send_one(0, 9001, 0); /* wanted before all of them */
+    world_run_for(world, WAIT_NS);
+    assert_int_equal(counter(1, NOF_C_STAGE_EVICTED), evicted);
+    assert_int_equal(stage->lines, lines);
+    for (int tag = 0; tag < 4; tag++) {
+        post_one(tag, 10000);
+        world_run(world);
+        check_one(tag, tag == 0 ? 9001 : 9000, 10000);
+    }
+    while (world_take(world, 0) != NULL)
+        ;
+    end();
+}
+
+/* A slot that the host was not given is not the host's to release. */
+static void a_line_cannot_be_released(void **state)
+{
+    (void)state;
+    begin(0, 9000);
+    const struct nof_stage *stage = &world_nic(world, 1)->eps[world_rank(world, 1)->endpoint].stage;
+    send_one(0, 9000, 0);
+    world_run_for(world, WAIT_NS);
+    uint32_t line = 0;
+    while (line < NOF_STAGE_LINES && stage->line[line].bytes != 9000)
+        line++;
+    assert_true(line < NOF_STAGE_LINES);
+    struct nof_desc d = {.opcode = NOF_DESC_RELEASE};
+    d.release.count = 1;
+    d.release.offset[0] = stage->line[line].offset;
+    world_post(world, 1, &d);
+    world_run(world);
+    assert_int_equal(world_expect(world, 1, NOF_COMP_FAILED, 0)->status, NOF_EINVAL);
+    world_close(world, 1, NOF_EINVAL);
+    while (world_take(world, 0) != NULL)
+        ;
+    end();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -198,6 +250,8 @@ int main(void)
         cmocka_unit_test(a_synchronous_send_is_not_granted_early),
         cmocka_unit_test(a_granted_message_may_be_truncated),
         cmocka_unit_test(a_wrong_prediction_costs_nothing_but_time),
+        cmocka_unit_test(what_can_have_no_line_replaces_none),
+        cmocka_unit_test(a_line_cannot_be_released),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

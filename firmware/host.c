@@ -80,6 +80,8 @@ static struct nof_recv *make_recv(struct nof_nic *nic, struct nof_endpoint *ep, 
         nof_ep_answer(nic, ep, desc, NOF_ENOMEM);
         return NULL;
     }
+    if (!nof_recv_may_post(nic, ep))
+        nof_spill_enter(nic, ep); /* else what comes could be matched as fast, without an end */
     r->key = (struct nof_match_key){.ep = r->ep, .ctx = desc->ctx, .source = desc->peer, .tag = desc->tag};
     r->cookie = desc->cookie;
     r->addr = desc->addr;

@@ -18,10 +18,12 @@
 
 /* Descriptors of any kind that this endpoint may still submit: each needs at most one object. */
 uint32_t nof_recv_room(const struct nof_nic *nic, const struct nof_endpoint *ep);
-/* May this endpoint put one more into the posted table? No: spill. */
+/* May this endpoint put one more into the posted table? No: spill. Those that are matched count as well: they may
+ * wait for a parked send, which comes back through the ring of its host, and that ring stands still when
+ * the other side's receives, matched likewise, have used up its room. */
 static inline int nof_recv_may_post(const struct nof_nic *nic, const struct nof_endpoint *ep)
 {
-    return nic->posted_total < nic->posted_limit || ep->posted_total < nic->posted_min;
+    return nic->recvs.used < nic->posted_limit || ep->recvs_used < nic->posted_min;
 }
 
 /* A fresh object for a descriptor, not posted; NULL: none left. */

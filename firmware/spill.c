@@ -14,6 +14,14 @@ void nof_spill_enter(struct nof_nic *nic, struct nof_endpoint *ep)
     ep->spilling = 1;
 }
 
+void nof_spill_probe(struct nof_nic *nic, struct nof_endpoint *ep, struct nof_recv *r)
+{
+    struct nof_comp comp = {
+        .opcode = r->opcode, .status = NOF_ENOMATCH, .ctx = r->key.ctx, .cookie = r->cookie};
+    ep->nomatch_given++;
+    nof_ep_complete(nic, ep, &comp, NOF_REF(NOF_REF_RECV, nof_recv_index(nic, r)));
+}
+
 /* Put the payload of an eager message where the library can get it. NOF_OK or NOF_EPROTO. */
 static int place(struct nof_nic *nic, struct nof_peer *peer, const struct nof_arrival *a,
                  struct nof_comp *comp)

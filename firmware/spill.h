@@ -18,6 +18,8 @@
 void nof_spill_enter(struct nof_nic *nic, struct nof_endpoint *ep);
 /* Hand an arriving message to the library. NOF_OK or NOF_EPROTO. */
 int nof_spill_arrive(struct nof_nic *nic, struct nof_peer *peer, const struct nof_arrival *a);
+/* A waiting probe, no longer posted, goes to the library's matcher. */
+void nof_spill_probe(struct nof_nic *nic, struct nof_endpoint *ep, struct nof_recv *r);
 /* The SPILL_END descriptor: NOF_OK or NOF_EAGAIN. */
 int nof_spill_end(struct nof_nic *nic, struct nof_endpoint *ep, const struct nof_desc *desc);
 /* The PULL descriptor; r has buffer, key and cookie. */

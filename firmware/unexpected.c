@@ -192,13 +192,17 @@ int nof_unexpected_arrive(struct nof_nic *nic, struct nof_peer *peer, const stru
     if ((a->flags & NOF_ENV_F_FAILED) && a->blocks > 0)
         nof_credit_free(nic, peer, 0, a->blocks); /* no payload will need them */
     struct nof_recv *taker = answer_probes(nic, ep, a);
-    if (taker == NULL) {
-        nof_credit_update(nic, peer);
-        if (!ep->spilling && nof_credit_tight(peer))
-            nof_spill_enter(nic, ep);
-        if (ep->spilling)
-            return nof_spill_arrive(nic, peer, a);
+    nof_credit_update(nic, peer);
+    int tight = nof_credit_tight(peer);
+    if (tight)
+        nof_spill_enter(nic, ep);
+    if (taker != NULL && tight) {
+        nof_spill_probe(nic, ep,
+                        taker); /* what an MPROBE has taken keeps its credit for as long as the host likes */
+        taker = NULL;
     }
+    if (taker == NULL && ep->spilling)
+        return nof_spill_arrive(nic, peer, a);
     struct nof_env *e = env_take(nic, peer, a);
     if (e == NULL) {
         if (taker != NULL)

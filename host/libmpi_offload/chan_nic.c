@@ -72,6 +72,8 @@ void nof_chan_nic_died(const char *why)
     nof_chan.nic_dead_code = nof_error(MPIX_ERR_PROC_FAILED, "the NIC of rank %d (%s on %s) is gone: %s",
                                        nof_lib.world_rank, nof_chan.identity->nic_name, nof_lib.host, why);
     nof_chan.queue_count = 0;
+    nof_chan.pulls_first = NULL;
+    nof_chan.pulls_last = NULL;
     for (int i = 0; i < nof_lib.world_size; i++)
         nof_chan_send_fail_waiting(&nof_chan.peers[i], nof_chan.nic_dead_code);
     while (nof_chan.active != NULL) {

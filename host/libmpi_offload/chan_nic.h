@@ -31,6 +31,8 @@
  * still waits here: when nothing is answered for a while, the window doubles. */
 #define NOF_CHAN_WINDOW 64u
 #define NOF_CHAN_WINDOW_STALL_NS (1000u * 1000u)
+/* PULLs with the NIC at a time. */
+#define NOF_CHAN_PULLS 32u
 
 enum nof_op_phase {
     NOF_OP_FREE,
@@ -57,10 +59,11 @@ struct nof_chan_op {
     int32_t tag; /* PULL */
     uint64_t len; /* SEND: bytes; PULL: of the message */
     uint64_t bounce;
+    uint64_t handle; /* PULL */
     int fail_code; /* a cancel for this reason ends the request with this code */
     struct nof_type *type; /* LAYOUT */
     struct nof_request *req; /* NULL: the program does not wait for it any more */
-    struct nof_chan_op *next; /* free list; held list */
+    struct nof_chan_op *next; /* free list; held list; PULLs that wait */
     struct nof_chan_op *next_active;
     struct nof_chan_op *prev_active;
 };
@@ -124,6 +127,9 @@ struct nof_chan {
     struct nof_chan_op *local_probes;
     struct nof_chan_op *held_first;
     struct nof_chan_op *held_last;
+    struct nof_chan_op *pulls_first; /* not yet with the NIC */
+    struct nof_chan_op *pulls_last;
+    uint32_t pulls_out; /* with the NIC */
 };
 
 extern struct nof_chan nof_chan;
@@ -212,6 +218,8 @@ void nof_chan_local_remove(struct nof_chan_op *op);
 void nof_chan_hold(struct nof_chan_op *op);
 /* Receive a spilled envelope that is in no list any more. */
 void nof_chan_consume(struct nof_request *req, struct nof_chan_envelope *envelope);
+/* One that was pulled has ended: the next may go. */
+void nof_chan_pull_done(void);
 void nof_chan_spill_end_done(int status);
 /* Leave spill mode when nothing is left in the matcher. */
 void nof_chan_spill_check(void);

@@ -244,6 +244,8 @@ void nof_chan_recv_done(struct nof_chan_op *op, const struct nof_comp *comp)
         return;
     }
     int code = op->fail_code;
+    if (op->pulled)
+        nof_chan_pull_done();
     nof_chan_op_free(op);
     if (comp->status == NOF_OK || comp->status == NOF_ETRUNC) {
         take_payload(req, comp);

@@ -42,6 +42,35 @@ static void tell_sender(const struct nof_chan_envelope *envelope)
     nof_chan_submit(&desc);
 }
 
+static void submit_pull(const struct nof_chan_op *op)
+{
+    const struct nof_request *req = op->req;
+    struct nof_desc desc = {
+        .opcode = NOF_DESC_PULL,
+        .ctx = req->ctx,
+        .cookie = nof_chan_cookie(op),
+        .peer = op->peer,
+        .tag = op->tag,
+        .len = req->bytes,
+    };
+    nof_chan_place(&desc, req);
+    desc.handle = op->handle;
+    nof_chan_submit(&desc);
+}
+
+/* Each may wait for a parked send, and with it a place on the NIC: so few at a time. */
+static void submit_pulls(void)
+{
+    while (nof_chan.pulls_first != NULL && nof_chan.pulls_out < NOF_CHAN_PULLS) {
+        struct nof_chan_op *op = nof_chan.pulls_first;
+        nof_chan.pulls_first = op->next;
+        if (nof_chan.pulls_first == NULL)
+            nof_chan.pulls_last = NULL;
+        nof_chan.pulls_out++;
+        submit_pull(op);
+    }
+}
+
 static void pull(struct nof_request *req, const struct nof_chan_envelope *envelope)
 {
     struct nof_chan_op *op = nof_chan_op_new(NOF_OP_RECV, req);
@@ -53,17 +82,19 @@ static void pull(struct nof_request *req, const struct nof_chan_envelope *envelo
     op->peer = envelope->match.source;
     op->tag = envelope->match.tag;
     op->len = envelope->len;
-    struct nof_desc desc = {
-        .opcode = NOF_DESC_PULL,
-        .ctx = envelope->match.ctx,
-        .cookie = nof_chan_cookie(op),
-        .peer = envelope->match.source,
-        .tag = envelope->match.tag,
-        .len = req->bytes,
-    };
-    nof_chan_place(&desc, req);
-    desc.handle = envelope->handle;
-    nof_chan_submit(&desc);
+    op->handle = envelope->handle;
+    if (nof_chan.pulls_last != NULL)
+        nof_chan.pulls_last->next = op;
+    else
+        nof_chan.pulls_first = op;
+    nof_chan.pulls_last = op;
+    submit_pulls();
+}
+
+void nof_chan_pull_done(void)
+{
+    nof_chan.pulls_out--;
+    submit_pulls();
 }
 
 void nof_chan_consume(struct nof_request *req, struct nof_chan_envelope *envelope)

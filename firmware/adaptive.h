@@ -26,7 +26,7 @@
 struct nof_adaptive_cost {
     uint64_t base_ns, base_cycles; /* a moment by both clocks */
     uint64_t cycles_per_ms;
-    uint64_t cycles_per_mib; /* encoding; a moving mean */
+    uint64_t cycles_per_mib; /* encoding; its lower part, see nof_adaptive_measured() */
 };
 
 struct nof_adaptive { /* zeroed: a new channel */

@@ -106,8 +106,8 @@ void nof_channels_forget(struct nof_nic *nic, const struct nof_peer *peer);
 
 /* Shall payload of this kind be compressed now? The flow's channel if it is granted and pays, else NULL: send it as
  * it is. Asks for a predictor when there is none. The flow is open and its link no loop-back. */
-struct nof_channel *nof_channel_of_send(struct nof_nic *nic, struct nof_link *link,
-                                        const struct nof_peer *peer, const struct nof_send *s);
+struct nof_channel *nof_channel_of_send(struct nof_nic *nic, struct nof_link *link, struct nof_peer *peer,
+                                        const struct nof_send *s);
 /* Will compression of the next `bytes` of this channel be faster than sending them as they are? */
 int nof_channel_pays(struct nof_nic *nic, struct nof_channel *ch, uint64_t bytes);
 /* The granted channel of a flow, if chunks are to be made on it now, else NULL. */
@@ -116,7 +116,7 @@ struct nof_channel *nof_channel_tx(const struct nof_nic *nic, const struct nof_p
  * and in *plain_out how many of the input they stand for, at least one. */
 uint32_t nof_channel_encode(struct nof_nic *nic, struct nof_channel *ch, uint8_t elem, const uint8_t *in,
                             uint32_t in_bytes, uint8_t *out, uint32_t room, uint32_t *plain_out);
-int nof_channel_grant_rx(struct nof_nic *nic, const struct nof_peer *peer, const struct nof_wire_view *view);
+int nof_channel_grant_rx(struct nof_nic *nic, struct nof_peer *peer, const struct nof_wire_view *view);
 int nof_channel_revoke_rx(struct nof_nic *nic, const struct nof_peer *peer, const struct nof_wire_view *view);
 
 /* --- receiver --------------------------------------------------------------------------------------- */

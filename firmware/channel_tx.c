@@ -27,17 +27,22 @@ static void release(struct nof_nic *nic, struct nof_channel *ch)
 
 /* No chunk follows. In order: control frames go before data that has not left, and this one is made before any
  * further frame is encoded. */
-static void end(struct nof_nic *nic, struct nof_channel *ch)
+static void say_end(struct nof_nic *nic, const struct nof_peer *peer, uint8_t slot, uint16_t epoch)
 {
-    const struct nof_peer *peer = nof_peer_at(nic, ch->peer);
-    uint8_t fields[NOF_WIRE_CODEC_END_BYTES] = {ch->slot, 0};
-    nof_put16(fields + 2, ch->epoch);
+    uint8_t fields[NOF_WIRE_CODEC_END_BYTES] = {slot, 0};
+    nof_put16(fields + 2, epoch);
     nof_link_ctl(nic, &nic->links[peer->link], NOF_WIRE_CODEC_END, 0, peer->ep, peer->remote_ep, fields,
                  sizeof fields);
+}
+
+static void end(struct nof_nic *nic, struct nof_channel *ch)
+{
+    say_end(nic, nof_peer_at(nic, ch->peer), ch->slot, ch->epoch);
     release(nic, ch);
 }
 
-/* A free entry; else that of the channel which was idle longest, if that is long enough. */
+/* A free entry; else that of the channel which was idle longest, or has waited longest for its answer, if that is long
+ * enough. */
 static struct nof_channel *take(struct nof_nic *nic)
 {
     struct nof_channel *oldest = NULL;
@@ -45,12 +50,15 @@ static struct nof_channel *take(struct nof_nic *nic)
         struct nof_channel *ch = &nic->channels.tx[i];
         if (ch->state == NOF_CHANNEL_FREE)
             return ch;
-        if (ch->state == NOF_CHANNEL_READY && (oldest == NULL || ch->used_ns < oldest->used_ns))
+        if (oldest == NULL || ch->used_ns < oldest->used_ns)
             oldest = ch;
     }
     if (oldest == NULL || nic->now_ns - oldest->used_ns < nic->cfg.predictor_idle_ns)
         return NULL;
-    end(nic, oldest);
+    if (oldest->state == NOF_CHANNEL_READY)
+        end(nic, oldest);
+    else
+        release(nic, oldest);
     return oldest;
 }
 
@@ -66,11 +74,11 @@ static void refuse_until(struct nof_nic *nic, uint32_t peer)
     *refusal(nic, peer) = (struct nof_refusal){.peer = peer, .until_ns = nic->now_ns + REFUSAL_NS};
 }
 
-static void ask(struct nof_nic *nic, struct nof_link *link, const struct nof_peer *peer)
+static void ask(struct nof_nic *nic, struct nof_link *link, struct nof_peer *peer)
 {
     uint32_t index = nof_peer_index(nic, peer);
     const struct nof_refusal *no = refusal(nic, index);
-    if (no->peer == index && nic->now_ns < no->until_ns)
+    if (peer->codec_asked || (no->peer == index && nic->now_ns < no->until_ns))
         return;
     struct nof_channel *ch = take(nic);
     if (ch == NULL) {
@@ -79,6 +87,8 @@ static void ask(struct nof_nic *nic, struct nof_link *link, const struct nof_pee
     }
     ch->state = NOF_CHANNEL_ASKING;
     ch->peer = index;
+    ch->used_ns = nic->now_ns;
+    peer->codec_asked = 1;
     nic->channels.tx_used++;
     nic->counters[NOF_C_CODEC_PREDICTORS]++;
     uint8_t fields[NOF_WIRE_CODEC_ASK_BYTES] = {NOF_DFCM_FAST, nof_channels_log2(nic)};
@@ -116,8 +126,8 @@ int nof_channel_pays(struct nof_nic *nic, struct nof_channel *ch, uint64_t bytes
     return pays;
 }
 
-struct nof_channel *nof_channel_of_send(struct nof_nic *nic, struct nof_link *link,
-                                        const struct nof_peer *peer, const struct nof_send *s)
+struct nof_channel *nof_channel_of_send(struct nof_nic *nic, struct nof_link *link, struct nof_peer *peer,
+                                        const struct nof_send *s)
 {
     if (!nof_dfcm_knows((enum nof_elem)s->elem))
         return NULL;
@@ -129,11 +139,17 @@ struct nof_channel *nof_channel_of_send(struct nof_nic *nic, struct nof_link *li
     return ch;
 }
 
-int nof_channel_grant_rx(struct nof_nic *nic, const struct nof_peer *peer, const struct nof_wire_view *view)
+int nof_channel_grant_rx(struct nof_nic *nic, struct nof_peer *peer, const struct nof_wire_view *view)
 {
     struct nof_channel *ch = find(nic, nof_peer_index(nic, peer));
-    if (view->fields_bytes != NOF_WIRE_CODEC_GRANT_BYTES || ch == NULL || ch->state != NOF_CHANNEL_ASKING)
+    if (view->fields_bytes != NOF_WIRE_CODEC_GRANT_BYTES || !peer->codec_asked)
         return NOF_EPROTO;
+    peer->codec_asked = 0;
+    if (ch == NULL) { /* too late: its place was wanted */
+        if (!(view->flags & NOF_WIRE_CODEC_GRANT_F_REFUSED))
+            say_end(nic, peer, view->fields[0], nof_get16(view->fields + 2));
+        return NOF_OK;
+    }
     if (view->flags & NOF_WIRE_CODEC_GRANT_F_REFUSED) {
         refuse_until(nic, ch->peer);
         release(nic, ch);

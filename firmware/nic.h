@@ -245,6 +245,7 @@ struct nof_peer {
     uint8_t sched : 2; /* enum nof_peer_sched */
     uint8_t used : 1;
     uint8_t rx_skip : 1; /* a chunk did not decode: the rest of its message is nobody's */
+    uint8_t codec_asked : 1; /* a CODEC_ASK of ours has no answer yet */
     uint32_t rank_next, flow_next; /* hash chains */
     uint32_t link_next;
     union {
@@ -464,7 +465,7 @@ struct nof_nic {
     struct nof_share peers_share; /* of endpoints */
     struct nof_share paths_share; /* of jobs */
     uint32_t paths_used; /* links that have a path */
-    uint32_t posted_limit; /* of posted_total, without what is kept for the others */
+    uint32_t posted_limit; /* of recvs in use when one is posted, without what is kept for the others */
     uint32_t flow_msgs, flow_blocks; /* initial credit of a flow */
     uint32_t half_msgs, half_blocks; /* half of the largest credit that a flow can have */
     uint32_t msgs_free, blocks_free; /* credit beyond that, not given to any flow */

@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include "../../firmware/channel.h"
 #include "../../firmware/nic.h"
 #include "world.h"
 
@@ -245,6 +246,40 @@ static void a_receiver_that_is_off_refuses(void **state)
     world_fini(w);
 }
 
+static int grant(struct world *w, struct nof_peer *peer, const struct nof_channel *rx)
+{
+    uint8_t fields[NOF_WIRE_CODEC_GRANT_BYTES] = {rx->slot, rx->table_log2};
+    struct nof_wire_view view = {
+        .type = NOF_WIRE_CODEC_GRANT, .fields = fields, .fields_bytes = sizeof fields};
+    nof_put16(fields + 2, rx->epoch);
+    return nof_channel_grant_rx(world_nic(w, 0), peer, &view);
+}
+
+static void an_answer_that_never_comes_holds_no_predictor(void **state)
+{
+    (void)state;
+    struct world *w = ranks(3, 3, 0, 1);
+    passes(w, 0, 1, SMALL);
+    struct nof_channel *tx = &world_nic(w, 0)->channels.tx[0];
+    struct nof_peer *peer = nof_peer_at(world_nic(w, 0), tx->peer);
+    tx->state = NOF_CHANNEL_ASKING; /* as if the answer had not come */
+    peer->codec_asked = 1;
+    world_run_for(w, 10 * MS);
+    passes(w, 0, 2, SMALL);
+    passes(w, 0, 2, SMALL);
+    assert_int_equal(counted(w, 2, NOF_C_CODEC_GRANTED), 1);
+    passes(w, 0, 1, SMALL);
+    assert_int_equal(counted(w, 1, NOF_C_CODEC_PREDICTORS), 1);
+    assert_int_equal(grant(w, peer, &world_nic(w, 1)->channels.rx[0]), NOF_OK); /* here it is */
+    world_run_for(w, 10 * MS);
+    assert_int_equal(counted(w, 1, NOF_C_CODEC_PREDICTORS), 0); /* END came */
+    assert_int_equal(grant(w, peer, &world_nic(w, 1)->channels.rx[0]), NOF_EPROTO);
+    passes(w, 0, 1, SMALL);
+    passes(w, 0, 1, SMALL);
+    assert_int_equal(counted(w, 1, NOF_C_CODEC_GRANTED), 2);
+    world_fini(w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -256,6 +291,7 @@ int main(void)
         cmocka_unit_test(a_sender_takes_an_idle_predictor_of_its_own),
         cmocka_unit_test(a_dead_peer_leaves_no_predictor),
         cmocka_unit_test(a_receiver_that_is_off_refuses),
+        cmocka_unit_test(an_answer_that_never_comes_holds_no_predictor),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -99,10 +99,11 @@ void nof_matcher_post(struct nof_op *op)
         return;
     }
     op->state = NOF_OP_LIBRARY;
-    op->next = NULL;
     struct nof_op **at = &r->posted;
-    while (*at != NULL)
+    /* A waiting probe may have been on the NIC until now: it is older than probes that were not. */
+    while (*at != NULL && (op->opcode == NOF_DESC_RECV || (*at)->index < op->index))
         at = &(*at)->next;
+    op->next = *at;
     *at = op;
 }
 

@@ -4,7 +4,6 @@
 #define CLOCK_NS 1000000u /* shortest time over which the two clocks are compared */
 #define OUTLIER 4u /* times the mean cost of the chunks, or the mean so many times its cost */
 #define SHARE_ONE 65536u /* fine, so that a moving mean comes near what it follows */
-#define BOTH_ENDS 2u /* decoding costs about what encoding does (papers/000, section 4.4) */
 
 void nof_adaptive_clock(struct nof_adaptive_cost *cost, uint64_t now_ns, uint64_t cycles)
 {
@@ -25,10 +24,10 @@ static int pays(const struct nof_adaptive *a, const struct nof_adaptive_cost *co
 {
     if (a->share == 0 || a->share >= SHARE_ONE)
         return a->share == 0;
-    /* Nanoseconds per MiB: of the codec at both ends, and saved on the wire. */
+    /* Nanoseconds per MiB: of the codec here, and saved on the wire. */
     uint64_t codec = 0;
     if (cost->cycles_per_ms != 0)
-        codec = BOTH_ENDS * cost->cycles_per_mib * 1000u / cost->cycles_per_ms * 1000u;
+        codec = cost->cycles_per_mib * 1000u / cost->cycles_per_ms * 1000u;
     uint64_t wire = (uint64_t)1048576u * 8u * 1000000u / (link_rate_bps / 1000u + 1u);
     return codec < wire * (SHARE_ONE - a->share) / SHARE_ONE;
 }

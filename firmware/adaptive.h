@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Does compression pay on a channel? Measured, not assumed: what its chunks shrink to, what the codec costs here,
- * how fast the link is. By equation 3 of the paper a byte may cost the codec, at both ends together, no more time
- * than its compression saves on the wire: (1 - 1/ratio) / bandwidth.
+ * how fast the link is. By equation 3 of the paper a byte may cost the codec no more time than its compression
+ * saves on the wire: (1 - 1/ratio) / bandwidth. The cost is that of this end: the other decodes one chunk while the
+ * next is encoded here (section 2.4), and decoding costs about what encoding does (section 4.4).
  *
  *   a new channel is tried for TRIAL bytes; then, block by block,
  *   it pays       -> on, looked at again after every block

@@ -195,7 +195,9 @@ static size_t pack(const struct nof_dfcm_block *b, unsigned n, unsigned word_byt
     return (size_t)(to - out);
 }
 
-static size_t unpack(struct nof_dfcm_block *b, unsigned n, unsigned word_bytes, const uint8_t *in, size_t len,
+/* Residuals back. Returns the bytes used, 0 if [in, in + len) does not hold n values. `in` is readable 64 bytes beyond
+ * len; len >= n / 2. diff has room for NOF_DFCM_SPARE more. */
+static size_t unpack(uint64_t *diff, unsigned n, unsigned word_bytes, const uint8_t *in, size_t len,
                      uint64_t hits[NOF_DFCM_CLASSES])
 {
     const __mmask64 there = first(n);
@@ -224,7 +226,7 @@ static size_t unpack(struct nof_dfcm_block *b, unsigned n, unsigned word_bytes, 
         __mmask64 mask = bytes_of(each);
         __m512i low = _mm512_maskz_expand_epi8(mask, _mm512_loadu_si512(from));
 
-        _mm512_storeu_si512(&b->diff[i],
+        _mm512_storeu_si512(&diff[i],
                             _mm512_or_epi64(low, _mm512_sllv_epi64(top, _mm512_slli_epi64(each, 3))));
         from += _mm_popcnt_u64(mask);
     }
@@ -234,7 +236,6 @@ static size_t unpack(struct nof_dfcm_block *b, unsigned n, unsigned word_bytes, 
 const struct nof_dfcm_kernel nof_dfcm_avx512 = {
     .isa = NOF_DFCM_ISA_AVX512,
     .predict = predict,
-    .restore = restore,
     .pack = pack,
-    .unpack = unpack,
+    .decode = decode,
 };

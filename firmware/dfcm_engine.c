@@ -407,51 +407,13 @@ uint32_t nof_dfcm_plain_bytes(const void *chunk, size_t len_bytes)
     return get_header(chunk, len_bytes, &h) == NOF_OK ? h.plain_bytes : 0;
 }
 
-/* FAST's next block. Returns the bytes used, 0 if there is no such block. */
-NOINLINE static size_t block_unpack(const struct nof_dfcm *p, struct nof_dfcm_block *b, unsigned n,
-                                    unsigned word_bytes, const uint8_t *in, size_t len, uint64_t *hits)
-{
-    uint8_t last[NOF_DFCM_BLOCK_BYTES(NOF_DFCM_BLOCK) + 64];
-
-    if (len < (n + 1) / 2)
-        return 0;
-    if (len >= sizeof(last))
-        return p->kernel->unpack(b, n, word_bytes, in, len, hits);
-    memcpy(last, in, len);
-    memset(last + len, 0, sizeof(last) - len);
-    return p->kernel->unpack(b, n, word_bytes, last, len, hits);
-}
-
 /* The coded values lie in [in, in + len), all of it. Returns 0, or -1 if they do not. */
-static int restore_values(struct nof_dfcm *p, const struct header *h, const uint8_t *in, size_t len,
-                          uint8_t *out, uint64_t *hits)
+static int decode_values(struct nof_dfcm *p, const struct header *h, const uint8_t *in, size_t len,
+                         uint8_t *out, uint64_t *hits)
 {
     struct nof_dfcm_shape s = shape_of(p, h->elem);
-    size_t nibbles = 0;
 
-    for (unsigned left = h->words; left > 0;) {
-        unsigned n = at_most(left, NOF_DFCM_BLOCK);
-        struct nof_dfcm_block b;
-
-        if (p->format == NOF_DFCM_PAPER) {
-            if (nof_dfcm_paper_unpack(&b, n, s.word_bytes, in, 2 * len, &nibbles, hits) != 0)
-                return -1;
-        } else {
-            size_t used = block_unpack(p, &b, n, s.word_bytes, in + nibbles / 2, len - nibbles / 2, hits);
-
-            if (used == 0)
-                return -1;
-            nibbles += 2 * used;
-        }
-        block_begin(p, &b);
-        p->kernel->restore(p, &s, &b, n, out);
-        block_end(p, &b, n);
-        out += (size_t)n * s.word_bytes;
-        left -= n;
-    }
-    if ((nibbles + 1) / 2 != len)
-        return -1;
-    return nibbles % 2 != 0 && (in[len - 1] & 15u) != 0 ? -1 : 0;
+    return len > 0 && p->kernel->decode(p, &s, h->words, in, len, out, hits) == len ? 0 : -1;
 }
 
 int nof_dfcm_decode(struct nof_dfcm *p, enum nof_elem elem, const void *chunk, size_t len_bytes, void *out,
@@ -468,8 +430,8 @@ int nof_dfcm_decode(struct nof_dfcm *p, enum nof_elem elem, const void *chunk, s
     if (rc == NOF_OK &&
         (h.elem != elem || h.plain_bytes > out_bytes || len_bytes < NOF_DFCM_HEADER_BYTES + h.tail_bytes))
         rc = NOF_EPROTO;
-    if (rc == NOF_OK && restore_values(p, &h, in + NOF_DFCM_HEADER_BYTES,
-                                       len_bytes - NOF_DFCM_HEADER_BYTES - h.tail_bytes, to, hits) != 0)
+    if (rc == NOF_OK && decode_values(p, &h, in + NOF_DFCM_HEADER_BYTES,
+                                      len_bytes - NOF_DFCM_HEADER_BYTES - h.tail_bytes, to, hits) != 0)
         rc = NOF_EPROTO;
     if (rc != NOF_OK) {
         nof_dfcm_reset(p);

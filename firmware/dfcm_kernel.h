@@ -54,16 +54,13 @@ struct nof_dfcm_kernel {
     /* Words [at, at + n) of the block come from `in`: fills all arrays there and updates the table. */
     void (*predict)(struct nof_dfcm *p, const struct nof_dfcm_shape *s, struct nof_dfcm_block *b, unsigned at,
                     unsigned n, const uint8_t *in);
-    /* The other way: diff[0, n) is given; fills `out`, the last differences and values, updates the table. */
-    void (*restore)(struct nof_dfcm *p, const struct nof_dfcm_shape *s, struct nof_dfcm_block *b, unsigned n,
-                    uint8_t *out);
+    /* The other way, a whole chunk: `words` values from the predictor's format in [in, in + len) to `out`; updates table
+     * and history. Returns the bytes used, 0 if the values are not there (then the predictor is anything). */
+    size_t (*decode)(struct nof_dfcm *p, const struct nof_dfcm_shape *s, unsigned words, const uint8_t *in,
+                     size_t len, uint8_t *out, uint64_t hits[NOF_DFCM_CLASSES]);
     /* FAST's bytes of diff[0, n) and kept. out has NOF_DFCM_BLOCK_BYTES(n) + 64. Returns the bytes used. */
     size_t (*pack)(const struct nof_dfcm_block *b, unsigned n, unsigned word_bytes, uint8_t *out,
                    uint64_t hits[NOF_DFCM_CLASSES]);
-    /* Back. Returns the bytes used, 0 if [in, in + len) does not hold n values. `in` is readable 64 bytes beyond len;
-     * len >= n / 2. */
-    size_t (*unpack)(struct nof_dfcm_block *b, unsigned n, unsigned word_bytes, const uint8_t *in, size_t len,
-                     uint64_t hits[NOF_DFCM_CLASSES]);
 };
 
 extern const struct nof_dfcm_kernel nof_dfcm_portable;
@@ -90,7 +87,7 @@ static inline unsigned nof_dfcm_kept(uint64_t diff, unsigned word_bytes)
 void nof_dfcm_paper_pack(const struct nof_dfcm_block *b, unsigned n, unsigned word_bytes, uint8_t *out,
                          size_t *nibbles, uint64_t hits[NOF_DFCM_CLASSES]);
 /* Back, from nibble *nibbles of `in`, which has `end` nibbles. Returns 0, or -1 if n values are not there. */
-int nof_dfcm_paper_unpack(struct nof_dfcm_block *b, unsigned n, unsigned word_bytes, const uint8_t *in,
-                          size_t end, size_t *nibbles, uint64_t hits[NOF_DFCM_CLASSES]);
+int nof_dfcm_paper_unpack(uint64_t *diff, unsigned n, unsigned word_bytes, const uint8_t *in, size_t end,
+                          size_t *nibbles, uint64_t hits[NOF_DFCM_CLASSES]);
 
 #endif

@@ -3,15 +3,7 @@
  * The paper's stream: a count of leading zero nibbles, the nibbles that are left, the next value; the most significant
  * bit first. A block begins and ends in the middle of a byte. */
 #include "dfcm_kernel.h"
-
-static uint64_t load_big(const uint8_t *in)
-{
-    uint64_t word = 0;
-
-    for (unsigned i = 0; i < 8; i++)
-        word = word << 8 | in[i];
-    return word;
-}
+#include "transport/wire.h"
 
 static void store_big(uint8_t *out, uint64_t word)
 {
@@ -67,26 +59,33 @@ void nof_dfcm_paper_pack(const struct nof_dfcm_block *b, unsigned n, unsigned wo
     }
 }
 
-/* Up to 16 nibbles from nibble `at`; `in` has `end` of them, and at + n <= end. */
-static inline uint64_t get(const uint8_t *in, size_t end, size_t at, unsigned n)
+static inline unsigned nibble(const uint8_t *in, size_t at)
+{
+    return in[at / 2] >> (at % 2 == 0 ? 4 : 0) & 15u;
+}
+
+/* Up to 16 nibbles from nibble `at`; `in` is readable to byte at / 2 + 8. */
+static inline uint64_t get(const uint8_t *in, size_t at, unsigned n)
+{
+    unsigned half = at % 2 * 4;
+    uint64_t word =
+        __builtin_bswap64(nof_get64(in + at / 2)) << half | (uint64_t)in[at / 2 + 8] >> (8 - half);
+
+    return n == 0 ? 0 : word >> ((64 - 4 * n) & 63);
+}
+
+/* The same where the bytes may end. */
+static uint64_t get_last(const uint8_t *in, size_t at, unsigned n)
 {
     uint64_t word = 0;
 
-    if (n == 0)
-        return 0;
-    if (at / 2 + 9 > end / 2) {
-        for (; n > 0; n--, at++)
-            word = word << 4 | (in[at / 2] >> (at % 2 == 0 ? 4 : 0) & 15u);
-        return word;
-    }
-    word = load_big(in + at / 2);
-    if (at % 2 != 0)
-        word = word << 4 | in[at / 2 + 8] >> 4;
-    return word >> (64 - 4 * n);
+    for (; n > 0; n--, at++)
+        word = word << 4 | nibble(in, at);
+    return word;
 }
 
-int nof_dfcm_paper_unpack(struct nof_dfcm_block *b, unsigned n, unsigned word_bytes, const uint8_t *in,
-                          size_t end, size_t *nibbles, uint64_t hits[NOF_DFCM_CLASSES])
+int nof_dfcm_paper_unpack(uint64_t *diff, unsigned n, unsigned word_bytes, const uint8_t *in, size_t end,
+                          size_t *nibbles, uint64_t hits[NOF_DFCM_CLASSES])
 {
     unsigned most = 2 * word_bytes;
     size_t at = *nibbles;
@@ -94,12 +93,13 @@ int nof_dfcm_paper_unpack(struct nof_dfcm_block *b, unsigned n, unsigned word_by
     for (unsigned i = 0; i < n; i++) {
         if (at >= end)
             return -1;
-        unsigned zeros = (unsigned)get(in, end, at++, 1);
-        if (zeros > most || most - zeros > end - at)
+        unsigned zeros = nibble(in, at++);
+        unsigned kept = most - zeros;
+        if (zeros > most || kept > end - at)
             return -1;
         hits[zeros / 4]++;
-        b->diff[i] = get(in, end, at, most - zeros);
-        at += most - zeros;
+        diff[i] = end - at >= 18 ? get(in, at, kept) : get_last(in, at, kept);
+        at += kept;
     }
     *nibbles = at;
     return 0;

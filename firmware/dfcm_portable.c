@@ -143,7 +143,9 @@ static inline size_t unpack_counts(unsigned n, unsigned word_bytes, const uint8_
     return wrong != 0 ? SIZE_MAX : bytes;
 }
 
-static size_t unpack(struct nof_dfcm_block *b, unsigned n, unsigned word_bytes, const uint8_t *in, size_t len,
+/* Residuals back. Returns the bytes used, 0 if [in, in + len) does not hold n values. `in` is readable 64 bytes beyond
+ * len; len >= n / 2. diff has room for NOF_DFCM_SPARE more. */
+static size_t unpack(uint64_t *diff, unsigned n, unsigned word_bytes, const uint8_t *in, size_t len,
                      uint64_t hits[NOF_DFCM_CLASSES])
 {
     static const uint64_t low[9] = {
@@ -165,8 +167,7 @@ static size_t unpack(struct nof_dfcm_block *b, unsigned n, unsigned word_bytes, 
     for (unsigned i = 0; i < n; i++) {
         unsigned whole = kept[i] / 2u, rest = kept[i] & 1u;
 
-        b->diff[i] = (nof_get64(from) & low[whole]) | (uint64_t)(odd[odds] & (0u - rest))
-                                                          << (8 * whole & 63u);
+        diff[i] = (nof_get64(from) & low[whole]) | (uint64_t)(odd[odds] & (0u - rest)) << (8 * whole & 63u);
         odds += rest;
         from += whole;
     }
@@ -176,7 +177,6 @@ static size_t unpack(struct nof_dfcm_block *b, unsigned n, unsigned word_bytes, 
 const struct nof_dfcm_kernel KERNEL = {
     .isa = KERNEL_ISA,
     .predict = predict,
-    .restore = restore,
     .pack = pack,
-    .unpack = unpack,
+    .decode = decode,
 };

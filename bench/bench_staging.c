@@ -97,21 +97,8 @@ static void take_line(void *ctx, const char *text)
 static json_t *read_counters(const struct bench *b)
 {
     json_t *stats = json_load_file(b->stats, 0, NULL);
-    json_t *sum = json_object();
-    json_t *row;
-    json_t *value;
-    const char *name;
-    size_t i;
+    json_t *sum = nof_bench_counters(stats);
 
-    json_array_foreach(json_object_get(stats, "rows"), i, row)
-    {
-        json_object_foreach(json_object_get(row, "counters"), name, value)
-        {
-            json_int_t so_far = json_integer_value(json_object_get(sum, name));
-
-            json_object_set_new(sum, name, json_integer(so_far + json_integer_value(value)));
-        }
-    }
     json_decref(stats);
     return sum;
 }

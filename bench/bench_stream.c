@@ -5,9 +5,7 @@
 #include "../tools/nof/commands.h"
 
 #include <argp.h>
-#include <dirent.h>
 #include <jansson.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +15,6 @@
 #include "wire_peers.h"
 
 #define MTU_BYTES 1500u
-#define SWITCH_BUFFER "60kb"
 #define MODES 3u
 #define ROUNDS 2u
 
@@ -29,6 +26,7 @@ static const char *const modes[MODES] = {"off", "on", "adaptive"};
 
 struct options {
     bool json;
+    bool keep_logs;
     unsigned link_mbps;
     double seconds;
     const char *file;
@@ -40,63 +38,18 @@ struct figure {
     char why[NOF_WIRE_WHY_BYTES]; /* empty: measured */
 };
 
-static struct nof_wire_bench bench; /* what the signal handler and atexit() take down */
-static bool keep_logs;
-
-static void clean_up(void)
-{
-    DIR *dir = bench.dir[0] != '\0' && !keep_logs ? opendir(bench.dir) : NULL;
-    const struct dirent *e;
-    char name[512];
-
-    nof_lab_down(&bench.lab);
-    while (dir && (e = readdir(dir)) != NULL) {
-        snprintf(name, sizeof(name), "%s/%s", bench.dir, e->d_name);
-        (void)unlink(name);
-    }
-    if (dir) {
-        closedir(dir);
-        (void)rmdir(bench.dir);
-    }
-    bench.dir[0] = '\0';
-}
-
-/* Children end with us (PDEATHSIG); the namespaces would not. */
-static void on_signal(int number)
-{
-    clean_up();
-    _exit(128 + number);
-}
+static struct nof_wire_bench bench;
 
 /* NULL, or why nothing can be measured here. */
 static const char *prepare(const struct options *o)
 {
-    const char *missing = nof_lab_missing();
-    char rate[32], *slash;
-    ssize_t n = readlink("/proc/self/exe", bench.bin_dir, sizeof(bench.bin_dir) - 1);
+    char rate[32];
 
     bench.mtu_bytes = MTU_BYTES;
     bench.seconds = o->seconds;
-    bench.bin_dir[n > 0 ? n : 0] = '\0';
-    slash = strrchr(bench.bin_dir, '/');
-    if (slash)
-        *slash = '\0';
-    if (missing)
-        return missing;
-    (void)signal(SIGINT, on_signal);
-    (void)signal(SIGTERM, on_signal);
-    (void)signal(SIGHUP, on_signal);
-    (void)signal(SIGPIPE, SIG_IGN);
-    (void)atexit(clean_up);
-    snprintf(bench.dir, sizeof(bench.dir), "/tmp/nof-bench-stream-XXXXXX");
-    if (!mkdtemp(bench.dir)) {
-        bench.dir[0] = '\0';
-        return "no room for temporary files in /tmp";
-    }
+    bench.keep_logs = o->keep_logs;
     snprintf(rate, sizeof(rate), "%umbit", o->link_mbps);
-    if (nof_lab_up(&bench.lab, 2, rate, SWITCH_BUFFER, MTU_BYTES) != 0)
-        return "the network namespaces of the lab cannot be set up";
-    return NULL;
+    return nof_wire_begin(&bench, rate);
 }
 
 /* One more round of a mode. A round that fails (a busy machine misses a handshake) counts only if all do. */
@@ -220,7 +173,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         o->link_mbps = (unsigned)rate;
         return 0;
     case 'k':
-        keep_logs = true;
+        o->keep_logs = true;
         return 0;
     case 's':
         o->seconds = atof(arg);
@@ -241,7 +194,7 @@ int nof_bench_stream(int argc, char **argv)
         NOF_BENCH_JSON,
         {"link", 'l', "RATE", 0, "rate of the links: 100mbit (default), 1gbit", 0},
         {"seconds", 's', "S", 0, "time per run; the best of ten counts (0.5)", 0},
-        {"keep-logs", 'k', NULL, 0, "leave the logs of all programs in /tmp/nof-bench-stream-*", 0},
+        {"keep-logs", 'k', NULL, 0, "leave the logs of all programs in " NOF_WIRE_LOGS "*", 0},
         {0},
     };
     static const struct argp argp = {
@@ -264,6 +217,6 @@ int nof_bench_stream(int argc, char **argv)
     missing = prepare(&o);
     measure(&o, missing, o.file, recorded);
     measure(&o, missing, "random", incompressible);
-    clean_up();
+    nof_wire_end();
     return report(&o, recorded, incompressible);
 }

@@ -6,13 +6,10 @@
 #include "../tools/nof/commands.h"
 
 #include <argp.h>
-#include <dirent.h>
 #include <jansson.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "../firmware/transport/wire.h"
 #include "child.h"
@@ -34,13 +31,12 @@ struct options {
     double seconds;
 };
 
-static struct nof_wire_bench bench; /* what the signal handler and atexit() take down */
-static bool keep_logs;
+static struct nof_wire_bench bench;
 
 static const struct argp_option argp_options[] = {
     NOF_BENCH_JSON,
     {"seconds", 's', "S", 0, "time per figure (1)", 0},
-    {"keep-logs", 'k', NULL, 0, "leave the logs of all programs in /tmp/nof-bench-wire-*", 0},
+    {"keep-logs", 'k', NULL, 0, "leave the logs of all programs in " NOF_WIRE_LOGS "*", 0},
     {NULL, 0, NULL, 0, NULL, 0},
 };
 
@@ -60,36 +56,6 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     default:
         return nof_bench_option(key, arg, state, &o->json);
     }
-}
-
-static void remove_dir(const char *path)
-{
-    DIR *dir = opendir(path);
-    const struct dirent *e;
-    char name[512];
-
-    while (dir && (e = readdir(dir)) != NULL) {
-        snprintf(name, sizeof(name), "%s/%s", path, e->d_name);
-        (void)unlink(name);
-    }
-    if (dir)
-        closedir(dir);
-    (void)rmdir(path);
-}
-
-static void clean_up(void)
-{
-    nof_lab_down(&bench.lab);
-    if (bench.dir[0] != '\0' && !keep_logs)
-        remove_dir(bench.dir);
-    bench.dir[0] = '\0';
-}
-
-/* Children end with us (PDEATHSIG); the namespaces would not. */
-static void on_signal(int number)
-{
-    clean_up();
-    _exit(128 + number);
 }
 
 static double rounded(double value, double step)
@@ -248,33 +214,10 @@ static void print_table(json_t *root)
 
 static const char *prepare(const struct options *o)
 {
-    const char *missing = nof_lab_missing();
-    char *slash;
-    ssize_t n;
-
     bench.mtu_bytes = MTU_BYTES;
     bench.seconds = o->seconds;
-    keep_logs = o->keep_logs;
-    n = readlink("/proc/self/exe", bench.bin_dir, sizeof(bench.bin_dir) - 1);
-    bench.bin_dir[n > 0 ? n : 0] = '\0';
-    slash = strrchr(bench.bin_dir, '/');
-    if (slash)
-        *slash = '\0';
-    if (missing)
-        return missing;
-    (void)signal(SIGINT, on_signal);
-    (void)signal(SIGTERM, on_signal);
-    (void)signal(SIGHUP, on_signal);
-    (void)signal(SIGPIPE, SIG_IGN);
-    (void)atexit(clean_up);
-    snprintf(bench.dir, sizeof(bench.dir), "/tmp/nof-bench-wire-XXXXXX");
-    if (!mkdtemp(bench.dir)) {
-        bench.dir[0] = '\0';
-        return "no room for temporary files in /tmp";
-    }
-    if (nof_lab_up(&bench.lab, 2, NULL, "60kb", MTU_BYTES) != 0)
-        return "the network namespaces of the lab cannot be set up";
-    return NULL;
+    bench.keep_logs = o->keep_logs;
+    return nof_wire_begin(&bench, NULL);
 }
 
 int nof_bench_wire(int argc, char **argv)
@@ -298,6 +241,6 @@ int nof_bench_wire(int argc, char **argv)
         print_table(root);
     }
     json_decref(root);
-    clean_up();
+    nof_wire_end();
     return all ? 0 : 1;
 }

@@ -17,6 +17,26 @@ error_t nof_bench_option(int key, const char *arg, struct argp_state *state, boo
     }
 }
 
+json_t *nof_bench_counters(const json_t *stats)
+{
+    json_t *sum = json_object();
+    json_t *row;
+    json_t *value;
+    const char *name;
+    size_t i;
+
+    json_array_foreach(json_object_get(stats, "rows"), i, row)
+    {
+        json_object_foreach(json_object_get(row, "counters"), name, value)
+        {
+            json_int_t so_far = json_integer_value(json_object_get(sum, name));
+
+            json_object_set_new(sum, name, json_integer(so_far + json_integer_value(value)));
+        }
+    }
+    return sum;
+}
+
 bool nof_bench_end(json_t *result, json_t *skipped, bool json)
 {
     bool all = json_object_size(skipped) == 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What `nof bench wire` runs on the two hosts of a lab: ourselves, and whom we are measured against.
+ * What `nof bench wire` and `stream` run on the two hosts of a lab: ourselves, and whom we are measured against.
  * Every function leaves no process behind. Rates are megabits per second. */
 #ifndef NOF_BENCH_WIRE_PEERS_H
 #define NOF_BENCH_WIRE_PEERS_H
@@ -19,7 +19,16 @@ struct nof_wire_bench {
     char bin_dir[4096]; /* where nof, nofd and bench/ are */
     unsigned mtu_bytes;
     double seconds; /* per figure */
+    bool keep_logs; /* dir stays */
 };
+
+#define NOF_WIRE_LOGS "/tmp/nof-bench-wire-"
+
+/* Sets up lab (two hosts; rate of the links or NULL), dir and bin_dir for a command; mtu_bytes is given. Once in a
+ * process: until nof_wire_end(), which its exit and SIGINT, SIGTERM and SIGHUP call too. NULL, or why nothing can be
+ * measured here. */
+const char *nof_wire_begin(struct nof_wire_bench *b, const char *rate);
+void nof_wire_end(void);
 
 /* dpdk-testpmd, txonly on host 0, rxonly on host 1, one core each, frames of mtu + 14 bytes: what was
  * received, in frame bits; median of NOF_WIRE_RUNS. 0, or -1 with the reason in why. */

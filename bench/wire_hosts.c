@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <dirent.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "wire_peers.h"
+
+#define SWITCH_BUFFER "60kb"
+
+static struct nof_wire_bench *up; /* what the signal handler and atexit() take down */
+
+static void remove_dir(const char *path)
+{
+    DIR *dir = opendir(path);
+    const struct dirent *e;
+    char name[512];
+
+    while (dir && (e = readdir(dir)) != NULL) {
+        snprintf(name, sizeof(name), "%s/%s", path, e->d_name);
+        (void)unlink(name);
+    }
+    if (dir)
+        closedir(dir);
+    (void)rmdir(path);
+}
+
+void nof_wire_end(void)
+{
+    if (!up)
+        return;
+    nof_lab_down(&up->lab);
+    if (up->dir[0] != '\0' && !up->keep_logs)
+        remove_dir(up->dir);
+    up->dir[0] = '\0';
+    up = NULL;
+}
+
+/* Children end with us (PDEATHSIG); the namespaces would not. */
+static void on_signal(int number)
+{
+    nof_wire_end();
+    _exit(128 + number);
+}
+
+const char *nof_wire_begin(struct nof_wire_bench *b, const char *rate)
+{
+    const char *missing = nof_lab_missing();
+    ssize_t n = readlink("/proc/self/exe", b->bin_dir, sizeof(b->bin_dir) - 1);
+    char *slash;
+
+    b->bin_dir[n > 0 ? n : 0] = '\0';
+    slash = strrchr(b->bin_dir, '/');
+    if (slash)
+        *slash = '\0';
+    if (missing)
+        return missing;
+    up = b;
+    (void)signal(SIGINT, on_signal);
+    (void)signal(SIGTERM, on_signal);
+    (void)signal(SIGHUP, on_signal);
+    (void)signal(SIGPIPE, SIG_IGN);
+    (void)atexit(nof_wire_end);
+    snprintf(b->dir, sizeof(b->dir), NOF_WIRE_LOGS "XXXXXX");
+    if (!mkdtemp(b->dir)) {
+        b->dir[0] = '\0';
+        return "no room for temporary files in /tmp";
+    }
+    if (nof_lab_up(&b->lab, 2, rate, SWITCH_BUFFER, b->mtu_bytes) != 0)
+        return "the network namespaces of the lab cannot be set up";
+    return NULL;
+}

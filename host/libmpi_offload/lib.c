@@ -102,6 +102,17 @@ int nof_lib_leave(struct nof_comm *comm, int rc, const char *func)
     return rc;
 }
 
+int nof_lib_leave_held(struct nof_comm *comm, int rc, const char *func)
+{
+    rc = nof_lib_leave(comm, rc, func);
+    if (comm != NULL) {
+        nof_lib_lock();
+        nof_comm_release(comm);
+        nof_lib_unlock();
+    }
+    return rc;
+}
+
 void nof_lib_linger(unsigned ms)
 {
     uint64_t until_ns = nof_lib_now_ns() + ms * 1000000ull;

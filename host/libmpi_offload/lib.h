@@ -94,6 +94,9 @@ void nof_lib_enter(const char *func);
  * belong to no communicator). Returns rc unless the handler ends the process. */
 int nof_lib_leave(struct nof_comm *comm, int rc, const char *func);
 
+/* The same, where the call held comm (or NULL) because its object names it and may be gone by now: gives that back. */
+int nof_lib_leave_held(struct nof_comm *comm, int rc, const char *func);
+
 /* Only the lock: for calls that are legal at any time. */
 void nof_lib_lock(void);
 void nof_lib_unlock(void);

@@ -61,17 +61,6 @@ static int begin_ready(MPI_Request handle, struct nof_request **req_out, struct 
     return rc;
 }
 
-static int leave(struct nof_comm *c, int rc, const char *func)
-{
-    rc = nof_lib_leave(c, rc, func);
-    if (c != NULL) {
-        nof_lib_lock();
-        nof_comm_release(c);
-        nof_lib_unlock();
-    }
-    return rc;
-}
-
 NOF_MPI(Pready)
 int PMPI_Pready(int partition, MPI_Request request)
 {
@@ -81,7 +70,7 @@ int PMPI_Pready(int partition, MPI_Request request)
     int rc = begin_ready(request, &req, &c);
     if (rc == MPI_SUCCESS)
         rc = nof_part_ready(req, partition);
-    return leave(c, rc, __func__);
+    return nof_lib_leave_held(c, rc, __func__);
 }
 
 NOF_MPI(Pready_range)
@@ -95,7 +84,7 @@ int PMPI_Pready_range(int partition_low, int partition_high, MPI_Request request
         rc = nof_error(MPI_ERR_ARG, "the range goes from %d to %d", partition_low, partition_high);
     for (MPI_Count i = partition_low; rc == MPI_SUCCESS && i <= partition_high; i++)
         rc = nof_part_ready(req, (int)i);
-    return leave(c, rc, __func__);
+    return nof_lib_leave_held(c, rc, __func__);
 }
 
 NOF_MPI(Pready_list)
@@ -109,7 +98,7 @@ int PMPI_Pready_list(int length, const int array_of_partitions[], MPI_Request re
         rc = nof_error(MPI_ERR_ARG, "a list of %d partitions", length);
     for (int i = 0; rc == MPI_SUCCESS && i < length; i++)
         rc = nof_part_ready(req, array_of_partitions[i]);
-    return leave(c, rc, __func__);
+    return nof_lib_leave_held(c, rc, __func__);
 }
 
 NOF_MPI(Parrived)

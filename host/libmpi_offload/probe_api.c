@@ -125,17 +125,6 @@ static int receive_message(void *buf, MPI_Count count, MPI_Datatype datatype, MP
     return rc;
 }
 
-static int leave(struct nof_comm *c, int rc, const char *func)
-{
-    rc = nof_lib_leave(c, rc, func);
-    if (c != NULL) {
-        nof_lib_lock();
-        nof_comm_release(c);
-        nof_lib_unlock();
-    }
-    return rc;
-}
-
 static int recv_blocking(void *buf, MPI_Count count, MPI_Datatype datatype, MPI_Message *message,
                          MPI_Status *status, uint64_t callsite, const char *func)
 {
@@ -149,7 +138,7 @@ static int recv_blocking(void *buf, MPI_Count count, MPI_Datatype datatype, MPI_
     }
     if (req != NULL)
         nof_request_free(req);
-    return leave(c, rc, func);
+    return nof_lib_leave_held(c, rc, func);
 }
 
 static int recv_nonblocking(void *buf, MPI_Count count, MPI_Datatype datatype, MPI_Message *message,
@@ -165,7 +154,7 @@ static int recv_nonblocking(void *buf, MPI_Count count, MPI_Datatype datatype, M
         rc = nof_request_publish(req, request);
     if (rc != MPI_SUCCESS && req != NULL)
         nof_request_free(req);
-    return leave(c, rc, func);
+    return nof_lib_leave_held(c, rc, func);
 }
 
 NOF_MPI(Mrecv)

@@ -18,6 +18,7 @@
 #include "callgrind.h"
 #include "core_pair.h"
 #include "option.h"
+#include "report.h"
 
 #define BURST 16u /* descriptors per call, and frames per call */
 #define ROUNDS 32u /* bursts in a batch */
@@ -164,25 +165,28 @@ static json_t *row_json(const struct row *r)
                      r->instructions, "crc", r->crc, "copy", r->copy);
 }
 
-static int report(const struct row *rows, size_t n, bool json)
+static int report(const struct row *rows, size_t n, struct nof_bench_report *report)
 {
     json_t *list = json_array();
-    json_t *skipped = json_object();
-    if (!json)
-        printf("%-6s %-12s %14s %8s %8s   instructions\n", "side", "case", "core", "crc", "copy");
+    bool headed = report->json;
+
     for (size_t i = 0; i < n; i++) {
         const struct row *r = &rows[i];
+        char key[64];
+
         json_array_append_new(list, row_json(r));
+        snprintf(key, sizeof(key), "%s.%s", r->side, r->name);
         if (r->problem[0] != '\0') {
-            char key[64];
-            snprintf(key, sizeof(key), "%s.%s", r->side, r->name);
-            json_object_set_new(skipped, key, json_string(r->problem));
-            fprintf(stderr, "nof bench core: %s of %s was not measured: %s\n", r->name, r->side, r->problem);
-        } else if (!json) {
-            printf("%-6s %-12s %14.1f %8.1f %8.1f\n", r->side, r->name, r->instructions, r->crc, r->copy);
+            nof_bench_skip(report, key, r->problem);
+            continue;
         }
+        if (!headed)
+            printf("%-6s %-12s %14s %8s %8s   instructions\n", "side", "case", "core", "crc", "copy");
+        headed = true;
+        if (!report->json)
+            printf("%-6s %-12s %14.1f %8.1f %8.1f\n", r->side, r->name, r->instructions, r->crc, r->copy);
     }
-    return nof_bench_end(json_pack("{s:o}", "rows", list), skipped, json) ? 0 : 1;
+    return nof_bench_end(report, json_pack("{s:o}", "rows", list)) ? 0 : 1;
 }
 
 /* ---- command ---- */
@@ -227,6 +231,7 @@ int nof_bench_core(int argc, char **argv)
             "receives, with prediction off and on.",
     };
     struct arguments a = {.mtu_bytes = 1500};
+    struct nof_bench_report r;
     argp_parse(&argp, argc, argv, 0, NULL, &a);
     if (a.child != NULL)
         return work(&a);
@@ -236,7 +241,10 @@ int nof_bench_core(int argc, char **argv)
         {.side = "recv", .name = "cyclic"}, {.side = "recv", .name = "cyclic-auto"},
         {.side = "recv", .name = "random"}, {.side = "recv", .name = "random-auto"},
     };
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+    nof_bench_begin(&r, argv[0], a.json);
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        nof_bench_progress("%s of %s...", rows[i].name, rows[i].side);
         measure(&rows[i], a.mtu_bytes);
-    return report(rows, sizeof(rows) / sizeof(rows[0]), a.json);
+    }
+    return report(rows, sizeof(rows) / sizeof(rows[0]), &r);
 }

@@ -7,6 +7,7 @@
 
 #include <argp.h>
 #include <jansson.h>
+#include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,6 +17,7 @@
 #include "codecs.h"
 #include "messages.h"
 #include "option.h"
+#include "report.h"
 
 #define PASSES_MAX 101u
 #define FILES_MAX 4096u
@@ -54,6 +56,7 @@ struct bench {
     size_t *lens; /* of its messages */
     uint8_t *plain; /* one message */
     char problem[300];
+    struct nof_bench_report report;
 };
 
 static double now_s(void)
@@ -104,17 +107,10 @@ static int run_file(struct bench *b, unsigned codec, const struct nof_messages *
     return 0;
 }
 
-static int by_size(const void *a, const void *b)
+/* "PROGRAM.CODEC.compress" */
+static void name_of(char name[128], const struct program *p, const struct nof_codec *codec, const char *way)
 {
-    double x = *(const double *)a, y = *(const double *)b;
-
-    return (x > y) - (x < y);
-}
-
-static double median(double *values, size_t n)
-{
-    qsort(values, n, sizeof(*values), by_size);
-    return n % 2 != 0 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
+    snprintf(name, 128, "%s.%s.%s", p->name, codec->name, way);
 }
 
 static int run_program(struct bench *b, struct program *p)
@@ -124,6 +120,7 @@ static int run_program(struct bench *b, struct program *p)
 
     /* The first pass is for looking at what comes back, and for the caches. */
     for (unsigned pass = 0; pass <= passes; pass++) {
+        nof_bench_progress("%s, pass %u of %u", p->name, pass, passes);
         for (unsigned c = 0; c < CODECS; c++) {
             struct figures sum = {0};
 
@@ -139,8 +136,16 @@ static int run_program(struct bench *b, struct program *p)
         }
     }
     for (unsigned c = 0; c < CODECS; c++) {
-        p->codec[c].compress_s = median(compress_s[c], passes);
-        p->codec[c].decompress_s = median(decompress_s[c], passes);
+        char name[128];
+
+        p->codec[c].compress_s = nof_bench_median(compress_s[c], passes);
+        p->codec[c].decompress_s = nof_bench_median(decompress_s[c], passes);
+        if (c == OURS || b->state[c] == NULL)
+            continue;
+        name_of(name, p, b->codec[c], "compress");
+        nof_bench_compared(&b->report, name, compress_s[c], passes, NAN);
+        name_of(name, p, b->codec[c], "decompress");
+        nof_bench_compared(&b->report, name, decompress_s[c], passes, NAN);
     }
     return 0;
 }
@@ -273,13 +278,16 @@ static json_t *program_json(const struct bench *b, const struct program *p)
 
 static void print_codec(const struct bench *b, const struct program *p, unsigned codec)
 {
-    const char *name = codec == OURS ? b->codec[codec]->name : b->codec[codec]->name;
+    const char *name = b->codec[codec]->name;
+    char compress[128], decompress[128];
 
     if (b->state[codec] == NULL)
-        printf("    %-10s %s\n", name, b->codec[codec]->missing);
-    else
-        printf("    %-10s %6.3f %12.3f %12.3f\n", name, ratio(p, codec), compress_gbs(p, codec),
-               decompress_gbs(p, codec));
+        return;
+    name_of(compress, p, b->codec[codec], "compress");
+    name_of(decompress, p, b->codec[codec], "decompress");
+    printf("    %-10s %6.3f %12s %12s\n", name, ratio(p, codec),
+           nof_bench_cell(&b->report, compress, compress_gbs(p, codec), 3).text,
+           nof_bench_cell(&b->report, decompress, decompress_gbs(p, codec), 3).text);
 }
 
 static void print_program(const struct bench *b, const struct program *p)
@@ -296,10 +304,10 @@ static void print_program(const struct bench *b, const struct program *p)
            break_even_gbit_s(p), break_even_overlapped_gbit_s(p));
 }
 
-static bool print_json(const struct bench *b, const struct program *programs, unsigned n,
-                       const struct program *total)
+static json_t *result_of(struct bench *b, const struct program *programs, unsigned n,
+                         const struct program *total)
 {
-    json_t *o = json_object(), *list = json_array(), *skipped = json_object();
+    json_t *o = json_object(), *list = json_array();
 
     for (unsigned i = 0; i < n; i++)
         json_array_append_new(list, program_json(b, &programs[i]));
@@ -308,8 +316,8 @@ static bool print_json(const struct bench *b, const struct program *programs, un
     json_object_set_new(o, "total", program_json(b, total));
     for (unsigned c = 0; c < CODECS; c++)
         if (b->state[c] == NULL)
-            json_object_set_new(skipped, b->codec[c]->name, json_string(b->codec[c]->missing));
-    return nof_bench_end(o, skipped, true);
+            nof_bench_skip(&b->report, b->codec[c]->name, b->codec[c]->missing);
+    return o;
 }
 
 static void add(struct program *total, const struct program *p)
@@ -347,19 +355,25 @@ static int run(const struct arguments *a)
     struct bench b = {.arguments = a};
     struct program *programs = calloc(a->paths, sizeof(*programs));
     struct program total = {0};
-    unsigned n = programs != NULL && open_bench(&b) == 0 ? run_programs(&b, programs) : 0;
-    bool all = n > 0;
+    json_t *result = NULL;
+    unsigned n;
+    bool all = false;
+
+    nof_bench_begin(&b.report, "nof bench dfcm", a->json);
+    n = programs != NULL && open_bench(&b) == 0 ? run_programs(&b, programs) : 0;
 
     for (unsigned i = 0; i < n; i++)
         add(&total, &programs[i]);
     if (n == 0)
         fprintf(stderr, "nof bench dfcm: %s\n", b.problem[0] != '\0' ? b.problem : "not enough memory");
-    else if (a->json)
-        all = print_json(&b, programs, n, &total);
+    else
+        result = result_of(&b, programs, n, &total);
     for (unsigned i = 0; !a->json && i < n; i++)
         print_program(&b, &programs[i]);
     if (!a->json && n > 1)
         print_program(&b, &total);
+    if (result != NULL)
+        all = nof_bench_end(&b.report, result);
     close_bench(&b);
     free(programs);
     return all ? 0 : 1;

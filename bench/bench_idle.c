@@ -7,6 +7,7 @@
 #include "child.h"
 #include "lab_net.h"
 #include "option.h"
+#include "report.h"
 #include "spawn.h"
 
 #include <argp.h>
@@ -99,6 +100,7 @@ static double idle_fabric(unsigned seconds)
     nof_daemon_option(&args, "--fabric", "2");
     nof_daemon_option(&args, "--socket", socket);
     nof_daemon_option(&args, "--control", control);
+    nof_daemon_option(&args, "--log", "warning");
     pid = nof_daemon_start(&args, &how, "nof bench idle");
     if (pid < 0)
         return NAN;
@@ -114,8 +116,10 @@ static double idle_af_xdp(unsigned seconds, const char **why_out)
     char text[256];
     struct nof_lab lab = {.nhosts = 0};
     struct nof_child child = {.pid = 0};
-    const char *const argv[] = {
-        nofd, "--port", "net_af_xdp,iface=eth0", "--socket", "@nof-bench-idle", "--ready-fd", "1", NULL};
+    const char *const argv[] = {nofd,       "--port",          "net_af_xdp,iface=eth0",
+                                "--socket", "@nof-bench-idle", "--ready-fd",
+                                "1",        "--log",           "warning",
+                                NULL};
     double percent = NAN;
 
     *why_out = nof_lab_missing();
@@ -135,36 +139,33 @@ static double idle_af_xdp(unsigned seconds, const char **why_out)
     return percent;
 }
 
-static json_t *figure(json_t *skipped, const char *key, double value, const char *why)
+static void put(struct nof_bench_report *report, json_t *result, const char *key, double value,
+                const char *why)
 {
-    if (!isnan(value))
-        return json_real(value);
-    json_object_set_new(skipped, key, json_string(why));
-    return json_null();
+    json_object_set_new(result, key, nof_bench_number(value));
+    if (isnan(value))
+        nof_bench_skip(report, key, why);
 }
 
-static json_t *measure(struct bench *b)
+static json_t *measure(struct bench *b, struct nof_bench_report *report)
 {
-    json_t *skipped = json_object();
+    static const char no_daemon[] = "the daemon did not start";
+    static const char no_program[] = "the MPI program failed, or is not there: run this from the build tree";
     json_t *result = json_object();
-    const char *why = "the daemon did not start";
-    double fabric = idle_fabric(b->seconds);
-    double xdp = idle_af_xdp(b->seconds, &why);
-    bool ran = run_ranks(b);
+    const char *why = no_daemon;
+    double xdp;
+    bool ran;
 
-    json_object_set_new(result, "nofd_fabric_cpu_percent",
-                        figure(skipped, "nofd_fabric_cpu_percent", fabric, "the daemon did not start"));
-    json_object_set_new(result, "nofd_af_xdp_cpu_percent",
-                        figure(skipped, "nofd_af_xdp_cpu_percent", xdp, why));
-    json_object_set_new(
-        result, "rank_cpu_percent",
-        figure(skipped, "rank_cpu_percent", ran ? b->rank_percent : NAN, "the MPI program failed"));
-    json_object_set_new(result, "after_silence_latency_us",
-                        figure(skipped, "after_silence_latency_us",
-                               ran ? nof_bench_median(b->wake_us, b->wakes) : NAN, "the MPI program failed"));
-    if (json_object_size(skipped) > 0)
-        json_object_set(result, "skipped", skipped);
-    json_decref(skipped);
+    nof_bench_progress("a daemon without work...");
+    put(report, result, "nofd_fabric_cpu_percent", idle_fabric(b->seconds), no_daemon);
+    nof_bench_progress("a daemon without work on net_af_xdp...");
+    xdp = idle_af_xdp(b->seconds, &why);
+    put(report, result, "nofd_af_xdp_cpu_percent", xdp, why);
+    nof_bench_progress("ranks that wait...");
+    ran = run_ranks(b);
+    put(report, result, "rank_cpu_percent", ran ? b->rank_percent : NAN, no_program);
+    put(report, result, "after_silence_latency_us", ran ? nof_bench_median(b->wake_us, b->wakes) : NAN,
+        no_program);
     return result;
 }
 
@@ -177,15 +178,9 @@ static void print_figures(const json_t *result)
         {"after_silence_latency_us", "us     8 bytes, one way, after a second of silence"},
     };
 
-    for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
-        const json_t *value = json_object_get(result, lines[i][0]);
-        const char *why = json_string_value(json_object_get(json_object_get(result, "skipped"), lines[i][0]));
-
-        if (json_is_number(value))
-            printf("%10.2f %s\n", json_number_value(value), lines[i][1]);
-        else
-            printf("%10s %s: %s\n", "-", lines[i][1], why != NULL ? why : "");
-    }
+    for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++)
+        if (!isnan(nof_bench_real(result, lines[i][0])))
+            printf("%10.2f %s\n", nof_bench_real(result, lines[i][0]), lines[i][1]);
 }
 
 static error_t parse(int key, char *arg, struct argp_state *state)
@@ -211,20 +206,15 @@ int nof_bench_idle(int argc, char **argv)
         {NULL, 0, NULL, 0, NULL, 0},
     };
     const struct argp argp = {options, parse, NULL, "What waiting costs.", NULL, NULL, NULL};
-    struct bench b = {.seconds = 3};
+    struct bench b = {.seconds = 3, .rank_percent = NAN};
+    struct nof_bench_report report;
     json_t *result;
-    bool complete;
 
     argp_err_exit_status = 2;
     argp_parse(&argp, argc, argv, 0, NULL, &b);
-    result = measure(&b);
-    if (b.json) {
-        json_dumpf(result, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(6));
-        putchar('\n');
-    } else {
+    nof_bench_begin(&report, argv[0], b.json);
+    result = measure(&b, &report);
+    if (!b.json)
         print_figures(result);
-    }
-    complete = json_object_size(json_object_get(result, "skipped")) == 0;
-    json_decref(result);
-    return complete ? 0 : 1;
+    return nof_bench_end(&report, result) ? 0 : 1;
 }

@@ -18,6 +18,7 @@
 #include "callgrind.h"
 #include "core_pair.h"
 #include "option.h"
+#include "report.h"
 #include "firmware/match.h"
 #include "firmware/nic.h"
 
@@ -229,6 +230,8 @@ static json_t *list_json(const struct figures *f, size_t l)
 
 static json_t *spill_json(const struct spill *s)
 {
+    if (s->sent == 0)
+        return json_null();
     return json_pack("{s:I,s:I,s:b,s:I,s:I,s:I,s:I}", "isends", (json_int_t)s->sent, "spilled_messages",
                      (json_int_t)s->unmatched, "tag2_received", s->problem[0] == '\0', "nic_mem_bytes_before",
                      (json_int_t)s->arena_before, "nic_mem_bytes_after", (json_int_t)s->arena_after,
@@ -236,27 +239,26 @@ static json_t *spill_json(const struct spill *s)
                      (json_int_t)s->used_after);
 }
 
-static int report_json(const struct figures *f)
+static json_t *result_of(const struct figures *f, struct nof_bench_report *report)
 {
     json_t *rows = json_array();
-    json_t *skipped = json_object();
+
     for (size_t l = 0; l < NLISTS; l++) {
         json_t *list = list_json(f, l);
         json_array_extend(rows, list);
         json_decref(list);
     }
     if (f->problem[0] != '\0')
-        json_object_set_new(skipped, "instructions", json_string(f->problem));
+        nof_bench_skip(report, "instructions", f->problem);
     if (f->spill.problem[0] != '\0')
-        json_object_set_new(skipped, "spill", json_string(f->spill.problem));
-    json_t *o = json_pack("{s:o,s:o}", "rows", rows, "spill", spill_json(&f->spill));
-    return nof_bench_end(o, skipped, true) ? 0 : 1;
+        nof_bench_skip(report, "spill", f->spill.problem);
+    return json_pack("{s:o,s:o}", "rows", rows, "spill", spill_json(&f->spill));
 }
 
-static int report_text(const struct figures *f)
+static void print_text(const struct figures *f)
 {
-    if (f->problem[0] != '\0')
-        fprintf(stderr, "nof bench match: instructions were not counted: %s\n", f->problem);
+    const struct spill *s = &f->spill;
+
     for (size_t l = 0; f->problem[0] == '\0' && l < NLISTS; l++) {
         if (l == 0)
             printf("%-22s %10s %10s %10s   instructions per match\n", "list", "10", "1000", "100000");
@@ -264,15 +266,13 @@ static int report_text(const struct figures *f)
                f->instructions[l][0], f->instructions[l][1], f->instructions[l][2],
                f->instructions[l][2] / f->instructions[l][0]);
     }
-    const struct spill *s = &f->spill;
-    if (s->problem[0] != '\0')
-        fprintf(stderr, "nof bench match: spill was not measured: %s\n", s->problem);
-    printf("%llu unmatched sends, then tag 2: %s; NIC memory %llu bytes before, %llu after; in use %llu, "
-           "then %llu\n",
-           (unsigned long long)s->sent, s->problem[0] == '\0' ? "received" : "lost",
-           (unsigned long long)s->arena_before, (unsigned long long)s->arena_after,
-           (unsigned long long)s->used_before, (unsigned long long)s->used_after);
-    return f->problem[0] == '\0' && s->problem[0] == '\0' ? 0 : 1;
+    if (s->problem[0] == '\0')
+        printf("%llu unmatched sends, then tag 2: received; NIC memory %llu bytes before, %llu after; in use "
+               "%llu, "
+               "then %llu\n",
+               (unsigned long long)s->sent, (unsigned long long)s->arena_before,
+               (unsigned long long)s->arena_after, (unsigned long long)s->used_before,
+               (unsigned long long)s->used_after);
 }
 
 /* ---- command ---- */
@@ -313,10 +313,17 @@ int nof_bench_match(int argc, char **argv)
                "that must come through while the NIC's memory stays what it was.",
     };
     struct arguments a = {.json = false};
+    struct nof_bench_report report;
+    json_t *result;
     argp_parse(&argp, argc, argv, 0, NULL, &a);
     if (a.child)
         return work();
     static struct figures f;
+    nof_bench_begin(&report, argv[0], a.json);
+    nof_bench_progress("counting instructions...");
     measure(&f);
-    return a.json ? report_json(&f) : report_text(&f);
+    result = result_of(&f, &report);
+    if (!a.json)
+        print_text(&f);
+    return nof_bench_end(&report, result) ? 0 : 1;
 }

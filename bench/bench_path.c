@@ -7,6 +7,7 @@
  * on, without preamble and checksum. */
 #include "commands.h"
 #include "option.h"
+#include "report.h"
 
 #include <argp.h>
 #include <jansson.h>
@@ -204,31 +205,34 @@ static json_t *row_json(const struct row *r)
     return o;
 }
 
-static int print_rows(const struct row *rows, unsigned n, bool json)
+static void print_row(const struct row *r, bool first)
 {
-    json_t *list = json_array();
-    json_t *skipped = json_object();
-    if (!json)
+    if (first)
         printf("%-10s %8s %9s %10s %9s %9s %7s\n", "case", "loss", "buffer_B", "mbps", "of link", "target",
                "");
+    printf("%-10s %8.4f %9u %10.1f %9.3f %9.2f", r->name, r->loss_ppm / 1e6, r->buffer_bytes, r->goodput_mbps,
+           r->fraction, r->target);
+    if (r->jain >= 0)
+        printf("  Jain %.3f", r->jain);
+    if (r->share >= 0)
+        printf("  calm job %.3f", r->share);
+    putchar('\n');
+}
+
+static int report_rows(const struct row *rows, unsigned n, struct nof_bench_report *report)
+{
+    json_t *list = json_array();
+
     for (unsigned i = 0; i < n; i++) {
         if (rows[i].problem != NULL) {
-            json_object_set_new(skipped, rows[i].name, json_string(rows[i].problem));
-            fprintf(stderr, "nof bench path: %s was not measured: %s\n", rows[i].name, rows[i].problem);
+            nof_bench_skip(report, rows[i].name, rows[i].problem);
             continue;
         }
+        if (!report->json)
+            print_row(&rows[i], json_array_size(list) == 0);
         json_array_append_new(list, row_json(&rows[i]));
-        if (json)
-            continue;
-        printf("%-10s %8.4f %9u %10.1f %9.3f %9.2f", rows[i].name, rows[i].loss_ppm / 1e6,
-               rows[i].buffer_bytes, rows[i].goodput_mbps, rows[i].fraction, rows[i].target);
-        if (rows[i].jain >= 0)
-            printf("  Jain %.3f", rows[i].jain);
-        if (rows[i].share >= 0)
-            printf("  calm job %.3f", rows[i].share);
-        putchar('\n');
     }
-    return nof_bench_end(json_pack("{s:o}", "rows", list), skipped, json) ? 0 : 1;
+    return nof_bench_end(report, json_pack("{s:o}", "rows", list)) ? 0 : 1;
 }
 
 struct arguments {
@@ -264,7 +268,9 @@ int nof_bench_path(int argc, char **argv)
                "receiver through a 64 KiB buffer; two jobs on one NIC, one of them flooding.",
     };
     struct arguments a = {.seed = 1};
+    struct nof_bench_report report;
     argp_parse(&argp, argc, argv, 0, NULL, &a);
+    nof_bench_begin(&report, argv[0], a.json);
     struct row rows[] = {
         {.name = "clean", .buffer_bytes = 262144, .jain = -1, .share = -1, .target = 0.90},
         {.name = "loss_0.1",
@@ -286,5 +292,5 @@ int nof_bench_path(int argc, char **argv)
         measure_loss(&rows[i], a.seed);
     measure_incast(&rows[3], a.seed);
     measure_fairness(&rows[4], a.seed);
-    return print_rows(rows, sizeof(rows) / sizeof(rows[0]), a.json);
+    return report_rows(rows, sizeof(rows) / sizeof(rows[0]), &report);
 }

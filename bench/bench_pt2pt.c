@@ -5,9 +5,12 @@
 #include "../tools/nof/commands.h"
 #include "child.h"
 #include "option.h"
+#include "report.h"
+#include "scratch.h"
 #include "spawn.h"
 
 #include <argp.h>
+#include <errno.h>
 #include <jansson.h>
 #include <math.h>
 #include <stdbool.h>
@@ -124,6 +127,7 @@ static void compile_peer(struct bench *b)
 static bool measure(struct bench *b)
 {
     for (int i = 0; i < b->rounds; i++) {
+        nof_bench_progress("round %d of %d", i + 1, b->rounds);
         if (!run_ours(b, &b->nof_row, "NOF_SPIN_US=20", "spin_us=20", NULL))
             return false;
         if (b->no_peer == NULL && !run_peer(b))
@@ -180,12 +184,17 @@ static json_t *where(struct bench *b, const char *bytes)
     return row;
 }
 
-static json_t *number_or_null(double value)
+static json_t *peer_figure(struct nof_bench_report *report, long bytes, const char *key, double *runs,
+                           size_t n)
 {
-    return isnan(value) ? json_null() : json_real(value);
+    char name[64];
+
+    snprintf(name, sizeof(name), "%ld.%s", bytes, key);
+    nof_bench_compared(report, name, runs, n, NAN);
+    return nof_bench_number(nof_bench_median(runs, n));
 }
 
-static json_t *rows(struct bench *b)
+static json_t *rows(struct bench *b, struct nof_bench_report *report)
 {
     json_t *list = json_array();
 
@@ -193,27 +202,28 @@ static json_t *rows(struct bench *b)
         struct figure *f = &b->nof_row.figure[i];
         struct figure *m = figure_of(&b->mpich_row, f->bytes);
         json_t *row = json_pack("{s:I, s:o, s:o}", "bytes", (json_int_t)f->bytes, "latency_us",
-                                number_or_null(nof_bench_median(f->latency_us, f->n)), "mbps",
-                                number_or_null(nof_bench_median(f->mbps, f->n)));
+                                nof_bench_number(nof_bench_median(f->latency_us, f->n)), "mbps",
+                                nof_bench_number(nof_bench_median(f->mbps, f->n)));
 
         json_object_set_new(row, "mpich_tcp_latency_us",
-                            number_or_null(nof_bench_median(m->latency_us, m->n)));
-        json_object_set_new(row, "mpich_tcp_mbps", number_or_null(nof_bench_median(m->mbps, m->n)));
+                            peer_figure(report, f->bytes, "mpich_tcp_latency_us", m->latency_us, m->n));
+        json_object_set_new(row, "mpich_tcp_mbps",
+                            peer_figure(report, f->bytes, "mpich_tcp_mbps", m->mbps, m->n));
         json_array_append_new(list, row);
     }
     return list;
 }
 
-static json_t *result_of(struct bench *b)
+static json_t *result_of(struct bench *b, struct nof_bench_report *report)
 {
     static const char *const where_bytes[] = {"8", "65536", "1048576"};
     struct figure *spinning = figure_of(&b->nof_row, 8);
     struct figure *asleep = figure_of(&b->asleep_row, 8);
     json_t *stages = json_array();
-    json_t *result =
-        json_pack("{s:o, s:i, s:o, s:o}", "rows", rows(b), "rounds", b->rounds, "spin_20us_8b_latency_us",
-                  number_or_null(nof_bench_median(spinning->latency_us, spinning->n)), "asleep_8b_latency_us",
-                  number_or_null(nof_bench_median(asleep->latency_us, asleep->n)));
+    json_t *result = json_pack(
+        "{s:o, s:i, s:o, s:o}", "rows", rows(b, report), "rounds", b->rounds, "spin_20us_8b_latency_us",
+        nof_bench_number(nof_bench_median(spinning->latency_us, spinning->n)), "asleep_8b_latency_us",
+        nof_bench_number(nof_bench_median(asleep->latency_us, asleep->n)));
 
     for (size_t i = 0; i < sizeof(where_bytes) / sizeof(where_bytes[0]); i++) {
         json_t *row = where(b, where_bytes[i]);
@@ -222,44 +232,51 @@ static json_t *result_of(struct bench *b)
             json_array_append_new(stages, row);
     }
     json_object_set_new(result, "per_message", stages);
-    if (b->no_peer != NULL)
-        json_object_set_new(
-            result, "skipped",
-            json_pack("{s:s, s:s}", "mpich_tcp_latency_us", b->no_peer, "mpich_tcp_mbps", b->no_peer));
+    if (b->no_peer != NULL) {
+        nof_bench_skip(report, "mpich_tcp_latency_us", b->no_peer);
+        nof_bench_skip(report, "mpich_tcp_mbps", b->no_peer);
+    }
     return result;
 }
 
-static double real_of(const json_t *row, const char *key)
+static void print_row(const struct nof_bench_report *report, const json_t *row)
 {
-    const json_t *value = json_object_get(row, key);
+    double latency_us = nof_bench_real(row, "latency_us"),
+           peer_us = nof_bench_real(row, "mpich_tcp_latency_us");
+    double mbps = nof_bench_real(row, "mbps"), peer_mbps = nof_bench_real(row, "mpich_tcp_mbps");
+    long long bytes = json_integer_value(json_object_get(row, "bytes"));
+    char latency_name[64], mbps_name[64];
 
-    return json_is_number(value) ? json_number_value(value) : NAN;
+    snprintf(latency_name, sizeof(latency_name), "%lld.mpich_tcp_latency_us", bytes);
+    snprintf(mbps_name, sizeof(mbps_name), "%lld.mpich_tcp_mbps", bytes);
+    printf("%9lld %12s %10s %18s %16s %8s %8s\n", bytes, nof_bench_cell(report, NULL, latency_us, 2).text,
+           nof_bench_cell(report, NULL, mbps, 0).text, nof_bench_cell(report, latency_name, peer_us, 2).text,
+           nof_bench_cell(report, mbps_name, peer_mbps, 0).text,
+           nof_bench_cell(report, NULL, latency_us / peer_us, 2).text,
+           nof_bench_cell(report, NULL, mbps / peer_mbps, 2).text);
 }
 
-static void print_table(const json_t *result)
+static void print_table(const struct nof_bench_report *report, const json_t *result)
 {
     json_t *row;
     size_t i;
 
-    printf("%9s %12s %10s %18s %15s %8s %8s\n", "bytes", "latency us", "Mbit/s", "MPICH TCP lat. us",
+    printf("%9s %12s %10s %18s %16s %8s %8s\n", "bytes", "latency us", "Mbit/s", "MPICH TCP lat. us",
            "MPICH TCP Mbit/s", "lat. x", "bandw. x");
-    json_array_foreach(json_object_get(result, "rows"), i, row)
-        printf("%9lld %12.2f %10.0f %18.2f %15.0f %8.2f %8.2f\n",
-               (long long)json_integer_value(json_object_get(row, "bytes")), real_of(row, "latency_us"),
-               real_of(row, "mbps"), real_of(row, "mpich_tcp_latency_us"), real_of(row, "mpich_tcp_mbps"),
-               real_of(row, "latency_us") / real_of(row, "mpich_tcp_latency_us"),
-               real_of(row, "mbps") / real_of(row, "mpich_tcp_mbps"));
-    printf("\n8 bytes: all sides spin 20 us %.2f us, asleep at once %.2f us\n",
-           real_of(result, "spin_20us_8b_latency_us"), real_of(result, "asleep_8b_latency_us"));
+    json_array_foreach(json_object_get(result, "rows"), i, row) print_row(report, row);
+    printf("\n8 bytes: all sides spin 20 us %s us, asleep at once %s us\n",
+           nof_bench_cell(report, NULL, nof_bench_real(result, "spin_20us_8b_latency_us"), 2).text,
+           nof_bench_cell(report, NULL, nof_bench_real(result, "asleep_8b_latency_us"), 2).text);
     printf("\nper message: %8s %10s %10s %11s %11s %7s %6s %6s %6s %7s %6s\n", "bytes", "nofd usr us",
            "nofd sys us", "ranks usr us", "ranks sys us", "frames", "acks", "reads", "writes", "sleeps",
            "wakes");
-    json_array_foreach(json_object_get(result, "per_message"), i, row)
-        printf("             %8lld %11.2f %11.2f %12.2f %12.2f %7.2f %6.2f %6.2f %6.2f %7.3f %6.3f\n",
-               (long long)json_integer_value(json_object_get(row, "bytes")), real_of(row, "nofd_user_us"),
-               real_of(row, "nofd_system_us"), real_of(row, "ranks_user_us"), real_of(row, "ranks_system_us"),
-               real_of(row, "frames"), real_of(row, "acks"), real_of(row, "dma_reads"),
-               real_of(row, "dma_writes"), real_of(row, "core_sleeps"), real_of(row, "host_wakes"));
+    json_array_foreach(json_object_get(result, "per_message"), i, row) printf(
+        "             %8lld %11.2f %11.2f %12.2f %12.2f %7.2f %6.2f %6.2f %6.2f %7.3f %6.3f\n",
+        (long long)json_integer_value(json_object_get(row, "bytes")), nof_bench_real(row, "nofd_user_us"),
+        nof_bench_real(row, "nofd_system_us"), nof_bench_real(row, "ranks_user_us"),
+        nof_bench_real(row, "ranks_system_us"), nof_bench_real(row, "frames"), nof_bench_real(row, "acks"),
+        nof_bench_real(row, "dma_reads"), nof_bench_real(row, "dma_writes"),
+        nof_bench_real(row, "core_sleeps"), nof_bench_real(row, "host_wakes"));
 }
 
 static error_t parse(int key, char *arg, struct argp_state *state)
@@ -294,10 +311,11 @@ int nof_bench_pt2pt(int argc, char **argv)
     };
     const struct argp argp = {options, parse, NULL, "Latency and bandwidth of MPI messages.",
                               NULL,    NULL,  NULL};
-    char dir[] = "/tmp/nof-bench-XXXXXX";
+    const char *dir;
     struct bench *b = calloc(1, sizeof(*b));
+    struct nof_bench_report report;
     json_t *result = NULL;
-    bool complete;
+    bool complete = false;
 
     if (b == NULL)
         return 1;
@@ -308,30 +326,30 @@ int nof_bench_pt2pt(int argc, char **argv)
     argp_parse(&argp, argc, argv, 0, NULL, b);
     nof_bench_beside("nof", b->nof);
     nof_bench_beside("bench/pt2pt_mpi", b->ours);
-    if (access(b->ours, X_OK) != 0 || mkdtemp(dir) == NULL) {
+    if (access(b->ours, X_OK) != 0) {
         fprintf(stderr, "%s: %s is not there: run this from the build tree, with the MPI library built\n",
                 argv[0], b->ours);
+        free(b);
+        return 1;
+    }
+    dir = nof_bench_scratch();
+    if (dir == NULL) {
+        fprintf(stderr, "%s: no folder for temporary files: %s; set TMPDIR\n", argv[0], strerror(errno));
         free(b);
         return 1;
     }
     snprintf(b->stats, sizeof(b->stats), "%s/stats.json", dir);
     snprintf(b->peer, sizeof(b->peer), "%s/pt2pt_mpich", dir);
     compile_peer(b);
+    nof_bench_begin(&report, argv[0], b->json);
     if (measure(b))
-        result = result_of(b);
-    complete = result != NULL && b->no_peer == NULL;
-    if (result != NULL && b->json)
-        json_dumpf(result, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(6));
-    else if (result != NULL)
-        print_table(result);
-    if (result != NULL && b->json)
-        putchar('\n');
-    if (result == NULL)
+        result = result_of(b, &report);
+    if (result != NULL && !b->json)
+        print_table(&report, result);
+    if (result != NULL)
+        complete = nof_bench_end(&report, result);
+    else
         fprintf(stderr, "%s: a run failed; the message above says why\n", argv[0]);
-    json_decref(result);
-    unlink(b->stats);
-    unlink(b->peer);
-    rmdir(dir);
     free(b);
     return complete ? 0 : 1;
 }

@@ -6,9 +6,12 @@
 #include "../tools/nof/commands.h"
 #include "child.h"
 #include "option.h"
+#include "report.h"
+#include "scratch.h"
 #include "spawn.h"
 
 #include <argp.h>
+#include <errno.h>
 #include <jansson.h>
 #include <math.h>
 #include <stdbool.h>
@@ -123,15 +126,19 @@ static bool run_setting(struct bench *b, size_t i)
 static bool measure(struct bench *b)
 {
     for (int run = 0; run < b->runs; run++)
-        for (size_t i = 0; i < SETTINGS; i++)
+        for (size_t i = 0; i < SETTINGS; i++) {
+            nof_bench_progress("run %zu of %zu: %s, %s, %s", (size_t)run * SETTINGS + i + 1,
+                               (size_t)b->runs * SETTINGS, settings[i].call, settings[i].prediction,
+                               settings[i].compression);
             if (!run_setting(b, i))
                 return false;
+        }
     return true;
 }
 
 static double least(const double *us, size_t n)
 {
-    double best = us[0];
+    double best = n > 0 ? us[0] : NAN;
 
     for (size_t i = 1; i < n; i++)
         best = us[i] < best ? us[i] : best;
@@ -176,35 +183,38 @@ static json_t *counters(const struct bench *b)
     return list;
 }
 
-static double real_of(const json_t *row, const char *key)
+/* Seven characters at most, up to a tenth of a second. */
+static int decimals(double us)
 {
-    const json_t *value = json_object_get(row, key);
-
-    return json_is_number(value) ? json_number_value(value) : NAN;
+    return us < 1000 ? 2 : us < 10000 ? 1 : 0;
 }
 
-static void print_table(const json_t *result)
+static void print_table(const struct nof_bench_report *report, const json_t *result)
 {
     json_t *row;
     size_t i;
 
-    printf("%-8s", "pattern");
-    for (size_t k = 0; k < SETTINGS; k++)
-        printf(" %25s", settings[k].key);
-    putchar('\n');
+    printf("%-22s", "us per receive, of");
     json_array_foreach(json_object_get(result, "rows"), i, row)
-    {
-        printf("%-8s", json_string_value(json_object_get(row, "pattern")));
-        for (size_t k = 0; k < SETTINGS; k++)
-            printf(" %25.2f", real_of(row, settings[k].key));
+        printf(" %7s", json_string_value(json_object_get(row, "pattern")));
+    putchar('\n');
+    for (size_t k = 0; k < SETTINGS; k++) {
+        printf("%-22.*s", (int)strlen(settings[k].key) - 3, settings[k].key); /* without _us */
+        json_array_foreach(json_object_get(result, "rows"), i, row)
+        {
+            double us = nof_bench_real(row, settings[k].key);
+
+            printf(" %7s", nof_bench_cell(report, NULL, us, decimals(us)).text);
+        }
         putchar('\n');
     }
-    printf("\n%-27s %10s %10s %10s %10s %10s\n", "setting", "hits", "missed", "rendezvous", "granted",
+    printf("\n%-22s %10s %10s %10s %10s %10s\n", "setting", "hits", "missed", "rendezvous", "granted",
            "evicted");
-    json_array_foreach(json_object_get(result, "nics"), i, row) printf(
-        "%-27s %10.0f %10.0f %10.0f %10.0f %10.0f\n", json_string_value(json_object_get(row, "setting")),
-        real_of(row, "staged_hits"), real_of(row, "staged_missed"), real_of(row, "rendezvous"),
-        real_of(row, "granted_before_receive"), real_of(row, "evicted"));
+    json_array_foreach(json_object_get(result, "nics"), i, row)
+        printf("%-22.*s %10.0f %10.0f %10.0f %10.0f %10.0f\n", (int)strlen(settings[i].key) - 3,
+               settings[i].key, nof_bench_real(row, "staged_hits"), nof_bench_real(row, "staged_missed"),
+               nof_bench_real(row, "rendezvous"), nof_bench_real(row, "granted_before_receive"),
+               nof_bench_real(row, "evicted"));
 }
 
 static error_t parse(int key, char *arg, struct argp_state *state)
@@ -227,16 +237,6 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     }
 }
 
-static void report(const struct bench *b, const json_t *result)
-{
-    if (!b->json) {
-        print_table(result);
-        return;
-    }
-    json_dumpf(result, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(6));
-    putchar('\n');
-}
-
 int nof_bench_staging(int argc, char **argv)
 {
     static const struct argp_option options[] = {
@@ -247,8 +247,9 @@ int nof_bench_staging(int argc, char **argv)
     };
     const struct argp argp = {options, parse, NULL, "Time inside the receive of messages that came early.",
                               NULL,    NULL,  NULL};
-    char dir[] = "/tmp/nof-bench-XXXXXX";
+    const char *dir;
     struct bench *b = calloc(1, sizeof(*b));
+    struct nof_bench_report report;
     bool complete = false;
 
     if (b == NULL)
@@ -259,26 +260,31 @@ int nof_bench_staging(int argc, char **argv)
     argp_parse(&argp, argc, argv, 0, NULL, b);
     nof_bench_beside("nof", b->nof);
     nof_bench_beside("bench/staging_mpi", b->program);
-    if (access(b->program, X_OK) != 0 || mkdtemp(dir) == NULL) {
+    if (access(b->program, X_OK) != 0) {
         fprintf(stderr, "%s: %s is not there: run this from the build tree, with the MPI library built\n",
                 argv[0], b->program);
         free(b);
         return 1;
     }
+    dir = nof_bench_scratch();
+    if (dir == NULL) {
+        fprintf(stderr, "%s: no folder for temporary files: %s; set TMPDIR\n", argv[0], strerror(errno));
+        free(b);
+        return 1;
+    }
     snprintf(b->stats, sizeof(b->stats), "%s/stats.json", dir);
+    nof_bench_begin(&report, argv[0], b->json);
     if (measure(b)) {
         json_t *result = json_pack("{s:i, s:o, s:o}", "runs", b->runs, "rows", rows(b), "nics", counters(b));
 
-        report(b, result);
-        json_decref(result);
-        complete = true;
+        if (!b->json)
+            print_table(&report, result);
+        complete = nof_bench_end(&report, result);
     } else {
         fprintf(stderr, "%s: a run failed; the message above says why\n", argv[0]);
     }
     for (size_t i = 0; i < SETTINGS; i++)
         json_decref(b->counters[i]);
-    unlink(b->stats);
-    rmdir(dir);
     free(b);
     return complete ? 0 : 1;
 }

@@ -6,12 +6,15 @@
 
 #include <argp.h>
 #include <jansson.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "messages.h"
 #include "option.h"
+#include "report.h"
 #include "wire_peers.h"
 
 #define MTU_BYTES 1500u
@@ -33,8 +36,9 @@ struct options {
 };
 
 struct figure {
-    bool measured;
-    double mbps, ratio;
+    unsigned n;
+    double round_mbps[ROUNDS];
+    double mbps, ratio; /* the best */
     char why[NOF_WIRE_WHY_BYTES]; /* empty: measured */
 };
 
@@ -60,13 +64,13 @@ static void measure_mode(const char *port_args, const char *mode, const char *fi
 
     snprintf(set, sizeof(set), "compression=%s", mode);
     if (nof_wire_messages(&bench, port_args, set, file, &mbps, &ratio, why, sizeof(why)) != 0) {
-        if (!f->measured)
+        if (f->n == 0)
             memcpy(f->why, why, sizeof(why));
         return;
     }
-    f->measured = true;
     f->why[0] = '\0';
     f->ratio = ratio;
+    f->round_mbps[f->n++] = mbps;
     if (mbps > f->mbps)
         f->mbps = mbps;
 }
@@ -80,28 +84,26 @@ static void measure(const struct options *o, const char *missing, const char *fi
     for (unsigned i = 0; i < ROUNDS * MODES; i++) {
         struct figure *f = &figures[i % MODES];
 
-        if (!o->json)
-            fprintf(stderr, "%s, compression %s...\n", file, modes[i % MODES]);
-        if (missing)
+        if (missing) {
             snprintf(f->why, sizeof(f->why), "%s", missing);
-        else
-            measure_mode(port_args, modes[i % MODES], file, f);
+            continue;
+        }
+        nof_bench_progress("round %u of %u, compression %s: %s", i / MODES + 1, ROUNDS, modes[i % MODES],
+                           file);
+        measure_mode(port_args, modes[i % MODES], file, f);
     }
 }
 
 static void put(json_t *object, const char *key, const struct figure *f, const struct figure *also,
-                double value, json_t *skipped, const char *group)
+                double value, struct nof_bench_report *report, const char *group)
 {
     const char *why = f->why[0] != '\0' ? f->why : also->why;
     char path[96];
 
-    if (why[0] == '\0') {
-        json_object_set_new(object, key, json_real(value));
-        return;
-    }
+    json_object_set_new(object, key, nof_bench_number(why[0] == '\0' ? value : NAN));
     snprintf(path, sizeof(path), "%s.%s", group, key);
-    json_object_set_new(object, key, json_null());
-    json_object_set_new(skipped, path, json_string(why));
+    if (why[0] != '\0')
+        nof_bench_skip(report, path, why);
 }
 
 static double over(double a, double b)
@@ -109,48 +111,70 @@ static double over(double a, double b)
     return b > 0 ? a / b : 0;
 }
 
-static json_t *object_of(const struct figure f[MODES], const char *group, json_t *skipped)
+static json_t *object_of(const struct figure f[MODES], const char *group, struct nof_bench_report *report)
 {
     const struct figure *off = &f[0], *on = &f[1], *adaptive = &f[2];
+    double fraction = over(over(on->mbps, off->mbps), on->ratio);
     json_t *o = json_object();
+    char name[64];
 
-    put(o, "off_mbps", off, off, off->mbps, skipped, group);
-    put(o, "on_mbps", on, on, on->mbps, skipped, group);
-    put(o, "adaptive_mbps", adaptive, adaptive, adaptive->mbps, skipped, group);
-    put(o, "on_ratio", on, off, over(on->mbps, off->mbps), skipped, group);
-    put(o, "adaptive_ratio", adaptive, off, over(adaptive->mbps, off->mbps), skipped, group);
-    put(o, "compression_ratio", on, on, on->ratio, skipped, group);
-    put(o, "fraction", on, off, over(over(on->mbps, off->mbps), on->ratio), skipped, group);
+    put(o, "off_mbps", off, off, off->mbps, report, group);
+    put(o, "on_mbps", on, on, on->mbps, report, group);
+    put(o, "adaptive_mbps", adaptive, adaptive, adaptive->mbps, report, group);
+    put(o, "on_ratio", on, off, over(on->mbps, off->mbps), report, group);
+    put(o, "adaptive_ratio", adaptive, off, over(adaptive->mbps, off->mbps), report, group);
+    put(o, "compression_ratio", on, on, on->ratio, report, group);
+    put(o, "fraction", on, off, fraction, report, group);
+    snprintf(name, sizeof(name), "%s.off_mbps", group);
+    nof_bench_compared(report, name, off->round_mbps, off->n, fraction);
     return o;
 }
 
-static void print_group(const char *what, const struct figure f[MODES])
+static void print_group(const struct nof_bench_report *report, const char *what, const char *group,
+                        const struct figure f[MODES])
 {
+    char name[64];
+
+    if (f[0].n + f[1].n + f[2].n == 0)
+        return;
     printf("%s\n", what);
-    for (unsigned i = 0; i < MODES; i++) {
-        if (f[i].why[0] != '\0')
-            printf("  %-9s not measured: %s\n", modes[i], f[i].why);
-        else
-            printf("  %-9s %9.2f Mbit/s, %.4f of off; the codec's ratio %.4f\n", modes[i], f[i].mbps,
-                   over(f[i].mbps, f[0].mbps), f[i].ratio);
-    }
+    snprintf(name, sizeof(name), "%s.off_mbps", group);
+    for (unsigned i = 0; i < MODES; i++)
+        if (f[i].n > 0)
+            printf("  %-9s %9s Mbit/s, %s of off; the codec's ratio %s\n", modes[i],
+                   nof_bench_cell(report, i == 0 ? name : NULL, f[i].mbps, 2).text,
+                   nof_bench_cell(report, NULL, f[0].n > 0 ? f[i].mbps / f[0].mbps : NAN, 4).text,
+                   nof_bench_cell(report, NULL, f[i].ratio > 0 ? f[i].ratio : NAN, 4).text);
 }
 
-static int report(const struct options *o, const struct figure recorded[MODES],
-                  const struct figure incompressible[MODES])
+static int report_all(const struct options *o, struct nof_bench_report *report,
+                      const struct figure recorded[MODES], const struct figure incompressible[MODES])
 {
-    json_t *root = json_object(), *skipped = json_object();
+    json_t *root = json_object();
 
     json_object_set_new(root, "link_mbps", json_integer(o->link_mbps));
     json_object_set_new(root, "mtu", json_integer(MTU_BYTES));
-    json_object_set_new(root, "messages", object_of(recorded, "messages", skipped));
-    json_object_set_new(root, "incompressible", object_of(incompressible, "incompressible", skipped));
+    json_object_set_new(root, "messages", object_of(recorded, "messages", report));
+    json_object_set_new(root, "incompressible", object_of(incompressible, "incompressible", report));
     if (!o->json) {
-        printf("a link of %u Mbit/s, payload from host to host\n", o->link_mbps);
-        print_group(o->file, recorded);
-        print_group("random bytes", incompressible);
+        print_group(report, o->file, "messages", recorded);
+        print_group(report, "random bytes", "incompressible", incompressible);
     }
-    return nof_bench_end(root, skipped, o->json) ? 0 : 1;
+    return nof_bench_end(report, root) ? 0 : 1;
+}
+
+/* False, with a sentence: nothing can be sent out of this file. */
+static bool check_file(const char *self, const char *path)
+{
+    struct nof_messages messages;
+    char why[512];
+    bool good = nof_messages_read(&messages, path, why, sizeof(why)) == 0;
+
+    if (good)
+        nof_messages_free(&messages);
+    else
+        fprintf(stderr, "%s: %s\n", self, why);
+    return good;
 }
 
 /* ---- command ---- */
@@ -209,14 +233,18 @@ int nof_bench_stream(int argc, char **argv)
     };
     struct options o = {.link_mbps = 100, .seconds = 0.5};
     struct figure recorded[MODES] = {0}, incompressible[MODES] = {0};
+    struct nof_bench_report report;
     const char *missing;
 
     argp_parse(&argp, argc, argv, 0, NULL, &o);
     if (o.file == NULL)
         o.file = access(RECORDED, R_OK) == 0 ? RECORDED : SAMPLE;
+    if (!check_file(argv[0], o.file))
+        return 2;
+    nof_bench_begin(&report, argv[0], o.json);
     missing = prepare(&o);
     measure(&o, missing, o.file, recorded);
     measure(&o, missing, "random", incompressible);
     nof_wire_end();
-    return report(&o, recorded, incompressible);
+    return report_all(&o, &report, recorded, incompressible);
 }

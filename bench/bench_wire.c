@@ -7,6 +7,7 @@
 
 #include <argp.h>
 #include <jansson.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +15,7 @@
 #include "../firmware/transport/wire.h"
 #include "child.h"
 #include "option.h"
+#include "report.h"
 #include "wire_peers.h"
 
 #define MTU_BYTES 1500u
@@ -21,6 +23,8 @@
 #define MESSAGE_BYTES (1 << 20)
 #define LIMIT_MBPS 1000.0
 #define NSIZES 4u
+#define ROW_RUNS 3u
+#define TABLE_RUNS (ROW_RUNS * NSIZES)
 #define OUTER_IP_BYTES (NOF_WIRE_OUTER_BYTES - ETH_BYTES)
 
 static const int sizes[NSIZES] = {65536, 262144, MESSAGE_BYTES, 4194304};
@@ -60,18 +64,15 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 static double rounded(double value, double step)
 {
-    return (double)(long long)(value / step + 0.5) * step;
+    return isnan(value) ? value : (double)(long long)(value / step + 0.5) * step;
 }
 
-static void put(json_t *object, const char *key, int rc, double value, double step, json_t *skipped,
-                const char *skip_key, const char *why)
+static void put(struct nof_bench_report *report, json_t *object, const char *key, int rc, double value,
+                double step, const char *name, const char *why)
 {
-    if (rc == 0) {
-        json_object_set_new(object, key, json_real(rounded(value, step)));
-    } else {
-        json_object_set_new(object, key, json_null());
-        json_object_set_new(skipped, skip_key, json_string(why));
-    }
+    json_object_set_new(object, key, nof_bench_number(rc == 0 ? rounded(value, step) : NAN));
+    if (rc != 0)
+        nof_bench_skip(report, name, why);
 }
 
 /* Rate x payload / (payload + all headers from Ethernet on). */
@@ -82,36 +83,37 @@ static double carryable_mbps(void)
     return LIMIT_MBPS * payload / (MTU_BYTES + ETH_BYTES);
 }
 
-static void progress(const struct options *o, const char *text)
-{
-    if (!o->json)
-        fprintf(stderr, "%s...\n", text);
-}
-
 static void fill_sizes(int *bytes, unsigned n, int value)
 {
     for (unsigned i = 0; i < n; i++)
         bytes[i] = value;
 }
 
-/* Goodput of 1 MiB messages: median of NOF_WIRE_RUNS, beside one figure per size of the table. */
-static int measure_ours(double *goodput_out, double rows[NSIZES], char *why)
+/* The sizes of the table, ROW_RUNS times. */
+static void fill_table(int bytes[TABLE_RUNS])
 {
-    int bytes[NOF_WIRE_RUNS + NSIZES];
-    double mbps[NOF_WIRE_RUNS + NSIZES];
+    for (unsigned i = 0; i < TABLE_RUNS; i++)
+        bytes[i] = sizes[i % NSIZES];
+}
+
+/* Goodput of 1 MiB messages: median of NOF_WIRE_RUNS, beside the runs of the table. */
+static int measure_ours(double *goodput_out, double table[TABLE_RUNS], char *why)
+{
+    int bytes[NOF_WIRE_RUNS + TABLE_RUNS];
+    double mbps[NOF_WIRE_RUNS + TABLE_RUNS];
     int rc;
 
     fill_sizes(bytes, NOF_WIRE_RUNS, MESSAGE_BYTES);
-    memcpy(bytes + NOF_WIRE_RUNS, sizes, sizeof(sizes));
-    rc = nof_wire_ours(&bench, "", bytes, NOF_WIRE_RUNS + NSIZES, mbps, why, NOF_WIRE_WHY_BYTES);
+    fill_table(bytes + NOF_WIRE_RUNS);
+    rc = nof_wire_ours(&bench, "", bytes, NOF_WIRE_RUNS + TABLE_RUNS, mbps, why, NOF_WIRE_WHY_BYTES);
     if (rc != 0)
         return rc;
-    memcpy(rows, mbps + NOF_WIRE_RUNS, NSIZES * sizeof(*rows));
-    *goodput_out = nof_wire_median(mbps, NOF_WIRE_RUNS);
+    memcpy(table, mbps + NOF_WIRE_RUNS, TABLE_RUNS * sizeof(*table));
+    *goodput_out = nof_bench_median(mbps, NOF_WIRE_RUNS);
     return 0;
 }
 
-static void measure_limited(json_t *root, json_t *skipped, const char *missing, char *why)
+static void measure_limited(struct nof_bench_report *report, json_t *root, const char *missing, char *why)
 {
     json_t *limited = json_object();
     int bytes[NOF_WIRE_RUNS];
@@ -126,90 +128,112 @@ static void measure_limited(json_t *root, json_t *skipped, const char *missing, 
     else
         rc = nof_wire_ours(&bench, "rate=1g", bytes, NOF_WIRE_RUNS, mbps, why, NOF_WIRE_WHY_BYTES);
     if (rc == 0)
-        goodput = nof_wire_median(mbps, NOF_WIRE_RUNS);
+        goodput = nof_bench_median(mbps, NOF_WIRE_RUNS);
     json_object_set_new(limited, "rate_mbps", json_integer((json_int_t)LIMIT_MBPS));
     json_object_set_new(limited, "carryable_mbps", json_real(rounded(carryable_mbps(), 0.1)));
-    put(limited, "goodput_mbps", rc, goodput, 0.1, skipped, "limited.goodput_mbps", why);
-    put(limited, "fraction", rc, goodput / carryable_mbps(), 0.001, skipped, "limited.fraction", why);
+    put(report, limited, "goodput_mbps", rc, goodput, 0.1, "limited.goodput_mbps", why);
+    put(report, limited, "fraction", rc, goodput / carryable_mbps(), 0.001, "limited.fraction", why);
     json_object_set_new(root, "limited", limited);
 }
 
-static json_t *table(int ours_rc, const double *ours, const char *ours_why, int mpich_rc, const double *mpich,
-                     const char *mpich_why, json_t *skipped)
+/* Of one size, out of the runs of the table. */
+static void runs_of(double out[ROW_RUNS], const double table[TABLE_RUNS], unsigned size)
+{
+    for (unsigned i = 0; i < ROW_RUNS; i++)
+        out[i] = table[i * NSIZES + size];
+}
+
+static void mpich_name(char name[64], int bytes)
+{
+    snprintf(name, 64, "mpich.%d.mpich_mbps", bytes);
+}
+
+static json_t *table(struct nof_bench_report *report, int ours_rc, const double *ours, const char *ours_why,
+                     int mpich_rc, const double *mpich, const char *mpich_why)
 {
     json_t *rows = json_array();
 
     for (unsigned i = 0; i < NSIZES; i++) {
         json_t *row = json_object();
+        double our_runs[ROW_RUNS], mpich_runs[ROW_RUNS];
+        char name[64];
 
+        runs_of(our_runs, ours, i);
+        runs_of(mpich_runs, mpich, i);
+        mpich_name(name, sizes[i]);
+        nof_bench_compared(report, name, mpich_runs, mpich_rc == 0 ? ROW_RUNS : 0, NAN);
         json_object_set_new(row, "bytes", json_integer(sizes[i]));
-        put(row, "mbps", ours_rc, ours[i], 0.1, skipped, "mpich.mbps", ours_why);
-        put(row, "mpich_mbps", mpich_rc, mpich[i], 0.1, skipped, "mpich.mpich_mbps", mpich_why);
+        put(report, row, "mbps", ours_rc, nof_bench_median(our_runs, ROW_RUNS), 0.1, "mpich.mbps", ours_why);
+        put(report, row, "mpich_mbps", mpich_rc, nof_bench_median(mpich_runs, ROW_RUNS), 0.1,
+            "mpich.mpich_mbps", mpich_why);
         json_array_append_new(rows, row);
     }
     return rows;
 }
 
-static json_t *measure(const struct options *o, const char *missing)
+static json_t *measure(struct nof_bench_report *report, const char *missing)
 {
-    json_t *root = json_object(), *skipped = json_object();
+    json_t *root = json_object();
     char pmd_why[NOF_WIRE_WHY_BYTES] = "", ours_why[NOF_WIRE_WHY_BYTES] = "",
          mpich_why[NOF_WIRE_WHY_BYTES] = "";
     char limited_why[NOF_WIRE_WHY_BYTES] = "";
-    double pmd = 0, goodput = 0, ours[NSIZES] = {0}, mpich[NSIZES] = {0};
-    int pmd_rc = -1, ours_rc = -1, mpich_rc = -1;
+    double pmd_runs[NOF_WIRE_RUNS] = {0}, ours[TABLE_RUNS] = {0}, mpich[TABLE_RUNS] = {0}, pmd, fraction,
+           goodput = 0;
+    int bytes[TABLE_RUNS], pmd_rc = -1, ours_rc = -1, mpich_rc = -1;
 
     if (missing) {
         snprintf(pmd_why, sizeof(pmd_why), "%s", missing);
         snprintf(ours_why, sizeof(ours_why), "%s", missing);
         snprintf(mpich_why, sizeof(mpich_why), "%s", missing);
     } else {
-        progress(o, "dpdk-testpmd, txonly to rxonly");
-        pmd_rc = nof_wire_testpmd(&bench, &pmd, pmd_why, sizeof(pmd_why));
-        progress(o, "nof");
+        nof_bench_progress("dpdk-testpmd, txonly to rxonly...");
+        pmd_rc = nof_wire_testpmd(&bench, pmd_runs, pmd_why, sizeof(pmd_why));
+        nof_bench_progress("nof...");
         ours_rc = measure_ours(&goodput, ours, ours_why);
-        progress(o, "MPICH over TCP");
-        mpich_rc = nof_wire_mpich(&bench, sizes, NSIZES, mpich, mpich_why, sizeof(mpich_why));
+        nof_bench_progress("MPICH over TCP...");
+        fill_table(bytes);
+        mpich_rc = nof_wire_mpich(&bench, bytes, TABLE_RUNS, mpich, mpich_why, sizeof(mpich_why));
+        nof_bench_progress("nof with the links at 1 Gbit/s...");
     }
+    pmd = nof_bench_median(pmd_runs, NOF_WIRE_RUNS);
+    fraction = pmd_rc == 0 && ours_rc == 0 && pmd > 0 ? goodput / pmd : NAN;
+    nof_bench_compared(report, "testpmd_rx_mbps", pmd_runs, pmd_rc == 0 ? NOF_WIRE_RUNS : 0, fraction);
     json_object_set_new(root, "mtu", json_integer(MTU_BYTES));
     json_object_set_new(root, "frame_bytes", json_integer(MTU_BYTES + ETH_BYTES));
-    put(root, "testpmd_rx_mbps", pmd_rc, pmd, 0.1, skipped, "testpmd_rx_mbps", pmd_why);
-    put(root, "goodput_mbps", ours_rc, goodput, 0.1, skipped, "goodput_mbps", ours_why);
-    put(root, "fraction", pmd_rc | ours_rc, pmd > 0 ? goodput / pmd : 0, 0.001, skipped, "fraction",
-        pmd_rc ? pmd_why : ours_why);
-    progress(o, "nof with the links at 1 Gbit/s");
-    measure_limited(root, skipped, missing, limited_why);
-    json_object_set_new(root, "mpich", table(ours_rc, ours, ours_why, mpich_rc, mpich, mpich_why, skipped));
-    if (json_object_size(skipped) > 0)
-        json_object_set_new(root, "skipped", skipped);
-    else
-        json_decref(skipped);
+    put(report, root, "testpmd_rx_mbps", pmd_rc, pmd, 0.1, "testpmd_rx_mbps", pmd_why);
+    put(report, root, "goodput_mbps", ours_rc, goodput, 0.1, "goodput_mbps", ours_why);
+    put(report, root, "fraction", pmd_rc | ours_rc, fraction, 0.001, "fraction", pmd_rc ? pmd_why : ours_why);
+    measure_limited(report, root, missing, limited_why);
+    json_object_set_new(root, "mpich", table(report, ours_rc, ours, ours_why, mpich_rc, mpich, mpich_why));
     return root;
 }
 
-static double real(const json_t *object, const char *key)
-{
-    return json_number_value(json_object_get(object, key));
-}
-
-static void print_table(json_t *root)
+static void print_table(const struct nof_bench_report *report, const json_t *root)
 {
     const json_t *limited = json_object_get(root, "limited"), *rows = json_object_get(root, "mpich");
-    json_t *skipped = json_object_get(root, "skipped"), *row, *why;
-    const char *key;
+    json_t *row;
     size_t i;
 
     printf("MTU %u, frames of %u bytes, net_af_xdp on both sides\n", MTU_BYTES, MTU_BYTES + ETH_BYTES);
-    printf("dpdk-testpmd moves   %9.1f Mbit/s (frames)\n", real(root, "testpmd_rx_mbps"));
-    printf("nof, 1 MiB messages  %9.1f Mbit/s (payload): %.3f of it\n", real(root, "goodput_mbps"),
-           real(root, "fraction"));
-    printf("links at 1 Gbit/s    %9.1f Mbit/s of %.1f that fit: %.3f\n", real(limited, "goodput_mbps"),
-           real(limited, "carryable_mbps"), real(limited, "fraction"));
+    printf("dpdk-testpmd moves   %9s Mbit/s (frames)\n",
+           nof_bench_cell(report, "testpmd_rx_mbps", nof_bench_real(root, "testpmd_rx_mbps"), 1).text);
+    printf("nof, 1 MiB messages  %9s Mbit/s (payload): %s of it\n",
+           nof_bench_cell(report, NULL, nof_bench_real(root, "goodput_mbps"), 1).text,
+           nof_bench_cell(report, NULL, nof_bench_real(root, "fraction"), 3).text);
+    printf("links at 1 Gbit/s    %9s Mbit/s of %.1f that fit: %s\n",
+           nof_bench_cell(report, NULL, nof_bench_real(limited, "goodput_mbps"), 1).text,
+           nof_bench_real(limited, "carryable_mbps"),
+           nof_bench_cell(report, NULL, nof_bench_real(limited, "fraction"), 3).text);
     printf("%10s %12s %12s\n", "bytes", "nof Mbit/s", "MPICH TCP");
     json_array_foreach(rows, i, row)
-        printf("%10lld %12.1f %12.1f\n", (long long)json_integer_value(json_object_get(row, "bytes")),
-               real(row, "mbps"), real(row, "mpich_mbps"));
-    json_object_foreach(skipped, key, why) printf("not measured: %s: %s\n", key, json_string_value(why));
+    {
+        char name[64];
+
+        mpich_name(name, sizes[i]);
+        printf("%10d %12s %12s\n", sizes[i],
+               nof_bench_cell(report, NULL, nof_bench_real(row, "mbps"), 1).text,
+               nof_bench_cell(report, name, nof_bench_real(row, "mpich_mbps"), 1).text);
+    }
 }
 
 static const char *prepare(const struct options *o)
@@ -228,19 +252,18 @@ int nof_bench_wire(int argc, char **argv)
         "Needs root.";
     const struct argp argp = {argp_options, parse, NULL, doc, NULL, NULL, NULL};
     struct options o = {.seconds = 1};
+    struct nof_bench_report report;
+    const char *missing;
     json_t *root;
     bool all;
 
     argp_parse(&argp, argc, argv, 0, NULL, &o);
-    root = measure(&o, prepare(&o));
-    all = json_object_get(root, "skipped") == NULL;
-    if (o.json) {
-        json_dumpf(root, stdout, JSON_REAL_PRECISION(7) | JSON_COMPACT);
-        printf("\n");
-    } else {
-        print_table(root);
-    }
-    json_decref(root);
+    nof_bench_begin(&report, argv[0], o.json);
+    missing = prepare(&o);
+    root = measure(&report, missing);
+    if (!o.json && missing == NULL)
+        print_table(&report, root);
+    all = nof_bench_end(&report, root);
     nof_wire_end();
     return all ? 0 : 1;
 }

@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "callgrind.h"
 
+#include "scratch.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <search.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -179,11 +183,12 @@ static int run_child(const char *const *args, const char *dir)
     char out[512], log[512];
     const char *argv[ARGS_MAX] = {"valgrind",
                                   "--tool=callgrind",
+                                  "--vgdb=no", /* whose pipes it leaves behind when it is killed */
                                   "--toggle-collect=nof_callgrind_measured",
                                   "--dump-after=nof_callgrind_mark",
                                   "--compress-strings=no",
                                   "--compress-pos=no"};
-    size_t n = 6;
+    size_t n = 7;
     ssize_t len = readlink("/proc/self/exe", self, sizeof(self) - 1);
     self[len > 0 ? len : 0] = '\0';
     snprintf(out, sizeof(out), "--callgrind-out-file=%s/out", dir);
@@ -192,8 +197,12 @@ static int run_child(const char *const *args, const char *dir)
     argv[n++] = self;
     for (size_t i = 0; args[i] != NULL && n + 1 < ARGS_MAX; i++)
         argv[n++] = args[i];
+    pid_t parent = getpid();
     pid_t pid = fork();
     if (pid == 0) {
+        (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+        if (getppid() != parent)
+            _exit(1);
         int fd = open(log, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
         dup2(fd, 1);
         dup2(fd, 2);
@@ -209,25 +218,12 @@ static int run_child(const char *const *args, const char *dir)
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128;
 }
 
-static void clear(const char *dir)
-{
-    char path[512];
-    for (unsigned i = 0; i <= NOF_CALLGRIND_BATCHES_MAX + 1; i++) {
-        snprintf(path, sizeof(path), i == 0 ? "%s/out" : "%s/out.%u", dir, i);
-        unlink(path);
-    }
-    snprintf(path, sizeof(path), "%s/log", dir);
-    unlink(path);
-    rmdir(dir);
-}
-
 int nof_callgrind_run(const char *const *args, struct nof_callgrind_batch *batches, char *problem,
                       size_t problem_bytes)
 {
-    const char *tmp = getenv("TMPDIR");
-    char dir[256], path[512];
-    snprintf(dir, sizeof(dir), "%s/nof-callgrind.XXXXXX", tmp != NULL ? tmp : "/tmp");
-    if (mkdtemp(dir) == NULL) {
+    const char *dir = nof_bench_scratch();
+    char path[512];
+    if (dir == NULL) {
         snprintf(problem, problem_bytes, "no directory for valgrind's output: %s; set TMPDIR",
                  strerror(errno));
         return -1;
@@ -240,7 +236,7 @@ int nof_callgrind_run(const char *const *args, struct nof_callgrind_batch *batch
             break;
         n++;
     }
-    clear(dir);
+    nof_bench_empty(dir);
     if (code == 127)
         snprintf(problem, problem_bytes, "valgrind is missing: apt install valgrind");
     else if (code != 0)

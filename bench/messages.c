@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 /* The name of the folder that `path` lies in. */
 static void folder_of(const char *path, char *name, size_t name_bytes)
@@ -77,9 +78,14 @@ static int split(struct nof_messages *m, size_t len)
 
 int nof_messages_read(struct nof_messages *m, const char *path, char *why, size_t why_bytes)
 {
+    struct stat info;
     size_t len;
 
     memset(m, 0, sizeof(*m));
+    if (stat(path, &info) == 0 && S_ISDIR(info.st_mode)) {
+        snprintf(why, why_bytes, "%s is a folder: name a file of it, such as %s/rank0.msg", path, path);
+        return -1;
+    }
     folder_of(path, m->program, sizeof(m->program));
     m->memory = slurp(path, &len);
     if (m->memory == NULL) {

@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define NOF_MESSAGES_DESTINATIONS 64u
+#define NOF_MESSAGES_DESTINATIONS 4096u /* as many as `nof run` has ranks */
 
 struct nof_message {
     uint32_t destination; /* < NOF_MESSAGES_DESTINATIONS */

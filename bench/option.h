@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The options, the counters and the end that benches have in common. */
+ * The options and the counters that benches have in common. */
 #ifndef NOF_BENCH_OPTION_H
 #define NOF_BENCH_OPTION_H
 
@@ -20,9 +20,5 @@ error_t nof_bench_option(int key, const char *arg, struct argp_state *state, boo
 
 /* The counters of all NICs in what `nof stats --json` and `nof run --stats` print, summed by name; the caller's. */
 json_t *nof_bench_counters(const json_t *stats);
-
-/* The end of a bench: `result`, with what was skipped and why if anything was, is printed if `json` says so. Takes the
- * references of both. True if nothing was skipped. */
-bool nof_bench_end(json_t *result, json_t *skipped, bool json);
 
 #endif

@@ -20,7 +20,4 @@ void nof_bench_beside(const char *name, char path[NOF_BENCH_PATH_BYTES]);
 /* CPU seconds of a process so far, user and system; -1 if it is gone. */
 double nof_bench_cpu_s(pid_t pid);
 
-/* Sorts values in place. n 0: NAN. */
-double nof_bench_median(double *values, size_t n);
-
 #endif

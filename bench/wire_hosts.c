@@ -1,39 +1,26 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include <dirent.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "scratch.h"
 #include "wire_peers.h"
 
 #define SWITCH_BUFFER "60kb"
 
 static struct nof_wire_bench *up; /* what the signal handler and atexit() take down */
 
-static void remove_dir(const char *path)
-{
-    DIR *dir = opendir(path);
-    const struct dirent *e;
-    char name[512];
-
-    while (dir && (e = readdir(dir)) != NULL) {
-        snprintf(name, sizeof(name), "%s/%s", path, e->d_name);
-        (void)unlink(name);
-    }
-    if (dir)
-        closedir(dir);
-    (void)rmdir(path);
-}
-
 void nof_wire_end(void)
 {
     if (!up)
         return;
     nof_lab_down(&up->lab);
-    if (up->dir[0] != '\0' && !up->keep_logs)
-        remove_dir(up->dir);
+    if (up->dir[0] != '\0' && !up->keep_logs) {
+        nof_bench_empty(up->dir);
+        (void)rmdir(up->dir);
+    }
     up->dir[0] = '\0';
     up = NULL;
 }

@@ -31,8 +31,8 @@ const char *nof_wire_begin(struct nof_wire_bench *b, const char *rate);
 void nof_wire_end(void);
 
 /* dpdk-testpmd, txonly on host 0, rxonly on host 1, one core each, frames of mtu + 14 bytes: what was
- * received, in frame bits; median of NOF_WIRE_RUNS. 0, or -1 with the reason in why. */
-int nof_wire_testpmd(struct nof_wire_bench *b, double *mbps_out, char *why, size_t why_bytes);
+ * received, in frame bits, NOF_WIRE_RUNS times. 0, or -1 with the reason in why. */
+int nof_wire_testpmd(struct nof_wire_bench *b, double mbps_out[NOF_WIRE_RUNS], char *why, size_t why_bytes);
 
 /* Messages of the n given sizes from host 0 to host 1, one rank and one nofd on each; payload. port_args:
  * appended to the port ("rate=1g"), may be "". */
@@ -47,7 +47,5 @@ int nof_wire_messages(struct nof_wire_bench *b, const char *port_args, const cha
 /* The same program over MPICH's TCP. */
 int nof_wire_mpich(struct nof_wire_bench *b, const int *bytes, unsigned n, double *mbps_out, char *why,
                    size_t why_bytes);
-
-double nof_wire_median(double *values, unsigned n);
 
 #endif

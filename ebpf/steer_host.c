@@ -7,6 +7,7 @@
 #include <linux/if_link.h>
 #include <linux/magic.h>
 #include <net/if.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -150,6 +151,37 @@ int nof_steer_reclaim(const char *ifname)
         return fd == -ENOENT ? 0 : fd;
     close(fd);
     return bpf_xdp_detach(on.ifindex, on.mode_flags, NULL);
+}
+
+static char kernel_words[256];
+static libbpf_print_fn_t print_before;
+
+__attribute__((format(printf, 2, 0))) static int keep_words(enum libbpf_print_level level, const char *format,
+                                                            va_list args)
+{
+    static const char head[] = "libbpf: Kernel error message: ";
+    char line[sizeof(head) + sizeof(kernel_words)];
+    va_list again;
+
+    va_copy(again, args);
+    (void)vsnprintf(line, sizeof(line), format, again);
+    va_end(again);
+    if (strncmp(line, head, sizeof(head) - 1) != 0)
+        return print_before ? print_before(level, format, args) : 0;
+    line[strcspn(line, "\n")] = '\0';
+    return snprintf(kernel_words, sizeof(kernel_words), "%s", line + sizeof(head) - 1);
+}
+
+void nof_steer_words_begin(void)
+{
+    kernel_words[0] = '\0';
+    print_before = libbpf_set_print(keep_words);
+}
+
+void nof_steer_words_end(char *words_out, size_t words_bytes)
+{
+    (void)libbpf_set_print(print_before);
+    snprintf(words_out, words_bytes, "%s", kernel_words);
 }
 
 int nof_steer_generic(const char *ifname)

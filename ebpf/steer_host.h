@@ -17,6 +17,8 @@
 #ifndef NOF_STEER_HOST_H
 #define NOF_STEER_HOST_H
 
+#include <stddef.h>
+
 #include "steer.h"
 
 #define NOF_STEER_PIN_ROOT "/sys/fs/bpf/nof"
@@ -30,6 +32,11 @@ int nof_steer_object_fd(int *fd_out);
  * interface (nobody else's live port may be on it). A foreign program is left alone: -EBUSY, and the
  * driver would fail too. */
 int nof_steer_reclaim(const char *ifname);
+
+/* Between the two, what the kernel says of a program that it refuses is kept instead of printed, for any caller of
+ * libbpf in this process, which the driver is. words_out: "" when it said nothing. */
+void nof_steer_words_begin(void);
+void nof_steer_words_end(char *words_out, size_t words_bytes);
 
 /* Move our program from the driver's hook to the generic one, behind the allocation of the packet. On a
  * virtual device the driver's hook gains nothing, because the packet exists already: veth copies it into a

@@ -111,6 +111,7 @@ static void carve_pool(struct carver *c, struct nof_pool *pool, uint32_t count, 
 static uint32_t *carve_buckets(struct carver *c, uint32_t count, uint32_t *mask_out)
 {
     uint32_t n = 16;
+    /* bound: doublings up to a table's size; paid by set-up */
     while (n < count)
         n <<= 1;
     uint32_t *bucket = carve(c, n, sizeof *bucket);
@@ -164,12 +165,17 @@ static void carve_channels(struct carver *c, struct nof_nic *nic)
     ch->plain = carve(c, 1, NOF_PLAIN_BYTES);
     ch->packed = carve(c, NOF_CHAIN_BUFS_MAX, NOF_NETMEM_BLOCK);
     ch->refused = carve(c, NOF_REFUSALS, sizeof *ch->refused);
+    ch->tx_index = carve(c, NOF_PREDICTORS_MAX, sizeof *ch->tx_index);
+    ch->rx_index = carve(c, NOF_PREDICTORS_MAX, sizeof *ch->rx_index);
     uint8_t *tables = carve(c, 2 * (size_t)n, each);
     if (tables == NULL)
         return;
     memset(ch->refused, 0, NOF_REFUSALS * sizeof *ch->refused);
+    memset(ch->tx_index, 0, NOF_PREDICTORS_MAX * sizeof *ch->tx_index);
+    memset(ch->rx_index, 0, NOF_PREDICTORS_MAX * sizeof *ch->rx_index);
     memset(ch->tx, 0, n * sizeof *ch->tx);
     memset(ch->rx, 0, n * sizeof *ch->rx);
+    /* bound: objects of a pool; paid by set-up */
     for (uint32_t i = 0; i < n; i++) {
         ch->tx[i].mem = tables + i * each;
         ch->rx[i].mem = tables + (n + i) * each;
@@ -181,6 +187,7 @@ static void set_bodies(struct nof_nic *nic, uint8_t *bodies, uint32_t n)
 {
     struct nof_local_frame *frame = nic->locals.base;
     memset(frame, 0, n * sizeof *frame);
+    /* bound: objects of a pool; paid by set-up */
     for (uint32_t i = 0; i < n; i++) {
         frame[i].obj.gen = 1;
         frame[i].body = bodies + (size_t)i * NOF_LOCAL_BODY;
@@ -243,6 +250,7 @@ size_t nof_arena_carve(const struct nof_nic_config *cfg, void *mem, struct nof_n
     if (mem == NULL)
         return c.used;
     memset(nic->eps, 0, cfg->max_endpoints * sizeof *nic->eps);
+    /* bound: endpoints; paid by set-up */
     for (uint32_t i = 0; i < cfg->max_endpoints; i++)
         nic->eps[i].index = i;
     memset(nic->no_counters, 0, NOF_COUNTER_COUNT * sizeof *nic->no_counters);

@@ -5,6 +5,7 @@
 #include "link.h"
 #include "peer.h"
 #include "recv.h"
+#include "rendezvous.h"
 #include "send.h"
 #include "spill.h"
 #include "unexpected.h"
@@ -41,12 +42,8 @@ void nof_cancel_unindex(struct nof_nic *nic, struct nof_send *s)
 
 static struct nof_send *find_send(struct nof_nic *nic, struct nof_endpoint *ep, uint64_t cookie)
 {
-    if (!ep->sends_indexed && ep->sends_head != NOF_NIL) {
-        ep->sends_indexed = 1;
-        for (uint32_t i = ep->sends_head; i != NOF_NIL; i = nof_send_at(nic, i)->ep_next)
-            nof_cancel_index(nic, nof_send_at(nic, i));
-    }
-    uint32_t i = ep->sends_indexed ? *bucket_of(nic, ep->index, cookie) : NOF_NIL;
+    uint32_t i = *bucket_of(nic, ep->index, cookie);
+    /* bound: sends of one hash, whose seed is secret; paid by the SEND_CANCEL */
     while (i != NOF_NIL) {
         struct nof_send *s = nof_send_at(nic, i);
         if (s->ep == ep->index && s->cookie == cookie)
@@ -72,6 +69,8 @@ static void ask(struct nof_nic *nic, struct nof_recv *r)
 {
     const struct nof_peer *peer = nof_peer_at(nic, r->peer);
     uint8_t fields[NOF_WIRE_CANCEL_BYTES];
+    if (peer->flags & NOF_PEER_F_DEAD)
+        return; /* r is about to end */
     r->flags |= NOF_RECV_F_ASKED;
     nof_put64(fields, nof_handle(nof_recv_index(nic, r), r->obj.gen));
     nof_put64(fields + 8, r->remote);
@@ -163,6 +162,7 @@ void nof_cancel_step(struct nof_nic *nic, struct nof_send *s)
     if (s->state != NOF_SEND_MATCH_WAIT || r == NULL || (r->flags & NOF_RECV_F_ASKED))
         return;
     uint32_t tail = nof_peer_at(nic, s->peer)->readq;
+    /* bound: reads under way of one flow, NOF_READS_PER_FLOW; paid by the SEND_CANCEL */
     for (uint32_t i = nof_queue_head(&nic->reads, tail); i != NOF_NIL;
          i = i == tail ? NOF_NIL : nof_read_at(nic, i)->obj.next)
         if (nof_read_at(nic, i)->send == self)
@@ -203,9 +203,7 @@ int nof_cancel_answer_rx(struct nof_nic *nic, struct nof_peer *peer, const struc
     if (r == NULL || (r->flags & (NOF_RECV_F_ASKED | NOF_RECV_F_AGAIN)) != NOF_RECV_F_ASKED)
         return NOF_OK;
     if (status == NOF_EAGAIN) {
-        r->flags |= NOF_RECV_F_AGAIN;
-        nof_queue_push(&nic->recvs, &nic->recv_again, nof_recv_index(nic, r));
-        nof_retry(nic);
+        nof_rndv_later(nic, r);
         return NOF_OK;
     }
     if (status == NOF_OK)

@@ -35,7 +35,7 @@ void nof_cancel_send_ended(struct nof_nic *nic, const struct nof_send *s);
 /* The receiver's host had no room for the question a moment ago. */
 void nof_cancel_again(struct nof_nic *nic, struct nof_recv *r);
 
-/* The table of cookies, for send.c: a send of an endpoint with sends_indexed; one with NOF_SEND_M_INDEXED. */
+/* The table of cookies, for send.c: every live send. */
 void nof_cancel_index(struct nof_nic *nic, struct nof_send *s);
 void nof_cancel_unindex(struct nof_nic *nic, struct nof_send *s);
 

@@ -19,7 +19,7 @@
  * answer REVOKE loses it all the same after REVOKE_PATIENCE, and what it sends by it then does not decode.
  *
  * Memory: the NIC's arena; a table is not touched before it is granted. Threads: the NIC core.
- * Source: papers/000, sections 2.2 and 2.4; DESIGN.md, section 5. */
+ * Source: docs/SOURCES.md, compression, sections 2.2 and 2.4. */
 #ifndef NOF_CHANNEL_H
 #define NOF_CHANNEL_H
 
@@ -56,6 +56,7 @@ struct nof_channel {
     uint32_t peer;
     uint8_t state; /* enum nof_channel_state */
     uint8_t slot; /* its index at the receiver */
+    uint16_t next; /* of the same bucket: index + 1, or 0 */
     uint8_t table_log2;
     uint16_t epoch;
     uint64_t used_ns; /* last chunk */
@@ -77,6 +78,7 @@ struct nof_refusal { /* do not ask for this flow again before */
 
 struct nof_channels {
     struct nof_channel *tx, *rx; /* count each */
+    uint16_t *tx_index, *rx_index; /* NOF_PREDICTORS_MAX buckets by the flow's index: index + 1, or 0 */
     uint32_t count;
     uint32_t tx_used, rx_used;
     uint64_t
@@ -99,8 +101,13 @@ struct nof_channels {
 void nof_channels_set(struct nof_nic *nic);
 /* Lines of a new predictor, as a power of two: as wished, and as there is room for. */
 uint8_t nof_channels_log2(const struct nof_nic *nic);
+/* The channel of a flow in this table, or NULL; into its index, and out again. */
+struct nof_channel *nof_channel_find(const uint16_t *index, struct nof_channel *table, uint32_t peer);
+void nof_channel_enter(uint16_t *index, struct nof_channel *table, struct nof_channel *ch);
+void nof_channel_leave(uint16_t *index, struct nof_channel *table, const struct nof_channel *ch);
 /* The flow is gone, and with it its predictors at this end. */
 void nof_channels_forget(struct nof_nic *nic, const struct nof_peer *peer);
+void nof_channel_tx_forget(struct nof_nic *nic, uint32_t peer);
 
 /* --- sender ----------------------------------------------------------------------------------------- */
 

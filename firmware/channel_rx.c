@@ -16,16 +16,14 @@
 
 struct nof_channel *nof_channel_rx(const struct nof_nic *nic, uint32_t peer)
 {
-    for (uint32_t i = 0; i < nic->channels.count; i++)
-        if (nic->channels.rx[i].state != NOF_CHANNEL_FREE && nic->channels.rx[i].peer == peer)
-            return &nic->channels.rx[i];
-    return NULL;
+    return nof_channel_find(nic->channels.rx_index, nic->channels.rx, peer);
 }
 
 static void release(struct nof_nic *nic, struct nof_channel *ch)
 {
     nof_defer_flush(nic, ch); /* the last chunk of the epoch is decoded while there is a predictor */
     ch->state = NOF_CHANNEL_FREE;
+    nof_channel_leave(nic->channels.rx_index, nic->channels.rx, ch);
     nic->channels.rx_used--;
     nic->counters[NOF_C_CODEC_PREDICTORS]--;
 }
@@ -49,6 +47,7 @@ static struct nof_channel *take(struct nof_nic *nic)
     uint64_t patience = REVOKE_PATIENCE * nic->features[NOF_F_DEAD_AFTER] * 1000000u;
     struct nof_channel *oldest = NULL;
     int revoked = 0;
+    /* bound: predictors, 256; paid by the flow that asks */
     for (uint32_t i = 0; i < nic->channels.count; i++) {
         struct nof_channel *ch = &nic->channels.rx[i];
         if (ch->state == NOF_CHANNEL_FREE)
@@ -118,6 +117,7 @@ int nof_channel_ask_rx(struct nof_nic *nic, struct nof_link *link, const struct 
         .mem = mem,
         .packed_head = NOF_NIL,
         .packed_tail = NOF_NIL};
+    nof_channel_enter(nic->channels.rx_index, nic->channels.rx, ch);
     nic->channels.rx_used++;
     nic->counters[NOF_C_CODEC_PREDICTORS]++;
     nof_count(nic, &nic->eps[peer->ep], NOF_C_CODEC_GRANTED, 1);
@@ -240,24 +240,44 @@ uint8_t nof_channels_log2(const struct nof_nic *nic)
     return (uint8_t)(wish < nic->cfg.predictor_log2 ? wish : nic->cfg.predictor_log2);
 }
 
-static void forget(struct nof_nic *nic, struct nof_channel *table, uint32_t *used, uint32_t peer)
+/* Consecutive numbers, as flows of one endpoint have them, are in different buckets. */
+static uint16_t *bucket_of(uint16_t *index, uint32_t peer)
 {
-    for (uint32_t i = 0; *used > 0 && i < nic->channels.count; i++) {
-        if (table[i].state == NOF_CHANNEL_FREE || table[i].peer != peer)
-            continue;
-        if (table == nic->channels.rx)
-            nof_defer_flush(nic, &table[i]);
-        table[i].state = NOF_CHANNEL_FREE;
-        (*used)--;
-        nic->counters[NOF_C_CODEC_PREDICTORS]--;
-    }
+    return &index[peer % NOF_PREDICTORS_MAX];
+}
+
+struct nof_channel *nof_channel_find(const uint16_t *index, struct nof_channel *table, uint32_t peer)
+{
+    uint16_t at = index[peer % NOF_PREDICTORS_MAX];
+    /* bound: predictors, 256, of flows with like numbers; paid by the flow that has one */
+    while (at != 0 && table[at - 1].peer != peer)
+        at = table[at - 1].next;
+    return at != 0 ? &table[at - 1] : NULL;
+}
+
+void nof_channel_enter(uint16_t *index, struct nof_channel *table, struct nof_channel *ch)
+{
+    uint16_t *at = bucket_of(index, ch->peer);
+    ch->next = *at;
+    *at = (uint16_t)(ch - table + 1);
+}
+
+void nof_channel_leave(uint16_t *index, struct nof_channel *table, const struct nof_channel *ch)
+{
+    uint16_t *at = bucket_of(index, ch->peer);
+    /* bound: predictors, 256, of flows with like numbers; paid by the flow that had one */
+    while (&table[*at - 1] != ch)
+        at = &table[*at - 1].next;
+    *at = ch->next;
 }
 
 void nof_channels_forget(struct nof_nic *nic, const struct nof_peer *peer)
 {
     uint32_t index = nof_peer_index(nic, peer);
-    forget(nic, nic->channels.tx, &nic->channels.tx_used, index);
-    forget(nic, nic->channels.rx, &nic->channels.rx_used, index);
+    nof_channel_tx_forget(nic, index);
+    struct nof_channel *ch = nof_channel_rx(nic, index);
+    if (ch != NULL)
+        release(nic, ch);
     if (nic->channels.refused[index % NOF_REFUSALS].peer == index)
         nic->channels.refused[index % NOF_REFUSALS].until_ns = 0;
 }
@@ -289,6 +309,7 @@ unsigned nof_nic_channels(const struct nof_nic *nic, struct nof_channel_info *ou
     unsigned n = 0;
     for (int sends = 0; sends < 2; sends++) {
         const struct nof_channel *table = sends ? nic->channels.tx : nic->channels.rx;
+        /* bound: predictors, 256; paid by nobody: `nof status` asks */
         for (uint32_t i = 0; i < nic->channels.count; i++) {
             if (table[i].state == NOF_CHANNEL_FREE || table[i].state == NOF_CHANNEL_ASKING)
                 continue;

@@ -12,17 +12,22 @@
 
 static struct nof_channel *find(const struct nof_nic *nic, uint32_t peer)
 {
-    for (uint32_t i = 0; i < nic->channels.count; i++)
-        if (nic->channels.tx[i].state != NOF_CHANNEL_FREE && nic->channels.tx[i].peer == peer)
-            return &nic->channels.tx[i];
-    return NULL;
+    return nof_channel_find(nic->channels.tx_index, nic->channels.tx, peer);
 }
 
 static void release(struct nof_nic *nic, struct nof_channel *ch)
 {
     ch->state = NOF_CHANNEL_FREE;
+    nof_channel_leave(nic->channels.tx_index, nic->channels.tx, ch);
     nic->channels.tx_used--;
     nic->counters[NOF_C_CODEC_PREDICTORS]--;
+}
+
+void nof_channel_tx_forget(struct nof_nic *nic, uint32_t peer)
+{
+    struct nof_channel *ch = find(nic, peer);
+    if (ch != NULL)
+        release(nic, ch);
 }
 
 /* No chunk follows. In order: control frames go before data that has not left, and this one is made before any
@@ -46,6 +51,7 @@ static void end(struct nof_nic *nic, struct nof_channel *ch)
 static struct nof_channel *take(struct nof_nic *nic)
 {
     struct nof_channel *oldest = NULL;
+    /* bound: predictors, 256; paid by the flow that asks */
     for (uint32_t i = 0; i < nic->channels.count; i++) {
         struct nof_channel *ch = &nic->channels.tx[i];
         if (ch->state == NOF_CHANNEL_FREE)
@@ -87,6 +93,7 @@ static void ask(struct nof_nic *nic, struct nof_link *link, struct nof_peer *pee
     }
     ch->state = NOF_CHANNEL_ASKING;
     ch->peer = index;
+    nof_channel_enter(nic->channels.tx_index, nic->channels.tx, ch);
     ch->used_ns = nic->now_ns;
     peer->codec_asked = 1;
     nic->channels.tx_used++;

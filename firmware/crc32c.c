@@ -47,6 +47,7 @@ static uint32_t times(uint32_t a, uint32_t b)
 {
     uint32_t product = 0;
 
+    /* bound: 32 bits; paid by the frame */
     for (uint32_t bit = ONE; bit != 0; bit >>= 1) {
         if (a & bit)
             product ^= b;
@@ -60,6 +61,7 @@ void nof_crc32c_join_init(struct nof_crc32c_join *join, uint32_t len_bytes)
     uint32_t shift = ONE;
     uint32_t square = BYTE;
 
+    /* bound: bits of a length; paid by the frame */
     for (uint32_t n = len_bytes; n != 0; n >>= 1) {
         if (n & 1)
             shift = times(shift, square);

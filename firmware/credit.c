@@ -5,17 +5,19 @@
 #include "peer.h"
 #include "scheduler.h"
 
-/* If at least half of the window is used up and there is more to give: the new total. */
-static int grow(uint32_t *announced, uint32_t used, uint32_t freed, uint32_t initial, uint32_t *pool,
-                uint32_t most)
+/* If at least half of the window is used up and there is more to give: the new total. `held`: what the flow
+ * has of the pool already. */
+static int grow(uint32_t *announced, uint32_t used, uint32_t freed, uint32_t initial, uint32_t held,
+                uint32_t *pool, uint32_t most)
 {
     uint32_t out = *announced - freed;
     uint32_t left = *announced - used;
-    uint32_t had = nof_credit_borrowed(out, initial);
-    uint32_t target = nof_credit_most(initial, *pool + had, most);
+    uint32_t target = nof_credit_most(initial, *pool + held, most);
+    if (target < initial + held)
+        target = initial + held;
     if (target <= out || left > target / 2)
         return 0;
-    *pool -= nof_credit_borrowed(target, initial) - had;
+    *pool -= target - initial - held;
     *announced = freed + target;
     return 1;
 }
@@ -24,22 +26,24 @@ void nof_credit_grow(struct nof_nic *nic, struct nof_peer *peer)
 {
     if (peer->flags & NOF_PEER_F_DEAD)
         return;
-    int more = grow(&peer->rx_msgs_announced, peer->rx_seq, peer->rx_msgs_freed, nic->flow_msgs,
-                    &nic->msgs_free, NOF_FLOW_MSGS_MAX);
-    more |= grow(&peer->rx_blocks_announced, peer->rx_blocks_used, peer->rx_blocks_freed, nic->flow_blocks,
-                 &nic->blocks_free, NOF_FLOW_BLOCKS_MAX);
+    uint32_t blocks = peer->rx_blocks_announced - peer->rx_blocks_freed;
+    int more = grow(&peer->rx_blocks_announced, peer->rx_blocks_used, peer->rx_blocks_freed, nic->flow_blocks,
+                    nof_credit_borrowed(blocks, nic->flow_blocks), &nic->blocks_free, NOF_FLOW_BLOCKS_MAX);
+    if (grow(&peer->rx_msgs_announced, peer->rx_seq, peer->rx_msgs_freed, nic->flow_msgs,
+             peer->rx_msgs_held - nic->flow_msgs, &nic->msgs_free, NOF_FLOW_MSGS_MAX)) {
+        peer->rx_msgs_held = peer->rx_msgs_announced - peer->rx_msgs_freed;
+        more = 1;
+    }
     if (more)
         nof_link_credit(nic, &nic->links[peer->link], peer);
 }
 
 void nof_credit_cancel(struct nof_nic *nic, struct nof_peer *peer)
 {
-    uint32_t out = peer->rx_msgs_announced - peer->rx_msgs_freed;
-    uint32_t stored = peer->rx_seq - peer->rx_msgs_freed;
-    nic->msgs_free += nof_credit_borrowed(out, nic->flow_msgs) - nof_credit_borrowed(stored, nic->flow_msgs);
     peer->rx_msgs_announced = peer->rx_seq;
-    out = peer->rx_blocks_announced - peer->rx_blocks_freed;
-    stored = peer->rx_blocks_used - peer->rx_blocks_freed;
+    nof_credit_keep(nic, peer, peer->rx_seq - peer->rx_msgs_freed);
+    uint32_t out = peer->rx_blocks_announced - peer->rx_blocks_freed;
+    uint32_t stored = peer->rx_blocks_used - peer->rx_blocks_freed;
     nic->blocks_free +=
         nof_credit_borrowed(out, nic->flow_blocks) - nof_credit_borrowed(stored, nic->flow_blocks);
     peer->rx_blocks_announced = peer->rx_blocks_used;

@@ -7,7 +7,13 @@
  * Every flow has its initial credit for life; a second half of both pools is lent to flows that
  * are in use, each getting at most an eighth of what is free. Invariant: the sum over all flows of
  * max(initial, announced - freed) never exceeds the pools, so what a peer sends within its credit
- * always finds room. */
+ * always finds room.
+ *
+ * Nobody may be left without envelope credit by messages that his own host does not want yet: behind them
+ * may be the one that it waits for. So at most half of what a flow has is ever stored (nof_credit_tight),
+ * and what it has borrowed goes back only so far as it has twice what is stored left
+ * (`rx_msgs_held`): what was spilled can then always be announced again, whatever others have borrowed
+ * meanwhile. Bytes need no such care: without them a sender asks first (RTS). */
 #ifndef NOF_CREDIT_H
 #define NOF_CREDIT_H
 
@@ -35,14 +41,26 @@ static inline uint32_t nof_credit_returned(uint32_t outstanding, uint32_t n, uin
     return nof_credit_borrowed(outstanding, initial);
 }
 
+/* Give back what the flow has beyond `wanted` envelopes and its initial ones. */
+static inline void nof_credit_keep(struct nof_nic *nic, struct nof_peer *peer, uint32_t wanted)
+{
+    uint32_t keep = wanted > nic->flow_msgs ? wanted : nic->flow_msgs;
+    if (keep >= peer->rx_msgs_held)
+        return;
+    nic->msgs_free += peer->rx_msgs_held - keep;
+    peer->rx_msgs_held = keep;
+}
+
 /* Stored envelopes and blocks are free again. */
 static inline void nof_credit_free(struct nof_nic *nic, struct nof_peer *peer, uint32_t msgs, uint32_t blocks)
 {
-    uint32_t out = peer->rx_msgs_announced - peer->rx_msgs_freed;
-    nof_invariant(msgs <= out);
-    nic->msgs_free += nof_credit_returned(out, msgs, nic->flow_msgs);
-    peer->rx_msgs_freed += msgs;
-    out = peer->rx_blocks_announced - peer->rx_blocks_freed;
+    nof_invariant(msgs <= peer->rx_msgs_announced - peer->rx_msgs_freed);
+    uint32_t freed = peer->rx_msgs_freed + msgs;
+    uint32_t announced = peer->rx_msgs_announced - freed;
+    uint32_t twice = 2 * (peer->rx_seq - freed);
+    peer->rx_msgs_freed = freed;
+    nof_credit_keep(nic, peer, announced > twice ? announced : twice);
+    uint32_t out = peer->rx_blocks_announced - peer->rx_blocks_freed;
     nof_invariant(blocks <= out);
     nic->blocks_free += nof_credit_returned(out, blocks, nic->flow_blocks);
     peer->rx_blocks_freed += blocks;

@@ -18,8 +18,10 @@ static uint32_t capacity(const struct nof_stored *st)
 /* Copy into (or out of) the blocks, from byte `at` of the payload on. */
 static void move(struct nof_nic *nic, uint32_t chain, uint32_t at, uint8_t *bytes, uint32_t n, int out)
 {
+    /* bound: blocks of one message, 64 KiB; paid by the flow's bytes */
     for (at += NOF_STORED_BYTES; at >= NOF_NETMEM_BLOCK; at -= NOF_NETMEM_BLOCK)
         chain = nic->netmem.next[chain];
+    /* bound: bytes of one frame or message, 64 KiB; paid by the flow's bytes */
     while (n > 0) {
         uint8_t *there = nof_netmem_at(&nic->netmem, chain) + at;
         uint32_t piece = NOF_NETMEM_BLOCK - at < n ? NOF_NETMEM_BLOCK - at : n;
@@ -132,6 +134,7 @@ static int decode(struct nof_nic *nic, const struct nof_peer *peer, uint32_t cha
 {
     struct nof_channels *channels = &nic->channels;
     struct nof_stored *st = nof_stored_at(&nic->netmem, chain);
+    /* bound: records of one message, 64 KiB; paid by the flow's bytes */
     for (uint32_t at = 0; at < packed;) {
         uint32_t n = nof_get16(channels->packed + at);
         uint32_t used = channels->plain_used;
@@ -196,6 +199,7 @@ int nof_defer_open(struct nof_nic *nic, uint32_t chain)
         return NOF_OK;
     struct nof_channel *ch = nof_channel_rx(nic, st->peer);
     nof_invariant(ch != NULL);
+    /* bound: messages deferred on one channel, 256 KiB in all; paid by the flow's bytes */
     for (;;) {
         uint32_t head = ch->packed_head;
         nof_invariant(head != NOF_NIL);
@@ -207,6 +211,9 @@ int nof_defer_open(struct nof_nic *nic, uint32_t chain)
 
 void nof_defer_flush(struct nof_nic *nic, struct nof_channel *ch)
 {
+    if (nic->eps[nof_peer_at(nic, ch->peer)->ep].state == NOF_EP_CLOSING)
+        ch->packed_head = NOF_NIL; /* nobody will ask for them, and where they would go is no longer ours */
+    /* bound: messages deferred on one channel, 256 KiB in all; paid by the flow's bytes */
     while (ch->packed_head != NOF_NIL)
         (void)unpack_head(nic, ch, 1);
 }

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+
+/* bound of all loops here: the values of one chunk, 64 KiB; lines of a table once for a grant; paid by the flow's bytes, or GRANT_NS */
 #include "dfcm_engine.h"
 
 #include <string.h>

@@ -24,7 +24,7 @@
  *
  * Memory: the caller's, nof_dfcm_mem_size() bytes, aligned to 64; no pointer into it or to buffers is kept.
  * Threads: one NIC core owns a predictor. Cost: no allocation, no system call; per value one look-up in the table.
- * Source: papers/000, sections 2.2 to 2.4; docs/decisions/0017 says what the format FAST does otherwise. */
+ * Source: docs/SOURCES.md, compression, sections 2.2 to 2.4; docs/decisions/0017 says what the format FAST does otherwise. */
 #ifndef NOF_DFCM_ENGINE_H
 #define NOF_DFCM_ENGINE_H
 

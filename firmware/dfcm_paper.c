@@ -2,6 +2,8 @@
  *
  * The paper's stream: a count of leading zero nibbles, the nibbles that are left, the next value; the most significant
  * bit first. A block begins and ends in the middle of a byte. */
+
+/* bound of all loops here: the values of one chunk, 64 KiB; paid by the flow's bytes */
 #include "dfcm_kernel.h"
 #include "transport/wire.h"
 

@@ -2,6 +2,8 @@
  *
  * The code for every processor, and, compiled once more with NOF_DFCM_AVX2, for those with AVX2 and BMI2. What is
  * counted in nibbles is done eight at a time in ordinary registers. */
+
+/* bound of all loops here: the values of one chunk, 64 KiB; paid by the flow's bytes */
 #include <string.h>
 
 #include "dfcm_kernel.h"

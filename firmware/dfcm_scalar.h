@@ -3,6 +3,8 @@
  * Decoding goes value by value in every kernel; each compiles this for its own instruction set. The way from a value to
  * the one that its context foretells, five later: difference, hash, look-up, drift. Only two of its steps, the
  * addition and the exclusive or, lie between neighbours. */
+
+/* bound of all loops here: the values of one chunk, 64 KiB; paid by the flow's bytes */
 #ifndef NOF_DFCM_SCALAR_H
 #define NOF_DFCM_SCALAR_H
 
@@ -32,7 +34,7 @@ INLINE uint64_t nof_dfcm_load(struct nof_dfcm_shape s, const uint8_t *in, unsign
     return s.word_bytes == 8 ? nof_get64(in + 8u * i) : (uint64_t)nof_get32(in + 4u * i) << 32;
 }
 
-/* The place of the line of a value's context (papers/000, section 2.3); delta: that of the value itself. */
+/* The place of the line of a value's context (docs/SOURCES.md, compression, section 2.3); delta: that of the value itself. */
 INLINE uint32_t nof_dfcm_context(const struct nof_dfcm *p, unsigned top, const uint64_t *delta)
 {
     uint64_t index = delta[-1] >> top ^ delta[-2] >> top << 5 ^ delta[-3] >> top << 10;

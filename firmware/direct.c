@@ -141,6 +141,7 @@ unsigned nof_direct_recv(struct nof_nic *nic, struct nof_endpoint *ep, const str
     unsigned i = 0;
     if (ep->stored > 0 || ep->spilling)
         return 0;
+    /* bound: descriptors of one burst; paid by the endpoint */
     while (i < n && is_plain_recv(ep, &descs[i]) && nof_recv_may_post(nic, ep) && post(nic, ep, &descs[i]))
         i++;
     return i;
@@ -163,7 +164,8 @@ static inline int deliver(struct nof_nic *nic, struct nof_peer *peer, const stru
     struct nof_endpoint *ep = &nic->eps[peer->ep];
     uint32_t len = view->payload_bytes;
     uint32_t blocks = nof_netmem_charge(len, 0);
-    if (view->fields_bytes != NOF_WIRE_MSG_BYTES || !is_plain(peer, view, blocks))
+    if (view->fields_bytes != NOF_WIRE_MSG_BYTES || !is_plain(peer, view, blocks) ||
+        ep->state == NOF_EP_CLOSING)
         return 0;
     struct nof_match_key key = {.ep = peer->ep,
                                 .ctx = nof_get32(view->fields + NOF_WIRE_MSG_CTX),

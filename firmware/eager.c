@@ -99,7 +99,7 @@ static int expected(struct nof_nic *nic, struct nof_peer *peer, struct nof_recv 
         return NOF_OK;
     }
     if (!nof_recv_stage(nic, r)) {
-        direct = nic->eps[r->ep].dma_inline;
+        direct = nof_recv_is_direct(nic, r);
         r->state = direct ? NOF_RECV_DIRECT : NOF_RECV_STORED;
     }
     nof_credit_free(nic, peer, 1, direct ? a->blocks : 0);

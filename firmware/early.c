@@ -37,6 +37,7 @@ static struct nof_env *nth(struct nof_nic *nic, const struct nof_endpoint *ep,
 {
     struct nof_match_key key = {.ep = ep->index, .ctx = id->ctx, .source = id->source, .tag = id->tag};
     struct nof_env *e = nof_match_find(nic, &key);
+    /* bound: lookahead, 64; paid by the endpoint's receives */
     while (e != NULL && n-- > 0)
         e = nof_match_after(nic, e);
     return e;
@@ -50,6 +51,7 @@ static uint64_t due_of(struct nof_nic *nic, struct nof_endpoint *ep, const struc
     struct nof_message_id ids[LOOKAHEAD_MAX];
     struct nof_message_id id = id_of(key);
     uint32_t n = foresee(nic, ep, ids);
+    /* bound: lookahead, 64; paid by the endpoint's receives */
     for (uint32_t i = 0; i < n; i++)
         if (is_same(&ids[i], &id) && before-- == 0)
             return ep->receives + i + 1;
@@ -91,6 +93,7 @@ static void note(struct nof_nic *nic, struct nof_env *e)
 /* Bytes of a granted message go into the blocks that were reserved for it, without gaps. */
 static void collect(struct nof_nic *nic, struct nof_recv *r, const uint8_t *data, uint32_t n)
 {
+    /* bound: bytes of one frame or line; paid by the flow's bytes */
     while (n > 0) {
         if (r->hold_bytes % NOF_NETMEM_BLOCK == 0) {
             uint32_t b = nof_netmem_take(&nic->netmem, 1);
@@ -161,6 +164,7 @@ static uint32_t make_line(struct nof_nic *nic, struct nof_endpoint *ep, const st
     uint64_t room = left_over == 0 ? len : len + ep->stage.granule_bytes - left_over;
     if (len == 0 || len > limit || room > limit)
         return NOF_STAGE_NONE; /* not even in the place of all others */
+    /* bound: lines of the staging area, 64; paid by the endpoint's receives */
     for (;;) {
         uint32_t line = nof_stage_open(&ep->stage, &id, network, (uint32_t)len, due, (uint32_t)limit);
         if (line != NOF_STAGE_NONE) {
@@ -445,8 +449,10 @@ void nof_early_ahead(struct nof_nic *nic, struct nof_endpoint *ep)
         return;
     ep->ahead = ep->receives;
     uint32_t n = foresee(nic, ep, ids);
+    /* bound: lookahead, 64; paid by the endpoint's receives */
     for (uint32_t i = 0; i < n; i++) {
         uint32_t same = 0;
+        /* bound: lookahead, 64; paid by the endpoint's receives */
         for (uint32_t j = 0; j < i; j++)
             same += (uint32_t)is_same(&ids[j], &ids[i]);
         struct nof_env *e = nth(nic, ep, &ids[i], same);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "endpoint.h"
 
+#include "chores.h"
 #include "job.h"
 #include "link.h"
 #include "peer.h"
@@ -8,6 +9,8 @@
 #include "recv_watch.h"
 #include "send.h"
 #include "unexpected.h"
+
+#define DRAIN 256u /* completions that had waited, given at once */
 
 /* --- completions ---------------------------------------------------------------------------------- */
 
@@ -111,10 +114,19 @@ void nof_ep_peer_dead(struct nof_nic *nic, struct nof_peer *peer)
         defer(nic, ep, NOF_REF(NOF_REF_PEER, nof_peer_index(nic, peer)));
 }
 
+void nof_ep_forget_completion(struct nof_nic *nic, struct nof_endpoint *ep)
+{
+    uint32_t ref = ep->comp_head;
+    ep->comp_head = obj_of(nic, ref)->next;
+    release(nic, ref);
+    if (ep->comp_head == NOF_NIL)
+        nic->stalled_comps--;
+}
+
 /* Give what waits, in order, until the ring is full again. */
 static void drain_completions(struct nof_nic *nic, struct nof_endpoint *ep)
 {
-    while (ep->comp_head != NOF_NIL) {
+    for (unsigned n = 0; n < DRAIN && ep->comp_head != NOF_NIL; n++) {
         uint32_t ref = ep->comp_head;
         uint32_t next = obj_of(nic, ref)->next;
         struct nof_comp comp;
@@ -127,13 +139,16 @@ static void drain_completions(struct nof_nic *nic, struct nof_endpoint *ep)
         ep->comp_head = next;
         release(nic, ref);
     }
-    nic->stalled_comps--;
+    if (ep->comp_head == NOF_NIL)
+        nic->stalled_comps--;
 }
 
 void nof_ep_completions_run(struct nof_nic *nic)
 {
+    /* bound: endpoints, while a ring is full; paid by all */
     for (uint32_t i = 0; nic->stalled_comps > 0 && i < nic->cfg.max_endpoints; i++)
-        if (nic->eps[i].state != NOF_EP_FREE && nic->eps[i].comp_head != NOF_NIL)
+        if (nic->eps[i].state != NOF_EP_FREE && nic->eps[i].state != NOF_EP_CLOSING &&
+            nic->eps[i].comp_head != NOF_NIL)
             drain_completions(nic, &nic->eps[i]);
     if (nic->stalled_comps > 0)
         nof_retry(nic);
@@ -179,6 +194,7 @@ int nof_ep_open(struct nof_nic *nic, const struct nof_endpoint_params *params, u
     if (!check_params(params))
         return NOF_EINVAL;
     uint32_t i = 0;
+    /* bound: endpoints; paid by the attach */
     while (i < nic->cfg.max_endpoints && nic->eps[i].state != NOF_EP_FREE)
         i++;
     if (i == nic->cfg.max_endpoints)
@@ -188,14 +204,19 @@ int nof_ep_open(struct nof_nic *nic, const struct nof_endpoint_params *params, u
     if (rc != NOF_OK)
         return rc;
     struct nof_endpoint *ep = &nic->eps[i];
-    struct nof_endpoint old = {
-        .generation = ep->generation, .in_ring = ep->in_ring, .ring_next = ep->ring_next};
+    uint16_t generation = (uint16_t)(ep->generation + 1);
+    uint8_t in_ring = ep->in_ring; /* it may still stand in the rings from before */
+    uint8_t in_chores = ep->in_chores;
+    uint32_t ring_next = ep->ring_next;
+    uint32_t chore_next = ep->chore_next;
     memset(ep, 0, offsetof(struct nof_endpoint, stage));
     ep->index = i;
     nof_stage_init(&ep->stage, params->staging, params->staging_bytes);
-    ep->generation = (uint16_t)(old.generation + 1);
-    ep->in_ring = old.in_ring; /* it may still stand in the ring from before */
-    ep->ring_next = old.ring_next;
+    ep->generation = generation;
+    ep->in_ring = in_ring;
+    ep->in_chores = in_chores;
+    ep->ring_next = ring_next;
+    ep->chore_next = chore_next;
     ep->state = NOF_EP_OPEN;
     ep->dma_inline = params->dma_inline != 0;
     ep->dma_read_sums = params->dma_read_sums != 0;
@@ -211,9 +232,14 @@ int nof_ep_open(struct nof_nic *nic, const struct nof_endpoint_params *params, u
     ep->comp_head = NOF_NIL;
     ep->sends_head = NOF_NIL;
     ep->sends_tail = NOF_NIL;
+    ep->peers = NOF_NIL;
     ep->flushes = NOF_NIL;
+    ep->seeks = NOF_NIL;
+    ep->dying = NOF_NIL;
+    ep->look = NOF_NIL;
     ep->active = NOF_NIL;
     ep->recv_wait = NOF_NIL;
+    ep->again = NOF_NIL;
     ep->last_rank = NOF_NIL;
     ep->last_queue = NOF_NIL;
     nof_watch_set(nic, ep);
@@ -229,7 +255,7 @@ int nof_ep_open(struct nof_nic *nic, const struct nof_endpoint_params *params, u
     return NOF_OK;
 }
 
-/* --- close ---------------------------------------------------------------------------------------- */
+/* --- failing ---------------------------------------------------------------------------------------- */
 
 void nof_ep_fail(struct nof_nic *nic, struct nof_endpoint *ep, int status)
 {
@@ -242,122 +268,50 @@ void nof_ep_fail(struct nof_nic *nic, struct nof_endpoint *ep, int status)
     nic->host_ops->endpoint_failed(nic->host, nof_ep_index(nic, ep), status);
 }
 
-/* Receives that no peer's end has ended: posted ones, and those whose writes are under way. */
-static void close_recvs(struct nof_nic *nic, struct nof_endpoint *ep, uint32_t index)
-{
-    if (ep->flushes != NOF_NIL)
-        nic->flushing--;
-    ep->flushes = NOF_NIL;
-    for (uint32_t i = 0; i < nic->recvs.high; i++) {
-        struct nof_recv *r = nof_recv_at(nic, i);
-        if (r->state == NOF_RECV_FREE || r->ep != index)
-            continue;
-        if (r->state == NOF_RECV_POSTED)
-            nof_recv_unpost(nic, r);
-        if (r->state == NOF_RECV_FLUSH)
-            nof_recv_free(nic, r);
-        else
-            nof_recv_end(nic, r, NOF_ECANCELED);
-    }
-}
-
-void nof_ep_close(struct nof_nic *nic, struct nof_endpoint *ep, int reason)
-{
-    uint32_t index = nof_ep_index(nic, ep);
-    if (ep->state == NOF_EP_FREE || ep->state == NOF_EP_CLOSING)
-        return;
-    ep->state = NOF_EP_CLOSING;
-    ep->reason = reason;
-    ep->told = 0;
-    nic->closing++;
-    nic->counters[NOF_C_ENDPOINTS]--;
-    if (reason != NOF_OK)
-        nic->counters[NOF_C_ENDPOINTS_DEAD]++;
-    if (ep->comp_head != NOF_NIL)
-        drain_completions(nic, ep);
-    for (uint32_t i = 0; i < nic->peers.high; i++)
-        if (nof_peer_at(nic, i)->used && nof_peer_at(nic, i)->ep == index)
-            nof_peer_close(nic, nof_peer_at(nic, i));
-    close_recvs(nic, ep, index);
-    nof_unexpected_close(nic, index);
-    nof_layout_close_all(&nic->layouts, index);
-    nof_job_leave(nic, ep->job);
-    ep->counters = nic->no_counters; /* the BAR goes away after this call */
-}
-
-/* Returns 1 when every link of the job has been told (or has it in its queue). */
-static int tell_peers(struct nof_nic *nic, struct nof_endpoint *ep)
-{
-    uint8_t fields[NOF_WIRE_EP_DOWN_BYTES];
-    nof_put32(fields, ep->rank);
-    nof_put32(fields + 4, (uint32_t)ep->reason);
-    for (; ep->told < nic->nlinks; ep->told++) {
-        struct nof_link *link = &nic->links[ep->told];
-        if (!link->used || !link->up || link->job != ep->job)
-            continue;
-        if (nof_pool_free(&nic->ctls) == 0)
-            return 0;
-        nof_link_ctl(nic, link, NOF_WIRE_EP_DOWN, 0, (uint16_t)nof_ep_index(nic, ep), 0, fields,
-                     sizeof fields);
-    }
-    return 1;
-}
-
-void nof_ep_closing_run(struct nof_nic *nic)
-{
-    for (uint32_t i = 0; nic->closing > 0 && i < nic->cfg.max_endpoints; i++) {
-        struct nof_endpoint *ep = &nic->eps[i];
-        if (ep->state != NOF_EP_CLOSING)
-            continue;
-        if (!tell_peers(nic, ep)) {
-            nof_retry(nic);
-            continue;
-        }
-        if (ep->dma_pending > 0 || ep->sends_used > 0 || ep->recvs_used > 0)
-            continue;
-        for (uint32_t p = 0; p < nic->peers.high; p++)
-            if (nof_peer_at(nic, p)->used && nof_peer_at(nic, p)->ep == i)
-                nof_peer_free(nic, nof_peer_at(nic, p));
-        ep->state = NOF_EP_FREE;
-        nic->closing--;
-        nof_job_link_gone(nic, ep->job);
-    }
-}
-
 /* --- flush ---------------------------------------------------------------------------------------- */
 
 void nof_ep_flush(struct nof_nic *nic, struct nof_endpoint *ep, struct nof_recv *r)
 {
     r->state = NOF_RECV_FLUSH;
     r->order = ep->send_order;
-    if (ep->flushes == NOF_NIL)
+    if (ep->flushes == NOF_NIL) {
         nic->flushing++;
+        ep->flush_peer = ep->peers;
+    }
     nof_queue_push(&nic->recvs, &ep->flushes, nof_recv_index(nic, r));
 }
 
-/* Have all flows of the endpoint got their frames acknowledged? Goes on where it stopped. */
+/* Have all flows of the endpoint got their frames acknowledged? Goes on where it stopped. Those that were made after
+ * the FLUSH are not among them. */
 static int all_acked(struct nof_nic *nic, struct nof_endpoint *ep)
 {
-    for (; ep->flush_peer < nic->peers.high; ep->flush_peer++) {
+    /* bound: flows of the endpoint, as far as its steps reach; paid by the endpoint's steps */
+    while (ep->flush_peer != NOF_NIL) {
         const struct nof_peer *p = nof_peer_at(nic, ep->flush_peer);
-        if (!p->used || p->ep != nof_ep_index(nic, ep) || (p->flags & NOF_PEER_F_DEAD) || p->tx_seq == 0) {
-            ep->flush_armed = 0; /* it may have died while it was waited for */
-            continue;
+        if (nof_steps_left(nic, ep) == 0) {
+            nof_chore(nic, ep);
+            return 0;
         }
-        if (p->readq != NOF_NIL)
-            return 0;
-        if (!ep->flush_armed)
-            ep->flush_pn = nic->links[p->link].last_pn; /* nothing of ours is behind it */
-        ep->flush_armed = 1;
-        if (!nof_link_acked(&nic->links[p->link], ep->flush_pn))
-            return 0;
+        nof_steps_spend(ep, 1);
+        /* It may have died while it was waited for. Its tx_seq does not tell whether anything was sent: it wraps. */
+        if ((p->flags & (NOF_PEER_F_DEAD | NOF_PEER_F_TX)) == NOF_PEER_F_TX) {
+            if (p->readq != NOF_NIL)
+                return 0;
+            if (!ep->flush_armed)
+                ep->flush_pn = nic->links[p->link].last_pn; /* nothing of ours is behind it */
+            ep->flush_armed = 1;
+            if (!nof_link_acked(&nic->links[p->link], ep->flush_pn))
+                return 0;
+        }
         ep->flush_armed = 0;
+        ep->flush_peer = p->ep_next;
     }
     return 1;
 }
 
 static void flush_one(struct nof_nic *nic, struct nof_endpoint *ep)
 {
+    /* bound: FLUSH descriptors that can be answered; paid by the endpoint */
     while (ep->flushes != NOF_NIL) {
         struct nof_recv *r = nof_recv_at(nic, nof_queue_head(&nic->recvs, ep->flushes));
         if (ep->sends_head != NOF_NIL && nof_send_at(nic, ep->sends_head)->order < r->order)
@@ -365,8 +319,7 @@ static void flush_one(struct nof_nic *nic, struct nof_endpoint *ep)
         if (!all_acked(nic, ep))
             return;
         nof_queue_pop(&nic->recvs, &ep->flushes);
-        ep->flush_peer = 0;
-        ep->flush_armed = 0;
+        ep->flush_peer = ep->peers;
         struct nof_comp comp = {.opcode = NOF_COMP_FLUSH, .cookie = r->cookie};
         nof_ep_complete(nic, ep, &comp, NOF_REF(NOF_REF_RECV, nof_recv_index(nic, r)));
     }
@@ -375,6 +328,7 @@ static void flush_one(struct nof_nic *nic, struct nof_endpoint *ep)
 
 void nof_ep_flush_run(struct nof_nic *nic)
 {
+    /* bound: endpoints, while one flushes; paid by all */
     for (uint32_t i = 0; nic->flushing > 0 && i < nic->cfg.max_endpoints; i++)
         if (nic->eps[i].state != NOF_EP_FREE && nic->eps[i].flushes != NOF_NIL)
             flush_one(nic, &nic->eps[i]);

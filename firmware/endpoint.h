@@ -6,7 +6,7 @@
  * it is about (send, receive, envelope, peer), on a FIFO of the endpoint, and no descriptor is taken
  * meanwhile: completions never need memory and never overtake each other.
  *
- *   OPEN -> CLOSING (peers are told; DMA may be pending) -> FREE
+ *   OPEN -> CLOSING (close.h: peers are told; DMA may be pending) -> FREE
  *   OPEN -> FAILED (the host broke the rules) -> nof_nic_endpoint_close() -> CLOSING */
 #ifndef NOF_ENDPOINT_H
 #define NOF_ENDPOINT_H
@@ -15,9 +15,6 @@
 
 int nof_ep_open(struct nof_nic *nic, const struct nof_endpoint_params *params, uint32_t *index_out,
                 struct nof_card *card_out);
-void nof_ep_close(struct nof_nic *nic, struct nof_endpoint *ep, int reason);
-/* Tell peers, free what no DMA needs any more. */
-void nof_ep_closing_run(struct nof_nic *nic);
 /* The host broke the rules: no further word to it, nofd has to close the endpoint. */
 void nof_ep_fail(struct nof_nic *nic, struct nof_endpoint *ep, int status);
 
@@ -39,6 +36,8 @@ static inline int nof_ep_say(struct nof_nic *nic, struct nof_endpoint *ep, const
     return ep->state != NOF_EP_OPEN || (ep->comp_head == NOF_NIL && nof_ep_give(nic, ep, comp));
 }
 void nof_ep_keep(struct nof_nic *nic, struct nof_endpoint *ep, const struct nof_comp *comp, uint32_t ref);
+/* The oldest completion that waits: nobody will hear it. */
+void nof_ep_forget_completion(struct nof_nic *nic, struct nof_endpoint *ep);
 /* Completions that wait, again. */
 void nof_ep_completions_run(struct nof_nic *nic);
 /* A completion without object: same opcode and cookie as the descriptor. */

@@ -11,11 +11,25 @@
 #include "send.h"
 #include "spill.h"
 #include "unexpected.h"
+#include "walk.h"
+
+/* Waiting probes of one endpoint: a message answers all that it fits, at once. A library has one for each thread that is
+ * in MPI_Probe; those beyond wait in its own matcher. */
+#define PROBES_MAX 64u
+
+/* The answer is of the kind that a success would have had. */
+static void refuse(struct nof_nic *nic, struct nof_endpoint *ep, const struct nof_desc *desc, int status)
+{
+    struct nof_desc asked = *desc;
+    if (asked.opcode == NOF_DESC_MRECV || asked.opcode == NOF_DESC_PULL)
+        asked.opcode = NOF_COMP_RECV;
+    nof_ep_answer(nic, ep, &asked, status);
+}
 
 static void invalid(struct nof_nic *nic, struct nof_endpoint *ep, const struct nof_desc *desc)
 {
     nof_count(nic, ep, NOF_C_DESC_INVALID, 1);
-    nof_ep_answer(nic, ep, desc, NOF_EINVAL);
+    refuse(nic, ep, desc, NOF_EINVAL);
 }
 
 /* A fault that no completion can tell: the host's driver is broken. */
@@ -77,7 +91,7 @@ static struct nof_recv *make_recv(struct nof_nic *nic, struct nof_endpoint *ep, 
 {
     struct nof_recv *r = nof_recv_take(nic, ep, opcode);
     if (r == NULL) {
-        nof_ep_answer(nic, ep, desc, NOF_ENOMEM);
+        refuse(nic, ep, desc, NOF_ENOMEM);
         return NULL;
     }
     if (!nof_recv_may_post(nic, ep))
@@ -102,7 +116,8 @@ static void no_match(struct nof_nic *nic, struct nof_endpoint *ep, const struct 
 /* Post a receive or a waiting probe that has found nothing in the store. */
 static void post(struct nof_nic *nic, struct nof_endpoint *ep, const struct nof_desc *desc, uint32_t layout)
 {
-    if (!ep->spilling && !nof_recv_may_post(nic, ep))
+    int probes = desc->opcode != NOF_DESC_RECV && nof_match_probes(ep) >= PROBES_MAX;
+    if (!ep->spilling && (probes || !nof_recv_may_post(nic, ep)))
         nof_spill_enter(nic, ep);
     if (ep->spilling) {
         no_match(nic, ep, desc);
@@ -215,22 +230,27 @@ static void take_pull(struct nof_nic *nic, struct nof_endpoint *ep, const struct
         invalid(nic, ep, desc);
         return;
     }
+    if ((desc->handle & NOF_HANDLE_PARKED) != 0 && !nof_recv_may_wait(nic, ep)) {
+        refuse(nic, ep, desc, NOF_EAGAIN);
+        return;
+    }
     struct nof_recv *r = make_recv(nic, ep, desc, NOF_COMP_RECV, layout);
     if (r != NULL)
-        nof_spill_pull(nic, ep, r, desc->handle);
+        nof_spill_pull(nic, ep, r, desc->handle, desc->callsite);
 }
 
 static void take_cancel(struct nof_nic *nic, struct nof_endpoint *ep, const struct nof_desc *desc)
 {
     struct nof_recv *r = nof_match_cookie(nic, nof_ep_index(nic, ep), desc->cookie);
-    if (r != NULL) {
-        nof_recv_unpost(nic, r);
-        if (r->layout != NOF_NIL)
-            nof_layout_drop(&nic->layouts, r->layout);
-        nof_recv_free(nic, r);
-        nof_count(nic, ep, NOF_C_CANCELLED, 1);
+    if (r != NULL || nof_walk_indexed(ep)) {
+        nof_ep_answer(nic, ep, desc, nof_walk_cancel(nic, ep, r));
+        return;
     }
-    nof_ep_answer(nic, ep, desc, r != NULL ? NOF_OK : NOF_ENOMATCH);
+    r = make_recv(nic, ep, desc, NOF_COMP_CANCEL, NOF_NIL);
+    if (r == NULL)
+        return;
+    r->len = desc->len;
+    nof_walk_seek(nic, ep, r);
 }
 
 static void take_send_cancel(struct nof_nic *nic, struct nof_endpoint *ep, const struct nof_desc *desc)
@@ -269,6 +289,7 @@ static void take_release(struct nof_nic *nic, struct nof_endpoint *ep, const str
         fatal(nic, ep);
         return;
     }
+    /* bound: NOF_RELEASE_MAX, 7; paid by the RELEASE */
     for (uint32_t i = 0; i < desc->release.count; i++) {
         if (nof_stage_is_line(&ep->stage, desc->release.offset[i]) ||
             !nof_stage_release(&ep->stage, desc->release.offset[i])) {
@@ -364,6 +385,7 @@ static void take(struct nof_nic *nic, struct nof_endpoint *ep, const struct nof_
 void nof_host_take(struct nof_nic *nic, struct nof_endpoint *ep, const struct nof_desc *descs, unsigned n)
 {
     unsigned i = 0;
+    /* bound: descriptors of one burst; paid by the endpoint */
     while (i < n && ep->state == NOF_EP_OPEN) {
         unsigned posted = 0;
         if (descs[i].opcode == NOF_DESC_RECV)

@@ -16,6 +16,7 @@ static int key_equal(const uint8_t *a, const uint8_t *b)
 
 static struct nof_job *find(struct nof_nic *nic, uint64_t id)
 {
+    /* bound: jobs; paid by the attach or the frame */
     for (uint32_t i = 0; i < nic->cfg.max_jobs; i++)
         if (nic->jobs[i].used && nic->jobs[i].id == id)
             return &nic->jobs[i];
@@ -24,6 +25,7 @@ static struct nof_job *find(struct nof_nic *nic, uint64_t id)
 
 static struct nof_job *make(struct nof_nic *nic, const struct nof_endpoint_params *params)
 {
+    /* bound: jobs; paid by the attach */
     for (uint32_t i = 0; i < nic->cfg.max_jobs; i++) {
         struct nof_job *job = &nic->jobs[i];
         if (job->used)
@@ -52,6 +54,7 @@ int nof_job_join(struct nof_nic *nic, const struct nof_endpoint_params *params, 
         return NOF_ENOMEM;
     job->endpoints++;
     *job_out = (uint32_t)(job - nic->jobs);
+    /* bound: paths; paid by the attach */
     for (uint32_t i = 0; i < nic->cfg.max_paths; i++) {
         struct nof_link *link = &nic->links[i];
         if (link->used && link->job == *job_out && link->draining == DRAIN_ASKED) {
@@ -67,9 +70,11 @@ static void forget_if_empty(struct nof_nic *nic, uint32_t job)
 {
     if (nic->jobs[job].endpoints > 0)
         return;
+    /* bound: paths; paid by the link or endpoint that goes */
     for (uint32_t i = 0; i < nic->cfg.max_paths; i++)
         if (nic->links[i].used && nic->links[i].job == job)
             return;
+    /* bound: endpoints; paid by the link or endpoint that goes */
     for (uint32_t i = 0; i < nic->cfg.max_endpoints; i++)
         if (nic->eps[i].state != NOF_EP_FREE && nic->eps[i].job == job)
             return;
@@ -79,7 +84,7 @@ static void forget_if_empty(struct nof_nic *nic, uint32_t job)
 
 static void ask_drain(struct nof_nic *nic, struct nof_link *link)
 {
-    if (link->draining)
+    if (link->draining || link->gone) /* gone: it has no path, and goes itself when its flows have left it */
         return;
     link->draining = DRAIN_ASKED;
     nic->draining++;
@@ -90,6 +95,7 @@ void nof_job_leave(struct nof_nic *nic, uint32_t job)
     nic->jobs[job].endpoints--;
     if (nic->jobs[job].endpoints > 0)
         return;
+    /* bound: paths; paid by the endpoint that closes */
     for (uint32_t i = 0; i < nic->cfg.max_paths; i++)
         if (nic->links[i].used && nic->links[i].job == job)
             ask_drain(nic, &nic->links[i]);
@@ -97,6 +103,7 @@ void nof_job_leave(struct nof_nic *nic, uint32_t job)
 
 const uint8_t *nof_job_key(const struct nof_nic *nic, uint64_t job_id)
 {
+    /* bound: jobs; paid by the handshake */
     for (uint32_t i = 0; i < nic->cfg.max_jobs; i++)
         if (nic->jobs[i].used && nic->jobs[i].id == job_id && nic->jobs[i].endpoints > 0)
             return nic->jobs[i].key;
@@ -115,23 +122,34 @@ void nof_job_link_gone(struct nof_nic *nic, uint32_t job)
         forget_if_empty(nic, job);
 }
 
-/* Has every closing endpoint of this job told this link? */
-static int all_told(const struct nof_nic *nic, const struct nof_link *link)
+/* How many links have been told by every closing endpoint, for each job. */
+static void count_told(struct nof_nic *nic)
 {
-    uint32_t at = nof_link_index(nic, link);
-    for (uint32_t i = 0; i < nic->cfg.max_endpoints; i++)
-        if (nic->eps[i].state == NOF_EP_CLOSING && nic->eps[i].job == link->job && nic->eps[i].told <= at)
-            return 0;
-    return 1;
+    /* bound: jobs, once a turn while paths drain; paid by all */
+    for (uint32_t j = 0; j < nic->cfg.max_jobs; j++)
+        nic->jobs[j].told = UINT32_MAX;
+    /* bound: endpoints, once a turn while paths drain; paid by all */
+    for (uint32_t i = 0; i < nic->cfg.max_endpoints; i++) {
+        const struct nof_endpoint *ep = &nic->eps[i];
+        if (ep->state == NOF_EP_CLOSING && ep->told < nic->jobs[ep->job].told)
+            nic->jobs[ep->job].told = ep->told;
+    }
 }
 
 void nof_job_drain(struct nof_nic *nic)
 {
+    nic->drain_late = nic->drain_turn == nic->turn;
+    if (nic->drain_late)
+        return;
+    nic->drain_turn = nic->turn;
+    count_told(nic);
+    /* bound: paths, once a turn while some drain; paid by all */
     for (uint32_t i = 0; i < nic->cfg.max_paths; i++) {
         struct nof_link *link = &nic->links[i];
-        if (!link->used || link->draining != DRAIN_ASKED || !all_told(nic, link))
+        if (!link->used || link->draining != DRAIN_ASKED ||
+            (link->job != NOF_JOB_NONE && nic->jobs[link->job].told <= i))
             continue;
-        if (link->up && (link->ctl != NOF_NIL || (link->sent_any && !nof_link_acked(link, link->last_pn))))
+        if (link->up && (link->ctl != NOF_NIL || !nof_link_acked(link, link->last_pn)))
             continue;
         link->draining = DRAIN_RESET;
         nof_path_close(link->path);

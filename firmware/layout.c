@@ -53,6 +53,7 @@ struct open_loop {
 static int close_loops(const struct nof_layouts *all, struct nof_layout *l, struct open_loop *stack,
                        uint32_t *depth, uint32_t at)
 {
+    /* bound: NOF_LAYOUT_DEPTH_MAX, 8; paid by the LAYOUT */
     while (*depth > 0 && stack[*depth].end == at) {
         struct nof_layout_step *loop = step_at(all, l, stack[*depth].op);
         uint64_t total;
@@ -71,6 +72,7 @@ static int check_program(const struct nof_layouts *all, struct nof_layout *l)
     struct open_loop stack[NOF_LAYOUT_DEPTH_MAX];
     uint32_t depth = 0;
     stack[0] = (struct open_loop){.op = 0, .end = l->nops, .bytes = 0};
+    /* bound: NOF_LAYOUT_OPS_MAX, 1024; paid by the LAYOUT */
     for (uint32_t i = 0; i < l->nops; i++) {
         struct nof_layout_step *s = step_at(all, l, i);
         if (!close_loops(all, l, stack, &depth, i))
@@ -98,6 +100,7 @@ static int check_program(const struct nof_layouts *all, struct nof_layout *l)
 
 static void give_chunks(struct nof_layouts *all, struct nof_layout *l, uint32_t n)
 {
+    /* bound: chunks of a layout, 32; paid by the LAYOUT */
     for (uint32_t i = 0; i < n; i++)
         nof_pool_give(&all->chunks, l->chunk[i]);
 }
@@ -125,6 +128,7 @@ static int may_open(const struct nof_layouts *all, uint32_t ep, uint32_t nops)
 static int copy_program(struct nof_layouts *all, struct nof_layout *l, const uint8_t *ops)
 {
     uint32_t nchunks = chunks_of(l->nops);
+    /* bound: chunks of a layout, 32; paid by the LAYOUT */
     for (uint32_t i = 0; i < nchunks; i++) {
         l->chunk[i] = nof_pool_take(&all->chunks);
         if (l->chunk[i] == NOF_NIL) {
@@ -133,6 +137,7 @@ static int copy_program(struct nof_layouts *all, struct nof_layout *l, const uin
         }
     }
     int reserved = 0;
+    /* bound: NOF_LAYOUT_OPS_MAX, 1024; paid by the LAYOUT */
     for (uint32_t i = 0; i < l->nops; i++) {
         struct nof_layout_op op;
         memcpy(&op, ops + (size_t)i * sizeof op, sizeof op);
@@ -153,6 +158,7 @@ static int copy_program(struct nof_layouts *all, struct nof_layout *l, const uin
 static uint32_t find_name(const struct nof_layouts *all, uint32_t ep, uint32_t name)
 {
     uint32_t i = *bucket_of(all, ep, name);
+    /* bound: layouts of one bucket, of max_layouts; paid by the descriptor that names one */
     while (i != NOF_NIL && (layout_at(all, i)->ep != ep || layout_at(all, i)->name != name))
         i = layout_at(all, i)->hash_next;
     return i;
@@ -228,6 +234,7 @@ static void close_index(struct nof_layouts *all, uint32_t i)
 {
     struct nof_layout *l = layout_at(all, i);
     uint32_t *link = bucket_of(all, l->ep, l->name);
+    /* bound: layouts of one bucket, of max_layouts; paid by the LAYOUT_FREE */
     while (*link != i)
         link = &layout_at(all, *link)->hash_next;
     *link = l->hash_next;
@@ -245,17 +252,17 @@ int nof_layout_close(struct nof_layouts *all, uint32_t ep, uint32_t name, uint32
     return NOF_OK;
 }
 
-void nof_layout_close_all(struct nof_layouts *all, uint32_t ep)
+uint32_t nof_layout_close_bucket(struct nof_layouts *all, uint32_t bucket, uint32_t ep)
 {
-    for (uint32_t b = 0; b <= all->mask; b++) {
-        uint32_t i = all->bucket[b];
-        while (i != NOF_NIL) {
-            uint32_t next = layout_at(all, i)->hash_next;
-            if (layout_at(all, i)->ep == ep)
-                close_index(all, i);
-            i = next;
-        }
+    uint32_t steps = 0;
+    /* bound: layouts of one bucket, of max_layouts; paid by the endpoint's steps */
+    for (uint32_t i = all->bucket[bucket]; i != NOF_NIL; steps++) {
+        uint32_t next = layout_at(all, i)->hash_next;
+        if (layout_at(all, i)->ep == ep)
+            close_index(all, i);
+        i = next;
     }
+    return steps;
 }
 
 /* --- the cursor ----------------------------------------------------------------------------------- */
@@ -292,15 +299,18 @@ void nof_layout_seek(struct nof_layout_cursor *c, const struct nof_layouts *all,
     c->all = all;
     c->layout = l;
     c->depth = 0;
+    c->steps = 0;
     c->level[0] = (struct nof_layout_level){.first = 0,
                                             .end = l->nops,
                                             .op = 0,
                                             .left = UINT64_MAX,
                                             .stride = l->extent,
                                             .pos = base + run * l->extent};
+    /* bound: ops at each level, NOF_LAYOUT_OPS_MAX in all; paid by the endpoint's steps */
     for (;;) {
         const struct nof_layout_step *s = current(c);
         uint64_t total = s->bytes * s->count;
+        c->steps++;
         if (rem >= total) {
             rem -= total;
             c->level[c->depth].op += span(s);
@@ -322,7 +332,9 @@ static void next_block(struct nof_layout_cursor *c)
 {
     struct nof_layout_level *l = &c->level[c->depth];
     l->op++;
+    /* bound: NOF_LAYOUT_DEPTH_MAX, 8; paid by the endpoint's steps */
     while (l->op == l->end) {
+        c->steps++;
         if (l->left > 0) {
             l->left -= c->depth > 0; /* the whole program repeats for ever */
             l->pos += l->stride;
@@ -334,8 +346,11 @@ static void next_block(struct nof_layout_cursor *c)
         l = &c->level[c->depth];
         l->op = end;
     }
-    while (current(c)->opcode == NOF_LAYOUT_LOOP)
+    /* bound: NOF_LAYOUT_DEPTH_MAX, 8; paid by the endpoint's steps */
+    while (current(c)->opcode == NOF_LAYOUT_LOOP) {
+        c->steps++;
         enter_loop(c, current(c), 0);
+    }
     c->block_iter = 0;
     c->in_block = 0;
 }
@@ -343,6 +358,7 @@ static void next_block(struct nof_layout_cursor *c)
 struct nof_segment nof_layout_next(struct nof_layout_cursor *c, uint64_t max)
 {
     const struct nof_layout_step *s = current(c);
+    c->steps++;
     struct nof_segment seg = {.addr = c->level[c->depth].pos + s->offset + c->block_iter * s->stride +
                                       c->in_block};
     uint64_t room = s->block - c->in_block;
@@ -365,8 +381,10 @@ struct nof_segment nof_layout_next(struct nof_layout_cursor *c, uint64_t max)
 }
 
 unsigned nof_buffer_segments(const struct nof_layouts *all, uint32_t layout, uint64_t addr, uint64_t offset,
-                             uint64_t len, struct nof_segment *segs, uint64_t *covered_out)
+                             uint64_t len, struct nof_segment *segs, uint64_t *covered_out,
+                             uint32_t *steps_out)
 {
+    *steps_out = 1;
     if (layout == NOF_NIL) {
         segs[0] = (struct nof_segment){.addr = addr + offset, .len_bytes = len};
         *covered_out = len;
@@ -376,7 +394,9 @@ unsigned nof_buffer_segments(const struct nof_layouts *all, uint32_t layout, uin
     unsigned n = 0;
     uint64_t covered = 0;
     nof_layout_seek(&c, all, layout, addr, offset);
-    while (covered < len) {
+    uint32_t last = c.steps + NOF_LAYOUT_STEPS;
+    /* bound: NOF_LAYOUT_STEPS, 256; paid by the endpoint's steps */
+    while (covered < len && c.steps < last) {
         struct nof_segment s = nof_layout_next(&c, len - covered);
         if (n > 0 && segs[n - 1].addr + segs[n - 1].len_bytes == s.addr) {
             segs[n - 1].len_bytes += s.len_bytes;
@@ -388,11 +408,13 @@ unsigned nof_buffer_segments(const struct nof_layouts *all, uint32_t layout, uin
         covered += s.len_bytes;
     }
     *covered_out = covered;
+    *steps_out = c.steps;
     return n;
 }
 
 unsigned nof_segments_trim(struct nof_segment *segs, unsigned nsegs, uint64_t total)
 {
+    /* bound: NOF_DMA_SEGMENTS_MAX, 64; paid by the flow's bytes */
     for (unsigned i = 0; i < nsegs; i++) {
         if (segs[i].len_bytes >= total) {
             segs[i].len_bytes = total;

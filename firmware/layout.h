@@ -24,6 +24,9 @@
 
 #define NOF_LAYOUT_CHUNK_OPS 32u
 #define NOF_LAYOUT_CHUNKS_MAX (NOF_LAYOUT_OPS_MAX / NOF_LAYOUT_CHUNK_OPS)
+/* That one request takes beyond those to its first byte: four for each of its segments. Pieces that touch become one
+ * segment, and so an end must be set to how many are looked at. */
+#define NOF_LAYOUT_STEPS 256u
 
 struct nof_layout_step { /* one op, checked */
     uint64_t count;
@@ -83,6 +86,7 @@ struct nof_layout_cursor {
     uint32_t depth;
     uint64_t block_iter;
     uint64_t in_block; /* bytes */
+    uint32_t steps; /* taken since it was put there: ops, pieces and rounds of loops */
     struct nof_layout_level level[NOF_LAYOUT_DEPTH_MAX];
 };
 
@@ -98,7 +102,8 @@ uint32_t nof_layout_find(const struct nof_layouts *all, uint32_t ep, uint32_t na
 void nof_layout_hold(struct nof_layouts *all, uint32_t index);
 void nof_layout_drop(struct nof_layouts *all, uint32_t index);
 int nof_layout_close(struct nof_layouts *all, uint32_t ep, uint32_t name, uint32_t generation);
-void nof_layout_close_all(struct nof_layouts *all, uint32_t ep);
+/* Of those in this bucket (0..mask), the endpoint's; returns how many there were. */
+uint32_t nof_layout_close_bucket(struct nof_layouts *all, uint32_t bucket, uint32_t ep);
 
 /* Put the cursor on byte `offset` of a message that begins at address `base`. */
 void nof_layout_seek(struct nof_layout_cursor *c, const struct nof_layouts *all, uint32_t index,
@@ -107,9 +112,11 @@ void nof_layout_seek(struct nof_layout_cursor *c, const struct nof_layouts *all,
 struct nof_segment nof_layout_next(struct nof_layout_cursor *c, uint64_t max);
 
 /* The user memory behind bytes [offset, offset + len) of a buffer: layout NOF_NIL is a plain one.
- * Returns the number of segments (<= NOF_DMA_SEGMENTS_MAX); *covered_out: bytes that they hold. */
+ * Returns the number of segments (<= NOF_DMA_SEGMENTS_MAX); *covered_out: bytes that they hold, at least one of them;
+ * *steps_out: what it took, for whoever pays. */
 unsigned nof_buffer_segments(const struct nof_layouts *all, uint32_t layout, uint64_t addr, uint64_t offset,
-                             uint64_t len, struct nof_segment *segs, uint64_t *covered_out);
+                             uint64_t len, struct nof_segment *segs, uint64_t *covered_out,
+                             uint32_t *steps_out);
 /* Cut a list of segments down to its first `total` bytes; returns how many segments that leaves. */
 unsigned nof_segments_trim(struct nof_segment *segs, unsigned nsegs, uint64_t total);
 

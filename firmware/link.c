@@ -6,19 +6,18 @@
 #include "scheduler.h"
 #include "write.h"
 
+#define SWEEP 256u /* control frames a turn */
+
 /* --- life ----------------------------------------------------------------------------------------- */
 
 static struct nof_link *link_take(struct nof_nic *nic, uint32_t first, uint32_t end)
 {
+    /* bound: paths; paid by the first frame of a path */
     for (uint32_t i = first; i < end; i++) {
         if (nic->links[i].used)
             continue;
-        nic->links[i] = (struct nof_link){.used = 1,
-                                          .job = NOF_JOB_NONE,
-                                          .peers = NOF_NIL,
-                                          .blocked = NOF_NIL,
-                                          .ctl = NOF_NIL,
-                                          .last_peer = NOF_NIL};
+        nic->links[i] = (struct nof_link){
+            .used = 1, .job = NOF_JOB_NONE, .blocked = NOF_NIL, .ctl = NOF_NIL, .last_peer = NOF_NIL};
         return &nic->links[i];
     }
     return NULL;
@@ -34,6 +33,7 @@ struct nof_link *nof_link_of_path(struct nof_nic *nic, struct nof_path *path)
         return NULL;
     link->path = path;
     link->up = nof_path_is_up(path) != 0;
+    /* bound: jobs; paid by the first frame of a path */
     for (uint32_t j = 0; j < nic->cfg.max_jobs; j++)
         if (nic->jobs[j].used && nic->jobs[j].id == nof_path_job(path))
             link->job = (uint16_t)j;
@@ -73,21 +73,46 @@ void nof_link_init_local(struct nof_nic *nic, uint32_t job)
     nic->jobs[job].local_link = i;
 }
 
-void nof_link_free(struct nof_nic *nic, struct nof_link *link)
+/* Nothing goes this way any more. */
+static void stop(struct nof_nic *nic, struct nof_link *link)
 {
-    uint32_t i;
-    while ((i = nof_queue_pop(&nic->ctls, &link->ctl)) != NOF_NIL)
-        nof_pool_give(&nic->ctls, i);
+    nof_queue_join(&nic->ctls, &nic->stale_ctls, &link->ctl);
     if (link->draining)
         nic->draining--;
-    if (link->path != NULL) {
-        nic->paths_used--;
-        if (link->job != NOF_JOB_NONE)
-            nof_share_given(&nic->paths_share, &nic->jobs[link->job].paths_used, 1);
-    }
-    link->used = 0;
-    link->up = 0;
     link->draining = 0;
+    link->up = 0;
+}
+
+void nof_link_free(struct nof_nic *nic, struct nof_link *link)
+{
+    stop(nic, link);
+    link->used = 0;
+}
+
+void nof_link_gone(struct nof_nic *nic, struct nof_link *link, int status)
+{
+    nic->paths_used--;
+    if (link->job != NOF_JOB_NONE)
+        nof_share_given(&nic->paths_share, &nic->jobs[link->job].paths_used, 1);
+    stop(nic, link);
+    link->path = NULL;
+    link->gone = 1;
+    link->status = status;
+    nof_link_left(nic, link);
+}
+
+void nof_link_left(struct nof_nic *nic, struct nof_link *link)
+{
+    if (link->flows > 0)
+        return;
+    nof_link_free(nic, link);
+    nof_job_link_gone(nic, link->job);
+}
+
+void nof_link_sweep(struct nof_nic *nic)
+{
+    for (unsigned n = 0; n < SWEEP && nic->stale_ctls != NOF_NIL; n++)
+        nof_pool_give(&nic->ctls, nof_queue_pop(&nic->ctls, &nic->stale_ctls));
 }
 
 /* --- frames --------------------------------------------------------------------------------------- */
@@ -132,7 +157,7 @@ void nof_local_send(struct nof_nic *nic, struct nof_link *link, struct nof_frame
 
 int nof_link_acked(const struct nof_link *link, uint32_t pn)
 {
-    return link->path == NULL || nof_path_acked(link->path, pn);
+    return link->path == NULL || !link->sent_any || nof_path_acked(link->path, pn);
 }
 
 unsigned nof_local_run(struct nof_nic *nic)
@@ -142,6 +167,7 @@ unsigned nof_local_run(struct nof_nic *nic)
     uint32_t done = NOF_NIL;
     uint32_t i;
     nic->local_queue = NOF_NIL;
+    /* bound: frames of the loop-back pool; paid by who sent them, by their share of the link */
     while ((i = nof_queue_pop(&nic->locals, &queue)) != NOF_NIL) {
         const struct nof_local_frame *f = (struct nof_local_frame *)nic->locals.base + i;
         struct nof_link *link = &nic->links[f->link];
@@ -159,10 +185,12 @@ unsigned nof_local_run(struct nof_nic *nic)
         n++;
     }
     nof_gather_flush(nic);
+    /* bound: frames of the loop-back pool; paid by who sent them, by their share of the link */
     while ((i = nof_queue_pop(&nic->locals, &done)) != NOF_NIL)
         nof_pool_give(&nic->locals, i);
     if (n == 0)
         return 0;
+    /* bound: jobs; paid by the loop-back */
     for (uint32_t j = 0; j < nic->cfg.max_jobs; j++)
         if (nic->jobs[j].used)
             nof_link_ready(nic, &nic->links[nic->jobs[j].local_link]);
@@ -178,8 +206,7 @@ static int emit(struct nof_nic *nic, struct nof_link *link, const struct nof_ctl
     uint8_t *body;
     struct nof_frame *frame = nof_link_frame(nic, link, c->fields_bytes, &body);
     if (frame == NULL) {
-        nic->ctl_starved = 1;
-        nof_retry(nic);
+        nof_link_later(nic);
         return 0;
     }
     if (c->peer != NOF_NIL)
@@ -193,7 +220,7 @@ static int emit(struct nof_nic *nic, struct nof_link *link, const struct nof_ctl
 
 static void submit(struct nof_nic *nic, struct nof_link *link, const struct nof_ctl *c)
 {
-    if (link->ctl == NOF_NIL && emit(nic, link, c))
+    if ((link->ctl == NOF_NIL && emit(nic, link, c)) || link->gone)
         return;
     uint32_t i = nof_pool_take(&nic->ctls);
     if (i == NOF_NIL) {
@@ -232,46 +259,48 @@ void nof_link_credit(struct nof_nic *nic, struct nof_link *link, struct nof_peer
                         .dst_ep = peer->remote_ep,
                         .type = NOF_WIRE_CREDIT,
                         .fields_bytes = NOF_WIRE_CREDIT_BYTES};
+    nof_put32(c.fields, peer->obj.gen);
     submit(nic, link, &c);
 }
 
-void nof_link_forget(struct nof_nic *nic, struct nof_link *link, uint32_t peer)
+/* A CREDIT frame whose flow has died since, or is another's. */
+static int is_stale(const struct nof_nic *nic, const struct nof_ctl *c)
 {
-    if (!(nof_peer_at(nic, peer)->flags & NOF_PEER_F_CREDIT))
-        return;
-    nof_peer_at(nic, peer)->flags &= (uint8_t)~NOF_PEER_F_CREDIT;
-    uint32_t all = link->ctl;
-    uint32_t i;
-    link->ctl = NOF_NIL;
-    while ((i = nof_queue_pop(&nic->ctls, &all)) != NOF_NIL) {
-        if (((struct nof_ctl *)nic->ctls.base + i)->peer == peer)
-            nof_pool_give(&nic->ctls, i);
-        else
-            nof_queue_push(&nic->ctls, &link->ctl, i);
-    }
+    const struct nof_peer *peer = nof_peer_at(nic, c->peer);
+    return peer->obj.gen != nof_get32(c->fields) || (peer->flags & NOF_PEER_F_DEAD);
 }
 
 static void drain_ctl(struct nof_nic *nic, struct nof_link *link)
 {
+    /* bound: window of the path, and frames of flows that have died; paid by the link */
     while (link->ctl != NOF_NIL) {
         uint32_t i = nof_queue_head(&nic->ctls, link->ctl);
         const struct nof_ctl *c = (struct nof_ctl *)nic->ctls.base + i;
-        if (!emit(nic, link, c))
-            return;
-        if (c->peer != NOF_NIL)
-            nof_peer_at(nic, c->peer)->flags &= (uint8_t)~NOF_PEER_F_CREDIT;
+        if (c->peer == NOF_NIL || !is_stale(nic, c)) {
+            if (!emit(nic, link, c))
+                return;
+            if (c->peer != NOF_NIL)
+                nof_peer_at(nic, c->peer)->flags &= (uint8_t)~NOF_PEER_F_CREDIT;
+        }
         nof_queue_pop(&nic->ctls, &link->ctl);
         nof_pool_give(&nic->ctls, i);
     }
 }
 
+void nof_link_later(struct nof_nic *nic)
+{
+    nic->links_later = 1;
+    nof_retry(nic);
+}
+
 void nof_link_retry(struct nof_nic *nic)
 {
-    if (!nic->ctl_starved)
+    if (!nic->links_later)
         return;
-    nic->ctl_starved = 0;
+    nic->links_later = 0;
+    /* bound: links, while some wait for frames or have more flows than are woken at once; paid by all */
     for (uint32_t i = 0; i < nic->nlinks; i++)
-        if (nic->links[i].used && nic->links[i].ctl != NOF_NIL)
+        if (nic->links[i].used && (nic->links[i].ctl & nic->links[i].blocked) != NOF_NIL)
             nof_link_ready(nic, &nic->links[i]);
 }
 

@@ -19,6 +19,12 @@ struct nof_link *nof_link_of_path(struct nof_nic *nic, struct nof_path *path);
 int nof_link_open(struct nof_nic *nic, uint32_t job, const struct nof_card *card, struct nof_link **link_out);
 void nof_link_init_local(struct nof_nic *nic, uint32_t job);
 void nof_link_free(struct nof_nic *nic, struct nof_link *link);
+/* Its path has ended. It stays until its flows have left it, each when its endpoint looks at it (flows.h). */
+void nof_link_gone(struct nof_nic *nic, struct nof_link *link, int status);
+/* A flow has left a link that is gone. */
+void nof_link_left(struct nof_nic *nic, struct nof_link *link);
+/* Some of the control frames that waited on links that are no more go back to their pool. */
+void nof_link_sweep(struct nof_nic *nic);
 
 /* The same of a loop-back link. */
 unsigned nof_local_window(const struct nof_nic *nic, int urgent);
@@ -87,13 +93,12 @@ int nof_link_acked(const struct nof_link *link, uint32_t pn);
  * that credit and operations allow; if a peer makes us exceed it the path is reset. */
 void nof_link_ctl(struct nof_nic *nic, struct nof_link *link, uint8_t type, uint8_t flags, uint16_t src_ep,
                   uint16_t dst_ep, const uint8_t *fields, uint8_t fields_bytes);
-/* A CREDIT frame of this flow; its values are taken when it leaves. */
+/* A CREDIT frame of this flow; its values are taken when it leaves, if the flow lives. */
 void nof_link_credit(struct nof_nic *nic, struct nof_link *link, struct nof_peer *peer);
-/* This flow is gone: a CREDIT frame of it that still waits is, too. */
-void nof_link_forget(struct nof_nic *nic, struct nof_link *link, uint32_t peer);
 /* The window has opened, or the link is up. */
 void nof_link_ready(struct nof_nic *nic, struct nof_link *link);
-/* Control frames that found no frame to travel in. */
+/* Some link is to be looked at again soon; and soon is now. */
+void nof_link_later(struct nof_nic *nic);
 void nof_link_retry(struct nof_nic *nic);
 
 /* Deliver loop-back frames; each is handed to nof_nic_frame(). Returns frames delivered. */

@@ -75,6 +75,7 @@ static inline uint32_t hash_key(const struct nof_nic *nic, const struct nof_matc
 static inline uint32_t find(const struct view *v, const struct nof_match_key *k, uint32_t kind, uint32_t hash)
 {
     uint32_t at = v->table->bucket[hash & v->table->mask];
+    /* bound: keys of one hash, whose seed is secret; paid by the receive or message */
     while (at != NOF_NIL) {
         if (v->shift == 0) {
             if (nof_match_same_key(key_of(v, at), k))
@@ -178,22 +179,26 @@ static void cookie_unlink(struct nof_nic *nic, struct nof_recv *r)
         nof_recv_at(nic, r->cookie_next)->cookie_prev = r->cookie_prev;
 }
 
-/* The endpoint cancels for the first time since it had nothing posted. */
-static void index_cookies(struct nof_nic *nic, uint32_t ep)
+void nof_match_index(struct nof_nic *nic, struct nof_recv *r)
 {
-    nic->eps[ep].cookies_indexed = 1;
-    for (uint32_t i = 0; i < nic->recvs.high; i++) {
-        struct nof_recv *r = nof_recv_at(nic, i);
-        if (r->state == NOF_RECV_POSTED && r->ep == ep)
-            cookie_link(nic, r);
-    }
+    if (r->flags & NOF_RECV_F_INDEXED)
+        return;
+    cookie_link(nic, r);
+    nic->eps[r->ep].unindexed--;
+}
+
+static void unindex(struct nof_nic *nic, struct nof_endpoint *ep, struct nof_recv *r)
+{
+    if (r->flags & NOF_RECV_F_INDEXED)
+        cookie_unlink(nic, r);
+    else
+        ep->unindexed--;
 }
 
 struct nof_recv *nof_match_cookie(struct nof_nic *nic, uint32_t ep, uint64_t cookie)
 {
-    if (!nic->eps[ep].cookies_indexed)
-        index_cookies(nic, ep);
     uint32_t i = *cookie_bucket(nic, ep, cookie);
+    /* bound: receives of one hash, whose seed is secret; paid by the CANCEL */
     while (i != NOF_NIL) {
         struct nof_recv *r = nof_recv_at(nic, i);
         if (r->ep == ep && r->cookie == cookie)
@@ -234,12 +239,19 @@ void nof_match_unpost(struct nof_nic *nic, struct nof_recv *r)
     if (ep->last_queue == i)
         ep->last_queue = r->node.next != i ? r->node.next : NOF_NIL;
     unlink_entry(&v, i);
-    if (r->flags & NOF_RECV_F_INDEXED)
-        cookie_unlink(nic, r);
+    if (ep->cookies_indexed)
+        unindex(nic, ep, r);
     ep->posted[r->kind]--;
+    ep->posted_total--;
     nic->posted_total--;
-    if (--ep->posted_total == 0)
-        ep->cookies_indexed = 0;
+}
+
+uint32_t nof_match_probes(const struct nof_endpoint *ep)
+{
+    uint32_t n = 0;
+    for (uint32_t kind = 0; kind < NOF_MATCH_KINDS; kind++)
+        n += ep->posted[NOF_MATCH_KINDS + kind];
+    return n;
 }
 
 static struct nof_recv *earliest(struct nof_nic *nic, struct nof_match_table *table, const uint32_t *counts,
@@ -320,6 +332,7 @@ struct nof_env *nof_match_find_handle(struct nof_nic *nic, const struct nof_matc
     uint32_t head = NOF_NIL;
     if (nic->eps[key->ep].stored > 0 && nof_match_kind(key) == 0)
         head = find(&v, key, 0, hash_key(nic, key));
+    /* bound: messages of one key in the store, of max_envelopes; paid by the sender's credit, a cancel each */
     for (uint32_t at = head; at != NOF_NIL;) {
         struct nof_env *e = nof_env_at(nic, at >> 2);
         int wanted = (e->flags & (NOF_ENV_F_RTS | NOF_ENV_F_SYNC)) && !(e->flags & NOF_ENV_F_FAILED);

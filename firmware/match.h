@@ -62,6 +62,8 @@ static inline uint32_t nof_match_kind(const struct nof_match_key *key)
     return (key->source < 0 ? NOF_MATCH_ANY_SOURCE : 0) | (key->tag < 0 ? NOF_MATCH_ANY_TAG : 0);
 }
 
+/* Waiting probes of the endpoint. */
+uint32_t nof_match_probes(const struct nof_endpoint *ep);
 /* Receives and waiting probes (by r->opcode): r->key and r->cookie are set. */
 void nof_match_post(struct nof_nic *nic, struct nof_recv *r);
 void nof_match_unpost(struct nof_nic *nic, struct nof_recv *r);
@@ -71,7 +73,10 @@ struct nof_recv *nof_match_posted(struct nof_nic *nic, struct nof_endpoint *ep,
                                   const struct nof_match_key *key);
 struct nof_recv *nof_match_probe(struct nof_nic *nic, struct nof_endpoint *ep,
                                  const struct nof_match_key *key);
+/* The posted receive with this cookie, of those that are in the table of cookies: see walk.h. */
 struct nof_recv *nof_match_cookie(struct nof_nic *nic, uint32_t ep, uint64_t cookie);
+/* A posted receive of an endpoint that cancels goes into that table, if it is not there. */
+void nof_match_index(struct nof_nic *nic, struct nof_recv *r);
 
 /* Unexpected envelopes. find: `key` may hold wildcards. */
 void nof_match_store(struct nof_nic *nic, struct nof_env *e);

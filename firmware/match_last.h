@@ -58,7 +58,7 @@ static inline int nof_match_unpost_last(struct nof_nic *nic, struct nof_endpoint
                                         const struct nof_recv *r, uint32_t index)
 {
     const struct nof_match_node *node = &r->node;
-    if (ep->last_queue != index || node->next == index || (r->flags & NOF_RECV_F_INDEXED))
+    if (ep->last_queue != index || node->next == index || ep->cookies_indexed)
         return 0;
     struct nof_match_node *heir = &nof_recv_at(nic, node->next)->node;
     nof_recv_at(nic, node->prev)->node.next = node->next;

@@ -28,6 +28,7 @@ uint32_t nof_netmem_take(struct nof_netmem *nm, uint32_t n)
         return NOF_NIL;
     uint32_t first = NOF_NIL;
     uint32_t last = NOF_NIL;
+    /* bound: blocks of one message, 64 KiB, or of one reserve; paid by the flow's bytes */
     for (uint32_t i = 0; i < n; i++) {
         uint32_t b = take_one(nm);
         if (last == NOF_NIL)
@@ -46,6 +47,7 @@ uint32_t nof_netmem_free(struct nof_netmem *nm, uint32_t chain)
 {
     uint32_t n = 1;
     uint32_t last = chain;
+    /* bound: blocks of one chain; paid by the flow's bytes */
     while (nm->next[last] != NOF_NIL) {
         last = nm->next[last];
         n++;
@@ -99,6 +101,7 @@ void nof_stored_rewind(struct nof_netmem *nm, uint32_t chain)
 void nof_stored_append(struct nof_netmem *nm, uint32_t chain, const uint8_t *data, uint32_t n)
 {
     struct nof_stored *st = nof_stored_at(nm, chain);
+    /* bound: bytes of one frame; paid by the flow's bytes */
     while (n > 0) {
         uint32_t at = (NOF_STORED_BYTES + st->arrived) % NOF_NETMEM_BLOCK;
         if (at == 0)
@@ -117,8 +120,10 @@ unsigned nof_chain_bufs(const struct nof_netmem *nm, uint32_t chain, uint32_t sk
 {
     unsigned count = 0;
     uint32_t covered = 0;
+    /* bound: blocks of one chain, 64 KiB; paid by the flow's bytes */
     for (; skip >= NOF_NETMEM_BLOCK; skip -= NOF_NETMEM_BLOCK)
         chain = nm->next[chain];
+    /* bound: NOF_DMA_SEGMENTS_MAX, 64, and the blocks that touch; paid by the flow's bytes */
     while (covered < n && count < max) {
         uint32_t piece = NOF_NETMEM_BLOCK - skip;
         if (piece > n - covered)
@@ -139,6 +144,7 @@ unsigned nof_chain_bufs(const struct nof_netmem *nm, uint32_t chain, uint32_t sk
 void nof_stored_copy(const struct nof_netmem *nm, uint32_t chain, uint8_t *to, uint32_t n)
 {
     uint32_t skip = NOF_STORED_BYTES;
+    /* bound: bytes of one message, 64 KiB; paid by the flow's bytes */
     while (n > 0) {
         uint32_t piece = NOF_NETMEM_BLOCK - skip;
         if (piece > n)

@@ -7,11 +7,14 @@
 #include "arena.h"
 #include "cancel.h"
 #include "channel.h"
+#include "chores.h"
+#include "close.h"
 #include "credit.h"
 #include "defer.h"
 #include "direct.h"
 #include "eager.h"
 #include "endpoint.h"
+#include "flows.h"
 #include "host.h"
 #include "job.h"
 #include "link.h"
@@ -71,7 +74,7 @@ int nof_nic_frame(struct nof_nic *nic, struct nof_link *link, const struct nof_w
     if (view->type == NOF_WIRE_FLOW_REFUSED)
         return nof_peer_flow_refused_rx(nic, link, view);
     struct nof_peer *peer = nof_peer_by_flow(nic, link, view->src_ep, view->dst_ep);
-    if (peer == NULL) { /* refused, or closed meanwhile */
+    if (peer == NULL || nic->eps[peer->ep].state == NOF_EP_CLOSING) { /* refused, or closed meanwhile */
         nic->counters[NOF_C_DROP_TYPE]++;
         return NOF_OK;
     }
@@ -131,8 +134,7 @@ static void on_up(void *up, struct nof_path *path)
         return;
     }
     link->up = 1;
-    for (uint32_t i = link->peers; i != NOF_NIL; i = nof_peer_at(nic, i)->link_next)
-        nof_peer_link_up(nic, nof_peer_at(nic, i));
+    nof_flows_look(nic, link->job);
     nof_link_ready(nic, link);
 }
 
@@ -150,14 +152,9 @@ static void on_dead(void *up, struct nof_path *path, int reason)
     struct nof_link *link = nof_path_user(path);
     if (link == NULL)
         return;
-    int status = reason < NOF_OK ? reason : NOF_EPEERDEAD;
-    uint32_t job = link->job;
-    link->up = 0;
-    while (link->peers != NOF_NIL)
-        nof_peer_die(nic, nof_peer_at(nic, link->peers), status, status);
     nof_path_set_user(path, NULL);
-    nof_link_free(nic, link);
-    nof_job_link_gone(nic, job);
+    nof_flows_look(nic, link->job);
+    nof_link_gone(nic, link, reason < NOF_OK ? reason : NOF_EPEERDEAD);
 }
 
 static const uint8_t *job_key(void *up, uint64_t job_id)
@@ -209,14 +206,17 @@ int nof_nic_init(void *mem, size_t mem_bytes, const struct nof_nic_config *cfg,
     nic->host = host;
     nic->now_ns = now_ns;
     memcpy(&nic->seed, checked.seed, sizeof nic->seed);
+    /* bound: features; paid by set-up */
     for (unsigned i = 0; i < NOF_FEATURE_COUNT; i++)
         nic->features[i] = nof_feature_info[i].initial;
     nof_channels_set(nic);
     nic->ring = NOF_NIL;
     nic->busy_flows = NOF_NIL;
     nic->local_queue = NOF_NIL;
-    nic->recv_again = NOF_NIL;
     nic->write_retry = NOF_NIL;
+    nic->write_later = NOF_NIL;
+    nic->chores = NOF_NIL;
+    nic->stale_ctls = NOF_NIL;
     nic->gather.recv = NOF_NIL;
     nic->gather.chain = NOF_NIL;
     struct nof_transport_config t = transport_config(&nic->cfg, nic);
@@ -241,8 +241,10 @@ int nof_nic_init(void *mem, size_t mem_bytes, const struct nof_nic_config *cfg,
 
 void nof_nic_fini(struct nof_nic *nic)
 {
+    /* bound: reads; paid by the end of the NIC */
     for (uint32_t i = 0; i < nic->reads.high; i++) {
         struct nof_read *r = nof_read_at(nic, i);
+        /* bound: frames of a read; paid by the end of the NIC */
         for (; !r->local && r->gone < r->nframes; r->gone++)
             nic->port_ops->frame_free(nic->port, r->frame[r->gone]);
     }
@@ -264,7 +266,7 @@ static void retry(struct nof_nic *nic)
         return;
     nic->retry_ns = 0;
     nof_ep_completions_run(nic);
-    nof_write_retry(nic);
+    nof_write_retry(nic, &nic->write_retry);
     nof_rndv_again(nic);
     nof_link_retry(nic);
     nof_scheduler_retry(nic);
@@ -290,6 +292,8 @@ static void run(struct nof_nic *nic, unsigned budget)
         nof_ep_flush_run(nic);
     if (nic->draining > 0)
         nof_job_drain(nic);
+    else
+        nic->drain_late = 0;
     nic->counters[NOF_C_NETMEM_BYTES] = (uint64_t)nic->netmem.used * NOF_NETMEM_BLOCK;
     nic->counters[NOF_C_NETMEM_PEAK_BYTES] = (uint64_t)nic->netmem.peak * NOF_NETMEM_BLOCK;
     nof_transport_flush(nic->transport);
@@ -341,14 +345,28 @@ void nof_nic_dma_done(struct nof_nic *nic, uint64_t now_ns, uint64_t token, int 
     run(nic, RUN_FRAMES);
 }
 
+static int more_to_do(const struct nof_nic *nic)
+{
+    return (nic->ring & nic->local_queue & nic->write_later & nic->chores & nic->stale_ctls) != NOF_NIL ||
+           (nic->dma_released | nic->busy_later | nic->drain_late) != 0;
+}
+
 int nof_nic_poll(struct nof_nic *nic, uint64_t now_ns, unsigned budget_frames)
 {
     begin(nic, now_ns);
+    nic->turn++;
     unsigned sent = nof_transport_poll(nic->transport, now_ns, budget_frames);
+    nof_chores_run(nic);
+    if (nic->stale_ctls != NOF_NIL)
+        nof_link_sweep(nic);
+    if (nic->write_later != NOF_NIL)
+        nof_write_retry(nic, &nic->write_later);
+    if (nic->busy_later)
+        nof_scheduler_retry(nic);
     if (nic->stalled_comps > 0)
         nof_ep_completions_run(nic);
     run(nic, sent < budget_frames ? budget_frames - sent : 0);
-    return nic->ring != NOF_NIL || nic->local_queue != NOF_NIL || nic->dma_released;
+    return more_to_do(nic);
 }
 
 uint64_t nof_nic_next_deadline(const struct nof_nic *nic)
@@ -356,7 +374,7 @@ uint64_t nof_nic_next_deadline(const struct nof_nic *nic)
     uint64_t at = nof_transport_next_deadline(nic->transport);
     if (nic->retry_ns != 0 && nic->retry_ns < at)
         at = nic->retry_ns;
-    if (nic->ring != NOF_NIL || nic->local_queue != NOF_NIL || nic->dma_released)
+    if (more_to_do(nic))
         at = nic->now_ns;
     return at;
 }
@@ -376,6 +394,16 @@ void nof_nic_endpoint_close(struct nof_nic *nic, uint64_t now_ns, uint32_t endpo
     if (endpoint < nic->cfg.max_endpoints)
         nof_ep_close(nic, &nic->eps[endpoint], reason);
     run(nic, RUN_FRAMES);
+}
+
+/* Beside the core that writes them: two words, each as it was at some moment. ThreadSanitizer need not be told twice. */
+__attribute__((no_sanitize("thread"))) void nof_nic_endpoint_queues(const struct nof_nic *nic,
+                                                                    uint32_t endpoint, uint32_t *posted_out,
+                                                                    uint32_t *unexpected_out)
+{
+    const struct nof_endpoint *ep = &nic->eps[endpoint < nic->cfg.max_endpoints ? endpoint : 0];
+    *posted_out = *(const volatile uint32_t *)&ep->posted_total;
+    *unexpected_out = *(const volatile uint32_t *)&ep->stored;
 }
 
 void nof_nic_link(struct nof_nic *nic, uint64_t now_ns, int up)
@@ -399,6 +427,7 @@ int nof_nic_feature_set(struct nof_nic *nic, enum nof_feature feature, uint64_t 
     if (value < nof_feature_info[feature].min || value > nof_feature_info[feature].max)
         return NOF_EINVAL;
     nic->features[feature] = value;
+    /* bound: endpoints; paid by who sets the feature */
     for (uint32_t i = 0; feature == NOF_F_PREDICTION && i < nic->cfg.max_endpoints; i++)
         if (nic->eps[i].state == NOF_EP_OPEN)
             nof_watch_set(nic, &nic->eps[i]);
@@ -419,7 +448,7 @@ const uint64_t *nof_nic_counters(const struct nof_nic *nic)
 int nof_nic_quiet(const struct nof_nic *nic)
 {
     return nic->sends_live == 0 && nic->recvs.used == nic->posted_total + nic->early_whole &&
-           nic->ctls.used == 0 && nic->local_queue == NOF_NIL && nic->stalled_comps == 0 &&
+           nic->ctls.used == 0 && (nic->local_queue & nic->chores) == NOF_NIL && nic->stalled_comps == 0 &&
            nic->closing == 0 && nic->draining == 0 && nic->reads.used == 0 && nic->writes.used == 0 &&
            nic->ring == NOF_NIL && nof_transport_quiet(nic->transport);
 }

@@ -35,8 +35,10 @@
 #define NOF_READ_FRAMES 64u
 #define NOF_READS_PER_FLOW 2u /* requests of a flow that may be under way at once */
 #define NOF_READS_PER_EP 4u
-#define NOF_SEGMENT_COST \
-    64u /* bytes that a piece of user memory counts for beside its own, however small it is */
+/* What one endpoint may make the core do in a turn beside what its share of the link pays for: looking at pieces of
+ * receive buffers, at posted receives, at flows. The rest is done in the next turn. */
+#define NOF_TURN_STEPS 256u
+#define NOF_STEP_COST 64u /* bytes that a step on the way to user memory (layout.h) counts for */
 #define NOF_LOCAL_FRAMES 32u /* and NOF_LOCAL_HELD for each endpoint: */
 /* What the unfinished reads of one endpoint may hold: a page that blocks holds up nobody else. */
 #define NOF_LOCAL_HELD 4u
@@ -100,7 +102,10 @@ struct nof_send {
     uint16_t ep;
     uint16_t reads; /* under way */
     uint32_t peer;
-    uint32_t seq; /* of its envelope in the flow */
+    union {
+        uint32_t seq; /* of its envelope in the flow */
+        uint32_t data_prev; /* DATA: in dataq, beside obj.next */
+    };
     uint32_t ep_next, ep_prev; /* live sends of the endpoint, oldest first */
     uint64_t order;
     union {
@@ -136,6 +141,7 @@ enum nof_recv_state {
     NOF_RECV_RNDV, /* rendezvous */
     NOF_RECV_ENDING, /* status is known; DMA writes are still under way */
     NOF_RECV_FLUSH, /* a FLUSH descriptor */
+    NOF_RECV_SEEK, /* a CANCEL descriptor, until all posted receives can be found by cookie */
     NOF_RECV_CANCEL, /* a SEND_CANCEL descriptor: what the receiver is asked, see cancel.c */
     NOF_RECV_DONE, /* completion waits for room in the ring */
 };
@@ -143,7 +149,7 @@ enum nof_recv_state {
 enum nof_recv_flag {
     NOF_RECV_F_ARRIVED = 1, /* every wanted byte is here, some may still be on their way to the host */
     NOF_RECV_F_WAITING = 2, /* in endpoint.recv_wait: for DMA blocks */
-    NOF_RECV_F_AGAIN = 16, /* in nic->recv_again: the other side's host had no room for a GRANT or REVOKE */
+    NOF_RECV_F_AGAIN = 16, /* in endpoint.again: the other side's host had no room for a GRANT or REVOKE */
     NOF_RECV_F_PARKED = 4, /* the sender's host holds the message */
     NOF_RECV_F_INDEXED = 32, /* in the table of cookies */
     NOF_RECV_F_ASKED = 64, /* CANCEL: the question has left */
@@ -171,6 +177,7 @@ struct nof_recv {
                     uint32_t hold_chain, hold_tail, hold_fill;
                     uint32_t hold_bytes;
                 };
+                uint32_t again_prev; /* F_AGAIN: in endpoint.again, beside obj.next */
             };
             uint64_t order; /* POSTED, FLUSH; EARLY: its envelope, or NOF_NIL once it has its receive */
             uint64_t cookie;
@@ -247,25 +254,27 @@ struct nof_peer {
     uint8_t rx_skip : 1; /* a chunk did not decode: the rest of its message is nobody's */
     uint8_t codec_asked : 1; /* a CODEC_ASK of ours has no answer yet */
     uint32_t rank_next, flow_next; /* hash chains */
-    uint32_t link_next;
+    uint32_t sched_prev; /* in the queue that `sched` names, beside obj.next */
+    uint32_t ep_next; /* of the same endpoint, the one made before */
     union {
         int32_t deficit; /* bytes */
         int32_t status; /* DEAD: why */
     };
-    uint32_t sendq, dataq, readq; /* queue tails */
+    uint32_t sendq, dataq, readq; /* tails of queues; dataq is a ring */
     uint32_t waiting; /* operations that end when the peer dies: refs, linked by wait_next */
     uint32_t expects; /* of those, of posted receives, and: */
     uint32_t parked; /* sends that the host keeps until a GRANT */
     uint32_t tx_seq, tx_msgs_allowed;
     uint32_t tx_blocks_used, tx_blocks_allowed;
     uint32_t rx_seq, rx_msgs_announced, rx_msgs_freed;
+    uint32_t rx_msgs_held; /* the initial credit and what is borrowed (credit.h) */
     uint32_t rx_blocks_used, rx_blocks_announced, rx_blocks_freed;
     uint32_t rx_target; /* where the pieces of the message that is coming in go */
     uint16_t rx_left; /* bytes of that message to come; 0: none is coming in */
     uint16_t rx_pos; /* bytes that have come */
 };
 /* A silent peer is one of these, a link and a path: 512 bytes in all. */
-static_assert(sizeof(struct nof_peer) <= 112, "size of a flow");
+static_assert(sizeof(struct nof_peer) <= 120, "size of a flow");
 
 struct nof_job {
     uint64_t id;
@@ -274,17 +283,22 @@ struct nof_job {
     uint32_t endpoints; /* open ones */
     uint32_t local_link;
     uint32_t paths_used;
+    uint32_t told; /* links below this one have heard of all its closing endpoints (job.c) */
     uint32_t used;
 };
 
 struct nof_link {
     struct nof_path *path; /* NULL: frames loop back inside this NIC */
-    uint32_t peers; /* first of its flows */
-    uint32_t blocked; /* queue tail of flows that wait for the window, through obj.next */
+    uint32_t flows;
+    uint32_t blocked; /* queue tail of flows that wait for the window (scheduler.c) */
     uint32_t ctl; /* queue tail of control frames that wait */
     uint32_t last_peer; /* of the last received frame: a guess for the next */
-    uint32_t last_pn; /* packet number of the last frame sent, if there was one */
+    union {
+        uint32_t last_pn; /* packet number of the last frame sent, if there was one */
+        int32_t status; /* gone: why */
+    };
     uint16_t job; /* NOF_JOB_NONE: of no job that we know */
+    uint8_t gone : 1; /* its path has ended, and its flows have not all been looked at (flows.h) */
     uint8_t used : 1;
     uint8_t up : 1;
     uint8_t sent_any : 1;
@@ -342,7 +356,7 @@ struct nof_write { /* part of a receive, from network memory to the host */
     uint32_t done;
     uint32_t issued; /* bytes of the request that is under way */
     uint16_t ep;
-    uint16_t waiting; /* in nic->write_retry */
+    uint16_t waiting; /* in nic->write_retry or write_later */
     uint64_t offset; /* in the receive's buffer */
 };
 
@@ -380,21 +394,37 @@ struct nof_endpoint {
     uint32_t peers_used;
     uint32_t last_rank; /* index of the peer of the last descriptor: a guess for the next */
     uint32_t stored; /* unexpected envelopes that can be matched */
-    uint32_t cookies_indexed; /* posted receives can be found by cookie (match.c) */
-    uint32_t sends_indexed; /* and live sends (cancel.c) */
+    uint32_t cookies_indexed; /* it has cancelled: receives are put into the table of cookies (walk.h) */
     uint32_t revokes; /* REVOKE completions that the host has not answered */
     uint32_t sends_head, sends_tail; /* live sends, oldest first */
+    uint32_t peers; /* the newest of its flows */
     uint32_t flushes; /* queue tail of FLUSH descriptors */
-    uint32_t flush_peer; /* the oldest one has seen all flows below this index */
+    uint32_t flush_peer; /* flow that the oldest one looks at next */
     uint32_t flush_pn;
     uint8_t flush_armed;
-    uint32_t active; /* queue tail of flows with something to send, through obj.next */
+    uint8_t in_chores;
+    uint32_t chore_next; /* in the ring of endpoints that go on in the next turn (chores.h) */
+    uint32_t walk_at; /* the walk over the receives (walk.h) looks at this one next, */
+    uint32_t walk_left; /* and at so many in all */
+    uint32_t unindexed; /* posted receives that are not in the table of cookies, if cookies_indexed */
+    uint32_t seeks; /* queue tail of CANCEL descriptors that wait until all are */
+    uint32_t dying; /* queue tail of dead peers whose operations have not all ended (flows.h) */
+    uint32_t look; /* the flow that is looked at next (flows.h) */
+    uint8_t look_again; /* and then all once more */
+    uint32_t active; /* queue tail of flows with something to send (scheduler.c) */
     uint32_t ring_next;
     int64_t deficit; /* bytes */
+    uint32_t turn; /* of nic->turn: the one to which `steps` belongs */
+    uint32_t steps; /* that are left in it */
     uint32_t dma_used; /* blocks of nic->dma_total */
     uint32_t dma_pending; /* requests under way */
-    uint32_t recv_wait; /* queue tail: receives that wait for blocks */
-    uint32_t told; /* CLOSING: links below this index have been told */
+    uint32_t recv_wait; /* the oldest of the receives that wait for blocks (rendezvous.c) */
+    uint32_t again; /* tail of the ring of receives whose grant or question is repeated (rendezvous.c) */
+    uint32_t told; /* CLOSING: links below this index have been told, and: */
+    uint32_t close_at; /* what close.c looks at next */
+    uint8_t close_piece;
+    uint32_t mprobed; /* unexpected envelopes that an MPROBE has taken */
+    uint32_t held; /* stored messages whose payload the host left with us when they were spilled */
     uint64_t spills_given;
     uint64_t nomatch_given;
     uint64_t send_order;
@@ -467,21 +497,30 @@ struct nof_nic {
     uint32_t paths_used; /* links that have a path */
     uint32_t posted_limit; /* of recvs in use when one is posted, without what is kept for the others */
     uint32_t flow_msgs, flow_blocks; /* initial credit of a flow */
+    uint32_t first_seq; /* what a flow counts from: 0, but in tests */
     uint32_t half_msgs, half_blocks; /* half of the largest credit that a flow can have */
     uint32_t msgs_free, blocks_free; /* credit beyond that, not given to any flow */
     uint32_t dma_total, dma_free; /* blocks for rendezvous payload whose write may be pending */
 
+    uint32_t turn; /* goes up by one in each poll */
     uint32_t ring; /* queue tail of endpoints with active flows, through ring_next */
     uint32_t busy_flows; /* queue tail: found no frame or no DMA request */
-    uint32_t ctl_starved; /* some link has control frames that found no frame to travel in */
+    uint32_t chores; /* queue tail of endpoints, through chore_next */
+    uint32_t busy_later; /* some of them have had their turn and go on in the next */
+    uint32_t stale_ctls; /* queue tail: control frames of links that are no more */
+    uint32_t
+        links_later; /* some link has control frames that found no frame to travel in, or flows that go on */
     uint32_t local_queue; /* loop-back frames on their way */
-    uint32_t recv_again; /* queue tail: see NOF_RECV_F_AGAIN */
+    uint32_t again; /* receives in those rings of all endpoints */
     uint32_t recvs_waiting; /* in the recv_wait queues of all endpoints */
     uint32_t dma_released; /* blocks came back since those were looked at */
     uint32_t write_retry; /* queue tail: the host took no request */
+    uint32_t write_later; /* queue tail: the endpoint has no steps left in this turn */
     uint32_t stalled_comps; /* endpoints whose completions wait for the ring */
     uint32_t flushing; /* endpoints with FLUSH descriptors */
-    uint32_t draining; /* links that are being closed */
+    uint32_t draining; /* links that are being closed: looked at once a turn, */
+    uint32_t drain_turn; /* in this one, */
+    uint32_t drain_late; /* and there was reason to look again */
     uint32_t closing; /* endpoints in NOF_EP_CLOSING */
     uint32_t sends_live; /* not completed yet */
     uint32_t early_whole; /* receives with F_EARLY that wait for nothing but their receive */
@@ -540,6 +579,21 @@ static inline uint32_t nof_ep_index(const struct nof_nic *nic, const struct nof_
 {
     (void)nic;
     return ep->index;
+}
+
+static inline uint32_t nof_steps_left(const struct nof_nic *nic, struct nof_endpoint *ep)
+{
+    if (ep->turn != nic->turn) {
+        ep->turn = nic->turn;
+        ep->steps = NOF_TURN_STEPS;
+    }
+    return ep->steps;
+}
+
+/* nof_steps_left() has been asked in this turn. */
+static inline void nof_steps_spend(struct nof_endpoint *ep, uint32_t n)
+{
+    ep->steps -= n < ep->steps ? n : ep->steps;
 }
 
 static inline void nof_count(struct nof_nic *nic, struct nof_endpoint *ep, enum nof_counter c, uint64_t n)

@@ -13,7 +13,7 @@ static uint8_t *block_of(const struct nof_nic *nic, const struct nof_read *r)
 /* --- reading ---------------------------------------------------------------------------------------- */
 
 /* Bytes of the next block: whole words, but at the message's end. */
-static uint64_t block_bytes(struct nof_nic *nic, const struct nof_send *s, unsigned *nsegs)
+static uint64_t block_bytes(struct nof_nic *nic, const struct nof_send *s, unsigned *nsegs, uint32_t *cost)
 {
     int data = s->state == NOF_SEND_DATA;
     uint64_t end = data ? s->wanted : s->len;
@@ -23,7 +23,7 @@ static uint64_t block_bytes(struct nof_nic *nic, const struct nof_send *s, unsig
     if (s->flags & NOF_DESC_F_BOUNCE)
         *nsegs = 0;
     else
-        *nsegs = nof_buffer_segments(&nic->layouts, s->layout, s->addr, s->sent, n, nic->segs, &n);
+        *nsegs = nof_read_segments(nic, s, n, &n, cost);
     if (s->sent + n < end)
         n -= n % nof_dfcm_word_bytes((enum nof_elem)s->elem);
     return n;
@@ -79,8 +79,8 @@ static int fetch(struct nof_nic *nic, const struct nof_send *s, uint8_t *block, 
                                    &buf, 1, token);
 }
 
-static enum nof_pump start(struct nof_nic *nic, struct nof_link *link, struct nof_peer *peer,
-                           struct nof_send *s, uint32_t bytes, unsigned nsegs)
+static enum nof_pump start(struct nof_nic *nic, struct nof_peer *peer, struct nof_send *s, uint32_t bytes,
+                           unsigned nsegs)
 {
     uint32_t index = NOF_NIL;
     uint32_t raw = NOF_NIL;
@@ -106,7 +106,7 @@ static enum nof_pump start(struct nof_nic *nic, struct nof_link *link, struct no
         nof_count(nic, &nic->eps[s->ep], NOF_C_DMA_READ_BYTES, bytes);
     } else if (rc != NOF_DMA_DONE) {
         nof_count(nic, &nic->eps[s->ep], NOF_C_DMA_FAULTS, 1);
-        nof_read_fail(nic, link, r);
+        nof_read_fail(nic, r);
         s->status = rc < 0 ? rc : NOF_EFAULT;
         s->marks |= NOF_SEND_M_ISSUED;
     }
@@ -122,12 +122,12 @@ int nof_pack_start(struct nof_nic *nic, struct nof_link *link, struct nof_peer *
     struct nof_channel *ch = nof_channel_of_send(nic, link, peer, s);
     if (ch == NULL)
         return 0;
-    uint32_t n = (uint32_t)block_bytes(nic, s, &nsegs);
+    uint32_t n = (uint32_t)block_bytes(nic, s, &nsegs, bytes);
     if (n == 0 || !nof_channel_pays(nic, ch, n))
         return 0;
-    *rc_out = start(nic, link, peer, s, n, nsegs);
+    *rc_out = start(nic, peer, s, n, nsegs);
     if (*rc_out == NOF_PUMP_IDLE)
-        *bytes += n + nsegs * NOF_SEGMENT_COST;
+        *bytes += n;
     return 1;
 }
 
@@ -214,6 +214,7 @@ static void emit_one(struct nof_nic *nic, struct nof_link *link, const struct no
 enum nof_pump nof_pack_emit(struct nof_nic *nic, struct nof_link *link, struct nof_peer *peer,
                             struct nof_read *r, unsigned budget, unsigned *frames)
 {
+    /* bound: frames of one turn; paid by the flow's share of the link */
     while (!r->ended) {
         uint8_t *body;
         if (nof_link_window(nic, link, 0) == 0)

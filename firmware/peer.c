@@ -4,30 +4,33 @@
 #include "channel.h"
 #include "credit.h"
 #include "endpoint.h"
+#include "flows.h"
 #include "link.h"
 #include "read.h"
 #include "recv.h"
 #include "scheduler.h"
 #include "send.h"
 #include "unexpected.h"
+#include "walk.h"
 
 /* --- tables --------------------------------------------------------------------------------------- */
 
+/* The seed is secret: no host and no peer can choose numbers whose chains are long. */
 static uint32_t *rank_bucket(const struct nof_nic *nic, uint32_t ep, uint32_t rank)
 {
-    uint32_t h = rank * 2654435761u ^ ep * 2246822519u;
-    return &nic->peer_by_rank[(h ^ h >> 15) & nic->peer_mask];
+    return &nic->peer_by_rank[nof_cookie_hash(nic->seed, ep, rank) & nic->peer_mask];
 }
 
 static uint32_t *flow_bucket(const struct nof_nic *nic, uint32_t link, uint16_t remote_ep, uint16_t ep)
 {
-    uint32_t h = ((uint32_t)remote_ep << 16 | ep) * 2654435761u ^ link * 2246822519u;
-    return &nic->peer_by_flow[(h ^ h >> 15) & nic->peer_mask];
+    uint64_t pair = (uint64_t)remote_ep << 16 | ep;
+    return &nic->peer_by_flow[nof_cookie_hash(nic->seed, link, pair) & nic->peer_mask];
 }
 
 struct nof_peer *nof_peer_by_rank(const struct nof_nic *nic, uint32_t ep, uint32_t rank)
 {
     uint32_t i = *rank_bucket(nic, ep, rank);
+    /* bound: flows of one hash, whose seed is secret; paid by the descriptor */
     while (i != NOF_NIL) {
         struct nof_peer *p = nof_peer_at(nic, i);
         if (p->ep == ep && p->rank == rank)
@@ -42,6 +45,7 @@ struct nof_peer *nof_peer_find_flow(const struct nof_nic *nic, struct nof_link *
 {
     uint32_t l = nof_link_index(nic, link);
     uint32_t i = *flow_bucket(nic, l, remote_ep, ep);
+    /* bound: flows of one hash, whose seed is secret; paid by the frame */
     while (i != NOF_NIL) {
         struct nof_peer *p = nof_peer_at(nic, i);
         if (p->ep == ep && p->remote_ep == remote_ep && p->link == l) {
@@ -51,21 +55,6 @@ struct nof_peer *nof_peer_find_flow(const struct nof_nic *nic, struct nof_link *
         i = p->flow_next;
     }
     return NULL;
-}
-
-/* Receives that were posted before the peer was known wait for it from now on. */
-static void adopt_posted(struct nof_nic *nic, struct nof_endpoint *ep, struct nof_peer *peer)
-{
-    if (ep->posted_total == 0)
-        return;
-    for (uint32_t i = 0; i < nic->recvs.high; i++) {
-        struct nof_recv *r = nof_recv_at(nic, i);
-        if (r->state == NOF_RECV_POSTED && r->ep == peer->ep && r->key.source == (int32_t)peer->rank &&
-            r->peer == NOF_NIL) {
-            r->peer = nof_peer_index(nic, peer);
-            nof_peer_expect(nic, peer, 1);
-        }
-    }
 }
 
 static struct nof_peer *peer_make(struct nof_nic *nic, struct nof_endpoint *ep, uint32_t rank,
@@ -89,8 +78,15 @@ static struct nof_peer *peer_make(struct nof_nic *nic, struct nof_endpoint *ep, 
                            .dataq = NOF_NIL,
                            .readq = NOF_NIL,
                            .waiting = NOF_NIL,
-                           .rx_msgs_announced = nic->flow_msgs,
-                           .rx_blocks_announced = nic->flow_blocks,
+                           .tx_seq = nic->first_seq,
+                           .tx_blocks_used = nic->first_seq,
+                           .rx_seq = nic->first_seq,
+                           .rx_msgs_freed = nic->first_seq,
+                           .rx_msgs_announced = nic->first_seq + nic->flow_msgs,
+                           .rx_msgs_held = nic->flow_msgs,
+                           .rx_blocks_used = nic->first_seq,
+                           .rx_blocks_freed = nic->first_seq,
+                           .rx_blocks_announced = nic->first_seq + nic->flow_blocks,
                            .rx_target = NOF_NIL};
     uint32_t *bucket = rank_bucket(nic, p->ep, rank);
     p->rank_next = *bucket;
@@ -98,24 +94,24 @@ static struct nof_peer *peer_make(struct nof_nic *nic, struct nof_endpoint *ep, 
     bucket = flow_bucket(nic, p->link, remote_ep, p->ep);
     p->flow_next = *bucket;
     *bucket = i;
-    p->link_next = link->peers;
-    link->peers = i;
-    adopt_posted(nic, ep, p);
+    link->flows++;
+    p->ep_next = ep->peers;
+    ep->peers = i;
+    nof_walk_receives(nic, ep); /* some may wait for this rank */
     return p;
 }
 
-enum chain { BY_RANK, BY_FLOW, BY_LINK };
+enum chain { BY_RANK, BY_FLOW };
 
 static uint32_t *next_in(const struct nof_nic *nic, uint32_t i, enum chain chain)
 {
     struct nof_peer *p = nof_peer_at(nic, i);
-    if (chain == BY_RANK)
-        return &p->rank_next;
-    return chain == BY_FLOW ? &p->flow_next : &p->link_next;
+    return chain == BY_RANK ? &p->rank_next : &p->flow_next;
 }
 
 static void chain_out(const struct nof_nic *nic, uint32_t *at, uint32_t i, enum chain chain)
 {
+    /* bound: flows of one hash, whose seed is secret; paid by the flow that ends */
     while (*at != i)
         at = next_in(nic, *at, chain);
     *at = *next_in(nic, i, chain);
@@ -131,25 +127,35 @@ static void leave_link(struct nof_nic *nic, struct nof_peer *p)
     nof_scheduler_remove(nic, p);
     if (p->expects > 0 && link->path != NULL && link->used)
         nof_path_expect(link->path, -1);
-    nof_link_forget(nic, link, i);
     chain_out(nic, flow_bucket(nic, p->link, p->remote_ep, p->ep), i, BY_FLOW);
-    chain_out(nic, &link->peers, i, BY_LINK);
     if (link->last_peer == i)
         link->last_peer = NOF_NIL;
     p->link = NOF_NIL;
+    link->flows--;
+    if (link->gone)
+        nof_link_left(nic, link);
+}
+
+/* Dead, or about to be when its endpoint looks at it. */
+static int is_dead(const struct nof_nic *nic, const struct nof_peer *p)
+{
+    return (p->flags & NOF_PEER_F_DEAD) || nic->links[p->link].gone;
 }
 
 /* --- opening -------------------------------------------------------------------------------------- */
 
-void nof_peer_link_up(struct nof_nic *nic, struct nof_peer *peer)
+int nof_peer_link_up(struct nof_nic *nic, struct nof_peer *peer)
 {
     struct nof_link *link = &nic->links[peer->link];
     struct nof_endpoint *ep = &nic->eps[peer->ep];
-    if (!link->up || (peer->flags & (NOF_PEER_F_KNOWN | NOF_PEER_F_TX)) != NOF_PEER_F_KNOWN)
-        return;
-    peer->tx_msgs_allowed = link->path != NULL ? nof_path_flow_msgs(link->path) : nic->flow_msgs;
-    peer->tx_blocks_allowed =
+    if (!link->up || (peer->flags & (NOF_PEER_F_KNOWN | NOF_PEER_F_TX)) != NOF_PEER_F_KNOWN ||
+        ep->state == NOF_EP_CLOSING)
+        return 0;
+    uint32_t msgs = link->path != NULL ? nof_path_flow_msgs(link->path) : nic->flow_msgs;
+    uint32_t blocks =
         link->path != NULL ? nof_path_flow_bytes(link->path) / NOF_NETMEM_BLOCK : nic->flow_blocks;
+    peer->tx_msgs_allowed = nic->first_seq + msgs;
+    peer->tx_blocks_allowed = nic->first_seq + blocks;
     peer->flags |= NOF_PEER_F_TX;
     uint8_t fields[NOF_WIRE_FLOW_OPEN_BYTES];
     nof_put32(fields, ep->rank);
@@ -158,13 +164,14 @@ void nof_peer_link_up(struct nof_nic *nic, struct nof_peer *peer)
     nof_put32(fields + 12, ep->size);
     nof_link_ctl(nic, link, NOF_WIRE_FLOW_OPEN, 0, peer->ep, peer->remote_ep, fields, sizeof fields);
     nof_scheduler_activate(nic, peer);
+    return 1;
 }
 
 int nof_peer_introduce(struct nof_nic *nic, struct nof_endpoint *ep, uint32_t rank,
                        const struct nof_card *card)
 {
     struct nof_peer *peer = nof_peer_by_rank(nic, nof_ep_index(nic, ep), rank);
-    if (peer != NULL && (peer->flags & NOF_PEER_F_DEAD))
+    if (peer != NULL && is_dead(nic, peer))
         return NOF_EPEERDEAD;
     if (peer == NULL) {
         struct nof_link *link;
@@ -202,7 +209,7 @@ static int accept_flow(struct nof_nic *nic, struct nof_link *link, const struct 
     struct nof_peer *by_flow = nof_peer_by_flow(nic, link, view->src_ep, view->dst_ep);
     struct nof_peer *by_rank = nof_peer_by_rank(nic, view->dst_ep, rank);
     if (by_flow != by_rank)
-        return by_rank != NULL && (by_rank->flags & NOF_PEER_F_DEAD) ? NOF_EPEERDEAD : NOF_EINVAL;
+        return by_rank != NULL && is_dead(nic, by_rank) ? NOF_EPEERDEAD : NOF_EINVAL;
     if (by_rank == NULL)
         by_rank = peer_make(nic, ep, rank, link, view->src_ep, (uint16_t)generation);
     if (by_rank == NULL)
@@ -239,8 +246,10 @@ int nof_peer_flow_refused_rx(struct nof_nic *nic, struct nof_link *link, const s
     int status = (int)(int32_t)nof_get32(view->fields);
     if (status >= NOF_OK || status < INT16_MIN)
         status = NOF_EPEERDEAD;
-    if (peer != NULL)
+    if (peer != NULL) {
         nof_peer_die(nic, peer, status, status);
+        nof_flows_run(nic, &nic->eps[peer->ep]);
+    }
     return NOF_OK;
 }
 
@@ -252,12 +261,15 @@ int nof_peer_ep_down_rx(struct nof_nic *nic, struct nof_link *link, const struct
     int why = (int)(int32_t)nof_get32(view->fields + 4);
     if (why > NOF_OK || why < INT16_MIN)
         why = NOF_EPEERDEAD;
-    uint32_t i = link->peers;
-    while (i != NOF_NIL) {
-        struct nof_peer *p = nof_peer_at(nic, i);
-        i = p->link_next;
-        if (p->remote_ep == view->src_ep && p->rank == rank)
-            nof_peer_die(nic, p, why == NOF_OK ? NOF_EPEERDEAD : why, why);
+    /* bound: endpoints; paid by the peer that goes */
+    for (uint32_t i = 0; i < nic->cfg.max_endpoints; i++) {
+        if (nic->eps[i].state == NOF_EP_FREE || nic->eps[i].state == NOF_EP_CLOSING)
+            continue;
+        struct nof_peer *p = nof_peer_find_flow(nic, link, view->src_ep, (uint16_t)i);
+        if (p == NULL || p->rank != rank)
+            continue;
+        nof_peer_die(nic, p, why == NOF_OK ? NOF_EPEERDEAD : why, why);
+        nof_flows_run(nic, &nic->eps[i]);
     }
     return NOF_OK;
 }
@@ -279,60 +291,49 @@ static void end_incoming(struct nof_nic *nic, struct nof_peer *peer, int status)
         nof_unexpected_failed(nic, NOF_REF_INDEX(target), status);
 }
 
-static void fail_posted(struct nof_nic *nic, struct nof_peer *peer, int status)
+int nof_peer_end_one(struct nof_nic *nic, struct nof_peer *peer, int status)
 {
-    struct nof_endpoint *ep = &nic->eps[peer->ep];
-    if (ep->posted_total == 0)
-        return;
-    for (uint32_t i = 0; i < nic->recvs.high; i++) {
-        struct nof_recv *r = nof_recv_at(nic, i);
-        if (r->state == NOF_RECV_POSTED && r->ep == peer->ep && r->key.source == (int32_t)peer->rank) {
-            nof_recv_unpost(nic, r);
-            nof_recv_end(nic, r, status);
-        }
+    uint32_t i = nof_queue_pop(&nic->sends, &peer->sendq);
+    if (i != NOF_NIL) {
+        nof_send_end(nic, nof_send_at(nic, i), status);
+        return 1;
     }
+    uint32_t ref = peer->waiting;
+    if (ref == NOF_NIL)
+        return 0;
+    if (NOF_REF_KIND(ref) == NOF_REF_SEND)
+        nof_send_end(nic, nof_send_at(nic, NOF_REF_INDEX(ref)), status);
+    else
+        nof_recv_end(nic, nof_recv_at(nic, NOF_REF_INDEX(ref)), status);
+    return 1;
 }
 
-/* Both directions of the flow stop; the sends that used it end with `status`. */
+/* Both directions of the flow stop. What waits for the peer is ended one by one: nof_peer_end_one(). */
 static void stop_flow(struct nof_nic *nic, struct nof_peer *peer, int status)
 {
-    uint32_t i;
+    peer->flags |= NOF_PEER_F_DEAD;
     nof_read_orphan(nic, peer);
-    while ((i = nof_queue_pop(&nic->sends, &peer->sendq)) != NOF_NIL)
-        nof_send_end(nic, nof_send_at(nic, i), status);
     end_incoming(nic, peer, status);
-    while (peer->waiting != NOF_NIL) {
-        uint32_t ref = peer->waiting;
-        if (NOF_REF_KIND(ref) == NOF_REF_SEND)
-            nof_send_end(nic, nof_send_at(nic, NOF_REF_INDEX(ref)), status);
-        else
-            nof_recv_end(nic, nof_recv_at(nic, NOF_REF_INDEX(ref)), status);
-    }
     nof_channels_forget(nic, peer);
     leave_link(nic, peer);
     nof_credit_cancel(nic, peer);
+    peer->status = status;
 }
 
 void nof_peer_die(struct nof_nic *nic, struct nof_peer *peer, int status, int why)
 {
     if (peer->flags & NOF_PEER_F_DEAD)
         return;
-    peer->flags |= NOF_PEER_F_DEAD;
     if (why == NOF_OK)
         peer->flags |= NOF_PEER_F_ORDERLY;
     stop_flow(nic, peer, status);
-    peer->status = status;
-    fail_posted(nic, peer, status);
-    nof_ep_peer_dead(nic, peer);
+    nof_queue_push(&nic->peers, &nic->eps[peer->ep].dying, nof_peer_index(nic, peer));
 }
 
 void nof_peer_close(struct nof_nic *nic, struct nof_peer *peer)
 {
-    if (!(peer->flags & NOF_PEER_F_DEAD)) {
-        peer->flags |= NOF_PEER_F_DEAD;
-        stop_flow(nic, peer, NOF_ECANCELED);
-        peer->status = NOF_EPEERDEAD;
-    }
+    if (!(peer->flags & NOF_PEER_F_DEAD))
+        stop_flow(nic, peer, NOF_EPEERDEAD);
     chain_out(nic, rank_bucket(nic, peer->ep, peer->rank), nof_peer_index(nic, peer), BY_RANK);
 }
 

@@ -43,10 +43,13 @@ int nof_peer_flow_refused_rx(struct nof_nic *nic, struct nof_link *link, const s
 /* EP_DOWN has come. */
 int nof_peer_ep_down_rx(struct nof_nic *nic, struct nof_link *link, const struct nof_wire_view *view);
 
-/* The link is up: open the flow if we want one. */
-void nof_peer_link_up(struct nof_nic *nic, struct nof_peer *peer);
-/* Every operation that waits for this rank ends with `status`; the host is told `why`, once. */
+/* Open the flow if its link is up, and we want one that is not open: 1 if so. */
+int nof_peer_link_up(struct nof_nic *nic, struct nof_peer *peer);
+/* Every operation that waits for this rank ends with `status`; then the host is told `why`, once: see nof_flows_run(),
+ * which has to follow. */
 void nof_peer_die(struct nof_nic *nic, struct nof_peer *peer, int status, int why);
+/* One operation of the flow ends with `status`; 0: there is none. */
+int nof_peer_end_one(struct nof_nic *nic, struct nof_peer *peer, int status);
 /* Its endpoint closes: out of every table, nothing is said. Freed by nof_peer_free(). */
 void nof_peer_close(struct nof_nic *nic, struct nof_peer *peer);
 void nof_peer_free(struct nof_nic *nic, struct nof_peer *peer);

@@ -104,23 +104,52 @@ static inline uint32_t nof_queue_pop(const struct nof_pool *p, uint32_t *tail)
     return i;
 }
 
-/* Take `i` out of the middle; linear. Returns 1 if it was there. */
-static inline int nof_queue_remove(const struct nof_pool *p, uint32_t *tail, uint32_t i)
+/* All of `from` behind what is in `tail`. */
+static inline void nof_queue_join(const struct nof_pool *p, uint32_t *tail, uint32_t *from)
 {
-    if (*tail == NOF_NIL)
-        return 0;
-    uint32_t prev = *tail;
-    do {
-        uint32_t at = nof_pool_obj(p, prev)->next;
-        if (at == i) {
-            nof_pool_obj(p, prev)->next = nof_pool_obj(p, i)->next;
-            if (*tail == i)
-                *tail = prev == i ? NOF_NIL : prev;
-            return 1;
-        }
-        prev = at;
-    } while (prev != *tail);
-    return 0;
+    if (*tail != NOF_NIL && *from != NOF_NIL) {
+        uint32_t first = nof_pool_obj(p, *tail)->next;
+        nof_pool_obj(p, *tail)->next = nof_pool_obj(p, *from)->next;
+        nof_pool_obj(p, *from)->next = first;
+    }
+    if (*from != NOF_NIL)
+        *tail = *from;
+    *from = NOF_NIL;
+}
+
+/* Rings: queues out of whose middle objects are taken. They are linked backwards, too, through a number in the object,
+ * `prev_at` bytes from its beginning: thousands that leave in any order do not look for each other. */
+static inline uint32_t *nof_ring_prev(const struct nof_pool *p, uint32_t i, size_t prev_at)
+{
+    void *at = (unsigned char *)nof_pool_obj(p, i) + prev_at;
+    return at;
+}
+
+static inline void nof_ring_push(const struct nof_pool *p, uint32_t *tail, uint32_t i, size_t prev_at)
+{
+    uint32_t prev = *tail == NOF_NIL ? i : *tail;
+    nof_queue_push(p, tail, i);
+    *nof_ring_prev(p, i, prev_at) = prev;
+    *nof_ring_prev(p, nof_pool_obj(p, i)->next, prev_at) = i;
+}
+
+static inline void nof_ring_remove(const struct nof_pool *p, uint32_t *tail, uint32_t i, size_t prev_at)
+{
+    uint32_t prev = *nof_ring_prev(p, i, prev_at);
+    uint32_t next = nof_pool_obj(p, i)->next;
+    nof_pool_obj(p, prev)->next = next;
+    *nof_ring_prev(p, next, prev_at) = prev;
+    if (*tail == i)
+        *tail = prev == i ? NOF_NIL : prev;
+}
+
+/* An index, or NOF_NIL. */
+static inline uint32_t nof_ring_pop(const struct nof_pool *p, uint32_t *tail, size_t prev_at)
+{
+    uint32_t i = nof_queue_head(p, *tail);
+    if (i != NOF_NIL)
+        nof_ring_remove(p, tail, i, prev_at);
+    return i;
 }
 
 #endif

@@ -74,6 +74,7 @@ static uint32_t lay_out(struct nof_nic *nic, struct nof_link *link, const struct
                 (s->flags & (NOF_DESC_F_INLINE | NOF_DESC_F_BOUNCE)) == 0;
     if (r->summed)
         sum_bytes = nof_path_sum_bytes(link->path);
+    /* bound: NOF_READ_FRAMES, 64; paid by the flow's share of the link */
     do {
         struct piece p = plan(s, offset, left, body_max);
         uint8_t *body;
@@ -107,15 +108,21 @@ static uint32_t lay_out(struct nof_nic *nic, struct nof_link *link, const struct
     return (uint32_t)(offset - s->sent);
 }
 
-static void drop_frames(struct nof_nic *nic, struct nof_link *link, struct nof_read *r, unsigned from)
+/* Frames from number `from` on go back to the pool that they came from; their path may be gone. */
+static void drop_frames(struct nof_nic *nic, struct nof_read *r, unsigned from)
 {
-    for (unsigned k = from; k < r->nframes; k++)
-        nof_link_drop(nic, link, r->frame[k]);
+    /* bound: NOF_READ_FRAMES, 64; paid by the flow */
+    for (unsigned k = from; k < r->nframes; k++) {
+        if (r->local)
+            nof_local_drop(nic, r->frame[k]);
+        else
+            nic->port_ops->frame_free(nic->port, r->frame[k]);
+    }
     r->nframes = (uint8_t)from;
 }
 
 /* The payload cannot be read: the first frame goes without it and says so. */
-void nof_read_fail(struct nof_nic *nic, struct nof_link *link, struct nof_read *r)
+void nof_read_fail(struct nof_nic *nic, struct nof_read *r)
 {
     if (r->raw != NOF_NIL) {
         r->failed = 1;
@@ -123,7 +130,7 @@ void nof_read_fail(struct nof_nic *nic, struct nof_link *link, struct nof_read *
         return;
     }
     int single = r->nframes == 1;
-    drop_frames(nic, link, r, 1);
+    drop_frames(nic, r, 1);
     r->failed = 1;
     r->last = r->last && single;
     uint32_t fields = NOF_WIRE_MSG_MORE_BYTES;
@@ -175,11 +182,13 @@ enum nof_pump nof_read_emit(struct nof_nic *nic, struct nof_link *link, struct n
         if (rc != NOF_PUMP_IDLE)
             return rc;
     }
+    /* bound: NOF_READ_FRAMES, 64; paid by the flow's share of the link */
     while (r->gone < r->nframes) {
         /* Loop-back frames are held already: waiting for more of them could wait for ever. */
         unsigned window = r->local ? NOF_READ_FRAMES : nof_link_window(nic, link, 0);
         if (window == 0)
             return NOF_PUMP_BLOCKED; /* and on_ready() will come, because it was 0 */
+        /* bound: NOF_READ_FRAMES, 64; paid by the flow's share of the link */
         for (; window > 0 && r->gone < r->nframes; window--, budget--) {
             if (budget == 0)
                 return NOF_PUMP_MORE;
@@ -199,6 +208,7 @@ enum nof_pump nof_read_emit(struct nof_nic *nic, struct nof_link *link, struct n
 
 static void copy_in(struct nof_nic *nic, const uint8_t *from, unsigned n)
 {
+    /* bound: NOF_READ_FRAMES, 64; paid by the flow's bytes */
     for (unsigned k = 0; k < n; k++) {
         memcpy(nic->bufs[k].base, from, nic->bufs[k].len_bytes);
         from += nic->bufs[k].len_bytes;
@@ -209,6 +219,7 @@ static void copy_in(struct nof_nic *nic, const uint8_t *from, unsigned n)
 static void emit_all(struct nof_nic *nic, struct nof_link *link, struct nof_peer *peer,
                      const struct nof_read *r, unsigned *frames)
 {
+    /* bound: NOF_READ_FRAMES, 64; paid by the flow's share of the link */
     for (unsigned k = 0; k < r->nframes; k++)
         emit_frame(nic, link, peer, r, k);
     *frames += r->nframes;
@@ -267,7 +278,7 @@ static enum nof_pump request(struct nof_nic *nic, struct nof_link *link, struct 
     int rc = nic->host_ops->dma_read(nic->host, s->ep, nic->segs, nof_segments_trim(nic->segs, nsegs, total),
                                      nic->bufs, r->nframes, token);
     if (rc == NOF_EAGAIN) {
-        drop_frames(nic, link, r, 0);
+        drop_frames(nic, r, 0);
         if (index != NOF_NIL)
             nof_pool_give(&nic->reads, index);
         return NOF_PUMP_BUSY;
@@ -279,7 +290,7 @@ static enum nof_pump request(struct nof_nic *nic, struct nof_link *link, struct 
         nof_count(nic, ep, NOF_C_DMA_READ_BYTES, total);
     } else if (rc != NOF_DMA_PENDING || index == NOF_NIL) {
         nof_count(nic, ep, NOF_C_DMA_FAULTS, 1);
-        nof_read_fail(nic, link, r);
+        nof_read_fail(nic, r);
         s->status = rc < 0 ? rc : NOF_EFAULT;
         s->marks |= NOF_SEND_M_ISSUED;
     }
@@ -295,6 +306,23 @@ static enum nof_pump request(struct nof_nic *nic, struct nof_link *link, struct 
     return NOF_PUMP_IDLE;
 }
 
+unsigned nof_read_segments(struct nof_nic *nic, const struct nof_send *s, uint64_t n, uint64_t *n_out,
+                           uint32_t *cost)
+{
+    uint32_t steps;
+    if (s->layout == NOF_NIL) {
+        nic->segs[0] = (struct nof_segment){.addr = s->addr + s->sent, .len_bytes = n};
+        *n_out = n;
+        *cost += NOF_STEP_COST;
+        return 1;
+    }
+    unsigned nsegs =
+        nof_buffer_segments(&nic->layouts, s->layout, s->addr, s->sent, n, nic->segs, n_out, &steps);
+    nof_steps_spend(&nic->eps[s->ep], steps);
+    *cost += steps * NOF_STEP_COST;
+    return nsegs;
+}
+
 enum nof_pump nof_read_start(struct nof_nic *nic, struct nof_link *link, struct nof_peer *peer,
                              struct nof_send *s, unsigned window, uint32_t *bytes, unsigned *frames)
 {
@@ -305,6 +333,8 @@ enum nof_pump nof_read_start(struct nof_nic *nic, struct nof_link *link, struct 
     uint32_t index = NOF_NIL;
     unsigned nsegs = 0;
     enum nof_pump packing;
+    if (s->layout != NOF_NIL && nof_steps_left(nic, ep) == 0)
+        return NOF_PUMP_LATER;
     if (nof_pack_start(nic, link, peer, s, bytes, &packing))
         return packing;
     if (window > NOF_READ_FRAMES)
@@ -319,7 +349,7 @@ enum nof_pump nof_read_start(struct nof_nic *nic, struct nof_link *link, struct 
                 return NOF_PUMP_BUSY;
             window = window < room ? window : room;
         }
-        nsegs = nof_buffer_segments(&nic->layouts, s->layout, s->addr, s->sent, limit, nic->segs, &limit);
+        nsegs = nof_read_segments(nic, s, limit, &limit, bytes);
     }
     uint32_t total = lay_out(nic, link, s, r, window, limit);
     if (r->nframes == 0) {
@@ -327,7 +357,7 @@ enum nof_pump nof_read_start(struct nof_nic *nic, struct nof_link *link, struct 
             nof_pool_give(&nic->reads, index);
         return NOF_PUMP_BUSY;
     }
-    *bytes += total + r->nframes * NOF_WIRE_COMMON_BYTES + nsegs * NOF_SEGMENT_COST;
+    *bytes += total + r->nframes * NOF_WIRE_COMMON_BYTES;
     if (!copied)
         return request(nic, link, peer, s, index, nsegs, total, frames);
     if (s->flags & NOF_DESC_F_INLINE)
@@ -343,50 +373,39 @@ enum nof_pump nof_read_start(struct nof_nic *nic, struct nof_link *link, struct 
 
 void nof_read_orphan(struct nof_nic *nic, struct nof_peer *peer)
 {
-    struct nof_link *link = &nic->links[peer->link];
     uint32_t i;
+    /* bound: NOF_READS_PER_FLOW and those that are done; paid by the flow that ends */
     while ((i = nof_queue_pop(&nic->reads, &peer->readq)) != NOF_NIL) {
         struct nof_read *r = nof_read_at(nic, i);
         if (!r->done) {
             r->orphan = 1;
             continue;
         }
-        for (; r->gone < r->nframes; r->gone++)
-            nof_link_drop(nic, link, r->frame[r->gone]);
+        drop_frames(nic, r, r->gone);
         give_back(nic, i);
     }
 }
 
 /* A read of this send has failed: those that came after it must not leave. */
-static void orphan_rest(struct nof_nic *nic, struct nof_link *link, struct nof_peer *peer, uint32_t index)
+static void orphan_rest(struct nof_nic *nic, struct nof_peer *peer, uint32_t index)
 {
     uint32_t send = nof_read_at(nic, index)->send;
     uint32_t all = peer->readq;
     uint32_t i;
     int after = 0;
     peer->readq = NOF_NIL;
+    /* bound: NOF_READS_PER_FLOW and those that are done; paid by the send that fails */
     while ((i = nof_queue_pop(&nic->reads, &all)) != NOF_NIL) {
         struct nof_read *r = nof_read_at(nic, i);
         if (!after || r->send != send) {
             nof_queue_push(&nic->reads, &peer->readq, i);
         } else if (r->done) {
-            drop_frames(nic, link, r, 0);
+            drop_frames(nic, r, 0);
             give_back(nic, i);
         } else {
             r->orphan = 1;
         }
         after |= i == index;
-    }
-}
-
-/* The path of these frames may be gone; they go back to the pool that they came from. */
-static void drop_orphan(struct nof_nic *nic, struct nof_read *r)
-{
-    for (; r->gone < r->nframes; r->gone++) {
-        if (r->local)
-            nof_link_drop(nic, &nic->links[nic->cfg.max_paths], r->frame[r->gone]);
-        else
-            nic->port_ops->frame_free(nic->port, r->frame[r->gone]);
     }
 }
 
@@ -403,14 +422,13 @@ void nof_read_done(struct nof_nic *nic, uint32_t index, int status)
     else
         nof_count(nic, ep, NOF_C_DMA_READ_BYTES, r->bytes);
     if (r->orphan) {
-        drop_orphan(nic, r);
+        drop_frames(nic, r, r->gone);
         give_back(nic, index);
     } else {
         struct nof_peer *peer = nof_peer_at(nic, r->peer);
-        struct nof_link *link = &nic->links[peer->link];
         if (status != NOF_OK) {
-            nof_read_fail(nic, link, r);
-            orphan_rest(nic, link, peer, index);
+            nof_read_fail(nic, r);
+            orphan_rest(nic, peer, index);
         }
         nof_scheduler_activate(nic, peer);
     }

@@ -26,6 +26,13 @@ static inline int nof_recv_may_post(const struct nof_nic *nic, const struct nof_
     return nic->recvs.used < nic->posted_limit || ep->recvs_used < nic->posted_min;
 }
 
+/* May one more of this endpoint wait for a parked send? As above, or within half of what every endpoint is promised,
+ * whose other half keeps its ring going. */
+static inline int nof_recv_may_wait(const struct nof_nic *nic, const struct nof_endpoint *ep)
+{
+    return nof_recv_may_post(nic, ep) || ep->recvs_used - ep->posted_total < nic->recvs_min / 2;
+}
+
 /* A fresh object for a descriptor, not posted; NULL: none left. */
 static inline struct nof_recv *nof_recv_take(struct nof_nic *nic, struct nof_endpoint *ep, uint8_t opcode)
 {
@@ -54,6 +61,12 @@ static inline void nof_recv_free(struct nof_nic *nic, struct nof_recv *r)
     r->state = NOF_RECV_FREE;
     nic->eps[r->ep].recvs_used--;
     nof_pool_give(&nic->recvs, nof_recv_index(nic, r));
+}
+/* Are pieces written into its buffer straight from the frame? Not where many small pieces of a layout may make that
+ * long: those go through network memory, piece by piece as the endpoint has turns. */
+static inline int nof_recv_is_direct(const struct nof_nic *nic, const struct nof_recv *r)
+{
+    return nic->eps[r->ep].dma_inline && r->layout == NOF_NIL;
 }
 /* Into the matching tables, and out again. post: NOF_OK, or why the source is dead. */
 int nof_recv_post(struct nof_nic *nic, struct nof_recv *r);

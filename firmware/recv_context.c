@@ -70,6 +70,7 @@ static unsigned judge_context(struct nof_recv_predictor *p, uint16_t site, uint1
 static uint32_t walk_context(struct nof_recv_predictor *p, uint32_t k, uint16_t *out)
 {
     uint32_t at = p->place;
+    /* bound: lookahead, 64; paid by the endpoint's receives */
     for (uint32_t i = 0; i < k; i++) {
         if (!p->placed || !nof_predict_good(p, at))
             return i;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The four predictors of papers/003, section 6. */
+ * The four predictors of docs/SOURCES.md, prediction, section 6. */
 #include "recv_predictor_state.h"
 
 /* --- Single-cycle (6.1) --------------------------------------------------------------------------- */
@@ -39,6 +39,7 @@ static uint32_t walk_single(struct nof_recv_predictor *p, uint32_t k, uint16_t *
     uint32_t at = p->now - len;
     if (p->single.phase != NOF_PHASE_FOLLOW)
         return 0;
+    /* bound: lookahead, 64; paid by the endpoint's receives */
     for (uint32_t i = 0; i < k; i++) {
         if (!nof_predict_good(p, at))
             return i;
@@ -93,6 +94,7 @@ static uint32_t walk_sites(struct nof_recv_predictor *p, uint32_t k, uint16_t *o
 {
     uint32_t at = p->place;
     p->epoch++;
+    /* bound: lookahead, 64; paid by the endpoint's receives */
     for (uint32_t i = 0; i < k; i++) {
         int good = p->placed && nof_predict_good(p, at);
         uint16_t site = good ? nof_predict_at(p, at)->site : NOF_PREDICT_NEW_SITE;
@@ -181,6 +183,7 @@ static void find_cycle(struct nof_recv_predictor *p, struct nof_predict_site *s,
     uint32_t at = s->head;
     uint16_t calls =
         s->last_at == p->now ? 0 : s->len; /* a site that is called for the first time has none */
+    /* bound: calls of one cycle, of predict_calls; paid by the endpoint's receives */
     for (uint16_t i = 0; i < calls; i++) {
         if (!nof_predict_good(p, at)) {
             calls = NOF_PREDICT_INIT_MAX;

@@ -126,6 +126,7 @@ static uint16_t find_id(struct nof_recv_predictor *p, const struct nof_message_i
     uint64_t words = (uint64_t)(uint32_t)id->source << 32 | (uint32_t)id->tag;
     uint32_t set = nof_predict_mix(words ^ (uint64_t)id->ctx << 16) & p->ids_mask & ~(NOF_PREDICT_WAYS - 1);
     uint32_t victim = set + (p->now & (NOF_PREDICT_WAYS - 1));
+    /* bound: NOF_PREDICT_WAYS; paid by the endpoint's receives */
     for (uint32_t i = set; i < set + NOF_PREDICT_WAYS; i++) {
         struct nof_predict_id *slot = &p->ids[i];
         if (slot->used && slot->id.source == id->source && slot->id.tag == id->tag && slot->id.ctx == id->ctx)
@@ -144,6 +145,7 @@ static uint16_t find_site(struct nof_recv_predictor *p, uint64_t callsite, int m
     uint32_t key = (uint32_t)(callsite ^ callsite >> 32);
     uint32_t set = nof_predict_mix(key) & p->sites_mask & ~(NOF_PREDICT_WAYS - 1);
     uint32_t victim = set;
+    /* bound: NOF_PREDICT_WAYS; paid by the endpoint's receives */
     for (uint32_t i = set; i < set + NOF_PREDICT_WAYS; i++) {
         struct nof_predict_site *s = &p->sites[i];
         if (s->used && s->key == key)
@@ -222,6 +224,7 @@ uint32_t nof_recv_predictor_predict(struct nof_recv_predictor *p, uint32_t k, st
     if (p->trust < TRUST_MIN || k == 0)
         return 0;
     uint32_t n = p->ops->walk(p, k < WALK_CHUNK ? k : WALK_CHUNK, ids);
+    /* bound: lookahead, 64; paid by the endpoint's receives */
     for (uint32_t i = 0; i < n; i++)
         out[i] = p->ids[ids[i]].id;
     return n;

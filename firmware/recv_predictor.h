@@ -20,7 +20,7 @@
  * is forgotten (the oldest first) and costs hits, nothing else. Positions are counts of calls modulo
  * 2^32. Threads: one NIC core owns it. Cost: observe() is O(1), no division, no allocation; in the
  * initialization phase of a site it looks at up to NOF_PREDICT_INIT_MAX earlier calls.
- * Source: papers/003, section 6; rules in docs/RECEIVE_PREDICTION.md. */
+ * Source: docs/SOURCES.md, prediction, section 6; rules in docs/RECEIVE_PREDICTION.md. */
 #ifndef NOF_RECV_PREDICTOR_H
 #define NOF_RECV_PREDICTOR_H
 

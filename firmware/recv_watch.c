@@ -61,6 +61,7 @@ static void observe(struct nof_nic *nic, struct nof_endpoint *ep, const struct n
 static void drain(struct nof_nic *nic, struct nof_endpoint *ep)
 {
     struct nof_watch *w = ep->watch;
+    /* bound: wildcard receives that wait, NOF_WATCH_WAITING; paid by the endpoint's receives */
     while (w->count > 0 && w->waiting[w->head].state != NOF_WATCH_WILD) {
         const struct nof_watch_call *c = &w->waiting[w->head];
         if (c->state == NOF_WATCH_READY)
@@ -92,6 +93,7 @@ void nof_watch_learn(struct nof_nic *nic, struct nof_endpoint *ep, const struct 
 
 static struct nof_watch_call *find(struct nof_watch *w, uint32_t recv)
 {
+    /* bound: wildcard receives that wait, NOF_WATCH_WAITING; paid by the endpoint's receives */
     for (uint32_t i = 0; i < w->count; i++) {
         struct nof_watch_call *c = &w->waiting[(w->head + i) % NOF_WATCH_WAITING];
         if (c->state == NOF_WATCH_WILD && c->recv == recv)

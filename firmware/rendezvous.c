@@ -10,6 +10,8 @@
 
 #define RESERVE_MOST 320u /* blocks: two requests of 64 KiB, so that one fills while one is written */
 #define RESERVE_LEAST 16u
+#define AGAIN_PREV offsetof(struct nof_recv, again_prev)
+#define AGAIN_STEPS 16u /* to repeat a frame */
 
 /* --- granting ------------------------------------------------------------------------------------- */
 
@@ -17,6 +19,8 @@ static void send_cts(struct nof_nic *nic, struct nof_recv *r)
 {
     struct nof_peer *peer = nof_peer_at(nic, r->peer);
     uint8_t fields[NOF_WIRE_CTS_BYTES];
+    if (peer->flags & NOF_PEER_F_DEAD)
+        return; /* r is about to end */
     nof_put64(fields, r->remote);
     nof_put64(fields + 8, nof_handle(nof_recv_index(nic, r), r->obj.gen));
     nof_put64(fields + 16, r->wanted);
@@ -33,6 +37,38 @@ static uint64_t reach(const struct nof_recv *r)
     return end < r->wanted ? end : r->wanted;
 }
 
+/* Those that wait for blocks, oldest first. Nothing of them has come, and so what write.c would hold of them is free to
+ * link them both ways: thousands that end in any order do not look for each other. */
+static void join_wait(struct nof_nic *nic, struct nof_endpoint *ep, struct nof_recv *r)
+{
+    uint32_t i = nof_recv_index(nic, r);
+    r->flags |= NOF_RECV_F_WAITING;
+    nic->recvs_waiting++;
+    r->hold_chain = i;
+    r->hold_tail = i;
+    if (ep->recv_wait == NOF_NIL) {
+        ep->recv_wait = i;
+        return;
+    }
+    struct nof_recv *first = nof_recv_at(nic, ep->recv_wait);
+    r->hold_chain = ep->recv_wait;
+    r->hold_tail = first->hold_tail;
+    nof_recv_at(nic, first->hold_tail)->hold_chain = i;
+    first->hold_tail = i;
+}
+
+static void leave_wait(struct nof_nic *nic, struct nof_endpoint *ep, struct nof_recv *r)
+{
+    uint32_t i = nof_recv_index(nic, r);
+    nic->recvs_waiting--;
+    if (ep->state == NOF_EP_CLOSING)
+        return; /* the queue is no more */
+    nof_recv_at(nic, r->hold_tail)->hold_chain = r->hold_chain;
+    nof_recv_at(nic, r->hold_chain)->hold_tail = r->hold_tail;
+    if (ep->recv_wait == i)
+        ep->recv_wait = r->hold_chain == i ? NOF_NIL : r->hold_chain;
+}
+
 /* Blocks for the first bytes: 1, or 0 if there are none now. */
 static int reserve(struct nof_nic *nic, struct nof_recv *r)
 {
@@ -47,11 +83,9 @@ static int reserve(struct nof_nic *nic, struct nof_recv *r)
 static void grant(struct nof_nic *nic, struct nof_recv *r)
 {
     struct nof_endpoint *ep = &nic->eps[r->ep];
-    int needs_blocks = !ep->dma_inline && r->wanted > 0;
+    int needs_blocks = !nof_recv_is_direct(nic, r) && r->wanted > 0;
     if (needs_blocks && r->reserved_blocks == 0 && (ep->recv_wait != NOF_NIL || !reserve(nic, r))) {
-        r->flags |= NOF_RECV_F_WAITING;
-        nic->recvs_waiting++;
-        nof_queue_push(&nic->recvs, &ep->recv_wait, nof_recv_index(nic, r));
+        join_wait(nic, ep, r);
         return;
     }
     r->allowed = needs_blocks ? reach(r) : r->wanted;
@@ -91,8 +125,9 @@ void nof_rndv_window(struct nof_nic *nic, struct nof_recv *r)
 
 static void serve_waiting(struct nof_nic *nic, struct nof_endpoint *ep)
 {
+    /* bound: receives that the released blocks are enough for; paid by the endpoint, by its share of the blocks */
     while (ep->recv_wait != NOF_NIL) {
-        struct nof_recv *r = nof_recv_at(nic, nof_queue_head(&nic->recvs, ep->recv_wait));
+        struct nof_recv *r = nof_recv_at(nic, ep->recv_wait);
         if (!reserve(nic, r))
             return;
         nof_rndv_no_wait(nic, r);
@@ -104,19 +139,34 @@ static void serve_waiting(struct nof_nic *nic, struct nof_endpoint *ep)
 void nof_rndv_blocks(struct nof_nic *nic)
 {
     nic->dma_released = 0;
+    /* bound: endpoints, while a receive waits for blocks; paid by all */
     for (uint32_t i = 0; nic->recvs_waiting > 0 && i < nic->cfg.max_endpoints; i++)
         if (nic->eps[i].state == NOF_EP_OPEN)
             serve_waiting(nic, &nic->eps[i]);
 }
 
-void nof_rndv_again(struct nof_nic *nic)
+void nof_rndv_later(struct nof_nic *nic, struct nof_recv *r)
 {
-    uint32_t all = nic->recv_again;
-    uint32_t i;
-    nic->recv_again = NOF_NIL;
-    while ((i = nof_queue_pop(&nic->recvs, &all)) != NOF_NIL) {
-        struct nof_recv *r = nof_recv_at(nic, i);
-        r->flags &= (uint8_t)~NOF_RECV_F_AGAIN;
+    r->flags |= NOF_RECV_F_AGAIN;
+    nof_ring_push(&nic->recvs, &nic->eps[r->ep].again, nof_recv_index(nic, r), AGAIN_PREV);
+    nic->again++;
+    nof_retry(nic);
+}
+
+static void leave_again(struct nof_nic *nic, struct nof_recv *r)
+{
+    r->flags &= (uint8_t)~NOF_RECV_F_AGAIN;
+    nof_ring_remove(&nic->recvs, &nic->eps[r->ep].again, nof_recv_index(nic, r), AGAIN_PREV);
+    nic->again--;
+}
+
+static void ask_again(struct nof_nic *nic, struct nof_endpoint *ep)
+{
+    /* bound: receives whose sender's host was full, as far as the steps reach; paid by the endpoint's steps */
+    while (ep->again != NOF_NIL && nof_steps_left(nic, ep) > 0) {
+        struct nof_recv *r = nof_recv_at(nic, nof_queue_head(&nic->recvs, ep->again));
+        leave_again(nic, r);
+        nof_steps_spend(ep, AGAIN_STEPS);
         if (r->state == NOF_RECV_CANCEL)
             nof_cancel_again(nic, r);
         else
@@ -124,16 +174,23 @@ void nof_rndv_again(struct nof_nic *nic)
     }
 }
 
+void nof_rndv_again(struct nof_nic *nic)
+{
+    /* bound: endpoints, while a sender's host is full; paid by all */
+    for (uint32_t i = 0; nic->again > 0 && i < nic->cfg.max_endpoints; i++)
+        if (nic->eps[i].state == NOF_EP_OPEN)
+            ask_again(nic, &nic->eps[i]);
+    if (nic->again > 0)
+        nof_retry(nic);
+}
+
 void nof_rndv_no_wait(struct nof_nic *nic, struct nof_recv *r)
 {
-    uint32_t i = nof_recv_index(nic, r);
     if (r->flags & NOF_RECV_F_AGAIN)
-        nof_queue_remove(&nic->recvs, &nic->recv_again, i);
-    if (r->flags & NOF_RECV_F_WAITING) {
-        nic->recvs_waiting--;
-        nof_queue_remove(&nic->recvs, &nic->eps[r->ep].recv_wait, i);
-    }
-    r->flags &= (uint8_t) ~(NOF_RECV_F_WAITING | NOF_RECV_F_AGAIN);
+        leave_again(nic, r);
+    if (r->flags & NOF_RECV_F_WAITING)
+        leave_wait(nic, &nic->eps[r->ep], r);
+    r->flags &= (uint8_t)~NOF_RECV_F_WAITING;
 }
 
 /* --- frames --------------------------------------------------------------------------------------- */
@@ -177,13 +234,14 @@ int nof_rndv_data_rx(struct nof_nic *nic, struct nof_peer *peer, const struct no
     uint32_t n = view->payload_bytes;
     uint64_t offset = nof_get64(view->fields + 8);
     uint64_t len = last ? nof_get64(view->fields + 16) : r->len;
-    uint64_t end = len < r->wanted ? len : r->wanted;
-    if (offset != r->received || n > r->allowed - r->received || (last && r->received + n != end)) {
+    int parked = (r->flags & NOF_RECV_F_PARKED) != 0; /* its sender has not come back for the grant */
+    if (parked || offset != r->received || n > r->allowed - r->received || len != r->len ||
+        (last && r->received + n != r->wanted)) {
+        nof_count(nic, &nic->eps[peer->ep], NOF_C_MSGS_BROKEN, 1);
         nof_recv_abort(nic, r, NOF_EPROTO);
         return NOF_OK;
     }
     r->received += n;
-    r->len = len;
     if (last)
         r->flags |= NOF_RECV_F_ARRIVED;
     if (r->flags & NOF_RECV_F_EARLY)
@@ -223,10 +281,9 @@ int nof_rndv_abort_rx(struct nof_nic *nic, struct nof_peer *peer, const struct n
         return NOF_OK;
     if (status != NOF_EAGAIN) {
         nof_recv_end(nic, r, status);
-    } else if ((r->flags & (NOF_RECV_F_PARKED | NOF_RECV_F_AGAIN)) == NOF_RECV_F_PARKED) {
-        r->flags |= NOF_RECV_F_AGAIN;
-        nof_queue_push(&nic->recvs, &nic->recv_again, nof_recv_index(nic, r));
-        nof_retry(nic);
+    } else if ((r->flags & (NOF_RECV_F_PARKED | NOF_RECV_F_AGAIN | NOF_RECV_F_WAITING)) ==
+               NOF_RECV_F_PARKED) {
+        nof_rndv_later(nic, r); /* one that WAITS was not granted: its links are those of the wait */
     }
     return NOF_OK;
 }

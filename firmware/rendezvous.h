@@ -18,7 +18,9 @@ void nof_rndv_early(struct nof_nic *nic, struct nof_recv *r, uint64_t handle);
 void nof_rndv_window(struct nof_nic *nic, struct nof_recv *r);
 /* Blocks have come back: receives that wait for some. */
 void nof_rndv_blocks(struct nof_nic *nic);
-/* Parked senders whose host had no room for a GRANT. */
+/* What r last asked the sender is asked again soon: its host had no room for a GRANT or REVOKE. */
+void nof_rndv_later(struct nof_nic *nic, struct nof_recv *r);
+/* Soon is now, for as many as the steps of their endpoints reach. */
 void nof_rndv_again(struct nof_nic *nic);
 /* r ends: it waits for neither any more. */
 void nof_rndv_no_wait(struct nof_nic *nic, struct nof_recv *r);

@@ -1,7 +1,30 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "scheduler.h"
 
+#include "link.h"
 #include "send.h"
+
+/* An endpoint may have thousands of flows with something to send and nothing that they can send now. */
+#define WAKE 256u /* flows that are made active at once */
+#define LOOKS 512u /* flows served in one run, and of one endpoint before it is another's turn: */
+#define LOOKS_EP 64u
+
+/* A flow is in one ring at most: of its endpoint, its link or the NIC, as `sched` says. */
+static void push(struct nof_nic *nic, uint32_t *tail, struct nof_peer *peer)
+{
+    nof_ring_push(&nic->peers, tail, nof_peer_index(nic, peer), offsetof(struct nof_peer, sched_prev));
+}
+
+static struct nof_peer *pop(struct nof_nic *nic, uint32_t *tail)
+{
+    uint32_t i = nof_ring_pop(&nic->peers, tail, offsetof(struct nof_peer, sched_prev));
+    return nof_peer_at(nic, i);
+}
+
+static void take_out(struct nof_nic *nic, uint32_t *tail, const struct nof_peer *peer)
+{
+    nof_ring_remove(&nic->peers, tail, nof_peer_index(nic, peer), offsetof(struct nof_peer, sched_prev));
+}
 
 static void ring_add(struct nof_nic *nic, struct nof_endpoint *ep)
 {
@@ -34,7 +57,7 @@ static void make_active(struct nof_nic *nic, struct nof_peer *peer)
 {
     struct nof_endpoint *ep = &nic->eps[peer->ep];
     peer->sched = NOF_SCHED_ACTIVE;
-    nof_queue_push(&nic->peers, &ep->active, nof_peer_index(nic, peer));
+    push(nic, &ep->active, peer);
     ring_add(nic, ep);
 }
 
@@ -49,28 +72,30 @@ void nof_scheduler_activate(struct nof_nic *nic, struct nof_peer *peer)
 
 void nof_scheduler_unblock(struct nof_nic *nic, struct nof_link *link)
 {
-    uint32_t i;
-    while ((i = nof_queue_pop(&nic->peers, &link->blocked)) != NOF_NIL)
-        make_active(nic, nof_peer_at(nic, i));
+    for (unsigned n = 0; n < WAKE && link->blocked != NOF_NIL; n++)
+        make_active(nic, pop(nic, &link->blocked));
+    if (link->blocked != NOF_NIL)
+        nof_link_later(nic);
 }
 
 void nof_scheduler_remove(struct nof_nic *nic, struct nof_peer *peer)
 {
-    uint32_t i = nof_peer_index(nic, peer);
     if (peer->sched == NOF_SCHED_ACTIVE)
-        nof_queue_remove(&nic->peers, &nic->eps[peer->ep].active, i);
+        take_out(nic, &nic->eps[peer->ep].active, peer);
     else if (peer->sched == NOF_SCHED_BLOCKED)
-        nof_queue_remove(&nic->peers, &nic->links[peer->link].blocked, i);
+        take_out(nic, &nic->links[peer->link].blocked, peer);
     else if (peer->sched == NOF_SCHED_BUSY)
-        nof_queue_remove(&nic->peers, &nic->busy_flows, i);
+        take_out(nic, &nic->busy_flows, peer);
     peer->sched = NOF_SCHED_IDLE;
 }
 
 void nof_scheduler_retry(struct nof_nic *nic)
 {
-    uint32_t i;
-    while ((i = nof_queue_pop(&nic->peers, &nic->busy_flows)) != NOF_NIL)
-        make_active(nic, nof_peer_at(nic, i));
+    nic->busy_later = 0;
+    for (unsigned n = 0; n < WAKE && nic->busy_flows != NOF_NIL; n++)
+        make_active(nic, pop(nic, &nic->busy_flows));
+    if (nic->busy_flows != NOF_NIL)
+        nof_retry(nic);
 }
 
 /* Put a flow that was served where it belongs now. */
@@ -80,24 +105,27 @@ static void file(struct nof_nic *nic, struct nof_peer *peer, enum nof_pump state
         make_active(nic, peer);
     } else if (state == NOF_PUMP_BLOCKED) {
         peer->sched = NOF_SCHED_BLOCKED;
-        nof_queue_push(&nic->peers, &nic->links[peer->link].blocked, nof_peer_index(nic, peer));
-    } else if (state == NOF_PUMP_BUSY || state == NOF_PUMP_READING) {
+        push(nic, &nic->links[peer->link].blocked, peer);
+    } else if (state != NOF_PUMP_IDLE) {
         peer->sched = NOF_SCHED_BUSY; /* the end of a read, or the clock, wakes it */
-        nof_queue_push(&nic->peers, &nic->busy_flows, nof_peer_index(nic, peer));
+        push(nic, &nic->busy_flows, peer);
         if (state == NOF_PUMP_BUSY)
             nof_retry(nic);
+        else if (state == NOF_PUMP_LATER)
+            nic->busy_later = 1;
     }
 }
 
-/* One turn of an endpoint. */
-static void serve(struct nof_nic *nic, struct nof_endpoint *ep, unsigned budget, unsigned *sent)
+/* One turn of an endpoint. Returns the flows served. */
+static unsigned serve(struct nof_nic *nic, struct nof_endpoint *ep, unsigned budget, unsigned *sent)
 {
+    unsigned looks = 0;
     int32_t quantum = (int32_t)nic->features[NOF_F_DRR_QUANTUM];
     ep->deficit += quantum;
     if (ep->deficit > quantum)
         ep->deficit = quantum;
-    while (ep->active != NOF_NIL && ep->deficit > 0 && *sent < budget) {
-        struct nof_peer *peer = nof_peer_at(nic, nof_queue_pop(&nic->peers, &ep->active));
+    for (; looks < LOOKS_EP && ep->active != NOF_NIL && ep->deficit > 0 && *sent < budget; looks++) {
+        struct nof_peer *peer = pop(nic, &ep->active);
         peer->sched = NOF_SCHED_IDLE;
         peer->deficit += quantum;
         if (peer->deficit > quantum)
@@ -110,14 +138,19 @@ static void serve(struct nof_nic *nic, struct nof_endpoint *ep, unsigned budget,
         ep->deficit -= bytes;
         file(nic, peer, state);
     }
+    return looks;
 }
 
 unsigned nof_scheduler_run(struct nof_nic *nic, unsigned budget)
 {
     unsigned sent = 0;
-    while (nic->ring != NOF_NIL && sent < budget) {
+    unsigned looks = 0;
+    /* bound: frames of one turn, and LOOKS; paid by each endpoint's share of the link */
+    while (nic->ring != NOF_NIL && sent < budget && looks < LOOKS) {
         struct nof_endpoint *ep = ring_pop(nic);
-        serve(nic, ep, budget, &sent);
+        if (ep->state == NOF_EP_CLOSING)
+            continue;
+        looks += serve(nic, ep, budget, &sent);
         if (ep->active != NOF_NIL)
             ring_add(nic, ep);
     }

@@ -7,10 +7,13 @@
 #include "channel.h"
 #include "direct.h"
 #include "endpoint.h"
+#include "invariant.h"
 #include "link.h"
 #include "peer.h"
 #include "read.h"
 #include "scheduler.h"
+
+#define DATA_PREV offsetof(struct nof_send, data_prev)
 
 /* --- life ----------------------------------------------------------------------------------------- */
 
@@ -63,8 +66,6 @@ static void leave_endpoint(struct nof_nic *nic, struct nof_endpoint *ep, struct 
         ep->sends_tail = s->ep_prev;
     else
         nof_send_at(nic, s->ep_next)->ep_prev = s->ep_prev;
-    if (ep->sends_head == NOF_NIL)
-        ep->sends_indexed = 0;
     nic->sends_live--;
 }
 
@@ -148,7 +149,7 @@ void nof_send_end(struct nof_nic *nic, struct nof_send *s, int status)
     unlist(nic, s);
     if (s->marks & NOF_SEND_M_IN_DATAQ) {
         s->marks &= (uint8_t)~NOF_SEND_M_IN_DATAQ;
-        nof_queue_remove(&nic->sends, &peer->dataq, nof_send_index(nic, s));
+        nof_ring_remove(&nic->sends, &peer->dataq, nof_send_index(nic, s), DATA_PREV);
     }
     s->marks |= NOF_SEND_M_ISSUED;
     s->status = status;
@@ -160,6 +161,7 @@ void nof_send_end(struct nof_nic *nic, struct nof_send *s, int status)
 static void drop_gone(struct nof_nic *nic, struct nof_peer *peer)
 {
     uint32_t i;
+    /* bound: sends that were cancelled, each once; paid by the SEND_CANCEL */
     while ((i = nof_queue_head(&nic->sends, peer->sendq)) != NOF_NIL &&
            nof_send_at(nic, i)->state == NOF_SEND_GONE) {
         nof_queue_pop(&nic->sends, &peer->sendq);
@@ -186,9 +188,13 @@ void nof_send_forget(struct nof_nic *nic, struct nof_send *s)
 
 void nof_send_read_done(struct nof_nic *nic, struct nof_send *s, int status)
 {
+    struct nof_peer *peer = nof_peer_at(nic, s->peer);
+    if (status == NOF_OK && (s->marks & NOF_SEND_M_LISTED) && (peer->flags & NOF_PEER_F_DEAD))
+        status = peer->status; /* it is about to end, and its frames were thrown away */
     if (status != NOF_OK && s->status == NOF_OK && s->state != NOF_SEND_ENDING) {
-        if (s->state == NOF_SEND_QUEUED && !(s->marks & NOF_SEND_M_ISSUED))
-            nof_queue_remove(&nic->sends, &nof_peer_at(nic, s->peer)->sendq, nof_send_index(nic, s));
+        if (s->state == NOF_SEND_QUEUED &&
+            !(s->marks & NOF_SEND_M_ISSUED)) /* it has begun: none is before it */
+            nof_invariant(nof_queue_pop(&nic->sends, &peer->sendq) == nof_send_index(nic, s));
         nof_send_end(nic, s, status);
         return;
     }
@@ -239,8 +245,7 @@ void nof_send_submit(struct nof_nic *nic, struct nof_endpoint *ep, const struct 
         memcpy(s->inline_data, desc->inline_data, NOF_INLINE_BYTES);
     else
         s->addr = desc->addr;
-    if (ep->sends_indexed)
-        nof_cancel_index(nic, s);
+    nof_cancel_index(nic, s);
     if (peer->flags & NOF_PEER_F_DEAD) {
         nof_send_end(nic, s, peer->status);
         return;
@@ -357,11 +362,11 @@ static enum nof_pump pump_data(struct nof_nic *nic, struct nof_link *link, struc
     enum nof_pump rc = nof_read_start(nic, link, peer, s, window, bytes, frames);
     if (rc != NOF_PUMP_IDLE)
         return rc;
-    nof_queue_pop(&nic->sends, &peer->dataq);
+    nof_ring_pop(&nic->sends, &peer->dataq, DATA_PREV);
     if (s->sent == s->wanted)
         s->marks |= NOF_SEND_M_ISSUED;
     if (s->sent < s->allowed && !(s->marks & NOF_SEND_M_ISSUED)) {
-        nof_queue_push(&nic->sends, &peer->dataq, nof_send_index(nic, s));
+        nof_ring_push(&nic->sends, &peer->dataq, nof_send_index(nic, s), DATA_PREV);
         return NOF_PUMP_IDLE;
     }
     s->marks &= (uint8_t)~NOF_SEND_M_IN_DATAQ;
@@ -415,6 +420,7 @@ static enum nof_pump pump_reads(struct nof_nic *nic, struct nof_link *link, stru
 {
     unsigned sent = 0;
     enum nof_pump rc = NOF_PUMP_IDLE;
+    /* bound: reads that are done, NOF_READS_PER_FLOW; paid by the flow's share of the link */
     while (rc == NOF_PUMP_IDLE && peer->readq != NOF_NIL &&
            nof_read_at(nic, nof_queue_head(&nic->reads, peer->readq))->done)
         rc = nof_read_emit(nic, link, peer, budget - sent, &sent);
@@ -429,6 +435,7 @@ enum nof_pump nof_send_pump(struct nof_nic *nic, struct nof_peer *peer, unsigned
     unsigned limit = *frames + budget;
     if (!(peer->flags & NOF_PEER_F_TX))
         return NOF_PUMP_IDLE;
+    /* bound: drr_quantum_bytes; paid by the flow's share of the link */
     while (peer->deficit > (int32_t)*bytes && *frames < limit) {
         if (link->ctl != NOF_NIL)
             return NOF_PUMP_BLOCKED; /* control frames first: a FLOW_OPEN may be among them */
@@ -489,6 +496,10 @@ int nof_send_cts_rx(struct nof_nic *nic, struct nof_link *link, struct nof_peer 
     uint64_t remote = nof_get64(view->fields + 8);
     uint64_t wanted = nof_get64(view->fields + 16);
     uint64_t allowed = nof_get64(view->fields + 24);
+    if ((view->flags & NOF_WIRE_RTS_F_PARKED) && peer->parked == 0) {
+        refuse(nic, link, peer, remote, NOF_ENOENT); /* our host keeps nothing for this peer */
+        return NOF_OK;
+    }
     if (view->flags & NOF_WIRE_RTS_F_PARKED) {
         struct nof_comp comp = {.opcode = NOF_COMP_GRANT,
                                 .cookie = handle,
@@ -497,7 +508,7 @@ int nof_send_cts_rx(struct nof_nic *nic, struct nof_link *link, struct nof_peer 
                                 .granted_len = wanted};
         if (nof_ep_complete(nic, &nic->eps[peer->ep], &comp, NOF_NIL) != NOF_OK) {
             refuse(nic, link, peer, remote, NOF_EAGAIN);
-        } else if (peer->parked > 0) {
+        } else {
             peer->parked--;
             nof_peer_expect(nic, peer, -1);
         }
@@ -524,7 +535,7 @@ int nof_send_cts_rx(struct nof_nic *nic, struct nof_link *link, struct nof_peer 
     int ready = (s->wanted == 0 && first) || s->allowed > s->sent;
     if (ready && !(s->marks & (NOF_SEND_M_IN_DATAQ | NOF_SEND_M_ISSUED))) {
         s->marks |= NOF_SEND_M_IN_DATAQ;
-        nof_queue_push(&nic->sends, &peer->dataq, nof_send_index(nic, s));
+        nof_ring_push(&nic->sends, &peer->dataq, nof_send_index(nic, s), DATA_PREV);
         nof_scheduler_activate(nic, peer);
     }
     return NOF_OK;

@@ -20,6 +20,7 @@ enum nof_pump {
     NOF_PUMP_BLOCKED, /* the link's window is shut */
     NOF_PUMP_BUSY, /* no frame or no DMA request to be had: try again soon */
     NOF_PUMP_READING, /* the endpoint has all the reads under way that it may have */
+    NOF_PUMP_LATER, /* its endpoint has no steps left in this turn */
 };
 
 /* Descriptors that this endpoint may still submit before sends run out. */

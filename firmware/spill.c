@@ -54,6 +54,7 @@ static int place(struct nof_nic *nic, struct nof_peer *peer, const struct nof_ar
     uint32_t chain = nof_unexpected_store(nic, peer, a);
     if (chain == NOF_NIL)
         return NOF_EPROTO;
+    ep->held++;
     comp->flags = NOF_COMP_F_REMOTE;
     comp->handle = nof_handle(chain, nof_stored_hold(&nic->netmem, chain)) | NOF_HANDLE_HELD;
     return NOF_OK;
@@ -114,13 +115,18 @@ static const struct nof_stored *find_held(const struct nof_nic *nic, uint32_t ep
     return st->ep == ep && st->peer == nof_peer_index(nic, peer) ? st : NULL;
 }
 
+static void unhold(struct nof_nic *nic, uint32_t ep, uint32_t chain)
+{
+    nic->eps[ep].held -= (uint32_t)nof_stored_unhold(&nic->netmem, chain, nic->netmem.held[chain]);
+}
+
 void nof_spill_forget(struct nof_nic *nic, const struct nof_endpoint *ep, const struct nof_peer *peer,
                       uint64_t handle)
 {
     uint32_t chain = (uint32_t)handle;
     if ((handle & NOF_HANDLE_KINDS) != NOF_HANDLE_HELD || find_held(nic, ep->index, peer, handle) == NULL)
         return;
-    nof_stored_unhold(&nic->netmem, chain, nic->netmem.held[chain]);
+    unhold(nic, ep->index, chain);
     nof_unexpected_discard(nic, chain);
 }
 
@@ -131,7 +137,7 @@ static int pull_held(struct nof_nic *nic, struct nof_recv *r, struct nof_peer *p
     if (st == NULL)
         return NOF_ENOENT;
     struct nof_match_key key = {.ep = r->ep, .ctx = st->ctx, .source = r->key.source, .tag = st->tag};
-    nof_stored_unhold(&nic->netmem, chain, nic->netmem.held[chain]);
+    unhold(nic, r->ep, chain);
     nof_recv_matched(nic, r, peer, &key, st->len);
     if (st->flags & NOF_STORED_F_SYNC)
         nof_recv_tell_matched(nic, peer, st->handle);
@@ -140,7 +146,8 @@ static int pull_held(struct nof_nic *nic, struct nof_recv *r, struct nof_peer *p
     return NOF_OK;
 }
 
-void nof_spill_pull(struct nof_nic *nic, struct nof_endpoint *ep, struct nof_recv *r, uint64_t handle)
+void nof_spill_pull(struct nof_nic *nic, struct nof_endpoint *ep, struct nof_recv *r, uint64_t handle,
+                    uint64_t len)
 {
     struct nof_match_key key = r->key;
     struct nof_peer *peer = nof_peer_by_rank(nic, nof_ep_index(nic, ep), (uint32_t)r->key.source);
@@ -164,7 +171,6 @@ void nof_spill_pull(struct nof_nic *nic, struct nof_endpoint *ep, struct nof_rec
         nof_recv_inline(nic, r, NULL);
         return;
     }
-    /* The last DATA frame tells the length; until then it is as long as the buffer. */
-    nof_recv_matched(nic, r, peer, &key, r->capacity);
+    nof_recv_matched(nic, r, peer, &key, len);
     nof_rndv_begin(nic, r, handle & ~NOF_HANDLE_PARKED, parked);
 }

@@ -11,6 +11,7 @@ void nof_stage_init(struct nof_stage *st, void *area, size_t area_bytes)
     st->area = area;
     uint32_t granule = NOF_STAGE_GRANULE_MIN;
     st->granule_shift = 8;
+    /* bound: doublings up to the area; paid by set-up */
     while (area_bytes / granule > NOF_STAGE_SLOTS) {
         granule <<= 1;
         st->granule_shift++;
@@ -30,6 +31,7 @@ static int is_taken(const struct nof_stage *st, uint32_t g)
 static uint32_t find_run(const struct nof_stage *st, uint32_t from, uint32_t to, uint32_t n)
 {
     uint32_t length = 0;
+    /* bound: granules of the staging area, by words of 64; paid by the endpoint's message */
     for (uint32_t g = from; g < to; g++) {
         if (st->taken[g / 64] == UINT64_MAX) {
             length = 0;
@@ -77,6 +79,7 @@ void nof_stage_mark(struct nof_stage *st, uint32_t at, uint32_t n, int taken)
     uint64_t bits = n > 0 ? nof_stage_bits(at, n) : 0;
     if (bits != 0)
         st->taken[at / 64] = (st->taken[at / 64] & ~bits) | (taken ? bits : 0);
+    /* bound: granules of one slot; paid by the endpoint's message */
     for (uint32_t g = at; bits == 0 && g < at + n; g++)
         st->taken[g / 64] = (st->taken[g / 64] & ~(1ull << (g % 64))) | (uint64_t)(taken != 0) << (g % 64);
 }
@@ -100,6 +103,7 @@ uint32_t nof_stage_open(struct nof_stage *st, const struct nof_message_id *id, u
     if (offset == NOF_STAGE_NONE)
         return NOF_STAGE_NONE;
     uint32_t i = 0;
+    /* bound: NOF_STAGE_LINES, 64; paid by the endpoint's message */
     while (st->line[i].bytes != 0)
         i++;
     st->line[i] = (struct nof_stage_line){.id = *id,

@@ -17,7 +17,7 @@
  * Memory: the area is the caller's (in the BAR); the tables are in this struct. Cost: alloc looks at
  * a few words of a bitmap, beginning where the last one ended, because slots come back in about
  * the order in which they were given; victim looks at NOF_STAGE_LINES lines.
- * Threads: the NIC core's that owns the endpoint. Source: papers/003, section 7. */
+ * Threads: the NIC core's that owns the endpoint. Source: docs/SOURCES.md, prediction, section 7. */
 #ifndef NOF_STAGE_CACHE_H
 #define NOF_STAGE_CACHE_H
 

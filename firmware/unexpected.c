@@ -38,7 +38,7 @@ static uint32_t store(struct nof_nic *nic, struct nof_peer *peer, const struct n
 static void free_chain(struct nof_nic *nic, uint32_t chain)
 {
     struct nof_peer *peer = nof_peer_at(nic, nof_stored_at(&nic->netmem, chain)->peer);
-    if (nof_defer_open(nic, chain) != NOF_OK)
+    if (nic->eps[peer->ep].state != NOF_EP_CLOSING && nof_defer_open(nic, chain) != NOF_OK)
         return; /* it has gone that way */
     nof_early_forget(nic, chain);
     nof_credit_free(nic, peer, 0, nof_netmem_free(&nic->netmem, chain));
@@ -169,6 +169,7 @@ static struct nof_recv *answer_probes(struct nof_nic *nic, struct nof_endpoint *
                                       const struct nof_arrival *a)
 {
     struct nof_recv *r;
+    /* bound: waiting probes, PROBES_MAX of an endpoint (host.c); paid by the endpoint */
     while ((r = nof_match_probe(nic, ep, &a->key)) != NULL) {
         nof_recv_unpost(nic, r);
         if (r->opcode == NOF_COMP_MPROBE)
@@ -180,8 +181,8 @@ static struct nof_recv *answer_probes(struct nof_nic *nic, struct nof_endpoint *
 
 uint64_t nof_unexpected_mprobe(struct nof_nic *nic, struct nof_env *e)
 {
-    (void)nic;
     e->state = NOF_ENV_MPROBED;
+    nic->eps[e->ep].mprobed++;
     return nof_handle(nof_env_index(nic, e), e->obj.gen);
 }
 
@@ -227,12 +228,19 @@ struct nof_env *nof_unexpected_by_handle(struct nof_nic *nic, uint32_t ep, uint6
     return e->state == NOF_ENV_MPROBED && e->ep == ep && e->obj.gen == handle >> 32 ? e : NULL;
 }
 
+static void leave_tables(struct nof_nic *nic, struct nof_env *e)
+{
+    if (e->state == NOF_ENV_STORED)
+        nof_match_unstore(nic, e);
+    else if (e->state == NOF_ENV_MPROBED)
+        nic->eps[e->ep].mprobed--;
+}
+
 void nof_unexpected_deliver(struct nof_nic *nic, struct nof_recv *r, struct nof_env *e)
 {
     struct nof_peer *peer = nof_peer_at(nic, e->peer);
     int dead = (peer->flags & NOF_PEER_F_DEAD) != 0;
-    if (e->state == NOF_ENV_STORED)
-        nof_match_unstore(nic, e);
+    leave_tables(nic, e);
     if (e->chain != NOF_NIL)
         (void)nof_defer_open(nic, e->chain); /* if it fails, e says so */
     nof_recv_matched(nic, r, peer, &e->key, e->len);
@@ -253,22 +261,23 @@ void nof_unexpected_deliver(struct nof_nic *nic, struct nof_recv *r, struct nof_
     nof_unexpected_free(nic, e);
 }
 
-void nof_unexpected_close(struct nof_nic *nic, uint32_t ep)
+int nof_unexpected_close(struct nof_nic *nic, const struct nof_endpoint *ep, uint32_t index)
 {
-    for (uint32_t i = 0; i < nic->envs.high; i++) {
-        struct nof_env *e = nof_env_at(nic, i);
-        if (e->ep != ep || (e->state != NOF_ENV_STORED && e->state != NOF_ENV_MPROBED))
-            continue;
-        if (e->state == NOF_ENV_STORED)
-            nof_match_unstore(nic, e);
-        if (e->chain != NOF_NIL)
-            free_chain(nic, e->chain);
-        nof_unexpected_free(nic, e);
-    }
-    for (uint32_t b = 0; b < nic->netmem.high; b++) {
-        if (nic->netmem.held[b] == 0 || nof_stored_at(&nic->netmem, b)->ep != ep)
-            continue;
-        nic->netmem.held[b] = 0;
-        free_chain(nic, b);
-    }
+    struct nof_env *e = nof_env_at(nic, index);
+    if (e->ep != ep->index || (e->state != NOF_ENV_STORED && e->state != NOF_ENV_MPROBED))
+        return 0;
+    leave_tables(nic, e);
+    if (e->chain != NOF_NIL)
+        free_chain(nic, e->chain);
+    nof_unexpected_free(nic, e);
+    return 1;
+}
+
+void nof_unexpected_close_held(struct nof_nic *nic, struct nof_endpoint *ep, uint32_t chain)
+{
+    if (nic->netmem.held[chain] == 0 || nof_stored_at(&nic->netmem, chain)->ep != ep->index)
+        return;
+    nic->netmem.held[chain] = 0;
+    ep->held--;
+    free_chain(nic, chain);
 }

@@ -111,27 +111,43 @@ static void finish(struct nof_nic *nic, struct nof_write *w, int status)
     }
 }
 
-/* Issue requests until one is pending, or all is written. */
+static void wait_in(struct nof_nic *nic, struct nof_write *w, uint32_t *queue)
+{
+    w->waiting = 1;
+    nof_queue_push(&nic->writes, queue, (uint32_t)(w - (struct nof_write *)nic->writes.base));
+}
+
+/* Issue requests until one is pending, the endpoint has had its turn, or all is written. */
 static void issue(struct nof_nic *nic, struct nof_write *w)
 {
     const struct nof_recv *r = nof_recv_at(nic, w->recv);
     struct nof_endpoint *ep = &nic->eps[w->ep];
     uint32_t index = (uint32_t)(w - (struct nof_write *)nic->writes.base);
+    /* bound: 64 KiB, a request each, as far as the steps reach; paid by the endpoint's steps */
     while (w->done < w->bytes && r->state != NOF_RECV_ENDING) {
         uint64_t reach;
         uint32_t n;
+        uint32_t steps;
         uint32_t left = w->bytes - w->done;
+        if (ep->state == NOF_EP_CLOSING) {
+            finish(nic, w, NOF_ECANCELED);
+            return;
+        }
+        if (nof_steps_left(nic, ep) == 0) {
+            wait_in(nic, w, &nic->write_later);
+            return;
+        }
         if (left > NOF_DMA_BLOCK_BYTES)
             left = NOF_DMA_BLOCK_BYTES;
         unsigned nsegs = nof_buffer_segments(&nic->layouts, r->layout, r->addr, w->offset + w->done, left,
-                                             nic->segs, &reach);
+                                             nic->segs, &reach, &steps);
+        nof_steps_spend(ep, steps);
         unsigned nbufs = nof_chain_bufs(&nic->netmem, w->chain, w->skip + w->done, (uint32_t)reach, nic->bufs,
                                         NOF_DMA_SEGMENTS_MAX, &n);
         int rc = nic->host_ops->dma_write(nic->host, w->ep, nic->segs, nof_segments_trim(nic->segs, nsegs, n),
                                           nic->bufs, nbufs, nof_handle(index, w->obj.gen) | NOF_TOKEN_WRITE);
         if (rc == NOF_EAGAIN) {
-            w->waiting = 1;
-            nof_queue_push(&nic->writes, &nic->write_retry, index);
+            wait_in(nic, w, &nic->write_retry);
             nof_retry(nic);
             return;
         }
@@ -186,11 +202,12 @@ void nof_write_done(struct nof_nic *nic, uint32_t index, int status)
     issue(nic, w);
 }
 
-void nof_write_retry(struct nof_nic *nic)
+void nof_write_retry(struct nof_nic *nic, uint32_t *queue)
 {
-    uint32_t all = nic->write_retry;
+    uint32_t all = *queue;
     uint32_t i;
-    nic->write_retry = NOF_NIL;
+    *queue = NOF_NIL;
+    /* bound: writes that found no room or no steps; paid by each endpoint's steps */
     while ((i = nof_queue_pop(&nic->writes, &all)) != NOF_NIL) {
         nof_write_at(nic, i)->waiting = 0;
         issue(nic, nof_write_at(nic, i));
@@ -209,11 +226,10 @@ static void gather_reset(struct nof_gather *g)
     g->chain_fill = 0;
 }
 
-/* The host takes no request now although it copies inline: keep the rest in network memory. */
-static void defer(struct nof_nic *nic, struct nof_recv *r, const struct nof_gather *g, uint32_t done)
+/* The host takes no request now although it copies inline: keep it all in network memory. */
+static void defer(struct nof_nic *nic, struct nof_recv *r, const struct nof_gather *g)
 {
-    uint32_t rest = g->bytes - done;
-    uint32_t blocks = (rest + NOF_NETMEM_BLOCK - 1) / NOF_NETMEM_BLOCK;
+    uint32_t blocks = (g->bytes + NOF_NETMEM_BLOCK - 1) / NOF_NETMEM_BLOCK;
     uint32_t chain = NOF_NIL;
     if (nof_write_reserve(nic, r, blocks, blocks) == blocks)
         chain = nof_netmem_take(&nic->netmem, blocks);
@@ -222,15 +238,13 @@ static void defer(struct nof_nic *nic, struct nof_recv *r, const struct nof_gath
         return;
     }
     r->used_blocks += blocks;
-    r->written += done;
     uint32_t block = chain;
     uint32_t fill = 0;
+    /* bound: NOF_DMA_SEGMENTS_MAX, 64; paid by the flow's bytes */
     for (uint32_t k = 0; k < g->nbufs; k++) {
         const uint8_t *from = g->buf[k].base;
-        uint32_t n = (uint32_t)g->buf[k].len_bytes;
-        uint32_t over = done < n ? done : n; /* written already */
-        done -= over;
-        for (from += over, n -= over; n > 0;) {
+        /* bound: bytes of one frame; paid by the flow's bytes */
+        for (uint32_t n = (uint32_t)g->buf[k].len_bytes; n > 0;) {
             if (fill == NOF_NETMEM_BLOCK) {
                 block = nic->netmem.next[block];
                 fill = 0;
@@ -242,52 +256,26 @@ static void defer(struct nof_nic *nic, struct nof_recv *r, const struct nof_gath
             n -= piece;
         }
     }
-    nof_write_chain(nic, r, chain, 0, rest, g->offset + g->bytes - rest, NOF_NIL);
+    nof_write_chain(nic, r, chain, 0, g->bytes, g->offset, NOF_NIL);
 }
 
-/* The pieces [from, from + n) of what was gathered, in nic->bufs. */
-static unsigned slice(struct nof_nic *nic, const struct nof_gather *g, uint32_t from, uint32_t n)
-{
-    unsigned count = 0;
-    for (uint32_t k = 0; n > 0; k++) {
-        uint32_t len = (uint32_t)g->buf[k].len_bytes;
-        if (from >= len) {
-            from -= len;
-            continue;
-        }
-        uint32_t piece = len - from < n ? len - from : n;
-        nic->bufs[count++] = (struct nof_buf){.base = (uint8_t *)g->buf[k].base + from, .len_bytes = piece};
-        n -= piece;
-        from = 0;
-    }
-    return count;
-}
-
+/* A plain buffer (nof_recv_is_direct()): one request. */
 static void write_inline(struct nof_nic *nic, struct nof_recv *r, const struct nof_gather *g)
 {
     struct nof_endpoint *ep = &nic->eps[r->ep];
-    uint32_t done = 0;
-    while (done < g->bytes) {
-        uint64_t n;
-        unsigned nsegs = nof_buffer_segments(&nic->layouts, r->layout, r->addr, g->offset + done,
-                                             g->bytes - done, nic->segs, &n);
-        int whole = n == g->bytes;
-        unsigned nbufs = whole ? g->nbufs : slice(nic, g, done, (uint32_t)n);
-        int rc = nic->host_ops->dma_write(nic->host, r->ep, nic->segs, nsegs, whole ? g->buf : nic->bufs,
-                                          nbufs, 0);
-        if (rc == NOF_EAGAIN) {
-            defer(nic, r, g, done);
-            return;
-        }
-        nof_count(nic, ep, NOF_C_DMA_WRITES, 1);
-        if (rc != NOF_DMA_DONE) {
-            nof_count(nic, ep, NOF_C_DMA_FAULTS, 1);
-            nof_recv_abort(nic, r, rc < 0 ? rc : NOF_EFAULT);
-            return;
-        }
-        nof_count(nic, ep, NOF_C_DMA_WRITE_BYTES, n);
-        done += (uint32_t)n;
+    struct nof_segment seg = {.addr = r->addr + g->offset, .len_bytes = g->bytes};
+    int rc = nic->host_ops->dma_write(nic->host, r->ep, &seg, 1, g->buf, g->nbufs, 0);
+    if (rc == NOF_EAGAIN) {
+        defer(nic, r, g);
+        return;
     }
+    nof_count(nic, ep, NOF_C_DMA_WRITES, 1);
+    if (rc != NOF_DMA_DONE) {
+        nof_count(nic, ep, NOF_C_DMA_FAULTS, 1);
+        nof_recv_abort(nic, r, rc < 0 ? rc : NOF_EFAULT);
+        return;
+    }
+    nof_count(nic, ep, NOF_C_DMA_WRITE_BYTES, g->bytes);
     r->written += g->bytes;
     nof_recv_progress(nic, r);
 }
@@ -349,6 +337,7 @@ static int chain_add(struct nof_nic *nic, struct nof_recv *r, const uint8_t *dat
     struct nof_gather *g = &nic->gather;
     if (g->chain == NOF_NIL && r->state == NOF_RECV_RNDV && r->hold_bytes > 0)
         take_held(r, g);
+    /* bound: bytes of one frame; paid by the flow's bytes */
     while (n > 0) {
         if (g->chain == NOF_NIL || g->chain_fill == NOF_NETMEM_BLOCK) {
             uint32_t b = r->used_blocks < r->reserved_blocks ? nof_netmem_take(&nic->netmem, 1) : NOF_NIL;
@@ -388,7 +377,7 @@ void nof_gather_add(struct nof_nic *nic, struct nof_recv *r, uint64_t offset, co
         g->offset = offset;
     }
     g->bytes += n;
-    if (!nic->eps[r->ep].dma_inline) {
+    if (!nof_recv_is_direct(nic, r)) {
         if (!chain_add(nic, r, data, n))
             nof_recv_abort(nic, r, NOF_EPROTO);
         return;

@@ -37,7 +37,7 @@ void nof_write_rest(struct nof_nic *nic, struct nof_recv *r);
 /* dma_done() of a write. */
 void nof_write_done(struct nof_nic *nic, uint32_t index, int status);
 /* Requests that the host did not take. */
-void nof_write_retry(struct nof_nic *nic);
+void nof_write_retry(struct nof_nic *nic, uint32_t *queue);
 
 /* Up to `want` blocks for r; returns how many it got (0 or at least `least`). */
 uint32_t nof_write_reserve(struct nof_nic *nic, struct nof_recv *r, uint32_t want, uint32_t least);

@@ -135,7 +135,8 @@ bool nof_pmd_answers(const char *socket)
     return trusted;
 }
 
-static int send_request(int fd, const struct nof_pmd_attach_args *args)
+/* A daemon that turns us away says why, and hangs up, before it reads: the answer tells what became of this. */
+static void send_request(int fd, const struct nof_pmd_attach_args *args)
 {
     struct nof_attach_request request = {
         .magic = NOF_ATTACH_MAGIC,
@@ -151,8 +152,7 @@ static int send_request(int fd, const struct nof_pmd_attach_args *args)
         probe_word = (uint64_t)(uintptr_t)args ^ (uint64_t)getpid();
     request.probe_value = probe_word;
     memcpy(request.job_key, args->job_key, sizeof(request.job_key));
-    return send(fd, &request, sizeof(request), MSG_NOSIGNAL) == (ssize_t)sizeof(request) ? NOF_OK
-                                                                                         : NOF_ENICDEAD;
+    (void)send(fd, &request, sizeof(request), MSG_NOSIGNAL);
 }
 
 static void close_all(const int *fds, unsigned n)
@@ -194,6 +194,20 @@ static ssize_t receive(int fd, struct nof_attach_reply *reply, int fds[NOF_BAR_F
     return n;
 }
 
+/* The daemon asks whose request that was: the kernel tells it who sends this. A daemon that is gone is seen next. */
+static bool answered_challenge(int fd, const struct nof_attach_reply *message, ssize_t n)
+{
+    struct nof_attach_challenge ask;
+    struct nof_attach_answer answer = {.magic = NOF_ANSWER_MAGIC};
+
+    if (n != (ssize_t)sizeof(ask) || message->magic != NOF_CHALLENGE_MAGIC)
+        return false;
+    memcpy(&ask, message, sizeof(ask));
+    memcpy(answer.nonce, ask.nonce, sizeof(answer.nonce));
+    (void)send(fd, &answer, sizeof(answer), MSG_NOSIGNAL);
+    return true;
+}
+
 static int await_reply(int fd, int timeout_ms, struct nof_attach_reply *reply, int fds[NOF_BAR_FDS],
                        char *text, size_t text_bytes)
 {
@@ -203,9 +217,13 @@ static int await_reply(int fd, int timeout_ms, struct nof_attach_reply *reply, i
     ssize_t n;
 
     do {
-        ready = poll(&p, 1, timeout_ms);
-    } while (ready < 0 && errno == EINTR);
-    n = ready > 0 ? receive(fd, reply, fds, &nfds) : -1;
+        close_all(fds, nfds);
+        nfds = 0;
+        do {
+            ready = poll(&p, 1, timeout_ms);
+        } while (ready < 0 && errno == EINTR);
+        n = ready > 0 ? receive(fd, reply, fds, &nfds) : -1;
+    } while (answered_challenge(fd, reply, n));
     if (n <= 0) {
         close_all(fds, nfds);
         say(text, text_bytes, "the daemon %s: look at its log, or start it again with `nof down; nof up`",
@@ -265,11 +283,8 @@ int nof_pmd_attach(const struct nof_pmd_attach_args *args, struct nof_pmd **pmd_
     rc = trust_daemon(fd, args->socket, text, text_bytes);
     if (rc != NOF_OK)
         goto err_socket;
-    rc = send_request(fd, args);
-    if (rc != NOF_OK)
-        say(text, text_bytes, "the daemon at %s hung up: look at its log", args->socket);
-    else
-        rc = await_reply(fd, timeout_ms, &reply, fds, text, text_bytes);
+    send_request(fd, args);
+    rc = await_reply(fd, timeout_ms, &reply, fds, text, text_bytes);
     if (rc != NOF_OK)
         goto err_socket;
     rc = NOF_ENOMEM;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "dma.h"
+#include "dma_window.h"
 #include "endpoint.h"
 #include "nic.h"
 
@@ -39,22 +40,6 @@ struct nofd_assist *nofd_assist_create(void *area)
 void nofd_assist_destroy(struct nofd_assist *assist)
 {
     free(assist);
-}
-
-static void gather(uint8_t *block, const struct nof_buf *local, unsigned nlocal)
-{
-    for (unsigned i = 0; i < nlocal; i++) {
-        memcpy(block, local[i].base, local[i].len_bytes);
-        block += local[i].len_bytes;
-    }
-}
-
-static void scatter(const uint8_t *block, const struct nof_buf *local, unsigned nlocal)
-{
-    for (unsigned i = 0; i < nlocal; i++) {
-        memcpy(local[i].base, block, local[i].len_bytes);
-        block += local[i].len_bytes;
-    }
 }
 
 static int copy_by_host(struct nofd_endpoint *ep, bool write, const struct nof_segment *remote,
@@ -93,7 +78,7 @@ static int copy_by_host(struct nofd_endpoint *ep, bool write, const struct nof_s
     if (nasks == 0)
         return NOF_DMA_DONE;
     if (write)
-        gather(assist->area + i * NOF_DMA_BLOCK_BYTES, local, nlocal);
+        nofd_window_gather(assist->area + i * NOF_DMA_BLOCK_BYTES, local, nlocal);
     if (nofd_endpoint_give(ep, asks, nasks) != nasks)
         return NOF_EAGAIN;
     slot->busy = true;
@@ -148,7 +133,7 @@ unsigned nofd_assist_turn(struct nofd_endpoint *ep, uint64_t now_ns)
         if (!answered(ep, i, &status))
             continue;
         if (!slot->write && status == NOF_OK)
-            scatter(assist->area + i * NOF_DMA_BLOCK_BYTES, slot->local, slot->nlocal);
+            nofd_window_scatter(assist->area + i * NOF_DMA_BLOCK_BYTES, slot->local, slot->nlocal);
         finish(ep, now_ns, slot, status);
         work++;
     }

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/pidfd.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
@@ -14,33 +14,56 @@
 #include "clock.h"
 #include "daemon.h"
 #include "dma.h"
+#include "dma_copy.h"
 #include "dma_helper.h"
+#include "identity.h"
 #include "log.h"
 #include "serve.h"
 
-#define REQUEST_WAIT_NS (30 * NOFD_S)
 #define WAITING_LEAST 64u /* connections of one user that have not attached; or as many as can attach */
 #define FIRST_RANK_NS (10 * NOFD_S) /* a private daemon without a parent that nobody wants ends */
 
-#ifndef SO_PEERPIDFD
-#define SO_PEERPIDFD 77
-#endif
-
-enum attach_state { REQUEST, PROBE, ATTACHED };
+enum attach_state { REQUEST, CHALLENGE, PROBE, ATTACHED };
 
 struct nofd_attach {
     struct nofd_watch watch; /* the socket */
-    struct nofd_watch process; /* pidfd; fd -1: no such pid here */
+    struct nofd_watch process; /* pidfd; fd -1: none, and it copies itself */
     struct nofd_attach *next;
     struct nofd *daemon;
     enum attach_state state;
     struct ucred cred;
+    struct nofd_share *share; /* of its user */
+    bool paused; /* its user has no time left: the request is read later */
+    struct nofd_identity identity; /* its pidfd is `process`'s */
+    bool answer_late; /* asked, and attached without: the answer may still come */
     uint64_t deadline_ns;
     struct nof_attach_request request;
     struct nofd_job *job; /* from PROBE on, until the endpoint has it */
-    struct nofd_dma_probe *probe;
+    struct nofd_nic *nic; /* from PROBE on */
+    struct nofd_dma_rank *rank; /* whose probe is under way; until the endpoint has it */
     struct nofd_endpoint *ep;
 };
+
+/* Begins or ends to be one of its user's connections that have not attached. */
+static void count_waiting(struct nofd_attach *a, bool waits)
+{
+    struct nofd_shares *s = &a->daemon->shares;
+    unsigned one = waits ? 1 : -1u;
+
+    a->share->waiting += one;
+    if (!nofd_share_is_owner(s, a->share))
+        s->other_waiting += one;
+}
+
+/* Its process is not known for sure, or watched no more. */
+static void drop_process(struct nofd_attach *a)
+{
+    if (a->process.fd < 0)
+        return;
+    nofd_loop_remove(&a->daemon->loop, &a->process);
+    close(a->process.fd);
+    a->process.fd = -1;
+}
 
 static void attach_free(struct nofd_attach *a)
 {
@@ -52,15 +75,15 @@ static void attach_free(struct nofd_attach *a)
     *at = a->next;
     nofd_loop_remove(&d->loop, &a->watch);
     close(a->watch.fd);
-    if (a->process.fd >= 0) {
-        nofd_loop_remove(&d->loop, &a->process);
-        close(a->process.fd);
-    }
-    if (a->probe != NULL)
-        nofd_dma_probe_put(a->probe);
+    if (a->rank != NULL)
+        nofd_dma_rank_close(d, a->rank);
+    drop_process(a);
     if (a->job != NULL)
         nofd_job_leave(&d->jobs, a->job);
     d->nattaches--;
+    if (a->state != ATTACHED)
+        count_waiting(a, false);
+    nofd_share_leave(a->share);
     free(a);
 }
 
@@ -127,11 +150,21 @@ static void attach_finish(struct nofd_attach *a, bool direct)
     char text[NOF_ATTACH_TEXT_BYTES] = "";
     struct nofd_serve serve = {.request = &a->request,
                                .job = a->job,
+                               .nic = a->nic,
+                               .rank = direct ? a->rank : NULL,
+                               .pidfd = a->process.fd,
                                .pid = a->cred.pid,
                                .uid = a->cred.uid,
                                .gid = a->cred.gid,
                                .direct = direct};
-    int rc = nofd_serve_open(d, &serve, &a->ep, text, sizeof(text));
+    int rc;
+
+    if (!a->identity.proven)
+        drop_process(a); /* perhaps another's: the socket alone says when it ends */
+    if (!direct && a->rank != NULL)
+        nofd_dma_rank_close(d, a->rank);
+    a->rank = NULL; /* the endpoint's */
+    rc = nofd_serve_open(d, &serve, &a->ep, text, sizeof(text));
 
     if (rc != NOF_OK) {
         reply_and_end(a, rc, text);
@@ -141,6 +174,7 @@ static void attach_finish(struct nofd_attach *a, bool direct)
     a->job = NULL; /* the endpoint's */
     a->ep->attach = a;
     a->state = ATTACHED;
+    count_waiting(a, false);
     d->nattached++;
     d->was_attached = true;
     nofd_info("rank %u of job %" PRIu64 " (pid %d, uid %u) attached to %s, DMA %s", a->request.rank,
@@ -181,24 +215,68 @@ static int check_request(struct nofd *d, const struct nof_attach_request *r, ssi
     return NOF_OK;
 }
 
-/* Decides how this rank's memory is reached; may answer later. */
+/* Whether this rank's memory can be reached at all: by a helper, which answers later; in a private daemon by ourselves,
+ * as all its copies. */
 static void attach_probe(struct nofd_attach *a)
 {
     struct nofd *d = a->daemon;
     const struct nof_attach_request *r = &a->request;
+    bool direct;
 
-    if (d->options.dma == NOFD_DMA_ASSISTED || a->cred.pid <= 0) {
-        attach_finish(a, false);
+    if (d->options.private_job) {
+        nofd_busy_begin(&d->busy, a->cred.pid, r->rank);
+        direct = nofd_pidfd_alive(a->process.fd) &&
+                 nofd_dma_probe(a->cred.pid, r->probe_addr, r->probe_value) == NOF_OK;
+        nofd_busy_end(&d->busy);
+        attach_finish(a, direct);
         return;
     }
-    a->probe = nofd_dma_probe_start(a->cred.uid, a->cred.gid, a->cred.pid, r->probe_addr, r->probe_value,
-                                    d->cores_watch.fd);
-    if (a->probe == NULL) {
+    a->rank = nofd_dma_rank_open(d, a->nic->core, &a->cred, a->process.fd, r->probe_addr, r->probe_value);
+    if (a->rank == NULL) {
         attach_finish(a, false);
         return;
     }
     a->state = PROBE;
     a->deadline_ns = nofd_clock_ns() + d->options.dma_timeout_ns;
+}
+
+/* Decides how this rank's memory is reached, of a process that is known for sure; may answer later. */
+static void attach_identify(struct nofd_attach *a)
+{
+    struct nofd *d = a->daemon;
+
+    a->nic = nofd_serve_nic(d, a->request.nic);
+    if (d->options.dma == NOFD_DMA_ASSISTED || a->process.fd < 0) {
+        attach_finish(a, false);
+    } else if (a->identity.proven) {
+        attach_probe(a);
+    } else if (nofd_identity_ask(&a->identity, a->watch.fd) != 0) {
+        attach_finish(a, false);
+    } else {
+        a->state = CHALLENGE;
+        a->deadline_ns = nofd_clock_ns() + d->options.dma_timeout_ns;
+    }
+}
+
+static void on_answer(struct nofd_attach *a)
+{
+    switch (nofd_identity_answer(&a->identity, a->watch.fd, &a->cred)) {
+    case NOF_OK:
+        attach_probe(a);
+        break;
+    case NOF_EAGAIN:
+        break;
+    case NOF_EPERM:
+        attach_finish(a, false);
+        break;
+    case NOF_EPEERDEAD:
+        attach_end(a, NOF_EPEERDEAD);
+        break;
+    default:
+        reply_and_end(a, NOF_EPROTO,
+                      "that was not the answer to the daemon's question: library and nofd must be of "
+                      "one build");
+    }
 }
 
 static void on_request(struct nofd_attach *a)
@@ -227,16 +305,27 @@ static void on_request(struct nofd_attach *a)
     if (rc != NOF_OK)
         reply_and_end(a, rc, text);
     else
-        attach_probe(a);
+        attach_identify(a);
 }
 
-/* After the reply only the goodbye is legal. Returns false if there was nothing to read. */
+/* The answer that was no longer waited for, once. */
+static bool is_late_answer(struct nofd_attach *a, ssize_t n, uint64_t magic)
+{
+    bool is = a->answer_late && n == (ssize_t)sizeof(struct nof_attach_answer) && magic == NOF_ANSWER_MAGIC;
+
+    if (is)
+        a->answer_late = false;
+    return is;
+}
+
+/* After the reply only the goodbye is legal, and an answer that comes late. Returns false if there was nothing to
+ * read. */
 static bool goodbye(struct nofd_attach *a)
 {
     struct nof_detach detach = {0};
     ssize_t n = recv(a->watch.fd, &detach, sizeof(detach), MSG_DONTWAIT | MSG_TRUNC);
 
-    if (n < 0 && (errno == EAGAIN || errno == EINTR))
+    if ((n < 0 && (errno == EAGAIN || errno == EINTR)) || is_late_answer(a, n, detach.magic))
         return false;
     if (n == (ssize_t)sizeof(detach) && detach.magic == NOF_DETACH_MAGIC && a->state == ATTACHED) {
         attach_end(a, NOF_OK);
@@ -248,48 +337,69 @@ static bool goodbye(struct nofd_attach *a)
     return true;
 }
 
-static void on_socket(struct nofd_watch *watch, uint32_t events)
+/* What a rank has the main thread do is taken from its user's time. `a` may be gone afterwards. */
+static void charged(struct nofd_attach *a, void (*fn)(struct nofd_attach *a))
 {
-    struct nofd_attach *a = (struct nofd_attach *)watch; /* first member */
+    struct nofd_shares *s = &a->daemon->shares;
+    struct nofd_share *share = a->share;
+    uint64_t began_ns = nofd_share_clock_ns();
 
-    (void)events;
+    fn(a);
+    nofd_share_charge(s, share, nofd_share_clock_ns() - began_ns);
+}
+
+static void socket_event(struct nofd_attach *a)
+{
     if (a->state == REQUEST)
         on_request(a);
+    else if (a->state == CHALLENGE)
+        on_answer(a);
     else
         (void)goodbye(a);
 }
 
-static void on_process(struct nofd_watch *watch, uint32_t events)
+static void on_socket(struct nofd_watch *watch, uint32_t events)
 {
-    struct nofd_attach *a =
-        (struct nofd_attach *)(void *)((char *)watch - offsetof(struct nofd_attach, process));
+    struct nofd_attach *a = (struct nofd_attach *)watch; /* first member */
+    struct nofd *d = a->daemon;
 
     (void)events;
+    if (a->state != REQUEST || nofd_share_may(&d->shares, a->share, nofd_clock_ns())) {
+        charged(a, socket_event);
+        return;
+    }
+    nofd_loop_remove(&d->loop, watch);
+    a->paused = true;
+    nofd_need_ticks(d);
+}
+
+/* Its user has earned time again. */
+static void resume(struct nofd_attach *a)
+{
+    struct nofd *d = a->daemon;
+
+    a->paused = false;
+    a->deadline_ns = nofd_clock_ns() + d->options.idle_timeout_ns;
+    if (nofd_loop_add(&d->loop, &a->watch, EPOLLIN) != 0)
+        attach_end(a, NOF_ENOMEM);
+    else
+        on_request(a);
+}
+
+static void process_event(struct nofd_attach *a)
+{
     /* It may have said goodbye just before. */
-    if (a->state == REQUEST)
+    if (a->state == REQUEST || a->state == CHALLENGE)
         attach_end(a, NOF_OK);
     else if (!goodbye(a))
         attach_end(a, NOF_EPEERDEAD);
 }
 
-/* The process behind the socket, without a race on its pid where the kernel can. */
-static int open_pidfd(int fd, pid_t pid)
+static void on_process(struct nofd_watch *watch, uint32_t events)
 {
-    int pidfd = -1;
-    socklen_t len = sizeof(pidfd);
-
-    if (getsockopt(fd, SOL_SOCKET, SO_PEERPIDFD, &pidfd, &len) == 0)
-        return pidfd;
-    return pid > 0 ? pidfd_open(pid, 0) : -1;
-}
-
-static unsigned waiting_of(const struct nofd *d, uid_t uid)
-{
-    unsigned n = 0;
-
-    for (const struct nofd_attach *a = d->attaches; a != NULL; a = a->next)
-        n += a->state != ATTACHED && a->cred.uid == uid;
-    return n;
+    (void)events;
+    charged((struct nofd_attach *)(void *)((char *)watch - offsetof(struct nofd_attach, process)),
+            process_event);
 }
 
 /* All ranks of the largest job may come at once, and on a busy machine before the first is served. */
@@ -300,64 +410,99 @@ static unsigned waiting_max(const struct nofd *d)
     return all > WAITING_LEAST ? all : WAITING_LEAST;
 }
 
-static void admit(struct nofd *d, int fd)
+/* Connections of other users than the daemon's that have not attached: two of the largest jobs, and never all
+ * descriptors. */
+static unsigned others_max(const struct nofd *d)
 {
-    struct nofd_attach *a = calloc(1, sizeof(*a));
-    socklen_t len = sizeof(a->cred);
+    unsigned jobs = 2 * waiting_max(d);
+    struct rlimit files;
 
-    if (a == NULL || getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &a->cred, &len) != 0 ||
-        waiting_of(d, a->cred.uid) >= waiting_max(d)) {
-        free(a);
-        close(fd);
-        return;
-    }
-    a->daemon = d;
-    a->state = REQUEST;
-    a->deadline_ns = nofd_clock_ns() + REQUEST_WAIT_NS;
+    if (getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur / 8 < jobs)
+        jobs = (unsigned)(files.rlim_cur / 8);
+    return jobs;
+}
+
+/* Whether `share` may have one more. Of many users with many connections each, the one with most makes room. */
+static bool may_wait(struct nofd *d, const struct nofd_share *share)
+{
+    struct nofd_attach *oldest = NULL;
+
+    if (share->waiting >= waiting_max(d))
+        return false;
+    if (nofd_share_is_owner(&d->shares, share) || d->shares.other_waiting < others_max(d))
+        return true;
+    for (struct nofd_attach *a = d->attaches; a != NULL; a = a->next)
+        if (a->state != ATTACHED && !nofd_share_is_owner(&d->shares, a->share) &&
+            (oldest == NULL || a->share->waiting >= oldest->share->waiting))
+            oldest = a; /* the newest comes first */
+    if (oldest == NULL || oldest->share->waiting <= share->waiting)
+        return false;
+    reply_and_end(oldest, NOF_EAGAIN, "too many connections wait, and most of them are yours: attach again");
+    return true;
+}
+
+static int open_watches(struct nofd *d, struct nofd_attach *a, int fd)
+{
     a->watch.fd = fd;
     a->watch.fn = on_socket;
-    a->process.fd = open_pidfd(fd, a->cred.pid);
+    nofd_identity_open(&a->identity, fd, &a->cred);
+    a->process.fd = a->identity.pidfd;
     a->process.fn = on_process;
     if (nofd_loop_add(&d->loop, &a->watch, EPOLLIN) != 0) {
         if (a->process.fd >= 0)
             close(a->process.fd);
-        free(a);
-        close(fd);
-        return;
+        return -1;
     }
     if (a->process.fd >= 0 && nofd_loop_add(&d->loop, &a->process, EPOLLIN) != 0) {
         close(a->process.fd);
         a->process.fd = -1;
     }
+    return 0;
+}
+
+static void turn_away(int fd, const struct ucred *cred)
+{
+    struct nof_attach_reply reply = {
+        .magic = NOF_ATTACH_MAGIC, .abi_version = NOF_ABI_VERSION, .status = NOF_EAGAIN};
+
+    snprintf(reply.text, sizeof(reply.text),
+             "user %u has more connections to the daemon that do not attach than it keeps: end them, or "
+             "try again",
+             (unsigned)cred->uid);
+    (void)send(fd, &reply, sizeof(reply), MSG_DONTWAIT | MSG_NOSIGNAL);
+    close(fd);
+}
+
+static void admit(struct nofd *d, int fd, const struct ucred *cred)
+{
+    struct nofd_attach *a = calloc(1, sizeof(*a));
+    struct nofd_share *share = nofd_share_enter(&d->shares, cred->uid, nofd_clock_ns());
+
+    if (a == NULL || share == NULL || !may_wait(d, share))
+        goto err_share;
+    a->daemon = d;
+    a->state = REQUEST;
+    a->cred = *cred;
+    a->share = share;
+    a->deadline_ns = nofd_clock_ns() + d->options.idle_timeout_ns;
+    if (open_watches(d, a, fd) != 0)
+        goto err_share;
+    count_waiting(a, true);
     a->next = d->attaches;
     d->attaches = a;
     d->nattaches++;
     nofd_need_ticks(d);
-}
-
-static void on_door(struct nofd_watch *watch, uint32_t events)
-{
-    struct nofd_accept *door = (struct nofd_accept *)watch; /* first member */
-    int fd;
-
-    (void)events;
-    fd = accept4(watch->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-    if (fd >= 0)
-        admit(door->daemon, fd);
+    return;
+err_share:
+    if (share != NULL)
+        nofd_share_leave(share);
+    free(a);
+    turn_away(fd, cred);
 }
 
 int nofd_attach_open(struct nofd *d, char *err, size_t err_bytes)
 {
-    /* Root's daemon is for everybody: the job key and the peer's user decide. */
-    mode_t mode = geteuid() == 0 && !d->options.private_job ? 0666 : 0600;
-    int rc = nofd_listen(&d->attach_door.listener, d->options.socket, SOCK_SEQPACKET, mode, err, err_bytes);
-
-    if (rc != 0)
-        return rc;
-    d->attach_door.daemon = d;
-    d->attach_door.watch.fd = d->attach_door.listener.fd;
-    d->attach_door.watch.fn = on_door;
-    return nofd_loop_add(&d->loop, &d->attach_door.watch, EPOLLIN);
+    return nofd_door_open(d, &d->attach_door, d->options.socket, SOCK_SEQPACKET, admit, err, err_bytes);
 }
 
 void nofd_attach_close(struct nofd *d)
@@ -367,7 +512,26 @@ void nofd_attach_close(struct nofd *d)
         d->options.private_job = false;
         attach_end(d->attaches, NOF_ENICDEAD);
     }
-    nofd_unlisten(&d->attach_door.listener);
+    nofd_door_close(&d->attach_door);
+}
+
+static void probe_done(struct nofd_attach *a)
+{
+    attach_finish(a, a->rank->probe_status == NOF_OK);
+}
+
+static void endpoint_failed(struct nofd_attach *a)
+{
+    attach_end(a, a->ep->failure);
+}
+
+static void late(struct nofd_attach *a)
+{
+    a->answer_late = a->state == CHALLENGE;
+    if (a->state == REQUEST)
+        reply_and_end(a, NOF_EINVAL, "no attach request came");
+    else
+        attach_finish(a, false); /* it does not answer, or its memory blocks: it may copy itself */
 }
 
 void nofd_attach_look(struct nofd *d)
@@ -378,37 +542,35 @@ void nofd_attach_look(struct nofd *d)
 
     for (struct nofd_attach *a = d->attaches; a != NULL; a = next) {
         next = a->next;
-        if (a->state == PROBE && __atomic_load_n(&a->probe->done, __ATOMIC_ACQUIRE))
-            attach_finish(a, a->probe->status == NOF_OK);
+        if (a->state == PROBE && __atomic_load_n(&a->rank->probe_done, __ATOMIC_ACQUIRE))
+            charged(a, probe_done);
     }
     for (ep = d->endpoints; ep != NULL; ep = next_ep) {
         next_ep = ep->next;
         if (nofd_endpoint_state(ep) == NOFD_EP_FAILED && ep->attach != NULL)
-            attach_end(ep->attach, ep->failure);
+            charged(ep->attach, endpoint_failed);
         else if (nofd_endpoint_state(ep) == NOFD_EP_GONE)
             nofd_serve_free(d, ep);
     }
-    for (unsigned i = 0; i < d->ncores; i++)
-        for (unsigned j = 0; j < d->cores[i].npools; j++)
-            nofd_dma_pool_look(d, d->cores[i].pools[j]);
+    if (nofd_dma_pools_look(d))
+        nofd_need_ticks(d);
 }
 
 bool nofd_attach_tick(struct nofd *d)
 {
     uint64_t now_ns = nofd_clock_ns();
     struct nofd_attach *next;
-    bool more = false;
+    bool more = nofd_dma_pools_look(d);
 
     for (struct nofd_attach *a = d->attaches; a != NULL; a = next) {
         next = a->next;
         if (a->state == ATTACHED)
             continue;
-        if (now_ns < a->deadline_ns)
-            more = true;
-        else if (a->state == REQUEST)
-            reply_and_end(a, NOF_EINVAL, "no attach request came");
-        else
-            attach_finish(a, false); /* its memory blocks: it may copy itself */
+        more = true;
+        if (a->paused && nofd_share_may(&d->shares, a->share, now_ns))
+            charged(a, resume);
+        else if (!a->paused && now_ns >= a->deadline_ns)
+            charged(a, late);
     }
     /* With a parent to watch it waits for as long as that lives: programs may be slow to begin. */
     if (d->options.private_job && !d->was_attached && d->parent.fd < 0) {

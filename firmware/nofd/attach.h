@@ -2,7 +2,8 @@
  *
  * Ranks come and go: the attach socket, one connection per rank, and the endpoint behind it.
  *
- *   REQUEST --request--> PROBE --DMA works or not--> ATTACHED --socket or process gone--> closed
+ *   REQUEST --request--> [CHALLENGE --whose it was-->] PROBE --DMA works or not--> ATTACHED
+ *   any     --socket or process gone--> closed
  *
  * Main thread. */
 #ifndef NOFD_ATTACH_H

@@ -11,13 +11,12 @@
 
 #include "nof/counters.h"
 
+#include "memfd.h"
+
 #define PAGE NOF_BAR_PAGE_BYTES
 
 #ifndef F_SEAL_FUTURE_WRITE
 #define F_SEAL_FUTURE_WRITE 0x0010
-#endif
-#ifndef MFD_NOEXEC_SEAL
-#define MFD_NOEXEC_SEAL 0x0008U
 #endif
 
 static_assert(sizeof(struct nof_nic_words) + NOF_COUNTER_COUNT * sizeof(uint64_t) <= PAGE,
@@ -81,24 +80,6 @@ static void lay_out(struct nof_bar_identity *id, const struct nofd_bar_config *c
         add_segment(id, NOF_BAR_FD_RO, file_bytes, id->staging_bytes);
 }
 
-/* A memfd of full size, every page allocated; later sizes are sealed by the caller. */
-static int make_memfd(const char *name, uint64_t bytes)
-{
-    int fd = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING | MFD_NOEXEC_SEAL);
-    int rc;
-
-    if (fd < 0 && errno == EINVAL) /* before Linux 6.3 */
-        fd = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
-    if (fd < 0)
-        return -errno;
-    rc = ftruncate(fd, (off_t)bytes) != 0 || fallocate(fd, 0, 0, (off_t)bytes) != 0 ? -errno : 0;
-    if (rc != 0) {
-        close(fd);
-        return rc;
-    }
-    return fd;
-}
-
 static int map_segments(struct nofd_bar *bar, const struct nof_bar_identity *id)
 {
     void *range = mmap(NULL, id->bar_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -115,7 +96,7 @@ static int map_segments(struct nofd_bar *bar, const struct nof_bar_identity *id)
                  (off_t)segment->file_offset) == MAP_FAILED)
             return -errno;
     }
-    /* A child of ours (a DMA helper is none: it shares this memory) has no business here. */
+    /* A child of ours has no business here. */
     (void)madvise(bar->base, bar->bytes, MADV_DONTFORK);
     return 0;
 }
@@ -141,11 +122,11 @@ int nofd_bar_create(struct nofd_bar *bar, const struct nofd_bar_config *cfg)
     lay_out(&id, cfg, file_bytes);
     bar->fd[NOF_BAR_FD_RW] = -1;
     bar->fd[NOF_BAR_FD_DOORBELL] = -1;
-    bar->fd[NOF_BAR_FD_RO] = make_memfd("nof-bar-ro", file_bytes[NOF_BAR_FD_RO]);
+    bar->fd[NOF_BAR_FD_RO] = nofd_memfd_create("nof-bar-ro", file_bytes[NOF_BAR_FD_RO]);
     rc = bar->fd[NOF_BAR_FD_RO];
     if (rc < 0)
         goto err_destroy;
-    bar->fd[NOF_BAR_FD_RW] = make_memfd("nof-bar-rw", file_bytes[NOF_BAR_FD_RW]);
+    bar->fd[NOF_BAR_FD_RW] = nofd_memfd_create("nof-bar-rw", file_bytes[NOF_BAR_FD_RW]);
     rc = bar->fd[NOF_BAR_FD_RW];
     if (rc < 0)
         goto err_destroy;

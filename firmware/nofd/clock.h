@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The one clock of the daemon: CLOCK_MONOTONIC in nanoseconds, no system call. Any thread. */
+ * The clocks of the daemon: CLOCK_MONOTONIC in nanoseconds, no system call; and what a thread has had of its CPU, by
+ * one. Any thread. */
 #ifndef NOFD_CLOCK_H
 #define NOFD_CLOCK_H
 
@@ -16,6 +17,15 @@ static inline uint64_t nofd_clock_ns(void)
     struct timespec ts;
 
     clock_gettime(CLOCK_MONOTONIC, &ts);
+    return (uint64_t)ts.tv_sec * NOFD_S + (uint64_t)ts.tv_nsec;
+}
+
+/* Of the calling thread: stands still while it is not scheduled. */
+static inline uint64_t nofd_clock_own_ns(void)
+{
+    struct timespec ts;
+
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts);
     return (uint64_t)ts.tv_sec * NOFD_S + (uint64_t)ts.tv_nsec;
 }
 

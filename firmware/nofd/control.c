@@ -2,30 +2,56 @@
 #include "control.h"
 
 #include <errno.h>
-#include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "attach.h"
+#include "clock.h"
 #include "daemon.h"
 #include "rpc.h"
 
-#define CLIENTS_MAX 32u
-#define ANSWER_MAX (8u << 20) /* unread by the client; then it is dropped */
+#define OWNER_CLIENTS_MAX 64u
+#define USER_CLIENTS_MAX 8u
+#define OTHER_CLIENTS_MAX 64u /* of all users but the daemon's */
+#define LOOK_BYTES 4096u /* read in one turn */
+#define OTHER_BACKLOG_BYTES (64u << 20)
+#define ANSWER_MAX (16u << 20) /* status and stats of 1024 endpoints on several NICs */
+
+enum client_state { READS, WRITES, PAUSED };
 
 struct nofd_client {
     struct nofd_watch watch;
     struct nofd_client *next;
     struct nofd *daemon;
+    struct nofd_share *share;
+    enum client_state state;
     bool may_change;
-    bool closing; /* once what is queued has been sent */
-    char *out; /* queued answers */
+    bool closing; /* once the answer has been sent */
+    uint64_t since_ns; /* it last got on */
+    char *out; /* the answer; owned */
     size_t out_bytes;
+    size_t out_sent;
     size_t in_bytes;
     char in[NOFD_CONTROL_LINE_BYTES];
 };
+
+static bool is_other(const struct nofd_client *client)
+{
+    return !nofd_share_is_owner(&client->daemon->shares, client->share);
+}
+
+static void forget_answer(struct nofd_client *client)
+{
+    if (is_other(client))
+        client->daemon->shares.other_backlog_bytes -= client->out_bytes;
+    free(client->out);
+    client->out = NULL;
+    client->out_bytes = 0;
+    client->out_sent = 0;
+}
 
 static void client_free(struct nofd_client *client)
 {
@@ -36,160 +62,256 @@ static void client_free(struct nofd_client *client)
         at = &(*at)->next;
     *at = client->next;
     d->nclients--;
+    forget_answer(client);
+    client->share->clients--;
+    if (is_other(client))
+        d->shares.other_clients--;
+    nofd_share_leave(client->share);
     nofd_loop_remove(&d->loop, &client->watch);
     close(client->watch.fd);
-    free(client->out);
     free(client);
 }
 
-/* Queues one answer and its newline. */
-static bool queue(struct nofd_client *client, const char *text)
+static void client_drop(struct nofd_client *client)
 {
-    size_t len = strlen(text);
-    char *grown;
+    struct nofd *d = client->daemon;
 
-    if (client->out_bytes + len + 1 > ANSWER_MAX)
-        return false;
-    grown = realloc(client->out, client->out_bytes + len + 1);
-    if (grown == NULL)
-        return false;
-    client->out = grown;
-    memcpy(grown + client->out_bytes, text, len);
-    grown[client->out_bytes + len] = '\n';
-    client->out_bytes += len + 1;
-    return true;
+    client_free(client);
+    nofd_attach_maybe_done(d);
+}
+
+/* Takes over `text`; NULL: a notification has no answer. */
+static void queue(struct nofd_client *client, char *text)
+{
+    size_t *backlog = &client->daemon->shares.other_backlog_bytes;
+    size_t len = text != NULL ? strlen(text) : 0;
+
+    if (len >= ANSWER_MAX || (is_other(client) && *backlog + len >= OTHER_BACKLOG_BYTES)) {
+        free(text);
+        text = strdup(NOFD_RPC_ANSWER_TOO_LONG);
+        len = text != NULL ? strlen(text) : 0;
+    }
+    if (text == NULL)
+        return;
+    text[len] = '\n'; /* in the place of the NUL */
+    client->out = text;
+    client->out_bytes = len + 1;
+    client->out_sent = 0;
+    if (is_other(client))
+        *backlog += client->out_bytes;
 }
 
 /* Returns false if the client is to be dropped. */
 static bool flush(struct nofd_client *client)
 {
-    size_t sent = 0;
-    ssize_t n = 0;
+    while (client->out_sent < client->out_bytes) {
+        ssize_t n = send(client->watch.fd, client->out + client->out_sent,
+                         client->out_bytes - client->out_sent, MSG_DONTWAIT | MSG_NOSIGNAL);
 
-    while (sent < client->out_bytes) {
-        n = send(client->watch.fd, client->out + sent, client->out_bytes - sent, MSG_DONTWAIT | MSG_NOSIGNAL);
+        if (n < 0 && errno != EAGAIN && errno != EINTR)
+            return false;
         if (n <= 0)
             break;
-        sent += (size_t)n;
+        client->out_sent += (size_t)n;
+        client->since_ns = nofd_clock_ns();
     }
-    if (sent < client->out_bytes && n < 0 && errno != EAGAIN && errno != EINTR)
-        return false;
-    if (sent > 0)
-        memmove(client->out, client->out + sent, client->out_bytes - sent);
-    client->out_bytes -= sent;
-    if (client->out_bytes == 0 && client->closing)
-        return false;
-    (void)nofd_loop_change(&client->daemon->loop, &client->watch,
-                           client->out_bytes > 0 ? EPOLLIN | EPOLLOUT : EPOLLIN);
-    return true;
+    if (client->out_sent == client->out_bytes)
+        forget_answer(client);
+    return client->out != NULL || !client->closing;
 }
 
-static bool answer(struct nofd_client *client, const char *line, size_t len)
+static void answer(struct nofd_client *client, size_t len)
 {
-    char *text = nofd_rpc_answer(client->daemon, client->may_change, line, len);
-    bool ok = text == NULL || queue(client, text); /* NULL: a notification */
-
-    free(text);
-    return ok;
-}
-
-static bool take_lines(struct nofd_client *client)
-{
-    size_t start = 0;
-    const char *end;
-
-    while ((end = memchr(client->in + start, '\n', client->in_bytes - start)) != NULL) {
-        size_t len = (size_t)(end - client->in) - start;
-
-        if (len > 0 && !answer(client, client->in + start, len))
-            return false;
-        start += len + 1;
-    }
-    memmove(client->in, client->in + start, client->in_bytes - start);
-    client->in_bytes -= start;
-    if (client->in_bytes < sizeof(client->in))
-        return true;
-    client->closing = true;
+    queue(client, nofd_rpc_answer(client->daemon, client->may_change, client->in, len));
     client->in_bytes = 0;
-    return queue(client, NOFD_RPC_TOO_LONG);
+    client->since_ns = nofd_clock_ns();
 }
 
+static void refuse_line(struct nofd_client *client)
+{
+    queue(client, strdup(NOFD_RPC_TOO_LONG));
+    client->in_bytes = 0;
+    client->closing = true;
+}
+
+/* Takes up to one line's end out of the socket; what is behind it stays there. Returns false if the client is to be
+ * dropped. */
 static bool receive(struct nofd_client *client)
 {
-    ssize_t n = recv(client->watch.fd, client->in + client->in_bytes, sizeof(client->in) - client->in_bytes,
-                     MSG_DONTWAIT);
+    char *at = client->in + client->in_bytes;
+    size_t room = sizeof(client->in) - client->in_bytes;
+    ssize_t n = recv(client->watch.fd, at, room < LOOK_BYTES ? room : LOOK_BYTES, MSG_DONTWAIT | MSG_PEEK);
+    const char *end;
 
     if (n < 0)
         return errno == EAGAIN || errno == EINTR;
     if (n == 0) {
         /* A last request without a newline counts too. */
-        if (client->in_bytes > 0 && !answer(client, client->in, client->in_bytes))
-            return false;
         client->closing = true;
-        client->in_bytes = 0;
+        if (client->in_bytes > 0)
+            answer(client, client->in_bytes);
         return true;
     }
-    if (client->closing)
-        return true;
+    end = memchr(at, '\n', (size_t)n);
+    if (end != NULL)
+        n = end + 1 - at;
+    n = recv(client->watch.fd, at, (size_t)n, MSG_DONTWAIT);
+    if (n <= 0)
+        return false;
     client->in_bytes += (size_t)n;
-    return take_lines(client);
+    if (end == NULL && client->in_bytes == sizeof(client->in))
+        refuse_line(client);
+    else if (end != NULL && client->in_bytes > 1)
+        answer(client, client->in_bytes - 1);
+    else if (end != NULL)
+        client->in_bytes = 0;
+    return true;
+}
+
+/* Waits for what its state wants. Returns false if the client is to be dropped. */
+static bool enter(struct nofd_client *client, enum client_state state)
+{
+    struct nofd_loop *loop = &client->daemon->loop;
+    enum client_state before = client->state;
+    uint32_t events = state == WRITES ? EPOLLOUT : EPOLLIN;
+
+    client->state = state;
+    if (state == before)
+        return true;
+    if (before == PAUSED)
+        return nofd_loop_add(loop, &client->watch, events) == 0;
+    if (state != PAUSED)
+        return nofd_loop_change(loop, &client->watch, events) == 0;
+    /* Out of the loop, which tells a hang-up again and again. */
+    nofd_loop_remove(loop, &client->watch);
+    nofd_need_ticks(client->daemon);
+    return true;
+}
+
+static bool turn(struct nofd_client *client)
+{
+    struct nofd_shares *s = &client->daemon->shares;
+    uint64_t began_ns = nofd_share_clock_ns();
+    bool keep = true;
+
+    if (client->state == READS) {
+        if (!nofd_share_may(s, client->share, nofd_clock_ns()))
+            return enter(client, PAUSED);
+        keep = receive(client);
+    }
+    keep = keep && flush(client);
+    nofd_share_charge(s, client->share, nofd_share_clock_ns() - began_ns);
+    return keep && enter(client, client->out != NULL ? WRITES : READS);
 }
 
 static void on_client(struct nofd_watch *watch, uint32_t events)
 {
     struct nofd_client *client = (struct nofd_client *)watch; /* first member */
-    bool keep = true;
-
-    if (events & (EPOLLIN | EPOLLHUP | EPOLLERR))
-        keep = receive(client);
-    if (!keep || !flush(client)) {
-        struct nofd *d = client->daemon;
-
-        client_free(client);
-        nofd_attach_maybe_done(d);
-    }
-}
-
-static void on_door(struct nofd_watch *watch, uint32_t events)
-{
-    struct nofd *d = ((struct nofd_accept *)watch)->daemon; /* first member */
-    int fd = accept4(watch->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-    struct nofd_client *client;
-    struct ucred cred;
-    socklen_t len = sizeof(cred);
 
     (void)events;
-    if (fd < 0)
+    if (!turn(client))
+        client_drop(client);
+}
+
+/* Whether `share` may have one more. Of many users with many each, the one with most makes room. */
+static bool may_connect(struct nofd *d, const struct nofd_share *share)
+{
+    struct nofd_client *victim = NULL;
+
+    if (nofd_share_is_owner(&d->shares, share))
+        return share->clients < OWNER_CLIENTS_MAX;
+    if (share->clients >= USER_CLIENTS_MAX)
+        return false;
+    if (d->shares.other_clients < OTHER_CLIENTS_MAX)
+        return true;
+    for (struct nofd_client *at = d->clients; at != NULL; at = at->next)
+        if (!nofd_share_is_owner(&d->shares, at->share) &&
+            (victim == NULL || at->share->clients >= victim->share->clients))
+            victim = at; /* the newest comes first */
+    if (victim == NULL || victim->share->clients <= share->clients + 1)
+        return false;
+    client_free(victim);
+    return true;
+}
+
+static void turn_away(int fd, int code, const char *why)
+{
+    char text[512];
+    int n = snprintf(text, sizeof(text),
+                     "{\"jsonrpc\": \"2.0\", \"id\": null, \"error\": {\"code\": %d, \"message\": \"%s\"}}\n",
+                     code, why);
+
+    (void)send(fd, text, (size_t)n, MSG_DONTWAIT | MSG_NOSIGNAL);
+    close(fd);
+}
+
+static void admit(struct nofd *d, int fd, const struct ucred *cred)
+{
+    struct nofd_client *client;
+    struct nofd_share *share;
+
+    if (d->options.private_job && cred->uid != 0 && cred->uid != geteuid()) {
+        turn_away(fd, NOFD_RPC_FORBIDDEN, "this daemon is private to another user");
         return;
-    client = d->nclients < CLIENTS_MAX ? calloc(1, sizeof(*client)) : NULL;
-    if (client == NULL || getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &len) != 0)
-        goto err_close;
+    }
+    client = calloc(1, sizeof(*client));
+    share = nofd_share_enter(&d->shares, cred->uid, nofd_clock_ns());
+    if (client == NULL || share == NULL || !may_connect(d, share))
+        goto err_share;
     client->watch.fd = fd;
     client->watch.fn = on_client;
     client->daemon = d;
-    client->may_change = cred.uid == 0 || cred.uid == geteuid();
+    client->share = share;
+    client->since_ns = nofd_clock_ns();
+    client->may_change = cred->uid == 0 || cred->uid == geteuid();
     if (nofd_loop_add(&d->loop, &client->watch, EPOLLIN) != 0)
-        goto err_close;
+        goto err_share;
     client->next = d->clients;
     d->clients = client;
     d->nclients++;
+    share->clients++;
+    if (is_other(client))
+        d->shares.other_clients++;
+    if (!d->options.private_job)
+        nofd_need_ticks(d);
     return;
-err_close:
+err_share:
+    if (share != NULL)
+        nofd_share_leave(share);
     free(client);
-    close(fd);
+    turn_away(fd, NOFD_RPC_BUSY,
+              "your user, or all users together, have as many connections to the control socket as they may: "
+              "close some, or try again");
+}
+
+/* Returns false if the client is to be dropped. */
+static bool client_tick(struct nofd_client *client, uint64_t now_ns)
+{
+    struct nofd *d = client->daemon;
+
+    if (client->state == PAUSED) {
+        client->since_ns = now_ns;
+        return !nofd_share_may(&d->shares, client->share, now_ns) || enter(client, READS);
+    }
+    return d->options.private_job || now_ns - client->since_ns < d->options.idle_timeout_ns;
+}
+
+bool nofd_control_tick(struct nofd *d)
+{
+    uint64_t now_ns = nofd_clock_ns();
+    struct nofd_client *next;
+
+    for (struct nofd_client *client = d->clients; client != NULL; client = next) {
+        next = client->next;
+        if (!client_tick(client, now_ns))
+            client_drop(client);
+    }
+    return d->clients != NULL && !d->options.private_job;
 }
 
 int nofd_control_open(struct nofd *d, char *err, size_t err_bytes)
 {
-    mode_t mode = geteuid() == 0 && !d->options.private_job ? 0666 : 0600;
-    int rc = nofd_listen(&d->control_door.listener, d->options.control, SOCK_STREAM, mode, err, err_bytes);
-
-    if (rc != 0)
-        return rc;
-    d->control_door.daemon = d;
-    d->control_door.watch.fd = d->control_door.listener.fd;
-    d->control_door.watch.fn = on_door;
-    return nofd_loop_add(&d->loop, &d->control_door.watch, EPOLLIN);
+    return nofd_door_open(d, &d->control_door, d->options.control, SOCK_STREAM, admit, err, err_bytes);
 }
 
 void nofd_control_close(struct nofd *d)
@@ -198,5 +320,5 @@ void nofd_control_close(struct nofd *d)
         (void)flush(d->clients);
         client_free(d->clients);
     }
-    nofd_unlisten(&d->control_door.listener);
+    nofd_door_close(&d->control_door);
 }

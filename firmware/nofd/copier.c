@@ -71,7 +71,7 @@ static bool work_on(struct slot *s, struct nofd_busy *busy)
     if (!__atomic_compare_exchange_n(&s->state, &queued, CLAIMED, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
         return false;
     nofd_busy_begin(busy, s->pid, s->rank);
-    s->status = nofd_dma_copy(s->pid, false, s->remote, s->nremote, s->local, s->nlocal);
+    s->status = nofd_dma_copy_inline(s->pid, false, s->remote, s->nremote, s->local, s->nlocal);
     nofd_busy_end(busy);
     __atomic_store_n(&s->state, DONE, __ATOMIC_RELEASE);
     return true;

@@ -41,9 +41,13 @@ struct nofd_core {
     unsigned nnics;
     struct nofd_idle idle;
     uint64_t now_ns; /* of this turn */
+    bool watch_pauses;
+    uint64_t own_ns; /* then: when this turn began, in time of our own, and: */
+    uint64_t pause_ns; /* how long the one before took */
 
     struct nofd_dma_pool *pools[NOFD_CORE_POOLS_MAX]; /* users whose memory this core copies */
     unsigned npools;
+    unsigned first_pool; /* of this turn */
     struct nofd_copier *copier; /* of a private daemon; NULL: the core does all copies itself */
     struct nofd_busy busy; /* crosses: the inline copy under way */
 

@@ -74,6 +74,14 @@ static void look_at_ports(struct nofd_core *core)
     }
 }
 
+static void look_at_pause(struct nofd_core *core)
+{
+    uint64_t own_ns = nofd_clock_own_ns();
+
+    core->pause_ns = own_ns - core->own_ns;
+    core->own_ns = own_ns;
+}
+
 int nofd_core_run(void *arg)
 {
     struct nofd_core *core = arg;
@@ -81,12 +89,15 @@ int nofd_core_run(void *arg)
     (void)prctl(PR_SET_TIMERSLACK, TIMER_SLACK);
     look_at_ports(core);
     core->now_ns = nofd_clock_ns();
+    core->own_ns = nofd_clock_own_ns();
     while (!__atomic_load_n(&core->stop, __ATOMIC_ACQUIRE)) {
         uint64_t now_ns = nofd_clock_ns();
         uint64_t gap_ns = now_ns - core->now_ns;
         unsigned work = 0;
 
         core->now_ns = now_ns;
+        if (core->watch_pauses)
+            look_at_pause(core);
         if (gap_ns > STALL_NS)
             tell_stalled(core, gap_ns);
         run_call(core);
@@ -96,6 +107,8 @@ int nofd_core_run(void *arg)
             work += nofd_copier_turn(core->copier);
         for (unsigned i = 0; i < core->nnics; i++)
             work += nofd_nic_turn(core->nics[i], now_ns);
+        if (core->npools > 0)
+            nofd_dma_pools_ring(core);
         if (work == 0 && core->copier != NULL)
             work += nofd_copier_steal(core->copier);
         if (work > 0)

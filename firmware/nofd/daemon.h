@@ -9,19 +9,16 @@
 #include <stdint.h>
 
 #include "core.h"
+#include "door.h"
 #include "loop.h"
 #include "nic.h"
 #include "options.h"
+#include "share.h"
 
 struct nofd_attach;
 struct nofd_client;
+struct nofd_dma_helper;
 struct nofd_job;
-
-struct nofd_accept {
-    struct nofd_watch watch;
-    struct nofd_listener listener;
-    struct nofd *daemon;
-};
 
 struct nofd {
     struct nofd_options options;
@@ -37,20 +34,24 @@ struct nofd {
     unsigned ncores;
     unsigned nrunning; /* cores launched */
     struct nofd_watchdog *watchdog; /* of a private daemon */
+    struct nofd_shares shares;
 
-    struct nofd_accept attach_door;
+    struct nofd_door attach_door;
     struct nofd_attach *attaches; /* connections of ranks */
     unsigned nattaches; /* all of them */
     unsigned nattached; /* with an endpoint */
     bool was_attached; /* at least once */
+    struct nofd_busy busy; /* crosses: the probe of a private daemon under way */
     struct nofd_endpoint *endpoints;
     unsigned nendpoints;
     struct nofd_job *jobs;
+    struct nofd_dma_helper *helpers; /* of all users, until their processes have ended */
     unsigned next_nic; /* nofd deals */
 
-    struct nofd_accept control_door;
+    struct nofd_door control_door;
     struct nofd_client *clients;
     unsigned nclients;
+    struct nofd_seen *seen; /* what status last asked the cores */
 
     struct nofd_watch signals;
     struct nofd_watch cores_watch; /* eventfd: a core has news */
@@ -67,7 +68,7 @@ _Noreturn void nofd_die(struct nofd *d);
 /* Run fn on the NIC's core; dies when the core is lost. */
 void nofd_call(struct nofd *d, struct nofd_core *core, void (*fn)(struct nofd_core *core, void *arg),
                void *arg);
-/* Have nofd_attach_tick() called every 50 ms from now on; it says when that is no longer needed. */
+/* Have nofd_attach_tick() and its like called every 50 ms from now on; they say when that is no longer needed. */
 void nofd_need_ticks(struct nofd *d);
 
 #endif

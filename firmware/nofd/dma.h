@@ -4,7 +4,7 @@
  *
  *   inline  one job, one user: the NIC core copies itself, with process_vm_*
  *   split   the same, and a second thread reads large blocks for it (copier.h)
- *   helper  shared daemon: a helper with the user's ids copies (dma_helper.h)
+ *   helper  shared daemon: a process with the user's ids copies (dma_helper.h)
  *   assist  the kernel forbids both: the library copies on request, through the BAR (assist.h)
  *
  * Threads: the NIC core of the endpoint. */
@@ -34,11 +34,9 @@ extern const struct nofd_dma_ops nofd_dma_split; /* inline, but for large reads:
 extern const struct nofd_dma_ops nofd_dma_helpers;
 extern const struct nofd_dma_ops nofd_dma_assist;
 
-/* The copy itself, in the calling thread: resumes after short counts; a read fills `sum`. Totals of both
- * lists are equal. Returns NOF_OK; NOF_EFAULT (a page is not there); NOF_EPEERDEAD (no such process);
- * NOF_EPERM (the kernel forbids it). Safe in a helper: no lock, no heap. */
-int nofd_dma_copy(pid_t pid, bool write, const struct nof_segment *remote, unsigned nremote,
-                  const struct nof_buf *local, unsigned nlocal);
+/* A private daemon's copy, in the calling thread: nofd_dma_copy(), and a read fills `sum`. */
+int nofd_dma_copy_inline(pid_t pid, bool write, const struct nof_segment *remote, unsigned nremote,
+                         const struct nof_buf *local, unsigned nlocal);
 
 /* Reads 8 bytes at `addr` of the process. NOF_OK if they are `value`. May block on a hostile page. */
 int nofd_dma_probe(pid_t pid, uint64_t addr, uint64_t value);

@@ -3,18 +3,26 @@
  * The core's side of the helpers: who copies what, and what happens when one does not come back. */
 #include "dma_helper_private.h"
 
-#include <stdlib.h>
+#include <limits.h>
+#include <linux/futex.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
+
+#include "nof_private/fence.h"
 
 #include "clock.h"
 #include "core.h"
-#include "daemon.h"
+#include "dma_copy.h"
+#include "dma_window.h"
 #include "log.h"
 
 /* A copy of 64 KiB takes microseconds; a helper that was not scheduled on a busy machine comes back
  * within some tens of milliseconds. */
 #define STUCK_NS (50 * NOFD_MS)
+#define TURN_BYTES (256u << 10) /* copied out of windows in one turn of the core */
+#define PROBE_BYTES 8u
+#define STARVING_NS (100 * NOFD_MS) /* a request that found no helper is made again long before */
 
 static uint32_t load(const uint32_t *word)
 {
@@ -30,6 +38,23 @@ static struct nofd_dma_slot *slot_at(struct nofd_dma_helper *helper, uint32_t i)
 {
     return &helper->slots[i % NOFD_DMA_SLOTS];
 }
+
+static struct nofd_dma_order *order_at(const struct nofd_dma_helper *helper, uint32_t i)
+{
+    return &helper->process.ring->orders[i % NOFD_DMA_SLOTS];
+}
+
+static uint32_t bit_of(const struct nofd_dma_helper *helper)
+{
+    return 1u << helper->number;
+}
+
+static bool has_room(const struct nofd_dma_helper *helper)
+{
+    return helper->posted - helper->retired < NOFD_DMA_SLOTS;
+}
+
+/* --- whose turn ----------------------------------------------------------------------------------- */
 
 static void ask_for_helper(struct nofd_dma_pool *pool)
 {
@@ -56,29 +81,23 @@ static struct nofd_dma_helper *choose(struct nofd_dma_pool *pool)
             best_load = queued;
         }
     }
-    if (best == NULL && healthy < pool->normal_helpers && pool->nhelpers < NOFD_DMA_HELPERS_MAX)
+    if (best == NULL && healthy < pool->normal_helpers && pool->nhelpers < NOFD_DMA_HELPERS_MAX &&
+        __atomic_load_n(&pool->useless, __ATOMIC_ACQUIRE) == 0)
         ask_for_helper(pool);
     return best;
 }
 
-/* The next slot of a helper that has one; published by post(). */
-static struct nofd_dma_slot *next_slot(struct nofd_dma_helper *helper)
+static bool blocked_by_other(struct nofd_dma_helper *helper, const struct nofd_dma_rank *rank)
 {
-    return slot_at(helper, helper->posted);
+    return helper->stuck && slot_at(helper, helper->retired)->rank != rank;
 }
 
-static void post(struct nofd_dma_helper *helper, uint64_t now_ns)
+/* NULL: none now. */
+static struct nofd_dma_helper *helper_for(struct nofd_dma_rank *rank)
 {
-    if (helper->posted == helper->retired)
-        helper->head_since_ns = now_ns;
-    __atomic_store_n(&next_slot(helper)->state, NOFD_SLOT_QUEUED, __ATOMIC_RELAXED);
-    __atomic_store_n(&helper->posted, helper->posted + 1, __ATOMIC_RELEASE);
-    nofd_dma_helper_ring(helper);
-}
-
-static bool has_room(const struct nofd_dma_helper *helper)
-{
-    return helper->posted - helper->retired < NOFD_DMA_SLOTS;
+    if (rank->helper == NULL || helper_dead(rank->helper) || blocked_by_other(rank->helper, rank))
+        rank->helper = choose(rank->pool);
+    return rank->helper;
 }
 
 /* No helper for this request: try later, but not for ever. */
@@ -86,45 +105,108 @@ static int starve(struct nofd_dma_pool *pool)
 {
     uint64_t now_ns = pool->core->now_ns;
 
-    if (pool->starved_since_ns == 0)
-        pool->starved_since_ns = now_ns;
+    if (pool->starved_since_ns == 0 || now_ns - pool->starved_last_ns > STARVING_NS)
+        pool->starved_since_ns = now_ns; /* who starved before has asked no more: it has left, or ended */
+    pool->starved_last_ns = now_ns;
     return now_ns - pool->starved_since_ns > pool->timeout_ns ? NOF_EFAULT : NOF_EAGAIN;
 }
 
-static bool blocked_by_other(struct nofd_dma_helper *helper, const struct nofd_endpoint *ep)
+/* --- orders --------------------------------------------------------------------------------------- */
+
+static void ring_bell(struct nofd_dma_ring *ring)
 {
-    return helper->stuck && slot_at(helper, helper->retired)->ep != ep;
+    nof_fence_full();
+    if (__atomic_load_n(&ring->asleep, __ATOMIC_RELAXED) == 0)
+        return;
+    __atomic_store_n(&ring->asleep, 0, __ATOMIC_RELAXED);
+    (void)__atomic_fetch_add(&ring->bell, 1, __ATOMIC_SEQ_CST);
+    (void)syscall(SYS_futex, &ring->bell, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+}
+
+/* Of a helper with room: its next slot, with a block of its own; given by post(). */
+static struct nofd_dma_slot *next_slot(struct nofd_dma_helper *helper, struct nofd_dma_rank *rank,
+                                       uint32_t what)
+{
+    struct nofd_dma_slot *slot = slot_at(helper, helper->posted);
+
+    slot->state = NOFD_SLOT_POSTED;
+    slot->what = what;
+    slot->block = (uint32_t)__builtin_ctz(helper->free_blocks);
+    slot->rank = rank;
+    slot->probe = false;
+    slot->queued_ns = rank->pool->core->now_ns;
+    slot->nremote = slot->nlocal = slot->len_bytes = 0;
+    return slot;
+}
+
+static void set_buffers(struct nofd_dma_slot *slot, const struct nof_segment *remote, unsigned nremote,
+                        const struct nof_buf *local, unsigned nlocal)
+{
+    slot->nremote = nremote;
+    slot->nlocal = nlocal;
+    memcpy(slot->remote, remote, nremote * sizeof(*remote));
+    memcpy(slot->local, local, nlocal * sizeof(*local));
+    for (unsigned i = 0; i < nlocal; i++)
+        slot->len_bytes += (uint32_t)local[i].len_bytes;
+}
+
+static void post(struct nofd_dma_helper *helper, uint64_t now_ns)
+{
+    struct nofd_dma_slot *slot = slot_at(helper, helper->posted);
+    struct nofd_dma_order *order = order_at(helper, helper->posted);
+
+    if (helper->posted == helper->retired)
+        helper->head_since_ns = now_ns;
+    helper->free_blocks &= ~(1u << slot->block);
+    order->what = slot->what;
+    order->rank = slot->rank->index;
+    order->generation = slot->rank->generation;
+    order->pid = slot->rank->pid;
+    order->block = slot->block;
+    order->len_bytes = slot->len_bytes;
+    order->nremote = slot->nremote;
+    memcpy(order->remote, slot->remote, slot->nremote * sizeof(slot->remote[0]));
+    if (slot->what == NOFD_DMA_WRITE)
+        nofd_window_gather(nofd_dma_block(&helper->process, slot->block), slot->local, slot->nlocal);
+    __atomic_store_n(&order->state, NOFD_ORDER_QUEUED, __ATOMIC_RELAXED);
+    helper->posted++;
+    __atomic_store_n(&helper->process.ring->posted, helper->posted, __ATOMIC_RELEASE);
+}
+
+/* Whether this helper holds the rank's process; has it open a pidfd if it does not. */
+static bool knows(struct nofd_dma_helper *helper, struct nofd_dma_rank *rank)
+{
+    if ((rank->known_by & bit_of(helper)) != 0)
+        return true;
+    if ((rank->asked & bit_of(helper)) == 0 && has_room(helper)) {
+        (void)next_slot(helper, rank, NOFD_DMA_KNOW);
+        post(helper, rank->pool->core->now_ns);
+        rank->asked |= bit_of(helper);
+    }
+    return false;
 }
 
 static int copy_by_helper(struct nofd_endpoint *ep, bool write, const struct nof_segment *remote,
                           unsigned nremote, const struct nof_buf *local, unsigned nlocal, uint64_t token)
 {
-    struct nofd_dma_pool *pool = ep->pool;
-    struct nofd_dma_helper *helper = ep->helper;
+    struct nofd_dma_rank *rank = ep->dma_rank;
+    struct nofd_dma_helper *helper;
     struct nofd_dma_slot *slot;
 
     if (nremote > NOF_DMA_SEGMENTS_MAX || nlocal > NOF_DMA_SEGMENTS_MAX)
         return NOF_EINVAL;
-    if (helper == NULL || helper_dead(helper) || blocked_by_other(helper, ep)) {
-        helper = choose(pool);
-        if (helper == NULL)
-            return starve(pool);
-        ep->helper = helper;
-    }
-    if (!has_room(helper))
+    if (rank->failed != 0)
+        return rank->failed;
+    helper = helper_for(rank);
+    if (helper == NULL)
+        return starve(rank->pool);
+    rank->pool->starved_since_ns = 0;
+    if (!knows(helper, rank) || !has_room(helper))
         return NOF_EAGAIN;
-    pool->starved_since_ns = 0;
-    slot = next_slot(helper);
-    slot->write = write;
-    slot->pid = ep->pid;
-    slot->nremote = nremote;
-    slot->nlocal = nlocal;
+    slot = next_slot(helper, rank, write ? NOFD_DMA_WRITE : NOFD_DMA_READ);
     slot->token = token;
-    slot->queued_ns = pool->core->now_ns;
-    slot->ep = ep;
-    memcpy(slot->remote, remote, nremote * sizeof(*remote));
-    memcpy(slot->local, local, nlocal * sizeof(*local));
-    post(helper, pool->core->now_ns);
+    set_buffers(slot, remote, nremote, local, nlocal);
+    post(helper, rank->pool->core->now_ns);
     return NOF_DMA_PENDING;
 }
 
@@ -135,72 +217,156 @@ const struct nofd_dma_ops nofd_dma_helpers = {
     .copy = copy_by_helper,
 };
 
-static void finish(struct nofd_core *core, const struct nofd_dma_slot *slot, int status)
+/* --- results -------------------------------------------------------------------------------------- */
+
+static void end_probe(struct nofd_dma_rank *rank, int status)
 {
-    slot->ep->dma_pending--;
-    nof_nic_dma_done(slot->ep->nic->nic, core->now_ns, slot->token, status);
+    if (rank->probe_wanted) {
+        rank->probe_wanted = false;
+        rank->pool->nprobes--;
+    }
+    rank->probe_status = status == NOF_OK && rank->probe_read != rank->probe_value ? NOF_EFAULT : status;
+    __atomic_store_n(&rank->probe_done, 1, __ATOMIC_RELEASE);
+    nofd_core_tell_main(rank->pool->core);
 }
 
-/* Slots that the helper has passed, in order. */
-static unsigned retire(struct nofd_core *core, struct nofd_dma_helper *helper)
+/* The helper opened a pidfd by number. If the process that we have held since the attach lives still, no other has had
+ * that number in between. */
+static void learn(struct nofd_dma_helper *helper, struct nofd_dma_rank *rank, int status)
 {
-    uint32_t taken = load(&helper->taken);
+    rank->asked &= ~bit_of(helper);
+    if (status == NOF_OK && !nofd_pidfd_alive(rank->pidfd))
+        status = NOF_EPEERDEAD;
+    if (status == NOF_OK) {
+        rank->known_by |= bit_of(helper);
+        return;
+    }
+    rank->failed = status;
+    if (rank->probe_wanted)
+        end_probe(rank, status);
+}
+
+/* Ends what the slot stands for. Returns bytes that were copied. */
+static uint32_t finish(struct nofd_core *core, struct nofd_dma_helper *helper, struct nofd_dma_slot *slot,
+                       int status)
+{
+    struct nofd_dma_rank *rank = slot->rank;
+    uint32_t copied = 0;
+
+    slot->state = NOFD_SLOT_OVER;
+    if (rank == NULL)
+        return 0;
+    if (slot->what == NOFD_DMA_KNOW) {
+        learn(helper, rank, status);
+        return 0;
+    }
+    if (slot->what == NOFD_DMA_READ && status == NOF_OK) {
+        nofd_window_scatter(nofd_dma_block(&helper->process, slot->block), slot->local, slot->nlocal);
+        copied = slot->len_bytes;
+    }
+    if (slot->probe) {
+        end_probe(rank, status);
+    } else {
+        rank->ep->dma_pending--;
+        nof_nic_dma_done(rank->ep->nic->nic, core->now_ns, slot->token, status);
+    }
+    return copied;
+}
+
+/* What the helper says of an order that it has passed. */
+static int status_of(const struct nofd_dma_order *order)
+{
+    int32_t status;
+
+    if (load(&order->state) != NOFD_ORDER_DONE)
+        return NOF_EFAULT;
+    status = __atomic_load_n(&order->status, __ATOMIC_RELAXED);
+    return status == NOF_OK || status == NOF_EPERM || status == NOF_EPEERDEAD ? status : NOF_EFAULT;
+}
+
+static void pass(struct nofd_dma_helper *helper)
+{
+    helper->free_blocks |= 1u << slot_at(helper, helper->retired)->block;
+    helper->retired++;
+}
+
+static void condemn(struct nofd_dma_helper *helper)
+{
+    helper->stuck = true;
+    if (!helper->killed)
+        nofd_dma_process_kill(&helper->process);
+    helper->killed = true;
+}
+
+/* Slots that the helper has passed, in order, until *left bytes are copied. */
+static unsigned retire(struct nofd_core *core, struct nofd_dma_helper *helper, uint32_t *left)
+{
+    uint32_t taken = load(&helper->process.ring->taken);
     unsigned n = 0;
 
-    while (helper->retired != taken) {
+    if (taken - helper->retired > helper->posted - helper->retired) {
+        condemn(helper); /* no helper of ours says so */
+        return 0;
+    }
+    while (helper->retired != taken && *left > 0) {
         struct nofd_dma_slot *slot = slot_at(helper, helper->retired);
-        uint32_t state = load(&slot->state);
+        uint32_t copied = 0;
 
-        if (state == NOFD_SLOT_STOLEN)
+        if (slot->state == NOFD_SLOT_STOLEN)
             break;
-        if (state == NOFD_SLOT_DONE)
-            finish(core, slot, slot->status);
-        helper->retired++;
+        if (slot->state == NOFD_SLOT_POSTED)
+            copied = finish(core, helper, slot, status_of(order_at(helper, helper->retired)));
+        *left -= copied < *left ? copied : *left;
+        pass(helper);
         n++;
     }
     if (n > 0)
         helper->head_since_ns = core->now_ns;
     if (n > 0 || helper->retired != taken)
         helper->stuck =
-            false; /* it was not scheduled, and passes what was stolen meanwhile: it may have that again */
+            helper
+                ->killed; /* it was not scheduled, and passes what was stolen meanwhile: it may have that again */
     return n;
 }
 
-/* Takes back what a stuck helper has not claimed, but not from the endpoint that blocks it; from a
+/* --- helpers that do not come on ------------------------------------------------------------------ */
+
+static bool take_back(struct nofd_dma_order *order, bool dead)
+{
+    uint32_t queued = NOFD_ORDER_QUEUED;
+
+    if (dead)
+        return load(&order->state) == NOFD_ORDER_QUEUED;
+    return __atomic_compare_exchange_n(&order->state, &queued, NOFD_ORDER_STOLEN, false, __ATOMIC_ACQ_REL,
+                                       __ATOMIC_ACQUIRE);
+}
+
+/* Takes back what a stuck helper has not claimed, but not from the rank that blocks it; from a
  * dead one all. */
 static void steal(struct nofd_dma_pool *pool, struct nofd_dma_helper *helper, bool dead)
 {
-    const struct nofd_endpoint *blocked = NULL;
+    const struct nofd_dma_rank *blocked = NULL;
 
-    if (!dead && load(&slot_at(helper, helper->retired)->state) == NOFD_SLOT_CLAIMED)
-        blocked = slot_at(helper, helper->retired)->ep;
+    if (!dead && load(&order_at(helper, helper->retired)->state) == NOFD_ORDER_CLAIMED)
+        blocked = slot_at(helper, helper->retired)->rank;
     for (uint32_t i = helper->retired; i != helper->posted; i++) {
         struct nofd_dma_slot *slot = slot_at(helper, i);
-        uint32_t queued = NOFD_SLOT_QUEUED;
 
-        /* Of a slot that was given away the endpoint may be gone: only those still QUEUED. */
-        if (load(&slot->state) != NOFD_SLOT_QUEUED || slot->ep == blocked ||
-            !__atomic_compare_exchange_n(&slot->state, &queued, NOFD_SLOT_STOLEN, false, __ATOMIC_ACQ_REL,
-                                         __ATOMIC_ACQUIRE))
+        if (slot->state != NOFD_SLOT_POSTED || (blocked != NULL && slot->rank == blocked) ||
+            !take_back(order_at(helper, i), dead))
             continue;
-        pool->nstolen++;
-        if (slot->ep->helper == helper)
-            slot->ep->helper = NULL;
+        slot->state = NOFD_SLOT_OVER;
+        if (slot->rank == NULL)
+            continue;
+        if (slot->rank->helper == helper)
+            slot->rank->helper = NULL;
+        if (slot->what == NOFD_DMA_KNOW) { /* the other helper is asked when it is needed */
+            slot->rank->asked &= ~bit_of(helper);
+        } else {
+            slot->state = NOFD_SLOT_STOLEN;
+            pool->nstolen++;
+        }
     }
-}
-
-/* The helper of an endpoint for a stolen slot; NULL while there is none. */
-static struct nofd_dma_helper *other_helper(struct nofd_dma_pool *pool, struct nofd_endpoint *ep)
-{
-    struct nofd_dma_helper *helper = ep->helper;
-
-    if (helper == NULL || helper_dead(helper) || helper->stuck) {
-        helper = choose(pool);
-        if (helper == NULL)
-            return NULL;
-        ep->helper = helper;
-    }
-    return has_room(helper) ? helper : NULL;
 }
 
 /* Gives stolen slots to others; one that waits longer than the timeout ends with an error. */
@@ -210,20 +376,24 @@ static void give_stolen(struct nofd_core *core, struct nofd_dma_pool *pool, stru
         struct nofd_dma_slot *slot = slot_at(from, i);
         struct nofd_dma_helper *to;
 
-        if (load(&slot->state) != NOFD_SLOT_STOLEN)
+        if (slot->state != NOFD_SLOT_STOLEN)
             continue;
-        to = other_helper(pool, slot->ep);
-        if (to == NULL && core->now_ns - slot->queued_ns <= pool->timeout_ns)
-            continue;
-        if (to == NULL) {
-            finish(core, slot, NOF_EFAULT);
-        } else {
-            struct nofd_dma_slot *copy = next_slot(to);
+        to = helper_for(slot->rank);
+        if (to != NULL && !to->stuck && knows(to, slot->rank) && has_room(to)) {
+            struct nofd_dma_slot *copy = next_slot(to, slot->rank, slot->what);
 
-            *copy = *slot;
+            copy->token = slot->token;
+            copy->probe = slot->probe;
+            copy->queued_ns = slot->queued_ns;
+            set_buffers(copy, slot->remote, slot->nremote, slot->local, slot->nlocal);
             post(to, core->now_ns);
+            slot->state = NOFD_SLOT_OVER;
+        } else if (slot->rank->failed != 0 || core->now_ns - slot->queued_ns > pool->timeout_ns) {
+            slot->what = NOFD_DMA_WRITE; /* nothing to copy */
+            (void)finish(core, from, slot, slot->rank->failed != 0 ? slot->rank->failed : NOF_EFAULT);
+        } else {
+            continue;
         }
-        __atomic_store_n(&slot->state, NOFD_SLOT_SKIP, __ATOMIC_RELEASE);
         pool->nstolen--;
     }
 }
@@ -237,22 +407,27 @@ static void bury(struct nofd_core *core, struct nofd_dma_pool *pool, unsigned i)
     give_stolen(core, pool, helper);
     while (helper->retired != helper->posted) {
         struct nofd_dma_slot *slot = slot_at(helper, helper->retired);
-        uint32_t state = load(&slot->state);
 
-        if (state == NOFD_SLOT_STOLEN)
+        if (slot->state == NOFD_SLOT_STOLEN)
             return;
-        if (state == NOFD_SLOT_DONE)
-            finish(core, slot, slot->status);
-        else if (state == NOFD_SLOT_CLAIMED)
-            finish(core, slot, NOF_EFAULT);
-        helper->retired++;
+        if (slot->state == NOFD_SLOT_POSTED && slot->what == NOFD_DMA_KNOW && slot->rank != NULL)
+            slot->rank->asked &= ~bit_of(helper); /* another will be asked */
+        else if (slot->state == NOFD_SLOT_POSTED)
+            (void)finish(core, helper, slot, status_of(order_at(helper, helper->retired)));
+        pass(helper);
     }
-    for (unsigned j = 0; j < core->nnics; j++)
-        for (unsigned k = 0; k < core->nics[j]->nlive; k++)
-            if (core->nics[j]->live[k]->helper == helper)
-                core->nics[j]->live[k]->helper = NULL;
+    for (unsigned j = 0; j < pool->nranks; j++) {
+        struct nofd_dma_rank *rank = pool->ranks[j];
+
+        if (rank == NULL)
+            continue;
+        rank->known_by &= ~bit_of(helper);
+        if (rank->helper == helper)
+            rank->helper = NULL;
+    }
     if (__atomic_load_n(&pool->dead, __ATOMIC_ACQUIRE) != NULL)
         return; /* main has not yet taken the last one */
+    nofd_idle_unwatch(&core->idle, helper->process.wake_fd);
     pool->helpers[i] = pool->helpers[--pool->nhelpers];
     __atomic_store_n(&pool->dead, helper, __ATOMIC_RELEASE);
     nofd_core_tell_main(core);
@@ -260,30 +435,63 @@ static void bury(struct nofd_core *core, struct nofd_dma_pool *pool, unsigned i)
 
 static void watch_helper(struct nofd_core *core, struct nofd_dma_pool *pool, struct nofd_dma_helper *helper)
 {
-    struct nofd_dma_slot *head = slot_at(helper, helper->retired);
     uint64_t waited_ns = core->now_ns - helper->head_since_ns;
+    const struct nofd_dma_rank *rank;
 
-    if (helper->posted == helper->retired || load(&helper->taken) != helper->retired || waited_ns < STUCK_NS)
+    if (helper->posted == helper->retired || load(&helper->process.ring->taken) != helper->retired ||
+        waited_ns < STUCK_NS)
         return;
     if (!helper->stuck) {
         helper->stuck = true;
         steal(pool, helper, false);
     }
-    if (waited_ns > pool->timeout_ns && load(&head->state) == NOFD_SLOT_CLAIMED && head->ep->doomed == 0) {
-        nofd_warning("%s: memory of rank %u (pid %d) blocks its DMA for %u ms", head->ep->nic->name,
-                     head->ep->rank, (int)head->ep->pid, (unsigned)(waited_ns / NOFD_MS));
-        nofd_nic_doom(head->ep->nic, head->ep, NOF_EFAULT);
+    if (waited_ns <= pool->timeout_ns || helper->killed ||
+        load(&order_at(helper, helper->retired)->state) != NOFD_ORDER_CLAIMED)
+        return;
+    rank = slot_at(helper, helper->retired)->rank;
+    if (rank != NULL && rank->ep != NULL) {
+        nofd_warning("%s: memory of rank %u (pid %d) blocks its DMA for %u ms", rank->ep->nic->name,
+                     rank->ep->rank, (int)rank->pid, (unsigned)(waited_ns / NOFD_MS));
+        nofd_nic_doom(rank->ep->nic, rank->ep, NOF_EFAULT);
+    }
+    condemn(helper);
+}
+
+/* --- the turn ------------------------------------------------------------------------------------- */
+
+static void begin_probes(struct nofd_dma_pool *pool)
+{
+    for (unsigned i = 0; i < pool->nranks && pool->nprobes > 0; i++) {
+        struct nofd_dma_rank *rank = pool->ranks[i];
+        struct nofd_dma_helper *helper = rank != NULL && rank->probe_wanted ? helper_for(rank) : NULL;
+        struct nof_segment remote;
+        struct nof_buf local;
+        struct nofd_dma_slot *slot;
+
+        if (helper == NULL && rank != NULL && rank->probe_wanted &&
+            __atomic_load_n(&pool->useless, __ATOMIC_ACQUIRE) != 0)
+            end_probe(rank, NOF_EPERM);
+        if (helper == NULL || !knows(helper, rank) || !has_room(helper))
+            continue;
+        remote = (struct nof_segment){.addr = rank->probe_addr, .len_bytes = PROBE_BYTES};
+        local = (struct nof_buf){.base = &rank->probe_read, .len_bytes = PROBE_BYTES};
+        slot = next_slot(helper, rank, NOFD_DMA_READ);
+        slot->probe = true;
+        set_buffers(slot, &remote, 1, &local, 1);
+        post(helper, pool->core->now_ns);
+        rank->probe_wanted = false;
+        pool->nprobes--;
     }
 }
 
-static unsigned pool_turn(struct nofd_core *core, struct nofd_dma_pool *pool)
+static unsigned pool_turn(struct nofd_core *core, struct nofd_dma_pool *pool, uint32_t *left)
 {
     unsigned n = 0;
 
     for (unsigned i = pool->nhelpers; i > 0; i--) {
         struct nofd_dma_helper *helper = pool->helpers[i - 1];
 
-        n += retire(core, helper);
+        n += retire(core, helper, left);
         if (helper_dead(helper)) {
             bury(core, pool, i - 1);
             n++;
@@ -293,16 +501,33 @@ static unsigned pool_turn(struct nofd_core *core, struct nofd_dma_pool *pool)
         if (pool->nstolen > 0)
             give_stolen(core, pool, helper);
     }
+    if (pool->nprobes > 0)
+        begin_probes(pool);
     return n;
 }
 
 unsigned nofd_dma_pools_turn(struct nofd_core *core)
 {
+    uint32_t left = TURN_BYTES;
     unsigned n = 0;
 
+    core->first_pool++; /* none is always the last, for which nothing is left */
     for (unsigned i = 0; i < core->npools; i++)
-        n += pool_turn(core, core->pools[i]);
+        n += pool_turn(core, core->pools[(core->first_pool + i) % core->npools], &left);
     return n;
+}
+
+void nofd_dma_pools_ring(struct nofd_core *core)
+{
+    for (unsigned i = 0; i < core->npools; i++)
+        for (unsigned j = 0; j < core->pools[i]->nhelpers; j++) {
+            struct nofd_dma_helper *helper = core->pools[i]->helpers[j];
+
+            if (helper->rung == helper->posted)
+                continue;
+            helper->rung = helper->posted;
+            ring_bell(helper->process.ring);
+        }
 }
 
 void nofd_dma_pools_stalled(struct nofd_core *core, uint64_t stalled_ns)
@@ -312,6 +537,7 @@ void nofd_dma_pools_stalled(struct nofd_core *core, uint64_t stalled_ns)
 
         if (pool->starved_since_ns != 0)
             pool->starved_since_ns += stalled_ns;
+        pool->starved_last_ns += stalled_ns;
         for (unsigned j = 0; j < pool->nhelpers; j++) {
             struct nofd_dma_helper *helper = pool->helpers[j];
 
@@ -322,13 +548,22 @@ void nofd_dma_pools_stalled(struct nofd_core *core, uint64_t stalled_ns)
     }
 }
 
+void nofd_dma_pools_asleep(struct nofd_core *core, uint32_t asleep)
+{
+    for (unsigned i = 0; i < core->npools; i++)
+        for (unsigned j = 0; j < core->pools[i]->nhelpers; j++)
+            __atomic_store_n(&core->pools[i]->helpers[j]->process.ring->core_asleep, asleep,
+                             __ATOMIC_RELAXED);
+}
+
 bool nofd_dma_pools_ready(const struct nofd_core *core)
 {
     for (unsigned i = 0; i < core->npools; i++) {
         const struct nofd_dma_pool *pool = core->pools[i];
 
         for (unsigned j = 0; j < pool->nhelpers; j++)
-            if (load(&pool->helpers[j]->taken) != pool->helpers[j]->retired || helper_dead(pool->helpers[j]))
+            if (load(&pool->helpers[j]->process.ring->taken) != pool->helpers[j]->retired ||
+                helper_dead(pool->helpers[j]))
                 return true;
     }
     return false;
@@ -343,103 +578,53 @@ uint64_t nofd_dma_pools_deadline(const struct nofd_core *core)
     return UINT64_MAX;
 }
 
-/* --- main thread ---------------------------------------------------------------------------------- */
-
-static void add_pool(struct nofd_core *core, void *arg)
-{
-    core->pools[core->npools++] = arg;
-}
-
-static void remove_pool(struct nofd_core *core, void *arg)
-{
-    for (unsigned i = 0; i < core->npools; i++) {
-        if (core->pools[i] != arg)
-            continue;
-        core->pools[i] = core->pools[--core->npools];
-        return;
-    }
-}
-
-struct nofd_dma_pool *nofd_dma_pool_open(struct nofd *d, struct nofd_core *core, uid_t uid, gid_t gid)
-{
-    struct nofd_dma_pool *pool;
-    long cpus = sysconf(_SC_NPROCESSORS_ONLN);
-
-    /* The array changes only by calls of this thread. */
-    for (unsigned i = 0; i < core->npools; i++) {
-        pool = core->pools[i];
-        if (pool->uid == uid && pool->gid == gid) {
-            pool->references++;
-            return pool;
-        }
-    }
-    if (core->npools == NOFD_CORE_POOLS_MAX)
-        return NULL;
-    pool = calloc(1, sizeof(*pool));
-    if (pool == NULL)
-        return NULL;
-    pool->core = core;
-    pool->uid = uid;
-    pool->gid = gid;
-    pool->timeout_ns = d->options.dma_timeout_ns;
-    pool->normal_helpers = cpus >= 8 ? (unsigned)cpus / 4 : 1;
-    pool->references = 1;
-    pool->helpers[0] = nofd_dma_helper_start(pool);
-    pool->nhelpers = 1;
-    if (pool->helpers[0] == NULL) {
-        free(pool);
-        return NULL;
-    }
-    nofd_call(d, core, add_pool, pool);
-    return pool;
-}
-
-void nofd_dma_pool_close(struct nofd *d, struct nofd_dma_pool *pool)
-{
-    if (--pool->references > 0)
-        return;
-    nofd_call(d, pool->core, remove_pool, pool);
-    for (unsigned i = 0; i < pool->nhelpers; i++)
-        nofd_dma_helper_put(pool->helpers[i]);
-    if (pool->dead != NULL)
-        nofd_dma_helper_put(pool->dead);
-    free(pool);
-}
-
-struct added {
-    struct nofd_dma_pool *pool;
-    struct nofd_dma_helper *helper;
-};
-
-static void add_helper(struct nofd_core *core, void *arg)
-{
-    struct added *added = arg;
-
-    (void)core;
-    if (added->pool->nhelpers == NOFD_DMA_HELPERS_MAX)
-        return;
-    added->pool->helpers[added->pool->nhelpers++] = added->helper;
-    added->helper = NULL;
-}
-
-void nofd_dma_pool_look(struct nofd *d, struct nofd_dma_pool *pool)
-{
-    struct added added = {.pool = pool};
-    struct nofd_dma_helper *dead = __atomic_exchange_n(&pool->dead, NULL, __ATOMIC_ACQ_REL);
-
-    if (dead != NULL)
-        nofd_dma_helper_put(dead);
-    if (__atomic_load_n(&pool->wants_helper, __ATOMIC_ACQUIRE) == 0)
-        return;
-    added.helper = nofd_dma_helper_start(pool);
-    if (added.helper != NULL)
-        nofd_call(d, pool->core, add_helper, &added);
-    if (added.helper != NULL)
-        nofd_dma_helper_put(added.helper);
-    __atomic_store_n(&pool->wants_helper, 0, __ATOMIC_RELEASE);
-}
-
 unsigned nofd_dma_pool_helpers(const struct nofd_dma_pool *pool)
 {
     return pool->nhelpers;
+}
+
+/* --- main thread's calls -------------------------------------------------------------------------- */
+
+void nofd_dma_helper_join(struct nofd_dma_pool *pool, struct nofd_dma_helper *helper)
+{
+    /* Unwatched it would be looked at late, but it would be. */
+    (void)nofd_idle_watch(&pool->core->idle, helper->process.wake_fd, true);
+    pool->helpers[pool->nhelpers++] = helper;
+}
+
+void nofd_dma_rank_join(struct nofd_dma_rank *rank)
+{
+    struct nofd_dma_pool *pool = rank->pool;
+
+    pool->ranks[rank->index] = rank;
+    if (rank->index >= pool->nranks)
+        pool->nranks = rank->index + 1;
+    rank->probe_wanted = true;
+    pool->nprobes++;
+}
+
+void nofd_dma_rank_forget(struct nofd_dma_rank *rank)
+{
+    struct nofd_dma_pool *pool = rank->pool;
+
+    if (rank->probe_wanted)
+        pool->nprobes--;
+    pool->ranks[rank->index] = NULL;
+    while (pool->nranks > 0 && pool->ranks[pool->nranks - 1] == NULL)
+        pool->nranks--;
+    for (unsigned i = 0; i < pool->nhelpers; i++) {
+        struct nofd_dma_helper *helper = pool->helpers[i];
+
+        for (uint32_t k = helper->retired; k != helper->posted; k++) {
+            struct nofd_dma_slot *slot = slot_at(helper, k);
+
+            if (slot->rank != rank)
+                continue;
+            slot->rank = NULL;
+            if (slot->state == NOFD_SLOT_STOLEN) {
+                slot->state = NOFD_SLOT_OVER;
+                pool->nstolen--;
+            }
+        }
+    }
 }

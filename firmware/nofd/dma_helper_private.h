@@ -1,33 +1,31 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Shared by dma_helper.c (the core's side) and dma_helper_run.c (the helper and the main thread). */
+ * Shared by dma_helper.c (the core's side) and dma_pool.c (the main thread's). */
 #ifndef NOFD_DMA_HELPER_PRIVATE_H
 #define NOFD_DMA_HELPER_PRIVATE_H
 
 #include "dma.h"
 #include "dma_helper.h"
+#include "dma_spawn.h"
 
-#define NOFD_DMA_SLOTS 32u /* of one helper; a power of two */
 #define NOFD_DMA_HELPERS_MAX 8u /* of one user on one core */
 
-enum nofd_dma_slot_state {
-    NOFD_SLOT_QUEUED = 1, /* the helper's to claim, the core's to steal */
-    NOFD_SLOT_CLAIMED, /* being copied */
-    NOFD_SLOT_DONE, /* status is valid */
-    NOFD_SLOT_STOLEN, /* the core's; still to be given to another helper */
-    NOFD_SLOT_SKIP, /* nobody's: given away */
-};
-
+/* Our copy of an order: a helper can write what it was given. */
 struct nofd_dma_slot {
-    uint32_t state; /* crosses */
-    int status;
-    bool write;
-    pid_t pid;
+    enum {
+        NOFD_SLOT_POSTED, /* the helper's */
+        NOFD_SLOT_STOLEN, /* taken back; still to be given to another */
+        NOFD_SLOT_OVER, /* given away, or nobody's any more */
+    } state;
+    uint32_t what; /* enum nofd_dma_what */
+    uint32_t block;
+    uint32_t len_bytes;
+    struct nofd_dma_rank *rank; /* NULL: gone */
+    uint64_t token; /* of the core's request; the probe has none */
+    bool probe;
+    uint64_t queued_ns; /* first time */
     unsigned nremote;
     unsigned nlocal;
-    uint64_t token;
-    uint64_t queued_ns; /* first time */
-    struct nofd_endpoint *ep; /* the core's business only */
     struct nof_segment remote[NOF_DMA_SEGMENTS_MAX];
     struct nof_buf local[NOF_DMA_SEGMENTS_MAX];
 };
@@ -35,48 +33,60 @@ struct nofd_dma_slot {
 enum nofd_dma_helper_life { NOFD_HELPER_RUNS = 0, NOFD_HELPER_DEAD = 1 };
 
 struct nofd_dma_helper {
+    struct nofd_dma_process process; /* first member: the loop's watch */
+
     /* Core. */
-    uint32_t posted; /* crosses: slots given, by the core */
+    uint32_t posted;
+    uint32_t rung; /* posted, when the bell was last rung */
     uint32_t retired;
+    uint32_t free_blocks; /* bit per block; the lowest is taken first, so that few are in the cache */
     uint64_t head_since_ns; /* when the oldest slot became the oldest */
     bool stuck;
-
-    /* Helper. */
-    uint32_t taken __attribute__((aligned(64))); /* crosses: slots passed, by the helper */
-    uint32_t asleep; /* crosses */
-    uint32_t bell; /* crosses: futex, rung by the core */
-    int stop; /* crosses */
-    int life; /* crosses: enum nofd_dma_helper_life */
-    int owners; /* crosses: two, its thread and the pool */
-    struct nofd_core *core;
-
+    bool killed;
     struct nofd_dma_slot slots[NOFD_DMA_SLOTS];
+
+    int life; /* crosses: enum nofd_dma_helper_life */
+
+    /* Main thread. */
+    struct nofd_dma_pool *pool; /* NULL: put */
+    struct nofd *daemon;
+    struct nofd_dma_helper *next; /* all of the daemon */
+    unsigned number; /* bit in the ranks' words */
 };
 
 struct nofd_dma_pool {
     struct nofd_core *core;
-    uid_t uid;
-    gid_t gid;
+    struct nofd_dma_user user;
     uint64_t timeout_ns;
     unsigned normal_helpers; /* as many as may run without any being stuck */
-    unsigned references; /* main thread */
 
     /* Core; main adds by a call. */
     struct nofd_dma_helper *helpers[NOFD_DMA_HELPERS_MAX];
     unsigned nhelpers;
     unsigned nstolen; /* STOLEN slots in all helpers */
+    unsigned nprobes; /* ranks with probe_wanted */
     uint64_t starved_since_ns; /* no helper for a request since; 0: not */
+    uint64_t starved_last_ns; /* the last that found none */
+    struct nofd_dma_rank *ranks[NOFD_DMA_RANKS];
+    unsigned nranks; /* all places from here on are free */
 
     /* Crosses. */
     int wants_helper; /* core to main */
     struct nofd_dma_helper *dead; /* core to main: drained, to be freed */
+    int useless; /* main to core: helpers cannot start, and more would not either */
+
+    /* Main thread. */
+    unsigned references; /* ranks */
+    uint32_t numbers; /* bit i: a helper has that number */
+    uint32_t generation; /* of the last rank */
+    uint64_t started_ns; /* the last helper */
+    uint64_t unused_ns; /* since when, without references */
+    bool short_said; /* that a helper could not be started for want of something */
 };
 
-/* A running helper, or NULL. Main thread. */
-struct nofd_dma_helper *nofd_dma_helper_start(struct nofd_dma_pool *pool);
-/* Stop it; its memory goes when its thread has ended, too. */
-void nofd_dma_helper_put(struct nofd_dma_helper *helper);
-/* Core: rings the bell after `posted` has moved. */
-void nofd_dma_helper_ring(struct nofd_dma_helper *helper);
+/* On the core: the helper is the pool's; a rank is, and its probe wanted; a rank is nobody's any more. */
+void nofd_dma_helper_join(struct nofd_dma_pool *pool, struct nofd_dma_helper *helper);
+void nofd_dma_rank_join(struct nofd_dma_rank *rank);
+void nofd_dma_rank_forget(struct nofd_dma_rank *rank);
 
 #endif

@@ -3,24 +3,27 @@
 
 #include <ctype.h>
 #include <errno.h>
-#include <ftw.h>
+#include <net/if.h>
 #include <sched.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include <rte_eal.h>
 #include <rte_errno.h>
 #include <rte_log.h>
 
+#include "../port/dpdk/dpdk_port.h"
+#include "limits.h"
 #include "log.h"
 
 #define ARGS_MAX 64
 #define TEXT_MAX 8192
 #define CPUS_TEXT 4096
+#define EAL_MB 16u
+#define PORT_MB 32u /* of a port, beside its pool: rings, and what the heap cannot use at its ends */
 
 struct args {
     char *argv[ARGS_MAX];
@@ -82,20 +85,45 @@ static int is_pci(const char *port)
            sscanf(port, "%x:%x.%x", &bus, &device, &function) == 3;
 }
 
-/* Frames of the ports, with room for rings and pools; the fabric brings its own memory. */
+static unsigned pool_mb(const struct nofd_options *o, const char *devargs)
+{
+    struct nof_dpdk_port_config cfg = {.devargs = devargs, .mtu_bytes = o->mtu_bytes};
+
+    return (unsigned)(nof_dpdk_queue_mem_bytes(&cfg) >> 20) + 1;
+}
+
+/* Of an interface that is named alone: what either of the two drivers takes, whichever it will be. */
+static unsigned port_mb(const struct nofd_options *o, const char *port)
+{
+    char devargs[NOFD_DEVARGS_BYTES + 32];
+    unsigned xdp_mb, packet_mb;
+
+    if (if_nametoindex(port) == 0)
+        return pool_mb(o, port);
+    snprintf(devargs, sizeof(devargs), "net_af_xdp,iface=%s", port);
+    xdp_mb = pool_mb(o, devargs);
+    snprintf(devargs, sizeof(devargs), "net_af_packet,iface=%s", port);
+    packet_mb = pool_mb(o, devargs);
+    return xdp_mb > packet_mb ? xdp_mb : packet_mb;
+}
+
+/* Frames of the ports; the fabric brings its own memory. */
 static unsigned memory_mb(const struct nofd_options *o)
 {
-    unsigned frame_mb = o->mtu_bytes > 1600 ? 256 : 96;
+    unsigned mb = EAL_MB;
 
     if (o->memory_mb != 0)
         return o->memory_mb;
-    return 16 + o->nports * frame_mb;
+    for (unsigned i = 0; i < o->nports; i++)
+        mb += PORT_MB + port_mb(o, o->port[i]);
+    return mb;
 }
 
 static void fill(struct args *args, const struct nofd_options *o)
 {
     char cpus[CPUS_TEXT];
     char lcores[TEXT_MAX / 2];
+    bool debug = o->feature[NOF_F_LOG_LEVEL] >= NOFD_LOG_DEBUG;
     size_t used = 0;
     int pci = 0;
 
@@ -111,7 +139,10 @@ static void fill(struct args *args, const struct nofd_options *o)
     add(args, "%u", memory_mb(o));
     args->overflow |= used >= sizeof(lcores);
     add(args, "--lcores=%s", lcores);
-    add(args, "--log-level=%s", o->log_level >= NOFD_LOG_DEBUG ? "info" : "error");
+    /* EAL itself would speak of the directory that it cannot make; what else it cannot do, we say. */
+    add(args, "--log-level=%s", debug ? "info" : "error");
+    if (!debug)
+        add(args, "--log-level=lib.eal:critical");
     for (unsigned i = 0; i < o->nports; i++) {
         if (!is_pci(o->port[i]))
             continue;
@@ -123,34 +154,16 @@ static void fill(struct args *args, const struct nofd_options *o)
         add(args, "--no-pci");
 }
 
-static int remove_entry(const char *path, const struct stat *st, int type, struct FTW *ftw)
-{
-    (void)st;
-    (void)type;
-    (void)ftw;
-    return remove(path);
-}
-
 int nofd_eal_start(const struct nofd_options *options, char *err, size_t err_bytes)
 {
     static struct args args; /* DPDK keeps pointers into argv */
-    const char *tmp = getenv("TMPDIR");
-    char directory[256];
     int rc;
 
-    /* DPDK wants a runtime directory; with what is switched off nothing in it is used, so it goes at
-     * once, and a daemon that is killed leaves none behind. */
-    snprintf(directory, sizeof(directory), "%.200s/nofd.XXXXXX", tmp != NULL && *tmp != '\0' ? tmp : "/tmp");
-    if (mkdtemp(directory) == NULL) {
-        snprintf(err, err_bytes,
-                 "cannot create a directory in %s: %s; set TMPDIR to a place that can be written",
-                 tmp != NULL ? tmp : "/tmp", strerror(errno));
-        return -1;
-    }
-    setenv("RUNTIME_DIRECTORY", directory, 1);
+    /* DPDK makes a directory for what is switched off here, and goes on where none can be made: so that a daemon that
+     * is killed at any moment leaves none behind. */
+    setenv("RUNTIME_DIRECTORY", "/dev/null", 1);
     fill(&args, options);
     if (args.overflow) {
-        nftw(directory, remove_entry, 8, FTW_DEPTH | FTW_PHYS);
         snprintf(err, err_bytes,
                  "DPDK's arguments are too long for %u cores, %u ports and this set of CPUs: give "
                  "fewer --cores or --port, or bind nofd to a range of CPUs with taskset",
@@ -158,12 +171,13 @@ int nofd_eal_start(const struct nofd_options *options, char *err, size_t err_byt
         return -1;
     }
     rc = rte_eal_init(args.argc, args.argv);
-    nftw(directory, remove_entry, 8, FTW_DEPTH | FTW_PHYS);
+    if (options->feature[NOF_F_LOG_LEVEL] < NOFD_LOG_DEBUG)
+        (void)rte_log_set_level_pattern("lib.eal", RTE_LOG_ERR);
     if (rc < 0) {
-        snprintf(
-            err, err_bytes,
-            "DPDK does not start: %s; try again with --log debug to see its own words, or with less --memory",
-            rte_strerror(rte_errno));
+        snprintf(err, err_bytes,
+                 "DPDK does not start: %s%s; try again with --log debug to see its own words, or with less "
+                 "--memory",
+                 rte_strerror(rte_errno), nofd_limits_hint(rte_errno));
         return -1;
     }
     return 0;

@@ -6,7 +6,6 @@
  * descriptor, no lock, no allocation, no system call but the wake-up of a sleeping host. */
 #include "endpoint.h"
 
-#include <limits.h>
 #include <linux/futex.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -14,6 +13,7 @@
 #include "nof_private/fence.h"
 
 #include "assist.h"
+#include "core.h"
 #include "nic.h"
 
 static void ring_fault(struct nofd_endpoint *ep)
@@ -24,6 +24,15 @@ static void ring_fault(struct nofd_endpoint *ep)
     ep->counters[NOF_C_RING_FAULTS]++;
     ep->nic->counters[NOF_C_RING_FAULTS]++;
     nofd_nic_doom(ep->nic, ep, NOF_EPROTO);
+}
+
+/* It had to wait for the turn before this one, or for part of it. */
+static void count_pause(struct nofd_endpoint *ep, uint64_t pause_ns)
+{
+    if (pause_ns > ep->counters[NOF_C_PAUSE_NS])
+        ep->counters[NOF_C_PAUSE_NS] = pause_ns;
+    if (pause_ns > ep->nic->counters[NOF_C_PAUSE_NS])
+        ep->nic->counters[NOF_C_PAUSE_NS] = pause_ns;
 }
 
 unsigned nofd_endpoint_take(struct nofd_endpoint *ep, uint64_t now_ns)
@@ -37,6 +46,8 @@ unsigned nofd_endpoint_take(struct nofd_endpoint *ep, uint64_t now_ns)
 
     if (used == 0)
         return ended;
+    if (ep->nic->core->watch_pauses)
+        count_pause(ep, ep->nic->core->pause_ns);
     /* The consumer index is ours, but on a page that the host can write. */
     if (used > rte_ring_get_capacity(ring) ||
         __atomic_load_n(&ring->cons.head, __ATOMIC_RELAXED) != ep->submit_cons) {
@@ -106,7 +117,8 @@ void nofd_endpoint_wake(struct nofd_endpoint *ep)
     /* Taken back here, so that a host that is slow to get up costs one system call, not many. */
     __atomic_store_n(&words->host_asleep, 0, __ATOMIC_RELAXED);
     (void)__atomic_fetch_add(&words->wake, 1, __ATOMIC_SEQ_CST);
-    (void)syscall(SYS_futex, &words->wake, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+    /* One: a driver waits with one thread, and how many others wait there must not be our time. */
+    (void)syscall(SYS_futex, &words->wake, FUTEX_WAKE, 1, NULL, NULL, 0);
     ep->counters[NOF_C_WAKES]++;
     ep->nic->counters[NOF_C_WAKES]++;
 }

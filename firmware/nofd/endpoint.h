@@ -25,8 +25,7 @@
 struct nofd_nic;
 struct nofd_job;
 struct nofd_dma_ops;
-struct nofd_dma_pool;
-struct nofd_dma_helper;
+struct nofd_dma_rank;
 struct nofd_assist;
 struct nofd_attach;
 
@@ -58,10 +57,11 @@ struct nofd_endpoint {
     struct nofd_nic *nic;
     const struct nofd_dma_ops *dma;
     struct nofd_assist *assist; /* NULL unless the DMA goes by the library */
-    struct nofd_dma_pool *pool; /* NULL unless helpers copy */
-    struct nofd_dma_helper *helper; /* of the pool, that serves this endpoint; NULL: any */
+    struct nofd_dma_rank *dma_rank; /* NULL unless helpers copy */
     unsigned dma_pending;
     pid_t pid; /* never changes */
+    int pidfd; /* of that process, while the endpoint is LIVE; -1: it copies itself */
+    uint64_t alive_ns; /* last look at it, by inline copies */
 
     /* Crosses: enum nofd_endpoint_state, written by the core but for NEW. */
     int state;

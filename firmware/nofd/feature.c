@@ -60,13 +60,8 @@ static int boolean(const char *value)
 static int number(const struct nof_feature_info *info, const char *value, uint64_t *value_out)
 {
     uint64_t n;
-    int rc;
 
-    if (strcmp(info->choices, "bytes") == 0)
-        rc = nofd_units_bytes(value, &n);
-    else
-        rc = nofd_units_number(value, 0, UINT64_MAX, &n);
-    if (rc != 0 || n < info->min || n > info->max)
+    if (nofd_units_of(info->choices, value, &n) != 0 || n < info->min || n > info->max)
         return -1;
     *value_out = n;
     return 0;

@@ -21,6 +21,12 @@
 #define FULL_LOOK_NS (1 * NOFD_MS) /* at a host that does not reap */
 #define CREDIT_SHARE 4u
 #define LINK_LOOK_NS (100 * NOFD_MS)
+#define LOST_NS (500 * NOFD_US) /* a yield that took as long lost the CPU to somebody who does not give way */
+#define SHUN_NS \
+    (2 * NOFD_MS) /* no yields for so long after; twice as long each time that it happens again, up to: */
+#define SHUN_MAX_NS (50 * NOFD_MS)
+#define SHUN_FORGET_NS \
+    (500 * NOFD_MS) /* since the last one: ranks that start take a slice or two, and no more */
 #define SLEEP_MIN_NS (2 * NOFD_US) /* a shorter sleep costs more than it saves */
 
 int nofd_idle_init(struct nofd_idle *idle)
@@ -113,6 +119,7 @@ static void publish(struct nofd_core *core, uint32_t asleep)
     __atomic_store_n(&core->idle.asleep, asleep, __ATOMIC_RELAXED);
     for (unsigned i = 0; i < core->nnics; i++)
         nofd_nic_asleep(core->nics[i], asleep);
+    nofd_dma_pools_asleep(core, asleep);
 }
 
 /* The last look, after `asleep` was published and the fence passed. */
@@ -203,8 +210,25 @@ void nofd_idle_worked(struct nofd_idle *idle, uint64_t now_ns)
 /* Of a turn without work; spin_us=0 means never. */
 static bool may_spin(const struct nofd_idle *idle, uint64_t now_ns)
 {
-    return idle->policy == NOFD_IDLE_AUTO && idle->spin_ns > 0 &&
+    return idle->policy == NOFD_IDLE_AUTO && idle->spin_ns > 0 && now_ns >= idle->sleep_until_ns &&
            now_ns - idle->since_ns < idle->spin_ns + idle->credit_ns;
+}
+
+/* Others that poll give the CPU back at once. Somebody who computes, or spins without giving way, keeps it for a time
+ * slice, and for one after each yield; who sleeps instead is let in as soon as he is woken. */
+static void give_way(struct nofd_idle *idle)
+{
+    uint64_t before_ns = nofd_clock_ns();
+    uint64_t now_ns;
+
+    sched_yield();
+    now_ns = nofd_clock_ns();
+    if (now_ns - before_ns <= LOST_NS)
+        return;
+    idle->shun_ns = idle->shun_ns == 0 || before_ns - idle->sleep_until_ns > SHUN_FORGET_NS
+                        ? SHUN_NS
+                        : earlier(2 * idle->shun_ns, SHUN_MAX_NS);
+    idle->sleep_until_ns = now_ns + idle->shun_ns;
 }
 
 void nofd_idle_wait(struct nofd_core *core)
@@ -225,7 +249,7 @@ void nofd_idle_wait(struct nofd_core *core)
     }
     if (may_spin(idle, core->now_ns)) {
         if (idle->scarce)
-            sched_yield();
+            give_way(idle);
         else
             rte_pause();
         return;

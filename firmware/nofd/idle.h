@@ -37,6 +37,8 @@ struct nofd_idle {
     uint64_t since_ns; /* without work since; 0: working */
     uint64_t worked_ns; /* when the last turn began, if it had work; else 0 */
     uint64_t credit_ns; /* earned by work: to spin beyond spin_ns */
+    uint64_t sleep_until_ns; /* no spinning before: a yield lost the CPU */
+    uint64_t shun_ns; /* how long that was the last time */
     uint64_t backoff_ns; /* nap length when no path has work */
 };
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * nofd: start, serve, end. */
+#include <argp.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <sched.h>
@@ -71,7 +72,11 @@ static void on_signal(struct nofd_watch *watch, uint32_t events)
     (void)events;
     if (read(watch->fd, &info, sizeof(info)) != (ssize_t)sizeof(info))
         return;
-    nofd_info("signal %u: the daemon ends", info.ssi_signo);
+    if (info.ssi_signo == SIGHUP && nofd_log_reopen()) {
+        nofd_notice("the log was opened again");
+        return;
+    }
+    nofd_notice("signal %u: the daemon ends", info.ssi_signo);
     nofd_stop(d, 0);
 }
 
@@ -117,9 +122,16 @@ static void on_tick(struct nofd_watch *watch, uint32_t events)
 {
     struct nofd *d = daemon_of(watch, offsetof(struct nofd, ticks));
     uint64_t count;
+    bool more;
 
     (void)events;
-    if (read(watch->fd, &count, sizeof(count)) == (ssize_t)sizeof(count) && !nofd_attach_tick(d))
+    if (read(watch->fd, &count, sizeof(count)) != (ssize_t)sizeof(count))
+        return;
+    more = nofd_attach_tick(d);
+    more |= nofd_control_tick(d);
+    more |= nofd_door_tick(&d->attach_door);
+    more |= nofd_door_tick(&d->control_door);
+    if (!more)
         set_ticks(d, false);
 }
 
@@ -158,14 +170,22 @@ static int block_signals(void)
     return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
-static void raise_limits(void)
+#define FILES_LEAST 64u /* of EAL, the sockets, and a rank or two */
+
+/* Returns whether the daemon can start with what it may have: DPDK ends a process that it cannot give a descriptor. */
+static bool raise_limits(void)
 {
-    struct rlimit limit;
+    struct rlimit limit = {.rlim_cur = RLIM_INFINITY};
 
     if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < limit.rlim_max) {
         limit.rlim_cur = limit.rlim_max;
         (void)setrlimit(RLIMIT_NOFILE, &limit);
     }
+    if (limit.rlim_cur >= FILES_LEAST)
+        return true;
+    nofd_error("at most %llu open files (ulimit -n), and the daemon needs %u: raise the limit (EMFILE)",
+               (unsigned long long)limit.rlim_cur, FILES_LEAST);
+    return false;
 }
 
 /* Who started a private daemon; -1: init, or an orphan's: then only the ranks count, unless somebody waits for us. */
@@ -215,11 +235,18 @@ static int start_events(struct nofd *d, int signal_fd, int parent_fd)
     return rc;
 }
 
+#define ATTACH_NS NOFD_MS /* of the main thread, for one rank: about, and while others want it too */
+#define AT_ONCE_LEAST_NS (100 * NOFD_MS)
+
 static int open_doors(struct nofd *d)
 {
+    const struct nofd_options *o = &d->options;
+    uint64_t all_ns = o->max_endpoints * (uint64_t)(o->fabric.nics + o->nports) * ATTACH_NS;
     char err[NOFD_ERROR_BYTES];
     int rc = 0;
 
+    nofd_shares_init(&d->shares, o->private_job, geteuid(),
+                     all_ns > AT_ONCE_LEAST_NS ? all_ns : AT_ONCE_LEAST_NS, d->started_ns);
     d->attach_door.listener.fd = -1;
     d->control_door.listener.fd = -1;
     if (d->options.directory[0] != '\0')
@@ -227,7 +254,9 @@ static int open_doors(struct nofd *d)
     if (rc != 0)
         d->options.directory[0] = '\0'; /* not ours to remove */
     if (rc != 0 || nofd_attach_open(d, err, sizeof(err)) != 0 ||
-        nofd_control_open(d, err, sizeof(err)) != 0) {
+        nofd_control_open(d, err, sizeof(err)) != 0 ||
+        /* Only now: who comes second writes nothing into the first one's file. */
+        nofd_log_open(d->options.log_to, err, sizeof(err)) != 0) {
         nofd_error("%s", err);
         return -1;
     }
@@ -259,7 +288,9 @@ static void say_ready(struct nofd *d)
     static const char word[] = "ready\n";
     ssize_t n;
 
-    nofd_info("serving %u NIC(s) on %u core(s) at %s", d->nnics, d->ncores, d->options.socket);
+    nofd_notice("%s serves %u NIC(s) on %u core(s) at %s", argp_program_version, d->nnics, d->ncores,
+                d->options.socket);
+    nofd_log_started();
     if (d->options.ready_fd < 0)
         return;
     n = write(d->options.ready_fd, word, sizeof(word) - 1);
@@ -299,7 +330,7 @@ int main(int argc, char **argv)
     int parent_fd;
 
     nofd_options_read(&d.options, argc, argv);
-    nofd_log_set_level((enum nofd_log_level)d.options.log_level);
+    nofd_log_set_level((enum nofd_log_level)d.options.feature[NOF_F_LOG_LEVEL]);
     d.started_ns = nofd_clock_ns();
     d.exit_code = 1;
     parent_fd = open_parent(&d.options);
@@ -308,9 +339,10 @@ int main(int argc, char **argv)
         return 1;
     }
     signal_fd = block_signals();
-    raise_limits();
-    /* Helpers carry users' ids: those users must not look into us through them. */
-    if (geteuid() == 0 && !d.options.private_job)
+    if (!raise_limits())
+        return 1;
+    /* Other users' payload passes through us: nobody with our ids alone may look into us. */
+    if (!d.options.private_job)
         (void)prctl(PR_SET_DUMPABLE, 0);
     if (start_events(&d, signal_fd, parent_fd) != 0 || open_doors(&d) != 0)
         goto out;

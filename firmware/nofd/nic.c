@@ -14,6 +14,7 @@
 #include "clock.h"
 #include "core.h"
 #include "dma.h"
+#include "limits.h"
 #include "log.h"
 
 #define LINK_LOOK_NS (10 * NOFD_MS)
@@ -86,8 +87,13 @@ static void host_log(void *host, int level, const char *text)
 {
     struct nofd_nic *nic = host;
 
-    if (level >= NOFD_LOG_ERROR && level <= NOFD_LOG_DEBUG)
-        nofd_log((enum nofd_log_level)level, "%s: %s", nic->name, text);
+    /* A kind each, for the limit: what peers cause is said at the first two. */
+    if (level == 0)
+        nofd_error("%s: %s", nic->name, text);
+    else if (level == 1)
+        nofd_warning("%s: %s", nic->name, text);
+    else
+        nofd_log(level == 2 ? NOFD_LOG_INFO : NOFD_LOG_DEBUG, "%s: %s", nic->name, text);
 }
 
 static const struct nof_host_ops host_ops = {
@@ -141,10 +147,13 @@ int nofd_nic_create(struct nofd_nic *nic, unsigned index, const struct nofd_wire
     if (rc == NOF_OK)
         rc = nof_nic_init(nic->mem, nic->mem_bytes, &nic->cfg, wire->port_ops, wire->port, &host_ops, nic,
                           now_ns, &nic->nic);
-    if (rc != NOF_OK) {
+    if (rc == NOF_ENOMEM)
+        snprintf(err, err_bytes, "%s: no memory for its firmware core, %zu MB%s", nic->name,
+                 nic->mem_bytes >> 20, nofd_limits_hint(ENOMEM));
+    else if (rc != NOF_OK)
         snprintf(err, err_bytes, "%s: cannot start the firmware core: %s", nic->name, nof_strstatus(rc));
+    if (rc != NOF_OK)
         nofd_nic_destroy(nic);
-    }
     return rc;
 }
 
@@ -290,7 +299,7 @@ static void look_at_link(struct nofd_nic *nic, uint64_t now_ns)
     if (up == nic->link_up)
         return;
     nic->link_up = up;
-    nofd_info("%s: link %s", nic->name, up ? "up" : "down");
+    nofd_notice("%s: link %s", nic->name, up ? "up" : "down");
     nof_nic_link(nic->nic, now_ns, up);
 }
 

@@ -121,6 +121,11 @@ static int set_dma_timeout(struct nofd_options *o, const char *v)
     return nofd_units_time(v, NOFD_MS, &o->dma_timeout_ns);
 }
 
+static int set_idle_timeout(struct nofd_options *o, const char *v)
+{
+    return nofd_units_time(v, NOFD_S, &o->idle_timeout_ns) != 0 || o->idle_timeout_ns == 0 ? -1 : 0;
+}
+
 static int set_netmem(struct nofd_options *o, const char *v)
 {
     return nofd_units_bytes(v, &o->netmem_bytes);
@@ -176,10 +181,26 @@ static int set_background(struct nofd_options *o, const char *v)
     return o->background ? 0 : -1;
 }
 
+static int set_watch_pauses(struct nofd_options *o, const char *v)
+{
+    o->watch_pauses = strcmp(v, "1") == 0;
+    return o->watch_pauses ? 0 : -1;
+}
+
 static int set_log(struct nofd_options *o, const char *v)
 {
-    o->log_level = nofd_log_parse(v);
-    return o->log_level < 0 ? -1 : 0;
+    int level = nofd_log_parse(v);
+
+    if (level < 0)
+        return -1;
+    o->feature[NOF_F_LOG_LEVEL] = (uint64_t)level;
+    o->log_level_given = true;
+    return 0;
+}
+
+static int set_log_to(struct nofd_options *o, const char *v)
+{
+    return snprintf(o->log_to, sizeof(o->log_to), "%s", v) < (int)sizeof(o->log_to) ? 0 : -1;
 }
 
 static int set_dma(struct nofd_options *o, const char *v)
@@ -213,6 +234,7 @@ static void set_feature(struct nofd_options *o, const char *v, const char *where
         exit(2);
     }
     o->feature[feature] = value;
+    o->log_level_given |= feature == NOF_F_LOG_LEVEL;
 }
 
 enum {
@@ -236,15 +258,18 @@ enum {
     KEY_BACKGROUND,
     KEY_CORES,
     KEY_LOG,
+    KEY_LOG_TO,
     KEY_DMA,
     KEY_DMA_TIMEOUT,
+    KEY_IDLE_TIMEOUT,
     KEY_MAX_ENDPOINTS,
     KEY_NETMEM,
     KEY_STAGING,
     KEY_BOUNCE,
     KEY_MEMORY,
     KEY_MAX_PEERS,
-    KEY_PREDICT_CALLS
+    KEY_PREDICT_CALLS,
+    KEY_WATCH_PAUSES
 };
 
 static const struct option_def defs[] = {
@@ -268,8 +293,14 @@ static const struct option_def defs[] = {
     {"cores", KEY_CORES, "N", "NIC cores; DPDK ports are dealt over them, the fabric stays on the first (1)",
      1, set_cores, "a number from 1 to 64"},
     {"set", 'S', "NAME=VALUE", "set a feature (nof features lists them); may be repeated", 1, NULL, NULL},
-    {"log", KEY_LOG, "LEVEL", "error, warning, info or debug (warning)", 1, set_log,
-     "one of error, warning, info, debug"},
+    {"log", KEY_LOG, "LEVEL", "error, warning, notice, info or debug (notice; --private: warning)", 1,
+     set_log, "one of error, warning, notice, info, debug"},
+    {"log-to", KEY_LOG_TO, "PLACE",
+     "stderr, syslog, syslog:SOCKET, or a file, which is appended to and opened again at SIGHUP (stderr)", 1,
+     set_log_to, "stderr, syslog or a path"},
+    {"idle-timeout", KEY_IDLE_TIMEOUT, "TIME",
+     "close a connection that does not ask, or does not take its answer, for so long (30s)", 1,
+     set_idle_timeout, "a time such as 30s"},
 
     {"fabric", KEY_FABRIC, "N", "N simulated NICs, each a host of its own, joined by a simulated switch", 2,
      set_fabric, "a number from 0 to 1024"},
@@ -285,7 +316,8 @@ static const struct option_def defs[] = {
     {"corrupt", KEY_CORRUPT, "P", "probability that a bit of it is flipped", 2, set_corrupt, "a probability"},
 
     {"port", KEY_PORT, "DEV[,DEVARGS]",
-     "a NIC on a DPDK device: net_af_xdp,iface=eth0, net_af_packet,iface=eth0, 0000:03:00.0; may be repeated",
+     "a NIC on a network interface (eth0: AF_XDP, else AF_PACKET) or a DPDK device: net_af_xdp,iface=eth0, "
+     "net_af_packet,iface=eth0, 0000:03:00.0; may be repeated",
      3, set_port, "a DPDK device"},
     {"ip", KEY_IP, "A.B.C.D", "address of the first, second, ... NIC; may be repeated", 3, set_ip,
      "an IPv4 address"},
@@ -315,6 +347,10 @@ static const struct option_def defs[] = {
      "a size up to 64MiB"},
     {"bounce", KEY_BOUNCE, "BYTES", "bounce arena of one endpoint (512KiB)", 4, set_bounce,
      "a size up to 64MiB"},
+    {"watch-pauses", KEY_WATCH_PAUSES, NULL,
+     "count how long a rank waits for a turn of its NIC core (host.pause_ns); costs a system call in each "
+     "turn",
+     4, set_watch_pauses, "1"},
     {"memory", KEY_MEMORY, "MB", "memory for DPDK (by the ports)", 4, set_memory, "a number of MB"},
 };
 
@@ -464,8 +500,8 @@ static void defaults(struct nofd_options *o)
     memset(o, 0, sizeof(*o));
     o->ready_fd = -1;
     o->cores = 1;
-    o->log_level = NOFD_LOG_WARNING;
     o->dma_timeout_ns = 5 * NOFD_S;
+    o->idle_timeout_ns = 30 * NOFD_S;
     o->max_endpoints = 64;
     o->staging_bytes = 512u << 10;
     o->bounce_bytes = 512u << 10;
@@ -479,6 +515,9 @@ static void check(struct nofd_options *o)
 {
     size_t len = strlen(o->socket);
 
+    /* It speaks into the output of its job. */
+    if (o->private_job && !o->log_level_given)
+        o->feature[NOF_F_LOG_LEVEL] = NOFD_LOG_WARNING;
     if (o->fabric.nics == 0 && o->nports == 0) {
         fprintf(stderr, "nofd: no NIC: give --fabric N for simulated ones, or --port DEV for a real one "
                         "(nofd --help)\n");

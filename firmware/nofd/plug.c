@@ -2,6 +2,7 @@
 #include "plug.h"
 
 #include <errno.h>
+#include <net/if.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,6 +20,7 @@
 #include "clock.h"
 #include "daemon.h"
 #include "dma_helper.h"
+#include "limits.h"
 #include "log.h"
 
 #define FABRIC_MTU 9000u
@@ -29,6 +31,8 @@
 #define NETMEM_PER_PEER (4ull << 10) /* so that each has its share of blocks */
 #define NETMEM_PEERS_MOST (1ull << 30)
 #define NETMEM_LEAST (16ull << 20)
+#define NETMEM_ENDPOINT_LEAST (64ull << 10) /* the core's own bounds */
+#define NETMEM_MOST (64ull << 30)
 #define PEERS_LEAST 4096u
 #define PEERS_MOST 65536u /* without being asked: some 500 bytes each on every NIC */
 #define FABRIC_IP 0x0a630001u /* 10.99.0.1, one more per NIC */
@@ -36,7 +40,6 @@
 #define WINDOW_BYTES (600u << 10) /* on a path of the simulated wire: a third of a usual L2 cache */
 #define WINDOW_LEAST 32u
 #define WINDOW_MOST 256u
-#define HELPERS_MS 200u /* a helper has at most a copy of 64 KiB to end; one that takes longer is blocked */
 
 /* Random, never 0. */
 static uint64_t draw(void)
@@ -86,7 +89,11 @@ static int make_fabric(struct nofd *d, uint8_t (*macs)[6], char *err, size_t err
     }
     cfg.mac = (const uint8_t(*)[6])macs;
     rc = nof_fabric_create(&cfg, &d->fabric);
-    if (rc != NOF_OK)
+    if (rc == NOF_ENOMEM)
+        snprintf(err, err_bytes,
+                 "no memory for a fabric of %u NICs%s: fewer NICs (hosts), or a smaller --max-endpoints",
+                 o->nics, nofd_limits_hint(ENOMEM));
+    else if (rc != NOF_OK)
         snprintf(err, err_bytes, "cannot build the fabric of %u NICs: %s; check --link, --delay and --buffer",
                  o->nics, nof_strstatus(rc));
     return rc == NOF_OK ? 0 : -1;
@@ -134,6 +141,21 @@ static uint64_t netmem_bytes(const struct nof_nic_config *cfg)
     return larger(larger(cfg->max_endpoints * NETMEM_PER_RANK, peers), NETMEM_LEAST);
 }
 
+/* Each endpoint must be able to reserve the least that a rendezvous needs. */
+static int check_netmem(const struct nofd_options *o, char *err, size_t err_bytes)
+{
+    uint64_t least = (uint64_t)o->max_endpoints * NETMEM_ENDPOINT_LEAST;
+
+    if (o->netmem_bytes == 0 || (o->netmem_bytes >= least && o->netmem_bytes <= NETMEM_MOST))
+        return 0;
+    snprintf(err, err_bytes,
+             "--netmem of %llu bytes: for %u endpoints it is from %lluKiB to %lluGiB; or give another "
+             "--max-endpoints",
+             (unsigned long long)o->netmem_bytes, o->max_endpoints, (unsigned long long)least >> 10,
+             (unsigned long long)NETMEM_MOST >> 30);
+    return -1;
+}
+
 static int add_nic(struct nofd *d, const struct nofd_wire *wire, char *err, size_t err_bytes)
 {
     struct nof_nic_config cfg = {
@@ -150,6 +172,8 @@ static int add_nic(struct nofd *d, const struct nofd_wire *wire, char *err, size
     struct nofd_nic *nic = &d->nics[d->nnics];
     uint64_t seed[2] = {draw(), draw()};
 
+    if (check_netmem(&d->options, err, err_bytes) != 0)
+        return -1;
     if (cfg.netmem_bytes == 0)
         cfg.netmem_bytes = enough;
     memcpy(cfg.seed, seed, sizeof(cfg.seed));
@@ -209,14 +233,26 @@ static int steer_file(const struct nofd_options *o, const char *device, char *pa
     return fd;
 }
 
-static int plug_port(struct nofd *d, unsigned i, char *err, size_t err_bytes)
+/* Nobody looks for the reason of smaller frames in a log at another level. */
+static void tell_mtu(const struct nofd_options *o, const struct nofd_wire *wire)
+{
+    const struct nof_dpdk_port_info *info = nof_dpdk_port_info(wire->device);
+
+    if (info->mtu_bytes >= info->iface_mtu_bytes)
+        return;
+    nofd_notice("%s: MTU %u of the interface's %u, %s", wire->device_name, info->mtu_bytes,
+                info->iface_mtu_bytes,
+                o->mtu_bytes != 0 ? "as asked for" : "the most that this port carries");
+}
+
+static int plug_device(struct nofd *d, unsigned i, const char *devargs, char *err, size_t err_bytes)
 {
     const struct nofd_options *o = &d->options;
     unsigned nic = o->fabric.nics + i;
     char steer[256];
-    int steer_fd = steer_file(o, o->port[i], steer, sizeof(steer));
+    int steer_fd = steer_file(o, devargs, steer, sizeof(steer));
     struct nof_dpdk_port_config cfg = {
-        .devargs = o->port[i],
+        .devargs = devargs,
         .mtu_bytes = o->mtu_bytes,
         .nqueues = 1,
         .ip4 = nic < o->nips ? o->ip4[nic] : 0,
@@ -230,12 +266,48 @@ static int plug_port(struct nofd *d, unsigned i, char *err, size_t err_bytes)
         close(steer_fd);
     if (rc != NOF_OK)
         return -1;
+    tell_mtu(o, &wire);
     if (wire.ip4 == 0) {
         snprintf(err, err_bytes, "%s has no IPv4 address: give one with --ip A.B.C.D", wire.device_name);
         nofd_wire_close(&wire);
         return -1;
     }
     return add_nic(d, &wire, err, err_bytes);
+}
+
+/* A network interface by its name alone: AF_XDP, and where the kernel or our rights do not have that, AF_PACKET. */
+static int plug_interface(struct nofd *d, unsigned i, const char *ifname, char *err, size_t err_bytes)
+{
+    char devargs[64];
+    char why[NOFD_ERROR_BYTES];
+
+    snprintf(devargs, sizeof(devargs), "net_af_xdp%u,iface=%s", i, ifname);
+    if (plug_device(d, i, devargs, why, sizeof(why)) == 0)
+        return 0;
+    for (char *at = why; (at = strchr(at, '\n')) != NULL;)
+        *at = ' '; /* a message is one line */
+    nofd_notice("%s: AF_PACKET, for AF_XDP does not serve: %s", ifname, why);
+    snprintf(devargs, sizeof(devargs), "net_af_packet%u,iface=%s", i, ifname);
+    return plug_device(d, i, devargs, err, err_bytes);
+}
+
+static int plug_port(struct nofd *d, unsigned i, char *err, size_t err_bytes)
+{
+    const char *port = d->options.port[i];
+
+    if (if_nametoindex(port) != 0)
+        return plug_interface(d, i, port, err, err_bytes);
+    /* DPDK's own names: a driver's begin so, an address on a bus has a colon. */
+    if (strncmp(port, "net_", 4) != 0 && strchr(port, ':') == NULL) {
+        snprintf(err, err_bytes,
+                 "there is no interface %s in this network namespace.\nType: ip link, to see those that "
+                 "there are. "
+                 "A PCI device goes by its address, such as 0000:03:00.0, a driver by its name, such as "
+                 "net_af_packet,iface=eth0 (docs/PORTS.md)",
+                 port);
+        return -1;
+    }
+    return plug_device(d, i, port, err, err_bytes);
 }
 
 /* The fabric's NICs share one switch and so one core; ports are dealt over all cores, the first
@@ -258,7 +330,7 @@ static int make_cores(struct nofd *d, char *err, size_t err_bytes)
     d->by_core = calloc(d->nnics, sizeof(*d->by_core));
     if (d->cores == NULL || d->by_core == NULL) {
         d->ncores = 0;
-        snprintf(err, err_bytes, "out of memory");
+        snprintf(err, err_bytes, "out of memory%s", nofd_limits_hint(ENOMEM));
         return -1;
     }
     for (unsigned i = 0; i < d->ncores; i++) {
@@ -273,6 +345,7 @@ static int make_cores(struct nofd *d, char *err, size_t err_bytes)
             d->ncores = i;
             return -1;
         }
+        core->watch_pauses = d->options.watch_pauses;
         core->idle.policy = (enum nofd_idle_policy)d->options.feature[NOF_F_IDLE];
         core->idle.spin_ns = d->options.feature[NOF_F_SPIN] * NOFD_US;
         core->idle.nap_ns = d->options.feature[NOF_F_NAP] * NOFD_US;
@@ -288,7 +361,7 @@ int nofd_plug_in(struct nofd *d, char *err, size_t err_bytes)
     d->host_id = nof_machine_id();
     d->nics = calloc(total, sizeof(*d->nics));
     if (d->nics == NULL) {
-        snprintf(err, err_bytes, "out of memory");
+        snprintf(err, err_bytes, "out of memory%s", nofd_limits_hint(ENOMEM));
         return -1;
     }
     if (d->options.cores > useful) {
@@ -311,9 +384,8 @@ err_out:
 
 void nofd_plug_out(struct nofd *d)
 {
-    bool cores_known = !nofd_dma_helpers_ended(HELPERS_MS);
-
-    for (unsigned i = 0; i < d->ncores && !cores_known; i++)
+    nofd_dma_pools_end(d);
+    for (unsigned i = 0; i < d->ncores; i++)
         nofd_core_fini(&d->cores[i]);
     for (unsigned i = 0; i < d->nnics; i++)
         nofd_nic_destroy(&d->nics[i]);
@@ -322,8 +394,7 @@ void nofd_plug_out(struct nofd *d)
     d->fabric = NULL;
     free(d->nics);
     free(d->by_core);
-    if (!cores_known)
-        free(d->cores);
+    free(d->cores);
     d->nics = NULL;
     d->by_core = NULL;
     d->cores = NULL;

@@ -16,6 +16,11 @@ struct nofd;
     "{\"jsonrpc\": \"2.0\", \"id\": null, \"error\": {\"code\": -32700, \"message\": \"a line is at most " \
     "65535 bytes\"}}"
 
+#define NOFD_RPC_ANSWER_TOO_LONG \
+    "{\"jsonrpc\": \"2.0\", \"id\": null, \"error\": {\"code\": -32603, \"message\": \"the answer is " \
+    "longer than " \
+    "16 MiB: ask for one NIC ({\\\"nic\\\":0})\"}}"
+
 /* The standard's codes, and ours from -32000 on. */
 enum nofd_rpc_code {
     NOFD_RPC_PARSE = -32700,
@@ -24,6 +29,7 @@ enum nofd_rpc_code {
     NOFD_RPC_PARAMS = -32602,
     NOFD_RPC_INTERNAL = -32603,
     NOFD_RPC_FORBIDDEN = -32000,
+    NOFD_RPC_BUSY = -32001,
 };
 
 struct nofd_rpc_error {

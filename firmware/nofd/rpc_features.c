@@ -6,6 +6,7 @@
 
 #include "clock.h"
 #include "daemon.h"
+#include "log.h"
 #include "rpc.h"
 
 /* From NOF_F_IDLE on they are the daemon's, before it the firmware core's. */
@@ -90,6 +91,12 @@ json_t *nofd_rpc_set(struct nofd *d, const json_t *params, struct nofd_rpc_error
         nofd_call(d, &d->cores[i], set_on_core, &call);
     if (call.only == UINT32_MAX)
         d->options.feature[call.feature] = call.value;
+    if (call.feature == NOF_F_LOG_LEVEL)
+        nofd_log_set_level((enum nofd_log_level)call.value);
     nofd_options_feature_text(call.feature, call.value, text, sizeof(text));
+    if (call.only == UINT32_MAX)
+        nofd_notice("feature %s=%s", name, text);
+    else
+        nofd_notice("feature %s=%s of %s", name, text, d->nics[call.only].name);
     return json_pack("{s:s, s:s}", "name", nof_feature_info[call.feature].name, "value", text);
 }

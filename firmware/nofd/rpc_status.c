@@ -16,35 +16,62 @@
 
 #define VERSION "0.1.0"
 
-/* What the core may change while we read. */
-struct glance {
-    const struct nofd_nic *nic; /* NULL: only the helpers */
-    unsigned endpoints, helpers;
-    bool up;
-};
+/* --- what the NIC cores write while we read ---------------------------------------------------------
+ *
+ * A counter has one writer and is read whole; that one is newer than its neighbour is the same as asking a moment
+ * later. So no core stops for who looks on. What is more than words that stand alone is asked of the cores, between
+ * two turns, and not again for SEEN_NS. */
 
-static void take_glance(struct nofd_core *core, void *arg)
+#define SEEN_NS (100 * NOFD_MS)
+#define CHANNELS_MOST 512u /* of a NIC: both directions of all predictors */
+
+#if defined(__SANITIZE_THREAD__)
+#define RACES __attribute__((no_sanitize("thread")))
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define RACES __attribute__((no_sanitize("thread")))
+#endif
+#endif
+#ifndef RACES
+#define RACES
+#endif
+
+RACES static uint64_t read_u64(const uint64_t *word)
 {
-    struct glance *g = arg;
-
-    for (unsigned i = 0; i < core->npools; i++)
-        g->helpers += nofd_dma_pool_helpers(core->pools[i]);
-    if (g->nic == NULL)
-        return;
-    g->endpoints = g->nic->nlive;
-    g->up = g->nic->link_up;
+    return *(const volatile uint64_t *)word;
 }
 
-static json_t *nic_row(struct nofd *d, const struct nofd_nic *nic)
+RACES static unsigned read_unsigned(const unsigned *word)
 {
-    struct glance now = {.nic = nic};
+    return *(const volatile unsigned *)word;
+}
+
+RACES static bool read_bool(const bool *word)
+{
+    return *(const volatile bool *)word;
+}
+
+struct nofd_seen {
+    uint64_t at_ns;
+    unsigned helpers;
+    json_t *channels;
+};
+
+struct look {
+    struct nofd_seen *seen;
+    unsigned n; /* channels of the NIC below */
+    const struct nofd_nic *nic;
+    struct nof_channel_info info[CHANNELS_MOST];
+};
+
+static json_t *nic_row(const struct nofd_nic *nic)
+{
     const uint8_t *mac = nic->wire.mac;
     uint32_t ip4 = nic->wire.ip4;
     char mac_text[24];
     char ip_text[24];
     char id_text[24];
 
-    nofd_call(d, nic->core, take_glance, &now);
     snprintf(mac_text, sizeof(mac_text), "%02x:%02x:%02x:%02x:%02x:%02x", mac[0], mac[1], mac[2], mac[3],
              mac[4], mac[5]);
     snprintf(ip_text, sizeof(ip_text), "%u.%u.%u.%u", ip4 >> 24, ip4 >> 16 & 255, ip4 >> 8 & 255, ip4 & 255);
@@ -52,9 +79,9 @@ static json_t *nic_row(struct nofd *d, const struct nofd_nic *nic)
     return json_pack("{s:i, s:s, s:s, s:s, s:s, s:s, s:s, s:i, s:b, s:I, s:i, s:i, s:I}", "nic",
                      (int)nic->index, "name", nic->name, "port", nic->wire.device_name, "driver",
                      nic->wire.kind, "mac", mac_text, "ip", ip_text, "id", id_text, "mtu",
-                     (int)nic->wire.mtu_bytes, "up", now.up, "link_rate_bps", (json_int_t)nic->wire.rate_bps,
-                     "endpoints", (int)now.endpoints, "core", (int)nic->core->index, "memory_bytes",
-                     (json_int_t)nic->mem_bytes);
+                     (int)nic->wire.mtu_bytes, "up", read_bool(&nic->link_up), "link_rate_bps",
+                     (json_int_t)nic->wire.rate_bps, "endpoints", (int)read_unsigned(&nic->nlive), "core",
+                     (int)nic->core->index, "memory_bytes", (json_int_t)nic->mem_bytes);
 }
 
 static const char *state_name(int state)
@@ -64,15 +91,21 @@ static const char *state_name(int state)
     return state >= 0 && state <= NOFD_EP_GONE ? names[state] : "?";
 }
 
-static json_t *endpoint_row(const struct nofd_endpoint *ep)
+RACES static json_t *endpoint_row(const struct nofd_endpoint *ep)
 {
     char job[24];
+    uint32_t posted = 0, unexpected = 0;
+
+    if (nofd_endpoint_state(ep) == NOFD_EP_LIVE)
+        nof_nic_endpoint_queues(ep->nic->nic, ep->card.endpoint, &posted, &unexpected);
 
     snprintf(job, sizeof(job), "%" PRIu64, ep->job->id);
-    return json_pack("{s:i, s:i, s:s, s:i, s:i, s:i, s:i, s:s, s:s, s:I}", "nic", (int)ep->nic->index,
-                     "endpoint", (int)ep->card.endpoint, "job", job, "rank", (int)ep->rank, "size",
-                     (int)ep->job->size, "pid", (int)ep->pid, "uid", (int)ep->uid, "dma", ep->dma->name,
-                     "state", state_name(nofd_endpoint_state(ep)), "bar_bytes", (json_int_t)ep->bar.bytes);
+    return json_pack("{s:i, s:i, s:s, s:i, s:i, s:i, s:i, s:s, s:s, s:I, s:I, s:I}", "nic",
+                     (int)ep->nic->index, "endpoint", (int)ep->card.endpoint, "job", job, "rank",
+                     (int)ep->rank, "size", (int)ep->job->size, "pid", (int)ep->pid, "uid", (int)ep->uid,
+                     "dma", ep->dma->name, "state", state_name(nofd_endpoint_state(ep)), "bar_bytes",
+                     (json_int_t)ep->bar.bytes, "posted", (json_int_t)posted, "unexpected",
+                     (json_int_t)unexpected);
 }
 
 static json_t *job_rows(const struct nofd *d)
@@ -98,26 +131,6 @@ static json_t *endpoint_rows(const struct nofd *d)
     return rows;
 }
 
-/* --- channels --------------------------------------------------------------------------------------- */
-
-#define CHANNELS_MOST 512u /* of a NIC: both directions of all predictors */
-
-struct channels {
-    const struct nofd_nic *nic;
-    unsigned n;
-    struct nof_channel_info info[CHANNELS_MOST];
-};
-
-static void take_channels(struct nofd_core *core, void *arg)
-{
-    struct channels *c = arg;
-
-    (void)core;
-    c->n = nof_nic_channels(c->nic->nic, c->info, CHANNELS_MOST);
-    if (c->n > CHANNELS_MOST)
-        c->n = CHANNELS_MOST;
-}
-
 static json_t *channel_row(const struct nofd_nic *nic, const struct nof_channel_info *c)
 {
     return json_pack("{s:i, s:i, s:i, s:s, s:b, s:i, s:i, s:I, s:I, s:I, s:I, s:I, s:[I, I, I, I], s:I}",
@@ -130,40 +143,75 @@ static json_t *channel_row(const struct nofd_nic *nic, const struct nof_channel_
                      (json_int_t)c->cycles);
 }
 
-static json_t *channel_rows(struct nofd *d)
+static void count_helpers(struct nofd_core *core, void *arg)
 {
-    struct channels *c = calloc(1, sizeof(*c));
-    json_t *rows = json_array();
+    struct look *look = arg;
 
-    for (unsigned i = 0; c != NULL && i < d->nnics; i++) {
-        c->nic = &d->nics[i];
-        nofd_call(d, c->nic->core, take_channels, c);
-        for (unsigned k = 0; k < c->n; k++)
-            json_array_append_new(rows, channel_row(c->nic, &c->info[k]));
+    for (unsigned i = 0; i < core->npools; i++)
+        look->seen->helpers += nofd_dma_pool_helpers(core->pools[i]);
+}
+
+static void take_channels(struct nofd_core *core, void *arg)
+{
+    struct look *look = arg;
+
+    (void)core;
+    look->n = nof_nic_channels(look->nic->nic, look->info, CHANNELS_MOST);
+    if (look->n > CHANNELS_MOST)
+        look->n = CHANNELS_MOST;
+}
+
+/* What the cores last said; asks them anew when that was long ago. NULL: out of memory. */
+static const struct nofd_seen *seen(struct nofd *d)
+{
+    uint64_t now_ns = nofd_clock_ns();
+    struct look *look;
+
+    if (d->seen != NULL && now_ns - d->seen->at_ns < SEEN_NS)
+        return d->seen;
+    look = calloc(1, sizeof(*look));
+    if (d->seen == NULL)
+        d->seen = calloc(1, sizeof(*d->seen));
+    if (look == NULL || d->seen == NULL) {
+        free(look);
+        return NULL;
     }
-    free(c);
-    return rows;
+    look->seen = d->seen;
+    d->seen->at_ns = now_ns;
+    d->seen->helpers = 0;
+    json_decref(d->seen->channels);
+    d->seen->channels = json_array();
+    for (unsigned i = 0; i < d->nrunning; i++)
+        nofd_call(d, &d->cores[i], count_helpers, look);
+    for (unsigned i = 0; i < d->nnics; i++) {
+        look->nic = &d->nics[i];
+        nofd_call(d, look->nic->core, take_channels, look);
+        for (unsigned k = 0; k < look->n; k++)
+            json_array_append_new(d->seen->channels, channel_row(look->nic, &look->info[k]));
+    }
+    free(look);
+    return d->seen;
 }
 
 json_t *nofd_rpc_status(struct nofd *d, const json_t *params, struct nofd_rpc_error *error)
 {
     double uptime_s = (double)(nofd_clock_ns() - d->started_ns) / 1e9;
-    json_t *nics = json_array();
-    struct glance all = {0};
+    const struct nofd_seen *cores;
+    json_t *nics;
 
-    if (nofd_rpc_keys(params, NULL, 0, error) != 0) {
-        json_decref(nics);
+    if (nofd_rpc_keys(params, NULL, 0, error) != 0)
         return NULL;
-    }
+    cores = seen(d);
+    if (cores == NULL)
+        return NULL; /* the error is "out of memory" until told otherwise */
+    nics = json_array();
     for (unsigned i = 0; i < d->nnics; i++)
-        json_array_append_new(nics, nic_row(d, &d->nics[i]));
-    for (unsigned i = 0; i < d->nrunning; i++)
-        nofd_call(d, &d->cores[i], take_glance, &all);
+        json_array_append_new(nics, nic_row(&d->nics[i]));
     return json_pack("{s:s, s:i, s:f, s:s, s:s, s:b, s:i, s:i, s:o, s:o, s:o, s:o}", "version", VERSION,
                      "pid", (int)getpid(), "uptime_s", uptime_s, "socket", d->options.socket, "control",
                      d->options.control, "private", d->options.private_job, "cores", (int)d->ncores,
-                     "dma_helpers", (int)all.helpers, "nics", nics, "endpoints", endpoint_rows(d), "jobs",
-                     job_rows(d), "channels", channel_rows(d));
+                     "dma_helpers", (int)cores->helpers, "nics", nics, "endpoints", endpoint_rows(d), "jobs",
+                     job_rows(d), "channels", json_incref(cores->channels));
 }
 
 json_t *nofd_rpc_endpoints(struct nofd *d, const json_t *params, struct nofd_rpc_error *error)
@@ -173,39 +221,23 @@ json_t *nofd_rpc_endpoints(struct nofd *d, const json_t *params, struct nofd_rpc
     return json_pack("{s:o}", "rows", endpoint_rows(d));
 }
 
-/* --- stats: read on the core, between two turns ---------------------------------------------------- */
+/* --- stats ---------------------------------------------------------------------------------------- */
 
-struct snapshot {
-    const struct nofd_nic *nic;
-    const struct nofd_endpoint *ep; /* NULL: of the NIC */
-    uint64_t value[NOF_COUNTER_COUNT];
-};
-
-static void take_snapshot(struct nofd_core *core, void *arg)
-{
-    struct snapshot *s = arg;
-    const uint64_t *counters = nof_nic_counters(s->nic->nic);
-
-    (void)core;
-    if (s->ep != NULL) {
-        memcpy(s->value, s->ep->counters, sizeof(s->value));
-        return;
-    }
-    for (unsigned i = 0; i < NOF_COUNTER_COUNT; i++)
-        s->value[i] = counters[i] + s->nic->counters[i];
-}
-
-static json_t *counters_of(const struct snapshot *s)
+/* more: added to the first; NULL: nothing. */
+static json_t *counters_of(const uint64_t *first, const uint64_t *more)
 {
     json_t *object = json_object();
 
-    for (unsigned i = 0; i < NOF_COUNTER_COUNT; i++)
-        json_object_set_new(object, nof_counter_info[i].name, json_integer((json_int_t)s->value[i]));
+    for (unsigned i = 0; i < NOF_COUNTER_COUNT; i++) {
+        uint64_t value = read_u64(&first[i]) + (more != NULL ? read_u64(&more[i]) : 0);
+
+        json_object_set_new(object, nof_counter_info[i].name, json_integer((json_int_t)value));
+    }
     return object;
 }
 
 /* What the simulated switch did to frames towards this NIC. */
-static json_t *fabric_counters(const struct nofd *d, const struct nofd_nic *nic)
+RACES static json_t *fabric_counters(const struct nofd *d, const struct nofd_nic *nic)
 {
     const struct nof_fabric_stats *s = nof_fabric_stats(d->fabric, nic->wire.index);
 
@@ -238,29 +270,27 @@ json_t *nofd_rpc_stats(struct nofd *d, const json_t *params, struct nofd_rpc_err
     rows = json_array();
     endpoints = json_array();
     for (unsigned i = 0; i < d->nnics; i++) {
-        struct snapshot s = {.nic = &d->nics[i]};
+        const struct nofd_nic *nic = &d->nics[i];
         json_t *row;
 
         if (only != UINT32_MAX && only != i)
             continue;
-        nofd_call(d, d->nics[i].core, take_snapshot, &s);
-        row = json_pack("{s:i, s:s, s:I, s:o}", "nic", (int)i, "name", d->nics[i].name, "cycles_per_s",
-                        (json_int_t)nofd_nic_cycles_per_s(), "counters", counters_of(&s));
-        if (d->nics[i].wire.fabric != NULL)
-            json_object_set_new(row, "fabric", fabric_counters(d, &d->nics[i]));
-        if (d->nics[i].wire.device != NULL)
-            add_xdp_counters(d->nics[i].wire.device, json_object_get(row, "counters"));
+        row = json_pack("{s:i, s:s, s:I, s:o}", "nic", (int)i, "name", nic->name, "cycles_per_s",
+                        (json_int_t)nofd_nic_cycles_per_s(), "counters",
+                        counters_of(nof_nic_counters(nic->nic), nic->counters));
+        if (nic->wire.fabric != NULL)
+            json_object_set_new(row, "fabric", fabric_counters(d, nic));
+        if (nic->wire.device != NULL)
+            add_xdp_counters(nic->wire.device, json_object_get(row, "counters"));
         json_array_append_new(rows, row);
     }
     for (struct nofd_endpoint *ep = d->endpoints; ep != NULL; ep = ep->next) {
-        struct snapshot s = {.nic = ep->nic, .ep = ep};
         json_t *row;
 
         if (only != UINT32_MAX && only != ep->nic->index)
             continue;
-        nofd_call(d, ep->nic->core, take_snapshot, &s);
         row = endpoint_row(ep);
-        json_object_set_new(row, "counters", counters_of(&s));
+        json_object_set_new(row, "counters", counters_of(ep->counters, NULL));
         json_array_append_new(endpoints, row);
     }
     return json_pack("{s:o, s:o}", "rows", rows, "endpoints", endpoints);

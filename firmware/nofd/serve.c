@@ -14,30 +14,31 @@
 #include "dma.h"
 #include "dma_helper.h"
 #include "job.h"
+#include "limits.h"
 
 #define SUBMIT_SLOTS 1024u
 #define COMPLETE_SLOTS 2048u
 #define SCHEDULE_BYTES (64u << 10)
 #define BOUNCE_MAX_BYTES (16u << 10) /* beyond, one process_vm_readv is cheaper than a second copy */
 
-static struct nofd_nic *deal(struct nofd *d, uint32_t wanted)
+struct nofd_nic *nofd_serve_nic(struct nofd *d, uint32_t wanted)
 {
     return &d->nics[wanted != UINT32_MAX ? wanted : d->next_nic++ % d->nnics];
 }
 
 /* How the rank's memory is reached. Falls back to assist without a word: it works, only slower. */
-static void choose_dma(struct nofd *d, struct nofd_endpoint *ep, bool direct)
+static void choose_dma(struct nofd_endpoint *ep, const struct nofd_serve *serve)
 {
     ep->dma = &nofd_dma_assist;
-    if (!direct)
-        return;
-    if (d->options.private_job) {
-        ep->dma = ep->nic->core->copier != NULL ? &nofd_dma_split : &nofd_dma_inline;
-        return;
-    }
-    ep->pool = nofd_dma_pool_open(d, ep->nic->core, ep->uid, ep->gid);
-    if (ep->pool != NULL)
+    ep->pidfd = -1;
+    ep->dma_rank = serve->rank;
+    if (serve->rank != NULL) {
         ep->dma = &nofd_dma_helpers;
+        ep->dma_rank->ep = ep; /* the core's next call sees it */
+    } else if (serve->direct) {
+        ep->dma = ep->nic->core->copier != NULL ? &nofd_dma_split : &nofd_dma_inline;
+        ep->pidfd = serve->pidfd;
+    }
 }
 
 static int create_bar(struct nofd *d, struct nofd_endpoint *ep)
@@ -121,8 +122,8 @@ static int open_in_core(struct nofd *d, struct nofd_endpoint *ep, const struct n
 
 static void release(struct nofd *d, struct nofd_endpoint *ep)
 {
-    if (ep->pool != NULL)
-        nofd_dma_pool_close(d, ep->pool);
+    if (ep->dma_rank != NULL)
+        nofd_dma_rank_close(d, ep->dma_rank);
     nofd_assist_destroy(ep->assist);
     nofd_bar_destroy(&ep->bar);
     free(ep);
@@ -162,25 +163,27 @@ int nofd_serve_open(struct nofd *d, const struct nofd_serve *serve, struct nofd_
     int rc;
 
     if (ep == NULL) {
+        if (serve->rank != NULL)
+            nofd_dma_rank_close(d, serve->rank);
         snprintf(text, text_bytes, "the daemon is out of memory");
         return NOF_ENOMEM;
     }
     for (unsigned i = 0; i < NOF_BAR_FDS; i++)
         ep->bar.fd[i] = -1;
-    ep->nic = deal(d, serve->request->nic);
+    ep->nic = serve->nic;
     ep->pid = serve->pid;
     ep->uid = serve->uid;
     ep->gid = serve->gid;
     ep->rank = serve->request->rank;
+    choose_dma(ep, serve);
     rc = check_share(d, serve, ep->nic, text, text_bytes);
     if (rc != NOF_OK)
         goto err_release;
-    choose_dma(d, ep, serve->direct);
     rc = create_bar(d, ep);
     if (rc != 0) {
         snprintf(text, text_bytes,
-                 "no memory for the endpoint (%s): fewer ranks, or smaller --staging and --bounce",
-                 strerror(-rc));
+                 "no memory for the endpoint (%s)%s: fewer ranks, or smaller --staging and --bounce",
+                 strerror(-rc), nofd_limits_hint(-rc));
         rc = NOF_ENOMEM;
         goto err_release;
     }

@@ -12,6 +12,8 @@
 #include "job.h"
 
 struct nofd;
+struct nofd_dma_rank;
+struct nofd_nic;
 
 struct nofd_serve {
     const struct nof_attach_request *request;
@@ -19,9 +21,14 @@ struct nofd_serve {
     pid_t pid;
     uid_t uid;
     gid_t gid;
+    struct nofd_nic *nic;
+    int pidfd; /* the caller's, until the endpoint is closed */
     bool direct; /* the DMA probe succeeded */
+    struct nofd_dma_rank *rank; /* what helpers copy for, if direct; the endpoint's, also on failure */
 };
 
+/* The NIC that was asked for, or that is dealt. */
+struct nofd_nic *nofd_serve_nic(struct nofd *d, uint32_t wanted);
 /* NOF_OK, or a negative nof_status with a sentence in text. */
 int nofd_serve_open(struct nofd *d, const struct nofd_serve *serve, struct nofd_endpoint **ep_out, char *text,
                     size_t text_bytes);

@@ -124,3 +124,24 @@ int nofd_units_ip4(const char *text, uint32_t *ip4_out)
     *ip4_out = ntohl(addr.s_addr);
     return 0;
 }
+
+static int time_in(const char *text, uint64_t unit_ns, uint64_t *number_out)
+{
+    uint64_t ns;
+
+    if (nofd_units_time(text, unit_ns, &ns) != 0 || ns % unit_ns != 0)
+        return -1;
+    *number_out = ns / unit_ns;
+    return 0;
+}
+
+int nofd_units_of(const char *unit, const char *text, uint64_t *number_out)
+{
+    if (strcmp(unit, "bytes") == 0)
+        return nofd_units_bytes(text, number_out);
+    if (strcmp(unit, "us") == 0)
+        return time_in(text, 1000, number_out);
+    if (strcmp(unit, "ms") == 0)
+        return time_in(text, 1000000, number_out);
+    return nofd_units_number(text, 0, UINT64_MAX, number_out);
+}

@@ -6,6 +6,7 @@
 #include <semaphore.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 
@@ -31,6 +32,7 @@ struct nofd_watchdog {
     pthread_t thread;
     sem_t stop;
     uint64_t period_ns;
+    struct look attach;
     struct watched cores[]; /* as many as the daemon has */
 };
 
@@ -49,24 +51,34 @@ static bool overdue(struct look *look, const struct nofd_busy *busy, uint64_t *w
     return ++look->same > LOOKS;
 }
 
+static void end_if_overdue(struct nofd_watchdog *dog, struct look *look, const struct nofd_busy *busy,
+                           const char *who)
+{
+    uint64_t whom = 0;
+
+    if (!overdue(look, busy, &whom))
+        return;
+    nofd_error(
+        "%s: memory of rank %u (pid %u) blocks its copy for %u ms (a userfaultfd, or a file system "
+        "that does not answer), and nothing else of this private daemon can go on: the job ends. A copy that "
+        "may take longer needs a larger --dma-timeout, in the environment NOF_DMA_TIMEOUT; under `nof up` "
+        "only that rank fails",
+        who, (unsigned)(uint32_t)whom, (unsigned)(whom >> 32),
+        (unsigned)(dog->daemon->options.dma_timeout_ns / NOFD_MS));
+    nofd_die(dog->daemon);
+}
+
 static void look_at(struct nofd_watchdog *dog, unsigned i)
 {
     struct nofd_core *core = &dog->daemon->cores[i];
     struct watched *w = &dog->cores[i];
     uint64_t whom = 0;
+    char name[32];
 
     if (core->copier != NULL && overdue(&w->copier, nofd_copier_busy(core->copier), &whom))
         nofd_copier_overdue(core->copier);
-    if (!overdue(&w->core, &core->busy, &whom))
-        return;
-    nofd_error(
-        "NIC core %u: memory of rank %u (pid %u) blocks its copy for %u ms (a userfaultfd, or a file system "
-        "that does not answer), and nothing else of this private daemon can go on: the job ends. A copy that "
-        "may take longer needs a larger --dma-timeout, in the environment NOF_DMA_TIMEOUT; under `nof up` "
-        "only that rank fails",
-        core->index, (unsigned)(uint32_t)whom, (unsigned)(whom >> 32),
-        (unsigned)(dog->daemon->options.dma_timeout_ns / NOFD_MS));
-    nofd_die(dog->daemon);
+    snprintf(name, sizeof(name), "NIC core %u", core->index);
+    end_if_overdue(dog, &w->core, &core->busy, name);
 }
 
 /* Until the next look; false: the daemon ends. */
@@ -89,9 +101,11 @@ static void *dog_main(void *arg)
 {
     struct nofd_watchdog *dog = arg;
 
-    while (nap(dog))
+    while (nap(dog)) {
         for (unsigned i = 0; i < dog->daemon->ncores; i++)
             look_at(dog, i);
+        end_if_overdue(dog, &dog->attach, &dog->daemon->busy, "attach");
+    }
     return NULL;
 }
 

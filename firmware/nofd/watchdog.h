@@ -6,7 +6,7 @@
  *
  *   core, copier:  nofd_busy_begin() -> process_vm_* -> nofd_busy_end()
  *   watchdog:      one copy of the copier lasts longer than the limit -> its endpoint fails
- *                  one copy of the core does                          -> a sentence that names the rank, and the end
+ *                  one copy of the core does, or the probe at attach  -> a sentence that names the rank, and the end
  *
  * It counts its own looks, not the clock: a daemon that was stopped or starved owes nothing.
  *

@@ -48,12 +48,14 @@ void nof_ack_rx(struct nof_path *p, uint32_t ack, const uint8_t *words, uint32_t
     /* Older than what we know, or of packets never sent: nothing in it can be trusted. */
     if (nof_serial_before(ack, p->snd_cum) || nof_serial_before(p->snd_nxt, ack))
         return;
+    /* bound: words of the window, 32; paid by the frame */
     for (uint32_t w = nwords; w-- > 0;) {
         uint32_t bits = nof_get32(words + 4 * w);
 
         if (bits == 0)
             continue;
         highest = ack + 32 * w + 1;
+        /* bound: 64 bits; paid by the frame */
         for (; bits > 1; bits >>= 1)
             highest++;
         break;

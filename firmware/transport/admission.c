@@ -114,6 +114,7 @@ void nof_tx_starved(struct nof_transport *t)
     uint32_t last = t->starved_tail;
 
     /* In turn, each at most once per call: who starves again goes to the end. */
+    /* bound: paths that wait for frames, as long as there are some; paid by all, in turn */
     while (nof_tx_starved_now(t)) {
         uint32_t index = t->starved_head;
         struct nof_path *p = nof_path_at(t, index);

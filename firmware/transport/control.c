@@ -17,6 +17,7 @@ struct nof_frame *nof_tx_alloc(struct nof_transport *t, uint32_t len_bytes)
 
 void nof_tx_stock(struct nof_transport *t)
 {
+    /* bound: NOF_SPARE_FRAMES; paid by the NIC */
     while (t->spare_count < NOF_SPARE_FRAMES) {
         struct nof_frame *frame = t->cfg.port_ops->frame_alloc(t->cfg.port, t->cfg.nic->mtu_bytes + 14u);
 

@@ -45,6 +45,7 @@ static uint8_t window_log2(uint32_t frames)
 {
     uint8_t n = 0;
 
+    /* bound: bits of a window; paid by set-up */
     while (frames >> (n + 1) != 0)
         n++;
     return n;
@@ -148,10 +149,9 @@ void nof_handshake_timer(struct nof_path *p)
         return;
     if (t->now_ns >= p->live_ns + nof_dead_after_ns(t) && p->unanswered >= HELLO_TRIES_MIN) {
         if (p->ours)
-            nof_transport_log(t, 1,
-                              p->bad_key ? "handshake refused, keys of the job differ, peer NIC "
-                                         : "no answer to the handshake, peer NIC ",
-                              p->peer_nic);
+            nof_path_log(p, 1,
+                         p->bad_key ? "handshake refused, keys of the job differ"
+                                    : "no answer to the handshake");
         nof_path_bury(p, p->bad_key ? NOF_EPERM : NOF_EPEERDEAD, 0);
         return;
     }
@@ -180,6 +180,7 @@ static void go_up(struct nof_path *p)
     int silent = !p->ours;
 
     /* The peer has begun anew: what we had with it before is gone at its side. */
+    /* bound: tries until a connection id is free; paid by the handshake */
     do {
         struct nof_path *next = nof_path_find(t, p->job_id, p->peer_nic, other);
 
@@ -193,7 +194,7 @@ static void go_up(struct nof_path *p)
     p->ours = 1;
     p->state = NOF_PATH_UP;
     p->backoff = 0;
-    p->xn = 0;
+    p->xn = 0u - t->near_wrap;
     p->srtt_ns = 0;
     if (sample_ns != 0)
         nof_rtt_sample(p, sample_ns);
@@ -254,6 +255,7 @@ static struct nof_path *path_for(struct nof_transport *t, const struct nof_packe
     struct nof_path *up = NULL;
     struct nof_path *p = NULL;
 
+    /* bound: paths of one job and NIC; paid by the handshake */
     while ((p = nof_path_find(t, job_id, src_nic, p)) != NULL) {
         if (p->state == NOF_PATH_UP && p->peer_nonce == nonce)
             return p;

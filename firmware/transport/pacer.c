@@ -23,6 +23,7 @@ void nof_pacer_init(struct nof_transport *t)
     if (t->pace_depth_ns < 4ull * t->pace_frame_ns)
         t->pace_depth_ns = 4ull * t->pace_frame_ns;
     t->pace_frame_ns += t->pace_frame_ns == 0;
+    /* bound: 64 bits; paid by the path */
     while (t->pace_frame_ns >> t->pace_frame_shift > 1)
         t->pace_frame_shift++;
     t->pace_free_ns = t->now_ns;

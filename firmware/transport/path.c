@@ -22,17 +22,53 @@ uint64_t nof_transport_random(struct nof_transport *t)
     return nof_get64(out);
 }
 
-void nof_transport_log(struct nof_transport *t, int level, const char *text, uint64_t nic_id)
+#define LOG_BYTES 112
+#define LOG_TAIL_BYTES 46 /* ", peer 255.255.255.255 (NIC 0123456789abcdef)" and a NUL */
+
+static size_t put_decimal(char *at, uint32_t byte)
 {
-    char line[96];
     size_t n = 0;
+
+    if (byte >= 100)
+        at[n++] = (char)('0' + byte / 100);
+    if (byte >= 10)
+        at[n++] = (char)('0' + byte / 10 % 10);
+    at[n++] = (char)('0' + byte % 10);
+    return n;
+}
+
+static size_t put_text(char *at, const char *text, size_t most)
+{
+    size_t n = 0;
+
+    /* bound: 112 characters; paid by the log */
+    for (; text[n] != '\0' && n < most; n++)
+        at[n] = text[n];
+    return n;
+}
+
+void nof_path_log(const struct nof_path *p, int level, const char *text)
+{
+    const struct nof_transport *t = p->t;
+    struct nof_packet_addr peer;
+    char line[LOG_BYTES];
+    size_t n;
 
     if (t->cfg.host_ops == NULL || t->cfg.host_ops->log == NULL)
         return;
-    for (; text[n] != '\0' && n < sizeof(line) - 17; n++)
-        line[n] = text[n];
+    nof_path_address(p, &peer);
+    n = put_text(line, text, sizeof(line) - LOG_TAIL_BYTES);
+    n += put_text(line + n, ", peer ", 7);
+    /* bound: 4 bytes; paid by the log */
+    for (unsigned shift = 32; shift > 0; shift -= 8) {
+        n += put_decimal(line + n, peer.ip4 >> (shift - 8) & 255);
+        if (shift > 8)
+            line[n++] = '.';
+    }
+    n += put_text(line + n, " (NIC ", 6);
     for (unsigned i = 0; i < 16; i++)
-        line[n++] = "0123456789abcdef"[nic_id >> (60 - 4 * i) & 15];
+        line[n++] = "0123456789abcdef"[p->peer_nic >> (60 - 4 * i) & 15];
+    line[n++] = ')';
     line[n] = '\0';
     t->cfg.host_ops->log(t->cfg.host, level, line);
 }
@@ -41,8 +77,10 @@ void nof_paths_init(struct nof_transport *t)
 {
     t->dead_head = NOF_NONE;
     t->free_path = NOF_NONE;
+    /* bound: buckets; paid by set-up */
     for (uint32_t i = 0; i <= t->bucket_mask; i++)
         t->buckets[i] = NOF_NONE;
+    /* bound: paths; paid by set-up */
     for (uint32_t i = t->max_paths; i-- > 0;) {
         struct nof_path *p = nof_path_at(t, i);
 
@@ -65,6 +103,7 @@ struct nof_path *nof_path_find(struct nof_transport *t, uint64_t job_id, uint64_
 {
     uint32_t i = after != NULL ? after->next : *bucket(t, job_id, peer_nic);
 
+    /* bound: paths of one hash; paid by the handshake */
     for (; i != NOF_NONE; i = nof_path_at(t, i)->next) {
         struct nof_path *p = nof_path_at(t, i);
 
@@ -80,6 +119,7 @@ static void unhash(struct nof_path *p)
     uint32_t *link = bucket(t, p->job_id, p->peer_nic);
     uint32_t index = nof_path_index(p);
 
+    /* bound: paths of one hash; paid by the path that ends */
     while (*link != index)
         link = &nof_path_at(t, *link)->next;
     *link = p->next;
@@ -119,9 +159,12 @@ struct nof_path *nof_path_alloc(struct nof_transport *t, uint64_t job_id, uint64
     p->local_conn = nof_transport_random(t) << INDEX_BITS | index;
     do
         p->nonce = nof_transport_random(t);
+    /* bound: draws until one is not 0; paid by the handshake */
     while (p->nonce == 0);
     p->state = NOF_PATH_OPENING;
     p->snd_nxt = (uint32_t)nof_transport_random(t);
+    if (t->near_wrap != 0)
+        p->snd_nxt = 0u - t->near_wrap;
     p->snd_cum = p->snd_nxt;
     p->sent_head = p->sent_tail = NOF_NONE;
     p->slot_head = p->slot_tail = NOF_NONE;
@@ -161,6 +204,7 @@ int nof_path_open(struct nof_transport *t, uint64_t now_ns, uint64_t job_id, con
     nof_transport_tick(t, now_ns);
     if (card->nic_id == t->cfg.nic->nic_id)
         return NOF_EINVAL;
+    /* bound: paths of one job and NIC; paid by the PEER */
     while ((p = nof_path_find(t, job_id, card->nic_id, p)) != NULL)
         if (best == NULL || p->state == NOF_PATH_UP)
             best = p;
@@ -239,6 +283,7 @@ void nof_paths_deliver_dead(struct nof_transport *t)
 
     /* Those that die in these callbacks wait for the next poll. */
     t->dead_head = NOF_NONE;
+    /* bound: paths of one hash; paid by the frame */
     while (i != NOF_NONE) {
         struct nof_path *p = nof_path_at(t, i);
         uint32_t next = p->next;

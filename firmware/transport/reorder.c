@@ -9,6 +9,7 @@ void nof_reorder_init(struct nof_transport *t)
 {
     uint32_t n = t->cfg.nic->reorder_frames;
 
+    /* bound: frames out of order; paid by set-up */
     for (uint32_t i = 0; i < n; i++)
         t->slots[i].next = i + 1 < n ? i + 1 : NOF_NONE;
     t->slot_free = n > 0 ? 0 : NOF_NONE;
@@ -22,6 +23,7 @@ static void slot_release(struct nof_transport *t, uint32_t index)
 
 void nof_reorder_clear(struct nof_path *p)
 {
+    /* bound: frames of one path out of order, its window; paid by the path that ends */
     while (p->slot_head != NOF_NONE) {
         uint32_t index = p->slot_head;
 
@@ -36,6 +38,7 @@ void nof_reorder_bits(const struct nof_path *p, uint8_t *words, uint32_t nwords)
     const struct nof_slot *slots = p->t->slots;
 
     memset(words, 0, 4 * nwords);
+    /* bound: frames of one path out of order, its window; paid by the acknowledgement */
     for (uint32_t index = p->slot_head; index != NOF_NONE; index = slots[index].next) {
         uint32_t i = slots[index].pn - p->rcv_nxt - 1;
 
@@ -46,7 +49,7 @@ void nof_reorder_bits(const struct nof_path *p, uint8_t *words, uint32_t nwords)
 void nof_reorder_refused(struct nof_path *p)
 {
     nof_transport_count(p->t, NOF_C_DROP_PROTO, 1);
-    nof_transport_log(p->t, 1, "peer broke the message protocol, path reset, peer NIC ", p->peer_nic);
+    nof_path_log(p, 1, "peer broke the message protocol, path reset");
     nof_path_bury(p, NOF_EPROTO, 1);
 }
 
@@ -54,6 +57,7 @@ static void drain(struct nof_path *p)
 {
     struct nof_transport *t = p->t;
 
+    /* bound: frames of one path that are in order now, its window; paid by the path */
     while (p->slot_head != NOF_NONE && t->slots[p->slot_head].pn == p->rcv_nxt) {
         uint32_t index = p->slot_head;
         struct nof_slot *slot = &t->slots[index];
@@ -78,6 +82,7 @@ static void keep(struct nof_path *p, const struct nof_packet *packet, uint32_t p
     /* Mostly they come in order behind the gap. */
     if (p->slot_tail != NOF_NONE && nof_serial_before(t->slots[p->slot_tail].pn, pn))
         link = &t->slots[p->slot_tail].next;
+    /* bound: frames of one path out of order, its window; paid by the frame */
     while (*link != NOF_NONE && nof_serial_before(t->slots[*link].pn, pn))
         link = &t->slots[*link].next;
     if (*link != NOF_NONE && t->slots[*link].pn == pn) {

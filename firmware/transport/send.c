@@ -23,6 +23,7 @@ void nof_tx_queue_push(struct nof_transport *t)
     nof_pacer_settle(t);
     t->queued_bytes = t->queued_frames = 0;
     t->paced_bytes = t->paced_frames = 0;
+    /* bound: frames that the port took; paid by the frames */
     for (unsigned i = 0; i < done && q->to_free > 0; i++) {
         if (q->sent[i] == NOF_NONE)
             t->cfg.port_ops->frame_free(t->cfg.port, q->frame[i]);

@@ -17,6 +17,7 @@ void nof_sent_init(struct nof_transport *t)
 {
     uint32_t n = t->cfg.nic->sent_frames + NOF_SENT_SLACK;
 
+    /* bound: unacknowledged frames; paid by set-up */
     for (uint32_t i = 0; i < n; i++)
         t->sent[i].next = i + 1 < n ? i + 1 : NOF_NONE;
     t->sent_free = 0;
@@ -39,6 +40,7 @@ static int queued(const struct nof_transport *t, uint32_t index)
 {
     if (t->tx.count == 0 || t->sent[index].sent_ns < t->tx.since_ns)
         return 0;
+    /* bound: frames of one turn; paid by the path that ends */
     for (uint32_t i = 0; i < t->tx.count; i++)
         if (t->tx.sent[i] == index)
             return 1;
@@ -57,6 +59,7 @@ void nof_sent_release(struct nof_transport *t, uint32_t index)
 
 void nof_sent_clear(struct nof_path *p)
 {
+    /* bound: window of the path, 1024; paid by the path that ends */
     while (p->sent_head != NOF_NONE) {
         uint32_t index = p->sent_head;
 
@@ -122,6 +125,7 @@ static void ack_selected(struct nof_path *p, uint32_t ack, const uint8_t *words,
     uint32_t before = NOF_NONE;
     uint32_t index = p->sent_head;
 
+    /* bound: window of the path, 1024; paid by the acknowledgement */
     while (index != NOF_NONE) {
         struct nof_sent *e = &t->sent[index];
         uint32_t next = e->next;
@@ -155,6 +159,7 @@ void nof_sent_ack(struct nof_path *p, uint32_t ack, const uint8_t *words, uint32
     acked_out->rtt_pn = 0;
     acked_out->rtt_sent_ns = 0;
     acked_out->flight_before_bytes = p->flight_bytes;
+    /* bound: window of the path, 1024; paid by the acknowledgement */
     while (p->sent_head != NOF_NONE) {
         uint32_t index = p->sent_head;
         struct nof_sent *e = &t->sent[index];
@@ -192,6 +197,7 @@ void nof_sent_detect(struct nof_path *p)
             p->loss_at_ns = p->doubt_ns;
         return;
     }
+    /* bound: window of the path, 1024; paid by the time-out of the path */
     for (uint32_t index = p->sent_head; index != NOF_NONE; index = t->sent[index].next) {
         struct nof_sent *e = &t->sent[index];
         uint32_t behind = p->delivered_xn - e->xn; /* 1: the newest that arrived */
@@ -246,6 +252,7 @@ void nof_sent_retransmit(struct nof_path *p)
 {
     struct nof_transport *t = p->t;
 
+    /* bound: window of the path, 1024, and the frames of one turn; paid by the path */
     for (uint32_t index = p->sent_head; index != NOF_NONE && t->budget > 0 && nof_sent_may_retransmit(p);
          index = t->sent[index].next) {
         if (!(t->sent[index].flags & NOF_SENT_LOST))

@@ -14,6 +14,7 @@ static uint64_t rotl(uint64_t x, unsigned bits)
 
 static void rounds(struct sip *s, unsigned n)
 {
+    /* bound: rounds, 4; paid by the handshake */
     for (; n > 0; n--) {
         s->v0 += s->v1;
         s->v1 = rotl(s->v1, 13) ^ s->v0;
@@ -48,10 +49,12 @@ void nof_siphash128(const uint8_t key[NOF_SIPHASH_KEY_BYTES], const uint8_t *dat
     };
     size_t left = len_bytes;
 
+    /* bound: bytes of a handshake; paid by the handshake */
     for (; left >= 8; left -= 8, data += 8)
         absorb(&s, nof_get64(data));
 
     uint64_t last = (uint64_t)(len_bytes & 0xff) << 56;
+    /* bound: 7 bytes; paid by the handshake */
     for (size_t i = 0; i < left; i++)
         last |= (uint64_t)data[i] << (8 * i);
     absorb(&s, last);

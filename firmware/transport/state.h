@@ -187,6 +187,7 @@ struct nof_transport {
     uint32_t *dirty;
     uint32_t dirty_count;
     uint32_t starved_head, starved_tail;
+    uint32_t near_wrap; /* not 0: numbers of packets begin so far before they wrap (tests) */
     bool starved_ready; /* at the last flush: there is room for one of them */
 
     struct nof_timer *heap;
@@ -402,7 +403,8 @@ void nof_path_bury(struct nof_path *p, int reason, int tell_peer);
 void nof_paths_deliver_dead(struct nof_transport *t);
 /* A frame with an id that no live path has. `packet` has not been checked for its CRC. */
 void nof_path_unknown(struct nof_transport *t, const struct nof_packet *packet);
-void nof_transport_log(struct nof_transport *t, int level, const char *text, uint64_t nic_id);
+/* text, and behind it the peer, by its address and its NIC. level: that of nof_host_ops.log(). */
+void nof_path_log(const struct nof_path *p, int level, const char *text);
 uint64_t nof_transport_random(struct nof_transport *t);
 
 /* handshake.c */

@@ -12,6 +12,7 @@ static void place(struct nof_transport *t, uint32_t pos, struct nof_timer timer)
 
 static void sift_up(struct nof_transport *t, uint32_t pos, struct nof_timer timer)
 {
+    /* bound: depth of a heap of paths; paid by the path */
     while (pos > 0) {
         uint32_t parent = (pos - 1) / 2;
 
@@ -25,6 +26,7 @@ static void sift_up(struct nof_transport *t, uint32_t pos, struct nof_timer time
 
 static void sift_down(struct nof_transport *t, uint32_t pos, struct nof_timer timer)
 {
+    /* bound: depth of a heap of paths; paid by the path */
     for (;;) {
         uint32_t child = 2 * pos + 1;
 

@@ -17,6 +17,7 @@ static uint32_t bucket_count(uint32_t paths)
 {
     uint32_t n = 1;
 
+    /* bound: doublings up to max_paths; paid by set-up */
     while (n < paths)
         n *= 2;
     return n;
@@ -97,6 +98,7 @@ void nof_transport_fini(struct nof_transport *t)
 {
     struct nof_txq *q = &t->tx;
 
+    /* bound: frames of one turn; paid by the end of the NIC */
     for (uint32_t i = 0; i < q->count; i++) {
         if (q->sent[i] == NOF_NONE)
             t->cfg.port_ops->frame_free(t->cfg.port, q->frame[i]);
@@ -104,8 +106,10 @@ void nof_transport_fini(struct nof_transport *t)
             nof_sent_free(t, q->sent[i]);
     }
     q->count = 0;
+    /* bound: spare frames; paid by the end of the NIC */
     while (t->spare_count > 0)
         t->cfg.port_ops->frame_free(t->cfg.port, t->spare[--t->spare_count]);
+    /* bound: paths; paid by the end of the NIC */
     for (uint32_t i = 0; i < t->max_paths; i++) {
         struct nof_path *p = nof_path_at(t, i);
 
@@ -168,7 +172,7 @@ static void rx_path(struct nof_path *p, const struct nof_packet *packet)
     case NOF_WIRE_CLOSE:
         p->closed_by_peer = 1;
         p->orderly = (c[NOF_WIRE_FLAGS] & NOF_WIRE_CLOSE_F_DEAD) == 0;
-        nof_transport_log(t, 2, "peer closed the path, peer NIC ", p->peer_nic);
+        nof_path_log(p, 2, "peer closed the path");
         nof_path_bury(p, NOF_EPEERDEAD, 0);
         break;
     default:
@@ -218,6 +222,7 @@ static void work(struct nof_transport *t)
     /* Before data takes what acknowledgements have just freed. */
     if (t->spare_count < NOF_SPARE_FRAMES)
         nof_tx_stock(t);
+    /* bound: paths that sent or received in this call; paid by those paths */
     for (uint32_t i = 0; i < t->dirty_count; i++) {
         struct nof_path *p = nof_path_at(t, t->dirty[i]);
 
@@ -235,6 +240,7 @@ void nof_transport_rx(struct nof_transport *t, uint64_t now_ns, struct nof_frame
     nof_transport_tick(t, now_ns);
     t->budget = NOF_TXQ_FRAMES;
     nof_transport_count(t, NOF_C_RX_FRAMES, n);
+    /* bound: frames of one burst; paid by who sent them */
     for (unsigned i = 0; i < n; i++) {
         nof_transport_count(t, NOF_C_RX_BYTES, frames[i]->len_bytes);
         rx_frame(t, frames[i]);
@@ -275,6 +281,7 @@ static void link_timer(struct nof_transport *t)
 {
     if (t->now_ns < link_deadline(t))
         return;
+    /* bound: paths; paid by the change of the link */
     for (uint32_t i = 0; i < t->max_paths; i++)
         nof_path_bury(nof_path_at(t, i), NOF_ELINKDOWN, 0);
     t->link_down_ns = t->now_ns;
@@ -289,6 +296,7 @@ unsigned nof_transport_poll(struct nof_transport *t, uint64_t now_ns, unsigned b
     t->sent_in_poll = 0;
     nof_tx_queue_push(t);
     link_timer(t);
+    /* bound: paths whose time has come; paid by those paths */
     while ((p = nof_timer_pop(t)) != NULL) {
         nof_path_touch(p);
         run_timers(p);
@@ -322,6 +330,7 @@ static uint64_t path_deadline(const struct nof_path *p)
 
 void nof_transport_flush(struct nof_transport *t)
 {
+    /* bound: paths that sent or received in this call; paid by those paths */
     for (uint32_t i = 0; i < t->dirty_count; i++) {
         struct nof_path *p = nof_path_at(t, t->dirty[i]);
 
@@ -364,6 +373,7 @@ uint64_t nof_transport_next_deadline(const struct nof_transport *t)
 /* Time that passed without our being able to hear: nobody's silence. */
 static void forgive(struct nof_transport *t, uint64_t ns)
 {
+    /* bound: paths; paid by the core that was not scheduled */
     for (uint32_t i = 0; i < t->max_paths; i++) {
         struct nof_path *p = nof_path_at(t, i);
 
@@ -386,6 +396,7 @@ void nof_transport_link(struct nof_transport *t, uint64_t now_ns, int up)
     } else if (t->link_down_ns != 0) {
         forgive(t, now_ns - t->link_down_ns);
         t->link_down_ns = 0;
+        /* bound: paths; paid by the link that is down */
         for (uint32_t i = 0; i < t->max_paths; i++) {
             struct nof_path *p = nof_path_at(t, i);
 
@@ -407,6 +418,7 @@ int nof_transport_quiet(const struct nof_transport *t)
     if (t->dead_head != NOF_NONE || t->tx.count > 0)
         return 0;
     /* Whoever owes or awaits something has a timer. */
+    /* bound: paths with a timer; paid by the core that was not scheduled */
     for (uint32_t i = 0; i < t->heap_count; i++) {
         const struct nof_path *p = nof_path_at(t, t->heap[i].path);
 

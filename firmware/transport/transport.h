@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Transport: paths between NIC cores, each reliable and in order (DESIGN.md section 4). Knows
+ * Transport: paths between NIC cores, each reliable and in order (docs/WIRE.md). Knows
  * frames, time and job keys; knows nothing of messages or endpoints: the layer above gives it
  * bodies and gets bodies back.
  *

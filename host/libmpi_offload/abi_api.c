@@ -25,35 +25,66 @@ static const struct size fortran_sizes[] = {
     {"mpi_real_size", sizeof(float)},
     {"mpi_double_precision_size", sizeof(double)},
 };
+/* Types that a Fortran compiler need not have; the library knows them all, whatever gfortran offers. */
+static const char *const fortran_types[] = {
+    "logical1", "logical2", "logical4",  "logical8",  "logical16",      "integer1", "integer2",
+    "integer4", "integer8", "integer16", "real2",     "real4",          "real8",    "real16",
+    "complex4", "complex8", "complex16", "complex32", "double_complex",
+};
 enum {
     C_SIZES = sizeof(c_sizes) / sizeof(c_sizes[0]),
-    FORTRAN_SIZES = sizeof(fortran_sizes) / sizeof(fortran_sizes[0])
+    FORTRAN_SIZES = sizeof(fortran_sizes) / sizeof(fortran_sizes[0]),
+    FORTRAN_TYPES = sizeof(fortran_types) / sizeof(fortran_types[0]),
+    KEY_BYTES = 40,
 };
 
-static int answer(const struct size *sizes, size_t count, MPI_Info *info, const char *func)
+static void supported_key(char key[KEY_BYTES], size_t i)
 {
-    nof_lib_lock();
-    struct nof_info *made;
-    int rc =
-        info == NULL ? nof_error(MPI_ERR_ARG, "the place for the handle is NULL") : nof_info_new(info, &made);
+    snprintf(key, KEY_BYTES, "mpi_%s_supported", fortran_types[i]);
+}
+
+static int make(MPI_Info *info, struct nof_info **made)
+{
+    return info == NULL ? nof_error(MPI_ERR_ARG, "the place for the handle is NULL")
+                        : nof_info_new(info, made);
+}
+
+static int add_sizes(struct nof_info *made, const struct size *sizes, size_t count)
+{
+    int rc = MPI_SUCCESS;
     for (size_t i = 0; rc == MPI_SUCCESS && i < count; i++) {
         char text[16];
         snprintf(text, sizeof(text), "%d", sizes[i].bytes);
         rc = nof_info_set(made, sizes[i].key, text);
     }
-    return nof_lib_leave_anytime(rc, func);
+    return rc;
 }
 
 NOF_MPI(Abi_get_info)
 int PMPI_Abi_get_info(MPI_Info *info)
 {
-    return answer(c_sizes, C_SIZES, info, __func__);
+    nof_lib_lock();
+    struct nof_info *made;
+    int rc = make(info, &made);
+    if (rc == MPI_SUCCESS)
+        rc = add_sizes(made, c_sizes, C_SIZES);
+    return nof_lib_leave_anytime(rc, __func__);
 }
 
 NOF_MPI(Abi_get_fortran_info)
 int PMPI_Abi_get_fortran_info(MPI_Info *info)
 {
-    return answer(fortran_sizes, FORTRAN_SIZES, info, __func__);
+    nof_lib_lock();
+    struct nof_info *made;
+    int rc = make(info, &made);
+    if (rc == MPI_SUCCESS)
+        rc = add_sizes(made, fortran_sizes, FORTRAN_SIZES);
+    for (size_t i = 0; rc == MPI_SUCCESS && i < FORTRAN_TYPES; i++) {
+        char key[KEY_BYTES];
+        supported_key(key, i);
+        rc = nof_info_set(made, key, "true");
+    }
+    return nof_lib_leave_anytime(rc, __func__);
 }
 
 NOF_MPI(Abi_set_fortran_info)
@@ -67,6 +98,13 @@ int PMPI_Abi_set_fortran_info(MPI_Info info)
         if (value != NULL && atoi(value) != fortran_sizes[i].bytes)
             rc = nof_error(MPI_ERR_ABI, "%s is %d here, not %.20s", fortran_sizes[i].key,
                            fortran_sizes[i].bytes, value);
+    }
+    for (size_t i = 0; rc == MPI_SUCCESS && i < FORTRAN_TYPES; i++) {
+        char key[KEY_BYTES];
+        supported_key(key, i);
+        const char *value = nof_info_get(wanted, key);
+        if (value != NULL && strcmp(value, "true") != 0)
+            rc = nof_error(MPI_ERR_ABI, "%s is true here, not %.20s", key, value);
     }
     return nof_lib_leave_anytime(rc, __func__);
 }

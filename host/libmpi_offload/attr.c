@@ -51,7 +51,7 @@ static void release(struct nof_keyval *keyval)
 
 int nof_keyval_free(enum nof_attr_on on, int *number)
 {
-    struct nof_keyval *keyval;
+    struct nof_keyval *keyval = NULL;
     int rc =
         number == NULL ? nof_error(MPI_ERR_ARG, "the place of the key is NULL") : check(on, *number, &keyval);
     if (rc != MPI_SUCCESS)

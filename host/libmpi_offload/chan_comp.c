@@ -13,7 +13,8 @@ static void of_operation(const struct nof_comp *comp)
             nof_chan_send_done(op, comp);
         break;
     case NOF_COMP_GRANT:
-        if (op->phase == NOF_OP_SEND)
+        if (op->phase == NOF_OP_SEND && op->parked &&
+            op->peer == comp->peer) /* a peer NIC names it: it may be any */
             nof_chan_send_granted(op, comp);
         break;
     case NOF_COMP_SEND_CANCEL:

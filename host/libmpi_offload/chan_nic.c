@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include "board.h"
 #include "chan_nic.h"
 
 #include <stdio.h>
@@ -17,7 +18,7 @@
 /* A queue behind a full ring empties without a wake-up: look again after this. */
 #define FULL_RING_NAP_NS (100u * 1000u)
 #define SIMULATED_HOSTS_MAX 1024u
-/* The end of spill mode is asked for again, and a stalled window widened, also when nothing comes. */
+/* A stalled window is widened also when nothing comes. */
 #define RETRY_NAP_NS (1000u * 1000u)
 
 struct nof_chan nof_chan;
@@ -47,6 +48,7 @@ int nof_channel_nic_open(const struct nof_launch_job *job, char *text, size_t te
         snprintf(text, text_bytes, "no memory for %d peers", nof_lib.world_size);
         return -1;
     }
+    nof_chan.pulls_most = NOF_CHAN_PULLS;
     if (nof_pmd_attach(&args, &nof_chan.pmd, text, text_bytes) != NOF_OK)
         return -1;
     nof_chan.identity = nof_pmd_identity(nof_chan.pmd);
@@ -74,6 +76,7 @@ void nof_chan_nic_died(const char *why)
     nof_chan.queue_count = 0;
     nof_chan.pulls_first = NULL;
     nof_chan.pulls_last = NULL;
+    nof_chan.pulls_retry_ns = 0;
     for (int i = 0; i < nof_lib.world_size; i++)
         nof_chan_send_fail_waiting(&nof_chan.peers[i], nof_chan.nic_dead_code);
     while (nof_chan.active != NULL) {
@@ -110,6 +113,8 @@ static int nic_poll(void)
         nof_chan_send_pump();
     if (nof_chan.spill)
         nof_chan_spill_check();
+    if (nof_chan.pulls_retry_ns != 0)
+        nof_chan_pull_check();
     return total;
 }
 
@@ -120,11 +125,13 @@ static uint32_t nic_wake_count(void)
 
 static void nic_sleep(uint32_t seen)
 {
-    uint64_t timeout_ns = UINT64_MAX;
+    uint64_t timeout_ns = nof_board_nap_ns;
     if (nof_chan.queue_count > 0 || nof_chan.nic_dead)
         timeout_ns = FULL_RING_NAP_NS;
-    else if (nof_chan.blocked != NULL || (nof_chan.spill && nof_chan.spill_retry_ns != 0))
+    else if (nof_chan.blocked != NULL || nof_chan.pulls_retry_ns != 0)
         timeout_ns = RETRY_NAP_NS;
+    else if (nof_chan.spill && nof_chan_spill_nap_ns() < timeout_ns)
+        timeout_ns = nof_chan_spill_nap_ns();
     (void)nof_pmd_wait(nof_chan.pmd, seen, timeout_ns);
 }
 
@@ -154,6 +161,16 @@ static void nic_flush(void)
     nof_chan_submit(&desc);
     while (op->generation == generation && !nof_chan.nic_dead)
         nof_wait_step(&wait);
+}
+
+static void nic_withdraw(void)
+{
+    struct nof_wait wait = NOF_WAIT_START;
+    nof_chan_send_withdraw();
+    while (sends_waiting() && !nof_chan.nic_dead) {
+        nof_wait_step(&wait);
+        nof_chan_send_withdraw();
+    }
 }
 
 static int dead_of(const struct nof_group *group)
@@ -187,6 +204,7 @@ const struct nof_channel nof_channel_nic = {
     .send = nof_chan_send,
     .recv = nof_chan_recv,
     .cancel = nof_chan_cancel,
+    .cancelling = nof_chan_cancelling,
     .probe = nof_chan_probe,
     .commit = nof_chan_commit,
     .forget = nof_chan_forget,
@@ -196,6 +214,7 @@ const struct nof_channel nof_channel_nic = {
     .sleep = nic_sleep,
     .wake = nic_wake,
     .flush = nic_flush,
+    .withdraw = nic_withdraw,
     .dead_member = nic_dead_member,
     .close = nic_close,
 };

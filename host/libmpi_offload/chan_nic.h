@@ -31,7 +31,7 @@
  * still waits here: when nothing is answered for a while, the window doubles. */
 #define NOF_CHAN_WINDOW 64u
 #define NOF_CHAN_WINDOW_STALL_NS (1000u * 1000u)
-/* PULLs with the NIC at a time. */
+/* PULLs with the NIC at a time, at most. */
 #define NOF_CHAN_PULLS 32u
 
 enum nof_op_phase {
@@ -56,7 +56,8 @@ struct nof_chan_op {
     bool parked; /* SEND: only its peer's NIC has its envelope, until it is granted */
     bool pulled; /* RECV by PULL: source, tag and length are those of the spilled envelope */
     int32_t peer; /* job rank, NOF_ANY_SOURCE */
-    int32_t tag; /* PULL */
+    int32_t tag; /* SEND, PULL */
+    uint32_t ctx; /* SEND */
     uint64_t len; /* SEND: bytes; PULL: of the message */
     uint64_t bounce;
     uint64_t handle; /* PULL */
@@ -121,6 +122,7 @@ struct nof_chan {
     bool spill;
     bool spill_ending; /* SPILL_END is with the NIC: receives and probes are held */
     uint64_t spill_retry_ns; /* not before, after EAGAIN */
+    uint64_t spill_retry_wait_ns; /* between the last EAGAIN and that */
     uint64_t spills_seen;
     uint64_t nomatches_seen; /* to RECV, and to PROBE and MPROBE that wait */
     struct nof_matcher matcher;
@@ -130,6 +132,8 @@ struct nof_chan {
     struct nof_chan_op *pulls_first; /* not yet with the NIC */
     struct nof_chan_op *pulls_last;
     uint32_t pulls_out; /* with the NIC */
+    uint32_t pulls_most; /* that may be: fewer after a refusal, one more for each that ends */
+    uint64_t pulls_retry_ns; /* when those that wait are tried again; 0: none was refused since one ended */
 };
 
 extern struct nof_chan nof_chan;
@@ -174,6 +178,8 @@ void nof_chan_release_flush(void);
 /* ---- chan_send.c ---- */
 void nof_chan_send(struct nof_request *req);
 void nof_chan_send_cancel(struct nof_request *req);
+/* Cancel all that were handed over, but for the library's own barrier. */
+void nof_chan_send_withdraw(void);
 void nof_chan_send_done(struct nof_chan_op *op, const struct nof_comp *comp);
 void nof_chan_send_granted(struct nof_chan_op *op, const struct nof_comp *comp);
 void nof_chan_send_cancelled(struct nof_chan_op *op, int status);
@@ -190,6 +196,7 @@ void nof_chan_recv(struct nof_request *req);
 void nof_chan_hint(uint64_t callsite);
 void nof_chan_probe(struct nof_request *req);
 void nof_chan_cancel(struct nof_request *req);
+bool nof_chan_cancelling(const struct nof_request *req);
 void nof_chan_recv_done(struct nof_chan_op *op, const struct nof_comp *comp);
 void nof_chan_probe_done(struct nof_chan_op *op, const struct nof_comp *comp);
 void nof_chan_cancel_done(struct nof_chan_op *op, int status);
@@ -220,9 +227,15 @@ void nof_chan_hold(struct nof_chan_op *op);
 void nof_chan_consume(struct nof_request *req, struct nof_chan_envelope *envelope);
 /* One that was pulled has ended: the next may go. */
 void nof_chan_pull_done(void);
+/* The NIC has no room for one that waits for a parked send (NOF_EAGAIN): it goes again when another has ended, or later. */
+void nof_chan_pull_refused(struct nof_chan_op *op);
+/* On each turn while any waits. */
+void nof_chan_pull_check(void);
 void nof_chan_spill_end_done(int status);
 /* Leave spill mode when nothing is left in the matcher. */
 void nof_chan_spill_check(void);
+/* How long a sleeping rank may leave the question of its end unasked; UINT64_MAX: there is none. */
+uint64_t nof_chan_spill_nap_ns(void);
 
 /* chan_recv.c, for chan_spill.c: submit an operation (again). */
 void nof_chan_submit_recv(struct nof_chan_op *op);

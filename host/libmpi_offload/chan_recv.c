@@ -6,6 +6,7 @@
 #include "chan_nic.h"
 #include "comm.h"
 #include "error.h"
+#include "progress.h"
 #include "staged.h"
 
 int32_t nof_chan_wanted_tag(const struct nof_request *req)
@@ -191,6 +192,13 @@ void nof_chan_cancel(struct nof_request *req)
         ask_cancel(op);
 }
 
+bool nof_chan_cancelling(const struct nof_request *req)
+{
+    const struct nof_chan_op *op = req->channel_op;
+    bool local = req->kind != NOF_REQUEST_SEND || (op != NULL && op->peer == nof_lib.world_rank);
+    return !req->complete && local && op != NULL && op->cancel_asked;
+}
+
 void nof_chan_recv_fail(struct nof_chan_op *op, int code)
 {
     op->fail_code = code;
@@ -201,11 +209,14 @@ void nof_chan_recv_fail(struct nof_chan_op *op, int code)
  * already, or it moved to the library's matcher after the cancel was submitted. */
 void nof_chan_cancel_done(struct nof_chan_op *op, int status)
 {
+    op->cancel_asked = false;
     if (status == NOF_OK) {
         end(op, op->fail_code);
     } else if (op->phase == NOF_OP_LOCAL) {
         nof_chan_local_remove(op);
         end(op, op->fail_code);
+    } else {
+        nof_progress_signal(); /* who cancelled may wait for this answer */
     }
 }
 
@@ -241,6 +252,10 @@ void nof_chan_recv_done(struct nof_chan_op *op, const struct nof_comp *comp)
     if (comp->status == NOF_ENOMATCH) {
         nof_chan.nomatches_seen++;
         nof_chan_local_recv(op);
+        return;
+    }
+    if (op->pulled && comp->status == NOF_EAGAIN) {
+        nof_chan_pull_refused(op);
         return;
     }
     int code = op->fail_code;

@@ -159,6 +159,12 @@ static void self_cancel(struct nof_request *req)
     nof_request_done(req, 0, req->tag, 0);
 }
 
+static bool self_cancelling(const struct nof_request *req)
+{
+    (void)req;
+    return false;
+}
+
 static void self_probe(struct nof_request *req)
 {
     struct envelope *envelope = find(req);
@@ -222,6 +228,7 @@ const struct nof_channel nof_channel_self = {
     .send = self_send,
     .recv = self_recv,
     .cancel = self_cancel,
+    .cancelling = self_cancelling,
     .probe = self_probe,
     .commit = self_commit,
     .forget = self_forget,
@@ -231,6 +238,7 @@ const struct nof_channel nof_channel_self = {
     .sleep = self_sleep,
     .wake = nothing,
     .flush = nothing,
+    .withdraw = nothing,
     .dead_member = self_dead_member,
     .close = nothing,
 };

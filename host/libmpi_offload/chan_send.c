@@ -6,6 +6,7 @@
 #include "chan_nic.h"
 #include "comm.h"
 #include "error.h"
+#include "progress.h"
 
 static struct nof_chan_peer *peer_of(const struct nof_request *req)
 {
@@ -71,6 +72,8 @@ static void hand_over(struct nof_request *req)
         .len = req->bytes,
     };
     op->peer = world_rank;
+    op->ctx = req->ctx;
+    op->tag = req->tag;
     op->len = req->bytes;
     op->windowed = windowed(req);
     if (op->windowed)
@@ -187,22 +190,35 @@ static void cancelled(struct nof_request *req)
 }
 
 /* What the NIC has, or has parked, it takes back if no receive has matched it; else the send ends soon. */
-void nof_chan_send_cancel(struct nof_request *req)
+static void ask_cancel(struct nof_chan_op *op)
 {
-    struct nof_chan_op *op = req->channel_op;
-    if (take_waiting(peer_of(req), req)) {
-        cancelled(req);
-        return;
-    }
-    if (op == NULL || op->cancel_asked)
+    if (op->cancel_asked)
         return;
     op->cancel_asked = true;
     struct nof_desc desc = {.opcode = NOF_DESC_SEND_CANCEL,
-                            .ctx = req->ctx,
+                            .ctx = op->ctx,
                             .cookie = nof_chan_cookie(op),
                             .peer = op->peer,
-                            .tag = req->tag};
+                            .tag = op->tag};
     nof_chan_submit(&desc);
+}
+
+void nof_chan_send_cancel(struct nof_request *req)
+{
+    struct nof_chan_op *op = req->channel_op;
+    if (take_waiting(peer_of(req), req))
+        cancelled(req);
+    else if (op != NULL)
+        ask_cancel(op);
+}
+
+/* The barrier of MPI_Finalize has ended here, but its messages may still be on their way to those who wait there. */
+void nof_chan_send_withdraw(void)
+{
+    uint32_t ours = nof_comm_coll_ctx(nof_comm_world());
+    for (struct nof_chan_op *op = nof_chan.active; op != NULL; op = op->next_active)
+        if (op->phase == NOF_OP_SEND && (op->ctx != ours || op->tag >= (int32_t)NOF_COMM_COLL_TAGS))
+            ask_cancel(op);
 }
 
 /* The operation ends; its request (NULL: the program does not wait for it) is the caller's. */
@@ -224,8 +240,10 @@ static struct nof_request *end(struct nof_chan_op *op)
 void nof_chan_send_cancelled(struct nof_chan_op *op, int status)
 {
     op->cancel_asked = false;
-    if (status != NOF_OK)
-        return; /* too late: it ends as if nothing was said */
+    if (status != NOF_OK) {
+        nof_progress_signal(); /* too late: it ends as if nothing was said; but who cancelled may wait for that */
+        return;
+    }
     struct nof_request *req = end(op);
     if (req != NULL)
         cancelled(req);

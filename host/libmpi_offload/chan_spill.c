@@ -13,8 +13,10 @@
 #include "comm.h"
 #include "error.h"
 
-/* SPILL_END that was answered "not yet" is tried again after this. */
+/* SPILL_END that was answered "not yet" is tried again after this, and twice as late each time: spill mode is slow, not
+ * wrong, and a thousand ranks that wake up for it every millisecond leave no CPU to those they wait for. */
 #define RETRY_NS (1000u * 1000u)
+#define RETRY_MAX_NS (64u * 1000u * 1000u)
 
 static struct nof_chan_op *op_of_entry(struct nof_match_entry *entry)
 {
@@ -55,13 +57,14 @@ static void submit_pull(const struct nof_chan_op *op)
     };
     nof_chan_place(&desc, req);
     desc.handle = op->handle;
+    desc.callsite = op->len;
     nof_chan_submit(&desc);
 }
 
 /* Each may wait for a parked send, and with it a place on the NIC: so few at a time. */
 static void submit_pulls(void)
 {
-    while (nof_chan.pulls_first != NULL && nof_chan.pulls_out < NOF_CHAN_PULLS) {
+    while (nof_chan.pulls_first != NULL && nof_chan.pulls_out < nof_chan.pulls_most) {
         struct nof_chan_op *op = nof_chan.pulls_first;
         nof_chan.pulls_first = op->next;
         if (nof_chan.pulls_first == NULL)
@@ -94,6 +97,28 @@ static void pull(struct nof_request *req, const struct nof_chan_envelope *envelo
 void nof_chan_pull_done(void)
 {
     nof_chan.pulls_out--;
+    nof_chan.pulls_retry_ns = 0;
+    if (nof_chan.pulls_most < NOF_CHAN_PULLS)
+        nof_chan.pulls_most++;
+    submit_pulls();
+}
+
+void nof_chan_pull_refused(struct nof_chan_op *op)
+{
+    nof_chan.pulls_most = --nof_chan.pulls_out;
+    op->next = nof_chan.pulls_first;
+    nof_chan.pulls_first = op;
+    if (nof_chan.pulls_last == NULL)
+        nof_chan.pulls_last = op;
+    nof_chan.pulls_retry_ns = nof_lib_now_ns() + RETRY_NS;
+}
+
+void nof_chan_pull_check(void)
+{
+    if (nof_chan.pulls_retry_ns == 0 || nof_lib_now_ns() < nof_chan.pulls_retry_ns)
+        return;
+    nof_chan.pulls_retry_ns = 0;
+    nof_chan.pulls_most = nof_chan.pulls_out + 1;
     submit_pulls();
 }
 
@@ -326,12 +351,20 @@ static bool receives_wait(void)
     return first != NULL && (first->next != NULL || first->ctx != nof_comm_notice_ctx());
 }
 
+static bool may_end(void)
+{
+    return nof_chan.spill && !nof_chan.spill_ending && !receives_wait() &&
+           nof_chan.matcher.waiting.count == 0 && nof_chan.local_probes == NULL;
+}
+
+uint64_t nof_chan_spill_nap_ns(void)
+{
+    return may_end() && nof_chan.spill_retry_ns != 0 ? nof_chan.spill_retry_wait_ns : UINT64_MAX;
+}
+
 void nof_chan_spill_check(void)
 {
-    if (nof_chan.spill_ending || receives_wait() || nof_chan.matcher.waiting.count > 0 ||
-        nof_chan.local_probes != NULL)
-        return;
-    if (nof_chan.spill_retry_ns != 0 && nof_lib_now_ns() < nof_chan.spill_retry_ns)
+    if (!may_end() || (nof_chan.spill_retry_ns != 0 && nof_lib_now_ns() < nof_chan.spill_retry_ns))
         return;
     struct nof_desc desc = {.opcode = NOF_DESC_SPILL_END};
     desc.spills_seen = nof_chan.spills_seen;
@@ -354,6 +387,7 @@ void nof_chan_spill_end_done(int status)
     if (status == NOF_OK) {
         nof_chan.spill = false;
         nof_chan.spill_retry_ns = 0;
+        nof_chan.spill_retry_wait_ns = 0;
         while (nof_chan.matcher.posted.first != NULL) {
             struct nof_match_entry *entry = nof_chan.matcher.posted.first;
             nof_matcher_unpost(&nof_chan.matcher, entry);
@@ -365,7 +399,11 @@ void nof_chan_spill_end_done(int status)
             submit_again(op);
         }
     } else {
-        nof_chan.spill_retry_ns = nof_lib_now_ns() + RETRY_NS;
+        uint64_t wait_ns = 2 * nof_chan.spill_retry_wait_ns;
+        nof_chan.spill_retry_wait_ns = wait_ns == 0             ? RETRY_NS
+                                       : wait_ns < RETRY_MAX_NS ? wait_ns
+                                                                : RETRY_MAX_NS;
+        nof_chan.spill_retry_ns = nof_lib_now_ns() + nof_chan.spill_retry_wait_ns;
     }
     while (nof_chan.held_first != NULL) {
         struct nof_chan_op *op = nof_chan.held_first;

@@ -31,6 +31,8 @@ struct nof_channel {
     void (*recv)(struct nof_request *req);
     /* Try to cancel; the request ends as cancelled or as if nothing was said. */
     void (*cancel)(struct nof_request *req);
+    /* It is not yet known which, and will be without the doing of another process. */
+    bool (*cancelling)(const struct nof_request *req);
     /* Answer req->found, source, tag and size; with probe_take also req->message. */
     void (*probe)(struct nof_request *req);
     /* A type is committed: whatever helps to stream messages of it. Others may run meanwhile. */
@@ -48,6 +50,8 @@ struct nof_channel {
     void (*wake)(void);
     /* Wait until all that was sent has arrived at the peers' NICs. */
     void (*flush)(void);
+    /* All ranks are in MPI_Finalize: take back what of the program's sends nobody has matched, nor will. */
+    void (*withdraw)(void);
     /* Some process of this communicator, on either side, is known to be dead: its job rank, else
      * MPI_UNDEFINED. */
     int (*dead_member)(struct nof_comm *comm);

@@ -2,6 +2,7 @@
 #include "coll_args.h"
 
 #include "request.h"
+#include "section.h"
 
 /* Communicator and filled schedule; *s_out is NULL unless MPI_SUCCESS. */
 static int build_schedule(MPI_Comm comm, nof_coll_builder *build, const struct nof_coll_args *args,
@@ -14,7 +15,11 @@ static int build_schedule(MPI_Comm comm, nof_coll_builder *build, const struct n
     struct nof_sched *s = nof_sched_new(*comm_out);
     if (s == NULL)
         return nof_error(MPI_ERR_NO_MEM, "no memory for a collective operation");
-    rc = build(s, args);
+    struct nof_coll_args own = *args;
+    struct nof_coll_lent lent[2] = {{0}};
+    nof_coll_lend(s, &own, lent);
+    rc = build(s, &own);
+    nof_coll_lend_finish(s, lent);
     if (rc == MPI_SUCCESS)
         rc = s->build_error;
     if (rc == MPI_SUCCESS)
@@ -65,7 +70,7 @@ int nof_coll_start(MPI_Comm comm, nof_coll_builder *build, const struct nof_coll
 {
     nof_lib_enter(func);
     struct nof_comm *c;
-    struct nof_request *req;
+    struct nof_request *req = NULL;
     int rc = make_request(comm, build, args, request, &c, &req);
     if (rc == MPI_SUCCESS)
         rc = nof_sched_start(req->sched);
@@ -77,7 +82,7 @@ int nof_coll_keep(MPI_Comm comm, nof_coll_builder *build, const struct nof_coll_
 {
     nof_lib_enter(func);
     struct nof_comm *c;
-    struct nof_request *req;
+    struct nof_request *req = NULL;
     int rc = make_request(comm, build, args, request, &c, &req);
     if (rc == MPI_SUCCESS) {
         req->persistent = true;

@@ -120,11 +120,8 @@ static void build_pieces(struct nof_sched *s, char *buf, size_t bytes, int root)
         doubling(s, &p, relative);
 }
 
-void nof_coll_build_bcast(struct nof_sched *s, const struct nof_data *data, int root)
+static void build(struct nof_sched *s, const struct nof_data *data, int root, size_t bytes)
 {
-    size_t bytes = nof_data_bytes(data);
-    if (s->size == 1 || bytes == 0)
-        return;
     if (bytes <= TREE_MAX_BYTES || s->size < PIECES_MIN_RANKS) {
         build_tree(s, data, root);
         return;
@@ -139,4 +136,14 @@ void nof_coll_build_bcast(struct nof_sched *s, const struct nof_data *data, int 
     build_pieces(s, packed, bytes, root);
     if (s->rank != root)
         nof_coll_unpack(s, packed, data);
+}
+
+void nof_coll_build_bcast(struct nof_sched *s, const struct nof_data *data, int root)
+{
+    size_t bytes = nof_data_bytes(data);
+    if (s->size == 1 || bytes == 0)
+        return;
+    nof_sched_exact(s, true);
+    build(s, data, root, bytes);
+    nof_sched_exact(s, false);
 }

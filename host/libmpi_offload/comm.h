@@ -23,7 +23,7 @@
 
 enum nof_comm_use {
     NOF_COMM_PROGRAM, /* the program's point to point */
-    NOF_COMM_COLL, /* collectives, tagged by coll_seq */
+    NOF_COMM_COLL, /* collectives, tagged by their numbers */
     NOF_COMM_MAKE, /* making communicators with some members only, tagged by the program */
     NOF_COMM_PART /* partitioned communication */
 };
@@ -45,7 +45,8 @@ struct nof_comm {
     struct nof_bsend bsend; /* buffer of MPI_Comm_attach_buffer */
     MPI_Session session; /* from whose group it was made, and all from it; 0: none */
     uint32_t assertions; /* comm_info.c: bits of the hints that were given */
-    uint32_t coll_seq; /* collectives so far: their tag */
+    uint32_t coll_seq; /* blocking collectives so far: their tag */
+    uint32_t coll_started; /* non-blocking ones */
     uint32_t coll_kept; /* persistent collectives made so far */
     char name[MPI_MAX_OBJECT_NAME];
 };

@@ -180,13 +180,11 @@ NOF_MPI(Comm_get_name)
 int PMPI_Comm_get_name(MPI_Comm comm, char *comm_name, int *resultlen)
 {
     nof_lib_enter(__func__);
-    struct nof_comm *c;
-    int rc = nof_comm_check(comm, &c);
-    if (rc == MPI_SUCCESS && (comm_name == NULL || resultlen == NULL))
-        rc = nof_error(MPI_ERR_ARG, "the place for the name or its length is NULL");
-    if (rc == MPI_SUCCESS) {
-        memcpy(comm_name, c->name, sizeof(c->name));
-        *resultlen = (int)strlen(c->name);
-    }
+    struct nof_comm *c = NULL;
+    int rc = comm == MPI_COMM_NULL ? MPI_SUCCESS : nof_comm_check(comm, &c);
+    if (rc == MPI_SUCCESS)
+        rc = nof_error_if_null(comm_name == NULL ? NULL : resultlen, "the place for the name or its length");
+    if (rc == MPI_SUCCESS)
+        *resultlen = snprintf(comm_name, MPI_MAX_OBJECT_NAME, "%s", c == NULL ? "MPI_COMM_NULL" : c->name);
     return nof_lib_leave(c, rc, __func__);
 }

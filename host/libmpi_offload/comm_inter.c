@@ -135,7 +135,7 @@ int PMPI_Intercomm_create(MPI_Comm local_comm, int local_leader, MPI_Comm peer_c
         int place_rc = nof_error_if_null(newintercomm, "the place for the communicator");
         int leader_rc =
             c->rank == local_leader ? check_peer(peer_comm, remote_leader, tag, &to) : MPI_SUCCESS;
-        rc = nof_comm_connect(c, local_leader, &to, leader_rc == MPI_SUCCESS ? place_rc : leader_rc, &inter);
+        rc = nof_comm_connect(c, local_leader, &to, place_rc == MPI_SUCCESS ? leader_rc : place_rc, &inter);
         if (rc == MPI_SUCCESS && place_rc != MPI_SUCCESS) { /* not the leader's, or all would know */
             nof_comm_drop(inter);
             rc = place_rc;

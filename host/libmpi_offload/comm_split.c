@@ -79,12 +79,17 @@ static int build_inter_part(struct nof_comm *c, struct split_card *cards, struct
     return nof_error(MPI_ERR_NO_MEM, "no memory for groups of %d and %d ranks", count, other_count);
 }
 
-/* The cards of the other side. */
-static int swap_cards(struct nof_comm *c, const struct split_card *cards, struct split_card *others)
+/* Cards of `each` bytes, one per process: those of this side come first, then those of the other. The own one is
+ * filled in. */
+static int share_cards(struct nof_comm *c, void *cards, size_t each)
 {
-    size_t out = (size_t)nof_comm_size(c) * sizeof(*cards), in = (size_t)c->remote->size * sizeof(*others);
+    int rc = nof_coll_allgather_bytes(c->remote == NULL ? c : c->local, cards, each);
+    if (rc != MPI_SUCCESS || c->remote == NULL)
+        return rc;
+    size_t out = (size_t)nof_comm_size(c) * each, in = (size_t)c->remote->size * each;
+    void *others = nof_lib_at(cards, (ptrdiff_t)out);
     struct nof_talk to = {c, c->ctx | NOF_COMM_MAKE, 0, 0};
-    int rc = c->rank == 0 ? nof_talk_swap(&to, cards, out, others, in) : MPI_SUCCESS;
+    rc = c->rank == 0 ? nof_talk_swap(&to, cards, out, others, in) : MPI_SUCCESS;
     int told = nof_coll_bcast(c->local, others, in, nof_type_byte(), 0);
     return rc == MPI_SUCCESS ? told : rc;
 }
@@ -101,9 +106,7 @@ int nof_comm_split_into(struct nof_comm *c, int color, int key, struct nof_comm 
                                          .world_rank = nof_lib.world_rank,
                                          .ctx = nof_comm_draw_ctx(),
                                          .local_ctx = c->remote == NULL ? 0 : nof_comm_draw_ctx()};
-    int rc = nof_coll_allgather_bytes(c->remote == NULL ? c : c->local, cards, sizeof(*cards));
-    if (rc == MPI_SUCCESS && c->remote != NULL)
-        rc = swap_cards(c, cards, cards + size);
+    int rc = share_cards(c, cards, sizeof(*cards));
     *part_out = NULL;
     if (rc == MPI_SUCCESS && color != MPI_UNDEFINED)
         rc = c->remote == NULL ? build_part(c, cards, color, part_out)
@@ -154,24 +157,25 @@ int PMPI_Comm_split(MPI_Comm comm, int color, int key, MPI_Comm *newcomm)
     return nof_lib_leave(c, rc, __func__);
 }
 
-/* The color of "ranks that share memory": the lowest rank of the same (simulated) host. *count_out: how
- * many of c are there. */
-static int host_color(struct nof_comm *c, int *color_out, int *count_out)
+/* The color of "ranks that share memory": the lowest job rank, of both sides, on the same (simulated) host.
+ * *all_out: everybody is there. */
+static int host_color(struct nof_comm *c, int *color_out, bool *all_out)
 {
-    size_t size = (size_t)nof_comm_size(c);
-    uint64_t *hosts = calloc(size, sizeof(*hosts));
+    int size = nof_comm_size(c), total = size + (c->remote == NULL ? 0 : c->remote->size), count = 0;
+    uint64_t *hosts = calloc((size_t)total, sizeof(*hosts));
     if (hosts == NULL)
-        return nof_error(MPI_ERR_NO_MEM, "no memory for %zu host numbers", size);
+        return nof_error(MPI_ERR_NO_MEM, "no memory for %d host numbers", total);
     hosts[c->rank] = nof_launch_host_id();
-    int rc = nof_coll_allgather_bytes(c, hosts, sizeof(*hosts));
-    *color_out = c->rank;
-    *count_out = 0;
-    for (size_t i = size; rc == MPI_SUCCESS && i-- > 0;) {
-        if (hosts[i] == hosts[c->rank]) {
-            *color_out = (int)i;
-            ++*count_out;
-        }
+    int rc = share_cards(c, hosts, sizeof(*hosts));
+    *color_out = nof_lib.world_rank;
+    for (int i = 0; rc == MPI_SUCCESS && i < total; i++) {
+        if (hosts[i] != hosts[c->rank])
+            continue;
+        int rank = i < size ? nof_group_world_rank(c->group, i) : nof_group_world_rank(c->remote, i - size);
+        *color_out = rank < *color_out ? rank : *color_out;
+        count++;
     }
+    *all_out = count == total;
     free(hosts);
     return rc;
 }
@@ -186,19 +190,19 @@ static bool says(const struct nof_info *hints, const char *key, const char *valu
  * (MPI 4.1, 7.4.2). */
 static int type_color(int split_type, const struct nof_info *hints, struct nof_comm *c, int *color_out)
 {
-    int host = 0, count = 0;
-    int rc = host_color(c, &host, &count);
-    bool smaller = count < nof_comm_size(c); /* the unguided kind wants a proper part */
+    int host = 0;
+    bool all = false; /* the unguided kind wants a proper part */
+    int rc = host_color(c, &host, &all);
     bool guided = split_type == MPI_COMM_TYPE_HW_GUIDED || split_type == MPI_COMM_TYPE_RESOURCE_GUIDED;
     bool sets = split_type == MPI_COMM_TYPE_RESOURCE_GUIDED;
     *color_out = MPI_UNDEFINED;
-    if (split_type == MPI_COMM_TYPE_SHARED || (split_type == MPI_COMM_TYPE_HW_UNGUIDED && smaller) ||
+    if (split_type == MPI_COMM_TYPE_SHARED || (split_type == MPI_COMM_TYPE_HW_UNGUIDED && !all) ||
         (guided && says(hints, "mpi_hw_resource_type", "mpi_shared_memory")))
         *color_out = host;
     else if (sets && says(hints, "mpi_pset_name", "mpi://WORLD"))
         *color_out = 0;
     else if (sets && says(hints, "mpi_pset_name", "mpi://SELF"))
-        *color_out = c->rank;
+        *color_out = nof_lib.world_rank;
     return rc;
 }
 
@@ -209,7 +213,7 @@ int PMPI_Comm_split_type(MPI_Comm comm, int split_type, int key, MPI_Info info, 
     struct nof_comm *c;
     struct nof_info *hints = NULL;
     int color = MPI_UNDEFINED;
-    int rc = nof_comm_check_intra(comm, &c);
+    int rc = nof_comm_check(comm, &c);
     if (rc == MPI_SUCCESS)
         rc = nof_error_if_null(newcomm, "the place for the communicator");
     if (rc == MPI_SUCCESS && split_type != MPI_COMM_TYPE_SHARED && split_type != MPI_UNDEFINED &&

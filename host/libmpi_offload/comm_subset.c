@@ -89,13 +89,24 @@ static int tag_of(const char *string)
 static int check_maker(MPI_Group group, const char *stringtag, MPI_Errhandler errhandler,
                        struct nof_group **group_out, struct nof_errhandler **errhandler_out)
 {
-    int rc = nof_group_check(group, group_out);
-    if (rc == MPI_SUCCESS && stringtag == NULL)
-        rc = nof_error(MPI_ERR_ARG, "the string tag is NULL");
-    *errhandler_out = nof_errhandler_get(errhandler);
-    if (rc == MPI_SUCCESS && *errhandler_out == NULL)
-        rc = nof_error(MPI_ERR_ERRHANDLER, "the handle names no error handler");
+    int rc = nof_errhandler_check(errhandler, NOF_ERRHANDLER_COMM, errhandler_out);
+    if (rc != MPI_SUCCESS) {
+        *errhandler_out = NULL;
+        return rc;
+    }
+    rc = nof_group_check(group, group_out);
+    if (rc == MPI_SUCCESS)
+        rc = nof_error_if_null(stringtag, "the string tag");
     return rc;
+}
+
+/* Errors of the making itself are the new communicator's already, whose handler was given (MPI 4.1, 7.4.2). */
+static int leave(struct nof_errhandler *handler, int rc, const char *func)
+{
+    if (rc == MPI_SUCCESS || handler == NULL)
+        return nof_lib_leave(NULL, rc, func);
+    struct nof_error_object object = {MPI_COMM_NULL, handler};
+    return nof_error_leave_at(&object, rc, func);
 }
 
 static void set_errhandler(struct nof_comm *comm, struct nof_errhandler *errhandler)
@@ -132,7 +143,7 @@ int PMPI_Comm_create_from_group(MPI_Group group, const char *stringtag, MPI_Info
     }
     if (rc == MPI_SUCCESS)
         *newcomm = made == NULL ? MPI_COMM_NULL : made->handle;
-    return nof_lib_leave(NULL, rc, __func__);
+    return leave(handler, rc, __func__);
 }
 
 /* What only the leader's arguments say. */
@@ -185,5 +196,5 @@ int PMPI_Intercomm_create_from_groups(MPI_Group local_group, int local_leader, M
         nof_comm_take_hints(inter, hints);
         *newintercomm = inter->handle;
     }
-    return nof_lib_leave(NULL, rc, __func__);
+    return leave(handler, rc, __func__);
 }

@@ -242,6 +242,8 @@ int nof_error_remove_class(int error_class)
     if (own->codes > 0)
         return nof_error(MPI_ERR_OTHER, "error class %d still has %d codes: remove them first", error_class,
                          own->codes);
+    if (own->text != NULL)
+        return nof_error(MPI_ERR_OTHER, "error class %d still has a text: remove it first", error_class);
     remove_added(own);
     return MPI_SUCCESS;
 }
@@ -251,6 +253,8 @@ int nof_error_remove_code(int code)
     struct added *own = added_of(code);
     if (own == NULL || own->error_class == code)
         return nof_error(MPI_ERR_ARG, "%d is no error code that was added here", code);
+    if (own->text != NULL)
+        return nof_error(MPI_ERR_OTHER, "error code %d still has a text: remove it first", code);
     struct added *of = added_of(own->error_class);
     if (of != NULL)
         of->codes--;

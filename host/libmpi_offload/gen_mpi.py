@@ -37,6 +37,10 @@ NULL_OF = {
 }
 
 
+# What the standard's ABI leaves out (MPI 5.0, 20): what depends on Fortran's INTEGER, and what was removed.
+FOREIGN_TO_ABI = re.compile(r".*_(c2f|f2c|f2f08|f082f|c2f08|f082c)$")
+
+
 def parse_argument(text):
     if text == "...":
         return Argument("...", "", "")
@@ -89,8 +93,16 @@ def write(path, text):
         f.write(text)
 
 
+def is_in_abi(f):
+    return not f.group.name.startswith("removed") and not FOREIGN_TO_ABI.match(f.name)
+
+
 def header(table, template, out):
-    lines = [f"{f.ret} {prefix}{f.name}({f.text});" for prefix in ("MPI_", "PMPI_") for f in read_table(table)]
+    lines = []
+    for in_abi in (True, False):
+        chosen = [f for f in read_table(table) if is_in_abi(f) == in_abi]
+        lines += [f"{f.ret} {prefix}{f.name}({f.text});" for prefix in ("MPI_", "PMPI_") for f in chosen]
+        lines.append("#ifndef MPI_NOF_STANDARD_ABI" if in_abi else "#endif")
     write(out, open(template, encoding="ascii").read().replace("@PROTOTYPES@", "\n".join(lines)))
 
 

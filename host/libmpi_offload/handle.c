@@ -87,3 +87,18 @@ void nof_handle_remove(struct nof_handle_table *table, uint64_t handle)
     table->free_head = slot + 1;
     table->live--;
 }
+
+void nof_handle_each(const struct nof_handle_table *table, void (*visit)(void *object, void *arg), void *arg)
+{
+    for (uint32_t slot = 0; slot < table->chunk_count * CHUNK_SLOTS; slot++)
+        if (slot_at(table, slot)->object != NULL)
+            visit(slot_at(table, slot)->object, arg);
+}
+
+void *nof_handle_first(const struct nof_handle_table *table)
+{
+    for (uint32_t slot = 0; slot < table->chunk_count * CHUNK_SLOTS; slot++)
+        if (slot_at(table, slot)->object != NULL)
+            return slot_at(table, slot)->object;
+    return NULL;
+}

@@ -58,6 +58,10 @@ void *nof_handle_get(const struct nof_handle_table *table, uint64_t handle);
 int nof_handle_to_int(uint64_t handle);
 uint64_t nof_handle_from_int(const struct nof_handle_table *table, int number);
 
+/* Every object that has a handle: visit() must neither add nor remove one. first() is NULL if there is none. */
+void nof_handle_each(const struct nof_handle_table *table, void (*visit)(void *object, void *arg), void *arg);
+void *nof_handle_first(const struct nof_handle_table *table);
+
 /* Forget a handle that nof_handle_get() knows; its slot gets the next generation. */
 void nof_handle_remove(struct nof_handle_table *table, uint64_t handle);
 

@@ -157,7 +157,7 @@ NOF_MPI(Info_dup)
 int PMPI_Info_dup(MPI_Info info, MPI_Info *newinfo)
 {
     nof_lib_lock();
-    struct nof_info *from, *to;
+    struct nof_info *from, *to = NULL;
     int rc = nof_info_check(info, &from);
     if (rc == MPI_SUCCESS && newinfo == NULL)
         rc = nof_error(MPI_ERR_ARG, "the place for the handle is NULL");
@@ -174,7 +174,7 @@ NOF_MPI(Info_create_env)
 int PMPI_Info_create_env(int argc, char *argv[], MPI_Info *info)
 {
     nof_lib_lock();
-    struct nof_info *made;
+    struct nof_info *made = NULL;
     int rc =
         info == NULL ? nof_error(MPI_ERR_ARG, "the place for the handle is NULL") : nof_info_new(info, &made);
     /* C programs may pass 0 and NULL (MPI 4.1, 10): then the process's own are as good. */

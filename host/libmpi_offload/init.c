@@ -4,12 +4,14 @@
 #include <unistd.h>
 
 #include "attr.h"
+#include "board.h"
 #include "channel.h"
 #include "chan_nic.h"
 #include "coll.h"
 #include "comm.h"
 #include "error.h"
 #include "launch.h"
+#include "leaks.h"
 #include "nic_control.h"
 #include "progress.h"
 #include "staged.h"
@@ -63,6 +65,7 @@ static void open_library(const char *func)
         nof_lib_die(1, "%s: no memory", func);
     if (nof_channel == &nof_channel_nic && nof_lib.world_size > 1)
         nof_chan_notice_start();
+    nof_board_open();
     pthread_atfork(NULL, NULL, mark_forked);
     nof_lib.open = true;
 }
@@ -71,9 +74,15 @@ static void open_library(const char *func)
  * nothing to wait for. */
 static void close_library(void)
 {
-    if (nof_lib.world_size > 1 && nof_channel->dead_member(nof_comm_world()) == MPI_UNDEFINED)
-        (void)nof_coll_barrier(nof_comm_world());
+    if (nof_leaks_wanted() && nof_channel->dead_member(nof_comm_world()) == MPI_UNDEFINED)
+        nof_leaks_report();
+    if (nof_channel->dead_member(nof_comm_world()) == MPI_UNDEFINED &&
+        nof_coll_barrier(nof_comm_world()) == MPI_SUCCESS) {
+        nof_leaks_drop_matched();
+        nof_channel->withdraw();
+    }
     nof_channel->flush();
+    nof_board_close();
     nof_staged_close();
     nof_channel->close();
     nof_launch_close();

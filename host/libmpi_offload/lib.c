@@ -37,6 +37,8 @@ struct nof_lib nof_lib = {
     .tool_handles = {.kind = NOF_HANDLE_TOOL},
 };
 
+__thread const char *nof_lib_call = "a call of MPI"; /* one that does not enter() */
+
 void nof_lib_lock(void)
 {
     if (nof_lib.locking || nof_lib.phase != NOF_LIB_RUNNING)
@@ -81,6 +83,7 @@ void nof_lib_enter(const char *func)
         not_running(func);
     if (nof_lib.locking)
         pthread_mutex_lock(&nof_lib.lock);
+    nof_lib_call = func;
 }
 
 int nof_lib_leave(struct nof_comm *comm, int rc, const char *func)

@@ -72,6 +72,9 @@ struct nof_lib {
 
 extern struct nof_lib nof_lib;
 
+/* The call of MPI that this thread entered last. */
+extern __thread const char *nof_lib_call __attribute__((tls_model("initial-exec"), visibility("hidden")));
+
 /* Where the program called MPI, for the NIC's predictor: the caller of the entry point that says so, unless a
  * binding of another language, whose code that would be, named the program's own place (fortran_hooks.h). */
 #define NOF_CALLSITE \

@@ -39,6 +39,22 @@ int PMPI_Precv_init(void *buf, int partitions, MPI_Count count, MPI_Datatype dat
     return init(&args, false, info, request, __func__);
 }
 
+NOF_MPI(Psend_init_c)
+int PMPI_Psend_init_c(const void *buf, int partitions, MPI_Count count, MPI_Datatype datatype, int dest,
+                      int tag, MPI_Comm comm, MPI_Info info, MPI_Request *request)
+{
+    struct nof_part_args args = {buf, partitions, count, datatype, dest, tag, comm, NOF_CALLSITE};
+    return init(&args, true, info, request, __func__);
+}
+
+NOF_MPI(Precv_init_c)
+int PMPI_Precv_init_c(void *buf, int partitions, MPI_Count count, MPI_Datatype datatype, int dest, int tag,
+                      MPI_Comm comm, MPI_Info info, MPI_Request *request)
+{
+    struct nof_part_args args = {buf, partitions, count, datatype, dest, tag, comm, NOF_CALLSITE};
+    return init(&args, false, info, request, __func__);
+}
+
 static int check(MPI_Request handle, enum nof_request_kind kind, struct nof_request **req_out)
 {
     int rc = nof_request_check(handle, req_out);

@@ -2,6 +2,7 @@
 #include "channel.h"
 #include "greq.h"
 #include "part.h"
+#include "progress.h"
 #include "pt2pt.h"
 #include "schedule.h"
 
@@ -68,8 +69,8 @@ int PMPI_Request_free(MPI_Request *request)
     int rc = nof_request_check_at(request, &req);
     if (rc == MPI_SUCCESS && req == NULL)
         rc = nof_error(MPI_ERR_REQUEST, "the request is MPI_REQUEST_NULL");
-    if (rc == MPI_SUCCESS && req->kind == NOF_REQUEST_COLL && req->active)
-        rc = nof_error(MPI_ERR_REQUEST, "a collective operation that was started must be waited for");
+    if (rc == MPI_SUCCESS && req->kind == NOF_REQUEST_COLL && req->active && !req->complete)
+        rc = nof_error(MPI_ERR_REQUEST, "a collective operation that still runs must be waited for");
     if (rc == MPI_SUCCESS) {
         bool running = req->active && !req->complete;
         if (req->greq == NULL) { /* a generalized one is completed through a copy of its handle */
@@ -83,6 +84,17 @@ int PMPI_Request_free(MPI_Request *request)
         *request = MPI_REQUEST_NULL;
     }
     return nof_lib_leave(NULL, rc, __func__);
+}
+
+/* Programs ask with one MPI_Test, MPI_Iprobe or MPI_Request_get_status whether a cancel took hold, and go on by the
+ * answer: where the NIC of this process decides alone, it is waited for. Looked up anew each time: another thread may
+ * have completed it while the lock was away. */
+static void cancel(MPI_Request handle, struct nof_request *req)
+{
+    struct nof_wait wait = NOF_WAIT_START;
+    nof_channel->cancel(req);
+    while (nof_request_check(handle, &req) == MPI_SUCCESS && req != NULL && nof_channel->cancelling(req))
+        nof_wait_step(&wait);
 }
 
 NOF_MPI(Cancel)
@@ -99,6 +111,6 @@ int PMPI_Cancel(MPI_Request *request)
     if (rc == MPI_SUCCESS && req->greq != NULL)
         rc = nof_greq_cancel(req);
     else if (rc == MPI_SUCCESS && req->active && !req->complete && req->peer != MPI_PROC_NULL)
-        nof_channel->cancel(req);
+        cancel(*request, req);
     return nof_lib_leave(NULL, rc, __func__);
 }

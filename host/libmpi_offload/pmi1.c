@@ -138,8 +138,9 @@ static void pmi1_close(void)
 
 static void pmi1_abort(int exit_code, const char *why)
 {
-    (void)why; /* PMI-1 has no place for it */
-    (void)send_line("cmd=abort exitcode=%d\n", exit_code);
+    /* PMI-1 has no place for it; `nof run` wants to know whether the program asked for its end. */
+    (void)send_line("cmd=abort exitcode=%d%s\n", exit_code,
+                    strncmp(why, "MPI_Abort(", 10) == 0 ? "" : " cause=error");
 }
 
 const struct nof_launch_ops nof_launch_pmi1 = {

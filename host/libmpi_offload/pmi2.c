@@ -42,7 +42,7 @@ static int take_value(const char **at, char *value, size_t value_bytes)
         if (*from == ';' && from[1] != ';')
             break;
         from += *from == ';'; /* a doubled one stands for one */
-        if (n + 1 < value_bytes)
+        if (n < value_bytes)
             value[n] = *from;
         n++;
         from++;

@@ -92,9 +92,11 @@ int PMPI_Improbe(int source, int tag, MPI_Comm comm, int *flag, MPI_Message *mes
     return nof_lib_leave(c, rc, __func__);
 }
 
-/* A started receive of this message. The handle is used up. *c, with a reference: the program may have freed it. */
+/* A started receive of this message. The handle is used up. *c, with a reference: the program may have freed it.
+ * *own_out: this process sent it. */
 static int receive_message(void *buf, MPI_Count count, MPI_Datatype datatype, MPI_Message *handle,
-                           uint64_t callsite, struct nof_comm **c, struct nof_request **req_out)
+                           uint64_t callsite, struct nof_comm **c, struct nof_request **req_out,
+                           bool *own_out)
 {
     struct nof_message *message;
     int rc = nof_error_if_null(handle, "the place of the message");
@@ -119,6 +121,7 @@ static int receive_message(void *buf, MPI_Count count, MPI_Datatype datatype, MP
     (*req_out)->message = message;
     rc = nof_pt2pt_start(*req_out);
     (*req_out)->message = NULL;
+    *own_out = message != NULL && message->source_world == nof_lib.world_rank;
     if (message != NULL)
         nof_message_free(message);
     *handle = MPI_MESSAGE_NULL;
@@ -131,7 +134,8 @@ static int recv_blocking(void *buf, MPI_Count count, MPI_Datatype datatype, MPI_
     nof_lib_enter(func);
     struct nof_comm *c = NULL;
     struct nof_request *req = NULL;
-    int rc = receive_message(buf, count, datatype, message, callsite, &c, &req);
+    bool own;
+    int rc = receive_message(buf, count, datatype, message, callsite, &c, &req, &own);
     if (rc == MPI_SUCCESS) {
         rc = nof_request_wait(req);
         nof_request_status(req, status);
@@ -148,8 +152,12 @@ static int recv_nonblocking(void *buf, MPI_Count count, MPI_Datatype datatype, M
     struct nof_comm *c = NULL;
     struct nof_request *req = NULL;
     int rc = nof_error_if_null(request, "the place for the request");
+    bool own = false;
     if (rc == MPI_SUCCESS)
-        rc = receive_message(buf, count, datatype, message, callsite, &c, &req);
+        rc = receive_message(buf, count, datatype, message, callsite, &c, &req, &own);
+    /* All of it is here: programs that send to themselves expect to have it, with no more than a look (MPI_Test). */
+    if (rc == MPI_SUCCESS && own)
+        (void)nof_request_wait(req);
     if (rc == MPI_SUCCESS)
         rc = nof_request_publish(req, request);
     if (rc != MPI_SUCCESS && req != NULL)

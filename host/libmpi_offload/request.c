@@ -106,6 +106,18 @@ void nof_request_end(struct nof_request *req)
         nof_request_free(req);
 }
 
+/* Of elements that lie apart there is no half. (In contiguous memory MPI_Get_elements tells.) */
+static int check_elements(const struct nof_request *req)
+{
+    const struct nof_type *unit = nof_type_of_basic(req->type->uniform);
+    if (unit == NULL || unit->size == 0 || req->status_bytes % unit->size == 0)
+        return MPI_SUCCESS;
+    return nof_error(MPI_ERR_TYPE,
+                     "%zu bytes from rank %d (tag %d) are no whole number of elements of %zu bytes: "
+                     "the sender's datatype is another",
+                     req->status_bytes, req->status_source, req->status_tag, unit->size);
+}
+
 void nof_request_done(struct nof_request *req, int source, int tag, size_t len)
 {
     if (req->kind == NOF_REQUEST_RECV || req->kind == NOF_REQUEST_PROBE) {
@@ -123,6 +135,8 @@ void nof_request_done(struct nof_request *req, int source, int tag, size_t len)
         }
         if (req->packed != NULL)
             nof_type_unpack(req->type, req->buf, req->count, 0, req->status_bytes, req->packed);
+        if ((req->packed != NULL || req->streamed) && req->error == MPI_SUCCESS)
+            req->error = check_elements(req);
     }
     nof_request_end(req);
 }
@@ -158,6 +172,7 @@ void nof_request_reset(struct nof_request *req)
 int nof_request_wait(struct nof_request *req)
 {
     struct nof_wait wait = NOF_WAIT_START;
+    wait.request = req;
     while (!req->complete)
         nof_wait_step(&wait);
     return req->error;

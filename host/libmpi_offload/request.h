@@ -47,6 +47,7 @@ struct nof_request {
     bool probe_wait; /* PROBE: answer only when something matches */
     bool probe_take; /* PROBE: take the message out of matching */
     bool found; /* PROBE: answer */
+    bool exact; /* RECV of a schedule: a shorter message is an error, too */
     MPI_Request handle; /* MPI_REQUEST_NULL if it has none */
     struct nof_comm *comm;
     struct nof_type *type;

@@ -6,12 +6,14 @@
 #include "channel.h"
 #include "progress.h"
 #include "pt2pt.h"
+#include "section.h"
 
-enum step_kind { STEP_SEND, STEP_RECV, STEP_COPY, STEP_REDUCE, STEP_FENCE };
+enum step_kind { STEP_SEND, STEP_RECV, STEP_COPY, STEP_REDUCE, STEP_UPDATE, STEP_FENCE };
 
 struct nof_step {
     enum step_kind kind;
     bool local; /* SEND, RECV: peer is a rank of comm->local */
+    bool exact; /* SEND, RECV: see nof_sched_exact() */
     int peer;
     const void *from; /* SEND, COPY, REDUCE: in */
     void *to; /* RECV, COPY, REDUCE: inout */
@@ -20,6 +22,7 @@ struct nof_step {
     struct nof_type *type;
     struct nof_type *to_type; /* COPY */
     struct nof_op *op;
+    const struct nof_section *section; /* UPDATE: of what is `from` now and was `to` */
 };
 
 static struct nof_sched *ready_first, *ready_last;
@@ -53,12 +56,18 @@ void nof_sched_keep(struct nof_sched *s)
         s->local_tag = (int)(NOF_COMM_COLL_TAGS + local->coll_kept++ % NOF_COMM_COLL_TAGS);
 }
 
+static int next_tag(struct nof_comm *comm, bool blocking)
+{
+    if (blocking)
+        return (int)(comm->coll_seq++ % NOF_COMM_COLL_TAGS);
+    return (int)(2 * NOF_COMM_COLL_TAGS + comm->coll_started++ % NOF_COMM_COLL_TAGS);
+}
+
 static void take_tag(struct nof_sched *s)
 {
-    struct nof_comm *local = s->comm->local;
-    s->tag = (int)(s->comm->coll_seq++ % NOF_COMM_COLL_TAGS);
-    if (local != NULL)
-        s->local_tag = (int)(local->coll_seq++ % NOF_COMM_COLL_TAGS);
+    s->tag = next_tag(s->comm, s->request == NULL);
+    if (s->comm->local != NULL)
+        s->local_tag = next_tag(s->comm->local, s->request == NULL);
 }
 
 void nof_sched_free(struct nof_sched *s)
@@ -110,17 +119,24 @@ static void append(struct nof_sched *s, const struct nof_step *step)
 
 void nof_sched_send(struct nof_sched *s, const void *buf, size_t count, struct nof_type *type, int peer)
 {
-    append(
-        s,
-        &(struct nof_step){
-            .kind = STEP_SEND, .local = s->local, .from = buf, .count = count, .type = type, .peer = peer});
+    append(s, &(struct nof_step){.kind = STEP_SEND,
+                                 .local = s->local,
+                                 .exact = s->exact,
+                                 .from = buf,
+                                 .count = count,
+                                 .type = type,
+                                 .peer = peer});
 }
 
 void nof_sched_recv(struct nof_sched *s, void *buf, size_t count, struct nof_type *type, int peer)
 {
-    append(s,
-           &(struct nof_step){
-               .kind = STEP_RECV, .local = s->local, .to = buf, .count = count, .type = type, .peer = peer});
+    append(s, &(struct nof_step){.kind = STEP_RECV,
+                                 .local = s->local,
+                                 .exact = s->exact,
+                                 .to = buf,
+                                 .count = count,
+                                 .type = type,
+                                 .peer = peer});
 }
 
 void nof_sched_copy(struct nof_sched *s, const void *from, size_t from_count, struct nof_type *from_type,
@@ -129,9 +145,8 @@ void nof_sched_copy(struct nof_sched *s, const void *from, size_t from_count, st
     if (from == to && from_type == to_type)
         return;
     size_t bytes = from_count * from_type->size, room_bytes = to_count * to_type->size;
-    if (bytes > room_bytes && s->build_error == MPI_SUCCESS)
-        s->build_error =
-            nof_error(MPI_ERR_TRUNCATE, "%zu bytes for a buffer of %zu bytes", bytes, room_bytes);
+    if (bytes > room_bytes && s->too_long == MPI_SUCCESS)
+        s->too_long = nof_error(MPI_ERR_TRUNCATE, "%zu bytes for a buffer of %zu bytes", bytes, room_bytes);
     append(s, &(struct nof_step){.kind = STEP_COPY,
                                  .from = from,
                                  .count = from_count,
@@ -146,6 +161,13 @@ void nof_sched_reduce(struct nof_sched *s, struct nof_op *op, struct nof_type *t
 {
     append(s, &(struct nof_step){
                   .kind = STEP_REDUCE, .op = op, .type = type, .from = in, .to = inout, .count = count});
+}
+
+void nof_sched_update(struct nof_sched *s, const struct nof_section *section, const void *now,
+                      const void *before)
+{
+    append(s, &(struct nof_step){
+                  .kind = STEP_UPDATE, .section = section, .from = now, .to = nof_lib_unconst(before)});
 }
 
 void nof_sched_fence(struct nof_sched *s)
@@ -250,14 +272,26 @@ static void fail(struct nof_sched *s, int code)
         make_ready(s);
 }
 
+/* What is told at the end, because the others go on. */
+static int other_length(const struct nof_request *req, int error)
+{
+    if (error == MPI_SUCCESS && req->exact && req->kind == NOF_REQUEST_RECV &&
+        req->status_bytes != req->bytes && !req->cancelled)
+        return nof_error(MPI_ERR_COUNT,
+                         "%zu bytes came where this rank expects %zu: the ranks' counts differ",
+                         req->status_bytes, req->bytes);
+    return error != MPI_SUCCESS && nof_error_class(error) == MPI_ERR_TRUNCATE ? error : MPI_SUCCESS;
+}
+
 void nof_sched_step_done(struct nof_sched *s, struct nof_request *req)
 {
     leave_live(s, req);
     int error = req->cancelled ? MPI_SUCCESS : req->error;
+    int later = other_length(req, error);
     nof_request_free(req);
     s->pending--;
-    if (error != MPI_SUCCESS && nof_error_class(error) == MPI_ERR_TRUNCATE)
-        s->truncated = error;
+    if (later != MPI_SUCCESS)
+        s->truncated = later;
     else if (error != MPI_SUCCESS)
         fail(s, error);
     if (s->pending == 0 && !s->running)
@@ -281,14 +315,16 @@ static void issue_transfer(struct nof_sched *s, const struct nof_step *step)
 {
     enum nof_request_kind kind = step->kind == STEP_SEND ? NOF_REQUEST_SEND : NOF_REQUEST_RECV;
     struct nof_request *req = NULL;
+    bool nothing = step->kind == STEP_SEND && step->exact && s->truncated != MPI_SUCCESS;
     if (room_for_live(s))
         req = nof_pt2pt_internal(kind, step->local ? s->comm->local : s->comm,
-                                 step->kind == STEP_SEND ? step->from : step->to, step->count, step->type,
-                                 step->peer, step->local ? s->local_tag : s->tag);
+                                 step->kind == STEP_SEND ? step->from : step->to, nothing ? 0 : step->count,
+                                 step->type, step->peer, step->local ? s->local_tag : s->tag);
     if (req == NULL) {
         fail(s, nof_error(MPI_ERR_NO_MEM, "no memory for a collective operation"));
         return;
     }
+    req->exact = step->exact;
     req->owner = s;
     req->owner_slot = s->live_count;
     s->live[s->live_count++] = req;
@@ -314,6 +350,9 @@ static void issue(struct nof_sched *s, const struct nof_step *step)
         break;
     case STEP_REDUCE:
         nof_op_apply(step->op, step->type, step->from, step->to, step->count);
+        break;
+    case STEP_UPDATE:
+        nof_section_update(step->section, step->from, step->to);
         break;
     case STEP_FENCE:
         break;
@@ -350,7 +389,7 @@ int nof_sched_start(struct nof_sched *s)
     s->at = 0;
     s->pending = 0;
     s->error = MPI_SUCCESS;
-    s->truncated = MPI_SUCCESS;
+    s->truncated = s->too_long;
     s->done = false;
     s->prev_active = NULL;
     s->next_active = active_list;
@@ -372,6 +411,7 @@ int nof_sched_run(struct nof_sched *s)
     int rc = nof_sched_start(s);
     if (rc == MPI_SUCCESS) {
         struct nof_wait wait = NOF_WAIT_START;
+        wait.sched = s;
         while (!s->done)
             nof_wait_step(&wait);
         rc = s->error;

@@ -13,12 +13,14 @@
  *
  * Tags. Messages carry the schedule's tag in the communicator's context for collectives: the number of
  * the collective, which all ranks count alike because they call collectives in one order. It is taken
- * when the schedule is first started, after the arguments were found good. A persistent one takes its
- * tag when it is made, from numbers of its own, and keeps it.
+ * when the schedule is first started, after the arguments were found good. Those with a request have numbers of their
+ * own: they match no blocking ones (MPI 4.1, 6.12), and a program that gets the order of the two wrong between ranks
+ * works, as with other libraries. A persistent one takes its tag when it is made, from a third kind, and keeps it.
  *
  * Errors: builders remember the first one; start() reports it. A step that fails ends the
  * schedule: its receives are cancelled, its sends are left to themselves. A message that is longer than
- * its receive is reported too, but does not end it: the other ranks would wait for ever.
+ * its receive, or a copy that is longer than its target, is cut and reported at the end: the other ranks, who know nothing
+ * of it, would wait for ever for one that stayed away.
  *
  * Memory: the schedule owns its temporary buffers and references of its types and operations.
  * Threads: under the library's lock. */
@@ -30,6 +32,7 @@
 #include "type.h"
 
 struct nof_request;
+struct nof_section;
 struct nof_step;
 
 struct nof_sched {
@@ -37,6 +40,7 @@ struct nof_sched {
     int rank; /* in the group that peers are ranks of; on the remote side, in the local one */
     int size; /* of the group that peers are ranks of */
     bool local; /* steps that are added go to comm->local */
+    bool exact;
     int tag; /* -1: not taken yet */
     int local_tag;
     struct nof_step *steps;
@@ -49,6 +53,7 @@ struct nof_sched {
     bool ready; /* in the list of those to be run on */
     bool leak_temporaries; /* a send that was left to itself may still read them */
     int build_error;
+    int too_long; /* a copy does not fit: found while building, told like `truncated` */
     int error;
     int truncated; /* a message was too long: told at the end, because others wait for what follows */
     struct nof_request **live;
@@ -68,13 +73,23 @@ void nof_sched_free(struct nof_sched *s);
 
 void nof_sched_send(struct nof_sched *s, const void *buf, size_t count, struct nof_type *type, int peer);
 void nof_sched_recv(struct nof_sched *s, void *buf, size_t count, struct nof_type *type, int peer);
-/* The source must not be longer than the target: MPI_ERR_TRUNCATE, remembered like a lack of memory. */
+/* A source that is longer than its target is cut: MPI_ERR_TRUNCATE when the schedule has ended. */
 void nof_sched_copy(struct nof_sched *s, const void *from, size_t from_count, struct nof_type *from_type,
                     void *to, size_t to_count, struct nof_type *to_type);
 /* inout = in op inout */
 void nof_sched_reduce(struct nof_sched *s, struct nof_op *op, struct nof_type *type, const void *in,
                       void *inout, size_t count);
+/* Write to a section of an array, which lies in the schedule's memory, what of `now` is another than `before`. */
+void nof_sched_update(struct nof_sched *s, const struct nof_section *section, const void *now,
+                      const void *before);
 void nof_sched_fence(struct nof_sched *s);
+
+/* From here on messages, none of which is empty, have the length that is expected: another one is MPI_ERR_COUNT or
+ * MPI_ERR_TRUNCATE when the schedule has ended, and this rank sends empty ones on, so that those behind it learn of it. */
+static inline void nof_sched_exact(struct nof_sched *s, bool exact)
+{
+    s->exact = exact;
+}
 
 /* Of an inter-communicator: a fence, then rank, size and peers are those of the local group, or of the
  * remote one again. */

@@ -25,13 +25,22 @@ static const struct {
 static const char *const psets[] = {"mpi://WORLD", "mpi://SELF"};
 enum { PSETS = (int)(sizeof(psets) / sizeof(psets[0])), WORLD = 0, SELF = 1 };
 
-static int level_of(const struct nof_info *info)
+static int level_of(const struct nof_info *info, int *level_out)
 {
     const char *value = nof_info_get(info, "thread_level");
-    for (size_t i = 0; value != NULL && i < sizeof(levels) / sizeof(levels[0]); i++)
-        if (strcmp(levels[i].name, value) == 0)
-            return levels[i].level;
-    return MPI_THREAD_SINGLE;
+    *level_out = MPI_THREAD_SINGLE;
+    for (size_t i = 0; value != NULL && i < sizeof(levels) / sizeof(levels[0]); i++) {
+        if (strcmp(levels[i].name, value) == 0) {
+            *level_out = levels[i].level;
+            return MPI_SUCCESS;
+        }
+    }
+    return value == NULL
+               ? MPI_SUCCESS
+               : nof_error(MPI_ERR_INFO_VALUE,
+                           "thread_level is \"%s\": must be MPI_THREAD_SINGLE, _FUNNELED, _SERIALIZED or "
+                           "_MULTIPLE",
+                           value);
 }
 
 int nof_session_check(MPI_Session handle, struct nof_session **session_out)
@@ -77,13 +86,15 @@ int PMPI_Session_init(MPI_Info info, MPI_Errhandler errhandler, MPI_Session *ses
     pthread_mutex_lock(&nof_lib.lock);
     struct nof_info *wishes;
     struct nof_errhandler *handler = NULL;
-    int rc = nof_errhandler_check(errhandler, NOF_ERRHANDLER_SESSION, &handler);
+    int level, rc = nof_errhandler_check(errhandler, NOF_ERRHANDLER_SESSION, &handler);
     if (rc == MPI_SUCCESS)
         rc = nof_info_check_optional(info, &wishes);
     if (rc == MPI_SUCCESS && session == NULL)
         rc = nof_error(MPI_ERR_ARG, "the place for the handle is NULL");
+    if (rc == MPI_SUCCESS)
+        rc = level_of(wishes, &level);
     if (rc == MPI_SUCCESS) {
-        nof_lib_begin(level_of(wishes), "MPI_Session_init");
+        nof_lib_begin(level, "MPI_Session_init");
         rc = make(handler, session);
         nof_lib_end(); /* if there is no session after all */
     }

@@ -18,8 +18,10 @@ void nof_status_set(MPI_Status *status, int source, int tag, size_t bytes, bool 
 
 void nof_status_empty(MPI_Status *status)
 {
-    if (status != MPI_STATUS_IGNORE)
-        nof_status_set(status, MPI_ANY_SOURCE, MPI_ANY_TAG, 0, false);
+    if (status == MPI_STATUS_IGNORE)
+        return;
+    nof_status_set(status, MPI_ANY_SOURCE, MPI_ANY_TAG, 0, false);
+    status->MPI_ERROR = MPI_SUCCESS;
 }
 
 size_t nof_status_bytes(const MPI_Status *status)

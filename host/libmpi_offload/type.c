@@ -278,6 +278,14 @@ struct nof_type *nof_type_predefined(MPI_Datatype handle)
     return &predefined_types[nof_lib_bits(handle) - PREDEFINED_FIRST];
 }
 
+struct nof_type *nof_type_of_basic(enum nof_basic basic)
+{
+    for (size_t i = 0; basic != NOF_BASIC_NONE && i < PREDEFINED_COUNT; i++)
+        if (predefined_types[i].basic == basic && predefined_types[i].contiguous)
+            return &predefined_types[i];
+    return NULL;
+}
+
 struct nof_type *nof_type_byte(void)
 {
     return nof_type_predefined(MPI_BYTE);

@@ -177,6 +177,9 @@ int nof_type_check_data(MPI_Datatype handle, const void *buf, MPI_Count count, s
 /* A predefined type by its handle. */
 struct nof_type *nof_type_predefined(MPI_Datatype handle);
 
+/* A predefined type without holes of that kind; NULL for NOF_BASIC_NONE and for pairs with holes. */
+struct nof_type *nof_type_of_basic(enum nof_basic basic);
+
 void nof_type_hold(struct nof_type *type);
 void nof_type_release(struct nof_type *type);
 /* All of a list of types (by next_dead) that nobody holds. */

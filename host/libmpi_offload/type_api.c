@@ -149,13 +149,12 @@ NOF_MPI(Type_get_name)
 int PMPI_Type_get_name(MPI_Datatype datatype, char *type_name, int *resultlen)
 {
     nof_lib_enter(__func__);
-    struct nof_type *type;
-    int rc = nof_type_check(datatype, false, &type);
+    struct nof_type *type = NULL;
+    int rc = datatype == MPI_DATATYPE_NULL ? MPI_SUCCESS : nof_type_check(datatype, false, &type);
     if (rc == MPI_SUCCESS)
         rc = nof_error_if_null(type_name == NULL ? NULL : resultlen, "the place for the name or its length");
-    if (rc == MPI_SUCCESS) {
-        memcpy(type_name, type->name, sizeof(type->name));
-        *resultlen = (int)strlen(type->name);
-    }
+    if (rc == MPI_SUCCESS)
+        *resultlen =
+            snprintf(type_name, MPI_MAX_OBJECT_NAME, "%s", type == NULL ? "MPI_DATATYPE_NULL" : type->name);
     return nof_lib_leave(NULL, rc, __func__);
 }

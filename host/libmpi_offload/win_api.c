@@ -154,25 +154,32 @@ int PMPI_Win_allocate_shared_c(MPI_Aint size, MPI_Aint disp_unit, MPI_Info info,
     return allocate_shared(size, disp_unit, info, comm, baseptr, win, __func__);
 }
 
-/* MPI_PROC_NULL asks for the first rank that has any memory. */
+/* What this process can load and store of the part of a rank: of a shared window all, of others its own (MPI 4.1,
+ * 12.2.3: no part that is elsewhere is an error; it has no bytes). */
+static size_t reachable(const struct nof_win *w, int rank)
+{
+    bool here = w->flavor == MPI_WIN_FLAVOR_SHARED || rank == w->comm->rank;
+    return here && w->flavor != MPI_WIN_FLAVOR_DYNAMIC ? w->parts[rank].size : 0;
+}
+
+/* MPI_PROC_NULL asks for the first rank that has any memory, be it reachable or not. */
 static int query(const struct nof_win *w, int rank, MPI_Aint *size, MPI_Aint *disp_unit, void *baseptr)
 {
     int n = nof_comm_size(w->comm);
-    if (w->flavor != MPI_WIN_FLAVOR_SHARED)
-        return nof_error(MPI_ERR_RMA_FLAVOR, "the window was not made by MPI_Win_allocate_shared");
     if (rank != MPI_PROC_NULL && (rank < 0 || rank >= n))
         return nof_error(MPI_ERR_RANK, "rank %d in a window of %d", rank, n);
     if (size == NULL || disp_unit == NULL || baseptr == NULL)
         return nof_error(MPI_ERR_ARG, "a place for an answer is NULL");
     int at = rank == MPI_PROC_NULL ? 0 : rank;
-    while (rank == MPI_PROC_NULL && at < n - 1 && w->parts[at].size == 0)
+    while (rank == MPI_PROC_NULL && w->parts != NULL && at < n - 1 && w->parts[at].size == 0)
         at++;
-    size_t before = 0;
-    for (int i = 0; i < at; i++)
+    size_t before = 0, bytes = reachable(w, at);
+    for (int i = 0; w->shared != NULL && i < at; i++)
         before += w->parts[i].size;
-    void *base = w->parts[at].size == 0 ? NULL : nof_lib_at(w->shared, (ptrdiff_t)before);
-    *size = (MPI_Aint)w->parts[at].size;
-    *disp_unit = (MPI_Aint)w->parts[at].disp_unit;
+    void *base = w->shared == NULL ? w->base : nof_lib_at(w->shared, (ptrdiff_t)before);
+    base = bytes == 0 ? NULL : base;
+    *size = (MPI_Aint)bytes;
+    *disp_unit = w->parts == NULL ? w->disp_unit : (MPI_Aint)w->parts[at].disp_unit;
     memcpy(baseptr, &base, sizeof(base));
     return MPI_SUCCESS;
 }
@@ -318,11 +325,11 @@ NOF_MPI(Win_get_name)
 int PMPI_Win_get_name(MPI_Win win, char *win_name, int *resultlen)
 {
     nof_lib_enter(__func__);
-    struct nof_win *w;
-    int rc = nof_win_check(win, &w);
+    struct nof_win *w = NULL;
+    int rc = win == MPI_WIN_NULL ? MPI_SUCCESS : nof_win_check(win, &w);
     if (rc == MPI_SUCCESS)
         rc = nof_error_if_null(win_name == NULL ? NULL : resultlen, "the place for the name or its length");
     if (rc == MPI_SUCCESS)
-        *resultlen = snprintf(win_name, MPI_MAX_OBJECT_NAME, "%s", w->name);
+        *resultlen = snprintf(win_name, MPI_MAX_OBJECT_NAME, "%s", w == NULL ? "MPI_WIN_NULL" : w->name);
     return nof_win_leave(w, rc, __func__);
 }

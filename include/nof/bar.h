@@ -5,6 +5,8 @@
  *   rank                                   nofd
  *   connect(SOCK_SEQPACKET)
  *   struct nof_attach_request  ----------> checks version, job, key, uid; allocates; probes DMA
+ *                              <---------- struct nof_attach_challenge, where the kernel does not tell nofd
+ *   struct nof_attach_answer   ---------->   which process connected (no SO_PEERPIDFD: before Linux 6.5)
  *                              <---------- struct nof_attach_reply + 3 descriptors (SCM_RIGHTS)
  *   maps the segments as told
  *   ... the socket stays open: it is the endpoint's life line, in both directions ...
@@ -31,14 +33,17 @@
 
 #include "nof/card.h"
 
-#define NOF_ABI_VERSION 1u
+#define NOF_ABI_VERSION 2u
 #define NOF_BAR_MAGIC 0x3130524142464f4eull /* "NOFBAR01" */
 #define NOF_ATTACH_MAGIC 0x3148435441464f4eull /* "NOFATCH1" */
 #define NOF_DETACH_MAGIC 0x3148435444464f4eull /* "NOFDTCH1" */
+#define NOF_CHALLENGE_MAGIC 0x314b5341464f4eull /* "NOFASK1" */
+#define NOF_ANSWER_MAGIC 0x31534e41464f4eull /* "NOFANS1" */
 #define NOF_BAR_PAGE_BYTES 4096u
 #define NOF_RING_HEAD_BYTES 128u /* offset of struct rte_ring.prod: pinned where rte_ring.h is known */
 #define NOF_BAR_SEGMENTS_MAX 8
 #define NOF_JOB_KEY_BYTES 16
+#define NOF_NONCE_BYTES 16
 #define NOF_ASSIST_SLOTS 8u /* requests of fall-back DMA that may be under way */
 #define NOF_ATTACH_TEXT_BYTES 256
 
@@ -125,6 +130,20 @@ struct nof_attach_request {
     uint64_t probe_value;
     uint32_t flags; /* 0 */
     uint32_t reserved;
+};
+
+/* nofd asks whose request that was: the process that connected sends the nonce back, itself and before its reply.
+ * One that does not, or for which another answers, copies its payload itself (NOF_DMA_ASSIST). */
+struct nof_attach_challenge {
+    uint64_t magic; /* NOF_CHALLENGE_MAGIC */
+    uint32_t abi_version;
+    uint32_t reserved;
+    uint8_t nonce[NOF_NONCE_BYTES];
+};
+
+struct nof_attach_answer {
+    uint64_t magic; /* NOF_ANSWER_MAGIC */
+    uint8_t nonce[NOF_NONCE_BYTES];
 };
 
 struct nof_attach_reply {

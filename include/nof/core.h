@@ -56,7 +56,7 @@ struct nof_nic_config {
                              [1024] */
     uint64_t netmem_bytes; /* network memory: unexpected eager payload, DMA blocks [16 MiB] */
     uint32_t max_predictors; /* of the codec, in each direction, 1..256 [16] */
-    uint32_t predictor_log2; /* lines of 16 bytes that each has room for, 8..20 [15] */
+    uint32_t predictor_log2; /* lines of 16 bytes that each has room for, 8..15 [15] */
     uint64_t predictor_idle_ns; /* one that was not used for so long may go to another channel [100 ms] */
 };
 
@@ -97,6 +97,11 @@ int nof_nic_endpoint_open(struct nof_nic *nic, uint64_t now_ns, const struct nof
  * failed). Peers are told. Memory that a pending DMA still uses is freed when that is done; the
  * index is not given out again before. No completion is given for it from now on. */
 void nof_nic_endpoint_close(struct nof_nic *nic, uint64_t now_ns, uint32_t endpoint, int reason);
+
+/* How many receives and waiting probes this endpoint has posted, its library's among them, and how many messages wait
+ * for a receive in the store. Any thread may ask: the answer is a moment old. */
+void nof_nic_endpoint_queues(const struct nof_nic *nic, uint32_t endpoint, uint32_t *posted_out,
+                             uint32_t *unexpected_out);
 
 /* How many descriptors of this endpoint the core takes now. */
 unsigned nof_nic_host_room(const struct nof_nic *nic, uint32_t endpoint);

@@ -37,6 +37,8 @@
     X(MSG_BYTES_TX, "msg.tx_bytes", "bytes", "payload of those") \
     X(MSGS_RX, "msg.rx", "messages", "messages received") \
     X(MSG_BYTES_RX, "msg.rx_bytes", "bytes", "payload of those") \
+    X(MSGS_BROKEN, "msg.broken", "messages", \
+      "payload out of order, beyond its grant, or not of the length announced; refused with an error") \
     X(EAGER_TX, "msg.eager_tx", "messages", "sent eagerly") \
     X(RENDEZVOUS_TX, "msg.rendezvous_tx", "messages", "sent by rendezvous") \
     X(EXPECTED, "match.expected", "messages", "matched a posted receive on arrival") \
@@ -98,6 +100,9 @@
     X(RING_FAULTS, "host.ring_faults", "count", "endpoints failed for ring indices out of range") \
     X(WAKES, "host.wakes", "count", "ranks woken by system call") \
     X(SLEEPS, "core.sleeps", "count", "times the NIC core slept") \
+    X(PAUSE_NS, "host.pause_ns", "ns", \
+      "longest turn of the core behind which descriptors of the rank waited, its own time (nofd " \
+      "--watch-pauses)") \
     X(ENDPOINTS, "core.endpoints", "G", "endpoints open now") \
     X(ENDPOINTS_DEAD, "core.endpoints_dead", "count", "endpoints that died without closing") \
     X(MEM_BYTES, "core.mem_bytes", "G", "memory of the NIC core") \

@@ -84,7 +84,7 @@ struct nof_desc {
             uint32_t layout_generation;
             uint64_t handle; /* MRECV, PULL, SEND+GRANTED; CANCEL: 0 */
             /* RECV, MRECV, HINT: the place in the program that makes this call, any number that is the same
-             * each time; 0: not a receive of the program, not shown to the predictor. SEND+GRANTED: granted_len */
+             * each time; 0: not a receive of the program, not shown to the predictor. SEND+GRANTED: granted_len; PULL: the SPILL's len */
             uint64_t callsite;
         };
         struct {
@@ -112,8 +112,9 @@ struct nof_desc {
  *
  * Where a spilled payload lies is the NIC's choice per message: in the completion, staged, or
  * NOF_COMP_F_REMOTE. REMOTE means "PULL it with this handle", also when the NIC itself still holds
- * an eager message for which there was no staging slot. A PULL needs peer, handle, ctx, tag, and
- * the buffer; the completion tells the true length.
+ * an eager message for which there was no staging slot. A PULL needs peer, handle, ctx, tag, the
+ * length that the SPILL told, and the buffer. NOF_EAGAIN: no room for one more that waits for a
+ * parked SEND; submit it again when another has ended, or a while later.
  *
  * Park. A rendezvous SEND for which the NIC has no room is announced to the receiver and then
  * forgotten: NOF_COMP_PARKED (never for a cookie with its top bit set, nor for INLINE without SYNC,

@@ -4,7 +4,8 @@
  * socket and docs take them from here.
  * X(ID, "name", kind, default, min, max, "choices or unit", "what it does")
  * kind: BOOL (off|on), CHOICE (index into the |-separated choices), NUMBER.
- * CORE features are read by the core through nof_nic_feature(); DAEMON ones by nofd. */
+ * Those that the core reads are set by nof_nic_feature_set(); those of idling and the like are nofd's alone, and the
+ * core keeps their values without looking at them. */
 #ifndef NOF_FEATURES_H
 #define NOF_FEATURES_H
 
@@ -46,7 +47,9 @@
     X(IDLE, "idle", CHOICE, 0, 0, 3, "auto|busy|yield|sleep", "what the NIC core does without work") \
     X(SPIN, "spin_us", NUMBER, 20, 0, 1000000, "us", "idle=auto: poll this long before sleeping") \
     X(NAP, "nap_us", NUMBER, 50, 1, 10000, "us", \
-      "longest nap while work is pending on a port that cannot wake us")
+      "longest nap while work is pending on a port that cannot wake us") \
+    X(LOG_LEVEL, "log_level", CHOICE, 2, 0, 4, "error|warning|notice|info|debug", \
+      "what the daemon says; notice: links, features, its begin and end; info: ranks too")
 
 enum nof_feature {
 #define X(id, name, kind, def, min, max, choices, help) NOF_F_##id,

@@ -32,7 +32,26 @@ enum nof_status {
     NOF_ELINKDOWN = -33, /* our own link is down */
 };
 
-/* A short English text, never NULL. Static storage; any thread. */
+/* X(CODE, "a short English text") */
+#define NOF_STATUS_TEXTS(X) \
+    X(OK, "success") \
+    X(EAGAIN, "a queue or pool is full for now") \
+    X(ENOMATCH, "nothing in the NIC matches") \
+    X(ETRUNC, "the message is longer than the receive buffer") \
+    X(ECANCELED, "cancelled by request") \
+    X(EFAULT, "the buffer cannot be read or written") \
+    X(ENOMEM, "a bound of the configuration is reached") \
+    X(ENOENT, "no such handle, peer, layout or feature") \
+    X(EINVAL, "a value is out of its range") \
+    X(ENOTSUP, "not supported or not allowed here") \
+    X(EVERSION, "the other side speaks another version") \
+    X(EPERM, "wrong job key, user or process") \
+    X(EPEERDEAD, "the peer process or its NIC is gone") \
+    X(EPROTO, "the peer broke the protocol") \
+    X(ENICDEAD, "our own NIC (nofd) is gone") \
+    X(ELINKDOWN, "our own link is down")
+
+/* The code's text; never NULL. Static storage; any thread. */
 const char *nof_strstatus(int status);
 
 #endif

@@ -15,6 +15,8 @@ int nofd_units_rate(const char *text, uint64_t *bps_out);
 int nofd_units_time(const char *text, uint64_t bare_ns, uint64_t *ns_out);
 /* "0.02" or "2%": 0..1. */
 int nofd_units_share(const char *text, double *share_out);
+/* By the unit of a feature: "bytes" as above, "us" and "ms" a time (a bare number counts those), else a number. */
+int nofd_units_of(const char *unit, const char *text, uint64_t *number_out);
 int nofd_units_number(const char *text, uint64_t min, uint64_t max, uint64_t *number_out);
 /* "10.0.0.1" in host byte order. */
 int nofd_units_ip4(const char *text, uint32_t *ip4_out);

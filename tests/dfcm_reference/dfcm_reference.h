@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The codec once more, literally: value by value, as papers/000 (sections 2.2 and 2.3) and docs/DFCM_FORMAT.md have it,
+ * The codec once more, literally: value by value, as the paper (docs/SOURCES.md, compression, sections 2.2 and 2.3) and docs/DFCM_FORMAT.md have it,
  * sharing nothing with firmware/. Tests hold the firmware against it; `nof bench dfcm` takes it as the measure of ratio
  * and speed.
  *

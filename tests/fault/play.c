@@ -12,10 +12,10 @@
 #include "nof/layout.h"
 
 #include "../../firmware/nic.h"
+#include "../unit/leftovers.h"
 
 #define US 1000ull
 #define MS 1000000ull
-#define SPARE_FRAMES 4u /* a transport keeps NOF_SPARE_FRAMES for control frames as long as it lives */
 #define UNTOUCHED 0x55
 #define VECTOR_AREA 512u /* bytes of the schedule area for each layout */
 
@@ -317,6 +317,7 @@ static void deliver_spilled(struct play *p, uint32_t i, struct play_spill *s)
     d.peer = c->peer;
     d.tag = c->tag;
     d.handle = c->handle;
+    d.callsite = c->len;
     if (!(c->flags & NOF_COMP_F_REMOTE)) {
         op->unmatched = 2;
         d.len = 0;
@@ -532,63 +533,9 @@ void play_close(struct play *p, unsigned rank)
     p->closed[rank] = 1;
 }
 
-static void bucket_empty(const struct play *p, const char *what, const uint32_t *bucket, uint32_t mask)
-{
-    for (uint32_t i = 0; i <= mask; i++)
-        require(p, bucket[i] == NOF_NIL, "table %s is not empty", what);
-}
-
-static void pools_full(const struct play *p, const struct nof_nic *nic)
-{
-    const struct {
-        const char *name;
-        const struct nof_pool *pool;
-    } pools[] = {{"sends", &nic->sends},          {"receives", &nic->recvs},
-                 {"envelopes", &nic->envs},       {"peers", &nic->peers},
-                 {"control", &nic->ctls},         {"reads", &nic->reads},
-                 {"writes", &nic->writes},        {"local frames", &nic->locals},
-                 {"layouts", &nic->layouts.pool}, {"chunks", &nic->layouts.chunks}};
-    for (unsigned i = 0; i < sizeof pools / sizeof pools[0]; i++)
-        require(p, pools[i].pool->used == 0, "%u %s are still in use", pools[i].pool->used, pools[i].name);
-    require(p, nic->netmem.used == 0, "%u blocks of network memory are still in use", nic->netmem.used);
-    bucket_empty(p, "posted", nic->match.posted.bucket, nic->match.posted.mask);
-    bucket_empty(p, "probes", nic->match.probes.bucket, nic->match.probes.mask);
-    bucket_empty(p, "cookies", nic->match.cookies.bucket, nic->match.cookies.mask);
-    bucket_empty(p, "unexpected", nic->match.unexpected.bucket, nic->match.unexpected.mask);
-    bucket_empty(p, "layouts", nic->layouts.bucket, nic->layouts.mask);
-    bucket_empty(p, "ranks", nic->peer_by_rank, nic->peer_mask);
-    bucket_empty(p, "flows", nic->peer_by_flow, nic->peer_mask);
-}
-
-/* As on the first day. */
-static void nothing_left(const struct play *p, unsigned i)
-{
-    const struct nof_nic *nic = world_nic(p->w, i);
-    const uint64_t *c = nof_nic_counters(nic);
-    require(p, nof_nic_quiet(nic), "NIC %u is not quiet", i);
-    pools_full(p, nic);
-    require(p, nic->dma_free == nic->dma_total, "%u DMA blocks are reserved", nic->dma_total - nic->dma_free);
-    require(p, nic->msgs_free == p->msgs_free[i], "credit: %u messages, not %u", nic->msgs_free,
-            p->msgs_free[i]);
-    require(p, nic->blocks_free == p->blocks_free[i], "credit: %u blocks, not %u", nic->blocks_free,
-            p->blocks_free[i]);
-    require(p, nic->posted_total == 0 && nic->recvs_waiting == 0 && nic->stalled_comps == 0,
-            "posted %u, waiting %u, stalled %u", nic->posted_total, nic->recvs_waiting, nic->stalled_comps);
-    require(p, c[NOF_C_PATHS_OPEN] == 0 && c[NOF_C_ENDPOINTS] == 0 && c[NOF_C_NETMEM_BYTES] == 0,
-            "gauges: paths %llu, endpoints %llu, network memory %llu",
-            (unsigned long long)c[NOF_C_PATHS_OPEN], (unsigned long long)c[NOF_C_ENDPOINTS],
-            (unsigned long long)c[NOF_C_NETMEM_BYTES]);
-    for (uint32_t e = 0; e < nic->cfg.max_endpoints; e++)
-        require(p, nic->eps[e].state == NOF_EP_FREE, "endpoint %u is not free", e);
-    for (uint32_t l = 0; l < nic->nlinks; l++)
-        require(p, !nic->links[l].used, "link %u is in use", l);
-    for (uint32_t j = 0; j < nic->cfg.max_jobs; j++)
-        require(p, !nic->jobs[j].used, "job %u is in use", j);
-}
-
 void play_end(struct play *p)
 {
-    unsigned kept = p->nics * SPARE_FRAMES;
+    unsigned kept = p->nics * LEFTOVERS_SPARE_FRAMES;
     if (p->harm)
         require(p, p->harmed <= 2, "%u operations were harmed by one failure", p->harmed);
     for (unsigned rank = 0; rank < PLAY_RANKS; rank++)
@@ -603,8 +550,10 @@ void play_end(struct play *p)
         if (quiet)
             break;
     }
-    for (unsigned i = 0; i < p->nics; i++)
-        nothing_left(p, i);
+    for (unsigned i = 0; i < p->nics; i++) {
+        const char *left = leftovers(world_nic(p->w, i), p->msgs_free[i], p->blocks_free[i]);
+        require(p, left == NULL, "NIC %u: %s", i, left);
+    }
     require(p, world_frames(p->w) <= (long)kept, "%ld frames are not back", world_frames(p->w));
     world_fini(p->w); /* frees those, and looks that none is missing */
 }

@@ -105,6 +105,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct nof_layouts all = {.mask = 0};
     struct nof_segment segs[NOF_DMA_SEGMENTS_MAX];
     uint64_t covered;
+    uint32_t steps;
     int rc;
 
     if (size == 0)
@@ -118,8 +119,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         walk(&all, index, 0);
         walk(&all, index, data[0]);
         walk(&all, index, UINT64_MAX / 4);
-        unsigned n = nof_buffer_segments(&all, index, 0, data[0], 65536, segs, &covered);
-        if (n == 0 || n > NOF_DMA_SEGMENTS_MAX || covered == 0 || covered > 65536)
+        unsigned n = nof_buffer_segments(&all, index, 0, data[0], 65536, segs, &covered, &steps);
+        if (n == 0 || steps > NOF_LAYOUT_OPS_MAX + NOF_LAYOUT_STEPS + 4 * NOF_LAYOUT_DEPTH_MAX ||
+            n > NOF_DMA_SEGMENTS_MAX || covered == 0 || covered > 65536)
             abort();
         if (nof_layout_close(&all, 0, 1, 1) != NOF_OK)
             abort();

@@ -19,10 +19,11 @@ static void reply(void *ctx, unsigned rank, const char *line, size_t len)
         abort();
 }
 
-static void abort_job(void *ctx, unsigned rank, int code)
+static void abort_job(void *ctx, unsigned rank, int code, bool called)
 {
     (void)ctx;
     (void)code;
+    (void)called;
     if (rank >= RANKS)
         abort();
 }

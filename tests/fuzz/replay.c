@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Runs a fuzz target without libFuzzer: every file of the corpora named on the command line, and of each some
- * hundred deterministic variations (bits flipped, ends cut, pieces repeated). */
+ * Runs a fuzz target without libFuzzer: every file of the corpora named on the command line, and of each
+ * `--variations N` [300] deterministic variations (bits flipped, ends cut, pieces repeated). A file alone is run as it
+ * is. */
 #include <dirent.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -10,10 +11,10 @@
 #include <string.h>
 
 #define INPUT_MAX 65536
-#define VARIATIONS 300
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
+static int variations = 300;
 static uint64_t rng = 0x9e3779b97f4a7c15u;
 
 static size_t below(size_t n)
@@ -40,7 +41,7 @@ static void vary(const uint8_t *data, size_t size)
 {
     static uint8_t work[2 * INPUT_MAX];
 
-    for (int i = 0; i < VARIATIONS && size > 0; i++) {
+    for (int i = 0; i < variations && size > 0; i++) {
         size_t n = size;
         size_t from = below(size);
         size_t len = below(size - from) + 1;
@@ -66,7 +67,7 @@ static void vary(const uint8_t *data, size_t size)
     }
 }
 
-static int replay(const char *path)
+static int replay(const char *path, int alone)
 {
     static uint8_t data[INPUT_MAX];
     FILE *file = fopen(path, "rb");
@@ -77,7 +78,8 @@ static int replay(const char *path)
     size = fread(data, 1, sizeof(data), file);
     fclose(file);
     run(data, size);
-    vary(data, size);
+    if (!alone)
+        vary(data, size);
     return 1;
 }
 
@@ -87,6 +89,10 @@ int main(int argc, char **argv)
 
     run((const uint8_t *)"", 0);
     for (int i = 1; i < argc; i++) {
+        if (strcmp(argv[i], "--variations") == 0 && i + 1 < argc) {
+            variations = atoi(argv[++i]);
+            continue;
+        }
         DIR *dir = opendir(argv[i]);
         struct dirent *entry;
 
@@ -96,11 +102,13 @@ int main(int argc, char **argv)
             if (entry->d_name[0] == '.')
                 continue;
             snprintf(path, sizeof(path), "%s/%s", argv[i], entry->d_name);
-            files += replay(path);
+            files += replay(path, 0);
         }
         if (dir != NULL)
             closedir(dir);
+        else
+            files += replay(argv[i], 1);
     }
-    printf("%d files, %d variations each\n", files, VARIATIONS);
+    printf("%d files, %d variations each\n", files, variations);
     return files > 0 ? 0 : 1;
 }

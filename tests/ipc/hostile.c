@@ -222,15 +222,27 @@ static void map_segments(struct intruder *in)
     in->complete = (struct rte_ring *)(void *)(in->bar + in->id.complete_offset);
 }
 
-int hostile_attach(struct intruder *in, int fd, const void *request, size_t n)
+static bool answered_challenge(int fd, const struct nof_attach_reply *message, ssize_t n)
+{
+    struct nof_attach_challenge ask;
+    struct nof_attach_answer answer = {.magic = NOF_ANSWER_MAGIC};
+
+    if (n != (ssize_t)sizeof(ask) || message->magic != NOF_CHALLENGE_MAGIC)
+        return false;
+    memcpy(&ask, message, sizeof(ask));
+    memcpy(answer.nonce, ask.nonce, sizeof(answer.nonce));
+    (void)send(fd, &answer, sizeof(answer), MSG_NOSIGNAL);
+    return true;
+}
+
+int hostile_take_reply(struct intruder *in, int fd)
 {
     union {
         struct cmsghdr head;
         char bytes[CMSG_SPACE(NOF_BAR_FDS * sizeof(int))];
     } control;
     struct iovec iov = {.iov_base = &in->reply, .iov_len = sizeof(in->reply)};
-    struct msghdr message = {
-        .msg_iov = &iov, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof(control.bytes)};
+    struct msghdr message;
     struct cmsghdr *head;
     struct timeval timeout = {.tv_sec = CHECK_PATIENCE_S};
     ssize_t got;
@@ -238,10 +250,13 @@ int hostile_attach(struct intruder *in, int fd, const void *request, size_t n)
     memset(in, 0, sizeof(*in));
     in->socket = fd;
     (void)setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof(timeout));
-    (void)send(fd, request, n, MSG_NOSIGNAL);
-    do /* with a timeout, also a stop and a continuation interrupt */
+    do { /* with a timeout, also a stop and a continuation interrupt */
+        message = (struct msghdr){.msg_iov = &iov,
+                                  .msg_iovlen = 1,
+                                  .msg_control = &control,
+                                  .msg_controllen = sizeof(control.bytes)};
         got = recvmsg(fd, &message, MSG_CMSG_CLOEXEC);
-    while (got < 0 && errno == EINTR);
+    } while ((got < 0 && errno == EINTR) || answered_challenge(fd, &in->reply, got));
     if (got <= 0)
         return 1;
     check(got == (ssize_t)sizeof(in->reply) && in->reply.magic == NOF_ATTACH_MAGIC);
@@ -254,6 +269,13 @@ int hostile_attach(struct intruder *in, int fd, const void *request, size_t n)
     memcpy(in->fd, CMSG_DATA(head), sizeof(in->fd));
     map_segments(in);
     return NOF_OK;
+}
+
+int hostile_attach(struct intruder *in, int fd, const void *request, size_t n)
+{
+    (void)prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY); /* as the library tells Yama */
+    (void)send(fd, request, n, MSG_NOSIGNAL);
+    return hostile_take_reply(in, fd);
 }
 
 void hostile_intrude(struct hostile *h, struct intruder *in)

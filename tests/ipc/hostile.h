@@ -77,6 +77,8 @@ void hostile_request(struct hostile *h, struct nof_attach_request *request);
 /* Sends n bytes and takes the answer; the reply's status, or 1 when the connection was closed
  * without one. On NOF_OK everything is mapped. */
 int hostile_attach(struct intruder *in, int fd, const void *request, size_t n);
+/* The second half of it. A daemon that asks whose request it was gets the answer. */
+int hostile_take_reply(struct intruder *in, int fd);
 /* Attach with a valid request; must succeed. */
 void hostile_intrude(struct hostile *h, struct intruder *in);
 void hostile_leave(struct intruder *in);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Buffers that are not there, that vanish, and that block under the DMA engine. */
-#include "hostile.h"
+#include "hostile_copy.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -19,93 +19,37 @@
 #include <time.h>
 #include <unistd.h>
 
-#define LEN (128u << 10)
-#define NOBODY 65534
 #define TIMEOUT_MS 1000
 #define TIMEOUT_TEXT "1s"
-
-/* Job of one rank that sends to itself: its own card is its peer. */
-static void know_myself(struct intruder *in)
-{
-    struct nof_desc peer = {.opcode = NOF_DESC_PEER, .peer = 0};
-
-    memcpy(peer.inline_data, &in->id.card, sizeof(in->id.card));
-    hostile_submit(in, &peer);
-}
-
-/* Each with a tag of its own: a receive that is left over must not take the next message. */
-static void transfer(struct intruder *in, void *from, void *to)
-{
-    static int32_t tag;
-    struct nof_desc receive = {.opcode = NOF_DESC_RECV,
-                               .cookie = 1,
-                               .peer = 0,
-                               .tag = ++tag,
-                               .len = LEN,
-                               .addr = (uint64_t)(uintptr_t)to};
-    struct nof_desc send = {.opcode = NOF_DESC_SEND,
-                            .cookie = 2,
-                            .peer = 0,
-                            .tag = tag,
-                            .len = LEN,
-                            .addr = (uint64_t)(uintptr_t)from};
-
-    hostile_submit(in, &receive);
-    hostile_submit(in, &send);
-}
-
-/* Status of the completion of `opcode`, or 1 after ms. */
-static int await(struct intruder *in, int opcode, int ms)
-{
-    struct timespec nap = {.tv_nsec = 1000000};
-
-    while (ms-- > 0) {
-        struct nof_comp comp;
-
-        while (nof_ring_get(in->complete, &comp, 1) == 1)
-            if (comp.opcode == opcode)
-                return comp.status;
-        nanosleep(&nap, NULL);
-    }
-    return 1;
-}
-
-static uint8_t *buffer(void)
-{
-    void *p = mmap(NULL, LEN, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
-
-    check(p != MAP_FAILED);
-    return p;
-}
 
 static void a_buffer_that_is_not_there_is_an_error_of_its_request(struct hostile *h)
 {
     uint64_t faults = hostile_counter(h, 0, "dma.faults");
-    uint8_t *good = buffer();
+    uint8_t *good = hostile_buffer();
     struct intruder in;
 
     hostile_intrude(h, &in);
     check(in.id.dma == NOF_DMA_DIRECT);
-    know_myself(&in);
-    transfer(&in, good, good + 0); /* works first */
-    check_equal(await(&in, NOF_COMP_SEND, CHECK_PATIENCE_MS), NOF_OK);
+    hostile_know_myself(&in);
+    hostile_transfer(&in, good, good + 0); /* works first */
+    check_equal(hostile_await(&in, NOF_COMP_SEND, CHECK_PATIENCE_MS), NOF_OK);
     /* That receive may still be on its way to its completion: the next one is another endpoint's. */
     hostile_leave(&in);
     hostile_intrude(h, &in);
-    know_myself(&in);
-    transfer(&in, NULL, good);
-    check_equal(await(&in, NOF_COMP_SEND, CHECK_PATIENCE_MS), NOF_EFAULT);
-    transfer(&in, good, (void *)0x10);
-    check_equal(await(&in, NOF_COMP_RECV, CHECK_PATIENCE_MS), NOF_EFAULT);
+    hostile_know_myself(&in);
+    hostile_transfer(&in, NULL, good);
+    check_equal(hostile_await(&in, NOF_COMP_SEND, CHECK_PATIENCE_MS), NOF_EFAULT);
+    hostile_transfer(&in, good, (void *)0x10);
+    check_equal(hostile_await(&in, NOF_COMP_RECV, CHECK_PATIENCE_MS), NOF_EFAULT);
     /* So may that send. */
     hostile_leave(&in);
     hostile_intrude(h, &in);
-    know_myself(&in);
-    transfer(&in, (void *)~(uintptr_t)0xfff, good); /* the kernel's */
-    check_equal(await(&in, NOF_COMP_SEND, CHECK_PATIENCE_MS), NOF_EFAULT);
+    hostile_know_myself(&in);
+    hostile_transfer(&in, (void *)~(uintptr_t)0xfff, good); /* the kernel's */
+    check_equal(hostile_await(&in, NOF_COMP_SEND, CHECK_PATIENCE_MS), NOF_EFAULT);
     check(hostile_counter(h, 0, "dma.faults") > faults);
     hostile_leave(&in);
-    munmap(good, LEN);
+    munmap(good, HOSTILE_LEN);
 }
 
 static void a_buffer_that_vanishes_under_the_copy_harms_nobody(struct hostile *h)
@@ -113,17 +57,17 @@ static void a_buffer_that_vanishes_under_the_copy_harms_nobody(struct hostile *h
     struct intruder in;
 
     hostile_intrude(h, &in);
-    know_myself(&in);
+    hostile_know_myself(&in);
     for (unsigned i = 0; i < 200; i++) {
-        uint8_t *from = buffer();
-        uint8_t *to = buffer();
+        uint8_t *from = hostile_buffer();
+        uint8_t *to = hostile_buffer();
 
-        transfer(&in, from, to);
+        hostile_transfer(&in, from, to);
         for (volatile unsigned j = 0; j < hostile_random(h) % 20000; j++)
             continue;
-        munmap(from, LEN);
-        munmap(to, LEN);
-        (void)await(&in, NOF_COMP_RECV, 1);
+        munmap(from, HOSTILE_LEN);
+        munmap(to, HOSTILE_LEN);
+        (void)hostile_await(&in, NOF_COMP_RECV, 1);
     }
     hostile_leave(&in);
     hostile_pair_goes_on(h, 10);
@@ -134,14 +78,14 @@ static uint8_t *blocking_page(int *uffd_out)
 {
     struct uffdio_api api = {.api = UFFD_API};
     struct uffdio_register range = {.mode = UFFDIO_REGISTER_MODE_MISSING};
-    void *page = mmap(NULL, LEN, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    void *page = mmap(NULL, HOSTILE_LEN, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     int fd = (int)syscall(SYS_userfaultfd, O_CLOEXEC | O_NONBLOCK);
 
     check(page != MAP_FAILED);
     if (fd < 0)
         return NULL;
     range.range.start = (uint64_t)(uintptr_t)page;
-    range.range.len = LEN;
+    range.range.len = HOSTILE_LEN;
     check(ioctl(fd, UFFDIO_API, &api) == 0);
     check(ioctl(fd, UFFDIO_REGISTER, &range) == 0);
     *uffd_out = fd;
@@ -152,23 +96,23 @@ static void a_page_that_blocks_costs_only_its_endpoint(struct hostile *h, unsign
 {
     struct intruder in[4];
     struct intruder neighbour;
-    uint8_t *good = buffer();
+    uint8_t *good = hostile_buffer();
     int uffd[4];
 
     /* A neighbour of the same user shares the helpers with the attackers. */
     hostile_intrude(h, &neighbour);
-    know_myself(&neighbour);
+    hostile_know_myself(&neighbour);
     for (unsigned i = 0; i < n; i++) {
         uint8_t *bad = blocking_page(&uffd[i]);
 
         check(bad != NULL);
         hostile_intrude(h, &in[i]);
-        know_myself(&in[i]);
-        transfer(&in[i], bad, good);
+        hostile_know_myself(&in[i]);
+        hostile_transfer(&in[i], bad, good);
     }
     for (unsigned i = 0; i < 5; i++) {
-        transfer(&neighbour, good, good);
-        check_equal(await(&neighbour, NOF_COMP_SEND, CHECK_PATIENCE_MS), NOF_OK);
+        hostile_transfer(&neighbour, good, good);
+        check_equal(hostile_await(&neighbour, NOF_COMP_SEND, CHECK_PATIENCE_MS), NOF_OK);
     }
     hostile_pair_goes_on(h, 20);
     for (unsigned i = 0; i < n; i++) {
@@ -176,10 +120,10 @@ static void a_page_that_blocks_costs_only_its_endpoint(struct hostile *h, unsign
         close(uffd[i]); /* lets the helper go */
         hostile_leave(&in[i]);
     }
-    transfer(&neighbour, good, good);
-    check_equal(await(&neighbour, NOF_COMP_SEND, CHECK_PATIENCE_MS), NOF_OK);
+    hostile_transfer(&neighbour, good, good);
+    check_equal(hostile_await(&neighbour, NOF_COMP_SEND, CHECK_PATIENCE_MS), NOF_OK);
     hostile_leave(&neighbour);
-    munmap(good, LEN);
+    munmap(good, HOSTILE_LEN);
 }
 
 /* Has the core do so: a counter is read between two of its turns. */
@@ -192,8 +136,8 @@ static void look_at_helpers(struct hostile *h)
 /* A page that blocks while nofd is stopped, for longer than its timeout, and is there soon after. */
 static bool a_block_across_a_stop_is_forgiven(struct hostile *h)
 {
-    struct uffdio_zeropage zero = {.range = {.len = LEN}};
-    uint8_t *good = buffer();
+    struct uffdio_zeropage zero = {.range = {.len = HOSTILE_LEN}};
+    uint8_t *good = hostile_buffer();
     struct intruder in;
     int uffd, status;
     uint8_t *page = blocking_page(&uffd);
@@ -201,8 +145,8 @@ static bool a_block_across_a_stop_is_forgiven(struct hostile *h)
 
     check(page != NULL);
     hostile_intrude(h, &in);
-    know_myself(&in);
-    transfer(&in, page, good);
+    hostile_know_myself(&in);
+    hostile_transfer(&in, page, good);
     check(poll(&fault, 1, CHECK_PATIENCE_MS) == 1);
     look_at_helpers(h);
     check(kill(h->nofd, SIGSTOP) == 0);
@@ -213,14 +157,14 @@ static bool a_block_across_a_stop_is_forgiven(struct hostile *h)
     check(ioctl(uffd, UFFDIO_ZEROPAGE, &zero) == 0);
     for (int i = 0; i < 2; i++) { /* and it can go on */
         for (status = 1; status == 1 && !hostile_thrown_out(&in, 0);)
-            status = await(&in, NOF_COMP_SEND, 1);
+            status = hostile_await(&in, NOF_COMP_SEND, 1);
         if (status == NOF_OK)
-            transfer(&in, good, good);
+            hostile_transfer(&in, good, good);
     }
     close(uffd);
     hostile_leave(&in);
-    munmap(good, LEN);
-    munmap(page, LEN);
+    munmap(good, HOSTILE_LEN);
+    munmap(page, HOSTILE_LEN);
     return status == NOF_OK;
 }
 
@@ -249,54 +193,26 @@ static void a_probe_that_blocks_ends_in_assist_mode(struct hostile *h)
     hostile_leave(&in);
 }
 
-static bool is_child_of(int pid, int parent)
-{
-    char path[64];
-    int found = 0;
-    FILE *file;
-
-    snprintf(path, sizeof(path), "/proc/%d/stat", pid);
-    file = fopen(path, "r");
-    if (file == NULL)
-        return false;
-    if (fscanf(file, "%*d %*s %*c %d", &found) != 1)
-        found = 0;
-    fclose(file);
-    return found == parent;
-}
-
-/* The helpers of another user carry that user's ids, so that user can signal them. */
-static unsigned signal_helpers(const struct hostile *h, int signal_number)
-{
-    unsigned n = 0;
-
-    for (int pid = 2; pid < 4194304 && pid < (int)h->nofd + 200000; pid++)
-        if (kill(pid, 0) == 0 && is_child_of(pid, (int)h->nofd) && kill(pid, signal_number) == 0)
-            n++;
-    return n;
-}
-
 /* As another user, whose helpers can be told by that: they stand still until what was theirs has been taken from
  * them. Between a byte to the parent and one from it the daemon cannot start another helper. */
 static void stop_helpers(struct hostile *h, int told, int tell)
 {
-    uint8_t *good = buffer();
+    uint8_t *good = hostile_buffer();
     struct intruder in;
     char byte = 0;
     int status;
 
-    check(setresgid(NOBODY, NOBODY, NOBODY) == 0 && setresuid(NOBODY, NOBODY, NOBODY) == 0);
-    check(prctl(PR_SET_DUMPABLE, 1) == 0);
+    hostile_become_nobody();
     hostile_intrude(h, &in);
-    know_myself(&in);
-    transfer(&in, good, good);
-    check_equal(await(&in, NOF_COMP_SEND, CHECK_PATIENCE_MS), NOF_OK);
+    hostile_know_myself(&in);
+    hostile_transfer(&in, good, good);
+    check_equal(hostile_await(&in, NOF_COMP_SEND, CHECK_PATIENCE_MS), NOF_OK);
     check(write(tell, &byte, 1) == 1 && read(told, &byte, 1) == 1);
-    check(signal_helpers(h, SIGSTOP) > 0);
-    transfer(&in, good, good);
+    check(hostile_signal_helpers(h, SIGSTOP) > 0);
+    hostile_transfer(&in, good, good);
     usleep(TIMEOUT_MS * 1000 / 5);
-    check(signal_helpers(h, SIGCONT) > 0);
-    status = await(&in, NOF_COMP_SEND, CHECK_PATIENCE_MS);
+    check(hostile_signal_helpers(h, SIGCONT) > 0);
+    status = hostile_await(&in, NOF_COMP_SEND, CHECK_PATIENCE_MS);
     check(write(tell, &byte, 1) == 1);
     _exit(status == NOF_OK ? 0 : 1);
 }
@@ -351,32 +267,31 @@ static void a_user_who_kills_or_stops_his_helpers_harms_himself(struct hostile *
     pid = fork();
     check(pid >= 0);
     if (pid == 0) {
-        uint8_t *good = buffer();
+        uint8_t *good = hostile_buffer();
         struct intruder in;
 
-        check(setresgid(NOBODY, NOBODY, NOBODY) == 0 && setresuid(NOBODY, NOBODY, NOBODY) == 0);
-        check(prctl(PR_SET_DUMPABLE, 1) == 0); /* as any program that user starts */
+        hostile_become_nobody();
         hostile_intrude(h, &in);
         check(in.id.dma == NOF_DMA_DIRECT);
-        know_myself(&in);
-        transfer(&in, good, good);
-        check_equal(await(&in, NOF_COMP_SEND, CHECK_PATIENCE_MS), NOF_OK);
+        hostile_know_myself(&in);
+        hostile_transfer(&in, good, good);
+        check_equal(hostile_await(&in, NOF_COMP_SEND, CHECK_PATIENCE_MS), NOF_OK);
         check(kill(h->nofd, SIGKILL) != 0); /* the daemon itself is not his */
         for (unsigned i = 0; i < 3; i++) {
             int got = NOF_EFAULT;
 
-            check(signal_helpers(h, SIGKILL) > 0);
+            check(hostile_signal_helpers(h, SIGKILL) > 0);
             while (got < NOF_OK) { /* until it goes on with a helper that is new */
-                transfer(&in, good, good);
-                got = await(&in, NOF_COMP_SEND, CHECK_PATIENCE_MS);
+                hostile_transfer(&in, good, good);
+                got = hostile_await(&in, NOF_COMP_SEND, CHECK_PATIENCE_MS);
             }
             check_equal(got, NOF_OK);
         }
-        check(signal_helpers(h, SIGSTOP) > 0);
-        transfer(&in, good, good);
+        check(hostile_signal_helpers(h, SIGSTOP) > 0);
+        hostile_transfer(&in, good, good);
         hostile_pair_goes_on(h, 20);
         (void)hostile_thrown_out(&in, 1000);
-        (void)signal_helpers(h, SIGCONT);
+        (void)hostile_signal_helpers(h, SIGCONT);
         _exit(0);
     }
     check(waitpid(pid, &status, 0) == pid);

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# usage: hosts.sh BUILD DRIVER HOSTS RATE
+# usage: hosts.sh BUILD DRIVER HOSTS RATE [MTU]
 # heat3d and replay between HOSTS network namespaces on one bridge, one nofd with a port of DRIVER in each,
-# the links limited to RATE ("none": not). heat3d must print the answer that it prints alone, replay
+# the links limited to RATE ("none": not), of MTU 1500. heat3d must print the answer that it prints alone, replay
 # verifies every byte; afterwards no XDP program, pin, process or namespace of ours is left.
 set -eu
-build=$1 driver=$2 hosts=$3 rate=$4
+build=$1 driver=$2 hosts=$3 rate=$4 mtu=${5:-1500}
 me=noflab$$-t
 socket=@nof-lab-test
 work=$(mktemp -d)
@@ -38,9 +38,9 @@ add_host() {
     local i=$1 end ns dev
     ip netns add "$me-h$i"
     ip link add "p$i" netns "$me-sw" type veth peer name eth0 netns "$me-h$i"
-    ip -n "$me-sw" link set "p$i" master br0 up
+    ip -n "$me-sw" link set "p$i" mtu "$mtu" master br0 up
     ip -n "$me-h$i" addr add "10.9.0.$((i + 1))/24" dev eth0
-    ip -n "$me-h$i" link set eth0 up
+    ip -n "$me-h$i" link set eth0 mtu "$mtu" up
     ip -n "$me-h$i" link set lo up
     for end in "$me-sw p$i" "$me-h$i eth0"; do
         read -r ns dev <<<"$end"
@@ -60,6 +60,9 @@ start_nofd() {
         3>"$work/ready$i" >"$work/nofd$i.log" 2>&1 </dev/null &
     nofds+=($!)
     read -r -t 60 _ <"$work/ready$i" || fail "nofd on host $i does not become ready"
+    ip netns exec "$me-h$i" "$build/nof" status --control "$socket.ctl" --json >"$work/status$i.log" ||
+        fail "host $i has no status"
+    grep -Eq "\"mtu\": *$mtu\b" "$work/status$i.log" || fail "host $i does not have MTU $mtu"
 }
 
 # run N PROGRAM...: rank R on host R % HOSTS, and to each its NIC 0 (--hosts 1). PMI's descriptor is inherited; the daemon's abstract socket is
@@ -104,4 +107,4 @@ nofds=()
 for ((i = 0; i < hosts; i++)); do
     if ip -n "$me-h$i" -d link show eth0 | grep -q 'prog/xdp'; then fail "host $i still has an XDP program"; fi
 done
-echo "$hosts hosts, $driver, links $rate: same answer, every byte"
+echo "$hosts hosts, $driver, links $rate, MTU $mtu: same answer, every byte"

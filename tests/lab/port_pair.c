@@ -5,6 +5,8 @@
  * malformed frames are dropped and counted; link and ownership are noticed; nothing stays behind.
  *
  *   port_pair net_af_xdp|net_af_packet      the test
+ *   port_pair DRIVER mtu BYTES              frames of the interface's MTU, or of the most that the driver carries
+ *   port_pair net_af_xdp refused BYTES      the reason and the command, where the interface takes no XDP at its MTU
  *   port_pair net_af_xdp speed [SECONDS]    frames per second, one thread each side
  *
  * Needs root; exits 77 with the reason where the machine lacks what it needs. */
@@ -36,6 +38,8 @@
 
 #define SKIP 77
 #define FRAME_BYTES 1514u
+#define JUMBO_BYTES (9216u + 14u)
+#define XDP_LEAST_BYTES 3300u /* what AF_XDP carries at least, by docs/PORTS.md */
 #define BURST 32u
 #define PATIENCE_NS 20000000000ull /* a frame that comes, comes before, also on a slow machine */
 #define IP_A 0x0a0a0901u /* 10.10.9.1 */
@@ -145,7 +149,7 @@ static int open_side(int side, uint32_t mtu_bytes, struct nof_dpdk_port **port, 
 static void start_eal(void)
 {
     char program[] = "port_pair", no_huge[] = "--no-huge", no_pci[] = "--no-pci";
-    char no_shconf[] = "--no-shconf", no_telemetry[] = "--no-telemetry", mem[] = "-m", mb[] = "128";
+    char no_shconf[] = "--no-shconf", no_telemetry[] = "--no-telemetry", mem[] = "-m", mb[] = "512";
     char lcores[] = "--lcores", map[] = "0@(0-1)", log[] = "--log-level=4";
     char *argv[] = {program, no_huge, no_pci, no_shconf, no_telemetry, mem, mb, lcores, map, log, NULL};
 
@@ -492,6 +496,98 @@ static void test_nothing_stays_behind(void)
     CHECK(access("/sys/fs/bpf/nof/eth0", F_OK) != 0);
 }
 
+/* --- other MTUs ------------------------------------------------------------------------------- */
+
+static void set_mtu(uint32_t mtu_bytes)
+{
+    for (int i = 0; i < 2; i++)
+        CHECK(sh("ip -n %s link set eth0 mtu %u", ns_name[i], mtu_bytes) == 0);
+}
+
+static int open_both(char *err)
+{
+    int rc = open_side(0, 0, &ports[0], err);
+
+    return rc == NOF_OK ? open_side(1, 0, &ports[1], err) : rc;
+}
+
+/* The interface has `mtu_bytes`; the port carries frames of `carried_bytes`, both ways. */
+static void test_largest_frame_passes(uint32_t mtu_bytes, uint32_t carried_bytes)
+{
+    uint8_t f[JUMBO_BYTES];
+
+    for (int from = 0; from < 2; from++) {
+        const struct nof_dpdk_port_info *info = nof_dpdk_port_info(ports[from]);
+
+        CHECK(info->iface_mtu_bytes == mtu_bytes && info->mtu_bytes == carried_bytes);
+        CHECK(link_becomes(from, 1));
+    }
+    for (int from = 0; from < 2; from++)
+        for (uint32_t len = carried_bytes + 14; len > 1514; len = len / 2 + 1) {
+            build(f, len, from, (uint8_t)len);
+            send_bytes(from, f, len, 3);
+            CHECK(receive(!from, f, len, 3) == 3);
+        }
+}
+
+/* What the interface's MTU is, the port carries, as far as the driver can. */
+static void test_mtu(uint32_t mtu_bytes)
+{
+    uint32_t carried = mtu_bytes;
+    char err[NOF_DPDK_ERROR_BYTES] = "";
+    int rc;
+
+    set_mtu(mtu_bytes);
+    rc = open_both(err);
+    if (rc == NOF_ENOTSUP && mtu_bytes == 1500)
+        skip(err);
+    if (rc != NOF_OK)
+        fprintf(stderr, "%s\n", err);
+    CHECK(rc == NOF_OK);
+    if (strcmp(driver, "net_af_xdp") == 0 && mtu_bytes > XDP_LEAST_BYTES) {
+        carried = nof_dpdk_port_info(ports[0])->mtu_bytes;
+        CHECK(carried >= XDP_LEAST_BYTES && carried <= mtu_bytes);
+    }
+    test_largest_frame_passes(mtu_bytes, carried);
+}
+
+/* veth refuses XDP where a frame could be larger than a page. The error has the kernel's words, and the MTU of its
+ * command is one that works. */
+static void test_refused_mtu(const char *self, uint32_t mtu_bytes)
+{
+    char err[NOF_DPDK_ERROR_BYTES] = "";
+    const char *type;
+    uint32_t fits = 0;
+
+    set_mtu(mtu_bytes);
+    CHECK(open_side(0, 0, &ports[0], err) == NOF_ENOTSUP);
+    printf("%s\n", err);
+    CHECK(strstr(err, "the kernel says: ") && strstr(err, "MTU is too large"));
+    CHECK(strstr(err, "net_af_packet,iface=eth0"));
+    CHECK(!strstr(err, "ulimit"));
+    type = strstr(err, "ip link set dev eth0 mtu ");
+    CHECK(type && sscanf(type, "ip link set dev eth0 mtu %u", &fits) == 1);
+    CHECK(fits >= XDP_LEAST_BYTES && fits < mtu_bytes);
+    CHECK(sh("%s %s mtu %u", self, driver, fits) == 0);
+}
+
+/* `port_pair DRIVER mtu BYTES`, `port_pair net_af_xdp refused BYTES`. A machine that has no such ports says so at the
+ * usual MTU too; each in a process of its own, because the driver keeps its sockets. */
+static void other_mtu(const char *self, bool refused, uint32_t mtu_bytes)
+{
+    if (mtu_bytes != 1500 && sh("%s %s mtu 1500", self, driver) == SKIP)
+        skip("this machine has no such ports at MTU 1500 either, see above");
+    start_eal();
+    if (refused) {
+        test_refused_mtu(self, mtu_bytes);
+    } else {
+        test_mtu(mtu_bytes);
+        test_nothing_stays_behind();
+    }
+    (void)rte_eal_cleanup();
+    tear_down();
+}
+
 /* --- speed ------------------------------------------------------------------------------------ */
 
 static atomic_bool stop_speed;
@@ -586,6 +682,10 @@ int main(int argc, char **argv)
     set_up();
     if (argc == 2)
         test_dead_owner(argv[0]);
+    if (argc > 3 && (strcmp(argv[2], "mtu") == 0 || strcmp(argv[2], "refused") == 0)) {
+        other_mtu(argv[0], argv[2][0] == 'r', (uint32_t)atoi(argv[3]));
+        return 0;
+    }
     start_eal();
     for (int i = 0; i < 2 && rc == NOF_OK; i++)
         rc = open_side(i, 0, &ports[i], err);

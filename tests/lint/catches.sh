@@ -61,6 +61,32 @@ expect 1 text 'no licence'
 file firmware/x.c 'int f(void)' '{' "$(yes ';' | head -n 70)" '}'
 expect 1 sizes 'a long function'
 
+file firmware/x.c 'int f(int n)' '{' '    while (n > 0)' '        n--;' '    return n;' '}'
+expect 1 loops 'a loop of the core without a mark'
+file firmware/x.c 'int f(int n)' '{' '    for (int i = 0; i < n; i++)' '        g();' '}'
+expect 1 loops 'a loop to a count that is given'
+file firmware/x.c 'int f(int n)' '{' '    /* bound: n; paid by the caller */' '    while (n > 0)' '        n--;' '    for (int i = 0; i < 8; i++)' '        g();' '}'
+mkdir "$work/tree/docs"
+expect 1 loops 'a mark that the page does not show'
+python3 -B "$lint/loops.py" "$work/tree" --write >"$work/said"
+expect 0 loops 'a mark that the page shows, and a loop with a constant end'
+
+# named WORD...: whether docs_names finds nothing wrong with a README of these lines, in a tree with our tables.
+named() {
+    printf '%s\n' "$@" >"$work/named/README.md"
+    python3 -B "$lint/docs_names.py" "$work/named" >"$work/said"
+}
+mkdir -p "$work/named/include/nof" "$work/named/.ci" "$work/named/tools" "$work/named/docs"
+cp "$1"/include/nof/counters.h "$1"/include/nof/features.h "$work/named/include/nof"
+cp "$1/meson_options.txt" "$work/named"
+cp "$1/.ci/run" "$work/named/.ci"
+echo '{"stats", run}, {"set", run}, {"json", 1}' >"$work/named/tools/x.c"
+: >"$work/named/CONTRIBUTING.md"
+named '`tools/x.c`, `match.spilled`, `nof set eager_max_bytes=1`, `nof stats --json`' || { echo 'docs_names refuses what is there:'; cat "$work/said"; status=1; }
+for lie in '`tools/y.c`' '[x](tools/y.c)' '`match.spoiled`' '`nof set eager_min=1`' '`nof stat`' '`nof stats --jason`'; do
+    named "$lie" && { echo "docs_names lets pass: $lie"; status=1; }
+done
+
 printf '%s\n' '#include <stdlib.h>' 'void *f(void);' 'void *f(void) { return malloc(1); }' >"$work/heap.c"
 "$cc" -c "$work/heap.c" -o "$work/heap.o"
 ar rcs "$work/heap.a" "$work/heap.o"

@@ -44,6 +44,8 @@ LAWS = (
      Law("DPDK port", CONTRACT + CORE + ("firmware/*", "firmware/port/", "ebpf/"), dpdk=re.compile("."))),
     (re.compile(r"^firmware/nofd/"), Law("daemon", CONTRACT + ("firmware/", "ebpf/"), dpdk=re.compile("."))),
     (re.compile(r"^host/[^/]+$"), Law("host driver", CONTRACT + ("host/*",), dpdk=RING_ONLY)),
+    (re.compile(r"^host/record/"),
+     Law("recorder", ("include/nof_private/recording.h", "host/libmpi_offload/include/", "host/record/"), mpi=True)),
     (re.compile(r"^host/libmpi_offload/fortran/"),
      Law("Fortran bindings", ("host/libmpi_offload/fortran/", "host/libmpi_offload/include/",
                               "host/libmpi_offload/fortran_hooks.h"), mpi=True)),
@@ -52,7 +54,8 @@ LAWS = (
     (re.compile(r"^ebpf/"), Law("eBPF", CONTRACT + ("ebpf/",))),
     # The bench and sim commands look inside; the rest of the tools sees what a user sees, and where the daemon is.
     (re.compile(r"^tools/(?!.*(bench|sim))"),
-     Law("tools", ("include/nof/", "include/nof_private/nearest.h", "include/nof_private/rundir.h",
+     Law("tools", ("include/nof/", "include/nof_private/board.h", "include/nof_private/nearest.h", "include/nof_private/recording.h",
+                   "include/nof_private/rundir.h",
                    "include/nof_private/units.h", "tools/"))),
     (re.compile(r"^examples/"), Law("examples", ("host/libmpi_offload/include/",), mpi=True)),
 )

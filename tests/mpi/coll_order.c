@@ -164,6 +164,27 @@ static void wide_counts(void)
     free(in);
 }
 
+/* Blocking collectives and those with a request match by themselves: a program in which one rank starts an operation
+ * before a barrier and the others after it goes on as its writer thought. (MPI wants one order; other libraries let it
+ * pass, and an agreement among ranks is written so.) */
+static void started_around_barriers(void)
+{
+    for (int root = 0; root < t_size; root++) {
+        int mine = t_rank == root ? 11 : 13, all = 0, flag = 1;
+        MPI_Request req;
+        if (t_rank == root) {
+            OK(MPI_Iallreduce(&mine, &all, 1, MPI_INT, MPI_BAND, MPI_COMM_WORLD, &req));
+            OK(MPI_Test(&req, &flag, MPI_STATUS_IGNORE));
+            CHECK(!flag);
+        }
+        OK(MPI_Barrier(MPI_COMM_WORLD));
+        if (t_rank != root)
+            OK(MPI_Iallreduce(&mine, &all, 1, MPI_INT, MPI_BAND, MPI_COMM_WORLD, &req));
+        OK(MPI_Wait(&req, MPI_STATUS_IGNORE));
+        CHECK(all == (t_size > 1 ? 9 : 11));
+    }
+}
+
 int main(int argc, char **argv)
 {
     t_begin(&argc, &argv, 2);
@@ -173,5 +194,6 @@ int main(int argc, char **argv)
     not_given_away();
     freed_meanwhile();
     wide_counts();
+    started_around_barriers();
     return t_end();
 }

@@ -84,6 +84,49 @@ static void hints(void)
     OK(MPI_Comm_free(&copy));
 }
 
+/* Every type that a Fortran compiler may lack is spoken of, and as MPI_Type_size does. */
+static void fortran_types(MPI_Info info)
+{
+    static const struct {
+        const char *key;
+        MPI_Datatype type;
+    } types[] = {
+        {"mpi_logical1_supported", MPI_LOGICAL1},
+        {"mpi_logical2_supported", MPI_LOGICAL2},
+        {"mpi_logical4_supported", MPI_LOGICAL4},
+        {"mpi_logical8_supported", MPI_LOGICAL8},
+        {"mpi_logical16_supported", MPI_LOGICAL16},
+        {"mpi_integer1_supported", MPI_INTEGER1},
+        {"mpi_integer2_supported", MPI_INTEGER2},
+        {"mpi_integer4_supported", MPI_INTEGER4},
+        {"mpi_integer8_supported", MPI_INTEGER8},
+        {"mpi_integer16_supported", MPI_INTEGER16},
+        {"mpi_real2_supported", MPI_REAL2},
+        {"mpi_real4_supported", MPI_REAL4},
+        {"mpi_real8_supported", MPI_REAL8},
+        {"mpi_real16_supported", MPI_REAL16},
+        {"mpi_complex4_supported", MPI_COMPLEX4},
+        {"mpi_complex8_supported", MPI_COMPLEX8},
+        {"mpi_complex16_supported", MPI_COMPLEX16},
+        {"mpi_complex32_supported", MPI_COMPLEX32},
+        {"mpi_double_complex_supported", MPI_DOUBLE_COMPLEX},
+    };
+    char value[16];
+    int flag, size, keys;
+    for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
+        OK(MPI_Info_get(info, types[i].key, 15, value, &flag));
+        OK(MPI_Type_size(types[i].type, &size));
+        CHECK(flag && strcmp(value, size == MPI_UNDEFINED ? "false" : "true") == 0);
+    }
+    OK(MPI_Info_get_nkeys(info, &keys));
+    CHECK(keys == 4 + (int)(sizeof(types) / sizeof(types[0])));
+    MPI_Info other;
+    OK(MPI_Info_dup(info, &other));
+    OK(MPI_Info_set(other, "mpi_real16_supported", "false"));
+    FAILS(MPI_Abi_set_fortran_info(other), MPI_ERR_ABI);
+    OK(MPI_Info_free(&other));
+}
+
 /* What the library says of itself in info objects. */
 static void platform(void)
 {
@@ -95,6 +138,7 @@ static void platform(void)
     CHECK(flag && atoi(value) == (int)sizeof(MPI_Count));
     OK(MPI_Info_free(&info));
     OK(MPI_Abi_get_fortran_info(&info));
+    fortran_types(info);
     OK(MPI_Abi_set_fortran_info(info));
     OK(MPI_Info_set(info, "mpi_integer_size", "16"));
     FAILS(MPI_Abi_set_fortran_info(info), MPI_ERR_ABI);

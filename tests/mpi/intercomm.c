@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Inter-communicators: ranks of point to point are those of the other side, in both directions, and a
- * merge joins the sides in the order they asked for. */
+ * merge joins the sides in the order they asked for; a split finds its parts on both sides. */
 #include "mpitest.h"
 
 static MPI_Comm half;
@@ -166,6 +166,36 @@ static void refused(void)
     FAILS(MPI_Intercomm_merge(half, 0, &none), MPI_ERR_COMM);
 }
 
+/* By the memory they share: those of both sides that are on one host; none where a side has nobody there. */
+static void shared(MPI_Comm inter)
+{
+    char(*names)[MPI_MAX_PROCESSOR_NAME] = calloc((size_t)t_size, sizeof(*names));
+    int len, here[2] = {0, 0}, size, got = -1, none;
+    MPI_Comm part;
+    CHECK(names != NULL);
+    OK(MPI_Get_processor_name(names[t_rank], &len));
+    OK(MPI_Allgather(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, names, (int)sizeof(*names), MPI_CHAR,
+                     MPI_COMM_WORLD));
+    for (int i = 0; i < t_size; i++)
+        here[i % 2] += strcmp(names[i], names[t_rank]) == 0;
+    OK(MPI_Comm_split_type(inter, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &part));
+    CHECK((part == MPI_COMM_NULL) == (here[0] == 0 || here[1] == 0));
+    if (part != MPI_COMM_NULL) {
+        OK(MPI_Comm_size(part, &size));
+        CHECK(size == here[side]);
+        OK(MPI_Comm_remote_size(part, &size));
+        CHECK(size == here[1 - side]);
+        OK(MPI_Allreduce(&(int){1}, &got, 1, MPI_INT, MPI_SUM, part));
+        CHECK(got == here[1 - side]);
+        OK(MPI_Comm_free(&part));
+    }
+    OK(MPI_Comm_split_type(inter, MPI_UNDEFINED, 0, MPI_INFO_NULL, &part));
+    CHECK(part == MPI_COMM_NULL);
+    none = MPI_Comm_split_type(inter, 12345, 0, MPI_INFO_NULL, &part);
+    CHECK(t_class(none) == MPI_ERR_ARG);
+    free(names);
+}
+
 int main(int argc, char **argv)
 {
     t_begin(&argc, &argv, 2);
@@ -181,6 +211,7 @@ int main(int argc, char **argv)
     merged(inter, 1 - side);
     refused();
     derived(inter);
+    shared(inter);
     from_groups();
     OK(MPI_Comm_free(&inter));
     OK(MPI_Comm_free(&half));

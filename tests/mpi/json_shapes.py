@@ -32,6 +32,7 @@ QUICK = {
     "bench-dfcm": ["bench", "dfcm", "--passes", "1", "--json", str(MESSAGES)],
     "bench-pt2pt": ["bench", "pt2pt", "--rounds", "1", "--ms", "2", "--json"],
     "bench-idle": ["bench", "idle", "--seconds", "1", "--json"],
+    "bench-neighbour": ["bench", "neighbour", "--window", "10", "--only", "recv_cancel", "--json"],
 }
 SLOW = {
     "sim-scale": ["sim", "scale", "--nics", "16", "--endpoints", "2", "--json"],

@@ -3,8 +3,11 @@
 """What `nof run` promises: output, exit codes, signals, one sentence about a death, nothing left behind.
 
 usage: run.py NOF VICTIM"""
+import json
 import os
 import re
+import resource
+import shutil
 import signal
 import subprocess
 import sys
@@ -79,7 +82,7 @@ class Run(unittest.TestCase):
     def test_output_streams_stay_apart(self):
         r = run("-n", "2", "--label", "--", "sh", "-c", "echo out; echo err >&2")
         self.assertEqual(sorted(r.stdout.splitlines()), ["[0] out", "[1] out"])
-        self.assertEqual(sorted(r.stderr.splitlines()), ["[0] err", "[1] err"])
+        self.assertEqual(sorted(line for line in r.stderr.splitlines() if not line.startswith("nof run:")), ["[0] err", "[1] err"])
 
     def test_stdin_goes_to_rank_0(self):
         r = run("-n", "3", "--label", "cat", input="one\ntwo\n")
@@ -128,6 +131,10 @@ class Run(unittest.TestCase):
                 self.assertEqual(sorted(os.listdir(here)), ["a.log", "a.sock", "a.sock.ctl"])
                 r = run("--nofd", socket, "-n", "4", "--", "sh", "-c", "echo $PMI_RANK:$NOF_NIC")
                 self.assertEqual(sorted(r.stdout.split()), ["0:0", "1:0", "2:1", "3:1"])
+                r = subprocess.run([NOF, "set", "--json", "--control", socket + ".ctl", "early_bytes=1M", "dead_after_ms=2s"],
+                                   env=ENV, capture_output=True, text=True, check=False, timeout=PATIENCE_S)
+                self.assertEqual(json.loads(r.stdout), {"rows": [{"name": "early_bytes", "value": "1048576"},
+                                                                 {"name": "dead_after_ms", "value": "2000"}]})
                 r = run("--nofd", socket, "--loss", "0.1", "true")
                 self.assertIn("nof up -- --fabric HOSTS --loss 0.1", r.stderr)
                 if os.geteuid() == 0 and nobody_runs(NOF):
@@ -138,7 +145,7 @@ class Run(unittest.TestCase):
             finally:
                 r = subprocess.run([NOF, "down", "--control", socket + ".ctl"], env=ENV, capture_output=True, text=True,
                                    check=False, timeout=PATIENCE_S)
-            self.assertEqual((r.returncode, os.listdir(here)), (0, []))
+            self.assertEqual((r.returncode, os.listdir(here)), (0, ["a.log"]))
 
     def test_nearest_feature_is_named(self):
         self.assertIn("'pacing'", run("--feature", "pacng=on", "true").stderr)
@@ -152,6 +159,89 @@ class Run(unittest.TestCase):
         r = run("--hosts", "2", "-n", "3", VICTIM, "exit", "1")
         self.died(r, 1, "left with exit code 3 and without MPI_Finalize")
         self.assertEqual(r.returncode, 3)
+
+    def test_an_end_that_nobody_asked_for_is_no_abort(self):
+        r = run("--hosts", "2", "-n", "3", VICTIM, "error", "1")
+        self.died(r, 1, "ended by the error it told of with code")
+        self.assertNotIn("called MPI_Abort", r.stderr)
+
+    def test_a_program_that_does_not_attach_is_told(self):
+        r = run("-n", "2", "--", "sh", "-c", "exit 0")
+        self.assertEqual(r.returncode, 0)
+        self.assertIn("no rank attached: sh has not called MPI_Init", r.stderr)
+        self.assertNotIn("no rank attached", run("-n", "2", VICTIM, "ok").stderr)
+
+    def test_a_program_of_another_mpi_is_told(self):
+        compiler = shutil.which("cc") or shutil.which("gcc")
+        if compiler is None:
+            self.skipTest("no C compiler")
+        with tempfile.TemporaryDirectory() as here:
+            for name, text in (("mpich.c", "int other(void){return 0;}"), ("main.c", "int other(void);int main(void){return other();}")):
+                with open(f"{here}/{name}", "w", encoding="ascii") as f:
+                    f.write(text)
+            library = f"{here}/libmpich.so.12"
+            subprocess.run([compiler, "-shared", "-fPIC", "-Wl,-soname,libmpich.so.12", "-o", library, f"{here}/mpich.c"], check=True)
+            subprocess.run([compiler, "-o", f"{here}/other", f"{here}/main.c", library, f"-Wl,-rpath,{here}"], check=True)
+            r = run("-n", "2", f"{here}/other")
+            self.assertEqual(r.returncode, 0)
+            self.assertRegex(r.stderr, r"no rank attached: \S+/other is linked to libmpich.so.12, another MPI; build it with \S*mpicc")
+
+    def test_words_that_others_use_are_understood(self):
+        def said(*args):
+            r = subprocess.run([NOF, *args], env=ENV, capture_output=True, text=True, check=False, timeout=PATIENCE_S)
+            self.assertEqual(r.returncode, 0, r.stderr)
+            return r.stdout
+
+        self.assertEqual(said("-h"), said("--help"))
+        self.assertEqual(said("-V"), said("--version"))
+        for way in (("help", "run"), ("run", "-h")):
+            self.assertEqual(said(*way), said("run", "--help"))
+        self.assertEqual(said("help", "bench", "core"), said("bench", "core", "--help"))
+        self.assertEqual(said("status", "-V"), said("-V"))
+        r = run("-n", "1", "true", ":", "-n", "1", "false")
+        self.assertEqual((r.returncode, "$PMI_RANK" in r.stderr), (2, True))
+        self.assertEqual(run("-n", "1", "--", "echo", ":").stdout, ":\n")
+
+    def test_a_limit_that_was_hit_is_named(self):
+        r = run("-n", "2", VICTIM, "ok", preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (20, 20)))
+        self.assertEqual(r.returncode, 125)
+        self.assertRegex(r.stderr, r"at most 20 open files \(ulimit -n\)")
+        self.assertNotIn("PANIC", r.stderr)
+
+    def test_too_few_descriptors_for_all_ranks_end_the_job(self):
+        """The daemon starts, and some of the ranks: those end, and so does nof run."""
+        r = run("-n", "40", VICTIM, "ok", preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64)))
+        self.assertEqual(r.returncode, 125)
+        self.assertRegex(r.stderr, r"no descriptors for rank \d+: .*\(ulimit -n\)")
+
+    def test_too_little_address_space_is_named(self):
+        """Whatever fails first: DPDK, the fabric, a NIC, a rank's endpoint."""
+        failed = 0
+        for megabytes in (60, 100, 250, 400, 450, 500, 540, 4000):
+            limit = megabytes << 20
+            r = run("--hosts", "2", "-n", "2", VICTIM, "ok", preexec_fn=lambda n=limit: resource.setrlimit(resource.RLIMIT_AS, (n, n)))
+            failed += r.returncode != 0
+            if r.returncode != 0:
+                self.assertIn("ulimit -v", r.stderr, f"{megabytes} MB")
+        self.assertEqual(r.returncode, 0, r.stderr)
+        self.assertGreaterEqual(failed, 2)
+
+    def test_too_little_network_memory_is_named(self):
+        """A value of the daemon's, by its name, the least, and what decides that."""
+        r = subprocess.run([NOF, "run", "-n", "2", VICTIM, "ok"], env=ENV | {"NOF_NETMEM": "1MiB"}, capture_output=True, text=True,
+                           timeout=PATIENCE_S, check=False)
+        self.assertEqual(r.returncode, 125)
+        self.assertRegex(r.stderr, r"--netmem of 1048576 bytes: for 64 endpoints it is from 4096KiB")
+        r = subprocess.run([NOF, "run", "-n", "2", VICTIM, "ok"], env=ENV | {"NOF_NETMEM": "4MiB"}, capture_output=True, text=True,
+                           timeout=PATIENCE_S, check=False)
+        self.assertEqual(r.returncode, 0, r.stderr)
+
+    def test_a_port_that_is_no_interface_is_named(self):
+        """And what else a port may be."""
+        r = subprocess.run([NOF, "up", "--port", "nosuch0"], env=ENV, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
+        self.assertEqual(r.returncode, 1)
+        self.assertRegex(r.stderr, r"there is no interface nosuch0 in this network namespace")
+        self.assertRegex(r.stderr, r"docs/PORTS.md")
 
     def test_abort_is_named(self):
         r = run("--hosts", "2", "-n", "3", VICTIM, "abort", "1")
@@ -210,6 +300,14 @@ class Run(unittest.TestCase):
         _, err = p.communicate(timeout=PATIENCE_S)
         self.assertEqual((p.returncode, err), (143, ""))
 
+    def test_large_job_gives_a_sign_of_life_while_it_starts(self):
+        late = 'test "$PMI_RANK" != 0 || sleep 3; exec "$0"'
+        slow = run("-n", "64", "sh", "-c", late, VICTIM)
+        self.assertEqual(slow.returncode, 0, slow.stderr)
+        self.assertRegex(slow.stderr, r"nof run: starting, \d+ s: \d+ of 64 ranks ")
+        small = run("-n", "2", "sh", "-c", late, VICTIM)
+        self.assertEqual((small.returncode, small.stderr), (0, ""))
+
     def test_stopped_ranks_are_ended_too(self):
         p = start("-n", "2", "--", "sh", "-c", "echo waiting; kill -STOP $$")
         self.wait_for(p, "waiting")
@@ -224,6 +322,19 @@ class Run(unittest.TestCase):
         p.stdout.close()
         self.assertNotEqual(p.wait(timeout=PATIENCE_S), 0)
         p.stderr.close()
+
+    def test_output_that_cannot_be_written_is_told(self):
+        with open("/dev/full", "wb") as full:
+            r = subprocess.run([NOF, "run", "-n", "2", VICTIM, "ok"], env=ENV, stdout=full, stderr=subprocess.PIPE, text=True,
+                               timeout=PATIENCE_S, check=False)
+        self.assertEqual(r.returncode, 125)
+        self.assertRegex(r.stderr, r"output of the ranks is lost.*No space left")
+
+    def test_without_standard_descriptors_the_job_ends_all_the_same(self):
+        for missing in ((1,), (2,), (1, 2), (0, 1, 2)):
+            r = subprocess.run([NOF, "run", "-n", "2", VICTIM, "ok"], env=ENV, timeout=PATIENCE_S, check=False,
+                               preexec_fn=lambda fds=missing: [os.close(fd) for fd in fds])
+            self.assertEqual(r.returncode, 0, missing)
 
     def test_rank_that_breaks_the_launch_protocol_is_named(self):
         r = run("-n", "2", "--", "sh", "-c", "echo garbage >&$PMI_FD; sleep 1000")

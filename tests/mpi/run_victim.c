@@ -5,6 +5,7 @@
  *   kill      RANK is killed by SIGKILL while the others wait for it
  *   exit      RANK leaves with code 3 and without MPI_Finalize
  *   abort     RANK calls MPI_Abort with code 7
+ *   error     RANK makes an error that is fatal
  *   late      RANK returns 5 after MPI_Finalize
  *   hang      everybody waits for a message that never comes; rank 0 prints "waiting" first */
 #include <mpi.h>
@@ -32,6 +33,8 @@ int main(int argc, char **argv)
         exit(3);
     if (rank == victim && strcmp(way, "abort") == 0)
         MPI_Abort(MPI_COMM_WORLD, 7);
+    if (rank == victim && strcmp(way, "error") == 0)
+        MPI_Send(&byte, 1, MPI_BYTE, 1000, 99, MPI_COMM_WORLD);
     if (strcmp(way, "ok") != 0 && strcmp(way, "late") != 0) {
         if (rank == 0) {
             puts("waiting");

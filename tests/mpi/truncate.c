@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A message longer than its receive: MPI_ERR_TRUNCATE, nothing written behind the buffer, and what
- * comes after it is received as if nothing had happened. */
+ * comes after it is received as if nothing had happened. One that ends within an element: MPI_ERR_TYPE. */
 #include "mpitest.h"
 
 static const int lens[] = {8, 40, 1000, 8000, 100000, 1000000};
@@ -42,6 +42,27 @@ static void one(int len, int early)
     }
 }
 
+/* Three bytes for integers that lie apart: the signatures differ, and it is said so. */
+static void part_of_an_element(void)
+{
+    int out[3] = {1, 2, 3}, in[8] = {0};
+    MPI_Datatype apart;
+    OK(MPI_Type_vector(3, 1, 2, MPI_INT, &apart));
+    OK(MPI_Type_commit(&apart));
+    if (t_rank == 1) {
+        OK(MPI_Send(out, 3, MPI_BYTE, 0, 3, MPI_COMM_WORLD));
+        OK(MPI_Send(out, 2, MPI_INT, 0, 3, MPI_COMM_WORLD));
+    } else if (t_rank == 0) {
+        MPI_Status status;
+        int count = -1;
+        FAILS(MPI_Recv(in, 1, apart, 1, 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE), MPI_ERR_TYPE);
+        OK(MPI_Recv(in, 1, apart, 1, 3, MPI_COMM_WORLD, &status));
+        OK(MPI_Get_elements(&status, apart, &count));
+        CHECK(count == 2 && in[0] == 1 && in[2] == 2 && in[4] == 0);
+    }
+    OK(MPI_Type_free(&apart));
+}
+
 int main(int argc, char **argv)
 {
     t_begin(&argc, &argv, 2);
@@ -49,5 +70,6 @@ int main(int argc, char **argv)
     for (int i = 0; i < LENS; i++)
         for (int early = 0; early < 2; early++)
             one(lens[i], early);
+    part_of_an_element();
     return t_end();
 }

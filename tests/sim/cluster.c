@@ -9,6 +9,7 @@
 
 #include "rng.h"
 #include "trace.h"
+#include "wrap.h"
 
 #define RX_BURST 32u
 #define RX_BURSTS_PER_ROUND 8u
@@ -203,8 +204,11 @@ static int nic_start(struct nof_cluster *c, struct nic *n)
     n->told_up = true;
     n->ndone = 0;
     n->stalled_ns = 0;
-    return nof_nic_init(n->mem, n->mem_bytes, &n->cfg, &nof_fabric_port_ops, n->port, &host_ops, n, c->now_ns,
-                        &n->core);
+    int status = nof_nic_init(n->mem, n->mem_bytes, &n->cfg, &nof_fabric_port_ops, n->port, &host_ops, n,
+                              c->now_ns, &n->core);
+    if (status == NOF_OK && c->cfg.near_wrap != 0)
+        nof_wrap_nic(n->core, c->cfg.near_wrap);
+    return status;
 }
 
 static void nic_stop(struct nof_cluster *c, struct nic *n)

@@ -43,6 +43,7 @@ struct nof_cluster_config {
     uint32_t queue_frames;
     uint32_t tx_queue_bytes;
     struct nof_nic_config nic; /* of every NIC, save id, seed and addresses */
+    uint32_t near_wrap; /* not 0: all counters of a NIC begin so far before they wrap */
     FILE *trace; /* NULL: none */
 };
 

@@ -32,6 +32,7 @@ static void deliver(struct nof_op *op, struct nof_envelope *e)
         op->got_tag = e->tag;
         op->desc.opcode = NOF_DESC_PULL;
         op->desc.handle = e->handle;
+        op->desc.callsite = e->len;
         op->desc.peer = e->peer;
         op->desc.tag = e->tag;
         envelope_free(r, e);

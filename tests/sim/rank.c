@@ -9,6 +9,7 @@
 
 #define STAGING_BYTES 65536u
 #define SCHEDULE_BYTES 4096u
+#define PULL_RETRY_NS 50000u
 
 /* --- submission ------------------------------------------------------------------------------- */
 
@@ -97,8 +98,22 @@ static void receive_done(struct nof_op *op, const struct nof_comp *c)
     nof_op_received(op, c->status, c->peer, c->tag, c->len);
 }
 
+static void pull_again(struct nof_cluster *c, void *user, uint64_t arg)
+{
+    struct nof_op *op = user;
+    (void)c;
+    (void)arg;
+    if (op->rank->alive && op->state != NOF_OP_DONE)
+        nof_op_start(op);
+}
+
 static void on_recv(struct nof_op *op, const struct nof_comp *c)
 {
+    if (c->status == NOF_EAGAIN && op->pulling) {
+        struct nof_cluster *cluster = op->rank->world->cluster;
+        nof_cluster_at(cluster, nof_cluster_now(cluster) + PULL_RETRY_NS, pull_again, op, 0);
+        return;
+    }
     if (c->status == NOF_ENOMATCH && op->opcode == NOF_DESC_RECV && !op->pulling) {
         op->rank->spilling = true;
         op->rank->nomatches_seen++;

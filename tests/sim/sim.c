@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "world.h"
+#include "wrap.h"
 
 #define MS 1000000ull
 /* After all is healed: ten times dead_after, and the time of a full back-off. */
@@ -220,7 +221,8 @@ void nof_sim_run(uint64_t seed, FILE *trace, struct nof_sim_result *result_out)
     if (w == NULL)
         abort();
     w->rng.state = nof_rng_mix(seed + 0x5eed);
-    struct nof_cluster_config cfg = {.seed = nof_rng_next(&w->rng), .trace = trace};
+    struct nof_cluster_config cfg = {
+        .seed = nof_rng_next(&w->rng), .trace = trace, .near_wrap = nof_wrap_of_seed(seed)};
     configure(&w->rng, &cfg);
     w->codec_rng.state = nof_rng_mix(seed + 0xdfc3);
     configure_codec(&w->codec_rng, &cfg.nic);

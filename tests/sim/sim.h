@@ -24,6 +24,13 @@ struct nof_sim_result {
 /* trace: one line per event goes there; NULL: none. */
 void nof_sim_run(uint64_t seed, FILE *trace, struct nof_sim_result *result_out);
 
+/* The same with hosts that run the MPI library's own code, and MPI programs that are drawn (library/seam.h). */
+void nof_sim_run_library(uint64_t seed, FILE *trace, struct nof_sim_result *result_out);
+/* First of all in a process that calls it. */
+void nof_sim_library_prepare(void);
+/* NULL, or why there are none. */
+const char *nof_sim_library_absent(void);
+
 /* Bytes per silent peer and per endpoint of a large cluster, measured after all pairs have talked. */
 struct nof_sim_scale {
     unsigned nics, endpoints;

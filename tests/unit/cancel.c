@@ -302,6 +302,7 @@ static void spilled_sends_ask_the_library(void **state)
     d.len = LARGE;
     d.addr = (uint64_t)(uintptr_t)world_rank(w, 1)->arena;
     d.handle = handle[1];
+    d.callsite = LARGE;
     world_post(w, 1, &d);
     world_run(w);
     (void)world_payload(w, 1, world_expect(w, 1, NOF_COMP_RECV, 3), world_rank(w, 1)->arena);

@@ -35,7 +35,9 @@ static void check(const struct nof_nic *nic, uint32_t msgs_all, uint32_t blocks_
         assert_true(p->rx_seq - p->rx_msgs_freed <= out); /* nobody has used more than was announced */
         assert_true(p->rx_blocks_used - p->rx_blocks_freed <= out_blocks);
         stored += p->rx_blocks_used - p->rx_blocks_freed;
-        msgs += lent(out, nic->flow_msgs);
+        assert_in_range(p->rx_msgs_held, out > nic->flow_msgs ? out : nic->flow_msgs,
+                        nic->flow_msgs + NOF_FLOW_MSGS_MAX);
+        msgs += lent(p->rx_msgs_held, nic->flow_msgs);
         blocks += lent(out_blocks, nic->flow_blocks);
     }
     assert_int_equal(msgs, msgs_all);
@@ -108,8 +110,37 @@ static void promises_never_exceed_the_pools(void **state)
     flood(0, 2);
 }
 
+/* Rank 1's first messages are stored while there is much to lend; then all others borrow. What rank 0's host waits
+ * for comes last, so everything before must reach it, spilled, though it receives nothing. */
+static void a_flow_goes_on_when_others_have_borrowed_the_rest(void **state)
+{
+    (void)state;
+    enum { OTHERS = 14, EARLY = 40, LATE = 200 };
+    struct world_config cfg = {.nics = 2, .mtu = 1500, .dma_inline = 1, .seed = 3};
+    cfg.nic = (struct nof_nic_config){.max_endpoints = OTHERS + 2, .max_peers = 256, .max_envelopes = 256};
+    struct world *w = world_init(&cfg);
+    for (unsigned i = 0; i < OTHERS + 2; i++)
+        world_open(w, i != 0, i, OTHERS + 2);
+    uint32_t all = world_nic(w, 0)->msgs_free, blocks = world_nic(w, 0)->blocks_free;
+    for (unsigned i = 0; i < EARLY; i++)
+        world_send(w, 1, 0, 1, world_rank(w, 1)->arena, 0, i);
+    world_run_for(w, 5 * MS);
+    assert_in_range(world_rank(w, 0)->counters[NOF_C_SPILLED], 1, EARLY - 1); /* the others are stored */
+    for (unsigned i = 0; i < OTHERS; i++)
+        world_send(w, 2 + i, 0, 1, world_rank(w, 2 + i)->arena, 0, 0);
+    for (unsigned i = 0; i < LATE; i++)
+        world_send(w, 1, 0, 1, world_rank(w, 1)->arena, 0, i);
+    world_run_for(w, 50 * MS);
+    check(world_nic(w, 0), all, blocks);
+    assert_int_equal(world_rank(w, 0)->counters[NOF_C_MSGS_RX], EARLY + LATE + OTHERS);
+    world_fini(w);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(promises_never_exceed_the_pools)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(promises_never_exceed_the_pools),
+        cmocka_unit_test(a_flow_goes_on_when_others_have_borrowed_the_rest),
+    };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

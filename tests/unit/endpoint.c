@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include "../../firmware/nic.h"
 #include "nof/layout.h"
 #include "world.h"
 
@@ -210,12 +211,17 @@ static void completions_wait_for_the_ring_in_order(void **state)
     world_fini(w);
 }
 
-static void flush_means_acknowledged(void **state)
+/* n messages and a FLUSH; flows count from first_seq. */
+static void check_flush(unsigned n, uint32_t first_seq)
 {
-    (void)state;
-    struct world *w = two(2, 0, (struct nof_nic_config){0});
+    struct world_config cfg = {.nics = 2, .mtu = 1500, .seed = 5};
+    struct world *w = world_init(&cfg);
+    world_nic(w, 0)->first_seq = world_nic(w, 1)->first_seq = first_seq;
+    world_open(w, 0, 0, 4);
+    world_open(w, 1, 1, 4);
+    world_run(w);
     world_cut(w, 1, 1);
-    for (unsigned i = 1; i <= 5; i++)
+    for (unsigned i = 1; i <= n; i++)
         world_send(w, 0, 1, 1, arena(w, 0), 20, i);
     struct nof_desc d = {.opcode = NOF_DESC_FLUSH, .cookie = 6};
     world_post(w, 0, &d);
@@ -231,16 +237,29 @@ static void flush_means_acknowledged(void **state)
     assert_true(flushed);
     world_close(w, 0, NOF_OK); /* what was flushed arrives although the sender is gone */
     world_run_for(w, 5 * MS);
-    for (unsigned i = 1; i <= 5; i++)
+    for (unsigned i = 1; i <= n; i++)
         world_recv(w, 1, 0, 1, arena(w, 1), 2000, i);
     world_run_for(w, 5 * MS);
     int status[8];
     collect(w, 1, status, 8);
-    for (unsigned i = 1; i <= 5; i++)
+    for (unsigned i = 1; i <= n; i++)
         assert_int_equal(status[i], NOF_OK);
     world_close(w, 1, NOF_OK);
     nothing_left(w, 2);
     world_fini(w);
+}
+
+static void flush_means_acknowledged(void **state)
+{
+    (void)state;
+    check_flush(5, 0);
+}
+
+/* The number of the last message is the largest there is: what comes next is 0, as if nothing had been sent. */
+static void flush_means_acknowledged_where_numbers_wrap(void **state)
+{
+    (void)state;
+    check_flush(1, 0u - 1);
 }
 
 static void stuck_dma_costs_its_endpoint_only(void **state)
@@ -371,7 +390,8 @@ static void refused(struct world *w, struct nof_desc d)
 {
     d.cookie = 99;
     world_post(w, 0, &d);
-    const struct nof_comp *c = world_expect(w, 0, d.opcode, 99);
+    int receives = d.opcode == NOF_DESC_MRECV || d.opcode == NOF_DESC_PULL;
+    const struct nof_comp *c = world_expect(w, 0, receives ? NOF_COMP_RECV : d.opcode, 99);
     assert_int_equal(c->status, NOF_EINVAL);
 }
 
@@ -399,9 +419,10 @@ static void bad_descriptors_are_refused(void **state)
     d = recv, d.tag = -2, refused(w, d);
     d = recv, d.flags = NOF_DESC_F_WAIT, refused(w, d);
     d = (struct nof_desc){.opcode = NOF_DESC_PULL, .peer = -1}, refused(w, d);
+    d = (struct nof_desc){.opcode = NOF_DESC_MRECV, .len = 1ull << 63}, refused(w, d);
     d = (struct nof_desc){.opcode = NOF_DESC_PEER, .peer = 5}, refused(w, d);
     d = (struct nof_desc){.opcode = NOF_DESC_LAYOUT, .addr = 65530, .len = 64}, refused(w, d);
-    assert_int_equal(world_rank(w, 0)->counters[NOF_C_DESC_INVALID], 19);
+    assert_int_equal(world_rank(w, 0)->counters[NOF_C_DESC_INVALID], 20);
     d = (struct nof_desc){.opcode = NOF_DESC_MRECV, .cookie = 98, .handle = 0x100000000ull};
     world_post(w, 0, &d);
     assert_int_equal(world_expect(w, 0, NOF_COMP_RECV, 98)->status, NOF_ENOENT);
@@ -497,6 +518,7 @@ int main(void)
         cmocka_unit_test(a_bad_buffer_ends_its_message),
         cmocka_unit_test(completions_wait_for_the_ring_in_order),
         cmocka_unit_test(flush_means_acknowledged),
+        cmocka_unit_test(flush_means_acknowledged_where_numbers_wrap),
         cmocka_unit_test(stuck_dma_costs_its_endpoint_only),
         cmocka_unit_test(pending_dma_outlives_its_endpoint),
         cmocka_unit_test(jobs_never_meet),

@@ -16,6 +16,7 @@
 #define RANKS 3
 
 static char said[RANKS][8192]; /* all replies to a rank since the last look */
+static bool abort_called;
 static int aborted_by, abort_code;
 
 static void reply(void *ctx, unsigned rank, const char *line, size_t len)
@@ -24,11 +25,12 @@ static void reply(void *ctx, unsigned rank, const char *line, size_t len)
     strncat(said[rank], line, len);
 }
 
-static void abort_job(void *ctx, unsigned rank, int code)
+static void abort_job(void *ctx, unsigned rank, int code, bool called)
 {
     (void)ctx;
     aborted_by = (int)rank;
     abort_code = code;
+    abort_called = called;
 }
 
 static const struct nof_pmi_ops ops = {.reply = reply, .abort = abort_job};
@@ -112,6 +114,7 @@ static void barrier_waits_for_all_and_for_no_dead(void **state)
     assert_string_equal(ask(*state, 1, "cmd=barrier_in\n"), "");
     assert_string_equal(ask(*state, 2, "cmd=barrier_in\n"), "cmd=barrier_out rc=0\n");
     assert_string_equal(said[0], "cmd=barrier_out rc=0\n");
+    assert_int_equal(nof_pmi_fences(*state), 1);
     assert_string_equal(ask(*state, 0, "cmd=barrier_in\n"), "");
     assert_string_equal(ask(*state, 1, "cmd=barrier_in\n"), "");
     nof_pmi_gone(*state, 2);

@@ -152,7 +152,8 @@ static void receive(struct library *lib, int tag)
                                  .tag = s->tag,
                                  .handle = s->handle,
                                  .addr = (uint64_t)(uintptr_t)buf,
-                                 .len = s->remote ? 100000 : 0};
+                                 .len = s->remote ? 100000 : 0,
+                                 .callsite = s->len};
             world_post(lib->w, lib->rank, &d);
             lib->pulls++;
             for (int k = 0; k < 200 && lib->received == before; k++) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "../../firmware/crc32c.h"
 #include "../../firmware/transport/wire.h"
-#include "world.h"
+#include "world_state.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -10,51 +10,8 @@
 
 #define WIRE_NS 5000u
 #define DMA_NS 3000u
-#define FRAME_CAP 9300u
 #define FRAMES_MAX 100000
 #define STANDSTILL 1000000 /* steps in one moment: it will never pass */
-
-struct wire_frame {
-    struct nof_frame frame; /* first: the port's buffer object */
-    unsigned refs;
-    uint8_t bytes[FRAME_CAP];
-};
-
-struct event { /* of the wire, or a copy that is under way */
-    uint64_t at;
-    unsigned nic;
-    uint32_t len;
-    uint8_t *bytes; /* wire */
-    uint64_t token; /* DMA */
-    uint32_t endpoint;
-    int write;
-    int status; /* how the copy ends */
-    unsigned nseg, nbuf;
-    struct nof_segment seg[NOF_DMA_SEGMENTS_MAX];
-    struct nof_buf buf[NOF_DMA_SEGMENTS_MAX];
-    struct event *next;
-};
-
-struct port {
-    struct world *w;
-    unsigned nic;
-};
-
-struct world {
-    struct world_config cfg;
-    uint64_t now;
-    uint64_t rng;
-    struct nof_nic *nic[WORLD_NICS];
-    void *mem[WORLD_NICS];
-    struct port port[WORLD_NICS];
-    int cut[WORLD_NICS];
-    struct world_rank rank[WORLD_RANKS];
-    struct event *wire, *wire_tail, *dma, *dma_tail;
-    struct world_fault fault;
-    uint64_t counted, pending;
-    unsigned steps; /* since time has passed */
-    long frames;
-};
 
 static uint64_t draw(struct world *w)
 {
@@ -75,14 +32,30 @@ static int fails(struct world *w, enum world_op op)
 
 /* ---- port ---- */
 
+static struct wire_frame *buffer_take(struct world *w)
+{
+    struct wire_frame *f = w->free;
+    if (f == NULL) {
+        f = malloc(sizeof *f);
+        f->every = w->every;
+        f->next = NULL;
+        f->held = 0;
+        w->every = f;
+    }
+    w->free = f->next;
+    allow(f->bytes, FRAME_CAP);
+    return f;
+}
+
 static struct nof_frame *frame_alloc(void *port, uint32_t len_bytes)
 {
     struct world *w = ((struct port *)port)->w;
     if (fails(w, WORLD_ALLOC) || len_bytes > FRAME_CAP || w->frames >= FRAMES_MAX)
         return NULL;
-    struct wire_frame *f = malloc(sizeof *f);
-    f->refs = 1;
+    struct wire_frame *f = buffer_take(w);
     f->frame = (struct nof_frame){.data = f->bytes, .len_bytes = len_bytes, .cap_bytes = FRAME_CAP};
+    if (w->cfg.watch != NULL)
+        w->cfg.watch->stale(w->cfg.ctx, f->bytes, len_bytes);
     w->frames++;
     return &f->frame;
 }
@@ -92,7 +65,16 @@ static void frame_free(void *port, struct nof_frame *frame)
     struct world *w = ((struct port *)port)->w;
     void *f = frame;
     w->frames--;
-    free(f);
+    world_buffer_give(w, f);
+}
+
+static struct event *event_take(struct world *w)
+{
+    struct event *e = w->spare;
+    if (e == NULL)
+        return calloc(1, sizeof *e);
+    w->spare = e->next;
+    return e;
 }
 
 static void push(struct event **head, struct event **tail, struct event *e)
@@ -113,14 +95,17 @@ static unsigned send(void *port, struct nof_frame *const *frames, unsigned n)
         n = w->fault.how == WORLD_SHORT ? n / 2 : 0;
     for (unsigned i = 0; i < n; i++) {
         unsigned to = frames[i]->data[5];
+        if (w->cfg.watch != NULL &&
+            w->cfg.watch->frame(w->cfg.ctx, from, frames[i]->data, frames[i]->len_bytes))
+            continue;
         if (to >= w->cfg.nics || w->cut[from] || w->cut[to] || draw(w) % 100 < w->cfg.loss_percent)
             continue;
-        struct event *e = calloc(1, sizeof *e);
+        struct event *e = event_take(w);
         e->at = w->now + WIRE_NS;
         e->nic = to;
         e->len = frames[i]->len_bytes;
-        e->bytes = malloc(e->len);
-        memcpy(e->bytes, frames[i]->data, e->len);
+        e->frame = buffer_take(w);
+        memcpy(e->frame->bytes, frames[i]->data, e->len);
         push(&w->wire, &w->wire_tail, e);
     }
     return n;
@@ -193,6 +178,15 @@ static int dma(struct port *p, uint32_t endpoint, const struct nof_segment *seg,
     assert(r != NULL);
     int late = !w->cfg.dma_inline || (!write && w->cfg.dma_read_late);
     int status = NOF_OK;
+    enum world_dma how = WORLD_DMA_DO;
+    if (w->cfg.watch != NULL)
+        how = w->cfg.watch->dma(w->cfg.ctx, (unsigned)(r - w->rank), write, seg, nseg, buf, nbuf);
+    if (how == WORLD_DMA_BUSY)
+        return NOF_EAGAIN;
+    if (how == WORLD_DMA_BROKEN || (how == WORLD_DMA_FAILS && !late))
+        return NOF_EFAULT;
+    if (how == WORLD_DMA_FAILS)
+        status = NOF_EFAULT;
     if (fails(w, write ? WORLD_WRITE : WORLD_READ)) {
         if (w->fault.how < WORLD_BROKEN)
             return NOF_EAGAIN;
@@ -202,8 +196,8 @@ static int dma(struct port *p, uint32_t endpoint, const struct nof_segment *seg,
     }
     if (!late)
         return copy(w, r, seg, nseg, buf, nbuf, write) == NOF_OK ? NOF_DMA_DONE : NOF_EFAULT;
-    struct event *e = calloc(1, sizeof *e);
-    e->at = r->dma_stuck ? UINT64_MAX : w->now + DMA_NS + draw(w) % 20000;
+    struct event *e = event_take(w);
+    e->at = r->dma_stuck || how == WORLD_DMA_NEVER ? UINT64_MAX : w->now + DMA_NS + draw(w) % 20000;
     e->nic = p->nic;
     e->token = token;
     e->endpoint = endpoint;
@@ -215,6 +209,7 @@ static int dma(struct port *p, uint32_t endpoint, const struct nof_segment *seg,
     memcpy(e->buf, buf, nbuf * sizeof *buf);
     push(&w->dma, &w->dma_tail, e);
     w->pending++;
+    r->dma_pending++;
     return NOF_DMA_PENDING;
 }
 
@@ -246,6 +241,8 @@ static unsigned complete(void *host, uint32_t endpoint, const struct nof_comp *c
         }
         r->comps[r->ncomps++] = comps[i];
         r->ring_used++;
+        if (p->w->cfg.watch != NULL)
+            p->w->cfg.watch->comp(p->w->cfg.ctx, (unsigned)(r - p->w->rank), &comps[i]);
     }
     return n;
 }
@@ -284,6 +281,8 @@ struct world *world_init(const struct world_config *cfg)
     w->cfg = *cfg;
     if (cfg->arena_bytes == 0)
         w->cfg.arena_bytes = WORLD_ARENA;
+    if (cfg->area_bytes == 0)
+        w->cfg.area_bytes = WORLD_AREA;
     w->now = 1000000;
     w->rng = cfg->seed * 0x9e3779b97f4a7c15ull + 1;
     for (unsigned i = 0; i < cfg->nics; i++) {
@@ -302,6 +301,7 @@ struct world *world_init(const struct world_config *cfg)
         size_t bytes = nof_nic_mem_size(&c);
         assert(bytes > 0);
         w->mem[i] = aligned_alloc(64, (bytes + 63) / 64 * 64);
+        w->mem_bytes[i] = bytes;
         memset(w->mem[i], 0xa5, bytes < (1u << 16) ? bytes : 1u << 16);
         w->port[i] = (struct port){.w = w, .nic = i};
         int rc = nof_nic_init(w->mem[i], bytes, &c, &port_ops, &w->port[i], &host_ops, &w->port[i], w->now,
@@ -312,13 +312,17 @@ struct world *world_init(const struct world_config *cfg)
     return w;
 }
 
-static void free_events(struct event *e)
+static void free_pools(struct world *w)
 {
-    while (e != NULL) {
-        struct event *next = e->next;
-        free(e->bytes);
+    while (w->spare != NULL) {
+        struct event *e = w->spare;
+        w->spare = e->next;
         free(e);
-        e = next;
+    }
+    while (w->every != NULL) {
+        struct wire_frame *f = w->every;
+        w->every = f->every;
+        free(f);
     }
 }
 
@@ -332,8 +336,10 @@ void world_fini(struct world *w)
         fprintf(stderr, "%ld frames were never freed\n", w->frames);
         abort();
     }
-    free_events(w->wire);
-    free_events(w->dma);
+    world_forget_events(w);
+    free_pools(w);
+    if (w->saved != NULL)
+        world_free_saved(w);
     for (unsigned i = 0; i < WORLD_RANKS; i++) {
         struct world_rank *r = &w->rank[i];
         free(r->arena);
@@ -361,28 +367,28 @@ uint64_t world_now(const struct world *w)
     return w->now;
 }
 
-void world_open_job(struct world *w, unsigned nic, unsigned rank, unsigned job_rank, unsigned size,
-                    uint64_t job)
+int world_try_open(struct world *w, unsigned nic, unsigned rank, unsigned job_rank, unsigned size,
+                   uint64_t job)
 {
     struct world_rank *r = &w->rank[rank];
     size_t staging = w->cfg.staging_bytes == 0 ? 256u << 10 : w->cfg.staging_bytes;
     if (staging == SIZE_MAX)
         staging = 0;
+    size_t area = w->cfg.area_bytes;
     if (r->arena == NULL) {
         r->arena = calloc(1, w->cfg.arena_bytes);
         r->staging = calloc(1, staging + 1);
-        r->bounce = calloc(1, 65536);
-        r->schedule = calloc(1, 65536);
+        r->bounce = calloc(1, area);
+        r->schedule = calloc(1, area);
+        r->staging_bytes = staging;
     }
-    r->open = 1;
-    r->nic = nic;
     struct nof_endpoint_params params = {.job_id = job,
                                          .rank = job_rank,
                                          .size = size,
                                          .bounce = r->bounce,
-                                         .bounce_bytes = 65536,
+                                         .bounce_bytes = area,
                                          .schedule = r->schedule,
-                                         .schedule_bytes = 65536,
+                                         .schedule_bytes = area,
                                          .staging = staging > 0 ? r->staging : NULL,
                                          .staging_bytes = staging,
                                          .counters = r->counters,
@@ -391,6 +397,19 @@ void world_open_job(struct world *w, unsigned nic, unsigned rank, unsigned job_r
                                          .dma_read_sums = w->cfg.dma_read_late};
     memset(params.job_key, (int)job, sizeof params.job_key);
     int rc = nof_nic_endpoint_open(w->nic[nic], w->now, &params, &r->endpoint, &r->card);
+    if (rc != NOF_OK)
+        return rc;
+    r->open = 1;
+    r->closing = 0;
+    r->failed = 0;
+    r->nic = nic;
+    return NOF_OK;
+}
+
+void world_open_job(struct world *w, unsigned nic, unsigned rank, unsigned job_rank, unsigned size,
+                    uint64_t job)
+{
+    int rc = world_try_open(w, nic, rank, job_rank, size, job);
     assert(rc == NOF_OK);
     (void)rc;
 }
@@ -417,8 +436,11 @@ void world_open(struct world *w, unsigned nic, unsigned rank, unsigned size)
 void world_close(struct world *w, unsigned rank, int reason)
 {
     struct world_rank *r = &w->rank[rank];
+    r->closing = 1;
     nof_nic_endpoint_close(w->nic[r->nic], w->now, r->endpoint, reason);
-    if (w->dma == NULL)
+    r->nbacklog = 0;
+    r->backlog_next = 0;
+    if (r->dma_pending == 0)
         r->open = 0; /* else its requests still have to end */
 }
 
@@ -482,20 +504,20 @@ static void deliver_wire(struct world *w)
 {
     struct event *e = w->wire;
     w->wire = e->next;
-    world_inject(w, e->nic, e->bytes, e->len);
-    free(e->bytes);
-    free(e);
+    world_inject(w, e->nic, e->frame->bytes, e->len);
+    world_event_give(w, e);
 }
 
+/* The frame ends where the buffer ends, so that the sanitizer sees a read beyond it. */
 void world_inject(struct world *w, unsigned nic, const uint8_t *bytes, uint32_t len)
 {
-    uint8_t *own = malloc(len); /* of exact size, so that a read beyond the end is seen */
+    static uint8_t buffer[FRAME_CAP];
+    uint8_t *own = buffer + sizeof buffer - len;
     memcpy(own, bytes, len);
     struct nof_frame frame = {.data = own, .len_bytes = len, .cap_bytes = len};
     struct nof_frame *list[1] = {&frame};
     nof_nic_rx(w->nic[nic], w->now, list, 1);
     memset(own, 0xee, len);
-    free(own);
 }
 
 static struct event **dma_due(struct world *w)
@@ -504,6 +526,14 @@ static struct event **dma_due(struct world *w)
         if ((*at)->at <= w->now)
             return at;
     return NULL;
+}
+
+/* Nothing may be assumed of the bytes of a read that failed. */
+static void spoil(struct world *w, const struct nof_buf *buf)
+{
+    memset(buf->base, 0xdb, buf->len_bytes);
+    if (w->cfg.watch != NULL)
+        w->cfg.watch->stale(w->cfg.ctx, buf->base, buf->len_bytes);
 }
 
 static int finish_dma(struct world *w)
@@ -516,15 +546,18 @@ static int finish_dma(struct world *w)
     w->dma_tail = NULL;
     for (struct event *d = w->dma; d != NULL; d = d->next)
         w->dma_tail = d;
-    w->pending--;
     struct world_rank *r = by_endpoint(&w->port[e->nic], e->endpoint);
+    w->pending--;
+    r->dma_pending--;
     int rc = e->status;
     for (unsigned i = 0; rc != NOF_OK && !e->write && i < e->nbuf; i++)
-        memset(e->buf[i].base, 0xdb, e->buf[i].len_bytes); /* nothing may be assumed of the bytes */
+        spoil(w, &e->buf[i]);
     if (rc == NOF_OK)
         rc = copy(w, r, e->seg, e->nseg, e->buf, e->nbuf, e->write);
+    if (r->closing && r->dma_pending == 0)
+        r->open = 0;
     nof_nic_dma_done(w->nic[e->nic], w->now, e->token, rc);
-    free(e);
+    world_event_give(w, e);
     return 1;
 }
 

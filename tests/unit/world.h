@@ -18,6 +18,7 @@
 #define WORLD_NICS 4
 #define WORLD_RANKS 16
 #define WORLD_ARENA (8u << 20) /* bytes of memory that a rank's DMA may touch, if the test does not say */
+#define WORLD_AREA (64u << 10)
 
 enum world_op { WORLD_ALLOC, WORLD_SEND, WORLD_READ, WORLD_WRITE, WORLD_COMPLETE, WORLD_OPS };
 
@@ -35,12 +36,34 @@ struct world_fault {
     enum world_how how;
 };
 
+/* What becomes of a DMA request. */
+enum world_dma {
+    WORLD_DMA_DO,
+    WORLD_DMA_BUSY, /* NOF_EAGAIN */
+    WORLD_DMA_BROKEN, /* NOF_EFAULT, at once */
+    WORLD_DMA_FAILS, /* NOF_EFAULT in the end, if it may be pending */
+    WORLD_DMA_NEVER, /* if it may be pending, it ends with world_dma_give_up() */
+};
+
+/* Who looks at everything that passes between core, wire and hosts; called from within the core. */
+struct world_watch {
+    /* A NIC sends. 1: it is taken off the wire. */
+    int (*frame)(void *ctx, unsigned nic, const uint8_t *bytes, uint32_t len);
+    enum world_dma (*dma)(void *ctx, unsigned rank, int write, const struct nof_segment *seg, unsigned nseg,
+                          const struct nof_buf *buf, unsigned nbuf);
+    void (*comp)(void *ctx, unsigned rank, const struct nof_comp *comp);
+    /* Memory of the port or of a failed read: fill it with whatever may have been there. */
+    void (*stale)(void *ctx, uint8_t *at, size_t bytes);
+};
+
 struct world_rank {
     int open;
+    int closing; /* world_close() was called; what comes afterwards is a fault, but ends of DMA requests */
     unsigned nic;
     uint32_t endpoint;
     struct nof_card card;
     uint8_t *arena;
+    size_t staging_bytes;
     uint8_t *staging;
     uint8_t *bounce;
     uint8_t *schedule;
@@ -51,6 +74,7 @@ struct world_rank {
     unsigned ring_used;
     int failed; /* endpoint_failed() status */
     int dma_stuck; /* requests never end */
+    unsigned dma_pending; /* requests */
     struct nof_desc *backlog; /* descriptors that wait for host_room */
     unsigned nbacklog, backlog_cap, backlog_next;
 };
@@ -64,6 +88,9 @@ struct world_config {
     uint64_t seed;
     size_t staging_bytes; /* [256 KiB]; SIZE_MAX: none */
     size_t arena_bytes; /* [WORLD_ARENA] */
+    size_t area_bytes; /* bounce arena, and schedule area [WORLD_AREA] */
+    const struct world_watch *watch; /* or NULL */
+    void *ctx; /* its */
     struct nof_nic_config nic; /* bounds; identity is filled in */
 };
 
@@ -80,6 +107,9 @@ uint64_t world_now(const struct world *w);
 void world_open(struct world *w, unsigned nic, unsigned rank, unsigned size);
 void world_open_job(struct world *w, unsigned nic, unsigned rank, unsigned job_rank, unsigned size,
                     uint64_t job);
+/* The same where it may be refused. */
+int world_try_open(struct world *w, unsigned nic, unsigned rank, unsigned job_rank, unsigned size,
+                   uint64_t job);
 void world_introduce(struct world *w, unsigned rank, unsigned to, unsigned to_job_rank);
 void world_close(struct world *w, unsigned rank, int reason);
 /* Submit, or queue until there is room. */
@@ -103,6 +133,15 @@ uint64_t world_counted(const struct world *w);
 long world_frames(const struct world *w); /* of the port, in the core's hands */
 void world_cut(struct world *w, unsigned nic, int cut); /* frames of this NIC vanish */
 uint64_t world_dma_pending(const struct world *w);
+/* Does a pending request read, or write, one of these bytes of a rank? */
+int world_dma_touches(const struct world *w, unsigned rank, int write, const void *at, uint64_t bytes);
+/* All pending requests end now, those that never would with NOF_EFAULT. */
+void world_dma_give_up(struct world *w);
+
+/* Keep a world in which all is quiet and every completion was taken; later go back there, as often as wanted, with the
+ * same addresses. */
+void world_save(struct world *w);
+void world_restore(struct world *w);
 /* Bytes that a test puts on the wire itself: hands a frame to a NIC. */
 void world_inject(struct world *w, unsigned nic, const uint8_t *bytes, uint32_t len);
 

@@ -15,10 +15,10 @@
 #include "nof/counters.h"
 #include "nof/features.h"
 
-enum { OPT_JSON = 256, OPT_CONTROL, OPT_NIC, OPT_ALL };
+enum { OPT_JSON = 256, OPT_NOFD, OPT_CONTROL, OPT_NIC, OPT_ALL };
 
 struct options {
-    char control[NOF_ADDRESS_BYTES];
+    struct nof_daemon_at at;
     bool json;
     bool all;
     int nic; /* -1: all */
@@ -29,14 +29,12 @@ struct options {
 };
 
 static const struct argp_option with_json[] = {
-    {"control", OPT_CONTROL, "ADDRESS", 0, "control socket of the daemon ($NOF_CONTROL, else this user's)",
-     0},
+    NOF_DAEMON_OPTIONS(OPT_NOFD, OPT_CONTROL, 0),
     {"json", OPT_JSON, NULL, 0, "print one JSON object", 0},
     {NULL, 0, NULL, 0, NULL, 0},
 };
 static const struct argp_option with_nic[] = {
-    {"control", OPT_CONTROL, "ADDRESS", 0, "control socket of the daemon ($NOF_CONTROL, else this user's)",
-     0},
+    NOF_DAEMON_OPTIONS(OPT_NOFD, OPT_CONTROL, 0),
     {"json", OPT_JSON, NULL, 0, "print one JSON object", 0},
     {"nic", OPT_NIC, "N", 0, "only NIC N", 0},
     {"all", OPT_ALL, NULL, 0, "also the counters that are zero", 0},
@@ -55,8 +53,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case OPT_ALL:
         o->all = true;
         return 0;
+    case OPT_NOFD:
     case OPT_CONTROL:
-        snprintf(o->control, sizeof(o->control), "%s", arg);
+        if (!nof_daemon_address(key == OPT_NOFD ? o->at.socket : o->at.control, arg, o->self))
+            exit(2);
         return 0;
     case OPT_NIC:
         o->nic = (int)strtol(arg, &end, 10);
@@ -81,9 +81,10 @@ static void read_options(struct options *o, const struct argp_option *table, con
 
     o->nic = -1;
     o->self = argv[0];
-    nof_daemon_control(o->control, sizeof(o->control));
     argp_err_exit_status = 2;
     argp_parse(&argp, argc, argv, 0, NULL, o);
+    if (!nof_daemon_locate(&o->at, NOF_DAEMON_ELSE_USERS, o->self))
+        exit(2);
 }
 
 static int print_json(json_t *result)
@@ -137,7 +138,7 @@ int nof_cmd_status(int argc, char **argv)
 
     read_options(&o, with_json, NULL, "What a daemon plays: its NICs, and the endpoints of jobs on them.",
                  argc, argv);
-    result = nof_control_call(o.control, "status", NULL, o.self);
+    result = nof_control_call(o.at.control, "status", NULL, o.self);
     if (result == NULL)
         return 1;
     if (o.json)
@@ -200,7 +201,7 @@ int nof_cmd_stats(int argc, char **argv)
     read_options(&o, with_nic, NULL,
                  "Counters of a daemon's NICs. Without --all only those that have counted.", argc, argv);
     result =
-        nof_control_call(o.control, "stats", o.nic >= 0 ? json_pack("{s:i}", "nic", o.nic) : NULL, o.self);
+        nof_control_call(o.at.control, "stats", o.nic >= 0 ? json_pack("{s:i}", "nic", o.nic) : NULL, o.self);
     if (result == NULL)
         return 1;
     if (o.json)
@@ -237,7 +238,7 @@ int nof_cmd_features(int argc, char **argv)
 
     read_options(&o, with_json, NULL,
                  "What can be switched in a daemon while jobs run: `nof set NAME=VALUE`.", argc, argv);
-    result = nof_control_call(o.control, "features", NULL, o.self);
+    result = nof_control_call(o.at.control, "features", NULL, o.self);
     if (result == NULL)
         return 1;
     if (o.json)
@@ -250,11 +251,20 @@ int nof_cmd_features(int argc, char **argv)
 int nof_cmd_set(int argc, char **argv)
 {
     struct options o = {.args_max = 64};
+    char pair[128];
+    json_t *rows;
+    int rc = 0;
 
     read_options(
         &o, &with_json[0], "NAME=VALUE...",
         "Switch features of a daemon, for the jobs that run and those to come. `nof features` lists them.",
         argc, argv);
+    /* As others write it: nof set NAME VALUE. */
+    if (o.nargs == 2 && strchr(o.args[0], '=') == NULL && strchr(o.args[1], '=') == NULL &&
+        snprintf(pair, sizeof(pair), "%s=%s", o.args[0], o.args[1]) < (int)sizeof(pair)) {
+        o.args[0] = pair;
+        o.nargs = 1;
+    }
     if (o.nargs == 0) {
         fprintf(stderr, "%s: which feature? nof set NAME=VALUE; `nof features` lists them\n", o.self);
         return 2;
@@ -262,8 +272,11 @@ int nof_cmd_set(int argc, char **argv)
     for (int i = 0; i < o.nargs; i++)
         if (nof_feature_check(o.args[i], o.self) != 0)
             return 2;
-    for (int i = 0; i < o.nargs; i++)
-        if (nof_feature_set(o.control, o.args[i], o.self) != 0)
-            return 1;
-    return 0;
+    rows = json_array();
+    for (int i = 0; i < o.nargs && rc == 0; i++)
+        rc = json_array_append_new(rows, nof_feature_set(o.at.control, o.args[i], o.self)) != 0;
+    if (o.json && rc == 0)
+        return print_json(json_pack("{s:o}", "rows", rows));
+    json_decref(rows);
+    return rc;
 }

@@ -20,24 +20,25 @@
 #define STOP_STEPS 200
 #define STOP_STEP_US 50000
 
-enum { OPT_FABRIC = 256, OPT_FEATURE, OPT_CONTROL, OPT_SOCKET };
+enum { OPT_FABRIC = 256, OPT_MTU, OPT_FEATURE, OPT_CONTROL, OPT_NOFD };
 
 struct options {
     struct nof_daemon_args args;
-    char socket[NOF_ADDRESS_BYTES];
-    char control[NOF_ADDRESS_BYTES];
+    struct nof_daemon_at at;
     const char *self;
     bool ports; /* something to play was named */
 };
 
 static const struct argp_option up_options[] = {
     {"fabric", OPT_FABRIC, "N", 0, "N simulated NICs on a simulated switch", 1},
-    {"port", 'p', "PORT", 0, "a port of this machine: a DPDK device or a network interface; may be repeated",
-     1},
+    {"port", 'p', "PORT", 0,
+     "a network interface (AF_XDP, else AF_PACKET) or a DPDK device of this machine; may be repeated", 1},
+    {"mtu", OPT_MTU, "BYTES", 0, "IP MTU (fabric 9000, port: its interface's, as far as the driver can)", 1},
     {"feature", OPT_FEATURE, "NAME=VALUE", 0, "see `nof features`; may be repeated", 2},
-    {"socket", OPT_SOCKET, "ADDRESS", 0, "where ranks attach ($NOF_SOCKET, else this user's)", 2},
+    {"socket", OPT_NOFD, "SOCKET", 0, "where ranks attach ($NOF_SOCKET, else this user's)", 2},
+    {"nofd", OPT_NOFD, "SOCKET", OPTION_ALIAS, NULL, 2},
     {"control", OPT_CONTROL, "ADDRESS", 0,
-     "where `nof` speaks to it ($NOF_CONTROL, else the socket's address and \".ctl\")", 2},
+     "where `nof` speaks to it ($NOF_CONTROL unless --nofd is given, else SOCKET.ctl)", 2},
     {NULL, 0, NULL, 0, NULL, 0},
 };
 
@@ -54,16 +55,18 @@ static error_t parse_up(int key, char *arg, struct argp_state *state)
         nof_daemon_option(&o->args, "--port", arg);
         o->ports = true;
         return 0;
+    case OPT_MTU:
+        nof_daemon_option(&o->args, "--mtu", arg);
+        return 0;
     case OPT_FEATURE:
         if (nof_feature_check(arg, o->self) != 0)
             exit(2);
         nof_daemon_option(&o->args, "--set", arg);
         return 0;
-    case OPT_SOCKET:
-        snprintf(o->socket, sizeof(o->socket), "%s", arg);
-        return 0;
+    case OPT_NOFD:
     case OPT_CONTROL:
-        snprintf(o->control, sizeof(o->control), "%s", arg);
+        if (!nof_daemon_address(key == OPT_NOFD ? o->at.socket : o->at.control, arg, o->self))
+            exit(2);
         return 0;
     case ARGP_KEY_ARGS: /* behind "--": options of nofd that have no name here */
         for (int i = state->next; i < state->argc; i++) {
@@ -124,36 +127,14 @@ static bool make_log(const char *socket, char *log, size_t log_bytes, const char
     return false;
 }
 
-/* The log, and this user's directory unless somebody else uses it. */
-static void remove_log(const char *log)
+/* What nofd said before it was ready, and this user's directory unless somebody else uses it. */
+static void remove_said(const char *said)
 {
     char dir[NOF_ADDRESS_BYTES - 16];
 
     nof_daemon_dir(dir, sizeof(dir));
-    unlink(log);
+    unlink(said);
     rmdir(dir);
-}
-
-static bool place_control(struct options *o)
-{
-    const char *told = getenv("NOF_CONTROL");
-    size_t len = strlen(o->socket);
-
-    if (o->control[0] != '\0')
-        return true;
-    if (told != NULL && told[0] != '\0') {
-        snprintf(o->control, sizeof(o->control), "%s", told);
-        return true;
-    }
-    if (len + 5 > sizeof(o->control)) {
-        fprintf(stderr,
-                "%s: '%s' is too long to append \".ctl\": give a shorter --socket, or --control ADDRESS\n",
-                o->self, o->socket);
-        return false;
-    }
-    memcpy(o->control, o->socket, len);
-    memcpy(o->control + len, ".ctl", 5);
-    return true;
 }
 
 int nof_cmd_up(int argc, char **argv)
@@ -162,46 +143,47 @@ int nof_cmd_up(int argc, char **argv)
         "Start the daemon that plays the NICs, wait until it is ready, and print its status. Without ports: "
         "two "
         "simulated NICs.\v"
-        "Options of nofd itself may follow behind --. Its messages go to nofd.log beside its socket (for "
-        "--socket "
-        "PATH.sock: PATH.log; for @NAME: NAME.log in this user's directory). `nof run` takes this daemon "
+        "Options of nofd itself may follow behind --. Its messages are appended to nofd.log beside its "
+        "socket (for --socket PATH.sock: PATH.log; for @NAME: NAME.log in this user's directory), unless "
+        "--log-to "
+        "says otherwise. `nof run` takes this daemon "
         "when "
-        "--nofd or $NOF_SOCKET names its socket; without them it starts a private one.";
+        "--nofd or $NOF_SOCKET names its socket; see `nof --help`.";
     const struct argp argp = {up_options, parse_up, "[-- NOFD-OPTION...]", doc, NULL, NULL, NULL};
     struct options o = {.self = argv[0]};
     struct nof_daemon_start how = {.background = true};
     char log[LOG_BYTES];
-    char new_log[LOG_BYTES + 16];
+    char said[LOG_BYTES + 16];
     pid_t pid;
 
     nof_daemon_arg(&o.args, "nofd");
-    nof_daemon_socket(o.socket, sizeof(o.socket));
+    nof_daemon_option(&o.args, "--log-to", log); /* one of the user's comes behind it, and counts */
     argp_err_exit_status = 2;
     argp_parse(&argp, argc, argv, 0, NULL, &o);
+    if (!nof_daemon_locate(&o.at, NOF_DAEMON_ELSE_USERS, o.self))
+        return 2;
     if (!o.ports)
         nof_daemon_option(&o.args, "--fabric", "2");
-    if (!place_control(&o) || !make_log(o.socket, log, sizeof(log), o.self))
+    if (!make_log(o.at.socket, log, sizeof(log), o.self))
         return 1;
-    nof_daemon_option(&o.args, "--socket", o.socket);
-    nof_daemon_option(&o.args, "--control", o.control);
-    /* Only a daemon that runs takes the name: a second one must not cut off the first one's log. */
-    snprintf(new_log, sizeof(new_log), "%s.%d", log, getpid());
-    how.log_path = new_log;
+    nof_daemon_option(&o.args, "--socket", o.at.socket);
+    nof_daemon_option(&o.args, "--control", o.at.control);
+    /* Until it is ready it speaks to us, too; the log is its own. */
+    snprintf(said, sizeof(said), "%s.%d", log, getpid());
+    how.log_path = said;
     pid = nof_daemon_start(&o.args, &how, o.self);
     if (pid < 0) {
         fprintf(stderr, "%s: nofd did not start; it says:\n", o.self);
-        nof_daemon_show_log(new_log);
-        remove_log(new_log);
+        nof_daemon_show_log(said);
+        remove_said(said);
         return 1;
     }
-    if (rename(new_log, log) != 0)
-        fprintf(stderr, "%s: the log stays in %s: %s\n", o.self, new_log, strerror(errno));
-    return show(o.control);
+    remove_said(said);
+    return show(o.at.control);
 }
 
 static const struct argp_option down_options[] = {
-    {"control", OPT_CONTROL, "ADDRESS", 0, "control socket of the daemon ($NOF_CONTROL, else this user's)",
-     0},
+    NOF_DAEMON_OPTIONS(OPT_NOFD, OPT_CONTROL, 0),
     {NULL, 0, NULL, 0, NULL, 0},
 };
 
@@ -216,23 +198,20 @@ int nof_cmd_down(int argc, char **argv)
     static const char doc[] = "Stop the daemon. Jobs that use it end with an error that says so.";
     const struct argp argp = {down_options, parse_up, NULL, doc, NULL, NULL, NULL};
     struct options o = {.self = argv[0]};
-    char log[LOG_BYTES];
-    const char *socket;
     json_t *status;
     json_t *done;
     pid_t pid;
 
-    nof_daemon_control(o.control, sizeof(o.control));
     argp_err_exit_status = 2;
     argp_parse(&argp, argc, argv, 0, NULL, &o);
-    status = nof_control_call(o.control, "status", NULL, o.self);
+    if (!nof_daemon_locate(&o.at, NOF_DAEMON_ELSE_USERS, o.self))
+        return 2;
+    status = nof_control_call(o.at.control, "status", NULL, o.self);
     if (status == NULL)
         return 1;
     pid = (pid_t)json_integer_value(json_object_get(status, "pid"));
-    socket = json_string_value(json_object_get(status, "socket"));
-    (void)find_log(socket != NULL ? socket : o.control, log, sizeof(log));
     json_decref(status);
-    done = nof_control_call(o.control, "shutdown", NULL, o.self);
+    done = nof_control_call(o.at.control, "shutdown", NULL, o.self);
     if (done == NULL)
         return 1;
     json_decref(done);
@@ -243,7 +222,6 @@ int nof_cmd_down(int argc, char **argv)
                 o.self, pid, STOP_STEPS * STOP_STEP_US / 1000000, pid);
         return 1;
     }
-    remove_log(log);
     printf("nofd (pid %d) has ended\n", pid);
     return 0;
 }

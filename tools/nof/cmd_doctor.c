@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * `nof doctor`: what this machine allows, one line each, and what to type about the rest. Only a missing must is a
- * failure; everything else costs speed or a kind of port. */
+ * failure; everything else costs speed or a kind of port, or is there to be known. */
 #include "commands.h"
 #include "daemon.h"
 
@@ -16,7 +16,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-enum verdict { GOOD, COSTS, FAILS };
+enum verdict { GOOD, COSTS, FAILS, KNOW };
 
 struct check {
     const char *name;
@@ -118,6 +118,15 @@ static enum verdict open_files(char *text, size_t n)
     return most < 1024 ? COSTS : GOOD;
 }
 
+static enum verdict wire_in_clear(char *text, size_t n)
+{
+    snprintf(
+        text, n,
+        "payload crosses the wire in clear: protected against accident, not against a man in the middle; "
+        "use real ports on a network that you trust (docs/WIRE.md)");
+    return KNOW;
+}
+
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
     if (key == ARGP_KEY_ARG)
@@ -127,10 +136,11 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 int nof_cmd_doctor(int argc, char **argv)
 {
-    static const char *const words[] = {"ok", "costs", "FAILS"};
+    static const char *const words[] = {[GOOD] = "ok", [COSTS] = "costs", [FAILS] = "FAILS", [KNOW] = "note"};
     static const struct check checks[] = {
         {"daemon", daemon_there},         {"shared memory", sealed_memory}, {"CPUs", cpus},
         {"direct copies", direct_copies}, {"real ports", xdp_sockets},      {"limits", open_files},
+        {"privacy", wire_in_clear},
     };
     const struct argp argp = {NULL, parse, NULL, "What this machine allows, and what to do about the rest.",
                               NULL, NULL,  NULL};

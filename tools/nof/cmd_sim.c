@@ -43,7 +43,12 @@ enum option_key {
     OPT_ENDPOINTS
 };
 
+/* Whose hosts: the model's, the MPI library's, or a seed is a run of each. */
+enum hosts { HOSTS_BOTH, HOSTS_MODEL, HOSTS_MPI };
+static const char *const hosts_name[] = {"both", "model", "mpi"};
+
 struct arguments {
+    enum hosts hosts;
     uint64_t seeds, first, seed;
     uint64_t *list; /* of the seeds to run, or NULL: first, first + 1, ... */
     bool one, many, trace, json, fail_fast, scale;
@@ -106,6 +111,20 @@ static void read_list(struct argp_state *state, struct arguments *a, const char 
         argp_error(state, "%s names no seed", path);
 }
 
+static void read_kind(struct argp_state *state, struct arguments *a, const char *kind)
+{
+    if (strcmp(kind, "scale") == 0)
+        a->scale = true;
+    else if (strcmp(kind, "mpi") == 0)
+        a->hosts = HOSTS_MPI;
+    else if (strcmp(kind, "model") == 0)
+        a->hosts = HOSTS_MODEL;
+    else
+        argp_error(state, "'%s' is not known; 'mpi', 'model' or 'scale' may follow", kind);
+    if (a->hosts == HOSTS_MPI && nof_sim_library_absent() != NULL)
+        argp_error(state, "'mpi' cannot be: %s", nof_sim_library_absent());
+}
+
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
     struct arguments *a = state->input;
@@ -145,9 +164,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         a->json = true;
         break;
     case ARGP_KEY_ARG:
-        if (strcmp(arg, "scale") != 0)
-            argp_error(state, "'%s' is not known; only 'scale' may follow", arg);
-        a->scale = true;
+        read_kind(state, a, arg);
         break;
     case ARGP_KEY_END:
         if (a->one && a->many)
@@ -184,13 +201,47 @@ static uint64_t seed_at(const struct arguments *a, uint64_t i)
     return a->list != NULL ? a->list[i] : a->first + i;
 }
 
+static void add(struct nof_sim_result *sum, const struct nof_sim_result *r)
+{
+    sum->messages += r->messages;
+    sum->bytes += r->bytes;
+    sum->lost += r->lost;
+    sum->duplicated += r->duplicated;
+    sum->reordered += r->reordered;
+    sum->corrupted += r->corrupted;
+    sum->partitions += r->partitions;
+    sum->restarts += r->restarts;
+    sum->core_stalls += r->core_stalls;
+}
+
+/* The seed with each kind of host that was asked for, until one fails. */
+static void run_seed(const struct arguments *a, uint64_t seed, FILE *trace, struct nof_sim_result *out)
+{
+    struct nof_sim_result r;
+    *out = (struct nof_sim_result){.seed = seed, .ok = true};
+    for (enum hosts h = HOSTS_MODEL; h <= HOSTS_MPI && out->ok; h++) {
+        if ((a->hosts != HOSTS_BOTH && a->hosts != h) || (h == HOSTS_MPI && nof_sim_library_absent() != NULL))
+            continue;
+        if (h == HOSTS_MPI)
+            nof_sim_run_library(seed, trace, &r);
+        else
+            nof_sim_run(seed, trace, &r);
+        add(out, &r);
+        out->digest = nof_rng_mix(out->digest + r.digest);
+        out->ok = r.ok;
+        if (!r.ok)
+            (void)snprintf(out->violation, sizeof(out->violation), "%s hosts: %.1000s", hosts_name[h],
+                           r.violation);
+    }
+}
+
 static void worker(struct board *b, const struct arguments *a, unsigned me)
 {
     struct itimerval limit = {.it_value = {.tv_sec = SEED_SECONDS}};
     for (uint64_t i = me; i < a->seeds && !__atomic_load_n(&b->stop, __ATOMIC_RELAXED); i += a->workers) {
         __atomic_store_n(&b->current[me], i, __ATOMIC_RELAXED);
         setitimer(ITIMER_PROF, &limit, NULL); /* SIGPROF ends the process */
-        nof_sim_run(seed_at(a, i), NULL, &b->result[i]);
+        run_seed(a, seed_at(a, i), NULL, &b->result[i]);
         if (!b->result[i].ok && a->fail_fast)
             __atomic_store_n(&b->stop, true, __ATOMIC_RELAXED);
     }
@@ -257,15 +308,7 @@ static struct nof_sim_result add_up(const struct board *b, const struct argument
             if ((*failed_out)++ < FAILURES_SHOWN)
                 fprintf(stderr, "seed %llu: %s\n", (unsigned long long)r->seed, r->violation);
         }
-        sum.messages += r->messages;
-        sum.bytes += r->bytes;
-        sum.lost += r->lost;
-        sum.duplicated += r->duplicated;
-        sum.reordered += r->reordered;
-        sum.corrupted += r->corrupted;
-        sum.partitions += r->partitions;
-        sum.restarts += r->restarts;
-        sum.core_stalls += r->core_stalls;
+        add(&sum, r);
         sum.digest = nof_rng_mix(sum.digest + r->digest);
     }
     return sum;
@@ -276,14 +319,14 @@ static int report(const struct arguments *a, const struct nof_sim_result *s, uin
     char digest[17];
     snprintf(digest, sizeof(digest), "%016llx", (unsigned long long)s->digest);
     if (a->json)
-        return print_json(json_pack("{s:I,s:I,s:I,s:I,s:{s:I,s:I,s:I,s:I,s:I,s:I,s:I},s:s,s:f}", "seeds",
-                                    (json_int_t)a->seeds, "violations", (json_int_t)failed, "messages",
-                                    (json_int_t)s->messages, "bytes", (json_int_t)s->bytes, "faults", "lost",
-                                    (json_int_t)s->lost, "duplicated", (json_int_t)s->duplicated, "reordered",
-                                    (json_int_t)s->reordered, "corrupted", (json_int_t)s->corrupted,
-                                    "partitions", (json_int_t)s->partitions, "restarts",
-                                    (json_int_t)s->restarts, "core_stalls", (json_int_t)s->core_stalls,
-                                    "digest", digest, "wall_s", wall_s));
+        return print_json(
+            json_pack("{s:I,s:s,s:I,s:I,s:I,s:{s:I,s:I,s:I,s:I,s:I,s:I,s:I},s:s,s:f}", "seeds",
+                      (json_int_t)a->seeds, "hosts", hosts_name[a->hosts], "violations", (json_int_t)failed,
+                      "messages", (json_int_t)s->messages, "bytes", (json_int_t)s->bytes, "faults", "lost",
+                      (json_int_t)s->lost, "duplicated", (json_int_t)s->duplicated, "reordered",
+                      (json_int_t)s->reordered, "corrupted", (json_int_t)s->corrupted, "partitions",
+                      (json_int_t)s->partitions, "restarts", (json_int_t)s->restarts, "core_stalls",
+                      (json_int_t)s->core_stalls, "digest", digest, "wall_s", wall_s));
     printf("%llu seeds, %llu violations: %llu messages, %llu bytes, digest %s, %.1f s\n",
            (unsigned long long)a->seeds, (unsigned long long)failed, (unsigned long long)s->messages,
            (unsigned long long)s->bytes, digest, wall_s);
@@ -317,7 +360,10 @@ static int run_many(struct arguments *a)
     if (status == 0)
         status = report(a, &sum, failed, seconds_now() - begin_s);
     if (failed > 0)
-        fprintf(stderr, "replay one with: nof sim --seed SEED --trace\n");
+        fprintf(stderr, "replay one with: nof sim %s--seed SEED --trace\n",
+                a->hosts == HOSTS_MPI     ? "mpi "
+                : a->hosts == HOSTS_MODEL ? "model "
+                                          : "[mpi|model] ");
     munmap(b, bytes);
     return status != 0 || failed > 0 ? 1 : 0;
 }
@@ -332,7 +378,7 @@ static int run_one(struct arguments *a)
     if (!a->json)
         printf("seed %llu\n", (unsigned long long)a->seed);
     fflush(stdout);
-    nof_sim_run(a->seed, a->trace ? stdout : NULL, &r);
+    run_seed(a, a->seed, a->trace ? stdout : NULL, &r);
     a->seeds = 1;
     failed = r.ok ? 0 : 1;
     if (!r.ok)
@@ -370,18 +416,20 @@ static int run_scale(const struct arguments *a)
 
 int nof_cmd_sim(int argc, char **argv)
 {
+    nof_sim_library_prepare();
     long processors = sysconf(_SC_NPROCESSORS_ONLN);
     struct arguments a = {.seeds = 200, .first = 1, .nics = 256, .endpoints = 4};
     a.workers = processors < 1 ? 1 : processors > WORKERS_MAX ? WORKERS_MAX : (unsigned)processors;
     const struct argp argp = {
         .options = options,
         .parser = parse,
-        .args_doc = "[scale]",
+        .args_doc = "[mpi|model|scale]",
         .doc = "Runs the firmware core on simulated NICs under a virtual clock, with faults, and checks that "
-               "MPI's "
-               "rules hold. The same seed gives the same run.\v'scale' connects all endpoints of a large "
-               "cluster and "
-               "prints what a silent peer and an endpoint cost in memory.",
+               "MPI's rules hold. The same seed gives the same run: two of them, one whose hosts are a model "
+               "that "
+               "does whatever a host may, also die, and one whose hosts run the MPI library itself, with MPI "
+               "programs that are drawn.\v'mpi' and 'model' run one of the two alone. 'scale' connects all "
+               "endpoints of a large cluster and prints what a silent peer and an endpoint cost in memory.",
     };
     argp_parse(&argp, argc, argv, 0, NULL, &a);
     if (a.scale)

@@ -13,6 +13,7 @@
 #define NOF_OPTIONAL __attribute__((weak))
 
 int nof_cmd_run(int argc, char **argv) NOF_OPTIONAL;
+int nof_cmd_record(int argc, char **argv) NOF_OPTIONAL;
 int nof_cmd_up(int argc, char **argv) NOF_OPTIONAL;
 int nof_cmd_down(int argc, char **argv) NOF_OPTIONAL;
 int nof_cmd_status(int argc, char **argv) NOF_OPTIONAL;
@@ -35,6 +36,7 @@ int nof_bench_wire(int argc, char **argv) NOF_OPTIONAL;
 int nof_bench_pt2pt(int argc, char **argv) NOF_OPTIONAL;
 int nof_bench_staging(int argc, char **argv) NOF_OPTIONAL;
 int nof_bench_idle(int argc, char **argv) NOF_OPTIONAL;
+int nof_bench_neighbour(int argc, char **argv) NOF_OPTIONAL;
 
 /* One row of a table of commands; the table ends with name NULL. */
 struct nof_command {

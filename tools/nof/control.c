@@ -35,17 +35,19 @@ int nof_control_open(const char *control, const char *self)
     if (control[0] == '@')
         addr.sun_path[0] = '\0';
     fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (fd >= 0) {
+        setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof(timeout));
+        setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof(timeout));
+    }
     if (fd < 0 || connect(fd, (const struct sockaddr *)(const void *)&addr, bytes) != 0) {
         fprintf(stderr,
-                "%s: no daemon answers at %s (%s): start one with `nof up`, or say where it is with "
-                "--control ADDRESS\n",
+                "%s: no daemon answers at %s (%s): start one with `nof up`, or say which with "
+                "--nofd SOCKET or NOF_SOCKET\n",
                 self, control, strerror(errno));
         if (fd >= 0)
             close(fd);
         return -1;
     }
-    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof(timeout));
-    setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof(timeout));
     return fd;
 }
 
@@ -78,12 +80,14 @@ static size_t read_some(void *buffer, size_t buffer_bytes, void *fd)
 static json_t *exchange(int fd, json_t *request)
 {
     char *text = json_dumps(request, JSON_COMPACT);
-    json_t *answer = NULL;
 
-    if (text != NULL && send_all(fd, text, strlen(text)) == 0 && send_all(fd, "\n", 1) == 0)
-        answer = json_load_callback(read_some, &fd, JSON_DISABLE_EOF_CHECK, NULL);
+    if (text == NULL)
+        return NULL;
+    /* A daemon that turns us away says why, and hangs up, before it reads. */
+    if (send_all(fd, text, strlen(text)) == 0)
+        (void)send_all(fd, "\n", 1);
     free(text);
-    return answer;
+    return json_load_callback(read_some, &fd, JSON_DISABLE_EOF_CHECK, NULL);
 }
 
 json_t *nof_control_ask(int fd, const char *method, json_t *params, const char *self)
@@ -165,7 +169,6 @@ static int is_choice(const char *choices, const char *value)
 static int check_value(const struct nof_feature_info *info, const char *value, const char *self)
 {
     uint64_t n = 0;
-    int rc;
 
     if (info->kind != NOF_FEATURE_NUMBER) {
         if (is_choice(info->choices, value))
@@ -173,9 +176,7 @@ static int check_value(const struct nof_feature_info *info, const char *value, c
         fprintf(stderr, "%s: %s cannot be '%s': it is one of %s\n", self, info->name, value, info->choices);
         return -1;
     }
-    rc = strcmp(info->choices, "bytes") == 0 ? nofd_units_bytes(value, &n)
-                                             : nofd_units_number(value, 0, UINT64_MAX, &n);
-    if (rc == 0 && n >= info->min && n <= info->max)
+    if (nofd_units_of(info->choices, value, &n) == 0 && n >= info->min && n <= info->max)
         return 0;
     fprintf(stderr, "%s: %s cannot be '%s': it is a number of %s from %llu to %llu\n", self, info->name,
             value, info->choices, (unsigned long long)info->min, (unsigned long long)info->max);
@@ -207,15 +208,12 @@ int nof_feature_check(const char *assignment, const char *self)
     return info != NULL ? check_value(info, value, self) : say_unknown(name, self);
 }
 
-int nof_feature_set(const char *control, const char *assignment, const char *self)
+json_t *nof_feature_set(const char *control, const char *assignment, const char *self)
 {
     char name[NAME_MAX_BYTES];
     const char *value;
-    json_t *result;
 
     if (nof_feature_check(assignment, self) != 0 || split(assignment, name, &value, self) != 0)
-        return -1;
-    result = nof_control_call(control, "set", json_pack("{s:s, s:s}", "name", name, "value", value), self);
-    json_decref(result);
-    return result != NULL ? 0 : -1;
+        return NULL;
+    return nof_control_call(control, "set", json_pack("{s:s, s:s}", "name", name, "value", value), self);
 }

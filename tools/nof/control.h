@@ -19,7 +19,7 @@ json_t *nof_control_ask(int fd, const char *method, json_t *params, const char *
 
 /* Checks "NAME=VALUE" against the table of features: 0, or -1 after saying what is wrong. */
 int nof_feature_check(const char *assignment, const char *self);
-/* The same, then sets it in a running daemon. */
-int nof_feature_set(const char *control, const char *assignment, const char *self);
+/* The same, then sets it in a running daemon: {"name", "value"} as it is now, a new reference; NULL after saying why. */
+json_t *nof_feature_set(const char *control, const char *assignment, const char *self);
 
 #endif

@@ -186,30 +186,45 @@ void nof_daemon_dir(char *path, size_t path_bytes)
     nof_rundir_path(path, path_bytes);
 }
 
-void nof_daemon_socket(char *address, size_t address_bytes)
+bool nof_daemon_address(char address_out[NOF_ADDRESS_BYTES], const char *text, const char *self)
 {
-    const char *told = getenv("NOF_SOCKET");
-    char dir[NOF_ADDRESS_BYTES - 16];
-
-    if (told != NULL && told[0] != '\0') {
-        snprintf(address, address_bytes, "%s", told);
-        return;
-    }
-    nof_daemon_dir(dir, sizeof(dir));
-    snprintf(address, address_bytes, "%s/nofd.sock", dir);
+    if (snprintf(address_out, NOF_ADDRESS_BYTES, "%s", text) < NOF_ADDRESS_BYTES)
+        return true;
+    fprintf(stderr, "%s: '%s' is no socket's address: it has more than %d characters\n", self, text,
+            NOF_ADDRESS_BYTES - 1);
+    return false;
 }
 
-void nof_daemon_control(char *address, size_t address_bytes)
+static bool from_environment(char address_out[NOF_ADDRESS_BYTES], const char *name, const char *self)
 {
-    const char *told = getenv("NOF_CONTROL");
-    char socket[NOF_ADDRESS_BYTES - 4];
+    const char *told = getenv(name);
 
-    if (told != NULL && told[0] != '\0') {
-        snprintf(address, address_bytes, "%s", told);
-        return;
+    return address_out[0] != '\0' || told == NULL || nof_daemon_address(address_out, told, self);
+}
+
+bool nof_daemon_locate(struct nof_daemon_at *at, enum nof_daemon_else otherwise, const char *self)
+{
+    bool named = at->socket[0] != '\0';
+    char dir[NOF_ADDRESS_BYTES - 16];
+
+    if (!from_environment(at->socket, "NOF_SOCKET", self))
+        return false;
+    if (at->socket[0] == '\0') {
+        if (otherwise == NOF_DAEMON_ELSE_PRIVATE && at->control[0] != '\0')
+            fprintf(stderr, "%s: --control without a daemon: give --nofd SOCKET, too\n", self);
+        if (otherwise == NOF_DAEMON_ELSE_PRIVATE)
+            return at->control[0] == '\0';
+        nof_daemon_dir(dir, sizeof(dir));
+        snprintf(at->socket, sizeof(at->socket), "%s/nofd.sock", dir);
     }
-    nof_daemon_socket(socket, sizeof(socket));
-    snprintf(address, address_bytes, "%s.ctl", socket);
+    if (!named && !from_environment(at->control, "NOF_CONTROL", self))
+        return false;
+    if (at->control[0] != '\0' ||
+        snprintf(at->control, sizeof(at->control), "%s.ctl", at->socket) < (int)sizeof(at->control))
+        return true;
+    fprintf(stderr, "%s: '%s' is too long to append \".ctl\": give --control ADDRESS, or a shorter socket\n",
+            self, at->socket);
+    return false;
 }
 
 void nof_daemon_show_log(const char *path)

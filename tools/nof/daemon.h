@@ -33,11 +33,34 @@ bool nof_daemon_find(char *path, size_t path_bytes, const char *self);
  * group is its pid. `args` gets --ready-fd added. */
 pid_t nof_daemon_start(struct nof_daemon_args *args, const struct nof_daemon_start *how, const char *self);
 
-/* Where the daemon of this user is: $NOF_SOCKET, else nofd.sock in /run/nof (root), $XDG_RUNTIME_DIR/nof, or
- * /tmp/nof-UID without one; its control socket is $NOF_CONTROL, else the socket's address and ".ctl", as in nofd. */
+/* This user's directory for its daemon: /run/nof (root), $XDG_RUNTIME_DIR/nof, or /tmp/nof-UID without one. */
 void nof_daemon_dir(char *path, size_t path_bytes);
-void nof_daemon_socket(char *address, size_t address_bytes);
-void nof_daemon_control(char *address, size_t address_bytes);
+
+/* Which daemon: the rule of all commands. Options come before the environment, the environment before the default.
+ *
+ *   socket    --nofd (`nof up` also: --socket), else $NOF_SOCKET, else this user's: nofd.sock in its directory;
+ *             `nof run` and `nof record`: else a private one
+ *   control   --control, else $NOF_CONTROL unless --nofd named the socket, else the socket's address and ".ctl" */
+struct nof_daemon_at {
+    char socket[NOF_ADDRESS_BYTES];
+    char control[NOF_ADDRESS_BYTES];
+};
+
+enum nof_daemon_else { NOF_DAEMON_ELSE_USERS, NOF_DAEMON_ELSE_PRIVATE };
+
+/* For the tables of options of commands that speak to a daemon, and their values. */
+#define NOF_DAEMON_OPTIONS(nofd_key, control_key, group) \
+    {"nofd", nofd_key, "SOCKET", 0, "the daemon that listens there ($NOF_SOCKET, else this user's)", group}, \
+    { \
+        "control", control_key, "ADDRESS", 0, \
+            "its control socket ($NOF_CONTROL unless --nofd is given, else SOCKET.ctl)", group \
+    }
+/* False, with a sentence, when it is too long for a socket's address. */
+bool nof_daemon_address(char address_out[NOF_ADDRESS_BYTES], const char *text, const char *self);
+
+/* Fills in what options have left "". socket is "" then for a private daemon. False, with a sentence, when an address
+ * is too long. */
+bool nof_daemon_locate(struct nof_daemon_at *at, enum nof_daemon_else otherwise, const char *self);
 
 /* Copies the log of a daemon that failed to stderr. */
 void nof_daemon_show_log(const char *path);

@@ -3,7 +3,7 @@
  * The loop of `nof run`. One poll() over the signals, the PMI sockets, the ranks' output and, from a
  * terminal, our own input. Deaths are looked at before anything that the survivors say about them, so that
  * the sentence names the rank that died first. */
-#include "job.h"
+#include "hang.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -17,6 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "needed.h"
 #include "nof/status.h"
 
 #define GRACE_NS 300000000u /* between SIGTERM and SIGKILL when the job ends itself */
@@ -106,6 +107,7 @@ static void reap_rank(struct nof_job *job, struct nof_rank *rank)
     kill(-rank->pid, SIGKILL);
     nof_guard_remove(&job->guard, rank->pid);
     waitpid(rank->pid, &status, 0);
+    job->initialized |= nof_pmi_phase(job->pmi, rank->rank) != NOF_PMI_NEW;
     failed = judge(job, rank, status);
     rank->pid = 0;
     rank->failed = failed;
@@ -179,7 +181,7 @@ static void pmi_reply(void *ctx, unsigned rank, const char *line, size_t len)
         shutdown(fd, SHUT_RDWR);
 }
 
-static void pmi_abort(void *ctx, unsigned rank, int exit_code)
+static void pmi_abort(void *ctx, unsigned rank, int exit_code, bool called)
 {
     struct nof_job *job = ctx;
     const struct nof_rank *r = &job->rank[rank];
@@ -189,8 +191,8 @@ static void pmi_abort(void *ctx, unsigned rank, int exit_code)
         reap_all(job);
     if (job->ending)
         return;
-    fprintf(stderr, "%s: rank %u (host %u, pid %d) called MPI_Abort with code %d: the job ends\n", job->self,
-            rank, r->host, r->pid, exit_code);
+    fprintf(stderr, "%s: rank %u (host %u, pid %d) %s with code %d: the job ends\n", job->self, rank, r->host,
+            r->pid, called ? "called MPI_Abort" : "ended by the error it told of", exit_code);
     end_job(job, (exit_code & 255) != 0 ? exit_code & 255 : 1);
 }
 
@@ -212,6 +214,31 @@ static void read_pmi(struct nof_job *job, struct nof_rank *rank)
     close_pmi(rank);
 }
 
+/* Whether rank i's process has a handler for this signal: one without dies of it, though it was only asked of us. */
+static bool handles(pid_t pid, int sig)
+{
+    char path[32], line[256];
+    unsigned long long mask = 0;
+    FILE *f;
+
+    snprintf(path, sizeof(path), "/proc/%d/status", pid);
+    f = fopen(path, "re");
+    while (f != NULL && fgets(line, sizeof(line), f) != NULL)
+        if (sscanf(line, "SigCgt: %llx", &mask) == 1)
+            break;
+    if (f != NULL)
+        fclose(f);
+    return (mask >> (sig - 1) & 1) != 0;
+}
+
+static void report_to_user(struct nof_job *job)
+{
+    nof_hang_report(job);
+    for (unsigned i = 0; i < job->ranks; i++)
+        if (job->rank[i].pid > 0 && handles(job->rank[i].pid, SIGUSR1))
+            kill(-job->rank[i].pid, SIGUSR1);
+}
+
 /* The user's signals go to the ranks; those that end a program end this one once the ranks have gone. */
 static void take_signal(struct nof_job *job, int sig)
 {
@@ -222,8 +249,10 @@ static void take_signal(struct nof_job *job, int sig)
         signal_ranks(job, SIGSTOP);
         kill(getpid(), SIGSTOP);
         break;
-    case SIGCONT:
     case SIGUSR1:
+        report_to_user(job);
+        break;
+    case SIGCONT:
     case SIGUSR2:
         signal_ranks(job, sig);
         break;
@@ -232,6 +261,8 @@ static void take_signal(struct nof_job *job, int sig)
             signal_ranks(job, SIGKILL);
             break;
         }
+        if (sig == SIGQUIT)
+            nof_hang_report(job);
         job->told_by_user = true;
         job->ending = true;
         signal_ranks(job, sig);
@@ -279,19 +310,30 @@ static nfds_t fill_polls(const struct nof_job *job, struct pollfd *p)
     want(&p[AT_STDIN], job->stdin_pipe >= 0 && foreground ? 0 : -1, POLLIN);
     want(&p[AT_OUT], job->out.fill > 0 ? job->out.fd : -1, POLLOUT);
     want(&p[AT_ERR], job->err.fill > 0 ? job->err.fd : -1, POLLOUT);
-    for (unsigned i = 0; i < job->ranks; i++) {
+    for (unsigned i = 0; i < job->started; i++) {
         const struct nof_rank *r = &job->rank[i];
 
         want(&p[AT_RANKS + 3 * i], r->pmi_fd, POLLIN);
         want(&p[AT_RANKS + 3 * i + 1], nof_sink_full(&job->out) ? -1 : r->out.fd, POLLIN);
         want(&p[AT_RANKS + 3 * i + 2], nof_sink_full(&job->err) ? -1 : r->err.fd, POLLIN);
     }
-    return AT_RANKS + 3 * (nfds_t)job->ranks;
+    /* No more: poll() refuses a longer list than there may be descriptors. */
+    return AT_RANKS + 3 * (nfds_t)job->started;
 }
 
 static uint64_t earlier(uint64_t a, uint64_t b)
 {
     return a < b ? a : b;
+}
+
+static void time_out(struct nof_job *job)
+{
+    if (job->ending || job->alive == 0)
+        return;
+    fprintf(stderr, "%s: the job has not ended after %.3g s (--timeout) and is stopped\n", job->self,
+            (double)job->timeout_ns / 1e9);
+    nof_hang_report(job);
+    end_job(job, NOF_JOB_EXIT_TIMEOUT);
 }
 
 /* Timers; returns how long poll() may sleep, in ms, -1: for ever. */
@@ -304,11 +346,17 @@ static int run_timers(struct nof_job *job)
         signal_ranks(job, SIGKILL);
         job->kill_at_ns = UINT64_MAX;
     }
+    if (now >= job->timeout_at_ns) {
+        job->timeout_at_ns = UINT64_MAX;
+        time_out(job);
+    }
+    next = earlier(next, job->timeout_at_ns);
     next = earlier(next, job->kill_at_ns);
     for (unsigned i = 0; i < job->ranks; i++) {
         next = earlier(next, nof_stream_expire(&job->rank[i].out, now));
         next = earlier(next, nof_stream_expire(&job->rank[i].err, now));
     }
+    next = earlier(next, nof_starting_look(&job->starting, job, job->ranks, now));
     if (job->alive == 0)
         next = earlier(next, job->drain_until_ns);
     if (next == UINT64_MAX)
@@ -368,11 +416,25 @@ static void loop(struct nof_job *job, struct pollfd *p)
     }
 }
 
+/* What the ranks printed is lost, and they have ended well: that is no success. A reader that left knows it. */
+static void tell_lost_output(struct nof_job *job)
+{
+    int error = job->out.broken ? job->out.error : 0;
+
+    if (error == 0 || error == EPIPE)
+        return;
+    fprintf(stderr, "%s: output of the ranks is lost: it cannot be written: %s\n", job->self,
+            strerror(error));
+    if (job->exit_code == 0)
+        job->exit_code = NOF_JOB_EXIT_OWN;
+}
+
 static int start_ranks(struct nof_job *job)
 {
     for (unsigned i = 0; i < job->ranks; i++) {
         int code = nof_rank_start(job, i);
 
+        (void)nof_starting_look(&job->starting, job, i, nof_job_now_ns());
         if (code != 0)
             return code;
     }
@@ -395,18 +457,25 @@ int nof_job_run(struct nof_job *job)
     job->err.fd = 2;
     job->stdin_pipe = -1;
     job->kill_at_ns = UINT64_MAX;
+    job->timeout_at_ns = job->timeout_ns == 0 ? UINT64_MAX : nof_job_now_ns() + job->timeout_ns;
+    nof_hang_open(job);
     for (unsigned i = 0; i < job->ranks; i++)
         job->rank[i] = (struct nof_rank){.rank = i,
                                          .host = nof_pmi_host_of(i, job->ranks, job->hosts),
                                          .pmi_fd = -1,
                                          .out.fd = -1,
                                          .err.fd = -1};
+    nof_starting_begin(&job->starting, nof_job_now_ns());
     code = start_ranks(job);
     if (code != 0)
         end_job(job, code);
     loop(job, polls);
+    tell_lost_output(job);
     code = job->exit_code;
+    if (!job->told_by_user)
+        nof_needed_tell(job->argv[0], job->self, code == 0 && !job->initialized);
 out:
+    nof_hang_close(job);
     nof_sink_close(&job->out);
     nof_sink_close(&job->err);
     nof_pmi_delete(job->pmi);

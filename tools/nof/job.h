@@ -5,6 +5,7 @@
  *   run.c      options, addresses, daemon -> struct nof_job
  *   rank.c     starts one rank
  *   job.c      the loop: PMI, output, signals, deaths
+ *   hang.c     who waits for whom
  *
  * Threads: one. */
 #ifndef NOF_JOB_H
@@ -19,8 +20,10 @@
 #include "guard.h"
 #include "output.h"
 #include "pmi_server.h"
+#include "starting.h"
 
 #define NOF_JOB_RANKS_MAX 4096
+#define NOF_JOB_EXIT_TIMEOUT 124 /* --timeout, as timeout(1) has it */
 #define NOF_JOB_EXIT_OWN 125 /* nof run itself failed, as env(1) and timeout(1) say it */
 #define NOF_JOB_EXIT_EXEC 126 /* the program cannot be run */
 #define NOF_JOB_EXIT_FOUND 127 /* there is no such program */
@@ -43,22 +46,29 @@ struct nof_job {
     bool label;
     char id[24];
     char key[33];
-    char socket[NOF_ADDRESS_BYTES];
-    char control[NOF_ADDRESS_BYTES];
+    struct nof_daemon_at at;
     pid_t daemon; /* ours; 0: somebody else's */
     struct nof_guard guard;
     struct rlimit files; /* as we found it, for the ranks */
 
     struct nof_rank *rank;
     struct nof_pmi *pmi;
+    struct nof_starting starting;
     struct nof_sink out, err;
     int signals; /* signalfd */
     int stdin_pipe; /* to rank 0 when our stdin is a terminal; -1: rank 0 has our stdin itself */
+    unsigned started; /* ranks from the first that have, or had, descriptors */
     unsigned alive;
     bool ending; /* ranks have been told to go */
     bool told_by_user; /* by a signal: no sentence about ranks that obey it */
     int exit_code; /* of the first failing rank; 0 while all is well */
+    bool initialized; /* a rank has called MPI_Init, of this library or another */
     bool reaping; /* the last words of a dead rank are being read */
+    const void *board; /* what the ranks wait for (hang.h); NULL: none */
+    size_t board_bytes;
+    int board_fd;
+    uint64_t timeout_ns; /* --timeout; 0: none */
+    uint64_t timeout_at_ns; /* UINT64_MAX: not, or told already */
     uint64_t kill_at_ns; /* SIGKILL for those that are still there; UINT64_MAX: not now */
     uint64_t drain_until_ns; /* all ranks have ended: how long to wait for the rest of their output */
 };

@@ -4,8 +4,10 @@
 #include "commands.h"
 
 #include <argp.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "nof_private/nearest.h"
 
@@ -42,13 +44,20 @@ static int unknown(const struct nof_command *table, const char *self, const char
 int nof_commands_dispatch(const struct nof_command *table, const char *self, const char *about, int argc,
                           char **argv)
 {
+    static char help[] = "--help";
     char name[64]; /* not static: "nof bench" is the self of the table below it */
 
     if (argc < 2) {
         print_table(table, self, about);
         return 2;
     }
-    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-?") == 0 || strcmp(argv[1], "help") == 0) {
+    /* `nof help bench core` is `nof bench core --help`. */
+    if (strcmp(argv[1], "help") == 0 && argc > 2) {
+        memmove(argv + 1, argv + 2, (size_t)(argc - 2) * sizeof(*argv));
+        argv[argc - 1] = help;
+    }
+    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-?") == 0 || strcmp(argv[1], "-h") == 0 ||
+        strcmp(argv[1], "help") == 0) {
         print_table(table, self, about);
         return 0;
     }
@@ -61,16 +70,30 @@ int nof_commands_dispatch(const struct nof_command *table, const char *self, con
         }
         snprintf(name, sizeof(name), "%s %s", self, c->name);
         argv[1] = name;
+        if (argc == 3 && strcmp(argv[2], "-h") == 0)
+            argv[2] = help;
         return c->run(argc - 1, argv + 1);
     }
     return unknown(table, self, argv[1]);
 }
 
+/* Started without one of the three: what is opened next would take its place, and be written to or closed as such. */
+static int open_standard(void)
+{
+    for (int fd = 0; fd <= 2; fd++)
+        if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", O_RDWR) != fd)
+            return -1;
+    return 0;
+}
+
 int main(int argc, char **argv)
 {
-    static const char about[] = "MPI programs over NICs with firmware of their own.";
+    static const char about[] =
+        "MPI programs over NICs with firmware of their own.\n\n"
+        "Which daemon: --nofd SOCKET, else $NOF_SOCKET, else this user's; run, record: else a private one.";
     const struct nof_command table[] = {
         {"run", nof_cmd_run, "run an MPI program, by default over simulated NICs", needs_dpdk},
+        {"record", nof_cmd_record, "run one, and write traces of what it receives and sends", needs_dpdk},
         {"up", nof_cmd_up, "start the daemon that plays the NICs", needs_dpdk},
         {"down", nof_cmd_down, "stop it", needs_dpdk},
         {"status", nof_cmd_status, "ports, endpoints and jobs of a daemon", needs_dpdk},
@@ -84,8 +107,11 @@ int main(int argc, char **argv)
         {NULL, NULL, NULL, NULL},
     };
 
+    if (open_standard() != 0)
+        return 1;
     argp_err_exit_status = 2;
-    if (argc >= 2 && strcmp(argv[1], "--version") == 0) {
+    argp_program_version = "nof " NOF_VERSION;
+    if (argc >= 2 && (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0)) {
         printf("nof %s\n", NOF_VERSION);
         return 0;
     }

@@ -47,6 +47,7 @@ bool nof_sink_flush(struct nof_sink *sink)
         n = write(sink->fd, sink->queue + done, chunk);
         if (n < 0 && errno != EINTR && errno != EAGAIN) {
             sink->broken = true;
+            sink->error = errno;
             done = sink->fill;
             break;
         }

@@ -21,7 +21,8 @@
 
 struct nof_sink {
     int fd;
-    bool broken; /* nobody reads any more (EPIPE) */
+    bool broken; /* nobody reads any more (EPIPE), or it cannot be written */
+    int error; /* then why */
     char *queue;
     size_t fill, cap;
 };

@@ -22,6 +22,7 @@ struct rank_state {
 struct nof_pmi {
     unsigned ranks;
     unsigned hosts;
+    unsigned fences; /* barriers that all have left */
     const struct nof_pmi_ops *ops;
     void *ctx;
     json_t *store; /* key -> value */
@@ -38,6 +39,7 @@ struct command {
     const char *value; /* may hold blanks: it ends the line */
     const char *exit_code;
     const char *index;
+    const char *cause;
 };
 
 unsigned nof_pmi_host_of(unsigned rank, unsigned ranks, unsigned hosts)
@@ -136,6 +138,7 @@ static void check_barrier(struct nof_pmi *pmi)
     }
     if (!anybody)
         return;
+    pmi->fences++;
     for (unsigned i = 0; i < pmi->ranks; i++) {
         bool waits = pmi->rank[i].in_barrier && !pmi->rank[i].gone;
 
@@ -143,6 +146,11 @@ static void check_barrier(struct nof_pmi *pmi)
         if (waits)
             reply(pmi, i, "cmd=barrier_out rc=0\n");
     }
+}
+
+unsigned nof_pmi_fences(const struct nof_pmi *pmi)
+{
+    return pmi->fences;
 }
 
 void nof_pmi_gone(struct nof_pmi *pmi, unsigned rank)
@@ -268,7 +276,8 @@ static int do_finalize(struct nof_pmi *pmi, unsigned rank, const struct command 
 
 static int do_abort(struct nof_pmi *pmi, unsigned rank, const struct command *c)
 {
-    pmi->ops->abort(pmi->ctx, rank, c->exit_code != NULL ? atoi(c->exit_code) : 1);
+    pmi->ops->abort(pmi->ctx, rank, c->exit_code != NULL ? atoi(c->exit_code) : 1,
+                    c->cause == NULL || strcmp(c->cause, "error") != 0);
     return NOF_OK;
 }
 
@@ -278,7 +287,8 @@ static void split(char *line, struct command *c)
         const char *name;
         const char **to;
     } field[] = {{"cmd=", &c->name},    {"kvsname=", &c->kvs_name},   {"key=", &c->key},
-                 {"value=", &c->value}, {"exitcode=", &c->exit_code}, {"idx=", &c->index}};
+                 {"value=", &c->value}, {"exitcode=", &c->exit_code}, {"idx=", &c->index},
+                 {"cause=", &c->cause}};
     char *at = line;
 
     memset(c, 0, sizeof(*c));

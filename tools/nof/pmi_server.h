@@ -16,6 +16,7 @@
 #ifndef NOF_PMI_SERVER_H
 #define NOF_PMI_SERVER_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #define NOF_PMI_LINE_MAX 4096
@@ -29,7 +30,8 @@ struct nof_pmi_ops {
     /* One reply line, with its newline. */
     void (*reply)(void *ctx, unsigned rank, const char *line, size_t len_bytes);
     /* The rank asked for the job's end. */
-    void (*abort)(void *ctx, unsigned rank, int exit_code);
+    /* called: by MPI_Abort; else an error was fatal, of which the rank itself has spoken. */
+    void (*abort)(void *ctx, unsigned rank, int exit_code, bool called);
 };
 
 struct nof_pmi;
@@ -42,6 +44,8 @@ void nof_pmi_delete(struct nof_pmi *pmi);
 /* NOF_OK or NOF_EPROTO (nof_pmi_error() says what was wrong). */
 int nof_pmi_feed(struct nof_pmi *pmi, unsigned rank, const char *bytes, size_t n);
 void nof_pmi_gone(struct nof_pmi *pmi, unsigned rank);
+/* Barriers that all ranks have left. */
+unsigned nof_pmi_fences(const struct nof_pmi *pmi);
 enum nof_pmi_phase nof_pmi_phase(const struct nof_pmi *pmi, unsigned rank);
 const char *nof_pmi_error(const struct nof_pmi *pmi);
 

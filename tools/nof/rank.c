@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,6 +15,9 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include "nof_private/board.h"
+#include "record.h"
 
 struct ends {
     int pmi[2];
@@ -53,6 +57,35 @@ static void set_number(const char *name, unsigned number)
     setenv(name, text, 1);
 }
 
+/* Where libmpi_abi.so.N lies and nothing else, seen from this command's folder: of a build tree, and installed. */
+static const char *const abi_folders[] = {"host/libmpi_offload/abi", NOF_BIN_TO_LIB "/nof"};
+
+/* A program that was built with another implementation of the standard's ABI asks for libmpi_abi: it gets ours,
+ * whatever folder it was linked with. */
+static void put_abi_in_path(void)
+{
+    const char *path = getenv("LD_LIBRARY_PATH");
+    char here[PATH_MAX], folder[PATH_MAX + 64];
+    ssize_t n = readlink("/proc/self/exe", here, sizeof(here) - 1);
+
+    here[n > 0 ? n : 0] = '\0';
+    char *slash = strrchr(here, '/');
+    if (slash == NULL)
+        return;
+    *slash = '\0';
+    for (size_t i = 0; i < sizeof(abi_folders) / sizeof(abi_folders[0]); i++) {
+        snprintf(folder, sizeof(folder), "%s/%s", here, abi_folders[i]);
+        if (access(folder, X_OK) != 0)
+            continue;
+        char *all = NULL;
+        bool more = path != NULL && path[0] != '\0';
+        if (asprintf(&all, "%s%s%s", folder, more ? ":" : "", more ? path : "") > 0)
+            setenv("LD_LIBRARY_PATH", all, 1);
+        free(all);
+        return;
+    }
+}
+
 static void set_environment(const struct nof_job *job, const struct nof_rank *rank, int pmi_fd)
 {
     static const char *const foreign[] = {"PMI_PORT",         "PMI_ID",           "PMIX_RANK",
@@ -67,10 +100,16 @@ static void set_environment(const struct nof_job *job, const struct nof_rank *ra
     set_number("PMI_SIZE", job->ranks);
     setenv("NOF_JOB_ID", job->id, 1);
     setenv("NOF_JOB_KEY", job->key, 1);
-    setenv("NOF_SOCKET", job->socket, 1);
-    if (job->control[0] != '\0')
-        setenv("NOF_CONTROL", job->control, 1);
+    setenv("NOF_SOCKET", job->at.socket, 1);
+    if (job->at.control[0] != '\0')
+        setenv("NOF_CONTROL", job->at.control, 1);
     set_number("NOF_NIC", rank->host);
+    put_abi_in_path();
+    nof_record_environment();
+    if (job->board != NULL)
+        set_number(NOF_BOARD_ENV, (unsigned)job->board_fd);
+    else
+        unsetenv(NOF_BOARD_ENV);
 }
 
 _Noreturn static void child_main(const struct nof_job *job, const struct nof_rank *rank, const struct ends *e,
@@ -91,6 +130,8 @@ _Noreturn static void child_main(const struct nof_job *job, const struct nof_ran
     dup2(e->out[1], 1);
     dup2(e->err[1], 2);
     fcntl(e->pmi[1], F_SETFD, 0);
+    if (job->board != NULL)
+        fcntl(job->board_fd, F_SETFD, 0);
     setrlimit(RLIMIT_NOFILE, &job->files);
     signal(SIGPIPE, SIG_DFL);
     sigemptyset(&none);
@@ -153,6 +194,7 @@ int nof_rank_start(struct nof_job *job, unsigned r)
                 strerror(errno));
         return NOF_JOB_EXIT_OWN;
     }
+    job->started++;
     rank->pid = fork();
     if (rank->pid == 0)
         child_main(job, rank, &e, parent);
@@ -171,7 +213,8 @@ int nof_rank_start(struct nof_job *job, unsigned r)
     if (rank->pid < 0) {
         rank->pid = 0;
         close(e.exec[0]);
-        fprintf(stderr, "%s: no process for rank %u: %s\n", job->self, r, strerror(why));
+        fprintf(stderr, "%s: no process for rank %u: %s%s\n", job->self, r, strerror(why),
+                why == EAGAIN ? "; raise the limit (ulimit -u)" : "");
         return NOF_JOB_EXIT_OWN;
     }
     setpgid(rank->pid, rank->pid);

@@ -16,7 +16,9 @@
 #include <unistd.h>
 
 #include "control.h"
+#include "nof_private/units.h"
 #include "network.h"
+#include "record.h"
 
 #define NOFD_ENDPOINTS_MAX 1024u /* what nofd --max-endpoints takes */
 #define STOP_STEPS 60
@@ -32,12 +34,14 @@ enum {
     OPT_FEATURE,
     OPT_ON_FAILURE,
     OPT_NOFD,
+    OPT_CONTROL,
     OPT_LABEL,
     OPT_LOG,
     OPT_DUPLICATE,
     OPT_REORDER,
     OPT_CORRUPT,
-    OPT_STATS
+    OPT_STATS,
+    OPT_TIMEOUT
 };
 
 struct options {
@@ -45,7 +49,8 @@ struct options {
     struct nof_daemon_args daemon; /* for a daemon of our own */
     const char *feature[64];
     unsigned features;
-    int control_fd; /* kept open while counters are wanted; -1 */
+    int control_fd; /* of a daemon of our own, which ends when nobody wants anything of it; -1 */
+    bool shared; /* a daemon that runs already serves the job */
     const char *stats_path; /* where the daemon's counters go at the end */
     FILE *stats; /* the same, open; NULL: not wanted */
     const char *simulated; /* an option that only a simulated network has */
@@ -72,9 +77,13 @@ static const struct argp_option options[] = {
      "with "
      "the job)",
      3},
+    {"control", OPT_CONTROL, "ADDRESS", 0,
+     "its control socket ($NOF_CONTROL unless --nofd is given, else SOCKET.ctl)", 3},
     {"log", OPT_LOG, "LEVEL", 0, "what the private daemon says: error, warning, info, debug", 3},
     {"on-failure", OPT_ON_FAILURE, "kill|continue", 0, "when a rank dies (kill: the job ends)", 4},
     {"label", OPT_LABEL, NULL, 0, "put the rank before each line of output", 4},
+    {"timeout", OPT_TIMEOUT, "TIME", 0,
+     "say who waits for whom, and stop the job, after this long, such as 60s", 4},
     {"stats", OPT_STATS, "FILE", 0, "write the NICs' counters there as JSON when the job has ended", 4},
     {NULL, 0, NULL, 0, NULL, 0},
 };
@@ -136,7 +145,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         o->feature[o->features++] = arg;
         return 0;
     case OPT_NOFD:
-        snprintf(job->socket, sizeof(job->socket), "%s", arg);
+    case OPT_CONTROL:
+        if (!nof_daemon_address(key == OPT_NOFD ? job->at.socket : job->at.control, arg, job->self))
+            exit(2);
         return 0;
     case OPT_ON_FAILURE:
         job->keep_going = strcmp(arg, "continue") == 0;
@@ -149,11 +160,23 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case OPT_LABEL:
         job->label = true;
         return 0;
+    case OPT_TIMEOUT:
+        if (nofd_units_time(arg, 1000000000u, &job->timeout_ns) != 0 || job->timeout_ns == 0)
+            argp_error(state, "--timeout=%s: it is a time, such as 60s or 5000ms", arg);
+        return 0;
     case OPT_STATS:
         o->stats_path = arg;
         return 0;
     case ARGP_KEY_ARGS:
         job->argv = state->argv + state->next;
+        /* Behind "--" it is the program's own. */
+        for (char **at = job->argv; *at != NULL && state->quoted == 0; at++)
+            if (strcmp(*at, ":") == 0)
+                argp_error(
+                    state,
+                    "':' begins a second program elsewhere; here all ranks run one: a script that "
+                    "chooses by $PMI_RANK starts several, such as -n 4 sh -c 'if [ $PMI_RANK = 0 ]; then "
+                    "exec ./a; else exec ./b; fi'");
         return 0;
     case ARGP_KEY_NO_ARGS:
         argp_error(state, "which program? nof run [OPTION...] PROGRAM [ARG...]");
@@ -166,12 +189,12 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 /* How many NICs the daemon has that serves this job; 0 after saying why that is not known. */
 static unsigned count_nics(const struct nof_job *job)
 {
-    json_t *status = nof_control_call(job->control, "status", NULL, job->self);
+    json_t *status = nof_control_call(job->at.control, "status", NULL, job->self);
     size_t nics = json_array_size(json_object_get(status, "nics"));
 
     json_decref(status);
     if (nics == 0)
-        fprintf(stderr, "%s: so the number of its NICs is not known: give --hosts, or set NOF_CONTROL\n",
+        fprintf(stderr, "%s: so the number of its NICs is not known: give --hosts, or --control\n",
                 job->self);
     return (unsigned)nics;
 }
@@ -179,7 +202,7 @@ static unsigned count_nics(const struct nof_job *job)
 /* What was not said follows from what was. False, with a sentence, when a daemon cannot be asked. */
 static bool deal(struct nof_job *job)
 {
-    if (job->hosts == 0 && job->socket[0] != '\0') {
+    if (job->hosts == 0 && job->at.socket[0] != '\0') {
         /* All its NICs, so that what we call host 0 is its NIC 0; no more than there are ranks for. */
         job->hosts = count_nics(job);
         if (job->hosts == 0)
@@ -225,7 +248,7 @@ static bool draw_names(struct nof_job *job)
 static bool size_nics(const struct nof_job *job, struct nof_daemon_args *args)
 {
     static char endpoints[16];
-    static char peers[16];
+    static char peers[24];
     unsigned per_host = (job->ranks + job->hosts - 1) / job->hosts;
     unsigned long long pairs = (unsigned long long)per_host * job->ranks;
 
@@ -249,14 +272,14 @@ static bool start_daemon(struct nof_job *job, struct options *o)
     char hosts[16];
 
     (void)deal(job); /* no daemon is asked */
-    snprintf(job->socket, sizeof(job->socket), "@nof-%s", job->id);
-    snprintf(job->control, sizeof(job->control), "@nof-%s.ctl", job->id);
+    snprintf(job->at.socket, sizeof(job->at.socket), "@nof-%s", job->id);
+    snprintf(job->at.control, sizeof(job->at.control), "@nof-%s.ctl", job->id);
     snprintf(hosts, sizeof(hosts), "%u", job->hosts);
     nof_daemon_arg(&args, "nofd");
     nof_daemon_arg(&args, "--private");
     nof_daemon_option(&args, "--fabric", hosts);
-    nof_daemon_option(&args, "--socket", job->socket);
-    nof_daemon_option(&args, "--control", job->control);
+    nof_daemon_option(&args, "--socket", job->at.socket);
+    nof_daemon_option(&args, "--control", job->at.control);
     if (!size_nics(job, &args))
         return false;
     for (unsigned i = 0; i < o->daemon.n; i++)
@@ -277,18 +300,18 @@ static bool use_daemon(struct nof_job *job, const struct options *o)
         fprintf(stderr,
                 "%s: %s is for the simulated network, but %s names a daemon with a network of its own; "
                 "start that with `nof up -- --fabric HOSTS %s %s`\n",
-                job->self, o->simulated, job->socket, o->simulated, o->simulated_value);
+                job->self, o->simulated, job->at.socket, o->simulated, o->simulated_value);
         return false;
     }
-    if (getenv("NOF_CONTROL") != NULL)
-        nof_daemon_control(job->control, sizeof(job->control));
-    else if (snprintf(job->control, sizeof(job->control), "%s.ctl", job->socket) >= (int)sizeof(job->control))
-        job->control[0] = '\0';
     if (!deal(job))
         return false;
-    for (unsigned i = 0; i < o->features; i++)
-        if (nof_feature_set(job->control, o->feature[i], job->self) != 0)
+    for (unsigned i = 0; i < o->features; i++) {
+        json_t *now = nof_feature_set(job->at.control, o->feature[i], job->self);
+
+        if (now == NULL)
             return false;
+        json_decref(now);
+    }
     return true;
 }
 
@@ -323,10 +346,12 @@ static void finish(struct nof_job *job, const struct options *o)
     json_t *stats = NULL;
     bool failed;
 
-    if (o->control_fd >= 0)
+    if (o->control_fd >= 0) {
         stats = nof_control_ask(o->control_fd, "stats", NULL, job->self);
-    if (o->control_fd >= 0)
         close(o->control_fd);
+    } else if (o->stats != NULL && o->shared) {
+        stats = nof_control_call(job->at.control, "stats", NULL, job->self);
+    }
     stop_daemon(job, &usage);
     if (stats == NULL) {
         if (o->stats != NULL)
@@ -389,27 +414,34 @@ static bool open_stats(struct options *o)
     return o->stats != NULL;
 }
 
-int nof_cmd_run(int argc, char **argv)
+int nof_run_with(int argc, char **argv, const struct nof_run_more *more)
 {
     static const char doc[] =
         "Run an MPI program. Without a daemon the network is a simulated one that lives as long as the job: "
         "no root, no hugepages, no NIC is needed.\v"
         "The exit code is that of the first rank that fails, 128 + N for signal N; 125 when nof run itself "
-        "fails, 126 or 127 when the program cannot be run.";
-    const struct argp argp = {options, parse, "PROGRAM [ARG...]", doc, NULL, NULL, NULL};
-    struct nof_job job = {.self = argv[0]};
+        "fails, 126 or 127 when the program cannot be run, 124 after --timeout. SIGUSR1 has it say who waits "
+        "for whom; so does "
+        "SIGQUIT, which ends the job.";
+    const struct argp argp = {.options = options,
+                              .parser = parse,
+                              .args_doc = "PROGRAM [ARG...]",
+                              .doc = more != NULL ? more->doc : doc,
+                              .children = more != NULL ? more->options : NULL};
+    struct nof_job job = {.self = argv[0], .board_fd = -1};
     struct options o = {.job = &job, .control_fd = -1};
-    const char *told = getenv("NOF_SOCKET");
+    bool shared;
     int code = NOF_JOB_EXIT_OWN;
 
     argp_err_exit_status = 2;
     if (argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &o) != 0)
         return 2;
-    if (job.socket[0] == '\0' && told != NULL)
-        snprintf(job.socket, sizeof(job.socket), "%s", told);
-    if (!nof_network_check(&o.network, job.self))
+    if (!nof_daemon_locate(&job.at, NOF_DAEMON_ELSE_PRIVATE, job.self) ||
+        !nof_network_check(&o.network, job.self))
         return 2;
     if (!open_stats(&o))
+        return NOF_JOB_EXIT_OWN;
+    if (more != NULL && !more->begin(job.self, job.argv))
         return NOF_JOB_EXIT_OWN;
     raise_file_limit(&job);
     if (!draw_names(&job) || !block_signals(&job))
@@ -418,12 +450,19 @@ int nof_cmd_run(int argc, char **argv)
         fprintf(stderr, "%s: no process can be started: %s\n", job.self, strerror(errno));
         return NOF_JOB_EXIT_OWN;
     }
-    if (job.socket[0] != '\0' ? use_daemon(&job, &o) : start_daemon(&job, &o)) {
-        if (o.stats_path != NULL)
-            o.control_fd = nof_control_open(job.control, job.self);
+    shared = job.at.socket[0] != '\0';
+    if (shared ? use_daemon(&job, &o) : start_daemon(&job, &o)) {
+        o.shared = shared;
+        if (o.stats_path != NULL && !shared)
+            o.control_fd = nof_control_open(job.at.control, job.self);
         code = nof_job_run(&job);
     }
     finish(&job, &o);
     nof_guard_stop(&job.guard);
     return code;
+}
+
+int nof_cmd_run(int argc, char **argv)
+{
+    return nof_run_with(argc, argv, NULL);
 }

@@ -31,6 +31,18 @@
 #define ETH_OVERHEAD_BYTES 22u /* header 14, one VLAN tag 4, FCS 4 */
 #define XDP_HEADROOM_BYTES 256u
 #define XDP_CHUNK_MIN_BYTES 2048u
+#define PAGE_BYTES 4096u /* of --no-huge */
+#define XDP_CHUNK_MAX_BYTES PAGE_BYTES /* the kernel's limit */
+#define PORT_MTU_MAX 9216u
+#define MTU_DEFAULT 1500u
+/* Of af_packet's ring: the kernel's header before the frame, in the worst alignment. */
+#define PACKET_HEADER_BYTES 64u
+
+uint32_t nof_port_frame_bytes(uint32_t mtu_bytes)
+{
+    /* Several devices take receive buffers in steps of 1 KiB only, rounded down. */
+    return RTE_ALIGN_CEIL(mtu_bytes + ETH_OVERHEAD_BYTES + PACKET_HEADER_BYTES, 1024u);
+}
 
 static uint32_t room_bytes(bool xdp, uint32_t mtu_bytes)
 {
@@ -40,8 +52,32 @@ static uint32_t room_bytes(bool xdp, uint32_t mtu_bytes)
         uint32_t room = RTE_PKTMBUF_HEADROOM + XDP_HEADROOM_BYTES + RTE_ALIGN_CEIL(frame, 64u);
         return RTE_MAX(room, XDP_CHUNK_MIN_BYTES);
     }
-    /* Several devices take receive buffers in steps of 1 KiB only, rounded down. */
-    return RTE_PKTMBUF_HEADROOM + RTE_ALIGN_CEIL(frame, 1024u);
+    return RTE_PKTMBUF_HEADROOM + nof_port_frame_bytes(mtu_bytes);
+}
+
+static uint32_t element_bytes(uint32_t room)
+{
+    uint32_t priv = (uint32_t)RTE_ALIGN_CEIL(sizeof(struct nof_dpdk_priv), RTE_MBUF_PRIV_ALIGN);
+
+    return (uint32_t)sizeof(struct rte_mbuf) + priv + room;
+}
+
+/* What a frame takes of a pool: header, mbuf, private area, headrooms, data, and what the pool adds to spread objects
+ * over the memory channels. */
+static uint32_t object_bytes(bool xdp, uint32_t mtu_bytes)
+{
+    return rte_mempool_calc_obj_size(element_bytes(room_bytes(xdp, mtu_bytes)), 0, NULL);
+}
+
+uint32_t nof_port_mtu_max(enum nof_devargs_kind kind)
+{
+    uint32_t frame = XDP_CHUNK_MAX_BYTES;
+
+    if (kind != NOF_DEVARGS_AF_XDP)
+        return PORT_MTU_MAX;
+    while (object_bytes(true, frame - ETH_OVERHEAD_BYTES) > XDP_CHUNK_MAX_BYTES)
+        frame -= RTE_CACHE_LINE_SIZE;
+    return frame - ETH_OVERHEAD_BYTES;
 }
 
 static uint32_t pool_frames(bool xdp, uint32_t core_frames, uint32_t rx_descs, uint32_t tx_descs)
@@ -52,14 +88,34 @@ static uint32_t pool_frames(bool xdp, uint32_t core_frames, uint32_t rx_descs, u
     return xdp ? n + 2u * AF_XDP_RING_DESCS : n;
 }
 
+/* The kernel's ports copy; only a device's DMA would mind a frame across a page boundary. */
+static bool packs(enum nof_devargs_kind kind)
+{
+    return kind == NOF_DEVARGS_AF_XDP || kind == NOF_DEVARGS_AF_PACKET;
+}
+
+static size_t queue_mem_bytes(enum nof_devargs_kind kind, uint32_t core_frames, uint32_t mtu_bytes)
+{
+    bool xdp = kind == NOF_DEVARGS_AF_XDP;
+    size_t object = object_bytes(xdp, mtu_bytes);
+
+    /* Where no frame crosses a page boundary, as many as fit lie in a page, or one in so many pages. */
+    if (!packs(kind))
+        object =
+            object > PAGE_BYTES ? RTE_ALIGN_CEIL(object, PAGE_BYTES) : PAGE_BYTES / (PAGE_BYTES / object);
+    return object * pool_frames(xdp, core_frames, RX_DESCS, TX_DESCS);
+}
+
 size_t nof_dpdk_queue_mem_bytes(const struct nof_dpdk_port_config *cfg)
 {
+    uint32_t mtu_bytes = cfg->mtu_bytes;
     struct nof_devargs d;
-    bool xdp = nof_devargs_parse(cfg->devargs, &d) == NOF_OK && d.kind == NOF_DEVARGS_AF_XDP;
-    size_t element = 64u + sizeof(struct rte_mbuf) + sizeof(struct nof_dpdk_priv) + 64u +
-                     room_bytes(xdp, cfg->mtu_bytes ? cfg->mtu_bytes : 1500u);
 
-    return element * pool_frames(xdp, cfg->core_frames, RX_DESCS, TX_DESCS);
+    if (nof_devargs_parse(cfg->devargs, &d) != NOF_OK)
+        return 0;
+    if (mtu_bytes == 0 && (d.ifname[0] == '\0' || nof_netif_mtu(d.ifname, &mtu_bytes) != 0))
+        mtu_bytes = MTU_DEFAULT;
+    return queue_mem_bytes(d.kind, cfg->core_frames, RTE_MIN(mtu_bytes, nof_port_mtu_max(d.kind)));
 }
 
 /* --- the device ------------------------------------------------------------------------------- */
@@ -200,7 +256,9 @@ int nof_port_configure(struct nof_port_opening *o, const struct rte_eth_dev_info
                              port->info.device, dev->max_rx_queues, dev->max_tx_queues, n,
                              RTE_MIN(dev->max_rx_queues, dev->max_tx_queues));
     memset(&conf, 0, sizeof(conf));
-    if (dev->max_mtu >= port->info.mtu_bytes && dev->min_mtu <= port->info.mtu_bytes)
+    /* net_af_packet says 1518 bytes whatever its ring holds, and takes no MTU from here. */
+    if (port->devargs.kind != NOF_DEVARGS_AF_PACKET && dev->max_mtu >= port->info.mtu_bytes &&
+        dev->min_mtu <= port->info.mtu_bytes)
         conf.rxmode.mtu = port->info.mtu_bytes;
     if (n > 1)
         spread_over_queues(&conf, dev);
@@ -221,14 +279,13 @@ int nof_port_configure(struct nof_port_opening *o, const struct rte_eth_dev_info
 /* As rte_pktmbuf_pool_create(), but the frames lie one behind the other. By default a pool leaves a gap
  * wherever a frame would cross a page, and net_af_xdp of DPDK 22.11 does not count the gaps when it tells the
  * kernel how long the memory is: frames behind that end can be neither sent nor received, and nobody says so.
- * Only a device's DMA would mind the crossing; see complete_xdp(). */
+ * See complete_xdp(). */
 static struct rte_mempool *packed_pool(const char *name, uint32_t frames, uint32_t room, int socket)
 {
     uint16_t priv = (uint16_t)RTE_ALIGN_CEIL(sizeof(struct nof_dpdk_priv), RTE_MBUF_PRIV_ALIGN);
     struct rte_pktmbuf_pool_private shape = {.mbuf_data_room_size = (uint16_t)room, .mbuf_priv_size = priv};
-    struct rte_mempool *pool =
-        rte_mempool_create_empty(name, frames, (unsigned)(sizeof(struct rte_mbuf) + priv + room), POOL_CACHE,
-                                 sizeof(shape), socket, RTE_MEMPOOL_F_NO_IOVA_CONTIG);
+    struct rte_mempool *pool = rte_mempool_create_empty(name, frames, element_bytes(room), POOL_CACHE,
+                                                        sizeof(shape), socket, RTE_MEMPOOL_F_NO_IOVA_CONTIG);
 
     if (!pool)
         return NULL;
@@ -248,13 +305,14 @@ static int make_pool(struct nof_port_opening *o, struct nof_dpdk_queue *q, uint3
                      uint32_t tx_descs)
 {
     struct nof_dpdk_port *port = o->port;
-    bool xdp = port->devargs.kind == NOF_DEVARGS_AF_XDP;
+    enum nof_devargs_kind kind = port->devargs.kind;
+    bool xdp = kind == NOF_DEVARGS_AF_XDP;
     uint32_t frames = pool_frames(xdp, o->cfg->core_frames, rx_descs, tx_descs);
     uint32_t room = room_bytes(xdp, port->info.mtu_bytes);
     char name[RTE_MEMPOOL_NAMESIZE];
 
     snprintf(name, sizeof(name), "nof_%u_%u", port->port_id, q->queue_id);
-    if (xdp)
+    if (packs(kind))
         q->pool = packed_pool(name, frames, room, port->info.socket);
     else
         q->pool = rte_pktmbuf_pool_create(
@@ -266,7 +324,7 @@ static int make_pool(struct nof_port_opening *o, struct nof_dpdk_queue *q, uint3
                              "no memory for %u frames of %u bytes (%s).\nGive the daemon more packet "
                              "memory: --memory MB, at least %zu per NIC core",
                              frames, room, rte_strerror(rte_errno),
-                             (nof_dpdk_queue_mem_bytes(o->cfg) >> 20) + 1);
+                             (queue_mem_bytes(kind, o->cfg->core_frames, port->info.mtu_bytes) >> 20) + 17);
     /* The kernel is told one address range per socket. */
     if (xdp && q->pool->nb_mem_chunks != 1)
         return nof_port_fail(NOF_ENOMEM, o->err, o->err_bytes,
@@ -276,26 +334,68 @@ static int make_pool(struct nof_port_opening *o, struct nof_dpdk_queue *q, uint3
     return NOF_OK;
 }
 
+/* What the kernel says of a program that it refuses is the reason; DPDK's driver knows a number. */
+static void listen_to_kernel(const struct nof_dpdk_port *port)
+{
+#ifdef NOF_HAVE_EBPF
+    if (port->devargs.kind == NOF_DEVARGS_AF_XDP)
+        nof_steer_words_begin();
+#else
+    (void)port;
+#endif
+}
+
+static void kernel_said(const struct nof_dpdk_port *port, char *words, size_t words_bytes)
+{
+    words[0] = '\0';
+#ifdef NOF_HAVE_EBPF
+    if (port->devargs.kind == NOF_DEVARGS_AF_XDP)
+        nof_steer_words_end(words, words_bytes);
+#else
+    (void)port;
+    (void)words_bytes;
+#endif
+}
+
+static int queue_refused(struct nof_port_opening *o, unsigned index, int rc, const char *words)
+{
+    const struct nof_dpdk_port_info *info = &o->port->info;
+    uint32_t fits = nof_port_mtu_max(o->port->devargs.kind);
+
+    if (strstr(words, "MTU") && info->iface_mtu_bytes > fits)
+        return nof_port_fail(
+            NOF_ENOTSUP, o->err, o->err_bytes,
+            "%s cannot have AF_XDP at MTU %u; the kernel says: %s.\nType: ip link set dev %s "
+            "mtu %u (of a veth, at both ends)\nor use the port net_af_packet,iface=%s, which "
+            "carries an MTU of up to %u.",
+            info->ifname, info->iface_mtu_bytes, words, info->ifname, fits, info->ifname, PORT_MTU_MAX);
+    return nof_port_fail(NOF_ENOTSUP, o->err, o->err_bytes,
+                         "%s cannot set up queue %u: %s%s%s.\nAnother program may hold the queue, or the "
+                         "kernel may limit locked memory (ulimit -l).",
+                         info->device, index, strerror(-rc), words[0] != '\0' ? "; the kernel says: " : "",
+                         words);
+}
+
 static int set_up_queue(struct nof_port_opening *o, unsigned index, uint16_t rx_descs, uint16_t tx_descs)
 {
     struct nof_dpdk_port *port = o->port;
     struct nof_dpdk_queue *q = &port->queues[index];
     unsigned node = (unsigned)port->info.socket;
     struct nof_sockfd_watch watch;
+    char words[160];
     int rc, fd;
 
     rc = make_pool(o, q, rx_descs, tx_descs);
     if (rc != NOF_OK)
         return rc;
     nof_sockfd_watch_begin(&watch, AF_XDP);
+    listen_to_kernel(port);
     rc = rte_eth_rx_queue_setup(port->port_id, q->queue_id, rx_descs, node, NULL, q->pool);
     if (rc == 0)
         rc = rte_eth_tx_queue_setup(port->port_id, q->queue_id, tx_descs, node, NULL);
+    kernel_said(port, words, sizeof(words));
     if (rc < 0)
-        return nof_port_fail(NOF_ENOTSUP, o->err, o->err_bytes,
-                             "%s cannot set up queue %u: %s.\nAnother program may hold the queue, or the "
-                             "kernel may limit locked memory (ulimit -l).",
-                             port->info.device, index, strerror(-rc));
+        return queue_refused(o, index, rc, words);
     if (port->devargs.kind == NOF_DEVARGS_AF_XDP && nof_sockfd_watch_end(&watch, &fd, 1) == 1)
         q->wait_fd = fd;
     if (port->devargs.kind == NOF_DEVARGS_AF_PACKET && o->npacket_fds == port->info.nqueues &&

@@ -30,4 +30,10 @@ int nof_port_plug(struct nof_port_opening *o);
 int nof_port_configure(struct nof_port_opening *o, const struct rte_eth_dev_info *dev);
 int nof_port_set_up_queues(struct nof_port_opening *o);
 
+/* Bytes that a buffer needs for a frame of this IP MTU, af_packet's ring header included: a multiple of 1 KiB. */
+uint32_t nof_port_frame_bytes(uint32_t mtu_bytes);
+
+/* The largest IP MTU that such a port carries. AF_XDP: what one chunk of the pool holds, some 3300 bytes. */
+uint32_t nof_port_mtu_max(enum nof_devargs_kind kind);
+
 #endif

@@ -74,6 +74,7 @@ struct nof_dpdk_port_info {
     uint8_t mac[6];
     uint32_t ip4; /* host byte order, 0 unknown */
     uint32_t mtu_bytes;
+    uint32_t iface_mtu_bytes; /* the kernel interface's own, which may be more; 0 none */
     uint64_t rate_bps; /* of the link, 0 unknown or made up by a virtual device */
     unsigned nqueues;
     enum nof_dpdk_kernel kernel;
@@ -81,8 +82,8 @@ struct nof_dpdk_port_info {
     bool xdp_pinned; /* counters readable under /sys/fs/bpf/nof/<ifname>/stats */
 };
 
-/* Bytes of packet memory that one queue of such a port takes: what EAL's -m must have room for, beside
- * some 16 MiB for itself. */
+/* Bytes of packet memory that one queue of such a port takes, at cfg's MTU or else the interface's: what EAL's -m
+ * must have room for, beside some 16 MiB for itself. 0: cfg names no port. Needs no EAL. */
 size_t nof_dpdk_queue_mem_bytes(const struct nof_dpdk_port_config *cfg);
 
 /* Open, configure and start. Returns 0, or a negative nof_status with one or more lines in err

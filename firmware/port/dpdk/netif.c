@@ -103,6 +103,20 @@ int nof_netif_facts(int fd, const char *ifname, struct nof_netif_facts *facts_ou
     return 0;
 }
 
+int nof_netif_mtu(const char *ifname, uint32_t *mtu_bytes_out)
+{
+    struct nof_netif_facts facts;
+    int fd = -1, rc = nof_netif_open(&fd);
+
+    if (rc < 0)
+        return rc;
+    rc = nof_netif_facts(fd, ifname, &facts);
+    close(fd);
+    if (rc == 0)
+        *mtu_bytes_out = facts.mtu_bytes;
+    return rc;
+}
+
 int nof_netif_running(int fd, const char *ifname)
 {
     struct ifreq ifr;

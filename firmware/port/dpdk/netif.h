@@ -21,6 +21,8 @@ struct nof_netif_facts {
 /* A descriptor for the calls below; close() it. Bound to the network namespace of this moment. */
 int nof_netif_open(int *fd_out);
 int nof_netif_facts(int fd, const char *ifname, struct nof_netif_facts *facts_out);
+/* The one fact, without a socket of the caller's. */
+int nof_netif_mtu(const char *ifname, uint32_t *mtu_bytes_out);
 /* 1: up with carrier. 0: not, or the interface is gone. */
 int nof_netif_running(int fd, const char *ifname);
 

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "nof/status.h"
+#include "device.h"
 
 #ifdef NOF_HAVE_EBPF
 #include "steer_host.h"
@@ -17,13 +18,6 @@
 #ifndef AF_XDP
 #define AF_XDP 44
 #endif
-
-/* A UMEM chunk is at most a page; a frame shares it with the mempool's and the mbuf's header, the
- * private area, DPDK's headroom and the 256 bytes the kernel keeps for XDP. */
-#define AF_XDP_MTU_MAX \
-    (4096u - RTE_MEMPOOL_HEADER_SIZE_MAX - sizeof(struct rte_mbuf) - sizeof(struct nof_dpdk_priv) - \
-     RTE_PKTMBUF_HEADROOM - 256u - 64u)
-#define RTE_MEMPOOL_HEADER_SIZE_MAX 64u
 
 int nof_port_fail(int status, char *err, size_t err_bytes, const char *format, ...)
 {
@@ -60,16 +54,20 @@ static int probe_socket(int family, const char *what, char *err, size_t err_byte
 static int check_mtu(struct nof_dpdk_port *port, const struct nof_dpdk_port_config *cfg, uint32_t iface_mtu,
                      char *err, size_t err_bytes)
 {
-    uint32_t limit = port->devargs.kind == NOF_DEVARGS_AF_XDP ? (uint32_t)AF_XDP_MTU_MAX : 9216u;
+    bool xdp = port->devargs.kind == NOF_DEVARGS_AF_XDP;
+    uint32_t limit = nof_port_mtu_max(port->devargs.kind);
 
     if (cfg->mtu_bytes > iface_mtu)
         return nof_port_fail(NOF_EINVAL, err, err_bytes,
                              "MTU %u was asked for, but %s has %u.\nType: ip link set %s mtu %u",
                              cfg->mtu_bytes, port->info.ifname, iface_mtu, port->info.ifname, cfg->mtu_bytes);
     if (cfg->mtu_bytes > limit)
-        return nof_port_fail(NOF_EINVAL, err, err_bytes,
-                             "MTU %u was asked for, but %s carries at most %u.\nType: --mtu %u",
-                             cfg->mtu_bytes, port->devargs.name, limit, limit);
+        return nof_port_fail(
+            NOF_EINVAL, err, err_bytes,
+            "MTU %u was asked for, but %s carries at most %u%s.\nType: --mtu %u%s%s", cfg->mtu_bytes,
+            port->devargs.name, limit, xdp ? ": AF_XDP has a frame in one memory page" : "", limit,
+            xdp ? ", or use the port net_af_packet,iface=" : "", xdp ? port->info.ifname : "");
+    port->info.iface_mtu_bytes = iface_mtu;
     port->info.mtu_bytes = cfg->mtu_bytes ? cfg->mtu_bytes : RTE_MIN(iface_mtu, limit);
     return NOF_OK;
 }
@@ -184,26 +182,27 @@ static int complete_xdp(struct nof_dpdk_port *port, const struct nof_netif_facts
 
 static int complete_packet(struct nof_dpdk_port *port)
 {
-    uint32_t frame_bytes = 2048;
+    uint32_t frame_bytes = nof_port_frame_bytes(port->info.mtu_bytes), per_block = 65536u / frame_bytes;
     char text[16];
     int rc = NOF_OK;
 
-    /* The ring's frame holds 64 bytes of kernel header, Ethernet with a tag, and the MTU. */
-    while (frame_bytes < port->info.mtu_bytes + 18 + 64)
-        frame_bytes *= 2;
+    /* The driver counts the ring as one array of frames: blocks, of whole pages, must have no rest. */
+    while (per_block * frame_bytes % 4096u != 0)
+        per_block--;
     if (!nof_devargs_has(&port->devargs, "qpairs")) {
         snprintf(text, sizeof(text), "%u", port->info.nqueues);
         rc = nof_devargs_add(&port->devargs, "qpairs", text);
     }
     if (rc == NOF_OK && !nof_devargs_has(&port->devargs, "framesz") &&
         !nof_devargs_has(&port->devargs, "blocksz")) {
-        snprintf(text, sizeof(text), "%u", RTE_MAX(frame_bytes, 65536u));
+        snprintf(text, sizeof(text), "%u", per_block * frame_bytes);
         rc = nof_devargs_add(&port->devargs, "blocksz", text);
         snprintf(text, sizeof(text), "%u", frame_bytes);
         if (rc == NOF_OK)
             rc = nof_devargs_add(&port->devargs, "framesz", text);
+        snprintf(text, sizeof(text), "%u", 1024u / per_block * per_block);
         if (rc == NOF_OK && !nof_devargs_has(&port->devargs, "framecnt"))
-            rc = nof_devargs_add(&port->devargs, "framecnt", "1024");
+            rc = nof_devargs_add(&port->devargs, "framecnt", text);
     }
     return rc;
 }

@@ -33,6 +33,7 @@ class Binding:
     name: str
     ret: str
     parameters: list
+    group: str = ""     # of functions.tbl
     callsite: bool = False
     old: bool = False
     by_hand: bool = False
@@ -78,6 +79,8 @@ def kind_of(rules, function, c_type, name, pointer):
     if c_type == "char":
         return "strings" if pointer == "strings" else "string"
     if c_type == "void":
+        if rules.has("logical", function, name):
+            return "logical"
         return next((k for k in ("address", "oldint", "aint") if rules.has(k, function, name)), "choice")
     if c_type.endswith(("_function", "_function_c")):
         return "callback"
@@ -111,7 +114,7 @@ def binding(rules, function):
     """The Binding of a function of the table, None where Fortran has none."""
     if C_ONLY.match(function.name) or function.name in rules.names("nowhere"):
         return None
-    made = Binding(function.name, function.ret, [], old=function.name in rules.names("old"),
+    made = Binding(function.name, function.ret, [], group=function.group.name, old=function.name in rules.names("old"),
                    by_hand=base(function.name) in rules.names("hand"))
     all_names = {a.name for a in function.args}
     for argument in function.args:

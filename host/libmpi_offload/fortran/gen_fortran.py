@@ -24,8 +24,7 @@ import interfaces  # noqa: E402
 import stubs  # noqa: E402
 
 
-def bindings(table, rules_path):
-    rules = binding.Rules(rules_path)
+def bindings(table, rules):
     made = (binding.binding(rules, f) for f in gen_mpi.read_table(table))
     return [b for b in made if b is not None]
 
@@ -38,21 +37,21 @@ def write(path, template, **parts):
         f.write(text)
 
 
-def make_stubs(all_bindings, out):
+def make_stubs(all_bindings, rules, out):
     with open(out, "w", encoding="ascii") as f:
-        f.write(stubs.source(all_bindings))
+        f.write(stubs.source(all_bindings, rules))
 
 
-def make_mpif(all_bindings, header, template, out):
+def make_mpif(all_bindings, _, header, template, out):
     write(out, template, CONSTANTS=constants.mpif(header))
 
 
-def make_mpi(all_bindings, header, template, out):
+def make_mpi(all_bindings, _, header, template, out):
     write(out, template, INTERFACES=interfaces.mpi(all_bindings), SIZEOF=interfaces.sizeof_interface(),
           SIZEOF_BODIES=interfaces.sizeof_bodies())
 
 
-def make_f08(all_bindings, header, template, out):
+def make_f08(all_bindings, _, header, template, out):
     write(out, template, TYPES=constants.f08_types(), CONSTANTS=constants.f08(header),
           INTERFACES=interfaces.f08(all_bindings), SIZEOF=interfaces.sizeof_interface(),
           ATTRIBUTE_FUNCTIONS=interfaces.attribute_functions(), PREDEFINED=interfaces.predefined_functions(),
@@ -63,7 +62,8 @@ def main():
     commands = {"stubs": make_stubs, "mpif": make_mpif, "mpi": make_mpi, "f08": make_f08}
     if len(sys.argv) < 5 or sys.argv[1] not in commands:
         sys.exit(__doc__)
-    commands[sys.argv[1]](bindings(*sys.argv[2:4]), *sys.argv[4:])
+    rules = binding.Rules(sys.argv[3])
+    commands[sys.argv[1]](bindings(sys.argv[2], rules), rules, *sys.argv[4:])
 
 
 main()

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The explicit interfaces of the modules mpi and mpi_f08."""
 import binding
+import descriptors
 
 WIDTH = 120
 # (type, kinds, what the procedure is called)
@@ -39,9 +40,12 @@ def is_loose(b):
         any(p.shape == "array" and p.kind in ("int", "handle") for p in b.parameters)
 
 
-def declared(p, in_f08, loose, needed):
+def declared(p, in_f08, loose, is_asynchronous, needed):
     """Declaration lines of a parameter; the names they need from the module go to `needed`."""
     name = p.name + dimensions(p, in_f08)
+    if p.kind == "choice" and in_f08:
+        asynchronous = ", asynchronous" if is_asynchronous else ""
+        return [f"type(*), dimension(..){intent(p)}{asynchronous} :: {p.name}"]
     if p.kind == "choice" or loose or (p.kind == "address" and not in_f08):
         return [f"!GCC$ ATTRIBUTES NO_ARG_CHECK :: {p.name}", f"type(*), dimension(*){intent(p)} :: {p.name}"]
     if p.kind == "address":
@@ -84,7 +88,7 @@ def procedure(b, name, in_f08, indent="    "):
     names = [p.name for p in b.parameters] + (["ierror"] if b.ret == "int" else [])
     loose = not in_f08 and is_loose(b)
     for p in b.parameters:
-        declaration = declared(p, in_f08, loose, needed)
+        declaration = declared(p, in_f08, loose, descriptors.is_asynchronous(b), needed)
         lines += [line if line.startswith("!") else f"{indent}  {line}" for line in declaration]
     word = "subroutine" if b.ret == "int" else "function"
     if b.ret == "int":
@@ -93,7 +97,8 @@ def procedure(b, name, in_f08, indent="    "):
         lines.append(f"{indent}  {RESULTS[b.ret]} :: {name}")
         if b.ret == "MPI_Aint":
             needed.add("MPI_ADDRESS_KIND")
-    head = wrapped(f"{indent}{word} {name}({', '.join(names)})", indent)
+    linked = f' bind(C, name="{name.lower()}_")' if name.endswith("_f08ts") else ""
+    head = wrapped(f"{indent}{word} {name}({', '.join(names)}){linked}", indent)
     imports = wrapped(f"{indent}  import :: {', '.join(sorted(needed))}", indent) if needed else []
     return head + imports + lines + [f"{indent}end {word} {name}"]
 
@@ -118,6 +123,11 @@ def same_arguments(a, b):
     return seen(a) == seen(b)
 
 
+def specific(prefix, b):
+    """The standard's name of the procedure behind a generic one (MPI 5.0, 19.1.5)."""
+    return f"{prefix}{b.name}_f08{'ts' if descriptors.has_descriptors(b) else ''}"
+
+
 def f08(all_bindings):
     large = {binding.base(b.name): b for b in all_bindings if b.large}
     lines = []
@@ -127,13 +137,13 @@ def f08(all_bindings):
         other = large.get(b.name)
         for prefix in ("MPI_", "PMPI_"):
             lines.append(f"  interface {prefix}{b.name}")
-            lines += procedure(b, f"{prefix}{b.name}_f08", True)
+            lines += procedure(b, specific(prefix, b), True)
             if other and not same_arguments(b, other):
-                lines += procedure(other, f"{prefix}{other.name}_f08", True)
+                lines += procedure(other, specific(prefix, other), True)
             lines.append(f"  end interface {prefix}{b.name}")
             if other and same_arguments(b, other):
                 lines.append(f"  interface {prefix}{other.name}")
-                lines += procedure(other, f"{prefix}{other.name}_f08", True)
+                lines += procedure(other, specific(prefix, other), True)
                 lines.append(f"  end interface {prefix}{other.name}")
     return lines
 

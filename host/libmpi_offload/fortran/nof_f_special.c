@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Functions whose Fortran form is more than its C arguments turned over one by one. */
-#include "nof_f.h"
+#include "nof_f_section.h"
 #include "mpi_offload.h"
 
 #include <string.h>
@@ -15,6 +15,12 @@ void pmpi_pcontrol_(MPI_Fint *level, MPI_Fint *ierror)
 /* Tells the compiler that the buffer may have changed: the call is enough. */
 NOF_F(f_sync_reg, void, (void *buf))
 void pmpi_f_sync_reg_(void *buf)
+{
+    (void)buf;
+}
+
+NOF_F_TS(f_sync_reg, (CFI_cdesc_t * buf))
+void pmpi_f_sync_reg_f08ts_(CFI_cdesc_t *buf)
 {
     (void)buf;
 }

@@ -2,10 +2,11 @@
 """The C functions that Fortran programs call: mpi_x_, with every argument by address and lengths of strings last.
 What they use is in nof_f.h."""
 import binding
+import descriptors
 
 HEAD = """/* SPDX-License-Identifier: BSD-3-Clause */
 /* Written by gen_fortran.py from functions.tbl and fortran.rules. */
-#include "nof_f.h"
+#include "nof_f_section.h"
 """
 POINTERS = {"handle": "MPI_Fint", "logical": "MPI_Fint", "status": "MPI_Fint", "choice": "void", "address": "void",
             "aint": "MPI_Aint", "oldint": "MPI_Fint"}
@@ -15,7 +16,8 @@ def is_output_string(p):
     return p.kind == "string" and not p.const
 
 
-def signature(b):
+def words_of(b):
+    """Declarations of the parameters."""
     words = []
     for p in b.parameters:
         if p.kind in POINTERS:
@@ -26,6 +28,11 @@ def signature(b):
             words.append(f"nof_f_function *{p.name}")
         else:
             words.append(f"{'const ' if p.const else ''}char *{p.name}")
+    return words
+
+
+def signature(b):
+    words = words_of(b)
     if b.ret == "int":
         words.append("MPI_Fint *ierror")
     words += [f"size_t {p.name}_len" for p in b.parameters if p.kind == "string"]
@@ -121,13 +128,16 @@ def body(b):
 def stub(b):
     before, checks, call, after = body(b)
     name = b.name.lower()
-    lines = [f"NOF_F({name}, {b.ret if b.ret != 'int' else 'void'}, ({signature(b)}))",
-             f"{b.ret if b.ret != 'int' else 'void'} pmpi_{name}_({signature(b)})", "{"]
+    exported = [f"NOF_F({name}, {b.ret if b.ret != 'int' else 'void'}, ({signature(b)}))",
+                f"{b.ret if b.ret != 'int' else 'void'} pmpi_{name}_({signature(b)})", "{"]
     if b.ret != "int":
-        return lines + [f"    return {call};", "}", ""]
+        return exported + [f"    return {call};", "}", ""]
+    lines = exported
+    if b.callsite: # one body for the bindings with descriptors and without: both say where the program called
+        lines = [f"static void nof_f_{name}({signature(b)}, const void *site)", "{"]
     lines += ["    " + line for line in before]
     if b.callsite:
-        lines.append("    nof_fortran_hooks.callsite(__builtin_return_address(0));")
+        lines.append("    nof_fortran_hooks.callsite(site);")
     if checks:
         # All are called, whatever the others say: each sets up what is taken down below.
         lines += ["    int rc = MPI_SUCCESS;"]
@@ -137,9 +147,18 @@ def stub(b):
         lines.append(f"    int rc = {call};")
     if b.callsite:
         lines.append("    nof_fortran_hooks.callsite(NULL);")
-    lines += ["    " + line for line in after]
-    return lines + ["    nof_f_ierror(ierror, rc);", "}", ""]
+    lines += ["    " + line for line in after] + ["    nof_f_ierror(ierror, rc);", "}", ""]
+    if b.callsite:
+        names = [p.name for p in b.parameters] + ["ierror"] + [f"{p.name}_len" for p in b.parameters if p.kind == "string"]
+        lines += exported + [f"    nof_f_{name}({', '.join(names)}, __builtin_return_address(0));", "}", ""]
+    return lines
 
 
-def source(all_bindings):
-    return "\n".join([HEAD] + [line for b in all_bindings if not b.by_hand for line in stub(b)])
+def source(all_bindings, rules):
+    lines = [HEAD]
+    for b in all_bindings:
+        if not b.by_hand:
+            lines += stub(b)
+        if descriptors.has_descriptors(b):
+            lines += descriptors.stub(b, rules, words_of(b))
+    return "\n".join(lines)

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "door.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "clock.h"
+#include "daemon.h"
+#include "log.h"
+
+#define AT_ONCE_NS (50 * NOFD_MS) /* a thousand connections and more, as a large job makes them */
+#define EARNS_PERCENT 10u
+
+static void shut(struct nofd_door *door)
+{
+    nofd_loop_remove(&door->daemon->loop, &door->watch);
+    door->shut = true;
+    nofd_need_ticks(door->daemon);
+}
+
+static void accept_one(struct nofd_door *door)
+{
+    int fd = accept4(door->watch.fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    struct ucred cred;
+    socklen_t len = sizeof(cred);
+
+    if (fd < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS)) {
+        nofd_warning("nobody can connect to %s: %s; raise the daemon's limit (ulimit -n)",
+                     door->listener.address, strerror(errno));
+        shut(door);
+    }
+    if (fd < 0)
+        return;
+    if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &len) == 0)
+        door->admit(door->daemon, fd, &cred);
+    else
+        close(fd);
+}
+
+static void on_door(struct nofd_watch *watch, uint32_t events)
+{
+    struct nofd_door *door = (struct nofd_door *)watch; /* first member */
+    uint64_t began_ns = nofd_share_clock_ns();
+
+    (void)events;
+    accept_one(door);
+    nofd_budget_charge(&door->time, nofd_share_clock_ns() - began_ns);
+    if (!door->shut && !nofd_budget_left(&door->time, nofd_clock_ns()))
+        shut(door);
+}
+
+int nofd_door_open(struct nofd *d, struct nofd_door *door, const char *address, int type,
+                   void (*admit)(struct nofd *d, int fd, const struct ucred *cred), char *err,
+                   size_t err_bytes)
+{
+    mode_t mode = geteuid() == 0 && !d->options.private_job ? 0666 : 0600;
+    int rc = nofd_listen(&door->listener, address, type, mode, err, err_bytes);
+
+    if (rc != 0)
+        return rc;
+    door->daemon = d;
+    door->admit = admit;
+    door->watch.fd = door->listener.fd;
+    door->watch.fn = on_door;
+    nofd_budget_init(&door->time, AT_ONCE_NS, EARNS_PERCENT, nofd_clock_ns());
+    return nofd_loop_add(&d->loop, &door->watch, EPOLLIN);
+}
+
+bool nofd_door_tick(struct nofd_door *door)
+{
+    if (!door->shut || !nofd_budget_left(&door->time, nofd_clock_ns()))
+        return door->shut;
+    door->shut = nofd_loop_add(&door->daemon->loop, &door->watch, EPOLLIN) != 0;
+    return door->shut;
+}
+
+void nofd_door_close(struct nofd_door *door)
+{
+    door->shut = false;
+    nofd_unlisten(&door->listener);
+}

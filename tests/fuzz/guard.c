@@ -1,0 +1,759 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "guard.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../firmware/nic.h"
+#include "../../firmware/transport/state.h"
+#include "../unit/leftovers.h"
+
+#define US 1000ull
+#define MS 1000000ull
+#define TURN_CALLS 20000u /* of the core to port and hosts in one moment: far beyond what honest work needs */
+#define SECRET_SUM 0xb5297a4d3f84d5b5ull
+#define UNTOUCHED 0x55
+
+/* What looks at secrets is not instrumented: libFuzzer would learn them and put them into inputs. */
+#if defined(__clang__)
+#define UNSEEN __attribute__((no_sanitize("coverage")))
+#else
+#define UNSEEN
+#endif
+
+void guard_fail(const char *what, ...)
+{
+    va_list ap;
+    va_start(ap, what);
+    fprintf(stderr, "guard: ");
+    vfprintf(stderr, what, ap);
+    fprintf(stderr, "\n");
+    va_end(ap);
+    abort();
+}
+
+/* --- secrets -------------------------------------------------------------------------------------- */
+
+UNSEEN static uint64_t secret(void)
+{
+    volatile uint64_t a = 0x243f6a8885a308d3ull;
+    return (a ^ SECRET_SUM) * 0x9e3779b97f4a7c15ull;
+}
+
+UNSEEN static void fill_secret(uint8_t *at, size_t bytes)
+{
+    uint64_t s = secret();
+    size_t i = 0;
+    for (; i + sizeof s <= bytes; i += sizeof s)
+        memcpy(at + i, &s, sizeof s);
+    memcpy(at + i, &s, bytes - i);
+}
+
+/* The word stands at a multiple of eight from where a message began: anywhere, here. */
+UNSEEN static int holds_secret(const uint8_t *at, size_t bytes)
+{
+    uint64_t s = secret();
+    for (size_t i = 0; i + sizeof s <= bytes; i++) {
+        uint64_t v;
+        memcpy(&v, at + i, sizeof v);
+        if (v == s)
+            return 1;
+    }
+    return 0;
+}
+
+static void no_secret(const uint8_t *at, size_t bytes, const char *where)
+{
+    if (holds_secret(at, bytes))
+        guard_fail("a secret is in %s", where);
+}
+
+static void stale(void *ctx, uint8_t *at, size_t bytes)
+{
+    (void)ctx;
+    fill_secret(at, bytes);
+}
+
+/* Messages of job B: a secret word, then one that says which message and where, and so on. */
+static uint64_t word_of(uint32_t id, uint64_t i)
+{
+    return ((uint64_t)id << 32 | i) * 0xd6e8feb86659fd93ull;
+}
+
+static void fill_message(uint8_t *at, uint64_t len, uint32_t id)
+{
+    fill_secret(at, len);
+    for (uint64_t i = 8; i < len; i += 16) {
+        uint64_t w = word_of(id, i);
+        memcpy(at + i, &w, len - i < sizeof w ? len - i : sizeof w);
+    }
+}
+
+static void check_message(const uint8_t *at, uint64_t len, uint32_t id)
+{
+    static uint8_t want[GUARD_LARGE];
+    fill_message(want, len, id);
+    if (len > 0 && memcmp(at, want, len) != 0)
+        guard_fail("message %u of job B arrives damaged", id);
+}
+
+/* --- operations ----------------------------------------------------------------------------------- */
+
+static int is_recv(const struct guard_op *op)
+{
+    return op->opcode == NOF_COMP_RECV;
+}
+
+static struct guard_op *find(struct guard *g, unsigned rank, uint8_t opcode, uint64_t cookie, unsigned *count)
+{
+    struct guard_op *found = NULL;
+    *count = 0;
+    for (unsigned i = 0; i < GUARD_OPS; i++) {
+        struct guard_op *op = &g->op[i];
+        if (op->state == GUARD_FREE || op->rank != rank || op->opcode != opcode || op->desc.cookie != cookie)
+            continue;
+        if (found == NULL)
+            found = op;
+        (*count)++;
+    }
+    return found;
+}
+
+static int small_is_free(const struct guard *g, unsigned rank, const uint8_t *at)
+{
+    for (unsigned i = 0; i < GUARD_OPS; i++)
+        if (g->op[i].state != GUARD_FREE && g->op[i].rank == rank && g->op[i].base == at)
+            return 0;
+    return !world_dma_touches(g->w, rank, 1, at, 1) && !world_dma_touches(g->w, rank, 0, at, 1);
+}
+
+static uint8_t *memory(const struct guard *g, unsigned rank, uint64_t extent)
+{
+    uint8_t *arena = world_rank(g->w, rank)->arena;
+    uint8_t *large = arena + (size_t)GUARD_SMALLS * GUARD_SMALL;
+    if (extent > GUARD_SMALL)
+        return extent <= GUARD_LARGE && small_is_free(g, rank, large) ? large : NULL;
+    for (unsigned i = 0; i < GUARD_SMALLS; i++)
+        if (small_is_free(g, rank, arena + (size_t)i * GUARD_SMALL))
+            return arena + (size_t)i * GUARD_SMALL;
+    return NULL;
+}
+
+static struct guard_op *op_free(struct guard *g)
+{
+    for (unsigned i = 0; i < GUARD_OPS_A; i++) {
+        struct guard_op *op = &g->op[g->next_op++ % GUARD_OPS_A];
+        if (op->state == GUARD_FREE)
+            return op;
+    }
+    return NULL;
+}
+
+struct guard_op *guard_take(struct guard *g, unsigned rank, uint8_t opcode, uint64_t len, uint32_t block,
+                            uint32_t stride)
+{
+    struct guard_op *op = op_free(g);
+    uint64_t extent = block == 0 ? len : (len + block - 1) / block * stride;
+    if (op == NULL)
+        return NULL;
+    uint8_t *at = memory(g, rank, extent);
+    if (at == NULL)
+        return NULL;
+    *op = (struct guard_op){.opcode = opcode,
+                            .rank = (uint16_t)rank,
+                            .block = block,
+                            .stride = stride,
+                            .base = at,
+                            .len = len,
+                            .extent = extent};
+    op->desc = (struct nof_desc){.opcode = opcode,
+                                 .ctx = 1,
+                                 .cookie = 0x100u + g->serial++,
+                                 .len = len,
+                                 .addr = (uint64_t)(uintptr_t)at};
+    return op;
+}
+
+void guard_post(struct guard *g, struct guard_op *op)
+{
+    op->state = GUARD_LIVE;
+    if (!g->rank[op->rank].honest && (op->desc.flags & NOF_DESC_F_LAYOUT))
+        op->anywhere = 1; /* a hostile host may have given it another meaning */
+    world_post(g->w, op->rank, &op->desc);
+}
+
+/* What a descriptor that may be anything can begin. */
+static uint8_t ends_with(const struct nof_desc *d)
+{
+    switch (d->opcode) {
+    case NOF_DESC_RECV:
+    case NOF_DESC_MRECV:
+    case NOF_DESC_PULL:
+        return NOF_COMP_RECV;
+    case NOF_DESC_SEND:
+        return NOF_COMP_SEND;
+    default:
+        return 0;
+    }
+}
+
+void guard_post_raw(struct guard *g, unsigned rank, const struct nof_desc *d)
+{
+    uint8_t opcode = ends_with(d);
+    struct guard_op *op = opcode != 0 ? op_free(g) : NULL;
+    if (opcode != 0 && op == NULL)
+        return;
+    if (op != NULL) {
+        *op = (struct guard_op){.state = GUARD_LIVE,
+                                .opcode = opcode,
+                                .rank = (uint16_t)rank,
+                                .anywhere = (d->flags & NOF_DESC_F_LAYOUT) != 0,
+                                .len = d->len,
+                                .extent = d->len,
+                                .desc = *d};
+        const uint64_t *addr = &d->addr;
+        memcpy(&op->base, addr, sizeof op->base);
+    }
+    world_post(g->w, rank, d);
+}
+
+/* --- DMA ------------------------------------------------------------------------------------------ */
+
+/* Does the piece lie in the buffer of this operation? */
+static int within(const struct guard_op *op, const struct nof_segment *seg)
+{
+    uint64_t off = seg->addr - (uint64_t)(uintptr_t)op->base;
+    if (op->anywhere)
+        return 1;
+    if (off > op->extent || seg->len_bytes > op->extent - off)
+        return 0;
+    return op->block == 0 || op->block == op->stride || off % op->stride + seg->len_bytes <= op->block;
+}
+
+static struct guard_op *owner(struct guard *g, unsigned rank, int write, const struct nof_segment *seg)
+{
+    for (unsigned i = 0; i < GUARD_OPS; i++) {
+        struct guard_op *op = &g->op[i];
+        if (op->state == GUARD_LIVE && op->rank == rank && is_recv(op) == (write != 0) &&
+            (write || op->opcode == NOF_COMP_SEND) && within(op, seg))
+            return op;
+    }
+    return NULL;
+}
+
+static void turn(struct guard *g)
+{
+    if (g->turn != world_now(g->w))
+        g->calls = 0;
+    g->turn = world_now(g->w);
+    if (++g->calls > TURN_CALLS)
+        guard_fail("the core makes %u calls in one moment", g->calls);
+}
+
+/* A byte of g->dma: its low three bits say what happens to one request in `upper bits + 1`. */
+static enum world_dma fate(struct guard *g, int write)
+{
+    static const enum world_dma how[] = {WORLD_DMA_DO,    WORLD_DMA_BUSY,  WORLD_DMA_BROKEN, WORLD_DMA_FAILS,
+                                         WORLD_DMA_NEVER, WORLD_DMA_FAILS, WORLD_DMA_DO,     WORLD_DMA_BUSY};
+    uint8_t b = g->dma[write];
+    return g->dmas++ % ((b >> 3) + 1u) == 0 ? how[b & 7] : WORLD_DMA_DO;
+}
+
+static enum world_dma on_dma(void *ctx, unsigned rank, int write, const struct nof_segment *seg,
+                             unsigned nseg, const struct nof_buf *buf, unsigned nbuf)
+{
+    struct guard *g = ctx;
+    turn(g);
+    if (world_rank(g->w, rank)->closing)
+        guard_fail("a DMA request of rank %u after its end", rank);
+    if (g->rank[rank].job == GUARD_JOB_A)
+        for (unsigned i = 0; write && i < nbuf; i++)
+            no_secret(buf[i].base, buf[i].len_bytes, "a DMA write of job A");
+    for (unsigned i = 0; i < nseg; i++)
+        if (owner(g, rank, write, &seg[i]) == NULL)
+            guard_fail("rank %u: %llu bytes %s at arena + %lld, where nothing is %s", rank,
+                       (unsigned long long)seg[i].len_bytes, write ? "written" : "read",
+                       (long long)(seg[i].addr - (uint64_t)(uintptr_t)world_rank(g->w, rank)->arena),
+                       write ? "posted" : "sent");
+    enum world_dma how = g->rank[rank].job == GUARD_JOB_A ? fate(g, write) : WORLD_DMA_DO;
+    int done = how == WORLD_DMA_DO || how == WORLD_DMA_NEVER; /* what cannot be pending is done in any case */
+    for (unsigned i = 0; write && done && i < nseg; i++) {
+        struct guard_op *op = owner(g, rank, write, &seg[i]);
+        op->written += seg[i].len_bytes;
+        if (op->written > op->len && !op->anywhere && g->rank[rank].honest)
+            guard_fail("rank %u: a receive of %llu bytes is written twice", rank,
+                       (unsigned long long)op->len);
+    }
+    return how;
+}
+
+/* --- completions ---------------------------------------------------------------------------------- */
+
+static void hear(struct guard_heard *h, uint64_t handle, int32_t peer)
+{
+    h->handle[h->n % GUARD_HEARD] = handle;
+    h->peer[h->n % GUARD_HEARD] = peer;
+    h->n++;
+}
+
+static void on_staged(struct guard *g, unsigned rank, const struct nof_comp *c)
+{
+    struct guard_rank *r = &g->rank[rank];
+    const struct world_rank *wr = world_rank(g->w, rank);
+    if (c->staged_offset > wr->staging_bytes || c->staged_len > wr->staging_bytes - c->staged_offset)
+        guard_fail("rank %u: %u staged bytes at %u of %zu", rank, c->staged_len, c->staged_offset,
+                   wr->staging_bytes);
+    for (unsigned i = 0; i < r->nheld; i++)
+        if (c->staged_offset < r->held[i].offset + r->held[i].len &&
+            r->held[i].offset < c->staged_offset + c->staged_len)
+            guard_fail("rank %u: two completions are staged at %u", rank, c->staged_offset);
+    if (r->job == GUARD_JOB_A)
+        no_secret(wr->staging + c->staged_offset, c->staged_len, "job A's staging area");
+    if (r->nheld < GUARD_HELD) {
+        r->held[r->nheld].offset = c->staged_offset;
+        r->held[r->nheld++].len = c->staged_len;
+    }
+}
+
+/* May a request in the buffer of this one be that of another? A hostile host can give a buffer twice. */
+static int shared(const struct guard *g, const struct guard_op *op)
+{
+    for (unsigned i = 0; i < GUARD_OPS; i++) {
+        const struct guard_op *other = &g->op[i];
+        uint64_t ahead = (uint64_t)((uintptr_t)other->base - (uintptr_t)op->base);
+        uint64_t behind = (uint64_t)((uintptr_t)op->base - (uintptr_t)other->base);
+        if (other->state == GUARD_LIVE && other->rank == op->rank && other->opcode == op->opcode &&
+            (other->anywhere || ahead < op->extent || behind < other->extent))
+            return 1;
+    }
+    return 0;
+}
+
+/* The operation is over: nothing of it may be under way. */
+static void over(struct guard *g, struct guard_op *op)
+{
+    int write = is_recv(op);
+    op->state = GUARD_FREE;
+    if (!g->rank[op->rank].honest && shared(g, op))
+        return;
+    if (!op->anywhere && op->extent > 0 && (write || op->opcode == NOF_COMP_SEND) &&
+        world_dma_touches(g->w, op->rank, write, op->base, op->extent))
+        guard_fail("rank %u: a %s ends while its buffer is still %s", op->rank, write ? "receive" : "send",
+                   write ? "written" : "read");
+}
+
+static void check_recv(const struct guard *g, const struct guard_op *op, const struct nof_comp *c)
+{
+    uint64_t want = c->len < op->len ? c->len : op->len;
+    if (!g->rank[op->rank].honest)
+        return;
+    if (c->status == NOF_OK && c->len > op->len)
+        guard_fail("%llu bytes fit %llu", (unsigned long long)c->len, (unsigned long long)op->len);
+    if (c->status == NOF_ETRUNC && c->len <= op->len)
+        guard_fail("%llu bytes do not fit %llu", (unsigned long long)c->len, (unsigned long long)op->len);
+    if (c->status != NOF_OK && c->status != NOF_ETRUNC)
+        return;
+    if ((c->flags & NOF_COMP_F_STAGED) && c->staged_len != want)
+        guard_fail("%u bytes are staged of %llu", c->staged_len, (unsigned long long)want);
+    if ((c->flags & (NOF_COMP_F_STAGED | NOF_COMP_F_INLINE)) == 0 && op->written != want)
+        guard_fail("%llu bytes were written of %llu", (unsigned long long)op->written,
+                   (unsigned long long)want);
+    if ((c->flags & NOF_COMP_F_INLINE) && want > NOF_INLINE_BYTES)
+        guard_fail("%llu bytes are inline", (unsigned long long)want);
+}
+
+/* A completion that ends an operation of ours. */
+static void on_end(struct guard *g, unsigned rank, const struct nof_comp *c)
+{
+    unsigned count;
+    struct guard_op *op = find(g, rank, c->opcode, c->cookie, &count);
+    if (op == NULL && g->rank[rank].honest)
+        guard_fail("rank %u: opcode %u ends cookie %llx, which is not under way", rank, c->opcode,
+                   (unsigned long long)c->cookie);
+    if (op == NULL)
+        return;
+    if (count == 1) {
+        if (is_recv(op))
+            check_recv(g, op, c);
+        over(g, op);
+        return;
+    }
+    if (++op->ends < count)
+        return; /* which one it was cannot be told */
+    while ((op = find(g, rank, c->opcode, c->cookie, &count)) != NULL)
+        op->state = GUARD_FREE;
+}
+
+static void on_park(struct guard *g, unsigned rank, const struct nof_comp *c)
+{
+    unsigned count;
+    struct guard_op *op = find(g, rank, NOF_COMP_SEND, c->cookie, &count);
+    if (op == NULL || op->state != GUARD_LIVE) {
+        if (g->rank[rank].honest)
+            guard_fail("rank %u: a send is parked that is not under way", rank);
+        return;
+    }
+    if (count == 1) {
+        over(g, op);
+        op->state = GUARD_PARKED;
+    }
+}
+
+static void on_cancel(struct guard *g, unsigned rank, const struct nof_comp *c)
+{
+    unsigned count;
+    if (c->status != NOF_OK)
+        return;
+    for (uint8_t opcode = NOF_COMP_RECV; c->opcode == NOF_COMP_CANCEL && opcode <= NOF_COMP_MPROBE;
+         opcode++) {
+        struct guard_op *op = find(g, rank, opcode, c->cookie, &count);
+        if (op == NULL || count > 1 || opcode == NOF_COMP_CANCEL)
+            continue;
+        over(g, op);
+        return;
+    }
+    struct guard_op *op = find(g, rank, NOF_COMP_SEND, c->cookie, &count);
+    if (c->opcode == NOF_COMP_SEND_CANCEL && op != NULL && count == 1)
+        over(g, op);
+    else if (g->rank[rank].honest)
+        guard_fail("rank %u: cookie %llx is cancelled, which is not under way", rank,
+                   (unsigned long long)c->cookie);
+}
+
+static void on_peer_dead(struct guard *g, unsigned rank, const struct nof_comp *c)
+{
+    uint64_t bit = c->peer >= 0 && c->peer < 64 ? 1ull << c->peer : 0;
+    if (g->rank[rank].dead & bit)
+        guard_fail("rank %u: the death of %d is told twice", rank, c->peer);
+    g->rank[rank].dead |= bit;
+    if (g->rank[rank].job == GUARD_JOB_B)
+        guard_fail("job B: rank %u hears that %d is dead, status %d", rank, c->peer, c->status);
+}
+
+/* Did the operation of this completion wait for a message? */
+static int waits(struct guard *g, unsigned rank, const struct nof_comp *c)
+{
+    unsigned count;
+    const struct guard_op *op = find(g, rank, c->opcode, c->cookie, &count);
+    return op != NULL && (op->desc.opcode == NOF_DESC_RECV || (op->desc.flags & NOF_DESC_F_WAIT));
+}
+
+/* Called while the completion is given: nothing of what it ends may follow. */
+static void on_comp(void *ctx, unsigned rank, const struct nof_comp *c)
+{
+    struct guard *g = ctx;
+    struct guard_rank *r = &g->rank[rank];
+    turn(g);
+    if (world_rank(g->w, rank)->closing)
+        guard_fail("rank %u: completion %u after its end", rank, c->opcode);
+    if (r->job == GUARD_JOB_A)
+        no_secret((const uint8_t *)c, sizeof *c, "a completion of job A");
+    if (c->flags & NOF_COMP_F_STAGED)
+        on_staged(g, rank, c);
+    switch (c->opcode) {
+    case NOF_COMP_RECV:
+    case NOF_COMP_PROBE:
+    case NOF_COMP_MPROBE:
+        r->nomatches += c->status == NOF_ENOMATCH && waits(g, rank, c);
+        if (c->opcode == NOF_COMP_MPROBE && c->status == NOF_OK)
+            hear(&r->probed, c->handle, c->peer);
+        on_end(g, rank, c);
+        break;
+    case NOF_COMP_SEND:
+        on_end(g, rank, c);
+        break;
+    case NOF_COMP_PARKED:
+        on_park(g, rank, c);
+        break;
+    case NOF_COMP_CANCEL:
+    case NOF_COMP_SEND_CANCEL:
+        on_cancel(g, rank, c);
+        break;
+    case NOF_COMP_SPILL:
+        r->spills++;
+        hear(&r->spilled, c->handle, c->peer);
+        break;
+    case NOF_COMP_LAYOUT:
+        if (c->status == NOF_OK)
+            r->layouts |= 1u << c->cookie % GUARD_LAYOUTS;
+        break;
+    case NOF_COMP_PEER_DEAD:
+        on_peer_dead(g, rank, c);
+        break;
+    case NOF_COMP_FAILED:
+        if (r->honest)
+            guard_fail("rank %u: its endpoint fails, status %d", rank, c->status);
+        break;
+    default:
+        break;
+    }
+}
+
+/* --- frames --------------------------------------------------------------------------------------- */
+
+/* Is it a frame that belongs to job B? By the path that its connection names at the receiver. */
+static int of_job_b(struct guard *g, unsigned to, const uint8_t *common)
+{
+    uint64_t conn = nof_get64(common + NOF_WIRE_CONN);
+    const struct nof_transport *t = world_nic(g->w, to)->transport;
+    uint32_t i = (uint32_t)(conn & 0xffff);
+    return conn != 0 && i < t->max_paths && t->paths[i].local_conn == conn &&
+           t->paths[i].job_id == GUARD_JOB_B;
+}
+
+static int on_frame(void *ctx, unsigned nic, const uint8_t *bytes, uint32_t len)
+{
+    struct guard *g = ctx;
+    unsigned to = bytes[5];
+    (void)nic;
+    turn(g);
+    int rogue = g->rogue != NULL && to == g->rogue_nic;
+    if (rogue || to >= g->nics || !of_job_b(g, to, bytes + NOF_WIRE_OUTER_BYTES))
+        no_secret(bytes, len, rogue ? "a frame to the hostile NIC" : "a frame of job A");
+    if (rogue)
+        g->rogue(g->rogue_ctx, bytes, len);
+    return rogue;
+}
+
+const struct world_watch guard_watch = {.frame = on_frame, .dma = on_dma, .comp = on_comp, .stale = stale};
+
+/* --- hosts ---------------------------------------------------------------------------------------- */
+
+static void release(struct guard *g, unsigned rank, uint32_t offset)
+{
+    struct guard_rank *r = &g->rank[rank];
+    struct nof_desc d = {.opcode = NOF_DESC_RELEASE};
+    for (unsigned i = 0; i < r->nheld; i++)
+        if (r->held[i].offset == offset) {
+            r->held[i] = r->held[--r->nheld];
+            d.release.count = 1;
+            d.release.offset[0] = offset;
+            world_post(g->w, rank, &d);
+            return;
+        }
+}
+
+static void submit_again(struct guard *g, unsigned rank, const struct nof_comp *c)
+{
+    unsigned count;
+    struct guard_op *op = find(g, rank, NOF_COMP_SEND, c->cookie, &count);
+    hear(&g->rank[rank].granted, c->handle, c->peer);
+    if (op == NULL || op->state != GUARD_PARKED || count > 1)
+        return; /* a peer may grant what was never sent: nobody but the host knows */
+    op->desc.flags = (uint8_t)((op->desc.flags & ~NOF_DESC_F_INLINE) | NOF_DESC_F_GRANTED);
+    op->desc.handle = c->handle;
+    op->desc.callsite = c->granted_len;
+    guard_post(g, op);
+}
+
+static void taken_b(struct guard *g, unsigned rank, const struct nof_comp *c)
+{
+    unsigned i = (unsigned)c->tag % GUARD_PAIRS;
+    if (c->opcode != NOF_COMP_RECV && c->opcode != NOF_COMP_SEND)
+        guard_fail("job B: completion %u, status %d", c->opcode, c->status);
+    if (c->status != NOF_OK || c->len != g->pair[i].len || (uint32_t)c->tag != g->pair[i].id)
+        guard_fail("job B: message %d, opcode %u: status %d, %llu bytes", c->tag, c->opcode, c->status,
+                   (unsigned long long)c->len);
+    if (c->opcode == NOF_COMP_SEND) {
+        g->pair[i].sent = 1;
+        return;
+    }
+    const struct world_rank *wr = world_rank(g->w, rank);
+    const uint8_t *at = wr->arena + (size_t)GUARD_SMALLS * GUARD_SMALL;
+    if (g->pair[i].len <= GUARD_SMALL)
+        at = wr->arena + (size_t)(2 + i) * GUARD_SMALL;
+    if (c->flags & NOF_COMP_F_INLINE)
+        at = c->inline_data;
+    else if (c->flags & NOF_COMP_F_STAGED)
+        at = wr->staging + c->staged_offset;
+    check_message(at, g->pair[i].len, g->pair[i].id);
+    g->pair[i].arrived = 1;
+}
+
+void guard_reap(struct guard *g, unsigned rank, int keep)
+{
+    const struct nof_comp *at;
+    if (g->rank[rank].honest && world_rank(g->w, rank)->failed != 0)
+        guard_fail("rank %u: its endpoint failed, status %d", rank, world_rank(g->w, rank)->failed);
+    while ((at = world_take(g->w, rank)) != NULL) {
+        struct nof_comp c = *at; /* the list may move */
+        if (c.opcode == NOF_COMP_GRANT)
+            submit_again(g, rank, &c);
+        if (c.opcode == NOF_COMP_REVOKE)
+            hear(&g->rank[rank].revoke, c.cookie, c.peer);
+        if (g->rank[rank].job == GUARD_JOB_B)
+            taken_b(g, rank, &c);
+        if ((c.flags & NOF_COMP_F_STAGED) && !keep)
+            release(g, rank, c.staged_offset);
+    }
+    for (unsigned i = keep ? 0 : g->rank[rank].nheld; i > 0; i--)
+        release(g, rank, g->rank[rank].held[i - 1].offset);
+}
+
+void guard_close(struct guard *g, unsigned rank, int reason)
+{
+    struct guard_rank *r = &g->rank[rank];
+    struct guard_rank next = {.used = 1, .job = r->job, .honest = r->honest};
+    while (world_take(g->w, rank) != NULL)
+        ;
+    for (unsigned i = 0; i < GUARD_OPS; i++)
+        if (g->op[i].state != GUARD_FREE && g->op[i].rank == rank)
+            g->op[i].state = GUARD_FREE;
+    world_close(g->w, rank, reason);
+    *r = next;
+}
+
+/* --- job B ---------------------------------------------------------------------------------------- */
+
+static struct guard_op *take_b(struct guard *g, unsigned rank, uint8_t opcode, unsigned i)
+{
+    struct guard_op *op = &g->op[GUARD_OPS_A + 2 * i + (opcode == NOF_COMP_RECV)];
+    uint8_t *arena = world_rank(g->w, rank)->arena;
+    if (op->state != GUARD_FREE)
+        guard_fail("an operation of job B was left behind");
+    uint64_t len = g->pair[i].len;
+    uint8_t *at = arena + (size_t)GUARD_SMALLS * GUARD_SMALL;
+    if (len <= GUARD_SMALL)
+        at = arena + (size_t)(i + (opcode == NOF_COMP_RECV ? 2 : 0)) * GUARD_SMALL;
+    *op = (struct guard_op){.opcode = opcode, .rank = (uint16_t)rank, .base = at, .len = len, .extent = len};
+    op->desc = (struct nof_desc){.opcode = opcode,
+                                 .ctx = 1,
+                                 .cookie = 0x100u + g->serial++,
+                                 .peer = rank == g->innocent[0] ? 1 : 0,
+                                 .tag = (int32_t)g->pair[i].id,
+                                 .elem = NOF_ELEM_I64,
+                                 .len = len,
+                                 .addr = (uint64_t)(uintptr_t)at};
+    return op;
+}
+
+void guard_innocent(struct guard *g, unsigned from, uint64_t len)
+{
+    unsigned i = g->messages % GUARD_PAIRS;
+    for (unsigned k = 0; k < GUARD_PAIRS; k++)
+        if (g->pair[k].used && (k == i || (len > GUARD_SMALL && g->pair[k].len > GUARD_SMALL)))
+            return; /* there is one large buffer */
+    unsigned rank[2] = {g->innocent[from & 1], g->innocent[(from & 1) ^ 1]};
+    g->pair[i].used = 1;
+    g->pair[i].id = g->messages++;
+    g->pair[i].len = len;
+    g->pair[i].arrived = g->pair[i].sent = 0;
+    struct guard_op *recv = take_b(g, rank[1], NOF_COMP_RECV, i);
+    recv->desc.elem = 0;
+    guard_post(g, recv);
+    struct guard_op *send = take_b(g, rank[0], NOF_COMP_SEND, i);
+    fill_message(send->base, len, g->pair[i].id);
+    guard_post(g, send);
+}
+
+static int innocent_done(struct guard *g)
+{
+    int done = 1;
+    for (unsigned i = 0; i < 2; i++)
+        guard_reap(g, g->innocent[i], 0);
+    for (unsigned i = 0; i < GUARD_PAIRS; i++) {
+        if (g->pair[i].used && g->pair[i].arrived && g->pair[i].sent)
+            g->pair[i].used = 0;
+        done &= !g->pair[i].used;
+    }
+    return done;
+}
+
+void guard_run(struct guard *g, uint64_t ns)
+{
+    world_run_for(g->w, ns);
+    (void)innocent_done(g);
+}
+
+static void settle(struct guard *g, const char *when)
+{
+    for (unsigned k = 0; k < 60; k++) {
+        if (innocent_done(g))
+            return;
+        world_run_for(g->w, k < 40 ? MS / 10 : 100 * MS);
+    }
+    guard_fail("a message of job B never arrives, %s", when);
+}
+
+/* --- a run ---------------------------------------------------------------------------------------- */
+
+void guard_init(struct guard *g)
+{
+    memset(g, 0, sizeof *g);
+}
+
+void guard_new_nics(struct guard *g, struct world *w, unsigned nics)
+{
+    g->w = w;
+    g->nics = nics;
+    for (unsigned i = 0; i < nics; i++) {
+        g->msgs_free[i] = world_nic(w, i)->msgs_free;
+        g->blocks_free[i] = world_nic(w, i)->blocks_free;
+    }
+}
+
+void guard_rank(struct guard *g, unsigned rank, int job, int honest)
+{
+    g->rank[rank] = (struct guard_rank){.used = 1, .job = job, .honest = honest};
+}
+
+void guard_hide_secrets(struct guard *g, struct world *w)
+{
+    for (unsigned i = 0; i < g->nics; i++) {
+        struct nof_nic *nic = world_nic(w, i);
+        struct nof_channels *ch = &nic->channels;
+        const struct nof_local_frame *locals = nic->locals.base;
+        fill_secret(nic->netmem.data, (size_t)nic->netmem.nblocks * NOF_NETMEM_BLOCK);
+        fill_secret(ch->raw, (size_t)ch->raws.cap * NOF_DMA_BLOCK_BYTES);
+        fill_secret(ch->plain, NOF_PLAIN_BYTES);
+        fill_secret(ch->packed, (size_t)NOF_CHAIN_BUFS_MAX * NOF_NETMEM_BLOCK);
+        for (uint32_t k = 0; k < nic->locals.cap; k++)
+            fill_secret(locals[k].body, NOF_LOCAL_BODY);
+    }
+}
+
+/* Pools, credits and frames as on the first day. */
+static void all_back(struct guard *g)
+{
+    const char *left = NULL;
+    unsigned nic = 0;
+    for (unsigned k = 0; k < 60; k++) {
+        world_run_for(g->w, 100 * MS);
+        left = NULL;
+        for (unsigned i = 0; i < g->nics && left == NULL; i++) {
+            left = leftovers(world_nic(g->w, i), g->msgs_free[i], g->blocks_free[i]);
+            nic = i;
+        }
+        if (left == NULL)
+            break;
+    }
+    if (left != NULL)
+        guard_fail("NIC %u, all closed: %s", nic, left);
+    if (world_frames(g->w) > (long)(g->nics * LEFTOVERS_SPARE_FRAMES))
+        guard_fail("%ld frames are not back", world_frames(g->w));
+}
+
+void guard_end(struct guard *g)
+{
+    static const uint64_t len[] = {8, 700, 20000};
+    settle(g, "beside job A");
+    for (unsigned i = 0; i < 3; i++) {
+        guard_innocent(g, i, len[i]);
+        settle(g, "after all that job A did");
+    }
+    uint64_t came = world_rank(g->w, g->innocent[0])->counters[NOF_C_MSGS_RX] +
+                    world_rank(g->w, g->innocent[1])->counters[NOF_C_MSGS_RX];
+    if (came != g->messages)
+        guard_fail("%llu messages came to job B, which has sent %u", (unsigned long long)came, g->messages);
+    for (unsigned i = 0; i < WORLD_RANKS; i++) {
+        const struct world_rank *wr = world_rank(g->w, i);
+        if (g->rank[i].job == GUARD_JOB_A && wr->staging != NULL)
+            no_secret(wr->staging, wr->staging_bytes, "job A's staging area");
+        if (wr->open && !wr->closing)
+            guard_close(g, i, NOF_OK);
+    }
+    world_dma_give_up(g->w);
+    all_back(g);
+}

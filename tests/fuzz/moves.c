@@ -1,0 +1,368 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "moves.h"
+
+#include <string.h>
+
+#include "nof/layout.h"
+
+#define LAYOUT_AREA 256u /* bytes of the schedule area for each */
+#define SIZE 4 /* ranks of job A */
+
+uint64_t move_len(uint8_t code)
+{
+    static const uint32_t len[] = {0,     1,     8,     31,    32,    33,    64,    100,
+                                   512,   700,   960,   1024,  1400,  1500,  2000,  2048,
+                                   3000,  4000,  4096,  5000,  8000,  8192,  8193,  9000,
+                                   16384, 16385, 20000, 40000, 65536, 65537, 70000, GUARD_LARGE};
+    return len[code % 32] + (code >= 128 && code % 32 < 28 ? (code >> 5) - 3u : 0);
+}
+
+static int32_t peer_of(const uint8_t *rec)
+{
+    return rec[MOVE_PEER] % (SIZE + 1) - 1;
+}
+
+static int32_t tag_of(const uint8_t *rec)
+{
+    return rec[MOVE_TAG] % 5 - 1;
+}
+
+static void submit(struct guard *g, unsigned rank, struct guard_op *op, struct nof_desc *d,
+                   const uint8_t *rec, int wild)
+{
+    uint8_t raw[NOF_DESC_BYTES];
+    if (!wild || rec[MOVE_WILD] % 4 == 0) {
+        if (op != NULL)
+            guard_post(g, op);
+        else
+            world_post(g->w, rank, d);
+        return;
+    }
+    memcpy(raw, op != NULL ? &op->desc : d, sizeof raw);
+    raw[rec[MOVE_AT] % sizeof raw] ^= rec[MOVE_VALUE];
+    raw[rec[MOVE_AT2] % sizeof raw] ^= rec[MOVE_VALUE2];
+    memcpy(d, raw, sizeof raw);
+    guard_post_raw(g, rank, d);
+}
+
+/* --- receives ------------------------------------------------------------------------------------- */
+
+/* A receive of any kind, into a plain buffer or through a layout. */
+static struct guard_op *receive(struct guard *g, unsigned rank, const uint8_t *rec)
+{
+    const struct guard_rank *r = &g->rank[rank];
+    uint32_t name = rec[MOVE_LAYOUT] % GUARD_LAYOUTS;
+    int laid = rec[MOVE_LAYOUT] >= 128 && (r->layouts >> name & 1);
+    uint64_t len = move_len(rec[MOVE_LEN]);
+    uint32_t block = laid ? r->layout[name].block : 0;
+    uint32_t stride = laid ? r->layout[name].stride : 0;
+    if (laid && len * stride / block > GUARD_LARGE / 2)
+        len = 1000;
+    struct guard_op *op = guard_take(g, rank, NOF_COMP_RECV, len, block, stride);
+    if (op == NULL)
+        return NULL;
+    op->desc.callsite = rec[MOVE_SITE] % 8;
+    if (laid) {
+        op->desc.flags = NOF_DESC_F_LAYOUT;
+        op->desc.layout = name;
+        op->desc.layout_generation = r->layout[name].generation;
+    }
+    return op;
+}
+
+static struct guard_op *recv(struct guard *g, unsigned rank, const uint8_t *rec)
+{
+    struct guard_op *op = receive(g, rank, rec);
+    if (op == NULL)
+        return NULL;
+    op->desc.opcode = NOF_DESC_RECV;
+    op->desc.peer = peer_of(rec);
+    op->desc.tag = tag_of(rec);
+    return op;
+}
+
+static struct guard_op *by_handle(struct guard *g, unsigned rank, const uint8_t *rec, uint8_t opcode,
+                                  const struct guard_heard *h)
+{
+    unsigned i = rec[MOVE_HANDLE] % GUARD_HEARD;
+    if (i >= h->n)
+        return NULL;
+    struct guard_op *op = receive(g, rank, rec);
+    if (op == NULL)
+        return NULL;
+    op->desc.opcode = opcode;
+    op->desc.handle = h->handle[i];
+    op->desc.peer = h->peer[i];
+    op->desc.tag = tag_of(rec) < 0 ? 0 : tag_of(rec);
+    return op;
+}
+
+static struct guard_op *probe(struct guard *g, unsigned rank, const uint8_t *rec, uint8_t opcode)
+{
+    struct guard_op *op = guard_take(g, rank, opcode, 0, 0, 0);
+    if (op == NULL)
+        return NULL;
+    op->desc.flags = rec[MOVE_FLAGS] & 1 ? NOF_DESC_F_WAIT : 0;
+    op->desc.peer = peer_of(rec);
+    op->desc.tag = tag_of(rec);
+    op->desc.addr = 0;
+    return op;
+}
+
+/* --- sends ---------------------------------------------------------------------------------------- */
+
+/* Numbers that compress, more or less. */
+static void fill(uint8_t *at, uint64_t bytes, uint8_t seed)
+{
+    uint64_t v = seed * 0x0101010101010101ull;
+    for (uint64_t i = 0; i < bytes; i += sizeof v) {
+        memcpy(at + i, &v, bytes - i < sizeof v ? bytes - i : sizeof v);
+        v = seed & 1 ? v + seed : v * 0x9e3779b97f4a7c15ull + 1;
+    }
+}
+
+static struct guard_op *send(struct guard *g, unsigned rank, const uint8_t *rec)
+{
+    const struct guard_rank *r = &g->rank[rank];
+    uint8_t flags = rec[MOVE_FLAGS];
+    uint32_t name = rec[MOVE_LAYOUT] % GUARD_LAYOUTS;
+    int copied = (flags & 12) == 12;
+    int laid = !copied && rec[MOVE_LAYOUT] >= 128 && (r->layouts >> name & 1);
+    uint64_t len = move_len(rec[MOVE_LEN]);
+    uint32_t block = laid ? r->layout[name].block : 0;
+    if (laid && len * r->layout[name].stride / block > GUARD_LARGE / 2)
+        len = 1000;
+    struct guard_op *op =
+        guard_take(g, rank, NOF_COMP_SEND, copied ? 0 : len, block, laid ? r->layout[name].stride : 0);
+    if (op == NULL)
+        return NULL;
+    struct nof_desc *d = &op->desc;
+    fill(op->base, op->extent, rec[MOVE_ELEM]);
+    d->flags = flags & 1 ? NOF_DESC_F_SYNC : 0;
+    d->elem = rec[MOVE_ELEM] % NOF_ELEM_COUNT;
+    d->peer = peer_of(rec) < 0 ? 1 : peer_of(rec);
+    d->tag = tag_of(rec) < 0 ? 0 : tag_of(rec);
+    if (flags & 2)
+        d->cookie |= 1ull << 63; /* is never parked */
+    if (laid) {
+        d->flags |= NOF_DESC_F_LAYOUT;
+        d->layout = name;
+        d->layout_generation = r->layout[name].generation;
+    }
+    if (copied && len <= NOF_INLINE_BYTES) {
+        d->flags |= NOF_DESC_F_INLINE;
+        memset(d->inline_data, rec[MOVE_ELEM], sizeof d->inline_data);
+        d->len = len;
+        if (flags & 1)
+            d->cookie |= 1ull << 63; /* parked, it would have to be submitted again from a buffer */
+    } else if (copied) {
+        d->flags |= NOF_DESC_F_BOUNCE;
+        d->addr = (uint64_t)rec[MOVE_SITE] * 8;
+        d->len = len < GUARD_AREA - d->addr ? len : GUARD_AREA - d->addr;
+    }
+    return op;
+}
+
+/* --- the rest ------------------------------------------------------------------------------------- */
+
+/* Blocks at equal distances, as one op or as loops around one. */
+static void layout(struct guard *g, unsigned rank, const uint8_t *rec, int wild)
+{
+    struct {
+        struct nof_layout_head head;
+        struct nof_layout_op op[5];
+    } p;
+    struct guard_rank *r = &g->rank[rank];
+    uint32_t name = rec[MOVE_LAYOUT] % GUARD_LAYOUTS;
+    uint32_t block = 1 + rec[MOVE_LEN] % 64u, stride = block + rec[MOVE_TAG] % 32u;
+    uint32_t count = 1 + rec[MOVE_SITE] % 8u, depth = rec[MOVE_TARGET] % 5u;
+    if (r->layouts >> name & 1)
+        return;
+    memset(&p, 0, sizeof p);
+    uint64_t each = 1;
+    for (uint32_t i = depth + 1; i > 0; i--) { /* from the innermost out */
+        struct nof_layout_op *o = &p.op[i - 1];
+        o->opcode = i == depth + 1 ? NOF_LAYOUT_BLOCK : NOF_LAYOUT_LOOP;
+        o->count = count;
+        o->block = i == depth + 1 ? block : depth + 1 - i;
+        o->stride = (int64_t)(each * stride);
+        each *= count;
+    }
+    p.head = (struct nof_layout_head){.magic = NOF_LAYOUT_MAGIC,
+                                      .nops = depth + 1,
+                                      .size = each * block,
+                                      .extent = (int64_t)(each * stride)};
+    struct nof_desc d = {.opcode = NOF_DESC_LAYOUT,
+                         .cookie = name,
+                         .layout = name,
+                         .layout_generation = ++r->layout[name].generation,
+                         .addr = (uint64_t)name * LAYOUT_AREA,
+                         .len = sizeof p.head + (depth + 1) * sizeof p.op[0]};
+    r->layout[name].block = block;
+    r->layout[name].stride = stride;
+    uint8_t *at = world_rank(g->w, rank)->schedule + d.addr;
+    memcpy(at, &p, d.len);
+    if (wild && rec[MOVE_WILD] % 4 == 3) { /* then nobody knows what it says */
+        at[rec[MOVE_AT] % d.len] ^= rec[MOVE_VALUE];
+        r->layout[name].block = r->layout[name].stride = 1;
+        world_post(g->w, rank, &d);
+        return;
+    }
+    submit(g, rank, NULL, &d, rec, wild);
+}
+
+static void layout_free(struct guard *g, unsigned rank, const uint8_t *rec, int wild)
+{
+    struct guard_rank *r = &g->rank[rank];
+    uint32_t name = rec[MOVE_LAYOUT] % GUARD_LAYOUTS;
+    struct nof_desc d = {
+        .opcode = NOF_DESC_LAYOUT_FREE, .layout = name, .layout_generation = r->layout[name].generation};
+    if (!(r->layouts >> name & 1) && !wild)
+        return;
+    r->layouts &= ~(1u << name);
+    submit(g, rank, NULL, &d, rec, wild);
+}
+
+/* The n-th operation of the rank that is under way and ends with one of these. */
+static const struct guard_op *target(const struct guard *g, unsigned rank, uint8_t n, int sends)
+{
+    for (unsigned i = 0; i < GUARD_OPS; i++) {
+        const struct guard_op *op = &g->op[(i + n) % GUARD_OPS];
+        if (op->state != GUARD_FREE && op->rank == rank && sends == (op->opcode == NOF_COMP_SEND))
+            return op;
+    }
+    return NULL;
+}
+
+static void cancel(struct guard *g, unsigned rank, const uint8_t *rec, int sends, int wild)
+{
+    const struct guard_op *op = target(g, rank, rec[MOVE_TARGET], sends);
+    struct nof_desc d = {.opcode = sends ? NOF_DESC_SEND_CANCEL : NOF_DESC_CANCEL};
+    if (op == NULL)
+        return;
+    d.cookie = op->desc.cookie;
+    if (sends) {
+        d.ctx = op->desc.ctx;
+        d.peer = op->desc.peer;
+        d.tag = op->desc.tag;
+    }
+    submit(g, rank, NULL, &d, rec, wild);
+}
+
+static void revoked(struct guard *g, unsigned rank, const uint8_t *rec, int wild)
+{
+    struct guard_rank *r = &g->rank[rank];
+    unsigned i = rec[MOVE_HANDLE] % GUARD_HEARD;
+    if (r->revoked == r->revoke.n && !wild)
+        return;
+    unsigned k = r->revoked++ % GUARD_HEARD;
+    struct nof_desc d = {
+        .opcode = NOF_DESC_REVOKED, .cookie = r->revoke.handle[k], .peer = r->revoke.peer[k], .ctx = 1};
+    if (i < r->spilled.n && (rec[MOVE_FLAGS] & 1)) {
+        d.flags = NOF_DESC_F_GONE;
+        d.handle = r->spilled.handle[i];
+    }
+    submit(g, rank, NULL, &d, rec, wild);
+}
+
+static void granted(struct guard *g, unsigned rank, const uint8_t *rec, int wild)
+{
+    const struct guard_rank *r = &g->rank[rank];
+    unsigned i = rec[MOVE_HANDLE] % GUARD_HEARD;
+    struct guard_op *op = wild && i < r->granted.n ? send(g, rank, rec) : NULL;
+    if (op == NULL)
+        return;
+    op->desc.flags |= NOF_DESC_F_GRANTED;
+    op->desc.handle = r->granted.handle[i];
+    submit(g, rank, op, &op->desc, rec, wild);
+}
+
+static void small(struct guard *g, unsigned rank, const uint8_t *rec, uint8_t opcode, int wild)
+{
+    const struct guard_rank *r = &g->rank[rank];
+    struct nof_desc d = {.opcode = opcode};
+    if (opcode == NOF_DESC_HINT)
+        d.callsite = rec[MOVE_SITE] % 8;
+    if (opcode == NOF_DESC_FLUSH)
+        d.cookie = 0xf1;
+    if (opcode == NOF_DESC_SPILL_END) {
+        d.spills_seen = r->spills;
+        d.nomatches_seen = r->nomatches;
+    }
+    submit(g, rank, NULL, &d, rec, wild);
+}
+
+/* As host A would for itself and for host B: a card of any rank that there is. */
+static void introduce(struct guard *g, unsigned rank, const uint8_t *rec, int wild)
+{
+    struct nof_desc d = {.opcode = NOF_DESC_PEER, .peer = peer_of(rec)};
+    if (!wild)
+        return;
+    memcpy(d.inline_data, &world_rank(g->w, rec[MOVE_TARGET] % WORLD_RANKS)->card, sizeof(struct nof_card));
+    submit(g, rank, NULL, &d, rec, wild);
+}
+
+void move(struct guard *g, unsigned rank, const uint8_t rec[RECORD_BYTES], int wild)
+{
+    struct guard_op *op = NULL;
+    switch (rec[MOVE_WHAT] % 24) {
+    case 0:
+    case 1:
+    case 2:
+    case 3:
+        op = recv(g, rank, rec);
+        break;
+    case 4:
+    case 5:
+    case 6:
+    case 7:
+        op = send(g, rank, rec);
+        break;
+    case 8:
+        op = probe(g, rank, rec, NOF_COMP_PROBE);
+        break;
+    case 9:
+    case 10:
+        op = probe(g, rank, rec, NOF_COMP_MPROBE);
+        break;
+    case 11:
+        op = by_handle(g, rank, rec, NOF_DESC_MRECV, &g->rank[rank].probed);
+        break;
+    case 12:
+    case 13:
+        op = by_handle(g, rank, rec, NOF_DESC_PULL, &g->rank[rank].spilled);
+        break;
+    case 14:
+        cancel(g, rank, rec, 0, wild);
+        break;
+    case 15:
+        cancel(g, rank, rec, 1, wild);
+        break;
+    case 16:
+        small(g, rank, rec, NOF_DESC_FLUSH, wild);
+        break;
+    case 17:
+        layout(g, rank, rec, wild);
+        break;
+    case 18:
+        layout_free(g, rank, rec, wild);
+        break;
+    case 19:
+        small(g, rank, rec, NOF_DESC_HINT, wild);
+        break;
+    case 20:
+        small(g, rank, rec, NOF_DESC_SPILL_END, wild);
+        break;
+    case 21:
+        revoked(g, rank, rec, wild);
+        break;
+    case 22:
+        granted(g, rank, rec, wild);
+        break;
+    default:
+        introduce(g, rank, rec, wild);
+        break;
+    }
+    if (op != NULL)
+        submit(g, rank, op, &op->desc, rec, wild);
+}

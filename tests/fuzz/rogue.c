@@ -1,0 +1,494 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "rogue.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../firmware/nic.h"
+#include "../../firmware/transport/siphash.h"
+#include "moves.h"
+
+#define FRAME_MAX 1514u
+#define WINDOW_LOG2 5u
+#define CREDIT_MSGS 8u
+#define CREDIT_BYTES 16384u
+
+/* --- frames --------------------------------------------------------------------------------------- */
+
+static void put(struct rogue *r, const struct nof_packet_fill *fill, uint64_t conn, const uint8_t *body,
+                uint32_t body_bytes)
+{
+    uint8_t frame[FRAME_MAX];
+    uint8_t head[NOF_PACKET_HEAD_BYTES];
+    uint16_t sum =
+        nof_packet_head(head, &r->self, &r->core, fill->type == NOF_WIRE_HELLO ? 48620 : 50000, conn);
+    memcpy(frame + NOF_WIRE_OUTER_BYTES + NOF_WIRE_COMMON_BYTES, body, body_bytes);
+    nof_packet_finish(frame, head, sum, fill, body_bytes);
+    world_inject(r->w, r->nic, frame, NOF_WIRE_OUTER_BYTES + NOF_WIRE_COMMON_BYTES + body_bytes);
+}
+
+static void reliable(struct rogue *r, uint8_t type, uint8_t flags, unsigned flow, const uint8_t *body,
+                     uint32_t fields, uint32_t body_bytes)
+{
+    struct nof_packet_fill fill = {.type = type,
+                                   .flags = flags,
+                                   .fields_bytes = (uint8_t)fields,
+                                   .pn = r->pn++,
+                                   .ack = r->got,
+                                   .src_ep = r->flow[flow].ours,
+                                   .dst_ep = r->flow[flow].theirs};
+    put(r, &fill, r->core_conn, body, body_bytes);
+    r->owes = 0;
+}
+
+static void acknowledge(struct rogue *r, const uint8_t *words, uint32_t n)
+{
+    uint8_t body[8 + 4 * NOF_WIRE_ACKS_WORDS_MAX] = {0};
+    struct nof_packet_fill fill = {
+        .type = NOF_WIRE_ACKS, .fields_bytes = (uint8_t)(8 + 4 * n), .ack = r->got};
+    nof_put32(body + 4, n);
+    if (n > 0)
+        memcpy(body + 8, words, (size_t)4 * n);
+    put(r, &fill, r->core_conn, body, 8 + 4 * n);
+}
+
+void rogue_hello(struct rogue *r, int known, uint32_t first_pn)
+{
+    uint8_t f[NOF_WIRE_HELLO_BYTES];
+    uint8_t text[3 + NOF_WIRE_HELLO_TAG] = {NOF_WIRE_VERSION, NOF_WIRE_HELLO, WINDOW_LOG2};
+    struct nof_packet_fill fill = {
+        .type = NOF_WIRE_HELLO, .flags = WINDOW_LOG2, .fields_bytes = NOF_WIRE_HELLO_BYTES};
+    if (!known) {
+        r->conn += 0x10000;
+        r->nonce++;
+        r->pn = first_pn;
+    }
+    nof_put64(f + NOF_WIRE_HELLO_JOB, r->job);
+    nof_put64(f + NOF_WIRE_HELLO_SRC_NIC, r->nic_id);
+    nof_put64(f + NOF_WIRE_HELLO_DST_NIC, r->core_id);
+    nof_put64(f + NOF_WIRE_HELLO_CONN, r->conn);
+    nof_put64(f + NOF_WIRE_HELLO_NONCE, r->nonce);
+    nof_put64(f + NOF_WIRE_HELLO_ECHO, known ? r->core_nonce : 0);
+    nof_put32(f + NOF_WIRE_HELLO_MTU, 1500);
+    nof_put32(f + NOF_WIRE_HELLO_PN, r->pn);
+    nof_put32(f + NOF_WIRE_HELLO_FLOW_MSGS, CREDIT_MSGS);
+    nof_put32(f + NOF_WIRE_HELLO_FLOW_BYTES, CREDIT_BYTES);
+    memcpy(text + 3, f, NOF_WIRE_HELLO_TAG);
+    nof_siphash128(r->key, text, sizeof text, f + NOF_WIRE_HELLO_TAG);
+    put(r, &fill, 0, f, sizeof f);
+}
+
+void rogue_open_flow(struct rogue *r, unsigned flow, uint32_t rank, uint32_t size)
+{
+    uint8_t f[NOF_WIRE_FLOW_OPEN_BYTES];
+    nof_put32(f, rank);
+    nof_put32(f + 4, 1);
+    nof_put32(f + 8, r->flow[flow].generation);
+    nof_put32(f + 12, size);
+    reliable(r, NOF_WIRE_FLOW_OPEN, 0, flow, f, sizeof f, sizeof f);
+}
+
+/* --- hearing -------------------------------------------------------------------------------------- */
+
+static void remember(struct rogue *r, enum rogue_kind kind, uint64_t handle)
+{
+    r->heard[kind].handle[r->heard[kind].n++ % ROGUE_HEARD] = handle;
+}
+
+static struct rogue_flow *flow_of(struct rogue *r, uint16_t ours, uint16_t theirs)
+{
+    for (unsigned i = 0; i < ROGUE_FLOWS; i++)
+        if (r->flow[i].ours == ours && r->flow[i].theirs == theirs)
+            return &r->flow[i];
+    return NULL;
+}
+
+static void hear_handles(struct rogue *r, const uint8_t *common, const uint8_t *f)
+{
+    struct rogue_flow *flow =
+        flow_of(r, nof_get16(common + NOF_WIRE_DST_EP), nof_get16(common + NOF_WIRE_SRC_EP));
+    uint8_t flags = common[NOF_WIRE_FLAGS];
+    switch (common[NOF_WIRE_TYPE]) {
+    case NOF_WIRE_MSG:
+        if (flags & NOF_WIRE_MSG_F_SYNC)
+            remember(r, ROGUE_SYNC, nof_get64(f + NOF_WIRE_MSG_HANDLE));
+        break;
+    case NOF_WIRE_RTS:
+        remember(r, flags & NOF_WIRE_RTS_F_PARKED ? ROGUE_PARKED : ROGUE_SEND,
+                 nof_get64(f + NOF_WIRE_MSG_HANDLE));
+        break;
+    case NOF_WIRE_CTS:
+        remember(r, ROGUE_RECV, nof_get64(f + 8));
+        if (flow != NULL) {
+            flow->sent = nof_get64(f + 8) == flow->to ? flow->sent : 0;
+            flow->to = nof_get64(f + 8);
+            flow->wanted = nof_get64(f + 16);
+            flow->allowed = nof_get64(f + 24);
+        }
+        break;
+    case NOF_WIRE_CANCEL:
+        remember(r, ROGUE_ASKER, nof_get64(f));
+        break;
+    case NOF_WIRE_CODEC_GRANT:
+        if (flow != NULL && !(flags & NOF_WIRE_CODEC_GRANT_F_REFUSED)) {
+            flow->slot = f[0];
+            flow->epoch = nof_get16(f + 2);
+            rogue_forget(r);
+        }
+        break;
+    default:
+        break;
+    }
+}
+
+void rogue_hear(void *rogue, const uint8_t *bytes, uint32_t len)
+{
+    struct rogue *r = rogue;
+    const uint8_t *common = bytes + NOF_WIRE_OUTER_BYTES;
+    const uint8_t *f = common + NOF_WIRE_COMMON_BYTES;
+    uint8_t type = common[NOF_WIRE_TYPE];
+    (void)len;
+    if (type == NOF_WIRE_HELLO) {
+        r->core_conn = nof_get64(f + NOF_WIRE_HELLO_CONN);
+        if (r->core_nonce != nof_get64(f + NOF_WIRE_HELLO_NONCE))
+            r->got = nof_get32(f + NOF_WIRE_HELLO_PN);
+        r->core_nonce = nof_get64(f + NOF_WIRE_HELLO_NONCE);
+        r->hello |= (common[NOF_WIRE_FLAGS] & NOF_WIRE_HELLO_F_UP) == 0;
+        return;
+    }
+    if (type < NOF_WIRE_RELIABLE_FIRST || nof_get64(common + NOF_WIRE_CONN) != r->conn)
+        return;
+    r->owes = 1;
+    if (nof_get32(common + NOF_WIRE_PN) != r->got)
+        return;
+    r->got++;
+    hear_handles(r, common, f);
+}
+
+void rogue_turn(struct rogue *r)
+{
+    if (r->hello) {
+        r->hello = 0;
+        rogue_hello(r, 1, 0);
+    }
+    if (r->owes && !r->silent)
+        acknowledge(r, NULL, 0);
+    r->owes = 0;
+}
+
+/* --- what a record says --------------------------------------------------------------------------- */
+
+/* Bytes of the records rogue_frame() and rogue_chunk() take. */
+enum {
+    R_TYPE = 1,
+    R_FLOW, /* bit 7: another source endpoint; bit 6: another destination */
+    R_FLAGS,
+    R_KIND, /* of the handle */
+    R_HANDLE,
+    R_LEN,
+    R_TAG,
+    R_PAYLOAD,
+    R_SEQ,
+    R_AT, /* of the fields, and what is done to the byte there */
+    R_VALUE,
+    R_PN, /* 0 to 239: as it must be */
+    R_MORE,
+    R_REST,
+};
+
+static uint64_t handle_of(const struct rogue *r, const uint8_t *rec)
+{
+    unsigned kind = rec[R_KIND] % (ROGUE_KINDS + 3);
+    if (kind == ROGUE_KINDS)
+        return rec[R_HANDLE];
+    if (kind > ROGUE_KINDS)
+        return (uint64_t)(1 + rec[R_HANDLE] % 4) << 32 | (kind & 1 ? rec[R_MORE] : 0);
+    return r->heard[kind].handle[rec[R_HANDLE] % ROGUE_HEARD];
+}
+
+/* An envelope: ours are announced by handles that we make up. */
+static uint32_t envelope(struct rogue_flow *flow, const uint8_t *rec, uint8_t *f, uint8_t type, uint8_t flags)
+{
+    int rts = type == NOF_WIRE_RTS;
+    uint64_t handle = rts ? rec[R_HANDLE] : 0;
+    uint64_t len = move_len(rec[R_LEN]);
+    if (!rts && (flags & NOF_WIRE_MSG_F_SYNC))
+        handle = NOF_HANDLE_SYNC | rec[R_HANDLE];
+    nof_put32(f + NOF_WIRE_MSG_CTX, 1);
+    nof_put32(f + NOF_WIRE_MSG_TAG, rec[R_TAG] % 4);
+    nof_put64(f + NOF_WIRE_MSG_LEN, rts && rec[R_LEN] == 255 ? 1ull << 62 : len);
+    nof_put32(f + NOF_WIRE_MSG_SEQ, flow->seq + (rec[R_SEQ] > 250 ? rec[R_SEQ] - 250u : 0));
+    nof_put32(f + NOF_WIRE_MSG_ELEM, rec[R_MORE] % NOF_ELEM_COUNT);
+    nof_put64(f + NOF_WIRE_MSG_HANDLE, handle);
+    return NOF_WIRE_MSG_BYTES;
+}
+
+static uint32_t data_fields(const struct rogue *r, const struct rogue_flow *flow, const uint8_t *rec,
+                            uint8_t *f, uint8_t flags)
+{
+    int goes_on = rec[R_KIND] % (ROGUE_KINDS + 3) == ROGUE_RECV && rec[R_HANDLE] < 128;
+    nof_put64(f, goes_on ? flow->to : handle_of(r, rec));
+    nof_put64(f + 8, (goes_on ? flow->sent : 0) + (rec[R_SEQ] > 250 ? rec[R_SEQ] - 250u : 0));
+    nof_put64(f + 16, goes_on ? flow->announced : move_len(rec[R_LEN]));
+    return flags & NOF_WIRE_DATA_F_LAST ? NOF_WIRE_DATA_LAST_BYTES : NOF_WIRE_DATA_BYTES;
+}
+
+static uint32_t codec_fields(const struct rogue_flow *flow, const uint8_t *rec, uint8_t type, uint8_t *f)
+{
+    switch (type) {
+    case NOF_WIRE_CODEC_ASK:
+        f[0] = rec[R_LEN] > 240 ? rec[R_TAG] : NOF_DFCM_FAST;
+        f[1] = (uint8_t)(ROGUE_LOG2 + (rec[R_MORE] > 240));
+        return NOF_WIRE_CODEC_ASK_BYTES;
+    case NOF_WIRE_CODEC_GRANT:
+    case NOF_WIRE_CODEC_REVOKE:
+    case NOF_WIRE_CODEC_END:
+        f[0] = type == NOF_WIRE_CODEC_END ? flow->slot : rec[R_TAG] & 3;
+        f[1] = type == NOF_WIRE_CODEC_GRANT ? ROGUE_LOG2 : 0;
+        nof_put16(f + 2, type == NOF_WIRE_CODEC_END ? flow->epoch : rec[R_LEN]);
+        return NOF_WIRE_CODEC_GRANT_BYTES;
+    default:
+        return 0;
+    }
+}
+
+/* The fixed fields of the type; returns how many bytes. */
+static uint32_t fields_of(const struct rogue *r, struct rogue_flow *flow, const uint8_t *rec, uint8_t type,
+                          uint8_t flags, uint8_t *f)
+{
+    uint64_t handle = handle_of(r, rec);
+    switch (type) {
+    case NOF_WIRE_FLOW_OPEN:
+        nof_put32(f, rec[R_TAG] % 5);
+        nof_put32(f + 4, rec[R_MORE] % 3);
+        nof_put32(f + 8, flow->generation);
+        nof_put32(f + 12, rec[R_PAYLOAD] & 1 ? 2 : 4);
+        return NOF_WIRE_FLOW_OPEN_BYTES;
+    case NOF_WIRE_FLOW_REFUSED:
+        nof_put32(f, (uint32_t) - (int32_t)rec[R_LEN]);
+        return NOF_WIRE_FLOW_REFUSED_BYTES;
+    case NOF_WIRE_MSG:
+    case NOF_WIRE_RTS:
+        (void)envelope(flow, rec, f, type, flags);
+        if (type == NOF_WIRE_RTS && (flags & NOF_WIRE_RTS_F_RESUME))
+            nof_put64(f + NOF_WIRE_MSG_SEQ, handle);
+        return NOF_WIRE_MSG_BYTES;
+    case NOF_WIRE_MSG_MORE:
+        nof_put32(f, flow->seq - 1);
+        nof_put64(f + 8, flow->pos);
+        return NOF_WIRE_MSG_MORE_BYTES;
+    case NOF_WIRE_CTS:
+        nof_put64(f, handle);
+        nof_put64(f + 8, (uint64_t)1 << 32 | rec[R_MORE]);
+        nof_put64(f + 16, move_len(rec[R_LEN]));
+        nof_put64(f + 24, move_len(rec[R_PAYLOAD]));
+        return NOF_WIRE_CTS_BYTES;
+    case NOF_WIRE_DATA:
+        return data_fields(r, flow, rec, f, flags);
+    case NOF_WIRE_MATCHED:
+        nof_put64(f, handle);
+        return NOF_WIRE_MATCHED_BYTES;
+    case NOF_WIRE_ABORT:
+        nof_put64(f, handle);
+        nof_put32(f + 8, (uint32_t) - (int32_t)(rec[R_LEN] % 40));
+        nof_put32(f + 12, rec[R_TAG] & 1);
+        return NOF_WIRE_ABORT_BYTES;
+    case NOF_WIRE_CREDIT:
+        nof_put32(f, rec[R_LEN]);
+        nof_put64(f + 8, (uint64_t)rec[R_MORE] * 1024);
+        return NOF_WIRE_CREDIT_BYTES;
+    case NOF_WIRE_EP_DOWN:
+        nof_put32(f, rec[R_TAG] % 4);
+        nof_put32(f + 4, (uint32_t) - (int32_t)(rec[R_LEN] % 40));
+        return NOF_WIRE_EP_DOWN_BYTES;
+    case NOF_WIRE_CANCEL:
+        nof_put64(f, rec[R_MORE]);
+        nof_put64(f + 8, (flags & 2 ? NOF_HANDLE_SYNC : 0) | rec[R_HANDLE]);
+        nof_put32(f + 16, 1);
+        nof_put32(f + 20, rec[R_TAG] % 4);
+        return NOF_WIRE_CANCEL_BYTES;
+    case NOF_WIRE_CANCELLED:
+        nof_put64(f, r->heard[ROGUE_ASKER].handle[rec[R_HANDLE] % ROGUE_HEARD]);
+        nof_put32(f + 8, (uint32_t) - (int32_t)(rec[R_LEN] % 3));
+        return NOF_WIRE_CANCELLED_BYTES;
+    default:
+        return codec_fields(flow, rec, type, f);
+    }
+}
+
+/* What an envelope or a piece does to the flow, as a core that believes it counts. */
+static void follow(struct rogue_flow *flow, uint8_t type, uint8_t flags, const uint8_t *f, uint32_t payload)
+{
+    if (type == NOF_WIRE_MSG || (type == NOF_WIRE_RTS && !(flags & NOF_WIRE_RTS_F_RESUME))) {
+        flow->seq = nof_get32(f + NOF_WIRE_MSG_SEQ) + 1;
+        flow->announced = type == NOF_WIRE_RTS ? nof_get64(f + NOF_WIRE_MSG_LEN) : flow->announced;
+        flow->len = (uint32_t)nof_get64(f + NOF_WIRE_MSG_LEN);
+        flow->pos = payload;
+        flow->left = type == NOF_WIRE_MSG && flow->len > payload ? flow->len - payload : 0;
+    } else if (type == NOF_WIRE_MSG_MORE) {
+        flow->pos += payload;
+        flow->left -= payload < flow->left ? payload : flow->left;
+    } else if (type == NOF_WIRE_DATA) {
+        flow->sent += payload;
+    }
+}
+
+/* Payload that fits what the flow is at, unless the record wants another. */
+static uint32_t payload_of(const struct rogue_flow *flow, const uint8_t *rec, uint8_t type)
+{
+    uint64_t n = 0;
+    if (type == NOF_WIRE_MSG)
+        n = move_len(rec[R_LEN]);
+    else if (type == NOF_WIRE_MSG_MORE)
+        n = flow->left;
+    else if (type == NOF_WIRE_DATA)
+        n = (rec[R_FLAGS] & NOF_WIRE_DATA_F_LAST ? flow->wanted : flow->allowed) - flow->sent;
+    if (rec[R_PAYLOAD] >= 192 && type != NOF_WIRE_CTS)
+        n = move_len(rec[R_PAYLOAD]);
+    return n < ROGUE_BODY ? (uint32_t)n : ROGUE_BODY;
+}
+
+static unsigned flow_index(const uint8_t *rec)
+{
+    return (rec[R_FLOW] & 63u) % ROGUE_FLOWS;
+}
+
+void rogue_frame(struct rogue *r, const uint8_t *rec)
+{
+    static const uint8_t often[] = {NOF_WIRE_MSG, NOF_WIRE_MSG_MORE, NOF_WIRE_RTS, NOF_WIRE_DATA,
+                                    NOF_WIRE_CTS};
+    uint8_t body[NOF_CTL_FIELDS_MAX + ROGUE_BODY];
+    uint8_t type = rec[R_TYPE] % 40;
+    type = (uint8_t)(type < 20 ? NOF_WIRE_RELIABLE_FIRST + type : often[type % 5]);
+    unsigned flow = flow_index(rec);
+    uint8_t flags = rec[R_FLAGS] & 0x8f; /* chunks have records of their own */
+    uint32_t payload = payload_of(&r->flow[flow], rec, type);
+    memset(body, 0, NOF_CTL_FIELDS_MAX);
+    uint32_t n = fields_of(r, &r->flow[flow], rec, type, flags, body);
+    follow(&r->flow[flow], type, flags, body, payload);
+    if (rec[R_VALUE] != 0 && n > 0)
+        body[rec[R_AT] % n] ^= rec[R_VALUE];
+    memset(body + n, rec[R_REST], payload);
+    if (rec[R_PN] >= 240)
+        r->pn += rec[R_PN] - 248u;
+    if (rec[R_PN] == 239 && n > 0)
+        n--;
+    const struct rogue_flow was = r->flow[flow];
+    if (rec[R_FLOW] & 128)
+        r->flow[flow].ours = rec[R_FLOW];
+    if (rec[R_FLOW] & 64)
+        r->flow[flow].theirs = rec[R_MORE] % 4;
+    reliable(r, type, flags, flow, body, n, n + payload);
+    r->flow[flow].ours = was.ours;
+    r->flow[flow].theirs = was.theirs;
+}
+
+/* A message, or a piece of one, in a chunk that our predictor makes. */
+void rogue_chunk(struct rogue *r, const uint8_t *rec)
+{
+    static const uint8_t types[] = {NOF_WIRE_MSG, NOF_WIRE_MSG_MORE, NOF_WIRE_DATA, NOF_WIRE_MSG};
+    static uint64_t values[8192];
+    uint8_t body[NOF_CTL_FIELDS_MAX + NOF_WIRE_PREFIX_BYTES + ROGUE_BODY] = {0};
+    uint8_t type = types[rec[R_TYPE] % 4];
+    uint8_t flags = (uint8_t)((rec[R_FLAGS] & 0x8f) | NOF_WIRE_F_CHUNK);
+    struct rogue_flow *flow = &r->flow[flow_index(rec)];
+    uint8_t elem = (uint8_t)(1 + rec[R_MORE] % (NOF_ELEM_COUNT - 1u));
+    struct nof_dfcm_chunk chunk = {0};
+    uint64_t want = type == NOF_WIRE_MSG        ? move_len(rec[R_LEN])
+                    : type == NOF_WIRE_MSG_MORE ? flow->left
+                                                : flow->allowed - flow->sent;
+    uint32_t len = (uint32_t)(want < sizeof values ? want : sizeof values);
+    int raw = rec[R_KIND] % 4 == 3;
+    for (uint32_t i = 0; i < len / 8 + 1 && i < 8192; i++)
+        values[i] = rec[R_REST] & 1 ? 0x0101010101010101ull * rec[R_REST] + i : i * 0x9e3779b97f4a7c15ull;
+    uint32_t n = fields_of(r, flow, rec, type, flags, body);
+    uint8_t *prefix = body + n;
+    if (len == 0)
+        return;
+    if (nof_dfcm_encode(r->predictor, (enum nof_elem)elem, values, len, prefix + NOF_WIRE_PREFIX_BYTES,
+                        ROGUE_BODY, &chunk, NULL) != NOF_OK)
+        return;
+    nof_put32(body + NOF_WIRE_MSG_ELEM, type == NOF_WIRE_MSG ? elem : nof_get32(body + NOF_WIRE_MSG_ELEM));
+    prefix[NOF_WIRE_PREFIX_SLOT] = flow->slot;
+    prefix[NOF_WIRE_PREFIX_ELEM] = (uint8_t)(elem | (chunk.raw || raw ? NOF_WIRE_PREFIX_RAW : 0));
+    nof_put16(prefix + NOF_WIRE_PREFIX_EPOCH, flow->epoch);
+    follow(flow, type, flags, body, chunk.plain_bytes);
+    uint32_t bytes = n + NOF_WIRE_PREFIX_BYTES + chunk.len_bytes;
+    if (rec[R_VALUE] != 0)
+        body[n + rec[R_AT] % (bytes - n)] ^= rec[R_VALUE];
+    if (rec[R_PN] == 239)
+        bytes--;
+    reliable(r, type, flags, flow_index(rec), body, n, bytes);
+}
+
+/* Frames that have no number, and HELLOs. */
+void rogue_transport(struct rogue *r, const uint8_t *rec)
+{
+    uint8_t body[256] = {0};
+    uint8_t words[16];
+    struct nof_packet_fill fill = {.flags = rec[R_FLAGS], .ack = r->got};
+    memcpy(words, rec, sizeof words);
+    switch (rec[R_TYPE] % 8) {
+    case 0:
+        rogue_hello(r, rec[R_FLOW] & 1, rec[R_LEN] * 0x01010101u);
+        return;
+    case 1:
+        r->got -= rec[R_SEQ] > 250;
+        acknowledge(r, words, rec[R_LEN] % 5);
+        return;
+    case 2:
+        fill.type = NOF_WIRE_PROBE;
+        put(r, &fill, r->core_conn, body, rec[R_LEN]);
+        return;
+    case 3:
+        fill.type = NOF_WIRE_PROBE_ACK;
+        fill.fields_bytes = rec[R_LEN] & 4;
+        nof_put32(body, 1400u + rec[R_MORE]);
+        put(r, &fill, r->core_conn, body, fill.fields_bytes);
+        return;
+    case 4:
+        fill.type = NOF_WIRE_CLOSE;
+        put(r, &fill, rec[R_LEN] < 200 ? r->core_conn : 0x10000u * rec[R_LEN], body, 0);
+        return;
+    case 5: /* anything */
+        fill.type = rec[R_LEN];
+        fill.fields_bytes = rec[R_MORE];
+        fill.pn = r->pn;
+        memcpy(body, rec, RECORD_BYTES);
+        put(r, &fill, r->core_conn, body, rec[R_PAYLOAD]);
+        return;
+    default:
+        r->silent = rec[R_LEN] & 1;
+        return;
+    }
+}
+
+/* --- life ----------------------------------------------------------------------------------------- */
+
+void rogue_init(struct rogue *r, struct world *w, unsigned nic, const struct nof_card *core, uint64_t job)
+{
+    memset(r, 0, sizeof *r);
+    r->w = w;
+    r->nic = nic;
+    r->job = job;
+    r->nic_id = 1003;
+    r->core_id = core->nic_id;
+    r->conn = 0x5ull << 32;
+    r->nonce = 77;
+    memset(r->key, (int)job, sizeof r->key);
+    r->self = (struct nof_packet_addr){.mac = {2, 0, 0, 0, 0, 3}, .udp_port = 48620, .ip4 = 0x0a000004};
+    r->core = (struct nof_packet_addr){.udp_port = core->udp_port, .ip4 = core->ip4};
+    memcpy(r->core.mac, core->mac, sizeof r->core.mac);
+    void *mem = aligned_alloc(NOF_DFCM_ALIGN, (nof_dfcm_mem_size(ROGUE_LOG2) + 63) / 64 * 64);
+    r->predictor = nof_dfcm_init(mem, ROGUE_LOG2, NOF_DFCM_FAST, NOF_DFCM_ISA_PORTABLE);
+}
+
+void rogue_forget(struct rogue *r)
+{
+    (void)nof_dfcm_init(r->predictor, ROGUE_LOG2, NOF_DFCM_FAST, NOF_DFCM_ISA_PORTABLE);
+}
+
+void rogue_fini(struct rogue *r)
+{
+    free(r->predictor);
+}

@@ -1,0 +1,133 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""A bench that cannot measure says so once and prints no zeros; one that takes long says how far it is.
+
+usage: benches.py NOF"""
+import json
+import os
+import pty
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import unittest
+
+NOF = sys.argv[1]
+PATIENCE_S = 300
+ENV = {k: v for k, v in os.environ.items() if not k.startswith(("NOF_", "PMI"))}
+
+
+def bench(*args, env=None, stderr=subprocess.PIPE):
+    return subprocess.run([NOF, "bench", *args], env=env or ENV, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=stderr,
+                          text=True, check=False, timeout=PATIENCE_S)
+
+
+def figures(value):
+    """All numbers of an object, with their names."""
+    if isinstance(value, dict):
+        for name, inner in value.items():
+            yield from ((f"{name}.{n}", v) for n, v in figures(inner))
+    elif isinstance(value, list):
+        for inner in value:
+            yield from figures(inner)
+    elif isinstance(value, (int, float)) and not isinstance(value, bool):
+        yield "", value
+
+
+class Benches(unittest.TestCase):
+    def setUp(self):
+        """A machine on which no peer, no tool and no valgrind is installed."""
+        self.bare = tempfile.TemporaryDirectory()
+        self.addCleanup(self.bare.cleanup)
+        for tool in ("env", "sh"):
+            os.symlink(shutil.which(tool), f"{self.bare.name}/{tool}")
+        self.env = ENV | {"PATH": self.bare.name}
+
+    def test_nothing_to_measure_is_one_sentence(self):
+        for name in ("core", "wire", "stream"):
+            r = bench(name, env=self.env)
+            self.assertEqual((r.returncode, r.stdout), (1, ""), name)
+            self.assertRegex(r.stderr, rf"\Anof bench {name}: [^\n]*not measured: [^\n]*apt install[^\n]*\n\Z")
+            r = bench(name, "--json", env=self.env)
+            said = json.loads(r.stdout)
+            self.assertEqual((r.returncode, bool(said.pop("skipped"))), (1, True), name)
+            self.assertEqual([f for f in figures(said) if f[1] == 0], [], name)
+
+    def test_a_missing_part_leaves_no_zeros(self):
+        r = bench("match", env=self.env)
+        self.assertEqual(r.returncode, 1)
+        self.assertRegex(r.stderr, r"\Anof bench match: instructions not measured: valgrind[^\n]*\n\Z")
+        self.assertNotIn(" 0.0", r.stdout)
+        r = bench("pt2pt", "--rounds", "1", "--ms", "2", env=self.env)
+        self.assertEqual(r.returncode, 1)
+        self.assertNotIn("nan", r.stdout)
+        self.assertEqual(r.stderr.count("MPICH is not installed"), 1, r.stderr)
+        r = bench("idle", "--seconds", "1", env=self.env)
+        self.assertEqual(r.returncode, 1)
+        self.assertRegex(r.stderr, r"\Anof bench idle: nofd_af_xdp_cpu_percent not measured: [^\n]*\n\Z")
+
+    def test_however_it_ends_nothing_is_left(self):
+        """A bench that is killed while it has files."""
+        for number in (signal.SIGTERM, signal.SIGKILL):
+            with tempfile.TemporaryDirectory() as folder:
+                child = subprocess.Popen([NOF, "bench", "core"], env=ENV | {"TMPDIR": folder}, stdin=subprocess.DEVNULL,
+                                         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+                until = time.monotonic() + PATIENCE_S
+                while not os.listdir(folder) and child.poll() is None and time.monotonic() < until:
+                    time.sleep(0.01)
+                child.send_signal(number)
+                child.wait(PATIENCE_S)
+                while os.listdir(folder) and time.monotonic() < until:
+                    time.sleep(0.01)
+                self.assertEqual(os.listdir(folder), [], number)
+
+    def test_what_is_no_file_of_messages_is_told(self):
+        for name in ("stream", "dfcm"):
+            for args in ((self.bare.name,), ("--json", self.bare.name)):
+                r = bench(name, *args)
+                self.assertEqual((r.returncode != 0, r.stdout), (True, ""), name)
+                self.assertRegex(r.stderr, rf"\Anof bench {name}: {self.bare.name} is a folder: name a file of it[^\n]*\n\Z")
+            self.assertIn("No such file", bench(name, f"{self.bare.name}/absent").stderr)
+            self.assertIn("not a file of messages", bench(name, __file__).stderr)
+
+    def test_starved_alone_is_marked(self):
+        r = bench("neighbour", "--window", "10", "--only", "recv_cancel", "--json")
+        said = json.loads(r.stdout)
+        if "skipped" in said:
+            self.skipTest(str(said["skipped"]))
+        for row in said["attacks"]:
+            if row["fraction"] is None or row["fraction"] > 1:
+                self.assertIn(f"recv_cancel.{row['attackers']}.alone_per_s", said["starved"])
+
+    def test_staging_says_how_far_it_is_in_a_narrow_table(self):
+        ours, its = pty.openpty()
+        told = []
+
+        def listen():
+            try:
+                while data := os.read(ours, 65536):
+                    told.append(data)
+            except OSError:  # the last holder of the other end is gone
+                pass
+
+        listener = threading.Thread(target=listen)
+        listener.start()
+        r = bench("staging", "--runs", "1", "--rounds", "1", stderr=its)
+        os.close(its)
+        listener.join()
+        os.close(ours)
+        text = b"".join(told).decode(errors="replace")
+        self.assertEqual(r.returncode, 0, text)
+        self.assertRegex(text, r"run 1 of 11: .*\r")
+        self.assertRegex(text, r"run 11 of 11: ")
+        self.assertTrue(re.search(r"\r +\r\Z", text), repr(text[-100:]))  # and leaves an empty line
+        self.assertLessEqual(max(len(line) for line in r.stdout.splitlines()), 120)
+        self.assertRegex(r.stdout, r"(?m)^tag_bettercycle( +[0-9.]+){11}$")
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1] + sys.argv[2:])

@@ -1,0 +1,87 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""What README.md shows works after tools/quickstart: its commands, in their order, beside a build that quickstart made.
+
+usage: readme.py SOURCE_ROOT
+
+Left out: what needs a daemon that stays, Slurm, or the whole proof. What takes long is told to do less of the same."""
+import os
+import pathlib
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+
+# Commands that begin so are for other places; the reason is printed.
+ELSEWHERE = {
+    "tools/": "has its own test: this one began with quickstart",
+    "srun": "needs Slurm",
+    "build/nof up": "a daemon that stays", "build/nof down": "a daemon that stays", "build/nof status": "a daemon that stays",
+    "build/nof stats": "a daemon that stays", "build/nof features": "a daemon that stays",
+    "build/nof set": "a daemon that stays", "build/nof run --nofd": "a daemon that stays",
+}
+LESS = {"--seeds 200": "--seeds 5", "bench staging": "bench staging --rounds=2 --runs=1"}
+PROGRAMS = {"hello.c": "hello.c", "hello.cxx": "hello.cc", "hello.f90": "hello.f90"}
+PATIENCE_S = 600
+
+
+def commands(readme):
+    """The lines of README's blocks that are commands, without their comments."""
+    for line in readme.read_text(encoding="utf-8").splitlines():
+        found = re.match(r" {4}((?:[a-z./]+) .*|\./\w+\b.*)$", line)
+        if found:
+            yield re.sub(r"\s+#.*", "", found[1]).strip()
+
+
+def run(command, where, env):
+    process = subprocess.Popen(command, shell=True, cwd=where, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                               stderr=subprocess.STDOUT, encoding="utf-8", errors="replace", start_new_session=True)
+    try:
+        out, _ = process.communicate(timeout=PATIENCE_S)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        sys.exit(f"README shows `{command}`, which did not end")
+    if process.returncode != 0:
+        sys.exit(f"README shows `{command}`, which ended with {process.returncode}:\n{out[-4000:]}")
+
+
+def main():
+    source = pathlib.Path(sys.argv[1]).resolve()
+    missing = subprocess.run([source / "tools/quickstart", "--missing"], stdout=subprocess.PIPE, check=True,
+                             encoding="ascii").stdout.strip()
+    if missing:
+        print(f"skipped: tools/quickstart would install {missing}")
+        sys.exit(77)
+    with tempfile.TemporaryDirectory() as work:
+        place = pathlib.Path(work)
+        env = {k: v for k, v in os.environ.items() if not k.startswith(("NOF_", "LD_", "MESON"))}
+        env.update(NOF_BUILD_DIR=str(place / "build"), OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
+                   OMPI_MCA_rmaps_base_oversubscribe="1")
+        run(str(source / "tools/quickstart"), source, env)
+        (place / "tests").symlink_to(source / "tests")
+        for original, name in PROGRAMS.items():
+            shutil.copy(source / "tests/mpi/projects" / original, place / name)
+        shown = 0
+        for command in commands(source / "README.md"):
+            why = next((why for start, why in ELSEWHERE.items() if command.startswith(start)), "")
+            if not why and not command.startswith(("build/", "./")) and shutil.which(command.split()[0]) is None:
+                why = "not installed here"
+            if why:
+                print(f"left out: {command} ({why})")
+                continue
+            for much, less in LESS.items():
+                command = command.replace(much, less)
+            print(f"$ {command}", flush=True)
+            run(command, place, env)
+            shown += 1
+        # Those that need root or another MPI are not in README's blocks, and began with a refusal all the same.
+        for name in ("mpi_stream", "mpi_messages", "staging_mpi", "pt2pt_mpi", "idle_mpi"):
+            if not os.access(place / "build/bench" / name, os.X_OK):
+                sys.exit(f"quickstart did not build bench/{name}, without which a bench refuses")
+        if shown < 12:
+            sys.exit(f"only {shown} of README's commands were found: has its form changed?")
+
+
+main()

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The host driver of a simulated process: descriptors and completions pass through the simulator (pmd_driver.h). */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "bounce.h"
+#include "image.h"
+#include "pmd_driver.h"
+#include "program.h"
+
+struct nof_pmd {
+    struct nof_bounce bounce;
+    uint32_t wakes;
+    uint32_t bounced; /* pieces of the arena that are out */
+};
+
+static struct nof_pmd driver;
+
+int nof_pmd_attach(const struct nof_pmd_attach_args *args, struct nof_pmd **pmd_out, char *text,
+                   size_t text_bytes)
+{
+    int status = nof_image->ops->attach(nof_image->process, args->job_key, args->job_id);
+    if (status == NOF_OK)
+        status = nof_bounce_open(&driver.bounce, nof_image->identity.bounce_bytes,
+                                 nof_image->identity.bounce_max_bytes);
+    if (status != NOF_OK) {
+        snprintf(text, text_bytes, "the simulated NIC has no endpoint for it: %s", nof_strstatus(status));
+        return status;
+    }
+    driver.wakes = nof_image->near_wrap ? UINT32_MAX - 1 : 0;
+    *pmd_out = &driver;
+    return NOF_OK;
+}
+
+bool nof_pmd_answers(const char *socket)
+{
+    (void)socket;
+    return false;
+}
+
+void nof_pmd_detach(struct nof_pmd *pmd)
+{
+    char text[96];
+    snprintf(text, sizeof(text), "%u pieces of the bounce arena were not given back", pmd->bounced);
+    if (pmd->bounced > 0 && !nof_image->program->abandons)
+        nof_image->ops->fail(nof_image->process, text);
+    nof_bounce_close(&pmd->bounce);
+    nof_image->ops->detach(nof_image->process);
+}
+
+const struct nof_bar_identity *nof_pmd_identity(const struct nof_pmd *pmd)
+{
+    (void)pmd;
+    return &nof_image->identity;
+}
+
+int nof_pmd_submit(struct nof_pmd *pmd, const struct nof_desc *descs, unsigned n)
+{
+    (void)pmd;
+    return (int)nof_image->ops->submit(nof_image->process, descs, n);
+}
+
+int nof_pmd_reap(struct nof_pmd *pmd, struct nof_comp *comps, unsigned n)
+{
+    (void)pmd;
+    return (int)nof_image->ops->reap(nof_image->process, comps, n);
+}
+
+int nof_pmd_wait(struct nof_pmd *pmd, uint32_t seen, uint64_t timeout_ns)
+{
+    if (pmd->wakes == seen)
+        nof_image->ops->wait(nof_image->process, timeout_ns);
+    return NOF_OK;
+}
+
+uint32_t nof_pmd_wake_count(const struct nof_pmd *pmd)
+{
+    return pmd->wakes;
+}
+
+void nof_pmd_wake(struct nof_pmd *pmd)
+{
+    pmd->wakes++;
+}
+
+const char *nof_pmd_death(const struct nof_pmd *pmd)
+{
+    (void)pmd;
+    return "";
+}
+
+void *nof_pmd_bounce_alloc(struct nof_pmd *pmd, size_t len_bytes, uint64_t *offset_out)
+{
+    if (len_bytes > nof_image->identity.bounce_max_bytes ||
+        nof_bounce_alloc(&pmd->bounce, len_bytes, offset_out) != NOF_OK)
+        return NULL;
+    pmd->bounced++;
+    return nof_image->bounce + *offset_out;
+}
+
+void nof_pmd_bounce_free(struct nof_pmd *pmd, uint64_t offset)
+{
+    pmd->bounced--;
+    nof_bounce_free(&pmd->bounce, offset);
+}
+
+const void *nof_pmd_staged(const struct nof_pmd *pmd, uint32_t offset, uint32_t len_bytes)
+{
+    (void)pmd;
+    uint64_t area_bytes = nof_image->identity.staging_bytes;
+    return offset > area_bytes || len_bytes > area_bytes - offset ? NULL : nof_image->staging + offset;
+}
+
+void *nof_pmd_schedule(struct nof_pmd *pmd)
+{
+    (void)pmd;
+    return nof_image->schedule;
+}
+
+uint64_t nof_pmd_counter(const struct nof_pmd *pmd, enum nof_counter counter)
+{
+    (void)pmd;
+    (void)counter;
+    return 0;
+}

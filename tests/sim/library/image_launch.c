@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The launcher of simulated processes (launch.h): the simulator deals ranks and passes business cards on. */
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "image.h"
+#include "launch.h"
+
+static int launch_open(char *text, size_t text_bytes)
+{
+    (void)text;
+    (void)text_bytes;
+    nof_lib.world_rank = nof_image->rank;
+    nof_lib.world_size = nof_image->size;
+    nof_lib.appnum = 0;
+    return 0;
+}
+
+static int launch_put(const char *key, const char *value)
+{
+    nof_image->ops->put(nof_image->process, key, value);
+    return 0;
+}
+
+static int launch_fence(void)
+{
+    nof_image->ops->fence(nof_image->process);
+    return 0;
+}
+
+static int launch_get(int rank, const char *key, char value[NOF_LAUNCH_VALUE_BYTES])
+{
+    (void)rank;
+    static_assert(NOF_LAUNCH_VALUE_BYTES == NOF_SEAM_VALUE_BYTES, "one size of values");
+    return nof_image->ops->get(nof_image->process, key, value);
+}
+
+static void launch_close(void)
+{
+}
+
+static void launch_abort(int exit_code, const char *why)
+{
+    (void)exit_code;
+    nof_image->ops->die(nof_image->process, why);
+}
+
+/* The library asks whether it is this one: who has no launcher has nobody to wait for. */
+const struct nof_launch_ops nof_launch_singleton = {.name = "none"};
+
+static const struct nof_launch_ops simulator = {
+    .name = "sim",
+    .title = "the simulator",
+    .open = launch_open,
+    .put = launch_put,
+    .fence = launch_fence,
+    .get = launch_get,
+    .close = launch_close,
+    .abort = launch_abort,
+};
+const struct nof_launch_ops *nof_launch = &simulator;
+
+int nof_launch_open(char *text, size_t text_bytes)
+{
+    return nof_launch->open(text, text_bytes);
+}
+
+unsigned nof_launch_death_ms(void)
+{
+    return 0;
+}
+
+void nof_launch_close(void)
+{
+    nof_launch->close();
+}
+
+int nof_launch_job(struct nof_launch_job *job_out, char *text, size_t text_bytes)
+{
+    (void)text;
+    (void)text_bytes;
+    *job_out = (struct nof_launch_job){.id = nof_image->job_id, .nic = UINT32_MAX};
+    memcpy(job_out->key, nof_image->job_key, sizeof(job_out->key));
+    snprintf(job_out->socket, sizeof(job_out->socket), "sim");
+    return 0;
+}
+
+int nof_launch_number(const char *variable, int *number_out)
+{
+    (void)variable;
+    (void)number_out;
+    return -1;
+}
+
+static uint64_t host_id;
+
+uint64_t nof_launch_host_id(void)
+{
+    return host_id;
+}
+
+void nof_launch_set_host_id(uint64_t id)
+{
+    host_id = id;
+}

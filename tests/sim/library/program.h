@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * A drawn MPI program: what each rank does, and what came of it. storm.c draws it, image_program.c carries it out and
+ * writes down what MPI answered, oracle.c says whether MPI may. */
+#ifndef NOF_SIM_LIBRARY_PROGRAM_H
+#define NOF_SIM_LIBRARY_PROGRAM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define NOF_PROGRAM_RANKS_MAX 32u
+#define NOF_PROGRAM_COMMS_MAX 5u /* world, and copies of it */
+#define NOF_PROGRAM_ANY (-1) /* source or tag */
+#define NOF_PROGRAM_NONE UINT32_MAX
+#define NOF_PROGRAM_BLOCK_BYTES 1024u /* what is strided lies in blocks of this, with gaps as long */
+#define NOF_PROGRAM_TAG_UNSENT 1000000000 /* nothing is ever sent with it */
+
+struct nof_transfer;
+
+/* By which functions; blocking or not is the step's. */
+enum nof_way {
+    NOF_WAY_PLAIN,
+    NOF_WAY_PERSISTENT,
+    NOF_WAY_BUFFERED, /* sends: MPI_Bsend, plain where the buffer is full */
+    NOF_WAY_LET_GO, /* sends: MPI_Request_free() at once */
+    NOF_WAY_STAGED, /* blocking receives: MPIX_Recv_staged */
+    NOF_WAY_PARTS /* partitioned, both sides */
+};
+
+/* What is sent: one message, known to both sides by its number. */
+struct nof_sent {
+    int src, dst;
+    unsigned comm;
+    int tag;
+    uint32_t len; /* bytes */
+    bool sync;
+    bool strided; /* lies in memory with gaps */
+    bool abandoned; /* nobody receives it */
+    enum nof_way way;
+    unsigned parts;
+    /* Written down: */
+    bool started;
+    bool done;
+    bool cancelled;
+    uint32_t order; /* among those of src, by start */
+    uint64_t done_ns;
+    struct nof_transfer *transfer; /* the image's, while it is under way */
+};
+
+/* A receive, in the order of `posted`. One that a probe led to has what the probe was asked for. */
+struct nof_received {
+    int dst;
+    unsigned comm;
+    int source, tag; /* NOF_PROGRAM_ANY */
+    uint32_t capacity;
+    bool strided;
+    bool ghost; /* nobody sends it: it is to be cancelled */
+    enum nof_way way;
+    unsigned parts;
+    /* Written down: */
+    bool posted;
+    bool done;
+    bool cancelled;
+    bool truncated;
+    uint32_t order; /* among those of dst, by posting */
+    uint64_t posted_ns, done_ns;
+    int got_source, got_tag;
+    uint32_t got_len;
+    uint64_t sum; /* of what came */
+    struct nof_transfer *transfer;
+};
+
+enum nof_step_kind {
+    NOF_STEP_ISEND, /* item */
+    NOF_STEP_SEND, /* item, blocking */
+    NOF_STEP_IRECV, /* item */
+    NOF_STEP_RECV, /* item, blocking */
+    NOF_STEP_SENDRECV, /* item is sent, spare received */
+    NOF_STEP_PROBE, /* item: found with style, then received */
+    NOF_STEP_CANCEL_RECV, /* item, under way; spare: the receive that takes its place, NONE for a ghost */
+    NOF_STEP_CANCEL_SEND, /* item, under way; spare: the message that takes its place */
+    NOF_STEP_FINISH, /* whatever is under way, in this style */
+    NOF_STEP_BARRIER, /* of comm `item` */
+    NOF_STEP_COLLECTIVE, /* style, over comm `item`, of `spare` numbers, with root `ns` */
+    NOF_STEP_ICOLLECTIVE, /* the same, under way until FINISH */
+    NOF_STEP_WINDOW, /* comm `item`: `spare` one-sided operations in this style, each of `ns` numbers */
+    NOF_STEP_RENEW, /* comm `item` is freed and made anew */
+    NOF_STEP_POKE, /* comm `item`, style: asks and tests, and waits for nothing */
+    NOF_STEP_COMPUTE, /* for `ns` */
+    NOF_STEP_KINDS
+};
+
+enum nof_finish_style {
+    NOF_FINISH_WAITALL,
+    NOF_FINISH_BACKWARDS,
+    NOF_FINISH_TEST,
+    NOF_FINISH_WAITANY,
+    NOF_FINISH_TESTSOME,
+    NOF_FINISH_WAITSOME,
+    NOF_FINISH_TESTANY,
+    NOF_FINISH_TESTALL,
+    NOF_FINISH_STYLES
+};
+
+enum nof_probe_style {
+    NOF_PROBE_BLOCKING,
+    NOF_PROBE_POLLING,
+    NOF_PROBE_MATCHED,
+    NOF_PROBE_MATCHED_POLLING,
+    NOF_PROBE_MATCHED_LATER, /* its receive does not block */
+    NOF_PROBE_STYLES
+};
+
+enum nof_collective {
+    NOF_COLLECTIVE_BARRIER,
+    NOF_COLLECTIVE_ALLREDUCE,
+    NOF_COLLECTIVE_BCAST,
+    NOF_COLLECTIVE_REDUCE,
+    NOF_COLLECTIVE_ALLGATHER,
+    NOF_COLLECTIVE_ALLTOALL,
+    NOF_COLLECTIVE_SCAN,
+    NOF_COLLECTIVE_KINDS
+};
+
+enum nof_window_style { NOF_WINDOW_FENCE, NOF_WINDOW_LOCK, NOF_WINDOW_LOCK_ALL, NOF_WINDOW_STYLES };
+
+enum nof_poke_style { NOF_POKE_PROBE, NOF_POKE_ASK, NOF_POKE_TEST, NOF_POKE_STYLES };
+
+struct nof_step {
+    enum nof_step_kind kind;
+    unsigned style;
+    uint32_t item;
+    uint32_t spare;
+    uint64_t ns;
+};
+
+struct nof_steps {
+    struct nof_step *step;
+    unsigned count, room;
+    unsigned at; /* written down: where the rank is */
+};
+
+struct nof_program {
+    unsigned nranks;
+    unsigned ncomms;
+    bool reversed[NOF_PROGRAM_COMMS_MAX]; /* the ranks of this one count the other way round */
+    uint32_t buffer_bytes; /* attached for buffered sends */
+    uint64_t together_bytes; /* what collectives and windows hold of a process's memory */
+    bool abandons; /* sends what nobody receives */
+    bool stays; /* until its spill mode is over, before it calls MPI_Finalize */
+    struct nof_sent *sent;
+    unsigned nsent, sent_room;
+    struct nof_received *received;
+    unsigned nreceived, received_room;
+    struct nof_steps rank[NOF_PROGRAM_RANKS_MAX];
+    uint64_t callsites; /* so many places receive */
+};
+
+/* The rank that has `rank` of the world in this communicator, and the other way round. */
+static inline int nof_program_rank(const struct nof_program *p, unsigned comm, int rank)
+{
+    return p->reversed[comm] ? (int)p->nranks - 1 - rank : rank;
+}
+
+const char *nof_step_name(enum nof_step_kind kind);
+
+/* The payload of message `id` is made of its number. */
+static inline uint8_t nof_payload_byte(uint64_t id, uint32_t at)
+{
+    return (uint8_t)((id * 0x9e3779b97f4a7c15ull >> 56) + at * 31u + (at >> 8));
+}
+
+/* FNV-1a, of a byte more. */
+#define NOF_SUM_START 0xcbf29ce484222325ull
+static inline uint64_t nof_sum_byte(uint64_t sum, uint8_t byte)
+{
+    return (sum ^ byte) * 0x100000001b3ull;
+}
+
+#endif

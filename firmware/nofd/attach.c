@@ -76,7 +76,7 @@ static void attach_free(struct nofd_attach *a)
     nofd_loop_remove(&d->loop, &a->watch);
     close(a->watch.fd);
     if (a->rank != NULL)
-        nofd_dma_rank_close(d, a->rank);
+        nofd_dma_rank_close(a->rank);
     drop_process(a);
     if (a->job != NULL)
         nofd_job_leave(&d->jobs, a->job);
@@ -85,13 +85,6 @@ static void attach_free(struct nofd_attach *a)
         count_waiting(a, false);
     nofd_share_leave(a->share);
     free(a);
-}
-
-/* The last rank of a private daemon has gone, and nobody asks it for its counters. */
-void nofd_attach_maybe_done(struct nofd *d)
-{
-    if (d->options.private_job && d->was_attached && d->nattached == 0 && d->nclients == 0)
-        nofd_stop(d, 0);
 }
 
 /* reason: NOF_OK (in order), NOF_EPEERDEAD (died), other (failed). */
@@ -106,7 +99,7 @@ static void attach_end(struct nofd_attach *a, int reason)
         nofd_serve_close(d, ep, reason);
     }
     attach_free(a);
-    nofd_attach_maybe_done(d);
+    nofd_maybe_done(d);
 }
 
 static void reply_and_end(struct nofd_attach *a, int status, const char *text)
@@ -162,7 +155,7 @@ static void attach_finish(struct nofd_attach *a, bool direct)
     if (!a->identity.proven)
         drop_process(a); /* perhaps another's: the socket alone says when it ends */
     if (!direct && a->rank != NULL)
-        nofd_dma_rank_close(d, a->rank);
+        nofd_dma_rank_close(a->rank);
     a->rank = NULL; /* the endpoint's */
     rc = nofd_serve_open(d, &serve, &a->ep, text, sizeof(text));
 
@@ -231,7 +224,8 @@ static void attach_probe(struct nofd_attach *a)
         attach_finish(a, direct);
         return;
     }
-    a->rank = nofd_dma_rank_open(d, a->nic->core, &a->cred, a->process.fd, r->probe_addr, r->probe_value);
+    a->rank = nofd_dma_rank_open(&d->crew, &a->nic->core->pools, &a->cred, a->process.fd, r->probe_addr,
+                                 r->probe_value);
     if (a->rank == NULL) {
         attach_finish(a, false);
         return;
@@ -370,7 +364,7 @@ static void on_socket(struct nofd_watch *watch, uint32_t events)
     }
     nofd_loop_remove(&d->loop, watch);
     a->paused = true;
-    nofd_need_ticks(d);
+    nofd_ticks_need(&d->ticks);
 }
 
 /* Its user has earned time again. */
@@ -473,8 +467,9 @@ static void turn_away(int fd, const struct ucred *cred)
     close(fd);
 }
 
-static void admit(struct nofd *d, int fd, const struct ucred *cred)
+static void admit(void *owner, int fd, const struct ucred *cred)
 {
+    struct nofd *d = owner;
     struct nofd_attach *a = calloc(1, sizeof(*a));
     struct nofd_share *share = nofd_share_enter(&d->shares, cred->uid, nofd_clock_ns());
 
@@ -491,28 +486,13 @@ static void admit(struct nofd *d, int fd, const struct ucred *cred)
     a->next = d->attaches;
     d->attaches = a;
     d->nattaches++;
-    nofd_need_ticks(d);
+    nofd_ticks_need(&d->ticks);
     return;
 err_share:
     if (share != NULL)
         nofd_share_leave(share);
     free(a);
     turn_away(fd, cred);
-}
-
-int nofd_attach_open(struct nofd *d, char *err, size_t err_bytes)
-{
-    return nofd_door_open(d, &d->attach_door, d->options.socket, SOCK_SEQPACKET, admit, err, err_bytes);
-}
-
-void nofd_attach_close(struct nofd *d)
-{
-    while (d->attaches != NULL) {
-        /* The close of the socket is what the rank sees. */
-        d->options.private_job = false;
-        attach_end(d->attaches, NOF_ENICDEAD);
-    }
-    nofd_door_close(&d->attach_door);
 }
 
 static void probe_done(struct nofd_attach *a)
@@ -552,15 +532,14 @@ void nofd_attach_look(struct nofd *d)
         else if (nofd_endpoint_state(ep) == NOFD_EP_GONE)
             nofd_serve_free(d, ep);
     }
-    if (nofd_dma_pools_look(d))
-        nofd_need_ticks(d);
 }
 
-bool nofd_attach_tick(struct nofd *d)
+static bool on_tick(struct nofd_tick *tick)
 {
+    struct nofd *d = (struct nofd *)(void *)((char *)tick - offsetof(struct nofd, attach_tick));
     uint64_t now_ns = nofd_clock_ns();
     struct nofd_attach *next;
-    bool more = nofd_dma_pools_look(d);
+    bool more = false;
 
     for (struct nofd_attach *a = d->attaches; a != NULL; a = next) {
         next = a->next;
@@ -580,4 +559,27 @@ bool nofd_attach_tick(struct nofd *d)
         nofd_stop(d, 1);
     }
     return more;
+}
+
+int nofd_attach_open(struct nofd *d, char *err, size_t err_bytes)
+{
+    struct nofd_door_config cfg = {.address = d->options.socket,
+                                   .type = SOCK_SEQPACKET,
+                                   .for_all = nofd_is_for_all(d),
+                                   .admit = admit,
+                                   .owner = d};
+
+    d->attach_tick.fn = on_tick;
+    nofd_ticks_add(&d->ticks, &d->attach_tick);
+    return nofd_door_open(&d->attach_door, &d->loop, &d->ticks, &cfg, err, err_bytes);
+}
+
+void nofd_attach_close(struct nofd *d)
+{
+    while (d->attaches != NULL) {
+        /* The close of the socket is what the rank sees. */
+        d->options.private_job = false;
+        attach_end(d->attaches, NOF_ENICDEAD);
+    }
+    nofd_door_close(&d->attach_door);
 }

@@ -8,7 +8,6 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "attach.h"
 #include "clock.h"
 #include "daemon.h"
 #include "rpc.h"
@@ -77,7 +76,7 @@ static void client_drop(struct nofd_client *client)
     struct nofd *d = client->daemon;
 
     client_free(client);
-    nofd_attach_maybe_done(d);
+    nofd_maybe_done(d);
 }
 
 /* Takes over `text`; NULL: a notification has no answer. */
@@ -184,7 +183,7 @@ static bool enter(struct nofd_client *client, enum client_state state)
         return nofd_loop_change(loop, &client->watch, events) == 0;
     /* Out of the loop, which tells a hang-up again and again. */
     nofd_loop_remove(loop, &client->watch);
-    nofd_need_ticks(client->daemon);
+    nofd_ticks_need(&client->daemon->ticks);
     return true;
 }
 
@@ -245,8 +244,9 @@ static void turn_away(int fd, int code, const char *why)
     close(fd);
 }
 
-static void admit(struct nofd *d, int fd, const struct ucred *cred)
+static void admit(void *owner, int fd, const struct ucred *cred)
 {
+    struct nofd *d = owner;
     struct nofd_client *client;
     struct nofd_share *share;
 
@@ -273,7 +273,7 @@ static void admit(struct nofd *d, int fd, const struct ucred *cred)
     if (is_other(client))
         d->shares.other_clients++;
     if (!d->options.private_job)
-        nofd_need_ticks(d);
+        nofd_ticks_need(&d->ticks);
     return;
 err_share:
     if (share != NULL)
@@ -296,8 +296,9 @@ static bool client_tick(struct nofd_client *client, uint64_t now_ns)
     return d->options.private_job || now_ns - client->since_ns < d->options.idle_timeout_ns;
 }
 
-bool nofd_control_tick(struct nofd *d)
+static bool on_tick(struct nofd_tick *tick)
 {
+    struct nofd *d = (struct nofd *)(void *)((char *)tick - offsetof(struct nofd, control_tick));
     uint64_t now_ns = nofd_clock_ns();
     struct nofd_client *next;
 
@@ -311,7 +312,15 @@ bool nofd_control_tick(struct nofd *d)
 
 int nofd_control_open(struct nofd *d, char *err, size_t err_bytes)
 {
-    return nofd_door_open(d, &d->control_door, d->options.control, SOCK_STREAM, admit, err, err_bytes);
+    struct nofd_door_config cfg = {.address = d->options.control,
+                                   .type = SOCK_STREAM,
+                                   .for_all = nofd_is_for_all(d),
+                                   .admit = admit,
+                                   .owner = d};
+
+    d->control_tick.fn = on_tick;
+    nofd_ticks_add(&d->ticks, &d->control_tick);
+    return nofd_door_open(&d->control_door, &d->loop, &d->ticks, &cfg, err, err_bytes);
 }
 
 void nofd_control_close(struct nofd *d)

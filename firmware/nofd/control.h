@@ -15,7 +15,6 @@
 #ifndef NOFD_CONTROL_H
 #define NOFD_CONTROL_H
 
-#include <stdbool.h>
 #include <stddef.h>
 
 #define NOFD_CONTROL_LINE_BYTES (64u << 10)
@@ -25,7 +24,5 @@ struct nofd;
 /* 0 or -errno with a sentence in err. */
 int nofd_control_open(struct nofd *d, char *err, size_t err_bytes);
 void nofd_control_close(struct nofd *d);
-/* Time passed. Returns whether more ticks are needed. */
-bool nofd_control_tick(struct nofd *d);
 
 #endif

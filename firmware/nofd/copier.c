@@ -106,7 +106,7 @@ static void *copier_main(void *arg)
             continue;
         }
         if (work_on(&c->slot[next % SLOTS], &c->busy))
-            nofd_idle_wake(&c->core->idle);
+            nofd_lcore_wake(&c->core->lcore);
         next++;
     }
     return NULL;
@@ -164,9 +164,9 @@ int nofd_copier_read(struct nofd_copier *c, struct nofd_endpoint *ep, const stru
 
     /* The first block is not worth waking a copier: a lone message is done sooner here. */
     if (load(&c->asleep) != 0 && c->posted == c->retired) {
-        bool lone = c->core->now_ns - c->last_ns > STREAM_NS;
+        bool lone = c->core->lcore.now_ns - c->last_ns > STREAM_NS;
 
-        c->last_ns = c->core->now_ns;
+        c->last_ns = c->core->lcore.now_ns;
         if (lone)
             return NOF_EAGAIN;
     }
@@ -176,7 +176,7 @@ int nofd_copier_read(struct nofd_copier *c, struct nofd_endpoint *ep, const stru
     s->pid = ep->pid;
     s->rank = ep->rank;
     s->token = token;
-    s->since_ns = c->core->now_ns;
+    s->since_ns = c->core->lcore.now_ns;
     s->nremote = nremote;
     s->nlocal = nlocal;
     memcpy(s->remote, remote, nremote * sizeof(*remote));
@@ -195,7 +195,7 @@ static void retire(struct nofd_copier *c, struct slot *s, int status)
         c->stuck = s->overdue = false;
     __atomic_store_n(&s->state, FREE, __ATOMIC_RELAXED); /* a late copier still looks at it */
     s->ep->dma_pending--;
-    nof_nic_dma_done(s->ep->nic->nic, c->core->now_ns, s->token, status);
+    nof_nic_dma_done(s->ep->nic->nic, c->core->lcore.now_ns, s->token, status);
 }
 
 /* Slots before the first that is in use can be filled again. */
@@ -262,7 +262,7 @@ unsigned nofd_copier_steal(struct nofd_copier *c)
         if (load(&s->state) != QUEUED)
             continue;
         /* A copier that is awake takes it at once; two that read at a time would both then wait. */
-        if (load(&c->asleep) == 0 && c->core->now_ns - s->since_ns < PATIENCE_NS)
+        if (load(&c->asleep) == 0 && c->core->lcore.now_ns - s->since_ns < PATIENCE_NS)
             return 0;
         if (work_on(s, &c->core->busy))
             return 1;
@@ -289,5 +289,5 @@ const struct nofd_busy *nofd_copier_busy(const struct nofd_copier *c)
 void nofd_copier_overdue(struct nofd_copier *c)
 {
     __atomic_store_n(&c->overdue, 1, __ATOMIC_RELEASE);
-    nofd_idle_wake(&c->core->idle);
+    nofd_lcore_wake(&c->core->lcore);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * The daemon: what the main thread owns. NIC cores own their NICs; the main thread reaches those
- * only by nofd_core_call(). Main thread only. */
+ * only by nofd_lcore_run(). Main thread only. */
 #ifndef NOFD_DAEMON_H
 #define NOFD_DAEMON_H
 
@@ -9,20 +9,22 @@
 #include <stdint.h>
 
 #include "core.h"
+#include "dma_helper.h"
 #include "door.h"
 #include "loop.h"
 #include "nic.h"
 #include "options.h"
 #include "share.h"
+#include "ticks.h"
 
 struct nofd_attach;
 struct nofd_client;
-struct nofd_dma_helper;
 struct nofd_job;
 
 struct nofd {
     struct nofd_options options;
     struct nofd_loop loop;
+    struct nofd_ticks ticks;
     uint64_t started_ns;
     uint32_t host_id; /* of this machine, for real NICs */
 
@@ -37,6 +39,7 @@ struct nofd {
     struct nofd_shares shares;
 
     struct nofd_door attach_door;
+    struct nofd_tick attach_tick;
     struct nofd_attach *attaches; /* connections of ranks */
     unsigned nattaches; /* all of them */
     unsigned nattached; /* with an endpoint */
@@ -45,30 +48,29 @@ struct nofd {
     struct nofd_endpoint *endpoints;
     unsigned nendpoints;
     struct nofd_job *jobs;
-    struct nofd_dma_helper *helpers; /* of all users, until their processes have ended */
+    struct nofd_dma_crew crew; /* helpers of all users */
     unsigned next_nic; /* nofd deals */
 
     struct nofd_door control_door;
+    struct nofd_tick control_tick;
     struct nofd_client *clients;
     unsigned nclients;
     struct nofd_seen *seen; /* what status last asked the cores */
 
     struct nofd_watch signals;
     struct nofd_watch cores_watch; /* eventfd: a core has news */
-    struct nofd_watch ticks; /* timerfd */
-    bool ticking;
     struct nofd_watch parent; /* pidfd; private only */
     int exit_code;
 };
 
+/* Once, before anything else is called: what would outlive the process is removed also by quick_exit(), the end when a
+ * NIC core is lost and nothing can be ended in order any more (main thread or watchdog). */
+void nofd_daemon_init(struct nofd *d);
 /* Ends the daemon in order. */
 void nofd_stop(struct nofd *d, int exit_code);
-/* A core is lost: nothing can be ended in order any more. Does not return. Main thread or watchdog. */
-_Noreturn void nofd_die(struct nofd *d);
-/* Run fn on the NIC's core; dies when the core is lost. */
-void nofd_call(struct nofd *d, struct nofd_core *core, void (*fn)(struct nofd_core *core, void *arg),
-               void *arg);
-/* Have nofd_attach_tick() and its like called every 50 ms from now on; they say when that is no longer needed. */
-void nofd_need_ticks(struct nofd *d);
+/* Ends a private daemon once its last rank and its last control client have gone. */
+void nofd_maybe_done(struct nofd *d);
+/* Root's daemon serves all users, a private one and anybody else's their own. */
+bool nofd_is_for_all(const struct nofd *d);
 
 #endif

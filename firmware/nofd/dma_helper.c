@@ -12,10 +12,10 @@
 #include "nof_private/fence.h"
 
 #include "clock.h"
-#include "core.h"
 #include "dma_copy.h"
 #include "dma_window.h"
 #include "log.h"
+#include "nic.h"
 
 /* A copy of 64 KiB takes microseconds; a helper that was not scheduled on a busy machine comes back
  * within some tens of milliseconds. */
@@ -59,7 +59,7 @@ static bool has_room(const struct nofd_dma_helper *helper)
 static void ask_for_helper(struct nofd_dma_pool *pool)
 {
     if (__atomic_exchange_n(&pool->wants_helper, 1, __ATOMIC_ACQ_REL) == 0)
-        nofd_core_tell_main(pool->core);
+        nofd_lcore_tell_main(pool->lcore);
 }
 
 /* The least loaded helper with a free slot; asks for one more when there is none. */
@@ -103,7 +103,7 @@ static struct nofd_dma_helper *helper_for(struct nofd_dma_rank *rank)
 /* No helper for this request: try later, but not for ever. */
 static int starve(struct nofd_dma_pool *pool)
 {
-    uint64_t now_ns = pool->core->now_ns;
+    uint64_t now_ns = pool->lcore->now_ns;
 
     if (pool->starved_since_ns == 0 || now_ns - pool->starved_last_ns > STARVING_NS)
         pool->starved_since_ns = now_ns; /* who starved before has asked no more: it has left, or ended */
@@ -134,7 +134,7 @@ static struct nofd_dma_slot *next_slot(struct nofd_dma_helper *helper, struct no
     slot->block = (uint32_t)__builtin_ctz(helper->free_blocks);
     slot->rank = rank;
     slot->probe = false;
-    slot->queued_ns = rank->pool->core->now_ns;
+    slot->queued_ns = rank->pool->lcore->now_ns;
     slot->nremote = slot->nlocal = slot->len_bytes = 0;
     return slot;
 }
@@ -180,7 +180,7 @@ static bool knows(struct nofd_dma_helper *helper, struct nofd_dma_rank *rank)
         return true;
     if ((rank->asked & bit_of(helper)) == 0 && has_room(helper)) {
         (void)next_slot(helper, rank, NOFD_DMA_KNOW);
-        post(helper, rank->pool->core->now_ns);
+        post(helper, rank->pool->lcore->now_ns);
         rank->asked |= bit_of(helper);
     }
     return false;
@@ -206,7 +206,7 @@ static int copy_by_helper(struct nofd_endpoint *ep, bool write, const struct nof
     slot = next_slot(helper, rank, write ? NOFD_DMA_WRITE : NOFD_DMA_READ);
     slot->token = token;
     set_buffers(slot, remote, nremote, local, nlocal);
-    post(helper, rank->pool->core->now_ns);
+    post(helper, rank->pool->lcore->now_ns);
     return NOF_DMA_PENDING;
 }
 
@@ -227,7 +227,7 @@ static void end_probe(struct nofd_dma_rank *rank, int status)
     }
     rank->probe_status = status == NOF_OK && rank->probe_read != rank->probe_value ? NOF_EFAULT : status;
     __atomic_store_n(&rank->probe_done, 1, __ATOMIC_RELEASE);
-    nofd_core_tell_main(rank->pool->core);
+    nofd_lcore_tell_main(rank->pool->lcore);
 }
 
 /* The helper opened a pidfd by number. If the process that we have held since the attach lives still, no other has had
@@ -247,7 +247,7 @@ static void learn(struct nofd_dma_helper *helper, struct nofd_dma_rank *rank, in
 }
 
 /* Ends what the slot stands for. Returns bytes that were copied. */
-static uint32_t finish(struct nofd_core *core, struct nofd_dma_helper *helper, struct nofd_dma_slot *slot,
+static uint32_t finish(struct nofd_lcore *lcore, struct nofd_dma_helper *helper, struct nofd_dma_slot *slot,
                        int status)
 {
     struct nofd_dma_rank *rank = slot->rank;
@@ -268,7 +268,7 @@ static uint32_t finish(struct nofd_core *core, struct nofd_dma_helper *helper, s
         end_probe(rank, status);
     } else {
         rank->ep->dma_pending--;
-        nof_nic_dma_done(rank->ep->nic->nic, core->now_ns, slot->token, status);
+        nof_nic_dma_done(rank->ep->nic->nic, lcore->now_ns, slot->token, status);
     }
     return copied;
 }
@@ -299,7 +299,7 @@ static void condemn(struct nofd_dma_helper *helper)
 }
 
 /* Slots that the helper has passed, in order, until *left bytes are copied. */
-static unsigned retire(struct nofd_core *core, struct nofd_dma_helper *helper, uint32_t *left)
+static unsigned retire(struct nofd_lcore *lcore, struct nofd_dma_helper *helper, uint32_t *left)
 {
     uint32_t taken = load(&helper->process.ring->taken);
     unsigned n = 0;
@@ -315,13 +315,13 @@ static unsigned retire(struct nofd_core *core, struct nofd_dma_helper *helper, u
         if (slot->state == NOFD_SLOT_STOLEN)
             break;
         if (slot->state == NOFD_SLOT_POSTED)
-            copied = finish(core, helper, slot, status_of(order_at(helper, helper->retired)));
+            copied = finish(lcore, helper, slot, status_of(order_at(helper, helper->retired)));
         *left -= copied < *left ? copied : *left;
         pass(helper);
         n++;
     }
     if (n > 0)
-        helper->head_since_ns = core->now_ns;
+        helper->head_since_ns = lcore->now_ns;
     if (n > 0 || helper->retired != taken)
         helper->stuck =
             helper
@@ -370,7 +370,7 @@ static void steal(struct nofd_dma_pool *pool, struct nofd_dma_helper *helper, bo
 }
 
 /* Gives stolen slots to others; one that waits longer than the timeout ends with an error. */
-static void give_stolen(struct nofd_core *core, struct nofd_dma_pool *pool, struct nofd_dma_helper *from)
+static void give_stolen(struct nofd_lcore *lcore, struct nofd_dma_pool *pool, struct nofd_dma_helper *from)
 {
     for (uint32_t i = from->retired; i != from->posted && pool->nstolen > 0; i++) {
         struct nofd_dma_slot *slot = slot_at(from, i);
@@ -386,11 +386,11 @@ static void give_stolen(struct nofd_core *core, struct nofd_dma_pool *pool, stru
             copy->probe = slot->probe;
             copy->queued_ns = slot->queued_ns;
             set_buffers(copy, slot->remote, slot->nremote, slot->local, slot->nlocal);
-            post(to, core->now_ns);
+            post(to, lcore->now_ns);
             slot->state = NOFD_SLOT_OVER;
-        } else if (slot->rank->failed != 0 || core->now_ns - slot->queued_ns > pool->timeout_ns) {
+        } else if (slot->rank->failed != 0 || lcore->now_ns - slot->queued_ns > pool->timeout_ns) {
             slot->what = NOFD_DMA_WRITE; /* nothing to copy */
-            (void)finish(core, from, slot, slot->rank->failed != 0 ? slot->rank->failed : NOF_EFAULT);
+            (void)finish(lcore, from, slot, slot->rank->failed != 0 ? slot->rank->failed : NOF_EFAULT);
         } else {
             continue;
         }
@@ -399,12 +399,12 @@ static void give_stolen(struct nofd_core *core, struct nofd_dma_pool *pool, stru
 }
 
 /* A dead helper passes no slot any more: what it had claimed is lost, the rest is given away. */
-static void bury(struct nofd_core *core, struct nofd_dma_pool *pool, unsigned i)
+static void bury(struct nofd_lcore *lcore, struct nofd_dma_pool *pool, unsigned i)
 {
     struct nofd_dma_helper *helper = pool->helpers[i];
 
     steal(pool, helper, true);
-    give_stolen(core, pool, helper);
+    give_stolen(lcore, pool, helper);
     while (helper->retired != helper->posted) {
         struct nofd_dma_slot *slot = slot_at(helper, helper->retired);
 
@@ -413,7 +413,7 @@ static void bury(struct nofd_core *core, struct nofd_dma_pool *pool, unsigned i)
         if (slot->state == NOFD_SLOT_POSTED && slot->what == NOFD_DMA_KNOW && slot->rank != NULL)
             slot->rank->asked &= ~bit_of(helper); /* another will be asked */
         else if (slot->state == NOFD_SLOT_POSTED)
-            (void)finish(core, helper, slot, status_of(order_at(helper, helper->retired)));
+            (void)finish(lcore, helper, slot, status_of(order_at(helper, helper->retired)));
         pass(helper);
     }
     for (unsigned j = 0; j < pool->nranks; j++) {
@@ -427,15 +427,15 @@ static void bury(struct nofd_core *core, struct nofd_dma_pool *pool, unsigned i)
     }
     if (__atomic_load_n(&pool->dead, __ATOMIC_ACQUIRE) != NULL)
         return; /* main has not yet taken the last one */
-    nofd_idle_unwatch(&core->idle, helper->process.wake_fd);
+    nofd_lcore_unwatch(lcore, helper->process.wake_fd);
     pool->helpers[i] = pool->helpers[--pool->nhelpers];
     __atomic_store_n(&pool->dead, helper, __ATOMIC_RELEASE);
-    nofd_core_tell_main(core);
+    nofd_lcore_tell_main(lcore);
 }
 
-static void watch_helper(struct nofd_core *core, struct nofd_dma_pool *pool, struct nofd_dma_helper *helper)
+static void watch_helper(struct nofd_lcore *lcore, struct nofd_dma_pool *pool, struct nofd_dma_helper *helper)
 {
-    uint64_t waited_ns = core->now_ns - helper->head_since_ns;
+    uint64_t waited_ns = lcore->now_ns - helper->head_since_ns;
     const struct nofd_dma_rank *rank;
 
     if (helper->posted == helper->retired || load(&helper->process.ring->taken) != helper->retired ||
@@ -478,50 +478,50 @@ static void begin_probes(struct nofd_dma_pool *pool)
         slot = next_slot(helper, rank, NOFD_DMA_READ);
         slot->probe = true;
         set_buffers(slot, &remote, 1, &local, 1);
-        post(helper, pool->core->now_ns);
+        post(helper, pool->lcore->now_ns);
         rank->probe_wanted = false;
         pool->nprobes--;
     }
 }
 
-static unsigned pool_turn(struct nofd_core *core, struct nofd_dma_pool *pool, uint32_t *left)
+static unsigned pool_turn(struct nofd_lcore *lcore, struct nofd_dma_pool *pool, uint32_t *left)
 {
     unsigned n = 0;
 
     for (unsigned i = pool->nhelpers; i > 0; i--) {
         struct nofd_dma_helper *helper = pool->helpers[i - 1];
 
-        n += retire(core, helper, left);
+        n += retire(lcore, helper, left);
         if (helper_dead(helper)) {
-            bury(core, pool, i - 1);
+            bury(lcore, pool, i - 1);
             n++;
             continue;
         }
-        watch_helper(core, pool, helper);
+        watch_helper(lcore, pool, helper);
         if (pool->nstolen > 0)
-            give_stolen(core, pool, helper);
+            give_stolen(lcore, pool, helper);
     }
     if (pool->nprobes > 0)
         begin_probes(pool);
     return n;
 }
 
-unsigned nofd_dma_pools_turn(struct nofd_core *core)
+unsigned nofd_dma_pools_turn(struct nofd_dma_pools *pools)
 {
     uint32_t left = TURN_BYTES;
     unsigned n = 0;
 
-    core->first_pool++; /* none is always the last, for which nothing is left */
-    for (unsigned i = 0; i < core->npools; i++)
-        n += pool_turn(core, core->pools[(core->first_pool + i) % core->npools], &left);
+    pools->first++; /* none is always the last, for which nothing is left */
+    for (unsigned i = 0; i < pools->n; i++)
+        n += pool_turn(pools->lcore, pools->pool[(pools->first + i) % pools->n], &left);
     return n;
 }
 
-void nofd_dma_pools_ring(struct nofd_core *core)
+void nofd_dma_pools_ring(struct nofd_dma_pools *pools)
 {
-    for (unsigned i = 0; i < core->npools; i++)
-        for (unsigned j = 0; j < core->pools[i]->nhelpers; j++) {
-            struct nofd_dma_helper *helper = core->pools[i]->helpers[j];
+    for (unsigned i = 0; i < pools->n; i++)
+        for (unsigned j = 0; j < pools->pool[i]->nhelpers; j++) {
+            struct nofd_dma_helper *helper = pools->pool[i]->helpers[j];
 
             if (helper->rung == helper->posted)
                 continue;
@@ -530,10 +530,10 @@ void nofd_dma_pools_ring(struct nofd_core *core)
         }
 }
 
-void nofd_dma_pools_stalled(struct nofd_core *core, uint64_t stalled_ns)
+void nofd_dma_pools_stalled(struct nofd_dma_pools *pools, uint64_t stalled_ns)
 {
-    for (unsigned i = 0; i < core->npools; i++) {
-        struct nofd_dma_pool *pool = core->pools[i];
+    for (unsigned i = 0; i < pools->n; i++) {
+        struct nofd_dma_pool *pool = pools->pool[i];
 
         if (pool->starved_since_ns != 0)
             pool->starved_since_ns += stalled_ns;
@@ -548,18 +548,18 @@ void nofd_dma_pools_stalled(struct nofd_core *core, uint64_t stalled_ns)
     }
 }
 
-void nofd_dma_pools_asleep(struct nofd_core *core, uint32_t asleep)
+void nofd_dma_pools_asleep(struct nofd_dma_pools *pools, uint32_t asleep)
 {
-    for (unsigned i = 0; i < core->npools; i++)
-        for (unsigned j = 0; j < core->pools[i]->nhelpers; j++)
-            __atomic_store_n(&core->pools[i]->helpers[j]->process.ring->core_asleep, asleep,
+    for (unsigned i = 0; i < pools->n; i++)
+        for (unsigned j = 0; j < pools->pool[i]->nhelpers; j++)
+            __atomic_store_n(&pools->pool[i]->helpers[j]->process.ring->core_asleep, asleep,
                              __ATOMIC_RELAXED);
 }
 
-bool nofd_dma_pools_ready(const struct nofd_core *core)
+bool nofd_dma_pools_ready(const struct nofd_dma_pools *pools)
 {
-    for (unsigned i = 0; i < core->npools; i++) {
-        const struct nofd_dma_pool *pool = core->pools[i];
+    for (unsigned i = 0; i < pools->n; i++) {
+        const struct nofd_dma_pool *pool = pools->pool[i];
 
         for (unsigned j = 0; j < pool->nhelpers; j++)
             if (load(&pool->helpers[j]->process.ring->taken) != pool->helpers[j]->retired ||
@@ -569,18 +569,22 @@ bool nofd_dma_pools_ready(const struct nofd_core *core)
     return false;
 }
 
-uint64_t nofd_dma_pools_deadline(const struct nofd_core *core)
+uint64_t nofd_dma_pools_deadline(const struct nofd_dma_pools *pools)
 {
-    for (unsigned i = 0; i < core->npools; i++)
-        for (unsigned j = 0; j < core->pools[i]->nhelpers; j++)
-            if (core->pools[i]->helpers[j]->posted != core->pools[i]->helpers[j]->retired)
-                return core->now_ns + STUCK_NS / 2;
+    for (unsigned i = 0; i < pools->n; i++)
+        for (unsigned j = 0; j < pools->pool[i]->nhelpers; j++)
+            if (pools->pool[i]->helpers[j]->posted != pools->pool[i]->helpers[j]->retired)
+                return pools->lcore->now_ns + STUCK_NS / 2;
     return UINT64_MAX;
 }
 
-unsigned nofd_dma_pool_helpers(const struct nofd_dma_pool *pool)
+unsigned nofd_dma_pools_helpers(const struct nofd_dma_pools *pools)
 {
-    return pool->nhelpers;
+    unsigned n = 0;
+
+    for (unsigned i = 0; i < pools->n; i++)
+        n += pools->pool[i]->nhelpers;
+    return n;
 }
 
 /* --- main thread's calls -------------------------------------------------------------------------- */
@@ -588,7 +592,7 @@ unsigned nofd_dma_pool_helpers(const struct nofd_dma_pool *pool)
 void nofd_dma_helper_join(struct nofd_dma_pool *pool, struct nofd_dma_helper *helper)
 {
     /* Unwatched it would be looked at late, but it would be. */
-    (void)nofd_idle_watch(&pool->core->idle, helper->process.wake_fd, true);
+    (void)nofd_lcore_watch(pool->lcore, helper->process.wake_fd, true);
     pool->helpers[pool->nhelpers++] = helper;
 }
 

@@ -26,11 +26,33 @@
 
 #include "nof/port.h"
 
-struct nofd;
-struct nofd_core;
+#include "lcore.h"
+#include "loop.h"
+#include "ticks.h"
+
 struct nofd_dma_helper;
 struct nofd_dma_pool;
 struct nofd_endpoint;
+
+#define NOFD_DMA_POOLS_MAX 256u
+
+/* Of one NIC core: the users whose memory it copies. The core's; main changes the list by errands. */
+struct nofd_dma_pools {
+    struct nofd_lcore *lcore;
+    struct nofd_dma_pool *pool[NOFD_DMA_POOLS_MAX];
+    unsigned n;
+    unsigned first; /* of this turn */
+};
+
+/* All helpers of the daemon. Main thread. */
+struct nofd_dma_crew {
+    struct nofd_loop *loop;
+    struct nofd_ticks *ticks;
+    struct nofd_tick tick;
+    uint64_t timeout_ns; /* a rank whose memory blocks a copy longer fails */
+    struct nofd_dma_helper *helpers; /* until their processes have ended */
+    struct nofd_dma_pool *pools; /* of all cores */
+};
 
 /* Somebody whose memory helpers copy. The core's but for the first four. */
 struct nofd_dma_rank {
@@ -54,29 +76,32 @@ struct nofd_dma_rank {
 
 /* For the process of `pidfd`, which stays the caller's. Begins the probe: 8 bytes at probe_addr that must be probe_value. NULL: no helper for that user, or no room:
  * then it copies itself. */
-struct nofd_dma_rank *nofd_dma_rank_open(struct nofd *d, struct nofd_core *core, const struct ucred *who,
-                                         int pidfd, uint64_t probe_addr, uint64_t probe_value);
+struct nofd_dma_rank *nofd_dma_rank_open(struct nofd_dma_crew *crew, struct nofd_dma_pools *pools,
+                                         const struct ucred *who, int pidfd, uint64_t probe_addr,
+                                         uint64_t probe_value);
 /* Once its endpoint is GONE, or it never had one. What is under way for it ends without a word. */
-void nofd_dma_rank_close(struct nofd *d, struct nofd_dma_rank *rank);
-/* Starts helpers that the core asked for, frees dead ones, ends pools that nobody has used for a while. Returns whether
- * to look again at the next tick. */
-bool nofd_dma_pools_look(struct nofd *d);
+void nofd_dma_rank_close(struct nofd_dma_rank *rank);
+
+void nofd_dma_crew_init(struct nofd_dma_crew *crew, struct nofd_loop *loop, struct nofd_ticks *ticks,
+                        uint64_t timeout_ns);
+/* A core has news: starts helpers that it asked for, frees dead ones, ends pools that nobody has used for a while. */
+void nofd_dma_crew_look(struct nofd_dma_crew *crew);
 /* Before the cores go: all helpers are killed and reaped. No rank is open. */
-void nofd_dma_pools_end(struct nofd *d);
+void nofd_dma_crew_end(struct nofd_dma_crew *crew);
 
 /* Helpers that live, for status. On the core. */
-unsigned nofd_dma_pool_helpers(const struct nofd_dma_pool *pool);
+unsigned nofd_dma_pools_helpers(const struct nofd_dma_pools *pools);
 /* Returns results retired. Bounded in bytes: the rest waits for the next turn. */
-unsigned nofd_dma_pools_turn(struct nofd_core *core);
+unsigned nofd_dma_pools_turn(struct nofd_dma_pools *pools);
 /* At the end of each turn: wakes helpers that were given orders in it. Once, for a wake takes longer than a copy. */
-void nofd_dma_pools_ring(struct nofd_core *core);
+void nofd_dma_pools_ring(struct nofd_dma_pools *pools);
 /* The core was not scheduled for so long, and perhaps no helper was: that time counts for no timeout. */
-void nofd_dma_pools_stalled(struct nofd_core *core, uint64_t stalled_ns);
+void nofd_dma_pools_stalled(struct nofd_dma_pools *pools, uint64_t stalled_ns);
 /* Before sleep: have helpers wake the core (1), and after it (0). */
-void nofd_dma_pools_asleep(struct nofd_core *core, uint32_t asleep);
+void nofd_dma_pools_asleep(struct nofd_dma_pools *pools, uint32_t asleep);
 /* Results wait to be retired: do not sleep. */
-bool nofd_dma_pools_ready(const struct nofd_core *core);
+bool nofd_dma_pools_ready(const struct nofd_dma_pools *pools);
 /* When a helper must be looked at although it said nothing. */
-uint64_t nofd_dma_pools_deadline(const struct nofd_core *core);
+uint64_t nofd_dma_pools_deadline(const struct nofd_dma_pools *pools);
 
 #endif

@@ -49,13 +49,15 @@ struct nofd_dma_helper {
 
     /* Main thread. */
     struct nofd_dma_pool *pool; /* NULL: put */
-    struct nofd *daemon;
-    struct nofd_dma_helper *next; /* all of the daemon */
+    struct nofd_dma_crew *crew;
+    struct nofd_dma_helper *next; /* all of the crew */
     unsigned number; /* bit in the ranks' words */
 };
 
 struct nofd_dma_pool {
-    struct nofd_core *core;
+    struct nofd_dma_crew *crew;
+    struct nofd_dma_pools *pools; /* whose it is one of */
+    struct nofd_lcore *lcore; /* their core's */
     struct nofd_dma_user user;
     uint64_t timeout_ns;
     unsigned normal_helpers; /* as many as may run without any being stuck */
@@ -76,6 +78,7 @@ struct nofd_dma_pool {
     int useless; /* main to core: helpers cannot start, and more would not either */
 
     /* Main thread. */
+    struct nofd_dma_pool *next; /* all of the crew */
     unsigned references; /* ranks */
     uint32_t numbers; /* bit i: a helper has that number */
     uint32_t generation; /* of the last rank */

@@ -36,7 +36,7 @@ int nofd_dma_probe(pid_t pid, uint64_t addr, uint64_t value)
 /* The process that attached, and no other that has its number now. */
 static bool alive(struct nofd_endpoint *ep)
 {
-    uint64_t now_ns = ep->nic->core->now_ns;
+    uint64_t now_ns = ep->nic->core->lcore.now_ns;
 
     if (now_ns - ep->alive_ns <= LOOK_NS)
         return true;

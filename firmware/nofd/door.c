@@ -2,11 +2,11 @@
 #include "door.h"
 
 #include <errno.h>
+#include <stddef.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "clock.h"
-#include "daemon.h"
 #include "log.h"
 
 #define AT_ONCE_NS (50 * NOFD_MS) /* a thousand connections and more, as a large job makes them */
@@ -14,9 +14,9 @@
 
 static void shut(struct nofd_door *door)
 {
-    nofd_loop_remove(&door->daemon->loop, &door->watch);
+    nofd_loop_remove(door->loop, &door->watch);
     door->shut = true;
-    nofd_need_ticks(door->daemon);
+    nofd_ticks_need(door->ticks);
 }
 
 static void accept_one(struct nofd_door *door)
@@ -33,7 +33,7 @@ static void accept_one(struct nofd_door *door)
     if (fd < 0)
         return;
     if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &len) == 0)
-        door->admit(door->daemon, fd, &cred);
+        door->admit(door->owner, fd, &cred);
     else
         close(fd);
 }
@@ -50,29 +50,34 @@ static void on_door(struct nofd_watch *watch, uint32_t events)
         shut(door);
 }
 
-int nofd_door_open(struct nofd *d, struct nofd_door *door, const char *address, int type,
-                   void (*admit)(struct nofd *d, int fd, const struct ucred *cred), char *err,
-                   size_t err_bytes)
+/* Time passed: it may be opened again. */
+static bool on_tick(struct nofd_tick *tick)
 {
-    mode_t mode = geteuid() == 0 && !d->options.private_job ? 0666 : 0600;
-    int rc = nofd_listen(&door->listener, address, type, mode, err, err_bytes);
+    struct nofd_door *door = (struct nofd_door *)(void *)((char *)tick - offsetof(struct nofd_door, tick));
+
+    if (door->shut && nofd_budget_left(&door->time, nofd_clock_ns()))
+        door->shut = nofd_loop_add(door->loop, &door->watch, EPOLLIN) != 0;
+    return door->shut;
+}
+
+int nofd_door_open(struct nofd_door *door, struct nofd_loop *loop, struct nofd_ticks *ticks,
+                   const struct nofd_door_config *cfg, char *err, size_t err_bytes)
+{
+    int rc =
+        nofd_listen(&door->listener, cfg->address, cfg->type, cfg->for_all ? 0666 : 0600, err, err_bytes);
 
     if (rc != 0)
         return rc;
-    door->daemon = d;
-    door->admit = admit;
+    door->loop = loop;
+    door->ticks = ticks;
+    door->admit = cfg->admit;
+    door->owner = cfg->owner;
     door->watch.fd = door->listener.fd;
     door->watch.fn = on_door;
+    door->tick.fn = on_tick;
     nofd_budget_init(&door->time, AT_ONCE_NS, EARNS_PERCENT, nofd_clock_ns());
-    return nofd_loop_add(&d->loop, &door->watch, EPOLLIN);
-}
-
-bool nofd_door_tick(struct nofd_door *door)
-{
-    if (!door->shut || !nofd_budget_left(&door->time, nofd_clock_ns()))
-        return door->shut;
-    door->shut = nofd_loop_add(&door->daemon->loop, &door->watch, EPOLLIN) != 0;
-    return door->shut;
+    nofd_ticks_add(ticks, &door->tick);
+    return nofd_loop_add(loop, &door->watch, EPOLLIN);
 }
 
 void nofd_door_close(struct nofd_door *door)

@@ -13,25 +13,32 @@
 #include "address.h"
 #include "loop.h"
 #include "share.h"
-
-struct nofd;
+#include "ticks.h"
 
 struct nofd_door {
     struct nofd_watch watch;
+    struct nofd_tick tick;
+    struct nofd_loop *loop;
+    struct nofd_ticks *ticks;
     struct nofd_listener listener;
-    struct nofd *daemon;
     /* fd is non-blocking and the callee's, to keep or to close. */
-    void (*admit)(struct nofd *d, int fd, const struct ucred *cred);
+    void (*admit)(void *owner, int fd, const struct ucred *cred);
+    void *owner;
     struct nofd_budget time;
     bool shut;
 };
 
-/* Root's daemon is for everybody: its address is made for all to connect. 0 or -errno with a sentence in err. */
-int nofd_door_open(struct nofd *d, struct nofd_door *door, const char *address, int type,
-                   void (*admit)(struct nofd *d, int fd, const struct ucred *cred), char *err,
-                   size_t err_bytes);
-/* Time passed. Returns whether more ticks are needed. */
-bool nofd_door_tick(struct nofd_door *door);
+struct nofd_door_config {
+    const char *address;
+    int type; /* SOCK_SEQPACKET or SOCK_STREAM */
+    bool for_all; /* its address is made for all users to connect */
+    void (*admit)(void *owner, int fd, const struct ucred *cred);
+    void *owner;
+};
+
+/* 0 or -errno with a sentence in err. */
+int nofd_door_open(struct nofd_door *door, struct nofd_loop *loop, struct nofd_ticks *ticks,
+                   const struct nofd_door_config *cfg, char *err, size_t err_bytes);
 void nofd_door_close(struct nofd_door *door);
 
 #endif

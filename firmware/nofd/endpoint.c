@@ -46,8 +46,8 @@ unsigned nofd_endpoint_take(struct nofd_endpoint *ep, uint64_t now_ns)
 
     if (used == 0)
         return ended;
-    if (ep->nic->core->watch_pauses)
-        count_pause(ep, ep->nic->core->pause_ns);
+    if (ep->nic->core->lcore.watch_pauses)
+        count_pause(ep, ep->nic->core->lcore.pause_ns);
     /* The consumer index is ours, but on a page that the host can write. */
     if (used > rte_ring_get_capacity(ring) ||
         __atomic_load_n(&ring->cons.head, __ATOMIC_RELAXED) != ep->submit_cons) {

@@ -5,8 +5,6 @@
 #include <sched.h>
 #include <stddef.h>
 #include <sys/epoll.h>
-#include <sys/eventfd.h>
-#include <unistd.h>
 
 #include <rte_pause.h>
 
@@ -29,56 +27,6 @@
     (500 * NOFD_MS) /* since the last one: ranks that start take a slice or two, and no more */
 #define SLEEP_MIN_NS (2 * NOFD_US) /* a shorter sleep costs more than it saves */
 
-int nofd_idle_init(struct nofd_idle *idle)
-{
-    int rc;
-
-    *idle = (struct nofd_idle){.epoll_fd = -1, .wake_fd = -1};
-    idle->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
-    idle->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    if (idle->epoll_fd < 0 || idle->wake_fd < 0) {
-        rc = -errno;
-        nofd_idle_fini(idle);
-        return rc;
-    }
-    return nofd_idle_watch(idle, idle->wake_fd, true);
-}
-
-void nofd_idle_fini(struct nofd_idle *idle)
-{
-    if (idle->epoll_fd >= 0)
-        close(idle->epoll_fd);
-    if (idle->wake_fd >= 0)
-        close(idle->wake_fd);
-    idle->epoll_fd = -1;
-    idle->wake_fd = -1;
-}
-
-int nofd_idle_watch(struct nofd_idle *idle, int fd, bool edge)
-{
-    /* Edge-triggered, an eventfd wakes once per write and needs no read. */
-    struct epoll_event event = {.events = edge ? EPOLLIN | EPOLLET : EPOLLIN};
-
-    return epoll_ctl(idle->epoll_fd, EPOLL_CTL_ADD, fd, &event) != 0 ? -errno : 0;
-}
-
-void nofd_idle_unwatch(struct nofd_idle *idle, int fd)
-{
-    (void)epoll_ctl(idle->epoll_fd, EPOLL_CTL_DEL, fd, NULL);
-}
-
-void nofd_idle_wake(struct nofd_idle *idle)
-{
-    uint64_t one = 1;
-    ssize_t n;
-
-    nof_fence_full();
-    if (__atomic_load_n(&idle->asleep, __ATOMIC_RELAXED) == 0)
-        return;
-    n = write(idle->wake_fd, &one, sizeof(one));
-    (void)n; /* full: it is awake already */
-}
-
 static uint64_t earlier(uint64_t a, uint64_t b)
 {
     return a < b ? a : b;
@@ -88,7 +36,7 @@ static uint64_t earlier(uint64_t a, uint64_t b)
 static uint64_t deadline(struct nofd_core *core)
 {
     struct nofd_idle *idle = &core->idle;
-    uint64_t at_ns = core->npools > 0 ? nofd_dma_pools_deadline(core) : UINT64_MAX;
+    uint64_t at_ns = core->pools.n > 0 ? nofd_dma_pools_deadline(&core->pools) : UINT64_MAX;
     bool quiet = true;
 
     for (unsigned i = 0; i < core->nnics; i++) {
@@ -97,10 +45,10 @@ static uint64_t deadline(struct nofd_core *core)
         at_ns = earlier(at_ns, nof_nic_next_deadline(nic->nic));
         at_ns = earlier(at_ns, nic->wire.ops->deadline(&nic->wire));
         if (nic->wire.device != NULL)
-            at_ns = earlier(at_ns, core->now_ns + LINK_LOOK_NS);
+            at_ns = earlier(at_ns, core->lcore.now_ns + LINK_LOOK_NS);
         for (unsigned j = 0; j < nic->nlive; j++)
             if (nic->live[j]->complete_full)
-                at_ns = earlier(at_ns, core->now_ns + FULL_LOOK_NS);
+                at_ns = earlier(at_ns, core->lcore.now_ns + FULL_LOOK_NS);
         quiet = quiet && nof_nic_quiet(nic->nic);
     }
     if (!idle->naps)
@@ -111,24 +59,23 @@ static uint64_t deadline(struct nofd_core *core)
         idle->backoff_ns = idle->backoff_ns == 0 ? idle->nap_ns : idle->backoff_ns * 2;
     if (idle->backoff_ns > BACKOFF_MAX_NS && idle->backoff_ns > idle->nap_ns)
         idle->backoff_ns = BACKOFF_MAX_NS > idle->nap_ns ? BACKOFF_MAX_NS : idle->nap_ns;
-    return earlier(at_ns, core->now_ns + idle->backoff_ns);
+    return earlier(at_ns, core->lcore.now_ns + idle->backoff_ns);
 }
 
 static void publish(struct nofd_core *core, uint32_t asleep)
 {
-    __atomic_store_n(&core->idle.asleep, asleep, __ATOMIC_RELAXED);
+    __atomic_store_n(&core->lcore.asleep, asleep, __ATOMIC_RELAXED);
     for (unsigned i = 0; i < core->nnics; i++)
         nofd_nic_asleep(core->nics[i], asleep);
-    nofd_dma_pools_asleep(core, asleep);
+    nofd_dma_pools_asleep(&core->pools, asleep);
 }
 
 /* The last look, after `asleep` was published and the fence passed. */
 static bool may_sleep(struct nofd_core *core)
 {
-    if (__atomic_load_n(&core->call, __ATOMIC_RELAXED) != NULL ||
-        __atomic_load_n(&core->stop, __ATOMIC_RELAXED))
+    if (nofd_lcore_wanted(&core->lcore))
         return false;
-    if (core->npools > 0 && nofd_dma_pools_ready(core))
+    if (core->pools.n > 0 && nofd_dma_pools_ready(&core->pools))
         return false;
     if (core->copier != NULL && nofd_copier_ready(core->copier))
         return false;
@@ -148,7 +95,7 @@ static bool arm_ports(struct nofd_core *core)
 
         armed = wire->ops->sleep(wire) && armed;
         if (!wire->naps && wire->wait_fd >= 0)
-            armed = nofd_idle_watch(&core->idle, wire->wait_fd, false) == 0 && armed;
+            armed = nofd_lcore_watch(&core->lcore, wire->wait_fd, false) == 0 && armed;
     }
     return armed;
 }
@@ -159,7 +106,7 @@ static void disarm_ports(struct nofd_core *core)
         struct nofd_wire *wire = &core->nics[i]->wire;
 
         if (!wire->naps && wire->wait_fd >= 0)
-            nofd_idle_unwatch(&core->idle, wire->wait_fd);
+            nofd_lcore_unwatch(&core->lcore, wire->wait_fd);
         wire->ops->wake(wire);
     }
 }
@@ -176,15 +123,15 @@ static void sleep_until(struct nofd_core *core, uint64_t until_ns)
     timeout.tv_sec = (time_t)(left_ns / NOFD_S);
     timeout.tv_nsec = (long)(left_ns % NOFD_S);
     core->nics[0]->counters[NOF_C_SLEEPS]++;
-    if (epoll_pwait2(core->idle.epoll_fd, events, 8, until_ns == UINT64_MAX ? NULL : &timeout, NULL) < 0 &&
+    if (epoll_pwait2(core->lcore.epoll_fd, events, 8, until_ns == UINT64_MAX ? NULL : &timeout, NULL) < 0 &&
         errno == ENOSYS) { /* before Linux 5.11 */
         int ms = until_ns == UINT64_MAX || left_ns > 1000 * NOFD_S ? -1 : (int)(left_ns / NOFD_MS) + 1;
 
-        (void)epoll_wait(core->idle.epoll_fd, events, 8, ms);
+        (void)epoll_wait(core->lcore.epoll_fd, events, 8, ms);
     }
     /* What we slept on purpose is no stall; what we overslept is. */
     now_ns = nofd_clock_ns();
-    core->now_ns = earlier(now_ns, until_ns);
+    core->lcore.now_ns = earlier(now_ns, until_ns);
 }
 
 static void earn(struct nofd_idle *idle, uint64_t now_ns)
@@ -236,9 +183,9 @@ void nofd_idle_wait(struct nofd_core *core)
     struct nofd_idle *idle = &core->idle;
     uint64_t until_ns;
 
-    earn(idle, core->now_ns);
+    earn(idle, core->lcore.now_ns);
     if (idle->since_ns == 0)
-        idle->since_ns = core->now_ns;
+        idle->since_ns = core->lcore.now_ns;
     if (idle->policy == NOFD_IDLE_BUSY) {
         rte_pause();
         return;
@@ -247,7 +194,7 @@ void nofd_idle_wait(struct nofd_core *core)
         sched_yield();
         return;
     }
-    if (may_spin(idle, core->now_ns)) {
+    if (may_spin(idle, core->lcore.now_ns)) {
         if (idle->scarce)
             give_way(idle);
         else
@@ -255,7 +202,7 @@ void nofd_idle_wait(struct nofd_core *core)
         return;
     }
     until_ns = deadline(core);
-    if (until_ns <= core->now_ns)
+    if (until_ns <= core->lcore.now_ns)
         return;
     publish(core, 1);
     nof_fence_full();

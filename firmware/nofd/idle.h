@@ -8,11 +8,9 @@
  * In the middle of a stream a sleep costs both sides more than the spin that it saves: a core that has worked may spin
  * for longer than spin_us, for a quarter of the time that it worked, NOFD_IDLE_CREDIT_NS at most.
  *
- * Asleep is published before the last look at the queues and taken back after; the other side of
- * every queue (hosts: nic_asleep in the BAR; DMA helpers and the main thread: `asleep` here) passes
- * a full fence after it put something in, then looks at the word, then writes the descriptor.
+ * Who has a core look by writing into a queue wakes it as lcore.h says (hosts: nic_asleep in the BAR).
  *
- * Threads: the NIC core; nofd_idle_wake() by anybody. */
+ * Threads: the NIC core. */
 #ifndef NOFD_IDLE_H
 #define NOFD_IDLE_H
 
@@ -26,9 +24,6 @@ struct nofd_core;
 enum nofd_idle_policy { NOFD_IDLE_AUTO = 0, NOFD_IDLE_BUSY, NOFD_IDLE_YIELD, NOFD_IDLE_SLEEP };
 
 struct nofd_idle {
-    int epoll_fd;
-    int wake_fd; /* eventfd */
-    uint32_t asleep; /* crosses threads */
     enum nofd_idle_policy policy;
     uint64_t spin_ns;
     uint64_t nap_ns;
@@ -42,20 +37,10 @@ struct nofd_idle {
     uint64_t backoff_ns; /* nap length when no path has work */
 };
 
-/* 0 or -errno. */
-int nofd_idle_init(struct nofd_idle *idle);
-void nofd_idle_fini(struct nofd_idle *idle);
-/* Have `fd` end a sleep. edge: a counter that nobody reads (eventfd). 0 or -errno. */
-int nofd_idle_watch(struct nofd_idle *idle, int fd, bool edge);
-void nofd_idle_unwatch(struct nofd_idle *idle, int fd);
-
 /* The turn that began at now_ns had work. */
 void nofd_idle_worked(struct nofd_idle *idle, uint64_t now_ns);
 
 /* Sleeps as the policy says, at most until the core's next deadline. */
 void nofd_idle_wait(struct nofd_core *core);
-
-/* Any thread, after putting something where the core looks. */
-void nofd_idle_wake(struct nofd_idle *idle);
 
 #endif

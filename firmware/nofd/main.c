@@ -15,7 +15,6 @@
 #include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/stat.h>
-#include <sys/timerfd.h>
 #include <unistd.h>
 
 #include <rte_launch.h>
@@ -31,31 +30,6 @@
 #include "log.h"
 #include "plug.h"
 #include "serve.h"
-
-#define TICK_NS (50 * NOFD_MS)
-
-void nofd_stop(struct nofd *d, int exit_code)
-{
-    if (!d->loop.stop)
-        d->exit_code = exit_code;
-    nofd_loop_stop(&d->loop);
-}
-
-_Noreturn void nofd_die(struct nofd *d)
-{
-    nofd_unlisten(&d->attach_door.listener);
-    nofd_unlisten(&d->control_door.listener);
-    if (d->options.directory[0] != '\0')
-        (void)rmdir(d->options.directory);
-    _exit(1);
-}
-
-void nofd_call(struct nofd *d, struct nofd_core *core, void (*fn)(struct nofd_core *core, void *arg),
-               void *arg)
-{
-    if (nofd_core_call(core, fn, arg) != 0)
-        nofd_die(d);
-}
 
 /* --- events --------------------------------------------------------------------------------------- */
 
@@ -86,8 +60,10 @@ static void on_cores(struct nofd_watch *watch, uint32_t events)
     uint64_t count;
 
     (void)events;
-    if (read(watch->fd, &count, sizeof(count)) == (ssize_t)sizeof(count))
-        nofd_attach_look(d);
+    if (read(watch->fd, &count, sizeof(count)) != (ssize_t)sizeof(count))
+        return;
+    nofd_attach_look(d);
+    nofd_dma_crew_look(&d->crew);
 }
 
 static void on_parent(struct nofd_watch *watch, uint32_t events)
@@ -104,41 +80,6 @@ static void on_parent(struct nofd_watch *watch, uint32_t events)
     }
     nofd_info("the parent has gone: the private daemon ends");
     nofd_stop(d, 0);
-}
-
-static void set_ticks(struct nofd *d, bool on)
-{
-    struct itimerspec spec = {0};
-
-    if (on) {
-        spec.it_value.tv_nsec = TICK_NS;
-        spec.it_interval.tv_nsec = TICK_NS;
-    }
-    d->ticking = on;
-    (void)timerfd_settime(d->ticks.fd, 0, &spec, NULL);
-}
-
-static void on_tick(struct nofd_watch *watch, uint32_t events)
-{
-    struct nofd *d = daemon_of(watch, offsetof(struct nofd, ticks));
-    uint64_t count;
-    bool more;
-
-    (void)events;
-    if (read(watch->fd, &count, sizeof(count)) != (ssize_t)sizeof(count))
-        return;
-    more = nofd_attach_tick(d);
-    more |= nofd_control_tick(d);
-    more |= nofd_door_tick(&d->attach_door);
-    more |= nofd_door_tick(&d->control_door);
-    if (!more)
-        set_ticks(d, false);
-}
-
-void nofd_need_ticks(struct nofd *d)
-{
-    if (!d->ticking)
-        set_ticks(d, true);
 }
 
 static int watch(struct nofd *d, struct nofd_watch *w, int fd, void (*fn)(struct nofd_watch *, uint32_t))
@@ -223,10 +164,10 @@ static int start_events(struct nofd *d, int signal_fd, int parent_fd)
     if (rc == 0)
         rc = watch(d, &d->cores_watch, eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK), on_cores);
     if (rc == 0)
-        rc = watch(d, &d->ticks, timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK), on_tick);
+        rc = nofd_ticks_init(&d->ticks, &d->loop);
     d->parent.fd = -1;
     if (rc == 0 && d->options.private_job) {
-        nofd_need_ticks(d);
+        nofd_ticks_need(&d->ticks);
         if (parent_fd >= 0)
             rc = watch(d, &d->parent, parent_fd, on_parent);
     }
@@ -245,10 +186,9 @@ static int open_doors(struct nofd *d)
     char err[NOFD_ERROR_BYTES];
     int rc = 0;
 
+    nofd_dma_crew_init(&d->crew, &d->loop, &d->ticks, o->dma_timeout_ns);
     nofd_shares_init(&d->shares, o->private_job, geteuid(),
                      all_ns > AT_ONCE_LEAST_NS ? all_ns : AT_ONCE_LEAST_NS, d->started_ns);
-    d->attach_door.listener.fd = -1;
-    d->control_door.listener.fd = -1;
     if (d->options.directory[0] != '\0')
         rc = nof_rundir_make(d->options.directory, err, sizeof(err));
     if (rc != 0)
@@ -270,7 +210,7 @@ static int launch(struct nofd *d)
 
         if (d->options.private_job)
             d->cores[i].copier = nofd_copier_start(&d->cores[i]);
-        rc = rte_eal_remote_launch(nofd_core_run, &d->cores[i], d->cores[i].lcore);
+        rc = rte_eal_remote_launch(nofd_core_run, &d->cores[i], d->cores[i].eal_lcore);
 
         if (rc != 0) {
             nofd_error("cannot start NIC core %u: %s", i, strerror(-rc));
@@ -329,6 +269,7 @@ int main(int argc, char **argv)
     int signal_fd;
     int parent_fd;
 
+    nofd_daemon_init(&d);
     nofd_options_read(&d.options, argc, argv);
     nofd_log_set_level((enum nofd_log_level)d.options.feature[NOF_F_LOG_LEVEL]);
     d.started_ns = nofd_clock_ns();

@@ -193,7 +193,7 @@ int nofd_nic_attach(struct nofd_nic *nic, uint64_t now_ns, struct nofd_endpoint 
 
     if (rc != NOF_OK)
         return rc;
-    if (nofd_idle_watch(&nic->core->idle, ep->bar.fd[NOF_BAR_FD_DOORBELL], true) != 0) {
+    if (nofd_lcore_watch(&nic->core->lcore, ep->bar.fd[NOF_BAR_FD_DOORBELL], true) != 0) {
         nof_nic_endpoint_close(nic->nic, now_ns, ep->index, NOF_OK);
         return NOF_ENOMEM;
     }
@@ -209,7 +209,7 @@ static void close_endpoint(struct nofd_nic *nic, uint64_t now_ns, struct nofd_en
     nof_nic_endpoint_close(nic->nic, now_ns, ep->index, reason);
     nic->by_index[ep->index] = NULL;
     remove_from(nic->live, &nic->nlive, ep);
-    nofd_idle_unwatch(&nic->core->idle, ep->bar.fd[NOF_BAR_FD_DOORBELL]);
+    nofd_lcore_unwatch(&nic->core->lcore, ep->bar.fd[NOF_BAR_FD_DOORBELL]);
     if (ep->dma->cancel != NULL)
         ep->dma->cancel(ep, now_ns);
     if (ep->dma_pending > 0)
@@ -248,7 +248,7 @@ static void fail_endpoint(struct nofd_nic *nic, uint64_t now_ns, struct nofd_end
     nofd_warning("%s: endpoint of rank %u (pid %d) failed: %s", nic->name, ep->rank, (int)ep->pid,
                  nof_strstatus(ep->failure));
     nofd_endpoint_set_state(ep, NOFD_EP_FAILED);
-    nofd_core_tell_main(nic->core);
+    nofd_lcore_tell_main(&nic->core->lcore);
 }
 
 static void fail_doomed(struct nofd_nic *nic, uint64_t now_ns)
@@ -271,7 +271,7 @@ static void retire_closed(struct nofd_nic *nic)
         if (nofd_endpoint_state(ep) != NOFD_EP_CLOSED)
             continue;
         nofd_endpoint_set_state(ep, NOFD_EP_GONE);
-        nofd_core_tell_main(nic->core);
+        nofd_lcore_tell_main(&nic->core->lcore);
     }
 }
 

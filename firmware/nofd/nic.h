@@ -3,7 +3,7 @@
  * One NIC of the daemon: a firmware core, its port, and the endpoints it serves.
  *
  * Threads: create and destroy on the main thread while no core runs; turn() and what it calls on
- * the NIC core; attach, detach and the other calls on the NIC core through nofd_core_call(). */
+ * the NIC core; attach, detach and the other calls on the NIC core through nofd_lcore_run(). */
 #ifndef NOFD_NIC_H
 #define NOFD_NIC_H
 

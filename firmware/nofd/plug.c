@@ -345,7 +345,7 @@ static int make_cores(struct nofd *d, char *err, size_t err_bytes)
             d->ncores = i;
             return -1;
         }
-        core->watch_pauses = d->options.watch_pauses;
+        core->lcore.watch_pauses = d->options.watch_pauses;
         core->idle.policy = (enum nofd_idle_policy)d->options.feature[NOF_F_IDLE];
         core->idle.spin_ns = d->options.feature[NOF_F_SPIN] * NOFD_US;
         core->idle.nap_ns = d->options.feature[NOF_F_NAP] * NOFD_US;
@@ -384,7 +384,7 @@ err_out:
 
 void nofd_plug_out(struct nofd *d)
 {
-    nofd_dma_pools_end(d);
+    nofd_dma_crew_end(&d->crew);
     for (unsigned i = 0; i < d->ncores; i++)
         nofd_core_fini(&d->cores[i]);
     for (unsigned i = 0; i < d->nnics; i++)

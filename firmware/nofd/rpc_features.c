@@ -39,15 +39,18 @@ json_t *nofd_rpc_features(struct nofd *d, const json_t *params, struct nofd_rpc_
 }
 
 struct set_call {
+    struct nofd_core *core;
     unsigned feature;
     uint64_t value;
     unsigned only; /* NIC, or UINT32_MAX: all */
 };
 
-static void set_on_core(struct nofd_core *core, void *arg)
+static void set_on_core(struct nofd_lcore *lcore, void *arg)
 {
     const struct set_call *call = arg;
+    struct nofd_core *core = call->core;
 
+    (void)lcore;
     if (is_core_feature(call->feature)) {
         for (unsigned i = 0; i < core->nnics; i++)
             if (call->only == UINT32_MAX || call->only == core->nics[i]->index)
@@ -87,8 +90,10 @@ json_t *nofd_rpc_set(struct nofd *d, const json_t *params, struct nofd_rpc_error
         return nofd_rpc_fail(error, NOFD_RPC_PARAMS, "%s", err);
     if (call.only != UINT32_MAX && !is_core_feature(call.feature))
         return nofd_rpc_fail(error, NOFD_RPC_PARAMS, "%s belongs to the daemon, not to one NIC", name);
-    for (unsigned i = 0; i < d->ncores; i++)
-        nofd_call(d, &d->cores[i], set_on_core, &call);
+    for (unsigned i = 0; i < d->ncores; i++) {
+        call.core = &d->cores[i];
+        nofd_lcore_run(&call.core->lcore, set_on_core, &call);
+    }
     if (call.only == UINT32_MAX)
         d->options.feature[call.feature] = call.value;
     if (call.feature == NOF_F_LOG_LEVEL)

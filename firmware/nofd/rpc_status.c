@@ -58,6 +58,7 @@ struct nofd_seen {
 };
 
 struct look {
+    const struct nofd_core *core;
     struct nofd_seen *seen;
     unsigned n; /* channels of the NIC below */
     const struct nofd_nic *nic;
@@ -81,7 +82,7 @@ static json_t *nic_row(const struct nofd_nic *nic)
                      nic->wire.kind, "mac", mac_text, "ip", ip_text, "id", id_text, "mtu",
                      (int)nic->wire.mtu_bytes, "up", read_bool(&nic->link_up), "link_rate_bps",
                      (json_int_t)nic->wire.rate_bps, "endpoints", (int)read_unsigned(&nic->nlive), "core",
-                     (int)nic->core->index, "memory_bytes", (json_int_t)nic->mem_bytes);
+                     (int)nic->core->lcore.index, "memory_bytes", (json_int_t)nic->mem_bytes);
 }
 
 static const char *state_name(int state)
@@ -143,19 +144,19 @@ static json_t *channel_row(const struct nofd_nic *nic, const struct nof_channel_
                      (json_int_t)c->cycles);
 }
 
-static void count_helpers(struct nofd_core *core, void *arg)
+static void count_helpers(struct nofd_lcore *lcore, void *arg)
 {
     struct look *look = arg;
 
-    for (unsigned i = 0; i < core->npools; i++)
-        look->seen->helpers += nofd_dma_pool_helpers(core->pools[i]);
+    (void)lcore;
+    look->seen->helpers += nofd_dma_pools_helpers(&look->core->pools);
 }
 
-static void take_channels(struct nofd_core *core, void *arg)
+static void take_channels(struct nofd_lcore *lcore, void *arg)
 {
     struct look *look = arg;
 
-    (void)core;
+    (void)lcore;
     look->n = nof_nic_channels(look->nic->nic, look->info, CHANNELS_MOST);
     if (look->n > CHANNELS_MOST)
         look->n = CHANNELS_MOST;
@@ -181,11 +182,13 @@ static const struct nofd_seen *seen(struct nofd *d)
     d->seen->helpers = 0;
     json_decref(d->seen->channels);
     d->seen->channels = json_array();
-    for (unsigned i = 0; i < d->nrunning; i++)
-        nofd_call(d, &d->cores[i], count_helpers, look);
+    for (unsigned i = 0; i < d->nrunning; i++) {
+        look->core = &d->cores[i];
+        nofd_lcore_run(&d->cores[i].lcore, count_helpers, look);
+    }
     for (unsigned i = 0; i < d->nnics; i++) {
         look->nic = &d->nics[i];
-        nofd_call(d, look->nic->core, take_channels, look);
+        nofd_lcore_run(&look->nic->core->lcore, take_channels, look);
         for (unsigned k = 0; k < look->n; k++)
             json_array_append_new(d->seen->channels, channel_row(look->nic, &look->info[k]));
     }

@@ -14,11 +14,11 @@ struct link_call {
     bool up;
 };
 
-static void link_on_core(struct nofd_core *core, void *arg)
+static void link_on_core(struct nofd_lcore *lcore, void *arg)
 {
     const struct link_call *call = arg;
 
-    (void)core;
+    (void)lcore;
     call->nic->wire.ops->set_link(&call->nic->wire, call->up);
     call->nic->link_look_ns = 0; /* the next turn tells the firmware core */
 }
@@ -37,7 +37,7 @@ json_t *nofd_rpc_link(struct nofd *d, const json_t *params, struct nofd_rpc_erro
                              "link takes a NIC and a state: {\"nic\":0,\"up\":false}");
     call.nic = &d->nics[nic];
     call.up = json_is_true(up);
-    nofd_call(d, call.nic->core, link_on_core, &call);
+    nofd_lcore_run(&call.nic->core->lcore, link_on_core, &call);
     return json_pack("{s:i, s:b}", "nic", (int)nic, "up", call.up);
 }
 
@@ -139,10 +139,13 @@ static void impair_one(struct impair_call *call, unsigned index)
         call->rc = -1;
 }
 
-static void impair_on_core(struct nofd_core *core, void *arg)
+/* All NICs of the fabric are the first core's. */
+static void impair_on_core(struct nofd_lcore *lcore, void *arg)
 {
     struct impair_call *call = arg;
+    const struct nofd_core *core = &call->daemon->cores[0];
 
+    (void)lcore;
     for (unsigned i = 0; i < core->nnics; i++)
         if (core->nics[i]->wire.fabric != NULL &&
             (call->only == UINT32_MAX || call->only == core->nics[i]->index))
@@ -161,7 +164,7 @@ json_t *nofd_rpc_impair(struct nofd *d, const json_t *params, struct nofd_rpc_er
         return nofd_rpc_fail(error, NOFD_RPC_PARAMS, "only links of the fabric (--fabric) can be impaired");
     if (!read_link(params, &call, error))
         return NULL;
-    nofd_call(d, &d->cores[0], impair_on_core, &call);
+    nofd_lcore_run(&d->cores[0].lcore, impair_on_core, &call);
     if (call.rc != 0)
         return nofd_rpc_fail(error, NOFD_RPC_PARAMS,
                              "out of bounds: a rate is at least 1000 bit/s, a delay at most 10 s");

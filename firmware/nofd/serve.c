@@ -82,14 +82,14 @@ struct attach_call {
     int rc;
 };
 
-static void attach_on_core(struct nofd_core *core, void *arg)
+static void attach_on_core(struct nofd_lcore *lcore, void *arg)
 {
     struct attach_call *call = arg;
 
-    call->rc = nofd_nic_attach(call->ep->nic, core->now_ns, call->ep, &call->params);
+    call->rc = nofd_nic_attach(call->ep->nic, lcore->now_ns, call->ep, &call->params);
 }
 
-static int open_in_core(struct nofd *d, struct nofd_endpoint *ep, const struct nof_attach_request *request)
+static int open_in_core(struct nofd_endpoint *ep, const struct nof_attach_request *request)
 {
     const struct nof_bar_identity *id = ep->bar.identity;
     struct attach_call call = {
@@ -113,17 +113,17 @@ static int open_in_core(struct nofd *d, struct nofd_endpoint *ep, const struct n
     };
 
     memcpy(call.params.job_key, request->job_key, sizeof(call.params.job_key));
-    nofd_call(d, ep->nic->core, attach_on_core, &call);
+    nofd_lcore_run(&ep->nic->core->lcore, attach_on_core, &call);
     explicit_bzero(call.params.job_key, sizeof(call.params.job_key));
     if (call.rc == NOF_OK)
         ep->bar.identity->card = ep->card;
     return call.rc;
 }
 
-static void release(struct nofd *d, struct nofd_endpoint *ep)
+static void release(struct nofd_endpoint *ep)
 {
     if (ep->dma_rank != NULL)
-        nofd_dma_rank_close(d, ep->dma_rank);
+        nofd_dma_rank_close(ep->dma_rank);
     nofd_assist_destroy(ep->assist);
     nofd_bar_destroy(&ep->bar);
     free(ep);
@@ -164,7 +164,7 @@ int nofd_serve_open(struct nofd *d, const struct nofd_serve *serve, struct nofd_
 
     if (ep == NULL) {
         if (serve->rank != NULL)
-            nofd_dma_rank_close(d, serve->rank);
+            nofd_dma_rank_close(serve->rank);
         snprintf(text, text_bytes, "the daemon is out of memory");
         return NOF_ENOMEM;
     }
@@ -187,7 +187,7 @@ int nofd_serve_open(struct nofd *d, const struct nofd_serve *serve, struct nofd_
         rc = NOF_ENOMEM;
         goto err_release;
     }
-    rc = open_in_core(d, ep, serve->request);
+    rc = open_in_core(ep, serve->request);
     if (rc != NOF_OK) {
         if (rc == NOF_ENOMEM)
             snprintf(text, text_bytes,
@@ -206,7 +206,7 @@ int nofd_serve_open(struct nofd *d, const struct nofd_serve *serve, struct nofd_
     *ep_out = ep;
     return NOF_OK;
 err_release:
-    release(d, ep);
+    release(ep);
     return rc;
 }
 
@@ -215,18 +215,18 @@ struct detach_call {
     int reason;
 };
 
-static void detach_on_core(struct nofd_core *core, void *arg)
+static void detach_on_core(struct nofd_lcore *lcore, void *arg)
 {
     struct detach_call *call = arg;
 
-    nofd_nic_detach(call->ep->nic, core->now_ns, call->ep, call->reason);
+    nofd_nic_detach(call->ep->nic, lcore->now_ns, call->ep, call->reason);
 }
 
 void nofd_serve_close(struct nofd *d, struct nofd_endpoint *ep, int reason)
 {
     struct detach_call call = {.ep = ep, .reason = reason};
 
-    nofd_call(d, ep->nic->core, detach_on_core, &call);
+    nofd_lcore_run(&ep->nic->core->lcore, detach_on_core, &call);
     if (nofd_endpoint_state(ep) == NOFD_EP_GONE)
         nofd_serve_free(d, ep);
 }
@@ -240,13 +240,21 @@ void nofd_serve_free(struct nofd *d, struct nofd_endpoint *ep)
     *at = ep->next;
     d->nendpoints--;
     nofd_job_leave(&d->jobs, ep->job);
-    release(d, ep);
+    release(ep);
     nofd_serve_count(d);
 }
 
-static void count_on_core(struct nofd_core *core, void *arg)
+struct count_call {
+    struct nofd_core *core;
+    bool scarce;
+};
+
+static void count_on_core(struct nofd_lcore *lcore, void *arg)
 {
-    core->idle.scarce = *(const bool *)arg;
+    const struct count_call *call = arg;
+
+    (void)lcore;
+    call->core->idle.scarce = call->scarce;
 }
 
 void nofd_serve_count(struct nofd *d)
@@ -258,6 +266,9 @@ void nofd_serve_count(struct nofd *d)
     if (sched_getaffinity(0, sizeof(cpus), &cpus) == 0)
         ncpus = (unsigned)CPU_COUNT(&cpus);
     scarce = d->nendpoints + d->ncores > ncpus;
-    for (unsigned i = 0; i < d->nrunning; i++)
-        nofd_call(d, &d->cores[i], count_on_core, &scarce);
+    for (unsigned i = 0; i < d->nrunning; i++) {
+        struct count_call call = {.core = &d->cores[i], .scarce = scarce};
+
+        nofd_lcore_run(&call.core->lcore, count_on_core, &call);
+    }
 }

@@ -65,7 +65,7 @@ static void end_if_overdue(struct nofd_watchdog *dog, struct look *look, const s
         "only that rank fails",
         who, (unsigned)(uint32_t)whom, (unsigned)(whom >> 32),
         (unsigned)(dog->daemon->options.dma_timeout_ns / NOFD_MS));
-    nofd_die(dog->daemon);
+    quick_exit(1);
 }
 
 static void look_at(struct nofd_watchdog *dog, unsigned i)
@@ -77,7 +77,7 @@ static void look_at(struct nofd_watchdog *dog, unsigned i)
 
     if (core->copier != NULL && overdue(&w->copier, nofd_copier_busy(core->copier), &whom))
         nofd_copier_overdue(core->copier);
-    snprintf(name, sizeof(name), "NIC core %u", core->index);
+    snprintf(name, sizeof(name), "NIC core %u", core->lcore.index);
     end_if_overdue(dog, &w->core, &core->busy, name);
 }
 

@@ -37,6 +37,19 @@ struct nofd_client {
     char in[NOFD_CONTROL_LINE_BYTES];
 };
 
+static const struct nofd_rpc_method methods[] = {
+    {"status", nofd_rpc_status, false},
+    {"stats", nofd_rpc_stats, false},
+    {"features", nofd_rpc_features, false},
+    {"endpoints", nofd_rpc_endpoints, false},
+    {"set", nofd_rpc_set, true},
+    {"link", nofd_rpc_link, true},
+    {"impair", nofd_rpc_impair, true},
+    {"down", nofd_rpc_down, true},
+    {"shutdown", nofd_rpc_down, true},
+    {NULL, NULL, false},
+};
+
 static bool is_other(const struct nofd_client *client)
 {
     return !nofd_share_is_owner(&client->daemon->shares, client->share);
@@ -121,7 +134,7 @@ static bool flush(struct nofd_client *client)
 
 static void answer(struct nofd_client *client, size_t len)
 {
-    queue(client, nofd_rpc_answer(client->daemon, client->may_change, client->in, len));
+    queue(client, nofd_rpc_answer(methods, client->daemon, client->may_change, client->in, len));
     client->in_bytes = 0;
     client->since_ns = nofd_clock_ns();
 }

@@ -8,29 +8,8 @@
 
 #include "nof_private/nearest.h"
 
-#include "daemon.h"
-
 #define NEAR_BYTES 64 /* of a question */
-
-struct method {
-    const char *name;
-    nofd_rpc_method *fn;
-    bool changes;
-};
-
-static const struct method methods[] = {
-    {"status", nofd_rpc_status, false},
-    {"stats", nofd_rpc_stats, false},
-    {"features", nofd_rpc_features, false},
-    {"endpoints", nofd_rpc_endpoints, false},
-    {"set", nofd_rpc_set, true},
-    {"link", nofd_rpc_link, true},
-    {"impair", nofd_rpc_impair, true},
-    {"down", nofd_rpc_down, true},
-    {"shutdown", nofd_rpc_down, true},
-};
-
-#define NMETHODS (sizeof(methods) / sizeof(methods[0]))
+#define METHODS_MAX 32u /* whose names are looked through for the nearest */
 
 json_t *nofd_rpc_fail(struct nofd_rpc_error *error, int code, const char *format, ...)
 {
@@ -43,7 +22,7 @@ json_t *nofd_rpc_fail(struct nofd_rpc_error *error, int code, const char *format
     return NULL;
 }
 
-int nofd_rpc_nic(struct nofd *d, const json_t *params, unsigned *nic_out, struct nofd_rpc_error *error)
+int nofd_rpc_nic(unsigned nnics, const json_t *params, unsigned *nic_out, struct nofd_rpc_error *error)
 {
     const json_t *nic = json_object_get(params, "nic");
 
@@ -52,8 +31,8 @@ int nofd_rpc_nic(struct nofd *d, const json_t *params, unsigned *nic_out, struct
         return 0;
     }
     if (!json_is_integer(nic) || json_integer_value(nic) < 0 ||
-        json_integer_value(nic) >= (json_int_t)d->nnics) {
-        nofd_rpc_fail(error, NOFD_RPC_PARAMS, "nic is a number from 0 to %u", d->nnics - 1);
+        json_integer_value(nic) >= (json_int_t)nnics) {
+        nofd_rpc_fail(error, NOFD_RPC_PARAMS, "nic is a number from 0 to %u", nnics - 1);
         return -1;
     }
     *nic_out = (unsigned)json_integer_value(nic);
@@ -83,33 +62,44 @@ int nofd_rpc_keys(const json_t *params, const char *const *names, size_t n, stru
     return rc;
 }
 
-static json_t *call(struct nofd *d, bool may_change, const json_t *request, struct nofd_rpc_error *error)
+static json_t *no_method(const struct nofd_rpc_method *methods, const char *name,
+                         struct nofd_rpc_error *error)
+{
+    const char *names[METHODS_MAX];
+    char near[NEAR_BYTES];
+    size_t n = 0;
+
+    for (; n < METHODS_MAX && methods[n].name != NULL; n++)
+        names[n] = methods[n].name;
+    nof_nearest_ask(name, names, n, near, sizeof(near));
+    return nofd_rpc_fail(error, NOFD_RPC_METHOD, "there is no method \"%.64s\"%s", name, near);
+}
+
+static json_t *call(const struct nofd_rpc_method *methods, struct nofd *d, bool may_change,
+                    const json_t *request, struct nofd_rpc_error *error)
 {
     const char *version = json_string_value(json_object_get(request, "jsonrpc"));
     const char *name = json_string_value(json_object_get(request, "method"));
     const json_t *params = json_object_get(request, "params");
-    const char *names[NMETHODS];
-    char near[NEAR_BYTES];
+    const struct nofd_rpc_method *method = methods;
 
     if (!json_is_object(request) || name == NULL || version == NULL || strcmp(version, "2.0") != 0)
         return nofd_rpc_fail(error, NOFD_RPC_REQUEST,
                              "a request is {\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"status\"}");
     if (params != NULL && !json_is_object(params))
         return nofd_rpc_fail(error, NOFD_RPC_PARAMS, "params is an object");
-    for (size_t i = 0; i < NMETHODS; i++) {
-        names[i] = methods[i].name;
-        if (strcmp(name, names[i]) != 0)
-            continue;
-        if (methods[i].changes && !may_change)
-            return nofd_rpc_fail(error, NOFD_RPC_FORBIDDEN,
-                                 "%s is for root and the user that runs the daemon", name);
-        return methods[i].fn(d, params, error);
-    }
-    nof_nearest_ask(name, names, NMETHODS, near, sizeof(near));
-    return nofd_rpc_fail(error, NOFD_RPC_METHOD, "there is no method \"%.64s\"%s", name, near);
+    while (method->name != NULL && strcmp(name, method->name) != 0)
+        method++;
+    if (method->name == NULL)
+        return no_method(methods, name, error);
+    if (method->changes && !may_change)
+        return nofd_rpc_fail(error, NOFD_RPC_FORBIDDEN, "%s is for root and the user that runs the daemon",
+                             name);
+    return method->fn(d, params, error);
 }
 
-char *nofd_rpc_answer(struct nofd *d, bool may_change, const char *line, size_t len)
+char *nofd_rpc_answer(const struct nofd_rpc_method *methods, struct nofd *d, bool may_change,
+                      const char *line, size_t len)
 {
     struct nofd_rpc_error error = {.code = NOFD_RPC_INTERNAL, .text = "out of memory"};
     json_error_t parse_error;
@@ -120,7 +110,7 @@ char *nofd_rpc_answer(struct nofd *d, bool may_change, const char *line, size_t 
     char *text = NULL;
 
     if (request != NULL)
-        result = call(d, may_change, request, &error);
+        result = call(methods, d, may_change, request, &error);
     else
         nofd_rpc_fail(&error, NOFD_RPC_PARSE, "that is no JSON: %s", parse_error.text);
     id = json_object_get(request, "id");

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * JSON-RPC 2.0 on the daemon: text in, text out. Methods are in rpc_*.c, one table in rpc.c. Main
- * thread. */
+ * JSON-RPC 2.0 on the daemon: text in, text out. Methods are in rpc_*.c; their table is control.c's. Main thread. */
 #ifndef NOFD_RPC_H
 #define NOFD_RPC_H
 
@@ -37,21 +36,29 @@ struct nofd_rpc_error {
     char text[512];
 };
 
-/* The answer to one request, to be freed; NULL if it wants none (a notification). */
-char *nofd_rpc_answer(struct nofd *d, bool may_change, const char *line, size_t len);
+/* Carries out a method: a new result, or NULL with `error` filled, which says "out of memory" until told otherwise.
+ * params is an object or NULL. */
+typedef json_t *nofd_rpc_fn(struct nofd *d, const json_t *params, struct nofd_rpc_error *error);
 
-/* A method: a new result, or NULL with `error` filled. params is an object or NULL. */
-typedef json_t *nofd_rpc_method(struct nofd *d, const json_t *params, struct nofd_rpc_error *error);
+nofd_rpc_fn nofd_rpc_status, nofd_rpc_stats, nofd_rpc_endpoints; /* rpc_status.c */
+nofd_rpc_fn nofd_rpc_features, nofd_rpc_set; /* rpc_features.c */
+nofd_rpc_fn nofd_rpc_link, nofd_rpc_impair, nofd_rpc_down; /* rpc_wire.c */
 
-nofd_rpc_method nofd_rpc_status, nofd_rpc_stats, nofd_rpc_endpoints; /* rpc_status.c */
-nofd_rpc_method nofd_rpc_features, nofd_rpc_set; /* rpc_features.c */
-nofd_rpc_method nofd_rpc_link, nofd_rpc_impair, nofd_rpc_down; /* rpc_wire.c */
+struct nofd_rpc_method {
+    const char *name; /* NULL: behind the last */
+    nofd_rpc_fn *fn;
+    bool changes; /* something: not for everybody */
+};
+
+/* The answer to one request for one of `methods`, to be freed; NULL if it wants none (a notification). */
+char *nofd_rpc_answer(const struct nofd_rpc_method *methods, struct nofd *d, bool may_change,
+                      const char *line, size_t len);
 
 /* Fills error and returns NULL. */
 __attribute__((format(printf, 3, 4))) json_t *nofd_rpc_fail(struct nofd_rpc_error *error, int code,
                                                             const char *format, ...);
-/* params.nic: 0 with *nic_out = index, or UINT32_MAX if it was not given; -1 with error filled. */
-int nofd_rpc_nic(struct nofd *d, const json_t *params, unsigned *nic_out, struct nofd_rpc_error *error);
+/* params.nic, one of `nnics`: 0 with *nic_out = index, or UINT32_MAX if it was not given; -1 with error filled. */
+int nofd_rpc_nic(unsigned nnics, const json_t *params, unsigned *nic_out, struct nofd_rpc_error *error);
 /* -1 with error filled if params has a key that names[0..n) has not. */
 int nofd_rpc_keys(const json_t *params, const char *const *names, size_t n, struct nofd_rpc_error *error);
 

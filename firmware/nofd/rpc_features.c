@@ -73,7 +73,7 @@ json_t *nofd_rpc_set(struct nofd *d, const json_t *params, struct nofd_rpc_error
     char text[64];
     char err[NOFD_ERROR_BYTES];
 
-    if (nofd_rpc_keys(params, keys, 3, error) != 0 || nofd_rpc_nic(d, params, &call.only, error) != 0)
+    if (nofd_rpc_keys(params, keys, 3, error) != 0 || nofd_rpc_nic(d->nnics, params, &call.only, error) != 0)
         return NULL;
     if (json_is_string(value))
         snprintf(text, sizeof(text), "%s", json_string_value(value));

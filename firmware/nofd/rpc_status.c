@@ -268,7 +268,7 @@ json_t *nofd_rpc_stats(struct nofd *d, const json_t *params, struct nofd_rpc_err
     json_t *endpoints;
     unsigned only;
 
-    if (nofd_rpc_keys(params, keys, 1, error) != 0 || nofd_rpc_nic(d, params, &only, error) != 0)
+    if (nofd_rpc_keys(params, keys, 1, error) != 0 || nofd_rpc_nic(d->nnics, params, &only, error) != 0)
         return NULL;
     rows = json_array();
     endpoints = json_array();

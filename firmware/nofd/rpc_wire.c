@@ -30,7 +30,7 @@ json_t *nofd_rpc_link(struct nofd *d, const json_t *params, struct nofd_rpc_erro
     struct link_call call;
     unsigned nic;
 
-    if (nofd_rpc_keys(params, keys, 2, error) != 0 || nofd_rpc_nic(d, params, &nic, error) != 0)
+    if (nofd_rpc_keys(params, keys, 2, error) != 0 || nofd_rpc_nic(d->nnics, params, &nic, error) != 0)
         return NULL;
     if (nic == UINT32_MAX || !json_is_boolean(up))
         return nofd_rpc_fail(error, NOFD_RPC_PARAMS,
@@ -158,7 +158,7 @@ json_t *nofd_rpc_impair(struct nofd *d, const json_t *params, struct nofd_rpc_er
                                        "loss", "duplicate", "reorder", "corrupt"};
     struct impair_call call = {.daemon = d};
 
-    if (nofd_rpc_keys(params, keys, 8, error) != 0 || nofd_rpc_nic(d, params, &call.only, error) != 0)
+    if (nofd_rpc_keys(params, keys, 8, error) != 0 || nofd_rpc_nic(d->nnics, params, &call.only, error) != 0)
         return NULL;
     if (d->fabric == NULL || (call.only != UINT32_MAX && d->nics[call.only].wire.fabric == NULL))
         return nofd_rpc_fail(error, NOFD_RPC_PARAMS, "only links of the fabric (--fabric) can be impaired");

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "assist.h"
 
-#include <stdbool.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "dma.h"
 #include "dma_window.h"
 #include "endpoint.h"
-#include "nic.h"
 
 struct assist_slot {
     bool busy;
@@ -42,9 +41,15 @@ void nofd_assist_destroy(struct nofd_assist *assist)
     free(assist);
 }
 
-static int copy_by_host(struct nofd_endpoint *ep, bool write, const struct nof_segment *remote,
+static struct nofd_endpoint *endpoint_of(struct nofd_dma_memory *memory)
+{
+    return (struct nofd_endpoint *)(void *)((char *)memory - offsetof(struct nofd_endpoint, memory));
+}
+
+static int copy_by_host(struct nofd_dma_memory *memory, bool write, const struct nof_segment *remote,
                         unsigned nremote, const struct nof_buf *local, unsigned nlocal, uint64_t token)
 {
+    struct nofd_endpoint *ep = endpoint_of(memory);
     struct nofd_assist *assist = ep->assist;
     struct nof_comp asks[NOF_DMA_SEGMENTS_MAX];
     struct assist_slot *slot;
@@ -90,13 +95,12 @@ static int copy_by_host(struct nofd_endpoint *ep, bool write, const struct nof_s
     return NOF_DMA_PENDING;
 }
 
-static void finish(struct nofd_endpoint *ep, uint64_t now_ns, struct assist_slot *slot, int status)
+static void finish(struct nofd_endpoint *ep, struct assist_slot *slot, int status)
 {
     slot->busy = false;
     if (++slot->generation == 0)
         slot->generation = 1;
-    ep->dma_pending--;
-    nof_nic_dma_done(ep->nic->nic, now_ns, slot->token, status);
+    nofd_dma_ended(&ep->memory, slot->token, status);
 }
 
 /* The host has done all copies of this slot; *status_out says whether well. */
@@ -111,17 +115,17 @@ static bool answered(const struct nofd_endpoint *ep, unsigned i, int *status_out
     return true;
 }
 
-int nofd_assist_has_work(const struct nofd_endpoint *ep)
+bool nofd_assist_has_work(const struct nofd_endpoint *ep)
 {
     int status;
 
     for (unsigned i = 0; i < NOF_ASSIST_SLOTS; i++)
         if (answered(ep, i, &status))
-            return 1;
-    return 0;
+            return true;
+    return false;
 }
 
-unsigned nofd_assist_turn(struct nofd_endpoint *ep, uint64_t now_ns)
+unsigned nofd_assist_turn(struct nofd_endpoint *ep)
 {
     struct nofd_assist *assist = ep->assist;
     unsigned work = 0;
@@ -134,20 +138,22 @@ unsigned nofd_assist_turn(struct nofd_endpoint *ep, uint64_t now_ns)
             continue;
         if (!slot->write && status == NOF_OK)
             nofd_window_scatter(assist->area + i * NOF_DMA_BLOCK_BYTES, slot->local, slot->nlocal);
-        finish(ep, now_ns, slot, status);
+        finish(ep, slot, status);
         work++;
     }
     return work;
 }
 
-static void cancel_all(struct nofd_endpoint *ep, uint64_t now_ns)
+static void cancel_all(struct nofd_dma_memory *memory)
 {
+    struct nofd_endpoint *ep = endpoint_of(memory);
+
     for (unsigned i = 0; i < NOF_ASSIST_SLOTS; i++) {
         struct assist_slot *slot = &ep->assist->slots[i];
 
         if (!slot->busy)
             continue;
-        finish(ep, now_ns, slot, NOF_EPEERDEAD);
+        finish(ep, slot, NOF_EPEERDEAD);
     }
 }
 

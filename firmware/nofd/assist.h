@@ -13,7 +13,7 @@
 #ifndef NOFD_ASSIST_H
 #define NOFD_ASSIST_H
 
-#include <stddef.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "nof/desc.h"
@@ -26,8 +26,8 @@ struct nofd_assist *nofd_assist_create(void *area);
 void nofd_assist_destroy(struct nofd_assist *assist);
 
 /* Ends the transfers whose copies the host has done. Returns how many. */
-unsigned nofd_assist_turn(struct nofd_endpoint *ep, uint64_t now_ns);
-/* 1 if there are any: do not sleep. */
-int nofd_assist_has_work(const struct nofd_endpoint *ep);
+unsigned nofd_assist_turn(struct nofd_endpoint *ep);
+/* There are any: do not sleep. */
+bool nofd_assist_has_work(const struct nofd_endpoint *ep);
 
 #endif

@@ -13,9 +13,8 @@
 
 #include "clock.h"
 #include "daemon.h"
-#include "dma.h"
 #include "dma_copy.h"
-#include "dma_helper.h"
+#include "dma_direct.h"
 #include "identity.h"
 #include "log.h"
 #include "serve.h"
@@ -171,7 +170,8 @@ static void attach_finish(struct nofd_attach *a, bool direct)
     d->nattached++;
     d->was_attached = true;
     nofd_info("rank %u of job %" PRIu64 " (pid %d, uid %u) attached to %s, DMA %s", a->request.rank,
-              a->request.job_id, (int)a->cred.pid, (unsigned)a->cred.uid, a->ep->nic->name, a->ep->dma->name);
+              a->request.job_id, (int)a->cred.pid, (unsigned)a->cred.uid, a->ep->nic->name,
+              a->ep->memory.ops->name);
     if (reply_with_bar(a, &a->ep->bar) != 0)
         attach_end(a, NOF_EPEERDEAD);
 }
@@ -217,14 +217,12 @@ static void attach_probe(struct nofd_attach *a)
     bool direct;
 
     if (d->options.private_job) {
-        nofd_busy_begin(&d->busy, a->cred.pid, r->rank);
         direct = nofd_pidfd_alive(a->process.fd) &&
-                 nofd_dma_probe(a->cred.pid, r->probe_addr, r->probe_value) == NOF_OK;
-        nofd_busy_end(&d->busy);
+                 nofd_dma_probe(&d->busy, a->cred.pid, r->rank, r->probe_addr, r->probe_value) == NOF_OK;
         attach_finish(a, direct);
         return;
     }
-    a->rank = nofd_dma_rank_open(&d->crew, &a->nic->core->pools, &a->cred, a->process.fd, r->probe_addr,
+    a->rank = nofd_dma_rank_open(&d->crew, &a->nic->dma->pools, &a->cred, a->process.fd, r->probe_addr,
                                  r->probe_value);
     if (a->rank == NULL) {
         attach_finish(a, false);

@@ -16,8 +16,8 @@
 #include "nof_private/fence.h"
 
 #include "clock.h"
-#include "core.h"
 #include "dma.h"
+#include "dma_direct.h"
 #include "log.h"
 
 #define SLOTS 16u /* power of two */
@@ -34,7 +34,7 @@ struct slot {
     uint32_t state; /* crosses: enum slot_state */
     int status;
     bool overdue; /* core: blocks the copier */
-    struct nofd_endpoint *ep;
+    struct nofd_dma_memory *memory;
     pid_t pid;
     uint32_t rank;
     uint64_t token;
@@ -45,7 +45,7 @@ struct slot {
 };
 
 struct nofd_copier {
-    struct nofd_core *core;
+    struct nofd_dma *dma;
     pthread_t thread;
     uint32_t posted; /* crosses: slots filled so far; the copier sleeps on it */
     uint32_t asleep; /* crosses */
@@ -70,9 +70,7 @@ static bool work_on(struct slot *s, struct nofd_busy *busy)
 
     if (!__atomic_compare_exchange_n(&s->state, &queued, CLAIMED, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
         return false;
-    nofd_busy_begin(busy, s->pid, s->rank);
-    s->status = nofd_dma_copy_inline(s->pid, false, s->remote, s->nremote, s->local, s->nlocal);
-    nofd_busy_end(busy);
+    s->status = nofd_dma_direct(busy, s->pid, s->rank, false, s->remote, s->nremote, s->local, s->nlocal);
     __atomic_store_n(&s->state, DONE, __ATOMIC_RELEASE);
     return true;
 }
@@ -106,13 +104,13 @@ static void *copier_main(void *arg)
             continue;
         }
         if (work_on(&c->slot[next % SLOTS], &c->busy))
-            nofd_lcore_wake(&c->core->lcore);
+            nofd_lcore_wake(c->dma->lcore);
         next++;
     }
     return NULL;
 }
 
-struct nofd_copier *nofd_copier_start(struct nofd_core *core)
+struct nofd_copier *nofd_copier_start(struct nofd_dma *dma)
 {
     struct nofd_copier *c = NULL;
     sigset_t all;
@@ -125,7 +123,7 @@ struct nofd_copier *nofd_copier_start(struct nofd_core *core)
     if (posix_memalign((void **)&c, 64, sizeof(*c)) != 0)
         return NULL;
     memset(c, 0, sizeof(*c));
-    c->core = core;
+    c->dma = dma;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     rc = pthread_create(&c->thread, NULL, copier_main, c);
@@ -157,26 +155,26 @@ void nofd_copier_stop(struct nofd_copier *c)
     free(c);
 }
 
-int nofd_copier_read(struct nofd_copier *c, struct nofd_endpoint *ep, const struct nof_segment *remote,
+int nofd_copier_read(struct nofd_copier *c, struct nofd_dma_memory *memory, const struct nof_segment *remote,
                      unsigned nremote, const struct nof_buf *local, unsigned nlocal, uint64_t token)
 {
     struct slot *s = &c->slot[c->posted % SLOTS];
 
     /* The first block is not worth waking a copier: a lone message is done sooner here. */
     if (load(&c->asleep) != 0 && c->posted == c->retired) {
-        bool lone = c->core->lcore.now_ns - c->last_ns > STREAM_NS;
+        bool lone = c->dma->lcore->now_ns - c->last_ns > STREAM_NS;
 
-        c->last_ns = c->core->lcore.now_ns;
+        c->last_ns = c->dma->lcore->now_ns;
         if (lone)
             return NOF_EAGAIN;
     }
     if (c->stuck || c->posted - c->retired == SLOTS || nremote > SEGMENTS || nlocal > BUFS)
         return NOF_EAGAIN;
-    s->ep = ep;
-    s->pid = ep->pid;
-    s->rank = ep->rank;
+    s->memory = memory;
+    s->pid = memory->pid;
+    s->rank = memory->rank;
     s->token = token;
-    s->since_ns = c->core->lcore.now_ns;
+    s->since_ns = c->dma->lcore->now_ns;
     s->nremote = nremote;
     s->nlocal = nlocal;
     memcpy(s->remote, remote, nremote * sizeof(*remote));
@@ -194,8 +192,7 @@ static void retire(struct nofd_copier *c, struct slot *s, int status)
     if (s->overdue)
         c->stuck = s->overdue = false;
     __atomic_store_n(&s->state, FREE, __ATOMIC_RELAXED); /* a late copier still looks at it */
-    s->ep->dma_pending--;
-    nof_nic_dma_done(s->ep->nic->nic, c->core->lcore.now_ns, s->token, status);
+    nofd_dma_ended(s->memory, s->token, status);
 }
 
 /* Slots before the first that is in use can be filled again. */
@@ -214,8 +211,9 @@ static void doom_blocker(struct nofd_copier *c)
         if (load(&s->state) != CLAIMED || s->overdue)
             continue;
         c->stuck = s->overdue = true;
-        nofd_warning("%s: memory of rank %u (pid %d) blocks its DMA", s->ep->nic->name, s->rank, (int)s->pid);
-        nofd_nic_doom(s->ep->nic, s->ep, NOF_EFAULT);
+        nofd_warning("%s: memory of rank %u (pid %d) blocks its DMA", s->memory->nic_name, s->rank,
+                     (int)s->pid);
+        nofd_doom_set(s->memory->doom, NOF_EFAULT);
     }
 }
 
@@ -240,13 +238,13 @@ unsigned nofd_copier_turn(struct nofd_copier *c)
     return n;
 }
 
-void nofd_copier_cancel(struct nofd_copier *c, const struct nofd_endpoint *ep)
+void nofd_copier_cancel(struct nofd_copier *c, const struct nofd_dma_memory *memory)
 {
     for (uint32_t i = c->retired; i != c->posted; i++) {
         struct slot *s = &c->slot[i % SLOTS];
         uint32_t queued = QUEUED;
 
-        if (load(&s->state) == QUEUED && s->ep == ep &&
+        if (load(&s->state) == QUEUED && s->memory == memory &&
             __atomic_compare_exchange_n(&s->state, &queued, CANCELLED, false, __ATOMIC_ACQUIRE,
                                         __ATOMIC_RELAXED))
             retire(c, s, NOF_EPEERDEAD);
@@ -262,9 +260,9 @@ unsigned nofd_copier_steal(struct nofd_copier *c)
         if (load(&s->state) != QUEUED)
             continue;
         /* A copier that is awake takes it at once; two that read at a time would both then wait. */
-        if (load(&c->asleep) == 0 && c->core->lcore.now_ns - s->since_ns < PATIENCE_NS)
+        if (load(&c->asleep) == 0 && c->dma->lcore->now_ns - s->since_ns < PATIENCE_NS)
             return 0;
-        if (work_on(s, &c->core->busy))
+        if (work_on(s, &c->dma->busy))
             return 1;
     }
     return 0;
@@ -289,5 +287,5 @@ const struct nofd_busy *nofd_copier_busy(const struct nofd_copier *c)
 void nofd_copier_overdue(struct nofd_copier *c)
 {
     __atomic_store_n(&c->overdue, 1, __ATOMIC_RELEASE);
-    nofd_lcore_wake(&c->core->lcore);
+    nofd_lcore_wake(c->dma->lcore);
 }

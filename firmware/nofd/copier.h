@@ -23,24 +23,25 @@
 
 #include "nof/port.h"
 
-#include "watchdog.h"
+#include "busy.h"
 
 #define NOFD_COPIER_LEAST_BYTES 32768u /* below, handing over costs more than it saves */
 
-struct nofd_core;
 struct nofd_copier;
-struct nofd_endpoint;
+struct nofd_dma;
+struct nofd_dma_memory;
 
 /* NULL: there is only one CPU, or no thread; then the core does all. */
-struct nofd_copier *nofd_copier_start(struct nofd_core *core);
+struct nofd_copier *nofd_copier_start(struct nofd_dma *dma);
 void nofd_copier_stop(struct nofd_copier *copier);
 
 /* NOF_DMA_PENDING, or NOF_EAGAIN: read it yourself (it is the first of a turn and the copier sleeps, or there is no
  * slot for it). */
-int nofd_copier_read(struct nofd_copier *copier, struct nofd_endpoint *ep, const struct nof_segment *remote,
-                     unsigned nremote, const struct nof_buf *local, unsigned nlocal, uint64_t token);
+int nofd_copier_read(struct nofd_copier *copier, struct nofd_dma_memory *memory,
+                     const struct nof_segment *remote, unsigned nremote, const struct nof_buf *local,
+                     unsigned nlocal, uint64_t token);
 /* The endpoint is closed: what nobody has claimed ends with NOF_EPEERDEAD. */
-void nofd_copier_cancel(struct nofd_copier *copier, const struct nofd_endpoint *ep);
+void nofd_copier_cancel(struct nofd_copier *copier, const struct nofd_dma_memory *memory);
 /* Returns reads retired. Fails the endpoint whose page blocks the copier for too long. */
 unsigned nofd_copier_turn(struct nofd_copier *copier);
 /* Returns 1 if a read was stolen and done. */

@@ -13,13 +13,10 @@
 
 #include "nof/features.h"
 
-#include "dma_helper.h"
+#include "dma.h"
 #include "idle.h"
 #include "lcore.h"
 #include "nic.h"
-#include "watchdog.h"
-
-struct nofd_copier;
 
 struct nofd_core {
     struct nofd_lcore lcore;
@@ -29,9 +26,7 @@ struct nofd_core {
     struct nofd_idle idle;
     uint64_t own_ns; /* while watch_pauses: when this turn began, in time of our own */
 
-    struct nofd_dma_pools pools; /* of a shared daemon */
-    struct nofd_copier *copier; /* of a private daemon; NULL: the core does all copies itself */
-    struct nofd_busy busy; /* crosses: the inline copy under way */
+    struct nofd_dma dma;
     int ended; /* crosses */
 };
 

@@ -23,9 +23,12 @@ int nofd_core_init(struct nofd_core *core, unsigned index, unsigned eal_lcore, s
     core->eal_lcore = eal_lcore;
     core->nics = nics;
     core->nnics = nnics;
-    core->pools.lcore = &core->lcore;
-    for (unsigned i = 0; i < nnics; i++)
-        nics[i]->core = core;
+    core->dma.lcore = &core->lcore;
+    core->dma.pools.lcore = &core->lcore;
+    for (unsigned i = 0; i < nnics; i++) {
+        nics[i]->lcore = &core->lcore;
+        nics[i]->dma = &core->dma;
+    }
     return nofd_lcore_init(&core->lcore, index, main_fd);
 }
 
@@ -37,7 +40,7 @@ void nofd_core_fini(struct nofd_core *core)
 /* Silence of peers and helpers counts only while we listen. */
 static void tell_stalled(struct nofd_core *core, uint64_t stalled_ns)
 {
-    nofd_dma_pools_stalled(&core->pools, stalled_ns);
+    nofd_dma_pools_stalled(&core->dma.pools, stalled_ns);
     for (unsigned i = 0; i < core->nnics; i++)
         nof_nic_stalled(core->nics[i]->nic, core->lcore.now_ns, stalled_ns);
 }
@@ -83,16 +86,16 @@ int nofd_core_run(void *arg)
         if (gap_ns > STALL_NS)
             tell_stalled(core, gap_ns);
         nofd_lcore_serve(&core->lcore);
-        if (core->pools.n > 0)
-            work += nofd_dma_pools_turn(&core->pools);
-        if (core->copier != NULL)
-            work += nofd_copier_turn(core->copier);
+        if (core->dma.pools.n > 0)
+            work += nofd_dma_pools_turn(&core->dma.pools);
+        if (core->dma.copier != NULL)
+            work += nofd_copier_turn(core->dma.copier);
         for (unsigned i = 0; i < core->nnics; i++)
             work += nofd_nic_turn(core->nics[i], now_ns);
-        if (core->pools.n > 0)
-            nofd_dma_pools_ring(&core->pools);
-        if (work == 0 && core->copier != NULL)
-            work += nofd_copier_steal(core->copier);
+        if (core->dma.pools.n > 0)
+            nofd_dma_pools_ring(&core->dma.pools);
+        if (work == 0 && core->dma.copier != NULL)
+            work += nofd_copier_steal(core->dma.copier);
         if (work > 0)
             nofd_idle_worked(&core->idle, now_ns);
         else

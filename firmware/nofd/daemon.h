@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "busy.h"
 #include "core.h"
 #include "dma_helper.h"
 #include "door.h"

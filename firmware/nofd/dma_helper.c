@@ -15,7 +15,6 @@
 #include "dma_copy.h"
 #include "dma_window.h"
 #include "log.h"
-#include "nic.h"
 
 /* A copy of 64 KiB takes microseconds; a helper that was not scheduled on a busy machine comes back
  * within some tens of milliseconds. */
@@ -186,10 +185,10 @@ static bool knows(struct nofd_dma_helper *helper, struct nofd_dma_rank *rank)
     return false;
 }
 
-static int copy_by_helper(struct nofd_endpoint *ep, bool write, const struct nof_segment *remote,
+static int copy_by_helper(struct nofd_dma_memory *memory, bool write, const struct nof_segment *remote,
                           unsigned nremote, const struct nof_buf *local, unsigned nlocal, uint64_t token)
 {
-    struct nofd_dma_rank *rank = ep->dma_rank;
+    struct nofd_dma_rank *rank = memory->helped;
     struct nofd_dma_helper *helper;
     struct nofd_dma_slot *slot;
 
@@ -247,8 +246,7 @@ static void learn(struct nofd_dma_helper *helper, struct nofd_dma_rank *rank, in
 }
 
 /* Ends what the slot stands for. Returns bytes that were copied. */
-static uint32_t finish(struct nofd_lcore *lcore, struct nofd_dma_helper *helper, struct nofd_dma_slot *slot,
-                       int status)
+static uint32_t finish(struct nofd_dma_helper *helper, struct nofd_dma_slot *slot, int status)
 {
     struct nofd_dma_rank *rank = slot->rank;
     uint32_t copied = 0;
@@ -264,12 +262,10 @@ static uint32_t finish(struct nofd_lcore *lcore, struct nofd_dma_helper *helper,
         nofd_window_scatter(nofd_dma_block(&helper->process, slot->block), slot->local, slot->nlocal);
         copied = slot->len_bytes;
     }
-    if (slot->probe) {
+    if (slot->probe)
         end_probe(rank, status);
-    } else {
-        rank->ep->dma_pending--;
-        nof_nic_dma_done(rank->ep->nic->nic, lcore->now_ns, slot->token, status);
-    }
+    else
+        nofd_dma_ended(rank->memory, slot->token, status);
     return copied;
 }
 
@@ -315,7 +311,7 @@ static unsigned retire(struct nofd_lcore *lcore, struct nofd_dma_helper *helper,
         if (slot->state == NOFD_SLOT_STOLEN)
             break;
         if (slot->state == NOFD_SLOT_POSTED)
-            copied = finish(lcore, helper, slot, status_of(order_at(helper, helper->retired)));
+            copied = finish(helper, slot, status_of(order_at(helper, helper->retired)));
         *left -= copied < *left ? copied : *left;
         pass(helper);
         n++;
@@ -390,7 +386,7 @@ static void give_stolen(struct nofd_lcore *lcore, struct nofd_dma_pool *pool, st
             slot->state = NOFD_SLOT_OVER;
         } else if (slot->rank->failed != 0 || lcore->now_ns - slot->queued_ns > pool->timeout_ns) {
             slot->what = NOFD_DMA_WRITE; /* nothing to copy */
-            (void)finish(lcore, from, slot, slot->rank->failed != 0 ? slot->rank->failed : NOF_EFAULT);
+            (void)finish(from, slot, slot->rank->failed != 0 ? slot->rank->failed : NOF_EFAULT);
         } else {
             continue;
         }
@@ -413,7 +409,7 @@ static void bury(struct nofd_lcore *lcore, struct nofd_dma_pool *pool, unsigned 
         if (slot->state == NOFD_SLOT_POSTED && slot->what == NOFD_DMA_KNOW && slot->rank != NULL)
             slot->rank->asked &= ~bit_of(helper); /* another will be asked */
         else if (slot->state == NOFD_SLOT_POSTED)
-            (void)finish(lcore, helper, slot, status_of(order_at(helper, helper->retired)));
+            (void)finish(helper, slot, status_of(order_at(helper, helper->retired)));
         pass(helper);
     }
     for (unsigned j = 0; j < pool->nranks; j++) {
@@ -449,10 +445,10 @@ static void watch_helper(struct nofd_lcore *lcore, struct nofd_dma_pool *pool, s
         load(&order_at(helper, helper->retired)->state) != NOFD_ORDER_CLAIMED)
         return;
     rank = slot_at(helper, helper->retired)->rank;
-    if (rank != NULL && rank->ep != NULL) {
-        nofd_warning("%s: memory of rank %u (pid %d) blocks its DMA for %u ms", rank->ep->nic->name,
-                     rank->ep->rank, (int)rank->pid, (unsigned)(waited_ns / NOFD_MS));
-        nofd_nic_doom(rank->ep->nic, rank->ep, NOF_EFAULT);
+    if (rank != NULL && rank->memory != NULL) {
+        nofd_warning("%s: memory of rank %u (pid %d) blocks its DMA for %u ms", rank->memory->nic_name,
+                     rank->memory->rank, (int)rank->pid, (unsigned)(waited_ns / NOFD_MS));
+        nofd_doom_set(rank->memory->doom, NOF_EFAULT);
     }
     condemn(helper);
 }

@@ -31,8 +31,8 @@
 #include "ticks.h"
 
 struct nofd_dma_helper;
+struct nofd_dma_memory;
 struct nofd_dma_pool;
-struct nofd_endpoint;
 
 #define NOFD_DMA_POOLS_MAX 256u
 
@@ -65,7 +65,7 @@ struct nofd_dma_rank {
     uint32_t asked; /* bit i: it has been told to */
     int failed; /* negative nof_status: no copies any more */
     struct nofd_dma_helper *helper; /* that serves it; NULL: any */
-    struct nofd_endpoint *ep; /* NULL until the probe has ended */
+    struct nofd_dma_memory *memory; /* its endpoint's; NULL until the probe has ended */
     bool probe_wanted; /* not yet with a helper */
     uint64_t probe_addr;
     uint64_t probe_value;

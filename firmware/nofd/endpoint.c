@@ -12,8 +12,6 @@
 
 #include "nof_private/fence.h"
 
-#include "assist.h"
-#include "core.h"
 #include "nic.h"
 
 static void ring_fault(struct nofd_endpoint *ep)
@@ -23,7 +21,7 @@ static void ring_fault(struct nofd_endpoint *ep)
     ep->ring_broken = true;
     ep->counters[NOF_C_RING_FAULTS]++;
     ep->nic->counters[NOF_C_RING_FAULTS]++;
-    nofd_nic_doom(ep->nic, ep, NOF_EPROTO);
+    nofd_doom_set(&ep->doom, NOF_EPROTO);
 }
 
 /* It had to wait for the turn before this one, or for part of it. */
@@ -42,36 +40,33 @@ unsigned nofd_endpoint_take(struct nofd_endpoint *ep, uint64_t now_ns)
     uint32_t used = nof_ring_used(ring, ep->submit_cons);
     unsigned room;
     unsigned n;
-    unsigned ended = ep->assist != NULL ? nofd_assist_turn(ep, now_ns) : 0;
 
     if (used == 0)
-        return ended;
-    if (ep->nic->core->lcore.watch_pauses)
-        count_pause(ep, ep->nic->core->lcore.pause_ns);
+        return 0;
+    if (ep->nic->lcore->watch_pauses)
+        count_pause(ep, ep->nic->lcore->pause_ns);
     /* The consumer index is ours, but on a page that the host can write. */
     if (used > rte_ring_get_capacity(ring) ||
         __atomic_load_n(&ring->cons.head, __ATOMIC_RELAXED) != ep->submit_cons) {
         ring_fault(ep);
-        return ended;
+        return 0;
     }
     room = nof_nic_host_room(ep->nic->nic, ep->index);
     n = used < room ? used : room;
     if (n > NOFD_BURST)
         n = NOFD_BURST;
     if (n == 0)
-        return ended;
+        return 0;
     /* However the host changes indices from here on, a burst of n <= capacity stays inside the ring;
      * a lie shows at the next turn. */
     n = nof_ring_get(ring, descs, n);
     ep->submit_cons += n;
     nof_nic_host(ep->nic->nic, now_ns, ep->index, descs, n);
-    return ended + n;
+    return n;
 }
 
-int nofd_endpoint_has_work(const struct nofd_endpoint *ep)
+bool nofd_endpoint_has_work(const struct nofd_endpoint *ep)
 {
-    if (ep->assist != NULL && nofd_assist_has_work(ep))
-        return 1;
     return nof_ring_used(ep->submit, ep->submit_cons) != 0 && nof_nic_host_room(ep->nic->nic, ep->index) > 0;
 }
 
@@ -81,7 +76,7 @@ unsigned nofd_endpoint_give_room(struct nofd_endpoint *ep)
     uint32_t capacity = rte_ring_get_capacity(ring);
     uint32_t unread;
 
-    if (ep->doomed != 0)
+    if (ep->doom.reason != 0)
         return 0;
     unread = nof_ring_unread(ring, ep->complete_prod);
     if (unread > capacity || __atomic_load_n(&ring->prod.head, __ATOMIC_RELAXED) != ep->complete_prod) {

@@ -20,12 +20,12 @@
 #include "nof/core.h"
 
 #include "bar.h"
+#include "dma.h"
+#include "doom.h"
 #include "loop.h"
 
 struct nofd_nic;
 struct nofd_job;
-struct nofd_dma_ops;
-struct nofd_dma_rank;
 struct nofd_assist;
 struct nofd_attach;
 
@@ -46,22 +46,16 @@ struct nofd_endpoint {
     uint32_t index; /* of the firmware core */
     bool wake_host; /* completions given since the last look at host_asleep */
     bool complete_full; /* the host must reap before the core can go on */
-    bool listed; /* in nic->live or nic->closing */
     bool ring_broken; /* an index was a lie: counted, and never touched again */
     bool told_failed; /* the core gave NOF_COMP_FAILED itself */
-    int doomed; /* fail it once the core's call has returned: why */
+    struct nofd_doom doom;
     int failure;
     struct nof_nic_words *nic_words;
     struct nof_host_words *host_words;
     uint64_t *counters;
     struct nofd_nic *nic;
-    const struct nofd_dma_ops *dma;
+    struct nofd_dma_memory memory; /* the rank's */
     struct nofd_assist *assist; /* NULL unless the DMA goes by the library */
-    struct nofd_dma_rank *dma_rank; /* NULL unless helpers copy */
-    unsigned dma_pending;
-    pid_t pid; /* never changes */
-    int pidfd; /* of that process, while the endpoint is LIVE; -1: it copies itself */
-    uint64_t alive_ns; /* last look at it, by inline copies */
 
     /* Crosses: enum nofd_endpoint_state, written by the core but for NEW. */
     int state;
@@ -73,7 +67,6 @@ struct nofd_endpoint {
     struct nofd_attach *attach; /* NULL once the connection is gone */
     uid_t uid;
     gid_t gid;
-    uint32_t rank;
     struct nof_card card;
 };
 
@@ -91,8 +84,8 @@ static inline void nofd_endpoint_set_state(struct nofd_endpoint *ep, enum nofd_e
 
 /* Takes what the host submitted and the core has room for. Returns descriptors taken. */
 unsigned nofd_endpoint_take(struct nofd_endpoint *ep, uint64_t now_ns);
-/* 1 if there is something to take and room for it: do not sleep. */
-int nofd_endpoint_has_work(const struct nofd_endpoint *ep);
+/* There is something to take and room for it: do not sleep. */
+bool nofd_endpoint_has_work(const struct nofd_endpoint *ep);
 /* Up to n completions into the ring; dooms the endpoint when the host's index is a lie. */
 unsigned nofd_endpoint_give(struct nofd_endpoint *ep, const struct nof_comp *comps, unsigned n);
 /* Free slots of the completion ring, 0 as well when the endpoint was just doomed. */

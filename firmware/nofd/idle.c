@@ -36,7 +36,7 @@ static uint64_t earlier(uint64_t a, uint64_t b)
 static uint64_t deadline(struct nofd_core *core)
 {
     struct nofd_idle *idle = &core->idle;
-    uint64_t at_ns = core->pools.n > 0 ? nofd_dma_pools_deadline(&core->pools) : UINT64_MAX;
+    uint64_t at_ns = core->dma.pools.n > 0 ? nofd_dma_pools_deadline(&core->dma.pools) : UINT64_MAX;
     bool quiet = true;
 
     for (unsigned i = 0; i < core->nnics; i++) {
@@ -67,7 +67,7 @@ static void publish(struct nofd_core *core, uint32_t asleep)
     __atomic_store_n(&core->lcore.asleep, asleep, __ATOMIC_RELAXED);
     for (unsigned i = 0; i < core->nnics; i++)
         nofd_nic_asleep(core->nics[i], asleep);
-    nofd_dma_pools_asleep(&core->pools, asleep);
+    nofd_dma_pools_asleep(&core->dma.pools, asleep);
 }
 
 /* The last look, after `asleep` was published and the fence passed. */
@@ -75,9 +75,9 @@ static bool may_sleep(struct nofd_core *core)
 {
     if (nofd_lcore_wanted(&core->lcore))
         return false;
-    if (core->pools.n > 0 && nofd_dma_pools_ready(&core->pools))
+    if (core->dma.pools.n > 0 && nofd_dma_pools_ready(&core->dma.pools))
         return false;
-    if (core->copier != NULL && nofd_copier_ready(core->copier))
+    if (core->dma.copier != NULL && nofd_copier_ready(core->dma.copier))
         return false;
     for (unsigned i = 0; i < core->nnics; i++)
         if (nofd_nic_has_work(core->nics[i]))

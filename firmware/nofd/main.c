@@ -30,6 +30,7 @@
 #include "log.h"
 #include "plug.h"
 #include "serve.h"
+#include "watchdog.h"
 
 /* --- events --------------------------------------------------------------------------------------- */
 
@@ -209,7 +210,7 @@ static int launch(struct nofd *d)
         int rc;
 
         if (d->options.private_job)
-            d->cores[i].copier = nofd_copier_start(&d->cores[i]);
+            d->cores[i].dma.copier = nofd_copier_start(&d->cores[i].dma);
         rc = rte_eal_remote_launch(nofd_core_run, &d->cores[i], d->cores[i].eal_lcore);
 
         if (rc != 0) {
@@ -258,7 +259,7 @@ static void stop_cores(struct nofd *d)
     nofd_watchdog_stop(d->watchdog);
     d->watchdog = NULL;
     for (unsigned i = 0; i < d->nrunning; i++)
-        nofd_copier_stop(d->cores[i].copier);
+        nofd_copier_stop(d->cores[i].dma.copier);
     d->nrunning = 0;
 }
 

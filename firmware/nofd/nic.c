@@ -11,9 +11,8 @@
 
 #include "nof_private/fence.h"
 
+#include "assist.h"
 #include "clock.h"
-#include "core.h"
-#include "dma.h"
 #include "limits.h"
 #include "log.h"
 
@@ -34,9 +33,9 @@ static int host_dma(struct nofd_nic *nic, uint32_t index, bool write, const stru
 
     if (ep == NULL)
         return NOF_EPEERDEAD;
-    rc = ep->dma->copy(ep, write, remote, nremote, local, nlocal, token);
+    rc = ep->memory.ops->copy(&ep->memory, write, remote, nremote, local, nlocal, token);
     if (rc == NOF_DMA_PENDING)
-        ep->dma_pending++;
+        ep->memory.pending++;
     return rc;
 }
 
@@ -69,7 +68,7 @@ static void host_endpoint_failed(void *host, uint32_t index, int status)
     if (ep == NULL)
         return;
     ep->told_failed = true;
-    nofd_nic_doom(host, ep, status);
+    nofd_doom_set(&ep->doom, status);
 }
 
 uint64_t nofd_nic_cycles_per_s(void)
@@ -193,7 +192,7 @@ int nofd_nic_attach(struct nofd_nic *nic, uint64_t now_ns, struct nofd_endpoint 
 
     if (rc != NOF_OK)
         return rc;
-    if (nofd_lcore_watch(&nic->core->lcore, ep->bar.fd[NOF_BAR_FD_DOORBELL], true) != 0) {
+    if (nofd_lcore_watch(nic->lcore, ep->bar.fd[NOF_BAR_FD_DOORBELL], true) != 0) {
         nof_nic_endpoint_close(nic->nic, now_ns, ep->index, NOF_OK);
         return NOF_ENOMEM;
     }
@@ -209,10 +208,10 @@ static void close_endpoint(struct nofd_nic *nic, uint64_t now_ns, struct nofd_en
     nof_nic_endpoint_close(nic->nic, now_ns, ep->index, reason);
     nic->by_index[ep->index] = NULL;
     remove_from(nic->live, &nic->nlive, ep);
-    nofd_lcore_unwatch(&nic->core->lcore, ep->bar.fd[NOF_BAR_FD_DOORBELL]);
-    if (ep->dma->cancel != NULL)
-        ep->dma->cancel(ep, now_ns);
-    if (ep->dma_pending > 0)
+    nofd_lcore_unwatch(nic->lcore, ep->bar.fd[NOF_BAR_FD_DOORBELL]);
+    if (ep->memory.ops->cancel != NULL)
+        ep->memory.ops->cancel(&ep->memory);
+    if (ep->memory.pending > 0)
         nic->closing[nic->nclosing++] = ep;
 }
 
@@ -220,42 +219,35 @@ void nofd_nic_detach(struct nofd_nic *nic, uint64_t now_ns, struct nofd_endpoint
 {
     if (nofd_endpoint_state(ep) == NOFD_EP_LIVE)
         close_endpoint(nic, now_ns, ep, reason);
-    nofd_endpoint_set_state(ep, ep->dma_pending > 0 ? NOFD_EP_CLOSED : NOFD_EP_GONE);
-}
-
-void nofd_nic_doom(struct nofd_nic *nic, struct nofd_endpoint *ep, int reason)
-{
-    if (ep->doomed == 0)
-        ep->doomed = reason == NOF_OK ? NOF_EPROTO : reason;
-    nic->doomed = true;
+    nofd_endpoint_set_state(ep, ep->memory.pending > 0 ? NOFD_EP_CLOSED : NOFD_EP_GONE);
 }
 
 /* The host hears it three ways: a last completion, the word in its BAR, and the socket (by main). */
 static void fail_endpoint(struct nofd_nic *nic, uint64_t now_ns, struct nofd_endpoint *ep)
 {
-    struct nof_comp last = {.opcode = NOF_COMP_FAILED, .status = (int16_t)ep->doomed};
+    struct nof_comp last = {.opcode = NOF_COMP_FAILED, .status = (int16_t)ep->doom.reason};
 
-    ep->failure = ep->doomed;
+    ep->failure = ep->doom.reason;
     close_endpoint(nic, now_ns, ep, ep->failure);
     if (!ep->ring_broken && !ep->told_failed) {
-        ep->doomed = 0;
+        ep->doom.reason = 0;
         (void)nofd_endpoint_give(ep, &last, 1);
-        ep->doomed = ep->failure;
+        ep->doom.reason = ep->failure;
     }
     __atomic_store_n(&ep->nic_words->endpoint_failed, (uint32_t)ep->failure, __ATOMIC_RELEASE);
     nof_fence_full();
     nofd_endpoint_wake(ep);
-    nofd_warning("%s: endpoint of rank %u (pid %d) failed: %s", nic->name, ep->rank, (int)ep->pid,
-                 nof_strstatus(ep->failure));
+    nofd_warning("%s: endpoint of rank %u (pid %d) failed: %s", nic->name, ep->memory.rank,
+                 (int)ep->memory.pid, nof_strstatus(ep->failure));
     nofd_endpoint_set_state(ep, NOFD_EP_FAILED);
-    nofd_lcore_tell_main(&nic->core->lcore);
+    nofd_lcore_tell_main(nic->lcore);
 }
 
 static void fail_doomed(struct nofd_nic *nic, uint64_t now_ns)
 {
     nic->doomed = false;
     for (unsigned i = nic->nlive; i > 0; i--)
-        if (nic->live[i - 1]->doomed != 0)
+        if (nic->live[i - 1]->doom.reason != 0)
             fail_endpoint(nic, now_ns, nic->live[i - 1]);
 }
 
@@ -265,13 +257,13 @@ static void retire_closed(struct nofd_nic *nic)
     for (unsigned i = nic->nclosing; i > 0; i--) {
         struct nofd_endpoint *ep = nic->closing[i - 1];
 
-        if (ep->dma_pending > 0)
+        if (ep->memory.pending > 0)
             continue;
         nic->closing[i - 1] = nic->closing[--nic->nclosing];
         if (nofd_endpoint_state(ep) != NOFD_EP_CLOSED)
             continue;
         nofd_endpoint_set_state(ep, NOFD_EP_GONE);
-        nofd_lcore_tell_main(&nic->core->lcore);
+        nofd_lcore_tell_main(nic->lcore);
     }
 }
 
@@ -312,8 +304,11 @@ unsigned nofd_nic_turn(struct nofd_nic *nic, uint64_t now_ns)
         nof_nic_rx(nic->nic, now_ns, frames, work);
         nic->wire.ops->rx_done(&nic->wire, frames, work);
     }
-    for (unsigned i = 0; i < nic->nlive; i++)
+    for (unsigned i = 0; i < nic->nlive; i++) {
+        if (nic->live[i]->assist != NULL)
+            work += nofd_assist_turn(nic->live[i]);
         work += nofd_endpoint_take(nic->live[i], now_ns);
+    }
     if (nof_nic_poll(nic->nic, now_ns, NOFD_FRAME_BUDGET))
         work++;
     nic->wire.ops->flush(&nic->wire, now_ns);
@@ -333,10 +328,13 @@ void nofd_nic_asleep(struct nofd_nic *nic, uint32_t asleep)
         __atomic_store_n(&nic->live[i]->nic_words->nic_asleep, asleep, __ATOMIC_RELAXED);
 }
 
-int nofd_nic_has_work(const struct nofd_nic *nic)
+bool nofd_nic_has_work(const struct nofd_nic *nic)
 {
-    for (unsigned i = 0; i < nic->nlive; i++)
-        if (nofd_endpoint_has_work(nic->live[i]))
-            return 1;
-    return 0;
+    for (unsigned i = 0; i < nic->nlive; i++) {
+        const struct nofd_endpoint *ep = nic->live[i];
+
+        if ((ep->assist != NULL && nofd_assist_has_work(ep)) || nofd_endpoint_has_work(ep))
+            return true;
+    }
+    return false;
 }

@@ -16,8 +16,6 @@
 #include "endpoint.h"
 #include "wire.h"
 
-struct nofd_core;
-
 #define NOFD_ENDPOINTS_MAX 1024u
 #define NOFD_BURST 32u /* descriptors taken from one endpoint in one turn */
 /* Sent in one turn: what two NICs on one core have between them stays in its L2 cache, and small frames still
@@ -27,7 +25,8 @@ struct nofd_core;
 struct nofd_nic {
     unsigned index;
     char name[32]; /* "nic0 (fabric)" */
-    struct nofd_core *core;
+    struct nofd_lcore *lcore; /* of the NIC core that serves it */
+    struct nofd_dma *dma; /* that one's */
     struct nofd_wire wire;
     struct nof_nic *nic;
     void *mem;
@@ -58,15 +57,13 @@ unsigned nofd_nic_turn(struct nofd_nic *nic, uint64_t now_ns);
 
 /* Before sleep: tell the hosts (asleep 1), and after it (0). */
 void nofd_nic_asleep(struct nofd_nic *nic, uint32_t asleep);
-/* 1 if something came since the last turn. */
-int nofd_nic_has_work(const struct nofd_nic *nic);
+/* Something came since the last turn. */
+bool nofd_nic_has_work(const struct nofd_nic *nic);
 
 /* NOF_OK, or why the firmware core refused; ep->index and ep->card are set. */
 int nofd_nic_attach(struct nofd_nic *nic, uint64_t now_ns, struct nofd_endpoint *ep,
                     const struct nof_endpoint_params *params);
 /* The endpoint's state becomes CLOSED or GONE. */
 void nofd_nic_detach(struct nofd_nic *nic, uint64_t now_ns, struct nofd_endpoint *ep, int reason);
-/* To be failed once the firmware core has returned: callable from its callbacks. */
-void nofd_nic_doom(struct nofd_nic *nic, struct nofd_endpoint *ep, int reason);
 
 #endif

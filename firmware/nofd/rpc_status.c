@@ -9,8 +9,6 @@
 
 #include "clock.h"
 #include "daemon.h"
-#include "dma.h"
-#include "dma_helper.h"
 #include "job.h"
 #include "rpc.h"
 
@@ -82,7 +80,7 @@ static json_t *nic_row(const struct nofd_nic *nic)
                      nic->wire.kind, "mac", mac_text, "ip", ip_text, "id", id_text, "mtu",
                      (int)nic->wire.mtu_bytes, "up", read_bool(&nic->link_up), "link_rate_bps",
                      (json_int_t)nic->wire.rate_bps, "endpoints", (int)read_unsigned(&nic->nlive), "core",
-                     (int)nic->core->lcore.index, "memory_bytes", (json_int_t)nic->mem_bytes);
+                     (int)nic->lcore->index, "memory_bytes", (json_int_t)nic->mem_bytes);
 }
 
 static const char *state_name(int state)
@@ -103,9 +101,9 @@ RACES static json_t *endpoint_row(const struct nofd_endpoint *ep)
     snprintf(job, sizeof(job), "%" PRIu64, ep->job->id);
     return json_pack("{s:i, s:i, s:s, s:i, s:i, s:i, s:i, s:s, s:s, s:I, s:I, s:I}", "nic",
                      (int)ep->nic->index, "endpoint", (int)ep->card.endpoint, "job", job, "rank",
-                     (int)ep->rank, "size", (int)ep->job->size, "pid", (int)ep->pid, "uid", (int)ep->uid,
-                     "dma", ep->dma->name, "state", state_name(nofd_endpoint_state(ep)), "bar_bytes",
-                     (json_int_t)ep->bar.bytes, "posted", (json_int_t)posted, "unexpected",
+                     (int)ep->memory.rank, "size", (int)ep->job->size, "pid", (int)ep->memory.pid, "uid",
+                     (int)ep->uid, "dma", ep->memory.ops->name, "state", state_name(nofd_endpoint_state(ep)),
+                     "bar_bytes", (json_int_t)ep->bar.bytes, "posted", (json_int_t)posted, "unexpected",
                      (json_int_t)unexpected);
 }
 
@@ -149,7 +147,7 @@ static void count_helpers(struct nofd_lcore *lcore, void *arg)
     struct look *look = arg;
 
     (void)lcore;
-    look->seen->helpers += nofd_dma_pools_helpers(&look->core->pools);
+    look->seen->helpers += nofd_dma_pools_helpers(&look->core->dma.pools);
 }
 
 static void take_channels(struct nofd_lcore *lcore, void *arg)
@@ -188,7 +186,7 @@ static const struct nofd_seen *seen(struct nofd *d)
     }
     for (unsigned i = 0; i < d->nnics; i++) {
         look->nic = &d->nics[i];
-        nofd_lcore_run(&look->nic->core->lcore, take_channels, look);
+        nofd_lcore_run(look->nic->lcore, take_channels, look);
         for (unsigned k = 0; k < look->n; k++)
             json_array_append_new(d->seen->channels, channel_row(look->nic, &look->info[k]));
     }

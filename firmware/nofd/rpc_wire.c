@@ -37,7 +37,7 @@ json_t *nofd_rpc_link(struct nofd *d, const json_t *params, struct nofd_rpc_erro
                              "link takes a NIC and a state: {\"nic\":0,\"up\":false}");
     call.nic = &d->nics[nic];
     call.up = json_is_true(up);
-    nofd_lcore_run(&call.nic->core->lcore, link_on_core, &call);
+    nofd_lcore_run(call.nic->lcore, link_on_core, &call);
     return json_pack("{s:i, s:b}", "nic", (int)nic, "up", call.up);
 }
 

@@ -12,7 +12,6 @@
 #include "clock.h"
 #include "daemon.h"
 #include "dma.h"
-#include "dma_helper.h"
 #include "job.h"
 #include "limits.h"
 
@@ -29,15 +28,25 @@ struct nofd_nic *nofd_serve_nic(struct nofd *d, uint32_t wanted)
 /* How the rank's memory is reached. Falls back to assist without a word: it works, only slower. */
 static void choose_dma(struct nofd_endpoint *ep, const struct nofd_serve *serve)
 {
-    ep->dma = &nofd_dma_assist;
-    ep->pidfd = -1;
-    ep->dma_rank = serve->rank;
+    struct nofd_dma_memory *memory = &ep->memory;
+
+    *memory = (struct nofd_dma_memory){
+        .ops = &nofd_dma_assist,
+        .dma = ep->nic->dma,
+        .nic = ep->nic->nic,
+        .nic_name = ep->nic->name,
+        .doom = &ep->doom,
+        .pid = serve->pid,
+        .rank = serve->request->rank,
+        .pidfd = -1,
+        .helped = serve->rank,
+    };
     if (serve->rank != NULL) {
-        ep->dma = &nofd_dma_helpers;
-        ep->dma_rank->ep = ep; /* the core's next call sees it */
+        memory->ops = &nofd_dma_helpers;
+        serve->rank->memory = memory; /* the core's next errand sees it */
     } else if (serve->direct) {
-        ep->dma = ep->nic->core->copier != NULL ? &nofd_dma_split : &nofd_dma_inline;
-        ep->pidfd = serve->pidfd;
+        memory->ops = memory->dma->copier != NULL ? &nofd_dma_split : &nofd_dma_inline;
+        memory->pidfd = serve->pidfd;
     }
 }
 
@@ -50,7 +59,8 @@ static int create_bar(struct nofd *d, struct nofd_endpoint *ep)
         .bounce_bytes = d->options.bounce_bytes,
         .bounce_max_bytes = BOUNCE_MAX_BYTES,
         .schedule_bytes = SCHEDULE_BYTES,
-        .assist_bytes = ep->dma == &nofd_dma_assist ? NOF_ASSIST_SLOTS * (uint64_t)NOF_DMA_BLOCK_BYTES : 0,
+        .assist_bytes =
+            ep->memory.ops == &nofd_dma_assist ? NOF_ASSIST_SLOTS * (uint64_t)NOF_DMA_BLOCK_BYTES : 0,
     };
     struct nof_bar_identity *id;
     int rc = nofd_bar_create(&ep->bar, &cfg);
@@ -63,14 +73,14 @@ static int create_bar(struct nofd *d, struct nofd_endpoint *ep)
     ep->nic_words = ep->bar.nic_words;
     ep->host_words = ep->bar.host_words;
     ep->counters = ep->bar.counters;
-    if (ep->dma == &nofd_dma_assist) {
+    if (ep->memory.ops == &nofd_dma_assist) {
         ep->assist = nofd_assist_create(nofd_bar_at(&ep->bar, id->assist_offset));
         if (ep->assist == NULL) {
             nofd_bar_destroy(&ep->bar);
             return -ENOMEM;
         }
     }
-    id->dma = ep->dma == &nofd_dma_assist ? NOF_DMA_ASSIST : NOF_DMA_DIRECT;
+    id->dma = ep->memory.ops == &nofd_dma_assist ? NOF_DMA_ASSIST : NOF_DMA_DIRECT;
     id->nofd_pid = (uint32_t)getpid();
     snprintf(id->nic_name, sizeof(id->nic_name), "%s", ep->nic->name);
     return 0;
@@ -106,14 +116,14 @@ static int open_in_core(struct nofd_endpoint *ep, const struct nof_attach_reques
                 .schedule = nofd_bar_at(&ep->bar, id->schedule_offset),
                 .schedule_bytes = id->schedule_bytes,
                 .counters = ep->counters,
-                .dma_inline = ep->dma->is_inline,
-                .dma_read_late = ep->dma->reads_late,
-                .dma_read_sums = ep->dma->reads_sum,
+                .dma_inline = ep->memory.ops->is_inline,
+                .dma_read_late = ep->memory.ops->reads_late,
+                .dma_read_sums = ep->memory.ops->reads_sum,
             },
     };
 
     memcpy(call.params.job_key, request->job_key, sizeof(call.params.job_key));
-    nofd_lcore_run(&ep->nic->core->lcore, attach_on_core, &call);
+    nofd_lcore_run(ep->nic->lcore, attach_on_core, &call);
     explicit_bzero(call.params.job_key, sizeof(call.params.job_key));
     if (call.rc == NOF_OK)
         ep->bar.identity->card = ep->card;
@@ -122,8 +132,8 @@ static int open_in_core(struct nofd_endpoint *ep, const struct nof_attach_reques
 
 static void release(struct nofd_endpoint *ep)
 {
-    if (ep->dma_rank != NULL)
-        nofd_dma_rank_close(ep->dma_rank);
+    if (ep->memory.helped != NULL)
+        nofd_dma_rank_close(ep->memory.helped);
     nofd_assist_destroy(ep->assist);
     nofd_bar_destroy(&ep->bar);
     free(ep);
@@ -138,10 +148,10 @@ static int check_share(const struct nofd *d, const struct nofd_serve *serve, con
     uint32_t held = 0;
 
     for (const struct nofd_endpoint *ep = d->endpoints; ep != NULL; ep = ep->next) {
-        if (ep->attach != NULL && ep->job == serve->job && ep->rank == serve->request->rank) {
+        if (ep->attach != NULL && ep->job == serve->job && ep->memory.rank == serve->request->rank) {
             snprintf(text, text_bytes,
-                     "rank %u of job %llu is attached already, by pid %d: one endpoint per rank", ep->rank,
-                     (unsigned long long)serve->job->id, (int)ep->pid);
+                     "rank %u of job %llu is attached already, by pid %d: one endpoint per rank",
+                     ep->memory.rank, (unsigned long long)serve->job->id, (int)ep->memory.pid);
             return NOF_EINVAL;
         }
         held += ep->nic == nic && ep->uid == serve->uid;
@@ -171,10 +181,9 @@ int nofd_serve_open(struct nofd *d, const struct nofd_serve *serve, struct nofd_
     for (unsigned i = 0; i < NOF_BAR_FDS; i++)
         ep->bar.fd[i] = -1;
     ep->nic = serve->nic;
-    ep->pid = serve->pid;
+    ep->doom.any = &ep->nic->doomed;
     ep->uid = serve->uid;
     ep->gid = serve->gid;
-    ep->rank = serve->request->rank;
     choose_dma(ep, serve);
     rc = check_share(d, serve, ep->nic, text, text_bytes);
     if (rc != NOF_OK)
@@ -226,7 +235,7 @@ void nofd_serve_close(struct nofd *d, struct nofd_endpoint *ep, int reason)
 {
     struct detach_call call = {.ep = ep, .reason = reason};
 
-    nofd_lcore_run(&ep->nic->core->lcore, detach_on_core, &call);
+    nofd_lcore_run(ep->nic->lcore, detach_on_core, &call);
     if (nofd_endpoint_state(ep) == NOFD_EP_GONE)
         nofd_serve_free(d, ep);
 }

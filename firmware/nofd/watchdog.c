@@ -10,21 +10,16 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "busy.h"
 #include "clock.h"
 #include "copier.h"
 #include "daemon.h"
 #include "log.h"
 
-#define LOOKS 10u /* within the limit */
 #define PERIOD_LEAST_NS (1 * NOFD_MS)
 
-struct look {
-    uint32_t copies;
-    unsigned same; /* looks that found this copy under way */
-};
-
 struct watched {
-    struct look core, copier;
+    struct nofd_look core, copier;
 };
 
 struct nofd_watchdog {
@@ -32,53 +27,40 @@ struct nofd_watchdog {
     pthread_t thread;
     sem_t stop;
     uint64_t period_ns;
-    struct look attach;
+    struct nofd_look attach;
     struct watched cores[]; /* as many as the daemon has */
 };
 
-/* True once per copy: when it has lasted for LOOKS periods. */
-static bool overdue(struct look *look, const struct nofd_busy *busy, uint64_t *whom_out)
-{
-    uint64_t whom = __atomic_load_n(&busy->whom, __ATOMIC_ACQUIRE);
-    uint32_t copies = __atomic_load_n(&busy->copies, __ATOMIC_RELAXED);
-
-    if (whom == 0 || copies != look->copies)
-        look->same = 0;
-    look->copies = copies;
-    if (whom == 0 || look->same > LOOKS)
-        return false;
-    *whom_out = whom;
-    return ++look->same > LOOKS;
-}
-
-static void end_if_overdue(struct nofd_watchdog *dog, struct look *look, const struct nofd_busy *busy,
+static void end_if_overdue(struct nofd_watchdog *dog, struct nofd_look *look, const struct nofd_busy *busy,
                            const char *who)
 {
-    uint64_t whom = 0;
+    uint32_t rank;
+    pid_t pid;
 
-    if (!overdue(look, busy, &whom))
+    if (!nofd_look_overdue(look, busy, &pid, &rank))
         return;
     nofd_error(
         "%s: memory of rank %u (pid %u) blocks its copy for %u ms (a userfaultfd, or a file system "
         "that does not answer), and nothing else of this private daemon can go on: the job ends. A copy that "
         "may take longer needs a larger --dma-timeout, in the environment NOF_DMA_TIMEOUT; under `nof up` "
         "only that rank fails",
-        who, (unsigned)(uint32_t)whom, (unsigned)(whom >> 32),
-        (unsigned)(dog->daemon->options.dma_timeout_ns / NOFD_MS));
+        who, rank, (unsigned)pid, (unsigned)(dog->daemon->options.dma_timeout_ns / NOFD_MS));
     quick_exit(1);
 }
 
 static void look_at(struct nofd_watchdog *dog, unsigned i)
 {
-    struct nofd_core *core = &dog->daemon->cores[i];
+    const struct nofd_core *core = &dog->daemon->cores[i];
+    struct nofd_copier *copier = core->dma.copier;
     struct watched *w = &dog->cores[i];
-    uint64_t whom = 0;
     char name[32];
+    uint32_t rank;
+    pid_t pid;
 
-    if (core->copier != NULL && overdue(&w->copier, nofd_copier_busy(core->copier), &whom))
-        nofd_copier_overdue(core->copier);
+    if (copier != NULL && nofd_look_overdue(&w->copier, nofd_copier_busy(copier), &pid, &rank))
+        nofd_copier_overdue(copier);
     snprintf(name, sizeof(name), "NIC core %u", core->lcore.index);
-    end_if_overdue(dog, &w->core, &core->busy, name);
+    end_if_overdue(dog, &w->core, &core->dma.busy, name);
 }
 
 /* Until the next look; false: the daemon ends. */
@@ -119,7 +101,7 @@ struct nofd_watchdog *nofd_watchdog_start(struct nofd *d)
     if (dog == NULL)
         return NULL;
     dog->daemon = d;
-    dog->period_ns = d->options.dma_timeout_ns / LOOKS;
+    dog->period_ns = d->options.dma_timeout_ns / NOFD_LOOKS;
     if (dog->period_ns < PERIOD_LEAST_NS)
         dog->period_ns = PERIOD_LEAST_NS;
     sem_init(&dog->stop, 0, 0);

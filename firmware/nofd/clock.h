@@ -29,4 +29,9 @@ static inline uint64_t nofd_clock_own_ns(void)
     return (uint64_t)ts.tv_sec * NOFD_S + (uint64_t)ts.tv_nsec;
 }
 
+static inline uint64_t nofd_earlier(uint64_t a_ns, uint64_t b_ns)
+{
+    return a_ns < b_ns ? a_ns : b_ns;
+}
+
 #endif

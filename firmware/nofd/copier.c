@@ -45,6 +45,7 @@ struct slot {
 };
 
 struct nofd_copier {
+    struct nofd_source source; /* first member */
     struct nofd_dma *dma;
     pthread_t thread;
     uint32_t posted; /* crosses: slots filled so far; the copier sleeps on it */
@@ -108,31 +109,6 @@ static void *copier_main(void *arg)
         next++;
     }
     return NULL;
-}
-
-struct nofd_copier *nofd_copier_start(struct nofd_dma *dma)
-{
-    struct nofd_copier *c = NULL;
-    sigset_t all;
-    sigset_t before;
-    cpu_set_t cpus;
-    int rc;
-
-    if (sched_getaffinity(0, sizeof(cpus), &cpus) == 0 && CPU_COUNT(&cpus) < 2)
-        return NULL;
-    if (posix_memalign((void **)&c, 64, sizeof(*c)) != 0)
-        return NULL;
-    memset(c, 0, sizeof(*c));
-    c->dma = dma;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    rc = pthread_create(&c->thread, NULL, copier_main, c);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (rc != 0) {
-        free(c);
-        return NULL;
-    }
-    return c;
 }
 
 void nofd_copier_stop(struct nofd_copier *c)
@@ -217,10 +193,12 @@ static void doom_blocker(struct nofd_copier *c)
     }
 }
 
-unsigned nofd_copier_turn(struct nofd_copier *c)
+static unsigned turn(struct nofd_source *source, uint64_t now_ns)
 {
+    struct nofd_copier *c = (struct nofd_copier *)source; /* first member */
     unsigned n = 0;
 
+    (void)now_ns;
     for (uint32_t i = c->retired; i != c->posted; i++) {
         struct slot *s = &c->slot[i % SLOTS];
 
@@ -238,22 +216,11 @@ unsigned nofd_copier_turn(struct nofd_copier *c)
     return n;
 }
 
-void nofd_copier_cancel(struct nofd_copier *c, const struct nofd_dma_memory *memory)
+/* Steals one read: the core never waits for a copier that has no CPU. */
+static unsigned spare(struct nofd_source *source)
 {
-    for (uint32_t i = c->retired; i != c->posted; i++) {
-        struct slot *s = &c->slot[i % SLOTS];
-        uint32_t queued = QUEUED;
+    struct nofd_copier *c = (struct nofd_copier *)source; /* first member */
 
-        if (load(&s->state) == QUEUED && s->memory == memory &&
-            __atomic_compare_exchange_n(&s->state, &queued, CANCELLED, false, __ATOMIC_ACQUIRE,
-                                        __ATOMIC_RELAXED))
-            retire(c, s, NOF_EPEERDEAD);
-    }
-    advance(c);
-}
-
-unsigned nofd_copier_steal(struct nofd_copier *c)
-{
     for (uint32_t i = c->retired; i != c->posted; i++) {
         struct slot *s = &c->slot[i % SLOTS];
 
@@ -268,8 +235,11 @@ unsigned nofd_copier_steal(struct nofd_copier *c)
     return 0;
 }
 
-bool nofd_copier_ready(const struct nofd_copier *c)
+/* Reads are under way or wait to be retired. */
+static bool ready(struct nofd_source *source)
 {
+    const struct nofd_copier *c = (const struct nofd_copier *)source; /* first member */
+
     for (uint32_t i = c->retired; i != c->posted; i++) {
         uint32_t state = load(&c->slot[i % SLOTS].state);
 
@@ -277,6 +247,52 @@ bool nofd_copier_ready(const struct nofd_copier *c)
             return true;
     }
     return __atomic_load_n(&c->overdue, __ATOMIC_RELAXED) != 0;
+}
+
+struct nofd_copier *nofd_copier_start(struct nofd_dma *dma)
+{
+    static const struct nofd_source_ops ops = {.turn = turn, .spare = spare, .ready = ready};
+    struct nofd_copier *c = NULL;
+    sigset_t all;
+    sigset_t before;
+    cpu_set_t cpus;
+    int rc;
+
+    if (sched_getaffinity(0, sizeof(cpus), &cpus) == 0 && CPU_COUNT(&cpus) < 2)
+        return NULL;
+    if (posix_memalign((void **)&c, 64, sizeof(*c)) != 0)
+        return NULL;
+    memset(c, 0, sizeof(*c));
+    c->source.ops = &ops;
+    c->dma = dma;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    rc = pthread_create(&c->thread, NULL, copier_main, c);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (rc != 0) {
+        free(c);
+        return NULL;
+    }
+    return c;
+}
+
+void nofd_copier_cancel(struct nofd_copier *c, const struct nofd_dma_memory *memory)
+{
+    for (uint32_t i = c->retired; i != c->posted; i++) {
+        struct slot *s = &c->slot[i % SLOTS];
+        uint32_t queued = QUEUED;
+
+        if (load(&s->state) == QUEUED && s->memory == memory &&
+            __atomic_compare_exchange_n(&s->state, &queued, CANCELLED, false, __ATOMIC_ACQUIRE,
+                                        __ATOMIC_RELAXED))
+            retire(c, s, NOF_EPEERDEAD);
+    }
+    advance(c);
+}
+
+struct nofd_source *nofd_copier_source(struct nofd_copier *c)
+{
+    return &c->source;
 }
 
 const struct nofd_busy *nofd_copier_busy(const struct nofd_copier *c)

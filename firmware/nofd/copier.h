@@ -24,6 +24,7 @@
 #include "nof/port.h"
 
 #include "busy.h"
+#include "source.h"
 
 #define NOFD_COPIER_LEAST_BYTES 32768u /* below, handing over costs more than it saves */
 
@@ -42,16 +43,13 @@ int nofd_copier_read(struct nofd_copier *copier, struct nofd_dma_memory *memory,
                      unsigned nlocal, uint64_t token);
 /* The endpoint is closed: what nobody has claimed ends with NOF_EPEERDEAD. */
 void nofd_copier_cancel(struct nofd_copier *copier, const struct nofd_dma_memory *memory);
-/* Returns reads retired. Fails the endpoint whose page blocks the copier for too long. */
-unsigned nofd_copier_turn(struct nofd_copier *copier);
-/* Returns 1 if a read was stolen and done. */
-unsigned nofd_copier_steal(struct nofd_copier *copier);
-/* Reads are under way or wait to be retired: steal or turn before sleeping. */
-bool nofd_copier_ready(const struct nofd_copier *copier);
+/* Its turn returns reads retired, and fails the endpoint whose page blocks the copier for too long; a spare one steals
+ * one read. The copier's, as long as that lives. */
+struct nofd_source *nofd_copier_source(struct nofd_copier *copier);
 
 /* Watchdog. */
 const struct nofd_busy *nofd_copier_busy(const struct nofd_copier *copier);
-/* The copy under way takes too long: turn() deals with it. */
+/* The copy under way takes too long: the next turn deals with it. */
 void nofd_copier_overdue(struct nofd_copier *copier);
 
 #endif

@@ -2,7 +2,7 @@
  *
  * A NIC core: one lcore that serves its NICs, run to completion, and sleeps without work.
  *
- *   nofd_core_init -> rte_eal_remote_launch(nofd_core_run)
+ *   nofd_core_init -> nofd_core_launch
  *   errands of the main thread, any number (lcore.h)
  *   nofd_core_stop -> nofd_core_wait -> nofd_core_fini */
 #ifndef NOFD_CORE_H
@@ -23,6 +23,7 @@ struct nofd_core {
     unsigned eal_lcore; /* DPDK's number of it */
     struct nofd_nic **nics;
     unsigned nnics;
+    struct nofd_sources sources; /* the NICs, and who copies for them */
     struct nofd_idle idle;
     uint64_t own_ns; /* while watch_pauses: when this turn began, in time of our own */
 
@@ -35,11 +36,11 @@ int nofd_core_init(struct nofd_core *core, unsigned index, unsigned eal_lcore, s
                    unsigned nnics, int main_fd);
 void nofd_core_fini(struct nofd_core *core);
 
-/* lcore function; arg is the core. Returns 0. */
-int nofd_core_run(void *arg);
-
+/* private_job: it copies itself, with a copier if there is a CPU for one, which is the caller's to stop after the core;
+ * else helpers copy. 0, or negative: DPDK's. */
+int nofd_core_launch(struct nofd_core *core, bool private_job);
 void nofd_core_stop(struct nofd_core *core);
-/* After stop: until the lcore has left nofd_core_run(). */
+/* After stop: until it has ended. */
 void nofd_core_wait(struct nofd_core *core);
 
 #endif

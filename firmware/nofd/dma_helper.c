@@ -5,6 +5,7 @@
 
 #include <limits.h>
 #include <linux/futex.h>
+#include <stddef.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -502,19 +503,32 @@ static unsigned pool_turn(struct nofd_lcore *lcore, struct nofd_dma_pool *pool, 
     return n;
 }
 
-unsigned nofd_dma_pools_turn(struct nofd_dma_pools *pools)
+static struct nofd_dma_pools *pools_of(struct nofd_source *source)
 {
+    return (struct nofd_dma_pools *)source; /* first member */
+}
+
+/* Results retired. Bounded in bytes: the rest waits for the next turn. */
+static unsigned turn(struct nofd_source *source, uint64_t now_ns)
+{
+    struct nofd_dma_pools *pools = pools_of(source);
     uint32_t left = TURN_BYTES;
     unsigned n = 0;
 
+    (void)now_ns;
     pools->first++; /* none is always the last, for which nothing is left */
     for (unsigned i = 0; i < pools->n; i++)
         n += pool_turn(pools->lcore, pools->pool[(pools->first + i) % pools->n], &left);
     return n;
 }
 
-void nofd_dma_pools_ring(struct nofd_dma_pools *pools)
+/* Wakes helpers that were given orders in this turn. Once, for a wake takes longer than a copy. */
+static unsigned ring_bells(struct nofd_source *source, uint64_t now_ns)
 {
+    const struct nofd_dma_pools *pools =
+        (struct nofd_dma_pools *)(void *)((char *)source - offsetof(struct nofd_dma_pools, bells));
+
+    (void)now_ns;
     for (unsigned i = 0; i < pools->n; i++)
         for (unsigned j = 0; j < pools->pool[i]->nhelpers; j++) {
             struct nofd_dma_helper *helper = pools->pool[i]->helpers[j];
@@ -524,10 +538,15 @@ void nofd_dma_pools_ring(struct nofd_dma_pools *pools)
             helper->rung = helper->posted;
             ring_bell(helper->process.ring);
         }
+    return 0;
 }
 
-void nofd_dma_pools_stalled(struct nofd_dma_pools *pools, uint64_t stalled_ns)
+/* Perhaps no helper was scheduled either: that time counts for no timeout. */
+static void stalled(struct nofd_source *source, uint64_t now_ns, uint64_t stalled_ns)
 {
+    struct nofd_dma_pools *pools = pools_of(source);
+
+    (void)now_ns;
     for (unsigned i = 0; i < pools->n; i++) {
         struct nofd_dma_pool *pool = pools->pool[i];
 
@@ -544,16 +563,21 @@ void nofd_dma_pools_stalled(struct nofd_dma_pools *pools, uint64_t stalled_ns)
     }
 }
 
-void nofd_dma_pools_asleep(struct nofd_dma_pools *pools, uint32_t asleep)
+/* Before sleep: have helpers wake the core, and after it no more. */
+static void asleep(struct nofd_source *source, bool is)
 {
+    struct nofd_dma_pools *pools = pools_of(source);
+
     for (unsigned i = 0; i < pools->n; i++)
         for (unsigned j = 0; j < pools->pool[i]->nhelpers; j++)
-            __atomic_store_n(&pools->pool[i]->helpers[j]->process.ring->core_asleep, asleep,
+            __atomic_store_n(&pools->pool[i]->helpers[j]->process.ring->core_asleep, is ? 1 : 0,
                              __ATOMIC_RELAXED);
 }
 
-bool nofd_dma_pools_ready(const struct nofd_dma_pools *pools)
+static bool ready(struct nofd_source *source)
 {
+    const struct nofd_dma_pools *pools = pools_of(source);
+
     for (unsigned i = 0; i < pools->n; i++) {
         const struct nofd_dma_pool *pool = pools->pool[i];
 
@@ -565,13 +589,30 @@ bool nofd_dma_pools_ready(const struct nofd_dma_pools *pools)
     return false;
 }
 
-uint64_t nofd_dma_pools_deadline(const struct nofd_dma_pools *pools)
+/* When a helper must be looked at although it said nothing. */
+static uint64_t deadline(struct nofd_source *source, uint64_t now_ns)
 {
+    const struct nofd_dma_pools *pools = pools_of(source);
+
     for (unsigned i = 0; i < pools->n; i++)
         for (unsigned j = 0; j < pools->pool[i]->nhelpers; j++)
             if (pools->pool[i]->helpers[j]->posted != pools->pool[i]->helpers[j]->retired)
-                return pools->lcore->now_ns + STUCK_NS / 2;
+                return now_ns + STUCK_NS / 2;
     return UINT64_MAX;
+}
+
+void nofd_dma_pools_init(struct nofd_dma_pools *pools, struct nofd_lcore *lcore)
+{
+    static const struct nofd_source_ops ops = {
+        .turn = turn,
+        .deadline = deadline,
+        .asleep = asleep,
+        .ready = ready,
+        .stalled = stalled,
+    };
+    static const struct nofd_source_ops bells = {.turn = ring_bells};
+
+    *pools = (struct nofd_dma_pools){.source.ops = &ops, .bells.ops = &bells, .lcore = lcore};
 }
 
 unsigned nofd_dma_pools_helpers(const struct nofd_dma_pools *pools)

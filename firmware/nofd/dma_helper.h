@@ -8,14 +8,14 @@
  *   main:   nofd_dma_rank_open()  -> the user's pool, its helper, and a probe of 8 bytes of the rank's memory
  *   core:   copy()                -> order of the rank's helper; a write's payload goes into the window
  *   helper:                          copies, if the rank's process lives before and after
- *   core:   pools_turn()          -> orders that the helper passed, in order: a read's payload goes from the window into
+ *   core:   a turn of its source   -> orders that the helper passed, in order: a read's payload goes from the window into
  *                                    the frames, with its sums; nof_nic_dma_done()
  *
  * When a helper does not come on for STUCK_NS, the core takes back what it has not claimed and gives that of all *other*
  * ranks to another helper; the rank whose page blocks waits, and after the pool's timeout it fails and the helper is
  * killed. Helpers are started by the main thread on the core's request, so many a second at most.
  *
- * Threads: open, close and look on the main thread; helpers, turn, ready, deadline and copy on the core. */
+ * Threads: open, close and look on the main thread; helpers, sources and copies on the core. */
 #ifndef NOFD_DMA_HELPER_H
 #define NOFD_DMA_HELPER_H
 
@@ -28,6 +28,7 @@
 
 #include "lcore.h"
 #include "loop.h"
+#include "source.h"
 #include "ticks.h"
 
 struct nofd_dma_helper;
@@ -38,6 +39,8 @@ struct nofd_dma_pool;
 
 /* Of one NIC core: the users whose memory it copies. The core's; main changes the list by errands. */
 struct nofd_dma_pools {
+    struct nofd_source source; /* results, before the NICs */
+    struct nofd_source bells; /* after them */
     struct nofd_lcore *lcore;
     struct nofd_dma_pool *pool[NOFD_DMA_POOLS_MAX];
     unsigned n;
@@ -89,19 +92,9 @@ void nofd_dma_crew_look(struct nofd_dma_crew *crew);
 /* Before the cores go: all helpers are killed and reaped. No rank is open. */
 void nofd_dma_crew_end(struct nofd_dma_crew *crew);
 
+/* Main thread, before the core runs. */
+void nofd_dma_pools_init(struct nofd_dma_pools *pools, struct nofd_lcore *lcore);
 /* Helpers that live, for status. On the core. */
 unsigned nofd_dma_pools_helpers(const struct nofd_dma_pools *pools);
-/* Returns results retired. Bounded in bytes: the rest waits for the next turn. */
-unsigned nofd_dma_pools_turn(struct nofd_dma_pools *pools);
-/* At the end of each turn: wakes helpers that were given orders in it. Once, for a wake takes longer than a copy. */
-void nofd_dma_pools_ring(struct nofd_dma_pools *pools);
-/* The core was not scheduled for so long, and perhaps no helper was: that time counts for no timeout. */
-void nofd_dma_pools_stalled(struct nofd_dma_pools *pools, uint64_t stalled_ns);
-/* Before sleep: have helpers wake the core (1), and after it (0). */
-void nofd_dma_pools_asleep(struct nofd_dma_pools *pools, uint32_t asleep);
-/* Results wait to be retired: do not sleep. */
-bool nofd_dma_pools_ready(const struct nofd_dma_pools *pools);
-/* When a helper must be looked at although it said nothing. */
-uint64_t nofd_dma_pools_deadline(const struct nofd_dma_pools *pools);
 
 #endif

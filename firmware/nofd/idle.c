@@ -11,14 +11,9 @@
 #include "nof_private/fence.h"
 
 #include "clock.h"
-#include "copier.h"
-#include "core.h"
-#include "dma_helper.h"
 
 #define BACKOFF_MAX_NS (1 * NOFD_MS) /* between two looks at a port that cannot wake us */
-#define FULL_LOOK_NS (1 * NOFD_MS) /* at a host that does not reap */
 #define CREDIT_SHARE 4u
-#define LINK_LOOK_NS (100 * NOFD_MS)
 #define LOST_NS (500 * NOFD_US) /* a yield that took as long lost the CPU to somebody who does not give way */
 #define SHUN_NS \
     (2 * NOFD_MS) /* no yields for so long after; twice as long each time that it happens again, up to: */
@@ -27,91 +22,65 @@
     (500 * NOFD_MS) /* since the last one: ranks that start take a slice or two, and no more */
 #define SLEEP_MIN_NS (2 * NOFD_US) /* a shorter sleep costs more than it saves */
 
-static uint64_t earlier(uint64_t a, uint64_t b)
+/* How long a port that cannot wake us is left alone: longer each time that nothing is under way. */
+static uint64_t nap_ns(struct nofd_idle *idle, const struct nofd_sources *sources)
 {
-    return a < b ? a : b;
+    uint64_t most_ns = BACKOFF_MAX_NS > idle->nap_ns ? BACKOFF_MAX_NS : idle->nap_ns;
+    bool quiet = true;
+
+    for (unsigned i = 0; i < sources->n; i++) {
+        struct nofd_source *source = sources->of[i];
+
+        quiet = quiet && (source->ops->quiet == NULL || source->ops->quiet(source));
+    }
+    idle->backoff_ns = quiet && idle->backoff_ns != 0 ? idle->backoff_ns * 2 : idle->nap_ns;
+    idle->backoff_ns = nofd_earlier(idle->backoff_ns, most_ns);
+    return idle->backoff_ns;
 }
 
 /* When the core must run again if nobody wakes it. */
-static uint64_t deadline(struct nofd_core *core)
+static uint64_t deadline(struct nofd_idle *idle, uint64_t now_ns, const struct nofd_sources *sources)
 {
-    struct nofd_idle *idle = &core->idle;
-    uint64_t at_ns = core->dma.pools.n > 0 ? nofd_dma_pools_deadline(&core->dma.pools) : UINT64_MAX;
-    bool quiet = true;
+    uint64_t at_ns = UINT64_MAX;
 
-    for (unsigned i = 0; i < core->nnics; i++) {
-        struct nofd_nic *nic = core->nics[i];
+    for (unsigned i = 0; i < sources->n; i++) {
+        struct nofd_source *source = sources->of[i];
 
-        at_ns = earlier(at_ns, nof_nic_next_deadline(nic->nic));
-        at_ns = earlier(at_ns, nic->wire.ops->deadline(&nic->wire));
-        if (nic->wire.device != NULL)
-            at_ns = earlier(at_ns, core->lcore.now_ns + LINK_LOOK_NS);
-        for (unsigned j = 0; j < nic->nlive; j++)
-            if (nic->live[j]->complete_full)
-                at_ns = earlier(at_ns, core->lcore.now_ns + FULL_LOOK_NS);
-        quiet = quiet && nof_nic_quiet(nic->nic);
+        if (source->ops->deadline != NULL)
+            at_ns = nofd_earlier(at_ns, source->ops->deadline(source, now_ns));
     }
-    if (!idle->naps)
-        return at_ns;
-    if (!quiet)
-        idle->backoff_ns = idle->nap_ns;
-    else
-        idle->backoff_ns = idle->backoff_ns == 0 ? idle->nap_ns : idle->backoff_ns * 2;
-    if (idle->backoff_ns > BACKOFF_MAX_NS && idle->backoff_ns > idle->nap_ns)
-        idle->backoff_ns = BACKOFF_MAX_NS > idle->nap_ns ? BACKOFF_MAX_NS : idle->nap_ns;
-    return earlier(at_ns, core->lcore.now_ns + idle->backoff_ns);
+    return idle->naps ? nofd_earlier(at_ns, now_ns + nap_ns(idle, sources)) : at_ns;
 }
 
-static void publish(struct nofd_core *core, uint32_t asleep)
+static void publish(struct nofd_lcore *lcore, const struct nofd_sources *sources, bool asleep)
 {
-    __atomic_store_n(&core->lcore.asleep, asleep, __ATOMIC_RELAXED);
-    for (unsigned i = 0; i < core->nnics; i++)
-        nofd_nic_asleep(core->nics[i], asleep);
-    nofd_dma_pools_asleep(&core->dma.pools, asleep);
+    if (asleep)
+        __atomic_store_n(&lcore->asleep, 1, __ATOMIC_RELAXED);
+    for (unsigned i = 0; i < sources->n; i++) {
+        struct nofd_source *source = sources->of[i];
+
+        if (source->ops->asleep != NULL)
+            source->ops->asleep(source, asleep);
+    }
+    if (!asleep)
+        __atomic_store_n(&lcore->asleep, 0, __ATOMIC_RELAXED);
 }
 
 /* The last look, after `asleep` was published and the fence passed. */
-static bool may_sleep(struct nofd_core *core)
+static bool may_sleep(struct nofd_lcore *lcore, const struct nofd_sources *sources)
 {
-    if (nofd_lcore_wanted(&core->lcore))
-        return false;
-    if (core->dma.pools.n > 0 && nofd_dma_pools_ready(&core->dma.pools))
-        return false;
-    if (core->dma.copier != NULL && nofd_copier_ready(core->dma.copier))
-        return false;
-    for (unsigned i = 0; i < core->nnics; i++)
-        if (nofd_nic_has_work(core->nics[i]))
-            return false;
-    return true;
-}
+    bool ready = nofd_lcore_wanted(lcore);
 
-/* A port's socket is in the epoll set only while we sleep: who sends to it would call epoll for every frame. */
-static bool arm_ports(struct nofd_core *core)
-{
-    bool armed = true;
+    for (unsigned i = 0; i < sources->n; i++) {
+        struct nofd_source *source = sources->of[i];
 
-    for (unsigned i = 0; i < core->nnics; i++) {
-        struct nofd_wire *wire = &core->nics[i]->wire;
-
-        armed = wire->ops->sleep(wire) && armed;
-        if (!wire->naps && wire->wait_fd >= 0)
-            armed = nofd_lcore_watch(&core->lcore, wire->wait_fd, false) == 0 && armed;
+        if (source->ops->ready != NULL && source->ops->ready(source))
+            ready = true;
     }
-    return armed;
+    return !ready;
 }
 
-static void disarm_ports(struct nofd_core *core)
-{
-    for (unsigned i = 0; i < core->nnics; i++) {
-        struct nofd_wire *wire = &core->nics[i]->wire;
-
-        if (!wire->naps && wire->wait_fd >= 0)
-            nofd_lcore_unwatch(&core->lcore, wire->wait_fd);
-        wire->ops->wake(wire);
-    }
-}
-
-static void sleep_until(struct nofd_core *core, uint64_t until_ns)
+static void sleep_until(struct nofd_idle *idle, struct nofd_lcore *lcore, uint64_t until_ns)
 {
     struct epoll_event events[8];
     struct timespec timeout;
@@ -122,23 +91,23 @@ static void sleep_until(struct nofd_core *core, uint64_t until_ns)
         return;
     timeout.tv_sec = (time_t)(left_ns / NOFD_S);
     timeout.tv_nsec = (long)(left_ns % NOFD_S);
-    core->nics[0]->counters[NOF_C_SLEEPS]++;
-    if (epoll_pwait2(core->lcore.epoll_fd, events, 8, until_ns == UINT64_MAX ? NULL : &timeout, NULL) < 0 &&
+    (*idle->sleeps)++;
+    if (epoll_pwait2(lcore->epoll_fd, events, 8, until_ns == UINT64_MAX ? NULL : &timeout, NULL) < 0 &&
         errno == ENOSYS) { /* before Linux 5.11 */
         int ms = until_ns == UINT64_MAX || left_ns > 1000 * NOFD_S ? -1 : (int)(left_ns / NOFD_MS) + 1;
 
-        (void)epoll_wait(core->lcore.epoll_fd, events, 8, ms);
+        (void)epoll_wait(lcore->epoll_fd, events, 8, ms);
     }
     /* What we slept on purpose is no stall; what we overslept is. */
     now_ns = nofd_clock_ns();
-    core->lcore.now_ns = earlier(now_ns, until_ns);
+    lcore->now_ns = nofd_earlier(now_ns, until_ns);
 }
 
 static void earn(struct nofd_idle *idle, uint64_t now_ns)
 {
     if (idle->worked_ns != 0)
         idle->credit_ns =
-            earlier(idle->credit_ns + (now_ns - idle->worked_ns) / CREDIT_SHARE, NOFD_IDLE_CREDIT_NS);
+            nofd_earlier(idle->credit_ns + (now_ns - idle->worked_ns) / CREDIT_SHARE, NOFD_IDLE_CREDIT_NS);
     idle->worked_ns = 0;
 }
 
@@ -147,7 +116,7 @@ void nofd_idle_worked(struct nofd_idle *idle, uint64_t now_ns)
     uint64_t spun_ns = idle->since_ns != 0 ? now_ns - idle->since_ns : 0;
 
     if (spun_ns > idle->spin_ns)
-        idle->credit_ns -= earlier(spun_ns - idle->spin_ns, idle->credit_ns);
+        idle->credit_ns -= nofd_earlier(spun_ns - idle->spin_ns, idle->credit_ns);
     earn(idle, now_ns);
     idle->worked_ns = now_ns;
     idle->since_ns = 0;
@@ -174,18 +143,17 @@ static void give_way(struct nofd_idle *idle)
         return;
     idle->shun_ns = idle->shun_ns == 0 || before_ns - idle->sleep_until_ns > SHUN_FORGET_NS
                         ? SHUN_NS
-                        : earlier(2 * idle->shun_ns, SHUN_MAX_NS);
+                        : nofd_earlier(2 * idle->shun_ns, SHUN_MAX_NS);
     idle->sleep_until_ns = now_ns + idle->shun_ns;
 }
 
-void nofd_idle_wait(struct nofd_core *core)
+void nofd_idle_wait(struct nofd_idle *idle, struct nofd_lcore *lcore, const struct nofd_sources *sources)
 {
-    struct nofd_idle *idle = &core->idle;
     uint64_t until_ns;
 
-    earn(idle, core->lcore.now_ns);
+    earn(idle, lcore->now_ns);
     if (idle->since_ns == 0)
-        idle->since_ns = core->lcore.now_ns;
+        idle->since_ns = lcore->now_ns;
     if (idle->policy == NOFD_IDLE_BUSY) {
         rte_pause();
         return;
@@ -194,21 +162,20 @@ void nofd_idle_wait(struct nofd_core *core)
         sched_yield();
         return;
     }
-    if (may_spin(idle, core->lcore.now_ns)) {
+    if (may_spin(idle, lcore->now_ns)) {
         if (idle->scarce)
             give_way(idle);
         else
             rte_pause();
         return;
     }
-    until_ns = deadline(core);
-    if (until_ns <= core->lcore.now_ns)
+    until_ns = deadline(idle, lcore->now_ns, sources);
+    if (until_ns <= lcore->now_ns)
         return;
-    publish(core, 1);
+    publish(lcore, sources, true);
     nof_fence_full();
     idle->credit_ns = 0;
-    if (arm_ports(core) && may_sleep(core))
-        sleep_until(core, until_ns);
-    disarm_ports(core);
-    publish(core, 0);
+    if (may_sleep(lcore, sources))
+        sleep_until(idle, lcore, until_ns);
+    publish(lcore, sources, false);
 }

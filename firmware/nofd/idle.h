@@ -17,7 +17,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct nofd_core;
+#include "lcore.h"
+#include "source.h"
 
 #define NOFD_IDLE_CREDIT_NS 200000u
 
@@ -29,6 +30,7 @@ struct nofd_idle {
     uint64_t nap_ns;
     bool scarce; /* more pollers than CPUs: give way while spinning */
     bool naps; /* a port cannot wake us */
+    uint64_t *sleeps; /* a counter, where they are counted */
     uint64_t since_ns; /* without work since; 0: working */
     uint64_t worked_ns; /* when the last turn began, if it had work; else 0 */
     uint64_t credit_ns; /* earned by work: to spin beyond spin_ns */
@@ -40,7 +42,8 @@ struct nofd_idle {
 /* The turn that began at now_ns had work. */
 void nofd_idle_worked(struct nofd_idle *idle, uint64_t now_ns);
 
-/* Sleeps as the policy says, at most until the core's next deadline. */
-void nofd_idle_wait(struct nofd_core *core);
+/* Sleeps as the policy says, at most until the earliest deadline of the sources. lcore->now_ns is then when it woke, or
+ * when it should have. */
+void nofd_idle_wait(struct nofd_idle *idle, struct nofd_lcore *lcore, const struct nofd_sources *sources);
 
 #endif

@@ -17,8 +17,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <rte_launch.h>
-
 #include "nof_private/rundir.h"
 
 #include "attach.h"
@@ -207,11 +205,7 @@ static int open_doors(struct nofd *d)
 static int launch(struct nofd *d)
 {
     for (unsigned i = 0; i < d->ncores; i++) {
-        int rc;
-
-        if (d->options.private_job)
-            d->cores[i].dma.copier = nofd_copier_start(&d->cores[i].dma);
-        rc = rte_eal_remote_launch(nofd_core_run, &d->cores[i], d->cores[i].eal_lcore);
+        int rc = nofd_core_launch(&d->cores[i], d->options.private_job);
 
         if (rc != 0) {
             nofd_error("cannot start NIC core %u: %s", i, strerror(-rc));

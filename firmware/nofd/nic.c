@@ -17,6 +17,8 @@
 #include "log.h"
 
 #define LINK_LOOK_NS (10 * NOFD_MS)
+#define LINK_ASLEEP_NS (100 * NOFD_MS) /* the same, while the core sleeps */
+#define FULL_LOOK_NS (1 * NOFD_MS) /* at a host that does not reap */
 
 static struct nofd_endpoint *endpoint_of(struct nofd_nic *nic, uint32_t index)
 {
@@ -295,8 +297,15 @@ static void look_at_link(struct nofd_nic *nic, uint64_t now_ns)
     nof_nic_link(nic->nic, now_ns, up);
 }
 
-unsigned nofd_nic_turn(struct nofd_nic *nic, uint64_t now_ns)
+static struct nofd_nic *nic_of(struct nofd_source *source)
 {
+    return (struct nofd_nic *)source; /* first member */
+}
+
+/* One round: frames, descriptors, DMA results, timers, wake-ups. */
+static unsigned turn(struct nofd_source *source, uint64_t now_ns)
+{
+    struct nofd_nic *nic = nic_of(source);
     struct nof_frame *frames[NOFD_RX_BURST];
     unsigned work = nic->wire.ops->rx(&nic->wire, now_ns, frames, NOFD_RX_BURST);
 
@@ -322,14 +331,62 @@ unsigned nofd_nic_turn(struct nofd_nic *nic, uint64_t now_ns)
     return work;
 }
 
-void nofd_nic_asleep(struct nofd_nic *nic, uint32_t asleep)
+/* A host that does not reap is looked at from time to time, and so is a cable. */
+static uint64_t deadline(struct nofd_source *source, uint64_t now_ns)
 {
+    struct nofd_nic *nic = nic_of(source);
+    uint64_t at_ns = nofd_earlier(nof_nic_next_deadline(nic->nic), nic->wire.ops->deadline(&nic->wire));
+
+    if (nic->wire.device != NULL)
+        at_ns = nofd_earlier(at_ns, now_ns + LINK_ASLEEP_NS);
     for (unsigned i = 0; i < nic->nlive; i++)
-        __atomic_store_n(&nic->live[i]->nic_words->nic_asleep, asleep, __ATOMIC_RELAXED);
+        if (nic->live[i]->complete_full)
+            at_ns = nofd_earlier(at_ns, now_ns + FULL_LOOK_NS);
+    return at_ns;
 }
 
-bool nofd_nic_has_work(const struct nofd_nic *nic)
+static bool quiet(struct nofd_source *source)
 {
+    return nof_nic_quiet(nic_of(source)->nic) != 0;
+}
+
+/* A port's socket is watched only while we sleep: who sends to it would call epoll for every frame. Returns false if
+ * frames came meanwhile, or the port cannot wake us now. */
+static bool arm(struct nofd_nic *nic)
+{
+    struct nofd_wire *wire = &nic->wire;
+    bool armed = wire->ops->sleep(wire);
+
+    if (!wire->naps && wire->wait_fd >= 0)
+        armed = nofd_lcore_watch(nic->lcore, wire->wait_fd, false) == 0 && armed;
+    return armed;
+}
+
+static void disarm(struct nofd_nic *nic)
+{
+    struct nofd_wire *wire = &nic->wire;
+
+    if (!wire->naps && wire->wait_fd >= 0)
+        nofd_lcore_unwatch(nic->lcore, wire->wait_fd);
+    wire->ops->wake(wire);
+}
+
+static void asleep(struct nofd_source *source, bool is)
+{
+    struct nofd_nic *nic = nic_of(source);
+
+    if (!is)
+        disarm(nic);
+    for (unsigned i = 0; i < nic->nlive; i++)
+        __atomic_store_n(&nic->live[i]->nic_words->nic_asleep, is ? 1 : 0, __ATOMIC_RELAXED);
+}
+
+static bool ready(struct nofd_source *source)
+{
+    struct nofd_nic *nic = nic_of(source);
+
+    if (!arm(nic))
+        return true;
     for (unsigned i = 0; i < nic->nlive; i++) {
         const struct nofd_endpoint *ep = nic->live[i];
 
@@ -337,4 +394,31 @@ bool nofd_nic_has_work(const struct nofd_nic *nic)
             return true;
     }
     return false;
+}
+
+static void stalled(struct nofd_source *source, uint64_t now_ns, uint64_t stalled_ns)
+{
+    nof_nic_stalled(nic_of(source)->nic, now_ns, stalled_ns);
+}
+
+bool nofd_nic_place(struct nofd_nic *nic, struct nofd_lcore *lcore, struct nofd_dma *dma)
+{
+    static const struct nofd_source_ops ops = {
+        .turn = turn,
+        .deadline = deadline,
+        .quiet = quiet,
+        .asleep = asleep,
+        .ready = ready,
+        .stalled = stalled,
+    };
+    struct nofd_wire *wire = &nic->wire;
+
+    nic->source.ops = &ops;
+    nic->lcore = lcore;
+    nic->dma = dma;
+    if (wire->wait_fd >= 0 && nofd_lcore_watch(lcore, wire->wait_fd, false) != 0)
+        wire->naps = true;
+    else if (wire->wait_fd >= 0)
+        nofd_lcore_unwatch(lcore, wire->wait_fd);
+    return !wire->naps;
 }

@@ -2,8 +2,7 @@
  *
  * One NIC of the daemon: a firmware core, its port, and the endpoints it serves.
  *
- * Threads: create and destroy on the main thread while no core runs; turn() and what it calls on
- * the NIC core; attach, detach and the other calls on the NIC core through nofd_lcore_run(). */
+ * Threads: create, place and destroy on the main thread while no core runs; its turn on the NIC core; attach, detach and the other calls on the NIC core through nofd_lcore_run(). */
 #ifndef NOFD_NIC_H
 #define NOFD_NIC_H
 
@@ -14,6 +13,7 @@
 #include "nof/core.h"
 
 #include "endpoint.h"
+#include "source.h"
 #include "wire.h"
 
 #define NOFD_ENDPOINTS_MAX 1024u
@@ -23,6 +23,7 @@
 #define NOFD_FRAME_BUDGET 32u
 
 struct nofd_nic {
+    struct nofd_source source; /* first member */
     unsigned index;
     char name[32]; /* "nic0 (fabric)" */
     struct nofd_lcore *lcore; /* of the NIC core that serves it */
@@ -52,13 +53,8 @@ int nofd_nic_create(struct nofd_nic *nic, unsigned index, const struct nofd_wire
 uint64_t nofd_nic_cycles_per_s(void);
 void nofd_nic_destroy(struct nofd_nic *nic);
 
-/* One round: frames, descriptors, DMA results, timers, wake-ups. Returns how much there was to do. */
-unsigned nofd_nic_turn(struct nofd_nic *nic, uint64_t now_ns);
-
-/* Before sleep: tell the hosts (asleep 1), and after it (0). */
-void nofd_nic_asleep(struct nofd_nic *nic, uint32_t asleep);
-/* Something came since the last turn. */
-bool nofd_nic_has_work(const struct nofd_nic *nic);
+/* Which core serves it: main thread, before that runs. Returns whether its port can wake the core. */
+bool nofd_nic_place(struct nofd_nic *nic, struct nofd_lcore *lcore, struct nofd_dma *dma);
 
 /* NOF_OK, or why the firmware core refused; ep->index and ep->card are set. */
 int nofd_nic_attach(struct nofd_nic *nic, uint64_t now_ns, struct nofd_endpoint *ep,

@@ -195,10 +195,29 @@ static void earn(struct nofd_idle *idle, uint64_t now_ns)
     idle->worked_ns = 0;
 }
 
+/* Others that poll give the CPU back at once. Somebody who computes, or spins without giving way, keeps it for a time
+ * slice, and for one after each yield; who sleeps instead is let in as soon as he is woken. */
+static void shun(struct nofd_idle *idle, uint64_t now_ns)
+{
+    idle->shun_ns = idle->shun_ns == 0 || idle->yielded_ns - idle->sleep_until_ns > SHUN_FORGET_NS
+                        ? SHUN_NS
+                        : earlier(2 * idle->shun_ns, SHUN_MAX_NS);
+    idle->sleep_until_ns = now_ns + idle->shun_ns;
+}
+
+/* The turn after a yield says how long it took: a clock of its own for each would cost as much as the yield. */
+static void look_back(struct nofd_idle *idle, uint64_t now_ns)
+{
+    if (idle->yielded_ns != 0 && now_ns - idle->yielded_ns > LOST_NS)
+        shun(idle, now_ns);
+    idle->yielded_ns = 0;
+}
+
 void nofd_idle_worked(struct nofd_idle *idle, uint64_t now_ns)
 {
     uint64_t spun_ns = idle->since_ns != 0 ? now_ns - idle->since_ns : 0;
 
+    look_back(idle, now_ns);
     if (spun_ns > idle->spin_ns)
         idle->credit_ns -= earlier(spun_ns - idle->spin_ns, idle->credit_ns);
     earn(idle, now_ns);
@@ -214,28 +233,12 @@ static bool may_spin(const struct nofd_idle *idle, uint64_t now_ns)
            now_ns - idle->since_ns < idle->spin_ns + idle->credit_ns;
 }
 
-/* Others that poll give the CPU back at once. Somebody who computes, or spins without giving way, keeps it for a time
- * slice, and for one after each yield; who sleeps instead is let in as soon as he is woken. */
-static void give_way(struct nofd_idle *idle)
-{
-    uint64_t before_ns = nofd_clock_ns();
-    uint64_t now_ns;
-
-    sched_yield();
-    now_ns = nofd_clock_ns();
-    if (now_ns - before_ns <= LOST_NS)
-        return;
-    idle->shun_ns = idle->shun_ns == 0 || before_ns - idle->sleep_until_ns > SHUN_FORGET_NS
-                        ? SHUN_NS
-                        : earlier(2 * idle->shun_ns, SHUN_MAX_NS);
-    idle->sleep_until_ns = now_ns + idle->shun_ns;
-}
-
 void nofd_idle_wait(struct nofd_core *core)
 {
     struct nofd_idle *idle = &core->idle;
     uint64_t until_ns;
 
+    look_back(idle, core->now_ns);
     earn(idle, core->now_ns);
     if (idle->since_ns == 0)
         idle->since_ns = core->now_ns;
@@ -248,10 +251,12 @@ void nofd_idle_wait(struct nofd_core *core)
         return;
     }
     if (may_spin(idle, core->now_ns)) {
-        if (idle->scarce)
-            give_way(idle);
-        else
+        if (!idle->scarce) {
             rte_pause();
+            return;
+        }
+        idle->yielded_ns = core->now_ns;
+        sched_yield();
         return;
     }
     until_ns = deadline(core);

@@ -111,10 +111,29 @@ static void earn(struct nofd_idle *idle, uint64_t now_ns)
     idle->worked_ns = 0;
 }
 
+/* Others that poll give the CPU back at once. Somebody who computes, or spins without giving way, keeps it for a time
+ * slice, and for one after each yield; who sleeps instead is let in as soon as he is woken. */
+static void shun(struct nofd_idle *idle, uint64_t now_ns)
+{
+    idle->shun_ns = idle->shun_ns == 0 || idle->yielded_ns - idle->sleep_until_ns > SHUN_FORGET_NS
+                        ? SHUN_NS
+                        : nofd_earlier(2 * idle->shun_ns, SHUN_MAX_NS);
+    idle->sleep_until_ns = now_ns + idle->shun_ns;
+}
+
+/* The turn after a yield says how long it took: a clock of its own for each would cost as much as the yield. */
+static void look_back(struct nofd_idle *idle, uint64_t now_ns)
+{
+    if (idle->yielded_ns != 0 && now_ns - idle->yielded_ns > LOST_NS)
+        shun(idle, now_ns);
+    idle->yielded_ns = 0;
+}
+
 void nofd_idle_worked(struct nofd_idle *idle, uint64_t now_ns)
 {
     uint64_t spun_ns = idle->since_ns != 0 ? now_ns - idle->since_ns : 0;
 
+    look_back(idle, now_ns);
     if (spun_ns > idle->spin_ns)
         idle->credit_ns -= nofd_earlier(spun_ns - idle->spin_ns, idle->credit_ns);
     earn(idle, now_ns);
@@ -130,27 +149,11 @@ static bool may_spin(const struct nofd_idle *idle, uint64_t now_ns)
            now_ns - idle->since_ns < idle->spin_ns + idle->credit_ns;
 }
 
-/* Others that poll give the CPU back at once. Somebody who computes, or spins without giving way, keeps it for a time
- * slice, and for one after each yield; who sleeps instead is let in as soon as he is woken. */
-static void give_way(struct nofd_idle *idle)
-{
-    uint64_t before_ns = nofd_clock_ns();
-    uint64_t now_ns;
-
-    sched_yield();
-    now_ns = nofd_clock_ns();
-    if (now_ns - before_ns <= LOST_NS)
-        return;
-    idle->shun_ns = idle->shun_ns == 0 || before_ns - idle->sleep_until_ns > SHUN_FORGET_NS
-                        ? SHUN_NS
-                        : nofd_earlier(2 * idle->shun_ns, SHUN_MAX_NS);
-    idle->sleep_until_ns = now_ns + idle->shun_ns;
-}
-
 void nofd_idle_wait(struct nofd_idle *idle, struct nofd_lcore *lcore, const struct nofd_sources *sources)
 {
     uint64_t until_ns;
 
+    look_back(idle, lcore->now_ns);
     earn(idle, lcore->now_ns);
     if (idle->since_ns == 0)
         idle->since_ns = lcore->now_ns;
@@ -163,10 +166,12 @@ void nofd_idle_wait(struct nofd_idle *idle, struct nofd_lcore *lcore, const stru
         return;
     }
     if (may_spin(idle, lcore->now_ns)) {
-        if (idle->scarce)
-            give_way(idle);
-        else
+        if (!idle->scarce) {
             rte_pause();
+            return;
+        }
+        idle->yielded_ns = lcore->now_ns;
+        sched_yield();
         return;
     }
     until_ns = deadline(idle, lcore->now_ns, sources);

@@ -36,6 +36,7 @@ struct nofd_idle {
     uint64_t credit_ns; /* earned by work: to spin beyond spin_ns */
     uint64_t sleep_until_ns; /* no spinning before: a yield lost the CPU */
     uint64_t shun_ns; /* how long that was the last time */
+    uint64_t yielded_ns; /* the turn before gave way; 0: it did not */
     uint64_t backoff_ns; /* nap length when no path has work */
 };
 

@@ -15,10 +15,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "callgrind.h"
+#include "lib/callgrind.h"
 #include "core_pair.h"
-#include "option.h"
-#include "report.h"
+#include "lib/option.h"
+#include "lib/report.h"
 
 #define BURST 16u /* descriptors per call, and frames per call */
 #define ROUNDS 32u /* bursts in a batch */

@@ -16,8 +16,8 @@
 
 #include "codecs.h"
 #include "messages.h"
-#include "option.h"
-#include "report.h"
+#include "lib/option.h"
+#include "lib/report.h"
 
 #define PASSES_MAX 101u
 #define FILES_MAX 4096u

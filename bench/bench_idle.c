@@ -3,12 +3,12 @@
  * `nof bench idle`: what waiting costs. CPU of a daemon without work on the fabric and on net_af_xdp, CPU of ranks
  * that wait in MPI_Recv, and the first 8 bytes after a second of silence. */
 #include "../tools/nof/commands.h"
-#include "../tools/nof/daemon.h"
-#include "child.h"
-#include "lab_net.h"
-#include "option.h"
-#include "report.h"
-#include "spawn.h"
+#include "../tools/nof/find_daemon.h"
+#include "lib/child.h"
+#include "lib/lab_net.h"
+#include "lib/option.h"
+#include "lib/report.h"
+#include "lib/spawn.h"
 
 #include <argp.h>
 #include <jansson.h>

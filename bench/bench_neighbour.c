@@ -4,12 +4,12 @@
  * it. A shared daemon on one CPU, all ranks on another. Windows take turns: one beside ranks that send plain messages
  * (alone), one beside each attack, and so on, five times; figures are medians. */
 #include "../tools/nof/commands.h"
-#include "../tools/nof/daemon.h"
-#include "child.h"
+#include "../tools/nof/find_daemon.h"
+#include "lib/child.h"
 #include "neighbour.h"
-#include "option.h"
-#include "report.h"
-#include "spawn.h"
+#include "lib/option.h"
+#include "lib/report.h"
+#include "lib/spawn.h"
 
 #include <argp.h>
 #include <errno.h>

@@ -6,8 +6,8 @@
  * Goodput is payload that reached receive buffers, over the link's rate; frames count from Ethernet
  * on, without preamble and checksum. */
 #include "commands.h"
-#include "option.h"
-#include "report.h"
+#include "lib/option.h"
+#include "lib/report.h"
 
 #include <argp.h>
 #include <jansson.h>

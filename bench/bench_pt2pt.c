@@ -3,11 +3,11 @@
  * `nof bench pt2pt`: latency and bandwidth of MPI messages between two ranks on the embedded default, beside
  * Debian's MPICH over loop-back TCP. Same source, same machine, runs of both in turn; medians. */
 #include "../tools/nof/commands.h"
-#include "child.h"
-#include "option.h"
-#include "report.h"
-#include "scratch.h"
-#include "spawn.h"
+#include "lib/child.h"
+#include "lib/option.h"
+#include "lib/report.h"
+#include "lib/scratch.h"
+#include "lib/spawn.h"
 
 #include <argp.h>
 #include <errno.h>
@@ -115,13 +115,13 @@ static void ignore_line(void *ctx, const char *text)
 /* The peer's copy of the program, compiled here because it needs the peer's mpi.h. */
 static void compile_peer(struct bench *b)
 {
-    const char *const argv[] = {"mpicc.mpich", "-O2", "-o", b->peer, NOF_BENCH_SOURCE_DIR "/pt2pt_mpi.c",
-                                NULL};
+    const char *const argv[] = {
+        "mpicc.mpich", "-O2", "-o", b->peer, NOF_BENCH_SOURCE_DIR "/programs/pt2pt_mpi.c", NULL};
 
     if (!nof_bench_have("mpicc.mpich") || !nof_bench_have("mpiexec.hydra"))
         b->no_peer = "MPICH is not installed: apt install mpich libmpich-dev";
     else if (nof_bench_spawn(argv, LOUD, RUN_S, ignore_line, NULL) != 0)
-        b->no_peer = "mpicc.mpich could not compile bench/pt2pt_mpi.c";
+        b->no_peer = "mpicc.mpich could not compile bench/programs/pt2pt_mpi.c";
 }
 
 static bool measure(struct bench *b)

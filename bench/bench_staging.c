@@ -4,11 +4,11 @@
  * and with MPIX_Recv_staged, beside none: plain, and compressed with early messages decoded on arrival or at
  * their match. One program on the embedded default (staging_mpi.c), all settings in turn, the best of each. */
 #include "../tools/nof/commands.h"
-#include "child.h"
-#include "option.h"
-#include "report.h"
-#include "scratch.h"
-#include "spawn.h"
+#include "lib/child.h"
+#include "lib/option.h"
+#include "lib/report.h"
+#include "lib/scratch.h"
+#include "lib/spawn.h"
 
 #include <argp.h>
 #include <errno.h>

@@ -13,8 +13,8 @@
 #include <unistd.h>
 
 #include "messages.h"
-#include "option.h"
-#include "report.h"
+#include "lib/option.h"
+#include "lib/report.h"
 #include "wire_peers.h"
 
 #define MTU_BYTES 1500u

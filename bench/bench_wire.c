@@ -12,10 +12,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../firmware/transport/wire.h"
-#include "child.h"
-#include "option.h"
-#include "report.h"
+#include "transport/wire.h"
+#include "lib/child.h"
+#include "lib/option.h"
+#include "lib/report.h"
 #include "wire_peers.h"
 
 #define MTU_BYTES 1500u

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../firmware/dfcm_engine.h"
+#include "dfcm_engine.h"
 #include "../tests/dfcm_reference/dfcm_reference.h"
 #include "messages.h"
 #include "nof/status.h"

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "callgrind.h"
+#include "lib/callgrind.h"
 
 #define STAGING_BYTES (256u << 10)
 

@@ -102,7 +102,7 @@ static void open_layout(struct neighbour *n, const struct program *p)
 
     d->len = sizeof(p->head) + p->head.nops * sizeof(p->op[0]);
     d->layout = 1;
-    memcpy(nof_pmd_schedule(n->pmd), p, (size_t)d->len);
+    memcpy(nof_pmd_program_area(n->pmd), p, (size_t)d->len);
     neighbour_submit(n);
 }
 

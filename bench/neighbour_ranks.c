@@ -10,7 +10,7 @@
 #include <sys/random.h>
 #include <unistd.h>
 
-#include "child.h"
+#include "lib/child.h"
 
 #define NOBODY 65534
 #define PATIENCE_NS 60000000000ull

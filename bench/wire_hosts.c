@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "scratch.h"
+#include "lib/scratch.h"
 #include "wire_peers.h"
 
 #define SWITCH_BUFFER "60kb"

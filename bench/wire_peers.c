@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "child.h"
+#include "lib/child.h"
 
 #define TEXT_BYTES 16384u
 #define START_MS 15000
@@ -388,8 +388,9 @@ int nof_wire_mpich(struct nof_wire_bench *b, const int *bytes, unsigned n, doubl
     snprintf(program, sizeof(program), "%s/mpi_stream.mpich", b->dir);
     if (write_launcher(b, into) < 0)
         return failed(why, why_bytes, "no room for temporary files in /tmp");
-    if (nof_run("%s -O2 -o %s %s", cc, program, NOF_BENCH_SOURCE_DIR "/mpi_stream.c") != 0)
-        return failed(why, why_bytes, "mpicc.mpich cannot compile " NOF_BENCH_SOURCE_DIR "/mpi_stream.c");
+    if (nof_run("%s -O2 -o %s %s", cc, program, NOF_BENCH_SOURCE_DIR "/programs/mpi_stream.c") != 0)
+        return failed(why, why_bytes,
+                      "mpicc.mpich cannot compile " NOF_BENCH_SOURCE_DIR "/programs/mpi_stream.c");
     (void)add_sizes(argv, 16, words, b->seconds, bytes, n);
     return run_ranks(b, b->lab.host[0], argv, "mpich", bytes, n, mbps_out, why, why_bytes);
 }

@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "lab_net.h"
+#include "lib/lab_net.h"
 
 #define NOF_WIRE_RUNS 5u
 #define NOF_WIRE_WHY_BYTES 256u

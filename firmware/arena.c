@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "arena.h"
 
-#include "credit.h"
-#include "recv_watch.h"
+#include "flow/credit.h"
+#include "ahead/recv_watch.h"
 
 #define ALIGN 64u
 #define TRANSFERS_PER_EP 8u /* receives that an endpoint may have under way beside the posted ones */
@@ -156,7 +156,7 @@ static void carve_channels(struct carver *c, struct nof_nic *nic)
 {
     uint32_t n = nic->cfg.max_predictors;
     size_t each = (nof_dfcm_mem_size(nic->cfg.predictor_log2) + ALIGN - 1) / ALIGN * ALIGN;
-    struct nof_channels *ch = &nic->channels;
+    struct nof_grants *ch = &nic->grants;
     ch->count = n;
     ch->tx = carve(c, n, sizeof *ch->tx);
     ch->rx = carve(c, n, sizeof *ch->rx);

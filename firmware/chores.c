@@ -2,8 +2,8 @@
 #include "chores.h"
 
 #include "close.h"
-#include "flows.h"
-#include "walk.h"
+#include "flow/flows.h"
+#include "msg/walk.h"
 
 void nof_chore(struct nof_nic *nic, struct nof_endpoint *ep)
 {

@@ -2,12 +2,12 @@
 #include "close.h"
 
 #include "chores.h"
-#include "endpoint.h"
-#include "job.h"
-#include "link.h"
-#include "peer.h"
-#include "recv.h"
-#include "unexpected.h"
+#include "flow/completion.h"
+#include "flow/job.h"
+#include "flow/link.h"
+#include "flow/peer.h"
+#include "msg/recv.h"
+#include "msg/unexpected.h"
 
 #define FLOW_STEPS 16u /* to take a flow out of its tables, beside what is counted there */
 

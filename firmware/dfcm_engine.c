@@ -8,7 +8,7 @@
 #include <cpuid.h>
 #endif
 
-#include "dfcm_kernel.h"
+#include "codec/dfcm_kernel.h"
 #include "nof/status.h"
 #include "transport/wire.h"
 

@@ -5,27 +5,27 @@
 #include "nic.h"
 
 #include "arena.h"
-#include "cancel.h"
-#include "channel.h"
+#include "msg/cancel.h"
+#include "compress/grant.h"
 #include "chores.h"
 #include "close.h"
-#include "credit.h"
-#include "defer.h"
-#include "direct.h"
-#include "eager.h"
-#include "endpoint.h"
-#include "flows.h"
-#include "host.h"
-#include "job.h"
-#include "link.h"
-#include "peer.h"
-#include "read.h"
-#include "recv.h"
-#include "recv_watch.h"
-#include "rendezvous.h"
-#include "scheduler.h"
-#include "send.h"
-#include "write.h"
+#include "flow/credit.h"
+#include "compress/defer.h"
+#include "msg/direct.h"
+#include "msg/eager.h"
+#include "flow/completion.h"
+#include "flow/flows.h"
+#include "msg/host.h"
+#include "flow/job.h"
+#include "flow/link.h"
+#include "flow/peer.h"
+#include "msg/read.h"
+#include "msg/recv.h"
+#include "ahead/recv_watch.h"
+#include "msg/rendezvous.h"
+#include "flow/scheduler.h"
+#include "msg/send.h"
+#include "msg/write.h"
 
 #define RUN_FRAMES 256u /* sent in one call that is not poll; the rest waits for poll */
 #define ROOM_MOST 256u
@@ -52,12 +52,12 @@ static int on_chunk(struct nof_nic *nic, struct nof_peer *peer, const struct nof
     if (!(peer->flags & NOF_PEER_F_RX))
         return NOF_OK;
     if (nof_defer_takes(nic, peer, view, &plain)) {
-        nic->channels.deferring = view;
+        nic->grants.deferring = view;
         int taken = on_payload(nic, peer, &plain, 0);
-        nic->channels.deferring = NULL;
+        nic->grants.deferring = NULL;
         return taken;
     }
-    int rc = nof_channel_open_chunk(nic, peer, view, &plain);
+    int rc = nof_grant_open_chunk(nic, peer, view, &plain);
     if (rc == NOF_OK)
         return on_payload(nic, peer, &plain, lent || plain.payload != view->payload + NOF_WIRE_PREFIX_BYTES);
     if (view->type == NOF_WIRE_DATA)
@@ -103,13 +103,13 @@ int nof_nic_frame(struct nof_nic *nic, struct nof_link *link, const struct nof_w
     case NOF_WIRE_CANCELLED:
         return nof_cancel_answer_rx(nic, peer, view);
     case NOF_WIRE_CODEC_ASK:
-        return nof_channel_ask_rx(nic, link, peer, view);
+        return nof_grant_ask_rx(nic, link, peer, view);
     case NOF_WIRE_CODEC_GRANT:
-        return nof_channel_grant_rx(nic, peer, view);
+        return nof_grant_given_rx(nic, peer, view);
     case NOF_WIRE_CODEC_REVOKE:
-        return nof_channel_revoke_rx(nic, peer, view);
+        return nof_grant_revoke_rx(nic, peer, view);
     case NOF_WIRE_CODEC_END:
-        return nof_channel_end_rx(nic, peer, view);
+        return nof_grant_end_rx(nic, peer, view);
     default:
         return NOF_EPROTO;
     }
@@ -209,7 +209,7 @@ int nof_nic_init(void *mem, size_t mem_bytes, const struct nof_nic_config *cfg,
     /* bound: features; paid by set-up */
     for (unsigned i = 0; i < NOF_FEATURE_COUNT; i++)
         nic->features[i] = nof_feature_info[i].initial;
-    nof_channels_set(nic);
+    nof_grants_set(nic);
     nic->ring = NOF_NIL;
     nic->busy_flows = NOF_NIL;
     nic->local_queue = NOF_NIL;
@@ -304,7 +304,7 @@ void nof_nic_rx(struct nof_nic *nic, uint64_t now_ns, struct nof_frame *const *f
     begin(nic, now_ns);
     nof_transport_rx(nic->transport, now_ns, frames, n);
     nof_gather_flush(nic);
-    nof_channel_burst_end(&nic->channels);
+    nof_grant_burst_end(&nic->grants);
     run(nic, RUN_FRAMES);
 }
 
@@ -431,7 +431,7 @@ int nof_nic_feature_set(struct nof_nic *nic, enum nof_feature feature, uint64_t 
     for (uint32_t i = 0; feature == NOF_F_PREDICTION && i < nic->cfg.max_endpoints; i++)
         if (nic->eps[i].state == NOF_EP_OPEN)
             nof_watch_set(nic, &nic->eps[i]);
-    nof_channels_set(nic);
+    nof_grants_set(nic);
     return NOF_OK;
 }
 

@@ -19,12 +19,12 @@
 #include <stdint.h>
 
 #include "nof/core.h"
-#include "channel.h"
-#include "layout.h"
-#include "match.h"
-#include "netmem.h"
-#include "pool.h"
-#include "share.h"
+#include "compress/grant.h"
+#include "base/layout_table.h"
+#include "msg/match.h"
+#include "base/netmem.h"
+#include "base/pool.h"
+#include "base/share.h"
 #include "stage_cache.h"
 #include "transport/transport.h"
 #include "transport/wire.h"
@@ -38,7 +38,7 @@
 /* What one endpoint may make the core do in a turn beside what its share of the link pays for: looking at pieces of
  * receive buffers, at posted receives, at flows. The rest is done in the next turn. */
 #define NOF_TURN_STEPS 256u
-#define NOF_STEP_COST 64u /* bytes that a step on the way to user memory (layout.h) counts for */
+#define NOF_STEP_COST 64u /* bytes that a step on the way to user memory (layout_table.h) counts for */
 #define NOF_LOCAL_FRAMES 32u /* and NOF_LOCAL_HELD for each endpoint: */
 /* What the unfinished reads of one endpoint may hold: a page that blocks holds up nobody else. */
 #define NOF_LOCAL_HELD 4u
@@ -381,8 +381,8 @@ struct nof_endpoint {
     int32_t reason; /* CLOSING: why, for the peers */
     const uint8_t *bounce;
     size_t bounce_bytes;
-    const uint8_t *schedule;
-    size_t schedule_bytes;
+    const uint8_t *program_area;
+    size_t program_area_bytes;
     uint64_t *counters;
     uint32_t comp_head, comp_tail; /* completions that wait for the ring: refs through obj.next */
     uint32_t posted[2 * NOF_MATCH_KINDS]; /* posted receives by kind, then waiting probes by kind */
@@ -524,7 +524,7 @@ struct nof_nic {
     uint32_t closing; /* endpoints in NOF_EP_CLOSING */
     uint32_t sends_live; /* not completed yet */
     uint32_t early_whole; /* receives with F_EARLY that wait for nothing but their receive */
-    struct nof_channels channels;
+    struct nof_grants grants;
     struct nof_gather gather;
     struct nof_read *scratch; /* for reads that are done at once */
     struct nof_segment *segs; /* both lists of the request that is being made */

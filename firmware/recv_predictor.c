@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "recv_predictor_state.h"
+#include "predict/recv_predictor_state.h"
 
 #define TRUST_MAX 32u
 #define TRUST_MIN 8u /* to offer */

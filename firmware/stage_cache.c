@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "invariant.h"
+#include "base/invariant.h"
 
 void nof_stage_init(struct nof_stage *st, void *area, size_t area_bytes)
 {

@@ -1,32 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Names of counters and status codes for programs that link the driver and not the firmware core. Weak,
- * because a test may link both; both expand the same tables. */
+ * Counters by their names, for programs that link the driver. */
 #include <string.h>
 
 #include "nof/counters.h"
 #include "nof/status.h"
+
 #include "pmd_driver.h"
-
-extern const struct nof_counter_info nof_counter_info[NOF_COUNTER_COUNT] __attribute__((weak));
-const struct nof_counter_info nof_counter_info[NOF_COUNTER_COUNT] = {
-#define X(id, name, unit, help) [NOF_C_##id] = {name, unit, help},
-    NOF_COUNTERS(X)
-#undef X
-};
-
-__attribute__((weak)) const char *nof_strstatus(int status)
-{
-    switch (status) {
-#define X(code, text) \
-    case NOF_##code: \
-        return text;
-        NOF_STATUS_TEXTS(X)
-#undef X
-    default:
-        return "unknown status";
-    }
-}
 
 int nof_pmd_counter_find(const char *name, enum nof_counter *counter_out)
 {

@@ -244,9 +244,9 @@ const void *nof_pmd_staged(const struct nof_pmd *pmd, uint32_t offset, uint32_t 
     return pmd->bar + pmd->identity.staging_offset + offset;
 }
 
-void *nof_pmd_schedule(struct nof_pmd *pmd)
+void *nof_pmd_program_area(struct nof_pmd *pmd)
 {
-    return state_of(pmd) == NOF_PMD_FORKED ? NULL : pmd->bar + pmd->identity.schedule_offset;
+    return state_of(pmd) == NOF_PMD_FORKED ? NULL : pmd->bar + pmd->identity.program_area_offset;
 }
 
 uint64_t nof_pmd_counter(const struct nof_pmd *pmd, enum nof_counter counter)

@@ -177,7 +177,7 @@ static int check_identity(struct nof_pmd *pmd, const struct nof_attach_reply *re
         {"counters", id->counters_offset, (uint64_t)id->ncounters * 8, HOST_READS, 8},
         {"staging area", id->staging_offset, id->staging_bytes, HOST_READS, 64},
         {"bounce arena", id->bounce_offset, id->bounce_bytes, HOST_WRITES, 64},
-        {"schedule area", id->schedule_offset, id->schedule_bytes, HOST_WRITES, 64},
+        {"program area", id->program_area_offset, id->program_area_bytes, HOST_WRITES, 64},
         {"assist area", id->assist_offset, id->assist_bytes, HOST_WRITES, 64},
     };
 

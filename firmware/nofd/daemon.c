@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "daemon.h"
+#include "nofd/daemon.h"
 
 #include <stdlib.h>
 #include <unistd.h>

@@ -8,15 +8,15 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "busy.h"
-#include "core.h"
-#include "dma_helper.h"
-#include "door.h"
-#include "loop.h"
-#include "nic.h"
-#include "options.h"
-#include "share.h"
-#include "ticks.h"
+#include "nofd/dma/busy.h"
+#include "nofd/core/core_loop.h"
+#include "nofd/dma/dma_helper.h"
+#include "nofd/door/door.h"
+#include "nofd/sys/loop.h"
+#include "nofd/core/nic_host.h"
+#include "nofd/sys/options.h"
+#include "nofd/door/allowance.h"
+#include "nofd/sys/ticks.h"
 
 struct nofd_attach;
 struct nofd_client;
@@ -37,7 +37,7 @@ struct nofd {
     unsigned ncores;
     unsigned nrunning; /* cores launched */
     struct nofd_watchdog *watchdog; /* of a private daemon */
-    struct nofd_shares shares;
+    struct nofd_allowances shares;
 
     struct nofd_door attach_door;
     struct nofd_tick attach_tick;

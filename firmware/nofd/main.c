@@ -19,16 +19,16 @@
 
 #include "nof_private/rundir.h"
 
-#include "attach.h"
-#include "clock.h"
-#include "control.h"
-#include "copier.h"
-#include "daemon.h"
-#include "eal.h"
-#include "log.h"
-#include "plug.h"
-#include "serve.h"
-#include "watchdog.h"
+#include "nofd/door/attach.h"
+#include "nofd/sys/clock.h"
+#include "nofd/control/control.h"
+#include "nofd/dma/copier.h"
+#include "nofd/daemon.h"
+#include "nofd/sys/eal.h"
+#include "nofd/sys/log.h"
+#include "nofd/core/plug.h"
+#include "nofd/door/serve.h"
+#include "nofd/core/watchdog.h"
 
 /* --- events --------------------------------------------------------------------------------------- */
 
@@ -186,8 +186,8 @@ static int open_doors(struct nofd *d)
     int rc = 0;
 
     nofd_dma_crew_init(&d->crew, &d->loop, &d->ticks, o->dma_timeout_ns);
-    nofd_shares_init(&d->shares, o->private_job, geteuid(),
-                     all_ns > AT_ONCE_LEAST_NS ? all_ns : AT_ONCE_LEAST_NS, d->started_ns);
+    nofd_allowances_init(&d->shares, o->private_job, geteuid(),
+                         all_ns > AT_ONCE_LEAST_NS ? all_ns : AT_ONCE_LEAST_NS, d->started_ns);
     if (d->options.directory[0] != '\0')
         rc = nof_rundir_make(d->options.directory, err, sizeof(err));
     if (rc != 0)

@@ -3,7 +3,7 @@
  * Acknowledgements, both ways. Every frame carries the next packet number expected; an ACKS frame
  * adds the bitmap of what came beyond a gap. Owed are: at once after a gap, a duplicate, or when
  * the sender asks; after NOF_ACK_EVERY frames; or ack_delay_us after the first. */
-#include "state.h"
+#include "transport/state.h"
 
 #define ACKS_FIXED_BYTES 8u
 
@@ -25,7 +25,7 @@ void nof_ack_flush(struct nof_path *p)
     nof_put32(f, us < UINT32_MAX ? (uint32_t)us : UINT32_MAX);
     nof_put32(f + 4, n);
     nof_reorder_bits(p, f + ACKS_FIXED_BYTES, n);
-    if (!nof_tx_control(p, NOF_WIRE_ACKS, 0, f, ACKS_FIXED_BYTES + 4 * n, 0)) {
+    if (!nof_tx_unreliable(p, NOF_WIRE_ACKS, 0, f, ACKS_FIXED_BYTES + 4 * n, 0)) {
         p->ack_now = 0;
         if (p->ack_pending == 0)
             p->ack_pending = 1;

@@ -3,7 +3,7 @@
  * What may leave now: the windows of the path, the pools, the queue and the pace of the NIC. Who
  * got nothing is told later: by the path's own events, or, when it was the NIC that lacked
  * something, in turn with the others that starve. */
-#include "state.h"
+#include "transport/state.h"
 
 static uint32_t queue_room(const struct nof_transport *t, uint32_t reserve)
 {

@@ -6,7 +6,7 @@
  * a standing queue delays everything. Below the target the window grows by one frame per round
  * trip, above it shrinks in proportion to the excess. Loss without queueing delay is taken for
  * corruption and costs little; with delay it costs a good part of the window. */
-#include "state.h"
+#include "transport/state.h"
 
 /* Queueing that we allow ourselves: some full frames of the link, and what timers and interrupts
  * of hosts scatter. Where the rate of the link is unknown, so is the kind of host. */

@@ -3,9 +3,9 @@
  * HELLO: symmetric, so that it does not matter who begins, or whether both do. Each side repeats
  * its own HELLO until the other echoes its nonce: only then has the other proved, freshly, that it
  * knows the key of the job. HELLOs are padded to the MTU under test. docs/WIRE.md, "Handshake". */
-#include "state.h"
+#include "transport/state.h"
 
-#include "siphash.h"
+#include "transport/siphash.h"
 
 /* The MTU levels share dead_after: two sixths of it for the first, one for each that follows. */
 #define LEVEL_SHARES 6u
@@ -87,7 +87,7 @@ static void hello_send(struct nof_path *p)
     memcpy(head, p->head, sizeof(head));
     nof_path_address(p, &to);
     nof_path_set_peer(p, &to, 0);
-    if (nof_tx_control(p, NOF_WIRE_HELLO, flags, f, sizeof(f), pad) && p->state == NOF_PATH_OPENING) {
+    if (nof_tx_unreliable(p, NOF_WIRE_HELLO, flags, f, sizeof(f), pad) && p->state == NOF_PATH_OPENING) {
         /* Karn: which of two HELLOs was answered cannot be told. */
         p->pto_base_ns = p->pto_base_ns == 0 ? t->now_ns : UINT64_MAX;
         if (p->unanswered > 0)

@@ -4,7 +4,7 @@
  * layer above expects this peer. A healthy silence costs one probe per quarter of dead_after;
  * after the first probe that stays unanswered they come eight times as often, so that 24 of them
  * must be lost in a row before a peer behind a lossy network is taken for dead. */
-#include "state.h"
+#include "transport/state.h"
 
 #define FIRST_SHARE 4u
 #define NEXT_SHARE 32u
@@ -52,7 +52,7 @@ void nof_live_timer(struct nof_path *p)
         return;
     p->probe_at_ns = t->now_ns + nof_dead_after_ns(t) / NEXT_SHARE;
     /* A probe that the port did not take is no unanswered probe. */
-    if (!nof_tx_control(p, NOF_WIRE_PROBE, 0, NULL, 0, 0))
+    if (!nof_tx_unreliable(p, NOF_WIRE_PROBE, 0, NULL, 0, 0))
         return;
     nof_transport_count(t, NOF_C_PROBES_TX, 1);
     if (p->unanswered < UINT8_MAX)

@@ -3,7 +3,7 @@
  * The MTU of a path after its handshake. That takes what passes in fractions of dead_after, so a few lost
  * HELLOs leave a path narrower than its network. A path that is used tries the next larger size now and
  * then, with one padded PROBE: nothing waits for it, and where it does not pass it is only lost. */
-#include "state.h"
+#include "transport/state.h"
 
 #define RAISE_FIRST_MS 1000u
 #define RAISE_EVERY_MS 10000u /* then: a full frame in ten seconds is no load */
@@ -40,7 +40,7 @@ void nof_mtu_raise(struct nof_path *p)
     if (next > most(p))
         next = most(p);
     plan(p, RAISE_EVERY_MS);
-    if (nof_tx_control(p, NOF_WIRE_PROBE, 0, NULL, 0, next - NOF_PACKET_IP_OVERHEAD_BYTES))
+    if (nof_tx_unreliable(p, NOF_WIRE_PROBE, 0, NULL, 0, next - NOF_PACKET_IP_OVERHEAD_BYTES))
         nof_transport_count(p->t, NOF_C_PROBES_TX, 1);
 }
 
@@ -50,7 +50,7 @@ void nof_mtu_probe_rx(struct nof_path *p, const struct nof_packet *packet)
     uint32_t padded = packet->len_bytes > NOF_WIRE_COMMON_BYTES;
 
     nof_put32(f, packet->len_bytes + NOF_PACKET_IP_OVERHEAD_BYTES - NOF_WIRE_COMMON_BYTES);
-    (void)nof_tx_control(p, NOF_WIRE_PROBE_ACK, 0, f, padded ? sizeof(f) : 0, 0);
+    (void)nof_tx_unreliable(p, NOF_WIRE_PROBE_ACK, 0, f, padded ? sizeof(f) : 0, 0);
 }
 
 void nof_mtu_probe_ack_rx(struct nof_path *p, const struct nof_packet *packet)

@@ -4,7 +4,7 @@
  * carried all that was sent. It may lag behind the present by `pace_depth_ns` (the credit of an
  * idle link). Everything counts, only new data waits. With a link of unknown rate nothing here
  * is ever called with work to do. */
-#include "state.h"
+#include "transport/state.h"
 
 /* Credit of an idle link: covers the lateness of a NIC core that naps, and is still small beside
  * the buffers of a switch port (31 KB at 1 Gbit/s). */

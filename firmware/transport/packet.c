@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "packet.h"
+#include "transport/packet.h"
 
 #include <string.h>
 

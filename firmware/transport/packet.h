@@ -9,8 +9,8 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "../crc32c.h"
-#include "wire.h"
+#include "base/crc32c.h"
+#include "transport/wire.h"
 
 /* Bytes that are the same in all frames of a path: outer headers, then CRC .. CONN. */
 #define NOF_PACKET_HEAD_BYTES (NOF_WIRE_OUTER_BYTES + 16u)

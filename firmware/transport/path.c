@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * The table of paths: finding, opening, death, and what is remembered of the dead. */
-#include "state.h"
+#include "transport/state.h"
 
-#include "siphash.h"
+#include "transport/siphash.h"
 
 /* Frames for a dead path are answered with CLOSE, at most this often for each. */
 #define CLOSE_EVERY_NS (1u * NOF_MS)
@@ -254,7 +254,7 @@ void nof_path_bury(struct nof_path *p, int reason, int tell_peer)
         return;
     if (p->state == NOF_PATH_UP) {
         if (tell_peer)
-            (void)nof_tx_control(p, NOF_WIRE_CLOSE, close_flags(p), NULL, 0, 0);
+            (void)nof_tx_unreliable(p, NOF_WIRE_CLOSE, close_flags(p), NULL, 0, 0);
         if (!p->closed_by_peer)
             entomb(p);
         nof_transport_count(t, NOF_C_PATHS_OPEN, (uint64_t)-1);

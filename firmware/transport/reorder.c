@@ -3,7 +3,7 @@
  * Receive window: hands frames up in order and exactly once. What comes beyond a gap is copied into
  * a slot of the NIC's pool; with no slot left it is dropped and will be sent again (the frame that
  * fills the gap never needs a slot, so there is always progress). */
-#include "state.h"
+#include "transport/state.h"
 
 void nof_reorder_init(struct nof_transport *t)
 {

@@ -2,7 +2,7 @@
  *
  * Round-trip time as in RFC 6298, on samples of frames that were sent once (Karn) and from which
  * the peer's acknowledgement delay has been taken. */
-#include "state.h"
+#include "transport/state.h"
 
 /* RFC 6298 asks for 1 s, because of wide-area delays and of clocks of 200 ms. Here a round trip
  * takes 5 us to a few ms, and a premature timeout costs one duplicate frame, not the window

@@ -7,7 +7,7 @@
  * Loss is found as in RFC 8985 (RACK), in the order of transmissions: a frame is lost when one that
  * was transmitted at least `threshold` transmissions later has arrived, or any later one has and
  * more than a round trip and a bit has passed. A retransmission is a transmission like any other. */
-#include "state.h"
+#include "transport/state.h"
 
 #define THRESHOLD 3u
 #define LEVEL_MAX 5u

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "siphash.h"
+#include "transport/siphash.h"
 
-#include "wire.h"
+#include "transport/wire.h"
 
 struct sip {
     uint64_t v0, v1, v2, v3;

@@ -3,8 +3,8 @@
  * State of the transport, seen by the files of this folder only.
  *
  *   transport.c   init, rx, poll, flush, deadline      path.c      table of paths, open, reset, death
- *   handshake.c   HELLO                                send.c      frame, send, queue to the port
- *   admission.c   what may leave now                   control.c   unreliable frames
+ *   handshake.c   HELLO                                transmit.c      frame, send, queue to the port
+ *   admission.c   what may leave now                   unreliable.c   unreliable frames
  *   sentmap.c     unacknowledged frames, loss          ack.c       acknowledgements out and in
  *   reorder.c     receive window                       rtt.c       round trip, retransmission timeout
  *   congestion.c  window                               pacer.c     link rate
@@ -18,8 +18,8 @@
 
 #include <stdbool.h>
 
-#include "packet.h"
-#include "transport.h"
+#include "transport/packet.h"
+#include "transport/transport.h"
 
 #define NOF_NONE UINT32_MAX
 #define NOF_TXQ_FRAMES 128u /* gathered in one call, or kept while the port is busy */
@@ -415,12 +415,12 @@ void nof_handshake_rx(struct nof_transport *t, const struct nof_packet *packet);
 /* The smallest MTU that handshakes test above this one; UINT16_MAX: none. */
 uint32_t nof_handshake_level_above(uint32_t mtu_bytes);
 
-/* send.c, control.c */
+/* transmit.c, unreliable.c */
 void nof_tx_stock(struct nof_transport *t);
 struct nof_frame *nof_tx_alloc(struct nof_transport *t, uint32_t len_bytes);
 /* Send an unreliable frame of this path: fields are copied. 0 if there is no frame or no room. */
-int nof_tx_control(struct nof_path *p, uint8_t type, uint8_t flags, const uint8_t *fields,
-                   uint32_t fields_bytes, uint32_t pad_bytes);
+int nof_tx_unreliable(struct nof_path *p, uint8_t type, uint8_t flags, const uint8_t *fields,
+                      uint32_t fields_bytes, uint32_t pad_bytes);
 unsigned nof_tx_admit(struct nof_path *path, int urgent);
 void nof_tx_starve(struct nof_path *p);
 void nof_tx_ready(struct nof_path *p);

@@ -2,7 +2,7 @@
  *
  * Binary heap of one deadline per path. Set once per path and call (at the flush), so its
  * logarithm is paid per burst and not per frame. */
-#include "state.h"
+#include "transport/state.h"
 
 static void place(struct nof_transport *t, uint32_t pos, struct nof_timer timer)
 {

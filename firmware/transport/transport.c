@@ -3,7 +3,7 @@
  * Entry points. A call marks the paths it touches as dirty; at its end each of them is looked at
  * once: retransmissions and on_ready() within rx() and poll(), acknowledgements and timers in
  * flush(). */
-#include "state.h"
+#include "transport/state.h"
 
 static size_t carve(size_t *used, size_t bytes)
 {

@@ -28,7 +28,7 @@
 #include "nof/card.h"
 #include "nof/core.h"
 
-#include "wire.h"
+#include "transport/wire.h"
 
 struct nof_transport;
 struct nof_path;

@@ -140,7 +140,7 @@ def unsupported(table, out, *sources):
     if unknown:
         sys.exit(f"{table}: lacks the prototype of {', '.join(sorted(unknown))}")
     text = ["/* Written by gen_mpi.py: the functions of functions.tbl that no source implements. */",
-            '#include "unsupported.h"']
+            '#include "api/unsupported.h"']
     write(out, "\n\n".join(text + [body(f) for f in functions if f.name not in done]) + "\n")
 
 

@@ -80,8 +80,8 @@ struct nof_bar_identity {
     uint64_t staging_bytes;
     uint64_t bounce_offset; /* host allocates in it; NIC reads */
     uint64_t bounce_bytes;
-    uint64_t schedule_offset; /* layouts (and later schedules); host writes, NIC copies once */
-    uint64_t schedule_bytes;
+    uint64_t program_area_offset; /* layouts (and later schedules); host writes, NIC copies once */
+    uint64_t program_area_bytes;
     uint64_t assist_offset; /* fall-back DMA; both write */
     uint64_t assist_bytes;
     uint64_t bounce_max_bytes; /* largest SEND with NOF_DESC_F_BOUNCE */

@@ -69,8 +69,8 @@ struct nof_endpoint_params {
     size_t staging_bytes;
     const void *bounce; /* the host writes it while we read: every byte is read once */
     size_t bounce_bytes;
-    const void *schedule;
-    size_t schedule_bytes;
+    const void *program_area;
+    size_t program_area_bytes;
     uint64_t *counters; /* NOF_COUNTER_COUNT words, or NULL */
     int dma_inline; /* the host ops never answer NOF_DMA_PENDING for this endpoint */
     int dma_read_late; /* with dma_inline: but dma_read may, dma_write never does */
@@ -133,7 +133,7 @@ int nof_nic_feature_set(struct nof_nic *nic, enum nof_feature feature, uint64_t 
 uint64_t nof_nic_feature(const struct nof_nic *nic, enum nof_feature feature);
 
 /* One direction of a flow that has a predictor at this end. */
-struct nof_channel_info {
+struct nof_grant_info {
     uint32_t endpoint; /* ours */
     uint32_t peer_rank;
     int sends; /* 1: from us to the peer */
@@ -147,7 +147,7 @@ struct nof_channel_info {
 };
 
 /* Fills at most `max` and returns how many there are. */
-unsigned nof_nic_channels(const struct nof_nic *nic, struct nof_channel_info *out, unsigned max);
+unsigned nof_nic_grants(const struct nof_nic *nic, struct nof_grant_info *out, unsigned max);
 
 /* NOF_COUNTER_COUNT words, live. */
 const uint64_t *nof_nic_counters(const struct nof_nic *nic);

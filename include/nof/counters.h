@@ -124,7 +124,7 @@ struct nof_counter_info {
     const char *help;
 };
 
-/* Indexed by enum nof_counter. Static; defined in firmware/counters.c and, for the host side, in
+/* Indexed by enum nof_counter. Static; defined in common/counters.c and, for the host side, in
  * the driver: both expand this table. */
 extern const struct nof_counter_info nof_counter_info[NOF_COUNTER_COUNT];
 

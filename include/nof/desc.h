@@ -36,7 +36,7 @@ enum nof_desc_opcode {
     NOF_DESC_PULL = 8, /* receive a spilled envelope whose payload stayed with the sender */
     NOF_DESC_RELEASE = 9, /* give staging slots back; no completion */
     NOF_DESC_FLUSH = 10, /* completes when all that was sent before is acknowledged */
-    NOF_DESC_LAYOUT = 11, /* validate and copy a layout (nof/layout.h) out of the schedule area */
+    NOF_DESC_LAYOUT = 11, /* validate and copy a layout (nof/layout.h) out of the program area */
     NOF_DESC_LAYOUT_FREE = 12, /* no completion */
     NOF_DESC_SPILL_END = 13, /* the library's matcher is empty: see "Spill" below */
     NOF_DESC_HINT = 14, /* `callsite` is that of the next RECV; changes no result; no completion */
@@ -79,7 +79,7 @@ struct nof_desc {
     union {
         uint8_t inline_data[NOF_INLINE_BYTES]; /* SEND + INLINE; PEER: struct nof_card */
         struct {
-            uint64_t addr; /* user address, bounce offset, layout base, schedule-area offset */
+            uint64_t addr; /* user address, bounce offset, layout base, program-area offset */
             uint32_t layout;
             uint32_t layout_generation;
             uint64_t handle; /* MRECV, PULL, SEND+GRANTED; CANCEL: 0 */

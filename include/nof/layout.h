@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Layout: where the bytes of a non-contiguous buffer lie, relative to a base address. Written by
- * the host into the schedule area when a datatype is committed, validated and copied once by the
- * NIC (NOF_DESC_LAYOUT: addr = offset in the schedule area, len = bytes, layout = index,
+ * the host into the program area when a datatype is committed, validated and copied once by the
+ * NIC (NOF_DESC_LAYOUT: addr = offset in the program area, len = bytes, layout = index,
  * layout_generation), then named by index and generation.
  *
  *   struct nof_layout_head, then nops struct nof_layout_op

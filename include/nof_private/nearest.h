@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What did you mean? For errors about unknown names; nofd and the nof command ask alike (firmware/nofd/nearest.c).
+ * What did you mean? For errors about unknown names; nofd and the nof command ask alike (common/nearest.c).
  * Thread-safe, no state. */
 #ifndef NOF_PRIVATE_NEAREST_H
 #define NOF_PRIVATE_NEAREST_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Numbers as people write them, with units; nofd and the nof command read them alike (firmware/nofd/units.c).
+ * Numbers as people write them, with units; nofd and the nof command read them alike (common/units.c).
  * Each function reads the whole text or refuses it: 0, or -1 with *out untouched. Thread-safe, no state. */
 #ifndef NOF_PRIVATE_UNITS_H
 #define NOF_PRIVATE_UNITS_H

@@ -11,13 +11,13 @@
 
 #include "nof/layout.h"
 
-#include "../../firmware/nic.h"
+#include "nic.h"
 #include "../unit/leftovers.h"
 
 #define US 1000ull
 #define MS 1000000ull
 #define UNTOUCHED 0x55
-#define VECTOR_AREA 512u /* bytes of the schedule area for each layout */
+#define VECTOR_AREA 512u /* bytes of the program area for each layout */
 
 #define require(p, condition, ...) \
     do { \
@@ -196,7 +196,7 @@ uint32_t play_layout(struct play *p, unsigned rank, const struct play_vector *v)
     op->desc.layout = v->name;
     op->desc.layout_generation = v->name + 1;
     op->desc.addr = (uint64_t)v->name * VECTOR_AREA;
-    memcpy(world_rank(p->w, rank)->schedule + op->desc.addr, &program, sizeof program);
+    memcpy(world_rank(p->w, rank)->program_area + op->desc.addr, &program, sizeof program);
     post(p, i);
     return i;
 }

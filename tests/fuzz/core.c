@@ -11,8 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../firmware/nic.h"
-#include "../../firmware/transport/state.h"
+#include "nic.h"
+#include "transport/state.h"
 #include "moves.h"
 #include "rogue.h"
 #include "setting.h"

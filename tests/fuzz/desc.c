@@ -6,7 +6,7 @@
  *   0, 1  a descriptor, 64 bytes as they are
  *   2..4  a descriptor that is nearly right, from 12 bytes
  *   5     the host takes its completions; time passes, by the next byte's value in 10 us
- *   6     the next byte's value of bytes for the schedule area
+ *   6     the next byte's value of bytes for the program area
  *   7     a card that is nearly right */
 #include <stdint.h>
 #include <stdlib.h>
@@ -126,7 +126,7 @@ static void record(struct world *w, struct input *in, struct memory *mem)
         break;
     case 6:
         n = byte(in);
-        bytes(in, world_rank(w, rank)->schedule + 16 * (kind >> 4), n);
+        bytes(in, world_rank(w, rank)->program_area + 16 * (kind >> 4), n);
         break;
     case 7:
         card(w, rank, in);

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../firmware/dfcm_engine.h"
+#include "dfcm_engine.h"
 #include "nof/status.h"
 
 #define TABLE_LOG2 NOF_DFCM_TABLE_LOG2_MIN

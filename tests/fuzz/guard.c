@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../firmware/nic.h"
-#include "../../firmware/transport/state.h"
+#include "nic.h"
+#include "transport/state.h"
 #include "../unit/leftovers.h"
 
 #define US 1000ull
@@ -703,7 +703,7 @@ void guard_hide_secrets(struct guard *g, struct world *w)
 {
     for (unsigned i = 0; i < g->nics; i++) {
         struct nof_nic *nic = world_nic(w, i);
-        struct nof_channels *ch = &nic->channels;
+        struct nof_grants *ch = &nic->grants;
         const struct nof_local_frame *locals = nic->locals.base;
         fill_secret(nic->netmem.data, (size_t)nic->netmem.nblocks * NOF_NETMEM_BLOCK);
         fill_secret(ch->raw, (size_t)ch->raws.cap * NOF_DMA_BLOCK_BYTES);

@@ -26,7 +26,7 @@
 #define GUARD_SMALLS 12u
 #define GUARD_LARGE 73728u /* one message of more than a DMA block */
 #define GUARD_ARENA (GUARD_SMALLS * GUARD_SMALL + GUARD_LARGE)
-#define GUARD_AREA 4096u /* bounce, schedule */
+#define GUARD_AREA 4096u /* bounce, program area */
 #define GUARD_JOB_A 7u
 #define GUARD_JOB_B 8u
 #define GUARD_PAIRS 2u

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../firmware/nic.h"
+#include "nic.h"
 #include "moves.h"
 #include "setting.h"
 

@@ -7,7 +7,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "launch.h"
+#include "launch/launch.h"
 
 int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size);
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Layout programs. The first byte's lowest bit: 0, the rest are the bytes of the schedule area; 1, the rest is made
+ * Layout programs. The first byte's lowest bit: 0, the rest are the bytes of the program area; 1, the rest is made
  * into a program that is nearly right, five bytes an op, with head and size put right. What is accepted is walked
  * twice: by one cursor that goes on, and by one that is put on every piece anew; they must agree. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../firmware/layout.h"
+#include "base/layout_table.h"
 #include "nof/status.h"
 
 #define LAYOUTS 2u

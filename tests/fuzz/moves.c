@@ -5,7 +5,7 @@
 
 #include "nof/layout.h"
 
-#define LAYOUT_AREA 256u /* bytes of the schedule area for each */
+#define LAYOUT_AREA 256u /* bytes of the program area for each */
 #define SIZE 4 /* ranks of job A */
 
 uint64_t move_len(uint8_t code)
@@ -200,7 +200,7 @@ static void layout(struct guard *g, unsigned rank, const uint8_t *rec, int wild)
                          .len = sizeof p.head + (depth + 1) * sizeof p.op[0]};
     r->layout[name].block = block;
     r->layout[name].stride = stride;
-    uint8_t *at = world_rank(g->w, rank)->schedule + d.addr;
+    uint8_t *at = world_rank(g->w, rank)->program_area + d.addr;
     memcpy(at, &p, d.len);
     if (wild && rec[MOVE_WILD] % 4 == 3) { /* then nobody knows what it says */
         at[rec[MOVE_AT] % d.len] ^= rec[MOVE_VALUE];

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../firmware/nic.h"
-#include "../../firmware/transport/siphash.h"
+#include "nic.h"
+#include "transport/siphash.h"
 #include "moves.h"
 
 #define FRAME_MAX 1514u

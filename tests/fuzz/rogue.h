@@ -9,8 +9,8 @@
 #ifndef NOF_TESTS_FUZZ_ROGUE_H
 #define NOF_TESTS_FUZZ_ROGUE_H
 
-#include "../../firmware/dfcm_engine.h"
-#include "../../firmware/transport/packet.h"
+#include "dfcm_engine.h"
+#include "transport/packet.h"
 #include "guard.h"
 
 #define ROGUE_FLOWS 3u

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "setting.h"
 
-#include "../../firmware/nic.h"
-#include "../../firmware/transport/state.h"
+#include "nic.h"
+#include "transport/state.h"
 
 #define WRAP_OBJECTS 24u /* of each pool that have been used so often */
 
@@ -76,7 +76,7 @@ void setting_wrap(struct nof_nic *nic, uint32_t by)
     wrap_pool(&nic->reads);
     wrap_pool(&nic->writes);
     nic->netmem.gen = NOF_GEN_MAX - 2;
-    nic->channels.epoch = UINT16_MAX - 1;
+    nic->grants.epoch = UINT16_MAX - 1;
     for (uint32_t i = 0; i < nic->peers.high; i++)
         if (nof_peer_at(nic, i)->used)
             wrap_flow(nof_peer_at(nic, i), by);

@@ -33,8 +33,8 @@
 
 #include "nof/status.h"
 
-#include "../../firmware/port/dpdk/dpdk_port.h"
-#include "../../firmware/transport/wire.h"
+#include "port/dpdk/dpdk_port.h"
+#include "transport/wire.h"
 
 #define SKIP 77
 #define FRAME_BYTES 1514u

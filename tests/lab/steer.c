@@ -17,7 +17,7 @@
 
 #include "steer_host.h"
 
-#include "../../firmware/transport/wire.h"
+#include "transport/wire.h"
 
 #ifndef AF_XDP
 #define AF_XDP 44

@@ -8,7 +8,7 @@ import subprocess
 import sys
 
 ROOT = pathlib.Path(sys.argv[1])
-TOPS = ("firmware", "host", "ebpf", "tests", "tools", "bench", "docs", "examples", "include")
+TOPS = ("common", "firmware", "host", "ebpf", "tests", "tools", "bench", "docs", "examples", "include")
 # Words with a dot that are no counters: files, soname parts, fields of C and of JSON.
 SUFFIXES = {"c", "h", "md", "py", "sh", "so", "a", "pc", "mod", "json", "txt", "tbl", "build", "in", "msg", "recv", "f90", "cc", "o"}
 

@@ -20,7 +20,8 @@ MPI = re.compile(r"^(mpi|mpi_offload|mpio|pmi\d?|pmix)\.h$")
 BARE = re.compile(r"^(stdint|stddef|stdbool|stdalign|stdatomic|limits|inttypes|string|float|assert)\.h$"
                   r"|^(isa-l/)?crc\.h$|^isa-l\.h$|^[a-z]?mmintrin\.h$|^immintrin\.h$|^cpuid\.h$|^x86intrin\.h$|^arm_\w+\.h$")
 CONTRACT = ("include/nof/", "include/nof_private/")
-CORE = ("firmware/transport/", "firmware/coll/")
+CORE = tuple(f"firmware/{folder}/" for folder in
+             ("base", "codec", "predict", "transport", "flow", "msg", "compress", "ahead", "coll"))
 
 
 @dataclasses.dataclass
@@ -36,8 +37,9 @@ class Law:
 LAWS = (
     (re.compile(r"^include/nof/"), Law("installed contract", ("include/nof/",), outside=BARE)),
     (re.compile(r"^include/nof_private/"), Law("private contract", CONTRACT, dpdk=RING_ONLY)),
-    (re.compile(r"^firmware/[^/]+$|^firmware/(transport|coll)/"),
+    (re.compile(r"^firmware/(?!port/|nofd/)"),
      Law("firmware core", CONTRACT + CORE + ("firmware/*",), outside=BARE)),
+    (re.compile(r"^common/"), Law("tables and text of all programs", CONTRACT)),
     (re.compile(r"^firmware/port/fabric/"),
      Law("fabric port", CONTRACT + CORE + ("firmware/*", "firmware/port/fabric/"))),
     (re.compile(r"^firmware/port/dpdk/"),
@@ -48,7 +50,7 @@ LAWS = (
      Law("recorder", ("include/nof_private/recording.h", "host/libmpi_offload/include/", "host/record/"), mpi=True)),
     (re.compile(r"^host/libmpi_offload/fortran/"),
      Law("Fortran bindings", ("host/libmpi_offload/fortran/", "host/libmpi_offload/include/",
-                              "host/libmpi_offload/fortran_hooks.h"), mpi=True)),
+                              "host/libmpi_offload/api/fortran_hooks.h"), mpi=True)),
     (re.compile(r"^host/libmpi_offload/"),
      Law("MPI library", CONTRACT + ("host/*", "host/libmpi_offload/"), mpi=True)),
     (re.compile(r"^ebpf/"), Law("eBPF", CONTRACT + ("ebpf/",))),

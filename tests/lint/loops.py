@@ -23,9 +23,10 @@ FUNCTION = re.compile(r"^(?!static_assert|typedef|struct \w+ \{|enum|union)[A-Za
 
 
 def sources(root):
-    for folder in ("firmware", "firmware/transport"):
-        for pattern in ("*.c", "*.h"):
-            yield from sorted((root / folder).glob(pattern))
+    core = root / "firmware"
+    for path in sorted([*core.rglob("*.c"), *core.rglob("*.h")]):
+        if path.relative_to(core).parts[0] not in ("nofd", "port"):
+            yield path
 
 
 def constants(root):

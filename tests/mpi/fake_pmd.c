@@ -17,7 +17,7 @@ enum {
     BOUNCE_MAX = 512,
     SLOTS = 64,
     STAGE_MAX = 1024,
-    SCHEDULE_BYTES = 4096
+    PROGRAM_AREA_BYTES = 4096
 };
 
 #define REQUIRE(condition) \
@@ -455,7 +455,7 @@ int nof_pmd_attach(const struct nof_pmd_attach_args *args, struct nof_pmd **pmd_
     const char *seed = getenv("NOF_FAKE_SEED");
     fake.random = 0x2545f4914f6cdd1du ^ (seed == NULL ? 1 : strtoull(seed, NULL, 10) * 7919);
     fake.identity.bounce_max_bytes = BOUNCE_MAX;
-    fake.identity.schedule_bytes = SCHEDULE_BYTES;
+    fake.identity.program_area_bytes = PROGRAM_AREA_BYTES;
     snprintf(fake.identity.nic_name, sizeof(fake.identity.nic_name), "fake");
     *pmd_out = &fake;
     return NOF_OK;
@@ -533,9 +533,9 @@ const char *nof_pmd_death(const struct nof_pmd *pmd)
     return "";
 }
 
-void *nof_pmd_schedule(struct nof_pmd *pmd)
+void *nof_pmd_program_area(struct nof_pmd *pmd)
 {
-    static uint64_t area[SCHEDULE_BYTES / sizeof(uint64_t)];
+    static uint64_t area[PROGRAM_AREA_BYTES / sizeof(uint64_t)];
     (void)pmd;
     return area;
 }

@@ -7,7 +7,7 @@
 #include <time.h>
 
 #include "../check.h"
-#include "matcher.h"
+#include "chan/matcher.h"
 
 enum { ENTRIES = 400, STEPS = 200000, MANY = 100000 };
 

@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "../check.h"
-#include "chan_nic.h"
-#include "comm.h"
-#include "pt2pt.h"
+#include "chan/nic/chan_nic.h"
+#include "comm/comm.h"
+#include "p2p/pt2pt.h"
 
 struct nof_lib nof_lib = {.world_rank = 0, .world_size = 4};
 struct nof_chan nof_chan;

@@ -17,7 +17,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "fabric.h"
+#include "port/fabric/fabric.h"
 #include "nof/core.h"
 
 struct nof_cluster;

@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../firmware/crc32c.h"
-#include "../../firmware/transport/wire.h"
+#include "base/crc32c.h"
+#include "transport/wire.h"
 #include "world.h"
 
 #define STEP 0x9e3779b97f4a7c15ull

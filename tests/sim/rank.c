@@ -8,7 +8,7 @@
 #include "world.h"
 
 #define STAGING_BYTES 65536u
-#define SCHEDULE_BYTES 4096u
+#define PROGRAM_AREA_BYTES 4096u
 #define PULL_RETRY_NS 50000u
 
 /* --- submission ------------------------------------------------------------------------------- */
@@ -441,7 +441,7 @@ static void set_up(struct nof_rank *r)
         r->staging_bytes = 256u << nof_rng_below(rng, 4); /* one line, or a few */
     r->staging = r->staging_bytes != 0 ? aligned_alloc(64, r->staging_bytes) : NULL;
     r->bounce = zalloc((size_t)NOF_BOUNCE_SLOTS * NOF_BOUNCE_SLOT_BYTES);
-    r->schedule = zalloc(SCHEDULE_BYTES);
+    r->program_area = zalloc(PROGRAM_AREA_BYTES);
     for (unsigned i = 0; i < NOF_RANK_LAYOUTS; i++)
         nof_layout_ref_make(&r->layout[i], rng);
 }
@@ -469,8 +469,8 @@ struct nof_rank *nof_rank_create(struct nof_world *w, struct nof_job *job, int32
         .staging_bytes = r->staging_bytes,
         .bounce = r->bounce,
         .bounce_bytes = (size_t)NOF_BOUNCE_SLOTS * NOF_BOUNCE_SLOT_BYTES,
-        .schedule = r->schedule,
-        .schedule_bytes = SCHEDULE_BYTES,
+        .program_area = r->program_area,
+        .program_area_bytes = PROGRAM_AREA_BYTES,
         .counters = r->counters,
         .dma_inline = r->dma_inline,
         .dma_read_sums = r->dma_sums,
@@ -520,6 +520,6 @@ void nof_rank_destroy(struct nof_rank *r)
     free(r->queue.desc);
     free(r->staging);
     free(r->bounce);
-    free(r->schedule);
+    free(r->program_area);
     free(r);
 }

@@ -237,8 +237,8 @@ void nof_rank_layouts(struct nof_rank *r)
         op->desc.len = nof_layout_ref_bytes(&r->layout[i]);
         op->desc.layout = i;
         op->desc.layout_generation = 1;
-        memcpy(r->schedule + at, &r->layout[i].head, sizeof(struct nof_layout_head));
-        memcpy(r->schedule + at + sizeof(struct nof_layout_head), r->layout[i].op,
+        memcpy(r->program_area + at, &r->layout[i].head, sizeof(struct nof_layout_head));
+        memcpy(r->program_area + at + sizeof(struct nof_layout_head), r->layout[i].op,
                r->layout[i].head.nops * sizeof(struct nof_layout_op));
         at += 256;
         nof_op_start(op);

@@ -185,7 +185,7 @@ struct nof_rank {
     unsigned nslots;
     uint8_t *bounce;
     bool bounce_used[NOF_BOUNCE_SLOTS];
-    uint8_t *schedule;
+    uint8_t *program_area;
     struct nof_layout_ref layout[NOF_RANK_LAYOUTS];
     unsigned layouts_ready; /* bit mask */
     uint64_t counters[NOF_COUNTER_COUNT];

@@ -35,7 +35,7 @@ void nof_wrap_nic(struct nof_nic *nic, uint32_t before)
     nic->first_seq = 0u - before;
     nic->turn = 0u - before;
     nic->transport->near_wrap = before;
-    nic->channels.epoch = UINT16_MAX - 2;
+    nic->grants.epoch = UINT16_MAX - 2;
     for (uint32_t i = 0; i < nic->cfg.max_endpoints; i++)
         nic->eps[i].generation = UINT16_MAX - 1;
     for (unsigned i = 0; i < sizeof(pool) / sizeof(pool[0]); i++)

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "../../firmware/adaptive.h"
+#include "compress/adaptive.h"
 
 #define FAST 100000000ull /* bits/s: the codec is much faster */
 #define BLOCK 65536u

@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-#include "../../bench/report.h"
+#include "../../bench/lib/report.h"
 
 #define SAID_BYTES 4096
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "../../firmware/crc32c.h"
+#include "base/crc32c.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

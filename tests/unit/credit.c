@@ -13,7 +13,7 @@
 
 #include "world.h"
 
-#include "../../firmware/nic.h"
+#include "nic.h"
 
 #define RANKS 4u
 #define MS 1000000ull

@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "../../firmware/dfcm_engine.h"
+#include "dfcm_engine.h"
 #include "../dfcm_reference/dfcm_reference.h"
 #include "nof/status.h"
 

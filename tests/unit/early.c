@@ -11,8 +11,8 @@
 
 #include <cmocka.h>
 
-#include "../../firmware/nic.h"
-#include "../../firmware/recv_predictor.h"
+#include "nic.h"
+#include "recv_predictor.h"
 #include "world.h"
 
 #define CYCLE 7

@@ -11,11 +11,11 @@
 
 #include <cmocka.h>
 
-#include "../../firmware/link.h"
-#include "../../firmware/peer.h"
-#include "../../firmware/recv.h"
-#include "../../firmware/spill.h"
-#include "../../firmware/write.h"
+#include "flow/link.h"
+#include "flow/peer.h"
+#include "msg/recv.h"
+#include "msg/spill.h"
+#include "msg/write.h"
 #include "world.h"
 
 #define LEN 300u /* announced; less than a frame holds */

@@ -4,7 +4,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "../../firmware/nic.h"
+#include "nic.h"
 
 static char text[128];
 
@@ -51,14 +51,14 @@ static int pools_empty(const struct nof_nic *nic)
                  {"reads", &nic->reads},
                  {"writes", &nic->writes},
                  {"local frames", &nic->locals},
-                 {"raw blocks", &nic->channels.raws},
+                 {"raw blocks", &nic->grants.raws},
                  {"layouts", &nic->layouts.pool},
                  {"layout chunks", &nic->layouts.chunks}};
     for (unsigned i = 0; i < sizeof pools / sizeof pools[0]; i++)
         if (!is(pools[i].name, pools[i].pool->used, 0))
             return 0;
-    return is("network memory", nic->netmem.used, 0) && is("predictors given", nic->channels.rx_used, 0) &&
-           is("predictors had", nic->channels.tx_used, 0);
+    return is("network memory", nic->netmem.used, 0) && is("predictors given", nic->grants.rx_used, 0) &&
+           is("predictors had", nic->grants.tx_used, 0);
 }
 
 static int owners_gone(const struct nof_nic *nic)

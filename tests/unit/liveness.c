@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "../../firmware/transport/state.h"
+#include "transport/state.h"
 
 #define MS 1000000ull
 #define SECOND (1000 * MS)

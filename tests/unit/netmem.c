@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "../../firmware/netmem.h"
+#include "base/netmem.h"
 
 #define BLOCKS 80u
 

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "../../firmware/nofd/options.h"
+#include "nofd/sys/options.h"
 #include "nof_private/nearest.h"
 #include "nof_private/units.h"
 

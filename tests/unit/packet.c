@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "../../firmware/transport/packet.h"
+#include "transport/packet.h"
 #include "nof/counters.h"
 
 #define BODY 24u

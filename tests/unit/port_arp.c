@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "../../firmware/port/dpdk/arp.h"
+#include "port/dpdk/arp.h"
 
 static const struct nof_arp_self self = {.mac = {2, 0, 0, 0, 0, 1}, .ip4 = 0x0a000001u};
 

@@ -9,7 +9,7 @@
 
 #include "nof/status.h"
 
-#include "../../firmware/port/dpdk/devargs.h"
+#include "port/dpdk/devargs.h"
 
 static void name_arguments_and_interface_are_told_apart(void **state)
 {

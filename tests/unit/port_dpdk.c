@@ -15,7 +15,7 @@
 
 #include "nof/status.h"
 
-#include "../../firmware/port/dpdk/dpdk_port.h"
+#include "port/dpdk/dpdk_port.h"
 
 #define IP 0x0a000001u
 

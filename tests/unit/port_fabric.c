@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "fabric.h"
+#include "port/fabric/fabric.h"
 #include "nof/core.h"
 
 #define PORTS 3u

@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "../../firmware/recv_predictor.h"
+#include "recv_predictor.h"
 
 #define FIRST_KIND NOF_PREDICTOR_SINGLE_CYCLE
 

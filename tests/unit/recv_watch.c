@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "../../firmware/recv_predictor.h"
+#include "recv_predictor.h"
 #include "world.h"
 
 #define RECEIVER 0

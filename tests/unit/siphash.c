@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "../../firmware/transport/siphash.h"
+#include "transport/siphash.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "../../firmware/stage_cache.h"
+#include "stage_cache.h"
 
 #define SLOTS 512
 

@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "../../firmware/crc32c.h"
+#include "base/crc32c.h"
 
 #define FRAME_MAX 9300u
 #define STEPS_MAX 400000000u

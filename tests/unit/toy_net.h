@@ -13,8 +13,8 @@
 
 #include <stdint.h>
 
-#include "../../firmware/transport/transport.h"
-#include "../../firmware/transport/wire.h"
+#include "transport/transport.h"
+#include "transport/wire.h"
 #include "nof/core.h"
 
 #define TOY_NODES_MAX 16u

@@ -12,8 +12,8 @@
 
 #include <cmocka.h>
 
-#include "../../firmware/crc32c.h"
-#include "../../firmware/transport/state.h"
+#include "base/crc32c.h"
+#include "transport/state.h"
 
 #define MS 1000000ull
 #define SECOND (1000 * MS)

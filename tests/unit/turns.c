@@ -159,7 +159,7 @@ static void open_layout(struct world *w, unsigned rank, uint32_t name, unsigned 
     p.op[levels] = (struct nof_layout_op){.opcode = NOF_LAYOUT_BLOCK, .count = 1, .block = 1, .stride = 2};
     p.head.extent = (int64_t)p.head.size * apart;
     uint32_t len = (uint32_t)(sizeof p.head + (levels + 1) * sizeof p.op[0]);
-    memcpy(world_rank(w, rank)->schedule, &p, len);
+    memcpy(world_rank(w, rank)->program_area, &p, len);
     struct nof_desc d = {.opcode = NOF_DESC_LAYOUT, .cookie = 5, .len = len, .layout = name};
     world_post(w, rank, &d);
     world_run_for(w, 100000);

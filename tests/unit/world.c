@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "../../firmware/crc32c.h"
-#include "../../firmware/transport/wire.h"
+#include "base/crc32c.h"
+#include "transport/wire.h"
 #include "world_state.h"
 
 #include <assert.h>
@@ -345,7 +345,7 @@ void world_fini(struct world *w)
         free(r->arena);
         free(r->staging);
         free(r->bounce);
-        free(r->schedule);
+        free(r->program_area);
         free(r->comps);
         free(r->backlog);
     }
@@ -379,7 +379,7 @@ int world_try_open(struct world *w, unsigned nic, unsigned rank, unsigned job_ra
         r->arena = calloc(1, w->cfg.arena_bytes);
         r->staging = calloc(1, staging + 1);
         r->bounce = calloc(1, area);
-        r->schedule = calloc(1, area);
+        r->program_area = calloc(1, area);
         r->staging_bytes = staging;
     }
     struct nof_endpoint_params params = {.job_id = job,
@@ -387,8 +387,8 @@ int world_try_open(struct world *w, unsigned nic, unsigned rank, unsigned job_ra
                                          .size = size,
                                          .bounce = r->bounce,
                                          .bounce_bytes = area,
-                                         .schedule = r->schedule,
-                                         .schedule_bytes = area,
+                                         .program_area = r->program_area,
+                                         .program_area_bytes = area,
                                          .staging = staging > 0 ? r->staging : NULL,
                                          .staging_bytes = staging,
                                          .counters = r->counters,

@@ -66,7 +66,7 @@ struct world_rank {
     size_t staging_bytes;
     uint8_t *staging;
     uint8_t *bounce;
-    uint8_t *schedule;
+    uint8_t *program_area;
     uint64_t counters[NOF_COUNTER_COUNT];
     struct nof_comp *comps;
     unsigned ncomps, comps_cap, next; /* next: first one that world_take() has not given */
@@ -88,7 +88,7 @@ struct world_config {
     uint64_t seed;
     size_t staging_bytes; /* [256 KiB]; SIZE_MAX: none */
     size_t arena_bytes; /* [WORLD_ARENA] */
-    size_t area_bytes; /* bounce arena, and schedule area [WORLD_AREA] */
+    size_t area_bytes; /* bounce arena, and program area [WORLD_AREA] */
     const struct world_watch *watch; /* or NULL */
     void *ctx; /* its */
     struct nof_nic_config nic; /* bounds; identity is filled in */

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../firmware/nic.h"
+#include "nic.h"
 
 /* --- lent and given back ---------------------------------------------------------------------------- */
 
@@ -80,7 +80,7 @@ static size_t rank_bytes(const struct world *w, const struct world_rank *r)
 
 static void copy_rank(const struct world *w, const struct world_rank *r, uint8_t *saved, int back)
 {
-    uint8_t *at[] = {r->arena, r->staging, r->bounce, r->schedule};
+    uint8_t *at[] = {r->arena, r->staging, r->bounce, r->program_area};
     const size_t n[] = {w->cfg.arena_bytes, r->staging_bytes, w->cfg.area_bytes, w->cfg.area_bytes};
     for (unsigned i = 0; i < 4; saved += n[i++])
         if (back)
@@ -126,10 +126,10 @@ static void restore_nic(struct nof_nic *nic, const uint8_t *image, size_t bytes)
         uint8_t *at;
         size_t all, used;
     } bulk[] = {{local[0].body, (size_t)nic->locals.cap * NOF_LOCAL_BODY, 0},
-                {nic->channels.raw, (size_t)nic->channels.raws.cap * NOF_DMA_BLOCK_BYTES,
-                 (size_t)nic->channels.raws.high * NOF_DMA_BLOCK_BYTES},
-                {nic->channels.plain, NOF_PLAIN_BYTES, 0},
-                {nic->channels.packed, (size_t)NOF_CHAIN_BUFS_MAX * NOF_NETMEM_BLOCK, 0},
+                {nic->grants.raw, (size_t)nic->grants.raws.cap * NOF_DMA_BLOCK_BYTES,
+                 (size_t)nic->grants.raws.high * NOF_DMA_BLOCK_BYTES},
+                {nic->grants.plain, NOF_PLAIN_BYTES, 0},
+                {nic->grants.packed, (size_t)NOF_CHAIN_BUFS_MAX * NOF_NETMEM_BLOCK, 0},
                 {nic->netmem.data, (size_t)nic->netmem.nblocks * NOF_NETMEM_BLOCK,
                  (size_t)nic->netmem.high * NOF_NETMEM_BLOCK}};
     uint8_t *base = (uint8_t *)nic;

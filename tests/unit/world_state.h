@@ -61,7 +61,7 @@ struct saved {
     long frames;
     void *mem[WORLD_NICS];
     struct world_rank rank[WORLD_RANKS];
-    uint8_t *bytes[WORLD_RANKS]; /* arena, staging, bounce and schedule area of a rank */
+    uint8_t *bytes[WORLD_RANKS]; /* arena, staging, bounce and program area of a rank */
 };
 
 struct world {

@@ -7,7 +7,7 @@
 #ifndef NOF_TESTS_ALONE_H
 #define NOF_TESTS_ALONE_H
 
-#include "../../firmware/transport/state.h"
+#include "transport/state.h"
 
 #define ALONE_FRAME_MAX 2048u
 #define ALONE_JOB 77u

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../firmware/dfcm_engine.h"
+#include "dfcm_engine.h"
 #include "nof/status.h"
 
 #define BYTES_MAX 8192u

@@ -2,8 +2,8 @@
  *
  * `nof status`, `stats`, `features`, `set`: the control socket as text, or as its JSON. */
 #include "commands.h"
-#include "control.h"
-#include "daemon.h"
+#include "control_client.h"
+#include "find_daemon.h"
 
 #include <argp.h>
 #include <inttypes.h>

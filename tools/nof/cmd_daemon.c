@@ -2,8 +2,8 @@
  *
  * `nof up` and `nof down`: a daemon that outlives the command. */
 #include "commands.h"
-#include "control.h"
-#include "daemon.h"
+#include "control_client.h"
+#include "find_daemon.h"
 
 #include <argp.h>
 #include <errno.h>

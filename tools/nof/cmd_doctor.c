@@ -3,7 +3,7 @@
  * `nof doctor`: what this machine allows, one line each, and what to type about the rest. Only a missing must is a
  * failure; everything else costs speed or a kind of port, or is there to be known. */
 #include "commands.h"
-#include "daemon.h"
+#include "find_daemon.h"
 
 #include <argp.h>
 #include <errno.h>

@@ -5,7 +5,7 @@
  * program's code, or 125..127 as env(1) does.
  *
  * To add one: write the function in a file of its own, declare it here, give it a line in the table of
- * main.c (or bench.c). A function that is declared here and not linked (a build without DPDK, or without
+ * commands.c (or bench.c). A function that is declared here and not linked (a build without DPDK, or without
  * the MPI library) is known to be missing, and `nof` says why. */
 #ifndef NOF_COMMANDS_H
 #define NOF_COMMANDS_H

@@ -9,7 +9,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "control.h"
+#include "control_client.h"
 #include "needed.h"
 #include "nof_private/board.h"
 

@@ -4,7 +4,7 @@
 #ifndef NOF_HANG_H
 #define NOF_HANG_H
 
-#include "job.h"
+#include "run_job.h"
 
 /* Memory for the board, and its descriptor, which ranks inherit. Without one reports say less. */
 void nof_hang_open(struct nof_job *job);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Starts one rank: sockets, environment, limits, exec. */
-#include "job.h"
+#include "run_job.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #include "commands.h"
-#include "job.h"
+#include "run_job.h"
 #include "nof_private/recording.h"
 #include "nof_private/units.h"
 

@@ -2,7 +2,7 @@
  *
  * `nof run`: options, addresses and the daemon of a job. */
 #include "commands.h"
-#include "job.h"
+#include "run_job.h"
 
 #include <argp.h>
 #include <errno.h>
@@ -15,7 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "control.h"
+#include "control_client.h"
 #include "nof_private/units.h"
 #include "network.h"
 #include "record.h"

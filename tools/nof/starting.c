@@ -3,7 +3,7 @@
 
 #include <stdio.h>
 
-#include "job.h"
+#include "run_job.h"
 
 #define SECOND_NS 1000000000u
 #define PATIENCE_NS (2ull * SECOND_NS) /* what nobody has to be told about */

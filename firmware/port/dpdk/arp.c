@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "arp.h"
+#include "port/dpdk/arp.h"
 
 #include <string.h>
 

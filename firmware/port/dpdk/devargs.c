@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "devargs.h"
+#include "port/dpdk/devargs.h"
 
 #include <ctype.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "device.h"
+#include "port/dpdk/device.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -10,8 +10,8 @@
 #include <rte_errno.h>
 
 #include "nof/status.h"
-#include "preflight.h"
-#include "sockfd.h"
+#include "port/dpdk/preflight.h"
+#include "port/dpdk/sockfd.h"
 
 #ifdef NOF_HAVE_EBPF
 #include "steer_host.h"

@@ -5,7 +5,7 @@
 #ifndef NOF_PORT_DEVICE_H
 #define NOF_PORT_DEVICE_H
 
-#include "port_private.h"
+#include "port/dpdk/port_private.h"
 
 #define NOF_PORT_UDP_DEFAULT 48620u
 

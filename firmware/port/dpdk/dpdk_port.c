@@ -2,7 +2,7 @@
  *
  * Opening and closing of a DPDK port. The order matters: facts, claim, plug, configure, queues (each
  * with its own pool), start, then what needs the running device. */
-#include "dpdk_port.h"
+#include "port/dpdk/dpdk_port.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -14,8 +14,8 @@
 #include <rte_malloc.h>
 
 #include "nof/status.h"
-#include "device.h"
-#include "preflight.h"
+#include "port/dpdk/device.h"
+#include "port/dpdk/preflight.h"
 
 #ifdef NOF_HAVE_EBPF
 #include "steer_host.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "netif.h"
+#include "port/dpdk/netif.h"
 
 #include <arpa/inet.h>
 #include <errno.h>

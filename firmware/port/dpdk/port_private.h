@@ -10,10 +10,10 @@
 #include <rte_ethdev.h>
 #include <rte_mbuf.h>
 
-#include "arp.h"
-#include "devargs.h"
-#include "dpdk_port.h"
-#include "netif.h"
+#include "port/dpdk/arp.h"
+#include "port/dpdk/devargs.h"
+#include "port/dpdk/dpdk_port.h"
+#include "port/dpdk/netif.h"
 
 struct nof_steer;
 

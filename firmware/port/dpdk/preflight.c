@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "preflight.h"
+#include "port/dpdk/preflight.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "nof/status.h"
-#include "device.h"
+#include "port/dpdk/device.h"
 
 #ifdef NOF_HAVE_EBPF
 #include "steer_host.h"

@@ -7,7 +7,7 @@
 
 #include <stddef.h>
 
-#include "port_private.h"
+#include "port/dpdk/port_private.h"
 
 /* Writes the formatted text to err and returns `status`. */
 int nof_port_fail(int status, char *err, size_t err_bytes, const char *format, ...)

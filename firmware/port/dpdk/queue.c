@@ -2,7 +2,7 @@
  *
  * Hot path of the DPDK port. Budget per frame: no lock, no allocation beside the mempool's per-core
  * cache, no system call of our own, one atomic add per transmission (the driver's reference). */
-#include "port_private.h"
+#include "port/dpdk/port_private.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "sockfd.h"
+#include "port/dpdk/sockfd.h"
 
 #include <errno.h>
 #include <linux/filter.h>

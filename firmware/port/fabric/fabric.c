@@ -5,7 +5,7 @@
  * Hot path (embedded default: no rate, no delay): alloc, send, rx_burst, rx_done. Budget for all
  * four together: 75 instructions a frame, two cache lines of the frame's slot and queue entry; no
  * lock, no allocation, no system call, no division. */
-#include "fabric_private.h"
+#include "port/fabric/fabric_private.h"
 
 #include <stdlib.h>
 

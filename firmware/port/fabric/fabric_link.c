@@ -8,7 +8,7 @@
  *
  * Waiting needs no queue of its own: a link is free again at a known time, and what lies before
  * that time is the backlog. Frames under way are events in one heap. */
-#include "fabric_private.h"
+#include "port/fabric/fabric_private.h"
 
 #include "nof/core.h"
 

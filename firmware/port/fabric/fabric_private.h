@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-#include "fabric.h"
+#include "port/fabric/fabric.h"
 
 /* A frame and its bytes: the bytes follow the slot, from a cache line on. */
 struct fabric_slot {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "nof_f.h"
+#include "fortran/nof_f.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -16,7 +16,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "fortran_hooks.h"
+#include "api/fortran_hooks.h"
 #include "mpi.h"
 
 /* In front of the definition of pmpi_x_: exports it under the names of all three bindings, of which a profiling

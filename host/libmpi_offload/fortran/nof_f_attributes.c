@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The attribute functions that the standard itself has, as procedures that a Fortran program passes on or calls. */
-#include "nof_f.h"
+#include "fortran/nof_f.h"
 
 #define UNUSED __attribute__((unused))
 

@@ -2,7 +2,7 @@
 /* Procedures of MPI-1 that MPI-3.0 removed, for the programs that still call them: addresses and displacements are
  * INTEGERs here, where the C functions of these names have MPI_Aint. Each is its successor with narrower
  * arguments. Not in mpi_f08. */
-#include "nof_f.h"
+#include "fortran/nof_f.h"
 
 #include <limits.h>
 

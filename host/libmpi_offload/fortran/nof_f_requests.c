@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Generalized requests of Fortran programs: the library calls the C functions here, they call Fortran's. */
-#include "nof_f.h"
+#include "fortran/nof_f.h"
 
 typedef void query_function(MPI_Aint *extra_state, MPI_Fint *status, MPI_Fint *ierror);
 typedef void free_function(MPI_Aint *extra_state, MPI_Fint *ierror);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "nof_f_section.h"
+#include "fortran/nof_f_section.h"
 
 #include <string.h>
 

@@ -9,7 +9,7 @@
 
 #include NOF_F_BINDING_HEADER /* gfortran's ISO_Fortran_binding.h, whatever compiles this */
 
-#include "nof_f.h"
+#include "fortran/nof_f.h"
 
 /* In front of the definition of pmpi_x_f08ts_: exports it under its two names. */
 #define NOF_F_TS(name, args) \

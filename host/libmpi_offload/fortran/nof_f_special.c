@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Functions whose Fortran form is more than its C arguments turned over one by one. */
-#include "nof_f_section.h"
+#include "fortran/nof_f_section.h"
 #include "mpi_offload.h"
 
 #include <string.h>

@@ -6,7 +6,7 @@ import descriptors
 
 HEAD = """/* SPDX-License-Identifier: BSD-3-Clause */
 /* Written by gen_fortran.py from functions.tbl and fortran.rules. */
-#include "nof_f_section.h"
+#include "fortran/nof_f_section.h"
 """
 POINTERS = {"handle": "MPI_Fint", "logical": "MPI_Fint", "status": "MPI_Fint", "choice": "void", "address": "void",
             "aint": "MPI_Aint", "oldint": "MPI_Fint"}

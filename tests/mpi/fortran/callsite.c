@@ -4,7 +4,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "fortran_hooks.h"
+#include "api/fortran_hooks.h"
 #include "mpi.h"
 
 static uintptr_t sites[16];

@@ -112,10 +112,10 @@ const void *nof_pmd_staged(const struct nof_pmd *pmd, uint32_t offset, uint32_t 
     return offset > area_bytes || len_bytes > area_bytes - offset ? NULL : nof_image->staging + offset;
 }
 
-void *nof_pmd_schedule(struct nof_pmd *pmd)
+void *nof_pmd_program_area(struct nof_pmd *pmd)
 {
     (void)pmd;
-    return nof_image->schedule;
+    return nof_image->program_area;
 }
 
 uint64_t nof_pmd_counter(const struct nof_pmd *pmd, enum nof_counter counter)

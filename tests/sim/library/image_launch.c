@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "image.h"
-#include "launch.h"
+#include "launch/launch.h"
 
 static int launch_open(char *text, size_t text_bytes)
 {

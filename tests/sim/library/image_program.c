@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "chan_nic.h"
+#include "chan/nic/chan_nic.h"
 #include "image_run.h"
 
 /* As in chan_submit.c and handle.c. */

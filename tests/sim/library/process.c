@@ -14,7 +14,7 @@
 #include "trace.h"
 
 #define STACK_BYTES (512u << 10)
-#define SCHEDULE_BYTES 4096u
+#define PROGRAM_AREA_BYTES 4096u
 #define IDLE_DOUBLINGS 6u
 #define DOZE_MAX_NS 400000u
 #define VALUES_MAX 64u
@@ -338,8 +338,8 @@ static int op_attach(struct nof_process *p, const uint8_t job_key[NOF_JOB_KEY_BY
         .staging_bytes = cfg->staging_bytes,
         .bounce = s->bounce,
         .bounce_bytes = cfg->bounce_bytes,
-        .schedule = s->schedule,
-        .schedule_bytes = SCHEDULE_BYTES,
+        .program_area = s->program_area,
+        .program_area_bytes = PROGRAM_AREA_BYTES,
         .dma_inline = p->dma.is_inline,
         .dma_read_sums = p->dma.sums,
     };
@@ -350,7 +350,7 @@ static int op_attach(struct nof_process *p, const uint8_t job_key[NOF_JOB_KEY_BY
         .staging_bytes = cfg->staging_bytes,
         .bounce_bytes = cfg->bounce_bytes,
         .bounce_max_bytes = cfg->bounce_max_bytes,
-        .schedule_bytes = SCHEDULE_BYTES,
+        .program_area_bytes = PROGRAM_AREA_BYTES,
     };
     (void)snprintf(s->identity.nic_name, sizeof(s->identity.nic_name), "nic%u (sim)", p->nic);
     int status = nof_cluster_endpoint_open(p->all->cluster, p->nic, &params, &host_ops, p, &p->endpoint,
@@ -444,7 +444,7 @@ static void process_init(struct nof_process *p, struct nof_processes *ps, unsign
     p->seam.staging = zalloc(cfg->staging_bytes);
     p->lent = zalloc(cfg->staging_bytes / 8);
     p->seam.bounce = zalloc(cfg->bounce_bytes);
-    p->seam.schedule = zalloc(SCHEDULE_BYTES);
+    p->seam.program_area = zalloc(PROGRAM_AREA_BYTES);
 }
 
 static void process_start(struct nof_process *p)
@@ -492,7 +492,7 @@ void nof_processes_destroy(struct nof_processes *ps)
         free(p->seam.staging);
         free(p->lent);
         free(p->seam.bounce);
-        free(p->seam.schedule);
+        free(p->seam.program_area);
     }
     free(ps);
 }

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "transport/wire.h"
-#include "crc32c.h"
+#include "base/crc32c.h"
 
 #define LATE_MAX_NS 2000000u
 #define SOON_MAX_NS 10000u

@@ -65,7 +65,7 @@ struct nof_seam {
     uint8_t job_key[NOF_JOB_KEY_BYTES];
     struct nof_bar_identity identity; /* from attach() on */
     uint8_t *staging, *bounce;
-    void *schedule;
+    void *program_area;
     /* What the image reports. */
     bool spilling; /* the library matches for the NIC */
     size_t heap_bytes, heap_peak_bytes; /* of the library and the program */

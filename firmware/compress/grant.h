@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Channels: one direction of a flow, from the endpoint that sends to the one that receives, with the predictor by
+ * which its payload is compressed. Bytes: docs/WIRE.md, "Compression".
+ *
+ *   sender (grant_tx.c)                               receiver (grant_rx.c)
+ *   first large message: ASK            ------------>   owns the budget: a table of cfg.max_predictors
+ *   READY                               <------------   GRANT (slot, epoch, table) or REFUSED; until then raw
+ *   pack.c: read a block, encode()
+ *           frame by frame              ------------>   nof_grant_open_chunk(): decode() on arrival, in the order
+ *                                                       of the path
+ *                                       <------------   REVOKE: the slot is wanted for a busier channel, or a chunk
+ *                                                       did not decode
+ *   END, in order behind the last chunk ------------>   the slot is free
+ *
+ * Both ends see the same chunks of an epoch in the same order, because a path is reliable and in order and a chunk
+ * is encoded just before it leaves. A flow that dies takes its channels with it. A predictor that was not used for
+ * cfg.predictor_idle_ns may be taken for another channel, the least recently used one first; a sender that does not
+ * answer REVOKE loses it all the same after REVOKE_PATIENCE, and what it sends by it then does not decode.
+ *
+ * Memory: the NIC's arena; a table is not touched before it is granted. Threads: the NIC core.
+ * Source: docs/SOURCES.md, compression, sections 2.2 and 2.4. */
+#ifndef NOF_GRANT_H
+#define NOF_GRANT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "compress/adaptive.h"
+#include "dfcm_engine.h"
+#include "nof/port.h"
+#include "base/pool.h"
+
+struct nof_nic;
+struct nof_peer;
+struct nof_link;
+struct nof_send;
+struct nof_wire_view;
+
+enum nof_compression { NOF_COMPRESSION_OFF = 0, NOF_COMPRESSION_ON, NOF_COMPRESSION_ADAPTIVE };
+
+#define NOF_PREDICTORS_MAX 256u
+#define NOF_REFUSALS 64u
+/* Room for the decoded payload of a burst: two frames of the most that a chunk can stand for. */
+#define NOF_PLAIN_BYTES 131200u
+
+enum nof_grant_state {
+    NOF_GRANT_FREE = 0,
+    NOF_GRANT_ASKING, /* tx: no answer yet */
+    NOF_GRANT_READY,
+    NOF_GRANT_REVOKED, /* rx: until END comes */
+    NOF_GRANT_BROKEN, /* rx: likewise; a chunk did not decode, so no further one of this epoch will */
+};
+
+struct nof_grant {
+    uint32_t peer;
+    uint8_t state; /* enum nof_grant_state */
+    uint8_t slot; /* its index at the receiver */
+    uint16_t next; /* of the same bucket: index + 1, or 0 */
+    uint8_t table_log2;
+    uint16_t epoch;
+    uint64_t used_ns; /* last chunk */
+    uint64_t revoked_ns;
+    uint64_t cycles; /* in the codec */
+    struct nof_dfcm_stats stats;
+    struct nof_adaptive adaptive; /* tx */
+    struct nof_dfcm *predictor;
+    void *mem;
+    uint32_t packed_head, packed_tail; /* rx: messages that are not decoded yet, oldest first (defer.c) */
+    uint64_t packed_bytes; /* of them, decoded */
+    uint8_t unpacking;
+};
+
+struct nof_refusal { /* do not ask for this flow again before */
+    uint32_t peer;
+    uint64_t until_ns;
+};
+
+struct nof_grants {
+    struct nof_grant *tx, *rx; /* count each */
+    uint16_t *tx_index, *rx_index; /* NOF_PREDICTORS_MAX buckets by the flow's index: index + 1, or 0 */
+    uint32_t count;
+    uint32_t tx_used, rx_used;
+    uint64_t
+        min_bytes; /* smallest message to compress; UINT64_MAX while compression is off or cannot pay here */
+    uint16_t epoch; /* the last one given out */
+    uint64_t grant_due_ns; /* all grants so far are worth the time until then */
+    struct nof_pool raws; /* blocks read from hosts, to be encoded; their bytes: */
+    uint8_t *raw;
+    uint8_t *plain; /* NOF_PLAIN_BYTES */
+    uint8_t *packed; /* the longest chain of network memory: what one message came as, while it is decoded */
+    const struct nof_wire_view *deferring; /* the frame that is stored as it came, while it is looked at */
+    uint32_t plain_used; /* lent until the end of the burst */
+    struct nof_refusal *refused; /* NOF_REFUSALS, by the flow's index */
+    struct nof_adaptive_cost cost;
+};
+
+/* --- both ------------------------------------------------------------------------------------------ */
+
+/* Compression was switched or its threshold moved: nothing is asked for, ended or forgotten. */
+void nof_grants_set(struct nof_nic *nic);
+/* Lines of a new predictor, as a power of two: as wished, and as there is room for. */
+uint8_t nof_grants_log2(const struct nof_nic *nic);
+/* The channel of a flow in this table, or NULL; into its index, and out again. */
+struct nof_grant *nof_grant_find(const uint16_t *index, struct nof_grant *table, uint32_t peer);
+void nof_grant_enter(uint16_t *index, struct nof_grant *table, struct nof_grant *ch);
+void nof_grant_leave(uint16_t *index, struct nof_grant *table, const struct nof_grant *ch);
+/* The flow is gone, and with it its predictors at this end. */
+void nof_grants_forget(struct nof_nic *nic, const struct nof_peer *peer);
+void nof_grant_tx_forget(struct nof_nic *nic, uint32_t peer);
+
+/* --- sender ----------------------------------------------------------------------------------------- */
+
+/* Shall payload of this kind be compressed now? The flow's channel if it is granted and pays, else NULL: send it as
+ * it is. Asks for a predictor when there is none. The flow is open and its link no loop-back. */
+struct nof_grant *nof_grant_of_send(struct nof_nic *nic, struct nof_link *link, struct nof_peer *peer,
+                                    const struct nof_send *s);
+/* Will compression of the next `bytes` of this channel be faster than sending them as they are? */
+int nof_grant_pays(struct nof_nic *nic, struct nof_grant *ch, uint64_t bytes);
+/* The granted channel of a flow, if chunks are to be made on it now, else NULL. */
+struct nof_grant *nof_grant_tx(const struct nof_nic *nic, const struct nof_peer *peer);
+/* Encode the beginning of in[0, in_bytes) into a prefix and a chunk of at most `room` bytes; returns the bytes put,
+ * and in *plain_out how many of the input they stand for, at least one. */
+uint32_t nof_grant_encode(struct nof_nic *nic, struct nof_grant *ch, uint8_t elem, const uint8_t *in,
+                          uint32_t in_bytes, uint8_t *out, uint32_t room, uint32_t *plain_out);
+int nof_grant_given_rx(struct nof_nic *nic, struct nof_peer *peer, const struct nof_wire_view *view);
+int nof_grant_revoke_rx(struct nof_nic *nic, const struct nof_peer *peer, const struct nof_wire_view *view);
+
+/* --- receiver --------------------------------------------------------------------------------------- */
+
+int nof_grant_ask_rx(struct nof_nic *nic, struct nof_link *link, const struct nof_peer *peer,
+                     const struct nof_wire_view *view);
+/* The granted channel of a flow to us, in whatever state, or NULL. */
+struct nof_grant *nof_grant_rx(const struct nof_nic *nic, uint32_t peer);
+int nof_grant_end_rx(struct nof_nic *nic, const struct nof_peer *peer, const struct nof_wire_view *view);
+/* A frame whose payload is a chunk. NOF_OK: *plain_out is the frame as it would have come without compression; its
+ * payload is lent until the end of the burst (nof_grant_burst_end), or until the room for it is used up: what was
+ * gathered before is written then. Else the chunk does not decode: the sender is told, the channel is broken, and
+ * *plain_out has no payload: its message has to end.
+ *
+ * Who wants to keep a chunk as it came and decode it later must keep those that follow on the channel, too (they
+ * decode in the order of their arrival only), and give the slot up in nof_grant_end_rx() only when all are
+ * decoded. All frames pass this function before anything looks at their payload, so it is the place to divert them:
+ * the fields of *plain_out are right without decoding, but for payload_bytes, which nof_dfcm_plain_bytes() tells of a
+ * coded chunk. */
+int nof_grant_open_chunk(struct nof_nic *nic, const struct nof_peer *peer, const struct nof_wire_view *view,
+                         struct nof_wire_view *plain_out);
+/* Nothing that was gathered points to decoded payload any more. */
+static inline void nof_grant_burst_end(struct nof_grants *grants)
+{
+    grants->plain_used = 0;
+}
+
+#endif

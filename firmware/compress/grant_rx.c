@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "compress/grant.h"
+
+#include "compress/defer.h"
+#include "flow/link.h"
+#include "nic.h"
+#include "flow/peer.h"
+#include "msg/write.h"
+
+#define REVOKE_PATIENCE 4u /* times dead_after_ms: a peer that lives has answered long since */
+/* A grant, and a chunk that does not decode, clear a table: 512 KiB for one small frame. In the long run one grant in
+ * GRANT_NS, so that nobody keeps the core busy with that; as many as there are predictors at once. */
+#define GRANT_NS 500000u
+
+/* --- the pool --------------------------------------------------------------------------------------- */
+
+struct nof_grant *nof_grant_rx(const struct nof_nic *nic, uint32_t peer)
+{
+    return nof_grant_find(nic->grants.rx_index, nic->grants.rx, peer);
+}
+
+static void release(struct nof_nic *nic, struct nof_grant *ch)
+{
+    nof_defer_flush(nic, ch); /* the last chunk of the epoch is decoded while there is a predictor */
+    ch->state = NOF_GRANT_FREE;
+    nof_grant_leave(nic->grants.rx_index, nic->grants.rx, ch);
+    nic->grants.rx_used--;
+    nic->counters[NOF_C_CODEC_PREDICTORS]--;
+}
+
+static void revoke(struct nof_nic *nic, struct nof_grant *ch, enum nof_grant_state state)
+{
+    const struct nof_peer *peer = nof_peer_at(nic, ch->peer);
+    uint8_t fields[NOF_WIRE_CODEC_END_BYTES] = {ch->slot, 0};
+    nof_put16(fields + 2, ch->epoch);
+    ch->state = (uint8_t)state;
+    ch->revoked_ns = nic->now_ns;
+    nof_count(nic, &nic->eps[peer->ep], NOF_C_CODEC_REVOKED, 1);
+    nof_link_ctl(nic, &nic->links[peer->link], NOF_WIRE_CODEC_REVOKE, 0, peer->ep, peer->remote_ep, fields,
+                 sizeof fields);
+}
+
+/* A predictor for a new channel, or NULL: then one that has been idle is asked back, and whoever asks again finds
+ * it free. */
+static struct nof_grant *take(struct nof_nic *nic)
+{
+    uint64_t patience = REVOKE_PATIENCE * nic->features[NOF_F_DEAD_AFTER] * 1000000u;
+    struct nof_grant *oldest = NULL;
+    int revoked = 0;
+    /* bound: predictors, 256; paid by the flow that asks */
+    for (uint32_t i = 0; i < nic->grants.count; i++) {
+        struct nof_grant *ch = &nic->grants.rx[i];
+        if (ch->state == NOF_GRANT_FREE)
+            return ch;
+        if (ch->state != NOF_GRANT_READY) {
+            revoked = 1;
+            if (nic->now_ns - ch->revoked_ns > patience) {
+                release(nic, ch);
+                return ch;
+            }
+        } else if (oldest == NULL || ch->used_ns < oldest->used_ns) {
+            oldest = ch;
+        }
+    }
+    if (!revoked && oldest != NULL && nic->now_ns - oldest->used_ns >= nic->cfg.predictor_idle_ns)
+        revoke(nic, oldest, NOF_GRANT_REVOKED);
+    return NULL;
+}
+
+/* Is it time for another grant? It is counted then. */
+static int may_grant(struct nof_nic *nic)
+{
+    uint64_t *due = &nic->grants.grant_due_ns;
+    uint64_t ahead = (uint64_t)nic->grants.count * GRANT_NS;
+    if (*due < nic->now_ns)
+        *due = nic->now_ns;
+    if (*due - nic->now_ns >= ahead)
+        return 0;
+    *due += GRANT_NS;
+    return 1;
+}
+
+/* --- frames ----------------------------------------------------------------------------------------- */
+
+int nof_grant_ask_rx(struct nof_nic *nic, struct nof_link *link, const struct nof_peer *peer,
+                     const struct nof_wire_view *view)
+{
+    uint32_t index = nof_peer_index(nic, peer);
+    uint8_t fields[NOF_WIRE_CODEC_GRANT_BYTES] = {0};
+    if (view->fields_bytes != NOF_WIRE_CODEC_ASK_BYTES || !(peer->flags & NOF_PEER_F_RX) ||
+        view->fields[1] < NOF_DFCM_TABLE_LOG2_MIN || nof_grant_rx(nic, index) != NULL)
+        return NOF_EPROTO;
+    int speaks = view->fields[0] == NOF_DFCM_FAST || view->fields[0] == NOF_DFCM_PAPER;
+    struct nof_grant *ch = NULL;
+    if (speaks && nic->features[NOF_F_COMPRESSION] != NOF_COMPRESSION_OFF)
+        ch = take(nic);
+    if (ch == NULL || !may_grant(nic)) {
+        nof_count(nic, &nic->eps[peer->ep], NOF_C_CODEC_REFUSED, 1);
+        nof_link_ctl(nic, link, NOF_WIRE_CODEC_GRANT, NOF_WIRE_CODEC_GRANT_F_REFUSED, peer->ep,
+                     peer->remote_ep, fields, sizeof fields);
+        return NOF_OK;
+    }
+    uint8_t log2 = nof_grants_log2(nic);
+    if (log2 > view->fields[1])
+        log2 = view->fields[1];
+    void *mem = ch->mem;
+    if (++nic->grants.epoch == ch->epoch)
+        nic->grants.epoch++; /* the numbers have gone round */
+    *ch = (struct nof_grant){
+        .peer = index,
+        .state = NOF_GRANT_READY,
+        .slot = (uint8_t)(ch - nic->grants.rx),
+        .table_log2 = log2,
+        .epoch = nic->grants.epoch,
+        .used_ns = nic->now_ns,
+        .predictor = nof_dfcm_init(mem, log2, (enum nof_dfcm_format)view->fields[0], NOF_DFCM_ISA_AUTO),
+        .mem = mem,
+        .packed_head = NOF_NIL,
+        .packed_tail = NOF_NIL};
+    nof_grant_enter(nic->grants.rx_index, nic->grants.rx, ch);
+    nic->grants.rx_used++;
+    nic->counters[NOF_C_CODEC_PREDICTORS]++;
+    nof_count(nic, &nic->eps[peer->ep], NOF_C_CODEC_GRANTED, 1);
+    fields[0] = ch->slot;
+    fields[1] = log2;
+    nof_put16(fields + 2, ch->epoch);
+    nof_link_ctl(nic, link, NOF_WIRE_CODEC_GRANT, 0, peer->ep, peer->remote_ep, fields, sizeof fields);
+    return NOF_OK;
+}
+
+int nof_grant_end_rx(struct nof_nic *nic, const struct nof_peer *peer, const struct nof_wire_view *view)
+{
+    if (view->fields_bytes != NOF_WIRE_CODEC_END_BYTES)
+        return NOF_EPROTO;
+    struct nof_grant *ch = nof_grant_rx(nic, nof_peer_index(nic, peer));
+    if (ch != NULL && ch->slot == view->fields[0] && ch->epoch == nof_get16(view->fields + 2))
+        release(nic, ch);
+    return NOF_OK;
+}
+
+/* --- decoding --------------------------------------------------------------------------------------- */
+
+static int decode(struct nof_grant *ch, const uint8_t *prefix, const uint8_t *chunk, uint32_t n, uint8_t *to,
+                  uint32_t *plain_out, struct nof_dfcm_stats *st)
+{
+    uint8_t kind = prefix[NOF_WIRE_PREFIX_ELEM];
+    enum nof_elem elem = (enum nof_elem)(kind & ~NOF_WIRE_PREFIX_RAW);
+    if (kind & NOF_WIRE_PREFIX_RAW) {
+        *plain_out = n;
+        return nof_dfcm_train(ch->predictor, elem, chunk, n, st);
+    }
+    return nof_dfcm_decode(ch->predictor, elem, chunk, n, to, NOF_DMA_BLOCK_BYTES, plain_out, st);
+}
+
+static void count(struct nof_nic *nic, struct nof_grant *ch, uint32_t ep_index,
+                  const struct nof_dfcm_stats *st, uint64_t cycles)
+{
+    struct nof_endpoint *ep = &nic->eps[ep_index];
+    ch->cycles += cycles;
+    ch->stats.plain_bytes += st->plain_bytes;
+    ch->stats.chunk_bytes += st->chunk_bytes;
+    ch->stats.coded += st->coded;
+    ch->stats.raw += st->raw;
+    for (unsigned k = 0; k < NOF_DFCM_CLASSES; k++)
+        ch->stats.hits[k] += st->hits[k];
+    nof_count(nic, ep, NOF_C_CODEC_RX_PLAIN, st->plain_bytes);
+    nof_count(nic, ep, NOF_C_CODEC_RX_BYTES, st->chunk_bytes + NOF_WIRE_PREFIX_BYTES);
+    nof_count(nic, ep, NOF_C_CODEC_RX_CHUNKS, st->coded);
+    nof_count(nic, ep, NOF_C_CODEC_RX_RAW, st->raw);
+    nof_count(nic, ep, NOF_C_CODEC_RX_CYCLES, cycles);
+}
+
+/* The predictors are no longer in step, whoever is to blame; what came before is in order. */
+static void bad(struct nof_nic *nic, struct nof_grant *ch, const struct nof_peer *peer)
+{
+    nof_count(nic, &nic->eps[peer->ep], NOF_C_CODEC_BAD, 1);
+    if (ch == NULL)
+        return;
+    if (!ch->unpacking)
+        nof_defer_flush(nic, ch);
+    ch->stats.bad++;
+    if (ch->state == NOF_GRANT_READY)
+        revoke(nic, ch, NOF_GRANT_BROKEN);
+    ch->state = NOF_GRANT_BROKEN;
+}
+
+int nof_grant_open_chunk(struct nof_nic *nic, const struct nof_peer *peer, const struct nof_wire_view *view,
+                         struct nof_wire_view *plain_out)
+{
+    struct nof_grants *grants = &nic->grants;
+    const uint8_t *prefix = view->payload;
+    uint32_t plain_bytes = 0;
+    *plain_out = *view;
+    plain_out->payload_bytes = 0;
+    struct nof_grant *ch = nof_grant_rx(nic, nof_peer_index(nic, peer));
+    if (ch == NULL || ch->state == NOF_GRANT_BROKEN || view->payload_bytes <= NOF_WIRE_PREFIX_BYTES ||
+        ch->slot != prefix[NOF_WIRE_PREFIX_SLOT] || ch->epoch != nof_get16(prefix + NOF_WIRE_PREFIX_EPOCH)) {
+        bad(nic, ch, peer);
+        return NOF_EPROTO;
+    }
+    if (!ch->unpacking)
+        nof_defer_flush(nic, ch); /* in the order in which they came */
+    if (grants->plain_used + NOF_DMA_BLOCK_BYTES > NOF_PLAIN_BYTES) {
+        nof_gather_flush(nic);
+        grants->plain_used = 0;
+    }
+    const uint8_t *chunk = prefix + NOF_WIRE_PREFIX_BYTES;
+    uint8_t *to = grants->plain + grants->plain_used;
+    struct nof_dfcm_stats st = {0};
+    uint64_t begin = nic->host_ops->cycles(nic->host);
+    int rc = decode(ch, prefix, chunk, view->payload_bytes - NOF_WIRE_PREFIX_BYTES, to, &plain_bytes, &st);
+    count(nic, ch, peer->ep, &st, nic->host_ops->cycles(nic->host) - begin);
+    if (rc != NOF_OK) {
+        bad(nic, ch, peer);
+        return rc;
+    }
+    ch->used_ns = nic->now_ns;
+    plain_out->payload_bytes = plain_bytes;
+    plain_out->payload = chunk; /* raw, and lent as the frame is */
+    if (st.coded > 0) {
+        plain_out->payload = to;
+        grants->plain_used += plain_bytes;
+    }
+    return NOF_OK;
+}
+
+/* --- both ends -------------------------------------------------------------------------------------- */
+
+void nof_grants_set(struct nof_nic *nic)
+{
+    uint64_t mode = nic->features[NOF_F_COMPRESSION];
+    int never = mode == NOF_COMPRESSION_OFF ||
+                (mode == NOF_COMPRESSION_ADAPTIVE && !nof_adaptive_may_pay(nic->cfg.link_rate_bps));
+    nic->grants.min_bytes = never ? UINT64_MAX : nic->features[NOF_F_COMPRESSION_MIN];
+}
+
+uint8_t nof_grants_log2(const struct nof_nic *nic)
+{
+    uint64_t wish = nic->features[NOF_F_COMPRESSION_TABLE];
+    return (uint8_t)(wish < nic->cfg.predictor_log2 ? wish : nic->cfg.predictor_log2);
+}
+
+/* Consecutive numbers, as flows of one endpoint have them, are in different buckets. */
+static uint16_t *bucket_of(uint16_t *index, uint32_t peer)
+{
+    return &index[peer % NOF_PREDICTORS_MAX];
+}
+
+struct nof_grant *nof_grant_find(const uint16_t *index, struct nof_grant *table, uint32_t peer)
+{
+    uint16_t at = index[peer % NOF_PREDICTORS_MAX];
+    /* bound: predictors, 256, of flows with like numbers; paid by the flow that has one */
+    while (at != 0 && table[at - 1].peer != peer)
+        at = table[at - 1].next;
+    return at != 0 ? &table[at - 1] : NULL;
+}
+
+void nof_grant_enter(uint16_t *index, struct nof_grant *table, struct nof_grant *ch)
+{
+    uint16_t *at = bucket_of(index, ch->peer);
+    ch->next = *at;
+    *at = (uint16_t)(ch - table + 1);
+}
+
+void nof_grant_leave(uint16_t *index, struct nof_grant *table, const struct nof_grant *ch)
+{
+    uint16_t *at = bucket_of(index, ch->peer);
+    /* bound: predictors, 256, of flows with like numbers; paid by the flow that had one */
+    while (&table[*at - 1] != ch)
+        at = &table[*at - 1].next;
+    *at = ch->next;
+}
+
+void nof_grants_forget(struct nof_nic *nic, const struct nof_peer *peer)
+{
+    uint32_t index = nof_peer_index(nic, peer);
+    nof_grant_tx_forget(nic, index);
+    struct nof_grant *ch = nof_grant_rx(nic, index);
+    if (ch != NULL)
+        release(nic, ch);
+    if (nic->grants.refused[index % NOF_REFUSALS].peer == index)
+        nic->grants.refused[index % NOF_REFUSALS].until_ns = 0;
+}
+
+static void tell(const struct nof_nic *nic, const struct nof_grant *ch, int sends, struct nof_grant_info *out)
+{
+    const struct nof_peer *peer = nof_peer_at(nic, ch->peer);
+    uint64_t mode = nic->features[NOF_F_COMPRESSION];
+    *out = (struct nof_grant_info){
+        .endpoint = peer->ep,
+        .peer_rank = peer->rank,
+        .sends = sends,
+        .on = sends && (mode == NOF_COMPRESSION_ON || (mode == NOF_COMPRESSION_ADAPTIVE && ch->adaptive.on)),
+        .table_log2 = ch->table_log2,
+        .epoch = ch->epoch,
+        .plain_bytes = ch->stats.plain_bytes,
+        .wire_bytes = ch->stats.chunk_bytes + (ch->stats.coded + ch->stats.raw) * NOF_WIRE_PREFIX_BYTES,
+        .chunks = ch->stats.coded,
+        .raw = ch->stats.raw,
+        .bad = ch->stats.bad,
+        .cycles = ch->cycles};
+    static_assert(sizeof out->hits == sizeof ch->stats.hits, "the codec's classes");
+    memcpy(out->hits, ch->stats.hits, sizeof out->hits);
+}
+
+unsigned nof_nic_grants(const struct nof_nic *nic, struct nof_grant_info *out, unsigned max)
+{
+    unsigned n = 0;
+    for (int sends = 0; sends < 2; sends++) {
+        const struct nof_grant *table = sends ? nic->grants.tx : nic->grants.rx;
+        /* bound: predictors, 256; paid by nobody: `nof status` asks */
+        for (uint32_t i = 0; i < nic->grants.count; i++) {
+            if (table[i].state == NOF_GRANT_FREE || table[i].state == NOF_GRANT_ASKING)
+                continue;
+            if (n < max)
+                tell(nic, &table[i], sends, &out[n]);
+            n++;
+        }
+    }
+    return n;
+}

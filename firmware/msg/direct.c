@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Hot path. Budget for a message of 64 bytes, of the 800 instructions that it may cost each side: 250
+ * to send, 150 to post, 350 to deliver; no object but the posted receive, no loop but over a burst of
+ * descriptors, no division. */
+#include "msg/direct.h"
+
+#include "flow/credit.h"
+#include "flow/completion.h"
+#include "flow/link.h"
+#include "msg/match_last.h"
+#include "flow/peer.h"
+#include "msg/recv.h"
+#include "ahead/recv_watch.h"
+
+/* --- send ----------------------------------------------------------------------------------------- */
+
+/* Is there anybody whom this message would overtake, or whose turn it would take? */
+static int nobody_waits(const struct nof_nic *nic, const struct nof_link *link, const struct nof_peer *peer)
+{
+    return (peer->sendq & peer->dataq & peer->readq & link->ctl & link->blocked & nic->ring) == NOF_NIL &&
+           peer->sched == NOF_SCHED_IDLE;
+}
+
+/* May a message of this length go eagerly, in one frame, now? */
+static int goes_at_once(struct nof_nic *nic, struct nof_link *link, const struct nof_peer *peer,
+                        const struct nof_desc *desc, uint32_t blocks)
+{
+    uint64_t len = desc->len;
+    return peer->tx_msgs_allowed != peer->tx_seq &&
+           blocks <= peer->tx_blocks_allowed - peer->tx_blocks_used &&
+           (len < nic->grants.min_bytes || desc->elem == NOF_ELEM_RAW) &&
+           len <= nic->features[NOF_F_EAGER_MAX] && len <= nof_link_body_max(link) - NOF_WIRE_MSG_BYTES &&
+           nof_link_window(nic, link, 0) > 0;
+}
+
+/* The payload, into the frame: 1, or 0 if it cannot be had at once. */
+static int fetch(struct nof_nic *nic, struct nof_endpoint *ep, const struct nof_desc *desc, uint8_t *to)
+{
+    if (desc->len == 0)
+        return 1;
+    if (desc->flags & NOF_DESC_F_INLINE) {
+        memcpy(to, desc->inline_data, (size_t)desc->len);
+        return 1;
+    }
+    if (desc->flags & NOF_DESC_F_BOUNCE) {
+        memcpy(to, ep->bounce + desc->addr, (size_t)desc->len);
+        return 1;
+    }
+    struct nof_segment seg = {.addr = desc->addr, .len_bytes = desc->len};
+    struct nof_buf buf = {.base = to, .len_bytes = (size_t)desc->len};
+    if (nic->host_ops->dma_read(nic->host, ep->index, &seg, 1, &buf, 1, 0) != NOF_DMA_DONE)
+        return 0; /* the general way asks again, and tells */
+    nof_count(nic, ep, NOF_C_DMA_READS, 1);
+    nof_count(nic, ep, NOF_C_DMA_READ_BYTES, desc->len);
+    return 1;
+}
+
+static void put_envelope(uint8_t *at, const struct nof_desc *desc, uint32_t seq)
+{
+    nof_put32(at + NOF_WIRE_MSG_CTX, desc->ctx);
+    nof_put32(at + NOF_WIRE_MSG_TAG, (uint32_t)desc->tag);
+    nof_put64(at + NOF_WIRE_MSG_LEN, desc->len);
+    nof_put32(at + NOF_WIRE_MSG_SEQ, seq);
+    nof_put32(at + NOF_WIRE_MSG_ELEM, desc->elem);
+    nof_put64(at + NOF_WIRE_MSG_HANDLE, 0);
+}
+
+int nof_direct_send(struct nof_nic *nic, struct nof_endpoint *ep, struct nof_peer *peer,
+                    const struct nof_desc *desc)
+{
+    const unsigned plain = NOF_DESC_F_INLINE | NOF_DESC_F_BOUNCE;
+    if ((peer->flags & (NOF_PEER_F_TX | NOF_PEER_F_DEAD)) != NOF_PEER_F_TX || (desc->flags & ~plain) != 0 ||
+        (desc->flags == 0 && !ep->dma_read_inline))
+        return 0;
+    struct nof_link *link = &nic->links[peer->link];
+    uint32_t blocks = nof_netmem_charge(desc->len, 0);
+    if (!nobody_waits(nic, link, peer) || !goes_at_once(nic, link, peer, desc, blocks))
+        return 0;
+    uint8_t *body;
+    uint32_t body_bytes = NOF_WIRE_MSG_BYTES + (uint32_t)desc->len;
+    struct nof_frame *frame = nof_link_frame(nic, link, body_bytes, &body);
+    if (frame == NULL)
+        return 0;
+    if (!fetch(nic, ep, desc, body + NOF_WIRE_MSG_BYTES)) {
+        nof_link_drop(nic, link, frame);
+        return 0;
+    }
+    put_envelope(body, desc, peer->tx_seq++);
+    peer->tx_blocks_used += blocks;
+    nof_link_send(nic, link, frame, NOF_WIRE_MSG, 0, peer->ep, peer->remote_ep, NOF_WIRE_MSG_BYTES,
+                  body_bytes, 0);
+    nof_count(nic, ep, NOF_C_EAGER_TX, 1);
+    nof_count(nic, ep, NOF_C_MSGS_TX, 1);
+    nof_count(nic, ep, NOF_C_MSG_BYTES_TX, desc->len);
+    nof_ep_answer(nic, ep, desc, NOF_OK);
+    return 1;
+}
+
+/* --- receive -------------------------------------------------------------------------------------- */
+
+/* A RECV descriptor for a plain buffer, all fields in range (host.c names the fault). */
+static inline int is_plain_recv(const struct nof_endpoint *ep, const struct nof_desc *desc)
+{
+    return ((desc->opcode ^ NOF_DESC_RECV) | desc->flags | desc->reserved0) == 0 &&
+           desc->tag >= NOF_ANY_TAG && desc->len <= INT64_MAX &&
+           ((uint32_t)desc->peer < ep->size || desc->peer == NOF_ANY_SOURCE);
+}
+
+static inline int post(struct nof_nic *nic, struct nof_endpoint *ep, const struct nof_desc *desc)
+{
+    struct nof_peer *peer = NULL;
+    if (desc->peer >= 0) {
+        peer = nof_peer_of_desc(nic, ep, (uint32_t)desc->peer);
+        if (peer != NULL && (peer->flags & NOF_PEER_F_DEAD))
+            return 0;
+    }
+    struct nof_recv *r = nof_recv_take(nic, ep, NOF_COMP_RECV);
+    if (r == NULL)
+        return 0;
+    r->state = NOF_RECV_POSTED;
+    r->key =
+        (struct nof_match_key){.ep = ep->index, .ctx = desc->ctx, .source = desc->peer, .tag = desc->tag};
+    r->cookie = desc->cookie;
+    r->addr = desc->addr;
+    r->capacity = desc->len;
+    if (peer != NULL) {
+        r->peer = ep->last_rank; /* that of the peer just found */
+        nof_peer_expect(nic, peer, 1);
+    }
+    if (!nof_match_post_last(nic, ep, r, nof_recv_index(nic, r)))
+        nof_match_post(nic, r);
+    if (ep->watch != NULL)
+        nof_watch_call(nic, ep, &r->key, desc->callsite, nof_recv_index(nic, r));
+    return 1;
+}
+
+unsigned nof_direct_recv(struct nof_nic *nic, struct nof_endpoint *ep, const struct nof_desc *descs,
+                         unsigned n)
+{
+    unsigned i = 0;
+    if (ep->stored > 0 || ep->spilling)
+        return 0;
+    /* bound: descriptors of one burst; paid by the endpoint */
+    while (i < n && is_plain_recv(ep, &descs[i]) && nof_recv_may_post(nic, ep) && post(nic, ep, &descs[i]))
+        i++;
+    return i;
+}
+
+/* What parse() of eager.c checks, for a message that is all there; the general way names the fault. */
+static int is_plain(const struct nof_peer *peer, const struct nof_wire_view *view, uint32_t blocks)
+{
+    const uint8_t *f = view->fields;
+    const unsigned special = NOF_WIRE_MSG_F_SYNC | NOF_WIRE_F_FAILED | NOF_WIRE_F_CHUNK;
+    return (view->flags & special) == 0 && nof_get64(f + NOF_WIRE_MSG_LEN) == view->payload_bytes &&
+           nof_get32(f + NOF_WIRE_MSG_SEQ) == peer->rx_seq && peer->rx_seq != peer->rx_msgs_announced &&
+           blocks <= peer->rx_blocks_announced - peer->rx_blocks_used && peer->rx_left == 0 &&
+           nof_get32(f + NOF_WIRE_MSG_ELEM) < NOF_ELEM_COUNT && nof_get64(f + NOF_WIRE_MSG_HANDLE) == 0 &&
+           (int32_t)nof_get32(f + NOF_WIRE_MSG_TAG) >= 0;
+}
+
+static inline int deliver(struct nof_nic *nic, struct nof_peer *peer, const struct nof_wire_view *view)
+{
+    struct nof_endpoint *ep = &nic->eps[peer->ep];
+    uint32_t len = view->payload_bytes;
+    uint32_t blocks = nof_netmem_charge(len, 0);
+    if (view->fields_bytes != NOF_WIRE_MSG_BYTES || !is_plain(peer, view, blocks) ||
+        ep->state == NOF_EP_CLOSING)
+        return 0;
+    struct nof_match_key key = {.ep = peer->ep,
+                                .ctx = nof_get32(view->fields + NOF_WIRE_MSG_CTX),
+                                .source = (int32_t)peer->rank,
+                                .tag = (int32_t)nof_get32(view->fields + NOF_WIRE_MSG_TAG)};
+    struct nof_comp comp = {
+        .opcode = NOF_COMP_RECV, .ctx = key.ctx, .peer = key.source, .tag = key.tag, .len = len};
+    struct nof_recv *r = nof_match_posted_last(nic, ep, &key);
+    if (r == NULL)
+        r = nof_match_posted(nic, ep, &key);
+    if (r == NULL || len > r->capacity)
+        return 0;
+    if (len <= NOF_INLINE_BYTES) {
+        comp.flags = NOF_COMP_F_INLINE;
+        memcpy(comp.inline_data, view->payload, len);
+    } else {
+        uint32_t at =
+            len <= nic->features[NOF_F_STAGE_MAX] ? nof_stage_alloc(&ep->stage, len) : NOF_STAGE_NONE;
+        if (at == NOF_STAGE_NONE)
+            return 0;
+        memcpy(ep->stage.area + at, view->payload, len);
+        comp.flags = NOF_COMP_F_STAGED;
+        comp.staged_offset = at;
+        comp.staged_len = len;
+        nof_count(nic, ep, NOF_C_STAGED, 1);
+    }
+    comp.cookie = r->cookie;
+    peer->rx_seq++;
+    peer->rx_blocks_used += blocks;
+    nof_count(nic, ep, NOF_C_MSGS_RX, 1);
+    nof_count(nic, ep, NOF_C_MSG_BYTES_RX, len);
+    nof_count(nic, ep, NOF_C_EXPECTED, 1);
+    if (ep->watch != NULL && r->kind != 0)
+        nof_watch_matched(nic, ep, nof_recv_index(nic, r), &key);
+    uint32_t index = ep->last_queue; /* finding it has made it so */
+    if (!nof_match_unpost_last(nic, ep, r, index))
+        nof_match_unpost(nic, r);
+    if (r->peer != NOF_NIL)
+        nof_peer_expect(nic, nof_peer_at(nic, r->peer), -1);
+    r->state = NOF_RECV_DONE;
+    if (r->layout != NOF_NIL)
+        nof_layout_drop(&nic->layouts, r->layout);
+    if (nof_ep_say(nic, ep, &comp))
+        nof_recv_free(nic, r);
+    else
+        nof_ep_keep(nic, ep, &comp, NOF_REF(NOF_REF_RECV, index));
+    nof_credit_free(nic, peer, 1, blocks);
+    nof_credit_update(nic, peer);
+    return 1;
+}
+
+int nof_direct_on_frame(void *up, struct nof_path *path, const struct nof_wire_view *view, int lent)
+{
+    struct nof_nic *nic = up;
+    struct nof_link *link = nof_path_user(path);
+    if (link != NULL && view->type == NOF_WIRE_MSG) {
+        struct nof_peer *peer = nof_peer_by_flow(nic, link, view->src_ep, view->dst_ep);
+        if (peer != NULL && (peer->flags & NOF_PEER_F_RX) && deliver(nic, peer, view))
+            return NOF_OK;
+    }
+    return nof_nic_on_frame(nic, path, view, lent);
+}

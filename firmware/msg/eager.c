@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Hot path. Budget of a small expected message: one look-up of the flow, one of the receive, one
+ * copy into the completion. */
+#include "msg/eager.h"
+
+#include "flow/credit.h"
+#include "ahead/early.h"
+#include "flow/peer.h"
+#include "msg/recv.h"
+#include "msg/rendezvous.h"
+#include "msg/unexpected.h"
+#include "msg/write.h"
+
+/* --- envelopes ------------------------------------------------------------------------------------ */
+
+/* Fields, sequence and credit. NOF_OK: *a is filled and the credit is used. */
+static int parse(struct nof_peer *peer, const struct nof_wire_view *view, struct nof_arrival *a)
+{
+    const uint8_t *f = view->fields;
+    int rts = view->type == NOF_WIRE_RTS;
+    if (view->fields_bytes != NOF_WIRE_MSG_BYTES)
+        return NOF_EPROTO;
+    a->key = (struct nof_match_key){.ep = peer->ep,
+                                    .ctx = nof_get32(f + NOF_WIRE_MSG_CTX),
+                                    .source = (int32_t)peer->rank,
+                                    .tag = (int32_t)nof_get32(f + NOF_WIRE_MSG_TAG)};
+    a->len = nof_get64(f + NOF_WIRE_MSG_LEN);
+    a->handle = nof_get64(f + NOF_WIRE_MSG_HANDLE);
+    a->payload = view->payload;
+    a->payload_bytes = view->payload_bytes;
+    a->blocks = 0;
+    a->flags = rts ? NOF_ENV_F_RTS : 0;
+    if (view->flags & NOF_WIRE_F_FAILED)
+        a->flags |= NOF_ENV_F_FAILED;
+    if (a->key.tag < 0 || nof_get32(f + NOF_WIRE_MSG_ELEM) >= NOF_ELEM_COUNT || a->payload_bytes > a->len ||
+        nof_get32(f + NOF_WIRE_MSG_SEQ) != peer->rx_seq || peer->rx_seq == peer->rx_msgs_announced)
+        return NOF_EPROTO;
+    if (rts) {
+        int parked = (view->flags & NOF_WIRE_RTS_F_PARKED) != 0;
+        a->flags |= parked ? NOF_ENV_F_PARKED : 0;
+        a->flags |= view->flags & NOF_WIRE_RTS_F_SYNC ? NOF_ENV_F_MATCH_FIRST : 0;
+        if (a->payload_bytes != 0 || (a->handle & (parked ? NOF_HANDLE_PARKED : NOF_HANDLE_KINDS)) != 0)
+            return NOF_EPROTO;
+    } else {
+        int sync = (view->flags & NOF_WIRE_MSG_F_SYNC) != 0;
+        a->flags |= sync ? NOF_ENV_F_SYNC : 0;
+        if (a->len > NOF_EAGER_LIMIT || (a->handle & NOF_HANDLE_KINDS) != (sync ? NOF_HANDLE_SYNC : 0))
+            return NOF_EPROTO;
+        a->blocks = nof_netmem_charge(a->len, sync);
+        if (a->blocks > peer->rx_blocks_announced - peer->rx_blocks_used)
+            return NOF_EPROTO;
+        /* What is kept in the envelope comes in one piece; of anything else at least one byte. */
+        if (!(a->flags & NOF_ENV_F_FAILED) && a->payload_bytes < (a->blocks == 0 ? a->len : 1))
+            return NOF_EPROTO;
+    }
+    peer->rx_seq++;
+    peer->rx_blocks_used += a->blocks;
+    return NOF_OK;
+}
+
+/* A piece for a receive that takes it as it comes. The receive may have ended afterwards. */
+static void take_piece(struct nof_nic *nic, struct nof_peer *peer, struct nof_recv *r, const uint8_t *data,
+                       uint32_t n, int lent)
+{
+    uint64_t left = r->wanted - r->received;
+    if (n >= left) {
+        n = (uint32_t)left;
+        peer->rx_target = NOF_NIL; /* it wants no more */
+    }
+    if (n == 0)
+        return;
+    if (r->state == NOF_RECV_STAGE) {
+        nof_recv_staged(nic, r, data, n);
+        return;
+    }
+    uint64_t offset = r->received;
+    r->received += n;
+    if (r->received == r->wanted)
+        r->flags |= NOF_RECV_F_ARRIVED;
+    nof_gather_add(nic, r, offset, data, n, lent);
+}
+
+/* The message has its receive: deliver what is here and see to the rest. */
+static int expected(struct nof_nic *nic, struct nof_peer *peer, struct nof_recv *r,
+                    const struct nof_arrival *a)
+{
+    if (a->flags & NOF_ENV_F_SYNC)
+        nof_recv_tell_matched(nic, peer, a->handle);
+    if (a->flags & NOF_ENV_F_FAILED) {
+        nof_credit_free(nic, peer, 1, a->blocks);
+        nof_recv_end(nic, r, NOF_EFAULT);
+        return NOF_OK;
+    }
+    int direct = 1;
+    if (r->wanted <= NOF_INLINE_BYTES && r->wanted <= a->payload_bytes) {
+        nof_credit_free(nic, peer, 1, a->blocks);
+        nof_recv_inline(nic, r, a->payload);
+        return NOF_OK;
+    }
+    if (!nof_recv_stage(nic, r)) {
+        direct = nof_recv_is_direct(nic, r);
+        r->state = direct ? NOF_RECV_DIRECT : NOF_RECV_STORED;
+    }
+    nof_credit_free(nic, peer, 1, direct ? a->blocks : 0);
+    if (direct) {
+        peer->rx_target = NOF_REF(NOF_REF_RECV, nof_recv_index(nic, r));
+        take_piece(nic, peer, r, a->payload, a->payload_bytes, a->lent);
+        return NOF_OK;
+    }
+    return nof_unexpected_collect(nic, peer, r, a);
+}
+
+int nof_eager_envelope_rx(struct nof_nic *nic, struct nof_peer *peer, const struct nof_wire_view *view,
+                          int lent)
+{
+    struct nof_endpoint *ep = &nic->eps[peer->ep];
+    struct nof_arrival a = {.lent = (uint8_t)lent};
+    if (peer->rx_left > 0)
+        return NOF_EPROTO; /* the message before is not complete */
+    peer->rx_skip = 0;
+    int rc = parse(peer, view, &a);
+    if (rc != NOF_OK)
+        return rc;
+    nof_count(nic, ep, NOF_C_MSGS_RX, 1);
+    nof_count(nic, ep, NOF_C_MSG_BYTES_RX, a.len);
+    peer->rx_target = NOF_NIL;
+    if ((a.flags & (NOF_ENV_F_RTS | NOF_ENV_F_FAILED)) == 0 && a.payload_bytes < a.len) {
+        peer->rx_left = (uint16_t)(a.len - a.payload_bytes); /* of at most 64 KiB, one byte is here */
+        peer->rx_pos = (uint16_t)a.payload_bytes;
+        nof_peer_expect(nic, peer, 1); /* it owes us the rest */
+    }
+    struct nof_recv *r = nof_match_posted(nic, ep, &a.key);
+    if (r == NULL) {
+        rc = nof_unexpected_arrive(nic, peer, &a);
+    } else {
+        nof_count(nic, ep, NOF_C_EXPECTED, 1);
+        if (r->kind != 0 && ep->watch != NULL)
+            nof_watch_matched(nic, ep, nof_recv_index(nic, r), &a.key);
+        nof_recv_unpost(nic, r);
+        nof_recv_matched(nic, r, peer, &a.key, a.len);
+        if (a.flags & NOF_ENV_F_RTS) {
+            nof_credit_free(nic, peer, 1, 0);
+            nof_rndv_begin(nic, r, a.handle, (a.flags & NOF_ENV_F_PARKED) != 0);
+        } else {
+            rc = expected(nic, peer, r, &a);
+        }
+    }
+    nof_credit_update(nic, peer);
+    return rc;
+}
+
+/* --- further pieces ------------------------------------------------------------------------------- */
+
+int nof_eager_more_rx(struct nof_nic *nic, struct nof_peer *peer, const struct nof_wire_view *view, int lent)
+{
+    int failed = (view->flags & NOF_WIRE_F_FAILED) != 0;
+    uint32_t n = view->payload_bytes;
+    if (peer->rx_skip)
+        return NOF_OK;
+    if (view->fields_bytes != NOF_WIRE_MSG_MORE_BYTES || peer->rx_left == 0 ||
+        nof_get32(view->fields) != peer->rx_seq - 1 || nof_get64(view->fields + 8) != peer->rx_pos ||
+        n > peer->rx_left || (n == 0 && !failed))
+        return NOF_EPROTO;
+    uint32_t target = peer->rx_target;
+    peer->rx_left = failed ? 0 : (uint16_t)(peer->rx_left - n);
+    peer->rx_pos = (uint16_t)(peer->rx_pos + n);
+    if (peer->rx_left == 0) {
+        peer->rx_target = NOF_NIL;
+        nof_peer_expect(nic, peer, -1);
+    }
+    if (target == NOF_NIL)
+        return NOF_OK;
+    uint32_t i = NOF_REF_INDEX(target);
+    if (failed && NOF_REF_KIND(target) == NOF_REF_RECV) {
+        nof_recv_end(nic, nof_recv_at(nic, i), NOF_EFAULT);
+    } else if (failed) {
+        nof_unexpected_failed(nic, i, NOF_EFAULT);
+    } else if (NOF_REF_KIND(target) == NOF_REF_RECV) {
+        take_piece(nic, peer, nof_recv_at(nic, i), view->payload, n, lent);
+    } else {
+        if (nof_early_append(nic, i, view->payload, n) && peer->rx_left == 0)
+            nof_unexpected_complete(nic, i);
+    }
+    nof_credit_update(nic, peer);
+    return NOF_OK;
+}
+
+/* --- chunks that do not decode ---------------------------------------------------------------------- */
+
+int nof_eager_broken_rx(struct nof_nic *nic, struct nof_peer *peer, const struct nof_wire_view *view)
+{
+    struct nof_wire_view failed = *view;
+    failed.flags |= NOF_WIRE_F_FAILED;
+    if (view->type == NOF_WIRE_MSG_MORE) {
+        int rc = nof_eager_more_rx(nic, peer, &failed, 0);
+        peer->rx_skip = 1;
+        return rc;
+    }
+    if (view->fields_bytes == NOF_WIRE_MSG_BYTES && (view->flags & NOF_WIRE_MSG_F_SYNC) != 0)
+        nof_recv_tell_aborted(nic, peer, nof_get64(view->fields + NOF_WIRE_MSG_HANDLE), NOF_EPROTO);
+    int rc = nof_eager_envelope_rx(nic, peer, &failed, 0);
+    peer->rx_skip = 1;
+    return rc;
+}

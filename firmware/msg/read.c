@@ -1,0 +1,439 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "msg/read.h"
+
+#include "msg/cancel.h"
+#include "flow/link.h"
+#include "compress/pack.h"
+#include "flow/scheduler.h"
+
+/* --- laying out frames ---------------------------------------------------------------------------- */
+
+struct piece {
+    uint32_t fields_bytes;
+    uint32_t payload_bytes;
+};
+
+static uint32_t least(uint64_t a, uint64_t b)
+{
+    return (uint32_t)(a < b ? a : b);
+}
+
+/* The frame that carries the message from byte `offset` on; limit: bytes that may be taken now. */
+static struct piece plan(const struct nof_send *s, uint64_t offset, uint64_t limit, uint32_t body_max)
+{
+    if (s->state != NOF_SEND_DATA) {
+        uint32_t fields = offset == 0 ? NOF_WIRE_MSG_BYTES : NOF_WIRE_MSG_MORE_BYTES;
+        return (struct piece){fields, least(limit, body_max - fields)};
+    }
+    uint64_t rest = s->wanted - offset;
+    if (rest <= limit && rest <= body_max - NOF_WIRE_DATA_LAST_BYTES)
+        return (struct piece){NOF_WIRE_DATA_LAST_BYTES, (uint32_t)rest};
+    uint32_t room = body_max - NOF_WIRE_DATA_BYTES;
+    if (room >= rest) /* all but the room of the longer fields of the last frame */
+        room = body_max - NOF_WIRE_DATA_LAST_BYTES;
+    return (struct piece){NOF_WIRE_DATA_BYTES, least(limit, room)};
+}
+
+void nof_read_fields(const struct nof_nic *nic, const struct nof_send *s, uint64_t offset,
+                     uint32_t fields_bytes, uint8_t *at)
+{
+    if (s->state == NOF_SEND_DATA) {
+        nof_put64(at, s->remote);
+        nof_put64(at + 8, offset);
+        if (fields_bytes == NOF_WIRE_DATA_LAST_BYTES)
+            nof_put64(at + 16, s->len);
+    } else if (fields_bytes == NOF_WIRE_MSG_BYTES) {
+        uint64_t handle = 0;
+        if (s->flags & NOF_DESC_F_SYNC)
+            handle = nof_handle(nof_send_index(nic, s), s->obj.gen) | NOF_HANDLE_SYNC;
+        nof_put32(at + NOF_WIRE_MSG_CTX, s->ctx);
+        nof_put32(at + NOF_WIRE_MSG_TAG, (uint32_t)s->tag);
+        nof_put64(at + NOF_WIRE_MSG_LEN, s->len);
+        nof_put32(at + NOF_WIRE_MSG_SEQ, s->seq);
+        nof_put32(at + NOF_WIRE_MSG_ELEM, s->elem);
+        nof_put64(at + NOF_WIRE_MSG_HANDLE, handle);
+    } else {
+        nof_put32(at, s->seq);
+        nof_put32(at + 4, 0);
+        nof_put64(at + 8, offset);
+    }
+}
+
+/* Fill r with frames for up to `limit` bytes; where the payload goes is in nic->bufs. Returns the
+ * bytes; r->nframes == 0: the port has no frame. */
+static uint32_t lay_out(struct nof_nic *nic, struct nof_link *link, const struct nof_send *s,
+                        struct nof_read *r, unsigned window, uint64_t limit)
+{
+    uint32_t body_max = nof_link_body_max(link);
+    uint64_t end = s->state == NOF_SEND_DATA ? s->wanted : s->len;
+    uint32_t sum_bytes = 0;
+    uint64_t left = limit;
+    uint64_t offset = s->sent;
+    unsigned n = 0;
+    r->summed = link->path != NULL && nic->eps[s->ep].dma_read_sums &&
+                (s->flags & (NOF_DESC_F_INLINE | NOF_DESC_F_BOUNCE)) == 0;
+    if (r->summed)
+        sum_bytes = nof_path_sum_bytes(link->path);
+    /* bound: NOF_READ_FRAMES, 64; paid by the flow's share of the link */
+    do {
+        struct piece p = plan(s, offset, left, body_max);
+        uint8_t *body;
+        if (n > 0 && p.payload_bytes == left && offset + left < end)
+            break; /* what does not fill a frame goes with the next block */
+        struct nof_frame *frame = nof_link_frame(nic, link, p.fields_bytes + p.payload_bytes, &body);
+        if (frame == NULL)
+            break;
+        nof_read_fields(nic, s, offset, p.fields_bytes, body);
+        r->frame[n] = frame;
+        r->body_bytes[n] = (uint16_t)(p.fields_bytes + p.payload_bytes);
+        r->last = p.fields_bytes == NOF_WIRE_DATA_LAST_BYTES;
+        nic->bufs[n] = (struct nof_buf){.base = body + p.fields_bytes,
+                                        .len_bytes = p.payload_bytes,
+                                        .sum = p.payload_bytes == sum_bytes ? nof_path_sum_at(body) : NULL};
+        n++;
+        offset += p.payload_bytes;
+        left -= p.payload_bytes;
+    } while (left > 0 && n < window);
+    r->nframes = (uint8_t)n;
+    r->raw = NOF_NIL;
+    r->gone = 0;
+    r->failed = 0;
+    r->orphan = 0;
+    r->done = 0;
+    r->local = link->path == NULL;
+    r->sync = (s->flags & NOF_DESC_F_SYNC) != 0;
+    r->first_type = NOF_WIRE_DATA;
+    if (s->state != NOF_SEND_DATA)
+        r->first_type = s->sent == 0 ? NOF_WIRE_MSG : NOF_WIRE_MSG_MORE;
+    return (uint32_t)(offset - s->sent);
+}
+
+/* Frames from number `from` on go back to the pool that they came from; their path may be gone. */
+static void drop_frames(struct nof_nic *nic, struct nof_read *r, unsigned from)
+{
+    /* bound: NOF_READ_FRAMES, 64; paid by the flow */
+    for (unsigned k = from; k < r->nframes; k++) {
+        if (r->local)
+            nof_local_drop(nic, r->frame[k]);
+        else
+            nic->port_ops->frame_free(nic->port, r->frame[k]);
+    }
+    r->nframes = (uint8_t)from;
+}
+
+/* The payload cannot be read: the first frame goes without it and says so. */
+void nof_read_fail(struct nof_nic *nic, struct nof_read *r)
+{
+    if (r->raw != NOF_NIL) {
+        r->failed = 1;
+        r->last = 0;
+        return;
+    }
+    int single = r->nframes == 1;
+    drop_frames(nic, r, 1);
+    r->failed = 1;
+    r->last = r->last && single;
+    uint32_t fields = NOF_WIRE_MSG_MORE_BYTES;
+    if (r->first_type == NOF_WIRE_MSG)
+        fields = NOF_WIRE_MSG_BYTES;
+    else if (r->last)
+        fields = NOF_WIRE_DATA_LAST_BYTES;
+    r->body_bytes[0] = (uint16_t)fields;
+}
+
+/* --- sending -------------------------------------------------------------------------------------- */
+
+static void emit_frame(struct nof_nic *nic, struct nof_link *link, struct nof_peer *peer,
+                       const struct nof_read *r, unsigned k)
+{
+    uint8_t type = r->first_type;
+    uint8_t flags = r->failed ? NOF_WIRE_F_FAILED : 0;
+    uint32_t fields = NOF_WIRE_MSG_MORE_BYTES;
+    static_assert(NOF_WIRE_MSG_MORE_BYTES == NOF_WIRE_DATA_BYTES, "one default for both");
+    if (type == NOF_WIRE_MSG && k == 0) {
+        fields = NOF_WIRE_MSG_BYTES;
+        flags |= r->sync ? NOF_WIRE_MSG_F_SYNC : 0;
+    } else if (type == NOF_WIRE_MSG) {
+        type = NOF_WIRE_MSG_MORE;
+    } else if (r->last && k + 1u == r->nframes) {
+        fields = NOF_WIRE_DATA_LAST_BYTES;
+        flags |= r->failed ? 0 : NOF_WIRE_DATA_F_LAST;
+    }
+    nof_link_send(nic, link, r->frame[k], type, flags, peer->ep, peer->remote_ep, fields, r->body_bytes[k],
+                  r->summed);
+}
+
+static void give_back(struct nof_nic *nic, uint32_t index)
+{
+    struct nof_read *r = nof_read_at(nic, index);
+    nic->eps[r->ep].local_held = (uint16_t)(nic->eps[r->ep].local_held - r->held);
+    if (r->raw != NOF_NIL)
+        nof_pool_give(&nic->grants.raws, r->raw);
+    nof_pool_give(&nic->reads, index);
+}
+
+enum nof_pump nof_read_emit(struct nof_nic *nic, struct nof_link *link, struct nof_peer *peer,
+                            unsigned budget, unsigned *frames)
+{
+    uint32_t i = nof_queue_head(&nic->reads, peer->readq);
+    struct nof_read *r = nof_read_at(nic, i);
+    if (r->raw != NOF_NIL) {
+        enum nof_pump rc = nof_pack_emit(nic, link, peer, r, budget, frames);
+        if (rc != NOF_PUMP_IDLE)
+            return rc;
+    }
+    /* bound: NOF_READ_FRAMES, 64; paid by the flow's share of the link */
+    while (r->gone < r->nframes) {
+        /* Loop-back frames are held already: waiting for more of them could wait for ever. */
+        unsigned window = r->local ? NOF_READ_FRAMES : nof_link_window(nic, link, 0);
+        if (window == 0)
+            return NOF_PUMP_BLOCKED; /* and on_ready() will come, because it was 0 */
+        /* bound: NOF_READ_FRAMES, 64; paid by the flow's share of the link */
+        for (; window > 0 && r->gone < r->nframes; window--, budget--) {
+            if (budget == 0)
+                return NOF_PUMP_MORE;
+            emit_frame(nic, link, peer, r, r->gone++);
+            (*frames)++;
+        }
+    }
+    nof_queue_pop(&nic->reads, &peer->readq);
+    struct nof_send *s = nof_send_at(nic, r->send);
+    give_back(nic, i);
+    if (s->marks & NOF_SEND_M_CANCEL)
+        nof_cancel_step(nic, s);
+    return NOF_PUMP_IDLE;
+}
+
+/* --- reading -------------------------------------------------------------------------------------- */
+
+static void copy_in(struct nof_nic *nic, const uint8_t *from, unsigned n)
+{
+    /* bound: NOF_READ_FRAMES, 64; paid by the flow's bytes */
+    for (unsigned k = 0; k < n; k++) {
+        memcpy(nic->bufs[k].base, from, nic->bufs[k].len_bytes);
+        from += nic->bufs[k].len_bytes;
+    }
+}
+
+/* All frames of a read that needs no waiting. */
+static void emit_all(struct nof_nic *nic, struct nof_link *link, struct nof_peer *peer,
+                     const struct nof_read *r, unsigned *frames)
+{
+    /* bound: NOF_READ_FRAMES, 64; paid by the flow's share of the link */
+    for (unsigned k = 0; k < r->nframes; k++)
+        emit_frame(nic, link, peer, r, k);
+    *frames += r->nframes;
+}
+
+void nof_read_keep(struct nof_nic *nic, struct nof_peer *peer, struct nof_send *s, uint32_t index)
+{
+    struct nof_endpoint *ep = &nic->eps[s->ep];
+    nof_queue_push(&nic->reads, &peer->readq, index);
+    s->reads++;
+    ep->reads++;
+    ep->dma_pending++;
+}
+
+void nof_read_kept(struct nof_nic *nic, struct nof_send *s, uint32_t index)
+{
+    struct nof_endpoint *ep = &nic->eps[s->ep];
+    nof_read_at(nic, index)->done = 1;
+    s->reads--;
+    ep->reads--;
+    ep->dma_pending--;
+}
+
+/* The request is under way: keep the frames in the flow's queue. */
+static void keep(struct nof_nic *nic, struct nof_peer *peer, struct nof_send *s, uint32_t index)
+{
+    struct nof_read *r = nof_read_at(nic, index);
+    struct nof_endpoint *ep = &nic->eps[s->ep];
+    struct nof_obj obj = r->obj;
+    *r = *nic->scratch;
+    r->obj = obj;
+    r->peer = nof_peer_index(nic, peer);
+    r->send = nof_send_index(nic, s);
+    r->ep = s->ep;
+    r->held = r->local ? r->nframes : 0;
+    ep->local_held = (uint16_t)(ep->local_held + r->held);
+    nof_read_keep(nic, peer, s, index);
+}
+
+static uint64_t bytes_now(const struct nof_send *s)
+{
+    uint64_t end = s->state == NOF_SEND_DATA ? s->allowed : s->len;
+    uint64_t left = end - s->sent;
+    return left < NOF_DMA_BLOCK_BYTES ? left : NOF_DMA_BLOCK_BYTES;
+}
+
+/* Frames are laid out: have the host copy. */
+static enum nof_pump request(struct nof_nic *nic, struct nof_link *link, struct nof_peer *peer,
+                             struct nof_send *s, uint32_t index, unsigned nsegs, uint32_t total,
+                             unsigned *frames)
+{
+    struct nof_read *r = nic->scratch;
+    struct nof_endpoint *ep = &nic->eps[s->ep];
+    uint64_t token =
+        nof_handle(index == NOF_NIL ? 0 : index, index == NOF_NIL ? 0 : nof_read_at(nic, index)->obj.gen);
+    int rc = nic->host_ops->dma_read(nic->host, s->ep, nic->segs, nof_segments_trim(nic->segs, nsegs, total),
+                                     nic->bufs, r->nframes, token);
+    if (rc == NOF_EAGAIN) {
+        drop_frames(nic, r, 0);
+        if (index != NOF_NIL)
+            nof_pool_give(&nic->reads, index);
+        return NOF_PUMP_BUSY;
+    }
+    nof_count(nic, ep, NOF_C_DMA_READS, 1);
+    s->sent += total;
+    r->bytes = total;
+    if (rc == NOF_DMA_DONE) {
+        nof_count(nic, ep, NOF_C_DMA_READ_BYTES, total);
+    } else if (rc != NOF_DMA_PENDING || index == NOF_NIL) {
+        nof_count(nic, ep, NOF_C_DMA_FAULTS, 1);
+        nof_read_fail(nic, r);
+        s->status = rc < 0 ? rc : NOF_EFAULT;
+        s->marks |= NOF_SEND_M_ISSUED;
+    }
+    if (index != NOF_NIL && (rc == NOF_DMA_PENDING || peer->readq != NOF_NIL)) {
+        keep(nic, peer, s, index); /* also if it is done: earlier ones leave before it */
+        if (rc != NOF_DMA_PENDING)
+            nof_read_kept(nic, s, index);
+        return NOF_PUMP_IDLE;
+    }
+    if (index != NOF_NIL)
+        nof_pool_give(&nic->reads, index);
+    emit_all(nic, link, peer, r, frames);
+    return NOF_PUMP_IDLE;
+}
+
+unsigned nof_read_segments(struct nof_nic *nic, const struct nof_send *s, uint64_t n, uint64_t *n_out,
+                           uint32_t *cost)
+{
+    uint32_t steps;
+    if (s->layout == NOF_NIL) {
+        nic->segs[0] = (struct nof_segment){.addr = s->addr + s->sent, .len_bytes = n};
+        *n_out = n;
+        *cost += NOF_STEP_COST;
+        return 1;
+    }
+    unsigned nsegs =
+        nof_buffer_segments(&nic->layouts, s->layout, s->addr, s->sent, n, nic->segs, n_out, &steps);
+    nof_steps_spend(&nic->eps[s->ep], steps);
+    *cost += steps * NOF_STEP_COST;
+    return nsegs;
+}
+
+enum nof_pump nof_read_start(struct nof_nic *nic, struct nof_link *link, struct nof_peer *peer,
+                             struct nof_send *s, unsigned window, uint32_t *bytes, unsigned *frames)
+{
+    struct nof_read *r = nic->scratch;
+    struct nof_endpoint *ep = &nic->eps[s->ep];
+    uint64_t limit = bytes_now(s);
+    int copied = limit == 0 || (s->flags & (NOF_DESC_F_INLINE | NOF_DESC_F_BOUNCE)) != 0;
+    uint32_t index = NOF_NIL;
+    unsigned nsegs = 0;
+    enum nof_pump packing;
+    if (s->layout != NOF_NIL && nof_steps_left(nic, ep) == 0)
+        return NOF_PUMP_LATER;
+    if (nof_pack_start(nic, link, peer, s, bytes, &packing))
+        return packing;
+    if (window > NOF_READ_FRAMES)
+        window = NOF_READ_FRAMES;
+    if (!copied) {
+        if (!ep->dma_read_inline) {
+            unsigned room = link->path != NULL ? NOF_READ_FRAMES : NOF_LOCAL_HELD - ep->local_held;
+            if (ep->reads >= NOF_READS_PER_EP)
+                return NOF_PUMP_READING;
+            index = room > 0 ? nof_pool_take(&nic->reads) : NOF_NIL;
+            if (index == NOF_NIL)
+                return NOF_PUMP_BUSY;
+            window = window < room ? window : room;
+        }
+        nsegs = nof_read_segments(nic, s, limit, &limit, bytes);
+    }
+    uint32_t total = lay_out(nic, link, s, r, window, limit);
+    if (r->nframes == 0) {
+        if (index != NOF_NIL)
+            nof_pool_give(&nic->reads, index);
+        return NOF_PUMP_BUSY;
+    }
+    *bytes += total + r->nframes * NOF_WIRE_COMMON_BYTES;
+    if (!copied)
+        return request(nic, link, peer, s, index, nsegs, total, frames);
+    if (s->flags & NOF_DESC_F_INLINE)
+        copy_in(nic, s->inline_data + s->sent, r->nframes);
+    else if (total > 0)
+        copy_in(nic, ep->bounce + s->addr + s->sent, r->nframes);
+    s->sent += total;
+    emit_all(nic, link, peer, r, frames);
+    return NOF_PUMP_IDLE;
+}
+
+/* --- late answers --------------------------------------------------------------------------------- */
+
+void nof_read_orphan(struct nof_nic *nic, struct nof_peer *peer)
+{
+    uint32_t i;
+    /* bound: NOF_READS_PER_FLOW and those that are done; paid by the flow that ends */
+    while ((i = nof_queue_pop(&nic->reads, &peer->readq)) != NOF_NIL) {
+        struct nof_read *r = nof_read_at(nic, i);
+        if (!r->done) {
+            r->orphan = 1;
+            continue;
+        }
+        drop_frames(nic, r, r->gone);
+        give_back(nic, i);
+    }
+}
+
+/* A read of this send has failed: those that came after it must not leave. */
+static void orphan_rest(struct nof_nic *nic, struct nof_peer *peer, uint32_t index)
+{
+    uint32_t send = nof_read_at(nic, index)->send;
+    uint32_t all = peer->readq;
+    uint32_t i;
+    int after = 0;
+    peer->readq = NOF_NIL;
+    /* bound: NOF_READS_PER_FLOW and those that are done; paid by the send that fails */
+    while ((i = nof_queue_pop(&nic->reads, &all)) != NOF_NIL) {
+        struct nof_read *r = nof_read_at(nic, i);
+        if (!after || r->send != send) {
+            nof_queue_push(&nic->reads, &peer->readq, i);
+        } else if (r->done) {
+            drop_frames(nic, r, 0);
+            give_back(nic, i);
+        } else {
+            r->orphan = 1;
+        }
+        after |= i == index;
+    }
+}
+
+void nof_read_done(struct nof_nic *nic, uint32_t index, int status)
+{
+    struct nof_read *r = nof_read_at(nic, index);
+    struct nof_send *s = nof_send_at(nic, r->send);
+    struct nof_endpoint *ep = &nic->eps[r->ep];
+    ep->reads--;
+    ep->dma_pending--;
+    r->done = 1;
+    if (status != NOF_OK)
+        nof_count(nic, ep, NOF_C_DMA_FAULTS, 1);
+    else
+        nof_count(nic, ep, NOF_C_DMA_READ_BYTES, r->bytes);
+    if (r->orphan) {
+        drop_frames(nic, r, r->gone);
+        give_back(nic, index);
+    } else {
+        struct nof_peer *peer = nof_peer_at(nic, r->peer);
+        if (status != NOF_OK) {
+            nof_read_fail(nic, r);
+            orphan_rest(nic, peer, index);
+        }
+        nof_scheduler_activate(nic, peer);
+    }
+    if (nic->busy_flows != NOF_NIL)
+        nof_scheduler_retry(nic);
+    s->reads--;
+    nof_send_read_done(nic, s, status);
+}

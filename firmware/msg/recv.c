@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "msg/recv.h"
+
+#include "flow/credit.h"
+#include "ahead/early.h"
+#include "flow/completion.h"
+#include "flow/link.h"
+#include "flow/peer.h"
+#include "msg/rendezvous.h"
+#include "msg/write.h"
+
+/* --- life ----------------------------------------------------------------------------------------- */
+
+uint32_t nof_recv_room(const struct nof_nic *nic, const struct nof_endpoint *ep)
+{
+    uint32_t free = nof_pool_free(&nic->recvs);
+    uint32_t reserve = nic->cfg.max_endpoints * nic->recvs_min;
+    if (free > reserve)
+        return free - reserve;
+    uint32_t busy = ep->recvs_used - ep->posted_total;
+    return busy < nic->recvs_min ? nic->recvs_min - busy : 0;
+}
+
+int nof_recv_post(struct nof_nic *nic, struct nof_recv *r)
+{
+    if (r->key.source >= 0) {
+        struct nof_peer *peer = nof_peer_by_rank(nic, r->ep, (uint32_t)r->key.source);
+        if (peer != NULL && (peer->flags & NOF_PEER_F_DEAD))
+            return peer->status;
+        if (peer != NULL) {
+            r->peer = nof_peer_index(nic, peer);
+            nof_peer_expect(nic, peer, 1);
+        }
+    }
+    r->state = NOF_RECV_POSTED;
+    nof_match_post(nic, r);
+    return NOF_OK;
+}
+
+void nof_recv_list(struct nof_nic *nic, struct nof_recv *r)
+{
+    r->flags |= NOF_RECV_F_LISTED;
+    nof_peer_list(nic, nof_peer_at(nic, r->peer), NOF_REF(NOF_REF_RECV, nof_recv_index(nic, r)));
+}
+
+void nof_recv_unlist(struct nof_nic *nic, struct nof_recv *r)
+{
+    if (!(r->flags & NOF_RECV_F_LISTED))
+        return;
+    r->flags &= (uint8_t)~NOF_RECV_F_LISTED;
+    nof_peer_unlist(nic, nof_peer_at(nic, r->peer), NOF_REF(NOF_REF_RECV, nof_recv_index(nic, r)));
+}
+
+struct nof_recv *nof_recv_by_handle(struct nof_nic *nic, const struct nof_peer *peer, uint64_t handle)
+{
+    uint32_t i = (uint32_t)handle;
+    if (i >= nic->recvs.high)
+        return NULL;
+    struct nof_recv *r = nof_recv_at(nic, i);
+    if (r->state != NOF_RECV_RNDV || r->obj.gen != handle >> 32 || r->peer != nof_peer_index(nic, peer))
+        return NULL;
+    return r;
+}
+
+/* --- the end -------------------------------------------------------------------------------------- */
+
+void nof_recv_complete(struct nof_nic *nic, struct nof_recv *r, struct nof_comp *comp)
+{
+    struct nof_endpoint *ep = &nic->eps[r->ep];
+    comp->opcode = r->opcode;
+    comp->status = (int16_t)r->status;
+    if (r->status == NOF_OK && r->len > r->capacity) {
+        comp->status = NOF_ETRUNC;
+        nof_count(nic, ep, NOF_C_TRUNCATED, 1);
+    }
+    comp->ctx = r->key.ctx;
+    comp->cookie = r->cookie;
+    comp->peer = r->key.source;
+    comp->tag = r->key.tag;
+    comp->len = r->len;
+    nof_recv_unlist(nic, r);
+    if (r->reserved_blocks > 0)
+        nof_write_unreserve(nic, r);
+    if (r->layout != NOF_NIL)
+        nof_layout_drop(&nic->layouts, r->layout);
+    r->state = NOF_RECV_DONE;
+    if (nof_ep_say(nic, ep, comp))
+        nof_recv_free(nic, r);
+    else
+        nof_ep_keep(nic, ep, comp, NOF_REF(NOF_REF_RECV, nof_recv_index(nic, r)));
+}
+
+void nof_recv_progress(struct nof_nic *nic, struct nof_recv *r)
+{
+    struct nof_comp comp = {.flags = NOF_COMP_F_BUFFER};
+    if (!(r->flags & NOF_RECV_F_ARRIVED) || r->written != r->received || r->writes > 0)
+        return;
+    if (r->state != NOF_RECV_RNDV && r->state != NOF_RECV_DIRECT && r->state != NOF_RECV_STORED)
+        return;
+    nof_recv_complete(nic, r, &comp);
+}
+
+void nof_recv_end(struct nof_nic *nic, struct nof_recv *r, int status)
+{
+    struct nof_comp comp = {.flags = 0};
+    if (r->state == NOF_RECV_ENDING || r->state == NOF_RECV_FREE)
+        return;
+    nof_recv_unlist(nic, r);
+    if ((r->flags & NOF_RECV_F_EARLY) && nof_early_end(nic, r))
+        return;
+    nof_gather_forget(nic, r);
+    if (r->state == NOF_RECV_STAGE)
+        nof_stage_release(&nic->eps[r->ep].stage, r->stage_offset);
+    nof_rndv_no_wait(nic, r);
+    if (r->peer != NOF_NIL) {
+        struct nof_peer *peer = nof_peer_at(nic, r->peer);
+        if (peer->rx_target == NOF_REF(NOF_REF_RECV, nof_recv_index(nic, r)))
+            peer->rx_target = NOF_NIL; /* what is still to come is thrown away */
+    }
+    r->status = status;
+    r->state = NOF_RECV_ENDING;
+    if (r->writes == 0)
+        nof_recv_complete(nic, r, &comp);
+}
+
+void nof_recv_abort(struct nof_nic *nic, struct nof_recv *r, int status)
+{
+    if (r->state == NOF_RECV_RNDV && !(r->flags & NOF_RECV_F_PARKED))
+        nof_recv_tell_aborted(nic, nof_peer_at(nic, r->peer), r->remote, status);
+    nof_recv_end(nic, r, status);
+}
+
+void nof_recv_write_ended(struct nof_nic *nic, struct nof_recv *r)
+{
+    struct nof_comp comp = {.flags = 0};
+    if (r->state == NOF_RECV_ENDING && r->writes == 0)
+        nof_recv_complete(nic, r, &comp);
+}
+
+/* --- delivery ------------------------------------------------------------------------------------- */
+
+void nof_recv_matched(struct nof_nic *nic, struct nof_recv *r, struct nof_peer *peer,
+                      const struct nof_match_key *key, uint64_t len)
+{
+    r->key = *key;
+    r->peer = nof_peer_index(nic, peer);
+    r->len = len;
+    r->wanted = len < r->capacity ? len : r->capacity;
+    r->received = 0;
+    r->written = 0;
+    r->hold_bytes = 0;
+}
+
+void nof_recv_inline(struct nof_nic *nic, struct nof_recv *r, const uint8_t *data)
+{
+    struct nof_comp comp = {.flags = NOF_COMP_F_INLINE};
+    if (r->wanted > 0)
+        memcpy(comp.inline_data, data, (size_t)r->wanted);
+    nof_recv_complete(nic, r, &comp);
+}
+
+int nof_recv_stage(struct nof_nic *nic, struct nof_recv *r)
+{
+    struct nof_endpoint *ep = &nic->eps[r->ep];
+    if (r->wanted > nic->features[NOF_F_STAGE_MAX] || ep->stage.granules == 0)
+        return 0;
+    r->stage_offset = nof_stage_alloc(&ep->stage, (uint32_t)r->wanted);
+    if (r->stage_offset == NOF_STAGE_NONE) {
+        nof_count(nic, ep, NOF_C_STAGE_FULL, 1);
+        return 0;
+    }
+    r->state = NOF_RECV_STAGE;
+    return 1;
+}
+
+void nof_recv_give_staged(struct nof_nic *nic, struct nof_recv *r)
+{
+    struct nof_comp comp = {
+        .flags = NOF_COMP_F_STAGED, .staged_offset = r->stage_offset, .staged_len = (uint32_t)r->wanted};
+    nof_count(nic, &nic->eps[r->ep], NOF_C_STAGED, 1);
+    nof_recv_complete(nic, r, &comp);
+}
+
+void nof_recv_staged(struct nof_nic *nic, struct nof_recv *r, const uint8_t *data, uint32_t n)
+{
+    struct nof_endpoint *ep = &nic->eps[r->ep];
+    memcpy(ep->stage.area + r->stage_offset + r->received, data, n);
+    r->received += n;
+    if (r->received < r->wanted)
+        return;
+    nof_recv_give_staged(nic, r);
+}
+
+void nof_recv_stored(struct nof_nic *nic, struct nof_recv *r, uint32_t chain)
+{
+    if (nof_stored_at(&nic->netmem, chain)->line != NOF_NIL) {
+        nof_early_deliver(nic, r, chain);
+        return;
+    }
+    uint8_t *to = NULL;
+    uint8_t small[NOF_INLINE_BYTES];
+    if (r->wanted <= NOF_INLINE_BYTES)
+        to = small;
+    else if (nof_recv_stage(nic, r))
+        to = nic->eps[r->ep].stage.area + r->stage_offset;
+    if (to == NULL) {
+        r->state = NOF_RECV_STORED;
+        r->received = r->wanted;
+        r->flags |= NOF_RECV_F_ARRIVED;
+        nof_write_chain(nic, r, chain, NOF_STORED_BYTES, (uint32_t)r->wanted, 0, r->peer);
+        return;
+    }
+    nof_stored_copy(&nic->netmem, chain, to, (uint32_t)r->wanted);
+    struct nof_peer *peer = nof_peer_at(nic, r->peer);
+    nof_credit_free(nic, peer, 0, nof_netmem_free(&nic->netmem, chain));
+    if (to == small) {
+        nof_recv_inline(nic, r, small);
+        return;
+    }
+    nof_recv_give_staged(nic, r);
+}
+
+void nof_recv_tell_aborted(struct nof_nic *nic, const struct nof_peer *peer, uint64_t handle, int status)
+{
+    uint8_t fields[NOF_WIRE_ABORT_BYTES];
+    if (peer->flags & NOF_PEER_F_DEAD)
+        return;
+    nof_put64(fields, handle);
+    nof_put32(fields + 8, (uint32_t)status);
+    nof_put32(fields + 12, 0);
+    nof_link_ctl(nic, &nic->links[peer->link], NOF_WIRE_ABORT, 0, peer->ep, peer->remote_ep, fields,
+                 sizeof fields);
+}
+
+void nof_recv_tell_matched(struct nof_nic *nic, struct nof_peer *peer, uint64_t handle)
+{
+    uint8_t fields[NOF_WIRE_MATCHED_BYTES];
+    if (peer->flags & NOF_PEER_F_DEAD)
+        return;
+    nof_put64(fields, handle);
+    nof_link_ctl(nic, &nic->links[peer->link], NOF_WIRE_MATCHED, 0, peer->ep, peer->remote_ep, fields,
+                 sizeof fields);
+}

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Receives: from the RECV, MRECV or PULL descriptor to the completion. (Waiting probes and FLUSH use
+ * the same objects, because they need what a receive needs: a place and a completion.)
+ *
+ *   POSTED -> matched -> payload inline ----------------------------------> complete
+ *                     -> STAGE   (pieces copied to a staging slot) --------> complete
+ *                     -> DIRECT  (pieces written as they come) ------------> complete
+ *                     -> STORED  (pieces collected, then delivered) -------> complete
+ *                     -> RNDV    (CTS, DATA, written as it comes) ---------> complete
+ *   any of them, when something fails -> ENDING until no write is under way -> complete */
+#ifndef NOF_RECV_H
+#define NOF_RECV_H
+
+#include "nic.h"
+#include "flow/peer.h"
+#include "ahead/recv_watch.h"
+
+/* Descriptors of any kind that this endpoint may still submit: each needs at most one object. */
+uint32_t nof_recv_room(const struct nof_nic *nic, const struct nof_endpoint *ep);
+/* May this endpoint put one more into the posted table? No: spill. Those that are matched count as well: they may
+ * wait for a parked send, which comes back through the ring of its host, and that ring stands still when
+ * the other side's receives, matched likewise, have used up its room. */
+static inline int nof_recv_may_post(const struct nof_nic *nic, const struct nof_endpoint *ep)
+{
+    return nic->recvs.used < nic->posted_limit || ep->recvs_used < nic->posted_min;
+}
+
+/* May one more of this endpoint wait for a parked send? As above, or within half of what every endpoint is promised,
+ * whose other half keeps its ring going. */
+static inline int nof_recv_may_wait(const struct nof_nic *nic, const struct nof_endpoint *ep)
+{
+    return nof_recv_may_post(nic, ep) || ep->recvs_used - ep->posted_total < nic->recvs_min / 2;
+}
+
+/* A fresh object for a descriptor, not posted; NULL: none left. */
+static inline struct nof_recv *nof_recv_take(struct nof_nic *nic, struct nof_endpoint *ep, uint8_t opcode)
+{
+    uint32_t i = nof_pool_take(&nic->recvs);
+    if (i == NOF_NIL)
+        return NULL;
+    struct nof_recv *r = nof_recv_at(nic, i);
+    r->state = NOF_RECV_DONE;
+    r->flags = 0;
+    r->opcode = opcode;
+    r->ep = (uint16_t)nof_ep_index(nic, ep);
+    r->writes = 0;
+    r->peer = NOF_NIL;
+    r->layout = NOF_NIL;
+    r->len = 0;
+    r->allowed = 0;
+    r->reserved_blocks = 0;
+    r->used_blocks = 0;
+    r->status = NOF_OK;
+    ep->recvs_used++;
+    return r;
+}
+
+static inline void nof_recv_free(struct nof_nic *nic, struct nof_recv *r)
+{
+    r->state = NOF_RECV_FREE;
+    nic->eps[r->ep].recvs_used--;
+    nof_pool_give(&nic->recvs, nof_recv_index(nic, r));
+}
+/* Are pieces written into its buffer straight from the frame? Not where many small pieces of a layout may make that
+ * long: those go through network memory, piece by piece as the endpoint has turns. */
+static inline int nof_recv_is_direct(const struct nof_nic *nic, const struct nof_recv *r)
+{
+    return nic->eps[r->ep].dma_inline && r->layout == NOF_NIL;
+}
+/* Into the matching tables, and out again. post: NOF_OK, or why the source is dead. */
+int nof_recv_post(struct nof_nic *nic, struct nof_recv *r);
+static inline void nof_recv_unpost(struct nof_nic *nic, struct nof_recv *r)
+{
+    nof_match_unpost(nic, r);
+    if (r->kind != 0 && nic->eps[r->ep].watch != NULL)
+        nof_watch_gone(nic, &nic->eps[r->ep], nof_recv_index(nic, r));
+    if (r->peer != NOF_NIL)
+        nof_peer_expect(nic, nof_peer_at(nic, r->peer), -1);
+    r->state = NOF_RECV_DONE;
+}
+
+/* r (not posted any more) has found its message. */
+void nof_recv_matched(struct nof_nic *nic, struct nof_recv *r, struct nof_peer *peer,
+                      const struct nof_match_key *key, uint64_t len);
+/* Complete with the payload in the completion; r->wanted <= NOF_INLINE_BYTES. */
+void nof_recv_inline(struct nof_nic *nic, struct nof_recv *r, const uint8_t *data);
+/* A staging slot for r->wanted bytes: 1 and state STAGE, or 0. */
+int nof_recv_stage(struct nof_nic *nic, struct nof_recv *r);
+/* Complete with the payload in the slot at r->stage_offset, which is the host's from now on. */
+void nof_recv_give_staged(struct nof_nic *nic, struct nof_recv *r);
+/* n more bytes of a receive in state STAGE; completes with the last. */
+void nof_recv_staged(struct nof_nic *nic, struct nof_recv *r, const uint8_t *data, uint32_t n);
+/* Deliver a stored message that is complete; the chain is freed. */
+void nof_recv_stored(struct nof_nic *nic, struct nof_recv *r, uint32_t chain);
+/* The last word: `comp` has flags and payload place; everything else is filled here. */
+void nof_recv_complete(struct nof_nic *nic, struct nof_recv *r, struct nof_comp *comp);
+/* Complete if everything wanted is with the host. */
+void nof_recv_progress(struct nof_nic *nic, struct nof_recv *r);
+/* End with an error, as soon as no write is under way. abort: the sender is told as well. */
+void nof_recv_end(struct nof_nic *nic, struct nof_recv *r, int status);
+void nof_recv_abort(struct nof_nic *nic, struct nof_recv *r, int status);
+/* A write has ended: complete an ENDING receive after the last. */
+void nof_recv_write_ended(struct nof_nic *nic, struct nof_recv *r);
+
+/* On the peer's list of operations that end with it, and off. */
+void nof_recv_list(struct nof_nic *nic, struct nof_recv *r);
+void nof_recv_unlist(struct nof_nic *nic, struct nof_recv *r);
+/* The answer to a synchronous eager send. */
+void nof_recv_tell_matched(struct nof_nic *nic, struct nof_peer *peer, uint64_t handle);
+/* The send of this handle ends at its NIC, too. */
+void nof_recv_tell_aborted(struct nof_nic *nic, const struct nof_peer *peer, uint64_t handle, int status);
+/* The receive of this flow that a handle from the peer names, or NULL. */
+struct nof_recv *nof_recv_by_handle(struct nof_nic *nic, const struct nof_peer *peer, uint64_t handle);
+
+#endif

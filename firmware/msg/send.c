@@ -1,0 +1,565 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Hot path: one send and one frame per small message; no allocation beyond the pools. */
+#include "msg/send.h"
+
+#include "msg/cancel.h"
+#include "compress/grant.h"
+#include "msg/direct.h"
+#include "flow/completion.h"
+#include "base/invariant.h"
+#include "flow/link.h"
+#include "flow/peer.h"
+#include "msg/read.h"
+#include "flow/scheduler.h"
+
+#define DATA_PREV offsetof(struct nof_send, data_prev)
+
+/* --- life ----------------------------------------------------------------------------------------- */
+
+uint32_t nof_send_room(const struct nof_nic *nic, const struct nof_endpoint *ep)
+{
+    uint32_t free = nof_pool_free(&nic->sends);
+    uint32_t reserve = nic->cfg.max_endpoints * nic->sends_min;
+    if (free > reserve)
+        return free - reserve;
+    return ep->sends_used < nic->sends_min ? nic->sends_min - ep->sends_used : 0;
+}
+
+static struct nof_send *send_take(struct nof_nic *nic, struct nof_endpoint *ep)
+{
+    uint32_t i = nof_pool_take(&nic->sends);
+    if (i == NOF_NIL)
+        return NULL;
+    struct nof_send *s = nof_send_at(nic, i);
+    memset((unsigned char *)s + sizeof s->obj, 0, sizeof *s - sizeof s->obj);
+    s->ep = (uint16_t)nof_ep_index(nic, ep);
+    s->order = ep->send_order++;
+    s->ep_next = NOF_NIL;
+    s->ep_prev = ep->sends_tail;
+    if (ep->sends_tail == NOF_NIL)
+        ep->sends_head = i;
+    else
+        nof_send_at(nic, ep->sends_tail)->ep_next = i;
+    ep->sends_tail = i;
+    ep->sends_used++;
+    nic->sends_live++;
+    return s;
+}
+
+void nof_send_free(struct nof_nic *nic, struct nof_send *s)
+{
+    s->state = NOF_SEND_FREE;
+    nic->eps[s->ep].sends_used--;
+    nof_pool_give(&nic->sends, nof_send_index(nic, s));
+}
+
+static void leave_endpoint(struct nof_nic *nic, struct nof_endpoint *ep, struct nof_send *s)
+{
+    if (s->marks & NOF_SEND_M_INDEXED)
+        nof_cancel_unindex(nic, s);
+    if (s->ep_prev == NOF_NIL)
+        ep->sends_head = s->ep_next;
+    else
+        nof_send_at(nic, s->ep_prev)->ep_next = s->ep_next;
+    if (s->ep_next == NOF_NIL)
+        ep->sends_tail = s->ep_prev;
+    else
+        nof_send_at(nic, s->ep_next)->ep_prev = s->ep_prev;
+    nic->sends_live--;
+}
+
+/* The send waits for its match, or does so no longer. */
+static void set_asking(struct nof_nic *nic, struct nof_send *s, int asking)
+{
+    struct nof_endpoint *ep = &nic->eps[s->ep];
+    if (asking == ((s->marks & NOF_SEND_M_ASKING) != 0))
+        return;
+    s->marks ^= NOF_SEND_M_ASKING;
+    ep->sends_asking = asking ? ep->sends_asking + 1 : ep->sends_asking - 1;
+}
+
+/* Out of everything but a queue of its peer. */
+static void leave(struct nof_nic *nic, struct nof_send *s)
+{
+    if (s->layout != NOF_NIL)
+        nof_layout_drop(&nic->layouts, s->layout);
+    set_asking(nic, s, 0);
+    leave_endpoint(nic, &nic->eps[s->ep], s);
+}
+
+/* The last word about this send. */
+static void complete(struct nof_nic *nic, struct nof_send *s, uint8_t opcode)
+{
+    struct nof_endpoint *ep = &nic->eps[s->ep];
+    struct nof_comp comp = {.opcode = opcode,
+                            .status = (int16_t)s->status,
+                            .ctx = s->ctx,
+                            .cookie = s->cookie,
+                            .peer = (int32_t)nof_peer_at(nic, s->peer)->rank,
+                            .tag = s->tag,
+                            .len = s->len};
+    if (s->marks & NOF_SEND_M_CANCEL)
+        nof_cancel_send_ended(nic, s);
+    leave(nic, s);
+    s->state = NOF_SEND_DONE;
+    nof_ep_complete(nic, ep, &comp, NOF_REF(NOF_REF_SEND, nof_send_index(nic, s)));
+}
+
+static void unlist(struct nof_nic *nic, struct nof_send *s)
+{
+    if (!(s->marks & NOF_SEND_M_LISTED))
+        return;
+    s->marks &= (uint8_t)~NOF_SEND_M_LISTED;
+    nof_peer_unlist(nic, nof_peer_at(nic, s->peer), NOF_REF(NOF_REF_SEND, nof_send_index(nic, s)));
+}
+
+static void list(struct nof_nic *nic, struct nof_send *s)
+{
+    if (s->marks & NOF_SEND_M_LISTED)
+        return;
+    s->marks |= NOF_SEND_M_LISTED;
+    nof_peer_list(nic, nof_peer_at(nic, s->peer), NOF_REF(NOF_REF_SEND, nof_send_index(nic, s)));
+}
+
+/* Complete the send if every byte is in a frame and nobody need answer. */
+static void settle(struct nof_nic *nic, struct nof_send *s)
+{
+    if (!(s->marks & NOF_SEND_M_ISSUED) || s->reads > 0)
+        return;
+    if (s->state == NOF_SEND_QUEUED && (s->flags & NOF_DESC_F_SYNC) && !(s->marks & NOF_SEND_M_MATCHED) &&
+        s->status == NOF_OK)
+        s->state = NOF_SEND_MATCH_WAIT;
+    if (s->state == NOF_SEND_MATCH_WAIT && !(s->marks & NOF_SEND_M_MATCHED)) {
+        if (s->marks & NOF_SEND_M_CANCEL)
+            nof_cancel_step(nic, s);
+        return;
+    }
+    unlist(nic, s);
+    complete(nic, s, NOF_COMP_SEND);
+}
+
+void nof_send_end(struct nof_nic *nic, struct nof_send *s, int status)
+{
+    struct nof_peer *peer = nof_peer_at(nic, s->peer);
+    if (s->state == NOF_SEND_GONE) {
+        nof_send_free(nic, s);
+        return;
+    }
+    unlist(nic, s);
+    if (s->marks & NOF_SEND_M_IN_DATAQ) {
+        s->marks &= (uint8_t)~NOF_SEND_M_IN_DATAQ;
+        nof_ring_remove(&nic->sends, &peer->dataq, nof_send_index(nic, s), DATA_PREV);
+    }
+    s->marks |= NOF_SEND_M_ISSUED;
+    s->status = status;
+    s->state = NOF_SEND_ENDING;
+    settle(nic, s);
+}
+
+/* Those at the head of sendq that were cancelled. A flow with nothing to send does not wait for credit. */
+static void drop_gone(struct nof_nic *nic, struct nof_peer *peer)
+{
+    uint32_t i;
+    /* bound: sends that were cancelled, each once; paid by the SEND_CANCEL */
+    while ((i = nof_queue_head(&nic->sends, peer->sendq)) != NOF_NIL &&
+           nof_send_at(nic, i)->state == NOF_SEND_GONE) {
+        nof_queue_pop(&nic->sends, &peer->sendq);
+        nof_send_free(nic, nof_send_at(nic, i));
+    }
+    if (peer->sendq == NOF_NIL && (peer->flags & NOF_PEER_F_STALLED)) {
+        peer->flags &= (uint8_t)~NOF_PEER_F_STALLED;
+        nof_peer_expect(nic, peer, -1);
+    }
+}
+
+void nof_send_forget(struct nof_nic *nic, struct nof_send *s)
+{
+    int queued = s->state == NOF_SEND_QUEUED;
+    unlist(nic, s);
+    leave(nic, s);
+    if (!queued) {
+        nof_send_free(nic, s);
+        return;
+    }
+    s->state = NOF_SEND_GONE;
+    drop_gone(nic, nof_peer_at(nic, s->peer));
+}
+
+void nof_send_read_done(struct nof_nic *nic, struct nof_send *s, int status)
+{
+    struct nof_peer *peer = nof_peer_at(nic, s->peer);
+    if (status == NOF_OK && (s->marks & NOF_SEND_M_LISTED) && (peer->flags & NOF_PEER_F_DEAD))
+        status = peer->status; /* it is about to end, and its frames were thrown away */
+    if (status != NOF_OK && s->status == NOF_OK && s->state != NOF_SEND_ENDING) {
+        if (s->state == NOF_SEND_QUEUED &&
+            !(s->marks & NOF_SEND_M_ISSUED)) /* it has begun: none is before it */
+            nof_invariant(nof_queue_pop(&nic->sends, &peer->sendq) == nof_send_index(nic, s));
+        nof_send_end(nic, s, status);
+        return;
+    }
+    settle(nic, s);
+}
+
+/* --- submission ----------------------------------------------------------------------------------- */
+
+/* A parked send is back: tell the receiver where to grant. */
+static void resume(struct nof_nic *nic, struct nof_peer *peer, struct nof_send *s, uint64_t remote)
+{
+    uint8_t fields[NOF_WIRE_MSG_BYTES];
+    nof_put32(fields + NOF_WIRE_MSG_CTX, s->ctx);
+    nof_put32(fields + NOF_WIRE_MSG_TAG, (uint32_t)s->tag);
+    nof_put64(fields + NOF_WIRE_MSG_LEN, s->len);
+    nof_put64(fields + NOF_WIRE_MSG_SEQ, remote);
+    nof_put64(fields + NOF_WIRE_MSG_HANDLE, nof_handle(nof_send_index(nic, s), s->obj.gen));
+    s->state = NOF_SEND_CTS_WAIT;
+    set_asking(nic, s, 1);
+    list(nic, s);
+    nof_link_ctl(nic, &nic->links[peer->link], NOF_WIRE_RTS, NOF_WIRE_RTS_F_RESUME, peer->ep, peer->remote_ep,
+                 fields, sizeof fields);
+}
+
+void nof_send_submit(struct nof_nic *nic, struct nof_endpoint *ep, const struct nof_desc *desc,
+                     uint32_t layout)
+{
+    struct nof_peer *peer = nof_peer_of_desc(nic, ep, (uint32_t)desc->peer);
+    if (peer != NULL && nof_direct_send(nic, ep, peer, desc))
+        return;
+    struct nof_send *s = peer != NULL ? send_take(nic, ep) : NULL;
+    if (s == NULL) {
+        nof_ep_answer(nic, ep, desc, peer == NULL ? NOF_ENOENT : NOF_ENOMEM);
+        return;
+    }
+    s->state = NOF_SEND_QUEUED;
+    s->flags = desc->flags;
+    s->elem = desc->elem;
+    s->peer = nof_peer_index(nic, peer);
+    s->ctx = desc->ctx;
+    s->tag = desc->tag;
+    s->cookie = desc->cookie;
+    s->len = desc->len;
+    s->layout = layout;
+    if (layout != NOF_NIL)
+        nof_layout_hold(&nic->layouts, layout);
+    if (desc->flags & NOF_DESC_F_INLINE)
+        memcpy(s->inline_data, desc->inline_data, NOF_INLINE_BYTES);
+    else
+        s->addr = desc->addr;
+    nof_cancel_index(nic, s);
+    if (peer->flags & NOF_PEER_F_DEAD) {
+        nof_send_end(nic, s, peer->status);
+        return;
+    }
+    if (!(peer->flags & NOF_PEER_F_TX)) {
+        peer->flags |= NOF_PEER_F_KNOWN;
+        nof_peer_link_up(nic, peer);
+    }
+    if (desc->flags & NOF_DESC_F_GRANTED) {
+        resume(nic, peer, s, desc->handle);
+        return;
+    }
+    nof_queue_push(&nic->sends, &peer->sendq, nof_send_index(nic, s));
+    nof_scheduler_activate(nic, peer);
+}
+
+/* --- the pump ------------------------------------------------------------------------------------- */
+
+/* So many wait for their match that, if it never comes, the endpoint's guaranteed share would be used
+ * up by them: its host keeps this one for us. The cookie must leave room for our mark. */
+static int must_park(const struct nof_nic *nic, const struct nof_send *s)
+{
+    return nic->eps[s->ep].sends_asking >= nic->sends_min / 2 && (s->cookie & NOF_HANDLE_PARKED) == 0;
+}
+
+static int eager_now(const struct nof_nic *nic, const struct nof_peer *peer, const struct nof_send *s)
+{
+    int sync = (s->flags & NOF_DESC_F_SYNC) != 0;
+    uint32_t blocks = nof_netmem_charge(s->len, sync);
+    /* What came in the descriptor is with us alone and fits the envelope: it never asks, whatever
+     * eager_max_bytes is, and so never waits for its match and never has to be parked. */
+    if ((s->flags & NOF_DESC_F_INLINE) && !sync)
+        return 1;
+    return s->len <= nic->features[NOF_F_EAGER_MAX] &&
+           blocks <= peer->tx_blocks_allowed - peer->tx_blocks_used && !(sync && must_park(nic, s));
+}
+
+static enum nof_pump send_rts(struct nof_nic *nic, struct nof_link *link, struct nof_peer *peer,
+                              struct nof_send *s, uint32_t *bytes, unsigned *frames)
+{
+    uint8_t *body;
+    struct nof_frame *frame = nof_link_frame(nic, link, NOF_WIRE_MSG_BYTES, &body);
+    if (frame == NULL)
+        return NOF_PUMP_BUSY;
+    if (s->len >= nic->grants.min_bytes && link->path != NULL)
+        nof_grant_of_send(nic, link, peer, s); /* so that the grant is here before the CTS */
+    int park = must_park(nic, s);
+    uint64_t handle = park ? s->cookie : nof_handle(nof_send_index(nic, s), s->obj.gen);
+    nof_put32(body + NOF_WIRE_MSG_CTX, s->ctx);
+    nof_put32(body + NOF_WIRE_MSG_TAG, (uint32_t)s->tag);
+    nof_put64(body + NOF_WIRE_MSG_LEN, s->len);
+    nof_put32(body + NOF_WIRE_MSG_SEQ, peer->tx_seq++);
+    nof_put32(body + NOF_WIRE_MSG_ELEM, s->elem);
+    nof_put64(body + NOF_WIRE_MSG_HANDLE, handle);
+    uint8_t flags = park ? NOF_WIRE_RTS_F_PARKED : 0;
+    if (s->flags & NOF_DESC_F_SYNC)
+        flags |= NOF_WIRE_RTS_F_SYNC;
+    nof_link_send(nic, link, frame, NOF_WIRE_RTS, flags, peer->ep, peer->remote_ep, NOF_WIRE_MSG_BYTES,
+                  NOF_WIRE_MSG_BYTES, 0);
+    *bytes += NOF_WIRE_MSG_BYTES;
+    (*frames)++;
+    nof_queue_pop(&nic->sends, &peer->sendq);
+    nof_count(nic, &nic->eps[s->ep], park ? NOF_C_PARKED : NOF_C_RENDEZVOUS_TX, 1);
+    if (park) {
+        complete(nic, s, NOF_COMP_PARKED);
+        peer->parked++;
+        nof_peer_expect(nic, peer, 1); /* the host learns of the peer's death from us alone */
+    } else {
+        s->state = NOF_SEND_CTS_WAIT;
+        set_asking(nic, s, 1);
+        list(nic, s);
+    }
+    return NOF_PUMP_IDLE;
+}
+
+/* The head of sendq: an envelope, or more of an eager message that has begun. */
+static enum nof_pump pump_envelope(struct nof_nic *nic, struct nof_link *link, struct nof_peer *peer,
+                                   unsigned window, uint32_t *bytes, unsigned *frames)
+{
+    struct nof_send *s = nof_send_at(nic, nof_queue_head(&nic->sends, peer->sendq));
+    struct nof_endpoint *ep = &nic->eps[s->ep];
+    int begins = s->sent == 0;
+    if (begins && !eager_now(nic, peer, s))
+        return send_rts(nic, link, peer, s, bytes, frames);
+    s->seq = begins ? peer->tx_seq : s->seq;
+    enum nof_pump rc = nof_read_start(nic, link, peer, s, window, bytes, frames);
+    if (rc != NOF_PUMP_IDLE)
+        return rc;
+    if (begins) {
+        peer->tx_seq++;
+        peer->tx_blocks_used += nof_netmem_charge(s->len, (s->flags & NOF_DESC_F_SYNC) != 0);
+        nof_count(nic, ep, NOF_C_EAGER_TX, 1);
+        nof_count(nic, ep, NOF_C_MSGS_TX, 1);
+        nof_count(nic, ep, NOF_C_MSG_BYTES_TX, s->len);
+        if (s->flags & NOF_DESC_F_SYNC) {
+            set_asking(nic, s, 1);
+            list(nic, s);
+        }
+    }
+    if (s->sent == s->len)
+        s->marks |= NOF_SEND_M_ISSUED;
+    if (s->marks & NOF_SEND_M_ISSUED) {
+        nof_queue_pop(&nic->sends, &peer->sendq);
+        settle(nic, s);
+    }
+    return NOF_PUMP_IDLE;
+}
+
+/* The head of dataq: granted bytes. */
+static enum nof_pump pump_data(struct nof_nic *nic, struct nof_link *link, struct nof_peer *peer,
+                               unsigned window, uint32_t *bytes, unsigned *frames)
+{
+    struct nof_send *s = nof_send_at(nic, nof_queue_head(&nic->sends, peer->dataq));
+    enum nof_pump rc = nof_read_start(nic, link, peer, s, window, bytes, frames);
+    if (rc != NOF_PUMP_IDLE)
+        return rc;
+    nof_ring_pop(&nic->sends, &peer->dataq, DATA_PREV);
+    if (s->sent == s->wanted)
+        s->marks |= NOF_SEND_M_ISSUED;
+    if (s->sent < s->allowed && !(s->marks & NOF_SEND_M_ISSUED)) {
+        nof_ring_push(&nic->sends, &peer->dataq, nof_send_index(nic, s), DATA_PREV);
+        return NOF_PUMP_IDLE;
+    }
+    s->marks &= (uint8_t)~NOF_SEND_M_IN_DATAQ;
+    if (s->marks & NOF_SEND_M_ISSUED) {
+        nof_count(nic, &nic->eps[s->ep], NOF_C_MSGS_TX, 1);
+        nof_count(nic, &nic->eps[s->ep], NOF_C_MSG_BYTES_TX, s->sent);
+    }
+    settle(nic, s);
+    return NOF_PUMP_IDLE;
+}
+
+static int needs_dma(const struct nof_send *s)
+{
+    return s->len > 0 && (s->flags & (NOF_DESC_F_INLINE | NOF_DESC_F_BOUNCE)) == 0;
+}
+
+/* What comes next: 0 nothing, 1 an envelope, 2 data. With reads under way only what needs another
+ * one may begin: everything else would leave before them. */
+static int choose(struct nof_nic *nic, struct nof_peer *peer)
+{
+    int reading = peer->readq != NOF_NIL;
+    int data = peer->dataq != NOF_NIL;
+    int envelope = 0;
+    if (peer->sendq != NOF_NIL)
+        drop_gone(nic, peer);
+    if (peer->sendq != NOF_NIL) {
+        const struct nof_send *s = nof_send_at(nic, nof_queue_head(&nic->sends, peer->sendq));
+        envelope = s->sent > 0 || peer->tx_msgs_allowed != peer->tx_seq;
+        if (!envelope && !(peer->flags & NOF_PEER_F_STALLED)) {
+            peer->flags |= NOF_PEER_F_STALLED;
+            nof_peer_expect(nic, peer, 1); /* all is acknowledged, and only the peer can go on */
+            nof_count(nic, &nic->eps[peer->ep], NOF_C_CREDIT_STALLS, 1);
+        }
+        if (reading && (!needs_dma(s) || (s->sent == 0 && !eager_now(nic, peer, s))))
+            envelope = 0;
+    }
+    if (data && reading) {
+        const struct nof_send *s = nof_send_at(nic, nof_queue_head(&nic->sends, peer->dataq));
+        data = needs_dma(s) && s->wanted > 0;
+    }
+    if (envelope && data) {
+        peer->flags ^= NOF_PEER_F_DATA_TURN;
+        return peer->flags & NOF_PEER_F_DATA_TURN ? 2 : 1;
+    }
+    return envelope ? 1 : (data ? 2 : 0);
+}
+
+/* Reads first: frames leave in the order in which they were filled. */
+static enum nof_pump pump_reads(struct nof_nic *nic, struct nof_link *link, struct nof_peer *peer,
+                                unsigned budget, unsigned *frames)
+{
+    unsigned sent = 0;
+    enum nof_pump rc = NOF_PUMP_IDLE;
+    /* bound: reads that are done, NOF_READS_PER_FLOW; paid by the flow's share of the link */
+    while (rc == NOF_PUMP_IDLE && peer->readq != NOF_NIL &&
+           nof_read_at(nic, nof_queue_head(&nic->reads, peer->readq))->done)
+        rc = nof_read_emit(nic, link, peer, budget - sent, &sent);
+    *frames += sent;
+    return rc;
+}
+
+enum nof_pump nof_send_pump(struct nof_nic *nic, struct nof_peer *peer, unsigned budget, uint32_t *bytes,
+                            unsigned *frames)
+{
+    struct nof_link *link = &nic->links[peer->link];
+    unsigned limit = *frames + budget;
+    if (!(peer->flags & NOF_PEER_F_TX))
+        return NOF_PUMP_IDLE;
+    /* bound: drr_quantum_bytes; paid by the flow's share of the link */
+    while (peer->deficit > (int32_t)*bytes && *frames < limit) {
+        if (link->ctl != NOF_NIL)
+            return NOF_PUMP_BLOCKED; /* control frames first: a FLOW_OPEN may be among them */
+        enum nof_pump rc = pump_reads(nic, link, peer, limit - *frames, frames);
+        if (rc != NOF_PUMP_IDLE)
+            return rc;
+        uint32_t oldest = nof_queue_head(&nic->reads, peer->readq);
+        if (oldest != NOF_NIL && nof_queue_head(&nic->reads, oldest) != peer->readq)
+            return NOF_PUMP_IDLE; /* NOF_READS_PER_FLOW are under way */
+        int what = choose(nic, peer);
+        if (what == 0)
+            return NOF_PUMP_IDLE;
+        unsigned window = nof_link_window(nic, link, 0);
+        if (window == 0)
+            return NOF_PUMP_BLOCKED;
+        /* The frames of a read that is under way leave in a later turn: a whole block is read at once. */
+        if (window > limit - *frames && nic->eps[peer->ep].dma_read_inline)
+            window = limit - *frames;
+        rc = what == 1 ? pump_envelope(nic, link, peer, window, bytes, frames)
+                       : pump_data(nic, link, peer, window, bytes, frames);
+        if (rc != NOF_PUMP_IDLE)
+            return rc;
+    }
+    return NOF_PUMP_MORE;
+}
+
+/* --- answers -------------------------------------------------------------------------------------- */
+
+struct nof_send *nof_send_by_handle(struct nof_nic *nic, const struct nof_peer *peer, uint64_t handle)
+{
+    uint32_t i = (uint32_t)handle;
+    if (i >= nic->sends.high)
+        return NULL;
+    struct nof_send *s = nof_send_at(nic, i);
+    if (s->state == NOF_SEND_FREE || s->state == NOF_SEND_DONE || s->state == NOF_SEND_GONE ||
+        s->obj.gen != handle >> 32 || s->peer != nof_peer_index(nic, peer))
+        return NULL;
+    return s;
+}
+
+/* The receiver's operation ends: its grant found nothing here. */
+static void refuse(struct nof_nic *nic, struct nof_link *link, const struct nof_peer *peer, uint64_t remote,
+                   int status)
+{
+    uint8_t fields[NOF_WIRE_ABORT_BYTES];
+    nof_put64(fields, remote);
+    nof_put32(fields + 8, (uint32_t)status);
+    nof_put32(fields + 12, 1);
+    nof_link_ctl(nic, link, NOF_WIRE_ABORT, 0, peer->ep, peer->remote_ep, fields, sizeof fields);
+}
+
+int nof_send_cts_rx(struct nof_nic *nic, struct nof_link *link, struct nof_peer *peer,
+                    const struct nof_wire_view *view)
+{
+    if (view->fields_bytes != NOF_WIRE_CTS_BYTES)
+        return NOF_EPROTO;
+    uint64_t handle = nof_get64(view->fields);
+    uint64_t remote = nof_get64(view->fields + 8);
+    uint64_t wanted = nof_get64(view->fields + 16);
+    uint64_t allowed = nof_get64(view->fields + 24);
+    if ((view->flags & NOF_WIRE_RTS_F_PARKED) && peer->parked == 0) {
+        refuse(nic, link, peer, remote, NOF_ENOENT); /* our host keeps nothing for this peer */
+        return NOF_OK;
+    }
+    if (view->flags & NOF_WIRE_RTS_F_PARKED) {
+        struct nof_comp comp = {.opcode = NOF_COMP_GRANT,
+                                .cookie = handle,
+                                .peer = (int32_t)peer->rank,
+                                .handle = remote,
+                                .granted_len = wanted};
+        if (nof_ep_complete(nic, &nic->eps[peer->ep], &comp, NOF_NIL) != NOF_OK) {
+            refuse(nic, link, peer, remote, NOF_EAGAIN);
+        } else {
+            peer->parked--;
+            nof_peer_expect(nic, peer, -1);
+        }
+        return NOF_OK;
+    }
+    struct nof_send *s = nof_send_by_handle(nic, peer, handle);
+    if (s == NULL || (s->state != NOF_SEND_CTS_WAIT && s->state != NOF_SEND_DATA)) {
+        if (s == NULL || s->state != NOF_SEND_ENDING)
+            refuse(nic, link, peer, remote, NOF_ENOENT);
+        return NOF_OK;
+    }
+    int first = s->state == NOF_SEND_CTS_WAIT;
+    if (first) {
+        s->state = NOF_SEND_DATA;
+        set_asking(nic, s, 0);
+        s->remote = remote;
+        s->wanted = wanted < s->len ? wanted : s->len;
+        s->sent = 0;
+    }
+    if (allowed > s->wanted)
+        allowed = s->wanted;
+    if (allowed > s->allowed)
+        s->allowed = allowed;
+    int ready = (s->wanted == 0 && first) || s->allowed > s->sent;
+    if (ready && !(s->marks & (NOF_SEND_M_IN_DATAQ | NOF_SEND_M_ISSUED))) {
+        s->marks |= NOF_SEND_M_IN_DATAQ;
+        nof_ring_push(&nic->sends, &peer->dataq, nof_send_index(nic, s), DATA_PREV);
+        nof_scheduler_activate(nic, peer);
+    }
+    return NOF_OK;
+}
+
+int nof_send_matched_rx(struct nof_nic *nic, struct nof_peer *peer, const struct nof_wire_view *view)
+{
+    if (view->fields_bytes != NOF_WIRE_MATCHED_BYTES)
+        return NOF_EPROTO;
+    uint64_t handle = nof_get64(view->fields);
+    struct nof_send *s = nof_send_by_handle(nic, peer, handle & ~NOF_HANDLE_SYNC);
+    if (s == NULL || !(s->flags & NOF_DESC_F_SYNC) ||
+        (s->state != NOF_SEND_QUEUED && s->state != NOF_SEND_MATCH_WAIT))
+        return NOF_OK;
+    s->marks |= NOF_SEND_M_MATCHED;
+    set_asking(nic, s, 0);
+    settle(nic, s);
+    return NOF_OK;
+}
+
+void nof_send_abort_rx(struct nof_nic *nic, struct nof_peer *peer, uint64_t handle, int status)
+{
+    struct nof_send *s = nof_send_by_handle(nic, peer, handle & ~NOF_HANDLE_SYNC);
+    if (s != NULL &&
+        (s->state == NOF_SEND_CTS_WAIT || s->state == NOF_SEND_DATA || s->state == NOF_SEND_MATCH_WAIT))
+        nof_send_end(nic, s, status);
+}

@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "msg/unexpected.h"
+
+#include "flow/credit.h"
+#include "compress/defer.h"
+#include "ahead/early.h"
+#include "flow/completion.h"
+#include "msg/recv.h"
+#include "msg/rendezvous.h"
+#include "msg/spill.h"
+
+/* --- stored payload ------------------------------------------------------------------------------- */
+
+/* A chain for this message with its first piece, or NOF_NIL. */
+static uint32_t store(struct nof_nic *nic, struct nof_peer *peer, const struct nof_arrival *a,
+                      uint8_t owner_kind, uint32_t owner)
+{
+    uint32_t chain = nof_stored_take(&nic->netmem, a->len, (a->flags & NOF_ENV_F_SYNC) != 0);
+    if (chain == NOF_NIL)
+        return NOF_NIL;
+    struct nof_stored *st = nof_stored_at(&nic->netmem, chain);
+    st->owner_kind = owner_kind;
+    st->owner = owner;
+    st->ep = peer->ep;
+    st->peer = nof_peer_index(nic, peer);
+    st->ctx = a->key.ctx;
+    st->tag = a->key.tag;
+    st->handle = a->handle;
+    st->flags = a->flags & NOF_ENV_F_SYNC ? NOF_STORED_F_SYNC : 0;
+    if (owner_kind == NOF_STORED_ENV && nic->grants.deferring == NULL)
+        nof_early_store(nic, nof_env_at(nic, owner), chain);
+    (void)nof_early_append(nic, chain, a->payload, a->payload_bytes);
+    if (peer->rx_left > 0)
+        peer->rx_target = NOF_REF(NOF_REF_ENV, chain);
+    return chain;
+}
+
+static void free_chain(struct nof_nic *nic, uint32_t chain)
+{
+    struct nof_peer *peer = nof_peer_at(nic, nof_stored_at(&nic->netmem, chain)->peer);
+    if (nic->eps[peer->ep].state != NOF_EP_CLOSING && nof_defer_open(nic, chain) != NOF_OK)
+        return; /* it has gone that way */
+    nof_early_forget(nic, chain);
+    nof_credit_free(nic, peer, 0, nof_netmem_free(&nic->netmem, chain));
+}
+
+void nof_unexpected_discard(struct nof_nic *nic, uint32_t chain)
+{
+    struct nof_peer *peer = nof_peer_at(nic, nof_stored_at(&nic->netmem, chain)->peer);
+    if (peer->rx_target == NOF_REF(NOF_REF_ENV, chain))
+        peer->rx_target = NOF_NIL;
+    free_chain(nic, chain);
+    nof_credit_update(nic, peer);
+}
+
+uint32_t nof_unexpected_store(struct nof_nic *nic, struct nof_peer *peer, const struct nof_arrival *a)
+{
+    return store(nic, peer, a, NOF_STORED_HELD, NOF_NIL);
+}
+
+int nof_unexpected_collect(struct nof_nic *nic, struct nof_peer *peer, struct nof_recv *r,
+                           const struct nof_arrival *a)
+{
+    uint32_t chain = store(nic, peer, a, NOF_STORED_RECV, nof_recv_index(nic, r));
+    if (chain == NOF_NIL) {
+        nof_recv_end(nic, r, NOF_EPROTO);
+        return NOF_EPROTO;
+    }
+    if (peer->rx_left == 0)
+        nof_recv_stored(nic, r, chain);
+    return NOF_OK;
+}
+
+void nof_unexpected_complete(struct nof_nic *nic, uint32_t chain)
+{
+    const struct nof_stored *st = nof_stored_at(&nic->netmem, chain);
+    if (st->owner_kind == NOF_STORED_RECV)
+        nof_recv_stored(nic, nof_recv_at(nic, st->owner), chain);
+}
+
+void nof_unexpected_failed(struct nof_nic *nic, uint32_t chain, int status)
+{
+    struct nof_stored *st = nof_stored_at(&nic->netmem, chain);
+    if (st->owner_kind == NOF_STORED_HELD) {
+        st->flags |= NOF_STORED_F_FAILED; /* its PULL will say so */
+        st->status = (int16_t)status;
+        return;
+    }
+    if (st->owner_kind == NOF_STORED_RECV) {
+        nof_recv_end(nic, nof_recv_at(nic, st->owner), status);
+    } else {
+        struct nof_env *e = nof_env_at(nic, st->owner);
+        e->flags |= NOF_ENV_F_FAILED;
+        e->chain = NOF_NIL;
+    }
+    free_chain(nic, chain);
+}
+
+void nof_unexpected_assign(struct nof_nic *nic, struct nof_recv *r, uint32_t chain)
+{
+    struct nof_stored *st = nof_stored_at(&nic->netmem, chain);
+    if (st->flags & NOF_STORED_F_FAILED) {
+        int status = st->status;
+        free_chain(nic, chain);
+        nof_recv_end(nic, r, status);
+        return;
+    }
+    st->owner_kind = NOF_STORED_RECV;
+    st->owner = nof_recv_index(nic, r);
+    r->state = NOF_RECV_STORED;
+    r->stage_offset = chain;
+    if (st->arrived == st->len)
+        nof_recv_stored(nic, r, chain);
+    else if (st->line != NOF_NIL)
+        nof_stage_remap(&nic->eps[r->ep].stage, st->line, nof_recv_index(nic, r));
+}
+
+/* --- envelopes ------------------------------------------------------------------------------------ */
+
+void nof_unexpected_free(struct nof_nic *nic, struct nof_env *e)
+{
+    struct nof_peer *peer = nof_peer_at(nic, e->peer);
+    if (e->state != NOF_ENV_DONE && e->early != NOF_NIL)
+        nof_recv_abort(nic, nof_recv_at(nic, e->early), NOF_ECANCELED);
+    e->state = NOF_ENV_FREE;
+    nof_pool_give(&nic->envs, nof_env_index(nic, e));
+    nof_credit_free(nic, peer, 1, 0);
+    nof_credit_update(nic, peer);
+}
+
+void nof_unexpected_withdraw(struct nof_nic *nic, struct nof_env *e)
+{
+    nof_match_unstore(nic, e);
+    if (e->chain != NOF_NIL)
+        nof_unexpected_discard(nic, e->chain);
+    nof_unexpected_free(nic, e);
+}
+
+static struct nof_env *env_take(struct nof_nic *nic, struct nof_peer *peer, const struct nof_arrival *a)
+{
+    uint32_t i = nof_pool_take(&nic->envs);
+    if (i == NOF_NIL)
+        return NULL;
+    struct nof_env *e = nof_env_at(nic, i);
+    e->state = NOF_ENV_STORED;
+    e->flags = a->flags;
+    e->ep = peer->ep;
+    e->peer = nof_peer_index(nic, peer);
+    e->key = a->key;
+    e->len = a->len;
+    e->handle = a->handle;
+    e->chain = NOF_NIL;
+    e->early = NOF_NIL;
+    if ((a->flags & (NOF_ENV_F_RTS | NOF_ENV_F_FAILED)) != 0)
+        return e;
+    if (a->blocks == 0) {
+        memcpy(e->data, a->payload, a->payload_bytes);
+        return e;
+    }
+    e->chain = store(nic, peer, a, NOF_STORED_ENV, i);
+    if (e->chain != NOF_NIL)
+        return e;
+    nof_pool_give(&nic->envs, i);
+    return NULL;
+}
+
+/* Waiting probes that this message answers. Returns the MPROBE that takes it, or NULL. */
+static struct nof_recv *answer_probes(struct nof_nic *nic, struct nof_endpoint *ep,
+                                      const struct nof_arrival *a)
+{
+    struct nof_recv *r;
+    /* bound: waiting probes, PROBES_MAX of an endpoint (host.c); paid by the endpoint */
+    while ((r = nof_match_probe(nic, ep, &a->key)) != NULL) {
+        nof_recv_unpost(nic, r);
+        if (r->opcode == NOF_COMP_MPROBE)
+            return r;
+        nof_ep_probe_answer(nic, r, &a->key, a->len, 0);
+    }
+    return NULL;
+}
+
+uint64_t nof_unexpected_mprobe(struct nof_nic *nic, struct nof_env *e)
+{
+    e->state = NOF_ENV_MPROBED;
+    nic->eps[e->ep].mprobed++;
+    return nof_handle(nof_env_index(nic, e), e->obj.gen);
+}
+
+int nof_unexpected_arrive(struct nof_nic *nic, struct nof_peer *peer, const struct nof_arrival *a)
+{
+    struct nof_endpoint *ep = &nic->eps[peer->ep];
+    nof_count(nic, ep, NOF_C_UNEXPECTED, 1);
+    if ((a->flags & NOF_ENV_F_FAILED) && a->blocks > 0)
+        nof_credit_free(nic, peer, 0, a->blocks); /* no payload will need them */
+    struct nof_recv *taker = answer_probes(nic, ep, a);
+    nof_credit_update(nic, peer);
+    int tight = nof_credit_tight(peer);
+    if (tight)
+        nof_spill_enter(nic, ep);
+    if (taker != NULL && tight) {
+        nof_spill_probe(nic, ep,
+                        taker); /* what an MPROBE has taken keeps its credit for as long as the host likes */
+        taker = NULL;
+    }
+    if (taker == NULL && ep->spilling)
+        return nof_spill_arrive(nic, peer, a);
+    struct nof_env *e = env_take(nic, peer, a);
+    if (e == NULL) {
+        if (taker != NULL)
+            nof_recv_end(nic, taker, NOF_EPROTO);
+        return NOF_EPROTO;
+    }
+    if (taker != NULL)
+        nof_ep_probe_answer(nic, taker, &a->key, a->len, nof_unexpected_mprobe(nic, e));
+    else
+        nof_match_store(nic, e);
+    if (e->state == NOF_ENV_STORED)
+        nof_early_arrived(nic, e);
+    return NOF_OK;
+}
+
+struct nof_env *nof_unexpected_by_handle(struct nof_nic *nic, uint32_t ep, uint64_t handle)
+{
+    uint32_t i = (uint32_t)handle;
+    if (i >= nic->envs.high)
+        return NULL;
+    struct nof_env *e = nof_env_at(nic, i);
+    return e->state == NOF_ENV_MPROBED && e->ep == ep && e->obj.gen == handle >> 32 ? e : NULL;
+}
+
+static void leave_tables(struct nof_nic *nic, struct nof_env *e)
+{
+    if (e->state == NOF_ENV_STORED)
+        nof_match_unstore(nic, e);
+    else if (e->state == NOF_ENV_MPROBED)
+        nic->eps[e->ep].mprobed--;
+}
+
+void nof_unexpected_deliver(struct nof_nic *nic, struct nof_recv *r, struct nof_env *e)
+{
+    struct nof_peer *peer = nof_peer_at(nic, e->peer);
+    int dead = (peer->flags & NOF_PEER_F_DEAD) != 0;
+    leave_tables(nic, e);
+    if (e->chain != NOF_NIL)
+        (void)nof_defer_open(nic, e->chain); /* if it fails, e says so */
+    nof_recv_matched(nic, r, peer, &e->key, e->len);
+    if (e->flags & NOF_ENV_F_SYNC)
+        nof_recv_tell_matched(nic, peer, e->handle);
+    if (e->early != NOF_NIL)
+        nof_early_bind(nic, r, e);
+    else if (e->flags & NOF_ENV_F_FAILED)
+        nof_recv_end(nic, r, dead ? peer->status : NOF_EFAULT);
+    else if ((e->flags & NOF_ENV_F_RTS) && dead)
+        nof_recv_end(nic, r, peer->status);
+    else if (e->flags & NOF_ENV_F_RTS)
+        nof_rndv_begin(nic, r, e->handle, (e->flags & NOF_ENV_F_PARKED) != 0);
+    else if (e->chain == NOF_NIL)
+        nof_recv_inline(nic, r, e->data);
+    else
+        nof_unexpected_assign(nic, r, e->chain);
+    nof_unexpected_free(nic, e);
+}
+
+int nof_unexpected_close(struct nof_nic *nic, const struct nof_endpoint *ep, uint32_t index)
+{
+    struct nof_env *e = nof_env_at(nic, index);
+    if (e->ep != ep->index || (e->state != NOF_ENV_STORED && e->state != NOF_ENV_MPROBED))
+        return 0;
+    leave_tables(nic, e);
+    if (e->chain != NOF_NIL)
+        free_chain(nic, e->chain);
+    nof_unexpected_free(nic, e);
+    return 1;
+}
+
+void nof_unexpected_close_held(struct nof_nic *nic, struct nof_endpoint *ep, uint32_t chain)
+{
+    if (nic->netmem.held[chain] == 0 || nof_stored_at(&nic->netmem, chain)->ep != ep->index)
+        return;
+    nic->netmem.held[chain] = 0;
+    ep->held--;
+    free_chain(nic, chain);
+}

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "msg/walk.h"
+
+#include "chores.h"
+#include "flow/peer.h"
+#include "msg/recv.h"
+
+static int walks(const struct nof_endpoint *ep)
+{
+    return ep->state == NOF_EP_OPEN && ep->posted_total > 0 && (ep->walk_left | ep->unindexed) > 0;
+}
+
+void nof_walk_receives(struct nof_nic *nic, struct nof_endpoint *ep)
+{
+    if (ep->posted_total == 0)
+        return;
+    ep->walk_left = nic->recvs.high;
+    nof_chore(nic, ep);
+}
+
+int nof_walk_indexed(struct nof_endpoint *ep)
+{
+    if (!ep->cookies_indexed) {
+        ep->cookies_indexed = 1;
+        ep->unindexed = ep->posted_total;
+    }
+    return ep->unindexed == 0;
+}
+
+void nof_walk_seek(struct nof_nic *nic, struct nof_endpoint *ep, struct nof_recv *r)
+{
+    r->state = NOF_RECV_SEEK;
+    nof_queue_push(&nic->recvs, &ep->seeks, nof_recv_index(nic, r));
+    nof_walk_run(nic, ep);
+}
+
+int nof_walk_cancel(struct nof_nic *nic, struct nof_endpoint *ep, struct nof_recv *r)
+{
+    if (r == NULL)
+        return NOF_ENOMATCH;
+    nof_recv_unpost(nic, r);
+    if (r->layout != NOF_NIL)
+        nof_layout_drop(&nic->layouts, r->layout);
+    nof_recv_free(nic, r);
+    nof_count(nic, ep, NOF_C_CANCELLED, 1);
+    return NOF_OK;
+}
+
+/* The peer that a posted receive names, if there is one by now. */
+static void look_for_peer(struct nof_nic *nic, struct nof_recv *r)
+{
+    struct nof_peer *peer = r->peer != NOF_NIL ? nof_peer_at(nic, r->peer)
+                                               : nof_peer_by_rank(nic, r->ep, (uint32_t)r->key.source);
+    if (peer == NULL)
+        return;
+    if (peer->flags & NOF_PEER_F_DEAD) {
+        nof_recv_unpost(nic, r);
+        nof_recv_end(nic, r, peer->status);
+    } else if (r->peer == NOF_NIL) {
+        r->peer = nof_peer_index(nic, peer);
+        nof_peer_expect(nic, peer, 1);
+    }
+}
+
+static void visit(struct nof_nic *nic, struct nof_endpoint *ep, struct nof_recv *r)
+{
+    if (r->state != NOF_RECV_POSTED || r->ep != ep->index)
+        return;
+    if (ep->unindexed > 0)
+        nof_match_index(nic, r);
+    if (ep->walk_left > 0 && r->key.source >= 0)
+        look_for_peer(nic, r);
+}
+
+/* The CANCELs that have waited for the walk. */
+static void answer_seeks(struct nof_nic *nic, struct nof_endpoint *ep)
+{
+    /* bound: CANCEL descriptors that wait, as far as the steps reach; paid by the endpoint's steps */
+    while (ep->seeks != NOF_NIL && nof_steps_left(nic, ep) > 0) {
+        struct nof_comp comp = {.flags = 0};
+        struct nof_recv *r = nof_recv_at(nic, nof_queue_pop(&nic->recvs, &ep->seeks));
+        nof_steps_spend(ep, 1);
+        r->status = nof_walk_cancel(nic, ep, nof_match_cookie(nic, r->ep, r->cookie));
+        nof_recv_complete(nic, r, &comp);
+    }
+}
+
+void nof_walk_run(struct nof_nic *nic, struct nof_endpoint *ep)
+{
+    /* bound: the pool of receives, as far as the steps reach; paid by the endpoint's steps */
+    while (walks(ep) && nof_steps_left(nic, ep) > 0) {
+        if (ep->walk_at >= nic->recvs.high)
+            ep->walk_at = 0;
+        visit(nic, ep, nof_recv_at(nic, ep->walk_at++));
+        ep->walk_left -= ep->walk_left > 0;
+        nof_steps_spend(ep, 1);
+    }
+    if (ep->posted_total == 0)
+        ep->walk_left = 0;
+    if (ep->unindexed == 0)
+        answer_seeks(nic, ep);
+    if (ep->state == NOF_EP_OPEN && (ep->walk_left > 0 || ep->unindexed > 0 || ep->seeks != NOF_NIL))
+        nof_chore(nic, ep);
+}

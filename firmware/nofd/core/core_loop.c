@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The loop of a NIC core. Budget of a turn without work: one clock reading, one load per endpoint,
+ * one poll per NIC; no system call until the idle policy sleeps. */
+#include "nofd/core/core_loop.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+
+#include <rte_launch.h>
+
+#include "nofd/sys/clock.h"
+#include "nofd/dma/copier.h"
+
+#define STALL_NS (10 * NOFD_MS) /* between two turns: we were not scheduled */
+#define TIMER_SLACK 1000ul /* ns; naps of some 50 us must not become 100 */
+#define OTHER_SOURCES 3u /* beside the NICs */
+
+int nofd_core_init(struct nofd_core *core, unsigned index, unsigned eal_lcore, struct nofd_nic **nics,
+                   unsigned nnics, int main_fd)
+{
+    int rc;
+
+    memset(core, 0, sizeof(*core));
+    rc = nofd_lcore_init(&core->lcore, index, main_fd);
+    if (rc != 0)
+        return rc;
+    core->sources.of = calloc(nnics + OTHER_SOURCES, sizeof(*core->sources.of));
+    if (core->sources.of == NULL) {
+        nofd_lcore_fini(&core->lcore);
+        return -ENOMEM;
+    }
+    core->eal_lcore = eal_lcore;
+    core->nics = nics;
+    core->nnics = nnics;
+    core->dma.lcore = &core->lcore;
+    nofd_dma_pools_init(&core->dma.pools, &core->lcore);
+    for (unsigned i = 0; i < nnics; i++)
+        if (!nofd_nic_place(nics[i], &core->lcore, &core->dma))
+            core->idle.naps = true;
+    core->idle.sleeps = &nics[0]->counters[NOF_C_SLEEPS];
+    return 0;
+}
+
+void nofd_core_fini(struct nofd_core *core)
+{
+    free(core->sources.of);
+    core->sources.of = NULL;
+    nofd_lcore_fini(&core->lcore);
+}
+
+static void add(struct nofd_core *core, struct nofd_source *source)
+{
+    core->sources.of[core->sources.n++] = source;
+}
+
+/* Silence of peers and helpers counts only while we listen. */
+static void tell_stalled(const struct nofd_core *core, uint64_t stalled_ns)
+{
+    for (unsigned i = 0; i < core->sources.n; i++) {
+        struct nofd_source *source = core->sources.of[i];
+
+        if (source->ops->stalled != NULL)
+            source->ops->stalled(source, core->lcore.now_ns, stalled_ns);
+    }
+}
+
+static void look_at_pause(struct nofd_core *core)
+{
+    uint64_t own_ns = nofd_clock_own_ns();
+
+    core->lcore.pause_ns = own_ns - core->own_ns;
+    core->own_ns = own_ns;
+}
+
+static unsigned spare_turn(const struct nofd_core *core)
+{
+    unsigned work = 0;
+
+    for (unsigned i = 0; i < core->sources.n; i++) {
+        struct nofd_source *source = core->sources.of[i];
+
+        if (source->ops->spare != NULL)
+            work += source->ops->spare(source);
+    }
+    return work;
+}
+
+static int run(void *arg)
+{
+    struct nofd_core *core = arg;
+
+    (void)prctl(PR_SET_TIMERSLACK, TIMER_SLACK);
+    core->lcore.now_ns = nofd_clock_ns();
+    core->own_ns = nofd_clock_own_ns();
+    while (!nofd_lcore_stopped(&core->lcore)) {
+        uint64_t now_ns = nofd_clock_ns();
+        uint64_t gap_ns = now_ns - core->lcore.now_ns;
+        unsigned work = 0;
+
+        core->lcore.now_ns = now_ns;
+        if (core->lcore.watch_pauses)
+            look_at_pause(core);
+        if (gap_ns > STALL_NS)
+            tell_stalled(core, gap_ns);
+        nofd_lcore_serve(&core->lcore);
+        for (unsigned i = 0; i < core->sources.n; i++)
+            work += core->sources.of[i]->ops->turn(core->sources.of[i], now_ns);
+        if (work == 0)
+            work = spare_turn(core);
+        if (work > 0)
+            nofd_idle_worked(&core->idle, now_ns);
+        else
+            nofd_idle_wait(&core->idle, &core->lcore, &core->sources);
+    }
+    __atomic_store_n(&core->ended, 1, __ATOMIC_RELEASE);
+    return 0;
+}
+
+/* Copies that have ended come before the NICs, which go on with them in the same turn. */
+int nofd_core_launch(struct nofd_core *core, bool private_job)
+{
+    if (private_job)
+        core->dma.copier = nofd_copier_start(&core->dma);
+    else
+        add(core, &core->dma.pools.source);
+    if (core->dma.copier != NULL)
+        add(core, nofd_copier_source(core->dma.copier));
+    for (unsigned i = 0; i < core->nnics; i++)
+        add(core, &core->nics[i]->source);
+    if (!private_job)
+        add(core, &core->dma.pools.bells);
+    return rte_eal_remote_launch(run, core, core->eal_lcore);
+}
+
+void nofd_core_stop(struct nofd_core *core)
+{
+    nofd_lcore_stop(&core->lcore);
+}
+
+void nofd_core_wait(struct nofd_core *core)
+{
+    (void)rte_eal_wait_lcore(core->eal_lcore);
+    /* All that the core wrote is ours now, and ThreadSanitizer sees why. */
+    (void)__atomic_load_n(&core->ended, __ATOMIC_ACQUIRE);
+}

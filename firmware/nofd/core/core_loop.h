@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * A NIC core: one lcore that serves its NICs, run to completion, and sleeps without work.
+ *
+ *   nofd_core_init -> nofd_core_launch
+ *   errands of the main thread, any number (lcore.h)
+ *   nofd_core_stop -> nofd_core_wait -> nofd_core_fini */
+#ifndef NOFD_CORE_LOOP_H
+#define NOFD_CORE_LOOP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "nof/features.h"
+
+#include "nofd/dma/dma.h"
+#include "nofd/core/idle.h"
+#include "nofd/sys/lcore.h"
+#include "nofd/core/nic_host.h"
+
+struct nofd_core {
+    struct nofd_lcore lcore;
+    unsigned eal_lcore; /* DPDK's number of it */
+    struct nofd_nic **nics;
+    unsigned nnics;
+    struct nofd_sources sources; /* the NICs, and who copies for them */
+    struct nofd_idle idle;
+    uint64_t own_ns; /* while watch_pauses: when this turn began, in time of our own */
+
+    struct nofd_dma dma;
+    int ended; /* crosses */
+};
+
+/* main_fd: eventfd to write when the main thread must look. 0 or -errno. */
+int nofd_core_init(struct nofd_core *core, unsigned index, unsigned eal_lcore, struct nofd_nic **nics,
+                   unsigned nnics, int main_fd);
+void nofd_core_fini(struct nofd_core *core);
+
+/* private_job: it copies itself, with a copier if there is a CPU for one, which is the caller's to stop after the core;
+ * else helpers copy. 0, or negative: DPDK's. */
+int nofd_core_launch(struct nofd_core *core, bool private_job);
+void nofd_core_stop(struct nofd_core *core);
+/* After stop: until it has ended. */
+void nofd_core_wait(struct nofd_core *core);
+
+#endif

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * One NIC of the daemon: a firmware core, its port, and the endpoints it serves.
+ *
+ * Threads: create, place and destroy on the main thread while no core runs; its turn on the NIC core; attach, detach and the other calls on the NIC core through nofd_lcore_run(). */
+#ifndef NOFD_NIC_HOST_H
+#define NOFD_NIC_HOST_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "nof/core.h"
+
+#include "nofd/door/endpoint.h"
+#include "nofd/sys/source.h"
+#include "nofd/core/wire_ops.h"
+
+#define NOFD_ENDPOINTS_MAX 1024u
+#define NOFD_BURST 32u /* descriptors taken from one endpoint in one turn */
+/* Sent in one turn: what two NICs on one core have between them stays in its L2 cache, and small frames still
+ * come in bursts. */
+#define NOFD_FRAME_BUDGET 32u
+
+struct nofd_nic {
+    struct nofd_source source; /* first member */
+    unsigned index;
+    char name[32]; /* "nic0 (fabric)" */
+    struct nofd_lcore *lcore; /* of the NIC core that serves it */
+    struct nofd_dma *dma; /* that one's */
+    struct nofd_wire wire;
+    struct nof_nic *nic;
+    void *mem;
+    size_t mem_bytes;
+    struct nof_nic_config cfg;
+
+    struct nofd_endpoint **by_index; /* cfg.max_endpoints, for the core's callbacks */
+    struct nofd_endpoint **live; /* those that are served */
+    unsigned nlive;
+    struct nofd_endpoint **closing; /* closed, a DMA still under way */
+    unsigned nclosing;
+    bool doomed; /* an endpoint is to be failed after this call of the core */
+    bool link_up;
+    uint64_t link_look_ns; /* when the link is looked at next */
+    uint64_t counters[NOF_COUNTER_COUNT]; /* what nofd itself counts, added to the core's */
+};
+
+/* cfg: mac, ip4, mtu, link rate are taken from `wire`, the rest as given. 0, or a negative
+ * nof_status with a text in err. */
+int nofd_nic_create(struct nofd_nic *nic, unsigned index, const struct nofd_wire *wire,
+                    const struct nof_nic_config *cfg, uint64_t now_ns, char *err, size_t err_bytes);
+/* Of the clock in which the core measures what the codec costs. */
+uint64_t nofd_nic_cycles_per_s(void);
+void nofd_nic_destroy(struct nofd_nic *nic);
+
+/* Which core serves it: main thread, before that runs. Returns whether its port can wake the core. */
+bool nofd_nic_place(struct nofd_nic *nic, struct nofd_lcore *lcore, struct nofd_dma *dma);
+
+/* NOF_OK, or why the firmware core refused; ep->index and ep->card are set. */
+int nofd_nic_attach(struct nofd_nic *nic, uint64_t now_ns, struct nofd_endpoint *ep,
+                    const struct nof_endpoint_params *params);
+/* The endpoint's state becomes CLOSED or GONE. */
+void nofd_nic_detach(struct nofd_nic *nic, uint64_t now_ns, struct nofd_endpoint *ep, int reason);
+
+#endif

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "nofd/core/wire_ops.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static unsigned dpdk_rx(struct nofd_wire *wire, uint64_t now_ns, struct nof_frame **frames, unsigned max)
+{
+    unsigned n = nof_dpdk_queue_rx(wire->port, frames, max);
+
+    (void)now_ns;
+    if (!wire->unplugged)
+        return n;
+    nof_dpdk_queue_rx_done(wire->port, frames, n);
+    return 0;
+}
+
+static void dpdk_rx_done(struct nofd_wire *wire, struct nof_frame *const *frames, unsigned n)
+{
+    nof_dpdk_queue_rx_done(wire->port, frames, n);
+}
+
+static void dpdk_flush(struct nofd_wire *wire, uint64_t now_ns)
+{
+    nof_dpdk_queue_flush(wire->port, now_ns);
+}
+
+static uint64_t dpdk_deadline(struct nofd_wire *wire)
+{
+    (void)wire;
+    return UINT64_MAX;
+}
+
+static bool dpdk_sleep(struct nofd_wire *wire)
+{
+    return nof_dpdk_queue_sleep(wire->port) != 0;
+}
+
+static void dpdk_wake(struct nofd_wire *wire)
+{
+    nof_dpdk_queue_wake(wire->port);
+}
+
+static bool dpdk_link(struct nofd_wire *wire, uint64_t now_ns)
+{
+    return !wire->unplugged && nof_dpdk_port_link(wire->device, now_ns) != 0;
+}
+
+/* A real cable cannot be pulled by command: frames are thrown away and the core is told. */
+static bool dpdk_set_link(struct nofd_wire *wire, bool up)
+{
+    wire->unplugged = !up;
+    return true;
+}
+
+static void dpdk_close(struct nofd_wire *wire)
+{
+    nof_dpdk_port_close(wire->device);
+    wire->device = NULL;
+}
+
+static const struct nofd_wire_ops dpdk_ops = {
+    .rx = dpdk_rx,
+    .rx_done = dpdk_rx_done,
+    .flush = dpdk_flush,
+    .deadline = dpdk_deadline,
+    .sleep = dpdk_sleep,
+    .wake = dpdk_wake,
+    .link = dpdk_link,
+    .set_link = dpdk_set_link,
+    .close = dpdk_close,
+};
+
+int nofd_wire_open_dpdk(struct nofd_wire *wire, const struct nof_dpdk_port_config *cfg, char *err,
+                        size_t err_bytes)
+{
+    const struct nof_dpdk_port_info *info;
+    struct nof_dpdk_port *device;
+    int rc = nof_dpdk_port_open(cfg, &device, err, err_bytes);
+
+    if (rc != 0)
+        return rc;
+    info = nof_dpdk_port_info(device);
+    memset(wire, 0, sizeof(*wire));
+    wire->ops = &dpdk_ops;
+    wire->port_ops = &nof_dpdk_port_ops;
+    wire->port = nof_dpdk_port_queue(device, 0);
+    wire->device = device;
+    wire->wait_fd = nof_dpdk_queue_wait_fd(wire->port);
+    wire->naps = wire->wait_fd < 0;
+    memcpy(wire->mac, info->mac, sizeof(wire->mac));
+    wire->ip4 = info->ip4;
+    wire->mtu_bytes = info->mtu_bytes;
+    wire->rate_bps = info->rate_bps;
+    snprintf(wire->kind, sizeof(wire->kind), "%s", info->driver);
+    snprintf(wire->device_name, sizeof(wire->device_name), "%s",
+             info->ifname[0] != '\0' ? info->ifname : info->device);
+    return 0;
+}

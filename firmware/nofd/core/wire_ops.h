@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * One NIC's port: the fabric or a DPDK device behind one table. What the firmware core needs of it
+ * is in nof/port.h; this is what the loop around the core needs.
+ *
+ *   nofd_wire_open_fabric() / nofd_wire_open_dpdk()      main thread, before the core runs
+ *     rx -> nof_nic_rx -> rx_done      every turn
+ *     flush                            after the core's poll, every turn
+ *     deadline, sleep, epoll, wake     without work
+ *   nofd_wire_close()                                     main thread, after nof_nic_fini
+ *
+ * Threads: the NIC core that owns the NIC, between open and close. */
+#ifndef NOFD_WIRE_OPS_H
+#define NOFD_WIRE_OPS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "nof/port.h"
+
+#include "port/dpdk/dpdk_port.h"
+#include "port/fabric/fabric.h"
+
+#define NOFD_RX_BURST 64u
+
+struct nofd_wire;
+
+struct nofd_wire_ops {
+    unsigned (*rx)(struct nofd_wire *wire, uint64_t now_ns, struct nof_frame **frames, unsigned max);
+    void (*rx_done)(struct nofd_wire *wire, struct nof_frame *const *frames, unsigned n);
+    void (*flush)(struct nofd_wire *wire, uint64_t now_ns);
+    /* When frames must be fetched next: 0 at once, UINT64_MAX when nothing is known to come. */
+    uint64_t (*deadline)(struct nofd_wire *wire);
+    /* Before epoll_wait. false: frames came meanwhile, do not sleep. */
+    bool (*sleep)(struct nofd_wire *wire);
+    void (*wake)(struct nofd_wire *wire);
+    bool (*link)(struct nofd_wire *wire, uint64_t now_ns);
+    /* Unplug or plug in by command. false: this port cannot. */
+    bool (*set_link)(struct nofd_wire *wire, bool up);
+    void (*close)(struct nofd_wire *wire);
+};
+
+struct nofd_wire {
+    const struct nofd_wire_ops *ops;
+    /* For nof_nic_init(). */
+    const struct nof_port_ops *port_ops;
+    void *port;
+
+    struct nof_fabric *fabric; /* fabric: the switch, not ours to close, and our place in it */
+    unsigned index;
+    struct nof_dpdk_port *device; /* DPDK */
+    bool unplugged; /* DPDK: by command */
+
+    int wait_fd; /* readable when frames come; -1: none */
+    bool naps; /* nothing tells us of frames: look from time to time */
+    uint8_t mac[6];
+    uint32_t ip4; /* host byte order */
+    uint32_t mtu_bytes;
+    uint64_t rate_bps; /* 0: unlimited or unknown */
+    char kind[32]; /* "fabric", "net_af_xdp" */
+    char device_name[64]; /* "port 3", "eth0" */
+    bool simulated_host; /* each NIC is a host of its own */
+};
+
+/* ip4: host byte order. */
+void nofd_wire_open_fabric(struct nofd_wire *wire, struct nof_fabric *fabric, unsigned index,
+                           const uint8_t mac[6], uint32_t ip4, uint32_t mtu_bytes, uint64_t rate_bps);
+/* As nof_dpdk_port_open(): negative nof_status with a text in err. */
+int nofd_wire_open_dpdk(struct nofd_wire *wire, const struct nof_dpdk_port_config *cfg, char *err,
+                        size_t err_bytes);
+void nofd_wire_close(struct nofd_wire *wire);
+
+#endif

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The data path between a host's rings and the firmware core.
+ *
+ * Budget per turn and idle endpoint: one load of the producer's index. Per burst: one copy of each
+ * descriptor, no lock, no allocation, no system call but the wake-up of a sleeping host. */
+#include "nofd/door/endpoint.h"
+
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "nof_private/fence.h"
+
+#include "nofd/core/nic_host.h"
+
+static void ring_fault(struct nofd_endpoint *ep)
+{
+    if (ep->ring_broken)
+        return;
+    ep->ring_broken = true;
+    ep->counters[NOF_C_RING_FAULTS]++;
+    ep->nic->counters[NOF_C_RING_FAULTS]++;
+    nofd_doom_set(&ep->doom, NOF_EPROTO);
+}
+
+/* It had to wait for the turn before this one, or for part of it. */
+static void count_pause(struct nofd_endpoint *ep, uint64_t pause_ns)
+{
+    if (pause_ns > ep->counters[NOF_C_PAUSE_NS])
+        ep->counters[NOF_C_PAUSE_NS] = pause_ns;
+    if (pause_ns > ep->nic->counters[NOF_C_PAUSE_NS])
+        ep->nic->counters[NOF_C_PAUSE_NS] = pause_ns;
+}
+
+unsigned nofd_endpoint_take(struct nofd_endpoint *ep, uint64_t now_ns)
+{
+    struct nof_desc descs[NOFD_BURST];
+    struct rte_ring *ring = ep->submit;
+    uint32_t used = nof_ring_used(ring, ep->submit_cons);
+    unsigned room;
+    unsigned n;
+
+    if (used == 0)
+        return 0;
+    if (ep->nic->lcore->watch_pauses)
+        count_pause(ep, ep->nic->lcore->pause_ns);
+    /* The consumer index is ours, but on a page that the host can write. */
+    if (used > rte_ring_get_capacity(ring) ||
+        __atomic_load_n(&ring->cons.head, __ATOMIC_RELAXED) != ep->submit_cons) {
+        ring_fault(ep);
+        return 0;
+    }
+    room = nof_nic_host_room(ep->nic->nic, ep->index);
+    n = used < room ? used : room;
+    if (n > NOFD_BURST)
+        n = NOFD_BURST;
+    if (n == 0)
+        return 0;
+    /* However the host changes indices from here on, a burst of n <= capacity stays inside the ring;
+     * a lie shows at the next turn. */
+    n = nof_ring_get(ring, descs, n);
+    ep->submit_cons += n;
+    nof_nic_host(ep->nic->nic, now_ns, ep->index, descs, n);
+    return n;
+}
+
+bool nofd_endpoint_has_work(const struct nofd_endpoint *ep)
+{
+    return nof_ring_used(ep->submit, ep->submit_cons) != 0 && nof_nic_host_room(ep->nic->nic, ep->index) > 0;
+}
+
+unsigned nofd_endpoint_give_room(struct nofd_endpoint *ep)
+{
+    struct rte_ring *ring = ep->complete;
+    uint32_t capacity = rte_ring_get_capacity(ring);
+    uint32_t unread;
+
+    if (ep->doom.reason != 0)
+        return 0;
+    unread = nof_ring_unread(ring, ep->complete_prod);
+    if (unread > capacity || __atomic_load_n(&ring->prod.head, __ATOMIC_RELAXED) != ep->complete_prod) {
+        ring_fault(ep);
+        return 0;
+    }
+    return capacity - unread;
+}
+
+unsigned nofd_endpoint_give(struct nofd_endpoint *ep, const struct nof_comp *comps, unsigned n)
+{
+    unsigned room = nofd_endpoint_give_room(ep);
+
+    ep->complete_full = n > room;
+    if (n > room)
+        n = room;
+    if (n == 0)
+        return 0;
+    n = nof_ring_put(ep->complete, comps, n);
+    ep->complete_prod += n;
+    ep->wake_host = true;
+    return n;
+}
+
+/* The caller has passed a full fence since it gave completions. */
+void nofd_endpoint_wake(struct nofd_endpoint *ep)
+{
+    struct nof_host_words *words = ep->host_words;
+
+    ep->wake_host = false;
+    if (__atomic_load_n(&words->host_asleep, __ATOMIC_RELAXED) == 0)
+        return;
+    /* Taken back here, so that a host that is slow to get up costs one system call, not many. */
+    __atomic_store_n(&words->host_asleep, 0, __ATOMIC_RELAXED);
+    (void)__atomic_fetch_add(&words->wake, 1, __ATOMIC_SEQ_CST);
+    /* One: a driver waits with one thread, and how many others wait there must not be our time. */
+    (void)syscall(SYS_futex, &words->wake, FUTEX_WAKE, 1, NULL, NULL, 0);
+    ep->counters[NOF_C_WAKES]++;
+    ep->nic->counters[NOF_C_WAKES]++;
+}

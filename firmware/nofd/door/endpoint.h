@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * One endpoint: a rank's BAR, the firmware core's endpoint behind it, and the connection that keeps
+ * both alive.
+ *
+ *   main:  attach -> BAR -> nofd_nic_attach() (call to the NIC core) -> reply
+ *   core:  LIVE ----------- ring fault, endpoint_failed() ---------> FAILED, main is told
+ *   main:  socket or process gone, or told -> nofd_nic_detach() (call to the NIC core)
+ *   core:  CLOSED until no DMA uses it any more -> GONE, main is told -> main frees it
+ *
+ * Threads: the first part belongs to the NIC core while the endpoint is LIVE..CLOSED, the second to
+ * the main thread; `state` crosses. */
+#ifndef NOFD_ENDPOINT_H
+#define NOFD_ENDPOINT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "nof/core.h"
+
+#include "nofd/door/bar_memory.h"
+#include "nofd/dma/dma.h"
+#include "nofd/sys/doom.h"
+#include "nofd/sys/loop.h"
+
+struct nofd_nic;
+struct nofd_job;
+struct nofd_assist;
+struct nofd_attach;
+
+enum nofd_endpoint_state {
+    NOFD_EP_NEW, /* main's alone */
+    NOFD_EP_LIVE,
+    NOFD_EP_FAILED, /* closed in the core with `failure`; main must detach */
+    NOFD_EP_CLOSED, /* detached; a DMA may still be under way */
+    NOFD_EP_GONE, /* main may free it */
+};
+
+struct nofd_endpoint {
+    /* NIC core. */
+    struct rte_ring *submit;
+    struct rte_ring *complete;
+    uint32_t submit_cons; /* our own indices: the shared ones can be overwritten */
+    uint32_t complete_prod;
+    uint32_t index; /* of the firmware core */
+    bool wake_host; /* completions given since the last look at host_asleep */
+    bool complete_full; /* the host must reap before the core can go on */
+    bool ring_broken; /* an index was a lie: counted, and never touched again */
+    bool told_failed; /* the core gave NOF_COMP_FAILED itself */
+    struct nofd_doom doom;
+    int failure;
+    struct nof_nic_words *nic_words;
+    struct nof_host_words *host_words;
+    uint64_t *counters;
+    struct nofd_nic *nic;
+    struct nofd_dma_memory memory; /* the rank's */
+    struct nofd_assist *assist; /* NULL unless the DMA goes by the library */
+
+    /* Crosses: enum nofd_endpoint_state, written by the core but for NEW. */
+    int state;
+
+    /* Main thread. */
+    struct nofd_endpoint *next; /* all endpoints of the daemon */
+    struct nofd_bar bar;
+    struct nofd_job *job;
+    struct nofd_attach *attach; /* NULL once the connection is gone */
+    uid_t uid;
+    gid_t gid;
+    struct nof_card card;
+};
+
+static inline int nofd_endpoint_state(const struct nofd_endpoint *ep)
+{
+    return __atomic_load_n(&ep->state, __ATOMIC_ACQUIRE);
+}
+
+static inline void nofd_endpoint_set_state(struct nofd_endpoint *ep, enum nofd_endpoint_state state)
+{
+    __atomic_store_n(&ep->state, (int)state, __ATOMIC_RELEASE);
+}
+
+/* The data path, called by nic_host.c on the NIC core. */
+
+/* Takes what the host submitted and the core has room for. Returns descriptors taken. */
+unsigned nofd_endpoint_take(struct nofd_endpoint *ep, uint64_t now_ns);
+/* There is something to take and room for it: do not sleep. */
+bool nofd_endpoint_has_work(const struct nofd_endpoint *ep);
+/* Up to n completions into the ring; dooms the endpoint when the host's index is a lie. */
+unsigned nofd_endpoint_give(struct nofd_endpoint *ep, const struct nof_comp *comps, unsigned n);
+/* Free slots of the completion ring, 0 as well when the endpoint was just doomed. */
+unsigned nofd_endpoint_give_room(struct nofd_endpoint *ep);
+/* Wakes the host if it sleeps; after completions were given. */
+void nofd_endpoint_wake(struct nofd_endpoint *ep);
+
+#endif

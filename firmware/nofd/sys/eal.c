@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "nofd/sys/eal.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <net/if.h>
+#include <sched.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <rte_eal.h>
+#include <rte_errno.h>
+#include <rte_log.h>
+
+#include "port/dpdk/dpdk_port.h"
+#include "nofd/sys/limits.h"
+#include "nofd/sys/log.h"
+
+#define ARGS_MAX 64
+#define TEXT_MAX 8192
+#define CPUS_TEXT 4096
+#define EAL_MB 16u
+#define PORT_MB 32u /* of a port, beside its pool: rings, and what the heap cannot use at its ends */
+
+struct args {
+    char *argv[ARGS_MAX];
+    int argc;
+    char text[TEXT_MAX];
+    size_t used;
+    bool overflow; /* an argument did not fit */
+};
+
+__attribute__((format(printf, 2, 3))) static void add(struct args *args, const char *format, ...)
+{
+    char *at = args->text + args->used;
+    va_list list;
+    int n;
+
+    va_start(list, format);
+    n = vsnprintf(at, sizeof(args->text) - args->used, format, list);
+    va_end(list);
+    if (n < 0 || args->used + (size_t)n + 1 > sizeof(args->text) || args->argc == ARGS_MAX - 1) {
+        args->overflow = true;
+        return;
+    }
+    args->used += (size_t)n + 1;
+    args->argv[args->argc++] = at;
+}
+
+/* "(0-3,6)": every CPU that we may use, as ranges. */
+static void cpu_list(char *text, size_t text_bytes)
+{
+    cpu_set_t cpus;
+    size_t used = 1;
+    int first = -1;
+
+    if (sched_getaffinity(0, sizeof(cpus), &cpus) != 0) {
+        CPU_ZERO(&cpus);
+        CPU_SET(0, &cpus);
+    }
+    text[0] = '(';
+    text[1] = '\0';
+    for (int i = 0; i <= CPU_SETSIZE && used + 16 < text_bytes; i++) {
+        int in = i < CPU_SETSIZE && CPU_ISSET((size_t)i, &cpus);
+
+        if (in && first < 0)
+            first = i;
+        if (in || first < 0)
+            continue;
+        used +=
+            (size_t)snprintf(text + used, text_bytes - used, "%s%d-%d", used > 1 ? "," : "", first, i - 1);
+        first = -1;
+    }
+    snprintf(text + used, text_bytes - used, ")");
+}
+
+static int is_pci(const char *port)
+{
+    unsigned domain, bus, device, function;
+
+    return sscanf(port, "%x:%x:%x.%x", &domain, &bus, &device, &function) == 4 ||
+           sscanf(port, "%x:%x.%x", &bus, &device, &function) == 3;
+}
+
+static unsigned pool_mb(const struct nofd_options *o, const char *devargs)
+{
+    struct nof_dpdk_port_config cfg = {.devargs = devargs, .mtu_bytes = o->mtu_bytes};
+
+    return (unsigned)(nof_dpdk_queue_mem_bytes(&cfg) >> 20) + 1;
+}
+
+/* Of an interface that is named alone: what either of the two drivers takes, whichever it will be. */
+static unsigned port_mb(const struct nofd_options *o, const char *port)
+{
+    char devargs[NOFD_DEVARGS_BYTES + 32];
+    unsigned xdp_mb, packet_mb;
+
+    if (if_nametoindex(port) == 0)
+        return pool_mb(o, port);
+    snprintf(devargs, sizeof(devargs), "net_af_xdp,iface=%s", port);
+    xdp_mb = pool_mb(o, devargs);
+    snprintf(devargs, sizeof(devargs), "net_af_packet,iface=%s", port);
+    packet_mb = pool_mb(o, devargs);
+    return xdp_mb > packet_mb ? xdp_mb : packet_mb;
+}
+
+/* Frames of the ports; the fabric brings its own memory. */
+static unsigned memory_mb(const struct nofd_options *o)
+{
+    unsigned mb = EAL_MB;
+
+    if (o->memory_mb != 0)
+        return o->memory_mb;
+    for (unsigned i = 0; i < o->nports; i++)
+        mb += PORT_MB + port_mb(o, o->port[i]);
+    return mb;
+}
+
+static void fill(struct args *args, const struct nofd_options *o)
+{
+    char cpus[CPUS_TEXT];
+    char lcores[TEXT_MAX / 2];
+    bool debug = o->feature[NOF_F_LOG_LEVEL] >= NOFD_LOG_DEBUG;
+    size_t used = 0;
+    int pci = 0;
+
+    cpu_list(cpus, sizeof(cpus));
+    for (unsigned i = 0; i <= o->cores && used < sizeof(lcores); i++)
+        used += (size_t)snprintf(lcores + used, sizeof(lcores) - used, "%s%u@%s", i > 0 ? "," : "", i, cpus);
+    add(args, "nofd");
+    add(args, "--no-huge");
+    add(args, "--no-shconf");
+    add(args, "--no-telemetry");
+    add(args, "--no-hpet");
+    add(args, "-m");
+    add(args, "%u", memory_mb(o));
+    args->overflow |= used >= sizeof(lcores);
+    add(args, "--lcores=%s", lcores);
+    /* EAL itself would speak of the directory that it cannot make; what else it cannot do, we say. */
+    add(args, "--log-level=%s", debug ? "info" : "error");
+    if (!debug)
+        add(args, "--log-level=lib.eal:critical");
+    for (unsigned i = 0; i < o->nports; i++) {
+        if (!is_pci(o->port[i]))
+            continue;
+        pci = 1;
+        add(args, "-a");
+        add(args, "%s", o->port[i]);
+    }
+    if (!pci)
+        add(args, "--no-pci");
+}
+
+int nofd_eal_start(const struct nofd_options *options, char *err, size_t err_bytes)
+{
+    static struct args args; /* DPDK keeps pointers into argv */
+    int rc;
+
+    /* DPDK makes a directory for what is switched off here, and goes on where none can be made: so that a daemon that
+     * is killed at any moment leaves none behind. */
+    setenv("RUNTIME_DIRECTORY", "/dev/null", 1);
+    fill(&args, options);
+    if (args.overflow) {
+        snprintf(err, err_bytes,
+                 "DPDK's arguments are too long for %u cores, %u ports and this set of CPUs: give "
+                 "fewer --cores or --port, or bind nofd to a range of CPUs with taskset",
+                 options->cores, options->nports);
+        return -1;
+    }
+    rc = rte_eal_init(args.argc, args.argv);
+    if (options->feature[NOF_F_LOG_LEVEL] < NOFD_LOG_DEBUG)
+        (void)rte_log_set_level_pattern("lib.eal", RTE_LOG_ERR);
+    if (rc < 0) {
+        snprintf(err, err_bytes,
+                 "DPDK does not start: %s%s; try again with --log debug to see its own words, or with less "
+                 "--memory",
+                 rte_strerror(rte_errno), nofd_limits_hint(rte_errno));
+        return -1;
+    }
+    return 0;
+}
+
+void nofd_eal_stop(void)
+{
+    (void)rte_eal_cleanup();
+}

@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <sched.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/attr.h"
+#include "base/wait_board.h"
+#include "chan/channel.h"
+#include "chan/nic/chan_nic.h"
+#include "coll/coll.h"
+#include "comm/comm.h"
+#include "base/error.h"
+#include "launch/launch.h"
+#include "api/leaks.h"
+#include "tool/nic_control.h"
+#include "base/progress.h"
+#include "p2p/staged.h"
+
+/* How long a blocking call polls before it sleeps, unless NOF_SPIN_US says otherwise. */
+#define DEFAULT_SPIN_US 20u
+
+const struct nof_channel *nof_channel;
+
+static void mark_forked(void)
+{
+    nof_lib.phase = NOF_LIB_FORKED;
+}
+
+static void open_channel(const char *func)
+{
+    char text[512] = "";
+    struct nof_launch_job job;
+    if (nof_launch_job(&job, text, sizeof(text)) != 0)
+        nof_lib_die(1, "%s: %s", func, text);
+    if (job.socket[0] != '\0') {
+        if (nof_channel_nic_open(&job, text, sizeof(text)) != 0)
+            nof_lib_die(1, "%s: %s", func, text);
+        nof_channel = &nof_channel_nic;
+        nof_nic_control_at(job.socket);
+    } else {
+        nof_channel = &nof_channel_self; /* a world of one */
+    }
+}
+
+/* That this process may use. */
+static int cpus(void)
+{
+    cpu_set_t set;
+    return sched_getaffinity(0, sizeof(set), &set) == 0 ? CPU_COUNT(&set) : 1;
+}
+
+static void open_library(const char *func)
+{
+    char text[512] = "";
+    if (gethostname(nof_lib.host, sizeof(nof_lib.host) - 1) != 0)
+        nof_lib.host[0] = '\0';
+    const char *spin = getenv("NOF_SPIN_US");
+    nof_lib.spin_us = spin == NULL ? DEFAULT_SPIN_US : (uint32_t)strtoul(spin, NULL, 10);
+    nof_lib.main_thread = pthread_self();
+    if (nof_launch_open(text, sizeof(text)) != 0)
+        nof_lib_die(1, "%s: %s", func, text);
+    nof_lib.crowded = nof_lib.world_size + 1 > cpus();
+    open_channel(func);
+    if (nof_type_init() != 0 || nof_comm_init() != 0)
+        nof_lib_die(1, "%s: no memory", func);
+    if (nof_channel == &nof_channel_nic && nof_lib.world_size > 1)
+        nof_chan_notice_start();
+    nof_board_open();
+    pthread_atfork(NULL, NULL, mark_forked);
+    nof_lib.open = true;
+}
+
+/* Peers may still need this process to take part in transfers: leave together. Where one is dead there is
+ * nothing to wait for. */
+static void close_library(void)
+{
+    if (nof_leaks_wanted() && nof_channel->dead_member(nof_comm_world()) == MPI_UNDEFINED)
+        nof_leaks_report();
+    if (nof_channel->dead_member(nof_comm_world()) == MPI_UNDEFINED &&
+        nof_coll_barrier(nof_comm_world()) == MPI_SUCCESS) {
+        nof_leaks_drop_matched();
+        nof_channel->withdraw();
+    }
+    nof_channel->flush();
+    nof_board_close();
+    nof_staged_close();
+    nof_channel->close();
+    nof_launch_close();
+    nof_lib.open = false;
+}
+
+/* Sessions come and go in each process as it likes, so that no session's end is the moment to leave together. */
+static void close_at_exit(void)
+{
+    if (!nof_lib.open || nof_lib.phase != NOF_LIB_FINALIZED)
+        return;
+    pthread_mutex_lock(&nof_lib.lock);
+    nof_lib.phase = NOF_LIB_RUNNING;
+    close_library();
+    nof_lib.phase = NOF_LIB_FINALIZED;
+    pthread_mutex_unlock(&nof_lib.lock);
+}
+
+void nof_lib_begin(int required, const char *func)
+{
+    static bool at_exit;
+    if (nof_lib.phase == NOF_LIB_FORKED)
+        nof_lib_die(1, "%s was called in a child made by fork()", func);
+    if (nof_lib.phase == NOF_LIB_FINALIZED && !nof_lib.open)
+        nof_lib_die(1, "%s was called after MPI_Finalize, with which this process left the job", func);
+    if (!nof_lib.open)
+        open_library(func);
+    if (!at_exit && nof_lib.world == NOF_WORLD_NOT_YET) {
+        at_exit = true;
+        (void)atexit(close_at_exit);
+    }
+    if (nof_lib.phase != NOF_LIB_RUNNING || required > nof_lib.thread_level)
+        nof_lib.thread_level = required < MPI_THREAD_SINGLE     ? MPI_THREAD_SINGLE
+                               : required > MPI_THREAD_MULTIPLE ? MPI_THREAD_MULTIPLE
+                                                                : required;
+    nof_lib.locking = nof_lib.thread_level == MPI_THREAD_MULTIPLE;
+    nof_lib.phase = NOF_LIB_RUNNING;
+}
+
+void nof_lib_end(void)
+{
+    if (nof_lib.world == NOF_WORLD_ACTIVE || nof_lib.open_sessions > 0)
+        return;
+    nof_channel->flush();
+    nof_lib.phase = NOF_LIB_FINALIZED;
+}
+
+static void init(int required, int *provided)
+{
+    /* The mutex itself: nof_lib_lock() depends on what is about to change. */
+    pthread_mutex_lock(&nof_lib.lock);
+    if (nof_lib.world == NOF_WORLD_ACTIVE)
+        nof_lib_die(1, "MPI_Init was called twice");
+    if (nof_lib.world == NOF_WORLD_ENDED)
+        nof_lib_die(1, "MPI_Init was called after MPI_Finalize");
+    nof_lib_begin(required, "MPI_Init");
+    nof_lib.world = NOF_WORLD_ACTIVE;
+    nof_lib.thread_required = required;
+    nof_error_set_session(NULL);
+    if (provided != NULL)
+        *provided = nof_lib.thread_level;
+    pthread_mutex_unlock(&nof_lib.lock);
+}
+
+NOF_MPI(Init)
+int PMPI_Init(int *argc, char ***argv)
+{
+    (void)argc;
+    (void)argv;
+    init(MPI_THREAD_SINGLE, NULL);
+    return MPI_SUCCESS;
+}
+
+NOF_MPI(Init_thread)
+int PMPI_Init_thread(int *argc, char ***argv, int required, int *provided)
+{
+    (void)argc;
+    (void)argv;
+    init(required, provided);
+    return MPI_SUCCESS;
+}
+
+NOF_MPI(Finalize)
+int PMPI_Finalize(void)
+{
+    nof_lib_enter(__func__);
+    if (nof_lib.world != NOF_WORLD_ACTIVE)
+        nof_lib_die(1, "MPI_Finalize was called, but MPI_Init was not, or MPI_Finalize was before");
+    /* Before all else (MPI 4.1, 11.2.4). What a callback answers changes nothing any more. */
+    (void)nof_attr_delete_comm(nof_comm_self());
+    (void)nof_attr_delete_comm(nof_comm_world());
+    nof_lib.world = NOF_WORLD_ENDED;
+    if (nof_lib.open_sessions == 0)
+        close_library();
+    bool locked = nof_lib.locking;
+    if (nof_lib.open_sessions == 0)
+        nof_lib.phase = NOF_LIB_FINALIZED;
+    if (locked)
+        pthread_mutex_unlock(&nof_lib.lock);
+    return MPI_SUCCESS;
+}
+
+/* What may be asked at any time. */
+static int answer(int *place, int value, const char *func)
+{
+    if (place != NULL) {
+        *place = value;
+        return MPI_SUCCESS;
+    }
+    nof_lib_lock();
+    return nof_lib_leave_anytime(nof_error_if_null(place, "the place for the answer"), func);
+}
+
+NOF_MPI(Initialized)
+int PMPI_Initialized(int *flag)
+{
+    return answer(flag, nof_lib.world != NOF_WORLD_NOT_YET, __func__);
+}
+
+NOF_MPI(Finalized)
+int PMPI_Finalized(int *flag)
+{
+    return answer(flag, nof_lib.world == NOF_WORLD_ENDED, __func__);
+}
+
+NOF_MPI(Query_thread)
+int PMPI_Query_thread(int *provided)
+{
+    nof_lib_enter(__func__);
+    int rc = nof_error_if_null(provided, "the place for the level");
+    if (rc == MPI_SUCCESS)
+        *provided = nof_lib.thread_level;
+    return nof_lib_leave(NULL, rc, __func__);
+}
+
+NOF_MPI(Is_thread_main)
+int PMPI_Is_thread_main(int *flag)
+{
+    nof_lib_enter(__func__);
+    int rc = nof_error_if_null(flag, "the place for the flag");
+    if (rc == MPI_SUCCESS)
+        *flag = pthread_equal(pthread_self(), nof_lib.main_thread) != 0;
+    return nof_lib_leave(NULL, rc, __func__);
+}
+
+NOF_MPI(Abort)
+int PMPI_Abort(MPI_Comm comm, int errorcode)
+{
+    nof_lib_enter(__func__);
+    struct nof_comm *c;
+    (void)nof_comm_check(comm, &c); /* an invalid communicator is no reason to go on */
+    nof_lib_die(errorcode & 0xff, "MPI_Abort(%s, %d): the job ends",
+                c == NULL ? "invalid communicator" : c->name, errorcode);
+}

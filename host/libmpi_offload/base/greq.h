@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Generalized requests: the program does the work and says when it is done (MPI 4.1, 13.2).
+ *
+ * query is called whenever a status is asked for and the request is complete, free once, before the
+ * request goes away. Callbacks run without the library's lock; their codes are those of the call. */
+#ifndef NOF_MPI_GREQ_H
+#define NOF_MPI_GREQ_H
+
+#include "base/lib.h"
+
+struct nof_request;
+
+struct nof_greq {
+    MPI_Grequest_query_function *query;
+    MPI_Grequest_free_function *free;
+    MPI_Grequest_cancel_function *cancel;
+    void *extra_state;
+};
+
+/* The status of a complete one (status may be MPI_STATUS_IGNORE); MPI_ERROR is left alone. */
+int nof_greq_status(const struct nof_greq *greq, MPI_Status *status);
+
+/* Its end: calls free and gives back req->greq. */
+int nof_greq_free(struct nof_request *req);
+
+int nof_greq_cancel(const struct nof_request *req);
+
+#endif

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The library as a whole: its phase, its one lock, and what every entry point does first and last.
+ *
+ *   int PMPI_X(...)
+ *   {
+ *       nof_lib_enter(__func__);            phase check, lock
+ *       ... rc = MPI_SUCCESS or nof_error(class, text) ...
+ *       return nof_lib_leave(comm, rc, __func__);   unlock, error handler of comm
+ *   }
+ *
+ * The lock exists for MPI_THREAD_MULTIPLE only; below it the program promises one call at a time.
+ * It is recursive (a user's reduction function may ask for a type's extent) and is never held while
+ * waiting: see progress.h. Internal functions never call an MPI_ or PMPI_ name. */
+#ifndef NOF_MPI_LIB_H
+#define NOF_MPI_LIB_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/handle.h"
+#include "mpi.h"
+
+/* In front of a definition of PMPI_X: exports it, and MPI_X as its weak alias. */
+#define NOF_MPI(name) \
+    __attribute__((visibility("default"))) __typeof__(MPI_##name) PMPI_##name; \
+    __attribute__((visibility("default"), weak, \
+                   alias("PMPI_" #name))) extern __typeof__(MPI_##name) MPI_##name;
+
+/* RUNNING: between MPI_Init and MPI_Finalize, or with at least one session. */
+enum nof_lib_phase { NOF_LIB_BEFORE_INIT, NOF_LIB_RUNNING, NOF_LIB_FINALIZED, NOF_LIB_FORKED };
+
+/* What MPI_Initialized and MPI_Finalized speak of. */
+enum nof_lib_world { NOF_WORLD_NOT_YET, NOF_WORLD_ACTIVE, NOF_WORLD_ENDED };
+
+struct nof_comm;
+
+struct nof_lib {
+    enum nof_lib_phase phase;
+    enum nof_lib_world world;
+    int open_sessions;
+    bool
+        open; /* attached to the launcher and the NIC: after the last session, too, until the process exits */
+    int thread_level;
+    int thread_required; /* what the program asked for */
+    bool locking; /* thread_level == MPI_THREAD_MULTIPLE */
+    pthread_mutex_t lock;
+    pthread_t main_thread;
+    int world_rank;
+    int world_size;
+    int appnum;
+    bool crowded; /* ranks and a NIC core may outnumber the CPUs of this process */
+    uint32_t spin_us; /* how long a blocking call polls before it sleeps */
+    char host[MPI_MAX_PROCESSOR_NAME];
+
+    struct nof_handle_table comms;
+    struct nof_handle_table groups;
+    struct nof_handle_table types;
+    struct nof_handle_table ops;
+    struct nof_handle_table requests;
+    struct nof_handle_table errhandlers;
+    struct nof_handle_table messages;
+    struct nof_handle_table infos;
+    struct nof_handle_table sessions;
+    struct nof_handle_table wins;
+    struct nof_handle_table files; /* none is ever made */
+    struct nof_handle_table keyvals;
+    struct nof_handle_table tool_sessions; /* MPI_T_pvar_session, MPI_T_pvar_handle */
+    struct nof_handle_table tool_handles;
+};
+
+extern struct nof_lib nof_lib;
+
+/* The call of MPI that this thread entered last. */
+extern __thread const char *nof_lib_call __attribute__((tls_model("initial-exec"), visibility("hidden")));
+
+/* Where the program called MPI, for the NIC's predictor: the caller of the entry point that says so, unless a
+ * binding of another language, whose code that would be, named the program's own place (fortran_hooks.h). */
+#define NOF_CALLSITE \
+    (nof_lib_callsite != 0 ? nof_lib_callsite : (uint64_t)(uintptr_t)__builtin_return_address(0))
+extern __thread uint64_t nof_lib_callsite __attribute__((tls_model("initial-exec"), visibility("hidden")));
+
+/* ---- init.c: MPI_Init and sessions share one library. With the mutex held. ---- */
+
+/* Be RUNNING, with this thread level at least (the level the program asks for, of any value). Ends the process with a
+ * clear sentence where that cannot be. */
+void nof_lib_begin(int required, const char *func);
+
+/* After MPI_Finalize or MPI_Session_finalize: no longer RUNNING unless the other kind still is. */
+void nof_lib_end(void);
+
+/* Enter an MPI function: ends the process with a clear sentence when MPI is not running here. */
+void nof_lib_enter(const char *func);
+
+/* Leave it. A nonzero rc goes through the error handler of comm (NULL: the handler for errors that
+ * belong to no communicator). Returns rc unless the handler ends the process. */
+int nof_lib_leave(struct nof_comm *comm, int rc, const char *func);
+
+/* The same, where the call held comm (or NULL) because its object names it and may be gone by now: gives that back. */
+int nof_lib_leave_held(struct nof_comm *comm, int rc, const char *func);
+
+/* Only the lock: for calls that are legal at any time. */
+void nof_lib_lock(void);
+void nof_lib_unlock(void);
+
+/* Leave a call that is legal at any time and began with nof_lib_lock(): errors belong to no communicator. */
+int nof_lib_leave_anytime(int rc, const char *func);
+
+/* Print "rank on host: ..." and end the process and, where a launcher listens, the job. */
+_Noreturn void nof_lib_die(int exit_code, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* Where there is a launcher that may be about to end this process: give it the time to. If this one ended by itself,
+ * its peers would take that for news, and the launcher its exit code for the job's. */
+void nof_lib_linger(unsigned ms);
+
+/* Nanoseconds of the monotonic clock. */
+uint64_t nof_lib_now_ns(void);
+
+/* A handle as the number that the tables know, and back. */
+static inline uint64_t nof_lib_bits(const void *handle)
+{
+    return (uint64_t)(uintptr_t)handle;
+}
+static inline void *nof_lib_handle(uint64_t bits)
+{
+    return (void *)(uintptr_t)bits; // NOLINT: a handle, never followed
+}
+
+/* The standard's signatures take pointers to const for data that some calls only read; buffers
+ * travel through one internal type. This is the only place where const is dropped. */
+static inline void *nof_lib_unconst(const void *p)
+{
+    return (void *)(uintptr_t)p; // NOLINT
+}
+
+/* p + bytes for a void pointer. MPI_BOTTOM (NULL) is a legal base: computed on integers. */
+static inline void *nof_lib_at(const void *p, ptrdiff_t bytes)
+{
+    return (void *)((uintptr_t)p + (uintptr_t)bytes); // NOLINT
+}
+
+#endif

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The wait loop. What an empty poll costs, on a Xeon of 2.9 GHz, release build: the first ones 9 ns, 21 ns with the
+ * pause, and no system call; a later one 0.2 us and more, for the clock and the yield; a sleep about 5 us of CPU. */
+#include "base/progress.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <time.h>
+
+#include "base/wait_board.h"
+#include "chan/channel.h"
+#include "rma/rma.h"
+#include "coll/schedule.h"
+
+#define CREDIT_GAIN 1
+#define CREDIT_LOSS 4
+#define CREDIT_ENOUGH 4
+#define CREDIT_MOST 32
+#define TRY_EVERY 8
+#define PURE_POLLS 128 /* about what a message takes to another host and back, 3 us */
+#define PURE_POLLS_CROWDED 8 /* 70 ns: those whom we wait for may want this CPU */
+
+static int spin_credit = CREDIT_MOST;
+static unsigned sleeps_at_once;
+static pthread_cond_t others = PTHREAD_COND_INITIALIZER;
+static unsigned sleeping_others;
+static bool one_sleeps_in_channel;
+
+int nof_progress_poll(void)
+{
+    int n = nof_channel->poll();
+    n += nof_rma_run();
+    return n + nof_sched_run_ready();
+}
+
+void nof_progress_signal(void)
+{
+    if (sleeping_others > 0)
+        pthread_cond_broadcast(&others);
+    if (one_sleeps_in_channel)
+        nof_channel->wake();
+}
+
+static inline void cpu_pause(void)
+{
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ volatile("yield" ::: "memory");
+#endif
+}
+
+/* Between two of the first polls: neither clock nor yield. */
+static bool poll_again(struct nof_wait *wait)
+{
+    if (wait->pure_polls >= (nof_lib.crowded ? PURE_POLLS_CROWDED : PURE_POLLS))
+        return false;
+    wait->pure_polls++;
+    if (!nof_lib.crowded)
+        cpu_pause();
+    return true;
+}
+
+/* Between two later ones. A yield costs a fifth of a microsecond when nobody else wants the CPU; where ranks
+ * and NIC cores outnumber the CPUs, pauses instead would keep from the CPU the one that we wait for. */
+static void relax(void)
+{
+    if (nof_lib.locking)
+        nof_lib_unlock();
+    sched_yield();
+    if (nof_lib.locking)
+        nof_lib_lock();
+}
+
+/* Sleep until somebody signals; 100 ms at most, so that a signal between two waits costs no more. */
+static void sleep_beside(void)
+{
+    struct timespec until;
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    until.tv_nsec += 100 * 1000 * 1000;
+    if (until.tv_nsec >= 1000 * 1000 * 1000) {
+        until.tv_sec++;
+        until.tv_nsec -= 1000 * 1000 * 1000;
+    }
+    sleeping_others++;
+    pthread_cond_clockwait(&others, &nof_lib.lock, CLOCK_MONOTONIC, &until);
+    sleeping_others--;
+}
+
+static void sleep_until_event(uint32_t seen)
+{
+    if (!nof_lib.locking) {
+        nof_channel->sleep(seen);
+        return;
+    }
+    if (one_sleeps_in_channel) {
+        sleep_beside();
+        return;
+    }
+    one_sleeps_in_channel = true;
+    nof_lib_unlock();
+    nof_channel->sleep(seen);
+    nof_lib_lock();
+    one_sleeps_in_channel = false;
+    /* Its turn in the channel is free: one of the others takes it. */
+    if (sleeping_others > 0)
+        pthread_cond_broadcast(&others);
+}
+
+/* Where ranks outnumber the CPUs, a spinning one may keep from the CPU the one that it waits for: schedulers that give
+ * each session its share do not let a yield across. So spinning must prove itself: a success earns, a spin that ended
+ * in a sleep costs, as much as the two are worth (a sleep is some 5 us of CPU, a spin 20), and who has nothing left
+ * tries again now and then. */
+static bool spin_pays(void)
+{
+    return !nof_lib.crowded || spin_credit >= CREDIT_ENOUGH || ++sleeps_at_once % TRY_EVERY == 0;
+}
+
+void nof_wait_step(struct nof_wait *wait)
+{
+    uint32_t seen = nof_channel->wake_count();
+    if (nof_progress_poll() > 0) {
+        if (wait->spinning)
+            spin_credit += spin_credit < CREDIT_MOST ? CREDIT_GAIN : 0;
+        wait->pure_polls = 0;
+        wait->spin_until_ns = 0;
+        wait->spinning = false;
+        return;
+    }
+    if (poll_again(wait))
+        return;
+    uint64_t now_ns = nof_lib_now_ns();
+    if (wait->spin_until_ns == 0) {
+        wait->spinning = spin_pays();
+        wait->spin_until_ns = wait->spinning ? now_ns + nof_lib.spin_us * 1000ull : now_ns;
+    }
+    if (now_ns < wait->spin_until_ns) {
+        relax();
+        return;
+    }
+    if (wait->spinning)
+        spin_credit -= spin_credit > 0 ? CREDIT_LOSS : 0;
+    wait->spinning = false;
+    bool told = nof_board != NULL && nof_board_tell(wait, now_ns);
+    sleep_until_event(seen);
+    if (told)
+        nof_board_clear();
+}

@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "base/request.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "p2p/bsend.h"
+#include "comm/comm.h"
+#include "base/error.h"
+#include "base/greq.h"
+#include "p2p/part.h"
+#include "base/progress.h"
+#include "coll/schedule.h"
+
+static struct nof_request *spare;
+
+struct nof_request *nof_request_new(enum nof_request_kind kind)
+{
+    enum { BATCH = 64 };
+    if (spare == NULL) {
+        struct nof_request *batch = calloc(BATCH, sizeof(*batch));
+        if (batch == NULL)
+            return NULL;
+        for (int i = 0; i < BATCH; i++) {
+            batch[i].next = spare;
+            spare = &batch[i];
+        }
+    }
+    struct nof_request *req = spare;
+    spare = req->next;
+    *req = (struct nof_request){.kind = kind, .handle = MPI_REQUEST_NULL, .active = true};
+    return req;
+}
+
+void nof_request_free(struct nof_request *req)
+{
+    if (req->greq != NULL)
+        (void)nof_greq_free(req);
+    if (req->handle != MPI_REQUEST_NULL)
+        nof_handle_remove(&nof_lib.requests, nof_lib_bits(req->handle));
+    if (req->comm != NULL)
+        nof_comm_release(req->comm);
+    if (req->type != NULL)
+        nof_type_release(req->type);
+    if (req->sched != NULL)
+        nof_sched_free(req->sched);
+    if (req->part != NULL)
+        nof_part_free(req->part);
+    free(req->packed);
+    req->next = spare;
+    spare = req;
+}
+
+int nof_request_publish(struct nof_request *req, MPI_Request *handle_out)
+{
+    int rc = nof_error_if_null(handle_out, "the place for the request");
+    if (rc != MPI_SUCCESS)
+        return rc;
+    uint64_t handle = nof_handle_add(&nof_lib.requests, req);
+    if (handle == 0)
+        return nof_error(MPI_ERR_NO_MEM, "no memory for a request handle");
+    req->handle = nof_lib_handle(handle);
+    *handle_out = req->handle;
+    return MPI_SUCCESS;
+}
+
+int nof_request_check(MPI_Request handle, struct nof_request **req_out)
+{
+    *req_out = NULL;
+    if (handle == MPI_REQUEST_NULL)
+        return MPI_SUCCESS;
+    *req_out = nof_handle_get(&nof_lib.requests, nof_lib_bits(handle));
+    if (*req_out == NULL)
+        return nof_error(MPI_ERR_REQUEST, "the handle names no request (completed or freed?)");
+    return MPI_SUCCESS;
+}
+
+int nof_request_check_at(const MPI_Request *place, struct nof_request **req_out)
+{
+    *req_out = NULL;
+    int rc = nof_error_if_null(place, "the place of the request");
+    return rc == MPI_SUCCESS ? nof_request_check(*place, req_out) : rc;
+}
+
+void nof_request_end(struct nof_request *req)
+{
+    if (req->packed != NULL) {
+        free(req->packed);
+        req->packed = NULL;
+    }
+    if (req->bsend_bytes != 0) {
+        nof_bsend_release(req->bsend, req->bsend_bytes);
+        req->bsend_bytes = 0;
+    }
+    if (req->waits_for != NULL) {
+        req->ended = true;
+        return;
+    }
+    req->complete = true;
+    nof_progress_signal();
+    if (req->on_done != NULL)
+        req->on_done(req);
+    else if (req->owner != NULL)
+        nof_sched_step_done(req->owner, req);
+    else if (req->orphan)
+        nof_request_free(req);
+}
+
+/* Of elements that lie apart there is no half. (In contiguous memory MPI_Get_elements tells.) */
+static int check_elements(const struct nof_request *req)
+{
+    const struct nof_type *unit = nof_type_of_basic(req->type->uniform);
+    if (unit == NULL || unit->size == 0 || req->status_bytes % unit->size == 0)
+        return MPI_SUCCESS;
+    return nof_error(MPI_ERR_TYPE,
+                     "%zu bytes from rank %d (tag %d) are no whole number of elements of %zu bytes: "
+                     "the sender's datatype is another",
+                     req->status_bytes, req->status_source, req->status_tag, unit->size);
+}
+
+void nof_request_done(struct nof_request *req, int source, int tag, size_t len)
+{
+    if (req->kind == NOF_REQUEST_RECV || req->kind == NOF_REQUEST_PROBE) {
+        req->status_source =
+            req->peer == MPI_ANY_SOURCE ? nof_group_rank_of(nof_comm_peers(req->comm), source) : req->peer;
+        req->status_tag = tag;
+        req->status_bytes = len;
+    }
+    if (req->kind == NOF_REQUEST_RECV) {
+        if (len > req->bytes) {
+            req->error =
+                nof_error(MPI_ERR_TRUNCATE, "%zu bytes from rank %d (tag %d) for a buffer of %zu bytes", len,
+                          req->status_source, tag, req->bytes);
+            req->status_bytes = req->bytes;
+        }
+        if (req->packed != NULL)
+            nof_type_unpack(req->type, req->buf, req->count, 0, req->status_bytes, req->packed);
+        if ((req->packed != NULL || req->streamed) && req->error == MPI_SUCCESS)
+            req->error = check_elements(req);
+    }
+    nof_request_end(req);
+}
+
+void nof_request_store(const struct nof_request *req, const void *payload, size_t len)
+{
+    if (req->streamed)
+        nof_type_unpack(req->type, req->buf, req->count, 0, len, payload);
+    else if (len > 0)
+        memcpy(req->data, payload, len);
+}
+
+void nof_request_fail(struct nof_request *req, int error)
+{
+    req->error = error;
+    req->status_source = req->peer;
+    req->status_tag = req->tag;
+    req->status_bytes = 0;
+    nof_request_end(req);
+}
+
+void nof_request_reset(struct nof_request *req)
+{
+    req->active = true;
+    req->complete = false;
+    req->cancelled = false;
+    req->error = MPI_SUCCESS;
+    req->status_source = MPI_ANY_SOURCE;
+    req->status_tag = MPI_ANY_TAG;
+    req->status_bytes = 0;
+}
+
+int nof_request_wait(struct nof_request *req)
+{
+    struct nof_wait wait = NOF_WAIT_START;
+    wait.request = req;
+    while (!req->complete)
+        nof_wait_step(&wait);
+    return req->error;
+}
+
+int nof_request_status(const struct nof_request *req, MPI_Status *status)
+{
+    if (req->greq != NULL)
+        return nof_greq_status(req->greq, status);
+    if (status == MPI_STATUS_IGNORE)
+        return MPI_SUCCESS;
+    if (req->kind == NOF_REQUEST_RECV || req->kind == NOF_REQUEST_PROBE || req->kind == NOF_REQUEST_PRECV)
+        nof_status_set(status, req->status_source, req->status_tag, req->status_bytes, req->cancelled);
+    else
+        nof_status_set(status, MPI_ANY_SOURCE, MPI_ANY_TAG, 0, req->cancelled);
+    return MPI_SUCCESS;
+}
+
+int nof_request_retire(struct nof_request *req, MPI_Request *handle, MPI_Status *status,
+                       struct nof_comm **comm_out)
+{
+    int status_error = nof_request_status(req, status);
+    int error = req->greq == NULL ? req->error : status_error;
+    if (req->greq != NULL) {
+        int free_error = nof_greq_free(req);
+        error = error == MPI_SUCCESS ? free_error : error;
+    }
+    if (error != MPI_SUCCESS && req->comm != NULL && comm_out != NULL && *comm_out == NULL) {
+        *comm_out = req->comm;
+        nof_comm_hold(req->comm);
+    }
+    if (req->persistent) {
+        req->active = false;
+        req->complete = false;
+        req->error = MPI_SUCCESS;
+    } else {
+        nof_request_free(req);
+        *handle = MPI_REQUEST_NULL;
+    }
+    return error;
+}

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Requests: every operation that may take time, with or without a handle of its own.
+ *
+ *   new() -> filled in by pt2pt.h or schedule.h -> handed to the channel -> done()/fail() -> free()
+ *
+ * A blocking call uses a request without a handle. `data`/`bytes` is what the channel moves: the
+ * user's memory itself, contiguous or (streamed) walked by the NIC, or a packed copy of it. Channels report in job ranks;
+ * the status speaks the communicator's ranks.
+ *
+ * Memory: pooled, objects are never given back to the system. Threads: under the library's lock;
+ * the channel calls done() or fail() exactly once per start. */
+#ifndef NOF_MPI_REQUEST_H
+#define NOF_MPI_REQUEST_H
+
+#include "base/lib.h"
+#include "chan/matcher.h"
+#include "type/type.h"
+
+enum nof_request_kind {
+    NOF_REQUEST_SEND,
+    NOF_REQUEST_RECV,
+    NOF_REQUEST_PROBE,
+    NOF_REQUEST_COLL,
+    NOF_REQUEST_LOCAL, /* ended by the library itself */
+    NOF_REQUEST_PSEND, /* partitioned */
+    NOF_REQUEST_PRECV,
+    NOF_REQUEST_GENERAL
+};
+
+enum nof_send_mode { NOF_SEND_STANDARD, NOF_SEND_SYNC, NOF_SEND_READY, NOF_SEND_BUFFERED };
+
+struct nof_bsend;
+struct nof_comm;
+struct nof_message;
+struct nof_part;
+struct nof_sched;
+struct nof_staged;
+
+struct nof_request {
+    enum nof_request_kind kind;
+    enum nof_send_mode mode;
+    bool persistent;
+    bool active; /* started and not yet waited for; always true for what is not persistent */
+    bool complete;
+    bool orphan; /* the program freed it: goes away when complete */
+    bool cancelled;
+    bool probe_wait; /* PROBE: answer only when something matches */
+    bool probe_take; /* PROBE: take the message out of matching */
+    bool found; /* PROBE: answer */
+    bool exact; /* RECV of a schedule: a shorter message is an error, too */
+    MPI_Request handle; /* MPI_REQUEST_NULL if it has none */
+    struct nof_comm *comm;
+    struct nof_type *type;
+    void *buf;
+    size_t count;
+    int peer; /* rank among nof_comm_peers(comm), MPI_ANY_SOURCE or MPI_PROC_NULL */
+    int tag; /* or MPI_ANY_TAG */
+    uint32_t ctx;
+    uint64_t callsite; /* where the program called MPI, for the NIC's predictor */
+
+    void *data;
+    size_t bytes;
+    void *packed; /* malloc'ed, equals data when used */
+    bool streamed; /* data is the base of the type's layout */
+
+    int error; /* code */
+    int status_source;
+    int status_tag;
+    size_t status_bytes;
+
+    struct nof_message *message; /* PROBE: taken; RECV: to be received */
+    void (*on_done)(struct nof_request *req); /* the library's own: takes it over when ended */
+    void *context; /* for on_done */
+    struct nof_request *waits_for; /* RECV of a send and receive in one: the send, while it runs */
+    bool ended; /* it has, but the one that it waits for has not */
+    struct nof_sched *owner; /* the schedule that waits for this one */
+    size_t owner_slot; /* its place there */
+    struct nof_greq *greq; /* GENERAL: the program's */
+    struct nof_sched *sched; /* COLL: what is executed */
+    struct nof_bsend *bsend; /* the attached buffer that it counts in */
+    struct nof_part *part; /* PSEND, PRECV */
+    size_t bsend_bytes; /* room in the attached buffer that is given back at the end */
+    struct nof_staged *staged; /* RECV: the program reads it in place; told where by the channel */
+    struct nof_match_entry match; /* the channel's */
+    void *channel_op; /* the channel's */
+    struct nof_request *next; /* free list, or the channel's queue */
+    struct nof_request *prev_active; /* all that the channel has, for a peer's death */
+    struct nof_request *next_active;
+};
+
+struct nof_request *nof_request_new(enum nof_request_kind kind);
+void nof_request_free(struct nof_request *req);
+
+/* Give it a handle for the program. 0 or a code. */
+int nof_request_publish(struct nof_request *req, MPI_Request *handle_out);
+
+/* Request behind a handle. MPI_REQUEST_NULL gives NULL and success. */
+int nof_request_check(MPI_Request handle, struct nof_request **req_out);
+/* The same for a handle that is at `place`, which must not be NULL. */
+int nof_request_check_at(const MPI_Request *place, struct nof_request **req_out);
+
+/* Channel to library: the operation ended. source: job rank. len: bytes of the message as sent,
+ * which for a receive may be more than `bytes` (truncation). */
+void nof_request_done(struct nof_request *req, int source, int tag, size_t len);
+void nof_request_fail(struct nof_request *req, int error);
+/* Put the first `len` bytes of a message, which the channel holds, where a receive wants them. */
+void nof_request_store(const struct nof_request *req, const void *payload, size_t len);
+/* The same for what the library ends by itself (LOCAL), with error and status set before. */
+void nof_request_end(struct nof_request *req);
+
+/* Ready to be started again (persistent). */
+void nof_request_reset(struct nof_request *req);
+
+/* Wait without a handle; returns its error code. The lock is given up meanwhile. */
+int nof_request_wait(struct nof_request *req);
+
+/* Status of a completed request; MPI_ERROR is left alone. status may be MPI_STATUS_IGNORE. Returns what the query
+ * function of a generalized request answered, MPI_SUCCESS for all others. */
+int nof_request_status(const struct nof_request *req, MPI_Status *status);
+
+/* The program learns that a request ended: status, and either ready for the next start (persistent)
+ * or freed, with *handle set to null. Returns its error code. *comm_out (may be NULL) is set, with a
+ * reference of its own, if there was an error. */
+int nof_request_retire(struct nof_request *req, MPI_Request *handle, MPI_Status *status,
+                       struct nof_comm **comm_out);
+
+/* ---- request_status.c: what lies in the internal words ---- */
+void nof_status_set(MPI_Status *status, int source, int tag, size_t bytes, bool cancelled);
+void nof_status_empty(MPI_Status *status);
+size_t nof_status_bytes(const MPI_Status *status);
+bool nof_status_cancelled(const MPI_Status *status);
+
+#endif

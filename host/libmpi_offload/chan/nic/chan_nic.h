@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The NIC channel: requests become descriptors, completions end requests.
+ *
+ *   chan_nic.c      open, close, poll, sleep; the death of the NIC
+ *   chan_peer.c     business cards; who is dead
+ *   chan_notice.c   telling others of it
+ *   chan_submit.c   operations under way, the queue behind a full ring
+ *   chan_send.c     sends: window per peer, bounce arena, parked sends
+ *   chan_recv.c     receives, probes, cancel
+ *   chan_layout.c   datatypes that the NIC walks by itself
+ *   chan_spill.c    what the NIC spilled into the library's matcher
+ *   chan_comp.c     one handler per kind of completion
+ *
+ * Every descriptor that is answered belongs to an *operation*, whose index and generation are the
+ * cookie: a late or repeated completion finds a stale generation and is dropped.
+ *
+ * This header is for these files only; the rest of the library sees channel.h. */
+#ifndef NOF_MPI_CHAN_NIC_H
+#define NOF_MPI_CHAN_NIC_H
+
+#include "chan/channel.h"
+#include "launch/launch.h"
+#include "chan/matcher.h"
+#include "nof/counters.h"
+#include "nof/desc.h"
+#include "pmd_driver.h"
+
+/* Small sends handed to the NIC and not yet answered, per peer; the rest waits in the heap, so that
+ * one slow peer does not fill the NIC's table of sends. A send for which the peer's NIC has no
+ * credit is announced and answered only when its receive is there, which may be after one that
+ * still waits here: when nothing is answered for a while, the window doubles. */
+#define NOF_CHAN_WINDOW 64u
+#define NOF_CHAN_WINDOW_STALL_NS (1000u * 1000u)
+/* PULLs with the NIC at a time, at most. */
+#define NOF_CHAN_PULLS 32u
+
+enum nof_op_phase {
+    NOF_OP_FREE,
+    NOF_OP_SEND, /* with the NIC, or parked */
+    NOF_OP_RECV, /* with the NIC: RECV, MRECV or PULL */
+    NOF_OP_PROBE, /* with the NIC */
+    NOF_OP_LOCAL, /* receive or waiting probe in the library's matcher */
+    NOF_OP_HELD, /* receive or probe that waits for the end of spill mode */
+    NOF_OP_ACK, /* tells a synchronous sender that its spilled message was matched */
+    NOF_OP_LAYOUT, /* of `type` */
+    NOF_OP_FLUSH
+};
+
+struct nof_chan_op {
+    uint32_t index;
+    uint32_t generation;
+    enum nof_op_phase phase;
+    bool windowed; /* counts in its peer's window */
+    bool bounced; /* holds `bounce` */
+    bool cancel_asked;
+    bool parked; /* SEND: only its peer's NIC has its envelope, until it is granted */
+    bool pulled; /* RECV by PULL: source, tag and length are those of the spilled envelope */
+    int32_t peer; /* job rank, NOF_ANY_SOURCE */
+    int32_t tag; /* SEND, PULL */
+    uint32_t ctx; /* SEND */
+    uint64_t len; /* SEND: bytes; PULL: of the message */
+    uint64_t bounce;
+    uint64_t handle; /* PULL */
+    int fail_code; /* a cancel for this reason ends the request with this code */
+    struct nof_type *type; /* LAYOUT */
+    struct nof_request *req; /* NULL: the program does not wait for it any more */
+    struct nof_chan_op *next; /* free list; held list; PULLs that wait */
+    struct nof_chan_op *next_active;
+    struct nof_chan_op *prev_active;
+};
+
+struct nof_chan_peer {
+    bool known; /* the NIC has its card */
+    bool dead; /* or left through MPI_Finalize */
+    bool left;
+    bool blocked; /* in the list of peers with waiting sends */
+    uint32_t in_window;
+    uint32_t window; /* NOF_CHAN_WINDOW, or more while stalled */
+    uint64_t stalled_ns; /* the window has been full, without an answer, since then */
+    struct nof_request *first; /* sends that wait, in order */
+    struct nof_request *last;
+    char *place; /* "pid 12 on host", NULL if not asked for yet */
+    struct nof_chan_peer *next_blocked;
+};
+
+/* A message that the NIC gave to the library's matcher. */
+struct nof_chan_envelope {
+    struct nof_match_entry match; /* first: an entry is its envelope */
+    uint64_t len;
+    uint64_t handle;
+    uint64_t sender_handle; /* what a REVOKE calls it */
+    bool remote; /* payload is not here: PULL */
+    int status; /* not NOF_OK: the payload is lost */
+    bool sync; /* the sender wants to know of the match */
+    uint32_t stored; /* bytes in payload */
+    uint8_t payload[];
+};
+
+struct nof_chan {
+    struct nof_pmd *pmd;
+    const struct nof_bar_identity *identity;
+    bool nic_dead;
+    int nic_dead_code; /* MPI code */
+    struct nof_chan_peer *peers; /* by job rank */
+    uint32_t dead_count; /* without those that left */
+    bool closing; /* MPI_Finalize: nobody needs notices any more */
+    struct nof_chan_peer *blocked;
+
+    struct nof_chan_op **op_chunks;
+    uint32_t op_chunk_count;
+    struct nof_chan_op *op_free;
+    struct nof_chan_op *active;
+
+    struct nof_desc *queue; /* descriptors behind a full ring: circular, capacity a power of two */
+    size_t queue_capacity;
+    size_t queue_head;
+    size_t queue_count;
+
+    uint32_t release[NOF_RELEASE_MAX];
+    uint32_t release_count;
+
+    bool spill;
+    bool spill_ending; /* SPILL_END is with the NIC: receives and probes are held */
+    uint64_t spill_retry_ns; /* not before, after EAGAIN */
+    uint64_t spill_retry_wait_ns; /* between the last EAGAIN and that */
+    uint64_t spills_seen;
+    uint64_t nomatches_seen; /* to RECV, and to PROBE and MPROBE that wait */
+    struct nof_matcher matcher;
+    struct nof_chan_op *local_probes;
+    struct nof_chan_op *held_first;
+    struct nof_chan_op *held_last;
+    struct nof_chan_op *pulls_first; /* not yet with the NIC */
+    struct nof_chan_op *pulls_last;
+    uint32_t pulls_out; /* with the NIC */
+    uint32_t pulls_most; /* that may be: fewer after a refusal, one more for each that ends */
+    uint64_t pulls_retry_ns; /* when those that wait are tried again; 0: none was refused since one ended */
+};
+
+extern struct nof_chan nof_chan;
+
+/* ---- chan_nic.c ---- */
+int nof_channel_nic_open(const struct nof_launch_job *job, char *text, size_t text_bytes);
+/* The NIC is gone: everything under way ends with an error that says so. */
+void nof_chan_nic_died(const char *why);
+/* Counter of this endpoint by name. 0, or -1 if there is none or no NIC. */
+int nof_chan_counter(const char *name, uint64_t *value_out);
+
+/* ---- chan_peer.c ---- */
+int nof_chan_publish_card(char *text, size_t text_bytes);
+/* The NIC knows this peer from now on; or the code why it cannot. */
+int nof_chan_peer_open(int world_rank);
+/* status NOF_OK: it left in order, which ends only what names it. */
+void nof_chan_peer_died(int world_rank, int status);
+/* "rank 3 (pid 12 on host)" into a static buffer. */
+const char *nof_chan_peer_name(int world_rank);
+/* The code for an operation that a dead peer ended. */
+int nof_chan_dead_code(int world_rank);
+/* The code for any other failed status. */
+int nof_chan_status_code(int status, int world_rank);
+
+/* ---- chan_notice.c ---- */
+void nof_chan_notice_start(void);
+void nof_chan_notice_spread(int world_rank, int status);
+
+/* ---- chan_submit.c ---- */
+struct nof_chan_op *nof_chan_op_new(enum nof_op_phase phase, struct nof_request *req);
+void nof_chan_op_free(struct nof_chan_op *op);
+struct nof_chan_op *nof_chan_op_of(uint64_t cookie);
+uint64_t nof_chan_cookie(const struct nof_chan_op *op);
+/* Into the ring, or into the queue behind it. */
+void nof_chan_submit(const struct nof_desc *desc);
+/* Move queued descriptors into the ring. */
+void nof_chan_submit_queued(void);
+/* Give a staging slot back, with others. */
+void nof_chan_release_staged(uint32_t offset);
+void nof_chan_release_flush(void);
+
+/* ---- chan_send.c ---- */
+void nof_chan_send(struct nof_request *req);
+void nof_chan_send_cancel(struct nof_request *req);
+/* Cancel all that were handed over, but for the library's own barrier. */
+void nof_chan_send_withdraw(void);
+void nof_chan_send_done(struct nof_chan_op *op, const struct nof_comp *comp);
+void nof_chan_send_granted(struct nof_chan_op *op, const struct nof_comp *comp);
+void nof_chan_send_cancelled(struct nof_chan_op *op, int status);
+void nof_chan_send_parked(struct nof_chan_op *op);
+/* A parked send whose peer is gone: the NIC has forgotten it, and will never say so. */
+void nof_chan_send_lost(struct nof_chan_op *op, int code);
+/* Hand over what windows allow. */
+void nof_chan_send_pump(void);
+void nof_chan_send_fail_waiting(struct nof_chan_peer *peer, int code);
+
+/* ---- chan_recv.c ---- */
+void nof_chan_recv(struct nof_request *req);
+/* The next receive comes from this place; of no use, and no harm, when it does not. */
+void nof_chan_hint(uint64_t callsite);
+void nof_chan_probe(struct nof_request *req);
+void nof_chan_cancel(struct nof_request *req);
+bool nof_chan_cancelling(const struct nof_request *req);
+void nof_chan_recv_done(struct nof_chan_op *op, const struct nof_comp *comp);
+void nof_chan_probe_done(struct nof_chan_op *op, const struct nof_comp *comp);
+void nof_chan_cancel_done(struct nof_chan_op *op, int status);
+/* Why a receive or probe that no message here fits would never end: somebody died. MPI_SUCCESS: it may. */
+int nof_chan_lost_code(const struct nof_request *req, int32_t source);
+/* End a receive or probe in whatever phase it is with this code (a CANCEL first if need be). */
+void nof_chan_recv_fail(struct nof_chan_op *op, int code);
+
+/* ---- chan_layout.c ---- */
+void nof_chan_commit(struct nof_type *type);
+void nof_chan_forget(const struct nof_type *type);
+bool nof_chan_streams(const struct nof_type *type, size_t bytes);
+void nof_chan_layout_done(struct nof_chan_op *op, int status);
+/* Where the request's bytes lie in the program's memory, into a descriptor. */
+void nof_chan_place(struct nof_desc *desc, const struct nof_request *req);
+
+/* ---- chan_spill.c ---- */
+void nof_chan_spilled(const struct nof_comp *comp);
+/* Its sender wants a spilled message back. */
+void nof_chan_revoke(const struct nof_comp *comp);
+/* RECV or PROBE answered NOMATCH: it lives in the library's matcher from now on. */
+void nof_chan_local_recv(struct nof_chan_op *op);
+void nof_chan_local_probe(struct nof_chan_op *op);
+/* Take it out of the matcher or the list it is in. */
+void nof_chan_local_remove(struct nof_chan_op *op);
+void nof_chan_hold(struct nof_chan_op *op);
+/* Receive a spilled envelope that is in no list any more. */
+void nof_chan_consume(struct nof_request *req, struct nof_chan_envelope *envelope);
+/* One that was pulled has ended: the next may go. */
+void nof_chan_pull_done(void);
+/* The NIC has no room for one that waits for a parked send (NOF_EAGAIN): it goes again when another has ended, or later. */
+void nof_chan_pull_refused(struct nof_chan_op *op);
+/* On each turn while any waits. */
+void nof_chan_pull_check(void);
+void nof_chan_spill_end_done(int status);
+/* Leave spill mode when nothing is left in the matcher. */
+void nof_chan_spill_check(void);
+/* How long a sleeping rank may leave the question of its end unasked; UINT64_MAX: there is none. */
+uint64_t nof_chan_spill_nap_ns(void);
+
+/* chan_recv.c, for chan_spill.c: submit an operation (again). */
+void nof_chan_submit_recv(struct nof_chan_op *op);
+void nof_chan_submit_probe(struct nof_chan_op *op);
+int32_t nof_chan_wanted_tag(const struct nof_request *req);
+
+/* ---- chan_comp.c ---- */
+void nof_chan_complete(const struct nof_comp *comp);
+
+#endif

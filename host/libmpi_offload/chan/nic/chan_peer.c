@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "chan/nic/chan_nic.h"
+#include "comm/comm.h"
+#include "base/error.h"
+#include "coll/schedule.h"
+
+#define CARD_HEX 64
+
+static void card_key(int world_rank, char key[32])
+{
+    snprintf(key, 32, "nof-card-%d", world_rank);
+}
+
+/* What is published: "<card in hex>:<pid>:<host>". */
+int nof_chan_publish_card(char *text, size_t text_bytes)
+{
+    char key[32], hex[CARD_HEX + 1], value[NOF_LAUNCH_VALUE_BYTES];
+    card_key(nof_lib.world_rank, key);
+    nof_card_format(&nof_chan.identity->card, hex);
+    snprintf(value, sizeof(value), "%s:%d:%s", hex, (int)getpid(), nof_lib.host);
+    if (nof_launch->put(key, value) != 0 || nof_launch->fence() != 0) {
+        snprintf(text, text_bytes,
+                 "the launcher did not take this rank's business card: it, or another rank, ended");
+        return -1;
+    }
+    return 0;
+}
+
+/* The card of a peer, and where it lives. */
+static int fetch_card(int world_rank, struct nof_card *card)
+{
+    char key[32], value[NOF_LAUNCH_VALUE_BYTES] = "", host[NOF_LAUNCH_VALUE_BYTES] = "?";
+    struct nof_chan_peer *peer = &nof_chan.peers[world_rank];
+    int pid = 0;
+    if (world_rank == nof_lib.world_rank) {
+        *card = nof_chan.identity->card;
+        return MPI_SUCCESS;
+    }
+    card_key(world_rank, key);
+    if (nof_launch->get(world_rank, key, value) != 0 && errno == ETIMEDOUT)
+        return nof_error(MPI_ERR_OTHER,
+                         "the launcher does not answer (%s), asked for the business card of rank %d: is it "
+                         "stopped or overloaded?",
+                         nof_launch->title, world_rank);
+    if (value[0] == '\0')
+        return nof_error(MPIX_ERR_PROC_FAILED,
+                         "the launcher has no business card of rank %d: it never started, or the "
+                         "launcher is gone",
+                         world_rank);
+    if (strlen(value) > CARD_HEX) {
+        value[CARD_HEX] = '\0';
+        (void)sscanf(value + CARD_HEX + 1, "%d:%400s", &pid, host);
+    }
+    if (nof_card_parse(value, card) != NOF_OK)
+        return nof_error(MPI_ERR_INTERN, "the business card of rank %d cannot be read", world_rank);
+    size_t place_bytes = strlen(host) + 32;
+    peer->place = malloc(place_bytes);
+    if (peer->place != NULL)
+        snprintf(peer->place, place_bytes, "pid %d on %s", pid, host);
+    return MPI_SUCCESS;
+}
+
+int nof_chan_peer_open(int world_rank)
+{
+    struct nof_chan_peer *peer = &nof_chan.peers[world_rank];
+    if (peer->known)
+        return MPI_SUCCESS;
+    struct nof_card card;
+    int rc = fetch_card(world_rank, &card);
+    if (rc != MPI_SUCCESS)
+        return rc;
+    struct nof_desc desc = {.opcode = NOF_DESC_PEER, .peer = world_rank, .len = sizeof(card)};
+    memcpy(desc.inline_data, &card, sizeof(card));
+    nof_chan_submit(&desc);
+    peer->known = true;
+    return MPI_SUCCESS;
+}
+
+const char *nof_chan_peer_name(int world_rank)
+{
+    static char name[NOF_LAUNCH_VALUE_BYTES + 64];
+    const char *place =
+        world_rank >= 0 && world_rank < nof_lib.world_size ? nof_chan.peers[world_rank].place : NULL;
+    if (place == NULL)
+        snprintf(name, sizeof(name), "rank %d of MPI_COMM_WORLD", world_rank);
+    else
+        snprintf(name, sizeof(name), "rank %d of MPI_COMM_WORLD (%s)", world_rank, place);
+    return name;
+}
+
+int nof_chan_dead_code(int world_rank)
+{
+    if (nof_chan.peers[world_rank].left)
+        return nof_error(MPIX_ERR_PROC_FAILED, "%s has left: it called MPI_Finalize",
+                         nof_chan_peer_name(world_rank));
+    return nof_error(MPIX_ERR_PROC_FAILED, "%s is dead: its process or its NIC is gone",
+                     nof_chan_peer_name(world_rank));
+}
+
+int nof_chan_status_code(int status, int world_rank)
+{
+    switch (status) {
+    case NOF_EPEERDEAD:
+        return nof_chan_dead_code(world_rank);
+    case NOF_ELINKDOWN:
+        return nof_error(MPIX_ERR_PROC_FAILED, "%s cannot be reached: the link of this NIC is down",
+                         nof_chan_peer_name(world_rank));
+    case NOF_EFAULT:
+        return nof_error(MPI_ERR_BUFFER, "the buffer is not (wholly) accessible memory");
+    case NOF_ENOMEM:
+        return nof_error(
+            MPI_ERR_NO_MEM,
+            "the NIC has no room for %s: start nofd with a larger --max-peers (\"nof stats\" says "
+            "what it holds)",
+            nof_chan_peer_name(world_rank));
+    case NOF_ENICDEAD:
+        return nof_error(
+            MPIX_ERR_PROC_FAILED,
+            "the NIC of rank %d is gone: its daemon has ended (\"nof down\", or see its nofd.log)",
+            nof_lib.world_rank);
+    case NOF_EPROTO:
+        return nof_error(MPI_ERR_OTHER, "%s broke the message protocol", nof_chan_peer_name(world_rank));
+    default:
+        return nof_error(MPI_ERR_INTERN, "the NIC answered status %d (peer: %s)", status,
+                         nof_chan_peer_name(world_rank));
+    }
+}
+
+/* Receives from anybody cannot tell whether the dead one was meant: they end too. */
+static bool concerns(const struct nof_chan_op *op, int world_rank, bool left)
+{
+    if (op->req == NULL || op->req->on_done != NULL ||
+        (op->req->kind != NOF_REQUEST_RECV && op->req->kind != NOF_REQUEST_PROBE))
+        return false;
+    if (op->peer != NOF_ANY_SOURCE || left)
+        return op->peer == world_rank;
+    return nof_comm_has(op->req->comm, world_rank);
+}
+
+void nof_chan_peer_died(int world_rank, int status)
+{
+    struct nof_chan_peer *peer = &nof_chan.peers[world_rank];
+    if (peer->dead)
+        return;
+    bool left = status == NOF_OK;
+    peer->dead = true;
+    peer->left = left;
+    if (!left) {
+        nof_chan.dead_count++;
+        if (!nof_chan.closing)
+            nof_chan_notice_spread(world_rank, status);
+    }
+    int code = nof_chan_status_code(left ? NOF_EPEERDEAD : status, world_rank);
+    nof_chan_send_fail_waiting(peer, code);
+    /* Ending one request may end others (a collective): begin again after each. */
+    for (struct nof_chan_op *op = nof_chan.active; op != NULL;) {
+        if (op->fail_code == MPI_SUCCESS && concerns(op, world_rank, left)) {
+            nof_chan_recv_fail(op, code);
+            op = nof_chan.active;
+        } else if (op->phase == NOF_OP_SEND && op->parked && op->peer == world_rank) {
+            nof_chan_send_lost(op, code);
+            op = nof_chan.active;
+        } else {
+            op = op->next_active;
+        }
+    }
+    if (!left)
+        nof_sched_fail_rank(world_rank, code);
+}

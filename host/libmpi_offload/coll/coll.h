@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Collectives: builders that fill a schedule, one file per family, and the few that the library
+ * itself runs. A builder gets checked arguments; buffers are those of the program, MPI_IN_PLACE is
+ * resolved by the flag or pointer that its comment names. What a builder reads beside the buffers
+ * (counts, displacements, neighbours) it reads while it builds only.
+ *
+ * A choice between algorithms depends on nothing but what all ranks see alike: packed bytes, counts,
+ * the operation, the number of ranks. Never an extent: it may differ from rank to rank. */
+#ifndef NOF_MPI_COLL_H
+#define NOF_MPI_COLL_H
+
+#include "coll/schedule.h"
+
+/* A buffer as the program described it. */
+struct nof_data {
+    void *buf;
+    size_t count;
+    struct nof_type *type;
+};
+
+/* Counts or displacements of a call: one value for all ranks, or an array in one of two widths. */
+enum nof_counts_kind { NOF_COUNTS_NOT_GIVEN, NOF_COUNTS_ONE, NOF_COUNTS_INT, NOF_COUNTS_WIDE };
+struct nof_counts {
+    enum nof_counts_kind kind;
+    MPI_Count one;
+    const int *narrow;
+    const MPI_Count *wide;
+};
+
+static inline MPI_Count nof_count_at(const struct nof_counts *c, int i)
+{
+    return c->kind == NOF_COUNTS_INT ? c->narrow[i] : c->kind == NOF_COUNTS_WIDE ? c->wide[i] : c->one;
+}
+
+/* Blocks of a buffer: block i is counts[i] elements at displs[i] extents from buf. */
+struct nof_blocks {
+    void *buf;
+    struct nof_counts counts;
+    struct nof_counts displs; /* not given: one block after the other; in bytes if there are `types` */
+    struct nof_type *type;
+    const MPI_Datatype *types; /* one per block, or NULL: `type` for all */
+};
+
+/* Whether addresses reach all of block i, whose elements are of `type`. */
+bool nof_block_fits(const struct nof_blocks *b, int i, const struct nof_type *type);
+
+/* Block i, which fits, as a buffer of its own. */
+struct nof_data nof_block(const struct nof_blocks *b, int i);
+
+static inline size_t nof_data_bytes(const struct nof_data *d)
+{
+    return d->count * d->type->size;
+}
+
+/* Bytes of n blocks from block `first` on, going round after the last of `size`. */
+size_t nof_blocks_bytes(const struct nof_blocks *b, int size, int first, int n);
+
+/* Append a transfer or a copy; nothing if there are no bytes. To pack into less room than is needed, as
+ * to copy into a shorter buffer, is MPI_ERR_TRUNCATE. */
+void nof_coll_send(struct nof_sched *s, const struct nof_data *data, int peer);
+void nof_coll_recv(struct nof_sched *s, const struct nof_data *data, int peer);
+void nof_coll_copy(struct nof_sched *s, const struct nof_data *from, const struct nof_data *to);
+void nof_coll_pack(struct nof_sched *s, const struct nof_data *from, void *packed, size_t room_bytes);
+void nof_coll_unpack(struct nof_sched *s, const void *packed, const struct nof_data *to);
+
+/* ---- coll_bcast.c ---- */
+void nof_coll_build_barrier(struct nof_sched *s);
+void nof_coll_build_bcast(struct nof_sched *s, const struct nof_data *data, int root);
+
+/* ---- coll_gather.c. In place: `send` NULL at the root (gather), `recv` NULL (scatter). The blocks
+ * are the root's and NULL elsewhere. The v-forms serve counts that only the root knows. ---- */
+void nof_coll_build_gather(struct nof_sched *s, const struct nof_data *send, const struct nof_blocks *recv,
+                           int root);
+void nof_coll_build_gatherv(struct nof_sched *s, const struct nof_data *send, const struct nof_blocks *recv,
+                            int root);
+void nof_coll_build_scatter(struct nof_sched *s, const struct nof_blocks *send, const struct nof_data *recv,
+                            int root);
+void nof_coll_build_scatterv(struct nof_sched *s, const struct nof_blocks *send, const struct nof_data *recv,
+                             int root);
+
+/* ---- coll_allgather.c. In place: `send` NULL. ---- */
+void nof_coll_build_allgather(struct nof_sched *s, const struct nof_data *send,
+                              const struct nof_blocks *recv);
+
+/* ---- coll_alltoall.c. In place: `send` NULL, what is in `recv` is sent. ---- */
+void nof_coll_build_alltoall(struct nof_sched *s, const struct nof_blocks *send,
+                             const struct nof_blocks *recv);
+
+/* ---- coll_reduce.c, coll_allreduce.c, coll_reduce_scatter.c, coll_scan.c ---- */
+struct nof_reduction {
+    const void *in; /* MPI_IN_PLACE where the standard allows it: the operand is in `out` */
+    void *out; /* NULL where it is not significant */
+    size_t count;
+    struct nof_type *type;
+    struct nof_op *op;
+};
+void nof_coll_build_reduce(struct nof_sched *s, const struct nof_reduction *r, int root);
+void nof_coll_build_allreduce(struct nof_sched *s, const struct nof_reduction *r);
+/* r->count is the sum of the counts. */
+void nof_coll_build_reduce_scatter(struct nof_sched *s, const struct nof_reduction *r,
+                                   const struct nof_counts *counts);
+void nof_coll_build_scan(struct nof_sched *s, const struct nof_reduction *r, bool exclusive);
+
+/* Where piece i of n starts when `count` elements are cut evenly; i = n: the end. */
+static inline size_t nof_coll_cut(size_t count, int n, int i)
+{
+    size_t rest = count % (size_t)n;
+    return count / (size_t)n * (size_t)i + ((size_t)i < rest ? (size_t)i : rest);
+}
+
+/* Elements [from, from + count) of a reduction, as one of its own. */
+struct nof_reduction nof_reduction_part(const struct nof_reduction *r, size_t from, size_t count);
+
+/* ---- coll_neighbor.c: every edge one message, all at once. One block for each neighbour. ---- */
+struct nof_neighbors {
+    const int *in; /* ranks or MPI_PROC_NULL */
+    const int *out;
+    int in_count;
+    int out_count;
+    bool cartesian;
+};
+void nof_coll_build_neighbors(struct nof_sched *s, const struct nof_neighbors *n,
+                              const struct nof_blocks *send, const struct nof_blocks *recv);
+
+/* ---- coll.c: for the library itself ---- */
+int nof_coll_barrier(struct nof_comm *comm);
+int nof_coll_bcast(struct nof_comm *comm, void *buf, size_t count, struct nof_type *type, int root);
+/* buf holds `each` bytes per rank, mine filled in. */
+int nof_coll_allgather_bytes(struct nof_comm *comm, void *buf, size_t each);
+
+#endif

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* All-to-all. With one small count for all and enough ranks, Bruck's algorithm: a logarithmic number
+ * of rounds, each block travels up to as many times. Otherwise every pair has a message of its own: in
+ * round k every rank sends to the one k places after it and receives from the one k places before it,
+ * so no rank is the target of two at a time. Small messages do not fill the link: several rounds go
+ * together. In place, the two ranks of a pair meet in one round, which needs a copy of one round only. */
+#include "coll/coll.h"
+
+#define BRUCK_MAX_BLOCK_BYTES 256u
+#define BRUCK_MIN_RANKS 8
+#define TOGETHER_MAX_BYTES (32u * 1024u) /* in flight to one rank's neighbours, about */
+#define TOGETHER_MAX_ROUNDS 32u
+
+static size_t largest_block(const struct nof_sched *s, const struct nof_blocks *blocks)
+{
+    size_t largest = 1;
+    for (int i = 0; i < s->size; i++) {
+        struct nof_data block = nof_block(blocks, i);
+        size_t bytes = nof_data_bytes(&block);
+        largest = bytes > largest ? bytes : largest;
+    }
+    return largest;
+}
+
+static int rounds_together(size_t largest)
+{
+    size_t rounds = TOGETHER_MAX_BYTES / largest;
+    return (int)(rounds < 1 ? 1 : rounds > TOGETHER_MAX_ROUNDS ? TOGETHER_MAX_ROUNDS : rounds);
+}
+
+static void build_pairs(struct nof_sched *s, const struct nof_blocks *send, const struct nof_blocks *recv)
+{
+    struct nof_data mine = nof_block(send, s->rank), own = nof_block(recv, s->rank);
+    nof_coll_copy(s, &mine, &own);
+    int together = rounds_together(largest_block(s, recv));
+    for (int k = 1; k < s->size; k++) {
+        int to = (s->rank + k) % s->size, from = (s->rank - k + s->size) % s->size;
+        struct nof_data out = nof_block(send, to), in = nof_block(recv, from);
+        nof_coll_recv(s, &in, from);
+        nof_coll_send(s, &out, to);
+        if (k % together == 0)
+            nof_sched_fence(s);
+    }
+}
+
+/* In round k the ranks whose sum is k modulo their number exchange their blocks. */
+static void build_in_place(struct nof_sched *s, const struct nof_blocks *recv)
+{
+    size_t largest = largest_block(s, recv);
+    int together = rounds_together(largest);
+    char *copies = nof_sched_temporary(s, largest * (size_t)together, nof_type_byte());
+    int used = 0;
+    for (int k = 0; k < s->size; k++) {
+        int peer = (k - s->rank + s->size) % s->size;
+        if (peer == s->rank)
+            continue;
+        struct nof_data block = nof_block(recv, peer);
+        struct nof_data copy = {copies + largest * (size_t)used, nof_data_bytes(&block), nof_type_byte()};
+        nof_coll_copy(s, &block, &copy);
+        nof_coll_recv(s, &block, peer);
+        nof_coll_send(s, &copy, peer);
+        used = (used + 1) % together;
+        if (used == 0)
+            nof_sched_fence(s);
+    }
+}
+
+/* Copy the runs of slots whose number has the bit `bit`, to one another or apart. Returns the bytes. */
+static size_t copy_runs(struct nof_sched *s, char *slots, char *dense, size_t each, int bit, bool collect)
+{
+    struct nof_type *byte = nof_type_byte();
+    size_t at = 0;
+    for (int i = bit; i < s->size; i += 2 * bit) {
+        size_t run = each * (size_t)(bit < s->size - i ? bit : s->size - i);
+        struct nof_data apart = {slots + each * (size_t)i, run, byte}, together = {dense + at, run, byte};
+        nof_coll_copy(s, collect ? &apart : &together, collect ? &together : &apart);
+        at += run;
+    }
+    return at;
+}
+
+/* Slot i holds what has to go i places on; a round moves the slots with bit k by k places. */
+static void build_bruck(struct nof_sched *s, const struct nof_blocks *send, const struct nof_blocks *recv)
+{
+    struct nof_type *byte = nof_type_byte();
+    struct nof_data first = nof_block(recv, 0);
+    size_t each = nof_data_bytes(&first), total = each * (size_t)s->size;
+    char *slots = nof_sched_temporary(s, total, byte);
+    char *out = nof_sched_temporary(s, total, byte), *in = nof_sched_temporary(s, total, byte);
+    for (int i = 0; i < s->size; i++) {
+        struct nof_data block = nof_block(send, (s->rank + i) % s->size);
+        nof_coll_pack(s, &block, slots + each * (size_t)i, each);
+    }
+    for (int bit = 1; bit < s->size; bit *= 2) {
+        size_t bytes = copy_runs(s, slots, out, each, bit, true);
+        nof_coll_recv(s, &(struct nof_data){in, bytes, byte}, (s->rank - bit + s->size) % s->size);
+        nof_coll_send(s, &(struct nof_data){out, bytes, byte}, (s->rank + bit) % s->size);
+        nof_sched_fence(s);
+        copy_runs(s, slots, in, each, bit, false);
+    }
+    for (int i = 0; i < s->size; i++) {
+        struct nof_data block = nof_block(recv, (s->rank - i + s->size) % s->size);
+        nof_coll_unpack(s, slots + each * (size_t)i, &block);
+    }
+}
+
+void nof_coll_build_alltoall(struct nof_sched *s, const struct nof_blocks *send,
+                             const struct nof_blocks *recv)
+{
+    bool uniform = recv->counts.kind == NOF_COUNTS_ONE && recv->types == NULL;
+    size_t each = uniform ? (size_t)recv->counts.one * recv->type->size : 0;
+    if (each > 0 && each <= BRUCK_MAX_BLOCK_BYTES && s->size >= BRUCK_MIN_RANKS)
+        build_bruck(s, send != NULL ? send : recv, recv);
+    else if (send != NULL)
+        build_pairs(s, send, recv);
+    else
+        build_in_place(s, recv);
+}

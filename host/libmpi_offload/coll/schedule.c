@@ -1,0 +1,446 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "coll/schedule.h"
+
+#include <stdlib.h>
+
+#include "chan/channel.h"
+#include "base/progress.h"
+#include "p2p/pt2pt.h"
+#include "type/section.h"
+
+enum step_kind { STEP_SEND, STEP_RECV, STEP_COPY, STEP_REDUCE, STEP_UPDATE, STEP_FENCE };
+
+struct nof_step {
+    enum step_kind kind;
+    bool local; /* SEND, RECV: peer is a rank of comm->local */
+    bool exact; /* SEND, RECV: see nof_sched_exact() */
+    int peer;
+    const void *from; /* SEND, COPY, REDUCE: in */
+    void *to; /* RECV, COPY, REDUCE: inout */
+    size_t count;
+    size_t to_count; /* COPY */
+    struct nof_type *type;
+    struct nof_type *to_type; /* COPY */
+    struct nof_op *op;
+    const struct nof_section *section; /* UPDATE: of what is `from` now and was `to` */
+};
+
+static struct nof_sched *ready_first, *ready_last;
+static struct nof_sched *active_list;
+
+struct nof_sched *nof_sched_new(struct nof_comm *comm)
+{
+    struct nof_sched *s = calloc(1, sizeof(*s));
+    if (s == NULL)
+        return NULL;
+    s->comm = comm;
+    nof_comm_hold(comm);
+    s->rank = comm->rank;
+    s->size = nof_comm_peers(comm)->size;
+    s->tag = -1;
+    return s;
+}
+
+void nof_sched_side(struct nof_sched *s, bool local)
+{
+    nof_sched_fence(s);
+    s->local = local;
+    s->size = local ? nof_comm_size(s->comm) : nof_comm_peers(s->comm)->size;
+}
+
+void nof_sched_keep(struct nof_sched *s)
+{
+    struct nof_comm *local = s->comm->local;
+    s->tag = (int)(NOF_COMM_COLL_TAGS + s->comm->coll_kept++ % NOF_COMM_COLL_TAGS);
+    if (local != NULL)
+        s->local_tag = (int)(NOF_COMM_COLL_TAGS + local->coll_kept++ % NOF_COMM_COLL_TAGS);
+}
+
+static int next_tag(struct nof_comm *comm, bool blocking)
+{
+    if (blocking)
+        return (int)(comm->coll_seq++ % NOF_COMM_COLL_TAGS);
+    return (int)(2 * NOF_COMM_COLL_TAGS + comm->coll_started++ % NOF_COMM_COLL_TAGS);
+}
+
+static void take_tag(struct nof_sched *s)
+{
+    s->tag = next_tag(s->comm, s->request == NULL);
+    if (s->comm->local != NULL)
+        s->local_tag = next_tag(s->comm->local, s->request == NULL);
+}
+
+void nof_sched_free(struct nof_sched *s)
+{
+    for (size_t i = 0; i < s->count; i++) {
+        if (s->steps[i].type != NULL)
+            nof_type_release(s->steps[i].type);
+        if (s->steps[i].to_type != NULL)
+            nof_type_release(s->steps[i].to_type);
+        if (s->steps[i].op != NULL)
+            nof_op_release(s->steps[i].op);
+    }
+    if (!s->leak_temporaries)
+        for (size_t i = 0; i < s->temporary_count; i++)
+            free(s->temporaries[i]);
+    free(s->temporaries);
+    free(s->steps);
+    free(s->live);
+    nof_comm_release(s->comm);
+    free(s);
+}
+
+static void no_memory(struct nof_sched *s)
+{
+    if (s->build_error == MPI_SUCCESS)
+        s->build_error = nof_error(MPI_ERR_NO_MEM, "no memory for a collective operation");
+}
+
+static void append(struct nof_sched *s, const struct nof_step *step)
+{
+    if (s->count == s->capacity) {
+        size_t capacity = s->capacity == 0 ? 16 : s->capacity * 2;
+        struct nof_step *more = realloc(s->steps, capacity * sizeof(*more));
+        if (more == NULL) {
+            no_memory(s);
+            return;
+        }
+        s->steps = more;
+        s->capacity = capacity;
+    }
+    s->steps[s->count++] = *step;
+    if (step->type != NULL)
+        nof_type_hold(step->type);
+    if (step->to_type != NULL)
+        nof_type_hold(step->to_type);
+    if (step->op != NULL)
+        nof_op_hold(step->op);
+}
+
+void nof_sched_send(struct nof_sched *s, const void *buf, size_t count, struct nof_type *type, int peer)
+{
+    append(s, &(struct nof_step){.kind = STEP_SEND,
+                                 .local = s->local,
+                                 .exact = s->exact,
+                                 .from = buf,
+                                 .count = count,
+                                 .type = type,
+                                 .peer = peer});
+}
+
+void nof_sched_recv(struct nof_sched *s, void *buf, size_t count, struct nof_type *type, int peer)
+{
+    append(s, &(struct nof_step){.kind = STEP_RECV,
+                                 .local = s->local,
+                                 .exact = s->exact,
+                                 .to = buf,
+                                 .count = count,
+                                 .type = type,
+                                 .peer = peer});
+}
+
+void nof_sched_copy(struct nof_sched *s, const void *from, size_t from_count, struct nof_type *from_type,
+                    void *to, size_t to_count, struct nof_type *to_type)
+{
+    if (from == to && from_type == to_type)
+        return;
+    size_t bytes = from_count * from_type->size, room_bytes = to_count * to_type->size;
+    if (bytes > room_bytes && s->too_long == MPI_SUCCESS)
+        s->too_long = nof_error(MPI_ERR_TRUNCATE, "%zu bytes for a buffer of %zu bytes", bytes, room_bytes);
+    append(s, &(struct nof_step){.kind = STEP_COPY,
+                                 .from = from,
+                                 .count = from_count,
+                                 .type = from_type,
+                                 .to = to,
+                                 .to_count = to_count,
+                                 .to_type = to_type});
+}
+
+void nof_sched_reduce(struct nof_sched *s, struct nof_op *op, struct nof_type *type, const void *in,
+                      void *inout, size_t count)
+{
+    append(s, &(struct nof_step){
+                  .kind = STEP_REDUCE, .op = op, .type = type, .from = in, .to = inout, .count = count});
+}
+
+void nof_sched_update(struct nof_sched *s, const struct nof_section *section, const void *now,
+                      const void *before)
+{
+    append(s, &(struct nof_step){
+                  .kind = STEP_UPDATE, .section = section, .from = now, .to = nof_lib_unconst(before)});
+}
+
+void nof_sched_fence(struct nof_sched *s)
+{
+    if (s->count > 0 && s->steps[s->count - 1].kind != STEP_FENCE)
+        append(s, &(struct nof_step){.kind = STEP_FENCE});
+}
+
+void *nof_sched_temporary(struct nof_sched *s, size_t count, const struct nof_type *type)
+{
+    /* Operations may touch all of the last element, padding included. The bounds fit: the count was checked. */
+    ptrdiff_t low = type->tree->lb < type->lb ? type->tree->lb : type->lb;
+    ptrdiff_t high = type->tree->ub > type->ub ? type->tree->ub : type->ub;
+    ptrdiff_t last = count == 0 ? 0 : nof_type_extent(type) * (ptrdiff_t)(count - 1);
+    ptrdiff_t bytes;
+    low += last < 0 ? last : 0;
+    high += last > 0 ? last : 0;
+    if (__builtin_sub_overflow(high, low, &bytes)) {
+        no_memory(s);
+        return NULL;
+    }
+    void **more = realloc(s->temporaries, (s->temporary_count + 1) * sizeof(*more));
+    void *memory = more == NULL ? NULL : malloc(count == 0 ? 1 : (size_t)bytes + 1);
+    if (more != NULL)
+        s->temporaries = more;
+    if (memory == NULL) {
+        no_memory(s);
+        return NULL;
+    }
+    s->temporaries[s->temporary_count++] = memory;
+    return nof_lib_at(memory, -low);
+}
+
+/* ---- execution ---- */
+
+static void leave_active(struct nof_sched *s)
+{
+    if (s->prev_active != NULL)
+        s->prev_active->next_active = s->next_active;
+    else
+        active_list = s->next_active;
+    if (s->next_active != NULL)
+        s->next_active->prev_active = s->prev_active;
+}
+
+static void finish(struct nof_sched *s)
+{
+    leave_active(s);
+    s->done = true;
+    if (s->error == MPI_SUCCESS)
+        s->error = s->truncated;
+    nof_progress_signal();
+    if (s->request != NULL) {
+        if (s->error != MPI_SUCCESS)
+            nof_request_fail(s->request, s->error);
+        else
+            nof_request_done(s->request, 0, 0, 0);
+    }
+}
+
+static void make_ready(struct nof_sched *s)
+{
+    if (s->ready)
+        return;
+    s->ready = true;
+    s->next_ready = NULL;
+    if (ready_last == NULL)
+        ready_first = s;
+    else
+        ready_last->next_ready = s;
+    ready_last = s;
+}
+
+static void leave_live(struct nof_sched *s, struct nof_request *req)
+{
+    struct nof_request *last = s->live[--s->live_count];
+    s->live[req->owner_slot] = last;
+    last->owner_slot = req->owner_slot;
+}
+
+/* End early: what is under way must not write into the program's memory any more. */
+static void fail(struct nof_sched *s, int code)
+{
+    if (s->error != MPI_SUCCESS)
+        return;
+    s->error = code;
+    for (size_t i = s->live_count; i-- > 0;) {
+        struct nof_request *req = s->live[i];
+        if (req->kind == NOF_REQUEST_SEND) {
+            req->owner = NULL;
+            req->orphan = true;
+            s->leak_temporaries = true;
+            leave_live(s, req);
+            s->pending--;
+        }
+    }
+    /* Cancelling may end a request at once, which takes it out of the list. */
+    for (size_t i = s->live_count; i-- > 0;)
+        if (i < s->live_count)
+            nof_channel->cancel(s->live[i]);
+    if (s->pending == 0 && !s->running)
+        make_ready(s);
+}
+
+/* What is told at the end, because the others go on. */
+static int other_length(const struct nof_request *req, int error)
+{
+    if (error == MPI_SUCCESS && req->exact && req->kind == NOF_REQUEST_RECV &&
+        req->status_bytes != req->bytes && !req->cancelled)
+        return nof_error(MPI_ERR_COUNT,
+                         "%zu bytes came where this rank expects %zu: the ranks' counts differ",
+                         req->status_bytes, req->bytes);
+    return error != MPI_SUCCESS && nof_error_class(error) == MPI_ERR_TRUNCATE ? error : MPI_SUCCESS;
+}
+
+void nof_sched_step_done(struct nof_sched *s, struct nof_request *req)
+{
+    leave_live(s, req);
+    int error = req->cancelled ? MPI_SUCCESS : req->error;
+    int later = other_length(req, error);
+    nof_request_free(req);
+    s->pending--;
+    if (later != MPI_SUCCESS)
+        s->truncated = later;
+    else if (error != MPI_SUCCESS)
+        fail(s, error);
+    if (s->pending == 0 && !s->running)
+        make_ready(s);
+}
+
+static bool room_for_live(struct nof_sched *s)
+{
+    if (s->live_count < s->live_capacity)
+        return true;
+    size_t capacity = s->live_capacity == 0 ? 8 : s->live_capacity * 2;
+    struct nof_request **more = realloc(s->live, capacity * sizeof(struct nof_request *));
+    if (more == NULL)
+        return false;
+    s->live = more;
+    s->live_capacity = capacity;
+    return true;
+}
+
+static void issue_transfer(struct nof_sched *s, const struct nof_step *step)
+{
+    enum nof_request_kind kind = step->kind == STEP_SEND ? NOF_REQUEST_SEND : NOF_REQUEST_RECV;
+    struct nof_request *req = NULL;
+    bool nothing = step->kind == STEP_SEND && step->exact && s->truncated != MPI_SUCCESS;
+    if (room_for_live(s))
+        req = nof_pt2pt_internal(kind, step->local ? s->comm->local : s->comm,
+                                 step->kind == STEP_SEND ? step->from : step->to, nothing ? 0 : step->count,
+                                 step->type, step->peer, step->local ? s->local_tag : s->tag);
+    if (req == NULL) {
+        fail(s, nof_error(MPI_ERR_NO_MEM, "no memory for a collective operation"));
+        return;
+    }
+    req->exact = step->exact;
+    req->owner = s;
+    req->owner_slot = s->live_count;
+    s->live[s->live_count++] = req;
+    s->pending++;
+    int rc = nof_pt2pt_start(req);
+    if (rc != MPI_SUCCESS) {
+        req->error = rc;
+        nof_sched_step_done(s, req);
+    }
+}
+
+static void issue(struct nof_sched *s, const struct nof_step *step)
+{
+    switch (step->kind) {
+    case STEP_SEND:
+    case STEP_RECV:
+        issue_transfer(s, step);
+        break;
+    case STEP_COPY:
+        if (nof_type_copy(step->type, step->from, step->count, step->to_type, step->to, step->to_count) ==
+            SIZE_MAX)
+            fail(s, nof_error(MPI_ERR_NO_MEM, "no memory for a collective operation"));
+        break;
+    case STEP_REDUCE:
+        nof_op_apply(step->op, step->type, step->from, step->to, step->count);
+        break;
+    case STEP_UPDATE:
+        nof_section_update(step->section, step->from, step->to);
+        break;
+    case STEP_FENCE:
+        break;
+    }
+}
+
+static void advance(struct nof_sched *s)
+{
+    s->running = true;
+    while (s->pending == 0) {
+        if (s->at == s->count || s->error != MPI_SUCCESS) {
+            s->running = false;
+            finish(s);
+            return;
+        }
+        s->pending = 1;
+        while (s->at < s->count && s->error == MPI_SUCCESS) {
+            const struct nof_step *step = &s->steps[s->at++];
+            if (step->kind == STEP_FENCE)
+                break;
+            issue(s, step);
+        }
+        s->pending--;
+    }
+    s->running = false;
+}
+
+int nof_sched_start(struct nof_sched *s)
+{
+    if (s->build_error != MPI_SUCCESS)
+        return s->build_error;
+    if (s->tag < 0)
+        take_tag(s);
+    s->at = 0;
+    s->pending = 0;
+    s->error = MPI_SUCCESS;
+    s->truncated = s->too_long;
+    s->done = false;
+    s->prev_active = NULL;
+    s->next_active = active_list;
+    if (active_list != NULL)
+        active_list->prev_active = s;
+    active_list = s;
+    int dead = nof_channel->dead_member(s->comm);
+    if (dead != MPI_UNDEFINED)
+        s->error = nof_error(MPIX_ERR_PROC_FAILED,
+                             "rank %d of MPI_COMM_WORLD is dead: no collective is possible", dead);
+    advance(s);
+    return MPI_SUCCESS;
+}
+
+int nof_sched_run(struct nof_sched *s)
+{
+    if (s == NULL)
+        return nof_error(MPI_ERR_NO_MEM, "no memory for a collective operation");
+    int rc = nof_sched_start(s);
+    if (rc == MPI_SUCCESS) {
+        struct nof_wait wait = NOF_WAIT_START;
+        wait.sched = s;
+        while (!s->done)
+            nof_wait_step(&wait);
+        rc = s->error;
+    }
+    nof_sched_free(s);
+    return rc;
+}
+
+int nof_sched_run_ready(void)
+{
+    int n = 0;
+    while (ready_first != NULL) {
+        struct nof_sched *s = ready_first;
+        ready_first = s->next_ready;
+        if (ready_first == NULL)
+            ready_last = NULL;
+        s->ready = false;
+        advance(s);
+        n++;
+    }
+    return n;
+}
+
+void nof_sched_fail_rank(int world_rank, int code)
+{
+    struct nof_sched *next;
+    for (struct nof_sched *s = active_list; s != NULL; s = next) {
+        next = s->next_active;
+        if (nof_comm_has(s->comm, world_rank))
+            fail(s, code);
+    }
+}

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Schedules: a collective as a list of steps, built once and executed by progress.
+ *
+ *   new() -> send/recv/copy/reduce/fence ... -> run() or start() -> free()
+ *
+ * Steps between two fences are one round: they are issued in order (copies and reductions are done
+ * at once), and the next round begins when all of the round has completed. So a blocking, a
+ * non-blocking and a persistent collective are the same schedule, and a NIC that can run schedules
+ * gets the same list.
+ *
+ * On an inter-communicator peers are ranks of the remote group, until nof_sched_side() turns to the
+ * local group.
+ *
+ * Tags. Messages carry the schedule's tag in the communicator's context for collectives: the number of
+ * the collective, which all ranks count alike because they call collectives in one order. It is taken
+ * when the schedule is first started, after the arguments were found good. Those with a request have numbers of their
+ * own: they match no blocking ones (MPI 4.1, 6.12), and a program that gets the order of the two wrong between ranks
+ * works, as with other libraries. A persistent one takes its tag when it is made, from a third kind, and keeps it.
+ *
+ * Errors: builders remember the first one; start() reports it. A step that fails ends the
+ * schedule: its receives are cancelled, its sends are left to themselves. A message that is longer than
+ * its receive, or a copy that is longer than its target, is cut and reported at the end: the other ranks, who know nothing
+ * of it, would wait for ever for one that stayed away.
+ *
+ * Memory: the schedule owns its temporary buffers and references of its types and operations.
+ * Threads: under the library's lock. */
+#ifndef NOF_MPI_SCHED_H
+#define NOF_MPI_SCHED_H
+
+#include "comm/comm.h"
+#include "type/op.h"
+#include "type/type.h"
+
+struct nof_request;
+struct nof_section;
+struct nof_step;
+
+struct nof_sched {
+    struct nof_comm *comm; /* a reference */
+    int rank; /* in the group that peers are ranks of; on the remote side, in the local one */
+    int size; /* of the group that peers are ranks of */
+    bool local; /* steps that are added go to comm->local */
+    bool exact;
+    int tag; /* -1: not taken yet */
+    int local_tag;
+    struct nof_step *steps;
+    size_t count;
+    size_t capacity;
+    size_t at; /* next step */
+    size_t pending; /* requests of this round, and one while the round is being issued */
+    bool running;
+    bool done;
+    bool ready; /* in the list of those to be run on */
+    bool leak_temporaries; /* a send that was left to itself may still read them */
+    int build_error;
+    int too_long; /* a copy does not fit: found while building, told like `truncated` */
+    int error;
+    int truncated; /* a message was too long: told at the end, because others wait for what follows */
+    struct nof_request **live;
+    size_t live_count;
+    size_t live_capacity;
+    void **temporaries;
+    size_t temporary_count;
+    struct nof_request *request; /* ended together with the schedule; NULL: blocking call */
+    struct nof_sched *next_ready;
+    struct nof_sched *next_active;
+    struct nof_sched *prev_active;
+};
+
+/* NULL: no memory. */
+struct nof_sched *nof_sched_new(struct nof_comm *comm);
+void nof_sched_free(struct nof_sched *s);
+
+void nof_sched_send(struct nof_sched *s, const void *buf, size_t count, struct nof_type *type, int peer);
+void nof_sched_recv(struct nof_sched *s, void *buf, size_t count, struct nof_type *type, int peer);
+/* A source that is longer than its target is cut: MPI_ERR_TRUNCATE when the schedule has ended. */
+void nof_sched_copy(struct nof_sched *s, const void *from, size_t from_count, struct nof_type *from_type,
+                    void *to, size_t to_count, struct nof_type *to_type);
+/* inout = in op inout */
+void nof_sched_reduce(struct nof_sched *s, struct nof_op *op, struct nof_type *type, const void *in,
+                      void *inout, size_t count);
+/* Write to a section of an array, which lies in the schedule's memory, what of `now` is another than `before`. */
+void nof_sched_update(struct nof_sched *s, const struct nof_section *section, const void *now,
+                      const void *before);
+void nof_sched_fence(struct nof_sched *s);
+
+/* From here on messages, none of which is empty, have the length that is expected: another one is MPI_ERR_COUNT or
+ * MPI_ERR_TRUNCATE when the schedule has ended, and this rank sends empty ones on, so that those behind it learn of it. */
+static inline void nof_sched_exact(struct nof_sched *s, bool exact)
+{
+    s->exact = exact;
+}
+
+/* Of an inter-communicator: a fence, then rank, size and peers are those of the local group, or of the
+ * remote one again. */
+void nof_sched_side(struct nof_sched *s, bool local);
+
+/* A temporary buffer for `count` elements, as a base address for that type; NULL when memory is
+ * short, which is remembered (steps with it are never executed). */
+void *nof_sched_temporary(struct nof_sched *s, size_t count, const struct nof_type *type);
+
+/* Take the tag of a persistent collective. */
+void nof_sched_keep(struct nof_sched *s);
+
+/* Begin. 0, or the code why it cannot. May be called again when done (persistent). */
+int nof_sched_start(struct nof_sched *s);
+
+/* start(), wait, free(): a blocking collective. s may be NULL (no memory). */
+int nof_sched_run(struct nof_sched *s);
+
+/* A request of a schedule ended (called by request.c; frees it). */
+void nof_sched_step_done(struct nof_sched *s, struct nof_request *req);
+
+/* Run on what became ready; returns how many. */
+int nof_sched_run_ready(void);
+
+/* Job rank `world_rank` is dead: every schedule of a communicator it belongs to ends with `code`. */
+void nof_sched_fail_rank(int world_rank, int code);
+
+#endif

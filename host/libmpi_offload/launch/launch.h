@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Launch: who am I, who are the others, which job is this, where is its NIC.
+ *
+ *   open() -> job() -> put() ... fence() -> get() ... -> close()
+ *
+ * The launcher is one of a family (struct nof_launch_ops), chosen by what it left in the environment; NOF_LAUNCH names
+ * one outright. Without a launcher the world has size one. A launcher that cannot be spoken to is an error, never N
+ * worlds of one.
+ *
+ * Threads: under the library's lock. */
+#ifndef NOF_MPI_LAUNCH_H
+#define NOF_MPI_LAUNCH_H
+
+#include "base/lib.h"
+
+#define NOF_LAUNCH_VALUE_BYTES 512 /* with the NUL; no ';', no newline in it */
+#define NOF_LAUNCH_SOCKET_BYTES 108
+
+struct nof_launch_ops {
+    const char *name; /* as in NOF_LAUNCH */
+    const char *title; /* for people */
+    unsigned death_ms; /* how long it may take to notice a rank's death and end the job */
+    bool needs_abort; /* it does not end the job when a rank ends with an error */
+    /* Fill in rank, size and appnum of nof_lib. 0, or -1 with a sentence in text. */
+    int (*open)(char *text, size_t text_bytes);
+    /* put() publishes for everybody after the next fence(); get() answers -1 when `rank` published no such key or the
+     * launcher is gone, with errno ETIMEDOUT when it has not answered for long. */
+    int (*put)(const char *key, const char *value);
+    int (*fence)(void);
+    int (*get)(int rank, const char *key, char value[NOF_LAUNCH_VALUE_BYTES]);
+    void (*close)(void);
+    /* Ask for the job's end. May come back. */
+    void (*abort)(int exit_code, const char *why);
+};
+
+extern const struct nof_launch_ops nof_launch_pmi1;
+extern const struct nof_launch_ops nof_launch_pmi2;
+extern const struct nof_launch_ops nof_launch_pmix;
+extern const struct nof_launch_ops nof_launch_singleton;
+
+/* The launcher of this process; the singleton before open(). */
+extern const struct nof_launch_ops *nof_launch;
+
+/* death_ms of this process's launcher. */
+unsigned nof_launch_death_ms(void);
+
+/* NIC and job of this process. */
+struct nof_launch_job {
+    char socket[NOF_LAUNCH_SOCKET_BYTES]; /* "": no NIC */
+    uint64_t id;
+    uint8_t key[16];
+    uint32_t nic; /* UINT32_MAX: any */
+};
+
+/* Choose the launcher and open it. 0, or -1 with a sentence in text. */
+int nof_launch_open(char *text, size_t text_bytes);
+/* Tell it that this process ends in order. */
+void nof_launch_close(void);
+
+/* Agree on the job and find the NIC: the environment of `nof run` says both; else rank 0 draws the job and publishes it
+ * (collective: one fence), and the daemon is that of NOF_SOCKET, that of `nof up` on this host, or, where all ranks are
+ * on one host without one, a private daemon that rank 0 starts. 0; -1 with a sentence in text. */
+int nof_launch_job(struct nof_launch_job *job_out, char *text, size_t text_bytes);
+
+/* Start a private daemon for `ranks` ranks that listens at `socket`, and wait until it does: a process that belongs to
+ * nobody, and ends when its last rank has. 0; -1 with a sentence in text. */
+int nof_launch_daemon(const char *socket, int ranks, char *text, size_t text_bytes);
+
+/* A number in the environment: 0, or -1 when it is not there or is none from 0 to INT32_MAX. */
+int nof_launch_number(const char *variable, int *number_out);
+
+/* Equal for processes that can share memory. */
+uint64_t nof_launch_host_id(void);
+void nof_launch_set_host_id(uint64_t id);
+
+#endif

@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "nof_private/machine.h"
+#include "nof_private/rundir.h"
+#include "pmd_driver.h"
+
+#include "launch/launch.h"
+
+#define LAUNCHER_MS 5000
+#define JOB_KEY_NAME "nof-job"
+#define KEY_HEX 32
+#define SHARED_SOCKET "/run/nof/nofd.sock" /* root's daemon serves all users */
+
+/* What rank 0 tells the others: the job, and where its own NIC is. */
+struct call {
+    uint64_t id;
+    uint8_t key[16];
+    uint32_t machine;
+    bool daemon; /* one that stays, which each host can have; else ours, for this host alone */
+    char host[MPI_MAX_PROCESSOR_NAME];
+    char socket[NOF_LAUNCH_SOCKET_BYTES];
+};
+
+static uint64_t host_id;
+
+uint64_t nof_launch_host_id(void)
+{
+    return host_id;
+}
+
+void nof_launch_set_host_id(uint64_t id)
+{
+    host_id = id;
+}
+
+static int parse_key(const char *hex, uint8_t key[16])
+{
+    if (strspn(hex, "0123456789abcdefABCDEF") < KEY_HEX)
+        return -1;
+    for (int i = 0; i < 16; i++) {
+        char digits[3] = {hex[2 * i], hex[2 * i + 1], '\0'};
+        key[i] = (uint8_t)strtoul(digits, NULL, 16);
+    }
+    return 0;
+}
+
+/* `nof run` says which job this is. 1: it did; 0: nobody did; -1: it cannot be understood. */
+static int told_job(struct nof_launch_job *job)
+{
+    const char *id = getenv("NOF_JOB_ID"), *key = getenv("NOF_JOB_KEY");
+    char *end = NULL;
+    if (id == NULL && key == NULL)
+        return 0;
+    errno = 0;
+    if (id != NULL)
+        job->id = strtoull(id, &end, 0);
+    if (id == NULL || errno != 0 || end == id || *end != '\0' || key == NULL || strlen(key) != KEY_HEX ||
+        parse_key(key, job->key) != 0)
+        return -1;
+    return 1;
+}
+
+static int draw_job(struct nof_launch_job *job, char *text, size_t text_bytes)
+{
+    if (getrandom(&job->id, sizeof(job->id), 0) != (ssize_t)sizeof(job->id) ||
+        getrandom(job->key, sizeof(job->key), 0) != (ssize_t)sizeof(job->key)) {
+        snprintf(text, text_bytes, "the kernel gives no random numbers for the job's key: %s",
+                 strerror(errno));
+        return -1;
+    }
+    job->id |= 1; /* 0 is no job */
+    return 0;
+}
+
+/* A daemon of `nof up` on this host: this user's, else root's. */
+static bool find_daemon(char socket[NOF_LAUNCH_SOCKET_BYTES])
+{
+    char folder[NOF_LAUNCH_SOCKET_BYTES - 16];
+    nof_rundir_path(folder, sizeof(folder));
+    snprintf(socket, NOF_LAUNCH_SOCKET_BYTES, "%s/nofd.sock", folder);
+    if (nof_pmd_answers(socket))
+        return true;
+    snprintf(socket, NOF_LAUNCH_SOCKET_BYTES, SHARED_SOCKET);
+    return nof_pmd_answers(socket);
+}
+
+/* Rank 0: where is the NIC, and if there is none, make one. */
+static int find_or_start(struct nof_launch_job *job, bool *daemon_out, char *text, size_t text_bytes)
+{
+    *daemon_out = job->socket[0] != '\0' || find_daemon(job->socket);
+    if (*daemon_out)
+        return 0;
+    snprintf(job->socket, sizeof(job->socket), "@nof-%" PRIx64, job->id);
+    return nof_launch_daemon(job->socket, nof_lib.world_size, text, text_bytes);
+}
+
+static int publish(const struct nof_launch_job *job, bool daemon)
+{
+    char value[NOF_LAUNCH_VALUE_BYTES], key[KEY_HEX + 1];
+    for (int i = 0; i < 16; i++)
+        snprintf(key + 2 * i, 3, "%02x", job->key[i]);
+    /* The socket last: a path may hold a ':'. */
+    int len = snprintf(value, sizeof(value), "%" PRIx64 ":%s:%" PRIx32 ":%d:%s:%s", job->id, key,
+                       nof_machine_id(), daemon, nof_lib.host, job->socket);
+    return len < (int)sizeof(value) ? nof_launch->put(JOB_KEY_NAME, value) : -1;
+}
+
+static int parse_call(const char *value, struct call *call)
+{
+    char key[KEY_HEX + 1];
+    int daemon, at = 0;
+    if (sscanf(value, "%" SCNx64 ":%32[0-9a-f]:%" SCNx32 ":%d:%n", &call->id, key, &call->machine, &daemon,
+               &at) != 4 ||
+        at == 0 || strlen(key) != KEY_HEX || parse_key(key, call->key) != 0 || call->id == 0)
+        return -1;
+    call->daemon = daemon != 0;
+    const char *host = value + at, *socket = strchr(host, ':');
+    if (socket == NULL || (size_t)(socket - host) >= sizeof(call->host) ||
+        strlen(socket + 1) >= sizeof(call->socket) || socket[1] == '\0')
+        return -1;
+    snprintf(call->host, sizeof(call->host), "%.*s", (int)(socket - host), host);
+    snprintf(call->socket, sizeof(call->socket), "%s", socket + 1);
+    return 0;
+}
+
+/* Ranks of rank 0's host go where it goes; others need a daemon that is there without us. */
+static int follow(struct nof_launch_job *job, const struct call *call, char *text, size_t text_bytes)
+{
+    job->id = call->id;
+    memcpy(job->key, call->key, sizeof(job->key));
+    if (job->socket[0] != '\0')
+        return 0;
+    if (call->machine == nof_machine_id()) {
+        snprintf(job->socket, sizeof(job->socket), "%s", call->socket);
+        return 0;
+    }
+    if (!call->daemon) {
+        snprintf(text, text_bytes,
+                 "rank %d runs on %s and rank 0 on %s, where no NIC daemon runs: start one on each host with "
+                 "\"nof up\"",
+                 nof_lib.world_rank, nof_lib.host, call->host);
+        return -1;
+    }
+    if (find_daemon(job->socket))
+        return 0;
+    snprintf(text, text_bytes, "no NIC daemon runs on %s: start one there with \"nof up\"", nof_lib.host);
+    return -1;
+}
+
+static int meet(struct nof_launch_job *job, char *text, size_t text_bytes)
+{
+    char value[NOF_LAUNCH_VALUE_BYTES];
+    struct call call;
+    bool daemon, first = nof_lib.world_rank == 0;
+    if (first && (draw_job(job, text, text_bytes) != 0 || find_or_start(job, &daemon, text, text_bytes) != 0))
+        return -1;
+    if ((first && publish(job, daemon) != 0) || nof_launch->fence() != 0) {
+        nof_lib_linger(LAUNCHER_MS); /* another rank's sentence says more */
+        snprintf(text, text_bytes, "the launcher (%s) ended, or another rank did", nof_launch->title);
+        return -1;
+    }
+    if (first)
+        return 0;
+    if (nof_launch->get(0, JOB_KEY_NAME, value) != 0 || parse_call(value, &call) != 0) {
+        snprintf(text, text_bytes, "the launcher (%s) does not tell what rank 0 said about the job",
+                 nof_launch->title);
+        return -1;
+    }
+    return follow(job, &call, text, text_bytes);
+}
+
+int nof_launch_job(struct nof_launch_job *job_out, char *text, size_t text_bytes)
+{
+    const char *socket = getenv("NOF_SOCKET");
+    int nic;
+    *job_out = (struct nof_launch_job){.nic = UINT32_MAX};
+    if (socket != NULL &&
+        snprintf(job_out->socket, sizeof(job_out->socket), "%s", socket) >= (int)sizeof(job_out->socket)) {
+        snprintf(text, text_bytes, "NOF_SOCKET is no socket's address: it has more than %zu characters",
+                 sizeof(job_out->socket) - 1);
+        return -1;
+    }
+    if (nof_launch_number("NOF_NIC", &nic) == 0)
+        job_out->nic = (uint32_t)nic;
+    int told = job_out->socket[0] != '\0' ? told_job(job_out) : 0;
+    if (told < 0) {
+        snprintf(
+            text, text_bytes,
+            "NOF_JOB_ID (a number) and NOF_JOB_KEY (32 hex digits) are not valid: unset both, or start the "
+            "program with \"nof run\"");
+        return -1;
+    }
+    if (told > 0)
+        return 0;
+    if (nof_lib.world_size > 1)
+        return meet(job_out, text, text_bytes);
+    return job_out->socket[0] != '\0' ? draw_job(job_out, text, text_bytes) : 0;
+}

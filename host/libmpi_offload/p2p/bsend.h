@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Attached buffers: the process' own (MPI_Buffer_attach), those of communicators and of sessions. A buffered send
+ * takes its communicator's, if that has one, else that of the session it stems from, else the process'. The library
+ * keeps buffered messages in its own heap and accounts for them in the attached size, message by message with
+ * MPI_BSEND_OVERHEAD each, so a program that attaches too little is told so, and one that attaches enough never sees
+ * fragmentation.
+ * Threads: under the library's lock. */
+#ifndef NOF_MPI_BSEND_H
+#define NOF_MPI_BSEND_H
+
+#include "base/lib.h"
+
+struct nof_request;
+
+struct nof_bsend {
+    void *address;
+    size_t size;
+    size_t used;
+    bool attached;
+    struct nof_request *flushes; /* MPI_Buffer_iflush, MPI_Comm_iflush_buffer: wait for used == 0 */
+};
+
+/* Take room for a message of this communicator; MPI_ERR_BUFFER if there is none. */
+int nof_bsend_reserve(struct nof_comm *comm, size_t bytes, struct nof_bsend **from_out, size_t *reserved_out);
+/* Wait until no message is in it any more. */
+void nof_bsend_wait(const struct nof_bsend *b);
+
+void nof_bsend_release(struct nof_bsend *from, size_t reserved);
+
+#endif

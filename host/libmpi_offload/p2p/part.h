@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Partitioned communication (MPI 4.1, chapter 4): one message made of parts that the program declares ready
+ * one by one.
+ *
+ *   Psend_init   draws a tag for each partition and tells the receiver (a *setup* message)
+ *   Precv_init   waits in a list; a setup from the same peer with the same tag takes the oldest
+ *   Start        receiver: one receive per partition of the sender, as soon as the setup is there
+ *   Pready       sender: that partition's message
+ *
+ * All of it travels in a context of the communicator that is used for nothing else; tag 0 there is the
+ * setups', so they come in the order of the calls. The receiver's partitions are ranges of bytes that one or
+ * several messages fill.
+ *
+ * Threads: under the library's lock. */
+#ifndef NOF_MPI_PART_H
+#define NOF_MPI_PART_H
+
+#include "base/request.h"
+
+struct nof_part;
+
+/* A request of kind PSEND or PRECV starts again. */
+int nof_part_start(struct nof_request *req);
+/* Its request goes. */
+void nof_part_free(struct nof_part *part);
+
+/* The sender's or the receiver's own partitions: a code if there is no such. */
+int nof_part_check(const struct nof_request *req, int partition);
+
+/* Declare partition ready; a code if it is none or ready already. */
+int nof_part_ready(struct nof_request *req, int partition);
+/* All bytes of this partition of the receiver are there. */
+bool nof_part_arrived(const struct nof_request *req, int partition);
+
+/* Make a request of either kind. */
+struct nof_part_args {
+    const void *buf;
+    int partitions;
+    MPI_Count count; /* elements in each */
+    MPI_Datatype datatype;
+    int peer;
+    int tag;
+    MPI_Comm comm;
+    uint64_t callsite;
+};
+int nof_part_new(const struct nof_part_args *args, bool send, struct nof_comm **comm_out,
+                 struct nof_request **req_out);
+
+#endif

@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "p2p/pt2pt.h"
+
+#include <stdlib.h>
+
+#include "p2p/bsend.h"
+#include "chan/channel.h"
+
+__thread uint64_t nof_pt2pt_next_site;
+
+static int check_peer(const struct nof_comm *comm, int peer, bool receive)
+{
+    if (peer == MPI_PROC_NULL || (receive && peer == MPI_ANY_SOURCE))
+        return MPI_SUCCESS;
+    int size = nof_comm_peers(comm)->size;
+    if (peer < 0 || peer >= size)
+        return nof_error(MPI_ERR_RANK, "%s rank %d in a %s of %d", receive ? "source" : "destination", peer,
+                         comm->remote == NULL ? "communicator" : "remote group", size);
+    return MPI_SUCCESS;
+}
+
+static int check_tag(int tag, bool receive)
+{
+    if (tag >= 0 || (receive && tag == MPI_ANY_TAG))
+        return MPI_SUCCESS;
+    return nof_error(MPI_ERR_TAG, "the tag is %d: must be 0 to %d%s", tag, INT32_MAX,
+                     receive ? " or MPI_ANY_TAG" : "");
+}
+
+static struct nof_request *make(enum nof_request_kind kind, struct nof_comm *comm, struct nof_type *type)
+{
+    struct nof_request *req = nof_request_new(kind);
+    if (req == NULL)
+        return NULL;
+    req->comm = comm;
+    nof_comm_hold(comm);
+    req->type = type;
+    if (type != NULL)
+        nof_type_hold(type);
+    req->ctx = comm->ctx;
+    return req;
+}
+
+static int new_request(enum nof_request_kind kind, struct nof_comm *comm, const struct nof_pt2pt_args *args,
+                       struct nof_request **req_out)
+{
+    bool receive = kind == NOF_REQUEST_RECV;
+    struct nof_type *type = NULL;
+    int rc = nof_type_check_data(args->datatype, args->buf, args->count, &type);
+    if (rc == MPI_SUCCESS)
+        rc = check_peer(comm, args->peer, receive);
+    if (rc == MPI_SUCCESS)
+        rc = check_tag(args->tag, receive);
+    if (rc != MPI_SUCCESS)
+        return rc;
+    struct nof_request *req = make(kind, comm, type);
+    if (req == NULL)
+        return nof_error(MPI_ERR_NO_MEM, "no memory for a request");
+    req->buf = nof_lib_unconst(args->buf);
+    req->count = (size_t)args->count;
+    req->peer = args->peer;
+    req->tag = args->tag;
+    req->callsite = args->callsite;
+    if (receive && nof_pt2pt_next_site != 0) {
+        req->callsite = nof_pt2pt_next_site;
+        nof_pt2pt_next_site = 0;
+    }
+    *req_out = req;
+    return MPI_SUCCESS;
+}
+
+int nof_pt2pt_send_new(const struct nof_pt2pt_args *args, enum nof_send_mode mode, struct nof_comm **comm_out,
+                       struct nof_request **req_out)
+{
+    int rc = nof_comm_check(args->comm, comm_out);
+    if (rc == MPI_SUCCESS)
+        rc = new_request(NOF_REQUEST_SEND, *comm_out, args, req_out);
+    if (rc == MPI_SUCCESS)
+        (*req_out)->mode = mode;
+    return rc;
+}
+
+int nof_pt2pt_recv_new(const struct nof_pt2pt_args *args, struct nof_comm **comm_out,
+                       struct nof_request **req_out)
+{
+    int rc = nof_comm_check(args->comm, comm_out);
+    return rc == MPI_SUCCESS ? new_request(NOF_REQUEST_RECV, *comm_out, args, req_out) : rc;
+}
+
+int nof_pt2pt_recv_on(struct nof_comm *comm, const struct nof_pt2pt_args *args, struct nof_request **req_out)
+{
+    return new_request(NOF_REQUEST_RECV, comm, args, req_out);
+}
+
+int nof_pt2pt_probe_new(int source, int tag, MPI_Comm comm, struct nof_comm **comm_out,
+                        struct nof_request **req_out)
+{
+    int rc = nof_comm_check(comm, comm_out);
+    if (rc == MPI_SUCCESS)
+        rc = check_peer(*comm_out, source, true);
+    if (rc == MPI_SUCCESS)
+        rc = check_tag(tag, true);
+    if (rc != MPI_SUCCESS)
+        return rc;
+    struct nof_request *req = make(NOF_REQUEST_PROBE, *comm_out, NULL);
+    if (req == NULL)
+        return nof_error(MPI_ERR_NO_MEM, "no memory for a request");
+    req->peer = source;
+    req->tag = tag;
+    *req_out = req;
+    return MPI_SUCCESS;
+}
+
+struct nof_request *nof_pt2pt_internal(enum nof_request_kind kind, struct nof_comm *comm, const void *buf,
+                                       size_t count, struct nof_type *type, int peer, int tag)
+{
+    struct nof_request *req = make(kind, comm, type);
+    if (req == NULL)
+        return NULL;
+    req->ctx = nof_comm_coll_ctx(comm);
+    req->buf = nof_lib_unconst(buf);
+    req->count = count;
+    req->peer = peer;
+    req->tag = tag;
+    return req;
+}
+
+/* Where the channel finds or puts the bytes. */
+static int prepare_data(struct nof_request *req)
+{
+    req->bytes = req->type->size * req->count;
+    req->streamed = false;
+    bool buffered = req->kind == NOF_REQUEST_SEND && req->mode == NOF_SEND_BUFFERED;
+    if (req->bytes == 0) {
+        req->data = NULL;
+    } else if (req->type->contiguous && !buffered) {
+        req->data = nof_lib_at(req->buf, req->type->tree->lb);
+    } else if (!buffered && nof_channel->streams(req->type, req->bytes)) {
+        req->data = req->buf;
+        req->streamed = true;
+    } else {
+        req->packed = malloc(req->bytes);
+        if (req->packed == NULL)
+            return nof_error(MPI_ERR_NO_MEM, "no memory to pack %zu bytes", req->bytes);
+        req->data = req->packed;
+        if (req->kind == NOF_REQUEST_SEND)
+            nof_type_pack(req->type, req->buf, req->count, 0, req->bytes, req->packed);
+    }
+    return MPI_SUCCESS;
+}
+
+int nof_pt2pt_start(struct nof_request *req)
+{
+    if (req->peer == MPI_PROC_NULL) {
+        req->status_source = MPI_PROC_NULL;
+        req->status_tag = MPI_ANY_TAG;
+        req->complete = true;
+        return MPI_SUCCESS;
+    }
+    int rc = MPI_SUCCESS;
+    if (req->mode == NOF_SEND_BUFFERED)
+        rc = nof_bsend_reserve(req->comm, req->type->size * req->count, &req->bsend, &req->bsend_bytes);
+    if (rc == MPI_SUCCESS)
+        rc = prepare_data(req);
+    if (rc != MPI_SUCCESS) {
+        if (req->bsend_bytes != 0)
+            nof_bsend_release(req->bsend, req->bsend_bytes);
+        req->bsend_bytes = 0;
+        return rc;
+    }
+    if (req->kind == NOF_REQUEST_SEND)
+        nof_channel->send(req);
+    else
+        nof_channel->recv(req);
+    return MPI_SUCCESS;
+}
+
+struct nof_message *nof_message_new(struct nof_comm *comm, int source_world, int tag, size_t bytes)
+{
+    struct nof_message *message = calloc(1, sizeof(*message));
+    uint64_t handle = message == NULL ? 0 : nof_handle_add(&nof_lib.messages, message);
+    if (handle == 0) {
+        free(message);
+        return NULL;
+    }
+    message->handle = nof_lib_handle(handle);
+    message->comm = comm;
+    nof_comm_hold(comm);
+    message->source_world = source_world;
+    message->source = nof_group_rank_of(nof_comm_peers(comm), source_world);
+    message->tag = tag;
+    message->bytes = bytes;
+    return message;
+}
+
+void nof_message_free(struct nof_message *message)
+{
+    nof_handle_remove(&nof_lib.messages, nof_lib_bits(message->handle));
+    nof_comm_release(message->comm);
+    free(message);
+}
+
+int nof_message_check(MPI_Message handle, struct nof_message **message_out)
+{
+    *message_out = NULL;
+    if (handle == MPI_MESSAGE_NO_PROC)
+        return MPI_SUCCESS;
+    *message_out = nof_handle_get(&nof_lib.messages, nof_lib_bits(handle));
+    if (*message_out == NULL)
+        return nof_error(MPI_ERR_REQUEST, "%s",
+                         handle == MPI_MESSAGE_NULL ? "the message is MPI_MESSAGE_NULL"
+                                                    : "the handle names no message (received already?)");
+    return MPI_SUCCESS;
+}

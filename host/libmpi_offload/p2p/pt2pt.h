@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Point to point: from the arguments of an MPI call to a request in the channel. */
+#ifndef NOF_MPI_PT2PT_H
+#define NOF_MPI_PT2PT_H
+
+#include "comm/comm.h"
+#include "base/request.h"
+
+/* The arguments that all sends and receives have, as the program gave them. */
+struct nof_pt2pt_args {
+    const void *buf;
+    MPI_Count count;
+    MPI_Datatype datatype;
+    int peer;
+    int tag;
+    MPI_Comm comm;
+    uint64_t callsite;
+};
+
+/* What MPIX_Pre_receive() named the next receive of this thread; 0: nothing. Never an address. */
+#define NOF_PT2PT_NAMED_SITE (1ull << 63)
+extern __thread uint64_t nof_pt2pt_next_site __attribute__((tls_model("initial-exec"), visibility("hidden")));
+
+/* Check the arguments and make a request of them, not yet started. *comm_out is set as soon as the
+ * communicator is known to be valid, so that its error handler is the one that is asked. */
+int nof_pt2pt_send_new(const struct nof_pt2pt_args *args, enum nof_send_mode mode, struct nof_comm **comm_out,
+                       struct nof_request **req_out);
+int nof_pt2pt_recv_new(const struct nof_pt2pt_args *args, struct nof_comm **comm_out,
+                       struct nof_request **req_out);
+/* The same for a matched message, whose communicator may have no handle any more: args->comm does not count. */
+int nof_pt2pt_recv_on(struct nof_comm *comm, const struct nof_pt2pt_args *args, struct nof_request **req_out);
+int nof_pt2pt_probe_new(int source, int tag, MPI_Comm comm, struct nof_comm **comm_out,
+                        struct nof_request **req_out);
+
+/* The library's own messages: arguments are known to be right; ctx is the collectives'. Takes a
+ * reference of comm and type. NULL: no memory. */
+struct nof_request *nof_pt2pt_internal(enum nof_request_kind kind, struct nof_comm *comm, const void *buf,
+                                       size_t count, struct nof_type *type, int peer, int tag);
+
+/* Start a send or a receive. Errors that belong to the operation end the request; the code that is
+ * returned says that it could not even be started (no memory, buffered send without room). */
+int nof_pt2pt_start(struct nof_request *req);
+
+/* Message handle, with the error the standard names. MPI_MESSAGE_NO_PROC gives NULL. */
+int nof_message_check(MPI_Message handle, struct nof_message **message_out);
+
+#endif

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "type/op.h"
+
+#include <limits.h>
+#include <stdlib.h>
+
+#include "base/error.h"
+
+#define OP(abi, what) [abi] = {.kind = NOF_OP_##what, .commutative = true, .name = "MPI_" #what}
+
+/* By the number that the ABI gave it. */
+static struct nof_op predefined[] = {
+    OP(0x21, SUM),    OP(0x22, MIN),    OP(0x23, MAX),     OP(0x24, PROD),  OP(0x28, BAND),
+    OP(0x29, BOR),    OP(0x2a, BXOR),   OP(0x30, LAND),    OP(0x31, LOR),   OP(0x32, LXOR),
+    OP(0x38, MINLOC), OP(0x39, MAXLOC), OP(0x3c, REPLACE), OP(0x3d, NO_OP),
+};
+
+static struct nof_op *find(MPI_Op handle)
+{
+    uint64_t bits = nof_lib_bits(handle);
+    if (bits < sizeof(predefined) / sizeof(predefined[0]))
+        return predefined[bits].name == NULL ? NULL : &predefined[bits];
+    return nof_handle_get(&nof_lib.ops, bits);
+}
+
+int nof_op_check(MPI_Op handle, const struct nof_type *type, struct nof_op **op_out)
+{
+    struct nof_op *op = find(handle);
+    if (op == NULL)
+        return nof_error(MPI_ERR_OP, "%s",
+                         handle == MPI_OP_NULL ? "the operation is MPI_OP_NULL"
+                                               : "the handle names no operation (freed?)");
+    if (type != NULL && op->kind != NOF_OP_USER && nof_op_kernel_of(op->kind, type->basic) == NULL)
+        return nof_error(MPI_ERR_OP, "%s is not defined on %s", op->name,
+                         type->predefined ? type->name : "a derived datatype");
+    *op_out = op;
+    return MPI_SUCCESS;
+}
+
+void nof_op_hold(struct nof_op *op)
+{
+    op->refs++;
+}
+
+void nof_op_release(struct nof_op *op)
+{
+    if (--op->refs == 0 && op->kind == NOF_OP_USER)
+        free(op);
+}
+
+static void call_user(const struct nof_op *op, MPI_Datatype type, void *in, void *inout, size_t count)
+{
+    if (op->fn_c != NULL) {
+        MPI_Count len = (MPI_Count)count;
+        op->fn_c(in, inout, &len, &type);
+    } else {
+        int len = (int)count;
+        op->fn(in, inout, &len, &type);
+    }
+}
+
+static void apply_user(const struct nof_op *op, struct nof_type *type, const void *in, void *inout,
+                       size_t count)
+{
+    MPI_Datatype handle = type->handle;
+    bool freed = !type->predefined && nof_handle_get(&nof_lib.types, nof_lib_bits(handle)) != type;
+    if (freed)
+        handle = nof_lib_handle(nof_handle_add(&nof_lib.types, type));
+    ptrdiff_t extent = nof_type_extent(type);
+    size_t most = op->fn_c != NULL ? SIZE_MAX : INT_MAX;
+    for (size_t done = 0; done < count;) {
+        size_t n = count - done < most ? count - done : most;
+        ptrdiff_t at = (ptrdiff_t)done * extent;
+        call_user(op, handle, nof_lib_at(in, at), nof_lib_at(inout, at), n);
+        done += n;
+    }
+    if (freed)
+        nof_handle_remove(&nof_lib.types, nof_lib_bits(handle));
+}
+
+void nof_op_apply(struct nof_op *op, struct nof_type *type, const void *in, void *inout, size_t count)
+{
+    if (count == 0)
+        return;
+    if (op->kind == NOF_OP_USER)
+        apply_user(op, type, in, inout, count);
+    else
+        nof_op_kernel_of(op->kind, type->basic)(in, inout, count);
+}

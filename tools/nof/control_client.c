@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "control_client.h"
+
+#include <errno.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "nof_private/nearest.h"
+#include "nof_private/units.h"
+#include "commands.h"
+#include "nof/features.h"
+
+#define NAME_MAX_BYTES 64
+
+int nof_control_open(const char *control, const char *self)
+{
+    const struct timeval timeout = {.tv_sec = NOF_CONTROL_TIMEOUT_S};
+    struct sockaddr_un addr = {.sun_family = AF_UNIX};
+    size_t len = strlen(control);
+    socklen_t bytes;
+    int fd;
+
+    if (len == 0 || len >= sizeof(addr.sun_path)) {
+        fprintf(stderr, "%s: '%s' is no socket address\n", self, control);
+        return -1;
+    }
+    memcpy(addr.sun_path, control, len);
+    bytes = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + len + (control[0] == '@' ? 0 : 1));
+    if (control[0] == '@')
+        addr.sun_path[0] = '\0';
+    fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (fd >= 0) {
+        setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof(timeout));
+        setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof(timeout));
+    }
+    if (fd < 0 || connect(fd, (const struct sockaddr *)(const void *)&addr, bytes) != 0) {
+        fprintf(stderr,
+                "%s: no daemon answers at %s (%s): start one with `nof up`, or say which with "
+                "--nofd SOCKET or NOF_SOCKET\n",
+                self, control, strerror(errno));
+        if (fd >= 0)
+            close(fd);
+        return -1;
+    }
+    return fd;
+}
+
+static int send_all(int fd, const char *text, size_t len)
+{
+    while (len > 0) {
+        ssize_t n = send(fd, text, len, MSG_NOSIGNAL);
+
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            return -1;
+        text += n;
+        len -= (size_t)n;
+    }
+    return 0;
+}
+
+static size_t read_some(void *buffer, size_t buffer_bytes, void *fd)
+{
+    const int *from = fd;
+    ssize_t n;
+
+    do {
+        n = recv(*from, buffer, buffer_bytes, 0);
+    } while (n < 0 && errno == EINTR);
+    return n < 0 ? (size_t)-1 : (size_t)n;
+}
+
+static json_t *exchange(int fd, json_t *request)
+{
+    char *text = json_dumps(request, JSON_COMPACT);
+
+    if (text == NULL)
+        return NULL;
+    /* A daemon that turns us away says why, and hangs up, before it reads. */
+    if (send_all(fd, text, strlen(text)) == 0)
+        (void)send_all(fd, "\n", 1);
+    free(text);
+    return json_load_callback(read_some, &fd, JSON_DISABLE_EOF_CHECK, NULL);
+}
+
+json_t *nof_control_ask(int fd, const char *method, json_t *params, const char *self)
+{
+    json_t *request = json_pack("{s:s, s:i, s:s}", "jsonrpc", "2.0", "id", 1, "method", method);
+    const char *message = NULL;
+    json_t *answer;
+    json_t *result;
+
+    if (params != NULL)
+        json_object_set_new(request, "params", params);
+    answer = exchange(fd, request);
+    result = json_incref(json_object_get(answer, "result"));
+    json_unpack(answer, "{s:{s:s}}", "error", "message", &message);
+    if (message != NULL)
+        fprintf(stderr, "%s: %s\n", self, message);
+    else if (result == NULL)
+        fprintf(
+            stderr,
+            "%s: the daemon has ended, or does not answer in %d s: look at its log, or start it again with "
+            "`nof down; nof up`\n",
+            self, NOF_CONTROL_TIMEOUT_S);
+    json_decref(answer);
+    json_decref(request);
+    return result;
+}
+
+json_t *nof_control_call(const char *control, const char *method, json_t *params, const char *self)
+{
+    int fd = nof_control_open(control, self);
+    json_t *result = NULL;
+
+    if (fd >= 0) {
+        result = nof_control_ask(fd, method, params, self);
+        close(fd);
+    } else {
+        json_decref(params);
+    }
+    return result;
+}
+
+static const struct nof_feature_info *find(const char *name)
+{
+    for (unsigned i = 0; i < NOF_FEATURE_COUNT; i++)
+        if (strcmp(nof_feature_info[i].name, name) == 0)
+            return &nof_feature_info[i];
+    return NULL;
+}
+
+static int say_unknown(const char *name, const char *self)
+{
+    const char *names[NOF_FEATURE_COUNT];
+    const char *near;
+
+    for (unsigned i = 0; i < NOF_FEATURE_COUNT; i++)
+        names[i] = nof_feature_info[i].name;
+    near = nof_nearest(name, names, NOF_FEATURE_COUNT);
+    if (near != NULL)
+        fprintf(stderr, "%s: there is no feature '%s'; did you mean '%s'?\n", self, name, near);
+    else
+        fprintf(stderr, "%s: there is no feature '%s'; `nof features` lists them\n", self, name);
+    return -1;
+}
+
+static int is_choice(const char *choices, const char *value)
+{
+    size_t len = strlen(value);
+
+    while (*choices != '\0') {
+        size_t n = strcspn(choices, "|");
+
+        if (n == len && strncmp(choices, value, n) == 0)
+            return 1;
+        choices += n + (choices[n] == '|');
+    }
+    return 0;
+}
+
+static int check_value(const struct nof_feature_info *info, const char *value, const char *self)
+{
+    uint64_t n = 0;
+
+    if (info->kind != NOF_FEATURE_NUMBER) {
+        if (is_choice(info->choices, value))
+            return 0;
+        fprintf(stderr, "%s: %s cannot be '%s': it is one of %s\n", self, info->name, value, info->choices);
+        return -1;
+    }
+    if (nofd_units_of(info->choices, value, &n) == 0 && n >= info->min && n <= info->max)
+        return 0;
+    fprintf(stderr, "%s: %s cannot be '%s': it is a number of %s from %llu to %llu\n", self, info->name,
+            value, info->choices, (unsigned long long)info->min, (unsigned long long)info->max);
+    return -1;
+}
+
+static int split(const char *assignment, char name[NAME_MAX_BYTES], const char **value_out, const char *self)
+{
+    const char *equals = strchr(assignment, '=');
+
+    if (equals == NULL || equals == assignment || equals - assignment >= NAME_MAX_BYTES) {
+        fprintf(stderr, "%s: '%s' is not NAME=VALUE; `nof features` lists the names\n", self, assignment);
+        return -1;
+    }
+    snprintf(name, NAME_MAX_BYTES, "%.*s", (int)(equals - assignment), assignment);
+    *value_out = equals + 1;
+    return 0;
+}
+
+int nof_feature_check(const char *assignment, const char *self)
+{
+    char name[NAME_MAX_BYTES];
+    const struct nof_feature_info *info;
+    const char *value;
+
+    if (split(assignment, name, &value, self) != 0)
+        return -1;
+    info = find(name);
+    return info != NULL ? check_value(info, value, self) : say_unknown(name, self);
+}
+
+json_t *nof_feature_set(const char *control, const char *assignment, const char *self)
+{
+    char name[NAME_MAX_BYTES];
+    const char *value;
+
+    if (nof_feature_check(assignment, self) != 0 || split(assignment, name, &value, self) != 0)
+        return NULL;
+    return nof_control_call(control, "set", json_pack("{s:s, s:s}", "name", name, "value", value), self);
+}

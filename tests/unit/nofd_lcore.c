@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The thread of a NIC core: errands are done there and waited for, and a wake costs a system call only while it sleeps. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <poll.h>
+#include <pthread.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "nofd/sys/lcore.h"
+
+static struct nofd_lcore lcore;
+static int main_fd;
+
+static bool readable(int fd)
+{
+    struct pollfd look = {.fd = fd, .events = POLLIN};
+
+    return poll(&look, 1, 0) == 1;
+}
+
+static int start(void **state)
+{
+    (void)state;
+    main_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    return main_fd < 0 ? -1 : nofd_lcore_init(&lcore, 3, main_fd);
+}
+
+static int end(void **state)
+{
+    (void)state;
+    nofd_lcore_fini(&lcore);
+    close(main_fd);
+    assert_int_equal(lcore.epoll_fd, -1);
+    return 0;
+}
+
+static void *serve(void *arg)
+{
+    while (!nofd_lcore_stopped(&lcore))
+        nofd_lcore_serve(&lcore);
+    return arg;
+}
+
+struct visit {
+    pthread_t by;
+    unsigned n;
+};
+
+static void visit(struct nofd_lcore *at, void *arg)
+{
+    struct visit *v = arg;
+
+    v->by = pthread_self();
+    v->n += at->index;
+}
+
+static void errands_are_done_there_one_after_the_other(void **state)
+{
+    struct visit v = {0};
+    pthread_t thread;
+
+    (void)state;
+    assert_int_equal(pthread_create(&thread, NULL, serve, NULL), 0);
+    for (unsigned i = 0; i < 100; i++) {
+        nofd_lcore_run(&lcore, visit, &v);
+        assert_int_equal(v.n, 3 * (i + 1));
+    }
+    assert_true(pthread_equal(v.by, thread));
+    nofd_lcore_stop(&lcore);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+}
+
+static void who_is_awake_is_not_woken(void **state)
+{
+    (void)state;
+    nofd_lcore_wake(&lcore);
+    assert_false(readable(lcore.wake_fd));
+    lcore.asleep = 1;
+    nofd_lcore_wake(&lcore);
+    assert_true(readable(lcore.wake_fd));
+    assert_true(readable(lcore.epoll_fd));
+}
+
+static void a_stop_ends_a_sleep(void **state)
+{
+    (void)state;
+    assert_false(nofd_lcore_wanted(&lcore));
+    lcore.asleep = 1;
+    nofd_lcore_stop(&lcore);
+    assert_true(nofd_lcore_wanted(&lcore));
+    assert_true(nofd_lcore_stopped(&lcore));
+    assert_true(readable(lcore.epoll_fd));
+}
+
+static void what_is_watched_ends_a_sleep_until_it_is_not(void **state)
+{
+    int fd = eventfd(1, EFD_CLOEXEC);
+
+    (void)state;
+    assert_int_equal(nofd_lcore_watch(&lcore, fd, false), 0);
+    assert_true(readable(lcore.epoll_fd));
+    nofd_lcore_unwatch(&lcore, fd);
+    assert_false(readable(lcore.epoll_fd));
+    assert_true(nofd_lcore_watch(&lcore, -1, true) < 0);
+    close(fd);
+}
+
+static void an_edge_is_told_once_per_write(void **state)
+{
+    struct epoll_event event;
+    int fd = eventfd(1, EFD_CLOEXEC);
+
+    (void)state;
+    assert_int_equal(nofd_lcore_watch(&lcore, fd, true), 0);
+    assert_int_equal(epoll_wait(lcore.epoll_fd, &event, 1, 0), 1);
+    assert_int_equal(epoll_wait(lcore.epoll_fd, &event, 1, 0), 0);
+    assert_int_equal(eventfd_write(fd, 1), 0);
+    assert_int_equal(epoll_wait(lcore.epoll_fd, &event, 1, 0), 1);
+    close(fd);
+}
+
+static void main_is_told_however_often(void **state)
+{
+    (void)state;
+    assert_int_equal(eventfd_write(main_fd, UINT64_MAX - 1), 0); /* full */
+    nofd_lcore_tell_main(&lcore);
+    assert_true(readable(main_fd));
+}
+
+#define EACH(test) cmocka_unit_test_setup_teardown(test, start, end)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        EACH(errands_are_done_there_one_after_the_other),
+        EACH(who_is_awake_is_not_woken),
+        EACH(a_stop_ends_a_sleep),
+        EACH(what_is_watched_ends_a_sleep_until_it_is_not),
+        EACH(an_edge_is_told_once_per_write),
+        EACH(main_is_told_however_often),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -12,11 +12,9 @@
 #define CONTEXTS(history) (2 * (history)) /* of three per call, most of which are those of a lap before */
 
 static const struct nof_predictor_ops *const kinds[NOF_PREDICTOR_KINDS] = {
-    [NOF_PREDICTOR_SINGLE_CYCLE] = &nof_predictor_single,
-    [NOF_PREDICTOR_TAG] = &nof_predictor_tag,
-    [NOF_PREDICTOR_TAG_CYCLE] = &nof_predictor_tag_cycle,
-    [NOF_PREDICTOR_TAG_BETTERCYCLE] = &nof_predictor_tag_bettercycle,
-    [NOF_PREDICTOR_AUTO] = &nof_predictor_auto,
+#define X(id, table) [NOF_PREDICTOR_##id] = &table,
+    NOF_PREDICTORS(X)
+#undef X
 };
 
 const char *nof_predictor_name(enum nof_predictor_kind kind)

@@ -30,14 +30,21 @@
 #define NOF_PREDICT_FIRST_CYCLE 6u /* least length of the first cycle, section 6.1 */
 #define NOF_PREDICT_INIT_MAX 64u /* concurrent cycle heads of one site */
 
+/* Every kind, in the order of feature `prediction`. A new one is a table of operations in predict/, a line here, and its
+ * name among the feature's choices. X(ID, table) */
+#define NOF_PREDICTORS(X) \
+    X(SINGLE_CYCLE, nof_predictor_single) \
+    X(TAG, nof_predictor_tag) \
+    X(TAG_CYCLE, nof_predictor_tag_cycle) \
+    X(TAG_BETTERCYCLE, nof_predictor_tag_bettercycle) \
+    X(AUTO, nof_predictor_auto)
+
 enum nof_predictor_kind { /* the values of feature `prediction` */
                           NOF_PREDICTOR_OFF = 0,
-                          NOF_PREDICTOR_SINGLE_CYCLE,
-                          NOF_PREDICTOR_TAG,
-                          NOF_PREDICTOR_TAG_CYCLE,
-                          NOF_PREDICTOR_TAG_BETTERCYCLE,
-                          NOF_PREDICTOR_AUTO,
-                          NOF_PREDICTOR_KINDS
+#define X(id, table) NOF_PREDICTOR_##id,
+                          NOF_PREDICTORS(X)
+#undef X
+                              NOF_PREDICTOR_KINDS
 };
 
 /* What a receive names. The destination is the endpoint. */

@@ -105,8 +105,10 @@ struct nof_predictor_ops {
     uint32_t (*walk)(struct nof_recv_predictor *p, uint32_t k, uint16_t *out);
 };
 
-extern const struct nof_predictor_ops nof_predictor_single, nof_predictor_tag, nof_predictor_tag_cycle,
-    nof_predictor_tag_bettercycle, nof_predictor_context, nof_predictor_auto;
+#define X(id, table) extern const struct nof_predictor_ops table;
+NOF_PREDICTORS(X)
+#undef X
+extern const struct nof_predictor_ops nof_predictor_context; /* a candidate of auto, and none by itself */
 
 /* After each call: look for the place where calls went so before. */
 void nof_predict_place(struct nof_recv_predictor *p);

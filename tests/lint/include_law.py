@@ -59,6 +59,7 @@ LAWS = (
      Law("tools", ("include/nof/", "include/nof_private/board.h", "include/nof_private/nearest.h", "include/nof_private/recording.h",
                    "include/nof_private/rundir.h",
                    "include/nof_private/units.h", "tools/"))),
+    (re.compile(r"^examples/embed\.c$"), Law("examples of the core", ("include/nof/", "firmware/port/fabric/fabric.h"))),
     (re.compile(r"^examples/"), Law("examples", ("host/libmpi_offload/include/",), mpi=True)),
 )
 

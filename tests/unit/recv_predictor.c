@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include "nof/features.h"
 #include "recv_predictor.h"
 
 #define FIRST_KIND NOF_PREDICTOR_SINGLE_CYCLE
@@ -192,9 +193,24 @@ static void bounds_are_checked(void **state)
     assert_null(nof_predictor_name(NOF_PREDICTOR_KINDS));
 }
 
+static void the_feature_names_every_kind_in_order(void **state)
+{
+    char names[256] = "";
+
+    (void)state;
+    for (unsigned kind = 0; kind < NOF_PREDICTOR_KINDS; kind++) {
+        if (kind > 0)
+            strcat(names, "|");
+        strcat(names, nof_predictor_name((enum nof_predictor_kind)kind));
+    }
+    assert_string_equal(names, nof_feature_info[NOF_F_PREDICTION].choices);
+    assert_int_equal(nof_feature_info[NOF_F_PREDICTION].max, NOF_PREDICTOR_KINDS - 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_feature_names_every_kind_in_order),
         cmocka_unit_test(the_initialization_phase_skips_what_does_not_repeat),
         cmocka_unit_test(a_first_cycle_is_at_least_six_long),
         cmocka_unit_test(predict_says_the_next_calls_in_order),

@@ -193,9 +193,15 @@ static void doom_blocker(struct nofd_copier *c)
     }
 }
 
+/* The first member of one that is aligned to a cache line. */
+static struct nofd_copier *copier_of(struct nofd_source *source)
+{
+    return (struct nofd_copier *)(void *)source;
+}
+
 static unsigned turn(struct nofd_source *source, uint64_t now_ns)
 {
-    struct nofd_copier *c = (struct nofd_copier *)source; /* first member */
+    struct nofd_copier *c = copier_of(source);
     unsigned n = 0;
 
     (void)now_ns;
@@ -219,7 +225,7 @@ static unsigned turn(struct nofd_source *source, uint64_t now_ns)
 /* Steals one read: the core never waits for a copier that has no CPU. */
 static unsigned spare(struct nofd_source *source)
 {
-    struct nofd_copier *c = (struct nofd_copier *)source; /* first member */
+    struct nofd_copier *c = copier_of(source);
 
     for (uint32_t i = c->retired; i != c->posted; i++) {
         struct slot *s = &c->slot[i % SLOTS];
@@ -238,7 +244,7 @@ static unsigned spare(struct nofd_source *source)
 /* Reads are under way or wait to be retired. */
 static bool ready(struct nofd_source *source)
 {
-    const struct nofd_copier *c = (const struct nofd_copier *)source; /* first member */
+    const struct nofd_copier *c = copier_of(source);
 
     for (uint32_t i = c->retired; i != c->posted; i++) {
         uint32_t state = load(&c->slot[i % SLOTS].state);

@@ -19,18 +19,16 @@
 
 #include "nof_private/rundir.h"
 
-#include "nofd/door/attach.h"
+#include "nofd/control/attach.h"
 #include "nofd/sys/clock.h"
 #include "nofd/control/control.h"
 #include "nofd/dma/copier.h"
-#include "nofd/daemon.h"
+#include "nofd/control/daemon.h"
 #include "nofd/sys/eal.h"
 #include "nofd/sys/log.h"
-#include "nofd/core/plug.h"
-#include "nofd/door/serve.h"
-#include "nofd/core/watchdog.h"
-
-/* --- events --------------------------------------------------------------------------------------- */
+#include "nofd/plug.h"
+#include "nofd/control/serve.h"
+#include "nofd/control/watchdog.h"
 
 static struct nofd *daemon_of(struct nofd_watch *watch, size_t offset)
 {
@@ -89,8 +87,6 @@ static int watch(struct nofd *d, struct nofd_watch *w, int fd, void (*fn)(struct
     w->fn = fn;
     return nofd_loop_add(&d->loop, w, EPOLLIN);
 }
-
-/* --- start ---------------------------------------------------------------------------------------- */
 
 /* Before any thread exists: all of them inherit the mask. */
 static int block_signals(void)
@@ -233,8 +229,6 @@ static void say_ready(struct nofd *d)
     close(d->options.ready_fd);
     d->options.ready_fd = -1;
 }
-
-/* --- end ------------------------------------------------------------------------------------------ */
 
 static void close_doors(struct nofd *d)
 {

@@ -33,6 +33,11 @@ class Law:
     mpi: bool = False
     outside: object = None  # None: any that is neither DPDK nor MPI
 
+# Inside the daemon each folder knows those before it.
+NOFD_BELOW = CONTRACT + ("firmware/base/", "firmware/transport/", "firmware/port/", "ebpf/")
+NOFD_FOLDERS = ("sys", "dma", "door", "core", "control")
+NOFD = tuple((folder, tuple(f"firmware/nofd/{below}/" for below in NOFD_FOLDERS[:at]))
+             for at, folder in enumerate(NOFD_FOLDERS))
 
 LAWS = (
     (re.compile(r"^include/nof/"), Law("installed contract", ("include/nof/",), outside=BARE)),
@@ -44,7 +49,9 @@ LAWS = (
      Law("fabric port", CONTRACT + CORE + ("firmware/*", "firmware/port/fabric/"))),
     (re.compile(r"^firmware/port/dpdk/"),
      Law("DPDK port", CONTRACT + CORE + ("firmware/*", "firmware/port/", "ebpf/"), dpdk=re.compile("."))),
-    (re.compile(r"^firmware/nofd/"), Law("daemon", CONTRACT + ("firmware/", "ebpf/"), dpdk=re.compile("."))),
+    *((re.compile(rf"^firmware/nofd/{folder}/"), Law(f"nofd/{folder}", NOFD_BELOW + below, dpdk=re.compile(".")))
+      for folder, below in NOFD),
+    (re.compile(r"^firmware/nofd/"), Law("daemon", NOFD_BELOW + ("firmware/nofd/",), dpdk=re.compile("."))),
     (re.compile(r"^host/[^/]+$"), Law("host driver", CONTRACT + ("host/*",), dpdk=RING_ONLY)),
     (re.compile(r"^host/record/"),
      Law("recorder", ("include/nof_private/recording.h", "host/libmpi_offload/include/", "host/record/"), mpi=True)),

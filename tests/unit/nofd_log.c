@@ -93,7 +93,7 @@ static void a_file_that_was_moved_is_opened_anew(void **state)
     snprintf(other, sizeof(other), "%s.1", path);
     assert_int_equal(rename(path, other), 0);
     nofd_warning("to the old one");
-    assert_int_equal(nofd_log_reopen(), 1);
+    assert_true(nofd_log_reopen());
     nofd_warning("to the new one");
     assert_int_equal(lines_of(other, "to the old one"), 1);
     assert_int_equal(lines_of(path, "to the new one"), 1);
@@ -116,7 +116,7 @@ static void a_place_that_is_not_there_is_refused(void **state)
     assert_int_equal(nofd_log_open("/nowhere/at/all", err, sizeof(err)), -1);
     assert_non_null(strstr(err, "--log-to"));
     assert_int_equal(nofd_log_open("syslog:/nowhere", err, sizeof(err)), -1);
-    assert_int_equal(nofd_log_reopen(), 0);
+    assert_false(nofd_log_reopen());
 }
 
 static void syslog_gets_a_datagram_with_its_priority(void **state)

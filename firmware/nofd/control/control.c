@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "nofd/sys/clock.h"
-#include "nofd/daemon.h"
+#include "nofd/control/daemon.h"
 #include "nofd/control/rpc.h"
 
 #define OWNER_CLIENTS_MAX 64u

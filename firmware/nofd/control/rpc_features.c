@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 #include "nofd/sys/clock.h"
-#include "nofd/daemon.h"
+#include "nofd/control/daemon.h"
 #include "nofd/sys/log.h"
 #include "nofd/control/rpc.h"
 

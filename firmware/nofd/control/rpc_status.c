@@ -8,14 +8,13 @@
 #include <unistd.h>
 
 #include "nofd/sys/clock.h"
-#include "nofd/daemon.h"
+#include "nofd/control/daemon.h"
 #include "nofd/door/job_owner.h"
 #include "nofd/control/rpc.h"
 
 #define VERSION "0.1.0"
 
-/* --- what the NIC cores write while we read ---------------------------------------------------------
- *
+/* What the NIC cores write while we read:
  * A counter has one writer and is read whole; that one is newer than its neighbour is the same as asking a moment
  * later. So no core stops for who looks on. What is more than words that stand alone is asked of the cores, between
  * two turns, and not again for SEEN_NS. */
@@ -221,8 +220,6 @@ json_t *nofd_rpc_endpoints(struct nofd *d, const json_t *params, struct nofd_rpc
         return NULL;
     return json_pack("{s:o}", "rows", endpoint_rows(d));
 }
-
-/* --- stats ---------------------------------------------------------------------------------------- */
 
 /* more: added to the first; NULL: nothing. */
 static json_t *counters_of(const uint64_t *first, const uint64_t *more)

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "nofd/sys/clock.h"
-#include "nofd/daemon.h"
+#include "nofd/control/daemon.h"
 #include "nofd/control/rpc.h"
 #include "nof_private/units.h"
 

@@ -11,7 +11,7 @@
 
 #include "nof_private/fence.h"
 
-#include "nofd/dma/assist.h"
+#include "nofd/core/assist.h"
 #include "nofd/sys/clock.h"
 #include "nofd/sys/limits.h"
 #include "nofd/sys/log.h"
@@ -24,8 +24,6 @@ static struct nofd_endpoint *endpoint_of(struct nofd_nic *nic, uint32_t index)
 {
     return index < nic->cfg.max_endpoints ? nic->by_index[index] : NULL;
 }
-
-/* --- what the firmware core asks of its host ------------------------------------------------------ */
 
 static int host_dma(struct nofd_nic *nic, uint32_t index, bool write, const struct nof_segment *remote,
                     unsigned nremote, const struct nof_buf *local, unsigned nlocal, uint64_t token)
@@ -106,8 +104,6 @@ static const struct nof_host_ops host_ops = {
     .log = host_log,
 };
 
-/* --- create and destroy --------------------------------------------------------------------------- */
-
 static int allocate(struct nofd_nic *nic)
 {
     size_t n = nic->cfg.max_endpoints;
@@ -174,8 +170,6 @@ void nofd_nic_destroy(struct nofd_nic *nic)
     nic->live = NULL;
     nic->closing = NULL;
 }
-
-/* --- endpoints ------------------------------------------------------------------------------------ */
 
 static void remove_from(struct nofd_endpoint **list, unsigned *n, const struct nofd_endpoint *ep)
 {
@@ -268,8 +262,6 @@ static void retire_closed(struct nofd_nic *nic)
         nofd_lcore_tell_main(nic->lcore);
     }
 }
-
-/* --- the turn ------------------------------------------------------------------------------------- */
 
 static void wake_hosts(struct nofd_nic *nic)
 {

@@ -12,7 +12,7 @@
 
 #include "nof/core.h"
 
-#include "nofd/door/endpoint.h"
+#include "nofd/core/endpoint.h"
 #include "nofd/sys/source.h"
 #include "nofd/core/wire_ops.h"
 

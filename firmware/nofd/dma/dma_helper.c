@@ -54,8 +54,6 @@ static bool has_room(const struct nofd_dma_helper *helper)
     return helper->posted - helper->retired < NOFD_DMA_SLOTS;
 }
 
-/* --- whose turn ----------------------------------------------------------------------------------- */
-
 static void ask_for_helper(struct nofd_dma_pool *pool)
 {
     if (__atomic_exchange_n(&pool->wants_helper, 1, __ATOMIC_ACQ_REL) == 0)
@@ -110,8 +108,6 @@ static int starve(struct nofd_dma_pool *pool)
     pool->starved_last_ns = now_ns;
     return now_ns - pool->starved_since_ns > pool->timeout_ns ? NOF_EFAULT : NOF_EAGAIN;
 }
-
-/* --- orders --------------------------------------------------------------------------------------- */
 
 static void ring_bell(struct nofd_dma_ring *ring)
 {
@@ -216,8 +212,6 @@ const struct nofd_dma_ops nofd_dma_helpers = {
     .reads_sum = true,
     .copy = copy_by_helper,
 };
-
-/* --- results -------------------------------------------------------------------------------------- */
 
 static void end_probe(struct nofd_dma_rank *rank, int status)
 {
@@ -325,8 +319,6 @@ static unsigned retire(struct nofd_lcore *lcore, struct nofd_dma_helper *helper,
                 ->killed; /* it was not scheduled, and passes what was stolen meanwhile: it may have that again */
     return n;
 }
-
-/* --- helpers that do not come on ------------------------------------------------------------------ */
 
 static bool take_back(struct nofd_dma_order *order, bool dead)
 {
@@ -453,8 +445,6 @@ static void watch_helper(struct nofd_lcore *lcore, struct nofd_dma_pool *pool, s
     }
     condemn(helper);
 }
-
-/* --- the turn ------------------------------------------------------------------------------------- */
 
 static void begin_probes(struct nofd_dma_pool *pool)
 {
@@ -623,8 +613,6 @@ unsigned nofd_dma_pools_helpers(const struct nofd_dma_pools *pools)
         n += pools->pool[i]->nhelpers;
     return n;
 }
-
-/* --- main thread's calls -------------------------------------------------------------------------- */
 
 void nofd_dma_helper_join(struct nofd_dma_pool *pool, struct nofd_dma_helper *helper)
 {

@@ -19,8 +19,6 @@
 #define LINGER_NS (2 * NOFD_S) /* a pool without ranks: its user's next program has a helper at once */
 #define END_MS 200 /* a helper that is killed ends at once, but for one whose page will not let it */
 
-/* --- helpers -------------------------------------------------------------------------------------- */
-
 static void helper_free(struct nofd_dma_helper *helper)
 {
     struct nofd_dma_helper **at = &helper->crew->helpers;
@@ -112,8 +110,6 @@ static void helper_put(struct nofd_dma_helper *helper)
     else
         nofd_dma_process_kill(&helper->process);
 }
-
-/* --- pools ---------------------------------------------------------------------------------------- */
 
 static void add_pool(struct nofd_lcore *lcore, void *arg)
 {
@@ -299,8 +295,6 @@ void nofd_dma_crew_end(struct nofd_dma_crew *crew)
     while (crew->helpers != NULL)
         helper_free(crew->helpers);
 }
-
-/* --- ranks ---------------------------------------------------------------------------------------- */
 
 static void join_rank(struct nofd_lcore *lcore, void *arg)
 {

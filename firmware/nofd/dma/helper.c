@@ -56,8 +56,6 @@ static struct nofd_dma_ring *ring;
 static uint8_t *window;
 static struct known table[NOFD_DMA_RANKS];
 
-/* --- shutting itself in --------------------------------------------------------------------------- */
-
 static int map_ring(void)
 {
     struct stat st;
@@ -154,8 +152,6 @@ static int filter(void)
 
     return ARCH != 0 ? prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) : -1;
 }
-
-/* --- orders --------------------------------------------------------------------------------------- */
 
 static uint32_t load(const uint32_t *word)
 {

@@ -2,6 +2,7 @@
 #include "nofd/door/job_owner.h"
 
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +10,7 @@
 #include "nof/status.h"
 
 /* In constant time: the key is the job's only secret. */
-static int same_key(const uint8_t *a, const uint8_t *b)
+static bool same_key(const uint8_t *a, const uint8_t *b)
 {
     unsigned differs = 0;
 

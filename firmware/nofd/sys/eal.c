@@ -64,7 +64,7 @@ static void cpu_list(char *text, size_t text_bytes)
     text[0] = '(';
     text[1] = '\0';
     for (int i = 0; i <= CPU_SETSIZE && used + 16 < text_bytes; i++) {
-        int in = i < CPU_SETSIZE && CPU_ISSET((size_t)i, &cpus);
+        bool in = i < CPU_SETSIZE && CPU_ISSET((size_t)i, &cpus);
 
         if (in && first < 0)
             first = i;
@@ -77,7 +77,7 @@ static void cpu_list(char *text, size_t text_bytes)
     snprintf(text + used, text_bytes - used, ")");
 }
 
-static int is_pci(const char *port)
+static bool is_pci(const char *port)
 {
     unsigned domain, bus, device, function;
 
@@ -125,7 +125,7 @@ static void fill(struct args *args, const struct nofd_options *o)
     char lcores[TEXT_MAX / 2];
     bool debug = o->feature[NOF_F_LOG_LEVEL] >= NOFD_LOG_DEBUG;
     size_t used = 0;
-    int pci = 0;
+    bool pci = false;
 
     cpu_list(cpus, sizeof(cpus));
     for (unsigned i = 0; i <= o->cores && used < sizeof(lcores); i++)
@@ -146,7 +146,7 @@ static void fill(struct args *args, const struct nofd_options *o)
     for (unsigned i = 0; i < o->nports; i++) {
         if (!is_pci(o->port[i]))
             continue;
-        pci = 1;
+        pci = true;
         add(args, "-a");
         add(args, "%s", o->port[i]);
     }

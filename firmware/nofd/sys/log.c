@@ -130,21 +130,21 @@ void nofd_log_started(void)
     __atomic_store_n(&started, true, __ATOMIC_RELAXED);
 }
 
-int nofd_log_reopen(void)
+bool nofd_log_reopen(void)
 {
     int anew;
 
     if (target != TO_FILE)
-        return 0;
+        return false;
     anew = open_file();
     if (anew < 0) {
         nofd_error("cannot open %s again: %s; the old file goes on", path, strerror(errno));
-        return 1;
+        return true;
     }
     /* In the old one's place, so that no other thread ever writes to a number that is closed. */
     (void)dup3(anew, fd, O_CLOEXEC);
     close(anew);
-    return 1;
+    return true;
 }
 
 /* The kind of this format. There are more kinds than formats in the daemon. */

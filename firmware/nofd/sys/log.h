@@ -14,6 +14,7 @@
 #ifndef NOFD_LOG_H
 #define NOFD_LOG_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /* In the order of the choices of the feature log_level. */
@@ -31,7 +32,7 @@ int nofd_log_open(const char *to, char *err, size_t err_bytes);
 /* stderr no longer, if there is something else. */
 void nofd_log_started(void);
 /* Whether there is a file, which it opens again by its name. */
-int nofd_log_reopen(void);
+bool nofd_log_reopen(void);
 
 __attribute__((format(printf, 2, 3))) void nofd_log(enum nofd_log_level level, const char *format, ...);
 

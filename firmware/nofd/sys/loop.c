@@ -3,20 +3,13 @@
 
 #include <errno.h>
 #include <stddef.h>
-#include <unistd.h>
 
 int nofd_loop_init(struct nofd_loop *loop)
 {
-    loop->stop = 0;
+    loop->stop = false;
     loop->nevents = 0;
     loop->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
     return loop->epoll_fd < 0 ? -errno : 0;
-}
-
-void nofd_loop_fini(struct nofd_loop *loop)
-{
-    close(loop->epoll_fd);
-    loop->epoll_fd = -1;
 }
 
 static int control(struct nofd_loop *loop, int op, struct nofd_watch *watch, uint32_t events)
@@ -67,5 +60,5 @@ int nofd_loop_run(struct nofd_loop *loop)
 
 void nofd_loop_stop(struct nofd_loop *loop)
 {
-    loop->stop = 1;
+    loop->stop = true;
 }

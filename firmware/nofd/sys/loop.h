@@ -8,6 +8,7 @@
 #ifndef NOFD_LOOP_H
 #define NOFD_LOOP_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/epoll.h>
 
@@ -21,14 +22,13 @@ struct nofd_watch {
 
 struct nofd_loop {
     int epoll_fd;
-    int stop;
+    bool stop;
     int nevents; /* fetched and not yet delivered: */
     struct epoll_event events[NOFD_LOOP_EVENTS];
 };
 
 /* 0 or -errno. */
 int nofd_loop_init(struct nofd_loop *loop);
-void nofd_loop_fini(struct nofd_loop *loop);
 
 /* watch->fd and watch->fn are set by the caller. 0 or -errno. */
 int nofd_loop_add(struct nofd_loop *loop, struct nofd_watch *watch, uint32_t events);

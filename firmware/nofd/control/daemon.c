@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "nofd/daemon.h"
+#include "nofd/control/daemon.h"
 
 #include <stdlib.h>
 #include <unistd.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "nofd/door/attach.h"
+#include "nofd/control/attach.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -12,12 +12,12 @@
 #include <unistd.h>
 
 #include "nofd/sys/clock.h"
-#include "nofd/daemon.h"
+#include "nofd/control/daemon.h"
 #include "nofd/dma/dma_copy.h"
 #include "nofd/dma/dma_direct.h"
 #include "nofd/door/identity.h"
 #include "nofd/sys/log.h"
-#include "nofd/door/serve.h"
+#include "nofd/control/serve.h"
 
 #define WAITING_LEAST 64u /* connections of one user that have not attached; or as many as can attach */
 #define FIRST_RANK_NS (10 * NOFD_S) /* a private daemon without a parent that nobody wants ends */

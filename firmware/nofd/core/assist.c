@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "nofd/dma/assist.h"
+#include "nofd/core/assist.h"
 
 #include <stddef.h>
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 
 #include "nofd/dma/dma.h"
 #include "nofd/dma/dma_window.h"
-#include "nofd/door/endpoint.h"
+#include "nofd/core/endpoint.h"
 
 struct assist_slot {
     bool busy;

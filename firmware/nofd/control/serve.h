@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-#include "nofd/door/endpoint.h"
+#include "nofd/core/endpoint.h"
 #include "nofd/door/job_owner.h"
 
 struct nofd;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "nofd/core/watchdog.h"
+#include "nofd/control/watchdog.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -13,7 +13,7 @@
 #include "nofd/dma/busy.h"
 #include "nofd/sys/clock.h"
 #include "nofd/dma/copier.h"
-#include "nofd/daemon.h"
+#include "nofd/control/daemon.h"
 #include "nofd/sys/log.h"
 
 #define PERIOD_LEAST_NS (1 * NOFD_MS)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "nofd/door/serve.h"
+#include "nofd/control/serve.h"
 
 #include <errno.h>
 #include <sched.h>
@@ -8,9 +8,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "nofd/dma/assist.h"
+#include "nofd/core/assist.h"
 #include "nofd/sys/clock.h"
-#include "nofd/daemon.h"
+#include "nofd/control/daemon.h"
 #include "nofd/dma/dma.h"
 #include "nofd/door/job_owner.h"
 #include "nofd/sys/limits.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "nofd/core/plug.h"
+#include "nofd/plug.h"
 
 #include <errno.h>
 #include <net/if.h>
@@ -18,7 +18,7 @@
 #include "nof_private/machine.h"
 
 #include "nofd/sys/clock.h"
-#include "nofd/daemon.h"
+#include "nofd/control/daemon.h"
 #include "nofd/dma/dma_helper.h"
 #include "nofd/sys/limits.h"
 #include "nofd/sys/log.h"

@@ -4,7 +4,7 @@
  *
  * Budget per turn and idle endpoint: one load of the producer's index. Per burst: one copy of each
  * descriptor, no lock, no allocation, no system call but the wake-up of a sleeping host. */
-#include "nofd/door/endpoint.h"
+#include "nofd/core/endpoint.h"
 
 #include <linux/futex.h>
 #include <sys/syscall.h>

@@ -2,6 +2,7 @@
 /* Attributes of communicators, with MPI-1's names for the same. */
 #include <string.h>
 
+#include "comm/entry.h"
 #include "base/attr.h"
 #include "comm/comm.h"
 #include "base/error.h"

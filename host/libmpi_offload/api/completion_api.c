@@ -3,6 +3,7 @@
  * started), *running* or *ended*; ended ones are retired one by one. */
 #include <stdlib.h>
 
+#include "comm/entry.h"
 #include "comm/comm.h"
 #include "base/error.h"
 #include "base/progress.h"

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "comm/entry.h"
 #include "base/error.h"
 #include "base/info.h"
 #include "base/lib.h"

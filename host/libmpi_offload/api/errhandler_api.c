@@ -2,6 +2,7 @@
 /* Making error handlers, and those of communicators. */
 #include <stdlib.h>
 
+#include "comm/entry.h"
 #include "comm/comm.h"
 #include "base/error.h"
 
@@ -107,6 +108,65 @@ int PMPI_Comm_call_errhandler(MPI_Comm comm, int errorcode)
     if (rc != MPI_SUCCESS)
         return nof_lib_leave(NULL, rc, __func__);
     struct nof_error_object object = {c->handle, c->errhandler};
-    (void)nof_error_leave_at(&object, errorcode, __func__);
+    (void)nof_lib_leave_at(&object, errorcode, __func__);
+    return MPI_SUCCESS;
+}
+
+/* ---- files: only MPI_FILE_NULL, whose handler is the default of all files, exists ---- */
+
+static struct nof_errhandler *of_no_file; /* NULL: the default, MPI_ERRORS_RETURN (MPI 4.1, 14.7) */
+
+static struct nof_errhandler *handler_of_files(void)
+{
+    return of_no_file == NULL ? nof_errhandler_get(MPI_ERRORS_RETURN) : of_no_file;
+}
+
+int nof_error_leave_file(int rc, const char *func)
+{
+    struct nof_error_object object = {MPI_FILE_NULL, handler_of_files()};
+    return nof_lib_leave_at(&object, rc, func);
+}
+
+static int check_file(MPI_File file)
+{
+    return file == MPI_FILE_NULL ? MPI_SUCCESS : nof_error(MPI_ERR_FILE, "the handle names no file");
+}
+
+NOF_MPI(File_set_errhandler)
+int PMPI_File_set_errhandler(MPI_File file, MPI_Errhandler errhandler)
+{
+    nof_lib_enter(__func__);
+    struct nof_errhandler *handler;
+    int rc = check_file(file);
+    if (rc == MPI_SUCCESS)
+        rc = nof_errhandler_check(errhandler, NOF_ERRHANDLER_FILE, &handler);
+    if (rc == MPI_SUCCESS) {
+        nof_errhandler_hold(handler);
+        nof_errhandler_release(handler_of_files());
+        of_no_file = handler;
+    }
+    return nof_error_leave_file(rc, __func__);
+}
+
+NOF_MPI(File_get_errhandler)
+int PMPI_File_get_errhandler(MPI_File file, MPI_Errhandler *errhandler)
+{
+    nof_lib_enter(__func__);
+    int rc = check_file(file);
+    if (rc == MPI_SUCCESS && errhandler == NULL)
+        rc = nof_error(MPI_ERR_ARG, "the place for the handle is NULL");
+    if (rc == MPI_SUCCESS)
+        rc = nof_errhandler_handle(handler_of_files(), errhandler);
+    return nof_error_leave_file(rc, __func__);
+}
+
+NOF_MPI(File_call_errhandler)
+int PMPI_File_call_errhandler(MPI_File fh, int errorcode)
+{
+    nof_lib_enter(__func__);
+    int rc = check_file(fh);
+    if (rc != MPI_SUCCESS)
+        return nof_error_leave_file(rc, __func__);
+    nof_error_leave_file(errorcode, __func__);
     return MPI_SUCCESS;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <string.h>
 
+#include "comm/entry.h"
 #include "base/error.h"
 
 /* Error texts and classes may be asked for before MPI_Init and after MPI_Finalize. */

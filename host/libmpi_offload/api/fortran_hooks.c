@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "api/fortran_hooks.h"
 
+#include "comm/entry.h"
 #include "base/attr.h"
 #include "type/section.h"
-
-__thread uint64_t nof_lib_callsite;
 
 static void set_callsite(const void *site)
 {

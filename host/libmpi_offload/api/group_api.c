@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <stdlib.h>
 
+#include "comm/entry.h"
 #include "base/error.h"
 #include "comm/group.h"
 

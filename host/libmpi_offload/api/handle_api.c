@@ -4,6 +4,7 @@
  * handle becomes a handle that names nothing, so its next use is the error. */
 #include <string.h>
 
+#include "comm/entry.h"
 #include "base/lib.h"
 
 static int to_int(const void *handle)

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "comm/entry.h"
 #include "base/attr.h"
 #include "base/wait_board.h"
 #include "chan/channel.h"

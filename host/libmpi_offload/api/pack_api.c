@@ -2,6 +2,7 @@
 #include <limits.h>
 #include <string.h>
 
+#include "comm/entry.h"
 #include "comm/comm.h"
 #include "base/error.h"
 #include "type/type.h"

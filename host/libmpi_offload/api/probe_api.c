@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include "comm/entry.h"
 #include "chan/channel.h"
 #include "p2p/pt2pt.h"
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include "comm/entry.h"
 #include "p2p/pt2pt.h"
 
 static int recv_blocking(const struct nof_pt2pt_args *args, MPI_Status *status, const char *func)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What MPI-3.0 removed from MPI-1 and programs still call: each is its successor under the old name (MPI-4.1, chapter
  * 17 lists the pairs). The one file whose functions call PMPI_ names: there is nothing of their own in them. */
+#include "comm/entry.h"
 #include "base/lib.h"
 
 NOF_MPI(Address)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Entry points of the one-sided operations, with a request and without. */
+#include "comm/entry.h"
 #include "rma/rma.h"
 
 /* An operation on a window, made of the arguments that every one has, by the names that the standard gives them, and

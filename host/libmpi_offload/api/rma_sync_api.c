@@ -2,6 +2,7 @@
 /* Entry points of synchronization: fence, post-start-complete-wait, locks, flush. */
 #include <stdatomic.h>
 
+#include "comm/entry.h"
 #include "coll/coll.h"
 #include "base/progress.h"
 #include "rma/rma.h"

@@ -3,6 +3,7 @@
  * ended, and with the first error. */
 #include <stdlib.h>
 
+#include "comm/entry.h"
 #include "chan/channel.h"
 #include "p2p/pt2pt.h"
 

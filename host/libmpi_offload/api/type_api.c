@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "comm/entry.h"
 #include "base/attr.h"
 #include "chan/channel.h"
 #include "base/error.h"

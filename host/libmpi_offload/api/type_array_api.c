@@ -3,6 +3,7 @@
  * from the fastest dimension outwards; each step makes a type whose extent is that of the dimension. */
 #include <stdlib.h>
 
+#include "comm/entry.h"
 #include "type/type_args.h"
 
 /* What is built so far, and the bytes from one of it to the next in the dimension that comes. */

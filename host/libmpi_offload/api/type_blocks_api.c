@@ -2,6 +2,7 @@
 /* The constructors that take arrays of blocks: the indexed family and struct. */
 #include <stdlib.h>
 
+#include "comm/entry.h"
 #include "type/type_args.h"
 
 /* All of them in one. */

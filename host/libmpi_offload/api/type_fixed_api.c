@@ -3,6 +3,7 @@
  * MPI_Type_get_value_index. */
 #include <stdlib.h>
 
+#include "comm/entry.h"
 #include "type/type_args.h"
 
 /* ---- by size ---- */

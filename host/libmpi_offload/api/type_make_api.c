@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The constructors without arrays. */
+#include "comm/entry.h"
 #include "base/attr.h"
 #include "chan/channel.h"
 #include "type/type_args.h"

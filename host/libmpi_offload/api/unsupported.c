@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "api/unsupported.h"
 
+#include "comm/entry.h"
 #include "comm/comm.h"
 #include "base/error.h"
 

@@ -8,7 +8,7 @@
 #ifndef NOF_MPI_UNSUPPORTED_H
 #define NOF_MPI_UNSUPPORTED_H
 
-#include "base/lib.h"
+#include "comm/entry.h"
 
 int nof_unsupported(const char *func, const char *why);
 int nof_unsupported_comm(MPI_Comm comm, const char *func, const char *why);

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "comm/entry.h"
 #include "base/info.h"
 #include "rma/rma.h"
 #include "rma/win_shared.h"
@@ -227,7 +228,7 @@ int PMPI_Win_free(MPI_Win *win)
         *win = MPI_WIN_NULL;
         rc = late;
     }
-    rc = nof_error_leave_at(&object, rc, __func__);
+    rc = nof_lib_leave_at(&object, rc, __func__);
     nof_lib_lock();
     nof_errhandler_release(object.errhandler);
     nof_lib_unlock();

@@ -2,6 +2,7 @@
 /* Attributes and error handlers of windows. */
 #include <string.h>
 
+#include "comm/entry.h"
 #include "base/attr.h"
 #include "rma/win.h"
 

@@ -4,7 +4,7 @@
  * A code is: a standard class; or class | instance << 14, whose own text (peer, cause) is kept in a
  * ring of the last 1024; or, with bit 30, a class or code that the program added.
  *
- * Threads: under the library's lock, except nof_error_raise(), which is called without it. */
+ * Threads: under the library's lock. */
 #ifndef NOF_MPI_ERROR_H
 #define NOF_MPI_ERROR_H
 
@@ -51,19 +51,8 @@ int nof_error_class(int code);
 /* Write the text of a code into text[MPI_MAX_ERROR_STRING]. Returns 0, or -1 for an unknown code. */
 int nof_error_text(int code, char *text);
 
-/* The error handler's turn. Returns code when it lets the program go on. */
-int nof_error_raise(struct nof_comm *comm, int code, const char *func);
-
-/* The same for any object. */
-int nof_error_raise_at(const struct nof_error_object *object, int code, const char *func);
-
-/* Leave a call that works on a file, or on an object that is given here: as nof_lib_leave(). */
+/* Leave a call that works on a file: as nof_lib_leave(). */
 int nof_error_leave_file(int rc, const char *func);
-int nof_error_leave_at(const struct nof_error_object *object, int rc, const char *func);
-
-/* In a process that uses sessions but not MPI_Init: whose handler takes the errors that belong to no object.
- * NULL: none. Holds a reference of the handler. */
-void nof_error_set_session(const struct nof_error_object *session);
 
 /* Look up an error handler that may be set on objects of `kind`, with the error the standard names. */
 int nof_errhandler_check(MPI_Errhandler handle, enum nof_errhandler_kind kind,

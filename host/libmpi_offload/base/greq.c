@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "comm/entry.h"
 #include "base/error.h"
 #include "base/request.h"
 

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "comm/entry.h"
 #include "base/error.h"
 
 static struct nof_info environment;

@@ -1,12 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The library as a whole: its phase, its one lock, and what every entry point does first and last.
- *
- *   int PMPI_X(...)
- *   {
- *       nof_lib_enter(__func__);            phase check, lock
- *       ... rc = MPI_SUCCESS or nof_error(class, text) ...
- *       return nof_lib_leave(comm, rc, __func__);   unlock, error handler of comm
- *   }
+/* The library as a whole: its phase, its one lock, its end. What every entry point does first and last is entry.h's.
  *
  * The lock exists for MPI_THREAD_MULTIPLE only; below it the program promises one call at a time.
  * It is recursive (a user's reduction function may ask for a type's extent) and is never held while
@@ -22,19 +15,11 @@
 #include "base/handle.h"
 #include "mpi.h"
 
-/* In front of a definition of PMPI_X: exports it, and MPI_X as its weak alias. */
-#define NOF_MPI(name) \
-    __attribute__((visibility("default"))) __typeof__(MPI_##name) PMPI_##name; \
-    __attribute__((visibility("default"), weak, \
-                   alias("PMPI_" #name))) extern __typeof__(MPI_##name) MPI_##name;
-
 /* RUNNING: between MPI_Init and MPI_Finalize, or with at least one session. */
 enum nof_lib_phase { NOF_LIB_BEFORE_INIT, NOF_LIB_RUNNING, NOF_LIB_FINALIZED, NOF_LIB_FORKED };
 
 /* What MPI_Initialized and MPI_Finalized speak of. */
 enum nof_lib_world { NOF_WORLD_NOT_YET, NOF_WORLD_ACTIVE, NOF_WORLD_ENDED };
-
-struct nof_comm;
 
 struct nof_lib {
     enum nof_lib_phase phase;
@@ -53,6 +38,10 @@ struct nof_lib {
     bool crowded; /* ranks and a NIC core may outnumber the CPUs of this process */
     uint32_t spin_us; /* how long a blocking call polls before it sleeps */
     char host[MPI_MAX_PROCESSOR_NAME];
+
+    /* The launcher's part in this process's end (launch.h). Asks for the job's end, and may come back; NULL: none is open. */
+    void (*abort_job)(int exit_code, const char *why);
+    bool abort_early; /* it does not end the job by itself when a rank ends in MPI_Init */
 
     struct nof_handle_table comms;
     struct nof_handle_table groups;
@@ -75,10 +64,7 @@ extern struct nof_lib nof_lib;
 /* The call of MPI that this thread entered last. */
 extern __thread const char *nof_lib_call __attribute__((tls_model("initial-exec"), visibility("hidden")));
 
-/* Where the program called MPI, for the NIC's predictor: the caller of the entry point that says so, unless a
- * binding of another language, whose code that would be, named the program's own place (fortran_hooks.h). */
-#define NOF_CALLSITE \
-    (nof_lib_callsite != 0 ? nof_lib_callsite : (uint64_t)(uintptr_t)__builtin_return_address(0))
+/* Where the program called MPI, if a binding of another language said so (fortran_hooks.h); 0: it did not. */
 extern __thread uint64_t nof_lib_callsite __attribute__((tls_model("initial-exec"), visibility("hidden")));
 
 /* ---- init.c: MPI_Init and sessions share one library. With the mutex held. ---- */
@@ -90,22 +76,9 @@ void nof_lib_begin(int required, const char *func);
 /* After MPI_Finalize or MPI_Session_finalize: no longer RUNNING unless the other kind still is. */
 void nof_lib_end(void);
 
-/* Enter an MPI function: ends the process with a clear sentence when MPI is not running here. */
-void nof_lib_enter(const char *func);
-
-/* Leave it. A nonzero rc goes through the error handler of comm (NULL: the handler for errors that
- * belong to no communicator). Returns rc unless the handler ends the process. */
-int nof_lib_leave(struct nof_comm *comm, int rc, const char *func);
-
-/* The same, where the call held comm (or NULL) because its object names it and may be gone by now: gives that back. */
-int nof_lib_leave_held(struct nof_comm *comm, int rc, const char *func);
-
 /* Only the lock: for calls that are legal at any time. */
 void nof_lib_lock(void);
 void nof_lib_unlock(void);
-
-/* Leave a call that is legal at any time and began with nof_lib_lock(): errors belong to no communicator. */
-int nof_lib_leave_anytime(int rc, const char *func);
 
 /* Print "rank on host: ..." and end the process and, where a launcher listens, the job. */
 _Noreturn void nof_lib_die(int exit_code, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

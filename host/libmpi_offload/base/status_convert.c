@@ -3,6 +3,7 @@
  * three times (MPI 4.1, 19.3.5). */
 #include <string.h>
 
+#include "comm/entry.h"
 #include "base/lib.h"
 
 _Static_assert(sizeof(MPI_Status) == MPI_F_STATUS_SIZE * sizeof(MPI_Fint), "a status is eight words");

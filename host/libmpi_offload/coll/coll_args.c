@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "coll/coll_args.h"
 
+#include "comm/entry.h"
 #include "base/request.h"
 #include "type/section.h"
 

@@ -16,6 +16,7 @@
 #define NOF_MPI_COLL_ARGS_H
 
 #include "coll/coll.h"
+#include "comm/entry.h"
 
 /* One side of a call: its buffer, and what of it belongs to each rank. */
 struct nof_coll_side {

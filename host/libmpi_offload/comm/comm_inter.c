@@ -2,6 +2,7 @@
 /* Inter-communicators: made of two groups whose leaders can talk, and merged into one. */
 #include <stdlib.h>
 
+#include "comm/entry.h"
 #include "coll/coll.h"
 #include "comm/comm_make.h"
 

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <strings.h>
 
+#include "comm/entry.h"
 #include "coll/coll.h"
 #include "comm/comm_make.h"
 #include "base/info.h"

@@ -3,6 +3,7 @@
  * The first member draws the context id and tells the others along a tree. */
 #include <stdlib.h>
 
+#include "comm/entry.h"
 #include "comm/comm_make.h"
 #include "base/info.h"
 
@@ -106,7 +107,7 @@ static int leave(struct nof_errhandler *handler, int rc, const char *func)
     if (rc == MPI_SUCCESS || handler == NULL)
         return nof_lib_leave(NULL, rc, func);
     struct nof_error_object object = {MPI_COMM_NULL, handler};
-    return nof_error_leave_at(&object, rc, func);
+    return nof_lib_leave_at(&object, rc, func);
 }
 
 static void set_errhandler(struct nof_comm *comm, struct nof_errhandler *errhandler)

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include "comm/entry.h"
 #include "base/error.h"
 #include "base/lib.h"
 

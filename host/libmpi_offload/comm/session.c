@@ -7,6 +7,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "comm/entry.h"
 #include "base/error.h"
 #include "comm/group.h"
 #include "base/info.h"
@@ -58,7 +59,7 @@ int nof_session_leave(const struct nof_session *session, int rc, const char *fun
     if (session == NULL || rc == MPI_SUCCESS)
         return nof_lib_leave(NULL, rc, func);
     struct nof_error_object object = {session->handle, session->errhandler};
-    return nof_error_leave_at(&object, rc, func);
+    return nof_lib_leave_at(&object, rc, func);
 }
 
 static int make(struct nof_errhandler *handler, MPI_Session *handle_out)

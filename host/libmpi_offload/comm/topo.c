@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "comm/entry.h"
 #include "comm/comm_make.h"
 
 void nof_topo_hold(struct nof_topo *topo)

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "comm/entry.h"
 #include "coll/coll.h"
 #include "comm/comm_make.h"
 #include "comm/topo.h"

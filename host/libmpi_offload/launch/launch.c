@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "launch/launch.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -41,20 +40,6 @@ static const struct {
     {"PMI_RANK", "PMI_SIZE", "a launcher with a PMI of its own (no PMI_FD)"},
     {"SLURM_PROCID", "SLURM_STEP_NUM_TASKS", "srun without PMI (try srun --mpi=pmi2 or --mpi=pmix)"},
 };
-
-int nof_launch_number(const char *variable, int *number_out)
-{
-    const char *text = getenv(variable);
-    if (text == NULL)
-        return -1;
-    char *end;
-    errno = 0;
-    long value = strtol(text, &end, 10);
-    if (errno != 0 || end == text || *end != '\0' || value < 0 || value > INT32_MAX)
-        return -1;
-    *number_out = (int)value;
-    return 0;
-}
 
 static int refuse_foreign(char *text, size_t text_bytes)
 {
@@ -111,6 +96,8 @@ int nof_launch_open(char *text, size_t text_bytes)
     if (chosen == NULL || chosen->open(text, text_bytes) != 0)
         return -1;
     nof_launch = chosen;
+    nof_lib.abort_job = chosen->abort;
+    nof_lib.abort_early = chosen->needs_abort;
     return 0;
 }
 
@@ -125,9 +112,10 @@ void nof_launch_close(void)
 {
     nof_launch->close();
     nof_launch = &nof_launch_singleton;
+    nof_lib.abort_job = NULL;
 }
 
-/* --- a world of one ------------------------------------------------------------------------------- */
+/* ---- a world of one ---- */
 
 static int alone_open(char *text, size_t text_bytes)
 {
@@ -164,12 +152,6 @@ static void alone_close(void)
 {
 }
 
-static void alone_abort(int exit_code, const char *why)
-{
-    (void)exit_code;
-    (void)why;
-}
-
 const struct nof_launch_ops nof_launch_singleton = {
     .name = "singleton",
     .title = "no launcher",
@@ -178,5 +160,4 @@ const struct nof_launch_ops nof_launch_singleton = {
     .fence = alone_fence,
     .get = alone_get,
     .close = alone_close,
-    .abort = alone_abort,
 };

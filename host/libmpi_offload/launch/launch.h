@@ -29,7 +29,7 @@ struct nof_launch_ops {
     int (*fence)(void);
     int (*get)(int rank, const char *key, char value[NOF_LAUNCH_VALUE_BYTES]);
     void (*close)(void);
-    /* Ask for the job's end. May come back. */
+    /* Ask for the job's end. May come back. NULL: there is nobody to ask. */
     void (*abort)(int exit_code, const char *why);
 };
 
@@ -66,7 +66,7 @@ int nof_launch_job(struct nof_launch_job *job_out, char *text, size_t text_bytes
  * nobody, and ends when its last rank has. 0; -1 with a sentence in text. */
 int nof_launch_daemon(const char *socket, int ranks, char *text, size_t text_bytes);
 
-/* A number in the environment: 0, or -1 when it is not there or is none from 0 to INT32_MAX. */
+/* launch_number.c: a number in the environment. 0, or -1 when it is not there or is none from 0 to INT32_MAX. */
 int nof_launch_number(const char *variable, int *number_out);
 
 /* Equal for processes that can share memory. */

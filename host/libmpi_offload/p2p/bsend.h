@@ -10,6 +10,7 @@
 
 #include "base/lib.h"
 
+struct nof_comm;
 struct nof_request;
 
 struct nof_bsend {

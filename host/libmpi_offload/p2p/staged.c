@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 
+#include "comm/entry.h"
 #include "chan/nic/chan_nic.h"
 #include "base/error.h"
 #include "mpi_offload.h"

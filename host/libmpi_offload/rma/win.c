@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
+#include "comm/entry.h"
 #include "coll/coll.h"
 #include "comm/comm_make.h"
 #include "rma/rma.h"
@@ -24,7 +25,7 @@ int nof_win_leave(struct nof_win *win, int rc, const char *func)
     if (win == NULL || rc == MPI_SUCCESS)
         return nof_lib_leave(NULL, rc, func);
     struct nof_error_object object = {win->handle, win->errhandler};
-    return nof_error_leave_at(&object, rc, func);
+    return nof_lib_leave_at(&object, rc, func);
 }
 
 /* What everybody has to know of everybody's part; it has a unit if it is there. */

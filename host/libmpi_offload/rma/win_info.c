@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "comm/entry.h"
 #include "base/info.h"
 #include "rma/win.h"
 

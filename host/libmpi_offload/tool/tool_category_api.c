@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "comm/entry.h"
 #include "tool/tool.h"
 
 enum { LIBRARY, NIC, PARTS };

@@ -3,6 +3,7 @@
  * index + 1: there is nothing else to keep. */
 #include <string.h>
 
+#include "comm/entry.h"
 #include "tool/nic_control.h"
 #include "tool/tool.h"
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Events and their sources: the library has none, so that every index, name and handle is a wrong one. */
+#include "comm/entry.h"
 #include "tool/tool.h"
 
 static int refuse(int refusal)

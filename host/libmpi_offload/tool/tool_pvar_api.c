@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "comm/entry.h"
 #include "tool/tool.h"
 
 struct pvar_session {

@@ -4,6 +4,7 @@
 #include <limits.h>
 #include <stdlib.h>
 
+#include "comm/entry.h"
 #include "base/error.h"
 
 struct nof_type_contents *nof_type_contents_new(int combiner, bool large, size_t ints, size_t numbers,

@@ -47,9 +47,6 @@ static void launch_abort(int exit_code, const char *why)
     nof_image->ops->die(nof_image->process, why);
 }
 
-/* The library asks whether it is this one: who has no launcher has nobody to wait for. */
-const struct nof_launch_ops nof_launch_singleton = {.name = "none"};
-
 static const struct nof_launch_ops simulator = {
     .name = "sim",
     .title = "the simulator",
@@ -64,6 +61,7 @@ const struct nof_launch_ops *nof_launch = &simulator;
 
 int nof_launch_open(char *text, size_t text_bytes)
 {
+    nof_lib.abort_job = launch_abort;
     return nof_launch->open(text, text_bytes);
 }
 
@@ -75,6 +73,7 @@ unsigned nof_launch_death_ms(void)
 void nof_launch_close(void)
 {
     nof_launch->close();
+    nof_lib.abort_job = NULL;
 }
 
 int nof_launch_job(struct nof_launch_job *job_out, char *text, size_t text_bytes)

@@ -6,17 +6,6 @@
 #include "base/attr.h"
 #include "rma/win.h"
 
-static struct nof_attr_owner owner_of(struct nof_win *win)
-{
-    return (struct nof_attr_owner){.on = NOF_ATTR_ON_WIN, .handle = win->handle, .list = &win->attrs};
-}
-
-int nof_attr_delete_win(struct nof_win *win)
-{
-    struct nof_attr_owner owner = owner_of(win);
-    return nof_attr_delete_all(&owner);
-}
-
 static bool predefined(int keyval)
 {
     return keyval >= MPI_WIN_BASE && keyval <= MPI_WIN_MODEL;
@@ -67,7 +56,7 @@ int PMPI_Win_set_attr(MPI_Win win, int win_keyval, void *attribute_val)
     if (rc == MPI_SUCCESS)
         rc = check_changeable(win_keyval);
     if (rc == MPI_SUCCESS) {
-        struct nof_attr_owner owner = owner_of(w);
+        struct nof_attr_owner owner = nof_attr_of_win(w);
         rc = nof_attr_set(&owner, win_keyval, &value);
     }
     return nof_win_leave(w, rc, __func__);
@@ -87,7 +76,7 @@ int PMPI_Win_get_attr(MPI_Win win, int win_keyval, void *attribute_val, int *fla
         word = get_predefined(w, win_keyval, language);
         *flag = 1;
     } else if (rc == MPI_SUCCESS) {
-        struct nof_attr_owner owner = owner_of(w);
+        struct nof_attr_owner owner = nof_attr_of_win(w);
         struct nof_attr_value *value = NULL;
         rc = nof_attr_get(&owner, win_keyval, &value);
         *flag = value != NULL;
@@ -107,7 +96,7 @@ int PMPI_Win_delete_attr(MPI_Win win, int win_keyval)
     if (rc == MPI_SUCCESS)
         rc = check_changeable(win_keyval);
     if (rc == MPI_SUCCESS) {
-        struct nof_attr_owner owner = owner_of(w);
+        struct nof_attr_owner owner = nof_attr_of_win(w);
         rc = nof_attr_delete(&owner, win_keyval);
     }
     return nof_win_leave(w, rc, __func__);

@@ -139,24 +139,6 @@ int nof_attr_delete(const struct nof_attr_owner *owner, int number)
     return delete_at(owner, link);
 }
 
-void *nof_attr_as_c(struct nof_attr_value *value)
-{
-    switch (value->language) {
-    case NOF_ATTR_C:
-        return nof_lib_handle((uint64_t)value->word);
-    case NOF_ATTR_FORTRAN:
-        return &value->word;
-    case NOF_ATTR_FORTRAN_OLD:
-        return &value->old_word;
-    }
-    return NULL;
-}
-
-MPI_Aint nof_attr_as_fortran(const struct nof_attr_value *value)
-{
-    return value->language == NOF_ATTR_FORTRAN_OLD ? value->old_word : value->word;
-}
-
 /* Copies of a list, because callbacks may change it. The one set first comes first. */
 static size_t snapshot(struct nof_attr *list, struct nof_attr **copies_out)
 {

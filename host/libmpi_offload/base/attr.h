@@ -68,10 +68,6 @@ int nof_attr_get(const struct nof_attr_owner *owner, int keyval, struct nof_attr
 
 int nof_attr_delete(const struct nof_attr_owner *owner, int keyval);
 
-/* A value as C reads it, and as Fortran does. */
-void *nof_attr_as_c(struct nof_attr_value *value);
-MPI_Aint nof_attr_as_fortran(const struct nof_attr_value *value);
-
 /* For a duplicate: `to` gets what the copy callbacks say. On an error of a callback, whose code is
  * returned, `to` keeps what it got so far: delete it with the object. */
 int nof_attr_copy_all(const struct nof_attr_owner *from, const struct nof_attr_owner *to);
@@ -85,6 +81,10 @@ int nof_attr_delete_all(const struct nof_attr_owner *owner);
 /* The next call of this thread that asks for its language is made in this one; after it calls are C's again. */
 void nof_attr_called_from(enum nof_attr_language language);
 enum nof_attr_language nof_attr_caller(void);
+
+/* A value as C reads it, and as Fortran does. */
+void *nof_attr_as_c(struct nof_attr_value *value);
+MPI_Aint nof_attr_as_fortran(const struct nof_attr_value *value);
 
 /* A value from the word that a program of this language passed, and back. */
 struct nof_attr_value nof_attr_value_of(enum nof_attr_language language, void *word);

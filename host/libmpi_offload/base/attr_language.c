@@ -26,3 +26,21 @@ void *nof_attr_word_for(enum nof_attr_language language, struct nof_attr_value *
     return language == NOF_ATTR_C ? nof_attr_as_c(value)
                                   : nof_lib_handle((uint64_t)nof_attr_as_fortran(value));
 }
+
+void *nof_attr_as_c(struct nof_attr_value *value)
+{
+    switch (value->language) {
+    case NOF_ATTR_C:
+        return nof_lib_handle((uint64_t)value->word);
+    case NOF_ATTR_FORTRAN:
+        return &value->word;
+    case NOF_ATTR_FORTRAN_OLD:
+        return &value->old_word;
+    }
+    return NULL;
+}
+
+MPI_Aint nof_attr_as_fortran(const struct nof_attr_value *value)
+{
+    return value->language == NOF_ATTR_FORTRAN_OLD ? value->old_word : value->word;
+}

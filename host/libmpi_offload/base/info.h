@@ -18,22 +18,31 @@ struct nof_info {
     int capacity;
 };
 
-/* Object behind a handle, MPI_INFO_ENV included, with the error the standard names. */
-int nof_info_check(MPI_Info handle, struct nof_info **info_out);
-
-/* For arguments that may be MPI_INFO_NULL: *info_out is NULL then. */
-int nof_info_check_optional(MPI_Info handle, struct nof_info **info_out);
-
 /* The value of a key, which the object owns; NULL when the key is not set (or info is NULL). */
 const char *nof_info_get(const struct nof_info *info, const char *key);
 
 /* MPI_ERR_INFO_KEY or MPI_ERR_INFO_VALUE when one is too long (or the key empty), MPI_ERR_NO_MEM. */
 int nof_info_set(struct nof_info *info, const char *key, const char *value);
 
-/* A new object with a handle for the program. *info_out (may be NULL) to fill it in. */
-int nof_info_new(MPI_Info *handle_out, struct nof_info **info_out);
+int nof_info_check_key(const char *key);
 
 int nof_info_copy(const struct nof_info *from, struct nof_info *to);
+
+/* False: the key is not set. */
+bool nof_info_remove(struct nof_info *info, const char *key);
+/* Give back all that it holds. */
+void nof_info_clear(struct nof_info *info);
+
+/* ---- info_handle.c ---- */
+
+/* Object behind a handle, MPI_INFO_ENV included, with the error the standard names. */
+int nof_info_check(MPI_Info handle, struct nof_info **info_out);
+
+/* For arguments that may be MPI_INFO_NULL: *info_out is NULL then. */
+int nof_info_check_optional(MPI_Info handle, struct nof_info **info_out);
+
+/* A new object with a handle for the program. *info_out (may be NULL) to fill it in. */
+int nof_info_new(MPI_Info *handle_out, struct nof_info **info_out);
 
 /* Drop an object that the library made with nof_info_new(). */
 void nof_info_drop(MPI_Info handle);

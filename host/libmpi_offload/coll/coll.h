@@ -122,7 +122,7 @@ struct nof_neighbors {
 void nof_coll_build_neighbors(struct nof_sched *s, const struct nof_neighbors *n,
                               const struct nof_blocks *send, const struct nof_blocks *recv);
 
-/* ---- coll.c: for the library itself ---- */
+/* ---- coll_own.c: for the library itself ---- */
 int nof_coll_barrier(struct nof_comm *comm);
 int nof_coll_bcast(struct nof_comm *comm, void *buf, size_t count, struct nof_type *type, int root);
 /* buf holds `each` bytes per rank, mine filled in. */

@@ -47,6 +47,8 @@ int nof_topo_neighbors(const struct nof_comm *comm, const int **sources_out, int
 /* A copy of count ints, at least one place. NULL: no memory. */
 int *nof_topo_copy(const int *values, size_t count);
 
+/* ---- topo_api.c ---- */
+
 /* Communicator behind a handle that has a topology of this kind. */
 int nof_topo_check(MPI_Comm handle, int kind, struct nof_comm **comm_out, const struct nof_topo **topo_out);
 

@@ -2,8 +2,9 @@
 /* One-sided communication by active messages: docs/decisions/0011-one-sided.md has the picture.
  *
  *   rma_type.c      a datatype as words, and back
- *   rma_stream.c    commands out and in; transfers
+ *   rma_stream.c    commands out; transfers
  *   rma_target.c    what a command does here
+ *   rma_listen.c    commands in; a window's begin and end
  *   rma_lock.c      who may access this process's part
  *   rma_origin.c    operations from here
  *   rma_sync.c      waiting: flush, fence, epochs
@@ -135,8 +136,6 @@ struct nof_type *nof_rma_predefined(uint32_t number);
 void nof_rma_span(const struct nof_type *type, uint64_t count, int64_t *low_out, int64_t *high_out);
 
 /* ---- rma_stream.c ---- */
-int nof_rma_open(struct nof_win *win);
-void nof_rma_close(struct nof_win *win);
 /* Send a command, with body[0..body_bytes) behind it. 0, or no memory. */
 int nof_rma_send(struct nof_win *win, int peer, const struct nof_rma_command *command, const void *body,
                  size_t body_bytes);
@@ -155,6 +154,12 @@ struct nof_rma_transfer {
 int nof_rma_transfer(struct nof_win *win, const struct nof_rma_transfer *t, struct nof_rma_step *step);
 /* Send malloc'ed bytes as a reply and free them when they are gone. */
 int nof_rma_reply(struct nof_win *win, int peer, int tag, void *bytes, size_t len);
+/* Call then() of the transfers that are over; how many. */
+int nof_rma_run_ended(void);
+
+/* ---- rma_listen.c ---- */
+int nof_rma_open(struct nof_win *win);
+void nof_rma_close(struct nof_win *win);
 /* For progress: carry out what has come; how many things. */
 int nof_rma_run(void);
 

@@ -6,6 +6,7 @@
 #include <sys/mman.h>
 
 #include "comm/entry.h"
+#include "base/attr.h"
 #include "coll/coll.h"
 #include "comm/comm_make.h"
 #include "rma/rma.h"
@@ -111,11 +112,17 @@ void nof_win_set_errhandler(struct nof_win *win, struct nof_errhandler *handler)
     win->comm->errhandler = of_comm;
 }
 
+struct nof_attr_owner nof_attr_of_win(struct nof_win *win)
+{
+    return (struct nof_attr_owner){.on = NOF_ATTR_ON_WIN, .handle = win->handle, .list = &win->attrs};
+}
+
 int nof_win_free(struct nof_win *win, int *late_out)
 {
     if (nof_rma_in_epoch(win))
         return nof_error(MPI_ERR_RMA_SYNC, "an epoch of the window is still open");
-    int rc = nof_attr_delete_win(win);
+    struct nof_attr_owner owner = nof_attr_of_win(win);
+    int rc = nof_attr_delete_all(&owner);
     if (rc != MPI_SUCCESS)
         return rc;
     rc = nof_rma_flush_all(win);

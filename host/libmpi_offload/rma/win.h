@@ -11,6 +11,7 @@
 
 #include "comm/comm.h"
 
+struct nof_attr_owner;
 struct nof_info;
 struct nof_rma;
 
@@ -41,7 +42,7 @@ struct nof_win {
     void *shared; /* ... and the mapping of SHARED */
     size_t shared_bytes;
     struct nof_rma *rma; /* operations under way, synchronization: rma.h */
-    char *hints[NOF_WIN_HINTS]; /* win_info.c; NULL: as the standard has it */
+    char *hints[NOF_WIN_HINTS]; /* win_hints.c; NULL: as the standard has it */
     char name[MPI_MAX_OBJECT_NAME];
 };
 
@@ -66,13 +67,14 @@ int nof_win_make(const struct nof_win_spec *spec, struct nof_win **win_out);
  * synchronization, to be raised by the caller. */
 int nof_win_free(struct nof_win *win, int *late_out);
 
-/* Keep the hints that the standard has for windows; info may be NULL. */
+/* win_hints.c: keep the hints that the standard has for windows (info may be NULL), and tell them. */
 int nof_win_take_hints(struct nof_win *win, const struct nof_info *info);
+int nof_win_tell_hints(const struct nof_win *win, struct nof_info *info);
 
 /* Takes a reference. */
 void nof_win_set_errhandler(struct nof_win *win, struct nof_errhandler *handler);
 
-/* win_attr_api.c: attr.h's nof_attr_delete_all(). */
-int nof_attr_delete_win(struct nof_win *win);
+/* attr.h */
+struct nof_attr_owner nof_attr_of_win(struct nof_win *win);
 
 #endif

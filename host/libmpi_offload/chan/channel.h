@@ -37,8 +37,6 @@ struct nof_channel {
     void (*probe)(struct nof_request *req);
     /* A type is committed: whatever helps to stream messages of it. Others may run meanwhile. */
     void (*commit)(struct nof_type *type);
-    /* Nobody holds a type any more whose layout is READY. */
-    void (*forget)(const struct nof_type *type);
     /* Whether a message of so many bytes can be streamed out of or into memory of this type. */
     bool (*streams)(const struct nof_type *type, size_t bytes);
     /* Move what can move; how many things happened. */

@@ -7,9 +7,7 @@
 #include <string.h>
 #include <wchar.h>
 
-#include "chan/channel.h"
 #include "base/error.h"
-#include "type/type_contents.h"
 
 #define PREDEFINED_FIRST 0x200u
 #define PREDEFINED_COUNT 0x100u
@@ -153,16 +151,8 @@ static struct nof_tree *pair_tree(const struct predefined *p)
     struct nof_type index = {.size = p->second, .ub = (ptrdiff_t)p->second, .align = 1};
     value.tree = nof_tree_leaf(p->first, 1, p->ext);
     index.tree = nof_tree_leaf(p->second, 1, EXT_OF(p->second));
-    struct nof_tree *tree = NULL;
-    if (value.tree != NULL && index.tree != NULL) {
-        struct nof_type_block blocks[2] = {{0, 1, &value}, {disp, 1, &index}};
-        struct nof_type *both = nof_type_blocks(2, blocks);
-        if (both != NULL) {
-            tree = both->tree;
-            tree->refs++;
-            nof_type_release(both);
-        }
-    }
+    struct nof_type_block blocks[2] = {{0, 1, &value}, {disp, 1, &index}};
+    struct nof_tree *tree = value.tree == NULL || index.tree == NULL ? NULL : nof_tree_list(2, blocks);
     nof_tree_release(value.tree);
     nof_tree_release(index.tree);
     return tree;
@@ -242,35 +232,6 @@ int nof_type_check_data(MPI_Datatype handle, const void *buf, MPI_Count count, s
     if (rc == MPI_SUCCESS)
         rc = nof_type_check_count(*type_out, count);
     return rc == MPI_SUCCESS ? nof_type_check_buffer(*type_out, buf, count) : rc;
-}
-
-void nof_type_hold(struct nof_type *type)
-{
-    if (!type->predefined)
-        type->refs++;
-}
-
-/* Types hold the types they were made of: a loop, because a program may chain as many as it likes. */
-void nof_type_release_list(struct nof_type *dead)
-{
-    while (dead != NULL) {
-        struct nof_type *type = dead;
-        dead = type->next_dead;
-        if (type->layout.state == NOF_LAYOUT_READY)
-            nof_channel->forget(type);
-        if (type->contents != NULL)
-            dead = nof_type_contents_drop(type->contents, dead);
-        nof_tree_release(type->tree);
-        free(type);
-    }
-}
-
-void nof_type_release(struct nof_type *type)
-{
-    if (type->predefined || --type->refs > 0)
-        return;
-    type->next_dead = NULL;
-    nof_type_release_list(type);
 }
 
 struct nof_type *nof_type_predefined(MPI_Datatype handle)

@@ -111,10 +111,14 @@ enum nof_basic {
 
 struct nof_type_contents;
 
+struct nof_type;
+
 /* What the NIC calls the type's layout (chan_layout.c). */
 struct nof_type_layout {
     uint32_t name;
     uint32_t generation;
+    /* Whoever knows the layout is told that nobody holds the type any more; NULL: nobody knows it. */
+    void (*forget)(const struct nof_type *type);
     bool fast; /* faster than packing whatever the size */
     enum { NOF_LAYOUT_NONE, NOF_LAYOUT_ASKED, NOF_LAYOUT_READY } state;
 };
@@ -155,7 +159,12 @@ static inline bool nof_type_bytes(const struct nof_type *type, size_t count, siz
     return true;
 }
 
-/* ---- type.c: predefined types, life ---- */
+/* ---- type_life.c ---- */
+
+void nof_type_hold(struct nof_type *type);
+void nof_type_release(struct nof_type *type);
+
+/* ---- type.c: predefined types, checks ---- */
 
 /* Fill in the table of predefined types. Returns 0, or -1 when memory is short. */
 int nof_type_init(void);
@@ -180,21 +189,25 @@ struct nof_type *nof_type_predefined(MPI_Datatype handle);
 /* A predefined type without holes of that kind; NULL for NOF_BASIC_NONE and for pairs with holes. */
 struct nof_type *nof_type_of_basic(enum nof_basic basic);
 
-void nof_type_hold(struct nof_type *type);
-void nof_type_release(struct nof_type *type);
-/* All of a list of types (by next_dead) that nobody holds. */
-void nof_type_release_list(struct nof_type *dead);
-
 struct nof_type *nof_type_byte(void); /* MPI_BYTE: what the library itself sends */
-
-/* ---- type_make.c: constructors. Each returns a new uncommitted type, or NULL: too deep or no
- * memory. Arguments are checked by the callers; old types are held by the tree's references. ---- */
 
 struct nof_type_block {
     ptrdiff_t disp; /* bytes */
     size_t count; /* of type, extents apart */
     struct nof_type *type;
 };
+
+/* ---- type_tree.c: each returns a reference of its own, or NULL: too deep or no memory ---- */
+struct nof_tree *nof_tree_leaf(size_t elem_bytes, size_t count, enum nof_ext ext);
+/* `count` times `child`, `stride` apart. */
+struct nof_tree *nof_tree_loop(size_t count, ptrdiff_t stride, struct nof_tree *child);
+struct nof_tree *nof_tree_list(size_t count, const struct nof_type_block *blocks);
+struct nof_tree *nof_tree_hold(struct nof_tree *tree);
+/* NULL is fine. */
+void nof_tree_release(struct nof_tree *tree);
+
+/* ---- type_make.c: constructors. Each returns a new uncommitted type, or NULL: too deep or no
+ * memory. Arguments are checked by the callers; old types are held by the tree's references. ---- */
 
 /* Whether size and bounds of what the constructor of the same name would make can be said at all; the
  * constructors take it for granted. */
@@ -216,9 +229,6 @@ void nof_type_pad(struct nof_type *type);
 /* Give a new type (NULL: it could not be made) its contents, which become its own (NULL: no memory), and
  * its handle; if anything is missing releases both and returns MPI_ERR_NO_MEM. */
 int nof_type_publish(struct nof_type *type, struct nof_type_contents *contents, MPI_Datatype *handle_out);
-
-struct nof_tree *nof_tree_leaf(size_t elem_bytes, size_t count, enum nof_ext ext);
-void nof_tree_release(struct nof_tree *tree);
 
 /* ---- type_walk.c: packing ---- */
 

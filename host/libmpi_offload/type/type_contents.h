@@ -35,8 +35,10 @@ void nof_type_contents_number(struct nof_type_contents *c, MPI_Count value);
 void nof_type_contents_addr(struct nof_type_contents *c, MPI_Count value);
 void nof_type_contents_type(struct nof_type_contents *c, struct nof_type *type);
 
+/* A derived type's alias with the same contents; a predefined one is itself. NULL: no memory. */
+struct nof_type *nof_type_contents_alias(struct nof_type *type);
+
+/* ---- type_life.c ---- */
 void nof_type_contents_release(struct nof_type_contents *c);
-/* One reference less. Types that nobody holds any more are put in front of the list `dead`; returns it. */
-struct nof_type *nof_type_contents_drop(struct nof_type_contents *c, struct nof_type *dead);
 
 #endif

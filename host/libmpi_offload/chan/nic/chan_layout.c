@@ -55,22 +55,23 @@ void nof_chan_commit(struct nof_type *type)
     nof_type_release(type);
 }
 
-void nof_chan_layout_done(struct nof_chan_op *op, int status)
+static void forget(const struct nof_type *type)
 {
-    op->type->layout.state = status == NOF_OK ? NOF_LAYOUT_READY : NOF_LAYOUT_NONE;
-    area_busy = false;
-    nof_chan_op_free(op);
-    nof_progress_signal();
-}
-
-void nof_chan_forget(const struct nof_type *type)
-{
-    if (type->layout.state != NOF_LAYOUT_READY || nof_chan.pmd == NULL || nof_chan.nic_dead)
+    if (nof_chan.pmd == NULL || nof_chan.nic_dead)
         return;
     struct nof_desc desc = {.opcode = NOF_DESC_LAYOUT_FREE};
     desc.layout = type->layout.name;
     desc.layout_generation = type->layout.generation;
     nof_chan_submit(&desc);
+}
+
+void nof_chan_layout_done(struct nof_chan_op *op, int status)
+{
+    op->type->layout.state = status == NOF_OK ? NOF_LAYOUT_READY : NOF_LAYOUT_NONE;
+    op->type->layout.forget = status == NOF_OK ? forget : NULL;
+    area_busy = false;
+    nof_chan_op_free(op);
+    nof_progress_signal();
 }
 
 /* Messages that may travel through the bounce arena or inside a descriptor are copied anyway. */

@@ -207,7 +207,6 @@ const struct nof_channel nof_channel_nic = {
     .cancelling = nof_chan_cancelling,
     .probe = nof_chan_probe,
     .commit = nof_chan_commit,
-    .forget = nof_chan_forget,
     .streams = nof_chan_streams,
     .poll = nic_poll,
     .wake_count = nic_wake_count,

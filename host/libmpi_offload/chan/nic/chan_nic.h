@@ -207,7 +207,6 @@ void nof_chan_recv_fail(struct nof_chan_op *op, int code);
 
 /* ---- chan_layout.c ---- */
 void nof_chan_commit(struct nof_type *type);
-void nof_chan_forget(const struct nof_type *type);
 bool nof_chan_streams(const struct nof_type *type, size_t bytes);
 void nof_chan_layout_done(struct nof_chan_op *op, int status);
 /* Where the request's bytes lie in the program's memory, into a descriptor. */

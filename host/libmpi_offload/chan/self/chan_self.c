@@ -205,11 +205,6 @@ static void self_commit(struct nof_type *type)
     (void)type;
 }
 
-static void self_forget(const struct nof_type *type)
-{
-    (void)type;
-}
-
 static bool self_streams(const struct nof_type *type, size_t bytes)
 {
     (void)type;
@@ -231,7 +226,6 @@ const struct nof_channel nof_channel_self = {
     .cancelling = self_cancelling,
     .probe = self_probe,
     .commit = self_commit,
-    .forget = self_forget,
     .streams = self_streams,
     .poll = self_poll,
     .wake_count = self_wake_count,

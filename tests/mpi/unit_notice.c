@@ -8,7 +8,7 @@
 #include "../check.h"
 #include "chan/nic/chan_nic.h"
 #include "comm/comm.h"
-#include "p2p/pt2pt.h"
+#include "base/request.h"
 
 struct nof_lib nof_lib = {.world_rank = 0, .world_size = 4};
 struct nof_chan nof_chan;
@@ -30,8 +30,8 @@ struct nof_type *nof_type_byte(void)
 {
     return NULL;
 }
-struct nof_request *nof_pt2pt_internal(enum nof_request_kind kind, struct nof_comm *comm, const void *buf,
-                                       size_t count, struct nof_type *type, int peer, int tag)
+struct nof_request *nof_request_internal(enum nof_request_kind kind, struct nof_comm *comm, const void *buf,
+                                         size_t count, struct nof_type *type, int peer, int tag)
 {
     (void)comm, (void)buf, (void)count, (void)type, (void)peer, (void)tag;
     check(kind == NOF_REQUEST_RECV);

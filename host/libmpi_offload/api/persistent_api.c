@@ -2,10 +2,8 @@
 #include "comm/entry.h"
 #include "chan/channel.h"
 #include "base/greq.h"
-#include "p2p/part.h"
 #include "base/progress.h"
 #include "p2p/pt2pt.h"
-#include "coll/schedule.h"
 
 static int start(struct nof_request *req)
 {
@@ -14,11 +12,7 @@ static int start(struct nof_request *req)
     if (req->active)
         return nof_error(MPI_ERR_REQUEST, "the persistent request is active: wait for it first");
     nof_request_reset(req);
-    int rc;
-    if (req->kind == NOF_REQUEST_COLL)
-        rc = nof_sched_start(req->sched);
-    else
-        rc = req->part != NULL ? nof_part_start(req) : nof_pt2pt_start(req);
+    int rc = req->ops != NULL ? req->ops->start(req) : nof_pt2pt_start(req);
     if (rc != MPI_SUCCESS)
         req->active = false;
     return rc;

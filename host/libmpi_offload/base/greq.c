@@ -7,9 +7,9 @@
 #include "base/error.h"
 #include "base/request.h"
 
-int nof_greq_status(const struct nof_greq *greq, MPI_Status *status)
+static int greq_status(const struct nof_request *req, MPI_Status *status)
 {
-    struct nof_greq own = *greq; /* another thread may end the request meanwhile */
+    struct nof_greq own = *req->greq; /* another thread may end the request meanwhile */
     MPI_Status answer = {.MPI_ERROR = MPI_SUCCESS};
     nof_status_set(&answer, MPI_UNDEFINED, MPI_UNDEFINED, 0, false);
     nof_lib_unlock();
@@ -23,7 +23,7 @@ int nof_greq_status(const struct nof_greq *greq, MPI_Status *status)
     return rc;
 }
 
-int nof_greq_free(struct nof_request *req)
+static int greq_release(struct nof_request *req)
 {
     struct nof_greq own = *req->greq;
     free(req->greq);
@@ -33,6 +33,8 @@ int nof_greq_free(struct nof_request *req)
     nof_lib_lock();
     return rc;
 }
+
+static const struct nof_request_ops ops = {.status = greq_status, .release = greq_release};
 
 int nof_greq_cancel(const struct nof_request *req)
 {
@@ -60,10 +62,12 @@ int PMPI_Grequest_start(MPI_Grequest_query_function *query_fn, MPI_Grequest_free
     if (rc == MPI_SUCCESS) {
         rc = nof_request_publish(req, request);
         *req->greq = (struct nof_greq){query_fn, free_fn, cancel_fn, extra_state};
+        req->ops = &ops;
     }
     if (rc != MPI_SUCCESS && req != NULL) {
         free(req->greq);
         req->greq = NULL;
+        req->ops = NULL;
         nof_request_free(req);
     }
     return nof_lib_leave(NULL, rc, __func__);

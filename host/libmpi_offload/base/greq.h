@@ -17,12 +17,6 @@ struct nof_greq {
     void *extra_state;
 };
 
-/* The status of a complete one (status may be MPI_STATUS_IGNORE); MPI_ERROR is left alone. */
-int nof_greq_status(const struct nof_greq *greq, MPI_Status *status);
-
-/* Its end: calls free and gives back req->greq. */
-int nof_greq_free(struct nof_request *req);
-
 int nof_greq_cancel(const struct nof_request *req);
 
 #endif

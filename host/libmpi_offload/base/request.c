@@ -4,13 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "p2p/bsend.h"
 #include "comm/comm.h"
 #include "base/error.h"
-#include "base/greq.h"
-#include "p2p/part.h"
 #include "base/progress.h"
-#include "coll/schedule.h"
 
 static struct nof_request *spare;
 
@@ -32,20 +28,52 @@ struct nof_request *nof_request_new(enum nof_request_kind kind)
     return req;
 }
 
+struct nof_request *nof_request_on(enum nof_request_kind kind, struct nof_comm *comm, struct nof_type *type)
+{
+    struct nof_request *req = nof_request_new(kind);
+    if (req == NULL)
+        return NULL;
+    req->comm = comm;
+    nof_comm_hold(comm);
+    req->type = type;
+    if (type != NULL)
+        nof_type_hold(type);
+    req->ctx = comm->ctx;
+    return req;
+}
+
+struct nof_request *nof_request_internal(enum nof_request_kind kind, struct nof_comm *comm, const void *buf,
+                                         size_t count, struct nof_type *type, int peer, int tag)
+{
+    struct nof_request *req = nof_request_on(kind, comm, type);
+    if (req == NULL)
+        return NULL;
+    req->ctx = nof_comm_coll_ctx(comm);
+    req->buf = nof_lib_unconst(buf);
+    req->count = count;
+    req->peer = peer;
+    req->tag = tag;
+    return req;
+}
+
+/* What its kind hangs on it is given back, once. */
+static int release(struct nof_request *req)
+{
+    const struct nof_request_ops *ops = req->ops;
+    req->ops = NULL;
+    return ops == NULL ? MPI_SUCCESS : ops->release(req);
+}
+
 void nof_request_free(struct nof_request *req)
 {
-    if (req->greq != NULL)
-        (void)nof_greq_free(req);
+    if (req->ops != NULL)
+        (void)release(req);
     if (req->handle != MPI_REQUEST_NULL)
         nof_handle_remove(&nof_lib.requests, nof_lib_bits(req->handle));
     if (req->comm != NULL)
         nof_comm_release(req->comm);
     if (req->type != NULL)
         nof_type_release(req->type);
-    if (req->sched != NULL)
-        nof_sched_free(req->sched);
-    if (req->part != NULL)
-        nof_part_free(req->part);
     free(req->packed);
     req->next = spare;
     spare = req;
@@ -88,10 +116,6 @@ void nof_request_end(struct nof_request *req)
         free(req->packed);
         req->packed = NULL;
     }
-    if (req->bsend_bytes != 0) {
-        nof_bsend_release(req->bsend, req->bsend_bytes);
-        req->bsend_bytes = 0;
-    }
     if (req->waits_for != NULL) {
         req->ended = true;
         return;
@@ -100,8 +124,6 @@ void nof_request_end(struct nof_request *req)
     nof_progress_signal();
     if (req->on_done != NULL)
         req->on_done(req);
-    else if (req->owner != NULL)
-        nof_sched_step_done(req->owner, req);
     else if (req->orphan)
         nof_request_free(req);
 }
@@ -180,11 +202,11 @@ int nof_request_wait(struct nof_request *req)
 
 int nof_request_status(const struct nof_request *req, MPI_Status *status)
 {
-    if (req->greq != NULL)
-        return nof_greq_status(req->greq, status);
+    if (req->ops != NULL && req->ops->status != NULL)
+        return req->ops->status(req, status);
     if (status == MPI_STATUS_IGNORE)
         return MPI_SUCCESS;
-    if (req->kind == NOF_REQUEST_RECV || req->kind == NOF_REQUEST_PROBE || req->kind == NOF_REQUEST_PRECV)
+    if (req->kind == NOF_REQUEST_RECV || req->kind == NOF_REQUEST_PROBE)
         nof_status_set(status, req->status_source, req->status_tag, req->status_bytes, req->cancelled);
     else
         nof_status_set(status, MPI_ANY_SOURCE, MPI_ANY_TAG, 0, req->cancelled);
@@ -195,10 +217,10 @@ int nof_request_retire(struct nof_request *req, MPI_Request *handle, MPI_Status 
                        struct nof_comm **comm_out)
 {
     int status_error = nof_request_status(req, status);
-    int error = req->greq == NULL ? req->error : status_error;
-    if (req->greq != NULL) {
-        int free_error = nof_greq_free(req);
-        error = error == MPI_SUCCESS ? free_error : error;
+    int error = req->error != MPI_SUCCESS ? req->error : status_error;
+    if (req->ops != NULL && !req->persistent) {
+        int release_error = release(req);
+        error = error == MPI_SUCCESS ? release_error : error;
     }
     if (error != MPI_SUCCESS && req->comm != NULL && comm_out != NULL && *comm_out == NULL) {
         *comm_out = req->comm;

@@ -33,10 +33,22 @@ struct nof_bsend;
 struct nof_comm;
 struct nof_message;
 struct nof_part;
+struct nof_request;
 struct nof_sched;
 struct nof_staged;
 
+/* What a kind does that hangs something on its requests, beside the code that makes them. */
+struct nof_request_ops {
+    /* Again (persistent). 0, or the code why it cannot. */
+    int (*start)(struct nof_request *req);
+    /* As nof_request_status(); NULL: as all others. */
+    int (*status)(const struct nof_request *req, MPI_Status *status);
+    /* Before the request goes, once: give back what hangs on it. Returns what the program's own code answered. */
+    int (*release)(struct nof_request *req);
+};
+
 struct nof_request {
+    const struct nof_request_ops *ops; /* NULL: nothing hangs on it */
     enum nof_request_kind kind;
     enum nof_send_mode mode;
     bool persistent;
@@ -69,7 +81,7 @@ struct nof_request {
     size_t status_bytes;
 
     struct nof_message *message; /* PROBE: taken; RECV: to be received */
-    void (*on_done)(struct nof_request *req); /* the library's own: takes it over when ended */
+    void (*on_done)(struct nof_request *req); /* takes it over when ended */
     void *context; /* for on_done */
     struct nof_request *waits_for; /* RECV of a send and receive in one: the send, while it runs */
     bool ended; /* it has, but the one that it waits for has not */
@@ -89,7 +101,18 @@ struct nof_request {
 };
 
 struct nof_request *nof_request_new(enum nof_request_kind kind);
+/* One that holds a reference of both; type may be NULL. NULL: no memory. */
+struct nof_request *nof_request_on(enum nof_request_kind kind, struct nof_comm *comm, struct nof_type *type);
+/* The library's own messages: arguments are known to be right; ctx is the collectives'. NULL: no memory. */
+struct nof_request *nof_request_internal(enum nof_request_kind kind, struct nof_comm *comm, const void *buf,
+                                         size_t count, struct nof_type *type, int peer, int tag);
 void nof_request_free(struct nof_request *req);
+
+/* One that no call of the program waits for, nor a collective: a peer's death is its owner's business. */
+static inline bool nof_request_is_own(const struct nof_request *req)
+{
+    return req->on_done != NULL && req->owner == NULL;
+}
 
 /* Give it a handle for the program. 0 or a code. */
 int nof_request_publish(struct nof_request *req, MPI_Request *handle_out);

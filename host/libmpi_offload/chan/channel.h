@@ -9,19 +9,8 @@
 #ifndef NOF_MPI_CHANNEL_H
 #define NOF_MPI_CHANNEL_H
 
+#include "chan/message.h"
 #include "base/request.h"
-
-/* A message taken out of matching by MPI_Mprobe, or MPI_MESSAGE_NULL's opposite: to be received. */
-struct nof_message {
-    MPI_Message handle;
-    struct nof_comm *comm; /* a reference */
-    int source; /* rank in comm */
-    int source_world;
-    int tag;
-    size_t bytes;
-    uint64_t nic_handle; /* chan_nic: handle for MRECV; 0: `envelope` */
-    void *envelope; /* the channel's own */
-};
 
 struct nof_channel {
     const char *name;
@@ -59,8 +48,5 @@ struct nof_channel {
 extern const struct nof_channel *nof_channel;
 extern const struct nof_channel nof_channel_self;
 extern const struct nof_channel nof_channel_nic;
-
-struct nof_message *nof_message_new(struct nof_comm *comm, int source_world, int tag, size_t bytes);
-void nof_message_free(struct nof_message *message);
 
 #endif

@@ -56,8 +56,7 @@ static int make_request(MPI_Comm comm, nof_coll_builder *build, const struct nof
     }
     req->comm = s->comm;
     nof_comm_hold(req->comm);
-    req->sched = s;
-    s->request = req;
+    nof_sched_end_with(s, req);
     rc = nof_request_publish(req, handle_out);
     if (rc != MPI_SUCCESS)
         nof_request_free(req);

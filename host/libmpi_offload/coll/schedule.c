@@ -90,6 +90,25 @@ void nof_sched_free(struct nof_sched *s)
     free(s);
 }
 
+static int start_request(struct nof_request *req)
+{
+    return nof_sched_start(req->sched);
+}
+
+static int release_request(struct nof_request *req)
+{
+    nof_sched_free(req->sched);
+    return MPI_SUCCESS;
+}
+
+void nof_sched_end_with(struct nof_sched *s, struct nof_request *req)
+{
+    static const struct nof_request_ops ops = {.start = start_request, .release = release_request};
+    req->ops = &ops;
+    req->sched = s;
+    s->request = req;
+}
+
 static void no_memory(struct nof_sched *s)
 {
     if (s->build_error == MPI_SUCCESS)
@@ -258,6 +277,7 @@ static void fail(struct nof_sched *s, int code)
         struct nof_request *req = s->live[i];
         if (req->kind == NOF_REQUEST_SEND) {
             req->owner = NULL;
+            req->on_done = NULL;
             req->orphan = true;
             s->leak_temporaries = true;
             leave_live(s, req);
@@ -283,8 +303,9 @@ static int other_length(const struct nof_request *req, int error)
     return error != MPI_SUCCESS && nof_error_class(error) == MPI_ERR_TRUNCATE ? error : MPI_SUCCESS;
 }
 
-void nof_sched_step_done(struct nof_sched *s, struct nof_request *req)
+static void step_done(struct nof_request *req)
 {
+    struct nof_sched *s = req->owner;
     leave_live(s, req);
     int error = req->cancelled ? MPI_SUCCESS : req->error;
     int later = other_length(req, error);
@@ -317,22 +338,23 @@ static void issue_transfer(struct nof_sched *s, const struct nof_step *step)
     struct nof_request *req = NULL;
     bool nothing = step->kind == STEP_SEND && step->exact && s->truncated != MPI_SUCCESS;
     if (room_for_live(s))
-        req = nof_pt2pt_internal(kind, step->local ? s->comm->local : s->comm,
-                                 step->kind == STEP_SEND ? step->from : step->to, nothing ? 0 : step->count,
-                                 step->type, step->peer, step->local ? s->local_tag : s->tag);
+        req = nof_request_internal(kind, step->local ? s->comm->local : s->comm,
+                                   step->kind == STEP_SEND ? step->from : step->to, nothing ? 0 : step->count,
+                                   step->type, step->peer, step->local ? s->local_tag : s->tag);
     if (req == NULL) {
         fail(s, nof_error(MPI_ERR_NO_MEM, "no memory for a collective operation"));
         return;
     }
     req->exact = step->exact;
     req->owner = s;
+    req->on_done = step_done;
     req->owner_slot = s->live_count;
     s->live[s->live_count++] = req;
     s->pending++;
     int rc = nof_pt2pt_start(req);
     if (rc != MPI_SUCCESS) {
         req->error = rc;
-        nof_sched_step_done(s, req);
+        step_done(req);
     }
 }
 

@@ -99,6 +99,9 @@ void nof_sched_side(struct nof_sched *s, bool local);
  * short, which is remembered (steps with it are never executed). */
 void *nof_sched_temporary(struct nof_sched *s, size_t count, const struct nof_type *type);
 
+/* The request, of kind COLL, ends together with the schedule, and has it from now on. */
+void nof_sched_end_with(struct nof_sched *s, struct nof_request *req);
+
 /* Take the tag of a persistent collective. */
 void nof_sched_keep(struct nof_sched *s);
 
@@ -107,9 +110,6 @@ int nof_sched_start(struct nof_sched *s);
 
 /* start(), wait, free(): a blocking collective. s may be NULL (no memory). */
 int nof_sched_run(struct nof_sched *s);
-
-/* A request of a schedule ended (called by request.c; frees it). */
-void nof_sched_step_done(struct nof_sched *s, struct nof_request *req);
 
 /* Run on what became ready; returns how many. */
 int nof_sched_run_ready(void);

@@ -115,12 +115,11 @@ static int run(struct nof_comm *c, struct dup *dup)
         build_intra(s, dup);
     else
         build_inter(s, dup);
-    inner->sched = s;
     inner->comm = c;
     nof_comm_hold(c);
     inner->on_done = finish;
     inner->context = dup;
-    s->request = inner;
+    nof_sched_end_with(s, inner);
     int rc = nof_sched_start(s);
     if (rc != MPI_SUCCESS)
         nof_request_free(inner);

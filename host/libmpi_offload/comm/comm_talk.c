@@ -9,7 +9,7 @@ static int start(const struct nof_talk *to, enum nof_request_kind kind, const vo
                  struct nof_request **req_out)
 {
     struct nof_request *req =
-        nof_pt2pt_internal(kind, to->comm, buf, bytes, nof_type_byte(), to->peer, to->tag);
+        nof_request_internal(kind, to->comm, buf, bytes, nof_type_byte(), to->peer, to->tag);
     if (req == NULL)
         return nof_error(MPI_ERR_NO_MEM, "no memory for a request");
     req->ctx = to->ctx;

@@ -10,7 +10,6 @@
 
 #include "base/lib.h"
 
-struct nof_comm;
 struct nof_request;
 
 struct nof_bsend {
@@ -21,11 +20,13 @@ struct nof_bsend {
     struct nof_request *flushes; /* MPI_Buffer_iflush, MPI_Comm_iflush_buffer: wait for used == 0 */
 };
 
-/* Take room for a message of this communicator; MPI_ERR_BUFFER if there is none. */
-int nof_bsend_reserve(struct nof_comm *comm, size_t bytes, struct nof_bsend **from_out, size_t *reserved_out);
+extern struct nof_bsend nof_bsend_process; /* the process' own */
+
+/* Take room for a buffered send; MPI_ERR_BUFFER if there is none. It is given back when the request ends. */
+int nof_bsend_reserve(struct nof_request *req);
+/* Give it back: of one that never started. */
+void nof_bsend_release(struct nof_request *req);
 /* Wait until no message is in it any more. */
 void nof_bsend_wait(const struct nof_bsend *b);
-
-void nof_bsend_release(struct nof_bsend *from, size_t reserved);
 
 #endif

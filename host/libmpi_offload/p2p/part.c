@@ -55,7 +55,7 @@ static int no_memory(void)
 static struct nof_request *message(enum nof_request_kind kind, struct nof_comm *comm, int peer, int tag,
                                    void (*on_done)(struct nof_request *))
 {
-    struct nof_request *req = nof_pt2pt_internal(kind, comm, NULL, 0, nof_type_byte(), peer, tag);
+    struct nof_request *req = nof_request_internal(kind, comm, NULL, 0, nof_type_byte(), peer, tag);
     if (req != NULL) {
         req->ctx = comm->ctx | NOF_COMM_PART;
         req->on_done = on_done;
@@ -70,6 +70,18 @@ static int start_message(struct nof_request *req)
     if (rc != MPI_SUCCESS)
         nof_request_free(req);
     return rc;
+}
+
+static void part_free(struct nof_part *p)
+{
+    if (p->req != NULL && p->req->kind == NOF_REQUEST_PRECV && !p->matched && p->error == MPI_SUCCESS &&
+        p->peer != MPI_PROC_NULL) {
+        p->req = NULL; /* its setup must not become another's */
+        return;
+    }
+    nof_comm_release(p->comm);
+    free(p->flag);
+    free(p);
 }
 
 /* ---- one round ---- */
@@ -174,7 +186,7 @@ static void receive_all(struct nof_part *p)
     }
 }
 
-int nof_part_start(struct nof_request *req)
+static int part_start(struct nof_request *req)
 {
     struct nof_part *p = req->part;
     p->done = 0;
@@ -261,7 +273,7 @@ static void give_setup(struct nof_part *p, const struct setup *setup)
     p->setup = *setup;
     p->matched = true;
     if (p->req == NULL) {
-        nof_part_free(p);
+        part_free(p);
     } else if (!room_for_flags(p)) {
         p->error = no_memory();
         if (p->req->active)
@@ -310,7 +322,7 @@ static void fail_waiting(const struct nof_comm *comm, int peer, int error)
     while ((p = take_waiting(comm, peer, NULL)) != NULL) {
         p->error = error;
         if (p->req == NULL)
-            nof_part_free(p);
+            part_free(p);
         else if (p->req->active)
             nof_request_fail(p->req, error);
     }
@@ -425,17 +437,24 @@ static int send_setup(struct nof_part *p)
 
 /* ---- life ---- */
 
-void nof_part_free(struct nof_part *p)
+static int part_release(struct nof_request *req)
 {
-    if (p->req != NULL && p->req->kind == NOF_REQUEST_PRECV && !p->matched && p->error == MPI_SUCCESS &&
-        p->peer != MPI_PROC_NULL) {
-        p->req = NULL; /* its setup must not become another's */
-        return;
-    }
-    nof_comm_release(p->comm);
-    free(p->flag);
-    free(p);
+    part_free(req->part);
+    return MPI_SUCCESS;
 }
+
+static int part_status(const struct nof_request *req, MPI_Status *status)
+{
+    bool receive = req->kind == NOF_REQUEST_PRECV;
+    if (status != MPI_STATUS_IGNORE)
+        nof_status_set(status, receive ? req->status_source : MPI_ANY_SOURCE,
+                       receive ? req->status_tag : MPI_ANY_TAG, receive ? req->status_bytes : 0,
+                       req->cancelled);
+    return MPI_SUCCESS;
+}
+
+static const struct nof_request_ops ops = {
+    .start = part_start, .status = part_status, .release = part_release};
 
 static int make(const struct nof_part_args *args, bool send, struct nof_request *req)
 {
@@ -457,11 +476,12 @@ static int make(const struct nof_part_args *args, bool send, struct nof_request 
         rc = send ? send_setup(p) : await_setup(p);
     if (rc != MPI_SUCCESS) {
         p->req = NULL;
-        nof_part_free(p);
+        part_free(p);
         return rc;
     }
     req->kind = send ? NOF_REQUEST_PSEND : NOF_REQUEST_PRECV;
     req->part = p;
+    req->ops = &ops;
     return MPI_SUCCESS;
 }
 

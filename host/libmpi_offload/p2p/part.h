@@ -19,11 +19,6 @@
 
 struct nof_part;
 
-/* A request of kind PSEND or PRECV starts again. */
-int nof_part_start(struct nof_request *req);
-/* Its request goes. */
-void nof_part_free(struct nof_part *part);
-
 /* The sender's or the receiver's own partitions: a code if there is no such. */
 int nof_part_check(const struct nof_request *req, int partition);
 

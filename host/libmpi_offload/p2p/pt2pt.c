@@ -27,20 +27,6 @@ static int check_tag(int tag, bool receive)
                      receive ? " or MPI_ANY_TAG" : "");
 }
 
-static struct nof_request *make(enum nof_request_kind kind, struct nof_comm *comm, struct nof_type *type)
-{
-    struct nof_request *req = nof_request_new(kind);
-    if (req == NULL)
-        return NULL;
-    req->comm = comm;
-    nof_comm_hold(comm);
-    req->type = type;
-    if (type != NULL)
-        nof_type_hold(type);
-    req->ctx = comm->ctx;
-    return req;
-}
-
 static int new_request(enum nof_request_kind kind, struct nof_comm *comm, const struct nof_pt2pt_args *args,
                        struct nof_request **req_out)
 {
@@ -53,7 +39,7 @@ static int new_request(enum nof_request_kind kind, struct nof_comm *comm, const 
         rc = check_tag(args->tag, receive);
     if (rc != MPI_SUCCESS)
         return rc;
-    struct nof_request *req = make(kind, comm, type);
+    struct nof_request *req = nof_request_on(kind, comm, type);
     if (req == NULL)
         return nof_error(MPI_ERR_NO_MEM, "no memory for a request");
     req->buf = nof_lib_unconst(args->buf);
@@ -102,27 +88,13 @@ int nof_pt2pt_probe_new(int source, int tag, MPI_Comm comm, struct nof_comm **co
         rc = check_tag(tag, true);
     if (rc != MPI_SUCCESS)
         return rc;
-    struct nof_request *req = make(NOF_REQUEST_PROBE, *comm_out, NULL);
+    struct nof_request *req = nof_request_on(NOF_REQUEST_PROBE, *comm_out, NULL);
     if (req == NULL)
         return nof_error(MPI_ERR_NO_MEM, "no memory for a request");
     req->peer = source;
     req->tag = tag;
     *req_out = req;
     return MPI_SUCCESS;
-}
-
-struct nof_request *nof_pt2pt_internal(enum nof_request_kind kind, struct nof_comm *comm, const void *buf,
-                                       size_t count, struct nof_type *type, int peer, int tag)
-{
-    struct nof_request *req = make(kind, comm, type);
-    if (req == NULL)
-        return NULL;
-    req->ctx = nof_comm_coll_ctx(comm);
-    req->buf = nof_lib_unconst(buf);
-    req->count = count;
-    req->peer = peer;
-    req->tag = tag;
-    return req;
 }
 
 /* Where the channel finds or puts the bytes. */
@@ -159,56 +131,17 @@ int nof_pt2pt_start(struct nof_request *req)
     }
     int rc = MPI_SUCCESS;
     if (req->mode == NOF_SEND_BUFFERED)
-        rc = nof_bsend_reserve(req->comm, req->type->size * req->count, &req->bsend, &req->bsend_bytes);
+        rc = nof_bsend_reserve(req);
     if (rc == MPI_SUCCESS)
         rc = prepare_data(req);
     if (rc != MPI_SUCCESS) {
         if (req->bsend_bytes != 0)
-            nof_bsend_release(req->bsend, req->bsend_bytes);
-        req->bsend_bytes = 0;
+            nof_bsend_release(req);
         return rc;
     }
     if (req->kind == NOF_REQUEST_SEND)
         nof_channel->send(req);
     else
         nof_channel->recv(req);
-    return MPI_SUCCESS;
-}
-
-struct nof_message *nof_message_new(struct nof_comm *comm, int source_world, int tag, size_t bytes)
-{
-    struct nof_message *message = calloc(1, sizeof(*message));
-    uint64_t handle = message == NULL ? 0 : nof_handle_add(&nof_lib.messages, message);
-    if (handle == 0) {
-        free(message);
-        return NULL;
-    }
-    message->handle = nof_lib_handle(handle);
-    message->comm = comm;
-    nof_comm_hold(comm);
-    message->source_world = source_world;
-    message->source = nof_group_rank_of(nof_comm_peers(comm), source_world);
-    message->tag = tag;
-    message->bytes = bytes;
-    return message;
-}
-
-void nof_message_free(struct nof_message *message)
-{
-    nof_handle_remove(&nof_lib.messages, nof_lib_bits(message->handle));
-    nof_comm_release(message->comm);
-    free(message);
-}
-
-int nof_message_check(MPI_Message handle, struct nof_message **message_out)
-{
-    *message_out = NULL;
-    if (handle == MPI_MESSAGE_NO_PROC)
-        return MPI_SUCCESS;
-    *message_out = nof_handle_get(&nof_lib.messages, nof_lib_bits(handle));
-    if (*message_out == NULL)
-        return nof_error(MPI_ERR_REQUEST, "%s",
-                         handle == MPI_MESSAGE_NULL ? "the message is MPI_MESSAGE_NULL"
-                                                    : "the handle names no message (received already?)");
     return MPI_SUCCESS;
 }

@@ -32,16 +32,8 @@ int nof_pt2pt_recv_on(struct nof_comm *comm, const struct nof_pt2pt_args *args, 
 int nof_pt2pt_probe_new(int source, int tag, MPI_Comm comm, struct nof_comm **comm_out,
                         struct nof_request **req_out);
 
-/* The library's own messages: arguments are known to be right; ctx is the collectives'. Takes a
- * reference of comm and type. NULL: no memory. */
-struct nof_request *nof_pt2pt_internal(enum nof_request_kind kind, struct nof_comm *comm, const void *buf,
-                                       size_t count, struct nof_type *type, int peer, int tag);
-
 /* Start a send or a receive. Errors that belong to the operation end the request; the code that is
  * returned says that it could not even be started (no memory, buffered send without room). */
 int nof_pt2pt_start(struct nof_request *req);
-
-/* Message handle, with the error the standard names. MPI_MESSAGE_NO_PROC gives NULL. */
-int nof_message_check(MPI_Message handle, struct nof_message **message_out);
 
 #endif

@@ -74,8 +74,8 @@ int nof_rma_open(struct nof_win *win)
     for (unsigned i = 0; i < NOF_RMA_RECEIVES; i++) {
         rma->buffers[i] = malloc(NOF_RMA_COMMAND_MAX);
         rma->receives[i] =
-            nof_pt2pt_internal(NOF_REQUEST_RECV, win->comm, rma->buffers[i], NOF_RMA_COMMAND_MAX,
-                               nof_type_byte(), MPI_ANY_SOURCE, MPI_ANY_TAG);
+            nof_request_internal(NOF_REQUEST_RECV, win->comm, rma->buffers[i], NOF_RMA_COMMAND_MAX,
+                                 nof_type_byte(), MPI_ANY_SOURCE, MPI_ANY_TAG);
         good = good && rma->buffers[i] != NULL && rma->receives[i] != NULL;
         if (rma->receives[i] == NULL)
             continue;

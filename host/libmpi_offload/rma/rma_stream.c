@@ -14,7 +14,7 @@ static struct nof_request *ended_first, *ended_last; /* transfers whose then() i
 static int send_bytes(struct nof_win *win, uint32_t use, int peer, int tag, void *bytes, size_t len)
 {
     struct nof_request *req =
-        nof_pt2pt_internal(NOF_REQUEST_SEND, win->comm, NULL, len, nof_type_byte(), peer, tag);
+        nof_request_internal(NOF_REQUEST_SEND, win->comm, NULL, len, nof_type_byte(), peer, tag);
     if (req == NULL) {
         free(bytes);
         return nof_error(MPI_ERR_NO_MEM, "no memory for a request");
@@ -64,7 +64,7 @@ static void put_into_list(struct nof_request *req)
 int nof_rma_transfer(struct nof_win *win, const struct nof_rma_transfer *t, struct nof_rma_step *step)
 {
     struct nof_request *req =
-        nof_pt2pt_internal(t->kind, win->comm, t->buf, t->count, t->type, t->peer, t->tag);
+        nof_request_internal(t->kind, win->comm, t->buf, t->count, t->type, t->peer, t->tag);
     if (req == NULL)
         return nof_error(MPI_ERR_NO_MEM, "no memory for a request");
     req->ctx = win->comm->ctx | t->use;

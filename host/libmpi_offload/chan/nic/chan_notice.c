@@ -41,8 +41,8 @@ static void received(struct nof_request *req)
 void nof_chan_notice_start(void)
 {
     struct nof_request *req =
-        nof_pt2pt_internal(NOF_REQUEST_RECV, nof_comm_world(), &incoming, sizeof(incoming), nof_type_byte(),
-                           MPI_ANY_SOURCE, MPI_ANY_TAG);
+        nof_request_internal(NOF_REQUEST_RECV, nof_comm_world(), &incoming, sizeof(incoming), nof_type_byte(),
+                             MPI_ANY_SOURCE, MPI_ANY_TAG);
     if (req == NULL)
         return;
     req->ctx = nof_comm_notice_ctx();
@@ -59,8 +59,8 @@ void nof_chan_notice_spread(int world_rank, int status)
         int to = (nof_lib.world_rank + distance) % nof_lib.world_size;
         if (to == world_rank || nof_chan.peers[to].dead)
             continue;
-        struct nof_request *req = nof_pt2pt_internal(NOF_REQUEST_SEND, nof_comm_world(), &notice,
-                                                     sizeof(notice), nof_type_byte(), to, 0);
+        struct nof_request *req = nof_request_internal(NOF_REQUEST_SEND, nof_comm_world(), &notice,
+                                                       sizeof(notice), nof_type_byte(), to, 0);
         if (req == NULL)
             return;
         req->ctx = nof_comm_notice_ctx();

@@ -135,7 +135,7 @@ int nof_chan_status_code(int status, int world_rank)
 /* Receives from anybody cannot tell whether the dead one was meant: they end too. */
 static bool concerns(const struct nof_chan_op *op, int world_rank, bool left)
 {
-    if (op->req == NULL || op->req->on_done != NULL ||
+    if (op->req == NULL || nof_request_is_own(op->req) ||
         (op->req->kind != NOF_REQUEST_RECV && op->req->kind != NOF_REQUEST_PROBE))
         return false;
     if (op->peer != NOF_ANY_SOURCE || left)

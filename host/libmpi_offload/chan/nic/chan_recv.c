@@ -28,7 +28,7 @@ static int refusal(const struct nof_request *req, int32_t source)
         return peer->dead && !peer->known ? nof_chan_dead_code(source) : MPI_SUCCESS;
     }
     /* As for one that was posted before the death (nof_chan_peer_died). The library's own go on. */
-    if (nof_chan.nic_dead || nof_chan.dead_count == 0 || req->on_done != NULL)
+    if (nof_chan.nic_dead || nof_chan.dead_count == 0 || nof_request_is_own(req))
         return MPI_SUCCESS;
     int member = nof_channel->dead_member(req->comm);
     return member == MPI_UNDEFINED ? MPI_SUCCESS : nof_chan_dead_code(member);

@@ -11,12 +11,14 @@
 #include "base/request.h"
 
 struct nof_lib nof_lib = {.world_rank = 0, .world_size = 4};
-struct nof_chan nof_chan;
+static struct nof_chan_peer peers[4];
+/* Closing: what is heard is not told on. */
+struct nof_chan nof_chan = {.peers = peers, .closing = true};
 
 static struct nof_request the_receive;
 static int posted, freed, last_death, refuse_posting;
 
-/* ---- what chan_notice.c calls ---- */
+/* ---- what chan_death.c calls ---- */
 
 struct nof_comm *nof_comm_world(void)
 {
@@ -60,10 +62,56 @@ void nof_chan_send(struct nof_request *req)
 {
     check(req == NULL); /* nothing is sent here */
 }
-void nof_chan_peer_died(int world_rank, int status)
+void nof_channel_death(int world_rank, int code)
 {
-    (void)status;
+    check(code == MPIX_ERR_PROC_FAILED);
     last_death = world_rank;
+}
+int nof_chan_status_code(int status, int world_rank)
+{
+    (void)status, (void)world_rank;
+    return MPIX_ERR_PROC_FAILED;
+}
+void nof_chan_send_fail_waiting(struct nof_chan_peer *peer, int code)
+{
+    (void)code;
+    check(peer->dead);
+}
+
+/* ---- not reached: no operation is under way ---- */
+
+void nof_chan_recv_fail(struct nof_chan_op *op, int code)
+{
+    (void)code;
+    check(op == NULL);
+}
+void nof_chan_send_lost(struct nof_chan_op *op, int code)
+{
+    (void)code;
+    check(op == NULL);
+}
+void nof_chan_local_remove(struct nof_chan_op *op)
+{
+    check(op == NULL);
+}
+void nof_chan_op_free(struct nof_chan_op *op)
+{
+    check(op == NULL);
+}
+void nof_request_fail(struct nof_request *req, int error)
+{
+    (void)error;
+    check(req == NULL);
+}
+int nof_group_rank_of(struct nof_group *group, int world_rank)
+{
+    (void)group;
+    return world_rank;
+}
+int nof_error(int error_class, const char *fmt, ...)
+{
+    (void)fmt;
+    return error_class;
 }
 
 /* ---- the test ---- */
@@ -93,7 +141,7 @@ int main(void)
     check(posted == 4 && freed == 0 && last_death == -1);
     memcpy(the_receive.data, rank_2_died, sizeof(rank_2_died));
     ends(MPI_SUCCESS, sizeof(rank_2_died));
-    check(posted == 5 && last_death == 2);
+    check(posted == 5 && last_death == 2 && peers[2].dead);
 
     refuse_posting = 1;
     ends(MPI_ERR_OTHER, 0);

@@ -6,7 +6,7 @@
 #include "comm/entry.h"
 #include "comm/comm.h"
 #include "base/error.h"
-#include "base/progress.h"
+#include "base/wait.h"
 #include "base/request.h"
 
 /* Leave with an error that belongs to `comm`, whose reference is given back afterwards. */
@@ -90,7 +90,7 @@ int PMPI_Test(MPI_Request *request, int *flag, MPI_Status *status)
         nof_status_empty(status);
     } else if (rc == MPI_SUCCESS) {
         if (!req->complete)
-            nof_progress_poll();
+            nof_wait_poll();
         *flag = req->complete;
         if (req->complete)
             rc = nof_request_retire(req, request, status, &c);
@@ -111,7 +111,7 @@ int PMPI_Request_get_status(MPI_Request request, int *flag, MPI_Status *status)
         nof_status_empty(status);
     } else if (rc == MPI_SUCCESS) {
         if (!req->complete)
-            nof_progress_poll();
+            nof_wait_poll();
         *flag = req->complete;
         if (req->complete)
             rc = nof_request_status(req, status);
@@ -179,7 +179,7 @@ int PMPI_Testany(int count, MPI_Request array_of_requests[], int *index, int *fl
     if (rc == MPI_SUCCESS) {
         int active, at = find_ended(count, array_of_requests, &active);
         if (at < 0 && active > 0) {
-            nof_progress_poll();
+            nof_wait_poll();
             at = find_ended(count, array_of_requests, &active);
         }
         *flag = at >= 0 || active == 0;
@@ -260,7 +260,7 @@ int PMPI_Testall(int count, MPI_Request array_of_requests[], int *flag, MPI_Stat
         rc = check_places(flag, flag);
     if (rc == MPI_SUCCESS) {
         if (!all_ended(count, array_of_requests))
-            nof_progress_poll();
+            nof_wait_poll();
         *flag = all_ended(count, array_of_requests);
         if (*flag)
             rc = retire_all(count, array_of_requests, array_of_statuses, &c);
@@ -323,7 +323,7 @@ int PMPI_Testsome(int incount, MPI_Request array_of_requests[], int *outcount, i
     int rc = check_some(incount, array_of_requests, outcount, array_of_indices);
     if (rc == MPI_SUCCESS) {
         int active;
-        nof_progress_poll();
+        nof_wait_poll();
         (void)find_ended(incount, array_of_requests, &active);
         if (active == 0)
             *outcount = MPI_UNDEFINED;
@@ -346,7 +346,7 @@ int PMPI_Request_get_status_any(int count, const MPI_Request array_of_requests[]
     if (rc == MPI_SUCCESS) {
         int active, at = find_ended(count, array_of_requests, &active);
         if (at < 0 && active > 0) {
-            nof_progress_poll();
+            nof_wait_poll();
             at = find_ended(count, array_of_requests, &active);
         }
         *flag = at >= 0 || active == 0;
@@ -369,7 +369,7 @@ int PMPI_Request_get_status_all(int count, const MPI_Request array_of_requests[]
         rc = check_places(flag, flag);
     if (rc == MPI_SUCCESS) {
         if (!all_ended(count, array_of_requests))
-            nof_progress_poll();
+            nof_wait_poll();
         *flag = all_ended(count, array_of_requests);
     }
     for (int i = 0; rc == MPI_SUCCESS && *flag && i < count; i++) {
@@ -392,7 +392,7 @@ int PMPI_Request_get_status_some(int incount, const MPI_Request array_of_request
     int active, n = 0;
     int rc = check_some(incount, array_of_requests, outcount, array_of_indices);
     if (rc == MPI_SUCCESS) {
-        nof_progress_poll();
+        nof_wait_poll();
         (void)find_ended(incount, array_of_requests, &active);
         *outcount = active == 0 ? MPI_UNDEFINED : 0;
     }

@@ -14,20 +14,19 @@
 #include "launch/launch.h"
 #include "api/leaks.h"
 #include "tool/nic_control.h"
-#include "base/progress.h"
+#include "base/wait.h"
 #include "p2p/staged.h"
 
 /* How long a blocking call polls before it sleeps, unless NOF_SPIN_US says otherwise. */
 #define DEFAULT_SPIN_US 20u
-
-const struct nof_channel *nof_channel;
 
 static void mark_forked(void)
 {
     nof_lib.phase = NOF_LIB_FORKED;
 }
 
-static void open_channel(const char *func)
+/* True: that of a NIC. */
+static bool open_channel(const char *func)
 {
     char text[512] = "";
     struct nof_launch_job job;
@@ -36,11 +35,13 @@ static void open_channel(const char *func)
     if (job.socket[0] != '\0') {
         if (nof_channel_nic_open(&job, text, sizeof(text)) != 0)
             nof_lib_die(1, "%s: %s", func, text);
-        nof_channel = &nof_channel_nic;
+        nof_channel_use(&nof_channel_nic);
         nof_nic_control_at(job.socket);
     } else {
-        nof_channel = &nof_channel_self; /* a world of one */
+        nof_channel_use(&nof_channel_self); /* a world of one */
     }
+    nof_channel_on_death(nof_sched_fail_rank);
+    return job.socket[0] != '\0';
 }
 
 /* That this process may use. */
@@ -61,12 +62,13 @@ static void open_library(const char *func)
     if (nof_launch_open(text, sizeof(text)) != 0)
         nof_lib_die(1, "%s: %s", func, text);
     nof_lib.crowded = nof_lib.world_size + 1 > cpus();
-    open_channel(func);
+    bool nic = open_channel(func);
     if (nof_type_init() != 0 || nof_comm_init() != 0)
         nof_lib_die(1, "%s: no memory", func);
-    if (nof_channel == &nof_channel_nic && nof_lib.world_size > 1)
+    if (nic && nof_lib.world_size > 1)
         nof_chan_notice_start();
-    nof_board_open();
+    if (nic)
+        nof_board_open();
     pthread_atfork(NULL, NULL, mark_forked);
     nof_lib.open = true;
 }
@@ -75,17 +77,17 @@ static void open_library(const char *func)
  * nothing to wait for. */
 static void close_library(void)
 {
-    if (nof_leaks_wanted() && nof_channel->dead_member(nof_comm_world()) == MPI_UNDEFINED)
+    if (nof_leaks_wanted() && nof_channel_dead_member(nof_comm_world()) == MPI_UNDEFINED)
         nof_leaks_report();
-    if (nof_channel->dead_member(nof_comm_world()) == MPI_UNDEFINED &&
+    if (nof_channel_dead_member(nof_comm_world()) == MPI_UNDEFINED &&
         nof_coll_barrier(nof_comm_world()) == MPI_SUCCESS) {
         nof_leaks_drop_matched();
-        nof_channel->withdraw();
+        nof_channel_withdraw();
     }
-    nof_channel->flush();
+    nof_channel_flush();
     nof_board_close();
     nof_staged_close();
-    nof_channel->close();
+    nof_channel_close();
     nof_launch_close();
     nof_lib.open = false;
 }
@@ -127,7 +129,7 @@ void nof_lib_end(void)
 {
     if (nof_lib.world == NOF_WORLD_ACTIVE || nof_lib.open_sessions > 0)
         return;
-    nof_channel->flush();
+    nof_channel_flush();
     nof_lib.phase = NOF_LIB_FINALIZED;
 }
 

@@ -4,7 +4,7 @@
 #include "base/error.h"
 #include "base/info.h"
 #include "p2p/part.h"
-#include "base/progress.h"
+#include "base/wait.h"
 
 static int init(const struct nof_part_args *args, bool send, MPI_Info info, MPI_Request *request,
                 const char *func)
@@ -135,7 +135,7 @@ int PMPI_Parrived(MPI_Request request, int partition, int *flag)
     if (rc == MPI_SUCCESS && req != NULL) {
         *flag = nof_part_arrived(req, partition);
         if (!*flag) {
-            nof_progress_poll();
+            nof_wait_poll();
             *flag = nof_part_arrived(req, partition);
         }
     }

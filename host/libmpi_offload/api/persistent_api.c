@@ -2,7 +2,7 @@
 #include "comm/entry.h"
 #include "chan/channel.h"
 #include "base/greq.h"
-#include "base/progress.h"
+#include "base/wait.h"
 #include "p2p/pt2pt.h"
 
 static int start(struct nof_request *req)
@@ -87,8 +87,9 @@ int PMPI_Request_free(MPI_Request *request)
 static void cancel(MPI_Request handle, struct nof_request *req)
 {
     struct nof_wait wait = NOF_WAIT_START;
-    nof_channel->cancel(req);
-    while (nof_request_check(handle, &req) == MPI_SUCCESS && req != NULL && nof_channel->cancelling(req))
+    const struct nof_channel *channel = nof_chan_of(req->comm, req->peer);
+    channel->cancel(req);
+    while (nof_request_check(handle, &req) == MPI_SUCCESS && req != NULL && channel->cancelling(req))
         nof_wait_step(&wait);
 }
 

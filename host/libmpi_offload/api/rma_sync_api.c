@@ -4,7 +4,7 @@
 
 #include "comm/entry.h"
 #include "coll/coll.h"
-#include "base/progress.h"
+#include "base/wait.h"
 #include "rma/rma.h"
 
 static bool locked_any(const struct nof_win *w)
@@ -230,7 +230,7 @@ int PMPI_Win_test(MPI_Win win, int *flag)
     if (rc == MPI_SUCCESS)
         rc = nof_error_if_null(flag, "the place for the flag");
     if (rc == MPI_SUCCESS) {
-        (void)nof_progress_poll();
+        (void)nof_wait_poll();
         *flag = all_completed(w, 0);
         if (*flag)
             end_exposure(w);
@@ -413,7 +413,7 @@ int PMPI_Win_sync(MPI_Win win)
     nof_lib_enter(__func__);
     struct nof_win *w;
     int rc = nof_win_check(win, &w);
-    (void)nof_progress_poll();
+    (void)nof_wait_poll();
     atomic_thread_fence(memory_order_seq_cst);
     return nof_win_leave(w, rc, __func__);
 }

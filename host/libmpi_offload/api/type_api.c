@@ -19,7 +19,7 @@ int PMPI_Type_commit(MPI_Datatype *datatype)
         rc = nof_type_check(*datatype, false, &type);
     if (rc == MPI_SUCCESS && !type->committed) {
         type->committed = true;
-        nof_channel->commit(type);
+        nof_channel_commit(type);
     }
     return nof_lib_leave(NULL, rc, __func__);
 }

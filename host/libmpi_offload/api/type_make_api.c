@@ -163,7 +163,7 @@ int PMPI_Type_dup(MPI_Datatype oldtype, MPI_Datatype *newtype)
             *newtype = MPI_DATATYPE_NULL;
         }
         if (rc == MPI_SUCCESS && copy->committed)
-            nof_channel->commit(copy);
+            nof_channel_commit(copy);
     }
     return nof_lib_leave(NULL, rc, __func__);
 }

@@ -3,7 +3,7 @@
  *
  * The lock exists for MPI_THREAD_MULTIPLE only; below it the program promises one call at a time.
  * It is recursive (a user's reduction function may ask for a type's extent) and is never held while
- * waiting: see progress.h. Internal functions never call an MPI_ or PMPI_ name. */
+ * waiting: see wait.h. Internal functions never call an MPI_ or PMPI_ name. */
 #ifndef NOF_MPI_LIB_H
 #define NOF_MPI_LIB_H
 

@@ -4,9 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/wait_board.h"
 #include "comm/comm.h"
 #include "base/error.h"
-#include "base/progress.h"
+#include "base/wait.h"
 
 static struct nof_request *spare;
 
@@ -121,7 +122,7 @@ void nof_request_end(struct nof_request *req)
         return;
     }
     req->complete = true;
-    nof_progress_signal();
+    nof_wait_signal();
     if (req->on_done != NULL)
         req->on_done(req);
     else if (req->orphan)
@@ -191,10 +192,32 @@ void nof_request_reset(struct nof_request *req)
     req->status_bytes = 0;
 }
 
+static const struct nof_sched *describe(const void *what)
+{
+    static const uint32_t kinds[] = {[NOF_REQUEST_SEND] = NOF_BOARD_SEND,
+                                     [NOF_REQUEST_RECV] = NOF_BOARD_RECV,
+                                     [NOF_REQUEST_PROBE] = NOF_BOARD_PROBE};
+    const struct nof_request *req = what;
+    if (req->comm != NULL)
+        nof_board_name_comm(req->comm->name);
+    if (req->sched != NULL)
+        nof_board->kind = NOF_BOARD_COLL;
+    if (req->kind > NOF_REQUEST_PROBE)
+        return req->sched;
+    /* The receive of a send and receive in one is complete when both are. */
+    const struct nof_request *of = req->ended && req->waits_for != NULL ? req->waits_for : req;
+    nof_board->kind = kinds[of->kind];
+    nof_board->tag = of->tag == MPI_ANY_TAG ? NOF_BOARD_ANY : of->tag;
+    nof_board->bytes = of->bytes;
+    nof_board_add_peer(of->peer == MPI_ANY_SOURCE ? NOF_BOARD_ANY : nof_comm_peer_world(of->comm, of->peer));
+    return NULL;
+}
+
 int nof_request_wait(struct nof_request *req)
 {
     struct nof_wait wait = NOF_WAIT_START;
-    wait.request = req;
+    wait.describe = describe;
+    wait.what = req;
     while (!req->complete)
         nof_wait_step(&wait);
     return req->error;

@@ -4,8 +4,9 @@
 #ifndef NOF_MPI_WAIT_BOARD_H
 #define NOF_MPI_WAIT_BOARD_H
 
+#include <stdbool.h>
+
 #include "nof_private/board.h"
-#include "base/progress.h"
 
 extern struct nof_board_place *nof_board; /* NULL: nobody reads */
 extern uint64_t nof_board_nap_ns; /* how long a sleep may last before we look up */
@@ -14,8 +15,12 @@ void nof_board_open(void);
 /* MPI_Finalize, or the process lives without MPI. */
 void nof_board_close(void);
 
-/* Before a sleep at `now_ns`: true if it is on the board now; then clear() follows. */
-bool nof_board_tell(struct nof_wait *wait, uint64_t now_ns);
+/* Before a sleep at `now_ns` in a wait of `call`, whose first was at *since_ns (0: this one): true if what is waited for
+ * may be written now. end() follows, and clear() after the sleep. */
+bool nof_board_begin(const char *call, uint64_t *since_ns, uint64_t now_ns);
+void nof_board_name_comm(const char *name);
+void nof_board_add_peer(int32_t peer); /* job rank or NOF_BOARD_ANY */
+void nof_board_end(void);
 void nof_board_clear(void);
 
 #endif

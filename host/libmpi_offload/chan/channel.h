@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What moves messages. One of a family, chosen at MPI_Init: the NIC (chan_nic.c) where the process
- * has an endpoint, the process itself (chan_self.c) in a world of one without.
+/* What moves messages: a family, of which nof_chan_of() says who reaches whom. Today MPI_Init opens one: the NIC
+ * (chan_nic.c) where the process has an endpoint, the process itself (chan_self.c) in a world of one without.
  *
  * A request handed over by send(), recv() or probe() belongs to the channel until it calls
  * nof_request_done() or nof_request_fail(), which may happen inside the call.
  *
- * Threads: under the library's lock, but sleep(), which is called without it, by one thread. */
+ * Threads: under the library's lock. */
 #ifndef NOF_MPI_CHANNEL_H
 #define NOF_MPI_CHANNEL_H
 
 #include "chan/message.h"
 #include "base/request.h"
+#include "base/wait.h"
 
 struct nof_channel {
     const char *name;
@@ -28,13 +29,7 @@ struct nof_channel {
     void (*commit)(struct nof_type *type);
     /* Whether a message of so many bytes can be streamed out of or into memory of this type. */
     bool (*streams)(const struct nof_type *type, size_t bytes);
-    /* Move what can move; how many things happened. */
-    int (*poll)(void);
-    /* Wake-ups so far: read before poll(), given to sleep() if poll() found nothing. */
-    uint32_t (*wake_count)(void);
-    void (*sleep)(uint32_t seen);
-    /* End a sleep(), from any thread. */
-    void (*wake)(void);
+    struct nof_wait_source source;
     /* Wait until all that was sent has arrived at the peers' NICs. */
     void (*flush)(void);
     /* All ranks are in MPI_Finalize: take back what of the program's sends nobody has matched, nor will. */
@@ -45,8 +40,42 @@ struct nof_channel {
     void (*close)(void);
 };
 
-extern const struct nof_channel *nof_channel;
 extern const struct nof_channel nof_channel_self;
 extern const struct nof_channel nof_channel_nic;
+
+/* ---- channel.c ---- */
+
+/* The one that reaches everybody; ask nof_chan_of(). */
+extern const struct nof_channel *nof_channel_to_all;
+
+/* The channel of a message to or from this peer, a rank among nof_comm_peers(comm) or MPI_ANY_SOURCE. The same for the
+ * life of the job; one channel reaches everybody so far. */
+static inline const struct nof_channel *nof_chan_of(const struct nof_comm *comm, int peer)
+{
+    (void)comm;
+    (void)peer;
+    return nof_channel_to_all;
+}
+
+/* It is open: messages take it from now on. */
+void nof_channel_use(const struct nof_channel *channel);
+
+/* "" before MPI_Init. */
+const char *nof_channel_name(void);
+
+/* What concerns all that are open; as the functions of the table. */
+void nof_channel_commit(struct nof_type *type);
+void nof_channel_flush(void);
+void nof_channel_withdraw(void);
+int nof_channel_dead_member(struct nof_comm *comm);
+void nof_channel_close(void);
+
+/* What goes up from a channel, beside the ends of its requests. */
+struct nof_channel_hooks {
+    void (*on_death)(int world_rank, int code); /* the job rank of the dead; the code for what waits for it */
+};
+void nof_channel_on_death(void (*heard)(int world_rank, int code));
+/* A channel tells. */
+void nof_channel_death(int world_rank, int code);
 
 #endif

@@ -3,8 +3,9 @@
 
 #include <stdlib.h>
 
+#include "base/wait_board.h"
 #include "chan/channel.h"
-#include "base/progress.h"
+#include "base/wait.h"
 #include "p2p/pt2pt.h"
 #include "type/section.h"
 
@@ -27,6 +28,8 @@ struct nof_step {
 
 static struct nof_sched *ready_first, *ready_last;
 static struct nof_sched *active_list;
+static int run_ready(void);
+static struct nof_wait_work ready_work = {.run = run_ready};
 
 struct nof_sched *nof_sched_new(struct nof_comm *comm)
 {
@@ -238,7 +241,7 @@ static void finish(struct nof_sched *s)
     s->done = true;
     if (s->error == MPI_SUCCESS)
         s->error = s->truncated;
-    nof_progress_signal();
+    nof_wait_signal();
     if (s->request != NULL) {
         if (s->error != MPI_SUCCESS)
             nof_request_fail(s->request, s->error);
@@ -258,6 +261,7 @@ static void make_ready(struct nof_sched *s)
     else
         ready_last->next_ready = s;
     ready_last = s;
+    nof_wait_due(&ready_work);
 }
 
 static void leave_live(struct nof_sched *s, struct nof_request *req)
@@ -287,7 +291,7 @@ static void fail(struct nof_sched *s, int code)
     /* Cancelling may end a request at once, which takes it out of the list. */
     for (size_t i = s->live_count; i-- > 0;)
         if (i < s->live_count)
-            nof_channel->cancel(s->live[i]);
+            nof_chan_of(s->live[i]->comm, s->live[i]->peer)->cancel(s->live[i]);
     if (s->pending == 0 && !s->running)
         make_ready(s);
 }
@@ -402,6 +406,21 @@ static void advance(struct nof_sched *s)
     s->running = false;
 }
 
+static int run_ready(void)
+{
+    int n = 0;
+    while (ready_first != NULL) {
+        struct nof_sched *s = ready_first;
+        ready_first = s->next_ready;
+        if (ready_first == NULL)
+            ready_last = NULL;
+        s->ready = false;
+        advance(s);
+        n++;
+    }
+    return n;
+}
+
 int nof_sched_start(struct nof_sched *s)
 {
     if (s->build_error != MPI_SUCCESS)
@@ -418,12 +437,20 @@ int nof_sched_start(struct nof_sched *s)
     if (active_list != NULL)
         active_list->prev_active = s;
     active_list = s;
-    int dead = nof_channel->dead_member(s->comm);
+    int dead = nof_channel_dead_member(s->comm);
     if (dead != MPI_UNDEFINED)
         s->error = nof_error(MPIX_ERR_PROC_FAILED,
                              "rank %d of MPI_COMM_WORLD is dead: no collective is possible", dead);
     advance(s);
     return MPI_SUCCESS;
+}
+
+static const struct nof_sched *describe(const void *what)
+{
+    const struct nof_sched *s = what;
+    nof_board->kind = NOF_BOARD_COLL;
+    nof_board_name_comm(s->comm->name);
+    return s;
 }
 
 int nof_sched_run(struct nof_sched *s)
@@ -433,28 +460,14 @@ int nof_sched_run(struct nof_sched *s)
     int rc = nof_sched_start(s);
     if (rc == MPI_SUCCESS) {
         struct nof_wait wait = NOF_WAIT_START;
-        wait.sched = s;
+        wait.describe = describe;
+        wait.what = s;
         while (!s->done)
             nof_wait_step(&wait);
         rc = s->error;
     }
     nof_sched_free(s);
     return rc;
-}
-
-int nof_sched_run_ready(void)
-{
-    int n = 0;
-    while (ready_first != NULL) {
-        struct nof_sched *s = ready_first;
-        ready_first = s->next_ready;
-        if (ready_first == NULL)
-            ready_last = NULL;
-        s->ready = false;
-        advance(s);
-        n++;
-    }
-    return n;
 }
 
 void nof_sched_fail_rank(int world_rank, int code)

@@ -111,9 +111,6 @@ int nof_sched_start(struct nof_sched *s);
 /* start(), wait, free(): a blocking collective. s may be NULL (no memory). */
 int nof_sched_run(struct nof_sched *s);
 
-/* Run on what became ready; returns how many. */
-int nof_sched_run_ready(void);
-
 /* Job rank `world_rank` is dead: every schedule of a communicator it belongs to ends with `code`. */
 void nof_sched_fail_rank(int world_rank, int code);
 

@@ -2,7 +2,7 @@
 #include "comm/comm_make.h"
 
 #include "chan/channel.h"
-#include "base/progress.h"
+#include "base/wait.h"
 #include "p2p/pt2pt.h"
 
 static int start(const struct nof_talk *to, enum nof_request_kind kind, const void *buf, size_t bytes,
@@ -41,7 +41,7 @@ int nof_talk_swap(const struct nof_talk *to, const void *out, size_t out_bytes, 
         sent = finish(send);
     if (recv != NULL) {
         if (rc != MPI_SUCCESS || sent != MPI_SUCCESS)
-            nof_channel->cancel(recv); /* nothing may be written to `in` any more */
+            nof_chan_of(to->comm, to->peer)->cancel(recv); /* nothing may be written to `in` any more */
         int received = finish(recv);
         rc = rc == MPI_SUCCESS ? received : rc;
     }

@@ -3,7 +3,7 @@
 
 #include "comm/comm.h"
 #include "base/error.h"
-#include "base/progress.h"
+#include "base/wait.h"
 #include "base/request.h"
 #include "comm/session.h"
 
@@ -44,7 +44,7 @@ int nof_bsend_reserve(struct nof_request *req)
                                                                        : &nof_bsend_process;
     size_t need = bytes + MPI_BSEND_OVERHEAD;
     if (!fits(b, need))
-        nof_progress_poll(); /* some of it may be free already */
+        nof_wait_poll(); /* some of it may be free already */
     if (!b->attached || !fits(b, need))
         return nof_error(MPI_ERR_BUFFER,
                          "a buffered send of %zu bytes needs %zu, the attached buffer has %zu of %zu left",

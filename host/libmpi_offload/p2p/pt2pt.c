@@ -107,7 +107,7 @@ static int prepare_data(struct nof_request *req)
         req->data = NULL;
     } else if (req->type->contiguous && !buffered) {
         req->data = nof_lib_at(req->buf, req->type->tree->lb);
-    } else if (!buffered && nof_channel->streams(req->type, req->bytes)) {
+    } else if (!buffered && nof_chan_of(req->comm, req->peer)->streams(req->type, req->bytes)) {
         req->data = req->buf;
         req->streamed = true;
     } else {
@@ -139,9 +139,10 @@ int nof_pt2pt_start(struct nof_request *req)
             nof_bsend_release(req);
         return rc;
     }
+    const struct nof_channel *channel = nof_chan_of(req->comm, req->peer);
     if (req->kind == NOF_REQUEST_SEND)
-        nof_channel->send(req);
+        channel->send(req);
     else
-        nof_channel->recv(req);
+        channel->recv(req);
     return MPI_SUCCESS;
 }

@@ -154,14 +154,9 @@ struct nof_rma_transfer {
 int nof_rma_transfer(struct nof_win *win, const struct nof_rma_transfer *t, struct nof_rma_step *step);
 /* Send malloc'ed bytes as a reply and free them when they are gone. */
 int nof_rma_reply(struct nof_win *win, int peer, int tag, void *bytes, size_t len);
-/* Call then() of the transfers that are over; how many. */
-int nof_rma_run_ended(void);
-
 /* ---- rma_listen.c ---- */
 int nof_rma_open(struct nof_win *win);
 void nof_rma_close(struct nof_win *win);
-/* For progress: carry out what has come; how many things. */
-int nof_rma_run(void);
 
 /* ---- rma_target.c ---- */
 void nof_rma_carry_out(struct nof_win *win, int origin, const struct nof_rma_command *command,

@@ -6,14 +6,9 @@
 #include "chan/channel.h"
 #include "p2p/pt2pt.h"
 #include "rma/rma.h"
+#include "base/wait.h"
 
 static struct nof_win *all; /* windows that listen */
-
-/* Its turn in the ring tells when it is looked at. */
-static void arrived(struct nof_request *req)
-{
-    (void)req;
-}
 
 static void post(struct nof_win *win, unsigned i)
 {
@@ -21,7 +16,7 @@ static void post(struct nof_win *win, unsigned i)
     nof_request_reset(req);
     req->data = win->rma->buffers[i];
     req->bytes = NOF_RMA_COMMAND_MAX;
-    nof_channel->recv(req);
+    nof_chan_of(win->comm, MPI_ANY_SOURCE)->recv(req);
 }
 
 static void take(struct nof_win *win, const struct nof_request *req)
@@ -55,12 +50,21 @@ static int run_commands(struct nof_win *win)
     return n;
 }
 
-int nof_rma_run(void)
+static int run_all(void)
 {
-    int n = nof_rma_run_ended();
+    int n = 0;
     for (struct nof_win *win = all; win != NULL; win = win->rma->next)
         n += run_commands(win);
     return n;
+}
+
+static struct nof_wait_work commands_work = {.run = run_all};
+
+/* Its turn in the ring tells when it is looked at. */
+static void arrived(struct nof_request *req)
+{
+    (void)req;
+    nof_wait_due(&commands_work);
 }
 
 int nof_rma_open(struct nof_win *win)
@@ -115,7 +119,7 @@ void nof_rma_close(struct nof_win *win)
     for (unsigned i = 0; i < NOF_RMA_RECEIVES; i++) {
         struct nof_request *req = rma->receives[i];
         if (open && req != NULL && !req->complete)
-            nof_channel->cancel(req);
+            nof_chan_of(win->comm, MPI_ANY_SOURCE)->cancel(req);
         if (open && req != NULL)
             (void)nof_request_wait(req);
         if (req != NULL)

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/progress.h"
+#include "base/wait.h"
 #include "p2p/pt2pt.h"
 #include "rma/rma.h"
 
@@ -145,7 +145,7 @@ static void op_ended(struct nof_rma_step *step, int error)
         nof_request_fail(s->request, s->error);
     else if (s->request != NULL)
         nof_request_done(s->request, 0, 0, 0);
-    nof_progress_signal();
+    nof_wait_signal();
     free(s->desc);
     free(s);
 }
@@ -295,6 +295,6 @@ int nof_rma_issue(struct nof_win *win, const struct nof_rma_operation *operation
     else if (rc == MPI_SUCCESS && operation->target != MPI_PROC_NULL)
         rc = issue(win, &x, NULL);
     if (++win->rma->commands % POLL_EVERY == 0)
-        (void)nof_progress_poll();
+        (void)nof_wait_poll();
     return rc;
 }

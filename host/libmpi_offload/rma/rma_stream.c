@@ -7,6 +7,7 @@
 #include "chan/channel.h"
 #include "p2p/pt2pt.h"
 #include "rma/rma.h"
+#include "base/wait.h"
 
 static struct nof_request *ended_first, *ended_last; /* transfers whose then() is to be called */
 
@@ -24,7 +25,7 @@ static int send_bytes(struct nof_win *win, uint32_t use, int peer, int tag, void
     req->data = bytes;
     req->bytes = len;
     req->orphan = true;
-    nof_channel->send(req);
+    nof_chan_of(win->comm, peer)->send(req);
     return MPI_SUCCESS;
 }
 
@@ -51,6 +52,25 @@ int nof_rma_reply(struct nof_win *win, int peer, int tag, void *bytes, size_t le
     return send_bytes(win, NOF_RMA_REPLY, peer, tag, bytes, len);
 }
 
+static int run_ended(void)
+{
+    int n = 0;
+    while (ended_first != NULL) {
+        struct nof_request *req = ended_first;
+        ended_first = req->next;
+        if (ended_first == NULL)
+            ended_last = NULL;
+        struct nof_rma_step *step = req->context;
+        int error = req->error;
+        nof_request_free(req);
+        step->then(step, error);
+        n++;
+    }
+    return n;
+}
+
+static struct nof_wait_work ended_work = {.run = run_ended};
+
 static void put_into_list(struct nof_request *req)
 {
     req->next = NULL;
@@ -59,6 +79,7 @@ static void put_into_list(struct nof_request *req)
     else
         ended_last->next = req;
     ended_last = req;
+    nof_wait_due(&ended_work);
 }
 
 int nof_rma_transfer(struct nof_win *win, const struct nof_rma_transfer *t, struct nof_rma_step *step)
@@ -74,21 +95,4 @@ int nof_rma_transfer(struct nof_win *win, const struct nof_rma_transfer *t, stru
     if (rc != MPI_SUCCESS)
         nof_request_free(req);
     return rc;
-}
-
-int nof_rma_run_ended(void)
-{
-    int n = 0;
-    while (ended_first != NULL) {
-        struct nof_request *req = ended_first;
-        ended_first = req->next;
-        if (ended_first == NULL)
-            ended_last = NULL;
-        struct nof_rma_step *step = req->context;
-        int error = req->error;
-        nof_request_free(req);
-        step->then(step, error);
-        n++;
-    }
-    return n;
 }

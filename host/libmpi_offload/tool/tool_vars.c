@@ -112,7 +112,7 @@ int nof_tool_cvar_read(int index, void *out)
     } else if (index == LAUNCHER) {
         read_text(nof_launch == NULL ? "" : nof_launch->name, out);
     } else if (index == CHANNEL) {
-        read_text(nof_channel == NULL ? "" : nof_channel->name, out);
+        read_text(nof_channel_name(), out);
     } else {
         enum nof_feature feature = (enum nof_feature)(index - NOF_TOOL_SETTINGS);
         uint64_t value;

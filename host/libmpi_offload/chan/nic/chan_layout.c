@@ -4,7 +4,7 @@
  * has room for so many; messages of a type that it refuses are packed into a temporary, as are small messages
  * and those of small pieces. */
 #include "chan/nic/chan_nic.h"
-#include "base/progress.h"
+#include "base/wait.h"
 #include "type/type_layout.h"
 
 /* A copy of the NIC takes NOF_DMA_SEGMENTS_MAX pieces. Speed of streaming against packing on the fabric: 0.2 to 0.5
@@ -71,7 +71,7 @@ void nof_chan_layout_done(struct nof_chan_op *op, int status)
     op->type->layout.forget = status == NOF_OK ? forget : NULL;
     area_busy = false;
     nof_chan_op_free(op);
-    nof_progress_signal();
+    nof_wait_signal();
 }
 
 /* Messages that may travel through the bounce arena or inside a descriptor are copied anyway. */

@@ -8,10 +8,7 @@
 
 #include "nof_private/machine.h"
 
-#include "comm/comm.h"
-#include "base/error.h"
-#include "base/progress.h"
-#include "coll/schedule.h"
+#include "base/wait.h"
 
 /* Completions per reap: enough to pay for the ring's fences, few enough to stay in L1. */
 #define REAP_BURST 32u
@@ -21,42 +18,6 @@
 /* A stalled window is widened also when nothing comes. */
 #define RETRY_NAP_NS (1000u * 1000u)
 
-struct nof_chan nof_chan;
-
-/* A simulated host has the machine's id and 1 + its number as its own. Programs tell hosts apart by their names: all but
- * the first have one that is not the machine's. */
-static void name_host(uint32_t host_id)
-{
-    uint32_t number = host_id - nof_machine_id() - 1;
-    size_t len = strlen(nof_lib.host);
-    if (number > 0 && number < SIMULATED_HOSTS_MAX)
-        snprintf(nof_lib.host + len, sizeof(nof_lib.host) - len, "-host%u", number);
-}
-
-int nof_channel_nic_open(const struct nof_launch_job *job, char *text, size_t text_bytes)
-{
-    struct nof_pmd_attach_args args = {
-        .socket = job->socket,
-        .job_id = job->id,
-        .rank = (uint32_t)nof_lib.world_rank,
-        .size = (uint32_t)nof_lib.world_size,
-        .nic = job->nic,
-    };
-    memcpy(args.job_key, job->key, sizeof(args.job_key));
-    nof_chan.peers = calloc((size_t)nof_lib.world_size, sizeof(*nof_chan.peers));
-    if (nof_chan.peers == NULL) {
-        snprintf(text, text_bytes, "no memory for %d peers", nof_lib.world_size);
-        return -1;
-    }
-    nof_chan.pulls_most = NOF_CHAN_PULLS;
-    if (nof_pmd_attach(&args, &nof_chan.pmd, text, text_bytes) != NOF_OK)
-        return -1;
-    nof_chan.identity = nof_pmd_identity(nof_chan.pmd);
-    nof_launch_set_host_id(nof_chan.identity->card.host_id);
-    name_host(nof_chan.identity->card.host_id);
-    return nof_chan_publish_card(text, text_bytes);
-}
-
 int nof_chan_counter(const char *name, uint64_t *value_out)
 {
     enum nof_counter counter;
@@ -64,30 +25,6 @@ int nof_chan_counter(const char *name, uint64_t *value_out)
         return -1;
     *value_out = nof_pmd_counter(nof_chan.pmd, counter);
     return 0;
-}
-
-void nof_chan_nic_died(const char *why)
-{
-    if (nof_chan.nic_dead)
-        return;
-    nof_chan.nic_dead = true;
-    nof_chan.nic_dead_code = nof_error(MPIX_ERR_PROC_FAILED, "the NIC of rank %d (%s on %s) is gone: %s",
-                                       nof_lib.world_rank, nof_chan.identity->nic_name, nof_lib.host, why);
-    nof_chan.queue_count = 0;
-    nof_chan.pulls_first = NULL;
-    nof_chan.pulls_last = NULL;
-    nof_chan.pulls_retry_ns = 0;
-    for (int i = 0; i < nof_lib.world_size; i++)
-        nof_chan_send_fail_waiting(&nof_chan.peers[i], nof_chan.nic_dead_code);
-    while (nof_chan.active != NULL) {
-        struct nof_chan_op *op = nof_chan.active;
-        struct nof_request *req = op->req;
-        if (op->phase == NOF_OP_LOCAL || op->phase == NOF_OP_HELD)
-            nof_chan_local_remove(op);
-        nof_chan_op_free(op);
-        if (req != NULL)
-            nof_request_fail(req, nof_chan.nic_dead_code);
-    }
 }
 
 static int nic_poll(void)
@@ -118,27 +55,48 @@ static int nic_poll(void)
     return total;
 }
 
-static uint32_t nic_wake_count(void)
+static uint64_t nic_nap_ns(void)
+{
+    if (nof_chan.queue_count > 0 || nof_chan.nic_dead)
+        return FULL_RING_NAP_NS;
+    if (nof_chan.blocked != NULL || nof_chan.pulls_retry_ns != 0)
+        return RETRY_NAP_NS;
+    return nof_chan.spill ? nof_chan_spill_nap_ns() : UINT64_MAX;
+}
+
+static void nic_describe(const struct nof_sched *of)
+{
+    for (const struct nof_chan_op *op = nof_chan.active; op != NULL; op = op->next_active) {
+        const struct nof_request *req = op->req;
+        if (op->phase == NOF_OP_SEND)
+            nof_board->sends++;
+        if (req == NULL || req->kind != NOF_REQUEST_RECV)
+            continue;
+        bool ours = req->owner == NULL && req->on_done == NULL;
+        if (ours)
+            nof_board->posted++;
+        if (of != NULL ? req->owner == of : ours && nof_board->kind == NOF_BOARD_CALL)
+            nof_board_add_peer(op->peer);
+    }
+    nof_board->unexpected = (uint32_t)nof_chan.matcher.waiting.count;
+}
+
+static uint32_t bell_count(void)
 {
     return nof_pmd_wake_count(nof_chan.pmd);
 }
 
-static void nic_sleep(uint32_t seen)
+static void bell_sleep(uint32_t seen, uint64_t timeout_ns)
 {
-    uint64_t timeout_ns = nof_board_nap_ns;
-    if (nof_chan.queue_count > 0 || nof_chan.nic_dead)
-        timeout_ns = FULL_RING_NAP_NS;
-    else if (nof_chan.blocked != NULL || nof_chan.pulls_retry_ns != 0)
-        timeout_ns = RETRY_NAP_NS;
-    else if (nof_chan.spill && nof_chan_spill_nap_ns() < timeout_ns)
-        timeout_ns = nof_chan_spill_nap_ns();
     (void)nof_pmd_wait(nof_chan.pmd, seen, timeout_ns);
 }
 
-static void nic_wake(void)
+static void bell_ring(void)
 {
     nof_pmd_wake(nof_chan.pmd);
 }
+
+static const struct nof_wait_bell bell = {.count = bell_count, .sleep = bell_sleep, .ring = bell_ring};
 
 static bool sends_waiting(void)
 {
@@ -173,30 +131,46 @@ static void nic_withdraw(void)
     }
 }
 
-static int dead_of(const struct nof_group *group)
-{
-    for (int i = 0; i < group->size; i++) {
-        int world_rank = nof_group_world_rank(group, i);
-        if (nof_chan.peers[world_rank].dead && !nof_chan.peers[world_rank].left)
-            return world_rank;
-    }
-    return MPI_UNDEFINED;
-}
-
-static int nic_dead_member(struct nof_comm *comm)
-{
-    if (nof_chan.nic_dead)
-        return nof_lib.world_rank;
-    if (nof_chan.dead_count == 0)
-        return MPI_UNDEFINED;
-    int member = dead_of(comm->group);
-    return member == MPI_UNDEFINED && comm->remote != NULL ? dead_of(comm->remote) : member;
-}
-
 static void nic_close(void)
 {
+    nof_wait_at(NULL);
     nof_pmd_detach(nof_chan.pmd);
     nof_chan.pmd = NULL;
+}
+
+/* A simulated host has the machine's id and 1 + its number as its own. Programs tell hosts apart by their names: all but
+ * the first have one that is not the machine's. */
+static void name_host(uint32_t host_id)
+{
+    uint32_t number = host_id - nof_machine_id() - 1;
+    size_t len = strlen(nof_lib.host);
+    if (number > 0 && number < SIMULATED_HOSTS_MAX)
+        snprintf(nof_lib.host + len, sizeof(nof_lib.host) - len, "-host%u", number);
+}
+
+int nof_channel_nic_open(const struct nof_launch_job *job, char *text, size_t text_bytes)
+{
+    struct nof_pmd_attach_args args = {
+        .socket = job->socket,
+        .job_id = job->id,
+        .rank = (uint32_t)nof_lib.world_rank,
+        .size = (uint32_t)nof_lib.world_size,
+        .nic = job->nic,
+    };
+    memcpy(args.job_key, job->key, sizeof(args.job_key));
+    nof_chan.peers = calloc((size_t)nof_lib.world_size, sizeof(*nof_chan.peers));
+    if (nof_chan.peers == NULL) {
+        snprintf(text, text_bytes, "no memory for %d peers", nof_lib.world_size);
+        return -1;
+    }
+    nof_chan.pulls_most = NOF_CHAN_PULLS;
+    if (nof_pmd_attach(&args, &nof_chan.pmd, text, text_bytes) != NOF_OK)
+        return -1;
+    nof_wait_at(&bell);
+    nof_chan.identity = nof_pmd_identity(nof_chan.pmd);
+    nof_launch_set_host_id(nof_chan.identity->card.host_id);
+    name_host(nof_chan.identity->card.host_id);
+    return nof_chan_publish_card(text, text_bytes);
 }
 
 const struct nof_channel nof_channel_nic = {
@@ -205,15 +179,12 @@ const struct nof_channel nof_channel_nic = {
     .recv = nof_chan_recv,
     .cancel = nof_chan_cancel,
     .cancelling = nof_chan_cancelling,
-    .probe = nof_chan_probe,
+    .probe = nof_chan_post_probe,
     .commit = nof_chan_commit,
     .streams = nof_chan_streams,
-    .poll = nic_poll,
-    .wake_count = nic_wake_count,
-    .sleep = nic_sleep,
-    .wake = nic_wake,
+    .source = {.poll = nic_poll, .nap_ns = nic_nap_ns, .describe = nic_describe},
     .flush = nic_flush,
     .withdraw = nic_withdraw,
-    .dead_member = nic_dead_member,
+    .dead_member = nof_chan_dead_member,
     .close = nic_close,
 };

@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The NIC channel: requests become descriptors, completions end requests.
  *
- *   chan_nic.c      open, close, poll, sleep; the death of the NIC
- *   chan_peer.c     business cards; who is dead
- *   chan_notice.c   telling others of it
- *   chan_submit.c   operations under way, the queue behind a full ring
- *   chan_send.c     sends: window per peer, bounce arena, parked sends
- *   chan_recv.c     receives, probes, cancel
- *   chan_layout.c   datatypes that the NIC walks by itself
- *   chan_spill.c    what the NIC spilled into the library's matcher
+ *   chan_nic.c      open, close, poll, the bell
  *   chan_comp.c     one handler per kind of completion
+ *   chan_death.c    death of a peer or of the NIC, and telling others of it
+ *   chan_recv.c     what becomes of receives and probes; cancel
+ *   chan_spill.c    what the NIC spilled into the library's matcher
+ *   chan_post.c     receives and probes
+ *   chan_send.c     sends: window per peer, bounce arena, parked sends
+ *   chan_layout.c   datatypes that the NIC walks by itself
+ *   chan_peer.c     business cards; who is dead
+ *   chan_submit.c   operations under way, the queue behind a full ring
+ *
+ * Each calls those below it only.
  *
  * Every descriptor that is answered belongs to an *operation*, whose index and generation are the
  * cookie: a late or repeated completion finds a stale generation and is dropped.
@@ -140,8 +143,6 @@ extern struct nof_chan nof_chan;
 
 /* ---- chan_nic.c ---- */
 int nof_channel_nic_open(const struct nof_launch_job *job, char *text, size_t text_bytes);
-/* The NIC is gone: everything under way ends with an error that says so. */
-void nof_chan_nic_died(const char *why);
 /* Counter of this endpoint by name. 0, or -1 if there is none or no NIC. */
 int nof_chan_counter(const char *name, uint64_t *value_out);
 
@@ -149,8 +150,6 @@ int nof_chan_counter(const char *name, uint64_t *value_out);
 int nof_chan_publish_card(char *text, size_t text_bytes);
 /* The NIC knows this peer from now on; or the code why it cannot. */
 int nof_chan_peer_open(int world_rank);
-/* status NOF_OK: it left in order, which ends only what names it. */
-void nof_chan_peer_died(int world_rank, int status);
 /* "rank 3 (pid 12 on host)" into a static buffer. */
 const char *nof_chan_peer_name(int world_rank);
 /* The code for an operation that a dead peer ended. */
@@ -158,9 +157,16 @@ int nof_chan_dead_code(int world_rank);
 /* The code for any other failed status. */
 int nof_chan_status_code(int status, int world_rank);
 
-/* ---- chan_notice.c ---- */
+/* As the channel's dead_member(). */
+int nof_chan_dead_member(struct nof_comm *comm);
+
+/* ---- chan_death.c ---- */
+/* Post the receive for notices. */
 void nof_chan_notice_start(void);
-void nof_chan_notice_spread(int world_rank, int status);
+/* status NOF_OK: it left in order, which ends only what names it. */
+void nof_chan_peer_died(int world_rank, int status);
+/* The NIC is gone: everything under way ends with an error that says so. */
+void nof_chan_nic_died(const char *why);
 
 /* ---- chan_submit.c ---- */
 struct nof_chan_op *nof_chan_op_new(enum nof_op_phase phase, struct nof_request *req);
@@ -190,18 +196,27 @@ void nof_chan_send_lost(struct nof_chan_op *op, int code);
 void nof_chan_send_pump(void);
 void nof_chan_send_fail_waiting(struct nof_chan_peer *peer, int code);
 
-/* ---- chan_recv.c ---- */
-void nof_chan_recv(struct nof_request *req);
+/* ---- chan_post.c ---- */
+void nof_chan_post_recv(struct nof_request *req);
+void nof_chan_post_probe(struct nof_request *req);
+/* Receive a message that the NIC holds for MPI_Mprobe. */
+void nof_chan_post_message(struct nof_request *req, const struct nof_message *message);
 /* The next receive comes from this place; of no use, and no harm, when it does not. */
 void nof_chan_hint(uint64_t callsite);
-void nof_chan_probe(struct nof_request *req);
+/* Submit an operation (again). */
+void nof_chan_submit_recv(struct nof_chan_op *op);
+void nof_chan_submit_probe(struct nof_chan_op *op);
+int32_t nof_chan_wanted_tag(const struct nof_request *req);
+/* Why a receive or probe that no message here fits would never end: somebody died. MPI_SUCCESS: it may. */
+int nof_chan_lost_code(const struct nof_request *req, int32_t source);
+
+/* ---- chan_recv.c ---- */
+void nof_chan_recv(struct nof_request *req);
 void nof_chan_cancel(struct nof_request *req);
 bool nof_chan_cancelling(const struct nof_request *req);
 void nof_chan_recv_done(struct nof_chan_op *op, const struct nof_comp *comp);
 void nof_chan_probe_done(struct nof_chan_op *op, const struct nof_comp *comp);
 void nof_chan_cancel_done(struct nof_chan_op *op, int status);
-/* Why a receive or probe that no message here fits would never end: somebody died. MPI_SUCCESS: it may. */
-int nof_chan_lost_code(const struct nof_request *req, int32_t source);
 /* End a receive or probe in whatever phase it is with this code (a CANCEL first if need be). */
 void nof_chan_recv_fail(struct nof_chan_op *op, int code);
 
@@ -221,7 +236,6 @@ void nof_chan_local_recv(struct nof_chan_op *op);
 void nof_chan_local_probe(struct nof_chan_op *op);
 /* Take it out of the matcher or the list it is in. */
 void nof_chan_local_remove(struct nof_chan_op *op);
-void nof_chan_hold(struct nof_chan_op *op);
 /* Receive a spilled envelope that is in no list any more. */
 void nof_chan_consume(struct nof_request *req, struct nof_chan_envelope *envelope);
 /* One that was pulled has ended: the next may go. */
@@ -235,11 +249,6 @@ void nof_chan_spill_end_done(int status);
 void nof_chan_spill_check(void);
 /* How long a sleeping rank may leave the question of its end unasked; UINT64_MAX: there is none. */
 uint64_t nof_chan_spill_nap_ns(void);
-
-/* chan_recv.c, for chan_spill.c: submit an operation (again). */
-void nof_chan_submit_recv(struct nof_chan_op *op);
-void nof_chan_submit_probe(struct nof_chan_op *op);
-int32_t nof_chan_wanted_tag(const struct nof_request *req);
 
 /* ---- chan_comp.c ---- */
 void nof_chan_complete(const struct nof_comp *comp);

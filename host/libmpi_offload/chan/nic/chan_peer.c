@@ -8,7 +8,6 @@
 #include "chan/nic/chan_nic.h"
 #include "comm/comm.h"
 #include "base/error.h"
-#include "coll/schedule.h"
 
 #define CARD_HEX 64
 
@@ -132,44 +131,22 @@ int nof_chan_status_code(int status, int world_rank)
     }
 }
 
-/* Receives from anybody cannot tell whether the dead one was meant: they end too. */
-static bool concerns(const struct nof_chan_op *op, int world_rank, bool left)
+static int dead_of(const struct nof_group *group)
 {
-    if (op->req == NULL || nof_request_is_own(op->req) ||
-        (op->req->kind != NOF_REQUEST_RECV && op->req->kind != NOF_REQUEST_PROBE))
-        return false;
-    if (op->peer != NOF_ANY_SOURCE || left)
-        return op->peer == world_rank;
-    return nof_comm_has(op->req->comm, world_rank);
+    for (int i = 0; i < group->size; i++) {
+        int world_rank = nof_group_world_rank(group, i);
+        if (nof_chan.peers[world_rank].dead && !nof_chan.peers[world_rank].left)
+            return world_rank;
+    }
+    return MPI_UNDEFINED;
 }
 
-void nof_chan_peer_died(int world_rank, int status)
+int nof_chan_dead_member(struct nof_comm *comm)
 {
-    struct nof_chan_peer *peer = &nof_chan.peers[world_rank];
-    if (peer->dead)
-        return;
-    bool left = status == NOF_OK;
-    peer->dead = true;
-    peer->left = left;
-    if (!left) {
-        nof_chan.dead_count++;
-        if (!nof_chan.closing)
-            nof_chan_notice_spread(world_rank, status);
-    }
-    int code = nof_chan_status_code(left ? NOF_EPEERDEAD : status, world_rank);
-    nof_chan_send_fail_waiting(peer, code);
-    /* Ending one request may end others (a collective): begin again after each. */
-    for (struct nof_chan_op *op = nof_chan.active; op != NULL;) {
-        if (op->fail_code == MPI_SUCCESS && concerns(op, world_rank, left)) {
-            nof_chan_recv_fail(op, code);
-            op = nof_chan.active;
-        } else if (op->phase == NOF_OP_SEND && op->parked && op->peer == world_rank) {
-            nof_chan_send_lost(op, code);
-            op = nof_chan.active;
-        } else {
-            op = op->next_active;
-        }
-    }
-    if (!left)
-        nof_sched_fail_rank(world_rank, code);
+    if (nof_chan.nic_dead)
+        return nof_lib.world_rank;
+    if (nof_chan.dead_count == 0)
+        return MPI_UNDEFINED;
+    int member = dead_of(comm->group);
+    return member == MPI_UNDEFINED && comm->remote != NULL ? dead_of(comm->remote) : member;
 }

@@ -6,7 +6,7 @@
 #include "chan/nic/chan_nic.h"
 #include "comm/comm.h"
 #include "base/error.h"
-#include "base/progress.h"
+#include "base/wait.h"
 
 static struct nof_chan_peer *peer_of(const struct nof_request *req)
 {
@@ -241,7 +241,7 @@ void nof_chan_send_cancelled(struct nof_chan_op *op, int status)
 {
     op->cancel_asked = false;
     if (status != NOF_OK) {
-        nof_progress_signal(); /* too late: it ends as if nothing was said; but who cancelled may wait for that */
+        nof_wait_signal(); /* too late: it ends as if nothing was said; but who cancelled may wait for that */
         return;
     }
     struct nof_request *req = end(op);

@@ -256,17 +256,6 @@ void nof_chan_local_remove(struct nof_chan_op *op)
         nof_matcher_unpost(&nof_chan.matcher, &op->req->match);
 }
 
-void nof_chan_hold(struct nof_chan_op *op)
-{
-    op->phase = NOF_OP_HELD;
-    op->next = NULL;
-    if (nof_chan.held_last == NULL)
-        nof_chan.held_first = op;
-    else
-        nof_chan.held_last->next = op;
-    nof_chan.held_last = op;
-}
-
 /* ---- envelopes that come ---- */
 
 static struct nof_chan_envelope *envelope_of(const struct nof_comp *comp)

@@ -4,6 +4,8 @@
 
 #include "chan/nic/chan_nic.h"
 
+struct nof_chan nof_chan;
+
 #define OP_CHUNK 256u
 #define SUBMIT_BURST 32u
 /* The NIC keeps the cookie of a parked send beside marks of its own in the highest bits. */

@@ -2,7 +2,6 @@
 /* The channel of a world of one without a NIC: every message goes from the process to itself. */
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "chan/channel.h"
 #include "base/error.h"
@@ -184,16 +183,14 @@ static int self_poll(void)
     return 0;
 }
 
-static uint32_t self_wake_count(void)
+static uint64_t self_nap_ns(void)
 {
-    return 0;
+    return UINT64_MAX;
 }
 
-/* Only another thread of this process can bring what is waited for. */
-static void self_sleep(uint32_t seen)
+static void self_describe(const struct nof_sched *of)
 {
-    (void)seen;
-    nanosleep(&(struct timespec){.tv_nsec = 200 * 1000}, NULL);
+    (void)of;
 }
 
 static void nothing(void)
@@ -227,10 +224,7 @@ const struct nof_channel nof_channel_self = {
     .probe = self_probe,
     .commit = self_commit,
     .streams = self_streams,
-    .poll = self_poll,
-    .wake_count = self_wake_count,
-    .sleep = self_sleep,
-    .wake = nothing,
+    .source = {.poll = self_poll, .nap_ns = self_nap_ns, .describe = self_describe},
     .flush = nothing,
     .withdraw = nothing,
     .dead_member = self_dead_member,

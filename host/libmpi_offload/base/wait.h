@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Progress and waiting.
+ *
+ *   struct nof_wait wait = NOF_WAIT_START;
+ *   while (!done)
+ *       nof_wait_step(&wait);
+ *
+ * A step polls once: all sources, then the work that they, or whoever was called by them, made due. While nothing comes,
+ * the first steps (3 us at most) do nothing else; then it looks at the clock and gives way between polls for spin_us;
+ * then it sleeps until something may have come. The lock is held when a step is called and when it returns, never while
+ * it gives way or sleeps. With several threads waiting, one sleeps at the bell and the others on a condition variable;
+ * who reaps a completion wakes them all.
+ *
+ * This file knows nobody whom it polls: they add themselves when they are opened. */
+#ifndef NOF_MPI_WAIT_H
+#define NOF_MPI_WAIT_H
+
+#include "base/lib.h"
+
+struct nof_sched;
+
+struct nof_wait {
+    uint64_t spin_until_ns; /* 0: nothing tried yet */
+    bool spinning;
+    uint8_t pure_polls; /* empty ones so far, up to a limit */
+    /* For those who ask why it takes so long (wait_board.h). */
+    const char *call;
+    /* Write what is waited for on the board; NULL: nothing single. Returns the schedule whose messages it is, or NULL. */
+    const struct nof_sched *(*describe)(const void *what);
+    const void *what;
+    uint64_t since_ns; /* of the first sleep; 0: none yet */
+};
+
+#define NOF_WAIT_START \
+    { \
+        .call = nof_lib_call \
+    }
+
+void nof_wait_step(struct nof_wait *wait);
+
+/* Move everything that can move now. Returns how many things happened. */
+int nof_wait_poll(void);
+
+/* Something completed: other threads that sleep may be waiting for it. */
+void nof_wait_signal(void);
+
+/* ---- what is polled ---- */
+
+#define NOF_WAIT_SOURCES_MAX 4
+
+/* What brings news from outside: a channel. */
+struct nof_wait_source {
+    /* Move what can move; how many things happened. */
+    int (*poll)(void);
+    /* How long a sleep may last at most, as things stand; UINT64_MAX: until the bell rings. */
+    uint64_t (*nap_ns)(void);
+    /* Write on the board what is under way; `of` not NULL: whom the messages of this schedule are from. */
+    void (*describe)(const struct nof_sched *of);
+};
+/* NOF_WAIT_SOURCES_MAX at most. */
+void nof_wait_add(const struct nof_wait_source *source);
+
+/* Work that news made due, carried out before the poll returns: what must not be done inside a channel. */
+struct nof_wait_work {
+    int (*run)(void); /* all there is; how many things happened */
+    struct nof_wait_work *next;
+    bool due;
+};
+void nof_wait_due(struct nof_wait_work *work);
+
+/* ---- where this rank sleeps: at one bell, which all channels ring ---- */
+
+struct nof_wait_bell {
+    /* How often it rang: read before a poll, given to sleep() if that found nothing. */
+    uint32_t (*count)(void);
+    /* Until it rings, or rang since `seen`, or the time is over. Without the lock, by one thread. */
+    void (*sleep)(uint32_t seen, uint64_t timeout_ns);
+    /* From any thread. */
+    void (*ring)(void);
+};
+/* NULL: there is none, and nobody but threads of this process can bring what is waited for. */
+void nof_wait_at(const struct nof_wait_bell *bell);
+
+#endif

@@ -2,9 +2,9 @@
 /* Attributes of communicators, with MPI-1's names for the same. */
 #include <string.h>
 
-#include "comm/entry.h"
 #include "base/attr.h"
 #include "comm/comm.h"
+#include "comm/entry.h"
 #include "base/error.h"
 
 struct nof_attr_owner nof_attr_of_comm(struct nof_comm *comm)

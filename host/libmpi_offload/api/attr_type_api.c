@@ -2,8 +2,8 @@
 /* Attributes of datatypes, and the keys of windows' attributes. */
 #include <string.h>
 
-#include "comm/entry.h"
 #include "base/attr.h"
+#include "comm/entry.h"
 #include "base/error.h"
 #include "type/type.h"
 

@@ -3,10 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "comm/entry.h"
 #include "base/attr.h"
 #include "coll/coll.h"
 #include "comm/comm_make.h"
+#include "comm/entry.h"
 
 NOF_MPI(Comm_size)
 int PMPI_Comm_size(MPI_Comm comm, int *size)

@@ -3,11 +3,11 @@
  * started), *running* or *ended*; ended ones are retired one by one. */
 #include <stdlib.h>
 
-#include "comm/entry.h"
 #include "comm/comm.h"
+#include "comm/entry.h"
 #include "base/error.h"
-#include "base/wait.h"
 #include "base/request.h"
+#include "base/wait.h"
 
 /* Leave with an error that belongs to `comm`, whose reference is given back afterwards. */
 static int leave(struct nof_comm *comm, int rc, const char *func)

@@ -2,8 +2,8 @@
 /* Making error handlers, and those of communicators. */
 #include <stdlib.h>
 
-#include "comm/entry.h"
 #include "comm/comm.h"
+#include "comm/entry.h"
 #include "base/error.h"
 
 /* Handlers may be made and freed at any time (MPI 4.1, 11.4). */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "api/fortran_hooks.h"
 
-#include "comm/entry.h"
 #include "base/attr.h"
+#include "comm/entry.h"
 #include "type/section.h"
 
 static void set_callsite(const void *site)

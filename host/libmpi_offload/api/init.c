@@ -3,19 +3,19 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "comm/entry.h"
 #include "base/attr.h"
 #include "base/wait_board.h"
-#include "chan/channel.h"
 #include "chan/nic/chan_nic.h"
+#include "chan/channel.h"
 #include "coll/coll.h"
 #include "comm/comm.h"
+#include "comm/entry.h"
 #include "base/error.h"
 #include "launch/launch.h"
 #include "api/leaks.h"
 #include "tool/nic_control.h"
-#include "base/wait.h"
 #include "p2p/staged.h"
+#include "base/wait.h"
 
 /* How long a blocking call polls before it sleeps, unless NOF_SPIN_US says otherwise. */
 #define DEFAULT_SPIN_US 20u

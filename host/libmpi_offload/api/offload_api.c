@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "mpi_offload.h"
 
-#include "comm/entry.h"
 #include "chan/nic/chan_nic.h"
+#include "comm/entry.h"
 #include "base/error.h"
 #include "p2p/pt2pt.h"
 

@@ -2,8 +2,8 @@
 #include <limits.h>
 #include <string.h>
 
-#include "comm/entry.h"
 #include "comm/comm.h"
+#include "comm/entry.h"
 #include "base/error.h"
 #include "type/type.h"
 

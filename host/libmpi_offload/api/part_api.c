@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "comm/entry.h"
 #include "comm/comm.h"
+#include "comm/entry.h"
 #include "base/error.h"
 #include "base/info.h"
 #include "p2p/part.h"

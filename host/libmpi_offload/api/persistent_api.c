@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "comm/entry.h"
 #include "chan/channel.h"
+#include "comm/entry.h"
 #include "base/greq.h"
-#include "base/wait.h"
 #include "p2p/pt2pt.h"
+#include "base/wait.h"
 
 static int start(struct nof_request *req)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "comm/entry.h"
 #include "chan/channel.h"
+#include "comm/entry.h"
 #include "p2p/pt2pt.h"
 
 struct answer {

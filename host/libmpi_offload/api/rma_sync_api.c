@@ -2,10 +2,10 @@
 /* Entry points of synchronization: fence, post-start-complete-wait, locks, flush. */
 #include <stdatomic.h>
 
-#include "comm/entry.h"
 #include "coll/coll.h"
-#include "base/wait.h"
+#include "comm/entry.h"
 #include "rma/rma.h"
+#include "base/wait.h"
 
 static bool locked_any(const struct nof_win *w)
 {

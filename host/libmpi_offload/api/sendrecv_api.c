@@ -3,8 +3,8 @@
  * ended, and with the first error. */
 #include <stdlib.h>
 
-#include "comm/entry.h"
 #include "chan/channel.h"
+#include "comm/entry.h"
 #include "p2p/pt2pt.h"
 
 static void send_ended(struct nof_request *send)

@@ -3,9 +3,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "comm/entry.h"
 #include "base/attr.h"
 #include "chan/channel.h"
+#include "comm/entry.h"
 #include "base/error.h"
 #include "type/type.h"
 

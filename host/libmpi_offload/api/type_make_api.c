@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The constructors without arrays. */
-#include "comm/entry.h"
 #include "base/attr.h"
 #include "chan/channel.h"
+#include "comm/entry.h"
 #include "type/type_args.h"
 
 static int make_contiguous(MPI_Count count, MPI_Datatype oldtype, bool large, MPI_Datatype *newtype)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "api/unsupported.h"
 
-#include "comm/entry.h"
 #include "comm/comm.h"
+#include "comm/entry.h"
 #include "base/error.h"
 
 static int unsupported(const char *func, const char *why)

@@ -2,8 +2,8 @@
 /* Attributes and error handlers of windows. */
 #include <string.h>
 
-#include "comm/entry.h"
 #include "base/attr.h"
+#include "comm/entry.h"
 #include "rma/win.h"
 
 static bool predefined(int keyval)

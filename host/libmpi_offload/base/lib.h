@@ -59,7 +59,8 @@ struct nof_lib {
     struct nof_handle_table tool_handles;
 };
 
-extern struct nof_lib nof_lib;
+extern struct nof_lib nof_lib
+    __attribute__((visibility("hidden"))); /* of this library alone: read without a detour */
 
 /* The call of MPI that this thread entered last. */
 extern __thread const char *nof_lib_call __attribute__((tls_model("initial-exec"), visibility("hidden")));

@@ -46,7 +46,7 @@ extern const struct nof_channel nof_channel_nic;
 /* ---- channel.c ---- */
 
 /* The one that reaches everybody; ask nof_chan_of(). */
-extern const struct nof_channel *nof_channel_to_all;
+extern const struct nof_channel *nof_channel_to_all __attribute__((visibility("hidden")));
 
 /* The channel of a message to or from this peer, a rank among nof_comm_peers(comm) or MPI_ANY_SOURCE. The same for the
  * life of the job; one channel reaches everybody so far. */

@@ -5,9 +5,9 @@
 
 #include "base/wait_board.h"
 #include "chan/channel.h"
-#include "base/wait.h"
 #include "p2p/pt2pt.h"
 #include "type/section.h"
+#include "base/wait.h"
 
 enum step_kind { STEP_SEND, STEP_RECV, STEP_COPY, STEP_REDUCE, STEP_UPDATE, STEP_FENCE };
 

@@ -6,10 +6,10 @@
  * lower. It tells the other side's processes directly, whose rank 0 then tells the decider's. */
 #include <stdlib.h>
 
-#include "comm/entry.h"
 #include "base/attr.h"
 #include "coll/coll.h"
 #include "comm/comm_make.h"
+#include "comm/entry.h"
 #include "base/info.h"
 #include "p2p/pt2pt.h"
 #include "comm/topo.h"

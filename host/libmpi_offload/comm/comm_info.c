@@ -3,8 +3,8 @@
  * meaning to it and are not kept, and a duplicate starts without hints. */
 #include <string.h>
 
-#include "comm/entry.h"
 #include "comm/comm.h"
+#include "comm/entry.h"
 #include "base/error.h"
 #include "base/info.h"
 

@@ -2,9 +2,9 @@
 /* Inter-communicators: made of two groups whose leaders can talk, and merged into one. */
 #include <stdlib.h>
 
-#include "comm/entry.h"
 #include "coll/coll.h"
 #include "comm/comm_make.h"
+#include "comm/entry.h"
 
 /* What a leader tells the other one, and then its group. */
 struct card {

@@ -3,9 +3,9 @@
 #include <stdlib.h>
 #include <strings.h>
 
-#include "comm/entry.h"
 #include "coll/coll.h"
 #include "comm/comm_make.h"
+#include "comm/entry.h"
 #include "base/info.h"
 #include "launch/launch.h"
 #include "type/type.h"

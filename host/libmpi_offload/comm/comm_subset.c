@@ -3,8 +3,8 @@
  * The first member draws the context id and tells the others along a tree. */
 #include <stdlib.h>
 
-#include "comm/entry.h"
 #include "comm/comm_make.h"
+#include "comm/entry.h"
 #include "base/info.h"
 
 int nof_comm_tree_parent(int rank)

@@ -2,8 +2,8 @@
 #include "comm/comm_make.h"
 
 #include "chan/channel.h"
-#include "base/wait.h"
 #include "p2p/pt2pt.h"
+#include "base/wait.h"
 
 static int start(const struct nof_talk *to, enum nof_request_kind kind, const void *buf, size_t bytes,
                  struct nof_request **req_out)

@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "comm/entry.h"
 #include "comm/comm_make.h"
+#include "comm/entry.h"
 #include "comm/topo.h"
 
 /* The rank at these coordinates, MPI_PROC_NULL beyond an edge; periodic dimensions wrap. */

@@ -3,9 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "comm/entry.h"
 #include "coll/coll.h"
 #include "comm/comm_make.h"
+#include "comm/entry.h"
 #include "comm/topo.h"
 
 /* Half of a distributed graph: the neighbours on one side. */

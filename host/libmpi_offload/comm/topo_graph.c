@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "comm/entry.h"
 #include "comm/comm_make.h"
+#include "comm/entry.h"
 #include "comm/topo.h"
 
 static int check_graph(const struct nof_comm *c, int nnodes, const int *index, const int *edges)

@@ -3,9 +3,9 @@
 
 #include "comm/comm.h"
 #include "base/error.h"
-#include "base/wait.h"
 #include "base/request.h"
 #include "comm/session.h"
+#include "base/wait.h"
 
 struct nof_bsend nof_bsend_process;
 

@@ -4,8 +4,8 @@
 
 #include <stdlib.h>
 
-#include "comm/entry.h"
 #include "chan/nic/chan_nic.h"
+#include "comm/entry.h"
 #include "base/error.h"
 #include "mpi_offload.h"
 #include "p2p/pt2pt.h"

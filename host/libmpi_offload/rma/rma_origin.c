@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/wait.h"
 #include "p2p/pt2pt.h"
 #include "rma/rma.h"
+#include "base/wait.h"
 
 /* What is under way for one operation. */
 struct op_state {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "chan/channel.h"
-#include "base/wait.h"
 #include "rma/rma.h"
+#include "base/wait.h"
 
 /* One step of waiting for others, unless one of them is dead. */
 static int wait_step(struct nof_win *win, struct nof_wait *wait)

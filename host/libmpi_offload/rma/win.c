@@ -5,10 +5,10 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
-#include "comm/entry.h"
 #include "base/attr.h"
 #include "coll/coll.h"
 #include "comm/comm_make.h"
+#include "comm/entry.h"
 #include "rma/rma.h"
 
 int nof_win_check(MPI_Win handle, struct nof_win **win_out)

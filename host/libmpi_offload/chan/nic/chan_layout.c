@@ -4,8 +4,8 @@
  * has room for so many; messages of a type that it refuses are packed into a temporary, as are small messages
  * and those of small pieces. */
 #include "chan/nic/chan_nic.h"
-#include "base/wait.h"
 #include "type/type_layout.h"
+#include "base/wait.h"
 
 /* A copy of the NIC takes NOF_DMA_SEGMENTS_MAX pieces. Speed of streaming against packing on the fabric: 0.2 to 0.5
  * with pieces of 256 bytes, 0.7 to 0.9 with 1 KiB, 1.15 with 4 KiB, 1.3 with 16 KiB. From 1 KiB on no temporary is

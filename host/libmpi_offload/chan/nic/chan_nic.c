@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "base/wait_board.h"
 #include "chan/nic/chan_nic.h"
+#include "base/wait_board.h"
 
 #include <stdio.h>
 #include <stdlib.h>

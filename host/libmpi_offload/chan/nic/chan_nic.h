@@ -139,7 +139,7 @@ struct nof_chan {
     uint64_t pulls_retry_ns; /* when those that wait are tried again; 0: none was refused since one ended */
 };
 
-extern struct nof_chan nof_chan;
+extern struct nof_chan nof_chan __attribute__((visibility("hidden")));
 
 /* ---- chan_nic.c ---- */
 int nof_channel_nic_open(const struct nof_launch_job *job, char *text, size_t text_bytes);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "close.h"
 
-#include "chores.h"
+#include "flow/chores.h"
 #include "flow/completion.h"
 #include "flow/job.h"
 #include "flow/link.h"
@@ -152,8 +152,8 @@ void nof_close_run(struct nof_nic *nic, struct nof_endpoint *ep)
 static int tell_peers(struct nof_nic *nic, struct nof_endpoint *ep)
 {
     uint8_t fields[NOF_WIRE_EP_DOWN_BYTES];
-    nof_put32(fields, ep->rank);
-    nof_put32(fields + 4, (uint32_t)ep->reason);
+    nof_put32(fields + NOF_WIRE_EP_DOWN_RANK, ep->rank);
+    nof_put32(fields + NOF_WIRE_EP_DOWN_STATUS, (uint32_t)ep->reason);
     /* bound: links, once for an endpoint; paid by the endpoint that closes */
     for (; ep->told < nic->nlinks; ep->told++) {
         struct nof_link *link = &nic->links[ep->told];

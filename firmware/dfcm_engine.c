@@ -10,7 +10,7 @@
 
 #include "codec/dfcm_kernel.h"
 #include "nof/status.h"
-#include "transport/wire.h"
+#include "base/bytes.h"
 
 /* With a block of its caller's in one frame it would be more stack than the core allows a function. */
 #define NOINLINE __attribute__((noinline))

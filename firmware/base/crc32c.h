@@ -1,16 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * CRC32C (Castagnoli) with initial value and final inversion as in RFC 3720, by ISA-L.
- * Check value: the nine bytes "123456789" give 0xe3069283.
- * Threads: any. Cost: the processor's crc32 or carry-less multiplication where it has them. */
+ * CRC32C (nof/port.h): what the core needs of it beside the sum itself. */
 #ifndef NOF_CRC32C_H
 #define NOF_CRC32C_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-/* len_bytes: 0..INT32_MAX. */
-uint32_t nof_crc32c(const void *data, size_t len_bytes);
+#include "nof/port.h"
 
 /* Joins the CRCs of two pieces, the second of a length that is known beforehand: what a zero byte does to a CRC,
  * so many times over, as a table. */

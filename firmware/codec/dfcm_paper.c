@@ -5,7 +5,7 @@
 
 /* bound of all loops here: the values of one chunk, 64 KiB; paid by the flow's bytes */
 #include "codec/dfcm_kernel.h"
-#include "transport/wire.h"
+#include "base/bytes.h"
 
 static void store_big(uint8_t *out, uint64_t word)
 {

@@ -8,7 +8,7 @@
 
 #include "codec/dfcm_kernel.h"
 #include "codec/dfcm_scalar.h"
-#include "transport/wire.h"
+#include "base/bytes.h"
 
 #ifdef NOF_DFCM_AVX2
 #define KERNEL nof_dfcm_avx2

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "codec/dfcm_kernel.h"
-#include "transport/wire.h"
+#include "base/bytes.h"
 
 /* The constants of a shape only help where they are known. */
 #define INLINE static inline __attribute__((always_inline))

@@ -31,8 +31,8 @@ static void release(struct nof_nic *nic, struct nof_grant *ch)
 static void revoke(struct nof_nic *nic, struct nof_grant *ch, enum nof_grant_state state)
 {
     const struct nof_peer *peer = nof_peer_at(nic, ch->peer);
-    uint8_t fields[NOF_WIRE_CODEC_END_BYTES] = {ch->slot, 0};
-    nof_put16(fields + 2, ch->epoch);
+    uint8_t fields[NOF_WIRE_CODEC_END_BYTES] = {[NOF_WIRE_CODEC_END_SLOT] = ch->slot};
+    nof_put16(fields + NOF_WIRE_CODEC_END_EPOCH, ch->epoch);
     ch->state = (uint8_t)state;
     ch->revoked_ns = nic->now_ns;
     nof_count(nic, &nic->eps[peer->ep], NOF_C_CODEC_REVOKED, 1);
@@ -88,9 +88,10 @@ int nof_grant_ask_rx(struct nof_nic *nic, struct nof_link *link, const struct no
     uint32_t index = nof_peer_index(nic, peer);
     uint8_t fields[NOF_WIRE_CODEC_GRANT_BYTES] = {0};
     if (view->fields_bytes != NOF_WIRE_CODEC_ASK_BYTES || !(peer->flags & NOF_PEER_F_RX) ||
-        view->fields[1] < NOF_DFCM_TABLE_LOG2_MIN || nof_grant_rx(nic, index) != NULL)
+        view->fields[NOF_WIRE_CODEC_ASK_LOG2] < NOF_DFCM_TABLE_LOG2_MIN || nof_grant_rx(nic, index) != NULL)
         return NOF_EPROTO;
-    int speaks = view->fields[0] == NOF_DFCM_FAST || view->fields[0] == NOF_DFCM_PAPER;
+    int speaks = view->fields[NOF_WIRE_CODEC_ASK_FORMAT] == NOF_DFCM_FAST ||
+                 view->fields[NOF_WIRE_CODEC_ASK_FORMAT] == NOF_DFCM_PAPER;
     struct nof_grant *ch = NULL;
     if (speaks && nic->features[NOF_F_COMPRESSION] != NOF_COMPRESSION_OFF)
         ch = take(nic);
@@ -101,8 +102,8 @@ int nof_grant_ask_rx(struct nof_nic *nic, struct nof_link *link, const struct no
         return NOF_OK;
     }
     uint8_t log2 = nof_grants_log2(nic);
-    if (log2 > view->fields[1])
-        log2 = view->fields[1];
+    if (log2 > view->fields[NOF_WIRE_CODEC_ASK_LOG2])
+        log2 = view->fields[NOF_WIRE_CODEC_ASK_LOG2];
     void *mem = ch->mem;
     if (++nic->grants.epoch == ch->epoch)
         nic->grants.epoch++; /* the numbers have gone round */
@@ -113,7 +114,8 @@ int nof_grant_ask_rx(struct nof_nic *nic, struct nof_link *link, const struct no
         .table_log2 = log2,
         .epoch = nic->grants.epoch,
         .used_ns = nic->now_ns,
-        .predictor = nof_dfcm_init(mem, log2, (enum nof_dfcm_format)view->fields[0], NOF_DFCM_ISA_AUTO),
+        .predictor = nof_dfcm_init(mem, log2, (enum nof_dfcm_format)view->fields[NOF_WIRE_CODEC_ASK_FORMAT],
+                                   NOF_DFCM_ISA_AUTO),
         .mem = mem,
         .packed_head = NOF_NIL,
         .packed_tail = NOF_NIL};
@@ -121,9 +123,9 @@ int nof_grant_ask_rx(struct nof_nic *nic, struct nof_link *link, const struct no
     nic->grants.rx_used++;
     nic->counters[NOF_C_CODEC_PREDICTORS]++;
     nof_count(nic, &nic->eps[peer->ep], NOF_C_CODEC_GRANTED, 1);
-    fields[0] = ch->slot;
-    fields[1] = log2;
-    nof_put16(fields + 2, ch->epoch);
+    fields[NOF_WIRE_CODEC_GRANT_SLOT] = ch->slot;
+    fields[NOF_WIRE_CODEC_GRANT_LOG2] = log2;
+    nof_put16(fields + NOF_WIRE_CODEC_GRANT_EPOCH, ch->epoch);
     nof_link_ctl(nic, link, NOF_WIRE_CODEC_GRANT, 0, peer->ep, peer->remote_ep, fields, sizeof fields);
     return NOF_OK;
 }
@@ -133,7 +135,8 @@ int nof_grant_end_rx(struct nof_nic *nic, const struct nof_peer *peer, const str
     if (view->fields_bytes != NOF_WIRE_CODEC_END_BYTES)
         return NOF_EPROTO;
     struct nof_grant *ch = nof_grant_rx(nic, nof_peer_index(nic, peer));
-    if (ch != NULL && ch->slot == view->fields[0] && ch->epoch == nof_get16(view->fields + 2))
+    if (ch != NULL && ch->slot == view->fields[NOF_WIRE_CODEC_END_SLOT] &&
+        ch->epoch == nof_get16(view->fields + NOF_WIRE_CODEC_END_EPOCH))
         release(nic, ch);
     return NOF_OK;
 }

@@ -34,8 +34,8 @@ void nof_grant_tx_forget(struct nof_nic *nic, uint32_t peer)
  * further frame is encoded. */
 static void say_end(struct nof_nic *nic, const struct nof_peer *peer, uint8_t slot, uint16_t epoch)
 {
-    uint8_t fields[NOF_WIRE_CODEC_END_BYTES] = {slot, 0};
-    nof_put16(fields + 2, epoch);
+    uint8_t fields[NOF_WIRE_CODEC_END_BYTES] = {[NOF_WIRE_CODEC_END_SLOT] = slot};
+    nof_put16(fields + NOF_WIRE_CODEC_END_EPOCH, epoch);
     nof_link_ctl(nic, &nic->links[peer->link], NOF_WIRE_CODEC_END, 0, peer->ep, peer->remote_ep, fields,
                  sizeof fields);
 }
@@ -98,7 +98,8 @@ static void ask(struct nof_nic *nic, struct nof_link *link, struct nof_peer *pee
     peer->codec_asked = 1;
     nic->grants.tx_used++;
     nic->counters[NOF_C_CODEC_PREDICTORS]++;
-    uint8_t fields[NOF_WIRE_CODEC_ASK_BYTES] = {NOF_DFCM_FAST, nof_grants_log2(nic)};
+    uint8_t fields[NOF_WIRE_CODEC_ASK_BYTES] = {
+        [NOF_WIRE_CODEC_ASK_FORMAT] = NOF_DFCM_FAST, [NOF_WIRE_CODEC_ASK_LOG2] = nof_grants_log2(nic)};
     nof_link_ctl(nic, link, NOF_WIRE_CODEC_ASK, 0, peer->ep, peer->remote_ep, fields, sizeof fields);
 }
 
@@ -154,7 +155,8 @@ int nof_grant_given_rx(struct nof_nic *nic, struct nof_peer *peer, const struct 
     peer->codec_asked = 0;
     if (ch == NULL) { /* too late: its place was wanted */
         if (!(view->flags & NOF_WIRE_CODEC_GRANT_F_REFUSED))
-            say_end(nic, peer, view->fields[0], nof_get16(view->fields + 2));
+            say_end(nic, peer, view->fields[NOF_WIRE_CODEC_GRANT_SLOT],
+                    nof_get16(view->fields + NOF_WIRE_CODEC_GRANT_EPOCH));
         return NOF_OK;
     }
     if (view->flags & NOF_WIRE_CODEC_GRANT_F_REFUSED) {
@@ -162,14 +164,14 @@ int nof_grant_given_rx(struct nof_nic *nic, struct nof_peer *peer, const struct 
         release(nic, ch);
         return NOF_OK;
     }
-    uint8_t log2 = view->fields[1];
+    uint8_t log2 = view->fields[NOF_WIRE_CODEC_GRANT_LOG2];
     if (log2 < NOF_DFCM_TABLE_LOG2_MIN || log2 > nic->cfg.predictor_log2)
         return NOF_EPROTO;
     ch->predictor = nof_dfcm_init(ch->mem, log2, NOF_DFCM_FAST, NOF_DFCM_ISA_AUTO);
     ch->state = NOF_GRANT_READY;
-    ch->slot = view->fields[0];
+    ch->slot = view->fields[NOF_WIRE_CODEC_GRANT_SLOT];
     ch->table_log2 = log2;
-    ch->epoch = nof_get16(view->fields + 2);
+    ch->epoch = nof_get16(view->fields + NOF_WIRE_CODEC_GRANT_EPOCH);
     ch->used_ns = nic->now_ns;
     ch->cycles = 0;
     ch->stats = (struct nof_dfcm_stats){0};
@@ -182,7 +184,8 @@ int nof_grant_revoke_rx(struct nof_nic *nic, const struct nof_peer *peer, const 
     struct nof_grant *ch = granted(nic, peer);
     if (view->fields_bytes != NOF_WIRE_CODEC_END_BYTES)
         return NOF_EPROTO;
-    if (ch == NULL || ch->slot != view->fields[0] || ch->epoch != nof_get16(view->fields + 2))
+    if (ch == NULL || ch->slot != view->fields[NOF_WIRE_CODEC_END_SLOT] ||
+        ch->epoch != nof_get16(view->fields + NOF_WIRE_CODEC_END_EPOCH))
         return NOF_OK; /* our END has crossed it */
     refuse_until(nic, ch->peer);
     end(nic, ch);

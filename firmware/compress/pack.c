@@ -167,14 +167,14 @@ static void put_payload(struct nof_nic *nic, const struct nof_peer *peer, struct
 static void put_fields(const struct nof_read *r, uint64_t offset, struct out *o)
 {
     if (o->type == NOF_WIRE_MSG_MORE) {
-        nof_put32(o->body, r->seq);
-        nof_put32(o->body + 4, 0);
-        nof_put64(o->body + 8, offset);
+        nof_put32(o->body + NOF_WIRE_MORE_SEQ, r->seq);
+        nof_put32(o->body + NOF_WIRE_MORE_PAD, 0);
+        nof_put64(o->body + NOF_WIRE_MORE_OFFSET, offset);
         return;
     }
     memcpy(o->body, r->head, o->fields_bytes);
     if (o->type == NOF_WIRE_DATA)
-        nof_put64(o->body + 8, offset);
+        nof_put64(o->body + NOF_WIRE_DATA_OFFSET, offset);
 }
 
 static void emit_one(struct nof_nic *nic, struct nof_link *link, const struct nof_peer *peer,

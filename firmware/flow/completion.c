@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "flow/completion.h"
 
-#include "chores.h"
+#include "flow/chores.h"
 #include "flow/job.h"
 #include "flow/link.h"
 #include "flow/peer.h"

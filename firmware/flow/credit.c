@@ -57,17 +57,17 @@ int nof_credit_tight(const struct nof_peer *peer)
 
 void nof_credit_fill(const struct nof_peer *peer, uint8_t *fields)
 {
-    nof_put32(fields, peer->rx_msgs_announced);
-    nof_put32(fields + 4, 0);
-    nof_put64(fields + 8, (uint64_t)peer->rx_blocks_announced * NOF_NETMEM_BLOCK);
+    nof_put32(fields + NOF_WIRE_CREDIT_ENVELOPES, peer->rx_msgs_announced);
+    nof_put32(fields + NOF_WIRE_CREDIT_PAD, 0);
+    nof_put64(fields + NOF_WIRE_CREDIT_PAYLOAD, (uint64_t)peer->rx_blocks_announced * NOF_NETMEM_BLOCK);
 }
 
 int nof_credit_rx(struct nof_nic *nic, struct nof_peer *peer, const struct nof_wire_view *view)
 {
     if (view->fields_bytes != NOF_WIRE_CREDIT_BYTES)
         return NOF_EPROTO;
-    uint32_t msgs = nof_get32(view->fields);
-    uint32_t blocks = (uint32_t)(nof_get64(view->fields + 8) / NOF_NETMEM_BLOCK);
+    uint32_t msgs = nof_get32(view->fields + NOF_WIRE_CREDIT_ENVELOPES);
+    uint32_t blocks = (uint32_t)(nof_get64(view->fields + NOF_WIRE_CREDIT_PAYLOAD) / NOF_NETMEM_BLOCK);
     if (msgs - peer->tx_seq > INT32_MAX || blocks - peer->tx_blocks_used > INT32_MAX)
         return NOF_EPROTO;
     peer->tx_msgs_allowed = msgs;

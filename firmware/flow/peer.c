@@ -4,7 +4,7 @@
 #include "compress/grant.h"
 #include "flow/credit.h"
 #include "flow/completion.h"
-#include "flow/flows.h"
+#include "flows.h"
 #include "flow/link.h"
 #include "msg/read.h"
 #include "msg/recv.h"
@@ -158,10 +158,10 @@ int nof_peer_link_up(struct nof_nic *nic, struct nof_peer *peer)
     peer->tx_blocks_allowed = nic->first_seq + blocks;
     peer->flags |= NOF_PEER_F_TX;
     uint8_t fields[NOF_WIRE_FLOW_OPEN_BYTES];
-    nof_put32(fields, ep->rank);
-    nof_put32(fields + 4, ep->generation);
-    nof_put32(fields + 8, peer->remote_generation);
-    nof_put32(fields + 12, ep->size);
+    nof_put32(fields + NOF_WIRE_FLOW_OPEN_RANK, ep->rank);
+    nof_put32(fields + NOF_WIRE_FLOW_OPEN_SRC_GEN, ep->generation);
+    nof_put32(fields + NOF_WIRE_FLOW_OPEN_DST_GEN, peer->remote_generation);
+    nof_put32(fields + NOF_WIRE_FLOW_OPEN_SIZE, ep->size);
     nof_link_ctl(nic, link, NOF_WIRE_FLOW_OPEN, 0, peer->ep, peer->remote_ep, fields, sizeof fields);
     nof_scheduler_activate(nic, peer);
     return 1;
@@ -198,13 +198,14 @@ int nof_peer_introduce(struct nof_nic *nic, struct nof_endpoint *ep, uint32_t ra
 /* What an endpoint answers to a FLOW_OPEN: NOF_OK or why not. */
 static int accept_flow(struct nof_nic *nic, struct nof_link *link, const struct nof_wire_view *view)
 {
-    uint32_t rank = nof_get32(view->fields);
-    uint32_t generation = nof_get32(view->fields + 4);
+    uint32_t rank = nof_get32(view->fields + NOF_WIRE_FLOW_OPEN_RANK);
+    uint32_t generation = nof_get32(view->fields + NOF_WIRE_FLOW_OPEN_SRC_GEN);
     struct nof_endpoint *ep = view->dst_ep < nic->cfg.max_endpoints ? &nic->eps[view->dst_ep] : NULL;
     if (ep == NULL || ep->state != NOF_EP_OPEN || ep->job != link->job ||
-        nof_get32(view->fields + 8) != ep->generation)
+        nof_get32(view->fields + NOF_WIRE_FLOW_OPEN_DST_GEN) != ep->generation)
         return NOF_EPEERDEAD;
-    if (nof_get32(view->fields + 12) != ep->size || rank >= ep->size || generation > UINT16_MAX)
+    if (nof_get32(view->fields + NOF_WIRE_FLOW_OPEN_SIZE) != ep->size || rank >= ep->size ||
+        generation > UINT16_MAX)
         return NOF_EINVAL;
     struct nof_peer *by_flow = nof_peer_by_flow(nic, link, view->src_ep, view->dst_ep);
     struct nof_peer *by_rank = nof_peer_by_rank(nic, view->dst_ep, rank);
@@ -230,7 +231,7 @@ int nof_peer_flow_open_rx(struct nof_nic *nic, struct nof_link *link, const stru
     int rc = accept_flow(nic, link, view);
     if (rc != NOF_OK) {
         uint8_t fields[NOF_WIRE_FLOW_REFUSED_BYTES];
-        nof_put32(fields, (uint32_t)rc);
+        nof_put32(fields + NOF_WIRE_FLOW_REFUSED_STATUS, (uint32_t)rc);
         nof_link_ctl(nic, link, NOF_WIRE_FLOW_REFUSED, 0, view->dst_ep, view->src_ep, fields, sizeof fields);
     }
     return NOF_OK;
@@ -243,7 +244,7 @@ int nof_peer_flow_refused_rx(struct nof_nic *nic, struct nof_link *link, const s
     if (view->fields_bytes != NOF_WIRE_FLOW_REFUSED_BYTES)
         return NOF_EPROTO;
     struct nof_peer *peer = nof_peer_by_flow(nic, link, view->src_ep, view->dst_ep);
-    int status = (int)(int32_t)nof_get32(view->fields);
+    int status = (int)(int32_t)nof_get32(view->fields + NOF_WIRE_FLOW_REFUSED_STATUS);
     if (status >= NOF_OK || status < INT16_MIN)
         status = NOF_EPEERDEAD;
     if (peer != NULL) {
@@ -257,8 +258,8 @@ int nof_peer_ep_down_rx(struct nof_nic *nic, struct nof_link *link, const struct
 {
     if (view->fields_bytes != NOF_WIRE_EP_DOWN_BYTES)
         return NOF_EPROTO;
-    uint32_t rank = nof_get32(view->fields);
-    int why = (int)(int32_t)nof_get32(view->fields + 4);
+    uint32_t rank = nof_get32(view->fields + NOF_WIRE_EP_DOWN_RANK);
+    int why = (int)(int32_t)nof_get32(view->fields + NOF_WIRE_EP_DOWN_STATUS);
     if (why > NOF_OK || why < INT16_MIN)
         why = NOF_EPEERDEAD;
     /* bound: endpoints; paid by the peer that goes */

@@ -72,10 +72,10 @@ static void ask(struct nof_nic *nic, struct nof_recv *r)
     if (peer->flags & NOF_PEER_F_DEAD)
         return; /* r is about to end */
     r->flags |= NOF_RECV_F_ASKED;
-    nof_put64(fields, nof_handle(nof_recv_index(nic, r), r->obj.gen));
-    nof_put64(fields + 8, r->remote);
-    nof_put32(fields + 16, r->key.ctx);
-    nof_put32(fields + 20, (uint32_t)r->key.tag);
+    nof_put64(fields + NOF_WIRE_CANCEL_ASKER, nof_handle(nof_recv_index(nic, r), r->obj.gen));
+    nof_put64(fields + NOF_WIRE_CANCEL_SENDER, r->remote);
+    nof_put32(fields + NOF_WIRE_CANCEL_CTX, r->key.ctx);
+    nof_put32(fields + NOF_WIRE_CANCEL_TAG, (uint32_t)r->key.tag);
     nof_link_ctl(nic, &nic->links[peer->link], NOF_WIRE_CANCEL,
                  r->flags & NOF_RECV_F_PARKED ? NOF_WIRE_RTS_F_PARKED : 0, peer->ep, peer->remote_ep, fields,
                  sizeof fields);
@@ -198,8 +198,9 @@ int nof_cancel_answer_rx(struct nof_nic *nic, struct nof_peer *peer, const struc
 {
     if (view->fields_bytes != NOF_WIRE_CANCELLED_BYTES)
         return NOF_EPROTO;
-    struct nof_recv *r = question(nic, nof_get64(view->fields), nof_peer_index(nic, peer));
-    int status = (int)(int32_t)nof_get32(view->fields + 8);
+    struct nof_recv *r =
+        question(nic, nof_get64(view->fields + NOF_WIRE_CANCELLED_ASKER), nof_peer_index(nic, peer));
+    int status = (int)(int32_t)nof_get32(view->fields + NOF_WIRE_CANCELLED_STATUS);
     if (r == NULL || (r->flags & (NOF_RECV_F_ASKED | NOF_RECV_F_AGAIN)) != NOF_RECV_F_ASKED)
         return NOF_OK;
     if (status == NOF_EAGAIN) {
@@ -219,25 +220,26 @@ int nof_cancel_answer_rx(struct nof_nic *nic, struct nof_peer *peer, const struc
 static void answer(struct nof_nic *nic, const struct nof_peer *peer, uint64_t handle, int status)
 {
     uint8_t fields[NOF_WIRE_CANCELLED_BYTES];
-    nof_put64(fields, handle);
-    nof_put32(fields + 8, (uint32_t)status);
-    nof_put32(fields + 12, 0);
+    nof_put64(fields + NOF_WIRE_CANCELLED_ASKER, handle);
+    nof_put32(fields + NOF_WIRE_CANCELLED_STATUS, (uint32_t)status);
+    nof_put32(fields + NOF_WIRE_CANCELLED_PAD, 0);
     nof_link_ctl(nic, &nic->links[peer->link], NOF_WIRE_CANCELLED, 0, peer->ep, peer->remote_ep, fields,
                  sizeof fields);
 }
 
 int nof_cancel_rx(struct nof_nic *nic, struct nof_peer *peer, const struct nof_wire_view *view)
 {
-    if (view->fields_bytes != NOF_WIRE_CANCEL_BYTES || (int32_t)nof_get32(view->fields + 20) < 0)
+    if (view->fields_bytes != NOF_WIRE_CANCEL_BYTES ||
+        (int32_t)nof_get32(view->fields + NOF_WIRE_CANCEL_TAG) < 0)
         return NOF_EPROTO;
     struct nof_endpoint *ep = &nic->eps[peer->ep];
     uint8_t parked = view->flags & NOF_WIRE_RTS_F_PARKED ? NOF_ENV_F_PARKED : 0;
-    uint64_t asker = nof_get64(view->fields);
-    uint64_t handle = nof_get64(view->fields + 8);
+    uint64_t asker = nof_get64(view->fields + NOF_WIRE_CANCEL_ASKER);
+    uint64_t handle = nof_get64(view->fields + NOF_WIRE_CANCEL_SENDER);
     struct nof_match_key key = {.ep = peer->ep,
-                                .ctx = nof_get32(view->fields + 16),
+                                .ctx = nof_get32(view->fields + NOF_WIRE_CANCEL_CTX),
                                 .source = (int32_t)peer->rank,
-                                .tag = (int32_t)nof_get32(view->fields + 20)};
+                                .tag = (int32_t)nof_get32(view->fields + NOF_WIRE_CANCEL_TAG)};
     struct nof_env *e = nof_match_find_handle(nic, &key, handle, parked);
     int status = e != NULL ? NOF_OK : NOF_ENOMATCH;
     if (e != NULL && e->early != NOF_NIL) {

@@ -159,8 +159,9 @@ int nof_eager_more_rx(struct nof_nic *nic, struct nof_peer *peer, const struct n
     if (peer->rx_skip)
         return NOF_OK;
     if (view->fields_bytes != NOF_WIRE_MSG_MORE_BYTES || peer->rx_left == 0 ||
-        nof_get32(view->fields) != peer->rx_seq - 1 || nof_get64(view->fields + 8) != peer->rx_pos ||
-        n > peer->rx_left || (n == 0 && !failed))
+        nof_get32(view->fields + NOF_WIRE_MORE_SEQ) != peer->rx_seq - 1 ||
+        nof_get64(view->fields + NOF_WIRE_MORE_OFFSET) != peer->rx_pos || n > peer->rx_left ||
+        (n == 0 && !failed))
         return NOF_EPROTO;
     uint32_t target = peer->rx_target;
     peer->rx_left = failed ? 0 : (uint16_t)(peer->rx_left - n);

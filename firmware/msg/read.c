@@ -38,10 +38,10 @@ void nof_read_fields(const struct nof_nic *nic, const struct nof_send *s, uint64
                      uint32_t fields_bytes, uint8_t *at)
 {
     if (s->state == NOF_SEND_DATA) {
-        nof_put64(at, s->remote);
-        nof_put64(at + 8, offset);
+        nof_put64(at + NOF_WIRE_DATA_RECEIVER, s->remote);
+        nof_put64(at + NOF_WIRE_DATA_OFFSET, offset);
         if (fields_bytes == NOF_WIRE_DATA_LAST_BYTES)
-            nof_put64(at + 16, s->len);
+            nof_put64(at + NOF_WIRE_DATA_LEN, s->len);
     } else if (fields_bytes == NOF_WIRE_MSG_BYTES) {
         uint64_t handle = 0;
         if (s->flags & NOF_DESC_F_SYNC)
@@ -53,9 +53,9 @@ void nof_read_fields(const struct nof_nic *nic, const struct nof_send *s, uint64
         nof_put32(at + NOF_WIRE_MSG_ELEM, s->elem);
         nof_put64(at + NOF_WIRE_MSG_HANDLE, handle);
     } else {
-        nof_put32(at, s->seq);
-        nof_put32(at + 4, 0);
-        nof_put64(at + 8, offset);
+        nof_put32(at + NOF_WIRE_MORE_SEQ, s->seq);
+        nof_put32(at + NOF_WIRE_MORE_PAD, 0);
+        nof_put64(at + NOF_WIRE_MORE_OFFSET, offset);
     }
 }
 

@@ -225,9 +225,9 @@ void nof_recv_tell_aborted(struct nof_nic *nic, const struct nof_peer *peer, uin
     uint8_t fields[NOF_WIRE_ABORT_BYTES];
     if (peer->flags & NOF_PEER_F_DEAD)
         return;
-    nof_put64(fields, handle);
-    nof_put32(fields + 8, (uint32_t)status);
-    nof_put32(fields + 12, 0);
+    nof_put64(fields + NOF_WIRE_ABORT_HANDLE, handle);
+    nof_put32(fields + NOF_WIRE_ABORT_STATUS, (uint32_t)status);
+    nof_put32(fields + NOF_WIRE_ABORT_SIDE, NOF_WIRE_ABORT_SEND);
     nof_link_ctl(nic, &nic->links[peer->link], NOF_WIRE_ABORT, 0, peer->ep, peer->remote_ep, fields,
                  sizeof fields);
 }
@@ -237,7 +237,7 @@ void nof_recv_tell_matched(struct nof_nic *nic, struct nof_peer *peer, uint64_t 
     uint8_t fields[NOF_WIRE_MATCHED_BYTES];
     if (peer->flags & NOF_PEER_F_DEAD)
         return;
-    nof_put64(fields, handle);
+    nof_put64(fields + NOF_WIRE_MATCHED_SENDER, handle);
     nof_link_ctl(nic, &nic->links[peer->link], NOF_WIRE_MATCHED, 0, peer->ep, peer->remote_ep, fields,
                  sizeof fields);
 }

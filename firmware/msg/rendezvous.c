@@ -21,10 +21,10 @@ static void send_cts(struct nof_nic *nic, struct nof_recv *r)
     uint8_t fields[NOF_WIRE_CTS_BYTES];
     if (peer->flags & NOF_PEER_F_DEAD)
         return; /* r is about to end */
-    nof_put64(fields, r->remote);
-    nof_put64(fields + 8, nof_handle(nof_recv_index(nic, r), r->obj.gen));
-    nof_put64(fields + 16, r->wanted);
-    nof_put64(fields + 24, r->allowed);
+    nof_put64(fields + NOF_WIRE_CTS_SENDER, r->remote);
+    nof_put64(fields + NOF_WIRE_CTS_RECEIVER, nof_handle(nof_recv_index(nic, r), r->obj.gen));
+    nof_put64(fields + NOF_WIRE_CTS_WANTED, r->wanted);
+    nof_put64(fields + NOF_WIRE_CTS_ALLOWED, r->allowed);
     nof_link_ctl(nic, &nic->links[peer->link], NOF_WIRE_CTS,
                  r->flags & NOF_RECV_F_PARKED ? NOF_WIRE_RTS_F_PARKED : 0, peer->ep, peer->remote_ep, fields,
                  sizeof fields);
@@ -203,9 +203,9 @@ int nof_rndv_resume_rx(struct nof_nic *nic, struct nof_peer *peer, const struct 
     struct nof_recv *r = nof_recv_by_handle(nic, peer, nof_get64(view->fields + NOF_WIRE_MSG_SEQ));
     if (r == NULL || !(r->flags & NOF_RECV_F_PARKED)) {
         uint8_t fields[NOF_WIRE_ABORT_BYTES];
-        nof_put64(fields, handle);
-        nof_put32(fields + 8, (uint32_t)NOF_ENOENT);
-        nof_put32(fields + 12, 0);
+        nof_put64(fields + NOF_WIRE_ABORT_HANDLE, handle);
+        nof_put32(fields + NOF_WIRE_ABORT_STATUS, (uint32_t)NOF_ENOENT);
+        nof_put32(fields + NOF_WIRE_ABORT_SIDE, NOF_WIRE_ABORT_SEND);
         nof_link_ctl(nic, &nic->links[peer->link], NOF_WIRE_ABORT, 0, peer->ep, peer->remote_ep, fields,
                      sizeof fields);
         return NOF_OK;
@@ -224,7 +224,7 @@ int nof_rndv_data_rx(struct nof_nic *nic, struct nof_peer *peer, const struct no
     int fits = view->fields_bytes == (last ? NOF_WIRE_DATA_LAST_BYTES : NOF_WIRE_DATA_BYTES);
     if (!fits && !(failed && view->fields_bytes == NOF_WIRE_DATA_LAST_BYTES))
         return NOF_EPROTO;
-    struct nof_recv *r = nof_recv_by_handle(nic, peer, nof_get64(view->fields));
+    struct nof_recv *r = nof_recv_by_handle(nic, peer, nof_get64(view->fields + NOF_WIRE_DATA_RECEIVER));
     if (r == NULL || (r->flags & NOF_RECV_F_ARRIVED))
         return NOF_OK; /* it has ended here, and the sender has been told */
     if (failed) {
@@ -232,8 +232,8 @@ int nof_rndv_data_rx(struct nof_nic *nic, struct nof_peer *peer, const struct no
         return NOF_OK;
     }
     uint32_t n = view->payload_bytes;
-    uint64_t offset = nof_get64(view->fields + 8);
-    uint64_t len = last ? nof_get64(view->fields + 16) : r->len;
+    uint64_t offset = nof_get64(view->fields + NOF_WIRE_DATA_OFFSET);
+    uint64_t len = last ? nof_get64(view->fields + NOF_WIRE_DATA_LEN) : r->len;
     int parked = (r->flags & NOF_RECV_F_PARKED) != 0; /* its sender has not come back for the grant */
     if (parked || offset != r->received || n > r->allowed - r->received || len != r->len ||
         (last && r->received + n != r->wanted)) {
@@ -257,7 +257,7 @@ int nof_rndv_broken_rx(struct nof_nic *nic, struct nof_peer *peer, const struct 
 {
     if (view->fields_bytes < NOF_WIRE_DATA_BYTES)
         return NOF_EPROTO;
-    struct nof_recv *r = nof_recv_by_handle(nic, peer, nof_get64(view->fields));
+    struct nof_recv *r = nof_recv_by_handle(nic, peer, nof_get64(view->fields + NOF_WIRE_DATA_RECEIVER));
     if (r != NULL && !(r->flags & NOF_RECV_F_ARRIVED))
         nof_recv_abort(nic, r, NOF_EPROTO);
     return NOF_OK;
@@ -267,11 +267,11 @@ int nof_rndv_abort_rx(struct nof_nic *nic, struct nof_peer *peer, const struct n
 {
     if (view->fields_bytes != NOF_WIRE_ABORT_BYTES)
         return NOF_EPROTO;
-    uint64_t handle = nof_get64(view->fields);
-    int status = (int)(int32_t)nof_get32(view->fields + 8);
+    uint64_t handle = nof_get64(view->fields + NOF_WIRE_ABORT_HANDLE);
+    int status = (int)(int32_t)nof_get32(view->fields + NOF_WIRE_ABORT_STATUS);
     if (status >= NOF_OK || status < INT16_MIN)
         status = NOF_EPROTO;
-    if (nof_get32(view->fields + 12) == 0) {
+    if (nof_get32(view->fields + NOF_WIRE_ABORT_SIDE) == NOF_WIRE_ABORT_SEND) {
         nof_send_abort_rx(nic, peer, handle, status);
         return NOF_OK;
     }

@@ -481,9 +481,9 @@ static void refuse(struct nof_nic *nic, struct nof_link *link, const struct nof_
                    int status)
 {
     uint8_t fields[NOF_WIRE_ABORT_BYTES];
-    nof_put64(fields, remote);
-    nof_put32(fields + 8, (uint32_t)status);
-    nof_put32(fields + 12, 1);
+    nof_put64(fields + NOF_WIRE_ABORT_HANDLE, remote);
+    nof_put32(fields + NOF_WIRE_ABORT_STATUS, (uint32_t)status);
+    nof_put32(fields + NOF_WIRE_ABORT_SIDE, NOF_WIRE_ABORT_RECV);
     nof_link_ctl(nic, link, NOF_WIRE_ABORT, 0, peer->ep, peer->remote_ep, fields, sizeof fields);
 }
 
@@ -492,10 +492,10 @@ int nof_send_cts_rx(struct nof_nic *nic, struct nof_link *link, struct nof_peer 
 {
     if (view->fields_bytes != NOF_WIRE_CTS_BYTES)
         return NOF_EPROTO;
-    uint64_t handle = nof_get64(view->fields);
-    uint64_t remote = nof_get64(view->fields + 8);
-    uint64_t wanted = nof_get64(view->fields + 16);
-    uint64_t allowed = nof_get64(view->fields + 24);
+    uint64_t handle = nof_get64(view->fields + NOF_WIRE_CTS_SENDER);
+    uint64_t remote = nof_get64(view->fields + NOF_WIRE_CTS_RECEIVER);
+    uint64_t wanted = nof_get64(view->fields + NOF_WIRE_CTS_WANTED);
+    uint64_t allowed = nof_get64(view->fields + NOF_WIRE_CTS_ALLOWED);
     if ((view->flags & NOF_WIRE_RTS_F_PARKED) && peer->parked == 0) {
         refuse(nic, link, peer, remote, NOF_ENOENT); /* our host keeps nothing for this peer */
         return NOF_OK;
@@ -545,7 +545,7 @@ int nof_send_matched_rx(struct nof_nic *nic, struct nof_peer *peer, const struct
 {
     if (view->fields_bytes != NOF_WIRE_MATCHED_BYTES)
         return NOF_EPROTO;
-    uint64_t handle = nof_get64(view->fields);
+    uint64_t handle = nof_get64(view->fields + NOF_WIRE_MATCHED_SENDER);
     struct nof_send *s = nof_send_by_handle(nic, peer, handle & ~NOF_HANDLE_SYNC);
     if (s == NULL || !(s->flags & NOF_DESC_F_SYNC) ||
         (s->state != NOF_SEND_QUEUED && s->state != NOF_SEND_MATCH_WAIT))

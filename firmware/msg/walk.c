@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "msg/walk.h"
 
-#include "chores.h"
+#include "flow/chores.h"
 #include "flow/peer.h"
 #include "msg/recv.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "transport/siphash.h"
 
-#include "transport/wire.h"
+#include "base/bytes.h"
 
 struct sip {
     uint64_t v0, v1, v2, v3;

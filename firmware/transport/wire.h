@@ -7,7 +7,8 @@
 #define NOF_WIRE_H
 
 #include <stdint.h>
-#include <string.h>
+
+#include "base/bytes.h"
 
 #define NOF_WIRE_VERSION 1u
 #define NOF_WIRE_UDP_PORT 48620u
@@ -98,13 +99,20 @@ enum nof_wire_hello_offset {
  * words of a bitmap: bit i of word w says that packet ACK + 1 + 32 w + i has been received. */
 #define NOF_WIRE_ACKS_WORDS_MAX 32u
 
-/* FLOW_OPEN: u32 source job rank, u32 source generation, u32 destination generation, u32 job size. */
-#define NOF_WIRE_FLOW_OPEN_BYTES 16u
-/* FLOW_REFUSED: i32 status. */
-#define NOF_WIRE_FLOW_REFUSED_BYTES 4u
+/* Fields of the reliable types, and their length: the number of bytes is the last of each. */
+enum nof_wire_field {
+    /* FLOW_OPEN */
+    NOF_WIRE_FLOW_OPEN_RANK = 0, /* u32: the sender's in the job */
+    NOF_WIRE_FLOW_OPEN_SRC_GEN = 4, /* u32: generation of its endpoint, and: */
+    NOF_WIRE_FLOW_OPEN_DST_GEN = 8, /* u32: of the one that it means */
+    NOF_WIRE_FLOW_OPEN_SIZE = 12, /* u32: of the job */
+    NOF_WIRE_FLOW_OPEN_BYTES = 16,
 
-/* MSG and RTS: 32 bytes, MSG then carries payload. */
-enum nof_wire_msg_offset {
+    /* FLOW_REFUSED */
+    NOF_WIRE_FLOW_REFUSED_STATUS = 0, /* i32 */
+    NOF_WIRE_FLOW_REFUSED_BYTES = 4,
+
+    /* MSG and RTS; MSG then carries payload */
     NOF_WIRE_MSG_CTX = 0, /* u32 */
     NOF_WIRE_MSG_TAG = 4, /* i32 */
     NOF_WIRE_MSG_LEN = 8, /* u64: of the whole message */
@@ -112,7 +120,80 @@ enum nof_wire_msg_offset {
     NOF_WIRE_MSG_ELEM = 20, /* u8 enum nof_elem, 3 bytes 0 */
     NOF_WIRE_MSG_HANDLE = 24, /* u64: the sender's, in RTS and synchronous MSG; else 0 */
     NOF_WIRE_MSG_BYTES = 32,
+
+    /* MSG_MORE */
+    NOF_WIRE_MORE_SEQ = 0, /* u32: of the envelope, then u32 0 */
+    NOF_WIRE_MORE_PAD = 4,
+    NOF_WIRE_MORE_OFFSET = 8, /* u64: in the message */
+    NOF_WIRE_MSG_MORE_BYTES = 16,
+
+    /* CTS; flag PARKED as RTS */
+    NOF_WIRE_CTS_SENDER = 0, /* u64: handles */
+    NOF_WIRE_CTS_RECEIVER = 8,
+    NOF_WIRE_CTS_WANTED = 16, /* u64: bytes in all, and: */
+    NOF_WIRE_CTS_ALLOWED = 24, /* u64: now; a running total, more CTS follow */
+    NOF_WIRE_CTS_BYTES = 32,
+
+    /* DATA */
+    NOF_WIRE_DATA_RECEIVER = 0, /* u64: its handle */
+    NOF_WIRE_DATA_OFFSET = 8, /* u64: in the message */
+    NOF_WIRE_DATA_BYTES = 16,
+    NOF_WIRE_DATA_LEN = 16, /* u64: of the whole message, with F_LAST only */
+    NOF_WIRE_DATA_LAST_BYTES = 24,
+
+    /* MATCHED */
+    NOF_WIRE_MATCHED_SENDER = 0, /* u64: its handle */
+    NOF_WIRE_MATCHED_BYTES = 8,
+
+    /* ABORT */
+    NOF_WIRE_ABORT_HANDLE = 0, /* u64: at the side that gets this */
+    NOF_WIRE_ABORT_STATUS = 8, /* i32 */
+    NOF_WIRE_ABORT_SIDE = 12, /* u32 enum nof_wire_abort_side */
+    NOF_WIRE_ABORT_BYTES = 16,
+
+    /* CREDIT: running totals of what is allowed */
+    NOF_WIRE_CREDIT_ENVELOPES = 0, /* u32, then u32 0 */
+    NOF_WIRE_CREDIT_PAD = 4,
+    NOF_WIRE_CREDIT_PAYLOAD = 8, /* u64: bytes */
+    NOF_WIRE_CREDIT_BYTES = 16,
+
+    /* EP_DOWN */
+    NOF_WIRE_EP_DOWN_RANK = 0, /* u32: in the job */
+    NOF_WIRE_EP_DOWN_STATUS = 4, /* i32 */
+    NOF_WIRE_EP_DOWN_BYTES = 8,
+
+    /* CANCEL; flag PARKED as RTS */
+    NOF_WIRE_CANCEL_ASKER = 0, /* u64: handle of the question */
+    NOF_WIRE_CANCEL_SENDER = 8, /* u64: handle of the message */
+    NOF_WIRE_CANCEL_CTX = 16, /* u32 */
+    NOF_WIRE_CANCEL_TAG = 20, /* i32 */
+    NOF_WIRE_CANCEL_BYTES = 24,
+
+    /* CANCELLED */
+    NOF_WIRE_CANCELLED_ASKER = 0, /* u64 */
+    NOF_WIRE_CANCELLED_STATUS = 8, /* i32, then u32 0 */
+    NOF_WIRE_CANCELLED_PAD = 12,
+    NOF_WIRE_CANCELLED_BYTES = 16,
+
+    /* CODEC_ASK */
+    NOF_WIRE_CODEC_ASK_FORMAT = 0, /* u8 enum nof_dfcm_format */
+    NOF_WIRE_CODEC_ASK_LOG2 = 1, /* u8: of the table's lines, then u16 0 */
+    NOF_WIRE_CODEC_ASK_BYTES = 4,
+
+    /* CODEC_GRANT */
+    NOF_WIRE_CODEC_GRANT_SLOT = 0, /* u8 */
+    NOF_WIRE_CODEC_GRANT_LOG2 = 1, /* u8: of the table's lines */
+    NOF_WIRE_CODEC_GRANT_EPOCH = 2, /* u16 */
+    NOF_WIRE_CODEC_GRANT_BYTES = 4,
+
+    /* CODEC_REVOKE and CODEC_END */
+    NOF_WIRE_CODEC_END_SLOT = 0, /* u8, then u8 0 */
+    NOF_WIRE_CODEC_END_EPOCH = 2, /* u16 */
+    NOF_WIRE_CODEC_END_BYTES = 4,
 };
+
+enum nof_wire_abort_side { NOF_WIRE_ABORT_SEND = 0, NOF_WIRE_ABORT_RECV = 1 }; /* what has to end */
+
 #define NOF_WIRE_MSG_F_SYNC 1u /* MSG: answer with MATCHED */
 #define NOF_WIRE_F_FAILED \
     2u /* MSG, MSG_MORE, DATA: the sender's buffer cannot be read, the message ends here */
@@ -122,23 +203,7 @@ enum nof_wire_msg_offset {
 #define NOF_WIRE_RTS_F_SYNC 4u /* RTS: the sender waits for its match, so no grant before that */
 #define NOF_WIRE_F_CHUNK 16u /* MSG, MSG_MORE, DATA: the payload is a prefix and a chunk */
 #define NOF_WIRE_RTS_F_PARKED 1u /* RTS: handle is the host's cookie, state is with the host */
-
-#define NOF_WIRE_MSG_MORE_BYTES 16u /* u32 seq, u32 0, u64 offset */
-#define NOF_WIRE_CTS_BYTES \
-    32u /* u64 sender's handle, u64 receiver's handle, u64 bytes wanted in all, u64 bytes allowed now (running total, more CTS follow); flag PARKED as RTS */
-#define NOF_WIRE_DATA_BYTES 16u /* u64 receiver's handle, u64 offset */
-#define NOF_WIRE_DATA_LAST_BYTES 24u /* with F_LAST: also u64 length of the whole message */
-#define NOF_WIRE_MATCHED_BYTES 8u /* u64 sender's handle */
-#define NOF_WIRE_ABORT_BYTES 16u /* u64 handle at the side that gets this, i32 status, u32 side */
-#define NOF_WIRE_CREDIT_BYTES 16u /* u32 envelopes, u32 0, u64 bytes: running totals allowed */
-#define NOF_WIRE_EP_DOWN_BYTES 8u /* u32 job rank, i32 status */
-#define NOF_WIRE_CANCEL_BYTES \
-    24u /* u64 asker's handle, u64 sender's handle of the message, u32 context, i32 tag; flag PARKED as RTS */
-#define NOF_WIRE_CANCELLED_BYTES 16u /* u64 asker's handle, i32 status, u32 0 */
-#define NOF_WIRE_CODEC_ASK_BYTES 4u /* u8 enum nof_dfcm_format, u8 log2 of the table's lines, u16 0 */
-#define NOF_WIRE_CODEC_GRANT_BYTES 4u /* u8 slot, u8 log2 of the table's lines, u16 epoch */
 #define NOF_WIRE_CODEC_GRANT_F_REFUSED 1u /* no: the fields are 0 */
-#define NOF_WIRE_CODEC_END_BYTES 4u /* CODEC_REVOKE and CODEC_END: u8 slot, u8 0, u16 epoch */
 
 /* Payload with F_CHUNK: this prefix, then one chunk (docs/DFCM_FORMAT.md) or, with PREFIX_RAW, the bytes themselves
  * that would not have shrunk; both ends' predictors see either. */
@@ -149,73 +214,5 @@ enum nof_wire_prefix_offset {
     NOF_WIRE_PREFIX_BYTES = 4,
 };
 #define NOF_WIRE_PREFIX_RAW 0x80u
-
-/* Little-endian values at any alignment. Where the machine is little-endian they are one instruction
- * each; compilers do not reliably make that of the bytes. */
-#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-static inline uint16_t nof_get16(const uint8_t *p)
-{
-    uint16_t v;
-
-    memcpy(&v, p, sizeof(v));
-    return v;
-}
-static inline uint32_t nof_get32(const uint8_t *p)
-{
-    uint32_t v;
-
-    memcpy(&v, p, sizeof(v));
-    return v;
-}
-static inline uint64_t nof_get64(const uint8_t *p)
-{
-    uint64_t v;
-
-    memcpy(&v, p, sizeof(v));
-    return v;
-}
-static inline void nof_put16(uint8_t *p, uint16_t v)
-{
-    memcpy(p, &v, sizeof(v));
-}
-static inline void nof_put32(uint8_t *p, uint32_t v)
-{
-    memcpy(p, &v, sizeof(v));
-}
-static inline void nof_put64(uint8_t *p, uint64_t v)
-{
-    memcpy(p, &v, sizeof(v));
-}
-#else
-static inline uint16_t nof_get16(const uint8_t *p)
-{
-    return (uint16_t)(p[0] | p[1] << 8);
-}
-static inline uint32_t nof_get32(const uint8_t *p)
-{
-    return (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
-}
-static inline uint64_t nof_get64(const uint8_t *p)
-{
-    return (uint64_t)nof_get32(p) | (uint64_t)nof_get32(p + 4) << 32;
-}
-static inline void nof_put16(uint8_t *p, uint16_t v)
-{
-    p[0] = (uint8_t)v;
-    p[1] = (uint8_t)(v >> 8);
-}
-static inline void nof_put32(uint8_t *p, uint32_t v)
-{
-    p[0] = (uint8_t)v;
-    p[1] = (uint8_t)(v >> 8);
-    p[2] = (uint8_t)(v >> 16);
-    p[3] = (uint8_t)(v >> 24);
-}
-static inline void nof_put64(uint8_t *p, uint64_t v)
-{
-    nof_put32(p, (uint32_t)v);
-    nof_put32(p + 4, (uint32_t)(v >> 32));
-}
-#endif
 
 #endif

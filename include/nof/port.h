@@ -47,10 +47,14 @@ struct nof_segment {
 struct nof_buf {
     void *base;
     size_t len_bytes;
-    /* dma_read of an endpoint with `dma_read_sums`: where not NULL, the CRC32C of the bytes goes here (RFC 3720; 4
-     * bytes, little-endian). Who copies them has them in the cache. */
+    /* dma_read of an endpoint with `dma_read_sums`: where not NULL, the CRC32C of the bytes (nof_crc32c()) goes here, 4
+     * bytes, little-endian. Who copies them has them in the cache. */
     uint8_t *sum;
 };
+
+/* CRC32C (Castagnoli) with initial value and final inversion as in RFC 3720; the nine bytes "123456789" give
+ * 0xe3069283. len_bytes: 0..INT32_MAX. Any thread. */
+uint32_t nof_crc32c(const void *data, size_t len_bytes);
 
 #define NOF_DMA_SEGMENTS_MAX 64 /* remote segments, and local ones, in one request */
 #define NOF_DMA_BLOCK_BYTES 65536u /* requests are at most this long */

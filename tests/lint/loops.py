@@ -115,7 +115,7 @@ def page(rows):
            "How long each can be, and who pays for it, from the marks at the loops (`tests/lint/loops.py . --write` writes this",
            "page; lint checks that it is current, and that no loop is without a mark unless its end is a constant of at most",
            f"{CONSTANT_MAX}). What one rank can make long is done in pieces: `NOF_TURN_STEPS` of an endpoint in a turn",
-           "(`firmware/chores.h`); the unit test `turns` counts.",
+           "(`firmware/flow/chores.h`); the unit test `turns` counts.",
            "",
            "| file | function | bound | paid by |",
            "|---|---|---|---|"]

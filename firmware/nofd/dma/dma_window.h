@@ -9,8 +9,7 @@
 
 #include "nof/port.h"
 
-#include "base/crc32c.h"
-#include "transport/wire.h"
+#include "base/bytes.h"
 
 static inline void nofd_window_gather(uint8_t *block, const struct nof_buf *local, unsigned nlocal)
 {

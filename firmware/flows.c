@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "flow/flows.h"
+#include "flows.h"
 
-#include "chores.h"
+#include "flow/chores.h"
 #include "flow/completion.h"
 #include "flow/peer.h"
 #include "msg/walk.h"

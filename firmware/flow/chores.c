@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "chores.h"
+#include "flow/chores.h"
 
 #include "close.h"
-#include "flow/flows.h"
+#include "flows.h"
 #include "msg/walk.h"
 
 void nof_chore(struct nof_nic *nic, struct nof_endpoint *ep)

@@ -9,7 +9,6 @@
 #include "compress/grant.h"
 #include "flow/chores.h"
 #include "close.h"
-#include "flow/credit.h"
 #include "compress/defer.h"
 #include "msg/direct.h"
 #include "msg/eager.h"
@@ -97,7 +96,7 @@ int nof_nic_frame(struct nof_nic *nic, struct nof_link *link, const struct nof_w
     case NOF_WIRE_ABORT:
         return nof_rndv_abort_rx(nic, peer, view);
     case NOF_WIRE_CREDIT:
-        return nof_credit_rx(nic, peer, view);
+        return nof_send_credit_rx(nic, peer, view);
     case NOF_WIRE_CANCEL:
         return peer->flags & NOF_PEER_F_RX ? nof_cancel_rx(nic, peer, view) : NOF_OK;
     case NOF_WIRE_CANCELLED:
@@ -155,6 +154,8 @@ static void on_dead(void *up, struct nof_path *path, int reason)
     nof_path_set_user(path, NULL);
     nof_flows_look(nic, link->job);
     nof_link_gone(nic, link, reason < NOF_OK ? reason : NOF_EPEERDEAD);
+    if (nof_link_left(nic, link))
+        nof_job_link_gone(nic, link->job);
 }
 
 static const uint8_t *job_key(void *up, uint64_t job_id)
@@ -281,7 +282,7 @@ static void run(struct nof_nic *nic, unsigned budget)
         if (nic->dma_released)
             nof_rndv_blocks(nic);
         if (sent < budget)
-            sent += nof_scheduler_run(nic, budget - sent);
+            sent += nof_send_run(nic, budget - sent);
         if (nic->local_queue == NOF_NIL)
             break;
         nof_local_run(nic);

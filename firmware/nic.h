@@ -15,6 +15,7 @@
 #define NOF_NIC_H
 
 #include <assert.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -287,6 +288,8 @@ struct nof_job {
     uint32_t used;
 };
 
+enum nof_drain { NOF_DRAIN_NONE = 0, NOF_DRAIN_ASKED, NOF_DRAIN_RESET /* on_dead() follows */ };
+
 struct nof_link {
     struct nof_path *path; /* NULL: frames loop back inside this NIC */
     uint32_t flows;
@@ -302,7 +305,7 @@ struct nof_link {
     uint8_t used : 1;
     uint8_t up : 1;
     uint8_t sent_any : 1;
-    uint8_t draining : 2; /* its job has no endpoint here any more (job.c) */
+    uint8_t draining : 2; /* enum nof_drain: its job has no endpoint here any more (job.c) */
 };
 static_assert(sizeof(struct nof_link) <= 32, "size of a link");
 #define NOF_JOB_NONE UINT16_MAX

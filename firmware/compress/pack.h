@@ -11,7 +11,7 @@
 #define NOF_PACK_H
 
 #include "nic.h"
-#include "msg/send.h"
+#include "flow/scheduler.h"
 
 /* Is this send compressed from here on? Then read its next bytes: *rc_out as nof_read_start(). 0: read it plainly. */
 int nof_pack_start(struct nof_nic *nic, struct nof_link *link, struct nof_peer *peer, struct nof_send *s,

@@ -1,14 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "flow/credit.h"
 
-#include "flow/link.h"
-#include "flow/peer.h"
-#include "flow/scheduler.h"
-
 /* If at least half of the window is used up and there is more to give: the new total. `held`: what the flow
  * has of the pool already. */
-static int grow(uint32_t *announced, uint32_t used, uint32_t freed, uint32_t initial, uint32_t held,
-                uint32_t *pool, uint32_t most)
+static bool grow(uint32_t *announced, uint32_t used, uint32_t freed, uint32_t initial, uint32_t held,
+                 uint32_t *pool, uint32_t most)
 {
     uint32_t out = *announced - freed;
     uint32_t left = *announced - used;
@@ -16,26 +12,26 @@ static int grow(uint32_t *announced, uint32_t used, uint32_t freed, uint32_t ini
     if (target < initial + held)
         target = initial + held;
     if (target <= out || left > target / 2)
-        return 0;
+        return false;
     *pool -= target - initial - held;
     *announced = freed + target;
-    return 1;
+    return true;
 }
 
-void nof_credit_grow(struct nof_nic *nic, struct nof_peer *peer)
+bool nof_credit_grow(struct nof_nic *nic, struct nof_peer *peer)
 {
     if (peer->flags & NOF_PEER_F_DEAD)
-        return;
+        return false;
     uint32_t blocks = peer->rx_blocks_announced - peer->rx_blocks_freed;
-    int more = grow(&peer->rx_blocks_announced, peer->rx_blocks_used, peer->rx_blocks_freed, nic->flow_blocks,
-                    nof_credit_borrowed(blocks, nic->flow_blocks), &nic->blocks_free, NOF_FLOW_BLOCKS_MAX);
+    bool more =
+        grow(&peer->rx_blocks_announced, peer->rx_blocks_used, peer->rx_blocks_freed, nic->flow_blocks,
+             nof_credit_borrowed(blocks, nic->flow_blocks), &nic->blocks_free, NOF_FLOW_BLOCKS_MAX);
     if (grow(&peer->rx_msgs_announced, peer->rx_seq, peer->rx_msgs_freed, nic->flow_msgs,
              peer->rx_msgs_held - nic->flow_msgs, &nic->msgs_free, NOF_FLOW_MSGS_MAX)) {
         peer->rx_msgs_held = peer->rx_msgs_announced - peer->rx_msgs_freed;
-        more = 1;
+        more = true;
     }
-    if (more)
-        nof_link_credit(nic, &nic->links[peer->link], peer);
+    return more;
 }
 
 void nof_credit_cancel(struct nof_nic *nic, struct nof_peer *peer)
@@ -49,7 +45,7 @@ void nof_credit_cancel(struct nof_nic *nic, struct nof_peer *peer)
     peer->rx_blocks_announced = peer->rx_blocks_used;
 }
 
-int nof_credit_tight(const struct nof_peer *peer)
+bool nof_credit_tight(const struct nof_peer *peer)
 {
     uint32_t stored = peer->rx_seq - peer->rx_msgs_freed;
     return 2 * stored > peer->rx_msgs_announced - peer->rx_msgs_freed;
@@ -62,7 +58,7 @@ void nof_credit_fill(const struct nof_peer *peer, uint8_t *fields)
     nof_put64(fields + NOF_WIRE_CREDIT_PAYLOAD, (uint64_t)peer->rx_blocks_announced * NOF_NETMEM_BLOCK);
 }
 
-int nof_credit_rx(struct nof_nic *nic, struct nof_peer *peer, const struct nof_wire_view *view)
+int nof_credit_rx(struct nof_peer *peer, const struct nof_wire_view *view)
 {
     if (view->fields_bytes != NOF_WIRE_CREDIT_BYTES)
         return NOF_EPROTO;
@@ -72,10 +68,5 @@ int nof_credit_rx(struct nof_nic *nic, struct nof_peer *peer, const struct nof_w
         return NOF_EPROTO;
     peer->tx_msgs_allowed = msgs;
     peer->tx_blocks_allowed = blocks;
-    if (peer->flags & NOF_PEER_F_STALLED) {
-        peer->flags &= (uint8_t)~NOF_PEER_F_STALLED;
-        nof_peer_expect(nic, peer, -1);
-        nof_scheduler_activate(nic, peer);
-    }
     return NOF_OK;
 }

@@ -13,7 +13,9 @@
  * may be the one that it waits for. So at most half of what a flow has is ever stored (nof_credit_tight),
  * and what it has borrowed goes back only so far as it has twice what is stored left
  * (`rx_msgs_held`): what was spilled can then always be announced again, whatever others have borrowed
- * meanwhile. Bytes need no such care: without them a sender asks first (RTS). */
+ * meanwhile. Bytes need no such care: without them a sender asks first (RTS).
+ *
+ * Arithmetic only: who calls tells the sender (link.h), or goes on sending (send.h). */
 #ifndef NOF_CREDIT_H
 #define NOF_CREDIT_H
 
@@ -66,24 +68,24 @@ static inline void nof_credit_free(struct nof_nic *nic, struct nof_peer *peer, u
     peer->rx_blocks_freed += blocks;
 }
 
-/* Announce more if there is more to give. */
-void nof_credit_grow(struct nof_nic *nic, struct nof_peer *peer);
+/* Give the sender more if there is more to give: then it has to be told (nof_link_credit()). */
+bool nof_credit_grow(struct nof_nic *nic, struct nof_peer *peer);
 
-/* Announce more if the sender has used half of what it had. */
-static inline void nof_credit_update(struct nof_nic *nic, struct nof_peer *peer)
+/* Has the sender used half of what it had, and is there more for it? Then it has to be told. */
+static inline bool nof_credit_more(struct nof_nic *nic, struct nof_peer *peer)
 {
-    if (peer->rx_msgs_announced - peer->rx_seq <= nic->half_msgs ||
-        peer->rx_blocks_announced - peer->rx_blocks_used <= nic->half_blocks)
-        nof_credit_grow(nic, peer);
+    return (peer->rx_msgs_announced - peer->rx_seq <= nic->half_msgs ||
+            peer->rx_blocks_announced - peer->rx_blocks_used <= nic->half_blocks) &&
+           nof_credit_grow(nic, peer);
 }
 
 /* The sender is gone: what it has not used goes back. */
 void nof_credit_cancel(struct nof_nic *nic, struct nof_peer *peer);
 /* Should unexpected messages of this flow be spilled, to keep room for those that are wanted? */
-int nof_credit_tight(const struct nof_peer *peer);
+bool nof_credit_tight(const struct nof_peer *peer);
 /* The fields of a CREDIT frame. */
 void nof_credit_fill(const struct nof_peer *peer, uint8_t *fields);
-/* A CREDIT frame has come. NOF_OK or NOF_EPROTO. */
-int nof_credit_rx(struct nof_nic *nic, struct nof_peer *peer, const struct nof_wire_view *view);
+/* A CREDIT frame has come: what we may send now. NOF_OK or NOF_EPROTO. */
+int nof_credit_rx(struct nof_peer *peer, const struct nof_wire_view *view);
 
 #endif

@@ -3,9 +3,6 @@
 
 #include "flow/link.h"
 
-#define DRAIN_ASKED 1u
-#define DRAIN_RESET 2u /* the path was told; on_dead follows */
-
 static int key_equal(const uint8_t *a, const uint8_t *b)
 {
     uint8_t diff = 0;
@@ -57,10 +54,8 @@ int nof_job_join(struct nof_nic *nic, const struct nof_endpoint_params *params, 
     /* bound: paths; paid by the attach */
     for (uint32_t i = 0; i < nic->cfg.max_paths; i++) {
         struct nof_link *link = &nic->links[i];
-        if (link->used && link->job == *job_out && link->draining == DRAIN_ASKED) {
-            link->draining = 0;
-            nic->draining--;
-        }
+        if (link->used && link->job == *job_out)
+            nof_link_keep(nic, link);
     }
     return NOF_OK;
 }
@@ -82,14 +77,6 @@ static void forget_if_empty(struct nof_nic *nic, uint32_t job)
     nic->jobs[job].used = 0;
 }
 
-static void ask_drain(struct nof_nic *nic, struct nof_link *link)
-{
-    if (link->draining || link->gone) /* gone: it has no path, and goes itself when its flows have left it */
-        return;
-    link->draining = DRAIN_ASKED;
-    nic->draining++;
-}
-
 void nof_job_leave(struct nof_nic *nic, uint32_t job)
 {
     nic->jobs[job].endpoints--;
@@ -98,7 +85,7 @@ void nof_job_leave(struct nof_nic *nic, uint32_t job)
     /* bound: paths; paid by the endpoint that closes */
     for (uint32_t i = 0; i < nic->cfg.max_paths; i++)
         if (nic->links[i].used && nic->links[i].job == job)
-            ask_drain(nic, &nic->links[i]);
+            nof_link_drain(nic, &nic->links[i]);
 }
 
 const uint8_t *nof_job_key(const struct nof_nic *nic, uint64_t job_id)
@@ -108,12 +95,6 @@ const uint8_t *nof_job_key(const struct nof_nic *nic, uint64_t job_id)
         if (nic->jobs[i].used && nic->jobs[i].id == job_id && nic->jobs[i].endpoints > 0)
             return nic->jobs[i].key;
     return NULL;
-}
-
-void nof_job_link_made(struct nof_nic *nic, struct nof_link *link)
-{
-    if (link->job == NOF_JOB_NONE || nic->jobs[link->job].endpoints == 0)
-        ask_drain(nic, link);
 }
 
 void nof_job_link_gone(struct nof_nic *nic, uint32_t job)
@@ -146,12 +127,11 @@ void nof_job_drain(struct nof_nic *nic)
     /* bound: paths, once a turn while some drain; paid by all */
     for (uint32_t i = 0; i < nic->cfg.max_paths; i++) {
         struct nof_link *link = &nic->links[i];
-        if (!link->used || link->draining != DRAIN_ASKED ||
+        if (!link->used || link->draining != NOF_DRAIN_ASKED ||
             (link->job != NOF_JOB_NONE && nic->jobs[link->job].told <= i))
             continue;
         if (link->up && (link->ctl != NOF_NIL || !nof_link_acked(link, link->last_pn)))
             continue;
-        link->draining = DRAIN_RESET;
-        nof_path_close(link->path);
+        nof_link_close(link);
     }
 }

@@ -15,8 +15,7 @@ void nof_job_leave(struct nof_nic *nic, uint32_t job);
 const uint8_t *nof_job_key(const struct nof_nic *nic, uint64_t job_id);
 /* Close paths that nobody needs any more, once everything on them is acknowledged. */
 void nof_job_drain(struct nof_nic *nic);
-/* A link of this job was made or freed. */
-void nof_job_link_made(struct nof_nic *nic, struct nof_link *link);
+/* A link or endpoint of this job was freed. */
 void nof_job_link_gone(struct nof_nic *nic, uint32_t job);
 
 #endif

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "flow/link.h"
 
-#include "flow/credit.h"
-#include "flow/job.h"
 #include "flow/scheduler.h"
 #include "msg/write.h"
 
@@ -41,7 +39,8 @@ struct nof_link *nof_link_of_path(struct nof_nic *nic, struct nof_path *path)
     nic->paths_used++;
     if (link->job != NOF_JOB_NONE)
         nof_share_taken(&nic->paths_share, &nic->jobs[link->job].paths_used, 1);
-    nof_job_link_made(nic, link);
+    if (link->job == NOF_JOB_NONE || nic->jobs[link->job].endpoints == 0)
+        nof_link_drain(nic, link);
     return link;
 }
 
@@ -79,7 +78,7 @@ static void stop(struct nof_nic *nic, struct nof_link *link)
     nof_queue_join(&nic->ctls, &nic->stale_ctls, &link->ctl);
     if (link->draining)
         nic->draining--;
-    link->draining = 0;
+    link->draining = NOF_DRAIN_NONE;
     link->up = 0;
 }
 
@@ -98,15 +97,36 @@ void nof_link_gone(struct nof_nic *nic, struct nof_link *link, int status)
     link->path = NULL;
     link->gone = 1;
     link->status = status;
-    nof_link_left(nic, link);
 }
 
-void nof_link_left(struct nof_nic *nic, struct nof_link *link)
+bool nof_link_left(struct nof_nic *nic, struct nof_link *link)
 {
     if (link->flows > 0)
-        return;
+        return false;
     nof_link_free(nic, link);
-    nof_job_link_gone(nic, link->job);
+    return true;
+}
+
+void nof_link_drain(struct nof_nic *nic, struct nof_link *link)
+{
+    if (link->draining || link->gone) /* gone: it has no path, and goes itself when its flows have left it */
+        return;
+    link->draining = NOF_DRAIN_ASKED;
+    nic->draining++;
+}
+
+void nof_link_keep(struct nof_nic *nic, struct nof_link *link)
+{
+    if (link->draining != NOF_DRAIN_ASKED)
+        return;
+    link->draining = NOF_DRAIN_NONE;
+    nic->draining--;
+}
+
+void nof_link_close(struct nof_link *link)
+{
+    link->draining = NOF_DRAIN_RESET;
+    nof_path_close(link->path);
 }
 
 void nof_link_sweep(struct nof_nic *nic)
@@ -199,6 +219,13 @@ unsigned nof_local_run(struct nof_nic *nic)
 
 /* --- control frames ------------------------------------------------------------------------------- */
 
+/* Some link is to be looked at again soon. */
+static void look_later(struct nof_nic *nic)
+{
+    nic->links_later = 1;
+    nof_retry(nic);
+}
+
 static int emit(struct nof_nic *nic, struct nof_link *link, const struct nof_ctl *c)
 {
     if (nof_link_window(nic, link, 1) == 0)
@@ -206,7 +233,7 @@ static int emit(struct nof_nic *nic, struct nof_link *link, const struct nof_ctl
     uint8_t *body;
     struct nof_frame *frame = nof_link_frame(nic, link, c->fields_bytes, &body);
     if (frame == NULL) {
-        nof_link_later(nic);
+        look_later(nic);
         return 0;
     }
     if (c->peer != NOF_NIL)
@@ -287,12 +314,6 @@ static void drain_ctl(struct nof_nic *nic, struct nof_link *link)
     }
 }
 
-void nof_link_later(struct nof_nic *nic)
-{
-    nic->links_later = 1;
-    nof_retry(nic);
-}
-
 void nof_link_retry(struct nof_nic *nic)
 {
     if (!nic->links_later)
@@ -309,5 +330,6 @@ void nof_link_ready(struct nof_nic *nic, struct nof_link *link)
     drain_ctl(nic, link);
     if (link->ctl != NOF_NIL)
         return;
-    nof_scheduler_unblock(nic, link);
+    if (nof_scheduler_unblock(nic, link))
+        look_later(nic);
 }

@@ -11,6 +11,7 @@
 #ifndef NOF_LINK_H
 #define NOF_LINK_H
 
+#include "flow/credit.h"
 #include "nic.h"
 
 /* The link of a path, made if there is none yet; NULL: all are in use. */
@@ -21,8 +22,13 @@ void nof_link_init_local(struct nof_nic *nic, uint32_t job);
 void nof_link_free(struct nof_nic *nic, struct nof_link *link);
 /* Its path has ended. It stays until its flows have left it, each when its endpoint looks at it (flows.h). */
 void nof_link_gone(struct nof_nic *nic, struct nof_link *link, int status);
-/* A flow has left a link that is gone. */
-void nof_link_left(struct nof_nic *nic, struct nof_link *link);
+/* A link that is gone, which a flow may have left. True: it was the last, and the link is free; its job may be at its
+ * end (nof_job_link_gone()). */
+bool nof_link_left(struct nof_nic *nic, struct nof_link *link);
+/* Nobody needs it any more, unless somebody joins its job meanwhile (keep); job.c sees to its end: (close). */
+void nof_link_drain(struct nof_nic *nic, struct nof_link *link);
+void nof_link_keep(struct nof_nic *nic, struct nof_link *link);
+void nof_link_close(struct nof_link *link);
 /* Some of the control frames that waited on links that are no more go back to their pool. */
 void nof_link_sweep(struct nof_nic *nic);
 
@@ -95,10 +101,15 @@ void nof_link_ctl(struct nof_nic *nic, struct nof_link *link, uint8_t type, uint
                   uint16_t dst_ep, const uint8_t *fields, uint8_t fields_bytes);
 /* A CREDIT frame of this flow; its values are taken when it leaves, if the flow lives. */
 void nof_link_credit(struct nof_nic *nic, struct nof_link *link, struct nof_peer *peer);
+/* Announce more if the sender has used half of what it had. */
+static inline void nof_link_update_credit(struct nof_nic *nic, struct nof_peer *peer)
+{
+    if (nof_credit_more(nic, peer))
+        nof_link_credit(nic, &nic->links[peer->link], peer);
+}
 /* The window has opened, or the link is up. */
 void nof_link_ready(struct nof_nic *nic, struct nof_link *link);
-/* Some link is to be looked at again soon; and soon is now. */
-void nof_link_later(struct nof_nic *nic);
+/* Soon is now, for links whose control frames found no frame to travel in, or whose flows go on. */
 void nof_link_retry(struct nof_nic *nic);
 
 /* Deliver loop-back frames; each is handed to nof_nic_frame(). Returns frames delivered. */

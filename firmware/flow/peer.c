@@ -5,6 +5,7 @@
 #include "flow/credit.h"
 #include "flow/completion.h"
 #include "flows.h"
+#include "flow/job.h"
 #include "flow/link.h"
 #include "msg/read.h"
 #include "msg/recv.h"
@@ -132,8 +133,8 @@ static void leave_link(struct nof_nic *nic, struct nof_peer *p)
         link->last_peer = NOF_NIL;
     p->link = NOF_NIL;
     link->flows--;
-    if (link->gone)
-        nof_link_left(nic, link);
+    if (link->gone && nof_link_left(nic, link))
+        nof_job_link_gone(nic, link->job);
 }
 
 /* Dead, or about to be when its endpoint looks at it. */

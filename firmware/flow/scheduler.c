@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "flow/scheduler.h"
 
-#include "flow/link.h"
-#include "msg/send.h"
-
 /* An endpoint may have thousands of flows with something to send and nothing that they can send now. */
 #define WAKE 256u /* flows that are made active at once */
 #define LOOKS 512u /* flows served in one run, and of one endpoint before it is another's turn: */
@@ -70,12 +67,11 @@ void nof_scheduler_activate(struct nof_nic *nic, struct nof_peer *peer)
     make_active(nic, peer);
 }
 
-void nof_scheduler_unblock(struct nof_nic *nic, struct nof_link *link)
+bool nof_scheduler_unblock(struct nof_nic *nic, struct nof_link *link)
 {
     for (unsigned n = 0; n < WAKE && link->blocked != NOF_NIL; n++)
         make_active(nic, pop(nic, &link->blocked));
-    if (link->blocked != NOF_NIL)
-        nof_link_later(nic);
+    return link->blocked != NOF_NIL;
 }
 
 void nof_scheduler_remove(struct nof_nic *nic, struct nof_peer *peer)
@@ -116,43 +112,62 @@ static void file(struct nof_nic *nic, struct nof_peer *peer, enum nof_pump state
     }
 }
 
-/* One turn of an endpoint. Returns the flows served. */
-static unsigned serve(struct nof_nic *nic, struct nof_endpoint *ep, unsigned budget, unsigned *sent)
+static int32_t topped_up(int32_t deficit, int32_t quantum)
 {
-    unsigned looks = 0;
-    int32_t quantum = (int32_t)nic->features[NOF_F_DRR_QUANTUM];
-    ep->deficit += quantum;
-    if (ep->deficit > quantum)
-        ep->deficit = quantum;
-    for (; looks < LOOKS_EP && ep->active != NOF_NIL && ep->deficit > 0 && *sent < budget; looks++) {
-        struct nof_peer *peer = pop(nic, &ep->active);
-        peer->sched = NOF_SCHED_IDLE;
-        peer->deficit += quantum;
-        if (peer->deficit > quantum)
-            peer->deficit = quantum;
-        uint32_t bytes = 0;
-        enum nof_pump state = NOF_PUMP_MORE;
-        if (peer->deficit > 0)
-            state = nof_send_pump(nic, peer, budget - *sent, &bytes, sent);
-        peer->deficit -= (int32_t)bytes;
-        ep->deficit -= bytes;
-        file(nic, peer, state);
-    }
-    return looks;
+    return deficit > 0 ? quantum : deficit + quantum;
 }
 
-unsigned nof_scheduler_run(struct nof_nic *nic, unsigned budget)
+/* The next flow of this endpoint that may send, or NULL. */
+static struct nof_peer *next_of(struct nof_nic *nic, struct nof_scheduler_run *run, struct nof_endpoint *ep)
 {
-    unsigned sent = 0;
-    unsigned looks = 0;
-    /* bound: frames of one turn, and LOOKS; paid by each endpoint's share of the link */
-    while (nic->ring != NOF_NIL && sent < budget && looks < LOOKS) {
-        struct nof_endpoint *ep = ring_pop(nic);
-        if (ep->state == NOF_EP_CLOSING)
-            continue;
-        looks += serve(nic, ep, budget, &sent);
-        if (ep->active != NOF_NIL)
-            ring_add(nic, ep);
+    int32_t quantum = (int32_t)nic->features[NOF_F_DRR_QUANTUM];
+    /* bound: LOOKS_EP flows; paid by the endpoint's share of the link */
+    while (run->looks_ep < LOOKS_EP && ep->active != NOF_NIL && ep->deficit > 0) {
+        struct nof_peer *peer = pop(nic, &ep->active);
+        run->looks_ep++;
+        run->looks++;
+        peer->sched = NOF_SCHED_IDLE;
+        peer->deficit = topped_up(peer->deficit, quantum);
+        if (peer->deficit > 0)
+            return peer;
+        make_active(nic, peer);
     }
-    return sent;
+    return NULL;
+}
+
+struct nof_peer *nof_scheduler_next(struct nof_nic *nic, struct nof_scheduler_run *run)
+{
+    struct nof_peer *peer = NULL;
+    /* bound: LOOKS, and endpoints that are closing; paid by each endpoint's share of the link */
+    while (run->ep != NULL || (nic->ring != NOF_NIL && run->looks < LOOKS)) {
+        if (run->ep == NULL) {
+            struct nof_endpoint *ep = ring_pop(nic);
+            if (ep->state == NOF_EP_CLOSING)
+                continue;
+            int64_t quantum = (int64_t)nic->features[NOF_F_DRR_QUANTUM];
+            ep->deficit = ep->deficit > 0 ? quantum : ep->deficit + quantum;
+            run->ep = ep;
+            run->looks_ep = 0;
+        }
+        peer = next_of(nic, run, run->ep);
+        if (peer != NULL)
+            return peer;
+        nof_scheduler_end(nic, run);
+    }
+    return NULL;
+}
+
+void nof_scheduler_served(struct nof_nic *nic, const struct nof_scheduler_run *run, struct nof_peer *peer,
+                          enum nof_pump state, uint32_t bytes)
+{
+    peer->deficit -= (int32_t)bytes;
+    run->ep->deficit -= bytes;
+    file(nic, peer, state);
+}
+
+void nof_scheduler_end(struct nof_nic *nic, struct nof_scheduler_run *run)
+{
+    if (run->ep != NULL && run->ep->active != NOF_NIL)
+        ring_add(nic, run->ep);
+    run->ep = NULL;
 }

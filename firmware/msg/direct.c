@@ -213,7 +213,7 @@ static inline int deliver(struct nof_nic *nic, struct nof_peer *peer, const stru
     else
         nof_ep_keep(nic, ep, &comp, NOF_REF(NOF_REF_RECV, index));
     nof_credit_free(nic, peer, 1, blocks);
-    nof_credit_update(nic, peer);
+    nof_link_update_credit(nic, peer);
     return 1;
 }
 

@@ -6,6 +6,7 @@
 
 #include "flow/credit.h"
 #include "ahead/early.h"
+#include "flow/link.h"
 #include "flow/peer.h"
 #include "msg/recv.h"
 #include "msg/rendezvous.h"
@@ -146,7 +147,7 @@ int nof_eager_envelope_rx(struct nof_nic *nic, struct nof_peer *peer, const stru
             rc = expected(nic, peer, r, &a);
         }
     }
-    nof_credit_update(nic, peer);
+    nof_link_update_credit(nic, peer);
     return rc;
 }
 
@@ -183,7 +184,7 @@ int nof_eager_more_rx(struct nof_nic *nic, struct nof_peer *peer, const struct n
         if (nof_early_append(nic, i, view->payload, n) && peer->rx_left == 0)
             nof_unexpected_complete(nic, i);
     }
-    nof_credit_update(nic, peer);
+    nof_link_update_credit(nic, peer);
     return NOF_OK;
 }
 

@@ -4,7 +4,7 @@
 #include "msg/cancel.h"
 #include "flow/link.h"
 #include "compress/pack.h"
-#include "flow/scheduler.h"
+#include "msg/send.h"
 
 /* --- laying out frames ---------------------------------------------------------------------------- */
 

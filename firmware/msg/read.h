@@ -7,7 +7,7 @@
 #define NOF_READ_H
 
 #include "nic.h"
-#include "msg/send.h"
+#include "flow/scheduler.h"
 
 /* Put the next bytes of s (the head of its queue) into at most `window` frames and send them, or
  * queue them until the host has copied. IDLE: pending or done, go on; the other values as in

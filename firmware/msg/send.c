@@ -5,6 +5,7 @@
 
 #include "msg/cancel.h"
 #include "compress/grant.h"
+#include "flow/credit.h"
 #include "msg/direct.h"
 #include "flow/completion.h"
 #include "base/invariant.h"
@@ -157,6 +158,16 @@ void nof_send_end(struct nof_nic *nic, struct nof_send *s, int status)
     settle(nic, s);
 }
 
+/* The flow waits for envelope credit no longer, if it did. */
+static bool unstall(struct nof_nic *nic, struct nof_peer *peer)
+{
+    if (!(peer->flags & NOF_PEER_F_STALLED))
+        return false;
+    peer->flags &= (uint8_t)~NOF_PEER_F_STALLED;
+    nof_peer_expect(nic, peer, -1);
+    return true;
+}
+
 /* Those at the head of sendq that were cancelled. A flow with nothing to send does not wait for credit. */
 static void drop_gone(struct nof_nic *nic, struct nof_peer *peer)
 {
@@ -167,10 +178,8 @@ static void drop_gone(struct nof_nic *nic, struct nof_peer *peer)
         nof_queue_pop(&nic->sends, &peer->sendq);
         nof_send_free(nic, nof_send_at(nic, i));
     }
-    if (peer->sendq == NOF_NIL && (peer->flags & NOF_PEER_F_STALLED)) {
-        peer->flags &= (uint8_t)~NOF_PEER_F_STALLED;
-        nof_peer_expect(nic, peer, -1);
-    }
+    if (peer->sendq == NOF_NIL)
+        unstall(nic, peer);
 }
 
 void nof_send_forget(struct nof_nic *nic, struct nof_send *s)
@@ -428,8 +437,9 @@ static enum nof_pump pump_reads(struct nof_nic *nic, struct nof_link *link, stru
     return rc;
 }
 
-enum nof_pump nof_send_pump(struct nof_nic *nic, struct nof_peer *peer, unsigned budget, uint32_t *bytes,
-                            unsigned *frames)
+/* What the flow has, up to its deficit and `budget` frames. */
+static enum nof_pump pump(struct nof_nic *nic, struct nof_peer *peer, unsigned budget, uint32_t *bytes,
+                          unsigned *frames)
 {
     struct nof_link *link = &nic->links[peer->link];
     unsigned limit = *frames + budget;
@@ -460,6 +470,21 @@ enum nof_pump nof_send_pump(struct nof_nic *nic, struct nof_peer *peer, unsigned
             return rc;
     }
     return NOF_PUMP_MORE;
+}
+
+unsigned nof_send_run(struct nof_nic *nic, unsigned budget)
+{
+    struct nof_scheduler_run run = {.ep = NULL};
+    struct nof_peer *peer;
+    unsigned sent = 0;
+    /* bound: frames of one turn, and the scheduler's looks; paid by each endpoint's share of the link */
+    while (sent < budget && (peer = nof_scheduler_next(nic, &run)) != NULL) {
+        uint32_t bytes = 0;
+        enum nof_pump state = pump(nic, peer, budget - sent, &bytes, &sent);
+        nof_scheduler_served(nic, &run, peer, state, bytes);
+    }
+    nof_scheduler_end(nic, &run);
+    return sent;
 }
 
 /* --- answers -------------------------------------------------------------------------------------- */
@@ -539,6 +564,14 @@ int nof_send_cts_rx(struct nof_nic *nic, struct nof_link *link, struct nof_peer 
         nof_scheduler_activate(nic, peer);
     }
     return NOF_OK;
+}
+
+int nof_send_credit_rx(struct nof_nic *nic, struct nof_peer *peer, const struct nof_wire_view *view)
+{
+    int rc = nof_credit_rx(peer, view);
+    if (rc == NOF_OK && unstall(nic, peer))
+        nof_scheduler_activate(nic, peer);
+    return rc;
 }
 
 int nof_send_matched_rx(struct nof_nic *nic, struct nof_peer *peer, const struct nof_wire_view *view)

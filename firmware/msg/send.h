@@ -13,24 +13,15 @@
 #define NOF_SEND_H
 
 #include "nic.h"
-
-enum nof_pump {
-    NOF_PUMP_IDLE, /* nothing to send now; an event will activate the flow */
-    NOF_PUMP_MORE, /* its share is used up */
-    NOF_PUMP_BLOCKED, /* the link's window is shut */
-    NOF_PUMP_BUSY, /* no frame or no DMA request to be had: try again soon */
-    NOF_PUMP_READING, /* the endpoint has all the reads under way that it may have */
-    NOF_PUMP_LATER, /* its endpoint has no steps left in this turn */
-};
+#include "flow/scheduler.h"
 
 /* Descriptors that this endpoint may still submit before sends run out. */
 uint32_t nof_send_room(const struct nof_nic *nic, const struct nof_endpoint *ep);
 /* A SEND descriptor, already checked. */
 void nof_send_submit(struct nof_nic *nic, struct nof_endpoint *ep, const struct nof_desc *desc,
                      uint32_t layout);
-/* Send what the flow has, up to its deficit and `budget` frames. */
-enum nof_pump nof_send_pump(struct nof_nic *nic, struct nof_peer *peer, unsigned budget, uint32_t *bytes,
-                            unsigned *frames);
+/* Send what the flows have, in the scheduler's order, up to `budget` frames. Returns frames sent. */
+unsigned nof_send_run(struct nof_nic *nic, unsigned budget);
 /* A read has put bytes into frames (or failed, status < 0). */
 void nof_send_read_done(struct nof_nic *nic, struct nof_send *s, int status);
 /* The send ends with this status, as soon as no read is under way. It is in no queue. */
@@ -38,6 +29,7 @@ void nof_send_end(struct nof_nic *nic, struct nof_send *s, int status);
 /* Frames that have come: NOF_OK or NOF_EPROTO. */
 int nof_send_cts_rx(struct nof_nic *nic, struct nof_link *link, struct nof_peer *peer,
                     const struct nof_wire_view *view);
+int nof_send_credit_rx(struct nof_nic *nic, struct nof_peer *peer, const struct nof_wire_view *view);
 int nof_send_matched_rx(struct nof_nic *nic, struct nof_peer *peer, const struct nof_wire_view *view);
 void nof_send_abort_rx(struct nof_nic *nic, struct nof_peer *peer, uint64_t handle, int status);
 void nof_send_free(struct nof_nic *nic, struct nof_send *s);

@@ -3,6 +3,7 @@
 
 #include "flow/credit.h"
 #include "flow/completion.h"
+#include "flow/link.h"
 #include "flow/peer.h"
 #include "msg/recv.h"
 #include "msg/rendezvous.h"
@@ -142,7 +143,7 @@ static int pull_held(struct nof_nic *nic, struct nof_recv *r, struct nof_peer *p
     if (st->flags & NOF_STORED_F_SYNC)
         nof_recv_tell_matched(nic, peer, st->handle);
     nof_unexpected_assign(nic, r, chain);
-    nof_credit_update(nic, peer);
+    nof_link_update_credit(nic, peer);
     return NOF_OK;
 }
 

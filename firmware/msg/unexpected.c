@@ -5,6 +5,7 @@
 #include "compress/defer.h"
 #include "ahead/early.h"
 #include "flow/completion.h"
+#include "flow/link.h"
 #include "msg/recv.h"
 #include "msg/rendezvous.h"
 #include "msg/spill.h"
@@ -50,7 +51,7 @@ void nof_unexpected_discard(struct nof_nic *nic, uint32_t chain)
     if (peer->rx_target == NOF_REF(NOF_REF_ENV, chain))
         peer->rx_target = NOF_NIL;
     free_chain(nic, chain);
-    nof_credit_update(nic, peer);
+    nof_link_update_credit(nic, peer);
 }
 
 uint32_t nof_unexpected_store(struct nof_nic *nic, struct nof_peer *peer, const struct nof_arrival *a)
@@ -125,7 +126,7 @@ void nof_unexpected_free(struct nof_nic *nic, struct nof_env *e)
     e->state = NOF_ENV_FREE;
     nof_pool_give(&nic->envs, nof_env_index(nic, e));
     nof_credit_free(nic, peer, 1, 0);
-    nof_credit_update(nic, peer);
+    nof_link_update_credit(nic, peer);
 }
 
 void nof_unexpected_withdraw(struct nof_nic *nic, struct nof_env *e)
@@ -193,7 +194,7 @@ int nof_unexpected_arrive(struct nof_nic *nic, struct nof_peer *peer, const stru
     if ((a->flags & NOF_ENV_F_FAILED) && a->blocks > 0)
         nof_credit_free(nic, peer, 0, a->blocks); /* no payload will need them */
     struct nof_recv *taker = answer_probes(nic, ep, a);
-    nof_credit_update(nic, peer);
+    nof_link_update_credit(nic, peer);
     int tight = nof_credit_tight(peer);
     if (tight)
         nof_spill_enter(nic, ep);

@@ -61,7 +61,7 @@ static void give_chain(struct nof_nic *nic, struct nof_recv *r, uint32_t chain, 
         return;
     }
     nof_credit_free(nic, nof_peer_at(nic, peer), 0, blocks);
-    nof_credit_update(nic, nof_peer_at(nic, peer));
+    nof_link_update_credit(nic, nof_peer_at(nic, peer));
 }
 
 /* The write of r is done; everything before what is held has been written. r may end in here. */

@@ -5,13 +5,11 @@
 #include "nic.h"
 
 #include "arena.h"
-#include "msg/cancel.h"
 #include "compress/grant.h"
 #include "flow/chores.h"
 #include "close.h"
-#include "compress/defer.h"
 #include "msg/direct.h"
-#include "msg/eager.h"
+#include "dispatch.h"
 #include "flow/completion.h"
 #include "flows.h"
 #include "msg/host.h"
@@ -30,98 +28,15 @@
 #define ROOM_MOST 256u
 #define LOCAL_ROUNDS 16u
 
-/* --- frames --------------------------------------------------------------------------------------- */
-
-/* A frame with payload, as it is or decoded. */
-static int on_payload(struct nof_nic *nic, struct nof_peer *peer, const struct nof_wire_view *view, int lent)
+static int on_frame(void *up, struct nof_path *path, const struct nof_wire_view *view, int lent)
 {
-    if (view->type == NOF_WIRE_DATA)
-        return nof_rndv_data_rx(nic, peer, view, lent);
-    if (!(peer->flags & NOF_PEER_F_RX))
-        return NOF_OK;
-    return view->type == NOF_WIRE_MSG ? nof_eager_envelope_rx(nic, peer, view, lent)
-                                      : nof_eager_more_rx(nic, peer, view, lent);
-}
-
-/* A frame whose payload is a chunk. It is decoded whatever becomes of it, now or later: the predictors must stay in
- * step. */
-static int on_chunk(struct nof_nic *nic, struct nof_peer *peer, const struct nof_wire_view *view, int lent)
-{
-    struct nof_wire_view plain;
-    if (!(peer->flags & NOF_PEER_F_RX))
-        return NOF_OK;
-    if (nof_defer_takes(nic, peer, view, &plain)) {
-        nic->grants.deferring = view;
-        int taken = on_payload(nic, peer, &plain, 0);
-        nic->grants.deferring = NULL;
-        return taken;
-    }
-    int rc = nof_grant_open_chunk(nic, peer, view, &plain);
-    if (rc == NOF_OK)
-        return on_payload(nic, peer, &plain, lent || plain.payload != view->payload + NOF_WIRE_PREFIX_BYTES);
-    if (view->type == NOF_WIRE_DATA)
-        return nof_rndv_broken_rx(nic, peer, &plain);
-    return nof_eager_broken_rx(nic, peer, &plain);
-}
-
-int nof_nic_frame(struct nof_nic *nic, struct nof_link *link, const struct nof_wire_view *view, int lent)
-{
-    if (view->type == NOF_WIRE_FLOW_OPEN)
-        return nof_peer_flow_open_rx(nic, link, view);
-    if (view->type == NOF_WIRE_EP_DOWN)
-        return nof_peer_ep_down_rx(nic, link, view);
-    if (view->type == NOF_WIRE_FLOW_REFUSED)
-        return nof_peer_flow_refused_rx(nic, link, view);
-    struct nof_peer *peer = nof_peer_by_flow(nic, link, view->src_ep, view->dst_ep);
-    if (peer == NULL || nic->eps[peer->ep].state == NOF_EP_CLOSING) { /* refused, or closed meanwhile */
-        nic->counters[NOF_C_DROP_TYPE]++;
-        return NOF_OK;
-    }
-    switch (view->type) {
-    case NOF_WIRE_MSG:
-    case NOF_WIRE_MSG_MORE:
-    case NOF_WIRE_DATA:
-        return view->flags & NOF_WIRE_F_CHUNK ? on_chunk(nic, peer, view, lent)
-                                              : on_payload(nic, peer, view, lent);
-    case NOF_WIRE_RTS:
-        if (view->fields_bytes != NOF_WIRE_MSG_BYTES)
-            return NOF_EPROTO;
-        if (view->flags & NOF_WIRE_RTS_F_RESUME)
-            return nof_rndv_resume_rx(nic, peer, view);
-        return peer->flags & NOF_PEER_F_RX ? nof_eager_envelope_rx(nic, peer, view, lent) : NOF_OK;
-    case NOF_WIRE_CTS:
-        return nof_send_cts_rx(nic, link, peer, view);
-    case NOF_WIRE_MATCHED:
-        return nof_send_matched_rx(nic, peer, view);
-    case NOF_WIRE_ABORT:
-        return nof_rndv_abort_rx(nic, peer, view);
-    case NOF_WIRE_CREDIT:
-        return nof_send_credit_rx(nic, peer, view);
-    case NOF_WIRE_CANCEL:
-        return peer->flags & NOF_PEER_F_RX ? nof_cancel_rx(nic, peer, view) : NOF_OK;
-    case NOF_WIRE_CANCELLED:
-        return nof_cancel_answer_rx(nic, peer, view);
-    case NOF_WIRE_CODEC_ASK:
-        return nof_grant_ask_rx(nic, link, peer, view);
-    case NOF_WIRE_CODEC_GRANT:
-        return nof_grant_given_rx(nic, peer, view);
-    case NOF_WIRE_CODEC_REVOKE:
-        return nof_grant_revoke_rx(nic, peer, view);
-    case NOF_WIRE_CODEC_END:
-        return nof_grant_end_rx(nic, peer, view);
-    default:
-        return NOF_EPROTO;
-    }
-}
-
-int nof_nic_on_frame(struct nof_nic *nic, struct nof_path *path, const struct nof_wire_view *view, int lent)
-{
+    struct nof_nic *nic = up;
     struct nof_link *link = nof_path_user(path);
+    if (link != NULL && view->type == NOF_WIRE_MSG && nof_direct_rx(nic, link, view))
+        return NOF_OK;
     if (link == NULL)
         link = nof_link_of_path(nic, path);
-    if (link == NULL)
-        return NOF_EPROTO;
-    return nof_nic_frame(nic, link, view, lent);
+    return link != NULL ? nof_dispatch_frame(nic, link, view, lent) : NOF_EPROTO;
 }
 
 static void on_up(void *up, struct nof_path *path)
@@ -163,13 +78,8 @@ static const uint8_t *job_key(void *up, uint64_t job_id)
     return nof_job_key(up, job_id);
 }
 
-static const struct nof_transport_ops transport_ops = {.on_frame = nof_direct_on_frame,
-                                                       .on_up = on_up,
-                                                       .on_ready = on_ready,
-                                                       .on_dead = on_dead,
-                                                       .job_key = job_key};
-
-/* --- memory --------------------------------------------------------------------------------------- */
+static const struct nof_transport_ops transport_ops = {
+    .on_frame = on_frame, .on_up = on_up, .on_ready = on_ready, .on_dead = on_dead, .job_key = job_key};
 
 static struct nof_transport_config transport_config(const struct nof_nic_config *cfg, struct nof_nic *nic)
 {
@@ -252,8 +162,6 @@ void nof_nic_fini(struct nof_nic *nic)
     nof_transport_fini(nic->transport);
 }
 
-/* --- running -------------------------------------------------------------------------------------- */
-
 static void begin(struct nof_nic *nic, uint64_t now_ns)
 {
     nic->now_ns = now_ns;
@@ -285,7 +193,7 @@ static void run(struct nof_nic *nic, unsigned budget)
             sent += nof_send_run(nic, budget - sent);
         if (nic->local_queue == NOF_NIL)
             break;
-        nof_local_run(nic);
+        nof_dispatch_local(nic);
     }
     if (nic->closing > 0)
         nof_ep_closing_run(nic);
@@ -379,8 +287,6 @@ uint64_t nof_nic_next_deadline(const struct nof_nic *nic)
         at = nic->now_ns;
     return at;
 }
-
-/* --- endpoints and the rest ----------------------------------------------------------------------- */
 
 int nof_nic_endpoint_open(struct nof_nic *nic, uint64_t now_ns, const struct nof_endpoint_params *params,
                           uint32_t *endpoint_out, struct nof_card *card_out)

@@ -2,11 +2,8 @@
 #include "flow/link.h"
 
 #include "flow/scheduler.h"
-#include "msg/write.h"
 
 #define SWEEP 256u /* control frames a turn */
-
-/* --- life ----------------------------------------------------------------------------------------- */
 
 static struct nof_link *link_take(struct nof_nic *nic, uint32_t first, uint32_t end)
 {
@@ -135,8 +132,6 @@ void nof_link_sweep(struct nof_nic *nic)
         nof_pool_give(&nic->ctls, nof_queue_pop(&nic->ctls, &nic->stale_ctls));
 }
 
-/* --- frames --------------------------------------------------------------------------------------- */
-
 static struct nof_local_frame *local_of(struct nof_frame *frame)
 {
     void *at = (unsigned char *)frame - offsetof(struct nof_local_frame, frame);
@@ -180,44 +175,48 @@ int nof_link_acked(const struct nof_link *link, uint32_t pn)
     return link->path == NULL || !link->sent_any || nof_path_acked(link->path, pn);
 }
 
-unsigned nof_local_run(struct nof_nic *nic)
+struct nof_local_batch nof_local_take(struct nof_nic *nic)
 {
-    unsigned n = 0;
-    uint32_t queue = nic->local_queue;
-    uint32_t done = NOF_NIL;
-    uint32_t i;
+    struct nof_local_batch batch = {.queue = nic->local_queue, .done = NOF_NIL};
     nic->local_queue = NOF_NIL;
+    return batch;
+}
+
+struct nof_link *nof_local_next(struct nof_nic *nic, struct nof_local_batch *batch,
+                                struct nof_wire_view *view_out)
+{
+    uint32_t i;
     /* bound: frames of the loop-back pool; paid by who sent them, by their share of the link */
-    while ((i = nof_queue_pop(&nic->locals, &queue)) != NOF_NIL) {
+    while ((i = nof_queue_pop(&nic->locals, &batch->queue)) != NOF_NIL) {
         const struct nof_local_frame *f = (struct nof_local_frame *)nic->locals.base + i;
-        struct nof_link *link = &nic->links[f->link];
-        struct nof_wire_view view = {.type = f->head.type,
-                                     .flags = f->head.flags,
-                                     .src_ep = f->head.src_ep,
-                                     .dst_ep = f->head.dst_ep,
-                                     .fields = f->body,
-                                     .fields_bytes = f->head.fields_bytes,
-                                     .payload = f->body + f->head.fields_bytes,
-                                     .payload_bytes = f->head.body_bytes - f->head.fields_bytes};
-        if (link->used)
-            nof_nic_frame(nic, link, &view, 1);
-        nof_queue_push(&nic->locals, &done, i);
-        n++;
+        nof_queue_push(&nic->locals, &batch->done, i);
+        *view_out = (struct nof_wire_view){.type = f->head.type,
+                                           .flags = f->head.flags,
+                                           .src_ep = f->head.src_ep,
+                                           .dst_ep = f->head.dst_ep,
+                                           .fields = f->body,
+                                           .fields_bytes = f->head.fields_bytes,
+                                           .payload = f->body + f->head.fields_bytes,
+                                           .payload_bytes = f->head.body_bytes - f->head.fields_bytes};
+        if (nic->links[f->link].used)
+            return &nic->links[f->link];
     }
-    nof_gather_flush(nic);
+    return NULL;
+}
+
+void nof_local_done(struct nof_nic *nic, struct nof_local_batch *batch)
+{
+    uint32_t i;
+    if (batch->done == NOF_NIL)
+        return;
     /* bound: frames of the loop-back pool; paid by who sent them, by their share of the link */
-    while ((i = nof_queue_pop(&nic->locals, &done)) != NOF_NIL)
+    while ((i = nof_queue_pop(&nic->locals, &batch->done)) != NOF_NIL)
         nof_pool_give(&nic->locals, i);
-    if (n == 0)
-        return 0;
     /* bound: jobs; paid by the loop-back */
     for (uint32_t j = 0; j < nic->cfg.max_jobs; j++)
         if (nic->jobs[j].used)
             nof_link_ready(nic, &nic->links[nic->jobs[j].local_link]);
-    return n;
 }
-
-/* --- control frames ------------------------------------------------------------------------------- */
 
 /* Some link is to be looked at again soon. */
 static void look_later(struct nof_nic *nic)

@@ -112,10 +112,14 @@ void nof_link_ready(struct nof_nic *nic, struct nof_link *link);
 /* Soon is now, for links whose control frames found no frame to travel in, or whose flows go on. */
 void nof_link_retry(struct nof_nic *nic);
 
-/* Deliver loop-back frames; each is handed to nof_nic_frame(). Returns frames delivered. */
-unsigned nof_local_run(struct nof_nic *nic);
-/* Implemented by nic.c: a reliable frame has come over this path, or link. NOF_OK or NOF_EPROTO. */
-int nof_nic_on_frame(struct nof_nic *nic, struct nof_path *path, const struct nof_wire_view *view, int lent);
-int nof_nic_frame(struct nof_nic *nic, struct nof_link *link, const struct nof_wire_view *view, int lent);
+/* Loop-back frames that are on their way: take() all, look at each with next() until it is NULL, done(). The views are
+ * valid until then. */
+struct nof_local_batch {
+    uint32_t queue, done;
+};
+struct nof_local_batch nof_local_take(struct nof_nic *nic);
+struct nof_link *nof_local_next(struct nof_nic *nic, struct nof_local_batch *batch,
+                                struct nof_wire_view *view_out);
+void nof_local_done(struct nof_nic *nic, struct nof_local_batch *batch);
 
 #endif

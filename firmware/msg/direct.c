@@ -13,8 +13,6 @@
 #include "msg/recv.h"
 #include "ahead/recv_watch.h"
 
-/* --- send ----------------------------------------------------------------------------------------- */
-
 /* Is there anybody whom this message would overtake, or whose turn it would take? */
 static int nobody_waits(const struct nof_nic *nic, const struct nof_link *link, const struct nof_peer *peer)
 {
@@ -96,8 +94,6 @@ int nof_direct_send(struct nof_nic *nic, struct nof_endpoint *ep, struct nof_pee
     nof_ep_answer(nic, ep, desc, NOF_OK);
     return 1;
 }
-
-/* --- receive -------------------------------------------------------------------------------------- */
 
 /* A RECV descriptor for a plain buffer, all fields in range (host.c names the fault). */
 static inline int is_plain_recv(const struct nof_endpoint *ep, const struct nof_desc *desc)
@@ -217,14 +213,8 @@ static inline int deliver(struct nof_nic *nic, struct nof_peer *peer, const stru
     return 1;
 }
 
-int nof_direct_on_frame(void *up, struct nof_path *path, const struct nof_wire_view *view, int lent)
+int nof_direct_rx(struct nof_nic *nic, struct nof_link *link, const struct nof_wire_view *view)
 {
-    struct nof_nic *nic = up;
-    struct nof_link *link = nof_path_user(path);
-    if (link != NULL && view->type == NOF_WIRE_MSG) {
-        struct nof_peer *peer = nof_peer_by_flow(nic, link, view->src_ep, view->dst_ep);
-        if (peer != NULL && (peer->flags & NOF_PEER_F_RX) && deliver(nic, peer, view))
-            return NOF_OK;
-    }
-    return nof_nic_on_frame(nic, path, view, lent);
+    struct nof_peer *peer = nof_peer_by_flow(nic, link, view->src_ep, view->dst_ep);
+    return peer != NULL && (peer->flags & NOF_PEER_F_RX) && deliver(nic, peer, view);
 }

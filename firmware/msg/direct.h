@@ -16,8 +16,8 @@ int nof_direct_send(struct nof_nic *nic, struct nof_endpoint *ep, struct nof_pee
  * nothing is stored and they may be posted. Returns how many it has posted. */
 unsigned nof_direct_recv(struct nof_nic *nic, struct nof_endpoint *ep, const struct nof_desc *descs,
                          unsigned n);
-/* The transport's on_frame(). Its short way is that of a MSG of one frame that a posted receive waits for
- * and has room for, delivered in the completion or through staging; all else is nof_nic_on_frame()'s. */
-int nof_direct_on_frame(void *up, struct nof_path *path, const struct nof_wire_view *view, int lent);
+/* A MSG of one frame that a posted receive waits for and has room for, delivered in the completion or through
+ * staging. */
+int nof_direct_rx(struct nof_nic *nic, struct nof_link *link, const struct nof_wire_view *view);
 
 #endif

@@ -5,7 +5,6 @@
 #include "ahead/early.h"
 #include "flow/link.h"
 #include "msg/recv.h"
-#include "msg/send.h"
 #include "msg/write.h"
 
 #define RESERVE_MOST 320u /* blocks: two requests of 64 KiB, so that one fills while one is written */
@@ -263,27 +262,16 @@ int nof_rndv_broken_rx(struct nof_nic *nic, struct nof_peer *peer, const struct 
     return NOF_OK;
 }
 
-int nof_rndv_abort_rx(struct nof_nic *nic, struct nof_peer *peer, const struct nof_wire_view *view)
+void nof_rndv_abort_rx(struct nof_nic *nic, struct nof_peer *peer, uint64_t handle, int status)
 {
-    if (view->fields_bytes != NOF_WIRE_ABORT_BYTES)
-        return NOF_EPROTO;
-    uint64_t handle = nof_get64(view->fields + NOF_WIRE_ABORT_HANDLE);
-    int status = (int)(int32_t)nof_get32(view->fields + NOF_WIRE_ABORT_STATUS);
-    if (status >= NOF_OK || status < INT16_MIN)
-        status = NOF_EPROTO;
-    if (nof_get32(view->fields + NOF_WIRE_ABORT_SIDE) == NOF_WIRE_ABORT_SEND) {
-        nof_send_abort_rx(nic, peer, handle, status);
-        return NOF_OK;
-    }
     struct nof_recv *r = nof_recv_by_handle(nic, peer, handle);
     /* A late grant finds that the send has ended: the rest of its data is here or on its way. */
     if (r == NULL || (r->flags & NOF_RECV_F_ARRIVED) || (status == NOF_ENOENT && r->received > 0))
-        return NOF_OK;
+        return;
     if (status != NOF_EAGAIN) {
         nof_recv_end(nic, r, status);
     } else if ((r->flags & (NOF_RECV_F_PARKED | NOF_RECV_F_AGAIN | NOF_RECV_F_WAITING)) ==
                NOF_RECV_F_PARKED) {
         nof_rndv_later(nic, r); /* one that WAITS was not granted: its links are those of the wait */
     }
-    return NOF_OK;
 }

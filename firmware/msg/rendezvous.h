@@ -29,6 +29,7 @@ int nof_rndv_resume_rx(struct nof_nic *nic, struct nof_peer *peer, const struct 
 int nof_rndv_data_rx(struct nof_nic *nic, struct nof_peer *peer, const struct nof_wire_view *view, int lent);
 /* DATA whose chunk does not decode: the message ends with an error at both ends. */
 int nof_rndv_broken_rx(struct nof_nic *nic, struct nof_peer *peer, const struct nof_wire_view *view);
-int nof_rndv_abort_rx(struct nof_nic *nic, struct nof_peer *peer, const struct nof_wire_view *view);
+/* The send has ended, as its side says in an ABORT. */
+void nof_rndv_abort_rx(struct nof_nic *nic, struct nof_peer *peer, uint64_t handle, int status);
 
 #endif

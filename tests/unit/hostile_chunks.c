@@ -13,6 +13,7 @@
 
 #include "compress/grant.h"
 #include "compress/defer.h"
+#include "dispatch.h"
 #include "flow/link.h"
 #include "flow/peer.h"
 #include "world.h"
@@ -43,7 +44,7 @@ static int frame(uint8_t type, uint8_t flags, const uint8_t *fields, uint32_t fi
                                  .fields_bytes = (uint8_t)fields_bytes,
                                  .payload = payload,
                                  .payload_bytes = payload_bytes};
-    return nof_nic_frame(nic, &nic->links[peer->link], &view, 0);
+    return nof_dispatch_frame(nic, &nic->links[peer->link], &view, 0);
 }
 
 /* Whether a predictor was granted. */

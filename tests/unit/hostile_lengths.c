@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include "dispatch.h"
 #include "flow/link.h"
 #include "flow/peer.h"
 #include "msg/recv.h"
@@ -36,7 +37,7 @@ static void frame(uint8_t type, uint8_t flags, const uint8_t *fields, uint32_t f
                                  .fields_bytes = (uint8_t)fields_bytes,
                                  .payload = payload,
                                  .payload_bytes = payload_bytes};
-    assert_int_equal(nof_nic_frame(nic, &nic->links[peer->link], &view, 0), NOF_OK);
+    assert_int_equal(nof_dispatch_frame(nic, &nic->links[peer->link], &view, 0), NOF_OK);
 }
 
 static void announce_with(uint8_t flags, int tag)

@@ -3,8 +3,10 @@
 
 #include "flow/chores.h"
 #include "flow/completion.h"
+#include "flows.h"
 #include "flow/job.h"
 #include "flow/link.h"
+#include "op_kind.h"
 #include "flow/peer.h"
 #include "msg/recv.h"
 #include "msg/unexpected.h"
@@ -28,7 +30,7 @@ static int close_completions(struct nof_nic *nic, struct nof_endpoint *ep)
     while (ep->comp_head != NOF_NIL) {
         if (!may(nic, ep, 4))
             return 0;
-        nof_ep_forget_completion(nic, ep);
+        nof_op_release(nic, nof_completion_forget(nic, ep));
     }
     return 1;
 }
@@ -40,9 +42,9 @@ static int close_flows(struct nof_nic *nic, struct nof_endpoint *ep)
         struct nof_peer *peer = nof_peer_at(nic, ep->close_at);
         if (!may(nic, ep, FLOW_STEPS))
             return 0;
-        if (nof_peer_end_one(nic, peer, NOF_ECANCELED))
+        if (nof_flows_end_one(nic, peer, NOF_ECANCELED))
             continue;
-        nof_peer_close(nic, peer);
+        nof_flows_close(nic, peer);
         ep->close_at = peer->ep_next;
     }
     return 1;

@@ -5,6 +5,7 @@
 #include "compress/grant.h"
 #include "compress/defer.h"
 #include "msg/eager.h"
+#include "flows.h"
 #include "flow/link.h"
 #include "flow/peer.h"
 #include "msg/rendezvous.h"
@@ -64,9 +65,9 @@ int nof_dispatch_frame(struct nof_nic *nic, struct nof_link *link, const struct 
     if (view->type == NOF_WIRE_FLOW_OPEN)
         return nof_peer_flow_open_rx(nic, link, view);
     if (view->type == NOF_WIRE_EP_DOWN)
-        return nof_peer_ep_down_rx(nic, link, view);
+        return nof_flows_ep_down_rx(nic, link, view);
     if (view->type == NOF_WIRE_FLOW_REFUSED)
-        return nof_peer_flow_refused_rx(nic, link, view);
+        return nof_flows_refused_rx(nic, link, view);
     struct nof_peer *peer = nof_peer_by_flow(nic, link, view->src_ep, view->dst_ep);
     if (peer == NULL || nic->eps[peer->ep].state == NOF_EP_CLOSING) { /* refused, or closed meanwhile */
         nic->counters[NOF_C_DROP_TYPE]++;

@@ -6,14 +6,13 @@
 
 #include "arena.h"
 #include "compress/grant.h"
-#include "flow/chores.h"
 #include "close.h"
 #include "msg/direct.h"
 #include "dispatch.h"
-#include "flow/completion.h"
 #include "flows.h"
 #include "msg/host.h"
 #include "flow/job.h"
+#include "life.h"
 #include "flow/link.h"
 #include "flow/peer.h"
 #include "msg/read.h"
@@ -174,7 +173,7 @@ static void retry(struct nof_nic *nic)
     if (nic->retry_ns == 0 || nic->now_ns < nic->retry_ns)
         return;
     nic->retry_ns = 0;
-    nof_ep_completions_run(nic);
+    nof_life_completions_run(nic);
     nof_write_retry(nic, &nic->write_retry);
     nof_rndv_again(nic);
     nof_link_retry(nic);
@@ -198,7 +197,7 @@ static void run(struct nof_nic *nic, unsigned budget)
     if (nic->closing > 0)
         nof_ep_closing_run(nic);
     if (nic->flushing > 0)
-        nof_ep_flush_run(nic);
+        nof_life_flush_run(nic);
     if (nic->draining > 0)
         nof_job_drain(nic);
     else
@@ -265,7 +264,7 @@ int nof_nic_poll(struct nof_nic *nic, uint64_t now_ns, unsigned budget_frames)
     begin(nic, now_ns);
     nic->turn++;
     unsigned sent = nof_transport_poll(nic->transport, now_ns, budget_frames);
-    nof_chores_run(nic);
+    nof_life_chores_run(nic);
     if (nic->stale_ctls != NOF_NIL)
         nof_link_sweep(nic);
     if (nic->write_later != NOF_NIL)
@@ -273,7 +272,7 @@ int nof_nic_poll(struct nof_nic *nic, uint64_t now_ns, unsigned budget_frames)
     if (nic->busy_later)
         nof_scheduler_retry(nic);
     if (nic->stalled_comps > 0)
-        nof_ep_completions_run(nic);
+        nof_life_completions_run(nic);
     run(nic, sent < budget_frames ? budget_frames - sent : 0);
     return more_to_do(nic);
 }
@@ -292,7 +291,7 @@ int nof_nic_endpoint_open(struct nof_nic *nic, uint64_t now_ns, const struct nof
                           uint32_t *endpoint_out, struct nof_card *card_out)
 {
     begin(nic, now_ns);
-    return nof_ep_open(nic, params, endpoint_out, card_out);
+    return nof_life_open(nic, params, endpoint_out, card_out);
 }
 
 void nof_nic_endpoint_close(struct nof_nic *nic, uint64_t now_ns, uint32_t endpoint, int reason)

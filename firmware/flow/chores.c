@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "flow/chores.h"
 
-#include "close.h"
-#include "flows.h"
-#include "msg/walk.h"
-
 void nof_chore(struct nof_nic *nic, struct nof_endpoint *ep)
 {
     if (ep->in_chores)
@@ -19,25 +15,29 @@ void nof_chore(struct nof_nic *nic, struct nof_endpoint *ep)
     nic->chores = ep->index;
 }
 
-/* What a FLUSH has to go on with is seen to by every call of the core (nof_ep_flush_run()). */
-void nof_chores_run(struct nof_nic *nic)
+void nof_chore_walk(struct nof_nic *nic, struct nof_endpoint *ep)
 {
-    uint32_t last = nic->chores;
-    if (last == NOF_NIL)
+    if (ep->posted_total == 0)
         return;
-    uint32_t next = nic->eps[last].chore_next;
-    uint32_t i;
+    ep->walk_left = nic->recvs.high;
+    nof_chore(nic, ep);
+}
+
+struct nof_chores_turn nof_chores_take(struct nof_nic *nic)
+{
+    struct nof_chores_turn turn = {.next = nic->chores, .last = nic->chores};
+    if (turn.last != NOF_NIL)
+        turn.next = nic->eps[turn.last].chore_next;
     nic->chores = NOF_NIL;
-    /* bound: endpoints with chores; paid by each endpoint, with its steps of the turn */
-    do {
-        struct nof_endpoint *ep = &nic->eps[i = next];
-        next = ep->chore_next;
-        ep->in_chores = 0;
-        if (ep->state == NOF_EP_CLOSING)
-            nof_close_run(nic, ep);
-        else
-            nof_flows_run(nic, ep);
-        if (ep->state != NOF_EP_CLOSING)
-            nof_walk_run(nic, ep);
-    } while (i != last);
+    return turn;
+}
+
+struct nof_endpoint *nof_chores_next(struct nof_nic *nic, struct nof_chores_turn *turn)
+{
+    if (turn->next == NOF_NIL)
+        return NULL;
+    struct nof_endpoint *ep = &nic->eps[turn->next];
+    turn->next = ep->index == turn->last ? NOF_NIL : ep->chore_next;
+    ep->in_chores = 0;
+    return ep;
 }

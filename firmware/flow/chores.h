@@ -9,7 +9,14 @@
 
 /* The endpoint has something to go on with. */
 void nof_chore(struct nof_nic *nic, struct nof_endpoint *ep);
-/* A new turn: every endpoint with chores goes on. */
-void nof_chores_run(struct nof_nic *nic);
+/* A peer of the endpoint has come or died: it looks at all receives that it has posted (walk.h). */
+void nof_chore_walk(struct nof_nic *nic, struct nof_endpoint *ep);
+/* A new turn: take() the endpoints with chores, then each goes on, next() by next(), until NULL. What they find to do
+ * after that is for the turn behind. */
+struct nof_chores_turn {
+    uint32_t next, last;
+};
+struct nof_chores_turn nof_chores_take(struct nof_nic *nic);
+struct nof_endpoint *nof_chores_next(struct nof_nic *nic, struct nof_chores_turn *turn);
 
 #endif

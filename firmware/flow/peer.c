@@ -1,20 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "flow/peer.h"
 
-#include "compress/grant.h"
+#include "flow/chores.h"
 #include "flow/credit.h"
-#include "flow/completion.h"
-#include "flows.h"
 #include "flow/job.h"
 #include "flow/link.h"
-#include "msg/read.h"
-#include "msg/recv.h"
 #include "flow/scheduler.h"
-#include "msg/send.h"
-#include "msg/unexpected.h"
-#include "msg/walk.h"
-
-/* --- tables --------------------------------------------------------------------------------------- */
 
 /* The seed is secret: no host and no peer can choose numbers whose chains are long. */
 static uint32_t *rank_bucket(const struct nof_nic *nic, uint32_t ep, uint32_t rank)
@@ -98,7 +89,7 @@ static struct nof_peer *peer_make(struct nof_nic *nic, struct nof_endpoint *ep, 
     link->flows++;
     p->ep_next = ep->peers;
     ep->peers = i;
-    nof_walk_receives(nic, ep); /* some may wait for this rank */
+    nof_chore_walk(nic, ep); /* some may wait for this rank */
     return p;
 }
 
@@ -121,8 +112,6 @@ static void chain_out(const struct nof_nic *nic, uint32_t *at, uint32_t i, enum 
 /* Frames of this flow find it no more. */
 static void leave_link(struct nof_nic *nic, struct nof_peer *p)
 {
-    if (p->link == NOF_NIL)
-        return;
     struct nof_link *link = &nic->links[p->link];
     uint32_t i = nof_peer_index(nic, p);
     nof_scheduler_remove(nic, p);
@@ -138,12 +127,10 @@ static void leave_link(struct nof_nic *nic, struct nof_peer *p)
 }
 
 /* Dead, or about to be when its endpoint looks at it. */
-static int is_dead(const struct nof_nic *nic, const struct nof_peer *p)
+static bool is_dead(const struct nof_nic *nic, const struct nof_peer *p)
 {
     return (p->flags & NOF_PEER_F_DEAD) || nic->links[p->link].gone;
 }
-
-/* --- opening -------------------------------------------------------------------------------------- */
 
 int nof_peer_link_up(struct nof_nic *nic, struct nof_peer *peer)
 {
@@ -238,104 +225,20 @@ int nof_peer_flow_open_rx(struct nof_nic *nic, struct nof_link *link, const stru
     return NOF_OK;
 }
 
-/* --- dying ---------------------------------------------------------------------------------------- */
-
-int nof_peer_flow_refused_rx(struct nof_nic *nic, struct nof_link *link, const struct nof_wire_view *view)
+void nof_peer_silence(struct nof_peer *peer, bool orderly)
 {
-    if (view->fields_bytes != NOF_WIRE_FLOW_REFUSED_BYTES)
-        return NOF_EPROTO;
-    struct nof_peer *peer = nof_peer_by_flow(nic, link, view->src_ep, view->dst_ep);
-    int status = (int)(int32_t)nof_get32(view->fields + NOF_WIRE_FLOW_REFUSED_STATUS);
-    if (status >= NOF_OK || status < INT16_MIN)
-        status = NOF_EPEERDEAD;
-    if (peer != NULL) {
-        nof_peer_die(nic, peer, status, status);
-        nof_flows_run(nic, &nic->eps[peer->ep]);
-    }
-    return NOF_OK;
+    peer->flags |= NOF_PEER_F_DEAD | (orderly ? NOF_PEER_F_ORDERLY : 0);
 }
 
-int nof_peer_ep_down_rx(struct nof_nic *nic, struct nof_link *link, const struct nof_wire_view *view)
+void nof_peer_bury(struct nof_nic *nic, struct nof_peer *peer, int status)
 {
-    if (view->fields_bytes != NOF_WIRE_EP_DOWN_BYTES)
-        return NOF_EPROTO;
-    uint32_t rank = nof_get32(view->fields + NOF_WIRE_EP_DOWN_RANK);
-    int why = (int)(int32_t)nof_get32(view->fields + NOF_WIRE_EP_DOWN_STATUS);
-    if (why > NOF_OK || why < INT16_MIN)
-        why = NOF_EPEERDEAD;
-    /* bound: endpoints; paid by the peer that goes */
-    for (uint32_t i = 0; i < nic->cfg.max_endpoints; i++) {
-        if (nic->eps[i].state == NOF_EP_FREE || nic->eps[i].state == NOF_EP_CLOSING)
-            continue;
-        struct nof_peer *p = nof_peer_find_flow(nic, link, view->src_ep, (uint16_t)i);
-        if (p == NULL || p->rank != rank)
-            continue;
-        nof_peer_die(nic, p, why == NOF_OK ? NOF_EPEERDEAD : why, why);
-        nof_flows_run(nic, &nic->eps[i]);
-    }
-    return NOF_OK;
-}
-
-/* Nothing more is coming in on this flow. */
-static void end_incoming(struct nof_nic *nic, struct nof_peer *peer, int status)
-{
-    if (peer->rx_left == 0)
-        return;
-    uint32_t target = peer->rx_target;
-    peer->rx_left = 0;
-    peer->rx_target = NOF_NIL;
-    nof_peer_expect(nic, peer, -1);
-    if (target == NOF_NIL)
-        return;
-    if (NOF_REF_KIND(target) == NOF_REF_RECV)
-        nof_recv_end(nic, nof_recv_at(nic, NOF_REF_INDEX(target)), status);
-    else
-        nof_unexpected_failed(nic, NOF_REF_INDEX(target), status);
-}
-
-int nof_peer_end_one(struct nof_nic *nic, struct nof_peer *peer, int status)
-{
-    uint32_t i = nof_queue_pop(&nic->sends, &peer->sendq);
-    if (i != NOF_NIL) {
-        nof_send_end(nic, nof_send_at(nic, i), status);
-        return 1;
-    }
-    uint32_t ref = peer->waiting;
-    if (ref == NOF_NIL)
-        return 0;
-    if (NOF_REF_KIND(ref) == NOF_REF_SEND)
-        nof_send_end(nic, nof_send_at(nic, NOF_REF_INDEX(ref)), status);
-    else
-        nof_recv_end(nic, nof_recv_at(nic, NOF_REF_INDEX(ref)), status);
-    return 1;
-}
-
-/* Both directions of the flow stop. What waits for the peer is ended one by one: nof_peer_end_one(). */
-static void stop_flow(struct nof_nic *nic, struct nof_peer *peer, int status)
-{
-    peer->flags |= NOF_PEER_F_DEAD;
-    nof_read_orphan(nic, peer);
-    end_incoming(nic, peer, status);
-    nof_grants_forget(nic, peer);
     leave_link(nic, peer);
     nof_credit_cancel(nic, peer);
     peer->status = status;
 }
 
-void nof_peer_die(struct nof_nic *nic, struct nof_peer *peer, int status, int why)
+void nof_peer_forget(struct nof_nic *nic, struct nof_peer *peer)
 {
-    if (peer->flags & NOF_PEER_F_DEAD)
-        return;
-    if (why == NOF_OK)
-        peer->flags |= NOF_PEER_F_ORDERLY;
-    stop_flow(nic, peer, status);
-    nof_queue_push(&nic->peers, &nic->eps[peer->ep].dying, nof_peer_index(nic, peer));
-}
-
-void nof_peer_close(struct nof_nic *nic, struct nof_peer *peer)
-{
-    if (!(peer->flags & NOF_PEER_F_DEAD))
-        stop_flow(nic, peer, NOF_EPEERDEAD);
     chain_out(nic, rank_bucket(nic, peer->ep, peer->rank), nof_peer_index(nic, peer), BY_RANK);
 }
 
@@ -345,8 +248,6 @@ void nof_peer_free(struct nof_nic *nic, struct nof_peer *peer)
     nof_share_given(&nic->peers_share, &nic->eps[peer->ep].peers_used, 1);
     nof_pool_give(&nic->peers, nof_peer_index(nic, peer));
 }
-
-/* --- waiting -------------------------------------------------------------------------------------- */
 
 void nof_peer_watch(struct nof_nic *nic, struct nof_peer *peer, int delta)
 {

@@ -37,21 +37,16 @@ static inline struct nof_peer *nof_peer_by_flow(const struct nof_nic *nic, struc
 /* The PEER descriptor: NOF_OK, NOF_ENOMEM, NOF_EINVAL (another card than before), NOF_EPEERDEAD. */
 int nof_peer_introduce(struct nof_nic *nic, struct nof_endpoint *ep, uint32_t rank,
                        const struct nof_card *card);
-/* FLOW_OPEN and FLOW_REFUSED have come: NOF_OK or NOF_EPROTO. */
+/* FLOW_OPEN has come: NOF_OK or NOF_EPROTO. */
 int nof_peer_flow_open_rx(struct nof_nic *nic, struct nof_link *link, const struct nof_wire_view *view);
-int nof_peer_flow_refused_rx(struct nof_nic *nic, struct nof_link *link, const struct nof_wire_view *view);
-/* EP_DOWN has come. */
-int nof_peer_ep_down_rx(struct nof_nic *nic, struct nof_link *link, const struct nof_wire_view *view);
 
 /* Open the flow if its link is up, and we want one that is not open: 1 if so. */
 int nof_peer_link_up(struct nof_nic *nic, struct nof_peer *peer);
-/* Every operation that waits for this rank ends with `status`; then the host is told `why`, once: see nof_flows_run(),
- * which has to follow. */
-void nof_peer_die(struct nof_nic *nic, struct nof_peer *peer, int status, int why);
-/* One operation of the flow ends with `status`; 0: there is none. */
-int nof_peer_end_one(struct nof_nic *nic, struct nof_peer *peer, int status);
-/* Its endpoint closes: out of every table, nothing is said. Freed by nof_peer_free(). */
-void nof_peer_close(struct nof_nic *nic, struct nof_peer *peer);
+/* The end, in the order of flows.h: silence() once, nothing is sent to it any more; bury(): frames of the flow find it
+ * no more, what it had not used of its credit goes back; forget(): its rank finds it no more; free(). */
+void nof_peer_silence(struct nof_peer *peer, bool orderly);
+void nof_peer_bury(struct nof_nic *nic, struct nof_peer *peer, int status);
+void nof_peer_forget(struct nof_nic *nic, struct nof_peer *peer);
 void nof_peer_free(struct nof_nic *nic, struct nof_peer *peer);
 
 /* The path is to be watched from now on, or no longer. */

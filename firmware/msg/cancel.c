@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "msg/cancel.h"
 
-#include "flow/completion.h"
+#include "msg/answer.h"
 #include "flow/link.h"
 #include "flow/peer.h"
 #include "msg/recv.h"
@@ -132,7 +132,7 @@ void nof_cancel_submit(struct nof_nic *nic, struct nof_endpoint *ep, const struc
     if (s != NULL && s->state == NOF_SEND_QUEUED && s->sent == 0 && !(s->marks & NOF_SEND_M_ISSUED)) {
         nof_send_forget(nic, s);
         nof_count(nic, ep, NOF_C_SENDS_CANCELLED, 1);
-        nof_ep_answer(nic, ep, desc, NOF_OK);
+        nof_answer_desc(nic, ep, desc, NOF_OK);
         return;
     }
     struct nof_peer *peer = nof_peer_of_desc(nic, ep, (uint32_t)desc->peer);
@@ -145,7 +145,7 @@ void nof_cancel_submit(struct nof_nic *nic, struct nof_endpoint *ep, const struc
     if (parked || (alive && s != NULL && undecided(s)))
         r = make_question(nic, ep, peer, desc);
     if (r == NULL) {
-        nof_ep_answer(nic, ep, desc, NOF_ENOMATCH);
+        nof_answer_desc(nic, ep, desc, NOF_ENOMATCH);
     } else if (s != NULL) {
         ask_for(nic, s, r);
     } else {
@@ -253,7 +253,7 @@ int nof_cancel_rx(struct nof_nic *nic, struct nof_peer *peer, const struct nof_w
                                 .peer = key.source,
                                 .tag = key.tag,
                                 .handle = handle | (parked ? NOF_HANDLE_PARKED : 0)};
-        status = nof_ep_complete(nic, ep, &comp, NOF_NIL);
+        status = nof_answer(nic, ep, &comp);
         if (status == NOF_OK) {
             ep->revokes++;
             return NOF_OK;

@@ -5,8 +5,8 @@
  * descriptors, no division. */
 #include "msg/direct.h"
 
+#include "msg/answer.h"
 #include "flow/credit.h"
-#include "flow/completion.h"
 #include "flow/link.h"
 #include "msg/match_last.h"
 #include "flow/peer.h"
@@ -91,7 +91,7 @@ int nof_direct_send(struct nof_nic *nic, struct nof_endpoint *ep, struct nof_pee
     nof_count(nic, ep, NOF_C_EAGER_TX, 1);
     nof_count(nic, ep, NOF_C_MSGS_TX, 1);
     nof_count(nic, ep, NOF_C_MSG_BYTES_TX, desc->len);
-    nof_ep_answer(nic, ep, desc, NOF_OK);
+    nof_answer_desc(nic, ep, desc, NOF_OK);
     return 1;
 }
 
@@ -204,10 +204,7 @@ static inline int deliver(struct nof_nic *nic, struct nof_peer *peer, const stru
     r->state = NOF_RECV_DONE;
     if (r->layout != NOF_NIL)
         nof_layout_drop(&nic->layouts, r->layout);
-    if (nof_ep_say(nic, ep, &comp))
-        nof_recv_free(nic, r);
-    else
-        nof_ep_keep(nic, ep, &comp, NOF_REF(NOF_REF_RECV, index));
+    nof_recv_say(nic, r, &comp);
     nof_credit_free(nic, peer, 1, blocks);
     nof_link_update_credit(nic, peer);
     return 1;

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "msg/host.h"
 
+#include "msg/answer.h"
 #include "msg/cancel.h"
 #include "msg/direct.h"
 #include "ahead/early.h"
-#include "flow/completion.h"
+#include "life.h"
 #include "flow/peer.h"
 #include "msg/recv.h"
 #include "ahead/recv_watch.h"
@@ -23,7 +24,7 @@ static void refuse(struct nof_nic *nic, struct nof_endpoint *ep, const struct no
     struct nof_desc asked = *desc;
     if (asked.opcode == NOF_DESC_MRECV || asked.opcode == NOF_DESC_PULL)
         asked.opcode = NOF_COMP_RECV;
-    nof_ep_answer(nic, ep, &asked, status);
+    nof_answer_desc(nic, ep, &asked, status);
 }
 
 static void invalid(struct nof_nic *nic, struct nof_endpoint *ep, const struct nof_desc *desc)
@@ -36,7 +37,7 @@ static void invalid(struct nof_nic *nic, struct nof_endpoint *ep, const struct n
 static void fatal(struct nof_nic *nic, struct nof_endpoint *ep)
 {
     nof_count(nic, ep, NOF_C_DESC_INVALID, 1);
-    nof_ep_fail(nic, ep, NOF_EINVAL);
+    nof_life_fail(nic, ep, NOF_EINVAL);
 }
 
 static int flags_within(const struct nof_desc *desc, unsigned allowed)
@@ -110,7 +111,7 @@ static struct nof_recv *make_recv(struct nof_nic *nic, struct nof_endpoint *ep, 
 static void no_match(struct nof_nic *nic, struct nof_endpoint *ep, const struct nof_desc *desc)
 {
     ep->nomatch_given++;
-    nof_ep_answer(nic, ep, desc, NOF_ENOMATCH);
+    nof_answer_desc(nic, ep, desc, NOF_ENOMATCH);
 }
 
 /* Post a receive or a waiting probe that has found nothing in the store. */
@@ -189,7 +190,7 @@ static void take_probe(struct nof_nic *nic, struct nof_endpoint *ep, const struc
         if (desc->flags & NOF_DESC_F_WAIT)
             post(nic, ep, desc, NOF_NIL);
         else
-            nof_ep_answer(nic, ep, desc, NOF_ENOMATCH);
+            nof_answer_desc(nic, ep, desc, NOF_ENOMATCH);
         return;
     }
     struct nof_comp comp = {.opcode = desc->opcode,
@@ -202,7 +203,7 @@ static void take_probe(struct nof_nic *nic, struct nof_endpoint *ep, const struc
         nof_match_unstore(nic, e);
         comp.handle = nof_unexpected_mprobe(nic, e);
     }
-    nof_ep_complete(nic, ep, &comp, NOF_NIL);
+    nof_answer(nic, ep, &comp);
 }
 
 static void take_mrecv(struct nof_nic *nic, struct nof_endpoint *ep, const struct nof_desc *desc)
@@ -243,7 +244,7 @@ static void take_cancel(struct nof_nic *nic, struct nof_endpoint *ep, const stru
 {
     struct nof_recv *r = nof_match_cookie(nic, nof_ep_index(nic, ep), desc->cookie);
     if (r != NULL || nof_walk_indexed(ep)) {
-        nof_ep_answer(nic, ep, desc, nof_walk_cancel(nic, ep, r));
+        nof_answer_desc(nic, ep, desc, nof_walk_cancel(nic, ep, r));
         return;
     }
     r = make_recv(nic, ep, desc, NOF_COMP_CANCEL, NOF_NIL);
@@ -280,7 +281,7 @@ static void take_peer(struct nof_nic *nic, struct nof_endpoint *ep, const struct
     }
     int rc = nof_peer_introduce(nic, ep, (uint32_t)desc->peer, &card);
     if (rc != NOF_OK)
-        nof_ep_answer(nic, ep, desc, rc);
+        nof_answer_desc(nic, ep, desc, rc);
 }
 
 static void take_release(struct nof_nic *nic, struct nof_endpoint *ep, const struct nof_desc *desc)
@@ -311,7 +312,7 @@ static void take_flush(struct nof_nic *nic, struct nof_endpoint *ep, const struc
 {
     struct nof_recv *r = make_recv(nic, ep, desc, NOF_COMP_FLUSH, NOF_NIL);
     if (r != NULL)
-        nof_ep_flush(nic, ep, r);
+        nof_life_flush(nic, ep, r);
 }
 
 static void take_layout(struct nof_nic *nic, struct nof_endpoint *ep, const struct nof_desc *desc)
@@ -323,7 +324,7 @@ static void take_layout(struct nof_nic *nic, struct nof_endpoint *ep, const stru
                              ep->program_area + desc->addr, (size_t)desc->len);
     if (rc == NOF_EINVAL)
         nof_count(nic, ep, NOF_C_DESC_INVALID, 1);
-    nof_ep_answer(nic, ep, desc, rc);
+    nof_answer_desc(nic, ep, desc, rc);
 }
 
 static void take(struct nof_nic *nic, struct nof_endpoint *ep, const struct nof_desc *desc)
@@ -375,7 +376,7 @@ static void take(struct nof_nic *nic, struct nof_endpoint *ep, const struct nof_
         take_revoked(nic, ep, desc);
         break;
     case NOF_DESC_SPILL_END:
-        nof_ep_answer(nic, ep, desc, nof_spill_end(nic, ep, desc));
+        nof_answer_desc(nic, ep, desc, nof_spill_end(nic, ep, desc));
         break;
     default:
         fatal(nic, ep);

@@ -3,7 +3,6 @@
 
 #include "flow/credit.h"
 #include "ahead/early.h"
-#include "flow/completion.h"
 #include "flow/link.h"
 #include "flow/peer.h"
 #include "msg/rendezvous.h"
@@ -84,10 +83,20 @@ void nof_recv_complete(struct nof_nic *nic, struct nof_recv *r, struct nof_comp 
     if (r->layout != NOF_NIL)
         nof_layout_drop(&nic->layouts, r->layout);
     r->state = NOF_RECV_DONE;
-    if (nof_ep_say(nic, ep, comp))
-        nof_recv_free(nic, r);
-    else
-        nof_ep_keep(nic, ep, comp, NOF_REF(NOF_REF_RECV, nof_recv_index(nic, r)));
+    nof_recv_say(nic, r, comp);
+}
+
+void nof_recv_probe_answer(struct nof_nic *nic, struct nof_recv *r, const struct nof_match_key *key,
+                           uint64_t len, uint64_t handle)
+{
+    struct nof_comp comp = {.opcode = r->opcode,
+                            .ctx = key->ctx,
+                            .cookie = r->cookie,
+                            .peer = key->source,
+                            .tag = key->tag,
+                            .len = len,
+                            .handle = handle};
+    nof_recv_say(nic, r, &comp);
 }
 
 void nof_recv_progress(struct nof_nic *nic, struct nof_recv *r)

@@ -12,6 +12,7 @@
 #ifndef NOF_RECV_H
 #define NOF_RECV_H
 
+#include "flow/completion.h"
 #include "nic.h"
 #include "flow/peer.h"
 #include "ahead/recv_watch.h"
@@ -62,6 +63,14 @@ static inline void nof_recv_free(struct nof_nic *nic, struct nof_recv *r)
     nic->eps[r->ep].recvs_used--;
     nof_pool_give(&nic->recvs, nof_recv_index(nic, r));
 }
+/* The last word about it; the object is free when the host has heard it. */
+static inline void nof_recv_say(struct nof_nic *nic, struct nof_recv *r, const struct nof_comp *comp)
+{
+    if (nof_completion_say(nic, &nic->eps[r->ep], comp))
+        nof_recv_free(nic, r);
+    else
+        nof_completion_keep(nic, &nic->eps[r->ep], comp, NOF_REF(NOF_REF_RECV, nof_recv_index(nic, r)));
+}
 /* Are pieces written into its buffer straight from the frame? Not where many small pieces of a layout may make that
  * long: those go through network memory, piece by piece as the endpoint has turns. */
 static inline int nof_recv_is_direct(const struct nof_nic *nic, const struct nof_recv *r)
@@ -80,6 +89,9 @@ static inline void nof_recv_unpost(struct nof_nic *nic, struct nof_recv *r)
     r->state = NOF_RECV_DONE;
 }
 
+/* A waiting probe (not posted any more) has found a message. */
+void nof_recv_probe_answer(struct nof_nic *nic, struct nof_recv *r, const struct nof_match_key *key,
+                           uint64_t len, uint64_t handle);
 /* r (not posted any more) has found its message. */
 void nof_recv_matched(struct nof_nic *nic, struct nof_recv *r, struct nof_peer *peer,
                       const struct nof_match_key *key, uint64_t len);

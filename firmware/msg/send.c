@@ -3,6 +3,7 @@
  * Hot path: one send and one frame per small message; no allocation beyond the pools. */
 #include "msg/send.h"
 
+#include "msg/answer.h"
 #include "msg/cancel.h"
 #include "compress/grant.h"
 #include "flow/credit.h"
@@ -104,7 +105,10 @@ static void complete(struct nof_nic *nic, struct nof_send *s, uint8_t opcode)
         nof_cancel_send_ended(nic, s);
     leave(nic, s);
     s->state = NOF_SEND_DONE;
-    nof_ep_complete(nic, ep, &comp, NOF_REF(NOF_REF_SEND, nof_send_index(nic, s)));
+    if (nof_completion_say(nic, ep, &comp))
+        nof_send_free(nic, s);
+    else
+        nof_completion_keep(nic, ep, &comp, NOF_REF(NOF_REF_SEND, nof_send_index(nic, s)));
 }
 
 static void unlist(struct nof_nic *nic, struct nof_send *s)
@@ -236,7 +240,7 @@ void nof_send_submit(struct nof_nic *nic, struct nof_endpoint *ep, const struct 
         return;
     struct nof_send *s = peer != NULL ? send_take(nic, ep) : NULL;
     if (s == NULL) {
-        nof_ep_answer(nic, ep, desc, peer == NULL ? NOF_ENOENT : NOF_ENOMEM);
+        nof_answer_desc(nic, ep, desc, peer == NULL ? NOF_ENOENT : NOF_ENOMEM);
         return;
     }
     s->state = NOF_SEND_QUEUED;
@@ -531,7 +535,7 @@ int nof_send_cts_rx(struct nof_nic *nic, struct nof_link *link, struct nof_peer 
                                 .peer = (int32_t)peer->rank,
                                 .handle = remote,
                                 .granted_len = wanted};
-        if (nof_ep_complete(nic, &nic->eps[peer->ep], &comp, NOF_NIL) != NOF_OK) {
+        if (nof_answer(nic, &nic->eps[peer->ep], &comp) != NOF_OK) {
             refuse(nic, link, peer, remote, NOF_EAGAIN);
         } else {
             peer->parked--;

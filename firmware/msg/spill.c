@@ -20,7 +20,7 @@ void nof_spill_probe(struct nof_nic *nic, struct nof_endpoint *ep, struct nof_re
     struct nof_comp comp = {
         .opcode = r->opcode, .status = NOF_ENOMATCH, .ctx = r->key.ctx, .cookie = r->cookie};
     ep->nomatch_given++;
-    nof_ep_complete(nic, ep, &comp, NOF_REF(NOF_REF_RECV, nof_recv_index(nic, r)));
+    nof_recv_say(nic, r, &comp);
 }
 
 /* Put the payload of an eager message where the library can get it. NOF_OK or NOF_EPROTO. */
@@ -89,7 +89,10 @@ int nof_spill_arrive(struct nof_nic *nic, struct nof_peer *peer, const struct no
     e->peer = nof_peer_index(nic, peer);
     ep->spills_given++;
     nof_count(nic, ep, NOF_C_SPILLED, 1);
-    nof_ep_complete(nic, ep, &comp, NOF_REF(NOF_REF_ENV, i));
+    if (nof_completion_say(nic, ep, &comp))
+        nof_unexpected_free(nic, e);
+    else
+        nof_completion_keep(nic, ep, &comp, NOF_REF(NOF_REF_ENV, i));
     return NOF_OK;
 }
 

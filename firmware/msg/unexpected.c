@@ -4,7 +4,6 @@
 #include "flow/credit.h"
 #include "compress/defer.h"
 #include "ahead/early.h"
-#include "flow/completion.h"
 #include "flow/link.h"
 #include "msg/recv.h"
 #include "msg/rendezvous.h"
@@ -175,7 +174,7 @@ static struct nof_recv *answer_probes(struct nof_nic *nic, struct nof_endpoint *
         nof_recv_unpost(nic, r);
         if (r->opcode == NOF_COMP_MPROBE)
             return r;
-        nof_ep_probe_answer(nic, r, &a->key, a->len, 0);
+        nof_recv_probe_answer(nic, r, &a->key, a->len, 0);
     }
     return NULL;
 }
@@ -212,7 +211,7 @@ int nof_unexpected_arrive(struct nof_nic *nic, struct nof_peer *peer, const stru
         return NOF_EPROTO;
     }
     if (taker != NULL)
-        nof_ep_probe_answer(nic, taker, &a->key, a->len, nof_unexpected_mprobe(nic, e));
+        nof_recv_probe_answer(nic, taker, &a->key, a->len, nof_unexpected_mprobe(nic, e));
     else
         nof_match_store(nic, e);
     if (e->state == NOF_ENV_STORED)

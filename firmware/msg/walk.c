@@ -10,14 +10,6 @@ static int walks(const struct nof_endpoint *ep)
     return ep->state == NOF_EP_OPEN && ep->posted_total > 0 && (ep->walk_left | ep->unindexed) > 0;
 }
 
-void nof_walk_receives(struct nof_nic *nic, struct nof_endpoint *ep)
-{
-    if (ep->posted_total == 0)
-        return;
-    ep->walk_left = nic->recvs.high;
-    nof_chore(nic, ep);
-}
-
 int nof_walk_indexed(struct nof_endpoint *ep)
 {
     if (!ep->cookies_indexed) {

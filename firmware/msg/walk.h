@@ -13,8 +13,6 @@
 
 #include "nic.h"
 
-/* A peer of the endpoint has come or died. */
-void nof_walk_receives(struct nof_nic *nic, struct nof_endpoint *ep);
 /* Is it known of every posted receive by which cookie it is found? Asking makes it so, in time. */
 int nof_walk_indexed(struct nof_endpoint *ep);
 /* A CANCEL descriptor that found nothing while it is not known: r, which is not posted, is completed when it is. */

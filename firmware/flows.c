@@ -51,7 +51,8 @@ static void stop(struct nof_nic *nic, struct nof_peer *peer, int status, bool or
     nof_peer_silence(peer, orderly);
     nof_read_orphan(nic, peer);
     end_incoming(nic, peer, status);
-    nof_grants_forget(nic, peer);
+    nof_grant_tx_forget(nic, nof_peer_index(nic, peer));
+    nof_channel_rx_forget(nic, nof_peer_index(nic, peer));
     nof_peer_bury(nic, peer, status);
 }
 

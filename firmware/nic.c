@@ -15,7 +15,6 @@
 #include "life.h"
 #include "flow/link.h"
 #include "flow/peer.h"
-#include "msg/read.h"
 #include "msg/recv.h"
 #include "ahead/recv_watch.h"
 #include "msg/rendezvous.h"
@@ -248,7 +247,7 @@ void nof_nic_dma_done(struct nof_nic *nic, uint64_t now_ns, uint64_t token, int 
         if (token & NOF_TOKEN_WRITE)
             nof_write_done(nic, i, status);
         else
-            nof_read_done(nic, i, status);
+            nof_send_dma_done(nic, i, status);
     }
     run(nic, RUN_FRAMES);
 }

@@ -95,8 +95,6 @@ struct nof_grants {
     struct nof_adaptive_cost cost;
 };
 
-/* --- both ------------------------------------------------------------------------------------------ */
-
 /* Compression was switched or its threshold moved: nothing is asked for, ended or forgotten. */
 void nof_grants_set(struct nof_nic *nic);
 /* Lines of a new predictor, as a power of two: as wished, and as there is room for. */
@@ -106,10 +104,8 @@ struct nof_grant *nof_grant_find(const uint16_t *index, struct nof_grant *table,
 void nof_grant_enter(uint16_t *index, struct nof_grant *table, struct nof_grant *ch);
 void nof_grant_leave(uint16_t *index, struct nof_grant *table, const struct nof_grant *ch);
 /* The flow is gone, and with it its predictors at this end. */
-void nof_grants_forget(struct nof_nic *nic, const struct nof_peer *peer);
 void nof_grant_tx_forget(struct nof_nic *nic, uint32_t peer);
-
-/* --- sender ----------------------------------------------------------------------------------------- */
+void nof_channel_rx_forget(struct nof_nic *nic, uint32_t peer);
 
 /* Shall payload of this kind be compressed now? The flow's channel if it is granted and pays, else NULL: send it as
  * it is. Asks for a predictor when there is none. The flow is open and its link no loop-back. */
@@ -125,8 +121,6 @@ uint32_t nof_grant_encode(struct nof_nic *nic, struct nof_grant *ch, uint8_t ele
                           uint32_t in_bytes, uint8_t *out, uint32_t room, uint32_t *plain_out);
 int nof_grant_given_rx(struct nof_nic *nic, struct nof_peer *peer, const struct nof_wire_view *view);
 int nof_grant_revoke_rx(struct nof_nic *nic, const struct nof_peer *peer, const struct nof_wire_view *view);
-
-/* --- receiver --------------------------------------------------------------------------------------- */
 
 int nof_grant_ask_rx(struct nof_nic *nic, struct nof_link *link, const struct nof_peer *peer,
                      const struct nof_wire_view *view);

@@ -8,8 +8,6 @@
 
 #define REFUSAL_NS 5000000u /* an answer may change when somebody else's channel falls idle */
 
-/* --- table ------------------------------------------------------------------------------------------ */
-
 static struct nof_grant *find(const struct nof_nic *nic, uint32_t peer)
 {
     return nof_grant_find(nic->grants.tx_index, nic->grants.tx, peer);
@@ -28,6 +26,8 @@ void nof_grant_tx_forget(struct nof_nic *nic, uint32_t peer)
     struct nof_grant *ch = find(nic, peer);
     if (ch != NULL)
         release(nic, ch);
+    if (nic->grants.refused[peer % NOF_REFUSALS].peer == peer)
+        nic->grants.refused[peer % NOF_REFUSALS].until_ns = 0;
 }
 
 /* No chunk follows. In order: control frames go before data that has not left, and this one is made before any
@@ -67,8 +67,6 @@ static struct nof_grant *take(struct nof_nic *nic)
         release(nic, oldest);
     return oldest;
 }
-
-/* --- asking ----------------------------------------------------------------------------------------- */
 
 static struct nof_refusal *refusal(struct nof_nic *nic, uint32_t peer)
 {
@@ -191,8 +189,6 @@ int nof_grant_revoke_rx(struct nof_nic *nic, const struct nof_peer *peer, const 
     end(nic, ch);
     return NOF_OK;
 }
-
-/* --- encoding --------------------------------------------------------------------------------------- */
 
 static void count(struct nof_nic *nic, struct nof_grant *ch, const struct nof_dfcm_stats *st, uint64_t cycles)
 {

@@ -4,13 +4,12 @@
 #include "compress/grant.h"
 #include "flow/link.h"
 #include "msg/read.h"
+#include "msg/send.h"
 
 static uint8_t *block_of(const struct nof_nic *nic, const struct nof_read *r)
 {
     return nic->grants.raw + (size_t)r->raw * NOF_DMA_BLOCK_BYTES;
 }
-
-/* --- reading ---------------------------------------------------------------------------------------- */
 
 /* Bytes of the next block: whole words, but at the message's end. */
 static uint64_t block_bytes(struct nof_nic *nic, const struct nof_send *s, unsigned *nsegs, uint32_t *cost)
@@ -29,7 +28,8 @@ static uint64_t block_bytes(struct nof_nic *nic, const struct nof_send *s, unsig
     return n;
 }
 
-static int take(struct nof_nic *nic, const struct nof_send *s, uint32_t *read_out, uint32_t *raw_out)
+static enum nof_pump take(struct nof_nic *nic, const struct nof_send *s, uint32_t *read_out,
+                          uint32_t *raw_out)
 {
     if (nic->eps[s->ep].reads >= NOF_READS_PER_EP)
         return NOF_PUMP_READING;
@@ -84,7 +84,7 @@ static enum nof_pump start(struct nof_nic *nic, struct nof_peer *peer, struct no
 {
     uint32_t index = NOF_NIL;
     uint32_t raw = NOF_NIL;
-    enum nof_pump state = (enum nof_pump)take(nic, s, &index, &raw);
+    enum nof_pump state = take(nic, s, &index, &raw);
     if (state != NOF_PUMP_IDLE)
         return state;
     struct nof_read *r = nof_read_at(nic, index);
@@ -97,7 +97,7 @@ static enum nof_pump start(struct nof_nic *nic, struct nof_peer *peer, struct no
     }
     if (nsegs > 0)
         nof_count(nic, &nic->eps[s->ep], NOF_C_DMA_READS, 1);
-    s->sent += bytes;
+    nof_send_taken(s, bytes);
     nof_read_keep(nic, peer, s, index);
     if (rc == NOF_DMA_PENDING)
         return NOF_PUMP_IDLE;
@@ -107,8 +107,7 @@ static enum nof_pump start(struct nof_nic *nic, struct nof_peer *peer, struct no
     } else if (rc != NOF_DMA_DONE) {
         nof_count(nic, &nic->eps[s->ep], NOF_C_DMA_FAULTS, 1);
         nof_read_fail(nic, r);
-        s->status = rc < 0 ? rc : NOF_EFAULT;
-        s->marks |= NOF_SEND_M_ISSUED;
+        nof_send_broken(s, rc);
     }
     return NOF_PUMP_IDLE;
 }
@@ -130,8 +129,6 @@ int nof_pack_start(struct nof_nic *nic, struct nof_link *link, struct nof_peer *
         *bytes += n;
     return 1;
 }
-
-/* --- sending ---------------------------------------------------------------------------------------- */
 
 struct out {
     uint8_t *body;

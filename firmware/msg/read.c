@@ -1,12 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "msg/read.h"
 
-#include "msg/cancel.h"
 #include "flow/link.h"
-#include "compress/pack.h"
 #include "msg/send.h"
-
-/* --- laying out frames ---------------------------------------------------------------------------- */
 
 struct piece {
     uint32_t fields_bytes;
@@ -141,8 +137,6 @@ void nof_read_fail(struct nof_nic *nic, struct nof_read *r)
     r->body_bytes[0] = (uint16_t)fields;
 }
 
-/* --- sending -------------------------------------------------------------------------------------- */
-
 static void emit_frame(struct nof_nic *nic, struct nof_link *link, struct nof_peer *peer,
                        const struct nof_read *r, unsigned k)
 {
@@ -177,11 +171,6 @@ enum nof_pump nof_read_emit(struct nof_nic *nic, struct nof_link *link, struct n
 {
     uint32_t i = nof_queue_head(&nic->reads, peer->readq);
     struct nof_read *r = nof_read_at(nic, i);
-    if (r->raw != NOF_NIL) {
-        enum nof_pump rc = nof_pack_emit(nic, link, peer, r, budget, frames);
-        if (rc != NOF_PUMP_IDLE)
-            return rc;
-    }
     /* bound: NOF_READ_FRAMES, 64; paid by the flow's share of the link */
     while (r->gone < r->nframes) {
         /* Loop-back frames are held already: waiting for more of them could wait for ever. */
@@ -197,14 +186,9 @@ enum nof_pump nof_read_emit(struct nof_nic *nic, struct nof_link *link, struct n
         }
     }
     nof_queue_pop(&nic->reads, &peer->readq);
-    struct nof_send *s = nof_send_at(nic, r->send);
     give_back(nic, i);
-    if (s->marks & NOF_SEND_M_CANCEL)
-        nof_cancel_step(nic, s);
     return NOF_PUMP_IDLE;
 }
-
-/* --- reading -------------------------------------------------------------------------------------- */
 
 static void copy_in(struct nof_nic *nic, const uint8_t *from, unsigned n)
 {
@@ -229,7 +213,7 @@ void nof_read_keep(struct nof_nic *nic, struct nof_peer *peer, struct nof_send *
 {
     struct nof_endpoint *ep = &nic->eps[s->ep];
     nof_queue_push(&nic->reads, &peer->readq, index);
-    s->reads++;
+    nof_send_reading(s, 1);
     ep->reads++;
     ep->dma_pending++;
 }
@@ -238,7 +222,7 @@ void nof_read_kept(struct nof_nic *nic, struct nof_send *s, uint32_t index)
 {
     struct nof_endpoint *ep = &nic->eps[s->ep];
     nof_read_at(nic, index)->done = 1;
-    s->reads--;
+    nof_send_reading(s, -1);
     ep->reads--;
     ep->dma_pending--;
 }
@@ -284,15 +268,14 @@ static enum nof_pump request(struct nof_nic *nic, struct nof_link *link, struct 
         return NOF_PUMP_BUSY;
     }
     nof_count(nic, ep, NOF_C_DMA_READS, 1);
-    s->sent += total;
+    nof_send_taken(s, total);
     r->bytes = total;
     if (rc == NOF_DMA_DONE) {
         nof_count(nic, ep, NOF_C_DMA_READ_BYTES, total);
     } else if (rc != NOF_DMA_PENDING || index == NOF_NIL) {
         nof_count(nic, ep, NOF_C_DMA_FAULTS, 1);
         nof_read_fail(nic, r);
-        s->status = rc < 0 ? rc : NOF_EFAULT;
-        s->marks |= NOF_SEND_M_ISSUED;
+        nof_send_broken(s, rc);
     }
     if (index != NOF_NIL && (rc == NOF_DMA_PENDING || peer->readq != NOF_NIL)) {
         keep(nic, peer, s, index); /* also if it is done: earlier ones leave before it */
@@ -332,11 +315,6 @@ enum nof_pump nof_read_start(struct nof_nic *nic, struct nof_link *link, struct 
     int copied = limit == 0 || (s->flags & (NOF_DESC_F_INLINE | NOF_DESC_F_BOUNCE)) != 0;
     uint32_t index = NOF_NIL;
     unsigned nsegs = 0;
-    enum nof_pump packing;
-    if (s->layout != NOF_NIL && nof_steps_left(nic, ep) == 0)
-        return NOF_PUMP_LATER;
-    if (nof_pack_start(nic, link, peer, s, bytes, &packing))
-        return packing;
     if (window > NOF_READ_FRAMES)
         window = NOF_READ_FRAMES;
     if (!copied) {
@@ -364,12 +342,10 @@ enum nof_pump nof_read_start(struct nof_nic *nic, struct nof_link *link, struct 
         copy_in(nic, s->inline_data + s->sent, r->nframes);
     else if (total > 0)
         copy_in(nic, ep->bounce + s->addr + s->sent, r->nframes);
-    s->sent += total;
+    nof_send_taken(s, total);
     emit_all(nic, link, peer, r, frames);
     return NOF_PUMP_IDLE;
 }
-
-/* --- late answers --------------------------------------------------------------------------------- */
 
 void nof_read_orphan(struct nof_nic *nic, struct nof_peer *peer)
 {
@@ -412,7 +388,6 @@ static void orphan_rest(struct nof_nic *nic, struct nof_peer *peer, uint32_t ind
 void nof_read_done(struct nof_nic *nic, uint32_t index, int status)
 {
     struct nof_read *r = nof_read_at(nic, index);
-    struct nof_send *s = nof_send_at(nic, r->send);
     struct nof_endpoint *ep = &nic->eps[r->ep];
     ep->reads--;
     ep->dma_pending--;
@@ -434,6 +409,4 @@ void nof_read_done(struct nof_nic *nic, uint32_t index, int status)
     }
     if (nic->busy_flows != NOF_NIL)
         nof_scheduler_retry(nic);
-    s->reads--;
-    nof_send_read_done(nic, s, status);
 }

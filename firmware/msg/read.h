@@ -10,11 +10,11 @@
 #include "flow/scheduler.h"
 
 /* Put the next bytes of s (the head of its queue) into at most `window` frames and send them, or
- * queue them until the host has copied. IDLE: pending or done, go on; the other values as in
+ * queue them until the host has copied. The endpoint has steps left if s has a layout. IDLE: pending or done, go on; the other values as in
  * enum nof_pump. *bytes and *frames are added to. */
 enum nof_pump nof_read_start(struct nof_nic *nic, struct nof_link *link, struct nof_peer *peer,
                              struct nof_send *s, unsigned window, uint32_t *bytes, unsigned *frames);
-/* Send frames of the flow's oldest read. */
+/* Send frames of the flow's oldest read; one that is packed has none (pack.h). IDLE: all have left. */
 enum nof_pump nof_read_emit(struct nof_nic *nic, struct nof_link *link, struct nof_peer *peer,
                             unsigned budget, unsigned *frames);
 /* For pack.c. The fields of the frame at `offset`. */
@@ -29,7 +29,7 @@ void nof_read_kept(struct nof_nic *nic, struct nof_send *s, uint32_t index);
 void nof_read_fail(struct nof_nic *nic, struct nof_read *r);
 /* The flow is gone: drop its frames, those of pending requests when they are done. */
 void nof_read_orphan(struct nof_nic *nic, struct nof_peer *peer);
-/* dma_done() of a read. */
+/* dma_done() of a read; its send is the caller's to look at. */
 void nof_read_done(struct nof_nic *nic, uint32_t index, int status);
 
 #endif

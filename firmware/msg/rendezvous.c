@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "msg/rendezvous.h"
 
-#include "msg/cancel.h"
 #include "ahead/early.h"
 #include "flow/link.h"
+#include "msg/question.h"
 #include "msg/recv.h"
 #include "msg/write.h"
 
@@ -167,7 +167,7 @@ static void ask_again(struct nof_nic *nic, struct nof_endpoint *ep)
         leave_again(nic, r);
         nof_steps_spend(ep, AGAIN_STEPS);
         if (r->state == NOF_RECV_CANCEL)
-            nof_cancel_again(nic, r);
+            nof_question_ask(nic, r);
         else
             send_cts(nic, r);
     }

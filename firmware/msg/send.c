@@ -4,20 +4,60 @@
 #include "msg/send.h"
 
 #include "msg/answer.h"
-#include "msg/cancel.h"
 #include "compress/grant.h"
 #include "flow/credit.h"
 #include "msg/direct.h"
 #include "flow/completion.h"
 #include "base/invariant.h"
 #include "flow/link.h"
+#include "compress/pack.h"
 #include "flow/peer.h"
+#include "msg/question.h"
 #include "msg/read.h"
 #include "flow/scheduler.h"
 
 #define DATA_PREV offsetof(struct nof_send, data_prev)
 
-/* --- life ----------------------------------------------------------------------------------------- */
+static uint32_t *bucket_of(struct nof_nic *nic, uint32_t ep, uint64_t cookie)
+{
+    return &nic->send_cookies[nof_cookie_hash(nic->seed, ep, cookie) & nic->send_cookies_mask];
+}
+
+static void index_cookie(struct nof_nic *nic, struct nof_send *s)
+{
+    uint32_t i = nof_send_index(nic, s);
+    uint32_t *bucket = bucket_of(nic, s->ep, s->cookie);
+    s->marks |= NOF_SEND_M_INDEXED;
+    s->cookie_prev = NOF_NIL;
+    s->cookie_next = *bucket;
+    if (*bucket != NOF_NIL)
+        nof_send_at(nic, *bucket)->cookie_prev = i;
+    *bucket = i;
+}
+
+static void unindex_cookie(struct nof_nic *nic, struct nof_send *s)
+{
+    s->marks &= (uint8_t)~NOF_SEND_M_INDEXED;
+    if (s->cookie_prev == NOF_NIL)
+        *bucket_of(nic, s->ep, s->cookie) = s->cookie_next;
+    else
+        nof_send_at(nic, s->cookie_prev)->cookie_next = s->cookie_next;
+    if (s->cookie_next != NOF_NIL)
+        nof_send_at(nic, s->cookie_next)->cookie_prev = s->cookie_prev;
+}
+
+struct nof_send *nof_send_by_cookie(struct nof_nic *nic, const struct nof_endpoint *ep, uint64_t cookie)
+{
+    uint32_t i = *bucket_of(nic, ep->index, cookie);
+    /* bound: sends of one hash, whose seed is secret; paid by the SEND_CANCEL */
+    while (i != NOF_NIL) {
+        struct nof_send *s = nof_send_at(nic, i);
+        if (s->ep == ep->index && s->cookie == cookie)
+            return s;
+        i = s->cookie_next;
+    }
+    return NULL;
+}
 
 uint32_t nof_send_room(const struct nof_nic *nic, const struct nof_endpoint *ep)
 {
@@ -59,7 +99,7 @@ void nof_send_free(struct nof_nic *nic, struct nof_send *s)
 static void leave_endpoint(struct nof_nic *nic, struct nof_endpoint *ep, struct nof_send *s)
 {
     if (s->marks & NOF_SEND_M_INDEXED)
-        nof_cancel_unindex(nic, s);
+        unindex_cookie(nic, s);
     if (s->ep_prev == NOF_NIL)
         ep->sends_head = s->ep_next;
     else
@@ -102,7 +142,7 @@ static void complete(struct nof_nic *nic, struct nof_send *s, uint8_t opcode)
                             .tag = s->tag,
                             .len = s->len};
     if (s->marks & NOF_SEND_M_CANCEL)
-        nof_cancel_send_ended(nic, s);
+        nof_question_send_ended(nic, s);
     leave(nic, s);
     s->state = NOF_SEND_DONE;
     if (nof_completion_say(nic, ep, &comp))
@@ -137,7 +177,7 @@ static void settle(struct nof_nic *nic, struct nof_send *s)
         s->state = NOF_SEND_MATCH_WAIT;
     if (s->state == NOF_SEND_MATCH_WAIT && !(s->marks & NOF_SEND_M_MATCHED)) {
         if (s->marks & NOF_SEND_M_CANCEL)
-            nof_cancel_step(nic, s);
+            nof_question_step(nic, s);
         return;
     }
     unlist(nic, s);
@@ -199,9 +239,12 @@ void nof_send_forget(struct nof_nic *nic, struct nof_send *s)
     drop_gone(nic, nof_peer_at(nic, s->peer));
 }
 
-void nof_send_read_done(struct nof_nic *nic, struct nof_send *s, int status)
+void nof_send_dma_done(struct nof_nic *nic, uint32_t index, int status)
 {
+    struct nof_send *s = nof_send_at(nic, nof_read_at(nic, index)->send);
     struct nof_peer *peer = nof_peer_at(nic, s->peer);
+    nof_read_done(nic, index, status);
+    s->reads--;
     if (status == NOF_OK && (s->marks & NOF_SEND_M_LISTED) && (peer->flags & NOF_PEER_F_DEAD))
         status = peer->status; /* it is about to end, and its frames were thrown away */
     if (status != NOF_OK && s->status == NOF_OK && s->state != NOF_SEND_ENDING) {
@@ -213,8 +256,6 @@ void nof_send_read_done(struct nof_nic *nic, struct nof_send *s, int status)
     }
     settle(nic, s);
 }
-
-/* --- submission ----------------------------------------------------------------------------------- */
 
 /* A parked send is back: tell the receiver where to grant. */
 static void resume(struct nof_nic *nic, struct nof_peer *peer, struct nof_send *s, uint64_t remote)
@@ -258,7 +299,7 @@ void nof_send_submit(struct nof_nic *nic, struct nof_endpoint *ep, const struct 
         memcpy(s->inline_data, desc->inline_data, NOF_INLINE_BYTES);
     else
         s->addr = desc->addr;
-    nof_cancel_index(nic, s);
+    index_cookie(nic, s);
     if (peer->flags & NOF_PEER_F_DEAD) {
         nof_send_end(nic, s, peer->status);
         return;
@@ -274,8 +315,6 @@ void nof_send_submit(struct nof_nic *nic, struct nof_endpoint *ep, const struct 
     nof_queue_push(&nic->sends, &peer->sendq, nof_send_index(nic, s));
     nof_scheduler_activate(nic, peer);
 }
-
-/* --- the pump ------------------------------------------------------------------------------------- */
 
 /* So many wait for their match that, if it never comes, the endpoint's guaranteed share would be used
  * up by them: its host keeps this one for us. The cookie must leave room for our mark. */
@@ -334,6 +373,18 @@ static enum nof_pump send_rts(struct nof_nic *nic, struct nof_link *link, struct
     return NOF_PUMP_IDLE;
 }
 
+/* The next bytes of s: IDLE if they are read, or on their way; else why not. */
+static enum nof_pump read_some(struct nof_nic *nic, struct nof_link *link, struct nof_peer *peer,
+                               struct nof_send *s, unsigned window, uint32_t *bytes, unsigned *frames)
+{
+    enum nof_pump packing;
+    if (s->layout != NOF_NIL && nof_steps_left(nic, &nic->eps[s->ep]) == 0)
+        return NOF_PUMP_LATER;
+    if (nof_pack_start(nic, link, peer, s, bytes, &packing))
+        return packing;
+    return nof_read_start(nic, link, peer, s, window, bytes, frames);
+}
+
 /* The head of sendq: an envelope, or more of an eager message that has begun. */
 static enum nof_pump pump_envelope(struct nof_nic *nic, struct nof_link *link, struct nof_peer *peer,
                                    unsigned window, uint32_t *bytes, unsigned *frames)
@@ -344,7 +395,7 @@ static enum nof_pump pump_envelope(struct nof_nic *nic, struct nof_link *link, s
     if (begins && !eager_now(nic, peer, s))
         return send_rts(nic, link, peer, s, bytes, frames);
     s->seq = begins ? peer->tx_seq : s->seq;
-    enum nof_pump rc = nof_read_start(nic, link, peer, s, window, bytes, frames);
+    enum nof_pump rc = read_some(nic, link, peer, s, window, bytes, frames);
     if (rc != NOF_PUMP_IDLE)
         return rc;
     if (begins) {
@@ -372,7 +423,7 @@ static enum nof_pump pump_data(struct nof_nic *nic, struct nof_link *link, struc
                                unsigned window, uint32_t *bytes, unsigned *frames)
 {
     struct nof_send *s = nof_send_at(nic, nof_queue_head(&nic->sends, peer->dataq));
-    enum nof_pump rc = nof_read_start(nic, link, peer, s, window, bytes, frames);
+    enum nof_pump rc = read_some(nic, link, peer, s, window, bytes, frames);
     if (rc != NOF_PUMP_IDLE)
         return rc;
     nof_ring_pop(&nic->sends, &peer->dataq, DATA_PREV);
@@ -427,6 +478,22 @@ static int choose(struct nof_nic *nic, struct nof_peer *peer)
     return envelope ? 1 : (data ? 2 : 0);
 }
 
+/* Send frames of the flow's oldest read, which is done. */
+static enum nof_pump emit_read(struct nof_nic *nic, struct nof_link *link, struct nof_peer *peer,
+                               unsigned budget, unsigned *frames)
+{
+    struct nof_read *r = nof_read_at(nic, nof_queue_head(&nic->reads, peer->readq));
+    struct nof_send *s = nof_send_at(nic, r->send);
+    enum nof_pump rc = NOF_PUMP_IDLE;
+    if (r->raw != NOF_NIL)
+        rc = nof_pack_emit(nic, link, peer, r, budget, frames);
+    if (rc == NOF_PUMP_IDLE)
+        rc = nof_read_emit(nic, link, peer, budget, frames);
+    if (rc == NOF_PUMP_IDLE && (s->marks & NOF_SEND_M_CANCEL))
+        nof_question_step(nic, s);
+    return rc;
+}
+
 /* Reads first: frames leave in the order in which they were filled. */
 static enum nof_pump pump_reads(struct nof_nic *nic, struct nof_link *link, struct nof_peer *peer,
                                 unsigned budget, unsigned *frames)
@@ -436,7 +503,7 @@ static enum nof_pump pump_reads(struct nof_nic *nic, struct nof_link *link, stru
     /* bound: reads that are done, NOF_READS_PER_FLOW; paid by the flow's share of the link */
     while (rc == NOF_PUMP_IDLE && peer->readq != NOF_NIL &&
            nof_read_at(nic, nof_queue_head(&nic->reads, peer->readq))->done)
-        rc = nof_read_emit(nic, link, peer, budget - sent, &sent);
+        rc = emit_read(nic, link, peer, budget - sent, &sent);
     *frames += sent;
     return rc;
 }
@@ -490,8 +557,6 @@ unsigned nof_send_run(struct nof_nic *nic, unsigned budget)
     nof_scheduler_end(nic, &run);
     return sent;
 }
-
-/* --- answers -------------------------------------------------------------------------------------- */
 
 struct nof_send *nof_send_by_handle(struct nof_nic *nic, const struct nof_peer *peer, uint64_t handle)
 {

@@ -22,8 +22,8 @@ void nof_send_submit(struct nof_nic *nic, struct nof_endpoint *ep, const struct 
                      uint32_t layout);
 /* Send what the flows have, in the scheduler's order, up to `budget` frames. Returns frames sent. */
 unsigned nof_send_run(struct nof_nic *nic, unsigned budget);
-/* A read has put bytes into frames (or failed, status < 0). */
-void nof_send_read_done(struct nof_nic *nic, struct nof_send *s, int status);
+/* dma_done() of a read. */
+void nof_send_dma_done(struct nof_nic *nic, uint32_t index, int status);
 /* The send ends with this status, as soon as no read is under way. It is in no queue. */
 void nof_send_end(struct nof_nic *nic, struct nof_send *s, int status);
 /* Frames that have come: NOF_OK or NOF_EPROTO. */
@@ -35,6 +35,31 @@ void nof_send_abort_rx(struct nof_nic *nic, struct nof_peer *peer, uint64_t hand
 void nof_send_free(struct nof_nic *nic, struct nof_send *s);
 /* The send of this flow that a handle from the peer names, or NULL: it has ended meanwhile. */
 struct nof_send *nof_send_by_handle(struct nof_nic *nic, const struct nof_peer *peer, uint64_t handle);
+/* The live send of this endpoint with this cookie, the youngest if there are several, or NULL. */
+struct nof_send *nof_send_by_cookie(struct nof_nic *nic, const struct nof_endpoint *ep, uint64_t cookie);
+
+/* For those who work on a part of it. Bytes have been put into frames, or are on their way there; */
+static inline void nof_send_taken(struct nof_send *s, uint32_t bytes)
+{
+    s->sent += bytes;
+}
+/* its payload cannot be read: nothing follows; */
+static inline void nof_send_broken(struct nof_send *s, int rc)
+{
+    s->status = rc < 0 ? rc : NOF_EFAULT;
+    s->marks |= NOF_SEND_M_ISSUED;
+}
+/* a read of it is under way (1), or has ended (-1); */
+static inline void nof_send_reading(struct nof_send *s, int delta)
+{
+    s->reads = (uint16_t)(s->reads + delta);
+}
+/* the receiver is asked whether it may be cancelled (question.h). */
+static inline void nof_send_asked(struct nof_send *s, uint64_t question)
+{
+    s->marks |= NOF_SEND_M_CANCEL;
+    s->question = question;
+}
 /* Cancelled: it ends without a completion. It is queued and not begun, or waits for its match. */
 void nof_send_forget(struct nof_nic *nic, struct nof_send *s);
 

@@ -7,7 +7,7 @@
 #include "arena.h"
 #include "compress/grant.h"
 #include "close.h"
-#include "msg/direct.h"
+#include "msg/direct_rx.h"
 #include "dispatch.h"
 #include "flows.h"
 #include "msg/host.h"
@@ -187,7 +187,7 @@ static void run(struct nof_nic *nic, unsigned budget)
     for (unsigned round = 0; round < LOCAL_ROUNDS; round++) {
         if (nic->dma_released)
             nof_rndv_blocks(nic);
-        if (sent < budget)
+        if (sent < budget && nic->ring != NOF_NIL)
             sent += nof_send_run(nic, budget - sent);
         if (nic->local_queue == NOF_NIL)
             break;

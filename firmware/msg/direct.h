@@ -16,8 +16,5 @@ int nof_direct_send(struct nof_nic *nic, struct nof_endpoint *ep, struct nof_pee
  * nothing is stored and they may be posted. Returns how many it has posted. */
 unsigned nof_direct_recv(struct nof_nic *nic, struct nof_endpoint *ep, const struct nof_desc *descs,
                          unsigned n);
-/* A MSG of one frame that a posted receive waits for and has room for, delivered in the completion or through
- * staging. */
-int nof_direct_rx(struct nof_nic *nic, struct nof_link *link, const struct nof_wire_view *view);
 
 #endif

@@ -3,6 +3,7 @@
 
 #include "msg/cancel.h"
 #include "compress/grant.h"
+#include "compress/chunk.h"
 #include "compress/defer.h"
 #include "msg/eager.h"
 #include "flows.h"
@@ -72,6 +73,10 @@ int nof_dispatch_frame(struct nof_nic *nic, struct nof_link *link, const struct 
     if (peer == NULL || nic->eps[peer->ep].state == NOF_EP_CLOSING) { /* refused, or closed meanwhile */
         nic->counters[NOF_C_DROP_TYPE]++;
         return NOF_OK;
+    }
+    if (!nof_chunk_room(&nic->grants)) { /* so that whatever this frame wants decoded has its place */
+        nof_gather_flush(nic);
+        nof_grant_burst_end(&nic->grants);
     }
     switch (view->type) {
     case NOF_WIRE_MSG:

@@ -20,19 +20,8 @@
 
 #define NOF_EARLY_MAX 8u /* rendezvous of one endpoint that are granted and have no receive yet */
 
-/* Does this endpoint stage ahead? */
-static inline int nof_early_on(const struct nof_endpoint *ep)
-{
-    return ep->watch != NULL && ep->state == NOF_EP_OPEN;
-}
-
 /* A stored message of envelope `e`, which is in no matching table yet, begins. */
 void nof_early_store(struct nof_nic *nic, const struct nof_env *e, uint32_t chain);
-/* n more bytes of a stored message, wherever it lies. 0: what came before did not decode, and the message
- * is gone. */
-int nof_early_append(struct nof_nic *nic, uint32_t chain, const uint8_t *data, uint32_t n);
-/* The chain is about to be freed: so is its line. */
-void nof_early_forget(struct nof_nic *nic, uint32_t chain);
 /* A message is in the matching tables now. */
 void nof_early_arrived(struct nof_nic *nic, struct nof_env *e);
 /* Receives may have been called: stage what is expected now. */
@@ -50,9 +39,5 @@ void nof_early_data(struct nof_nic *nic, struct nof_recv *r, uint64_t offset, co
 int nof_early_end(struct nof_nic *nic, struct nof_recv *r);
 /* Deliver a stored message that is complete and lies in a line; the chain is freed. */
 void nof_early_deliver(struct nof_nic *nic, struct nof_recv *r, uint32_t chain);
-
-/* The number of the receive that is predicted to take a message that comes now with this key, or
- * NOF_STAGE_NEVER. */
-uint64_t nof_early_due(struct nof_nic *nic, struct nof_endpoint *ep, const struct nof_match_key *key);
 
 #endif

@@ -66,9 +66,8 @@ struct nof_grant {
     struct nof_adaptive adaptive; /* tx */
     struct nof_dfcm *predictor;
     void *mem;
-    uint32_t packed_head, packed_tail; /* rx: messages that are not decoded yet, oldest first (defer.c) */
+    uint32_t packed_head, packed_tail; /* rx: messages that are not decoded yet, oldest first (stored.c) */
     uint64_t packed_bytes; /* of them, decoded */
-    uint8_t unpacking;
 };
 
 struct nof_refusal { /* do not ask for this flow again before */

@@ -59,6 +59,11 @@ static inline void nof_peer_expect(struct nof_nic *nic, struct nof_peer *peer, i
     if (before == 0 || peer->expects == 0)
         nof_peer_watch(nic, peer, delta);
 }
+/* Pieces of the message that is coming in go there: a ref of a receive, or NOF_REF_ENV and a chain; NOF_NIL: away. */
+static inline void nof_incoming_goes_to(struct nof_peer *peer, uint32_t target)
+{
+    peer->rx_target = target;
+}
 /* The list of operations that end when the peer dies; `ref` is a send or a receive. */
 void nof_peer_list(struct nof_nic *nic, struct nof_peer *peer, uint32_t ref);
 void nof_peer_unlist(struct nof_nic *nic, struct nof_peer *peer, uint32_t ref);

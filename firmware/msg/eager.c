@@ -5,15 +5,12 @@
 #include "msg/eager.h"
 
 #include "flow/credit.h"
-#include "ahead/early.h"
 #include "flow/link.h"
 #include "flow/peer.h"
 #include "msg/recv.h"
 #include "msg/rendezvous.h"
 #include "msg/unexpected.h"
 #include "msg/write.h"
-
-/* --- envelopes ------------------------------------------------------------------------------------ */
 
 /* Fields, sequence and credit. NOF_OK: *a is filled and the credit is used. */
 static int parse(struct nof_peer *peer, const struct nof_wire_view *view, struct nof_arrival *a)
@@ -151,8 +148,6 @@ int nof_eager_envelope_rx(struct nof_nic *nic, struct nof_peer *peer, const stru
     return rc;
 }
 
-/* --- further pieces ------------------------------------------------------------------------------- */
-
 int nof_eager_more_rx(struct nof_nic *nic, struct nof_peer *peer, const struct nof_wire_view *view, int lent)
 {
     int failed = (view->flags & NOF_WIRE_F_FAILED) != 0;
@@ -181,14 +176,12 @@ int nof_eager_more_rx(struct nof_nic *nic, struct nof_peer *peer, const struct n
     } else if (NOF_REF_KIND(target) == NOF_REF_RECV) {
         take_piece(nic, peer, nof_recv_at(nic, i), view->payload, n, lent);
     } else {
-        if (nof_early_append(nic, i, view->payload, n) && peer->rx_left == 0)
+        if (nof_stored_put(nic, i, view->payload, n) && peer->rx_left == 0)
             nof_unexpected_complete(nic, i);
     }
     nof_link_update_credit(nic, peer);
     return NOF_OK;
 }
-
-/* --- chunks that do not decode ---------------------------------------------------------------------- */
 
 int nof_eager_broken_rx(struct nof_nic *nic, struct nof_peer *peer, const struct nof_wire_view *view)
 {

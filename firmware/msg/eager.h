@@ -6,18 +6,7 @@
 #define NOF_EAGER_H
 
 #include "nic.h"
-
-/* One envelope and the first piece of its payload. */
-struct nof_arrival {
-    struct nof_match_key key;
-    uint64_t len;
-    uint64_t handle;
-    const uint8_t *payload;
-    uint32_t payload_bytes;
-    uint32_t blocks; /* charged */
-    uint8_t flags; /* enum nof_env_flag */
-    uint8_t lent;
-};
+#include "msg/stored.h"
 
 /* Frames of a flow that is open: NOF_OK, or NOF_EPROTO. */
 int nof_eager_envelope_rx(struct nof_nic *nic, struct nof_peer *peer, const struct nof_wire_view *view,

@@ -64,8 +64,6 @@ static int buffer_of(struct nof_nic *nic, const struct nof_endpoint *ep, const s
     return *layout_out != NOF_NIL;
 }
 
-/* --- send ----------------------------------------------------------------------------------------- */
-
 static void take_send(struct nof_nic *nic, struct nof_endpoint *ep, const struct nof_desc *desc)
 {
     const unsigned where = NOF_DESC_F_INLINE | NOF_DESC_F_BOUNCE | NOF_DESC_F_LAYOUT;
@@ -84,8 +82,6 @@ static void take_send(struct nof_nic *nic, struct nof_endpoint *ep, const struct
     }
     nof_send_submit(nic, ep, desc, layout);
 }
-
-/* --- receive -------------------------------------------------------------------------------------- */
 
 static struct nof_recv *make_recv(struct nof_nic *nic, struct nof_endpoint *ep, const struct nof_desc *desc,
                                   uint8_t opcode, uint32_t layout)
@@ -268,8 +264,6 @@ static void take_revoked(struct nof_nic *nic, struct nof_endpoint *ep, const str
         nof_cancel_revoked(nic, ep, desc) != NOF_OK)
         fatal(nic, ep);
 }
-
-/* --- the rest ------------------------------------------------------------------------------------- */
 
 static void take_peer(struct nof_nic *nic, struct nof_endpoint *ep, const struct nof_desc *desc)
 {

@@ -8,8 +8,6 @@
 #include "msg/rendezvous.h"
 #include "msg/write.h"
 
-/* --- life ----------------------------------------------------------------------------------------- */
-
 uint32_t nof_recv_room(const struct nof_nic *nic, const struct nof_endpoint *ep)
 {
     uint32_t free = nof_pool_free(&nic->recvs);
@@ -60,8 +58,6 @@ struct nof_recv *nof_recv_by_handle(struct nof_nic *nic, const struct nof_peer *
         return NULL;
     return r;
 }
-
-/* --- the end -------------------------------------------------------------------------------------- */
 
 void nof_recv_complete(struct nof_nic *nic, struct nof_recv *r, struct nof_comp *comp)
 {
@@ -145,8 +141,6 @@ void nof_recv_write_ended(struct nof_nic *nic, struct nof_recv *r)
     if (r->state == NOF_RECV_ENDING && r->writes == 0)
         nof_recv_complete(nic, r, &comp);
 }
-
-/* --- delivery ------------------------------------------------------------------------------------- */
 
 void nof_recv_matched(struct nof_nic *nic, struct nof_recv *r, struct nof_peer *peer,
                       const struct nof_match_key *key, uint64_t len)

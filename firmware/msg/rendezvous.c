@@ -12,8 +12,6 @@
 #define AGAIN_PREV offsetof(struct nof_recv, again_prev)
 #define AGAIN_STEPS 16u /* to repeat a frame */
 
-/* --- granting ------------------------------------------------------------------------------------- */
-
 static void send_cts(struct nof_nic *nic, struct nof_recv *r)
 {
     struct nof_peer *peer = nof_peer_at(nic, r->peer);
@@ -191,8 +189,6 @@ void nof_rndv_no_wait(struct nof_nic *nic, struct nof_recv *r)
         leave_wait(nic, &nic->eps[r->ep], r);
     r->flags &= (uint8_t)~NOF_RECV_F_WAITING;
 }
-
-/* --- frames --------------------------------------------------------------------------------------- */
 
 int nof_rndv_resume_rx(struct nof_nic *nic, struct nof_peer *peer, const struct nof_wire_view *view)
 {

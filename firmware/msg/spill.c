@@ -7,6 +7,7 @@
 #include "flow/peer.h"
 #include "msg/recv.h"
 #include "msg/rendezvous.h"
+#include "msg/stored.h"
 #include "msg/unexpected.h"
 
 void nof_spill_enter(struct nof_nic *nic, struct nof_endpoint *ep)
@@ -52,9 +53,10 @@ static int place(struct nof_nic *nic, struct nof_peer *peer, const struct nof_ar
         }
         nof_count(nic, ep, NOF_C_STAGE_FULL, 1);
     }
-    uint32_t chain = nof_unexpected_store(nic, peer, a);
+    uint32_t chain = nof_stored_begin(nic, peer, a, NOF_STORED_HELD, NOF_NIL);
     if (chain == NOF_NIL)
         return NOF_EPROTO;
+    (void)nof_stored_put(nic, chain, a->payload, a->payload_bytes);
     ep->held++;
     comp->flags = NOF_COMP_F_REMOTE;
     comp->handle = nof_handle(chain, nof_stored_hold(&nic->netmem, chain)) | NOF_HANDLE_HELD;
@@ -131,7 +133,7 @@ void nof_spill_forget(struct nof_nic *nic, const struct nof_endpoint *ep, const 
     if ((handle & NOF_HANDLE_KINDS) != NOF_HANDLE_HELD || find_held(nic, ep->index, peer, handle) == NULL)
         return;
     unhold(nic, ep->index, chain);
-    nof_unexpected_discard(nic, chain);
+    nof_stored_discard(nic, chain);
 }
 
 static int pull_held(struct nof_nic *nic, struct nof_recv *r, struct nof_peer *peer, uint64_t handle)

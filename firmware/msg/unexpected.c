@@ -2,70 +2,22 @@
 #include "msg/unexpected.h"
 
 #include "flow/credit.h"
-#include "compress/defer.h"
 #include "ahead/early.h"
 #include "flow/link.h"
 #include "msg/recv.h"
 #include "msg/rendezvous.h"
 #include "msg/spill.h"
-
-/* --- stored payload ------------------------------------------------------------------------------- */
-
-/* A chain for this message with its first piece, or NOF_NIL. */
-static uint32_t store(struct nof_nic *nic, struct nof_peer *peer, const struct nof_arrival *a,
-                      uint8_t owner_kind, uint32_t owner)
-{
-    uint32_t chain = nof_stored_take(&nic->netmem, a->len, (a->flags & NOF_ENV_F_SYNC) != 0);
-    if (chain == NOF_NIL)
-        return NOF_NIL;
-    struct nof_stored *st = nof_stored_at(&nic->netmem, chain);
-    st->owner_kind = owner_kind;
-    st->owner = owner;
-    st->ep = peer->ep;
-    st->peer = nof_peer_index(nic, peer);
-    st->ctx = a->key.ctx;
-    st->tag = a->key.tag;
-    st->handle = a->handle;
-    st->flags = a->flags & NOF_ENV_F_SYNC ? NOF_STORED_F_SYNC : 0;
-    if (owner_kind == NOF_STORED_ENV && nic->grants.deferring == NULL)
-        nof_early_store(nic, nof_env_at(nic, owner), chain);
-    (void)nof_early_append(nic, chain, a->payload, a->payload_bytes);
-    if (peer->rx_left > 0)
-        peer->rx_target = NOF_REF(NOF_REF_ENV, chain);
-    return chain;
-}
-
-static void free_chain(struct nof_nic *nic, uint32_t chain)
-{
-    struct nof_peer *peer = nof_peer_at(nic, nof_stored_at(&nic->netmem, chain)->peer);
-    if (nic->eps[peer->ep].state != NOF_EP_CLOSING && nof_defer_open(nic, chain) != NOF_OK)
-        return; /* it has gone that way */
-    nof_early_forget(nic, chain);
-    nof_credit_free(nic, peer, 0, nof_netmem_free(&nic->netmem, chain));
-}
-
-void nof_unexpected_discard(struct nof_nic *nic, uint32_t chain)
-{
-    struct nof_peer *peer = nof_peer_at(nic, nof_stored_at(&nic->netmem, chain)->peer);
-    if (peer->rx_target == NOF_REF(NOF_REF_ENV, chain))
-        peer->rx_target = NOF_NIL;
-    free_chain(nic, chain);
-    nof_link_update_credit(nic, peer);
-}
-
-uint32_t nof_unexpected_store(struct nof_nic *nic, struct nof_peer *peer, const struct nof_arrival *a)
-{
-    return store(nic, peer, a, NOF_STORED_HELD, NOF_NIL);
-}
+#include "msg/stored.h"
 
 int nof_unexpected_collect(struct nof_nic *nic, struct nof_peer *peer, struct nof_recv *r,
                            const struct nof_arrival *a)
 {
-    uint32_t chain = store(nic, peer, a, NOF_STORED_RECV, nof_recv_index(nic, r));
+    uint32_t chain = nof_stored_begin(nic, peer, a, NOF_STORED_RECV, nof_recv_index(nic, r));
     if (chain == NOF_NIL) {
         nof_recv_end(nic, r, NOF_EPROTO);
         return NOF_EPROTO;
     }
+    (void)nof_stored_put(nic, chain, a->payload, a->payload_bytes);
     if (peer->rx_left == 0)
         nof_recv_stored(nic, r, chain);
     return NOF_OK;
@@ -93,7 +45,7 @@ void nof_unexpected_failed(struct nof_nic *nic, uint32_t chain, int status)
         e->flags |= NOF_ENV_F_FAILED;
         e->chain = NOF_NIL;
     }
-    free_chain(nic, chain);
+    nof_stored_drop(nic, chain);
 }
 
 void nof_unexpected_assign(struct nof_nic *nic, struct nof_recv *r, uint32_t chain)
@@ -101,7 +53,7 @@ void nof_unexpected_assign(struct nof_nic *nic, struct nof_recv *r, uint32_t cha
     struct nof_stored *st = nof_stored_at(&nic->netmem, chain);
     if (st->flags & NOF_STORED_F_FAILED) {
         int status = st->status;
-        free_chain(nic, chain);
+        nof_stored_drop(nic, chain);
         nof_recv_end(nic, r, status);
         return;
     }
@@ -114,8 +66,6 @@ void nof_unexpected_assign(struct nof_nic *nic, struct nof_recv *r, uint32_t cha
     else if (st->line != NOF_NIL)
         nof_stage_remap(&nic->eps[r->ep].stage, st->line, nof_recv_index(nic, r));
 }
-
-/* --- envelopes ------------------------------------------------------------------------------------ */
 
 void nof_unexpected_free(struct nof_nic *nic, struct nof_env *e)
 {
@@ -132,7 +82,7 @@ void nof_unexpected_withdraw(struct nof_nic *nic, struct nof_env *e)
 {
     nof_match_unstore(nic, e);
     if (e->chain != NOF_NIL)
-        nof_unexpected_discard(nic, e->chain);
+        nof_stored_discard(nic, e->chain);
     nof_unexpected_free(nic, e);
 }
 
@@ -157,11 +107,15 @@ static struct nof_env *env_take(struct nof_nic *nic, struct nof_peer *peer, cons
         memcpy(e->data, a->payload, a->payload_bytes);
         return e;
     }
-    e->chain = store(nic, peer, a, NOF_STORED_ENV, i);
-    if (e->chain != NOF_NIL)
-        return e;
-    nof_pool_give(&nic->envs, i);
-    return NULL;
+    e->chain = nof_stored_begin(nic, peer, a, NOF_STORED_ENV, i);
+    if (e->chain == NOF_NIL) {
+        nof_pool_give(&nic->envs, i);
+        return NULL;
+    }
+    if (nic->grants.deferring == NULL)
+        nof_early_store(nic, e, e->chain);
+    (void)nof_stored_put(nic, e->chain, a->payload, a->payload_bytes);
+    return e;
 }
 
 /* Waiting probes that this message answers. Returns the MPROBE that takes it, or NULL. */
@@ -242,7 +196,7 @@ void nof_unexpected_deliver(struct nof_nic *nic, struct nof_recv *r, struct nof_
     int dead = (peer->flags & NOF_PEER_F_DEAD) != 0;
     leave_tables(nic, e);
     if (e->chain != NOF_NIL)
-        (void)nof_defer_open(nic, e->chain); /* if it fails, e says so */
+        (void)nof_stored_open(nic, e->chain); /* if it fails, e says so */
     nof_recv_matched(nic, r, peer, &e->key, e->len);
     if (e->flags & NOF_ENV_F_SYNC)
         nof_recv_tell_matched(nic, peer, e->handle);
@@ -268,7 +222,7 @@ int nof_unexpected_close(struct nof_nic *nic, const struct nof_endpoint *ep, uin
         return 0;
     leave_tables(nic, e);
     if (e->chain != NOF_NIL)
-        free_chain(nic, e->chain);
+        nof_stored_drop(nic, e->chain);
     nof_unexpected_free(nic, e);
     return 1;
 }
@@ -279,5 +233,5 @@ void nof_unexpected_close_held(struct nof_nic *nic, struct nof_endpoint *ep, uin
         return;
     nic->netmem.held[chain] = 0;
     ep->held--;
-    free_chain(nic, chain);
+    nof_stored_drop(nic, chain);
 }

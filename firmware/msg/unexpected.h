@@ -23,14 +23,10 @@ int nof_unexpected_collect(struct nof_nic *nic, struct nof_peer *peer, struct no
 /* The last piece of a stored message is here; or no further one will come. */
 void nof_unexpected_complete(struct nof_nic *nic, uint32_t chain);
 void nof_unexpected_failed(struct nof_nic *nic, uint32_t chain, int status);
-/* Keep the payload of a message that is handed to the library; NOF_NIL: no blocks. */
-uint32_t nof_unexpected_store(struct nof_nic *nic, struct nof_peer *peer, const struct nof_arrival *a);
 /* r takes over a stored message, complete or not, or failed. */
 void nof_unexpected_assign(struct nof_nic *nic, struct nof_recv *r, uint32_t chain);
 /* Its sender takes the message back: out of the store, payload and all. */
 void nof_unexpected_withdraw(struct nof_nic *nic, struct nof_env *e);
-/* Free a stored message that nobody will get; what is still to come of it is thrown away. */
-void nof_unexpected_discard(struct nof_nic *nic, uint32_t chain);
 /* Free an envelope (in no table) and its credit; not its chain. */
 void nof_unexpected_free(struct nof_nic *nic, struct nof_env *e);
 /* The endpoint closes: free this envelope if it is one that is stored for it; 1: it was. */

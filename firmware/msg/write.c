@@ -7,8 +7,6 @@
 #include "msg/recv.h"
 #include "msg/rendezvous.h"
 
-/* --- blocks --------------------------------------------------------------------------------------- */
-
 uint32_t nof_write_reserve(struct nof_nic *nic, struct nof_recv *r, uint32_t want, uint32_t least)
 {
     struct nof_endpoint *ep = &nic->eps[r->ep];
@@ -50,8 +48,6 @@ void nof_write_claim(struct nof_nic *nic, const struct nof_recv *r)
 {
     nic->eps[r->ep].dma_used += r->reserved_blocks;
 }
-
-/* --- chains --------------------------------------------------------------------------------------- */
 
 static void give_chain(struct nof_nic *nic, struct nof_recv *r, uint32_t chain, uint32_t peer)
 {
@@ -213,8 +209,6 @@ void nof_write_retry(struct nof_nic *nic, uint32_t *queue)
         issue(nic, nof_write_at(nic, i));
     }
 }
-
-/* --- gathering ------------------------------------------------------------------------------------ */
 
 static void gather_reset(struct nof_gather *g)
 {

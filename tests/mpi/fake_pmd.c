@@ -366,6 +366,22 @@ static void on_probe(const struct nof_desc *d)
         complete(d->opcode, d, NOF_ENOMATCH);
 }
 
+/* MPI_Finalize takes back what nobody received. */
+static void on_send_cancel(const struct nof_desc *d)
+{
+    for (struct message *m = fake.store; m != NULL; m = m->next) {
+        if (m->send.cookie != d->cookie || m->copy != NULL)
+            continue;
+        forget(&fake.store, m);
+        fake.stored--;
+        fake.rendezvous -= !m->parked;
+        drop(m);
+        complete(NOF_COMP_SEND_CANCEL, d, NOF_OK);
+        return;
+    }
+    complete(NOF_COMP_SEND_CANCEL, d, NOF_ENOMATCH);
+}
+
 static void on_cancel(const struct nof_desc *d)
 {
     for (struct waiting **at = &fake.posted; *at != NULL; at = &(*at)->next) {
@@ -417,6 +433,9 @@ static void execute(const struct nof_desc *d)
         break;
     case NOF_DESC_CANCEL:
         on_cancel(d);
+        break;
+    case NOF_DESC_SEND_CANCEL:
+        on_send_cancel(d);
         break;
     case NOF_DESC_PROBE:
     case NOF_DESC_MPROBE:

@@ -54,6 +54,8 @@ void nofd_core_fini(struct nofd_core *core)
 static void add(struct nofd_core *core, struct nofd_source *source)
 {
     core->sources.of[core->sources.n++] = source;
+    if (source->ops->spare != NULL)
+        core->spare = source;
 }
 
 /* Silence of peers and helpers counts only while we listen. */
@@ -75,22 +77,10 @@ static void look_at_pause(struct nofd_core *core)
     core->own_ns = own_ns;
 }
 
-static unsigned spare_turn(const struct nofd_core *core)
-{
-    unsigned work = 0;
-
-    for (unsigned i = 0; i < core->sources.n; i++) {
-        struct nofd_source *source = core->sources.of[i];
-
-        if (source->ops->spare != NULL)
-            work += source->ops->spare(source);
-    }
-    return work;
-}
-
 static int run(void *arg)
 {
     struct nofd_core *core = arg;
+    const struct nofd_sources sources = core->sources; /* which stay the same, whatever a turn does */
 
     (void)prctl(PR_SET_TIMERSLACK, TIMER_SLACK);
     core->lcore.now_ns = nofd_clock_ns();
@@ -106,10 +96,10 @@ static int run(void *arg)
         if (gap_ns > STALL_NS)
             tell_stalled(core, gap_ns);
         nofd_lcore_serve(&core->lcore);
-        for (unsigned i = 0; i < core->sources.n; i++)
-            work += core->sources.of[i]->ops->turn(core->sources.of[i], now_ns);
-        if (work == 0)
-            work = spare_turn(core);
+        for (unsigned i = 0; i < sources.n; i++)
+            work += sources.of[i]->ops->turn(sources.of[i], now_ns);
+        if (work == 0 && core->spare != NULL)
+            work = core->spare->ops->spare(core->spare);
         if (work > 0)
             nofd_idle_worked(&core->idle, now_ns);
         else

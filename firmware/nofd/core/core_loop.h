@@ -24,6 +24,7 @@ struct nofd_core {
     struct nofd_nic **nics;
     unsigned nnics;
     struct nofd_sources sources; /* the NICs, and who copies for them */
+    struct nofd_source *spare; /* the one of them that has something for a turn without work; NULL: none */
     struct nofd_idle idle;
     uint64_t own_ns; /* while watch_pauses: when this turn began, in time of our own */
 

@@ -506,6 +506,8 @@ static unsigned turn(struct nofd_source *source, uint64_t now_ns)
     unsigned n = 0;
 
     (void)now_ns;
+    if (pools->n == 0)
+        return 0;
     pools->first++; /* none is always the last, for which nothing is left */
     for (unsigned i = 0; i < pools->n; i++)
         n += pool_turn(pools->lcore, pools->pool[(pools->first + i) % pools->n], &left);

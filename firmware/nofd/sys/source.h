@@ -20,7 +20,7 @@ struct nofd_source;
 struct nofd_source_ops {
     /* Returns how much there was to do. */
     unsigned (*turn)(struct nofd_source *source, uint64_t now_ns);
-    /* Does what another thread would do otherwise. Returns how much. */
+    /* Does what another thread would do otherwise. Returns how much. One source of a core has it, at most. */
     unsigned (*spare)(struct nofd_source *source);
     /* When it must have a turn if nobody wakes the core; UINT64_MAX: never. NULL: never. */
     uint64_t (*deadline)(struct nofd_source *source, uint64_t now_ns);

@@ -39,6 +39,14 @@ NOFD_FOLDERS = ("sys", "dma", "door", "core", "control")
 NOFD = tuple((folder, tuple(f"firmware/nofd/{below}/" for below in NOFD_FOLDERS[:at]))
              for at, folder in enumerate(NOFD_FOLDERS))
 
+# Inside the MPI library too. Entry points may know all.
+LIB = "host/libmpi_offload/"
+LIB_FOLDERS = ("base", "launch", "type", "comm", "chan", "p2p", "coll", "make", "rma", "tool")
+# What a section of a Fortran array looks like is told by the bindings' door, which knows nobody.
+LIB_BELOW = CONTRACT + ("host/*", LIB + "include/", LIB + "api/fortran_hooks.h")
+LIBRARY = tuple((folder, tuple(f"{LIB}{below}/" for below in LIB_FOLDERS[:at + 1]))
+                for at, folder in enumerate(LIB_FOLDERS))
+
 LAWS = (
     (re.compile(r"^include/nof/"), Law("installed contract", ("include/nof/",), outside=BARE)),
     (re.compile(r"^include/nof_private/"), Law("private contract", CONTRACT, dpdk=RING_ONLY)),
@@ -58,6 +66,8 @@ LAWS = (
     (re.compile(r"^host/libmpi_offload/fortran/"),
      Law("Fortran bindings", ("host/libmpi_offload/fortran/", "host/libmpi_offload/include/",
                               "host/libmpi_offload/api/fortran_hooks.h"), mpi=True)),
+    *((re.compile(rf"^{LIB}{folder}/"), Law(f"MPI library, {folder}", LIB_BELOW + below, mpi=True))
+      for folder, below in LIBRARY),
     (re.compile(r"^host/libmpi_offload/"),
      Law("MPI library", CONTRACT + ("host/*", "host/libmpi_offload/"), mpi=True)),
     (re.compile(r"^ebpf/"), Law("eBPF", CONTRACT + ("ebpf/",))),

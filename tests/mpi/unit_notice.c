@@ -8,7 +8,7 @@
 #include "../check.h"
 #include "chan/nic/chan_nic.h"
 #include "comm/comm.h"
-#include "base/request.h"
+#include "chan/request.h"
 
 struct nof_lib nof_lib = {.world_rank = 0, .world_size = 4};
 static struct nof_chan_peer peers[4];

@@ -6,7 +6,7 @@
 #include "p2p/bsend.h"
 #include "comm/comm.h"
 #include "comm/entry.h"
-#include "base/request.h"
+#include "chan/request.h"
 #include "comm/session.h"
 
 static int attach(struct nof_bsend *b, void *address, MPI_Count size)

@@ -6,7 +6,7 @@
 #include "comm/comm.h"
 #include "comm/entry.h"
 #include "base/error.h"
-#include "base/request.h"
+#include "chan/request.h"
 #include "base/wait.h"
 
 /* Leave with an error that belongs to `comm`, whose reference is given back afterwards. */

@@ -3,7 +3,7 @@
 
 #include "base/attr.h"
 #include "comm/entry.h"
-#include "type/section.h"
+#include "coll/coll_section.h"
 
 static void set_callsite(const void *site)
 {

@@ -8,7 +8,7 @@
 #include "chan/channel.h"
 #include "comm/comm.h"
 #include "p2p/pt2pt.h"
-#include "base/request.h"
+#include "chan/request.h"
 #include "coll/schedule.h"
 
 #define TOGETHER_MAX 128 /* ranks that are heard from at a time */

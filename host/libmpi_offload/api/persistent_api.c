@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "chan/channel.h"
 #include "comm/entry.h"
-#include "base/greq.h"
+#include "api/greq.h"
 #include "p2p/pt2pt.h"
 #include "base/wait.h"
 

@@ -3,7 +3,7 @@
 
 #include "comm/entry.h"
 #include "base/error.h"
-#include "base/request.h"
+#include "chan/request.h"
 
 static int check_given(const MPI_Status *status)
 {

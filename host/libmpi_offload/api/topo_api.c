@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "comm/comm_make.h"
+#include "make/comm_make.h"
 #include "comm/entry.h"
 #include "comm/topo.h"
 

@@ -10,7 +10,7 @@
 #define NOF_MPI_CHANNEL_H
 
 #include "chan/message.h"
-#include "base/request.h"
+#include "chan/request.h"
 #include "base/wait.h"
 
 struct nof_channel {

@@ -2,8 +2,8 @@
 #include "coll/coll_args.h"
 
 #include "comm/entry.h"
-#include "base/request.h"
-#include "type/section.h"
+#include "chan/request.h"
+#include "coll/coll_section.h"
 
 /* Communicator and filled schedule; *s_out is NULL unless MPI_SUCCESS. */
 static int build_schedule(MPI_Comm comm, nof_coll_builder *build, const struct nof_coll_args *args,

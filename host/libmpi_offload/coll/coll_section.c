@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "type/section.h"
+#include "coll/coll_section.h"
 
 struct noted {
     struct nof_section section;

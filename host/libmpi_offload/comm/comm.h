@@ -17,7 +17,6 @@
 #define NOF_MPI_COMM_H
 
 #include "base/error.h"
-#include "p2p/bsend.h"
 #include "comm/group.h"
 #include "base/lib.h"
 
@@ -28,7 +27,17 @@ enum nof_comm_use {
     NOF_COMM_PART /* partitioned communication */
 };
 
+struct nof_request;
 struct nof_topo;
+
+/* A buffer that the program attached; used by p2p/bsend.h. */
+struct nof_bsend {
+    void *address;
+    size_t size;
+    size_t used;
+    bool attached;
+    struct nof_request *flushes; /* MPI_Buffer_iflush, MPI_Comm_iflush_buffer: wait for used == 0 */
+};
 
 struct nof_comm {
     uint32_t refs; /* the handle's one, and one per request */

@@ -4,7 +4,7 @@
 #ifndef NOF_MPI_SESSION_H
 #define NOF_MPI_SESSION_H
 
-#include "p2p/bsend.h"
+#include "comm/comm.h"
 #include "base/lib.h"
 
 struct nof_errhandler;

@@ -3,7 +3,7 @@
 
 #include "comm/comm.h"
 #include "base/error.h"
-#include "base/request.h"
+#include "chan/request.h"
 #include "comm/session.h"
 #include "base/wait.h"
 

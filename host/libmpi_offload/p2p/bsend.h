@@ -8,17 +8,9 @@
 #ifndef NOF_MPI_BSEND_H
 #define NOF_MPI_BSEND_H
 
-#include "base/lib.h"
+#include "comm/comm.h"
 
 struct nof_request;
-
-struct nof_bsend {
-    void *address;
-    size_t size;
-    size_t used;
-    bool attached;
-    struct nof_request *flushes; /* MPI_Buffer_iflush, MPI_Comm_iflush_buffer: wait for used == 0 */
-};
 
 extern struct nof_bsend nof_bsend_process; /* the process' own */
 

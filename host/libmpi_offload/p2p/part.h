@@ -15,7 +15,7 @@
 #ifndef NOF_MPI_PART_H
 #define NOF_MPI_PART_H
 
-#include "base/request.h"
+#include "chan/request.h"
 
 struct nof_part;
 

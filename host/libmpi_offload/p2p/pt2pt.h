@@ -4,7 +4,7 @@
 #define NOF_MPI_PT2PT_H
 
 #include "comm/comm.h"
-#include "base/request.h"
+#include "chan/request.h"
 
 /* The arguments that all sends and receives have, as the program gave them. */
 struct nof_pt2pt_args {

@@ -4,19 +4,6 @@
 #ifndef NOF_MPI_STAGED_H
 #define NOF_MPI_STAGED_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-struct nof_staged {
-    struct nof_staged *next;
-    const void *data; /* what the program was told */
-    void *buffer; /* malloc'ed; NULL once it is known to be of no use */
-    size_t buffer_bytes;
-    uint32_t offset; /* in the staging area */
-    bool in_area;
-};
-
 /* MPI_Finalize: what was never released. */
 void nof_staged_close(void);
 

@@ -16,7 +16,7 @@
 #define NOF_MPI_RMA_H
 
 #include "type/op.h"
-#include "base/request.h"
+#include "chan/request.h"
 #include "rma/win.h"
 
 enum nof_rma_kind {

@@ -7,7 +7,7 @@
 
 #include "base/attr.h"
 #include "coll/coll.h"
-#include "comm/comm_make.h"
+#include "make/comm_make.h"
 #include "comm/entry.h"
 #include "rma/rma.h"
 

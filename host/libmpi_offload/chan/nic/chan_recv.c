@@ -5,7 +5,6 @@
 
 #include "chan/nic/chan_nic.h"
 #include "base/error.h"
-#include "p2p/staged.h"
 #include "base/wait.h"
 
 void nof_chan_recv(struct nof_request *req)

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "coll/coll.h"
-#include "comm/comm_make.h"
+#include "make/comm_make.h"
 #include "comm/entry.h"
 
 /* What a leader tells the other one, and then its group. */

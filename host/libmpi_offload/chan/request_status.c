@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <string.h>
 
-#include "base/request.h"
+#include "chan/request.h"
 
 /* Internal words: 0 and 1 the byte count, 2 the cancelled flag; the rest stays zero. */
 enum { WORD_BYTES = 0, WORD_CANCELLED = 2 };

@@ -10,6 +10,7 @@
 #include "comm/entry.h"
 #include "base/error.h"
 #include "comm/group.h"
+#include "p2p/bsend.h"
 #include "base/info.h"
 
 static const struct {

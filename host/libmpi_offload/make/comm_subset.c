@@ -3,7 +3,7 @@
  * The first member draws the context id and tells the others along a tree. */
 #include <stdlib.h>
 
-#include "comm/comm_make.h"
+#include "make/comm_make.h"
 #include "comm/entry.h"
 #include "base/info.h"
 

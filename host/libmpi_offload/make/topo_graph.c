@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "comm/comm_make.h"
+#include "make/comm_make.h"
 #include "comm/entry.h"
 #include "comm/topo.h"
 

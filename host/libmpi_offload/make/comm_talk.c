@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "comm/comm_make.h"
+#include "make/comm_make.h"
 
 #include "chan/channel.h"
 #include "p2p/pt2pt.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "base/request.h"
+#include "chan/request.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -4,7 +4,7 @@
 #include <strings.h>
 
 #include "coll/coll.h"
-#include "comm/comm_make.h"
+#include "make/comm_make.h"
 #include "comm/entry.h"
 #include "base/info.h"
 #include "launch/launch.h"

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "base/greq.h"
+#include "api/greq.h"
 
 #include <stdlib.h>
 
 #include "comm/entry.h"
 #include "base/error.h"
-#include "base/request.h"
+#include "chan/request.h"
 
 static int greq_status(const struct nof_request *req, MPI_Status *status)
 {

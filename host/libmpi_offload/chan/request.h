@@ -35,7 +35,16 @@ struct nof_message;
 struct nof_part;
 struct nof_request;
 struct nof_sched;
-struct nof_staged;
+
+/* A message that the program reads in place (p2p/staged.h). */
+struct nof_staged {
+    struct nof_staged *next;
+    const void *data; /* what the program was told */
+    void *buffer; /* malloc'ed; NULL once it is known to be of no use */
+    size_t buffer_bytes;
+    uint32_t offset; /* in the staging area */
+    bool in_area;
+};
 
 /* What a kind does that hangs something on its requests, beside the code that makes them. */
 struct nof_request_ops {

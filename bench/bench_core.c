@@ -34,8 +34,6 @@ struct arguments {
     const char *child; /* "send:msg64": do the work that is measured */
 };
 
-/* ---- the work ---- */
-
 static struct nof_desc transfer(int send, uint64_t len)
 {
     return (struct nof_desc){.opcode = send ? NOF_DESC_SEND : NOF_DESC_RECV,
@@ -126,8 +124,6 @@ static double frames_per_message(uint32_t mtu_bytes)
     return (double)LARGE_BYTES / payload;
 }
 
-/* ---- figures ---- */
-
 struct row {
     const char *side, *name;
     double instructions, crc, copy;
@@ -188,8 +184,6 @@ static int report(const struct row *rows, size_t n, struct nof_bench_report *rep
     }
     return nof_bench_end(report, json_pack("{s:o}", "rows", list)) ? 0 : 1;
 }
-
-/* ---- command ---- */
 
 enum { KEY_CHILD = 256, KEY_MTU };
 

@@ -67,8 +67,6 @@ static double now_s(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* ---- the work ---- */
-
 /* One codec on one file; with `verify`, what comes out is looked at (and the time means nothing). */
 static int run_file(struct bench *b, unsigned codec, const struct nof_messages *m, bool verify,
                     struct figures *sum)
@@ -150,8 +148,6 @@ static int run_program(struct bench *b, struct program *p)
     return 0;
 }
 
-/* ---- set-up ---- */
-
 static int open_files(struct bench *b)
 {
     size_t most_bytes = 0, most_messages = 0, largest = 0;
@@ -209,8 +205,6 @@ static void close_bench(struct bench *b)
     free(b->lens);
     free(b->plain);
 }
-
-/* ---- figures ---- */
 
 static double ratio(const struct program *p, unsigned codec)
 {
@@ -378,8 +372,6 @@ static int run(const struct arguments *a)
     free(programs);
     return all ? 0 : 1;
 }
-
-/* ---- command ---- */
 
 enum { KEY_FORMAT = 256, KEY_PASSES };
 

@@ -40,8 +40,6 @@ static const struct list {
 };
 #define NLISTS (sizeof(lists) / sizeof(lists[0]))
 
-/* ---- the work: one batch per list and length ---- */
-
 struct table {
     struct nof_nic *nic;
     const struct list *list;
@@ -118,8 +116,6 @@ static int work(void)
     return 0;
 }
 
-/* ---- 100 000 unmatched sends ---- */
-
 struct spill {
     uint64_t unmatched, wanted; /* envelopes that the host has, by tag */
     uint64_t arena_before, arena_after;
@@ -194,8 +190,6 @@ static void spill(struct spill *s)
                  (unsigned long long)s->sent);
     nof_pair_fini(&pair);
 }
-
-/* ---- figures ---- */
 
 struct figures {
     double instructions[NLISTS][NENTRIES];
@@ -274,8 +268,6 @@ static void print_text(const struct figures *f)
                (unsigned long long)s->arena_after, (unsigned long long)s->used_before,
                (unsigned long long)s->used_after);
 }
-
-/* ---- command ---- */
 
 enum { KEY_CHILD = 256 };
 

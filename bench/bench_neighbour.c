@@ -55,8 +55,6 @@ struct bench {
     struct nof_bench_report report;
 };
 
-/* --- the daemon ----------------------------------------------------------------------------------- */
-
 static void bind_to(int cpu)
 {
     cpu_set_t set;
@@ -109,8 +107,6 @@ static void end_daemon(struct bench *b)
     kill(b->nofd, SIGTERM);
     waitpid(b->nofd, NULL, 0);
 }
-
-/* --- one window ----------------------------------------------------------------------------------- */
 
 static pid_t start(const struct bench *b, const struct neighbour_attack *attack, unsigned number)
 {
@@ -193,8 +189,6 @@ static bool window(const struct bench *b, const struct neighbour_attack *attack,
                                                                               : b->board->pause_ns[1]);
     return good;
 }
-
-/* --- all of them ---------------------------------------------------------------------------------- */
 
 static bool chosen(const struct bench *b, const struct neighbour_attack *attack)
 {

@@ -177,8 +177,6 @@ static bool check_file(const char *self, const char *path)
     return good;
 }
 
-/* ---- command ---- */
-
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
     struct options *o = state->input;

@@ -9,8 +9,6 @@
 #include "messages.h"
 #include "nof/status.h"
 
-/* ---- the firmware's ---- */
-
 struct firmware {
     enum nof_dfcm_format format;
     void *memory[NOF_MESSAGES_DESTINATIONS];
@@ -135,8 +133,6 @@ const struct nof_codec nof_codec_fast = {
 const struct nof_codec nof_codec_paper = {
     "paper", NULL, open_paper, close_firmware, fresh_firmware, compress_firmware, decompress_firmware,
 };
-
-/* ---- the literal one ---- */
 
 struct reference {
     struct dfcm_reference *predictor[NOF_MESSAGES_DESTINATIONS];

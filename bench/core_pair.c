@@ -8,8 +8,6 @@
 
 #define STAGING_BYTES (256u << 10)
 
-/* ---- port and host ---- */
-
 static struct nof_frame *frame_alloc(void *port, uint32_t len_bytes)
 {
     struct nof_pair *p = ((struct nof_pair_side *)port)->pair;
@@ -99,8 +97,6 @@ static const struct nof_host_ops host_ops = {.dma_read = dma,
                                              .cycles = cycles,
                                              .log = log_text};
 
-/* ---- measured calls ---- */
-
 struct call {
     struct nof_pair_side *s;
     uint64_t now_ns;
@@ -157,8 +153,6 @@ void nof_pair_release(struct nof_pair *p, int side)
         nof_pair_host(p, side, d, n);
 }
 
-/* ---- running ---- */
-
 static int deliver(struct nof_pair *p, int side, unsigned burst)
 {
     struct nof_pair_side *s = &p->side[side];
@@ -192,8 +186,6 @@ void nof_pair_turn(struct nof_pair *p, unsigned burst, uint64_t step_ns)
     }
     p->now_ns += step_ns;
 }
-
-/* ---- life ---- */
 
 static int open_side(struct nof_pair *p, int i, const struct nof_nic_config *cfg)
 {

@@ -23,8 +23,6 @@
 #define TAGS 1000u
 #define COOKIE_CANCEL (1ull << 32)
 
-/* --- plain messages ------------------------------------------------------------------------------- */
-
 static void meet_itself(struct neighbour *n)
 {
     struct nof_desc *d = neighbour_desc(n, NOF_DESC_PEER);
@@ -88,8 +86,6 @@ static void send_plain(struct neighbour *n)
         }
     }
 }
-
-/* --- layouts -------------------------------------------------------------------------------------- */
 
 struct program {
     struct nof_layout_head head;
@@ -161,8 +157,6 @@ static void send_huge(struct neighbour *n)
     while (n->open < 4)
         send_layout(n, INT64_MAX);
 }
-
-/* --- tables of the core --------------------------------------------------------------------------- */
 
 static void post_many(struct neighbour *n, unsigned count)
 {
@@ -251,8 +245,6 @@ static void ring(struct neighbour *n)
         (void)!write(n->pmd->doorbell, &one, sizeof(one));
 }
 
-/* --- the daemon ----------------------------------------------------------------------------------- */
-
 /* With something to be cleared away each time. */
 static void attach_and_leave(struct neighbour *n)
 {
@@ -306,8 +298,6 @@ static void ask_control(struct neighbour *n)
     }
     sched_yield();
 }
-
-/* --- staging and prediction ----------------------------------------------------------------------- */
 
 /* 0: the arena is full. */
 static int send_bounced(struct neighbour *n, int32_t tag, uint32_t len)

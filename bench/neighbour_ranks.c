@@ -45,8 +45,6 @@ static void step_back(void)
     (void)sched_setscheduler(0, SCHED_IDLE, &none);
 }
 
-/* --- the pair ------------------------------------------------------------------------------------- */
-
 struct innocent {
     struct neighbour_board *board;
     struct nof_pmd *pmd;
@@ -139,8 +137,6 @@ _Noreturn void neighbour_innocent(struct neighbour_board *board, uint32_t rank)
     nof_pmd_detach(p.pmd);
     _exit(0);
 }
-
-/* --- those beside it ------------------------------------------------------------------------------ */
 
 uint64_t neighbour_random(struct neighbour *n)
 {

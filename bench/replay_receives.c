@@ -39,8 +39,6 @@ struct replay {
     struct trace *traces;
 };
 
-/* ---- reading ---- */
-
 /* A whole number in [low, high] behind *at, which moves on. */
 static bool number(const char **at, int base, long long low, long long high, long long *out)
 {
@@ -117,8 +115,6 @@ static int replay_file(const struct replay *r, struct trace *t)
     return rc;
 }
 
-/* ---- figures ---- */
-
 static double share(uint64_t part, uint64_t whole)
 {
     return whole > 0 ? (double)part / (double)whole : 0;
@@ -155,8 +151,6 @@ static void report(const struct replay *r)
     }
     json_decref(o);
 }
-
-/* ---- command ---- */
 
 enum { KEY_PREDICTOR = 256, KEY_REMEMBERED };
 

@@ -48,8 +48,6 @@ static int failed_with_log(const struct nof_wire_bench *b, const char *name, con
     return -1;
 }
 
-/* --- testpmd ---------------------------------------------------------------------------------- */
-
 /* side 0 transmits on CPU 0, side 1 receives on CPU 1; the other core of each only waits for commands. */
 static int start_testpmd(struct nof_wire_bench *b, int side, struct nof_child *child)
 {
@@ -141,8 +139,6 @@ int nof_wire_testpmd(struct nof_wire_bench *b, double mbps_out[NOF_WIRE_RUNS], c
     return 0;
 }
 
-/* --- ranks ------------------------------------------------------------------------------------ */
-
 /* "BYTES MBPS" lines of mpi_stream, in the order of the sizes. */
 static int parse_rows(const char *text, const int *bytes, unsigned n, double *mbps_out)
 {
@@ -200,8 +196,6 @@ static int run_ranks(struct nof_wire_bench *b, const char *netns, const char *co
     }
     return 0;
 }
-
-/* --- ourselves -------------------------------------------------------------------------------- */
 
 /* One core each, as testpmd has it: two daemons on one machine is what only a lab does, and the scheduler
  * likes to put both on one CPU because each wakes the other. */
@@ -331,8 +325,6 @@ int nof_wire_messages(struct nof_wire_bench *b, const char *port_args, const cha
         nof_child_end(&nofd[side], 5000);
     return rc;
 }
-
-/* --- MPICH ------------------------------------------------------------------------------------ */
 
 static const char *const compilers[] = {"mpicc.mpich", NULL};
 static const char *const launchers[] = {"mpiexec.hydra", "mpiexec.mpich", NULL};

@@ -30,7 +30,7 @@ struct host {
     int16_t worst; /* status of a completion that was not NOF_OK */
 };
 
-/* --- the host's side of the core: copies and completions. Its calls never call back into the core. */
+/* The host's side of the core: copies and completions. Its calls never call back into the core. */
 
 static int copy(const struct nof_segment *remote, const struct nof_buf *local, unsigned nlocal, int to_remote)
 {
@@ -120,8 +120,6 @@ static const struct nof_host_ops host_ops = {.dma_read = dma_read,
                                              .cycles = cycles,
                                              .log = say};
 
-/* --- set-up */
-
 static void must(int rc, const char *what)
 {
     if (rc >= 0)
@@ -168,7 +166,7 @@ static void introduce(struct host *h, const struct host *other, int32_t rank, ui
     submit(h, now_ns, &desc);
 }
 
-/* --- the loop of a NIC core: what came in, then what is due. Returns when it must be called again. */
+/* The loop of a NIC core: what came in, then what is due. Returns when it must be called again. */
 
 static uint64_t turn(struct host *h, uint64_t now_ns)
 {

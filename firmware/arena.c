@@ -88,8 +88,6 @@ void nof_arena_credit(const struct nof_nic_config *cfg, uint32_t *flow_msgs_out,
     *flow_blocks_out = z.flow_blocks;
 }
 
-/* --- carving -------------------------------------------------------------------------------------- */
-
 struct carver {
     unsigned char *mem; /* NULL: only count */
     size_t used;

@@ -15,8 +15,6 @@
 /* With a block of its caller's in one frame it would be more stack than the core allows a function. */
 #define NOINLINE __attribute__((noinline))
 
-/* ---- predictor ---- */
-
 /* What the processor has and, by XCR0, the operating system saves. */
 static int processor_has(enum nof_dfcm_isa isa)
 {
@@ -122,8 +120,6 @@ uint64_t nof_dfcm_digest(const struct nof_dfcm *p)
     return sum;
 }
 
-/* ---- element types ---- */
-
 static const struct nof_dfcm_shape shapes[NOF_ELEM_COUNT] = {
     [NOF_ELEM_F64] = {.word_bytes = 8, .widen = 0, .top = 50, .stride = 1},
     [NOF_ELEM_F32] = {.word_bytes = 4, .widen = 32, .top = 50, .stride = 1},
@@ -152,8 +148,6 @@ unsigned nof_dfcm_word_bytes(enum nof_elem elem)
 {
     return nof_dfcm_knows(elem) ? shapes[elem].word_bytes : 1;
 }
-
-/* ---- blocks ---- */
 
 static void block_begin(const struct nof_dfcm *p, struct nof_dfcm_block *b)
 {
@@ -194,8 +188,6 @@ static void train(struct nof_dfcm *p, const struct nof_dfcm_shape *s, const uint
         words -= n;
     }
 }
-
-/* ---- encoding ---- */
 
 /* A chunk being made. */
 struct maker {
@@ -373,8 +365,6 @@ uint32_t nof_dfcm_estimate(const struct nof_dfcm *p, enum nof_elem elem, uint32_
         bytes = capacity;
     return (uint32_t)(bytes < most ? bytes - bytes % word : most);
 }
-
-/* ---- decoding ---- */
 
 struct header {
     enum nof_dfcm_format format;

@@ -24,8 +24,6 @@ const char *nof_predictor_name(enum nof_predictor_kind kind)
     return kind == NOF_PREDICTOR_OFF ? "off" : kinds[kind]->name;
 }
 
-/* --- memory --------------------------------------------------------------------------------------- */
-
 static int bounded(uint32_t n, uint32_t min)
 {
     return n >= min && n <= 32768 && (n & (n - 1)) == 0;
@@ -117,8 +115,6 @@ void nof_recv_predictor_choose(struct nof_recv_predictor *p, enum nof_predictor_
     memset(p->cycles, 0, (p->cycles_mask + 1) * sizeof *p->cycles);
 }
 
-/* --- ids and sites -------------------------------------------------------------------------------- */
-
 static uint16_t find_id(struct nof_recv_predictor *p, const struct nof_message_id *id)
 {
     uint64_t words = (uint64_t)(uint32_t)id->source << 32 | (uint32_t)id->tag;
@@ -160,8 +156,6 @@ static uint16_t find_site(struct nof_recv_predictor *p, uint64_t callsite, int m
     p->sites[victim] = (struct nof_predict_site){.key = key, .used = 1, .head = p->now, .last_at = p->now};
     return (uint16_t)victim;
 }
-
-/* --- calls ---------------------------------------------------------------------------------------- */
 
 static void record(struct nof_recv_predictor *p, uint16_t site, uint16_t id)
 {

@@ -84,8 +84,6 @@ void nof_stage_mark(struct nof_stage *st, uint32_t at, uint32_t n, int taken)
         st->taken[g / 64] = (st->taken[g / 64] & ~(1ull << (g % 64))) | (uint64_t)(taken != 0) << (g % 64);
 }
 
-/* --- lines ---------------------------------------------------------------------------------------- */
-
 static uint32_t granules_of(const struct nof_stage *st, uint32_t len_bytes)
 {
     return (len_bytes + st->granule_bytes - 1) >> st->granule_shift;

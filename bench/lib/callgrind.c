@@ -17,8 +17,6 @@
 #define ARGS_MAX 32
 #define LINE_BYTES 4096
 
-/* ---- the child ---- */
-
 __attribute__((noinline)) void nof_callgrind_measured(void (*work)(void *arg), void *arg)
 {
     work(arg);
@@ -30,9 +28,7 @@ __attribute__((noinline)) void nof_callgrind_mark(void)
     __asm__ volatile("" ::: "memory");
 }
 
-/* ---- reading a dump ----
- *
- * Without compression a dump is: "fl=FILE", "fn=NAME", then lines "POSITION COST" of that function;
+/* Without compression a dump is: "fl=FILE", "fn=NAME", then lines "POSITION COST" of that function;
  * "fi=", "fe=" (inlined from another file) change nothing for us; "cfi=" or "cfl=", "cfn=NAME",
  * "calls=N POSITION" and then one line with the cost inside the callee. */
 
@@ -174,8 +170,6 @@ static int read_dump(const char *path, struct nof_callgrind_batch *out)
     *out = r.batch;
     return 0;
 }
-
-/* ---- the parent ---- */
 
 static int run_child(const char *const *args, const char *dir)
 {

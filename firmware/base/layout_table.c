@@ -25,8 +25,6 @@ static uint32_t *bucket_of(const struct nof_layouts *all, uint32_t ep, uint32_t 
     return &all->bucket[(h ^ h >> 15) & all->mask];
 }
 
-/* --- validation ----------------------------------------------------------------------------------- */
-
 static int checked_mul(uint64_t a, uint64_t b, uint64_t *out)
 {
     if (a != 0 && b > UINT64_MAX / a)
@@ -95,8 +93,6 @@ static int check_program(const struct nof_layouts *all, struct nof_layout *l)
     }
     return close_loops(all, l, stack, &depth, l->nops) && depth == 0 && stack[0].bytes == l->size;
 }
-
-/* --- the table ------------------------------------------------------------------------------------ */
 
 static void give_chunks(struct nof_layouts *all, struct nof_layout *l, uint32_t n)
 {
@@ -264,8 +260,6 @@ uint32_t nof_layout_close_bucket(struct nof_layouts *all, uint32_t bucket, uint3
     }
     return steps;
 }
-
-/* --- the cursor ----------------------------------------------------------------------------------- */
 
 static const struct nof_layout_step *current(const struct nof_layout_cursor *c)
 {

@@ -119,8 +119,6 @@ static void predict(struct nof_dfcm *p, const struct nof_dfcm_shape *s, struct n
     compare(s, b, at, n);
 }
 
-/* ---- bytes of a block ---- */
-
 /* Two nibbles a byte, the first in the low half; 32 bytes of 64. */
 static inline __m256i join(__m512i nibbles)
 {

@@ -53,8 +53,6 @@ static void predict(struct nof_dfcm *p, const struct nof_dfcm_shape *s, struct n
         predict_as(p, *s, b, at, n, in);
 }
 
-/* ---- bytes of a block ---- */
-
 /* Eight nibbles, one a byte, into four bytes, the first in the low half; and back. */
 static inline uint32_t join(uint64_t nibbles)
 {

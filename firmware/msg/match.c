@@ -6,8 +6,6 @@
 #include "msg/match_last.h"
 #include "nic.h"
 
-/* --- queues --------------------------------------------------------------------------------------- */
-
 /* How a table finds node and key of an entry: receives have one node, envelopes one per kind. */
 struct view {
     struct nof_match_table *table;
@@ -149,8 +147,6 @@ static inline void unlink_entry(const struct view *v, uint32_t entry)
         replace_head(v, node, node->next);
 }
 
-/* --- cookies -------------------------------------------------------------------------------------- */
-
 static uint32_t *cookie_bucket(struct nof_nic *nic, uint32_t ep, uint64_t cookie)
 {
     return &nic->match.cookies.bucket[nof_cookie_hash(nic->seed, ep, cookie) & nic->match.cookies.mask];
@@ -207,8 +203,6 @@ struct nof_recv *nof_match_cookie(struct nof_nic *nic, uint32_t ep, uint64_t coo
     }
     return NULL;
 }
-
-/* --- posted receives and probes ------------------------------------------------------------------- */
 
 static struct nof_match_table *table_of(struct nof_nic *nic, const struct nof_recv *r)
 {
@@ -288,8 +282,6 @@ struct nof_recv *nof_match_probe(struct nof_nic *nic, struct nof_endpoint *ep,
 {
     return earliest(nic, &nic->match.probes, ep->posted + NOF_MATCH_KINDS, key);
 }
-
-/* --- unexpected envelopes ------------------------------------------------------------------------- */
 
 void nof_match_store(struct nof_nic *nic, struct nof_env *e)
 {

@@ -3,7 +3,7 @@
  * The four predictors of docs/SOURCES.md, prediction, section 6. */
 #include "predict/recv_predictor_state.h"
 
-/* --- Single-cycle (6.1) --------------------------------------------------------------------------- */
+/* Single-cycle (6.1). */
 
 static unsigned judge_single(struct nof_recv_predictor *p, uint16_t site, uint16_t id)
 {
@@ -52,8 +52,6 @@ static uint32_t walk_single(struct nof_recv_predictor *p, uint32_t k, uint16_t *
 }
 
 const struct nof_predictor_ops nof_predictor_single = {"single-cycle", 0, judge_single, walk_single};
-
-/* --- sites ---------------------------------------------------------------------------------------- */
 
 /* The initialization phase is one of the whole endpoint: the tag predictors are silent until some id
  * comes again after the length of a first cycle. */
@@ -119,7 +117,7 @@ static uint32_t walk_sites(struct nof_recv_predictor *p, uint32_t k, uint16_t *o
     return k;
 }
 
-/* --- Tag (6.2) ------------------------------------------------------------------------------------ */
+/* Tag (6.2). */
 
 static unsigned judge_tag(struct nof_recv_predictor *p, uint16_t site, uint16_t id)
 {
@@ -142,7 +140,7 @@ static uint32_t walk_tag(struct nof_recv_predictor *p, uint32_t k, uint16_t *out
 
 const struct nof_predictor_ops nof_predictor_tag = {"tag", 1, judge_tag, walk_tag};
 
-/* --- Tag-cycle (6.3) and Tag-bettercycle (6.4) ---------------------------------------------------- */
+/* Tag-cycle (6.3) and Tag-bettercycle (6.4). */
 
 /* The lap that begins at `from`, `len` calls of the site long, begins again with the call of now. */
 static void follow(struct nof_recv_predictor *p, struct nof_predict_site *s, uint32_t from, uint16_t len)

@@ -101,8 +101,6 @@ uint64_t nof_record_site(void *const *frame)
     return within(&program, at) ? at - program.begin : at;
 }
 
-/* ---- communicators ---- */
-
 static int forget(MPI_Comm comm, int key, void *value, void *extra)
 {
     struct comm_facts *facts = value;
@@ -181,8 +179,6 @@ int nof_record_world_rank(MPI_Comm comm, int rank)
     pthread_mutex_unlock(&lock);
     return world;
 }
-
-/* ---- types ---- */
 
 bool nof_record_is_double(MPI_Datatype type)
 {

@@ -22,7 +22,7 @@
 
 #define EXPORT __attribute__((visibility("default")))
 
-/* ---- real.c ---- */
+/* Of real.c. */
 
 /* PMPI_name of the program's MPI library; ends the process with a sentence if there is none. */
 void *nof_record_find(const char *name);
@@ -53,7 +53,7 @@ bool nof_record_is_double(MPI_Datatype type);
 bool nof_record_is_doubles(MPI_Datatype type);
 uint64_t nof_record_len_bytes(MPI_Count count, MPI_Datatype type);
 
-/* ---- state.c ---- */
+/* Of state.c. */
 
 /* What a send call says. */
 struct nof_record_send {

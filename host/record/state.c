@@ -33,8 +33,6 @@ static struct line *lines; /* ring of `room`, a power of two */
 static size_t room;
 static uint64_t first_line, next_line;
 
-/* ---- lines ---- */
-
 static void write_lines(void)
 {
     for (; first_line < next_line; first_line++) {
@@ -78,8 +76,6 @@ static bool add_line(const struct nof_trace_call *call, bool known, uint64_t *li
     *line_out = next_line++;
     return true;
 }
-
-/* ---- requests and messages ---- */
 
 static struct nof_record_request **bucket(struct nof_record_request **table, const void *handle)
 {
@@ -249,8 +245,6 @@ bool nof_record_take_matched(MPI_Message message, struct nof_trace_call *call_ou
     free(r);
     return r != NULL;
 }
-
-/* ---- messages that go ---- */
 
 /* The bytes as they travel; *made_out is to be freed. NULL: there is no memory for them. */
 static const void *payload(const struct nof_record_send *s, uint64_t len_bytes, void **made_out)

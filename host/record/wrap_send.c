@@ -61,8 +61,6 @@ SEND_INIT(Bsend_init_c, MPI_Count)
 SEND_INIT(Rsend_init, int)
 SEND_INIT(Rsend_init_c, MPI_Count)
 
-/* ---- begin and end ---- */
-
 EXPORT int MPI_Init(int *argc, char ***argv)
 {
     (void)nof_record_on();

@@ -29,8 +29,6 @@
         } \
     } while (0)
 
-/* --- bytes ---------------------------------------------------------------------------------------- */
-
 /* Byte i of the message that operation `op` sends. */
 static uint8_t pattern(uint32_t op, uint64_t i)
 {
@@ -80,8 +78,6 @@ static void post(struct play *p, uint32_t i)
 {
     world_post(p->w, p->op[i].rank, &p->op[i].desc);
 }
-
-/* --- operations ----------------------------------------------------------------------------------- */
 
 static uint32_t send_op(struct play *p, unsigned rank, unsigned to, int tag, uint64_t len, unsigned flags,
                         const struct play_vector *v)
@@ -206,8 +202,6 @@ void play_layout_free(struct play *p, unsigned rank, const struct play_vector *v
     struct nof_desc d = {.opcode = NOF_DESC_LAYOUT_FREE, .layout = v->name, .layout_generation = v->name + 1};
     world_post(p->w, rank, &d);
 }
-
-/* --- completions ---------------------------------------------------------------------------------- */
 
 static void give_back(struct play *p, unsigned rank, uint32_t offset)
 {
@@ -416,8 +410,6 @@ static void reap(struct play *p)
         }
     }
 }
-
-/* --- life ----------------------------------------------------------------------------------------- */
 
 void play_begin(struct play *p, const struct play_setup *setup, const struct world_fault *fault)
 {

@@ -34,8 +34,6 @@ struct stage {
 
 static struct stage *stages[SETTING_WORLDS];
 
-/* --- setting up ----------------------------------------------------------------------------------- */
-
 static void set_flow(struct stage *s, unsigned flow, uint16_t ours, unsigned rank)
 {
     const struct nof_card *card = &world_rank(s->w, rank)->card;
@@ -135,8 +133,6 @@ static struct stage *make(uint8_t which)
     s->rogue_new = s->rogue;
     return s;
 }
-
-/* --- records -------------------------------------------------------------------------------------- */
 
 static void reopen(struct stage *s)
 {

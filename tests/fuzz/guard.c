@@ -34,8 +34,6 @@ void guard_fail(const char *what, ...)
     abort();
 }
 
-/* --- secrets -------------------------------------------------------------------------------------- */
-
 UNSEEN static uint64_t secret(void)
 {
     volatile uint64_t a = 0x243f6a8885a308d3ull;
@@ -98,8 +96,6 @@ static void check_message(const uint8_t *at, uint64_t len, uint32_t id)
     if (len > 0 && memcmp(at, want, len) != 0)
         guard_fail("message %u of job B arrives damaged", id);
 }
-
-/* --- operations ----------------------------------------------------------------------------------- */
 
 static int is_recv(const struct guard_op *op)
 {
@@ -219,8 +215,6 @@ void guard_post_raw(struct guard *g, unsigned rank, const struct nof_desc *d)
     world_post(g->w, rank, d);
 }
 
-/* --- DMA ------------------------------------------------------------------------------------------ */
-
 /* Does the piece lie in the buffer of this operation? */
 static int within(const struct guard_op *op, const struct nof_segment *seg)
 {
@@ -288,8 +282,6 @@ static enum world_dma on_dma(void *ctx, unsigned rank, int write, const struct n
     }
     return how;
 }
-
-/* --- completions ---------------------------------------------------------------------------------- */
 
 static void hear(struct guard_heard *h, uint64_t handle, int32_t peer)
 {
@@ -491,8 +483,6 @@ static void on_comp(void *ctx, unsigned rank, const struct nof_comp *c)
     }
 }
 
-/* --- frames --------------------------------------------------------------------------------------- */
-
 /* Is it a frame that belongs to job B? By the path that its connection names at the receiver. */
 static int of_job_b(struct guard *g, unsigned to, const uint8_t *common)
 {
@@ -518,8 +508,6 @@ static int on_frame(void *ctx, unsigned nic, const uint8_t *bytes, uint32_t len)
 }
 
 const struct world_watch guard_watch = {.frame = on_frame, .dma = on_dma, .comp = on_comp, .stale = stale};
-
-/* --- hosts ---------------------------------------------------------------------------------------- */
 
 static void release(struct guard *g, unsigned rank, uint32_t offset)
 {
@@ -605,8 +593,6 @@ void guard_close(struct guard *g, unsigned rank, int reason)
     *r = next;
 }
 
-/* --- job B ---------------------------------------------------------------------------------------- */
-
 static struct guard_op *take_b(struct guard *g, unsigned rank, uint8_t opcode, unsigned i)
 {
     struct guard_op *op = &g->op[GUARD_OPS_A + 2 * i + (opcode == NOF_COMP_RECV)];
@@ -676,8 +662,6 @@ static void settle(struct guard *g, const char *when)
     }
     guard_fail("a message of job B never arrives, %s", when);
 }
-
-/* --- a run ---------------------------------------------------------------------------------------- */
 
 void guard_init(struct guard *g)
 {

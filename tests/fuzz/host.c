@@ -32,8 +32,6 @@ static const struct {
     unsigned nic, job_rank;
 } hostile[HOSTILE] = {{0, 0}, {0, 1}, {1, 2}};
 
-/* --- setting up ----------------------------------------------------------------------------------- */
-
 static void know_each_other(struct world *w, unsigned rank)
 {
     for (unsigned i = 0; i < HOSTILE; i++)
@@ -71,8 +69,6 @@ static struct stage *make(uint8_t which)
     s->guard_new = s->guard;
     return s;
 }
-
-/* --- records -------------------------------------------------------------------------------------- */
 
 static int alive(struct stage *s, unsigned rank)
 {

@@ -45,8 +45,6 @@ static void submit(struct guard *g, unsigned rank, struct guard_op *op, struct n
     guard_post_raw(g, rank, d);
 }
 
-/* --- receives ------------------------------------------------------------------------------------- */
-
 /* A receive of any kind, into a plain buffer or through a layout. */
 static struct guard_op *receive(struct guard *g, unsigned rank, const uint8_t *rec)
 {
@@ -109,8 +107,6 @@ static struct guard_op *probe(struct guard *g, unsigned rank, const uint8_t *rec
     return op;
 }
 
-/* --- sends ---------------------------------------------------------------------------------------- */
-
 /* Numbers that compress, more or less. */
 static void fill(uint8_t *at, uint64_t bytes, uint8_t seed)
 {
@@ -162,8 +158,6 @@ static struct guard_op *send(struct guard *g, unsigned rank, const uint8_t *rec)
     }
     return op;
 }
-
-/* --- the rest ------------------------------------------------------------------------------------- */
 
 /* Blocks at equal distances, as one op or as loops around one. */
 static void layout(struct guard *g, unsigned rank, const uint8_t *rec, int wild)

@@ -13,8 +13,6 @@
 #define CREDIT_MSGS 8u
 #define CREDIT_BYTES 16384u
 
-/* --- frames --------------------------------------------------------------------------------------- */
-
 static void put(struct rogue *r, const struct nof_packet_fill *fill, uint64_t conn, const uint8_t *body,
                 uint32_t body_bytes)
 {
@@ -87,8 +85,6 @@ void rogue_open_flow(struct rogue *r, unsigned flow, uint32_t rank, uint32_t siz
     nof_put32(f + 12, size);
     reliable(r, NOF_WIRE_FLOW_OPEN, 0, flow, f, sizeof f, sizeof f);
 }
-
-/* --- hearing -------------------------------------------------------------------------------------- */
 
 static void remember(struct rogue *r, enum rogue_kind kind, uint64_t handle)
 {
@@ -175,8 +171,6 @@ void rogue_turn(struct rogue *r)
         acknowledge(r, NULL, 0);
     r->owes = 0;
 }
-
-/* --- what a record says --------------------------------------------------------------------------- */
 
 /* Bytes of the records rogue_frame() and rogue_chunk() take. */
 enum {
@@ -462,8 +456,6 @@ void rogue_transport(struct rogue *r, const uint8_t *rec)
         return;
     }
 }
-
-/* --- life ----------------------------------------------------------------------------------------- */
 
 void rogue_init(struct rogue *r, struct world *w, unsigned nic, const struct nof_card *core, uint64_t job)
 {

@@ -40,8 +40,6 @@ int setting_wraps(uint8_t which)
     return which / 6 % 2;
 }
 
-/* --- counters that wrap ----------------------------------------------------------------------------- */
-
 static void wrap_pool(struct nof_pool *pool)
 {
     uint32_t n = 0;
@@ -81,8 +79,6 @@ void setting_wrap(struct nof_nic *nic, uint32_t by)
         if (nof_peer_at(nic, i)->used)
             wrap_flow(nof_peer_at(nic, i), by);
 }
-
-/* --- features --------------------------------------------------------------------------------------- */
 
 static uint64_t value_of(unsigned which, uint8_t v)
 {

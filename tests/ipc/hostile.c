@@ -51,8 +51,6 @@ int hostile_connect(const struct hostile *h)
     return connect_to(h->socket, SOCK_SEQPACKET);
 }
 
-/* --- nofd and the pair ---------------------------------------------------------------------------- */
-
 static void start_nofd(struct hostile *h, const char *path, const char *const *args)
 {
     char fd_text[16];
@@ -150,8 +148,6 @@ void hostile_end(struct hostile *h)
     check(WIFEXITED(status) && WEXITSTATUS(status) == 0);
 }
 
-/* --- control -------------------------------------------------------------------------------------- */
-
 bool hostile_control(const struct hostile *h, const char *line, char *answer, size_t answer_bytes)
 {
     int fd = connect_to(h->control, SOCK_STREAM);
@@ -188,8 +184,6 @@ uint64_t hostile_counter(const struct hostile *h, unsigned nic, const char *name
     check(at != NULL);
     return strtoull(at + strlen(text), NULL, 10);
 }
-
-/* --- the intruder --------------------------------------------------------------------------------- */
 
 void hostile_request(struct hostile *h, struct nof_attach_request *request)
 {

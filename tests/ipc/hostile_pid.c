@@ -75,8 +75,6 @@ static void hear_from(pid_t user)
     hear(talk->to_test[0]);
 }
 
-/* --- the user ------------------------------------------------------------------------------------- */
-
 struct rank {
     struct hostile *h;
     struct nof_attach_request request; /* rank 0 of two */
@@ -292,8 +290,6 @@ _Noreturn static void user_of_a_daemons_number(struct hostile *h)
     say(talk->to_test[1]);
     _exit(0);
 }
-
-/* --- the test ------------------------------------------------------------------------------------- */
 
 /* The next process has this number, if it is free. */
 static void choose_number(pid_t pid)

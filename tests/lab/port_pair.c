@@ -158,8 +158,6 @@ static void start_eal(void)
     CHECK(rte_eal_init((int)(sizeof(argv) / sizeof(argv[0])) - 1, argv) >= 0);
 }
 
-/* --- frames ----------------------------------------------------------------------------------- */
-
 static void put_be16(uint8_t *p, uint32_t v)
 {
     p[0] = (uint8_t)(v >> 8);
@@ -238,8 +236,6 @@ static unsigned receive(int side, const uint8_t *bytes, uint32_t len, unsigned w
 {
     return receive_within(side, bytes, len, want, PATIENCE_NS);
 }
-
-/* --- tests ------------------------------------------------------------------------------------ */
 
 /* The kernel gathers link events and publishes them at most once a second. */
 static bool link_becomes(int side, int up)
@@ -496,8 +492,6 @@ static void test_nothing_stays_behind(void)
     CHECK(access("/sys/fs/bpf/nof/eth0", F_OK) != 0);
 }
 
-/* --- other MTUs ------------------------------------------------------------------------------- */
-
 static void set_mtu(uint32_t mtu_bytes)
 {
     for (int i = 0; i < 2; i++)
@@ -587,8 +581,6 @@ static void other_mtu(const char *self, bool refused, uint32_t mtu_bytes)
     (void)rte_eal_cleanup();
     tear_down();
 }
-
-/* --- speed ------------------------------------------------------------------------------------ */
 
 static atomic_bool stop_speed;
 static atomic_ulong received;

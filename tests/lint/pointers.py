@@ -65,8 +65,6 @@ class Tree:
         for path in self.words:
             self.follow(path)
 
-    # --- reading ----------------------------------------------------------------------------------------------------
-
     def read(self, path, text):
         found = tokens_of(text)
         words = self.words[path] = [word for word, _ in found]
@@ -219,8 +217,6 @@ class Tree:
                 if name:
                     function.types.setdefault(name, kind)
 
-    # --- types and slots --------------------------------------------------------------------------------------------
-
     def lookup(self, table, path, name):
         return table.get((path, name)) or table.get(name)
 
@@ -280,8 +276,6 @@ class Tree:
 
     def parameter_slot(self, function, name):
         return f"{function.path + ':' if function.static else ''}{function.name}({name})"
-
-    # --- what flows where -------------------------------------------------------------------------------------------
 
     def values(self, path, begin, end, function, slot):
         """What words[begin:end] may be the address of flows into the slot."""
@@ -383,8 +377,6 @@ class Tree:
             for (first, last), (name, kind) in zip(self.split(path, at + 1, pairs[at]), called.parameters):
                 if kind == ("fn",):
                     self.values(path, first, last, function, self.parameter_slot(called, name))
-
-    # --- answers ----------------------------------------------------------------------------------------------------
 
     def targets(self, slot):
         """{(file, function)} that the slot may hold."""

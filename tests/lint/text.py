@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Every source file names its licence, ends with a newline, and holds no trailing blanks and no loose ends."""
+"""Every source file names its licence, ends with a newline, and holds no trailing blanks, loose ends or banners."""
 import re
 
 import tree
@@ -10,6 +10,8 @@ NAMES = ("meson.build", "meson_options.txt", "quickstart", "check", "run")
 EBPF_LICENCE = "(GPL-2.0-only OR BSD-3-Clause)"
 # Written in pieces: this file obeys itself.
 LOOSE_ENDS = re.compile(r"\b(TO" + r"DO|FIX" + r"ME|X" + r"XX|not impl" + r"emented)\b")
+# A comment that begins or ends with a ruler: /* ---- x ---- */, # ====. Drawings begin with a blank or a letter.
+BANNER = re.compile(r"^\s*(/\*+|\*|//|#|!) ?([-=#*~_])\2{2,}(?!>)|\s([-=#~_])\3{2,}\s*\*/$")
 
 
 def check(path, lines):
@@ -27,6 +29,8 @@ def check(path, lines):
             yield f"{path}:{number}: tabulator; indent with spaces"
         if LOOSE_ENDS.search(line):
             yield f"{path}:{number}: a loose end; finish it, or make it an issue"
+        if BANNER.search(line):
+            yield f"{path}:{number}: a banner; a comment is a sentence, a file that needs chapters is two files"
 
 
 def main():

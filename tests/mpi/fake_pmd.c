@@ -463,8 +463,6 @@ static void execute(const struct nof_desc *d)
     }
 }
 
-/* ---- the driver's interface ---- */
-
 int nof_pmd_attach(const struct nof_pmd_attach_args *args, struct nof_pmd **pmd_out, char *text,
                    size_t text_bytes)
 {

@@ -34,8 +34,6 @@ static unsigned seed_of(int sender, int tag)
     return (unsigned)(sender * 100003 + tag);
 }
 
-/* ---- orders ---- */
-
 static void reversed(int *tags, int n)
 {
     for (int i = 0; i < n; i++)
@@ -68,8 +66,6 @@ static void in_halves(int *tags, int n)
             if (i % 2 == first)
                 tags[at++] = i;
 }
-
-/* ---- ways to take one ---- */
 
 static void check(const char *buf, const MPI_Status *status, int tag, int len_kind)
 {
@@ -128,8 +124,6 @@ static void by_cancel(char *buf, int source, int tag, int kind, MPI_Comm comm)
     if (tag % 3 != 0)
         by_recv(buf, source, tag, kind, comm);
 }
-
-/* ---- rounds ---- */
 
 static int partners(const struct round *r)
 {

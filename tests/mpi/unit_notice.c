@@ -18,8 +18,6 @@ struct nof_chan nof_chan = {.peers = peers, .closing = true};
 static struct nof_request the_receive;
 static int posted, freed, last_death, refuse_posting;
 
-/* ---- what chan_death.c calls ---- */
-
 struct nof_comm *nof_comm_world(void)
 {
     return NULL;
@@ -78,7 +76,7 @@ void nof_chan_send_fail_waiting(struct nof_chan_peer *peer, int code)
     check(peer->dead);
 }
 
-/* ---- not reached: no operation is under way ---- */
+/* Not reached: no operation is under way. */
 
 void nof_chan_recv_fail(struct nof_chan_op *op, int code)
 {
@@ -113,8 +111,6 @@ int nof_error(int error_class, const char *fmt, ...)
     (void)fmt;
     return error_class;
 }
-
-/* ---- the test ---- */
 
 static void start(void)
 {

@@ -82,8 +82,6 @@ struct nof_cluster {
     char violation[512];
 };
 
-/* --- reports ---------------------------------------------------------------------------------- */
-
 void nof_cluster_fail(struct nof_cluster *c, const char *format, ...)
 {
     if (c->violated)
@@ -118,8 +116,6 @@ const char *nof_cluster_violation(const struct nof_cluster *c)
 {
     return c->violated ? c->violation : NULL;
 }
-
-/* --- what the core asks of its host ----------------------------------------------------------- */
 
 static struct endpoint *endpoint_of(struct nic *n, uint32_t endpoint)
 {
@@ -190,8 +186,6 @@ static const struct nof_host_ops host_ops = {
     .cycles = host_cycles,
     .log = host_log,
 };
-
-/* --- life of a NIC ---------------------------------------------------------------------------- */
 
 static int nic_start(struct nof_cluster *c, struct nic *n)
 {
@@ -326,8 +320,6 @@ void nof_cluster_fini(struct nof_cluster *c)
     }
 }
 
-/* --- small questions -------------------------------------------------------------------------- */
-
 uint64_t nof_cluster_now(const struct nof_cluster *c)
 {
     return c->now_ns;
@@ -376,8 +368,6 @@ struct nof_cluster_faults nof_cluster_faults(const struct nof_cluster *c)
     }
     return f;
 }
-
-/* --- what hosts and faults do ----------------------------------------------------------------- */
 
 int nof_cluster_endpoint_open(struct nof_cluster *c, unsigned nic, const struct nof_endpoint_params *params,
                               const struct nof_cluster_host_ops *ops, void *host, uint32_t *endpoint_out,
@@ -453,8 +443,6 @@ void nof_cluster_set_link_up(struct nof_cluster *c, unsigned nic, bool up)
     c->nic[nic].kicked = true;
 }
 
-/* --- events ----------------------------------------------------------------------------------- */
-
 static bool event_before(const struct event *a, const struct event *b)
 {
     return a->when_ns != b->when_ns ? a->when_ns < b->when_ns : a->order < b->order;
@@ -496,8 +484,6 @@ static struct event event_pop(struct nof_cluster *c)
     c->heap[i] = last;
     return first;
 }
-
-/* --- rounds ----------------------------------------------------------------------------------- */
 
 static void round_rx(struct nof_cluster *c, struct nic *n)
 {

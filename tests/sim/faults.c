@@ -40,8 +40,6 @@ static void extend(struct nof_world *w, uint64_t until_ns)
         w->traffic_until_ns = until_ns;
 }
 
-/* --- links ------------------------------------------------------------------------------------ */
-
 static void frame_faults(struct nof_world *w, enum kind kind)
 {
     unsigned only = (unsigned)nof_rng_below(&w->rng, 2 * nof_cluster_nnics(w->cluster));
@@ -82,8 +80,6 @@ static void clog_link(struct nof_cluster *c, void *user, uint64_t arg)
     nof_cluster_trace(c, "nic%u FAULT link is clogged", (unsigned)arg);
     nof_cluster_at(c, nof_cluster_now(c) + nof_rng_below(&w->rng, 20 * MS), unclog, w, arg);
 }
-
-/* --- partitions ------------------------------------------------------------------------------- */
 
 static void heal_groups(struct nof_cluster *c, void *user, uint64_t arg)
 {
@@ -161,8 +157,6 @@ static void plan_unplug(struct nof_world *w, uint64_t nic)
     nof_cluster_at(w->cluster, at_ns, unplug, w, nic | (lasting ? 1ull << 63 : 0));
 }
 
-/* --- cores and hosts -------------------------------------------------------------------------- */
-
 static void stall(struct nof_cluster *c, void *user, uint64_t arg)
 {
     struct nof_world *w = user;
@@ -215,8 +209,6 @@ static void restart(struct nof_cluster *c, void *user, uint64_t arg)
     nof_cluster_restart(c, (unsigned)arg);
     respawn(w);
 }
-
-/* --- plan ------------------------------------------------------------------------------------- */
 
 static void plan_kind(struct nof_world *w, enum kind kind)
 {

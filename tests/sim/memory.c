@@ -50,8 +50,6 @@ void nof_world_free(struct nof_world *w, void *mem, size_t bytes)
     w->pool[c] = mem;
 }
 
-/* --- layouts ---------------------------------------------------------------------------------- */
-
 static void layout_add(struct nof_layout_ref *l, int64_t offset, uint64_t len)
 {
     l->segment[l->nsegments].offset = offset;
@@ -95,8 +93,6 @@ size_t nof_layout_ref_bytes(const struct nof_layout_ref *l)
 {
     return sizeof(l->head) + l->head.nops * sizeof(l->op[0]);
 }
-
-/* --- buffers and payload ---------------------------------------------------------------------- */
 
 void nof_buffer_open(struct nof_world *w, struct nof_buffer *b, uint64_t len,
                      const struct nof_layout_ref *layout)
@@ -213,8 +209,6 @@ bool nof_buffer_check(struct nof_world *w, const struct nof_buffer *b, uint64_t 
     nof_world_free(w, flat, len + 8);
     return ok;
 }
-
-/* --- DMA -------------------------------------------------------------------------------------- */
 
 struct transfer {
     struct nof_rank *rank;
@@ -366,8 +360,6 @@ int nof_rank_dma(void *host, bool write, const struct nof_segment *remote, unsig
     nof_cluster_at(w->cluster, nof_cluster_now(w->cluster) + late_ns, transfer_done, t, 0);
     return NOF_DMA_PENDING;
 }
-
-/* --- staging ---------------------------------------------------------------------------------- */
 
 const uint8_t *nof_rank_slot_take(struct nof_rank *r, uint32_t offset, uint32_t len)
 {

@@ -11,8 +11,6 @@
 #define PROGRAM_AREA_BYTES 4096u
 #define PULL_RETRY_NS 50000u
 
-/* --- submission ------------------------------------------------------------------------------- */
-
 void nof_rank_submit(struct nof_rank *r, const struct nof_desc *d)
 {
     struct nof_desc_queue *q = &r->queue;
@@ -42,8 +40,6 @@ static unsigned host_fetch(void *host, struct nof_desc *descs, unsigned max)
     q->count -= n;
     return n;
 }
-
-/* --- completions ------------------------------------------------------------------------------ */
 
 bool nof_rank_suspects(const struct nof_rank *r, int32_t peer)
 {
@@ -419,8 +415,6 @@ static const struct nof_cluster_host_ops host_ops = {
     .dma = nof_rank_dma,
     .failed = host_failed,
 };
-
-/* --- life ------------------------------------------------------------------------------------- */
 
 static void *zalloc(size_t bytes)
 {

@@ -125,8 +125,6 @@ void nof_op_received(struct nof_op *op, int status, int32_t peer, int32_t tag, u
     nof_op_finish(op, status);
 }
 
-/* --- sends ------------------------------------------------------------------------------------ */
-
 static const struct nof_layout_ref *pick_layout(struct nof_rank *r, struct nof_desc *d, uint64_t len)
 {
     if (r->layouts_ready == 0 || len == 0 || len > 65536 || !nof_rng_chance(&r->rng, 20))
@@ -244,8 +242,6 @@ void nof_rank_layouts(struct nof_rank *r)
         nof_op_start(op);
     }
 }
-
-/* --- receives --------------------------------------------------------------------------------- */
 
 struct nof_op *nof_rank_recv(struct nof_rank *r, uint32_t ctx, int32_t peer, int32_t tag, uint64_t capacity)
 {

@@ -53,8 +53,6 @@ struct nof_message *nof_world_message(struct nof_world *w, struct nof_rank *src,
     return m;
 }
 
-/* --- phase one -------------------------------------------------------------------------------- */
-
 static void do_cancel(struct nof_cluster *c, void *user, uint64_t arg)
 {
     (void)c;
@@ -123,8 +121,6 @@ static void do_introduce(struct nof_cluster *c, void *user, uint64_t arg)
     if ((arg & 2) != 0 && r->alive)
         nof_rank_layouts(r);
 }
-
-/* --- cycles ----------------------------------------------------------------------------------- */
 
 static void do_named_receive(struct nof_cluster *c, void *user, uint64_t arg)
 {
@@ -207,8 +203,6 @@ void nof_workload_plan(struct nof_world *w, unsigned nmessages)
     }
 }
 
-/* --- what follows an operation ---------------------------------------------------------------- */
-
 /* May a receive posted now find another message than the one that probe saw? Only if a receive
  * between the two could take it. */
 static bool probe_is_fresh(const struct nof_op *probe)
@@ -290,8 +284,6 @@ void nof_workload_done(struct nof_op *op)
         !op->cancelled)
         (void)nof_rank_recv(r, op->ctx, NOF_ANY_SOURCE, NOF_ANY_TAG, NOF_MESSAGE_MAX_BYTES);
 }
-
-/* --- phases two and three --------------------------------------------------------------------- */
 
 static void cancel_all(struct nof_rank *r, bool drain_too)
 {

@@ -243,7 +243,7 @@ struct nof_world {
     unsigned cancel_percent; /* sends that their rank wants back */
 };
 
-/* --- memory.c --------------------------------------------------------------------------------- */
+/* Of memory.c. */
 
 void *nof_world_alloc(struct nof_world *w, size_t bytes);
 void nof_world_free(struct nof_world *w, void *mem, size_t bytes);
@@ -270,7 +270,7 @@ int nof_rank_dma(void *host, bool write, const struct nof_segment *remote, unsig
 const uint8_t *nof_rank_slot_take(struct nof_rank *r, uint32_t offset, uint32_t len);
 void nof_rank_slots_release(struct nof_rank *r, bool all);
 
-/* --- rank.c ----------------------------------------------------------------------------------- */
+/* Of rank.c. */
 
 struct nof_rank *nof_rank_create(struct nof_world *w, struct nof_job *job, int32_t number, unsigned nic);
 void nof_rank_destroy(struct nof_rank *r);
@@ -282,7 +282,7 @@ void nof_rank_submit(struct nof_rank *r, const struct nof_desc *d);
 void nof_rank_plan_reap(struct nof_rank *r);
 bool nof_rank_suspects(const struct nof_rank *r, int32_t peer);
 
-/* --- rank_ops.c ------------------------------------------------------------------------------- */
+/* Of rank_ops.c. */
 
 /* Each answers the new operation, or NULL if the rank is dead. */
 struct nof_op *nof_rank_send(struct nof_rank *r, struct nof_message *m);
@@ -306,7 +306,7 @@ bool nof_op_is_match(const struct nof_op *op);
 bool nof_pattern_accepts(uint32_t ctx, int32_t peer, int32_t tag, uint32_t m_ctx, int32_t m_peer,
                          int32_t m_tag);
 
-/* --- matcher.c -------------------------------------------------------------------------------- */
+/* Of matcher.c. */
 
 /* The NIC found nothing for op (NOF_ENOMATCH). */
 void nof_matcher_post(struct nof_op *op);
@@ -322,7 +322,7 @@ void nof_matcher_settle(struct nof_rank *r);
 void nof_matcher_mrecv(struct nof_op *mrecv, struct nof_envelope *e);
 void nof_matcher_clear(struct nof_rank *r);
 
-/* --- workload.c ------------------------------------------------------------------------------- */
+/* Of workload.c. */
 
 struct nof_message *nof_world_message(struct nof_world *w, struct nof_rank *src, struct nof_rank *dst);
 void nof_workload_plan(struct nof_world *w, unsigned nmessages);
@@ -335,12 +335,12 @@ bool nof_workload_finished(void *world);
 void nof_workload_stuck(struct nof_world *w, char *text, size_t bytes);
 struct nof_job *nof_world_job(struct nof_world *w);
 
-/* --- faults.c --------------------------------------------------------------------------------- */
+/* Of faults.c. */
 
 void nof_faults_plan(struct nof_world *w);
 void nof_faults_heal(struct nof_world *w);
 
-/* --- verify.c --------------------------------------------------------------------------------- */
+/* Of verify.c. */
 
 void nof_verify(struct nof_world *w);
 

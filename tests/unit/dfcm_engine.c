@@ -109,8 +109,6 @@ static void send_message(struct ends *e, enum nof_elem elem, const uint8_t *mess
     free(frame);
 }
 
-/* ---- what messages hold ---- */
-
 enum content { ZEROS, EQUAL, RANDOM, SMOOTH, SPECIAL, PERIODIC, CONTENTS };
 
 static const uint64_t special[] = {
@@ -307,8 +305,6 @@ static void the_largest_chunk_has_8192_values(void **state)
         free(p);
     }
 }
-
-/* ---- what comes from a hostile sender ---- */
 
 static void foreign_bytes_are_an_error_and_a_fresh_predictor(void **state)
 {

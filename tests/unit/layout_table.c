@@ -168,8 +168,6 @@ static void full_pools_say_so(void **state)
     assert_int_equal(all.chunks.used, NOF_LAYOUT_CHUNKS_MAX);
 }
 
-/* --- the cursor ----------------------------------------------------------------------------------- */
-
 static uint64_t rng;
 
 static uint64_t below(uint64_t n)

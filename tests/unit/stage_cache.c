@@ -89,8 +89,6 @@ static void no_area_has_no_slots(void **state)
     assert_int_equal(nof_stage_release(&st, 0), 0);
 }
 
-/* --- lines ---------------------------------------------------------------------------------------- */
-
 static struct nof_stage st;
 static uint8_t area[65536];
 

@@ -66,8 +66,6 @@ static void check_turns(const char *what)
                  STEPS_MAX);
 }
 
-/* --- helpers -------------------------------------------------------------------------------------- */
-
 static struct world *open_world(unsigned nics, int inline_dma, unsigned ranks)
 {
     struct world_config cfg = {.nics = nics,
@@ -136,8 +134,6 @@ static unsigned count_completions(struct world *w, unsigned rank, int opcode, in
         n += c->opcode == opcode && c->status == status;
     return n;
 }
-
-/* --- layouts -------------------------------------------------------------------------------------- */
 
 struct program {
     struct nof_layout_head head;
@@ -217,8 +213,6 @@ static void layouts_of_small_pieces(void **state)
             }
 }
 
-/* --- receives ------------------------------------------------------------------------------------- */
-
 #define POSTED 6000u
 
 static struct nof_desc receive(int peer, int tag, uint64_t cookie)
@@ -290,8 +284,6 @@ static void peers_that_come_and_die_beside_posted_receives(void **state)
     world_fini(w);
 }
 
-/* --- peers ---------------------------------------------------------------------------------------- */
-
 static void flushes_beside_many_peers(void **state)
 {
     (void)state;
@@ -315,8 +307,6 @@ static void flushes_beside_many_peers(void **state)
         world_fini(w);
     }
 }
-
-/* --- endings -------------------------------------------------------------------------------------- */
 
 /* Everything that an endpoint can have thousands of. */
 static void hoard(struct world *w, unsigned rank)
@@ -390,8 +380,6 @@ static void send_many(struct world *w, unsigned rank, int peer, unsigned n, uint
     post_burst(w, rank, d, n);
     free(d);
 }
-
-/* --- deaths --------------------------------------------------------------------------------------- */
 
 #define MANY 8000u
 
@@ -519,8 +507,6 @@ static void thousands_of_flows_wait_for_one_window(void **state)
     }
 }
 
-/* --- long queues ---------------------------------------------------------------------------------- */
-
 #define PARKED 16000u
 
 /* A sender whose host takes no completion, and whose NIC has no room for them, is called back by thousands of receives of
@@ -595,8 +581,6 @@ static void thousands_of_probes_wait_for_one_message(void **state)
     world_fini(w);
 }
 
-/* --- predictors ----------------------------------------------------------------------------------- */
-
 #define PAIRS 8u /* ranks on each of two NICs: 64 flows each way */
 
 static void send_numbers(struct world *w, unsigned from, unsigned to)
@@ -637,8 +621,6 @@ static void a_flow_finds_its_predictor_beside_many_others(void **state)
                 (unsigned long long)few, (unsigned long long)many);
     assert_in_range(many, few / 2, few + few / 100);
 }
-
-/* --- what is usual -------------------------------------------------------------------------------- */
 
 static void plain_traffic(void **state)
 {

@@ -30,8 +30,6 @@ static int fails(struct world *w, enum world_op op)
     return f->at != 0 && w->counted >= f->at && w->counted - f->at < f->count;
 }
 
-/* ---- port ---- */
-
 static struct wire_frame *buffer_take(struct world *w)
 {
     struct wire_frame *f = w->free;
@@ -113,8 +111,6 @@ static unsigned send(void *port, struct nof_frame *const *frames, unsigned n)
 
 static const struct nof_port_ops port_ops = {
     .frame_alloc = frame_alloc, .frame_free = frame_free, .send = send};
-
-/* ---- host ---- */
 
 static struct world_rank *by_endpoint(struct port *p, uint32_t endpoint)
 {
@@ -272,8 +268,6 @@ static const struct nof_host_ops host_ops = {.dma_read = dma_read,
                                              .endpoint_failed = endpoint_failed,
                                              .cycles = cycles,
                                              .log = log_text};
-
-/* ---- life ---- */
 
 struct world *world_init(const struct world_config *cfg)
 {
@@ -444,8 +438,6 @@ void world_close(struct world *w, unsigned rank, int reason)
         r->open = 0; /* else its requests still have to end */
 }
 
-/* ---- descriptors ---- */
-
 static void feed(struct world *w, struct world_rank *r)
 {
     while (r->backlog_next < r->nbacklog) {
@@ -497,8 +489,6 @@ void world_recv(struct world *w, unsigned rank, int peer, int tag, void *buf, ui
                          .addr = (uint64_t)(uintptr_t)buf};
     world_post(w, rank, &d);
 }
-
-/* ---- time ---- */
 
 static void deliver_wire(struct world *w)
 {
@@ -626,8 +616,6 @@ void world_run(struct world *w)
             if (w->rank[i].open)
                 feed(w, &w->rank[i]);
 }
-
-/* ---- completions ---- */
 
 const struct nof_comp *world_take(struct world *w, unsigned rank)
 {

@@ -8,8 +8,6 @@
 
 #include "nic.h"
 
-/* --- lent and given back ---------------------------------------------------------------------------- */
-
 void world_buffer_give(struct world *w, struct wire_frame *f)
 {
     forbid(f->bytes, FRAME_CAP);
@@ -38,8 +36,6 @@ void world_forget_events(struct world *w)
     w->pending = 0;
 }
 
-/* --- copies under way ------------------------------------------------------------------------------- */
-
 int world_dma_touches(const struct world *w, unsigned rank, int write, const void *at, uint64_t bytes)
 {
     const struct world_rank *r = &w->rank[rank];
@@ -61,8 +57,6 @@ void world_dma_give_up(struct world *w)
         e->at = w->now;
     }
 }
-
-/* --- images ------------------------------------------------------------------------------------------ */
 
 void world_free_saved(struct world *w)
 {

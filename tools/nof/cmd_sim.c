@@ -194,8 +194,6 @@ static int print_json(json_t *object)
     return 0;
 }
 
-/* --- many seeds ------------------------------------------------------------------------------- */
-
 static uint64_t seed_at(const struct arguments *a, uint64_t i)
 {
     return a->list != NULL ? a->list[i] : a->first + i;
@@ -367,8 +365,6 @@ static int run_many(struct arguments *a)
     munmap(b, bytes);
     return status != 0 || failed > 0 ? 1 : 0;
 }
-
-/* --- one seed, scale -------------------------------------------------------------------------- */
 
 static int run_one(struct arguments *a)
 {

@@ -48,8 +48,6 @@ void nof_hang_close(struct nof_job *job)
     job->board_fd = -1;
 }
 
-/* --- reading the board ------------------------------------------------------------------------------ */
-
 static bool copy(const struct nof_board_place *from, struct nof_board_place *to)
 {
     uint32_t seq = __atomic_load_n(&from->seq, __ATOMIC_ACQUIRE);
@@ -126,8 +124,6 @@ static void ask_daemon(const struct nof_job *job, struct view *views)
     }
     json_decref(answer);
 }
-
-/* --- saying it ---------------------------------------------------------------------------------------- */
 
 static void peers(FILE *to, const struct nof_board_place *p)
 {

@@ -60,8 +60,6 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     }
 }
 
-/* ---- before the job ---- */
-
 static bool find_library(const char *self)
 {
     static const char *const folders[] = {".", NOF_BIN_TO_LIB};
@@ -193,8 +191,6 @@ void nof_record_environment(void)
         setenv("LD_PRELOAD", all, 1);
     free(all);
 }
-
-/* ---- behind it ---- */
 
 struct sums {
     struct nof_recording_tally all;

@@ -118,8 +118,6 @@ size_t nof_dpdk_queue_mem_bytes(const struct nof_dpdk_port_config *cfg)
     return queue_mem_bytes(d.kind, cfg->core_frames, RTE_MIN(mtu_bytes, nof_port_mtu_max(d.kind)));
 }
 
-/* --- the device ------------------------------------------------------------------------------- */
-
 /* "net_af_xdp" -> "net_af_xdp3": the first number that no device has. */
 static void number_device(struct nof_devargs *d)
 {
@@ -229,8 +227,6 @@ int nof_port_plug(struct nof_port_opening *o)
     }
     return plug_vdev(o);
 }
-
-/* --- queues ----------------------------------------------------------------------------------- */
 
 static void spread_over_queues(struct rte_eth_conf *conf, const struct rte_eth_dev_info *dev)
 {

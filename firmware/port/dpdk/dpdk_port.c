@@ -21,8 +21,6 @@
 #include "steer_host.h"
 #endif
 
-/* --- addresses, filters, start ---------------------------------------------------------------- */
-
 /* MTU, MAC and multicast of a port that is ours alone. */
 static int set_up_link(struct nof_port_opening *o)
 {
@@ -106,8 +104,6 @@ static int start(struct nof_port_opening *o)
     port->link_up = nof_dpdk_port_link(port, UINT64_MAX);
     return NOF_OK;
 }
-
-/* --- open, close ------------------------------------------------------------------------------ */
 
 static int open_device(struct nof_port_opening *o)
 {
@@ -253,8 +249,6 @@ void nof_dpdk_port_close(struct nof_dpdk_port *port)
     close_fd(port->claim_fd);
     rte_free(port);
 }
-
-/* --- questions -------------------------------------------------------------------------------- */
 
 const struct nof_dpdk_port_info *nof_dpdk_port_info(const struct nof_dpdk_port *port)
 {

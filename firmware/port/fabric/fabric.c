@@ -151,8 +151,6 @@ struct nof_fabric_port *nof_fabric_port(struct nof_fabric *f, unsigned index)
     return &f->port[index];
 }
 
-/* --- set-up ----------------------------------------------------------------------------------- */
-
 static bool link_valid(const struct nof_fabric_link *l)
 {
     return (l->rate_bps == 0 || l->rate_bps >= 1000) && l->delay_ns <= DELAY_MAX_NS &&

@@ -62,8 +62,6 @@ static int iflush(struct nof_bsend *b, struct nof_comm *comm, MPI_Request *reque
     return rc;
 }
 
-/* ---- of the process ---- */
-
 NOF_MPI(Buffer_attach)
 int PMPI_Buffer_attach(void *buffer, int size)
 {
@@ -110,8 +108,6 @@ int PMPI_Buffer_iflush(MPI_Request *request)
     nof_lib_enter(__func__);
     return nof_lib_leave(NULL, iflush(&nof_bsend_process, nof_comm_self(), request), __func__);
 }
-
-/* ---- of a communicator ---- */
 
 static int comm_attach(MPI_Comm comm, void *buffer, MPI_Count size, const char *func)
 {
@@ -182,8 +178,6 @@ int PMPI_Comm_iflush_buffer(MPI_Comm comm, MPI_Request *request)
         rc = iflush(&c->bsend, c, request);
     return nof_lib_leave(c, rc, __func__);
 }
-
-/* ---- of sessions ---- */
 
 static int session_attach(MPI_Session session, void *buffer, MPI_Count size, const char *func)
 {

@@ -44,8 +44,6 @@ static int alltoall(struct nof_sched *s, const struct nof_coll_args *args)
     return rc;
 }
 
-/* ---- entry points ---- */
-
 #define ALLGATHER(Count, Displ) \
     const void *sendbuf, Count sendcount, MPI_Datatype sendtype, void *recvbuf, Count recvcount, \
         MPI_Datatype recvtype,

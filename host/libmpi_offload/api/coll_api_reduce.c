@@ -85,8 +85,6 @@ static int exscan(struct nof_sched *s, const struct nof_coll_args *args)
     return scan_as(s, args, true);
 }
 
-/* ---- entry points ---- */
-
 #define REDUCE(Count, Displ) \
     const void *sendbuf, void *recvbuf, Count count, MPI_Datatype datatype, MPI_Op op, int root,
 NOF_COLLECTIVE(Reduce, Ireduce, Reduce_init, reduce, REDUCE, NOF_REDUCE(count), .root = root)

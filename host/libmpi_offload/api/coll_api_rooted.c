@@ -125,8 +125,6 @@ static int scatterv(struct nof_sched *s, const struct nof_coll_args *args)
     return scatter_as(s, args, false);
 }
 
-/* ---- entry points ---- */
-
 #define NOTHING(Count, Displ)
 NOF_COLL_FORMS(Barrier, Ibarrier, Barrier_init, barrier, NOTHING, int, int, .root = 0)
 

@@ -119,8 +119,6 @@ int PMPI_Request_get_status(MPI_Request request, int *flag, MPI_Status *status)
     return nof_lib_leave(NULL, rc, __func__);
 }
 
-/* ---- any ---- */
-
 /* The first ended request, or -1; *active_out: how many are not idle. */
 static int find_ended(int count, const MPI_Request *handles, int *active_out)
 {
@@ -187,8 +185,6 @@ int PMPI_Testany(int count, MPI_Request array_of_requests[], int *index, int *fl
     }
     return leave(c, rc, __func__);
 }
-
-/* ---- all ---- */
 
 static bool all_ended(int count, const MPI_Request *handles)
 {
@@ -268,8 +264,6 @@ int PMPI_Testall(int count, MPI_Request array_of_requests[], int *flag, MPI_Stat
     return leave(c, rc, __func__);
 }
 
-/* ---- some ---- */
-
 static int retire_some(int count, MPI_Request *handles, int *outcount, int *indices, MPI_Status *statuses,
                        struct nof_comm **c)
 {
@@ -333,7 +327,7 @@ int PMPI_Testsome(int incount, MPI_Request array_of_requests[], int *outcount, i
     return leave(c, rc, __func__);
 }
 
-/* ---- asking without ending: the requests stay as they are (MPI 4.1, 3.7.6) ---- */
+/* Asking without ending: the requests stay as they are (MPI 4.1, 3.7.6). */
 
 NOF_MPI(Request_get_status_any)
 int PMPI_Request_get_status_any(int count, const MPI_Request array_of_requests[], int *indx, int *flag,

@@ -112,7 +112,7 @@ int PMPI_Comm_call_errhandler(MPI_Comm comm, int errorcode)
     return MPI_SUCCESS;
 }
 
-/* ---- files: only MPI_FILE_NULL, whose handler is the default of all files, exists ---- */
+/* Files: only MPI_FILE_NULL, whose handler is the default of all files, exists. */
 
 static struct nof_errhandler *of_no_file; /* NULL: the default, MPI_ERRORS_RETURN (MPI 4.1, 14.7) */
 

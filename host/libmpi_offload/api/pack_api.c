@@ -149,8 +149,6 @@ int PMPI_Pack_size_c(MPI_Count incount, MPI_Datatype datatype, MPI_Comm comm, MP
     return nof_lib_leave(c, rc, __func__);
 }
 
-/* ---- external32 ---- */
-
 static int external_size(const char *datarep, MPI_Count count, MPI_Datatype datatype, struct nof_type **type,
                          MPI_Count *size)
 {

@@ -22,8 +22,6 @@ static int check_assert(int assert, int allowed)
                : nof_error(MPI_ERR_ASSERT, "the assertion %#x is none of this call's", (unsigned)assert);
 }
 
-/* ---- fence ---- */
-
 NOF_MPI(Win_fence)
 int PMPI_Win_fence(int assert, MPI_Win win)
 {
@@ -45,8 +43,6 @@ int PMPI_Win_fence(int assert, MPI_Win win)
     }
     return nof_win_leave(w, rc, __func__);
 }
-
-/* ---- post, start, complete, wait ---- */
 
 /* Call visit() for the rank of each member of the group. */
 static int for_members(struct nof_win *w, struct nof_group *group, int (*visit)(struct nof_win *w, int rank))
@@ -238,8 +234,6 @@ int PMPI_Win_test(MPI_Win win, int *flag)
     return nof_win_leave(w, rc, __func__);
 }
 
-/* ---- locks ---- */
-
 static int check_target(MPI_Win win, int rank, struct nof_win **w)
 {
     int rc = nof_win_check(win, w);
@@ -358,8 +352,6 @@ int PMPI_Win_unlock_all(MPI_Win win)
         rc = nof_rma_reported(w);
     return nof_win_leave(w, rc, __func__);
 }
-
-/* ---- flush ---- */
 
 /* rank MPI_ANY_SOURCE: all. */
 static int flush(MPI_Win win, int rank, bool remote, const char *func)

@@ -107,8 +107,6 @@ static void add_ints(struct nof_type_contents *c, const int *n, int count)
         nof_type_contents_int(c, n[i]);
 }
 
-/* ---- subarray ---- */
-
 struct subarray {
     int ndims;
     struct nof_numbers sizes, subsizes, starts;
@@ -186,8 +184,6 @@ int PMPI_Type_create_subarray_c(int ndims, const MPI_Count array_of_sizes[],
                           .oldtype = oldtype};
     return nof_lib_leave(NULL, make_subarray(&in, newtype), __func__);
 }
-
-/* ---- darray ---- */
 
 struct darray {
     int size, rank, ndims;

@@ -6,8 +6,6 @@
 #include "comm/entry.h"
 #include "type/type_args.h"
 
-/* ---- by size ---- */
-
 struct sized {
     int typeclass;
     int size;
@@ -44,8 +42,6 @@ int PMPI_Type_match_size(int typeclass, int size, MPI_Datatype *datatype)
         *datatype = found;
     return nof_lib_leave(NULL, rc, __func__);
 }
-
-/* ---- by Fortran's precision and range ---- */
 
 /* What gfortran's kinds can hold, smallest first. 0 ends a list. */
 struct kind {
@@ -151,8 +147,6 @@ int PMPI_Type_create_f90_integer(int r, MPI_Datatype *newtype)
     return nof_lib_leave(NULL, by_kind(integers, MPI_COMBINER_F90_INTEGER, r, MPI_UNDEFINED, newtype),
                          __func__);
 }
-
-/* ---- by value and index ---- */
 
 NOF_MPI(Type_get_value_index)
 int PMPI_Type_get_value_index(MPI_Datatype value_type, MPI_Datatype index_type, MPI_Datatype *pair_type)

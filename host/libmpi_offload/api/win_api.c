@@ -235,8 +235,6 @@ int PMPI_Win_free(MPI_Win *win)
     return rc;
 }
 
-/* ---- dynamic windows ---- */
-
 static int check_dynamic(MPI_Win win, struct nof_win **w)
 {
     int rc = nof_win_check(win, w);
@@ -293,8 +291,6 @@ int PMPI_Win_detach(MPI_Win win, const void *base)
     }
     return nof_win_leave(w, rc, __func__);
 }
-
-/* ---- what a window tells ---- */
 
 NOF_MPI(Win_get_group)
 int PMPI_Win_get_group(MPI_Win win, MPI_Group *group)

@@ -102,8 +102,6 @@ int PMPI_Win_delete_attr(MPI_Win win, int win_keyval)
     return nof_win_leave(w, rc, __func__);
 }
 
-/* ---- error handlers ---- */
-
 NOF_MPI(Win_set_errhandler)
 int PMPI_Win_set_errhandler(MPI_Win win, MPI_Errhandler errhandler)
 {

@@ -76,7 +76,7 @@ int nof_attr_copy_all(const struct nof_attr_owner *from, const struct nof_attr_o
  * attribute and those set before it stay. */
 int nof_attr_delete_all(const struct nof_attr_owner *owner);
 
-/* ---- attr_language.c: values as the caller of an MPI function gives and takes them ---- */
+/* attr_language.c: values as the caller of an MPI function gives and takes them. */
 
 /* The next call of this thread that asks for its language is made in this one; after it calls are C's again. */
 void nof_attr_called_from(enum nof_attr_language language);
@@ -90,14 +90,13 @@ MPI_Aint nof_attr_as_fortran(const struct nof_attr_value *value);
 struct nof_attr_value nof_attr_value_of(enum nof_attr_language language, void *word);
 void *nof_attr_word_for(enum nof_attr_language language, struct nof_attr_value *value);
 
-/* ---- attr_call.c: callbacks. Called without the lock; each returns what the callback returned. ---- */
+/* attr_call.c: callbacks. Called without the lock; each returns what the callback returned. */
 
 /* *flag_out: the duplicate gets the attribute, with *out. */
 int nof_attr_call_copy(const struct nof_keyval *keyval, void *handle, struct nof_attr_value *in,
                        struct nof_attr_value *out, bool *flag_out);
 int nof_attr_call_delete(const struct nof_keyval *keyval, void *handle, struct nof_attr_value *value);
 
-/* ---- owners ---- */
 struct nof_comm;
 struct nof_type;
 struct nof_attr_owner nof_attr_of_comm(struct nof_comm *comm);

@@ -33,7 +33,7 @@ bool nof_info_remove(struct nof_info *info, const char *key);
 /* Give back all that it holds. */
 void nof_info_clear(struct nof_info *info);
 
-/* ---- info_handle.c ---- */
+/* Of info_handle.c. */
 
 /* Object behind a handle, MPI_INFO_ENV included, with the error the standard names. */
 int nof_info_check(MPI_Info handle, struct nof_info **info_out);
@@ -47,7 +47,7 @@ int nof_info_new(MPI_Info *handle_out, struct nof_info **info_out);
 /* Drop an object that the library made with nof_info_new(). */
 void nof_info_drop(MPI_Info handle);
 
-/* ---- info_env.c ---- */
+/* Of info_env.c. */
 
 /* The keys of MPI_INFO_ENV (MPI 4.1, 11.2.2) that a process knows by itself. argc < 0: the arguments
  * are the process's own. */

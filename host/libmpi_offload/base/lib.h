@@ -68,7 +68,7 @@ extern __thread const char *nof_lib_call __attribute__((tls_model("initial-exec"
 /* Where the program called MPI, if a binding of another language said so (fortran_hooks.h); 0: it did not. */
 extern __thread uint64_t nof_lib_callsite __attribute__((tls_model("initial-exec"), visibility("hidden")));
 
-/* ---- init.c: MPI_Init and sessions share one library. With the mutex held. ---- */
+/* init.c: MPI_Init and sessions share one library. With the mutex held. */
 
 /* Be RUNNING, with this thread level at least (the level the program asks for, of any value). Ends the process with a
  * clear sentence where that cannot be. */

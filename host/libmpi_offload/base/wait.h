@@ -44,7 +44,7 @@ int nof_wait_poll(void);
 /* Something completed: other threads that sleep may be waiting for it. */
 void nof_wait_signal(void);
 
-/* ---- what is polled ---- */
+/* What is polled. */
 
 #define NOF_WAIT_SOURCES_MAX 4
 
@@ -68,7 +68,7 @@ struct nof_wait_work {
 };
 void nof_wait_due(struct nof_wait_work *work);
 
-/* ---- where this rank sleeps: at one bell, which all channels ring ---- */
+/* Where this rank sleeps: at one bell, which all channels ring. */
 
 struct nof_wait_bell {
     /* How often it rang: read before a poll, given to sleep() if that found nothing. */

@@ -43,7 +43,7 @@ struct nof_channel {
 extern const struct nof_channel nof_channel_self;
 extern const struct nof_channel nof_channel_nic;
 
-/* ---- channel.c ---- */
+/* Of channel.c. */
 
 /* The one that reaches everybody; ask nof_chan_of(). */
 extern const struct nof_channel *nof_channel_to_all __attribute__((visibility("hidden")));

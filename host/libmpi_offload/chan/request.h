@@ -156,7 +156,7 @@ int nof_request_status(const struct nof_request *req, MPI_Status *status);
 int nof_request_retire(struct nof_request *req, MPI_Request *handle, MPI_Status *status,
                        struct nof_comm **comm_out);
 
-/* ---- request_status.c: what lies in the internal words ---- */
+/* request_status.c: what lies in the internal words. */
 void nof_status_set(MPI_Status *status, int source, int tag, size_t bytes, bool cancelled);
 void nof_status_empty(MPI_Status *status);
 size_t nof_status_bytes(const MPI_Status *status);

@@ -63,12 +63,12 @@ void nof_coll_copy(struct nof_sched *s, const struct nof_data *from, const struc
 void nof_coll_pack(struct nof_sched *s, const struct nof_data *from, void *packed, size_t room_bytes);
 void nof_coll_unpack(struct nof_sched *s, const void *packed, const struct nof_data *to);
 
-/* ---- coll_bcast.c ---- */
+/* Of coll_bcast.c. */
 void nof_coll_build_barrier(struct nof_sched *s);
 void nof_coll_build_bcast(struct nof_sched *s, const struct nof_data *data, int root);
 
-/* ---- coll_gather.c. In place: `send` NULL at the root (gather), `recv` NULL (scatter). The blocks
- * are the root's and NULL elsewhere. The v-forms serve counts that only the root knows. ---- */
+/* coll_gather.c. In place: `send` NULL at the root (gather), `recv` NULL (scatter). The blocks
+ * are the root's and NULL elsewhere. The v-forms serve counts that only the root knows. */
 void nof_coll_build_gather(struct nof_sched *s, const struct nof_data *send, const struct nof_blocks *recv,
                            int root);
 void nof_coll_build_gatherv(struct nof_sched *s, const struct nof_data *send, const struct nof_blocks *recv,
@@ -78,15 +78,15 @@ void nof_coll_build_scatter(struct nof_sched *s, const struct nof_blocks *send, 
 void nof_coll_build_scatterv(struct nof_sched *s, const struct nof_blocks *send, const struct nof_data *recv,
                              int root);
 
-/* ---- coll_allgather.c. In place: `send` NULL. ---- */
+/* coll_allgather.c. In place: `send` NULL. */
 void nof_coll_build_allgather(struct nof_sched *s, const struct nof_data *send,
                               const struct nof_blocks *recv);
 
-/* ---- coll_alltoall.c. In place: `send` NULL, what is in `recv` is sent. ---- */
+/* coll_alltoall.c. In place: `send` NULL, what is in `recv` is sent. */
 void nof_coll_build_alltoall(struct nof_sched *s, const struct nof_blocks *send,
                              const struct nof_blocks *recv);
 
-/* ---- coll_reduce.c, coll_allreduce.c, coll_reduce_scatter.c, coll_scan.c ---- */
+/* coll_reduce.c, coll_allreduce.c, coll_reduce_scatter.c, coll_scan.c. */
 struct nof_reduction {
     const void *in; /* MPI_IN_PLACE where the standard allows it: the operand is in `out` */
     void *out; /* NULL where it is not significant */
@@ -111,7 +111,7 @@ static inline size_t nof_coll_cut(size_t count, int n, int i)
 /* Elements [from, from + count) of a reduction, as one of its own. */
 struct nof_reduction nof_reduction_part(const struct nof_reduction *r, size_t from, size_t count);
 
-/* ---- coll_neighbor.c: every edge one message, all at once. One block for each neighbour. ---- */
+/* coll_neighbor.c: every edge one message, all at once. One block for each neighbour. */
 struct nof_neighbors {
     const int *in; /* ranks or MPI_PROC_NULL */
     const int *out;
@@ -122,7 +122,7 @@ struct nof_neighbors {
 void nof_coll_build_neighbors(struct nof_sched *s, const struct nof_neighbors *n,
                               const struct nof_blocks *send, const struct nof_blocks *recv);
 
-/* ---- coll_own.c: for the library itself ---- */
+/* coll_own.c: for the library itself. */
 int nof_coll_barrier(struct nof_comm *comm);
 int nof_coll_bcast(struct nof_comm *comm, void *buf, size_t count, struct nof_type *type, int root);
 /* buf holds `each` bytes per rank, mine filled in. */

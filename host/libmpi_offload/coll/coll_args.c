@@ -92,8 +92,6 @@ int nof_coll_keep(MPI_Comm comm, nof_coll_builder *build, const struct nof_coll_
     return nof_lib_leave(c, rc, func);
 }
 
-/* ---- checks ---- */
-
 int nof_coll_check_root(const struct nof_sched *s, int root)
 {
     bool inter = s->comm->remote != NULL;

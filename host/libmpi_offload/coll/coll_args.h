@@ -42,7 +42,7 @@ int nof_coll_start(MPI_Comm comm, nof_coll_builder *build, const struct nof_coll
 int nof_coll_keep(MPI_Comm comm, nof_coll_builder *build, const struct nof_coll_args *args,
                   MPI_Request *request, const char *func);
 
-/* ---- counts and displacements as they stand in a call ---- */
+/* Counts and displacements as they stand in a call. */
 _Static_assert(sizeof(MPI_Count) == sizeof(MPI_Aint), "displacements and counts share one array type");
 
 static inline struct nof_counts nof_counts_one(MPI_Count count)
@@ -64,8 +64,8 @@ static inline struct nof_counts nof_counts_wide(const MPI_Count *array)
         const int *: nof_counts_int, \
         const MPI_Count *: nof_counts_wide)(x)
 
-/* ---- the entry points. params(Count, Displ) is what stands before the communicator, with a comma at
- * its end; what follows it are the designated initializers of a struct nof_coll_args. ---- */
+/* The entry points. params(Count, Displ) is what stands before the communicator, with a comma at
+ * its end; what follows it are the designated initializers of a struct nof_coll_args. */
 #define NOF_COLL_FORMS(Now, Later, Again, build, params, Count, Displ, ...) \
     NOF_MPI(Now) \
     int PMPI_##Now(params(Count, Displ) MPI_Comm comm) \
@@ -104,7 +104,7 @@ static inline struct nof_counts nof_counts_wide(const MPI_Count *array)
 #define NOF_REDUCE(n) \
     .send = {.buf = sendbuf, .counts = NOF_COUNTS(n), .type = datatype}, .recv = {.buf = recvbuf}, .op = op
 
-/* ---- checks: 0 or a code ---- */
+/* Checks: 0 or a code. */
 
 /* A rank of the group; of an inter-communicator also MPI_ROOT and MPI_PROC_NULL. */
 int nof_coll_check_root(const struct nof_sched *s, int root);

@@ -223,8 +223,6 @@ void *nof_sched_temporary(struct nof_sched *s, size_t count, const struct nof_ty
     return nof_lib_at(memory, -low);
 }
 
-/* ---- execution ---- */
-
 static void leave_active(struct nof_sched *s)
 {
     if (s->prev_active != NULL)

@@ -140,7 +140,7 @@ void nof_comm_release(struct nof_comm *comm);
 /* Drop the handle; the communicator lives until its last request ends. */
 void nof_comm_drop(struct nof_comm *comm);
 
-/* ---- comm_info.c ---- */
+/* Of comm_info.c. */
 
 /* Take the hints that the library knows; info may be NULL. */
 struct nof_info;

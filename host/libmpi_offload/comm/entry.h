@@ -43,7 +43,7 @@ int nof_lib_leave_anytime(int rc, const char *func);
 /* As nof_lib_leave(), for a call that works on an object with an error handler of its own. */
 int nof_lib_leave_at(const struct nof_error_object *object, int rc, const char *func);
 
-/* ---- raise.c: whose handler takes an error. Called without the lock ---- */
+/* raise.c: whose handler takes an error. Called without the lock. */
 
 /* The turn of the error handler of comm, or, NULL, of errors that belong to no object. Returns code when it lets the
  * program go on. */

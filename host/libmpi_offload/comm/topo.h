@@ -47,7 +47,7 @@ int nof_topo_neighbors(const struct nof_comm *comm, const int **sources_out, int
 /* A copy of count ints, at least one place. NULL: no memory. */
 int *nof_topo_copy(const int *values, size_t count);
 
-/* ---- topo_api.c ---- */
+/* Of topo_api.c. */
 
 /* Communicator behind a handle that has a topology of this kind. */
 int nof_topo_check(MPI_Comm handle, int kind, struct nof_comm **comm_out, const struct nof_topo **topo_out);
@@ -57,7 +57,7 @@ int nof_topo_check(MPI_Comm handle, int kind, struct nof_comm **comm_out, const 
  * MPI_COMM_NULL for the rest. */
 int nof_topo_attach(struct nof_comm *c, int size, struct nof_topo *topo, MPI_Comm *comm_out);
 
-/* ---- topo_cart.c ---- */
+/* Of topo_cart.c. */
 
 /* A Cartesian topology as rank `rank` sees it. NULL: no memory. */
 struct nof_topo *nof_topo_cart(int ndims, const int *dims, const int *periods, int rank);

@@ -37,8 +37,6 @@ int *nof_f_errcodes(MPI_Fint *errcodes)
     return errcodes == mpi_fortran_errcodes_ignore_ ? MPI_ERRCODES_IGNORE : errcodes;
 }
 
-/* ---- strings ---- */
-
 char *nof_f_string_in(const char *string, size_t len)
 {
     while (len > 0 && (string[len - 1] == ' ' || string[len - 1] == '\0'))
@@ -68,8 +66,6 @@ void nof_f_string_out(const char *from, char *string, size_t len)
     memcpy(string, from, used);
     memset(string + used, ' ', len - used);
 }
-
-/* ---- arrays of handles ---- */
 
 int nof_f_handles_in(struct nof_f_handles *handles, enum nof_f_kind kind, const MPI_Fint *from,
                      MPI_Count count)

@@ -44,7 +44,7 @@ extern MPI_Fint mpi_fortran_status_ignore_[MPI_F_STATUS_SIZE],
 extern MPI_Fint mpi_fortran_errcodes_ignore_[1], mpi_fortran_unweighted_[1], mpi_fortran_weights_empty_[1];
 extern char mpi_fortran_argv_null_[1], mpi_fortran_argvs_null_[1];
 
-/* ---- arguments that stand for something else ---- */
+/* Arguments that stand for something else. */
 
 /* A choice buffer: MPI_BOTTOM, MPI_IN_PLACE, MPI_BUFFER_AUTOMATIC or itself. */
 void *nof_f_buffer(void *buffer);
@@ -53,7 +53,7 @@ MPI_Status *nof_f_status(MPI_Fint *status);
 int *nof_f_weights(MPI_Fint *weights);
 int *nof_f_errcodes(MPI_Fint *errcodes);
 
-/* ---- strings ---- */
+/* Strings. */
 
 /* A C string for a blank padded one; the caller frees it. Never NULL: ends the process without memory. */
 char *nof_f_string_in(const char *string, size_t len);
@@ -62,7 +62,7 @@ char *nof_f_string_trimmed(const char *string, size_t len);
 /* A C string into a blank padded one; what is too long is cut. */
 void nof_f_string_out(const char *from, char *string, size_t len);
 
-/* ---- arrays of handles ---- */
+/* Arrays of handles. */
 
 enum nof_f_kind { NOF_F_REQUEST, NOF_F_TYPE, NOF_F_INFO };
 
@@ -84,7 +84,7 @@ int nof_f_peers(MPI_Comm comm);
 /* How many neighbours it sends to (incoming == 0) or receives from. */
 int nof_f_neighbours(MPI_Comm comm, int incoming);
 
-/* ---- results ---- */
+/* Results. */
 
 static inline int nof_f_position(int index)
 {

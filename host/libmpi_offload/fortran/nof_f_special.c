@@ -32,7 +32,7 @@ void mpix_pre_receive_(MPI_Fint *tag, MPI_Fint *ierror)
     nof_f_ierror(ierror, MPIX_Pre_receive(*tag));
 }
 
-/* ---- info: blanks around keys and values do not count ---- */
+/* Info: blanks around keys and values do not count. */
 
 NOF_F(info_set, void,
       (MPI_Fint * info, const char *key, const char *value, MPI_Fint *ierror, size_t key_len,
@@ -124,7 +124,7 @@ void pmpi_session_get_nth_pset_(MPI_Fint *session, MPI_Fint *info, MPI_Fint *n, 
     nof_f_ierror(ierror, rc);
 }
 
-/* ---- buffers: the older bindings cannot return an address, mpi_f08 returns it as a C pointer ---- */
+/* Buffers: the older bindings cannot return an address, mpi_f08 returns it as a C pointer. */
 
 #define DETACH(name, Name, size_type, owner, c_owner) \
     NOF_F_PROTOTYPE(name, void, (owner void *buffer_addr, size_type *size, MPI_Fint *ierror)) \
@@ -155,7 +155,7 @@ DETACH(comm_detach_buffer_c, Comm_detach_buffer_c, MPI_Count, COMM_OWNER, C_COMM
 DETACH(session_detach_buffer, Session_detach_buffer, int, SESSION_OWNER, C_SESSION)
 DETACH(session_detach_buffer_c, Session_detach_buffer_c, MPI_Count, SESSION_OWNER, C_SESSION)
 
-/* ---- MPI-IO: not part of the library, which says so whatever the functions are ---- */
+/* MPI-IO: not part of the library, which says so whatever the functions are. */
 
 #define REGISTER_DATAREP(name, Name, null_fn) \
     NOF_F(name, void, \
@@ -179,7 +179,7 @@ void mpi_conversion_fn_null_(void)
 {
 }
 
-/* ---- dynamic processes: lists of strings ---- */
+/* Dynamic processes: lists of strings. */
 
 /* C's list for strings that lie `stride` apart, up to a blank one; or `count` of them, if that is not negative. */
 static char **strings_in(const char *strings, size_t len, size_t stride, int count)

@@ -30,13 +30,13 @@ extern "C" {
 #define MPI_NOF_NUMBER_(type, value) ((type)(value))
 #endif
 
-/* ---- integer types ---- */
+/* Integer types. */
 typedef intptr_t MPI_Aint;
 typedef int64_t MPI_Offset;
 typedef int64_t MPI_Count;
 typedef int MPI_Fint;
 
-/* ---- status: 32 bytes; the internal words belong to the library ---- */
+/* Status: 32 bytes; the internal words belong to the library. */
 typedef struct {
     int MPI_SOURCE;
     int MPI_TAG;
@@ -44,7 +44,7 @@ typedef struct {
     int MPI_internal[5];
 } MPI_Status;
 
-/* ---- handle types ---- */
+/* Handle types. */
 typedef struct MPI_ABI_Comm *MPI_Comm;
 typedef struct MPI_ABI_Datatype *MPI_Datatype;
 typedef struct MPI_ABI_Errhandler *MPI_Errhandler;
@@ -57,7 +57,7 @@ typedef struct MPI_ABI_Request *MPI_Request;
 typedef struct MPI_ABI_Session *MPI_Session;
 typedef struct MPI_ABI_Win *MPI_Win;
 
-/* ---- null handles and predefined objects ---- */
+/* Null handles and predefined objects. */
 #define MPI_COMM_NULL MPI_NOF_CAST_(MPI_Comm, 0x100)
 #define MPI_COMM_WORLD MPI_NOF_CAST_(MPI_Comm, 0x101)
 #define MPI_COMM_SELF MPI_NOF_CAST_(MPI_Comm, 0x102)
@@ -76,7 +76,7 @@ typedef struct MPI_ABI_Win *MPI_Win;
 #define MPI_ERRORS_RETURN MPI_NOF_CAST_(MPI_Errhandler, 0x143)
 #define MPI_REQUEST_NULL MPI_NOF_CAST_(MPI_Request, 0x180)
 
-/* ---- operations ---- */
+/* Operations. */
 #define MPI_OP_NULL MPI_NOF_CAST_(MPI_Op, 0x20)
 #define MPI_SUM MPI_NOF_CAST_(MPI_Op, 0x21)
 #define MPI_MIN MPI_NOF_CAST_(MPI_Op, 0x22)
@@ -93,7 +93,7 @@ typedef struct MPI_ABI_Win *MPI_Win;
 #define MPI_REPLACE MPI_NOF_CAST_(MPI_Op, 0x3c)
 #define MPI_NO_OP MPI_NOF_CAST_(MPI_Op, 0x3d)
 
-/* ---- datatypes: C, then C++ names, then Fortran, then pairs ---- */
+/* Datatypes: C, then C++ names, then Fortran, then pairs. */
 #define MPI_DATATYPE_NULL MPI_NOF_CAST_(MPI_Datatype, 0x200)
 #define MPI_AINT MPI_NOF_CAST_(MPI_Datatype, 0x201)
 #define MPI_COUNT MPI_NOF_CAST_(MPI_Datatype, 0x202)
@@ -171,7 +171,7 @@ typedef struct MPI_ABI_Win *MPI_Win;
 #define MPI_2DOUBLE_PRECISION MPI_NOF_CAST_(MPI_Datatype, 0x231)
 #define MPI_2INTEGER MPI_NOF_CAST_(MPI_Datatype, 0x232)
 
-/* ---- buffers and "not wanted" arguments ---- */
+/* Buffers and "not wanted" arguments. */
 #define MPI_BOTTOM ((void *)0)
 #define MPI_IN_PLACE MPI_NOF_CAST_(void *, 1)
 #define MPI_BUFFER_AUTOMATIC MPI_NOF_CAST_(void *, 2)
@@ -183,7 +183,7 @@ typedef struct MPI_ABI_Win *MPI_Win;
 #define MPI_UNWEIGHTED MPI_NOF_CAST_(int *, 10)
 #define MPI_WEIGHTS_EMPTY MPI_NOF_CAST_(int *, 11)
 
-/* ---- string lengths, with the terminating zero ---- */
+/* String lengths, with the terminating zero. */
 #define MPI_MAX_PROCESSOR_NAME 256
 #define MPI_MAX_ERROR_STRING 512
 #define MPI_MAX_OBJECT_NAME 128
@@ -198,7 +198,7 @@ typedef struct MPI_ABI_Win *MPI_Win;
 /* Room that one buffered send takes beyond its packed data. */
 #define MPI_BSEND_OVERHEAD 512
 
-/* ---- ranks and tags ---- */
+/* Ranks and tags. */
 enum {
     MPI_ANY_SOURCE = -1,
     MPI_ANY_TAG = -2,
@@ -207,7 +207,7 @@ enum {
     MPI_UNDEFINED = -32766
 };
 
-/* ---- answers, levels, kinds ---- */
+/* Answers, levels, kinds. */
 enum {
     MPI_THREAD_SINGLE = 0,
     MPI_THREAD_FUNNELED = 1024,
@@ -250,7 +250,7 @@ enum {
 };
 enum { MPIX_TYPECLASS_LOGICAL = 191, MPI_TYPECLASS_INTEGER = 192, MPI_TYPECLASS_REAL = 193, MPI_TYPECLASS_COMPLEX = 194 };
 
-/* ---- predefined attribute keys of communicators ---- */
+/* Predefined attribute keys of communicators. */
 enum {
     MPI_KEYVAL_INVALID = 0,
     MPI_TAG_UB = 501,
@@ -262,7 +262,7 @@ enum {
     MPI_UNIVERSE_SIZE = 507
 };
 
-/* ---- predefined attribute keys of windows ---- */
+/* Predefined attribute keys of windows. */
 enum {
     MPI_WIN_BASE = 601,
     MPI_WIN_DISP_UNIT = 602,
@@ -271,7 +271,7 @@ enum {
     MPI_WIN_MODEL = 605
 };
 
-/* ---- windows: locks, kinds, memory models, assertions ---- */
+/* Windows: locks, kinds, memory models, assertions. */
 enum { MPI_LOCK_EXCLUSIVE = 301, MPI_LOCK_SHARED = 302 };
 enum {
     MPI_WIN_FLAVOR_CREATE = 311,
@@ -288,7 +288,7 @@ enum {
     MPI_MODE_NOSUCCEED = 16384
 };
 
-/* ---- files: modes and positions ---- */
+/* Files: modes and positions. */
 enum {
     MPI_MODE_APPEND = 1,
     MPI_MODE_CREATE = 2,
@@ -303,7 +303,7 @@ enum {
 enum { MPI_SEEK_CUR = 401, MPI_SEEK_END = 402, MPI_SEEK_SET = 403 };
 #define MPI_DISPLACEMENT_CURRENT MPI_NOF_NUMBER_(MPI_Offset, -1)
 
-/* ---- error classes ---- */
+/* Error classes. */
 enum {
     MPI_SUCCESS = 0,
     MPI_ERR_BUFFER = 1,
@@ -393,11 +393,11 @@ enum {
 };
 #define MPI_ERR_PROC_FAILED MPIX_ERR_PROC_FAILED
 
-/* ---- Fortran's view of a status ---- */
+/* Fortran's view of a status. */
 enum { MPI_F_SOURCE = 0, MPI_F_TAG = 1, MPI_F_ERROR = 2, MPI_F_STATUS_SIZE = 8 };
 typedef MPI_Status MPI_F08_status;
 
-/* ---- callbacks ---- */
+/* Callbacks. */
 typedef void(MPI_User_function)(void *invec, void *inoutvec, int *len, MPI_Datatype *datatype);
 typedef void(MPI_User_function_c)(void *invec, void *inoutvec, MPI_Count *len, MPI_Datatype *datatype);
 
@@ -448,7 +448,7 @@ typedef int(MPI_Datarep_conversion_function_c)(void *userbuf, MPI_Datatype datat
 #define MPI_CONVERSION_FN_NULL MPI_NOF_CAST_(MPI_Datarep_conversion_function *, 0)
 #define MPI_CONVERSION_FN_NULL_C MPI_NOF_CAST_(MPI_Datarep_conversion_function_c *, 0)
 
-/* ---- tool interface ---- */
+/* Tool interface. */
 typedef struct MPI_ABI_T_enum *MPI_T_enum;
 typedef struct MPI_ABI_T_cvar_handle *MPI_T_cvar_handle;
 typedef struct MPI_ABI_T_pvar_handle *MPI_T_pvar_handle;
@@ -522,7 +522,7 @@ typedef void(MPI_T_event_free_cb_function)(MPI_T_event_registration event_regist
 typedef void(MPI_T_event_dropped_cb_function)(MPI_Count count, MPI_T_event_registration event_registration,
     int source_index, MPI_T_cb_safety cb_safety, void *user_data);
 
-/* ---- functions ---- */
+/* Functions. */
 int MPI_Init(int *argc, char ***argv);
 int MPI_Init_thread(int *argc, char ***argv, int required, int *provided);
 int MPI_Finalize(void);

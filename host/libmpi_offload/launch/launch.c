@@ -115,8 +115,6 @@ void nof_launch_close(void)
     nof_lib.abort_job = NULL;
 }
 
-/* ---- a world of one ---- */
-
 static int alone_open(char *text, size_t text_bytes)
 {
     (void)text;

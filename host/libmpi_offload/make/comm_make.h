@@ -17,7 +17,7 @@ struct nof_talk {
  * other side has to send exactly in_bytes. */
 int nof_talk_swap(const struct nof_talk *to, const void *out, size_t out_bytes, void *in, size_t in_bytes);
 
-/* ---- comm_inter.c ---- */
+/* Of comm_inter.c. */
 
 /* Make an inter-communicator: collective over `local`; its leader talks to the other side's through
  * `to`. leader_rc (significant at the leader): why it cannot, which every member then learns, and the other side
@@ -28,12 +28,12 @@ int nof_comm_connect(struct nof_comm *local, int local_leader, const struct nof_
 /* Collective over an inter-communicator: every process learns what rank 0 of the other side says. */
 int nof_comm_sides_swap(struct nof_comm *inter, const void *mine, void *theirs, size_t bytes);
 
-/* ---- comm_dup.c ---- */
+/* Of comm_dup.c. */
 
 /* Collective over c: a duplicate, intra or inter. */
 int nof_comm_duplicate(struct nof_comm *c, struct nof_comm **copy_out);
 
-/* ---- comm_split.c ---- */
+/* Of comm_split.c. */
 
 /* Collective over c, intra or inter. *part_out: the processes of this color, by key, then by rank (of an
  * inter-communicator on both sides); NULL for MPI_UNDEFINED, or when the other side has none. */
@@ -43,7 +43,7 @@ int nof_comm_split_into(struct nof_comm *c, int color, int key, struct nof_comm 
  * the others. */
 int nof_comm_make_first(struct nof_comm *c, int n, struct nof_comm **made_out);
 
-/* ---- comm_subset.c ---- */
+/* Of comm_subset.c. */
 
 /* The tree by which rank 0 tells all: parent of a rank above 0, and its child number i from 0 on, -1
  * beyond the last. */

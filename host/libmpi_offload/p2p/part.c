@@ -84,8 +84,6 @@ static void part_free(struct nof_part *p)
     free(p);
 }
 
-/* ---- one round ---- */
-
 static void end_round(struct nof_part *p)
 {
     struct nof_request *req = p->req;
@@ -260,8 +258,6 @@ bool nof_part_arrived(const struct nof_request *req, int partition)
     return true;
 }
 
-/* ---- setups ---- */
-
 static bool room_for_flags(struct nof_part *p)
 {
     p->flag = calloc(p->setup.messages + 1, sizeof(*p->flag));
@@ -434,8 +430,6 @@ static int send_setup(struct nof_part *p)
         free(copy);
     return rc;
 }
-
-/* ---- life ---- */
 
 static int part_release(struct nof_request *req)
 {

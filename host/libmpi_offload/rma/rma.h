@@ -119,7 +119,7 @@ struct nof_rma {
     struct nof_rma_peer peers[]; /* by rank */
 };
 
-/* ---- rma_type.c ---- */
+/* Of rma_type.c. */
 
 /* The description of a datatype in malloc'ed words; *bytes_out of them. NULL: no memory. */
 void *nof_rma_describe(const struct nof_type *type, size_t *bytes_out);
@@ -135,7 +135,8 @@ struct nof_type *nof_rma_predefined(uint32_t number);
  * to INT64_MAX, which is in no range. */
 void nof_rma_span(const struct nof_type *type, uint64_t count, int64_t *low_out, int64_t *high_out);
 
-/* ---- rma_stream.c ---- */
+/* Of rma_stream.c. */
+
 /* Send a command, with body[0..body_bytes) behind it. 0, or no memory. */
 int nof_rma_send(struct nof_win *win, int peer, const struct nof_rma_command *command, const void *body,
                  size_t body_bytes);
@@ -154,19 +155,19 @@ struct nof_rma_transfer {
 int nof_rma_transfer(struct nof_win *win, const struct nof_rma_transfer *t, struct nof_rma_step *step);
 /* Send malloc'ed bytes as a reply and free them when they are gone. */
 int nof_rma_reply(struct nof_win *win, int peer, int tag, void *bytes, size_t len);
-/* ---- rma_listen.c ---- */
+/* Of rma_listen.c. */
 int nof_rma_open(struct nof_win *win);
 void nof_rma_close(struct nof_win *win);
 
-/* ---- rma_target.c ---- */
+/* Of rma_target.c. */
 void nof_rma_carry_out(struct nof_win *win, int origin, const struct nof_rma_command *command,
                        const void *body);
 
-/* ---- rma_lock.c ---- */
+/* Of rma_lock.c. */
 void nof_rma_lock_asked(struct nof_win *win, int origin, bool exclusive);
 void nof_rma_lock_given_back(struct nof_win *win);
 
-/* ---- rma_origin.c ---- */
+/* Of rma_origin.c. */
 
 /* Half of an operation: memory of the origin. */
 struct nof_rma_buffer {
@@ -189,7 +190,7 @@ struct nof_rma_operation {
 /* Check and issue. request NULL, or where the handle goes of a request that ends with it. */
 int nof_rma_issue(struct nof_win *win, const struct nof_rma_operation *operation, MPI_Request *request);
 
-/* ---- rma_sync.c: each returns the code of the operation, or of an error that a target reported ---- */
+/* rma_sync.c: each returns the code of the operation, or of an error that a target reported. */
 int nof_rma_flush(struct nof_win *win, int target);
 int nof_rma_flush_all(struct nof_win *win);
 int nof_rma_flush_local(struct nof_win *win, int target);

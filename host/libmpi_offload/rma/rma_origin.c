@@ -129,8 +129,6 @@ static int check(const struct nof_win *win, const struct nof_rma_operation *o, b
     return rc == MPI_SUCCESS ? check_range(win, x) : rc;
 }
 
-/* ---- issuing ---- */
-
 static void op_ended(struct nof_rma_step *step, int error)
 {
     struct op_state *s = (struct op_state *)(void *)step;

@@ -43,8 +43,6 @@ static void report(struct nof_win *win, int origin, int error_class)
     (void)nof_rma_send(win, origin, &command, NULL, 0);
 }
 
-/* ---- commands that wait until everything before them is done ---- */
-
 static void control(struct nof_win *win, int origin, enum nof_rma_kind kind)
 {
     if (kind == NOF_RMA_COMPLETE) {
@@ -92,8 +90,6 @@ static void work_done(struct nof_rma_work *work)
         free(waiting);
     }
 }
-
-/* ---- arithmetic ---- */
 
 /* Packed elements as an array of structs, and back: pairs with a hole between their halves. */
 static void *spread(const struct nof_type *basic, const void *packed, size_t n)
@@ -197,8 +193,6 @@ static void run_accumulates(struct nof_win *win, int origin)
     }
 }
 
-/* ---- data ---- */
-
 static void replied(struct nof_rma_step *step, int error)
 {
     (void)error; /* the origin has its own */
@@ -256,8 +250,6 @@ static void fetch_payload(struct nof_rma_work *work)
         nof_lib_die(1, "no memory for %llu bytes of one-sided communication",
                     (unsigned long long)c->payload_bytes);
 }
-
-/* ---- commands ---- */
 
 /* What is wrong with a command whose datatype is known: a class. */
 static int judge(const struct nof_rma_work *work)

@@ -65,7 +65,7 @@ void *nof_rma_describe(const struct nof_type *type, size_t *bytes_out)
     return w.word;
 }
 
-/* ---- and back: peers of a job are not hostile, but a broken message must not be followed ---- */
+/* Reading a description: peers of a job are not hostile, but a broken message must not be followed. */
 
 struct reader {
     const int64_t *word;

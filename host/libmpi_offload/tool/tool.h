@@ -25,7 +25,7 @@ int nof_tool_leave(int rc);
 /* Answer a text with the length convention of MPI_T: *len is the room and becomes the length with the zero. */
 void nof_tool_text(const char *text, char *out, int *len);
 
-/* ---- tool_vars.c ---- */
+/* Of tool_vars.c. */
 
 enum { NOF_TOOL_SETTINGS = 4, NOF_TOOL_LEVELS = 8 };
 enum { NOF_TOOL_CVARS = NOF_TOOL_SETTINGS + NOF_FEATURE_COUNT };

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- elements one after the other: loops, whatever the section's size ---- */
+/* Elements one after the other: loops, whatever the section's size. */
 
 /* The first n elements of the lowest `rank` dimensions, each of which is one `elem`. */
 static struct nof_type *elements(const struct nof_section *s, int rank, size_t n, struct nof_type *elem)
@@ -72,7 +72,7 @@ static struct nof_type *by_elements(const struct nof_section *s, struct nof_type
     return made;
 }
 
-/* ---- any type: a list of what lies together in both ---- */
+/* Any type: a list of what lies together in both. */
 
 struct list {
     const struct nof_section *section;
@@ -162,8 +162,6 @@ struct nof_type *nof_section_type(const struct nof_section *s, struct nof_type *
         return by_elements(s, type, count, s->elem_bytes / (size_t)extent);
     return by_runs(s, type, count, unit == NULL ? nof_type_byte() : unit);
 }
-
-/* ---- all of it ---- */
 
 bool nof_section_bytes(const struct nof_section *s, size_t *bytes_out)
 {

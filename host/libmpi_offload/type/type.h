@@ -159,12 +159,12 @@ static inline bool nof_type_bytes(const struct nof_type *type, size_t count, siz
     return true;
 }
 
-/* ---- type_life.c ---- */
+/* Of type_life.c. */
 
 void nof_type_hold(struct nof_type *type);
 void nof_type_release(struct nof_type *type);
 
-/* ---- type.c: predefined types, checks ---- */
+/* type.c: predefined types, checks. */
 
 /* Fill in the table of predefined types. Returns 0, or -1 when memory is short. */
 int nof_type_init(void);
@@ -197,7 +197,7 @@ struct nof_type_block {
     struct nof_type *type;
 };
 
-/* ---- type_tree.c: each returns a reference of its own, or NULL: too deep or no memory ---- */
+/* type_tree.c: each returns a reference of its own, or NULL: too deep or no memory. */
 struct nof_tree *nof_tree_leaf(size_t elem_bytes, size_t count, enum nof_ext ext);
 /* `count` times `child`, `stride` apart. */
 struct nof_tree *nof_tree_loop(size_t count, ptrdiff_t stride, struct nof_tree *child);
@@ -206,8 +206,8 @@ struct nof_tree *nof_tree_hold(struct nof_tree *tree);
 /* NULL is fine. */
 void nof_tree_release(struct nof_tree *tree);
 
-/* ---- type_make.c: constructors. Each returns a new uncommitted type, or NULL: too deep or no
- * memory. Arguments are checked by the callers; old types are held by the tree's references. ---- */
+/* type_make.c: constructors. Each returns a new uncommitted type, or NULL: too deep or no
+ * memory. Arguments are checked by the callers; old types are held by the tree's references. */
 
 /* Whether size and bounds of what the constructor of the same name would make can be said at all; the
  * constructors take it for granted. */
@@ -230,7 +230,7 @@ void nof_type_pad(struct nof_type *type);
  * its handle; if anything is missing releases both and returns MPI_ERR_NO_MEM. */
 int nof_type_publish(struct nof_type *type, struct nof_type_contents *contents, MPI_Datatype *handle_out);
 
-/* ---- type_walk.c: packing ---- */
+/* type_walk.c: packing. */
 
 /* Copy packed bytes [from, from + len) of `count` elements at buf into `out`, and back. */
 void nof_type_pack(const struct nof_type *type, const void *buf, size_t count, size_t from, size_t len,
@@ -248,7 +248,7 @@ size_t nof_type_bytes_of(const struct nof_type *type, size_t elements);
 size_t nof_type_copy(const struct nof_type *from_type, const void *from, size_t from_count,
                      const struct nof_type *to_type, void *to, size_t to_count);
 
-/* ---- type_external.c ---- */
+/* Of type_external.c. */
 
 /* Bytes of `count` elements as external32. False: more than a memory can hold. */
 bool nof_type_external_bytes(const struct nof_type *type, size_t count, size_t *bytes_out);

@@ -38,7 +38,7 @@ void nof_type_contents_type(struct nof_type_contents *c, struct nof_type *type);
 /* A derived type's alias with the same contents; a predefined one is itself. NULL: no memory. */
 struct nof_type *nof_type_contents_alias(struct nof_type *type);
 
-/* ---- type_life.c ---- */
+/* Of type_life.c. */
 void nof_type_contents_release(struct nof_type_contents *c);
 
 #endif

@@ -9,8 +9,6 @@
 
 #define EPOCH_OPERATIONS 8u
 
-/* ---- collectives ---- */
-
 static int64_t number(int rank, int to, int i)
 {
     return rank * 1000003ll + to * 1009ll + i;
@@ -151,8 +149,6 @@ void nof_together_run(const struct nof_step *step, bool blocking)
     nof_run_check(start(c, &t->request), "collective", c->kind);
     nof_transfer_live(t);
 }
-
-/* ---- one-sided ---- */
 
 /* Of each rank: a place per origin, which that puts into, and a last one that all add to. */
 struct window {

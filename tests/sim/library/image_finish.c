@@ -140,8 +140,6 @@ void nof_finish(enum nof_finish_style style)
     nof_transfer_look_back();
 }
 
-/* ---- without waiting ---- */
-
 static void look_around(uint32_t comm)
 {
     MPI_Status seen;

@@ -18,8 +18,6 @@
 
 struct nof_seam *nof_image;
 
-/* ---- heap ---- */
-
 struct piece {
     struct piece *next, *prev;
     size_t bytes;
@@ -108,8 +106,6 @@ void nof_image_heap_clear(void)
         free(pieces.next + 1);
 }
 
-/* ---- time and processor ---- */
-
 int clock_gettime(clockid_t clock, struct timespec *out)
 {
     uint64_t now_ns = nof_image->ops->now_ns(nof_image->process);
@@ -140,8 +136,6 @@ int sched_getaffinity(pid_t pid, size_t bytes, cpu_set_t *set)
     return 0;
 }
 
-/* ---- environment ---- */
-
 char *getenv(const char *name)
 {
     static char spin_us[16];
@@ -156,8 +150,6 @@ int gethostname(char *name, size_t bytes)
     snprintf(name, bytes, "sim");
     return 0;
 }
-
-/* ---- the end ---- */
 
 int atexit(void (*fn)(void))
 {

@@ -16,8 +16,6 @@
 
 struct nof_image_run nof_run;
 
-/* ---- words ---- */
-
 void nof_run_fail(const char *format, ...)
 {
     char text[400];
@@ -37,8 +35,6 @@ void nof_run_check(int rc, const char *what, uint32_t item)
     MPI_Error_string(rc, text, &len);
     nof_run_fail("%s %u: %s", what, item, text);
 }
-
-/* ---- steps ---- */
 
 static void open_comm(unsigned i)
 {

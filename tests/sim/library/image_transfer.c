@@ -28,8 +28,6 @@ static uint32_t number_of_received(const struct nof_received *r)
     return (uint32_t)(r - nof_run.program->received);
 }
 
-/* ---- memory ---- */
-
 /* Where byte `i` of a message lies. */
 static size_t place(const struct nof_transfer *t, uint32_t i)
 {
@@ -133,8 +131,6 @@ void nof_transfer_look_back(void)
     }
 }
 
-/* ---- ends ---- */
-
 static void send_ended(struct nof_transfer *t, const MPI_Status *status, int rc)
 {
     struct nof_sent *s = t->sent;
@@ -196,8 +192,6 @@ void nof_transfer_ended(struct nof_transfer *t, MPI_Request *request, const MPI_
         receive_ended(t, status, rc);
     }
 }
-
-/* ---- sends ---- */
 
 /* What a call needs to know of a message. */
 struct call {
@@ -304,8 +298,6 @@ void nof_transfer_send(uint32_t item, bool blocking)
     type_done(c.type);
 }
 
-/* ---- receives ---- */
-
 static struct call receive_call(uint32_t item)
 {
     struct nof_received *r = &nof_run.program->received[item];
@@ -383,8 +375,6 @@ void nof_transfer_exchange(uint32_t sent, uint32_t received)
     type_done(r.type);
 }
 
-/* ---- probes ---- */
-
 /* What the probe said, and what came. */
 static void compare(const struct nof_received *r, const MPI_Status *seen, const char *probe)
 {
@@ -449,8 +439,6 @@ void nof_transfer_probe(const struct nof_step *step)
         probe_matched(&c, step->style, step->item);
     type_done(c.type);
 }
-
-/* ---- cancel ---- */
 
 void nof_transfer_cancel_receive(const struct nof_step *step)
 {

@@ -37,8 +37,6 @@ static uint64_t one_of(struct nof_rng *r, const uint64_t *from, unsigned n)
     one_of(r, (const uint64_t[]){__VA_ARGS__}, \
            (unsigned)(sizeof((const uint64_t[]){__VA_ARGS__}) / sizeof(uint64_t)))
 
-/* ---- what is drawn ---- */
-
 /* Few ranks more often than many. */
 static unsigned draw_ranks(struct nof_rng *r)
 {
@@ -128,8 +126,6 @@ static struct nof_processes_config draw_processes(struct run *w, bool near_wrap)
     return cfg;
 }
 
-/* ---- what goes wrong ---- */
-
 static void frame_faults(struct run *w)
 {
     struct nof_fabric *fabric = nof_cluster_fabric(w->cluster);
@@ -195,8 +191,6 @@ static void heal(struct run *w)
     }
     nof_processes_heal(w->processes);
 }
-
-/* ---- verdict ---- */
 
 static void stuck(struct run *w)
 {

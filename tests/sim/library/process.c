@@ -64,8 +64,6 @@ struct nof_processes {
 /* Stacks are made once per worker: of all that a seed needs they take longest. */
 static void *stacks[NOF_PROGRAM_RANKS_MAX];
 
-/* ---- turns ---- */
-
 static void note(struct nof_processes *ps, uint64_t word)
 {
     ps->digest = nof_rng_mix(ps->digest ^ word);
@@ -119,8 +117,6 @@ static void first_turn(unsigned low, unsigned high)
     p->enter(&p->seam);
     stop(p);
 }
-
-/* ---- what the image asks for ---- */
 
 static void *op_alloc(size_t bytes)
 {
@@ -266,8 +262,6 @@ static uint64_t op_draw(struct nof_process *p, uint64_t n)
     return nof_rng_below(&p->rng, n);
 }
 
-/* ---- endpoint ---- */
-
 static unsigned host_fetch(void *host, struct nof_desc *descs, unsigned max)
 {
     struct nof_process *p = host;
@@ -390,8 +384,6 @@ static const struct nof_seam_ops seam_ops = {
     .trace = op_trace,
     .draw = op_draw,
 };
-
-/* ---- life ---- */
 
 static void *zalloc(size_t bytes)
 {

@@ -84,8 +84,6 @@ const char *nof_step_name(enum nof_step_kind kind)
     return kind < NOF_STEP_KINDS ? name[kind] : "its end";
 }
 
-/* ---- lists ---- */
-
 static void *grown(void *array, unsigned count, unsigned *room, size_t bytes)
 {
     if (count < *room)
@@ -132,8 +130,6 @@ static void add_barrier(struct draw *d, unsigned comm)
     memset(d->used, 0, sizeof(d->used));
     memset(d->wild, 0, sizeof(d->wild));
 }
-
-/* ---- messages ---- */
 
 static uint32_t draw_len(struct draw *d, const struct phase *ph)
 {
@@ -233,8 +229,6 @@ static void draw_messages(struct draw *d, struct phase *ph)
         for (unsigned i = 0; i < pairs; i++)
             draw_pair(d, ph, i, fixed);
 }
-
-/* ---- receives ---- */
 
 /* Who takes message `s` may have to take any other that fits as well: room for all, unless no other can fit. */
 static uint32_t draw_capacity(struct draw *d, const struct phase *ph, const struct nof_sent *s, bool *strided)
@@ -430,8 +424,6 @@ static void phase_steps(struct draw *d, const struct phase *ph, unsigned rank)
              (struct nof_step){.kind = NOF_STEP_FINISH,
                                .style = (unsigned)nof_rng_below(d->r, NOF_FINISH_STYLES)});
 }
-
-/* ---- phases ---- */
 
 static void add_collective(struct draw *d, enum nof_step_kind kind)
 {

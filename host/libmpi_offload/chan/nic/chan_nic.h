@@ -141,12 +141,12 @@ struct nof_chan {
 
 extern struct nof_chan nof_chan __attribute__((visibility("hidden")));
 
-/* ---- chan_nic.c ---- */
+/* Of chan_nic.c. */
 int nof_channel_nic_open(const struct nof_launch_job *job, char *text, size_t text_bytes);
 /* Counter of this endpoint by name. 0, or -1 if there is none or no NIC. */
 int nof_chan_counter(const char *name, uint64_t *value_out);
 
-/* ---- chan_peer.c ---- */
+/* Of chan_peer.c. */
 int nof_chan_publish_card(char *text, size_t text_bytes);
 /* The NIC knows this peer from now on; or the code why it cannot. */
 int nof_chan_peer_open(int world_rank);
@@ -160,7 +160,8 @@ int nof_chan_status_code(int status, int world_rank);
 /* As the channel's dead_member(). */
 int nof_chan_dead_member(struct nof_comm *comm);
 
-/* ---- chan_death.c ---- */
+/* Of chan_death.c. */
+
 /* Post the receive for notices. */
 void nof_chan_notice_start(void);
 /* status NOF_OK: it left in order, which ends only what names it. */
@@ -168,7 +169,7 @@ void nof_chan_peer_died(int world_rank, int status);
 /* The NIC is gone: everything under way ends with an error that says so. */
 void nof_chan_nic_died(const char *why);
 
-/* ---- chan_submit.c ---- */
+/* Of chan_submit.c. */
 struct nof_chan_op *nof_chan_op_new(enum nof_op_phase phase, struct nof_request *req);
 void nof_chan_op_free(struct nof_chan_op *op);
 struct nof_chan_op *nof_chan_op_of(uint64_t cookie);
@@ -181,7 +182,7 @@ void nof_chan_submit_queued(void);
 void nof_chan_release_staged(uint32_t offset);
 void nof_chan_release_flush(void);
 
-/* ---- chan_send.c ---- */
+/* Of chan_send.c. */
 void nof_chan_send(struct nof_request *req);
 void nof_chan_send_cancel(struct nof_request *req);
 /* Cancel all that were handed over, but for the library's own barrier. */
@@ -196,7 +197,7 @@ void nof_chan_send_lost(struct nof_chan_op *op, int code);
 void nof_chan_send_pump(void);
 void nof_chan_send_fail_waiting(struct nof_chan_peer *peer, int code);
 
-/* ---- chan_post.c ---- */
+/* Of chan_post.c. */
 void nof_chan_post_recv(struct nof_request *req);
 void nof_chan_post_probe(struct nof_request *req);
 /* Receive a message that the NIC holds for MPI_Mprobe. */
@@ -210,7 +211,7 @@ int32_t nof_chan_wanted_tag(const struct nof_request *req);
 /* Why a receive or probe that no message here fits would never end: somebody died. MPI_SUCCESS: it may. */
 int nof_chan_lost_code(const struct nof_request *req, int32_t source);
 
-/* ---- chan_recv.c ---- */
+/* Of chan_recv.c. */
 void nof_chan_recv(struct nof_request *req);
 void nof_chan_cancel(struct nof_request *req);
 bool nof_chan_cancelling(const struct nof_request *req);
@@ -220,14 +221,14 @@ void nof_chan_cancel_done(struct nof_chan_op *op, int status);
 /* End a receive or probe in whatever phase it is with this code (a CANCEL first if need be). */
 void nof_chan_recv_fail(struct nof_chan_op *op, int code);
 
-/* ---- chan_layout.c ---- */
+/* Of chan_layout.c. */
 void nof_chan_commit(struct nof_type *type);
 bool nof_chan_streams(const struct nof_type *type, size_t bytes);
 void nof_chan_layout_done(struct nof_chan_op *op, int status);
 /* Where the request's bytes lie in the program's memory, into a descriptor. */
 void nof_chan_place(struct nof_desc *desc, const struct nof_request *req);
 
-/* ---- chan_spill.c ---- */
+/* Of chan_spill.c. */
 void nof_chan_spilled(const struct nof_comp *comp);
 /* Its sender wants a spilled message back. */
 void nof_chan_revoke(const struct nof_comp *comp);
@@ -250,7 +251,7 @@ void nof_chan_spill_check(void);
 /* How long a sleeping rank may leave the question of its end unasked; UINT64_MAX: there is none. */
 uint64_t nof_chan_spill_nap_ns(void);
 
-/* ---- chan_comp.c ---- */
+/* Of chan_comp.c. */
 void nof_chan_complete(const struct nof_comp *comp);
 
 #endif

@@ -25,8 +25,6 @@ static struct nof_chan_op *op_of_entry(struct nof_match_entry *entry)
     return req->channel_op;
 }
 
-/* ---- consuming a spilled envelope ---- */
-
 static void tell_sender(const struct nof_chan_envelope *envelope)
 {
     struct nof_chan_op *op = nof_chan_op_new(NOF_OP_ACK, NULL);
@@ -138,8 +136,6 @@ void nof_chan_consume(struct nof_request *req, struct nof_chan_envelope *envelop
     free(envelope);
 }
 
-/* ---- probes that wait here ---- */
-
 static void answer_probe(struct nof_chan_op *op, struct nof_chan_envelope *envelope)
 {
     struct nof_request *req = op->req;
@@ -201,8 +197,6 @@ void nof_chan_local_probe(struct nof_chan_op *op)
     }
 }
 
-/* ---- receives that wait here ---- */
-
 void nof_chan_local_recv(struct nof_chan_op *op)
 {
     struct nof_request *req = op->req;
@@ -255,8 +249,6 @@ void nof_chan_local_remove(struct nof_chan_op *op)
     else if (op->req->match.links > 0)
         nof_matcher_unpost(&nof_chan.matcher, &op->req->match);
 }
-
-/* ---- envelopes that come ---- */
 
 static struct nof_chan_envelope *envelope_of(const struct nof_comp *comp)
 {
@@ -330,8 +322,6 @@ void nof_chan_revoke(const struct nof_comp *comp)
     }
     nof_chan_submit(&desc);
 }
-
-/* ---- the end of spill mode ---- */
 
 /* The receive for notices is always posted: here, if it was posted again in spill mode. */
 static bool receives_wait(void)

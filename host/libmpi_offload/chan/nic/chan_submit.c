@@ -11,8 +11,6 @@ struct nof_chan nof_chan;
 /* The NIC keeps the cookie of a parked send beside marks of its own in the highest bits. */
 #define GENERATION_MAX ((1u << 28) - 1)
 
-/* ---- operations ---- */
-
 static bool grow_ops(void)
 {
     struct nof_chan_op **more =
@@ -85,8 +83,6 @@ struct nof_chan_op *nof_chan_op_of(uint64_t cookie)
     return op->generation == (uint32_t)(cookie >> 32) && op->phase != NOF_OP_FREE ? op : NULL;
 }
 
-/* ---- descriptors ---- */
-
 static bool grow_queue(void)
 {
     size_t capacity = nof_chan.queue_capacity == 0 ? 256 : nof_chan.queue_capacity * 2;
@@ -129,8 +125,6 @@ void nof_chan_submit(const struct nof_desc *desc)
     nof_chan.queue[(nof_chan.queue_head + nof_chan.queue_count) & (nof_chan.queue_capacity - 1)] = *desc;
     nof_chan.queue_count++;
 }
-
-/* ---- staging slots ---- */
 
 void nof_chan_release_flush(void)
 {

@@ -283,7 +283,7 @@ int nof_steer_pin(struct nof_steer *steer)
     return 0;
 }
 
-static int read_map(int fd, struct nof_steer_count out[NOF_STEER_VERDICTS])
+int nof_steer_read(const struct nof_steer *steer, struct nof_steer_count out[NOF_STEER_VERDICTS])
 {
     int cpus = libbpf_num_possible_cpus();
     struct nof_steer_count *per_cpu;
@@ -296,32 +296,13 @@ static int read_map(int fd, struct nof_steer_count out[NOF_STEER_VERDICTS])
         return -ENOMEM;
     memset(out, 0, NOF_STEER_VERDICTS * sizeof(*out));
     for (__u32 v = 0; v < NOF_STEER_VERDICTS && rc == 0; v++) {
-        rc = bpf_map_lookup_elem(fd, &v, per_cpu);
+        rc = bpf_map_lookup_elem(steer->stats_fd, &v, per_cpu);
         for (int c = 0; c < cpus && rc == 0; c++) {
             out[v].frames += per_cpu[c].frames;
             out[v].bytes += per_cpu[c].bytes;
         }
     }
     free(per_cpu);
-    return rc;
-}
-
-int nof_steer_read(const struct nof_steer *steer, struct nof_steer_count out[NOF_STEER_VERDICTS])
-{
-    return read_map(steer->stats_fd, out);
-}
-
-int nof_steer_read_pinned(const char *ifname, struct nof_steer_count out[NOF_STEER_VERDICTS])
-{
-    char path[PATH_MAX];
-    int fd, rc;
-
-    pin_path(ifname, path, sizeof(path));
-    fd = bpf_obj_get(path);
-    if (fd < 0)
-        return fd;
-    rc = read_map(fd, out);
-    close(fd);
     return rc;
 }
 

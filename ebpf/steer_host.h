@@ -53,9 +53,6 @@ int nof_steer_pin(struct nof_steer *steer);
 int nof_steer_read(const struct nof_steer *steer, struct nof_steer_count out[NOF_STEER_VERDICTS]);
 void nof_steer_close(struct nof_steer *steer);
 
-/* The counters of somebody else's port by its pin. -ENOENT: nothing is pinned for `ifname`. */
-int nof_steer_read_pinned(const char *ifname, struct nof_steer_count out[NOF_STEER_VERDICTS]);
-
 /* "xdp.taken", ...; NULL beyond the last. Static storage. */
 const char *nof_steer_name(unsigned verdict);
 

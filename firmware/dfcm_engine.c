@@ -355,17 +355,6 @@ int nof_dfcm_encode(struct nof_dfcm *p, enum nof_elem elem, const void *in, size
     return NOF_OK;
 }
 
-uint32_t nof_dfcm_estimate(const struct nof_dfcm *p, enum nof_elem elem, uint32_t capacity)
-{
-    unsigned word = nof_dfcm_word_bytes(elem);
-    uint64_t bytes = (uint64_t)capacity * 1024 / p->per_kib;
-    uint64_t most = (uint64_t)NOF_DFCM_VALUES_MAX * word;
-
-    if (bytes < capacity)
-        bytes = capacity;
-    return (uint32_t)(bytes < most ? bytes - bytes % word : most);
-}
-
 struct header {
     enum nof_dfcm_format format;
     enum nof_elem elem;

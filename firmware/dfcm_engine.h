@@ -95,10 +95,6 @@ int nof_dfcm_knows(enum nof_elem elem);
 /* Bytes of a word: plain_bytes of every chunk but a message's last is a multiple. 8 or 4; 1 for unknown types. */
 unsigned nof_dfcm_word_bytes(enum nof_elem elem);
 
-/* How much of a message will probably fill a chunk of `capacity` bytes, by the recent bits per value: what to have
- * fetched before encode() is called. A multiple of the word, at least `capacity` rounded down; more is never wrong. */
-uint32_t nof_dfcm_estimate(const struct nof_dfcm *p, enum nof_elem elem, uint32_t capacity);
-
 /* Encode the beginning of in[0, in_bytes) into out[0, capacity): one chunk.
  * in_bytes: >= 1, any size; not a multiple of the word only if the message ends there. No alignment is needed.
  * capacity: >= NOF_DFCM_CAPACITY_MIN; no byte of `out` beyond it is touched, those beyond len_bytes are undefined.

@@ -23,11 +23,6 @@ const char *nof_lab_missing(void)
     return NULL;
 }
 
-uint32_t nof_lab_ip4(unsigned host)
-{
-    return 0x0a090001u + host;
-}
-
 /* Namespaces of runs whose process is gone. */
 static void remove_stale(void)
 {

@@ -11,7 +11,6 @@
 #ifndef NOF_BENCH_LAB_NET_H
 #define NOF_BENCH_LAB_NET_H
 
-#include <stdint.h>
 
 #define NOF_LAB_HOSTS_MAX 8u
 #define NOF_LAB_NAME_BYTES 40u
@@ -32,8 +31,5 @@ int nof_lab_up(struct nof_lab *lab, unsigned nhosts, const char *rate, const cha
 /* Puts a limit on a lab without one, or takes it away (rate NULL). */
 int nof_lab_limit(const struct nof_lab *lab, const char *rate, const char *buffer);
 void nof_lab_down(struct nof_lab *lab);
-
-/* "10.9.0.1" for host 0; host byte order. */
-uint32_t nof_lab_ip4(unsigned host);
 
 #endif

@@ -125,11 +125,6 @@ void nof_transport_tick(struct nof_transport *t, uint64_t now_ns)
     t->room_path = NULL;
 }
 
-uint64_t nof_transport_now(const struct nof_transport *t)
-{
-    return t->now_ns;
-}
-
 /* The delay of an acknowledgement that rides on a reliable frame. */
 static uint64_t carried_delay(const struct nof_path *p, const uint8_t *c)
 {

@@ -91,8 +91,6 @@ void nof_transport_stalled(struct nof_transport *t, uint64_t now_ns, uint64_t st
 void nof_transport_tick(struct nof_transport *t, uint64_t now_ns);
 /* Hand the gathered frames to the port, acknowledge what must not wait, set the timers. */
 void nof_transport_flush(struct nof_transport *t);
-/* Time of the current call, for code that is called back. */
-uint64_t nof_transport_now(const struct nof_transport *t);
 
 /* The path to the NIC of `card` for this job: an existing one, or a new one whose handshake begins.
  * NOF_ENOMEM when max_paths are in use, NOF_EINVAL for our own NIC: what stays here needs no wire. */

@@ -479,8 +479,3 @@ void rogue_forget(struct rogue *r)
 {
     (void)nof_dfcm_init(r->predictor, ROGUE_LOG2, NOF_DFCM_FAST, NOF_DFCM_ISA_PORTABLE);
 }
-
-void rogue_fini(struct rogue *r)
-{
-    free(r->predictor);
-}

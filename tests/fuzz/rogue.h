@@ -56,7 +56,6 @@ struct rogue {
 };
 
 void rogue_init(struct rogue *r, struct world *w, unsigned nic, const struct nof_card *core, uint64_t job);
-void rogue_fini(struct rogue *r);
 /* Its predictor has seen nothing. */
 void rogue_forget(struct rogue *r);
 /* A path begins; known: it answers what the core has said. */

@@ -10,7 +10,6 @@
 #include "world.h"
 
 #define COOKIE_SEND (1ull << 32)
-#define RING_MAX 4096u
 
 __attribute__((format(printf, 2, 3))) static void problem(struct nof_pump *p, const char *format, ...)
 {

@@ -675,8 +675,3 @@ void world_cut(struct world *w, unsigned nic, int cut)
 {
     w->cut[nic] = cut;
 }
-
-uint64_t world_dma_pending(const struct world *w)
-{
-    return w->pending;
-}

@@ -132,7 +132,6 @@ void world_fault(struct world *w, const struct world_fault *fault); /* counting 
 uint64_t world_counted(const struct world *w);
 long world_frames(const struct world *w); /* of the port, in the core's hands */
 void world_cut(struct world *w, unsigned nic, int cut); /* frames of this NIC vanish */
-uint64_t world_dma_pending(const struct world *w);
 /* Does a pending request read, or write, one of these bytes of a rank? */
 int world_dma_touches(const struct world *w, unsigned rank, int write, const void *at, uint64_t bytes);
 /* All pending requests end now, those that never would with NOF_EFAULT. */

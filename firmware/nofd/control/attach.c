@@ -79,7 +79,6 @@ static void attach_free(struct nofd_attach *a)
     drop_process(a);
     if (a->job != NULL)
         nofd_job_leave(&d->jobs, a->job);
-    d->nattaches--;
     if (a->state != ATTACHED)
         count_waiting(a, false);
     nofd_allowance_leave(a->share);
@@ -483,7 +482,6 @@ static void admit(void *owner, int fd, const struct ucred *cred)
     count_waiting(a, true);
     a->next = d->attaches;
     d->attaches = a;
-    d->nattaches++;
     nofd_ticks_need(&d->ticks);
     return;
 err_share:

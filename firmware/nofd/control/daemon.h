@@ -42,8 +42,7 @@ struct nofd {
     struct nofd_door attach_door;
     struct nofd_tick attach_tick;
     struct nofd_attach *attaches; /* connections of ranks */
-    unsigned nattaches; /* all of them */
-    unsigned nattached; /* with an endpoint */
+    unsigned nattached; /* of them, with an endpoint */
     bool was_attached; /* at least once */
     struct nofd_busy busy; /* crosses: the probe of a private daemon under way */
     struct nofd_endpoint *endpoints;

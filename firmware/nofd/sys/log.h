@@ -40,6 +40,5 @@ __attribute__((format(printf, 2, 3))) void nofd_log(enum nofd_log_level level, c
 #define nofd_warning(...) nofd_log(NOFD_LOG_WARNING, __VA_ARGS__)
 #define nofd_notice(...) nofd_log(NOFD_LOG_NOTICE, __VA_ARGS__)
 #define nofd_info(...) nofd_log(NOFD_LOG_INFO, __VA_ARGS__)
-#define nofd_debug(...) nofd_log(NOFD_LOG_DEBUG, __VA_ARGS__)
 
 #endif

@@ -75,6 +75,5 @@ struct nof_desc *neighbour_desc(struct neighbour *n, uint8_t opcode);
 /* All of n->desc into the ring, and completions out, until it is taken. */
 void neighbour_submit(struct neighbour *n);
 uint64_t neighbour_random(struct neighbour *n);
-_Noreturn void neighbour_give_up(const char *what, const char *text);
 
 #endif

@@ -16,7 +16,7 @@
 #define PATIENCE_NS 60000000000ull
 #define NAP_NS 1000000u
 
-_Noreturn void neighbour_give_up(const char *what, const char *text)
+_Noreturn static void give_up(const char *what, const char *text)
 {
     fprintf(stderr, "nof bench neighbour: %s: %s\n", what, text);
     _exit(1);
@@ -63,7 +63,7 @@ static void pair_submit(struct innocent *p, uint8_t opcode)
     while (n == 0)
         n = nof_pmd_submit(p->pmd, &desc, 1);
     if (n < 0)
-        neighbour_give_up("the pair", nof_pmd_death(p->pmd));
+        give_up("the pair", nof_pmd_death(p->pmd));
 }
 
 /* False: it is over. */
@@ -75,12 +75,12 @@ static bool pair_wait(struct innocent *p)
         int n = nof_pmd_reap(p->pmd, comps, 8);
 
         if (n < 0)
-            neighbour_give_up("the pair", nof_pmd_death(p->pmd));
+            give_up("the pair", nof_pmd_death(p->pmd));
         for (int i = 0; i < n; i++) {
             if (comps[i].opcode == NOF_COMP_PEER_DEAD && comps[i].status == NOF_OK)
                 return false; /* the other one has seen the end first */
             if (comps[i].status != NOF_OK)
-                neighbour_give_up("the pair", nof_strstatus(comps[i].status));
+                give_up("the pair", nof_strstatus(comps[i].status));
             p->received |= comps[i].opcode == NOF_COMP_RECV;
         }
         if (n == 0 && stopped(p->board))
@@ -102,12 +102,12 @@ static void pair_meet(struct innocent *p)
     __atomic_store_n(&board->have_card[p->rank], 1, __ATOMIC_RELEASE);
     while (__atomic_load_n(&board->have_card[1 - p->rank], __ATOMIC_ACQUIRE) == 0) {
         if (nof_bench_now_ns() > until_ns)
-            neighbour_give_up("the pair", "one of it does not come");
+            give_up("the pair", "one of it does not come");
         nof_bench_sleep_ms(1);
     }
     memcpy(peer.inline_data, &board->card[1 - p->rank], sizeof(board->card[0]));
     if (nof_pmd_submit(p->pmd, &peer, 1) != 1)
-        neighbour_give_up("the pair", nof_pmd_death(p->pmd));
+        give_up("the pair", nof_pmd_death(p->pmd));
 }
 
 _Noreturn void neighbour_innocent(struct neighbour_board *board, uint32_t rank)
@@ -120,7 +120,7 @@ _Noreturn void neighbour_innocent(struct neighbour_board *board, uint32_t rank)
     bind_to(board->cpu);
     memcpy(args.job_key, board->job_key, sizeof(args.job_key));
     if (nof_pmd_attach(&args, &p.pmd, text, sizeof(text)) != NOF_OK)
-        neighbour_give_up("the pair", text);
+        give_up("the pair", text);
     pair_meet(&p);
     do {
         pair_submit(&p, NOF_DESC_RECV);
@@ -181,7 +181,7 @@ static unsigned reap(struct neighbour *n, const struct neighbour_attack *attack)
     if (got < 0 && stopped(n->board))
         _exit(0);
     if (got < 0)
-        neighbour_give_up("a rank beside the pair", nof_pmd_death(n->pmd));
+        give_up("a rank beside the pair", nof_pmd_death(n->pmd));
     return (unsigned)got;
 }
 
@@ -210,7 +210,7 @@ static void become_nobody(void)
     if (geteuid() != 0)
         return;
     if (setresgid(NOBODY, NOBODY, NOBODY) != 0 || setresuid(NOBODY, NOBODY, NOBODY) != 0)
-        neighbour_give_up("a rank beside the pair", "cannot leave root");
+        give_up("a rank beside the pair", "cannot leave root");
     (void)prctl(PR_SET_DUMPABLE, 1);
 }
 
@@ -226,11 +226,11 @@ _Noreturn void neighbour_beside(struct neighbour_board *board, const struct neig
     become_nobody();
     n.arena = calloc(1, NEIGHBOUR_ARENA);
     if (n.arena == NULL || getrandom(&job_id, sizeof(job_id), 0) != sizeof(job_id))
-        neighbour_give_up("a rank beside the pair", "no memory");
+        give_up("a rank beside the pair", "no memory");
     if (attack->attaches) {
         n.pmd = neighbour_attach(&n, job_id, 0, 1u << 20);
         if (n.pmd == NULL)
-            neighbour_give_up("a rank beside the pair", "cannot attach");
+            give_up("a rank beside the pair", "cannot attach");
     }
     if (attack->begin != NULL)
         attack->begin(&n);

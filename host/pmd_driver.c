@@ -31,7 +31,8 @@ static uint32_t state_of(const struct nof_pmd *pmd)
     return __atomic_load_n(&pmd->state, __ATOMIC_ACQUIRE);
 }
 
-void nof_pmd_die(struct nof_pmd *pmd, const char *fmt, ...)
+/* Sets the state and the sentence once; later calls change nothing. */
+__attribute__((format(printf, 2, 3))) static void die(struct nof_pmd *pmd, const char *fmt, ...)
 {
     va_list args;
 
@@ -53,11 +54,11 @@ static void look_at_life_line(struct nof_pmd *pmd)
 
     __atomic_store_n(&pmd->looked_ns, now_ns(), __ATOMIC_RELAXED);
     if (failed != 0)
-        nof_pmd_die(pmd, "the NIC %.32s gave up this process's endpoint: %s", pmd->identity.nic_name,
-                    nof_strstatus(failed));
+        die(pmd, "the NIC %.32s gave up this process's endpoint: %s", pmd->identity.nic_name,
+            nof_strstatus(failed));
     else if (poll(&line, 1, 0) > 0 && (line.revents & (POLLHUP | POLLRDHUP | POLLERR | POLLIN)) != 0)
-        nof_pmd_die(pmd, "the daemon nofd (pid %u) that plays the NIC %.32s has ended",
-                    pmd->identity.nofd_pid, pmd->identity.nic_name);
+        die(pmd, "the daemon nofd (pid %u) that plays the NIC %.32s has ended", pmd->identity.nofd_pid,
+            pmd->identity.nic_name);
 }
 
 static void look_if_due(struct nof_pmd *pmd)
@@ -66,7 +67,8 @@ static void look_if_due(struct nof_pmd *pmd)
         look_at_life_line(pmd);
 }
 
-void nof_pmd_doorbell(struct nof_pmd *pmd)
+/* After descriptors or answers: wakes the NIC if it sleeps. */
+static void ring_doorbell(struct nof_pmd *pmd)
 {
     uint64_t one = 1;
 
@@ -87,7 +89,7 @@ int nof_pmd_submit(struct nof_pmd *pmd, const struct nof_desc *descs, unsigned n
     if (state_of(pmd) != NOF_PMD_ALIVE)
         return NOF_ENICDEAD;
     done = nof_ring_put(pmd->submit_ring, descs, n);
-    nof_pmd_doorbell(pmd);
+    ring_doorbell(pmd);
     if (done == 0 && n > 0) {
         look_if_due(pmd);
         if (state_of(pmd) != NOF_PMD_ALIVE)
@@ -122,7 +124,7 @@ static unsigned without_assists(struct nof_pmd *pmd, struct nof_comp *comps, uns
             comps[kept - 1] = comps[i];
     }
     if (kept < n)
-        nof_pmd_doorbell(pmd);
+        ring_doorbell(pmd);
     return kept;
 }
 

@@ -42,13 +42,6 @@ struct nof_pmd {
     char death[256];
 };
 
-/* pmd_driver.c */
-
-/* Sets the state and the sentence once; later calls change nothing. */
-void nof_pmd_die(struct nof_pmd *pmd, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/* After descriptors or answers: wakes the NIC if it sleeps. */
-void nof_pmd_doorbell(struct nof_pmd *pmd);
-
 /* pmd_assist.c */
 
 /* Carries out one NOF_COMP_ASSIST and writes the answer; the doorbell is the caller's. Reaping thread. */

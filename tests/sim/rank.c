@@ -41,7 +41,7 @@ static unsigned host_fetch(void *host, struct nof_desc *descs, unsigned max)
     return n;
 }
 
-bool nof_rank_suspects(const struct nof_rank *r, int32_t peer)
+static bool suspects(const struct nof_rank *r, int32_t peer)
 {
     if (peer < 0 || (uint32_t)peer >= r->job->size)
         return false;
@@ -55,7 +55,7 @@ static bool status_justified(const struct nof_op *op, int status, int32_t peer)
         return true;
     if (status == NOF_EFAULT)
         return op->rank->world->faulty_percent > 0;
-    return (status == NOF_EPEERDEAD || status == NOF_ELINKDOWN) && nof_rank_suspects(op->rank, peer);
+    return (status == NOF_EPEERDEAD || status == NOF_ELINKDOWN) && suspects(op->rank, peer);
 }
 
 static void unjustified(struct nof_op *op, const struct nof_comp *c)
@@ -234,8 +234,7 @@ static void on_send_cancel(struct nof_op *op, const struct nof_comp *c)
 
 static void on_peer_dead(struct nof_rank *r, const struct nof_comp *c)
 {
-    if (c->peer < 0 || (uint32_t)c->peer >= r->job->size || r->dead[c->peer] ||
-        !nof_rank_suspects(r, c->peer)) {
+    if (c->peer < 0 || (uint32_t)c->peer >= r->job->size || r->dead[c->peer] || !suspects(r, c->peer)) {
         nof_cluster_fail(r->world->cluster, "%s: told that rank %d is dead (\"%s\"): %s", r->name, c->peer,
                          nof_strstatus(c->status),
                          c->peer >= 0 && (uint32_t)c->peer < r->job->size && r->dead[c->peer]
@@ -330,7 +329,7 @@ static void completion(struct nof_rank *r, const struct nof_comp *c)
                        nof_cluster_now(cluster);
     switch (c->opcode) {
     case NOF_COMP_PEER:
-        if (!nof_rank_suspects(r, c->peer))
+        if (!suspects(r, c->peer))
             nof_cluster_fail(cluster, "%s: PEER for rank %d fails with \"%s\"", r->name, c->peer,
                              nof_strstatus(c->status));
         break;
@@ -357,6 +356,8 @@ static void completion(struct nof_rank *r, const struct nof_comp *c)
     }
 }
 
+static void plan_reap(struct nof_rank *r);
+
 static void reap(struct nof_cluster *c, void *user, uint64_t arg)
 {
     struct nof_rank *r = user;
@@ -365,7 +366,7 @@ static void reap(struct nof_cluster *c, void *user, uint64_t arg)
     if (!r->alive)
         return;
     if (nof_cluster_now(c) < r->clogged_until_ns) {
-        nof_rank_plan_reap(r);
+        plan_reap(r);
         return;
     }
     while (r->ring_count > 0 && nof_cluster_violation(c) == NULL) {
@@ -378,7 +379,7 @@ static void reap(struct nof_cluster *c, void *user, uint64_t arg)
     nof_matcher_settle(r);
 }
 
-void nof_rank_plan_reap(struct nof_rank *r)
+static void plan_reap(struct nof_rank *r)
 {
     if (r->reap_planned)
         return;
@@ -397,7 +398,7 @@ static unsigned host_complete(void *host, const struct nof_comp *comps, unsigned
     for (unsigned i = 0; i < n; i++)
         r->ring[(r->ring_head + r->ring_count++) % r->ring_size] = comps[i];
     if (r->ring_count > 0)
-        nof_rank_plan_reap(r);
+        plan_reap(r);
     return n;
 }
 

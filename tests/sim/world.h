@@ -279,8 +279,6 @@ void nof_rank_kill(struct nof_rank *r, int reason);
 /* The NIC under it restarts: no close. */
 void nof_rank_lose(struct nof_rank *r);
 void nof_rank_submit(struct nof_rank *r, const struct nof_desc *d);
-void nof_rank_plan_reap(struct nof_rank *r);
-bool nof_rank_suspects(const struct nof_rank *r, int32_t peer);
 
 /* Of rank_ops.c. */
 

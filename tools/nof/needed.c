@@ -99,7 +99,9 @@ static bool look(const struct image *image, const Elf64_Phdr *p, char *library, 
     return foreign;
 }
 
-bool nof_needed_foreign(const char *path, char *library_out, size_t library_bytes)
+/* The library of another MPI that this ELF program asks for (DT_NEEDED), if it asks for none of ours. False: there is
+ * none, or the file is no such program. */
+static bool asks_for_foreign(const char *path, char *library_out, size_t library_bytes)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     struct image image = {NULL, 0};
@@ -183,7 +185,7 @@ void nof_needed_tell(const char *program, const char *self, bool silent)
 
     put_wrapper(wrapper, sizeof(wrapper));
     if (getenv("LD_PRELOAD") == NULL && find(program, path, sizeof(path)) &&
-        nof_needed_foreign(path, library, sizeof(library)))
+        asks_for_foreign(path, library, sizeof(library)))
         fprintf(stderr, "%s: no rank attached: %s is linked to %s, another MPI; build it with %s\n", self,
                 program, library, wrapper);
     else if (silent)

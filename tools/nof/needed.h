@@ -8,11 +8,7 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-/* The library of another MPI that this ELF program asks for (DT_NEEDED), if it asks for none of ours. False: there is
- * none, or the file is no such program. */
-bool nof_needed_foreign(const char *path, char *library_out, size_t library_bytes);
-
-/* The library of another MPI that this process has loaded, if it has none of ours. */
+/* The library of another MPI that this process has loaded, if it has none of ours. False: there is none. */
 bool nof_needed_mapped(pid_t pid, char *library_out, size_t library_bytes);
 
 /* At the end of a job: one sentence when `program` (looked for as execvp() does) was linked to another MPI; or, with

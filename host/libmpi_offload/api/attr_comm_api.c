@@ -7,20 +7,20 @@
 #include "comm/entry.h"
 #include "base/error.h"
 
-struct nof_attr_owner nof_attr_of_comm(struct nof_comm *comm)
+static struct nof_attr_owner owner_of(struct nof_comm *comm)
 {
     return (struct nof_attr_owner){.on = NOF_ATTR_ON_COMM, .handle = comm->handle, .list = &comm->attrs};
 }
 
 int nof_attr_copy_comm(struct nof_comm *from, struct nof_comm *to)
 {
-    struct nof_attr_owner old = nof_attr_of_comm(from), copy = nof_attr_of_comm(to);
+    struct nof_attr_owner old = owner_of(from), copy = owner_of(to);
     return nof_attr_copy_all(&old, &copy);
 }
 
 int nof_attr_delete_comm(struct nof_comm *comm)
 {
-    struct nof_attr_owner owner = nof_attr_of_comm(comm);
+    struct nof_attr_owner owner = owner_of(comm);
     return nof_attr_delete_all(&owner);
 }
 
@@ -67,7 +67,7 @@ static int set(MPI_Comm comm, int keyval, void *value, const char *func)
     if (rc == MPI_SUCCESS)
         rc = check_changeable(keyval);
     if (rc == MPI_SUCCESS) {
-        struct nof_attr_owner owner = nof_attr_of_comm(c);
+        struct nof_attr_owner owner = owner_of(c);
         rc = nof_attr_set(&owner, keyval, &v);
     }
     return nof_lib_leave(c, rc, func);
@@ -81,7 +81,7 @@ static int remove_attr(MPI_Comm comm, int keyval, const char *func)
     if (rc == MPI_SUCCESS)
         rc = check_changeable(keyval);
     if (rc == MPI_SUCCESS) {
-        struct nof_attr_owner owner = nof_attr_of_comm(c);
+        struct nof_attr_owner owner = owner_of(c);
         rc = nof_attr_delete(&owner, keyval);
     }
     return nof_lib_leave(c, rc, func);
@@ -130,7 +130,7 @@ static int get(MPI_Comm comm, int keyval, void *value_out, int *flag, const char
         *flag = number != NULL;
         value = number == NULL || language == NOF_ATTR_C ? (void *)number : nof_lib_handle((uint64_t)*number);
     } else if (rc == MPI_SUCCESS) {
-        struct nof_attr_owner owner = nof_attr_of_comm(c);
+        struct nof_attr_owner owner = owner_of(c);
         struct nof_attr_value *v = NULL;
         rc = nof_attr_get(&owner, keyval, &v);
         *flag = v != NULL;

@@ -7,20 +7,20 @@
 #include "base/error.h"
 #include "type/type.h"
 
-struct nof_attr_owner nof_attr_of_type(struct nof_type *type)
+static struct nof_attr_owner owner_of(struct nof_type *type)
 {
     return (struct nof_attr_owner){.on = NOF_ATTR_ON_TYPE, .handle = type->handle, .list = &type->attrs};
 }
 
 int nof_attr_copy_type(struct nof_type *from, struct nof_type *to)
 {
-    struct nof_attr_owner old = nof_attr_of_type(from), copy = nof_attr_of_type(to);
+    struct nof_attr_owner old = owner_of(from), copy = owner_of(to);
     return nof_attr_copy_all(&old, &copy);
 }
 
 int nof_attr_delete_type(struct nof_type *type)
 {
-    struct nof_attr_owner owner = nof_attr_of_type(type);
+    struct nof_attr_owner owner = owner_of(type);
     return nof_attr_delete_all(&owner);
 }
 
@@ -53,7 +53,7 @@ int PMPI_Type_set_attr(MPI_Datatype datatype, int type_keyval, void *attribute_v
     struct nof_attr_value value = nof_attr_value_of(nof_attr_caller(), attribute_val);
     int rc = nof_type_check(datatype, false, &type);
     if (rc == MPI_SUCCESS) {
-        struct nof_attr_owner owner = nof_attr_of_type(type);
+        struct nof_attr_owner owner = owner_of(type);
         rc = nof_attr_set(&owner, type_keyval, &value);
     }
     return nof_lib_leave(NULL, rc, __func__);
@@ -70,7 +70,7 @@ int PMPI_Type_get_attr(MPI_Datatype datatype, int type_keyval, void *attribute_v
     if (rc == MPI_SUCCESS && (attribute_val == NULL || flag == NULL))
         rc = nof_error(MPI_ERR_ARG, "the place for the value or the flag is NULL");
     if (rc == MPI_SUCCESS) {
-        struct nof_attr_owner owner = nof_attr_of_type(type);
+        struct nof_attr_owner owner = owner_of(type);
         rc = nof_attr_get(&owner, type_keyval, &value);
     }
     if (rc == MPI_SUCCESS)
@@ -89,7 +89,7 @@ int PMPI_Type_delete_attr(MPI_Datatype datatype, int type_keyval)
     struct nof_type *type;
     int rc = nof_type_check(datatype, false, &type);
     if (rc == MPI_SUCCESS) {
-        struct nof_attr_owner owner = nof_attr_of_type(type);
+        struct nof_attr_owner owner = owner_of(type);
         rc = nof_attr_delete(&owner, type_keyval);
     }
     return nof_lib_leave(NULL, rc, __func__);

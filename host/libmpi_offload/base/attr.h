@@ -99,8 +99,6 @@ int nof_attr_call_delete(const struct nof_keyval *keyval, void *handle, struct n
 
 struct nof_comm;
 struct nof_type;
-struct nof_attr_owner nof_attr_of_comm(struct nof_comm *comm);
-struct nof_attr_owner nof_attr_of_type(struct nof_type *type);
 
 /* copy_all() and delete_all() for them. */
 int nof_attr_copy_comm(struct nof_comm *from, struct nof_comm *to);

@@ -57,9 +57,4 @@ int nof_topo_check(MPI_Comm handle, int kind, struct nof_comm **comm_out, const 
  * MPI_COMM_NULL for the rest. */
 int nof_topo_attach(struct nof_comm *c, int size, struct nof_topo *topo, MPI_Comm *comm_out);
 
-/* Of topo_cart.c. */
-
-/* A Cartesian topology as rank `rank` sees it. NULL: no memory. */
-struct nof_topo *nof_topo_cart(int ndims, const int *dims, const int *periods, int rank);
-
 #endif

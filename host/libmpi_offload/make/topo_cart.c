@@ -48,7 +48,8 @@ static int rank_along(const struct nof_topo *topo, int dimension, int64_t steps)
     return self + ((int)at - topo->coords[dimension]) * stride;
 }
 
-struct nof_topo *nof_topo_cart(int ndims, const int *dims, const int *periods, int rank)
+/* A Cartesian topology as rank `rank` sees it. NULL: no memory. */
+static struct nof_topo *new_grid(int ndims, const int *dims, const int *periods, int rank)
 {
     struct nof_topo *topo = calloc(1, sizeof(*topo));
     size_t n = (size_t)ndims;
@@ -113,7 +114,7 @@ int PMPI_Cart_create(MPI_Comm comm_old, int ndims, const int dims[], const int p
         rc = nof_error_if_null(comm_cart, "the place for the communicator");
     if (rc == MPI_SUCCESS)
         rc = grid_size(c, ndims, dims, periods, &size);
-    if (rc == MPI_SUCCESS && c->rank < size && (topo = nof_topo_cart(ndims, dims, periods, c->rank)) == NULL)
+    if (rc == MPI_SUCCESS && c->rank < size && (topo = new_grid(ndims, dims, periods, c->rank)) == NULL)
         rc = nof_error(MPI_ERR_NO_MEM, "no memory for a topology");
     if (rc == MPI_SUCCESS)
         rc = nof_topo_attach(c, size, topo, comm_cart);
@@ -143,7 +144,7 @@ static int sub(struct nof_comm *c, const struct nof_topo *topo, const int *remai
     if (count == 0) /* a grid without dimensions is one process, as in MPI_Cart_create */
         color = c->rank == 0 ? 0 : MPI_UNDEFINED;
     struct nof_comm *part = NULL;
-    struct nof_topo *grid = nof_topo_cart(count, dims, periods, rank);
+    struct nof_topo *grid = new_grid(count, dims, periods, rank);
     int rc = nof_comm_split_into(c, color, rank, &part);
     free(dims);
     if (rc == MPI_SUCCESS && part == NULL) {

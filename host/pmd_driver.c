@@ -16,6 +16,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "nof_private/fence.h"
+
 #define IDLE_REAPS_PER_LOOK 256u
 
 static uint64_t now_ns(void)
@@ -74,7 +76,7 @@ static void ring_doorbell(struct nof_pmd *pmd)
 
     /* Pairs with the NIC's fence between "I am asleep" and its last look at the ring: either it sees the
      * descriptors, or we see that it sleeps. */
-    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    nof_fence_full();
     if (__atomic_load_n(&pmd->nic_words->nic_asleep, __ATOMIC_RELAXED) != 0) {
         /* EAGAIN: the eventfd is full of earlier rings, which wake it just as well. */
         while (write(pmd->doorbell, &one, sizeof(one)) < 0 && errno == EINTR)
@@ -175,7 +177,7 @@ int nof_pmd_wait(struct nof_pmd *pmd, uint32_t seen, uint64_t timeout_ns)
         return NOF_ENICDEAD;
     __atomic_store_n(&pmd->host_words->host_asleep, 1, __ATOMIC_RELAXED);
     /* Pairs with the NIC's fence between its enqueue and its look at host_asleep. */
-    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    nof_fence_full();
     while (!something_there(pmd, seen) && state_of(pmd) == NOF_PMD_ALIVE && waited < timeout_ns) {
         uint64_t nap = timeout_ns - waited < NOF_PMD_LOOK_NS ? timeout_ns - waited : NOF_PMD_LOOK_NS;
 
@@ -201,7 +203,7 @@ void nof_pmd_wake(struct nof_pmd *pmd)
     if (state_of(pmd) == NOF_PMD_FORKED)
         return;
     __atomic_fetch_add(&pmd->host_words->wake, 1, __ATOMIC_SEQ_CST);
-    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    nof_fence_full();
     if (__atomic_load_n(&pmd->host_words->host_asleep, __ATOMIC_RELAXED) != 0)
         syscall(SYS_futex, &pmd->host_words->wake, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);
 }

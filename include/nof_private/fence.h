@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The full fence of the wait protocols (nof/bar.h, "Waiting"): who sets its asleep word, or puts
+ * The full fence: the only one in the tree. Most of its callers keep the wait protocols (nof/bar.h, "Waiting"): who sets its asleep word, or puts
  * something into a queue, passes it before it looks at the other side's word.
  *
  *   sleeper:  asleep = 1;  nof_fence_full();  look at the queue;  sleep

@@ -16,6 +16,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "nof_private/fence.h"
+
 #define CHECK(condition) \
     do { \
         if (!(condition)) { \
@@ -189,7 +191,7 @@ void fake_complete(struct fake_nofd *f, const struct nof_comp *comps, unsigned n
 
         comps += put;
         n -= put;
-        __atomic_thread_fence(__ATOMIC_SEQ_CST);
+        nof_fence_full();
         if (__atomic_load_n(&f->host_words->host_asleep, __ATOMIC_RELAXED) != 0) {
             __atomic_fetch_add(&f->host_words->wake, 1, __ATOMIC_SEQ_CST);
             syscall(SYS_futex, &f->host_words->wake, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
@@ -206,7 +208,7 @@ bool fake_sleep(struct fake_nofd *f, int timeout_ms)
     bool woken = true;
 
     __atomic_store_n(&f->nic_words->nic_asleep, 1, __ATOMIC_RELAXED);
-    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    nof_fence_full();
     if (rte_ring_empty(f->submit)) {
         woken = poll(&p, 1, timeout_ms) > 0;
         if (woken)

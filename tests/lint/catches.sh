@@ -59,6 +59,8 @@ file firmware/x.c '/* ---''- life --''-- */'
 expect 1 text 'a banner'
 file firmware/x.c '/* POSTED --''----> complete */' '/* a' ' *   +--''----+' ' */'
 expect 0 text 'a drawing'
+file firmware/x.c '__atomic_thread_fence(__ATOMIC_SEQ_''CST);'
+expect 1 text 'a bare full fence'
 file firmware/x.c 'int x;'
 sed -i 1d "$work/tree/firmware/x.c"
 expect 1 text 'no licence'

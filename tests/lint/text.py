@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Every source file names its licence, ends with a newline, and holds no trailing blanks, loose ends or banners."""
+"""Every source file names its licence, ends with a newline, and holds no trailing blanks, loose ends or banners;
+the full fence has one door."""
 import re
 
 import tree
@@ -12,6 +13,9 @@ EBPF_LICENCE = "(GPL-2.0-only OR BSD-3-Clause)"
 LOOSE_ENDS = re.compile(r"\b(TO" + r"DO|FIX" + r"ME|X" + r"XX|not impl" + r"emented)\b")
 # A comment that begins or ends with a ruler: /* ---- x ---- */, # ====. Drawings begin with a blank or a letter.
 BANNER = re.compile(r"^\s*(/\*+|\*|//|#|!) ?([-=#*~_])\2{2,}(?!>)|\s([-=#~_])\3{2,}\s*\*/$")
+# Its door also knows ThreadSanitizer, which does not know bare fences.
+FULL_FENCE = re.compile(r"thread_fence\(.*seq_cst", re.IGNORECASE)
+FENCE_DOOR = "include/nof_private/fence.h"
 
 
 def check(path, lines):
@@ -31,6 +35,8 @@ def check(path, lines):
             yield f"{path}:{number}: a loose end; finish it, or make it an issue"
         if BANNER.search(line):
             yield f"{path}:{number}: a banner; a comment is a sentence, a file that needs chapters is two files"
+        if FULL_FENCE.search(line) and str(path) != FENCE_DOOR:
+            yield f"{path}:{number}: a bare full fence; nof_fence_full() ({FENCE_DOOR})"
 
 
 def main():

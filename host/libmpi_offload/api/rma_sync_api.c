@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Entry points of synchronization: fence, post-start-complete-wait, locks, flush. */
-#include <stdatomic.h>
-
 #include "coll/coll.h"
 #include "comm/entry.h"
 #include "rma/rma.h"
 #include "base/wait.h"
+#include "nof_private/fence.h"
 
 static bool locked_any(const struct nof_win *w)
 {
@@ -406,6 +405,6 @@ int PMPI_Win_sync(MPI_Win win)
     struct nof_win *w;
     int rc = nof_win_check(win, &w);
     (void)nof_wait_poll();
-    atomic_thread_fence(memory_order_seq_cst);
+    nof_fence_full();
     return nof_win_leave(w, rc, __func__);
 }

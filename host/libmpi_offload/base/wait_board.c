@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/lib.h"
+#include "nof_private/fence.h"
 
 struct nof_board_place *nof_board;
 uint64_t nof_board_nap_ns = UINT64_MAX;
@@ -45,7 +46,7 @@ void nof_board_close(void)
 static void begin_write(void)
 {
     __atomic_store_n(&nof_board->seq, nof_board->seq + 1, __ATOMIC_RELAXED);
-    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    nof_fence_full();
 }
 
 static void end_write(void)

@@ -52,7 +52,7 @@ static void stop(struct nof_nic *nic, struct nof_peer *peer, int status, bool or
     nof_read_orphan(nic, peer);
     end_incoming(nic, peer, status);
     nof_grant_tx_forget(nic, nof_peer_index(nic, peer));
-    nof_channel_rx_forget(nic, nof_peer_index(nic, peer));
+    nof_grant_rx_forget(nic, nof_peer_index(nic, peer));
     nof_peer_bury(nic, peer, status);
 }
 

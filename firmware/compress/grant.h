@@ -104,7 +104,7 @@ void nof_grant_enter(uint16_t *index, struct nof_grant *table, struct nof_grant 
 void nof_grant_leave(uint16_t *index, struct nof_grant *table, const struct nof_grant *ch);
 /* The flow is gone, and with it its predictors at this end. */
 void nof_grant_tx_forget(struct nof_nic *nic, uint32_t peer);
-void nof_channel_rx_forget(struct nof_nic *nic, uint32_t peer);
+void nof_grant_rx_forget(struct nof_nic *nic, uint32_t peer);
 
 /* Shall payload of this kind be compressed now? The flow's channel if it is granted and pays, else NULL: send it as
  * it is. Asks for a predictor when there is none. The flow is open and its link no loop-back. */

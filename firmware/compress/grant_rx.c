@@ -119,7 +119,7 @@ int nof_grant_end_rx(struct nof_nic *nic, const struct nof_peer *peer, const str
     return NOF_OK;
 }
 
-void nof_channel_rx_forget(struct nof_nic *nic, uint32_t peer)
+void nof_grant_rx_forget(struct nof_nic *nic, uint32_t peer)
 {
     struct nof_grant *ch = nof_grant_rx(nic, peer);
     if (ch != NULL)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The full fence: the only one in the tree. Most of its callers keep the wait protocols (nof/bar.h, "Waiting"): who sets its asleep word, or puts
- * something into a queue, passes it before it looks at the other side's word.
+ * The full fence: the only one in the tree. It is there for the wait protocols (nof/bar.h, "Waiting"): who sets its asleep
+ * word, or puts something into a queue, passes it before it looks at the other side's word.
  *
  *   sleeper:  asleep = 1;  nof_fence_full();  look at the queue;  sleep
  *   waker:    put into the queue;  nof_fence_full();  if (asleep) wake

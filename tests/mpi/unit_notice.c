@@ -11,9 +11,9 @@
 #include "chan/request.h"
 
 struct nof_lib nof_lib = {.world_rank = 0, .world_size = 4};
-static struct nof_chan_peer peers[4];
+static struct nof_chan_nic_peer peers[4];
 /* Closing: what is heard is not told on. */
-struct nof_chan nof_chan = {.peers = peers, .closing = true};
+struct nof_chan_nic nof_chan_nic = {.peers = peers, .closing = true};
 
 static struct nof_request the_receive;
 static int posted, freed, last_death, refuse_posting;
@@ -48,7 +48,7 @@ void nof_request_reset(struct nof_request *req)
     req->error = MPI_SUCCESS;
     req->cancelled = false;
 }
-void nof_chan_recv(struct nof_request *req)
+void nof_chan_nic_recv(struct nof_request *req)
 {
     posted++;
     if (refuse_posting) {
@@ -56,21 +56,21 @@ void nof_chan_recv(struct nof_request *req)
         req->on_done(req);
     }
 }
-void nof_chan_send(struct nof_request *req)
+void nof_chan_nic_send(struct nof_request *req)
 {
     check(req == NULL); /* nothing is sent here */
 }
-void nof_channel_death(int world_rank, int code)
+void nof_chan_death(int world_rank, int code)
 {
     check(code == MPIX_ERR_PROC_FAILED);
     last_death = world_rank;
 }
-int nof_chan_status_code(int status, int world_rank)
+int nof_chan_nic_status_code(int status, int world_rank)
 {
     (void)status, (void)world_rank;
     return MPIX_ERR_PROC_FAILED;
 }
-void nof_chan_send_fail_waiting(struct nof_chan_peer *peer, int code)
+void nof_chan_nic_send_fail_waiting(struct nof_chan_nic_peer *peer, int code)
 {
     (void)code;
     check(peer->dead);
@@ -78,21 +78,21 @@ void nof_chan_send_fail_waiting(struct nof_chan_peer *peer, int code)
 
 /* Not reached: no operation is under way. */
 
-void nof_chan_recv_fail(struct nof_chan_op *op, int code)
+void nof_chan_nic_recv_fail(struct nof_chan_nic_op *op, int code)
 {
     (void)code;
     check(op == NULL);
 }
-void nof_chan_send_lost(struct nof_chan_op *op, int code)
+void nof_chan_nic_send_lost(struct nof_chan_nic_op *op, int code)
 {
     (void)code;
     check(op == NULL);
 }
-void nof_chan_local_remove(struct nof_chan_op *op)
+void nof_chan_nic_local_remove(struct nof_chan_nic_op *op)
 {
     check(op == NULL);
 }
-void nof_chan_op_free(struct nof_chan_op *op)
+void nof_chan_nic_op_free(struct nof_chan_nic_op *op)
 {
     check(op == NULL);
 }
@@ -116,7 +116,7 @@ static void start(void)
 {
     posted = freed = 0;
     last_death = -1;
-    nof_chan_notice_start();
+    nof_chan_nic_notice_start();
     check(posted == 1 && freed == 0);
 }
 
@@ -150,7 +150,7 @@ int main(void)
     check(posted == 1 && freed == 1);
 
     start();
-    nof_chan.nic_dead = true;
+    nof_chan_nic.nic_dead = true;
     ends(MPI_ERR_OTHER, 0);
     check(posted == 1 && freed == 1);
     return 0;

@@ -6,7 +6,7 @@
 #include "base/attr.h"
 #include "base/wait_board.h"
 #include "chan/nic/chan_nic.h"
-#include "chan/channel.h"
+#include "chan/chan.h"
 #include "coll/coll.h"
 #include "comm/comm.h"
 #include "comm/entry.h"
@@ -33,14 +33,14 @@ static bool open_channel(const char *func)
     if (nof_launch_job(&job, text, sizeof(text)) != 0)
         nof_lib_die(1, "%s: %s", func, text);
     if (job.socket[0] != '\0') {
-        if (nof_channel_nic_open(&job, text, sizeof(text)) != 0)
+        if (nof_chan_nic_open(&job, text, sizeof(text)) != 0)
             nof_lib_die(1, "%s: %s", func, text);
-        nof_channel_use(&nof_channel_nic);
+        nof_chan_use(&nof_chan_by_nic);
         nof_nic_control_at(job.socket);
     } else {
-        nof_channel_use(&nof_channel_self); /* a world of one */
+        nof_chan_use(&nof_chan_by_self); /* a world of one */
     }
-    nof_channel_on_death(nof_sched_fail_rank);
+    nof_chan_on_death(nof_sched_fail_rank);
     return job.socket[0] != '\0';
 }
 
@@ -66,7 +66,7 @@ static void open_library(const char *func)
     if (nof_type_init() != 0 || nof_comm_init() != 0)
         nof_lib_die(1, "%s: no memory", func);
     if (nic && nof_lib.world_size > 1)
-        nof_chan_notice_start();
+        nof_chan_nic_notice_start();
     if (nic)
         nof_board_open();
     pthread_atfork(NULL, NULL, mark_forked);
@@ -77,17 +77,17 @@ static void open_library(const char *func)
  * nothing to wait for. */
 static void close_library(void)
 {
-    if (nof_leaks_wanted() && nof_channel_dead_member(nof_comm_world()) == MPI_UNDEFINED)
+    if (nof_leaks_wanted() && nof_chan_dead_member(nof_comm_world()) == MPI_UNDEFINED)
         nof_leaks_report();
-    if (nof_channel_dead_member(nof_comm_world()) == MPI_UNDEFINED &&
+    if (nof_chan_dead_member(nof_comm_world()) == MPI_UNDEFINED &&
         nof_coll_barrier(nof_comm_world()) == MPI_SUCCESS) {
         nof_leaks_drop_matched();
-        nof_channel_withdraw();
+        nof_chan_withdraw();
     }
-    nof_channel_flush();
+    nof_chan_flush();
     nof_board_close();
     nof_staged_close();
-    nof_channel_close();
+    nof_chan_close();
     nof_launch_close();
     nof_lib.open = false;
 }
@@ -129,7 +129,7 @@ void nof_lib_end(void)
 {
     if (nof_lib.world == NOF_WORLD_ACTIVE || nof_lib.open_sessions > 0)
         return;
-    nof_channel_flush();
+    nof_chan_flush();
     nof_lib.phase = NOF_LIB_FINALIZED;
 }
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "chan/channel.h"
+#include "chan/chan.h"
 #include "comm/comm.h"
 #include "p2p/pt2pt.h"
 #include "chan/request.h"

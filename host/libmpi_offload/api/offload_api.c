@@ -21,7 +21,7 @@ int PMPIX_Nic_counters(const char *name, unsigned long long *value_out)
     int rc = MPI_SUCCESS;
     if (name == NULL || value_out == NULL)
         rc = nof_error(MPI_ERR_ARG, "the name or the place for the value is NULL");
-    else if (nof_chan_counter(name, &value) != 0)
+    else if (nof_chan_nic_counter(name, &value) != 0)
         rc = nof_error(MPI_ERR_ARG, "\"%.64s\" is no counter of this process's NIC", name);
     else
         *value_out = value;
@@ -35,7 +35,7 @@ int PMPIX_Pre_receive(int tag)
         tag < 0 ? nof_error(MPI_ERR_ARG, "%d is no name of a receive: it is negative", tag) : MPI_SUCCESS;
     if (rc == MPI_SUCCESS) {
         nof_pt2pt_next_site = NOF_PT2PT_NAMED_SITE | (unsigned)tag;
-        nof_chan_hint(nof_pt2pt_next_site);
+        nof_chan_nic_hint(nof_pt2pt_next_site);
     }
     return nof_lib_leave(NULL, rc, __func__);
 }

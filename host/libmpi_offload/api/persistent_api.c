@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "chan/channel.h"
+#include "chan/chan.h"
 #include "comm/entry.h"
 #include "api/greq.h"
 #include "p2p/pt2pt.h"
@@ -87,7 +87,7 @@ int PMPI_Request_free(MPI_Request *request)
 static void cancel(MPI_Request handle, struct nof_request *req)
 {
     struct nof_wait wait = NOF_WAIT_START;
-    const struct nof_channel *channel = nof_chan_of(req->comm, req->peer);
+    const struct nof_chan *channel = nof_chan_of(req->comm, req->peer);
     channel->cancel(req);
     while (nof_request_check(handle, &req) == MPI_SUCCESS && req != NULL && channel->cancelling(req))
         nof_wait_step(&wait);

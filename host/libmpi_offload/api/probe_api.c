@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "chan/channel.h"
+#include "chan/chan.h"
 #include "comm/entry.h"
 #include "p2p/pt2pt.h"
 

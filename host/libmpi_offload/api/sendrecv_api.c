@@ -3,7 +3,7 @@
  * ended, and with the first error. */
 #include <stdlib.h>
 
-#include "chan/channel.h"
+#include "chan/chan.h"
 #include "comm/entry.h"
 #include "p2p/pt2pt.h"
 

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/attr.h"
-#include "chan/channel.h"
+#include "chan/chan.h"
 #include "comm/entry.h"
 #include "base/error.h"
 #include "type/type.h"
@@ -19,7 +19,7 @@ int PMPI_Type_commit(MPI_Datatype *datatype)
         rc = nof_type_check(*datatype, false, &type);
     if (rc == MPI_SUCCESS && !type->committed) {
         type->committed = true;
-        nof_channel_commit(type);
+        nof_chan_commit(type);
     }
     return nof_lib_leave(NULL, rc, __func__);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The constructors without arrays. */
 #include "base/attr.h"
-#include "chan/channel.h"
+#include "chan/chan.h"
 #include "comm/entry.h"
 #include "type/type_args.h"
 
@@ -163,7 +163,7 @@ int PMPI_Type_dup(MPI_Datatype oldtype, MPI_Datatype *newtype)
             *newtype = MPI_DATATYPE_NULL;
         }
         if (rc == MPI_SUCCESS && copy->committed)
-            nof_channel_commit(copy);
+            nof_chan_commit(copy);
     }
     return nof_lib_leave(NULL, rc, __func__);
 }

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "base/wait_board.h"
-#include "chan/channel.h"
+#include "chan/chan.h"
 #include "p2p/pt2pt.h"
 #include "type/section.h"
 #include "base/wait.h"
@@ -435,7 +435,7 @@ int nof_sched_start(struct nof_sched *s)
     if (active_list != NULL)
         active_list->prev_active = s;
     active_list = s;
-    int dead = nof_channel_dead_member(s->comm);
+    int dead = nof_chan_dead_member(s->comm);
     if (dead != MPI_UNDEFINED)
         s->error = nof_error(MPIX_ERR_PROC_FAILED,
                              "rank %d of MPI_COMM_WORLD is dead: no collective is possible", dead);

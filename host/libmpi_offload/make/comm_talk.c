@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "make/comm_make.h"
 
-#include "chan/channel.h"
+#include "chan/chan.h"
 #include "p2p/pt2pt.h"
 #include "base/wait.h"
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "p2p/bsend.h"
-#include "chan/channel.h"
+#include "chan/chan.h"
 
 __thread uint64_t nof_pt2pt_next_site;
 
@@ -139,7 +139,7 @@ int nof_pt2pt_start(struct nof_request *req)
             nof_bsend_release(req);
         return rc;
     }
-    const struct nof_channel *channel = nof_chan_of(req->comm, req->peer);
+    const struct nof_chan *channel = nof_chan_of(req->comm, req->peer);
     if (req->kind == NOF_REQUEST_SEND)
         channel->send(req);
     else

@@ -52,7 +52,7 @@ static bool get_buffer(struct nof_staged *s, size_t bytes)
 static void let_go(struct nof_staged *s)
 {
     if (s->in_area)
-        nof_chan_release_staged(s->offset);
+        nof_chan_nic_release_staged(s->offset);
     keep_buffer(s);
     free(s);
 }

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "chan/channel.h"
+#include "chan/chan.h"
 #include "p2p/pt2pt.h"
 #include "rma/rma.h"
 #include "base/wait.h"

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "chan/channel.h"
+#include "chan/chan.h"
 #include "rma/rma.h"
 #include "base/wait.h"
 
 /* One step of waiting for others, unless one of them is dead. */
 static int wait_step(struct nof_win *win, struct nof_wait *wait)
 {
-    int dead = nof_channel_dead_member(win->comm);
+    int dead = nof_chan_dead_member(win->comm);
     if (dead != MPI_UNDEFINED)
         return nof_error(MPIX_ERR_PROC_FAILED,
                          "rank %d of MPI_COMM_WORLD is dead: the window cannot be synchronized", dead);

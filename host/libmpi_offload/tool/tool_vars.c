@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "chan/nic/chan_nic.h"
-#include "chan/channel.h"
+#include "chan/chan.h"
 #include "launch/launch.h"
 #include "tool/nic_control.h"
 #include "nof/status.h"
@@ -112,7 +112,7 @@ int nof_tool_cvar_read(int index, void *out)
     } else if (index == LAUNCHER) {
         read_text(nof_launch == NULL ? "" : nof_launch->name, out);
     } else if (index == CHANNEL) {
-        read_text(nof_channel_name(), out);
+        read_text(nof_chan_name(), out);
     } else {
         enum nof_feature feature = (enum nof_feature)(index - NOF_TOOL_SETTINGS);
         uint64_t value;
@@ -147,6 +147,6 @@ void nof_tool_pvar_read(int index, unsigned long long *out)
     if (index < NOF_TOOL_LEVELS)
         value = levels[index].table->live;
     else
-        (void)nof_chan_counter(counters[index - NOF_TOOL_LEVELS].name, &value);
+        (void)nof_chan_nic_counter(counters[index - NOF_TOOL_LEVELS].name, &value);
     *out = value;
 }

@@ -136,7 +136,7 @@ static void leave_spill(void)
     MPI_Status status;
     int found;
     nof_run_check(MPI_Barrier(MPI_COMM_WORLD), "barrier", 0);
-    for (uint64_t nap_ns = 1000; nof_chan.spill; nap_ns = nap_ns < NAP_MAX_NS ? 2 * nap_ns : NAP_MAX_NS) {
+    for (uint64_t nap_ns = 1000; nof_chan_nic.spill; nap_ns = nap_ns < NAP_MAX_NS ? 2 * nap_ns : NAP_MAX_NS) {
         nof_image->spilling = true;
         nof_image->ops->nap(nof_image->process, nap_ns);
         nof_run_check(MPI_Iprobe(MPI_ANY_SOURCE, NOF_PROGRAM_TAG_UNSENT, MPI_COMM_WORLD, &found, &status),
@@ -150,8 +150,8 @@ static void leave_spill(void)
 static void age_library(void)
 {
     struct nof_handle_table *const table[] = {&nof_lib.requests, &nof_lib.messages};
-    for (uint32_t i = 0; i < nof_chan.op_chunk_count * OP_CHUNK; i++) {
-        struct nof_chan_op *op = &nof_chan.op_chunks[i / OP_CHUNK][i % OP_CHUNK];
+    for (uint32_t i = 0; i < nof_chan_nic.op_chunk_count * OP_CHUNK; i++) {
+        struct nof_chan_nic_op *op = &nof_chan_nic.op_chunks[i / OP_CHUNK][i % OP_CHUNK];
         if (op->phase == NOF_OP_FREE)
             op->generation = OP_GENERATION_MAX - 1;
     }

@@ -4,49 +4,49 @@
 
 static void of_operation(const struct nof_comp *comp)
 {
-    struct nof_chan_op *op = nof_chan_op_of(comp->cookie);
+    struct nof_chan_nic_op *op = nof_chan_nic_op_of(comp->cookie);
     if (op == NULL)
         return; /* it ended another way meanwhile (cancelled, peer dead) */
     switch (comp->opcode) {
     case NOF_COMP_SEND:
         if (op->phase == NOF_OP_SEND)
-            nof_chan_send_done(op, comp);
+            nof_chan_nic_send_done(op, comp);
         break;
     case NOF_COMP_GRANT:
         if (op->phase == NOF_OP_SEND && op->parked &&
             op->peer == comp->peer) /* a peer NIC names it: it may be any */
-            nof_chan_send_granted(op, comp);
+            nof_chan_nic_send_granted(op, comp);
         break;
     case NOF_COMP_SEND_CANCEL:
         if (op->phase == NOF_OP_SEND)
-            nof_chan_send_cancelled(op, comp->status);
+            nof_chan_nic_send_cancelled(op, comp->status);
         break;
     case NOF_COMP_PARKED: /* the operation stays until it is granted */
         if (op->phase == NOF_OP_SEND)
-            nof_chan_send_parked(op);
+            nof_chan_nic_send_parked(op);
         break;
     case NOF_COMP_RECV:
         if (op->phase == NOF_OP_RECV)
-            nof_chan_recv_done(op, comp);
+            nof_chan_nic_recv_done(op, comp);
         else if (op->phase == NOF_OP_ACK)
-            nof_chan_op_free(op);
+            nof_chan_nic_op_free(op);
         break;
     case NOF_COMP_PROBE:
     case NOF_COMP_MPROBE:
         if (op->phase == NOF_OP_PROBE)
-            nof_chan_probe_done(op, comp);
+            nof_chan_nic_probe_done(op, comp);
         break;
     case NOF_COMP_CANCEL:
         if (op->phase != NOF_OP_SEND)
-            nof_chan_cancel_done(op, comp->status);
+            nof_chan_nic_cancel_done(op, comp->status);
         break;
     case NOF_COMP_LAYOUT:
         if (op->phase == NOF_OP_LAYOUT)
-            nof_chan_layout_done(op, comp->status);
+            nof_chan_nic_layout_done(op, comp->status);
         break;
     case NOF_COMP_FLUSH:
         if (op->phase == NOF_OP_FLUSH)
-            nof_chan_op_free(op);
+            nof_chan_nic_op_free(op);
         break;
     default:
         break;
@@ -58,28 +58,28 @@ static bool known_rank(int32_t rank)
     return rank >= 0 && rank < nof_lib.world_size;
 }
 
-void nof_chan_complete(const struct nof_comp *comp)
+void nof_chan_nic_complete(const struct nof_comp *comp)
 {
     switch (comp->opcode) {
     case NOF_COMP_SPILL:
         if (known_rank(comp->peer))
-            nof_chan_spilled(comp);
+            nof_chan_nic_spilled(comp);
         break;
     case NOF_COMP_REVOKE:
         if (known_rank(comp->peer))
-            nof_chan_revoke(comp);
+            nof_chan_nic_revoke(comp);
         break;
     case NOF_COMP_SPILL_END:
-        nof_chan_spill_end_done(comp->status);
+        nof_chan_nic_spill_end_done(comp->status);
         break;
     case NOF_COMP_PEER_DEAD:
         if (known_rank(comp->peer))
-            nof_chan_peer_died(comp->peer, comp->status);
+            nof_chan_nic_peer_died(comp->peer, comp->status);
         break;
     case NOF_COMP_PEER: /* only on failure: the peer cannot be made known */
         if (known_rank(comp->peer)) {
-            nof_chan.peers[comp->peer].known = false;
-            nof_chan_peer_died(comp->peer, comp->status);
+            nof_chan_nic.peers[comp->peer].known = false;
+            nof_chan_nic_peer_died(comp->peer, comp->status);
         }
         break;
     case NOF_COMP_FAILED:

@@ -20,68 +20,68 @@ static uint64_t last_name;
 
 static void ask(struct nof_type *type, size_t bytes)
 {
-    struct nof_chan_op *op = nof_chan_op_new(NOF_OP_LAYOUT, NULL);
+    struct nof_chan_nic_op *op = nof_chan_nic_op_new(NOF_OP_LAYOUT, NULL);
     if (op == NULL)
         return;
     last_name++;
     type->layout = (struct nof_type_layout){
         .name = (uint32_t)last_name, .generation = (uint32_t)(last_name >> 32), .state = NOF_LAYOUT_ASKED};
     op->type = type;
-    struct nof_desc desc = {.opcode = NOF_DESC_LAYOUT, .cookie = nof_chan_cookie(op), .len = bytes};
+    struct nof_desc desc = {.opcode = NOF_DESC_LAYOUT, .cookie = nof_chan_nic_cookie(op), .len = bytes};
     desc.layout = type->layout.name;
     desc.layout_generation = type->layout.generation;
     area_busy = true;
-    nof_chan_submit(&desc);
+    nof_chan_nic_submit(&desc);
 }
 
 /* Waits for the answer, so that the first message can go the short way. */
-void nof_chan_commit(struct nof_type *type)
+void nof_chan_nic_commit(struct nof_type *type)
 {
     struct nof_wait wait = NOF_WAIT_START;
     size_t piece_bytes = type->contiguous ? 0 : nof_type_piece_bytes(type);
     if (piece_bytes < PIECE_BYTES_MIN || type->layout.state != NOF_LAYOUT_NONE)
         return;
     nof_type_hold(type);
-    while (area_busy && !nof_chan.nic_dead) /* another thread commits */
+    while (area_busy && !nof_chan_nic.nic_dead) /* another thread commits */
         nof_wait_step(&wait);
-    size_t bytes = nof_chan.nic_dead ? 0
-                                     : nof_type_layout(type, nof_pmd_program_area(nof_chan.pmd),
-                                                       (size_t)nof_chan.identity->program_area_bytes);
+    size_t bytes = nof_chan_nic.nic_dead ? 0
+                                         : nof_type_layout(type, nof_pmd_program_area(nof_chan_nic.pmd),
+                                                           (size_t)nof_chan_nic.identity->program_area_bytes);
     if (bytes > 0 && type->layout.state == NOF_LAYOUT_NONE)
         ask(type, bytes);
     type->layout.fast = piece_bytes >= PIECE_BYTES_FAST;
-    while (type->layout.state == NOF_LAYOUT_ASKED && !nof_chan.nic_dead)
+    while (type->layout.state == NOF_LAYOUT_ASKED && !nof_chan_nic.nic_dead)
         nof_wait_step(&wait);
     nof_type_release(type);
 }
 
 static void forget(const struct nof_type *type)
 {
-    if (nof_chan.pmd == NULL || nof_chan.nic_dead)
+    if (nof_chan_nic.pmd == NULL || nof_chan_nic.nic_dead)
         return;
     struct nof_desc desc = {.opcode = NOF_DESC_LAYOUT_FREE};
     desc.layout = type->layout.name;
     desc.layout_generation = type->layout.generation;
-    nof_chan_submit(&desc);
+    nof_chan_nic_submit(&desc);
 }
 
-void nof_chan_layout_done(struct nof_chan_op *op, int status)
+void nof_chan_nic_layout_done(struct nof_chan_nic_op *op, int status)
 {
     op->type->layout.state = status == NOF_OK ? NOF_LAYOUT_READY : NOF_LAYOUT_NONE;
     op->type->layout.forget = status == NOF_OK ? forget : NULL;
     area_busy = false;
-    nof_chan_op_free(op);
+    nof_chan_nic_op_free(op);
     nof_wait_signal();
 }
 
 /* Messages that may travel through the bounce arena or inside a descriptor are copied anyway. */
-bool nof_chan_streams(const struct nof_type *type, size_t bytes)
+bool nof_chan_nic_streams(const struct nof_type *type, size_t bytes)
 {
-    return type->layout.state == NOF_LAYOUT_READY && bytes > nof_chan.identity->bounce_max_bytes &&
+    return type->layout.state == NOF_LAYOUT_READY && bytes > nof_chan_nic.identity->bounce_max_bytes &&
            bytes > NOF_INLINE_BYTES && (type->layout.fast || bytes > TEMPORARY_BYTES_MAX);
 }
 
-void nof_chan_place(struct nof_desc *desc, const struct nof_request *req)
+void nof_chan_nic_place(struct nof_desc *desc, const struct nof_request *req)
 {
     desc->addr = (uint64_t)(uintptr_t)req->data;
     if (!req->streamed)

@@ -18,12 +18,12 @@
 /* A stalled window is widened also when nothing comes. */
 #define RETRY_NAP_NS (1000u * 1000u)
 
-int nof_chan_counter(const char *name, uint64_t *value_out)
+int nof_chan_nic_counter(const char *name, uint64_t *value_out)
 {
     enum nof_counter counter;
-    if (nof_chan.pmd == NULL || nof_pmd_counter_find(name, &counter) != NOF_OK)
+    if (nof_chan_nic.pmd == NULL || nof_pmd_counter_find(name, &counter) != NOF_OK)
         return -1;
-    *value_out = nof_pmd_counter(nof_chan.pmd, counter);
+    *value_out = nof_pmd_counter(nof_chan_nic.pmd, counter);
     return 0;
 }
 
@@ -31,42 +31,42 @@ static int nic_poll(void)
 {
     struct nof_comp comps[REAP_BURST];
     int total = 0, n;
-    if (nof_chan.nic_dead)
+    if (nof_chan_nic.nic_dead)
         return 0;
-    nof_chan_submit_queued();
+    nof_chan_nic_submit_queued();
     do {
-        n = nof_pmd_reap(nof_chan.pmd, comps, REAP_BURST);
-        for (int i = 0; i < n && !nof_chan.nic_dead; i++)
-            nof_chan_complete(&comps[i]);
+        n = nof_pmd_reap(nof_chan_nic.pmd, comps, REAP_BURST);
+        for (int i = 0; i < n && !nof_chan_nic.nic_dead; i++)
+            nof_chan_nic_complete(&comps[i]);
         total += n > 0 ? n : 0;
-    } while (n == (int)REAP_BURST && !nof_chan.nic_dead);
+    } while (n == (int)REAP_BURST && !nof_chan_nic.nic_dead);
     if (n < 0) {
-        nof_chan_nic_died(nof_pmd_death(nof_chan.pmd));
+        nof_chan_nic_died(nof_pmd_death(nof_chan_nic.pmd));
         return 1;
     }
     if (total > 0)
-        nof_chan_release_flush();
-    if (nof_chan.blocked != NULL)
-        nof_chan_send_pump();
-    if (nof_chan.spill)
-        nof_chan_spill_check();
-    if (nof_chan.pulls_retry_ns != 0)
-        nof_chan_pull_check();
+        nof_chan_nic_release_flush();
+    if (nof_chan_nic.blocked != NULL)
+        nof_chan_nic_send_pump();
+    if (nof_chan_nic.spill)
+        nof_chan_nic_spill_check();
+    if (nof_chan_nic.pulls_retry_ns != 0)
+        nof_chan_nic_pull_check();
     return total;
 }
 
 static uint64_t nic_nap_ns(void)
 {
-    if (nof_chan.queue_count > 0 || nof_chan.nic_dead)
+    if (nof_chan_nic.queue_count > 0 || nof_chan_nic.nic_dead)
         return FULL_RING_NAP_NS;
-    if (nof_chan.blocked != NULL || nof_chan.pulls_retry_ns != 0)
+    if (nof_chan_nic.blocked != NULL || nof_chan_nic.pulls_retry_ns != 0)
         return RETRY_NAP_NS;
-    return nof_chan.spill ? nof_chan_spill_nap_ns() : UINT64_MAX;
+    return nof_chan_nic.spill ? nof_chan_nic_spill_nap_ns() : UINT64_MAX;
 }
 
 static void nic_describe(const struct nof_sched *of)
 {
-    for (const struct nof_chan_op *op = nof_chan.active; op != NULL; op = op->next_active) {
+    for (const struct nof_chan_nic_op *op = nof_chan_nic.active; op != NULL; op = op->next_active) {
         const struct nof_request *req = op->req;
         if (op->phase == NOF_OP_SEND)
             nof_board->sends++;
@@ -78,64 +78,64 @@ static void nic_describe(const struct nof_sched *of)
         if (of != NULL ? req->owner == of : ours && nof_board->kind == NOF_BOARD_CALL)
             nof_board_add_peer(op->peer);
     }
-    nof_board->unexpected = (uint32_t)nof_chan.matcher.waiting.count;
+    nof_board->unexpected = (uint32_t)nof_chan_nic.matcher.waiting.count;
 }
 
 static uint32_t bell_count(void)
 {
-    return nof_pmd_wake_count(nof_chan.pmd);
+    return nof_pmd_wake_count(nof_chan_nic.pmd);
 }
 
 static void bell_sleep(uint32_t seen, uint64_t timeout_ns)
 {
-    (void)nof_pmd_wait(nof_chan.pmd, seen, timeout_ns);
+    (void)nof_pmd_wait(nof_chan_nic.pmd, seen, timeout_ns);
 }
 
 static void bell_ring(void)
 {
-    nof_pmd_wake(nof_chan.pmd);
+    nof_pmd_wake(nof_chan_nic.pmd);
 }
 
 static const struct nof_wait_bell bell = {.count = bell_count, .sleep = bell_sleep, .ring = bell_ring};
 
 static bool sends_waiting(void)
 {
-    return nof_chan.queue_count > 0 || nof_chan.blocked != NULL;
+    return nof_chan_nic.queue_count > 0 || nof_chan_nic.blocked != NULL;
 }
 
 static void nic_flush(void)
 {
-    nof_chan.closing = true;
+    nof_chan_nic.closing = true;
     struct nof_wait wait = NOF_WAIT_START;
-    while (sends_waiting() && !nof_chan.nic_dead)
+    while (sends_waiting() && !nof_chan_nic.nic_dead)
         nof_wait_step(&wait);
-    if (nof_chan.nic_dead)
+    if (nof_chan_nic.nic_dead)
         return;
-    struct nof_chan_op *op = nof_chan_op_new(NOF_OP_FLUSH, NULL);
+    struct nof_chan_nic_op *op = nof_chan_nic_op_new(NOF_OP_FLUSH, NULL);
     if (op == NULL)
         return;
     uint32_t generation = op->generation;
-    struct nof_desc desc = {.opcode = NOF_DESC_FLUSH, .cookie = nof_chan_cookie(op)};
-    nof_chan_submit(&desc);
-    while (op->generation == generation && !nof_chan.nic_dead)
+    struct nof_desc desc = {.opcode = NOF_DESC_FLUSH, .cookie = nof_chan_nic_cookie(op)};
+    nof_chan_nic_submit(&desc);
+    while (op->generation == generation && !nof_chan_nic.nic_dead)
         nof_wait_step(&wait);
 }
 
 static void nic_withdraw(void)
 {
     struct nof_wait wait = NOF_WAIT_START;
-    nof_chan_send_withdraw();
-    while (sends_waiting() && !nof_chan.nic_dead) {
+    nof_chan_nic_send_withdraw();
+    while (sends_waiting() && !nof_chan_nic.nic_dead) {
         nof_wait_step(&wait);
-        nof_chan_send_withdraw();
+        nof_chan_nic_send_withdraw();
     }
 }
 
 static void nic_close(void)
 {
     nof_wait_at(NULL);
-    nof_pmd_detach(nof_chan.pmd);
-    nof_chan.pmd = NULL;
+    nof_pmd_detach(nof_chan_nic.pmd);
+    nof_chan_nic.pmd = NULL;
 }
 
 /* A simulated host has the machine's id and 1 + its number as its own. Programs tell hosts apart by their names: all but
@@ -148,7 +148,7 @@ static void name_host(uint32_t host_id)
         snprintf(nof_lib.host + len, sizeof(nof_lib.host) - len, "-host%u", number);
 }
 
-int nof_channel_nic_open(const struct nof_launch_job *job, char *text, size_t text_bytes)
+int nof_chan_nic_open(const struct nof_launch_job *job, char *text, size_t text_bytes)
 {
     struct nof_pmd_attach_args args = {
         .socket = job->socket,
@@ -158,33 +158,33 @@ int nof_channel_nic_open(const struct nof_launch_job *job, char *text, size_t te
         .nic = job->nic,
     };
     memcpy(args.job_key, job->key, sizeof(args.job_key));
-    nof_chan.peers = calloc((size_t)nof_lib.world_size, sizeof(*nof_chan.peers));
-    if (nof_chan.peers == NULL) {
+    nof_chan_nic.peers = calloc((size_t)nof_lib.world_size, sizeof(*nof_chan_nic.peers));
+    if (nof_chan_nic.peers == NULL) {
         snprintf(text, text_bytes, "no memory for %d peers", nof_lib.world_size);
         return -1;
     }
-    nof_chan.pulls_most = NOF_CHAN_PULLS;
-    if (nof_pmd_attach(&args, &nof_chan.pmd, text, text_bytes) != NOF_OK)
+    nof_chan_nic.pulls_most = NOF_CHAN_NIC_PULLS;
+    if (nof_pmd_attach(&args, &nof_chan_nic.pmd, text, text_bytes) != NOF_OK)
         return -1;
     nof_wait_at(&bell);
-    nof_chan.identity = nof_pmd_identity(nof_chan.pmd);
-    nof_launch_set_host_id(nof_chan.identity->card.host_id);
-    name_host(nof_chan.identity->card.host_id);
-    return nof_chan_publish_card(text, text_bytes);
+    nof_chan_nic.identity = nof_pmd_identity(nof_chan_nic.pmd);
+    nof_launch_set_host_id(nof_chan_nic.identity->card.host_id);
+    name_host(nof_chan_nic.identity->card.host_id);
+    return nof_chan_nic_publish_card(text, text_bytes);
 }
 
-const struct nof_channel nof_channel_nic = {
+const struct nof_chan nof_chan_by_nic = {
     .name = "nic",
-    .send = nof_chan_send,
-    .recv = nof_chan_recv,
-    .cancel = nof_chan_cancel,
-    .cancelling = nof_chan_cancelling,
-    .probe = nof_chan_post_probe,
-    .commit = nof_chan_commit,
-    .streams = nof_chan_streams,
+    .send = nof_chan_nic_send,
+    .recv = nof_chan_nic_recv,
+    .cancel = nof_chan_nic_cancel,
+    .cancelling = nof_chan_nic_cancelling,
+    .probe = nof_chan_nic_post_probe,
+    .commit = nof_chan_nic_commit,
+    .streams = nof_chan_nic_streams,
     .source = {.poll = nic_poll, .nap_ns = nic_nap_ns, .describe = nic_describe},
     .flush = nic_flush,
     .withdraw = nic_withdraw,
-    .dead_member = nof_chan_dead_member,
+    .dead_member = nof_chan_nic_dead_member,
     .close = nic_close,
 };

@@ -17,11 +17,11 @@
  * Every descriptor that is answered belongs to an *operation*, whose index and generation are the
  * cookie: a late or repeated completion finds a stale generation and is dropped.
  *
- * This header is for these files only; the rest of the library sees channel.h. */
+ * This header is for these files only; the rest of the library sees chan.h. */
 #ifndef NOF_MPI_CHAN_NIC_H
 #define NOF_MPI_CHAN_NIC_H
 
-#include "chan/channel.h"
+#include "chan/chan.h"
 #include "launch/launch.h"
 #include "chan/matcher.h"
 #include "nof/counters.h"
@@ -32,10 +32,10 @@
  * one slow peer does not fill the NIC's table of sends. A send for which the peer's NIC has no
  * credit is announced and answered only when its receive is there, which may be after one that
  * still waits here: when nothing is answered for a while, the window doubles. */
-#define NOF_CHAN_WINDOW 64u
-#define NOF_CHAN_WINDOW_STALL_NS (1000u * 1000u)
+#define NOF_CHAN_NIC_WINDOW 64u
+#define NOF_CHAN_NIC_WINDOW_STALL_NS (1000u * 1000u)
 /* PULLs with the NIC at a time, at most. */
-#define NOF_CHAN_PULLS 32u
+#define NOF_CHAN_NIC_PULLS 32u
 
 enum nof_op_phase {
     NOF_OP_FREE,
@@ -49,7 +49,7 @@ enum nof_op_phase {
     NOF_OP_FLUSH
 };
 
-struct nof_chan_op {
+struct nof_chan_nic_op {
     uint32_t index;
     uint32_t generation;
     enum nof_op_phase phase;
@@ -67,27 +67,27 @@ struct nof_chan_op {
     int fail_code; /* a cancel for this reason ends the request with this code */
     struct nof_type *type; /* LAYOUT */
     struct nof_request *req; /* NULL: the program does not wait for it any more */
-    struct nof_chan_op *next; /* free list; held list; PULLs that wait */
-    struct nof_chan_op *next_active;
-    struct nof_chan_op *prev_active;
+    struct nof_chan_nic_op *next; /* free list; held list; PULLs that wait */
+    struct nof_chan_nic_op *next_active;
+    struct nof_chan_nic_op *prev_active;
 };
 
-struct nof_chan_peer {
+struct nof_chan_nic_peer {
     bool known; /* the NIC has its card */
     bool dead; /* or left through MPI_Finalize */
     bool left;
     bool blocked; /* in the list of peers with waiting sends */
     uint32_t in_window;
-    uint32_t window; /* NOF_CHAN_WINDOW, or more while stalled */
+    uint32_t window; /* NOF_CHAN_NIC_WINDOW, or more while stalled */
     uint64_t stalled_ns; /* the window has been full, without an answer, since then */
     struct nof_request *first; /* sends that wait, in order */
     struct nof_request *last;
     char *place; /* "pid 12 on host", NULL if not asked for yet */
-    struct nof_chan_peer *next_blocked;
+    struct nof_chan_nic_peer *next_blocked;
 };
 
 /* A message that the NIC gave to the library's matcher. */
-struct nof_chan_envelope {
+struct nof_chan_nic_envelope {
     struct nof_match_entry match; /* first: an entry is its envelope */
     uint64_t len;
     uint64_t handle;
@@ -99,20 +99,20 @@ struct nof_chan_envelope {
     uint8_t payload[];
 };
 
-struct nof_chan {
+struct nof_chan_nic {
     struct nof_pmd *pmd;
     const struct nof_bar_identity *identity;
     bool nic_dead;
     int nic_dead_code; /* MPI code */
-    struct nof_chan_peer *peers; /* by job rank */
+    struct nof_chan_nic_peer *peers; /* by job rank */
     uint32_t dead_count; /* without those that left */
     bool closing; /* MPI_Finalize: nobody needs notices any more */
-    struct nof_chan_peer *blocked;
+    struct nof_chan_nic_peer *blocked;
 
-    struct nof_chan_op **op_chunks;
+    struct nof_chan_nic_op **op_chunks;
     uint32_t op_chunk_count;
-    struct nof_chan_op *op_free;
-    struct nof_chan_op *active;
+    struct nof_chan_nic_op *op_free;
+    struct nof_chan_nic_op *active;
 
     struct nof_desc *queue; /* descriptors behind a full ring: circular, capacity a power of two */
     size_t queue_capacity;
@@ -129,129 +129,129 @@ struct nof_chan {
     uint64_t spills_seen;
     uint64_t nomatches_seen; /* to RECV, and to PROBE and MPROBE that wait */
     struct nof_matcher matcher;
-    struct nof_chan_op *local_probes;
-    struct nof_chan_op *held_first;
-    struct nof_chan_op *held_last;
-    struct nof_chan_op *pulls_first; /* not yet with the NIC */
-    struct nof_chan_op *pulls_last;
+    struct nof_chan_nic_op *local_probes;
+    struct nof_chan_nic_op *held_first;
+    struct nof_chan_nic_op *held_last;
+    struct nof_chan_nic_op *pulls_first; /* not yet with the NIC */
+    struct nof_chan_nic_op *pulls_last;
     uint32_t pulls_out; /* with the NIC */
     uint32_t pulls_most; /* that may be: fewer after a refusal, one more for each that ends */
     uint64_t pulls_retry_ns; /* when those that wait are tried again; 0: none was refused since one ended */
 };
 
-extern struct nof_chan nof_chan __attribute__((visibility("hidden")));
+extern struct nof_chan_nic nof_chan_nic __attribute__((visibility("hidden")));
 
 /* Of chan_nic.c. */
-int nof_channel_nic_open(const struct nof_launch_job *job, char *text, size_t text_bytes);
+int nof_chan_nic_open(const struct nof_launch_job *job, char *text, size_t text_bytes);
 /* Counter of this endpoint by name. 0, or -1 if there is none or no NIC. */
-int nof_chan_counter(const char *name, uint64_t *value_out);
+int nof_chan_nic_counter(const char *name, uint64_t *value_out);
 
 /* Of chan_peer.c. */
-int nof_chan_publish_card(char *text, size_t text_bytes);
+int nof_chan_nic_publish_card(char *text, size_t text_bytes);
 /* The NIC knows this peer from now on; or the code why it cannot. */
-int nof_chan_peer_open(int world_rank);
+int nof_chan_nic_peer_open(int world_rank);
 /* "rank 3 (pid 12 on host)" into a static buffer. */
-const char *nof_chan_peer_name(int world_rank);
+const char *nof_chan_nic_peer_name(int world_rank);
 /* The code for an operation that a dead peer ended. */
-int nof_chan_dead_code(int world_rank);
+int nof_chan_nic_dead_code(int world_rank);
 /* The code for any other failed status. */
-int nof_chan_status_code(int status, int world_rank);
+int nof_chan_nic_status_code(int status, int world_rank);
 
 /* As the channel's dead_member(). */
-int nof_chan_dead_member(struct nof_comm *comm);
+int nof_chan_nic_dead_member(struct nof_comm *comm);
 
 /* Of chan_death.c. */
 
 /* Post the receive for notices. */
-void nof_chan_notice_start(void);
+void nof_chan_nic_notice_start(void);
 /* status NOF_OK: it left in order, which ends only what names it. */
-void nof_chan_peer_died(int world_rank, int status);
+void nof_chan_nic_peer_died(int world_rank, int status);
 /* The NIC is gone: everything under way ends with an error that says so. */
 void nof_chan_nic_died(const char *why);
 
 /* Of chan_submit.c. */
-struct nof_chan_op *nof_chan_op_new(enum nof_op_phase phase, struct nof_request *req);
-void nof_chan_op_free(struct nof_chan_op *op);
-struct nof_chan_op *nof_chan_op_of(uint64_t cookie);
-uint64_t nof_chan_cookie(const struct nof_chan_op *op);
+struct nof_chan_nic_op *nof_chan_nic_op_new(enum nof_op_phase phase, struct nof_request *req);
+void nof_chan_nic_op_free(struct nof_chan_nic_op *op);
+struct nof_chan_nic_op *nof_chan_nic_op_of(uint64_t cookie);
+uint64_t nof_chan_nic_cookie(const struct nof_chan_nic_op *op);
 /* Into the ring, or into the queue behind it. */
-void nof_chan_submit(const struct nof_desc *desc);
+void nof_chan_nic_submit(const struct nof_desc *desc);
 /* Move queued descriptors into the ring. */
-void nof_chan_submit_queued(void);
+void nof_chan_nic_submit_queued(void);
 /* Give a staging slot back, with others. */
-void nof_chan_release_staged(uint32_t offset);
-void nof_chan_release_flush(void);
+void nof_chan_nic_release_staged(uint32_t offset);
+void nof_chan_nic_release_flush(void);
 
 /* Of chan_send.c. */
-void nof_chan_send(struct nof_request *req);
-void nof_chan_send_cancel(struct nof_request *req);
+void nof_chan_nic_send(struct nof_request *req);
+void nof_chan_nic_send_cancel(struct nof_request *req);
 /* Cancel all that were handed over, but for the library's own barrier. */
-void nof_chan_send_withdraw(void);
-void nof_chan_send_done(struct nof_chan_op *op, const struct nof_comp *comp);
-void nof_chan_send_granted(struct nof_chan_op *op, const struct nof_comp *comp);
-void nof_chan_send_cancelled(struct nof_chan_op *op, int status);
-void nof_chan_send_parked(struct nof_chan_op *op);
+void nof_chan_nic_send_withdraw(void);
+void nof_chan_nic_send_done(struct nof_chan_nic_op *op, const struct nof_comp *comp);
+void nof_chan_nic_send_granted(struct nof_chan_nic_op *op, const struct nof_comp *comp);
+void nof_chan_nic_send_cancelled(struct nof_chan_nic_op *op, int status);
+void nof_chan_nic_send_parked(struct nof_chan_nic_op *op);
 /* A parked send whose peer is gone: the NIC has forgotten it, and will never say so. */
-void nof_chan_send_lost(struct nof_chan_op *op, int code);
+void nof_chan_nic_send_lost(struct nof_chan_nic_op *op, int code);
 /* Hand over what windows allow. */
-void nof_chan_send_pump(void);
-void nof_chan_send_fail_waiting(struct nof_chan_peer *peer, int code);
+void nof_chan_nic_send_pump(void);
+void nof_chan_nic_send_fail_waiting(struct nof_chan_nic_peer *peer, int code);
 
 /* Of chan_post.c. */
-void nof_chan_post_recv(struct nof_request *req);
-void nof_chan_post_probe(struct nof_request *req);
+void nof_chan_nic_post_recv(struct nof_request *req);
+void nof_chan_nic_post_probe(struct nof_request *req);
 /* Receive a message that the NIC holds for MPI_Mprobe. */
-void nof_chan_post_message(struct nof_request *req, const struct nof_message *message);
+void nof_chan_nic_post_message(struct nof_request *req, const struct nof_message *message);
 /* The next receive comes from this place; of no use, and no harm, when it does not. */
-void nof_chan_hint(uint64_t callsite);
+void nof_chan_nic_hint(uint64_t callsite);
 /* Submit an operation (again). */
-void nof_chan_submit_recv(struct nof_chan_op *op);
-void nof_chan_submit_probe(struct nof_chan_op *op);
-int32_t nof_chan_wanted_tag(const struct nof_request *req);
+void nof_chan_nic_submit_recv(struct nof_chan_nic_op *op);
+void nof_chan_nic_submit_probe(struct nof_chan_nic_op *op);
+int32_t nof_chan_nic_wanted_tag(const struct nof_request *req);
 /* Why a receive or probe that no message here fits would never end: somebody died. MPI_SUCCESS: it may. */
-int nof_chan_lost_code(const struct nof_request *req, int32_t source);
+int nof_chan_nic_lost_code(const struct nof_request *req, int32_t source);
 
 /* Of chan_recv.c. */
-void nof_chan_recv(struct nof_request *req);
-void nof_chan_cancel(struct nof_request *req);
-bool nof_chan_cancelling(const struct nof_request *req);
-void nof_chan_recv_done(struct nof_chan_op *op, const struct nof_comp *comp);
-void nof_chan_probe_done(struct nof_chan_op *op, const struct nof_comp *comp);
-void nof_chan_cancel_done(struct nof_chan_op *op, int status);
+void nof_chan_nic_recv(struct nof_request *req);
+void nof_chan_nic_cancel(struct nof_request *req);
+bool nof_chan_nic_cancelling(const struct nof_request *req);
+void nof_chan_nic_recv_done(struct nof_chan_nic_op *op, const struct nof_comp *comp);
+void nof_chan_nic_probe_done(struct nof_chan_nic_op *op, const struct nof_comp *comp);
+void nof_chan_nic_cancel_done(struct nof_chan_nic_op *op, int status);
 /* End a receive or probe in whatever phase it is with this code (a CANCEL first if need be). */
-void nof_chan_recv_fail(struct nof_chan_op *op, int code);
+void nof_chan_nic_recv_fail(struct nof_chan_nic_op *op, int code);
 
 /* Of chan_layout.c. */
-void nof_chan_commit(struct nof_type *type);
-bool nof_chan_streams(const struct nof_type *type, size_t bytes);
-void nof_chan_layout_done(struct nof_chan_op *op, int status);
+void nof_chan_nic_commit(struct nof_type *type);
+bool nof_chan_nic_streams(const struct nof_type *type, size_t bytes);
+void nof_chan_nic_layout_done(struct nof_chan_nic_op *op, int status);
 /* Where the request's bytes lie in the program's memory, into a descriptor. */
-void nof_chan_place(struct nof_desc *desc, const struct nof_request *req);
+void nof_chan_nic_place(struct nof_desc *desc, const struct nof_request *req);
 
 /* Of chan_spill.c. */
-void nof_chan_spilled(const struct nof_comp *comp);
+void nof_chan_nic_spilled(const struct nof_comp *comp);
 /* Its sender wants a spilled message back. */
-void nof_chan_revoke(const struct nof_comp *comp);
+void nof_chan_nic_revoke(const struct nof_comp *comp);
 /* RECV or PROBE answered NOMATCH: it lives in the library's matcher from now on. */
-void nof_chan_local_recv(struct nof_chan_op *op);
-void nof_chan_local_probe(struct nof_chan_op *op);
+void nof_chan_nic_local_recv(struct nof_chan_nic_op *op);
+void nof_chan_nic_local_probe(struct nof_chan_nic_op *op);
 /* Take it out of the matcher or the list it is in. */
-void nof_chan_local_remove(struct nof_chan_op *op);
+void nof_chan_nic_local_remove(struct nof_chan_nic_op *op);
 /* Receive a spilled envelope that is in no list any more. */
-void nof_chan_consume(struct nof_request *req, struct nof_chan_envelope *envelope);
+void nof_chan_nic_consume(struct nof_request *req, struct nof_chan_nic_envelope *envelope);
 /* One that was pulled has ended: the next may go. */
-void nof_chan_pull_done(void);
+void nof_chan_nic_pull_done(void);
 /* The NIC has no room for one that waits for a parked send (NOF_EAGAIN): it goes again when another has ended, or later. */
-void nof_chan_pull_refused(struct nof_chan_op *op);
+void nof_chan_nic_pull_refused(struct nof_chan_nic_op *op);
 /* On each turn while any waits. */
-void nof_chan_pull_check(void);
-void nof_chan_spill_end_done(int status);
+void nof_chan_nic_pull_check(void);
+void nof_chan_nic_spill_end_done(int status);
 /* Leave spill mode when nothing is left in the matcher. */
-void nof_chan_spill_check(void);
+void nof_chan_nic_spill_check(void);
 /* How long a sleeping rank may leave the question of its end unasked; UINT64_MAX: there is none. */
-uint64_t nof_chan_spill_nap_ns(void);
+uint64_t nof_chan_nic_spill_nap_ns(void);
 
 /* Of chan_comp.c. */
-void nof_chan_complete(const struct nof_comp *comp);
+void nof_chan_nic_complete(const struct nof_comp *comp);
 
 #endif

@@ -17,11 +17,11 @@ static void card_key(int world_rank, char key[32])
 }
 
 /* What is published: "<card in hex>:<pid>:<host>". */
-int nof_chan_publish_card(char *text, size_t text_bytes)
+int nof_chan_nic_publish_card(char *text, size_t text_bytes)
 {
     char key[32], hex[CARD_HEX + 1], value[NOF_LAUNCH_VALUE_BYTES];
     card_key(nof_lib.world_rank, key);
-    nof_card_format(&nof_chan.identity->card, hex);
+    nof_card_format(&nof_chan_nic.identity->card, hex);
     snprintf(value, sizeof(value), "%s:%d:%s", hex, (int)getpid(), nof_lib.host);
     if (nof_launch->put(key, value) != 0 || nof_launch->fence() != 0) {
         snprintf(text, text_bytes,
@@ -35,10 +35,10 @@ int nof_chan_publish_card(char *text, size_t text_bytes)
 static int fetch_card(int world_rank, struct nof_card *card)
 {
     char key[32], value[NOF_LAUNCH_VALUE_BYTES] = "", host[NOF_LAUNCH_VALUE_BYTES] = "?";
-    struct nof_chan_peer *peer = &nof_chan.peers[world_rank];
+    struct nof_chan_nic_peer *peer = &nof_chan_nic.peers[world_rank];
     int pid = 0;
     if (world_rank == nof_lib.world_rank) {
-        *card = nof_chan.identity->card;
+        *card = nof_chan_nic.identity->card;
         return MPI_SUCCESS;
     }
     card_key(world_rank, key);
@@ -65,9 +65,9 @@ static int fetch_card(int world_rank, struct nof_card *card)
     return MPI_SUCCESS;
 }
 
-int nof_chan_peer_open(int world_rank)
+int nof_chan_nic_peer_open(int world_rank)
 {
-    struct nof_chan_peer *peer = &nof_chan.peers[world_rank];
+    struct nof_chan_nic_peer *peer = &nof_chan_nic.peers[world_rank];
     if (peer->known)
         return MPI_SUCCESS;
     struct nof_card card;
@@ -76,16 +76,16 @@ int nof_chan_peer_open(int world_rank)
         return rc;
     struct nof_desc desc = {.opcode = NOF_DESC_PEER, .peer = world_rank, .len = sizeof(card)};
     memcpy(desc.inline_data, &card, sizeof(card));
-    nof_chan_submit(&desc);
+    nof_chan_nic_submit(&desc);
     peer->known = true;
     return MPI_SUCCESS;
 }
 
-const char *nof_chan_peer_name(int world_rank)
+const char *nof_chan_nic_peer_name(int world_rank)
 {
     static char name[NOF_LAUNCH_VALUE_BYTES + 64];
     const char *place =
-        world_rank >= 0 && world_rank < nof_lib.world_size ? nof_chan.peers[world_rank].place : NULL;
+        world_rank >= 0 && world_rank < nof_lib.world_size ? nof_chan_nic.peers[world_rank].place : NULL;
     if (place == NULL)
         snprintf(name, sizeof(name), "rank %d of MPI_COMM_WORLD", world_rank);
     else
@@ -93,23 +93,23 @@ const char *nof_chan_peer_name(int world_rank)
     return name;
 }
 
-int nof_chan_dead_code(int world_rank)
+int nof_chan_nic_dead_code(int world_rank)
 {
-    if (nof_chan.peers[world_rank].left)
+    if (nof_chan_nic.peers[world_rank].left)
         return nof_error(MPIX_ERR_PROC_FAILED, "%s has left: it called MPI_Finalize",
-                         nof_chan_peer_name(world_rank));
+                         nof_chan_nic_peer_name(world_rank));
     return nof_error(MPIX_ERR_PROC_FAILED, "%s is dead: its process or its NIC is gone",
-                     nof_chan_peer_name(world_rank));
+                     nof_chan_nic_peer_name(world_rank));
 }
 
-int nof_chan_status_code(int status, int world_rank)
+int nof_chan_nic_status_code(int status, int world_rank)
 {
     switch (status) {
     case NOF_EPEERDEAD:
-        return nof_chan_dead_code(world_rank);
+        return nof_chan_nic_dead_code(world_rank);
     case NOF_ELINKDOWN:
         return nof_error(MPIX_ERR_PROC_FAILED, "%s cannot be reached: the link of this NIC is down",
-                         nof_chan_peer_name(world_rank));
+                         nof_chan_nic_peer_name(world_rank));
     case NOF_EFAULT:
         return nof_error(MPI_ERR_BUFFER, "the buffer is not (wholly) accessible memory");
     case NOF_ENOMEM:
@@ -117,17 +117,17 @@ int nof_chan_status_code(int status, int world_rank)
             MPI_ERR_NO_MEM,
             "the NIC has no room for %s: start nofd with a larger --max-peers (\"nof stats\" says "
             "what it holds)",
-            nof_chan_peer_name(world_rank));
+            nof_chan_nic_peer_name(world_rank));
     case NOF_ENICDEAD:
         return nof_error(
             MPIX_ERR_PROC_FAILED,
             "the NIC of rank %d is gone: its daemon has ended (\"nof down\", or see its nofd.log)",
             nof_lib.world_rank);
     case NOF_EPROTO:
-        return nof_error(MPI_ERR_OTHER, "%s broke the message protocol", nof_chan_peer_name(world_rank));
+        return nof_error(MPI_ERR_OTHER, "%s broke the message protocol", nof_chan_nic_peer_name(world_rank));
     default:
         return nof_error(MPI_ERR_INTERN, "the NIC answered status %d (peer: %s)", status,
-                         nof_chan_peer_name(world_rank));
+                         nof_chan_nic_peer_name(world_rank));
     }
 }
 
@@ -135,17 +135,17 @@ static int dead_of(const struct nof_group *group)
 {
     for (int i = 0; i < group->size; i++) {
         int world_rank = nof_group_world_rank(group, i);
-        if (nof_chan.peers[world_rank].dead && !nof_chan.peers[world_rank].left)
+        if (nof_chan_nic.peers[world_rank].dead && !nof_chan_nic.peers[world_rank].left)
             return world_rank;
     }
     return MPI_UNDEFINED;
 }
 
-int nof_chan_dead_member(struct nof_comm *comm)
+int nof_chan_nic_dead_member(struct nof_comm *comm)
 {
-    if (nof_chan.nic_dead)
+    if (nof_chan_nic.nic_dead)
         return nof_lib.world_rank;
-    if (nof_chan.dead_count == 0)
+    if (nof_chan_nic.dead_count == 0)
         return MPI_UNDEFINED;
     int member = dead_of(comm->group);
     return member == MPI_UNDEFINED && comm->remote != NULL ? dead_of(comm->remote) : member;

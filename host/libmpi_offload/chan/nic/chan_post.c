@@ -5,7 +5,7 @@
 #include "comm/comm.h"
 #include "base/error.h"
 
-int32_t nof_chan_wanted_tag(const struct nof_request *req)
+int32_t nof_chan_nic_wanted_tag(const struct nof_request *req)
 {
     return req->tag == MPI_ANY_TAG ? NOF_ANY_TAG : req->tag;
 }
@@ -20,29 +20,29 @@ static int32_t wanted_source(const struct nof_request *req)
 static int refusal(const struct nof_request *req, int32_t source)
 {
     if (source != NOF_ANY_SOURCE) {
-        const struct nof_chan_peer *peer = &nof_chan.peers[source];
-        return peer->dead && !peer->known ? nof_chan_dead_code(source) : MPI_SUCCESS;
+        const struct nof_chan_nic_peer *peer = &nof_chan_nic.peers[source];
+        return peer->dead && !peer->known ? nof_chan_nic_dead_code(source) : MPI_SUCCESS;
     }
-    /* As for one that was posted before the death (nof_chan_peer_died). The library's own go on. */
-    if (nof_chan.nic_dead || nof_chan.dead_count == 0 || nof_request_is_own(req))
+    /* As for one that was posted before the death (nof_chan_nic_peer_died). The library's own go on. */
+    if (nof_chan_nic.nic_dead || nof_chan_nic.dead_count == 0 || nof_request_is_own(req))
         return MPI_SUCCESS;
-    int member = nof_chan_dead_member(req->comm);
-    return member == MPI_UNDEFINED ? MPI_SUCCESS : nof_chan_dead_code(member);
+    int member = nof_chan_nic_dead_member(req->comm);
+    return member == MPI_UNDEFINED ? MPI_SUCCESS : nof_chan_nic_dead_code(member);
 }
 
-int nof_chan_lost_code(const struct nof_request *req, int32_t source)
+int nof_chan_nic_lost_code(const struct nof_request *req, int32_t source)
 {
-    bool named_dead = source != NOF_ANY_SOURCE && nof_chan.peers[source].dead;
-    return named_dead ? nof_chan_dead_code(source) : refusal(req, source);
+    bool named_dead = source != NOF_ANY_SOURCE && nof_chan_nic.peers[source].dead;
+    return named_dead ? nof_chan_nic_dead_code(source) : refusal(req, source);
 }
 
 /* An operation for a receive or probe; ends the request and returns NULL if there can be none. */
-static struct nof_chan_op *begin(struct nof_request *req, enum nof_op_phase phase, int32_t source)
+static struct nof_chan_nic_op *begin(struct nof_request *req, enum nof_op_phase phase, int32_t source)
 {
-    int rc = nof_chan.nic_dead ? nof_chan.nic_dead_code : MPI_SUCCESS;
+    int rc = nof_chan_nic.nic_dead ? nof_chan_nic.nic_dead_code : MPI_SUCCESS;
     if (rc == MPI_SUCCESS && source != NOF_ANY_SOURCE)
-        rc = nof_chan_peer_open(source);
-    struct nof_chan_op *op = rc == MPI_SUCCESS ? nof_chan_op_new(phase, req) : NULL;
+        rc = nof_chan_nic_peer_open(source);
+    struct nof_chan_nic_op *op = rc == MPI_SUCCESS ? nof_chan_nic_op_new(phase, req) : NULL;
     if (op == NULL) {
         nof_request_fail(req, rc != MPI_SUCCESS ? rc : nof_error(MPI_ERR_NO_MEM, "no memory for a receive"));
         return NULL;
@@ -51,7 +51,7 @@ static struct nof_chan_op *begin(struct nof_request *req, enum nof_op_phase phas
     return op;
 }
 
-static struct nof_chan_op *begin_wanted(struct nof_request *req, enum nof_op_phase phase)
+static struct nof_chan_nic_op *begin_wanted(struct nof_request *req, enum nof_op_phase phase)
 {
     int32_t source = wanted_source(req);
     int rc = refusal(req, source);
@@ -61,95 +61,95 @@ static struct nof_chan_op *begin_wanted(struct nof_request *req, enum nof_op_pha
     return NULL;
 }
 
-void nof_chan_submit_recv(struct nof_chan_op *op)
+void nof_chan_nic_submit_recv(struct nof_chan_nic_op *op)
 {
     const struct nof_request *req = op->req;
     struct nof_desc desc = {
         .opcode = NOF_DESC_RECV,
         .ctx = req->ctx,
-        .cookie = nof_chan_cookie(op),
+        .cookie = nof_chan_nic_cookie(op),
         .peer = op->peer,
-        .tag = nof_chan_wanted_tag(req),
+        .tag = nof_chan_nic_wanted_tag(req),
         .len = req->bytes,
     };
-    nof_chan_place(&desc, req);
+    nof_chan_nic_place(&desc, req);
     desc.callsite = req->callsite;
     op->phase = NOF_OP_RECV;
-    nof_chan_submit(&desc);
+    nof_chan_nic_submit(&desc);
 }
 
-void nof_chan_hint(uint64_t callsite)
+void nof_chan_nic_hint(uint64_t callsite)
 {
     struct nof_desc desc = {.opcode = NOF_DESC_HINT};
     desc.callsite = callsite;
-    if (nof_chan.pmd != NULL && !nof_chan.nic_dead)
-        nof_chan_submit(&desc);
+    if (nof_chan_nic.pmd != NULL && !nof_chan_nic.nic_dead)
+        nof_chan_nic_submit(&desc);
 }
 
-void nof_chan_submit_probe(struct nof_chan_op *op)
+void nof_chan_nic_submit_probe(struct nof_chan_nic_op *op)
 {
     const struct nof_request *req = op->req;
     struct nof_desc desc = {
         .opcode = req->probe_take ? NOF_DESC_MPROBE : NOF_DESC_PROBE,
         .flags = req->probe_wait ? NOF_DESC_F_WAIT : 0,
         .ctx = req->ctx,
-        .cookie = nof_chan_cookie(op),
+        .cookie = nof_chan_nic_cookie(op),
         .peer = op->peer,
-        .tag = nof_chan_wanted_tag(req),
+        .tag = nof_chan_nic_wanted_tag(req),
     };
     op->phase = NOF_OP_PROBE;
-    nof_chan_submit(&desc);
+    nof_chan_nic_submit(&desc);
 }
 
 /* Waits for the end of spill mode. */
-static void hold(struct nof_chan_op *op)
+static void hold(struct nof_chan_nic_op *op)
 {
     op->phase = NOF_OP_HELD;
     op->next = NULL;
-    if (nof_chan.held_last == NULL)
-        nof_chan.held_first = op;
+    if (nof_chan_nic.held_last == NULL)
+        nof_chan_nic.held_first = op;
     else
-        nof_chan.held_last->next = op;
-    nof_chan.held_last = op;
+        nof_chan_nic.held_last->next = op;
+    nof_chan_nic.held_last = op;
 }
 
-void nof_chan_post_recv(struct nof_request *req)
+void nof_chan_nic_post_recv(struct nof_request *req)
 {
-    struct nof_chan_op *op = begin_wanted(req, NOF_OP_RECV);
+    struct nof_chan_nic_op *op = begin_wanted(req, NOF_OP_RECV);
     if (op == NULL)
         return;
-    if (nof_chan.spill_ending)
+    if (nof_chan_nic.spill_ending)
         hold(op);
     else
-        nof_chan_submit_recv(op);
+        nof_chan_nic_submit_recv(op);
 }
 
-void nof_chan_post_probe(struct nof_request *req)
+void nof_chan_nic_post_probe(struct nof_request *req)
 {
-    struct nof_chan_op *op = begin_wanted(req, NOF_OP_PROBE);
+    struct nof_chan_nic_op *op = begin_wanted(req, NOF_OP_PROBE);
     if (op == NULL)
         return;
-    if (nof_chan.spill_ending)
+    if (nof_chan_nic.spill_ending)
         hold(op);
     else
-        nof_chan_submit_probe(op);
+        nof_chan_nic_submit_probe(op);
 }
 
-void nof_chan_post_message(struct nof_request *req, const struct nof_message *message)
+void nof_chan_nic_post_message(struct nof_request *req, const struct nof_message *message)
 {
-    struct nof_chan_op *op = begin(req, NOF_OP_RECV, message->source_world);
+    struct nof_chan_nic_op *op = begin(req, NOF_OP_RECV, message->source_world);
     if (op == NULL)
         return;
     struct nof_desc desc = {
         .opcode = NOF_DESC_MRECV,
         .ctx = req->ctx,
-        .cookie = nof_chan_cookie(op),
+        .cookie = nof_chan_nic_cookie(op),
         .peer = message->source_world,
         .tag = message->tag,
         .len = req->bytes,
     };
-    nof_chan_place(&desc, req);
+    nof_chan_nic_place(&desc, req);
     desc.handle = message->nic_handle;
     desc.callsite = req->callsite;
-    nof_chan_submit(&desc);
+    nof_chan_nic_submit(&desc);
 }

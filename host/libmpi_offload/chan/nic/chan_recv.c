@@ -7,22 +7,22 @@
 #include "base/error.h"
 #include "base/wait.h"
 
-void nof_chan_recv(struct nof_request *req)
+void nof_chan_nic_recv(struct nof_request *req)
 {
     const struct nof_message *message = req->message;
     if (message == NULL)
-        nof_chan_post_recv(req);
+        nof_chan_nic_post_recv(req);
     else if (message->nic_handle != 0)
-        nof_chan_post_message(req, message);
+        nof_chan_nic_post_message(req, message);
     else
-        nof_chan_consume(req, message->envelope);
+        nof_chan_nic_consume(req, message->envelope);
 }
 
 /* Out of the library's lists, and ended: cancelled, or with the code of what went wrong. */
-static void end(struct nof_chan_op *op, int code)
+static void end(struct nof_chan_nic_op *op, int code)
 {
     struct nof_request *req = op->req;
-    nof_chan_op_free(op);
+    nof_chan_nic_op_free(op);
     if (req == NULL)
         return;
     if (code != MPI_SUCCESS) {
@@ -33,37 +33,37 @@ static void end(struct nof_chan_op *op, int code)
     nof_request_done(req, 0, 0, 0);
 }
 
-static void ask_cancel(struct nof_chan_op *op)
+static void ask_cancel(struct nof_chan_nic_op *op)
 {
     if (op->phase == NOF_OP_LOCAL || op->phase == NOF_OP_HELD) {
-        nof_chan_local_remove(op);
+        nof_chan_nic_local_remove(op);
         end(op, op->fail_code);
         return;
     }
     if (op->cancel_asked || op->pulled)
         return;
     op->cancel_asked = true;
-    struct nof_desc desc = {.opcode = NOF_DESC_CANCEL, .cookie = nof_chan_cookie(op)};
-    nof_chan_submit(&desc);
+    struct nof_desc desc = {.opcode = NOF_DESC_CANCEL, .cookie = nof_chan_nic_cookie(op)};
+    nof_chan_nic_submit(&desc);
 }
 
-void nof_chan_cancel(struct nof_request *req)
+void nof_chan_nic_cancel(struct nof_request *req)
 {
-    struct nof_chan_op *op = req->channel_op;
+    struct nof_chan_nic_op *op = req->channel_op;
     if (req->kind == NOF_REQUEST_SEND)
-        nof_chan_send_cancel(req);
+        nof_chan_nic_send_cancel(req);
     else if (op != NULL)
         ask_cancel(op);
 }
 
-bool nof_chan_cancelling(const struct nof_request *req)
+bool nof_chan_nic_cancelling(const struct nof_request *req)
 {
-    const struct nof_chan_op *op = req->channel_op;
+    const struct nof_chan_nic_op *op = req->channel_op;
     bool local = req->kind != NOF_REQUEST_SEND || (op != NULL && op->peer == nof_lib.world_rank);
     return !req->complete && local && op != NULL && op->cancel_asked;
 }
 
-void nof_chan_recv_fail(struct nof_chan_op *op, int code)
+void nof_chan_nic_recv_fail(struct nof_chan_nic_op *op, int code)
 {
     op->fail_code = code;
     ask_cancel(op);
@@ -71,13 +71,13 @@ void nof_chan_recv_fail(struct nof_chan_op *op, int code)
 
 /* ENOMATCH: the NIC does not have it (any more). Either its completion is on the way or here
  * already, or it moved to the library's matcher after the cancel was submitted. */
-void nof_chan_cancel_done(struct nof_chan_op *op, int status)
+void nof_chan_nic_cancel_done(struct nof_chan_nic_op *op, int status)
 {
     op->cancel_asked = false;
     if (status == NOF_OK) {
         end(op, op->fail_code);
     } else if (op->phase == NOF_OP_LOCAL) {
-        nof_chan_local_remove(op);
+        nof_chan_nic_local_remove(op);
         end(op, op->fail_code);
     } else {
         nof_wait_signal(); /* who cancelled may wait for this answer */
@@ -93,7 +93,7 @@ static void take_payload(const struct nof_request *req, const struct nof_comp *c
             len = NOF_INLINE_BYTES;
         nof_request_store(req, comp->inline_data, len);
     } else if ((comp->flags & NOF_COMP_F_STAGED) != 0) {
-        const void *staged = nof_pmd_staged(nof_chan.pmd, comp->staged_offset, comp->staged_len);
+        const void *staged = nof_pmd_staged(nof_chan_nic.pmd, comp->staged_offset, comp->staged_len);
         if (len > comp->staged_len)
             len = comp->staged_len;
         if (req->staged != NULL && staged != NULL) {
@@ -104,28 +104,28 @@ static void take_payload(const struct nof_request *req, const struct nof_comp *c
         }
         if (staged != NULL)
             nof_request_store(req, staged, len);
-        nof_chan_release_staged(comp->staged_offset);
+        nof_chan_nic_release_staged(comp->staged_offset);
     }
 }
 
-void nof_chan_recv_done(struct nof_chan_op *op, const struct nof_comp *comp)
+void nof_chan_nic_recv_done(struct nof_chan_nic_op *op, const struct nof_comp *comp)
 {
     struct nof_request *req = op->req;
     int32_t source = op->pulled ? op->peer : comp->peer, tag = op->pulled ? op->tag : comp->tag;
     uint64_t len = op->pulled ? op->len : comp->len;
     if (comp->status == NOF_ENOMATCH) {
-        nof_chan.nomatches_seen++;
-        nof_chan_local_recv(op);
+        nof_chan_nic.nomatches_seen++;
+        nof_chan_nic_local_recv(op);
         return;
     }
     if (op->pulled && comp->status == NOF_EAGAIN) {
-        nof_chan_pull_refused(op);
+        nof_chan_nic_pull_refused(op);
         return;
     }
     int code = op->fail_code;
     if (op->pulled)
-        nof_chan_pull_done();
-    nof_chan_op_free(op);
+        nof_chan_nic_pull_done();
+    nof_chan_nic_op_free(op);
     if (comp->status == NOF_OK || comp->status == NOF_ETRUNC) {
         take_payload(req, comp);
         nof_request_done(req, source, tag, len);
@@ -133,14 +133,14 @@ void nof_chan_recv_done(struct nof_chan_op *op, const struct nof_comp *comp)
         req->cancelled = true;
         nof_request_done(req, 0, 0, 0);
     } else {
-        nof_request_fail(req, code != MPI_SUCCESS ? code : nof_chan_status_code(comp->status, source));
+        nof_request_fail(req, code != MPI_SUCCESS ? code : nof_chan_nic_status_code(comp->status, source));
     }
 }
 
-static void probe_found(struct nof_chan_op *op, const struct nof_comp *comp)
+static void probe_found(struct nof_chan_nic_op *op, const struct nof_comp *comp)
 {
     struct nof_request *req = op->req;
-    nof_chan_op_free(op);
+    nof_chan_nic_op_free(op);
     if (req->probe_take) {
         req->message = nof_message_new(req->comm, comp->peer, comp->tag, comp->len);
         if (req->message == NULL) {
@@ -153,17 +153,18 @@ static void probe_found(struct nof_chan_op *op, const struct nof_comp *comp)
     nof_request_done(req, comp->peer, comp->tag, comp->len);
 }
 
-void nof_chan_probe_done(struct nof_chan_op *op, const struct nof_comp *comp)
+void nof_chan_nic_probe_done(struct nof_chan_nic_op *op, const struct nof_comp *comp)
 {
     struct nof_request *req = op->req;
     if (comp->status == NOF_OK) {
         probe_found(op, comp);
     } else if (comp->status == NOF_ENOMATCH) {
-        nof_chan.nomatches_seen += req->probe_wait;
-        nof_chan_local_probe(op);
+        nof_chan_nic.nomatches_seen += req->probe_wait;
+        nof_chan_nic_local_probe(op);
     } else {
         int code = op->fail_code;
-        nof_chan_op_free(op);
-        nof_request_fail(req, code != MPI_SUCCESS ? code : nof_chan_status_code(comp->status, comp->peer));
+        nof_chan_nic_op_free(op);
+        nof_request_fail(req,
+                         code != MPI_SUCCESS ? code : nof_chan_nic_status_code(comp->status, comp->peer));
     }
 }

@@ -8,9 +8,9 @@
 #include "base/error.h"
 #include "base/wait.h"
 
-static struct nof_chan_peer *peer_of(const struct nof_request *req)
+static struct nof_chan_nic_peer *peer_of(const struct nof_request *req)
 {
-    return &nof_chan.peers[nof_comm_peer_world(req->comm, req->peer)];
+    return &nof_chan_nic.peers[nof_comm_peer_world(req->comm, req->peer)];
 }
 
 static uint8_t elem_of(const struct nof_type *type)
@@ -28,10 +28,10 @@ static uint8_t elem_of(const struct nof_type *type)
  * holds a place. */
 static bool windowed(const struct nof_request *req)
 {
-    return req->mode != NOF_SEND_SYNC && req->bytes <= nof_chan.identity->bounce_max_bytes;
+    return req->mode != NOF_SEND_SYNC && req->bytes <= nof_chan_nic.identity->bounce_max_bytes;
 }
 
-static void place_payload(struct nof_desc *desc, struct nof_chan_op *op, const struct nof_request *req)
+static void place_payload(struct nof_desc *desc, struct nof_chan_nic_op *op, const struct nof_request *req)
 {
     if (req->bytes <= NOF_INLINE_BYTES) {
         desc->flags |= NOF_DESC_F_INLINE;
@@ -40,7 +40,7 @@ static void place_payload(struct nof_desc *desc, struct nof_chan_op *op, const s
         return;
     }
     if (windowed(req)) {
-        void *bounce = nof_pmd_bounce_alloc(nof_chan.pmd, req->bytes, &op->bounce);
+        void *bounce = nof_pmd_bounce_alloc(nof_chan_nic.pmd, req->bytes, &op->bounce);
         if (bounce != NULL) {
             memcpy(bounce, req->data, req->bytes);
             op->bounced = true;
@@ -49,14 +49,14 @@ static void place_payload(struct nof_desc *desc, struct nof_chan_op *op, const s
             return;
         }
     }
-    nof_chan_place(desc, req);
+    nof_chan_nic_place(desc, req);
 }
 
 static void hand_over(struct nof_request *req)
 {
     int world_rank = nof_comm_peer_world(req->comm, req->peer);
-    int rc = nof_chan_peer_open(world_rank);
-    struct nof_chan_op *op = rc == MPI_SUCCESS ? nof_chan_op_new(NOF_OP_SEND, req) : NULL;
+    int rc = nof_chan_nic_peer_open(world_rank);
+    struct nof_chan_nic_op *op = rc == MPI_SUCCESS ? nof_chan_nic_op_new(NOF_OP_SEND, req) : NULL;
     if (op == NULL) {
         nof_request_fail(req, rc != MPI_SUCCESS ? rc : nof_error(MPI_ERR_NO_MEM, "no memory for a send"));
         return;
@@ -66,7 +66,7 @@ static void hand_over(struct nof_request *req)
         .flags = req->mode == NOF_SEND_SYNC ? NOF_DESC_F_SYNC : 0,
         .elem = elem_of(req->type),
         .ctx = req->ctx,
-        .cookie = nof_chan_cookie(op),
+        .cookie = nof_chan_nic_cookie(op),
         .peer = world_rank,
         .tag = req->tag,
         .len = req->bytes,
@@ -77,9 +77,9 @@ static void hand_over(struct nof_request *req)
     op->len = req->bytes;
     op->windowed = windowed(req);
     if (op->windowed)
-        nof_chan.peers[world_rank].in_window++;
+        nof_chan_nic.peers[world_rank].in_window++;
     place_payload(&desc, op, req);
-    nof_chan_submit(&desc);
+    nof_chan_nic_submit(&desc);
     bool copied = (desc.flags & (NOF_DESC_F_INLINE | NOF_DESC_F_BOUNCE)) != 0;
     if (copied && req->mode != NOF_SEND_SYNC) {
         op->req = NULL;
@@ -88,21 +88,21 @@ static void hand_over(struct nof_request *req)
     }
 }
 
-static bool may_go(const struct nof_chan_peer *peer, const struct nof_request *req)
+static bool may_go(const struct nof_chan_nic_peer *peer, const struct nof_request *req)
 {
-    uint32_t window = peer->window > NOF_CHAN_WINDOW ? peer->window : NOF_CHAN_WINDOW;
+    uint32_t window = peer->window > NOF_CHAN_NIC_WINDOW ? peer->window : NOF_CHAN_NIC_WINDOW;
     return !windowed(req) || peer->in_window < window;
 }
 
-void nof_chan_send(struct nof_request *req)
+void nof_chan_nic_send(struct nof_request *req)
 {
-    struct nof_chan_peer *peer = peer_of(req);
-    if (nof_chan.nic_dead) {
-        nof_request_fail(req, nof_chan.nic_dead_code);
+    struct nof_chan_nic_peer *peer = peer_of(req);
+    if (nof_chan_nic.nic_dead) {
+        nof_request_fail(req, nof_chan_nic.nic_dead_code);
         return;
     }
     if (peer->dead) {
-        nof_request_fail(req, nof_chan_dead_code(nof_comm_peer_world(req->comm, req->peer)));
+        nof_request_fail(req, nof_chan_nic_dead_code(nof_comm_peer_world(req->comm, req->peer)));
         return;
     }
     if (peer->first == NULL && may_go(peer, req)) {
@@ -118,25 +118,25 @@ void nof_chan_send(struct nof_request *req)
     if (!peer->blocked) {
         peer->blocked = true;
         peer->stalled_ns = nof_lib_now_ns();
-        peer->next_blocked = nof_chan.blocked;
-        nof_chan.blocked = peer;
+        peer->next_blocked = nof_chan_nic.blocked;
+        nof_chan_nic.blocked = peer;
     }
 }
 
-static void widen_if_stalled(struct nof_chan_peer *peer, uint64_t now_ns)
+static void widen_if_stalled(struct nof_chan_nic_peer *peer, uint64_t now_ns)
 {
-    if (now_ns - peer->stalled_ns < NOF_CHAN_WINDOW_STALL_NS)
+    if (now_ns - peer->stalled_ns < NOF_CHAN_NIC_WINDOW_STALL_NS)
         return;
     peer->stalled_ns = now_ns;
-    peer->window = 2 * (peer->in_window > NOF_CHAN_WINDOW ? peer->in_window : NOF_CHAN_WINDOW);
+    peer->window = 2 * (peer->in_window > NOF_CHAN_NIC_WINDOW ? peer->in_window : NOF_CHAN_NIC_WINDOW);
 }
 
-void nof_chan_send_pump(void)
+void nof_chan_nic_send_pump(void)
 {
-    struct nof_chan_peer **at = &nof_chan.blocked;
+    struct nof_chan_nic_peer **at = &nof_chan_nic.blocked;
     uint64_t now_ns = *at == NULL ? 0 : nof_lib_now_ns();
     while (*at != NULL) {
-        struct nof_chan_peer *peer = *at;
+        struct nof_chan_nic_peer *peer = *at;
         widen_if_stalled(peer, now_ns);
         while (peer->first != NULL && may_go(peer, peer->first)) {
             struct nof_request *req = peer->first;
@@ -154,7 +154,7 @@ void nof_chan_send_pump(void)
     }
 }
 
-void nof_chan_send_fail_waiting(struct nof_chan_peer *peer, int code)
+void nof_chan_nic_send_fail_waiting(struct nof_chan_nic_peer *peer, int code)
 {
     while (peer->first != NULL) {
         struct nof_request *req = peer->first;
@@ -166,7 +166,7 @@ void nof_chan_send_fail_waiting(struct nof_chan_peer *peer, int code)
 }
 
 /* Out of the queue of those that were not handed over; false: it is not there. */
-static bool take_waiting(struct nof_chan_peer *peer, const struct nof_request *req)
+static bool take_waiting(struct nof_chan_nic_peer *peer, const struct nof_request *req)
 {
     struct nof_request *before = NULL;
     for (struct nof_request *at = peer->first; at != NULL; before = at, at = at->next) {
@@ -190,22 +190,22 @@ static void cancelled(struct nof_request *req)
 }
 
 /* What the NIC has, or has parked, it takes back if no receive has matched it; else the send ends soon. */
-static void ask_cancel(struct nof_chan_op *op)
+static void ask_cancel(struct nof_chan_nic_op *op)
 {
     if (op->cancel_asked)
         return;
     op->cancel_asked = true;
     struct nof_desc desc = {.opcode = NOF_DESC_SEND_CANCEL,
                             .ctx = op->ctx,
-                            .cookie = nof_chan_cookie(op),
+                            .cookie = nof_chan_nic_cookie(op),
                             .peer = op->peer,
                             .tag = op->tag};
-    nof_chan_submit(&desc);
+    nof_chan_nic_submit(&desc);
 }
 
-void nof_chan_send_cancel(struct nof_request *req)
+void nof_chan_nic_send_cancel(struct nof_request *req)
 {
-    struct nof_chan_op *op = req->channel_op;
+    struct nof_chan_nic_op *op = req->channel_op;
     if (take_waiting(peer_of(req), req))
         cancelled(req);
     else if (op != NULL)
@@ -213,31 +213,31 @@ void nof_chan_send_cancel(struct nof_request *req)
 }
 
 /* The barrier of MPI_Finalize has ended here, but its messages may still be on their way to those who wait there. */
-void nof_chan_send_withdraw(void)
+void nof_chan_nic_send_withdraw(void)
 {
     uint32_t ours = nof_comm_coll_ctx(nof_comm_world());
-    for (struct nof_chan_op *op = nof_chan.active; op != NULL; op = op->next_active)
+    for (struct nof_chan_nic_op *op = nof_chan_nic.active; op != NULL; op = op->next_active)
         if (op->phase == NOF_OP_SEND && (op->ctx != ours || op->tag >= (int32_t)NOF_COMM_COLL_TAGS))
             ask_cancel(op);
 }
 
 /* The operation ends; its request (NULL: the program does not wait for it) is the caller's. */
-static struct nof_request *end(struct nof_chan_op *op)
+static struct nof_request *end(struct nof_chan_nic_op *op)
 {
     struct nof_request *req = op->req;
     if (op->windowed) {
-        struct nof_chan_peer *p = &nof_chan.peers[op->peer];
+        struct nof_chan_nic_peer *p = &nof_chan_nic.peers[op->peer];
         p->in_window--;
         if (p->blocked)
             p->stalled_ns = nof_lib_now_ns();
-        if (p->in_window < NOF_CHAN_WINDOW)
-            p->window = NOF_CHAN_WINDOW;
+        if (p->in_window < NOF_CHAN_NIC_WINDOW)
+            p->window = NOF_CHAN_NIC_WINDOW;
     }
-    nof_chan_op_free(op);
+    nof_chan_nic_op_free(op);
     return req;
 }
 
-void nof_chan_send_cancelled(struct nof_chan_op *op, int status)
+void nof_chan_nic_send_cancelled(struct nof_chan_nic_op *op, int status)
 {
     op->cancel_asked = false;
     if (status != NOF_OK) {
@@ -249,21 +249,21 @@ void nof_chan_send_cancelled(struct nof_chan_op *op, int status)
         cancelled(req);
 }
 
-void nof_chan_send_parked(struct nof_chan_op *op)
+void nof_chan_nic_send_parked(struct nof_chan_nic_op *op)
 {
     op->parked = true;
-    if (nof_chan.peers[op->peer].dead)
-        nof_chan_send_lost(op, nof_chan_dead_code(op->peer));
+    if (nof_chan_nic.peers[op->peer].dead)
+        nof_chan_nic_send_lost(op, nof_chan_nic_dead_code(op->peer));
 }
 
-void nof_chan_send_lost(struct nof_chan_op *op, int code)
+void nof_chan_nic_send_lost(struct nof_chan_nic_op *op, int code)
 {
     struct nof_request *req = end(op);
     if (req != NULL)
         nof_request_fail(req, code);
 }
 
-void nof_chan_send_done(struct nof_chan_op *op, const struct nof_comp *comp)
+void nof_chan_nic_send_done(struct nof_chan_nic_op *op, const struct nof_comp *comp)
 {
     int32_t peer = op->peer;
     struct nof_request *req = end(op);
@@ -272,12 +272,12 @@ void nof_chan_send_done(struct nof_chan_op *op, const struct nof_comp *comp)
     if (comp->status == NOF_OK || comp->status == NOF_ETRUNC)
         nof_request_done(req, peer, req->tag, req->bytes);
     else
-        nof_request_fail(req, nof_chan_status_code(comp->status, peer));
+        nof_request_fail(req, nof_chan_nic_status_code(comp->status, peer));
 }
 
 /* A parked send is wanted after all: the same send again, with the grant. Its bytes are in the bounce arena or
  * still the program's: only a synchronous send is parked that went INLINE (nof/desc.h, "Park"). */
-void nof_chan_send_granted(struct nof_chan_op *op, const struct nof_comp *comp)
+void nof_chan_nic_send_granted(struct nof_chan_nic_op *op, const struct nof_comp *comp)
 {
     struct nof_request *req = op->req;
     op->parked = false;
@@ -285,7 +285,7 @@ void nof_chan_send_granted(struct nof_chan_op *op, const struct nof_comp *comp)
         .opcode = NOF_DESC_SEND,
         .flags = NOF_DESC_F_GRANTED,
         .ctx = comp->ctx,
-        .cookie = nof_chan_cookie(op),
+        .cookie = nof_chan_nic_cookie(op),
         .peer = op->peer,
         .tag = comp->tag,
         .len = op->len,
@@ -296,7 +296,7 @@ void nof_chan_send_granted(struct nof_chan_op *op, const struct nof_comp *comp)
         desc.elem = elem_of(req->type);
         if (req->mode == NOF_SEND_SYNC)
             desc.flags |= NOF_DESC_F_SYNC;
-        nof_chan_place(&desc, req);
+        nof_chan_nic_place(&desc, req);
     }
     if (op->bounced) {
         desc.flags |= NOF_DESC_F_BOUNCE;
@@ -304,5 +304,5 @@ void nof_chan_send_granted(struct nof_chan_op *op, const struct nof_comp *comp)
     }
     desc.handle = comp->handle;
     desc.callsite = comp->granted_len;
-    nof_chan_submit(&desc);
+    nof_chan_nic_submit(&desc);
 }

@@ -18,63 +18,63 @@
 #define RETRY_NS (1000u * 1000u)
 #define RETRY_MAX_NS (64u * 1000u * 1000u)
 
-static struct nof_chan_op *op_of_entry(struct nof_match_entry *entry)
+static struct nof_chan_nic_op *op_of_entry(struct nof_match_entry *entry)
 {
     struct nof_request *req =
         (struct nof_request *)(void *)((char *)entry - offsetof(struct nof_request, match));
     return req->channel_op;
 }
 
-static void tell_sender(const struct nof_chan_envelope *envelope)
+static void tell_sender(const struct nof_chan_nic_envelope *envelope)
 {
-    struct nof_chan_op *op = nof_chan_op_new(NOF_OP_ACK, NULL);
+    struct nof_chan_nic_op *op = nof_chan_nic_op_new(NOF_OP_ACK, NULL);
     if (op == NULL)
         return; /* then the sender learns of the match when the path closes */
     struct nof_desc desc = {
         .opcode = NOF_DESC_PULL,
         .ctx = envelope->match.ctx,
-        .cookie = nof_chan_cookie(op),
+        .cookie = nof_chan_nic_cookie(op),
         .peer = envelope->match.source,
         .tag = envelope->match.tag,
     };
     op->peer = envelope->match.source;
     desc.handle = envelope->handle;
-    nof_chan_submit(&desc);
+    nof_chan_nic_submit(&desc);
 }
 
-static void submit_pull(const struct nof_chan_op *op)
+static void submit_pull(const struct nof_chan_nic_op *op)
 {
     const struct nof_request *req = op->req;
     struct nof_desc desc = {
         .opcode = NOF_DESC_PULL,
         .ctx = req->ctx,
-        .cookie = nof_chan_cookie(op),
+        .cookie = nof_chan_nic_cookie(op),
         .peer = op->peer,
         .tag = op->tag,
         .len = req->bytes,
     };
-    nof_chan_place(&desc, req);
+    nof_chan_nic_place(&desc, req);
     desc.handle = op->handle;
     desc.callsite = op->len;
-    nof_chan_submit(&desc);
+    nof_chan_nic_submit(&desc);
 }
 
 /* Each may wait for a parked send, and with it a place on the NIC: so few at a time. */
 static void submit_pulls(void)
 {
-    while (nof_chan.pulls_first != NULL && nof_chan.pulls_out < nof_chan.pulls_most) {
-        struct nof_chan_op *op = nof_chan.pulls_first;
-        nof_chan.pulls_first = op->next;
-        if (nof_chan.pulls_first == NULL)
-            nof_chan.pulls_last = NULL;
-        nof_chan.pulls_out++;
+    while (nof_chan_nic.pulls_first != NULL && nof_chan_nic.pulls_out < nof_chan_nic.pulls_most) {
+        struct nof_chan_nic_op *op = nof_chan_nic.pulls_first;
+        nof_chan_nic.pulls_first = op->next;
+        if (nof_chan_nic.pulls_first == NULL)
+            nof_chan_nic.pulls_last = NULL;
+        nof_chan_nic.pulls_out++;
         submit_pull(op);
     }
 }
 
-static void pull(struct nof_request *req, const struct nof_chan_envelope *envelope)
+static void pull(struct nof_request *req, const struct nof_chan_nic_envelope *envelope)
 {
-    struct nof_chan_op *op = nof_chan_op_new(NOF_OP_RECV, req);
+    struct nof_chan_nic_op *op = nof_chan_nic_op_new(NOF_OP_RECV, req);
     if (op == NULL) {
         nof_request_fail(req, nof_error(MPI_ERR_NO_MEM, "no memory for a receive"));
         return;
@@ -84,46 +84,46 @@ static void pull(struct nof_request *req, const struct nof_chan_envelope *envelo
     op->tag = envelope->match.tag;
     op->len = envelope->len;
     op->handle = envelope->handle;
-    if (nof_chan.pulls_last != NULL)
-        nof_chan.pulls_last->next = op;
+    if (nof_chan_nic.pulls_last != NULL)
+        nof_chan_nic.pulls_last->next = op;
     else
-        nof_chan.pulls_first = op;
-    nof_chan.pulls_last = op;
+        nof_chan_nic.pulls_first = op;
+    nof_chan_nic.pulls_last = op;
     submit_pulls();
 }
 
-void nof_chan_pull_done(void)
+void nof_chan_nic_pull_done(void)
 {
-    nof_chan.pulls_out--;
-    nof_chan.pulls_retry_ns = 0;
-    if (nof_chan.pulls_most < NOF_CHAN_PULLS)
-        nof_chan.pulls_most++;
+    nof_chan_nic.pulls_out--;
+    nof_chan_nic.pulls_retry_ns = 0;
+    if (nof_chan_nic.pulls_most < NOF_CHAN_NIC_PULLS)
+        nof_chan_nic.pulls_most++;
     submit_pulls();
 }
 
-void nof_chan_pull_refused(struct nof_chan_op *op)
+void nof_chan_nic_pull_refused(struct nof_chan_nic_op *op)
 {
-    nof_chan.pulls_most = --nof_chan.pulls_out;
-    op->next = nof_chan.pulls_first;
-    nof_chan.pulls_first = op;
-    if (nof_chan.pulls_last == NULL)
-        nof_chan.pulls_last = op;
-    nof_chan.pulls_retry_ns = nof_lib_now_ns() + RETRY_NS;
+    nof_chan_nic.pulls_most = --nof_chan_nic.pulls_out;
+    op->next = nof_chan_nic.pulls_first;
+    nof_chan_nic.pulls_first = op;
+    if (nof_chan_nic.pulls_last == NULL)
+        nof_chan_nic.pulls_last = op;
+    nof_chan_nic.pulls_retry_ns = nof_lib_now_ns() + RETRY_NS;
 }
 
-void nof_chan_pull_check(void)
+void nof_chan_nic_pull_check(void)
 {
-    if (nof_chan.pulls_retry_ns == 0 || nof_lib_now_ns() < nof_chan.pulls_retry_ns)
+    if (nof_chan_nic.pulls_retry_ns == 0 || nof_lib_now_ns() < nof_chan_nic.pulls_retry_ns)
         return;
-    nof_chan.pulls_retry_ns = 0;
-    nof_chan.pulls_most = nof_chan.pulls_out + 1;
+    nof_chan_nic.pulls_retry_ns = 0;
+    nof_chan_nic.pulls_most = nof_chan_nic.pulls_out + 1;
     submit_pulls();
 }
 
-void nof_chan_consume(struct nof_request *req, struct nof_chan_envelope *envelope)
+void nof_chan_nic_consume(struct nof_request *req, struct nof_chan_nic_envelope *envelope)
 {
     if (envelope->status != NOF_OK) {
-        nof_request_fail(req, nof_chan_status_code(envelope->status, envelope->match.source));
+        nof_request_fail(req, nof_chan_nic_status_code(envelope->status, envelope->match.source));
     } else if (envelope->remote) {
         pull(req, envelope);
     } else {
@@ -136,10 +136,10 @@ void nof_chan_consume(struct nof_request *req, struct nof_chan_envelope *envelop
     free(envelope);
 }
 
-static void answer_probe(struct nof_chan_op *op, struct nof_chan_envelope *envelope)
+static void answer_probe(struct nof_chan_nic_op *op, struct nof_chan_nic_envelope *envelope)
 {
     struct nof_request *req = op->req;
-    nof_chan_op_free(op);
+    nof_chan_nic_op_free(op);
     if (req->probe_take) {
         req->message = nof_message_new(req->comm, envelope->match.source, envelope->match.tag, envelope->len);
         if (req->message == NULL) {
@@ -147,25 +147,25 @@ static void answer_probe(struct nof_chan_op *op, struct nof_chan_envelope *envel
             return;
         }
         req->message->envelope = envelope;
-        nof_matcher_remove(&nof_chan.matcher, &envelope->match);
+        nof_matcher_remove(&nof_chan_nic.matcher, &envelope->match);
     }
     req->found = true;
     nof_request_done(req, envelope->match.source, envelope->match.tag, envelope->len);
 }
 
-static struct nof_chan_envelope *find(const struct nof_chan_op *op)
+static struct nof_chan_nic_envelope *find(const struct nof_chan_nic_op *op)
 {
-    return (struct nof_chan_envelope *)(void *)nof_matcher_find(&nof_chan.matcher, op->req->ctx, op->peer,
-                                                                nof_chan_wanted_tag(op->req));
+    return (struct nof_chan_nic_envelope *)(void *)nof_matcher_find(
+        &nof_chan_nic.matcher, op->req->ctx, op->peer, nof_chan_nic_wanted_tag(op->req));
 }
 
 /* Waiting probes are few (one per thread): a list will do. */
 static void run_probes(void)
 {
-    struct nof_chan_op **at = &nof_chan.local_probes;
+    struct nof_chan_nic_op **at = &nof_chan_nic.local_probes;
     while (*at != NULL) {
-        struct nof_chan_op *op = *at;
-        struct nof_chan_envelope *envelope = find(op);
+        struct nof_chan_nic_op *op = *at;
+        struct nof_chan_nic_envelope *envelope = find(op);
         if (envelope == NULL) {
             at = &op->next;
             continue;
@@ -175,59 +175,60 @@ static void run_probes(void)
     }
 }
 
-void nof_chan_local_probe(struct nof_chan_op *op)
+void nof_chan_nic_local_probe(struct nof_chan_nic_op *op)
 {
-    struct nof_chan_envelope *envelope = find(op);
+    struct nof_chan_nic_envelope *envelope = find(op);
     struct nof_request *req = op->req;
     int lost;
     if (envelope != NULL) {
         answer_probe(op, envelope);
-    } else if ((lost = nof_chan_lost_code(req, op->peer)) != MPI_SUCCESS) {
-        nof_chan_op_free(op);
+    } else if ((lost = nof_chan_nic_lost_code(req, op->peer)) != MPI_SUCCESS) {
+        nof_chan_nic_op_free(op);
         nof_request_fail(req, lost);
     } else if (req->probe_wait) {
-        nof_chan.spill = true;
+        nof_chan_nic.spill = true;
         op->phase = NOF_OP_LOCAL;
-        op->next = nof_chan.local_probes;
-        nof_chan.local_probes = op;
+        op->next = nof_chan_nic.local_probes;
+        nof_chan_nic.local_probes = op;
     } else {
-        nof_chan_op_free(op);
+        nof_chan_nic_op_free(op);
         req->found = false;
         nof_request_done(req, op->peer, 0, 0);
     }
 }
 
-void nof_chan_local_recv(struct nof_chan_op *op)
+void nof_chan_nic_local_recv(struct nof_chan_nic_op *op)
 {
     struct nof_request *req = op->req;
-    nof_chan.spill = true;
-    struct nof_chan_envelope *envelope = find(op);
+    nof_chan_nic.spill = true;
+    struct nof_chan_nic_envelope *envelope = find(op);
     if (envelope != NULL) {
-        nof_matcher_remove(&nof_chan.matcher, &envelope->match);
-        nof_chan_op_free(op);
-        nof_chan_consume(req, envelope);
+        nof_matcher_remove(&nof_chan_nic.matcher, &envelope->match);
+        nof_chan_nic_op_free(op);
+        nof_chan_nic_consume(req, envelope);
         return;
     }
-    int lost = nof_chan_lost_code(req, op->peer);
+    int lost = nof_chan_nic_lost_code(req, op->peer);
     if (lost != MPI_SUCCESS) {
-        nof_chan_op_free(op);
+        nof_chan_nic_op_free(op);
         nof_request_fail(req, lost);
         return;
     }
     op->phase = NOF_OP_LOCAL;
     req->match.ctx = req->ctx;
     req->match.source = op->peer;
-    req->match.tag = nof_chan_wanted_tag(req);
-    if (nof_matcher_post(&nof_chan.matcher, &req->match) != 0) {
-        nof_chan_op_free(op);
+    req->match.tag = nof_chan_nic_wanted_tag(req);
+    if (nof_matcher_post(&nof_chan_nic.matcher, &req->match) != 0) {
+        nof_chan_nic_op_free(op);
         nof_request_fail(req, nof_error(MPI_ERR_NO_MEM, "no memory for a posted receive"));
     }
 }
 
-static void remove_from(struct nof_chan_op **first, struct nof_chan_op **last, struct nof_chan_op *op)
+static void remove_from(struct nof_chan_nic_op **first, struct nof_chan_nic_op **last,
+                        struct nof_chan_nic_op *op)
 {
-    struct nof_chan_op *before = NULL;
-    for (struct nof_chan_op *at = *first; at != NULL; before = at, at = at->next) {
+    struct nof_chan_nic_op *before = NULL;
+    for (struct nof_chan_nic_op *at = *first; at != NULL; before = at, at = at->next) {
         if (at != op)
             continue;
         if (before == NULL)
@@ -240,17 +241,17 @@ static void remove_from(struct nof_chan_op **first, struct nof_chan_op **last, s
     }
 }
 
-void nof_chan_local_remove(struct nof_chan_op *op)
+void nof_chan_nic_local_remove(struct nof_chan_nic_op *op)
 {
     if (op->phase == NOF_OP_HELD)
-        remove_from(&nof_chan.held_first, &nof_chan.held_last, op);
+        remove_from(&nof_chan_nic.held_first, &nof_chan_nic.held_last, op);
     else if (op->req->kind == NOF_REQUEST_PROBE)
-        remove_from(&nof_chan.local_probes, NULL, op);
+        remove_from(&nof_chan_nic.local_probes, NULL, op);
     else if (op->req->match.links > 0)
-        nof_matcher_unpost(&nof_chan.matcher, &op->req->match);
+        nof_matcher_unpost(&nof_chan_nic.matcher, &op->req->match);
 }
 
-static struct nof_chan_envelope *envelope_of(const struct nof_comp *comp)
+static struct nof_chan_nic_envelope *envelope_of(const struct nof_comp *comp)
 {
     const void *payload = NULL;
     uint32_t stored = 0;
@@ -258,13 +259,13 @@ static struct nof_chan_envelope *envelope_of(const struct nof_comp *comp)
         stored = comp->len < NOF_INLINE_BYTES ? (uint32_t)comp->len : NOF_INLINE_BYTES;
         payload = comp->inline_data;
     } else if ((comp->flags & NOF_COMP_F_STAGED) != 0) {
-        payload = nof_pmd_staged(nof_chan.pmd, comp->staged_offset, comp->staged_len);
+        payload = nof_pmd_staged(nof_chan_nic.pmd, comp->staged_offset, comp->staged_len);
         stored = payload == NULL ? 0 : comp->staged_len;
     }
-    struct nof_chan_envelope *envelope = malloc(sizeof(*envelope) + stored);
+    struct nof_chan_nic_envelope *envelope = malloc(sizeof(*envelope) + stored);
     if (envelope == NULL)
         nof_lib_die(1, "no memory for an unexpected message of %llu bytes from %s",
-                    (unsigned long long)comp->len, nof_chan_peer_name(comp->peer));
+                    (unsigned long long)comp->len, nof_chan_nic_peer_name(comp->peer));
     memset(envelope, 0, sizeof(*envelope));
     envelope->match.ctx = comp->ctx;
     envelope->match.source = comp->peer;
@@ -281,114 +282,114 @@ static struct nof_chan_envelope *envelope_of(const struct nof_comp *comp)
     if (stored > 0)
         memcpy(envelope->payload, payload, stored);
     if ((comp->flags & NOF_COMP_F_STAGED) != 0)
-        nof_chan_release_staged(comp->staged_offset);
+        nof_chan_nic_release_staged(comp->staged_offset);
     return envelope;
 }
 
-void nof_chan_spilled(const struct nof_comp *comp)
+void nof_chan_nic_spilled(const struct nof_comp *comp)
 {
-    nof_chan.spill = true;
-    nof_chan.spills_seen++;
-    struct nof_chan_envelope *envelope = envelope_of(comp);
+    nof_chan_nic.spill = true;
+    nof_chan_nic.spills_seen++;
+    struct nof_chan_nic_envelope *envelope = envelope_of(comp);
     struct nof_match_entry *posted =
-        nof_matcher_take_posted(&nof_chan.matcher, comp->ctx, comp->peer, comp->tag);
+        nof_matcher_take_posted(&nof_chan_nic.matcher, comp->ctx, comp->peer, comp->tag);
     if (posted != NULL) {
-        struct nof_chan_op *op = op_of_entry(posted);
+        struct nof_chan_nic_op *op = op_of_entry(posted);
         struct nof_request *req = op->req;
-        nof_chan_op_free(op);
-        nof_chan_consume(req, envelope);
+        nof_chan_nic_op_free(op);
+        nof_chan_nic_consume(req, envelope);
         return;
     }
-    if (nof_matcher_add(&nof_chan.matcher, &envelope->match) != 0)
+    if (nof_matcher_add(&nof_chan_nic.matcher, &envelope->match) != 0)
         nof_lib_die(1, "no memory for an unexpected message of %llu bytes from %s",
-                    (unsigned long long)comp->len, nof_chan_peer_name(comp->peer));
+                    (unsigned long long)comp->len, nof_chan_nic_peer_name(comp->peer));
     run_probes();
 }
 
-void nof_chan_revoke(const struct nof_comp *comp)
+void nof_chan_nic_revoke(const struct nof_comp *comp)
 {
     struct nof_desc desc = {.opcode = NOF_DESC_REVOKED, .cookie = comp->cookie, .peer = comp->peer};
-    struct nof_match_entry *at = nof_matcher_find(&nof_chan.matcher, comp->ctx, comp->peer, comp->tag);
+    struct nof_match_entry *at = nof_matcher_find(&nof_chan_nic.matcher, comp->ctx, comp->peer, comp->tag);
     for (; at != NULL; at = nof_matcher_next(at)) {
-        struct nof_chan_envelope *envelope = (struct nof_chan_envelope *)(void *)at;
+        struct nof_chan_nic_envelope *envelope = (struct nof_chan_nic_envelope *)(void *)at;
         if ((!envelope->remote && !envelope->sync) || envelope->status != NOF_OK ||
             envelope->sender_handle != comp->handle)
             continue;
         desc.flags = NOF_DESC_F_GONE;
         desc.handle = envelope->handle;
-        nof_matcher_remove(&nof_chan.matcher, at);
+        nof_matcher_remove(&nof_chan_nic.matcher, at);
         free(envelope);
         break;
     }
-    nof_chan_submit(&desc);
+    nof_chan_nic_submit(&desc);
 }
 
 /* The receive for notices is always posted: here, if it was posted again in spill mode. */
 static bool receives_wait(void)
 {
-    const struct nof_match_entry *first = nof_chan.matcher.posted.first;
+    const struct nof_match_entry *first = nof_chan_nic.matcher.posted.first;
     return first != NULL && (first->next != NULL || first->ctx != nof_comm_notice_ctx());
 }
 
 static bool may_end(void)
 {
-    return nof_chan.spill && !nof_chan.spill_ending && !receives_wait() &&
-           nof_chan.matcher.waiting.count == 0 && nof_chan.local_probes == NULL;
+    return nof_chan_nic.spill && !nof_chan_nic.spill_ending && !receives_wait() &&
+           nof_chan_nic.matcher.waiting.count == 0 && nof_chan_nic.local_probes == NULL;
 }
 
-uint64_t nof_chan_spill_nap_ns(void)
+uint64_t nof_chan_nic_spill_nap_ns(void)
 {
-    return may_end() && nof_chan.spill_retry_ns != 0 ? nof_chan.spill_retry_wait_ns : UINT64_MAX;
+    return may_end() && nof_chan_nic.spill_retry_ns != 0 ? nof_chan_nic.spill_retry_wait_ns : UINT64_MAX;
 }
 
-void nof_chan_spill_check(void)
+void nof_chan_nic_spill_check(void)
 {
-    if (!may_end() || (nof_chan.spill_retry_ns != 0 && nof_lib_now_ns() < nof_chan.spill_retry_ns))
+    if (!may_end() || (nof_chan_nic.spill_retry_ns != 0 && nof_lib_now_ns() < nof_chan_nic.spill_retry_ns))
         return;
     struct nof_desc desc = {.opcode = NOF_DESC_SPILL_END};
-    desc.spills_seen = nof_chan.spills_seen;
-    desc.nomatches_seen = nof_chan.nomatches_seen;
-    nof_chan.spill_ending = true;
-    nof_chan_submit(&desc);
+    desc.spills_seen = nof_chan_nic.spills_seen;
+    desc.nomatches_seen = nof_chan_nic.nomatches_seen;
+    nof_chan_nic.spill_ending = true;
+    nof_chan_nic_submit(&desc);
 }
 
-static void submit_again(struct nof_chan_op *op)
+static void submit_again(struct nof_chan_nic_op *op)
 {
     if (op->req->kind == NOF_REQUEST_PROBE)
-        nof_chan_submit_probe(op);
+        nof_chan_nic_submit_probe(op);
     else
-        nof_chan_submit_recv(op);
+        nof_chan_nic_submit_recv(op);
 }
 
-void nof_chan_spill_end_done(int status)
+void nof_chan_nic_spill_end_done(int status)
 {
-    nof_chan.spill_ending = false;
+    nof_chan_nic.spill_ending = false;
     if (status == NOF_OK) {
-        nof_chan.spill = false;
-        nof_chan.spill_retry_ns = 0;
-        nof_chan.spill_retry_wait_ns = 0;
-        while (nof_chan.matcher.posted.first != NULL) {
-            struct nof_match_entry *entry = nof_chan.matcher.posted.first;
-            nof_matcher_unpost(&nof_chan.matcher, entry);
+        nof_chan_nic.spill = false;
+        nof_chan_nic.spill_retry_ns = 0;
+        nof_chan_nic.spill_retry_wait_ns = 0;
+        while (nof_chan_nic.matcher.posted.first != NULL) {
+            struct nof_match_entry *entry = nof_chan_nic.matcher.posted.first;
+            nof_matcher_unpost(&nof_chan_nic.matcher, entry);
             submit_again(op_of_entry(entry));
         }
-        while (nof_chan.local_probes != NULL) {
-            struct nof_chan_op *op = nof_chan.local_probes;
-            nof_chan.local_probes = op->next;
+        while (nof_chan_nic.local_probes != NULL) {
+            struct nof_chan_nic_op *op = nof_chan_nic.local_probes;
+            nof_chan_nic.local_probes = op->next;
             submit_again(op);
         }
     } else {
-        uint64_t wait_ns = 2 * nof_chan.spill_retry_wait_ns;
-        nof_chan.spill_retry_wait_ns = wait_ns == 0             ? RETRY_NS
-                                       : wait_ns < RETRY_MAX_NS ? wait_ns
-                                                                : RETRY_MAX_NS;
-        nof_chan.spill_retry_ns = nof_lib_now_ns() + nof_chan.spill_retry_wait_ns;
+        uint64_t wait_ns = 2 * nof_chan_nic.spill_retry_wait_ns;
+        nof_chan_nic.spill_retry_wait_ns = wait_ns == 0             ? RETRY_NS
+                                           : wait_ns < RETRY_MAX_NS ? wait_ns
+                                                                    : RETRY_MAX_NS;
+        nof_chan_nic.spill_retry_ns = nof_lib_now_ns() + nof_chan_nic.spill_retry_wait_ns;
     }
-    while (nof_chan.held_first != NULL) {
-        struct nof_chan_op *op = nof_chan.held_first;
-        nof_chan.held_first = op->next;
-        if (nof_chan.held_first == NULL)
-            nof_chan.held_last = NULL;
+    while (nof_chan_nic.held_first != NULL) {
+        struct nof_chan_nic_op *op = nof_chan_nic.held_first;
+        nof_chan_nic.held_first = op->next;
+        if (nof_chan_nic.held_first == NULL)
+            nof_chan_nic.held_last = NULL;
         submit_again(op);
     }
 }

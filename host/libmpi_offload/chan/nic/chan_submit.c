@@ -4,7 +4,7 @@
 
 #include "chan/nic/chan_nic.h"
 
-struct nof_chan nof_chan;
+struct nof_chan_nic nof_chan_nic;
 
 #define OP_CHUNK 256u
 #define SUBMIT_BURST 32u
@@ -13,133 +13,138 @@ struct nof_chan nof_chan;
 
 static bool grow_ops(void)
 {
-    struct nof_chan_op **more =
-        realloc(nof_chan.op_chunks, (nof_chan.op_chunk_count + 1) * sizeof(struct nof_chan_op *));
+    struct nof_chan_nic_op **more =
+        realloc(nof_chan_nic.op_chunks, (nof_chan_nic.op_chunk_count + 1) * sizeof(struct nof_chan_nic_op *));
     if (more == NULL)
         return false;
-    nof_chan.op_chunks = more;
-    struct nof_chan_op *chunk = calloc(OP_CHUNK, sizeof(*chunk));
+    nof_chan_nic.op_chunks = more;
+    struct nof_chan_nic_op *chunk = calloc(OP_CHUNK, sizeof(*chunk));
     if (chunk == NULL)
         return false;
-    more[nof_chan.op_chunk_count] = chunk;
+    more[nof_chan_nic.op_chunk_count] = chunk;
     for (uint32_t i = 0; i < OP_CHUNK; i++) {
-        chunk[i].index = nof_chan.op_chunk_count * OP_CHUNK + i;
+        chunk[i].index = nof_chan_nic.op_chunk_count * OP_CHUNK + i;
         chunk[i].generation = 1;
-        chunk[i].next = nof_chan.op_free;
-        nof_chan.op_free = &chunk[i];
+        chunk[i].next = nof_chan_nic.op_free;
+        nof_chan_nic.op_free = &chunk[i];
     }
-    nof_chan.op_chunk_count++;
+    nof_chan_nic.op_chunk_count++;
     return true;
 }
 
-struct nof_chan_op *nof_chan_op_new(enum nof_op_phase phase, struct nof_request *req)
+struct nof_chan_nic_op *nof_chan_nic_op_new(enum nof_op_phase phase, struct nof_request *req)
 {
-    if (nof_chan.op_free == NULL && !grow_ops())
+    if (nof_chan_nic.op_free == NULL && !grow_ops())
         return NULL;
-    struct nof_chan_op *op = nof_chan.op_free;
-    nof_chan.op_free = op->next;
-    *op = (struct nof_chan_op){.index = op->index,
-                               .generation = op->generation,
-                               .phase = phase,
-                               .req = req,
-                               .next_active = nof_chan.active};
-    if (nof_chan.active != NULL)
-        nof_chan.active->prev_active = op;
-    nof_chan.active = op;
+    struct nof_chan_nic_op *op = nof_chan_nic.op_free;
+    nof_chan_nic.op_free = op->next;
+    *op = (struct nof_chan_nic_op){.index = op->index,
+                                   .generation = op->generation,
+                                   .phase = phase,
+                                   .req = req,
+                                   .next_active = nof_chan_nic.active};
+    if (nof_chan_nic.active != NULL)
+        nof_chan_nic.active->prev_active = op;
+    nof_chan_nic.active = op;
     if (req != NULL)
         req->channel_op = op;
     return op;
 }
 
-void nof_chan_op_free(struct nof_chan_op *op)
+void nof_chan_nic_op_free(struct nof_chan_nic_op *op)
 {
     if (op->bounced)
-        nof_pmd_bounce_free(nof_chan.pmd, op->bounce);
+        nof_pmd_bounce_free(nof_chan_nic.pmd, op->bounce);
     if (op->req != NULL)
         op->req->channel_op = NULL;
     if (op->prev_active != NULL)
         op->prev_active->next_active = op->next_active;
     else
-        nof_chan.active = op->next_active;
+        nof_chan_nic.active = op->next_active;
     if (op->next_active != NULL)
         op->next_active->prev_active = op->prev_active;
     op->phase = NOF_OP_FREE;
     op->generation = op->generation == GENERATION_MAX ? 1 : op->generation + 1;
-    op->next = nof_chan.op_free;
-    nof_chan.op_free = op;
+    op->next = nof_chan_nic.op_free;
+    nof_chan_nic.op_free = op;
 }
 
-uint64_t nof_chan_cookie(const struct nof_chan_op *op)
+uint64_t nof_chan_nic_cookie(const struct nof_chan_nic_op *op)
 {
     return (uint64_t)op->generation << 32 | op->index;
 }
 
-struct nof_chan_op *nof_chan_op_of(uint64_t cookie)
+struct nof_chan_nic_op *nof_chan_nic_op_of(uint64_t cookie)
 {
     uint32_t index = (uint32_t)cookie;
-    if (index >= nof_chan.op_chunk_count * OP_CHUNK)
+    if (index >= nof_chan_nic.op_chunk_count * OP_CHUNK)
         return NULL;
-    struct nof_chan_op *op = &nof_chan.op_chunks[index / OP_CHUNK][index % OP_CHUNK];
+    struct nof_chan_nic_op *op = &nof_chan_nic.op_chunks[index / OP_CHUNK][index % OP_CHUNK];
     return op->generation == (uint32_t)(cookie >> 32) && op->phase != NOF_OP_FREE ? op : NULL;
 }
 
 static bool grow_queue(void)
 {
-    size_t capacity = nof_chan.queue_capacity == 0 ? 256 : nof_chan.queue_capacity * 2;
+    size_t capacity = nof_chan_nic.queue_capacity == 0 ? 256 : nof_chan_nic.queue_capacity * 2;
     struct nof_desc *queue = malloc(capacity * sizeof(*queue));
     if (queue == NULL)
         return false;
-    for (size_t i = 0; i < nof_chan.queue_count; i++)
-        queue[i] = nof_chan.queue[(nof_chan.queue_head + i) & (nof_chan.queue_capacity - 1)];
-    free(nof_chan.queue);
-    nof_chan.queue = queue;
-    nof_chan.queue_capacity = capacity;
-    nof_chan.queue_head = 0;
+    for (size_t i = 0; i < nof_chan_nic.queue_count; i++)
+        queue[i] = nof_chan_nic.queue[(nof_chan_nic.queue_head + i) & (nof_chan_nic.queue_capacity - 1)];
+    free(nof_chan_nic.queue);
+    nof_chan_nic.queue = queue;
+    nof_chan_nic.queue_capacity = capacity;
+    nof_chan_nic.queue_head = 0;
     return true;
 }
 
-void nof_chan_submit_queued(void)
+void nof_chan_nic_submit_queued(void)
 {
-    while (nof_chan.queue_count > 0) {
-        size_t n = nof_chan.queue_capacity - nof_chan.queue_head;
-        if (n > nof_chan.queue_count)
-            n = nof_chan.queue_count;
+    while (nof_chan_nic.queue_count > 0) {
+        size_t n = nof_chan_nic.queue_capacity - nof_chan_nic.queue_head;
+        if (n > nof_chan_nic.queue_count)
+            n = nof_chan_nic.queue_count;
         if (n > SUBMIT_BURST)
             n = SUBMIT_BURST;
-        int taken = nof_pmd_submit(nof_chan.pmd, &nof_chan.queue[nof_chan.queue_head], (unsigned)n);
+        int taken =
+            nof_pmd_submit(nof_chan_nic.pmd, &nof_chan_nic.queue[nof_chan_nic.queue_head], (unsigned)n);
         if (taken <= 0)
             return; /* full; a dead NIC is noticed when reaping */
-        nof_chan.queue_head = (nof_chan.queue_head + (size_t)taken) & (nof_chan.queue_capacity - 1);
-        nof_chan.queue_count -= (size_t)taken;
+        nof_chan_nic.queue_head =
+            (nof_chan_nic.queue_head + (size_t)taken) & (nof_chan_nic.queue_capacity - 1);
+        nof_chan_nic.queue_count -= (size_t)taken;
     }
 }
 
-void nof_chan_submit(const struct nof_desc *desc)
+void nof_chan_nic_submit(const struct nof_desc *desc)
 {
-    if (nof_chan.queue_count > 0)
-        nof_chan_submit_queued();
-    if (nof_chan.queue_count == 0 && nof_pmd_submit(nof_chan.pmd, desc, 1) == 1)
+    if (nof_chan_nic.queue_count > 0)
+        nof_chan_nic_submit_queued();
+    if (nof_chan_nic.queue_count == 0 && nof_pmd_submit(nof_chan_nic.pmd, desc, 1) == 1)
         return;
-    if (nof_chan.queue_count == nof_chan.queue_capacity && !grow_queue())
+    if (nof_chan_nic.queue_count == nof_chan_nic.queue_capacity && !grow_queue())
         nof_lib_die(1, "no memory for descriptors behind a full submission ring");
-    nof_chan.queue[(nof_chan.queue_head + nof_chan.queue_count) & (nof_chan.queue_capacity - 1)] = *desc;
-    nof_chan.queue_count++;
+    nof_chan_nic
+        .queue[(nof_chan_nic.queue_head + nof_chan_nic.queue_count) & (nof_chan_nic.queue_capacity - 1)] =
+        *desc;
+    nof_chan_nic.queue_count++;
 }
 
-void nof_chan_release_flush(void)
+void nof_chan_nic_release_flush(void)
 {
-    if (nof_chan.release_count == 0)
+    if (nof_chan_nic.release_count == 0)
         return;
     struct nof_desc desc = {.opcode = NOF_DESC_RELEASE};
-    desc.release.count = nof_chan.release_count;
-    memcpy(desc.release.offset, nof_chan.release, nof_chan.release_count * sizeof(nof_chan.release[0]));
-    nof_chan.release_count = 0;
-    nof_chan_submit(&desc);
+    desc.release.count = nof_chan_nic.release_count;
+    memcpy(desc.release.offset, nof_chan_nic.release,
+           nof_chan_nic.release_count * sizeof(nof_chan_nic.release[0]));
+    nof_chan_nic.release_count = 0;
+    nof_chan_nic_submit(&desc);
 }
 
-void nof_chan_release_staged(uint32_t offset)
+void nof_chan_nic_release_staged(uint32_t offset)
 {
-    nof_chan.release[nof_chan.release_count++] = offset;
-    if (nof_chan.release_count == NOF_RELEASE_MAX)
-        nof_chan_release_flush();
+    nof_chan_nic.release[nof_chan_nic.release_count++] = offset;
+    if (nof_chan_nic.release_count == NOF_RELEASE_MAX)
+        nof_chan_nic_release_flush();
 }

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "chan/channel.h"
+#include "chan/chan.h"
 #include "base/error.h"
 
 /* A standard send of up to this many bytes completes without a receive, as most programs that send
@@ -215,7 +215,7 @@ static int self_dead_member(struct nof_comm *comm)
     return MPI_UNDEFINED;
 }
 
-const struct nof_channel nof_channel_self = {
+const struct nof_chan nof_chan_by_self = {
     .name = "self",
     .send = self_send,
     .recv = self_recv,

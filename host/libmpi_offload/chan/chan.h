@@ -13,7 +13,7 @@
 #include "chan/request.h"
 #include "base/wait.h"
 
-struct nof_channel {
+struct nof_chan {
     const char *name;
     /* Send req->data[0..bytes) to req->peer. */
     void (*send)(struct nof_request *req);
@@ -40,42 +40,42 @@ struct nof_channel {
     void (*close)(void);
 };
 
-extern const struct nof_channel nof_channel_self;
-extern const struct nof_channel nof_channel_nic;
+extern const struct nof_chan nof_chan_by_self;
+extern const struct nof_chan nof_chan_by_nic;
 
-/* Of channel.c. */
+/* Of chan.c. */
 
 /* The one that reaches everybody; ask nof_chan_of(). */
-extern const struct nof_channel *nof_channel_to_all __attribute__((visibility("hidden")));
+extern const struct nof_chan *nof_chan_to_all __attribute__((visibility("hidden")));
 
 /* The channel of a message to or from this peer, a rank among nof_comm_peers(comm) or MPI_ANY_SOURCE. The same for the
  * life of the job; one channel reaches everybody so far. */
-static inline const struct nof_channel *nof_chan_of(const struct nof_comm *comm, int peer)
+static inline const struct nof_chan *nof_chan_of(const struct nof_comm *comm, int peer)
 {
     (void)comm;
     (void)peer;
-    return nof_channel_to_all;
+    return nof_chan_to_all;
 }
 
 /* It is open: messages take it from now on. */
-void nof_channel_use(const struct nof_channel *channel);
+void nof_chan_use(const struct nof_chan *channel);
 
 /* "" before MPI_Init. */
-const char *nof_channel_name(void);
+const char *nof_chan_name(void);
 
 /* What concerns all that are open; as the functions of the table. */
-void nof_channel_commit(struct nof_type *type);
-void nof_channel_flush(void);
-void nof_channel_withdraw(void);
-int nof_channel_dead_member(struct nof_comm *comm);
-void nof_channel_close(void);
+void nof_chan_commit(struct nof_type *type);
+void nof_chan_flush(void);
+void nof_chan_withdraw(void);
+int nof_chan_dead_member(struct nof_comm *comm);
+void nof_chan_close(void);
 
 /* What goes up from a channel, beside the ends of its requests. */
-struct nof_channel_hooks {
+struct nof_chan_hooks {
     void (*on_death)(int world_rank, int code); /* the job rank of the dead; the code for what waits for it */
 };
-void nof_channel_on_death(void (*heard)(int world_rank, int code));
+void nof_chan_on_death(void (*heard)(int world_rank, int code));
 /* A channel tells. */
-void nof_channel_death(int world_rank, int code);
+void nof_chan_death(int world_rank, int code);
 
 #endif

@@ -37,6 +37,7 @@
 #include "nofd/dma/dma_ring.h"
 
 #define SPIN_NS (20 * NOFD_US) /* a stream brings its next block before this */
+#define TURN_NS (20 * NOFD_US) /* copying without a break beside a core on the same CPU: a turn of its own */
 
 #if defined(__x86_64__)
 #define ARCH AUDIT_ARCH_X86_64
@@ -198,12 +199,11 @@ static bool has_more(void)
     return load(&ring->posted) != ring->taken || load(&ring->stop) != 0;
 }
 
-/* With the core on the same CPU nothing comes while we spin, and each look costs two changes of threads. */
-static uint64_t spin_ns(void)
+static bool beside_core(void)
 {
     cpu_set_t cpus;
 
-    return sched_getaffinity(0, sizeof(cpus), &cpus) == 0 && CPU_COUNT(&cpus) < 2 ? 0 : SPIN_NS;
+    return sched_getaffinity(0, sizeof(cpus), &cpus) == 0 && CPU_COUNT(&cpus) < 2;
 }
 
 static void wait_for_more(uint64_t spin_for_ns)
@@ -233,8 +233,13 @@ static void wake_core(void)
     (void)n; /* full: it is awake already */
 }
 
-static void serve(uint64_t spin_for_ns)
+/* On the core's own CPU nothing comes while we spin, and each look costs two changes of threads. And a user with much to
+ * copy would keep it for a slice of the scheduler's, milliseconds in which no rank at all is served. */
+static void serve(bool with_core)
 {
+    uint64_t spin_for_ns = with_core ? 0 : SPIN_NS;
+    uint64_t turn_ends_ns = nofd_clock_ns() + TURN_NS;
+
     while (load(&ring->stop) == 0) {
         uint32_t queued = NOFD_ORDER_QUEUED;
         struct nofd_dma_order *order;
@@ -251,12 +256,16 @@ static void serve(uint64_t spin_for_ns)
         }
         __atomic_store_n(&ring->taken, ring->taken + 1, __ATOMIC_RELEASE);
         wake_core();
+        if (with_core && nofd_clock_ns() >= turn_ends_ns) {
+            sched_yield();
+            turn_ends_ns = nofd_clock_ns() + TURN_NS;
+        }
     }
 }
 
 int main(void)
 {
-    uint64_t spin_for_ns = spin_ns();
+    bool with_core = beside_core();
 
     /* With rights of its file's it would lend them to whoever starts it. */
     if (getauxval(AT_SECURE) != 0)
@@ -274,6 +283,6 @@ int main(void)
     close(NOFD_DMA_FD_RING); /* the mapping stays */
     if (filter() != 0)
         return NOFD_DMA_EXIT_CLOSED;
-    serve(spin_for_ns);
+    serve(with_core);
     _exit(NOFD_DMA_EXIT_STOP);
 }

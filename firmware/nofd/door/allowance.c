@@ -8,7 +8,7 @@
 /* The main thread may share a CPU with a NIC core: what remains of it is the core's. */
 #define USER_PERCENT 10u
 #define OTHERS_PERCENT 20u
-#define OWNER_PERCENT 25u
+#define OWNER_PERCENT 15u
 
 uint64_t nofd_allowance_clock_ns(void)
 {

@@ -42,19 +42,21 @@ struct nof_nic_config {
     uint64_t link_rate_bps; /* 0: unlimited, no pacing */
     uint32_t max_endpoints; /* 1..1024 [16] */
     uint32_t max_paths; /* 1..65536 [256] */
-    uint32_t max_peers; /* (endpoint, job rank) pairs, all endpoints [4096] */
-    uint32_t max_jobs; /* [16] */
-    uint32_t max_sends; /* sends under way, all endpoints [4096] */
-    uint32_t max_posted; /* posted receives and probes, all endpoints [16384] */
-    uint32_t max_envelopes; /* unexpected messages, all endpoints; more if peers need it: one each [8192] */
-    uint32_t max_layouts; /* [256] */
+    uint32_t max_peers; /* (endpoint, job rank) pairs, all endpoints, 1..4194304 [4096] */
+    uint32_t max_jobs; /* 1..1024 [16] */
+    uint32_t max_sends; /* sends under way, all endpoints, 1..4194304 [4096] */
+    uint32_t max_posted; /* posted receives and probes, all endpoints, 1..4194304 [16384] */
+    /* Unexpected messages, all endpoints, 1..4194304; more if peers need it: one each [8192] */
+    uint32_t max_envelopes;
+    uint32_t max_layouts; /* 1..65536 [256] */
     uint32_t window_frames; /* unacknowledged frames per path, power of two, 32..1024 [256] */
-    uint32_t sent_frames; /* unacknowledged frames, all paths [8192] */
-    uint32_t reorder_frames; /* frames kept out of order, all paths [1024] */
+    uint32_t sent_frames; /* unacknowledged frames, all paths, 32..4194304 [8192] */
+    uint32_t reorder_frames; /* frames kept out of order, all paths, 1..4194304 [1024] */
     uint32_t
         predict_calls; /* receive calls that the predictor of an endpoint remembers, power of two, 16..32768
                              [1024] */
-    uint64_t netmem_bytes; /* network memory: unexpected eager payload, DMA blocks [16 MiB] */
+    /* Network memory: unexpected eager payload, DMA blocks; 64 KiB for each endpoint..64 GiB [16 MiB] */
+    uint64_t netmem_bytes;
     uint32_t max_predictors; /* of the codec, in each direction, 1..256 [16] */
     uint32_t predictor_log2; /* lines of 16 bytes that each has room for, 8..15 [15] */
     uint64_t predictor_idle_ns; /* one that was not used for so long may go to another channel [100 ms] */

@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The loop of a NIC core, on a thread that stands in for an lcore: whom it serves and in which order, and its end. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <pthread.h>
+#include <sched.h>
+#include <unistd.h>
+
+#include <rte_launch.h>
+
+#include "../check.h"
+#include "nofd/core/core_loop.h"
+#include "nofd/dma/copier.h"
+#include "nofd/sys/clock.h"
+
+enum who { FIRST_NIC, SECOND_NIC, HELPERS, BELLS, COPIER, KINDS };
+
+static struct nofd_nic nic[2];
+static struct nofd_nic *nics[2] = {&nic[0], &nic[1]};
+static struct nofd_source copier_source;
+static struct nofd_core core;
+static pthread_t thread;
+static bool naps[2];
+static bool have_copier;
+/* All of these cross, by errands that are answered, or atomic. */
+static unsigned turns[KINDS], work[KINDS], spares;
+static enum who order[8];
+static unsigned norder;
+static bool recording;
+static uint64_t pause_ns; /* the next turn of the first NIC takes so long */
+static uint64_t stalled_ns[KINDS]; /* what sources were told */
+
+/* What EAL does. */
+static int (*lcore_fn)(void *);
+
+static void *on_lcore(void *arg)
+{
+    (void)lcore_fn(arg);
+    return NULL;
+}
+
+int rte_eal_remote_launch(lcore_function_t *fn, void *arg, unsigned lcore)
+{
+    check(lcore == 9);
+    lcore_fn = fn;
+    return -pthread_create(&thread, NULL, on_lcore, arg);
+}
+
+int rte_eal_wait_lcore(unsigned lcore)
+{
+    check(lcore == 9);
+    return pthread_join(thread, NULL);
+}
+
+static enum who who_is(const struct nofd_source *source)
+{
+    if (source == &copier_source)
+        return COPIER;
+    if (source == &core.dma.pools.source)
+        return HELPERS;
+    if (source == &core.dma.pools.bells)
+        return BELLS;
+    check(source == &nic[0].source || source == &nic[1].source);
+    return source == &nic[0].source ? FIRST_NIC : SECOND_NIC;
+}
+
+static unsigned turn(struct nofd_source *source, uint64_t now_ns)
+{
+    enum who who = who_is(source);
+
+    check(now_ns == core.lcore.now_ns);
+    if (who == FIRST_NIC && pause_ns != 0) {
+        usleep((useconds_t)(pause_ns / NOFD_US));
+        pause_ns = 0;
+    }
+    if (recording && norder < sizeof(order) / sizeof(order[0]))
+        order[norder++] = who;
+    __atomic_fetch_add(&turns[who], 1, __ATOMIC_SEQ_CST);
+    return __atomic_load_n(&work[who], __ATOMIC_SEQ_CST);
+}
+
+static unsigned spare(struct nofd_source *source)
+{
+    check(who_is(source) == COPIER);
+    __atomic_fetch_add(&spares, 1, __ATOMIC_SEQ_CST);
+    return 0;
+}
+
+static void stalled(struct nofd_source *source, uint64_t now_ns, uint64_t for_ns)
+{
+    check(now_ns == core.lcore.now_ns);
+    stalled_ns[who_is(source)] = for_ns;
+}
+
+static const struct nofd_source_ops ops = {.turn = turn, .stalled = stalled};
+static const struct nofd_source_ops with_spare = {.turn = turn, .spare = spare};
+
+/* Whom the core serves. */
+bool nofd_nic_place(struct nofd_nic *of, struct nofd_lcore *lcore, struct nofd_dma *dma)
+{
+    of->source.ops = &ops;
+    of->lcore = lcore;
+    of->dma = dma;
+    return !naps[of - nic];
+}
+
+void nofd_dma_pools_init(struct nofd_dma_pools *pools, struct nofd_lcore *lcore)
+{
+    pools->source.ops = &ops;
+    pools->bells.ops = &ops;
+    pools->lcore = lcore;
+}
+
+struct nofd_copier *nofd_copier_start(struct nofd_dma *dma)
+{
+    check(dma == &core.dma);
+    return have_copier ? (struct nofd_copier *)(void *)&copier_source : NULL;
+}
+
+struct nofd_source *nofd_copier_source(struct nofd_copier *of)
+{
+    check((void *)of == &copier_source);
+    return &copier_source;
+}
+
+static int start(void **state)
+{
+    (void)state;
+    memset(nic, 0, sizeof(nic));
+    memset(turns, 0, sizeof(turns));
+    memset(work, 0, sizeof(work));
+    memset(stalled_ns, 0, sizeof(stalled_ns));
+    naps[0] = naps[1] = have_copier = recording = false;
+    norder = spares = 0;
+    pause_ns = 0;
+    copier_source.ops = &with_spare;
+    if (nofd_core_init(&core, 0, 9, nics, 2, -1) != 0)
+        return -1;
+    core.idle.policy = NOFD_IDLE_YIELD;
+    return 0;
+}
+
+static void record(struct nofd_lcore *lcore, void *arg)
+{
+    (void)lcore;
+    (void)arg;
+    norder = 0;
+    recording = true;
+}
+
+static void stop_recording(struct nofd_lcore *lcore, void *arg)
+{
+    (void)lcore;
+    (void)arg;
+    recording = false;
+}
+
+static void until(unsigned *count, unsigned more)
+{
+    unsigned n = __atomic_load_n(count, __ATOMIC_SEQ_CST) + more;
+    uint64_t end_ns = nofd_clock_ns() + CHECK_PATIENCE_MS * NOFD_MS;
+
+    while ((int)(__atomic_load_n(count, __ATOMIC_SEQ_CST) - n) < 0 && nofd_clock_ns() < end_ns)
+        sched_yield();
+    assert_true((int)(__atomic_load_n(count, __ATOMIC_SEQ_CST) - n) >= 0);
+}
+
+/* An errand comes before the turn: what is recorded begins with the first source. */
+static void served(const enum who *want, unsigned n)
+{
+    nofd_lcore_run(&core.lcore, record, NULL);
+    until(&turns[SECOND_NIC], 3);
+    nofd_lcore_run(&core.lcore, stop_recording, NULL);
+    assert_true(norder >= n);
+    for (unsigned i = 0; i < n; i++)
+        assert_int_equal(order[i], want[i]);
+}
+
+static void stop(void)
+{
+    nofd_core_stop(&core);
+    nofd_core_wait(&core);
+    assert_int_equal(core.ended, 1);
+    nofd_core_fini(&core);
+}
+
+/* NICs go on with what has been copied in the same turn. */
+static void a_private_daemon_serves_the_copier_then_its_nics(void **state)
+{
+    static const enum who want[] = {COPIER, FIRST_NIC, SECOND_NIC, COPIER};
+
+    (void)state;
+    have_copier = true;
+    assert_int_equal(nofd_core_launch(&core, true), 0);
+    served(want, 4);
+    stop();
+}
+
+static void without_a_cpu_for_it_there_is_no_copier(void **state)
+{
+    static const enum who want[] = {FIRST_NIC, SECOND_NIC, FIRST_NIC};
+
+    (void)state;
+    assert_int_equal(nofd_core_launch(&core, true), 0);
+    served(want, 3);
+    assert_null(core.spare);
+    stop();
+}
+
+static void a_shared_daemon_serves_helpers_then_nics_then_rings(void **state)
+{
+    static const enum who want[] = {HELPERS, FIRST_NIC, SECOND_NIC, BELLS, HELPERS};
+
+    (void)state;
+    have_copier = true;
+    assert_int_equal(nofd_core_launch(&core, false), 0);
+    served(want, 5);
+    assert_null(core.spare);
+    stop();
+}
+
+static void only_a_turn_without_work_has_something_to_spare(void **state)
+{
+    (void)state;
+    have_copier = true;
+    work[SECOND_NIC] = 1;
+    assert_int_equal(nofd_core_launch(&core, true), 0);
+    until(&turns[SECOND_NIC], 50);
+    assert_int_equal(__atomic_load_n(&spares, __ATOMIC_SEQ_CST), 0);
+    __atomic_store_n(&work[SECOND_NIC], 0, __ATOMIC_SEQ_CST);
+    until(&spares, 3);
+    stop();
+}
+
+static void make_pause(struct nofd_lcore *lcore, void *arg)
+{
+    (void)lcore;
+    (void)arg;
+    memset(stalled_ns, 0, sizeof(stalled_ns));
+    pause_ns = 30 * NOFD_MS;
+}
+
+static void all_are_told_for_how_long_nobody_listened(void **state)
+{
+    (void)state;
+    assert_int_equal(nofd_core_launch(&core, false), 0);
+    nofd_lcore_run(&core.lcore, make_pause, NULL);
+    until(&turns[BELLS], 2);
+    stop();
+    for (unsigned i = 0; i < COPIER; i++)
+        assert_true(stalled_ns[i] >= 30 * NOFD_MS);
+}
+
+static void own_time(struct nofd_lcore *lcore, void *arg)
+{
+    (void)arg;
+    lcore->watch_pauses = true;
+    lcore->pause_ns = UINT64_MAX;
+}
+
+static void look_at_pause(struct nofd_lcore *lcore, void *arg)
+{
+    *(uint64_t *)arg = lcore->pause_ns;
+}
+
+static void a_turn_is_measured_where_that_is_asked_for(void **state)
+{
+    uint64_t took_ns;
+
+    (void)state;
+    assert_int_equal(nofd_core_launch(&core, true), 0);
+    nofd_lcore_run(&core.lcore, own_time, NULL);
+    until(&turns[SECOND_NIC], 3);
+    nofd_lcore_run(&core.lcore, look_at_pause, &took_ns);
+    assert_true(took_ns < NOFD_S);
+    stop();
+}
+
+static void a_port_that_wakes_nobody_is_napped_for(void **state)
+{
+    (void)state;
+    nofd_core_fini(&core);
+    naps[1] = true;
+    assert_int_equal(nofd_core_init(&core, 0, 9, nics, 2, -1), 0);
+    assert_true(core.idle.naps);
+    nofd_core_fini(&core);
+    naps[1] = false;
+    assert_int_equal(nofd_core_init(&core, 0, 9, nics, 2, -1), 0);
+    assert_false(core.idle.naps);
+    nofd_core_fini(&core);
+}
+
+#define EACH(test) cmocka_unit_test_setup(test, start)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        EACH(a_private_daemon_serves_the_copier_then_its_nics),
+        EACH(without_a_cpu_for_it_there_is_no_copier),
+        EACH(a_shared_daemon_serves_helpers_then_nics_then_rings),
+        EACH(only_a_turn_without_work_has_something_to_spare),
+        EACH(all_are_told_for_how_long_nobody_listened),
+        EACH(a_turn_is_measured_where_that_is_asked_for),
+        EACH(a_port_that_wakes_nobody_is_napped_for),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * One table for both kinds of ports: a real fabric, and a DPDK port that is a stand-in. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "nof/status.h"
+
+#include "nofd/core/wire_ops.h"
+
+static const uint8_t macs[2][6] = {{2, 0, 0, 0, 0, 1}, {2, 0, 0, 0, 0, 2}};
+
+/* The DPDK port: one queue. */
+static struct nof_dpdk_port_info info;
+static int open_says, device_up, wait_fd, opened, frames_waiting, frames_lent, flushes, armed;
+static struct nof_frame frame;
+static char place; /* of the port and its queue */
+
+const struct nof_port_ops nof_dpdk_port_ops;
+
+int nof_dpdk_port_open(const struct nof_dpdk_port_config *cfg, struct nof_dpdk_port **port_out, char *err,
+                       size_t err_bytes)
+{
+    (void)cfg;
+    if (open_says != 0) {
+        snprintf(err, err_bytes, "no such port");
+        return open_says;
+    }
+    opened++;
+    *port_out = (struct nof_dpdk_port *)(void *)&place;
+    return 0;
+}
+
+void nof_dpdk_port_close(struct nof_dpdk_port *port)
+{
+    assert_ptr_equal(port, &place);
+    opened--;
+}
+
+const struct nof_dpdk_port_info *nof_dpdk_port_info(const struct nof_dpdk_port *port)
+{
+    (void)port;
+    return &info;
+}
+
+struct nof_dpdk_queue *nof_dpdk_port_queue(struct nof_dpdk_port *port, unsigned queue)
+{
+    (void)port;
+    assert_int_equal(queue, 0);
+    return (struct nof_dpdk_queue *)(void *)&place;
+}
+
+int nof_dpdk_queue_wait_fd(const struct nof_dpdk_queue *q)
+{
+    (void)q;
+    return wait_fd;
+}
+
+int nof_dpdk_port_link(struct nof_dpdk_port *port, uint64_t now_ns)
+{
+    (void)port;
+    (void)now_ns;
+    return device_up;
+}
+
+unsigned nof_dpdk_queue_rx(struct nof_dpdk_queue *q, struct nof_frame **frames, unsigned max)
+{
+    unsigned n = 0;
+
+    (void)q;
+    while (n < max && frames_waiting > 0) {
+        frames[n++] = &frame;
+        frames_waiting--;
+        frames_lent++;
+    }
+    return n;
+}
+
+void nof_dpdk_queue_rx_done(struct nof_dpdk_queue *q, struct nof_frame *const *frames, unsigned n)
+{
+    (void)q;
+    (void)frames;
+    frames_lent -= (int)n;
+}
+
+void nof_dpdk_queue_flush(struct nof_dpdk_queue *q, uint64_t now_ns)
+{
+    (void)q;
+    assert_int_equal(now_ns, 77);
+    flushes++;
+}
+
+int nof_dpdk_queue_sleep(struct nof_dpdk_queue *q)
+{
+    (void)q;
+    armed = frames_waiting == 0;
+    return armed;
+}
+
+void nof_dpdk_queue_wake(struct nof_dpdk_queue *q)
+{
+    (void)q;
+    armed = 0;
+}
+
+static struct nofd_wire wire;
+static char err[128];
+
+static int start(void **state)
+{
+    (void)state;
+    info = (struct nof_dpdk_port_info){.driver = "net_af_xdp",
+                                       .device = "net_af_xdp0",
+                                       .ifname = "eth0",
+                                       .mac = {2, 1, 2, 3, 4, 5},
+                                       .ip4 = 0x0a000001,
+                                       .mtu_bytes = 9000,
+                                       .rate_bps = 1000};
+    open_says = opened = frames_waiting = frames_lent = flushes = armed = 0;
+    device_up = 1;
+    wait_fd = 12;
+    return 0;
+}
+
+static void open_dpdk(void)
+{
+    struct nof_dpdk_port_config cfg = {.devargs = "eth0"};
+
+    assert_int_equal(nofd_wire_open_dpdk(&wire, &cfg, err, sizeof(err)), 0);
+}
+
+static void a_dpdk_port_is_as_it_says(void **state)
+{
+    (void)state;
+    open_dpdk();
+    assert_memory_equal(wire.mac, info.mac, 6);
+    assert_int_equal(wire.ip4, info.ip4);
+    assert_int_equal(wire.mtu_bytes, 9000);
+    assert_int_equal(wire.rate_bps, 1000);
+    assert_string_equal(wire.kind, "net_af_xdp");
+    assert_string_equal(wire.device_name, "eth0");
+    assert_false(wire.simulated_host);
+    assert_false(wire.naps);
+    nofd_wire_close(&wire);
+    nofd_wire_close(&wire); /* once only */
+    assert_int_equal(opened, 0);
+    info.ifname[0] = '\0';
+    wait_fd = -1;
+    open_dpdk();
+    assert_string_equal(wire.device_name, "net_af_xdp0");
+    assert_true(wire.naps); /* nothing wakes it */
+    nofd_wire_close(&wire);
+}
+
+static void a_port_that_cannot_be_opened_says_why(void **state)
+{
+    struct nof_dpdk_port_config cfg = {.devargs = "eth9"};
+
+    (void)state;
+    open_says = NOF_ENOTSUP;
+    assert_int_equal(nofd_wire_open_dpdk(&wire, &cfg, err, sizeof(err)), NOF_ENOTSUP);
+    assert_string_equal(err, "no such port");
+}
+
+static void unplugged_it_gives_no_frame_and_keeps_none(void **state)
+{
+    struct nof_frame *frames[NOFD_RX_BURST];
+
+    (void)state;
+    open_dpdk();
+    frames_waiting = 5;
+    assert_int_equal(wire.ops->rx(&wire, 1, frames, NOFD_RX_BURST), 5);
+    wire.ops->rx_done(&wire, frames, 5);
+    assert_int_equal(frames_lent, 0);
+    assert_true(wire.ops->link(&wire, 1));
+    assert_true(wire.ops->set_link(&wire, false));
+    assert_false(wire.ops->link(&wire, 1));
+    frames_waiting = 5;
+    assert_int_equal(wire.ops->rx(&wire, 1, frames, NOFD_RX_BURST), 0);
+    assert_int_equal(frames_waiting, 0);
+    assert_int_equal(frames_lent, 0);
+    assert_true(wire.ops->set_link(&wire, true));
+    assert_true(wire.ops->link(&wire, 1));
+    device_up = 0;
+    assert_false(wire.ops->link(&wire, 1)); /* nor when the cable is out */
+    nofd_wire_close(&wire);
+}
+
+static void a_dpdk_port_is_armed_for_a_sleep_and_flushed(void **state)
+{
+    (void)state;
+    open_dpdk();
+    assert_int_equal(wire.ops->deadline(&wire), UINT64_MAX);
+    wire.ops->flush(&wire, 77);
+    assert_int_equal(flushes, 1);
+    assert_true(wire.ops->sleep(&wire));
+    assert_int_equal(armed, 1);
+    wire.ops->wake(&wire);
+    assert_int_equal(armed, 0);
+    frames_waiting = 1;
+    assert_false(wire.ops->sleep(&wire));
+    nofd_wire_close(&wire);
+}
+
+static struct nof_fabric *fabric(struct nofd_wire wires[2])
+{
+    struct nof_fabric_config cfg = {.nports = 2, .mac = macs, .pool_frames = 64};
+    struct nof_fabric *f = NULL;
+
+    assert_int_equal(nof_fabric_create(&cfg, &f), NOF_OK);
+    for (unsigned i = 0; i < 2; i++)
+        nofd_wire_open_fabric(&wires[i], f, i, macs[i], 0x0a000001 + i, 1500, 0);
+    return f;
+}
+
+static void send_to_second(struct nofd_wire wires[2])
+{
+    struct nof_frame *f = wires[0].port_ops->frame_alloc(wires[0].port, 100);
+
+    memset(f->data, 0, 100);
+    memcpy(f->data, macs[1], 6);
+    assert_int_equal(wires[0].port_ops->send(wires[0].port, &f, 1), 1);
+    wires[0].port_ops->frame_free(wires[0].port, f);
+}
+
+static void frames_of_the_fabric_come_and_keep_awake(void **state)
+{
+    struct nofd_wire wires[2];
+    struct nof_fabric *f = fabric(wires);
+    struct nof_frame *frames[NOFD_RX_BURST];
+
+    (void)state;
+    assert_string_equal(wires[1].device_name, "switch port 1");
+    assert_true(wires[1].simulated_host);
+    assert_int_equal(wires[1].ops->deadline(&wires[1]), UINT64_MAX);
+    assert_true(wires[1].ops->sleep(&wires[1]));
+    send_to_second(wires);
+    assert_int_equal(wires[1].ops->deadline(&wires[1]), 0);
+    assert_false(wires[1].ops->sleep(&wires[1]));
+    assert_true(wires[0].ops->sleep(&wires[0]));
+    assert_int_equal(wires[1].ops->rx(&wires[1], 1, frames, NOFD_RX_BURST), 1);
+    assert_int_equal(nof_fabric_pool_free(f, 0), 63);
+    wires[1].ops->rx_done(&wires[1], frames, 1);
+    assert_int_equal(nof_fabric_pool_free(f, 0), 64);
+    for (unsigned i = 0; i < 2; i++)
+        nofd_wire_close(&wires[i]);
+    nof_fabric_destroy(f); /* not the wires' to close */
+}
+
+static void a_switch_port_is_unplugged_by_itself(void **state)
+{
+    struct nofd_wire wires[2];
+    struct nof_fabric *f = fabric(wires);
+    struct nof_frame *frames[NOFD_RX_BURST];
+
+    (void)state;
+    assert_true(wires[1].ops->set_link(&wires[1], false));
+    assert_false(wires[1].ops->link(&wires[1], 1));
+    assert_true(wires[0].ops->link(&wires[0], 1));
+    send_to_second(wires);
+    assert_int_equal(wires[1].ops->rx(&wires[1], 1, frames, NOFD_RX_BURST), 0);
+    assert_true(wires[1].ops->set_link(&wires[1], true));
+    send_to_second(wires);
+    assert_int_equal(wires[1].ops->rx(&wires[1], 2, frames, NOFD_RX_BURST), 1);
+    wires[1].ops->rx_done(&wires[1], frames, 1);
+    nof_fabric_destroy(f);
+}
+
+#define EACH(test) cmocka_unit_test_setup(test, start)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        EACH(a_dpdk_port_is_as_it_says),
+        EACH(a_port_that_cannot_be_opened_says_why),
+        EACH(unplugged_it_gives_no_frame_and_keeps_none),
+        EACH(a_dpdk_port_is_armed_for_a_sleep_and_flushed),
+        EACH(frames_of_the_fabric_come_and_keep_awake),
+        EACH(a_switch_port_is_unplugged_by_itself),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -10,13 +10,13 @@
 #include "msg/direct_rx.h"
 #include "dispatch.h"
 #include "flows.h"
-#include "msg/host.h"
+#include "descriptors.h"
 #include "flow/job.h"
 #include "life.h"
 #include "flow/link.h"
 #include "flow/peer.h"
 #include "msg/recv.h"
-#include "ahead/recv_watch.h"
+#include "msg/recv_watch.h"
 #include "msg/rendezvous.h"
 #include "flow/scheduler.h"
 #include "msg/send.h"
@@ -234,7 +234,7 @@ void nof_nic_host(struct nof_nic *nic, uint64_t now_ns, uint32_t endpoint, const
 {
     begin(nic, now_ns);
     if (endpoint < nic->cfg.max_endpoints)
-        nof_host_take(nic, &nic->eps[endpoint], descs, n);
+        nof_descriptors_take(nic, &nic->eps[endpoint], descs, n);
     run(nic, RUN_FRAMES);
 }
 

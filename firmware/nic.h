@@ -20,9 +20,9 @@
 #include <stdint.h>
 
 #include "nof/core.h"
-#include "compress/grant.h"
+#include "compress/grant_state.h"
 #include "base/layout_table.h"
-#include "msg/match.h"
+#include "msg/match_state.h"
 #include "base/netmem.h"
 #include "base/pool.h"
 #include "base/share.h"

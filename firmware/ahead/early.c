@@ -2,7 +2,7 @@
 #include "ahead/early.h"
 
 #include "flow/credit.h"
-#include "ahead/expect.h"
+#include "msg/expect.h"
 #include "msg/recv.h"
 #include "msg/rendezvous.h"
 #include "msg/stored.h"

@@ -4,11 +4,6 @@
 #include "base/invariant.h"
 #include "flow/link.h"
 
-struct nof_grant *nof_grant_rx(const struct nof_nic *nic, uint32_t peer)
-{
-    return nof_grant_find(nic->grants.rx_index, nic->grants.rx, peer);
-}
-
 void nof_chunk_revoke(struct nof_nic *nic, struct nof_grant *ch, enum nof_grant_state state)
 {
     const struct nof_peer *peer = nof_peer_at(nic, ch->peer);

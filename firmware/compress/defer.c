@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "compress/defer.h"
 
-#include "ahead/expect.h"
+#include "msg/expect.h"
+#include "msg/match.h"
 #include "msg/stored.h"
 
 /* What a chunk says that it stands for; 0: it is none. */
@@ -58,7 +59,7 @@ int nof_defer_takes(struct nof_nic *nic, struct nof_peer *peer, const struct nof
     int wanted = when == NOF_DECODE_NEEDED || (when == NOF_DECODE_AUTO && nic->eps[peer->ep].watch != NULL);
     if (view->type == NOF_WIRE_DATA || !wanted)
         return 0;
-    const struct nof_grant *ch = nof_grant_rx(nic, nof_peer_index(nic, peer));
+    const struct nof_grant *ch = nof_grant_rx(&nic->grants, nof_peer_index(nic, peer));
     uint32_t n = plain_bytes(view);
     if (n == 0 || ch == NULL || ch->state == NOF_GRANT_BROKEN ||
         ch->slot != view->payload[NOF_WIRE_PREFIX_SLOT] ||

@@ -23,15 +23,6 @@ static uint16_t *bucket_of(uint16_t *index, uint32_t peer)
     return &index[peer % NOF_PREDICTORS_MAX];
 }
 
-struct nof_grant *nof_grant_find(const uint16_t *index, struct nof_grant *table, uint32_t peer)
-{
-    uint16_t at = index[peer % NOF_PREDICTORS_MAX];
-    /* bound: predictors, 256, of flows with like numbers; paid by the flow that has one */
-    while (at != 0 && table[at - 1].peer != peer)
-        at = table[at - 1].next;
-    return at != 0 ? &table[at - 1] : NULL;
-}
-
 void nof_grant_enter(uint16_t *index, struct nof_grant *table, struct nof_grant *ch)
 {
     uint16_t *at = bucket_of(index, ch->peer);

@@ -23,83 +23,13 @@
 #ifndef NOF_GRANT_H
 #define NOF_GRANT_H
 
-#include <stddef.h>
-#include <stdint.h>
-
-#include "compress/adaptive.h"
-#include "dfcm_engine.h"
-#include "nof/port.h"
-#include "base/pool.h"
-
-struct nof_nic;
-struct nof_peer;
-struct nof_link;
-struct nof_send;
-struct nof_wire_view;
-
-enum nof_compression { NOF_COMPRESSION_OFF = 0, NOF_COMPRESSION_ON, NOF_COMPRESSION_ADAPTIVE };
-
-#define NOF_PREDICTORS_MAX 256u
-#define NOF_REFUSALS 64u
-/* Room for the decoded payload of a burst: two frames of the most that a chunk can stand for. */
-#define NOF_PLAIN_BYTES 131200u
-
-enum nof_grant_state {
-    NOF_GRANT_FREE = 0,
-    NOF_GRANT_ASKING, /* tx: no answer yet */
-    NOF_GRANT_READY,
-    NOF_GRANT_REVOKED, /* rx: until END comes */
-    NOF_GRANT_BROKEN, /* rx: likewise; a chunk did not decode, so no further one of this epoch will */
-};
-
-struct nof_grant {
-    uint32_t peer;
-    uint8_t state; /* enum nof_grant_state */
-    uint8_t slot; /* its index at the receiver */
-    uint16_t next; /* of the same bucket: index + 1, or 0 */
-    uint8_t table_log2;
-    uint16_t epoch;
-    uint64_t used_ns; /* last chunk */
-    uint64_t revoked_ns;
-    uint64_t cycles; /* in the codec */
-    struct nof_dfcm_stats stats;
-    struct nof_adaptive adaptive; /* tx */
-    struct nof_dfcm *predictor;
-    void *mem;
-    uint32_t packed_head, packed_tail; /* rx: messages that are not decoded yet, oldest first (stored.c) */
-    uint64_t packed_bytes; /* of them, decoded */
-};
-
-struct nof_refusal { /* do not ask for this flow again before */
-    uint32_t peer;
-    uint64_t until_ns;
-};
-
-struct nof_grants {
-    struct nof_grant *tx, *rx; /* count each */
-    uint16_t *tx_index, *rx_index; /* NOF_PREDICTORS_MAX buckets by the flow's index: index + 1, or 0 */
-    uint32_t count;
-    uint32_t tx_used, rx_used;
-    uint64_t
-        min_bytes; /* smallest message to compress; UINT64_MAX while compression is off or cannot pay here */
-    uint16_t epoch; /* the last one given out */
-    uint64_t grant_due_ns; /* all grants so far are worth the time until then */
-    struct nof_pool raws; /* blocks read from hosts, to be encoded; their bytes: */
-    uint8_t *raw;
-    uint8_t *plain; /* NOF_PLAIN_BYTES */
-    uint8_t *packed; /* the longest chain of network memory: what one message came as, while it is decoded */
-    const struct nof_wire_view *deferring; /* the frame that is stored as it came, while it is looked at */
-    uint32_t plain_used; /* lent until the end of the burst */
-    struct nof_refusal *refused; /* NOF_REFUSALS, by the flow's index */
-    struct nof_adaptive_cost cost;
-};
+#include "nic.h"
 
 /* Compression was switched or its threshold moved: nothing is asked for, ended or forgotten. */
 void nof_grants_set(struct nof_nic *nic);
 /* Lines of a new predictor, as a power of two: as wished, and as there is room for. */
 uint8_t nof_grants_log2(const struct nof_nic *nic);
-/* The channel of a flow in this table, or NULL; into its index, and out again. */
-struct nof_grant *nof_grant_find(const uint16_t *index, struct nof_grant *table, uint32_t peer);
+/* Into the index of a table, and out again. */
 void nof_grant_enter(uint16_t *index, struct nof_grant *table, struct nof_grant *ch);
 void nof_grant_leave(uint16_t *index, struct nof_grant *table, const struct nof_grant *ch);
 /* The flow is gone, and with it its predictors at this end. */
@@ -110,6 +40,9 @@ void nof_grant_rx_forget(struct nof_nic *nic, uint32_t peer);
  * it is. Asks for a predictor when there is none. The flow is open and its link no loop-back. */
 struct nof_grant *nof_grant_of_send(struct nof_nic *nic, struct nof_link *link, struct nof_peer *peer,
                                     const struct nof_send *s);
+/* A rendezvous begins: ask now, so that the grant is here before the CTS. */
+void nof_grant_announced(struct nof_nic *nic, struct nof_link *link, struct nof_peer *peer,
+                         const struct nof_send *s);
 /* Will compression of the next `bytes` of this channel be faster than sending them as they are? */
 int nof_grant_pays(struct nof_nic *nic, struct nof_grant *ch, uint64_t bytes);
 /* The granted channel of a flow, if chunks are to be made on it now, else NULL. */
@@ -123,8 +56,6 @@ int nof_grant_revoke_rx(struct nof_nic *nic, const struct nof_peer *peer, const 
 
 int nof_grant_ask_rx(struct nof_nic *nic, struct nof_link *link, const struct nof_peer *peer,
                      const struct nof_wire_view *view);
-/* The granted channel of a flow to us, in whatever state, or NULL. */
-struct nof_grant *nof_grant_rx(const struct nof_nic *nic, uint32_t peer);
 int nof_grant_end_rx(struct nof_nic *nic, const struct nof_peer *peer, const struct nof_wire_view *view);
 /* A frame whose payload is a chunk. NOF_OK: *plain_out is the frame as it would have come without compression; its
  * payload is lent until the end of the burst (nof_grant_burst_end), or until the room for it is used up: what was

@@ -66,7 +66,8 @@ int nof_grant_ask_rx(struct nof_nic *nic, struct nof_link *link, const struct no
     uint32_t index = nof_peer_index(nic, peer);
     uint8_t fields[NOF_WIRE_CODEC_GRANT_BYTES] = {0};
     if (view->fields_bytes != NOF_WIRE_CODEC_ASK_BYTES || !(peer->flags & NOF_PEER_F_RX) ||
-        view->fields[NOF_WIRE_CODEC_ASK_LOG2] < NOF_DFCM_TABLE_LOG2_MIN || nof_grant_rx(nic, index) != NULL)
+        view->fields[NOF_WIRE_CODEC_ASK_LOG2] < NOF_DFCM_TABLE_LOG2_MIN ||
+        nof_grant_rx(&nic->grants, index) != NULL)
         return NOF_EPROTO;
     int speaks = view->fields[NOF_WIRE_CODEC_ASK_FORMAT] == NOF_DFCM_FAST ||
                  view->fields[NOF_WIRE_CODEC_ASK_FORMAT] == NOF_DFCM_PAPER;
@@ -112,7 +113,7 @@ int nof_grant_end_rx(struct nof_nic *nic, const struct nof_peer *peer, const str
 {
     if (view->fields_bytes != NOF_WIRE_CODEC_END_BYTES)
         return NOF_EPROTO;
-    struct nof_grant *ch = nof_grant_rx(nic, nof_peer_index(nic, peer));
+    struct nof_grant *ch = nof_grant_rx(&nic->grants, nof_peer_index(nic, peer));
     if (ch != NULL && ch->slot == view->fields[NOF_WIRE_CODEC_END_SLOT] &&
         ch->epoch == nof_get16(view->fields + NOF_WIRE_CODEC_END_EPOCH))
         release(nic, ch);
@@ -121,7 +122,7 @@ int nof_grant_end_rx(struct nof_nic *nic, const struct nof_peer *peer, const str
 
 void nof_grant_rx_forget(struct nof_nic *nic, uint32_t peer)
 {
-    struct nof_grant *ch = nof_grant_rx(nic, peer);
+    struct nof_grant *ch = nof_grant_rx(&nic->grants, peer);
     if (ch != NULL)
         release(nic, ch);
 }
@@ -129,7 +130,7 @@ void nof_grant_rx_forget(struct nof_nic *nic, uint32_t peer)
 int nof_grant_open_chunk(struct nof_nic *nic, const struct nof_peer *peer, const struct nof_wire_view *view,
                          struct nof_wire_view *plain_out)
 {
-    struct nof_grant *ch = nof_grant_rx(nic, nof_peer_index(nic, peer));
+    struct nof_grant *ch = nof_grant_rx(&nic->grants, nof_peer_index(nic, peer));
     if (ch != NULL)
         nof_stored_flush(nic, ch); /* in the order in which they came */
     return nof_chunk_decode(nic, peer, ch, view, plain_out);

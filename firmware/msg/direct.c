@@ -11,7 +11,7 @@
 #include "msg/match_last.h"
 #include "flow/peer.h"
 #include "msg/recv.h"
-#include "ahead/recv_watch.h"
+#include "msg/recv_watch.h"
 
 /* Is there anybody whom this message would overtake, or whose turn it would take? */
 static int nobody_waits(const struct nof_nic *nic, const struct nof_link *link, const struct nof_peer *peer)
@@ -95,7 +95,7 @@ int nof_direct_send(struct nof_nic *nic, struct nof_endpoint *ep, struct nof_pee
     return 1;
 }
 
-/* A RECV descriptor for a plain buffer, all fields in range (host.c names the fault). */
+/* A RECV descriptor for a plain buffer, all fields in range (descriptors.c names the fault). */
 static inline int is_plain_recv(const struct nof_endpoint *ep, const struct nof_desc *desc)
 {
     return ((desc->opcode ^ NOF_DESC_RECV) | desc->flags | desc->reserved0) == 0 &&

@@ -10,6 +10,7 @@
 #ifndef NOF_MATCH_LAST_H
 #define NOF_MATCH_LAST_H
 
+#include "msg/match.h"
 #include "nic.h"
 
 static inline int nof_match_same_key(const struct nof_match_key *a, const struct nof_match_key *b)

@@ -13,9 +13,10 @@
 #define NOF_RECV_H
 
 #include "flow/completion.h"
-#include "nic.h"
 #include "flow/peer.h"
-#include "ahead/recv_watch.h"
+#include "msg/match.h"
+#include "msg/recv_watch.h"
+#include "nic.h"
 
 /* Descriptors of any kind that this endpoint may still submit: each needs at most one object. */
 uint32_t nof_recv_room(const struct nof_nic *nic, const struct nof_endpoint *ep);

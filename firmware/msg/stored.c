@@ -2,7 +2,7 @@
 #include "msg/stored.h"
 
 #include "compress/chunk.h"
-#include "ahead/expect.h"
+#include "msg/expect.h"
 #include "base/invariant.h"
 #include "flow/link.h"
 #include "flow/peer.h"
@@ -34,7 +34,7 @@ static void pack(struct nof_nic *nic, uint32_t chain, uint32_t n)
 {
     const struct nof_wire_view *view = nic->grants.deferring;
     struct nof_stored *st = nof_stored_at(&nic->netmem, chain);
-    struct nof_grant *ch = nof_grant_rx(nic, st->peer);
+    struct nof_grant *ch = nof_grant_rx(&nic->grants, st->peer);
     uint8_t head[NOF_RECORD_BYTES];
     nof_invariant(ch != NULL &&
                   st->packed_bytes + NOF_RECORD_BYTES + view->payload_bytes <= nof_stored_capacity(st));
@@ -131,7 +131,7 @@ int nof_stored_open(struct nof_nic *nic, uint32_t chain)
     const struct nof_stored *st = nof_stored_at(&nic->netmem, chain);
     if (!(st->flags & NOF_STORED_F_PACKED))
         return NOF_OK;
-    struct nof_grant *ch = nof_grant_rx(nic, st->peer);
+    struct nof_grant *ch = nof_grant_rx(&nic->grants, st->peer);
     nof_invariant(ch != NULL);
     /* bound: messages deferred on one channel, 256 KiB in all; paid by the flow's bytes */
     for (;;) {

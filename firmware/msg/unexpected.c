@@ -123,7 +123,7 @@ static struct nof_recv *answer_probes(struct nof_nic *nic, struct nof_endpoint *
                                       const struct nof_arrival *a)
 {
     struct nof_recv *r;
-    /* bound: waiting probes, PROBES_MAX of an endpoint (host.c); paid by the endpoint */
+    /* bound: waiting probes, PROBES_MAX of an endpoint (descriptors.c); paid by the endpoint */
     while ((r = nof_match_probe(nic, ep, &a->key)) != NULL) {
         nof_recv_unpost(nic, r);
         if (r->opcode == NOF_COMP_MPROBE)

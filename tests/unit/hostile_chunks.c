@@ -52,12 +52,12 @@ static int ask(void)
 {
     const uint8_t fields[NOF_WIRE_CODEC_ASK_BYTES] = {NOF_DFCM_FAST, LOG2};
     assert_int_equal(frame(NOF_WIRE_CODEC_ASK, 0, fields, sizeof fields, NULL, 0), NOF_OK);
-    return nof_grant_rx(nic, nof_peer_index(nic, peer)) != NULL;
+    return nof_grant_rx(&nic->grants, nof_peer_index(nic, peer)) != NULL;
 }
 
 static void end_channel(void)
 {
-    const struct nof_grant *ch = nof_grant_rx(nic, nof_peer_index(nic, peer));
+    const struct nof_grant *ch = nof_grant_rx(&nic->grants, nof_peer_index(nic, peer));
     uint8_t fields[NOF_WIRE_CODEC_END_BYTES] = {ch->slot};
     nof_put16(fields + 2, ch->epoch);
     assert_int_equal(frame(NOF_WIRE_CODEC_END, 0, fields, sizeof fields, NULL, 0), NOF_OK);
@@ -73,7 +73,7 @@ static void message(int tag, uint16_t epoch, int flaw)
                                      body + NOF_WIRE_PREFIX_BYTES, 1400, &chunk, NULL),
                      NOF_OK);
     assert_int_equal(chunk.plain_bytes, LEN);
-    body[NOF_WIRE_PREFIX_SLOT] = nof_grant_rx(nic, nof_peer_index(nic, peer))->slot;
+    body[NOF_WIRE_PREFIX_SLOT] = nof_grant_rx(&nic->grants, nof_peer_index(nic, peer))->slot;
     body[NOF_WIRE_PREFIX_ELEM] = NOF_ELEM_F64;
     nof_put16(body + NOF_WIRE_PREFIX_EPOCH, epoch);
     nof_put32(fields + NOF_WIRE_MSG_CTX, 1); /* as world_recv() has it */
@@ -157,7 +157,7 @@ static void a_wrong_epoch_does_not_spoil_what_came_before(void **state)
     (void)state;
     begin();
     assert_int_equal(ask(), 1);
-    uint16_t epoch = nof_grant_rx(nic, nof_peer_index(nic, peer))->epoch;
+    uint16_t epoch = nof_grant_rx(&nic->grants, nof_peer_index(nic, peer))->epoch;
     message(7, epoch, 0);
     assert_int_equal(counter(NOF_C_DEFERRED_BYTES), LEN);
     message(8, (uint16_t)(epoch + 1), 0);
@@ -172,7 +172,7 @@ static void what_waits_and_does_not_decode_fails_alone(void **state)
     (void)state;
     begin();
     assert_int_equal(ask(), 1);
-    uint16_t epoch = nof_grant_rx(nic, nof_peer_index(nic, peer))->epoch;
+    uint16_t epoch = nof_grant_rx(&nic->grants, nof_peer_index(nic, peer))->epoch;
     message(7, epoch, 0);
     message(8, epoch, 1);
     message(9, epoch, 0);
@@ -188,7 +188,7 @@ static void what_waits_is_decoded_when_its_sender_dies(void **state)
     (void)state;
     begin();
     assert_int_equal(ask(), 1);
-    uint16_t epoch = nof_grant_rx(nic, nof_peer_index(nic, peer))->epoch;
+    uint16_t epoch = nof_grant_rx(&nic->grants, nof_peer_index(nic, peer))->epoch;
     message(7, epoch, 0);
     message(8, epoch, 1);
     nof_path_reset(nic->links[peer->link].path, NOF_EPROTO);
@@ -210,11 +210,11 @@ static void epochs_go_round(void **state)
     (void)state;
     begin();
     assert_int_equal(ask(), 1);
-    uint16_t epoch = nof_grant_rx(nic, nof_peer_index(nic, peer))->epoch;
+    uint16_t epoch = nof_grant_rx(&nic->grants, nof_peer_index(nic, peer))->epoch;
     end_channel();
     nic->grants.epoch = (uint16_t)(epoch - 1);
     assert_int_equal(ask(), 1);
-    assert_int_not_equal(nof_grant_rx(nic, nof_peer_index(nic, peer))->epoch, epoch);
+    assert_int_not_equal(nof_grant_rx(&nic->grants, nof_peer_index(nic, peer))->epoch, epoch);
     end();
 }
 

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "ahead/expect.h"
+#include "msg/expect.h"
+
+#include "msg/match.h"
 
 static bool is_same(const struct nof_message_id *a, const struct nof_message_id *b)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "msg/host.h"
+#include "descriptors.h"
 
 #include "msg/answer.h"
 #include "msg/cancel.h"
@@ -8,7 +8,7 @@
 #include "life.h"
 #include "flow/peer.h"
 #include "msg/recv.h"
-#include "ahead/recv_watch.h"
+#include "msg/recv_watch.h"
 #include "msg/send.h"
 #include "msg/spill.h"
 #include "msg/unexpected.h"
@@ -378,7 +378,8 @@ static void take(struct nof_nic *nic, struct nof_endpoint *ep, const struct nof_
     }
 }
 
-void nof_host_take(struct nof_nic *nic, struct nof_endpoint *ep, const struct nof_desc *descs, unsigned n)
+void nof_descriptors_take(struct nof_nic *nic, struct nof_endpoint *ep, const struct nof_desc *descs,
+                          unsigned n)
 {
     unsigned i = 0;
     /* bound: descriptors of one burst; paid by the endpoint */

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "ahead/recv_watch.h"
+#include "msg/recv_watch.h"
+
+#include "msg/match.h"
 
 size_t nof_watch_mem_size(uint32_t calls)
 {

@@ -5,19 +5,20 @@
 #include "compress/grant.h"
 #include "compress/chunk.h"
 #include "compress/defer.h"
+#include "msg/data.h"
+#include "msg/deliver.h"
 #include "msg/eager.h"
 #include "flows.h"
 #include "flow/link.h"
 #include "flow/peer.h"
 #include "msg/rendezvous.h"
 #include "msg/send.h"
-#include "msg/write.h"
 
 /* A frame with payload, as it is or decoded. */
 static int on_payload(struct nof_nic *nic, struct nof_peer *peer, const struct nof_wire_view *view, int lent)
 {
     if (view->type == NOF_WIRE_DATA)
-        return nof_rndv_data_rx(nic, peer, view, lent);
+        return nof_data_rx(nic, peer, view, lent);
     if (!(peer->flags & NOF_PEER_F_RX))
         return NOF_OK;
     return view->type == NOF_WIRE_MSG ? nof_eager_envelope_rx(nic, peer, view, lent)
@@ -41,7 +42,7 @@ static int on_chunk(struct nof_nic *nic, struct nof_peer *peer, const struct nof
     if (rc == NOF_OK)
         return on_payload(nic, peer, &plain, lent || plain.payload != view->payload + NOF_WIRE_PREFIX_BYTES);
     if (view->type == NOF_WIRE_DATA)
-        return nof_rndv_broken_rx(nic, peer, &plain);
+        return nof_data_broken_rx(nic, peer, &plain);
     return nof_eager_broken_rx(nic, peer, &plain);
 }
 
@@ -75,7 +76,7 @@ int nof_dispatch_frame(struct nof_nic *nic, struct nof_link *link, const struct 
         return NOF_OK;
     }
     if (!nof_chunk_room(&nic->grants)) { /* so that whatever this frame wants decoded has its place */
-        nof_gather_flush(nic);
+        nof_deliver_flush(nic);
         nof_grant_burst_end(&nic->grants);
     }
     switch (view->type) {
@@ -123,6 +124,6 @@ void nof_dispatch_local(struct nof_nic *nic)
     /* bound: frames of the loop-back pool; paid by who sent them, by their share of the link */
     while ((link = nof_local_next(nic, &batch, &view)) != NULL)
         nof_dispatch_frame(nic, link, &view, 1);
-    nof_gather_flush(nic);
+    nof_deliver_flush(nic);
     nof_local_done(nic, &batch);
 }

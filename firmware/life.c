@@ -101,8 +101,7 @@ void nof_life_fail(struct nof_nic *nic, struct nof_endpoint *ep, int status)
 
 void nof_life_flush(struct nof_nic *nic, struct nof_endpoint *ep, struct nof_recv *r)
 {
-    r->state = NOF_RECV_FLUSH;
-    r->order = ep->send_order;
+    nof_recv_flush(r, ep->send_order);
     if (ep->flushes == NOF_NIL) {
         nic->flushing++;
         ep->flush_peer = ep->peers;
@@ -143,7 +142,7 @@ static void flush_one(struct nof_nic *nic, struct nof_endpoint *ep)
     /* bound: FLUSH descriptors that can be answered; paid by the endpoint */
     while (ep->flushes != NOF_NIL) {
         struct nof_recv *r = nof_recv_at(nic, nof_queue_head(&nic->recvs, ep->flushes));
-        if (ep->sends_head != NOF_NIL && nof_send_at(nic, ep->sends_head)->order < r->order)
+        if (ep->sends_head != NOF_NIL && nof_send_at(nic, ep->sends_head)->order < r->sends)
             return;
         if (!all_acked(nic, ep))
             return;

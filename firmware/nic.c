@@ -4,23 +4,28 @@
  * possible, and lets the transport send. */
 #include "nic.h"
 
+#include "ahead/early.h"
 #include "arena.h"
-#include "compress/grant.h"
 #include "close.h"
-#include "msg/direct_rx.h"
-#include "dispatch.h"
-#include "flows.h"
+#include "compress/chunk.h"
+#include "compress/grant.h"
+#include "compress/pack.h"
 #include "descriptors.h"
+#include "dispatch.h"
 #include "flow/job.h"
-#include "life.h"
 #include "flow/link.h"
 #include "flow/peer.h"
+#include "flow/scheduler.h"
+#include "flows.h"
+#include "life.h"
+#include "msg/deliver.h"
+#include "msg/direct_rx.h"
+#include "msg/gather.h"
 #include "msg/recv.h"
 #include "msg/recv_watch.h"
 #include "msg/rendezvous.h"
-#include "flow/scheduler.h"
 #include "msg/send.h"
-#include "msg/write.h"
+#include "msg/taps.h"
 
 #define RUN_FRAMES 256u /* sent in one call that is not poll; the rest waits for poll */
 #define ROOM_MOST 256u
@@ -79,6 +84,14 @@ static const uint8_t *job_key(void *up, uint64_t job_id)
 static const struct nof_transport_ops transport_ops = {
     .on_frame = on_frame, .on_up = on_up, .on_ready = on_ready, .on_dead = on_dead, .job_key = job_key};
 
+/* Where compression and prediction have their say about a message. */
+static const struct nof_taps taps = {.begins = nof_early_store,
+                                     .waits = nof_early_arrived,
+                                     .announces = nof_grant_announced,
+                                     .reads = nof_pack_start,
+                                     .emits = nof_pack_emit,
+                                     .decodes = nof_chunk_decode};
+
 static struct nof_transport_config transport_config(const struct nof_nic_config *cfg, struct nof_nic *nic)
 {
     struct nof_transport_config t = {.nic = cfg, .ops = &transport_ops, .up = nic};
@@ -113,6 +126,7 @@ int nof_nic_init(void *mem, size_t mem_bytes, const struct nof_nic_config *cfg,
     nic->port = port;
     nic->host_ops = host_ops;
     nic->host = host;
+    nic->taps = &taps;
     nic->now_ns = now_ns;
     memcpy(&nic->seed, checked.seed, sizeof nic->seed);
     /* bound: features; paid by set-up */
@@ -126,8 +140,7 @@ int nof_nic_init(void *mem, size_t mem_bytes, const struct nof_nic_config *cfg,
     nic->write_later = NOF_NIL;
     nic->chores = NOF_NIL;
     nic->stale_ctls = NOF_NIL;
-    nic->gather.recv = NOF_NIL;
-    nic->gather.chain = NOF_NIL;
+    nof_gather_clear(&nic->gather);
     struct nof_transport_config t = transport_config(&nic->cfg, nic);
     t.port_ops = port_ops;
     t.port = port;
@@ -173,7 +186,7 @@ static void retry(struct nof_nic *nic)
         return;
     nic->retry_ns = 0;
     nof_life_completions_run(nic);
-    nof_write_retry(nic, &nic->write_retry);
+    nof_deliver_retry(nic, &nic->write_retry);
     nof_rndv_again(nic);
     nof_link_retry(nic);
     nof_scheduler_retry(nic);
@@ -210,7 +223,7 @@ void nof_nic_rx(struct nof_nic *nic, uint64_t now_ns, struct nof_frame *const *f
 {
     begin(nic, now_ns);
     nof_transport_rx(nic->transport, now_ns, frames, n);
-    nof_gather_flush(nic);
+    nof_deliver_flush(nic);
     nof_grant_burst_end(&nic->grants);
     run(nic, RUN_FRAMES);
 }
@@ -245,7 +258,7 @@ void nof_nic_dma_done(struct nof_nic *nic, uint64_t now_ns, uint64_t token, int 
     begin(nic, now_ns);
     if (i < pool->high && nof_pool_obj(pool, i)->gen == (token >> 32 & NOF_GEN_MAX)) {
         if (token & NOF_TOKEN_WRITE)
-            nof_write_done(nic, i, status);
+            nof_deliver_done(nic, i, status);
         else
             nof_send_dma_done(nic, i, status);
     }
@@ -267,7 +280,7 @@ int nof_nic_poll(struct nof_nic *nic, uint64_t now_ns, unsigned budget_frames)
     if (nic->stale_ctls != NOF_NIL)
         nof_link_sweep(nic);
     if (nic->write_later != NOF_NIL)
-        nof_write_retry(nic, &nic->write_later);
+        nof_deliver_retry(nic, &nic->write_later);
     if (nic->busy_later)
         nof_scheduler_retry(nic);
     if (nic->stalled_comps > 0)

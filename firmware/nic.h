@@ -156,7 +156,7 @@ enum nof_recv_flag {
     NOF_RECV_F_ASKED = 64, /* CANCEL: the question has left */
     NOF_RECV_F_LISTED = 8, /* on the peer's list of operations */
     NOF_RECV_F_EARLY =
-        128, /* RNDV: granted before its receive, nothing is written before all is here (early.c) */
+        128, /* RNDV: granted before its receive, nothing is written before all is here (granted.h) */
 };
 
 struct nof_recv {
@@ -174,13 +174,20 @@ struct nof_recv {
             struct nof_match_key key;
             union {
                 struct nof_match_node node; /* POSTED */
-                struct { /* RNDV: what came and waits to be written, see write.c */
+                struct { /* RNDV: what came and waits to be written, see gather.h */
                     uint32_t hold_chain, hold_tail, hold_fill;
-                    uint32_t hold_bytes;
+                    uint32_t hold_bytes; /* 0 while one of those: */
+                };
+                struct { /* F_WAITING: in endpoint.recv_wait */
+                    uint32_t blocks_next, blocks_prev;
                 };
                 uint32_t again_prev; /* F_AGAIN: in endpoint.again, beside obj.next */
             };
-            uint64_t order; /* POSTED, FLUSH; EARLY: its envelope, or NOF_NIL once it has its receive */
+            union {
+                uint64_t order; /* POSTED: of posting */
+                uint64_t sends; /* FLUSH: endpoint.send_order when it came */
+                uint32_t envelope; /* EARLY: its own, or NOF_NIL once it has its receive */
+            };
             uint64_t cookie;
             uint32_t cookie_next, cookie_prev;
             uint64_t addr;
@@ -194,8 +201,11 @@ struct nof_recv {
             uint32_t wait_next, wait_prev;
             uint32_t reserved_blocks; /* of nic->dma_free */
             uint32_t used_blocks;
-            uint32_t
-                stage_offset; /* EARLY: line, or NOF_STAGE_NONE: in hold_chain; STORED: the chain that is still coming in */
+            union {
+                uint32_t stage_offset; /* STAGE */
+                uint32_t line; /* EARLY; NOF_STAGE_NONE: what has come is held */
+                uint32_t chain; /* STORED: the one that is still coming in */
+            };
             int32_t status;
         };
         struct nof_comp comp;
@@ -359,7 +369,6 @@ struct nof_write { /* part of a receive, from network memory to the host */
     uint32_t done;
     uint32_t issued; /* bytes of the request that is under way */
     uint16_t ep;
-    uint16_t waiting; /* in nic->write_retry or write_later */
     uint64_t offset; /* in the receive's buffer */
 };
 
@@ -421,8 +430,8 @@ struct nof_endpoint {
     uint32_t steps; /* that are left in it */
     uint32_t dma_used; /* blocks of nic->dma_total */
     uint32_t dma_pending; /* requests under way */
-    uint32_t recv_wait; /* the oldest of the receives that wait for blocks (rendezvous.c) */
-    uint32_t again; /* tail of the ring of receives whose grant or question is repeated (rendezvous.c) */
+    uint32_t recv_wait; /* the oldest of the receives that wait for blocks (wait.h) */
+    uint32_t again; /* tail of the ring of receives whose grant or question is repeated (wait.h) */
     uint32_t told; /* CLOSING: links below this index have been told, and: */
     uint32_t close_at; /* what close.c looks at next */
     uint8_t close_piece;
@@ -471,6 +480,7 @@ struct nof_nic {
     void *port;
     const struct nof_host_ops *host_ops;
     void *host;
+    const struct nof_taps *taps; /* what msg/ calls upwards (taps.h) */
     struct nof_transport *transport;
     uint64_t now_ns;
     uint64_t retry_ns; /* 0: nothing to try again */

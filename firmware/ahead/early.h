@@ -29,15 +29,4 @@ void nof_early_ahead(struct nof_nic *nic, struct nof_endpoint *ep);
 /* A receive of the program takes e: count whether it was brought near. */
 void nof_early_found(struct nof_nic *nic, const struct nof_env *e);
 
-/* r has taken e, whose rendezvous is granted already; r's object is given back. */
-void nof_early_bind(struct nof_nic *nic, struct nof_recv *r, struct nof_env *e);
-/* DATA for a receive with NOF_RECV_F_EARLY; r->received and F_ARRIVED tell of it already. */
-void nof_early_data(struct nof_nic *nic, struct nof_recv *r, uint64_t offset, const uint8_t *data,
-                    uint32_t n);
-/* A receive with NOF_RECV_F_EARLY ends. 1: it had no receive call, and its object is given back; 0: the
- * caller completes it. */
-int nof_early_end(struct nof_nic *nic, struct nof_recv *r);
-/* Deliver a stored message that is complete and lies in a line; the chain is freed. */
-void nof_early_deliver(struct nof_nic *nic, struct nof_recv *r, uint32_t chain);
-
 #endif

@@ -6,10 +6,10 @@
 #include "flow/peer.h"
 #include "msg/question.h"
 #include "msg/recv.h"
-#include "msg/rendezvous.h"
 #include "msg/send.h"
 #include "msg/spill.h"
 #include "msg/unexpected.h"
+#include "msg/wait.h"
 
 static struct nof_recv *make_question(struct nof_nic *nic, struct nof_endpoint *ep,
                                       const struct nof_peer *peer, const struct nof_desc *desc)
@@ -17,7 +17,7 @@ static struct nof_recv *make_question(struct nof_nic *nic, struct nof_endpoint *
     struct nof_recv *r = nof_recv_take(nic, ep, NOF_COMP_SEND_CANCEL);
     if (r == NULL)
         return NULL;
-    r->state = NOF_RECV_CANCEL;
+    nof_recv_question(r);
     r->key = (struct nof_match_key){
         .ep = ep->index, .ctx = desc->ctx, .source = (int32_t)peer->rank, .tag = desc->tag};
     r->cookie = desc->cookie;
@@ -106,7 +106,7 @@ int nof_cancel_answer_rx(struct nof_nic *nic, struct nof_peer *peer, const struc
     if (r == NULL || (r->flags & (NOF_RECV_F_ASKED | NOF_RECV_F_AGAIN)) != NOF_RECV_F_ASKED)
         return NOF_OK;
     if (status == NOF_EAGAIN) {
-        nof_rndv_later(nic, r);
+        nof_wait_a_while(nic, r);
         return NOF_OK;
     }
     if (status == NOF_OK)

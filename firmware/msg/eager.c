@@ -7,10 +7,12 @@
 #include "flow/credit.h"
 #include "flow/link.h"
 #include "flow/peer.h"
+#include "msg/deliver.h"
 #include "msg/recv.h"
 #include "msg/rendezvous.h"
+#include "msg/spill.h"
+#include "msg/taps.h"
 #include "msg/unexpected.h"
-#include "msg/write.h"
 
 /* Fields, sequence and credit. NOF_OK: *a is filled and the credit is used. */
 static int parse(struct nof_peer *peer, const struct nof_wire_view *view, struct nof_arrival *a)
@@ -73,10 +75,10 @@ static void take_piece(struct nof_nic *nic, struct nof_peer *peer, struct nof_re
         return;
     }
     uint64_t offset = r->received;
-    r->received += n;
+    nof_recv_came(r, n);
     if (r->received == r->wanted)
-        r->flags |= NOF_RECV_F_ARRIVED;
-    nof_gather_add(nic, r, offset, data, n, lent);
+        nof_recv_arrived(r);
+    nof_deliver_piece(nic, r, offset, data, n, lent);
 }
 
 /* The message has its receive: deliver what is here and see to the rest. */
@@ -90,16 +92,12 @@ static int expected(struct nof_nic *nic, struct nof_peer *peer, struct nof_recv 
         nof_recv_end(nic, r, NOF_EFAULT);
         return NOF_OK;
     }
-    int direct = 1;
     if (r->wanted <= NOF_INLINE_BYTES && r->wanted <= a->payload_bytes) {
         nof_credit_free(nic, peer, 1, a->blocks);
         nof_recv_inline(nic, r, a->payload);
         return NOF_OK;
     }
-    if (!nof_recv_stage(nic, r)) {
-        direct = nof_recv_is_direct(nic, r);
-        r->state = direct ? NOF_RECV_DIRECT : NOF_RECV_STORED;
-    }
+    int direct = nof_recv_stage(nic, r) || nof_recv_pieces(nic, r);
     nof_credit_free(nic, peer, 1, direct ? a->blocks : 0);
     if (direct) {
         peer->rx_target = NOF_REF(NOF_REF_RECV, nof_recv_index(nic, r));
@@ -107,6 +105,55 @@ static int expected(struct nof_nic *nic, struct nof_peer *peer, struct nof_recv 
         return NOF_OK;
     }
     return nof_unexpected_collect(nic, peer, r, a);
+}
+
+/* Waiting probes that this message answers. Returns the MPROBE that takes it, or NULL. */
+static struct nof_recv *answer_probes(struct nof_nic *nic, struct nof_endpoint *ep,
+                                      const struct nof_arrival *a)
+{
+    struct nof_recv *r;
+    /* bound: waiting probes, PROBES_MAX of an endpoint (descriptors.c); paid by the endpoint */
+    while ((r = nof_match_probe(nic, ep, &a->key)) != NULL) {
+        nof_recv_unpost(nic, r);
+        if (r->opcode == NOF_COMP_MPROBE)
+            return r;
+        nof_recv_probe_answer(nic, r, &a->key, a->len, 0);
+    }
+    return NULL;
+}
+
+/* No posted receive wants the message: a probe may take it, the library or the store does. */
+static int unexpected(struct nof_nic *nic, struct nof_peer *peer, const struct nof_arrival *a)
+{
+    struct nof_endpoint *ep = &nic->eps[peer->ep];
+    nof_count(nic, ep, NOF_C_UNEXPECTED, 1);
+    if ((a->flags & NOF_ENV_F_FAILED) && a->blocks > 0)
+        nof_credit_free(nic, peer, 0, a->blocks); /* no payload will need them */
+    struct nof_recv *taker = answer_probes(nic, ep, a);
+    nof_link_update_credit(nic, peer);
+    int tight = nof_credit_tight(peer);
+    if (tight)
+        nof_spill_enter(nic, ep);
+    if (taker != NULL && tight) {
+        nof_spill_probe(nic, ep,
+                        taker); /* what an MPROBE has taken keeps its credit for as long as the host likes */
+        taker = NULL;
+    }
+    if (taker == NULL && ep->spilling)
+        return nof_spill_arrive(nic, peer, a);
+    struct nof_env *e = nof_unexpected_take(nic, peer, a);
+    if (e == NULL) {
+        if (taker != NULL)
+            nof_recv_end(nic, taker, NOF_EPROTO);
+        return NOF_EPROTO;
+    }
+    if (taker != NULL)
+        nof_recv_probe_answer(nic, taker, &a->key, a->len, nof_unexpected_mprobe(nic, e));
+    else
+        nof_match_store(nic, e);
+    if (e->state == NOF_ENV_STORED)
+        nic->taps->waits(nic, e);
+    return NOF_OK;
 }
 
 int nof_eager_envelope_rx(struct nof_nic *nic, struct nof_peer *peer, const struct nof_wire_view *view,
@@ -130,7 +177,7 @@ int nof_eager_envelope_rx(struct nof_nic *nic, struct nof_peer *peer, const stru
     }
     struct nof_recv *r = nof_match_posted(nic, ep, &a.key);
     if (r == NULL) {
-        rc = nof_unexpected_arrive(nic, peer, &a);
+        rc = unexpected(nic, peer, &a);
     } else {
         nof_count(nic, ep, NOF_C_EXPECTED, 1);
         if (r->kind != 0 && ep->watch != NULL)

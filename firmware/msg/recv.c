@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "msg/recv.h"
 
-#include "flow/credit.h"
-#include "ahead/early.h"
 #include "flow/link.h"
 #include "flow/peer.h"
-#include "msg/rendezvous.h"
-#include "msg/write.h"
+#include "msg/gather.h"
+#include "msg/granted.h"
+#include "msg/reserve.h"
+#include "msg/wait.h"
 
 uint32_t nof_recv_room(const struct nof_nic *nic, const struct nof_endpoint *ep)
 {
@@ -75,7 +75,7 @@ void nof_recv_complete(struct nof_nic *nic, struct nof_recv *r, struct nof_comp 
     comp->len = r->len;
     nof_recv_unlist(nic, r);
     if (r->reserved_blocks > 0)
-        nof_write_unreserve(nic, r);
+        nof_reserve_give(nic, r);
     if (r->layout != NOF_NIL)
         nof_layout_drop(&nic->layouts, r->layout);
     r->state = NOF_RECV_DONE;
@@ -111,12 +111,12 @@ void nof_recv_end(struct nof_nic *nic, struct nof_recv *r, int status)
     if (r->state == NOF_RECV_ENDING || r->state == NOF_RECV_FREE)
         return;
     nof_recv_unlist(nic, r);
-    if ((r->flags & NOF_RECV_F_EARLY) && nof_early_end(nic, r))
+    if ((r->flags & NOF_RECV_F_EARLY) && nof_granted_end(nic, r))
         return;
     nof_gather_forget(nic, r);
     if (r->state == NOF_RECV_STAGE)
         nof_stage_release(&nic->eps[r->ep].stage, r->stage_offset);
-    nof_rndv_no_wait(nic, r);
+    nof_wait_leave(nic, r);
     if (r->peer != NOF_NIL) {
         struct nof_peer *peer = nof_peer_at(nic, r->peer);
         if (peer->rx_target == NOF_REF(NOF_REF_RECV, nof_recv_index(nic, r)))
@@ -148,10 +148,10 @@ void nof_recv_matched(struct nof_nic *nic, struct nof_recv *r, struct nof_peer *
     r->key = *key;
     r->peer = nof_peer_index(nic, peer);
     r->len = len;
-    r->wanted = len < r->capacity ? len : r->capacity;
+    nof_recv_want(r, len);
     r->received = 0;
     r->written = 0;
-    r->hold_bytes = 0;
+    nof_gather_begin(r);
 }
 
 void nof_recv_inline(struct nof_nic *nic, struct nof_recv *r, const uint8_t *data)
@@ -176,10 +176,10 @@ int nof_recv_stage(struct nof_nic *nic, struct nof_recv *r)
     return 1;
 }
 
-void nof_recv_give_staged(struct nof_nic *nic, struct nof_recv *r)
+void nof_recv_give_staged(struct nof_nic *nic, struct nof_recv *r, uint32_t offset)
 {
     struct nof_comp comp = {
-        .flags = NOF_COMP_F_STAGED, .staged_offset = r->stage_offset, .staged_len = (uint32_t)r->wanted};
+        .flags = NOF_COMP_F_STAGED, .staged_offset = offset, .staged_len = (uint32_t)r->wanted};
     nof_count(nic, &nic->eps[r->ep], NOF_C_STAGED, 1);
     nof_recv_complete(nic, r, &comp);
 }
@@ -188,39 +188,10 @@ void nof_recv_staged(struct nof_nic *nic, struct nof_recv *r, const uint8_t *dat
 {
     struct nof_endpoint *ep = &nic->eps[r->ep];
     memcpy(ep->stage.area + r->stage_offset + r->received, data, n);
-    r->received += n;
+    nof_recv_came(r, n);
     if (r->received < r->wanted)
         return;
-    nof_recv_give_staged(nic, r);
-}
-
-void nof_recv_stored(struct nof_nic *nic, struct nof_recv *r, uint32_t chain)
-{
-    if (nof_stored_at(&nic->netmem, chain)->line != NOF_NIL) {
-        nof_early_deliver(nic, r, chain);
-        return;
-    }
-    uint8_t *to = NULL;
-    uint8_t small[NOF_INLINE_BYTES];
-    if (r->wanted <= NOF_INLINE_BYTES)
-        to = small;
-    else if (nof_recv_stage(nic, r))
-        to = nic->eps[r->ep].stage.area + r->stage_offset;
-    if (to == NULL) {
-        r->state = NOF_RECV_STORED;
-        r->received = r->wanted;
-        r->flags |= NOF_RECV_F_ARRIVED;
-        nof_write_chain(nic, r, chain, NOF_STORED_BYTES, (uint32_t)r->wanted, 0, r->peer);
-        return;
-    }
-    nof_stored_copy(&nic->netmem, chain, to, (uint32_t)r->wanted);
-    struct nof_peer *peer = nof_peer_at(nic, r->peer);
-    nof_credit_free(nic, peer, 0, nof_netmem_free(&nic->netmem, chain));
-    if (to == small) {
-        nof_recv_inline(nic, r, small);
-        return;
-    }
-    nof_recv_give_staged(nic, r);
+    nof_recv_give_staged(nic, r, r->stage_offset);
 }
 
 void nof_recv_tell_aborted(struct nof_nic *nic, const struct nof_peer *peer, uint64_t handle, int status)

@@ -90,6 +90,75 @@ static inline void nof_recv_unpost(struct nof_nic *nic, struct nof_recv *r)
     r->state = NOF_RECV_DONE;
 }
 
+/* What becomes of r, one state each. A FLUSH, which waits for the sends that came before it; a CANCEL, which looks for the
+ * receive that it means; a SEND_CANCEL, which asks the receiver. */
+static inline void nof_recv_flush(struct nof_recv *r, uint64_t sends)
+{
+    r->state = NOF_RECV_FLUSH;
+    r->sends = sends;
+}
+static inline void nof_recv_seek(struct nof_recv *r)
+{
+    r->state = NOF_RECV_SEEK;
+}
+static inline void nof_recv_question(struct nof_recv *r)
+{
+    r->state = NOF_RECV_CANCEL;
+}
+/* Its payload comes by rendezvous, and the sender knows the message by this handle. */
+static inline void nof_recv_rendezvous(struct nof_recv *r, uint64_t handle)
+{
+    r->state = NOF_RECV_RNDV;
+    r->remote = handle;
+}
+/* Its pieces are written as they come: 1, or collected first: 0. */
+static inline int nof_recv_pieces(const struct nof_nic *nic, struct nof_recv *r)
+{
+    int direct = nof_recv_is_direct(nic, r);
+    r->state = direct ? NOF_RECV_DIRECT : NOF_RECV_STORED;
+    return direct;
+}
+/* Its payload is a stored message that has not all come. */
+static inline void nof_recv_collect(struct nof_recv *r, uint32_t chain)
+{
+    r->state = NOF_RECV_STORED;
+    r->chain = chain;
+}
+
+/* Progress, in bytes: some have come, the last ones have come; all are here and only wait to be written; some have been. */
+static inline void nof_recv_came(struct nof_recv *r, uint64_t n)
+{
+    r->received += n;
+}
+static inline void nof_recv_arrived(struct nof_recv *r)
+{
+    r->flags |= NOF_RECV_F_ARRIVED;
+}
+static inline void nof_recv_all_here(struct nof_recv *r)
+{
+    r->state = NOF_RECV_STORED;
+    r->received = r->wanted;
+    nof_recv_arrived(r);
+}
+static inline void nof_recv_wrote(struct nof_recv *r, uint64_t n)
+{
+    r->written += n;
+}
+/* Of a message of `len` bytes it wants what it has room for. */
+static inline void nof_recv_want(struct nof_recv *r, uint64_t len)
+{
+    r->wanted = len < r->capacity ? len : r->capacity;
+}
+/* The receive call, or what stands for one, is this. */
+static inline void nof_recv_call(struct nof_recv *r, uint64_t cookie, uint64_t addr, uint64_t capacity,
+                                 uint32_t layout)
+{
+    r->cookie = cookie;
+    r->addr = addr;
+    r->capacity = capacity;
+    r->layout = layout;
+}
+
 /* A waiting probe (not posted any more) has found a message. */
 void nof_recv_probe_answer(struct nof_nic *nic, struct nof_recv *r, const struct nof_match_key *key,
                            uint64_t len, uint64_t handle);
@@ -100,12 +169,10 @@ void nof_recv_matched(struct nof_nic *nic, struct nof_recv *r, struct nof_peer *
 void nof_recv_inline(struct nof_nic *nic, struct nof_recv *r, const uint8_t *data);
 /* A staging slot for r->wanted bytes: 1 and state STAGE, or 0. */
 int nof_recv_stage(struct nof_nic *nic, struct nof_recv *r);
-/* Complete with the payload in the slot at r->stage_offset, which is the host's from now on. */
-void nof_recv_give_staged(struct nof_nic *nic, struct nof_recv *r);
+/* Complete with the payload in the slot at this offset, which is the host's from now on. */
+void nof_recv_give_staged(struct nof_nic *nic, struct nof_recv *r, uint32_t offset);
 /* n more bytes of a receive in state STAGE; completes with the last. */
 void nof_recv_staged(struct nof_nic *nic, struct nof_recv *r, const uint8_t *data, uint32_t n);
-/* Deliver a stored message that is complete; the chain is freed. */
-void nof_recv_stored(struct nof_nic *nic, struct nof_recv *r, uint32_t chain);
 /* The last word: `comp` has flags and payload place; everything else is filled here. */
 void nof_recv_complete(struct nof_nic *nic, struct nof_recv *r, struct nof_comp *comp);
 /* Complete if everything wanted is with the host. */

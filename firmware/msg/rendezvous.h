@@ -18,17 +18,10 @@ void nof_rndv_early(struct nof_nic *nic, struct nof_recv *r, uint64_t handle);
 void nof_rndv_window(struct nof_nic *nic, struct nof_recv *r);
 /* Blocks have come back: receives that wait for some. */
 void nof_rndv_blocks(struct nof_nic *nic);
-/* What r last asked the sender is asked again soon: its host had no room for a GRANT or REVOKE. */
-void nof_rndv_later(struct nof_nic *nic, struct nof_recv *r);
-/* Soon is now, for as many as the steps of their endpoints reach. */
+/* Receives that wait for a while (wait.h): ask again, for as many as the steps of their endpoints reach. */
 void nof_rndv_again(struct nof_nic *nic);
-/* r ends: it waits for neither any more. */
-void nof_rndv_no_wait(struct nof_nic *nic, struct nof_recv *r);
-/* Frames that have come: NOF_OK or NOF_EPROTO. */
+/* A parked send is back at its NIC: NOF_OK or NOF_EPROTO. */
 int nof_rndv_resume_rx(struct nof_nic *nic, struct nof_peer *peer, const struct nof_wire_view *view);
-int nof_rndv_data_rx(struct nof_nic *nic, struct nof_peer *peer, const struct nof_wire_view *view, int lent);
-/* DATA whose chunk does not decode: the message ends with an error at both ends. */
-int nof_rndv_broken_rx(struct nof_nic *nic, struct nof_peer *peer, const struct nof_wire_view *view);
 /* The send has ended, as its side says in an ABORT. */
 void nof_rndv_abort_rx(struct nof_nic *nic, struct nof_peer *peer, uint64_t handle, int status);
 

@@ -4,17 +4,16 @@
 #include "msg/send.h"
 
 #include "msg/answer.h"
-#include "compress/grant.h"
 #include "flow/credit.h"
 #include "msg/direct.h"
 #include "flow/completion.h"
 #include "base/invariant.h"
 #include "flow/link.h"
-#include "compress/pack.h"
 #include "flow/peer.h"
 #include "msg/question.h"
 #include "msg/read.h"
 #include "flow/scheduler.h"
+#include "msg/taps.h"
 
 #define DATA_PREV offsetof(struct nof_send, data_prev)
 
@@ -343,7 +342,7 @@ static enum nof_pump send_rts(struct nof_nic *nic, struct nof_link *link, struct
     if (frame == NULL)
         return NOF_PUMP_BUSY;
     if (s->len >= nic->grants.min_bytes && link->path != NULL)
-        nof_grant_of_send(nic, link, peer, s); /* so that the grant is here before the CTS */
+        nic->taps->announces(nic, link, peer, s);
     int park = must_park(nic, s);
     uint64_t handle = park ? s->cookie : nof_handle(nof_send_index(nic, s), s->obj.gen);
     nof_put32(body + NOF_WIRE_MSG_CTX, s->ctx);
@@ -380,7 +379,7 @@ static enum nof_pump read_some(struct nof_nic *nic, struct nof_link *link, struc
     enum nof_pump packing;
     if (s->layout != NOF_NIL && nof_steps_left(nic, &nic->eps[s->ep]) == 0)
         return NOF_PUMP_LATER;
-    if (nof_pack_start(nic, link, peer, s, bytes, &packing))
+    if (nic->taps->reads(nic, link, peer, s, bytes, &packing))
         return packing;
     return nof_read_start(nic, link, peer, s, window, bytes, frames);
 }
@@ -486,7 +485,7 @@ static enum nof_pump emit_read(struct nof_nic *nic, struct nof_link *link, struc
     struct nof_send *s = nof_send_at(nic, r->send);
     enum nof_pump rc = NOF_PUMP_IDLE;
     if (r->raw != NOF_NIL)
-        rc = nof_pack_emit(nic, link, peer, r, budget, frames);
+        rc = nic->taps->emits(nic, link, peer, r, budget, frames);
     if (rc == NOF_PUMP_IDLE)
         rc = nof_read_emit(nic, link, peer, budget, frames);
     if (rc == NOF_PUMP_IDLE && (s->marks & NOF_SEND_M_CANCEL))

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "msg/stored.h"
 
-#include "compress/chunk.h"
-#include "msg/expect.h"
 #include "base/invariant.h"
+#include "flow/credit.h"
 #include "flow/link.h"
 #include "flow/peer.h"
+#include "msg/expect.h"
+#include "msg/granted.h"
+#include "msg/taps.h"
 
 uint32_t nof_stored_capacity(const struct nof_stored *st)
 {
@@ -82,7 +84,7 @@ static int decode(struct nof_nic *nic, const struct nof_peer *peer, struct nof_g
         struct nof_wire_view plain;
         struct nof_wire_view view = {
             .type = NOF_WIRE_MSG_MORE, .payload = grants->packed + at + NOF_RECORD_BYTES, .payload_bytes = n};
-        if (nof_chunk_decode(nic, peer, ch, &view, &plain) != NOF_OK ||
+        if (nic->taps->decodes(nic, peer, ch, &view, &plain) != NOF_OK ||
             plain.payload_bytes > st->len - st->arrived)
             return NOF_EPROTO;
         put_plain(nic, chain, plain.payload, plain.payload_bytes);
@@ -225,37 +227,6 @@ void nof_stored_note(struct nof_nic *nic, struct nof_env *e)
     nic->eps[e->ep].far += near ? UINT32_MAX : 1; /* one less, or more */
 }
 
-/* Bytes of a granted message go into the blocks that were reserved for it, without gaps. */
-void nof_stored_collect(struct nof_nic *nic, struct nof_recv *r, const uint8_t *data, uint32_t n)
-{
-    /* bound: bytes of one frame or line; paid by the flow's bytes */
-    while (n > 0) {
-        if (r->hold_bytes % NOF_NETMEM_BLOCK == 0) {
-            uint32_t b = nof_netmem_take(&nic->netmem, 1);
-            nof_invariant(b != NOF_NIL && r->used_blocks < r->reserved_blocks);
-            r->used_blocks++;
-            if (r->hold_bytes == 0)
-                r->hold_chain = b;
-            else
-                nic->netmem.next[r->hold_tail] = b;
-            r->hold_tail = b;
-        }
-        uint32_t at = r->hold_bytes % NOF_NETMEM_BLOCK;
-        uint32_t piece = NOF_NETMEM_BLOCK - at < n ? NOF_NETMEM_BLOCK - at : n;
-        memcpy(nof_netmem_at(&nic->netmem, r->hold_tail) + at, data, piece);
-        r->hold_bytes += piece;
-        data += piece;
-        n -= piece;
-    }
-}
-
-static uint32_t write_back_granted(struct nof_nic *nic, struct nof_recv *r, const uint8_t *from)
-{
-    r->stage_offset = NOF_STAGE_NONE;
-    nof_stored_collect(nic, r, from, (uint32_t)r->received);
-    return (uint32_t)r->received;
-}
-
 static uint32_t write_back_stored(struct nof_nic *nic, uint32_t chain, const uint8_t *from)
 {
     struct nof_stored *st = nof_stored_at(&nic->netmem, chain);
@@ -279,8 +250,8 @@ static void write_back(struct nof_nic *nic, struct nof_endpoint *ep, uint32_t li
         n = write_back_stored(nic, NOF_REF_INDEX(owner), from);
     } else {
         struct nof_recv *r = nof_recv_at(nic, NOF_REF_INDEX(owner));
-        n = r->flags & NOF_RECV_F_EARLY ? write_back_granted(nic, r, from)
-                                        : write_back_stored(nic, r->stage_offset, from);
+        n = r->flags & NOF_RECV_F_EARLY ? nof_granted_leave_line(nic, r, from)
+                                        : write_back_stored(nic, r->chain, from);
     }
     nof_stage_close(&ep->stage, line);
     nof_count(nic, ep, NOF_C_STAGE_EVICTED, 1);

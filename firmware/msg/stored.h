@@ -59,7 +59,5 @@ uint32_t nof_stored_line(struct nof_nic *nic, struct nof_endpoint *ep, const str
 void nof_stored_bring(struct nof_nic *nic, uint32_t chain, uint32_t line);
 /* Could e, which can be matched, be brought nearer than it is? Where nothing could, nobody asks what is expected. */
 void nof_stored_note(struct nof_nic *nic, struct nof_env *e);
-/* Bytes of a receive with NOF_RECV_F_EARLY go into the blocks that were reserved for it, without gaps. */
-void nof_stored_collect(struct nof_nic *nic, struct nof_recv *r, const uint8_t *data, uint32_t n);
 
 #endif

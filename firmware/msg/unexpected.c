@@ -2,12 +2,13 @@
 #include "msg/unexpected.h"
 
 #include "flow/credit.h"
-#include "ahead/early.h"
 #include "flow/link.h"
+#include "msg/deliver.h"
+#include "msg/granted.h"
 #include "msg/recv.h"
 #include "msg/rendezvous.h"
-#include "msg/spill.h"
 #include "msg/stored.h"
+#include "msg/taps.h"
 
 int nof_unexpected_collect(struct nof_nic *nic, struct nof_peer *peer, struct nof_recv *r,
                            const struct nof_arrival *a)
@@ -19,7 +20,7 @@ int nof_unexpected_collect(struct nof_nic *nic, struct nof_peer *peer, struct no
     }
     (void)nof_stored_put(nic, chain, a->payload, a->payload_bytes);
     if (peer->rx_left == 0)
-        nof_recv_stored(nic, r, chain);
+        nof_deliver_stored(nic, r, chain);
     return NOF_OK;
 }
 
@@ -27,7 +28,7 @@ void nof_unexpected_complete(struct nof_nic *nic, uint32_t chain)
 {
     const struct nof_stored *st = nof_stored_at(&nic->netmem, chain);
     if (st->owner_kind == NOF_STORED_RECV)
-        nof_recv_stored(nic, nof_recv_at(nic, st->owner), chain);
+        nof_deliver_stored(nic, nof_recv_at(nic, st->owner), chain);
 }
 
 void nof_unexpected_failed(struct nof_nic *nic, uint32_t chain, int status)
@@ -59,10 +60,9 @@ void nof_unexpected_assign(struct nof_nic *nic, struct nof_recv *r, uint32_t cha
     }
     st->owner_kind = NOF_STORED_RECV;
     st->owner = nof_recv_index(nic, r);
-    r->state = NOF_RECV_STORED;
-    r->stage_offset = chain;
+    nof_recv_collect(r, chain);
     if (st->arrived == st->len)
-        nof_recv_stored(nic, r, chain);
+        nof_deliver_stored(nic, r, chain);
     else if (st->line != NOF_NIL)
         nof_stage_remap(&nic->eps[r->ep].stage, st->line, nof_recv_index(nic, r));
 }
@@ -86,7 +86,7 @@ void nof_unexpected_withdraw(struct nof_nic *nic, struct nof_env *e)
     nof_unexpected_free(nic, e);
 }
 
-static struct nof_env *env_take(struct nof_nic *nic, struct nof_peer *peer, const struct nof_arrival *a)
+struct nof_env *nof_unexpected_take(struct nof_nic *nic, struct nof_peer *peer, const struct nof_arrival *a)
 {
     uint32_t i = nof_pool_take(&nic->envs);
     if (i == NOF_NIL)
@@ -113,24 +113,9 @@ static struct nof_env *env_take(struct nof_nic *nic, struct nof_peer *peer, cons
         return NULL;
     }
     if (nic->grants.deferring == NULL)
-        nof_early_store(nic, e, e->chain);
+        nic->taps->begins(nic, e, e->chain);
     (void)nof_stored_put(nic, e->chain, a->payload, a->payload_bytes);
     return e;
-}
-
-/* Waiting probes that this message answers. Returns the MPROBE that takes it, or NULL. */
-static struct nof_recv *answer_probes(struct nof_nic *nic, struct nof_endpoint *ep,
-                                      const struct nof_arrival *a)
-{
-    struct nof_recv *r;
-    /* bound: waiting probes, PROBES_MAX of an endpoint (descriptors.c); paid by the endpoint */
-    while ((r = nof_match_probe(nic, ep, &a->key)) != NULL) {
-        nof_recv_unpost(nic, r);
-        if (r->opcode == NOF_COMP_MPROBE)
-            return r;
-        nof_recv_probe_answer(nic, r, &a->key, a->len, 0);
-    }
-    return NULL;
 }
 
 uint64_t nof_unexpected_mprobe(struct nof_nic *nic, struct nof_env *e)
@@ -138,39 +123,6 @@ uint64_t nof_unexpected_mprobe(struct nof_nic *nic, struct nof_env *e)
     e->state = NOF_ENV_MPROBED;
     nic->eps[e->ep].mprobed++;
     return nof_handle(nof_env_index(nic, e), e->obj.gen);
-}
-
-int nof_unexpected_arrive(struct nof_nic *nic, struct nof_peer *peer, const struct nof_arrival *a)
-{
-    struct nof_endpoint *ep = &nic->eps[peer->ep];
-    nof_count(nic, ep, NOF_C_UNEXPECTED, 1);
-    if ((a->flags & NOF_ENV_F_FAILED) && a->blocks > 0)
-        nof_credit_free(nic, peer, 0, a->blocks); /* no payload will need them */
-    struct nof_recv *taker = answer_probes(nic, ep, a);
-    nof_link_update_credit(nic, peer);
-    int tight = nof_credit_tight(peer);
-    if (tight)
-        nof_spill_enter(nic, ep);
-    if (taker != NULL && tight) {
-        nof_spill_probe(nic, ep,
-                        taker); /* what an MPROBE has taken keeps its credit for as long as the host likes */
-        taker = NULL;
-    }
-    if (taker == NULL && ep->spilling)
-        return nof_spill_arrive(nic, peer, a);
-    struct nof_env *e = env_take(nic, peer, a);
-    if (e == NULL) {
-        if (taker != NULL)
-            nof_recv_end(nic, taker, NOF_EPROTO);
-        return NOF_EPROTO;
-    }
-    if (taker != NULL)
-        nof_recv_probe_answer(nic, taker, &a->key, a->len, nof_unexpected_mprobe(nic, e));
-    else
-        nof_match_store(nic, e);
-    if (e->state == NOF_ENV_STORED)
-        nof_early_arrived(nic, e);
-    return NOF_OK;
 }
 
 struct nof_env *nof_unexpected_by_handle(struct nof_nic *nic, uint32_t ep, uint64_t handle)
@@ -190,6 +142,14 @@ static void leave_tables(struct nof_nic *nic, struct nof_env *e)
         nic->eps[e->ep].mprobed--;
 }
 
+/* Its rendezvous is granted already. */
+static void bind(struct nof_nic *nic, struct nof_recv *r, struct nof_env *e)
+{
+    struct nof_recv *granted = nof_granted_bind(nic, r, e);
+    if (granted->flags & NOF_RECV_F_ARRIVED)
+        nof_deliver_granted(nic, granted);
+}
+
 void nof_unexpected_deliver(struct nof_nic *nic, struct nof_recv *r, struct nof_env *e)
 {
     struct nof_peer *peer = nof_peer_at(nic, e->peer);
@@ -201,7 +161,7 @@ void nof_unexpected_deliver(struct nof_nic *nic, struct nof_recv *r, struct nof_
     if (e->flags & NOF_ENV_F_SYNC)
         nof_recv_tell_matched(nic, peer, e->handle);
     if (e->early != NOF_NIL)
-        nof_early_bind(nic, r, e);
+        bind(nic, r, e);
     else if (e->flags & NOF_ENV_F_FAILED)
         nof_recv_end(nic, r, dead ? peer->status : NOF_EFAULT);
     else if ((e->flags & NOF_ENV_F_RTS) && dead)

@@ -10,8 +10,8 @@
 #include "msg/eager.h"
 #include "nic.h"
 
-/* A message that no posted receive wants. NOF_OK or NOF_EPROTO. */
-int nof_unexpected_arrive(struct nof_nic *nic, struct nof_peer *peer, const struct nof_arrival *a);
+/* An envelope for a message that no receive wants, in no table yet, with its first piece; NULL: there is no room. */
+struct nof_env *nof_unexpected_take(struct nof_nic *nic, struct nof_peer *peer, const struct nof_arrival *a);
 /* Give a stored envelope to r (not posted); the envelope is freed. */
 void nof_unexpected_deliver(struct nof_nic *nic, struct nof_recv *r, struct nof_env *e);
 /* Out of the matching tables, for MRECV later. Returns the handle. */

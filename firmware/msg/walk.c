@@ -21,7 +21,7 @@ int nof_walk_indexed(struct nof_endpoint *ep)
 
 void nof_walk_seek(struct nof_nic *nic, struct nof_endpoint *ep, struct nof_recv *r)
 {
-    r->state = NOF_RECV_SEEK;
+    nof_recv_seek(r);
     nof_queue_push(&nic->recvs, &ep->seeks, nof_recv_index(nic, r));
     nof_walk_run(nic, ep);
 }

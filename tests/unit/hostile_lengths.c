@@ -14,9 +14,9 @@
 #include "dispatch.h"
 #include "flow/link.h"
 #include "flow/peer.h"
+#include "msg/deliver.h"
 #include "msg/recv.h"
 #include "msg/spill.h"
-#include "msg/write.h"
 #include "world.h"
 
 #define LEN 300u /* announced; less than a frame holds */
@@ -243,13 +243,13 @@ static void no_data_comes_of_a_parked_message(void **state)
         nof_put64(fields, handle);
         nof_put64(fields + 8, 0);
         frame(NOF_WIRE_DATA, 0, fields, NOF_WIRE_DATA_BYTES, payload, LEN / 3);
-        nof_gather_flush(nic);
+        nof_deliver_flush(nic);
         if (after)
             no_room(handle);
         nof_put64(fields + 8, LEN / 3);
         nof_put64(fields + 16, LEN);
         frame(NOF_WIRE_DATA, NOF_WIRE_DATA_F_LAST, fields, sizeof fields, payload, LEN - LEN / 3);
-        nof_gather_flush(nic);
+        nof_deliver_flush(nic);
         ended((uint64_t)tag, NOF_EPROTO, (uint64_t)tag - 29, 0);
     }
     world_run_for(world, 10000000); /* what is asked again is asked */

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "msg/data.h"
+
+#include "msg/deliver.h"
+#include "msg/granted.h"
+#include "msg/recv.h"
+
+/* It is kept, until all is here and a receive wants it. */
+static void take_early(struct nof_nic *nic, struct nof_recv *r, uint64_t offset, const uint8_t *data,
+                       uint32_t n)
+{
+    nof_granted_put(nic, r, offset, data, n);
+    if (!(r->flags & NOF_RECV_F_ARRIVED))
+        return;
+    nof_recv_unlist(nic, r); /* the sender's death is of no interest any more */
+    if (nof_granted_whole(nic, r))
+        nof_deliver_granted(nic, r);
+}
+
+int nof_data_rx(struct nof_nic *nic, struct nof_peer *peer, const struct nof_wire_view *view, int lent)
+{
+    int last = (view->flags & NOF_WIRE_DATA_F_LAST) != 0;
+    int failed = (view->flags & NOF_WIRE_F_FAILED) != 0;
+    int fits = view->fields_bytes == (last ? NOF_WIRE_DATA_LAST_BYTES : NOF_WIRE_DATA_BYTES);
+    if (!fits && !(failed && view->fields_bytes == NOF_WIRE_DATA_LAST_BYTES))
+        return NOF_EPROTO;
+    struct nof_recv *r = nof_recv_by_handle(nic, peer, nof_get64(view->fields + NOF_WIRE_DATA_RECEIVER));
+    if (r == NULL || (r->flags & NOF_RECV_F_ARRIVED))
+        return NOF_OK; /* it has ended here, and the sender has been told */
+    if (failed) {
+        nof_recv_end(nic, r, NOF_EFAULT);
+        return NOF_OK;
+    }
+    uint32_t n = view->payload_bytes;
+    uint64_t offset = nof_get64(view->fields + NOF_WIRE_DATA_OFFSET);
+    uint64_t len = last ? nof_get64(view->fields + NOF_WIRE_DATA_LEN) : r->len;
+    int parked = (r->flags & NOF_RECV_F_PARKED) != 0; /* its sender has not come back for the grant */
+    if (parked || offset != r->received || n > r->allowed - r->received || len != r->len ||
+        (last && r->received + n != r->wanted)) {
+        nof_count(nic, &nic->eps[peer->ep], NOF_C_MSGS_BROKEN, 1);
+        nof_recv_abort(nic, r, NOF_EPROTO);
+        return NOF_OK;
+    }
+    nof_recv_came(r, n);
+    if (last)
+        nof_recv_arrived(r);
+    if (r->flags & NOF_RECV_F_EARLY)
+        take_early(nic, r, offset, view->payload, n);
+    else if (n > 0)
+        nof_deliver_piece(nic, r, offset, view->payload, n, lent);
+    else
+        nof_deliver_rest(nic, r);
+    return NOF_OK;
+}
+
+int nof_data_broken_rx(struct nof_nic *nic, struct nof_peer *peer, const struct nof_wire_view *view)
+{
+    if (view->fields_bytes < NOF_WIRE_DATA_BYTES)
+        return NOF_EPROTO;
+    struct nof_recv *r = nof_recv_by_handle(nic, peer, nof_get64(view->fields + NOF_WIRE_DATA_RECEIVER));
+    if (r != NULL && !(r->flags & NOF_RECV_F_ARRIVED))
+        nof_recv_abort(nic, r, NOF_EPROTO);
+    return NOF_OK;
+}

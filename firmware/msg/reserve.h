@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Blocks for the payload of receives whose writes may be pending: a part of network memory of its own. A receive reserves
+ * blocks before its sender may send, and takes single ones as bytes come, so a request that never ends costs the endpoint
+ * its share and nobody else anything. */
+#ifndef NOF_RESERVE_H
+#define NOF_RESERVE_H
+
+#include "nic.h"
+
+/* Payload that a reserved block stands for. It holds more; the rest pays for the two blocks that are
+ * not full: the last one of what is being written, and of what waits behind that. */
+#define NOF_RESERVE_BYTES_PER_BLOCK 448u
+
+/* Up to `want` blocks for r; returns how many it got (0 or at least `least`). */
+uint32_t nof_reserve_take(struct nof_nic *nic, struct nof_recv *r, uint32_t want, uint32_t least);
+/* All that r has, when none is in use. */
+void nof_reserve_give(struct nof_nic *nic, struct nof_recv *r);
+/* All of `want` blocks for r, out of those that no endpoint's minimum needs, or none: 1 or 0. They count
+ * as the endpoint's only when claimed, or given back. */
+int nof_reserve_borrow(struct nof_nic *nic, struct nof_recv *r, uint32_t want);
+void nof_reserve_claim(struct nof_nic *nic, const struct nof_recv *r);
+
+/* n blocks of r's reserve, in a chain; NOF_NIL: it has used them up. */
+static inline uint32_t nof_reserve_chain(struct nof_nic *nic, struct nof_recv *r, uint32_t n)
+{
+    if (n > r->reserved_blocks - r->used_blocks)
+        return NOF_NIL;
+    uint32_t chain = nof_netmem_take(&nic->netmem, n);
+    if (chain != NOF_NIL)
+        r->used_blocks += n;
+    return chain;
+}
+/* Such a chain is free again. */
+static inline void nof_reserve_free(struct nof_nic *nic, struct nof_recv *r, uint32_t chain)
+{
+    r->used_blocks -= nof_netmem_free(&nic->netmem, chain);
+}
+
+#endif

@@ -2,7 +2,7 @@
  *
  * Network memory: blocks of NOF_NETMEM_BLOCK bytes, chained by index. It holds what came from the
  * network and cannot be given to a host yet: unexpected eager payload, payload on its way into a
- * DMA write. Who may take how much is decided elsewhere (credit.c, write.c); this file only hands
+ * DMA write. Who may take how much is decided elsewhere (credit.c, reserve.c); this file only hands
  * out blocks.
  *
  * A *stored message* is a chain whose first NOF_STORED_BYTES hold a struct nof_stored: it needs no
@@ -30,7 +30,7 @@ enum nof_stored_owner {
 enum nof_stored_flag {
     NOF_STORED_F_SYNC = 1, /* the sender waits for a MATCHED */
     NOF_STORED_F_FAILED = 2, /* no more pieces will come: `status` says why */
-    NOF_STORED_F_PACKED = 4, /* what has arrived lies here as it came, compressed (defer.c) */
+    NOF_STORED_F_PACKED = 4, /* what has arrived lies here as it came, compressed (stored.c) */
 };
 
 struct nof_stored {
@@ -45,7 +45,7 @@ struct nof_stored {
     uint32_t ctx;
     uint32_t next_packed; /* PACKED: the message behind it on its channel */
     uint32_t packed_bytes; /* PACKED: of the blocks */
-    uint32_t line; /* of the staging area, where the bytes are meanwhile; NOF_NIL: in the blocks (early.c) */
+    uint32_t line; /* of the staging area, where the bytes are meanwhile; NOF_NIL: in the blocks (stored.c) */
     uint16_t ep;
     int16_t status;
     uint8_t owner_kind;

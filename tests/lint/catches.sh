@@ -38,6 +38,13 @@ expect 0 text 'a clean file'
 expect 0 sizes 'a short file'
 file firmware/clock.c '#include <time.h>'
 expect 1 include_law 'a clock in the core'
+file firmware/flow/x.c '#include "msg/y.h"'
+mkdir "$work/tree/firmware/msg"
+echo >"$work/tree/firmware/msg/y.h"
+expect 1 include_law 'a folder of the core that knows one above it'
+file firmware/stage_cache.c '#include "nic.h"'
+echo >"$work/tree/firmware/nic.h"
+expect 1 include_law 'an engine that knows the NIC'
 file include/nof/x.h '#include <rte_ring.h>'
 expect 1 include_law 'DPDK in the installed contract'
 file host/x.c '#include <rte_eal.h>'

@@ -32,6 +32,26 @@ class Law:
     dpdk: object = None
     mpi: bool = False
     outside: object = None  # None: any that is neither DPDK nor MPI
+    beside: bool = True  # may know all of its own folder
+
+# Inside the core too. The engines are values that know no NIC; they and their kernels know each other.
+ENGINES = ("dfcm_engine", "recv_predictor", "stage_cache")
+VALUES = ("firmware/base/", "firmware/codec/", "firmware/predict/") + tuple(f"firmware/{name}.h" for name in ENGINES)
+# struct nof_nic holds what it is made of by value; so does its header. These have types, and no function of those above.
+STATE = ("firmware/nic.h", "firmware/msg/match_state.h", "firmware/compress/grant_state.h", "firmware/compress/adaptive.h")
+BELOW_MSG = CONTRACT + VALUES + STATE + ("firmware/transport/", "firmware/flow/")
+BELOW_TOP = BELOW_MSG + ("firmware/msg/",)
+INSIDE_CORE = (
+    ("base/", CONTRACT + ("firmware/base/",)),
+    (r"(codec/|predict/|(%s)\.)" % "|".join(ENGINES), CONTRACT + VALUES),
+    ("transport/", CONTRACT + VALUES + ("firmware/transport/",)),
+    ("flow/", BELOW_MSG),
+    ("msg/", BELOW_TOP),
+    ("compress/", BELOW_TOP + ("firmware/compress/",)),
+    ("ahead/", BELOW_TOP + ("firmware/ahead/",)),
+    # What is in these headers is in everybody's.
+    (r"nic\.h", CONTRACT + VALUES + STATE + ("firmware/transport/",)),
+)
 
 # Inside the daemon each folder knows those before it.
 NOFD_BELOW = CONTRACT + ("firmware/base/", "firmware/transport/", "firmware/port/", "ebpf/")
@@ -50,6 +70,8 @@ LIBRARY = tuple((folder, tuple(f"{LIB}{below}/" for below in LIB_FOLDERS[:at + 1
 LAWS = (
     (re.compile(r"^include/nof/"), Law("installed contract", ("include/nof/",), outside=BARE)),
     (re.compile(r"^include/nof_private/"), Law("private contract", CONTRACT, dpdk=RING_ONLY)),
+    *((re.compile(rf"^firmware/{part}"), Law(f"core, {part.strip('/')}", own, outside=BARE, beside=False))
+      for part, own in INSIDE_CORE),
     (re.compile(r"^firmware/(?!port/|nofd/)"),
      Law("firmware core", CONTRACT + CORE + ("firmware/*",), outside=BARE)),
     (re.compile(r"^common/"), Law("tables and text of all programs", CONTRACT)),
@@ -124,7 +146,7 @@ def judge(law, start):
             if header is None:
                 if not outside_allowed(law, match.group(1)):
                     yield f"{start}: {law.name} must not know <{match.group(1)}>{through} [{path}:{number}]"
-            elif not inside(header, law.own) and header.parent != start.parent:
+            elif not inside(header, law.own) and not (law.beside and header.parent == start.parent):
                 yield f"{start}: {law.name} must not know {header}{through} [{path}:{number}]"
             elif header not in seen:
                 seen.add(header)

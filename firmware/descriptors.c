@@ -93,11 +93,8 @@ static struct nof_recv *make_recv(struct nof_nic *nic, struct nof_endpoint *ep, 
     }
     if (!nof_recv_may_post(nic, ep))
         nof_spill_enter(nic, ep); /* else what comes could be matched as fast, without an end */
-    r->key = (struct nof_match_key){.ep = r->ep, .ctx = desc->ctx, .source = desc->peer, .tag = desc->tag};
-    r->cookie = desc->cookie;
-    r->addr = desc->addr;
-    r->capacity = desc->len;
-    r->layout = layout;
+    struct nof_match_key key = {.ep = r->ep, .ctx = desc->ctx, .source = desc->peer, .tag = desc->tag};
+    nof_recv_call(r, &key, desc->cookie, desc->addr, desc->len, layout);
     if (layout != NOF_NIL)
         nof_layout_hold(&nic->layouts, layout);
     return r;
@@ -246,8 +243,7 @@ static void take_cancel(struct nof_nic *nic, struct nof_endpoint *ep, const stru
     r = make_recv(nic, ep, desc, NOF_COMP_CANCEL, NOF_NIL);
     if (r == NULL)
         return;
-    r->len = desc->len;
-    nof_walk_seek(nic, ep, r);
+    nof_walk_seek(nic, ep, r, desc->len);
 }
 
 static void take_send_cancel(struct nof_nic *nic, struct nof_endpoint *ep, const struct nof_desc *desc)

@@ -4,6 +4,7 @@
 #include "compress/grant.h"
 #include "flow/chores.h"
 #include "flow/completion.h"
+#include "flow/incoming.h"
 #include "op_kind.h"
 #include "flow/peer.h"
 #include "msg/read.h"
@@ -34,9 +35,7 @@ static void end_incoming(struct nof_nic *nic, struct nof_peer *peer, int status)
     if (peer->rx_left == 0)
         return;
     uint32_t target = peer->rx_target;
-    peer->rx_left = 0;
-    peer->rx_target = NOF_NIL;
-    nof_peer_expect(nic, peer, -1);
+    nof_incoming_end(nic, peer);
     if (target == NOF_NIL)
         return;
     if (NOF_REF_KIND(target) == NOF_REF_RECV)
@@ -68,13 +67,11 @@ static void die(struct nof_nic *nic, struct nof_peer *peer, int status, int why)
 
 bool nof_flows_end_one(struct nof_nic *nic, struct nof_peer *peer, int status)
 {
-    uint32_t i = nof_queue_pop(&nic->sends, &peer->sendq);
-    if (i != NOF_NIL)
-        nof_send_end(nic, nof_send_at(nic, i), status);
-    else if (peer->waiting != NOF_NIL)
-        nof_op_end(nic, peer->waiting, status);
-    else
+    if (nof_send_end_first(nic, peer, status))
+        return true;
+    if (peer->waiting == NOF_NIL)
         return false;
+    nof_op_end(nic, peer->waiting, status);
     return true;
 }
 

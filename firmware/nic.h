@@ -94,6 +94,8 @@ enum nof_send_mark {
     NOF_SEND_M_CANCEL = 64, /* `question` is with the receiver, or waits for the frames to leave */
 };
 
+/* send.c writes it, but for its links in the peer's list of operations (peer.c) and its waiting completion. Who writes
+ * what of this struct, of receives and of peers is in tests/lint/owners.txt. */
 struct nof_send {
     struct nof_obj obj;
     uint8_t state;
@@ -147,22 +149,27 @@ enum nof_recv_state {
     NOF_RECV_DONE, /* completion waits for room in the ring */
 };
 
-enum nof_recv_flag {
-    NOF_RECV_F_ARRIVED = 1, /* every wanted byte is here, some may still be on their way to the host */
-    NOF_RECV_F_WAITING = 2, /* in endpoint.recv_wait: for DMA blocks */
-    NOF_RECV_F_AGAIN = 16, /* in endpoint.again: the other side's host had no room for a GRANT or REVOKE */
-    NOF_RECV_F_PARKED = 4, /* the sender's host holds the message */
-    NOF_RECV_F_INDEXED = 32, /* in the table of cookies */
-    NOF_RECV_F_ASKED = 64, /* CANCEL: the question has left */
-    NOF_RECV_F_LISTED = 8, /* on the peer's list of operations */
-    NOF_RECV_F_EARLY =
-        128, /* RNDV: granted before its receive, nothing is written before all is here (granted.h) */
-};
-
+/* recv.h and recv.c write it, but for what it goes through on its way: matching (match.c), waiting (wait.c), blocks
+ * (reserve.h), pieces that are held (gather.c), a grant before its call (granted.c), writes (write.c), what is allowed
+ * (rendezvous.c), a question (question.c). */
 struct nof_recv {
     struct nof_obj obj;
     uint8_t state;
-    uint8_t flags;
+    union {
+        uint8_t marks; /* all of them: */
+        struct {
+            uint8_t arrived : 1; /* every wanted byte is here, some may still be on their way to the host */
+            uint8_t waiting : 1; /* in endpoint.recv_wait: for DMA blocks */
+            uint8_t
+                again : 1; /* in endpoint.again: the other side's host had no room for a GRANT or REVOKE */
+            uint8_t parked : 1; /* the sender's host holds the message */
+            uint8_t listed : 1; /* on the peer's list of operations */
+            uint8_t indexed : 1; /* in the table of cookies */
+            uint8_t asked : 1; /* CANCEL: the question has left */
+            uint8_t
+                early : 1; /* RNDV: granted before its receive, nothing is written before all is here (granted.h) */
+        };
+    };
     uint8_t opcode; /* NOF_COMP_RECV, PROBE, MPROBE, FLUSH */
     uint8_t kind; /* POSTED: where it is counted in endpoint.posted */
     uint16_t ep;
@@ -178,15 +185,15 @@ struct nof_recv {
                     uint32_t hold_chain, hold_tail, hold_fill;
                     uint32_t hold_bytes; /* 0 while one of those: */
                 };
-                struct { /* F_WAITING: in endpoint.recv_wait */
+                struct { /* waiting: in endpoint.recv_wait */
                     uint32_t blocks_next, blocks_prev;
                 };
-                uint32_t again_prev; /* F_AGAIN: in endpoint.again, beside obj.next */
+                uint32_t again_prev; /* again: in endpoint.again, beside obj.next */
             };
             union {
                 uint64_t order; /* POSTED: of posting */
                 uint64_t sends; /* FLUSH: endpoint.send_order when it came */
-                uint32_t envelope; /* EARLY: its own, or NOF_NIL once it has its receive */
+                uint32_t envelope; /* early: its own, or NOF_NIL once it has its receive */
             };
             uint64_t cookie;
             uint32_t cookie_next, cookie_prev;
@@ -203,7 +210,7 @@ struct nof_recv {
             uint32_t used_blocks;
             union {
                 uint32_t stage_offset; /* STAGE */
-                uint32_t line; /* EARLY; NOF_STAGE_NONE: what has come is held */
+                uint32_t line; /* early; NOF_STAGE_NONE: what has come is held */
                 uint32_t chain; /* STORED: the one that is still coming in */
             };
             int32_t status;
@@ -245,13 +252,12 @@ enum nof_peer_flag {
     NOF_PEER_F_TX = 2, /* FLOW_OPEN sent, credit known */
     NOF_PEER_F_RX = 4, /* FLOW_OPEN received */
     NOF_PEER_F_DEAD = 8,
-    NOF_PEER_F_CREDIT = 16, /* a CREDIT frame waits in the link's queue */
-    NOF_PEER_F_STALLED = 32, /* waits for envelope credit */
-    NOF_PEER_F_DATA_TURN = 64, /* dataq is served next */
-    NOF_PEER_F_ORDERLY = 128, /* dead, and closed in order: the host is told NOF_OK */
+    NOF_PEER_F_ORDERLY = 16, /* dead, and closed in order: the host is told NOF_OK */
 };
 enum nof_peer_sched { NOF_SCHED_IDLE = 0, NOF_SCHED_ACTIVE, NOF_SCHED_BLOCKED, NOF_SCHED_BUSY };
 
+/* peer.c writes it, but for its place in the scheduler, credit (credit.h) in both directions, what is to be sent (send.c,
+ * read.c) and what comes in (incoming.h, eager.c). */
 struct nof_peer {
     struct nof_obj obj;
     uint32_t rank;
@@ -264,6 +270,9 @@ struct nof_peer {
     uint8_t used : 1;
     uint8_t rx_skip : 1; /* a chunk did not decode: the rest of its message is nobody's */
     uint8_t codec_asked : 1; /* a CODEC_ASK of ours has no answer yet */
+    uint8_t credit_waits : 1; /* a CREDIT frame waits in the link's queue */
+    uint8_t stalled : 1; /* waits for envelope credit */
+    uint8_t data_turn : 1; /* dataq is served next */
     uint32_t rank_next, flow_next; /* hash chains */
     uint32_t sched_prev; /* in the queue that `sched` names, beside obj.next */
     uint32_t ep_next; /* of the same endpoint, the one made before */
@@ -536,7 +545,7 @@ struct nof_nic {
     uint32_t drain_late; /* and there was reason to look again */
     uint32_t closing; /* endpoints in NOF_EP_CLOSING */
     uint32_t sends_live; /* not completed yet */
-    uint32_t early_whole; /* receives with F_EARLY that wait for nothing but their receive */
+    uint32_t early_whole; /* receives that were granted early and wait for nothing but their receive */
     struct nof_grants grants;
     struct nof_gather gather;
     struct nof_read *scratch; /* for reads that are done at once */

@@ -53,7 +53,7 @@ static void grant(struct nof_nic *nic, struct nof_endpoint *ep, struct nof_env *
         nof_recv_free(nic, r);
         return;
     }
-    nof_recv_call(r, 0, 0, e->len, NOF_NIL);
+    nof_recv_call(r, &e->key, 0, 0, e->len, NOF_NIL);
     nof_recv_matched(nic, r, nof_peer_at(nic, e->peer), &e->key, e->len);
     nof_granted_begin(nic, r, e, nof_stored_line(nic, ep, &e->key, NOF_REF(NOF_REF_RECV, i), e->len, due));
     nof_rndv_early(nic, r, e->handle);

@@ -66,7 +66,6 @@ int nof_credit_rx(struct nof_peer *peer, const struct nof_wire_view *view)
     uint32_t blocks = (uint32_t)(nof_get64(view->fields + NOF_WIRE_CREDIT_PAYLOAD) / NOF_NETMEM_BLOCK);
     if (msgs - peer->tx_seq > INT32_MAX || blocks - peer->tx_blocks_used > INT32_MAX)
         return NOF_EPROTO;
-    peer->tx_msgs_allowed = msgs;
-    peer->tx_blocks_allowed = blocks;
+    nof_credit_given(peer, msgs, blocks);
     return NOF_OK;
 }

@@ -53,6 +53,27 @@ static inline void nof_credit_keep(struct nof_nic *nic, struct nof_peer *peer, u
     peer->rx_msgs_held = keep;
 }
 
+/* An envelope leaves, with a message that is charged so many blocks. Returns its number. */
+static inline uint32_t nof_credit_use(struct nof_peer *peer, uint32_t blocks)
+{
+    peer->tx_blocks_used += blocks;
+    return peer->tx_seq++;
+}
+
+/* An envelope has come, likewise. */
+static inline void nof_credit_used(struct nof_peer *peer, uint32_t blocks)
+{
+    peer->rx_seq++;
+    peer->rx_blocks_used += blocks;
+}
+
+/* We may send so much: running totals. */
+static inline void nof_credit_given(struct nof_peer *peer, uint32_t msgs, uint32_t blocks)
+{
+    peer->tx_msgs_allowed = msgs;
+    peer->tx_blocks_allowed = blocks;
+}
+
 /* Stored envelopes and blocks are free again. */
 static inline void nof_credit_free(struct nof_nic *nic, struct nof_peer *peer, uint32_t msgs, uint32_t blocks)
 {

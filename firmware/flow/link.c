@@ -259,7 +259,7 @@ static void submit(struct nof_nic *nic, struct nof_link *link, const struct nof_
     *stored = *c;
     stored->obj = keep;
     if (c->peer != NOF_NIL)
-        nof_peer_at(nic, c->peer)->flags |= NOF_PEER_F_CREDIT;
+        nof_peer_at(nic, c->peer)->credit_waits = 1;
     nof_queue_push(&nic->ctls, &link->ctl, i);
 }
 
@@ -278,7 +278,7 @@ void nof_link_ctl(struct nof_nic *nic, struct nof_link *link, uint8_t type, uint
 
 void nof_link_credit(struct nof_nic *nic, struct nof_link *link, struct nof_peer *peer)
 {
-    if (peer->flags & NOF_PEER_F_CREDIT)
+    if (peer->credit_waits)
         return;
     struct nof_ctl c = {.peer = nof_peer_index(nic, peer),
                         .src_ep = peer->ep,
@@ -306,7 +306,7 @@ static void drain_ctl(struct nof_nic *nic, struct nof_link *link)
             if (!emit(nic, link, c))
                 return;
             if (c->peer != NOF_NIL)
-                nof_peer_at(nic, c->peer)->flags &= (uint8_t)~NOF_PEER_F_CREDIT;
+                nof_peer_at(nic, c->peer)->credit_waits = 0;
         }
         nof_queue_pop(&nic->ctls, &link->ctl);
         nof_pool_give(&nic->ctls, i);

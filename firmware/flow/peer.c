@@ -142,8 +142,7 @@ int nof_peer_link_up(struct nof_nic *nic, struct nof_peer *peer)
     uint32_t msgs = link->path != NULL ? nof_path_flow_msgs(link->path) : nic->flow_msgs;
     uint32_t blocks =
         link->path != NULL ? nof_path_flow_bytes(link->path) / NOF_NETMEM_BLOCK : nic->flow_blocks;
-    peer->tx_msgs_allowed = nic->first_seq + msgs;
-    peer->tx_blocks_allowed = nic->first_seq + blocks;
+    nof_credit_given(peer, nic->first_seq + msgs, nic->first_seq + blocks);
     peer->flags |= NOF_PEER_F_TX;
     uint8_t fields[NOF_WIRE_FLOW_OPEN_BYTES];
     nof_put32(fields + NOF_WIRE_FLOW_OPEN_RANK, ep->rank);
@@ -153,6 +152,12 @@ int nof_peer_link_up(struct nof_nic *nic, struct nof_peer *peer)
     nof_link_ctl(nic, link, NOF_WIRE_FLOW_OPEN, 0, peer->ep, peer->remote_ep, fields, sizeof fields);
     nof_scheduler_activate(nic, peer);
     return 1;
+}
+
+void nof_peer_want(struct nof_nic *nic, struct nof_peer *peer)
+{
+    peer->flags |= NOF_PEER_F_KNOWN;
+    nof_peer_link_up(nic, peer);
 }
 
 int nof_peer_introduce(struct nof_nic *nic, struct nof_endpoint *ep, uint32_t rank,
@@ -178,8 +183,7 @@ int nof_peer_introduce(struct nof_nic *nic, struct nof_endpoint *ep, uint32_t ra
             card->generation != peer->remote_generation)
             return NOF_EINVAL;
     }
-    peer->flags |= NOF_PEER_F_KNOWN;
-    nof_peer_link_up(nic, peer);
+    nof_peer_want(nic, peer);
     return NOF_OK;
 }
 

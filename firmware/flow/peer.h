@@ -42,6 +42,8 @@ int nof_peer_flow_open_rx(struct nof_nic *nic, struct nof_link *link, const stru
 
 /* Open the flow if its link is up, and we want one that is not open: 1 if so. */
 int nof_peer_link_up(struct nof_nic *nic, struct nof_peer *peer);
+/* We want one. */
+void nof_peer_want(struct nof_nic *nic, struct nof_peer *peer);
 /* The end, in the order of flows.h: silence() once, nothing is sent to it any more; bury(): frames of the flow find it
  * no more, what it had not used of its credit goes back; forget(): its rank finds it no more; free(). */
 void nof_peer_silence(struct nof_peer *peer, bool orderly);
@@ -58,11 +60,6 @@ static inline void nof_peer_expect(struct nof_nic *nic, struct nof_peer *peer, i
     peer->expects = before + (uint32_t)delta;
     if (before == 0 || peer->expects == 0)
         nof_peer_watch(nic, peer, delta);
-}
-/* Pieces of the message that is coming in go there: a ref of a receive, or NOF_REF_ENV and a chain; NOF_NIL: away. */
-static inline void nof_incoming_goes_to(struct nof_peer *peer, uint32_t target)
-{
-    peer->rx_target = target;
 }
 /* The list of operations that end when the peer dies; `ref` is a send or a receive. */
 void nof_peer_list(struct nof_nic *nic, struct nof_peer *peer, uint32_t ref);

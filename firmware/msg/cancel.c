@@ -17,12 +17,10 @@ static struct nof_recv *make_question(struct nof_nic *nic, struct nof_endpoint *
     struct nof_recv *r = nof_recv_take(nic, ep, NOF_COMP_SEND_CANCEL);
     if (r == NULL)
         return NULL;
-    nof_recv_question(r);
-    r->key = (struct nof_match_key){
+    struct nof_match_key key = {
         .ep = ep->index, .ctx = desc->ctx, .source = (int32_t)peer->rank, .tag = desc->tag};
-    r->cookie = desc->cookie;
-    r->capacity = 0;
-    r->peer = nof_peer_index(nic, peer);
+    nof_recv_call(r, &key, desc->cookie, 0, 0, NOF_NIL);
+    nof_recv_question(r, nof_peer_index(nic, peer));
     nof_recv_list(nic, r);
     return r;
 }
@@ -41,9 +39,8 @@ static void ask_for(struct nof_nic *nic, struct nof_send *s, struct nof_recv *r)
 {
     uint64_t handle = nof_handle(nof_send_index(nic, s), s->obj.gen);
     nof_send_asked(s, nof_handle(nof_recv_index(nic, r), r->obj.gen));
-    r->key.ctx = s->ctx;
-    r->key.tag = s->tag;
-    r->remote = s->state == NOF_SEND_CTS_WAIT ? handle : handle | NOF_HANDLE_SYNC;
+    nof_recv_question_about(r, s->ctx, s->tag,
+                            s->state == NOF_SEND_CTS_WAIT ? handle : handle | NOF_HANDLE_SYNC, 0);
     if (s->state == NOF_SEND_CTS_WAIT)
         nof_question_ask(nic, r);
     else
@@ -73,8 +70,7 @@ void nof_cancel_submit(struct nof_nic *nic, struct nof_endpoint *ep, const struc
     } else if (s != NULL) {
         ask_for(nic, s, r);
     } else {
-        r->remote = desc->cookie;
-        r->flags |= NOF_RECV_F_PARKED;
+        nof_recv_question_about(r, desc->ctx, desc->tag, desc->cookie, 1);
         nof_question_ask(nic, r);
     }
 }
@@ -82,11 +78,10 @@ void nof_cancel_submit(struct nof_nic *nic, struct nof_endpoint *ep, const struc
 /* The receiver has forgotten the message: so do we. NOF_ENOMATCH: its send has ended another way. */
 static int forget(struct nof_nic *nic, struct nof_peer *peer, const struct nof_recv *r)
 {
-    if (r->flags & NOF_RECV_F_PARKED) {
+    if (r->parked) {
         if (peer->parked == 0)
             return NOF_ENOMATCH;
-        peer->parked--;
-        nof_peer_expect(nic, peer, -1);
+        nof_send_unparked(nic, peer);
         return NOF_OK;
     }
     struct nof_send *s = nof_send_by_handle(nic, peer, r->remote & ~NOF_HANDLE_SYNC);
@@ -103,7 +98,7 @@ int nof_cancel_answer_rx(struct nof_nic *nic, struct nof_peer *peer, const struc
     struct nof_recv *r =
         nof_question_find(nic, nof_get64(view->fields + NOF_WIRE_CANCELLED_ASKER), nof_peer_index(nic, peer));
     int status = (int)(int32_t)nof_get32(view->fields + NOF_WIRE_CANCELLED_STATUS);
-    if (r == NULL || (r->flags & (NOF_RECV_F_ASKED | NOF_RECV_F_AGAIN)) != NOF_RECV_F_ASKED)
+    if (r == NULL || !r->asked || r->again)
         return NOF_OK;
     if (status == NOF_EAGAIN) {
         nof_wait_a_while(nic, r);

@@ -10,7 +10,7 @@ static void take_early(struct nof_nic *nic, struct nof_recv *r, uint64_t offset,
                        uint32_t n)
 {
     nof_granted_put(nic, r, offset, data, n);
-    if (!(r->flags & NOF_RECV_F_ARRIVED))
+    if (!r->arrived)
         return;
     nof_recv_unlist(nic, r); /* the sender's death is of no interest any more */
     if (nof_granted_whole(nic, r))
@@ -25,7 +25,7 @@ int nof_data_rx(struct nof_nic *nic, struct nof_peer *peer, const struct nof_wir
     if (!fits && !(failed && view->fields_bytes == NOF_WIRE_DATA_LAST_BYTES))
         return NOF_EPROTO;
     struct nof_recv *r = nof_recv_by_handle(nic, peer, nof_get64(view->fields + NOF_WIRE_DATA_RECEIVER));
-    if (r == NULL || (r->flags & NOF_RECV_F_ARRIVED))
+    if (r == NULL || r->arrived)
         return NOF_OK; /* it has ended here, and the sender has been told */
     if (failed) {
         nof_recv_end(nic, r, NOF_EFAULT);
@@ -34,8 +34,8 @@ int nof_data_rx(struct nof_nic *nic, struct nof_peer *peer, const struct nof_wir
     uint32_t n = view->payload_bytes;
     uint64_t offset = nof_get64(view->fields + NOF_WIRE_DATA_OFFSET);
     uint64_t len = last ? nof_get64(view->fields + NOF_WIRE_DATA_LEN) : r->len;
-    int parked = (r->flags & NOF_RECV_F_PARKED) != 0; /* its sender has not come back for the grant */
-    if (parked || offset != r->received || n > r->allowed - r->received || len != r->len ||
+    /* A parked sender has not come back for the grant. */
+    if (r->parked || offset != r->received || n > r->allowed - r->received || len != r->len ||
         (last && r->received + n != r->wanted)) {
         nof_count(nic, &nic->eps[peer->ep], NOF_C_MSGS_BROKEN, 1);
         nof_recv_abort(nic, r, NOF_EPROTO);
@@ -44,7 +44,7 @@ int nof_data_rx(struct nof_nic *nic, struct nof_peer *peer, const struct nof_wir
     nof_recv_came(r, n);
     if (last)
         nof_recv_arrived(r);
-    if (r->flags & NOF_RECV_F_EARLY)
+    if (r->early)
         take_early(nic, r, offset, view->payload, n);
     else if (n > 0)
         nof_deliver_piece(nic, r, offset, view->payload, n, lent);
@@ -58,7 +58,7 @@ int nof_data_broken_rx(struct nof_nic *nic, struct nof_peer *peer, const struct 
     if (view->fields_bytes < NOF_WIRE_DATA_BYTES)
         return NOF_EPROTO;
     struct nof_recv *r = nof_recv_by_handle(nic, peer, nof_get64(view->fields + NOF_WIRE_DATA_RECEIVER));
-    if (r != NULL && !(r->flags & NOF_RECV_F_ARRIVED))
+    if (r != NULL && !r->arrived)
         nof_recv_abort(nic, r, NOF_EPROTO);
     return NOF_OK;
 }

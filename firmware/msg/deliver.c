@@ -33,8 +33,7 @@ void nof_deliver_rest(struct nof_nic *nic, struct nof_recv *r)
  * half of one, so a quarter always comes. */
 static int worth_writing(const struct nof_recv *r, uint32_t bytes)
 {
-    return bytes > 0 && ((r->flags & NOF_RECV_F_ARRIVED) != 0 ||
-                         bytes >= r->reserved_blocks * NOF_RESERVE_BYTES_PER_BLOCK / 4);
+    return bytes > 0 && (r->arrived || bytes >= r->reserved_blocks * NOF_RESERVE_BYTES_PER_BLOCK / 4);
 }
 
 static void written(struct nof_nic *nic, const struct nof_written *w)

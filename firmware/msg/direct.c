@@ -84,8 +84,7 @@ int nof_direct_send(struct nof_nic *nic, struct nof_endpoint *ep, struct nof_pee
         nof_link_drop(nic, link, frame);
         return 0;
     }
-    put_envelope(body, desc, peer->tx_seq++);
-    peer->tx_blocks_used += blocks;
+    put_envelope(body, desc, nof_credit_use(peer, blocks));
     nof_link_send(nic, link, frame, NOF_WIRE_MSG, 0, peer->ep, peer->remote_ep, NOF_WIRE_MSG_BYTES,
                   body_bytes, 0);
     nof_count(nic, ep, NOF_C_EAGER_TX, 1);
@@ -114,16 +113,11 @@ static inline int post(struct nof_nic *nic, struct nof_endpoint *ep, const struc
     struct nof_recv *r = nof_recv_take(nic, ep, NOF_COMP_RECV);
     if (r == NULL)
         return 0;
-    r->state = NOF_RECV_POSTED;
-    r->key =
-        (struct nof_match_key){.ep = ep->index, .ctx = desc->ctx, .source = desc->peer, .tag = desc->tag};
-    r->cookie = desc->cookie;
-    r->addr = desc->addr;
-    r->capacity = desc->len;
-    if (peer != NULL) {
-        r->peer = ep->last_rank; /* that of the peer just found */
-        nof_peer_expect(nic, peer, 1);
-    }
+    struct nof_match_key key = {.ep = ep->index, .ctx = desc->ctx, .source = desc->peer, .tag = desc->tag};
+    nof_recv_call(r, &key, desc->cookie, desc->addr, desc->len, NOF_NIL);
+    nof_recv_posted(r);
+    if (peer != NULL)
+        nof_recv_expect(nic, r, peer, ep->last_rank); /* that of the peer just found */
     if (!nof_match_post_last(nic, ep, r, nof_recv_index(nic, r)))
         nof_match_post(nic, r);
     if (ep->watch != NULL)

@@ -60,8 +60,7 @@ static inline bool nof_direct_deliver(struct nof_nic *nic, struct nof_peer *peer
         nof_count(nic, ep, NOF_C_STAGED, 1);
     }
     comp.cookie = r->cookie;
-    peer->rx_seq++;
-    peer->rx_blocks_used += blocks;
+    nof_credit_used(peer, blocks);
     nof_count(nic, ep, NOF_C_MSGS_RX, 1);
     nof_count(nic, ep, NOF_C_MSG_BYTES_RX, len);
     nof_count(nic, ep, NOF_C_EXPECTED, 1);
@@ -70,9 +69,7 @@ static inline bool nof_direct_deliver(struct nof_nic *nic, struct nof_peer *peer
     uint32_t index = ep->last_queue; /* finding it has made it so */
     if (!nof_match_unpost_last(nic, ep, r, index))
         nof_match_unpost(nic, r);
-    if (r->peer != NOF_NIL)
-        nof_peer_expect(nic, nof_peer_at(nic, r->peer), -1);
-    r->state = NOF_RECV_DONE;
+    nof_recv_unposted(nic, r);
     if (r->layout != NOF_NIL)
         nof_layout_drop(&nic->layouts, r->layout);
     if (nof_completion_say(nic, ep, &comp))

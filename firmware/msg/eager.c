@@ -5,6 +5,7 @@
 #include "msg/eager.h"
 
 #include "flow/credit.h"
+#include "flow/incoming.h"
 #include "flow/link.h"
 #include "flow/peer.h"
 #include "msg/deliver.h"
@@ -54,8 +55,7 @@ static int parse(struct nof_peer *peer, const struct nof_wire_view *view, struct
         if (!(a->flags & NOF_ENV_F_FAILED) && a->payload_bytes < (a->blocks == 0 ? a->len : 1))
             return NOF_EPROTO;
     }
-    peer->rx_seq++;
-    peer->rx_blocks_used += a->blocks;
+    nof_credit_used(peer, a->blocks);
     return NOF_OK;
 }
 
@@ -66,7 +66,7 @@ static void take_piece(struct nof_nic *nic, struct nof_peer *peer, struct nof_re
     uint64_t left = r->wanted - r->received;
     if (n >= left) {
         n = (uint32_t)left;
-        peer->rx_target = NOF_NIL; /* it wants no more */
+        nof_incoming_goes_to(peer, NOF_NIL); /* it wants no more */
     }
     if (n == 0)
         return;
@@ -100,7 +100,7 @@ static int expected(struct nof_nic *nic, struct nof_peer *peer, struct nof_recv 
     int direct = nof_recv_stage(nic, r) || nof_recv_pieces(nic, r);
     nof_credit_free(nic, peer, 1, direct ? a->blocks : 0);
     if (direct) {
-        peer->rx_target = NOF_REF(NOF_REF_RECV, nof_recv_index(nic, r));
+        nof_incoming_goes_to(peer, NOF_REF(NOF_REF_RECV, nof_recv_index(nic, r)));
         take_piece(nic, peer, r, a->payload, a->payload_bytes, a->lent);
         return NOF_OK;
     }
@@ -169,12 +169,8 @@ int nof_eager_envelope_rx(struct nof_nic *nic, struct nof_peer *peer, const stru
         return rc;
     nof_count(nic, ep, NOF_C_MSGS_RX, 1);
     nof_count(nic, ep, NOF_C_MSG_BYTES_RX, a.len);
-    peer->rx_target = NOF_NIL;
-    if ((a.flags & (NOF_ENV_F_RTS | NOF_ENV_F_FAILED)) == 0 && a.payload_bytes < a.len) {
-        peer->rx_left = (uint16_t)(a.len - a.payload_bytes); /* of at most 64 KiB, one byte is here */
-        peer->rx_pos = (uint16_t)a.payload_bytes;
-        nof_peer_expect(nic, peer, 1); /* it owes us the rest */
-    }
+    int all = (a.flags & (NOF_ENV_F_RTS | NOF_ENV_F_FAILED)) != 0; /* no piece follows */
+    nof_incoming_begin(nic, peer, a.payload_bytes, all ? 0 : a.len - a.payload_bytes);
     struct nof_recv *r = nof_match_posted(nic, ep, &a.key);
     if (r == NULL) {
         rc = unexpected(nic, peer, &a);
@@ -206,13 +202,7 @@ int nof_eager_more_rx(struct nof_nic *nic, struct nof_peer *peer, const struct n
         nof_get64(view->fields + NOF_WIRE_MORE_OFFSET) != peer->rx_pos || n > peer->rx_left ||
         (n == 0 && !failed))
         return NOF_EPROTO;
-    uint32_t target = peer->rx_target;
-    peer->rx_left = failed ? 0 : (uint16_t)(peer->rx_left - n);
-    peer->rx_pos = (uint16_t)(peer->rx_pos + n);
-    if (peer->rx_left == 0) {
-        peer->rx_target = NOF_NIL;
-        nof_peer_expect(nic, peer, -1);
-    }
+    uint32_t target = nof_incoming_piece(nic, peer, failed ? peer->rx_left : n);
     if (target == NOF_NIL)
         return NOF_OK;
     uint32_t i = NOF_REF_INDEX(target);

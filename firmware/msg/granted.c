@@ -8,7 +8,7 @@
 void nof_granted_begin(struct nof_nic *nic, struct nof_recv *r, struct nof_env *e, uint32_t line)
 {
     struct nof_endpoint *ep = &nic->eps[e->ep];
-    r->flags = NOF_RECV_F_EARLY;
+    r->early = 1;
     r->envelope = nof_env_index(nic, e);
     r->line = line;
     e->early = nof_recv_index(nic, r);
@@ -50,7 +50,7 @@ static void leave(struct nof_nic *nic, struct nof_recv *r)
     ep->early_bytes -= e->len;
     e->early = NOF_NIL;
     r->envelope = NOF_NIL;
-    if (r->flags & NOF_RECV_F_ARRIVED)
+    if (r->arrived)
         nic->early_whole--;
     nof_reserve_claim(nic, r);
 }
@@ -60,7 +60,7 @@ struct nof_recv *nof_granted_bind(struct nof_nic *nic, struct nof_recv *r, struc
     struct nof_recv *g = nof_recv_at(nic, e->early);
     struct nof_endpoint *ep = &nic->eps[e->ep];
     leave(nic, g);
-    nof_recv_call(g, r->cookie, r->addr, r->capacity, r->layout);
+    nof_recv_call(g, &g->key, r->cookie, r->addr, r->capacity, r->layout);
     nof_recv_free(nic, r);
     if (g->line != NOF_STAGE_NONE) {
         nof_stage_remap(&ep->stage, g->line, nof_recv_index(nic, g));
@@ -72,7 +72,7 @@ struct nof_recv *nof_granted_bind(struct nof_nic *nic, struct nof_recv *r, struc
 void nof_granted_settle(struct nof_recv *r)
 {
     nof_recv_want(r, r->received);
-    r->flags &= (uint8_t)~NOF_RECV_F_EARLY;
+    r->early = 0;
 }
 
 bool nof_granted_end(struct nof_nic *nic, struct nof_recv *r)
@@ -88,7 +88,7 @@ bool nof_granted_end(struct nof_nic *nic, struct nof_recv *r)
         nof_env_at(nic, r->envelope)->flags |= NOF_ENV_F_FAILED; /* nothing that could be nearer */
         leave(nic, r);
     }
-    r->flags &= (uint8_t)~NOF_RECV_F_EARLY;
+    r->early = 0;
     if (unbound) {
         nof_reserve_give(nic, r);
         nof_recv_free(nic, r);

@@ -2,7 +2,7 @@
  *
  * Receives that are granted before their receive call: a rendezvous whose envelope waits is let begin, and its bytes are
  * collected in a line of the staging area, or in blocks that were borrowed for it (reserve.h). Which ones is policy
- * (early.h). Such a receive has NOF_RECV_F_EARLY and is
+ * (early.h). Such a receive is marked `early`, and is
  *
  *   unbound   until a receive takes its envelope: begin() ... bind()
  *   bound     until all of it is here, and it is delivered: settle()
@@ -20,10 +20,10 @@ void nof_granted_put(struct nof_nic *nic, struct nof_recv *r, uint64_t offset, c
                      uint32_t n);
 /* Its line is wanted for others: its bytes go into blocks. Returns how many they are. */
 uint32_t nof_granted_leave_line(struct nof_nic *nic, struct nof_recv *r, const uint8_t *from);
-/* All of it is here (NOF_RECV_F_ARRIVED). True: and so is its receive; it can be delivered. */
+/* All of it is here (it has arrived). True: and so is its receive; it can be delivered. */
 bool nof_granted_whole(struct nof_nic *nic, const struct nof_recv *r);
 /* r has taken e, whose rendezvous is granted already; r's object is given back. Returns the one that goes on, which can
- * be delivered if it has NOF_RECV_F_ARRIVED. */
+ * be delivered if it has arrived. */
 struct nof_recv *nof_granted_bind(struct nof_nic *nic, struct nof_recv *r, struct nof_env *e);
 /* It is bound and all of it is here: it is a receive like others from now on, of what was received. */
 void nof_granted_settle(struct nof_recv *r);

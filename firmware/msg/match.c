@@ -156,7 +156,7 @@ static void cookie_link(struct nof_nic *nic, struct nof_recv *r)
 {
     uint32_t i = nof_recv_index(nic, r);
     uint32_t *bucket = cookie_bucket(nic, r->ep, r->cookie);
-    r->flags |= NOF_RECV_F_INDEXED;
+    r->indexed = 1;
     r->cookie_prev = NOF_NIL;
     r->cookie_next = *bucket;
     if (*bucket != NOF_NIL)
@@ -166,7 +166,7 @@ static void cookie_link(struct nof_nic *nic, struct nof_recv *r)
 
 static void cookie_unlink(struct nof_nic *nic, struct nof_recv *r)
 {
-    r->flags &= (uint8_t)~NOF_RECV_F_INDEXED;
+    r->indexed = 0;
     if (r->cookie_prev == NOF_NIL)
         *cookie_bucket(nic, r->ep, r->cookie) = r->cookie_next;
     else
@@ -177,7 +177,7 @@ static void cookie_unlink(struct nof_nic *nic, struct nof_recv *r)
 
 void nof_match_index(struct nof_nic *nic, struct nof_recv *r)
 {
-    if (r->flags & NOF_RECV_F_INDEXED)
+    if (r->indexed)
         return;
     cookie_link(nic, r);
     nic->eps[r->ep].unindexed--;
@@ -185,7 +185,7 @@ void nof_match_index(struct nof_nic *nic, struct nof_recv *r)
 
 static void unindex(struct nof_nic *nic, struct nof_endpoint *ep, struct nof_recv *r)
 {
-    if (r->flags & NOF_RECV_F_INDEXED)
+    if (r->indexed)
         cookie_unlink(nic, r);
     else
         ep->unindexed--;

@@ -19,21 +19,20 @@ void nof_question_ask(struct nof_nic *nic, struct nof_recv *r)
     uint8_t fields[NOF_WIRE_CANCEL_BYTES];
     if (peer->flags & NOF_PEER_F_DEAD)
         return; /* r is about to end */
-    r->flags |= NOF_RECV_F_ASKED;
+    r->asked = 1;
     nof_put64(fields + NOF_WIRE_CANCEL_ASKER, nof_handle(nof_recv_index(nic, r), r->obj.gen));
     nof_put64(fields + NOF_WIRE_CANCEL_SENDER, r->remote);
     nof_put32(fields + NOF_WIRE_CANCEL_CTX, r->key.ctx);
     nof_put32(fields + NOF_WIRE_CANCEL_TAG, (uint32_t)r->key.tag);
-    nof_link_ctl(nic, &nic->links[peer->link], NOF_WIRE_CANCEL,
-                 r->flags & NOF_RECV_F_PARKED ? NOF_WIRE_RTS_F_PARKED : 0, peer->ep, peer->remote_ep, fields,
-                 sizeof fields);
+    nof_link_ctl(nic, &nic->links[peer->link], NOF_WIRE_CANCEL, r->parked ? NOF_WIRE_RTS_F_PARKED : 0,
+                 peer->ep, peer->remote_ep, fields, sizeof fields);
 }
 
 void nof_question_step(struct nof_nic *nic, struct nof_send *s)
 {
     uint32_t self = nof_send_index(nic, s);
     struct nof_recv *r = nof_question_find(nic, s->question, s->peer);
-    if (s->state != NOF_SEND_MATCH_WAIT || r == NULL || (r->flags & NOF_RECV_F_ASKED))
+    if (s->state != NOF_SEND_MATCH_WAIT || r == NULL || r->asked)
         return;
     uint32_t tail = nof_peer_at(nic, s->peer)->readq;
     /* bound: reads under way of one flow, NOF_READS_PER_FLOW; paid by the SEND_CANCEL */

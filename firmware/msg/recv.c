@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "msg/recv.h"
 
+#include "flow/incoming.h"
 #include "flow/link.h"
 #include "flow/peer.h"
 #include "msg/gather.h"
@@ -24,27 +25,25 @@ int nof_recv_post(struct nof_nic *nic, struct nof_recv *r)
         struct nof_peer *peer = nof_peer_by_rank(nic, r->ep, (uint32_t)r->key.source);
         if (peer != NULL && (peer->flags & NOF_PEER_F_DEAD))
             return peer->status;
-        if (peer != NULL) {
-            r->peer = nof_peer_index(nic, peer);
-            nof_peer_expect(nic, peer, 1);
-        }
+        if (peer != NULL)
+            nof_recv_expect(nic, r, peer, nof_peer_index(nic, peer));
     }
-    r->state = NOF_RECV_POSTED;
+    nof_recv_posted(r);
     nof_match_post(nic, r);
     return NOF_OK;
 }
 
 void nof_recv_list(struct nof_nic *nic, struct nof_recv *r)
 {
-    r->flags |= NOF_RECV_F_LISTED;
+    r->listed = 1;
     nof_peer_list(nic, nof_peer_at(nic, r->peer), NOF_REF(NOF_REF_RECV, nof_recv_index(nic, r)));
 }
 
 void nof_recv_unlist(struct nof_nic *nic, struct nof_recv *r)
 {
-    if (!(r->flags & NOF_RECV_F_LISTED))
+    if (!r->listed)
         return;
-    r->flags &= (uint8_t)~NOF_RECV_F_LISTED;
+    r->listed = 0;
     nof_peer_unlist(nic, nof_peer_at(nic, r->peer), NOF_REF(NOF_REF_RECV, nof_recv_index(nic, r)));
 }
 
@@ -82,6 +81,13 @@ void nof_recv_complete(struct nof_nic *nic, struct nof_recv *r, struct nof_comp 
     nof_recv_say(nic, r, comp);
 }
 
+void nof_recv_answer(struct nof_nic *nic, struct nof_recv *r, int status)
+{
+    struct nof_comp comp = {.flags = 0};
+    r->status = status;
+    nof_recv_complete(nic, r, &comp);
+}
+
 void nof_recv_probe_answer(struct nof_nic *nic, struct nof_recv *r, const struct nof_match_key *key,
                            uint64_t len, uint64_t handle)
 {
@@ -98,7 +104,7 @@ void nof_recv_probe_answer(struct nof_nic *nic, struct nof_recv *r, const struct
 void nof_recv_progress(struct nof_nic *nic, struct nof_recv *r)
 {
     struct nof_comp comp = {.flags = NOF_COMP_F_BUFFER};
-    if (!(r->flags & NOF_RECV_F_ARRIVED) || r->written != r->received || r->writes > 0)
+    if (!r->arrived || r->written != r->received || r->writes > 0)
         return;
     if (r->state != NOF_RECV_RNDV && r->state != NOF_RECV_DIRECT && r->state != NOF_RECV_STORED)
         return;
@@ -111,17 +117,14 @@ void nof_recv_end(struct nof_nic *nic, struct nof_recv *r, int status)
     if (r->state == NOF_RECV_ENDING || r->state == NOF_RECV_FREE)
         return;
     nof_recv_unlist(nic, r);
-    if ((r->flags & NOF_RECV_F_EARLY) && nof_granted_end(nic, r))
+    if (r->early && nof_granted_end(nic, r))
         return;
     nof_gather_forget(nic, r);
     if (r->state == NOF_RECV_STAGE)
         nof_stage_release(&nic->eps[r->ep].stage, r->stage_offset);
     nof_wait_leave(nic, r);
-    if (r->peer != NOF_NIL) {
-        struct nof_peer *peer = nof_peer_at(nic, r->peer);
-        if (peer->rx_target == NOF_REF(NOF_REF_RECV, nof_recv_index(nic, r)))
-            peer->rx_target = NOF_NIL; /* what is still to come is thrown away */
-    }
+    if (r->peer != NOF_NIL)
+        nof_incoming_leaves(nof_peer_at(nic, r->peer), NOF_REF(NOF_REF_RECV, nof_recv_index(nic, r)));
     r->status = status;
     r->state = NOF_RECV_ENDING;
     if (r->writes == 0)
@@ -130,7 +133,7 @@ void nof_recv_end(struct nof_nic *nic, struct nof_recv *r, int status)
 
 void nof_recv_abort(struct nof_nic *nic, struct nof_recv *r, int status)
 {
-    if (r->state == NOF_RECV_RNDV && !(r->flags & NOF_RECV_F_PARKED))
+    if (r->state == NOF_RECV_RNDV && !r->parked)
         nof_recv_tell_aborted(nic, nof_peer_at(nic, r->peer), r->remote, status);
     nof_recv_end(nic, r, status);
 }

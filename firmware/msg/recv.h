@@ -43,7 +43,7 @@ static inline struct nof_recv *nof_recv_take(struct nof_nic *nic, struct nof_end
         return NULL;
     struct nof_recv *r = nof_recv_at(nic, i);
     r->state = NOF_RECV_DONE;
-    r->flags = 0;
+    r->marks = 0;
     r->opcode = opcode;
     r->ep = (uint16_t)nof_ep_index(nic, ep);
     r->writes = 0;
@@ -78,6 +78,24 @@ static inline int nof_recv_is_direct(const struct nof_nic *nic, const struct nof
 {
     return nic->eps[r->ep].dma_inline && r->layout == NOF_NIL;
 }
+/* It waits for a message of this peer, whose index is known, too. */
+static inline void nof_recv_expect(struct nof_nic *nic, struct nof_recv *r, struct nof_peer *peer,
+                                   uint32_t index)
+{
+    r->peer = index;
+    nof_peer_expect(nic, peer, 1);
+}
+/* It goes into the matching tables; it is out of them. */
+static inline void nof_recv_posted(struct nof_recv *r)
+{
+    r->state = NOF_RECV_POSTED;
+}
+static inline void nof_recv_unposted(struct nof_nic *nic, struct nof_recv *r)
+{
+    if (r->peer != NOF_NIL)
+        nof_peer_expect(nic, nof_peer_at(nic, r->peer), -1);
+    r->state = NOF_RECV_DONE;
+}
 /* Into the matching tables, and out again. post: NOF_OK, or why the source is dead. */
 int nof_recv_post(struct nof_nic *nic, struct nof_recv *r);
 static inline void nof_recv_unpost(struct nof_nic *nic, struct nof_recv *r)
@@ -85,9 +103,7 @@ static inline void nof_recv_unpost(struct nof_nic *nic, struct nof_recv *r)
     nof_match_unpost(nic, r);
     if (r->kind != 0 && nic->eps[r->ep].watch != NULL)
         nof_watch_gone(nic, &nic->eps[r->ep], nof_recv_index(nic, r));
-    if (r->peer != NOF_NIL)
-        nof_peer_expect(nic, nof_peer_at(nic, r->peer), -1);
-    r->state = NOF_RECV_DONE;
+    nof_recv_unposted(nic, r);
 }
 
 /* What becomes of r, one state each. A FLUSH, which waits for the sends that came before it; a CANCEL, which looks for the
@@ -97,19 +113,31 @@ static inline void nof_recv_flush(struct nof_recv *r, uint64_t sends)
     r->state = NOF_RECV_FLUSH;
     r->sends = sends;
 }
-static inline void nof_recv_seek(struct nof_recv *r)
+static inline void nof_recv_seek(struct nof_recv *r, uint64_t len)
 {
     r->state = NOF_RECV_SEEK;
+    r->len = len;
 }
-static inline void nof_recv_question(struct nof_recv *r)
+static inline void nof_recv_question(struct nof_recv *r, uint32_t peer)
 {
     r->state = NOF_RECV_CANCEL;
+    r->peer = peer;
 }
-/* Its payload comes by rendezvous, and the sender knows the message by this handle. */
-static inline void nof_recv_rendezvous(struct nof_recv *r, uint64_t handle)
+/* The message that is asked about; its sender, or if it is parked the sender's host, knows it by this handle. */
+static inline void nof_recv_question_about(struct nof_recv *r, uint32_t ctx, int32_t tag, uint64_t handle,
+                                           int parked)
+{
+    r->key.ctx = ctx;
+    r->key.tag = tag;
+    r->remote = handle;
+    r->parked = parked != 0;
+}
+/* Its payload comes by rendezvous, likewise. */
+static inline void nof_recv_rendezvous(struct nof_recv *r, uint64_t handle, int parked)
 {
     r->state = NOF_RECV_RNDV;
     r->remote = handle;
+    r->parked = parked != 0;
 }
 /* Its pieces are written as they come: 1, or collected first: 0. */
 static inline int nof_recv_pieces(const struct nof_nic *nic, struct nof_recv *r)
@@ -132,7 +160,7 @@ static inline void nof_recv_came(struct nof_recv *r, uint64_t n)
 }
 static inline void nof_recv_arrived(struct nof_recv *r)
 {
-    r->flags |= NOF_RECV_F_ARRIVED;
+    r->arrived = 1;
 }
 static inline void nof_recv_all_here(struct nof_recv *r)
 {
@@ -150,15 +178,18 @@ static inline void nof_recv_want(struct nof_recv *r, uint64_t len)
     r->wanted = len < r->capacity ? len : r->capacity;
 }
 /* The receive call, or what stands for one, is this. */
-static inline void nof_recv_call(struct nof_recv *r, uint64_t cookie, uint64_t addr, uint64_t capacity,
-                                 uint32_t layout)
+static inline void nof_recv_call(struct nof_recv *r, const struct nof_match_key *key, uint64_t cookie,
+                                 uint64_t addr, uint64_t capacity, uint32_t layout)
 {
+    r->key = *key;
     r->cookie = cookie;
     r->addr = addr;
     r->capacity = capacity;
     r->layout = layout;
 }
 
+/* Complete without payload. */
+void nof_recv_answer(struct nof_nic *nic, struct nof_recv *r, int status);
 /* A waiting probe (not posted any more) has found a message. */
 void nof_recv_probe_answer(struct nof_nic *nic, struct nof_recv *r, const struct nof_match_key *key,
                            uint64_t len, uint64_t handle);

@@ -21,9 +21,8 @@ static void send_cts(struct nof_nic *nic, struct nof_recv *r)
     nof_put64(fields + NOF_WIRE_CTS_RECEIVER, nof_handle(nof_recv_index(nic, r), r->obj.gen));
     nof_put64(fields + NOF_WIRE_CTS_WANTED, r->wanted);
     nof_put64(fields + NOF_WIRE_CTS_ALLOWED, r->allowed);
-    nof_link_ctl(nic, &nic->links[peer->link], NOF_WIRE_CTS,
-                 r->flags & NOF_RECV_F_PARKED ? NOF_WIRE_RTS_F_PARKED : 0, peer->ep, peer->remote_ep, fields,
-                 sizeof fields);
+    nof_link_ctl(nic, &nic->links[peer->link], NOF_WIRE_CTS, r->parked ? NOF_WIRE_RTS_F_PARKED : 0, peer->ep,
+                 peer->remote_ep, fields, sizeof fields);
 }
 
 /* What the sender may have sent by now. */
@@ -58,16 +57,14 @@ static void grant(struct nof_nic *nic, struct nof_recv *r)
 
 void nof_rndv_begin(struct nof_nic *nic, struct nof_recv *r, uint64_t handle, int parked)
 {
-    nof_recv_rendezvous(r, handle);
+    nof_recv_rendezvous(r, handle, parked);
     nof_recv_list(nic, r);
-    if (parked)
-        r->flags |= NOF_RECV_F_PARKED;
     grant(nic, r);
 }
 
 void nof_rndv_early(struct nof_nic *nic, struct nof_recv *r, uint64_t handle)
 {
-    nof_recv_rendezvous(r, handle);
+    nof_recv_rendezvous(r, handle, 0);
     nof_recv_list(nic, r);
     r->allowed = r->wanted;
     send_cts(nic, r);
@@ -133,7 +130,7 @@ int nof_rndv_resume_rx(struct nof_nic *nic, struct nof_peer *peer, const struct 
     if (handle & NOF_HANDLE_KINDS)
         return NOF_EPROTO;
     struct nof_recv *r = nof_recv_by_handle(nic, peer, nof_get64(view->fields + NOF_WIRE_MSG_SEQ));
-    if (r == NULL || !(r->flags & NOF_RECV_F_PARKED)) {
+    if (r == NULL || !r->parked) {
         uint8_t fields[NOF_WIRE_ABORT_BYTES];
         nof_put64(fields + NOF_WIRE_ABORT_HANDLE, handle);
         nof_put32(fields + NOF_WIRE_ABORT_STATUS, (uint32_t)NOF_ENOENT);
@@ -143,8 +140,7 @@ int nof_rndv_resume_rx(struct nof_nic *nic, struct nof_peer *peer, const struct 
         return NOF_OK;
     }
     nof_wait_leave(nic, r);
-    r->flags &= (uint8_t)~NOF_RECV_F_PARKED;
-    nof_recv_rendezvous(r, handle);
+    nof_recv_rendezvous(r, handle, 0);
     grant(nic, r);
     return NOF_OK;
 }
@@ -153,12 +149,11 @@ void nof_rndv_abort_rx(struct nof_nic *nic, struct nof_peer *peer, uint64_t hand
 {
     struct nof_recv *r = nof_recv_by_handle(nic, peer, handle);
     /* A late grant finds that the send has ended: the rest of its data is here or on its way. */
-    if (r == NULL || (r->flags & NOF_RECV_F_ARRIVED) || (status == NOF_ENOENT && r->received > 0))
+    if (r == NULL || r->arrived || (status == NOF_ENOENT && r->received > 0))
         return;
     if (status != NOF_EAGAIN) {
         nof_recv_end(nic, r, status);
-    } else if ((r->flags & (NOF_RECV_F_PARKED | NOF_RECV_F_AGAIN | NOF_RECV_F_WAITING)) ==
-               NOF_RECV_F_PARKED) {
+    } else if (r->parked && !r->again && !r->waiting) {
         nof_wait_a_while(nic, r); /* one that WAITS was not granted: its links are those of the wait */
     }
 }

@@ -204,9 +204,9 @@ void nof_send_end(struct nof_nic *nic, struct nof_send *s, int status)
 /* The flow waits for envelope credit no longer, if it did. */
 static bool unstall(struct nof_nic *nic, struct nof_peer *peer)
 {
-    if (!(peer->flags & NOF_PEER_F_STALLED))
+    if (!peer->stalled)
         return false;
-    peer->flags &= (uint8_t)~NOF_PEER_F_STALLED;
+    peer->stalled = 0;
     nof_peer_expect(nic, peer, -1);
     return true;
 }
@@ -223,6 +223,15 @@ static void drop_gone(struct nof_nic *nic, struct nof_peer *peer)
     }
     if (peer->sendq == NOF_NIL)
         unstall(nic, peer);
+}
+
+bool nof_send_end_first(struct nof_nic *nic, struct nof_peer *peer, int status)
+{
+    uint32_t i = nof_queue_pop(&nic->sends, &peer->sendq);
+    if (i == NOF_NIL)
+        return false;
+    nof_send_end(nic, nof_send_at(nic, i), status);
+    return true;
 }
 
 void nof_send_forget(struct nof_nic *nic, struct nof_send *s)
@@ -303,10 +312,8 @@ void nof_send_submit(struct nof_nic *nic, struct nof_endpoint *ep, const struct 
         nof_send_end(nic, s, peer->status);
         return;
     }
-    if (!(peer->flags & NOF_PEER_F_TX)) {
-        peer->flags |= NOF_PEER_F_KNOWN;
-        nof_peer_link_up(nic, peer);
-    }
+    if (!(peer->flags & NOF_PEER_F_TX))
+        nof_peer_want(nic, peer);
     if (desc->flags & NOF_DESC_F_GRANTED) {
         resume(nic, peer, s, desc->handle);
         return;
@@ -348,7 +355,7 @@ static enum nof_pump send_rts(struct nof_nic *nic, struct nof_link *link, struct
     nof_put32(body + NOF_WIRE_MSG_CTX, s->ctx);
     nof_put32(body + NOF_WIRE_MSG_TAG, (uint32_t)s->tag);
     nof_put64(body + NOF_WIRE_MSG_LEN, s->len);
-    nof_put32(body + NOF_WIRE_MSG_SEQ, peer->tx_seq++);
+    nof_put32(body + NOF_WIRE_MSG_SEQ, nof_credit_use(peer, 0));
     nof_put32(body + NOF_WIRE_MSG_ELEM, s->elem);
     nof_put64(body + NOF_WIRE_MSG_HANDLE, handle);
     uint8_t flags = park ? NOF_WIRE_RTS_F_PARKED : 0;
@@ -398,8 +405,7 @@ static enum nof_pump pump_envelope(struct nof_nic *nic, struct nof_link *link, s
     if (rc != NOF_PUMP_IDLE)
         return rc;
     if (begins) {
-        peer->tx_seq++;
-        peer->tx_blocks_used += nof_netmem_charge(s->len, (s->flags & NOF_DESC_F_SYNC) != 0);
+        nof_credit_use(peer, nof_netmem_charge(s->len, (s->flags & NOF_DESC_F_SYNC) != 0));
         nof_count(nic, ep, NOF_C_EAGER_TX, 1);
         nof_count(nic, ep, NOF_C_MSGS_TX, 1);
         nof_count(nic, ep, NOF_C_MSG_BYTES_TX, s->len);
@@ -458,8 +464,8 @@ static int choose(struct nof_nic *nic, struct nof_peer *peer)
     if (peer->sendq != NOF_NIL) {
         const struct nof_send *s = nof_send_at(nic, nof_queue_head(&nic->sends, peer->sendq));
         envelope = s->sent > 0 || peer->tx_msgs_allowed != peer->tx_seq;
-        if (!envelope && !(peer->flags & NOF_PEER_F_STALLED)) {
-            peer->flags |= NOF_PEER_F_STALLED;
+        if (!envelope && !peer->stalled) {
+            peer->stalled = 1;
             nof_peer_expect(nic, peer, 1); /* all is acknowledged, and only the peer can go on */
             nof_count(nic, &nic->eps[peer->ep], NOF_C_CREDIT_STALLS, 1);
         }
@@ -471,8 +477,8 @@ static int choose(struct nof_nic *nic, struct nof_peer *peer)
         data = needs_dma(s) && s->wanted > 0;
     }
     if (envelope && data) {
-        peer->flags ^= NOF_PEER_F_DATA_TURN;
-        return peer->flags & NOF_PEER_F_DATA_TURN ? 2 : 1;
+        peer->data_turn ^= 1;
+        return peer->data_turn ? 2 : 1;
     }
     return envelope ? 1 : (data ? 2 : 0);
 }
@@ -580,6 +586,12 @@ static void refuse(struct nof_nic *nic, struct nof_link *link, const struct nof_
     nof_link_ctl(nic, link, NOF_WIRE_ABORT, 0, peer->ep, peer->remote_ep, fields, sizeof fields);
 }
 
+void nof_send_unparked(struct nof_nic *nic, struct nof_peer *peer)
+{
+    peer->parked--;
+    nof_peer_expect(nic, peer, -1);
+}
+
 int nof_send_cts_rx(struct nof_nic *nic, struct nof_link *link, struct nof_peer *peer,
                     const struct nof_wire_view *view)
 {
@@ -602,8 +614,7 @@ int nof_send_cts_rx(struct nof_nic *nic, struct nof_link *link, struct nof_peer 
         if (nof_answer(nic, &nic->eps[peer->ep], &comp) != NOF_OK) {
             refuse(nic, link, peer, remote, NOF_EAGAIN);
         } else {
-            peer->parked--;
-            nof_peer_expect(nic, peer, -1);
+            nof_send_unparked(nic, peer);
         }
         return NOF_OK;
     }

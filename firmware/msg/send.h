@@ -26,6 +26,10 @@ unsigned nof_send_run(struct nof_nic *nic, unsigned budget);
 void nof_send_dma_done(struct nof_nic *nic, uint32_t index, int status);
 /* The send ends with this status, as soon as no read is under way. It is in no queue. */
 void nof_send_end(struct nof_nic *nic, struct nof_send *s, int status);
+/* The first of those whose envelope has not left, if there is one. */
+bool nof_send_end_first(struct nof_nic *nic, struct nof_peer *peer, int status);
+/* The host of a parked send has it no longer for us to tell of. */
+void nof_send_unparked(struct nof_nic *nic, struct nof_peer *peer);
 /* Frames that have come: NOF_OK or NOF_EPROTO. */
 int nof_send_cts_rx(struct nof_nic *nic, struct nof_link *link, struct nof_peer *peer,
                     const struct nof_wire_view *view);

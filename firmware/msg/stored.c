@@ -3,6 +3,7 @@
 
 #include "base/invariant.h"
 #include "flow/credit.h"
+#include "flow/incoming.h"
 #include "flow/link.h"
 #include "flow/peer.h"
 #include "msg/expect.h"
@@ -207,8 +208,7 @@ void nof_stored_drop(struct nof_nic *nic, uint32_t chain)
 void nof_stored_discard(struct nof_nic *nic, uint32_t chain)
 {
     struct nof_peer *peer = nof_peer_at(nic, nof_stored_at(&nic->netmem, chain)->peer);
-    if (peer->rx_target == NOF_REF(NOF_REF_ENV, chain))
-        nof_incoming_goes_to(peer, NOF_NIL);
+    nof_incoming_leaves(peer, NOF_REF(NOF_REF_ENV, chain));
     nof_stored_drop(nic, chain);
     nof_link_update_credit(nic, peer);
 }
@@ -250,8 +250,7 @@ static void write_back(struct nof_nic *nic, struct nof_endpoint *ep, uint32_t li
         n = write_back_stored(nic, NOF_REF_INDEX(owner), from);
     } else {
         struct nof_recv *r = nof_recv_at(nic, NOF_REF_INDEX(owner));
-        n = r->flags & NOF_RECV_F_EARLY ? nof_granted_leave_line(nic, r, from)
-                                        : write_back_stored(nic, r->chain, from);
+        n = r->early ? nof_granted_leave_line(nic, r, from) : write_back_stored(nic, r->chain, from);
     }
     nof_stage_close(&ep->stage, line);
     nof_count(nic, ep, NOF_C_STAGE_EVICTED, 1);

@@ -51,8 +51,8 @@ void nof_stored_drop(struct nof_nic *nic, uint32_t chain);
 void nof_stored_discard(struct nof_nic *nic, uint32_t chain);
 
 /* A line for a message of this key and length that receive number `due` will take, if need be in the place of others
- * that are wanted later; or NOF_STAGE_NONE. network: NOF_REF_ENV and a chain, or NOF_REF_RECV and a receive with
- * NOF_RECV_F_EARLY. */
+ * that are wanted later; or NOF_STAGE_NONE. network: NOF_REF_ENV and a chain, or NOF_REF_RECV and a receive that
+ * is granted early. */
 uint32_t nof_stored_line(struct nof_nic *nic, struct nof_endpoint *ep, const struct nof_match_key *key,
                          uint32_t network, uint64_t len, uint64_t due);
 /* A message that lies in blocks goes into this line. */

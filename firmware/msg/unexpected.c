@@ -146,7 +146,7 @@ static void leave_tables(struct nof_nic *nic, struct nof_env *e)
 static void bind(struct nof_nic *nic, struct nof_recv *r, struct nof_env *e)
 {
     struct nof_recv *granted = nof_granted_bind(nic, r, e);
-    if (granted->flags & NOF_RECV_F_ARRIVED)
+    if (granted->arrived)
         nof_deliver_granted(nic, granted);
 }
 

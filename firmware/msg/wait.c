@@ -7,7 +7,7 @@ void nof_wait_for_blocks(struct nof_nic *nic, struct nof_recv *r)
 {
     struct nof_endpoint *ep = &nic->eps[r->ep];
     uint32_t i = nof_recv_index(nic, r);
-    r->flags |= NOF_RECV_F_WAITING;
+    r->waiting = 1;
     nic->recvs_waiting++;
     r->blocks_next = i;
     r->blocks_prev = i;
@@ -26,7 +26,7 @@ static void leave_blocks(struct nof_nic *nic, struct nof_recv *r)
 {
     struct nof_endpoint *ep = &nic->eps[r->ep];
     uint32_t i = nof_recv_index(nic, r);
-    r->flags &= (uint8_t)~NOF_RECV_F_WAITING;
+    r->waiting = 0;
     nic->recvs_waiting--;
     if (ep->state == NOF_EP_CLOSING)
         return; /* the queue is no more */
@@ -38,7 +38,7 @@ static void leave_blocks(struct nof_nic *nic, struct nof_recv *r)
 
 void nof_wait_a_while(struct nof_nic *nic, struct nof_recv *r)
 {
-    r->flags |= NOF_RECV_F_AGAIN;
+    r->again = 1;
     nof_ring_push(&nic->recvs, &nic->eps[r->ep].again, nof_recv_index(nic, r), AGAIN_PREV);
     nic->again++;
     nof_retry(nic);
@@ -46,7 +46,7 @@ void nof_wait_a_while(struct nof_nic *nic, struct nof_recv *r)
 
 static void leave_again(struct nof_nic *nic, struct nof_recv *r)
 {
-    r->flags &= (uint8_t)~NOF_RECV_F_AGAIN;
+    r->again = 0;
     nof_ring_remove(&nic->recvs, &nic->eps[r->ep].again, nof_recv_index(nic, r), AGAIN_PREV);
     nic->again--;
 }
@@ -60,8 +60,8 @@ struct nof_recv *nof_wait_over(struct nof_nic *nic, const struct nof_endpoint *e
 
 void nof_wait_leave(struct nof_nic *nic, struct nof_recv *r)
 {
-    if (r->flags & NOF_RECV_F_AGAIN)
+    if (r->again)
         leave_again(nic, r);
-    if (r->flags & NOF_RECV_F_WAITING)
+    if (r->waiting)
         leave_blocks(nic, r);
 }

@@ -19,9 +19,9 @@ int nof_walk_indexed(struct nof_endpoint *ep)
     return ep->unindexed == 0;
 }
 
-void nof_walk_seek(struct nof_nic *nic, struct nof_endpoint *ep, struct nof_recv *r)
+void nof_walk_seek(struct nof_nic *nic, struct nof_endpoint *ep, struct nof_recv *r, uint64_t len)
 {
-    nof_recv_seek(r);
+    nof_recv_seek(r, len);
     nof_queue_push(&nic->recvs, &ep->seeks, nof_recv_index(nic, r));
     nof_walk_run(nic, ep);
 }
@@ -49,8 +49,7 @@ static void look_for_peer(struct nof_nic *nic, struct nof_recv *r)
         nof_recv_unpost(nic, r);
         nof_recv_end(nic, r, peer->status);
     } else if (r->peer == NOF_NIL) {
-        r->peer = nof_peer_index(nic, peer);
-        nof_peer_expect(nic, peer, 1);
+        nof_recv_expect(nic, r, peer, nof_peer_index(nic, peer));
     }
 }
 
@@ -69,11 +68,9 @@ static void answer_seeks(struct nof_nic *nic, struct nof_endpoint *ep)
 {
     /* bound: CANCEL descriptors that wait, as far as the steps reach; paid by the endpoint's steps */
     while (ep->seeks != NOF_NIL && nof_steps_left(nic, ep) > 0) {
-        struct nof_comp comp = {.flags = 0};
         struct nof_recv *r = nof_recv_at(nic, nof_queue_pop(&nic->recvs, &ep->seeks));
         nof_steps_spend(ep, 1);
-        r->status = nof_walk_cancel(nic, ep, nof_match_cookie(nic, r->ep, r->cookie));
-        nof_recv_complete(nic, r, &comp);
+        nof_recv_answer(nic, r, nof_walk_cancel(nic, ep, nof_match_cookie(nic, r->ep, r->cookie)));
     }
 }
 

@@ -95,7 +95,7 @@ enum nof_send_mark {
 };
 
 /* send.c writes it, but for its links in the peer's list of operations (peer.c) and its waiting completion. Who writes
- * what of this struct, of receives and of peers is in tests/lint/owners.txt. */
+ * what of this struct, of receives and of peers is in tests/lint/writers.txt. */
 struct nof_send {
     struct nof_obj obj;
     uint8_t state;

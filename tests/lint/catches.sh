@@ -84,6 +84,25 @@ expect 1 loops 'a mark that the page does not show'
 python3 -B "$lint/loops.py" "$work/tree" --write >"$work/said"
 expect 0 loops 'a mark that the page shows, and a loop with a constant end'
 
+# A module beside tests/unit/meson.build, which lists the test "tested".
+unit() {
+    file "$@"
+    mkdir -p "$work/tree/tests/unit"
+    echo "test('tested')" >"$work/tree/tests/unit/meson.build"
+    echo "$spdx" >"$work/tree/tests/unit/tested.c"
+    echo "$spdx" >"$work/tree/tests/unit/unlisted.c"
+}
+unit firmware/x.c 'void f(struct s *s)' '{' '    s->n++;' '}'
+expect 1 owners 'an owner of state without a test'
+unit firmware/unlisted.c 'void f(struct s *s)' '{' '    s->n++;' '}'
+expect 1 owners 'an owner whose test is not built'
+unit firmware/nofd/tested.c 'static int n;'
+expect 1 owners 'a variable in the daemon, whose tests begin with nofd_'
+unit firmware/tested.c 'static int n;' 'void f(struct s *s)' '{' '    s->n = 1;' '}'
+expect 0 owners 'an owner with its test'
+unit firmware/x.c 'static const int n = 1;' 'int f(const struct s *s)' '{' '    return s->n == n;' '}'
+expect 0 owners 'a module that writes nothing'
+
 # named WORD...: whether docs_names finds nothing wrong with a README of these lines, in a tree with our tables.
 named() {
     printf '%s\n' "$@" >"$work/named/README.md"

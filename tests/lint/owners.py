@@ -29,7 +29,6 @@ OWED = {f"firmware/{name}" for name in (
     "compress/chunk.c", "compress/defer.c", "compress/pack.c",
     "msg/direct.c", "msg/direct_rx.h", "msg/eager.c", "msg/host.c", "msg/question.c", "msg/read.c", "msg/recv.c",
     "msg/rendezvous.c", "msg/send.c", "msg/stored.c", "msg/unexpected.c", "msg/walk.c", "msg/write.c",
-    "nofd/control/rpc_features.c", "nofd/control/rpc_status.c", "nofd/control/rpc_wire.c", "nofd/control/serve.c", "nofd/plug.c",
     "transport/ack.c", "transport/admission.c", "transport/mtu.c", "transport/pacer.c", "transport/path.c",
     "transport/reorder.c", "transport/rtt.c", "transport/sentmap.c", "transport/state.h", "transport/timers.c",
     "transport/transmit.c", "transport/unreliable.c",

@@ -255,6 +255,22 @@ static void every_flow_has_its_initial_credit(void **state)
         }
 }
 
+/* However few are asked for, there is one envelope of every flow's credit. */
+static void what_is_promised_is_there(void **state)
+{
+    struct world_config cfg = {
+        .nics = 1, .mtu = 1500, .seed = 1, .nic = {.max_peers = 64, .max_envelopes = 1}};
+    struct world *w = world_init(&cfg);
+    const struct nof_nic *nic = world_nic(w, 0);
+
+    (void)state;
+    assert_true(nic->envs.cap >= 64 * nic->flow_msgs);
+    assert_int_equal(nic->msgs_free, nic->envs.cap - 64 * nic->flow_msgs);
+    assert_true(nic->blocks_free + nic->dma_total + 64 * nic->flow_blocks <=
+                (uint32_t)(nic->cfg.netmem_bytes / NOF_NETMEM_BLOCK));
+    world_fini(w);
+}
+
 static void less_memory_than_it_asks_for_is_refused(void **state)
 {
     struct nof_nic_config cfg = extreme(least);
@@ -334,6 +350,7 @@ int main(void)
         cmocka_unit_test(network_memory_is_for_every_endpoint),
         cmocka_unit_test(memory_grows_with_every_field_and_never_wraps),
         cmocka_unit_test(every_flow_has_its_initial_credit),
+        cmocka_unit_test(what_is_promised_is_there),
         cmocka_unit_test(less_memory_than_it_asks_for_is_refused),
         cmocka_unit_test(the_smallest_nic_works),
         cmocka_unit_test(every_feature_has_its_bounds),

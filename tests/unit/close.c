@@ -95,6 +95,11 @@ static void whatever_it_held_is_given_back(void **state)
             end(state);
         (void)begin(dma_inline);
         hold_a_bit_of_all(20);
+        world_rank(w, 0)->ring_slots = world_rank(w, 0)->ring_used =
+            1; /* and completions that find no room */
+        world_recv(w, 1, 0, 2, arena(1), 20000, 1);
+        world_run_for(w, 5 * MS);
+        assert_int_not_equal(ep->comp_head, NOF_NIL);
         world_close(w, 0, NOF_OK);
         world_run_for(w, 100 * MS);
         nothing_is_left();
@@ -124,7 +129,7 @@ static void layouts_and_taken_messages_are_given_back(void **state)
 
 static void from_the_first_moment_it_hears_and_says_nothing(void **state)
 {
-    uint64_t counted;
+    uint64_t counted, sent;
 
     (void)state;
     (void)begin(1);
@@ -132,12 +137,28 @@ static void from_the_first_moment_it_hears_and_says_nothing(void **state)
     while (world_take(w, 0) != NULL)
         continue;
     counted = world_rank(w, 0)->counters[NOF_C_MSGS_RX];
+    sent = world_rank(w, 0)->counters[NOF_C_TX_FRAMES];
     world_close(w, 0, NOF_OK);
     assert_int_equal(nof_nic_host_room(nic, ep->index), 0);
     world_send(w, 1, 0, 1, arena(1), 8, 99); /* for which it had a receive */
     world_run_for(w, 100 * MS);
     assert_null(world_take(w, 0));
-    assert_int_equal(world_rank(w, 0)->counters[NOF_C_MSGS_RX], counted); /* its BAR may be gone */
+    assert_int_equal(world_rank(w, 0)->counters[NOF_C_MSGS_RX], counted);
+    assert_int_equal(world_rank(w, 0)->counters[NOF_C_TX_FRAMES], sent); /* its BAR may be gone */
+}
+
+static void the_last_of_its_job_on_a_nic_takes_the_job_along(void **state)
+{
+    uint32_t used = 0;
+
+    (void)state;
+    (void)begin(1);
+    world_open_job(w, 0, 2, 0, 1, 9);
+    world_close(w, 2, NOF_OK);
+    world_run_for(w, 10 * MS);
+    for (uint32_t j = 0; j < nic->cfg.max_jobs; j++)
+        used += nic->jobs[j].used;
+    assert_int_equal(used, 1);
 }
 
 static void its_peers_are_told_why(void **state)
@@ -231,6 +252,7 @@ int main(void)
         EACH(whatever_it_held_is_given_back),
         EACH(layouts_and_taken_messages_are_given_back),
         EACH(from_the_first_moment_it_hears_and_says_nothing),
+        EACH(the_last_of_its_job_on_a_nic_takes_the_job_along),
         EACH(its_peers_are_told_why),
         EACH(thousands_are_cleared_away_in_turns),
         EACH(while_a_copy_is_under_way_its_place_is_not_given_to_another),

@@ -142,12 +142,6 @@ static void another_of_its_id_waits_until_it_is_cleared_away(void **state)
     assert_int_equal(join(7, 2, 9, &again), NOF_OK);
 }
 
-static void nobody_of_no_job_is_missed(void **state)
-{
-    (void)state;
-    nof_job_link_gone(nic, NOF_JOB_NONE);
-}
-
 static uint32_t jobs_used(unsigned i)
 {
     uint32_t n = 0;
@@ -221,7 +215,6 @@ int main(void)
         EACH(each_has_a_link_to_itself),
         EACH(its_key_is_known_while_it_has_endpoints),
         EACH(another_of_its_id_waits_until_it_is_cleared_away),
-        EACH(nobody_of_no_job_is_missed),
         EACH(paths_are_closed_when_both_have_heard_all),
         EACH(who_joins_meanwhile_keeps_the_path),
     };

@@ -76,7 +76,8 @@ static void a_peer_is_found_by_rank_and_by_flow(void **state)
     assert_int_equal(nof_peer_by_flow(nic, local, 3, (uint16_t)ep->index)->rank, 6);
     assert_null(nof_peer_by_flow(nic, local, 4, (uint16_t)ep->index));
     assert_null(nof_peer_by_flow(nic, local, 1, (uint16_t)(ep->index + 1)));
-    assert_null(nof_peer_by_rank(nic, ep->index + 1, 5));
+    for (uint32_t e = 1; e < 200; e++) /* of which some fall into one bucket with it */
+        assert_null(nof_peer_by_rank(nic, ep->index + e, 5));
     for (unsigned i = 0; i < 2; i++) {
         assert_int_equal(nof_peer_of_desc(nic, ep, 6)->rank, 6);
         assert_int_equal(nof_peer_of_desc(nic, ep, 5)->rank, 5);
@@ -169,7 +170,7 @@ static void what_does_not_fit_is_refused_and_makes_none(void **state)
     } bad[] = {
         {5, 3, g + 1, 100, e, NOF_EPEERDEAD}, /* meant for who was there before */
         {5, 3, g, 100, e + 1, NOF_EPEERDEAD}, /* nobody there */
-        {5, 3, g, 100, 9999, NOF_EPEERDEAD},  {5, 3, g, 99, e, NOF_EINVAL}, /* another size of the job */
+        {5, 3, g, 100, e + 2, NOF_EPEERDEAD}, {5, 3, g, 99, e, NOF_EINVAL}, /* another size of the job */
         {100, 3, g, 100, e, NOF_EINVAL}, /* no such rank */
         {5, 1u << 16, g, 100, e, NOF_EINVAL},
     };
@@ -212,6 +213,7 @@ static void a_dead_one_is_remembered(void **state)
     p->rx_msgs_announced += 3;
     p->rx_msgs_held += 3; /* lent, and never used */
     nic->msgs_free -= 3;
+    assert_ptr_equal(nof_peer_by_flow(nic, local, 1, (uint16_t)ep->index), p);
     nof_peer_silence(p, false);
     nof_peer_bury(nic, p, NOF_EPEERDEAD);
     assert_null(nof_peer_by_flow(nic, local, 1, (uint16_t)ep->index));

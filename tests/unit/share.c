@@ -79,6 +79,7 @@ static void so_many_at_once_or_none(void **state)
     assert_true(take(1, 0));
     assert_false(take(1, 11));
     assert_true(take(1, 10));
+    assert_false(nof_share_may(&share, 10, 1, share.owed - 1)); /* less than is promised */
 }
 
 static void a_pool_that_is_too_small_to_promise_is_for_who_asks_first(void **state)

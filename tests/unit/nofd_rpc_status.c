@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * What a person asks: counters are added up and filtered by NIC, and the cores are not asked again and again. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <time.h>
+
+#include "nofd/control/daemon.h"
+#include "nofd/control/rpc.h"
+#include "nofd/door/job_owner.h"
+#include "nofd/sys/clock.h"
+
+#define NICS 2u
+
+static struct nofd d;
+static struct nofd_nic nics[NICS];
+static struct nofd_core cores[2];
+static struct nofd_job job = {.id = 1ull << 63, .size = 4, .ranks = 2, .uid = 1000};
+static struct nofd_endpoint ep[3];
+static uint64_t core_counters[NICS][NOF_COUNTER_COUNT], ep_counters[3][NOF_COUNTER_COUNT];
+static const struct nofd_dma_ops copies = {.name = "stand-in"};
+static unsigned errands, grants;
+static uint64_t clock_ns;
+static struct nofd_rpc_error error;
+
+int __wrap_clock_gettime(clockid_t id, struct timespec *ts);
+
+int __wrap_clock_gettime(clockid_t id, struct timespec *ts)
+{
+    (void)id;
+    ts->tv_sec = (time_t)(clock_ns / NOFD_S);
+    ts->tv_nsec = (long)(clock_ns % NOFD_S);
+    return 0;
+}
+
+void nofd_lcore_run(struct nofd_lcore *lcore, void (*fn)(struct nofd_lcore *lcore, void *arg), void *arg)
+{
+    errands++;
+    fn(lcore, arg);
+}
+
+static unsigned index_of(const struct nof_nic *nic)
+{
+    return (unsigned)((const char *)nic - (const char *)nics);
+}
+
+const uint64_t *nof_nic_counters(const struct nof_nic *nic)
+{
+    return core_counters[index_of(nic)];
+}
+
+unsigned nof_nic_grants(const struct nof_nic *nic, struct nof_grant_info *out, unsigned max)
+{
+    unsigned n = index_of(nic) == 1 ? grants : 0;
+
+    for (unsigned i = 0; i < n && i < max; i++)
+        out[i] = (struct nof_grant_info){.peer_rank = i, .sends = i % 2 == 0};
+    return n;
+}
+
+void nof_nic_endpoint_queues(const struct nof_nic *nic, uint32_t endpoint, uint32_t *posted_out,
+                             uint32_t *unexpected_out)
+{
+    (void)nic;
+    *posted_out = 100 + endpoint;
+    *unexpected_out = 200 + endpoint;
+}
+
+unsigned nofd_dma_pools_helpers(const struct nofd_dma_pools *pools)
+{
+    return pools == &cores[0].dma.pools ? 2 : 3;
+}
+
+uint64_t nofd_nic_cycles_per_s(void)
+{
+    return 123;
+}
+
+unsigned nof_dpdk_port_xdp_counters(const struct nof_dpdk_port *port,
+                                    uint64_t frames_out[NOF_DPDK_XDP_COUNTERS])
+{
+    (void)port;
+    frames_out[0] = 5;
+    return 1;
+}
+
+const char *nof_dpdk_port_xdp_name(unsigned counter)
+{
+    assert_int_equal(counter, 0);
+    return "xdp.taken";
+}
+
+static int start(void **state)
+{
+    struct nofd_seen *seen = d.seen; /* of the test before, and old by now */
+
+    (void)state;
+    memset(&d, 0, sizeof(d));
+    d.seen = seen;
+    clock_ns += 100 * NOFD_S;
+    errands = 0;
+    grants = 3;
+    d.started_ns = clock_ns - 10 * NOFD_S;
+    d.nics = nics;
+    d.nnics = NICS;
+    d.cores = cores;
+    d.ncores = d.nrunning = 2;
+    d.jobs = &job;
+    for (unsigned i = 0; i < NICS; i++) {
+        nics[i] = (struct nofd_nic){.index = i, .lcore = &cores[i].lcore, .nic = (void *)((char *)nics + i)};
+        core_counters[i][NOF_C_RX_FRAMES] = 10 + i;
+        nics[i].counters[NOF_C_RX_FRAMES] = 1000;
+    }
+    nics[1].wire.device = (void *)nics;
+    for (unsigned i = 0; i < 3; i++) {
+        ep[i] = (struct nofd_endpoint){
+            .nic = &nics[i / 2], .job = &job, .counters = ep_counters[i], .next = i < 2 ? &ep[i + 1] : NULL};
+        ep[i].memory = (struct nofd_dma_memory){.ops = &copies, .rank = i, .pid = 70 + (int)i};
+        ep[i].card.endpoint = (uint16_t)i;
+        nofd_endpoint_set_state(&ep[i], i == 1 ? NOFD_EP_FAILED : NOFD_EP_LIVE);
+        ep_counters[i][NOF_C_MSGS_RX] = 50 + i;
+    }
+    d.endpoints = ep;
+    return 0;
+}
+
+static json_t *call(nofd_rpc_fn *fn, const char *params)
+{
+    json_t *object = json_loads(params, 0, NULL);
+    json_t *result;
+
+    error = (struct nofd_rpc_error){0};
+    result = fn(&d, object, &error);
+    json_decref(object);
+    return result;
+}
+
+static json_int_t number(const json_t *object, const char *name)
+{
+    const json_t *value = json_object_get(object, name);
+
+    assert_true(json_is_integer(value));
+    return json_integer_value(value);
+}
+
+static void counters_of_core_and_daemon_are_one(void **state)
+{
+    json_t *result = call(nofd_rpc_stats, "{}");
+    const json_t *rows = json_object_get(result, "rows");
+
+    (void)state;
+    assert_int_equal(json_array_size(rows), NICS);
+    for (size_t i = 0; i < NICS; i++) {
+        const json_t *counters = json_object_get(json_array_get(rows, i), "counters");
+
+        assert_int_equal(number(counters, nof_counter_info[NOF_C_RX_FRAMES].name), 1010 + (json_int_t)i);
+        assert_int_equal(json_object_size(counters), NOF_COUNTER_COUNT + i); /* the second is a port of XDP */
+    }
+    assert_int_equal(json_array_size(json_object_get(result, "endpoints")), 3);
+    json_decref(result);
+}
+
+static void of_one_nic_if_asked_for(void **state)
+{
+    json_t *result = call(nofd_rpc_stats, "{\"nic\":1}");
+    const json_t *row = json_array_get(json_object_get(result, "endpoints"), 0);
+
+    (void)state;
+    assert_int_equal(json_array_size(json_object_get(result, "rows")), 1);
+    assert_int_equal(json_array_size(json_object_get(result, "endpoints")), 1);
+    assert_int_equal(number(row, "rank"), 2);
+    assert_int_equal(number(json_object_get(row, "counters"), nof_counter_info[NOF_C_MSGS_RX].name), 52);
+    json_decref(result);
+    assert_null(call(nofd_rpc_stats, "{\"nic\":2}"));
+    assert_null(call(nofd_rpc_stats, "{\"nick\":1}"));
+}
+
+static void endpoints_say_who_and_how(void **state)
+{
+    json_t *result = call(nofd_rpc_endpoints, "{}");
+    const json_t *rows = json_object_get(result, "rows");
+
+    (void)state;
+    assert_int_equal(json_array_size(rows), 3);
+    for (size_t i = 0; i < 3; i++) {
+        const json_t *row = json_array_get(rows, i);
+
+        assert_string_equal(json_string_value(json_object_get(row, "job")), "9223372036854775808");
+        assert_string_equal(json_string_value(json_object_get(row, "state")), i == 1 ? "failed" : "live");
+        assert_int_equal(number(row, "pid"), 70 + (json_int_t)i);
+        assert_int_equal(number(row, "posted"),
+                         i == 1 ? 0 : 100 + (json_int_t)i); /* it has no queues any more */
+    }
+    json_decref(result);
+}
+
+static void the_cores_are_not_asked_again_at_once(void **state)
+{
+    json_t *first = call(nofd_rpc_status, "{}"), *second;
+
+    (void)state;
+    assert_int_equal(errands, 4); /* helpers of each core, predictors of each NIC */
+    assert_int_equal(number(first, "dma_helpers"), 5);
+    assert_int_equal(json_array_size(json_object_get(first, "channels")), 3);
+    grants = 1;
+    clock_ns += 100 * NOFD_MS - 1;
+    second = call(nofd_rpc_status, "{}");
+    assert_int_equal(errands, 4);
+    assert_int_equal(json_array_size(json_object_get(second, "channels")), 3);
+    json_decref(second);
+    clock_ns += 1;
+    second = call(nofd_rpc_status, "{}");
+    assert_int_equal(errands, 8);
+    assert_int_equal(number(second, "dma_helpers"), 5);
+    assert_int_equal(json_array_size(json_object_get(second, "channels")), 1);
+    assert_int_equal(json_array_size(json_object_get(first, "channels")), 3); /* what was said stays */
+    json_decref(first);
+    json_decref(second);
+}
+
+static void more_predictors_than_fit_are_as_many_as_fit(void **state)
+{
+    json_t *result;
+
+    (void)state;
+    grants = 100000;
+    result = call(nofd_rpc_status, "{}");
+    assert_int_equal(json_array_size(json_object_get(result, "channels")), 512);
+    json_decref(result);
+}
+
+static void jobs_and_uptime_are_told(void **state)
+{
+    json_t *result = call(nofd_rpc_status, "{}");
+    const json_t *row = json_array_get(json_object_get(result, "jobs"), 0);
+
+    (void)state;
+    assert_true(json_real_value(json_object_get(result, "uptime_s")) == 10.0);
+    assert_int_equal(number(row, "size"), 4);
+    assert_int_equal(number(row, "endpoints"), 2);
+    assert_int_equal(json_array_size(json_object_get(result, "nics")), NICS);
+    json_decref(result);
+    assert_null(call(nofd_rpc_status, "{\"nic\":1}"));
+}
+
+#define EACH(test) cmocka_unit_test_setup(test, start)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        EACH(counters_of_core_and_daemon_are_one),
+        EACH(of_one_nic_if_asked_for),
+        EACH(endpoints_say_who_and_how),
+        EACH(the_cores_are_not_asked_again_at_once),
+        EACH(more_predictors_than_fit_are_as_many_as_fit),
+        EACH(jobs_and_uptime_are_told),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

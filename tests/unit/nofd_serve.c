@@ -1,0 +1,344 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * An endpoint on the main thread: how its memory will be reached, who may have one, and that what cannot be made leaves
+ * nothing. The NIC core is a stand-in whose errands are done at once. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <sched.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "nofd/control/daemon.h"
+#include "nofd/control/serve.h"
+#include "nofd/core/assist.h"
+
+#define NICS 3u
+
+static struct nofd d;
+static struct nofd_nic nics[NICS];
+static struct nofd_core cores[1];
+static struct nofd_dma engine;
+static struct nofd_job job = {.id = 7, .size = 4};
+static struct nof_attach_request request;
+static struct nofd_dma_rank rank;
+static unsigned ranks_closed, left, attached;
+static int core_says, detach_state;
+static struct nof_endpoint_params params;
+static char text[256];
+
+/* The other side. */
+const struct nofd_dma_ops nofd_dma_inline = {.name = "inline", .is_inline = true, .reads_sum = true};
+const struct nofd_dma_ops nofd_dma_split = {.name = "split", .is_inline = true, .reads_late = true};
+const struct nofd_dma_ops nofd_dma_helpers = {.name = "helper"};
+const struct nofd_dma_ops nofd_dma_assist = {.name = "assist"};
+
+struct nofd_assist *nofd_assist_create(void *area)
+{
+    assert_non_null(area);
+    return malloc(1);
+}
+
+void nofd_assist_destroy(struct nofd_assist *assist)
+{
+    free(assist);
+}
+
+void nofd_dma_rank_close(struct nofd_dma_rank *of)
+{
+    assert_ptr_equal(of, &rank);
+    ranks_closed++;
+}
+
+int nofd_nic_attach(struct nofd_nic *nic, uint64_t now_ns, struct nofd_endpoint *ep,
+                    const struct nof_endpoint_params *with)
+{
+    (void)now_ns;
+    assert_ptr_equal(nic, ep->nic);
+    params = *with;
+    if (core_says != NOF_OK)
+        return core_says;
+    attached++;
+    ep->card.endpoint = 42;
+    nofd_endpoint_set_state(ep, NOFD_EP_LIVE);
+    return NOF_OK;
+}
+
+void nofd_nic_detach(struct nofd_nic *nic, uint64_t now_ns, struct nofd_endpoint *ep, int reason)
+{
+    (void)nic;
+    (void)now_ns;
+    assert_int_equal(reason, NOF_EPEERDEAD);
+    nofd_endpoint_set_state(ep, (enum nofd_endpoint_state)detach_state);
+}
+
+void nofd_job_leave(struct nofd_job **jobs, struct nofd_job *of)
+{
+    assert_ptr_equal(jobs, &d.jobs);
+    assert_ptr_equal(of, &job);
+    left++;
+}
+
+void nofd_lcore_run(struct nofd_lcore *lcore, void (*fn)(struct nofd_lcore *lcore, void *arg), void *arg)
+{
+    fn(lcore, arg);
+}
+
+static int start(void **state)
+{
+    (void)state;
+    memset(&d, 0, sizeof(d));
+    memset(nics, 0, sizeof(nics));
+    memset(cores, 0, sizeof(cores));
+    memset(&engine, 0, sizeof(engine));
+    rank = (struct nofd_dma_rank){0};
+    ranks_closed = left = attached = 0;
+    core_says = NOF_OK;
+    detach_state = NOFD_EP_GONE;
+    request = (struct nof_attach_request){.job_id = 7, .rank = 0, .size = 4};
+    memset(request.job_key, 9, sizeof(request.job_key));
+    d.nics = nics;
+    d.nnics = NICS;
+    d.cores = cores;
+    d.ncores = d.nrunning = 1;
+    d.options.max_endpoints = 8;
+    d.options.staging_bytes = d.options.bounce_bytes = 65536;
+    for (unsigned i = 0; i < NICS; i++) {
+        nics[i].dma = &engine;
+        nics[i].lcore = &cores[0].lcore;
+        strcpy(nics[i].name, "nic0 (fabric)");
+    }
+    return 0;
+}
+
+static int end(void **state)
+{
+    (void)state;
+    while (d.endpoints != NULL) {
+        nofd_endpoint_set_state(d.endpoints, NOFD_EP_GONE);
+        nofd_serve_free(&d, d.endpoints);
+    }
+    return d.nendpoints == 0 ? 0 : -1;
+}
+
+static struct nofd_serve as(uid_t uid, bool direct, struct nofd_dma_rank *helped)
+{
+    return (struct nofd_serve){.request = &request,
+                               .job = &job,
+                               .pid = 4711,
+                               .uid = uid,
+                               .nic = &nics[0],
+                               .pidfd = 33,
+                               .direct = direct,
+                               .rank = helped};
+}
+
+static int open_as(uid_t uid, uint32_t of, struct nofd_endpoint **ep_out)
+{
+    struct nofd_serve serve = as(uid, true, NULL);
+
+    request.rank = of;
+    return nofd_serve_open(&d, &serve, ep_out, text, sizeof(text));
+}
+
+static void nics_are_dealt_in_turn_unless_one_is_asked_for(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < 2 * NICS; i++)
+        assert_ptr_equal(nofd_serve_nic(&d, UINT32_MAX), &nics[i % NICS]);
+    assert_ptr_equal(nofd_serve_nic(&d, 2), &nics[2]);
+    assert_ptr_equal(nofd_serve_nic(&d, UINT32_MAX), &nics[0]);
+}
+
+static void memory_is_reached_as_well_as_it_can_be(void **state)
+{
+    const struct {
+        bool direct, helped, copier;
+        const struct nofd_dma_ops *ops;
+        int mode;
+    } ways[] = {
+        {false, false, false, &nofd_dma_assist, NOF_DMA_ASSIST},
+        {true, false, false, &nofd_dma_inline, NOF_DMA_DIRECT},
+        {true, false, true, &nofd_dma_split, NOF_DMA_DIRECT},
+        {true, true, false, &nofd_dma_helpers, NOF_DMA_DIRECT},
+    };
+
+    (void)state;
+    for (unsigned i = 0; i < 4; i++) {
+        struct nofd_serve serve = as(geteuid(), ways[i].direct, ways[i].helped ? &rank : NULL);
+        struct nofd_endpoint *ep = NULL;
+
+        engine.copier = ways[i].copier ? (struct nofd_copier *)(void *)&engine : NULL;
+        request.rank = i;
+        assert_int_equal(nofd_serve_open(&d, &serve, &ep, text, sizeof(text)), NOF_OK);
+        assert_ptr_equal(ep->memory.ops, ways[i].ops);
+        assert_int_equal(ep->bar.identity->dma, ways[i].mode);
+        assert_int_equal(ep->assist != NULL, i == 0);
+        assert_int_equal(ep->bar.identity->assist_bytes != 0, i == 0);
+        assert_int_equal(ep->memory.pidfd, i == 1 || i == 2 ? 33 : -1);
+        assert_ptr_equal(rank.memory, i == 3 ? &ep->memory : NULL);
+        assert_int_equal(params.dma_inline, ways[i].ops->is_inline);
+        assert_int_equal(params.dma_read_late, ways[i].ops->reads_late);
+        assert_int_equal(params.dma_read_sums, ways[i].ops->reads_sum);
+    }
+}
+
+static void the_core_hears_of_its_areas_and_the_host_of_its_card(void **state)
+{
+    const struct nof_bar_identity *id;
+    struct nofd_endpoint *ep = NULL;
+
+    (void)state;
+    assert_int_equal(open_as(geteuid(), 3, &ep), NOF_OK);
+    id = ep->bar.identity;
+    assert_int_equal(params.job_id, 7);
+    assert_int_equal(params.rank, 3);
+    assert_int_equal(params.size, 4);
+    assert_memory_equal(params.job_key, request.job_key, sizeof(params.job_key));
+    assert_ptr_equal(params.staging, nofd_bar_at(&ep->bar, id->staging_offset));
+    assert_ptr_equal(params.bounce, nofd_bar_at(&ep->bar, id->bounce_offset));
+    assert_ptr_equal(params.program_area, nofd_bar_at(&ep->bar, id->program_area_offset));
+    assert_int_equal(params.staging_bytes, id->staging_bytes);
+    assert_ptr_equal(params.counters, ep->counters);
+    assert_int_equal(id->card.endpoint, 42);
+    assert_int_equal(id->nofd_pid, getpid());
+    assert_string_equal(id->nic_name, "nic0 (fabric)");
+}
+
+static void a_rank_has_one_endpoint(void **state)
+{
+    struct nofd_endpoint *ep = NULL, *second = NULL;
+
+    (void)state;
+    assert_int_equal(open_as(geteuid(), 1, &ep), NOF_OK);
+    ep->attach = (struct nofd_attach *)(void *)&d;
+    assert_int_equal(open_as(geteuid(), 1, &second), NOF_EINVAL);
+    assert_non_null(strstr(text, "rank 1 of job 7 is attached already, by pid 4711"));
+    assert_null(second);
+    ep->attach = NULL; /* its connection is gone, a copy still under way */
+    assert_int_equal(open_as(geteuid(), 1, &second), NOF_OK);
+}
+
+static void one_user_leaves_a_quarter_to_the_others(void **state)
+{
+    struct nofd_endpoint *ep;
+    const uid_t other = geteuid() + 1;
+
+    (void)state;
+    for (uint32_t i = 0; i < 6; i++)
+        assert_int_equal(open_as(other, i, &ep), NOF_OK);
+    assert_int_equal(open_as(other, 6, &ep), NOF_ENOMEM);
+    assert_non_null(strstr(text, "has 6 of the 8 endpoints"));
+    assert_int_equal(open_as(other + 1, 6, &ep), NOF_OK);
+    for (uint32_t i = 10; i < 18; i++)
+        assert_int_equal(open_as(geteuid(), i, &ep), NOF_OK); /* the daemon's own may have all */
+    d.options.private_job = true;
+    assert_int_equal(open_as(other, 20, &ep), NOF_OK);
+}
+
+static void what_the_core_refuses_is_told_and_leaves_nothing(void **state)
+{
+    struct nofd_endpoint *ep = NULL;
+    struct nofd_serve serve = as(geteuid(), true, &rank);
+    int fd = dup(0);
+
+    (void)state;
+    close(fd);
+    core_says = NOF_ENOMEM;
+    assert_int_equal(nofd_serve_open(&d, &serve, &ep, text, sizeof(text)), NOF_ENOMEM);
+    assert_non_null(strstr(text, "serves 8 ranks at most"));
+    core_says = NOF_EPERM;
+    serve.rank = NULL;
+    assert_int_equal(nofd_serve_open(&d, &serve, &ep, text, sizeof(text)), NOF_EPERM);
+    assert_non_null(strstr(text, "refuses the endpoint"));
+    assert_null(ep);
+    assert_int_equal(d.nendpoints, 0);
+    assert_int_equal(ranks_closed, 1); /* the endpoint's, also on failure */
+    assert_int_equal(left, 0); /* the job is the caller's still */
+    assert_int_equal(dup(0), fd);
+    close(fd);
+}
+
+static void without_descriptors_it_says_what_to_do(void **state)
+{
+    struct nofd_endpoint *ep = NULL;
+    struct rlimit files, few;
+
+    (void)state;
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &files), 0);
+    few = files;
+    few.rlim_cur = 4;
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
+    assert_int_equal(open_as(geteuid(), 0, &ep), NOF_ENOMEM);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &files), 0);
+    assert_non_null(strstr(text, "raise ulimit -n"));
+    assert_int_equal(attached, 0);
+}
+
+static void a_closed_one_is_freed_now_or_when_its_last_copy_has_ended(void **state)
+{
+    struct nofd_endpoint *ep;
+
+    (void)state;
+    assert_int_equal(open_as(geteuid(), 0, &ep), NOF_OK);
+    nofd_serve_close(&d, ep, NOF_EPEERDEAD);
+    assert_int_equal(d.nendpoints, 0);
+    assert_int_equal(left, 1);
+    assert_int_equal(open_as(geteuid(), 0, &ep), NOF_OK);
+    detach_state = NOFD_EP_CLOSED;
+    nofd_serve_close(&d, ep, NOF_EPEERDEAD);
+    assert_int_equal(d.nendpoints, 1);
+    assert_ptr_equal(d.endpoints, ep);
+    nofd_serve_free(&d, ep);
+    assert_null(d.endpoints);
+    assert_int_equal(left, 2);
+}
+
+static uint32_t cpus(void)
+{
+    cpu_set_t set;
+
+    assert_int_equal(sched_getaffinity(0, sizeof(set), &set), 0);
+    return (uint32_t)CPU_COUNT(&set);
+}
+
+static void cores_give_way_when_there_are_more_pollers_than_cpus(void **state)
+{
+    struct nofd_endpoint *ep;
+    uint32_t n = 0;
+
+    (void)state;
+    d.options.max_endpoints = 100000;
+    nofd_serve_count(&d);
+    while (!cores[0].idle.scarce && n < 2000)
+        assert_int_equal(open_as(geteuid(), n++, &ep), NOF_OK);
+    assert_true(cores[0].idle.scarce);
+    assert_int_equal(n, cpus()); /* and the core */
+    nofd_serve_close(&d, d.endpoints, NOF_EPEERDEAD);
+    assert_false(cores[0].idle.scarce);
+}
+
+#define EACH(test) cmocka_unit_test_setup_teardown(test, start, end)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        EACH(nics_are_dealt_in_turn_unless_one_is_asked_for),
+        EACH(memory_is_reached_as_well_as_it_can_be),
+        EACH(the_core_hears_of_its_areas_and_the_host_of_its_card),
+        EACH(a_rank_has_one_endpoint),
+        EACH(one_user_leaves_a_quarter_to_the_others),
+        EACH(what_the_core_refuses_is_told_and_leaves_nothing),
+        EACH(without_descriptors_it_says_what_to_do),
+        EACH(a_closed_one_is_freed_now_or_when_its_last_copy_has_ended),
+        EACH(cores_give_way_when_there_are_more_pollers_than_cpus),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

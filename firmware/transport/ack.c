@@ -67,13 +67,8 @@ void nof_ack_rx(struct nof_path *p, uint32_t ack, const uint8_t *words, uint32_t
         return;
     p->backoff = 0;
     p->pto_base_ns = p->t->now_ns;
-    if (acked.rtt_sent_ns != 0 && acked.rtt_pn == highest && delay_ns != NOF_ACK_DELAY_UNKNOWN) {
-        uint64_t whole = p->t->now_ns - acked.rtt_sent_ns;
-
-        /* A peer that overstates its delay cannot make us believe in no round trip at all. */
-        rtt_ns = whole > delay_ns ? whole - delay_ns : whole;
-        nof_rtt_sample(p, rtt_ns);
-    }
+    if (acked.rtt_sent_ns != 0 && acked.rtt_pn == highest && delay_ns != NOF_ACK_DELAY_UNKNOWN)
+        rtt_ns = nof_rtt_update(&p->rtt, p->t->now_ns - acked.rtt_sent_ns, delay_ns, p->t->now_ns);
     nof_cc_on_ack(p, &acked, rtt_ns);
     nof_sent_detect(p);
     if (p->raise_at_ms != 0)

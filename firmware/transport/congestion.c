@@ -80,8 +80,8 @@ void nof_cc_init(struct nof_path *p)
 /* Shrink so that the queue of this path alone would come down to the target; by half at most. */
 static void decrease(struct nof_path *p, uint32_t queue_ns)
 {
-    uint64_t to = (uint64_t)p->min_rtt_ns + target_ns(p);
-    uint64_t from = (uint64_t)p->min_rtt_ns + queue_ns;
+    uint64_t to = (uint64_t)p->rtt.min_ns + target_ns(p);
+    uint64_t from = (uint64_t)p->rtt.min_ns + queue_ns;
     uint32_t cwnd = (uint32_t)(p->cwnd_bytes * to / from);
 
     p->cwnd_bytes = cwnd < p->cwnd_bytes / 2 ? p->cwnd_bytes / 2 : cwnd;
@@ -97,7 +97,7 @@ static void end_of_round(struct nof_path *p)
     if (++p->rounds % LEVEL_ROUNDS == 0 && p->reorder_level > 0)
         p->reorder_level--;
     if (p->round_min_ns != UINT32_MAX) {
-        p->last_queue_ns = p->round_min_ns - p->min_rtt_ns;
+        p->last_queue_ns = p->round_min_ns - p->rtt.min_ns;
         if (p->last_queue_ns < p->least_queue_ns)
             p->least_queue_ns = p->last_queue_ns;
         if (p->slow_start) {
@@ -127,16 +127,16 @@ void nof_cc_on_ack(struct nof_path *p, const struct nof_acked *acked, uint64_t r
     if (rtt_ns != 0) {
         uint32_t rtt = rtt_ns < UINT32_MAX ? (uint32_t)rtt_ns : UINT32_MAX;
 
-        if (rtt < p->min_rtt_ns)
-            rtt = p->min_rtt_ns;
+        if (rtt < p->rtt.min_ns)
+            rtt = p->rtt.min_ns;
         if (rtt < p->round_min_ns)
             p->round_min_ns = rtt;
         if (p->slow_start) {
-            p->over_samples = rtt - p->min_rtt_ns > target_ns(p) ? (uint8_t)(p->over_samples + 1) : 0;
+            p->over_samples = rtt - p->rtt.min_ns > target_ns(p) ? (uint8_t)(p->over_samples + 1) : 0;
             if (p->over_samples >= SLOW_START_SAMPLES) {
                 p->slow_start = 0;
                 p->over_samples = 0;
-                decrease(p, rtt - p->min_rtt_ns);
+                decrease(p, rtt - p->rtt.min_ns);
             }
         }
     }
@@ -152,7 +152,7 @@ void nof_cc_on_loss(struct nof_path *p, uint32_t frames)
     uint32_t queue = p->last_queue_ns;
 
     if (p->round_min_ns != UINT32_MAX)
-        queue = p->round_min_ns - p->min_rtt_ns;
+        queue = p->round_min_ns - p->rtt.min_ns;
     if (nof_serial_before(p->delivered_xn, p->reduced_xn))
         return; /* of the same round trip as the last decrease */
     if (queue > target_ns(p) / (known(p) ? 2 : 4) || frames * BURST_SHARE * nof_path_mss(p) > p->cwnd_bytes) {

@@ -195,9 +195,9 @@ static void go_up(struct nof_path *p)
     p->state = NOF_PATH_UP;
     p->backoff = 0;
     p->xn = 0u - t->near_wrap;
-    p->srtt_ns = 0;
+    nof_rtt_init(&p->rtt);
     if (sample_ns != 0)
-        nof_rtt_sample(p, sample_ns);
+        (void)nof_rtt_update(&p->rtt, sample_ns, 0, t->now_ns);
     nof_cc_init(p);
     nof_mtu_settled(p);
     nof_live_heard(p);

@@ -1,72 +1,58 @@
-/* SPDX-License-Identifier: BSD-3-Clause
- *
- * Round-trip time as in RFC 6298, on samples of frames that were sent once (Karn) and from which
- * the peer's acknowledgement delay has been taken. */
-#include "transport/state.h"
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "transport/rtt.h"
 
-/* RFC 6298 asks for 1 s, because of wide-area delays and of clocks of 200 ms. Here a round trip
- * takes 5 us to a few ms, and a premature timeout costs one duplicate frame, not the window
- * (congestion.c). 1 ms lies above the usual pause of a NIC core that shares its processor. */
-#define RTO_MIN_NS (1u * NOF_MS)
-#define RTO_INITIAL_NS (20u * NOF_MS)
-#define RTT_MAX_NS 4000000000u
-/* Fraction of dead_after beyond which the timeout does not back off: a partition that heals
- * is noticed that soon. */
-#define RTO_MAX_SHARE 8u
+#define NS_PER_MS 1000000u
 
-#define MIN_WINDOW_MS 5000u /* the minimum is forgotten after this, if it does not come back */
-
-static void track_minimum(struct nof_path *p, uint32_t rtt_ns)
+static void track_minimum(struct nof_rtt *rtt, uint32_t r_ns, uint32_t now_ms)
 {
-    uint32_t now_ms = (uint32_t)(p->t->now_ns / NOF_MS);
-
-    if (rtt_ns < p->bucket_min_ns)
-        p->bucket_min_ns = rtt_ns;
-    if (rtt_ns < p->min_rtt_ns)
-        p->min_rtt_ns = rtt_ns;
-    if (nof_serial_before(now_ms, p->bucket_end_ms))
+    if (r_ns < rtt->bucket_min_ns)
+        rtt->bucket_min_ns = r_ns;
+    if (r_ns < rtt->min_ns)
+        rtt->min_ns = r_ns;
+    if ((int32_t)(now_ms - rtt->bucket_end_ms) < 0)
         return;
     /* Congestion control lets the queue run empty now and then, so this is no standing queue of
      * our own: the route has changed. */
-    p->min_rtt_ns = p->bucket_min_ns;
-    p->bucket_end_ms = now_ms + MIN_WINDOW_MS;
-    p->bucket_min_ns = rtt_ns;
+    rtt->min_ns = rtt->bucket_min_ns;
+    rtt->bucket_end_ms = now_ms + NOF_RTT_MIN_WINDOW_MS;
+    rtt->bucket_min_ns = r_ns;
 }
 
-void nof_rtt_sample(struct nof_path *p, uint64_t rtt_ns)
+uint64_t nof_rtt_update(struct nof_rtt *rtt, uint64_t latest_ns, uint64_t ack_delay_ns, uint64_t now_ns)
 {
-    uint32_t r = rtt_ns > RTT_MAX_NS ? RTT_MAX_NS : (uint32_t)rtt_ns;
+    uint64_t sample_ns = latest_ns > ack_delay_ns ? latest_ns - ack_delay_ns : latest_ns;
+    uint32_t now_ms = (uint32_t)(now_ns / NS_PER_MS);
+    uint32_t r = sample_ns > NOF_RTT_MAX_NS ? NOF_RTT_MAX_NS : (uint32_t)sample_ns;
 
     if (r == 0)
         r = 1;
-    if (p->srtt_ns == 0) {
-        p->srtt_ns = r;
-        p->rttvar_ns = r / 2;
-        p->min_rtt_ns = r;
-        p->bucket_min_ns = r;
-        p->bucket_end_ms = (uint32_t)(p->t->now_ns / NOF_MS) + MIN_WINDOW_MS;
-        return;
+    if (rtt->srtt_ns == 0) {
+        rtt->srtt_ns = r;
+        rtt->rttvar_ns = r / 2;
+        rtt->min_ns = r;
+        rtt->bucket_min_ns = r;
+        rtt->bucket_end_ms = now_ms + NOF_RTT_MIN_WINDOW_MS;
+        return sample_ns;
     }
-    uint32_t gap = r > p->srtt_ns ? r - p->srtt_ns : p->srtt_ns - r;
-    p->rttvar_ns = p->rttvar_ns - p->rttvar_ns / 4 + gap / 4;
-    p->srtt_ns = p->srtt_ns - p->srtt_ns / 8 + r / 8;
-    track_minimum(p, r);
+    uint32_t gap = r > rtt->srtt_ns ? r - rtt->srtt_ns : rtt->srtt_ns - r;
+    rtt->rttvar_ns = rtt->rttvar_ns - rtt->rttvar_ns / 4 + gap / 4;
+    rtt->srtt_ns = rtt->srtt_ns - rtt->srtt_ns / 8 + r / 8;
+    track_minimum(rtt, r, now_ms);
+    return sample_ns;
 }
 
-uint64_t nof_rtt_timeout_ns(const struct nof_path *p)
+uint64_t nof_rtt_timeout_ns(const struct nof_rtt *rtt, uint64_t ack_delay_ns, unsigned backoff,
+                            uint64_t max_ns)
 {
-    uint64_t max_ns = nof_dead_after_ns(p->t) / RTO_MAX_SHARE;
-    uint64_t rto = RTO_INITIAL_NS;
+    uint64_t rto = NOF_RTO_INITIAL_NS;
 
-    if (p->srtt_ns != 0) {
-        uint64_t spread = 4 * (uint64_t)p->rttvar_ns;
+    if (rtt->srtt_ns != 0) {
+        uint64_t spread = 4 * (uint64_t)rtt->rttvar_ns;
 
-        /* RFC 8985: a probe for a lost tail waits two round trips. */
-        rto = p->srtt_ns + (spread > p->srtt_ns ? spread : p->srtt_ns);
-        rto += p->t->features[NOF_F_ACK_DELAY] * NOF_US;
+        rto = rtt->srtt_ns + (spread > rtt->srtt_ns ? spread : rtt->srtt_ns) + ack_delay_ns;
     }
-    if (rto < RTO_MIN_NS)
-        rto = RTO_MIN_NS;
-    rto <<= p->backoff;
+    if (rto < NOF_RTO_MIN_NS)
+        rto = NOF_RTO_MIN_NS;
+    rto <<= backoff;
     return rto > max_ns ? max_ns : rto;
 }

@@ -77,12 +77,12 @@ static int arrived_late(struct nof_path *p, const struct nof_sent *e)
 {
     uint64_t age_ns = p->t->now_ns - e->sent_ns;
     int lost = e->flags & NOF_SENT_LOST;
-    int too_soon = e->retx > 0 && age_ns < p->min_rtt_ns - p->min_rtt_ns / 8;
+    int too_soon = e->retx > 0 && age_ns < p->rtt.min_ns - p->rtt.min_ns / 8;
 
     /* The answer to a timeout: was the frame lost, or was the peer's core only not scheduled? In the
      * latter case what was sent after it is acknowledged right behind (the idea of RFC 5682). */
     if (e->retx > 0 && p->backoff > 0)
-        p->doubt_ns = p->t->now_ns + (p->srtt_ns > DOUBT_MIN_NS ? p->srtt_ns : DOUBT_MIN_NS);
+        p->doubt_ns = p->t->now_ns + (p->rtt.srtt_ns > DOUBT_MIN_NS ? p->rtt.srtt_ns : DOUBT_MIN_NS);
     if (lost) {
         p->lost_frames--;
         p->flight_bytes += e->len_bytes; /* the caller takes it off again */
@@ -188,7 +188,8 @@ void nof_sent_detect(struct nof_path *p)
 {
     struct nof_transport *t = p->t;
     uint32_t threshold = THRESHOLD << p->reorder_level;
-    uint64_t wait_ns = p->srtt_ns + ((uint64_t)(p->srtt_ns / 8 + p->rttvar_ns) << p->reorder_level);
+    uint64_t wait_ns =
+        p->rtt.srtt_ns + ((uint64_t)(p->rtt.srtt_ns / 8 + p->rtt.rttvar_ns) << p->reorder_level);
     uint32_t lost = 0;
 
     p->loss_at_ns = NOF_NO_DEADLINE;

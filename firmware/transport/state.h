@@ -6,7 +6,7 @@
  *   handshake.c   HELLO                                transmit.c      frame, send, queue to the port
  *   admission.c   what may leave now                   unreliable.c   unreliable frames
  *   sentmap.c     unacknowledged frames, loss          ack.c       acknowledgements out and in
- *   reorder.c     receive window                       rtt.c       round trip, retransmission timeout
+ *   reorder.c     receive window                       rtt.h       round trip: a value
  *   congestion.c  window                               pacer.c     link rate
  *   liveness.c    probes, death by silence             timers.c    heap of deadlines
  *   mtu.c         MTU after the handshake
@@ -19,6 +19,7 @@
 #include <stdbool.h>
 
 #include "transport/packet.h"
+#include "transport/rtt.h"
 #include "transport/transport.h"
 
 #define NOF_NONE UINT32_MAX
@@ -128,10 +129,9 @@ struct nof_path {
     uint8_t reorder_level; /* adaptive reordering tolerance */
     uint8_t backoff;
 
-    /* Round trip and congestion control, ns. */
-    uint32_t srtt_ns, rttvar_ns, min_rtt_ns;
-    uint32_t bucket_min_ns; /* minimum of the current bucket of min_rtt's window */
-    uint32_t bucket_end_ms;
+    struct nof_rtt rtt;
+
+    /* Congestion control, ns. */
     uint32_t round_min_ns; /* minimum of this round trip; UINT32_MAX: no sample */
     uint32_t last_queue_ns; /* queueing delay at the end of the last round */
     uint32_t least_queue_ns; /* least of them since the last draining */
@@ -459,10 +459,6 @@ void nof_reorder_rx(struct nof_path *p, const struct nof_packet *packet);
  * newest. */
 void nof_reorder_bits(const struct nof_path *p, uint8_t *words, uint32_t nwords);
 void nof_reorder_clear(struct nof_path *p);
-
-/* rtt.c */
-void nof_rtt_sample(struct nof_path *p, uint64_t rtt_ns);
-uint64_t nof_rtt_timeout_ns(const struct nof_path *p);
 
 /* congestion.c */
 void nof_cc_init(struct nof_path *p);

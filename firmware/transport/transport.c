@@ -5,6 +5,10 @@
  * flush(). */
 #include "transport/state.h"
 
+/* Fraction of dead_after beyond which the retransmission timeout does not back off: a partition that heals
+ * is noticed that soon. */
+#define TIMEOUT_MAX_SHARE 8u
+
 static size_t carve(size_t *used, size_t bytes)
 {
     size_t at = (*used + 63) & ~(size_t)63;
@@ -243,6 +247,14 @@ void nof_transport_rx(struct nof_transport *t, uint64_t now_ns, struct nof_frame
     work(t);
 }
 
+static uint64_t timeout_at(const struct nof_path *p)
+{
+    const struct nof_transport *t = p->t;
+
+    return p->pto_base_ns + nof_rtt_timeout_ns(&p->rtt, t->features[NOF_F_ACK_DELAY] * NOF_US, p->backoff,
+                                               nof_dead_after_ns(t) / TIMEOUT_MAX_SHARE);
+}
+
 static void run_timers(struct nof_path *p)
 {
     struct nof_transport *t = p->t;
@@ -255,8 +267,7 @@ static void run_timers(struct nof_path *p)
         return;
     if (t->now_ns >= p->loss_at_ns)
         nof_sent_detect(p);
-    if (p->sent_head != NOF_NONE && t->link_down_ns == 0 &&
-        t->now_ns >= p->pto_base_ns + nof_rtt_timeout_ns(p))
+    if (p->sent_head != NOF_NONE && t->link_down_ns == 0 && t->now_ns >= timeout_at(p))
         nof_sent_probe(p);
     nof_live_timer(p);
 }
@@ -315,7 +326,7 @@ static uint64_t path_deadline(const struct nof_path *p)
         at = p->ack_due_ns;
     if (p->sent_head != NOF_NONE) {
         if (t->link_down_ns == 0)
-            at = earlier(at, p->pto_base_ns + nof_rtt_timeout_ns(p));
+            at = earlier(at, timeout_at(p));
         at = earlier(at, p->loss_at_ns);
         if (nof_sent_may_retransmit(p))
             at = earlier(at, t->now_ns + NOF_PORT_RETRY_NS);

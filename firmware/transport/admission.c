@@ -34,12 +34,20 @@ static uint32_t path_room(const struct nof_path *p, int urgent)
     return frames < n ? frames : n;
 }
 
+static uint32_t paced_room(struct nof_transport *t)
+{
+    if (t->features[NOF_F_PACING] == 0)
+        return UINT32_MAX;
+    nof_tx_book(t);
+    return nof_pacer_frames(&t->pacer, t->now_ns);
+}
+
 /* What the NIC allows. */
 static uint32_t nic_room(struct nof_transport *t, int urgent)
 {
     uint32_t n = queue_room(t, urgent ? 0 : NOF_TXQ_URGENT);
     uint32_t entries = t->sent_free_count;
-    uint32_t paced = urgent ? UINT32_MAX : nof_pacer_frames(t);
+    uint32_t paced = urgent ? UINT32_MAX : paced_room(t);
 
     if (t->now_ns < t->alloc_retry_ns)
         return 0;

@@ -38,7 +38,7 @@
 
 static int known(const struct nof_path *p)
 {
-    return p->t->pace_frame_ns != 0;
+    return p->t->pacer.frame_ns != 0;
 }
 
 static uint32_t target_ns(const struct nof_path *p)
@@ -50,7 +50,7 @@ static uint32_t target_ns(const struct nof_path *p)
     share = TARGET_SHARED_FRAMES * nof_path_mss(p) / (p->cwnd_bytes + 1);
     if (share > TARGET_SHARED_MAX)
         share = TARGET_SHARED_MAX;
-    return TARGET_BASE_NS + (TARGET_FRAMES + share) * p->t->pace_frame_ns;
+    return TARGET_BASE_NS + (TARGET_FRAMES + share) * p->t->pacer.frame_ns;
 }
 
 static void bound(struct nof_path *p, uint32_t least_frames)

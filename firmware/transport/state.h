@@ -7,7 +7,7 @@
  *   admission.c   what may leave now                   unreliable.c   unreliable frames
  *   sentmap.c     unacknowledged frames, loss          ack.c       acknowledgements out and in
  *   reorder.c     receive window                       rtt.h       round trip: a value
- *   congestion.c  window                               pacer.c     link rate
+ *   congestion.c  window                               pacer.h     link rate: a value
  *   liveness.c    probes, death by silence             timers.c    heap of deadlines
  *   mtu.c         MTU after the handshake
  *
@@ -18,6 +18,7 @@
 
 #include <stdbool.h>
 
+#include "transport/pacer.h"
 #include "transport/packet.h"
 #include "transport/rtt.h"
 #include "transport/transport.h"
@@ -30,7 +31,6 @@
 #define NOF_TOMBSTONES 64u
 #define NOF_ACK_EVERY 16u /* frames that are acknowledged at the latest together */
 #define NOF_DRAIN_FRAMES 2u
-#define NOF_ETH_EXTRA_BYTES 24u /* preamble, frame check sequence, inter-frame gap */
 #define NOF_SPARE_FRAMES 4u
 #define NOF_PORT_RETRY_NS 5000u /* port busy or frame pool empty: look again after this */
 #define NOF_US 1000u
@@ -215,14 +215,10 @@ struct nof_transport {
     uint32_t room_frames;
     uint32_t queued_bytes; /* put into `tx` and not counted yet */
     uint32_t queued_frames;
-    uint32_t paced_bytes; /* of these, what is already in pace_free_ns */
+    uint32_t paced_bytes; /* of these, what the pacer knows of */
     uint32_t paced_frames;
 
-    uint64_t pace_ns_per_byte_q20; /* 0: no pacing */
-    uint64_t pace_depth_ns;
-    uint64_t pace_free_ns; /* when the link has carried all that was sent */
-    uint32_t pace_frame_ns; /* of a full frame */
-    uint32_t pace_frame_shift; /* log2, rounded down: no division per frame */
+    struct nof_pacer pacer;
 
     uint64_t random_counter;
     uint64_t link_down_ns; /* 0: link is up */
@@ -309,6 +305,15 @@ static inline uint32_t nof_cc_window(const struct nof_path *p)
     if (p->t->features[NOF_F_CONGESTION] == 0)
         return UINT32_MAX;
     return p->draining ? NOF_DRAIN_FRAMES * nof_path_mss(p) : p->cwnd_bytes;
+}
+
+/* Tell the pacer what was put into the queue. Within the call in which it was. */
+static inline void nof_tx_book(struct nof_transport *t)
+{
+    nof_pacer_book(&t->pacer, t->queued_bytes - t->paced_bytes, t->queued_frames - t->paced_frames,
+                   t->now_ns);
+    t->paced_bytes = t->queued_bytes;
+    t->paced_frames = t->queued_frames;
 }
 
 void nof_tx_queue_push(struct nof_transport *t);
@@ -465,14 +470,6 @@ void nof_cc_init(struct nof_path *p);
 void nof_cc_on_ack(struct nof_path *p, const struct nof_acked *acked, uint64_t rtt_ns);
 void nof_cc_on_loss(struct nof_path *p, uint32_t frames);
 void nof_cc_on_timeout(struct nof_path *p);
-
-/* pacer.c */
-void nof_pacer_init(struct nof_transport *t);
-/* Frames that may leave now: at least 1, or 0 and wait. */
-uint32_t nof_pacer_frames(struct nof_transport *t);
-/* Book what was sent. Within the call in which it was. */
-void nof_pacer_settle(struct nof_transport *t);
-uint64_t nof_pacer_deadline(const struct nof_transport *t);
 
 /* liveness.c */
 void nof_live_settle(struct nof_path *p); /* does silence count from now on? */

@@ -20,7 +20,7 @@ void nof_tx_queue_push(struct nof_transport *t)
     t->sent_in_poll += done;
     nof_transport_count(t, NOF_C_TX_FRAMES, done);
     nof_transport_count(t, NOF_C_TX_BYTES, t->queued_bytes);
-    nof_pacer_settle(t);
+    nof_tx_book(t);
     t->queued_bytes = t->queued_frames = 0;
     t->paced_bytes = t->paced_frames = 0;
     /* bound: frames that the port took; paid by the frames */

@@ -93,7 +93,7 @@ int nof_transport_init(void *mem, size_t mem_bytes, const struct nof_transport_c
     nof_paths_init(t);
     nof_sent_init(t);
     nof_reorder_init(t);
-    nof_pacer_init(t);
+    nof_pacer_init(&t->pacer, cfg->nic->link_rate_bps, cfg->nic->mtu_bytes + 14u, now_ns);
     *transport_out = t;
     return NOF_OK;
 }
@@ -371,8 +371,8 @@ uint64_t nof_transport_next_deadline(const struct nof_transport *t)
         return t->now_ns;
     if (t->alloc_retry_ns > t->now_ns)
         at = earlier(at, t->alloc_retry_ns);
-    if (t->pace_free_ns > t->now_ns)
-        at = earlier(at, nof_pacer_deadline(t));
+    if (t->pacer.free_ns > t->now_ns)
+        at = earlier(at, nof_pacer_deadline(&t->pacer, t->now_ns));
     return at;
 }
 

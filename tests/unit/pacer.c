@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * What the header promises, with times reckoned in 1/1000 ns beside it. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "transport/pacer.h"
+
+#define FULL 1514u
+#define CALLS 2000u
+
+static const uint64_t rates_bps[] = {1000000, 100000000, 1000000000, 25000000000, 100000000000, 400000000000};
+#define RATES (sizeof rates_bps / sizeof rates_bps[0])
+
+static uint64_t draw(uint64_t *seed)
+{
+    *seed ^= *seed << 13;
+    *seed ^= *seed >> 7;
+    *seed ^= *seed << 17;
+    return *seed;
+}
+
+/* Picoseconds that the link needs. */
+static uint64_t carry_ps(uint64_t rate_bps, uint64_t bytes, uint64_t frames)
+{
+    return (bytes + frames * NOF_ETH_EXTRA_BYTES) * 8000000 / (rate_bps / 1000000);
+}
+
+static uint64_t depth_of(uint64_t rate_bps)
+{
+    uint64_t four_ns = 4 * carry_ps(rate_bps, FULL, 1) / 1000;
+
+    return four_ns > NOF_PACER_DEPTH_NS ? four_ns : NOF_PACER_DEPTH_NS;
+}
+
+struct sent {
+    uint64_t at_ns, before_ps, after_ps; /* sums of w(f) */
+    uint64_t bookings;
+    int fresh; /* it was new data that was allowed */
+} sent[CALLS];
+
+/* Every interval that ends with new data, over idle times, small frames and such as nobody asked for. */
+static void no_interval_carries_more_than_the_formula(void **state)
+{
+    (void)state;
+    for (unsigned r = 0; r < RATES; r++) {
+        const uint64_t rate = rates_bps[r], frame_ns = carry_ps(rate, FULL, 1) / 1000 + 1;
+        const uint64_t most_ns = 2 * depth_of(rate) + frame_ns;
+        struct nof_pacer p;
+        uint64_t seed = 88172645463325252u + r, now = 5000, sum = 0;
+        unsigned n = 0;
+
+        nof_pacer_init(&p, rate, FULL, now);
+        while (n < CALLS) {
+            uint32_t may = nof_pacer_frames(&p, now);
+            int urgent = draw(&seed) % 16 == 0;
+            uint32_t frames = urgent ? 1 : may;
+            uint32_t bytes = frames * (draw(&seed) % 4 != 0 ? FULL : 64);
+
+            if (frames > 0) {
+                nof_pacer_book(&p, bytes, frames, now);
+                sent[n] = (struct sent){now, sum, sum + carry_ps(rate, bytes, frames), n, !urgent};
+                sum = sent[n++].after_ps;
+            }
+            now += draw(&seed) % 64 == 0 ? 3 * depth_of(rate) : draw(&seed) % (2 * frame_ns);
+        }
+        for (unsigned to = 0; to < CALLS; to++)
+            for (unsigned from = 0; from <= to && sent[to].fresh; from++) {
+                uint64_t slack_ps =
+                    (to - from + 1) * 1000 + (sent[to].after_ps - sent[from].before_ps) / 10000;
+
+                assert_true(sent[to].after_ps - sent[from].before_ps <=
+                            (sent[to].at_ns - sent[from].at_ns + most_ns) * 1000 + slack_ps);
+            }
+    }
+}
+
+static void who_always_sends_keeps_the_link_busy(void **state)
+{
+    (void)state;
+    for (unsigned r = 0; r < RATES; r++) {
+        const uint64_t rate = rates_bps[r], depth = depth_of(rate);
+        struct nof_pacer p;
+        uint64_t seed = 362436069 + r, now = 5000, sum_ps = 0;
+
+        nof_pacer_init(&p, rate, FULL, now);
+        for (unsigned i = 0; i < CALLS; i++) {
+            uint32_t may = nof_pacer_frames(&p, now);
+            uint64_t wait;
+
+            nof_pacer_book(&p, (uint64_t)may * FULL, may, now);
+            sum_ps += carry_ps(rate, (uint64_t)may * FULL, may);
+            assert_true(sum_ps + may * 1000 >= (now - 5000) * 1000);
+            wait = draw(&seed) % depth;
+            now += wait > 0 ? wait : 1;
+        }
+    }
+}
+
+static void an_idle_link_has_the_credit_of_its_depth_and_no_more(void **state)
+{
+    struct nof_pacer p;
+    uint32_t may;
+
+    (void)state;
+    nof_pacer_init(&p, 1000000000, FULL, 0);
+    assert_int_equal(p.frame_ns, 12304);
+    assert_int_equal(nof_pacer_frames(&p, 0), 1);
+    may = nof_pacer_frames(&p, NOF_PACER_DEPTH_NS);
+    assert_int_equal(may, NOF_PACER_DEPTH_NS / 8192 + 1);
+    assert_int_equal(nof_pacer_frames(&p, 1000 * NOF_PACER_DEPTH_NS), may);
+    nof_pacer_init(&p, 1000000, FULL, 0); /* 12 ms a frame: four of them are more than NOF_PACER_DEPTH_NS */
+    assert_int_equal(p.depth_ns, 4ull * 12304000);
+}
+
+static void after_nothing_is_allowed_the_deadline_allows_four(void **state)
+{
+    struct nof_pacer p;
+
+    (void)state;
+    nof_pacer_init(&p, 1000000000, FULL, 1000000);
+    assert_int_equal(nof_pacer_deadline(&p, 1000000), 1000000);
+    nof_pacer_book(&p, 100 * FULL, 100, 1000000);
+    assert_int_equal(nof_pacer_frames(&p, 1000000), 0);
+    assert_int_equal(nof_pacer_deadline(&p, 1000000), p.free_ns + 3ull * p.frame_ns);
+    assert_in_range(nof_pacer_frames(&p, nof_pacer_deadline(&p, 1000000)), 4, 8);
+    assert_int_equal(nof_pacer_frames(&p, p.free_ns - 1), 0);
+    assert_int_equal(nof_pacer_frames(&p, p.free_ns), 1);
+}
+
+static void an_unknown_rate_paces_nothing(void **state)
+{
+    struct nof_pacer p;
+
+    (void)state;
+    nof_pacer_init(&p, 0, FULL, 77);
+    nof_pacer_book(&p, 1u << 30, 1u << 20, 78);
+    assert_true(nof_pacer_frames(&p, 79) == UINT32_MAX);
+    assert_int_equal(p.frame_ns, 0);
+    assert_int_equal(nof_pacer_deadline(&p, 79), 79);
+}
+
+static void a_frame_takes_at_least_a_nanosecond(void **state)
+{
+    struct nof_pacer p;
+
+    (void)state;
+    nof_pacer_init(&p, 8000000000u << 20, 64, 0);
+    assert_int_equal(p.frame_ns, 1);
+    assert_int_equal(nof_pacer_frames(&p, NOF_PACER_DEPTH_NS), NOF_PACER_DEPTH_NS + 1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(no_interval_carries_more_than_the_formula),
+        cmocka_unit_test(who_always_sends_keeps_the_link_busy),
+        cmocka_unit_test(an_idle_link_has_the_credit_of_its_depth_and_no_more),
+        cmocka_unit_test(after_nothing_is_allowed_the_deadline_allows_four),
+        cmocka_unit_test(an_unknown_rate_paces_nothing),
+        cmocka_unit_test(a_frame_takes_at_least_a_nanosecond),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

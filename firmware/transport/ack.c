@@ -9,22 +9,21 @@
 
 static uint64_t delay_us(const struct nof_path *p)
 {
-    return (p->t->now_ns - p->newest_ns) / NOF_US;
+    return (p->t->now_ns - p->reorder.newest_ns) / NOF_US;
 }
 
 void nof_ack_flush(struct nof_path *p)
 {
     struct nof_transport *t = p->t;
     uint8_t f[ACKS_FIXED_BYTES + 4 * NOF_WIRE_ACKS_WORDS_MAX];
-    uint32_t span = p->rcv_high - p->rcv_nxt; /* 0, or the gap and what follows */
-    uint32_t n = span > 1 ? (span - 1 + 31) / 32 : 0;
+    uint32_t n = nof_reorder_words(&p->reorder);
     uint64_t us = delay_us(p);
 
     if (!p->ack_now && (p->ack_pending == 0 || t->now_ns < p->ack_due_ns))
         return;
     nof_put32(f, us < UINT32_MAX ? (uint32_t)us : UINT32_MAX);
     nof_put32(f + 4, n);
-    nof_reorder_bits(p, f + ACKS_FIXED_BYTES, n);
+    nof_reorder_bits(&p->reorder, &t->slots, f + ACKS_FIXED_BYTES, n);
     if (!nof_tx_unreliable(p, NOF_WIRE_ACKS, 0, f, ACKS_FIXED_BYTES + 4 * n, 0)) {
         p->ack_now = 0;
         if (p->ack_pending == 0)

@@ -221,7 +221,7 @@ static void bind_peer(struct nof_path *p, const uint8_t *f, uint8_t flags, uint3
     if (p->mtu_bytes > ip_bytes && ip_bytes >= MTU_MIN_BYTES)
         p->mtu_bytes = (uint16_t)ip_bytes;
     p->window_frames = (uint16_t)(window < p->t->window_frames ? window : p->t->window_frames);
-    p->rcv_nxt = p->rcv_high = nof_get32(f + NOF_WIRE_HELLO_PN);
+    nof_reorder_init(&p->reorder, nof_get32(f + NOF_WIRE_HELLO_PN));
     p->flow_msgs = nof_get32(f + NOF_WIRE_HELLO_FLOW_MSGS);
     p->flow_bytes = nof_get32(f + NOF_WIRE_HELLO_FLOW_BYTES);
 }

@@ -167,7 +167,7 @@ struct nof_path *nof_path_alloc(struct nof_transport *t, uint64_t job_id, uint64
         p->snd_nxt = 0u - t->near_wrap;
     p->snd_cum = p->snd_nxt;
     p->sent_head = p->sent_tail = NOF_NONE;
-    p->slot_head = p->slot_tail = NOF_NONE;
+    nof_reorder_init(&p->reorder, 0);
     p->loss_at_ns = NOF_NO_DEADLINE;
     p->next = *chain;
     *chain = index;
@@ -264,7 +264,7 @@ void nof_path_bury(struct nof_path *p, int reason, int tell_peer)
         t->passive_opening--;
     }
     nof_sent_clear(p);
-    nof_reorder_clear(p);
+    nof_reorder_clear(&p->reorder, &t->slots);
     unhash(p);
     p->state = NOF_PATH_DEAD;
     t->room_path = NULL;

@@ -6,7 +6,8 @@
  *   handshake.c   HELLO                                transmit.c      frame, send, queue to the port
  *   admission.c   what may leave now                   unreliable.c   unreliable frames
  *   sentmap.c     unacknowledged frames, loss          ack.c       acknowledgements out and in
- *   reorder.c     receive window                       rtt.h       round trip: a value
+ *   receive.c     what did not come simply in order    reorder.h   receive window: a value
+ *                                                      rtt.h       round trip: a value
  *   congestion.c  window                               pacer.h     link rate: a value
  *   liveness.c    probes, death by silence             timers.c    heap of deadlines
  *   mtu.c         MTU after the handshake
@@ -20,6 +21,7 @@
 
 #include "transport/pacer.h"
 #include "transport/packet.h"
+#include "transport/reorder.h"
 #include "transport/rtt.h"
 #include "transport/transport.h"
 
@@ -65,12 +67,6 @@ struct nof_txq {
     uint64_t since_ns; /* no frame in it was put there before */
     uint32_t sent[NOF_TXQ_FRAMES]; /* NOF_NONE: freed once the port has it */
     struct nof_frame *frame[NOF_TXQ_FRAMES];
-};
-
-struct nof_slot { /* reorder slot; its bytes are slot_data + index * slot_bytes */
-    uint32_t pn;
-    uint32_t next;
-    uint32_t len_bytes;
 };
 
 struct nof_timer {
@@ -143,14 +139,11 @@ struct nof_path {
     /* Receive side. */
     uint8_t unanswered; /* probes (UP), HELLOs (OPENING) */
     uint16_t ack_pending; /* frames not acknowledged yet */
-    uint32_t rcv_nxt;
-    uint32_t rcv_high; /* highest received, plus 1 */
-    uint32_t slot_head, slot_tail;
+    struct nof_reorder reorder;
     uint32_t flow_msgs, flow_bytes;
     uint32_t expect;
     int32_t reason; /* DEAD: for on_dead() */
 
-    uint64_t newest_ns; /* arrival of packet rcv_high - 1 */
     uint64_t ack_due_ns; /* while ack_pending */
     uint64_t loss_at_ns; /* NOF_NO_DEADLINE: none */
     uint64_t doubt_ns; /* until then a timeout may prove premature: nothing is declared lost */
@@ -197,10 +190,7 @@ struct nof_transport {
     uint32_t sent_free; /* list */
     uint32_t sent_free_count;
 
-    struct nof_slot *slots;
-    uint8_t *slot_data;
-    uint32_t slot_bytes;
-    uint32_t slot_free;
+    struct nof_reorder_pool slots;
 
     struct nof_txq tx;
     /* Full frames kept back for acknowledgements and HELLOs: if all NICs had all their frames in the
@@ -343,9 +333,9 @@ static inline uint16_t nof_ack_delay_field(const struct nof_path *p)
     uint64_t us;
 
     /* With a gap the newest packet is not among those that the field ACK covers. */
-    if (p->ack_pending == 0 || p->rcv_high != p->rcv_nxt)
+    if (p->ack_pending == 0 || nof_reorder_gap(&p->reorder))
         return UINT16_MAX;
-    us = (p->t->now_ns - p->newest_ns) / NOF_US;
+    us = (p->t->now_ns - p->reorder.newest_ns) / NOF_US;
     return us < UINT16_MAX ? (uint16_t)us : UINT16_MAX;
 }
 
@@ -358,10 +348,11 @@ static inline void nof_ack_owe(struct nof_path *p, int at_once)
         p->ack_now = true;
 }
 
-void nof_reorder_refused(struct nof_path *p);
+/* The peer broke the protocol of the layer above. */
+void nof_receive_refused(struct nof_path *p);
 
-/* Hand one frame up. 0: the path is gone. */
-static inline int nof_reorder_deliver(struct nof_path *p, const uint8_t *common, uint32_t len_bytes, int lent)
+/* Hand one frame up, in its turn. 0: the path is gone. */
+static inline int nof_receive_deliver(struct nof_path *p, const uint8_t *common, uint32_t len_bytes, int lent)
 {
     struct nof_transport *t = p->t;
     uint32_t fields = common[NOF_WIRE_FIELDS];
@@ -376,24 +367,9 @@ static inline int nof_reorder_deliver(struct nof_path *p, const uint8_t *common,
         .payload_bytes = len_bytes - NOF_WIRE_COMMON_BYTES - fields,
     };
 
-    p->rcv_nxt++;
     if (t->cfg.ops->on_frame(t->cfg.up, p, &view, lent) != NOF_OK)
-        nof_reorder_refused(p);
+        nof_receive_refused(p);
     return p->state == NOF_PATH_UP;
-}
-
-/* The plain case of nof_reorder_rx(): the next packet, and nothing has come beyond it. 0: it is not that. */
-static inline int nof_reorder_next(struct nof_path *p, const struct nof_packet *packet)
-{
-    uint32_t pn = nof_get32(packet->common + NOF_WIRE_PN);
-
-    if (pn != p->rcv_nxt || pn != p->rcv_high)
-        return 0;
-    p->rcv_high = pn + 1;
-    p->newest_ns = p->t->now_ns;
-    nof_ack_owe(p, packet->common[NOF_WIRE_FLAGS] & NOF_WIRE_F_ACK_NOW);
-    (void)nof_reorder_deliver(p, packet->common, packet->len_bytes, 1);
-    return 1;
 }
 
 /* path.c */
@@ -457,13 +433,9 @@ void nof_ack_rx(struct nof_path *p, uint32_t ack, const uint8_t *words, uint32_t
 int nof_ack_rx_acks(struct nof_path *p, const struct nof_packet *packet);
 void nof_ack_flush(struct nof_path *p);
 
-/* reorder.c */
-void nof_reorder_init(struct nof_transport *t);
-void nof_reorder_rx(struct nof_path *p, const struct nof_packet *packet);
-/* Which packets have come after the one that is missing: a bitmap of 32 * nwords bits, at least up to the
- * newest. */
-void nof_reorder_bits(const struct nof_path *p, uint8_t *words, uint32_t nwords);
-void nof_reorder_clear(struct nof_path *p);
+/* receive.c */
+/* A reliable frame that nof_reorder_next() has refused. */
+void nof_receive_reordered(struct nof_path *p, const struct nof_packet *packet);
 
 /* congestion.c */
 void nof_cc_init(struct nof_path *p);

@@ -118,7 +118,7 @@ uint32_t nof_path_send(struct nof_path *path, struct nof_frame *frame, uint8_t t
         .flags = flags | ack_request(path),
         .fields_bytes = (uint8_t)fields_bytes,
         .pn = pn,
-        .ack = path->rcv_nxt,
+        .ack = path->reorder.next_pn,
         .ack_delay_us = nof_ack_delay_field(path),
         .src_ep = src_ep,
         .dst_ep = dst_ep,
@@ -129,7 +129,7 @@ uint32_t nof_path_send(struct nof_path *path, struct nof_frame *frame, uint8_t t
         nof_packet_finish(frame->data, path->head, path->ip_sum, &fill, body_bytes);
     /* The frame acknowledges all that came in order; a gap still wants its bitmap. */
     path->ack_pending = 0;
-    if (path->rcv_high == path->rcv_nxt)
+    if (!nof_reorder_gap(&path->reorder))
         path->ack_now = false;
 
     e->frame = frame;

@@ -40,7 +40,7 @@ static size_t lay_out(const struct nof_transport_config *cfg, uint8_t *mem)
     size_t dirty = carve(&used, nic->max_paths * sizeof(uint32_t));
     size_t heap = carve(&used, nic->max_paths * sizeof(struct nof_timer));
     size_t sent = carve(&used, (nic->sent_frames + NOF_SENT_SLACK) * sizeof(struct nof_sent));
-    size_t slots = carve(&used, nic->reorder_frames * sizeof(struct nof_slot));
+    size_t slots = carve(&used, nic->reorder_frames * sizeof(struct nof_reorder_slot));
     size_t data = carve(&used, (size_t)nic->reorder_frames * slot_bytes);
 
     if (mem == NULL)
@@ -55,9 +55,9 @@ static size_t lay_out(const struct nof_transport_config *cfg, uint8_t *mem)
     t->dirty = (uint32_t *)(void *)(mem + dirty);
     t->heap = (struct nof_timer *)(void *)(mem + heap);
     t->sent = (struct nof_sent *)(void *)(mem + sent);
-    t->slots = (struct nof_slot *)(void *)(mem + slots);
-    t->slot_data = mem + data;
-    t->slot_bytes = slot_bytes;
+    t->slots.slot = (struct nof_reorder_slot *)(void *)(mem + slots);
+    t->slots.data = mem + data;
+    t->slots.slot_bytes = slot_bytes;
     return used;
 }
 
@@ -92,7 +92,7 @@ int nof_transport_init(void *mem, size_t mem_bytes, const struct nof_transport_c
     t->starved_head = t->starved_tail = NOF_NONE;
     nof_paths_init(t);
     nof_sent_init(t);
-    nof_reorder_init(t);
+    nof_reorder_pool_init(&t->slots, cfg->nic->reorder_frames);
     nof_pacer_init(&t->pacer, cfg->nic->link_rate_bps, cfg->nic->mtu_bytes + 14u, now_ns);
     *transport_out = t;
     return NOF_OK;
@@ -135,7 +135,7 @@ static uint64_t carried_delay(const struct nof_path *p, const uint8_t *c)
     uint16_t delay_us = nof_get16(c + NOF_WIRE_ACK_DELAY);
 
     /* A frame sent again tells of the past: its delay is not that of this acknowledgement. */
-    if (nof_serial_before(nof_get32(c + NOF_WIRE_PN), p->rcv_high) || delay_us == UINT16_MAX)
+    if (nof_serial_before(nof_get32(c + NOF_WIRE_PN), p->reorder.high_pn) || delay_us == UINT16_MAX)
         return NOF_ACK_DELAY_UNKNOWN;
     return delay_us * (uint64_t)NOF_US;
 }
@@ -152,8 +152,12 @@ static void rx_path(struct nof_path *p, const struct nof_packet *packet)
 
         if (ack != p->snd_cum)
             nof_ack_rx(p, ack, NULL, 0, carried_delay(p, c));
-        if (!nof_reorder_next(p, packet))
-            nof_reorder_rx(p, packet);
+        if (!nof_reorder_next(&p->reorder, nof_get32(c + NOF_WIRE_PN), t->now_ns)) {
+            nof_receive_reordered(p, packet);
+            return;
+        }
+        nof_ack_owe(p, c[NOF_WIRE_FLAGS] & NOF_WIRE_F_ACK_NOW);
+        (void)nof_receive_deliver(p, c, packet->len_bytes, 1);
         return;
     }
     switch (type) {

@@ -38,7 +38,7 @@ int nof_tx_unreliable(struct nof_path *p, uint8_t type, uint8_t flags, const uin
         .type = type,
         .flags = flags,
         .fields_bytes = (uint8_t)fields_bytes,
-        .ack = type == NOF_WIRE_HELLO ? 0 : p->rcv_nxt,
+        .ack = type == NOF_WIRE_HELLO ? 0 : p->reorder.next_pn,
         .ack_delay_us = type == NOF_WIRE_HELLO ? 0 : nof_ack_delay_field(p),
     };
 

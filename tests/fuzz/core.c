@@ -83,7 +83,7 @@ static void wrap(struct stage *s)
             continue;
         p->snd_nxt = p->snd_cum = UINT32_MAX - 6;
         s->rogue.got = UINT32_MAX - 6;
-        p->rcv_nxt = p->rcv_high = UINT32_MAX - 9;
+        p->reorder.next_pn = p->reorder.high_pn = UINT32_MAX - 9;
         s->rogue.pn = UINT32_MAX - 9;
     }
 }

@@ -68,7 +68,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
     alone_open(&a, now_ns);
     a.path->snd_nxt = a.path->snd_cum = 0xfffffffcu;
-    a.path->rcv_nxt = a.path->rcv_high = 0xfffffffeu;
+    a.path->reorder.next_pn = a.path->reorder.high_pn = 0xfffffffeu;
     open_another(a.t);
     while (size >= 3) {
         uint32_t len = nof_get16(data + 1);

@@ -246,7 +246,7 @@ static void packet_numbers_wrap(void **state)
     struct nof_path *a = net->node[0].stream[1].path;
     struct nof_path *b = net->node[1].stream[0].path;
     a->snd_nxt = a->snd_cum = 0xfffffff0u;
-    b->rcv_nxt = b->rcv_high = 0xfffffff0u;
+    b->reorder.next_pn = b->reorder.high_pn = 0xfffffff0u;
     a->xn = a->delivered_xn = a->reduced_xn = 0xffffffe0u;
     a->round_xn = a->xn + 1;
     toy_send(net, 0, 1, 2000, 0);

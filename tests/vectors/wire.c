@@ -24,7 +24,7 @@ static void continue_with(struct nof_path *p, const uint8_t *data, uint32_t len)
         return;
     if (data[12] == 0x81)
         c += 4;
-    p->rcv_nxt = p->rcv_high = nof_get32(c + NOF_WIRE_PN);
+    p->reorder.next_pn = p->reorder.high_pn = nof_get32(c + NOF_WIRE_PN);
     p->snd_cum = p->snd_nxt = nof_get32(c + NOF_WIRE_ACK);
 }
 

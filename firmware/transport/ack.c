@@ -39,6 +39,7 @@ void nof_ack_flush(struct nof_path *p)
 void nof_ack_rx(struct nof_path *p, uint32_t ack, const uint8_t *words, uint32_t nwords, uint64_t delay_ns)
 {
     struct nof_acked acked;
+    struct nof_cc_path cc;
     uint32_t highest = ack - 1;
     uint64_t rtt_ns = 0;
 
@@ -68,7 +69,12 @@ void nof_ack_rx(struct nof_path *p, uint32_t ack, const uint8_t *words, uint32_t
     p->pto_base_ns = p->t->now_ns;
     if (acked.rtt_sent_ns != 0 && acked.rtt_pn == highest && delay_ns != NOF_ACK_DELAY_UNKNOWN)
         rtt_ns = nof_rtt_update(&p->rtt, p->t->now_ns - acked.rtt_sent_ns, delay_ns, p->t->now_ns);
-    nof_cc_on_ack(p, &acked, rtt_ns);
+    cc = nof_path_cc(p);
+    if (nof_cc_on_ack(&p->cc, &cc,
+                      &(struct nof_cc_ack){.rtt_ns = rtt_ns,
+                                           .bytes = acked.bytes,
+                                           .flight_before_bytes = acked.flight_before_bytes}))
+        nof_sent_round(p);
     nof_sent_detect(p);
     if (p->raise_at_ms != 0)
         nof_mtu_raise(p);

@@ -17,7 +17,7 @@ static uint32_t path_room(const struct nof_path *p, int urgent)
 {
     uint32_t out = p->snd_nxt - p->snd_cum;
     uint32_t window = p->window_frames - (urgent ? 0u : NOF_URGENT_FRAMES);
-    uint32_t cwnd = nof_cc_window(p);
+    uint32_t cwnd = nof_path_cwnd(p);
     uint32_t n;
 
     if (out >= window)
@@ -87,7 +87,7 @@ unsigned nof_tx_admit(struct nof_path *path, int urgent)
     n = path_room(path, urgent);
     if (n == 0) {
         path->want_ready = true;
-        path->cwnd_limited = true;
+        path->cc.limited = true;
         return 0;
     }
     global = nic_room(path->t, urgent);

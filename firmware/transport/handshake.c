@@ -176,6 +176,7 @@ static void go_up(struct nof_path *p)
 {
     struct nof_transport *t = p->t;
     struct nof_path *other = NULL;
+    struct nof_cc_path cc;
     uint64_t sample_ns = p->pto_base_ns != UINT64_MAX ? t->now_ns - p->pto_base_ns : 0;
     int silent = !p->ours;
 
@@ -198,7 +199,9 @@ static void go_up(struct nof_path *p)
     nof_rtt_init(&p->rtt);
     if (sample_ns != 0)
         (void)nof_rtt_update(&p->rtt, sample_ns, 0, t->now_ns);
-    nof_cc_init(p);
+    p->delivered_xn = p->xn;
+    cc = nof_path_cc(p);
+    nof_cc_init(&p->cc, &cc);
     nof_mtu_settled(p);
     nof_live_heard(p);
     p->pto_base_ns = t->now_ns;

@@ -11,6 +11,7 @@
 
 #define THRESHOLD 3u
 #define LEVEL_MAX 5u
+#define LEVEL_ROUNDS 64u /* reordering tolerance is worn off by one level in so many rounds */
 #define DOUBT_MIN_NS 300000u /* acknowledgements of a burst come within this */
 
 void nof_sent_init(struct nof_transport *t)
@@ -219,13 +220,22 @@ void nof_sent_detect(struct nof_path *p)
             p->loss_at_ns = e->sent_ns + wait_ns;
         }
     }
-    if (lost > 0)
-        nof_cc_on_loss(p, lost);
+    if (lost > 0) {
+        struct nof_cc_path cc = nof_path_cc(p);
+
+        nof_cc_on_loss(&p->cc, &cc, lost);
+    }
+}
+
+void nof_sent_round(struct nof_path *p)
+{
+    if (++p->level_rounds % LEVEL_ROUNDS == 0 && p->reorder_level > 0)
+        p->reorder_level--;
 }
 
 int nof_sent_may_retransmit(const struct nof_path *p)
 {
-    return p->lost_frames > 0 && (p->flight_bytes == 0 || p->flight_bytes < nof_cc_window(p));
+    return p->lost_frames > 0 && (p->flight_bytes == 0 || p->flight_bytes < nof_path_cwnd(p));
 }
 
 static int transmit_again(struct nof_path *p, uint32_t index)
@@ -273,7 +283,8 @@ void nof_sent_probe(struct nof_path *p)
     p->pto_base_ns = t->now_ns;
     if (p->backoff < 16)
         p->backoff++;
-    nof_cc_on_timeout(p);
+    struct nof_cc_path cc = nof_path_cc(p);
+    nof_cc_on_timeout(&p->cc, &cc, p->backoff);
     /* The oldest one: its acknowledgement moves the window, and tells by the order of
      * transmissions which of the others are lost. */
     (void)transmit_again(p, p->sent_head);

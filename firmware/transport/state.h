@@ -8,7 +8,7 @@
  *   sentmap.c     unacknowledged frames, loss          ack.c       acknowledgements out and in
  *   receive.c     what did not come simply in order    reorder.h   receive window: a value
  *                                                      rtt.h       round trip: a value
- *   congestion.c  window                               pacer.h     link rate: a value
+ *   congestion.h  window: a value                      pacer.h     link rate: a value
  *   liveness.c    probes, death by silence             timers.c    heap of deadlines
  *   mtu.c         MTU after the handshake
  *
@@ -19,6 +19,7 @@
 
 #include <stdbool.h>
 
+#include "transport/congestion.h"
 #include "transport/pacer.h"
 #include "transport/packet.h"
 #include "transport/reorder.h"
@@ -32,7 +33,6 @@
 #define NOF_URGENT_FRAMES 8u /* frames beyond the congestion window for urgent ones, per path */
 #define NOF_TOMBSTONES 64u
 #define NOF_ACK_EVERY 16u /* frames that are acknowledged at the latest together */
-#define NOF_DRAIN_FRAMES 2u
 #define NOF_SPARE_FRAMES 4u
 #define NOF_PORT_RETRY_NS 5000u /* port busy or frame pool empty: look again after this */
 #define NOF_US 1000u
@@ -103,12 +103,9 @@ struct nof_path {
     bool want_ready;
     bool ack_now;
     bool waiting : 1; /* silence counts */
-    bool slow_start : 1;
-    bool cwnd_limited;
     bool bad_key : 1; /* a handshake with another key came */
     bool closed_by_peer : 1;
     bool orderly : 1; /* nobody's death: nof_path_close(), here or there */
-    bool draining : 1; /* for one round: to see the round trip without our own queue */
 
     /* Send side. */
     uint32_t snd_nxt; /* next packet number */
@@ -117,24 +114,16 @@ struct nof_path {
     uint32_t delivered_xn; /* newest transmission known to have arrived, plus 1 */
     uint32_t sent_head, sent_tail;
     uint32_t flight_bytes;
-    uint32_t cwnd_bytes;
     uint32_t ack_req_bytes; /* sent since we last asked for an acknowledgement */
     uint16_t lost_frames;
     uint16_t sent_frames; /* in the sent map */
     uint16_t window_frames; /* the smaller of our sent window and the peer's receive window */
     uint8_t reorder_level; /* adaptive reordering tolerance */
-    uint8_t backoff;
+    uint8_t level_rounds; /* since the path is up, wraps */
+    uint8_t backoff; /* timeouts in a row; OPENING: MTU levels tried */
 
     struct nof_rtt rtt;
-
-    /* Congestion control, ns. */
-    uint32_t round_min_ns; /* minimum of this round trip; UINT32_MAX: no sample */
-    uint32_t last_queue_ns; /* queueing delay at the end of the last round */
-    uint32_t least_queue_ns; /* least of them since the last draining */
-    uint32_t round_xn; /* a round ends when this transmission is acknowledged */
-    uint32_t reduced_xn; /* no further decrease until this one is acknowledged */
-    uint8_t over_samples; /* consecutive samples above the target in slow start */
-    uint8_t rounds; /* wraps */
+    struct nof_cc cc;
 
     /* Receive side. */
     uint8_t unanswered; /* probes (UP), HELLOs (OPENING) */
@@ -288,13 +277,22 @@ static inline void nof_sent_append(struct nof_path *p, uint32_t index)
     p->sent_frames++;
 }
 
-/* Congestion window now in force, bytes; UINT32_MAX when switched off. While draining the window
- * runs empty but for a few frames (congestion.c). */
-static inline uint32_t nof_cc_window(const struct nof_path *p)
+/* Congestion window now in force, bytes; UINT32_MAX when switched off. */
+static inline uint32_t nof_path_cwnd(const struct nof_path *p)
 {
-    if (p->t->features[NOF_F_CONGESTION] == 0)
-        return UINT32_MAX;
-    return p->draining ? NOF_DRAIN_FRAMES * nof_path_mss(p) : p->cwnd_bytes;
+    return p->t->features[NOF_F_CONGESTION] == 0 ? UINT32_MAX : nof_cc_window(&p->cc, nof_path_mss(p));
+}
+
+static inline struct nof_cc_path nof_path_cc(const struct nof_path *p)
+{
+    return (struct nof_cc_path){
+        .mss_bytes = nof_path_mss(p),
+        .window_frames = p->window_frames,
+        .frame_ns = p->t->pacer.frame_ns,
+        .min_rtt_ns = p->rtt.min_ns,
+        .xn = p->xn,
+        .delivered_xn = p->delivered_xn,
+    };
 }
 
 /* Tell the pacer what was put into the queue. Within the call in which it was. */
@@ -423,6 +421,8 @@ void nof_sent_ack(struct nof_path *p, uint32_t ack, const uint8_t *words, uint32
                   struct nof_acked *acked_out);
 /* Mark what must be lost by now; sets loss_at_ns for what may be later. */
 void nof_sent_detect(struct nof_path *p);
+/* A round of congestion control has ended. */
+void nof_sent_round(struct nof_path *p);
 void nof_sent_retransmit(struct nof_path *p);
 int nof_sent_may_retransmit(const struct nof_path *p);
 void nof_sent_probe(struct nof_path *p); /* retransmission timeout */
@@ -436,12 +436,6 @@ void nof_ack_flush(struct nof_path *p);
 /* receive.c */
 /* A reliable frame that nof_reorder_next() has refused. */
 void nof_receive_reordered(struct nof_path *p, const struct nof_packet *packet);
-
-/* congestion.c */
-void nof_cc_init(struct nof_path *p);
-void nof_cc_on_ack(struct nof_path *p, const struct nof_acked *acked, uint64_t rtt_ns);
-void nof_cc_on_loss(struct nof_path *p, uint32_t frames);
-void nof_cc_on_timeout(struct nof_path *p);
 
 /* liveness.c */
 void nof_live_settle(struct nof_path *p); /* does silence count from now on? */

@@ -78,9 +78,9 @@ void nof_path_frame_drop(struct nof_path *path, struct nof_frame *frame)
  * but not while next to nothing is in flight. */
 static uint8_t ack_request(struct nof_path *p)
 {
-    uint32_t share = p->cwnd_bytes / ACKS_PER_WINDOW;
+    uint32_t share = p->cc.cwnd_bytes / ACKS_PER_WINDOW;
 
-    if ((p->ack_req_bytes < share || p->flight_bytes < share) && p->flight_bytes < p->cwnd_bytes)
+    if ((p->ack_req_bytes < share || p->flight_bytes < share) && p->flight_bytes < p->cc.cwnd_bytes)
         return 0;
     p->ack_req_bytes = 0;
     return NOF_WIRE_F_ACK_NOW;

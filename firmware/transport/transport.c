@@ -392,7 +392,7 @@ static void forgive(struct nof_transport *t, uint64_t ns)
         p->live_ns = earlier(p->live_ns + ns, t->now_ns);
         if (p->state == NOF_PATH_UP)
             p->pto_base_ns = earlier(p->pto_base_ns + ns, t->now_ns);
-        p->round_min_ns = UINT32_MAX;
+        nof_cc_forget_round(&p->cc);
         nof_path_touch(p);
     }
 }

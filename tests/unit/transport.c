@@ -247,8 +247,8 @@ static void packet_numbers_wrap(void **state)
     struct nof_path *b = net->node[1].stream[0].path;
     a->snd_nxt = a->snd_cum = 0xfffffff0u;
     b->reorder.next_pn = b->reorder.high_pn = 0xfffffff0u;
-    a->xn = a->delivered_xn = a->reduced_xn = 0xffffffe0u;
-    a->round_xn = a->xn + 1;
+    a->xn = a->delivered_xn = a->cc.reduced_xn = 0xffffffe0u;
+    a->cc.round_xn = a->xn + 1;
     toy_send(net, 0, 1, 2000, 0);
     toy_run(net, net->now_ns + 10 * SECOND, 1);
     assert_true(toy_all_received(net));

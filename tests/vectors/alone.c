@@ -92,7 +92,8 @@ static struct nof_path *establish(struct nof_transport *t)
     nof_path_set_peer(p, &alone_peer, 5);
     p->mtu_bytes = 1500;
     p->window_frames = (uint16_t)t->window_frames;
-    nof_cc_init(p);
+    struct nof_cc_path cc = nof_path_cc(p);
+    nof_cc_init(&p->cc, &cc);
     p->state = NOF_PATH_UP;
     return p;
 }

@@ -43,10 +43,10 @@ void nof_ack_rx(struct nof_path *p, uint32_t ack, const uint8_t *words, uint32_t
     uint32_t highest = ack - 1;
     uint64_t rtt_ns = 0;
 
-    if (ack == p->snd_cum && nwords == 0)
+    if (ack == p->sent.cum_pn && nwords == 0)
         return;
     /* Older than what we know, or of packets never sent: nothing in it can be trusted. */
-    if (nof_serial_before(ack, p->snd_cum) || nof_serial_before(p->snd_nxt, ack))
+    if (nof_serial_before(ack, p->sent.cum_pn) || nof_serial_before(p->sent.next_pn, ack))
         return;
     /* bound: words of the window, 32; paid by the frame */
     for (uint32_t w = nwords; w-- > 0;) {
@@ -60,22 +60,28 @@ void nof_ack_rx(struct nof_path *p, uint32_t ack, const uint8_t *words, uint32_t
             highest++;
         break;
     }
-    if (!nof_serial_before(highest, p->snd_nxt))
+    if (!nof_serial_before(highest, p->sent.next_pn))
         return;
-    nof_sent_ack(p, ack, words, nwords, &acked);
+    nof_sentmap_ack(&p->sent, &p->t->sent, &p->rtt,
+                    &(struct nof_sent_ack){.now_ns = p->t->now_ns,
+                                           .held_since_ns = nof_tx_queue_since(p->t),
+                                           .words = words,
+                                           .nwords = nwords,
+                                           .cum_pn = ack,
+                                           .timed_out = p->backoff > 0},
+                    &acked);
     if (acked.bytes == 0)
         return;
+    if (acked.held != NOF_NONE)
+        nof_tx_queue_release(p->t, acked.held);
     p->backoff = 0;
     p->pto_base_ns = p->t->now_ns;
     if (acked.rtt_sent_ns != 0 && acked.rtt_pn == highest && delay_ns != NOF_ACK_DELAY_UNKNOWN)
         rtt_ns = nof_rtt_update(&p->rtt, p->t->now_ns - acked.rtt_sent_ns, delay_ns, p->t->now_ns);
     cc = nof_path_cc(p);
-    if (nof_cc_on_ack(&p->cc, &cc,
-                      &(struct nof_cc_ack){.rtt_ns = rtt_ns,
-                                           .bytes = acked.bytes,
-                                           .flight_before_bytes = acked.flight_before_bytes}))
-        nof_sent_round(p);
-    nof_sent_detect(p);
+    if (nof_cc_on_ack(&p->cc, &cc, acked.bytes, acked.flight_before_bytes, rtt_ns))
+        nof_sentmap_round(&p->sent);
+    nof_recovery_detect(p);
     if (p->raise_at_ms != 0)
         nof_mtu_raise(p);
 }

@@ -15,7 +15,7 @@ static uint32_t queue_room(const struct nof_transport *t, uint32_t reserve)
 /* What the path itself allows. */
 static uint32_t path_room(const struct nof_path *p, int urgent)
 {
-    uint32_t out = p->snd_nxt - p->snd_cum;
+    uint32_t out = p->sent.next_pn - p->sent.cum_pn;
     uint32_t window = p->window_frames - (urgent ? 0u : NOF_URGENT_FRAMES);
     uint32_t cwnd = nof_path_cwnd(p);
     uint32_t n;
@@ -27,10 +27,10 @@ static uint32_t path_room(const struct nof_path *p, int urgent)
         return n;
     if (urgent)
         cwnd += NOF_URGENT_FRAMES * nof_path_mss(p);
-    if (p->flight_bytes >= cwnd)
+    if (p->sent.flight_bytes >= cwnd)
         return 0;
     /* Full frames, rounded to a power of two so as not to divide; at least one. */
-    uint32_t frames = ((cwnd - p->flight_bytes) >> (p->mtu_bytes > 2034 ? 14 : 11)) + 1;
+    uint32_t frames = ((cwnd - p->sent.flight_bytes) >> (p->mtu_bytes > 2034 ? 14 : 11)) + 1;
     return frames < n ? frames : n;
 }
 
@@ -46,7 +46,7 @@ static uint32_t paced_room(struct nof_transport *t)
 static uint32_t nic_room(struct nof_transport *t, int urgent)
 {
     uint32_t n = queue_room(t, urgent ? 0 : NOF_TXQ_URGENT);
-    uint32_t entries = t->sent_free_count;
+    uint32_t entries = t->sent.free_count;
     uint32_t paced = urgent ? UINT32_MAX : paced_room(t);
 
     if (t->now_ns < t->alloc_retry_ns)

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "transport/congestion.h"
 
+#include "transport/serial.h"
+
 /* Queueing that we allow ourselves: some full frames of the link, and what timers and interrupts
  * of hosts scatter. Where the rate of the link is unknown, so is the kind of host. */
 #define TARGET_FRAMES 4u
@@ -27,11 +29,6 @@
  * time soon, then every DRAIN_ROUNDS: 0.2 % of the link. */
 #define DRAIN_ROUNDS 128u
 #define DRAIN_FIRST 16u
-
-static int before(uint32_t a, uint32_t b)
-{
-    return (int32_t)(a - b) < 0;
-}
 
 static int known(const struct nof_cc_path *path)
 {
@@ -117,14 +114,15 @@ static void end_of_round(struct nof_cc *cc, const struct nof_cc_path *path)
     }
 }
 
-bool nof_cc_on_ack(struct nof_cc *cc, const struct nof_cc_path *path, const struct nof_cc_ack *ack)
+bool nof_cc_on_ack(struct nof_cc *cc, const struct nof_cc_path *path, uint32_t bytes,
+                   uint32_t flight_before_bytes, uint64_t rtt_ns)
 {
-    bool round = !before(path->delivered_xn, cc->round_xn);
+    bool round = !nof_serial_before(path->delivered_xn, cc->round_xn);
 
-    if (ack->flight_before_bytes >= cc->cwnd_bytes / 2)
+    if (flight_before_bytes >= cc->cwnd_bytes / 2)
         cc->limited = true;
-    if (ack->rtt_ns != 0) {
-        uint32_t rtt = ack->rtt_ns < UINT32_MAX ? (uint32_t)ack->rtt_ns : UINT32_MAX;
+    if (rtt_ns != 0) {
+        uint32_t rtt = rtt_ns < UINT32_MAX ? (uint32_t)rtt_ns : UINT32_MAX;
 
         if (rtt < path->min_rtt_ns)
             rtt = path->min_rtt_ns;
@@ -141,7 +139,7 @@ bool nof_cc_on_ack(struct nof_cc *cc, const struct nof_cc_path *path, const stru
         }
     }
     if (cc->slow_start && cc->limited)
-        cc->cwnd_bytes += ack->bytes;
+        cc->cwnd_bytes += bytes;
     if (round)
         end_of_round(cc, path);
     bound(cc, path, MIN_FRAMES_UNKNOWN);
@@ -154,7 +152,7 @@ void nof_cc_on_loss(struct nof_cc *cc, const struct nof_cc_path *path, uint32_t 
 
     if (cc->round_min_ns != UINT32_MAX)
         queue = cc->round_min_ns - path->min_rtt_ns;
-    if (before(path->delivered_xn, cc->reduced_xn))
+    if (nof_serial_before(path->delivered_xn, cc->reduced_xn))
         return; /* of the same round trip as the last decrease */
     if (queue > target_ns(cc, path) / (known(path) ? 2 : 4) ||
         frames * BURST_SHARE * path->mss_bytes > cc->cwnd_bytes) {

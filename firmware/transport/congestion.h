@@ -51,15 +51,11 @@ struct nof_cc_path {
     uint32_t delivered_xn; /* newest transmission known to have arrived, plus 1 */
 };
 
-struct nof_cc_ack {
-    uint64_t rtt_ns; /* nof_rtt_update(); 0: no sample */
-    uint32_t bytes; /* acknowledged now */
-    uint32_t flight_before_bytes; /* in flight before that */
-};
-
 void nof_cc_init(struct nof_cc *cc, const struct nof_cc_path *path);
-/* Something was acknowledged; path is as it is after that. Returns whether a round has ended. */
-bool nof_cc_on_ack(struct nof_cc *cc, const struct nof_cc_path *path, const struct nof_cc_ack *ack);
+/* So many bytes were acknowledged, of so many in flight before; path is as it is after that. rtt_ns: nof_rtt_update();
+ * 0: no sample. Returns whether a round has ended. */
+bool nof_cc_on_ack(struct nof_cc *cc, const struct nof_cc_path *path, uint32_t bytes,
+                   uint32_t flight_before_bytes, uint64_t rtt_ns);
 /* So many frames, at least 1, were found lost at once. */
 void nof_cc_on_loss(struct nof_cc *cc, const struct nof_cc_path *path, uint32_t frames);
 /* A retransmission timeout, the in_a_row-th without an acknowledgement between, from 1. */

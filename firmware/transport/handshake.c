@@ -78,7 +78,7 @@ static void hello_send(struct nof_path *p)
     nof_put64(f + NOF_WIRE_HELLO_NONCE, p->nonce);
     nof_put64(f + NOF_WIRE_HELLO_ECHO, p->peer_nonce);
     nof_put32(f + NOF_WIRE_HELLO_MTU, t->cfg.nic->mtu_bytes);
-    nof_put32(f + NOF_WIRE_HELLO_PN, p->snd_cum);
+    nof_put32(f + NOF_WIRE_HELLO_PN, p->sent.cum_pn);
     nof_put32(f + NOF_WIRE_HELLO_FLOW_MSGS, t->cfg.flow_msgs);
     nof_put32(f + NOF_WIRE_HELLO_FLOW_BYTES, t->cfg.flow_bytes);
     tag(key, flags, f, f + NOF_WIRE_HELLO_TAG);
@@ -195,11 +195,9 @@ static void go_up(struct nof_path *p)
     p->ours = 1;
     p->state = NOF_PATH_UP;
     p->backoff = 0;
-    p->xn = 0u - t->near_wrap;
     nof_rtt_init(&p->rtt);
     if (sample_ns != 0)
         (void)nof_rtt_update(&p->rtt, sample_ns, 0, t->now_ns);
-    p->delivered_xn = p->xn;
     cc = nof_path_cc(p);
     nof_cc_init(&p->cc, &cc);
     nof_mtu_settled(p);

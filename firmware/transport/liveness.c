@@ -12,7 +12,7 @@
 
 void nof_live_settle(struct nof_path *p)
 {
-    bool waiting = p->sent_head != NOF_NONE || p->expect > 0;
+    bool waiting = !nof_sentmap_empty(&p->sent) || p->expect > 0;
 
     if (waiting && !p->waiting)
         nof_live_heard(p);

@@ -143,6 +143,7 @@ struct nof_path *nof_path_alloc(struct nof_transport *t, uint64_t job_id, uint64
     struct nof_path *p = nof_path_at(t, index);
     uint32_t *chain = bucket(t, job_id, peer_nic);
     uint32_t starved_next = p->starved_next;
+    uint32_t first_pn;
     bool dirty = p->dirty;
     bool starved = p->starved;
 
@@ -162,13 +163,11 @@ struct nof_path *nof_path_alloc(struct nof_transport *t, uint64_t job_id, uint64
     /* bound: draws until one is not 0; paid by the handshake */
     while (p->nonce == 0);
     p->state = NOF_PATH_OPENING;
-    p->snd_nxt = (uint32_t)nof_transport_random(t);
+    first_pn = (uint32_t)nof_transport_random(t);
     if (t->near_wrap != 0)
-        p->snd_nxt = 0u - t->near_wrap;
-    p->snd_cum = p->snd_nxt;
-    p->sent_head = p->sent_tail = NOF_NONE;
+        first_pn = 0u - t->near_wrap;
+    nof_sentmap_init(&p->sent, first_pn, 0u - t->near_wrap);
     nof_reorder_init(&p->reorder, 0);
-    p->loss_at_ns = NOF_NO_DEADLINE;
     p->next = *chain;
     *chain = index;
     nof_path_touch(p);
@@ -263,7 +262,7 @@ void nof_path_bury(struct nof_path *p, int reason, int tell_peer)
     } else if (!p->ours) {
         t->passive_opening--;
     }
-    nof_sent_clear(p);
+    nof_tx_queue_release(t, nof_sentmap_clear(&p->sent, &t->sent, nof_tx_queue_since(t)));
     nof_reorder_clear(&p->reorder, &t->slots);
     unhash(p);
     p->state = NOF_PATH_DEAD;
@@ -340,10 +339,10 @@ void nof_path_close(struct nof_path *path)
 int nof_path_acked(const struct nof_path *path, uint32_t pn)
 {
     /* With nothing kept all has arrived, even if the cumulative acknowledgement that says so was lost. */
-    uint32_t first = path->snd_nxt;
+    uint32_t first = path->sent.next_pn;
 
-    if (path->sent_head != NOF_NONE)
-        first = path->t->sent[path->sent_head].pn;
+    if (!nof_sentmap_empty(&path->sent))
+        first = path->t->sent.entry[path->sent.head].pn;
     return nof_serial_before(pn, first);
 }
 

@@ -17,7 +17,7 @@ static void drain(struct nof_path *p)
     int go_on = 1;
 
     /* bound: frames of one path that are in order now, its window; paid by the path */
-    while (go_on && (slot = nof_reorder_take(&p->reorder, pool)) != NOF_REORDER_NONE) {
+    while (go_on && (slot = nof_reorder_take(&p->reorder, pool)) != NOF_NONE) {
         go_on = nof_receive_deliver(p, nof_reorder_bytes(pool, slot), pool->slot[slot].len_bytes, 0);
         nof_reorder_release(pool, slot);
     }

@@ -13,15 +13,15 @@
  *   next_pn == high_pn if and only if no slot is held.
  * The frame that fills the gap never needs a slot, so there is progress with no slot left, too.
  *
- * A value: `struct nof_reorder` is the path's, 24 bytes; the pool is the NIC's, shared by its paths. Slots are linked by
- * index, in the order of packet numbers. */
+ * A value: `struct nof_reorder` is the path's, 24 bytes; the pool is the NIC's, shared by its paths. Slots are
+ * linked by index, in the order of packet numbers. */
 #ifndef NOF_REORDER_H
 #define NOF_REORDER_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-#define NOF_REORDER_NONE UINT32_MAX
+#include "transport/serial.h"
 
 struct nof_reorder_slot { /* its bytes are nof_reorder_bytes() */
     uint32_t pn;
@@ -33,14 +33,14 @@ struct nof_reorder_pool {
     struct nof_reorder_slot *slot;
     uint8_t *data; /* slot_bytes each */
     uint32_t slot_bytes;
-    uint32_t free; /* list; NOF_REORDER_NONE: no slot left */
+    uint32_t free; /* list; NOF_NONE: no slot left */
 };
 
 struct nof_reorder {
     uint64_t newest_ns; /* arrival of packet high_pn - 1; 0: none has come */
     uint32_t next_pn; /* all before have been delivered */
     uint32_t high_pn; /* highest received, plus 1 */
-    uint32_t head, tail; /* slots that are held; NOF_REORDER_NONE: none */
+    uint32_t head, tail; /* slots that are held; NOF_NONE: none */
 };
 
 enum nof_reorder_outcome {
@@ -62,7 +62,7 @@ void nof_reorder_clear(struct nof_reorder *r, struct nof_reorder_pool *pool);
 enum nof_reorder_outcome nof_reorder_rx(struct nof_reorder *r, struct nof_reorder_pool *pool, uint32_t pn,
                                         const uint8_t *bytes, uint32_t len_bytes, uint32_t window,
                                         uint64_t now_ns);
-/* The slot of packet next_pn, which is the caller's until nof_reorder_release(); NOF_REORDER_NONE: it is not here. */
+/* The slot of packet next_pn, which is the caller's until nof_reorder_release(); NOF_NONE: it is not here. */
 uint32_t nof_reorder_take(struct nof_reorder *r, struct nof_reorder_pool *pool);
 void nof_reorder_release(struct nof_reorder_pool *pool, uint32_t slot);
 

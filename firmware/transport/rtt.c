@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "transport/rtt.h"
 
+#include "transport/serial.h"
+
 #define NS_PER_MS 1000000u
 
 static void track_minimum(struct nof_rtt *rtt, uint32_t r_ns, uint32_t now_ms)
@@ -9,7 +11,7 @@ static void track_minimum(struct nof_rtt *rtt, uint32_t r_ns, uint32_t now_ms)
         rtt->bucket_min_ns = r_ns;
     if (r_ns < rtt->min_ns)
         rtt->min_ns = r_ns;
-    if ((int32_t)(now_ms - rtt->bucket_end_ms) < 0)
+    if (nof_serial_before(now_ms, rtt->bucket_end_ms))
         return;
     /* Congestion control lets the queue run empty now and then, so this is no standing queue of
      * our own: the route has changed. */

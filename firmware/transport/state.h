@@ -3,14 +3,15 @@
  * State of the transport, seen by the files of this folder only.
  *
  *   transport.c   init, rx, poll, flush, deadline      path.c      table of paths, open, reset, death
- *   handshake.c   HELLO                                transmit.c      frame, send, queue to the port
+ *   handshake.c   HELLO                                transmit.c  frame, send
  *   admission.c   what may leave now                   unreliable.c   unreliable frames
- *   sentmap.c     unacknowledged frames, loss          ack.c       acknowledgements out and in
+ *   recovery.c    what follows from a loss             ack.c       acknowledgements out and in
  *   receive.c     what did not come simply in order    reorder.h   receive window: a value
  *                                                      rtt.h       round trip: a value
  *   congestion.h  window: a value                      pacer.h     link rate: a value
+ *                                                      sentmap.h   unacknowledged frames: a value
  *   liveness.c    probes, death by silence             timers.c    heap of deadlines
- *   mtu.c         MTU after the handshake
+ *   mtu.c         MTU after the handshake              queue.c     queue to the port
  *
  * Indices, never pointers, link the pools; NOF_NONE ends a list. Nothing here is shared between
  * threads. A path that was touched in a call is in `dirty` until the flush. */
@@ -24,9 +25,10 @@
 #include "transport/packet.h"
 #include "transport/reorder.h"
 #include "transport/rtt.h"
+#include "transport/sentmap.h"
+#include "transport/serial.h"
 #include "transport/transport.h"
 
-#define NOF_NONE UINT32_MAX
 #define NOF_TXQ_FRAMES 128u /* gathered in one call, or kept while the port is busy */
 #define NOF_TXQ_URGENT 16u /* of these, kept for control frames, retransmissions, acknowledgements */
 #define NOF_SENT_SLACK 64u /* sent map entries beyond the configured number, for urgent frames */
@@ -43,22 +45,6 @@ enum nof_path_state {
     NOF_PATH_OPENING,
     NOF_PATH_UP,
     NOF_PATH_DEAD, /* waits for on_dead() */
-};
-
-enum nof_sent_flag {
-    NOF_SENT_LOST = 1, /* to be sent again; not counted in flight */
-    NOF_SENT_ZOMBIE = 2, /* acknowledged or given up while in the queue towards the port */
-};
-
-struct nof_sent {
-    struct nof_frame *frame;
-    uint64_t sent_ns; /* last transmission */
-    uint32_t pn;
-    uint32_t xn; /* order of its last transmission among all of the path */
-    uint32_t next; /* by packet number */
-    uint16_t len_bytes;
-    uint8_t flags; /* enum nof_sent_flag */
-    uint8_t retx; /* times sent again, saturating */
 };
 
 struct nof_txq {
@@ -98,47 +84,33 @@ struct nof_path {
 
     uint8_t state;
     bool ours : 1; /* nof_path_open() was called: on_dead() is owed */
-    bool dirty;
     bool starved : 1; /* in the list of those that wait for a resource of the NIC */
-    bool want_ready;
-    bool ack_now;
     bool waiting : 1; /* silence counts */
     bool bad_key : 1; /* a handshake with another key came */
     bool closed_by_peer : 1;
     bool orderly : 1; /* nobody's death: nof_path_close(), here or there */
-
-    /* Send side. */
-    uint32_t snd_nxt; /* next packet number */
-    uint32_t snd_cum; /* all before are acknowledged */
-    uint32_t xn; /* next transmission number */
-    uint32_t delivered_xn; /* newest transmission known to have arrived, plus 1 */
-    uint32_t sent_head, sent_tail;
-    uint32_t flight_bytes;
-    uint32_t ack_req_bytes; /* sent since we last asked for an acknowledgement */
-    uint16_t lost_frames;
-    uint16_t sent_frames; /* in the sent map */
-    uint16_t window_frames; /* the smaller of our sent window and the peer's receive window */
-    uint8_t reorder_level; /* adaptive reordering tolerance */
-    uint8_t level_rounds; /* since the path is up, wraps */
+    bool dirty;
+    bool want_ready;
+    bool ack_now;
     uint8_t backoff; /* timeouts in a row; OPENING: MTU levels tried */
+    uint8_t unanswered; /* probes (UP), HELLOs (OPENING) */
 
+    struct nof_sentmap sent;
+    struct nof_reorder reorder;
     struct nof_rtt rtt;
     struct nof_cc cc;
 
-    /* Receive side. */
-    uint8_t unanswered; /* probes (UP), HELLOs (OPENING) */
-    uint16_t ack_pending; /* frames not acknowledged yet */
-    struct nof_reorder reorder;
-    uint32_t flow_msgs, flow_bytes;
-    uint32_t expect;
-    int32_t reason; /* DEAD: for on_dead() */
-
     uint64_t ack_due_ns; /* while ack_pending */
-    uint64_t loss_at_ns; /* NOF_NO_DEADLINE: none */
-    uint64_t doubt_ns; /* until then a timeout may prove premature: nothing is declared lost */
     uint64_t pto_base_ns; /* OPENING: when the only HELLO was sent; UINT64_MAX: several */
     uint64_t live_ns; /* last sign of life, or begin of the wait; OPENING: begin */
     uint64_t probe_at_ns; /* while unanswered > 0; OPENING: next HELLO */
+
+    uint32_t ack_req_bytes; /* sent since we last asked for an acknowledgement */
+    uint16_t ack_pending; /* frames not acknowledged yet */
+    uint16_t window_frames; /* the smaller of our sent window and the peer's receive window */
+    uint32_t flow_msgs, flow_bytes;
+    uint32_t expect;
+    int32_t reason; /* DEAD: for on_dead() */
 
     uint32_t raise_at_ms; /* try a larger MTU when something is acknowledged after this; 0: never */
     uint32_t heap_pos; /* plus 1; 0: no timer */
@@ -175,9 +147,7 @@ struct nof_transport {
     struct nof_timer *heap;
     uint32_t heap_count;
 
-    struct nof_sent *sent;
-    uint32_t sent_free; /* list */
-    uint32_t sent_free_count;
+    struct nof_sent_pool sent;
 
     struct nof_reorder_pool slots;
 
@@ -207,11 +177,6 @@ struct nof_transport {
     uint32_t tomb_next;
     struct nof_tombstone tomb[NOF_TOMBSTONES];
 };
-
-static inline int nof_serial_before(uint32_t a, uint32_t b)
-{
-    return (int32_t)(a - b) < 0;
-}
 
 static inline struct nof_path *nof_path_at(const struct nof_transport *t, uint32_t index)
 {
@@ -254,29 +219,6 @@ static inline void nof_live_heard(struct nof_path *p)
     p->unanswered = 0;
 }
 
-static inline uint32_t nof_sent_get(struct nof_transport *t)
-{
-    uint32_t index = t->sent_free;
-
-    if (index != NOF_NONE) {
-        t->sent_free = t->sent[index].next;
-        t->sent_free_count--;
-    }
-    return index;
-}
-
-static inline void nof_sent_append(struct nof_path *p, uint32_t index)
-{
-    if (p->sent_head == NOF_NONE) {
-        p->sent_head = index;
-        p->pto_base_ns = p->t->now_ns;
-    } else {
-        p->t->sent[p->sent_tail].next = index;
-    }
-    p->sent_tail = index;
-    p->sent_frames++;
-}
-
 /* Congestion window now in force, bytes; UINT32_MAX when switched off. */
 static inline uint32_t nof_path_cwnd(const struct nof_path *p)
 {
@@ -290,8 +232,8 @@ static inline struct nof_cc_path nof_path_cc(const struct nof_path *p)
         .window_frames = p->window_frames,
         .frame_ns = p->t->pacer.frame_ns,
         .min_rtt_ns = p->rtt.min_ns,
-        .xn = p->xn,
-        .delivered_xn = p->delivered_xn,
+        .xn = p->sent.next_xn,
+        .delivered_xn = p->sent.delivered_xn,
     };
 }
 
@@ -305,6 +247,12 @@ static inline void nof_tx_book(struct nof_transport *t)
 }
 
 void nof_tx_queue_push(struct nof_transport *t);
+
+/* No transmission before this is still in the queue; UINT64_MAX: none is at all. */
+static inline uint64_t nof_tx_queue_since(const struct nof_transport *t)
+{
+    return t->tx.count == 0 ? UINT64_MAX : t->tx.since_ns;
+}
 
 /* 0 if there was no room: `frame` stays the caller's. With NOF_NONE the caller counts to_free. */
 static inline int nof_tx_queue_add(struct nof_transport *t, struct nof_frame *frame, uint32_t sent_index)
@@ -394,7 +342,15 @@ void nof_handshake_rx(struct nof_transport *t, const struct nof_packet *packet);
 /* The smallest MTU that handshakes test above this one; UINT16_MAX: none. */
 uint32_t nof_handshake_level_above(uint32_t mtu_bytes);
 
-/* transmit.c, unreliable.c */
+/* queue.c */
+/* Does this entry of the sent map wait for the port? */
+int nof_tx_queue_holds(const struct nof_transport *t, uint32_t sent_index);
+/* Of nof_acked.held and nof_sentmap_clear(): each is freed now, or once the port has it. */
+void nof_tx_queue_release(struct nof_transport *t, uint32_t held);
+/* The end: nothing in it will be sent. */
+void nof_tx_queue_drop(struct nof_transport *t);
+
+/* admission.c, unreliable.c */
 void nof_tx_stock(struct nof_transport *t);
 struct nof_frame *nof_tx_alloc(struct nof_transport *t, uint32_t len_bytes);
 /* Send an unreliable frame of this path: fields are copied. 0 if there is no frame or no room. */
@@ -406,26 +362,11 @@ void nof_tx_ready(struct nof_path *p);
 void nof_tx_starved(struct nof_transport *t);
 int nof_tx_starved_now(struct nof_transport *t);
 
-/* sentmap.c */
-void nof_sent_init(struct nof_transport *t);
-void nof_sent_release(struct nof_transport *t, uint32_t index);
-void nof_sent_free(struct nof_transport *t, uint32_t index);
-void nof_sent_clear(struct nof_path *p);
-struct nof_acked {
-    uint32_t bytes;
-    uint32_t flight_before_bytes;
-    uint32_t rtt_pn; /* the newest of them */
-    uint64_t rtt_sent_ns; /* its transmission, 0: ambiguous or nothing acknowledged */
-};
-void nof_sent_ack(struct nof_path *p, uint32_t ack, const uint8_t *words, uint32_t nwords,
-                  struct nof_acked *acked_out);
-/* Mark what must be lost by now; sets loss_at_ns for what may be later. */
-void nof_sent_detect(struct nof_path *p);
-/* A round of congestion control has ended. */
-void nof_sent_round(struct nof_path *p);
-void nof_sent_retransmit(struct nof_path *p);
-int nof_sent_may_retransmit(const struct nof_path *p);
-void nof_sent_probe(struct nof_path *p); /* retransmission timeout */
+/* recovery.c */
+void nof_recovery_detect(struct nof_path *p); /* something was acknowledged, or loss_at_ns has come */
+void nof_recovery_retransmit(struct nof_path *p);
+int nof_recovery_may_retransmit(const struct nof_path *p);
+void nof_recovery_timeout(struct nof_path *p); /* retransmission timeout; something is unacknowledged */
 
 /* ack.c */
 void nof_ack_rx(struct nof_path *p, uint32_t ack, const uint8_t *words, uint32_t nwords, uint64_t delay_ns);

@@ -9,40 +9,6 @@
  * that at least this many acknowledgements come per window. */
 #define ACKS_PER_WINDOW 4u
 
-void nof_tx_queue_push(struct nof_transport *t)
-{
-    struct nof_txq *q = &t->tx;
-    unsigned done;
-
-    if (q->count == 0 || t->now_ns < t->tx_retry_ns)
-        return;
-    done = t->cfg.port_ops->send(t->cfg.port, q->frame, q->count);
-    t->sent_in_poll += done;
-    nof_transport_count(t, NOF_C_TX_FRAMES, done);
-    nof_transport_count(t, NOF_C_TX_BYTES, t->queued_bytes);
-    nof_tx_book(t);
-    t->queued_bytes = t->queued_frames = 0;
-    t->paced_bytes = t->paced_frames = 0;
-    /* bound: frames that the port took; paid by the frames */
-    for (unsigned i = 0; i < done && q->to_free > 0; i++) {
-        if (q->sent[i] == NOF_NONE)
-            t->cfg.port_ops->frame_free(t->cfg.port, q->frame[i]);
-        else if (t->sent[q->sent[i]].flags & NOF_SENT_ZOMBIE)
-            nof_sent_free(t, q->sent[i]);
-        else
-            continue;
-        q->to_free--;
-    }
-    q->count -= done;
-    t->room_path = NULL;
-    if (q->count == 0)
-        return;
-    memmove(q->frame, q->frame + done, q->count * sizeof(q->frame[0]));
-    memmove(q->sent, q->sent + done, q->count * sizeof(q->sent[0]));
-    nof_transport_count(t, NOF_C_TX_BUSY, 1);
-    t->tx_retry_ns = t->now_ns + NOF_PORT_RETRY_NS;
-}
-
 unsigned nof_path_window(struct nof_path *path, int urgent)
 {
     struct nof_transport *t = path->t;
@@ -80,7 +46,7 @@ static uint8_t ack_request(struct nof_path *p)
 {
     uint32_t share = p->cc.cwnd_bytes / ACKS_PER_WINDOW;
 
-    if ((p->ack_req_bytes < share || p->flight_bytes < share) && p->flight_bytes < p->cc.cwnd_bytes)
+    if ((p->ack_req_bytes < share || p->sent.flight_bytes < share) && p->sent.flight_bytes < p->cc.cwnd_bytes)
         return 0;
     p->ack_req_bytes = 0;
     return NOF_WIRE_F_ACK_NOW;
@@ -91,8 +57,8 @@ uint32_t nof_path_send(struct nof_path *path, struct nof_frame *frame, uint8_t t
                        int summed)
 {
     struct nof_transport *t = path->t;
-    uint32_t pn = path->snd_nxt;
-    uint32_t index = path->state == NOF_PATH_UP ? nof_sent_get(t) : NOF_NONE;
+    uint32_t pn = path->sent.next_pn;
+    uint32_t index = path->state == NOF_PATH_UP ? nof_sent_get(&t->sent) : NOF_NONE;
 
     if (index == NOF_NONE) {
         /* Only when the caller sends without asking for the window: a frame must not be lost
@@ -102,15 +68,14 @@ uint32_t nof_path_send(struct nof_path *path, struct nof_frame *frame, uint8_t t
         return pn;
     }
 
-    struct nof_sent *e = &t->sent[index];
-
     frame->len_bytes = NOF_WIRE_OUTER_BYTES + NOF_WIRE_COMMON_BYTES + body_bytes;
     if (t->room_path == path && t->room_frames > 0)
         t->room_frames--;
     else
         t->room_path = NULL;
-    path->snd_nxt = pn + 1;
-    path->flight_bytes += frame->len_bytes;
+    if (nof_sentmap_empty(&path->sent))
+        path->pto_base_ns = t->now_ns;
+    nof_sentmap_add(&path->sent, &t->sent, index, frame, t->now_ns);
     path->ack_req_bytes += frame->len_bytes;
 
     struct nof_packet_fill fill = {
@@ -132,21 +97,9 @@ uint32_t nof_path_send(struct nof_path *path, struct nof_frame *frame, uint8_t t
     if (!nof_reorder_gap(&path->reorder))
         path->ack_now = false;
 
-    e->frame = frame;
-    e->sent_ns = t->now_ns;
-    e->pn = pn;
-    e->xn = path->xn++;
-    e->next = NOF_NONE;
-    e->len_bytes = (uint16_t)frame->len_bytes;
-    e->flags = 0;
-    e->retx = 0;
-    nof_sent_append(path, index);
-    if (!nof_tx_queue_add(t, frame, index)) {
-        /* The port is busy beyond what the queue holds: it will be sent as if it had been lost. */
-        e->flags = NOF_SENT_LOST;
-        path->lost_frames++;
-        path->flight_bytes -= e->len_bytes;
-    }
+    /* The port may be busy beyond what the queue holds. */
+    if (!nof_tx_queue_add(t, frame, index))
+        nof_sentmap_stuck(&path->sent, &t->sent, index);
     nof_path_touch(path);
     return pn;
 }

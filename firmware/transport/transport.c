@@ -54,7 +54,7 @@ static size_t lay_out(const struct nof_transport_config *cfg, uint8_t *mem)
     t->bucket_mask = nbuckets - 1;
     t->dirty = (uint32_t *)(void *)(mem + dirty);
     t->heap = (struct nof_timer *)(void *)(mem + heap);
-    t->sent = (struct nof_sent *)(void *)(mem + sent);
+    t->sent.entry = (struct nof_sent *)(void *)(mem + sent);
     t->slots.slot = (struct nof_reorder_slot *)(void *)(mem + slots);
     t->slots.data = mem + data;
     t->slots.slot_bytes = slot_bytes;
@@ -89,9 +89,11 @@ int nof_transport_init(void *mem, size_t mem_bytes, const struct nof_transport_c
     t->self.udp_port = cfg->nic->udp_port;
     nof_packet_self(&t->rx_self, &t->self);
     nof_crc32c_join_init(&t->join, cfg->nic->mtu_bytes - NOF_PACKET_IP_OVERHEAD_BYTES - NOF_WIRE_DATA_BYTES);
+    t->sent.port_ops = cfg->port_ops;
+    t->sent.port = cfg->port;
     t->starved_head = t->starved_tail = NOF_NONE;
     nof_paths_init(t);
-    nof_sent_init(t);
+    nof_sent_pool_init(&t->sent, cfg->nic->sent_frames + NOF_SENT_SLACK);
     nof_reorder_pool_init(&t->slots, cfg->nic->reorder_frames);
     nof_pacer_init(&t->pacer, cfg->nic->link_rate_bps, cfg->nic->mtu_bytes + 14u, now_ns);
     *transport_out = t;
@@ -100,16 +102,7 @@ int nof_transport_init(void *mem, size_t mem_bytes, const struct nof_transport_c
 
 void nof_transport_fini(struct nof_transport *t)
 {
-    struct nof_txq *q = &t->tx;
-
-    /* bound: frames of one turn; paid by the end of the NIC */
-    for (uint32_t i = 0; i < q->count; i++) {
-        if (q->sent[i] == NOF_NONE)
-            t->cfg.port_ops->frame_free(t->cfg.port, q->frame[i]);
-        else if (t->sent[q->sent[i]].flags & NOF_SENT_ZOMBIE)
-            nof_sent_free(t, q->sent[i]);
-    }
-    q->count = 0;
+    nof_tx_queue_drop(t);
     /* bound: spare frames; paid by the end of the NIC */
     while (t->spare_count > 0)
         t->cfg.port_ops->frame_free(t->cfg.port, t->spare[--t->spare_count]);
@@ -118,7 +111,7 @@ void nof_transport_fini(struct nof_transport *t)
         struct nof_path *p = nof_path_at(t, i);
 
         if (p->state == NOF_PATH_UP || p->state == NOF_PATH_OPENING)
-            nof_sent_clear(p);
+            (void)nof_sentmap_clear(&p->sent, &t->sent, UINT64_MAX);
         p->state = NOF_PATH_FREE;
     }
 }
@@ -150,7 +143,7 @@ static void rx_path(struct nof_path *p, const struct nof_packet *packet)
     if (type >= NOF_WIRE_RELIABLE_FIRST && type <= NOF_WIRE_RELIABLE_LAST) {
         uint32_t ack = nof_get32(c + NOF_WIRE_ACK);
 
-        if (ack != p->snd_cum)
+        if (ack != p->sent.cum_pn)
             nof_ack_rx(p, ack, NULL, 0, carried_delay(p, c));
         if (!nof_reorder_next(&p->reorder, nof_get32(c + NOF_WIRE_PN), t->now_ns)) {
             nof_receive_reordered(p, packet);
@@ -231,8 +224,8 @@ static void work(struct nof_transport *t)
 
         if (p->state != NOF_PATH_UP)
             continue;
-        if (p->lost_frames > 0)
-            nof_sent_retransmit(p);
+        if (p->sent.lost > 0)
+            nof_recovery_retransmit(p);
         nof_tx_ready(p);
     }
     nof_tx_starved(t);
@@ -269,10 +262,10 @@ static void run_timers(struct nof_path *p)
     }
     if (p->state != NOF_PATH_UP)
         return;
-    if (t->now_ns >= p->loss_at_ns)
-        nof_sent_detect(p);
-    if (p->sent_head != NOF_NONE && t->link_down_ns == 0 && t->now_ns >= timeout_at(p))
-        nof_sent_probe(p);
+    if (t->now_ns >= p->sent.loss_at_ns)
+        nof_recovery_detect(p);
+    if (!nof_sentmap_empty(&p->sent) && t->link_down_ns == 0 && t->now_ns >= timeout_at(p))
+        nof_recovery_timeout(p);
     nof_live_timer(p);
 }
 
@@ -328,11 +321,11 @@ static uint64_t path_deadline(const struct nof_path *p)
         return NOF_NO_DEADLINE;
     if (p->ack_pending > 0)
         at = p->ack_due_ns;
-    if (p->sent_head != NOF_NONE) {
+    if (!nof_sentmap_empty(&p->sent)) {
         if (t->link_down_ns == 0)
             at = earlier(at, timeout_at(p));
-        at = earlier(at, p->loss_at_ns);
-        if (nof_sent_may_retransmit(p))
+        at = earlier(at, p->sent.loss_at_ns);
+        if (nof_recovery_may_retransmit(p))
             at = earlier(at, t->now_ns + NOF_PORT_RETRY_NS);
     }
     return earlier(at, nof_live_deadline(p));
@@ -432,7 +425,7 @@ int nof_transport_quiet(const struct nof_transport *t)
     for (uint32_t i = 0; i < t->heap_count; i++) {
         const struct nof_path *p = nof_path_at(t, t->heap[i].path);
 
-        if (p->state == NOF_PATH_OPENING || p->sent_head != NOF_NONE || p->ack_pending > 0)
+        if (p->state == NOF_PATH_OPENING || !nof_sentmap_empty(&p->sent) || p->ack_pending > 0)
             return 0;
     }
     return 1;

@@ -81,7 +81,7 @@ static void wrap(struct stage *s)
         struct nof_path *p = &nic->transport->paths[i];
         if (p->state != NOF_PATH_UP || p->job_id != GUARD_JOB_A)
             continue;
-        p->snd_nxt = p->snd_cum = UINT32_MAX - 6;
+        p->sent.next_pn = p->sent.cum_pn = UINT32_MAX - 6;
         s->rogue.got = UINT32_MAX - 6;
         p->reorder.next_pn = p->reorder.high_pn = UINT32_MAX - 9;
         s->rogue.pn = UINT32_MAX - 9;

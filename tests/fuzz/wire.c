@@ -67,7 +67,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     uint64_t now_ns = 1000;
 
     alone_open(&a, now_ns);
-    a.path->snd_nxt = a.path->snd_cum = 0xfffffffcu;
+    a.path->sent.next_pn = a.path->sent.cum_pn = 0xfffffffcu;
     a.path->reorder.next_pn = a.path->reorder.high_pn = 0xfffffffeu;
     open_another(a.t);
     while (size >= 3) {

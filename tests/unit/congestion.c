@@ -38,6 +38,16 @@ static struct one fresh(uint32_t frame_ns)
     return a;
 }
 
+struct ack {
+    uint64_t rtt_ns;
+    uint32_t bytes, flight_before_bytes;
+};
+
+static bool hear(struct one *a, struct ack ack)
+{
+    return nof_cc_on_ack(&a->cc, &a->path, ack.bytes, ack.flight_before_bytes, ack.rtt_ns);
+}
+
 /* All that is in flight is acknowledged, one frame at a time: one round. */
 static void round_trip(struct one *a, uint32_t rtt_ns)
 {
@@ -46,10 +56,10 @@ static void round_trip(struct one *a, uint32_t rtt_ns)
 
     a->path.xn += frames;
     for (uint32_t i = 0; i < frames; i++) {
-        struct nof_cc_ack ack = {.rtt_ns = rtt_ns, .bytes = MSS, .flight_before_bytes = (frames - i) * MSS};
+        struct ack ack = {.rtt_ns = rtt_ns, .bytes = MSS, .flight_before_bytes = (frames - i) * MSS};
 
         a->path.delivered_xn++;
-        ended += nof_cc_on_ack(&a->cc, &a->path, &ack);
+        ended += hear(a, ack);
     }
     assert_in_range(ended, 0, 1);
 }
@@ -69,20 +79,20 @@ static void the_window_grows_below_its_target_and_shrinks_above(void **state)
 {
     (void)state;
     for (unsigned i = 0; i < sizeof targets / sizeof targets[0]; i++) {
-        struct nof_cc_ack ack = {.bytes = MSS, .flight_before_bytes = 200 * MSS};
+        struct ack ack = {.bytes = MSS, .flight_before_bytes = 200 * MSS};
         struct one a = fresh(FRAME_NS);
 
         leave_slow_start(&a);
         a.cc.cwnd_bytes = targets[i].frames * MSS;
         a.path.delivered_xn = a.cc.round_xn;
         ack.rtt_ns = 100 * US + targets[i].target_ns;
-        assert_true(nof_cc_on_ack(&a.cc, &a.path, &ack));
+        assert_true(hear(&a, ack));
         assert_int_equal(a.cc.cwnd_bytes, (targets[i].frames + 1) * MSS);
 
         a.cc.cwnd_bytes = targets[i].frames * MSS;
         a.path.delivered_xn = a.cc.round_xn;
         ack.rtt_ns = 100 * US + 5 * targets[i].target_ns / 4;
-        assert_true(nof_cc_on_ack(&a.cc, &a.path, &ack));
+        assert_true(hear(&a, ack));
         assert_in_range(a.cc.cwnd_bytes, 2 * MSS, targets[i].frames * MSS - (targets[i].frames > 2));
     }
 }
@@ -96,35 +106,35 @@ static void a_round_shrinks_by_the_excess_and_by_half_at_most(void **state)
     leave_slow_start(&a);
     a.path.xn += 100;
     a.path.delivered_xn = a.cc.round_xn;
-    (void)nof_cc_on_ack(&a.cc, &a.path, &(struct nof_cc_ack){.rtt_ns = 300 * US, .bytes = MSS});
+    (void)hear(&a, (struct ack){.rtt_ns = 300 * US, .bytes = MSS});
     assert_int_equal(a.cc.cwnd_bytes, 100 * MSS * (100 * US + target_ns) / (300 * US));
     leave_slow_start(&a);
     a.path.delivered_xn = a.cc.round_xn;
-    (void)nof_cc_on_ack(&a.cc, &a.path, &(struct nof_cc_ack){.rtt_ns = 3000 * US, .bytes = MSS});
+    (void)hear(&a, (struct ack){.rtt_ns = 3000 * US, .bytes = MSS});
     assert_int_equal(a.cc.cwnd_bytes, 50 * MSS);
 }
 
 static void the_least_sample_of_a_round_counts(void **state)
 {
     struct one a = fresh(FRAME_NS);
-    struct nof_cc_ack ack = {.rtt_ns = 3000 * US, .bytes = MSS, .flight_before_bytes = 100 * MSS};
+    struct ack ack = {.rtt_ns = 3000 * US, .bytes = MSS, .flight_before_bytes = 100 * MSS};
 
     (void)state;
     leave_slow_start(&a);
     for (unsigned i = 0; i < 5; i++)
-        assert_false(nof_cc_on_ack(&a.cc, &a.path, &ack)); /* nothing of this round has come */
+        assert_false(hear(&a, ack)); /* nothing of this round has come */
     a.path.xn += 10;
     a.path.delivered_xn = a.cc.round_xn;
     ack.rtt_ns = 150 * US;
-    assert_true(nof_cc_on_ack(&a.cc, &a.path, &ack));
+    assert_true(hear(&a, ack));
     assert_int_equal(a.cc.cwnd_bytes, 101 * MSS);
     /* Of a pause of our own core nothing is learnt. */
     ack.rtt_ns = 3000 * US;
-    (void)nof_cc_on_ack(&a.cc, &a.path, &ack);
+    (void)hear(&a, ack);
     nof_cc_forget_round(&a.cc);
     a.path.delivered_xn = a.cc.round_xn;
     ack.rtt_ns = 0;
-    assert_true(nof_cc_on_ack(&a.cc, &a.path, &ack));
+    assert_true(hear(&a, ack));
     assert_int_equal(a.cc.cwnd_bytes, 101 * MSS);
 }
 
@@ -139,7 +149,7 @@ static void slow_start_doubles_until_three_samples_are_late(void **state)
     assert_in_range(a.cc.cwnd_bytes, 30 * MSS, 41 * MSS);
     a.cc.over_samples = 0;
     for (unsigned i = 1; i <= 3; i++) {
-        (void)nof_cc_on_ack(&a.cc, &a.path, &(struct nof_cc_ack){.rtt_ns = 1000 * US});
+        (void)hear(&a, (struct ack){.rtt_ns = 1000 * US});
         assert_int_equal(a.cc.slow_start, i < 3);
     }
 }
@@ -152,9 +162,7 @@ static void a_window_that_is_not_used_does_not_grow(void **state)
     leave_slow_start(&a);
     for (unsigned i = 0; i < 20; i++) {
         a.path.delivered_xn = a.cc.round_xn;
-        (void)nof_cc_on_ack(
-            &a.cc, &a.path,
-            &(struct nof_cc_ack){.rtt_ns = 100 * US, .bytes = MSS, .flight_before_bytes = MSS});
+        (void)hear(&a, (struct ack){.rtt_ns = 100 * US, .bytes = MSS, .flight_before_bytes = MSS});
     }
     assert_int_equal(a.cc.cwnd_bytes, 100 * MSS);
 }
@@ -229,7 +237,7 @@ static void a_standing_queue_is_drained_now_and_then(void **state)
     for (unsigned i = 1; i <= 300; i++) {
         a.path.xn += 10;
         a.path.delivered_xn = a.cc.round_xn;
-        (void)nof_cc_on_ack(&a.cc, &a.path, &(struct nof_cc_ack){.rtt_ns = 140 * US, .bytes = MSS});
+        (void)hear(&a, (struct ack){.rtt_ns = 140 * US, .bytes = MSS});
         if (a.cc.draining) {
             assert_int_equal(i % 128, 16);
             assert_int_equal(nof_cc_window(&a.cc, MSS), NOF_CC_DRAIN_FRAMES * MSS);
@@ -238,7 +246,7 @@ static void a_standing_queue_is_drained_now_and_then(void **state)
             assert_int_equal(nof_cc_window(&a.cc, MSS), a.cc.cwnd_bytes);
         }
         if (i == 200) /* seen to be empty once: no standing queue */
-            (void)nof_cc_on_ack(&a.cc, &a.path, &(struct nof_cc_ack){.rtt_ns = 100 * US, .bytes = MSS});
+            (void)hear(&a, (struct ack){.rtt_ns = 100 * US, .bytes = MSS});
     }
     assert_int_equal(drained, 2);
 }

@@ -129,7 +129,7 @@ static void a_lonely_frame_is_acknowledged_after_ack_delay_and_no_later(void **s
     toy_run(net, net->now_ns + 20 * MS, 1);
     acks = counter(net, 1, NOF_C_ACKS_TX);
     toy_send(net, 0, 1, 1, 64);
-    uint32_t pn = s->path->snd_nxt - 1;
+    uint32_t pn = s->path->sent.next_pn - 1;
     toy_run(net, net->now_ns + 60000, 0);
     assert_false(nof_path_acked(s->path, pn));
     toy_run(net, net->now_ns + 60000, 0); /* 20 us there, 50 us delay, 20 us back */
@@ -245,14 +245,14 @@ static void packet_numbers_wrap(void **state)
     toy_run(net, net->now_ns + 100 * MS, 1);
     struct nof_path *a = net->node[0].stream[1].path;
     struct nof_path *b = net->node[1].stream[0].path;
-    a->snd_nxt = a->snd_cum = 0xfffffff0u;
+    a->sent.next_pn = a->sent.cum_pn = 0xfffffff0u;
     b->reorder.next_pn = b->reorder.high_pn = 0xfffffff0u;
-    a->xn = a->delivered_xn = a->cc.reduced_xn = 0xffffffe0u;
-    a->cc.round_xn = a->xn + 1;
+    a->sent.next_xn = a->sent.delivered_xn = a->cc.reduced_xn = 0xffffffe0u;
+    a->cc.round_xn = a->sent.next_xn + 1;
     toy_send(net, 0, 1, 2000, 0);
     toy_run(net, net->now_ns + 10 * SECOND, 1);
     assert_true(toy_all_received(net));
-    assert_true(a->snd_nxt < 10000);
+    assert_true(a->sent.next_pn < 10000);
     toy_close(net);
 }
 
@@ -296,15 +296,15 @@ static void an_absurd_acknowledgement_changes_nothing(void **state)
     b = net->node[1].stream[0].path;
     memset(frame + 74, 0xff, 136);
     nof_put32(frame + 74 + 4, 32);
-    fill.ack = a->snd_cum;
+    fill.ack = a->sent.cum_pn;
     nof_packet_finish(frame, b->head, b->ip_sum, &fill, 136);
     toy_inject(net, 0, frame, 74 + 136);
-    assert_int_equal(a->sent_frames, 3);
+    assert_int_equal(a->sent.frames, 3);
     memset(frame + 74 + 8, 0, 128);
-    fill.ack = a->snd_nxt + 1;
+    fill.ack = a->sent.next_pn + 1;
     nof_packet_finish(frame, b->head, b->ip_sum, &fill, 136);
     toy_inject(net, 0, frame, 74 + 136);
-    assert_int_equal(a->sent_frames, 3);
+    assert_int_equal(a->sent.frames, 3);
     nof_put32(frame + 74 + 4, 33);
     nof_packet_finish(frame, b->head, b->ip_sum, &fill, 136);
     toy_inject(net, 0, frame, 74 + 136);

@@ -25,7 +25,7 @@ static void continue_with(struct nof_path *p, const uint8_t *data, uint32_t len)
     if (data[12] == 0x81)
         c += 4;
     p->reorder.next_pn = p->reorder.high_pn = nof_get32(c + NOF_WIRE_PN);
-    p->snd_cum = p->snd_nxt = nof_get32(c + NOF_WIRE_ACK);
+    p->sent.cum_pn = p->sent.next_pn = nof_get32(c + NOF_WIRE_ACK);
 }
 
 /* Write the frame again from what was read; only frames as we send them ourselves. */

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * What follows from a loss: the window shrinks, frames are sent again. Who is lost: sentmap.h. */
+#include "transport/state.h"
+
+#define BACKOFF_MAX 16u
+
+void nof_recovery_detect(struct nof_path *p)
+{
+    uint32_t lost = nof_sentmap_detect(&p->sent, &p->t->sent, &p->rtt, p->t->now_ns);
+
+    if (lost > 0) {
+        struct nof_cc_path cc = nof_path_cc(p);
+
+        nof_cc_on_loss(&p->cc, &cc, lost);
+    }
+}
+
+int nof_recovery_may_retransmit(const struct nof_path *p)
+{
+    return p->sent.lost > 0 && (p->sent.flight_bytes == 0 || p->sent.flight_bytes < nof_path_cwnd(p));
+}
+
+static int transmit_again(struct nof_path *p, uint32_t index)
+{
+    struct nof_transport *t = p->t;
+
+    if (nof_tx_queue_holds(t, index) || !nof_tx_queue_add(t, t->sent.entry[index].frame, index))
+        return 0;
+    nof_sentmap_again(&p->sent, &t->sent, index, t->now_ns);
+    t->room_path = NULL;
+    nof_transport_count(t, NOF_C_RETRANSMITS, 1);
+    return 1;
+}
+
+void nof_recovery_retransmit(struct nof_path *p)
+{
+    struct nof_transport *t = p->t;
+    uint32_t index = p->sent.head;
+
+    /* bound: window of the path, 1024, and the frames of one turn; paid by the path */
+    while (t->budget > 0 && nof_recovery_may_retransmit(p)) {
+        index = nof_sent_next_lost(&t->sent, index);
+        if (index == NOF_NONE || !transmit_again(p, index))
+            return;
+        index = t->sent.entry[index].next;
+        t->budget--;
+        nof_transport_count(t, NOF_C_RETRANSMITS_FAST, 1);
+    }
+}
+
+void nof_recovery_timeout(struct nof_path *p)
+{
+    struct nof_transport *t = p->t;
+    struct nof_cc_path cc = nof_path_cc(p);
+
+    nof_transport_count(t, NOF_C_TIMEOUTS, 1);
+    p->pto_base_ns = t->now_ns;
+    if (p->backoff < BACKOFF_MAX)
+        p->backoff++;
+    nof_cc_on_timeout(&p->cc, &cc, p->backoff);
+    /* The oldest one: its acknowledgement moves the window, and tells by the order of
+     * transmissions which of the others are lost. */
+    (void)transmit_again(p, p->sent.head);
+}

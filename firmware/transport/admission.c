@@ -106,7 +106,7 @@ unsigned nof_tx_admit(struct nof_path *path, int urgent)
 
 void nof_tx_ready(struct nof_path *p)
 {
-    if (!p->want_ready || p->state != NOF_PATH_UP || nof_path_window(p, 0) == 0)
+    if (!p->want_ready || p->state != NOF_PATH_UP || nof_tx_room(p, 0) == 0)
         return;
     p->want_ready = false;
     p->t->cfg.ops->on_ready(p->t->cfg.up, p);

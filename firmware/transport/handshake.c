@@ -17,8 +17,6 @@
 #define PASSIVE_SHARE 4u
 #define MTU_MIN_BYTES 576u
 
-static const uint16_t mtu_levels[] = {9000, 1500, 1280, 576};
-
 static void tag(const uint8_t key[NOF_SIPHASH_KEY_BYTES], uint8_t flags, const uint8_t *fields,
                 uint8_t tag_out[NOF_SIPHASH_TAG_BYTES])
 {
@@ -97,7 +95,7 @@ static void hello_send(struct nof_path *p)
     p->ip_sum = ip_sum;
 }
 
-void nof_handshake_start(struct nof_path *p)
+static void start(struct nof_path *p)
 {
     struct nof_transport *t = p->t;
 
@@ -106,6 +104,40 @@ void nof_handshake_start(struct nof_path *p)
     p->probe_at_ns = t->now_ns + HELLO_FIRST_NS;
     nof_path_touch(p);
     hello_send(p);
+}
+
+int nof_path_open(struct nof_transport *t, uint64_t now_ns, uint64_t job_id, const struct nof_card *card,
+                  struct nof_path **path_out)
+{
+    struct nof_packet_addr to = {.udp_port = card->udp_port, .ip4 = card->ip4};
+    struct nof_path *p = NULL;
+    struct nof_path *best = NULL;
+
+    nof_tick(t, now_ns);
+    if (card->nic_id == t->cfg.nic->nic_id)
+        return NOF_EINVAL;
+    /* bound: paths of one job and NIC; paid by the PEER */
+    while ((p = nof_path_find(t, job_id, card->nic_id, p)) != NULL)
+        if (best == NULL || p->state == NOF_PATH_UP)
+            best = p;
+    memcpy(to.mac, card->mac, sizeof(to.mac));
+    if (best != NULL) {
+        if (!best->ours && best->state == NOF_PATH_OPENING) {
+            t->passive_opening--;
+            nof_path_set_peer(best, &to, 0); /* better than where a HELLO came from */
+        }
+        best->ours = 1;
+        *path_out = best;
+        return NOF_OK;
+    }
+    p = nof_path_alloc(t, job_id, card->nic_id);
+    if (p == NULL)
+        return NOF_ENOMEM;
+    p->ours = 1;
+    nof_path_set_peer(p, &to, 0);
+    start(p);
+    *path_out = p;
+    return NOF_OK;
 }
 
 /* begin + share: when the MTU under test is given up. p->backoff counts the levels tried. */
@@ -121,24 +153,6 @@ uint64_t nof_handshake_deadline(const struct nof_path *p)
     if (p->t->link_down_ns != 0)
         return NOF_NO_DEADLINE;
     return p->probe_at_ns < dead ? p->probe_at_ns : dead;
-}
-
-static uint16_t next_level(uint16_t mtu_bytes)
-{
-    for (unsigned i = 0; i < sizeof(mtu_levels) / sizeof(mtu_levels[0]); i++)
-        if (mtu_levels[i] < mtu_bytes)
-            return mtu_levels[i];
-    return mtu_bytes;
-}
-
-uint32_t nof_handshake_level_above(uint32_t mtu_bytes)
-{
-    uint32_t above = UINT16_MAX;
-
-    for (unsigned i = 0; i < sizeof(mtu_levels) / sizeof(mtu_levels[0]); i++)
-        if (mtu_levels[i] > mtu_bytes)
-            above = mtu_levels[i];
-    return above;
 }
 
 void nof_handshake_timer(struct nof_path *p)
@@ -162,7 +176,7 @@ void nof_handshake_timer(struct nof_path *p)
     if (p->ours && p->unanswered % 2 == 0)
         p->peer_nonce = 0;
     if (t->now_ns >= level_end(p)) {
-        p->mtu_bytes = next_level(p->mtu_bytes);
+        p->mtu_bytes = nof_mtu_level_below(p->mtu_bytes);
         p->backoff++;
     }
     /* Doubling, up to a tenth of dead_after: several tries on each level. */

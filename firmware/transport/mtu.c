@@ -1,12 +1,33 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The MTU of a path after its handshake. That takes what passes in fractions of dead_after, so a few lost
- * HELLOs leave a path narrower than its network. A path that is used tries the next larger size now and
- * then, with one padded PROBE: nothing waits for it, and where it does not pass it is only lost. */
+ * The sizes that handshakes test, and the MTU of a path after its handshake. That takes what passes in
+ * fractions of dead_after, so a few lost HELLOs leave a path narrower than its network. A path that is used
+ * tries the next larger size now and then, with one padded PROBE: nothing waits for it, and where it does not
+ * pass it is only lost. */
 #include "transport/state.h"
 
 #define RAISE_FIRST_MS 1000u
 #define RAISE_EVERY_MS 10000u /* then: a full frame in ten seconds is no load */
+
+static const uint16_t levels[] = {9000, 1500, 1280, 576};
+
+uint16_t nof_mtu_level_below(uint16_t mtu_bytes)
+{
+    for (unsigned i = 0; i < sizeof(levels) / sizeof(levels[0]); i++)
+        if (levels[i] < mtu_bytes)
+            return levels[i];
+    return mtu_bytes;
+}
+
+static uint32_t level_above(uint32_t mtu_bytes)
+{
+    uint32_t above = UINT16_MAX;
+
+    for (unsigned i = 0; i < sizeof(levels) / sizeof(levels[0]); i++)
+        if (levels[i] > mtu_bytes)
+            above = levels[i];
+    return above;
+}
 
 static uint32_t now_ms(const struct nof_path *p)
 {
@@ -33,7 +54,7 @@ void nof_mtu_settled(struct nof_path *p)
 
 void nof_mtu_raise(struct nof_path *p)
 {
-    uint32_t next = nof_handshake_level_above(p->mtu_bytes);
+    uint32_t next = level_above(p->mtu_bytes);
 
     if (nof_serial_before(now_ms(p), p->raise_at_ms))
         return;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The table of paths: finding, opening, death, and what is remembered of the dead. */
+ * The table of paths: finding, making, death, and what is remembered of the dead. */
 #include "transport/state.h"
 
 #include "transport/siphash.h"
@@ -191,40 +191,6 @@ void nof_path_address(const struct nof_path *p, struct nof_packet_addr *to_out)
     to_out->ip4 =
         (uint32_t)p->head[30] << 24 | (uint32_t)p->head[31] << 16 | (uint32_t)p->head[32] << 8 | p->head[33];
     to_out->udp_port = (uint16_t)(p->head[36] << 8 | p->head[37]);
-}
-
-int nof_path_open(struct nof_transport *t, uint64_t now_ns, uint64_t job_id, const struct nof_card *card,
-                  struct nof_path **path_out)
-{
-    struct nof_packet_addr to = {.udp_port = card->udp_port, .ip4 = card->ip4};
-    struct nof_path *p = NULL;
-    struct nof_path *best = NULL;
-
-    nof_transport_tick(t, now_ns);
-    if (card->nic_id == t->cfg.nic->nic_id)
-        return NOF_EINVAL;
-    /* bound: paths of one job and NIC; paid by the PEER */
-    while ((p = nof_path_find(t, job_id, card->nic_id, p)) != NULL)
-        if (best == NULL || p->state == NOF_PATH_UP)
-            best = p;
-    memcpy(to.mac, card->mac, sizeof(to.mac));
-    if (best != NULL) {
-        if (!best->ours && best->state == NOF_PATH_OPENING) {
-            t->passive_opening--;
-            nof_path_set_peer(best, &to, 0); /* better than where a HELLO came from */
-        }
-        best->ours = 1;
-        *path_out = best;
-        return NOF_OK;
-    }
-    p = nof_path_alloc(t, job_id, card->nic_id);
-    if (p == NULL)
-        return NOF_ENOMEM;
-    p->ours = 1;
-    nof_path_set_peer(p, &to, 0);
-    nof_handshake_start(p);
-    *path_out = p;
-    return NOF_OK;
 }
 
 static uint8_t close_flags(const struct nof_path *p)

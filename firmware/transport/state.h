@@ -2,17 +2,17 @@
  *
  * State of the transport, seen by the files of this folder only.
  *
- *   transport.c   init, rx, poll, flush, deadline      path.c      table of paths, open, reset, death
- *   handshake.c   HELLO                                transmit.c  frame, send
- *   admission.c   what may leave now                   unreliable.c   unreliable frames
- *   recovery.c    what follows from a loss             ack.c       acknowledgements out and in
- *   receive.c     what did not come simply in order    reorder.h   receive window: a value
- *                                                      rtt.h       round trip: a value
- *   congestion.h  window: a value                      pacer.h     link rate: a value
- *                                                      sentmap.h   unacknowledged frames: a value
- *   liveness.c    probes, death by silence             timers.c    heap of deadlines
- *   mtu.c         MTU after the handshake              queue.c     queue to the port
+ * Values, which know no path: rtt.h, congestion.h, pacer.h, sentmap.h, reorder.h. Then, each knows those before it:
  *
+ *   timers.c       heap of deadlines                queue.c       frames towards the port
+ *   unreliable.c   unreliable frames                path.c        table of paths: making, death, tombs
+ *   admission.c    what may leave now               transmit.c    frame, send
+ *   receive.c      what did not come in order       liveness.c    probes, death by silence
+ *   mtu.c          MTU after the handshake          recovery.c    what follows from a loss
+ *   ack.c          acknowledgements out and in      handshake.c   HELLO
+ *   transport.c    init, rx, poll, flush, deadline
+ *
+ * A file tells those above it what is to be done by what it returns, or by a time or a flag in the path.
  * Indices, never pointers, link the pools; NOF_NONE ends a list. Nothing here is shared between
  * threads. A path that was touched in a call is in `dirty` until the flush. */
 #ifndef NOF_TRANSPORT_STATE_H
@@ -188,6 +188,13 @@ static inline uint32_t nof_path_index(const struct nof_path *p)
     return (uint32_t)(p - p->t->paths);
 }
 
+/* The time of this call. */
+static inline void nof_tick(struct nof_transport *t, uint64_t now_ns)
+{
+    t->now_ns = now_ns;
+    t->room_path = NULL;
+}
+
 static inline void nof_transport_count(struct nof_transport *t, enum nof_counter c, uint64_t n)
 {
     t->counters[c] += n;
@@ -294,8 +301,19 @@ static inline void nof_ack_owe(struct nof_path *p, int at_once)
         p->ack_now = true;
 }
 
-/* The peer broke the protocol of the layer above. */
-void nof_receive_refused(struct nof_path *p);
+unsigned nof_tx_admit(struct nof_path *path, int urgent); /* admission.c */
+
+/* nof_path_window(). What was found a moment ago for this path, less what was sent since, still holds. */
+static inline unsigned nof_tx_room(struct nof_path *path, int urgent)
+{
+    const struct nof_transport *t = path->t;
+
+    if (t->room_path == path && t->room_frames > 0 && !urgent)
+        return t->room_frames;
+    return nof_tx_admit(path, urgent);
+}
+
+void nof_receive_refused(struct nof_path *p); /* receive.c; it broke the protocol of the layer above */
 
 /* Hand one frame up, in its turn. 0: the path is gone. */
 static inline int nof_receive_deliver(struct nof_path *p, const uint8_t *common, uint32_t len_bytes, int lent)
@@ -318,6 +336,26 @@ static inline int nof_receive_deliver(struct nof_path *p, const uint8_t *common,
     return p->state == NOF_PATH_UP;
 }
 
+/* timers.c */
+void nof_timer_set(struct nof_path *p, uint64_t at_ns); /* NOF_NO_DEADLINE: none */
+struct nof_path *
+nof_timer_pop(struct nof_transport *t); /* whose time has come, and is set no more; NULL: nobody's */
+
+/* queue.c */
+/* Does this entry of the sent map wait for the port? */
+int nof_tx_queue_holds(const struct nof_transport *t, uint32_t sent_index);
+/* Of nof_acked.held and nof_sentmap_clear(): each is freed now, or once the port has it. */
+void nof_tx_queue_release(struct nof_transport *t, uint32_t held);
+/* The end: nothing in it will be sent. */
+void nof_tx_queue_drop(struct nof_transport *t);
+
+/* unreliable.c */
+void nof_tx_stock(struct nof_transport *t);
+struct nof_frame *nof_tx_alloc(struct nof_transport *t, uint32_t len_bytes);
+/* Send an unreliable frame of this path: fields are copied. 0 if there is no frame or no room. */
+int nof_tx_unreliable(struct nof_path *p, uint8_t type, uint8_t flags, const uint8_t *fields,
+                      uint32_t fields_bytes, uint32_t pad_bytes);
+
 /* path.c */
 void nof_paths_init(struct nof_transport *t);
 struct nof_path *nof_path_alloc(struct nof_transport *t, uint64_t job_id, uint64_t peer_nic);
@@ -334,45 +372,11 @@ void nof_path_unknown(struct nof_transport *t, const struct nof_packet *packet);
 void nof_path_log(const struct nof_path *p, int level, const char *text);
 uint64_t nof_transport_random(struct nof_transport *t);
 
-/* handshake.c */
-void nof_handshake_start(struct nof_path *p);
-void nof_handshake_timer(struct nof_path *p);
-uint64_t nof_handshake_deadline(const struct nof_path *p);
-void nof_handshake_rx(struct nof_transport *t, const struct nof_packet *packet);
-/* The smallest MTU that handshakes test above this one; UINT16_MAX: none. */
-uint32_t nof_handshake_level_above(uint32_t mtu_bytes);
-
-/* queue.c */
-/* Does this entry of the sent map wait for the port? */
-int nof_tx_queue_holds(const struct nof_transport *t, uint32_t sent_index);
-/* Of nof_acked.held and nof_sentmap_clear(): each is freed now, or once the port has it. */
-void nof_tx_queue_release(struct nof_transport *t, uint32_t held);
-/* The end: nothing in it will be sent. */
-void nof_tx_queue_drop(struct nof_transport *t);
-
-/* admission.c, unreliable.c */
-void nof_tx_stock(struct nof_transport *t);
-struct nof_frame *nof_tx_alloc(struct nof_transport *t, uint32_t len_bytes);
-/* Send an unreliable frame of this path: fields are copied. 0 if there is no frame or no room. */
-int nof_tx_unreliable(struct nof_path *p, uint8_t type, uint8_t flags, const uint8_t *fields,
-                      uint32_t fields_bytes, uint32_t pad_bytes);
-unsigned nof_tx_admit(struct nof_path *path, int urgent);
-void nof_tx_starve(struct nof_path *p);
-void nof_tx_ready(struct nof_path *p);
+/* admission.c */
+void nof_tx_starve(struct nof_path *p); /* the NIC lacked something: it is told in its turn */
+void nof_tx_ready(struct nof_path *p); /* tell it if it waits and may send */
 void nof_tx_starved(struct nof_transport *t);
 int nof_tx_starved_now(struct nof_transport *t);
-
-/* recovery.c */
-void nof_recovery_detect(struct nof_path *p); /* something was acknowledged, or loss_at_ns has come */
-void nof_recovery_retransmit(struct nof_path *p);
-int nof_recovery_may_retransmit(const struct nof_path *p);
-void nof_recovery_timeout(struct nof_path *p); /* retransmission timeout; something is unacknowledged */
-
-/* ack.c */
-void nof_ack_rx(struct nof_path *p, uint32_t ack, const uint8_t *words, uint32_t nwords, uint64_t delay_ns);
-#define NOF_ACK_DELAY_UNKNOWN UINT64_MAX
-int nof_ack_rx_acks(struct nof_path *p, const struct nof_packet *packet);
-void nof_ack_flush(struct nof_path *p);
 
 /* receive.c */
 /* A reliable frame that nof_reorder_next() has refused. */
@@ -384,13 +388,29 @@ uint64_t nof_live_deadline(const struct nof_path *p);
 void nof_live_timer(struct nof_path *p);
 
 /* mtu.c */
+/* The largest MTU below this one that handshakes test; this one itself: none. */
+uint16_t nof_mtu_level_below(uint16_t mtu_bytes);
 void nof_mtu_settled(struct nof_path *p); /* the handshake is done */
 void nof_mtu_raise(struct nof_path *p); /* something was acknowledged, and raise_at_ms is not 0 */
 void nof_mtu_probe_rx(struct nof_path *p, const struct nof_packet *packet); /* answers it */
 void nof_mtu_probe_ack_rx(struct nof_path *p, const struct nof_packet *packet);
 
-/* timers.c */
-void nof_timer_set(struct nof_path *p, uint64_t at_ns);
-struct nof_path *nof_timer_pop(struct nof_transport *t);
+/* recovery.c */
+void nof_recovery_detect(struct nof_path *p); /* something was acknowledged, or loss_at_ns has come */
+void nof_recovery_retransmit(struct nof_path *p);
+int nof_recovery_may_retransmit(const struct nof_path *p);
+void nof_recovery_timeout(struct nof_path *p); /* retransmission timeout; something is unacknowledged */
+
+/* ack.c */
+#define NOF_ACK_DELAY_UNKNOWN UINT64_MAX
+/* nwords: little-endian words of a bitmap, bit i for packet ack + 1 + i. What cannot be is ignored. */
+void nof_ack_rx(struct nof_path *p, uint32_t ack, const uint8_t *words, uint32_t nwords, uint64_t delay_ns);
+int nof_ack_rx_acks(struct nof_path *p, const struct nof_packet *packet); /* 0: its lengths are wrong */
+void nof_ack_flush(struct nof_path *p); /* send what is due */
+
+/* handshake.c */
+void nof_handshake_timer(struct nof_path *p);
+uint64_t nof_handshake_deadline(const struct nof_path *p);
+void nof_handshake_rx(struct nof_transport *t, const struct nof_packet *packet);
 
 #endif

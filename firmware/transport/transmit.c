@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Hot path of the send side: window, frame, send, and the queue towards the port. No lock, no
- * allocation but the port's frame, no system call; one division only while pacing. Touches of
+ * Hot path of the send side: window, frame, send, and (inline) the queue towards the port. No lock, no
+ * allocation but the port's frame, no system call, no division. Touches of
  * state per frame: the path (3 cache lines), one sent map entry, one slot of the queue. */
 #include "transport/state.h"
 
@@ -11,12 +11,7 @@
 
 unsigned nof_path_window(struct nof_path *path, int urgent)
 {
-    struct nof_transport *t = path->t;
-
-    /* What was found a moment ago for this path, less what was sent since, still holds. */
-    if (t->room_path == path && t->room_frames > 0 && !urgent)
-        return t->room_frames;
-    return nof_tx_admit(path, urgent);
+    return nof_tx_room(path, urgent);
 }
 
 struct nof_frame *nof_path_frame(struct nof_path *path, uint32_t body_bytes, uint8_t **body_out)

@@ -118,8 +118,7 @@ void nof_transport_fini(struct nof_transport *t)
 
 void nof_transport_tick(struct nof_transport *t, uint64_t now_ns)
 {
-    t->now_ns = now_ns;
-    t->room_path = NULL;
+    nof_tick(t, now_ns);
 }
 
 /* The delay of an acknowledgement that rides on a reliable frame. */
@@ -233,7 +232,7 @@ static void work(struct nof_transport *t)
 
 void nof_transport_rx(struct nof_transport *t, uint64_t now_ns, struct nof_frame *const *frames, unsigned n)
 {
-    nof_transport_tick(t, now_ns);
+    nof_tick(t, now_ns);
     t->budget = NOF_TXQ_FRAMES;
     nof_transport_count(t, NOF_C_RX_FRAMES, n);
     /* bound: frames of one burst; paid by who sent them */
@@ -294,7 +293,7 @@ unsigned nof_transport_poll(struct nof_transport *t, uint64_t now_ns, unsigned b
 {
     struct nof_path *p;
 
-    nof_transport_tick(t, now_ns);
+    nof_tick(t, now_ns);
     t->budget = budget_frames;
     t->sent_in_poll = 0;
     nof_tx_queue_push(t);

@@ -10,7 +10,7 @@ const struct nof_packet_addr alone_peer = {.mac = {2, 0, 0, 0, 0, 9}, .udp_port 
 static struct nof_frame *frame_alloc(void *port, uint32_t len_bytes)
 {
     struct alone *a = port;
-    struct nof_frame *f = malloc(sizeof(*f) + len_bytes);
+    struct nof_frame *f = a->no_frames ? NULL : malloc(sizeof(*f) + len_bytes);
 
     if (f == NULL)
         return NULL;
@@ -32,10 +32,19 @@ static void frame_free(void *port, struct nof_frame *frame)
 static unsigned port_send(void *port, struct nof_frame *const *frames, unsigned n)
 {
     struct alone *a = port;
+    unsigned done = n;
 
-    (void)frames;
     a->sends++;
-    return a->busy_every != 0 && a->sends % a->busy_every == 0 ? n / 2 : n;
+    if (a->busy_every != 0 && a->sends % a->busy_every == 0)
+        done = n / 2;
+    if (a->stuck)
+        done = 0;
+    a->sent += done;
+    if (done > 0 && frames[done - 1]->len_bytes <= sizeof(a->last)) {
+        a->last_bytes = frames[done - 1]->len_bytes;
+        memcpy(a->last, frames[done - 1]->data, a->last_bytes);
+    }
+    return done;
 }
 
 /* Reads every byte that it is given. */
@@ -54,17 +63,26 @@ static int on_frame(void *up, struct nof_path *path, const struct nof_wire_view 
     return a->refused != 0 && view->type == a->refused ? NOF_EPROTO : NOF_OK;
 }
 
-static void on_path(void *up, struct nof_path *path)
+static void on_up(void *up, struct nof_path *path)
 {
     (void)up;
     (void)path;
+}
+
+static void on_ready(void *up, struct nof_path *path)
+{
+    struct alone *a = up;
+
+    a->ready++;
+    a->ready_path = path;
 }
 
 static void on_dead(void *up, struct nof_path *path, int reason)
 {
     struct alone *a = up;
 
-    (void)reason;
+    a->deaths++;
+    a->reason = reason;
     if (a->path == path)
         a->path = NULL;
 }
@@ -80,14 +98,15 @@ static const uint8_t *job_key(void *up, uint64_t job_id)
 static const struct nof_port_ops port_ops = {
     .frame_alloc = frame_alloc, .frame_free = frame_free, .send = port_send};
 static const struct nof_transport_ops ops = {
-    .on_frame = on_frame, .on_up = on_path, .on_ready = on_path, .on_dead = on_dead, .job_key = job_key};
+    .on_frame = on_frame, .on_up = on_up, .on_ready = on_ready, .on_dead = on_dead, .job_key = job_key};
 
-/* As if the handshake had gone before. */
-static struct nof_path *establish(struct nof_transport *t)
+struct nof_path *alone_path(struct alone *a, uint64_t peer_nic)
 {
-    struct nof_path *p = nof_path_alloc(t, ALONE_JOB, 901);
+    struct nof_transport *t = a->t;
+    struct nof_path *p = nof_path_alloc(t, ALONE_JOB, peer_nic);
 
-    p->local_conn = ALONE_CONN;
+    if (p == NULL)
+        return NULL;
     p->ours = true;
     nof_path_set_peer(p, &alone_peer, 5);
     p->mtu_bytes = 1500;
@@ -122,7 +141,21 @@ void alone_open(struct alone *a, uint64_t now_ns)
     a->mem = aligned_alloc(64, bytes);
     if (a->mem == NULL || nof_transport_init(a->mem, bytes, &cfg, now_ns, &a->t) != NOF_OK)
         abort();
-    a->path = establish(a->t);
+    a->path = alone_path(a, 901);
+    a->path->local_conn = ALONE_CONN;
+}
+
+void alone_peer_says(struct alone *a, uint64_t now_ns, const struct nof_packet_fill *fill, const void *body,
+                     uint32_t body_bytes)
+{
+    uint8_t frame[ALONE_FRAME_MAX];
+    uint8_t head[NOF_PACKET_HEAD_BYTES];
+    uint16_t sum = nof_packet_head(head, &alone_peer, &alone_self, alone_peer.udp_port, ALONE_CONN);
+
+    if (body_bytes > 0)
+        memcpy(frame + NOF_WIRE_OUTER_BYTES + NOF_WIRE_COMMON_BYTES, body, body_bytes);
+    nof_packet_finish(frame, head, sum, fill, body_bytes);
+    alone_rx(a, now_ns, frame, NOF_WIRE_OUTER_BYTES + NOF_WIRE_COMMON_BYTES + body_bytes);
 }
 
 void alone_rx(struct alone *a, uint64_t now_ns, const uint8_t *data, uint32_t len)

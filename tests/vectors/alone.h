@@ -25,12 +25,28 @@ struct alone {
     unsigned sends; /* calls of the port's send() */
     unsigned busy_every; /* of these, one in so many takes half; 0: none */
     uint8_t refused; /* frames of this type break the protocol; 0: none do */
+    bool no_frames; /* the port's pool is empty */
+    bool stuck; /* the port takes nothing */
+    unsigned ready; /* calls of on_ready() */
+    struct nof_path *ready_path; /* the last of them */
+    unsigned deaths; /* calls of on_dead() */
+    int reason; /* the last of them */
+    unsigned sent; /* frames that the port took */
+    uint32_t last_bytes; /* the last of them */
+    uint8_t last[ALONE_FRAME_MAX];
 };
 
 extern const struct nof_packet_addr alone_self, alone_peer;
 
-/* Fields that the caller may set before: features, nic.window_frames, busy_every, refused. */
+/* One more path, to NIC `peer_nic` at alone_peer, as if its handshake had gone before. */
+struct nof_path *alone_path(struct alone *a, uint64_t peer_nic);
+
+/* Fields that the caller may set before: features, nic.window_frames, nic.link_rate_bps, and what the port and the
+ * layer above are to do. */
 void alone_open(struct alone *a, uint64_t now_ns);
+/* A frame of the peer on the established path arrives: fields and payload are `body`. */
+void alone_peer_says(struct alone *a, uint64_t now_ns, const struct nof_packet_fill *fill, const void *body,
+                     uint32_t body_bytes);
 void alone_rx(struct alone *a, uint64_t now_ns, const uint8_t *data, uint32_t len);
 /* Returns how many frames of the port were lost. */
 long alone_close(struct alone *a);

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "../vectors/alone.h"
+
+#define MS 1000000ull
+
+static void open_narrow(struct alone *a, uint64_t now_ns, uint16_t mtu_bytes, uint16_t peer_mtu_bytes)
+{
+    *a = (struct alone){.nic.window_frames = 32};
+    alone_open(a, now_ns);
+    a->path->mtu_bytes = mtu_bytes;
+    a->path->peer_mtu_bytes = peer_mtu_bytes;
+    nof_mtu_settled(a->path);
+}
+
+/* What the path would do when something is acknowledged. Returns the size of the IP datagram that it sent, or 0. */
+static uint32_t try_at(struct alone *a, uint64_t now_ns)
+{
+    unsigned sent = a->sent;
+
+    nof_transport_tick(a->t, now_ns);
+    if (a->path->raise_at_ms != 0)
+        nof_mtu_raise(a->path);
+    nof_transport_flush(a->t);
+    if (a->sent == sent)
+        return 0;
+    assert_int_equal(a->last[NOF_WIRE_OUTER_BYTES + NOF_WIRE_TYPE], NOF_WIRE_PROBE);
+    return a->last_bytes - 14;
+}
+
+static void says_passed(struct alone *a, uint32_t ip_bytes, uint32_t fields_bytes)
+{
+    uint8_t f[8] = {0};
+    struct nof_packet_fill fill = {.type = NOF_WIRE_PROBE_ACK, .fields_bytes = (uint8_t)fields_bytes};
+
+    nof_put32(f, ip_bytes);
+    alone_peer_says(a, a->t->now_ns, &fill, f, fields_bytes);
+}
+
+static void handshakes_step_down_the_levels(void **state)
+{
+    (void)state;
+    assert_int_equal(nof_mtu_level_below(UINT16_MAX), 9000);
+    assert_int_equal(nof_mtu_level_below(9000), 1500);
+    assert_int_equal(nof_mtu_level_below(1499), 1280);
+    assert_int_equal(nof_mtu_level_below(1280), 576);
+    assert_int_equal(nof_mtu_level_below(576), 576);
+}
+
+/* Also where the milliseconds of the clock wrap meanwhile. */
+static void a_narrow_path_tries_the_next_level_and_no_more_often(void **state)
+{
+    const uint64_t begin_ms[] = {5, UINT32_MAX - 500ull};
+
+    (void)state;
+    for (unsigned i = 0; i < 2; i++) {
+        struct alone a;
+        uint64_t t = begin_ms[i];
+
+        open_narrow(&a, t * MS, 576, 1500);
+        assert_int_equal(try_at(&a, (t + 998) * MS), 0);
+        assert_int_equal(try_at(&a, (t + 1001) * MS), 1280);
+        assert_int_equal(try_at(&a, (t + 1001) * MS), 0);
+        assert_int_equal(try_at(&a, (t + 10998) * MS), 0);
+        assert_int_equal(try_at(&a, (t + 11003) * MS), 1280); /* it did not pass: once more */
+        says_passed(&a, 1280, NOF_WIRE_PROBE_ACK_BYTES);
+        assert_int_equal(a.path->mtu_bytes, 1280);
+        assert_int_equal(try_at(&a, (t + 12005) * MS), 1500);
+        says_passed(&a, 1500, NOF_WIRE_PROBE_ACK_BYTES);
+        assert_int_equal(a.path->mtu_bytes, 1500);
+        assert_int_equal(a.path->raise_at_ms, 0); /* as far as it goes */
+        assert_int_equal(a.counters[NOF_C_PROBES_TX], 3);
+        assert_int_equal(alone_close(&a), 0);
+    }
+}
+
+static void no_more_is_tried_than_both_can_take(void **state)
+{
+    struct alone a;
+
+    (void)state;
+    open_narrow(&a, MS, 576, 1000);
+    assert_int_equal(try_at(&a, 1100 * MS), 1000); /* no level, but the peer's own */
+    says_passed(&a, 1000, NOF_WIRE_PROBE_ACK_BYTES);
+    assert_int_equal(a.path->raise_at_ms, 0);
+    (void)alone_close(&a);
+    open_narrow(&a, MS, 1500, 9000); /* our own NIC takes 1500 */
+    assert_int_equal(a.path->raise_at_ms, 0);
+    (void)alone_close(&a);
+}
+
+static void what_cannot_have_passed_is_not_believed(void **state)
+{
+    struct alone a;
+
+    (void)state;
+    open_narrow(&a, MS, 1280, 1500);
+    says_passed(&a, 1501, NOF_WIRE_PROBE_ACK_BYTES);
+    says_passed(&a, UINT32_MAX, NOF_WIRE_PROBE_ACK_BYTES);
+    says_passed(&a, 576, NOF_WIRE_PROBE_ACK_BYTES); /* an old one: never shrinks */
+    says_passed(&a, 1400, 0);
+    says_passed(&a, 1400, 8);
+    assert_int_equal(a.path->mtu_bytes, 1280);
+    says_passed(&a, 1400, NOF_WIRE_PROBE_ACK_BYTES);
+    assert_int_equal(a.path->mtu_bytes, 1400);
+    assert_int_equal(alone_close(&a), 0);
+}
+
+static void a_padded_probe_is_told_its_size(void **state)
+{
+    static const uint8_t padding[1000];
+    const struct nof_packet_fill probe = {.type = NOF_WIRE_PROBE};
+    const uint8_t *c;
+    struct alone a;
+
+    (void)state;
+    open_narrow(&a, MS, 1500, 1500);
+    c = a.last + NOF_WIRE_OUTER_BYTES;
+    alone_peer_says(&a, MS, &probe, padding, sizeof padding);
+    assert_int_equal(c[NOF_WIRE_TYPE], NOF_WIRE_PROBE_ACK);
+    assert_int_equal(c[NOF_WIRE_FIELDS], NOF_WIRE_PROBE_ACK_BYTES);
+    assert_int_equal(nof_get32(c + NOF_WIRE_COMMON_BYTES), sizeof padding + NOF_PACKET_IP_OVERHEAD_BYTES);
+    alone_peer_says(&a, MS, &probe, NULL, 0); /* "are you there" */
+    assert_int_equal(a.sent, 2);
+    assert_int_equal(c[NOF_WIRE_TYPE], NOF_WIRE_PROBE_ACK);
+    assert_int_equal(c[NOF_WIRE_FIELDS], 0);
+    assert_int_equal(alone_close(&a), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(handshakes_step_down_the_levels),
+        cmocka_unit_test(a_narrow_path_tries_the_next_level_and_no_more_often),
+        cmocka_unit_test(no_more_is_tried_than_both_can_take),
+        cmocka_unit_test(what_cannot_have_passed_is_not_believed),
+        cmocka_unit_test(a_padded_probe_is_told_its_size),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

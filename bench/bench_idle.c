@@ -27,11 +27,12 @@
 #define READY_MS 30000
 #define GRACE_MS 5000
 
-enum { OPT_SECONDS = 256 };
+enum { OPT_SECONDS = 256, OPT_SILENCES };
 
 struct bench {
     bool json;
     unsigned seconds;
+    unsigned silences;
     double rank_percent;
     double wake_us[WAKES_MAX];
     size_t wakes;
@@ -53,12 +54,14 @@ static bool run_ranks(struct bench *b)
     char nof[NOF_BENCH_PATH_BYTES];
     char program[NOF_BENCH_PATH_BYTES];
     char seconds[16];
-    const char *const argv[] = {"env", "-u", "NOF_SOCKET", nof,     "run",   "--hosts",
-                                "2",   "-n", "2",          program, seconds, NULL};
+    char silences[16];
+    const char *const argv[] = {"env", "-u", "NOF_SOCKET", nof,     "run",    "--hosts", "2",
+                                "-n",  "2",  program,      seconds, silences, NULL};
 
     nof_bench_beside("nof", nof);
     nof_bench_beside("bench/idle_mpi", program);
     snprintf(seconds, sizeof(seconds), "%u", b->seconds);
+    snprintf(silences, sizeof(silences), "%u", b->silences);
     return access(program, X_OK) == 0 && nof_bench_spawn(argv, "/dev/stderr", RUN_S, take_line, b) == 0;
 }
 
@@ -193,6 +196,11 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         if (b->seconds < 1 || b->seconds > 60)
             argp_error(state, "--seconds is 1 to 60");
         return 0;
+    case OPT_SILENCES:
+        b->silences = (unsigned)atoi(arg);
+        if (b->silences < 1 || b->silences > WAKES_MAX)
+            argp_error(state, "--silences is 1 to %d", WAKES_MAX);
+        return 0;
     default:
         return nof_bench_option(key, arg, state, &b->json);
     }
@@ -203,10 +211,11 @@ int nof_bench_idle(int argc, char **argv)
     static const struct argp_option options[] = {
         NOF_BENCH_JSON,
         {"seconds", OPT_SECONDS, "S", 0, "time per measurement (3)", 0},
+        {"silences", OPT_SILENCES, "N", 0, "seconds of silence, with a message behind each (5)", 0},
         {NULL, 0, NULL, 0, NULL, 0},
     };
     const struct argp argp = {options, parse, NULL, "What waiting costs.", NULL, NULL, NULL};
-    struct bench b = {.seconds = 3, .rank_percent = NAN};
+    struct bench b = {.seconds = 3, .silences = 5, .rank_percent = NAN};
     struct nof_bench_report report;
     json_t *result;
 

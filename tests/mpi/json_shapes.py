@@ -3,6 +3,7 @@
 """Every --json shape is as its schema in docs/schemas says, and is exactly one object.
 
 usage: json_shapes.py NOF SCHEMAS [--all]    (--all: the slow benches too)"""
+import concurrent.futures
 import json
 import os
 import pathlib
@@ -31,7 +32,7 @@ QUICK = {
     "replay": ["replay", "--json", str(TRACES / "cg.W.4.recv"), str(TRACES / "mg.W.4.recv")],
     "bench-dfcm": ["bench", "dfcm", "--passes", "1", "--json", str(MESSAGES)],
     "bench-pt2pt": ["bench", "pt2pt", "--rounds", "1", "--ms", "2", "--json"],
-    "bench-idle": ["bench", "idle", "--seconds", "1", "--json"],
+    "bench-idle": ["bench", "idle", "--seconds", "1", "--silences", "1", "--json"],
     "bench-neighbour": ["bench", "neighbour", "--window", "10", "--only", "recv_cancel", "--json"],
 }
 SLOW = {
@@ -62,15 +63,21 @@ def daemon_shapes():
         check("run-stats", stats.read_text())
 
 
+def command_shape(name, args):
+    done = subprocess.run([NOF, *args], env=ALONE, stdout=subprocess.PIPE, text=True, timeout=300, check=False)
+    check(name, done.stdout)
+    return f"{name}: exit code {done.returncode}"
+
+
 def main():
     daemon_shapes()
     commands = {k: v for k, v in QUICK.items() if k not in ("status", "stats", "features")}
     if "--all" in sys.argv:
         commands |= SLOW
-    for name, args in commands.items():
-        done = subprocess.run([NOF, *args], env=ALONE, stdout=subprocess.PIPE, text=True, timeout=300, check=False)
-        check(name, done.stdout)
-        print(f"{name}: exit code {done.returncode}")
+    # All at once: a bench mostly waits, and its figures are not looked at.
+    with concurrent.futures.ThreadPoolExecutor(len(commands)) as pool:
+        for said in [pool.submit(command_shape, *command) for command in commands.items()]:
+            print(said.result())
     for path in SCHEMAS.glob("*.json"):
         jsonschema.Draft202012Validator.check_schema(json.loads(path.read_text()))
         if path.stem not in {**QUICK, **SLOW, "run-stats": None}:

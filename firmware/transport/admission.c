@@ -87,7 +87,7 @@ unsigned nof_tx_admit(struct nof_path *path, int urgent)
     n = path_room(path, urgent);
     if (n == 0) {
         path->want_ready = true;
-        path->cc.limited = true;
+        nof_cc_refused(&path->cc);
         return 0;
     }
     global = nic_room(path->t, urgent);

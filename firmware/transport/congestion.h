@@ -36,7 +36,7 @@ struct nof_cc {
     uint32_t reduced_xn; /* no further decrease until this one is acknowledged */
     uint8_t over_samples; /* consecutive samples above the target in slow start */
     uint8_t rounds; /* wraps */
-    bool limited; /* the window has kept something back in this round: whoever was refused sets it */
+    bool limited; /* the window has kept something back in this round */
     bool slow_start : 1;
     bool draining : 1; /* for one round: to see the round trip without our own queue */
 };
@@ -65,6 +65,12 @@ void nof_cc_on_timeout(struct nof_cc *cc, const struct nof_cc_path *path, unsign
 static inline uint32_t nof_cc_window(const struct nof_cc *cc, uint32_t mss_bytes)
 {
     return cc->draining ? NOF_CC_DRAIN_FRAMES * mss_bytes : cc->cwnd_bytes;
+}
+
+/* The window has kept something back. */
+static inline void nof_cc_refused(struct nof_cc *cc)
+{
+    cc->limited = true;
 }
 
 /* Our own core stood still: what was measured in this round is its pause. */

@@ -68,6 +68,7 @@ struct nof_tombstone {
     uint8_t head[NOF_PACKET_HEAD_BYTES];
 };
 
+/* Who writes which field: tests/lint/writers.txt. */
 struct nof_path {
     struct nof_transport *t;
     void *user;

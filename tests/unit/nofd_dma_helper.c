@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include "base/bytes.h"
 #include "fake_process.h"
 #include "nofd/sys/clock.h"
 
@@ -216,7 +217,7 @@ static void payload_passes_through_the_window(void **state)
     assert_false(pools.source.ops->ready(&pools.source));
     assert_memory_equal(ours[0], "0123", 4);
     assert_memory_equal(ours[1], "456789", 6);
-    assert_int_equal(sum[0] | sum[1] << 8 | sum[2] << 16 | (uint32_t)sum[3] << 24, want);
+    assert_int_equal(nof_get32(sum), want);
     assert_int_equal(fake.ended[0].token, 5);
     assert_int_equal(fake.ended[1].token, 6);
     assert_int_equal(memory[0].pending, 0);

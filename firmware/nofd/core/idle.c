@@ -18,7 +18,8 @@
 #define SHUN_NS (2 * NOFD_MS) /* no yields for so long after; twice as long if it happens again: */
 /* Longer would be dear where ranks compute: asleep, the core is woken for each message (LU of NPB: 14 % at 50 ms). */
 #define SHUN_MAX_NS (4 * NOFD_MS)
-#define SHUN_FORGET_NS (500 * NOFD_MS) /* since the last one: ranks that start take a slice or two, and no more */
+/* Since the last one: ranks that start take a slice or two, and no more. */
+#define SHUN_FORGET_NS (500 * NOFD_MS)
 #define SLEEP_MIN_NS (2 * NOFD_US) /* a shorter sleep costs more than it saves */
 
 /* How long a port that cannot wake us is left alone: longer each time that nothing is under way. */

@@ -112,7 +112,7 @@ static int work(const struct arguments *a)
             large_message(&pair);
         nof_callgrind_mark();
     }
-    int ok = pair.side[0].errors + pair.side[1].errors == 0;
+    bool ok = pair.side[0].errors + pair.side[1].errors == 0;
     nof_pair_fini(&pair);
     return ok ? 0 : 1;
 }

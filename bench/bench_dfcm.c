@@ -75,7 +75,7 @@ static int run_file(struct bench *b, unsigned codec, const struct nof_messages *
     size_t used = 0;
     double began;
 
-    c->fresh(b->state[codec], 1);
+    c->fresh(b->state[codec], true);
     began = now_s();
     for (size_t i = 0; i < m->n; i++) {
         const struct nof_message *msg = &m->message[i];
@@ -86,7 +86,7 @@ static int run_file(struct bench *b, unsigned codec, const struct nof_messages *
     }
     sum->compress_s += now_s() - began;
     sum->packed_bytes += (double)used;
-    c->fresh(b->state[codec], 0);
+    c->fresh(b->state[codec], false);
     used = 0;
     began = now_s();
     for (size_t i = 0; i < m->n; i++) {

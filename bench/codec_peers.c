@@ -14,7 +14,7 @@ static void *open_lz4(void)
     return malloc((size_t)LZ4_sizeofState());
 }
 
-static void fresh(void *state, int forget)
+static void fresh(void *state, bool forget)
 {
     (void)state;
     (void)forget;
@@ -74,7 +74,7 @@ static void *open_zstd(void)
     return NULL;
 }
 
-static void fresh_zstd(void *state, int forget)
+static void fresh_zstd(void *state, bool forget)
 {
     (void)state;
     (void)forget;

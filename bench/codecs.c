@@ -48,7 +48,7 @@ static void close_firmware(void *state)
     free(f);
 }
 
-static void fresh_firmware(void *state, int forget)
+static void fresh_firmware(void *state, bool forget)
 {
     struct firmware *f = state;
 
@@ -152,7 +152,7 @@ static void close_reference(void *state)
     free(r);
 }
 
-static void fresh_reference(void *state, int forget)
+static void fresh_reference(void *state, bool forget)
 {
     struct reference *r = state;
 

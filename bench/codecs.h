@@ -5,6 +5,7 @@
 #define NOF_BENCH_CODECS_H
 
 #include <stddef.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 /* Payload of a DATA frame at MTU 1500: IPv4, UDP, common header and fixed fields taken off. */
@@ -16,7 +17,7 @@ struct nof_codec {
     void *(*open)(void); /* NULL: no memory */
     void (*close)(void *state);
     /* All predictors as new; what was compressed before is forgotten if `forget`, else read from its beginning. */
-    void (*fresh)(void *state, int forget);
+    void (*fresh)(void *state, bool forget);
     /* Returns the bytes that travel; out has 2 len + 4096. */
     size_t (*compress)(void *state, uint32_t destination, const uint8_t *in, size_t len, uint8_t *out);
     /* in: packed_bytes that compress() made of len bytes, in the same order of messages. 0, or -1. */

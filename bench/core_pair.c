@@ -171,17 +171,17 @@ static int deliver(struct nof_pair *p, int side, unsigned burst)
 
 void nof_pair_turn(struct nof_pair *p, unsigned burst, uint64_t step_ns)
 {
-    int busy = 1;
+    bool busy = true;
     if (burst > 64)
         burst = 64;
     while (busy) {
-        busy = 0;
+        busy = false;
         for (int side = 0; side < 2; side++) {
             busy |= deliver(p, side, burst);
             if (nof_nic_next_deadline(p->side[side].nic) > p->now_ns)
                 continue;
             enter(p, side, call_poll, &(struct call){.n = 0});
-            busy = 1;
+            busy = true;
         }
     }
     p->now_ns += step_ns;
@@ -211,7 +211,7 @@ static int open_side(struct nof_pair *p, int i, const struct nof_nic_config *cfg
                                          .size = 2,
                                          .staging = s->staging,
                                          .staging_bytes = STAGING_BYTES,
-                                         .dma_inline = 1};
+                                         .dma_inline = true};
     return nof_nic_endpoint_open(s->nic, p->now_ns, &params, &s->endpoint, &s->card) == NOF_OK ? 0 : -1;
 }
 

@@ -28,7 +28,7 @@
 struct nof_steer {
     char ifname[IF_NAMESIZE];
     int stats_fd;
-    int pinned;
+    bool pinned;
 };
 
 static const char *const names[NOF_STEER_VERDICTS] = {
@@ -279,7 +279,7 @@ int nof_steer_pin(struct nof_steer *steer)
     rc = bpf_obj_pin(steer->stats_fd, path);
     if (rc < 0)
         return rc;
-    steer->pinned = 1;
+    steer->pinned = true;
     return 0;
 }
 

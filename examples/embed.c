@@ -137,7 +137,7 @@ static void open_host(struct host *h, unsigned index, struct nof_fabric *fabric,
                                  .host_id = index,
                                  .mtu_bytes = 9000};
     struct nof_endpoint_params params = {
-        .job_id = 7, .job_key = {1, 2, 3}, .rank = index, .size = NICS, .dma_inline = 1};
+        .job_id = 7, .job_key = {1, 2, 3}, .rank = index, .size = NICS, .dma_inline = true};
 
     memcpy(cfg.mac, mac, sizeof(cfg.mac));
     h->port = nof_fabric_port(fabric, index);

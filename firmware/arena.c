@@ -14,7 +14,7 @@ struct sizes {
     uint32_t flow_msgs, flow_blocks;
 };
 
-static int pick(uint32_t value, uint32_t initial, uint32_t least, uint32_t most, uint32_t *out)
+static bool pick(uint32_t value, uint32_t initial, uint32_t least, uint32_t most, uint32_t *out)
 {
     *out = value == 0 ? initial : value;
     return *out >= least && *out <= most;
@@ -27,7 +27,7 @@ int nof_arena_check(const struct nof_nic_config *in, struct nof_nic_config *out)
         out->udp_port = NOF_WIRE_UDP_PORT;
     if (in->netmem_bytes == 0)
         out->netmem_bytes = (uint64_t)16 << 20;
-    int ok = in->nic_id != 0;
+    bool ok = in->nic_id != 0;
     ok &= pick(in->mtu_bytes, 1500, 576, 9216, &out->mtu_bytes);
     ok &= pick(in->max_endpoints, 16, 1, 1024, &out->max_endpoints);
     ok &= pick(in->max_paths, 256, 1, 65536, &out->max_paths);

@@ -14,50 +14,50 @@
 #define FLOW_STEPS 16u /* to take a flow out of its tables, beside what is counted there */
 
 /* Each returns 1 when nothing of its kind is left, 0 when the steps are used up. */
-typedef int (*close_fn)(struct nof_nic *nic, struct nof_endpoint *ep);
+typedef bool (*close_fn)(struct nof_nic *nic, struct nof_endpoint *ep);
 
-static int may(struct nof_nic *nic, struct nof_endpoint *ep, uint32_t steps)
+static bool may(struct nof_nic *nic, struct nof_endpoint *ep, uint32_t steps)
 {
     if (nof_steps_left(nic, ep) == 0)
-        return 0;
+        return false;
     nof_steps_spend(ep, steps);
-    return 1;
+    return true;
 }
 
-static int close_completions(struct nof_nic *nic, struct nof_endpoint *ep)
+static bool close_completions(struct nof_nic *nic, struct nof_endpoint *ep)
 {
     /* bound: completions that wait, as far as the steps of a turn reach; paid by the endpoint's steps */
     while (ep->comp_head != NOF_NIL) {
         if (!may(nic, ep, 4))
-            return 0;
+            return false;
         nof_op_release(nic, nof_completion_forget(nic, ep));
     }
-    return 1;
+    return true;
 }
 
-static int close_flows(struct nof_nic *nic, struct nof_endpoint *ep)
+static bool close_flows(struct nof_nic *nic, struct nof_endpoint *ep)
 {
     /* bound: flows and their operations, as far as the steps reach; paid by the endpoint's steps */
     while (ep->close_at != NOF_NIL) {
         struct nof_peer *peer = nof_peer_at(nic, ep->close_at);
         if (!may(nic, ep, FLOW_STEPS))
-            return 0;
+            return false;
         if (nof_flows_end_one(nic, peer, NOF_ECANCELED))
             continue;
         nof_flows_close(nic, peer);
         ep->close_at = peer->ep_next;
     }
-    return 1;
+    return true;
 }
 
 /* Receives that no peer's end has ended: posted ones, and those whose writes are under way. */
-static int close_receives(struct nof_nic *nic, struct nof_endpoint *ep)
+static bool close_receives(struct nof_nic *nic, struct nof_endpoint *ep)
 {
     /* bound: the pool of receives, as far as the steps reach; paid by the endpoint's steps */
     for (; ep->recvs_used > 0 && ep->close_at < nic->recvs.high; ep->close_at++) {
         struct nof_recv *r = nof_recv_at(nic, ep->close_at);
         if (!may(nic, ep, 1))
-            return 0;
+            return false;
         if (r->state == NOF_RECV_FREE || r->ep != ep->index)
             continue;
         nof_steps_spend(ep, FLOW_STEPS);
@@ -68,60 +68,60 @@ static int close_receives(struct nof_nic *nic, struct nof_endpoint *ep)
         else
             nof_recv_end(nic, r, NOF_ECANCELED);
     }
-    return 1;
+    return true;
 }
 
-static int close_unexpected(struct nof_nic *nic, struct nof_endpoint *ep)
+static bool close_unexpected(struct nof_nic *nic, struct nof_endpoint *ep)
 {
     /* bound: the pool of envelopes, as far as the steps reach; paid by the endpoint's steps */
     for (; (ep->stored | ep->mprobed) > 0 && ep->close_at < nic->envs.high; ep->close_at++) {
         if (!may(nic, ep, 1))
-            return 0;
+            return false;
         if (nof_unexpected_close(nic, ep, ep->close_at))
             nof_steps_spend(ep, FLOW_STEPS);
     }
-    return 1;
+    return true;
 }
 
-static int close_held(struct nof_nic *nic, struct nof_endpoint *ep)
+static bool close_held(struct nof_nic *nic, struct nof_endpoint *ep)
 {
     /* bound: blocks of network memory, as far as the steps reach; paid by the endpoint's steps */
     for (; ep->held > 0 && ep->close_at < nic->netmem.high; ep->close_at++) {
         if (!may(nic, ep, 1))
-            return 0;
+            return false;
         nof_unexpected_close_held(nic, ep, ep->close_at);
     }
-    return 1;
+    return true;
 }
 
-static int close_layouts(struct nof_nic *nic, struct nof_endpoint *ep)
+static bool close_layouts(struct nof_nic *nic, struct nof_endpoint *ep)
 {
     /* bound: buckets of layouts, as far as the steps reach; paid by the endpoint's steps */
     for (; nic->layouts.used[ep->index].layouts > 0 && ep->close_at <= nic->layouts.mask; ep->close_at++) {
         if (!may(nic, ep, 1))
-            return 0;
+            return false;
         nof_steps_spend(ep, nof_layout_close_bucket(&nic->layouts, ep->close_at, ep->index));
     }
-    return 1;
+    return true;
 }
 
 /* Is nobody else at work for it any more? */
-static int is_idle(const struct nof_nic *nic, const struct nof_endpoint *ep)
+static bool is_idle(const struct nof_nic *nic, const struct nof_endpoint *ep)
 {
     return ep->told == nic->nlinks && ep->dma_pending == 0 && ep->sends_used == 0 && ep->recvs_used == 0;
 }
 
-static int free_flows(struct nof_nic *nic, struct nof_endpoint *ep)
+static bool free_flows(struct nof_nic *nic, struct nof_endpoint *ep)
 {
     /* bound: flows, as far as the steps reach; paid by the endpoint's steps */
     while (ep->peers != NOF_NIL) {
         struct nof_peer *peer = nof_peer_at(nic, ep->peers);
         if (!may(nic, ep, 1))
-            return 0;
+            return false;
         ep->peers = peer->ep_next;
         nof_peer_free(nic, peer);
     }
-    return 1;
+    return true;
 }
 
 static const close_fn pieces[] = {close_completions, close_flows, close_receives,
@@ -150,8 +150,8 @@ void nof_close_run(struct nof_nic *nic, struct nof_endpoint *ep)
     nof_job_link_gone(nic, ep->job);
 }
 
-/* Returns 1 when every link of the job has been told (or has it in its queue). */
-static int tell_peers(struct nof_nic *nic, struct nof_endpoint *ep)
+/* True when every link of the job has been told (or has it in its queue). */
+static bool tell_peers(struct nof_nic *nic, struct nof_endpoint *ep)
 {
     uint8_t fields[NOF_WIRE_EP_DOWN_BYTES];
     nof_put32(fields + NOF_WIRE_EP_DOWN_RANK, ep->rank);
@@ -162,11 +162,11 @@ static int tell_peers(struct nof_nic *nic, struct nof_endpoint *ep)
         if (!link->used || !link->up || link->job != ep->job)
             continue;
         if (nof_pool_free(&nic->ctls) == 0)
-            return 0;
+            return false;
         nof_link_ctl(nic, link, NOF_WIRE_EP_DOWN, 0, (uint16_t)nof_ep_index(nic, ep), 0, fields,
                      sizeof fields);
     }
-    return 1;
+    return true;
 }
 
 void nof_ep_close(struct nof_nic *nic, struct nof_endpoint *ep, int reason)

@@ -40,25 +40,25 @@ static void fatal(struct nof_nic *nic, struct nof_endpoint *ep)
     nof_life_fail(nic, ep, NOF_EINVAL);
 }
 
-static int flags_within(const struct nof_desc *desc, unsigned allowed)
+static bool flags_within(const struct nof_desc *desc, unsigned allowed)
 {
     return (desc->flags & ~allowed) == 0 && desc->reserved0 == 0;
 }
 
-static int is_rank(const struct nof_endpoint *ep, int32_t peer)
+static bool is_rank(const struct nof_endpoint *ep, int32_t peer)
 {
     return peer >= 0 && (uint32_t)peer < ep->size;
 }
 
-/* The layout that the descriptor names in *layout_out (NOF_NIL: plain buffer). 0: no such layout. */
-static int buffer_of(struct nof_nic *nic, const struct nof_endpoint *ep, const struct nof_desc *desc,
-                     uint32_t *layout_out)
+/* The layout that the descriptor names in *layout_out (NOF_NIL: plain buffer). False: no such layout. */
+static bool buffer_of(struct nof_nic *nic, const struct nof_endpoint *ep, const struct nof_desc *desc,
+                      uint32_t *layout_out)
 {
     *layout_out = NOF_NIL;
     if (desc->len > INT64_MAX)
-        return 0;
+        return false;
     if (!(desc->flags & NOF_DESC_F_LAYOUT))
-        return 1;
+        return true;
     *layout_out =
         nof_layout_find(&nic->layouts, nof_ep_index(nic, ep), desc->layout, desc->layout_generation);
     return *layout_out != NOF_NIL;
@@ -110,7 +110,7 @@ static void no_match(struct nof_nic *nic, struct nof_endpoint *ep, const struct 
 /* Post a receive or a waiting probe that has found nothing in the store. */
 static void post(struct nof_nic *nic, struct nof_endpoint *ep, const struct nof_desc *desc, uint32_t layout)
 {
-    int probes = desc->opcode != NOF_DESC_RECV && nof_match_probes(ep) >= PROBES_MAX;
+    bool probes = desc->opcode != NOF_DESC_RECV && nof_match_probes(ep) >= PROBES_MAX;
     if (!ep->spilling && (probes || !nof_recv_may_post(nic, ep)))
         nof_spill_enter(nic, ep);
     if (ep->spilling) {
@@ -134,7 +134,7 @@ static struct nof_match_key key_of(const struct nof_nic *nic, const struct nof_e
         .ep = nof_ep_index(nic, ep), .ctx = desc->ctx, .source = desc->peer, .tag = desc->tag};
 }
 
-static int key_valid(const struct nof_endpoint *ep, const struct nof_desc *desc)
+static bool key_valid(const struct nof_endpoint *ep, const struct nof_desc *desc)
 {
     return (desc->peer == NOF_ANY_SOURCE || is_rank(ep, desc->peer)) && desc->tag >= NOF_ANY_TAG;
 }

@@ -32,7 +32,7 @@ static int processor_has(enum nof_dfcm_isa isa)
     const uint32_t avx2 = bit_AVX2 | bit_BMI | bit_BMI2;
     const uint32_t avx512 = bit_AVX512F | bit_AVX512BW | bit_AVX512CD | bit_AVX512DQ | bit_AVX512VL;
     const uint32_t bytes = bit_AVX512VBMI | bit_AVX512VBMI2;
-    int has_avx2 = (ebx & avx2) == avx2 && (saved & 6) == 6;
+    bool has_avx2 = (ebx & avx2) == avx2 && (saved & 6) == 6;
 
     if (isa == NOF_DFCM_ISA_AVX2)
         return has_avx2;
@@ -56,7 +56,7 @@ static const struct nof_dfcm_kernel *kernel_of(enum nof_dfcm_isa isa)
     return NULL;
 }
 
-static int known_format(enum nof_dfcm_format format)
+static bool known_format(enum nof_dfcm_format format)
 {
     return format == NOF_DFCM_PAPER || format == NOF_DFCM_FAST;
 }
@@ -139,7 +139,7 @@ static struct nof_dfcm_shape shape_of(const struct nof_dfcm *p, enum nof_elem el
     return s;
 }
 
-int nof_dfcm_knows(enum nof_elem elem)
+bool nof_dfcm_knows(enum nof_elem elem)
 {
     return (unsigned)elem < NOF_ELEM_COUNT && shapes[elem].word_bytes != 0;
 }
@@ -249,13 +249,13 @@ NOINLINE static void block_pack(struct maker *k, const struct nof_dfcm_block *b,
 
 #define GUESS_SPARE 3u /* a few too many cost less than another round */
 
-/* One block of at most n values. Returns 0 if the chunk is full. */
-static int make_block(struct maker *k, const uint8_t *in, unsigned n)
+/* One block of at most n values. False: the chunk is full. */
+static bool make_block(struct maker *k, const uint8_t *in, unsigned n)
 {
     size_t room = 2 * k->capacity - k->nibbles;
     struct nof_dfcm_block b;
     struct measure m = {0, 0, 0};
-    int full = 0;
+    bool full = false;
 
     block_begin(k->p, &b);
     if (room >= 2 * NOF_DFCM_BLOCK_BYTES(n)) {
@@ -299,7 +299,7 @@ static void make_raw(struct maker *k, const uint8_t *in, size_t in_bytes, struct
         len -= len % word;
     train(k->p, &k->s, in + k->words * word, len / word - k->words);
     memcpy(k->out, in, len);
-    *chunk = (struct nof_dfcm_chunk){.plain_bytes = (uint32_t)len, .len_bytes = (uint32_t)len, .raw = 1};
+    *chunk = (struct nof_dfcm_chunk){.plain_bytes = (uint32_t)len, .len_bytes = (uint32_t)len, .raw = true};
 }
 
 static void make_coded(struct maker *k, enum nof_elem elem, const uint8_t *in, size_t in_bytes,
@@ -309,7 +309,7 @@ static void make_coded(struct maker *k, enum nof_elem elem, const uint8_t *in, s
     size_t tail = 0;
     size_t len, plain;
 
-    for (int more = 1; more && k->words < limit;)
+    for (bool more = true; more && k->words < limit;)
         more = make_block(k, in + k->words * k->s.word_bytes, at_most(limit - k->words, NOF_DFCM_BLOCK));
     len = (k->nibbles + 1) / 2;
     plain = k->words * k->s.word_bytes;
@@ -325,7 +325,7 @@ static void make_coded(struct maker *k, enum nof_elem elem, const uint8_t *in, s
         (struct nof_dfcm_chunk){.plain_bytes = (uint32_t)(plain + tail), .len_bytes = (uint32_t)(len + tail)};
 }
 
-static void count(struct nof_dfcm_stats *stats, size_t plain, size_t len, int raw, const uint64_t *hits)
+static void count(struct nof_dfcm_stats *stats, size_t plain, size_t len, bool raw, const uint64_t *hits)
 {
     if (stats == NULL)
         return;
@@ -421,7 +421,7 @@ int nof_dfcm_decode(struct nof_dfcm *p, enum nof_elem elem, const void *chunk, s
         return rc;
     }
     memcpy(to + h.plain_bytes - h.tail_bytes, in + len_bytes - h.tail_bytes, h.tail_bytes);
-    count(stats, h.plain_bytes, len_bytes, 0, hits);
+    count(stats, h.plain_bytes, len_bytes, false, hits);
     *plain_bytes_out = h.plain_bytes;
     return NOF_OK;
 }
@@ -434,6 +434,6 @@ int nof_dfcm_train(struct nof_dfcm *p, enum nof_elem elem, const void *raw, size
 
     struct nof_dfcm_shape s = shape_of(p, elem);
     train(p, &s, raw, len_bytes / s.word_bytes);
-    count(stats, len_bytes, len_bytes, 1, NULL);
+    count(stats, len_bytes, len_bytes, true, NULL);
     return NOF_OK;
 }

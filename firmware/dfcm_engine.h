@@ -28,6 +28,7 @@
 #ifndef NOF_DFCM_ENGINE_H
 #define NOF_DFCM_ENGINE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -75,7 +76,7 @@ struct nof_dfcm_stats {
 struct nof_dfcm_chunk {
     uint32_t plain_bytes; /* taken from the input */
     uint32_t len_bytes; /* put into the output */
-    int raw; /* 1: the output is the input's bytes; plain_bytes == len_bytes */
+    bool raw; /* the output is the input's bytes; plain_bytes == len_bytes */
 };
 
 struct nof_dfcm;
@@ -91,7 +92,7 @@ struct nof_dfcm *nof_dfcm_init(void *mem, unsigned table_log2, enum nof_dfcm_for
 void nof_dfcm_reset(struct nof_dfcm *p);
 
 /* May this type be given to encode()? RAW and unknown ones may not: send them without. */
-int nof_dfcm_knows(enum nof_elem elem);
+bool nof_dfcm_knows(enum nof_elem elem);
 /* Bytes of a word: plain_bytes of every chunk but a message's last is a multiple. 8 or 4; 1 for unknown types. */
 unsigned nof_dfcm_word_bytes(enum nof_elem elem);
 

@@ -15,7 +15,7 @@
 #include "msg/send.h"
 
 /* A frame with payload, as it is or decoded. */
-static int on_payload(struct nof_nic *nic, struct nof_peer *peer, const struct nof_wire_view *view, int lent)
+static int on_payload(struct nof_nic *nic, struct nof_peer *peer, const struct nof_wire_view *view, bool lent)
 {
     if (view->type == NOF_WIRE_DATA)
         return nof_data_rx(nic, peer, view, lent);
@@ -27,14 +27,14 @@ static int on_payload(struct nof_nic *nic, struct nof_peer *peer, const struct n
 
 /* A frame whose payload is a chunk. It is decoded whatever becomes of it, now or later: the predictors must stay in
  * step. */
-static int on_chunk(struct nof_nic *nic, struct nof_peer *peer, const struct nof_wire_view *view, int lent)
+static int on_chunk(struct nof_nic *nic, struct nof_peer *peer, const struct nof_wire_view *view, bool lent)
 {
     struct nof_wire_view plain;
     if (!(peer->flags & NOF_PEER_F_RX))
         return NOF_OK;
     if (nof_defer_takes(nic, peer, view, &plain)) {
         nic->grants.deferring = view;
-        int taken = on_payload(nic, peer, &plain, 0);
+        int taken = on_payload(nic, peer, &plain, false);
         nic->grants.deferring = NULL;
         return taken;
     }
@@ -62,7 +62,8 @@ static int on_abort(struct nof_nic *nic, struct nof_peer *peer, const struct nof
     return NOF_OK;
 }
 
-int nof_dispatch_frame(struct nof_nic *nic, struct nof_link *link, const struct nof_wire_view *view, int lent)
+int nof_dispatch_frame(struct nof_nic *nic, struct nof_link *link, const struct nof_wire_view *view,
+                       bool lent)
 {
     if (view->type == NOF_WIRE_FLOW_OPEN)
         return nof_peer_flow_open_rx(nic, link, view);
@@ -123,7 +124,7 @@ void nof_dispatch_local(struct nof_nic *nic)
     struct nof_link *link;
     /* bound: frames of the loop-back pool; paid by who sent them, by their share of the link */
     while ((link = nof_local_next(nic, &batch, &view)) != NULL)
-        nof_dispatch_frame(nic, link, &view, 1);
+        nof_dispatch_frame(nic, link, &view, true);
     nof_deliver_flush(nic);
     nof_local_done(nic, &batch);
 }

@@ -10,7 +10,7 @@
 /* NOF_OK, or NOF_EPROTO: the other side broke the rules, and its path has to end. lent: the bytes are valid until the
  * end of the burst, not of this call alone. */
 int nof_dispatch_frame(struct nof_nic *nic, struct nof_link *link, const struct nof_wire_view *view,
-                       int lent);
+                       bool lent);
 /* The loop-back frames that are on their way. */
 void nof_dispatch_local(struct nof_nic *nic);
 

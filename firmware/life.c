@@ -51,9 +51,9 @@ int nof_life_open(struct nof_nic *nic, const struct nof_endpoint_params *params,
     ep->ring_next = ring_next;
     ep->chore_next = chore_next;
     ep->state = NOF_EP_OPEN;
-    ep->dma_inline = params->dma_inline != 0;
-    ep->dma_read_sums = params->dma_read_sums != 0;
-    ep->dma_read_inline = params->dma_inline != 0 && params->dma_read_late == 0;
+    ep->dma_inline = params->dma_inline;
+    ep->dma_read_sums = params->dma_read_sums;
+    ep->dma_read_inline = params->dma_inline && params->dma_read_late == 0;
     ep->job = job;
     ep->rank = params->rank;
     ep->size = params->size;

@@ -31,7 +31,7 @@
 #define ROOM_MOST 256u
 #define LOCAL_ROUNDS 16u
 
-static int on_frame(void *up, struct nof_path *path, const struct nof_wire_view *view, int lent)
+static int on_frame(void *up, struct nof_path *path, const struct nof_wire_view *view, bool lent)
 {
     struct nof_nic *nic = up;
     struct nof_link *link = nof_path_user(path);
@@ -265,13 +265,13 @@ void nof_nic_dma_done(struct nof_nic *nic, uint64_t now_ns, uint64_t token, int 
     run(nic, RUN_FRAMES);
 }
 
-static int more_to_do(const struct nof_nic *nic)
+static bool more_to_do(const struct nof_nic *nic)
 {
     return (nic->ring & nic->local_queue & nic->write_later & nic->chores & nic->stale_ctls) != NOF_NIL ||
            (nic->dma_released | nic->busy_later | nic->drain_late) != 0;
 }
 
-int nof_nic_poll(struct nof_nic *nic, uint64_t now_ns, unsigned budget_frames)
+bool nof_nic_poll(struct nof_nic *nic, uint64_t now_ns, unsigned budget_frames)
 {
     begin(nic, now_ns);
     nic->turn++;
@@ -324,7 +324,7 @@ __attribute__((no_sanitize("thread"))) void nof_nic_endpoint_queues(const struct
     *unexpected_out = *(const volatile uint32_t *)&ep->stored;
 }
 
-void nof_nic_link(struct nof_nic *nic, uint64_t now_ns, int up)
+void nof_nic_link(struct nof_nic *nic, uint64_t now_ns, bool up)
 {
     begin(nic, now_ns);
     nof_transport_link(nic->transport, now_ns, up);
@@ -363,7 +363,7 @@ const uint64_t *nof_nic_counters(const struct nof_nic *nic)
     return nic->counters;
 }
 
-int nof_nic_quiet(const struct nof_nic *nic)
+bool nof_nic_quiet(const struct nof_nic *nic)
 {
     return nic->sends_live == 0 && nic->recvs.used == nic->posted_total + nic->early_whole &&
            nic->ctls.used == 0 && (nic->local_queue & nic->chores) == NOF_NIL && nic->stalled_comps == 0 &&

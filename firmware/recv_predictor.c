@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "recv_predictor.h"
 
+#include <stdbool.h>
 #include <string.h>
 
 #include "predict/recv_predictor_state.h"
@@ -24,7 +25,7 @@ const char *nof_predictor_name(enum nof_predictor_kind kind)
     return kind == NOF_PREDICTOR_OFF ? "off" : kinds[kind]->name;
 }
 
-static int bounded(uint32_t n, uint32_t min)
+static bool bounded(uint32_t n, uint32_t min)
 {
     return n >= min && n <= 32768 && (n & (n - 1)) == 0;
 }
@@ -181,7 +182,7 @@ unsigned nof_recv_predictor_observe(struct nof_recv_predictor *p, const struct n
     uint16_t n = find_id(p, id);
     unsigned verdict = 0;
     if (p->ahead) {
-        int right = n == p->ahead_id && p->ids[n].born != p->now;
+        bool right = n == p->ahead_id && p->ids[n].born != p->now;
         if (p->trust >= TRUST_MIN)
             verdict = right ? NOF_PREDICT_OFFERED | NOF_PREDICT_OFFER_HIT : NOF_PREDICT_OFFERED;
         if (right)

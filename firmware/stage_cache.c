@@ -19,7 +19,7 @@ void nof_stage_init(struct nof_stage *st, void *area, size_t area_bytes)
     st->granule_bytes = granule;
     st->granules = (uint32_t)(area_bytes / granule);
     st->free = st->granules;
-    nof_stage_mark(st, st->granules, NOF_STAGE_SLOTS - st->granules, 1);
+    nof_stage_mark(st, st->granules, NOF_STAGE_SLOTS - st->granules, true);
 }
 
 static int is_taken(const struct nof_stage *st, uint32_t g)
@@ -67,14 +67,14 @@ uint32_t nof_stage_search(struct nof_stage *st, uint32_t len_bytes)
         if (at == NOF_STAGE_NONE)
             return NOF_STAGE_NONE;
     }
-    nof_stage_mark(st, at, n, 1);
+    nof_stage_mark(st, at, n, true);
     st->run[at] = (uint16_t)n;
     st->free -= n;
     st->cursor = at + n == st->granules ? 0 : at + n;
     return at << st->granule_shift;
 }
 
-void nof_stage_mark(struct nof_stage *st, uint32_t at, uint32_t n, int taken)
+void nof_stage_mark(struct nof_stage *st, uint32_t at, uint32_t n, bool taken)
 {
     uint64_t bits = n > 0 ? nof_stage_bits(at, n) : 0;
     if (bits != 0)
@@ -183,12 +183,12 @@ void nof_stage_close(struct nof_stage *st, uint32_t line)
     nof_stage_release(st, nof_stage_give(st, line));
 }
 
-int nof_stage_is_line(const struct nof_stage *st, uint32_t offset)
+bool nof_stage_is_line(const struct nof_stage *st, uint32_t offset)
 {
     for (uint32_t i = 0; st->lines > 0 && i < NOF_STAGE_LINES; i++)
         if (st->line[i].bytes != 0 && st->line[i].offset == offset)
-            return 1;
-    return 0;
+            return true;
+    return false;
 }
 
 uint8_t *nof_stage_touch(struct nof_stage *st, uint32_t line, uint32_t at, uint32_t n)

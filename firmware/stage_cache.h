@@ -21,6 +21,7 @@
 #ifndef NOF_STAGE_CACHE_H
 #define NOF_STAGE_CACHE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -65,7 +66,7 @@ void nof_stage_init(struct nof_stage *st, void *area, size_t area_bytes);
 /* Any slot, wherever there is room; as nof_stage_alloc(). */
 uint32_t nof_stage_search(struct nof_stage *st, uint32_t len_bytes);
 /* Mark n granules that lie in several words. */
-void nof_stage_mark(struct nof_stage *st, uint32_t at, uint32_t n, int taken);
+void nof_stage_mark(struct nof_stage *st, uint32_t at, uint32_t n, bool taken);
 
 /* The granules [at, at + n), n >= 1, as bits of one word; 0: they lie in several. */
 static inline uint64_t nof_stage_bits(uint32_t at, uint32_t n)
@@ -104,25 +105,25 @@ void nof_stage_remap(struct nof_stage *st, uint32_t line, uint32_t process);
 void nof_stage_close(struct nof_stage *st, uint32_t line);
 uint32_t nof_stage_give(struct nof_stage *st, uint32_t line);
 /* Does a line begin at this offset? Then it is not the host's to release. */
-int nof_stage_is_line(const struct nof_stage *st, uint32_t offset);
+bool nof_stage_is_line(const struct nof_stage *st, uint32_t offset);
 /* n bytes at `at` of the line: it has been used. */
 uint8_t *nof_stage_touch(struct nof_stage *st, uint32_t line, uint32_t at, uint32_t n);
 
-/* 1, or 0 if no slot begins at this offset. */
-static inline int nof_stage_release(struct nof_stage *st, uint32_t offset)
+/* False: no slot begins at this offset. */
+static inline bool nof_stage_release(struct nof_stage *st, uint32_t offset)
 {
     uint32_t at = offset >> st->granule_shift;
     if (at >= st->granules || at << st->granule_shift != offset || st->run[at] == 0)
-        return 0;
+        return false;
     uint32_t n = st->run[at];
     uint64_t bits = n == 1 ? 1ull << (at % 64) : nof_stage_bits(at, n);
     st->run[at] = 0;
     if (bits != 0)
         st->taken[at / 64] &= ~bits;
     else
-        nof_stage_mark(st, at, n, 0);
+        nof_stage_mark(st, at, n, false);
     st->free += n;
-    return 1;
+    return true;
 }
 
 #endif

@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <search.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -45,7 +46,7 @@ struct reader {
     char file[LINE_BYTES]; /* of the function that is being read */
     enum home home;
     char callee[LINE_BYTES];
-    int is_call; /* the next cost line is the callee's */
+    bool is_call; /* the next cost line is the callee's */
 };
 
 static int by_name(const void *a, const void *b)
@@ -88,21 +89,21 @@ static enum home find(const struct reader *r, const char *name)
     return at != NULL ? (*(struct function *const *)at)->home : HOME_OTHER;
 }
 
-static int in_file(const struct reader *r, const char *name)
+static bool in_file(const struct reader *r, const char *name)
 {
     const char *slash = strrchr(r->file, '/');
     return slash != NULL && strcmp(slash + 1, name) == 0;
 }
 
 /* Payload is copied by these files only, and they copy nothing else with memcpy(). */
-static int copies_payload(const struct reader *r)
+static bool copies_payload(const struct reader *r)
 {
     static const char *const files[] = {"direct.c", "eager.c",      "netmem.c", "read.c",
                                         "recv.c",   "unexpected.c", "write.c"};
     for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++)
         if (in_file(r, files[i]))
-            return 1;
-    return 0;
+            return true;
+    return false;
 }
 
 /* A line "POSITION COST" in the second pass. */
@@ -111,7 +112,7 @@ static void cost_line(struct reader *r, const char *line)
     const char *space = strchr(line, ' ');
     double cost = space != NULL ? strtod(space, NULL) : 0;
     int called = r->is_call;
-    r->is_call = 0;
+    r->is_call = false;
     if (r->home != HOME_CORE || (called && find(r, r->callee) != HOME_OTHER))
         return;
     if (in_file(r, "crc32c.c"))
@@ -136,7 +137,7 @@ static void read_line(struct reader *r, const char *line, int pass)
     } else if (pass == 2 && strncmp(line, "cfn=", 4) == 0) {
         snprintf(r->callee, sizeof(r->callee), "%s", line + 4);
     } else if (pass == 2 && strncmp(line, "calls=", 6) == 0) {
-        r->is_call = 1;
+        r->is_call = true;
     } else if (pass == 2 &&
                (line[0] == '+' || line[0] == '-' || line[0] == '*' || (line[0] >= '0' && line[0] <= '9'))) {
         cost_line(r, line);

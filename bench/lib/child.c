@@ -32,7 +32,7 @@ void nof_bench_sleep_ms(unsigned ms)
         ;
 }
 
-int nof_bench_have(const char *program)
+bool nof_bench_have(const char *program)
 {
     const char *dirs = getenv("PATH");
     char path[4096];
@@ -42,10 +42,10 @@ int nof_bench_have(const char *program)
 
         snprintf(path, sizeof(path), "%.*s/%s", len, dirs, program);
         if (access(path, X_OK) == 0)
-            return 1;
+            return true;
         dirs += len + (dirs[len] == ':');
     }
-    return 0;
+    return false;
 }
 
 static void redirect(int fd, int to)

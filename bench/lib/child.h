@@ -9,6 +9,7 @@
 #ifndef NOF_BENCH_CHILD_H
 #define NOF_BENCH_CHILD_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -51,6 +52,6 @@ int nof_run(const char *format, ...) __attribute__((format(printf, 1, 2)));
 uint64_t nof_bench_now_ns(void);
 void nof_bench_sleep_ms(unsigned ms);
 /* Is there such a program on PATH? */
-int nof_bench_have(const char *program);
+bool nof_bench_have(const char *program);
 
 #endif

@@ -31,7 +31,7 @@ static void fetch(struct nof_nic *nic, struct nof_endpoint *ep, const struct nof
 
 /* May another rendezvous of this length be granted before its receive? Its object must be none that a
  * host has been promised, see nof_nic_host_room(). */
-static int may_grant(const struct nof_nic *nic, const struct nof_endpoint *ep, const struct nof_env *e)
+static bool may_grant(const struct nof_nic *nic, const struct nof_endpoint *ep, const struct nof_env *e)
 {
     uint64_t limit = nic->features[NOF_F_EARLY_BYTES];
     uint32_t kept = nic->cfg.max_endpoints * nic->recvs_min + ROOM_MOST;

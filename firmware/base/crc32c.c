@@ -12,7 +12,7 @@ __attribute__((target("avx"))) static void clean_up(void)
     __builtin_ia32_vzeroupper();
 }
 
-static int has_avx(void)
+static bool has_avx(void)
 {
     return __builtin_cpu_supports("avx") != 0;
 }
@@ -21,9 +21,9 @@ static void clean_up(void)
 {
 }
 
-static int has_avx(void)
+static bool has_avx(void)
 {
-    return 0;
+    return false;
 }
 #endif
 

@@ -25,20 +25,20 @@ static uint32_t *bucket_of(const struct nof_layouts *all, uint32_t ep, uint32_t 
     return &all->bucket[(h ^ h >> 15) & all->mask];
 }
 
-static int checked_mul(uint64_t a, uint64_t b, uint64_t *out)
+static bool checked_mul(uint64_t a, uint64_t b, uint64_t *out)
 {
     if (a != 0 && b > UINT64_MAX / a)
-        return 0;
+        return false;
     *out = a * b;
-    return 1;
+    return true;
 }
 
-static int checked_add(uint64_t a, uint64_t b, uint64_t *out)
+static bool checked_add(uint64_t a, uint64_t b, uint64_t *out)
 {
     if (b > UINT64_MAX - a)
-        return 0;
+        return false;
     *out = a + b;
-    return 1;
+    return true;
 }
 
 struct open_loop {
@@ -48,8 +48,8 @@ struct open_loop {
 };
 
 /* Close every loop that ends before op `at`: its bytes go to the one around it. */
-static int close_loops(const struct nof_layouts *all, struct nof_layout *l, struct open_loop *stack,
-                       uint32_t *depth, uint32_t at)
+static bool close_loops(const struct nof_layouts *all, struct nof_layout *l, struct open_loop *stack,
+                        uint32_t *depth, uint32_t at)
 {
     /* bound: NOF_LAYOUT_DEPTH_MAX, 8; paid by the LAYOUT */
     while (*depth > 0 && stack[*depth].end == at) {
@@ -59,13 +59,13 @@ static int close_loops(const struct nof_layouts *all, struct nof_layout *l, stru
         (*depth)--;
         if (!checked_mul(loop->bytes, loop->count, &total) ||
             !checked_add(stack[*depth].bytes, total, &stack[*depth].bytes))
-            return 0;
+            return false;
     }
-    return 1;
+    return true;
 }
 
 /* Check nesting and sizes of the copied program; fills `bytes` of every step. */
-static int check_program(const struct nof_layouts *all, struct nof_layout *l)
+static bool check_program(const struct nof_layouts *all, struct nof_layout *l)
 {
     struct open_loop stack[NOF_LAYOUT_DEPTH_MAX];
     uint32_t depth = 0;
@@ -74,21 +74,21 @@ static int check_program(const struct nof_layouts *all, struct nof_layout *l)
     for (uint32_t i = 0; i < l->nops; i++) {
         struct nof_layout_step *s = step_at(all, l, i);
         if (!close_loops(all, l, stack, &depth, i))
-            return 0;
+            return false;
         if (s->count == 0 || s->block == 0)
-            return 0;
+            return false;
         if (s->opcode == NOF_LAYOUT_BLOCK) {
             uint64_t total;
             s->bytes = s->block;
             if (!checked_mul(s->block, s->count, &total) ||
                 !checked_add(stack[depth].bytes, total, &stack[depth].bytes))
-                return 0;
+                return false;
         } else if (s->opcode == NOF_LAYOUT_LOOP) {
             if (depth + 1 == NOF_LAYOUT_DEPTH_MAX || s->block > stack[depth].end - i - 1)
-                return 0;
+                return false;
             stack[++depth] = (struct open_loop){.op = i, .end = i + 1 + (uint32_t)s->block, .bytes = 0};
         } else {
-            return 0;
+            return false;
         }
     }
     return close_loops(all, l, stack, &depth, l->nops) && depth == 0 && stack[0].bytes == l->size;
@@ -114,7 +114,7 @@ void nof_layout_shares(struct nof_layouts *all, uint32_t endpoints)
 }
 
 /* May this endpoint have one more layout of so many ops? */
-static int may_open(const struct nof_layouts *all, uint32_t ep, uint32_t nops)
+static bool may_open(const struct nof_layouts *all, uint32_t ep, uint32_t nops)
 {
     const struct nof_layout_use *use = &all->used[ep];
     return nof_share_may(&all->layouts_share, use->layouts, 1, nof_pool_free(&all->pool)) &&
@@ -132,7 +132,7 @@ static int copy_program(struct nof_layouts *all, struct nof_layout *l, const uin
             return NOF_ENOMEM;
         }
     }
-    int reserved = 0;
+    bool reserved = false;
     /* bound: NOF_LAYOUT_OPS_MAX, 1024; paid by the LAYOUT */
     for (uint32_t i = 0; i < l->nops; i++) {
         struct nof_layout_op op;

@@ -64,7 +64,7 @@ struct nof_stored *nof_stored_at(const struct nof_netmem *nm, uint32_t chain)
     return at;
 }
 
-uint32_t nof_stored_take(struct nof_netmem *nm, uint64_t len_bytes, int sync)
+uint32_t nof_stored_take(struct nof_netmem *nm, uint64_t len_bytes, bool sync)
 {
     uint32_t blocks = nof_netmem_charge(len_bytes, sync);
     uint32_t chain = nof_netmem_take(nm, blocks);
@@ -83,12 +83,12 @@ uint32_t nof_stored_hold(struct nof_netmem *nm, uint32_t chain)
     return nm->gen;
 }
 
-int nof_stored_unhold(struct nof_netmem *nm, uint32_t chain, uint32_t gen)
+bool nof_stored_unhold(struct nof_netmem *nm, uint32_t chain, uint32_t gen)
 {
     if (chain >= nm->high || gen == 0 || nm->held[chain] != gen)
-        return 0;
+        return false;
     nm->held[chain] = 0;
-    return 1;
+    return true;
 }
 
 void nof_stored_rewind(struct nof_netmem *nm, uint32_t chain)

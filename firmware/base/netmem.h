@@ -10,6 +10,7 @@
 #ifndef NOF_NETMEM_H
 #define NOF_NETMEM_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -80,7 +81,7 @@ static inline unsigned char *nof_netmem_at(const struct nof_netmem *nm, uint32_t
 
 /* Blocks that an eager message of len bytes is charged for; both sides compute it. What fits into a
  * completion is not charged, unless the sender waits (then the handle takes the room there). */
-static inline uint32_t nof_netmem_charge(uint64_t len_bytes, int sync)
+static inline uint32_t nof_netmem_charge(uint64_t len_bytes, bool sync)
 {
     if (len_bytes == 0 || (len_bytes <= NOF_INLINE_BYTES && !sync))
         return 0;
@@ -88,12 +89,12 @@ static inline uint32_t nof_netmem_charge(uint64_t len_bytes, int sync)
 }
 
 /* A chain for a message of len bytes; its header is cleared. NOF_NIL if there are no blocks. */
-uint32_t nof_stored_take(struct nof_netmem *nm, uint64_t len_bytes, int sync);
+uint32_t nof_stored_take(struct nof_netmem *nm, uint64_t len_bytes, bool sync);
 struct nof_stored *nof_stored_at(const struct nof_netmem *nm, uint32_t chain);
 /* The message is HELD from now on; returns the generation of its handle. */
 uint32_t nof_stored_hold(struct nof_netmem *nm, uint32_t chain);
 /* Is a HELD message of this generation here? Ends the hold if it is. */
-int nof_stored_unhold(struct nof_netmem *nm, uint32_t chain, uint32_t gen);
+bool nof_stored_unhold(struct nof_netmem *nm, uint32_t chain, uint32_t gen);
 /* The next byte is the first again. */
 void nof_stored_rewind(struct nof_netmem *nm, uint32_t chain);
 /* Append n bytes; the caller has checked arrived + n <= len. */

@@ -10,6 +10,7 @@
 #ifndef NOF_SHARE_H
 #define NOF_SHARE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct nof_share {
@@ -25,7 +26,7 @@ static inline void nof_share_init(struct nof_share *s, uint32_t total, uint32_t 
 }
 
 /* May a user that has `used` objects have n more, when the pool has `free`? */
-static inline int nof_share_may(const struct nof_share *s, uint32_t used, uint32_t n, uint32_t free)
+static inline bool nof_share_may(const struct nof_share *s, uint32_t used, uint32_t n, uint32_t free)
 {
     uint32_t own = used < s->least ? s->least - used : 0;
     return n <= own || (free >= s->owed && n - own <= free - s->owed);

@@ -24,7 +24,7 @@ INLINE struct nof_dfcm_shape nof_dfcm_f64(unsigned delay)
     return (struct nof_dfcm_shape){.word_bytes = 8, .top = 50, .stride = 1, .delay = delay};
 }
 
-static inline int nof_dfcm_is_f64(const struct nof_dfcm_shape *s, unsigned delay)
+static inline bool nof_dfcm_is_f64(const struct nof_dfcm_shape *s, unsigned delay)
 {
     return s->word_bytes == 8 && s->top == 50 && s->stride == 1 && s->delay == delay;
 }

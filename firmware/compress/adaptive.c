@@ -20,7 +20,7 @@ void nof_adaptive_clock(struct nof_adaptive_cost *cost, uint64_t now_ns, uint64_
     }
 }
 
-static int pays(const struct nof_adaptive *a, const struct nof_adaptive_cost *cost, uint64_t link_rate_bps)
+static bool pays(const struct nof_adaptive *a, const struct nof_adaptive_cost *cost, uint64_t link_rate_bps)
 {
     if (a->share == 0 || a->share >= SHARE_ONE)
         return a->share == 0;
@@ -40,7 +40,7 @@ static void try(struct nof_adaptive *a, uint32_t bytes)
     a->share = 0; /* measured anew */
 }
 
-static void judge(struct nof_adaptive *a, int good)
+static void judge(struct nof_adaptive *a, bool good)
 {
     a->on = (uint8_t)good;
     a->settled = (uint8_t)good;

@@ -16,6 +16,7 @@
 #ifndef NOF_ADAPTIVE_H
 #define NOF_ADAPTIVE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #define NOF_ADAPTIVE_TRIAL (32u << 10) /* bytes: BT, LU and MG of NPB shrink from their first messages on */
@@ -41,7 +42,7 @@ struct nof_adaptive { /* zeroed: a new channel */
 };
 
 /* Can anything be won on a link of this rate (0: without one)? */
-static inline int nof_adaptive_may_pay(uint64_t link_rate_bps)
+static inline bool nof_adaptive_may_pay(uint64_t link_rate_bps)
 {
     return link_rate_bps != 0;
 }
@@ -52,7 +53,7 @@ void nof_adaptive_clock(struct nof_adaptive_cost *cost, uint64_t now_ns, uint64_
 int nof_adaptive_decide(struct nof_adaptive *a, const struct nof_adaptive_cost *cost, uint64_t link_rate_bps,
                         uint64_t bytes, int *probe_out);
 /* In the middle of them: go on encoding? */
-static inline int nof_adaptive_goes_on(const struct nof_adaptive *a)
+static inline bool nof_adaptive_goes_on(const struct nof_adaptive *a)
 {
     return a->on && (a->settled || a->trial_left > 0);
 }

@@ -17,12 +17,12 @@ static uint32_t plain_bytes(const struct nof_wire_view *view)
 }
 
 /* A message begins: will it surely be stored in the envelope store, and not be wanted soon? */
-static int takes_first(struct nof_nic *nic, const struct nof_peer *peer, const struct nof_wire_view *view,
-                       const struct nof_grant *ch)
+static bool takes_first(struct nof_nic *nic, const struct nof_peer *peer, const struct nof_wire_view *view,
+                        const struct nof_grant *ch)
 {
     struct nof_endpoint *ep = &nic->eps[peer->ep];
     if (view->fields_bytes != NOF_WIRE_MSG_BYTES || (view->flags & NOF_WIRE_F_FAILED) || ep->spilling)
-        return 0;
+        return false;
     uint64_t len = nof_get64(view->fields + NOF_WIRE_MSG_LEN);
     uint32_t sync = view->flags & NOF_WIRE_MSG_F_SYNC;
     struct nof_match_key key = {.ep = peer->ep,
@@ -33,20 +33,20 @@ static int takes_first(struct nof_nic *nic, const struct nof_peer *peer, const s
     if (key.tag < 0 || len > NOF_EAGER_LIMIT ||
         ch->packed_bytes + len > nic->features[NOF_F_DEFERRED_BYTES] ||
         2 * (stored + 1) > peer->rx_msgs_announced - peer->rx_msgs_freed)
-        return 0;
+        return false;
     uint64_t room = (uint64_t)nof_netmem_charge(len, sync != 0) * NOF_NETMEM_BLOCK;
     if (room < NOF_STORED_BYTES + NOF_RECORD_BYTES + view->payload_bytes)
-        return 0;
+        return false;
     return nof_match_posted(nic, ep, &key) == NULL && nof_match_probe(nic, ep, &key) == NULL &&
            nof_expect_due(nic, ep, &key, NULL) == NOF_STAGE_NEVER;
 }
 
 /* More of a message: only if what came before is packed, too. */
-static int takes_more(struct nof_nic *nic, const struct nof_peer *peer, const struct nof_wire_view *view)
+static bool takes_more(struct nof_nic *nic, const struct nof_peer *peer, const struct nof_wire_view *view)
 {
     if (peer->rx_left == 0 || peer->rx_skip || peer->rx_target == NOF_NIL ||
         NOF_REF_KIND(peer->rx_target) != NOF_REF_ENV || (view->flags & NOF_WIRE_F_FAILED))
-        return 0;
+        return false;
     const struct nof_stored *st = nof_stored_at(&nic->netmem, NOF_REF_INDEX(peer->rx_target));
     return (st->flags & NOF_STORED_F_PACKED) &&
            st->packed_bytes + NOF_RECORD_BYTES + view->payload_bytes <= nof_stored_capacity(st);
@@ -56,7 +56,7 @@ int nof_defer_takes(struct nof_nic *nic, struct nof_peer *peer, const struct nof
                     struct nof_wire_view *plain_out)
 {
     uint64_t when = nic->features[NOF_F_DECODE];
-    int wanted = when == NOF_DECODE_NEEDED || (when == NOF_DECODE_AUTO && nic->eps[peer->ep].watch != NULL);
+    bool wanted = when == NOF_DECODE_NEEDED || (when == NOF_DECODE_AUTO && nic->eps[peer->ep].watch != NULL);
     if (view->type == NOF_WIRE_DATA || !wanted)
         return 0;
     const struct nof_grant *ch = nof_grant_rx(&nic->grants, nof_peer_index(nic, peer));

@@ -6,8 +6,8 @@
 void nof_grants_set(struct nof_nic *nic)
 {
     uint64_t mode = nic->features[NOF_F_COMPRESSION];
-    int never = mode == NOF_COMPRESSION_OFF ||
-                (mode == NOF_COMPRESSION_ADAPTIVE && !nof_adaptive_may_pay(nic->cfg.link_rate_bps));
+    bool never = mode == NOF_COMPRESSION_OFF ||
+                 (mode == NOF_COMPRESSION_ADAPTIVE && !nof_adaptive_may_pay(nic->cfg.link_rate_bps));
     nic->grants.min_bytes = never ? UINT64_MAX : nic->features[NOF_F_COMPRESSION_MIN];
 }
 
@@ -39,7 +39,8 @@ void nof_grant_leave(uint16_t *index, struct nof_grant *table, const struct nof_
     *at = ch->next;
 }
 
-static void tell(const struct nof_nic *nic, const struct nof_grant *ch, int sends, struct nof_grant_info *out)
+static void tell(const struct nof_nic *nic, const struct nof_grant *ch, bool sends,
+                 struct nof_grant_info *out)
 {
     const struct nof_peer *peer = nof_peer_at(nic, ch->peer);
     uint64_t mode = nic->features[NOF_F_COMPRESSION];

@@ -26,14 +26,14 @@ static struct nof_grant *take(struct nof_nic *nic)
 {
     uint64_t patience = REVOKE_PATIENCE * nic->features[NOF_F_DEAD_AFTER] * 1000000u;
     struct nof_grant *oldest = NULL;
-    int revoked = 0;
+    bool revoked = false;
     /* bound: predictors, 256; paid by the flow that asks */
     for (uint32_t i = 0; i < nic->grants.count; i++) {
         struct nof_grant *ch = &nic->grants.rx[i];
         if (ch->state == NOF_GRANT_FREE)
             return ch;
         if (ch->state != NOF_GRANT_READY) {
-            revoked = 1;
+            revoked = true;
             if (nic->now_ns - ch->revoked_ns > patience) {
                 release(nic, ch);
                 return ch;
@@ -48,16 +48,16 @@ static struct nof_grant *take(struct nof_nic *nic)
 }
 
 /* Is it time for another grant? It is counted then. */
-static int may_grant(struct nof_nic *nic)
+static bool may_grant(struct nof_nic *nic)
 {
     uint64_t *due = &nic->grants.grant_due_ns;
     uint64_t ahead = (uint64_t)nic->grants.count * GRANT_NS;
     if (*due < nic->now_ns)
         *due = nic->now_ns;
     if (*due - nic->now_ns >= ahead)
-        return 0;
+        return false;
     *due += GRANT_NS;
-    return 1;
+    return true;
 }
 
 int nof_grant_ask_rx(struct nof_nic *nic, struct nof_link *link, const struct nof_peer *peer,
@@ -69,8 +69,8 @@ int nof_grant_ask_rx(struct nof_nic *nic, struct nof_link *link, const struct no
         view->fields[NOF_WIRE_CODEC_ASK_LOG2] < NOF_DFCM_TABLE_LOG2_MIN ||
         nof_grant_rx(&nic->grants, index) != NULL)
         return NOF_EPROTO;
-    int speaks = view->fields[NOF_WIRE_CODEC_ASK_FORMAT] == NOF_DFCM_FAST ||
-                 view->fields[NOF_WIRE_CODEC_ASK_FORMAT] == NOF_DFCM_PAPER;
+    bool speaks = view->fields[NOF_WIRE_CODEC_ASK_FORMAT] == NOF_DFCM_FAST ||
+                  view->fields[NOF_WIRE_CODEC_ASK_FORMAT] == NOF_DFCM_PAPER;
     struct nof_grant *ch = NULL;
     if (speaks && nic->features[NOF_F_COMPRESSION] != NOF_COMPRESSION_OFF)
         ch = take(nic);

@@ -101,7 +101,7 @@ static void ask(struct nof_nic *nic, struct nof_link *link, struct nof_peer *pee
     nof_link_ctl(nic, link, NOF_WIRE_CODEC_ASK, 0, peer->ep, peer->remote_ep, fields, sizeof fields);
 }
 
-static int adaptive(const struct nof_nic *nic)
+static bool adaptive(const struct nof_nic *nic)
 {
     return nic->features[NOF_F_COMPRESSION] == NOF_COMPRESSION_ADAPTIVE;
 }

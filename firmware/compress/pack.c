@@ -14,7 +14,7 @@ static uint8_t *block_of(const struct nof_nic *nic, const struct nof_read *r)
 /* Bytes of the next block: whole words, but at the message's end. */
 static uint64_t block_bytes(struct nof_nic *nic, const struct nof_send *s, unsigned *nsegs, uint32_t *cost)
 {
-    int data = s->state == NOF_SEND_DATA;
+    bool data = s->state == NOF_SEND_DATA;
     uint64_t end = data ? s->wanted : s->len;
     uint64_t n = (data ? s->allowed : s->len) - s->sent;
     if (n > NOF_DMA_BLOCK_BYTES)
@@ -47,7 +47,7 @@ static void fill(const struct nof_nic *nic, const struct nof_peer *peer, const s
                  struct nof_read *r, uint32_t raw, uint32_t bytes)
 {
     struct nof_obj obj = r->obj;
-    int data = s->state == NOF_SEND_DATA;
+    bool data = s->state == NOF_SEND_DATA;
     *r = (struct nof_read){.obj = obj,
                            .peer = nof_peer_index(nic, peer),
                            .send = nof_send_index(nic, s),
@@ -112,22 +112,22 @@ static enum nof_pump start(struct nof_nic *nic, struct nof_peer *peer, struct no
     return NOF_PUMP_IDLE;
 }
 
-int nof_pack_start(struct nof_nic *nic, struct nof_link *link, struct nof_peer *peer, struct nof_send *s,
-                   uint32_t *bytes, enum nof_pump *rc_out)
+bool nof_pack_start(struct nof_nic *nic, struct nof_link *link, struct nof_peer *peer, struct nof_send *s,
+                    uint32_t *bytes, enum nof_pump *rc_out)
 {
     unsigned nsegs;
     if (s->len < nic->grants.min_bytes || link->path == NULL || (s->flags & NOF_DESC_F_INLINE))
-        return 0;
+        return false;
     struct nof_grant *ch = nof_grant_of_send(nic, link, peer, s);
     if (ch == NULL)
-        return 0;
+        return false;
     uint32_t n = (uint32_t)block_bytes(nic, s, &nsegs, bytes);
     if (n == 0 || !nof_grant_pays(nic, ch, n))
-        return 0;
+        return false;
     *rc_out = start(nic, peer, s, n, nsegs);
     if (*rc_out == NOF_PUMP_IDLE)
         *bytes += n;
-    return 1;
+    return true;
 }
 
 struct out {
@@ -214,7 +214,7 @@ enum nof_pump nof_pack_emit(struct nof_nic *nic, struct nof_link *link, struct n
     /* bound: frames of one turn; paid by the flow's share of the link */
     while (!r->ended) {
         uint8_t *body;
-        if (nof_link_window(nic, link, 0) == 0)
+        if (nof_link_window(nic, link, false) == 0)
             return NOF_PUMP_BLOCKED;
         if (budget-- == 0)
             return NOF_PUMP_MORE;

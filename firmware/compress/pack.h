@@ -13,9 +13,9 @@
 #include "nic.h"
 #include "flow/scheduler.h"
 
-/* Is this send compressed from here on? Then read its next bytes: *rc_out as nof_read_start(). 0: read it plainly. */
-int nof_pack_start(struct nof_nic *nic, struct nof_link *link, struct nof_peer *peer, struct nof_send *s,
-                   uint32_t *bytes, enum nof_pump *rc_out);
+/* Is this send compressed from here on? Then read its next bytes: *rc_out as nof_read_start(). False: read it plainly. */
+bool nof_pack_start(struct nof_nic *nic, struct nof_link *link, struct nof_peer *peer, struct nof_send *s,
+                    uint32_t *bytes, enum nof_pump *rc_out);
 /* Frames of the flow's oldest read, which is such a one and done. IDLE: all have left; BUSY: the port has no frame. */
 enum nof_pump nof_pack_emit(struct nof_nic *nic, struct nof_link *link, struct nof_peer *peer,
                             struct nof_read *r, unsigned budget, unsigned *frames);

@@ -3,7 +3,7 @@
 
 #include "flow/link.h"
 
-static int key_equal(const uint8_t *a, const uint8_t *b)
+static bool key_equal(const uint8_t *a, const uint8_t *b)
 {
     uint8_t diff = 0;
     for (uint32_t i = 0; i < NOF_JOB_KEY_BYTES; i++)

@@ -138,7 +138,7 @@ static struct nof_local_frame *local_of(struct nof_frame *frame)
     return at;
 }
 
-unsigned nof_local_window(const struct nof_nic *nic, int urgent)
+unsigned nof_local_window(const struct nof_nic *nic, bool urgent)
 {
     uint32_t reserve = urgent ? 0 : NOF_LOCAL_FRAMES / 8;
     uint32_t room = nof_pool_free(&nic->locals);
@@ -170,7 +170,7 @@ void nof_local_send(struct nof_nic *nic, struct nof_link *link, struct nof_frame
                    (uint32_t)(f - (struct nof_local_frame *)nic->locals.base));
 }
 
-int nof_link_acked(const struct nof_link *link, uint32_t pn)
+bool nof_link_acked(const struct nof_link *link, uint32_t pn)
 {
     return link->path == NULL || !link->sent_any || nof_path_acked(link->path, pn);
 }
@@ -225,15 +225,15 @@ static void look_later(struct nof_nic *nic)
     nof_retry(nic);
 }
 
-static int emit(struct nof_nic *nic, struct nof_link *link, const struct nof_ctl *c)
+static bool emit(struct nof_nic *nic, struct nof_link *link, const struct nof_ctl *c)
 {
-    if (nof_link_window(nic, link, 1) == 0)
-        return 0;
+    if (nof_link_window(nic, link, true) == 0)
+        return false;
     uint8_t *body;
     struct nof_frame *frame = nof_link_frame(nic, link, c->fields_bytes, &body);
     if (frame == NULL) {
         look_later(nic);
-        return 0;
+        return false;
     }
     if (c->peer != NOF_NIL)
         nof_credit_fill(nof_peer_at(nic, c->peer), body);
@@ -241,7 +241,7 @@ static int emit(struct nof_nic *nic, struct nof_link *link, const struct nof_ctl
         memcpy(body, c->fields, c->fields_bytes);
     nof_link_send(nic, link, frame, c->type, c->flags, c->src_ep, c->dst_ep, c->fields_bytes, c->fields_bytes,
                   0);
-    return 1;
+    return true;
 }
 
 static void submit(struct nof_nic *nic, struct nof_link *link, const struct nof_ctl *c)
@@ -290,7 +290,7 @@ void nof_link_credit(struct nof_nic *nic, struct nof_link *link, struct nof_peer
 }
 
 /* A CREDIT frame whose flow has died since, or is another's. */
-static int is_stale(const struct nof_nic *nic, const struct nof_ctl *c)
+static bool is_stale(const struct nof_nic *nic, const struct nof_ctl *c)
 {
     const struct nof_peer *peer = nof_peer_at(nic, c->peer);
     return peer->obj.gen != nof_get32(c->fields) || (peer->flags & NOF_PEER_F_DEAD);

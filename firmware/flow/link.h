@@ -33,13 +33,13 @@ void nof_link_close(struct nof_link *link);
 void nof_link_sweep(struct nof_nic *nic);
 
 /* The same of a loop-back link. */
-unsigned nof_local_window(const struct nof_nic *nic, int urgent);
+unsigned nof_local_window(const struct nof_nic *nic, bool urgent);
 struct nof_frame *nof_local_frame(struct nof_nic *nic, uint8_t **body_out);
 void nof_local_drop(struct nof_nic *nic, struct nof_frame *frame);
 void nof_local_send(struct nof_nic *nic, struct nof_link *link, struct nof_frame *frame,
                     const struct nof_local_head *head);
 
-static inline unsigned nof_link_window(struct nof_nic *nic, struct nof_link *link, int urgent)
+static inline unsigned nof_link_window(struct nof_nic *nic, struct nof_link *link, bool urgent)
 {
     if (!link->up)
         return 0;
@@ -93,7 +93,7 @@ static inline void nof_link_send(struct nof_nic *nic, struct nof_link *link, str
                                             .body_bytes = body_bytes});
 }
 
-int nof_link_acked(const struct nof_link *link, uint32_t pn);
+bool nof_link_acked(const struct nof_link *link, uint32_t pn);
 
 /* A control frame of at most NOF_CTL_FIELDS_MAX bytes of fields and no payload. The pool holds all
  * that credit and operations allow; if a peer makes us exceed it the path is reset. */

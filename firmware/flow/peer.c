@@ -132,13 +132,13 @@ static bool is_dead(const struct nof_nic *nic, const struct nof_peer *p)
     return (p->flags & NOF_PEER_F_DEAD) || nic->links[p->link].gone;
 }
 
-int nof_peer_link_up(struct nof_nic *nic, struct nof_peer *peer)
+bool nof_peer_link_up(struct nof_nic *nic, struct nof_peer *peer)
 {
     struct nof_link *link = &nic->links[peer->link];
     struct nof_endpoint *ep = &nic->eps[peer->ep];
     if (!link->up || (peer->flags & (NOF_PEER_F_KNOWN | NOF_PEER_F_TX)) != NOF_PEER_F_KNOWN ||
         ep->state == NOF_EP_CLOSING)
-        return 0;
+        return false;
     uint32_t msgs = link->path != NULL ? nof_path_flow_msgs(link->path) : nic->flow_msgs;
     uint32_t blocks =
         link->path != NULL ? nof_path_flow_bytes(link->path) / NOF_NETMEM_BLOCK : nic->flow_blocks;
@@ -151,7 +151,7 @@ int nof_peer_link_up(struct nof_nic *nic, struct nof_peer *peer)
     nof_put32(fields + NOF_WIRE_FLOW_OPEN_SIZE, ep->size);
     nof_link_ctl(nic, link, NOF_WIRE_FLOW_OPEN, 0, peer->ep, peer->remote_ep, fields, sizeof fields);
     nof_scheduler_activate(nic, peer);
-    return 1;
+    return true;
 }
 
 void nof_peer_want(struct nof_nic *nic, struct nof_peer *peer)

@@ -40,8 +40,8 @@ int nof_peer_introduce(struct nof_nic *nic, struct nof_endpoint *ep, uint32_t ra
 /* FLOW_OPEN has come: NOF_OK or NOF_EPROTO. */
 int nof_peer_flow_open_rx(struct nof_nic *nic, struct nof_link *link, const struct nof_wire_view *view);
 
-/* Open the flow if its link is up, and we want one that is not open: 1 if so. */
-int nof_peer_link_up(struct nof_nic *nic, struct nof_peer *peer);
+/* Open the flow if its link is up, and we want one that is not open: whether so. */
+bool nof_peer_link_up(struct nof_nic *nic, struct nof_peer *peer);
 /* We want one. */
 void nof_peer_want(struct nof_nic *nic, struct nof_peer *peer);
 /* The end, in the order of flows.h: silence() once, nothing is sent to it any more; bury(): frames of the flow find it

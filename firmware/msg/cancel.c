@@ -40,7 +40,7 @@ static void ask_for(struct nof_nic *nic, struct nof_send *s, struct nof_recv *r)
     uint64_t handle = nof_handle(nof_send_index(nic, s), s->obj.gen);
     nof_send_asked(s, nof_handle(nof_recv_index(nic, r), r->obj.gen));
     nof_recv_question_about(r, s->ctx, s->tag,
-                            s->state == NOF_SEND_CTS_WAIT ? handle : handle | NOF_HANDLE_SYNC, 0);
+                            s->state == NOF_SEND_CTS_WAIT ? handle : handle | NOF_HANDLE_SYNC, false);
     if (s->state == NOF_SEND_CTS_WAIT)
         nof_question_ask(nic, r);
     else
@@ -59,9 +59,9 @@ void nof_cancel_submit(struct nof_nic *nic, struct nof_endpoint *ep, const struc
     struct nof_peer *peer = nof_peer_of_desc(nic, ep, (uint32_t)desc->peer);
     if (s != NULL)
         peer = nof_peer_at(nic, s->peer);
-    int alive = peer != NULL && !(peer->flags & NOF_PEER_F_DEAD);
+    bool alive = peer != NULL && !(peer->flags & NOF_PEER_F_DEAD);
     /* One that we know nothing of may be parked: then the host has it, and the receiver its envelope. */
-    int parked = s == NULL && alive && peer->parked > 0 && (desc->cookie & NOF_HANDLE_PARKED) == 0;
+    bool parked = s == NULL && alive && peer->parked > 0 && (desc->cookie & NOF_HANDLE_PARKED) == 0;
     struct nof_recv *r = NULL;
     if (parked || (alive && s != NULL && undecided(s)))
         r = make_question(nic, ep, peer, desc);
@@ -70,7 +70,7 @@ void nof_cancel_submit(struct nof_nic *nic, struct nof_endpoint *ep, const struc
     } else if (s != NULL) {
         ask_for(nic, s, r);
     } else {
-        nof_recv_question_about(r, desc->ctx, desc->tag, desc->cookie, 1);
+        nof_recv_question_about(r, desc->ctx, desc->tag, desc->cookie, true);
         nof_question_ask(nic, r);
     }
 }

@@ -17,11 +17,11 @@ static void take_early(struct nof_nic *nic, struct nof_recv *r, uint64_t offset,
         nof_deliver_granted(nic, r);
 }
 
-int nof_data_rx(struct nof_nic *nic, struct nof_peer *peer, const struct nof_wire_view *view, int lent)
+int nof_data_rx(struct nof_nic *nic, struct nof_peer *peer, const struct nof_wire_view *view, bool lent)
 {
-    int last = (view->flags & NOF_WIRE_DATA_F_LAST) != 0;
-    int failed = (view->flags & NOF_WIRE_F_FAILED) != 0;
-    int fits = view->fields_bytes == (last ? NOF_WIRE_DATA_LAST_BYTES : NOF_WIRE_DATA_BYTES);
+    bool last = (view->flags & NOF_WIRE_DATA_F_LAST) != 0;
+    bool failed = (view->flags & NOF_WIRE_F_FAILED) != 0;
+    bool fits = view->fields_bytes == (last ? NOF_WIRE_DATA_LAST_BYTES : NOF_WIRE_DATA_BYTES);
     if (!fits && !(failed && view->fields_bytes == NOF_WIRE_DATA_LAST_BYTES))
         return NOF_EPROTO;
     struct nof_recv *r = nof_recv_by_handle(nic, peer, nof_get64(view->fields + NOF_WIRE_DATA_RECEIVER));

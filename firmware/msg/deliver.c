@@ -31,7 +31,7 @@ void nof_deliver_rest(struct nof_nic *nic, struct nof_recv *r)
 /* Are so many bytes worth a request of their own, with none under way? A request costs the host more than its bytes
  * do when they are few. While the sender has more to send it may be a whole reserve ahead and is granted more after
  * half of one, so a quarter always comes. */
-static int worth_writing(const struct nof_recv *r, uint32_t bytes)
+static bool worth_writing(const struct nof_recv *r, uint32_t bytes)
 {
     return bytes > 0 && (r->arrived || bytes >= r->reserved_blocks * NOF_RESERVE_BYTES_PER_BLOCK / 4);
 }
@@ -156,7 +156,7 @@ void nof_deliver_flush(struct nof_nic *nic)
 }
 
 void nof_deliver_piece(struct nof_nic *nic, struct nof_recv *r, uint64_t offset, const uint8_t *data,
-                       uint32_t n, int lent)
+                       uint32_t n, bool lent)
 {
     struct nof_gather *g = &nic->gather;
     uint32_t i = nof_recv_index(nic, r);

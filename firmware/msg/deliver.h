@@ -15,7 +15,7 @@
 /* n bytes at `offset` of r's buffer; r->received counts them already. lent: valid until the flush at
  * the end of the burst. */
 void nof_deliver_piece(struct nof_nic *nic, struct nof_recv *r, uint64_t offset, const uint8_t *data,
-                       uint32_t n, int lent);
+                       uint32_t n, bool lent);
 void nof_deliver_flush(struct nof_nic *nic);
 /* All of r has arrived, and the last frame brought nothing: what waits is written, or r is complete. */
 void nof_deliver_rest(struct nof_nic *nic, struct nof_recv *r);

@@ -14,22 +14,22 @@
 #include "msg/recv_watch.h"
 
 /* Is there anybody whom this message would overtake, or whose turn it would take? */
-static int nobody_waits(const struct nof_nic *nic, const struct nof_link *link, const struct nof_peer *peer)
+static bool nobody_waits(const struct nof_nic *nic, const struct nof_link *link, const struct nof_peer *peer)
 {
     return (peer->sendq & peer->dataq & peer->readq & link->ctl & link->blocked & nic->ring) == NOF_NIL &&
            peer->sched == NOF_SCHED_IDLE;
 }
 
 /* May a message of this length go eagerly, in one frame, now? */
-static int goes_at_once(struct nof_nic *nic, struct nof_link *link, const struct nof_peer *peer,
-                        const struct nof_desc *desc, uint32_t blocks)
+static bool goes_at_once(struct nof_nic *nic, struct nof_link *link, const struct nof_peer *peer,
+                         const struct nof_desc *desc, uint32_t blocks)
 {
     uint64_t len = desc->len;
     return peer->tx_msgs_allowed != peer->tx_seq &&
            blocks <= peer->tx_blocks_allowed - peer->tx_blocks_used &&
            (len < nic->grants.min_bytes || desc->elem == NOF_ELEM_RAW) &&
            len <= nic->features[NOF_F_EAGER_MAX] && len <= nof_link_body_max(link) - NOF_WIRE_MSG_BYTES &&
-           nof_link_window(nic, link, 0) > 0;
+           nof_link_window(nic, link, false) > 0;
 }
 
 /* The payload, into the frame: 1, or 0 if it cannot be had at once. */
@@ -70,19 +70,19 @@ int nof_direct_send(struct nof_nic *nic, struct nof_endpoint *ep, struct nof_pee
     const unsigned plain = NOF_DESC_F_INLINE | NOF_DESC_F_BOUNCE;
     if ((peer->flags & (NOF_PEER_F_TX | NOF_PEER_F_DEAD)) != NOF_PEER_F_TX || (desc->flags & ~plain) != 0 ||
         (desc->flags == 0 && !ep->dma_read_inline))
-        return 0;
+        return NOF_EAGAIN;
     struct nof_link *link = &nic->links[peer->link];
-    uint32_t blocks = nof_netmem_charge(desc->len, 0);
+    uint32_t blocks = nof_netmem_charge(desc->len, false);
     if (!nobody_waits(nic, link, peer) || !goes_at_once(nic, link, peer, desc, blocks))
-        return 0;
+        return NOF_EAGAIN;
     uint8_t *body;
     uint32_t body_bytes = NOF_WIRE_MSG_BYTES + (uint32_t)desc->len;
     struct nof_frame *frame = nof_link_frame(nic, link, body_bytes, &body);
     if (frame == NULL)
-        return 0;
+        return NOF_EAGAIN;
     if (!fetch(nic, ep, desc, body + NOF_WIRE_MSG_BYTES)) {
         nof_link_drop(nic, link, frame);
-        return 0;
+        return NOF_EAGAIN;
     }
     put_envelope(body, desc, nof_credit_use(peer, blocks));
     nof_link_send(nic, link, frame, NOF_WIRE_MSG, 0, peer->ep, peer->remote_ep, NOF_WIRE_MSG_BYTES,
@@ -91,28 +91,28 @@ int nof_direct_send(struct nof_nic *nic, struct nof_endpoint *ep, struct nof_pee
     nof_count(nic, ep, NOF_C_MSGS_TX, 1);
     nof_count(nic, ep, NOF_C_MSG_BYTES_TX, desc->len);
     nof_answer_desc(nic, ep, desc, NOF_OK);
-    return 1;
+    return NOF_OK;
 }
 
 /* A RECV descriptor for a plain buffer, all fields in range (descriptors.c names the fault). */
-static inline int is_plain_recv(const struct nof_endpoint *ep, const struct nof_desc *desc)
+static inline bool is_plain_recv(const struct nof_endpoint *ep, const struct nof_desc *desc)
 {
     return ((desc->opcode ^ NOF_DESC_RECV) | desc->flags | desc->reserved0) == 0 &&
            desc->tag >= NOF_ANY_TAG && desc->len <= INT64_MAX &&
            ((uint32_t)desc->peer < ep->size || desc->peer == NOF_ANY_SOURCE);
 }
 
-static inline int post(struct nof_nic *nic, struct nof_endpoint *ep, const struct nof_desc *desc)
+static inline bool post(struct nof_nic *nic, struct nof_endpoint *ep, const struct nof_desc *desc)
 {
     struct nof_peer *peer = NULL;
     if (desc->peer >= 0) {
         peer = nof_peer_of_desc(nic, ep, (uint32_t)desc->peer);
         if (peer != NULL && (peer->flags & NOF_PEER_F_DEAD))
-            return 0;
+            return false;
     }
     struct nof_recv *r = nof_recv_take(nic, ep, NOF_COMP_RECV);
     if (r == NULL)
-        return 0;
+        return false;
     struct nof_match_key key = {.ep = ep->index, .ctx = desc->ctx, .source = desc->peer, .tag = desc->tag};
     nof_recv_call(r, &key, desc->cookie, desc->addr, desc->len, NOF_NIL);
     nof_recv_posted(r);
@@ -122,7 +122,7 @@ static inline int post(struct nof_nic *nic, struct nof_endpoint *ep, const struc
         nof_match_post(nic, r);
     if (ep->watch != NULL)
         nof_watch_call(nic, ep, &r->key, desc->callsite, nof_recv_index(nic, r));
-    return 1;
+    return true;
 }
 
 unsigned nof_direct_recv(struct nof_nic *nic, struct nof_endpoint *ep, const struct nof_desc *descs,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * The short way of short messages: what needs no waiting is done in one step, without the objects and
- * queues of the general way. Each of these does all or nothing: 0 means that nothing has happened and
- * the general way must be taken; it decides every case that is not plain. */
+ * queues of the general way. Each of these does all or nothing: NOF_EAGAIN, or 0 of a count, means that
+ * nothing has happened and the general way must be taken; it decides every case that is not plain. */
 #ifndef NOF_DIRECT_H
 #define NOF_DIRECT_H
 

@@ -30,7 +30,7 @@ static inline bool nof_direct_deliver(struct nof_nic *nic, struct nof_peer *peer
 {
     struct nof_endpoint *ep = &nic->eps[peer->ep];
     uint32_t len = view->payload_bytes;
-    uint32_t blocks = nof_netmem_charge(len, 0);
+    uint32_t blocks = nof_netmem_charge(len, false);
     if (view->fields_bytes != NOF_WIRE_MSG_BYTES || !nof_direct_is_plain(peer, view, blocks) ||
         ep->state == NOF_EP_CLOSING)
         return false;

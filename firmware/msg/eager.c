@@ -19,7 +19,7 @@
 static int parse(struct nof_peer *peer, const struct nof_wire_view *view, struct nof_arrival *a)
 {
     const uint8_t *f = view->fields;
-    int rts = view->type == NOF_WIRE_RTS;
+    bool rts = view->type == NOF_WIRE_RTS;
     if (view->fields_bytes != NOF_WIRE_MSG_BYTES)
         return NOF_EPROTO;
     a->key = (struct nof_match_key){.ep = peer->ep,
@@ -38,13 +38,13 @@ static int parse(struct nof_peer *peer, const struct nof_wire_view *view, struct
         nof_get32(f + NOF_WIRE_MSG_SEQ) != peer->rx_seq || peer->rx_seq == peer->rx_msgs_announced)
         return NOF_EPROTO;
     if (rts) {
-        int parked = (view->flags & NOF_WIRE_RTS_F_PARKED) != 0;
+        bool parked = (view->flags & NOF_WIRE_RTS_F_PARKED) != 0;
         a->flags |= parked ? NOF_ENV_F_PARKED : 0;
         a->flags |= view->flags & NOF_WIRE_RTS_F_SYNC ? NOF_ENV_F_MATCH_FIRST : 0;
         if (a->payload_bytes != 0 || (a->handle & (parked ? NOF_HANDLE_PARKED : NOF_HANDLE_KINDS)) != 0)
             return NOF_EPROTO;
     } else {
-        int sync = (view->flags & NOF_WIRE_MSG_F_SYNC) != 0;
+        bool sync = (view->flags & NOF_WIRE_MSG_F_SYNC) != 0;
         a->flags |= sync ? NOF_ENV_F_SYNC : 0;
         if (a->len > NOF_EAGER_LIMIT || (a->handle & NOF_HANDLE_KINDS) != (sync ? NOF_HANDLE_SYNC : 0))
             return NOF_EPROTO;
@@ -61,7 +61,7 @@ static int parse(struct nof_peer *peer, const struct nof_wire_view *view, struct
 
 /* A piece for a receive that takes it as it comes. The receive may have ended afterwards. */
 static void take_piece(struct nof_nic *nic, struct nof_peer *peer, struct nof_recv *r, const uint8_t *data,
-                       uint32_t n, int lent)
+                       uint32_t n, bool lent)
 {
     uint64_t left = r->wanted - r->received;
     if (n >= left) {
@@ -131,7 +131,7 @@ static int unexpected(struct nof_nic *nic, struct nof_peer *peer, const struct n
         nof_credit_free(nic, peer, 0, a->blocks); /* no payload will need them */
     struct nof_recv *taker = answer_probes(nic, ep, a);
     nof_link_update_credit(nic, peer);
-    int tight = nof_credit_tight(peer);
+    bool tight = nof_credit_tight(peer);
     if (tight)
         nof_spill_enter(nic, ep);
     if (taker != NULL && tight) {
@@ -157,7 +157,7 @@ static int unexpected(struct nof_nic *nic, struct nof_peer *peer, const struct n
 }
 
 int nof_eager_envelope_rx(struct nof_nic *nic, struct nof_peer *peer, const struct nof_wire_view *view,
-                          int lent)
+                          bool lent)
 {
     struct nof_endpoint *ep = &nic->eps[peer->ep];
     struct nof_arrival a = {.lent = (uint8_t)lent};
@@ -169,7 +169,7 @@ int nof_eager_envelope_rx(struct nof_nic *nic, struct nof_peer *peer, const stru
         return rc;
     nof_count(nic, ep, NOF_C_MSGS_RX, 1);
     nof_count(nic, ep, NOF_C_MSG_BYTES_RX, a.len);
-    int all = (a.flags & (NOF_ENV_F_RTS | NOF_ENV_F_FAILED)) != 0; /* no piece follows */
+    bool all = (a.flags & (NOF_ENV_F_RTS | NOF_ENV_F_FAILED)) != 0; /* no piece follows */
     nof_incoming_begin(nic, peer, a.payload_bytes, all ? 0 : a.len - a.payload_bytes);
     struct nof_recv *r = nof_match_posted(nic, ep, &a.key);
     if (r == NULL) {
@@ -191,9 +191,9 @@ int nof_eager_envelope_rx(struct nof_nic *nic, struct nof_peer *peer, const stru
     return rc;
 }
 
-int nof_eager_more_rx(struct nof_nic *nic, struct nof_peer *peer, const struct nof_wire_view *view, int lent)
+int nof_eager_more_rx(struct nof_nic *nic, struct nof_peer *peer, const struct nof_wire_view *view, bool lent)
 {
-    int failed = (view->flags & NOF_WIRE_F_FAILED) != 0;
+    bool failed = (view->flags & NOF_WIRE_F_FAILED) != 0;
     uint32_t n = view->payload_bytes;
     if (peer->rx_skip)
         return NOF_OK;
@@ -225,13 +225,13 @@ int nof_eager_broken_rx(struct nof_nic *nic, struct nof_peer *peer, const struct
     struct nof_wire_view failed = *view;
     failed.flags |= NOF_WIRE_F_FAILED;
     if (view->type == NOF_WIRE_MSG_MORE) {
-        int rc = nof_eager_more_rx(nic, peer, &failed, 0);
+        int rc = nof_eager_more_rx(nic, peer, &failed, false);
         peer->rx_skip = 1;
         return rc;
     }
     if (view->fields_bytes == NOF_WIRE_MSG_BYTES && (view->flags & NOF_WIRE_MSG_F_SYNC) != 0)
         nof_recv_tell_aborted(nic, peer, nof_get64(view->fields + NOF_WIRE_MSG_HANDLE), NOF_EPROTO);
-    int rc = nof_eager_envelope_rx(nic, peer, &failed, 0);
+    int rc = nof_eager_envelope_rx(nic, peer, &failed, false);
     peer->rx_skip = 1;
     return rc;
 }

@@ -136,7 +136,7 @@ static inline void replace_head(const struct view *v, const struct nof_match_nod
 static inline void unlink_entry(const struct view *v, uint32_t entry)
 {
     struct nof_match_node *node = node_of(v, entry);
-    int head = node->bucket_prev != NOF_MATCH_NOT_HEAD;
+    bool head = node->bucket_prev != NOF_MATCH_NOT_HEAD;
     if (node->next == entry) {
         replace_head(v, node, NOF_NIL);
         return;
@@ -327,7 +327,7 @@ struct nof_env *nof_match_find_handle(struct nof_nic *nic, const struct nof_matc
     /* bound: messages of one key in the store, of max_envelopes; paid by the sender's credit, a cancel each */
     for (uint32_t at = head; at != NOF_NIL;) {
         struct nof_env *e = nof_env_at(nic, at >> 2);
-        int wanted = (e->flags & (NOF_ENV_F_RTS | NOF_ENV_F_SYNC)) && !(e->flags & NOF_ENV_F_FAILED);
+        bool wanted = (e->flags & (NOF_ENV_F_RTS | NOF_ENV_F_SYNC)) && !(e->flags & NOF_ENV_F_FAILED);
         if (wanted && e->handle == handle && (e->flags & NOF_ENV_F_PARKED) == parked)
             return e;
         at = node_of(&v, at)->next;

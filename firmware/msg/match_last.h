@@ -13,21 +13,21 @@
 #include "msg/match.h"
 #include "nic.h"
 
-static inline int nof_match_same_key(const struct nof_match_key *a, const struct nof_match_key *b)
+static inline bool nof_match_same_key(const struct nof_match_key *a, const struct nof_match_key *b)
 {
     static_assert(sizeof *a == 16, "no padding: keys are compared as two words");
     return memcmp(a, b, sizeof *a) == 0;
 }
 
-/* nof_match_post() of a receive. 0: it is of another queue. */
-static inline int nof_match_post_last(struct nof_nic *nic, struct nof_endpoint *ep, struct nof_recv *r,
-                                      uint32_t index)
+/* nof_match_post() of a receive. False: it is of another queue. */
+static inline bool nof_match_post_last(struct nof_nic *nic, struct nof_endpoint *ep, struct nof_recv *r,
+                                       uint32_t index)
 {
     if (ep->last_queue == NOF_NIL || ep->cookies_indexed)
-        return 0;
+        return false;
     struct nof_recv *head = nof_recv_at(nic, ep->last_queue);
     if (!nof_match_same_key(&head->key, &r->key))
-        return 0;
+        return false;
     uint32_t last = head->node.prev;
     r->kind = head->kind;
     r->order = nic->match.order++;
@@ -40,7 +40,7 @@ static inline int nof_match_post_last(struct nof_nic *nic, struct nof_endpoint *
     ep->posted[r->kind]++;
     ep->posted_total++;
     nic->posted_total++;
-    return 1;
+    return true;
 }
 
 /* nof_match_posted(): the head of that queue, if every receive of the endpoint names source and tag, so
@@ -54,13 +54,13 @@ static inline struct nof_recv *nof_match_posted_last(const struct nof_nic *nic, 
     return nof_match_same_key(&head->key, key) ? head : NULL;
 }
 
-/* nof_match_unpost() of the head of that queue. 0: it is another, or the only one of its key. */
-static inline int nof_match_unpost_last(struct nof_nic *nic, struct nof_endpoint *ep,
-                                        const struct nof_recv *r, uint32_t index)
+/* nof_match_unpost() of the head of that queue. False: it is another, or the only one of its key. */
+static inline bool nof_match_unpost_last(struct nof_nic *nic, struct nof_endpoint *ep,
+                                         const struct nof_recv *r, uint32_t index)
 {
     const struct nof_match_node *node = &r->node;
     if (ep->last_queue != index || node->next == index || ep->cookies_indexed)
-        return 0;
+        return false;
     struct nof_match_node *heir = &nof_recv_at(nic, node->next)->node;
     nof_recv_at(nic, node->prev)->node.next = node->next;
     heir->prev = node->prev;
@@ -76,7 +76,7 @@ static inline int nof_match_unpost_last(struct nof_nic *nic, struct nof_endpoint
     ep->posted[r->kind]--;
     ep->posted_total--; /* not to zero: the heir is posted */
     nic->posted_total--;
-    return 1;
+    return true;
 }
 
 #endif

@@ -125,7 +125,7 @@ void nof_read_fail(struct nof_nic *nic, struct nof_read *r)
         r->last = 0;
         return;
     }
-    int single = r->nframes == 1;
+    bool single = r->nframes == 1;
     drop_frames(nic, r, 1);
     r->failed = 1;
     r->last = r->last && single;
@@ -174,7 +174,7 @@ enum nof_pump nof_read_emit(struct nof_nic *nic, struct nof_link *link, struct n
     /* bound: NOF_READ_FRAMES, 64; paid by the flow's share of the link */
     while (r->gone < r->nframes) {
         /* Loop-back frames are held already: waiting for more of them could wait for ever. */
-        unsigned window = r->local ? NOF_READ_FRAMES : nof_link_window(nic, link, 0);
+        unsigned window = r->local ? NOF_READ_FRAMES : nof_link_window(nic, link, false);
         if (window == 0)
             return NOF_PUMP_BLOCKED; /* and on_ready() will come, because it was 0 */
         /* bound: NOF_READ_FRAMES, 64; paid by the flow's share of the link */
@@ -312,7 +312,7 @@ enum nof_pump nof_read_start(struct nof_nic *nic, struct nof_link *link, struct 
     struct nof_read *r = nic->scratch;
     struct nof_endpoint *ep = &nic->eps[s->ep];
     uint64_t limit = bytes_now(s);
-    int copied = limit == 0 || (s->flags & (NOF_DESC_F_INLINE | NOF_DESC_F_BOUNCE)) != 0;
+    bool copied = limit == 0 || (s->flags & (NOF_DESC_F_INLINE | NOF_DESC_F_BOUNCE)) != 0;
     uint32_t index = NOF_NIL;
     unsigned nsegs = 0;
     if (window > NOF_READ_FRAMES)
@@ -368,7 +368,7 @@ static void orphan_rest(struct nof_nic *nic, struct nof_peer *peer, uint32_t ind
     uint32_t send = nof_read_at(nic, index)->send;
     uint32_t all = peer->readq;
     uint32_t i;
-    int after = 0;
+    bool after = false;
     peer->readq = NOF_NIL;
     /* bound: NOF_READS_PER_FLOW and those that are done; paid by the send that fails */
     while ((i = nof_queue_pop(&nic->reads, &all)) != NOF_NIL) {

@@ -165,18 +165,18 @@ void nof_recv_inline(struct nof_nic *nic, struct nof_recv *r, const uint8_t *dat
     nof_recv_complete(nic, r, &comp);
 }
 
-int nof_recv_stage(struct nof_nic *nic, struct nof_recv *r)
+bool nof_recv_stage(struct nof_nic *nic, struct nof_recv *r)
 {
     struct nof_endpoint *ep = &nic->eps[r->ep];
     if (r->wanted > nic->features[NOF_F_STAGE_MAX] || ep->stage.granules == 0)
-        return 0;
+        return false;
     r->stage_offset = nof_stage_alloc(&ep->stage, (uint32_t)r->wanted);
     if (r->stage_offset == NOF_STAGE_NONE) {
         nof_count(nic, ep, NOF_C_STAGE_FULL, 1);
-        return 0;
+        return false;
     }
     r->state = NOF_RECV_STAGE;
-    return 1;
+    return true;
 }
 
 void nof_recv_give_staged(struct nof_nic *nic, struct nof_recv *r, uint32_t offset)

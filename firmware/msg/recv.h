@@ -23,14 +23,14 @@ uint32_t nof_recv_room(const struct nof_nic *nic, const struct nof_endpoint *ep)
 /* May this endpoint put one more into the posted table? No: spill. Those that are matched count as well: they may
  * wait for a parked send, which comes back through the ring of its host, and that ring stands still when
  * the other side's receives, matched likewise, have used up its room. */
-static inline int nof_recv_may_post(const struct nof_nic *nic, const struct nof_endpoint *ep)
+static inline bool nof_recv_may_post(const struct nof_nic *nic, const struct nof_endpoint *ep)
 {
     return nic->recvs.used < nic->posted_limit || ep->recvs_used < nic->posted_min;
 }
 
 /* May one more of this endpoint wait for a parked send? As above, or within half of what every endpoint is promised,
  * whose other half keeps its ring going. */
-static inline int nof_recv_may_wait(const struct nof_nic *nic, const struct nof_endpoint *ep)
+static inline bool nof_recv_may_wait(const struct nof_nic *nic, const struct nof_endpoint *ep)
 {
     return nof_recv_may_post(nic, ep) || ep->recvs_used - ep->posted_total < nic->recvs_min / 2;
 }
@@ -74,7 +74,7 @@ static inline void nof_recv_say(struct nof_nic *nic, struct nof_recv *r, const s
 }
 /* Are pieces written into its buffer straight from the frame? Not where many small pieces of a layout may make that
  * long: those go through network memory, piece by piece as the endpoint has turns. */
-static inline int nof_recv_is_direct(const struct nof_nic *nic, const struct nof_recv *r)
+static inline bool nof_recv_is_direct(const struct nof_nic *nic, const struct nof_recv *r)
 {
     return nic->eps[r->ep].dma_inline && r->layout == NOF_NIL;
 }
@@ -125,7 +125,7 @@ static inline void nof_recv_question(struct nof_recv *r, uint32_t peer)
 }
 /* The message that is asked about; its sender, or if it is parked the sender's host, knows it by this handle. */
 static inline void nof_recv_question_about(struct nof_recv *r, uint32_t ctx, int32_t tag, uint64_t handle,
-                                           int parked)
+                                           bool parked)
 {
     r->key.ctx = ctx;
     r->key.tag = tag;
@@ -133,7 +133,7 @@ static inline void nof_recv_question_about(struct nof_recv *r, uint32_t ctx, int
     r->parked = parked != 0;
 }
 /* Its payload comes by rendezvous, likewise. */
-static inline void nof_recv_rendezvous(struct nof_recv *r, uint64_t handle, int parked)
+static inline void nof_recv_rendezvous(struct nof_recv *r, uint64_t handle, bool parked)
 {
     r->state = NOF_RECV_RNDV;
     r->remote = handle;
@@ -198,8 +198,8 @@ void nof_recv_matched(struct nof_nic *nic, struct nof_recv *r, struct nof_peer *
                       const struct nof_match_key *key, uint64_t len);
 /* Complete with the payload in the completion; r->wanted <= NOF_INLINE_BYTES. */
 void nof_recv_inline(struct nof_nic *nic, struct nof_recv *r, const uint8_t *data);
-/* A staging slot for r->wanted bytes: 1 and state STAGE, or 0. */
-int nof_recv_stage(struct nof_nic *nic, struct nof_recv *r);
+/* A staging slot for r->wanted bytes: true and state STAGE, or false. */
+bool nof_recv_stage(struct nof_nic *nic, struct nof_recv *r);
 /* Complete with the payload in the slot at this offset, which is the host's from now on. */
 void nof_recv_give_staged(struct nof_nic *nic, struct nof_recv *r, uint32_t offset);
 /* n more bytes of a receive in state STAGE; completes with the last. */

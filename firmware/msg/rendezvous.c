@@ -32,8 +32,8 @@ static uint64_t reach(const struct nof_recv *r)
     return end < r->wanted ? end : r->wanted;
 }
 
-/* Blocks for the first bytes: 1, or 0 if there are none now. */
-static int reserve(struct nof_nic *nic, struct nof_recv *r)
+/* Blocks for the first bytes; false: there are none now. */
+static bool reserve(struct nof_nic *nic, struct nof_recv *r)
 {
     uint64_t need = r->wanted / NOF_RESERVE_BYTES_PER_BLOCK + 2;
     uint32_t want = need < RESERVE_MOST ? (uint32_t)need : RESERVE_MOST;
@@ -55,7 +55,7 @@ static void grant(struct nof_nic *nic, struct nof_recv *r)
     send_cts(nic, r);
 }
 
-void nof_rndv_begin(struct nof_nic *nic, struct nof_recv *r, uint64_t handle, int parked)
+void nof_rndv_begin(struct nof_nic *nic, struct nof_recv *r, uint64_t handle, bool parked)
 {
     nof_recv_rendezvous(r, handle, parked);
     nof_recv_list(nic, r);
@@ -64,7 +64,7 @@ void nof_rndv_begin(struct nof_nic *nic, struct nof_recv *r, uint64_t handle, in
 
 void nof_rndv_early(struct nof_nic *nic, struct nof_recv *r, uint64_t handle)
 {
-    nof_recv_rendezvous(r, handle, 0);
+    nof_recv_rendezvous(r, handle, false);
     nof_recv_list(nic, r);
     r->allowed = r->wanted;
     send_cts(nic, r);
@@ -140,7 +140,7 @@ int nof_rndv_resume_rx(struct nof_nic *nic, struct nof_peer *peer, const struct 
         return NOF_OK;
     }
     nof_wait_leave(nic, r);
-    nof_recv_rendezvous(r, handle, 0);
+    nof_recv_rendezvous(r, handle, false);
     grant(nic, r);
     return NOF_OK;
 }

@@ -28,14 +28,14 @@ void nof_reserve_give(struct nof_nic *nic, struct nof_recv *r)
     r->reserved_blocks = 0;
 }
 
-int nof_reserve_borrow(struct nof_nic *nic, struct nof_recv *r, uint32_t want)
+bool nof_reserve_borrow(struct nof_nic *nic, struct nof_recv *r, uint32_t want)
 {
     uint32_t kept = nic->cfg.max_endpoints * nic->dma_min;
     if (nic->dma_free < kept || nic->dma_free - kept < want)
-        return 0;
+        return false;
     r->reserved_blocks = want;
     nic->dma_free -= want;
-    return 1;
+    return true;
 }
 
 void nof_reserve_claim(struct nof_nic *nic, const struct nof_recv *r)

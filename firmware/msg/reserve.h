@@ -16,9 +16,9 @@
 uint32_t nof_reserve_take(struct nof_nic *nic, struct nof_recv *r, uint32_t want, uint32_t least);
 /* All that r has, when none is in use. */
 void nof_reserve_give(struct nof_nic *nic, struct nof_recv *r);
-/* All of `want` blocks for r, out of those that no endpoint's minimum needs, or none: 1 or 0. They count
+/* All of `want` blocks for r, out of those that no endpoint's minimum needs, or none (false). They count
  * as the endpoint's only when claimed, or given back. */
-int nof_reserve_borrow(struct nof_nic *nic, struct nof_recv *r, uint32_t want);
+bool nof_reserve_borrow(struct nof_nic *nic, struct nof_recv *r, uint32_t want);
 void nof_reserve_claim(struct nof_nic *nic, const struct nof_recv *r);
 
 /* n blocks of r's reserve, in a chain; NOF_NIL: it has used them up. */

@@ -111,7 +111,7 @@ static void leave_endpoint(struct nof_nic *nic, struct nof_endpoint *ep, struct 
 }
 
 /* The send waits for its match, or does so no longer. */
-static void set_asking(struct nof_nic *nic, struct nof_send *s, int asking)
+static void set_asking(struct nof_nic *nic, struct nof_send *s, bool asking)
 {
     struct nof_endpoint *ep = &nic->eps[s->ep];
     if (asking == ((s->marks & NOF_SEND_M_ASKING) != 0))
@@ -125,7 +125,7 @@ static void leave(struct nof_nic *nic, struct nof_send *s)
 {
     if (s->layout != NOF_NIL)
         nof_layout_drop(&nic->layouts, s->layout);
-    set_asking(nic, s, 0);
+    set_asking(nic, s, false);
     leave_endpoint(nic, &nic->eps[s->ep], s);
 }
 
@@ -236,7 +236,7 @@ bool nof_send_end_first(struct nof_nic *nic, struct nof_peer *peer, int status)
 
 void nof_send_forget(struct nof_nic *nic, struct nof_send *s)
 {
-    int queued = s->state == NOF_SEND_QUEUED;
+    bool queued = s->state == NOF_SEND_QUEUED;
     unlist(nic, s);
     leave(nic, s);
     if (!queued) {
@@ -275,7 +275,7 @@ static void resume(struct nof_nic *nic, struct nof_peer *peer, struct nof_send *
     nof_put64(fields + NOF_WIRE_MSG_SEQ, remote);
     nof_put64(fields + NOF_WIRE_MSG_HANDLE, nof_handle(nof_send_index(nic, s), s->obj.gen));
     s->state = NOF_SEND_CTS_WAIT;
-    set_asking(nic, s, 1);
+    set_asking(nic, s, true);
     list(nic, s);
     nof_link_ctl(nic, &nic->links[peer->link], NOF_WIRE_RTS, NOF_WIRE_RTS_F_RESUME, peer->ep, peer->remote_ep,
                  fields, sizeof fields);
@@ -285,7 +285,7 @@ void nof_send_submit(struct nof_nic *nic, struct nof_endpoint *ep, const struct 
                      uint32_t layout)
 {
     struct nof_peer *peer = nof_peer_of_desc(nic, ep, (uint32_t)desc->peer);
-    if (peer != NULL && nof_direct_send(nic, ep, peer, desc))
+    if (peer != NULL && nof_direct_send(nic, ep, peer, desc) == NOF_OK)
         return;
     struct nof_send *s = peer != NULL ? send_take(nic, ep) : NULL;
     if (s == NULL) {
@@ -324,19 +324,19 @@ void nof_send_submit(struct nof_nic *nic, struct nof_endpoint *ep, const struct 
 
 /* So many wait for their match that, if it never comes, the endpoint's guaranteed share would be used
  * up by them: its host keeps this one for us. The cookie must leave room for our mark. */
-static int must_park(const struct nof_nic *nic, const struct nof_send *s)
+static bool must_park(const struct nof_nic *nic, const struct nof_send *s)
 {
     return nic->eps[s->ep].sends_asking >= nic->sends_min / 2 && (s->cookie & NOF_HANDLE_PARKED) == 0;
 }
 
-static int eager_now(const struct nof_nic *nic, const struct nof_peer *peer, const struct nof_send *s)
+static bool eager_now(const struct nof_nic *nic, const struct nof_peer *peer, const struct nof_send *s)
 {
-    int sync = (s->flags & NOF_DESC_F_SYNC) != 0;
+    bool sync = (s->flags & NOF_DESC_F_SYNC) != 0;
     uint32_t blocks = nof_netmem_charge(s->len, sync);
     /* What came in the descriptor is with us alone and fits the envelope: it never asks, whatever
      * eager_max_bytes is, and so never waits for its match and never has to be parked. */
     if ((s->flags & NOF_DESC_F_INLINE) && !sync)
-        return 1;
+        return true;
     return s->len <= nic->features[NOF_F_EAGER_MAX] &&
            blocks <= peer->tx_blocks_allowed - peer->tx_blocks_used && !(sync && must_park(nic, s));
 }
@@ -373,7 +373,7 @@ static enum nof_pump send_rts(struct nof_nic *nic, struct nof_link *link, struct
         nof_peer_expect(nic, peer, 1); /* the host learns of the peer's death from us alone */
     } else {
         s->state = NOF_SEND_CTS_WAIT;
-        set_asking(nic, s, 1);
+        set_asking(nic, s, true);
         list(nic, s);
     }
     return NOF_PUMP_IDLE;
@@ -397,7 +397,7 @@ static enum nof_pump pump_envelope(struct nof_nic *nic, struct nof_link *link, s
 {
     struct nof_send *s = nof_send_at(nic, nof_queue_head(&nic->sends, peer->sendq));
     struct nof_endpoint *ep = &nic->eps[s->ep];
-    int begins = s->sent == 0;
+    bool begins = s->sent == 0;
     if (begins && !eager_now(nic, peer, s))
         return send_rts(nic, link, peer, s, bytes, frames);
     s->seq = begins ? peer->tx_seq : s->seq;
@@ -410,7 +410,7 @@ static enum nof_pump pump_envelope(struct nof_nic *nic, struct nof_link *link, s
         nof_count(nic, ep, NOF_C_MSGS_TX, 1);
         nof_count(nic, ep, NOF_C_MSG_BYTES_TX, s->len);
         if (s->flags & NOF_DESC_F_SYNC) {
-            set_asking(nic, s, 1);
+            set_asking(nic, s, true);
             list(nic, s);
         }
     }
@@ -447,7 +447,7 @@ static enum nof_pump pump_data(struct nof_nic *nic, struct nof_link *link, struc
     return NOF_PUMP_IDLE;
 }
 
-static int needs_dma(const struct nof_send *s)
+static bool needs_dma(const struct nof_send *s)
 {
     return s->len > 0 && (s->flags & (NOF_DESC_F_INLINE | NOF_DESC_F_BOUNCE)) == 0;
 }
@@ -456,9 +456,9 @@ static int needs_dma(const struct nof_send *s)
  * one may begin: everything else would leave before them. */
 static int choose(struct nof_nic *nic, struct nof_peer *peer)
 {
-    int reading = peer->readq != NOF_NIL;
-    int data = peer->dataq != NOF_NIL;
-    int envelope = 0;
+    bool reading = peer->readq != NOF_NIL;
+    bool data = peer->dataq != NOF_NIL;
+    bool envelope = false;
     if (peer->sendq != NOF_NIL)
         drop_gone(nic, peer);
     if (peer->sendq != NOF_NIL) {
@@ -470,7 +470,7 @@ static int choose(struct nof_nic *nic, struct nof_peer *peer)
             nof_count(nic, &nic->eps[peer->ep], NOF_C_CREDIT_STALLS, 1);
         }
         if (reading && (!needs_dma(s) || (s->sent == 0 && !eager_now(nic, peer, s))))
-            envelope = 0;
+            envelope = false;
     }
     if (data && reading) {
         const struct nof_send *s = nof_send_at(nic, nof_queue_head(&nic->sends, peer->dataq));
@@ -534,7 +534,7 @@ static enum nof_pump pump(struct nof_nic *nic, struct nof_peer *peer, unsigned b
         int what = choose(nic, peer);
         if (what == 0)
             return NOF_PUMP_IDLE;
-        unsigned window = nof_link_window(nic, link, 0);
+        unsigned window = nof_link_window(nic, link, false);
         if (window == 0)
             return NOF_PUMP_BLOCKED;
         /* The frames of a read that is under way leave in a later turn: a whole block is read at once. */
@@ -624,10 +624,10 @@ int nof_send_cts_rx(struct nof_nic *nic, struct nof_link *link, struct nof_peer 
             refuse(nic, link, peer, remote, NOF_ENOENT);
         return NOF_OK;
     }
-    int first = s->state == NOF_SEND_CTS_WAIT;
+    bool first = s->state == NOF_SEND_CTS_WAIT;
     if (first) {
         s->state = NOF_SEND_DATA;
-        set_asking(nic, s, 0);
+        set_asking(nic, s, false);
         s->remote = remote;
         s->wanted = wanted < s->len ? wanted : s->len;
         s->sent = 0;
@@ -636,7 +636,7 @@ int nof_send_cts_rx(struct nof_nic *nic, struct nof_link *link, struct nof_peer 
         allowed = s->wanted;
     if (allowed > s->allowed)
         s->allowed = allowed;
-    int ready = (s->wanted == 0 && first) || s->allowed > s->sent;
+    bool ready = (s->wanted == 0 && first) || s->allowed > s->sent;
     if (ready && !(s->marks & (NOF_SEND_M_IN_DATAQ | NOF_SEND_M_ISSUED))) {
         s->marks |= NOF_SEND_M_IN_DATAQ;
         nof_ring_push(&nic->sends, &peer->dataq, nof_send_index(nic, s), DATA_PREV);
@@ -663,7 +663,7 @@ int nof_send_matched_rx(struct nof_nic *nic, struct nof_peer *peer, const struct
         (s->state != NOF_SEND_QUEUED && s->state != NOF_SEND_MATCH_WAIT))
         return NOF_OK;
     s->marks |= NOF_SEND_M_MATCHED;
-    set_asking(nic, s, 0);
+    set_asking(nic, s, false);
     settle(nic, s);
     return NOF_OK;
 }

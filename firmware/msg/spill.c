@@ -29,7 +29,7 @@ static int place(struct nof_nic *nic, struct nof_peer *peer, const struct nof_ar
                  struct nof_comp *comp)
 {
     struct nof_endpoint *ep = &nic->eps[peer->ep];
-    int sync = (a->flags & NOF_ENV_F_SYNC) != 0;
+    bool sync = (a->flags & NOF_ENV_F_SYNC) != 0;
     comp->flags = sync ? NOF_COMP_F_SYNC : 0;
     if (sync)
         comp->handle = a->handle;
@@ -157,7 +157,7 @@ void nof_spill_pull(struct nof_nic *nic, struct nof_endpoint *ep, struct nof_rec
 {
     struct nof_match_key key = r->key;
     struct nof_peer *peer = nof_peer_by_rank(nic, nof_ep_index(nic, ep), (uint32_t)r->key.source);
-    int parked = (handle & NOF_HANDLE_PARKED) != 0;
+    bool parked = (handle & NOF_HANDLE_PARKED) != 0;
     if (peer == NULL) {
         nof_recv_end(nic, r, NOF_ENOENT);
         return;

@@ -105,7 +105,7 @@ static void fail(struct nof_nic *nic, uint32_t chain)
 }
 
 /* The oldest packed message of the channel. NOF_OK, or NOF_EPROTO: its chain is gone. */
-static int unpack_head(struct nof_nic *nic, struct nof_grant *ch, int forced)
+static int unpack_head(struct nof_nic *nic, struct nof_grant *ch, bool forced)
 {
     uint32_t chain = ch->packed_head;
     struct nof_stored *st = nof_stored_at(&nic->netmem, chain);
@@ -152,7 +152,7 @@ void nof_stored_flush(struct nof_nic *nic, struct nof_grant *ch)
         ch->packed_head = NOF_NIL; /* nobody will ask for them, and where they would go is no longer ours */
     /* bound: messages deferred on one channel, 256 KiB in all; paid by the flow's bytes */
     while (ch->packed_head != NOF_NIL)
-        (void)unpack_head(nic, ch, 1);
+        (void)unpack_head(nic, ch, true);
 }
 
 uint32_t nof_stored_begin(struct nof_nic *nic, struct nof_peer *peer, const struct nof_arrival *a,

@@ -16,10 +16,10 @@ struct nof_taps {
     /* A rendezvous of s is about to be announced. */
     void (*announces)(struct nof_nic *nic, struct nof_link *link, struct nof_peer *peer,
                       const struct nof_send *s);
-    /* The next bytes of s: 0, read them plainly; 1: they are read for what emit() makes of them, *rc_out as
+    /* The next bytes of s: false, read them plainly; true: they are read for what emit() makes of them, *rc_out as
      * nof_read_start(). */
-    int (*reads)(struct nof_nic *nic, struct nof_link *link, struct nof_peer *peer, struct nof_send *s,
-                 uint32_t *bytes, enum nof_pump *rc_out);
+    bool (*reads)(struct nof_nic *nic, struct nof_link *link, struct nof_peer *peer, struct nof_send *s,
+                  uint32_t *bytes, enum nof_pump *rc_out);
     /* Frames of the flow's oldest read, which was read so and is done. IDLE: all have left. */
     enum nof_pump (*emits)(struct nof_nic *nic, struct nof_link *link, struct nof_peer *peer,
                            struct nof_read *r, unsigned budget, unsigned *frames);

@@ -153,7 +153,7 @@ static void bind(struct nof_nic *nic, struct nof_recv *r, struct nof_env *e)
 void nof_unexpected_deliver(struct nof_nic *nic, struct nof_recv *r, struct nof_env *e)
 {
     struct nof_peer *peer = nof_peer_at(nic, e->peer);
-    int dead = (peer->flags & NOF_PEER_F_DEAD) != 0;
+    bool dead = (peer->flags & NOF_PEER_F_DEAD) != 0;
     leave_tables(nic, e);
     if (e->chain != NOF_NIL)
         (void)nof_stored_open(nic, e->chain); /* if it fails, e says so */
@@ -175,16 +175,16 @@ void nof_unexpected_deliver(struct nof_nic *nic, struct nof_recv *r, struct nof_
     nof_unexpected_free(nic, e);
 }
 
-int nof_unexpected_close(struct nof_nic *nic, const struct nof_endpoint *ep, uint32_t index)
+bool nof_unexpected_close(struct nof_nic *nic, const struct nof_endpoint *ep, uint32_t index)
 {
     struct nof_env *e = nof_env_at(nic, index);
     if (e->ep != ep->index || (e->state != NOF_ENV_STORED && e->state != NOF_ENV_MPROBED))
-        return 0;
+        return false;
     leave_tables(nic, e);
     if (e->chain != NOF_NIL)
         nof_stored_drop(nic, e->chain);
     nof_unexpected_free(nic, e);
-    return 1;
+    return true;
 }
 
 void nof_unexpected_close_held(struct nof_nic *nic, struct nof_endpoint *ep, uint32_t chain)

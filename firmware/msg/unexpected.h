@@ -29,8 +29,8 @@ void nof_unexpected_assign(struct nof_nic *nic, struct nof_recv *r, uint32_t cha
 void nof_unexpected_withdraw(struct nof_nic *nic, struct nof_env *e);
 /* Free an envelope (in no table) and its credit; not its chain. */
 void nof_unexpected_free(struct nof_nic *nic, struct nof_env *e);
-/* The endpoint closes: free this envelope if it is one that is stored for it; 1: it was. */
-int nof_unexpected_close(struct nof_nic *nic, const struct nof_endpoint *ep, uint32_t index);
+/* The endpoint closes: free this envelope if it is one that is stored for it; true: it was. */
+bool nof_unexpected_close(struct nof_nic *nic, const struct nof_endpoint *ep, uint32_t index);
 /* The same of a spilled message's chain. */
 void nof_unexpected_close_held(struct nof_nic *nic, struct nof_endpoint *ep, uint32_t chain);
 

@@ -5,12 +5,12 @@
 #include "flow/peer.h"
 #include "msg/recv.h"
 
-static int walks(const struct nof_endpoint *ep)
+static bool walks(const struct nof_endpoint *ep)
 {
     return ep->state == NOF_EP_OPEN && ep->posted_total > 0 && (ep->walk_left | ep->unindexed) > 0;
 }
 
-int nof_walk_indexed(struct nof_endpoint *ep)
+bool nof_walk_indexed(struct nof_endpoint *ep)
 {
     if (!ep->cookies_indexed) {
         ep->cookies_indexed = 1;

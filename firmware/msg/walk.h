@@ -14,7 +14,7 @@
 #include "nic.h"
 
 /* Is it known of every posted receive by which cookie it is found? Asking makes it so, in time. */
-int nof_walk_indexed(struct nof_endpoint *ep);
+bool nof_walk_indexed(struct nof_endpoint *ep);
 /* A CANCEL descriptor that found nothing while it is not known: r, which is not posted, is completed when it is. */
 void nof_walk_seek(struct nof_nic *nic, struct nof_endpoint *ep, struct nof_recv *r, uint64_t len);
 /* Take a posted receive (or waiting probe) back: NOF_OK; NULL: NOF_ENOMATCH, it was matched already. */

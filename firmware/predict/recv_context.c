@@ -20,13 +20,13 @@ static uint32_t symbol(const struct nof_recv_predictor *p, uint32_t pos)
     return nof_predict_mix((uint64_t)c->site << 16 | c->id);
 }
 
-/* The call before `now` is a new one. 1: the sequences of this length are known. */
-static int roll(struct nof_recv_predictor *p, uint32_t i, uint32_t newest)
+/* The call before `now` is a new one. True: the sequences of this length are known. */
+static bool roll(struct nof_recv_predictor *p, uint32_t i, uint32_t newest)
 {
     uint32_t gone = p->now - 1 - length[i];
     uint32_t hash = p->context_hash[i] * BASE + newest;
     if (length[i] >= p->calls_mask)
-        return 0;
+        return false;
     if (p->now > length[i])
         hash -= symbol(p, gone) * power[i];
     p->context_hash[i] = hash;

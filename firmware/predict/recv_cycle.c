@@ -62,7 +62,7 @@ static int settled(struct nof_recv_predictor *p, uint16_t id)
     return p->settled;
 }
 
-static int last_good(const struct nof_recv_predictor *p, const struct nof_predict_site *s)
+static bool last_good(const struct nof_recv_predictor *p, const struct nof_predict_site *s)
 {
     return s->last_at != p->now && (int32_t)(s->last_at - p->ids[s->last_id].born) >= 0;
 }
@@ -78,7 +78,7 @@ static uint32_t next_of(const struct nof_recv_predictor *p, uint32_t at)
 static int place(const struct nof_recv_predictor *p, const struct nof_predict_site *s, uint32_t at,
                  uint16_t *id_out)
 {
-    int good = s->len == 1 ? last_good(p, s) : nof_predict_good(p, at);
+    bool good = s->len == 1 ? last_good(p, s) : nof_predict_good(p, at);
     if (good)
         *id_out = s->len == 1 ? s->last_id : nof_predict_at(p, at)->id;
     return good;
@@ -87,14 +87,14 @@ static int place(const struct nof_recv_predictor *p, const struct nof_predict_si
 /* For the sites that come next: the hinted one, then as they came after the place in the history.
  * `foretell` names the id for a site whose walk_at and walk_step are set, and moves them on. */
 static uint32_t walk_sites(struct nof_recv_predictor *p, uint32_t k, uint16_t *out,
-                           int (*foretell)(struct nof_recv_predictor *, struct nof_predict_site *,
-                                           uint16_t *))
+                           bool (*foretell)(struct nof_recv_predictor *, struct nof_predict_site *,
+                                            uint16_t *))
 {
     uint32_t at = p->place;
     p->epoch++;
     /* bound: lookahead, 64; paid by the endpoint's receives */
     for (uint32_t i = 0; i < k; i++) {
-        int good = p->placed && nof_predict_good(p, at);
+        bool good = p->placed && nof_predict_good(p, at);
         uint16_t site = good ? nof_predict_at(p, at)->site : NOF_PREDICT_NEW_SITE;
         if (i == 0 && p->hint_site != NOF_PREDICT_NO_SITE) {
             good = good && site == p->hint_site;
@@ -127,7 +127,7 @@ static unsigned judge_tag(struct nof_recv_predictor *p, uint16_t site, uint16_t 
     return s->last_id == id ? NOF_PREDICT_HIT : NOF_PREDICT_MISS;
 }
 
-static int foretell_tag(struct nof_recv_predictor *p, struct nof_predict_site *s, uint16_t *id_out)
+static bool foretell_tag(struct nof_recv_predictor *p, struct nof_predict_site *s, uint16_t *id_out)
 {
     *id_out = s->last_id;
     return last_good(p, s);
@@ -246,10 +246,10 @@ static uint32_t whole_lap(const struct nof_predict_site *s)
     return s->step == 0 ? s->lap : s->prev;
 }
 
-static int foretell_cycle(struct nof_recv_predictor *p, struct nof_predict_site *s, uint16_t *id_out)
+static bool foretell_cycle(struct nof_recv_predictor *p, struct nof_predict_site *s, uint16_t *id_out)
 {
     if (!p->settled || s->phase != NOF_PHASE_FOLLOW || !place(p, s, s->walk_at, id_out))
-        return 0;
+        return false;
     s->walk_step++;
     if (s->walk_step == s->len) {
         s->walk_step = 0;
@@ -257,7 +257,7 @@ static int foretell_cycle(struct nof_recv_predictor *p, struct nof_predict_site 
     } else {
         s->walk_at = next_of(p, s->walk_at);
     }
-    return 1;
+    return true;
 }
 
 static uint32_t walk_tag_cycle(struct nof_recv_predictor *p, uint32_t k, uint16_t *out)

@@ -8,6 +8,8 @@
 #ifndef NOF_RECV_PREDICTOR_STATE_H
 #define NOF_RECV_PREDICTOR_STATE_H
 
+#include <stdbool.h>
+
 #include "recv_predictor.h"
 
 #define NOF_PREDICT_NO_SITE UINT16_MAX
@@ -127,10 +129,12 @@ static inline struct nof_predict_call *nof_predict_at(const struct nof_recv_pred
 }
 
 /* Is the call at `pos` still in the history, and its id still the same message? */
-static inline int nof_predict_good(const struct nof_recv_predictor *p, uint32_t pos)
+static inline bool nof_predict_good(const struct nof_recv_predictor *p, uint32_t pos)
 {
     uint32_t age = p->now - pos;
-    return age != 0 && age <= p->calls_mask && (int32_t)(pos - p->ids[nof_predict_at(p, pos)->id].born) >= 0;
+    if (age == 0 || age > p->calls_mask)
+        return false;
+    return (int32_t)(pos - p->ids[nof_predict_at(p, pos)->id].born) >= 0;
 }
 
 /* Calls since `id` (being called now) was first called in an initialization phase that began at `since`; it

@@ -86,17 +86,17 @@ void nof_ack_rx(struct nof_path *p, uint32_t ack, const uint8_t *words, uint32_t
         nof_mtu_raise(p);
 }
 
-int nof_ack_rx_acks(struct nof_path *p, const struct nof_packet *packet)
+bool nof_ack_rx_acks(struct nof_path *p, const struct nof_packet *packet)
 {
     const uint8_t *f = packet->common + NOF_WIRE_COMMON_BYTES;
     uint32_t n;
 
     if (packet->fields_bytes < ACKS_FIXED_BYTES)
-        return 0;
+        return false;
     n = nof_get32(f + 4);
     if (n > NOF_WIRE_ACKS_WORDS_MAX || packet->fields_bytes != ACKS_FIXED_BYTES + 4 * n)
-        return 0;
+        return false;
     nof_ack_rx(p, nof_get32(packet->common + NOF_WIRE_ACK), f + ACKS_FIXED_BYTES, n,
                (uint64_t)nof_get32(f) * NOF_US);
-    return 1;
+    return true;
 }

@@ -13,7 +13,7 @@ static uint32_t queue_room(const struct nof_transport *t, uint32_t reserve)
 }
 
 /* What the path itself allows. */
-static uint32_t path_room(const struct nof_path *p, int urgent)
+static uint32_t path_room(const struct nof_path *p, bool urgent)
 {
     uint32_t out = p->sent.next_pn - p->sent.cum_pn;
     uint32_t window = p->window_frames - (urgent ? 0u : NOF_URGENT_FRAMES);
@@ -43,7 +43,7 @@ static uint32_t paced_room(struct nof_transport *t)
 }
 
 /* What the NIC allows. */
-static uint32_t nic_room(struct nof_transport *t, int urgent)
+static uint32_t nic_room(struct nof_transport *t, bool urgent)
 {
     uint32_t n = queue_room(t, urgent ? 0 : NOF_TXQ_URGENT);
     uint32_t entries = t->sent.free_count;
@@ -75,7 +75,7 @@ void nof_tx_starve(struct nof_path *p)
     t->starved_tail = index;
 }
 
-unsigned nof_tx_admit(struct nof_path *path, int urgent)
+unsigned nof_tx_admit(struct nof_path *path, bool urgent)
 {
     uint32_t n;
     uint32_t global;
@@ -106,15 +106,15 @@ unsigned nof_tx_admit(struct nof_path *path, int urgent)
 
 void nof_tx_ready(struct nof_path *p)
 {
-    if (!p->want_ready || p->state != NOF_PATH_UP || nof_tx_room(p, 0) == 0)
+    if (!p->want_ready || p->state != NOF_PATH_UP || nof_tx_room(p, false) == 0)
         return;
     p->want_ready = false;
     p->t->cfg.ops->on_ready(p->t->cfg.up, p);
 }
 
-int nof_tx_starved_now(struct nof_transport *t)
+bool nof_tx_starved_now(struct nof_transport *t)
 {
-    return t->starved_head != NOF_NONE && nic_room(t, 0) > 0;
+    return t->starved_head != NOF_NONE && nic_room(t, false) > 0;
 }
 
 void nof_tx_starved(struct nof_transport *t)

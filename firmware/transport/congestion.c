@@ -30,7 +30,7 @@
 #define DRAIN_ROUNDS 128u
 #define DRAIN_FIRST 16u
 
-static int known(const struct nof_cc_path *path)
+static bool known(const struct nof_cc_path *path)
 {
     return path->frame_ns != 0;
 }

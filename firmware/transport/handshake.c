@@ -29,7 +29,7 @@ static void tag(const uint8_t key[NOF_SIPHASH_KEY_BYTES], uint8_t flags, const u
     nof_siphash128(key, text, sizeof(text), tag_out);
 }
 
-static int tag_equal(const uint8_t *a, const uint8_t *b)
+static bool tag_equal(const uint8_t *a, const uint8_t *b)
 {
     unsigned differ = 0;
 
@@ -61,7 +61,7 @@ static void hello_send(struct nof_path *p)
     struct nof_packet_addr to;
 
     if (key == NULL) {
-        nof_path_bury(p, NOF_EPERM, 0);
+        nof_path_bury(p, NOF_EPERM, false);
         return;
     }
     if (p->state == NOF_PATH_UP) {
@@ -166,7 +166,7 @@ void nof_handshake_timer(struct nof_path *p)
             nof_path_log(p, 1,
                          p->bad_key ? "handshake refused, keys of the job differ"
                                     : "no answer to the handshake");
-        nof_path_bury(p, p->bad_key ? NOF_EPERM : NOF_EPEERDEAD, 0);
+        nof_path_bury(p, p->bad_key ? NOF_EPERM : NOF_EPEERDEAD, false);
         return;
     }
     if (p->unanswered < UINT8_MAX)
@@ -192,7 +192,7 @@ static void go_up(struct nof_path *p)
     struct nof_path *other = NULL;
     struct nof_cc_path cc;
     uint64_t sample_ns = p->pto_base_ns != UINT64_MAX ? t->now_ns - p->pto_base_ns : 0;
-    int silent = !p->ours;
+    bool silent = !p->ours;
 
     /* The peer has begun anew: what we had with it before is gone at its side. */
     /* bound: tries until a connection id is free; paid by the handshake */
@@ -200,7 +200,7 @@ static void go_up(struct nof_path *p)
         struct nof_path *next = nof_path_find(t, p->job_id, p->peer_nic, other);
 
         if (other != NULL && other != p)
-            nof_path_bury(other, NOF_EPEERDEAD, 0);
+            nof_path_bury(other, NOF_EPEERDEAD, false);
         other = next;
     } while (other != NULL);
 
@@ -249,7 +249,7 @@ static void set_source(struct nof_path *p, const struct nof_packet *packet)
     nof_path_set_peer(p, &from, 0);
 }
 
-static int is_source(const struct nof_path *p, const struct nof_packet *packet)
+static bool is_source(const struct nof_path *p, const struct nof_packet *packet)
 {
     struct nof_packet_addr from, to;
 
@@ -305,7 +305,7 @@ static struct nof_path *path_for(struct nof_transport *t, const struct nof_packe
 }
 
 /* Is it a good HELLO for us, of a job that we know, under its key? */
-static int hello_check(struct nof_transport *t, const struct nof_packet *packet, const uint8_t *f)
+static bool hello_check(struct nof_transport *t, const struct nof_packet *packet, const uint8_t *f)
 {
     uint8_t expected[NOF_SIPHASH_TAG_BYTES];
     const uint8_t *key;
@@ -315,17 +315,17 @@ static int hello_check(struct nof_transport *t, const struct nof_packet *packet,
     uint32_t mtu = nof_get32(f + NOF_WIRE_HELLO_MTU);
 
     if (nof_get64(f + NOF_WIRE_HELLO_DST_NIC) != t->cfg.nic->nic_id || src_nic == t->cfg.nic->nic_id)
-        return 0;
+        return false;
     key = t->cfg.ops->job_key(t->cfg.up, job_id);
     if (key == NULL)
-        return 0;
+        return false;
     tag(key, flags, f, expected);
     if (!tag_equal(expected, f + NOF_WIRE_HELLO_TAG)) {
         struct nof_path *p = nof_path_find(t, job_id, src_nic, NULL);
 
         if (p != NULL && p->state == NOF_PATH_OPENING)
             p->bad_key = 1;
-        return 0;
+        return false;
     }
     return nof_get64(f + NOF_WIRE_HELLO_NONCE) != 0 && nof_get64(f + NOF_WIRE_HELLO_CONN) != 0 &&
            mtu >= MTU_MIN_BYTES && (flags & NOF_WIRE_HELLO_F_WINDOW) >= 5 &&
@@ -355,7 +355,7 @@ void nof_handshake_rx(struct nof_transport *t, const struct nof_packet *packet)
         return;
     }
 
-    int proved = nof_get64(f + NOF_WIRE_HELLO_ECHO) == p->nonce;
+    bool proved = nof_get64(f + NOF_WIRE_HELLO_ECHO) == p->nonce;
 
     bind_peer(p, f, flags, packet->len_bytes + NOF_PACKET_IP_OVERHEAD_BYTES - NOF_WIRE_COMMON_BYTES);
     if (!proved) {

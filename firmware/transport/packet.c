@@ -47,7 +47,7 @@ static void put_be32(uint8_t *p, uint32_t v)
 /* RFC 791: the one's complement sum of a good header is 0xffff, which is zero modulo 0xffff. Modulo
  * that, 32-bit words in the machine's byte order give the same answer as 16-bit words in the
  * network's; the sum itself is never zero, because the first byte is not. */
-static int ip_sum_ok(const uint8_t *ip)
+static bool ip_sum_ok(const uint8_t *ip)
 {
     uint32_t w[5];
 

@@ -6,6 +6,7 @@
 #ifndef NOF_PACKET_H
 #define NOF_PACKET_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -45,7 +46,7 @@ int nof_packet_parse(const uint8_t *data, uint32_t len_bytes, const struct nof_p
 /* Where a parsed frame comes from. */
 void nof_packet_from(const struct nof_packet *packet, struct nof_packet_addr *from_out);
 
-static inline int nof_packet_crc_ok(const struct nof_packet *packet)
+static inline bool nof_packet_crc_ok(const struct nof_packet *packet)
 {
     return nof_crc32c(packet->common + NOF_WIRE_VER, packet->len_bytes - NOF_WIRE_VER) ==
            nof_get32(packet->common + NOF_WIRE_CRC);

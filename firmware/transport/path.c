@@ -211,7 +211,7 @@ static void entomb(struct nof_path *p)
     memcpy(tomb->head, p->head, sizeof(tomb->head));
 }
 
-void nof_path_bury(struct nof_path *p, int reason, int tell_peer)
+void nof_path_bury(struct nof_path *p, int reason, bool tell_peer)
 {
     struct nof_transport *t = p->t;
 
@@ -293,16 +293,16 @@ void nof_path_unknown(struct nof_transport *t, const struct nof_packet *packet)
 
 void nof_path_reset(struct nof_path *path, int reason)
 {
-    nof_path_bury(path, reason, 1);
+    nof_path_bury(path, reason, true);
 }
 
 void nof_path_close(struct nof_path *path)
 {
     path->orderly = 1;
-    nof_path_bury(path, NOF_EPEERDEAD, 1);
+    nof_path_bury(path, NOF_EPEERDEAD, true);
 }
 
-int nof_path_acked(const struct nof_path *path, uint32_t pn)
+bool nof_path_acked(const struct nof_path *path, uint32_t pn)
 {
     /* With nothing kept all has arrived, even if the cumulative acknowledgement that says so was lost. */
     uint32_t first = path->sent.next_pn;
@@ -342,7 +342,7 @@ uint64_t nof_path_peer_nic(const struct nof_path *path)
     return path->peer_nic;
 }
 
-int nof_path_is_up(const struct nof_path *path)
+bool nof_path_is_up(const struct nof_path *path)
 {
     return path->state == NOF_PATH_UP;
 }

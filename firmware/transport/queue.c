@@ -38,15 +38,15 @@ void nof_tx_queue_push(struct nof_transport *t)
 }
 
 /* Only what was put there since the queue last was empty can be in it, so the search is rare. */
-int nof_tx_queue_holds(const struct nof_transport *t, uint32_t sent_index)
+bool nof_tx_queue_holds(const struct nof_transport *t, uint32_t sent_index)
 {
     if (t->sent.entry[sent_index].sent_ns < nof_tx_queue_since(t))
-        return 0;
+        return false;
     /* bound: frames of one turn; paid by the path that ends */
     for (uint32_t i = 0; i < t->tx.count; i++)
         if (t->tx.sent[i] == sent_index)
-            return 1;
-    return 0;
+            return true;
+    return false;
 }
 
 void nof_tx_queue_release(struct nof_transport *t, uint32_t held)

@@ -16,21 +16,21 @@ void nof_recovery_detect(struct nof_path *p)
     }
 }
 
-int nof_recovery_may_retransmit(const struct nof_path *p)
+bool nof_recovery_may_retransmit(const struct nof_path *p)
 {
     return p->sent.lost > 0 && (p->sent.flight_bytes == 0 || p->sent.flight_bytes < nof_path_cwnd(p));
 }
 
-static int transmit_again(struct nof_path *p, uint32_t index)
+static bool transmit_again(struct nof_path *p, uint32_t index)
 {
     struct nof_transport *t = p->t;
 
     if (nof_tx_queue_holds(t, index) || !nof_tx_queue_add(t, t->sent.entry[index].frame, index))
-        return 0;
+        return false;
     nof_sentmap_again(&p->sent, &t->sent, index, t->now_ns);
     t->room_path = NULL;
     nof_transport_count(t, NOF_C_RETRANSMITS, 1);
-    return 1;
+    return true;
 }
 
 void nof_recovery_retransmit(struct nof_path *p)

@@ -18,6 +18,7 @@
 #ifndef NOF_REORDER_H
 #define NOF_REORDER_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -72,17 +73,17 @@ void nof_reorder_bits(const struct nof_reorder *r, const struct nof_reorder_pool
                       uint32_t nwords);
 
 /* The plain case: the next packet, and nothing has come beyond it. 0: it is not that, and nothing has changed. */
-static inline int nof_reorder_next(struct nof_reorder *r, uint32_t pn, uint64_t now_ns)
+static inline bool nof_reorder_next(struct nof_reorder *r, uint32_t pn, uint64_t now_ns)
 {
     if (pn != r->next_pn || pn != r->high_pn)
-        return 0;
+        return false;
     r->next_pn = r->high_pn = pn + 1;
     r->newest_ns = now_ns;
-    return 1;
+    return true;
 }
 
 /* Has something come beyond a packet that is missing? */
-static inline int nof_reorder_gap(const struct nof_reorder *r)
+static inline bool nof_reorder_gap(const struct nof_reorder *r)
 {
     return r->high_pn != r->next_pn;
 }

@@ -56,14 +56,14 @@ uint32_t nof_sentmap_clear(struct nof_sentmap *map, struct nof_sent_pool *pool, 
     return held;
 }
 
-/* An acknowledgement of a frame that was sent again, or given up, has come. Returns 0 if it tells
+/* An acknowledgement of a frame that was sent again, or given up, has come. False: it tells
  * nothing of when that transmission arrived. */
-static int arrived_late(struct nof_sentmap *map, const struct nof_sent *e, const struct nof_rtt *rtt,
-                        const struct nof_sent_ack *ack)
+static bool arrived_late(struct nof_sentmap *map, const struct nof_sent *e, const struct nof_rtt *rtt,
+                         const struct nof_sent_ack *ack)
 {
     uint64_t age_ns = ack->now_ns - e->sent_ns;
     int lost = e->flags & NOF_SENT_LOST;
-    int too_soon = e->retx > 0 && age_ns < rtt->min_ns - rtt->min_ns / 8;
+    bool too_soon = e->retx > 0 && age_ns < rtt->min_ns - rtt->min_ns / 8;
 
     /* The answer to a timeout: was the frame lost, or was the peer's core only not scheduled? In the
      * latter case what was sent after it is acknowledged right behind (the idea of RFC 5682). */

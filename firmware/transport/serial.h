@@ -4,12 +4,13 @@
 #ifndef NOF_SERIAL_H
 #define NOF_SERIAL_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #define NOF_NONE UINT32_MAX /* ends a list of indices */
 
 /* Right while the two are less than 2^31 apart. */
-static inline int nof_serial_before(uint32_t a, uint32_t b)
+static inline bool nof_serial_before(uint32_t a, uint32_t b)
 {
     return (int32_t)(a - b) < 0;
 }

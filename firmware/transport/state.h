@@ -270,7 +270,7 @@ static inline int nof_tx_queue_add(struct nof_transport *t, struct nof_frame *fr
     if (q->count == NOF_TXQ_FRAMES) {
         nof_tx_queue_push(t);
         if (q->count == NOF_TXQ_FRAMES)
-            return 0;
+            return false;
     }
     if (q->count == 0)
         q->since_ns = t->now_ns;
@@ -278,7 +278,7 @@ static inline int nof_tx_queue_add(struct nof_transport *t, struct nof_frame *fr
     q->frame[q->count++] = frame;
     t->queued_bytes += frame->len_bytes;
     t->queued_frames++;
-    return 1;
+    return true;
 }
 
 /* What a frame that we send says of the delay of its acknowledgement. */
@@ -294,7 +294,7 @@ static inline uint16_t nof_ack_delay_field(const struct nof_path *p)
 }
 
 /* A reliable frame has come. The rules are in ack.c. */
-static inline void nof_ack_owe(struct nof_path *p, int at_once)
+static inline void nof_ack_owe(struct nof_path *p, bool at_once)
 {
     if (p->ack_pending == 0)
         p->ack_due_ns = p->t->now_ns + p->t->features[NOF_F_ACK_DELAY] * NOF_US;
@@ -302,10 +302,10 @@ static inline void nof_ack_owe(struct nof_path *p, int at_once)
         p->ack_now = true;
 }
 
-unsigned nof_tx_admit(struct nof_path *path, int urgent); /* admission.c */
+unsigned nof_tx_admit(struct nof_path *path, bool urgent); /* admission.c */
 
 /* nof_path_window(). What was found a moment ago for this path, less what was sent since, still holds. */
-static inline unsigned nof_tx_room(struct nof_path *path, int urgent)
+static inline unsigned nof_tx_room(struct nof_path *path, bool urgent)
 {
     const struct nof_transport *t = path->t;
 
@@ -317,7 +317,8 @@ static inline unsigned nof_tx_room(struct nof_path *path, int urgent)
 void nof_receive_refused(struct nof_path *p); /* receive.c; it broke the protocol of the layer above */
 
 /* Hand one frame up, in its turn. 0: the path is gone. */
-static inline int nof_receive_deliver(struct nof_path *p, const uint8_t *common, uint32_t len_bytes, int lent)
+static inline bool nof_receive_deliver(struct nof_path *p, const uint8_t *common, uint32_t len_bytes,
+                                       bool lent)
 {
     struct nof_transport *t = p->t;
     uint32_t fields = common[NOF_WIRE_FIELDS];
@@ -344,7 +345,7 @@ nof_timer_pop(struct nof_transport *t); /* whose time has come, and is set no mo
 
 /* queue.c */
 /* Does this entry of the sent map wait for the port? */
-int nof_tx_queue_holds(const struct nof_transport *t, uint32_t sent_index);
+bool nof_tx_queue_holds(const struct nof_transport *t, uint32_t sent_index);
 /* Of nof_acked.held and nof_sentmap_clear(): each is freed now, or once the port has it. */
 void nof_tx_queue_release(struct nof_transport *t, uint32_t held);
 /* The end: nothing in it will be sent. */
@@ -365,7 +366,7 @@ struct nof_path *nof_path_find(struct nof_transport *t, uint64_t job_id, uint64_
                                const struct nof_path *after);
 void nof_path_set_peer(struct nof_path *p, const struct nof_packet_addr *to, uint64_t conn);
 void nof_path_address(const struct nof_path *p, struct nof_packet_addr *to_out);
-void nof_path_bury(struct nof_path *p, int reason, int tell_peer);
+void nof_path_bury(struct nof_path *p, int reason, bool tell_peer);
 void nof_paths_deliver_dead(struct nof_transport *t);
 /* A frame with an id that no live path has. `packet` has not been checked for its CRC. */
 void nof_path_unknown(struct nof_transport *t, const struct nof_packet *packet);
@@ -377,7 +378,7 @@ uint64_t nof_transport_random(struct nof_transport *t);
 void nof_tx_starve(struct nof_path *p); /* the NIC lacked something: it is told in its turn */
 void nof_tx_ready(struct nof_path *p); /* tell it if it waits and may send */
 void nof_tx_starved(struct nof_transport *t);
-int nof_tx_starved_now(struct nof_transport *t);
+bool nof_tx_starved_now(struct nof_transport *t);
 
 /* receive.c */
 /* A reliable frame that nof_reorder_next() has refused. */
@@ -399,7 +400,7 @@ void nof_mtu_probe_ack_rx(struct nof_path *p, const struct nof_packet *packet);
 /* recovery.c */
 void nof_recovery_detect(struct nof_path *p); /* something was acknowledged, or loss_at_ns has come */
 void nof_recovery_retransmit(struct nof_path *p);
-int nof_recovery_may_retransmit(const struct nof_path *p);
+bool nof_recovery_may_retransmit(const struct nof_path *p);
 void nof_recovery_timeout(struct nof_path *p); /* retransmission timeout; something is unacknowledged */
 
 /* ack.c */

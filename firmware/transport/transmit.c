@@ -9,7 +9,7 @@
  * that at least this many acknowledgements come per window. */
 #define ACKS_PER_WINDOW 4u
 
-unsigned nof_path_window(struct nof_path *path, int urgent)
+unsigned nof_path_window(struct nof_path *path, bool urgent)
 {
     return nof_tx_room(path, urgent);
 }
@@ -59,7 +59,7 @@ uint32_t nof_path_send(struct nof_path *path, struct nof_frame *frame, uint8_t t
         /* Only when the caller sends without asking for the window: a frame must not be lost
          * from the middle of an ordered stream, so the stream ends here. */
         nof_path_frame_drop(path, frame);
-        nof_path_bury(path, NOF_ENOMEM, 1);
+        nof_path_bury(path, NOF_ENOMEM, true);
         return pn;
     }
 

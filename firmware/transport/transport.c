@@ -149,7 +149,7 @@ static void rx_path(struct nof_path *p, const struct nof_packet *packet)
             return;
         }
         nof_ack_owe(p, c[NOF_WIRE_FLAGS] & NOF_WIRE_F_ACK_NOW);
-        (void)nof_receive_deliver(p, c, packet->len_bytes, 1);
+        (void)nof_receive_deliver(p, c, packet->len_bytes, true);
         return;
     }
     switch (type) {
@@ -168,7 +168,7 @@ static void rx_path(struct nof_path *p, const struct nof_packet *packet)
         p->closed_by_peer = 1;
         p->orderly = (c[NOF_WIRE_FLAGS] & NOF_WIRE_CLOSE_F_DEAD) == 0;
         nof_path_log(p, 2, "peer closed the path");
-        nof_path_bury(p, NOF_EPEERDEAD, 0);
+        nof_path_bury(p, NOF_EPEERDEAD, false);
         break;
     default:
         nof_transport_count(t, NOF_C_DROP_TYPE, 1);
@@ -285,7 +285,7 @@ static void link_timer(struct nof_transport *t)
         return;
     /* bound: paths; paid by the change of the link */
     for (uint32_t i = 0; i < t->max_paths; i++)
-        nof_path_bury(nof_path_at(t, i), NOF_ELINKDOWN, 0);
+        nof_path_bury(nof_path_at(t, i), NOF_ELINKDOWN, false);
     t->link_down_ns = t->now_ns;
 }
 
@@ -389,7 +389,7 @@ static void forgive(struct nof_transport *t, uint64_t ns)
     }
 }
 
-void nof_transport_link(struct nof_transport *t, uint64_t now_ns, int up)
+void nof_transport_link(struct nof_transport *t, uint64_t now_ns, bool up)
 {
     t->now_ns = now_ns;
     if (!up) {
@@ -415,10 +415,10 @@ void nof_transport_stalled(struct nof_transport *t, uint64_t now_ns, uint64_t st
     nof_transport_flush(t);
 }
 
-int nof_transport_quiet(const struct nof_transport *t)
+bool nof_transport_quiet(const struct nof_transport *t)
 {
     if (t->dead_head != NOF_NONE || t->tx.count > 0)
-        return 0;
+        return false;
     /* Whoever owes or awaits something has a timer. */
     /* bound: paths with a timer; paid by the core that was not scheduled */
     for (uint32_t i = 0; i < t->heap_count; i++) {
@@ -427,5 +427,5 @@ int nof_transport_quiet(const struct nof_transport *t)
         if (p->state == NOF_PATH_OPENING || !nof_sentmap_empty(&p->sent) || p->ack_pending > 0)
             return 0;
     }
-    return 1;
+    return true;
 }

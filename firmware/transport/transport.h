@@ -22,6 +22,7 @@
 #ifndef NOF_TRANSPORT_H
 #define NOF_TRANSPORT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -49,7 +50,7 @@ struct nof_transport_ops {
      * broke the protocol, the path is reset (counted, logged by the caller of this). `lent` is 1
      * if the bytes stay valid until the end of the current nof_transport_rx() call (so that writes
      * to the host can be gathered over a burst), 0 if only during this callback. */
-    int (*on_frame)(void *up, struct nof_path *path, const struct nof_wire_view *view, int lent);
+    int (*on_frame)(void *up, struct nof_path *path, const struct nof_wire_view *view, bool lent);
     void (*on_up)(void *up, struct nof_path *path);
     /* The window was 0 when it was asked for, now it is not. */
     void (*on_ready)(void *up, struct nof_path *path);
@@ -85,7 +86,7 @@ void nof_transport_rx(struct nof_transport *t, uint64_t now_ns, struct nof_frame
 /* Timers, retransmissions, acknowledgements that are due. Returns frames sent. */
 unsigned nof_transport_poll(struct nof_transport *t, uint64_t now_ns, unsigned budget_frames);
 uint64_t nof_transport_next_deadline(const struct nof_transport *t);
-void nof_transport_link(struct nof_transport *t, uint64_t now_ns, int up);
+void nof_transport_link(struct nof_transport *t, uint64_t now_ns, bool up);
 void nof_transport_stalled(struct nof_transport *t, uint64_t now_ns, uint64_t stalled_ns);
 /* The time of this call, before anything else of the transport is used in it. */
 void nof_transport_tick(struct nof_transport *t, uint64_t now_ns);
@@ -104,7 +105,7 @@ void nof_path_close(struct nof_path *path);
 /* Frames that may be sent now (congestion window, pacing, sent map, frame pool, port). 0: on_ready
  * will come. `urgent` control frames may use a small reserve beyond the window (so that credit
  * never waits behind data). 0 while the handshake is not done. */
-unsigned nof_path_window(struct nof_path *path, int urgent);
+unsigned nof_path_window(struct nof_path *path, bool urgent);
 /* Largest sum of fields and payload in one frame. Never shrinks once the path is up. */
 uint32_t nof_path_body_max(const struct nof_path *path);
 
@@ -128,13 +129,13 @@ static inline uint8_t *nof_path_sum_at(uint8_t *body)
 }
 
 /* Is everything up to and including pn acknowledged? */
-int nof_path_acked(const struct nof_path *path, uint32_t pn);
+bool nof_path_acked(const struct nof_path *path, uint32_t pn);
 /* A word for the layer above to hang its own state on (0 at on_up / nof_path_open). */
 void *nof_path_user(const struct nof_path *path);
 void nof_path_set_user(struct nof_path *path, void *user);
 uint64_t nof_path_job(const struct nof_path *path);
 uint64_t nof_path_peer_nic(const struct nof_path *path);
-int nof_path_is_up(const struct nof_path *path);
+bool nof_path_is_up(const struct nof_path *path);
 /* Initial credits that the other side announced. Valid once up. */
 uint32_t nof_path_flow_msgs(const struct nof_path *path);
 uint32_t nof_path_flow_bytes(const struct nof_path *path);
@@ -142,7 +143,7 @@ uint32_t nof_path_flow_bytes(const struct nof_path *path);
  * Counted: each expect(+1) needs its expect(-1). Unacknowledged frames count by themselves. */
 void nof_path_expect(struct nof_path *path, int delta);
 /* Nothing unacknowledged, no acknowledgement owed, no handshake under way on any path. */
-int nof_transport_quiet(const struct nof_transport *t);
+bool nof_transport_quiet(const struct nof_transport *t);
 /* Bytes one silent path costs (for core.mem_peer_bytes). */
 size_t nof_transport_path_bytes(const struct nof_transport *t);
 

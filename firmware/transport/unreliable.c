@@ -27,8 +27,8 @@ void nof_tx_stock(struct nof_transport *t)
     }
 }
 
-int nof_tx_unreliable(struct nof_path *p, uint8_t type, uint8_t flags, const uint8_t *fields,
-                      uint32_t fields_bytes, uint32_t pad_bytes)
+bool nof_tx_unreliable(struct nof_path *p, uint8_t type, uint8_t flags, const uint8_t *fields,
+                       uint32_t fields_bytes, uint32_t pad_bytes)
 {
     struct nof_transport *t = p->t;
     uint32_t body = fields_bytes + pad_bytes;
@@ -45,10 +45,10 @@ int nof_tx_unreliable(struct nof_path *p, uint8_t type, uint8_t flags, const uin
     if (t->tx.count == NOF_TXQ_FRAMES)
         nof_tx_queue_push(t);
     if (t->tx.count == NOF_TXQ_FRAMES)
-        return 0;
+        return false;
     frame = nof_tx_alloc(t, len);
     if (frame == NULL)
-        return 0;
+        return false;
     if (fields_bytes > 0)
         memcpy(frame->data + NOF_WIRE_OUTER_BYTES + NOF_WIRE_COMMON_BYTES, fields, fields_bytes);
     if (pad_bytes > 0)
@@ -56,5 +56,5 @@ int nof_tx_unreliable(struct nof_path *p, uint8_t type, uint8_t flags, const uin
     nof_packet_finish(frame->data, p->head, p->ip_sum, &fill, body);
     (void)nof_tx_queue_add(t, frame, NOF_NONE);
     t->tx.to_free++;
-    return 1;
+    return true;
 }

@@ -15,6 +15,7 @@
 #ifndef NOF_CORE_H
 #define NOF_CORE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -74,9 +75,9 @@ struct nof_endpoint_params {
     const void *program_area;
     size_t program_area_bytes;
     uint64_t *counters; /* NOF_COUNTER_COUNT words, or NULL */
-    int dma_inline; /* the host ops never answer NOF_DMA_PENDING for this endpoint */
-    int dma_read_late; /* with dma_inline: but dma_read may, dma_write never does */
-    int dma_read_sums; /* dma_read fills nof_buf.sum */
+    bool dma_inline; /* the host ops never answer NOF_DMA_PENDING for this endpoint */
+    bool dma_read_late; /* with dma_inline: but dma_read may, dma_write never does */
+    bool dma_read_sums; /* dma_read fills nof_buf.sum */
 };
 
 /* Bytes that nof_nic_init() needs, aligned to 64; 0 if the configuration is out of bounds. */
@@ -116,9 +117,9 @@ void nof_nic_rx(struct nof_nic *nic, uint64_t now_ns, struct nof_frame *const *f
 /* status: NOF_OK or negative (then nothing may be assumed of the bytes). */
 void nof_nic_dma_done(struct nof_nic *nic, uint64_t now_ns, uint64_t token, int status);
 
-/* Run timers, schedulers and pending completions; send at most `budget_frames`. Returns 1 if there
- * is more to do at once, else 0. */
-int nof_nic_poll(struct nof_nic *nic, uint64_t now_ns, unsigned budget_frames);
+/* Run timers, schedulers and pending completions; send at most `budget_frames`. True: there is
+ * more to do at once. */
+bool nof_nic_poll(struct nof_nic *nic, uint64_t now_ns, unsigned budget_frames);
 
 /* When nof_nic_poll() must be called next if nothing else happens; <= now: at once. */
 uint64_t nof_nic_next_deadline(const struct nof_nic *nic);
@@ -126,7 +127,7 @@ uint64_t nof_nic_next_deadline(const struct nof_nic *nic);
 /* Port down or up. Paths fail with NOF_ELINKDOWN when it stays down for two thirds of dead_after_ms: here
  * nobody has to be asked, and who waits for an unplugged NIC from this side shall hear it before those of the
  * other side do. A shorter flap heals unseen. */
-void nof_nic_link(struct nof_nic *nic, uint64_t now_ns, int up);
+void nof_nic_link(struct nof_nic *nic, uint64_t now_ns, bool up);
 
 /* We were not scheduled for this long: silence of peers in that time does not count. */
 void nof_nic_stalled(struct nof_nic *nic, uint64_t now_ns, uint64_t stalled_ns);
@@ -138,8 +139,8 @@ uint64_t nof_nic_feature(const struct nof_nic *nic, enum nof_feature feature);
 struct nof_grant_info {
     uint32_t endpoint; /* ours */
     uint32_t peer_rank;
-    int sends; /* 1: from us to the peer */
-    int on; /* sends: chunks are being made (adaptive: it pays) */
+    bool sends; /* from us to the peer; else to us */
+    bool on; /* sends: chunks are being made (adaptive: it pays) */
     uint32_t table_log2;
     uint32_t epoch;
     uint64_t plain_bytes, wire_bytes; /* wire_bytes: with prefixes */
@@ -154,7 +155,7 @@ unsigned nof_nic_grants(const struct nof_nic *nic, struct nof_grant_info *out, u
 /* NOF_COUNTER_COUNT words, live. */
 const uint64_t *nof_nic_counters(const struct nof_nic *nic);
 
-/* 1 if nothing is queued, unacknowledged or waiting for a peer: only silence is left. */
-int nof_nic_quiet(const struct nof_nic *nic);
+/* Whether nothing is queued, unacknowledged or waiting for a peer: only silence is left. */
+bool nof_nic_quiet(const struct nof_nic *nic);
 
 #endif

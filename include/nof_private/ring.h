@@ -21,6 +21,7 @@
 #define NOF_PRIVATE_RING_H
 
 #include <assert.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -67,15 +68,15 @@ static inline uint64_t nof_ring_offset(uint64_t boundary_offset)
     return boundary_offset - NOF_RING_HEAD_BYTES;
 }
 
-/* 1 if a ring at `ring_offset` with `capacity` usable slots has its boundary on a page and ends at
+/* Whether a ring at `ring_offset` with `capacity` usable slots has its boundary on a page and ends at
  * or before `bar_bytes`: what a host checks before it believes an identity page. */
-static inline int nof_ring_placed(uint64_t ring_offset, uint32_t capacity, uint64_t bar_bytes)
+static inline bool nof_ring_placed(uint64_t ring_offset, uint32_t capacity, uint64_t bar_bytes)
 {
     uint64_t boundary = ring_offset + NOF_RING_HEAD_BYTES;
 
     if (ring_offset > bar_bytes || boundary % NOF_BAR_PAGE_BYTES != 0 || boundary < NOF_BAR_PAGE_BYTES ||
         capacity == 0 || capacity >= (1u << 24) || (capacity & (capacity + 1)) != 0)
-        return 0;
+        return false;
     return boundary <= bar_bytes && nof_ring_rw_bytes(capacity + 1) <= bar_bytes - boundary;
 }
 

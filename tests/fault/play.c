@@ -279,7 +279,7 @@ static void on_recv(struct play *p, uint32_t i, const struct nof_comp *c)
     finish(p, i, c->status);
 }
 
-static int fits(const struct nof_desc *d, const struct nof_comp *c)
+static bool fits(const struct nof_desc *d, const struct nof_comp *c)
 {
     return (d->peer == NOF_ANY_SOURCE || d->peer == c->peer) && (d->tag == NOF_ANY_TAG || d->tag == c->tag);
 }

@@ -167,9 +167,9 @@ static void upheaval(struct stage *s, const uint8_t *rec)
         reopen(s);
         break;
     case 2:
-        nof_nic_link(nic, world_now(s->w), 0);
+        nof_nic_link(nic, world_now(s->w), false);
         guard_run(&s->guard, rec[2] * 50 * US);
-        nof_nic_link(nic, world_now(s->w), 1);
+        nof_nic_link(nic, world_now(s->w), true);
         break;
     case 3:
         nof_nic_stalled(nic, world_now(s->w), rec[2] * MS);
@@ -203,7 +203,7 @@ static void record(struct stage *s, const uint8_t *rec)
     case 10:
     case 11:
         if (world_rank(s->w, rank)->open && !world_rank(s->w, rank)->closing)
-            move(&s->guard, rank, rec, 0);
+            move(&s->guard, rank, rec, false);
         break;
     case 12:
         guard_run(&s->guard, (rec[1] & 1 ? 100 : 10000) * US * rec[2] / 16);

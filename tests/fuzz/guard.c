@@ -97,7 +97,7 @@ static void check_message(const uint8_t *at, uint64_t len, uint32_t id)
         guard_fail("message %u of job B arrives damaged", id);
 }
 
-static int is_recv(const struct guard_op *op)
+static bool is_recv(const struct guard_op *op)
 {
     return op->opcode == NOF_COMP_RECV;
 }
@@ -117,11 +117,11 @@ static struct guard_op *find(struct guard *g, unsigned rank, uint8_t opcode, uin
     return found;
 }
 
-static int small_is_free(const struct guard *g, unsigned rank, const uint8_t *at)
+static bool small_is_free(const struct guard *g, unsigned rank, const uint8_t *at)
 {
     for (unsigned i = 0; i < GUARD_OPS; i++)
         if (g->op[i].state != GUARD_FREE && g->op[i].rank == rank && g->op[i].base == at)
-            return 0;
+            return false;
     return !world_dma_touches(g->w, rank, 1, at, 1) && !world_dma_touches(g->w, rank, 0, at, 1);
 }
 
@@ -216,13 +216,13 @@ void guard_post_raw(struct guard *g, unsigned rank, const struct nof_desc *d)
 }
 
 /* Does the piece lie in the buffer of this operation? */
-static int within(const struct guard_op *op, const struct nof_segment *seg)
+static bool within(const struct guard_op *op, const struct nof_segment *seg)
 {
     uint64_t off = seg->addr - (uint64_t)(uintptr_t)op->base;
     if (op->anywhere)
-        return 1;
+        return true;
     if (off > op->extent || seg->len_bytes > op->extent - off)
-        return 0;
+        return false;
     return op->block == 0 || op->block == op->stride || off % op->stride + seg->len_bytes <= op->block;
 }
 
@@ -310,7 +310,7 @@ static void on_staged(struct guard *g, unsigned rank, const struct nof_comp *c)
 }
 
 /* May a request in the buffer of this one be that of another? A hostile host can give a buffer twice. */
-static int shared(const struct guard *g, const struct guard_op *op)
+static bool shared(const struct guard *g, const struct guard_op *op)
 {
     for (unsigned i = 0; i < GUARD_OPS; i++) {
         const struct guard_op *other = &g->op[i];
@@ -318,9 +318,9 @@ static int shared(const struct guard *g, const struct guard_op *op)
         uint64_t behind = (uint64_t)((uintptr_t)op->base - (uintptr_t)other->base);
         if (other->state == GUARD_LIVE && other->rank == op->rank && other->opcode == op->opcode &&
             (other->anywhere || ahead < op->extent || behind < other->extent))
-            return 1;
+            return true;
     }
-    return 0;
+    return false;
 }
 
 /* The operation is over: nothing of it may be under way. */
@@ -425,7 +425,7 @@ static void on_peer_dead(struct guard *g, unsigned rank, const struct nof_comp *
 }
 
 /* Did the operation of this completion wait for a message? */
-static int waits(struct guard *g, unsigned rank, const struct nof_comp *c)
+static bool waits(struct guard *g, unsigned rank, const struct nof_comp *c)
 {
     unsigned count;
     const struct guard_op *op = find(g, rank, c->opcode, c->cookie, &count);
@@ -484,7 +484,7 @@ static void on_comp(void *ctx, unsigned rank, const struct nof_comp *c)
 }
 
 /* Is it a frame that belongs to job B? By the path that its connection names at the receiver. */
-static int of_job_b(struct guard *g, unsigned to, const uint8_t *common)
+static bool of_job_b(struct guard *g, unsigned to, const uint8_t *common)
 {
     uint64_t conn = nof_get64(common + NOF_WIRE_CONN);
     const struct nof_transport *t = world_nic(g->w, to)->transport;

@@ -70,7 +70,7 @@ static struct stage *make(uint8_t which)
     return s;
 }
 
-static int alive(struct stage *s, unsigned rank)
+static bool alive(struct stage *s, unsigned rank)
 {
     return world_rank(s->w, rank)->open && !world_rank(s->w, rank)->closing;
 }
@@ -119,9 +119,9 @@ static void upheaval(struct stage *s, unsigned rank, const uint8_t *rec)
         }
         break;
     case 2:
-        nof_nic_link(nic, world_now(s->w), 0);
+        nof_nic_link(nic, world_now(s->w), false);
         guard_run(&s->guard, rec[2] * 50 * US);
-        nof_nic_link(nic, world_now(s->w), 1);
+        nof_nic_link(nic, world_now(s->w), true);
         break;
     case 3:
         nof_nic_stalled(nic, world_now(s->w), rec[2] * MS);
@@ -160,7 +160,7 @@ static void record(struct stage *s, const uint8_t *rec)
         break;
     default:
         if (alive(s, rank))
-            move(&s->guard, rank, rec, 1);
+            move(&s->guard, rank, rec, true);
         break;
     }
     if (rec[0] < 192)

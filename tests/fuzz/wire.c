@@ -51,7 +51,7 @@ static void send_some(struct alone *a, unsigned n)
     uint8_t *body;
     struct nof_frame *f;
 
-    while (n-- > 0 && nof_path_window(p, 0) > 0 && (f = nof_path_frame(p, 64, &body)) != NULL) {
+    while (n-- > 0 && nof_path_window(p, false) > 0 && (f = nof_path_frame(p, 64, &body)) != NULL) {
         memset(body, 0x5a, 64);
         (void)nof_path_send(p, f, NOF_WIRE_DATA, 0, 1, 2, 16, 64, 0);
     }

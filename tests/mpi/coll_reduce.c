@@ -4,6 +4,7 @@
 #include "mpitest.h"
 
 #include <complex.h>
+#include <stdbool.h>
 
 static MPI_Comm comm;
 static int rank, size;
@@ -178,7 +179,7 @@ static struct affine affine_serial(int to, int k)
     return f;
 }
 
-static int same(struct affine x, struct affine y)
+static bool same(struct affine x, struct affine y)
 {
     return x.a == y.a && x.b == y.b;
 }

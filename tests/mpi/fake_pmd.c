@@ -191,7 +191,7 @@ static void granted_send(const struct nof_desc *d)
     free(g);
 }
 
-static int wants(const struct nof_desc *want, const struct nof_desc *send)
+static bool wants(const struct nof_desc *want, const struct nof_desc *send)
 {
     return want->ctx == send->ctx && (want->peer == NOF_ANY_SOURCE || want->peer == 0) &&
            (want->tag == NOF_ANY_TAG || want->tag == send->tag);

@@ -30,7 +30,7 @@ static unsigned draw(unsigned n)
     return (unsigned)(state >> 20) % n;
 }
 
-static int matches(const struct nof_match_entry *receive, uint32_t ctx, int32_t source, int32_t tag)
+static bool matches(const struct nof_match_entry *receive, uint32_t ctx, int32_t source, int32_t tag)
 {
     return receive->ctx == ctx && (receive->source == NOF_MATCH_ANY || receive->source == source) &&
            (receive->tag == NOF_MATCH_ANY || receive->tag == tag);

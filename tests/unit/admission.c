@@ -48,8 +48,8 @@ static void a_path_that_is_not_up_sends_nothing(void **state)
     (void)state;
     alone_open(&a, BEGIN);
     a.path->state = NOF_PATH_OPENING;
-    assert_int_equal(nof_path_window(a.path, 0), 0);
-    assert_int_equal(nof_path_window(a.path, 1), 0);
+    assert_int_equal(nof_path_window(a.path, false), 0);
+    assert_int_equal(nof_path_window(a.path, true), 0);
     assert_true(a.path->want_ready);
     a.path->state = NOF_PATH_UP;
     assert_int_equal(alone_close(&a), 0);
@@ -68,7 +68,7 @@ static void the_window_ends_and_urgent_frames_go_beyond(void **state)
     assert_int_equal(a.ready, 0);
     hear_all(&a, BEGIN + 100 * US);
     assert_int_equal(a.ready, 1);
-    assert_int_equal(nof_path_window(a.path, 0), 16 - NOF_URGENT_FRAMES);
+    assert_int_equal(nof_path_window(a.path, false), 16 - NOF_URGENT_FRAMES);
     hear_all(&a, BEGIN + 100 * US);
     assert_int_equal(a.ready, 1); /* once for each time that it was refused */
     assert_int_equal(alone_close(&a), 0);
@@ -85,7 +85,7 @@ static void the_congestion_window_ends_and_says_that_it_was_used(void **state)
     assert_true(a.path->cc.limited);
     assert_int_equal(send_all(a.path, 1), NOF_URGENT_FRAMES);
     a.features[NOF_F_CONGESTION] = 0;
-    assert_true(nof_path_window(a.path, 0) > 0);
+    assert_true(nof_path_window(a.path, false) > 0);
     assert_int_equal(alone_close(&a), 0);
 }
 
@@ -97,16 +97,16 @@ static void what_was_found_holds_for_the_burst_alone(void **state)
 
     (void)state;
     alone_open(&a, BEGIN);
-    n = nof_path_window(a.path, 0);
+    n = nof_path_window(a.path, false);
     assert_int_equal(n, 16 - NOF_URGENT_FRAMES);
     for (unsigned i = 1; i < n; i++) {
         send_one(a.path);
-        assert_int_equal(nof_path_window(a.path, 0), n - i);
+        assert_int_equal(nof_path_window(a.path, false), n - i);
     }
     a.path->window_frames = NOF_URGENT_FRAMES + 2; /* seen by the next call only */
-    assert_int_equal(nof_path_window(a.path, 0), 1);
+    assert_int_equal(nof_path_window(a.path, false), 1);
     nof_transport_tick(a.t, BEGIN + US);
-    assert_int_equal(nof_path_window(a.path, 0), 0);
+    assert_int_equal(nof_path_window(a.path, false), 0);
     assert_int_equal(alone_close(&a), 0);
 }
 
@@ -120,9 +120,9 @@ static void who_lacks_something_of_the_nic_is_told_in_turn(void **state)
     b = alone_path(&a, 902);
     assert_int_equal(send_all(a.path, 0), SENT_FRAMES); /* entries of the sent map */
     assert_true(a.path->starved && a.path->want_ready);
-    assert_int_equal(nof_path_window(b, 0), 0);
+    assert_int_equal(nof_path_window(b, false), 0);
     assert_true(b->starved);
-    assert_true(nof_path_window(b, 1) > 0); /* some are kept for what is urgent */
+    assert_true(nof_path_window(b, true) > 0); /* some are kept for what is urgent */
     assert_false(nof_tx_starved_now(a.t));
     nof_transport_flush(a.t);
     hear_all(&a, BEGIN + US);
@@ -140,16 +140,16 @@ static void an_empty_pool_is_asked_again_soon(void **state)
     (void)state;
     alone_open(&a, BEGIN);
     nof_transport_flush(a.t);
-    assert_true(nof_path_window(a.path, 0) > 0);
+    assert_true(nof_path_window(a.path, false) > 0);
     a.no_frames = true;
     assert_null(nof_path_frame(a.path, 64, &body));
     nof_transport_flush(a.t);
-    assert_int_equal(nof_path_window(a.path, 0), 0);
+    assert_int_equal(nof_path_window(a.path, false), 0);
     assert_true(nof_transport_next_deadline(a.t) == BEGIN + NOF_PORT_RETRY_NS);
     a.no_frames = false;
     (void)nof_transport_poll(a.t, BEGIN + NOF_PORT_RETRY_NS, 64);
     assert_int_equal(a.ready, 1);
-    assert_true(nof_path_window(a.path, 0) > 0);
+    assert_true(nof_path_window(a.path, false) > 0);
     assert_int_equal(alone_close(&a), 0);
 }
 
@@ -162,13 +162,13 @@ static void new_data_keeps_the_pace_of_the_link(void **state)
     (void)state;
     alone_open(&a, BEGIN);
     assert_int_equal(send_all(a.path, 0), 1); /* no credit yet */
-    assert_true(nof_path_window(a.path, 1) > 0); /* what is urgent does not wait */
+    assert_true(nof_path_window(a.path, true) > 0); /* what is urgent does not wait */
     nof_transport_flush(a.t);
     at = nof_transport_next_deadline(a.t);
     assert_true(at == BEGIN + 4 * 12304); /* up to four frames at a time */
     (void)nof_transport_poll(a.t, at, 64);
     assert_int_equal(a.ready, 1);
-    assert_in_range(nof_path_window(a.path, 0), 4, 8);
+    assert_in_range(nof_path_window(a.path, false), 4, 8);
     a.features[NOF_F_PACING] = 0;
     nof_transport_tick(a.t, at);
     assert_int_equal(send_all(a.path, 0), SENT_FRAMES - 1);

@@ -121,12 +121,12 @@ static void unmatched_sends_are_taken_back(void **state)
     (void)state;
     for (int dma_inline = 0; dma_inline < 2; dma_inline++) {
         struct world_config cfg = {.nics = 2, .mtu = 1500, .dma_inline = dma_inline, .seed = 5};
-        take_back(&cfg, 1);
+        take_back(&cfg, true);
         cfg.loss_percent = 5;
-        take_back(&cfg, 1);
+        take_back(&cfg, true);
         cfg.nics = 1;
         cfg.loss_percent = 0;
-        take_back(&cfg, 0);
+        take_back(&cfg, false);
     }
 }
 
@@ -197,7 +197,7 @@ static void queued_sends_go_at_once(void **state)
     (void)state;
     struct world_config cfg = {.nics = 2, .mtu = 1500, .seed = 3, .nic = {.window_frames = 32}};
     struct world *w = open_pair(&cfg, 1);
-    world_cut(w, 1, 1); /* no answer is needed */
+    world_cut(w, 1, true); /* no answer is needed */
     for (unsigned i = 0; i < 60; i++)
         send(w, 5, LARGE + i, 0, 100 + i);
     world_run_for(w, MS);
@@ -206,7 +206,7 @@ static void queued_sends_go_at_once(void **state)
     world_run_for(w, MS / 10);
     for (unsigned i = 59; i >= 50; i -= 2)
         expect_answer(w, 100 + i, NOF_OK);
-    world_cut(w, 1, 0);
+    world_cut(w, 1, false);
     for (unsigned i = 0; i < 60; i++) {
         if (i >= 50 && i % 2)
             continue;
@@ -322,7 +322,7 @@ static void the_death_of_the_peer_is_an_answer(void **state)
     struct world *w = open_pair(&cfg, 1);
     send(w, 5, LARGE, 0, 1);
     world_run_for(w, 3 * MS);
-    world_cut(w, 1, 1);
+    world_cut(w, 1, true);
     cancel(w, 5, 1);
     world_run_for(w, 3000 * MS);
     unsigned seen = 0;

@@ -112,7 +112,7 @@ static void a_silent_nic_is_dead_within_a_second(void **state)
     (void)state;
     struct world *w = two(2, 1, (struct nof_nic_config){0});
     wait_for_rank_1(w);
-    world_cut(w, 1, 1);
+    world_cut(w, 1, true);
     world_run_for(w, 850 * MS);
     check_ended(w, NOF_EPEERDEAD);
     world_close(w, 0, NOF_OK);
@@ -220,7 +220,7 @@ static void check_flush(unsigned n, uint32_t first_seq)
     world_open(w, 0, 0, 4);
     world_open(w, 1, 1, 4);
     world_run(w);
-    world_cut(w, 1, 1);
+    world_cut(w, 1, true);
     for (unsigned i = 1; i <= n; i++)
         world_send(w, 0, 1, 1, arena(w, 0), 20, i);
     struct nof_desc d = {.opcode = NOF_DESC_FLUSH, .cookie = 6};
@@ -229,7 +229,7 @@ static void check_flush(unsigned n, uint32_t first_seq)
     const struct nof_comp *c;
     while ((c = world_take(w, 0)) != NULL)
         assert_int_equal(c->opcode, NOF_COMP_SEND);
-    world_cut(w, 1, 0);
+    world_cut(w, 1, false);
     world_run_for(w, 900 * MS);
     int flushed = 0;
     while ((c = world_take(w, 0)) != NULL)

@@ -50,7 +50,7 @@ struct ends {
     struct nof_dfcm_stats sent, received;
 };
 
-static int open_ends(struct ends *e, enum nof_dfcm_format format, enum nof_dfcm_isa isa)
+static bool open_ends(struct ends *e, enum nof_dfcm_format format, enum nof_dfcm_isa isa)
 {
     *e = (struct ends){.from = open_predictor(format, isa), .to = open_predictor(format, isa)};
     return e->from != NULL;

@@ -206,7 +206,7 @@ static void a_path_that_ends_takes_all_its_peers_along(void **state)
     world_open(w, 0, 3, 4);
     world_run_for(w, 5 * MS);
     send_unwanted(2);
-    world_cut(w, 1, 1);
+    world_cut(w, 1, true);
     world_run_for(w, 3000 * MS);
     for (uint32_t rank = 1; rank < 4; rank++) {
         const struct nof_peer *p = nof_peer_by_rank(nic, ep->index, rank);

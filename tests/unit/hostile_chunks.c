@@ -44,7 +44,7 @@ static int frame(uint8_t type, uint8_t flags, const uint8_t *fields, uint32_t fi
                                  .fields_bytes = (uint8_t)fields_bytes,
                                  .payload = payload,
                                  .payload_bytes = payload_bytes};
-    return nof_dispatch_frame(nic, &nic->links[peer->link], &view, 0);
+    return nof_dispatch_frame(nic, &nic->links[peer->link], &view, false);
 }
 
 /* Whether a predictor was granted. */
@@ -103,7 +103,7 @@ static void begin(void)
     assert_int_equal(nof_nic_feature_set(nic, NOF_F_DECODE, NOF_DECODE_NEEDED), NOF_OK);
     peer = nof_peer_by_rank(nic, world_rank(world, 1)->endpoint, 0);
     assert_non_null(peer);
-    world_cut(world, 1, 1);
+    world_cut(world, 1, true);
     void *mem = aligned_alloc(NOF_DFCM_ALIGN, (nof_dfcm_mem_size(LOG2) + 63) / 64 * 64);
     predictor = nof_dfcm_init(mem, LOG2, NOF_DFCM_FAST, NOF_DFCM_ISA_AUTO);
     assert_non_null(predictor);

@@ -37,7 +37,7 @@ static void frame(uint8_t type, uint8_t flags, const uint8_t *fields, uint32_t f
                                  .fields_bytes = (uint8_t)fields_bytes,
                                  .payload = payload,
                                  .payload_bytes = payload_bytes};
-    assert_int_equal(nof_dispatch_frame(nic, &nic->links[peer->link], &view, 0), NOF_OK);
+    assert_int_equal(nof_dispatch_frame(nic, &nic->links[peer->link], &view, false), NOF_OK);
 }
 
 static void announce_with(uint8_t flags, int tag)
@@ -101,7 +101,7 @@ static void begin_with(int dma_inline)
     nic = world_nic(world, 1);
     peer = nof_peer_by_rank(nic, world_rank(world, 1)->endpoint, 0);
     assert_non_null(peer);
-    world_cut(world, 1, 1); /* rank 0 hears nothing of the grants */
+    world_cut(world, 1, true); /* rank 0 hears nothing of the grants */
     memset(world_rank(world, 1)->arena, 0, ROOM);
 }
 

@@ -185,14 +185,14 @@ static void who_joins_meanwhile_keeps_the_path(void **state)
     world_run_for(w, 5 * MS);
     path = nic->links[0].path;
     assert_non_null(path);
-    world_cut(w, 1, 1); /* nothing is acknowledged: it drains for as long */
+    world_cut(w, 1, true); /* nothing is acknowledged: it drains for as long */
     world_send(w, 0, 1, 1, world_rank(w, 0)->arena, 16, 5);
     world_close(w, 0, NOF_OK);
     world_run_for(w, MS);
     assert_int_equal(nic->draining, 1);
     world_open(w, 0, 2, 3);
     assert_int_equal(nic->draining, 0);
-    world_cut(w, 1, 0);
+    world_cut(w, 1, false);
     world_run_for(w, 50 * MS);
     assert_ptr_equal(nic->links[0].path, path);
     world_recv(w, 1, 2, 1, world_rank(w, 1)->arena, 16, 6);

@@ -9,15 +9,15 @@
 static char text[128];
 
 /* Is `n` what it must be? */
-static int is(const char *what, uint64_t n, uint64_t must)
+static bool is(const char *what, uint64_t n, uint64_t must)
 {
     if (n == must)
-        return 1;
+        return true;
     snprintf(text, sizeof text, "%s: %" PRIu64 ", not %" PRIu64, what, n, must);
-    return 0;
+    return false;
 }
 
-static int bucket_empty(const char *what, const uint32_t *bucket, uint32_t mask)
+static bool bucket_empty(const char *what, const uint32_t *bucket, uint32_t mask)
 {
     uint32_t used = 0;
     for (uint32_t i = 0; i <= mask; i++)
@@ -25,7 +25,7 @@ static int bucket_empty(const char *what, const uint32_t *bucket, uint32_t mask)
     return is(what, used, 0);
 }
 
-static int tables_empty(const struct nof_nic *nic)
+static bool tables_empty(const struct nof_nic *nic)
 {
     return bucket_empty("table of posted receives", nic->match.posted.bucket, nic->match.posted.mask) &&
            bucket_empty("table of probes", nic->match.probes.bucket, nic->match.probes.mask) &&
@@ -38,7 +38,7 @@ static int tables_empty(const struct nof_nic *nic)
            bucket_empty("table of flows", nic->peer_by_flow, nic->peer_mask);
 }
 
-static int pools_empty(const struct nof_nic *nic)
+static bool pools_empty(const struct nof_nic *nic)
 {
     const struct {
         const char *name;
@@ -56,12 +56,12 @@ static int pools_empty(const struct nof_nic *nic)
                  {"layout chunks", &nic->layouts.chunks}};
     for (unsigned i = 0; i < sizeof pools / sizeof pools[0]; i++)
         if (!is(pools[i].name, pools[i].pool->used, 0))
-            return 0;
+            return false;
     return is("network memory", nic->netmem.used, 0) && is("predictors given", nic->grants.rx_used, 0) &&
            is("predictors had", nic->grants.tx_used, 0);
 }
 
-static int owners_gone(const struct nof_nic *nic)
+static bool owners_gone(const struct nof_nic *nic)
 {
     unsigned eps = 0, links = 0, jobs = 0;
     for (uint32_t e = 0; e < nic->cfg.max_endpoints; e++)

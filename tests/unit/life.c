@@ -220,14 +220,14 @@ static void a_flush_waits_for_what_was_sent_before_and_nothing_else(void **state
     (void)state;
     both();
     world_send(w, 0, 1, 1, world_rank(w, 0)->arena, 8, 1);
-    world_cut(w, 1, 1);
+    world_cut(w, 1, true);
     post_flush(7);
     world_run_for(w, 20 * MS);
     while ((c = world_take(w, 0)) != NULL)
         assert_int_not_equal(c->opcode, NOF_COMP_FLUSH);
     assert_int_equal(nic->flushing, 1);
     world_send(w, 0, 1, 1, world_rank(w, 0)->arena, 50000, 2); /* nobody ever receives it */
-    world_cut(w, 1, 0);
+    world_cut(w, 1, false);
     world_run_for(w, 100 * MS);
     (void)world_expect(w, 0, NOF_COMP_FLUSH, 7);
     assert_int_equal(nic->flushing, 0);
@@ -241,7 +241,7 @@ static void a_flush_does_not_wait_for_the_dead(void **state)
 
     (void)state;
     both();
-    world_cut(w, 1, 1);
+    world_cut(w, 1, true);
     world_send(w, 0, 1, 1, world_rank(w, 0)->arena, 8, 1);
     post_flush(7);
     world_run_for(w, 5000 * MS);

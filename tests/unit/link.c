@@ -100,12 +100,12 @@ static void control_frames_have_a_reserve(void **state)
     unsigned n = 0;
 
     (void)state;
-    while (nof_link_window(nic, link, 0) > 0)
+    while (nof_link_window(nic, link, false) > 0)
         frame[n++] = nof_link_frame(nic, link, 10, &body);
-    assert_int_equal(nof_link_window(nic, link, 1), NOF_LOCAL_FRAMES / 8);
+    assert_int_equal(nof_link_window(nic, link, true), NOF_LOCAL_FRAMES / 8);
     for (unsigned i = 0; i < NOF_LOCAL_FRAMES / 8; i++)
         say((uint8_t)('a' + i));
-    assert_int_equal(nof_link_window(nic, link, 1), 0);
+    assert_int_equal(nof_link_window(nic, link, true), 0);
     assert_null(nof_link_frame(nic, link, 10, &body));
     say('z'); /* waits */
     assert_int_equal(nic->ctls.used, 1);

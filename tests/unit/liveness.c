@@ -268,17 +268,17 @@ static void a_short_flap_of_the_link_heals_and_a_long_one_kills(void **state)
 
     (void)state;
     expect(net, 0, 1, 1);
-    nof_transport_link(net->node[0].t, net->now_ns, 0);
+    nof_transport_link(net->node[0].t, net->now_ns, false);
     net->node[0].island = 1;
     toy_run(net, net->now_ns + 520 * MS, 0);
-    nof_transport_link(net->node[0].t, net->now_ns, 1);
+    nof_transport_link(net->node[0].t, net->now_ns, true);
     net->node[0].island = 0;
     toy_send(net, 0, 1, 10, 0);
     toy_run(net, net->now_ns + 500 * MS, 0);
     assert_true(toy_all_received(net));
     assert_int_equal(net->node[0].stream[1].deaths, 0);
 
-    nof_transport_link(net->node[0].t, net->now_ns, 0);
+    nof_transport_link(net->node[0].t, net->now_ns, false);
     net->node[0].island = 1;
     toy_send(net, 0, 1, 10, 0);
     toy_run(net, net->now_ns + 560 * MS, 0);

@@ -24,7 +24,7 @@ struct model {
     unsigned nposted, nunexpected;
 };
 
-static int fits(const struct entry *r, const struct entry *m)
+static bool fits(const struct entry *r, const struct entry *m)
 {
     return (r->peer == NOF_ANY_SOURCE || r->peer == m->peer) && (r->tag == NOF_ANY_TAG || r->tag == m->tag);
 }

@@ -60,14 +60,14 @@ static void blocks_are_given_once(void **state)
 static void charge_is_header_and_payload(void **state)
 {
     (void)state;
-    assert_int_equal(nof_netmem_charge(0, 0), 0);
-    assert_int_equal(nof_netmem_charge(0, 1), 0);
-    assert_int_equal(nof_netmem_charge(32, 0), 0);
-    assert_int_equal(nof_netmem_charge(32, 1), 1);
-    assert_int_equal(nof_netmem_charge(33, 0), 1);
-    assert_int_equal(nof_netmem_charge(960, 0), 1);
-    assert_int_equal(nof_netmem_charge(961, 0), 2);
-    assert_int_equal(nof_netmem_charge(65536, 0), 65);
+    assert_int_equal(nof_netmem_charge(0, false), 0);
+    assert_int_equal(nof_netmem_charge(0, true), 0);
+    assert_int_equal(nof_netmem_charge(32, false), 0);
+    assert_int_equal(nof_netmem_charge(32, true), 1);
+    assert_int_equal(nof_netmem_charge(33, false), 1);
+    assert_int_equal(nof_netmem_charge(960, false), 1);
+    assert_int_equal(nof_netmem_charge(961, false), 2);
+    assert_int_equal(nof_netmem_charge(65536, false), 65);
 }
 
 static void what_is_stored_comes_back(void **state)
@@ -79,7 +79,7 @@ static void what_is_stored_comes_back(void **state)
         in[i] = (uint8_t)(i * 7 + (i >> 8));
     for (unsigned k = 0; k < sizeof lens / sizeof lens[0]; k++) {
         for (uint32_t piece = 1; piece <= 3001; piece += 500) {
-            uint32_t chain = nof_stored_take(&nm, lens[k], 0);
+            uint32_t chain = nof_stored_take(&nm, lens[k], false);
             assert_int_not_equal(chain, NOF_NIL);
             for (uint32_t at = 0; at < lens[k]; at += piece)
                 nof_stored_append(&nm, chain, in + at, lens[k] - at < piece ? lens[k] - at : piece);
@@ -95,7 +95,7 @@ static void what_is_stored_comes_back(void **state)
             for (unsigned b = 0; b < n; at += (uint32_t)bufs[b++].len_bytes)
                 assert_memory_equal(bufs[b].base, in + at, bufs[b].len_bytes);
             assert_int_equal(at, lens[k]);
-            assert_int_equal(nof_netmem_free(&nm, chain), nof_netmem_charge(lens[k], 0));
+            assert_int_equal(nof_netmem_free(&nm, chain), nof_netmem_charge(lens[k], false));
         }
     }
 }
@@ -119,7 +119,7 @@ static void a_list_that_is_too_short_is_filled(void **state)
 static void a_held_message_has_one_handle(void **state)
 {
     (void)state;
-    uint32_t chain = nof_stored_take(&nm, 100, 0);
+    uint32_t chain = nof_stored_take(&nm, 100, false);
     uint32_t gen = nof_stored_hold(&nm, chain);
     assert_int_equal(nof_stored_unhold(&nm, chain, gen + 1), 0);
     assert_int_equal(nof_stored_unhold(&nm, chain, 0), 0);

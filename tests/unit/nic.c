@@ -76,7 +76,7 @@ static void room_shrinks_with_what_is_under_way(void **state)
     unsigned sent = 0;
 
     (void)state;
-    world_cut(w, 1, 1);
+    world_cut(w, 1, true);
     while (nof_nic_host_room(nic, endpoint()) > 0 && sent < 2 * nic->cfg.max_sends) {
         world_send(w, 0, 1, 1, world_rank(w, 0)->arena, 20000, sent++);
         assert_int_equal(world_rank(w, 0)->nbacklog, 0);
@@ -135,10 +135,10 @@ static void quiet_is_when_only_silence_is_left(void **state)
     nic->ctls.used++; /* a control frame that found no room */
     assert_false(nof_nic_quiet(nic));
     nic->ctls.used--;
-    world_cut(w, 1, 1);
+    world_cut(w, 1, true);
     world_send(w, 0, 1, 1, world_rank(w, 0)->arena, 8, 1);
     assert_false(nof_nic_quiet(nic)); /* nothing has acknowledged it */
-    world_cut(w, 1, 0);
+    world_cut(w, 1, false);
     world_run_for(w, 50 * MS);
     assert_true(nof_nic_quiet(nic));
     world_send(w, 0, 1, 1, world_rank(w, 0)->arena, 50000, 2);
@@ -188,8 +188,8 @@ static void a_link_that_stays_down_ends_its_paths(void **state)
 
     (void)state;
     world_recv(w, 0, 1, 1, world_rank(w, 0)->arena, 8, 1);
-    nof_nic_link(nic, world_now(w), 0);
-    world_cut(w, 0, 1);
+    nof_nic_link(nic, world_now(w), false);
+    world_cut(w, 0, true);
     world_run_for(w, 300 * MS);
     assert_null(world_take(w, 0)); /* a shorter flap heals */
     world_run_for(w, 400 * MS); /* two thirds of 800 ms have passed */
@@ -201,7 +201,7 @@ static void a_link_that_stays_down_ends_its_paths(void **state)
 static void in_the_end_no_frame_is_kept(void **state)
 {
     (void)state;
-    world_cut(w, 1, 1);
+    world_cut(w, 1, true);
     for (unsigned i = 0; i < 50; i++)
         world_send(w, 0, 1, 1, world_rank(w, 0)->arena, 3000, i);
     world_run_for(w, MS);

@@ -84,12 +84,12 @@ static int copy(bool write, const struct nof_segment *remote, unsigned nremote, 
     return rc;
 }
 
-static int copy_one(bool write, void *local, size_t bytes, uint64_t token)
+static bool copy_one(bool write, void *local, size_t bytes, uint64_t token)
 {
     struct nof_segment remote = {.addr = 0x1000, .len_bytes = bytes};
     struct nof_buf buf = {.base = local, .len_bytes = bytes};
 
-    return copy(write, &remote, 1, &buf, 1, token);
+    return copy(write, &remote, 1, &buf, true, token);
 }
 
 static void answer(const struct nof_comp *ask, unsigned done, int status)
@@ -128,7 +128,7 @@ static void a_read_is_taken_out_when_all_is_answered(void **state)
     struct nof_buf local = {.base = text, .len_bytes = 8};
 
     (void)state;
-    assert_int_equal(copy(false, remote, 2, &local, 1, 42), NOF_DMA_PENDING);
+    assert_int_equal(copy(false, remote, 2, &local, true, 42), NOF_DMA_PENDING);
     assert_int_equal(asked[0].flags & NOF_COMP_F_WRITE, 0);
     memcpy(area + asked[0].assist.area_offset, "abcd", 4);
     answer(&asked[0], 1, NOF_OK);
@@ -201,10 +201,10 @@ static void a_full_ring_takes_no_slot(void **state)
     (void)state;
     room = 1;
     for (unsigned i = 0; i < 2 * NOF_ASSIST_SLOTS; i++)
-        assert_int_equal(copy(true, remote, 2, &local, 1, 1), NOF_EAGAIN);
+        assert_int_equal(copy(true, remote, 2, &local, true, 1), NOF_EAGAIN);
     assert_int_equal(nasked, 0);
     room = 2;
-    assert_int_equal(copy(true, remote, 2, &local, 1, 1), NOF_DMA_PENDING);
+    assert_int_equal(copy(true, remote, 2, &local, true, 1), NOF_DMA_PENDING);
 }
 
 static void nothing_to_copy_is_done_at_once(void **state)

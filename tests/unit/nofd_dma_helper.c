@@ -184,7 +184,7 @@ static void a_process_that_died_meanwhile_is_not_known(void **state)
     assert_int_equal(fake_serve(process(0)), 1);
     (void)turn();
     assert_int_equal(rank[0].probe_status, NOF_EPEERDEAD);
-    assert_int_equal(copy(0, true, ours[0], 8, 1), NOF_EPEERDEAD);
+    assert_int_equal(copy(false, true, ours[0], 8, true), NOF_EPEERDEAD);
     assert_null(fake_claim(process(0)));
 }
 
@@ -230,15 +230,15 @@ static void no_more_orders_than_slots_and_each_with_a_block_of_its_own(void **st
     (void)state;
     known(0);
     for (unsigned i = 0; i < NOFD_DMA_SLOTS; i++)
-        assert_int_equal(copy(0, true, ours[i], 8, i), NOF_DMA_PENDING);
-    assert_int_equal(copy(0, true, ours[0], 8, 99), NOF_EAGAIN);
+        assert_int_equal(copy(false, true, ours[i], 8, i), NOF_DMA_PENDING);
+    assert_int_equal(copy(false, true, ours[0], 8, 99), NOF_EAGAIN);
     for (unsigned i = 0; i < NOFD_DMA_SLOTS; i++)
         blocks |= 1u << helper[0]->slots[i].block;
     assert_int_equal(blocks, (1u << NOFD_DMA_SLOTS) - 1);
     assert_int_equal(fake_serve(process(0)), NOFD_DMA_SLOTS);
     (void)turn();
     assert_int_equal(fake.nended, NOFD_DMA_SLOTS);
-    assert_int_equal(copy(0, true, ours[0], 8, 99), NOF_DMA_PENDING);
+    assert_int_equal(copy(false, true, ours[0], 8, 99), NOF_DMA_PENDING);
 }
 
 static void what_is_read_in_one_turn_has_an_end(void **state)
@@ -246,7 +246,7 @@ static void what_is_read_in_one_turn_has_an_end(void **state)
     (void)state;
     known(0);
     for (unsigned i = 0; i < 10; i++)
-        assert_int_equal(copy(0, false, ours[i], NOF_DMA_BLOCK_BYTES, i), NOF_DMA_PENDING);
+        assert_int_equal(copy(false, false, ours[i], NOF_DMA_BLOCK_BYTES, i), NOF_DMA_PENDING);
     assert_int_equal(fake_serve(process(0)), 10);
     assert_int_equal(turn(), 4);
     assert_int_equal(turn(), 4);
@@ -262,12 +262,12 @@ static void only_what_a_helper_may_say_is_believed(void **state)
     (void)state;
     known(0);
     for (unsigned i = 0; i < 6; i++) {
-        assert_int_equal(copy(0, true, ours[0], 8, i), NOF_DMA_PENDING);
+        assert_int_equal(copy(false, true, ours[0], 8, i), NOF_DMA_PENDING);
         fake_finish(process(0), fake_claim(process(0)), says[i]);
         (void)turn();
         assert_int_equal(fake.ended[i].status, means[i]);
     }
-    assert_int_equal(copy(0, true, ours[0], 8, 6), NOF_DMA_PENDING);
+    assert_int_equal(copy(false, true, ours[0], 8, 6), NOF_DMA_PENDING);
     process(0)->ring->taken++; /* passed, and not done */
     (void)turn();
     assert_int_equal(fake.ended[6].status, NOF_EFAULT);
@@ -277,7 +277,7 @@ static void one_that_says_it_did_more_than_it_was_given_is_killed(void **state)
 {
     (void)state;
     known(0);
-    assert_int_equal(copy(0, true, ours[0], 8, 1), NOF_DMA_PENDING);
+    assert_int_equal(copy(false, true, ours[0], 8, true), NOF_DMA_PENDING);
     process(0)->ring->taken += 2;
     assert_int_equal(turn(), 0);
     assert_int_equal(turn(), 0);
@@ -285,7 +285,7 @@ static void one_that_says_it_did_more_than_it_was_given_is_killed(void **state)
     assert_int_equal(fake.nended, 0); /* until it is dead */
     helper[0]->life = NOFD_HELPER_DEAD;
     (void)turn();
-    assert_int_equal(copy(0, true, ours[0], 8, 2), NOF_EAGAIN);
+    assert_int_equal(copy(false, true, ours[0], 8, 2), NOF_EAGAIN);
 }
 
 /* The first of `who` has been claimed and does not end. */
@@ -301,8 +301,8 @@ static void who_does_not_block_it_goes_to_another_helper(void **state)
     known(0);
     known(1);
     block(0);
-    assert_int_equal(copy(0, true, ours[1], 8, 101), NOF_DMA_PENDING);
-    assert_int_equal(copy(1, true, ours[2], 8, 102), NOF_DMA_PENDING);
+    assert_int_equal(copy(false, true, ours[1], 8, 101), NOF_DMA_PENDING);
+    assert_int_equal(copy(true, true, ours[2], 8, 102), NOF_DMA_PENDING);
     lcore.now_ns += STUCK_NS - 1;
     (void)turn();
     assert_false(helper[0]->stuck);
@@ -350,7 +350,7 @@ static void what_a_dead_helper_had_not_begun_is_done_by_the_next(void **state)
     (void)state;
     known(0);
     block(0);
-    assert_int_equal(copy(0, true, ours[1], 8, 101), NOF_DMA_PENDING);
+    assert_int_equal(copy(false, true, ours[1], 8, 101), NOF_DMA_PENDING);
     helper[0]->life = NOFD_HELPER_DEAD;
     (void)turn();
     assert_int_equal(fake.nended, 1); /* what it had claimed is lost */
@@ -376,16 +376,16 @@ static void without_a_helper_it_is_tried_again_but_not_for_ever(void **state)
     known(0);
     helper[0]->life = NOFD_HELPER_DEAD;
     (void)turn();
-    assert_int_equal(copy(0, true, ours[0], 8, 1), NOF_EAGAIN);
+    assert_int_equal(copy(false, true, ours[0], 8, true), NOF_EAGAIN);
     assert_int_equal(pool.wants_helper, 1);
     for (uint64_t ns = 0; ns < TIMEOUT_NS; ns += 50 * NOFD_MS) {
         lcore.now_ns += 50 * NOFD_MS;
-        assert_int_equal(copy(0, true, ours[0], 8, 1), NOF_EAGAIN);
+        assert_int_equal(copy(false, true, ours[0], 8, true), NOF_EAGAIN);
     }
     lcore.now_ns += 50 * NOFD_MS;
-    assert_int_equal(copy(0, true, ours[0], 8, 1), NOF_EFAULT);
+    assert_int_equal(copy(false, true, ours[0], 8, true), NOF_EFAULT);
     lcore.now_ns += NOFD_S; /* somebody else, later */
-    assert_int_equal(copy(0, true, ours[0], 8, 1), NOF_EAGAIN);
+    assert_int_equal(copy(false, true, ours[0], 8, true), NOF_EAGAIN);
 }
 
 static void time_in_which_nobody_ran_counts_for_nothing(void **state)
@@ -407,7 +407,7 @@ static void what_is_under_way_for_one_that_has_gone_ends_without_a_word(void **s
     (void)state;
     known(0);
     memset(ours[0], 1, 8);
-    assert_int_equal(copy(0, false, ours[0], 8, 1), NOF_DMA_PENDING);
+    assert_int_equal(copy(false, false, ours[0], 8, true), NOF_DMA_PENDING);
     nofd_dma_rank_forget(&rank[0]);
     assert_int_equal(fake_serve(process(0)), 1);
     assert_int_equal(turn(), 1);
@@ -425,10 +425,10 @@ static void a_helper_is_woken_once_a_turn_if_it_sleeps(void **state)
     pools.bells.ops->turn(&pools.bells, lcore.now_ns);
     ring->bell = 0;
     for (unsigned i = 0; i < 3; i++)
-        assert_int_equal(copy(0, true, ours[0], 8, i), NOF_DMA_PENDING);
+        assert_int_equal(copy(false, true, ours[0], 8, i), NOF_DMA_PENDING);
     pools.bells.ops->turn(&pools.bells, lcore.now_ns);
     assert_int_equal(ring->bell, 0); /* awake */
-    assert_int_equal(copy(0, true, ours[0], 8, 3), NOF_DMA_PENDING);
+    assert_int_equal(copy(false, true, ours[0], 8, 3), NOF_DMA_PENDING);
     for (unsigned i = 0; i < 2; i++) {
         ring->asleep = 1;
         pools.bells.ops->turn(&pools.bells, lcore.now_ns);
@@ -441,7 +441,7 @@ static void the_core_is_woken_only_while_it_sleeps(void **state)
     (void)state;
     known(0);
     assert_int_equal(pools.source.ops->deadline(&pools.source, 5), UINT64_MAX);
-    assert_int_equal(copy(0, true, ours[0], 8, 3), NOF_DMA_PENDING);
+    assert_int_equal(copy(false, true, ours[0], 8, 3), NOF_DMA_PENDING);
     assert_int_equal(pools.source.ops->deadline(&pools.source, 5), 5 + STUCK_NS / 2);
     pools.source.ops->asleep(&pools.source, true);
     assert_int_equal(process(0)->ring->core_asleep, 1);

@@ -97,10 +97,10 @@ static void inline_never_answers_later(void **state)
     assert_true(memory.ops->is_inline);
     assert_false(memory.ops->reads_late);
     assert_int_equal(copy(false, NOF_DMA_BLOCK_BYTES), NOF_DMA_DONE);
-    assert_int_equal(copy(true, 1), NOF_DMA_DONE);
+    assert_int_equal(copy(true, true), NOF_DMA_DONE);
     assert_int_equal(handed_over, 0);
     direct_says = NOF_EFAULT;
-    assert_int_equal(copy(true, 1), NOF_EFAULT);
+    assert_int_equal(copy(true, true), NOF_EFAULT);
 }
 
 static void large_reads_are_handed_over_and_nothing_else(void **state)

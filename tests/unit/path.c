@@ -44,7 +44,7 @@ static void every_path_has_a_number_of_its_own_and_an_end(void **state)
         assert_true(nof_sentmap_empty(&p[i]->sent));
     }
     assert_null(nof_path_alloc(a.t, ALONE_JOB, 999));
-    nof_path_bury(p[2], NOF_EPEERDEAD, 0);
+    nof_path_bury(p[2], NOF_EPEERDEAD, false);
     assert_null(nof_path_alloc(a.t, ALONE_JOB, 999)); /* not before on_dead() */
     nof_paths_deliver_dead(a.t);
     assert_ptr_equal(nof_path_alloc(a.t, ALONE_JOB, 999), p[2]);
@@ -67,7 +67,7 @@ static void paths_are_found_by_job_and_nic(void **state)
     p = nof_path_find(a.t, ALONE_JOB, 902, NULL);
     assert_true(p == one || p == two);
     assert_ptr_equal(nof_path_find(a.t, ALONE_JOB, 902, p), p == one ? two : one);
-    nof_path_bury(one, NOF_EPEERDEAD, 0);
+    nof_path_bury(one, NOF_EPEERDEAD, false);
     assert_ptr_equal(nof_path_find(a.t, ALONE_JOB, 902, NULL), two);
     assert_null(nof_path_find(a.t, ALONE_JOB, 902, two));
     assert_int_equal(alone_close(&a), 0);

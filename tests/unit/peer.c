@@ -280,7 +280,7 @@ static void a_path_is_watched_while_somebody_waits(void **state)
     world_run_for(w, 5 * MS);
     p = nof_peer_by_rank(nic, ep->index, 1);
     assert_true((p->flags & (NOF_PEER_F_TX | NOF_PEER_F_RX)) == (NOF_PEER_F_TX | NOF_PEER_F_RX));
-    world_cut(w, 1, 1);
+    world_cut(w, 1, true);
     world_run_for(w, 5000 * MS);
     assert_false(p->flags & NOF_PEER_F_DEAD);
     nof_peer_expect(nic, p, 1);

@@ -23,14 +23,14 @@ static void begin(uint32_t total, uint32_t users)
         used[i] = 0;
 }
 
-static int take(unsigned who, uint32_t n)
+static bool take(unsigned who, uint32_t n)
 {
     if (!nof_share_may(&share, used[who], n, left))
-        return 0;
+        return false;
     assert_true(left >= n); /* what one may have is there */
     nof_share_taken(&share, &used[who], n);
     left -= n;
-    return 1;
+    return true;
 }
 
 static void give(unsigned who, uint32_t n)

@@ -45,12 +45,12 @@ uint64_t toy_random(struct toy_net *net)
     return z ^ z >> 31;
 }
 
-static int chance(struct toy_net *net, double p)
+static bool chance(struct toy_net *net, double p)
 {
     return p > 0 && (double)(toy_random(net) >> 11) * 0x1p-53 < p;
 }
 
-static int event_before(const struct toy_event *a, const struct toy_event *b)
+static bool event_before(const struct toy_event *a, const struct toy_event *b)
 {
     return a->at_ns != b->at_ns ? a->at_ns < b->at_ns : a->order < b->order;
 }
@@ -203,7 +203,7 @@ static void pump(struct toy_stream *s)
         uint8_t *bytes;
         struct nof_frame *f;
 
-        if (nof_path_window(s->path, 0) == 0)
+        if (nof_path_window(s->path, false) == 0)
             return;
         body = s->body_bytes != 0 ? s->body_bytes : nof_path_body_max(s->path);
         f = nof_path_frame(s->path, body, &bytes);
@@ -224,7 +224,7 @@ static struct toy_stream *stream_of(struct toy_node *node, struct nof_path *path
     return &node->stream[nof_path_peer_nic(path) & 0xff];
 }
 
-static int on_frame(void *up, struct nof_path *path, const struct nof_wire_view *view, int lent)
+static int on_frame(void *up, struct nof_path *path, const struct nof_wire_view *view, bool lent)
 {
     struct toy_stream *s = stream_of(up, path);
     uint64_t seq = nof_get64(view->fields);
@@ -395,13 +395,13 @@ void toy_send(struct toy_net *net, unsigned src, unsigned dst, uint64_t frames, 
     nof_transport_flush(net->node[src].t);
 }
 
-int toy_all_received(const struct toy_net *net)
+bool toy_all_received(const struct toy_net *net)
 {
     for (unsigned i = 0; i < net->cfg.nodes; i++)
         for (unsigned k = 0; k < net->cfg.nodes; k++)
             if (net->node[i].stream[k].to_send != net->node[k].stream[i].received)
-                return 0;
-    return 1;
+                return false;
+    return true;
 }
 
 static void at_switch(struct toy_net *net, struct toy_event e)
@@ -483,11 +483,11 @@ static uint64_t next_time(const struct toy_net *net)
     return at;
 }
 
-static int all_quiet(const struct toy_net *net)
+static bool all_quiet(const struct toy_net *net)
 {
     for (unsigned i = 0; i < net->cfg.nodes; i++)
         if (!nof_transport_quiet(net->node[i].t))
-            return 0;
+            return false;
     return net->nevents == 0;
 }
 

@@ -11,6 +11,7 @@
 #ifndef NOF_TESTS_TOY_NET_H
 #define NOF_TESTS_TOY_NET_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "transport/transport.h"
@@ -90,7 +91,7 @@ void toy_close(struct toy_net *net);
 void toy_send(struct toy_net *net, unsigned src, unsigned dst, uint64_t frames, uint32_t body_bytes);
 /* Until `until_ns`, or (stop_when_done) until every frame has arrived and nothing moves any more. */
 void toy_run(struct toy_net *net, uint64_t until_ns, int stop_when_done);
-int toy_all_received(const struct toy_net *net);
+bool toy_all_received(const struct toy_net *net);
 struct nof_card toy_card(const struct toy_net *net, unsigned node);
 uint64_t toy_random(struct toy_net *net);
 /* Put raw bytes on the wire towards `dst`, arriving at once. */

@@ -344,8 +344,8 @@ static void control_frames_pass_a_full_window(void **state)
     toy_send(net, 0, 1, 1000, 0);
     a = net->node[0].stream[1].path;
     toy_run(net, net->now_ns + MS, 0);
-    assert_int_equal(nof_path_window(a, 0), 0);
-    assert_true(nof_path_window(a, 1) > 0);
+    assert_int_equal(nof_path_window(a, false), 0);
+    assert_true(nof_path_window(a, true) > 0);
     net->deaf_from = net->deaf_to = -1;
     toy_run(net, net->now_ns + 10 * SECOND, 1);
     assert_true(toy_all_received(net));

@@ -429,7 +429,7 @@ static void a_path_of_thousands_of_flows_ends(void **state)
 {
     (void)state;
     struct world *w = open_strangers();
-    world_cut(w, 1, 1);
+    world_cut(w, 1, true);
     invent_peers(w, 0, FLOWS);
     begin_counting();
     world_run_for(w, 10000000000ull);
@@ -443,7 +443,7 @@ static void an_endpoint_closes_while_its_path_is_ending(void **state)
 {
     (void)state;
     struct world *w = open_strangers();
-    world_cut(w, 1, 1);
+    world_cut(w, 1, true);
     invent_peers(w, 0, 1000);
     forget_completions(w, 1);
     struct nof_nic *nic = world_nic(w, 0);
@@ -469,10 +469,10 @@ static void a_path_of_thousands_of_flows_comes_up(void **state)
 {
     (void)state;
     struct world *w = open_strangers();
-    world_cut(w, 1, 1);
+    world_cut(w, 1, true);
     invent_peers(w, 0, FLOWS);
     begin_counting();
-    world_cut(w, 1, 0);
+    world_cut(w, 1, false);
     world_run_for(w, 1000000000);
     check_turns("a path with thousands of flows comes up");
     assert_int_equal(count_completions(w, 0, NOF_COMP_PEER_DEAD, NOF_EPEERDEAD), FLOWS);
@@ -487,7 +487,7 @@ static void thousands_of_flows_wait_for_one_window(void **state)
         struct world *w = open_world(2, 1, 2);
         struct nof_desc *d = calloc(FLOWS, sizeof *d);
         forget_completions(w, 2);
-        world_cut(w, 1, 1);
+        world_cut(w, 1, true);
         begin_counting();
         invent_peers(w, 0, FLOWS);
         for (unsigned i = 0; i < FLOWS; i++)
@@ -496,7 +496,7 @@ static void thousands_of_flows_wait_for_one_window(void **state)
         post_burst(w, 0, d, FLOWS);
         if (round == 1)
             world_close(w, 0, NOF_OK);
-        world_cut(w, 1, 0);
+        world_cut(w, 1, false);
         world_run_for(w, 1000000000);
         check_turns(round == 0 ? "thousands of flows wait for the window"
                                : "an endpoint closes whose flows wait for the window");

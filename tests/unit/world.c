@@ -21,11 +21,11 @@ static uint64_t draw(struct world *w)
     return w->rng;
 }
 
-static int fails(struct world *w, enum world_op op)
+static bool fails(struct world *w, enum world_op op)
 {
     const struct world_fault *f = &w->fault;
     if (!(f->ops >> op & 1))
-        return 0;
+        return false;
     w->counted++;
     return f->at != 0 && w->counted >= f->at && w->counted - f->at < f->count;
 }
@@ -122,7 +122,7 @@ static struct world_rank *by_endpoint(struct port *p, uint32_t endpoint)
     return NULL;
 }
 
-static int in_arena(const struct world_rank *r, size_t bytes, const struct nof_segment *s)
+static bool in_arena(const struct world_rank *r, size_t bytes, const struct nof_segment *s)
 {
     uint64_t base = (uint64_t)(uintptr_t)r->arena;
     return r->open && s->addr >= base && s->addr - base <= bytes && s->len_bytes <= bytes - (s->addr - base);
@@ -526,11 +526,11 @@ static void spoil(struct world *w, const struct nof_buf *buf)
         w->cfg.watch->stale(w->cfg.ctx, buf->base, buf->len_bytes);
 }
 
-static int finish_dma(struct world *w)
+static bool finish_dma(struct world *w)
 {
     struct event **at = dma_due(w);
     if (at == NULL)
-        return 0;
+        return false;
     struct event *e = *at;
     *at = e->next;
     w->dma_tail = NULL;
@@ -548,11 +548,11 @@ static int finish_dma(struct world *w)
         r->open = 0;
     nof_nic_dma_done(w->nic[e->nic], w->now, e->token, rc);
     world_event_give(w, e);
-    return 1;
+    return true;
 }
 
-/* One step: everything that is due now, else on to the next moment. 0: nothing will ever happen. */
-static int step(struct world *w, uint64_t until)
+/* One step: everything that is due now, else on to the next moment. False: nothing will ever happen. */
+static bool step(struct world *w, uint64_t until)
 {
     uint64_t next = UINT64_MAX;
     if (++w->steps > STANDSTILL) {
@@ -561,10 +561,10 @@ static int step(struct world *w, uint64_t until)
     }
     if (w->wire != NULL && w->wire->at <= w->now) {
         deliver_wire(w);
-        return 1;
+        return true;
     }
     if (finish_dma(w))
-        return 1;
+        return true;
     for (unsigned i = 0; i < w->cfg.nics; i++) {
         uint64_t at = nof_nic_next_deadline(w->nic[i]);
         if (at <= w->now) {
@@ -572,7 +572,7 @@ static int step(struct world *w, uint64_t until)
             for (unsigned k = 0; k < WORLD_RANKS; k++)
                 if (w->rank[k].open)
                     feed(w, &w->rank[k]);
-            return 1;
+            return true;
         }
         next = at < next ? at : next;
     }
@@ -581,20 +581,20 @@ static int step(struct world *w, uint64_t until)
     for (const struct event *e = w->dma; e != NULL; e = e->next)
         next = e->at < next ? e->at : next;
     if (next == UINT64_MAX || next > until)
-        return 0;
+        return false;
     w->now = next;
     w->steps = 0;
-    return 1;
+    return true;
 }
 
-static int all_quiet(const struct world *w)
+static bool all_quiet(const struct world *w)
 {
     for (unsigned i = 0; i < w->cfg.nics; i++)
         if (!nof_nic_quiet(w->nic[i]))
-            return 0;
+            return false;
     for (unsigned i = 0; i < WORLD_RANKS; i++)
         if (w->rank[i].open && w->rank[i].failed == 0 && w->rank[i].nbacklog > 0)
-            return 0;
+            return false;
     return w->wire == NULL;
 }
 
@@ -671,7 +671,7 @@ long world_frames(const struct world *w)
     return w->frames;
 }
 
-void world_cut(struct world *w, unsigned nic, int cut)
+void world_cut(struct world *w, unsigned nic, bool cut)
 {
     w->cut[nic] = cut;
 }

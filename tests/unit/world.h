@@ -10,8 +10,9 @@
 #ifndef NOF_TESTS_WORLD_H
 #define NOF_TESTS_WORLD_H
 
-#include <stdint.h>
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "nof/core.h"
 
@@ -131,9 +132,9 @@ const uint8_t *world_payload(struct world *w, unsigned rank, const struct nof_co
 void world_fault(struct world *w, const struct world_fault *fault); /* counting begins at 0 */
 uint64_t world_counted(const struct world *w);
 long world_frames(const struct world *w); /* of the port, in the core's hands */
-void world_cut(struct world *w, unsigned nic, int cut); /* frames of this NIC vanish */
+void world_cut(struct world *w, unsigned nic, bool cut); /* frames of this NIC vanish */
 /* Does a pending request read, or write, one of these bytes of a rank? */
-int world_dma_touches(const struct world *w, unsigned rank, int write, const void *at, uint64_t bytes);
+bool world_dma_touches(const struct world *w, unsigned rank, int write, const void *at, uint64_t bytes);
 /* All pending requests end now, those that never would with NOF_EFAULT. */
 void world_dma_give_up(struct world *w);
 

@@ -36,7 +36,7 @@ void world_forget_events(struct world *w)
     w->pending = 0;
 }
 
-int world_dma_touches(const struct world *w, unsigned rank, int write, const void *at, uint64_t bytes)
+bool world_dma_touches(const struct world *w, unsigned rank, int write, const void *at, uint64_t bytes)
 {
     const struct world_rank *r = &w->rank[rank];
     uint64_t from = (uint64_t)(uintptr_t)at;
@@ -45,9 +45,9 @@ int world_dma_touches(const struct world *w, unsigned rank, int write, const voi
             continue;
         for (unsigned i = 0; i < e->nseg; i++)
             if (e->seg[i].addr - from < bytes || from - e->seg[i].addr < e->seg[i].len_bytes)
-                return 1;
+                return true;
     }
-    return 0;
+    return false;
 }
 
 void world_dma_give_up(struct world *w)

@@ -48,7 +48,7 @@ static unsigned port_send(void *port, struct nof_frame *const *frames, unsigned 
 }
 
 /* Reads every byte that it is given. */
-static int on_frame(void *up, struct nof_path *path, const struct nof_wire_view *view, int lent)
+static int on_frame(void *up, struct nof_path *path, const struct nof_wire_view *view, bool lent)
 {
     struct alone *a = up;
     volatile uint8_t sum = 0;

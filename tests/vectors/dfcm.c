@@ -19,7 +19,7 @@ struct end {
     struct nof_dfcm *p;
 };
 
-static int open_end(struct end *e, unsigned format, enum nof_dfcm_isa isa)
+static bool open_end(struct end *e, unsigned format, enum nof_dfcm_isa isa)
 {
     size_t size = nof_dfcm_mem_size(NOF_DFCM_TABLE_LOG2) + NOF_DFCM_ALIGN;
 
@@ -66,14 +66,14 @@ static int parse(const char *text, struct line *l)
 }
 
 /* The message's bytes give the line's chunk. */
-static int same_again(struct nof_dfcm *p, const struct line *l)
+static bool same_again(struct nof_dfcm *p, const struct line *l)
 {
     uint8_t out[BYTES_MAX];
     struct nof_dfcm_chunk c;
 
     if (nof_dfcm_encode(p, (enum nof_elem)l->elem, l->plain, l->plain_bytes, out, sizeof(out), &c, NULL) !=
         NOF_OK)
-        return 0;
+        return false;
     return !c.raw && c.plain_bytes == l->plain_bytes && c.len_bytes == l->chunk_bytes &&
            memcmp(out, l->chunk, c.len_bytes) == 0;
 }

@@ -29,7 +29,7 @@ static void continue_with(struct nof_path *p, const uint8_t *data, uint32_t len)
 }
 
 /* Write the frame again from what was read; only frames as we send them ourselves. */
-static int same_again(const uint8_t *data, uint32_t len)
+static bool same_again(const uint8_t *data, uint32_t len)
 {
     const uint8_t *c = data + NOF_WIRE_OUTER_BYTES;
     uint8_t head[NOF_PACKET_HEAD_BYTES];
@@ -37,7 +37,7 @@ static int same_again(const uint8_t *data, uint32_t len)
     uint16_t sum;
 
     if (data[12] == 0x81 || nof_get16(c + NOF_WIRE_LEN) + NOF_WIRE_OUTER_BYTES != len)
-        return 1;
+        return true;
     struct nof_packet_fill fill = {
         .type = c[NOF_WIRE_TYPE],
         .flags = c[NOF_WIRE_FLAGS],

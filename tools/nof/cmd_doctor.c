@@ -144,7 +144,7 @@ int nof_cmd_doctor(int argc, char **argv)
     };
     const struct argp argp = {NULL, parse, NULL, "What this machine allows, and what to do about the rest.",
                               NULL, NULL,  NULL};
-    int failed = 0;
+    bool failed = false;
 
     argp_err_exit_status = 2;
     argp_parse(&argp, argc, argv, 0, NULL, NULL);

@@ -2,6 +2,7 @@
 #include "control_client.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -152,7 +153,7 @@ static int say_unknown(const char *name, const char *self)
     return -1;
 }
 
-static int is_choice(const char *choices, const char *value)
+static bool is_choice(const char *choices, const char *value)
 {
     size_t len = strlen(value);
 
@@ -160,10 +161,10 @@ static int is_choice(const char *choices, const char *value)
         size_t n = strcspn(choices, "|");
 
         if (n == len && strncmp(choices, value, n) == 0)
-            return 1;
+            return true;
         choices += n + (choices[n] == '|');
     }
-    return 0;
+    return false;
 }
 
 static int check_value(const struct nof_feature_info *info, const char *value, const char *self)

@@ -23,8 +23,8 @@ int nof_netif_open(int *fd_out);
 int nof_netif_facts(int fd, const char *ifname, struct nof_netif_facts *facts_out);
 /* The one fact, without a socket of the caller's. */
 int nof_netif_mtu(const char *ifname, uint32_t *mtu_bytes_out);
-/* 1: up with carrier. 0: not, or the interface is gone. */
-int nof_netif_running(int fd, const char *ifname);
+/* True: up with carrier. False: not, or the interface is gone. */
+bool nof_netif_running(int fd, const char *ifname);
 
 /* Own the interface: a second caller in the same network namespace gets -EBUSY as long as *fd_out is
  * open anywhere. Leaves nothing behind, not even after SIGKILL. */

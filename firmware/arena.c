@@ -150,7 +150,7 @@ static void carve_pools(struct carver *c, struct nof_nic *nic, const struct nof_
                sizeof(struct nof_layout_chunk));
 }
 
-static void carve_channels(struct carver *c, struct nof_nic *nic)
+static void carve_grants(struct carver *c, struct nof_nic *nic)
 {
     uint32_t n = nic->cfg.max_predictors;
     size_t each = (nof_dfcm_mem_size(nic->cfg.predictor_log2) + ALIGN - 1) / ALIGN * ALIGN;
@@ -243,7 +243,7 @@ size_t nof_arena_carve(const struct nof_nic_config *cfg, void *mem, struct nof_n
     uint32_t *next = carve(&c, z.blocks, sizeof *next);
     uint32_t *held = carve(&c, z.blocks, sizeof *held);
     uint8_t *bodies = carve(&c, z.locals, NOF_LOCAL_BODY);
-    carve_channels(&c, nic);
+    carve_grants(&c, nic);
     void *data = carve(&c, z.blocks, NOF_NETMEM_BLOCK);
     if (mem == NULL)
         return c.used;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * DFCM codec: compresses the payload of one direction of a channel, a chunk at a time, with a predictor that
+ * DFCM codec: compresses the payload of one direction of a flow, a chunk at a time, with a predictor that
  * both ends keep in step. docs/DFCM_FORMAT.md has the bytes.
  *
  *   sender                                        receiver
@@ -68,9 +68,8 @@ struct nof_dfcm_stats {
     uint64_t coded;
     uint64_t raw;
     uint64_t bad; /* chunks that did not decode */
-    uint64_t
-        hits[NOF_DFCM_CLASSES]; /* values of coded chunks whose leading zero count (in nibbles, 0 to 15) is
-                                        0 to 3, 4 to 7, 8 to 11, 12 to 15 */
+    /* Values of coded chunks whose leading zero count (in nibbles, 0 to 15) is 0 to 3, 4 to 7, 8 to 11, 12 to 15. */
+    uint64_t hits[NOF_DFCM_CLASSES];
 };
 
 struct nof_dfcm_chunk {

@@ -530,8 +530,8 @@ struct nof_nic {
     uint32_t chores; /* queue tail of endpoints, through chore_next */
     uint32_t busy_later; /* some of them have had their turn and go on in the next */
     uint32_t stale_ctls; /* queue tail: control frames of links that are no more */
-    uint32_t
-        links_later; /* some link has control frames that found no frame to travel in, or flows that go on */
+    /* Some link has control frames that found no frame to travel in, or flows that go on. */
+    uint32_t links_later;
     uint32_t local_queue; /* loop-back frames on their way */
     uint32_t again; /* receives in those rings of all endpoints */
     uint32_t recvs_waiting; /* in the recv_wait queues of all endpoints */

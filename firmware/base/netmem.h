@@ -44,7 +44,7 @@ struct nof_stored {
     uint32_t blocks;
     int32_t tag;
     uint32_t ctx;
-    uint32_t next_packed; /* PACKED: the message behind it on its channel */
+    uint32_t next_packed; /* PACKED: the message behind it on its grant */
     uint32_t packed_bytes; /* PACKED: of the blocks */
     uint32_t line; /* of the staging area, where the bytes are meanwhile; NOF_NIL: in the blocks (stored.c) */
     uint16_t ep;

@@ -77,7 +77,7 @@ void nof_adaptive_measured(struct nof_adaptive *a, struct nof_adaptive_cost *cos
     a->trial_left -= a->trial_left < plain_bytes ? a->trial_left : plain_bytes;
     a->share = a->share == 0 ? share : (15 * a->share + share) / 16;
     uint64_t mean = cost->cycles_per_mib;
-    /* The codec's cost is that of chunks with nothing in their way: down fast, up slowly. The first of a channel find a
+    /* The codec's cost is that of chunks with nothing in their way: down fast, up slowly. The first of a grant find a
      * cold table, and one during which the core was not scheduled may cost as much as thousands: it must not decide. */
     if (mean == 0)
         mean = per_mib;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Does compression pay on a channel? Measured, not assumed: what its chunks shrink to, what the codec costs here,
+ * Does compression pay on a flow? Measured, not assumed: what its chunks shrink to, what the codec costs here,
  * how fast the link is. By equation 3 of the paper a byte may cost the codec no more time than its compression
  * saves on the wire: (1 - 1/ratio) / bandwidth. The cost is that of this end: the other decodes one chunk while the
  * next is encoded here (section 2.4), and decoding costs about what encoding does (section 4.4).
  *
- *   a new channel is tried for TRIAL bytes; then, block by block,
+ *   a new grant is tried for TRIAL bytes; then, block by block,
  *   it pays       -> on, looked at again after every block
  *   it does not   -> off, and tried again for PROBE bytes after a pause that doubles each time in vain
  *
@@ -31,7 +31,7 @@ struct nof_adaptive_cost {
     uint64_t cycles_per_mib; /* encoding; its lower part, see nof_adaptive_measured() */
 };
 
-struct nof_adaptive { /* zeroed: a new channel */
+struct nof_adaptive { /* zeroed: a new grant */
     int64_t pause_left; /* off: bytes until it is tried again */
     uint32_t trial_left; /* on and not settled: bytes until it is judged */
     uint32_t share; /* of what goes in, what comes out, in 1/65536: a moving mean; 0: not measured */
@@ -49,7 +49,7 @@ static inline bool nof_adaptive_may_pay(uint64_t link_rate_bps)
 
 /* Both clocks, now: that of the port, in which the codec's cost is measured, and that of the core. */
 void nof_adaptive_clock(struct nof_adaptive_cost *cost, uint64_t now_ns, uint64_t cycles);
-/* The next `bytes` of the channel: encode them? *probe_out is 1 if a trial begins with them. */
+/* The next `bytes` of the grant: encode them? *probe_out is 1 if a trial begins with them. */
 int nof_adaptive_decide(struct nof_adaptive *a, const struct nof_adaptive_cost *cost, uint64_t link_rate_bps,
                         uint64_t bytes, int *probe_out);
 /* In the middle of them: go on encoding? */

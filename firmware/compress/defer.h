@@ -4,7 +4,7 @@
  * memory as it came, in the blocks that it is charged for anyway.
  *
  * takes() says of a frame whether it is kept so; how it lies and when it is decoded is stored.h's. What waits undecoded
- * is bounded per channel (deferred_bytes); beyond that frames are decoded on arrival. docs/STAGING.md is normative. */
+ * is bounded per grant (deferred_bytes); beyond that frames are decoded on arrival. docs/STAGING.md is normative. */
 #ifndef NOF_DEFER_H
 #define NOF_DEFER_H
 

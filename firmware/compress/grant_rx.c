@@ -20,7 +20,7 @@ static void release(struct nof_nic *nic, struct nof_grant *ch)
     nic->counters[NOF_C_CODEC_PREDICTORS]--;
 }
 
-/* A predictor for a new channel, or NULL: then one that has been idle is asked back, and whoever asks again finds
+/* A predictor for a new grant, or NULL: then one that has been idle is asked back, and whoever asks again finds
  * it free. */
 static struct nof_grant *take(struct nof_nic *nic)
 {

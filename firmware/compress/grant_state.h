@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What struct nof_nic holds of channels (grant.h), and how a flow finds its own. */
+ * What struct nof_nic holds of grants (grant.h), and how a flow finds its own. */
 #ifndef NOF_GRANT_STATE_H
 #define NOF_GRANT_STATE_H
 
@@ -58,8 +58,8 @@ struct nof_grants {
     uint16_t *tx_index, *rx_index; /* NOF_PREDICTORS_MAX buckets by the flow's index: index + 1, or 0 */
     uint32_t count;
     uint32_t tx_used, rx_used;
-    uint64_t
-        min_bytes; /* smallest message to compress; UINT64_MAX while compression is off or cannot pay here */
+    /* Smallest message to compress; UINT64_MAX while compression is off or cannot pay here. */
+    uint64_t min_bytes;
     uint16_t epoch; /* the last one given out */
     uint64_t grant_due_ns; /* all grants so far are worth the time until then */
     struct nof_pool raws; /* blocks read from hosts, to be encoded; their bytes: */
@@ -72,7 +72,7 @@ struct nof_grants {
     struct nof_adaptive_cost cost;
 };
 
-/* The channel of a flow in this table, or NULL. */
+/* The grant of a flow in this table, or NULL. */
 static inline struct nof_grant *nof_grant_find(const uint16_t *index, struct nof_grant *table, uint32_t peer)
 {
     uint16_t at = index[peer % NOF_PREDICTORS_MAX];
@@ -82,7 +82,7 @@ static inline struct nof_grant *nof_grant_find(const uint16_t *index, struct nof
     return at != 0 ? &table[at - 1] : NULL;
 }
 
-/* The granted channel of a flow to us, in whatever state, or NULL. */
+/* The grant of a flow to us, in whatever state, or NULL. */
 static inline struct nof_grant *nof_grant_rx(const struct nof_grants *grants, uint32_t peer)
 {
     return nof_grant_find(grants->rx_index, grants->rx, peer);

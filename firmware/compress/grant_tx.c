@@ -6,7 +6,7 @@
 #include "nic.h"
 #include "flow/peer.h"
 
-#define REFUSAL_NS 5000000u /* an answer may change when somebody else's channel falls idle */
+#define REFUSAL_NS 5000000u /* an answer may change when somebody else's grant falls idle */
 
 static struct nof_grant *find(const struct nof_nic *nic, uint32_t peer)
 {
@@ -46,7 +46,7 @@ static void end(struct nof_nic *nic, struct nof_grant *ch)
     release(nic, ch);
 }
 
-/* A free entry; else that of the channel which was idle longest, or has waited longest for its answer, if that is long
+/* A free entry; else that of the grant which was idle longest, or has waited longest for its answer, if that is long
  * enough. */
 static struct nof_grant *take(struct nof_nic *nic)
 {

@@ -72,7 +72,7 @@ static void put_plain(struct nof_nic *nic, uint32_t chain, const uint8_t *data, 
     st->arrived += n;
 }
 
-/* Decode the records in channels.packed to where the message belongs. NOF_OK or NOF_EPROTO. */
+/* Decode the records in grants.packed to where the message belongs. NOF_OK or NOF_EPROTO. */
 static int decode(struct nof_nic *nic, const struct nof_peer *peer, struct nof_grant *ch, uint32_t chain,
                   uint32_t packed)
 {
@@ -104,7 +104,7 @@ static void fail(struct nof_nic *nic, uint32_t chain)
     nof_stored_discard(nic, chain);
 }
 
-/* The oldest packed message of the channel. NOF_OK, or NOF_EPROTO: its chain is gone. */
+/* The oldest packed message of the grant. NOF_OK, or NOF_EPROTO: its chain is gone. */
 static int unpack_head(struct nof_nic *nic, struct nof_grant *ch, bool forced)
 {
     uint32_t chain = ch->packed_head;
@@ -136,7 +136,7 @@ int nof_stored_open(struct nof_nic *nic, uint32_t chain)
         return NOF_OK;
     struct nof_grant *ch = nof_grant_rx(&nic->grants, st->peer);
     nof_invariant(ch != NULL);
-    /* bound: messages deferred on one channel, 256 KiB in all; paid by the flow's bytes */
+    /* bound: messages deferred on one grant, 256 KiB in all; paid by the flow's bytes */
     for (;;) {
         uint32_t head = ch->packed_head;
         nof_invariant(head != NOF_NIL);
@@ -150,7 +150,7 @@ void nof_stored_flush(struct nof_nic *nic, struct nof_grant *ch)
 {
     if (nic->eps[nof_peer_at(nic, ch->peer)->ep].state == NOF_EP_CLOSING)
         ch->packed_head = NOF_NIL; /* nobody will ask for them, and where they would go is no longer ours */
-    /* bound: messages deferred on one channel, 256 KiB in all; paid by the flow's bytes */
+    /* bound: messages deferred on one grant, 256 KiB in all; paid by the flow's bytes */
     while (ch->packed_head != NOF_NIL)
         (void)unpack_head(nic, ch, true);
 }

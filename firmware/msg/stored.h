@@ -9,9 +9,9 @@
  *
  *   begin() -> put() per piece ... -> the receive reads it (open() first), or discard()
  *
- * Who wants a message near, or left packed, is policy (early.h, defer.h). The chunks of a channel decode in the order of
+ * Who wants a message near, or left packed, is policy (early.h, defer.h). The chunks of a grant decode in the order of
  * their arrival only: its packed messages are a queue, open() decodes all that are before the one that is asked for, and
- * flush() all, before a chunk behind them is decoded and before the channel's predictor is given up. docs/STAGING.md is
+ * flush() all, before a chunk behind them is decoded and before the grant's predictor is given up. docs/STAGING.md is
  * normative. */
 #ifndef NOF_STORED_H
 #define NOF_STORED_H
@@ -35,13 +35,13 @@ struct nof_arrival {
 /* A chain for this message, in blocks, without its first piece; NOF_NIL: no blocks. Further pieces come to it. */
 uint32_t nof_stored_begin(struct nof_nic *nic, struct nof_peer *peer, const struct nof_arrival *a,
                           uint8_t owner_kind, uint32_t owner);
-/* n more bytes, wherever they belong; while nic->channels.deferring is a frame, that frame, which stands for n bytes.
+/* n more bytes, wherever they belong; while nic->grants.deferring is a frame, that frame, which stands for n bytes.
  * False: what came before did not decode, and the message is gone. */
 bool nof_stored_put(struct nof_nic *nic, uint32_t chain, const uint8_t *data, uint32_t n);
 /* Decode it if it is packed, and those before it. NOF_OK, or NOF_EPROTO: it did not decode; its envelope says so, and
  * the chain has been freed. */
 int nof_stored_open(struct nof_nic *nic, uint32_t chain);
-/* Decode all packed messages of a channel. */
+/* Decode all packed messages of a grant. */
 void nof_stored_flush(struct nof_nic *nic, struct nof_grant *ch);
 /* Bytes that the blocks of a stored message hold. */
 uint32_t nof_stored_capacity(const struct nof_stored *st);

@@ -53,14 +53,13 @@ struct nof_nic_config {
     uint32_t window_frames; /* unacknowledged frames per path, power of two, 32..1024 [256] */
     uint32_t sent_frames; /* unacknowledged frames, all paths, 32..4194304 [8192] */
     uint32_t reorder_frames; /* frames kept out of order, all paths, 1..4194304 [1024] */
-    uint32_t
-        predict_calls; /* receive calls that the predictor of an endpoint remembers, power of two, 16..32768
-                             [1024] */
+    /* Receive calls that the predictor of an endpoint remembers, power of two, 16..32768 [1024] */
+    uint32_t predict_calls;
     /* Network memory: unexpected eager payload, DMA blocks; 64 KiB for each endpoint..64 GiB [16 MiB] */
     uint64_t netmem_bytes;
     uint32_t max_predictors; /* of the codec, in each direction, 1..256 [16] */
     uint32_t predictor_log2; /* lines of 16 bytes that each has room for, 8..15 [15] */
-    uint64_t predictor_idle_ns; /* one that was not used for so long may go to another channel [100 ms] */
+    uint64_t predictor_idle_ns; /* one that was not used for so long may go to another flow [100 ms] */
 };
 
 struct nof_endpoint_params {

@@ -72,7 +72,7 @@
     X(CODEC_GRANTED, "codec.granted", "count", "predictors granted to senders") \
     X(CODEC_REFUSED, "codec.refused", "count", "requests for one refused") \
     X(CODEC_REVOKED, "codec.revoked", "count", "predictors asked back from senders") \
-    X(CODEC_PROBES, "codec.probes", "count", "times adaptive compression tried a channel") \
+    X(CODEC_PROBES, "codec.probes", "count", "times adaptive compression tried a flow") \
     X(CODEC_PREDICTORS, "codec.predictors", "G", "predictors in use, both directions") \
     X(STAGED, "stage.delivered", "messages", "delivered through the staging area") \
     X(STAGE_AHEAD, "stage.ahead", "messages", "brought into the staging area before their receive") \
@@ -86,7 +86,7 @@
     X(DEFERRED_BYTES, "codec.deferred_bytes", "bytes", \
       "payload of early messages kept as it came, to be decoded when needed") \
     X(FORCED_DECODE_BYTES, "codec.forced_decode_bytes", "bytes", \
-      "of those, decoded because something behind them on their channel was needed first") \
+      "of those, decoded because something behind them on their flow was needed first") \
     X(STAGE_FULL, "stage.full", "count", "times the staging area had no slot") \
     X(DMA_READS, "dma.reads", "count", "read requests") \
     X(DMA_READ_BYTES, "dma.read_bytes", "bytes", "read from ranks") \

@@ -43,7 +43,7 @@
     X(COMPRESSION_MIN, "compression_min_bytes", NUMBER, 1024, 64, 1073741824, "bytes", \
       "smallest message that is compressed") \
     X(COMPRESSION_TABLE, "compression_table_log2", NUMBER, 15, 8, 15, "log2", \
-      "lines of 16 bytes of a predictor's table; counts for channels that begin afterwards") \
+      "lines of 16 bytes of a predictor's table; counts for grants that come afterwards") \
     X(IDLE, "idle", CHOICE, 0, 0, 3, "auto|busy|yield|sleep", "what the NIC core does without work") \
     X(SPIN, "spin_us", NUMBER, 20, 0, 1000000, "us", "idle=auto: poll this long before sleeping") \
     X(NAP, "nap_us", NUMBER, 50, 1, 10000, "us", \

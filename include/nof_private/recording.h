@@ -22,8 +22,8 @@ struct nof_recording_tally {
     uint64_t bytes[NOF_RECORDING_FILES]; /* of the files */
     uint64_t behind_bound[NOF_RECORDING_FILES]; /* left out: more than --max-bytes */
     uint64_t behind_error[NOF_RECORDING_FILES]; /* left out: the file could not be written */
-    uint64_t
-        unnamed; /* receives for any source or tag of which nobody waited for the end, and canceled ones */
+    /* Receives for any source or tag of which nobody waited for the end, and canceled ones. */
+    uint64_t unnamed;
     uint64_t other_type; /* messages that are not doubles */
     uint64_t small; /* messages below --min-bytes */
     int32_t error; /* errno of the first write that failed; 0: none */

@@ -14,7 +14,7 @@
  * The payload tells which message it is, if it has eight bytes; shorter ones are dealt in order. A
  * waiting MPROBE matches at some time between its submission and its answer: it is before a receive
  * only if it was answered before, and behind it only if it was submitted behind. */
-#include "channels.h"
+#include "grants.h"
 #include "world.h"
 
 struct pair {
@@ -181,7 +181,7 @@ void nof_verify(struct nof_world *w)
         }
     }
     for (unsigned i = 0; i < nof_cluster_nnics(w->cluster); i++) {
-        nof_verify_channels(w->cluster, i);
+        nof_verify_grants(w->cluster, i);
         uint64_t left = nof_nic_counters(nof_cluster_nic(w->cluster, i))[NOF_C_NETMEM_BYTES];
         if (left != 0)
             nof_cluster_fail(w->cluster, "NIC %u is quiet and keeps %llu bytes of network memory", i,

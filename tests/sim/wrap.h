@@ -11,7 +11,7 @@
 /* How far before, for this seed; 0: it begins as in life. */
 uint32_t nof_wrap_of_seed(uint64_t seed);
 
-/* A core that was just made: packets, transmissions, envelopes and credit of flows, handles, epochs of channels,
+/* A core that was just made: packets, transmissions, envelopes and credit of flows, handles, epochs of grants,
  * generations of endpoints, turns. */
 void nof_wrap_nic(struct nof_nic *nic, uint32_t before);
 

@@ -14,7 +14,7 @@
 #define BLOCK 65536u
 #define CHUNK 2048u
 
-struct channel {
+struct grant {
     struct nof_adaptive a;
     struct nof_adaptive_cost cost;
     uint64_t bytes, encoded;
@@ -22,16 +22,16 @@ struct channel {
 };
 
 /* One clock tick a nanosecond. */
-static struct channel fresh(void)
+static struct grant fresh(void)
 {
-    struct channel c = {0};
+    struct grant c = {0};
     nof_adaptive_clock(&c.cost, 1000, 5000);
     nof_adaptive_clock(&c.cost, 3001000, 3005000);
     return c;
 }
 
 /* So many bytes, which shrink to share/1024; a byte costs the codec cycles/1024. */
-static void send(struct channel *c, uint64_t rate_bps, uint64_t bytes, uint32_t share, uint32_t cycles)
+static void send(struct grant *c, uint64_t rate_bps, uint64_t bytes, uint32_t share, uint32_t cycles)
 {
     for (uint64_t at = 0; at < bytes; at += BLOCK) {
         int probe;
@@ -49,7 +49,7 @@ static void send(struct channel *c, uint64_t rate_bps, uint64_t bytes, uint32_t 
 static void what_shrinks_on_a_slow_link_stays_on(void **state)
 {
     (void)state;
-    struct channel c = fresh();
+    struct grant c = fresh();
     send(&c, FAST, 10u << 20, 760, 600);
     assert_true(c.bytes - c.encoded < BLOCK); /* the rest of the block in which the trial ended */
     assert_int_equal(c.probes, 1);
@@ -58,7 +58,7 @@ static void what_shrinks_on_a_slow_link_stays_on(void **state)
 static void what_does_not_shrink_costs_little_and_ever_less(void **state)
 {
     (void)state;
-    struct channel c = fresh();
+    struct grant c = fresh();
     send(&c, FAST, 64u << 20, 1024, 600);
     assert_true(c.probes >= 3 && c.encoded <= NOF_ADAPTIVE_TRIAL + c.probes * NOF_ADAPTIVE_PROBE);
     assert_true(c.encoded * 200 < c.bytes);
@@ -70,7 +70,7 @@ static void what_does_not_shrink_costs_little_and_ever_less(void **state)
 static void what_begins_to_shrink_is_found(void **state)
 {
     (void)state;
-    struct channel c = fresh();
+    struct grant c = fresh();
     send(&c, FAST, 4u << 20, 1024, 600);
     uint64_t before = c.encoded;
     send(&c, FAST, 64u << 20, 700, 600);
@@ -84,7 +84,7 @@ static void what_begins_to_shrink_is_found(void **state)
 static void the_break_even_is_that_of_equation_3(void **state)
 {
     (void)state;
-    struct channel c = fresh();
+    struct grant c = fresh();
     send(&c, 1000000000, 16u << 20, 760, 1900);
     assert_true(c.bytes - c.encoded < BLOCK);
     c = fresh();
@@ -101,7 +101,7 @@ static void a_stall_in_a_chunk_decides_nothing(void **state)
 {
     (void)state;
     for (unsigned before = 0; before < 2; before++) {
-        struct channel c = fresh();
+        struct grant c = fresh();
         int probe;
         send(&c, FAST, before << 20, 760, 600);
         (void)nof_adaptive_decide(&c.a, &c.cost, FAST, CHUNK, &probe);

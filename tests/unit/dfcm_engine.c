@@ -44,7 +44,7 @@ static struct nof_dfcm *open_predictor(enum nof_dfcm_format format, enum nof_dfc
     return p;
 }
 
-/* Both ends of a channel. */
+/* Both ends of a flow. */
 struct ends {
     struct nof_dfcm *from, *to;
     struct nof_dfcm_stats sent, received;
@@ -181,8 +181,8 @@ static void every_pattern_comes_back(void **state)
             through((enum nof_dfcm_isa)isa, (enum content)content, lens, COUNT(lens), 1424);
 }
 
-/* A channel carries messages of all types by one predictor. */
-static void types_change_on_a_channel(void **state)
+/* A flow carries messages of all types by one predictor. */
+static void types_change_on_a_flow(void **state)
 {
     static uint8_t message[4096];
 
@@ -380,7 +380,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_pattern_comes_back),
-        cmocka_unit_test(types_change_on_a_channel),
+        cmocka_unit_test(types_change_on_a_flow),
         cmocka_unit_test(every_code_makes_the_same_bytes),
         cmocka_unit_test(papers_stream_is_the_literal_one),
         cmocka_unit_test(chunks_of_every_capacity),

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Channels by their header: who asks, who is granted, what is revoked, and what becomes of a chunk that does not
+ * Grants by their header: who asks, who is granted, what is revoked, and what becomes of a chunk that does not
  * decode. */
 #include <setjmp.h>
 #include <stdarg.h>

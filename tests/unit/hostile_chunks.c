@@ -55,7 +55,7 @@ static int ask(void)
     return nof_grant_rx(&nic->grants, nof_peer_index(nic, peer)) != NULL;
 }
 
-static void end_channel(void)
+static void end_grant(void)
 {
     const struct nof_grant *ch = nof_grant_rx(&nic->grants, nof_peer_index(nic, peer));
     uint8_t fields[NOF_WIRE_CODEC_END_BYTES] = {ch->slot};
@@ -138,7 +138,7 @@ static void grants_have_a_rate(void **state)
         if (!ask())
             continue;
         granted++;
-        end_channel();
+        end_grant();
     }
     assert_in_range(granted, 1, nic->cfg.max_predictors);
     world_run_for(world, 20000000);
@@ -146,7 +146,7 @@ static void grants_have_a_rate(void **state)
         if (!ask())
             continue;
         later++;
-        end_channel();
+        end_grant();
     }
     assert_in_range(later, 1, nic->cfg.max_predictors);
     end();
@@ -211,7 +211,7 @@ static void epochs_go_round(void **state)
     begin();
     assert_int_equal(ask(), 1);
     uint16_t epoch = nof_grant_rx(&nic->grants, nof_peer_index(nic, peer))->epoch;
-    end_channel();
+    end_grant();
     nic->grants.epoch = (uint16_t)(epoch - 1);
     assert_int_equal(ask(), 1);
     assert_int_not_equal(nof_grant_rx(&nic->grants, nof_peer_index(nic, peer))->epoch, epoch);

@@ -20,7 +20,7 @@
  * two turns, and not again for SEEN_NS. */
 
 #define SEEN_NS (100 * NOFD_MS)
-#define CHANNELS_MOST 512u /* of a NIC: both directions of all predictors */
+#define GRANTS_MOST 512u /* of a NIC: both directions of all predictors */
 
 #if defined(__SANITIZE_THREAD__)
 #define RACES __attribute__((no_sanitize("thread")))
@@ -51,15 +51,15 @@ RACES static bool read_bool(const bool *word)
 struct nofd_seen {
     uint64_t at_ns;
     unsigned helpers;
-    json_t *channels;
+    json_t *grants;
 };
 
 struct look {
     const struct nofd_core *core;
     struct nofd_seen *seen;
-    unsigned n; /* channels of the NIC below */
+    unsigned n; /* grants of the NIC below */
     const struct nofd_nic *nic;
-    struct nof_grant_info info[CHANNELS_MOST];
+    struct nof_grant_info info[GRANTS_MOST];
 };
 
 static json_t *nic_row(const struct nofd_nic *nic)
@@ -129,7 +129,7 @@ static json_t *endpoint_rows(const struct nofd *d)
     return rows;
 }
 
-static json_t *channel_row(const struct nofd_nic *nic, const struct nof_grant_info *c)
+static json_t *grant_row(const struct nofd_nic *nic, const struct nof_grant_info *c)
 {
     return json_pack("{s:i, s:i, s:i, s:s, s:b, s:i, s:i, s:I, s:I, s:I, s:I, s:I, s:[I, I, I, I], s:I}",
                      "nic", (int)nic->index, "endpoint", (int)c->endpoint, "peer_rank", (int)c->peer_rank,
@@ -149,14 +149,14 @@ static void count_helpers(struct nofd_lcore *lcore, void *arg)
     look->seen->helpers += nofd_dma_pools_helpers(&look->core->dma.pools);
 }
 
-static void take_channels(struct nofd_lcore *lcore, void *arg)
+static void take_grants(struct nofd_lcore *lcore, void *arg)
 {
     struct look *look = arg;
 
     (void)lcore;
-    look->n = nof_nic_grants(look->nic->nic, look->info, CHANNELS_MOST);
-    if (look->n > CHANNELS_MOST)
-        look->n = CHANNELS_MOST;
+    look->n = nof_nic_grants(look->nic->nic, look->info, GRANTS_MOST);
+    if (look->n > GRANTS_MOST)
+        look->n = GRANTS_MOST;
 }
 
 /* What the cores last said; asks them anew when that was long ago. NULL: out of memory. */
@@ -177,17 +177,17 @@ static const struct nofd_seen *seen(struct nofd *d)
     look->seen = d->seen;
     d->seen->at_ns = now_ns;
     d->seen->helpers = 0;
-    json_decref(d->seen->channels);
-    d->seen->channels = json_array();
+    json_decref(d->seen->grants);
+    d->seen->grants = json_array();
     for (unsigned i = 0; i < d->nrunning; i++) {
         look->core = &d->cores[i];
         nofd_lcore_run(&d->cores[i].lcore, count_helpers, look);
     }
     for (unsigned i = 0; i < d->nnics; i++) {
         look->nic = &d->nics[i];
-        nofd_lcore_run(look->nic->lcore, take_channels, look);
+        nofd_lcore_run(look->nic->lcore, take_grants, look);
         for (unsigned k = 0; k < look->n; k++)
-            json_array_append_new(d->seen->channels, channel_row(look->nic, &look->info[k]));
+            json_array_append_new(d->seen->grants, grant_row(look->nic, &look->info[k]));
     }
     free(look);
     return d->seen;
@@ -211,7 +211,7 @@ json_t *nofd_rpc_status(struct nofd *d, const json_t *params, struct nofd_rpc_er
                      "pid", (int)getpid(), "uptime_s", uptime_s, "socket", d->options.socket, "control",
                      d->options.control, "private", d->options.private_job, "cores", (int)d->ncores,
                      "dma_helpers", (int)cores->helpers, "nics", nics, "endpoints", endpoint_rows(d), "jobs",
-                     job_rows(d), "channels", json_incref(cores->channels));
+                     job_rows(d), "grants", json_incref(cores->grants));
 }
 
 json_t *nofd_rpc_endpoints(struct nofd *d, const json_t *params, struct nofd_rpc_error *error)

@@ -25,8 +25,8 @@ struct nof_lib {
     enum nof_lib_phase phase;
     enum nof_lib_world world;
     int open_sessions;
-    bool
-        open; /* attached to the launcher and the NIC: after the last session, too, until the process exits */
+    /* Attached to the launcher and the NIC: after the last session, too, until the process exits. */
+    bool open;
     int thread_level;
     int thread_required; /* what the program asked for */
     bool locking; /* thread_level == MPI_THREAD_MULTIPLE */

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../channels.h"
+#include "../grants.h"
 #include "../sim.h"
 #include "../wrap.h"
 #include "copies.h"

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The codec's channels at the end of a run: both ends of each have seen the same, and nothing came that did not
+ * The codec's grants at the end of a run: both ends of each have seen the same, and nothing came that did not
  * decode. Looks into the core's own state. */
 #include "nic.h"
 
-#include "channels.h"
+#include "grants.h"
 
 static struct nof_grant *other_end(struct nof_cluster *c, uint64_t nic_id, const struct nof_grant *tx)
 {
@@ -16,8 +16,8 @@ static struct nof_grant *other_end(struct nof_cluster *c, uint64_t nic_id, const
     return NULL;
 }
 
-/* All is quiet: the predictors at both ends of a channel have seen the same. */
-void nof_verify_channels(struct nof_cluster *c, unsigned index)
+/* All is quiet: the predictors at both ends of a grant have seen the same. */
+void nof_verify_grants(struct nof_cluster *c, unsigned index)
 {
     const struct nof_nic *nic = nof_cluster_nic(c, index);
     if (nic->counters[NOF_C_CODEC_BAD] != 0)
@@ -34,6 +34,6 @@ void nof_verify_channels(struct nof_cluster *c, unsigned index)
         if (rx->state == NOF_GRANT_FREE || rx->epoch != tx->epoch)
             nof_cluster_fail(c, "NIC %u has a predictor that the receiver has not", index);
         else if (nof_dfcm_digest(tx->predictor) != nof_dfcm_digest(rx->predictor))
-            nof_cluster_fail(c, "NIC %u: the predictors of a channel are out of step", index);
+            nof_cluster_fail(c, "NIC %u: the predictors of a grant are out of step", index);
     }
 }

@@ -16,7 +16,8 @@
 #include <stdint.h>
 #include <string.h>
 
-#define NOF_NIL UINT32_MAX
+#include "base/nil.h"
+
 #define NOF_GEN_MAX 0x1fffffffu /* 29 bits: three bits of a handle say what it names */
 
 struct nof_obj {

@@ -72,7 +72,7 @@ void nof_ack_rx(struct nof_path *p, uint32_t ack, const uint8_t *words, uint32_t
                     &acked);
     if (acked.bytes == 0)
         return;
-    if (acked.held != NOF_NONE)
+    if (acked.held != NOF_NIL)
         nof_tx_queue_release(p->t, acked.held);
     p->backoff = 0;
     p->pto_base_ns = p->t->now_ns;

@@ -67,8 +67,8 @@ void nof_tx_starve(struct nof_path *p)
     if (p->starved)
         return;
     p->starved = 1;
-    p->starved_next = NOF_NONE;
-    if (t->starved_head == NOF_NONE)
+    p->starved_next = NOF_NIL;
+    if (t->starved_head == NOF_NIL)
         t->starved_head = index;
     else
         nof_path_at(t, t->starved_tail)->starved_next = index;
@@ -114,7 +114,7 @@ void nof_tx_ready(struct nof_path *p)
 
 bool nof_tx_starved_now(struct nof_transport *t)
 {
-    return t->starved_head != NOF_NONE && nic_room(t, false) > 0;
+    return t->starved_head != NOF_NIL && nic_room(t, false) > 0;
 }
 
 void nof_tx_starved(struct nof_transport *t)

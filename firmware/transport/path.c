@@ -75,11 +75,11 @@ void nof_path_log(const struct nof_path *p, int level, const char *text)
 
 void nof_paths_init(struct nof_transport *t)
 {
-    t->dead_head = NOF_NONE;
-    t->free_path = NOF_NONE;
+    t->dead_head = NOF_NIL;
+    t->free_path = NOF_NIL;
     /* bound: buckets; paid by set-up */
     for (uint32_t i = 0; i <= t->bucket_mask; i++)
-        t->buckets[i] = NOF_NONE;
+        t->buckets[i] = NOF_NIL;
     /* bound: paths; paid by set-up */
     for (uint32_t i = t->max_paths; i-- > 0;) {
         struct nof_path *p = nof_path_at(t, i);
@@ -104,7 +104,7 @@ struct nof_path *nof_path_find(struct nof_transport *t, uint64_t job_id, uint64_
     uint32_t i = after != NULL ? after->next : *bucket(t, job_id, peer_nic);
 
     /* bound: paths of one hash; paid by the handshake */
-    for (; i != NOF_NONE; i = nof_path_at(t, i)->next) {
+    for (; i != NOF_NIL; i = nof_path_at(t, i)->next) {
         struct nof_path *p = nof_path_at(t, i);
 
         if (p->job_id == job_id && p->peer_nic == peer_nic)
@@ -137,7 +137,7 @@ struct nof_path *nof_path_alloc(struct nof_transport *t, uint64_t job_id, uint64
 {
     uint32_t index = t->free_path;
 
-    if (index == NOF_NONE)
+    if (index == NOF_NIL)
         return NULL;
 
     struct nof_path *p = nof_path_at(t, index);
@@ -247,9 +247,9 @@ void nof_paths_deliver_dead(struct nof_transport *t)
     uint32_t i = t->dead_head;
 
     /* Those that die in these callbacks wait for the next poll. */
-    t->dead_head = NOF_NONE;
+    t->dead_head = NOF_NIL;
     /* bound: paths of one hash; paid by the frame */
-    while (i != NOF_NONE) {
+    while (i != NOF_NIL) {
         struct nof_path *p = nof_path_at(t, i);
         uint32_t next = p->next;
 
@@ -284,7 +284,7 @@ void nof_path_unknown(struct nof_transport *t, const struct nof_packet *packet)
         if (frame == NULL)
             return;
         nof_packet_finish(frame->data, tomb->head, tomb->ip_sum, &fill, 0);
-        (void)nof_tx_queue_add(t, frame, NOF_NONE);
+        (void)nof_tx_queue_add(t, frame, NOF_NIL);
         t->tx.to_free++;
         tomb->closed_ns = t->now_ns;
         return;

@@ -19,7 +19,7 @@ void nof_tx_queue_push(struct nof_transport *t)
     t->paced_bytes = t->paced_frames = 0;
     /* bound: frames that the port took; paid by the frames */
     for (unsigned i = 0; i < done && q->to_free > 0; i++) {
-        if (q->sent[i] == NOF_NONE)
+        if (q->sent[i] == NOF_NIL)
             t->cfg.port_ops->frame_free(t->cfg.port, q->frame[i]);
         else if (t->sent.entry[q->sent[i]].flags & NOF_SENT_ZOMBIE)
             nof_sent_free(&t->sent, q->sent[i]);
@@ -52,7 +52,7 @@ bool nof_tx_queue_holds(const struct nof_transport *t, uint32_t sent_index)
 void nof_tx_queue_release(struct nof_transport *t, uint32_t held)
 {
     /* bound: window of the path, 1024; paid by the acknowledgement, or the path that ends */
-    while (held != NOF_NONE) {
+    while (held != NOF_NIL) {
         uint32_t next = t->sent.entry[held].next;
 
         if (nof_tx_queue_holds(t, held)) {
@@ -71,7 +71,7 @@ void nof_tx_queue_drop(struct nof_transport *t)
 
     /* bound: frames of one turn; paid by the end of the NIC */
     for (uint32_t i = 0; i < q->count; i++) {
-        if (q->sent[i] == NOF_NONE)
+        if (q->sent[i] == NOF_NIL)
             t->cfg.port_ops->frame_free(t->cfg.port, q->frame[i]);
         else if (t->sent.entry[q->sent[i]].flags & NOF_SENT_ZOMBIE)
             nof_sent_free(&t->sent, q->sent[i]);

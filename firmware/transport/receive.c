@@ -17,7 +17,7 @@ static void drain(struct nof_path *p)
     bool go_on = true;
 
     /* bound: frames of one path that are in order now, its window; paid by the path */
-    while (go_on && (slot = nof_reorder_take(&p->reorder, pool)) != NOF_NONE) {
+    while (go_on && (slot = nof_reorder_take(&p->reorder, pool)) != NOF_NIL) {
         go_on = nof_receive_deliver(p, nof_reorder_bytes(pool, slot), pool->slot[slot].len_bytes, false);
         nof_reorder_release(pool, slot);
     }

@@ -41,7 +41,7 @@ void nof_recovery_retransmit(struct nof_path *p)
     /* bound: window of the path, 1024, and the frames of one turn; paid by the path */
     while (t->budget > 0 && nof_recovery_may_retransmit(p)) {
         index = nof_sent_next_lost(&t->sent, index);
-        if (index == NOF_NONE || !transmit_again(p, index))
+        if (index == NOF_NIL || !transmit_again(p, index))
             return;
         index = t->sent.entry[index].next;
         t->budget--;

@@ -22,6 +22,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/nil.h"
 #include "transport/serial.h"
 
 struct nof_reorder_slot { /* its bytes are nof_reorder_bytes() */
@@ -34,14 +35,14 @@ struct nof_reorder_pool {
     struct nof_reorder_slot *slot;
     uint8_t *data; /* slot_bytes each */
     uint32_t slot_bytes;
-    uint32_t free; /* list; NOF_NONE: no slot left */
+    uint32_t free; /* list; NOF_NIL: no slot left */
 };
 
 struct nof_reorder {
     uint64_t newest_ns; /* arrival of packet high_pn - 1; 0: none has come */
     uint32_t next_pn; /* all before have been delivered */
     uint32_t high_pn; /* highest received, plus 1 */
-    uint32_t head, tail; /* slots that are held; NOF_NONE: none */
+    uint32_t head, tail; /* slots that are held; NOF_NIL: none */
 };
 
 enum nof_reorder_outcome {
@@ -63,7 +64,7 @@ void nof_reorder_clear(struct nof_reorder *r, struct nof_reorder_pool *pool);
 enum nof_reorder_outcome nof_reorder_rx(struct nof_reorder *r, struct nof_reorder_pool *pool, uint32_t pn,
                                         const uint8_t *bytes, uint32_t len_bytes, uint32_t window,
                                         uint64_t now_ns);
-/* The slot of packet next_pn, which is the caller's until nof_reorder_release(); NOF_NONE: it is not here. */
+/* The slot of packet next_pn, which is the caller's until nof_reorder_release(); NOF_NIL: it is not here. */
 uint32_t nof_reorder_take(struct nof_reorder *r, struct nof_reorder_pool *pool);
 void nof_reorder_release(struct nof_reorder_pool *pool, uint32_t slot);
 
@@ -72,7 +73,7 @@ void nof_reorder_release(struct nof_reorder_pool *pool, uint32_t slot);
 void nof_reorder_bits(const struct nof_reorder *r, const struct nof_reorder_pool *pool, uint8_t *words,
                       uint32_t nwords);
 
-/* The plain case: the next packet, and nothing has come beyond it. 0: it is not that, and nothing has changed. */
+/* The plain case: the next packet, and nothing has come beyond it. False: it is not that, and nothing has changed. */
 static inline bool nof_reorder_next(struct nof_reorder *r, uint32_t pn, uint64_t now_ns)
 {
     if (pn != r->next_pn || pn != r->high_pn)

@@ -10,7 +10,7 @@ void nof_sent_pool_init(struct nof_sent_pool *pool, uint32_t n)
 {
     /* bound: unacknowledged frames; paid by set-up */
     for (uint32_t i = 0; i < n; i++)
-        pool->entry[i].next = i + 1 < n ? i + 1 : NOF_NONE;
+        pool->entry[i].next = i + 1 < n ? i + 1 : NOF_NIL;
     pool->free = 0;
     pool->free_count = n;
 }
@@ -23,8 +23,8 @@ void nof_sentmap_init(struct nof_sentmap *map, uint32_t first_pn, uint32_t first
         .cum_pn = first_pn,
         .next_xn = first_xn,
         .delivered_xn = first_xn,
-        .head = NOF_NONE,
-        .tail = NOF_NONE,
+        .head = NOF_NIL,
+        .tail = NOF_NIL,
     };
 }
 
@@ -41,16 +41,16 @@ static inline void release(struct nof_sent_pool *pool, uint32_t index, uint64_t 
 
 uint32_t nof_sentmap_clear(struct nof_sentmap *map, struct nof_sent_pool *pool, uint64_t held_since_ns)
 {
-    uint32_t held = NOF_NONE;
+    uint32_t held = NOF_NIL;
 
     /* bound: window of the path, 1024; paid by the path that ends */
-    while (map->head != NOF_NONE) {
+    while (map->head != NOF_NIL) {
         uint32_t index = map->head;
 
         map->head = pool->entry[index].next;
         release(pool, index, held_since_ns, &held);
     }
-    map->tail = NOF_NONE;
+    map->tail = NOF_NIL;
     map->frames = map->lost = 0;
     map->flight_bytes = 0;
     return held;
@@ -108,11 +108,11 @@ static int bit(const uint8_t *words, uint32_t i)
 static void ack_selected(struct nof_sentmap *map, struct nof_sent_pool *pool, const struct nof_rtt *rtt,
                          const struct nof_sent_ack *ack, struct nof_acked *acked)
 {
-    uint32_t previous = NOF_NONE;
+    uint32_t previous = NOF_NIL;
     uint32_t index = map->head;
 
     /* bound: window of the path, 1024; paid by the acknowledgement */
-    while (index != NOF_NONE) {
+    while (index != NOF_NIL) {
         struct nof_sent *e = &pool->entry[index];
         uint32_t next = e->next;
         uint32_t i = e->pn - ack->cum_pn - 1; /* UINT32_MAX for the packet cum_pn itself */
@@ -125,11 +125,11 @@ static void ack_selected(struct nof_sentmap *map, struct nof_sent_pool *pool, co
             continue;
         }
         arrived(map, e, rtt, ack, acked);
-        if (previous == NOF_NONE)
+        if (previous == NOF_NIL)
             map->head = next;
         else
             pool->entry[previous].next = next;
-        if (next == NOF_NONE)
+        if (next == NOF_NIL)
             map->tail = previous;
         release(pool, index, ack->held_since_ns, &acked->held);
         index = next;
@@ -146,9 +146,9 @@ void nof_sentmap_ack(struct nof_sentmap *map, struct nof_sent_pool *pool, const 
     acked_out->rtt_pn = 0;
     acked_out->rtt_sent_ns = 0;
     acked_out->flight_before_bytes = map->flight_bytes;
-    acked_out->held = NOF_NONE;
+    acked_out->held = NOF_NIL;
     /* bound: window of the path, 1024; paid by the acknowledgement */
-    while (map->head != NOF_NONE) {
+    while (map->head != NOF_NIL) {
         uint32_t index = map->head;
         struct nof_sent *e = &pool->entry[index];
 
@@ -158,8 +158,8 @@ void nof_sentmap_ack(struct nof_sentmap *map, struct nof_sent_pool *pool, const 
         arrived(map, e, rtt, ack, acked_out);
         release(pool, index, held_since_ns, &acked_out->held);
     }
-    if (map->head == NOF_NONE)
-        map->tail = NOF_NONE;
+    if (map->head == NOF_NIL)
+        map->tail = NOF_NIL;
     map->cum_pn = cum_pn;
     if (ack->nwords > 0)
         ack_selected(map, pool, rtt, ack, acked_out);
@@ -174,12 +174,12 @@ uint32_t nof_sentmap_detect(struct nof_sentmap *map, struct nof_sent_pool *pool,
 
     map->loss_at_ns = NOF_NO_DEADLINE;
     if (now_ns < map->doubt_ns) {
-        if (map->head != NOF_NONE)
+        if (map->head != NOF_NIL)
             map->loss_at_ns = map->doubt_ns;
         return 0;
     }
     /* bound: window of the path, 1024; paid by the time-out of the path */
-    for (uint32_t index = map->head; index != NOF_NONE; index = pool->entry[index].next) {
+    for (uint32_t index = map->head; index != NOF_NIL; index = pool->entry[index].next) {
         struct nof_sent *e = &pool->entry[index];
         uint32_t behind = map->delivered_xn - e->xn; /* 1: the newest that arrived */
 
@@ -205,7 +205,7 @@ uint32_t nof_sentmap_detect(struct nof_sentmap *map, struct nof_sent_pool *pool,
 uint32_t nof_sent_next_lost(const struct nof_sent_pool *pool, uint32_t index)
 {
     /* bound: window of the path, 1024; paid by the path */
-    while (index != NOF_NONE && !(pool->entry[index].flags & NOF_SENT_LOST))
+    while (index != NOF_NIL && !(pool->entry[index].flags & NOF_SENT_LOST))
         index = pool->entry[index].next;
     return index;
 }

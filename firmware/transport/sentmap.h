@@ -31,6 +31,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/nil.h"
 #include "nof/port.h"
 
 #include "transport/rtt.h"
@@ -70,7 +71,7 @@ struct nof_sentmap {
     uint32_t cum_pn; /* all before are acknowledged */
     uint32_t next_xn; /* of the next transmission */
     uint32_t delivered_xn; /* newest transmission known to have arrived, plus 1 */
-    uint32_t head, tail; /* NOF_NONE: nothing is unacknowledged */
+    uint32_t head, tail; /* NOF_NIL: nothing is unacknowledged */
     uint32_t flight_bytes;
     uint16_t lost;
     uint16_t frames;
@@ -93,18 +94,18 @@ struct nof_acked {
     uint32_t rtt_pn; /* the newest of them */
     uint32_t bytes; /* acknowledged now; 0: nothing */
     uint32_t flight_before_bytes;
-    uint32_t held; /* chain by `next` of what the queue may hold, the caller's now; NOF_NONE: none */
+    uint32_t held; /* chain by `next` of what the queue may hold, the caller's now; NOF_NIL: none */
 };
 
 /* n entries, at least 1, that pool->entry has room for. */
 void nof_sent_pool_init(struct nof_sent_pool *pool, uint32_t n);
 
-/* NOF_NONE: no entry left. */
+/* NOF_NIL: no entry left. */
 static inline uint32_t nof_sent_get(struct nof_sent_pool *pool)
 {
     uint32_t index = pool->free;
 
-    if (index != NOF_NONE) {
+    if (index != NOF_NIL) {
         pool->free = pool->entry[index].next;
         pool->free_count--;
     }
@@ -126,7 +127,7 @@ void nof_sentmap_init(struct nof_sentmap *map, uint32_t first_pn, uint32_t first
 
 static inline bool nof_sentmap_empty(const struct nof_sentmap *map)
 {
-    return map->head == NOF_NONE;
+    return map->head == NOF_NIL;
 }
 
 /* Packet next_pn leaves for the first time, in the entry `index` of nof_sent_get(). */
@@ -139,13 +140,13 @@ static inline void nof_sentmap_add(struct nof_sentmap *map, struct nof_sent_pool
     e->sent_ns = now_ns;
     e->pn = map->next_pn++;
     e->xn = map->next_xn++;
-    e->next = NOF_NONE;
+    e->next = NOF_NIL;
     e->len_bytes = (uint16_t)frame->len_bytes;
     e->flags = 0;
     e->retx = 0;
     map->flight_bytes += frame->len_bytes;
     map->frames++;
-    if (map->head == NOF_NONE)
+    if (map->head == NOF_NIL)
         map->head = index;
     else
         pool->entry[map->tail].next = index;
@@ -166,7 +167,7 @@ void nof_sentmap_ack(struct nof_sentmap *map, struct nof_sent_pool *pool, const 
 /* Mark what must be lost by now; sets loss_at_ns for what may be later. Returns how many. */
 uint32_t nof_sentmap_detect(struct nof_sentmap *map, struct nof_sent_pool *pool, const struct nof_rtt *rtt,
                             uint64_t now_ns);
-/* The first lost one from `index` on; NOF_NONE: none. */
+/* The first lost one from `index` on; NOF_NIL: none. */
 uint32_t nof_sent_next_lost(const struct nof_sent_pool *pool, uint32_t index);
 /* It is sent again now, lost or not. */
 void nof_sentmap_again(struct nof_sentmap *map, struct nof_sent_pool *pool, uint32_t index, uint64_t now_ns);

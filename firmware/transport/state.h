@@ -13,7 +13,7 @@
  *   transport.c    init, rx, poll, flush, deadline
  *
  * A file tells those above it what is to be done by what it returns, or by a time or a flag in the path.
- * Indices, never pointers, link the pools; NOF_NONE ends a list. Nothing here is shared between
+ * Indices, never pointers, link the pools; NOF_NIL ends a list. Nothing here is shared between
  * threads. A path that was touched in a call is in `dirty` until the flush. */
 #ifndef NOF_TRANSPORT_STATE_H
 #define NOF_TRANSPORT_STATE_H
@@ -51,7 +51,7 @@ struct nof_txq {
     uint32_t count;
     uint32_t to_free; /* of these, unreliable ones and zombies */
     uint64_t since_ns; /* no frame in it was put there before */
-    uint32_t sent[NOF_TXQ_FRAMES]; /* NOF_NONE: freed once the port has it */
+    uint32_t sent[NOF_TXQ_FRAMES]; /* NOF_NIL: freed once the port has it */
     struct nof_frame *frame[NOF_TXQ_FRAMES];
 };
 
@@ -262,7 +262,7 @@ static inline uint64_t nof_tx_queue_since(const struct nof_transport *t)
     return t->tx.count == 0 ? UINT64_MAX : t->tx.since_ns;
 }
 
-/* 0 if there was no room: `frame` stays the caller's. With NOF_NONE the caller counts to_free. */
+/* False: there was no room; `frame` stays the caller's. With NOF_NIL the caller counts to_free. */
 static inline int nof_tx_queue_add(struct nof_transport *t, struct nof_frame *frame, uint32_t sent_index)
 {
     struct nof_txq *q = &t->tx;

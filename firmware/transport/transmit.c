@@ -53,9 +53,9 @@ uint32_t nof_path_send(struct nof_path *path, struct nof_frame *frame, uint8_t t
 {
     struct nof_transport *t = path->t;
     uint32_t pn = path->sent.next_pn;
-    uint32_t index = path->state == NOF_PATH_UP ? nof_sent_get(&t->sent) : NOF_NONE;
+    uint32_t index = path->state == NOF_PATH_UP ? nof_sent_get(&t->sent) : NOF_NIL;
 
-    if (index == NOF_NONE) {
+    if (index == NOF_NIL) {
         /* Only when the caller sends without asking for the window: a frame must not be lost
          * from the middle of an ordered stream, so the stream ends here. */
         nof_path_frame_drop(path, frame);

@@ -91,7 +91,7 @@ int nof_transport_init(void *mem, size_t mem_bytes, const struct nof_transport_c
     nof_crc32c_join_init(&t->join, cfg->nic->mtu_bytes - NOF_PACKET_IP_OVERHEAD_BYTES - NOF_WIRE_DATA_BYTES);
     t->sent.port_ops = cfg->port_ops;
     t->sent.port = cfg->port;
-    t->starved_head = t->starved_tail = NOF_NONE;
+    t->starved_head = t->starved_tail = NOF_NIL;
     nof_paths_init(t);
     nof_sent_pool_init(&t->sent, cfg->nic->sent_frames + NOF_SENT_SLACK);
     nof_reorder_pool_init(&t->slots, cfg->nic->reorder_frames);
@@ -356,12 +356,12 @@ uint64_t nof_transport_next_deadline(const struct nof_transport *t)
 {
     uint64_t at = t->heap_count > 0 ? t->heap[0].at_ns : NOF_NO_DEADLINE;
 
-    if (t->dirty_count > 0 || t->dead_head != NOF_NONE)
+    if (t->dirty_count > 0 || t->dead_head != NOF_NIL)
         return t->now_ns;
     if (t->tx.count > 0)
         at = earlier(at, t->tx_retry_ns);
     at = earlier(at, link_deadline(t));
-    if (t->starved_head == NOF_NONE)
+    if (t->starved_head == NOF_NIL)
         return at;
     if (t->starved_ready)
         return t->now_ns;
@@ -417,7 +417,7 @@ void nof_transport_stalled(struct nof_transport *t, uint64_t now_ns, uint64_t st
 
 bool nof_transport_quiet(const struct nof_transport *t)
 {
-    if (t->dead_head != NOF_NONE || t->tx.count > 0)
+    if (t->dead_head != NOF_NIL || t->tx.count > 0)
         return false;
     /* Whoever owes or awaits something has a timer. */
     /* bound: paths with a timer; paid by the core that was not scheduled */

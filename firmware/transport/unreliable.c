@@ -54,7 +54,7 @@ bool nof_tx_unreliable(struct nof_path *p, uint8_t type, uint8_t flags, const ui
     if (pad_bytes > 0)
         memset(frame->data + len - pad_bytes, 0, pad_bytes);
     nof_packet_finish(frame->data, p->head, p->ip_sum, &fill, body);
-    (void)nof_tx_queue_add(t, frame, NOF_NONE);
+    (void)nof_tx_queue_add(t, frame, NOF_NIL);
     t->tx.to_free++;
     return true;
 }

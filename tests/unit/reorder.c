@@ -23,7 +23,7 @@ static unsigned free_slots(void)
 {
     unsigned n = 0;
 
-    for (uint32_t i = pool.free; i != NOF_NONE; i = slots[i].next)
+    for (uint32_t i = pool.free; i != NOF_NIL; i = slots[i].next)
         n++;
     return n;
 }
@@ -48,7 +48,7 @@ static void deliver_slots(struct peer *s)
     uint8_t want[SLOT_BYTES];
     uint32_t slot;
 
-    while ((slot = nof_reorder_take(&s->r, &pool)) != NOF_NONE) {
+    while ((slot = nof_reorder_take(&s->r, &pool)) != NOF_NIL) {
         uint32_t pn = s->first + s->delivered++;
 
         assert_int_equal(slots[slot].len_bytes, packet(pn, want));

@@ -48,7 +48,7 @@ static uint32_t send(struct nof_sentmap *map, uint32_t len_bytes, uint64_t now_n
 {
     uint32_t index = nof_sent_get(&pool);
 
-    if (index == NOF_NONE)
+    if (index == NOF_NIL)
         return index;
     frames[index] = (struct nof_frame){.data = (uint8_t *)&frames[index], .len_bytes = len_bytes};
     nof_sentmap_add(map, &pool, index, &frames[index], now_ns);
@@ -82,7 +82,7 @@ static void what_has_come_leaves_the_list(void **state)
     assert_int_equal(acked.flight_before_bytes, 8 * LEN + 28);
     assert_int_equal(acked.rtt_pn, UINT32_MAX - 2 + 6);
     assert_int_equal(acked.rtt_sent_ns, 6);
-    assert_int_equal(acked.held, NOF_NONE);
+    assert_int_equal(acked.held, NOF_NIL);
     assert_int_equal(map.frames, 4);
     assert_int_equal(map.flight_bytes, 4 * LEN + 2 + 3 + 5 + 7);
     assert_int_equal(map.delivered_xn, UINT32_MAX - 4 + 7);
@@ -127,19 +127,19 @@ static void the_sums_hold_whatever_happens(void **state)
                 (void)nof_sentmap_detect(&map, &pool, &rtt, now * 50 * US);
                 break;
             case 3:
-                if (nof_sent_next_lost(&pool, map.head) != NOF_NONE)
+                if (nof_sent_next_lost(&pool, map.head) != NOF_NIL)
                     nof_sentmap_again(&map, &pool, nof_sent_next_lost(&pool, map.head), now * 50 * US);
                 break;
             default:
-                if (send(&map, 100 + (uint32_t)(random >> 8) % 1400, now * 50 * US) == NOF_NONE)
+                if (send(&map, 100 + (uint32_t)(random >> 8) % 1400, now * 50 * US) == NOF_NIL)
                     assert_int_equal(pool.free_count, 0);
                 break;
             }
-            for (uint32_t i = map.head; i != NOF_NONE; i = entries[i].next) {
+            for (uint32_t i = map.head; i != NOF_NIL; i = entries[i].next) {
                 lost += (entries[i].flags & NOF_SENT_LOST) != 0;
                 flight += entries[i].flags & NOF_SENT_LOST ? 0 : entries[i].len_bytes;
                 listed++;
-                if (entries[i].next == NOF_NONE)
+                if (entries[i].next == NOF_NIL)
                     assert_int_equal(map.tail, i);
                 else
                     assert_true(nof_serial_before(entries[i].pn, entries[entries[i].next].pn));
@@ -149,7 +149,7 @@ static void the_sums_hold_whatever_happens(void **state)
             assert_int_equal(map.frames, listed);
             assert_int_equal(pool.free_count + listed, N);
         }
-        assert_int_equal(nof_sentmap_clear(&map, &pool, NEVER), NOF_NONE);
+        assert_int_equal(nof_sentmap_clear(&map, &pool, NEVER), NOF_NIL);
         assert_int_equal(pool.free_count, N);
         assert_int_equal(map.flight_bytes + map.lost + map.frames, 0);
     }
@@ -295,7 +295,7 @@ static void what_the_port_may_hold_is_handed_over(void **state)
     assert_int_equal(given_back, 1);
     assert_true((acked.held == old && entries[old].next == young) ||
                 (acked.held == young && entries[young].next == old));
-    assert_int_equal(entries[acked.held == old ? young : old].next, NOF_NONE);
+    assert_int_equal(entries[acked.held == old ? young : old].next, NOF_NIL);
     nof_sent_free(&pool, old);
     nof_sent_free(&pool, young);
     old = nof_sentmap_clear(&map, &pool, 5);

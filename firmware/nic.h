@@ -40,8 +40,8 @@
  * receive buffers, at posted receives, at flows. The rest is done in the next turn. */
 #define NOF_TURN_STEPS 256u
 #define NOF_STEP_COST 64u /* bytes that a step on the way to user memory (layout_table.h) counts for */
-#define NOF_LOCAL_FRAMES 32u /* and NOF_LOCAL_HELD for each endpoint: */
-/* What the unfinished reads of one endpoint may hold: a page that blocks holds up nobody else. */
+#define NOF_LOCAL_FRAMES 32u /* beside NOF_LOCAL_HELD for each endpoint */
+/* Loop-back frames that the unfinished reads of one endpoint may hold: a page that blocks holds up nobody else. */
 #define NOF_LOCAL_HELD 4u
 #define NOF_LOCAL_BODY 16448u /* 16 KiB payload and any fixed fields */
 #define NOF_RETRY_NS 50000u /* look again after the port, the DMA queue or the host took nothing */
@@ -425,13 +425,13 @@ struct nof_endpoint {
     uint8_t flush_armed;
     uint8_t in_chores;
     uint32_t chore_next; /* in the ring of endpoints that go on in the next turn (chores.h) */
-    uint32_t walk_at; /* the walk over the receives (walk.h) looks at this one next, */
-    uint32_t walk_left; /* and at so many in all */
+    uint32_t walk_at; /* receive that the walk over them (walk.h) looks at next */
+    uint32_t walk_left; /* receives that this walk has still to look at; 0: none goes on */
     uint32_t unindexed; /* posted receives that are not in the table of cookies, if cookies_indexed */
     uint32_t seeks; /* queue tail of CANCEL descriptors that wait until all are */
     uint32_t dying; /* queue tail of dead peers whose operations have not all ended (flows.h) */
     uint32_t look; /* the flow that is looked at next (flows.h) */
-    uint8_t look_again; /* and then all once more */
+    uint8_t look_again; /* when the looks at flows are through, all are looked at once more */
     uint32_t active; /* queue tail of flows with something to send (scheduler.c) */
     uint32_t ring_next;
     int64_t deficit; /* bytes */
@@ -540,9 +540,9 @@ struct nof_nic {
     uint32_t write_later; /* queue tail: the endpoint has no steps left in this turn */
     uint32_t stalled_comps; /* endpoints whose completions wait for the ring */
     uint32_t flushing; /* endpoints with FLUSH descriptors */
-    uint32_t draining; /* links that are being closed: looked at once a turn, */
-    uint32_t drain_turn; /* in this one, */
-    uint32_t drain_late; /* and there was reason to look again */
+    uint32_t draining; /* links that are being closed: looked at once a turn */
+    uint32_t drain_turn; /* the turn in which they were looked at last */
+    uint32_t drain_late; /* since that look there was reason for another one */
     uint32_t closing; /* endpoints in NOF_EP_CLOSING */
     uint32_t sends_live; /* not completed yet */
     uint32_t early_whole; /* receives that were granted early and wait for nothing but their receive */

@@ -65,8 +65,8 @@ struct nof_predictor_config {
 enum nof_predict_verdict { /* bits of what observe() returns */
                            NOF_PREDICT_HIT = 1, /* named beforehand */
                            NOF_PREDICT_MISS = 2, /* another was named; neither: nothing was */
-                           NOF_PREDICT_OFFERED = 4, /* predict(1) would have named one, */
-                           NOF_PREDICT_OFFER_HIT = 8, /* and this one */
+                           NOF_PREDICT_OFFERED = 4, /* predict(1) would have named one */
+                           NOF_PREDICT_OFFER_HIT = 8, /* the one that predict(1) would have named */
 };
 
 struct nof_recv_predictor;

@@ -32,7 +32,7 @@ void nof_link_close(struct nof_link *link);
 /* Some of the control frames that waited on links that are no more go back to their pool. */
 void nof_link_sweep(struct nof_nic *nic);
 
-/* The same of a loop-back link. */
+/* Window, frame and drop of a loop-back link. */
 unsigned nof_local_window(const struct nof_nic *nic, bool urgent);
 struct nof_frame *nof_local_frame(struct nof_nic *nic, uint8_t **body_out);
 void nof_local_drop(struct nof_nic *nic, struct nof_frame *frame);

@@ -9,7 +9,7 @@
 #include "nic.h"
 
 struct nof_peer *nof_peer_by_rank(const struct nof_nic *nic, uint32_t ep, uint32_t rank);
-/* The same for a descriptor's peer, most often that of the one before. */
+/* nof_peer_by_rank() for a descriptor's peer, most often that of the one before. */
 static inline struct nof_peer *nof_peer_of_desc(const struct nof_nic *nic, struct nof_endpoint *ep,
                                                 uint32_t rank)
 {

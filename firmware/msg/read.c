@@ -176,7 +176,7 @@ enum nof_pump nof_read_emit(struct nof_nic *nic, struct nof_link *link, struct n
         /* Loop-back frames are held already: waiting for more of them could wait for ever. */
         unsigned window = r->local ? NOF_READ_FRAMES : nof_link_window(nic, link, false);
         if (window == 0)
-            return NOF_PUMP_BLOCKED; /* and on_ready() will come, because it was 0 */
+            return NOF_PUMP_BLOCKED; /* on_ready() will come, because the window was 0 */
         /* bound: NOF_READ_FRAMES, 64; paid by the flow's share of the link */
         for (; window > 0 && r->gone < r->nframes; window--, budget--) {
             if (budget == 0)

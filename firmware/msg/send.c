@@ -452,9 +452,11 @@ static bool needs_dma(const struct nof_send *s)
     return s->len > 0 && (s->flags & (NOF_DESC_F_INLINE | NOF_DESC_F_BOUNCE)) == 0;
 }
 
-/* What comes next: 0 nothing, 1 an envelope, 2 data. With reads under way only what needs another
- * one may begin: everything else would leave before them. */
-static int choose(struct nof_nic *nic, struct nof_peer *peer)
+enum next { NEXT_NOTHING, NEXT_ENVELOPE, NEXT_DATA };
+
+/* What comes next. With reads under way only what needs another one may begin: everything else would leave before
+ * them. */
+static enum next choose(struct nof_nic *nic, struct nof_peer *peer)
 {
     bool reading = peer->readq != NOF_NIL;
     bool data = peer->dataq != NOF_NIL;
@@ -478,9 +480,11 @@ static int choose(struct nof_nic *nic, struct nof_peer *peer)
     }
     if (envelope && data) {
         peer->data_turn ^= 1;
-        return peer->data_turn ? 2 : 1;
+        return peer->data_turn ? NEXT_DATA : NEXT_ENVELOPE;
     }
-    return envelope ? 1 : (data ? 2 : 0);
+    if (envelope)
+        return NEXT_ENVELOPE;
+    return data ? NEXT_DATA : NEXT_NOTHING;
 }
 
 /* Send frames of the flow's oldest read, which is done. */
@@ -531,8 +535,8 @@ static enum nof_pump pump(struct nof_nic *nic, struct nof_peer *peer, unsigned b
         uint32_t oldest = nof_queue_head(&nic->reads, peer->readq);
         if (oldest != NOF_NIL && nof_queue_head(&nic->reads, oldest) != peer->readq)
             return NOF_PUMP_IDLE; /* NOF_READS_PER_FLOW are under way */
-        int what = choose(nic, peer);
-        if (what == 0)
+        enum next next = choose(nic, peer);
+        if (next == NEXT_NOTHING)
             return NOF_PUMP_IDLE;
         unsigned window = nof_link_window(nic, link, false);
         if (window == 0)
@@ -540,8 +544,8 @@ static enum nof_pump pump(struct nof_nic *nic, struct nof_peer *peer, unsigned b
         /* The frames of a read that is under way leave in a later turn: a whole block is read at once. */
         if (window > limit - *frames && nic->eps[peer->ep].dma_read_inline)
             window = limit - *frames;
-        rc = what == 1 ? pump_envelope(nic, link, peer, window, bytes, frames)
-                       : pump_data(nic, link, peer, window, bytes, frames);
+        rc = next == NEXT_ENVELOPE ? pump_envelope(nic, link, peer, window, bytes, frames)
+                                   : pump_data(nic, link, peer, window, bytes, frames);
         if (rc != NOF_PUMP_IDLE)
             return rc;
     }

@@ -10,7 +10,7 @@
 
 #define BASE 0x9e3779b1u /* odd: 2^32 / golden ratio */
 
-/* And BASE to the power of each, modulo 2^32: what the oldest call of a sequence is multiplied by. */
+/* Calls in a sequence; power[] is BASE to the power of each, modulo 2^32: what its oldest call is multiplied by. */
 static const uint32_t length[NOF_PREDICT_CONTEXTS] = {1, 8, 64};
 static const uint32_t power[NOF_PREDICT_CONTEXTS] = {BASE, 0x4b180981u, 0x2f9f4c01u};
 

@@ -7,7 +7,7 @@
 #include "transport/state.h"
 
 #define RAISE_FIRST_MS 1000u
-#define RAISE_EVERY_MS 10000u /* then: a full frame in ten seconds is no load */
+#define RAISE_EVERY_MS 10000u /* after RAISE_FIRST_MS: a full frame in ten seconds is no load */
 
 static const uint16_t levels[] = {9000, 1500, 1280, 576};
 

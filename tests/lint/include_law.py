@@ -54,7 +54,7 @@ INSIDE_CORE = (
 )
 
 # Inside the daemon each folder knows those before it.
-NOFD_BELOW = CONTRACT + ("firmware/base/", "firmware/transport/", "firmware/port/", "ebpf/")
+NOFD_BELOW = CONTRACT + ("firmware/base/", "firmware/port/", "ebpf/")
 NOFD_FOLDERS = ("sys", "dma", "door", "core", "control")
 NOFD = tuple((folder, tuple(f"firmware/nofd/{below}/" for below in NOFD_FOLDERS[:at]))
              for at, folder in enumerate(NOFD_FOLDERS))

@@ -22,7 +22,7 @@
 struct nof_sink {
     int fd;
     bool broken; /* nobody reads any more (EPIPE), or it cannot be written */
-    int error; /* then why */
+    int error; /* errno of the write that failed; 0: none did */
     char *queue;
     size_t fill, cap;
 };

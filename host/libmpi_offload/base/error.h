@@ -73,7 +73,7 @@ int nof_error_add_class(void);
 int nof_error_add_code(int error_class);
 int nof_error_add_string(int code, const char *text);
 
-/* And took away again. A class must have no codes left, and no class or code a text (MPI 4.1, 9.5). */
+/* What was added is taken away again. A class must have no codes left, and no class or code a text (MPI 4.1, 9.5). */
 int nof_error_remove_class(int error_class);
 int nof_error_remove_code(int code);
 int nof_error_remove_string(int code);

@@ -128,7 +128,7 @@ int nof_request_publish(struct nof_request *req, MPI_Request *handle_out);
 
 /* Request behind a handle. MPI_REQUEST_NULL gives NULL and success. */
 int nof_request_check(MPI_Request handle, struct nof_request **req_out);
-/* The same for a handle that is at `place`, which must not be NULL. */
+/* nof_request_check() of a handle that is at `place`, which must not be NULL. */
 int nof_request_check_at(const MPI_Request *place, struct nof_request **req_out);
 
 /* Channel to library: the operation ended. source: job rank. len: bytes of the message as sent,

@@ -102,10 +102,10 @@ struct nof_comm *nof_comm_self(void);
 /* Communicator behind a handle, with the error the standard names. *comm_out is NULL on error. */
 int nof_comm_check(MPI_Comm handle, struct nof_comm **comm_out);
 
-/* The same, and no inter-communicator. */
+/* nof_comm_check(), and it is no inter-communicator. */
 int nof_comm_check_intra(MPI_Comm handle, struct nof_comm **comm_out);
 
-/* The same, and an inter-communicator. */
+/* nof_comm_check(), and it is an inter-communicator. */
 int nof_comm_check_inter(MPI_Comm handle, struct nof_comm **comm_out);
 
 /* Draw a context id, for the case that this process leads the new communicator. Ids that are not

@@ -49,7 +49,7 @@ int nof_lib_leave_at(const struct nof_error_object *object, int rc, const char *
  * program go on. */
 int nof_error_raise(struct nof_comm *comm, int code, const char *func);
 
-/* The same for any object. */
+/* nof_error_raise() for any object. */
 int nof_error_raise_at(const struct nof_error_object *object, int code, const char *func);
 
 /* In a process that uses sessions but not MPI_Init: whose handler takes the errors that belong to no object.

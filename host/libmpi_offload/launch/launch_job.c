@@ -50,20 +50,22 @@ static int parse_key(const char *hex, uint8_t key[16])
     return 0;
 }
 
-/* `nof run` says which job this is. 1: it did; 0: nobody did; -1: it cannot be understood. */
-static int told_job(struct nof_launch_job *job)
+enum told { TOLD_NOTHING, TOLD_JOB, TOLD_NONSENSE };
+
+/* What `nof run` says of the job, if it started this process. */
+static enum told told_job(struct nof_launch_job *job)
 {
     const char *id = getenv("NOF_JOB_ID"), *key = getenv("NOF_JOB_KEY");
     char *end = NULL;
     if (id == NULL && key == NULL)
-        return 0;
+        return TOLD_NOTHING;
     errno = 0;
     if (id != NULL)
         job->id = strtoull(id, &end, 0);
     if (id == NULL || errno != 0 || end == id || *end != '\0' || key == NULL || strlen(key) != KEY_HEX ||
         parse_key(key, job->key) != 0)
-        return -1;
-    return 1;
+        return TOLD_NONSENSE;
+    return TOLD_JOB;
 }
 
 static int draw_job(struct nof_launch_job *job, char *text, size_t text_bytes)
@@ -188,15 +190,15 @@ int nof_launch_job(struct nof_launch_job *job_out, char *text, size_t text_bytes
     }
     if (nof_launch_number("NOF_NIC", &nic) == 0)
         job_out->nic = (uint32_t)nic;
-    int told = job_out->socket[0] != '\0' ? told_job(job_out) : 0;
-    if (told < 0) {
+    enum told told = job_out->socket[0] != '\0' ? told_job(job_out) : TOLD_NOTHING;
+    if (told == TOLD_NONSENSE) {
         snprintf(
             text, text_bytes,
             "NOF_JOB_ID (a number) and NOF_JOB_KEY (32 hex digits) are not valid: unset both, or start the "
             "program with \"nof run\"");
         return -1;
     }
-    if (told > 0)
+    if (told == TOLD_JOB)
         return 0;
     if (nof_lib.world_size > 1)
         return meet(job_out, text, text_bytes);

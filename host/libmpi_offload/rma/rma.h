@@ -123,7 +123,7 @@ struct nof_rma {
 
 /* The description of a datatype in malloc'ed words; *bytes_out of them. NULL: no memory. */
 void *nof_rma_describe(const struct nof_type *type, size_t *bytes_out);
-/* And back: a type of its own, to be released. NULL: broken, or no memory. */
+/* The type of such a description: one of its own, to be released. NULL: broken, or no memory. */
 struct nof_type *nof_rma_described(const void *words, size_t bytes);
 /* The predefined type that all elements of `type` are; NULL if they differ or have no arithmetic. */
 struct nof_type *nof_rma_basic(const struct nof_type *type);

@@ -73,7 +73,7 @@ void *nof_pmd_bounce_alloc(struct nof_pmd *pmd, size_t len_bytes, uint64_t *offs
 void nof_pmd_bounce_free(struct nof_pmd *pmd, uint64_t offset);
 /* Staged payload, or NULL if offset and len do not lie in the staging area. */
 const void *nof_pmd_staged(const struct nof_pmd *pmd, uint32_t offset, uint32_t len_bytes);
-/* Schedule area for layouts, and its size through the identity. */
+/* Program area, for layouts, and its size through the identity. */
 void *nof_pmd_program_area(struct nof_pmd *pmd);
 /* Live counter of this endpoint; by index or by name (NOF_ENOENT if there is none). */
 uint64_t nof_pmd_counter(const struct nof_pmd *pmd, enum nof_counter counter);

@@ -80,7 +80,7 @@ struct nof_bar_identity {
     uint64_t staging_bytes;
     uint64_t bounce_offset; /* host allocates in it; NIC reads */
     uint64_t bounce_bytes;
-    uint64_t program_area_offset; /* layouts (and later schedules); host writes, NIC copies once */
+    uint64_t program_area_offset; /* layouts; host writes, NIC copies once */
     uint64_t program_area_bytes;
     uint64_t assist_offset; /* fall-back DMA; both write */
     uint64_t assist_bytes;
@@ -98,7 +98,7 @@ enum nof_dma_mode {
 /* Waiting. Who is about to sleep sets its own word, passes a full fence, looks at its queue once
  * more; who has put something in passes a full fence, then looks at the word. */
 struct nof_host_words {
-    uint32_t wake; /* futex word (shared): incremented by nofd, or by any other channel */
+    uint32_t wake; /* futex word (shared): incremented by nofd, or by any other waker of the process */
     uint32_t host_asleep; /* 1 while the host waits on `wake` */
     uint32_t reserved[14];
     uint64_t assist[NOF_ASSIST_SLOTS]; /* nof_assist_answer(); a doorbell follows, as after a descriptor */
@@ -114,7 +114,7 @@ static inline uint64_t nof_assist_answer(uint32_t generation, uint16_t done, int
 
 struct nof_nic_words {
     uint32_t nic_asleep; /* 1: write the doorbell eventfd after submitting */
-    uint32_t endpoint_failed; /* a negative nof_status once the endpoint is lost */
+    uint32_t endpoint_failed; /* a negative nof_status once the endpoint is lost; 0 before */
     uint32_t reserved[14];
 };
 

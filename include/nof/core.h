@@ -31,7 +31,7 @@ struct nof_nic;
 
 #define NOF_NO_DEADLINE UINT64_MAX
 
-/* 0 takes the default in brackets. nof_nic_init() refuses what is out of bounds. */
+/* 0 takes the default in brackets; what has none is taken as it stands. nof_nic_init() refuses what is out of bounds. */
 struct nof_nic_config {
     uint64_t nic_id; /* random, not 0 */
     uint8_t seed[16]; /* random: connection ids and nonces are drawn from it */
@@ -69,9 +69,10 @@ struct nof_endpoint_params {
     uint32_t size; /* ranks in the job */
     void *staging; /* mapped in our address space; NULL with 0 bytes: none */
     size_t staging_bytes;
-    const void *bounce; /* the host writes it while we read: every byte is read once */
+    /* Payload of sends; the host writes it while we read: every byte is read once. NULL with 0 bytes: none. */
+    const void *bounce;
     size_t bounce_bytes;
-    const void *program_area;
+    const void *program_area; /* layouts; likewise the host's to write. NULL with 0 bytes: none */
     size_t program_area_bytes;
     uint64_t *counters; /* NOF_COUNTER_COUNT words, or NULL */
     bool dma_inline; /* the host ops never answer NOF_DMA_PENDING for this endpoint */

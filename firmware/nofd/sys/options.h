@@ -42,13 +42,13 @@ struct nofd_options {
     bool background; /* leave the caller */
     bool watch_pauses; /* count host.pause_ns */
     int ready_fd; /* -1: none */
-    unsigned cores;
+    unsigned cores; /* 1..64 */
     bool log_level_given; /* the level itself is a feature */
     char log_to[4096]; /* "": stderr */
     enum nofd_dma_choice dma;
     uint64_t dma_timeout_ns;
-    uint64_t idle_timeout_ns; /* of a connection that asks nothing, or does not take its answer */
-    uint32_t max_endpoints; /* of one NIC */
+    uint64_t idle_timeout_ns; /* of a connection that asks nothing, or does not take its answer; never 0 */
+    uint32_t max_endpoints; /* of one NIC, 1..1024 */
     uint32_t max_peers; /* of one NIC; 0: by what can attach */
     uint32_t predict_calls; /* of one endpoint; 0: default */
     uint64_t netmem_bytes; /* of one NIC; 0: default */

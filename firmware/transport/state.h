@@ -354,7 +354,7 @@ void nof_tx_queue_drop(struct nof_transport *t);
 /* unreliable.c */
 void nof_tx_stock(struct nof_transport *t);
 struct nof_frame *nof_tx_alloc(struct nof_transport *t, uint32_t len_bytes);
-/* Send an unreliable frame of this path: fields are copied. 0 if there is no frame or no room. */
+/* Send an unreliable frame of this path: fields are copied. false: there is no frame or no room. */
 bool nof_tx_unreliable(struct nof_path *p, uint8_t type, uint8_t flags, const uint8_t *fields,
                        uint32_t fields_bytes, uint32_t pad_bytes);
 
@@ -407,7 +407,7 @@ void nof_recovery_timeout(struct nof_path *p); /* retransmission timeout; someth
 #define NOF_ACK_DELAY_UNKNOWN UINT64_MAX
 /* nwords: little-endian words of a bitmap, bit i for packet ack + 1 + i. What cannot be is ignored. */
 void nof_ack_rx(struct nof_path *p, uint32_t ack, const uint8_t *words, uint32_t nwords, uint64_t delay_ns);
-bool nof_ack_rx_acks(struct nof_path *p, const struct nof_packet *packet); /* 0: its lengths are wrong */
+bool nof_ack_rx_acks(struct nof_path *p, const struct nof_packet *packet); /* false: its lengths are wrong */
 void nof_ack_flush(struct nof_path *p); /* send what is due */
 
 /* handshake.c */

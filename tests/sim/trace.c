@@ -3,6 +3,7 @@
  * Trace lines of the simulator. */
 #include "trace.h"
 
+#include <assert.h>
 #include <stddef.h>
 
 #include "nof/status.h"
@@ -13,6 +14,9 @@ static const char *wire_name(uint8_t type)
     static const char *const reliable[] = {
         "FLOW_OPEN", "FLOW_REFUSED", "MSG",    "MSG_MORE",  "RTS", "CTS",   "DATA",   "MATCHED", "ABORT",
         "CREDIT",    "EP_DOWN",      "CANCEL", "CANCELLED", "ASK", "GRANT", "REVOKE", "END"};
+    static_assert(sizeof(reliable) / sizeof(reliable[0]) ==
+                      NOF_WIRE_RELIABLE_LAST - NOF_WIRE_RELIABLE_FIRST + 1,
+                  "every type has its name");
     static const char *const control[] = {"?", "HELLO", "ACKS", "PROBE", "PROBE_ACK", "CLOSE"};
     if (type >= NOF_WIRE_RELIABLE_FIRST && type <= NOF_WIRE_RELIABLE_LAST)
         return reliable[type - NOF_WIRE_RELIABLE_FIRST];

@@ -65,23 +65,24 @@ static struct nof_desc a_send(uint64_t len)
                              .addr = (uint64_t)(uintptr_t)world_rank(w, 0)->arena};
 }
 
-static int goes(const struct nof_desc *d)
+static bool goes(const struct nof_desc *d)
 {
     uint32_t seq = peer->tx_seq, blocks = peer->tx_blocks_used;
     long frames = world_frames(w);
-    int done = nof_direct_send(nic, ep, peer, d);
+    int rc = nof_direct_send(nic, ep, peer, d);
 
-    if (done) {
+    if (rc == NOF_OK) {
         world_run_for(w, MS); /* and is acknowledged: the window is open for the next */
         assert_int_equal(world_expect(w, 0, NOF_COMP_SEND, d->cookie)->status, NOF_OK);
         assert_int_equal(peer->tx_seq, seq + 1);
-        return 1;
+        return true;
     }
+    assert_int_equal(rc, NOF_EAGAIN);
     assert_null(world_take(w, 0)); /* nothing has happened */
     assert_int_equal(peer->tx_seq, seq);
     assert_int_equal(peer->tx_blocks_used, blocks);
     assert_int_equal(world_frames(w), frames);
-    return 0;
+    return false;
 }
 
 static void a_short_message_goes_and_is_done(void **state)

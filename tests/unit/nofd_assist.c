@@ -84,7 +84,7 @@ static int copy(bool write, const struct nof_segment *remote, unsigned nremote, 
     return rc;
 }
 
-static bool copy_one(bool write, void *local, size_t bytes, uint64_t token)
+static int copy_one(bool write, void *local, size_t bytes, uint64_t token)
 {
     struct nof_segment remote = {.addr = 0x1000, .len_bytes = bytes};
     struct nof_buf buf = {.base = local, .len_bytes = bytes};

@@ -208,19 +208,19 @@ static void the_cores_are_not_asked_again_at_once(void **state)
     (void)state;
     assert_int_equal(errands, 4); /* helpers of each core, predictors of each NIC */
     assert_int_equal(number(first, "dma_helpers"), 5);
-    assert_int_equal(json_array_size(json_object_get(first, "channels")), 3);
+    assert_int_equal(json_array_size(json_object_get(first, "grants")), 3);
     grants = 1;
     clock_ns += 100 * NOFD_MS - 1;
     second = call(nofd_rpc_status, "{}");
     assert_int_equal(errands, 4);
-    assert_int_equal(json_array_size(json_object_get(second, "channels")), 3);
+    assert_int_equal(json_array_size(json_object_get(second, "grants")), 3);
     json_decref(second);
     clock_ns += 1;
     second = call(nofd_rpc_status, "{}");
     assert_int_equal(errands, 8);
     assert_int_equal(number(second, "dma_helpers"), 5);
-    assert_int_equal(json_array_size(json_object_get(second, "channels")), 1);
-    assert_int_equal(json_array_size(json_object_get(first, "channels")), 3); /* what was said stays */
+    assert_int_equal(json_array_size(json_object_get(second, "grants")), 1);
+    assert_int_equal(json_array_size(json_object_get(first, "grants")), 3); /* what was said stays */
     json_decref(first);
     json_decref(second);
 }
@@ -232,7 +232,7 @@ static void more_predictors_than_fit_are_as_many_as_fit(void **state)
     (void)state;
     grants = 100000;
     result = call(nofd_rpc_status, "{}");
-    assert_int_equal(json_array_size(json_object_get(result, "channels")), 512);
+    assert_int_equal(json_array_size(json_object_get(result, "grants")), 512);
     json_decref(result);
 }
 

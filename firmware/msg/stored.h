@@ -7,6 +7,9 @@
  *               always succeeds: what makes room is written back to them
  *   packed      in the blocks, compressed, frame by frame as they came
  *
+ * Elsewhere lie: a few bytes, in their envelope (unexpected.c); what a rendezvous brings that was granted early, in the
+ * blocks reserved for it (gather.h); what the host took (spill.h); an announced message, at its sender.
+ *
  *   begin() -> put() per piece ... -> the receive reads it (open() first), or discard()
  *
  * Who wants a message near, or left packed, is policy (early.h, defer.h). The chunks of a grant decode in the order of

@@ -17,8 +17,7 @@ UNDER = {
     "firmware/compress/grant_rx.c": "grant", "firmware/compress/grant_tx.c": "grant",
     "firmware/compress/pack.c": "grant", "firmware/msg/granted.c": "early", "firmware/msg/question.c": "cancel",
     "firmware/msg/direct_rx.h": "direct", "firmware/msg/match_last.h": "match",
-    "firmware/transport/recovery.c": "transport", "firmware/transport/state.h": "transport",
-    "firmware/transport/transmit.c": "transport",
+    "firmware/transport/state.h": "transport",
     "firmware/nofd/core/wire_dpdk.c": "nofd_wire_ops", "firmware/nofd/core/wire_fabric.c": "nofd_wire_ops",
     "firmware/nofd/dma/dma.h": "nofd_dma_helper",
 }

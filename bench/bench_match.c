@@ -3,7 +3,7 @@
  * `nof bench match`: what a match costs, in instructions counted by callgrind, with 10, 1 000 and
  * 100 000 entries in the list; and what 100 000 unmatched sends do to the NIC's memory.
  *
- * One match is everything that firmware/msg/match.c does for a message and its receive: putting the one
+ * One match is everything that firmware/match/match.c does for a message and its receive: putting the one
  * that waits into the tables, finding it, taking it out. Receives with wildcards are posted besides,
  * so that every kind of key is looked up. */
 #include "commands.h"
@@ -19,7 +19,7 @@
 #include "core_pair.h"
 #include "lib/option.h"
 #include "lib/report.h"
-#include "msg/match.h"
+#include "match/match.h"
 #include "nic.h"
 
 #define MATCHES 4000u

@@ -2,7 +2,7 @@
 #include "arena.h"
 
 #include "flow/credit.h"
-#include "msg/recv_watch.h"
+#include "match/recv_watch.h"
 
 #define ALIGN 64u
 #define TRANSFERS_PER_EP 8u /* receives that an endpoint may have under way beside the posted ones */

@@ -8,7 +8,7 @@
 #include "life.h"
 #include "flow/peer.h"
 #include "msg/recv.h"
-#include "msg/recv_watch.h"
+#include "match/recv_watch.h"
 #include "msg/send.h"
 #include "msg/spill.h"
 #include "msg/unexpected.h"

@@ -9,7 +9,7 @@
 #include "flow/link.h"
 #include "op_kind.h"
 #include "msg/recv.h"
-#include "msg/recv_watch.h"
+#include "match/recv_watch.h"
 #include "msg/walk.h"
 
 #define DRAIN 256u /* completions that had waited, given at once */

@@ -22,7 +22,7 @@
 #include "nof/core.h"
 #include "compress/grant_state.h"
 #include "base/layout_table.h"
-#include "msg/match_state.h"
+#include "match/match_state.h"
 #include "base/netmem.h"
 #include "base/pool.h"
 #include "base/share.h"
@@ -149,7 +149,7 @@ enum nof_recv_state {
     NOF_RECV_DONE, /* completion waits for room in the ring */
 };
 
-/* recv.h and recv.c write it, but for what it goes through on its way: matching (match.c), waiting (wait.c), blocks
+/* recv.h and recv.c write it, but for what it goes through on its way: matching (match.c), waiting (recv_wait.c), blocks
  * (reserve.h), pieces that are held (gather.c), a grant before its call (granted.c), writes (write.c), what is allowed
  * (rendezvous.c), a question (question.c). */
 struct nof_recv {
@@ -439,8 +439,8 @@ struct nof_endpoint {
     uint32_t steps; /* that are left in it */
     uint32_t dma_used; /* blocks of nic->dma_total */
     uint32_t dma_pending; /* requests under way */
-    uint32_t recv_wait; /* the oldest of the receives that wait for blocks (wait.h) */
-    uint32_t again; /* tail of the ring of receives whose grant or question is repeated (wait.h) */
+    uint32_t recv_wait; /* the oldest of the receives that wait for blocks (recv_wait.h) */
+    uint32_t again; /* tail of the ring of receives whose grant or question is repeated (recv_wait.h) */
     uint32_t told; /* CLOSING: links below this index have been told, and: */
     uint32_t close_at; /* what close.c looks at next */
     uint8_t close_piece;

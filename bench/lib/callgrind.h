@@ -19,7 +19,7 @@ struct nof_callgrind_batch { /* instructions */
     double core; /* functions of firmware/, and what they call in libraries, without the next two */
     double crc;
     double copy; /* of payload */
-    double match; /* functions of firmware/msg/match.c; in `core` too */
+    double match; /* functions of firmware/match/match.c; in `core` too */
 };
 
 /* Runs `nof ARGS...`; returns the number of batches, or -1 and why in `problem`. */

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "ahead/early.h"
 
-#include "msg/expect.h"
+#include "match/expect.h"
 #include "msg/granted.h"
 #include "msg/recv.h"
 #include "msg/rendezvous.h"
-#include "msg/reserve.h"
+#include "payload/reserve.h"
 #include "msg/stored.h"
 
 #define ROOM_MOST 256u /* receives that a host may have been promised when one is taken here (nic.c) */

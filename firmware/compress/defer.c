@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "compress/defer.h"
 
-#include "msg/expect.h"
-#include "msg/match.h"
+#include "match/expect.h"
+#include "match/match.h"
 #include "msg/stored.h"
 
 /* What a chunk says that it stands for; 0: it is none. */

@@ -9,7 +9,7 @@
 #include "msg/send.h"
 #include "msg/spill.h"
 #include "msg/unexpected.h"
-#include "msg/wait.h"
+#include "payload/recv_wait.h"
 
 static struct nof_recv *make_question(struct nof_nic *nic, struct nof_endpoint *ep,
                                       const struct nof_peer *peer, const struct nof_desc *desc)
@@ -101,7 +101,7 @@ int nof_cancel_answer_rx(struct nof_nic *nic, struct nof_peer *peer, const struc
     if (r == NULL || !r->asked || r->again)
         return NOF_OK;
     if (status == NOF_EAGAIN) {
-        nof_wait_a_while(nic, r);
+        nof_recv_wait_a_while(nic, r);
         return NOF_OK;
     }
     if (status == NOF_OK)

@@ -2,12 +2,12 @@
 #include "msg/deliver.h"
 
 #include "flow/credit.h"
-#include "msg/gather.h"
+#include "payload/gather.h"
 #include "msg/granted.h"
 #include "msg/recv.h"
 #include "msg/rendezvous.h"
-#include "msg/reserve.h"
-#include "msg/write.h"
+#include "payload/reserve.h"
+#include "payload/write.h"
 
 static void write_chain(struct nof_nic *nic, struct nof_recv *r, uint32_t chain, uint32_t skip,
                         uint32_t bytes, uint64_t offset, uint32_t peer);

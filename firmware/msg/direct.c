@@ -8,10 +8,10 @@
 #include "msg/answer.h"
 #include "flow/credit.h"
 #include "flow/link.h"
-#include "msg/match_last.h"
+#include "match/match_last.h"
 #include "flow/peer.h"
 #include "msg/recv.h"
-#include "msg/recv_watch.h"
+#include "match/recv_watch.h"
 
 /* Is there anybody whom this message would overtake, or whose turn it would take? */
 static bool nobody_waits(const struct nof_nic *nic, const struct nof_link *link, const struct nof_peer *peer)

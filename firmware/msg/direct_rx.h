@@ -8,7 +8,7 @@
 #include "flow/credit.h"
 #include "flow/link.h"
 #include "flow/peer.h"
-#include "msg/match_last.h"
+#include "match/match_last.h"
 #include "msg/recv.h"
 #include "nic.h"
 

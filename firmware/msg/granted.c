@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "msg/granted.h"
 
-#include "msg/gather.h"
+#include "payload/gather.h"
 #include "msg/recv.h"
-#include "msg/reserve.h"
+#include "payload/reserve.h"
 
 void nof_granted_begin(struct nof_nic *nic, struct nof_recv *r, struct nof_env *e, uint32_t line)
 {

@@ -4,10 +4,10 @@
 #include "flow/incoming.h"
 #include "flow/link.h"
 #include "flow/peer.h"
-#include "msg/gather.h"
+#include "payload/gather.h"
 #include "msg/granted.h"
-#include "msg/reserve.h"
-#include "msg/wait.h"
+#include "payload/reserve.h"
+#include "payload/recv_wait.h"
 
 uint32_t nof_recv_room(const struct nof_nic *nic, const struct nof_endpoint *ep)
 {
@@ -122,7 +122,7 @@ void nof_recv_end(struct nof_nic *nic, struct nof_recv *r, int status)
     nof_gather_forget(nic, r);
     if (r->state == NOF_RECV_STAGE)
         nof_stage_release(&nic->eps[r->ep].stage, r->stage_offset);
-    nof_wait_leave(nic, r);
+    nof_recv_wait_leave(nic, r);
     if (r->peer != NOF_NIL)
         nof_incoming_leaves(nof_peer_at(nic, r->peer), NOF_REF(NOF_REF_RECV, nof_recv_index(nic, r)));
     r->status = status;

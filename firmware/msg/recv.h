@@ -14,8 +14,8 @@
 
 #include "flow/completion.h"
 #include "flow/peer.h"
-#include "msg/match.h"
-#include "msg/recv_watch.h"
+#include "match/match.h"
+#include "match/recv_watch.h"
 #include "nic.h"
 
 /* Descriptors of any kind that this endpoint may still submit: each needs at most one object. */

@@ -4,8 +4,8 @@
 #include "flow/link.h"
 #include "msg/question.h"
 #include "msg/recv.h"
-#include "msg/reserve.h"
-#include "msg/wait.h"
+#include "payload/reserve.h"
+#include "payload/recv_wait.h"
 
 #define RESERVE_MOST 320u /* blocks: two requests of 64 KiB, so that one fills while one is written */
 #define RESERVE_LEAST 16u
@@ -48,7 +48,7 @@ static void grant(struct nof_nic *nic, struct nof_recv *r)
     struct nof_endpoint *ep = &nic->eps[r->ep];
     int needs_blocks = !nof_recv_is_direct(nic, r) && r->wanted > 0;
     if (needs_blocks && r->reserved_blocks == 0 && (ep->recv_wait != NOF_NIL || !reserve(nic, r))) {
-        nof_wait_for_blocks(nic, r);
+        nof_recv_wait_for_blocks(nic, r);
         return;
     }
     r->allowed = needs_blocks ? reach(r) : r->wanted;
@@ -85,8 +85,8 @@ void nof_rndv_window(struct nof_nic *nic, struct nof_recv *r)
 static void serve_waiting(struct nof_nic *nic, struct nof_endpoint *ep)
 {
     /* bound: receives that the released blocks are enough for; paid by the endpoint, by its share of the blocks */
-    for (struct nof_recv *r; (r = nof_wait_first(nic, ep)) != NULL && reserve(nic, r);) {
-        nof_wait_leave(nic, r);
+    for (struct nof_recv *r; (r = nof_recv_wait_first(nic, ep)) != NULL && reserve(nic, r);) {
+        nof_recv_wait_leave(nic, r);
         r->allowed = reach(r);
         send_cts(nic, r);
     }
@@ -105,7 +105,7 @@ static void ask_again(struct nof_nic *nic, struct nof_endpoint *ep)
 {
     /* bound: receives whose sender's host was full, as far as the steps reach; paid by the endpoint's steps */
     while (ep->again != NOF_NIL && nof_steps_left(nic, ep) > 0) {
-        struct nof_recv *r = nof_wait_over(nic, ep);
+        struct nof_recv *r = nof_recv_wait_over(nic, ep);
         nof_steps_spend(ep, AGAIN_STEPS);
         if (r->state == NOF_RECV_CANCEL)
             nof_question_ask(nic, r);
@@ -139,7 +139,7 @@ int nof_rndv_resume_rx(struct nof_nic *nic, struct nof_peer *peer, const struct 
                      sizeof fields);
         return NOF_OK;
     }
-    nof_wait_leave(nic, r);
+    nof_recv_wait_leave(nic, r);
     nof_recv_rendezvous(r, handle, false);
     grant(nic, r);
     return NOF_OK;
@@ -154,6 +154,6 @@ void nof_rndv_abort_rx(struct nof_nic *nic, struct nof_peer *peer, uint64_t hand
     if (status != NOF_EAGAIN) {
         nof_recv_end(nic, r, status);
     } else if (r->parked && !r->again && !r->waiting) {
-        nof_wait_a_while(nic, r); /* one that WAITS was not granted: its links are those of the wait */
+        nof_recv_wait_a_while(nic, r); /* one that WAITS was not granted: its links are those of the wait */
     }
 }

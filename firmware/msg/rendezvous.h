@@ -18,7 +18,7 @@ void nof_rndv_early(struct nof_nic *nic, struct nof_recv *r, uint64_t handle);
 void nof_rndv_window(struct nof_nic *nic, struct nof_recv *r);
 /* Blocks have come back: receives that wait for some. */
 void nof_rndv_blocks(struct nof_nic *nic);
-/* Receives that wait for a while (wait.h): ask again, for as many as the steps of their endpoints reach. */
+/* Receives that wait for a while (recv_wait.h): ask again, for as many as the steps of their endpoints reach. */
 void nof_rndv_again(struct nof_nic *nic);
 /* A parked send is back at its NIC: NOF_OK or NOF_EPROTO. */
 int nof_rndv_resume_rx(struct nof_nic *nic, struct nof_peer *peer, const struct nof_wire_view *view);

@@ -6,7 +6,7 @@
 #include "flow/incoming.h"
 #include "flow/link.h"
 #include "flow/peer.h"
-#include "msg/expect.h"
+#include "match/expect.h"
 #include "msg/granted.h"
 #include "msg/taps.h"
 

@@ -4,7 +4,7 @@
  *
  * Values, which know no path: rtt.h, congestion.h, pacer.h, sentmap.h, reorder.h. Then, each knows those before it:
  *
- *   timers.c       heap of deadlines                queue.c       frames towards the port
+ *   timers.c       heap of deadlines                tx_queue.c    frames towards the port
  *   unreliable.c   unreliable frames                path.c        table of paths: making, death, tombs
  *   admission.c    what may leave now               transmit.c    frame, send
  *   receive.c      what did not come in order       liveness.c    probes, death by silence
@@ -343,7 +343,7 @@ void nof_timer_set(struct nof_path *p, uint64_t at_ns); /* NOF_NO_DEADLINE: none
 struct nof_path *
 nof_timer_pop(struct nof_transport *t); /* whose time has come, and is set no more; NULL: nobody's */
 
-/* queue.c */
+/* tx_queue.c */
 /* Does this entry of the sent map wait for the port? */
 bool nof_tx_queue_holds(const struct nof_transport *t, uint32_t sent_index);
 /* Of nof_acked.held and nof_sentmap_clear(): each is freed now, or once the port has it. */

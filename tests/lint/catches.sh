@@ -84,6 +84,21 @@ expect 1 loops 'a mark that the page does not show'
 python3 -B "$lint/loops.py" "$work/tree" --write >"$work/said"
 expect 0 loops 'a mark that the page shows, and a loop with a constant end'
 
+file firmware/flow/wait.c 'int x;'
+mkdir "$work/tree/host"
+echo "$spdx" >"$work/tree/host/wait.c"
+expect 1 folders 'two sources of one name'
+mv "$work/tree/host/wait.c" "$work/tree/host/wait.h"
+expect 0 folders 'a source and a header of one name'
+# 40 files of firmware/flow beside wait.c; 13 sources on top of firmware/.
+for i in 1 2 3 4; do for j in 0 1 2 3 4 5 6 7 8 9; do echo "$spdx" >"$work/tree/firmware/flow/x$i$j.h"; done; done
+expect 1 folders 'a crowded folder'
+file firmware/a.c 'int x;'
+for i in b c d e f g h i j k l m; do echo "$spdx" >"$work/tree/firmware/$i.c"; done
+expect 1 folders 'a crowded top'
+rm "$work/tree/firmware/m.c"
+expect 0 folders 'a full top'
+
 # A module beside tests/unit/meson.build, which lists the test "tested".
 unit() {
     file "$@"

@@ -21,7 +21,7 @@ BARE = re.compile(r"^(stdint|stddef|stdbool|stdalign|stdatomic|limits|inttypes|s
                   r"|^(isa-l/)?crc\.h$|^isa-l\.h$|^[a-z]?mmintrin\.h$|^immintrin\.h$|^cpuid\.h$|^x86intrin\.h$|^arm_\w+\.h$")
 CONTRACT = ("include/nof/", "include/nof_private/")
 CORE = tuple(f"firmware/{folder}/" for folder in
-             ("base", "codec", "predict", "transport", "flow", "msg", "compress", "ahead", "coll"))
+             ("base", "codec", "predict", "transport", "flow", "match", "payload", "msg", "compress", "ahead", "coll"))
 
 
 @dataclasses.dataclass
@@ -38,14 +38,16 @@ class Law:
 ENGINES = ("dfcm_engine", "recv_predictor", "stage_cache")
 VALUES = ("firmware/base/", "firmware/codec/", "firmware/predict/") + tuple(f"firmware/{name}.h" for name in ENGINES)
 # struct nof_nic holds what it is made of by value; so does its header. These have types, and no function of those above.
-STATE = ("firmware/nic.h", "firmware/msg/match_state.h", "firmware/compress/grant_state.h", "firmware/compress/adaptive.h")
+STATE = ("firmware/nic.h", "firmware/match/match_state.h", "firmware/compress/grant_state.h", "firmware/compress/adaptive.h")
 BELOW_MSG = CONTRACT + VALUES + STATE + ("firmware/transport/", "firmware/flow/")
-BELOW_TOP = BELOW_MSG + ("firmware/msg/",)
+BELOW_TOP = BELOW_MSG + ("firmware/match/", "firmware/payload/", "firmware/msg/")
 INSIDE_CORE = (
     ("base/", CONTRACT + ("firmware/base/",)),
     (r"(codec/|predict/|(%s)\.)" % "|".join(ENGINES), CONTRACT + VALUES),
     ("transport/", CONTRACT + VALUES + ("firmware/transport/",)),
     ("flow/", BELOW_MSG),
+    ("match/", BELOW_MSG + ("firmware/match/",)),
+    ("payload/", BELOW_MSG + ("firmware/payload/",)),
     ("msg/", BELOW_TOP),
     ("compress/", BELOW_TOP + ("firmware/compress/",)),
     ("ahead/", BELOW_TOP + ("firmware/ahead/",)),

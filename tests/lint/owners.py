@@ -16,7 +16,7 @@ UNDER = {
     "firmware/compress/chunk.c": "hostile_chunks", "firmware/compress/defer.c": "hostile_chunks",
     "firmware/compress/grant_rx.c": "grant", "firmware/compress/grant_tx.c": "grant",
     "firmware/compress/pack.c": "grant", "firmware/msg/granted.c": "early", "firmware/msg/question.c": "cancel",
-    "firmware/msg/direct_rx.h": "direct", "firmware/msg/match_last.h": "match",
+    "firmware/msg/direct_rx.h": "direct", "firmware/match/match_last.h": "match",
     "firmware/transport/state.h": "transport",
     "firmware/nofd/core/wire_dpdk.c": "nofd_wire_ops", "firmware/nofd/core/wire_fabric.c": "nofd_wire_ops",
     "firmware/nofd/dma/dma.h": "nofd_dma_helper",

@@ -11,8 +11,8 @@
 
 #include "world.h"
 
-#include "msg/gather.h"
-#include "msg/reserve.h"
+#include "payload/gather.h"
+#include "payload/reserve.h"
 
 #define BLOCK NOF_NETMEM_BLOCK
 

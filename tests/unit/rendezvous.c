@@ -14,7 +14,7 @@
 
 #include "msg/recv.h"
 #include "msg/rendezvous.h"
-#include "msg/reserve.h"
+#include "payload/reserve.h"
 
 #define LEN 300000u
 

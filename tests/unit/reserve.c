@@ -10,7 +10,7 @@
 
 #include "world.h"
 
-#include "msg/reserve.h"
+#include "payload/reserve.h"
 
 #define EPS 4u
 

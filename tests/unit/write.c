@@ -12,8 +12,8 @@
 #include "pair.h"
 
 #include "msg/recv.h"
-#include "msg/reserve.h"
-#include "msg/write.h"
+#include "payload/reserve.h"
+#include "payload/write.h"
 
 static struct pair p;
 static struct nof_recv *r;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "msg/gather.h"
+#include "payload/gather.h"
 
 #include "base/invariant.h"
-#include "msg/reserve.h"
+#include "payload/reserve.h"
 
 void nof_gather_clear(struct nof_gather *g)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "msg/expect.h"
+#include "match/expect.h"
 
-#include "msg/match.h"
+#include "match/match.h"
 
 static bool is_same(const struct nof_message_id *a, const struct nof_message_id *b)
 {

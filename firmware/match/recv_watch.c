@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "msg/recv_watch.h"
+#include "match/recv_watch.h"
 
-#include "msg/match.h"
+#include "match/match.h"
 
 size_t nof_watch_mem_size(uint32_t calls)
 {

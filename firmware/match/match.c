@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Hot path. Budget: one hash and one compare per kind of key that is in use at the endpoint. */
-#include "msg/match.h"
+#include "match/match.h"
 
-#include "msg/match_last.h"
+#include "match/match_last.h"
 #include "nic.h"
 
 /* How a table finds node and key of an entry: receives have one node, envelopes one per kind. */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "msg/write.h"
+#include "payload/write.h"
 
 #include "base/invariant.h"
 #include "flow/credit.h"
 #include "flow/link.h"
-#include "msg/reserve.h"
+#include "payload/reserve.h"
 
 static void give_chain(struct nof_nic *nic, struct nof_recv *r, const struct nof_write *w)
 {

@@ -6,7 +6,7 @@
 #define NOF_EXPECT_H
 
 #include "nic.h"
-#include "msg/recv_watch.h"
+#include "match/recv_watch.h"
 
 #define NOF_EXPECT_MOST 64u /* bound of feature lookahead */
 

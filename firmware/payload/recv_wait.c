@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "msg/wait.h"
+#include "payload/recv_wait.h"
 
 #define AGAIN_PREV offsetof(struct nof_recv, again_prev)
 
-void nof_wait_for_blocks(struct nof_nic *nic, struct nof_recv *r)
+void nof_recv_wait_for_blocks(struct nof_nic *nic, struct nof_recv *r)
 {
     struct nof_endpoint *ep = &nic->eps[r->ep];
     uint32_t i = nof_recv_index(nic, r);
@@ -36,7 +36,7 @@ static void leave_blocks(struct nof_nic *nic, struct nof_recv *r)
         ep->recv_wait = r->blocks_next == i ? NOF_NIL : r->blocks_next;
 }
 
-void nof_wait_a_while(struct nof_nic *nic, struct nof_recv *r)
+void nof_recv_wait_a_while(struct nof_nic *nic, struct nof_recv *r)
 {
     r->again = 1;
     nof_ring_push(&nic->recvs, &nic->eps[r->ep].again, nof_recv_index(nic, r), AGAIN_PREV);
@@ -51,14 +51,14 @@ static void leave_again(struct nof_nic *nic, struct nof_recv *r)
     nic->again--;
 }
 
-struct nof_recv *nof_wait_over(struct nof_nic *nic, const struct nof_endpoint *ep)
+struct nof_recv *nof_recv_wait_over(struct nof_nic *nic, const struct nof_endpoint *ep)
 {
     struct nof_recv *r = nof_recv_at(nic, nof_queue_head(&nic->recvs, ep->again));
     leave_again(nic, r);
     return r;
 }
 
-void nof_wait_leave(struct nof_nic *nic, struct nof_recv *r)
+void nof_recv_wait_leave(struct nof_nic *nic, struct nof_recv *r)
 {
     if (r->again)
         leave_again(nic, r);

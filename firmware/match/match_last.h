@@ -10,7 +10,7 @@
 #ifndef NOF_MATCH_LAST_H
 #define NOF_MATCH_LAST_H
 
-#include "msg/match.h"
+#include "match/match.h"
 #include "nic.h"
 
 static inline bool nof_match_same_key(const struct nof_match_key *a, const struct nof_match_key *b)

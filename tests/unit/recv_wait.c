@@ -10,7 +10,7 @@
 
 #include "world.h"
 
-#include "msg/wait.h"
+#include "payload/recv_wait.h"
 
 #define N 6u
 
@@ -47,7 +47,7 @@ static int end(void **state)
 static void blocks_wait_for(const char *order)
 {
     unsigned n = 0;
-    const struct nof_recv *at = nof_wait_first(nic, ep);
+    const struct nof_recv *at = nof_recv_wait_first(nic, ep);
 
     for (; order[n] != '\0'; n++) {
         const struct nof_recv *want = r[order[n] - '0'];
@@ -57,7 +57,7 @@ static void blocks_wait_for(const char *order)
         assert_ptr_equal(nof_recv_at(nic, nof_recv_at(nic, at->blocks_next)->blocks_prev), at);
         at = nof_recv_at(nic, at->blocks_next);
     }
-    assert_ptr_equal(at, nof_wait_first(nic, ep)); /* a ring */
+    assert_ptr_equal(at, nof_recv_wait_first(nic, ep)); /* a ring */
     assert_int_equal(nic->recvs_waiting, n);
 }
 
@@ -66,11 +66,11 @@ static void the_oldest_gets_blocks_first(void **state)
     (void)state;
     blocks_wait_for("");
     for (unsigned i = 0; i < 4; i++)
-        nof_wait_for_blocks(nic, r[i]);
+        nof_recv_wait_for_blocks(nic, r[i]);
     blocks_wait_for("0123");
-    nof_wait_leave(nic, r[0]);
+    nof_recv_wait_leave(nic, r[0]);
     blocks_wait_for("123");
-    nof_wait_for_blocks(nic, r[0]); /* again, behind all others */
+    nof_recv_wait_for_blocks(nic, r[0]); /* again, behind all others */
     blocks_wait_for("1230");
 }
 
@@ -78,15 +78,15 @@ static void anybody_leaves_from_where_he_stands(void **state)
 {
     (void)state;
     for (unsigned i = 0; i < 4; i++)
-        nof_wait_for_blocks(nic, r[i]);
-    nof_wait_leave(nic, r[2]);
+        nof_recv_wait_for_blocks(nic, r[i]);
+    nof_recv_wait_leave(nic, r[2]);
     blocks_wait_for("013");
-    nof_wait_leave(nic, r[3]);
+    nof_recv_wait_leave(nic, r[3]);
     blocks_wait_for("01");
-    nof_wait_leave(nic, r[0]);
-    nof_wait_leave(nic, r[1]);
+    nof_recv_wait_leave(nic, r[0]);
+    nof_recv_wait_leave(nic, r[1]);
     blocks_wait_for("");
-    nof_wait_leave(nic, r[1]); /* who does not wait need not leave */
+    nof_recv_wait_leave(nic, r[1]); /* who does not wait need not leave */
     assert_int_equal(nic->recvs_waiting, 0);
 }
 
@@ -94,11 +94,11 @@ static void of_an_endpoint_that_closes_only_the_count_goes(void **state)
 {
     (void)state;
     for (unsigned i = 0; i < 3; i++)
-        nof_wait_for_blocks(nic, r[i]);
+        nof_recv_wait_for_blocks(nic, r[i]);
     ep->state = NOF_EP_CLOSING;
     ep->recv_wait = NOF_NIL; /* as close.c does */
     for (unsigned i = 0; i < 3; i++)
-        nof_wait_leave(nic, r[2 - i]);
+        nof_recv_wait_leave(nic, r[2 - i]);
     assert_int_equal(nic->recvs_waiting, 0);
     assert_int_equal(ep->recv_wait, NOF_NIL);
 }
@@ -108,13 +108,13 @@ static void who_waits_for_a_while_is_looked_at_again(void **state)
     (void)state;
     nic->retry_ns = 0;
     for (unsigned i = 0; i < 3; i++)
-        nof_wait_a_while(nic, r[i]);
+        nof_recv_wait_a_while(nic, r[i]);
     assert_int_not_equal(nic->retry_ns, 0);
     assert_int_equal(nic->again, 3);
-    assert_ptr_equal(nof_wait_over(nic, ep), r[0]);
+    assert_ptr_equal(nof_recv_wait_over(nic, ep), r[0]);
     assert_false(r[0]->again);
-    nof_wait_leave(nic, r[2]);
-    assert_ptr_equal(nof_wait_over(nic, ep), r[1]);
+    nof_recv_wait_leave(nic, r[2]);
+    assert_ptr_equal(nof_recv_wait_over(nic, ep), r[1]);
     assert_int_equal(nic->again, 0);
     assert_int_equal(ep->again, NOF_NIL);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "msg/reserve.h"
+#include "payload/reserve.h"
 
 uint32_t nof_reserve_take(struct nof_nic *nic, struct nof_recv *r, uint32_t want, uint32_t least)
 {

@@ -64,7 +64,6 @@ void nof_ack_rx(struct nof_path *p, uint32_t ack, const uint8_t *words, uint32_t
         return;
     nof_sentmap_ack(&p->sent, &p->t->sent, &p->rtt,
                     &(struct nof_sent_ack){.now_ns = p->t->now_ns,
-                                           .held_since_ns = nof_tx_queue_since(p->t),
                                            .words = words,
                                            .nwords = nwords,
                                            .cum_pn = ack,
@@ -72,8 +71,7 @@ void nof_ack_rx(struct nof_path *p, uint32_t ack, const uint8_t *words, uint32_t
                     &acked);
     if (acked.bytes == 0)
         return;
-    if (acked.held != NOF_NIL)
-        nof_tx_queue_release(p->t, acked.held);
+    nof_tx_queue_release(p->t, acked.gone);
     p->backoff = 0;
     p->pto_base_ns = p->t->now_ns;
     if (acked.rtt_sent_ns != 0 && acked.rtt_pn == highest && delay_ns != NOF_ACK_DELAY_UNKNOWN)

@@ -228,7 +228,7 @@ void nof_path_bury(struct nof_path *p, int reason, bool tell_peer)
     } else if (!p->ours) {
         t->passive_opening--;
     }
-    nof_tx_queue_release(t, nof_sentmap_clear(&p->sent, &t->sent, nof_tx_queue_since(t)));
+    nof_tx_queue_release(t, nof_sentmap_clear(&p->sent));
     nof_reorder_clear(&p->reorder, &t->slots);
     unhash(p);
     p->state = NOF_PATH_DEAD;

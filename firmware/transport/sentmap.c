@@ -15,6 +15,24 @@ void nof_sent_pool_init(struct nof_sent_pool *pool, uint32_t n)
     pool->free_count = n;
 }
 
+void nof_sent_free_all(struct nof_sent_pool *pool, uint32_t first)
+{
+    uint32_t last = NOF_NIL;
+    uint32_t n = 0;
+
+    /* bound: window of the path, 1024; paid by the acknowledgement, or the path that ends */
+    for (uint32_t index = first; index != NOF_NIL; index = pool->entry[index].next) {
+        pool->port_ops->frame_free(pool->port, pool->entry[index].frame);
+        last = index;
+        n++;
+    }
+    if (last == NOF_NIL)
+        return;
+    pool->entry[last].next = pool->free;
+    pool->free = first;
+    pool->free_count += n;
+}
+
 void nof_sentmap_init(struct nof_sentmap *map, uint32_t first_pn, uint32_t first_xn)
 {
     *map = (struct nof_sentmap){
@@ -28,32 +46,14 @@ void nof_sentmap_init(struct nof_sentmap *map, uint32_t first_pn, uint32_t first
     };
 }
 
-/* Nothing to wait for any more. The queue towards the port holds only what was put there since it last was empty. */
-static inline void release(struct nof_sent_pool *pool, uint32_t index, uint64_t held_since_ns, uint32_t *held)
+uint32_t nof_sentmap_clear(struct nof_sentmap *map)
 {
-    if (pool->entry[index].sent_ns < held_since_ns) {
-        nof_sent_free(pool, index);
-        return;
-    }
-    pool->entry[index].next = *held;
-    *held = index;
-}
+    uint32_t gone = map->head;
 
-uint32_t nof_sentmap_clear(struct nof_sentmap *map, struct nof_sent_pool *pool, uint64_t held_since_ns)
-{
-    uint32_t held = NOF_NIL;
-
-    /* bound: window of the path, 1024; paid by the path that ends */
-    while (map->head != NOF_NIL) {
-        uint32_t index = map->head;
-
-        map->head = pool->entry[index].next;
-        release(pool, index, held_since_ns, &held);
-    }
-    map->tail = NOF_NIL;
+    map->head = map->tail = NOF_NIL;
     map->frames = map->lost = 0;
     map->flight_bytes = 0;
-    return held;
+    return gone;
 }
 
 /* An acknowledgement of a frame that was sent again, or given up, has come. False: it tells
@@ -71,7 +71,7 @@ static bool arrived_late(struct nof_sentmap *map, const struct nof_sent *e, cons
         map->doubt_ns = ack->now_ns + (rtt->srtt_ns > DOUBT_MIN_NS ? rtt->srtt_ns : DOUBT_MIN_NS);
     if (lost) {
         map->lost--;
-        map->flight_bytes += e->len_bytes; /* the caller takes it off again */
+        map->flight_bytes += e->len_bytes; /* taken off again with all that has come */
     }
     /* Declared lost and here all the same, or too soon for the retransmission: the original had
      * only been overtaken. */
@@ -94,7 +94,6 @@ static inline void arrived(struct nof_sentmap *map, const struct nof_sent *e, co
     } else if (nof_serial_before(map->delivered_xn, e->xn + 1)) {
         map->delivered_xn = e->xn + 1;
     }
-    map->flight_bytes -= e->len_bytes;
     map->frames--;
     acked->bytes += e->len_bytes;
 }
@@ -131,7 +130,8 @@ static void ack_selected(struct nof_sentmap *map, struct nof_sent_pool *pool, co
             pool->entry[previous].next = next;
         if (next == NOF_NIL)
             map->tail = previous;
-        release(pool, index, ack->held_since_ns, &acked->held);
+        e->next = acked->gone;
+        acked->gone = index;
         index = next;
     }
 }
@@ -139,30 +139,28 @@ static void ack_selected(struct nof_sentmap *map, struct nof_sent_pool *pool, co
 void nof_sentmap_ack(struct nof_sentmap *map, struct nof_sent_pool *pool, const struct nof_rtt *rtt,
                      const struct nof_sent_ack *ack, struct nof_acked *acked_out)
 {
-    const uint32_t cum_pn = ack->cum_pn;
-    const uint64_t held_since_ns = ack->held_since_ns;
+    struct nof_acked acked = {.flight_before_bytes = map->flight_bytes, .gone = NOF_NIL};
+    uint32_t index = map->head;
+    uint32_t last = NOF_NIL;
 
-    acked_out->bytes = 0;
-    acked_out->rtt_pn = 0;
-    acked_out->rtt_sent_ns = 0;
-    acked_out->flight_before_bytes = map->flight_bytes;
-    acked_out->held = NOF_NIL;
     /* bound: window of the path, 1024; paid by the acknowledgement */
-    while (map->head != NOF_NIL) {
-        uint32_t index = map->head;
-        struct nof_sent *e = &pool->entry[index];
-
-        if (!nof_serial_before(e->pn, cum_pn))
-            break;
-        map->head = e->next;
-        arrived(map, e, rtt, ack, acked_out);
-        release(pool, index, held_since_ns, &acked_out->held);
+    while (index != NOF_NIL && nof_serial_before(pool->entry[index].pn, ack->cum_pn)) {
+        arrived(map, &pool->entry[index], rtt, ack, &acked);
+        last = index;
+        index = pool->entry[index].next;
     }
-    if (map->head == NOF_NIL)
+    if (last != NOF_NIL) {
+        acked.gone = map->head;
+        pool->entry[last].next = NOF_NIL;
+        map->head = index;
+    }
+    if (index == NOF_NIL)
         map->tail = NOF_NIL;
-    map->cum_pn = cum_pn;
+    map->cum_pn = ack->cum_pn;
     if (ack->nwords > 0)
-        ack_selected(map, pool, rtt, ack, acked_out);
+        ack_selected(map, pool, rtt, ack, &acked);
+    map->flight_bytes -= acked.bytes;
+    *acked_out = acked;
 }
 
 uint32_t nof_sentmap_detect(struct nof_sentmap *map, struct nof_sent_pool *pool, const struct nof_rtt *rtt,

@@ -20,8 +20,8 @@
  *
  *   flight_bytes = sum of len_bytes of those that are not NOF_SENT_LOST;   lost = number of those that are
  *
- * Ownership: an entry's frame is the map's from nof_sentmap_add() until the map gives it back to the port; but one
- * that the port's queue may still hold is not given back: the map hands a chain of them to its caller (`held`).
+ * Ownership: an entry and its frame are the map's from nof_sentmap_add() until nof_sentmap_ack() or nof_sentmap_clear()
+ * hands them to the caller, who gives them back by nof_sent_free() once the port's queue does not hold the frame.
  *
  * A value: `struct nof_sentmap` is the path's, 56 bytes; the pool of entries is the NIC's. All arithmetic of numbers is
  * modulo 2^32. */
@@ -81,7 +81,6 @@ struct nof_sentmap {
 
 struct nof_sent_ack { /* what an acknowledgement says, and when */
     uint64_t now_ns;
-    uint64_t held_since_ns; /* transmissions before this have left the port's queue; UINT64_MAX: all have */
     const uint8_t
         *words; /* nwords little-endian words: bit i is packet cum_pn + 1 + i; none beyond next_pn */
     uint32_t nwords;
@@ -94,7 +93,7 @@ struct nof_acked {
     uint32_t rtt_pn; /* the newest of them */
     uint32_t bytes; /* acknowledged now; 0: nothing */
     uint32_t flight_before_bytes;
-    uint32_t held; /* chain by `next` of what the queue may hold, the caller's now; NOF_NIL: none */
+    uint32_t gone; /* chain by `next` of their entries; NOF_NIL: none */
 };
 
 /* n entries, at least 1, that pool->entry has room for. */
@@ -122,6 +121,9 @@ static inline void nof_sent_free(struct nof_sent_pool *pool, uint32_t index)
     pool->free = index;
     pool->free_count++;
 }
+
+/* The same for a chain by `next`; NOF_NIL: of none. */
+void nof_sent_free_all(struct nof_sent_pool *pool, uint32_t first);
 
 void nof_sentmap_init(struct nof_sentmap *map, uint32_t first_pn, uint32_t first_xn);
 
@@ -173,7 +175,7 @@ uint32_t nof_sent_next_lost(const struct nof_sent_pool *pool, uint32_t index);
 void nof_sentmap_again(struct nof_sentmap *map, struct nof_sent_pool *pool, uint32_t index, uint64_t now_ns);
 /* A round of congestion control has ended: patience wears off. */
 void nof_sentmap_round(struct nof_sentmap *map);
-/* Forgets all. Returns the chain of what the queue may hold, as nof_acked.held. */
-uint32_t nof_sentmap_clear(struct nof_sentmap *map, struct nof_sent_pool *pool, uint64_t held_since_ns);
+/* Forgets all. Returns the chain of their entries, as nof_acked.gone. */
+uint32_t nof_sentmap_clear(struct nof_sentmap *map);
 
 #endif

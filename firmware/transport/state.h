@@ -256,12 +256,6 @@ static inline void nof_tx_book(struct nof_transport *t)
 
 void nof_tx_queue_push(struct nof_transport *t);
 
-/* No transmission before this is still in the queue; UINT64_MAX: none is at all. */
-static inline uint64_t nof_tx_queue_since(const struct nof_transport *t)
-{
-    return t->tx.count == 0 ? UINT64_MAX : t->tx.since_ns;
-}
-
 /* False: there was no room; `frame` stays the caller's. With NOF_NIL the caller counts to_free. */
 static inline int nof_tx_queue_add(struct nof_transport *t, struct nof_frame *frame, uint32_t sent_index)
 {
@@ -346,8 +340,8 @@ nof_timer_pop(struct nof_transport *t); /* whose time has come, and is set no mo
 /* tx_queue.c */
 /* Does this entry of the sent map wait for the port? */
 bool nof_tx_queue_holds(const struct nof_transport *t, uint32_t sent_index);
-/* Of nof_acked.held and nof_sentmap_clear(): each is freed now, or once the port has it. */
-void nof_tx_queue_release(struct nof_transport *t, uint32_t held);
+/* Of nof_acked.gone and nof_sentmap_clear(): each is freed now, or once the port has it. */
+void nof_tx_queue_release(struct nof_transport *t, uint32_t gone);
 /* The end: nothing in it will be sent. */
 void nof_tx_queue_drop(struct nof_transport *t);
 

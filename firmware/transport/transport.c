@@ -111,7 +111,7 @@ void nof_transport_fini(struct nof_transport *t)
         struct nof_path *p = nof_path_at(t, i);
 
         if (p->state == NOF_PATH_UP || p->state == NOF_PATH_OPENING)
-            (void)nof_sentmap_clear(&p->sent, &t->sent, UINT64_MAX);
+            nof_tx_queue_release(t, nof_sentmap_clear(&p->sent));
         p->state = NOF_PATH_FREE;
     }
 }

@@ -40,7 +40,7 @@ void nof_tx_queue_push(struct nof_transport *t)
 /* Only what was put there since the queue last was empty can be in it, so the search is rare. */
 bool nof_tx_queue_holds(const struct nof_transport *t, uint32_t sent_index)
 {
-    if (t->sent.entry[sent_index].sent_ns < nof_tx_queue_since(t))
+    if (t->sent.entry[sent_index].sent_ns < t->tx.since_ns)
         return false;
     /* bound: frames of one turn; paid by the path that ends */
     for (uint32_t i = 0; i < t->tx.count; i++)
@@ -49,19 +49,23 @@ bool nof_tx_queue_holds(const struct nof_transport *t, uint32_t sent_index)
     return false;
 }
 
-void nof_tx_queue_release(struct nof_transport *t, uint32_t held)
+void nof_tx_queue_release(struct nof_transport *t, uint32_t gone)
 {
+    if (t->tx.count == 0) {
+        nof_sent_free_all(&t->sent, gone);
+        return;
+    }
     /* bound: window of the path, 1024; paid by the acknowledgement, or the path that ends */
-    while (held != NOF_NIL) {
-        uint32_t next = t->sent.entry[held].next;
+    while (gone != NOF_NIL) {
+        uint32_t next = t->sent.entry[gone].next;
 
-        if (nof_tx_queue_holds(t, held)) {
-            t->sent.entry[held].flags |= NOF_SENT_ZOMBIE;
+        if (nof_tx_queue_holds(t, gone)) {
+            t->sent.entry[gone].flags |= NOF_SENT_ZOMBIE;
             t->tx.to_free++;
         } else {
-            nof_sent_free(&t->sent, held);
+            nof_sent_free(&t->sent, gone);
         }
-        held = next;
+        gone = next;
     }
 }
 

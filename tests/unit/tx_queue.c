@@ -59,12 +59,11 @@ static void what_waits_is_known_and_what_has_left_is_not(void **state)
 
     (void)state;
     alone_open(&a, BEGIN);
-    assert_true(nof_tx_queue_since(a.t) == UINT64_MAX);
     send_some(&a, 3);
     index[0] = a.path->sent.head;
     index[1] = a.t->sent.entry[index[0]].next;
     index[2] = a.t->sent.entry[index[1]].next;
-    assert_true(nof_tx_queue_since(a.t) == BEGIN);
+    assert_true(a.t->tx.since_ns == BEGIN);
     assert_true(nof_tx_queue_holds(a.t, index[0]));
     nof_tx_queue_push(a.t);
     assert_int_equal(a.sent, 1);
@@ -73,6 +72,34 @@ static void what_waits_is_known_and_what_has_left_is_not(void **state)
     a.t->sent.entry[index[2]].sent_ns = BEGIN - 1;
     assert_false(nof_tx_queue_holds(a.t, index[2])); /* not looked for: before the queue last was empty */
     (void)alone_close(&a);
+}
+
+/* The peer has them all, from transmissions before these. */
+static void what_is_acknowledged_while_it_waits_is_freed_when_it_has_left(void **state)
+{
+    const uint8_t f[8] = {0};
+    struct alone a = {.nic.window_frames = 64};
+
+    (void)state;
+    alone_open(&a, BEGIN);
+    send_some(&a, 2);
+    nof_transport_flush(a.t);
+    nof_transport_tick(a.t, BEGIN + 1);
+    a.busy_every = 1;
+    send_some(&a, 8);
+    nof_tx_queue_push(a.t);
+    assert_int_equal(a.t->tx.count, 4);
+    a.stuck = true;
+    struct nof_packet_fill fill = {.type = NOF_WIRE_ACKS, .fields_bytes = 8, .ack = a.path->sent.next_pn};
+    alone_peer_says(&a, BEGIN + 2, &fill, f, sizeof f);
+    assert_true(nof_sentmap_empty(&a.path->sent));
+    assert_int_equal(a.t->tx.to_free, 4);
+    assert_int_equal(a.frames, 4 + a.t->spare_count);
+    a.stuck = false;
+    a.busy_every = 0;
+    (void)nof_transport_poll(a.t, BEGIN + 2 * NOF_PORT_RETRY_NS, 64);
+    assert_int_equal(a.t->tx.to_free, 0);
+    assert_all_back(&a);
 }
 
 /* The path ends while its frames wait: they are freed when the port has them, and not before. */
@@ -134,6 +161,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_busy_port_is_asked_again_and_gets_the_rest),
         cmocka_unit_test(what_waits_is_known_and_what_has_left_is_not),
+        cmocka_unit_test(what_is_acknowledged_while_it_waits_is_freed_when_it_has_left),
         cmocka_unit_test(the_frames_of_a_path_that_ends_wait_for_the_port),
         cmocka_unit_test(nothing_is_left_at_the_end),
         cmocka_unit_test(a_full_queue_refuses),

@@ -5,8 +5,6 @@
  * the sender asks; after NOF_ACK_EVERY frames; or ack_delay_us after the first. */
 #include "transport/state.h"
 
-#define ACKS_FIXED_BYTES 8u
-
 static uint64_t delay_us(const struct nof_path *p)
 {
     return (p->t->now_ns - p->reorder.newest_ns) / NOF_US;
@@ -15,16 +13,16 @@ static uint64_t delay_us(const struct nof_path *p)
 void nof_ack_flush(struct nof_path *p)
 {
     struct nof_transport *t = p->t;
-    uint8_t f[ACKS_FIXED_BYTES + 4 * NOF_WIRE_ACKS_WORDS_MAX];
+    uint8_t f[NOF_WIRE_ACKS_BITMAP + 4 * NOF_WIRE_ACKS_WORDS_MAX];
     uint32_t n = nof_reorder_words(&p->reorder);
     uint64_t us = delay_us(p);
 
     if (!p->ack_now && (p->ack_pending == 0 || t->now_ns < p->ack_due_ns))
         return;
-    nof_put32(f, us < UINT32_MAX ? (uint32_t)us : UINT32_MAX);
-    nof_put32(f + 4, n);
-    nof_reorder_bits(&p->reorder, &t->slots, f + ACKS_FIXED_BYTES, n);
-    if (!nof_tx_unreliable(p, NOF_WIRE_ACKS, 0, f, ACKS_FIXED_BYTES + 4 * n, 0)) {
+    nof_put32(f + NOF_WIRE_ACKS_DELAY, us < UINT32_MAX ? (uint32_t)us : UINT32_MAX);
+    nof_put32(f + NOF_WIRE_ACKS_COUNT, n);
+    nof_reorder_bits(&p->reorder, &t->slots, f + NOF_WIRE_ACKS_BITMAP, n);
+    if (!nof_tx_unreliable(p, NOF_WIRE_ACKS, 0, f, NOF_WIRE_ACKS_BITMAP + 4 * n, 0)) {
         p->ack_now = 0;
         if (p->ack_pending == 0)
             p->ack_pending = 1;
@@ -89,12 +87,12 @@ bool nof_ack_rx_acks(struct nof_path *p, const struct nof_packet *packet)
     const uint8_t *f = packet->common + NOF_WIRE_COMMON_BYTES;
     uint32_t n;
 
-    if (packet->fields_bytes < ACKS_FIXED_BYTES)
+    if (packet->fields_bytes < NOF_WIRE_ACKS_BITMAP)
         return false;
-    n = nof_get32(f + 4);
-    if (n > NOF_WIRE_ACKS_WORDS_MAX || packet->fields_bytes != ACKS_FIXED_BYTES + 4 * n)
+    n = nof_get32(f + NOF_WIRE_ACKS_COUNT);
+    if (n > NOF_WIRE_ACKS_WORDS_MAX || packet->fields_bytes != NOF_WIRE_ACKS_BITMAP + 4 * n)
         return false;
-    nof_ack_rx(p, nof_get32(packet->common + NOF_WIRE_ACK), f + ACKS_FIXED_BYTES, n,
-               (uint64_t)nof_get32(f) * NOF_US);
+    nof_ack_rx(p, nof_get32(packet->common + NOF_WIRE_ACK), f + NOF_WIRE_ACKS_BITMAP, n,
+               (uint64_t)nof_get32(f + NOF_WIRE_ACKS_DELAY) * NOF_US);
     return true;
 }

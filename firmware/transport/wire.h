@@ -95,9 +95,13 @@ enum nof_wire_hello_offset {
     NOF_WIRE_HELLO_BYTES = 80,
 };
 
-/* ACKS: fields 4 + 4 + 4*n bytes, n <= 32: u32 acknowledgement delay in us, u32 n, then u32
- * words of a bitmap: bit i of word w says that packet ACK + 1 + 32 w + i has been received. */
+/* ACKS: bit i of word w of its bitmap says that packet ACK + 1 + 32 w + i has been received. */
 #define NOF_WIRE_ACKS_WORDS_MAX 32u
+enum nof_wire_acks_offset {
+    NOF_WIRE_ACKS_DELAY = 0, /* u32: of the acknowledgement, us */
+    NOF_WIRE_ACKS_COUNT = 4, /* u32: words that follow, at most NOF_WIRE_ACKS_WORDS_MAX */
+    NOF_WIRE_ACKS_BITMAP = 8, /* u32 each */
+};
 
 /* Fields of the reliable types, and their length: the number of bytes is the last of each. */
 enum nof_wire_field {

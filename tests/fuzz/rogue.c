@@ -18,8 +18,8 @@ static void put(struct rogue *r, const struct nof_packet_fill *fill, uint64_t co
 {
     uint8_t frame[FRAME_MAX];
     uint8_t head[NOF_PACKET_HEAD_BYTES];
-    uint16_t sum =
-        nof_packet_head(head, &r->self, &r->core, fill->type == NOF_WIRE_HELLO ? 48620 : 50000, conn);
+    uint16_t sum = nof_packet_head(head, &r->self, &r->core,
+                                   fill->type == NOF_WIRE_HELLO ? NOF_WIRE_UDP_PORT : 50000, conn);
     memcpy(frame + NOF_WIRE_OUTER_BYTES + NOF_WIRE_COMMON_BYTES, body, body_bytes);
     nof_packet_finish(frame, head, sum, fill, body_bytes);
     world_inject(r->w, r->nic, frame, NOF_WIRE_OUTER_BYTES + NOF_WIRE_COMMON_BYTES + body_bytes);
@@ -41,13 +41,13 @@ static void reliable(struct rogue *r, uint8_t type, uint8_t flags, unsigned flow
 
 static void acknowledge(struct rogue *r, const uint8_t *words, uint32_t n)
 {
-    uint8_t body[8 + 4 * NOF_WIRE_ACKS_WORDS_MAX] = {0};
-    struct nof_packet_fill fill = {
-        .type = NOF_WIRE_ACKS, .fields_bytes = (uint8_t)(8 + 4 * n), .ack = r->got};
-    nof_put32(body + 4, n);
+    uint8_t body[NOF_WIRE_ACKS_BITMAP + 4 * NOF_WIRE_ACKS_WORDS_MAX] = {0};
+    uint32_t fields = NOF_WIRE_ACKS_BITMAP + 4 * n;
+    struct nof_packet_fill fill = {.type = NOF_WIRE_ACKS, .fields_bytes = (uint8_t)fields, .ack = r->got};
+    nof_put32(body + NOF_WIRE_ACKS_COUNT, n);
     if (n > 0)
-        memcpy(body + 8, words, (size_t)4 * n);
-    put(r, &fill, r->core_conn, body, 8 + 4 * n);
+        memcpy(body + NOF_WIRE_ACKS_BITMAP, words, (size_t)4 * n);
+    put(r, &fill, r->core_conn, body, fields);
 }
 
 void rogue_hello(struct rogue *r, int known, uint32_t first_pn)
@@ -79,10 +79,10 @@ void rogue_hello(struct rogue *r, int known, uint32_t first_pn)
 void rogue_open_flow(struct rogue *r, unsigned flow, uint32_t rank, uint32_t size)
 {
     uint8_t f[NOF_WIRE_FLOW_OPEN_BYTES];
-    nof_put32(f, rank);
-    nof_put32(f + 4, 1);
-    nof_put32(f + 8, r->flow[flow].generation);
-    nof_put32(f + 12, size);
+    nof_put32(f + NOF_WIRE_FLOW_OPEN_RANK, rank);
+    nof_put32(f + NOF_WIRE_FLOW_OPEN_SRC_GEN, 1);
+    nof_put32(f + NOF_WIRE_FLOW_OPEN_DST_GEN, r->flow[flow].generation);
+    nof_put32(f + NOF_WIRE_FLOW_OPEN_SIZE, size);
     reliable(r, NOF_WIRE_FLOW_OPEN, 0, flow, f, sizeof f, sizeof f);
 }
 
@@ -114,21 +114,21 @@ static void hear_handles(struct rogue *r, const uint8_t *common, const uint8_t *
                  nof_get64(f + NOF_WIRE_MSG_HANDLE));
         break;
     case NOF_WIRE_CTS:
-        remember(r, ROGUE_RECV, nof_get64(f + 8));
+        remember(r, ROGUE_RECV, nof_get64(f + NOF_WIRE_CTS_RECEIVER));
         if (flow != NULL) {
-            flow->sent = nof_get64(f + 8) == flow->to ? flow->sent : 0;
-            flow->to = nof_get64(f + 8);
-            flow->wanted = nof_get64(f + 16);
-            flow->allowed = nof_get64(f + 24);
+            flow->sent = nof_get64(f + NOF_WIRE_CTS_RECEIVER) == flow->to ? flow->sent : 0;
+            flow->to = nof_get64(f + NOF_WIRE_CTS_RECEIVER);
+            flow->wanted = nof_get64(f + NOF_WIRE_CTS_WANTED);
+            flow->allowed = nof_get64(f + NOF_WIRE_CTS_ALLOWED);
         }
         break;
     case NOF_WIRE_CANCEL:
-        remember(r, ROGUE_ASKER, nof_get64(f));
+        remember(r, ROGUE_ASKER, nof_get64(f + NOF_WIRE_CANCEL_ASKER));
         break;
     case NOF_WIRE_CODEC_GRANT:
         if (flow != NULL && !(flags & NOF_WIRE_CODEC_GRANT_F_REFUSED)) {
-            flow->slot = f[0];
-            flow->epoch = nof_get16(f + 2);
+            flow->slot = f[NOF_WIRE_CODEC_GRANT_SLOT];
+            flow->epoch = nof_get16(f + NOF_WIRE_CODEC_GRANT_EPOCH);
             rogue_forget(r);
         }
         break;
@@ -221,9 +221,10 @@ static uint32_t data_fields(const struct rogue *r, const struct rogue_flow *flow
                             uint8_t *f, uint8_t flags)
 {
     int goes_on = rec[R_KIND] % (ROGUE_KINDS + 3) == ROGUE_RECV && rec[R_HANDLE] < 128;
-    nof_put64(f, goes_on ? flow->to : handle_of(r, rec));
-    nof_put64(f + 8, (goes_on ? flow->sent : 0) + (rec[R_SEQ] > 250 ? rec[R_SEQ] - 250u : 0));
-    nof_put64(f + 16, goes_on ? flow->announced : move_len(rec[R_LEN]));
+    nof_put64(f + NOF_WIRE_DATA_RECEIVER, goes_on ? flow->to : handle_of(r, rec));
+    nof_put64(f + NOF_WIRE_DATA_OFFSET,
+              (goes_on ? flow->sent : 0) + (rec[R_SEQ] > 250 ? rec[R_SEQ] - 250u : 0));
+    nof_put64(f + NOF_WIRE_DATA_LEN, goes_on ? flow->announced : move_len(rec[R_LEN]));
     return flags & NOF_WIRE_DATA_F_LAST ? NOF_WIRE_DATA_LAST_BYTES : NOF_WIRE_DATA_BYTES;
 }
 
@@ -231,16 +232,22 @@ static uint32_t codec_fields(const struct rogue_flow *flow, const uint8_t *rec, 
 {
     switch (type) {
     case NOF_WIRE_CODEC_ASK:
-        f[0] = rec[R_LEN] > 240 ? rec[R_TAG] : NOF_DFCM_FAST;
-        f[1] = (uint8_t)(ROGUE_LOG2 + (rec[R_MORE] > 240));
+        f[NOF_WIRE_CODEC_ASK_FORMAT] = rec[R_LEN] > 240 ? rec[R_TAG] : NOF_DFCM_FAST;
+        f[NOF_WIRE_CODEC_ASK_LOG2] = (uint8_t)(ROGUE_LOG2 + (rec[R_MORE] > 240));
         return NOF_WIRE_CODEC_ASK_BYTES;
     case NOF_WIRE_CODEC_GRANT:
-    case NOF_WIRE_CODEC_REVOKE:
-    case NOF_WIRE_CODEC_END:
-        f[0] = type == NOF_WIRE_CODEC_END ? flow->slot : rec[R_TAG] & 3;
-        f[1] = type == NOF_WIRE_CODEC_GRANT ? ROGUE_LOG2 : 0;
-        nof_put16(f + 2, type == NOF_WIRE_CODEC_END ? flow->epoch : rec[R_LEN]);
+        f[NOF_WIRE_CODEC_GRANT_SLOT] = rec[R_TAG] & 3;
+        f[NOF_WIRE_CODEC_GRANT_LOG2] = ROGUE_LOG2;
+        nof_put16(f + NOF_WIRE_CODEC_GRANT_EPOCH, rec[R_LEN]);
         return NOF_WIRE_CODEC_GRANT_BYTES;
+    case NOF_WIRE_CODEC_REVOKE:
+        f[NOF_WIRE_CODEC_END_SLOT] = rec[R_TAG] & 3;
+        nof_put16(f + NOF_WIRE_CODEC_END_EPOCH, rec[R_LEN]);
+        return NOF_WIRE_CODEC_END_BYTES;
+    case NOF_WIRE_CODEC_END:
+        f[NOF_WIRE_CODEC_END_SLOT] = flow->slot;
+        nof_put16(f + NOF_WIRE_CODEC_END_EPOCH, flow->epoch);
+        return NOF_WIRE_CODEC_END_BYTES;
     default:
         return 0;
     }
@@ -253,13 +260,13 @@ static uint32_t fields_of(const struct rogue *r, struct rogue_flow *flow, const 
     uint64_t handle = handle_of(r, rec);
     switch (type) {
     case NOF_WIRE_FLOW_OPEN:
-        nof_put32(f, rec[R_TAG] % 5);
-        nof_put32(f + 4, rec[R_MORE] % 3);
-        nof_put32(f + 8, flow->generation);
-        nof_put32(f + 12, rec[R_PAYLOAD] & 1 ? 2 : 4);
+        nof_put32(f + NOF_WIRE_FLOW_OPEN_RANK, rec[R_TAG] % 5);
+        nof_put32(f + NOF_WIRE_FLOW_OPEN_SRC_GEN, rec[R_MORE] % 3);
+        nof_put32(f + NOF_WIRE_FLOW_OPEN_DST_GEN, flow->generation);
+        nof_put32(f + NOF_WIRE_FLOW_OPEN_SIZE, rec[R_PAYLOAD] & 1 ? 2 : 4);
         return NOF_WIRE_FLOW_OPEN_BYTES;
     case NOF_WIRE_FLOW_REFUSED:
-        nof_put32(f, (uint32_t) - (int32_t)rec[R_LEN]);
+        nof_put32(f + NOF_WIRE_FLOW_REFUSED_STATUS, (uint32_t) - (int32_t)rec[R_LEN]);
         return NOF_WIRE_FLOW_REFUSED_BYTES;
     case NOF_WIRE_MSG:
     case NOF_WIRE_RTS:
@@ -268,42 +275,42 @@ static uint32_t fields_of(const struct rogue *r, struct rogue_flow *flow, const 
             nof_put64(f + NOF_WIRE_MSG_SEQ, handle);
         return NOF_WIRE_MSG_BYTES;
     case NOF_WIRE_MSG_MORE:
-        nof_put32(f, flow->seq - 1);
-        nof_put64(f + 8, flow->pos);
+        nof_put32(f + NOF_WIRE_MORE_SEQ, flow->seq - 1);
+        nof_put64(f + NOF_WIRE_MORE_OFFSET, flow->pos);
         return NOF_WIRE_MSG_MORE_BYTES;
     case NOF_WIRE_CTS:
-        nof_put64(f, handle);
-        nof_put64(f + 8, (uint64_t)1 << 32 | rec[R_MORE]);
-        nof_put64(f + 16, move_len(rec[R_LEN]));
-        nof_put64(f + 24, move_len(rec[R_PAYLOAD]));
+        nof_put64(f + NOF_WIRE_CTS_SENDER, handle);
+        nof_put64(f + NOF_WIRE_CTS_RECEIVER, (uint64_t)1 << 32 | rec[R_MORE]);
+        nof_put64(f + NOF_WIRE_CTS_WANTED, move_len(rec[R_LEN]));
+        nof_put64(f + NOF_WIRE_CTS_ALLOWED, move_len(rec[R_PAYLOAD]));
         return NOF_WIRE_CTS_BYTES;
     case NOF_WIRE_DATA:
         return data_fields(r, flow, rec, f, flags);
     case NOF_WIRE_MATCHED:
-        nof_put64(f, handle);
+        nof_put64(f + NOF_WIRE_MATCHED_SENDER, handle);
         return NOF_WIRE_MATCHED_BYTES;
     case NOF_WIRE_ABORT:
-        nof_put64(f, handle);
-        nof_put32(f + 8, (uint32_t) - (int32_t)(rec[R_LEN] % 40));
-        nof_put32(f + 12, rec[R_TAG] & 1);
+        nof_put64(f + NOF_WIRE_ABORT_HANDLE, handle);
+        nof_put32(f + NOF_WIRE_ABORT_STATUS, (uint32_t) - (int32_t)(rec[R_LEN] % 40));
+        nof_put32(f + NOF_WIRE_ABORT_SIDE, rec[R_TAG] & 1);
         return NOF_WIRE_ABORT_BYTES;
     case NOF_WIRE_CREDIT:
-        nof_put32(f, rec[R_LEN]);
-        nof_put64(f + 8, (uint64_t)rec[R_MORE] * 1024);
+        nof_put32(f + NOF_WIRE_CREDIT_ENVELOPES, rec[R_LEN]);
+        nof_put64(f + NOF_WIRE_CREDIT_PAYLOAD, (uint64_t)rec[R_MORE] * 1024);
         return NOF_WIRE_CREDIT_BYTES;
     case NOF_WIRE_EP_DOWN:
-        nof_put32(f, rec[R_TAG] % 4);
-        nof_put32(f + 4, (uint32_t) - (int32_t)(rec[R_LEN] % 40));
+        nof_put32(f + NOF_WIRE_EP_DOWN_RANK, rec[R_TAG] % 4);
+        nof_put32(f + NOF_WIRE_EP_DOWN_STATUS, (uint32_t) - (int32_t)(rec[R_LEN] % 40));
         return NOF_WIRE_EP_DOWN_BYTES;
     case NOF_WIRE_CANCEL:
-        nof_put64(f, rec[R_MORE]);
-        nof_put64(f + 8, (flags & 2 ? NOF_HANDLE_SYNC : 0) | rec[R_HANDLE]);
-        nof_put32(f + 16, 1);
-        nof_put32(f + 20, rec[R_TAG] % 4);
+        nof_put64(f + NOF_WIRE_CANCEL_ASKER, rec[R_MORE]);
+        nof_put64(f + NOF_WIRE_CANCEL_SENDER, (flags & 2 ? NOF_HANDLE_SYNC : 0) | rec[R_HANDLE]);
+        nof_put32(f + NOF_WIRE_CANCEL_CTX, 1);
+        nof_put32(f + NOF_WIRE_CANCEL_TAG, rec[R_TAG] % 4);
         return NOF_WIRE_CANCEL_BYTES;
     case NOF_WIRE_CANCELLED:
-        nof_put64(f, r->heard[ROGUE_ASKER].handle[rec[R_HANDLE] % ROGUE_HEARD]);
-        nof_put32(f + 8, (uint32_t) - (int32_t)(rec[R_LEN] % 3));
+        nof_put64(f + NOF_WIRE_CANCELLED_ASKER, r->heard[ROGUE_ASKER].handle[rec[R_HANDLE] % ROGUE_HEARD]);
+        nof_put32(f + NOF_WIRE_CANCELLED_STATUS, (uint32_t) - (int32_t)(rec[R_LEN] % 3));
         return NOF_WIRE_CANCELLED_BYTES;
     default:
         return codec_fields(flow, rec, type, f);
@@ -436,7 +443,7 @@ void rogue_transport(struct rogue *r, const uint8_t *rec)
         return;
     case 3:
         fill.type = NOF_WIRE_PROBE_ACK;
-        fill.fields_bytes = rec[R_LEN] & 4;
+        fill.fields_bytes = rec[R_LEN] & NOF_WIRE_PROBE_ACK_BYTES;
         nof_put32(body, 1400u + rec[R_MORE]);
         put(r, &fill, r->core_conn, body, fill.fields_bytes);
         return;
@@ -468,7 +475,8 @@ void rogue_init(struct rogue *r, struct world *w, unsigned nic, const struct nof
     r->conn = 0x5ull << 32;
     r->nonce = 77;
     memset(r->key, (int)job, sizeof r->key);
-    r->self = (struct nof_packet_addr){.mac = {2, 0, 0, 0, 0, 3}, .udp_port = 48620, .ip4 = 0x0a000004};
+    r->self =
+        (struct nof_packet_addr){.mac = {2, 0, 0, 0, 0, 3}, .udp_port = NOF_WIRE_UDP_PORT, .ip4 = 0x0a000004};
     r->core = (struct nof_packet_addr){.udp_port = core->udp_port, .ip4 = core->ip4};
     memcpy(r->core.mac, core->mac, sizeof r->core.mac);
     void *mem = aligned_alloc(NOF_DFCM_ALIGN, (nof_dfcm_mem_size(ROGUE_LOG2) + 63) / 64 * 64);

@@ -11,7 +11,6 @@
 
 #define US 1000ull
 #define BEGIN 1000000ull
-#define ACKS_FIXED 8u
 
 static void open_path(struct alone *a)
 {
@@ -38,12 +37,12 @@ static void hear_data(struct alone *a, uint64_t now_ns, uint32_t pn, uint8_t fla
 /* ACKS with `nwords` words, of which the first is `bits`. */
 static void hear_acks(struct alone *a, uint64_t now_ns, uint32_t ack, uint32_t bits, uint32_t nwords)
 {
-    uint8_t f[ACKS_FIXED + 4 * NOF_WIRE_ACKS_WORDS_MAX] = {0};
+    uint8_t f[NOF_WIRE_ACKS_BITMAP + 4 * NOF_WIRE_ACKS_WORDS_MAX] = {0};
     struct nof_packet_fill fill = {
-        .type = NOF_WIRE_ACKS, .fields_bytes = (uint8_t)(ACKS_FIXED + 4 * nwords), .ack = ack};
+        .type = NOF_WIRE_ACKS, .fields_bytes = (uint8_t)(NOF_WIRE_ACKS_BITMAP + 4 * nwords), .ack = ack};
 
-    nof_put32(f + 4, nwords);
-    nof_put32(f + ACKS_FIXED, bits);
+    nof_put32(f + NOF_WIRE_ACKS_COUNT, nwords);
+    nof_put32(f + NOF_WIRE_ACKS_BITMAP, bits);
     alone_peer_says(a, now_ns, &fill, f, fill.fields_bytes);
 }
 
@@ -80,11 +79,11 @@ static void assert_acks(const struct alone *a, uint32_t ack, uint32_t delay_us, 
 
     assert_int_equal(c[NOF_WIRE_TYPE], NOF_WIRE_ACKS);
     assert_int_equal(nof_get32(c + NOF_WIRE_ACK), ack);
-    assert_int_equal(c[NOF_WIRE_FIELDS], ACKS_FIXED + 4 * nwords);
-    assert_int_equal(nof_get32(f), delay_us);
-    assert_int_equal(nof_get32(f + 4), nwords);
+    assert_int_equal(c[NOF_WIRE_FIELDS], NOF_WIRE_ACKS_BITMAP + 4 * nwords);
+    assert_int_equal(nof_get32(f + NOF_WIRE_ACKS_DELAY), delay_us);
+    assert_int_equal(nof_get32(f + NOF_WIRE_ACKS_COUNT), nwords);
     if (nwords > 0)
-        assert_int_equal(nof_get32(f + ACKS_FIXED), bits);
+        assert_int_equal(nof_get32(f + NOF_WIRE_ACKS_BITMAP), bits);
 }
 
 static void a_frame_is_acknowledged_after_ack_delay(void **state)
@@ -134,7 +133,8 @@ static void a_gap_is_told_at_once_with_what_came_beyond(void **state)
     assert_acks(&a, 100, 0, 1, 1);
     hear_data(&a, BEGIN, 133, 0);
     assert_acks(&a, 100, 0, 2, 1);
-    assert_int_equal(nof_get32(a.last + NOF_WIRE_OUTER_BYTES + NOF_WIRE_COMMON_BYTES + ACKS_FIXED + 4), 1);
+    assert_int_equal(
+        nof_get32(a.last + NOF_WIRE_OUTER_BYTES + NOF_WIRE_COMMON_BYTES + NOF_WIRE_ACKS_BITMAP + 4), 1);
     hear_data(&a, BEGIN, 100, 0);
     assert_acks(&a, 102, 0, 1, 1u << 30);
     assert_int_equal(a.delivered, 2);
@@ -201,8 +201,8 @@ static void what_cannot_be_acknowledged_is_not(void **state)
     assert_int_equal(a.counters[NOF_C_DROP_LENGTH], 0);
     struct nof_packet_fill fill = {.type = NOF_WIRE_ACKS, .fields_bytes = 4, .ack = 204};
     alone_peer_says(&a, BEGIN, &fill, "\0\0\0", 4);
-    uint8_t f[ACKS_FIXED] = {0, 0, 0, 0, 1};
-    fill.fields_bytes = ACKS_FIXED;
+    uint8_t f[NOF_WIRE_ACKS_BITMAP] = {[NOF_WIRE_ACKS_COUNT] = 1};
+    fill.fields_bytes = NOF_WIRE_ACKS_BITMAP;
     alone_peer_says(&a, BEGIN, &fill, f, sizeof f); /* says one word and has none */
     assert_int_equal(a.counters[NOF_C_DROP_LENGTH], 2);
     assert_int_equal(alone_close(&a), 0);

@@ -78,10 +78,10 @@ static void timeout(struct alone *a, uint64_t now_ns)
 /* Packets from FIRST_PN + 1 on by `bits`; FIRST_PN is missing. */
 static void hear_acks(struct alone *a, uint64_t now_ns, uint32_t bits)
 {
-    uint8_t f[12] = {[4] = 1};
+    uint8_t f[NOF_WIRE_ACKS_BITMAP + 4] = {[NOF_WIRE_ACKS_COUNT] = 1};
     struct nof_packet_fill fill = {.type = NOF_WIRE_ACKS, .fields_bytes = sizeof f, .ack = FIRST_PN};
 
-    nof_put32(f + 8, bits);
+    nof_put32(f + NOF_WIRE_ACKS_BITMAP, bits);
     alone_peer_says(a, now_ns, &fill, f, sizeof f);
 }
 

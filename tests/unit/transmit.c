@@ -47,8 +47,9 @@ static uint32_t send_one(struct nof_path *p)
 
 static void hear_all(struct alone *a, uint64_t now_ns)
 {
-    const uint8_t f[8] = {0};
-    struct nof_packet_fill fill = {.type = NOF_WIRE_ACKS, .fields_bytes = 8, .ack = a->path->sent.next_pn};
+    const uint8_t f[NOF_WIRE_ACKS_BITMAP] = {0};
+    struct nof_packet_fill fill = {
+        .type = NOF_WIRE_ACKS, .fields_bytes = sizeof f, .ack = a->path->sent.next_pn};
 
     alone_peer_says(a, now_ns, &fill, f, sizeof f);
 }

@@ -3,8 +3,8 @@
 #
 # usage: core_purity.sh libnof_core.a
 # The core asks nothing of an operating system: all that its archive leaves undefined are the memory functions
-# that compilers call by themselves, ISA-L's CRC, what the compiler knows of the processor, and what hardening and wide
-# arithmetic insert.
+# that compilers call by themselves, ISA-L's CRC, what the compiler knows of the processor, and what hardening, wide
+# arithmetic and numbers of 128 bits (__float128 of a reduction) insert.
 set -eu
 archive=$1
 command -v nm >/dev/null || { echo "skipped: nm is missing; apt install binutils"; exit 77; }
@@ -20,7 +20,8 @@ fi
 [ -s "$work/given" ] || { echo "$archive defines nothing"; exit 1; }
 
 allowed='^(mem(cpy|move|set|cmp|chr)|__mem(cpy|move|set)_chk|crc32_iscsi|__cpu_model|__stack_chk_fail(_local)?'
-allowed="$allowed"'|__u?(div|mod|mul|divmod)[sdt]i[34]|__popcount[sd]i2|_GLOBAL_OFFSET_TABLE_)$'
+allowed="$allowed"'|__u?(div|mod|mul|divmod)[sdt]i[34]|__popcount[sd]i2|_GLOBAL_OFFSET_TABLE_'
+allowed="$allowed"'|__(add|sub|mul)tf3|__floatsitf|__(eq|ne|lt|le|gt|ge|unord)tf2)$'
 if comm -23 "$work/asked" "$work/given" | grep -vE "$allowed" >"$work/foreign"; then
     while read -r symbol; do
         echo "the core calls $symbol:" "$(nm -uA "$archive" 2>/dev/null | awk -v s="$symbol" '$NF == s { print $1 }' | tr '\n' ' ')"

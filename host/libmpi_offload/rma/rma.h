@@ -42,7 +42,7 @@ enum nof_rma_kind {
 
 struct nof_rma_command {
     uint8_t kind;
-    uint8_t op; /* enum nof_op_kind */
+    uint8_t op; /* as nof_op.kind */
     uint8_t flags;
     uint8_t exclusive; /* LOCK */
     int32_t tag; /* of the messages that belong to it */

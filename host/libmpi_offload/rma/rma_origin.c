@@ -27,7 +27,7 @@ struct checked {
     struct nof_type *result; /* where the reply goes; NULL: there is none */
     struct nof_type *target;
     struct nof_type *basic;
-    enum nof_op_kind op;
+    unsigned op; /* as nof_op.kind */
 };
 
 static int check_buffer(const struct nof_rma_buffer *b, struct nof_type **type_out)
@@ -49,7 +49,7 @@ static int check_op(struct checked *x)
     if (x->target->size == 0 || x->o->target_count == 0)
         return MPI_SUCCESS;
     x->basic = nof_rma_basic(x->target);
-    if (x->basic == NULL || nof_op_kernel_of(op->kind, x->basic->basic) == NULL)
+    if (x->basic == NULL || !nof_reduce_defined(op->kind, x->basic->basic))
         return nof_error(MPI_ERR_OP, "%s is not defined on the elements of the target datatype", op->name);
     return MPI_SUCCESS;
 }
@@ -57,11 +57,11 @@ static int check_op(struct checked *x)
 /* MPI 4.1, 12.3.4: integers, logicals and bytes. */
 static int check_cas(const struct checked *x)
 {
-    enum nof_basic basic = x->target->basic;
-    bool logical = basic >= NOF_BASIC_BOOL8 && basic <= NOF_BASIC_LOGICAL128;
+    enum nof_reduce_type basic = x->target->basic;
+    bool logical = basic >= NOF_REDUCE_BOOL8 && basic <= NOF_REDUCE_LOGICAL128;
     if (x->o->compare == NULL)
         return nof_error(MPI_ERR_BUFFER, "the value to compare with is NULL");
-    if (basic != NOF_BASIC_BYTE && !logical && nof_op_kernel_of(NOF_OP_BXOR, basic) == NULL)
+    if (basic != NOF_REDUCE_BYTE && !logical && !nof_reduce_defined(NOF_REDUCE_BXOR, basic))
         return nof_error(MPI_ERR_TYPE, "%s cannot be compared and swapped", x->target->name);
     return MPI_SUCCESS;
 }

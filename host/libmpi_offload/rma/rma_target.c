@@ -100,7 +100,7 @@ static void *spread(const struct nof_type *basic, const void *packed, size_t n)
     return spread;
 }
 
-static int combine_packed(nof_op_kernel kernel, const struct nof_type *basic, const void *payload,
+static int combine_packed(nof_reduce_kernel kernel, const struct nof_type *basic, const void *payload,
                           void *inout, size_t n)
 {
     if (basic->contiguous) {
@@ -133,7 +133,7 @@ static int combine(struct nof_rma_work *work, const void *payload)
         return MPI_SUCCESS;
     }
     const struct nof_type *basic = nof_rma_predefined(c->basic);
-    nof_op_kernel kernel = basic == NULL ? NULL : nof_op_kernel_of((enum nof_op_kind)c->op, basic->basic);
+    nof_reduce_kernel kernel = basic == NULL ? NULL : nof_reduce_kernel_of(c->op, basic->basic);
     if (kernel == NULL)
         return MPI_ERR_OP;
     size_t n = bytes / basic->size;

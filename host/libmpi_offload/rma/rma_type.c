@@ -195,9 +195,9 @@ struct nof_type *nof_rma_predefined(uint32_t number)
 
 struct nof_type *nof_rma_basic(const struct nof_type *type)
 {
-    static struct nof_type *by_basic[NOF_BASIC_COUNT];
-    enum nof_basic basic = type->basic != NOF_BASIC_NONE ? type->basic : type->uniform;
-    if (basic == NOF_BASIC_NONE)
+    static struct nof_type *by_basic[NOF_REDUCE_TYPES];
+    enum nof_reduce_type basic = type->basic != NOF_REDUCE_NONE ? type->basic : type->uniform;
+    if (basic == NOF_REDUCE_NONE)
         return NULL;
     for (uint32_t number = ABI_TYPES_FIRST; by_basic[basic] == NULL && number < ABI_TYPES_END; number++) {
         struct nof_type *candidate = nof_rma_predefined(number);

@@ -6,13 +6,25 @@
 
 #include "base/error.h"
 
-#define OP(abi, what) [abi] = {.kind = NOF_OP_##what, .commutative = true, .name = "MPI_" #what}
+#define OP(abi, what, number) [abi] = {.kind = number, .commutative = true, .name = "MPI_" #what}
+#define REDUCTION(abi, what) OP(abi, what, NOF_REDUCE_##what)
 
 /* By the number that the ABI gave it. */
 static struct nof_op predefined[] = {
-    OP(0x21, SUM),    OP(0x22, MIN),    OP(0x23, MAX),     OP(0x24, PROD),  OP(0x28, BAND),
-    OP(0x29, BOR),    OP(0x2a, BXOR),   OP(0x30, LAND),    OP(0x31, LOR),   OP(0x32, LXOR),
-    OP(0x38, MINLOC), OP(0x39, MAXLOC), OP(0x3c, REPLACE), OP(0x3d, NO_OP),
+    REDUCTION(0x21, SUM),
+    REDUCTION(0x22, MIN),
+    REDUCTION(0x23, MAX),
+    REDUCTION(0x24, PROD),
+    REDUCTION(0x28, BAND),
+    REDUCTION(0x29, BOR),
+    REDUCTION(0x2a, BXOR),
+    REDUCTION(0x30, LAND),
+    REDUCTION(0x31, LOR),
+    REDUCTION(0x32, LXOR),
+    REDUCTION(0x38, MINLOC),
+    REDUCTION(0x39, MAXLOC),
+    OP(0x3c, REPLACE, NOF_OP_REPLACE),
+    OP(0x3d, NO_OP, NOF_OP_NO_OP),
 };
 
 static struct nof_op *find(MPI_Op handle)
@@ -30,7 +42,7 @@ int nof_op_check(MPI_Op handle, const struct nof_type *type, struct nof_op **op_
         return nof_error(MPI_ERR_OP, "%s",
                          handle == MPI_OP_NULL ? "the operation is MPI_OP_NULL"
                                                : "the handle names no operation (freed?)");
-    if (type != NULL && op->kind != NOF_OP_USER && nof_op_kernel_of(op->kind, type->basic) == NULL)
+    if (type != NULL && op->kind != NOF_OP_USER && !nof_reduce_defined(op->kind, type->basic))
         return nof_error(MPI_ERR_OP, "%s is not defined on %s", op->name,
                          type->predefined ? type->name : "a derived datatype");
     *op_out = op;
@@ -85,5 +97,5 @@ void nof_op_apply(struct nof_op *op, struct nof_type *type, const void *in, void
     if (op->kind == NOF_OP_USER)
         apply_user(op, type, in, inout, count);
     else
-        nof_op_kernel_of(op->kind, type->basic)(in, inout, count);
+        nof_reduce_kernel_of(op->kind, type->basic)(in, inout, count);
 }

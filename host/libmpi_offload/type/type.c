@@ -15,7 +15,7 @@
 struct predefined {
     MPI_Datatype handle;
     const char *name;
-    enum nof_basic basic;
+    enum nof_reduce_type basic;
     uint32_t size; /* of the data */
     uint32_t extent; /* pairs have padding */
     uint32_t align;
@@ -42,7 +42,7 @@ struct predefined {
                     : NOF_EXT_16)
 #define ROW(handle, name, basic, size, extent, align, ext, first, second) \
     { \
-        handle, name, NOF_BASIC_##basic, size, extent, align, ext, first, second \
+        handle, name, NOF_REDUCE_##basic, size, extent, align, ext, first, second \
     }
 #define ONE(handle, ctype, basic) \
     ROW(handle, #handle, basic, sizeof(ctype), sizeof(ctype), _Alignof(ctype), EXT(ctype), sizeof(ctype), 0)
@@ -130,15 +130,15 @@ static const struct predefined table[] = {
     RAW(MPI_COMPLEX16, 16, 8, C64),
     RAW(MPI_COMPLEX32, 32, 16, C128),
 
-    PAIR(MPI_FLOAT_INT, float, int, FLOAT_INT),
-    PAIR(MPI_DOUBLE_INT, double, int, DOUBLE_INT),
-    PAIR(MPI_LONG_INT, long, int, LONG_INT),
-    PAIR(MPI_2INT, int, int, 2INT),
-    PAIR(MPI_SHORT_INT, short, int, SHORT_INT),
-    PAIR(MPI_LONG_DOUBLE_INT, long double, int, LONG_DOUBLE_INT),
-    PAIR(MPI_2REAL, float, float, 2FLOAT),
-    PAIR(MPI_2DOUBLE_PRECISION, double, double, 2DOUBLE),
-    PAIR(MPI_2INTEGER, int32_t, int32_t, 2INT),
+    PAIR(MPI_FLOAT_INT, float, int, F32_I32),
+    PAIR(MPI_DOUBLE_INT, double, int, F64_I32),
+    PAIR(MPI_LONG_INT, long, int, I64_I32),
+    PAIR(MPI_2INT, int, int, I32_I32),
+    PAIR(MPI_SHORT_INT, short, int, I16_I32),
+    PAIR(MPI_LONG_DOUBLE_INT, long double, int, LD_I32),
+    PAIR(MPI_2REAL, float, float, F32_F32),
+    PAIR(MPI_2DOUBLE_PRECISION, double, double, F64_F64),
+    PAIR(MPI_2INTEGER, int32_t, int32_t, I32_I32),
 };
 
 static struct nof_type predefined_types[PREDEFINED_COUNT];
@@ -239,9 +239,9 @@ struct nof_type *nof_type_predefined(MPI_Datatype handle)
     return &predefined_types[nof_lib_bits(handle) - PREDEFINED_FIRST];
 }
 
-struct nof_type *nof_type_of_basic(enum nof_basic basic)
+struct nof_type *nof_type_of_basic(enum nof_reduce_type basic)
 {
-    for (size_t i = 0; basic != NOF_BASIC_NONE && i < PREDEFINED_COUNT; i++)
+    for (size_t i = 0; basic != NOF_REDUCE_NONE && i < PREDEFINED_COUNT; i++)
         if (predefined_types[i].basic == basic && predefined_types[i].contiguous)
             return &predefined_types[i];
     return NULL;

@@ -17,6 +17,7 @@
 #define NOF_MPI_TYPE_H
 
 #include "base/lib.h"
+#include "nof/reductions.h"
 
 /* Nesting of LOOP and LIST beyond which a constructor answers MPI_ERR_INTERN: walks recurse. */
 #define NOF_TREE_DEPTH_MAX 512
@@ -72,43 +73,6 @@ struct nof_tree {
     };
 };
 
-/* What a predefined type is for the operations and for the NIC's codec. */
-enum nof_basic {
-    NOF_BASIC_NONE, /* derived, or no arithmetic */
-    NOF_BASIC_I8,
-    NOF_BASIC_U8,
-    NOF_BASIC_I16,
-    NOF_BASIC_U16,
-    NOF_BASIC_I32,
-    NOF_BASIC_U32,
-    NOF_BASIC_I64,
-    NOF_BASIC_U64,
-    NOF_BASIC_I128,
-    NOF_BASIC_F32,
-    NOF_BASIC_F64,
-    NOF_BASIC_LD,
-    NOF_BASIC_F128,
-    NOF_BASIC_C32,
-    NOF_BASIC_C64,
-    NOF_BASIC_CLD,
-    NOF_BASIC_C128,
-    NOF_BASIC_BOOL8,
-    NOF_BASIC_LOGICAL16,
-    NOF_BASIC_LOGICAL32,
-    NOF_BASIC_LOGICAL64,
-    NOF_BASIC_LOGICAL128,
-    NOF_BASIC_BYTE,
-    NOF_BASIC_FLOAT_INT,
-    NOF_BASIC_DOUBLE_INT,
-    NOF_BASIC_LONG_INT,
-    NOF_BASIC_2INT,
-    NOF_BASIC_SHORT_INT,
-    NOF_BASIC_LONG_DOUBLE_INT,
-    NOF_BASIC_2FLOAT,
-    NOF_BASIC_2DOUBLE,
-    NOF_BASIC_COUNT
-};
-
 struct nof_type_contents;
 
 struct nof_type;
@@ -130,8 +94,8 @@ struct nof_type {
     bool committed;
     bool contiguous; /* any number of elements is one block, starting at lb of the tree */
     bool bounded; /* lb and ub were set by hand somewhere inside, and override all others */
-    enum nof_basic basic; /* of a predefined type */
-    enum nof_basic uniform; /* what all basic elements are, NONE if they differ */
+    enum nof_reduce_type basic; /* of a predefined type: what it is for operations and the NIC's codec */
+    enum nof_reduce_type uniform; /* what all basic elements are, NONE if they differ */
     size_t size;
     ptrdiff_t lb;
     ptrdiff_t ub;
@@ -186,8 +150,8 @@ int nof_type_check_data(MPI_Datatype handle, const void *buf, MPI_Count count, s
 /* A predefined type by its handle. */
 struct nof_type *nof_type_predefined(MPI_Datatype handle);
 
-/* A predefined type without holes of that kind; NULL for NOF_BASIC_NONE and for pairs with holes. */
-struct nof_type *nof_type_of_basic(enum nof_basic basic);
+/* A predefined type without holes of that kind; NULL for NOF_REDUCE_NONE and for pairs with holes. */
+struct nof_type *nof_type_of_basic(enum nof_reduce_type basic);
 
 struct nof_type *nof_type_byte(void); /* MPI_BYTE: what the library itself sends */
 

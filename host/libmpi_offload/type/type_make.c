@@ -19,7 +19,7 @@ static struct nof_type *new_type(struct nof_tree *tree, ptrdiff_t lb, ptrdiff_t 
     type->lb = lb;
     type->ub = ub;
     type->tree = tree;
-    type->uniform = like == NULL ? NOF_BASIC_NONE : like->uniform;
+    type->uniform = like == NULL ? NOF_REDUCE_NONE : like->uniform;
     type->align = like == NULL ? 1 : like->align;
     type->bounded = like != NULL && like->bounded;
     type->contiguous = tree->size == 0 || (tree->dense && ub - lb == (ptrdiff_t)tree->size);
@@ -78,12 +78,12 @@ bool nof_type_blocks_fit(size_t count, const struct nof_type_block *blocks)
 /* What holds of all blocks together: bounds, the strictest alignment, the kind of the elements. */
 static struct nof_type common(size_t count, const struct nof_type_block *blocks)
 {
-    struct nof_type all = {.align = 1, .uniform = count == 0 ? NOF_BASIC_NONE : blocks[0].type->uniform};
+    struct nof_type all = {.align = 1, .uniform = count == 0 ? NOF_REDUCE_NONE : blocks[0].type->uniform};
     bool first = true;
     for (size_t i = 0; i < count; i++) {
         const struct nof_type *old = blocks[i].type;
         if (old->uniform != all.uniform)
-            all.uniform = NOF_BASIC_NONE;
+            all.uniform = NOF_REDUCE_NONE;
         if (blocks[i].count == 0 || (all.bounded && !old->bounded))
             continue;
         if (old->bounded && !all.bounded)

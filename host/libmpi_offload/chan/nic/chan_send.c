@@ -15,10 +15,10 @@ static struct nof_chan_nic_peer *peer_of(const struct nof_request *req)
 
 static uint8_t elem_of(const struct nof_type *type)
 {
-    static const uint8_t elem[NOF_BASIC_COUNT] = {
-        [NOF_BASIC_F64] = NOF_ELEM_F64, [NOF_BASIC_F32] = NOF_ELEM_F32, [NOF_BASIC_I64] = NOF_ELEM_I64,
-        [NOF_BASIC_U64] = NOF_ELEM_I64, [NOF_BASIC_I32] = NOF_ELEM_I32, [NOF_BASIC_U32] = NOF_ELEM_I32,
-        [NOF_BASIC_C64] = NOF_ELEM_C64, [NOF_BASIC_C32] = NOF_ELEM_C32,
+    static const uint8_t elem[NOF_REDUCE_TYPES] = {
+        [NOF_REDUCE_F64] = NOF_ELEM_F64, [NOF_REDUCE_F32] = NOF_ELEM_F32, [NOF_REDUCE_I64] = NOF_ELEM_I64,
+        [NOF_REDUCE_U64] = NOF_ELEM_I64, [NOF_REDUCE_I32] = NOF_ELEM_I32, [NOF_REDUCE_U32] = NOF_ELEM_I32,
+        [NOF_REDUCE_C64] = NOF_ELEM_C64, [NOF_REDUCE_C32] = NOF_ELEM_C32,
     };
     return elem[type->uniform];
 }

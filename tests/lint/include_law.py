@@ -51,6 +51,8 @@ INSIDE_CORE = (
     ("msg/", BELOW_TOP),
     ("compress/", BELOW_TOP + ("firmware/compress/",)),
     ("ahead/", BELOW_TOP + ("firmware/ahead/",)),
+    (r"coll/reduce\.", CONTRACT + ("firmware/base/", "firmware/coll/reduce.h")),
+    ("coll/", BELOW_TOP + ("firmware/coll/",)),
     # What is in these headers is in everybody's.
     (r"nic\.h", CONTRACT + VALUES + STATE + ("firmware/transport/",)),
 )

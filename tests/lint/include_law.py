@@ -19,6 +19,8 @@ MPI = re.compile(r"^(mpi|mpi_offload|mpio|pmi\d?|pmix)\.h$")
 # Headers without an operating system behind them, and ISA-L's CRC.
 BARE = re.compile(r"^(stdint|stddef|stdbool|stdalign|stdatomic|limits|inttypes|string|float|assert)\.h$"
                   r"|^(isa-l/)?crc\.h$|^isa-l\.h$|^[a-z]?mmintrin\.h$|^immintrin\.h$|^cpuid\.h$|^x86intrin\.h$|^arm_\w+\.h$")
+# The same, and memory.
+PURE = re.compile(BARE.pattern + r"|^stdlib\.h$")
 CONTRACT = ("include/nof/", "include/nof_private/")
 CORE = tuple(f"firmware/{folder}/" for folder in
              ("base", "codec", "predict", "transport", "flow", "match", "payload", "msg", "compress", "ahead", "coll"))
@@ -86,6 +88,7 @@ LAWS = (
     *((re.compile(rf"^firmware/nofd/{folder}/"), Law(f"nofd/{folder}", NOFD_BELOW + below, dpdk=re.compile(".")))
       for folder, below in NOFD),
     (re.compile(r"^firmware/nofd/"), Law("daemon", NOFD_BELOW + ("firmware/nofd/",), dpdk=re.compile("."))),
+    (re.compile(r"^host/phases"), Law("schedulers of phases", ("include/nof/status.h", "host/phases"), outside=PURE, beside=False)),
     (re.compile(r"^host/[^/]+$"), Law("host driver", CONTRACT + ("host/*",), dpdk=RING_ONLY)),
     (re.compile(r"^host/record/"),
      Law("recorder", ("include/nof_private/recording.h", "host/libmpi_offload/include/", "host/record/"), mpi=True)),
@@ -101,7 +104,7 @@ LAWS = (
     (re.compile(r"^tools/(?!.*(bench|sim))"),
      Law("tools", ("include/nof/", "include/nof_private/board.h", "include/nof_private/nearest.h", "include/nof_private/recording.h",
                    "include/nof_private/rundir.h",
-                   "include/nof_private/units.h", "tools/"))),
+                   "include/nof_private/units.h", "host/phases.h", "tools/"))),
     (re.compile(r"^examples/embed\.c$"), Law("examples of the core", ("include/nof/", "firmware/port/fabric/fabric.h"))),
     (re.compile(r"^examples/"), Law("examples", ("host/libmpi_offload/include/",), mpi=True)),
 )

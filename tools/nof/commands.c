@@ -103,6 +103,8 @@ int main(int argc, char **argv)
         {"doctor", nof_cmd_doctor, "what this machine allows, and what to do about the rest", needs_dpdk},
         {"bench", nof_cmd_bench, "measure, beside a peer where there is one", needs_sources},
         {"replay", nof_cmd_replay, "recorded receive calls through a receive predictor", needs_sources},
+        {"schedule", nof_cmd_schedule, "deal a pattern of messages into phases without contention",
+         needs_sources},
         {"sim", nof_cmd_sim, "the firmware under a virtual clock, with faults", needs_sources},
         {NULL, NULL, NULL, NULL},
     };

@@ -23,6 +23,7 @@ int nof_cmd_set(int argc, char **argv) NOF_OPTIONAL;
 int nof_cmd_doctor(int argc, char **argv) NOF_OPTIONAL;
 int nof_cmd_bench(int argc, char **argv) NOF_OPTIONAL;
 int nof_cmd_replay(int argc, char **argv) NOF_OPTIONAL;
+int nof_cmd_schedule(int argc, char **argv) NOF_OPTIONAL;
 int nof_cmd_sim(int argc, char **argv) NOF_OPTIONAL;
 
 /* `nof bench NAME`. With --json each prints exactly one object and nothing else on stdout, and exits 0

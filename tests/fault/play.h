@@ -14,7 +14,7 @@
 
 #define PLAY_OPS 160
 #define PLAY_RANKS 3
-#define PLAY_ARENA (1u << 20)
+#define PLAY_ARENA (5u << 17)
 #define PLAY_NONE UINT32_MAX
 
 /* Where the bytes of a message lie in a buffer that is not contiguous. */

@@ -4,6 +4,7 @@
 #include "world_state.h"
 
 #include <assert.h>
+#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -269,8 +270,16 @@ static const struct nof_host_ops host_ops = {.dma_read = dma_read,
                                              .cycles = cycles,
                                              .log = log_text};
 
+/* What a world frees the next one takes: to have the kernel zero it in between costs most of a short test. */
+static void keep_memory(void)
+{
+    mallopt(M_MMAP_THRESHOLD, 32 << 20);
+    mallopt(M_TRIM_THRESHOLD, 1 << 30);
+}
+
 struct world *world_init(const struct world_config *cfg)
 {
+    keep_memory();
     struct world *w = calloc(1, sizeof *w);
     w->cfg = *cfg;
     if (cfg->arena_bytes == 0)

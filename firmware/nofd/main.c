@@ -4,6 +4,7 @@
 #include <argp.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <malloc.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -258,6 +259,8 @@ int main(int argc, char **argv)
     int signal_fd;
     int parent_fd;
 
+    /* A large pool costs memory only where it is used, unless the environment has malloc() fill what it gives. */
+    (void)mallopt(M_PERTURB, 0);
     nofd_daemon_init(&d);
     nofd_options_read(&d.options, argc, argv);
     nofd_log_set_level((enum nofd_log_level)d.options.feature[NOF_F_LOG_LEVEL]);

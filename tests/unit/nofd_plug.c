@@ -2,6 +2,7 @@
  *
  * NICs out of options: as many as were asked for, each with what the options say, and nothing of them if one cannot be
  * had. The fabric is real; cores, firmware and DPDK are stand-ins. */
+#include <malloc.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -344,6 +345,7 @@ static void one_that_cannot_be_had_leaves_none(void **state)
 
 int main(void)
 {
+    mallopt(M_PERTURB, 0); /* as nofd itself: pools are large */
     const struct CMUnitTest tests[] = {
         EACH(every_nic_of_the_fabric_is_its_own),
         EACH(links_are_as_asked_for),

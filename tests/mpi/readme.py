@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""What README.md shows works after tools/quickstart: its commands, in their order, beside a build that quickstart made.
+"""What README.md shows works: its commands, in their order, beside a build that tools/quickstart made, or beside BUILD.
 
-usage: readme.py SOURCE_ROOT
+usage: readme.py SOURCE_ROOT [BUILD]
 
 Left out: what needs a daemon that stays, Slurm, or the whole proof. What takes long is told to do less of the same."""
 import os
@@ -59,7 +59,10 @@ def main():
         env = {k: v for k, v in os.environ.items() if not k.startswith(("NOF_", "LD_", "MESON"))}
         env.update(NOF_BUILD_DIR=str(place / "build"), OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
                    OMPI_MCA_rmaps_base_oversubscribe="1")
-        run(str(source / "tools/quickstart"), source, env)
+        if len(sys.argv) > 2:
+            (place / "build").symlink_to(pathlib.Path(sys.argv[2]).resolve())
+        else:
+            run(str(source / "tools/quickstart"), source, env)
         (place / "tests").symlink_to(source / "tests")
         for original, name in PROGRAMS.items():
             shutil.copy(source / "tests/mpi/projects" / original, place / name)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The k-th call of the core to its port or its host fails, for every k there is: usage kth SCENARIO. A failure that
- * can be retried changes nothing but the time; one that breaks a copy ends that message, at both sides, and no
- * other. Nothing crashes, hangs, or stays behind. */
+ * The k-th call of the core to its port or its host fails, for every k there is (T_SLICE=N: for every N-th): usage kth
+ * SCENARIO. A failure that can be retried changes nothing but the time; one that breaks a copy ends that message, at
+ * both sides, and no other. Nothing crashes, hangs, or stays behind. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -18,6 +18,7 @@
 #define BURST 40
 
 static const struct scenario *chosen;
+static uint64_t slice = 1;
 
 enum dma { DMA_INLINE, DMA_READ_LATE, DMA_LATE, DMA_MODES };
 static const char *const dma_names[] = {"inline", "reads late", "late"};
@@ -48,7 +49,7 @@ static void for_every_call(const char *what, struct world_fault fault, int harm)
     for (enum dma dma = DMA_INLINE; dma < DMA_MODES; dma++) {
         fault.at = 0;
         uint64_t calls = once(dma, what, &fault, 0);
-        for (fault.at = 1; fault.at <= calls; fault.at++)
+        for (fault.at = 1; fault.at <= calls; fault.at += slice)
             (void)once(dma, what, &fault, harm);
     }
 }
@@ -116,7 +117,9 @@ int main(int argc, char **argv)
     for (unsigned i = 0; argc == 2 && i < scenarios_count; i++)
         if (strcmp(argv[1], scenarios[i].name) == 0)
             chosen = &scenarios[i];
-    if (chosen == NULL) {
+    if (getenv("T_SLICE") != NULL)
+        slice = strtoul(getenv("T_SLICE"), NULL, 10);
+    if (chosen == NULL || slice == 0) {
         fprintf(stderr, "usage: kth SCENARIO, one of:\n");
         for (unsigned i = 0; i < scenarios_count; i++)
             fprintf(stderr, "  %s\n", scenarios[i].name);

@@ -33,7 +33,7 @@
 
 #include "nof/card.h"
 
-#define NOF_ABI_VERSION 2u
+#define NOF_ABI_VERSION 3u
 #define NOF_BAR_MAGIC 0x3130524142464f4eull /* "NOFBAR01" */
 #define NOF_ATTACH_MAGIC 0x3148435441464f4eull /* "NOFATCH1" */
 #define NOF_DETACH_MAGIC 0x3148435444464f4eull /* "NOFDTCH1" */
@@ -80,7 +80,7 @@ struct nof_bar_identity {
     uint64_t staging_bytes;
     uint64_t bounce_offset; /* host allocates in it; NIC reads */
     uint64_t bounce_bytes;
-    uint64_t program_area_offset; /* layouts; host writes, NIC copies once */
+    uint64_t program_area_offset; /* layouts, programs; host writes, NIC copies once */
     uint64_t program_area_bytes;
     uint64_t assist_offset; /* fall-back DMA; both write */
     uint64_t assist_bytes;

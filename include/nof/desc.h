@@ -10,14 +10,16 @@
  * a field out of range is answered with NOF_EINVAL and counted; an unknown opcode or a cookie-less
  * fault fails the endpoint.
  *
- * Every SEND, RECV, PROBE, MPROBE, MRECV, PULL, FLUSH, LAYOUT and PEER gets exactly one completion
- * of the same name (PEER only on failure), unless it is answered NOMATCH, PARKED (see there) or
+ * Every SEND, RECV, PROBE, MPROBE, MRECV, PULL, FLUSH, LAYOUT, SCHED_OPEN, SCHED_START and PEER gets exactly one
+ * completion of the same name (PEER only on failure; of a START it is COMP_SCHED), unless it is answered NOMATCH, PARKED (see there) or
  * cancelled. Matching order is MPI's per (ctx, source). */
 #ifndef NOF_DESC_H
 #define NOF_DESC_H
 
 #include <assert.h>
 #include <stdint.h>
+
+#include "nof/program.h"
 
 #define NOF_ANY_SOURCE (-1)
 #define NOF_ANY_TAG (-1) /* tags are 0..INT32_MAX */
@@ -42,6 +44,12 @@ enum nof_desc_opcode {
     NOF_DESC_HINT = 14, /* `callsite` is that of the next RECV; changes no result; no completion */
     NOF_DESC_SEND_CANCEL = 15, /* of the SEND with `cookie`, ctx, peer and tag: see "Cancel of a send" */
     NOF_DESC_REVOKED = 16, /* answer to NOF_COMP_REVOKE; no completion */
+    NOF_DESC_SCHED_OPEN = 17, /* validate and copy a program (nof/program.h) out of the program area */
+    NOF_DESC_SCHED_FREE = 18, /* of one that does not run; no completion */
+    NOF_DESC_SCHED_START =
+        19, /* run it: ctx, tag, sched.base; NOF_COMP_SCHED when it has ended, or declined */
+    NOF_DESC_SCHED_CONTINUE = 20, /* step sched.base[0] is done with status sched.base[1]; no completion */
+    NOF_DESC_SCHED_CANCEL = 21, /* of one that runs: NOF_COMP_SCHED follows soon; no completion */
 };
 
 enum nof_desc_flags {
@@ -91,6 +99,12 @@ struct nof_desc {
             uint32_t count; /* RELEASE: 1..NOF_RELEASE_MAX */
             uint32_t offset[NOF_RELEASE_MAX];
         } release;
+        struct { /* SCHED_...: a program by name and generation */
+            uint32_t name;
+            uint32_t generation;
+            uint64_t
+                base[NOF_PROGRAM_BASES]; /* START: addresses; OPEN: [0] is the offset in the program area */
+        } sched;
         struct { /* SPILL_END: completions seen by the library since the start of the endpoint */
             uint64_t spills_seen; /* SPILL */
             uint64_t nomatches_seen; /* NOF_ENOMATCH answers to RECV, and to PROBE and MPROBE with WAIT */
@@ -140,6 +154,9 @@ enum nof_comp_opcode {
     NOF_COMP_LAYOUT = NOF_DESC_LAYOUT,
     NOF_COMP_SPILL_END = NOF_DESC_SPILL_END,
     NOF_COMP_SEND_CANCEL = NOF_DESC_SEND_CANCEL,
+    NOF_COMP_SCHED_OPEN = NOF_DESC_SCHED_OPEN,
+    NOF_COMP_SCHED =
+        NOF_DESC_SCHED_START, /* NOF_EAGAIN: declined; handle: the first step that failed, peer: its peer */
     NOF_COMP_SPILL = 32, /* flags say where the payload is; REMOTE: handle for PULL */
     NOF_COMP_PARKED = 33,
     NOF_COMP_GRANT = 34,
@@ -147,6 +164,7 @@ enum nof_comp_opcode {
     NOF_COMP_ASSIST = 36, /* fall-back DMA: copy between user memory and the assist area */
     NOF_COMP_FAILED = 37, /* the endpoint itself failed: last completion ever; status says why */
     NOF_COMP_REVOKE = 38, /* may the sender have this spilled message back? handle: its sender_handle */
+    NOF_COMP_SCHED_HOST = 39, /* cookie of the START; the host does step `handle`, then SCHED_CONTINUE */
 };
 
 enum nof_comp_flags {

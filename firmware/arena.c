@@ -37,6 +37,7 @@ int nof_arena_check(const struct nof_nic_config *in, struct nof_nic_config *out)
     ok &= pick(in->max_posted, 16384, 1, 1u << 22, &out->max_posted);
     ok &= pick(in->max_envelopes, 8192, 1, 1u << 22, &out->max_envelopes);
     ok &= pick(in->max_layouts, 256, 1, 65536, &out->max_layouts);
+    ok &= pick(in->max_schedules, 256, 1, 65536, &out->max_schedules);
     ok &= pick(in->window_frames, 256, 32, 1024, &out->window_frames);
     ok &= (out->window_frames & (out->window_frames - 1)) == 0;
     ok &= pick(in->sent_frames, 8192, 32, 1u << 22, &out->sent_frames);
@@ -131,6 +132,9 @@ static void carve_tables(struct carver *c, struct nof_nic *nic, const struct nof
     nic->send_cookies = carve_buckets(c, z->sends, &nic->send_cookies_mask);
     nic->layouts.bucket = carve_buckets(c, cfg->max_layouts, &nic->layouts.mask);
     nic->layouts.used = carve(c, cfg->max_endpoints, sizeof *nic->layouts.used);
+    nic->colls.bucket = carve_buckets(c, cfg->max_schedules, &nic->colls.mask);
+    nic->colls.used = carve(c, cfg->max_endpoints, sizeof *nic->colls.used);
+    nic->drives = carve(c, cfg->max_schedules, sizeof *nic->drives);
 }
 
 static void carve_pools(struct carver *c, struct nof_nic *nic, const struct nof_nic_config *cfg,
@@ -148,6 +152,9 @@ static void carve_pools(struct carver *c, struct nof_nic *nic, const struct nof_
     /* Two chunks each on average, and one layout of the largest size always fits. */
     carve_pool(c, &nic->layouts.chunks, 2 * cfg->max_layouts + NOF_LAYOUT_CHUNKS_MAX,
                sizeof(struct nof_layout_chunk));
+    carve_pool(c, &nic->colls.pool, cfg->max_schedules, sizeof(struct nof_coll_program));
+    carve_pool(c, &nic->colls.chunks, 2 * cfg->max_schedules + NOF_COLL_CHUNKS_MAX,
+               sizeof(struct nof_coll_chunk));
 }
 
 static void carve_grants(struct carver *c, struct nof_nic *nic)
@@ -205,6 +212,7 @@ static void set_shares(struct nof_nic *nic, const struct sizes *z)
     nof_share_init(&nic->peers_share, nic->cfg.max_peers, eps);
     nof_share_init(&nic->paths_share, nic->cfg.max_paths, nic->cfg.max_jobs);
     nof_layout_shares(&nic->layouts, eps);
+    nof_coll_shares(&nic->colls, eps);
     nic->posted_limit = nic->cfg.max_posted - eps * nic->posted_min;
     nic->dma_total = z->dma_blocks;
     nic->dma_free = z->dma_blocks;

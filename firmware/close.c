@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "close.h"
 
+#include "coll/drive.h"
 #include "flow/chores.h"
 #include "flow/completion.h"
 #include "flows.h"
@@ -63,7 +64,7 @@ static bool close_receives(struct nof_nic *nic, struct nof_endpoint *ep)
         nof_steps_spend(ep, FLOW_STEPS);
         if (r->state == NOF_RECV_POSTED)
             nof_recv_unpost(nic, r);
-        if (r->state == NOF_RECV_FLUSH || r->state == NOF_RECV_SEEK)
+        if (r->state == NOF_RECV_FLUSH || r->state == NOF_RECV_SEEK || r->state == NOF_RECV_SCHED)
             nof_recv_free(nic, r);
         else
             nof_recv_end(nic, r, NOF_ECANCELED);
@@ -124,6 +125,18 @@ static bool free_flows(struct nof_nic *nic, struct nof_endpoint *ep)
     return true;
 }
 
+/* Nothing of them is under way any more. */
+static bool free_programs(struct nof_nic *nic, struct nof_endpoint *ep)
+{
+    /* bound: buckets of programs, as far as the steps reach; paid by the endpoint's steps */
+    for (; nic->colls.used[ep->index].programs > 0 && ep->close_at <= nic->colls.mask; ep->close_at++) {
+        if (!may(nic, ep, 1))
+            return false;
+        nof_steps_spend(ep, nof_drive_close_bucket(nic, ep, ep->close_at));
+    }
+    return true;
+}
+
 static const close_fn pieces[] = {close_completions, close_flows, close_receives,
                                   close_unexpected,  close_held,  close_layouts};
 #define PIECES (sizeof pieces / sizeof pieces[0])
@@ -141,7 +154,7 @@ void nof_close_run(struct nof_nic *nic, struct nof_endpoint *ep)
     }
     if (!is_idle(nic, ep))
         return;
-    if (!free_flows(nic, ep)) {
+    if (!free_flows(nic, ep) || !free_programs(nic, ep)) {
         nof_chore(nic, ep);
         return;
     }
@@ -182,6 +195,7 @@ void nof_ep_close(struct nof_nic *nic, struct nof_endpoint *ep, int reason)
         nic->flushing--;
     ep->flushes = NOF_NIL;
     ep->seeks = NOF_NIL;
+    ep->drives = NOF_NIL;
     ep->dying = NOF_NIL;
     ep->look = NOF_NIL;
     nic->closing++;

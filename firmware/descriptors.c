@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "descriptors.h"
 
+#include "coll/drive.h"
 #include "msg/answer.h"
 #include "msg/cancel.h"
 #include "msg/direct.h"
@@ -317,6 +318,22 @@ static void take_layout(struct nof_nic *nic, struct nof_endpoint *ep, const stru
     nof_answer_desc(nic, ep, desc, rc);
 }
 
+static void take_sched_open(struct nof_nic *nic, struct nof_endpoint *ep, const struct nof_desc *desc)
+{
+    int rc = flags_within(desc, 0) ? nof_drive_open(nic, ep, desc) : NOF_EINVAL;
+    if (rc == NOF_EINVAL)
+        nof_count(nic, ep, NOF_C_DESC_INVALID, 1);
+    nof_answer_desc(nic, ep, desc, rc);
+}
+
+static void take_sched_start(struct nof_nic *nic, struct nof_endpoint *ep, const struct nof_desc *desc)
+{
+    if (!flags_within(desc, 0) || desc->tag < 0)
+        invalid(nic, ep, desc);
+    else
+        nof_drive_start(nic, ep, desc);
+}
+
 static void take(struct nof_nic *nic, struct nof_endpoint *ep, const struct nof_desc *desc)
 {
     switch (desc->opcode) {
@@ -367,6 +384,23 @@ static void take(struct nof_nic *nic, struct nof_endpoint *ep, const struct nof_
         break;
     case NOF_DESC_SPILL_END:
         nof_answer_desc(nic, ep, desc, nof_spill_end(nic, ep, desc));
+        break;
+    case NOF_DESC_SCHED_OPEN:
+        take_sched_open(nic, ep, desc);
+        break;
+    case NOF_DESC_SCHED_START:
+        take_sched_start(nic, ep, desc);
+        break;
+    case NOF_DESC_SCHED_CONTINUE:
+        if (!nof_drive_continue(nic, ep, desc))
+            fatal(nic, ep);
+        break;
+    case NOF_DESC_SCHED_CANCEL:
+        nof_drive_cancel(nic, ep, desc);
+        break;
+    case NOF_DESC_SCHED_FREE:
+        if (!nof_drive_free(nic, ep, desc))
+            fatal(nic, ep);
         break;
     default:
         fatal(nic, ep);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "life.h"
 
+#include "coll/drive.h"
 #include "flow/chores.h"
 #include "close.h"
 #include "flow/completion.h"
@@ -68,6 +69,7 @@ int nof_life_open(struct nof_nic *nic, const struct nof_endpoint_params *params,
     ep->peers = NOF_NIL;
     ep->flushes = NOF_NIL;
     ep->seeks = NOF_NIL;
+    ep->drives = NOF_NIL;
     ep->dying = NOF_NIL;
     ep->look = NOF_NIL;
     ep->active = NOF_NIL;
@@ -195,5 +197,7 @@ void nof_life_chores_run(struct nof_nic *nic)
             nof_flows_run(nic, ep);
         if (ep->state != NOF_EP_CLOSING)
             nof_walk_run(nic, ep);
+        if (ep->state == NOF_EP_OPEN)
+            nof_drive_run(nic, ep);
     }
 }

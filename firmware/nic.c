@@ -7,6 +7,7 @@
 #include "ahead/early.h"
 #include "arena.h"
 #include "close.h"
+#include "coll/drive.h"
 #include "compress/chunk.h"
 #include "compress/grant.h"
 #include "compress/pack.h"
@@ -84,12 +85,13 @@ static const uint8_t *job_key(void *up, uint64_t job_id)
 static const struct nof_transport_ops transport_ops = {
     .on_frame = on_frame, .on_up = on_up, .on_ready = on_ready, .on_dead = on_dead, .job_key = job_key};
 
-/* Where compression and prediction have their say about a message. */
+/* Where compression, prediction and schedules have their say about a message. */
 static const struct nof_taps taps = {.begins = nof_early_store,
                                      .waits = nof_early_arrived,
                                      .announces = nof_grant_announced,
                                      .reads = nof_pack_start,
                                      .emits = nof_pack_emit,
+                                     .step_ended = nof_drive_ended,
                                      .decodes = nof_chunk_decode};
 
 static struct nof_transport_config transport_config(const struct nof_nic_config *cfg, struct nof_nic *nic)

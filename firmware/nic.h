@@ -20,6 +20,8 @@
 #include <stdint.h>
 
 #include "nof/core.h"
+#include "coll/drive_state.h"
+#include "coll_engine.h"
 #include "compress/grant_state.h"
 #include "base/layout_table.h"
 #include "match/match_state.h"
@@ -94,12 +96,15 @@ enum nof_send_mark {
     NOF_SEND_M_CANCEL = 64, /* `question` is with the receiver, or waits for the frames to leave */
 };
 
+#define NOF_SEND_F_STEP (1u << 7) /* of send.flags: a step of a schedule, whose end the host is not told */
+#define NOF_RECV_STEP 255u /* recv.opcode: likewise */
+
 /* send.c writes it, but for its links in the peer's list of operations (peer.c) and its waiting completion. Who writes
  * what of this struct, of receives and of peers is in tests/lint/writers.txt. */
 struct nof_send {
     struct nof_obj obj;
     uint8_t state;
-    uint8_t flags; /* enum nof_desc_flags */
+    uint8_t flags; /* enum nof_desc_flags, NOF_SEND_F_STEP */
     uint8_t elem;
     uint8_t marks; /* enum nof_send_mark */
     uint16_t ep;
@@ -145,6 +150,7 @@ enum nof_recv_state {
     NOF_RECV_ENDING, /* status is known; DMA writes are still under way */
     NOF_RECV_FLUSH, /* a FLUSH descriptor */
     NOF_RECV_SEEK, /* a CANCEL descriptor, until all posted receives can be found by cookie */
+    NOF_RECV_SCHED, /* a SCHED_START, see coll/drive.h */
     NOF_RECV_CANCEL, /* a SEND_CANCEL descriptor: what the receiver is asked, see cancel.c */
     NOF_RECV_DONE, /* completion waits for room in the ring */
 };
@@ -170,7 +176,7 @@ struct nof_recv {
                 early : 1; /* RNDV: granted before its receive, nothing is written before all is here (granted.h) */
         };
     };
-    uint8_t opcode; /* NOF_COMP_RECV, PROBE, MPROBE, FLUSH */
+    uint8_t opcode; /* NOF_COMP_RECV, PROBE, MPROBE, FLUSH, SCHED, or NOF_RECV_STEP */
     uint8_t kind; /* POSTED: where it is counted in endpoint.posted */
     uint16_t ep;
     uint16_t writes; /* under way */
@@ -412,6 +418,7 @@ struct nof_endpoint {
     uint32_t sends_used;
     uint32_t sends_asking; /* of those: NOF_SEND_M_ASKING */
     uint32_t recvs_used; /* posted ones included */
+    uint32_t promised_sends, promised_recvs; /* to schedules that run, and not taken (coll/drive.h) */
     uint32_t peers_used;
     uint32_t last_rank; /* index of the peer of the last descriptor: a guess for the next */
     uint32_t stored; /* unexpected envelopes that can be matched */
@@ -429,6 +436,7 @@ struct nof_endpoint {
     uint32_t walk_left; /* receives that this walk has still to look at; 0: none goes on */
     uint32_t unindexed; /* posted receives that are not in the table of cookies, if cookies_indexed */
     uint32_t seeks; /* queue tail of CANCEL descriptors that wait until all are */
+    uint32_t drives; /* queue tail of programs that go on in the next turn (coll/drive.h) */
     uint32_t dying; /* queue tail of dead peers whose operations have not all ended (flows.h) */
     uint32_t look; /* the flow that is looked at next (flows.h) */
     uint8_t look_again; /* when the looks at flows are through, all are looked at once more */
@@ -507,12 +515,15 @@ struct nof_nic {
     uint32_t *peer_by_rank, *peer_by_flow; /* buckets */
     struct nof_pool sends, recvs, envs, peers, ctls, reads, writes, locals;
     struct nof_layouts layouts;
+    struct nof_colls colls;
+    struct nof_drive *drives; /* one for each program */
     struct nof_netmem netmem;
     struct nof_match match;
     uint32_t *send_cookies; /* buckets: sends by (endpoint, cookie), see cancel.c */
     uint32_t send_cookies_mask;
 
     uint32_t posted_total;
+    uint32_t promised_sends, promised_recvs; /* of all endpoints */
     uint32_t sends_min, recvs_min, posted_min, dma_min; /* what every endpoint can count on */
     struct nof_share peers_share; /* of endpoints */
     struct nof_share paths_share; /* of jobs */

@@ -209,10 +209,15 @@ static struct nof_match_table *table_of(struct nof_nic *nic, const struct nof_re
     return r->kind < NOF_MATCH_KINDS ? &nic->match.posted : &nic->match.probes;
 }
 
+static bool is_probe(const struct nof_recv *r)
+{
+    return r->opcode == NOF_COMP_PROBE || r->opcode == NOF_COMP_MPROBE;
+}
+
 void nof_match_post(struct nof_nic *nic, struct nof_recv *r)
 {
     struct nof_endpoint *ep = &nic->eps[r->ep];
-    r->kind = (uint8_t)(nof_match_kind(&r->key) + (r->opcode == NOF_COMP_RECV ? 0 : NOF_MATCH_KINDS));
+    r->kind = (uint8_t)(nof_match_kind(&r->key) + (is_probe(r) ? NOF_MATCH_KINDS : 0));
     struct view v = recv_view(nic, table_of(nic, r));
     r->order = nic->match.order++;
     uint32_t head = push(&v, nof_recv_index(nic, r), &r->key, 0, hash_key(nic, &r->key));

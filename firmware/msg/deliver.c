@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "msg/deliver.h"
 
+#include "base/invariant.h"
 #include "flow/credit.h"
 #include "payload/gather.h"
 #include "msg/granted.h"
@@ -183,6 +184,19 @@ void nof_deliver_piece(struct nof_nic *nic, struct nof_recv *r, uint64_t offset,
         nof_deliver_flush(nic);
 }
 
+void nof_deliver_small(struct nof_nic *nic, struct nof_recv *r, const uint8_t *data)
+{
+    if (!nof_recv_is_step(r) || r->wanted == 0) {
+        nof_recv_inline(nic, r, data);
+        return;
+    }
+    uint32_t block = nof_reserve_chain(nic, r, 1);
+    nof_invariant(block != NOF_NIL); /* it was taken together with the receive */
+    memcpy(nof_netmem_at(&nic->netmem, block), data, (size_t)r->wanted);
+    nof_recv_all_here(r);
+    write_chain(nic, r, block, 0, (uint32_t)r->wanted, 0, NOF_NIL);
+}
+
 /* r->wanted bytes lie in this line, which is free afterwards. */
 static void deliver_line(struct nof_nic *nic, struct nof_recv *r, uint32_t line)
 {
@@ -221,7 +235,7 @@ void nof_deliver_stored(struct nof_nic *nic, struct nof_recv *r, uint32_t chain)
     nof_stored_copy(&nic->netmem, chain, to, (uint32_t)r->wanted);
     nof_credit_free(nic, peer, 0, nof_netmem_free(&nic->netmem, chain));
     if (to == small)
-        nof_recv_inline(nic, r, small);
+        nof_deliver_small(nic, r, small);
     else
         nof_recv_give_staged(nic, r, r->stage_offset);
 }

@@ -19,6 +19,8 @@ void nof_deliver_piece(struct nof_nic *nic, struct nof_recv *r, uint64_t offset,
 void nof_deliver_flush(struct nof_nic *nic);
 /* All of r has arrived, and the last frame brought nothing: what waits is written, or r is complete. */
 void nof_deliver_rest(struct nof_nic *nic, struct nof_recv *r);
+/* r->wanted bytes, at most NOF_INLINE_BYTES: in the completion, or of a step into the buffer. */
+void nof_deliver_small(struct nof_nic *nic, struct nof_recv *r, const uint8_t *data);
 /* A stored message that is complete; the chain is freed. */
 void nof_deliver_stored(struct nof_nic *nic, struct nof_recv *r, uint32_t chain);
 /* A receive that was granted early, all of which is here (granted.h). */

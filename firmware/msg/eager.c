@@ -94,7 +94,7 @@ static int expected(struct nof_nic *nic, struct nof_peer *peer, struct nof_recv 
     }
     if (r->wanted <= NOF_INLINE_BYTES && r->wanted <= a->payload_bytes) {
         nof_credit_free(nic, peer, 1, a->blocks);
-        nof_recv_inline(nic, r, a->payload);
+        nof_deliver_small(nic, r, a->payload);
         return NOF_OK;
     }
     int direct = nof_recv_stage(nic, r) || nof_recv_pieces(nic, r);

@@ -7,15 +7,16 @@
 #include "payload/gather.h"
 #include "msg/granted.h"
 #include "payload/reserve.h"
+#include "msg/taps.h"
 #include "payload/recv_wait.h"
 
 uint32_t nof_recv_room(const struct nof_nic *nic, const struct nof_endpoint *ep)
 {
     uint32_t free = nof_pool_free(&nic->recvs);
-    uint32_t reserve = nic->cfg.max_endpoints * nic->recvs_min;
+    uint32_t reserve = nic->cfg.max_endpoints * nic->recvs_min + nic->promised_recvs;
     if (free > reserve)
         return free - reserve;
-    uint32_t busy = ep->recvs_used - ep->posted_total;
+    uint32_t busy = ep->recvs_used - ep->posted_total + ep->promised_recvs;
     return busy < nic->recvs_min ? nic->recvs_min - busy : 0;
 }
 
@@ -56,6 +57,14 @@ struct nof_recv *nof_recv_by_handle(struct nof_nic *nic, const struct nof_peer *
     if (r->state != NOF_RECV_RNDV || r->obj.gen != handle >> 32 || r->peer != nof_peer_index(nic, peer))
         return NULL;
     return r;
+}
+
+void nof_recv_step_ended(struct nof_nic *nic, struct nof_recv *r, const struct nof_comp *comp)
+{
+    struct nof_endpoint *ep = &nic->eps[r->ep];
+    uint64_t cookie = comp->cookie;
+    nof_recv_free(nic, r);
+    nic->taps->step_ended(nic, ep, cookie, comp->status, comp->len);
 }
 
 void nof_recv_complete(struct nof_nic *nic, struct nof_recv *r, struct nof_comp *comp)
@@ -168,7 +177,7 @@ void nof_recv_inline(struct nof_nic *nic, struct nof_recv *r, const uint8_t *dat
 bool nof_recv_stage(struct nof_nic *nic, struct nof_recv *r)
 {
     struct nof_endpoint *ep = &nic->eps[r->ep];
-    if (r->wanted > nic->features[NOF_F_STAGE_MAX] || ep->stage.granules == 0)
+    if (r->wanted > nic->features[NOF_F_STAGE_MAX] || ep->stage.granules == 0 || nof_recv_is_step(r))
         return false;
     r->stage_offset = nof_stage_alloc(&ep->stage, (uint32_t)r->wanted);
     if (r->stage_offset == NOF_STAGE_NONE) {

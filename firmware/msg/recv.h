@@ -64,10 +64,19 @@ static inline void nof_recv_free(struct nof_nic *nic, struct nof_recv *r)
     nic->eps[r->ep].recvs_used--;
     nof_pool_give(&nic->recvs, nof_recv_index(nic, r));
 }
+/* Nothing of it may go through a completion: bytes are to be in its buffer. */
+static inline bool nof_recv_is_step(const struct nof_recv *r)
+{
+    return r->opcode == NOF_RECV_STEP;
+}
+/* What a step has waited for; the object is free. */
+void nof_recv_step_ended(struct nof_nic *nic, struct nof_recv *r, const struct nof_comp *comp);
 /* The last word about it; the object is free when the host has heard it. */
 static inline void nof_recv_say(struct nof_nic *nic, struct nof_recv *r, const struct nof_comp *comp)
 {
-    if (nof_completion_say(nic, &nic->eps[r->ep], comp))
+    if (nof_recv_is_step(r))
+        nof_recv_step_ended(nic, r, comp);
+    else if (nof_completion_say(nic, &nic->eps[r->ep], comp))
         nof_recv_free(nic, r);
     else
         nof_completion_keep(nic, &nic->eps[r->ep], comp, NOF_REF(NOF_REF_RECV, nof_recv_index(nic, r)));
@@ -106,12 +115,16 @@ static inline void nof_recv_unpost(struct nof_nic *nic, struct nof_recv *r)
     nof_recv_unposted(nic, r);
 }
 
-/* What becomes of r, one state each. A FLUSH, which waits for the sends that came before it; a CANCEL, which looks for the
+/* What becomes of r, one state each. A FLUSH, which waits for the sends that came before it; a SCHED_START, until all its steps are done; a CANCEL, which looks for the
  * receive that it means; a SEND_CANCEL, which asks the receiver. */
 static inline void nof_recv_flush(struct nof_recv *r, uint64_t sends)
 {
     r->state = NOF_RECV_FLUSH;
     r->sends = sends;
+}
+static inline void nof_recv_scheduled(struct nof_recv *r)
+{
+    r->state = NOF_RECV_SCHED;
 }
 static inline void nof_recv_seek(struct nof_recv *r, uint64_t len)
 {

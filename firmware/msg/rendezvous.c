@@ -59,6 +59,8 @@ void nof_rndv_begin(struct nof_nic *nic, struct nof_recv *r, uint64_t handle, bo
 {
     nof_recv_rendezvous(r, handle, parked);
     nof_recv_list(nic, r);
+    if (r->reserved_blocks > 0) /* a step's, for a small message: this one gets as many as there are */
+        nof_reserve_give(nic, r);
     grant(nic, r);
 }
 

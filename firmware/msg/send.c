@@ -61,10 +61,11 @@ struct nof_send *nof_send_by_cookie(struct nof_nic *nic, const struct nof_endpoi
 uint32_t nof_send_room(const struct nof_nic *nic, const struct nof_endpoint *ep)
 {
     uint32_t free = nof_pool_free(&nic->sends);
-    uint32_t reserve = nic->cfg.max_endpoints * nic->sends_min;
+    uint32_t reserve = nic->cfg.max_endpoints * nic->sends_min + nic->promised_sends;
     if (free > reserve)
         return free - reserve;
-    return ep->sends_used < nic->sends_min ? nic->sends_min - ep->sends_used : 0;
+    uint32_t busy = ep->sends_used + ep->promised_sends;
+    return busy < nic->sends_min ? nic->sends_min - busy : 0;
 }
 
 static struct nof_send *send_take(struct nof_nic *nic, struct nof_endpoint *ep)
@@ -144,7 +145,10 @@ static void complete(struct nof_nic *nic, struct nof_send *s, uint8_t opcode)
         nof_question_send_ended(nic, s);
     leave(nic, s);
     s->state = NOF_SEND_DONE;
-    if (nof_completion_say(nic, ep, &comp))
+    if (s->flags & NOF_SEND_F_STEP) {
+        nof_send_free(nic, s);
+        nic->taps->step_ended(nic, ep, comp.cookie, comp.status, comp.len);
+    } else if (nof_completion_say(nic, ep, &comp))
         nof_send_free(nic, s);
     else
         nof_completion_keep(nic, ep, &comp, NOF_REF(NOF_REF_SEND, nof_send_index(nic, s)));
@@ -307,7 +311,8 @@ void nof_send_submit(struct nof_nic *nic, struct nof_endpoint *ep, const struct 
         memcpy(s->inline_data, desc->inline_data, NOF_INLINE_BYTES);
     else
         s->addr = desc->addr;
-    index_cookie(nic, s);
+    if (!(desc->flags & NOF_SEND_F_STEP)) /* no host can cancel it */
+        index_cookie(nic, s);
     if (peer->flags & NOF_PEER_F_DEAD) {
         nof_send_end(nic, s, peer->status);
         return;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What messages call upwards: moments at which compression and prediction may have a say. nic.c fills the table, once, so
- * that nothing in msg/ knows either of them. */
+ * What messages call upwards: moments at which compression, prediction and schedules may have a say. nic.c fills the table, once, so
+ * that nothing in msg/ knows any of them. */
 #ifndef NOF_TAPS_H
 #define NOF_TAPS_H
 
@@ -23,6 +23,9 @@ struct nof_taps {
     /* Frames of the flow's oldest read, which was read so and is done. IDLE: all have left. */
     enum nof_pump (*emits)(struct nof_nic *nic, struct nof_link *link, struct nof_peer *peer,
                            struct nof_read *r, unsigned budget, unsigned *frames);
+    /* A message of a schedule's step, which `cookie` names, has ended; len: of the message. */
+    void (*step_ended)(struct nof_nic *nic, struct nof_endpoint *ep, uint64_t cookie, int status,
+                       uint64_t len);
     /* A frame that was kept as it came is wanted: NOF_OK, and its payload in *plain_out; or NOF_EPROTO. */
     int (*decodes)(struct nof_nic *nic, const struct nof_peer *peer, struct nof_grant *ch,
                    const struct nof_wire_view *view, struct nof_wire_view *plain_out);

@@ -169,7 +169,7 @@ void nof_unexpected_deliver(struct nof_nic *nic, struct nof_recv *r, struct nof_
     else if (e->flags & NOF_ENV_F_RTS)
         nof_rndv_begin(nic, r, e->handle, (e->flags & NOF_ENV_F_PARKED) != 0);
     else if (e->chain == NOF_NIL)
-        nof_recv_inline(nic, r, e->data);
+        nof_deliver_small(nic, r, e->data);
     else
         nof_unexpected_assign(nic, r, e->chain);
     nof_unexpected_free(nic, e);

@@ -50,6 +50,7 @@ struct nof_nic_config {
     /* Unexpected messages, all endpoints, 1..4194304; more if peers need it: one each [8192] */
     uint32_t max_envelopes;
     uint32_t max_layouts; /* 1..65536 [256] */
+    uint32_t max_schedules; /* programs of collectives, all endpoints, 1..65536 [256] */
     uint32_t window_frames; /* unacknowledged frames per path, power of two, 32..1024 [256] */
     uint32_t sent_frames; /* unacknowledged frames, all paths, 32..4194304 [8192] */
     uint32_t reorder_frames; /* frames kept out of order, all paths, 1..4194304 [1024] */
@@ -72,7 +73,7 @@ struct nof_endpoint_params {
     /* Payload of sends; the host writes it while we read: every byte is read once. NULL with 0 bytes: none. */
     const void *bounce;
     size_t bounce_bytes;
-    const void *program_area; /* layouts; likewise the host's to write. NULL with 0 bytes: none */
+    const void *program_area; /* layouts, programs; likewise the host's to write. NULL with 0 bytes: none */
     size_t program_area_bytes;
     uint64_t *counters; /* NOF_COUNTER_COUNT words, or NULL */
     bool dma_inline; /* the host ops never answer NOF_DMA_PENDING for this endpoint */

@@ -99,6 +99,11 @@
     X(COMP_STALLS, "host.comp_stalls", "count", "times the completion ring was full") \
     X(RING_FAULTS, "host.ring_faults", "count", "endpoints failed for ring indices out of range") \
     X(WAKES, "host.wakes", "count", "ranks woken by system call") \
+    X(COLL_STARTED, "coll.started", "count", "collectives that the NIC has begun to go through") \
+    X(COLL_COMPLETED, "coll.completed", "count", "of those, done") \
+    X(COLL_FAILED, "coll.failed", "count", "of those, ended by an error or a cancel") \
+    X(COLL_DECLINED, "coll.declined", "count", "collectives left to the host: no room, or it spills") \
+    X(COLL_HOST_STEPS, "coll.host_steps", "count", "steps of collectives that the host was asked to do") \
     X(SLEEPS, "core.sleeps", "count", "times the NIC core slept") \
     X(PAUSE_NS, "host.pause_ns", "ns", \
       "longest turn of the core behind which descriptors of the rank waited, its own time (nofd " \

@@ -37,10 +37,11 @@ class Law:
     beside: bool = True  # may know all of its own folder
 
 # Inside the core too. The engines are values that know no NIC; they and their kernels know each other.
-ENGINES = ("dfcm_engine", "recv_predictor", "stage_cache")
+ENGINES = ("coll_engine", "dfcm_engine", "recv_predictor", "stage_cache")
 VALUES = ("firmware/base/", "firmware/codec/", "firmware/predict/") + tuple(f"firmware/{name}.h" for name in ENGINES)
 # struct nof_nic holds what it is made of by value; so does its header. These have types, and no function of those above.
-STATE = ("firmware/nic.h", "firmware/match/match_state.h", "firmware/compress/grant_state.h", "firmware/compress/adaptive.h")
+STATE = ("firmware/nic.h", "firmware/coll/drive_state.h", "firmware/match/match_state.h",
+         "firmware/compress/grant_state.h", "firmware/compress/adaptive.h")
 BELOW_MSG = CONTRACT + VALUES + STATE + ("firmware/transport/", "firmware/flow/")
 BELOW_TOP = BELOW_MSG + ("firmware/match/", "firmware/payload/", "firmware/msg/")
 INSIDE_CORE = (

@@ -54,49 +54,49 @@ static void step_run(const struct nof_step *step)
 {
     nof_lib_callsite = 1 + step->item % nof_run.program->callsites;
     switch (step->kind) {
-    case NOF_STEP_FINISH:
+    case SIM_STEP_FINISH:
         nof_finish(step->style);
         break;
-    case NOF_STEP_BARRIER:
+    case SIM_STEP_BARRIER:
         nof_run_check(MPI_Barrier(nof_run.comm[step->item]), "barrier", step->item);
         break;
-    case NOF_STEP_COLLECTIVE:
-    case NOF_STEP_ICOLLECTIVE:
-        nof_together_run(step, step->kind == NOF_STEP_COLLECTIVE);
+    case SIM_STEP_COLLECTIVE:
+    case SIM_STEP_ICOLLECTIVE:
+        nof_together_run(step, step->kind == SIM_STEP_COLLECTIVE);
         break;
-    case NOF_STEP_WINDOW:
+    case SIM_STEP_WINDOW:
         nof_window_run(step);
         break;
-    case NOF_STEP_RENEW:
+    case SIM_STEP_RENEW:
         renew(step->item);
         break;
-    case NOF_STEP_POKE:
+    case SIM_STEP_POKE:
         nof_poke(step->item, step->style);
         break;
-    case NOF_STEP_COMPUTE:
+    case SIM_STEP_COMPUTE:
         nof_image->ops->nap(nof_image->process, step->ns);
         break;
-    case NOF_STEP_ISEND:
-    case NOF_STEP_SEND:
-        nof_transfer_send(step->item, step->kind == NOF_STEP_SEND);
+    case SIM_STEP_ISEND:
+    case SIM_STEP_SEND:
+        nof_transfer_send(step->item, step->kind == SIM_STEP_SEND);
         break;
-    case NOF_STEP_IRECV:
-    case NOF_STEP_RECV:
-        nof_transfer_receive(step->item, step->kind == NOF_STEP_RECV);
+    case SIM_STEP_IRECV:
+    case SIM_STEP_RECV:
+        nof_transfer_receive(step->item, step->kind == SIM_STEP_RECV);
         break;
-    case NOF_STEP_SENDRECV:
+    case SIM_STEP_SENDRECV:
         nof_transfer_exchange(step->item, step->spare);
         break;
-    case NOF_STEP_PROBE:
+    case SIM_STEP_PROBE:
         nof_transfer_probe(step);
         break;
-    case NOF_STEP_CANCEL_RECV:
+    case SIM_STEP_CANCEL_RECV:
         nof_transfer_cancel_receive(step);
         break;
-    case NOF_STEP_CANCEL_SEND:
+    case SIM_STEP_CANCEL_SEND:
         nof_transfer_cancel_send(step);
         break;
-    case NOF_STEP_KINDS:
+    case SIM_STEP_KINDS:
         break;
     }
 }

@@ -166,9 +166,9 @@ void nof_oracle_stuck(const struct nof_program *p, unsigned rank, char *text, si
     size_t n = 0;
     const struct nof_step *step = st->at < st->count ? &st->step[st->at] : NULL;
     int wrote = snprintf(text, bytes, "rank%u at step %u of %u, %s", rank, st->at, st->count,
-                         nof_step_name(step == NULL ? NOF_STEP_KINDS : step->kind));
+                         nof_step_name(step == NULL ? SIM_STEP_KINDS : step->kind));
     n += wrote > 0 ? (size_t)wrote : 0;
-    if (step != NULL && step->kind != NOF_STEP_FINISH && n < bytes) {
+    if (step != NULL && step->kind != SIM_STEP_FINISH && n < bytes) {
         wrote = snprintf(text + n, bytes - n, " %u", step->item);
         n += wrote > 0 ? (size_t)wrote : 0;
     }

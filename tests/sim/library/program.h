@@ -72,23 +72,23 @@ struct nof_received {
 };
 
 enum nof_step_kind {
-    NOF_STEP_ISEND, /* item */
-    NOF_STEP_SEND, /* item, blocking */
-    NOF_STEP_IRECV, /* item */
-    NOF_STEP_RECV, /* item, blocking */
-    NOF_STEP_SENDRECV, /* item is sent, spare received */
-    NOF_STEP_PROBE, /* item: found with style, then received */
-    NOF_STEP_CANCEL_RECV, /* item, under way; spare: the receive that takes its place, NONE for a ghost */
-    NOF_STEP_CANCEL_SEND, /* item, under way; spare: the message that takes its place */
-    NOF_STEP_FINISH, /* whatever is under way, in this style */
-    NOF_STEP_BARRIER, /* of comm `item` */
-    NOF_STEP_COLLECTIVE, /* style, over comm `item`, of `spare` numbers, with root `ns` */
-    NOF_STEP_ICOLLECTIVE, /* the same, under way until FINISH */
-    NOF_STEP_WINDOW, /* comm `item`: `spare` one-sided operations in this style, each of `ns` numbers */
-    NOF_STEP_RENEW, /* comm `item` is freed and made anew */
-    NOF_STEP_POKE, /* comm `item`, style: asks and tests, and waits for nothing */
-    NOF_STEP_COMPUTE, /* for `ns` */
-    NOF_STEP_KINDS
+    SIM_STEP_ISEND, /* item */
+    SIM_STEP_SEND, /* item, blocking */
+    SIM_STEP_IRECV, /* item */
+    SIM_STEP_RECV, /* item, blocking */
+    SIM_STEP_SENDRECV, /* item is sent, spare received */
+    SIM_STEP_PROBE, /* item: found with style, then received */
+    SIM_STEP_CANCEL_RECV, /* item, under way; spare: the receive that takes its place, NONE for a ghost */
+    SIM_STEP_CANCEL_SEND, /* item, under way; spare: the message that takes its place */
+    SIM_STEP_FINISH, /* whatever is under way, in this style */
+    SIM_STEP_BARRIER, /* of comm `item` */
+    SIM_STEP_COLLECTIVE, /* style, over comm `item`, of `spare` numbers, with root `ns` */
+    SIM_STEP_ICOLLECTIVE, /* the same, under way until FINISH */
+    SIM_STEP_WINDOW, /* comm `item`: `spare` one-sided operations in this style, each of `ns` numbers */
+    SIM_STEP_RENEW, /* comm `item` is freed and made anew */
+    SIM_STEP_POKE, /* comm `item`, style: asks and tests, and waits for nothing */
+    SIM_STEP_COMPUTE, /* for `ns` */
+    SIM_STEP_KINDS
 };
 
 enum nof_finish_style {

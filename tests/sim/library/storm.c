@@ -63,25 +63,25 @@ struct draw {
 
 const char *nof_step_name(enum nof_step_kind kind)
 {
-    static const char *const name[NOF_STEP_KINDS] = {
-        [NOF_STEP_ISEND] = "isend",
-        [NOF_STEP_SEND] = "send",
-        [NOF_STEP_IRECV] = "irecv",
-        [NOF_STEP_RECV] = "recv",
-        [NOF_STEP_SENDRECV] = "sendrecv",
-        [NOF_STEP_PROBE] = "probe and receive",
-        [NOF_STEP_CANCEL_RECV] = "cancel of receive",
-        [NOF_STEP_CANCEL_SEND] = "cancel of send",
-        [NOF_STEP_FINISH] = "wait for all under way",
-        [NOF_STEP_BARRIER] = "barrier of communicator",
-        [NOF_STEP_COLLECTIVE] = "collective of communicator",
-        [NOF_STEP_ICOLLECTIVE] = "collective, not blocking, of communicator",
-        [NOF_STEP_WINDOW] = "window of communicator",
-        [NOF_STEP_RENEW] = "renewal of communicator",
-        [NOF_STEP_POKE] = "test or probe of communicator",
-        [NOF_STEP_COMPUTE] = "compute",
+    static const char *const name[SIM_STEP_KINDS] = {
+        [SIM_STEP_ISEND] = "isend",
+        [SIM_STEP_SEND] = "send",
+        [SIM_STEP_IRECV] = "irecv",
+        [SIM_STEP_RECV] = "recv",
+        [SIM_STEP_SENDRECV] = "sendrecv",
+        [SIM_STEP_PROBE] = "probe and receive",
+        [SIM_STEP_CANCEL_RECV] = "cancel of receive",
+        [SIM_STEP_CANCEL_SEND] = "cancel of send",
+        [SIM_STEP_FINISH] = "wait for all under way",
+        [SIM_STEP_BARRIER] = "barrier of communicator",
+        [SIM_STEP_COLLECTIVE] = "collective of communicator",
+        [SIM_STEP_ICOLLECTIVE] = "collective, not blocking, of communicator",
+        [SIM_STEP_WINDOW] = "window of communicator",
+        [SIM_STEP_RENEW] = "renewal of communicator",
+        [SIM_STEP_POKE] = "test or probe of communicator",
+        [SIM_STEP_COMPUTE] = "compute",
     };
-    return kind < NOF_STEP_KINDS ? name[kind] : "its end";
+    return kind < SIM_STEP_KINDS ? name[kind] : "its end";
 }
 
 static void *grown(void *array, unsigned count, unsigned *room, size_t bytes)
@@ -126,7 +126,7 @@ static void add_everywhere(struct draw *d, enum nof_step_kind kind, uint32_t ite
 
 static void add_barrier(struct draw *d, unsigned comm)
 {
-    add_everywhere(d, NOF_STEP_BARRIER, comm);
+    add_everywhere(d, SIM_STEP_BARRIER, comm);
     memset(d->used, 0, sizeof(d->used));
     memset(d->wild, 0, sizeof(d->wild));
 }
@@ -299,7 +299,7 @@ static void poke(struct draw *d, const struct phase *ph, unsigned rank)
 {
     if (nof_rng_chance(d->r, ph->pokes_percent))
         add_step(d, rank,
-                 (struct nof_step){.kind = NOF_STEP_POKE,
+                 (struct nof_step){.kind = SIM_STEP_POKE,
                                    .item = ph->comm,
                                    .style = (unsigned)nof_rng_below(d->r, NOF_POKE_STYLES)});
 }
@@ -324,9 +324,9 @@ static void receive_step(struct draw *d, const struct phase *ph, unsigned rank, 
 {
     enum receive_style style =
         ph->style == MIXED_STYLES ? (enum receive_style)nof_rng_below(d->r, MIXED_STYLES) : ph->style;
-    struct nof_step step = {.kind = style == BLOCKING ? NOF_STEP_RECV
-                                    : style == PROBED ? NOF_STEP_PROBE
-                                                      : NOF_STEP_IRECV};
+    struct nof_step step = {.kind = style == BLOCKING ? SIM_STEP_RECV
+                                    : style == PROBED ? SIM_STEP_PROBE
+                                                      : SIM_STEP_IRECV};
     step.style = (unsigned)nof_rng_below(d->r, NOF_PROBE_STYLES);
     step.item = receive_for(d, ph, message, wildness, style);
     add_step(d, rank, step);
@@ -336,7 +336,7 @@ static void receive_step(struct draw *d, const struct phase *ph, unsigned rank, 
     struct nof_received again = d->p->received[step.item];
     add_step(
         d, rank,
-        (struct nof_step){.kind = NOF_STEP_CANCEL_RECV, .item = step.item, .spare = add_received(d, &again)});
+        (struct nof_step){.kind = SIM_STEP_CANCEL_RECV, .item = step.item, .spare = add_received(d, &again)});
 }
 
 static void receive_steps(struct draw *d, const struct phase *ph, unsigned rank)
@@ -361,7 +361,7 @@ static void exchange_steps(struct draw *d, const struct phase *ph, unsigned rank
     for (uint32_t m = ph->first; m < ph->first + ph->count; m++)
         if (d->p->sent[m].src == (int)rank)
             add_step(d, rank,
-                     (struct nof_step){.kind = NOF_STEP_SENDRECV,
+                     (struct nof_step){.kind = SIM_STEP_SENDRECV,
                                        .item = m,
                                        .spare = receive_for(d, ph, item[at++], 0, EXCHANGED)});
     free(item);
@@ -374,19 +374,19 @@ static void send_steps(struct draw *d, const struct phase *ph, unsigned rank)
             continue;
         bool cancelled = !ph->blocking_sends && nof_rng_chance(d->r, ph->cancels_percent);
         add_step(d, rank,
-                 (struct nof_step){.kind = ph->blocking_sends ? NOF_STEP_SEND : NOF_STEP_ISEND, .item = m});
+                 (struct nof_step){.kind = ph->blocking_sends ? SIM_STEP_SEND : SIM_STEP_ISEND, .item = m});
         poke(d, ph, rank);
         if (!cancelled)
             continue;
         struct nof_sent again = d->p->sent[m];
         add_step(d, rank,
-                 (struct nof_step){.kind = NOF_STEP_CANCEL_SEND, .item = m, .spare = add_sent(d, &again)});
+                 (struct nof_step){.kind = SIM_STEP_CANCEL_SEND, .item = m, .spare = add_sent(d, &again)});
     }
 }
 
 static void compute(struct draw *d, unsigned rank)
 {
-    add_step(d, rank, (struct nof_step){.kind = NOF_STEP_COMPUTE, .ns = nof_rng_below(d->r, COMPUTE_MAX_NS)});
+    add_step(d, rank, (struct nof_step){.kind = SIM_STEP_COMPUTE, .ns = nof_rng_below(d->r, COMPUTE_MAX_NS)});
 }
 
 /* Receives that nobody sends to, taken back before the end. */
@@ -396,7 +396,7 @@ static unsigned ghost_steps(struct draw *d, const struct phase *ph, unsigned ran
         struct nof_received r = {.dst = (int)rank, .comm = ph->comm, .ghost = true, .capacity = 8};
         r.source = nof_rng_chance(d->r, 50) ? NOF_PROGRAM_ANY : (int)nof_rng_below(d->r, d->p->nranks);
         r.tag = NOF_PROGRAM_TAG_UNSENT;
-        add_step(d, rank, (struct nof_step){.kind = NOF_STEP_IRECV, .item = add_received(d, &r)});
+        add_step(d, rank, (struct nof_step){.kind = SIM_STEP_IRECV, .item = add_received(d, &r)});
     }
     return d->p->nreceived;
 }
@@ -419,9 +419,9 @@ static void phase_steps(struct draw *d, const struct phase *ph, unsigned rank)
     for (unsigned i = 0; i < ph->ghosts; i++)
         add_step(d, rank,
                  (struct nof_step){
-                     .kind = NOF_STEP_CANCEL_RECV, .item = ghosts_end - 1 - i, .spare = NOF_PROGRAM_NONE});
+                     .kind = SIM_STEP_CANCEL_RECV, .item = ghosts_end - 1 - i, .spare = NOF_PROGRAM_NONE});
     add_step(d, rank,
-             (struct nof_step){.kind = NOF_STEP_FINISH,
+             (struct nof_step){.kind = SIM_STEP_FINISH,
                                .style = (unsigned)nof_rng_below(d->r, NOF_FINISH_STYLES)});
 }
 
@@ -438,7 +438,7 @@ static void add_collective(struct draw *d, enum nof_step_kind kind)
 
 static void add_window(struct draw *d)
 {
-    struct nof_step step = {.kind = NOF_STEP_WINDOW, .item = (uint32_t)nof_rng_below(d->r, d->p->ncomms)};
+    struct nof_step step = {.kind = SIM_STEP_WINDOW, .item = (uint32_t)nof_rng_below(d->r, d->p->ncomms)};
     bool wide = nof_rng_chance(d->r, 50);
     step.style = (unsigned)nof_rng_below(d->r, NOF_WINDOW_STYLES);
     step.spare = (uint32_t)nof_rng_between(d->r, 1, wide ? WIDE_OPERATIONS_MAX : 64);
@@ -461,7 +461,7 @@ static void abandon(struct draw *d)
         s.src = (int)nof_rng_below(d->r, d->p->nranks);
         s.dst = (int)nof_rng_below(d->r, d->p->nranks);
         s.len = draw_len(d, &ph);
-        add_step(d, (unsigned)s.src, (struct nof_step){.kind = NOF_STEP_ISEND, .item = add_sent(d, &s)});
+        add_step(d, (unsigned)s.src, (struct nof_step){.kind = SIM_STEP_ISEND, .item = add_sent(d, &s)});
     }
 }
 
@@ -477,15 +477,15 @@ static void run_phase(struct draw *d, struct phase *ph)
     d->tag_base += PHASE_TAGS;
     draw_messages(d, ph);
     if (nof_rng_chance(d->r, 15))
-        add_collective(d, NOF_STEP_ICOLLECTIVE);
+        add_collective(d, SIM_STEP_ICOLLECTIVE);
     for (unsigned i = 0; i < d->p->nranks; i++)
         phase_steps(d, ph, i);
     if (nof_rng_chance(d->r, 15))
-        add_collective(d, NOF_STEP_COLLECTIVE);
+        add_collective(d, SIM_STEP_COLLECTIVE);
     if (nof_rng_chance(d->r, 6))
         add_window(d);
     if (comm > 0 && nof_rng_chance(d->r, 10))
-        add_everywhere(d, NOF_STEP_RENEW, comm);
+        add_everywhere(d, SIM_STEP_RENEW, comm);
 }
 
 /* Some do not go together. */

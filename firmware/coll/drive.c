@@ -1,0 +1,445 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "coll/drive.h"
+
+#include "flow/chores.h"
+#include "flow/peer.h"
+#include "match/match.h"
+#include "msg/answer.h"
+#include "msg/recv.h"
+#include "msg/send.h"
+#include "msg/stored.h"
+#include "msg/unexpected.h"
+#include "payload/reserve.h"
+
+#define STEP_COST 8u /* steps of a turn for a message, beside the engine's own */
+#define AT_HOST NOF_NIL /* object of a step that the host does */
+
+/* A send whose cookie has its top bit set is never parked (desc.h): there is no host to resubmit it. */
+static uint64_t cookie_of(uint32_t program, uint32_t step)
+{
+    return (uint64_t)1 << 63 | (uint64_t)program << 16 | step;
+}
+
+static struct nof_drive *drive_of(const struct nof_nic *nic, const struct nof_coll_program *p)
+{
+    return &nic->drives[nof_coll_index(&nic->colls, p)];
+}
+
+/* Objects for the most messages of a round, but for those that are under way, are nobody else's. */
+static void promise(struct nof_nic *nic, struct nof_endpoint *ep, int32_t sends, int32_t recvs)
+{
+    ep->promised_sends += (uint32_t)sends;
+    nic->promised_sends += (uint32_t)sends;
+    ep->promised_recvs += (uint32_t)recvs;
+    nic->promised_recvs += (uint32_t)recvs;
+}
+
+static void wake(struct nof_nic *nic, struct nof_endpoint *ep, const struct nof_coll_program *p)
+{
+    struct nof_drive *d = drive_of(nic, p);
+    if (ep->state != NOF_EP_OPEN)
+        return;
+    if (!d->queued) {
+        d->queued = true;
+        nof_queue_push(&nic->colls.pool, &ep->drives, nof_coll_index(&nic->colls, p));
+    }
+    nof_chore(nic, ep);
+}
+
+/* The first failure is told; one that ends the schedule rather than one that does not. */
+static void note(struct nof_drive *d, int status, uint32_t step, uint64_t len)
+{
+    if (d->status != NOF_OK && (d->status != NOF_ETRUNC || status == NOF_ETRUNC))
+        return;
+    d->status = status;
+    d->step = step;
+    d->len = len;
+}
+
+static void fail(struct nof_drive *d, int status, uint32_t step)
+{
+    note(d, status, step, 0);
+    if (d->state != NOF_DRIVE_RUNNING)
+        return;
+    d->state = NOF_DRIVE_FAILING;
+    d->look = 0;
+}
+
+/* A step is done, whoever did it. */
+static void done(struct nof_nic *nic, struct nof_coll_program *p, uint32_t step, int status, uint64_t len)
+{
+    struct nof_drive *d = drive_of(nic, p);
+    const struct nof_coll_step *s = nof_coll_step_at(&nic->colls, p, step);
+    bool expected = s->opcode != NOF_STEP_RECV || !(s->flags & NOF_STEP_F_EXACT) || len == s->len;
+    nof_coll_ended(&nic->colls, p, step);
+    if (status == NOF_ETRUNC || (status == NOF_OK && !expected)) {
+        d->other_length = true;
+        note(d, NOF_ETRUNC, step, len);
+    } else if (status != NOF_OK) {
+        fail(d, status, step);
+    }
+}
+
+int nof_drive_open(struct nof_nic *nic, struct nof_endpoint *ep, const struct nof_desc *desc)
+{
+    uint64_t at = desc->sched.base[0];
+    if (at > ep->program_area_bytes || desc->len > ep->program_area_bytes - at)
+        return NOF_EINVAL;
+    int rc = nof_coll_open(&nic->colls, ep->index, ep->size, desc->sched.name, desc->sched.generation,
+                           ep->program_area + at, (size_t)desc->len);
+    if (rc == NOF_OK)
+        *drive_of(nic, nof_coll_find(&nic->colls, ep->index, desc->sched.name, desc->sched.generation)) =
+            (struct nof_drive){.state = NOF_DRIVE_IDLE};
+    return rc;
+}
+
+static struct nof_coll_program *find(const struct nof_nic *nic, const struct nof_endpoint *ep,
+                                     const struct nof_desc *desc)
+{
+    struct nof_coll_program *p =
+        nof_coll_find(&nic->colls, ep->index, desc->sched.name, desc->sched.generation);
+    return p != NULL && drive_of(nic, p)->closed ? NULL : p;
+}
+
+/* NOF_OK: it may run; else the answer to its START. */
+static int may_start(const struct nof_nic *nic, const struct nof_endpoint *ep,
+                     const struct nof_coll_program *p)
+{
+    if (p == NULL)
+        return NOF_ENOENT;
+    if (drive_of(nic, p)->state != NOF_DRIVE_IDLE || ep->spilling || !nof_recv_may_post(nic, ep) ||
+        nof_send_room(nic, ep) < p->sends || nof_recv_room(nic, ep) <= p->recvs + p->hosts)
+        return NOF_EAGAIN;
+    return NOF_OK;
+}
+
+static void decline(struct nof_nic *nic, struct nof_endpoint *ep, const struct nof_desc *desc, int status)
+{
+    nof_count(nic, ep, NOF_C_COLL_DECLINED, 1);
+    nof_answer_desc(nic, ep, desc, status);
+}
+
+void nof_drive_start(struct nof_nic *nic, struct nof_endpoint *ep, const struct nof_desc *desc)
+{
+    struct nof_coll_program *p = find(nic, ep, desc);
+    int rc = may_start(nic, ep, p);
+    struct nof_recv *r = rc == NOF_OK ? nof_recv_take(nic, ep, NOF_COMP_SCHED) : NULL;
+    if (r == NULL) {
+        decline(nic, ep, desc, rc == NOF_OK ? NOF_EAGAIN : rc);
+        return;
+    }
+    nof_recv_scheduled(r);
+    struct nof_drive *d = drive_of(nic, p);
+    *d = (struct nof_drive){.state = NOF_DRIVE_RUNNING,
+                            .recv = nof_recv_index(nic, r),
+                            .status = NOF_OK,
+                            .ctx = desc->ctx,
+                            .tag = desc->tag,
+                            .cookie = desc->cookie};
+    memcpy(d->base, desc->sched.base, sizeof d->base);
+    promise(nic, ep, (int32_t)p->sends, (int32_t)(p->recvs + p->hosts));
+    nof_coll_begin(&nic->colls, p);
+    nof_count(nic, ep, NOF_C_COLL_STARTED, 1);
+    wake(nic, ep, p);
+}
+
+bool nof_drive_free(struct nof_nic *nic, struct nof_endpoint *ep, const struct nof_desc *desc)
+{
+    struct nof_coll_program *p = find(nic, ep, desc);
+    if (p == NULL)
+        return false;
+    struct nof_drive *d = drive_of(nic, p);
+    if (d->state == NOF_DRIVE_RUNNING || d->state == NOF_DRIVE_FAILING)
+        return false;
+    if (d->state == NOF_DRIVE_TOLD)
+        d->closed = true;
+    else
+        nof_coll_close(&nic->colls, p);
+    return true;
+}
+
+bool nof_drive_continue(struct nof_nic *nic, struct nof_endpoint *ep, const struct nof_desc *desc)
+{
+    struct nof_coll_program *p = find(nic, ep, desc);
+    uint64_t step = desc->sched.base[0];
+    int64_t status = (int64_t)desc->sched.base[1];
+    if (status > NOF_OK || status < INT16_MIN)
+        return false;
+    if (p == NULL || drive_of(nic, p)->state != NOF_DRIVE_RUNNING || step >= p->nsteps)
+        return true;
+    const struct nof_coll_step *s = nof_coll_step_at(&nic->colls, p, (uint32_t)step);
+    if (s->state != NOF_COLL_BEGUN || s->object != AT_HOST)
+        return false;
+    done(nic, p, (uint32_t)step, (int)status, s->len);
+    wake(nic, ep, p);
+    return true;
+}
+
+void nof_drive_cancel(struct nof_nic *nic, struct nof_endpoint *ep, const struct nof_desc *desc)
+{
+    struct nof_coll_program *p = find(nic, ep, desc);
+    if (p == NULL || drive_of(nic, p)->state != NOF_DRIVE_RUNNING)
+        return;
+    fail(drive_of(nic, p), NOF_ECANCELED, p->nsteps);
+    wake(nic, ep, p);
+}
+
+void nof_drive_ended(struct nof_nic *nic, struct nof_endpoint *ep, uint64_t cookie, int status, uint64_t len)
+{
+    struct nof_coll_program *p = nof_coll_at(&nic->colls, (uint32_t)(cookie >> 16) & 0xffffffu);
+    struct nof_drive *d = drive_of(nic, p);
+    uint32_t step = (uint32_t)cookie & 0xffffu;
+    bool sends = nof_coll_step_at(&nic->colls, p, step)->opcode == NOF_STEP_SEND;
+    if (sends)
+        d->sends--;
+    else
+        d->recvs--;
+    if (d->state == NOF_DRIVE_TOLD) {
+        if (d->sends == 0)
+            d->state = NOF_DRIVE_IDLE;
+        if (d->sends == 0 && d->closed && ep->state != NOF_EP_CLOSING)
+            nof_coll_close(&nic->colls, p);
+        return;
+    }
+    promise(nic, ep, sends, !sends);
+    done(nic, p, step, status, len);
+    wake(nic, ep, p);
+}
+
+static void hand_over(struct nof_nic *nic, struct nof_endpoint *ep, struct nof_coll_program *p, uint32_t step)
+{
+    struct nof_comp comp = {
+        .opcode = NOF_COMP_SCHED_HOST, .cookie = drive_of(nic, p)->cookie, .handle = step};
+    nof_coll_step_at(&nic->colls, p, step)->object = AT_HOST;
+    nof_count(nic, ep, NOF_C_COLL_HOST_STEPS, 1);
+    if (nof_answer(nic, ep, &comp) != NOF_OK) { /* its object is among the promised ones */
+        done(nic, p, step, NOF_ENOMEM, 0);
+        wake(nic, ep, p);
+    }
+}
+
+/* *layout_out: NOF_NIL for a plain buffer. False: the layout is gone. */
+static bool layout_of(struct nof_nic *nic, const struct nof_endpoint *ep, const struct nof_coll_step *s,
+                      uint32_t *layout_out)
+{
+    *layout_out = NOF_NIL;
+    if (!(s->flags & NOF_STEP_F_LAYOUT))
+        return true;
+    *layout_out = nof_layout_find(&nic->layouts, ep->index, s->layout, s->layout_generation);
+    return *layout_out != NOF_NIL;
+}
+
+/* The step ends before it was anything. */
+static void refuse(struct nof_nic *nic, struct nof_endpoint *ep, struct nof_coll_program *p, uint32_t step,
+                   int status)
+{
+    done(nic, p, step, status, 0);
+    wake(nic, ep, p);
+}
+
+static void begin_send(struct nof_nic *nic, struct nof_endpoint *ep, struct nof_coll_program *p,
+                       uint32_t step)
+{
+    struct nof_coll_step *s = nof_coll_step_at(&nic->colls, p, step);
+    struct nof_drive *d = drive_of(nic, p);
+    uint32_t layout;
+    if (nof_peer_of_desc(nic, ep, (uint32_t)s->peer) == NULL || !layout_of(nic, ep, s, &layout)) {
+        refuse(nic, ep, p, step, NOF_ENOENT);
+        return;
+    }
+    bool nothing = d->other_length && (s->flags & NOF_STEP_F_EXACT);
+    struct nof_desc desc = {.opcode = NOF_DESC_SEND,
+                            .flags = (uint8_t)(NOF_SEND_F_STEP | (layout != NOF_NIL ? NOF_DESC_F_LAYOUT : 0)),
+                            .elem = s->elem,
+                            .ctx = d->ctx,
+                            .cookie = cookie_of(nof_coll_index(&nic->colls, p), step),
+                            .peer = s->peer,
+                            .tag = d->tag,
+                            .len = nothing ? 0 : s->len,
+                            .addr = d->base[s->base] + s->offset};
+    s->object = 0;
+    d->sends++;
+    promise(nic, ep, -1, 0);
+    nof_send_submit(nic, ep, &desc, layout);
+}
+
+/* A message that is here and lies where only a receive of the host can take it from. */
+static bool is_near(const struct nof_nic *nic, const struct nof_env *e)
+{
+    return e->early != NOF_NIL ||
+           (e->chain != NOF_NIL && nof_stored_at(&nic->netmem, e->chain)->line != NOF_NIL);
+}
+
+/* With the block that a small message is written from, or NULL. */
+static struct nof_recv *take_recv(struct nof_nic *nic, struct nof_endpoint *ep, uint64_t capacity)
+{
+    struct nof_recv *r = nof_recv_take(nic, ep, NOF_RECV_STEP);
+    if (r != NULL && capacity > 0 && nof_reserve_take(nic, r, 1, 1) == 0) {
+        nof_recv_free(nic, r);
+        return NULL;
+    }
+    return r;
+}
+
+static void begin_recv(struct nof_nic *nic, struct nof_endpoint *ep, struct nof_coll_program *p,
+                       uint32_t step)
+{
+    struct nof_coll_step *s = nof_coll_step_at(&nic->colls, p, step);
+    struct nof_drive *d = drive_of(nic, p);
+    struct nof_match_key key = {.ep = ep->index, .ctx = d->ctx, .source = s->peer, .tag = d->tag};
+    struct nof_env *e = nof_match_find(nic, &key);
+    bool posts = e == NULL;
+    uint32_t layout;
+    if (!layout_of(nic, ep, s, &layout)) {
+        refuse(nic, ep, p, step, NOF_ENOENT);
+        return;
+    }
+    struct nof_recv *r = NULL;
+    if (posts ? !ep->spilling && nof_recv_may_post(nic, ep) : !is_near(nic, e))
+        r = take_recv(nic, ep, s->len);
+    if (r == NULL) {
+        hand_over(nic, ep, p, step);
+        return;
+    }
+    nof_recv_call(r, &key, cookie_of(nof_coll_index(&nic->colls, p), step), d->base[s->base] + s->offset,
+                  s->len, layout);
+    if (layout != NOF_NIL)
+        nof_layout_hold(&nic->layouts, layout);
+    s->object = nof_recv_index(nic, r);
+    d->recvs++;
+    promise(nic, ep, 0, -1);
+    int rc = NOF_OK;
+    if (posts)
+        rc = nof_recv_post(nic, r);
+    else
+        nof_unexpected_deliver(nic, r, e);
+    if (rc != NOF_OK)
+        nof_recv_end(nic, r, rc);
+}
+
+static void begin(struct nof_nic *nic, struct nof_endpoint *ep, struct nof_coll_program *p, uint32_t step)
+{
+    switch (nof_coll_step_at(&nic->colls, p, step)->opcode) {
+    case NOF_STEP_SEND:
+        begin_send(nic, ep, p, step);
+        break;
+    case NOF_STEP_RECV:
+        begin_recv(nic, ep, p, step);
+        break;
+    default:
+        hand_over(nic, ep, p, step);
+        break;
+    }
+}
+
+/* What was promised is free. */
+static void unpromise(struct nof_nic *nic, struct nof_endpoint *ep, const struct nof_coll_program *p)
+{
+    const struct nof_drive *d = drive_of(nic, p);
+    promise(nic, ep, -(int32_t)(p->sends - d->sends), -(int32_t)(p->recvs + p->hosts - d->recvs));
+}
+
+static void tell(struct nof_nic *nic, struct nof_endpoint *ep, struct nof_coll_program *p)
+{
+    struct nof_drive *d = drive_of(nic, p);
+    struct nof_comp comp = {.opcode = NOF_COMP_SCHED,
+                            .status = (int16_t)d->status,
+                            .ctx = d->ctx,
+                            .cookie = d->cookie,
+                            .peer = -1,
+                            .tag = d->tag,
+                            .len = d->len,
+                            .handle = d->status == NOF_OK ? p->nsteps : d->step};
+    if (d->status != NOF_OK && d->step < p->nsteps)
+        comp.peer = nof_coll_step_at(&nic->colls, p, d->step)->peer;
+    unpromise(nic, ep, p);
+    nof_count(nic, ep, d->status == NOF_OK ? NOF_C_COLL_COMPLETED : NOF_C_COLL_FAILED, 1);
+    d->state = d->sends > 0 ? NOF_DRIVE_TOLD : NOF_DRIVE_IDLE;
+    nof_recv_say(nic, nof_recv_at(nic, d->recv), &comp);
+}
+
+static bool is_posted(const struct nof_nic *nic, const struct nof_coll_program *p, uint32_t step)
+{
+    const struct nof_coll_step *s = nof_coll_step_at(&nic->colls, p, step);
+    if (s->opcode != NOF_STEP_RECV || s->state != NOF_COLL_BEGUN || s->object == AT_HOST)
+        return false;
+    const struct nof_recv *r = nof_recv_at(nic, s->object);
+    return r->state == NOF_RECV_POSTED && r->opcode == NOF_RECV_STEP &&
+           r->cookie == cookie_of(nof_coll_index(&nic->colls, p), step);
+}
+
+/* Posted receives are taken back; those that have their message end by themselves. */
+static void run_failing(struct nof_nic *nic, struct nof_endpoint *ep, struct nof_coll_program *p)
+{
+    struct nof_drive *d = drive_of(nic, p);
+    /* bound: steps of the program, as far as the steps of the turn reach; paid by the endpoint's steps */
+    for (; d->look < p->nsteps; d->look++) {
+        if (nof_steps_left(nic, ep) == 0) {
+            wake(nic, ep, p);
+            return;
+        }
+        nof_steps_spend(ep, 1);
+        if (!is_posted(nic, p, d->look))
+            continue;
+        struct nof_recv *r = nof_recv_at(nic, nof_coll_step_at(&nic->colls, p, d->look)->object);
+        nof_steps_spend(ep, STEP_COST);
+        nof_recv_unpost(nic, r);
+        nof_recv_end(nic, r, NOF_ECANCELED);
+    }
+    if (d->recvs == 0)
+        tell(nic, ep, p);
+}
+
+static void run_on(struct nof_nic *nic, struct nof_endpoint *ep, struct nof_coll_program *p)
+{
+    const struct nof_drive *d = drive_of(nic, p);
+    enum nof_coll_next next = NOF_COLL_STEP;
+    /* bound: steps of the turn; paid by the endpoint's steps */
+    while (d->state == NOF_DRIVE_RUNNING && next == NOF_COLL_STEP) {
+        uint32_t had = nof_steps_left(nic, ep), left = had, step;
+        next = nof_coll_next(&nic->colls, p, &left, &step);
+        nof_steps_spend(ep, had - left);
+        if (next == NOF_COLL_STEP) {
+            nof_steps_spend(ep, STEP_COST);
+            begin(nic, ep, p, step);
+        }
+    }
+    if (next == NOF_COLL_DONE)
+        tell(nic, ep, p);
+    else if (next == NOF_COLL_LATER)
+        wake(nic, ep, p);
+}
+
+void nof_drive_run(struct nof_nic *nic, struct nof_endpoint *ep)
+{
+    /* bound: programs that go on, as far as the steps reach; paid by the endpoint's steps */
+    while (ep->drives != NOF_NIL) {
+        if (nof_steps_left(nic, ep) == 0) {
+            nof_chore(nic, ep);
+            return;
+        }
+        struct nof_coll_program *p = nof_coll_at(&nic->colls, nof_queue_pop(&nic->colls.pool, &ep->drives));
+        struct nof_drive *d = drive_of(nic, p);
+        d->queued = false;
+        if (d->state == NOF_DRIVE_RUNNING)
+            run_on(nic, ep, p);
+        if (d->state == NOF_DRIVE_FAILING && !d->queued)
+            run_failing(nic, ep, p);
+    }
+}
+
+uint32_t nof_drive_close_bucket(struct nof_nic *nic, struct nof_endpoint *ep, uint32_t bucket)
+{
+    uint32_t steps = 0;
+    /* bound: programs of one bucket, of max_schedules; paid by the endpoint's steps */
+    for (uint32_t i = nic->colls.bucket[bucket]; i != NOF_NIL; steps++) {
+        struct nof_coll_program *p = nof_coll_at(&nic->colls, i);
+        i = p->hash_next;
+        if (p->ep != ep->index)
+            continue;
+        if (drive_of(nic, p)->state == NOF_DRIVE_RUNNING || drive_of(nic, p)->state == NOF_DRIVE_FAILING)
+            unpromise(nic, ep, p);
+        nof_coll_close(&nic->colls, p);
+    }
+    return steps;
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Driving schedules: the engine (coll_engine.h) names the steps that may begin, and this is a second host, inside the core,
+ * that begins them as ordinary sends and receives. Their ends come back through nic->taps instead of the ring.
+ *
+ *   IDLE -> start() -> RUNNING -> all steps done -----------------> COMP_SCHED -> IDLE
+ *                              -> a step failed, SCHED_CANCEL -> FAILING: posted receives are taken back, the others end
+ *                                 -> COMP_SCHED -> IDLE, or TOLD while sends of it are under way -> IDLE
+ *
+ * A start is declined (NOF_EAGAIN), before anything has happened, while the endpoint spills, while it still runs, or when
+ * there is no room for the most messages of one of its rounds. That room is its own until it ends, so no step waits for
+ * an object that another rank holds: what a host could have under way at once, its schedule can.
+ *
+ * Steps that only the host can do are handed to it (NOF_COMP_SCHED_HOST): HOST steps; receives while the endpoint spills,
+ * whose message may be in the library's matcher; and receives whose message is staged already.
+ *
+ * Work is paid for with the endpoint's steps of a turn (flow/chores.h). */
+#ifndef NOF_DRIVE_H
+#define NOF_DRIVE_H
+
+#include "nic.h"
+
+/* Descriptors whose fields are in range. */
+int nof_drive_open(struct nof_nic *nic, struct nof_endpoint *ep, const struct nof_desc *desc);
+void nof_drive_start(struct nof_nic *nic, struct nof_endpoint *ep, const struct nof_desc *desc);
+/* False: no host that keeps to the rules says this. A step or program that has ended meanwhile is no fault. */
+bool nof_drive_free(struct nof_nic *nic, struct nof_endpoint *ep, const struct nof_desc *desc);
+bool nof_drive_continue(struct nof_nic *nic, struct nof_endpoint *ep, const struct nof_desc *desc);
+void nof_drive_cancel(struct nof_nic *nic, struct nof_endpoint *ep, const struct nof_desc *desc);
+
+/* Go on, as far as the endpoint's steps reach. */
+void nof_drive_run(struct nof_nic *nic, struct nof_endpoint *ep);
+/* A message of a step has ended; as nof_taps.step_ended. */
+void nof_drive_ended(struct nof_nic *nic, struct nof_endpoint *ep, uint64_t cookie, int status, uint64_t len);
+/* The endpoint closes, and nothing of it is under way: its programs in this bucket (0..colls.mask) are freed. Returns how
+ * many there were. */
+uint32_t nof_drive_close_bucket(struct nof_nic *nic, struct nof_endpoint *ep, uint32_t bucket);
+
+#endif

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * A run of a program; the types alone, for nic.h. drive.h says what they mean. */
+#ifndef NOF_DRIVE_STATE_H
+#define NOF_DRIVE_STATE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "nof/program.h"
+
+enum nof_drive_state {
+    NOF_DRIVE_IDLE = 0,
+    NOF_DRIVE_RUNNING,
+    NOF_DRIVE_FAILING, /* its receives are being taken back */
+    NOF_DRIVE_TOLD, /* failed, and the host knows; sends are still under way */
+};
+
+struct nof_drive { /* as many as programs, of the same index */
+    uint8_t state;
+    bool queued; /* in endpoint.drives */
+    bool other_length; /* a message had not the length that was expected: EXACT sends are empty */
+    bool closed; /* TOLD: to be freed with its last send */
+    uint32_t recv; /* the START, until its completion */
+    uint32_t sends, recvs; /* of its messages, under way at this NIC */
+    uint32_t look; /* FAILING: the step that is looked at next */
+    int32_t status; /* of the first step that failed; */
+    uint32_t step; /* that one, */
+    uint64_t len; /* and the length of its message */
+    uint32_t ctx;
+    int32_t tag;
+    uint64_t cookie;
+    uint64_t base[NOF_PROGRAM_BASES];
+};
+
+#endif

@@ -281,8 +281,9 @@ static void begin_round(struct nof_coll_program *p, uint32_t begin, uint32_t end
 
 void nof_coll_begin(const struct nof_colls *all, struct nof_coll_program *p)
 {
-    /* What a run that failed has left. bound: steps of its last round, 1024; paid by the SCHED_START */
-    for (uint32_t i = p->round_begin; p->done < p->round_end - p->round_begin && i < p->round_end; i++)
+    bool failed = p->done < p->round_end - p->round_begin;
+    /* bound: steps of a round, NOF_PROGRAM_STEPS_MAX, 1024; paid by the SCHED_START behind a run that failed */
+    for (uint32_t i = p->round_begin; failed && i < p->round_end; i++)
         nof_coll_step_at(all, p, i)->met = 0;
     p->may = (struct nof_coll_queue){.head = NOF_STEP_NONE};
     p->ended = (struct nof_coll_queue){.head = NOF_STEP_NONE};

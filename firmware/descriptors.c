@@ -334,6 +334,32 @@ static void take_sched_start(struct nof_nic *nic, struct nof_endpoint *ep, const
         nof_drive_start(nic, ep, desc);
 }
 
+static void take_sched(struct nof_nic *nic, struct nof_endpoint *ep, const struct nof_desc *desc)
+{
+    switch (desc->opcode) {
+    case NOF_DESC_SCHED_OPEN:
+        take_sched_open(nic, ep, desc);
+        break;
+    case NOF_DESC_SCHED_START:
+        take_sched_start(nic, ep, desc);
+        break;
+    case NOF_DESC_SCHED_CONTINUE:
+        if (!nof_drive_continue(nic, ep, desc))
+            fatal(nic, ep);
+        break;
+    case NOF_DESC_SCHED_CANCEL:
+        nof_drive_cancel(nic, ep, desc);
+        break;
+    case NOF_DESC_SCHED_FREE:
+        if (!nof_drive_free(nic, ep, desc))
+            fatal(nic, ep);
+        break;
+    default:
+        fatal(nic, ep);
+        break;
+    }
+}
+
 static void take(struct nof_nic *nic, struct nof_endpoint *ep, const struct nof_desc *desc)
 {
     switch (desc->opcode) {
@@ -385,25 +411,8 @@ static void take(struct nof_nic *nic, struct nof_endpoint *ep, const struct nof_
     case NOF_DESC_SPILL_END:
         nof_answer_desc(nic, ep, desc, nof_spill_end(nic, ep, desc));
         break;
-    case NOF_DESC_SCHED_OPEN:
-        take_sched_open(nic, ep, desc);
-        break;
-    case NOF_DESC_SCHED_START:
-        take_sched_start(nic, ep, desc);
-        break;
-    case NOF_DESC_SCHED_CONTINUE:
-        if (!nof_drive_continue(nic, ep, desc))
-            fatal(nic, ep);
-        break;
-    case NOF_DESC_SCHED_CANCEL:
-        nof_drive_cancel(nic, ep, desc);
-        break;
-    case NOF_DESC_SCHED_FREE:
-        if (!nof_drive_free(nic, ep, desc))
-            fatal(nic, ep);
-        break;
     default:
-        fatal(nic, ep);
+        take_sched(nic, ep, desc);
         break;
     }
 }

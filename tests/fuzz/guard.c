@@ -424,6 +424,33 @@ static void on_peer_dead(struct guard *g, unsigned rank, const struct nof_comp *
         guard_fail("job B: rank %u hears that %d is dead, status %d", rank, c->peer, c->status);
 }
 
+static void on_open(struct guard_rank *r, const struct nof_comp *c)
+{
+    struct guard_program *p = &r->program[c->cookie % GUARD_PROGRAMS];
+    if (p->state == GUARD_ASKED)
+        p->state = c->status == NOF_OK ? GUARD_OPEN : GUARD_NO_PROGRAM;
+}
+
+/* All receives of a schedule are over; where it was declined or went well its sends are, too. */
+static void on_schedule(struct guard *g, unsigned rank, const struct nof_comp *c)
+{
+    unsigned count;
+    struct guard_op *recv = find(g, rank, NOF_COMP_RECV, c->cookie, &count);
+    struct guard_op *send = find(g, rank, NOF_COMP_SEND, c->cookie, &count);
+    bool sends_over = c->status == NOF_OK || c->status == NOF_EAGAIN || c->status == NOF_ENOENT;
+    for (unsigned i = 0; i < GUARD_PROGRAMS; i++) {
+        struct guard_program *p = &g->rank[rank].program[i];
+        if (p->state == GUARD_RUNS && p->cookie == c->cookie)
+            p->state = GUARD_OPEN;
+    }
+    if (g->rank[rank].honest && (recv == NULL || send == NULL))
+        guard_fail("rank %u: a schedule ends that does not run", rank);
+    if (recv != NULL)
+        over(g, recv);
+    if (send != NULL && sends_over)
+        over(g, send);
+}
+
 /* Did the operation of this completion wait for a message? */
 static bool waits(struct guard *g, unsigned rank, const struct nof_comp *c)
 {
@@ -470,6 +497,15 @@ static void on_comp(void *ctx, unsigned rank, const struct nof_comp *c)
     case NOF_COMP_LAYOUT:
         if (c->status == NOF_OK)
             r->layouts |= 1u << c->cookie % GUARD_LAYOUTS;
+        break;
+    case NOF_COMP_SCHED_OPEN:
+        on_open(r, c);
+        break;
+    case NOF_COMP_SCHED:
+        on_schedule(g, rank, c);
+        break;
+    case NOF_COMP_SCHED_HOST:
+        hear(&r->hosted, c->cookie << 16 | (c->handle & 0xffff), 0);
         break;
     case NOF_COMP_PEER_DEAD:
         on_peer_dead(g, rank, c);

@@ -33,11 +33,22 @@
 #define GUARD_OPS_A 92u /* job A's; behind them a send and a receive of each pair of job B */
 #define GUARD_OPS (GUARD_OPS_A + 2 * GUARD_PAIRS)
 #define GUARD_LAYOUTS 8u
+#define GUARD_PROGRAMS 2u /* of a rank */
 
 enum guard_state {
     GUARD_FREE = 0,
     GUARD_LIVE,
     GUARD_PARKED, /* a send that its host keeps */
+};
+
+enum guard_program_state { GUARD_NO_PROGRAM = 0, GUARD_ASKED, GUARD_OPEN, GUARD_RUNS };
+
+struct guard_program {
+    uint8_t state; /* enum guard_program_state */
+    uint32_t generation;
+    uint32_t nsteps;
+    uint64_t each; /* bytes of a step; step i's lie at i * each of both buffers */
+    uint64_t cookie; /* of its START; and of a send and a receive that stand for its steps */
 };
 
 struct guard_op {
@@ -72,6 +83,8 @@ struct guard_rank {
     } held[GUARD_HELD];
     unsigned nheld;
     struct guard_heard probed, spilled, granted, revoke;
+    struct guard_heard hosted; /* steps of programs that the host is to do: the START's cookie << 16 | step */
+    struct guard_program program[GUARD_PROGRAMS];
     unsigned revoked; /* of those that were heard, how many were answered */
     uint64_t spills, nomatches;
     uint64_t dead; /* job ranks, as bits */

@@ -4,9 +4,13 @@
 #include <string.h>
 
 #include "nof/layout.h"
+#include "nof/program.h"
 
 #define LAYOUT_AREA 256u /* bytes of the program area for each */
 #define SIZE 4 /* ranks of job A */
+#define PROGRAM_WHAT 232u /* values of MOVE_WHAT from here on are about programs */
+#define PROGRAM_AREA (GUARD_LAYOUTS * LAYOUT_AREA) /* behind the layouts */
+#define STEPS_MAX 16u
 
 uint64_t move_len(uint8_t code)
 {
@@ -296,9 +300,136 @@ static void introduce(struct guard *g, unsigned rank, const uint8_t *rec, int wi
     submit(g, rank, NULL, &d, rec, wild);
 }
 
+/* Sends, receives, fences and steps of the host, each with bytes of its own. */
+static void program_open(struct guard *g, unsigned rank, const uint8_t *rec, uint32_t name, int wild)
+{
+    struct {
+        struct nof_program_head head;
+        struct nof_program_step step[STEPS_MAX];
+    } p;
+    struct guard_program *mine = &g->rank[rank].program[name];
+    uint32_t fence = 0;
+    memset(&p, 0, sizeof p);
+    p.head = (struct nof_program_head){.magic = NOF_PROGRAM_MAGIC, .nsteps = 1 + rec[MOVE_SITE] % STEPS_MAX};
+    mine->nsteps = p.head.nsteps;
+    mine->each = move_len(rec[MOVE_LEN]) / p.head.nsteps;
+    for (uint32_t i = 0; i < p.head.nsteps; i++) {
+        struct nof_program_step *s = &p.step[i];
+        uint8_t say = (uint8_t)(rec[MOVE_TARGET] + rec[MOVE_ELEM] * (i + 1u));
+        s->after[0] = s->after[1] = NOF_STEP_NONE;
+        s->opcode = say % 16 == 15 ? NOF_STEP_HOST : say % 8 == 7 ? NOF_STEP_FENCE : 1 + say % 2;
+        if (s->opcode == NOF_STEP_FENCE) {
+            fence = i + 1;
+            continue;
+        }
+        if (i > fence && (say & 32))
+            s->after[say >> 7] = (uint16_t)(fence + say % (i - fence));
+        if (s->opcode == NOF_STEP_HOST)
+            continue;
+        s->flags = say & 64 ? NOF_STEP_F_EXACT : 0;
+        s->base = s->opcode == NOF_STEP_RECV;
+        s->peer = (int32_t)((say >> 2) % SIZE);
+        s->offset = (int64_t)(i * mine->each);
+        s->len = mine->each;
+    }
+    struct nof_desc d = {
+        .opcode = NOF_DESC_SCHED_OPEN,
+        .cookie = name,
+        .len = sizeof p.head + p.head.nsteps * sizeof p.step[0],
+        .sched = {.name = name, .generation = ++mine->generation, .base = {PROGRAM_AREA + name * sizeof p}}};
+    uint8_t *at = world_rank(g->w, rank)->program_area + d.sched.base[0];
+    memcpy(at, &p, (size_t)d.len);
+    if (wild && rec[MOVE_WILD] % 4 == 3)
+        at[rec[MOVE_AT] % d.len] ^= rec[MOVE_VALUE];
+    mine->state = GUARD_ASKED;
+    submit(g, rank, NULL, &d, rec, wild && rec[MOVE_WILD] % 4 != 3);
+}
+
+static void program_start(struct guard *g, unsigned rank, const uint8_t *rec, uint32_t name, int wild)
+{
+    struct guard_program *mine = &g->rank[rank].program[name];
+    uint64_t bytes = mine->each * mine->nsteps;
+    struct guard_op *send = guard_take(g, rank, NOF_COMP_SEND, bytes, 0, 0);
+    if (send == NULL)
+        return;
+    send->state = GUARD_LIVE; /* so that its memory is taken */
+    struct guard_op *recv = guard_take(g, rank, NOF_COMP_RECV, bytes, 0, 0);
+    if (recv == NULL) {
+        send->state = GUARD_FREE;
+        return;
+    }
+    fill(send->base, bytes, rec[MOVE_ELEM]);
+    recv->state = GUARD_LIVE;
+    recv->anywhere = send->anywhere = wild != 0; /* the program may have become another */
+    mine->cookie = send->desc.cookie = recv->desc.cookie;
+    struct nof_desc d = {.opcode = NOF_DESC_SCHED_START,
+                         .ctx = 1,
+                         .cookie = mine->cookie,
+                         .tag = tag_of(rec) < 0 ? 0 : tag_of(rec),
+                         .sched = {.name = name, .generation = mine->generation}};
+    d.sched.base[0] = (uint64_t)(uintptr_t)send->base;
+    d.sched.base[1] = (uint64_t)(uintptr_t)recv->base;
+    mine->state = GUARD_RUNS;
+    submit(g, rank, NULL, &d, rec, wild);
+}
+
+/* A step that the host was asked to do is done, if the schedule still runs. */
+static void program_continue(struct guard *g, unsigned rank, const uint8_t *rec, int wild)
+{
+    struct guard_rank *r = &g->rank[rank];
+    uint64_t *handle = &r->hosted.handle[rec[MOVE_HANDLE] % GUARD_HEARD];
+    for (uint32_t name = 0; name < GUARD_PROGRAMS; name++) {
+        const struct guard_program *p = &r->program[name];
+        struct nof_desc d = {
+            .opcode = NOF_DESC_SCHED_CONTINUE,
+            .sched = {.name = name, .generation = p->generation, .base = {*handle & 0xffff}}};
+        if (p->state != GUARD_RUNS || p->cookie != *handle >> 16)
+            continue;
+        if (rec[MOVE_FLAGS] % 4 == 3)
+            d.sched.base[1] = (uint64_t)(int64_t)NOF_ETRUNC;
+        *handle = 0;
+        submit(g, rank, NULL, &d, rec, wild);
+        return;
+    }
+}
+
+static void program(struct guard *g, unsigned rank, const uint8_t *rec, int wild)
+{
+    uint32_t name = rec[MOVE_LAYOUT] % GUARD_PROGRAMS;
+    struct guard_program *p = &g->rank[rank].program[name];
+    struct nof_desc d = {.sched = {.name = name, .generation = p->generation}};
+    switch (p->state) {
+    case GUARD_NO_PROGRAM:
+        program_open(g, rank, rec, name, wild);
+        break;
+    case GUARD_OPEN:
+        if (rec[MOVE_FLAGS] < 200) {
+            program_start(g, rank, rec, name, wild);
+            break;
+        }
+        d.opcode = NOF_DESC_SCHED_FREE;
+        p->state = GUARD_NO_PROGRAM;
+        submit(g, rank, NULL, &d, rec, wild);
+        break;
+    case GUARD_RUNS:
+        d.opcode = NOF_DESC_SCHED_CANCEL;
+        if (rec[MOVE_FLAGS] < 64)
+            submit(g, rank, NULL, &d, rec, wild);
+        else
+            program_continue(g, rank, rec, wild);
+        break;
+    default: /* it waits for its answer */
+        break;
+    }
+}
+
 void move(struct guard *g, unsigned rank, const uint8_t rec[RECORD_BYTES], int wild)
 {
     struct guard_op *op = NULL;
+    if (rec[MOVE_WHAT] >= PROGRAM_WHAT) {
+        program(g, rank, rec, wild);
+        return;
+    }
     switch (rec[MOVE_WHAT] % 24) {
     case 0:
     case 1:

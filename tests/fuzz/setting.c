@@ -28,6 +28,7 @@ struct world_config setting_config(struct guard *g, uint8_t which, unsigned nics
                                          .max_posted = 24,
                                          .max_envelopes = 64,
                                          .max_layouts = 8,
+                                         .max_schedules = 4,
                                          .window_frames = 32,
                                          .sent_frames = 128,
                                          .reorder_frames = 16,

@@ -39,13 +39,16 @@ void nof_trace_frame(struct nof_cluster *c, unsigned nic, const struct nof_frame
 
 static const char *opcode_name(uint8_t opcode)
 {
-    static const char *const desc[] = {"?",           "PEER",      "SEND", "RECV",        "CANCEL", "PROBE",
-                                       "MPROBE",      "MRECV",     "PULL", "RELEASE",     "FLUSH",  "LAYOUT",
-                                       "LAYOUT_FREE", "SPILL_END", "HINT", "SEND_CANCEL", "REVOKED"};
-    static const char *const comp[] = {"SPILL", "PARKED", "GRANT", "PEER_DEAD", "ASSIST", "FAILED", "REVOKE"};
-    if (opcode <= NOF_DESC_REVOKED)
+    static const char *const desc[] = {
+        "?",           "PEER",        "SEND",           "RECV",        "CANCEL",  "PROBE",
+        "MPROBE",      "MRECV",       "PULL",           "RELEASE",     "FLUSH",   "LAYOUT",
+        "LAYOUT_FREE", "SPILL_END",   "HINT",           "SEND_CANCEL", "REVOKED", "SCHED_OPEN",
+        "SCHED_FREE",  "SCHED_START", "SCHED_CONTINUE", "SCHED_CANCEL"};
+    static const char *const comp[] = {"SPILL",  "PARKED", "GRANT",  "PEER_DEAD",
+                                       "ASSIST", "FAILED", "REVOKE", "SCHED_HOST"};
+    if (opcode <= NOF_DESC_SCHED_CANCEL)
         return desc[opcode];
-    return opcode >= NOF_COMP_SPILL && opcode <= NOF_COMP_REVOKE ? comp[opcode - NOF_COMP_SPILL] : "?";
+    return opcode >= NOF_COMP_SPILL && opcode <= NOF_COMP_SCHED_HOST ? comp[opcode - NOF_COMP_SPILL] : "?";
 }
 
 void nof_trace_desc(struct nof_cluster *c, const char *who, const struct nof_desc *d)

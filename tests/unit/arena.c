@@ -43,6 +43,7 @@ static const struct field nic_fields[] = {
     NIC(max_posted, 1, MOST, 16384, false),
     NIC(max_envelopes, 1, MOST, 8192, false),
     NIC(max_layouts, 1, 65536, 256, false),
+    NIC(max_schedules, 1, 65536, 256, false),
     NIC(window_frames, 32, 1024, 256, true),
     NIC(sent_frames, 32, MOST, 8192, false),
     NIC(reorder_frames, 1, MOST, 1024, false),

@@ -16,6 +16,8 @@
 #define MS 1000000ull
 #define CTX 9u
 #define TAG 3
+#define ARENA (1u << 20)
+#define SECOND (ARENA / 2) /* base 1 */
 
 struct program {
     struct nof_program_head head;
@@ -64,7 +66,7 @@ static void open_program(struct world *w, unsigned rank, uint32_t name, const st
     assert_int_equal(world_expect(w, rank, NOF_COMP_SCHED_OPEN, 1000 + name)->status, NOF_OK);
 }
 
-/* Bases: the beginning of the arena, its second quarter, nothing. */
+/* Bases: the beginning of the arena, its second half, nothing. */
 static void start(struct world *w, unsigned rank, uint32_t name, uint64_t cookie)
 {
     uint64_t arena = (uint64_t)(uintptr_t)world_rank(w, rank)->arena;
@@ -72,7 +74,7 @@ static void start(struct world *w, unsigned rank, uint32_t name, uint64_t cookie
                          .ctx = CTX,
                          .cookie = cookie,
                          .tag = TAG,
-                         .sched = {.name = name, .generation = 1, .base = {arena, arena + WORLD_ARENA / 4}}};
+                         .sched = {.name = name, .generation = 1, .base = {arena, arena + SECOND}}};
     world_post(w, rank, &d);
 }
 
@@ -118,11 +120,17 @@ static struct world *open_world(const struct world_config *cfg, unsigned ranks)
 }
 
 static const struct world_config worlds[] = {
-    {.nics = 2, .mtu = 1500, .dma_inline = 1, .seed = 1},
-    {.nics = 2, .mtu = 1500, .seed = 2},
-    {.nics = 1, .mtu = 1500, .seed = 3},
-    {.nics = 2, .mtu = 1500, .dma_inline = 1, .dma_read_late = 1, .loss_percent = 5, .seed = 4},
-    {.nics = 2, .mtu = 1500, .loss_percent = 5, .staging_bytes = SIZE_MAX, .seed = 5},
+    {.nics = 2, .mtu = 1500, .arena_bytes = ARENA, .dma_inline = 1, .seed = 1},
+    {.nics = 2, .mtu = 1500, .arena_bytes = ARENA, .seed = 2},
+    {.nics = 1, .mtu = 1500, .arena_bytes = ARENA, .seed = 3},
+    {.nics = 2,
+     .mtu = 1500,
+     .arena_bytes = ARENA,
+     .dma_inline = 1,
+     .dma_read_late = 1,
+     .loss_percent = 5,
+     .seed = 4},
+    {.nics = 2, .mtu = 1500, .arena_bytes = ARENA, .loss_percent = 5, .staging_bytes = SIZE_MAX, .seed = 5},
 };
 #define NWORLDS (sizeof worlds / sizeof worlds[0])
 
@@ -143,7 +151,7 @@ static struct program ring(unsigned rank, unsigned ranks, uint64_t bytes)
 /* late: ranks that begin when the others' messages have come. */
 static void run_ring(struct world *w, uint64_t bytes, unsigned late)
 {
-    const uint64_t at = WORLD_ARENA / 4;
+    const uint64_t at = SECOND;
     for (unsigned r = 0; r < 4; r++)
         fill(w, r, at + r * bytes, bytes, (uint8_t)(40 * r + bytes));
     for (unsigned r = 0; r < 4; r++)
@@ -206,12 +214,12 @@ static void the_other_side_may_be_a_host(void **state)
             add_transfer(&p, NOF_STEP_RECV, 1, 0, 0, len);
             add_transfer(&p, NOF_STEP_SEND, 1, 1, 0, len);
             open_program(w, 0, 1, &p);
-            fill(w, 0, WORLD_ARENA / 4, len, 1);
-            fill(w, 1, WORLD_ARENA / 4, len, 2);
+            fill(w, 0, SECOND, len, 1);
+            fill(w, 1, SECOND, len, 2);
             if (i % 2)
                 start(w, 0, 1, 5);
             world_run_for(w, 5 * MS);
-            desc_of(w, 1, NOF_DESC_SEND, 0, WORLD_ARENA / 4, len);
+            desc_of(w, 1, NOF_DESC_SEND, 0, SECOND, len);
             world_run_for(w, 5 * MS);
             desc_of(w, 1, NOF_DESC_RECV, 0, 0, len);
             world_run_for(w, 5 * MS);
@@ -228,7 +236,7 @@ static void the_other_side_may_be_a_host(void **state)
                     got = world_payload(w, 1, comp, world_rank(w, 1)->arena);
             }
             assert_non_null(got);
-            assert_memory_equal(got, world_rank(w, 0)->arena + WORLD_ARENA / 4, (size_t)len);
+            assert_memory_equal(got, world_rank(w, 0)->arena + SECOND, (size_t)len);
             world_fini(w);
         }
 }
@@ -294,7 +302,7 @@ static void other_lengths_are_told_and_others_go_on(void **state)
             fill(w, 0, 100, 4, 77);
             start(w, 0, 1, 5);
             desc_of(w, 1, NOF_DESC_SEND, 0, 0, cases[i].comes);
-            desc_of(w, 1, NOF_DESC_RECV, 0, WORLD_ARENA / 2, 100);
+            desc_of(w, 1, NOF_DESC_RECV, 0, 3 * ARENA / 4, 100);
             world_run(w);
             const struct nof_comp *comp = world_expect(w, 0, NOF_COMP_SCHED, 5);
             assert_int_equal(comp->status, cases[i].status);
@@ -479,7 +487,7 @@ static void hosts_that_break_the_rules(void **state)
  * not the other's. */
 static void rooms_are_promised_whole(void **state)
 {
-    struct world_config cfg = {.nics = 1, .mtu = 1500, .dma_inline = 1, .seed = 1};
+    struct world_config cfg = {.nics = 1, .mtu = 1500, .arena_bytes = ARENA, .dma_inline = 1, .seed = 1};
     cfg.nic.max_sends = 64;
     cfg.nic.max_endpoints = 4;
     (void)state;

@@ -34,6 +34,7 @@ static bool tables_empty(const struct nof_nic *nic)
            bucket_empty("table of unexpected messages", nic->match.unexpected.bucket,
                         nic->match.unexpected.mask) &&
            bucket_empty("table of layouts", nic->layouts.bucket, nic->layouts.mask) &&
+           bucket_empty("table of programs", nic->colls.bucket, nic->colls.mask) &&
            bucket_empty("table of ranks", nic->peer_by_rank, nic->peer_mask) &&
            bucket_empty("table of flows", nic->peer_by_flow, nic->peer_mask);
 }
@@ -53,7 +54,9 @@ static bool pools_empty(const struct nof_nic *nic)
                  {"local frames", &nic->locals},
                  {"raw blocks", &nic->grants.raws},
                  {"layouts", &nic->layouts.pool},
-                 {"layout chunks", &nic->layouts.chunks}};
+                 {"layout chunks", &nic->layouts.chunks},
+                 {"programs", &nic->colls.pool},
+                 {"program chunks", &nic->colls.chunks}};
     for (unsigned i = 0; i < sizeof pools / sizeof pools[0]; i++)
         if (!is(pools[i].name, pools[i].pool->used, 0))
             return false;
@@ -80,6 +83,7 @@ const char *leftovers(const struct nof_nic *nic, uint32_t msgs_free, uint32_t bl
         is("quiet", nof_nic_quiet(nic) != 0, 1) && is("DMA blocks", nic->dma_free, nic->dma_total) &&
         is("envelope credit", nic->msgs_free, msgs_free) &&
         is("block credit", nic->blocks_free, blocks_free) && is("posted", nic->posted_total, 0) &&
+        is("promised sends", nic->promised_sends, 0) && is("promised receives", nic->promised_recvs, 0) &&
         is("waiting receives", nic->recvs_waiting, 0) && is("stalled completions", nic->stalled_comps, 0) &&
         is("open paths", c[NOF_C_PATHS_OPEN], 0) && is("gauge of endpoints", c[NOF_C_ENDPOINTS], 0) &&
         is("gauge of network memory", c[NOF_C_NETMEM_BYTES], 0) &&

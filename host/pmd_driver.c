@@ -253,6 +253,12 @@ void *nof_pmd_program_area(struct nof_pmd *pmd)
     return state_of(pmd) == NOF_PMD_FORKED ? NULL : pmd->bar + pmd->identity.program_area_offset;
 }
 
+bool nof_pmd_runs_collectives(const struct nof_pmd *pmd)
+{
+    return state_of(pmd) != NOF_PMD_FORKED &&
+           __atomic_load_n(&pmd->nic_words->runs_collectives, __ATOMIC_RELAXED) != 0;
+}
+
 uint64_t nof_pmd_counter(const struct nof_pmd *pmd, enum nof_counter counter)
 {
     if (state_of(pmd) == NOF_PMD_FORKED || (uint32_t)counter >= pmd->identity.ncounters)

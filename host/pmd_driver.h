@@ -75,6 +75,8 @@ void nof_pmd_bounce_free(struct nof_pmd *pmd, uint64_t offset);
 const void *nof_pmd_staged(const struct nof_pmd *pmd, uint32_t offset, uint32_t len_bytes);
 /* Program area, for layouts, and its size through the identity. */
 void *nof_pmd_program_area(struct nof_pmd *pmd);
+/* Feature "collectives" is "nic", at this moment. */
+bool nof_pmd_runs_collectives(const struct nof_pmd *pmd);
 /* Live counter of this endpoint; by index or by name (NOF_ENOENT if there is none). */
 uint64_t nof_pmd_counter(const struct nof_pmd *pmd, enum nof_counter counter);
 int nof_pmd_counter_find(const char *name, enum nof_counter *counter_out);

@@ -115,7 +115,8 @@ static inline uint64_t nof_assist_answer(uint32_t generation, uint16_t done, int
 struct nof_nic_words {
     uint32_t nic_asleep; /* 1: write the doorbell eventfd after submitting */
     uint32_t endpoint_failed; /* a negative nof_status once the endpoint is lost; 0 before */
-    uint32_t reserved[14];
+    uint32_t runs_collectives; /* 1: feature "collectives" is "nic" */
+    uint32_t reserved[13];
 };
 
 struct nof_attach_request {

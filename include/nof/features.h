@@ -48,6 +48,7 @@
     X(SPIN, "spin_us", NUMBER, 20, 0, 1000000, "us", "idle=auto: poll this long before sleeping") \
     X(NAP, "nap_us", NUMBER, 50, 1, 10000, "us", \
       "longest nap while work is pending on a port that cannot wake us") \
+    X(COLLECTIVES, "collectives", CHOICE, 1, 0, 1, "nic|host", "who goes through the steps of a collective") \
     X(LOG_LEVEL, "log_level", CHOICE, 2, 0, 4, "error|warning|notice|info|debug", \
       "what the daemon says; notice: links, features, its begin and end; info: ranks too")
 

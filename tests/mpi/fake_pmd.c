@@ -478,6 +478,12 @@ int nof_pmd_attach(const struct nof_pmd_attach_args *args, struct nof_pmd **pmd_
     return NOF_OK;
 }
 
+bool nof_pmd_runs_collectives(const struct nof_pmd *pmd)
+{
+    (void)pmd;
+    return false;
+}
+
 bool nof_pmd_answers(const char *socket)
 {
     (void)socket;

@@ -120,6 +120,21 @@ static void one_of_the_daemon_goes_to_all_cores(void **state)
     assert_int_equal(cores[0].idle.policy, NOFD_IDLE_YIELD);
 }
 
+static void the_library_reads_who_drives_collectives(void **state)
+{
+    struct nof_nic_words words[2] = {{0}};
+    struct nofd_endpoint eps[2] = {{.nic_words = &words[0], .next = &eps[1]}, {.nic_words = &words[1]}};
+
+    (void)state;
+    d.endpoints = eps;
+    assert_string_equal(set("{\"name\":\"collectives\",\"value\":\"nic\"}"), "nic");
+    assert_true(words[0].runs_collectives == 1 && words[1].runs_collectives == 1);
+    assert_string_equal(set("{\"name\":\"pacing\",\"value\":\"on\"}"), "on");
+    assert_true(words[0].runs_collectives == 1 && words[1].runs_collectives == 1);
+    assert_string_equal(set("{\"name\":\"collectives\",\"value\":\"host\"}"), "host");
+    assert_true(words[0].runs_collectives == 0 && words[1].runs_collectives == 0);
+}
+
 static void the_log_says_more_at_once(void **state)
 {
     (void)state;
@@ -196,6 +211,7 @@ int main(void)
         EACH(a_feature_of_the_core_goes_to_all_nics),
         EACH(or_to_the_one_that_is_named),
         EACH(one_of_the_daemon_goes_to_all_cores),
+        EACH(the_library_reads_who_drives_collectives),
         EACH(the_log_says_more_at_once),
         EACH(a_value_comes_in_any_type),
         EACH(what_cannot_be_set_is_told_and_changes_nothing),

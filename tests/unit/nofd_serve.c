@@ -211,6 +211,18 @@ static void the_core_hears_of_its_areas_and_the_host_of_its_card(void **state)
     assert_string_equal(id->nic_name, "nic0 (fabric)");
 }
 
+static void the_host_reads_who_drives_collectives(void **state)
+{
+    struct nofd_endpoint *ep[2] = {NULL};
+
+    (void)state;
+    for (uint32_t i = 0; i < 2; i++) {
+        d.options.feature[NOF_F_COLLECTIVES] = i; /* nic, host */
+        assert_int_equal(open_as(geteuid(), i, &ep[i]), NOF_OK);
+        assert_int_equal(ep[i]->bar.nic_words->runs_collectives, 1 - i);
+    }
+}
+
 static void a_rank_has_one_endpoint(void **state)
 {
     struct nofd_endpoint *ep = NULL, *second = NULL;
@@ -332,6 +344,7 @@ int main(void)
         EACH(nics_are_dealt_in_turn_unless_one_is_asked_for),
         EACH(memory_is_reached_as_well_as_it_can_be),
         EACH(the_core_hears_of_its_areas_and_the_host_of_its_card),
+        EACH(the_host_reads_who_drives_collectives),
         EACH(a_rank_has_one_endpoint),
         EACH(one_user_leaves_a_quarter_to_the_others),
         EACH(what_the_core_refuses_is_told_and_leaves_nothing),

@@ -73,6 +73,7 @@ static int create_bar(struct nofd *d, struct nofd_endpoint *ep)
     ep->nic_words = ep->bar.nic_words;
     ep->host_words = ep->bar.host_words;
     ep->counters = ep->bar.counters;
+    nofd_endpoint_tell_collectives(ep, d->options.feature[NOF_F_COLLECTIVES]);
     if (ep->memory.ops == &nofd_dma_assist) {
         ep->assist = nofd_assist_create(nofd_bar_at(&ep->bar, id->assist_offset));
         if (ep->assist == NULL) {

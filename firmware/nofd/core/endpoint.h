@@ -80,6 +80,12 @@ static inline void nofd_endpoint_set_state(struct nofd_endpoint *ep, enum nofd_e
     __atomic_store_n(&ep->state, (int)state, __ATOMIC_RELEASE);
 }
 
+/* The value of feature "collectives", which the library reads by itself. */
+static inline void nofd_endpoint_tell_collectives(struct nofd_endpoint *ep, uint64_t value)
+{
+    __atomic_store_n(&ep->nic_words->runs_collectives, value == 0, __ATOMIC_RELAXED);
+}
+
 /* The data path, called by nic_host.c on the NIC core. */
 
 /* Takes what the host submitted and the core has room for. Returns descriptors taken. */

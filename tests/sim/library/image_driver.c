@@ -118,6 +118,12 @@ void *nof_pmd_program_area(struct nof_pmd *pmd)
     return nof_image->program_area;
 }
 
+bool nof_pmd_runs_collectives(const struct nof_pmd *pmd)
+{
+    (void)pmd;
+    return false;
+}
+
 uint64_t nof_pmd_counter(const struct nof_pmd *pmd, enum nof_counter counter)
 {
     (void)pmd;

@@ -12,9 +12,13 @@
 #include "chan/message.h"
 #include "chan/request.h"
 #include "base/wait.h"
+#include "nof/program.h"
+
+struct nof_chan_programs;
 
 struct nof_chan {
     const char *name;
+    const struct nof_chan_programs *programs; /* NULL: it runs none */
     /* Send req->data[0..bytes) to req->peer. */
     void (*send)(struct nof_request *req);
     /* Receive into req->data; req->message set: that message, no matching. */
@@ -38,6 +42,39 @@ struct nof_chan {
      * MPI_UNDEFINED. */
     int (*dead_member)(struct nof_comm *comm);
     void (*close)(void);
+};
+
+/* A program (nof/program.h) that the NIC runs, in its owner's memory, which is zero at first.
+ *
+ *   open -> start -> heard(ASKED)* -> heard(ENDED or DECLINED) -> start ... -> close
+ *
+ * start() may follow open() at once: what the NIC does not take it declines. */
+enum nof_chan_news {
+    NOF_CHAN_ASKED, /* value: the step that its owner does, then proceed() */
+    NOF_CHAN_DECLINED, /* nothing has happened */
+    NOF_CHAN_ENDED, /* value: MPI_SUCCESS or the code; MPI_ERR_TRUNCATE: it went on to its end */
+};
+struct nof_chan_program {
+    void (*heard)(struct nof_chan_program *p, enum nof_chan_news news, int value); /* inside a poll */
+    void *owner;
+    bool open; /* not known to be refused */
+    bool running; /* from start() to ENDED or DECLINED */
+    uint64_t handle; /* the channel's, as the next one */
+    void *opening;
+};
+struct nof_chan_programs {
+    /* Collectives are the NIC's to run, as things are set now. */
+    bool (*wanted)(void);
+    /* The bytes are copied. NOF_EAGAIN: no room now; NOF_ENOENT: one of its peers cannot be reached. */
+    int (*open)(struct nof_chan_program *p, const struct nof_program_head *head, size_t bytes);
+    /* With bases 0. False: no memory. */
+    bool (*start)(struct nof_chan_program *p, uint32_t ctx, int32_t tag);
+    /* A step that was asked for is done: NOF_OK, or NOF_ETRUNC. */
+    void (*proceed)(struct nof_chan_program *p, uint32_t step, int status);
+    /* ENDED follows soon; sends that are under way may still read. */
+    void (*cancel)(struct nof_chan_program *p);
+    /* Of one that does not run. */
+    void (*close)(struct nof_chan_program *p);
 };
 
 extern const struct nof_chan nof_chan_by_self;

@@ -96,6 +96,7 @@ struct nof_request {
     bool ended; /* it has, but the one that it waits for has not */
     struct nof_sched *owner; /* the schedule that waits for this one */
     size_t owner_slot; /* its place there */
+    uint32_t asked; /* 1 + the step of the owner's program for which the NIC wants it; 0: it does not */
     struct nof_greq *greq; /* GENERAL: the program's */
     struct nof_sched *sched; /* COLL: what is executed */
     struct nof_bsend *bsend; /* the attached buffer that it counts in */

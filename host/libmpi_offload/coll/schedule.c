@@ -5,26 +5,12 @@
 
 #include "base/wait_board.h"
 #include "chan/chan.h"
+#include "coll/offload.h"
+#include "coll/step.h"
+#include "nof/status.h"
 #include "p2p/pt2pt.h"
 #include "type/section.h"
 #include "base/wait.h"
-
-enum step_kind { STEP_SEND, STEP_RECV, STEP_COPY, STEP_REDUCE, STEP_UPDATE, STEP_FENCE };
-
-struct nof_step {
-    enum step_kind kind;
-    bool local; /* SEND, RECV: peer is a rank of comm->local */
-    bool exact; /* SEND, RECV: see nof_sched_exact() */
-    int peer;
-    const void *from; /* SEND, COPY, REDUCE: in */
-    void *to; /* RECV, COPY, REDUCE: inout */
-    size_t count;
-    size_t to_count; /* COPY */
-    struct nof_type *type;
-    struct nof_type *to_type; /* COPY */
-    struct nof_op *op;
-    const struct nof_section *section; /* UPDATE: of what is `from` now and was `to` */
-};
 
 static struct nof_sched *ready_first, *ready_last;
 static struct nof_sched *active_list;
@@ -75,6 +61,7 @@ static void take_tag(struct nof_sched *s)
 
 void nof_sched_free(struct nof_sched *s)
 {
+    nof_offload_close(s->offload); /* before the layouts that the program names */
     for (size_t i = 0; i < s->count; i++) {
         if (s->steps[i].type != NULL)
             nof_type_release(s->steps[i].type);
@@ -141,7 +128,7 @@ static void append(struct nof_sched *s, const struct nof_step *step)
 
 void nof_sched_send(struct nof_sched *s, const void *buf, size_t count, struct nof_type *type, int peer)
 {
-    append(s, &(struct nof_step){.kind = STEP_SEND,
+    append(s, &(struct nof_step){.kind = NOF_SCHED_SEND,
                                  .local = s->local,
                                  .exact = s->exact,
                                  .from = buf,
@@ -152,7 +139,7 @@ void nof_sched_send(struct nof_sched *s, const void *buf, size_t count, struct n
 
 void nof_sched_recv(struct nof_sched *s, void *buf, size_t count, struct nof_type *type, int peer)
 {
-    append(s, &(struct nof_step){.kind = STEP_RECV,
+    append(s, &(struct nof_step){.kind = NOF_SCHED_RECV,
                                  .local = s->local,
                                  .exact = s->exact,
                                  .to = buf,
@@ -169,7 +156,7 @@ void nof_sched_copy(struct nof_sched *s, const void *from, size_t from_count, st
     size_t bytes = from_count * from_type->size, room_bytes = to_count * to_type->size;
     if (bytes > room_bytes && s->too_long == MPI_SUCCESS)
         s->too_long = nof_error(MPI_ERR_TRUNCATE, "%zu bytes for a buffer of %zu bytes", bytes, room_bytes);
-    append(s, &(struct nof_step){.kind = STEP_COPY,
+    append(s, &(struct nof_step){.kind = NOF_SCHED_COPY,
                                  .from = from,
                                  .count = from_count,
                                  .type = from_type,
@@ -182,20 +169,20 @@ void nof_sched_reduce(struct nof_sched *s, struct nof_op *op, struct nof_type *t
                       void *inout, size_t count)
 {
     append(s, &(struct nof_step){
-                  .kind = STEP_REDUCE, .op = op, .type = type, .from = in, .to = inout, .count = count});
+                  .kind = NOF_SCHED_REDUCE, .op = op, .type = type, .from = in, .to = inout, .count = count});
 }
 
 void nof_sched_update(struct nof_sched *s, const struct nof_section *section, const void *now,
                       const void *before)
 {
     append(s, &(struct nof_step){
-                  .kind = STEP_UPDATE, .section = section, .from = now, .to = nof_lib_unconst(before)});
+                  .kind = NOF_SCHED_UPDATE, .section = section, .from = now, .to = nof_lib_unconst(before)});
 }
 
 void nof_sched_fence(struct nof_sched *s)
 {
-    if (s->count > 0 && s->steps[s->count - 1].kind != STEP_FENCE)
-        append(s, &(struct nof_step){.kind = STEP_FENCE});
+    if (s->count > 0 && s->steps[s->count - 1].kind != NOF_SCHED_FENCE)
+        append(s, &(struct nof_step){.kind = NOF_SCHED_FENCE});
 }
 
 void *nof_sched_temporary(struct nof_sched *s, size_t count, const struct nof_type *type)
@@ -262,6 +249,11 @@ static void make_ready(struct nof_sched *s)
     nof_wait_due(&ready_work);
 }
 
+static bool nic_runs(const struct nof_sched *s)
+{
+    return s->offload != NULL && s->offload->program.running;
+}
+
 static void leave_live(struct nof_sched *s, struct nof_request *req)
 {
     struct nof_request *last = s->live[--s->live_count];
@@ -275,6 +267,10 @@ static void fail(struct nof_sched *s, int code)
     if (s->error != MPI_SUCCESS)
         return;
     s->error = code;
+    if (nic_runs(s)) {
+        s->offload->nic->cancel(&s->offload->program);
+        s->leak_temporaries = true;
+    }
     for (size_t i = s->live_count; i-- > 0;) {
         struct nof_request *req = s->live[i];
         if (req->kind == NOF_REQUEST_SEND) {
@@ -305,18 +301,28 @@ static int other_length(const struct nof_request *req, int error)
     return error != MPI_SUCCESS && nof_error_class(error) == MPI_ERR_TRUNCATE ? error : MPI_SUCCESS;
 }
 
+/* A step that the NIC asked for is done. */
+static void proceed(struct nof_sched *s, uint32_t step, int status)
+{
+    if (nic_runs(s))
+        s->offload->nic->proceed(&s->offload->program, step, status);
+}
+
 static void step_done(struct nof_request *req)
 {
     struct nof_sched *s = req->owner;
     leave_live(s, req);
     int error = req->cancelled ? MPI_SUCCESS : req->error;
     int later = other_length(req, error);
+    uint32_t asked = req->asked;
     nof_request_free(req);
     s->pending--;
     if (later != MPI_SUCCESS)
         s->truncated = later;
     else if (error != MPI_SUCCESS)
         fail(s, error);
+    if (asked > 0 && s->error == MPI_SUCCESS)
+        proceed(s, asked - 1, later == MPI_SUCCESS ? NOF_OK : NOF_ETRUNC);
     if (s->pending == 0 && !s->running)
         make_ready(s);
 }
@@ -334,20 +340,23 @@ static bool room_for_live(struct nof_sched *s)
     return true;
 }
 
-static void issue_transfer(struct nof_sched *s, const struct nof_step *step)
+/* asked: 0, or 1 + the step of the program for which the NIC wants this. */
+static void issue_transfer(struct nof_sched *s, const struct nof_step *step, uint32_t asked)
 {
-    enum nof_request_kind kind = step->kind == STEP_SEND ? NOF_REQUEST_SEND : NOF_REQUEST_RECV;
+    enum nof_request_kind kind = step->kind == NOF_SCHED_SEND ? NOF_REQUEST_SEND : NOF_REQUEST_RECV;
     struct nof_request *req = NULL;
-    bool nothing = step->kind == STEP_SEND && step->exact && s->truncated != MPI_SUCCESS;
+    bool nothing = step->kind == NOF_SCHED_SEND && step->exact && s->truncated != MPI_SUCCESS;
     if (room_for_live(s))
         req = nof_request_internal(kind, step->local ? s->comm->local : s->comm,
-                                   step->kind == STEP_SEND ? step->from : step->to, nothing ? 0 : step->count,
-                                   step->type, step->peer, step->local ? s->local_tag : s->tag);
+                                   step->kind == NOF_SCHED_SEND ? step->from : step->to,
+                                   nothing ? 0 : step->count, step->type, step->peer,
+                                   step->local ? s->local_tag : s->tag);
     if (req == NULL) {
         fail(s, nof_error(MPI_ERR_NO_MEM, "no memory for a collective operation"));
         return;
     }
     req->exact = step->exact;
+    req->asked = asked;
     req->owner = s;
     req->on_done = step_done;
     req->owner_slot = s->live_count;
@@ -363,29 +372,45 @@ static void issue_transfer(struct nof_sched *s, const struct nof_step *step)
 static void issue(struct nof_sched *s, const struct nof_step *step)
 {
     switch (step->kind) {
-    case STEP_SEND:
-    case STEP_RECV:
-        issue_transfer(s, step);
+    case NOF_SCHED_SEND:
+    case NOF_SCHED_RECV:
+        issue_transfer(s, step, 0);
         break;
-    case STEP_COPY:
+    case NOF_SCHED_COPY:
         if (nof_type_copy(step->type, step->from, step->count, step->to_type, step->to, step->to_count) ==
             SIZE_MAX)
             fail(s, nof_error(MPI_ERR_NO_MEM, "no memory for a collective operation"));
         break;
-    case STEP_REDUCE:
+    case NOF_SCHED_REDUCE:
         nof_op_apply(step->op, step->type, step->from, step->to, step->count);
         break;
-    case STEP_UPDATE:
+    case NOF_SCHED_UPDATE:
         nof_section_update(step->section, step->from, step->to);
         break;
-    case STEP_FENCE:
+    case NOF_SCHED_FENCE:
         break;
     }
+}
+
+/* A step that the NIC asks for: own steps, as many as follow each other, or a transfer that it leaves to the host. */
+static void do_asked(struct nof_sched *s, uint32_t asked)
+{
+    size_t at = s->offload->image.origin[asked];
+    if (nof_step_transfers(&s->steps[at])) {
+        issue_transfer(s, &s->steps[at], asked + 1);
+        return;
+    }
+    for (; at < s->count && nof_step_is_own(&s->steps[at]) && s->error == MPI_SUCCESS; at++)
+        issue(s, &s->steps[at]);
+    if (s->error == MPI_SUCCESS)
+        proceed(s, asked, NOF_OK);
 }
 
 static void advance(struct nof_sched *s)
 {
     s->running = true;
+    while (nic_runs(s) && s->offload->asked_at < s->offload->asked_count && s->error == MPI_SUCCESS)
+        do_asked(s, s->offload->asked[s->offload->asked_at++]);
     while (s->pending == 0) {
         if (s->at == s->count || s->error != MPI_SUCCESS) {
             s->running = false;
@@ -395,7 +420,7 @@ static void advance(struct nof_sched *s)
         s->pending = 1;
         while (s->at < s->count && s->error == MPI_SUCCESS) {
             const struct nof_step *step = &s->steps[s->at++];
-            if (step->kind == STEP_FENCE)
+            if (step->kind == NOF_SCHED_FENCE)
                 break;
             issue(s, step);
         }
@@ -419,6 +444,55 @@ static int run_ready(void)
     return n;
 }
 
+static void heard(struct nof_chan_program *program, enum nof_chan_news news, int value)
+{
+    struct nof_sched *s = program->owner;
+    switch (news) {
+    case NOF_CHAN_ASKED:
+        nof_offload_ask(s->offload, value);
+        make_ready(s);
+        return;
+    case NOF_CHAN_DECLINED:
+        nof_driver_count(NOF_DRIVER_DECLINED);
+        s->at = s->offload->image.begin;
+        break;
+    case NOF_CHAN_ENDED:
+        nof_driver_count(NOF_DRIVER_NIC);
+        if (value == MPI_SUCCESS)
+            break;
+        if (nof_error_class(value) == MPI_ERR_TRUNCATE) {
+            s->truncated = s->truncated != MPI_SUCCESS ? s->truncated : value;
+        } else {
+            s->leak_temporaries = true;
+            fail(s, value);
+        }
+        break;
+    }
+    s->pending--;
+    if (s->pending == 0 && !s->running)
+        make_ready(s);
+}
+
+/* Give it to the NIC, once what comes before the first transfer is done. False: the host goes on where s->at is. */
+static bool give_to_nic(struct nof_sched *s)
+{
+    struct nof_offload *offload = nof_offload_open(s);
+    if (offload == NULL)
+        return false;
+    s->running = true;
+    while (s->at < offload->image.begin && s->error == MPI_SUCCESS)
+        issue(s, &s->steps[s->at++]);
+    s->running = false;
+    offload->program.heard = heard;
+    offload->program.owner = s;
+    if (s->error != MPI_SUCCESS ||
+        !offload->nic->start(&offload->program, nof_comm_coll_ctx(s->comm), s->tag))
+        return false;
+    s->at = offload->image.end;
+    s->pending = 1;
+    return true;
+}
+
 int nof_sched_start(struct nof_sched *s)
 {
     if (s->build_error != MPI_SUCCESS)
@@ -439,7 +513,8 @@ int nof_sched_start(struct nof_sched *s)
     if (dead != MPI_UNDEFINED)
         s->error = nof_error(MPIX_ERR_PROC_FAILED,
                              "rank %d of MPI_COMM_WORLD is dead: no collective is possible", dead);
-    advance(s);
+    if (s->error != MPI_SUCCESS || !give_to_nic(s))
+        advance(s);
     return MPI_SUCCESS;
 }
 

@@ -5,8 +5,11 @@
  *
  * Steps between two fences are one round: they are issued in order (copies and reductions are done
  * at once), and the next round begins when all of the round has completed. So a blocking, a
- * non-blocking and a persistent collective are the same schedule, and a NIC that can run schedules
- * gets the same list.
+ * non-blocking and a persistent collective are the same schedule.
+ *
+ * The NIC gets the same list as a program (compile.h, offload.h), goes through it by itself, asks for the copies and
+ * reductions between transfers, and tells its end. Where it cannot, the host goes through the list, as above: each rank for
+ * itself, because the messages are the same.
  *
  * On an inter-communicator peers are ranks of the remote group, until nof_sched_side() turns to the
  * local group.
@@ -18,7 +21,7 @@
  * works, as with other libraries. A persistent one takes its tag when it is made, from a third kind, and keeps it.
  *
  * Errors: builders remember the first one; start() reports it. A step that fails ends the
- * schedule: its receives are cancelled, its sends are left to themselves. A message that is longer than
+ * schedule: its receives are cancelled (a program, as a whole), its sends are left to themselves. A message that is longer than
  * its receive, or a copy that is longer than its target, is cut and reported at the end: the other ranks, who know nothing
  * of it, would wait for ever for one that stayed away.
  *
@@ -31,6 +34,7 @@
 #include "type/op.h"
 #include "type/type.h"
 
+struct nof_offload;
 struct nof_request;
 struct nof_section;
 struct nof_step;
@@ -47,7 +51,8 @@ struct nof_sched {
     size_t count;
     size_t capacity;
     size_t at; /* next step */
-    size_t pending; /* requests of this round, and one while the round is being issued */
+    size_t
+        pending; /* requests of this round, one while the round is being issued, and one while the NIC runs it */
     bool running;
     bool done;
     bool ready; /* in the list of those to be run on */
@@ -56,6 +61,7 @@ struct nof_sched {
     int too_long; /* a copy does not fit: found while building, told like `truncated` */
     int error;
     int truncated; /* a message was too long: told at the end, because others wait for what follows */
+    struct nof_offload *offload; /* NULL: the NIC was never asked to run it */
     struct nof_request **live;
     size_t live_count;
     size_t live_capacity;

@@ -97,19 +97,34 @@ int nof_pt2pt_probe_new(int source, int tag, MPI_Comm comm, struct nof_comm **co
     return MPI_SUCCESS;
 }
 
+bool nof_pt2pt_place(const struct nof_chan *channel, const struct nof_type *type, const void *buf,
+                     size_t count, struct nof_pt2pt_place *place_out)
+{
+    *place_out = (struct nof_pt2pt_place){.bytes = type->size * count};
+    if (place_out->bytes == 0)
+        return true;
+    if (type->contiguous) {
+        place_out->data = nof_lib_at(buf, type->tree->lb);
+        return true;
+    }
+    if (!channel->streams(type, place_out->bytes))
+        return false;
+    place_out->data = nof_lib_unconst(buf);
+    place_out->streamed = true;
+    return true;
+}
+
 /* Where the channel finds or puts the bytes. */
 static int prepare_data(struct nof_request *req)
 {
-    req->bytes = req->type->size * req->count;
-    req->streamed = false;
+    struct nof_pt2pt_place place;
+    bool there = nof_pt2pt_place(nof_chan_of(req->comm, req->peer), req->type, req->buf, req->count, &place);
     bool buffered = req->kind == NOF_REQUEST_SEND && req->mode == NOF_SEND_BUFFERED;
-    if (req->bytes == 0) {
-        req->data = NULL;
-    } else if (req->type->contiguous && !buffered) {
-        req->data = nof_lib_at(req->buf, req->type->tree->lb);
-    } else if (!buffered && nof_chan_of(req->comm, req->peer)->streams(req->type, req->bytes)) {
-        req->data = req->buf;
-        req->streamed = true;
+    req->bytes = place.bytes;
+    req->streamed = false;
+    if (there && (!buffered || place.bytes == 0)) {
+        req->data = place.data;
+        req->streamed = place.streamed;
     } else {
         req->packed = malloc(req->bytes);
         if (req->packed == NULL)

@@ -32,6 +32,17 @@ int nof_pt2pt_recv_on(struct nof_comm *comm, const struct nof_pt2pt_args *args, 
 int nof_pt2pt_probe_new(int source, int tag, MPI_Comm comm, struct nof_comm **comm_out,
                         struct nof_request **req_out);
 
+/* Where a message lies that needs no copy. */
+struct nof_pt2pt_place {
+    void *data; /* NULL: no bytes */
+    size_t bytes;
+    bool streamed; /* data is the base of the type's layout */
+};
+struct nof_chan;
+/* False: its bytes lie apart, and the channel does not walk the type; only `bytes` is set. */
+bool nof_pt2pt_place(const struct nof_chan *channel, const struct nof_type *type, const void *buf,
+                     size_t count, struct nof_pt2pt_place *place_out);
+
 /* Start a send or a receive. Errors that belong to the operation end the request; the code that is
  * returned says that it could not even be started (no memory, buffered send without room). */
 int nof_pt2pt_start(struct nof_request *req);

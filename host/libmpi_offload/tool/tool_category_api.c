@@ -13,14 +13,14 @@ enum { NAME_BYTES = 32 };
 /* Length of the first part of a counter's name: "port" of "port.tx_frames". */
 static size_t part_len(int counter)
 {
-    return strcspn(nof_tool_pvar(NOF_TOOL_LEVELS + counter).name, ".");
+    return strcspn(nof_tool_pvar(NOF_TOOL_OWN + counter).name, ".");
 }
 
 static bool same_part(int a, int b)
 {
     size_t len = part_len(a);
     return len == part_len(b) &&
-           memcmp(nof_tool_pvar(NOF_TOOL_LEVELS + a).name, nof_tool_pvar(NOF_TOOL_LEVELS + b).name, len) == 0;
+           memcmp(nof_tool_pvar(NOF_TOOL_OWN + a).name, nof_tool_pvar(NOF_TOOL_OWN + b).name, len) == 0;
 }
 
 static bool begins_part(int counter)
@@ -57,7 +57,7 @@ static void name_of(int category, char *name)
         snprintf(name, NAME_BYTES, "nic");
     else
         snprintf(name, NAME_BYTES, "nic.%.*s", (int)part_len(first),
-                 nof_tool_pvar(NOF_TOOL_LEVELS + first).name);
+                 nof_tool_pvar(NOF_TOOL_OWN + first).name);
 }
 
 /* The at-th member; -1 beyond the last. */
@@ -70,14 +70,14 @@ static int cvar_of(int category, int at)
 
 static int pvar_of(int category, int at)
 {
-    if (category == LIBRARY && at < NOF_TOOL_LEVELS)
+    if (category == LIBRARY && at < NOF_TOOL_OWN)
         return at;
     if (category < PARTS)
         return -1;
     int first = first_of(category - PARTS);
     for (int i = first; i < NOF_COUNTER_COUNT; i++)
         if (same_part(first, i) && at-- == 0)
-            return NOF_TOOL_LEVELS + i;
+            return NOF_TOOL_OWN + i;
     return -1;
 }
 

@@ -36,6 +36,15 @@ static const struct {
     {"library.windows", "windows now", &nof_lib.wins},
 };
 
+static const struct {
+    const char *name;
+    const char *help;
+} drivers[NOF_DRIVER_COUNT] = {
+#define X(id, name, help) {name, help},
+    NOF_DRIVERS(X)
+#undef X
+};
+
 static const struct nof_feature_info features[NOF_FEATURE_COUNT] = {
 #define X(id, name, kind, def, min, max, choices, help) \
     {name, NOF_FEATURE_##kind, def, min, max, choices, help},
@@ -88,8 +97,12 @@ struct nof_tool_var nof_tool_pvar(int index)
         var.name = levels[index].name;
         var.help = levels[index].help;
         var.var_class = MPI_T_PVAR_CLASS_LEVEL;
+    } else if (index < NOF_TOOL_OWN) {
+        var.name = drivers[index - NOF_TOOL_LEVELS].name;
+        var.help = drivers[index - NOF_TOOL_LEVELS].help;
+        var.var_class = MPI_T_PVAR_CLASS_COUNTER;
     } else {
-        const struct nof_counter_info *counter = &counters[index - NOF_TOOL_LEVELS];
+        const struct nof_counter_info *counter = &counters[index - NOF_TOOL_OWN];
         var.name = counter->name;
         var.help = counter->help;
         var.var_class = strcmp(counter->unit, "G") == 0 ? MPI_T_PVAR_CLASS_LEVEL : MPI_T_PVAR_CLASS_COUNTER;
@@ -146,7 +159,9 @@ void nof_tool_pvar_read(int index, unsigned long long *out)
     uint64_t value = 0; /* of a NIC that is not there */
     if (index < NOF_TOOL_LEVELS)
         value = levels[index].table->live;
+    else if (index < NOF_TOOL_OWN)
+        value = nof_driver_counted((enum nof_driver)(index - NOF_TOOL_LEVELS));
     else
-        (void)nof_chan_nic_counter(counters[index - NOF_TOOL_LEVELS].name, &value);
+        (void)nof_chan_nic_counter(counters[index - NOF_TOOL_OWN].name, &value);
     *out = value;
 }

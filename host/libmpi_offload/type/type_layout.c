@@ -5,6 +5,8 @@
 
 #include <string.h>
 
+#include "nof/desc.h"
+
 struct writer {
     struct nof_layout_op *op;
     uint32_t nops;
@@ -89,4 +91,14 @@ static size_t pieces(const struct nof_tree *tree)
 size_t nof_type_piece_bytes(const struct nof_type *type)
 {
     return type->size == 0 ? 0 : type->size / pieces(type->tree);
+}
+
+uint8_t nof_type_elem(const struct nof_type *type)
+{
+    static const uint8_t elem[NOF_REDUCE_TYPES] = {
+        [NOF_REDUCE_F64] = NOF_ELEM_F64, [NOF_REDUCE_F32] = NOF_ELEM_F32, [NOF_REDUCE_I64] = NOF_ELEM_I64,
+        [NOF_REDUCE_U64] = NOF_ELEM_I64, [NOF_REDUCE_I32] = NOF_ELEM_I32, [NOF_REDUCE_U32] = NOF_ELEM_I32,
+        [NOF_REDUCE_C64] = NOF_ELEM_C64, [NOF_REDUCE_C32] = NOF_ELEM_C32,
+    };
+    return elem[type->uniform];
 }

@@ -11,6 +11,9 @@
  * loops than a layout may have, or than room_bytes hold. */
 size_t nof_type_layout(const struct nof_type *type, void *out, size_t room_bytes);
 
+/* What the codec makes of its elements: enum nof_elem. */
+uint8_t nof_type_elem(const struct nof_type *type);
+
 /* Mean length of the pieces that one element falls into, in bytes. */
 size_t nof_type_piece_bytes(const struct nof_type *type);
 

@@ -44,6 +44,18 @@ static void of_operation(const struct nof_comp *comp)
         if (op->phase == NOF_OP_LAYOUT)
             nof_chan_nic_layout_done(op, comp->status);
         break;
+    case NOF_COMP_SCHED_OPEN:
+        if (op->phase == NOF_OP_SCHED_OPEN)
+            nof_chan_nic_sched_opened(op, comp->status);
+        break;
+    case NOF_COMP_SCHED_HOST:
+        if (op->phase == NOF_OP_SCHED)
+            nof_chan_nic_sched_asked(op, comp);
+        break;
+    case NOF_COMP_SCHED:
+        if (op->phase == NOF_OP_SCHED)
+            nof_chan_nic_sched_done(op, comp);
+        break;
     case NOF_COMP_FLUSH:
         if (op->phase == NOF_OP_FLUSH)
             nof_chan_nic_op_free(op);

@@ -139,6 +139,10 @@ void nof_chan_nic_died(const char *why)
     while (nof_chan_nic.active != NULL) {
         struct nof_chan_nic_op *op = nof_chan_nic.active;
         struct nof_request *req = op->req;
+        if (op->phase == NOF_OP_SCHED_OPEN || op->phase == NOF_OP_SCHED) {
+            nof_chan_nic_sched_lost(op, nof_chan_nic.nic_dead_code);
+            continue;
+        }
         if (op->phase == NOF_OP_LOCAL || op->phase == NOF_OP_HELD)
             nof_chan_nic_local_remove(op);
         nof_chan_nic_op_free(op);

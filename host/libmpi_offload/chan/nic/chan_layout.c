@@ -14,24 +14,24 @@
 #define PIECE_BYTES_FAST 1024u
 #define TEMPORARY_BYTES_MAX (16u << 20)
 
-/* The program area holds one layout at a time, from LAYOUT until its completion. */
-static bool area_busy;
 static uint64_t last_name;
 
-static void ask(struct nof_type *type, size_t bytes)
+/* False: the room in the program area is not used. */
+static bool ask(struct nof_type *type, size_t bytes, uint64_t area)
 {
     struct nof_chan_nic_op *op = nof_chan_nic_op_new(NOF_OP_LAYOUT, NULL);
     if (op == NULL)
-        return;
+        return false;
     last_name++;
     type->layout = (struct nof_type_layout){
         .name = (uint32_t)last_name, .generation = (uint32_t)(last_name >> 32), .state = NOF_LAYOUT_ASKED};
     op->type = type;
+    op->area = area;
     struct nof_desc desc = {.opcode = NOF_DESC_LAYOUT, .cookie = nof_chan_nic_cookie(op), .len = bytes};
     desc.layout = type->layout.name;
     desc.layout_generation = type->layout.generation;
-    area_busy = true;
     nof_chan_nic_submit(&desc);
+    return true;
 }
 
 /* Waits for the answer, so that the first message can go the short way. */
@@ -42,13 +42,15 @@ void nof_chan_nic_commit(struct nof_type *type)
     if (piece_bytes < PIECE_BYTES_MIN || type->layout.state != NOF_LAYOUT_NONE)
         return;
     nof_type_hold(type);
-    while (area_busy && !nof_chan_nic.nic_dead) /* another thread commits */
+    size_t room = nof_chan_nic_area_bytes();
+    uint64_t area = 0; /* all of it: how long the layout is is known when it is written */
+    while (!nof_chan_nic.nic_dead && (area = nof_chan_nic_area_take(room)) == 0)
         nof_wait_step(&wait);
-    size_t bytes = nof_chan_nic.nic_dead ? 0
-                                         : nof_type_layout(type, nof_pmd_program_area(nof_chan_nic.pmd),
-                                                           (size_t)nof_chan_nic.identity->program_area_bytes);
-    if (bytes > 0 && type->layout.state == NOF_LAYOUT_NONE)
-        ask(type, bytes);
+    size_t bytes = area == 0 || type->layout.state != NOF_LAYOUT_NONE
+                       ? 0
+                       : nof_type_layout(type, nof_pmd_program_area(nof_chan_nic.pmd), room);
+    if (bytes == 0 || !ask(type, bytes, area))
+        nof_chan_nic_area_give(area);
     type->layout.fast = piece_bytes >= PIECE_BYTES_FAST;
     while (type->layout.state == NOF_LAYOUT_ASKED && !nof_chan_nic.nic_dead)
         nof_wait_step(&wait);
@@ -69,7 +71,7 @@ void nof_chan_nic_layout_done(struct nof_chan_nic_op *op, int status)
 {
     op->type->layout.state = status == NOF_OK ? NOF_LAYOUT_READY : NOF_LAYOUT_NONE;
     op->type->layout.forget = status == NOF_OK ? forget : NULL;
-    area_busy = false;
+    nof_chan_nic_area_give(op->area);
     nof_chan_nic_op_free(op);
     nof_wait_signal();
 }

@@ -4,11 +4,13 @@
  *   chan_nic.c      open, close, poll, the bell
  *   chan_comp.c     one handler per kind of completion
  *   chan_death.c    death of a peer or of the NIC, and telling others of it
+ *   chan_sched.c    programs: collectives that the NIC runs by itself
  *   chan_recv.c     what becomes of receives and probes; cancel
  *   chan_spill.c    what the NIC spilled into the library's matcher
  *   chan_post.c     receives and probes
  *   chan_send.c     sends: window per peer, bounce arena, parked sends
  *   chan_layout.c   datatypes that the NIC walks by itself
+ *   chan_area.c     room for layouts and programs on their way to the NIC
  *   chan_peer.c     business cards; who is dead
  *   chan_submit.c   operations under way, the queue behind a full ring
  *
@@ -46,7 +48,9 @@ enum nof_op_phase {
     NOF_OP_HELD, /* receive or probe that waits for the end of spill mode */
     NOF_OP_ACK, /* tells a synchronous sender that its spilled message was matched */
     NOF_OP_LAYOUT, /* of `type` */
-    NOF_OP_FLUSH
+    NOF_OP_FLUSH,
+    NOF_OP_SCHED_OPEN, /* of `program`; NULL: it was closed meanwhile */
+    NOF_OP_SCHED /* a run of `program` */
 };
 
 struct nof_chan_nic_op {
@@ -63,9 +67,11 @@ struct nof_chan_nic_op {
     uint32_t ctx; /* SEND */
     uint64_t len; /* SEND: bytes; PULL: of the message */
     uint64_t bounce;
-    uint64_t handle; /* PULL */
+    uint64_t handle; /* PULL; SCHED_OPEN: name and generation */
     int fail_code; /* a cancel for this reason ends the request with this code */
+    uint64_t area; /* LAYOUT, SCHED_OPEN: the room it holds */
     struct nof_type *type; /* LAYOUT */
+    struct nof_chan_program *program; /* SCHED_OPEN, SCHED */
     struct nof_request *req; /* NULL: the program does not wait for it any more */
     struct nof_chan_nic_op *next; /* free list; held list; PULLs that wait */
     struct nof_chan_nic_op *next_active;
@@ -118,6 +124,8 @@ struct nof_chan_nic {
     size_t queue_capacity;
     size_t queue_head;
     size_t queue_count;
+
+    uint64_t area_taken; /* of the program area: chan_area.c */
 
     uint32_t release[NOF_RELEASE_MAX];
     uint32_t release_count;
@@ -227,6 +235,24 @@ bool nof_chan_nic_streams(const struct nof_type *type, size_t bytes);
 void nof_chan_nic_layout_done(struct nof_chan_nic_op *op, int status);
 /* Where the request's bytes lie in the program's memory, into a descriptor. */
 void nof_chan_nic_place(struct nof_desc *desc, const struct nof_request *req);
+
+/* Of chan_sched.c. */
+extern const struct nof_chan_programs nof_chan_nic_programs __attribute__((visibility("hidden")));
+void nof_chan_nic_sched_opened(struct nof_chan_nic_op *op, int status);
+void nof_chan_nic_sched_asked(struct nof_chan_nic_op *op, const struct nof_comp *comp);
+void nof_chan_nic_sched_done(struct nof_chan_nic_op *op, const struct nof_comp *comp);
+/* The NIC is gone. */
+void nof_chan_nic_sched_lost(struct nof_chan_nic_op *op, int code);
+
+/* Of chan_area.c. */
+
+/* All there is. */
+size_t nof_chan_nic_area_bytes(void);
+/* Room until it is given back; 0: not now. */
+uint64_t nof_chan_nic_area_take(size_t bytes);
+/* From the begin of the program area. */
+size_t nof_chan_nic_area_offset(uint64_t taken);
+void nof_chan_nic_area_give(uint64_t taken);
 
 /* Of chan_spill.c. */
 void nof_chan_nic_spilled(const struct nof_comp *comp);

@@ -6,21 +6,12 @@
 #include "chan/nic/chan_nic.h"
 #include "comm/comm.h"
 #include "base/error.h"
+#include "type/type_layout.h"
 #include "base/wait.h"
 
 static struct nof_chan_nic_peer *peer_of(const struct nof_request *req)
 {
     return &nof_chan_nic.peers[nof_comm_peer_world(req->comm, req->peer)];
-}
-
-static uint8_t elem_of(const struct nof_type *type)
-{
-    static const uint8_t elem[NOF_REDUCE_TYPES] = {
-        [NOF_REDUCE_F64] = NOF_ELEM_F64, [NOF_REDUCE_F32] = NOF_ELEM_F32, [NOF_REDUCE_I64] = NOF_ELEM_I64,
-        [NOF_REDUCE_U64] = NOF_ELEM_I64, [NOF_REDUCE_I32] = NOF_ELEM_I32, [NOF_REDUCE_U32] = NOF_ELEM_I32,
-        [NOF_REDUCE_C64] = NOF_ELEM_C64, [NOF_REDUCE_C32] = NOF_ELEM_C32,
-    };
-    return elem[type->uniform];
 }
 
 /* Small sends are mostly taken by the peer's NIC without the receiver's doing, so they come back
@@ -64,7 +55,7 @@ static void hand_over(struct nof_request *req)
     struct nof_desc desc = {
         .opcode = NOF_DESC_SEND,
         .flags = req->mode == NOF_SEND_SYNC ? NOF_DESC_F_SYNC : 0,
-        .elem = elem_of(req->type),
+        .elem = nof_type_elem(req->type),
         .ctx = req->ctx,
         .cookie = nof_chan_nic_cookie(op),
         .peer = world_rank,
@@ -293,7 +284,7 @@ void nof_chan_nic_send_granted(struct nof_chan_nic_op *op, const struct nof_comp
     if (req != NULL) {
         desc.ctx = req->ctx;
         desc.tag = req->tag;
-        desc.elem = elem_of(req->type);
+        desc.elem = nof_type_elem(req->type);
         if (req->mode == NOF_SEND_SYNC)
             desc.flags |= NOF_DESC_F_SYNC;
         nof_chan_nic_place(&desc, req);

@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Programs that the NIC runs (nof/program.h). What it does not take, or cannot run now, it declines, and its owner goes
+ * through the steps with sends and receives. A program that is not open never is: its owner opens it anew. */
+#include <string.h>
+
+#include "chan/nic/chan_nic.h"
+#include "base/error.h"
+#include "base/wait.h"
+
+static uint64_t last_handle; /* generation and name */
+
+static bool wanted(void)
+{
+    return !nof_chan_nic.nic_dead && nof_pmd_runs_collectives(nof_chan_nic.pmd);
+}
+
+static bool reach_peers(const struct nof_program_head *head)
+{
+    const struct nof_program_step *step = (const struct nof_program_step *)(const void *)(head + 1);
+    for (uint32_t i = 0; i < head->nsteps; i++)
+        if ((step[i].opcode == NOF_STEP_SEND || step[i].opcode == NOF_STEP_RECV) &&
+            nof_chan_nic_peer_open(step[i].peer) != MPI_SUCCESS)
+            return false;
+    return true;
+}
+
+static struct nof_desc desc_of(uint8_t opcode, uint64_t handle)
+{
+    struct nof_desc desc = {.opcode = opcode};
+    desc.sched.name = (uint32_t)handle;
+    desc.sched.generation = (uint32_t)(handle >> 32);
+    return desc;
+}
+
+static int open_program(struct nof_chan_program *p, const struct nof_program_head *head, size_t bytes)
+{
+    if (!reach_peers(head))
+        return NOF_ENOENT;
+    uint64_t area = nof_chan_nic_area_take(bytes);
+    struct nof_chan_nic_op *op = area == 0 ? NULL : nof_chan_nic_op_new(NOF_OP_SCHED_OPEN, NULL);
+    if (op == NULL) {
+        nof_chan_nic_area_give(area);
+        return NOF_EAGAIN;
+    }
+    p->handle = ++last_handle;
+    p->open = true;
+    p->opening = op;
+    op->program = p;
+    op->handle = p->handle;
+    op->area = area;
+    size_t offset = nof_chan_nic_area_offset(area);
+    memcpy((char *)nof_pmd_program_area(nof_chan_nic.pmd) + offset, head, bytes);
+    struct nof_desc desc = desc_of(NOF_DESC_SCHED_OPEN, p->handle);
+    desc.cookie = nof_chan_nic_cookie(op);
+    desc.len = bytes;
+    desc.sched.base[0] = offset;
+    nof_chan_nic_submit(&desc);
+    return NOF_OK;
+}
+
+static void forget(uint64_t handle)
+{
+    struct nof_desc desc = desc_of(NOF_DESC_SCHED_FREE, handle);
+    nof_chan_nic_submit(&desc);
+}
+
+void nof_chan_nic_sched_opened(struct nof_chan_nic_op *op, int status)
+{
+    if (op->program != NULL) {
+        op->program->opening = NULL;
+        op->program->open = status == NOF_OK;
+    } else if (status == NOF_OK) {
+        forget(op->handle);
+    }
+    nof_chan_nic_area_give(op->area);
+    nof_chan_nic_op_free(op);
+    nof_wait_signal(); /* who waits for the area */
+}
+
+static bool start_program(struct nof_chan_program *p, uint32_t ctx, int32_t tag)
+{
+    struct nof_chan_nic_op *op = nof_chan_nic_op_new(NOF_OP_SCHED, NULL);
+    if (op == NULL)
+        return false;
+    op->program = p;
+    p->running = true;
+    struct nof_desc desc = desc_of(NOF_DESC_SCHED_START, p->handle);
+    desc.cookie = nof_chan_nic_cookie(op);
+    desc.ctx = ctx;
+    desc.tag = tag;
+    nof_chan_nic_submit(&desc);
+    return true;
+}
+
+void nof_chan_nic_sched_asked(struct nof_chan_nic_op *op, const struct nof_comp *comp)
+{
+    if (comp->handle < NOF_PROGRAM_STEPS_MAX)
+        op->program->heard(op->program, NOF_CHAN_ASKED, (int)comp->handle);
+}
+
+static int code_of(int status, int32_t peer)
+{
+    int32_t rank = peer >= 0 && peer < nof_lib.world_size ? peer : nof_lib.world_rank;
+    if (status == NOF_OK)
+        return MPI_SUCCESS;
+    if (status == NOF_ETRUNC)
+        return nof_error(
+            MPI_ERR_TRUNCATE,
+            "a message from %s has another length than this rank expects: the ranks' counts differ",
+            nof_chan_nic_peer_name(rank));
+    return nof_chan_nic_status_code(status, rank);
+}
+
+void nof_chan_nic_sched_done(struct nof_chan_nic_op *op, const struct nof_comp *comp)
+{
+    struct nof_chan_program *p = op->program;
+    int status = comp->status;
+    p->running = false;
+    nof_chan_nic_op_free(op);
+    if (status == NOF_EAGAIN || status == NOF_ENOENT || status == NOF_ENOTSUP)
+        p->heard(p, NOF_CHAN_DECLINED, 0);
+    else
+        p->heard(p, NOF_CHAN_ENDED, code_of(status, comp->peer));
+}
+
+void nof_chan_nic_sched_lost(struct nof_chan_nic_op *op, int code)
+{
+    struct nof_chan_program *p = op->program;
+    bool run = op->phase == NOF_OP_SCHED;
+    nof_chan_nic_op_free(op);
+    if (!run) {
+        if (p != NULL)
+            p->opening = NULL;
+        return;
+    }
+    p->running = false;
+    p->heard(p, NOF_CHAN_ENDED, code);
+}
+
+static void proceed(struct nof_chan_program *p, uint32_t step, int status)
+{
+    struct nof_desc desc = desc_of(NOF_DESC_SCHED_CONTINUE, p->handle);
+    desc.sched.base[0] = step;
+    desc.sched.base[1] = (uint64_t)(int64_t)status;
+    nof_chan_nic_submit(&desc);
+}
+
+static void cancel(struct nof_chan_program *p)
+{
+    struct nof_desc desc = desc_of(NOF_DESC_SCHED_CANCEL, p->handle);
+    nof_chan_nic_submit(&desc);
+}
+
+static void close_program(struct nof_chan_program *p)
+{
+    struct nof_chan_nic_op *op = p->opening;
+    if (op != NULL)
+        op->program = NULL;
+    else if (p->open && nof_chan_nic.pmd != NULL && !nof_chan_nic.nic_dead)
+        forget(p->handle);
+    p->opening = NULL;
+    p->open = false;
+}
+
+const struct nof_chan_programs nof_chan_nic_programs = {
+    .wanted = wanted,
+    .open = open_program,
+    .start = start_program,
+    .proceed = proceed,
+    .cancel = cancel,
+    .close = close_program,
+};

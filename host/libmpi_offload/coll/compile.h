@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* From a schedule to a program of the NIC (nof/program.h).
+ *
+ *   schedule   own steps | transfers, fences, own steps ... | own steps
+ *              the host's  begin     the program        end   the host's
+ *
+ * Own steps (copies, reductions, updates) that follow each other become one HOST step; what comes later in the round waits
+ * for it, as it does where the host goes through the list. Those before the first transfer are done before the program
+ * starts, those behind the last one when it has ended.
+ *
+ * Addresses are absolute, the bases 0: a program belongs to the buffers of its schedule.
+ *
+ * Pure: reads the schedule alone. Threads: under the library's lock. */
+#ifndef NOF_MPI_COMPILE_H
+#define NOF_MPI_COMPILE_H
+
+#include "coll/schedule.h"
+#include "nof/program.h"
+
+enum nof_compiled {
+    NOF_COMPILED,
+    NOF_COMPILE_OWN, /* no transfers */
+    NOF_COMPILE_SHAPE, /* an inter-communicator, too many steps, or a copy that does not fit */
+    NOF_COMPILE_TYPE, /* bytes that lie apart, of a type that the channel does not walk */
+    NOF_COMPILE_MEMORY
+};
+
+struct nof_chan;
+
+struct nof_image {
+    struct nof_program_head *program; /* malloc'ed */
+    size_t bytes;
+    uint32_t
+        *origin; /* malloc'ed: of each step of the program that in the schedule; of a HOST step, its first */
+    size_t begin; /* step of the schedule: the first transfer */
+    size_t end; /* behind the last one */
+};
+
+/* The image is free()d by nof_image_free(), whatever the answer. */
+enum nof_compiled nof_compile(const struct nof_sched *s, const struct nof_chan *channel,
+                              struct nof_image *image_out);
+void nof_image_free(struct nof_image *image);
+
+#endif

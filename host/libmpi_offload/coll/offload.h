@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Who goes through the steps of a schedule: the NIC, where it can and feature "collectives" says so, else the host. Each
+ * rank may choose for itself, each time: the others see the same messages.
+ *
+ *   open() -> the channel's start() -> [ask() -> proceed()] ... -> count() -> open() ... -> close()
+ *
+ * Threads: under the library's lock. */
+#ifndef NOF_MPI_OFFLOAD_H
+#define NOF_MPI_OFFLOAD_H
+
+#include "chan/chan.h"
+#include "coll/compile.h"
+
+/* X(ID, "name", "what is counted"): collectives that have messages, by who went through them. */
+#define NOF_DRIVERS(X) \
+    X(NIC, "library.collectives_nic", "collectives whose steps the NIC went through") \
+    X(OFF, "library.collectives_host_off", \
+      "collectives of the host, because feature collectives says so or there is no NIC") \
+    X(SHAPE, "library.collectives_host_shape", \
+      "collectives of the host: inter-communicators, too many steps, buffers that are too short") \
+    X(TYPE, "library.collectives_host_type", \
+      "collectives of the host, because of a datatype that is packed") \
+    X(PEER, "library.collectives_host_peer", "collectives of the host, because a peer cannot be reached") \
+    X(ROOM, "library.collectives_host_room", \
+      "collectives of the host, because there was no room for the program") \
+    X(DECLINED, "library.collectives_host_declined", "collectives of the host, because the NIC declined")
+
+enum nof_driver {
+#define X(id, name, help) NOF_DRIVER_##id,
+    NOF_DRIVERS(X)
+#undef X
+        NOF_DRIVER_COUNT
+};
+
+/* What a schedule has that the NIC has been asked to run. */
+struct nof_offload {
+    const struct nof_chan_programs *nic;
+    struct nof_chan_program program;
+    enum nof_compiled compiled;
+    struct nof_image image;
+    uint16_t *asked; /* steps that the NIC asks its host for, in order: of this run, none twice */
+    uint32_t asked_count;
+    uint32_t asked_at; /* the next one to be done */
+};
+
+/* The NIC shall go through it, and its program is there or on its way: s->offload, which the schedule has from the first
+ * time on. NULL: the host shall. */
+struct nof_offload *nof_offload_open(struct nof_sched *s);
+/* offload may be NULL. */
+void nof_offload_close(struct nof_offload *offload);
+
+/* The NIC asks for a step of the program. */
+void nof_offload_ask(struct nof_offload *offload, int step);
+
+void nof_driver_count(enum nof_driver driver);
+/* How many so far. */
+unsigned long long nof_driver_counted(enum nof_driver driver);
+
+#endif

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What a schedule is made of: for schedule.c, which builds and goes through the steps, and compile.c. */
+#ifndef NOF_MPI_STEP_H
+#define NOF_MPI_STEP_H
+
+#include "coll/schedule.h"
+
+enum nof_step_kind {
+    NOF_SCHED_SEND,
+    NOF_SCHED_RECV,
+    NOF_SCHED_COPY,
+    NOF_SCHED_REDUCE,
+    NOF_SCHED_UPDATE,
+    NOF_SCHED_FENCE
+};
+
+struct nof_step {
+    enum nof_step_kind kind;
+    bool local; /* SEND, RECV: peer is a rank of comm->local */
+    bool exact; /* SEND, RECV: see nof_sched_exact() */
+    int peer;
+    const void *from; /* SEND, COPY, REDUCE: in */
+    void *to; /* RECV, COPY, REDUCE: inout */
+    size_t count;
+    size_t to_count; /* COPY */
+    struct nof_type *type;
+    struct nof_type *to_type; /* COPY */
+    struct nof_op *op;
+    const struct nof_section *section; /* UPDATE: of what is `from` now and was `to` */
+};
+
+static inline bool nof_step_transfers(const struct nof_step *step)
+{
+    return step->kind == NOF_SCHED_SEND || step->kind == NOF_SCHED_RECV;
+}
+
+/* It is done at once, by this rank alone. */
+static inline bool nof_step_is_own(const struct nof_step *step)
+{
+    return !nof_step_transfers(step) && step->kind != NOF_SCHED_FENCE;
+}
+
+#endif

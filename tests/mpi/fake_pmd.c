@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "fake_pmd.h"
 #include "pmd_driver.h"
 
 enum {
@@ -19,14 +20,6 @@ enum {
     STAGE_MAX = 1024,
     PROGRAM_AREA_BYTES = 4096
 };
-
-#define REQUIRE(condition) \
-    do { \
-        if (!(condition)) { \
-            fprintf(stderr, "%s:%d: broken by the library: %s\n", __FILE__, __LINE__, #condition); \
-            abort(); \
-        } \
-    } while (0)
 
 struct message {
     struct nof_desc send;
@@ -60,7 +53,7 @@ struct nof_pmd {
 
 static struct nof_pmd fake;
 
-static unsigned draw(unsigned n)
+unsigned fake_draw(unsigned n)
 {
     fake.random ^= fake.random << 13;
     fake.random ^= fake.random >> 7;
@@ -68,8 +61,14 @@ static unsigned draw(unsigned n)
     return (unsigned)(fake.random >> 20) % n;
 }
 
-static struct nof_comp *complete(uint8_t opcode, const struct nof_desc *d, int status)
+struct nof_comp *fake_complete(uint8_t opcode, const struct nof_desc *d, int status)
 {
+    static struct nof_comp of_a_program;
+    if ((d->cookie & FAKE_PROGRAM_COOKIE) != 0) {
+        if (opcode == NOF_COMP_SEND || status == NOF_ENOMATCH)
+            fake_program_ended(d->cookie, status, d->len);
+        return &of_a_program;
+    }
     if (fake.comp_count == fake.comp_capacity) {
         fake.comp_capacity = fake.comp_capacity == 0 ? 64 : fake.comp_capacity * 2;
         fake.comps = realloc(fake.comps, fake.comp_capacity * sizeof(*fake.comps));
@@ -131,19 +130,22 @@ static void put_payload(struct nof_comp *c, const struct message *m, uint64_t le
 static void deliver(const struct nof_desc *recv, struct message *m)
 {
     uint64_t len = m->send.len < recv->len ? m->send.len : recv->len;
-    struct nof_comp *c = complete(NOF_COMP_RECV, recv, m->send.len > recv->len ? NOF_ETRUNC : NOF_OK);
+    struct nof_comp *c = fake_complete(NOF_COMP_RECV, recv, m->send.len > recv->len ? NOF_ETRUNC : NOF_OK);
     c->peer = 0;
     c->tag = m->send.tag;
     c->len = m->send.len;
-    if (len <= STAGE_MAX && draw(2)) {
+    bool of_a_program = (recv->cookie & FAKE_PROGRAM_COOKIE) != 0;
+    if (len <= STAGE_MAX && !of_a_program && fake_draw(2)) {
         put_payload(c, m, len);
     } else {
         c->flags |= NOF_COMP_F_BUFFER;
         if (len > 0)
             memcpy((void *)(uintptr_t)recv->addr, payload_of(m), len);
     }
+    if (of_a_program)
+        fake_program_ended(recv->cookie, m->send.len > recv->len ? NOF_ETRUNC : NOF_OK, m->send.len);
     if (m->copy == NULL) {
-        complete(NOF_COMP_SEND, &m->send, NOF_OK);
+        fake_complete(NOF_COMP_SEND, &m->send, NOF_OK);
         fake.rendezvous -= !m->parked;
     }
     drop(m);
@@ -169,7 +171,7 @@ static void match(const struct nof_desc *recv, struct message *m)
     REQUIRE(g != NULL);
     *g = (struct grant){++fake.next_handle, *recv, m, grants};
     grants = g;
-    struct nof_comp *c = complete(NOF_COMP_GRANT, &m->send, NOF_OK);
+    struct nof_comp *c = fake_complete(NOF_COMP_GRANT, &m->send, NOF_OK);
     c->handle = g->handle;
     c->granted_len = recv->len < m->send.len ? recv->len : m->send.len;
     c->tag = m->send.tag;
@@ -207,7 +209,7 @@ static struct message *find(const struct nof_desc *want)
 
 static void found(const struct nof_desc *probe, struct message *m)
 {
-    struct nof_comp *c = complete(probe->opcode, probe, NOF_OK);
+    struct nof_comp *c = fake_complete(probe->opcode, probe, NOF_OK);
     c->peer = 0;
     c->tag = m->send.tag;
     c->len = m->send.len;
@@ -231,7 +233,7 @@ static void enter_spill(void)
             continue;
         }
         fake.nomatches++;
-        complete(w->desc.opcode, &w->desc, NOF_ENOMATCH);
+        fake_complete(w->desc.opcode, &w->desc, NOF_ENOMATCH);
         *at = w->next;
         fake.posted_count--;
         free(w);
@@ -240,8 +242,8 @@ static void enter_spill(void)
 
 static void spill(struct message *m)
 {
-    struct nof_comp *c = complete(NOF_COMP_SPILL, &m->send, NOF_OK);
-    c->cookie = 0;
+    struct nof_desc of = {.ctx = m->send.ctx};
+    struct nof_comp *c = fake_complete(NOF_COMP_SPILL, &of, NOF_OK);
     c->peer = 0;
     c->tag = m->send.tag;
     c->len = m->send.len;
@@ -263,21 +265,21 @@ static void spill(struct message *m)
 static void settle(struct message *m)
 {
     int sync = (m->send.flags & NOF_DESC_F_SYNC) != 0, inlined = (m->send.flags & NOF_DESC_F_INLINE) != 0;
-    if (!sync && (inlined || (m->send.len <= STAGE_MAX && draw(4)))) {
+    if (!sync && (inlined || (m->send.len <= STAGE_MAX && fake_draw(4)))) {
         uint8_t *copy = malloc(m->send.len + 1);
         REQUIRE(copy != NULL);
         memcpy(copy, payload_of(m), m->send.len);
         m->copy = copy;
-        complete(NOF_COMP_SEND, &m->send, NOF_OK);
-    } else if (fake.rendezvous >= RENDEZVOUS_MAX) {
+        fake_complete(NOF_COMP_SEND, &m->send, NOF_OK);
+    } else if (fake.rendezvous >= RENDEZVOUS_MAX && (m->send.cookie & FAKE_PROGRAM_COOKIE) == 0) {
         m->parked = 1;
-        complete(NOF_COMP_PARKED, &m->send, NOF_OK);
+        fake_complete(NOF_COMP_PARKED, &m->send, NOF_OK);
     } else {
         fake.rendezvous++;
     }
 }
 
-static void on_send(const struct nof_desc *d)
+void fake_send(const struct nof_desc *d)
 {
     REQUIRE(fake.known && d->peer == 0 && d->tag >= 0);
     if ((d->flags & NOF_DESC_F_GRANTED) != 0) {
@@ -330,8 +332,8 @@ static void wait_in_nic(const struct nof_desc *d)
     if (!fake.spill && fake.posted_count == POSTED_MAX)
         enter_spill();
     if (fake.spill) {
-        fake.nomatches++;
-        complete(d->opcode, d, NOF_ENOMATCH);
+        fake.nomatches += (d->cookie & FAKE_PROGRAM_COOKIE) == 0;
+        fake_complete(d->opcode, d, NOF_ENOMATCH);
         return;
     }
     struct waiting *w = calloc(1, sizeof(*w)), **end = &fake.posted;
@@ -343,7 +345,7 @@ static void wait_in_nic(const struct nof_desc *d)
     fake.posted_count++;
 }
 
-static void on_recv(const struct nof_desc *d)
+void fake_recv(const struct nof_desc *d)
 {
     struct message *m = find(d);
     if (m == NULL) {
@@ -363,7 +365,7 @@ static void on_probe(const struct nof_desc *d)
     else if ((d->flags & NOF_DESC_F_WAIT) != 0)
         wait_in_nic(d);
     else
-        complete(d->opcode, d, NOF_ENOMATCH);
+        fake_complete(d->opcode, d, NOF_ENOMATCH);
 }
 
 /* MPI_Finalize takes back what nobody received. */
@@ -376,25 +378,34 @@ static void on_send_cancel(const struct nof_desc *d)
         fake.stored--;
         fake.rendezvous -= !m->parked;
         drop(m);
-        complete(NOF_COMP_SEND_CANCEL, d, NOF_OK);
+        fake_complete(NOF_COMP_SEND_CANCEL, d, NOF_OK);
         return;
     }
-    complete(NOF_COMP_SEND_CANCEL, d, NOF_ENOMATCH);
+    fake_complete(NOF_COMP_SEND_CANCEL, d, NOF_ENOMATCH);
 }
 
-static void on_cancel(const struct nof_desc *d)
+static bool unpost(uint64_t cookie)
 {
     for (struct waiting **at = &fake.posted; *at != NULL; at = &(*at)->next) {
         struct waiting *w = *at;
-        if (w->desc.cookie != d->cookie)
+        if (w->desc.cookie != cookie)
             continue;
         *at = w->next;
         fake.posted_count--;
         free(w);
-        complete(NOF_COMP_CANCEL, d, NOF_OK);
-        return;
+        return true;
     }
-    complete(NOF_COMP_CANCEL, d, NOF_ENOMATCH);
+    return false;
+}
+
+void fake_unpost(uint64_t cookie)
+{
+    (void)unpost(cookie);
+}
+
+static void on_cancel(const struct nof_desc *d)
+{
+    fake_complete(NOF_COMP_CANCEL, d, unpost(d->cookie) ? NOF_OK : NOF_ENOMATCH);
 }
 
 static void on_handle(const struct nof_desc *d)
@@ -413,23 +424,27 @@ static void on_spill_end(const struct nof_desc *d)
 {
     REQUIRE(fake.spill && d->spills_seen <= fake.spilled && d->nomatches_seen <= fake.nomatches);
     int yes = d->spills_seen == fake.spilled && d->nomatches_seen == fake.nomatches &&
-              fake.stored < STORE_MAX && draw(4) != 0;
+              fake.stored < STORE_MAX && !fake_program_asks() && fake_draw(4) != 0;
     if (yes)
         fake.spill = 0;
-    complete(NOF_COMP_SPILL_END, d, yes ? NOF_OK : NOF_EAGAIN);
+    fake_complete(NOF_COMP_SPILL_END, d, yes ? NOF_OK : NOF_EAGAIN);
 }
+
+static uint64_t program_area[PROGRAM_AREA_BYTES / sizeof(uint64_t)];
 
 static void execute(const struct nof_desc *d)
 {
+    if (fake_program_desc(d, program_area, sizeof(program_area)))
+        return;
     switch (d->opcode) {
     case NOF_DESC_PEER:
         fake.known = 1;
         break;
     case NOF_DESC_SEND:
-        on_send(d);
+        fake_send(d);
         break;
     case NOF_DESC_RECV:
-        on_recv(d);
+        fake_recv(d);
         break;
     case NOF_DESC_CANCEL:
         on_cancel(d);
@@ -446,7 +461,7 @@ static void execute(const struct nof_desc *d)
         on_handle(d);
         break;
     case NOF_DESC_FLUSH:
-        complete(NOF_COMP_FLUSH, d, NOF_OK);
+        fake_complete(NOF_COMP_FLUSH, d, NOF_OK);
         break;
     case NOF_DESC_SPILL_END:
         on_spill_end(d);
@@ -459,7 +474,7 @@ static void execute(const struct nof_desc *d)
         break;
     default:
         REQUIRE(d->opcode == NOF_DESC_LAYOUT); /* no room for layouts: the library packs */
-        complete(NOF_COMP_LAYOUT, d, NOF_ENOMEM);
+        fake_complete(NOF_COMP_LAYOUT, d, NOF_ENOMEM);
     }
 }
 
@@ -481,7 +496,7 @@ int nof_pmd_attach(const struct nof_pmd_attach_args *args, struct nof_pmd **pmd_
 bool nof_pmd_runs_collectives(const struct nof_pmd *pmd)
 {
     (void)pmd;
-    return false;
+    return fake_runs_collectives != 0;
 }
 
 bool nof_pmd_answers(const char *socket)
@@ -492,6 +507,7 @@ bool nof_pmd_answers(const char *socket)
 
 void nof_pmd_detach(struct nof_pmd *pmd)
 {
+    fake_program_close();
     for (int i = 0; i < SLOTS; i++)
         REQUIRE(!pmd->bounce_used[i] && !pmd->stage_used[i]);
     free(pmd->comps);
@@ -512,14 +528,15 @@ int nof_pmd_submit(struct nof_pmd *pmd, const struct nof_desc *descs, unsigned n
 
 int nof_pmd_reap(struct nof_pmd *pmd, struct nof_comp *comps, unsigned n)
 {
-    unsigned run = draw(RING + 1);
+    unsigned run = fake_draw(RING + 1);
     if (run > pmd->queued)
         run = pmd->queued;
     for (unsigned i = 0; i < run; i++)
         execute(&pmd->ring[i]);
+    fake_program_turn();
     memmove(pmd->ring, pmd->ring + run, (pmd->queued - run) * sizeof(pmd->ring[0]));
     pmd->queued -= run;
-    unsigned give = draw(5);
+    unsigned give = fake_draw(5);
     if (give > n)
         give = n;
     if (give > pmd->comp_count - pmd->comp_at)
@@ -558,14 +575,13 @@ const char *nof_pmd_death(const struct nof_pmd *pmd)
 
 void *nof_pmd_program_area(struct nof_pmd *pmd)
 {
-    static uint64_t area[PROGRAM_AREA_BYTES / sizeof(uint64_t)];
     (void)pmd;
-    return area;
+    return program_area;
 }
 
 void *nof_pmd_bounce_alloc(struct nof_pmd *pmd, size_t len_bytes, uint64_t *offset_out)
 {
-    for (uint64_t i = 0; len_bytes <= BOUNCE_MAX && draw(4) && i < SLOTS; i++) {
+    for (uint64_t i = 0; len_bytes <= BOUNCE_MAX && fake_draw(4) && i < SLOTS; i++) {
         if (pmd->bounce_used[i])
             continue;
         pmd->bounce_used[i] = 1;

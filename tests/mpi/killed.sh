@@ -10,9 +10,12 @@ nof=$1 killed=$2
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-for call in recv irecv any send sends ssend probe collective icollective strangers lock fence; do
-    timeout -k 5 60 "$nof" run --hosts 2 -n 5 --on-failure=continue "$killed" "$call" >"$work/out" 2>"$work/err" \
-        </dev/null && code=0 || code=$?
+for call in recv irecv any send sends ssend probe collective icollective collective/nic icollective/nic strangers \
+    lock fence; do
+    driver=${call#*collective/} # of collectives
+    [ "$driver" != "$call" ] || driver=host
+    timeout -k 5 60 "$nof" run --hosts 2 -n 5 --on-failure=continue --feature "collectives=$driver" "$killed" \
+        "${call%/*}" >"$work/out" 2>"$work/err" </dev/null && code=0 || code=$?
     if [ "$(grep -c survived "$work/out")" -ne 4 ] || [ "$code" -ne 137 ]; then
         echo "waiting in $call: exit code $code instead of 137, and these survived:" >&2
         cat "$work/out" "$work/err" >&2
@@ -28,9 +31,11 @@ if [ "$code" -ne 137 ] || ! grep -q 'rank 2 .*was killed by signal 9' "$work/out
     exit 1
 fi
 
-for call in recv ssend collective; do
-    timeout -k 5 60 "$nof" run --hosts 3 -n 3 --on-failure=continue "$killed" "$call" unplug >"$work/out" \
-        2>"$work/err" </dev/null && code=0 || code=$?
+for call in recv ssend collective collective/nic; do
+    driver=${call#*collective/}
+    [ "$driver" != "$call" ] || driver=host
+    timeout -k 5 60 "$nof" run --hosts 3 -n 3 --on-failure=continue --feature "collectives=$driver" "$killed" \
+        "${call%/*}" unplug >"$work/out" 2>"$work/err" </dev/null && code=0 || code=$?
     if [ "$(grep -c survived "$work/out")" -ne 2 ] || ! grep -q 'is alone' "$work/out" || [ "$code" -ne 0 ]; then
         echo "waiting in $call for a NIC that is unplugged: exit code $code, and these survived:" >&2
         cat "$work/out" "$work/err" >&2

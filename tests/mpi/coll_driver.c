@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Who goes through the steps of a collective can be set while it runs, and changes nothing but the counters: the NIC asks
+ * for the steps between messages (operations of the program's own, in place), several are under way in an order of each
+ * rank's own, persistent ones go on with either. What the NIC cannot do the host does, and says why. */
+#include "mpitest.h"
+
+static MPI_T_pvar_session session;
+
+static unsigned long long counted(const char *what)
+{
+    unsigned long long value;
+    char name[64];
+    int index, n;
+    MPI_T_pvar_handle handle;
+    snprintf(name, sizeof(name), "library.collectives_%s", what);
+    OK(MPI_T_pvar_get_index(name, MPI_T_PVAR_CLASS_COUNTER, &index));
+    OK(MPI_T_pvar_handle_alloc(session, index, NULL, &handle, &n));
+    OK(MPI_T_pvar_read(session, handle, &value));
+    OK(MPI_T_pvar_handle_free(session, &handle));
+    return value;
+}
+
+/* The daemon of all ranks is told by the first; from then on it holds for what starts. */
+static void drive(int by_nic)
+{
+    int index, n, value = by_nic ? 0 : 1;
+    MPI_T_cvar_handle handle;
+    if (t_rank == 0) {
+        OK(MPI_T_cvar_get_index("collectives", &index));
+        OK(MPI_T_cvar_handle_alloc(index, NULL, &handle, &n));
+        OK(MPI_T_cvar_write(handle, &value));
+        OK(MPI_T_cvar_handle_free(&handle));
+    }
+    OK(MPI_Barrier(MPI_COMM_WORLD));
+}
+
+/* Affine maps under composition: not commutative. */
+enum { MOST = 3000 };
+static void compose(void *in, void *inout, int *len, MPI_Datatype *type)
+{
+    unsigned *a = in, *b = inout;
+    (void)type;
+    for (int i = 0; i < 2 * *len; i += 2) {
+        b[i + 1] += b[i] * a[i + 1];
+        b[i] *= a[i];
+    }
+}
+
+static void map_of(int rank, int i, unsigned map[2])
+{
+    map[0] = 3u + 2u * (unsigned)rank;
+    map[1] = (unsigned)(i + 7 * rank);
+}
+
+static void composed(int ranks, int i, unsigned map[2])
+{
+    int one = 1;
+    map_of(0, i, map);
+    for (int r = 1; r < ranks; r++) {
+        unsigned next[2];
+        map_of(r, i, next);
+        compose(map, next, &one, NULL);
+        map[0] = next[0], map[1] = next[1];
+    }
+}
+
+static void own_operations(void)
+{
+    static unsigned in[2 * MOST], out[2 * MOST];
+    MPI_Datatype pair;
+    MPI_Op op;
+    OK(MPI_Type_contiguous(2, MPI_UNSIGNED, &pair));
+    OK(MPI_Type_commit(&pair));
+    OK(MPI_Op_create(compose, 0, &op));
+    for (int count = 1; count <= MOST; count = count * 7 + 1)
+        for (int form = 0; form < 6; form++) {
+            int ranks = t_size, has = 1;
+            for (int i = 0; i < count; i++) {
+                map_of(t_rank, i, &in[2 * i]);
+                out[2 * i] = in[2 * i], out[2 * i + 1] = in[2 * i + 1];
+            }
+            if (form == 0) {
+                OK(MPI_Allreduce(in, out, count, pair, op, MPI_COMM_WORLD));
+            } else if (form == 1) {
+                OK(MPI_Allreduce(MPI_IN_PLACE, out, count, pair, op, MPI_COMM_WORLD));
+            } else if (form == 2) {
+                has = t_rank == t_size - 1;
+                OK(MPI_Reduce(in, out, count, pair, op, t_size - 1, MPI_COMM_WORLD));
+            } else if (form == 3) {
+                has = t_rank == 0;
+                OK(MPI_Reduce(has ? MPI_IN_PLACE : out, has ? out : NULL, count, pair, op, 0,
+                              MPI_COMM_WORLD));
+            } else if (form == 4) {
+                ranks = t_rank + 1;
+                OK(MPI_Scan(MPI_IN_PLACE, out, count, pair, op, MPI_COMM_WORLD));
+            } else {
+                ranks = t_rank;
+                has = t_rank > 0;
+                OK(MPI_Exscan(in, out, count, pair, op, MPI_COMM_WORLD));
+            }
+            for (int i = 0; i < count && has; i++) {
+                unsigned wanted[2];
+                composed(ranks, i, wanted);
+                CHECK(out[2 * i] == wanted[0] && out[2 * i + 1] == wanted[1]);
+            }
+        }
+    OK(MPI_Op_free(&op));
+    OK(MPI_Type_free(&pair));
+}
+
+/* On two communicators, in two orders. */
+static void crossed(void)
+{
+    enum { PAIRS = 20, COUNT = 5000 };
+    static int in[COUNT], out[2 * PAIRS][COUNT];
+    MPI_Comm comm[2];
+    MPI_Request req[2 * PAIRS];
+    OK(MPI_Comm_dup(MPI_COMM_WORLD, &comm[0]));
+    OK(MPI_Comm_dup(MPI_COMM_WORLD, &comm[1]));
+    for (int i = 0; i < COUNT; i++)
+        in[i] = t_rank + i;
+    for (int k = 0; k < PAIRS; k++)
+        for (int half = 0; half < 2; half++) {
+            int which = (half + t_rank) % 2, at = 2 * k + which;
+            OK(MPI_Iallreduce(in, out[at], k % 2 == 0 ? COUNT : 3, MPI_INT, MPI_SUM, comm[which], &req[at]));
+        }
+    for (int k = 0; k < 2 * PAIRS; k++) /* the others are not waited for meanwhile */
+        OK(MPI_Wait(&req[t_rank % 2 == 0 ? k : 2 * PAIRS - 1 - k], MPI_STATUS_IGNORE));
+    for (int k = 0; k < 2 * PAIRS; k++)
+        for (int i = 0; i < (k / 2 % 2 == 0 ? COUNT : 3); i++)
+            CHECK(out[k][i] == t_size * i + t_size * (t_size - 1) / 2);
+    OK(MPI_Comm_free(&comm[0]));
+    OK(MPI_Comm_free(&comm[1]));
+}
+
+/* Rank 0 changes its mind while the others are anywhere. */
+static void kept(int starts)
+{
+    enum { COUNT = 4000 };
+    static long out[2][COUNT], in[2][COUNT];
+    MPI_Request req[2];
+    for (int k = 0; k < 2; k++)
+        OK(MPI_Allreduce_init(in[k], out[k], k == 0 ? 1 : COUNT, MPI_LONG, MPI_MAX, MPI_COMM_WORLD,
+                              MPI_INFO_NULL, &req[k]));
+    for (int n = 0; n < starts; n++) {
+        for (int i = 0; i < COUNT; i++)
+            in[0][i] = in[1][i] = 100 * n + i + t_rank;
+        for (int k = 0; k < 2; k++)
+            OK(MPI_Start(&req[(k + t_rank + n) % 2]));
+        OK(MPI_Waitall(2, req, MPI_STATUSES_IGNORE));
+        for (int i = 0; i < COUNT; i++)
+            CHECK(out[1][i] == 100 * n + i + t_size - 1 && (i > 0 || out[0][0] == out[1][0]));
+        if (n % 5 == 4)
+            drive(n % 2);
+    }
+    OK(MPI_Request_free(&req[0]));
+    OK(MPI_Request_free(&req[1]));
+}
+
+/* What the NIC is not asked for, and why. */
+static void left_to_the_host(void)
+{
+    static char apart[60000];
+    unsigned long long type = counted("host_type"), shape = counted("host_shape"), nic = counted("nic");
+    MPI_Datatype every_third;
+    MPI_Comm half, pair;
+    OK(MPI_Type_vector(10000, 1, 3, MPI_CHAR, &every_third));
+    OK(MPI_Type_commit(&every_third));
+    apart[3 * 9999] = (char)(t_rank == 0);
+    OK(MPI_Bcast(apart, 1, every_third, 0, MPI_COMM_WORLD));
+    CHECK(apart[3 * 9999] == 1);
+    CHECK(counted("host_type") == type + 1 && counted("nic") == nic);
+    OK(MPI_Type_free(&every_third));
+    OK(MPI_Comm_split(MPI_COMM_WORLD, t_rank % 2, 0, &half));
+    OK(MPI_Intercomm_create(half, 0, MPI_COMM_WORLD, 1 - t_rank % 2, 3, &pair));
+    OK(MPI_Barrier(pair));
+    CHECK(counted("host_shape") > shape);
+    OK(MPI_Comm_free(&pair));
+    OK(MPI_Comm_free(&half));
+}
+
+int main(int argc, char **argv)
+{
+    int level;
+    t_begin(&argc, &argv, 2);
+    OK(MPI_T_init_thread(MPI_THREAD_SINGLE, &level));
+    OK(MPI_T_pvar_session_create(&session));
+    drive(1);
+    unsigned long long nic = counted("nic"), off = counted("host_off");
+    own_operations();
+    crossed();
+    CHECK(counted("nic") > nic + 20 && counted("host_off") == off && counted("host_room") == 0);
+    left_to_the_host();
+    kept(50);
+    drive(0);
+    nic = counted("nic"), off = counted("host_off");
+    own_operations();
+    crossed();
+    CHECK(counted("nic") == nic && counted("host_off") > off + 20);
+    OK(MPI_T_pvar_session_free(&session));
+    OK(MPI_T_finalize());
+    return t_end();
+}

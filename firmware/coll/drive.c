@@ -170,6 +170,8 @@ bool nof_drive_continue(struct nof_nic *nic, struct nof_endpoint *ep, const stru
     const struct nof_coll_step *s = nof_coll_step_at(&nic->colls, p, (uint32_t)step);
     if (s->state != NOF_COLL_BEGUN || s->object != AT_HOST)
         return false;
+    if (s->opcode == NOF_STEP_RECV)
+        drive_of(nic, p)->handed--;
     done(nic, p, (uint32_t)step, (int)status, s->len);
     wake(nic, ep, p);
     return true;
@@ -210,11 +212,14 @@ static void hand_over(struct nof_nic *nic, struct nof_endpoint *ep, struct nof_c
 {
     struct nof_comp comp = {
         .opcode = NOF_COMP_SCHED_HOST, .cookie = drive_of(nic, p)->cookie, .handle = step};
-    nof_coll_step_at(&nic->colls, p, step)->object = AT_HOST;
+    struct nof_coll_step *s = nof_coll_step_at(&nic->colls, p, step);
+    s->object = AT_HOST;
     nof_count(nic, ep, NOF_C_COLL_HOST_STEPS, 1);
     if (nof_answer(nic, ep, &comp) != NOF_OK) { /* its object is among the promised ones */
         done(nic, p, step, NOF_ENOMEM, 0);
         wake(nic, ep, p);
+    } else if (s->opcode == NOF_STEP_RECV) {
+        drive_of(nic, p)->handed++;
     }
 }
 
@@ -295,7 +300,7 @@ static void begin_recv(struct nof_nic *nic, struct nof_endpoint *ep, struct nof_
         return;
     }
     struct nof_recv *r = NULL;
-    if (posts ? !ep->spilling && nof_recv_may_post(nic, ep) : !is_near(nic, e))
+    if (d->handed == 0 && (posts ? !ep->spilling && nof_recv_may_post(nic, ep) : !is_near(nic, e)))
         r = take_recv(nic, ep, s->len);
     if (r == NULL) {
         hand_over(nic, ep, p, step);

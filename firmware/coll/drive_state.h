@@ -22,6 +22,7 @@ struct nof_drive { /* as many as programs, of the same index */
     bool other_length; /* a message had not the length that was expected: EXACT sends are empty */
     bool closed; /* TOLD: to be freed with its last send */
     uint32_t recv; /* the START, until its completion */
+    uint32_t handed; /* receives that the host does: those behind them are its, too, or they would overtake */
     uint32_t sends, recvs; /* of its messages, under way at this NIC */
     uint32_t look; /* FAILING: the step that is looked at next */
     int32_t status; /* of the first step that failed; */

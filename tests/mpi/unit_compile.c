@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The program that a schedule becomes, step by step: what the NIC is given, what the host keeps before and behind it, and
+ * what is not compiled. */
+#include <string.h>
+
+#include "../check.h"
+#include "coll/compile.h"
+#include "coll/step.h"
+#include "nof/desc.h"
+#include "p2p/pt2pt.h"
+#include "type/type_layout.h"
+
+static int world_of[] = {4, 9, 2};
+static struct nof_group group = {.size = 3, .world = world_of};
+static struct nof_comm comm = {.group = &group, .rank = 0};
+static struct nof_type ints = {.size = 4, .contiguous = true, .uniform = NOF_REDUCE_I32};
+static struct nof_type walked = {.size = 8,
+                                 .layout = {.name = 7, .generation = 3, .state = NOF_LAYOUT_READY}};
+static struct nof_type packed = {.size = 8};
+static char buffer[64];
+
+/* Of those that the compiler asks. */
+bool nof_pt2pt_place(const struct nof_chan *channel, const struct nof_type *type, const void *buf,
+                     size_t count, struct nof_pt2pt_place *place_out)
+{
+    check(channel == NULL);
+    *place_out = (struct nof_pt2pt_place){nof_lib_unconst(buf), type->size * count, type == &walked};
+    return type != &packed;
+}
+uint8_t nof_type_elem(const struct nof_type *type)
+{
+    return type == &ints ? NOF_ELEM_I32 : NOF_ELEM_RAW;
+}
+
+#define TRANSFER(what, type_, count_, peer_) \
+    { \
+        .kind = NOF_SCHED_##what, .from = buffer, .to = buffer + 32, .type = type_, .count = count_, \
+        .peer = peer_ \
+    }
+#define OWN \
+    { \
+        .kind = NOF_SCHED_COPY, .type = &ints, .to_type = &ints \
+    }
+#define FENCE \
+    { \
+        .kind = NOF_SCHED_FENCE \
+    }
+
+static struct nof_image image;
+
+static enum nof_compiled compile(struct nof_step *steps, size_t count)
+{
+    struct nof_sched s = {.comm = &comm, .steps = steps, .count = count};
+    nof_image_free(&image);
+    return nof_compile(&s, NULL, &image);
+}
+
+static const struct nof_program_step *step(uint32_t i)
+{
+    return (const struct nof_program_step *)(const void *)(image.program + 1) + i;
+}
+
+static void is(uint32_t i, enum nof_step_opcode opcode, uint32_t origin, uint16_t after)
+{
+    const struct nof_program_step *s = step(i);
+    const uint8_t zero[sizeof(s->reserved)] = {0};
+    check(s->opcode == opcode && image.origin[i] == origin);
+    check(s->after[0] == after && s->after[1] == NOF_STEP_NONE && s->base == 0);
+    check(memcmp(s->reserved, zero, sizeof(zero)) == 0);
+}
+
+static void rounds(void)
+{
+    struct nof_step steps[] = {
+        OWN,
+        FENCE,
+        OWN, /* 0..2 before all transfers */
+        TRANSFER(RECV, &ints, 3, 1),
+        OWN,
+        OWN,
+        TRANSFER(SEND, &ints, 5, 2),
+        OWN,
+        TRANSFER(SEND, &walked, 2, 0),
+        FENCE, /* 3..9 */
+        TRANSFER(RECV, &ints, 0, 2),
+        FENCE,
+        OWN,
+        FENCE,
+        TRANSFER(SEND, &ints, 1, 1), /* 10..14 */
+        OWN,
+        FENCE,
+        OWN, /* behind all */
+    };
+    steps[6].exact = true;
+    check(compile(steps, sizeof(steps) / sizeof(steps[0])) == NOF_COMPILED);
+    check(image.begin == 3 && image.end == 15);
+    check(image.program->magic == NOF_PROGRAM_MAGIC && image.program->nsteps == 11 &&
+          image.program->reserved == 0);
+    check(image.bytes == sizeof(struct nof_program_head) + 11 * sizeof(struct nof_program_step));
+    is(0, NOF_STEP_RECV, 3, NOF_STEP_NONE);
+    is(1, NOF_STEP_HOST, 4, NOF_STEP_NONE);
+    is(2, NOF_STEP_SEND, 6, 1);
+    is(3, NOF_STEP_HOST, 7, 1);
+    is(4, NOF_STEP_SEND, 8, 3);
+    is(5, NOF_STEP_FENCE, 9, NOF_STEP_NONE);
+    is(6, NOF_STEP_RECV, 10, NOF_STEP_NONE);
+    is(7, NOF_STEP_FENCE, 11, NOF_STEP_NONE);
+    is(8, NOF_STEP_HOST, 12, NOF_STEP_NONE);
+    is(9, NOF_STEP_FENCE, 13, NOF_STEP_NONE);
+    is(10, NOF_STEP_SEND, 14, NOF_STEP_NONE);
+    check(step(0)->peer == 9 && step(0)->len == 12 && step(0)->elem == 0 && step(0)->flags == 0);
+    check(step(0)->offset == (int64_t)(uintptr_t)(buffer + 32));
+    check(step(2)->peer == 2 && step(2)->len == 20 && step(2)->elem == NOF_ELEM_I32);
+    check(step(2)->flags == NOF_STEP_F_EXACT && step(2)->offset == (int64_t)(uintptr_t)buffer);
+    check(step(4)->peer == 4 && step(4)->flags == NOF_STEP_F_LAYOUT && step(4)->len == 16);
+    check(step(4)->layout == 7 && step(4)->layout_generation == 3);
+    check(step(1)->peer == 0 && step(1)->len == 0 && step(5)->peer == 0);
+}
+
+static void not_compiled(void)
+{
+    struct nof_step own[] = {OWN, FENCE, OWN};
+    struct nof_step apart[] = {TRANSFER(SEND, &ints, 1, 1), FENCE, TRANSFER(RECV, &packed, 1, 1)};
+    check(compile(own, 3) == NOF_COMPILE_OWN && compile(own, 0) == NOF_COMPILE_OWN);
+    check(compile(apart, 3) == NOF_COMPILE_TYPE && compile(apart, 2) == NOF_COMPILED);
+    struct nof_comm inter = comm;
+    inter.remote = &group;
+    struct nof_sched s = {.comm = &inter, .steps = apart, .count = 1};
+    nof_image_free(&image);
+    check(nof_compile(&s, NULL, &image) == NOF_COMPILE_SHAPE);
+    s.comm = &comm;
+    s.too_long = MPI_ERR_TRUNCATE;
+    nof_image_free(&image);
+    check(nof_compile(&s, NULL, &image) == NOF_COMPILE_SHAPE);
+}
+
+/* As many as there may be, and one more; own steps that follow each other are one. */
+static void many(void)
+{
+    static struct nof_step steps[NOF_PROGRAM_STEPS_MAX + 1];
+    for (size_t i = 0; i <= NOF_PROGRAM_STEPS_MAX; i++)
+        steps[i] = (struct nof_step)TRANSFER(SEND, &ints, 1, 1);
+    check(compile(steps, NOF_PROGRAM_STEPS_MAX) == NOF_COMPILED &&
+          image.program->nsteps == NOF_PROGRAM_STEPS_MAX);
+    check(compile(steps, NOF_PROGRAM_STEPS_MAX + 1) == NOF_COMPILE_SHAPE);
+    steps[100] = steps[101] = (struct nof_step)OWN;
+    check(compile(steps, NOF_PROGRAM_STEPS_MAX + 1) == NOF_COMPILED &&
+          image.program->nsteps == NOF_PROGRAM_STEPS_MAX);
+    is(100, NOF_STEP_HOST, 100, NOF_STEP_NONE);
+    is(101, NOF_STEP_SEND, 102, 100);
+    is(NOF_PROGRAM_STEPS_MAX - 1, NOF_STEP_SEND, NOF_PROGRAM_STEPS_MAX, 100);
+}
+
+int main(void)
+{
+    rounds();
+    not_compiled();
+    many();
+    nof_image_free(&image);
+    check(image.program == NULL && image.origin == NULL);
+    return 0;
+}

@@ -48,7 +48,9 @@ struct guard_program {
     uint32_t generation;
     uint32_t nsteps;
     uint64_t each; /* bytes of a step; step i's lie at i * each of both buffers */
-    uint64_t cookie; /* of its START; and of a send and a receive that stand for its steps */
+    uint64_t cookie; /* of its START */
+    struct guard_op *send,
+        *recv; /* stand for its steps, under that cookie; those of a hostile host for good */
 };
 
 struct guard_op {

@@ -345,30 +345,40 @@ static void program_open(struct guard *g, unsigned rank, const uint8_t *rec, uin
     submit(g, rank, NULL, &d, rec, wild && rec[MOVE_WILD] % 4 != 3);
 }
 
-static void program_start(struct guard *g, unsigned rank, const uint8_t *rec, uint32_t name, int wild)
+static bool take_buffers(struct guard *g, unsigned rank, struct guard_program *mine, uint64_t bytes, int wild)
 {
-    struct guard_program *mine = &g->rank[rank].program[name];
-    uint64_t bytes = mine->each * mine->nsteps;
     struct guard_op *send = guard_take(g, rank, NOF_COMP_SEND, bytes, 0, 0);
     if (send == NULL)
-        return;
+        return false;
     send->state = GUARD_LIVE; /* so that its memory is taken */
     struct guard_op *recv = guard_take(g, rank, NOF_COMP_RECV, bytes, 0, 0);
     if (recv == NULL) {
         send->state = GUARD_FREE;
-        return;
+        return false;
     }
-    fill(send->base, bytes, rec[MOVE_ELEM]);
     recv->state = GUARD_LIVE;
-    recv->anywhere = send->anywhere = wild != 0; /* the program may have become another */
+    recv->anywhere = send->anywhere = wild != 0;
     mine->cookie = send->desc.cookie = recv->desc.cookie;
+    mine->send = send;
+    mine->recv = recv;
+    return true;
+}
+
+static void program_start(struct guard *g, unsigned rank, const uint8_t *rec, uint32_t name, int wild)
+{
+    struct guard_program *mine = &g->rank[rank].program[name];
+    uint64_t bytes = mine->each * mine->nsteps;
+    if ((mine->send == NULL || !wild) && !take_buffers(g, rank, mine, bytes, wild))
+        return;
+    if (bytes <= mine->send->extent)
+        fill(mine->send->base, bytes, rec[MOVE_ELEM]);
     struct nof_desc d = {.opcode = NOF_DESC_SCHED_START,
                          .ctx = 1,
                          .cookie = mine->cookie,
                          .tag = tag_of(rec) < 0 ? 0 : tag_of(rec),
                          .sched = {.name = name, .generation = mine->generation}};
-    d.sched.base[0] = (uint64_t)(uintptr_t)send->base;
-    d.sched.base[1] = (uint64_t)(uintptr_t)recv->base;
+    d.sched.base[0] = (uint64_t)(uintptr_t)mine->send->base;
+    d.sched.base[1] = (uint64_t)(uintptr_t)mine->recv->base;
     mine->state = GUARD_RUNS;
     submit(g, rank, NULL, &d, rec, wild);
 }

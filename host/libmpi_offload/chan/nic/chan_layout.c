@@ -44,7 +44,7 @@ void nof_chan_nic_commit(struct nof_type *type)
     nof_type_hold(type);
     size_t room = nof_chan_nic_area_bytes();
     uint64_t area = 0; /* all of it: how long the layout is is known when it is written */
-    while (!nof_chan_nic.nic_dead && (area = nof_chan_nic_area_take(room)) == 0)
+    while (room > 0 && !nof_chan_nic.nic_dead && (area = nof_chan_nic_area_take(room)) == 0)
         nof_wait_step(&wait);
     size_t bytes = area == 0 || type->layout.state != NOF_LAYOUT_NONE
                        ? 0

@@ -80,7 +80,7 @@ def main():
             run(command, place, env)
             shown += 1
         # Those that need root or another MPI are not in README's blocks, and began with a refusal all the same.
-        for name in ("mpi_stream", "mpi_messages", "staging_mpi", "pt2pt_mpi", "idle_mpi"):
+        for name in ("mpi_stream", "mpi_messages", "staging_mpi", "pt2pt_mpi", "idle_mpi", "overlap_mpi"):
             if not os.access(place / "build/bench" / name, os.X_OK):
                 sys.exit(f"quickstart did not build bench/{name}, without which a bench refuses")
         if shown < 12:

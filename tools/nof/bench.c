@@ -19,6 +19,8 @@ int nof_cmd_bench(int argc, char **argv)
          needs_daemon},
         {"idle", nof_bench_idle, "what waiting costs: daemon, ranks, first message after silence",
          needs_daemon},
+        {"overlap", nof_bench_overlap,
+         "how much of a collective goes on while the ranks compute, beside MPICH", needs_daemon},
         {"wire", nof_bench_wire, "two hosts on a link, beside testpmd and MPICH over TCP (root)",
          needs_daemon},
         {"stream", nof_bench_stream,

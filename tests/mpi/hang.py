@@ -29,8 +29,13 @@ class Hang(unittest.TestCase):
         return found[1]
 
     def test_timeout_names_both_sides_of_a_circle_and_who_computes(self):
+        for driver in ("host", "nic"):
+            with self.subTest(collectives=driver):
+                self.circle_and_computing(f"collectives={driver}")
+
+    def circle_and_computing(self, feature):
         for seconds in (3, 15, 60):  # a loaded machine may not have them all waiting so soon
-            p = run("--hosts", "2", "-n", "4", "--timeout", f"{seconds}s", VICTIM, "receives")
+            p = run("--hosts", "2", "-n", "4", "--timeout", f"{seconds}s", "--feature", feature, VICTIM, "receives")
             self.assertEqual(p.returncode, 124, p.stderr)
             self.assertIn(f"after {seconds} s (--timeout)", p.stderr)
             if "3 of them wait in MPI" in p.stderr:

@@ -57,6 +57,7 @@ enum nof_chan_news {
 struct nof_chan_program {
     void (*heard)(struct nof_chan_program *p, enum nof_chan_news news, int value); /* inside a poll */
     void *owner;
+    const struct nof_program_head *head; /* what was opened; its owner's, until it closes it */
     bool open; /* not known to be refused */
     bool running; /* from start() to ENDED or DECLINED */
     uint64_t handle; /* the channel's, as the next one */

@@ -70,6 +70,8 @@ static void nic_describe(const struct nof_sched *of)
         const struct nof_request *req = op->req;
         if (op->phase == NOF_OP_SEND)
             nof_board->sends++;
+        if (op->phase == NOF_OP_SCHED && op->program->owner == of)
+            nof_chan_nic_sched_describe(op);
         if (req == NULL || req->kind != NOF_REQUEST_RECV)
             continue;
         bool ours = req->owner == NULL && req->on_done == NULL;

@@ -241,6 +241,8 @@ extern const struct nof_chan_programs nof_chan_nic_programs __attribute__((visib
 void nof_chan_nic_sched_opened(struct nof_chan_nic_op *op, int status);
 void nof_chan_nic_sched_asked(struct nof_chan_nic_op *op, const struct nof_comp *comp);
 void nof_chan_nic_sched_done(struct nof_chan_nic_op *op, const struct nof_comp *comp);
+/* Of a run: whom it has messages of, as far as the host knows, onto the board. */
+void nof_chan_nic_sched_describe(const struct nof_chan_nic_op *op);
 /* The NIC is gone. */
 void nof_chan_nic_sched_lost(struct nof_chan_nic_op *op, int code);
 

@@ -5,6 +5,7 @@
 
 #include "chan/nic/chan_nic.h"
 #include "base/error.h"
+#include "base/wait_board.h"
 #include "base/wait.h"
 
 static uint64_t last_handle; /* generation and name */
@@ -43,6 +44,7 @@ static int open_program(struct nof_chan_program *p, const struct nof_program_hea
         return NOF_EAGAIN;
     }
     p->handle = ++last_handle;
+    p->head = head;
     p->open = true;
     p->opening = op;
     op->program = p;
@@ -75,6 +77,15 @@ void nof_chan_nic_sched_opened(struct nof_chan_nic_op *op, int status)
     nof_chan_nic_area_give(op->area);
     nof_chan_nic_op_free(op);
     nof_wait_signal(); /* who waits for the area */
+}
+
+void nof_chan_nic_sched_describe(const struct nof_chan_nic_op *op)
+{
+    const struct nof_program_head *head = op->program->head;
+    const struct nof_program_step *step = (const struct nof_program_step *)(const void *)(head + 1);
+    for (uint32_t i = 0; i < head->nsteps; i++)
+        if (step[i].opcode == NOF_STEP_RECV)
+            nof_board_add_peer(step[i].peer);
 }
 
 static bool start_program(struct nof_chan_program *p, uint32_t ctx, int32_t tag)

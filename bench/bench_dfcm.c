@@ -279,7 +279,7 @@ static void print_codec(const struct bench *b, const struct program *p, unsigned
         return;
     name_of(compress, p, b->codec[codec], "compress");
     name_of(decompress, p, b->codec[codec], "decompress");
-    printf("    %-10s %6.3f %12s %12s\n", name, ratio(p, codec),
+    printf("    %-10s %6.3f %13s %15s\n", name, ratio(p, codec),
            nof_bench_cell(&b->report, compress, compress_gbs(p, codec), 3).text,
            nof_bench_cell(&b->report, decompress, decompress_gbs(p, codec), 3).text);
 }
@@ -289,7 +289,7 @@ static void print_program(const struct bench *b, const struct program *p)
     double spent = (p->codec[OURS].compress_s + p->codec[OURS].decompress_s) / p->bytes * PAPER_HZ;
 
     printf("%s, %.0f bytes\n", p->name != NULL ? p->name : "all", p->bytes);
-    printf("    %-10s %6s %12s %12s\n", "", "ratio", "compress", "decompress   GB/s");
+    printf("    %-10s %6s %13s %15s\n", "", "ratio", "compress GB/s", "decompress GB/s");
     for (unsigned c = 0; c < CODECS; c++)
         print_codec(b, p, c);
     printf("    both ways %.1f cycles a byte at 3 GHz; the paper's Table 1 allows %.1f at 1 Gbit/s\n", spent,

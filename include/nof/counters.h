@@ -102,7 +102,8 @@
     X(COLL_STARTED, "coll.started", "count", "collectives that the NIC has begun to go through") \
     X(COLL_COMPLETED, "coll.completed", "count", "of those, done") \
     X(COLL_FAILED, "coll.failed", "count", "of those, ended by an error or a cancel") \
-    X(COLL_DECLINED, "coll.declined", "count", "collectives left to the host: no room, or it spills") \
+    X(COLL_DECLINED, "coll.declined", "count", \
+      "STARTs that the NIC declined; why the library did not ask: MPI_T, library.collectives_host_*") \
     X(COLL_HOST_STEPS, "coll.host_steps", "count", "steps of collectives that the host was asked to do") \
     X(SLEEPS, "core.sleeps", "count", "times the NIC core slept") \
     X(PAUSE_NS, "host.pause_ns", "ns", \

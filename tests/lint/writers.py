@@ -240,6 +240,9 @@ def show(rows, writers, fields):
 
 
 def main():
+    if not sys.argv[2:] or {"-h", "--help"} & set(sys.argv[1:]):
+        print(__doc__)
+        sys.exit(0 if {"-h", "--help"} & set(sys.argv[1:]) else 2)
     given = [word for word in sys.argv[1:] if word != "--show"]
     root, compiler = pathlib.Path(given[0]).resolve(), [word for word in given[1:] if not word.endswith("ccache")]
     table = root / "tests/lint/writers.txt"

@@ -71,7 +71,8 @@ static const struct argp_option options[] = {
     {"duplicate", OPT_DUPLICATE, "P", 0, "share that comes twice", 2},
     {"reorder", OPT_REORDER, "P", 0, "share that is overtaken", 2},
     {"corrupt", OPT_CORRUPT, "P", 0, "share that arrives with a wrong bit", 2},
-    {"feature", OPT_FEATURE, "NAME=VALUE", 0, "see `nof features`; may be repeated", 3},
+    {"feature", OPT_FEATURE, "NAME=VALUE", 0,
+     "see `nof features`; may be repeated; in a daemon that runs it is set for all jobs, and stays", 3},
     {"nofd", OPT_NOFD, "SOCKET", 0,
      "use the daemon that listens there, such as one of `nof up` ($NOF_SOCKET, else a private one that ends "
      "with "
@@ -79,7 +80,7 @@ static const struct argp_option options[] = {
      3},
     {"control", OPT_CONTROL, "ADDRESS", 0,
      "its control socket ($NOF_CONTROL unless --nofd is given, else SOCKET.ctl)", 3},
-    {"log", OPT_LOG, "LEVEL", 0, "what the private daemon says: error, warning, info, debug", 3},
+    {"log", OPT_LOG, "LEVEL", 0, "what the private daemon says: error, warning, notice, info, debug", 3},
     {"on-failure", OPT_ON_FAILURE, "kill|continue", 0, "when a rank dies (kill: the job ends)", 4},
     {"label", OPT_LABEL, NULL, 0, "put the rank before each line of output", 4},
     {"timeout", OPT_TIMEOUT, "TIME", 0,

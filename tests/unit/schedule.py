@@ -40,8 +40,9 @@ def figure_3():
         assert (got["algorithm"], got["nodes"], got["threshold_bytes"]) == (algorithm, 6, 0)
         assert phases_of(got) == phases, got
         assert got["totals"] == {"messages": 6, "phases": len(phases), "fullest_link_bytes": 1010000, "local_messages": 0,
-                                 "local_bytes": 0, "maxima_bytes": sum(max(p.values()) for p in phases)}
+                                 "local_bytes": 0, "empty_messages": 0, "maxima_bytes": sum(max(p.values()) for p in phases)}
     table = schedule(FIGURE).stdout.splitlines()
+    assert table[0].split() == ["phase", "largest_bytes", "messages"], table
     assert [line.split() for line in table[1:4]] == [
         ["1", "1000000", "0->1", "1000000,", "1->3", "1000000"],
         ["2", "10000", "0->2", "10000,", "2->3", "100,", "1->5", "100"],
@@ -77,6 +78,12 @@ def ways_to_write():
     assert (local["phases"], local["nodes"]) == ([], 4)
     assert (local["totals"]["local_messages"], local["totals"]["local_bytes"]) == (2, 8)
     assert "2 messages that stay on their node, 8 bytes" in schedule("-", text="3 3 7\n3 3 1\n").stdout
+    # Nor are messages of 0 bytes.
+    assert answer("-", text="2 1 0\n0 1 1\n3 3 0\n")["totals"]["empty_messages"] == 2
+    assert "in no phase: 2 messages of 0 bytes: 2->1, 3->3\n" in schedule("-", text="2 1 0\n0 1 1\n3 3 0\n").stdout
+    assert schedule("-", text="0 1 1\n1 1 1\n1 0 0\n").stdout.splitlines()[2:] == [
+        "in no phase: 1 message that stays on its node, 1 byte", "in no phase: 1 message of 0 bytes: 1->0",
+        "greedy, 2 nodes: 1 message in 1 phase; sum of the maxima 1 byte; the fullest link carries 1"]
 
 
 BAD_PATTERNS = (
@@ -87,6 +94,7 @@ BAD_PATTERNS = (
     ("0 1 1XB\n", "the bytes are '1XB'"), (f"0 1 {LARGEST + 1}\n", f"at most {LARGEST}"), ("0 1 99999999999999999999\n", "the bytes are"),
     (f"0 1 1\n2 2 {LARGEST}\n", "line 2: with this the messages have more than"), ("0 1 1\n0 \0 1\n", "line 2: a zero byte"),
     ('{"messages": ', "no JSON"), ('\n\n{"messages": [\n{]}', "line 4: no JSON"), ('{"messages": [], "messages": []}', "no JSON"),
+    ("[]", "line 1: no JSON object: one begins with {"), (" \n [{}]", "line 2: no JSON object"),
     ("{}", '"messages"'), ('{"messages": 1}', '"messages"'), ('{"messages": [], "node": 1}', "nothing else"),
     ('{"nodes": 0, "messages": []}', '"nodes" must be'), ('{"nodes": 4097, "messages": []}', '"nodes" must be'),
     ('{"nodes": "2", "messages": []}', '"nodes" must be'), ('{"messages": [1]}', "message 1: a message is an object"),

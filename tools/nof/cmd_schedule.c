@@ -89,9 +89,46 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     }
 }
 
-static void print_table(const struct nof_phases *p, const struct options *o)
+static const char *s_of(uint64_t n)
 {
-    printf("%-6s %20s  %s\n", "phase", "largest bytes", "messages");
+    return n == 1 ? "" : "s";
+}
+
+static size_t count_empty(const struct nof_pattern *pattern)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < pattern->message_count; i++)
+        n += pattern->message[i].bytes == 0;
+    return n;
+}
+
+static void print_in_no_phase(const struct nof_phases *p, const struct nof_pattern *pattern)
+{
+    size_t empty = count_empty(pattern);
+    const char *before = ": ";
+
+    if (p->local_count > 0)
+        printf("in no phase: %zu message%s that stay%s on %s node, %" PRIu64 " byte%s\n", p->local_count,
+               s_of(p->local_count), p->local_count == 1 ? "s" : "", p->local_count == 1 ? "its" : "their",
+               p->local_bytes, s_of(p->local_bytes));
+    if (empty == 0)
+        return;
+    printf("in no phase: %zu message%s of 0 bytes", empty, s_of(empty));
+    for (size_t i = 0; i < pattern->message_count; i++) {
+        if (pattern->message[i].bytes > 0)
+            continue;
+        printf("%s%" PRIu32 "->%" PRIu32, before, pattern->message[i].source,
+               pattern->message[i].destination);
+        before = ", ";
+    }
+    putchar('\n');
+}
+
+static void print_table(const struct nof_phases *p, const struct nof_pattern *pattern,
+                        const struct options *o)
+{
+    printf("%-6s %20s  %s\n", "phase", "largest_bytes", "messages");
     for (size_t i = 0; i < p->phase_count; i++) {
         const struct nof_phase *phase = &p->phase[i];
 
@@ -109,13 +146,12 @@ static void print_table(const struct nof_phases *p, const struct options *o)
         }
         putchar('\n');
     }
-    if (p->local_count > 0)
-        printf("in no phase: %zu messages that stay on their node, %" PRIu64 " bytes\n", p->local_count,
-               p->local_bytes);
-    printf("%s, %" PRIu32 " nodes: %zu messages in %zu phases, whose maxima add up to %" PRIu64
-           " bytes; the fullest link carries %" PRIu64 "\n",
-           nof_phases_algorithm_name(o->algorithm), p->nodes, p->message_count, p->phase_count,
-           p->maxima_bytes, p->fullest_link_bytes);
+    print_in_no_phase(p, pattern);
+    printf("%s, %" PRIu32 " node%s: %zu message%s in %zu phase%s; sum of the maxima %" PRIu64
+           " byte%s; the fullest link carries %" PRIu64 "\n",
+           nof_phases_algorithm_name(o->algorithm), p->nodes, s_of(p->nodes), p->message_count,
+           s_of(p->message_count), p->phase_count, s_of(p->phase_count), p->maxima_bytes,
+           s_of(p->maxima_bytes), p->fullest_link_bytes);
 }
 
 static void print_json_phase(const struct nof_phases *p, const struct nof_phase *phase)
@@ -132,7 +168,7 @@ static void print_json_phase(const struct nof_phases *p, const struct nof_phase 
     printf("]}");
 }
 
-static void print_json(const struct nof_phases *p, const struct options *o)
+static void print_json(const struct nof_phases *p, const struct nof_pattern *pattern, const struct options *o)
 {
     printf("{\"algorithm\":\"%s\",\"nodes\":%" PRIu32 ",\"threshold_bytes\":%" PRIu64 ",\"phases\":[",
            nof_phases_algorithm_name(o->algorithm), p->nodes, o->threshold_bytes);
@@ -142,9 +178,10 @@ static void print_json(const struct nof_phases *p, const struct options *o)
         print_json_phase(p, &p->phase[i]);
     }
     printf("],\"totals\":{\"messages\":%zu,\"phases\":%zu,\"maxima_bytes\":%" PRIu64
-           ",\"fullest_link_bytes\":%" PRIu64 ",\"local_messages\":%zu,\"local_bytes\":%" PRIu64 "}}\n",
+           ",\"fullest_link_bytes\":%" PRIu64 ",\"local_messages\":%zu,\"local_bytes\":%" PRIu64
+           ",\"empty_messages\":%zu}}\n",
            p->message_count, p->phase_count, p->maxima_bytes, p->fullest_link_bytes, p->local_count,
-           p->local_bytes);
+           p->local_bytes, count_empty(pattern));
 }
 
 static int schedule(const struct options *o, const char *self)
@@ -158,16 +195,17 @@ static int schedule(const struct options *o, const char *self)
     rc = nof_phases_schedule(
         o->algorithm, &(struct nof_phases_pattern){pattern.nodes, pattern.message, pattern.message_count},
         o->threshold_bytes, &phases);
-    free(pattern.message);
     if (rc != NOF_OK) {
         fprintf(stderr, "%s: no memory for the phases of this pattern\n", self);
+        free(pattern.message);
         return 1;
     }
     if (o->json)
-        print_json(phases, o);
+        print_json(phases, &pattern, o);
     else
-        print_table(phases, o);
+        print_table(phases, &pattern, o);
     nof_phases_free(phases);
+    free(pattern.message);
     if (fflush(stdout) != 0) {
         fprintf(stderr, "%s: cannot write the phases: %s\n", self, strerror(errno));
         return 1;
@@ -185,9 +223,8 @@ int nof_cmd_schedule(int argc, char **argv)
             "Deals messages into phases in which no node sends or receives twice, so that none share a link."
             "\vPATTERN (- is stdin) has one message a line: source, destination, bytes; # begins a comment. "
             "Nodes count from 0; "
-            "bytes may have a unit (1MiB, 10kB); the messages of a pair add up; what a node sends to itself "
-            "is in "
-            "no phase. "
+            "bytes may have a unit (1MiB, 10kB); the messages of a pair add up; what a node sends to itself, "
+            "and a message of 0 bytes, is in no phase. "
             "As JSON: {\"nodes\": 6, \"messages\": [{\"source\": 0, \"destination\": 1, \"bytes\": 100}]}, "
             "nodes "
             "optional.\n\n"

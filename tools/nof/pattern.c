@@ -222,6 +222,11 @@ static int read_either(struct reader *r, FILE *f)
         r->at += c == '\n';
     if (c != EOF)
         ungetc(c, f);
+    if (c == '[') {
+        r->unit = "line";
+        r->at++;
+        return refuse(r, "no JSON object: one begins with {");
+    }
     rc = c == '{' ? read_json(r, f) : read_text(r, f);
     if (rc == 0 && ferror(f)) {
         fprintf(stderr, "%s: %s: %s\n", r->self, r->name, strerror(errno));

@@ -116,6 +116,23 @@ class Hang(unittest.TestCase):
             self.assertIn(f"waits in MPI_Waitall to send to rank {(rank + 1) % 3}, tag 7, 4 bytes, on ring", self.line_of(rank, last))
         self.assertIn("wait for each other: 0 -> 1 -> 2 -> 0", last)
 
+    def test_status_lists_ranks_in_their_order(self):
+        with tempfile.TemporaryDirectory() as here:
+            socket = f"{here}/nofd.sock"
+            subprocess.run([NOF, "up", "--fabric", "2", "--socket", socket], env=ENV, check=True, stdout=subprocess.DEVNULL,
+                           timeout=PATIENCE_S)
+            with subprocess.Popen([NOF, "run", "--nofd", socket, "-n", "7", VICTIM, "sends"], env=ENV, stdout=subprocess.PIPE,
+                                  stderr=subprocess.DEVNULL, text=True) as p:
+                p.stdout.readline()  # all ranks are attached
+                said = subprocess.run([NOF, "status", "--nofd", socket], env=ENV, stdout=subprocess.PIPE, text=True, check=True,
+                                      timeout=PATIENCE_S).stdout
+                p.send_signal(signal.SIGTERM)
+            subprocess.run([NOF, "down", "--nofd", socket], env=ENV, check=True, stdout=subprocess.DEVNULL, timeout=PATIENCE_S)
+        lines = said.splitlines()
+        title = next(i for i, line in enumerate(lines) if "rank" in line.split())
+        self.assertEqual([line.split()[3] for line in lines[title + 1:]], [str(rank) for rank in range(7)], said)
+        self.assertEqual([line for line in lines if line != line.rstrip()], [])
+
     def test_nothing_is_said_of_a_program_that_ends_in_time(self):
         p = run("-n", "3", "--timeout", f"{PATIENCE_S}s", VICTIM, "well", NOF_CHECK_LEAKS="1")
         self.assertEqual((p.returncode, p.stdout, p.stderr), (0, "", ""))

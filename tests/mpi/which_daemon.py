@@ -50,6 +50,14 @@ class WhichDaemon(unittest.TestCase):
                                      (("--control", b + ".ctl"), {"NOF_SOCKET": a, "NOF_CONTROL": a + ".ctl"}, b)):
             self.assertEqual(self.answers(*options, **env), socket, (options, env))
 
+    def test_features_are_in_columns(self):
+        rows = json.loads(nof("features", "--json", "--nofd", self.a).stdout)["rows"]
+        title, *lines = nof("features", "--nofd", self.a).stdout.splitlines()
+        self.assertEqual(len(lines), len(rows))
+        for line, row in zip(lines, rows):
+            self.assertEqual(line[title.index("what it does"):], row["help"])
+            self.assertTrue(line[title.index("value"):].startswith(row["value"] + " "), line)
+
     def test_set_and_down(self):
         def compression():
             rows = json.loads(nof("features", "--json", "--nofd", self.a).stdout)["rows"]

@@ -15,6 +15,8 @@
 #include "nof/counters.h"
 #include "nof/features.h"
 
+#define DIGITS 15 /* of a real number: what was rounded is printed as it was meant */
+
 enum { OPT_JSON = 256, OPT_NOFD, OPT_CONTROL, OPT_NIC, OPT_ALL };
 
 struct options {
@@ -89,7 +91,7 @@ static void read_options(struct options *o, const struct argp_option *table, con
 
 static int print_json(json_t *result)
 {
-    json_dumpf(result, stdout, JSON_INDENT(2));
+    json_dumpf(result, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(DIGITS));
     putchar('\n');
     json_decref(result);
     return 0;
@@ -107,6 +109,40 @@ static json_int_t number_of(const json_t *object, const char *key)
     return json_integer_value(json_object_get(object, key));
 }
 
+/* By job, then by rank. */
+static int order_of_ranks(const void *a, const void *b)
+{
+    const json_t *left = *(const json_t *const *)a;
+    const json_t *right = *(const json_t *const *)b;
+    uint64_t left_job = strtoull(text_of(left, "job"), NULL, 10);
+    uint64_t right_job = strtoull(text_of(right, "job"), NULL, 10);
+    json_int_t left_rank = number_of(left, "rank");
+    json_int_t right_rank = number_of(right, "rank");
+
+    if (left_job != right_job)
+        return left_job < right_job ? -1 : 1;
+    return (left_rank > right_rank) - (left_rank < right_rank);
+}
+
+static void print_endpoints(const json_t *endpoints)
+{
+    size_t count = json_array_size(endpoints);
+    const json_t **row = count > 0 ? malloc(count * sizeof(*row)) : NULL;
+
+    if (row == NULL)
+        return;
+    for (size_t i = 0; i < count; i++)
+        row[i] = json_array_get(endpoints, i);
+    qsort(row, count, sizeof(*row), order_of_ranks);
+    printf("\n%-4s %-9s %-20s %6s %8s %s\n", "nic", "endpoint", "job", "rank", "pid", "dma");
+    for (size_t i = 0; i < count; i++)
+        printf("%-4" JSON_INTEGER_FORMAT " %-9" JSON_INTEGER_FORMAT " %-20s %6" JSON_INTEGER_FORMAT
+               " %8" JSON_INTEGER_FORMAT " %s\n",
+               number_of(row[i], "nic"), number_of(row[i], "endpoint"), text_of(row[i], "job"),
+               number_of(row[i], "rank"), number_of(row[i], "pid"), text_of(row[i], "dma"));
+    free(row);
+}
+
 static void print_status(const json_t *s)
 {
     const json_t *row;
@@ -122,13 +158,15 @@ static void print_status(const json_t *s)
                number_of(row, "nic"), text_of(row, "name"), text_of(row, "mac"), text_of(row, "ip"),
                number_of(row, "mtu"), json_is_true(json_object_get(row, "up")) ? "up" : "down",
                number_of(row, "endpoints"));
-    if (json_array_size(json_object_get(s, "endpoints")) > 0)
-        printf("\n%-4s %-9s %-20s %6s %8s %-8s\n", "nic", "endpoint", "job", "rank", "pid", "dma");
-    json_array_foreach(json_object_get(s, "endpoints"), i, row)
-        printf("%-4" JSON_INTEGER_FORMAT " %-9" JSON_INTEGER_FORMAT " %-20s %6" JSON_INTEGER_FORMAT
-               " %8" JSON_INTEGER_FORMAT " %-8s\n",
-               number_of(row, "nic"), number_of(row, "endpoint"), text_of(row, "job"), number_of(row, "rank"),
-               number_of(row, "pid"), text_of(row, "dma"));
+    print_endpoints(json_object_get(s, "endpoints"));
+}
+
+/* The daemon counts nanoseconds; people do not. */
+static void round_uptime(json_t *s)
+{
+    double uptime_s = json_number_value(json_object_get(s, "uptime_s"));
+
+    json_object_set_new(s, "uptime_s", json_real((double)(uint64_t)(uptime_s * 1e3 + 0.5) / 1e3));
 }
 
 int nof_cmd_status(int argc, char **argv)
@@ -141,6 +179,7 @@ int nof_cmd_status(int argc, char **argv)
     result = nof_control_call(o.at.control, "status", NULL, o.self);
     if (result == NULL)
         return 1;
+    round_uptime(result);
     if (o.json)
         return print_json(result);
     print_status(result);
@@ -211,23 +250,58 @@ int nof_cmd_stats(int argc, char **argv)
     return 0;
 }
 
+enum { NAME, VALUE, DEFAULT, VALUES, HELP, COLUMNS };
+
+/* values: room for what the column of that name says. */
+static void feature_cells(const json_t *row, char values[128], const char *cell[COLUMNS])
+{
+    if (strcmp(text_of(row, "kind"), "number") == 0)
+        snprintf(values, 128, "%" JSON_INTEGER_FORMAT "..%" JSON_INTEGER_FORMAT " %s", number_of(row, "min"),
+                 number_of(row, "max"), text_of(row, "choices"));
+    else
+        snprintf(values, 128, "%s", text_of(row, "choices"));
+    cell[NAME] = text_of(row, "name");
+    cell[VALUE] = text_of(row, "value");
+    cell[DEFAULT] = text_of(row, "default");
+    cell[VALUES] = values;
+    cell[HELP] = text_of(row, "help");
+}
+
+static void widen(int width[COLUMNS], const char *const cell[COLUMNS])
+{
+    for (int c = 0; c < COLUMNS; c++)
+        if ((int)strlen(cell[c]) > width[c])
+            width[c] = (int)strlen(cell[c]);
+}
+
+static void print_cells(const int width[COLUMNS], const char *const cell[COLUMNS])
+{
+    for (int c = 0; c < HELP; c++)
+        printf("%-*s ", width[c], cell[c]);
+    printf("%s\n", cell[HELP]);
+}
+
 static void print_features(const json_t *features)
 {
+    static const char *const title[COLUMNS] = {"feature", "value", "default", "values", "what it does"};
+    const json_t *rows = json_object_get(features, "rows");
+    const char *cell[COLUMNS];
+    int width[COLUMNS] = {0};
+    char values[128];
     const json_t *row;
     size_t i;
 
-    printf("%-20s %-10s %-10s %-22s %s\n", "feature", "value", "default", "values", "what it does");
-    json_array_foreach(json_object_get(features, "rows"), i, row)
+    widen(width, title);
+    json_array_foreach(rows, i, row)
     {
-        char values[64];
-
-        if (strcmp(text_of(row, "kind"), "number") == 0)
-            snprintf(values, sizeof(values), "%" JSON_INTEGER_FORMAT "..%" JSON_INTEGER_FORMAT " %s",
-                     number_of(row, "min"), number_of(row, "max"), text_of(row, "choices"));
-        else
-            snprintf(values, sizeof(values), "%s", text_of(row, "choices"));
-        printf("%-20s %-10s %-10s %-22s %s\n", text_of(row, "name"), text_of(row, "value"),
-               text_of(row, "default"), values, text_of(row, "help"));
+        feature_cells(row, values, cell);
+        widen(width, cell);
+    }
+    print_cells(width, title);
+    json_array_foreach(rows, i, row)
+    {
+        feature_cells(row, values, cell);
+        print_cells(width, cell);
     }
 }
 

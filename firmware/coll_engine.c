@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/invariant.h"
 #include "nof/desc.h"
 #include "nof/status.h"
 
@@ -283,8 +284,10 @@ void nof_coll_begin(const struct nof_colls *all, struct nof_coll_program *p)
 {
     bool failed = p->done < p->round_end - p->round_begin;
     /* bound: steps of a round, NOF_PROGRAM_STEPS_MAX, 1024; paid by the SCHED_START behind a run that failed */
-    for (uint32_t i = p->round_begin; failed && i < p->round_end; i++)
+    for (uint32_t i = p->round_begin; failed && i < p->round_end; i++) {
         nof_coll_step_at(all, p, i)->met = 0;
+        nof_coll_step_at(all, p, i)->state = NOF_COLL_BEFORE;
+    }
     p->may = (struct nof_coll_queue){.head = NOF_STEP_NONE};
     p->ended = (struct nof_coll_queue){.head = NOF_STEP_NONE};
     p->edge = NOF_STEP_NONE;
@@ -293,6 +296,7 @@ void nof_coll_begin(const struct nof_colls *all, struct nof_coll_program *p)
 
 void nof_coll_ended(const struct nof_colls *all, struct nof_coll_program *p, uint32_t step)
 {
+    nof_invariant(nof_coll_step_at(all, p, step)->state == NOF_COLL_BEGUN);
     nof_coll_step_at(all, p, step)->state = NOF_COLL_ENDED;
     push(all, p, &p->ended, step);
 }

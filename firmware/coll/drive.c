@@ -131,6 +131,7 @@ void nof_drive_start(struct nof_nic *nic, struct nof_endpoint *ep, const struct 
     nof_recv_scheduled(r);
     struct nof_drive *d = drive_of(nic, p);
     *d = (struct nof_drive){.state = NOF_DRIVE_RUNNING,
+                            .queued = d->queued,
                             .recv = nof_recv_index(nic, r),
                             .status = NOF_OK,
                             .ctx = desc->ctx,
@@ -143,6 +144,16 @@ void nof_drive_start(struct nof_nic *nic, struct nof_endpoint *ep, const struct 
     wake(nic, ep, p);
 }
 
+/* The host has freed it: it goes when nothing leads to it any more. Its endpoint, if that closes, frees all at its end. */
+static void close_if_free(struct nof_nic *nic, struct nof_coll_program *p)
+{
+    struct nof_drive *d = drive_of(nic, p);
+    if (!d->closed || d->queued || d->state != NOF_DRIVE_IDLE || nic->eps[p->ep].state == NOF_EP_CLOSING)
+        return;
+    d->closed = false;
+    nof_coll_close(&nic->colls, p);
+}
+
 bool nof_drive_free(struct nof_nic *nic, struct nof_endpoint *ep, const struct nof_desc *desc)
 {
     struct nof_coll_program *p = find(nic, ep, desc);
@@ -151,10 +162,8 @@ bool nof_drive_free(struct nof_nic *nic, struct nof_endpoint *ep, const struct n
     struct nof_drive *d = drive_of(nic, p);
     if (d->state == NOF_DRIVE_RUNNING || d->state == NOF_DRIVE_FAILING)
         return false;
-    if (d->state == NOF_DRIVE_TOLD)
-        d->closed = true;
-    else
-        nof_coll_close(&nic->colls, p);
+    d->closed = true;
+    close_if_free(nic, p);
     return true;
 }
 
@@ -199,8 +208,7 @@ void nof_drive_ended(struct nof_nic *nic, struct nof_endpoint *ep, uint64_t cook
     if (d->state == NOF_DRIVE_TOLD) {
         if (d->sends == 0)
             d->state = NOF_DRIVE_IDLE;
-        if (d->sends == 0 && d->closed && ep->state != NOF_EP_CLOSING)
-            nof_coll_close(&nic->colls, p);
+        close_if_free(nic, p);
         return;
     }
     promise(nic, ep, sends, !sends);
@@ -426,6 +434,7 @@ void nof_drive_run(struct nof_nic *nic, struct nof_endpoint *ep)
         struct nof_coll_program *p = nof_coll_at(&nic->colls, nof_queue_pop(&nic->colls.pool, &ep->drives));
         struct nof_drive *d = drive_of(nic, p);
         d->queued = false;
+        close_if_free(nic, p);
         if (d->state == NOF_DRIVE_RUNNING)
             run_on(nic, ep, p);
         if (d->state == NOF_DRIVE_FAILING && !d->queued)

@@ -20,7 +20,7 @@ struct nof_drive { /* as many as programs, of the same index */
     uint8_t state;
     bool queued; /* in endpoint.drives */
     bool other_length; /* a message had not the length that was expected: EXACT sends are empty */
-    bool closed; /* TOLD: to be freed with its last send */
+    bool closed; /* the host has freed it: it goes when it is IDLE and in no queue */
     uint32_t recv; /* the START, until its completion */
     uint32_t handed; /* receives that the host does: those behind them are its, too, or they would overtake */
     uint32_t sends, recvs; /* of its messages, under way at this NIC */

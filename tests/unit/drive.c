@@ -16,8 +16,6 @@
 #define MS 1000000ull
 #define CTX 9u
 #define TAG 3
-#define ARENA (1u << 20)
-#define SECOND (ARENA / 2) /* base 1 */
 
 struct program {
     struct nof_program_head head;
@@ -66,7 +64,7 @@ static void open_program(struct world *w, unsigned rank, uint32_t name, const st
     assert_int_equal(world_expect(w, rank, NOF_COMP_SCHED_OPEN, 1000 + name)->status, NOF_OK);
 }
 
-/* Bases: the beginning of the arena, its second half, nothing. */
+/* Bases: the beginning of the arena, its second quarter, nothing. */
 static void start(struct world *w, unsigned rank, uint32_t name, uint64_t cookie)
 {
     uint64_t arena = (uint64_t)(uintptr_t)world_rank(w, rank)->arena;
@@ -74,7 +72,7 @@ static void start(struct world *w, unsigned rank, uint32_t name, uint64_t cookie
                          .ctx = CTX,
                          .cookie = cookie,
                          .tag = TAG,
-                         .sched = {.name = name, .generation = 1, .base = {arena, arena + SECOND}}};
+                         .sched = {.name = name, .generation = 1, .base = {arena, arena + WORLD_ARENA / 4}}};
     world_post(w, rank, &d);
 }
 
@@ -120,17 +118,11 @@ static struct world *open_world(const struct world_config *cfg, unsigned ranks)
 }
 
 static const struct world_config worlds[] = {
-    {.nics = 2, .mtu = 1500, .arena_bytes = ARENA, .dma_inline = 1, .seed = 1},
-    {.nics = 2, .mtu = 1500, .arena_bytes = ARENA, .seed = 2},
-    {.nics = 1, .mtu = 1500, .arena_bytes = ARENA, .seed = 3},
-    {.nics = 2,
-     .mtu = 1500,
-     .arena_bytes = ARENA,
-     .dma_inline = 1,
-     .dma_read_late = 1,
-     .loss_percent = 5,
-     .seed = 4},
-    {.nics = 2, .mtu = 1500, .arena_bytes = ARENA, .loss_percent = 5, .staging_bytes = SIZE_MAX, .seed = 5},
+    {.nics = 2, .mtu = 1500, .dma_inline = 1, .seed = 1},
+    {.nics = 2, .mtu = 1500, .seed = 2},
+    {.nics = 1, .mtu = 1500, .seed = 3},
+    {.nics = 2, .mtu = 1500, .dma_inline = 1, .dma_read_late = 1, .loss_percent = 5, .seed = 4},
+    {.nics = 2, .mtu = 1500, .loss_percent = 5, .staging_bytes = SIZE_MAX, .seed = 5},
 };
 #define NWORLDS (sizeof worlds / sizeof worlds[0])
 
@@ -151,7 +143,7 @@ static struct program ring(unsigned rank, unsigned ranks, uint64_t bytes)
 /* late: ranks that begin when the others' messages have come. */
 static void run_ring(struct world *w, uint64_t bytes, unsigned late)
 {
-    const uint64_t at = SECOND;
+    const uint64_t at = WORLD_ARENA / 4;
     for (unsigned r = 0; r < 4; r++)
         fill(w, r, at + r * bytes, bytes, (uint8_t)(40 * r + bytes));
     for (unsigned r = 0; r < 4; r++)
@@ -214,12 +206,12 @@ static void the_other_side_may_be_a_host(void **state)
             add_transfer(&p, NOF_STEP_RECV, 1, 0, 0, len);
             add_transfer(&p, NOF_STEP_SEND, 1, 1, 0, len);
             open_program(w, 0, 1, &p);
-            fill(w, 0, SECOND, len, 1);
-            fill(w, 1, SECOND, len, 2);
+            fill(w, 0, WORLD_ARENA / 4, len, 1);
+            fill(w, 1, WORLD_ARENA / 4, len, 2);
             if (i % 2)
                 start(w, 0, 1, 5);
             world_run_for(w, 5 * MS);
-            desc_of(w, 1, NOF_DESC_SEND, 0, SECOND, len);
+            desc_of(w, 1, NOF_DESC_SEND, 0, WORLD_ARENA / 4, len);
             world_run_for(w, 5 * MS);
             desc_of(w, 1, NOF_DESC_RECV, 0, 0, len);
             world_run_for(w, 5 * MS);
@@ -236,7 +228,7 @@ static void the_other_side_may_be_a_host(void **state)
                     got = world_payload(w, 1, comp, world_rank(w, 1)->arena);
             }
             assert_non_null(got);
-            assert_memory_equal(got, world_rank(w, 0)->arena + SECOND, (size_t)len);
+            assert_memory_equal(got, world_rank(w, 0)->arena + WORLD_ARENA / 4, (size_t)len);
             world_fini(w);
         }
 }
@@ -302,7 +294,7 @@ static void other_lengths_are_told_and_others_go_on(void **state)
             fill(w, 0, 100, 4, 77);
             start(w, 0, 1, 5);
             desc_of(w, 1, NOF_DESC_SEND, 0, 0, cases[i].comes);
-            desc_of(w, 1, NOF_DESC_RECV, 0, 3 * ARENA / 4, 100);
+            desc_of(w, 1, NOF_DESC_RECV, 0, WORLD_ARENA / 2, 100);
             world_run(w);
             const struct nof_comp *comp = world_expect(w, 0, NOF_COMP_SCHED, 5);
             assert_int_equal(comp->status, cases[i].status);
@@ -431,6 +423,72 @@ static void an_endpoint_may_close_at_any_time(void **state)
         }
 }
 
+static void host_receives(struct world *w, uint64_t cookie, uint64_t at)
+{
+    struct nof_desc d = {
+        .opcode = NOF_DESC_RECV, .ctx = CTX, .cookie = cookie, .peer = 1, .tag = TAG, .len = 100000};
+    d.addr = (uint64_t)(uintptr_t)world_rank(w, 0)->arena + at;
+    world_post(w, 0, &d);
+}
+
+/* Spill mode has one receive of a round go to the host, and has ended when the next one begins. */
+static void a_receive_of_the_host_is_not_overtaken(void **state)
+{
+    struct world_config cfg = worlds[0];
+    struct nof_desc other = {.opcode = NOF_DESC_SEND, .ctx = CTX + 1, .cookie = 60, .tag = TAG};
+    struct nof_desc spill_end = {.opcode = NOF_DESC_SPILL_END, .cookie = 61};
+    const struct nof_comp *comp;
+    (void)state;
+    cfg.nic.max_envelopes = 64;
+    struct world *w = open_world(&cfg, 2);
+    struct program p = made();
+    add_transfer(&p, NOF_STEP_RECV, 1, 0, 0, 8);
+    add(&p, NOF_STEP_FENCE);
+    add_transfer(&p, NOF_STEP_RECV, 1, 0, 100000, 100000);
+    add(&p, NOF_STEP_HOST);
+    add_transfer(&p, NOF_STEP_RECV, 1, 0, 200000, 100000);
+    p.step[4].after[0] = 3;
+    open_program(w, 0, 1, &p);
+    start(w, 0, 1, 5);
+    for (unsigned i = 0; i < 1000 && spill_end.spills_seen == 0; i++) {
+        world_post(w, 1, &other);
+        world_run_for(w, MS);
+        while ((comp = world_take(w, 0)) != NULL) {
+            assert_int_equal(comp->opcode, NOF_COMP_SPILL);
+            spill_end.spills_seen++;
+        }
+    }
+    desc_of(w, 1, NOF_DESC_SEND, 0, 0, 8);
+    world_run_for(w, MS);
+    assert_int_equal(world_expect(w, 0, NOF_COMP_SCHED_HOST, 5)->handle, 2);
+    assert_int_equal(world_expect(w, 0, NOF_COMP_SCHED_HOST, 5)->handle, 3);
+    other.opcode = NOF_DESC_RECV;
+    other.peer = 1;
+    world_post(w, 0, &other);
+    world_post(w, 0, &spill_end);
+    world_run_for(w, MS);
+    (void)world_expect(w, 0, NOF_COMP_RECV, 60);
+    assert_int_equal(world_expect(w, 0, NOF_COMP_SPILL_END, 61)->status, NOF_OK);
+    command(w, 0, NOF_DESC_SCHED_CONTINUE, 1, 3, NOF_OK);
+    world_run_for(w, MS);
+    assert_int_equal(world_expect(w, 0, NOF_COMP_SCHED_HOST, 5)->handle, 4);
+    for (unsigned i = 0; i < 2; i++) {
+        host_receives(w, 70 + i, 100000 + 100000 * i);
+        fill(w, 1, 100000 * i, 100000, (uint8_t)(3 + i));
+    }
+    desc_of(w, 1, NOF_DESC_SEND, 0, 0, 100000);
+    desc_of(w, 1, NOF_DESC_SEND, 0, 100000, 100000);
+    world_run(w);
+    for (unsigned i = 0; i < 2; i++) {
+        assert_int_equal(world_expect(w, 0, NOF_COMP_RECV, 70 + i)->status, NOF_OK);
+        expect_bytes(w, 0, 100000 + 100000 * i, 100000, (uint8_t)(3 + i));
+        command(w, 0, NOF_DESC_SCHED_CONTINUE, 1, 2 + 2 * i, NOF_OK);
+    }
+    world_run(w);
+    expect_end(w, 0, 5, NOF_OK);
+    world_fini(w);
+}
+
 /* Who breaks the rules loses the endpoint, and nobody else anything. */
 static void hosts_that_break_the_rules(void **state)
 {
@@ -487,7 +545,7 @@ static void hosts_that_break_the_rules(void **state)
  * not the other's. */
 static void rooms_are_promised_whole(void **state)
 {
-    struct world_config cfg = {.nics = 1, .mtu = 1500, .arena_bytes = ARENA, .dma_inline = 1, .seed = 1};
+    struct world_config cfg = {.nics = 1, .mtu = 1500, .dma_inline = 1, .seed = 1};
     cfg.nic.max_sends = 64;
     cfg.nic.max_endpoints = 4;
     (void)state;
@@ -562,6 +620,7 @@ int main(void)
         cmocka_unit_test(sends_under_way_outlive_a_failure),
         cmocka_unit_test(a_dead_peer_ends_it),
         cmocka_unit_test(an_endpoint_may_close_at_any_time),
+        cmocka_unit_test(a_receive_of_the_host_is_not_overtaken),
         cmocka_unit_test(hosts_that_break_the_rules),
         cmocka_unit_test(rooms_are_promised_whole),
         cmocka_unit_test(calls_that_fail),

@@ -418,7 +418,8 @@ struct nof_endpoint {
     uint32_t sends_used;
     uint32_t sends_asking; /* of those: NOF_SEND_M_ASKING */
     uint32_t recvs_used; /* posted ones included */
-    uint32_t promised_sends, promised_recvs; /* to schedules that run, and not taken (coll/drive.h) */
+    uint32_t driven_sends; /* of sends_used: those of schedules (coll/drive.h) */
+    uint32_t driven_recvs; /* of recvs_used: STARTs of schedules that run */
     uint32_t peers_used;
     uint32_t last_rank; /* index of the peer of the last descriptor: a guess for the next */
     uint32_t stored; /* unexpected envelopes that can be matched */
@@ -523,7 +524,7 @@ struct nof_nic {
     uint32_t send_cookies_mask;
 
     uint32_t posted_total;
-    uint32_t promised_sends, promised_recvs; /* of all endpoints */
+    uint32_t promised_sends, promised_recvs; /* to schedules that run, and not taken (coll/drive.h) */
     uint32_t sends_min, recvs_min, posted_min, dma_min; /* what every endpoint can count on */
     struct nof_share peers_share; /* of endpoints */
     struct nof_share paths_share; /* of jobs */

@@ -25,12 +25,11 @@ static struct nof_drive *drive_of(const struct nof_nic *nic, const struct nof_co
     return &nic->drives[nof_coll_index(&nic->colls, p)];
 }
 
-/* Objects for the most messages of a round, but for those that are under way, are nobody else's. */
-static void promise(struct nof_nic *nic, struct nof_endpoint *ep, int32_t sends, int32_t recvs)
+/* Objects for the most messages of a round, but for those that are under way, are nobody else's. They are none of those
+ * that the endpoint can count on anyway: its host may have to receive before they are free again. */
+static void promise(struct nof_nic *nic, int32_t sends, int32_t recvs)
 {
-    ep->promised_sends += (uint32_t)sends;
     nic->promised_sends += (uint32_t)sends;
-    ep->promised_recvs += (uint32_t)recvs;
     nic->promised_recvs += (uint32_t)recvs;
 }
 
@@ -108,7 +107,7 @@ static int may_start(const struct nof_nic *nic, const struct nof_endpoint *ep,
     if (p == NULL)
         return NOF_ENOENT;
     if (drive_of(nic, p)->state != NOF_DRIVE_IDLE || ep->spilling || !nof_recv_may_post(nic, ep) ||
-        nof_send_room(nic, ep) < p->sends || nof_recv_room(nic, ep) <= p->recvs + p->hosts)
+        nof_send_spare(nic) < p->sends || nof_recv_spare(nic) <= p->recvs + p->hosts)
         return NOF_EAGAIN;
     return NOF_OK;
 }
@@ -129,6 +128,7 @@ void nof_drive_start(struct nof_nic *nic, struct nof_endpoint *ep, const struct 
         return;
     }
     nof_recv_scheduled(r);
+    ep->driven_recvs++;
     struct nof_drive *d = drive_of(nic, p);
     *d = (struct nof_drive){.state = NOF_DRIVE_RUNNING,
                             .queued = d->queued,
@@ -138,7 +138,7 @@ void nof_drive_start(struct nof_nic *nic, struct nof_endpoint *ep, const struct 
                             .tag = desc->tag,
                             .cookie = desc->cookie};
     memcpy(d->base, desc->sched.base, sizeof d->base);
-    promise(nic, ep, (int32_t)p->sends, (int32_t)(p->recvs + p->hosts));
+    promise(nic, (int32_t)p->sends, (int32_t)(p->recvs + p->hosts));
     nof_coll_begin(&nic->colls, p);
     nof_count(nic, ep, NOF_C_COLL_STARTED, 1);
     wake(nic, ep, p);
@@ -201,17 +201,19 @@ void nof_drive_ended(struct nof_nic *nic, struct nof_endpoint *ep, uint64_t cook
     struct nof_drive *d = drive_of(nic, p);
     uint32_t step = (uint32_t)cookie & 0xffffu;
     bool sends = nof_coll_step_at(&nic->colls, p, step)->opcode == NOF_STEP_SEND;
-    if (sends)
+    if (sends) {
         d->sends--;
-    else
+        ep->driven_sends--;
+    } else {
         d->recvs--;
+    }
     if (d->state == NOF_DRIVE_TOLD) {
         if (d->sends == 0)
             d->state = NOF_DRIVE_IDLE;
         close_if_free(nic, p);
         return;
     }
-    promise(nic, ep, sends, !sends);
+    promise(nic, sends, !sends);
     done(nic, p, step, status, len);
     wake(nic, ep, p);
 }
@@ -272,7 +274,8 @@ static void begin_send(struct nof_nic *nic, struct nof_endpoint *ep, struct nof_
                             .addr = d->base[s->base] + s->offset};
     s->object = 0;
     d->sends++;
-    promise(nic, ep, -1, 0);
+    ep->driven_sends++;
+    promise(nic, -1, 0);
     nof_send_submit(nic, ep, &desc, layout);
 }
 
@@ -320,7 +323,7 @@ static void begin_recv(struct nof_nic *nic, struct nof_endpoint *ep, struct nof_
         nof_layout_hold(&nic->layouts, layout);
     s->object = nof_recv_index(nic, r);
     d->recvs++;
-    promise(nic, ep, 0, -1);
+    promise(nic, 0, -1);
     int rc = NOF_OK;
     if (posts)
         rc = nof_recv_post(nic, r);
@@ -346,10 +349,10 @@ static void begin(struct nof_nic *nic, struct nof_endpoint *ep, struct nof_coll_
 }
 
 /* What was promised is free. */
-static void unpromise(struct nof_nic *nic, struct nof_endpoint *ep, const struct nof_coll_program *p)
+static void unpromise(struct nof_nic *nic, const struct nof_coll_program *p)
 {
     const struct nof_drive *d = drive_of(nic, p);
-    promise(nic, ep, -(int32_t)(p->sends - d->sends), -(int32_t)(p->recvs + p->hosts - d->recvs));
+    promise(nic, -(int32_t)(p->sends - d->sends), -(int32_t)(p->recvs + p->hosts - d->recvs));
 }
 
 static void tell(struct nof_nic *nic, struct nof_endpoint *ep, struct nof_coll_program *p)
@@ -365,7 +368,7 @@ static void tell(struct nof_nic *nic, struct nof_endpoint *ep, struct nof_coll_p
                             .handle = d->status == NOF_OK ? p->nsteps : d->step};
     if (d->status != NOF_OK && d->step < p->nsteps)
         comp.peer = nof_coll_step_at(&nic->colls, p, d->step)->peer;
-    unpromise(nic, ep, p);
+    unpromise(nic, p);
     nof_count(nic, ep, d->status == NOF_OK ? NOF_C_COLL_COMPLETED : NOF_C_COLL_FAILED, 1);
     d->state = d->sends > 0 ? NOF_DRIVE_TOLD : NOF_DRIVE_IDLE;
     nof_recv_say(nic, nof_recv_at(nic, d->recv), &comp);
@@ -452,7 +455,7 @@ uint32_t nof_drive_close_bucket(struct nof_nic *nic, struct nof_endpoint *ep, ui
         if (p->ep != ep->index)
             continue;
         if (drive_of(nic, p)->state == NOF_DRIVE_RUNNING || drive_of(nic, p)->state == NOF_DRIVE_FAILING)
-            unpromise(nic, ep, p);
+            unpromise(nic, p);
         nof_coll_close(&nic->colls, p);
     }
     return steps;

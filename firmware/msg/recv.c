@@ -10,13 +10,19 @@
 #include "msg/taps.h"
 #include "payload/recv_wait.h"
 
-uint32_t nof_recv_room(const struct nof_nic *nic, const struct nof_endpoint *ep)
+uint32_t nof_recv_spare(const struct nof_nic *nic)
 {
     uint32_t free = nof_pool_free(&nic->recvs);
     uint32_t reserve = nic->cfg.max_endpoints * nic->recvs_min + nic->promised_recvs;
-    if (free > reserve)
-        return free - reserve;
-    uint32_t busy = ep->recvs_used - ep->posted_total + ep->promised_recvs;
+    return free > reserve ? free - reserve : 0;
+}
+
+uint32_t nof_recv_room(const struct nof_nic *nic, const struct nof_endpoint *ep)
+{
+    uint32_t spare = nof_recv_spare(nic);
+    if (spare > 0)
+        return spare;
+    uint32_t busy = ep->recvs_used - ep->posted_total - ep->driven_recvs;
     return busy < nic->recvs_min ? nic->recvs_min - busy : 0;
 }
 

@@ -20,6 +20,8 @@
 
 /* Descriptors of any kind that this endpoint may still submit: each needs at most one object. */
 uint32_t nof_recv_room(const struct nof_nic *nic, const struct nof_endpoint *ep);
+/* What is there beside what every endpoint can count on. */
+uint32_t nof_recv_spare(const struct nof_nic *nic);
 /* May this endpoint put one more into the posted table? No: spill. Those that are matched count as well: they may
  * wait for a parked send, which comes back through the ring of its host, and that ring stands still when
  * the other side's receives, matched likewise, have used up its room. */

@@ -58,13 +58,19 @@ struct nof_send *nof_send_by_cookie(struct nof_nic *nic, const struct nof_endpoi
     return NULL;
 }
 
-uint32_t nof_send_room(const struct nof_nic *nic, const struct nof_endpoint *ep)
+uint32_t nof_send_spare(const struct nof_nic *nic)
 {
     uint32_t free = nof_pool_free(&nic->sends);
     uint32_t reserve = nic->cfg.max_endpoints * nic->sends_min + nic->promised_sends;
-    if (free > reserve)
-        return free - reserve;
-    uint32_t busy = ep->sends_used + ep->promised_sends;
+    return free > reserve ? free - reserve : 0;
+}
+
+uint32_t nof_send_room(const struct nof_nic *nic, const struct nof_endpoint *ep)
+{
+    uint32_t spare = nof_send_spare(nic);
+    if (spare > 0)
+        return spare;
+    uint32_t busy = ep->sends_used - ep->driven_sends;
     return busy < nic->sends_min ? nic->sends_min - busy : 0;
 }
 

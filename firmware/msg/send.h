@@ -17,6 +17,8 @@
 
 /* Descriptors that this endpoint may still submit before sends run out. */
 uint32_t nof_send_room(const struct nof_nic *nic, const struct nof_endpoint *ep);
+/* What is there beside what every endpoint can count on. */
+uint32_t nof_send_spare(const struct nof_nic *nic);
 /* A SEND descriptor, already checked. */
 void nof_send_submit(struct nof_nic *nic, struct nof_endpoint *ep, const struct nof_desc *desc,
                      uint32_t layout);

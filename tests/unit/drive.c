@@ -579,6 +579,28 @@ static void rooms_are_promised_whole(void **state)
     world_fini(w);
 }
 
+/* What a schedule has under way is none of what its host can count on: it may have to receive before any of that ends. */
+static void the_host_of_a_schedule_can_submit(void **state)
+{
+    struct world_config cfg = {.nics = 1, .mtu = 1500, .dma_inline = 1, .seed = 1};
+    cfg.nic.max_sends = 64;
+    cfg.nic.max_endpoints = 4;
+    (void)state;
+    struct world *w = open_world(&cfg, 2);
+    struct program p = made();
+    for (unsigned i = 0; i < 30; i++)
+        add_transfer(&p, NOF_STEP_SEND, 1, 0, 0, 100000); /* each waits for its receive */
+    open_program(w, 0, 1, &p);
+    start(w, 0, 1, 5);
+    world_run_for(w, 5 * MS);
+    assert_int_equal(world_rank(w, 0)->counters[NOF_C_COLL_STARTED], 1);
+    for (unsigned i = 0; i < 8; i++) /* what no endpoint can count on is taken */
+        desc_of(w, 1, NOF_DESC_SEND, 0, 0, 100000);
+    world_run_for(w, 5 * MS);
+    assert_true(nof_nic_host_room(world_nic(w, 0), world_rank(w, 0)->endpoint) > 0);
+    world_fini(w);
+}
+
 /* The k-th call of port or host fails, or takes nothing: the schedule ends, and nothing is left. */
 static void calls_that_fail(void **state)
 {
@@ -623,6 +645,7 @@ int main(void)
         cmocka_unit_test(a_receive_of_the_host_is_not_overtaken),
         cmocka_unit_test(hosts_that_break_the_rules),
         cmocka_unit_test(rooms_are_promised_whole),
+        cmocka_unit_test(the_host_of_a_schedule_can_submit),
         cmocka_unit_test(calls_that_fail),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -424,6 +424,7 @@ void nof_descriptors_take(struct nof_nic *nic, struct nof_endpoint *ep, const st
     /* bound: descriptors of one burst; paid by the endpoint */
     while (i < n && ep->state == NOF_EP_OPEN) {
         unsigned posted = 0;
+        ep->admitted = n - i - 1;
         if (descs[i].opcode == NOF_DESC_RECV)
             posted = nof_direct_recv(nic, ep, descs + i, n - i);
         if (posted == 0)

@@ -63,6 +63,7 @@ int nof_life_open(struct nof_nic *nic, const struct nof_endpoint_params *params,
     ep->program_area = params->program_area;
     ep->program_area_bytes = params->program_area_bytes;
     ep->counters = params->counters != NULL ? params->counters : nic->no_counters;
+    ep->turn = nic->turn - 1; /* its steps of this one are all there */
     ep->comp_head = NOF_NIL;
     ep->sends_head = NOF_NIL;
     ep->sends_tail = NOF_NIL;

@@ -29,7 +29,6 @@
 #include "msg/taps.h"
 
 #define RUN_FRAMES 256u /* sent in one call that is not poll; the rest waits for poll */
-#define ROOM_MOST 256u
 #define LOCAL_ROUNDS 16u
 
 static int on_frame(void *up, struct nof_path *path, const struct nof_wire_view *view, bool lent)
@@ -241,7 +240,7 @@ unsigned nof_nic_host_room(const struct nof_nic *nic, uint32_t endpoint)
     uint32_t recvs = nof_recv_room(nic, ep);
     if (recvs < room)
         room = recvs;
-    return room < ROOM_MOST ? room : ROOM_MOST;
+    return room < NOF_ROOM_MOST ? room : NOF_ROOM_MOST;
 }
 
 void nof_nic_host(struct nof_nic *nic, uint64_t now_ns, uint32_t endpoint, const struct nof_desc *descs,

@@ -46,6 +46,8 @@
 /* Loop-back frames that the unfinished reads of one endpoint may hold: a page that blocks holds up nobody else. */
 #define NOF_LOCAL_HELD 4u
 #define NOF_LOCAL_BODY 16448u /* 16 KiB payload and any fixed fields */
+#define NOF_ROOM_MOST \
+    256u /* descriptors of one endpoint that are let in at once: what they need is not taken yet */
 #define NOF_RETRY_NS 50000u /* look again after the port, the DMA queue or the host took nothing */
 
 /* What a handle or a ref names. */
@@ -418,8 +420,10 @@ struct nof_endpoint {
     uint32_t sends_used;
     uint32_t sends_asking; /* of those: NOF_SEND_M_ASKING */
     uint32_t recvs_used; /* posted ones included */
+    uint32_t admitted; /* descriptors that were let in and are not taken yet: each may need an object */
     uint32_t driven_sends; /* of sends_used: those of schedules (coll/drive.h) */
-    uint32_t driven_recvs; /* of recvs_used: STARTs of schedules that run */
+    uint32_t driven_recvs; /* of recvs_used: those of schedules, and their STARTs */
+    uint32_t driven_posted; /* of posted_total, likewise */
     uint32_t peers_used;
     uint32_t last_rank; /* index of the peer of the last descriptor: a guess for the next */
     uint32_t stored; /* unexpected envelopes that can be matched */

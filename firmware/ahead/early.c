@@ -8,8 +8,6 @@
 #include "payload/reserve.h"
 #include "msg/stored.h"
 
-#define ROOM_MOST 256u /* receives that a host may have been promised when one is taken here (nic.c) */
-
 void nof_early_store(struct nof_nic *nic, const struct nof_env *e, uint32_t chain)
 {
     struct nof_endpoint *ep = &nic->eps[e->ep];
@@ -34,7 +32,7 @@ static void fetch(struct nof_nic *nic, struct nof_endpoint *ep, const struct nof
 static bool may_grant(const struct nof_nic *nic, const struct nof_endpoint *ep, const struct nof_env *e)
 {
     uint64_t limit = nic->features[NOF_F_EARLY_BYTES];
-    uint32_t kept = nic->cfg.max_endpoints * nic->recvs_min + ROOM_MOST;
+    uint32_t kept = nic->cfg.max_endpoints * nic->recvs_min + nic->promised_recvs + NOF_ROOM_MOST;
     return ep->early < NOF_EARLY_MAX && nof_pool_free(&nic->recvs) > kept && e->len > 0 && e->len <= limit &&
            ep->early_bytes <= limit - e->len &&
            (e->flags & (NOF_ENV_F_PARKED | NOF_ENV_F_FAILED | NOF_ENV_F_MATCH_FIRST)) == 0 &&

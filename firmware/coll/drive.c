@@ -2,7 +2,6 @@
 #include "coll/drive.h"
 
 #include "flow/chores.h"
-#include "flow/peer.h"
 #include "match/match.h"
 #include "msg/answer.h"
 #include "msg/recv.h"
@@ -12,6 +11,7 @@
 #include "payload/reserve.h"
 
 #define STEP_COST 8u /* steps of a turn for a message, beside the engine's own */
+#define OPEN_STEPS 4u /* of a program that cost as much to copy as a step of a turn */
 #define AT_HOST NOF_NIL /* object of a step that the host does */
 
 /* A send whose cookie has its top bit set is never parked (desc.h): there is no host to resubmit it. */
@@ -82,6 +82,12 @@ static void done(struct nof_nic *nic, struct nof_coll_program *p, uint32_t step,
 int nof_drive_open(struct nof_nic *nic, struct nof_endpoint *ep, const struct nof_desc *desc)
 {
     uint64_t at = desc->sched.base[0];
+    uint32_t left = nof_steps_left(nic, ep);
+    nof_steps_spend(ep, 1 + (uint32_t)(desc->len / (OPEN_STEPS * sizeof(struct nof_program_step))));
+    if (nof_steps_left(nic, ep) == 0)
+        nof_chore(nic, ep); /* a turn that brings new ones */
+    if (left == 0)
+        return NOF_EAGAIN;
     if (at > ep->program_area_bytes || desc->len > ep->program_area_bytes - at)
         return NOF_EINVAL;
     int rc = nof_coll_open(&nic->colls, ep->index, ep->size, desc->sched.name, desc->sched.generation,
@@ -106,16 +112,25 @@ static int may_start(const struct nof_nic *nic, const struct nof_endpoint *ep,
 {
     if (p == NULL)
         return NOF_ENOENT;
-    if (drive_of(nic, p)->state != NOF_DRIVE_IDLE || ep->spilling || !nof_recv_may_post(nic, ep) ||
-        nof_send_spare(nic) < p->sends || nof_recv_spare(nic) <= p->recvs + p->hosts)
+    uint32_t recvs = p->recvs + p->hosts + 1; /* and itself */
+    if (drive_of(nic, p)->state != NOF_DRIVE_IDLE || ep->spilling ||
+        nof_send_spare(nic) < p->sends + ep->admitted || nof_recv_spare(nic) < recvs + ep->admitted ||
+        nic->recvs.used + nic->promised_recvs + recvs > nic->posted_limit)
         return NOF_EAGAIN;
     return NOF_OK;
 }
 
 static void decline(struct nof_nic *nic, struct nof_endpoint *ep, const struct nof_desc *desc, int status)
 {
+    struct nof_comp comp = {.opcode = NOF_COMP_SCHED,
+                            .flags = NOF_COMP_F_DECLINED,
+                            .status = (int16_t)status,
+                            .ctx = desc->ctx,
+                            .cookie = desc->cookie,
+                            .peer = -1,
+                            .tag = desc->tag};
     nof_count(nic, ep, NOF_C_COLL_DECLINED, 1);
-    nof_answer_desc(nic, ep, desc, status);
+    nof_answer(nic, ep, &comp);
 }
 
 void nof_drive_start(struct nof_nic *nic, struct nof_endpoint *ep, const struct nof_desc *desc)
@@ -206,6 +221,7 @@ void nof_drive_ended(struct nof_nic *nic, struct nof_endpoint *ep, uint64_t cook
         ep->driven_sends--;
     } else {
         d->recvs--;
+        ep->driven_recvs--;
     }
     if (d->state == NOF_DRIVE_TOLD) {
         if (d->sends == 0)
@@ -258,7 +274,7 @@ static void begin_send(struct nof_nic *nic, struct nof_endpoint *ep, struct nof_
     struct nof_coll_step *s = nof_coll_step_at(&nic->colls, p, step);
     struct nof_drive *d = drive_of(nic, p);
     uint32_t layout;
-    if (nof_peer_of_desc(nic, ep, (uint32_t)s->peer) == NULL || !layout_of(nic, ep, s, &layout)) {
+    if (!layout_of(nic, ep, s, &layout)) {
         refuse(nic, ep, p, step, NOF_ENOENT);
         return;
     }
@@ -323,13 +339,16 @@ static void begin_recv(struct nof_nic *nic, struct nof_endpoint *ep, struct nof_
         nof_layout_hold(&nic->layouts, layout);
     s->object = nof_recv_index(nic, r);
     d->recvs++;
+    ep->driven_recvs++;
     promise(nic, 0, -1);
-    int rc = NOF_OK;
-    if (posts)
-        rc = nof_recv_post(nic, r);
-    else
+    if (!posts) {
         nof_unexpected_deliver(nic, r, e);
-    if (rc != NOF_OK)
+        return;
+    }
+    int rc = nof_recv_post(nic, r);
+    if (rc == NOF_OK)
+        ep->driven_posted++;
+    else
         nof_recv_end(nic, r, rc);
 }
 
@@ -366,11 +385,13 @@ static void tell(struct nof_nic *nic, struct nof_endpoint *ep, struct nof_coll_p
                             .tag = d->tag,
                             .len = d->len,
                             .handle = d->status == NOF_OK ? p->nsteps : d->step};
-    if (d->status != NOF_OK && d->step < p->nsteps)
+    if (d->status != NOF_OK && d->step < p->nsteps &&
+        nof_coll_step_at(&nic->colls, p, d->step)->opcode != NOF_STEP_HOST)
         comp.peer = nof_coll_step_at(&nic->colls, p, d->step)->peer;
     unpromise(nic, p);
     nof_count(nic, ep, d->status == NOF_OK ? NOF_C_COLL_COMPLETED : NOF_C_COLL_FAILED, 1);
     d->state = d->sends > 0 ? NOF_DRIVE_TOLD : NOF_DRIVE_IDLE;
+    ep->driven_recvs--;
     nof_recv_say(nic, nof_recv_at(nic, d->recv), &comp);
 }
 

@@ -8,7 +8,7 @@
  *                                 -> COMP_SCHED -> IDLE, or TOLD while sends of it are under way -> IDLE
  *
  * A start is declined (NOF_EAGAIN), before anything has happened, while the endpoint spills, while it still runs, or when
- * there is no room for the most messages of one of its rounds. That room is its own until it ends, so no step waits for
+ * there is no room, beside what every endpoint can count on, for the most messages of one of its rounds. That room is its own until it ends, so no step waits for
  * an object that another rank holds: what a host could have under way at once, its schedule can.
  *
  * Steps that only the host can do are handed to it (NOF_COMP_SCHED_HOST): HOST steps; receives while the endpoint spills,

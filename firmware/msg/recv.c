@@ -22,7 +22,7 @@ uint32_t nof_recv_room(const struct nof_nic *nic, const struct nof_endpoint *ep)
     uint32_t spare = nof_recv_spare(nic);
     if (spare > 0)
         return spare;
-    uint32_t busy = ep->recvs_used - ep->posted_total - ep->driven_recvs;
+    uint32_t busy = ep->recvs_used - ep->driven_recvs - (ep->posted_total - ep->driven_posted);
     return busy < nic->recvs_min ? nic->recvs_min - busy : 0;
 }
 

@@ -27,7 +27,8 @@ uint32_t nof_recv_spare(const struct nof_nic *nic);
  * the other side's receives, matched likewise, have used up its room. */
 static inline bool nof_recv_may_post(const struct nof_nic *nic, const struct nof_endpoint *ep)
 {
-    return nic->recvs.used < nic->posted_limit || ep->recvs_used < nic->posted_min;
+    return nic->recvs.used + nic->promised_recvs < nic->posted_limit ||
+           ep->recvs_used - ep->driven_recvs < nic->posted_min;
 }
 
 /* May one more of this endpoint wait for a parked send? As above, or within half of what every endpoint is promised,
@@ -60,16 +61,17 @@ static inline struct nof_recv *nof_recv_take(struct nof_nic *nic, struct nof_end
     return r;
 }
 
+/* Nothing of it may go through a completion: bytes are to be in its buffer. */
+static inline bool nof_recv_is_step(const struct nof_recv *r)
+{
+    return r->opcode == NOF_RECV_STEP;
+}
+
 static inline void nof_recv_free(struct nof_nic *nic, struct nof_recv *r)
 {
     r->state = NOF_RECV_FREE;
     nic->eps[r->ep].recvs_used--;
     nof_pool_give(&nic->recvs, nof_recv_index(nic, r));
-}
-/* Nothing of it may go through a completion: bytes are to be in its buffer. */
-static inline bool nof_recv_is_step(const struct nof_recv *r)
-{
-    return r->opcode == NOF_RECV_STEP;
 }
 /* What a step has waited for; the object is free. */
 void nof_recv_step_ended(struct nof_nic *nic, struct nof_recv *r, const struct nof_comp *comp);
@@ -105,6 +107,7 @@ static inline void nof_recv_unposted(struct nof_nic *nic, struct nof_recv *r)
 {
     if (r->peer != NOF_NIL)
         nof_peer_expect(nic, nof_peer_at(nic, r->peer), -1);
+    nic->eps[r->ep].driven_posted -= nof_recv_is_step(r);
     r->state = NOF_RECV_DONE;
 }
 /* Into the matching tables, and out again. post: NOF_OK, or why the source is dead. */

@@ -299,7 +299,11 @@ void nof_send_submit(struct nof_nic *nic, struct nof_endpoint *ep, const struct 
         return;
     struct nof_send *s = peer != NULL ? send_take(nic, ep) : NULL;
     if (s == NULL) {
-        nof_answer_desc(nic, ep, desc, peer == NULL ? NOF_ENOENT : NOF_ENOMEM);
+        int status = peer == NULL ? NOF_ENOENT : NOF_ENOMEM;
+        if (desc->flags & NOF_SEND_F_STEP)
+            nic->taps->step_ended(nic, ep, desc->cookie, status, 0);
+        else
+            nof_answer_desc(nic, ep, desc, status);
         return;
     }
     s->state = NOF_SEND_QUEUED;

@@ -49,7 +49,8 @@ enum nof_desc_opcode {
     NOF_DESC_SCHED_START =
         19, /* run it: ctx, tag, sched.base; NOF_COMP_SCHED when it has ended, or declined */
     NOF_DESC_SCHED_CONTINUE = 20, /* step sched.base[0] is done with status sched.base[1]; no completion */
-    NOF_DESC_SCHED_CANCEL = 21, /* of one that runs: NOF_COMP_SCHED follows soon; no completion */
+    NOF_DESC_SCHED_CANCEL =
+        21, /* of one that runs: NOF_COMP_SCHED follows, behind what has met its message; no completion */
 };
 
 enum nof_desc_flags {
@@ -155,8 +156,7 @@ enum nof_comp_opcode {
     NOF_COMP_SPILL_END = NOF_DESC_SPILL_END,
     NOF_COMP_SEND_CANCEL = NOF_DESC_SEND_CANCEL,
     NOF_COMP_SCHED_OPEN = NOF_DESC_SCHED_OPEN,
-    NOF_COMP_SCHED =
-        NOF_DESC_SCHED_START, /* NOF_EAGAIN: declined; handle: the first step that failed, peer: its peer */
+    NOF_COMP_SCHED = NOF_DESC_SCHED_START, /* handle: the first step that failed, peer: its peer */
     NOF_COMP_SPILL = 32, /* flags say where the payload is; REMOTE: handle for PULL */
     NOF_COMP_PARKED = 33,
     NOF_COMP_GRANT = 34,
@@ -173,6 +173,7 @@ enum nof_comp_flags {
     NOF_COMP_F_BUFFER = 1 << 2, /* payload was written into the receive's buffer */
     NOF_COMP_F_REMOTE = 1 << 3, /* SPILL: payload is still with the sender */
     NOF_COMP_F_SYNC = 1 << 4, /* SPILL: the sender waits for the match; PULL (len 0) tells it */
+    NOF_COMP_F_DECLINED = 1 << 6, /* SCHED: nothing has happened, the host may go through the steps itself */
     NOF_COMP_F_WRITE = 1 << 5, /* ASSIST: assist area -> user memory; else the other way */
 };
 

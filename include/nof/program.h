@@ -19,8 +19,8 @@
  * HOST steps, and RECV steps of an endpoint that spills (desc.h), are the host's to do: COMP_SCHED_HOST names the step, and
  * SCHED_CONTINUE with its status ends it.
  *
- * The NIC may always decline: COMP_SCHED with status NOF_EAGAIN, nothing has happened, and the host goes through the steps
- * itself. A step that fails ends the schedule: receives are taken back, sends that are under way end by themselves and may
+ * The NIC may always decline: COMP_SCHED with NOF_COMP_F_DECLINED, nothing has happened, and the host goes through the steps
+ * itself. A SCHED_OPEN that is answered NOF_EAGAIN was one too many for this turn of the NIC. A step that fails ends the schedule: receives are taken back, sends that are under way end by themselves and may
  * still read; COMP_SCHED tells the first failed step. A message that is too long, or with NOF_STEP_F_EXACT too short, is
  * told likewise, but the schedule goes on, because others wait for what follows; its later EXACT sends are empty, so that
  * those behind learn of it.

@@ -84,7 +84,7 @@ static void start(const struct nof_desc *d)
     struct program *p = find(d);
     int status = p == NULL ? NOF_ENOENT : fake_draw(8) == 0 ? NOF_EAGAIN : NOF_OK;
     if (status != NOF_OK) {
-        fake_complete(NOF_COMP_SCHED, d, status);
+        fake_complete(NOF_COMP_SCHED, d, status)->flags = NOF_COMP_F_DECLINED;
         return;
     }
     REQUIRE(!p->running);

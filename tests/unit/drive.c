@@ -601,6 +601,96 @@ static void the_host_of_a_schedule_can_submit(void **state)
     world_fini(w);
 }
 
+/* Between the completion and the turn that its program still waits for, the host may do what it likes with it. */
+static void freed_or_started_before_its_turn(void **state)
+{
+    (void)state;
+    for (unsigned again = 0; again < 2; again++) {
+        struct world *w = open_world(&worlds[0], 2);
+        struct nof_nic *nic = world_nic(w, 0);
+        struct program p = made(), q = made();
+        add_transfer(&p, NOF_STEP_RECV, 1, 0, 0, 500);
+        for (unsigned i = 0; i < 60; i++)
+            add_transfer(&q, NOF_STEP_SEND, 1, 1, 0, 8);
+        open_program(w, 0, 1, &p);
+        open_program(w, 0, 2, &q);
+        desc_of(w, 1, NOF_DESC_SEND, 0, 0, 500);
+        world_run(w);
+        start(w, 0, 1, 5);
+        start(w, 0, 2, 6);
+        nof_nic_poll(nic, world_now(w),
+                     64); /* p ends and is queued behind q, which takes the rest of the turn */
+        expect_end(w, 0, 5, NOF_OK);
+        if (again)
+            start(w, 0, 1, 7);
+        else
+            command(w, 0, NOF_DESC_SCHED_FREE, 1, 0, 0);
+        for (unsigned i = 0; i < 60; i++) {
+            desc_of(w, 1, NOF_DESC_RECV, 0, 0, 8);
+            world_run(w);
+        }
+        if (again) {
+            desc_of(w, 1, NOF_DESC_SEND, 0, 0, 500);
+            world_run(w);
+        }
+        unsigned ends = 0;
+        for (const struct nof_comp *comp; (comp = world_take(w, 0)) != NULL; ends++)
+            assert_int_equal(comp->status, NOF_OK);
+        assert_int_equal(ends, again ? 2 : 1);
+        assert_int_equal(world_rank(w, 0)->failed, 0);
+        if (!again)
+            open_program(w, 0, 1, &p);
+        world_fini(w);
+    }
+}
+
+/* A step of the run before, which was cancelled, is none that the host was asked for in this one. */
+static void a_cancelled_run_leaves_no_step_begun(void **state)
+{
+    (void)state;
+    struct world *w = open_world(&worlds[0], 2);
+    struct program p = made();
+    add(&p, NOF_STEP_HOST);
+    for (unsigned i = 1; i < 4; i++) {
+        add_transfer(&p, NOF_STEP_SEND, 1, 0, 0, 8);
+        p.step[i].after[0] = 0;
+    }
+    open_program(w, 0, 1, &p);
+    start(w, 0, 1, 5);
+    world_run(w);
+    (void)world_expect(w, 0, NOF_COMP_SCHED_HOST, 5);
+    command(w, 0, NOF_DESC_SCHED_CANCEL, 1, 0, 0);
+    world_run(w);
+    expect_end(w, 0, 5, NOF_ECANCELED);
+    start(w, 0, 1, 6);
+    command(w, 0, NOF_DESC_SCHED_CONTINUE, 1, 0, NOF_OK);
+    world_run(w);
+    assert_int_not_equal(world_rank(w, 0)->failed, 0); /* it was not asked yet */
+    world_fini(w);
+}
+
+/* What a peer says of a message is no word of the NIC's: only the flag says that nothing has happened. */
+static void declined_is_said_by_the_nic_alone(void **state)
+{
+    (void)state;
+    struct world *w = open_world(&worlds[0], 2);
+    struct program p = made();
+    add(&p, NOF_STEP_HOST);
+    open_program(w, 0, 1, &p);
+    start(w, 0, 1, 5);
+    start(w, 0, 1, 6);
+    world_run(w);
+    assert_int_equal(world_expect(w, 0, NOF_COMP_SCHED, 6)->flags, NOF_COMP_F_DECLINED);
+    (void)world_expect(w, 0, NOF_COMP_SCHED_HOST, 5);
+    command(w, 0, NOF_DESC_SCHED_CONTINUE, 1, 0, NOF_EAGAIN);
+    world_run(w);
+    const struct nof_comp *comp = world_expect(w, 0, NOF_COMP_SCHED, 5);
+    assert_int_equal(comp->status, NOF_EAGAIN);
+    assert_int_equal(comp->flags, 0);
+    assert_int_equal(comp->peer, -1);
+    world_fini(w);
+}
+
 /* The k-th call of port or host fails, or takes nothing: the schedule ends, and nothing is left. */
 static void calls_that_fail(void **state)
 {
@@ -646,6 +736,9 @@ int main(void)
         cmocka_unit_test(hosts_that_break_the_rules),
         cmocka_unit_test(rooms_are_promised_whole),
         cmocka_unit_test(the_host_of_a_schedule_can_submit),
+        cmocka_unit_test(freed_or_started_before_its_turn),
+        cmocka_unit_test(a_cancelled_run_leaves_no_step_begun),
+        cmocka_unit_test(declined_is_said_by_the_nic_alone),
         cmocka_unit_test(calls_that_fail),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -128,7 +128,7 @@ void nof_chan_nic_sched_done(struct nof_chan_nic_op *op, const struct nof_comp *
     int status = comp->status;
     p->running = false;
     nof_chan_nic_op_free(op);
-    if (status == NOF_EAGAIN || status == NOF_ENOTSUP || (status == NOF_ENOENT && !p->open))
+    if (comp->flags & NOF_COMP_F_DECLINED)
         p->heard(p, NOF_CHAN_DECLINED, 0);
     else
         p->heard(p, NOF_CHAN_ENDED, code_of(status, comp->peer));

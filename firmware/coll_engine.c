@@ -280,9 +280,14 @@ static void begin_round(struct nof_coll_program *p, uint32_t begin, uint32_t end
     p->done = 0;
 }
 
+uint32_t nof_coll_begin_cost(const struct nof_coll_program *p)
+{
+    return p->done < p->round_end - p->round_begin ? p->round_end - p->round_begin : 0;
+}
+
 void nof_coll_begin(const struct nof_colls *all, struct nof_coll_program *p)
 {
-    bool failed = p->done < p->round_end - p->round_begin;
+    bool failed = nof_coll_begin_cost(p) > 0;
     /* bound: steps of a round, NOF_PROGRAM_STEPS_MAX, 1024; paid by the SCHED_START behind a run that failed */
     for (uint32_t i = p->round_begin; failed && i < p->round_end; i++) {
         nof_coll_step_at(all, p, i)->met = 0;

@@ -122,7 +122,8 @@ struct nof_coll_program *nof_coll_find(const struct nof_colls *all, uint32_t ep,
 /* It does not run. */
 void nof_coll_close(struct nof_colls *all, struct nof_coll_program *p);
 
-/* From the beginning; no step is under way. */
+/* From the beginning; no step is under way. What that costs behind a run that failed, in steps that are looked at: */
+uint32_t nof_coll_begin_cost(const struct nof_coll_program *p);
 void nof_coll_begin(const struct nof_colls *all, struct nof_coll_program *p);
 enum nof_coll_next {
     NOF_COLL_STEP,

@@ -109,11 +109,24 @@ void nof_chan_nic_sched_asked(struct nof_chan_nic_op *op, const struct nof_comp 
         op->program->heard(op->program, NOF_CHAN_ASKED, (int)comp->handle);
 }
 
-static int code_of(int status, int32_t peer)
+/* Of a message that is shorter than its step, which had to have all. */
+static bool too_short(const struct nof_chan_program *p, const struct nof_comp *comp)
 {
+    const struct nof_program_step *step = (const struct nof_program_step *)(const void *)(p->head + 1);
+    return comp->handle < p->head->nsteps && comp->len < step[comp->handle].len;
+}
+
+static int code_of(const struct nof_chan_program *p, const struct nof_comp *comp)
+{
+    int status = comp->status;
+    int32_t peer = comp->peer;
     int32_t rank = peer >= 0 && peer < nof_lib.world_size ? peer : nof_lib.world_rank;
     if (status == NOF_OK)
         return MPI_SUCCESS;
+    if (status == NOF_ETRUNC && too_short(p, comp))
+        return nof_error(MPI_ERR_COUNT,
+                         "%llu bytes came from %s where this rank expects more: the ranks' counts differ",
+                         (unsigned long long)comp->len, nof_chan_nic_peer_name(rank));
     if (status == NOF_ETRUNC)
         return nof_error(
             MPI_ERR_TRUNCATE,
@@ -125,13 +138,12 @@ static int code_of(int status, int32_t peer)
 void nof_chan_nic_sched_done(struct nof_chan_nic_op *op, const struct nof_comp *comp)
 {
     struct nof_chan_program *p = op->program;
-    int status = comp->status;
     p->running = false;
     nof_chan_nic_op_free(op);
     if (comp->flags & NOF_COMP_F_DECLINED)
         p->heard(p, NOF_CHAN_DECLINED, 0);
     else
-        p->heard(p, NOF_CHAN_ENDED, code_of(status, comp->peer));
+        p->heard(p, NOF_CHAN_ENDED, code_of(p, comp));
 }
 
 void nof_chan_nic_sched_lost(struct nof_chan_nic_op *op, int code)

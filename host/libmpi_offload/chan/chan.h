@@ -52,7 +52,7 @@ struct nof_chan {
 enum nof_chan_news {
     NOF_CHAN_ASKED, /* value: the step that its owner does, then proceed() */
     NOF_CHAN_DECLINED, /* nothing has happened */
-    NOF_CHAN_ENDED, /* value: MPI_SUCCESS or the code; MPI_ERR_TRUNCATE: it went on to its end */
+    NOF_CHAN_ENDED, /* value: MPI_SUCCESS or the code; MPI_ERR_TRUNCATE, MPI_ERR_COUNT: it went on to its end */
 };
 struct nof_chan_program {
     void (*heard)(struct nof_chan_program *p, enum nof_chan_news news, int value); /* inside a poll */
@@ -72,7 +72,7 @@ struct nof_chan_programs {
     bool (*start)(struct nof_chan_program *p, uint32_t ctx, int32_t tag);
     /* A step that was asked for is done: NOF_OK, or NOF_ETRUNC. */
     void (*proceed)(struct nof_chan_program *p, uint32_t step, int status);
-    /* ENDED follows soon; sends that are under way may still read. */
+    /* ENDED follows, behind what has met its message; sends that are under way may still read. */
     void (*cancel)(struct nof_chan_program *p);
     /* Of one that does not run. */
     void (*close)(struct nof_chan_program *p);

@@ -444,6 +444,13 @@ static int run_ready(void)
     return n;
 }
 
+/* Of a program: all its steps are done all the same. */
+static bool is_other_length(int error)
+{
+    int error_class = nof_error_class(error);
+    return error_class == MPI_ERR_TRUNCATE || error_class == MPI_ERR_COUNT;
+}
+
 static void heard(struct nof_chan_program *program, enum nof_chan_news news, int value)
 {
     struct nof_sched *s = program->owner;
@@ -460,7 +467,7 @@ static void heard(struct nof_chan_program *program, enum nof_chan_news news, int
         nof_driver_count(NOF_DRIVER_NIC);
         if (value == MPI_SUCCESS)
             break;
-        if (nof_error_class(value) == MPI_ERR_TRUNCATE) {
+        if (is_other_length(value)) {
             s->truncated = s->truncated != MPI_SUCCESS ? s->truncated : value;
         } else {
             s->leak_temporaries = true;

@@ -7,6 +7,7 @@
 #include "msg/direct.h"
 #include "ahead/early.h"
 #include "life.h"
+#include "flow/chores.h"
 #include "flow/peer.h"
 #include "msg/recv.h"
 #include "match/recv_watch.h"
@@ -309,8 +310,10 @@ static void take_flush(struct nof_nic *nic, struct nof_endpoint *ep, const struc
 static void take_layout(struct nof_nic *nic, struct nof_endpoint *ep, const struct nof_desc *desc)
 {
     int rc = NOF_EINVAL;
-    if (desc->addr <= ep->program_area_bytes && desc->len <= ep->program_area_bytes - desc->addr &&
-        desc->len > 0)
+    if (!nof_chore_pay(nic, ep, (uint32_t)(desc->len / sizeof(struct nof_layout_op))))
+        rc = NOF_EAGAIN;
+    else if (desc->addr <= ep->program_area_bytes && desc->len <= ep->program_area_bytes - desc->addr &&
+             desc->len > 0)
         rc = nof_layout_open(&nic->layouts, nof_ep_index(nic, ep), desc->layout, desc->layout_generation,
                              ep->program_area + desc->addr, (size_t)desc->len);
     if (rc == NOF_EINVAL)

@@ -11,7 +11,6 @@
 #include "payload/reserve.h"
 
 #define STEP_COST 8u /* steps of a turn for a message, beside the engine's own */
-#define WALK_STEPS 4u /* of a program that cost as much to walk over as a step of a turn */
 #define AT_HOST NOF_NIL /* object of a step that the host does */
 
 /* A send whose cookie has its top bit set is never parked (desc.h): there is no host to resubmit it. */
@@ -79,20 +78,10 @@ static void done(struct nof_nic *nic, struct nof_coll_program *p, uint32_t step,
     }
 }
 
-/* For a walk over n steps of a program. False: this turn has no steps left for one. */
-static bool pay(struct nof_nic *nic, struct nof_endpoint *ep, uint32_t n)
-{
-    uint32_t left = nof_steps_left(nic, ep);
-    nof_steps_spend(ep, 1 + n / WALK_STEPS);
-    if (nof_steps_left(nic, ep) == 0)
-        nof_chore(nic, ep); /* a turn that brings new ones */
-    return left > 0;
-}
-
 int nof_drive_open(struct nof_nic *nic, struct nof_endpoint *ep, const struct nof_desc *desc)
 {
     uint64_t at = desc->sched.base[0];
-    if (!pay(nic, ep, (uint32_t)(desc->len / sizeof(struct nof_program_step))))
+    if (!nof_chore_pay(nic, ep, (uint32_t)(desc->len / sizeof(struct nof_program_step))))
         return NOF_EAGAIN;
     if (at > ep->program_area_bytes || desc->len > ep->program_area_bytes - at)
         return NOF_EINVAL;
@@ -123,7 +112,7 @@ static int may_start(struct nof_nic *nic, struct nof_endpoint *ep, const struct 
         nic->recvs.used + nic->promised_recvs + recvs > nic->posted_limit)
         return NOF_EAGAIN;
     uint32_t cost = nof_coll_begin_cost(p);
-    if (cost > 0 && !pay(nic, ep, cost))
+    if (cost > 0 && !nof_chore_pay(nic, ep, cost))
         return NOF_EAGAIN;
     return NOF_OK;
 }

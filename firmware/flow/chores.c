@@ -15,6 +15,17 @@ void nof_chore(struct nof_nic *nic, struct nof_endpoint *ep)
     nic->chores = ep->index;
 }
 
+#define WALKED_PER_STEP 4u
+
+bool nof_chore_pay(struct nof_nic *nic, struct nof_endpoint *ep, uint32_t n)
+{
+    uint32_t left = nof_steps_left(nic, ep);
+    nof_steps_spend(ep, 1 + n / WALKED_PER_STEP);
+    if (nof_steps_left(nic, ep) == 0)
+        nof_chore(nic, ep);
+    return left > 0;
+}
+
 void nof_chore_walk(struct nof_nic *nic, struct nof_endpoint *ep)
 {
     if (ep->posted_total == 0)

@@ -246,6 +246,7 @@ size_t nof_arena_carve(const struct nof_nic_config *cfg, void *mem, struct nof_n
     nic->scratch = carve(&c, 1, sizeof *nic->scratch);
     nic->segs = carve(&c, NOF_DMA_SEGMENTS_MAX, sizeof *nic->segs);
     nic->bufs = carve(&c, NOF_DMA_SEGMENTS_MAX, sizeof *nic->bufs);
+    nic->gather.buf = carve(&c, NOF_DMA_SEGMENTS_MAX, sizeof *nic->gather.buf);
     carve_pools(&c, nic, cfg, &z);
     carve_tables(&c, nic, cfg, &z);
     uint32_t *next = carve(&c, z.blocks, sizeof *next);
@@ -255,6 +256,7 @@ size_t nof_arena_carve(const struct nof_nic_config *cfg, void *mem, struct nof_n
     void *data = carve(&c, z.blocks, NOF_NETMEM_BLOCK);
     if (mem == NULL)
         return c.used;
+    memset(nic->gather.buf, 0, NOF_DMA_SEGMENTS_MAX * sizeof *nic->gather.buf); /* no sums */
     memset(nic->eps, 0, cfg->max_endpoints * sizeof *nic->eps);
     /* bound: endpoints; paid by set-up */
     for (uint32_t i = 0; i < cfg->max_endpoints; i++)

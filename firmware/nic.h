@@ -493,7 +493,7 @@ struct nof_gather {
     uint32_t nbufs;
     uint64_t offset;
     uint32_t chain, chain_tail, chain_fill; /* endpoints whose DMA may be pending: copied pieces */
-    struct nof_buf buf[NOF_DMA_SEGMENTS_MAX];
+    struct nof_buf *buf; /* NOF_DMA_SEGMENTS_MAX */
 };
 
 struct nof_nic {

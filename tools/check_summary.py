@@ -16,11 +16,9 @@ SHOWN_TESTS, SHOWN_LINES = 5, 40
 
 
 def read_log(folder):
-    """Test results of one build folder, as meson wrote them: one JSON object a line."""
-    path = pathlib.Path(folder) / "meson-logs" / "testlog.json"
-    if not path.exists():
-        return []
-    return [json.loads(line) for line in path.read_text(errors="replace").splitlines() if line]
+    """Test results of one build folder, as meson wrote them: one JSON object a line; a set-up's name is in the file's."""
+    logs = sorted((pathlib.Path(folder) / "meson-logs").glob("testlog*.json"))
+    return [json.loads(line) for log in logs for line in log.read_text(errors="replace").splitlines() if line]
 
 
 def declared_suites(folder):

@@ -89,12 +89,12 @@ static bool status_of(pid_t pid, const char *name, char *value)
     return found;
 }
 
-/* The helper of that user; it is the only one. */
-static pid_t find_helper(const struct hostile *h, unsigned user)
+/* The helpers of that user, and the last of them. */
+static unsigned count_helpers(const struct hostile *h, unsigned user, pid_t *found_out)
 {
     DIR *proc = opendir("/proc");
     struct dirent *entry;
-    pid_t found = 0;
+    unsigned count = 0;
 
     check(proc != NULL);
     while ((entry = readdir(proc)) != NULL) {
@@ -106,11 +106,22 @@ static pid_t find_helper(const struct hostile *h, unsigned user)
         if (pid <= 0 || access(path, R_OK) != 0 || !status_of(pid, "PPid:", text) ||
             atoi(text) != (int)h->nofd || !status_of(pid, "Uid:", text) || (uid_t)atoi(text) != uid_of(user))
             continue;
-        check_equal(found, 0);
-        found = pid;
+        *found_out = pid;
+        count++;
     }
     closedir(proc);
-    check(found > 0);
+    return count;
+}
+
+/* The helper of that user; it is the only one, once one that has ended is gone. */
+static pid_t find_helper(const struct hostile *h, unsigned user)
+{
+    pid_t found = 0;
+
+    for (unsigned ms = 0; count_helpers(h, user, &found) != 1; ms++) {
+        check(ms < CHECK_PATIENCE_MS);
+        usleep(1000);
+    }
     return found;
 }
 

@@ -6,8 +6,9 @@
 set -eu
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
+# The name that meson gives it with --setup full.
 mkdir -p "$work/build/meson-logs"
-python3 - >"$work/build/meson-logs/testlog.json" <<'END'
+python3 - >"$work/build/meson-logs/testlog-full.json" <<'END'
 import json
 
 lines = "".join(f"line {i}\n" for i in range(1, 51))

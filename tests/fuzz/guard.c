@@ -437,7 +437,7 @@ static void on_schedule(struct guard *g, unsigned rank, const struct nof_comp *c
     unsigned count;
     struct guard_op *recv = find(g, rank, NOF_COMP_RECV, c->cookie, &count);
     struct guard_op *send = find(g, rank, NOF_COMP_SEND, c->cookie, &count);
-    bool sends_over = c->status == NOF_OK || c->status == NOF_EAGAIN || c->status == NOF_ENOENT;
+    bool sends_over = c->status == NOF_OK || (c->flags & NOF_COMP_F_DECLINED);
     for (unsigned i = 0; i < GUARD_PROGRAMS; i++) {
         struct guard_program *p = &g->rank[rank].program[i];
         if (p->state == GUARD_RUNS && p->cookie == c->cookie)

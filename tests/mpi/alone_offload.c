@@ -90,6 +90,8 @@ static void build(struct work *w)
     static const size_t counts[] = {1, 5, 100, 300, LARGEST};
     w->s = nof_sched_new(nof_comm_world());
     CHECK(w->s != NULL);
+    if (draw(2)) /* what they are told to be part of is any */
+        nof_sched_buffers(w->s, w->buffer[draw(BUFFERS)], works[draw(TOGETHER)].buffer[draw(BUFFERS)]);
     w->steps = 0;
     w->count = counts[draw(5)];
     for (int b = 0; b < BUFFERS; b++)

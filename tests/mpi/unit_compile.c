@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The program that a schedule becomes, step by step: what the NIC is given, what the host keeps before and behind it, and
- * what is not compiled. */
+/* The program that a schedule becomes, step by step: what the NIC is given, what the host keeps before and behind it, where
+ * its bytes lie, and what is not compiled. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "../check.h"
@@ -109,12 +110,63 @@ static void rounds(void)
     is(9, NOF_STEP_FENCE, 13, NOF_STEP_NONE);
     is(10, NOF_STEP_SEND, 14, NOF_STEP_NONE);
     check(step(0)->peer == 9 && step(0)->len == 12 && step(0)->elem == 0 && step(0)->flags == 0);
-    check(step(0)->offset == (int64_t)(uintptr_t)(buffer + 32));
+    check(step(0)->offset == (int64_t)(uintptr_t)(buffer + 32) && image.base[0] == 0);
     check(step(2)->peer == 2 && step(2)->len == 20 && step(2)->elem == NOF_ELEM_I32);
     check(step(2)->flags == NOF_STEP_F_EXACT && step(2)->offset == (int64_t)(uintptr_t)buffer);
     check(step(4)->peer == 4 && step(4)->flags == NOF_STEP_F_LAYOUT && step(4)->len == 16);
     check(step(4)->layout == 7 && step(4)->layout_generation == 3);
     check(step(1)->peer == 0 && step(1)->len == 0 && step(5)->peer == 0);
+}
+
+/* The same calls with other buffers: other bases, the same bytes. */
+static void bases(void)
+{
+    static char memory[1000];
+    struct nof_program_head *other = NULL;
+    size_t other_bytes = 0;
+    for (int k = 0; k < 3; k++) {
+        /* Send before receive, receive before send, and the temporaries between. */
+        char *in = memory + (k == 1 ? 600 : 100), *out = memory + (k == 1 ? 40 : 700 + k);
+        struct nof_sched_temporary temporaries[] = {{memory + 300, memory + 300, 50},
+                                                    {memory + 400, memory + 396, 50}};
+        struct nof_step steps[] = {TRANSFER(SEND, &ints, 0, 1), TRANSFER(SEND, &ints, 3, 1),
+                                   TRANSFER(RECV, &ints, 2, 2), TRANSFER(RECV, &walked, 1, 2),
+                                   TRANSFER(SEND, &ints, 1, 2), TRANSFER(RECV, &ints, 1, 1)};
+        steps[1].from = in + 8;
+        steps[2].to = memory + 310;
+        steps[3].to = memory + 398;
+        steps[4].from = in;
+        steps[5].to = memory + 349;
+        struct nof_sched s = {.comm = &comm,
+                              .steps = steps,
+                              .count = 6,
+                              .buffer = {in, out},
+                              .temporaries = temporaries,
+                              .temporary_count = 2};
+        nof_image_free(&image);
+        check(nof_compile(&s, NULL, &image) == NOF_COMPILED);
+        check(step(0)->base == 0 && step(0)->offset == 0 && step(0)->len == 0); /* no bytes: nowhere */
+        check(image.base[0] == (uintptr_t)in && image.base[1] == (uintptr_t)(memory + 300) &&
+              image.base[2] == (uintptr_t)(memory + 396));
+        check(step(1)->base == 0 && step(1)->offset == 8 && step(4)->base == 0 && step(4)->offset == 0);
+        check(step(2)->base == 1 && step(2)->offset == 10 && step(5)->base == 1 && step(5)->offset == 49);
+        check(step(3)->base == 2 && step(3)->offset == 2);
+        check(other == NULL ||
+              (image.bytes == other_bytes && memcmp(other, image.program, other_bytes) == 0));
+        /* One more than there are bases: it is told from the first. */
+        steps[5].to = out + 4;
+        nof_image_free(&image);
+        check(nof_compile(&s, NULL, &image) == NOF_COMPILED);
+        check(step(5)->base == 0 && step(5)->offset == out + 4 - in);
+        steps[5].to = memory + 349;
+        nof_image_free(&image);
+        check(nof_compile(&s, NULL, &image) == NOF_COMPILED);
+        free(other);
+        other_bytes = image.bytes;
+        other = image.program;
+        image = (struct nof_image){0};
+    }
+    free(other);
 }
 
 static void not_compiled(void)
@@ -154,6 +206,7 @@ static void many(void)
 int main(void)
 {
     rounds();
+    bases();
     not_compiled();
     many();
     nof_image_free(&image);

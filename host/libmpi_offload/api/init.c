@@ -8,6 +8,7 @@
 #include "chan/nic/chan_nic.h"
 #include "chan/chan.h"
 #include "coll/coll.h"
+#include "coll/program_cache.h"
 #include "comm/comm.h"
 #include "comm/entry.h"
 #include "base/error.h"
@@ -41,6 +42,8 @@ static bool open_channel(const char *func)
         nof_chan_use(&nof_chan_by_self); /* a world of one */
     }
     nof_chan_on_death(nof_sched_fail_rank);
+    nof_chan_on_layout_gone(nof_program_cache_forget_layout);
+    nof_comm_on_gone(nof_program_cache_forget_comm);
     return job.socket[0] != '\0';
 }
 
@@ -84,6 +87,7 @@ static void close_library(void)
         nof_leaks_drop_matched();
         nof_chan_withdraw();
     }
+    nof_program_cache_clear();
     nof_chan_flush();
     nof_board_close();
     nof_staged_close();

@@ -45,8 +45,19 @@ void nof_chan_on_death(void (*heard)(int world_rank, int code))
     hooks.on_death = heard;
 }
 
+void nof_chan_on_layout_gone(void (*heard)(uint32_t name, uint32_t generation))
+{
+    hooks.on_layout_gone = heard;
+}
+
 void nof_chan_death(int world_rank, int code)
 {
     if (hooks.on_death != NULL)
         hooks.on_death(world_rank, code);
+}
+
+void nof_chan_layout_gone(uint32_t name, uint32_t generation)
+{
+    if (hooks.on_layout_gone != NULL)
+        hooks.on_layout_gone(name, generation);
 }

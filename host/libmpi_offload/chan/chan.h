@@ -59,6 +59,7 @@ struct nof_chan_program {
     void *owner;
     const struct nof_program_head *head; /* what was opened; its owner's, until it closes it */
     bool open; /* not known to be refused */
+    int refused; /* why it is not open: the NIC's answer */
     bool running; /* from start() to ENDED or DECLINED */
     uint64_t handle; /* the channel's, as the next one */
     void *opening;
@@ -68,8 +69,9 @@ struct nof_chan_programs {
     bool (*wanted)(void);
     /* The bytes are copied. NOF_EAGAIN: no room now; NOF_ENOENT: one of its peers cannot be reached. */
     int (*open)(struct nof_chan_program *p, const struct nof_program_head *head, size_t bytes);
-    /* With bases 0. False: no memory. */
-    bool (*start)(struct nof_chan_program *p, uint32_t ctx, int32_t tag);
+    /* False: no memory. */
+    bool (*start)(struct nof_chan_program *p, uint32_t ctx, int32_t tag,
+                  const uint64_t base[NOF_PROGRAM_BASES]);
     /* A step that was asked for is done: NOF_OK, or NOF_ETRUNC. */
     void (*proceed)(struct nof_chan_program *p, uint32_t step, int status);
     /* ENDED follows, behind what has met its message; sends that are under way may still read. */
@@ -111,9 +113,12 @@ void nof_chan_close(void);
 /* What goes up from a channel, beside the ends of its requests. */
 struct nof_chan_hooks {
     void (*on_death)(int world_rank, int code); /* the job rank of the dead; the code for what waits for it */
+    void (*on_layout_gone)(uint32_t name, uint32_t generation); /* no program will name it again */
 };
 void nof_chan_on_death(void (*heard)(int world_rank, int code));
+void nof_chan_on_layout_gone(void (*heard)(uint32_t name, uint32_t generation));
 /* A channel tells. */
 void nof_chan_death(int world_rank, int code);
+void nof_chan_layout_gone(uint32_t name, uint32_t generation);
 
 #endif

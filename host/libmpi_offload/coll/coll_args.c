@@ -19,6 +19,7 @@ static int build_schedule(MPI_Comm comm, nof_coll_builder *build, const struct n
     struct nof_coll_args own = *args;
     struct nof_coll_lent lent[2] = {{0}};
     nof_coll_lend(s, &own, lent);
+    nof_sched_buffers(s, own.send.buf, own.recv.buf);
     rc = build(s, &own);
     nof_coll_lend_finish(s, lent);
     if (rc == MPI_SUCCESS)

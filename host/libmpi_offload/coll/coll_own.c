@@ -14,8 +14,10 @@ int nof_coll_bcast(struct nof_comm *comm, void *buf, size_t count, struct nof_ty
 {
     struct nof_sched *s = nof_sched_new(comm);
     struct nof_data data = {buf, count, type};
-    if (s != NULL)
+    if (s != NULL) {
+        nof_sched_buffers(s, buf, NULL);
         nof_coll_build_bcast(s, &data, root);
+    }
     return nof_sched_run(s);
 }
 
@@ -24,7 +26,9 @@ int nof_coll_allgather_bytes(struct nof_comm *comm, void *buf, size_t each)
     struct nof_sched *s = nof_sched_new(comm);
     struct nof_blocks blocks = {
         .buf = buf, .counts = {.kind = NOF_COUNTS_ONE, .one = (MPI_Count)each}, .type = nof_type_byte()};
-    if (s != NULL)
+    if (s != NULL) {
+        nof_sched_buffers(s, NULL, buf);
         nof_coll_build_allgather(s, NULL, &blocks);
+    }
     return nof_sched_run(s);
 }

@@ -14,6 +14,7 @@ struct writer {
     const struct nof_chan *channel;
     struct nof_image *image;
     struct nof_program_step *step; /* of the image */
+    unsigned bases; /* of the image, that are taken */
     uint16_t host; /* the HOST step that this round waits for, or NOF_STEP_NONE */
 };
 
@@ -44,6 +45,34 @@ static struct nof_program_step *add(struct writer *w, enum nof_step_opcode opcod
     return &w->step[n];
 }
 
+/* Where the buffer or temporary begins that has this address; 0: not known. */
+static uint64_t begin_of(const struct nof_sched *s, uint64_t address)
+{
+    uint64_t begin = 0;
+    for (size_t i = 0; i < s->temporary_count; i++) {
+        const struct nof_sched_temporary *t = &s->temporaries[i];
+        uint64_t low = (uintptr_t)(t->base < t->memory ? t->base : t->memory);
+        if (address >= low && address < (uintptr_t)t->memory + t->bytes)
+            return (uintptr_t)t->base;
+    }
+    for (int i = 0; i < 2; i++)
+        if ((uintptr_t)s->buffer[i] <= address && (uintptr_t)s->buffer[i] > begin)
+            begin = (uintptr_t)s->buffer[i];
+    return begin;
+}
+
+static void place_at(struct writer *w, struct nof_program_step *step, uint64_t address)
+{
+    uint64_t begin = begin_of(w->s, address), *base = w->image->base;
+    unsigned i = 0;
+    while (i < w->bases && base[i] != begin)
+        i++;
+    if (i == w->bases && i < NOF_PROGRAM_BASES)
+        base[w->bases++] = begin;
+    step->base = (uint8_t)(i < NOF_PROGRAM_BASES ? i : 0);
+    step->offset = (int64_t)(address - base[step->base]);
+}
+
 static enum nof_compiled add_transfer(struct writer *w, size_t at)
 {
     const struct nof_step *from = &w->s->steps[at];
@@ -55,7 +84,8 @@ static enum nof_compiled add_transfer(struct writer *w, size_t at)
     if (step == NULL)
         return NOF_COMPILE_SHAPE;
     step->peer = nof_comm_peer_world(w->s->comm, from->peer);
-    step->offset = (int64_t)(uintptr_t)place.data;
+    if (place.bytes > 0)
+        place_at(w, step, (uintptr_t)place.data);
     step->len = place.bytes;
     step->elem = sends ? nof_type_elem(from->type) : 0;
     step->flags = from->exact ? NOF_STEP_F_EXACT : 0;
@@ -106,13 +136,14 @@ enum nof_compiled nof_compile(const struct nof_sched *s, const struct nof_chan *
         return NOF_COMPILE_SHAPE;
     size_t most = image_out->end - image_out->begin;
     most = most < NOF_PROGRAM_STEPS_MAX ? most : NOF_PROGRAM_STEPS_MAX;
-    image_out->program = malloc(sizeof(struct nof_program_head) + most * sizeof(struct nof_program_step));
-    image_out->origin = malloc(most * sizeof(*image_out->origin));
-    if (image_out->program == NULL || image_out->origin == NULL)
+    image_out->program = malloc(sizeof(struct nof_program_head) +
+                                most * (sizeof(struct nof_program_step) + sizeof(*image_out->origin)));
+    if (image_out->program == NULL)
         return NOF_COMPILE_MEMORY;
     *image_out->program = (struct nof_program_head){.magic = NOF_PROGRAM_MAGIC};
-    struct writer w = {s, channel, image_out, (struct nof_program_step *)(void *)(image_out->program + 1),
-                       NOF_STEP_NONE};
+    struct nof_program_step *steps = (struct nof_program_step *)(void *)(image_out->program + 1);
+    image_out->origin = (uint32_t *)(void *)(steps + most);
+    struct writer w = {.s = s, .channel = channel, .image = image_out, .step = steps, .host = NOF_STEP_NONE};
     enum nof_compiled rc = add_all(&w);
     image_out->bytes =
         sizeof(struct nof_program_head) + image_out->program->nsteps * sizeof(struct nof_program_step);
@@ -122,6 +153,5 @@ enum nof_compiled nof_compile(const struct nof_sched *s, const struct nof_chan *
 void nof_image_free(struct nof_image *image)
 {
     free(image->program);
-    free(image->origin);
     *image = (struct nof_image){0};
 }

@@ -8,7 +8,10 @@
  * for it, as it does where the host goes through the list. Those before the first transfer are done before the program
  * starts, those behind the last one when it has ended.
  *
- * Addresses are absolute, the bases 0: a program belongs to the buffers of its schedule.
+ * Places are relative to the bases of a START: each is where a buffer of the program or a temporary begins that steps
+ * name, in the order in which they do. So equal calls have equal programs, wherever their buffers lie. What belongs to which
+ * is found by the addresses; where that is another one than was meant, or there are more than NOF_PROGRAM_BASES, the program
+ * is right all the same, and equal only to those whose buffers lie alike.
  *
  * Pure: reads the schedule alone. Threads: under the library's lock. */
 #ifndef NOF_MPI_COMPILE_H
@@ -28,10 +31,10 @@ enum nof_compiled {
 struct nof_chan;
 
 struct nof_image {
-    struct nof_program_head *program; /* malloc'ed */
+    struct nof_program_head *program; /* malloc'ed, together with origin */
     size_t bytes;
-    uint32_t
-        *origin; /* malloc'ed: of each step of the program that in the schedule; of a HOST step, its first */
+    uint64_t base[NOF_PROGRAM_BASES];
+    uint32_t *origin; /* of each step of the program that in the schedule; of a HOST step, its first */
     size_t begin; /* step of the schedule: the first transfer */
     size_t end; /* behind the last one */
 };

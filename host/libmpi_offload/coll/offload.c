@@ -31,9 +31,19 @@ static struct nof_offload *new_offload(const struct nof_sched *s, const struct n
     return d;
 }
 
-static enum nof_driver open_program(struct nof_offload *d)
+static void drop(struct nof_offload *d)
 {
-    int rc = d->program.open ? NOF_OK : d->nic->open(&d->program, d->image.program, d->image.bytes);
+    nof_program_cache_drop(d->open);
+    d->open = NULL;
+}
+
+static enum nof_driver open_program(struct nof_offload *d, uint32_t ctx)
+{
+    if (d->open != NULL && !d->open->program.open)
+        drop(d);
+    int rc = d->open != NULL
+                 ? NOF_OK
+                 : nof_program_cache_take(d->nic, ctx, d->image.program, d->image.bytes, &d->open);
     return rc == NOF_OK ? NOF_DRIVER_NIC : rc == NOF_ENOENT ? NOF_DRIVER_PEER : NOF_DRIVER_ROOM;
 }
 
@@ -50,23 +60,62 @@ struct nof_offload *nof_offload_open(struct nof_sched *s)
         if (s->offload != NULL && s->offload->compiled == NOF_COMPILE_OWN)
             return NULL;
         driver = s->offload == NULL                     ? NOF_DRIVER_ROOM
-                 : s->offload->compiled == NOF_COMPILED ? open_program(s->offload)
+                 : s->offload->compiled == NOF_COMPILED ? open_program(s->offload, nof_comm_coll_ctx(s->comm))
                                                         : why[s->offload->compiled];
     }
     if (driver != NOF_DRIVER_NIC) {
         nof_driver_count(driver);
         return NULL;
     }
+    s->offload->again = false;
     s->offload->asked_count = 0;
     s->offload->asked_at = 0;
     return s->offload;
+}
+
+static bool start(struct nof_sched *s)
+{
+    return s->offload->nic->start(&s->offload->open->program, nof_comm_coll_ctx(s->comm), s->tag,
+                                  s->offload->image.base);
+}
+
+bool nof_offload_start(struct nof_sched *s,
+                       void (*heard)(struct nof_chan_program *p, enum nof_chan_news news, int value))
+{
+    s->offload->open->program.heard = heard;
+    s->offload->open->program.owner = s;
+    return start(s);
+}
+
+bool nof_offload_declined(struct nof_sched *s)
+{
+    struct nof_offload *d = s->offload;
+    if (s->error == MPI_SUCCESS && !d->again && nof_program_cache_open_again(d->open)) {
+        d->again = true;
+        if (start(s))
+            return true;
+    }
+    nof_offload_ended(s, true);
+    return false;
+}
+
+void nof_offload_ended(struct nof_sched *s, bool good)
+{
+    struct nof_offload *d = s->offload;
+    if (!good) {
+        drop(d);
+    } else if (!s->kept) {
+        nof_program_cache_give(d->open);
+        d->open = NULL;
+    }
 }
 
 void nof_offload_close(struct nof_offload *offload)
 {
     if (offload == NULL)
         return;
-    offload->nic->close(&offload->program);
+    if (offload->open != NULL)
+        nof_program_cache_give(offload->open);
     nof_image_free(&offload->image);
     free(offload->asked);
     free(offload);

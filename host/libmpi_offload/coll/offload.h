@@ -2,7 +2,7 @@
 /* Who goes through the steps of a schedule: the NIC, where it can and feature "collectives" says so, else the host. Each
  * rank may choose for itself, each time: the others see the same messages.
  *
- *   open() -> the channel's start() -> [ask() -> proceed()] ... -> count() -> open() ... -> close()
+ *   open() -> start() -> [ask() -> the channel's proceed()] ... -> ended() or declined() -> open() ... -> close()
  *
  * Threads: under the library's lock. */
 #ifndef NOF_MPI_OFFLOAD_H
@@ -10,6 +10,7 @@
 
 #include "chan/chan.h"
 #include "coll/compile.h"
+#include "coll/program_cache.h"
 
 /* X(ID, "name", "what is counted"): collectives that have messages, by who went through them. */
 #define NOF_DRIVERS(X) \
@@ -35,7 +36,9 @@ enum nof_driver {
 /* What a schedule has that the NIC has been asked to run. */
 struct nof_offload {
     const struct nof_chan_programs *nic;
-    struct nof_chan_program program;
+    struct nof_cached_program
+        *open; /* until the run has ended, of a persistent one until it is freed; NULL: none */
+    bool again; /* this run: the NIC had no room, and is asked once more */
     enum nof_compiled compiled;
     struct nof_image image;
     uint16_t *asked; /* steps that the NIC asks its host for, in order: of this run, none twice */
@@ -46,6 +49,17 @@ struct nof_offload {
 /* The NIC shall go through it, and its program is there or on its way: s->offload, which the schedule has from the first
  * time on. NULL: the host shall. */
 struct nof_offload *nof_offload_open(struct nof_sched *s);
+/* Its steps are the NIC's now. False: no memory. */
+bool nof_offload_start(struct nof_sched *s,
+                       void (*heard)(struct nof_chan_program *p, enum nof_chan_news news, int value));
+/* The NIC has declined it. True: it is asked once more, because there is room now; never after an error. */
+bool nof_offload_declined(struct nof_sched *s);
+/* It has run. Where that failed the NIC may still have messages of it under way. */
+void nof_offload_ended(struct nof_sched *s, bool good);
+static inline bool nof_offload_runs(const struct nof_offload *offload)
+{
+    return offload->open != NULL && offload->open->program.running;
+}
 /* offload may be NULL. */
 void nof_offload_close(struct nof_offload *offload);
 

@@ -40,6 +40,7 @@ void nof_sched_side(struct nof_sched *s, bool local)
 void nof_sched_keep(struct nof_sched *s)
 {
     struct nof_comm *local = s->comm->local;
+    s->kept = true;
     s->tag = (int)(NOF_COMM_COLL_TAGS + s->comm->coll_kept++ % NOF_COMM_COLL_TAGS);
     if (local != NULL)
         s->local_tag = (int)(NOF_COMM_COLL_TAGS + local->coll_kept++ % NOF_COMM_COLL_TAGS);
@@ -72,7 +73,7 @@ void nof_sched_free(struct nof_sched *s)
     }
     if (!s->leak_temporaries)
         for (size_t i = 0; i < s->temporary_count; i++)
-            free(s->temporaries[i]);
+            free(s->temporaries[i].memory);
     free(s->temporaries);
     free(s->steps);
     free(s->live);
@@ -198,16 +199,18 @@ void *nof_sched_temporary(struct nof_sched *s, size_t count, const struct nof_ty
         no_memory(s);
         return NULL;
     }
-    void **more = realloc(s->temporaries, (s->temporary_count + 1) * sizeof(*more));
-    void *memory = more == NULL ? NULL : malloc(count == 0 ? 1 : (size_t)bytes + 1);
+    size_t room_bytes = count == 0 ? 1 : (size_t)bytes + 1;
+    struct nof_sched_temporary *more = realloc(s->temporaries, (s->temporary_count + 1) * sizeof(*more));
+    char *memory = more == NULL ? NULL : malloc(room_bytes);
     if (more != NULL)
         s->temporaries = more;
     if (memory == NULL) {
         no_memory(s);
         return NULL;
     }
-    s->temporaries[s->temporary_count++] = memory;
-    return nof_lib_at(memory, -low);
+    void *base = nof_lib_at(memory, -low);
+    s->temporaries[s->temporary_count++] = (struct nof_sched_temporary){memory, base, room_bytes};
+    return base;
 }
 
 static void leave_active(struct nof_sched *s)
@@ -251,7 +254,7 @@ static void make_ready(struct nof_sched *s)
 
 static bool nic_runs(const struct nof_sched *s)
 {
-    return s->offload != NULL && s->offload->program.running;
+    return s->offload != NULL && nof_offload_runs(s->offload);
 }
 
 static void leave_live(struct nof_sched *s, struct nof_request *req)
@@ -268,7 +271,7 @@ static void fail(struct nof_sched *s, int code)
         return;
     s->error = code;
     if (nic_runs(s)) {
-        s->offload->nic->cancel(&s->offload->program);
+        s->offload->nic->cancel(&s->offload->open->program);
         s->leak_temporaries = true;
     }
     for (size_t i = s->live_count; i-- > 0;) {
@@ -305,7 +308,7 @@ static int other_length(const struct nof_request *req, int error)
 static void proceed(struct nof_sched *s, uint32_t step, int status)
 {
     if (nic_runs(s))
-        s->offload->nic->proceed(&s->offload->program, step, status);
+        s->offload->nic->proceed(&s->offload->open->program, step, status);
 }
 
 static void step_done(struct nof_request *req)
@@ -460,11 +463,14 @@ static void heard(struct nof_chan_program *program, enum nof_chan_news news, int
         make_ready(s);
         return;
     case NOF_CHAN_DECLINED:
+        if (nof_offload_declined(s))
+            return;
         nof_driver_count(NOF_DRIVER_DECLINED);
         s->at = s->offload->image.begin;
         break;
     case NOF_CHAN_ENDED:
         nof_driver_count(NOF_DRIVER_NIC);
+        nof_offload_ended(s, value == MPI_SUCCESS || is_other_length(value));
         if (value == MPI_SUCCESS)
             break;
         if (is_other_length(value)) {
@@ -490,10 +496,7 @@ static bool give_to_nic(struct nof_sched *s)
     while (s->at < offload->image.begin && s->error == MPI_SUCCESS)
         issue(s, &s->steps[s->at++]);
     s->running = false;
-    offload->program.heard = heard;
-    offload->program.owner = s;
-    if (s->error != MPI_SUCCESS ||
-        !offload->nic->start(&offload->program, nof_comm_coll_ctx(s->comm), s->tag))
+    if (s->error != MPI_SUCCESS || !nof_offload_start(s, heard))
         return false;
     s->at = offload->image.end;
     s->pending = 1;

@@ -39,6 +39,12 @@ struct nof_request;
 struct nof_section;
 struct nof_step;
 
+struct nof_sched_temporary { /* `bytes` at memory, malloc'ed; base: what the builder was given */
+    char *memory;
+    const char *base;
+    size_t bytes;
+};
+
 struct nof_sched {
     struct nof_comm *comm; /* a reference */
     int rank; /* in the group that peers are ranks of; on the remote side, in the local one */
@@ -56,6 +62,7 @@ struct nof_sched {
     bool running;
     bool done;
     bool ready; /* in the list of those to be run on */
+    bool kept; /* persistent */
     bool leak_temporaries; /* a send that was left to itself may still read them */
     int build_error;
     int too_long; /* a copy does not fit: found while building, told like `truncated` */
@@ -65,7 +72,8 @@ struct nof_sched {
     struct nof_request **live;
     size_t live_count;
     size_t live_capacity;
-    void **temporaries;
+    const void *buffer[2]; /* of the program; NULL: not known */
+    struct nof_sched_temporary *temporaries;
     size_t temporary_count;
     struct nof_request *request; /* ended together with the schedule; NULL: blocking call */
     struct nof_sched *next_ready;
@@ -76,6 +84,14 @@ struct nof_sched {
 /* NULL: no memory. */
 struct nof_sched *nof_sched_new(struct nof_comm *comm);
 void nof_sched_free(struct nof_sched *s);
+
+/* The program's buffers, of which steps are parts. They need not be told: a schedule of buffers that were has the same
+ * program wherever these lie (compile.h). */
+static inline void nof_sched_buffers(struct nof_sched *s, const void *send, const void *recv)
+{
+    s->buffer[0] = send;
+    s->buffer[1] = recv;
+}
 
 void nof_sched_send(struct nof_sched *s, const void *buf, size_t count, struct nof_type *type, int peer);
 void nof_sched_recv(struct nof_sched *s, void *buf, size_t count, struct nof_type *type, int peer);

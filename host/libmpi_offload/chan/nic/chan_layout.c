@@ -61,6 +61,7 @@ static void forget(const struct nof_type *type)
 {
     if (nof_chan_nic.pmd == NULL || nof_chan_nic.nic_dead)
         return;
+    nof_chan_layout_gone(type->layout.name, type->layout.generation);
     struct nof_desc desc = {.opcode = NOF_DESC_LAYOUT_FREE};
     desc.layout = type->layout.name;
     desc.layout_generation = type->layout.generation;

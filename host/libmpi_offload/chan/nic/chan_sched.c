@@ -71,6 +71,7 @@ void nof_chan_nic_sched_opened(struct nof_chan_nic_op *op, int status)
     if (op->program != NULL) {
         op->program->opening = NULL;
         op->program->open = status == NOF_OK;
+        op->program->refused = status;
     } else if (status == NOF_OK) {
         forget(op->handle);
     }
@@ -88,7 +89,8 @@ void nof_chan_nic_sched_describe(const struct nof_chan_nic_op *op)
             nof_board_add_peer(step[i].peer);
 }
 
-static bool start_program(struct nof_chan_program *p, uint32_t ctx, int32_t tag)
+static bool start_program(struct nof_chan_program *p, uint32_t ctx, int32_t tag,
+                          const uint64_t base[NOF_PROGRAM_BASES])
 {
     struct nof_chan_nic_op *op = nof_chan_nic_op_new(NOF_OP_SCHED, NULL);
     if (op == NULL)
@@ -99,6 +101,7 @@ static bool start_program(struct nof_chan_program *p, uint32_t ctx, int32_t tag)
     desc.cookie = nof_chan_nic_cookie(op);
     desc.ctx = ctx;
     desc.tag = tag;
+    memcpy(desc.sched.base, base, sizeof(desc.sched.base));
     nof_chan_nic_submit(&desc);
     return true;
 }
@@ -140,10 +143,12 @@ void nof_chan_nic_sched_done(struct nof_chan_nic_op *op, const struct nof_comp *
     struct nof_chan_program *p = op->program;
     p->running = false;
     nof_chan_nic_op_free(op);
-    if (comp->flags & NOF_COMP_F_DECLINED)
+    if (comp->flags & NOF_COMP_F_DECLINED) {
+        p->open = p->open && comp->status != NOF_ENOENT;
         p->heard(p, NOF_CHAN_DECLINED, 0);
-    else
-        p->heard(p, NOF_CHAN_ENDED, code_of(p, comp));
+        return;
+    }
+    p->heard(p, NOF_CHAN_ENDED, code_of(p, comp));
 }
 
 void nof_chan_nic_sched_lost(struct nof_chan_nic_op *op, int code)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "arena.h"
 
+#include "coll/reduce.h"
 #include "flow/credit.h"
 #include "match/recv_watch.h"
 
@@ -153,6 +154,9 @@ static void carve_pools(struct carver *c, struct nof_nic *nic, const struct nof_
     carve_pool(c, &nic->layouts.chunks, 2 * cfg->max_layouts + NOF_LAYOUT_CHUNKS_MAX,
                sizeof(struct nof_layout_chunk));
     carve_pool(c, &nic->colls.pool, cfg->max_schedules, sizeof(struct nof_coll_program));
+    uint32_t combines = NOF_COMBINES_PER_EP * cfg->max_endpoints;
+    carve_pool(c, &nic->combines, combines, sizeof(struct nof_combine));
+    nic->combine_mem = carve(c, combines, (size_t)2 * NOF_REDUCE_PIECE_BYTES);
     carve_pool(c, &nic->colls.chunks, 2 * cfg->max_schedules + NOF_COLL_CHUNKS_MAX,
                sizeof(struct nof_coll_chunk));
 }

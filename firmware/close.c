@@ -109,7 +109,8 @@ static bool close_layouts(struct nof_nic *nic, struct nof_endpoint *ep)
 /* Is nobody else at work for it any more? */
 static bool is_idle(const struct nof_nic *nic, const struct nof_endpoint *ep)
 {
-    return ep->told == nic->nlinks && ep->dma_pending == 0 && ep->sends_used == 0 && ep->recvs_used == 0;
+    return ep->told == nic->nlinks && ep->dma_pending == 0 && ep->combines == 0 && ep->sends_used == 0 &&
+           ep->recvs_used == 0;
 }
 
 static bool free_flows(struct nof_nic *nic, struct nof_endpoint *ep)
@@ -196,6 +197,7 @@ void nof_ep_close(struct nof_nic *nic, struct nof_endpoint *ep, int reason)
     ep->flushes = NOF_NIL;
     ep->seeks = NOF_NIL;
     ep->drives = NOF_NIL;
+    ep->works = NOF_NIL;
     ep->dying = NOF_NIL;
     ep->look = NOF_NIL;
     nic->closing++;

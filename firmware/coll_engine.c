@@ -5,6 +5,7 @@
 
 #include "base/invariant.h"
 #include "nof/desc.h"
+#include "nof/reductions.h"
 #include "nof/status.h"
 
 struct nof_coll_step *nof_coll_step_at(const struct nof_colls *all, const struct nof_coll_program *p,
@@ -66,6 +67,16 @@ static bool transfer_valid(const struct nof_program_step *s, uint32_t ranks)
            (layout || (s->layout | s->layout_generation) == 0);
 }
 
+/* It works on the rank's memory. */
+static bool work_valid(const struct nof_program_step *s)
+{
+    bool reduces = s->opcode == NOF_STEP_REDUCE;
+    return (s->flags | s->peer) == 0 && (s->layout | s->layout_generation) == 0 && s->len <= INT64_MAX &&
+           s->base < NOF_PROGRAM_BASES && s->from_base < NOF_PROGRAM_BASES &&
+           (reduces ? nof_reduce_defined(s->op, s->elem) && s->len % nof_reduce_bytes(s->elem) == 0
+                    : (s->op | s->elem) == 0);
+}
+
 static bool is_bare(const struct nof_program_step *s)
 {
     return (s->flags | s->elem | s->base | s->peer | s->offset | (int64_t)s->len) == 0 &&
@@ -74,8 +85,8 @@ static bool is_bare(const struct nof_program_step *s)
 
 static bool step_valid(const struct nof_program_step *s, uint32_t ranks)
 {
-    static const uint8_t zero[sizeof s->reserved];
-    if (memcmp(s->reserved, zero, sizeof zero) != 0)
+    bool works = s->opcode == NOF_STEP_REDUCE || s->opcode == NOF_STEP_COPY;
+    if ((s->reserved[0] | s->reserved[1]) != 0 || (!works && (s->from | s->op | s->from_base) != 0))
         return false;
     switch (s->opcode) {
     case NOF_STEP_SEND:
@@ -85,6 +96,9 @@ static bool step_valid(const struct nof_program_step *s, uint32_t ranks)
         return is_bare(s) && s->after[0] == NOF_STEP_NONE && s->after[1] == NOF_STEP_NONE;
     case NOF_STEP_HOST:
         return is_bare(s);
+    case NOF_STEP_REDUCE:
+    case NOF_STEP_COPY:
+        return work_valid(s);
     default:
         return false;
     }
@@ -136,16 +150,22 @@ static bool copy_steps(const struct nof_colls *all, struct nof_coll_program *p, 
         memcpy(&s, bytes + (size_t)i * sizeof s, sizeof s);
         if (!step_valid(&s, ranks))
             return false;
-        *nof_coll_step_at(all, p, i) = (struct nof_coll_step){.offset = (uint64_t)s.offset,
-                                                              .len = s.len,
-                                                              .peer = s.peer,
-                                                              .layout = s.layout,
-                                                              .layout_generation = s.layout_generation,
-                                                              .behind = NOF_STEP_NONE,
-                                                              .opcode = s.opcode,
-                                                              .flags = s.flags,
-                                                              .elem = s.elem,
-                                                              .base = s.base};
+        struct nof_coll_step *step = nof_coll_step_at(all, p, i);
+        *step = (struct nof_coll_step){.offset = (uint64_t)s.offset,
+                                       .len = s.len,
+                                       .peer = s.peer,
+                                       .layout = s.layout,
+                                       .layout_generation = s.layout_generation,
+                                       .behind = NOF_STEP_NONE,
+                                       .opcode = s.opcode,
+                                       .flags = s.flags,
+                                       .elem = s.elem,
+                                       .base = s.base};
+        if (s.opcode == NOF_STEP_REDUCE || s.opcode == NOF_STEP_COPY) {
+            step->from = (uint64_t)s.from;
+            step->op = s.op;
+            step->from_base = s.from_base;
+        }
         if (!link_names(all, p, &s, i, round.begin))
             return false;
         round.sends += s.opcode == NOF_STEP_SEND;
@@ -254,8 +274,8 @@ void nof_coll_close(struct nof_colls *all, struct nof_coll_program *p)
     nof_pool_give(&all->pool, i);
 }
 
-static void push(const struct nof_colls *all, const struct nof_coll_program *p, struct nof_coll_queue *q,
-                 uint32_t step)
+void nof_coll_push(const struct nof_colls *all, const struct nof_coll_program *p, struct nof_coll_queue *q,
+                   uint32_t step)
 {
     nof_coll_step_at(all, p, step)->queue_next = NOF_STEP_NONE;
     if (q->head == NOF_STEP_NONE)
@@ -265,7 +285,7 @@ static void push(const struct nof_colls *all, const struct nof_coll_program *p, 
     q->tail = (uint16_t)step;
 }
 
-static uint32_t pop(const struct nof_colls *all, const struct nof_coll_program *p, struct nof_coll_queue *q)
+uint32_t nof_coll_pop(const struct nof_colls *all, const struct nof_coll_program *p, struct nof_coll_queue *q)
 {
     uint32_t step = q->head;
     q->head = nof_coll_step_at(all, p, step)->queue_next;
@@ -303,7 +323,7 @@ void nof_coll_ended(const struct nof_colls *all, struct nof_coll_program *p, uin
 {
     nof_invariant(nof_coll_step_at(all, p, step)->state == NOF_COLL_BEGUN);
     nof_coll_step_at(all, p, step)->state = NOF_COLL_ENDED;
-    push(all, p, &p->ended, step);
+    nof_coll_push(all, p, &p->ended, step);
 }
 
 /* The end of a step reaches one that names it. Those that the scan has still to come to begin there. */
@@ -314,7 +334,7 @@ static void follow_edge(const struct nof_colls *all, struct nof_coll_program *p)
     p->edge = s->edge_next[p->edge % 2u];
     s->met++;
     if (s->met == s->names && i < p->scan)
-        push(all, p, &p->may, i);
+        nof_coll_push(all, p, &p->may, i);
 }
 
 /* The next step of the round, if it may begin; else the last end of a step that it names lets it. */
@@ -336,9 +356,9 @@ enum nof_coll_next nof_coll_next(const struct nof_colls *all, struct nof_coll_pr
             follow_edge(all, p);
         } else if (p->ended.head != NOF_STEP_NONE) {
             p->done++;
-            p->edge = nof_coll_step_at(all, p, pop(all, p, &p->ended))->behind;
+            p->edge = nof_coll_step_at(all, p, nof_coll_pop(all, p, &p->ended))->behind;
         } else if (p->may.head != NOF_STEP_NONE) {
-            *step_out = pop(all, p, &p->may);
+            *step_out = nof_coll_pop(all, p, &p->may);
             found = true;
         } else if (p->scan < p->round_end) {
             found = scan_one(all, p, step_out);

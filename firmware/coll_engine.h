@@ -37,12 +37,23 @@ enum nof_coll_step_state { NOF_COLL_BEFORE = 0, NOF_COLL_BEGUN, NOF_COLL_ENDED }
 struct nof_coll_step { /* checked */
     uint64_t offset;
     uint64_t len;
-    int32_t peer;
-    uint32_t layout, layout_generation;
+    union {
+        struct {
+            uint32_t layout, layout_generation;
+        };
+        uint64_t from; /* REDUCE, COPY */
+    };
+    union {
+        int32_t peer;
+        struct { /* REDUCE, COPY */
+            uint8_t op;
+            uint8_t from_base;
+        };
+    };
     uint32_t object; /* BEGUN: the driver's */
     uint16_t behind; /* edges of those that name it: 2 * step + which; NOF_STEP_NONE ends the list */
     uint16_t edge_next[2]; /* of its own two names, each in the list of the step that is named */
-    uint16_t queue_next; /* among those that may begin, or that have ended */
+    uint16_t queue_next; /* among those that may begin, the driver's (BEGUN), or those that have ended */
     uint8_t opcode;
     uint8_t flags;
     uint8_t elem;
@@ -134,6 +145,11 @@ enum nof_coll_next {
 /* STEP: *step_out, never a FENCE, has begun. *budget goes down by the work. */
 enum nof_coll_next nof_coll_next(const struct nof_colls *all, struct nof_coll_program *p, uint32_t *budget,
                                  uint32_t *step_out);
+/* Queues of steps; a step is in one at most. pop(): it is not empty. */
+void nof_coll_push(const struct nof_colls *all, const struct nof_coll_program *p, struct nof_coll_queue *q,
+                   uint32_t step);
+uint32_t nof_coll_pop(const struct nof_colls *all, const struct nof_coll_program *p,
+                      struct nof_coll_queue *q);
 /* A step that has begun is done. */
 void nof_coll_ended(const struct nof_colls *all, struct nof_coll_program *p, uint32_t step);
 

@@ -71,6 +71,7 @@ int nof_life_open(struct nof_nic *nic, const struct nof_endpoint_params *params,
     ep->flushes = NOF_NIL;
     ep->seeks = NOF_NIL;
     ep->drives = NOF_NIL;
+    ep->works = NOF_NIL;
     ep->dying = NOF_NIL;
     ep->look = NOF_NIL;
     ep->active = NOF_NIL;

@@ -8,6 +8,7 @@
 #include "arena.h"
 #include "close.h"
 #include "coll/drive.h"
+#include "coll/reduce.h"
 #include "compress/chunk.h"
 #include "compress/grant.h"
 #include "compress/pack.h"
@@ -139,6 +140,8 @@ int nof_nic_init(void *mem, size_t mem_bytes, const struct nof_nic_config *cfg,
     nic->local_queue = NOF_NIL;
     nic->write_retry = NOF_NIL;
     nic->write_later = NOF_NIL;
+    nic->combine_retry = NOF_NIL;
+    nic->combine_later = NOF_NIL;
     nic->chores = NOF_NIL;
     nic->stale_ctls = NOF_NIL;
     nof_gather_clear(&nic->gather);
@@ -154,7 +157,8 @@ int nof_nic_init(void *mem, size_t mem_bytes, const struct nof_nic_config *cfg,
         return rc;
     nic->counters[NOF_C_MEM_BYTES] = need;
     nic->counters[NOF_C_MEM_ENDPOINT_BYTES] =
-        sizeof(struct nof_endpoint) + nof_watch_mem_size(nic->cfg.predict_calls);
+        sizeof(struct nof_endpoint) + nof_watch_mem_size(nic->cfg.predict_calls) +
+        NOF_COMBINES_PER_EP * (sizeof(struct nof_combine) + 2 * NOF_REDUCE_PIECE_BYTES);
     nic->counters[NOF_C_MEM_PEER_BYTES] = nof_transport_path_bytes(nic->transport) + sizeof(struct nof_link) +
                                           sizeof(struct nof_peer) +
                                           2 * (nic->peer_mask + 1ul) * sizeof(uint32_t) / nic->cfg.max_peers;
@@ -188,6 +192,7 @@ static void retry(struct nof_nic *nic)
     nic->retry_ns = 0;
     nof_life_completions_run(nic);
     nof_deliver_retry(nic, &nic->write_retry);
+    nof_drive_retry(nic, &nic->combine_retry);
     nof_rndv_again(nic);
     nof_link_retry(nic);
     nof_scheduler_retry(nic);
@@ -254,12 +259,16 @@ void nof_nic_host(struct nof_nic *nic, uint64_t now_ns, uint32_t endpoint, const
 
 void nof_nic_dma_done(struct nof_nic *nic, uint64_t now_ns, uint64_t token, int status)
 {
-    const struct nof_pool *pool = token & NOF_TOKEN_WRITE ? &nic->writes : &nic->reads;
+    const struct nof_pool *pool = token & NOF_TOKEN_WRITE     ? &nic->writes
+                                  : token & NOF_TOKEN_COMBINE ? &nic->combines
+                                                              : &nic->reads;
     uint32_t i = (uint32_t)token;
     begin(nic, now_ns);
     if (i < pool->high && nof_pool_obj(pool, i)->gen == (token >> 32 & NOF_GEN_MAX)) {
         if (token & NOF_TOKEN_WRITE)
             nof_deliver_done(nic, i, status);
+        else if (token & NOF_TOKEN_COMBINE)
+            nof_drive_dma_done(nic, i, status);
         else
             nof_send_dma_done(nic, i, status);
     }
@@ -268,7 +277,8 @@ void nof_nic_dma_done(struct nof_nic *nic, uint64_t now_ns, uint64_t token, int 
 
 static bool more_to_do(const struct nof_nic *nic)
 {
-    return (nic->ring & nic->local_queue & nic->write_later & nic->chores & nic->stale_ctls) != NOF_NIL ||
+    return (nic->ring & nic->local_queue & nic->write_later & nic->combine_later & nic->chores &
+            nic->stale_ctls) != NOF_NIL ||
            (nic->dma_released | nic->busy_later | nic->drain_late) != 0;
 }
 
@@ -282,6 +292,8 @@ bool nof_nic_poll(struct nof_nic *nic, uint64_t now_ns, unsigned budget_frames)
         nof_link_sweep(nic);
     if (nic->write_later != NOF_NIL)
         nof_deliver_retry(nic, &nic->write_later);
+    if (nic->combine_later != NOF_NIL)
+        nof_drive_retry(nic, &nic->combine_later);
     if (nic->busy_later)
         nof_scheduler_retry(nic);
     if (nic->stalled_comps > 0)

@@ -60,7 +60,9 @@ enum nof_ref_kind { NOF_REF_SEND = 0, NOF_REF_RECV = 1, NOF_REF_ENV = 2, NOF_REF
 #define NOF_HANDLE_SYNC (1ull << 62) /* a synchronous eager send, wants MATCHED */
 #define NOF_HANDLE_HELD (1ull << 61) /* a stored message in our own network memory */
 #define NOF_HANDLE_KINDS (7ull << 61)
-#define NOF_TOKEN_WRITE (1ull << 63) /* a DMA token: handle of a write, else of a read */
+/* A DMA token: handle of a write, of a piece of a step of schedules, else of a read. */
+#define NOF_TOKEN_WRITE (1ull << 63)
+#define NOF_TOKEN_COMBINE (1ull << 62)
 
 /* Of an operation's cookie at an endpoint. The seed is secret and every bit of the cookie counts, so that a host cannot
  * choose cookies that collide. */
@@ -442,6 +444,8 @@ struct nof_endpoint {
     uint32_t unindexed; /* posted receives that are not in the table of cookies, if cookies_indexed */
     uint32_t seeks; /* queue tail of CANCEL descriptors that wait until all are */
     uint32_t drives; /* queue tail of programs that go on in the next turn (coll/drive.h) */
+    uint32_t works; /* the last of those whose REDUCE and COPY steps wait, through works_next */
+    uint32_t combines; /* pieces of such steps that are under way */
     uint32_t dying; /* queue tail of dead peers whose operations have not all ended (flows.h) */
     uint32_t look; /* the flow that is looked at next (flows.h) */
     uint8_t look_again; /* when the looks at flows are through, all are looked at once more */
@@ -522,6 +526,8 @@ struct nof_nic {
     struct nof_layouts layouts;
     struct nof_colls colls;
     struct nof_drive *drives; /* one for each program */
+    struct nof_pool combines;
+    uint8_t *combine_mem;
     struct nof_netmem netmem;
     struct nof_match match;
     uint32_t *send_cookies; /* buckets: sends by (endpoint, cookie), see cancel.c */
@@ -554,6 +560,7 @@ struct nof_nic {
     uint32_t dma_released; /* blocks came back since those were looked at */
     uint32_t write_retry; /* queue tail: the host took no request */
     uint32_t write_later; /* queue tail: the endpoint has no steps left in this turn */
+    uint32_t combine_retry, combine_later; /* likewise, of pieces of steps */
     uint32_t stalled_comps; /* endpoints whose completions wait for the ring */
     uint32_t flushing; /* endpoints with FLUSH descriptors */
     uint32_t draining; /* links that are being closed: looked at once a turn */

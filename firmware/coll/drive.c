@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "coll/drive.h"
 
+#include "coll/combine.h"
 #include "flow/chores.h"
 #include "match/match.h"
 #include "msg/answer.h"
@@ -146,6 +147,7 @@ void nof_drive_start(struct nof_nic *nic, struct nof_endpoint *ep, const struct 
                             .queued = d->queued,
                             .recv = nof_recv_index(nic, r),
                             .status = NOF_OK,
+                            .works = {.head = NOF_STEP_NONE},
                             .ctx = desc->ctx,
                             .tag = desc->tag,
                             .cookie = desc->cookie};
@@ -349,6 +351,130 @@ static void begin_recv(struct nof_nic *nic, struct nof_endpoint *ep, struct nof_
         nof_recv_end(nic, r, rc);
 }
 
+/* The program waits for its turn at the endpoint's pieces, behind the others. */
+static void wait_to_work(struct nof_nic *nic, struct nof_endpoint *ep, const struct nof_coll_program *p)
+{
+    uint32_t i = nof_coll_index(&nic->colls, p);
+    struct nof_drive *d = &nic->drives[i];
+    d->waits = true;
+    d->works_next = i;
+    if (ep->works != NOF_NIL) {
+        d->works_next = nic->drives[ep->works].works_next;
+        nic->drives[ep->works].works_next = i;
+    }
+    ep->works = i;
+}
+
+static struct nof_coll_program *next_to_work(struct nof_nic *nic, struct nof_endpoint *ep)
+{
+    uint32_t i = nic->drives[ep->works].works_next;
+    struct nof_drive *d = &nic->drives[i];
+    d->waits = false;
+    if (ep->works == i)
+        ep->works = NOF_NIL;
+    else
+        nic->drives[ep->works].works_next = d->works_next;
+    return nof_coll_at(&nic->colls, i);
+}
+
+static void begin_work(struct nof_nic *nic, struct nof_endpoint *ep, struct nof_coll_program *p,
+                       uint32_t step)
+{
+    struct nof_coll_step *s = nof_coll_step_at(&nic->colls, p, step);
+    struct nof_drive *d = drive_of(nic, p);
+    s->object = 0; /* pieces of it that are under way */
+    if (s->len == 0) {
+        done(nic, p, step, NOF_OK, 0);
+        wake(nic, ep, p);
+        return;
+    }
+    nof_coll_push(&nic->colls, p, &d->works, step);
+    if (!d->waits) {
+        wait_to_work(nic, ep, p);
+        nof_chore(nic, ep);
+    }
+}
+
+static void piece_ended(struct nof_nic *nic, const struct nof_combined *ended)
+{
+    struct nof_coll_program *p = nof_coll_at(&nic->colls, ended->program);
+    struct nof_coll_step *s = nof_coll_step_at(&nic->colls, p, ended->step);
+    struct nof_drive *d = drive_of(nic, p);
+    d->pieces--;
+    s->object--;
+    if (ended->ep->state == NOF_EP_CLOSING)
+        return;
+    if (ended->status != NOF_OK)
+        fail(d, ended->status, ended->step);
+    else if (d->state == NOF_DRIVE_RUNNING && s->object == 0 && d->works.head != ended->step)
+        done(nic, p, ended->step, NOF_OK, s->len);
+    if (d->state == NOF_DRIVE_FAILING || s->state == NOF_COLL_ENDED)
+        wake(nic, ended->ep, p);
+    if (ended->ep->works != NOF_NIL)
+        nof_chore(nic, ended->ep);
+}
+
+/* The next piece of the program's steps. */
+static void work_on(struct nof_nic *nic, struct nof_endpoint *ep, struct nof_coll_program *p)
+{
+    struct nof_drive *d = drive_of(nic, p);
+    struct nof_combined ended;
+    uint32_t step = d->works.head;
+    struct nof_coll_step *s = nof_coll_step_at(&nic->colls, p, step);
+    uint64_t at = d->work_at;
+    uint32_t most = nof_combine_most(s->elem);
+    d->pieces++;
+    s->object++;
+    d->work_at += most;
+    if (most >= s->len - at) {
+        (void)nof_coll_pop(&nic->colls, p, &d->works);
+        d->work_at = 0;
+    }
+    if (d->works.head != NOF_STEP_NONE)
+        wait_to_work(nic, ep, p);
+    uint32_t piece = nof_combine_begin(nic, ep, nof_coll_index(&nic->colls, p), step, at, d->base);
+    if (nof_combine_go(nic, piece, &ended))
+        piece_ended(nic, &ended);
+}
+
+/* Pieces for the programs that wait, one each in turn. */
+static void run_works(struct nof_nic *nic, struct nof_endpoint *ep)
+{
+    /* bound: programs that wait, and pieces as far as the steps reach; paid by the endpoint's steps */
+    while (ep->works != NOF_NIL && nof_combine_may(ep)) {
+        if (nof_steps_left(nic, ep) == 0) {
+            nof_chore(nic, ep);
+            return;
+        }
+        struct nof_coll_program *p = next_to_work(nic, ep);
+        nof_steps_spend(ep, 1);
+        if (drive_of(nic, p)->state == NOF_DRIVE_RUNNING)
+            work_on(nic, ep, p);
+        else
+            wake(nic, ep, p); /* it waited for this, to be told of */
+    }
+}
+
+void nof_drive_dma_done(struct nof_nic *nic, uint32_t combine, int status)
+{
+    struct nof_combined ended;
+    if (nof_combine_done(nic, combine, status, &ended))
+        piece_ended(nic, &ended);
+}
+
+void nof_drive_retry(struct nof_nic *nic, uint32_t *queue)
+{
+    uint32_t all = *queue;
+    uint32_t i;
+    *queue = NOF_NIL;
+    /* bound: NOF_COMBINES_PER_EP of each endpoint; paid by the endpoints' steps */
+    while ((i = nof_queue_pop(&nic->combines, &all)) != NOF_NIL) {
+        struct nof_combined ended;
+        if (nof_combine_go(nic, i, &ended))
+            piece_ended(nic, &ended);
+    }
+}
+
 static void begin(struct nof_nic *nic, struct nof_endpoint *ep, struct nof_coll_program *p, uint32_t step)
 {
     switch (nof_coll_step_at(&nic->colls, p, step)->opcode) {
@@ -357,6 +483,10 @@ static void begin(struct nof_nic *nic, struct nof_endpoint *ep, struct nof_coll_
         break;
     case NOF_STEP_RECV:
         begin_recv(nic, ep, p, step);
+        break;
+    case NOF_STEP_REDUCE:
+    case NOF_STEP_COPY:
+        begin_work(nic, ep, p, step);
         break;
     default:
         hand_over(nic, ep, p, step);
@@ -382,9 +512,10 @@ static void tell(struct nof_nic *nic, struct nof_endpoint *ep, struct nof_coll_p
                             .tag = d->tag,
                             .len = d->len,
                             .handle = d->status == NOF_OK ? p->nsteps : d->step};
-    if (d->status != NOF_OK && d->step < p->nsteps &&
-        nof_coll_step_at(&nic->colls, p, d->step)->opcode != NOF_STEP_HOST)
-        comp.peer = nof_coll_step_at(&nic->colls, p, d->step)->peer;
+    if (d->status != NOF_OK && d->step < p->nsteps) {
+        const struct nof_coll_step *s = nof_coll_step_at(&nic->colls, p, d->step);
+        comp.peer = s->opcode == NOF_STEP_SEND || s->opcode == NOF_STEP_RECV ? s->peer : -1;
+    }
     unpromise(nic, p);
     nof_count(nic, ep, d->status == NOF_OK ? NOF_C_COLL_COMPLETED : NOF_C_COLL_FAILED, 1);
     d->state = d->sends > 0 ? NOF_DRIVE_TOLD : NOF_DRIVE_IDLE;
@@ -420,7 +551,7 @@ static void run_failing(struct nof_nic *nic, struct nof_endpoint *ep, struct nof
         nof_recv_unpost(nic, r);
         nof_recv_end(nic, r, NOF_ECANCELED);
     }
-    if (d->recvs == 0)
+    if (d->recvs == 0 && d->pieces == 0 && !d->waits)
         tell(nic, ep, p);
 }
 
@@ -461,6 +592,7 @@ void nof_drive_run(struct nof_nic *nic, struct nof_endpoint *ep)
         if (d->state == NOF_DRIVE_FAILING && !d->queued)
             run_failing(nic, ep, p);
     }
+    run_works(nic, ep);
 }
 
 uint32_t nof_drive_close_bucket(struct nof_nic *nic, struct nof_endpoint *ep, uint32_t bucket)

@@ -4,12 +4,16 @@
  * that begins them as ordinary sends and receives. Their ends come back through nic->taps instead of the ring.
  *
  *   IDLE -> start() -> RUNNING -> all steps done -----------------> COMP_SCHED -> IDLE
- *                              -> a step failed, SCHED_CANCEL -> FAILING: posted receives are taken back, the others end
+ *                              -> a step failed, SCHED_CANCEL -> FAILING: posted receives are taken back, the others and
+ *                                 pieces of steps that work on memory end
  *                                 -> COMP_SCHED -> IDLE, or TOLD while sends of it are under way -> IDLE
  *
  * A start is declined (NOF_EAGAIN), before anything has happened, while the endpoint spills, while it still runs, or when
  * there is no room, beside what every endpoint can count on, for the most messages of one of its rounds. That room is its own until it ends, so no step waits for
  * an object that another rank holds: what a host could have under way at once, its schedule can.
+ *
+ * REDUCE and COPY steps need no object: they go through the NIC in pieces (combine.h), of which every endpoint has some of
+ * its own. Those of a program begin in the order in which they could, and programs of an endpoint take turns.
  *
  * Steps that only the host can do are handed to it (NOF_COMP_SCHED_HOST): HOST steps; receives while the endpoint spills,
  * whose message may be in the library's matcher; and receives whose message is staged already.
@@ -32,6 +36,9 @@ void nof_drive_cancel(struct nof_nic *nic, struct nof_endpoint *ep, const struct
 void nof_drive_run(struct nof_nic *nic, struct nof_endpoint *ep);
 /* A message of a step has ended; as nof_taps.step_ended. */
 void nof_drive_ended(struct nof_nic *nic, struct nof_endpoint *ep, uint64_t cookie, int status, uint64_t len);
+/* A request of a piece has ended; pieces that were put off go on. */
+void nof_drive_dma_done(struct nof_nic *nic, uint32_t combine, int status);
+void nof_drive_retry(struct nof_nic *nic, uint32_t *queue);
 /* The endpoint closes, and nothing of it is under way: its programs in this bucket (0..colls.mask) are freed. Returns how
  * many there were. */
 uint32_t nof_drive_close_bucket(struct nof_nic *nic, struct nof_endpoint *ep, uint32_t bucket);

@@ -7,7 +7,24 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/pool.h"
+#include "coll_engine.h"
 #include "nof/program.h"
+
+#define NOF_COMBINES_PER_EP 2u /* pieces of REDUCE and COPY steps that may be under way at once */
+
+enum nof_combine_part { NOF_COMBINE_READ = 0, NOF_COMBINE_COMPUTE, NOF_COMBINE_WRITE, NOF_COMBINE_DONE };
+
+struct nof_combine { /* such a piece; combine.h says how it goes on */
+    struct nof_obj obj;
+    uint16_t ep;
+    uint8_t part; /* enum nof_combine_part: what comes next, or is pending */
+    uint8_t op; /* enum nof_reduce_op */
+    uint8_t type; /* enum nof_reduce_type; NONE: a copy */
+    uint32_t bytes;
+    uint32_t program, step;
+    uint64_t from, to; /* addresses of the rank */
+};
 
 enum nof_drive_state {
     NOF_DRIVE_IDLE = 0,
@@ -24,6 +41,12 @@ struct nof_drive { /* as many as programs, of the same index */
     uint32_t recv; /* the START, until its completion */
     uint32_t handed; /* receives that the host does: those behind them are its, too, or they would overtake */
     uint32_t sends, recvs; /* of its messages, under way at this NIC */
+    struct nof_coll_queue
+        works; /* REDUCE and COPY steps that have begun and have bytes that are not on their way; */
+    uint64_t work_at; /* of the first: how many are, */
+    uint32_t pieces; /* in so many pieces, of all */
+    bool waits; /* in endpoint.works, through: */
+    uint32_t works_next;
     uint32_t look; /* FAILING: the step that is looked at next */
     int32_t status; /* of the first step that failed; */
     uint32_t step; /* that one, */

@@ -105,6 +105,7 @@
     X(COLL_DECLINED, "coll.declined", "count", \
       "STARTs that the NIC declined; why the library did not ask: MPI_T, library.collectives_host_*") \
     X(COLL_HOST_STEPS, "coll.host_steps", "count", "steps of collectives that the host was asked to do") \
+    X(COLL_REDUCED_BYTES, "coll.reduced_bytes", "bytes", "results of reductions that the NIC did") \
     X(SLEEPS, "core.sleeps", "count", "times the NIC core slept") \
     X(PAUSE_NS, "host.pause_ns", "ns", \
       "longest turn of the core behind which descriptors of the rank waited, its own time (nofd " \

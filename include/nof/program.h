@@ -16,6 +16,11 @@
  * done: cycles cannot be written. Steps that may begin do so in the order of the program. A SEND is done when its buffer is
  * the host's again, a RECV when the bytes are in its buffer.
  *
+ * REDUCE and COPY work on the rank's memory alone, in pieces whose order is not told: the ranges of one are the same or do
+ * not overlap. to[i] = from[i] op to[i], with the bits of nof/reductions.h as a thread computes them that rounds to nearest and
+ * keeps denormal numbers; done when the result is in memory. A range that cannot be read or written is an error of the
+ * schedule; what has been written stays.
+ *
  * HOST steps, and RECV steps of an endpoint that spills (desc.h), are the host's to do: COMP_SCHED_HOST names the step, and
  * SCHED_CONTINUE with its status ends it.
  *
@@ -42,6 +47,8 @@ enum nof_step_opcode {
     NOF_STEP_RECV = 2, /* from `peer`, into them */
     NOF_STEP_FENCE = 3, /* all other fields 0 or NONE */
     NOF_STEP_HOST = 4, /* likewise, but for `after`: the host knows what it is */
+    NOF_STEP_REDUCE = 5, /* `len` bytes, whole elements: to base + offset out of it and from_base + from */
+    NOF_STEP_COPY = 6, /* `len` bytes: to base + offset from from_base + from */
 };
 
 enum nof_step_flag {
@@ -52,14 +59,17 @@ enum nof_step_flag {
 struct nof_program_step {
     uint8_t opcode;
     uint8_t flags;
-    uint8_t elem; /* SEND: enum nof_elem */
+    uint8_t elem; /* SEND: enum nof_elem; REDUCE: enum nof_reduce_type */
     uint8_t base; /* 0..NOF_PROGRAM_BASES-1 */
     int32_t peer; /* job rank */
     int64_t offset; /* bytes; addresses are computed modulo 2^64 */
     uint64_t len; /* bytes; of a RECV: its capacity */
     uint32_t layout, layout_generation;
     uint16_t after[2]; /* NOF_STEP_NONE: no such step */
-    uint8_t reserved[12]; /* 0 */
+    uint8_t op; /* REDUCE: enum nof_reduce_op */
+    uint8_t from_base; /* REDUCE, COPY: as base */
+    uint8_t reserved[2]; /* 0 */
+    int64_t from; /* REDUCE, COPY: as offset */
 };
 
 struct nof_program_head {

@@ -230,8 +230,8 @@ static struct guard_op *owner(struct guard *g, unsigned rank, int write, const s
 {
     for (unsigned i = 0; i < GUARD_OPS; i++) {
         struct guard_op *op = &g->op[i];
-        if (op->state == GUARD_LIVE && op->rank == rank && is_recv(op) == (write != 0) &&
-            (write || op->opcode == NOF_COMP_SEND) && within(op, seg))
+        bool may = write ? is_recv(op) : op->opcode == NOF_COMP_SEND || op->read;
+        if (op->state == GUARD_LIVE && op->rank == rank && may && within(op, seg))
             return op;
     }
     return NULL;

@@ -57,6 +57,7 @@ struct guard_op {
     uint8_t state; /* enum guard_state */
     uint8_t opcode; /* of the completion that ends it */
     uint8_t anywhere; /* it names a layout that only the host knows */
+    uint8_t read; /* a receive whose memory is read, too: steps of a program work on it */
     uint8_t granted; /* a GRANT has come, and: */
     uint16_t rank;
     uint16_t ends; /* completions that may have been this one's: its cookie is not its own */

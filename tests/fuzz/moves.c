@@ -5,6 +5,7 @@
 
 #include "nof/layout.h"
 #include "nof/program.h"
+#include "nof/reductions.h"
 
 #define LAYOUT_AREA 256u /* bytes of the program area for each */
 #define SIZE 4 /* ranks of job A */
@@ -300,7 +301,25 @@ static void introduce(struct guard *g, unsigned rank, const uint8_t *rec, int wi
     submit(g, rank, NULL, &d, rec, wild);
 }
 
-/* Sends, receives, fences and steps of the host, each with bytes of its own. */
+/* A reduction or copy: from the sends' bytes to those of the receives. */
+static void work(struct nof_program_step *s, uint8_t say, uint64_t bytes)
+{
+    static const struct {
+        uint8_t op, type;
+    } some[] = {{NOF_REDUCE_SUM, NOF_REDUCE_F64},
+                {NOF_REDUCE_BXOR, NOF_REDUCE_U8},
+                {NOF_REDUCE_MINLOC, NOF_REDUCE_F32_I32},
+                {NOF_REDUCE_PROD, NOF_REDUCE_C128}};
+    s->base = 1;
+    s->len = bytes;
+    if (s->opcode == NOF_STEP_COPY)
+        return;
+    s->op = some[say >> 6].op;
+    s->elem = some[say >> 6].type;
+    s->len -= s->len % nof_reduce_bytes(s->elem);
+}
+
+/* Sends, receives, fences, steps of the host, reductions and copies, each with bytes of its own. */
 static void program_open(struct guard *g, unsigned rank, const uint8_t *rec, uint32_t name, int wild)
 {
     struct {
@@ -317,7 +336,11 @@ static void program_open(struct guard *g, unsigned rank, const uint8_t *rec, uin
         struct nof_program_step *s = &p.step[i];
         uint8_t say = (uint8_t)(rec[MOVE_TARGET] + rec[MOVE_ELEM] * (i + 1u));
         s->after[0] = s->after[1] = NOF_STEP_NONE;
-        s->opcode = say % 16 == 15 ? NOF_STEP_HOST : say % 8 == 7 ? NOF_STEP_FENCE : 1 + say % 2;
+        s->opcode = say % 16 == 15  ? NOF_STEP_HOST
+                    : say % 8 == 7  ? NOF_STEP_FENCE
+                    : say % 16 == 6 ? NOF_STEP_REDUCE
+                    : say % 32 == 5 ? NOF_STEP_COPY
+                                    : 1 + say % 2;
         if (s->opcode == NOF_STEP_FENCE) {
             fence = i + 1;
             continue;
@@ -326,10 +349,15 @@ static void program_open(struct guard *g, unsigned rank, const uint8_t *rec, uin
             s->after[say >> 7] = (uint16_t)(fence + say % (i - fence));
         if (s->opcode == NOF_STEP_HOST)
             continue;
+        s->offset = (int64_t)(i * mine->each);
+        if (s->opcode == NOF_STEP_REDUCE || s->opcode == NOF_STEP_COPY) {
+            s->from = s->offset;
+            work(s, say, mine->each);
+            continue;
+        }
         s->flags = say & 64 ? NOF_STEP_F_EXACT : 0;
         s->base = s->opcode == NOF_STEP_RECV;
         s->peer = (int32_t)((say >> 2) % SIZE);
-        s->offset = (int64_t)(i * mine->each);
         s->len = mine->each;
     }
     struct nof_desc d = {
@@ -357,6 +385,7 @@ static bool take_buffers(struct guard *g, unsigned rank, struct guard_program *m
         return false;
     }
     recv->state = GUARD_LIVE;
+    recv->read = 1;
     recv->anywhere = send->anywhere = wild != 0;
     mine->cookie = send->desc.cookie = recv->desc.cookie;
     mine->send = send;

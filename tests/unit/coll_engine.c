@@ -12,6 +12,7 @@
 
 #include "coll_engine.h"
 #include "nof/desc.h"
+#include "nof/reductions.h"
 #include "nof/status.h"
 
 #define PROGRAMS 4u
@@ -117,7 +118,7 @@ static void steps_out_of_range_are_refused(void **state)
 {
     static const struct nof_program_step bad[] = {
         {.opcode = 0},
-        {.opcode = NOF_STEP_HOST + 1},
+        {.opcode = NOF_STEP_COPY + 1},
         {.opcode = NOF_STEP_SEND, .flags = 4},
         {.opcode = NOF_STEP_SEND, .elem = NOF_ELEM_COUNT},
         {.opcode = NOF_STEP_RECV, .elem = 1},
@@ -127,7 +128,26 @@ static void steps_out_of_range_are_refused(void **state)
         {.opcode = NOF_STEP_RECV, .len = (uint64_t)INT64_MAX + 1},
         {.opcode = NOF_STEP_RECV, .layout = 1},
         {.opcode = NOF_STEP_RECV, .layout_generation = 1},
-        {.opcode = NOF_STEP_RECV, .reserved = {[11] = 1}},
+        {.opcode = NOF_STEP_RECV, .reserved = {1, 0}},
+        {.opcode = NOF_STEP_COPY, .reserved = {0, 1}},
+        {.opcode = NOF_STEP_RECV, .op = 1},
+        {.opcode = NOF_STEP_HOST, .from = 1},
+        {.opcode = NOF_STEP_FENCE, .from_base = 1},
+        {.opcode = NOF_STEP_COPY, .op = 1},
+        {.opcode = NOF_STEP_COPY, .elem = 1},
+        {.opcode = NOF_STEP_COPY, .flags = NOF_STEP_F_EXACT},
+        {.opcode = NOF_STEP_COPY, .peer = 1},
+        {.opcode = NOF_STEP_COPY, .layout = 1},
+        {.opcode = NOF_STEP_COPY, .base = NOF_PROGRAM_BASES},
+        {.opcode = NOF_STEP_COPY, .from_base = NOF_PROGRAM_BASES},
+        {.opcode = NOF_STEP_COPY, .len = (uint64_t)INT64_MAX + 1},
+        {.opcode = NOF_STEP_REDUCE, .elem = NOF_REDUCE_NONE},
+        {.opcode = NOF_STEP_REDUCE, .elem = NOF_REDUCE_TYPES, .len = 16},
+        {.opcode = NOF_STEP_REDUCE, .elem = UINT8_MAX, .len = 16},
+        {.opcode = NOF_STEP_REDUCE, .elem = NOF_REDUCE_F64, .op = NOF_REDUCE_OPS, .len = 16},
+        {.opcode = NOF_STEP_REDUCE, .elem = NOF_REDUCE_F64, .op = NOF_REDUCE_BAND, .len = 16},
+        {.opcode = NOF_STEP_REDUCE, .elem = NOF_REDUCE_F64, .op = NOF_REDUCE_SUM, .len = 12},
+        {.opcode = NOF_STEP_REDUCE, .elem = NOF_REDUCE_F64, .base = NOF_PROGRAM_BASES, .len = 16},
         {.opcode = NOF_STEP_HOST, .len = 1},
         {.opcode = NOF_STEP_HOST, .peer = 1},
         {.opcode = NOF_STEP_FENCE, .offset = 1},
@@ -150,7 +170,20 @@ static void steps_out_of_range_are_refused(void **state)
                                                 .layout = 7,
                                                 .layout_generation = 8,
                                                 .after = {NOF_STEP_NONE, NOF_STEP_NONE}};
+    *add(0, -1, -1) = (struct nof_program_step){.opcode = NOF_STEP_REDUCE,
+                                                .elem = NOF_REDUCE_F32_I32,
+                                                .op = NOF_REDUCE_MAXLOC,
+                                                .base = NOF_PROGRAM_BASES - 1,
+                                                .from_base = NOF_PROGRAM_BASES - 1,
+                                                .offset = INT64_MIN,
+                                                .from = -3,
+                                                .len = INT64_MAX - 7,
+                                                .after = {NOF_STEP_NONE, NOF_STEP_NONE}};
     assert_int_equal(open_named(1), NOF_OK);
+    const struct nof_coll_step *s = nof_coll_step_at(&all, nof_coll_find(&all, 0, 1, 5), 1);
+    assert_true(s->opcode == NOF_STEP_REDUCE && s->op == NOF_REDUCE_MAXLOC && s->elem == NOF_REDUCE_F32_I32);
+    assert_true(s->from == (uint64_t)-3 && s->from_base == NOF_PROGRAM_BASES - 1);
+    assert_true(s->offset == (uint64_t)INT64_MIN && s->len == INT64_MAX - 7);
 }
 
 static void names_are_of_the_round_and_smaller(void **state)
@@ -214,7 +247,7 @@ static void draw_program(void)
     uint32_t n = 1 + draw(draw(8) == 0 ? 200 : 40), begin = 0;
     clear();
     for (uint32_t i = 0; i < n; i++) {
-        static const uint8_t opcodes[] = {NOF_STEP_SEND, NOF_STEP_RECV, NOF_STEP_HOST};
+        static const uint8_t opcodes[] = {NOF_STEP_SEND, NOF_STEP_RECV, NOF_STEP_HOST, NOF_STEP_COPY};
         if (draw(10) == 0) {
             add(NOF_STEP_FENCE, -1, -1);
             begin = i + 1;
@@ -222,7 +255,7 @@ static void draw_program(void)
         }
         int before = i > begin && draw(3) > 0 ? (int)(begin + draw(i - begin)) : -1;
         int other = i > begin && draw(3) == 0 ? (int)(begin + draw(i - begin)) : -1;
-        add(opcodes[draw(3)], before, other);
+        add(opcodes[draw(4)], before, other);
     }
 }
 
@@ -260,7 +293,8 @@ static void expect_stuck(const uint8_t *state_of)
 static void run(struct nof_coll_program *q, uint32_t give_up)
 {
     uint8_t state_of[NOF_PROGRAM_STEPS_MAX] = {0}; /* 1: begun, 2: ended */
-    uint32_t live[NOF_PROGRAM_STEPS_MAX], nlive = 0, work = 0, names = 0, most[5] = {0}, now[5] = {0};
+    uint32_t live[NOF_PROGRAM_STEPS_MAX], nlive = 0, work = 0, names = 0, most[NOF_STEP_COPY + 1] = {0},
+                                          now[NOF_STEP_COPY + 1] = {0};
     for (uint32_t i = 0; i < p.head.nsteps; i++)
         for (unsigned k = 0; k < 2; k++)
             names += p.step[i].after[k] != NOF_STEP_NONE;

@@ -191,6 +191,26 @@ static void carve_grants(struct carver *c, struct nof_nic *nic)
     }
 }
 
+static void carve_clearance(struct carver *c, struct nof_nic *nic)
+{
+    struct nof_clearance *clear = &nic->clearance;
+    clear->flow = carve(c, nic->cfg.max_peers, sizeof *clear->flow);
+    /* bound: NOF_CLEAR_CLASSES, 2; paid by set-up */
+    for (unsigned k = 0; k < NOF_CLEAR_CLASSES; k++)
+        clear->turns[k] = carve(c, nic->cfg.max_endpoints, sizeof *clear->turns[k]);
+    if (clear->flow == NULL)
+        return;
+    memset(clear->flow, 0xff, nic->cfg.max_peers * sizeof *clear->flow);
+    clear->out = NOF_NIL;
+    /* bound: NOF_CLEAR_CLASSES, 2; paid by set-up */
+    for (unsigned k = 0; k < NOF_CLEAR_CLASSES; k++) {
+        clear->eps[k] = NOF_NIL;
+        /* bound: endpoints; paid by set-up */
+        for (uint32_t i = 0; i < nic->cfg.max_endpoints; i++)
+            clear->turns[k][i] = (struct nof_clear_turns){.recvs = NOF_NIL};
+    }
+}
+
 /* Every local frame gets its body, for good. */
 static void set_bodies(struct nof_nic *nic, uint8_t *bodies, uint32_t n)
 {
@@ -257,6 +277,7 @@ size_t nof_arena_carve(const struct nof_nic_config *cfg, void *mem, struct nof_n
     uint32_t *held = carve(&c, z.blocks, sizeof *held);
     uint8_t *bodies = carve(&c, z.locals, NOF_LOCAL_BODY);
     carve_grants(&c, nic);
+    carve_clearance(&c, nic);
     void *data = carve(&c, z.blocks, NOF_NETMEM_BLOCK);
     if (mem == NULL)
         return c.used;

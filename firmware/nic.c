@@ -14,6 +14,7 @@
 #include "compress/pack.h"
 #include "descriptors.h"
 #include "dispatch.h"
+#include "flow/clearance.h"
 #include "flow/job.h"
 #include "flow/link.h"
 #include "flow/peer.h"
@@ -135,6 +136,7 @@ int nof_nic_init(void *mem, size_t mem_bytes, const struct nof_nic_config *cfg,
     for (unsigned i = 0; i < NOF_FEATURE_COUNT; i++)
         nic->features[i] = nof_feature_info[i].initial;
     nof_grants_set(nic);
+    nof_clearance_set(nic);
     nic->ring = NOF_NIL;
     nic->busy_flows = NOF_NIL;
     nic->local_queue = NOF_NIL;
@@ -203,6 +205,8 @@ static void run(struct nof_nic *nic, unsigned budget)
 {
     unsigned sent = 0;
     retry(nic);
+    if (nic->clearance.waiting > 0)
+        nof_rndv_clear(nic);
     for (unsigned round = 0; round < LOCAL_ROUNDS; round++) {
         if (nic->dma_released)
             nof_rndv_blocks(nic);
@@ -220,6 +224,7 @@ static void run(struct nof_nic *nic, unsigned budget)
         nof_job_drain(nic);
     else
         nic->drain_late = 0;
+    nic->counters[NOF_C_CLEAR_BYTES] = nic->clearance.out_bytes;
     nic->counters[NOF_C_NETMEM_BYTES] = (uint64_t)nic->netmem.used * NOF_NETMEM_BLOCK;
     nic->counters[NOF_C_NETMEM_PEAK_BYTES] = (uint64_t)nic->netmem.peak * NOF_NETMEM_BLOCK;
     nof_transport_flush(nic->transport);
@@ -279,7 +284,7 @@ static bool more_to_do(const struct nof_nic *nic)
 {
     return (nic->ring & nic->local_queue & nic->write_later & nic->combine_later & nic->chores &
             nic->stale_ctls) != NOF_NIL ||
-           (nic->dma_released | nic->busy_later | nic->drain_late) != 0;
+           (nic->dma_released | nic->busy_later | nic->drain_late) != 0 || nof_clearance_ready(nic);
 }
 
 bool nof_nic_poll(struct nof_nic *nic, uint64_t now_ns, unsigned budget_frames)
@@ -307,6 +312,9 @@ uint64_t nof_nic_next_deadline(const struct nof_nic *nic)
     uint64_t at = nof_transport_next_deadline(nic->transport);
     if (nic->retry_ns != 0 && nic->retry_ns < at)
         at = nic->retry_ns;
+    uint64_t lapses = nof_clearance_deadline(nic);
+    if (lapses < at)
+        at = lapses;
     if (more_to_do(nic))
         at = nic->now_ns;
     return at;
@@ -363,6 +371,7 @@ int nof_nic_feature_set(struct nof_nic *nic, enum nof_feature feature, uint64_t 
         if (nic->eps[i].state == NOF_EP_OPEN)
             nof_watch_set(nic, &nic->eps[i]);
     nof_grants_set(nic);
+    nof_clearance_set(nic);
     return NOF_OK;
 }
 

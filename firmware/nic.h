@@ -159,9 +159,14 @@ enum nof_recv_state {
     NOF_RECV_DONE, /* completion waits for room in the ring */
 };
 
+/* Links of a list of receives that leave it in any order (flow/clearance.c). */
+struct nof_ties {
+    uint32_t next, prev;
+};
+
 /* recv.h and recv.c write it, but for what it goes through on its way: matching (match.c), waiting (recv_wait.c), blocks
  * (reserve.h), pieces that are held (gather.c), a grant before its call (granted.c), writes (write.c), what is allowed
- * (rendezvous.c), a question (question.c). */
+ * (rendezvous.c), what counts of that (clearance.c), a question (question.c). */
 struct nof_recv {
     struct nof_obj obj;
     uint8_t state;
@@ -224,6 +229,11 @@ struct nof_recv {
                 uint32_t chain; /* STORED: the one that is still coming in */
             };
             int32_t status;
+            uint32_t clear_bytes; /* RNDV: cleared, and counted until they come (flow/clearance.h) */
+            uint64_t cleared_ns; /* when */
+            struct nof_ties clear_out, clear_turn, clear_flow;
+            uint8_t clear_waits; /* until more may be cleared; and: */
+            uint8_t clear_stands; /* in clear_turn, too */
         };
         struct nof_comp comp;
     };
@@ -490,6 +500,31 @@ struct nof_local_frame {
     uint8_t *body;
 };
 
+enum { NOF_CLEAR_CLASSES = 2 }; /* steps of schedules, and all others */
+
+struct nof_clear_turns { /* of an endpoint, in one class */
+    uint32_t recvs; /* tail of those whose turns come, through clear_turn */
+    uint32_t next; /* in the ring of endpoints, and: */
+    uint32_t listed;
+    uint32_t spent; /* bytes of this turn of it */
+};
+
+/* What senders of other NICs may have under way to us, see flow/clearance.h. */
+struct nof_clearance {
+    uint64_t budget_bytes; /* UINT64_MAX: none */
+    uint32_t window_bytes, alone_bytes; /* that one receive may be ahead: among others, and alone */
+    uint64_t lapse_ns;
+    uint64_t out_bytes; /* cleared, counted, not here */
+    uint32_t out; /* tail of their receives, through clear_out */
+    uint32_t active; /* receives that count or wait; */
+    uint32_t waiting; /* of those, that wait */
+    uint32_t link; /* that all active ones come over; NOF_NIL: several */
+    uint32_t eps[NOF_CLEAR_CLASSES]; /* tails of the rings of endpoints with receives that wait */
+    uint64_t served[NOF_CLEAR_CLASSES]; /* bytes, since both classes have some that wait */
+    struct nof_clear_turns *turns[NOF_CLEAR_CLASSES]; /* of each endpoint */
+    uint32_t *flow; /* of each peer: tail of its receives that wait, through clear_flow */
+};
+
 /* Pieces for one receive that will be written with one request. */
 struct nof_gather {
     uint32_t recv; /* NOF_NIL: empty */
@@ -570,6 +605,7 @@ struct nof_nic {
     uint32_t sends_live; /* not completed yet */
     uint32_t early_whole; /* receives that were granted early and wait for nothing but their receive */
     struct nof_grants grants;
+    struct nof_clearance clearance;
     struct nof_gather gather;
     struct nof_read *scratch; /* for reads that are done at once */
     struct nof_segment *segs; /* both lists of the request that is being made */

@@ -213,7 +213,7 @@ void nof_drive_ended(struct nof_nic *nic, struct nof_endpoint *ep, uint64_t cook
 {
     struct nof_coll_program *p = nof_coll_at(&nic->colls, (uint32_t)(cookie >> 16) & 0xffffffu);
     struct nof_drive *d = drive_of(nic, p);
-    uint32_t step = (uint32_t)cookie & 0xffffu;
+    uint32_t step = nof_drive_step(cookie);
     bool sends = nof_coll_step_at(&nic->colls, p, step)->opcode == NOF_STEP_SEND;
     if (sends) {
         d->sends--;

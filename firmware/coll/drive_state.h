@@ -57,4 +57,10 @@ struct nof_drive { /* as many as programs, of the same index */
     uint64_t base[NOF_PROGRAM_BASES];
 };
 
+/* Of the operation of a step: which step of its program. */
+static inline uint32_t nof_drive_step(uint64_t cookie)
+{
+    return (uint32_t)cookie & 0xffffu;
+}
+
 #endif

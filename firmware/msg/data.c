@@ -4,6 +4,7 @@
 #include "msg/deliver.h"
 #include "msg/granted.h"
 #include "msg/recv.h"
+#include "msg/rendezvous.h"
 
 /* It is kept, until all is here and a receive wants it. */
 static void take_early(struct nof_nic *nic, struct nof_recv *r, uint64_t offset, const uint8_t *data,
@@ -42,6 +43,7 @@ int nof_data_rx(struct nof_nic *nic, struct nof_peer *peer, const struct nof_wir
         return NOF_OK;
     }
     nof_recv_came(r, n);
+    nof_rndv_came(nic, r, n);
     if (last)
         nof_recv_arrived(r);
     if (r->early)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "msg/recv.h"
 
+#include "flow/clearance.h"
 #include "flow/incoming.h"
 #include "flow/link.h"
 #include "flow/peer.h"
@@ -132,6 +133,7 @@ void nof_recv_end(struct nof_nic *nic, struct nof_recv *r, int status)
     if (r->state == NOF_RECV_ENDING || r->state == NOF_RECV_FREE)
         return;
     nof_recv_unlist(nic, r);
+    nof_clearance_leave(nic, r);
     if (r->early && nof_granted_end(nic, r))
         return;
     nof_gather_forget(nic, r);

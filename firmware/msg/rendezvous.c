@@ -10,6 +10,7 @@
 #define RESERVE_MOST 320u /* blocks: two requests of 64 KiB, so that one fills while one is written */
 #define RESERVE_LEAST 16u
 #define AGAIN_STEPS 16u /* to repeat a frame */
+#define CLEARS 64u /* at once */
 
 static void send_cts(struct nof_nic *nic, struct nof_recv *r)
 {
@@ -32,6 +33,29 @@ static uint64_t reach(const struct nof_recv *r)
     return end < r->wanted ? end : r->wanted;
 }
 
+/* How far it could go, if nobody else were there. */
+static uint64_t goal(const struct nof_recv *r)
+{
+    return r->reserved_blocks > 0 && !r->early ? reach(r) : r->wanted;
+}
+
+static void allow(struct nof_nic *nic, struct nof_recv *r, uint64_t to)
+{
+    if (to <= r->allowed && r->wanted > 0)
+        return;
+    r->allowed = to;
+    send_cts(nic, r);
+}
+
+/* It could begin. A parked send is called back first. */
+static void let_begin(struct nof_nic *nic, struct nof_recv *r)
+{
+    if (r->parked)
+        send_cts(nic, r);
+    else
+        allow(nic, r, nof_clearance_ask(nic, r, goal(r)));
+}
+
 /* Blocks for the first bytes; false: there are none now. */
 static bool reserve(struct nof_nic *nic, struct nof_recv *r)
 {
@@ -51,8 +75,7 @@ static void grant(struct nof_nic *nic, struct nof_recv *r)
         nof_recv_wait_for_blocks(nic, r);
         return;
     }
-    r->allowed = needs_blocks ? reach(r) : r->wanted;
-    send_cts(nic, r);
+    let_begin(nic, r);
 }
 
 void nof_rndv_begin(struct nof_nic *nic, struct nof_recv *r, uint64_t handle, bool parked)
@@ -68,20 +91,25 @@ void nof_rndv_early(struct nof_nic *nic, struct nof_recv *r, uint64_t handle)
 {
     nof_recv_rendezvous(r, handle, false);
     nof_recv_list(nic, r);
-    r->allowed = r->wanted;
-    send_cts(nic, r);
+    let_begin(nic, r);
 }
 
 void nof_rndv_window(struct nof_nic *nic, struct nof_recv *r)
 {
-    uint64_t end = reach(r);
-    if (r->reserved_blocks == 0 || r->allowed >= end)
+    uint64_t end = goal(r);
+    if (r->allowed >= end)
         return;
     uint64_t half = (uint64_t)r->reserved_blocks * NOF_RESERVE_BYTES_PER_BLOCK / 2;
-    if (end - r->allowed < half && end < r->wanted)
+    if (end < r->wanted && end - r->allowed < half)
         return;
-    r->allowed = end;
-    send_cts(nic, r);
+    allow(nic, r, nof_clearance_ask(nic, r, end));
+}
+
+void nof_rndv_clear(struct nof_nic *nic)
+{
+    struct nof_recv *r;
+    for (unsigned n = 0; n < CLEARS && (r = nof_clearance_next(nic)) != NULL; n++)
+        allow(nic, r, nof_clearance_give(nic, r, goal(r)));
 }
 
 static void serve_waiting(struct nof_nic *nic, struct nof_endpoint *ep)
@@ -89,8 +117,7 @@ static void serve_waiting(struct nof_nic *nic, struct nof_endpoint *ep)
     /* bound: receives that the released blocks are enough for; paid by the endpoint, by its share of the blocks */
     for (struct nof_recv *r; (r = nof_recv_wait_first(nic, ep)) != NULL && reserve(nic, r);) {
         nof_recv_wait_leave(nic, r);
-        r->allowed = reach(r);
-        send_cts(nic, r);
+        let_begin(nic, r);
     }
 }
 

@@ -4,10 +4,12 @@
  * the last one with F_LAST and the length of the message -> complete.
  *
  * `allowed` is everything at once when the host copies inline. Else it runs ahead of what the host
- * has by the blocks that the receive has reserved, and further CTS frames move it. */
+ * has by the blocks that the receive has reserved, and further CTS frames move it. Both only so far as the NIC's
+ * budget reaches (flow/clearance.h), and the first CTS may have to wait for that. */
 #ifndef NOF_RENDEZVOUS_H
 #define NOF_RENDEZVOUS_H
 
+#include "flow/clearance.h"
 #include "nic.h"
 
 /* r is matched (nof_recv_matched): ask the sender. parked: `handle` is its host's cookie. */
@@ -16,6 +18,15 @@ void nof_rndv_begin(struct nof_nic *nic, struct nof_recv *r, uint64_t handle, bo
 void nof_rndv_early(struct nof_nic *nic, struct nof_recv *r, uint64_t handle);
 /* r->written has grown: let the sender go on. */
 void nof_rndv_window(struct nof_nic *nic, struct nof_recv *r);
+/* r->received has grown by n: likewise. */
+static inline void nof_rndv_came(struct nof_nic *nic, struct nof_recv *r, uint32_t n)
+{
+    nof_clearance_came(nic, r, n);
+    if (nof_clearance_low(nic, r))
+        nof_rndv_window(nic, r);
+}
+/* Receives that wait for their clearance. */
+void nof_rndv_clear(struct nof_nic *nic);
 /* Blocks have come back: receives that wait for some. */
 void nof_rndv_blocks(struct nof_nic *nic);
 /* Receives that wait for a while (recv_wait.h): ask again, for as many as the steps of their endpoints reach. */

@@ -33,6 +33,12 @@
     X(REORDERED, "path.reordered", "frames", "received out of order and kept") \
     X(PROBES_TX, "path.probes_tx", "frames", "liveness and MTU probes sent") \
     X(CREDIT_STALLS, "flow.credit_stalls", "count", "times a flow had to wait for credit") \
+    X(CLEAR_BYTES, "clear.bytes", "G", \
+      "rendezvous payload that counts as under way to this NIC (grant_bytes)") \
+    X(CLEAR_WAITS, "clear.waits", "count", \
+      "times a rendezvous had to wait for payload of others to come first") \
+    X(CLEAR_LAPSED, "clear.lapsed", "count", \
+      "times what a sender was cleared to send counted no more, and had not all come") \
     X(MSGS_TX, "msg.tx", "messages", "messages sent") \
     X(MSG_BYTES_TX, "msg.tx_bytes", "bytes", "payload of those") \
     X(MSGS_RX, "msg.rx", "messages", "messages received") \

@@ -38,6 +38,12 @@
       "which lines of the staging area are replaced first: those that a receive has taken, or the others") \
     X(DRR_QUANTUM, "drr_quantum_bytes", NUMBER, 32768, 1500, 1048576, "bytes", \
       "share of the link an endpoint gets per round") \
+    X(GRANT_BYTES, "grant_bytes", NUMBER, 28672, 0, 268435456, "bytes", \
+      "rendezvous payload that senders of other NICs may have under way to this one before others must " \
+      "wait; 0: " \
+      "no bound") \
+    X(GRANT_US, "grant_us", NUMBER, 50, 0, 10000, "us", \
+      "grant_bytes is at least what the link carries in this time; of a link of unknown rate, 1 MiB") \
     X(COMPRESSION, "compression", CHOICE, 2, 0, 2, "off|on|adaptive", \
       "floating-point and integer payload is compressed on the wire; adaptive: where that is faster") \
     X(COMPRESSION_MIN, "compression_min_bytes", NUMBER, 1024, 64, 1073741824, "bytes", \

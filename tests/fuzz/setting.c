@@ -107,6 +107,16 @@ static uint64_t value_of(unsigned which, uint8_t v)
     }
 }
 
+/* Of the same byte as congestion, whose lowest bit that takes. */
+static void set_clearance(struct guard *g, uint8_t value)
+{
+    static const uint64_t bytes[] = {28672, 1, 5000, 0};
+    for (unsigned i = 0; i < g->nics; i++)
+        if (nof_nic_feature_set(world_nic(g->w, i), NOF_F_GRANT_BYTES, bytes[value / 2 % 4]) != NOF_OK ||
+            nof_nic_feature_set(world_nic(g->w, i), NOF_F_GRANT_US, value / 8 % 2 ? 0 : 50) != NOF_OK)
+            guard_fail("clearance cannot be set");
+}
+
 void setting_change(struct guard *g, uint8_t which, uint8_t value)
 {
     static const int feature[] = {[SETTING_PREDICTION] = NOF_F_PREDICTION,
@@ -124,6 +134,8 @@ void setting_change(struct guard *g, uint8_t which, uint8_t value)
                                   [SETTING_EARLY] = NOF_F_EARLY_BYTES,
                                   [SETTING_CONGESTION] = NOF_F_CONGESTION};
     which = (uint8_t)(1 + which % SETTING_CONGESTION);
+    if (which == SETTING_CONGESTION)
+        set_clearance(g, value);
     if (feature[which] >= 0) {
         for (unsigned i = 0; i < g->nics; i++)
             if (nof_nic_feature_set(world_nic(g->w, i), (enum nof_feature)feature[which],

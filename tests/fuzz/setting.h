@@ -23,7 +23,7 @@ enum setting_byte {
     SETTING_MIN,
     SETTING_DEFERRED,
     SETTING_EARLY,
-    SETTING_CONGESTION,
+    SETTING_CONGESTION, /* and, from its second bit on, what may be under way (flow/clearance.h) */
 };
 
 #define SETTING_WORLDS 12u

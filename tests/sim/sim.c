@@ -135,6 +135,18 @@ static void set_prediction(struct nof_world *w)
                 nof_cluster_fail(w->cluster, "a feature is refused");
 }
 
+/* What senders may have under way. Drawn beside the world's own numbers, as above. */
+static void set_clearance(struct nof_world *w)
+{
+    struct nof_rng aside = {.state = nof_rng_mix(w->rng.state ^ 0xc1ea4)};
+    uint64_t bytes = ONE_OF(&aside, 0, 1, 5000, 28672, 28672, 150000);
+    uint64_t us = nof_rng_chance(&aside, 30) ? 50 : 0;
+    for (unsigned i = 0; i < nof_cluster_nnics(w->cluster); i++)
+        if (nof_nic_feature_set(nof_cluster_nic(w->cluster, i), NOF_F_GRANT_BYTES, bytes) != NOF_OK ||
+            nof_nic_feature_set(nof_cluster_nic(w->cluster, i), NOF_F_GRANT_US, us) != NOF_OK)
+            nof_cluster_fail(w->cluster, "a feature is refused");
+}
+
 static void populate(struct nof_world *w)
 {
     unsigned per_nic = (unsigned)nof_rng_between(&w->rng, 2, 4);
@@ -236,6 +248,7 @@ void nof_sim_run(uint64_t seed, FILE *trace, struct nof_sim_result *result_out)
     }
     set_features(w);
     set_prediction(w);
+    set_clearance(w);
     populate(w);
     run_phases(w);
     report(w, result_out);

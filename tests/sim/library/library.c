@@ -82,6 +82,7 @@ static void configure(struct nof_rng *r, struct nof_cluster_config *cfg, unsigne
 static void set_features(struct run *w)
 {
     struct nof_rng *r = &w->rng;
+    struct nof_rng aside = {.state = nof_rng_mix(w->rng.state ^ 0xc1ea4)};
     bool predict = nof_rng_chance(r, 30);
     const uint64_t value[][2] = {
         {NOF_F_EAGER_MAX, ONE_OF(r, 0, 1000, 16384, 16384, 65536)},
@@ -95,6 +96,8 @@ static void set_features(struct run *w)
         {NOF_F_LOOKAHEAD, ONE_OF(r, 1, 8, 64)},
         {NOF_F_STAGE_BYTES, ONE_OF(r, 0, 5000, 40000, 262144)},
         {NOF_F_EARLY_BYTES, ONE_OF(r, 0, 70000, 1048576)},
+        {NOF_F_GRANT_BYTES, ONE_OF(&aside, 0, 1, 5000, 28672, 28672, 150000)},
+        {NOF_F_GRANT_US, nof_rng_chance(&aside, 30) ? 50 : 0},
     };
     for (unsigned i = 0; i < nof_cluster_nnics(w->cluster); i++)
         for (unsigned k = 0; k < sizeof(value) / sizeof(value[0]); k++)

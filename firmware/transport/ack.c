@@ -2,7 +2,8 @@
  *
  * Acknowledgements, both ways. Every frame carries the next packet number expected; an ACKS frame
  * adds the bitmap of what came beyond a gap. Owed are: at once after a gap, a duplicate, or when
- * the sender asks; after NOF_ACK_EVERY frames; or ack_delay_us after the first. */
+ * the sender asks; after NOF_ACK_EVERY frames; or ack_delay_us after the first, on a slow link the time of
+ * NOF_ACK_SLOW_FRAMES, or there would be one for every frame. */
 #include "transport/state.h"
 
 static uint64_t delay_us(const struct nof_path *p)

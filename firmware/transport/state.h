@@ -34,6 +34,8 @@
 #define NOF_SENT_SLACK 64u /* sent map entries beyond the configured number, for urgent frames */
 #define NOF_URGENT_FRAMES 8u /* frames beyond the congestion window for urgent ones, per path */
 #define NOF_TOMBSTONES 64u
+#define NOF_ACK_SLOW_FRAMES 4u /* of a link so slow that they take longer than ack_delay_us, and that: */
+#define NOF_ACK_SLOW_NS 500000u /* is how long they may take: half of the least timeout */
 #define NOF_ACK_EVERY 16u /* frames that are acknowledged at the latest together */
 #define NOF_SPARE_FRAMES 4u
 #define NOF_PORT_RETRY_NS 5000u /* port busy or frame pool empty: look again after this */
@@ -287,11 +289,22 @@ static inline uint16_t nof_ack_delay_field(const struct nof_path *p)
     return us < UINT16_MAX ? (uint16_t)us : UINT16_MAX;
 }
 
+/* How long an acknowledgement may wait. */
+static inline uint64_t nof_ack_delay_ns(const struct nof_transport *t)
+{
+    uint64_t ns = t->features[NOF_F_ACK_DELAY] * NOF_US;
+    uint64_t slow_ns = (uint64_t)NOF_ACK_SLOW_FRAMES * t->pacer.frame_ns;
+
+    if (slow_ns > NOF_ACK_SLOW_NS)
+        slow_ns = NOF_ACK_SLOW_NS;
+    return ns == 0 || ns >= slow_ns ? ns : slow_ns;
+}
+
 /* A reliable frame has come. The rules are in ack.c. */
 static inline void nof_ack_owe(struct nof_path *p, bool at_once)
 {
     if (p->ack_pending == 0)
-        p->ack_due_ns = p->t->now_ns + p->t->features[NOF_F_ACK_DELAY] * NOF_US;
+        p->ack_due_ns = p->t->now_ns + nof_ack_delay_ns(p->t);
     if (++p->ack_pending >= NOF_ACK_EVERY || at_once)
         p->ack_now = true;
 }

@@ -1,7 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Who goes through the steps of a collective can be set while it runs, and changes nothing but the counters: the NIC asks
  * for the steps between messages (operations of the program's own, in place), several are under way in an order of each
- * rank's own, persistent ones go on with either. What the NIC cannot do the host does, and says why. */
+ * rank's own, persistent ones go on with either; predefined operations need no rank. What the NIC cannot do the host does,
+ * and says why. */
+#include <fenv.h>
+#include <stdbool.h>
+#include <time.h>
+
 #include "mpitest.h"
 
 static MPI_T_pvar_session session;
@@ -157,6 +162,70 @@ static void kept(int starts)
     OK(MPI_Request_free(&req[1]));
 }
 
+enum { FORMS = 5 };
+
+/* in[k] = rank + k. Where this rank has a result: its sum at place k, of the ranks below `ranks`. */
+static double summed(int ranks, int k)
+{
+    return ranks * (ranks - 1) / 2.0 + (double)ranks * k;
+}
+
+static int begin_form(int form, const double *in, double *out, int count, MPI_Request *req)
+{
+    if (form == 0)
+        return MPI_Iallreduce(in, out, count, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD, req);
+    if (form == 1)
+        return MPI_Ireduce(in, out, count, MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD, req);
+    if (form == 2)
+        return MPI_Ireduce_scatter_block(in, out, count, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD, req);
+    if (form == 3)
+        return MPI_Iscan(in, out, count, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD, req);
+    return MPI_Iexscan(in, out, count, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD, req);
+}
+
+/* The sums are there though nobody calls MPI: no rank is needed for what is between messages, or behind the last. */
+static void without_a_call(void)
+{
+    static const int counts[] = {1, 1000, 9000, 100000};
+    double *in = malloc((size_t)t_size * 100000 * sizeof(*in)), *out = malloc(100000 * sizeof(*out));
+    CHECK(in != NULL && out != NULL);
+    for (int k = 0; k < t_size * 100000; k++)
+        in[k] = t_rank + k;
+    for (int form = 0; form < FORMS; form++)
+        for (int c = 0; c < 4; c++) {
+            int count = counts[c], first = form == 2 ? t_rank * count : 0;
+            int ranks = form == 3 ? t_rank + 1 : form == 4 ? t_rank : t_size;
+            bool has = form == 1 ? t_rank == 0 : ranks > 0;
+            const volatile double *last = &out[count - 1];
+            MPI_Request req;
+            for (int k = 0; k < count; k++)
+                out[k] = -1;
+            OK(begin_form(form, in, out, count, &req));
+            for (int ms = 0; has && ms < 20000 && *last != summed(ranks, first + count - 1); ms++)
+                nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+            CHECK(!has || *last == summed(ranks, first + count - 1));
+            OK(MPI_Wait(&req, MPI_STATUS_IGNORE));
+            for (int k = 0; has && k < count; k++)
+                CHECK(out[k] == summed(ranks, first + k));
+            OK(MPI_Barrier(MPI_COMM_WORLD));
+        }
+    free(in);
+    free(out);
+}
+
+/* Who rounds otherwise than the NIC adds up by himself. */
+static void rounded_upwards(void)
+{
+    double in = t_rank == 0 ? 1 : 0x1p-60, out;
+    MPI_Request req;
+    int before = fegetround();
+    CHECK(fesetround(FE_UPWARD) == 0);
+    OK(MPI_Iallreduce(&in, &out, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD, &req));
+    OK(MPI_Wait(&req, MPI_STATUS_IGNORE));
+    CHECK(fesetround(before) == 0);
+    CHECK(out > 1);
+}
+
 /* What the NIC is not asked for, and why. */
 static void left_to_the_host(void)
 {
@@ -189,6 +258,8 @@ int main(int argc, char **argv)
     unsigned long long nic = counted("nic"), off = counted("host_off");
     own_operations();
     crossed();
+    without_a_call();
+    rounded_upwards();
     CHECK(counted("nic") > nic + 20 && counted("host_off") == off && counted("host_room") == 0);
     left_to_the_host();
     kept(50);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "nof/program.h"
+#include "nof_private/reduce_kernels.h"
 
 enum { BEGUN = 1, ASKED = 2, DONE = 3 };
 
@@ -53,7 +54,8 @@ static int open_program(const struct nof_desc *d, const void *area, size_t area_
     uint32_t round = 0;
     for (uint32_t i = 0; i < p->nsteps; i++) {
         const struct nof_program_step *s = &p->step[i];
-        REQUIRE(s->opcode >= NOF_STEP_SEND && s->opcode <= NOF_STEP_HOST && s->base < NOF_PROGRAM_BASES);
+        REQUIRE(s->opcode >= NOF_STEP_SEND && s->opcode <= NOF_STEP_COPY && s->base < NOF_PROGRAM_BASES &&
+                s->from_base < NOF_PROGRAM_BASES);
         for (int k = 0; k < 2; k++)
             REQUIRE(s->after[k] == NOF_STEP_NONE || (s->after[k] < i && s->after[k] >= round));
         if (s->opcode == NOF_STEP_FENCE)
@@ -185,6 +187,19 @@ int fake_program_asks(void)
     return 0;
 }
 
+static void work(const struct program *p, const struct nof_program_step *s)
+{
+    void *to = (void *)(uintptr_t)((uint64_t)s->offset + p->start.sched.base[s->base]);
+    const void *from = (const void *)(uintptr_t)((uint64_t)s->from + p->start.sched.base[s->from_base]);
+    if (s->opcode == NOF_STEP_COPY) {
+        REQUIRE(s->op == 0 && s->elem == 0);
+        memcpy(to, from, s->len);
+        return;
+    }
+    REQUIRE(nof_reduce_defined(s->op, s->elem) && s->len % nof_reduce_bytes(s->elem) == 0);
+    nof_reduce_kernel_of(s->op, s->elem)(from, to, s->len / nof_reduce_bytes(s->elem));
+}
+
 static void begin(struct program *p, uint32_t i)
 {
     const struct nof_program_step *s = &p->step[i];
@@ -198,7 +213,10 @@ static void begin(struct program *p, uint32_t i)
                          .len = nothing ? 0 : s->len};
     d.addr = (uint64_t)s->offset + p->start.sched.base[s->base];
     p->state[i] = BEGUN;
-    if (s->opcode == NOF_STEP_HOST)
+    if (s->opcode == NOF_STEP_REDUCE || s->opcode == NOF_STEP_COPY) {
+        work(p, s);
+        done(p, i, NOF_OK);
+    } else if (s->opcode == NOF_STEP_HOST)
         ask_host(p, i);
     else if (s->opcode == NOF_STEP_SEND)
         fake_send(&d);

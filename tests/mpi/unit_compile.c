@@ -9,12 +9,18 @@
 #include "coll/step.h"
 #include "nof/desc.h"
 #include "p2p/pt2pt.h"
+#include "type/op.h"
 #include "type/type_layout.h"
 
 static int world_of[] = {4, 9, 2};
 static struct nof_group group = {.size = 3, .world = world_of};
 static struct nof_comm comm = {.group = &group, .rank = 0};
-static struct nof_type ints = {.size = 4, .contiguous = true, .uniform = NOF_REDUCE_I32};
+static struct nof_type ints = {
+    .size = 4, .contiguous = true, .basic = NOF_REDUCE_I32, .uniform = NOF_REDUCE_I32};
+static struct nof_type doubles = {.size = 8, .contiguous = true, .basic = NOF_REDUCE_F64};
+static struct nof_op sum = {.kind = NOF_REDUCE_SUM}, max = {.kind = NOF_REDUCE_MAX},
+                     replace = {.kind = NOF_OP_REPLACE}, user = {.kind = NOF_OP_USER};
+static bool computes_as_nic = true;
 static struct nof_type walked = {.size = 8,
                                  .layout = {.name = 7, .generation = 3, .state = NOF_LAYOUT_READY}};
 static struct nof_type packed = {.size = 8};
@@ -28,6 +34,10 @@ bool nof_pt2pt_place(const struct nof_chan *channel, const struct nof_type *type
     *place_out = (struct nof_pt2pt_place){nof_lib_unconst(buf), type->size * count, type == &walked};
     return type != &packed;
 }
+bool nof_op_computes_as_nic(void)
+{
+    return computes_as_nic;
+}
 uint8_t nof_type_elem(const struct nof_type *type)
 {
     return type == &ints ? NOF_ELEM_I32 : NOF_ELEM_RAW;
@@ -40,7 +50,17 @@ uint8_t nof_type_elem(const struct nof_type *type)
     }
 #define OWN \
     { \
-        .kind = NOF_SCHED_COPY, .type = &ints, .to_type = &ints \
+        .kind = NOF_SCHED_UPDATE \
+    }
+#define REDUCE(op_, type_, count_) \
+    { \
+        .kind = NOF_SCHED_REDUCE, .from = buffer + 8, .to = buffer + 24, .type = type_, .count = count_, \
+        .op = op_ \
+    }
+#define COPY(from_type, count_, to_type_) \
+    { \
+        .kind = NOF_SCHED_COPY, .from = buffer + 16, .to = buffer + 48, .type = from_type, .count = count_, \
+        .to_type = to_type_, .to_count = 99 \
     }
 #define FENCE \
     { \
@@ -64,10 +84,9 @@ static const struct nof_program_step *step(uint32_t i)
 static void is(uint32_t i, enum nof_step_opcode opcode, uint32_t origin, uint16_t after)
 {
     const struct nof_program_step *s = step(i);
-    const uint8_t zero[sizeof(s->reserved)] = {0};
     check(s->opcode == opcode && image.origin[i] == origin);
     check(s->after[0] == after && s->after[1] == NOF_STEP_NONE && s->base == 0);
-    check(memcmp(s->reserved, zero, sizeof(zero)) == 0);
+    check((s->reserved[0] | s->reserved[1]) == 0);
 }
 
 static void rounds(void)
@@ -169,6 +188,71 @@ static void bases(void)
     free(other);
 }
 
+/* What the NIC does by itself, one behind the other, and what comes later behind them. */
+static void works(void)
+{
+    struct nof_step steps[] = {
+        COPY(&ints, 2, &ints), /* before all transfers */
+        TRANSFER(RECV, &ints, 3, 1),
+        FENCE,
+        REDUCE(&sum, &ints, 3),
+        COPY(&doubles, 1, &ints),
+        REDUCE(&max, &doubles, 2),
+        TRANSFER(SEND, &ints, 5, 2), /* 6 */
+        FENCE,
+        REDUCE(&max, &doubles, 2),
+        REDUCE(&user, &ints, 2), /* has the host do both */
+        TRANSFER(SEND, &ints, 5, 2), /* 10 */
+        COPY(&walked, 1, &ints),
+        TRANSFER(SEND, &ints, 5, 2),
+        COPY(&ints, 1, &packed),
+        TRANSFER(SEND, &ints, 5, 2), /* 14 */
+        REDUCE(&replace, &ints, 2),
+        TRANSFER(SEND, &ints, 5, 2),
+        FENCE,
+        REDUCE(&sum, &doubles, 1), /* 18, behind all */
+        COPY(&ints, 2, &ints),
+    };
+    struct nof_sched s = {.comm = &comm, .steps = steps, .count = sizeof(steps) / sizeof(steps[0])};
+    struct nof_request request;
+    s.buffer[0] = buffer + 8;
+    s.buffer[1] = buffer + 24;
+    nof_image_free(&image);
+    check(nof_compile(&s, NULL, &image) == NOF_COMPILED);
+    check(image.begin == 1 && image.end == 17 && image.program->nsteps == 15);
+    const struct nof_program_step *p = step(2);
+    check(p[0].opcode == NOF_STEP_REDUCE && p[0].op == NOF_REDUCE_SUM && p[0].elem == NOF_REDUCE_I32);
+    check(p[0].len == 12 && p[0].after[0] == NOF_STEP_NONE && image.origin[2] == 3);
+    check(image.base[p[0].base] + (uint64_t)p[0].offset == (uintptr_t)(buffer + 24));
+    check(image.base[p[0].from_base] + (uint64_t)p[0].from == (uintptr_t)(buffer + 8));
+    check(image.base[p[0].from_base] == (uintptr_t)(buffer + 8) && p[0].from_base != p[0].base);
+    check(p[1].opcode == NOF_STEP_COPY && p[1].op == 0 && p[1].elem == 0 && p[1].len == 8);
+    check(image.base[p[1].base] + (uint64_t)p[1].offset == (uintptr_t)(buffer + 48));
+    check(image.base[p[1].from_base] + (uint64_t)p[1].from == (uintptr_t)(buffer + 16));
+    check(p[1].after[0] == 2 && p[2].after[0] == 3 && p[3].after[0] == 4);
+    check(p[2].opcode == NOF_STEP_REDUCE && p[2].op == NOF_REDUCE_MAX && p[2].len == 16);
+    check(step(7)->opcode == NOF_STEP_HOST && image.origin[7] == 8 && step(8)->after[0] == 7);
+    check(step(9)->opcode == NOF_STEP_HOST && step(11)->opcode == NOF_STEP_HOST);
+    check(step(13)->opcode == NOF_STEP_HOST && image.origin[13] == 15);
+
+    s.request = &request; /* the rest is the NIC's, too */
+    nof_image_free(&image);
+    check(nof_compile(&s, NULL, &image) == NOF_COMPILED);
+    check(image.end == 20 && image.program->nsteps == 18);
+    check(step(16)->opcode == NOF_STEP_REDUCE && step(16)->len == 8 && step(16)->after[0] == NOF_STEP_NONE);
+    check(step(17)->opcode == NOF_STEP_COPY && step(17)->after[0] == 16 && image.origin[17] == 19);
+
+    computes_as_nic = false; /* sums of integers are the same */
+    nof_image_free(&image);
+    check(nof_compile(&s, NULL, &image) == NOF_COMPILED);
+    check(image.end == 17 && step(2)->opcode == NOF_STEP_HOST && image.origin[2] == 3);
+    steps[5].type = steps[18].type = &ints;
+    nof_image_free(&image);
+    check(nof_compile(&s, NULL, &image) == NOF_COMPILED);
+    check(image.end == 20 && step(4)->opcode == NOF_STEP_REDUCE);
+    computes_as_nic = true;
+}
+
 static void not_compiled(void)
 {
     struct nof_step own[] = {OWN, FENCE, OWN};
@@ -206,6 +290,7 @@ static void many(void)
 int main(void)
 {
     rounds();
+    works();
     bases();
     not_compiled();
     many();

@@ -4,16 +4,19 @@
  *   schedule   own steps | transfers, fences, own steps ... | own steps
  *              the host's  begin     the program        end   the host's
  *
- * Own steps (copies, reductions, updates) that follow each other become one HOST step; what comes later in the round waits
- * for it, as it does where the host goes through the list. Those before the first transfer are done before the program
- * starts, those behind the last one when it has ended.
+ * Own steps (copies, reductions, updates) that follow each other become a step each that the NIC does, one behind the other:
+ * reductions of predefined operations, copies of one block. If one of them is anything else, or a floating operation where
+ * this thread computes otherwise than the NIC (op.h), they become one HOST step. What comes later in the round waits for
+ * them, as it does where the host goes through the list. Those before the first transfer are done before the program
+ * starts, those behind the last one when it has ended; the NIC does these, if it can, where the program does not wait
+ * (non-blocking and persistent ones).
  *
  * Places are relative to the bases of a START: each is where a buffer of the program or a temporary begins that steps
  * name, in the order in which they do. So equal calls have equal programs, wherever their buffers lie. What belongs to which
  * is found by the addresses; where that is another one than was meant, or there are more than NOF_PROGRAM_BASES, the program
  * is right all the same, and equal only to those whose buffers lie alike.
  *
- * Pure: reads the schedule alone. Threads: under the library's lock. */
+ * Pure: reads the schedule, and how this thread computes, alone. Threads: under the library's lock. */
 #ifndef NOF_MPI_COMPILE_H
 #define NOF_MPI_COMPILE_H
 

@@ -7,8 +7,8 @@
  * at once), and the next round begins when all of the round has completed. So a blocking, a
  * non-blocking and a persistent collective are the same schedule.
  *
- * The NIC gets the same list as a program (compile.h, offload.h), goes through it by itself, asks for the copies and
- * reductions between transfers, and tells its end. Where it cannot, the host goes through the list, as above: each rank for
+ * The NIC gets the same list as a program (compile.h, offload.h), goes through it by itself, asks for those copies and
+ * reductions between transfers that it cannot do, and tells its end. Where it cannot, the host goes through the list, as above: each rank for
  * itself, because the messages are the same.
  *
  * On an inter-communicator peers are ranks of the remote group, until nof_sched_side() turns to the

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "type/op.h"
 
+#include <float.h>
 #include <limits.h>
 #include <stdlib.h>
 
@@ -98,4 +99,13 @@ void nof_op_apply(struct nof_op *op, struct nof_type *type, const void *in, void
         apply_user(op, type, in, inout, count);
     else
         nof_reduce_kernel_of(op->kind, type->basic)(in, inout, count);
+}
+
+bool nof_op_computes_as_nic(void)
+{
+    volatile double one = 1, below = DBL_EPSILON * 0.375, above = DBL_EPSILON * 0.625;
+    volatile double least = DBL_MIN, half = 0.5, tiny = DBL_TRUE_MIN;
+    volatile double down = one + below, up = one + above;
+    volatile double kept = least * half, taken = tiny * (one + one);
+    return down == one && up > one && kept > 0 && taken > 0;
 }

@@ -34,4 +34,8 @@ void nof_op_release(struct nof_op *op);
  * type that is valid for the call, also when the program has freed it meanwhile. */
 void nof_op_apply(struct nof_op *op, struct nof_type *type, const void *in, void *inout, size_t count);
 
+/* Does this thread round to nearest and keep denormal numbers, as the NIC does (nof/reductions.h)? A program may have set it
+ * otherwise, and one that was linked with -ffast-math has. */
+bool nof_op_computes_as_nic(void);
+
 #endif

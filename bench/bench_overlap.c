@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * `nof bench overlap`: how much of a non-blocking collective goes on while the ranks compute without a call of MPI: driven
- * by the NIC, driven by the host, and MPICH over loop-back TCP. Same source, same machine, in turn; medians. */
+ * by the NIC, driven by the host, and MPICH over loop-back TCP. Same source, same machine, in turn; medians. Before that
+ * the first two in virtual time, on many simulated hosts. */
 #include "../tools/nof/commands.h"
 #include "lib/child.h"
 #include "lib/option.h"
 #include "lib/report.h"
 #include "lib/scratch.h"
 #include "lib/spawn.h"
+#include "overlap_sim.h"
 
 #include <argp.h>
 #include <errno.h>
@@ -24,7 +26,7 @@
 #define RUN_S 120
 #define LOUD "/dev/stderr"
 
-enum { OPT_HOSTS = 256, OPT_RUNS, OPT_ROUNDS, OPT_BYTES };
+enum { OPT_HOSTS = 256, OPT_SIM_HOSTS, OPT_WHERE, OPT_RUNS, OPT_ROUNDS, OPT_BYTES };
 enum driver { BY_NIC, BY_HOST, BY_MPICH, DRIVERS };
 
 static const char *const driver_names[DRIVERS] = {"nic", "host", "mpich"};
@@ -38,7 +40,8 @@ struct figure {
 
 struct bench {
     bool json;
-    int hosts, runs;
+    bool in_sim, on_machine;
+    int hosts, sim_hosts, runs;
     char ranks[16], rounds[16], bytes[16];
     char nof[NOF_BENCH_PATH_BYTES];
     char ours[NOF_BENCH_PATH_BYTES];
@@ -136,10 +139,8 @@ static bool measure(struct bench *b)
     return true;
 }
 
-static json_t *result_of(struct bench *b, struct nof_bench_report *report)
+static json_t *result_of(struct bench *b, struct nof_bench_report *report, json_t *rows)
 {
-    json_t *rows = json_array();
-
     for (size_t i = 0; i < b->figures; i++) {
         struct figure *f = &b->figure[i];
         json_t *row =
@@ -166,11 +167,13 @@ static void print_table(const struct nof_bench_report *report, const json_t *res
     size_t i;
 
     printf("overlap, 1: the collective costs a computing rank nothing; us: the collective alone\n");
-    printf("%-12s %8s %8s %8s %12s %12s %12s\n", "collective", "nic", "host", "mpich", "nic us", "host us",
-           "mpich us");
+    printf("%-8s %5s %-12s %8s %8s %8s %12s %12s %12s\n", "where", "hosts", "collective", "nic", "host",
+           "mpich", "nic us", "host us", "mpich us");
     json_array_foreach(json_object_get(result, "rows"), i, row)
     {
-        printf("%-12s", json_string_value(json_object_get(row, "collective")));
+        printf("%-8s %5lld %-12s", json_string_value(json_object_get(row, "where")),
+               (long long)json_integer_value(json_object_get(row, "hosts")),
+               json_string_value(json_object_get(row, "collective")));
         for (int d = 0; d < DRIVERS; d++)
             printf(" %8s", nof_bench_cell(report, NULL, nof_bench_real(row, driver_names[d]), 3).text);
         for (int d = 0; d < DRIVERS; d++) {
@@ -202,6 +205,17 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case OPT_HOSTS:
         b->hosts = number(arg, 64, "--hosts", state);
         return 0;
+    case OPT_SIM_HOSTS:
+        b->sim_hosts = number(arg, NOF_OVERLAP_SIM_HOSTS_MAX, "--sim-hosts", state);
+        if (b->sim_hosts < 2)
+            argp_error(state, "--sim-hosts is 2 to %d", NOF_OVERLAP_SIM_HOSTS_MAX);
+        return 0;
+    case OPT_WHERE:
+        b->in_sim = strcmp(arg, "machine") != 0;
+        b->on_machine = strcmp(arg, "sim") != 0;
+        if (b->in_sim && b->on_machine && strcmp(arg, "both") != 0)
+            argp_error(state, "--where is sim, machine or both");
+        return 0;
     case OPT_RUNS:
         b->runs = number(arg, RUNS_MAX, "--runs", state);
         return 0;
@@ -221,7 +235,10 @@ int nof_bench_overlap(int argc, char **argv)
     static const struct argp_option options[] = {
         NOF_BENCH_JSON,
         {"hosts", OPT_HOSTS, "H", 0, "simulated hosts, a rank each, 1 to 64 (4)", 0},
-        {"bytes", OPT_BYTES, "N", 0, "of a block, in bytes (65536)", 0},
+        {"sim-hosts", OPT_SIM_HOSTS, "H", 0, "in virtual time: 2, 4, 8, ... up to H, 2 to 64 (64)", 0},
+        {"where", OPT_WHERE, "WHERE", 0, "sim (in virtual time), machine or both (both)", 0},
+        {"bytes", OPT_BYTES, "N", 0, "of a block, in bytes (65536); in virtual time at most 1 MiB / hosts",
+         0},
         {"runs", OPT_RUNS, "N", 0, "runs of each side, in turn; medians are printed (3)", 0},
         {"rounds", OPT_ROUNDS, "N", 0, "of a collective in a run (30)", 0},
         {NULL, 0, NULL, 0, NULL, 0},
@@ -229,6 +246,7 @@ int nof_bench_overlap(int argc, char **argv)
     const struct argp argp = {options, parse, NULL, "How much of a collective goes on while ranks compute.",
                               NULL,    NULL,  NULL};
     const char *dir;
+    json_t *rows = json_array();
     struct bench *b = calloc(1, sizeof(*b));
     struct nof_bench_report report;
     json_t *result = NULL;
@@ -237,11 +255,15 @@ int nof_bench_overlap(int argc, char **argv)
     if (b == NULL)
         return 1;
     b->hosts = 4;
+    b->sim_hosts = 64;
+    b->in_sim = b->on_machine = true;
     b->runs = 3;
     snprintf(b->rounds, sizeof(b->rounds), "30");
     snprintf(b->bytes, sizeof(b->bytes), "65536");
     argp_err_exit_status = 2;
     argp_parse(&argp, argc, argv, 0, NULL, b);
+    if (b->in_sim)
+        nof_overlap_sim_prepare();
     snprintf(b->ranks, sizeof(b->ranks), "%d", b->hosts);
     nof_bench_beside("nof", b->nof);
     nof_bench_beside("bench/overlap_mpi", b->ours);
@@ -258,16 +280,19 @@ int nof_bench_overlap(int argc, char **argv)
         return 1;
     }
     snprintf(b->peer, sizeof(b->peer), "%s/overlap_mpich", dir);
-    compile_peer(b);
+    if (b->on_machine)
+        compile_peer(b);
     nof_bench_begin(&report, argv[0], b->json);
-    if (measure(b))
-        result = result_of(b, &report);
+    if ((!b->in_sim || nof_overlap_sim_rows(rows, (unsigned)b->sim_hosts, (uint32_t)atoi(b->bytes))) &&
+        (!b->on_machine || measure(b)))
+        result = result_of(b, &report, json_incref(rows));
     if (result != NULL && !b->json)
         print_table(&report, result);
     if (result != NULL)
         complete = nof_bench_end(&report, result);
     else
         fprintf(stderr, "%s: a run failed; the message above says why\n", argv[0]);
+    json_decref(rows);
     free(b);
     return complete ? 0 : 1;
 }

@@ -65,6 +65,7 @@ struct nic {
     uint64_t next_round_ns;
     uint64_t stalled_ns; /* to be told */
     uint64_t cycles;
+    uint64_t handled; /* frames and descriptors of this round */
 };
 
 struct nof_cluster {
@@ -499,6 +500,7 @@ static void round_rx(struct nof_cluster *c, struct nic *n)
         }
         nof_nic_rx(n->core, c->now_ns, frames, got);
         nof_fabric_rx_done(n->port, frames, got);
+        n->handled += got;
     }
 }
 
@@ -518,6 +520,7 @@ static void round_host(struct nof_cluster *c, struct nic *n)
         if (got == 0)
             continue;
         c->idle_rounds = 0;
+        n->handled += got;
         nof_nic_host(n->core, c->now_ns, e, descs, got);
     }
 }
@@ -537,7 +540,8 @@ static void round_failed(struct nof_cluster *c, struct nic *n)
 static void nic_round(struct nof_cluster *c, struct nic *n)
 {
     n->kicked = false;
-    n->next_round_ns = c->now_ns + c->cfg.loop_ns;
+    uint64_t sent_frames = nof_fabric_stats(c->fabric, n->index)->tx_frames;
+    n->handled = 0;
     if (n->stalled_ns != 0) {
         nof_nic_stalled(n->core, c->now_ns, n->stalled_ns);
         n->stalled_ns = 0;
@@ -549,6 +553,8 @@ static void nic_round(struct nof_cluster *c, struct nic *n)
     round_rx(c, n);
     round_host(c, n);
     int more = nof_nic_poll(n->core, c->now_ns, POLL_FRAMES);
+    n->handled += nof_fabric_stats(c->fabric, n->index)->tx_frames - sent_frames;
+    n->next_round_ns = c->now_ns + c->cfg.loop_ns + n->handled * c->cfg.frame_ns;
     if (n->any_failed)
         round_failed(c, n);
     for (uint32_t e = 0; e < n->cfg.max_endpoints; e++) {

@@ -38,6 +38,7 @@ struct nof_cluster_config {
     unsigned nnics;
     uint64_t seed;
     uint64_t loop_ns; /* between two rounds of a core [500] */
+    uint64_t frame_ns; /* that a round takes longer for each frame and descriptor of it [0] */
     struct nof_fabric_link link;
     uint32_t pool_frames; /* per port; 0 takes the fabric's default, like the next two */
     uint32_t queue_frames;

@@ -45,4 +45,26 @@ struct nof_sim_scale {
 };
 int nof_sim_run_scale(unsigned nics, unsigned endpoints, struct nof_sim_scale *result_out);
 
+/* How much of a collective goes on while its ranks, one on each of so many hosts, compute (bench_overlap.c), in virtual
+ * time. Only where the MPI library is built. */
+enum nof_sim_collective {
+    NOF_SIM_IBARRIER,
+    NOF_SIM_IBCAST,
+    NOF_SIM_IALLGATHER,
+    NOF_SIM_IALLTOALL,
+    NOF_SIM_IALLREDUCE,
+    NOF_SIM_COLLECTIVES
+};
+#define NOF_SIM_OVERLAP_HOSTS_MAX 64u
+struct nof_sim_overlap {
+    const char *collective;
+    double overlap;
+    double pure_us;
+    uint64_t descs; /* that a rank gave its NIC for one, at most */
+    char problem[512]; /* empty: all went well, and gave what it must */
+};
+/* hosts: 2..NOF_SIM_OVERLAP_HOSTS_MAX; bytes of a block: a multiple of 8. Same arguments: same figures. */
+void nof_sim_run_overlap(unsigned hosts, enum nof_sim_collective collective, bool by_nic, uint32_t bytes,
+                         struct nof_sim_overlap *result_out);
+
 #endif

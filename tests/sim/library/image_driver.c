@@ -127,7 +127,8 @@ bool nof_pmd_runs_collectives(const struct nof_pmd *pmd)
 {
     (void)pmd;
     driver.asked = driver.asked * 1664525u + 1013904223u;
-    return driver.collectives == 0 ? false : driver.collectives == 1 || driver.asked >> 30 != 0;
+    return driver.collectives != NOF_SIM_BY_HOST &&
+           (driver.collectives == NOF_SIM_BY_NIC || driver.asked >> 30 != 0);
 }
 
 uint64_t nof_pmd_counter(const struct nof_pmd *pmd, enum nof_counter counter)

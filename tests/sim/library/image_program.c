@@ -76,6 +76,9 @@ static void step_run(const struct nof_step *step)
     case SIM_STEP_COMPUTE:
         nof_image->ops->nap(nof_image->process, step->ns);
         break;
+    case SIM_STEP_OVERLAP:
+        nof_overlap_run(step);
+        break;
     case SIM_STEP_ISEND:
     case SIM_STEP_SEND:
         nof_transfer_send(step->item, step->kind == SIM_STEP_SEND);

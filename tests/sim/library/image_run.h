@@ -4,7 +4,8 @@
  *
  *   image_transfer.c     one message: sends, receives, probes, cancel
  *   image_finish.c       the ends of many
- *   image_collective.c   collectives, windows */
+ *   image_collective.c   collectives, windows
+ *   image_overlap.c      what goes on while ranks compute */
 #ifndef NOF_SIM_LIBRARY_IMAGE_RUN_H
 #define NOF_SIM_LIBRARY_IMAGE_RUN_H
 
@@ -75,5 +76,8 @@ void nof_together_run(const struct nof_step *step, bool blocking);
 /* Gave what it must; frees. */
 void nof_together_ended(struct nof_together *c, int rc);
 void nof_window_run(const struct nof_step *step);
+
+/* image_overlap.c */
+void nof_overlap_run(const struct nof_step *step);
 
 #endif

@@ -17,7 +17,7 @@
 #define PROGRAM_AREA_BYTES 4096u
 #define IDLE_DOUBLINGS 6u
 #define DOZE_MAX_NS 400000u
-#define VALUES_MAX 64u
+#define VALUES_MAX (2 * NOF_PROGRAM_RANKS_MAX)
 #define NEVER UINT64_MAX
 
 struct nof_process {
@@ -165,6 +165,7 @@ static unsigned op_submit(struct nof_process *p, const struct nof_desc *descs, u
         note_released(p, &descs[done]);
         p->submit[(p->submit_head + p->submit_count++) % slots] = descs[done++];
     }
+    p->seam.submitted += done;
     nof_cluster_kick(p->all->cluster, p->nic);
     return done;
 }
@@ -280,7 +281,8 @@ static void wake(struct nof_process *p)
     if (!p->wakeable)
         return;
     p->wakeable = false;
-    plan(p, after(p, 100 + nof_rng_below(&p->rng, 4000)));
+    uint64_t sees_ns = p->all->cfg.sees_ns;
+    plan(p, after(p, sees_ns > 0 ? sees_ns : 100 + nof_rng_below(&p->rng, 4000)));
 }
 
 static unsigned host_complete(void *host, const struct nof_comp *comps, unsigned n)
@@ -333,7 +335,7 @@ static int op_attach(struct nof_process *p, const uint8_t job_key[NOF_JOB_KEY_BY
         .bounce = s->bounce,
         .bounce_bytes = cfg->bounce_bytes,
         .program_area = s->program_area,
-        .program_area_bytes = PROGRAM_AREA_BYTES,
+        .program_area_bytes = cfg->program_area_bytes,
         .dma_inline = p->dma.is_inline,
         .dma_read_sums = p->dma.sums,
     };
@@ -344,7 +346,7 @@ static int op_attach(struct nof_process *p, const uint8_t job_key[NOF_JOB_KEY_BY
         .staging_bytes = cfg->staging_bytes,
         .bounce_bytes = cfg->bounce_bytes,
         .bounce_max_bytes = cfg->bounce_max_bytes,
-        .program_area_bytes = PROGRAM_AREA_BYTES,
+        .program_area_bytes = cfg->program_area_bytes,
     };
     (void)snprintf(s->identity.nic_name, sizeof(s->identity.nic_name), "nic%u (sim)", p->nic);
     int status = nof_cluster_endpoint_open(p->all->cluster, p->nic, &params, &host_ops, p, &p->endpoint,
@@ -412,7 +414,7 @@ static void process_init(struct nof_process *p, struct nof_processes *ps, unsign
     p->all = ps;
     p->rng.state = nof_rng_mix(cfg->seed + rank);
     p->nic = rank % cfg->nnics;
-    p->poll_ns = nof_rng_between(&p->rng, 200, 3000);
+    p->poll_ns = cfg->sees_ns > 0 ? cfg->sees_ns : nof_rng_between(&p->rng, 200, 3000);
     (void)snprintf(p->name, sizeof(p->name), "rank%u", rank);
     p->submit = zalloc(cfg->submit_slots * sizeof(*p->submit));
     p->complete = zalloc(cfg->complete_slots * sizeof(*p->complete));
@@ -436,7 +438,7 @@ static void process_init(struct nof_process *p, struct nof_processes *ps, unsign
     p->seam.staging = zalloc(cfg->staging_bytes);
     p->lent = zalloc(cfg->staging_bytes / 8);
     p->seam.bounce = zalloc(cfg->bounce_bytes);
-    p->seam.program_area = zalloc(PROGRAM_AREA_BYTES);
+    p->seam.program_area = zalloc(cfg->program_area_bytes);
 }
 
 static void process_start(struct nof_process *p)
@@ -458,6 +460,8 @@ struct nof_processes *nof_processes_create(struct nof_cluster *c, const struct n
         abort();
     ps->cluster = c;
     ps->cfg = *cfg;
+    if (cfg->program_area_bytes == 0)
+        ps->cfg.program_area_bytes = PROGRAM_AREA_BYTES;
     ps->n = program->nranks;
     for (unsigned i = 0; i < ps->n; i++) {
         struct nof_process *p = &ps->process[i];

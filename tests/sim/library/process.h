@@ -21,10 +21,13 @@ struct nof_processes_config {
     uint8_t job_key[NOF_JOB_KEY_BYTES];
     uint32_t submit_slots, complete_slots;
     uint32_t staging_bytes, bounce_bytes, bounce_max_bytes;
+    uint32_t program_area_bytes; /* 0: a small one */
     uint32_t spin_us;
     unsigned dma_inline_percent; /* of the ranks */
     unsigned dma_late_percent;
     bool near_wrap; /* the library's numbers, too */
+    uint32_t
+        sees_ns; /* from a completion to the process that looks for it; 0: drawn, and what a poll costs, too */
     unsigned doze_permille; /* of the reaps: the process is not scheduled for a while */
 };
 

@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define NOF_PROGRAM_RANKS_MAX 32u
+#define NOF_PROGRAM_RANKS_MAX 64u
 #define NOF_PROGRAM_COMMS_MAX 5u /* world, and copies of it */
 #define NOF_PROGRAM_ANY (-1) /* source or tag */
 #define NOF_PROGRAM_NONE UINT32_MAX
@@ -88,6 +88,7 @@ enum nof_step_kind {
     SIM_STEP_RENEW, /* comm `item` is freed and made anew */
     SIM_STEP_POKE, /* comm `item`, style: asks and tests, and waits for nothing */
     SIM_STEP_COMPUTE, /* for `ns` */
+    SIM_STEP_OVERLAP, /* collective `style` of comm 0, with blocks of `spare` bytes, is measured */
     SIM_STEP_KINDS
 };
 
@@ -141,6 +142,13 @@ struct nof_steps {
     unsigned at; /* written down: where the rank is */
 };
 
+/* Of the slowest rank, in nanoseconds; descriptors of this one. */
+struct nof_overlap {
+    double pure_ns; /* the collective alone */
+    double exposed_ns; /* with a computation of that length, what was left of it */
+    uint64_t descs; /* for one collective, at most */
+};
+
 struct nof_program {
     unsigned nranks;
     unsigned ncomms;
@@ -155,6 +163,7 @@ struct nof_program {
     unsigned nreceived, received_room;
     struct nof_steps rank[NOF_PROGRAM_RANKS_MAX];
     uint64_t callsites; /* so many places receive */
+    struct nof_overlap overlap[NOF_PROGRAM_RANKS_MAX]; /* written down */
 };
 
 /* The rank that has `rank` of the world in this communicator, and the other way round. */

@@ -27,6 +27,9 @@ struct nof_process;
 
 #define NOF_SEAM_VALUE_BYTES 512
 
+/* The job's key begins with who goes through collectives; any other byte, modulo 4: sometimes the one, sometimes the other. */
+enum { NOF_SIM_BY_HOST = 0, NOF_SIM_BY_NIC = 1 };
+
 struct nof_seam_ops {
     /* Of the simulator's own heap. release(NULL) is fine. */
     void *(*alloc)(size_t bytes);
@@ -66,6 +69,7 @@ struct nof_seam {
     struct nof_bar_identity identity; /* from attach() on */
     uint8_t *staging, *bounce;
     void *program_area;
+    uint64_t submitted; /* descriptors so far */
     /* What the image reports. */
     bool spilling; /* the library matches for the NIC */
     size_t heap_bytes, heap_peak_bytes; /* of the library and the program */

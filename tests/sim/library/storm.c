@@ -80,6 +80,7 @@ const char *nof_step_name(enum nof_step_kind kind)
         [SIM_STEP_RENEW] = "renewal of communicator",
         [SIM_STEP_POKE] = "test or probe of communicator",
         [SIM_STEP_COMPUTE] = "compute",
+        [SIM_STEP_OVERLAP] = "measurement of overlap",
     };
     return kind < SIM_STEP_KINDS ? name[kind] : "its end";
 }

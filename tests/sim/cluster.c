@@ -65,7 +65,8 @@ struct nic {
     uint64_t next_round_ns;
     uint64_t stalled_ns; /* to be told */
     uint64_t cycles;
-    uint64_t handled; /* frames and descriptors of this round */
+    uint64_t descs; /* of all rounds */
+    uint64_t frames, bytes; /* that were paid for, with descriptors */
 };
 
 struct nof_cluster {
@@ -429,6 +430,7 @@ void nof_cluster_restart(struct nof_cluster *c, unsigned nic)
 {
     struct nic *n = &c->nic[nic];
     nof_cluster_trace(c, "nic%u FAULT restarts", nic);
+    n->bytes -= nof_nic_counters(n->core)[NOF_C_COLL_REDUCED_BYTES]; /* which begins anew */
     nic_stop(c, n);
     n->incarnation++;
     c->restarts++;
@@ -500,7 +502,6 @@ static void round_rx(struct nof_cluster *c, struct nic *n)
         }
         nof_nic_rx(n->core, c->now_ns, frames, got);
         nof_fabric_rx_done(n->port, frames, got);
-        n->handled += got;
     }
 }
 
@@ -520,7 +521,7 @@ static void round_host(struct nof_cluster *c, struct nic *n)
         if (got == 0)
             continue;
         c->idle_rounds = 0;
-        n->handled += got;
+        n->descs += got;
         nof_nic_host(n->core, c->now_ns, e, descs, got);
     }
 }
@@ -537,11 +538,21 @@ static void round_failed(struct nof_cluster *c, struct nic *n)
     }
 }
 
+/* What there was to do since the last round's end. */
+static uint64_t work_ns(const struct nof_cluster *c, struct nic *n)
+{
+    const struct nof_fabric_stats *s = nof_fabric_stats(c->fabric, n->index);
+    uint64_t frames = n->descs + s->rx_frames + s->tx_frames;
+    uint64_t bytes = s->rx_bytes + s->tx_bytes + nof_nic_counters(n->core)[NOF_C_COLL_REDUCED_BYTES];
+    uint64_t ns = (frames - n->frames) * c->cfg.frame_ns + (bytes - n->bytes) * c->cfg.byte_ps / 1000;
+    n->frames = frames;
+    n->bytes = bytes;
+    return ns;
+}
+
 static void nic_round(struct nof_cluster *c, struct nic *n)
 {
     n->kicked = false;
-    uint64_t sent_frames = nof_fabric_stats(c->fabric, n->index)->tx_frames;
-    n->handled = 0;
     if (n->stalled_ns != 0) {
         nof_nic_stalled(n->core, c->now_ns, n->stalled_ns);
         n->stalled_ns = 0;
@@ -553,8 +564,7 @@ static void nic_round(struct nof_cluster *c, struct nic *n)
     round_rx(c, n);
     round_host(c, n);
     int more = nof_nic_poll(n->core, c->now_ns, POLL_FRAMES);
-    n->handled += nof_fabric_stats(c->fabric, n->index)->tx_frames - sent_frames;
-    n->next_round_ns = c->now_ns + c->cfg.loop_ns + n->handled * c->cfg.frame_ns;
+    n->next_round_ns = c->now_ns + c->cfg.loop_ns + work_ns(c, n);
     if (n->any_failed)
         round_failed(c, n);
     for (uint32_t e = 0; e < n->cfg.max_endpoints; e++) {

@@ -39,6 +39,7 @@ struct nof_cluster_config {
     uint64_t seed;
     uint64_t loop_ns; /* between two rounds of a core [500] */
     uint64_t frame_ns; /* that a round takes longer for each frame and descriptor of it [0] */
+    uint64_t byte_ps; /* and for each byte that it sends, receives, combines or copies [0] */
     struct nof_fabric_link link;
     uint32_t pool_frames; /* per port; 0 takes the fabric's default, like the next two */
     uint32_t queue_frames;

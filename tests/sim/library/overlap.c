@@ -8,9 +8,10 @@
 #include "process.h"
 
 #define PROGRESS_NS 60000000000ull
-/* A core of 3 GHz takes some hundred cycles for a frame, and as many to look at its rings. */
+/* A core of 3 GHz takes some hundred cycles for a frame, as many to look at its rings, and copies or adds 5 GB/s. */
 #define LOOP_NS 200u
 #define FRAME_NS 150u
+#define BYTE_PS 200u
 #define HOST_SEES_NS 200u
 
 static const char *const names[] = {[NOF_COLLECTIVE_BARRIER] = "Ibarrier",
@@ -26,6 +27,7 @@ static int start_cluster(unsigned hosts, struct nof_cluster **cluster_out)
         .seed = 1,
         .loop_ns = LOOP_NS,
         .frame_ns = FRAME_NS,
+        .byte_ps = BYTE_PS,
         .pool_frames = 2048,
         .link = {.rate_bps = 10000000000ull, .delay_ns = 500},
         .nic = {.mtu_bytes = 9000,

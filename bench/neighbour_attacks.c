@@ -13,6 +13,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "nof/reductions.h"
 #include "pmd_state.h" /* the doorbell, to be rung without need */
 
 #define BLOCK_BYTES 65536u
@@ -21,6 +22,7 @@
 #define UNEXPECTED 200u
 #define HELD_MAX 200u
 #define TAGS 1000u
+#define PROGRAMS 8u
 #define COOKIE_CANCEL (1ull << 32)
 
 static void meet_itself(struct neighbour *n)
@@ -369,6 +371,54 @@ static void predicted_came(struct neighbour *n, const struct nof_comp *comp)
     message_came(n, comp);
 }
 
+/* Reductions of a MiB, as many schedules at once as there are names; level: an enum nof_reduce_type. */
+static void open_reductions(struct neighbour *n)
+{
+    struct {
+        struct nof_program_head head;
+        struct nof_program_step step;
+    } p = {.head = {.magic = NOF_PROGRAM_MAGIC, .nsteps = 1}};
+
+    p.step = (struct nof_program_step){.opcode = NOF_STEP_REDUCE,
+                                       .elem = (uint8_t)n->level,
+                                       .op = NOF_REDUCE_PROD,
+                                       .from_base = 1,
+                                       .len = 1u << 20,
+                                       .after = {NOF_STEP_NONE, NOF_STEP_NONE}};
+    for (uint32_t name = 0; name < PROGRAMS; name++) {
+        struct nof_desc *d = neighbour_desc(n, NOF_DESC_SCHED_OPEN);
+
+        d->len = sizeof(p);
+        d->sched.name = name;
+        d->sched.base[0] = name * sizeof(p);
+        memcpy((char *)nof_pmd_program_area(n->pmd) + d->sched.base[0], &p, sizeof(p));
+    }
+    neighbour_submit(n);
+}
+
+/* n->open: those that run, as bits. */
+static void reduce(struct neighbour *n)
+{
+    for (uint32_t name = 0; name < PROGRAMS; name++) {
+        struct nof_desc *d;
+
+        if (n->open & 1u << name)
+            continue;
+        n->open |= 1u << name;
+        d = neighbour_desc(n, NOF_DESC_SCHED_START);
+        d->cookie = name;
+        d->sched.name = name;
+        d->sched.base[0] = (uint64_t)(uintptr_t)n->arena;
+        d->sched.base[1] = (uint64_t)(uintptr_t)(n->arena + NEIGHBOUR_ARENA / 2);
+    }
+}
+
+static void reduced(struct neighbour *n, const struct nof_comp *comp)
+{
+    if (comp->opcode == NOF_COMP_SCHED)
+        n->open &= ~(1u << comp->cookie);
+}
+
 #define PREDICTION "prediction=auto"
 
 const struct neighbour_attack neighbour_attacks[] = {
@@ -389,6 +439,8 @@ const struct neighbour_attack neighbour_attacks[] = {
     {"attach_storm", 0, 0, NULL, attach_and_leave, NULL, NULL},
     {"control_flood", 0, 0, NULL, ask_control, NULL, NULL},
     {"staging_churn", 0, 1, meet_itself, churn_staging, staged_came, NULL},
+    {"reductions", NOF_REDUCE_F64, 1, open_reductions, reduce, reduced, NULL},
+    {"slow_reductions", NOF_REDUCE_C128, 1, open_reductions, reduce, reduced, NULL},
     {"prediction_churn", 0, 1, meet_itself, churn_prediction, predicted_came, PREDICTION},
     {NULL, 0, 0, NULL, NULL, NULL, NULL},
 };

@@ -41,7 +41,7 @@ struct nof_nic_config {
     uint32_t host_id; /* goes into the business cards */
     uint32_t mtu_bytes; /* IP MTU, 576..9216 [1500] */
     uint64_t link_rate_bps; /* 0: unlimited, no pacing */
-    uint32_t max_endpoints; /* 1..1024 [16] */
+    uint32_t max_endpoints; /* 1..1024, each with 64 KiB for its reductions [16] */
     uint32_t max_paths; /* 1..65536 [256] */
     uint32_t max_peers; /* (endpoint, job rank) pairs, all endpoints, 1..4194304 [4096] */
     uint32_t max_jobs; /* 1..1024 [16] */

@@ -68,8 +68,8 @@ static struct sizes sizes_of(const struct nof_nic_config *cfg)
     z.recvs = cfg->max_posted + z.transfers;
     /* One for every flow, and as many again to lend as may be expected to be in use. */
     z.envs = larger(cfg->max_envelopes, cfg->max_peers + cfg->max_envelopes / 2);
-    /* Of each predictor an ASK or GRANT, and a REVOKE or END; and refusals. */
-    z.ctls = z.envs + z.sends + z.recvs + 3 * cfg->max_paths + 4 * cfg->max_predictors;
+    /* Of each predictor an ASK or GRANT, and a REVOKE or END; refusals; a COLL_ABORT of each link. */
+    z.ctls = z.envs + z.sends + z.recvs + 4 * cfg->max_paths + cfg->max_endpoints + 4 * cfg->max_predictors;
     z.reads = NOF_READS_PER_EP * cfg->max_endpoints;
     z.locals = NOF_LOCAL_FRAMES + NOF_LOCAL_HELD * cfg->max_endpoints;
     z.blocks = (uint32_t)(cfg->netmem_bytes / NOF_NETMEM_BLOCK);
@@ -136,6 +136,9 @@ static void carve_tables(struct carver *c, struct nof_nic *nic, const struct nof
     nic->colls.bucket = carve_buckets(c, cfg->max_schedules, &nic->colls.mask);
     nic->colls.used = carve(c, cfg->max_endpoints, sizeof *nic->colls.used);
     nic->drives = carve(c, cfg->max_schedules, sizeof *nic->drives);
+    nic->aborts.running = carve_buckets(c, cfg->max_schedules, &nic->aborts.mask);
+    nic->aborts.told = carve(c, cfg->max_peers, sizeof *nic->aborts.told);
+    nic->aborts.heard = carve(c, cfg->max_endpoints, sizeof *nic->aborts.heard);
 }
 
 static void carve_pools(struct carver *c, struct nof_nic *nic, const struct nof_nic_config *cfg,
@@ -237,6 +240,7 @@ static void set_shares(struct nof_nic *nic, const struct sizes *z)
     nof_share_init(&nic->paths_share, nic->cfg.max_paths, nic->cfg.max_jobs);
     nof_layout_shares(&nic->layouts, eps);
     nof_coll_shares(&nic->colls, eps);
+    memset(nic->aborts.told, 0, nic->cfg.max_peers * sizeof *nic->aborts.told);
     nic->posted_limit = nic->cfg.max_posted - eps * nic->posted_min;
     nic->dma_total = z->dma_blocks;
     nic->dma_free = z->dma_blocks;

@@ -196,6 +196,7 @@ void nof_ep_close(struct nof_nic *nic, struct nof_endpoint *ep, int reason)
         nic->flushing--;
     ep->flushes = NOF_NIL;
     ep->seeks = NOF_NIL;
+    ep->tells = NOF_NIL;
     ep->drives = NOF_NIL;
     ep->works = NOF_NIL;
     ep->dying = NOF_NIL;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "descriptors.h"
 
+#include "coll/abort.h"
 #include "coll/drive.h"
 #include "msg/answer.h"
 #include "msg/cancel.h"
@@ -331,10 +332,23 @@ static void take_sched_open(struct nof_nic *nic, struct nof_endpoint *ep, const 
 
 static void take_sched_start(struct nof_nic *nic, struct nof_endpoint *ep, const struct nof_desc *desc)
 {
-    if (!flags_within(desc, 0) || desc->tag < 0)
+    if (!flags_within(desc, 0) || desc->tag < 0 || desc->len > UINT32_MAX)
         invalid(nic, ep, desc);
     else
         nof_drive_start(nic, ep, desc);
+}
+
+static void take_coll_abort(struct nof_nic *nic, struct nof_endpoint *ep, const struct nof_desc *desc)
+{
+    int64_t status = (int64_t)desc->sched.base[0];
+    struct nof_coll_abort abort = {.run = {.ctx = desc->ctx, .tag = desc->tag, .number = (uint32_t)desc->len},
+                                   .rank = desc->sched.name,
+                                   .status = (int32_t)status};
+    if (!flags_within(desc, 0) || !is_rank(ep, desc->peer) || desc->tag < 0 || desc->len > UINT32_MAX ||
+        abort.rank >= ep->size || status >= NOF_OK || status < INT16_MIN)
+        fatal(nic, ep);
+    else
+        nof_abort_tell(nic, ep, &abort, (uint32_t)desc->peer, nof_abort_flood(nic));
 }
 
 static void take_sched(struct nof_nic *nic, struct nof_endpoint *ep, const struct nof_desc *desc)
@@ -351,7 +365,11 @@ static void take_sched(struct nof_nic *nic, struct nof_endpoint *ep, const struc
             fatal(nic, ep);
         break;
     case NOF_DESC_SCHED_CANCEL:
-        nof_drive_cancel(nic, ep, desc);
+        if (!nof_drive_cancel(nic, ep, desc))
+            fatal(nic, ep);
+        break;
+    case NOF_DESC_COLL_ABORT:
+        take_coll_abort(nic, ep, desc);
         break;
     case NOF_DESC_SCHED_FREE:
         if (!nof_drive_free(nic, ep, desc))

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "dispatch.h"
 
+#include "coll/drive.h"
 #include "msg/cancel.h"
 #include "compress/grant.h"
 #include "compress/chunk.h"
@@ -112,6 +113,8 @@ int nof_dispatch_frame(struct nof_nic *nic, struct nof_link *link, const struct 
         return nof_grant_revoke_rx(nic, peer, view);
     case NOF_WIRE_CODEC_END:
         return nof_grant_end_rx(nic, peer, view);
+    case NOF_WIRE_COLL_ABORT:
+        return peer->flags & NOF_PEER_F_RX ? nof_drive_abort_rx(nic, peer, view) : NOF_OK;
     default:
         return NOF_EPROTO;
     }

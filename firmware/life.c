@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "life.h"
 
+#include "coll/abort.h"
 #include "coll/drive.h"
 #include "flow/chores.h"
 #include "close.h"
@@ -70,6 +71,7 @@ int nof_life_open(struct nof_nic *nic, const struct nof_endpoint_params *params,
     ep->peers = NOF_NIL;
     ep->flushes = NOF_NIL;
     ep->seeks = NOF_NIL;
+    ep->tells = NOF_NIL;
     ep->drives = NOF_NIL;
     ep->works = NOF_NIL;
     ep->dying = NOF_NIL;
@@ -80,6 +82,7 @@ int nof_life_open(struct nof_nic *nic, const struct nof_endpoint_params *params,
     ep->last_rank = NOF_NIL;
     ep->last_queue = NOF_NIL;
     nof_watch_set(nic, ep);
+    nof_abort_forget_all(nic, ep);
     nic->counters[NOF_C_ENDPOINTS]++;
     *index_out = i;
     *card_out = (struct nof_card){.nic_id = nic->cfg.nic_id,
@@ -199,7 +202,9 @@ void nof_life_chores_run(struct nof_nic *nic)
             nof_flows_run(nic, ep);
         if (ep->state != NOF_EP_CLOSING)
             nof_walk_run(nic, ep);
-        if (ep->state == NOF_EP_OPEN)
+        if (ep->state == NOF_EP_OPEN) {
             nof_drive_run(nic, ep);
+            nof_abort_run(nic, ep);
+        }
     }
 }

@@ -7,6 +7,7 @@
 #include "ahead/early.h"
 #include "arena.h"
 #include "close.h"
+#include "coll/abort.h"
 #include "coll/drive.h"
 #include "coll/reduce.h"
 #include "compress/chunk.h"
@@ -198,6 +199,7 @@ static void retry(struct nof_nic *nic)
     nof_rndv_again(nic);
     nof_link_retry(nic);
     nof_scheduler_retry(nic);
+    nof_abort_retry(nic);
 }
 
 /* Send what may be sent, deliver what loops back, and see to what was waiting for either. */

@@ -453,6 +453,7 @@ struct nof_endpoint {
     uint32_t walk_left; /* receives that this walk has still to look at; 0: none goes on */
     uint32_t unindexed; /* posted receives that are not in the table of cookies, if cookies_indexed */
     uint32_t seeks; /* queue tail of CANCEL descriptors that wait until all are */
+    uint32_t tells; /* queue tail of COLL_ABORTs that were put off (coll/abort.h) */
     uint32_t drives; /* queue tail of programs that go on in the next turn (coll/drive.h) */
     uint32_t works; /* the last of those whose REDUCE and COPY steps wait, through works_next */
     uint32_t combines; /* pieces of such steps that are under way */
@@ -563,6 +564,7 @@ struct nof_nic {
     struct nof_drive *drives; /* one for each program */
     struct nof_pool combines;
     uint8_t *combine_mem;
+    struct nof_aborts aborts;
     struct nof_netmem netmem;
     struct nof_match match;
     uint32_t *send_cookies; /* buckets: sends by (endpoint, cookie), see cancel.c */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "coll/drive.h"
 
+#include "coll/abort.h"
 #include "coll/combine.h"
 #include "flow/chores.h"
 #include "match/match.h"
@@ -55,13 +56,25 @@ static void note(struct nof_drive *d, int status, uint32_t step, uint64_t len)
     d->len = len;
 }
 
-static void fail(struct nof_drive *d, int status, uint32_t step)
+/* whose: job rank; flood: of nof_abort_flood(), or 0 */
+static void fail(struct nof_drive *d, int status, uint32_t step, uint32_t whose, uint32_t flood)
 {
     note(d, status, step, 0);
     if (d->state != NOF_DRIVE_RUNNING)
         return;
     d->state = NOF_DRIVE_FAILING;
     d->look = 0;
+    d->whose = whose;
+    d->flood = flood;
+}
+
+/* Whose failure it is that a message with this rank failed. */
+static uint32_t whose_failure(const struct nof_nic *nic, const struct nof_coll_program *p,
+                              const struct nof_coll_step *s, int status)
+{
+    bool gone = status == NOF_EPEERDEAD || status == NOF_ELINKDOWN;
+    bool messages = s->opcode == NOF_STEP_SEND || s->opcode == NOF_STEP_RECV;
+    return gone && messages ? (uint32_t)s->peer : nic->eps[p->ep].rank;
 }
 
 /* A step is done, whoever did it. */
@@ -75,7 +88,7 @@ static void done(struct nof_nic *nic, struct nof_coll_program *p, uint32_t step,
         d->other_length = true;
         note(d, NOF_ETRUNC, step, len);
     } else if (status != NOF_OK) {
-        fail(d, status, step);
+        fail(d, status, step, whose_failure(nic, p, s, status), nof_abort_flood(nic));
     }
 }
 
@@ -143,18 +156,22 @@ void nof_drive_start(struct nof_nic *nic, struct nof_endpoint *ep, const struct 
     nof_recv_scheduled(r);
     ep->driven_recvs++;
     struct nof_drive *d = drive_of(nic, p);
+    struct nof_coll_run run = {.ctx = desc->ctx, .tag = desc->tag, .number = (uint32_t)desc->len};
     *d = (struct nof_drive){.state = NOF_DRIVE_RUNNING,
                             .queued = d->queued,
                             .recv = nof_recv_index(nic, r),
                             .status = NOF_OK,
                             .works = {.head = NOF_STEP_NONE},
-                            .ctx = desc->ctx,
-                            .tag = desc->tag,
+                            .run = run,
                             .cookie = desc->cookie};
     memcpy(d->base, desc->sched.base, sizeof d->base);
     promise(nic, (int32_t)p->sends, (int32_t)(p->recvs + p->hosts));
     nof_coll_begin(&nic->colls, p);
     nof_count(nic, ep, NOF_C_COLL_STARTED, 1);
+    nof_abort_enter(nic, nof_coll_index(&nic->colls, p), ep->index);
+    const struct nof_coll_abort *heard = nof_abort_heard(nic, ep, &run);
+    if (heard != NULL)
+        fail(d, heard->status, p->nsteps, heard->rank, nof_abort_flood(nic));
     wake(nic, ep, p);
 }
 
@@ -200,13 +217,41 @@ bool nof_drive_continue(struct nof_nic *nic, struct nof_endpoint *ep, const stru
     return true;
 }
 
-void nof_drive_cancel(struct nof_nic *nic, struct nof_endpoint *ep, const struct nof_desc *desc)
+bool nof_drive_cancel(struct nof_nic *nic, struct nof_endpoint *ep, const struct nof_desc *desc)
 {
     struct nof_coll_program *p = find(nic, ep, desc);
+    int64_t status = (int64_t)desc->sched.base[0];
+    uint64_t whose = desc->sched.base[1];
+    if (status > NOF_OK || status < INT16_MIN || whose >= ep->size)
+        return false;
     if (p == NULL || drive_of(nic, p)->state != NOF_DRIVE_RUNNING)
-        return;
-    fail(drive_of(nic, p), NOF_ECANCELED, p->nsteps);
+        return true;
+    struct nof_drive *d = drive_of(nic, p);
+    if (status == NOF_OK)
+        fail(d, NOF_ECANCELED, p->nsteps, ep->rank, 0);
+    else
+        fail(d, (int)status, p->nsteps, (uint32_t)whose, nof_abort_flood(nic));
     wake(nic, ep, p);
+    return true;
+}
+
+int nof_drive_abort_rx(struct nof_nic *nic, const struct nof_peer *peer, const struct nof_wire_view *view)
+{
+    struct nof_endpoint *ep = &nic->eps[peer->ep];
+    struct nof_coll_abort abort;
+    int rc = nof_abort_parse(view, ep->size, &abort);
+    if (rc != NOF_OK || ep->state != NOF_EP_OPEN)
+        return rc;
+    nof_count(nic, ep, NOF_C_COLL_ABORTS, 1);
+    uint32_t i = nof_abort_find(nic, ep->index, &abort.run);
+    if (i == NOF_NIL) {
+        nof_abort_keep(nic, ep, &abort);
+    } else if (nic->drives[i].state == NOF_DRIVE_RUNNING) {
+        struct nof_coll_program *p = nof_coll_at(&nic->colls, i);
+        fail(&nic->drives[i], abort.status, p->nsteps, abort.rank, nof_abort_flood(nic));
+        wake(nic, ep, p);
+    }
+    return NOF_OK;
 }
 
 void nof_drive_ended(struct nof_nic *nic, struct nof_endpoint *ep, uint64_t cookie, int status, uint64_t len)
@@ -281,10 +326,10 @@ static void begin_send(struct nof_nic *nic, struct nof_endpoint *ep, struct nof_
     struct nof_desc desc = {.opcode = NOF_DESC_SEND,
                             .flags = (uint8_t)(NOF_SEND_F_STEP | (layout != NOF_NIL ? NOF_DESC_F_LAYOUT : 0)),
                             .elem = s->elem,
-                            .ctx = d->ctx,
+                            .ctx = d->run.ctx,
                             .cookie = cookie_of(nof_coll_index(&nic->colls, p), step),
                             .peer = s->peer,
-                            .tag = d->tag,
+                            .tag = d->run.tag,
                             .len = nothing ? 0 : s->len,
                             .addr = d->base[s->base] + s->offset};
     s->object = 0;
@@ -317,7 +362,7 @@ static void begin_recv(struct nof_nic *nic, struct nof_endpoint *ep, struct nof_
 {
     struct nof_coll_step *s = nof_coll_step_at(&nic->colls, p, step);
     struct nof_drive *d = drive_of(nic, p);
-    struct nof_match_key key = {.ep = ep->index, .ctx = d->ctx, .source = s->peer, .tag = d->tag};
+    struct nof_match_key key = {.ep = ep->index, .ctx = d->run.ctx, .source = s->peer, .tag = d->run.tag};
     struct nof_env *e = nof_match_find(nic, &key);
     bool posts = e == NULL;
     uint32_t layout;
@@ -405,7 +450,7 @@ static void piece_ended(struct nof_nic *nic, const struct nof_combined *ended)
     if (ended->ep->state == NOF_EP_CLOSING)
         return;
     if (ended->status != NOF_OK)
-        fail(d, ended->status, ended->step);
+        fail(d, ended->status, ended->step, ended->ep->rank, nof_abort_flood(nic));
     else if (d->state == NOF_DRIVE_RUNNING && s->object == 0 && d->works.head != ended->step)
         done(nic, p, ended->step, NOF_OK, s->len);
     if (d->state == NOF_DRIVE_FAILING || s->state == NOF_COLL_ENDED)
@@ -506,17 +551,20 @@ static void tell(struct nof_nic *nic, struct nof_endpoint *ep, struct nof_coll_p
     struct nof_drive *d = drive_of(nic, p);
     struct nof_comp comp = {.opcode = NOF_COMP_SCHED,
                             .status = (int16_t)d->status,
-                            .ctx = d->ctx,
+                            .ctx = d->run.ctx,
                             .cookie = d->cookie,
                             .peer = -1,
-                            .tag = d->tag,
+                            .tag = d->run.tag,
                             .len = d->len,
                             .handle = d->status == NOF_OK ? p->nsteps : d->step};
     if (d->status != NOF_OK && d->step < p->nsteps) {
         const struct nof_coll_step *s = nof_coll_step_at(&nic->colls, p, d->step);
         comp.peer = s->opcode == NOF_STEP_SEND || s->opcode == NOF_STEP_RECV ? s->peer : -1;
+    } else if (d->status != NOF_OK) {
+        comp.peer = (int32_t)d->whose;
     }
     unpromise(nic, p);
+    nof_abort_leave(nic, nof_coll_index(&nic->colls, p), ep->index);
     nof_count(nic, ep, d->status == NOF_OK ? NOF_C_COLL_COMPLETED : NOF_C_COLL_FAILED, 1);
     d->state = d->sends > 0 ? NOF_DRIVE_TOLD : NOF_DRIVE_IDLE;
     ep->driven_recvs--;
@@ -533,7 +581,18 @@ static bool is_posted(const struct nof_nic *nic, const struct nof_coll_program *
            r->cookie == cookie_of(nof_coll_index(&nic->colls, p), step);
 }
 
-/* Posted receives are taken back; those that have their message end by themselves. */
+/* The other side of a message of this step hears of the failure. */
+static void tell_of(struct nof_nic *nic, struct nof_endpoint *ep, struct nof_coll_program *p, uint32_t step)
+{
+    const struct nof_drive *d = drive_of(nic, p);
+    const struct nof_coll_step *s = nof_coll_step_at(&nic->colls, p, step);
+    struct nof_coll_abort abort = {.run = d->run, .rank = d->whose, .status = d->status};
+    if (d->flood == 0 || (s->opcode != NOF_STEP_SEND && s->opcode != NOF_STEP_RECV))
+        return;
+    nof_abort_tell(nic, ep, &abort, (uint32_t)s->peer, d->flood);
+}
+
+/* Posted receives are taken back; those that have their message end by themselves. All others are told. */
 static void run_failing(struct nof_nic *nic, struct nof_endpoint *ep, struct nof_coll_program *p)
 {
     struct nof_drive *d = drive_of(nic, p);
@@ -544,6 +603,7 @@ static void run_failing(struct nof_nic *nic, struct nof_endpoint *ep, struct nof
             return;
         }
         nof_steps_spend(ep, 1);
+        tell_of(nic, ep, p, d->look);
         if (!is_posted(nic, p, d->look))
             continue;
         struct nof_recv *r = nof_recv_at(nic, nof_coll_step_at(&nic->colls, p, d->look)->object);
@@ -604,8 +664,10 @@ uint32_t nof_drive_close_bucket(struct nof_nic *nic, struct nof_endpoint *ep, ui
         i = p->hash_next;
         if (p->ep != ep->index)
             continue;
-        if (drive_of(nic, p)->state == NOF_DRIVE_RUNNING || drive_of(nic, p)->state == NOF_DRIVE_FAILING)
+        if (drive_of(nic, p)->state == NOF_DRIVE_RUNNING || drive_of(nic, p)->state == NOF_DRIVE_FAILING) {
             unpromise(nic, p);
+            nof_abort_leave(nic, nof_coll_index(&nic->colls, p), ep->index);
+        }
         nof_coll_close(&nic->colls, p);
     }
     return steps;

@@ -4,8 +4,8 @@
  * that begins them as ordinary sends and receives. Their ends come back through nic->taps instead of the ring.
  *
  *   IDLE -> start() -> RUNNING -> all steps done -----------------> COMP_SCHED -> IDLE
- *                              -> a step failed, SCHED_CANCEL -> FAILING: posted receives are taken back, the others and
- *                                 pieces of steps that work on memory end
+ *                              -> a step failed, SCHED_CANCEL, COLL_ABORT (abort.h) -> FAILING: posted receives are taken back,
+ *                                 the others and pieces of steps that work on memory end, all peers are told
  *                                 -> COMP_SCHED -> IDLE, or TOLD while sends of it are under way -> IDLE
  *
  * A start is declined (NOF_EAGAIN), before anything has happened, while the endpoint spills, while it still runs, or when
@@ -30,7 +30,10 @@ void nof_drive_start(struct nof_nic *nic, struct nof_endpoint *ep, const struct 
 /* False: no host that keeps to the rules says this. A step or program that has ended meanwhile is no fault. */
 bool nof_drive_free(struct nof_nic *nic, struct nof_endpoint *ep, const struct nof_desc *desc);
 bool nof_drive_continue(struct nof_nic *nic, struct nof_endpoint *ep, const struct nof_desc *desc);
-void nof_drive_cancel(struct nof_nic *nic, struct nof_endpoint *ep, const struct nof_desc *desc);
+bool nof_drive_cancel(struct nof_nic *nic, struct nof_endpoint *ep, const struct nof_desc *desc);
+
+/* COLL_ABORT has come: NOF_OK or NOF_EPROTO. */
+int nof_drive_abort_rx(struct nof_nic *nic, const struct nof_peer *peer, const struct nof_wire_view *view);
 
 /* Go on, as far as the endpoint's steps reach. */
 void nof_drive_run(struct nof_nic *nic, struct nof_endpoint *ep);

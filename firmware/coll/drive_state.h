@@ -33,6 +33,33 @@ enum nof_drive_state {
     NOF_DRIVE_TOLD, /* failed, and the host knows; sends are still under way */
 };
 
+struct nof_coll_run { /* one run of one collective, anywhere in the job */
+    uint32_t ctx;
+    int32_t tag;
+    uint32_t number; /* counts what has the same context and tag */
+};
+
+struct nof_coll_abort {
+    struct nof_coll_run run;
+    uint32_t rank; /* whose failure it was */
+    int32_t status;
+};
+
+#define NOF_ABORTS_HEARD 16u
+struct nof_abort_ring { /* of one endpoint */
+    struct nof_coll_abort abort[NOF_ABORTS_HEARD];
+    uint32_t count; /* the next one is number count % NOF_ABORTS_HEARD; less than that: all there were */
+};
+
+struct nof_aborts { /* coll/abort.h */
+    uint32_t *running; /* buckets of drives, by endpoint and run */
+    uint32_t mask;
+    uint32_t floods;
+    bool later; /* some wait for a window */
+    uint32_t *told; /* of each peer: the number of the last flood that reached it */
+    struct nof_abort_ring *heard; /* of each endpoint */
+};
+
 struct nof_drive { /* as many as programs, of the same index */
     uint8_t state;
     bool queued; /* in endpoint.drives */
@@ -51,8 +78,10 @@ struct nof_drive { /* as many as programs, of the same index */
     int32_t status; /* of the first step that failed; */
     uint32_t step; /* that one, */
     uint64_t len; /* and the length of its message */
-    uint32_t ctx;
-    int32_t tag;
+    struct nof_coll_run run;
+    uint32_t run_next; /* in its bucket of nof_aborts.running */
+    uint32_t whose; /* job rank whose failure it is */
+    uint32_t flood; /* FAILING: its number, or 0: the others are not told */
     uint64_t cookie;
     uint64_t base[NOF_PROGRAM_BASES];
 };

@@ -7,7 +7,8 @@ int nof_answer(struct nof_nic *nic, struct nof_endpoint *ep, const struct nof_co
 {
     if (nof_completion_say(nic, ep, comp))
         return NOF_OK;
-    bool unasked = comp->opcode == NOF_COMP_GRANT || comp->opcode == NOF_COMP_REVOKE;
+    bool unasked = comp->opcode == NOF_COMP_GRANT || comp->opcode == NOF_COMP_REVOKE ||
+                   comp->opcode == NOF_COMP_COLL_ABORT;
     if (unasked && nof_recv_room(nic, ep) == 0)
         return NOF_EAGAIN; /* what is left is for descriptors */
     const struct nof_recv *r = nof_recv_take(nic, ep, comp->opcode);

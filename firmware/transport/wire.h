@@ -10,7 +10,7 @@
 
 #include "base/bytes.h"
 
-#define NOF_WIRE_VERSION 1u
+#define NOF_WIRE_VERSION 2u
 #define NOF_WIRE_UDP_PORT 48620u
 #define NOF_WIRE_OUTER_BYTES 42u /* Ethernet 14 + IPv4 20 + UDP 8, as we send them */
 #define NOF_WIRE_COMMON_BYTES 32u
@@ -59,7 +59,8 @@ enum nof_wire_type {
     NOF_WIRE_CODEC_GRANT = 30, /* the answer */
     NOF_WIRE_CODEC_REVOKE = 31, /* the receiver wants it back */
     NOF_WIRE_CODEC_END = 32, /* no chunk of this epoch follows */
-    NOF_WIRE_RELIABLE_LAST = 32,
+    NOF_WIRE_COLL_ABORT = 33, /* a collective has failed */
+    NOF_WIRE_RELIABLE_LAST = 33,
 };
 
 /* Reliable types: the top bit of FLAGS is the transport's ("acknowledge at once"), the rest belongs
@@ -194,6 +195,15 @@ enum nof_wire_field {
     NOF_WIRE_CODEC_END_SLOT = 0, /* u8, then u8 0 */
     NOF_WIRE_CODEC_END_EPOCH = 2, /* u16 */
     NOF_WIRE_CODEC_END_BYTES = 4,
+
+    /* COLL_ABORT */
+    NOF_WIRE_COLL_ABORT_CTX = 0, /* u32 */
+    NOF_WIRE_COLL_ABORT_TAG = 4, /* i32 */
+    NOF_WIRE_COLL_ABORT_RUN = 8, /* u32: number of the run */
+    NOF_WIRE_COLL_ABORT_RANK = 12, /* u32: whose failure it was, in the job */
+    NOF_WIRE_COLL_ABORT_STATUS = 16, /* i32, then u32 0 */
+    NOF_WIRE_COLL_ABORT_PAD = 20,
+    NOF_WIRE_COLL_ABORT_BYTES = 24,
 };
 
 enum nof_wire_abort_side { NOF_WIRE_ABORT_SEND = 0, NOF_WIRE_ABORT_RECV = 1 }; /* what has to end */

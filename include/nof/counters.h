@@ -112,6 +112,8 @@
       "STARTs that the NIC declined; why the library did not ask: MPI_T, library.collectives_host_*") \
     X(COLL_HOST_STEPS, "coll.host_steps", "count", "steps of collectives that the host was asked to do") \
     X(COLL_REDUCED_BYTES, "coll.reduced_bytes", "bytes", "results of reductions that the NIC did") \
+    X(COLL_ABORTS, "coll.aborts", "count", \
+      "times that a collective was said to have failed at another rank") \
     X(SLEEPS, "core.sleeps", "count", "times the NIC core slept") \
     X(PAUSE_NS, "host.pause_ns", "ns", \
       "longest turn of the core behind which descriptors of the rank waited, its own time (nofd " \

@@ -47,10 +47,13 @@ enum nof_desc_opcode {
     NOF_DESC_SCHED_OPEN = 17, /* validate and copy a program (nof/program.h) out of the program area */
     NOF_DESC_SCHED_FREE = 18, /* of one that does not run; no completion */
     NOF_DESC_SCHED_START =
-        19, /* run it: ctx, tag, sched.base; NOF_COMP_SCHED when it has ended, or declined */
+        19, /* run it: ctx, tag, len (the number of the run, 32 bits), sched.base; NOF_COMP_SCHED when it has ended, or
+             * declined */
     NOF_DESC_SCHED_CONTINUE = 20, /* step sched.base[0] is done with status sched.base[1]; no completion */
     NOF_DESC_SCHED_CANCEL =
-        21, /* of one that runs: NOF_COMP_SCHED follows, behind what has met its message; no completion */
+        21, /* of one that runs: NOF_COMP_SCHED follows, behind what has met its message; no completion. sched.base[0]: 0, or
+             * the status that its peers are told, of a failure of job rank sched.base[1] */
+    NOF_DESC_COLL_ABORT = 22, /* see "Failure of a collective" below; no completion */
 };
 
 enum nof_desc_flags {
@@ -100,7 +103,9 @@ struct nof_desc {
             uint32_t count; /* RELEASE: 1..NOF_RELEASE_MAX */
             uint32_t offset[NOF_RELEASE_MAX];
         } release;
-        struct { /* SCHED_...: a program by name and generation */
+        struct
+        { /* SCHED_...: a program by name and generation; COLL_ABORT: name is the job rank that failed, base[0] the
+                  * status */
             uint32_t name;
             uint32_t generation;
             uint64_t
@@ -143,7 +148,14 @@ struct nof_desc {
  * on the wire is asked for at the receiver. If that has spilled, its library is asked: NOF_COMP_REVOKE
  * names the message by peer, ctx, tag and the `sender_handle` of its SPILL. The library answers REVOKED
  * with peer and cookie of the REVOKE: with NOF_DESC_F_GONE and the `handle` of the SPILL if it had not
- * matched the message and has forgotten it, else without. */
+ * matched the message and has forgotten it, else without.
+ *
+ * Failure of a collective. When a schedule fails, its NIC tells the ranks that its program names, whose schedules of the
+ * same ctx, tag and number (the START's len) fail in turn: COMP_SCHED with handle = steps of the program, status, and in
+ * `peer` the job rank whose failure it was. Where no such schedule runs the host is told: NOF_COMP_COLL_ABORT with ctx, tag,
+ * len (the number), peer and status, once for each of them; and a START of it that comes later fails at once. A host that goes
+ * through such a collective itself tells others with COLL_ABORT, one for each: `peer` to whom, ctx, tag, len, sched.name,
+ * sched.base[0]. */
 enum nof_comp_opcode {
     NOF_COMP_PEER = NOF_DESC_PEER,
     NOF_COMP_SEND = NOF_DESC_SEND, /* the buffer is the host's again */
@@ -165,6 +177,7 @@ enum nof_comp_opcode {
     NOF_COMP_FAILED = 37, /* the endpoint itself failed: last completion ever; status says why */
     NOF_COMP_REVOKE = 38, /* may the sender have this spilled message back? handle: its sender_handle */
     NOF_COMP_SCHED_HOST = 39, /* cookie of the START; the host does step `handle`, then SCHED_CONTINUE */
+    NOF_COMP_COLL_ABORT = 40, /* a collective failed at job rank `peer` */
 };
 
 enum nof_comp_flags {

@@ -452,6 +452,18 @@ static void program(struct guard *g, unsigned rank, const uint8_t *rec, int wild
         break;
     case GUARD_RUNS:
         d.opcode = NOF_DESC_SCHED_CANCEL;
+        if (rec[MOVE_FLAGS] < 16) { /* told of it by another way, while the NIC goes on */
+            d = (struct nof_desc){.opcode = NOF_DESC_COLL_ABORT,
+                                  .ctx = 1,
+                                  .peer = rec[MOVE_HANDLE] % SIZE,
+                                  .tag = tag_of(rec) < 0 ? 0 : tag_of(rec),
+                                  .len = rec[MOVE_AT] % 2,
+                                  .sched = {.name = rank}};
+            d.sched.base[0] = (uint64_t)(int64_t)NOF_EFAULT;
+        } else if (rec[MOVE_FLAGS] < 40) {
+            d.sched.base[0] = (uint64_t)(int64_t)NOF_EPEERDEAD;
+            d.sched.base[1] = rec[MOVE_AT] % SIZE;
+        }
         if (rec[MOVE_FLAGS] < 64)
             submit(g, rank, NULL, &d, rec, wild);
         else

@@ -312,6 +312,13 @@ static uint32_t fields_of(const struct rogue *r, struct rogue_flow *flow, const 
         nof_put64(f + NOF_WIRE_CANCELLED_ASKER, r->heard[ROGUE_ASKER].handle[rec[R_HANDLE] % ROGUE_HEARD]);
         nof_put32(f + NOF_WIRE_CANCELLED_STATUS, (uint32_t) - (int32_t)(rec[R_LEN] % 3));
         return NOF_WIRE_CANCELLED_BYTES;
+    case NOF_WIRE_COLL_ABORT:
+        nof_put32(f + NOF_WIRE_COLL_ABORT_CTX, 1);
+        nof_put32(f + NOF_WIRE_COLL_ABORT_TAG, rec[R_TAG] % 4);
+        nof_put32(f + NOF_WIRE_COLL_ABORT_RUN, rec[R_MORE] % 2);
+        nof_put32(f + NOF_WIRE_COLL_ABORT_RANK, rec[R_HANDLE] % 5);
+        nof_put32(f + NOF_WIRE_COLL_ABORT_STATUS, (uint32_t) - (int32_t)(rec[R_LEN] % 40));
+        return NOF_WIRE_COLL_ABORT_BYTES;
     default:
         return codec_fields(flow, rec, type, f);
     }

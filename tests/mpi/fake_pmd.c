@@ -472,6 +472,8 @@ static void execute(const struct nof_desc *d)
             fake.stage_used[d->release.offset[i] / STAGE_MAX] = 0;
         }
         break;
+    case NOF_DESC_COLL_ABORT: /* nobody is there */
+        break;
     default:
         REQUIRE(d->opcode == NOF_DESC_LAYOUT); /* no room for layouts: the library packs */
         fake_complete(NOF_COMP_LAYOUT, d, NOF_ENOMEM);

@@ -11,9 +11,10 @@
 
 static const char *wire_name(uint8_t type)
 {
-    static const char *const reliable[] = {
-        "FLOW_OPEN", "FLOW_REFUSED", "MSG",    "MSG_MORE",  "RTS", "CTS",   "DATA",   "MATCHED", "ABORT",
-        "CREDIT",    "EP_DOWN",      "CANCEL", "CANCELLED", "ASK", "GRANT", "REVOKE", "END"};
+    static const char *const reliable[] = {"FLOW_OPEN", "FLOW_REFUSED", "MSG",       "MSG_MORE", "RTS",
+                                           "CTS",       "DATA",         "MATCHED",   "ABORT",    "CREDIT",
+                                           "EP_DOWN",   "CANCEL",       "CANCELLED", "ASK",      "GRANT",
+                                           "REVOKE",    "END",          "COLL_ABORT"};
     static_assert(sizeof(reliable) / sizeof(reliable[0]) ==
                       NOF_WIRE_RELIABLE_LAST - NOF_WIRE_RELIABLE_FIRST + 1,
                   "every type has its name");
@@ -40,15 +41,15 @@ void nof_trace_frame(struct nof_cluster *c, unsigned nic, const struct nof_frame
 static const char *opcode_name(uint8_t opcode)
 {
     static const char *const desc[] = {
-        "?",           "PEER",        "SEND",           "RECV",        "CANCEL",  "PROBE",
-        "MPROBE",      "MRECV",       "PULL",           "RELEASE",     "FLUSH",   "LAYOUT",
-        "LAYOUT_FREE", "SPILL_END",   "HINT",           "SEND_CANCEL", "REVOKED", "SCHED_OPEN",
-        "SCHED_FREE",  "SCHED_START", "SCHED_CONTINUE", "SCHED_CANCEL"};
-    static const char *const comp[] = {"SPILL",  "PARKED", "GRANT",  "PEER_DEAD",
-                                       "ASSIST", "FAILED", "REVOKE", "SCHED_HOST"};
-    if (opcode <= NOF_DESC_SCHED_CANCEL)
+        "?",           "PEER",        "SEND",           "RECV",         "CANCEL",    "PROBE",
+        "MPROBE",      "MRECV",       "PULL",           "RELEASE",      "FLUSH",     "LAYOUT",
+        "LAYOUT_FREE", "SPILL_END",   "HINT",           "SEND_CANCEL",  "REVOKED",   "SCHED_OPEN",
+        "SCHED_FREE",  "SCHED_START", "SCHED_CONTINUE", "SCHED_CANCEL", "COLL_ABORT"};
+    static const char *const comp[] = {"SPILL",  "PARKED", "GRANT",      "PEER_DEAD", "ASSIST",
+                                       "FAILED", "REVOKE", "SCHED_HOST", "COLL_ABORT"};
+    if (opcode <= NOF_DESC_COLL_ABORT)
         return desc[opcode];
-    return opcode >= NOF_COMP_SPILL && opcode <= NOF_COMP_SCHED_HOST ? comp[opcode - NOF_COMP_SPILL] : "?";
+    return opcode >= NOF_COMP_SPILL && opcode <= NOF_COMP_COLL_ABORT ? comp[opcode - NOF_COMP_SPILL] : "?";
 }
 
 void nof_trace_desc(struct nof_cluster *c, const char *who, const struct nof_desc *d)

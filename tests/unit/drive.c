@@ -506,7 +506,12 @@ static void hosts_that_break_the_rules(void **state)
                  {NOF_DESC_SCHED_FREE, 1, 0, 0, true}, /* it runs */
                  {NOF_DESC_SCHED_FREE, 2, 0, 0, true},
                  {NOF_DESC_SCHED_CANCEL, 2, 0, 0, false},
-                 {NOF_DESC_SCHED_CANCEL + 1, 1, 0, 0, true}};
+                 {NOF_DESC_SCHED_CANCEL, 1, 1, 0, true},
+                 {NOF_DESC_SCHED_CANCEL, 1, (uint64_t)-40000, 0, true},
+                 {NOF_DESC_SCHED_CANCEL, 1, (uint64_t)-1, 2, true},
+                 {NOF_DESC_COLL_ABORT, 1, 0, 0, true},
+                 {NOF_DESC_COLL_ABORT, 2, (uint64_t)-1, 0, true},
+                 {NOF_DESC_COLL_ABORT + 1, 1, 0, 0, true}};
     (void)state;
     for (unsigned i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct world *w = open_world(&worlds[0], 2);
@@ -715,6 +720,8 @@ static void calls_that_fail(void **state)
                 world_run(w);
                 for (unsigned r = 0; r < 2; r++) {
                     assert_int_equal(world_take(w, r)->opcode, NOF_COMP_SCHED);
+                    const struct nof_comp *comp = world_take(w, r); /* it had ended before the other failed */
+                    assert_true(comp == NULL || comp->opcode == NOF_COMP_COLL_ABORT);
                     assert_null(world_take(w, r));
                 }
                 world_fini(w);

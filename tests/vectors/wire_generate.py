@@ -52,7 +52,7 @@ def ip_checksum(header):
 
 
 def common(type_, fields=b"", payload=b"", conn=0x1122334455660000, pn=0, ack=0, src_ep=0, dst_ep=0,
-           flags=0, delay=0, version=1, length=None, nfields=None):
+           flags=0, delay=0, version=2, length=None, nfields=None):
     n = 32 + len(fields) + len(payload) if length is None else length
     body = struct.pack("<BBHQIIHHBBH", version, type_, n, conn, pn, ack, src_ep, dst_ep, flags,
                        len(fields) if nfields is None else nfields, delay) + fields + payload
@@ -71,7 +71,7 @@ def frame(datagram, vlan=b"", dst=b"\x02\0\0\0\0\x01", ethertype=0x0800, dst_ip=
 def hello(echo=0, mtu=1500, flags=8, size=1500, key=b"0123456789abcdef", dst_nic=100, job=77):
     f = struct.pack("<QQQQQQIIII", job, 900, dst_nic, 0xA1B2C3D4E5F60003, 0x0102030405060708, echo,
                     mtu, 0xFFFFFFF0, 7, 70000)
-    f += siphash128(key, bytes([1, 1, flags]) + f)
+    f += siphash128(key, bytes([2, 1, flags]) + f)
     return common(1, f, bytes(size - 28 - 32 - 80), conn=0, flags=flags)
 
 
@@ -108,6 +108,7 @@ cases = [
     ("codec_refused", "ok", frame(common(30, bytes(4), pn=13, src_ep=1, flags=1))),
     ("codec_revoke", "ok", frame(common(31, struct.pack("<BBH", 3, 0, 7), pn=14, src_ep=1))),
     ("codec_end", "ok", frame(common(32, struct.pack("<BBH", 3, 0, 7), pn=15, src_ep=1))),
+    ("coll_abort", "ok", frame(common(33, struct.pack("<IiIIiI", 0x10000005, 42, 7, 3, -30, 0), pn=17, src_ep=7, dst_ep=8))),
     ("data_raw_chunk", "ok", frame(common(22, struct.pack("<QQ", 5, 0), struct.pack("<BBH", 3, 0x81, 7) + bytes(range(16)),
                                           pn=16, src_ep=1, flags=16))),
     ("hello", "ok", frame(hello(), sport=48620)),
@@ -122,7 +123,8 @@ cases = [
     ("hello_short_fields", "drop.length", frame(common(1, bytes(79), conn=0), sport=48620)),
     ("crc", "drop.crc", flip(frame(msg), len(frame(msg)) - 1)),
     ("crc_type", "drop.crc", flip(frame(msg), 47)),
-    ("version_2", "drop.version", frame(common(18, msg_fields, b"payload!", version=2))),
+    ("version_1", "drop.version", frame(common(18, msg_fields, b"payload!", version=1))),
+    ("version_3", "drop.version", frame(common(18, msg_fields, b"payload!", version=3))),
     ("version_0", "drop.version", frame(common(18, msg_fields, b"payload!", version=0))),
     ("length_common", "drop.length", frame(common(18, msg_fields, b"payload!", length=71))),
     ("length_udp", "drop.length", frame(msg, udp_len=8 + len(msg) - 1)),

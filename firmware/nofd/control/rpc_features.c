@@ -88,7 +88,7 @@ json_t *nofd_rpc_set(struct nofd *d, const json_t *params, struct nofd_rpc_error
                              "set takes a name and a value: {\"name\":\"pacing\",\"value\":\"off\"}");
     if (nofd_options_feature(name, text, &call.feature, &call.value, err, sizeof(err)) != 0)
         return nofd_rpc_fail(error, NOFD_RPC_PARAMS, "%s", err);
-    if (call.only != UINT32_MAX && !is_core_feature(call.feature))
+    if (call.only != UINT32_MAX && !is_core_feature(call.feature) && call.feature != NOF_F_COLLECTIVES)
         return nofd_rpc_fail(error, NOFD_RPC_PARAMS, "%s belongs to the daemon, not to one NIC", name);
     for (unsigned i = 0; i < d->ncores; i++) {
         call.core = &d->cores[i];
@@ -98,7 +98,8 @@ json_t *nofd_rpc_set(struct nofd *d, const json_t *params, struct nofd_rpc_error
         d->options.feature[call.feature] = call.value;
     if (call.feature == NOF_F_COLLECTIVES)
         for (struct nofd_endpoint *ep = d->endpoints; ep != NULL; ep = ep->next)
-            nofd_endpoint_tell_collectives(ep, call.value);
+            if (call.only == UINT32_MAX || call.only == ep->nic->index)
+                nofd_endpoint_tell_collectives(ep, call.value);
     if (call.feature == NOF_F_LOG_LEVEL)
         nofd_log_set_level((enum nofd_log_level)call.value);
     nofd_options_feature_text(call.feature, call.value, text, sizeof(text));

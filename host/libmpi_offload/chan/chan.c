@@ -61,3 +61,14 @@ void nof_chan_layout_gone(uint32_t name, uint32_t generation)
     if (hooks.on_layout_gone != NULL)
         hooks.on_layout_gone(name, generation);
 }
+
+void nof_chan_on_failure(void (*heard)(const struct nof_chan_failure *failure, int code))
+{
+    hooks.on_failure = heard;
+}
+
+void nof_chan_failure(const struct nof_chan_failure *failure, int code)
+{
+    if (hooks.on_failure != NULL)
+        hooks.on_failure(failure, code);
+}

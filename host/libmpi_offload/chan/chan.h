@@ -16,6 +16,15 @@
 
 struct nof_chan_programs;
 
+/* One run of one collective has failed: which, why, whose failure it was. */
+struct nof_chan_failure {
+    uint32_t ctx;
+    int32_t tag;
+    uint32_t number; /* of the run, among those with this ctx and tag */
+    int status; /* enum nof_status */
+    int rank; /* in the job */
+};
+
 struct nof_chan {
     const char *name;
     const struct nof_chan_programs *programs; /* NULL: it runs none */
@@ -41,6 +50,8 @@ struct nof_chan {
     /* Some process of this communicator, on either side, is known to be dead: its job rank, else
      * MPI_UNDEFINED. */
     int (*dead_member)(struct nof_comm *comm);
+    /* Tell job rank `to` of it. NULL: there is nobody. */
+    void (*tell_failure)(int to, const struct nof_chan_failure *failure);
     void (*close)(void);
 };
 
@@ -70,12 +81,13 @@ struct nof_chan_programs {
     /* The bytes are copied. NOF_EAGAIN: no room now; NOF_ENOENT: one of its peers cannot be reached. */
     int (*open)(struct nof_chan_program *p, const struct nof_program_head *head, size_t bytes);
     /* False: no memory. */
-    bool (*start)(struct nof_chan_program *p, uint32_t ctx, int32_t tag,
+    bool (*start)(struct nof_chan_program *p, uint32_t ctx, int32_t tag, uint32_t number,
                   const uint64_t base[NOF_PROGRAM_BASES]);
     /* A step that was asked for is done: NOF_OK, or NOF_ETRUNC. */
     void (*proceed)(struct nof_chan_program *p, uint32_t step, int status);
-    /* ENDED follows, behind what has met its message; sends that are under way may still read. */
-    void (*cancel)(struct nof_chan_program *p);
+    /* ENDED follows, behind what has met its message; sends that are under way may still read. Its peers are told of
+     * the failure of job rank `rank`, if it still runs. */
+    void (*cancel)(struct nof_chan_program *p, int status, int rank);
     /* Of one that does not run. */
     void (*close)(struct nof_chan_program *p);
 };
@@ -114,11 +126,14 @@ void nof_chan_close(void);
 struct nof_chan_hooks {
     void (*on_death)(int world_rank, int code); /* the job rank of the dead; the code for what waits for it */
     void (*on_layout_gone)(uint32_t name, uint32_t generation); /* no program will name it again */
+    void (*on_failure)(const struct nof_chan_failure *failure, int code); /* another rank told of it */
 };
 void nof_chan_on_death(void (*heard)(int world_rank, int code));
 void nof_chan_on_layout_gone(void (*heard)(uint32_t name, uint32_t generation));
+void nof_chan_on_failure(void (*heard)(const struct nof_chan_failure *failure, int code));
 /* A channel tells. */
 void nof_chan_death(int world_rank, int code);
 void nof_chan_layout_gone(uint32_t name, uint32_t generation);
+void nof_chan_failure(const struct nof_chan_failure *failure, int code);
 
 #endif

@@ -75,7 +75,7 @@ struct nof_offload *nof_offload_open(struct nof_sched *s)
 
 static bool start(struct nof_sched *s)
 {
-    return s->offload->nic->start(&s->offload->open->program, nof_comm_coll_ctx(s->comm), s->tag,
+    return s->offload->nic->start(&s->offload->open->program, nof_comm_coll_ctx(s->comm), s->tag, s->number,
                                   s->offload->image.base);
 }
 

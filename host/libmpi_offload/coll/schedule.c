@@ -5,6 +5,7 @@
 
 #include "base/wait_board.h"
 #include "chan/chan.h"
+#include "coll/coll_abort.h"
 #include "coll/offload.h"
 #include "coll/step.h"
 #include "nof/status.h"
@@ -55,6 +56,7 @@ static int next_tag(struct nof_comm *comm, bool blocking)
 
 static void take_tag(struct nof_sched *s)
 {
+    s->number = (s->request == NULL ? s->comm->coll_seq : s->comm->coll_started) / NOF_COMM_COLL_TAGS;
     s->tag = next_tag(s->comm, s->request == NULL);
     if (s->comm->local != NULL)
         s->local_tag = next_tag(s->comm->local, s->request == NULL);
@@ -265,14 +267,17 @@ static void leave_live(struct nof_sched *s, struct nof_request *req)
 }
 
 /* End early: what is under way must not write into the program's memory any more. */
-static void fail(struct nof_sched *s, int code)
+static void fail(struct nof_sched *s, int code, struct nof_coll_blame blame)
 {
     if (s->error != MPI_SUCCESS)
         return;
     s->error = code;
+    s->blame = blame;
     if (nic_runs(s)) {
-        s->offload->nic->cancel(&s->offload->open->program);
+        s->offload->nic->cancel(&s->offload->open->program, blame.status, blame.rank);
         s->leak_temporaries = true;
+    } else {
+        nof_coll_abort_tell(s);
     }
     for (size_t i = s->live_count; i-- > 0;) {
         struct nof_request *req = s->live[i];
@@ -291,6 +296,11 @@ static void fail(struct nof_sched *s, int code)
             nof_chan_of(s->live[i]->comm, s->live[i]->peer)->cancel(s->live[i]);
     if (s->pending == 0 && !s->running)
         make_ready(s);
+}
+
+static void fail_here(struct nof_sched *s, int code)
+{
+    fail(s, code, nof_coll_blame(code, MPI_UNDEFINED));
 }
 
 /* What is told at the end, because the others go on. */
@@ -318,12 +328,13 @@ static void step_done(struct nof_request *req)
     int error = req->cancelled ? MPI_SUCCESS : req->error;
     int later = other_length(req, error);
     uint32_t asked = req->asked;
+    int peer = nof_comm_peer_world(req->comm, req->peer);
     nof_request_free(req);
     s->pending--;
     if (later != MPI_SUCCESS)
         s->truncated = later;
     else if (error != MPI_SUCCESS)
-        fail(s, error);
+        fail(s, error, nof_coll_blame(error, peer));
     if (asked > 0 && s->error == MPI_SUCCESS)
         proceed(s, asked - 1, later == MPI_SUCCESS ? NOF_OK : NOF_ETRUNC);
     if (s->pending == 0 && !s->running)
@@ -355,7 +366,7 @@ static void issue_transfer(struct nof_sched *s, const struct nof_step *step, uin
                                    nothing ? 0 : step->count, step->type, step->peer,
                                    step->local ? s->local_tag : s->tag);
     if (req == NULL) {
-        fail(s, nof_error(MPI_ERR_NO_MEM, "no memory for a collective operation"));
+        fail_here(s, nof_error(MPI_ERR_NO_MEM, "no memory for a collective operation"));
         return;
     }
     req->exact = step->exact;
@@ -382,7 +393,7 @@ static void issue(struct nof_sched *s, const struct nof_step *step)
     case NOF_SCHED_COPY:
         if (nof_type_copy(step->type, step->from, step->count, step->to_type, step->to, step->to_count) ==
             SIZE_MAX)
-            fail(s, nof_error(MPI_ERR_NO_MEM, "no memory for a collective operation"));
+            fail_here(s, nof_error(MPI_ERR_NO_MEM, "no memory for a collective operation"));
         break;
     case NOF_SCHED_REDUCE:
         nof_op_apply(step->op, step->type, step->from, step->to, step->count);
@@ -466,6 +477,8 @@ static void heard(struct nof_chan_program *program, enum nof_chan_news news, int
         if (nof_offload_declined(s))
             return;
         nof_driver_count(NOF_DRIVER_DECLINED);
+        if (s->error != MPI_SUCCESS)
+            nof_coll_abort_tell(s); /* the NIC had nothing to cancel */
         s->at = s->offload->image.begin;
         break;
     case NOF_CHAN_ENDED:
@@ -477,7 +490,7 @@ static void heard(struct nof_chan_program *program, enum nof_chan_news news, int
             s->truncated = s->truncated != MPI_SUCCESS ? s->truncated : value;
         } else {
             s->leak_temporaries = true;
-            fail(s, value);
+            fail(s, value, (struct nof_coll_blame){0}); /* the NIC has told the others */
         }
         break;
     }
@@ -509,9 +522,13 @@ int nof_sched_start(struct nof_sched *s)
         return s->build_error;
     if (s->tag < 0)
         take_tag(s);
+    else
+        s->number++;
+    s->blame = (struct nof_coll_blame){0};
+    s->told = false;
     s->at = 0;
     s->pending = 0;
-    s->error = MPI_SUCCESS;
+    s->error = nof_coll_abort_heard(s);
     s->truncated = s->too_long;
     s->done = false;
     s->prev_active = NULL;
@@ -520,9 +537,13 @@ int nof_sched_start(struct nof_sched *s)
         active_list->prev_active = s;
     active_list = s;
     int dead = nof_chan_dead_member(s->comm);
-    if (dead != MPI_UNDEFINED)
+    if (dead != MPI_UNDEFINED) {
         s->error = nof_error(MPIX_ERR_PROC_FAILED,
                              "rank %d of MPI_COMM_WORLD is dead: no collective is possible", dead);
+        s->blame = nof_coll_blame(s->error, dead);
+    }
+    if (s->error != MPI_SUCCESS)
+        nof_coll_abort_tell(s);
     if (s->error != MPI_SUCCESS || !give_to_nic(s))
         advance(s);
     return MPI_SUCCESS;
@@ -553,12 +574,23 @@ int nof_sched_run(struct nof_sched *s)
     return rc;
 }
 
+void nof_sched_fail_run(const struct nof_chan_failure *failure, int code)
+{
+    struct nof_sched *s = active_list;
+    while (s != NULL && !nof_coll_abort_is_of(s, failure))
+        s = s->next_active;
+    if (s == NULL)
+        nof_coll_abort_remember(failure, code);
+    else
+        fail(s, code, (struct nof_coll_blame){failure->status, failure->rank});
+}
+
 void nof_sched_fail_rank(int world_rank, int code)
 {
     struct nof_sched *next;
     for (struct nof_sched *s = active_list; s != NULL; s = next) {
         next = s->next_active;
         if (nof_comm_has(s->comm, world_rank))
-            fail(s, code);
+            fail(s, code, nof_coll_blame(code, world_rank));
     }
 }

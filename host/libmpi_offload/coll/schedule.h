@@ -21,7 +21,8 @@
  * works, as with other libraries. A persistent one takes its tag when it is made, from a third kind, and keeps it.
  *
  * Errors: builders remember the first one; start() reports it. A step that fails ends the
- * schedule: its receives are cancelled (a program, as a whole), its sends are left to themselves. A message that is longer than
+ * schedule: its receives are cancelled (a program, as a whole), its sends are left to themselves, and all that it has
+ * messages with are told (coll_abort.h), whose schedules end likewise. A message that is longer than
  * its receive, or a copy that is longer than its target, is cut and reported at the end: the other ranks, who know nothing
  * of it, would wait for ever for one that stayed away.
  *
@@ -45,6 +46,11 @@ struct nof_sched_temporary { /* `bytes` at memory, malloc'ed; base: what the bui
     size_t bytes;
 };
 
+struct nof_coll_blame { /* of a failure; zero: there is none that others have to hear of */
+    int status; /* enum nof_status */
+    int rank; /* job rank whose failure it is */
+};
+
 struct nof_sched {
     struct nof_comm *comm; /* a reference */
     int rank; /* in the group that peers are ranks of; on the remote side, in the local one */
@@ -53,6 +59,9 @@ struct nof_sched {
     bool exact;
     int tag; /* -1: not taken yet */
     int local_tag;
+    uint32_t number; /* of the run, among those with this tag */
+    struct nof_coll_blame blame;
+    bool told; /* the others, of the blame */
     struct nof_step *steps;
     size_t count;
     size_t capacity;
@@ -132,6 +141,10 @@ int nof_sched_start(struct nof_sched *s);
 
 /* start(), wait, free(): a blocking collective. s may be NULL (no memory). */
 int nof_sched_run(struct nof_sched *s);
+
+struct nof_chan_failure;
+/* Another rank tells of a run that has failed: it ends with `code`, now or when it begins. */
+void nof_sched_fail_run(const struct nof_chan_failure *failure, int code);
 
 /* Job rank `world_rank` is dead: every schedule of a communicator it belongs to ends with `code`. */
 void nof_sched_fail_rank(int world_rank, int code);

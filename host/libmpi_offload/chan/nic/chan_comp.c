@@ -70,6 +70,16 @@ static bool known_rank(int32_t rank)
     return rank >= 0 && rank < nof_lib.world_size;
 }
 
+static void failure_heard(const struct nof_comp *comp)
+{
+    struct nof_chan_failure failure = {.ctx = comp->ctx,
+                                       .tag = comp->tag,
+                                       .number = (uint32_t)comp->len,
+                                       .status = comp->status,
+                                       .rank = comp->peer};
+    nof_chan_failure(&failure, nof_chan_nic_failure_code(comp->status, comp->peer));
+}
+
 void nof_chan_nic_complete(const struct nof_comp *comp)
 {
     switch (comp->opcode) {
@@ -93,6 +103,10 @@ void nof_chan_nic_complete(const struct nof_comp *comp)
             nof_chan_nic.peers[comp->peer].known = false;
             nof_chan_nic_peer_died(comp->peer, comp->status);
         }
+        break;
+    case NOF_COMP_COLL_ABORT:
+        if (known_rank(comp->peer))
+            failure_heard(comp);
         break;
     case NOF_COMP_FAILED:
         nof_chan_nic_died("the NIC gave up this rank's endpoint (broken queue or descriptor)");

@@ -178,6 +178,7 @@ int nof_chan_nic_open(const struct nof_launch_job *job, char *text, size_t text_
 const struct nof_chan nof_chan_by_nic = {
     .name = "nic",
     .programs = &nof_chan_nic_programs,
+    .tell_failure = nof_chan_nic_tell_failure,
     .send = nof_chan_nic_send,
     .recv = nof_chan_nic_recv,
     .cancel = nof_chan_nic_cancel,

@@ -164,6 +164,8 @@ const char *nof_chan_nic_peer_name(int world_rank);
 int nof_chan_nic_dead_code(int world_rank);
 /* The code for any other failed status. */
 int nof_chan_nic_status_code(int status, int world_rank);
+/* Of a collective that failed at that rank. */
+int nof_chan_nic_failure_code(int status, int world_rank);
 
 /* As the channel's dead_member(). */
 int nof_chan_nic_dead_member(struct nof_comm *comm);
@@ -238,6 +240,7 @@ void nof_chan_nic_place(struct nof_desc *desc, const struct nof_request *req);
 
 /* Of chan_sched.c. */
 extern const struct nof_chan_programs nof_chan_nic_programs __attribute__((visibility("hidden")));
+void nof_chan_nic_tell_failure(int to, const struct nof_chan_failure *failure);
 void nof_chan_nic_sched_opened(struct nof_chan_nic_op *op, int status);
 void nof_chan_nic_sched_asked(struct nof_chan_nic_op *op, const struct nof_comp *comp);
 void nof_chan_nic_sched_done(struct nof_chan_nic_op *op, const struct nof_comp *comp);

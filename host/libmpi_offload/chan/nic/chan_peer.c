@@ -131,6 +131,19 @@ int nof_chan_nic_status_code(int status, int world_rank)
     }
 }
 
+int nof_chan_nic_failure_code(int status, int world_rank)
+{
+    if (status == NOF_EPEERDEAD && world_rank == nof_lib.world_rank)
+        return nof_error(MPIX_ERR_PROC_FAILED,
+                         "rank %d of MPI_COMM_WORLD, this one, cannot be reached by others", world_rank);
+    if (status == NOF_EPEERDEAD)
+        return nof_chan_nic_dead_code(world_rank);
+    return nof_error(MPI_ERR_OTHER, "the collective failed at %s: %s", nof_chan_nic_peer_name(world_rank),
+                     status == NOF_EFAULT   ? "its buffer is not (wholly) accessible memory"
+                     : status == NOF_ENOMEM ? "it has no memory for it"
+                                            : "see the error there");
+}
+
 static int dead_of(const struct nof_group *group)
 {
     for (int i = 0; i < group->size; i++) {

@@ -89,7 +89,7 @@ void nof_chan_nic_sched_describe(const struct nof_chan_nic_op *op)
             nof_board_add_peer(step[i].peer);
 }
 
-static bool start_program(struct nof_chan_program *p, uint32_t ctx, int32_t tag,
+static bool start_program(struct nof_chan_program *p, uint32_t ctx, int32_t tag, uint32_t number,
                           const uint64_t base[NOF_PROGRAM_BASES])
 {
     struct nof_chan_nic_op *op = nof_chan_nic_op_new(NOF_OP_SCHED, NULL);
@@ -102,6 +102,7 @@ static bool start_program(struct nof_chan_program *p, uint32_t ctx, int32_t tag,
     desc.ctx = ctx;
     desc.tag = tag;
     memcpy(desc.sched.base, base, sizeof(desc.sched.base));
+    desc.len = number;
     nof_chan_nic_submit(&desc);
     return true;
 }
@@ -135,6 +136,8 @@ static int code_of(const struct nof_chan_program *p, const struct nof_comp *comp
             MPI_ERR_TRUNCATE,
             "a message from %s has another length than this rank expects: the ranks' counts differ",
             nof_chan_nic_peer_name(rank));
+    if (comp->handle == p->head->nsteps) /* none of its steps: another rank has told */
+        return nof_chan_nic_failure_code(status, rank);
     return nof_chan_nic_status_code(status, rank);
 }
 
@@ -173,9 +176,23 @@ static void proceed(struct nof_chan_program *p, uint32_t step, int status)
     nof_chan_nic_submit(&desc);
 }
 
-static void cancel(struct nof_chan_program *p)
+static void cancel(struct nof_chan_program *p, int status, int rank)
 {
     struct nof_desc desc = desc_of(NOF_DESC_SCHED_CANCEL, p->handle);
+    desc.sched.base[0] = (uint64_t)(int64_t)status;
+    desc.sched.base[1] = (uint64_t)rank;
+    nof_chan_nic_submit(&desc);
+}
+
+void nof_chan_nic_tell_failure(int to, const struct nof_chan_failure *failure)
+{
+    if (nof_chan_nic.nic_dead || nof_chan_nic.peers[to].dead || nof_chan_nic_peer_open(to) != MPI_SUCCESS)
+        return;
+    struct nof_desc desc = {
+        .opcode = NOF_DESC_COLL_ABORT, .ctx = failure->ctx, .peer = to, .tag = failure->tag};
+    desc.len = failure->number;
+    desc.sched.name = (uint32_t)failure->rank;
+    desc.sched.base[0] = (uint64_t)(int64_t)failure->status;
     nof_chan_nic_submit(&desc);
 }
 

@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "coll/abort.h"
+
+#include "flow/chores.h"
+#include "flow/link.h"
+#include "flow/peer.h"
+#include "msg/answer.h"
+#include "msg/recv.h"
+
+static bool same(const struct nof_coll_run *a, const struct nof_coll_run *b)
+{
+    return a->ctx == b->ctx && a->tag == b->tag && a->number == b->number;
+}
+
+static uint32_t *bucket_of(const struct nof_nic *nic, uint32_t ep, const struct nof_coll_run *run)
+{
+    uint32_t h =
+        (run->ctx * 2654435761u) ^ ((uint32_t)run->tag * 2246822519u) ^ (ep * 3266489917u) ^ run->number;
+    return &nic->aborts.running[(h ^ h >> 15) & nic->aborts.mask];
+}
+
+void nof_abort_enter(struct nof_nic *nic, uint32_t drive, uint32_t ep)
+{
+    struct nof_drive *d = &nic->drives[drive];
+    uint32_t *bucket = bucket_of(nic, ep, &d->run);
+    d->run_next = *bucket;
+    *bucket = drive;
+}
+
+void nof_abort_leave(struct nof_nic *nic, uint32_t drive, uint32_t ep)
+{
+    uint32_t *at = bucket_of(nic, ep, &nic->drives[drive].run);
+    /* bound: runs of one bucket, of max_schedules; paid by the run that ends */
+    while (*at != drive)
+        at = &nic->drives[*at].run_next;
+    *at = nic->drives[drive].run_next;
+}
+
+uint32_t nof_abort_find(const struct nof_nic *nic, uint32_t ep, const struct nof_coll_run *run)
+{
+    uint32_t i = *bucket_of(nic, ep, run);
+    /* bound: runs of one bucket, of max_schedules; paid by the COLL_ABORT */
+    while (i != NOF_NIL && (nof_coll_at(&nic->colls, i)->ep != ep || !same(&nic->drives[i].run, run)))
+        i = nic->drives[i].run_next;
+    return i;
+}
+
+int nof_abort_parse(const struct nof_wire_view *view, uint32_t size, struct nof_coll_abort *abort_out)
+{
+    const uint8_t *f = view->fields;
+    if (view->fields_bytes != NOF_WIRE_COLL_ABORT_BYTES)
+        return NOF_EPROTO;
+    struct nof_coll_abort a = {.run = {.ctx = nof_get32(f + NOF_WIRE_COLL_ABORT_CTX),
+                                       .tag = (int32_t)nof_get32(f + NOF_WIRE_COLL_ABORT_TAG),
+                                       .number = nof_get32(f + NOF_WIRE_COLL_ABORT_RUN)},
+                               .rank = nof_get32(f + NOF_WIRE_COLL_ABORT_RANK),
+                               .status = (int32_t)nof_get32(f + NOF_WIRE_COLL_ABORT_STATUS)};
+    if (a.run.tag < 0 || a.rank >= size || a.status >= NOF_OK || a.status < INT16_MIN)
+        return NOF_EPROTO;
+    *abort_out = a;
+    return NOF_OK;
+}
+
+const struct nof_coll_abort *nof_abort_heard(const struct nof_nic *nic, const struct nof_endpoint *ep,
+                                             const struct nof_coll_run *run)
+{
+    const struct nof_abort_ring *ring = &nic->aborts.heard[ep->index];
+    uint32_t n = ring->count < NOF_ABORTS_HEARD ? ring->count : NOF_ABORTS_HEARD;
+    /* bound: NOF_ABORTS_HEARD, 16; paid by the START, or the COLL_ABORT */
+    for (uint32_t i = 0; i < n; i++)
+        if (same(&ring->abort[i].run, run))
+            return &ring->abort[i];
+    return NULL;
+}
+
+void nof_abort_keep(struct nof_nic *nic, struct nof_endpoint *ep, const struct nof_coll_abort *abort)
+{
+    struct nof_abort_ring *ring = &nic->aborts.heard[ep->index];
+    if (nof_abort_heard(nic, ep, &abort->run) != NULL)
+        return;
+    ring->abort[ring->count++ % NOF_ABORTS_HEARD] = *abort;
+    if (ring->count == 2 * NOF_ABORTS_HEARD)
+        ring->count = NOF_ABORTS_HEARD;
+    struct nof_comp comp = {.opcode = NOF_COMP_COLL_ABORT,
+                            .status = (int16_t)abort->status,
+                            .ctx = abort->run.ctx,
+                            .peer = (int32_t)abort->rank,
+                            .tag = abort->run.tag,
+                            .len = abort->run.number};
+    (void)nof_answer(nic, ep, &comp); /* a host whose ring is full hears of a death another way as well */
+}
+
+void nof_abort_forget_all(struct nof_nic *nic, const struct nof_endpoint *ep)
+{
+    nic->aborts.heard[ep->index].count = 0;
+}
+
+uint32_t nof_abort_flood(struct nof_nic *nic)
+{
+    return ++nic->aborts.floods;
+}
+
+static void send(struct nof_nic *nic, struct nof_link *link, const struct nof_peer *peer,
+                 const struct nof_coll_abort *abort)
+{
+    /* Whose own link is down has lost the others: to them he is the one who is gone. */
+    bool apart = abort->status == NOF_ELINKDOWN;
+    uint8_t fields[NOF_WIRE_COLL_ABORT_BYTES];
+    nof_put32(fields + NOF_WIRE_COLL_ABORT_CTX, abort->run.ctx);
+    nof_put32(fields + NOF_WIRE_COLL_ABORT_TAG, (uint32_t)abort->run.tag);
+    nof_put32(fields + NOF_WIRE_COLL_ABORT_RUN, abort->run.number);
+    nof_put32(fields + NOF_WIRE_COLL_ABORT_RANK, abort->rank);
+    nof_put32(fields + NOF_WIRE_COLL_ABORT_STATUS, (uint32_t)(apart ? NOF_EPEERDEAD : abort->status));
+    nof_put32(fields + NOF_WIRE_COLL_ABORT_PAD, 0);
+    nof_link_ctl(nic, link, NOF_WIRE_COLL_ABORT, 0, peer->ep, peer->remote_ep, fields, sizeof fields);
+}
+
+enum told { TOLD, WHEN_IT_OPENS, WHEN_THERE_IS_ROOM };
+
+static enum told tell(struct nof_nic *nic, struct nof_peer *peer, const struct nof_coll_abort *abort)
+{
+    if (peer == NULL || (peer->flags & NOF_PEER_F_DEAD) || nic->links[peer->link].gone)
+        return TOLD;
+    struct nof_link *link = &nic->links[peer->link];
+    if (!(peer->flags & NOF_PEER_F_TX))
+        nof_peer_want(nic, peer);
+    if (!(peer->flags & NOF_PEER_F_TX))
+        return WHEN_IT_OPENS;
+    if (link->ctl != NOF_NIL || nof_link_window(nic, link, true) == 0)
+        return WHEN_THERE_IS_ROOM; /* at most one for each link waits in the pool: for a frame */
+    send(nic, link, peer, abort);
+    return TOLD;
+}
+
+static void look_later(struct nof_nic *nic)
+{
+    nic->aborts.later = true;
+    nof_retry(nic);
+}
+
+void nof_abort_retry(struct nof_nic *nic)
+{
+    if (!nic->aborts.later)
+        return;
+    nic->aborts.later = false;
+    /* bound: endpoints, while a COLL_ABORT waits for a window; paid by all */
+    for (uint32_t i = 0; i < nic->cfg.max_endpoints; i++)
+        if (nic->eps[i].state == NOF_EP_OPEN && nic->eps[i].tells != NOF_NIL)
+            nof_chore(nic, &nic->eps[i]);
+}
+
+static void put_off(struct nof_nic *nic, struct nof_endpoint *ep, const struct nof_coll_abort *abort,
+                    uint32_t to)
+{
+    struct nof_recv *r =
+        nof_recv_spare(nic) > ep->admitted ? nof_recv_take(nic, ep, NOF_DESC_COLL_ABORT) : NULL;
+    if (r == NULL)
+        return; /* that rank hears of a death another way as well */
+    nof_recv_scheduled(r);
+    struct nof_match_key key = {
+        .ep = ep->index, .ctx = abort->run.ctx, .source = (int32_t)to, .tag = abort->run.tag};
+    nof_recv_call(r, &key, abort->run.number, abort->rank, (uint64_t)(int64_t)abort->status, NOF_NIL);
+    nof_queue_push(&nic->recvs, &ep->tells, nof_recv_index(nic, r));
+}
+
+void nof_abort_tell(struct nof_nic *nic, struct nof_endpoint *ep, const struct nof_coll_abort *abort,
+                    uint32_t to, uint32_t flood)
+{
+    struct nof_peer *peer = nof_peer_by_rank(nic, ep->index, to);
+    if (peer == NULL || nic->aborts.told[nof_peer_index(nic, peer)] == flood)
+        return;
+    nic->aborts.told[nof_peer_index(nic, peer)] = flood;
+    enum told now = tell(nic, peer, abort);
+    if (now != TOLD)
+        put_off(nic, ep, abort, to);
+    if (now == WHEN_THERE_IS_ROOM)
+        look_later(nic);
+}
+
+void nof_abort_run(struct nof_nic *nic, struct nof_endpoint *ep)
+{
+    uint32_t last = ep->tells;
+    /* bound: COLL_ABORTs that were put off, each once, as far as the steps reach; paid by the endpoint's steps */
+    while (ep->tells != NOF_NIL) {
+        if (nof_steps_left(nic, ep) == 0) {
+            nof_chore(nic, ep);
+            return;
+        }
+        uint32_t i = nof_queue_pop(&nic->recvs, &ep->tells);
+        struct nof_recv *r = nof_recv_at(nic, i);
+        struct nof_coll_abort abort = {
+            .run = {.ctx = r->key.ctx, .tag = r->key.tag, .number = (uint32_t)r->cookie},
+            .rank = (uint32_t)r->addr,
+            .status = (int32_t)r->capacity};
+        nof_steps_spend(ep, 1);
+        enum told now = tell(nic, nof_peer_by_rank(nic, ep->index, (uint32_t)r->key.source), &abort);
+        if (now == TOLD)
+            nof_recv_free(nic, r);
+        else
+            nof_queue_push(&nic->recvs, &ep->tells, i);
+        if (now == WHEN_THERE_IS_ROOM)
+            look_later(nic); /* a flow that opens has chores for its endpoint anyway (flows.h) */
+        if (i == last)
+            return;
+    }
+}

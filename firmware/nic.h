@@ -246,6 +246,7 @@ enum nof_env_flag {
     NOF_ENV_F_PARKED = 4,
     NOF_ENV_F_FAILED = 8,
     NOF_ENV_F_MATCH_FIRST = 16, /* RTS of a synchronous send: no grant before its match */
+    NOF_ENV_F_GONE = 64, /* FAILED because the sender's process is gone */
     NOF_ENV_F_FAR = 32, /* counted in endpoint.far */
 };
 
@@ -366,7 +367,7 @@ struct nof_read { /* consecutive frames of one send */
     uint8_t nframes;
     uint8_t gone; /* frames that have left */
     uint8_t done;
-    uint8_t failed;
+    uint8_t failed; /* flags of the frame that says so, or 0 */
     uint8_t orphan; /* flow or endpoint is gone: drop the frames when the read is done */
     uint8_t first_type; /* of the first frame; MSG is followed by MSG_MORE */
     uint8_t last; /* the last frame is a DATA with F_LAST */

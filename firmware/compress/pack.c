@@ -106,7 +106,7 @@ static enum nof_pump start(struct nof_nic *nic, struct nof_peer *peer, struct no
         nof_count(nic, &nic->eps[s->ep], NOF_C_DMA_READ_BYTES, bytes);
     } else if (rc != NOF_DMA_DONE) {
         nof_count(nic, &nic->eps[s->ep], NOF_C_DMA_FAULTS, 1);
-        nof_read_fail(nic, r);
+        nof_read_fail(nic, r, rc);
         nof_send_broken(s, rc);
     }
     return NOF_PUMP_IDLE;
@@ -189,7 +189,7 @@ static void emit_one(struct nof_nic *nic, struct nof_link *link, const struct no
     }
     r->begun = 1;
     if (r->failed) {
-        o.flags |= NOF_WIRE_F_FAILED;
+        o.flags |= r->failed;
         r->ended = 1;
     } else if (r->raw_pos < r->bytes) {
         put_payload(nic, peer, r, body_max - o.fields_bytes, &o);

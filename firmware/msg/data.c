@@ -29,7 +29,7 @@ int nof_data_rx(struct nof_nic *nic, struct nof_peer *peer, const struct nof_wir
     if (r == NULL || r->arrived)
         return NOF_OK; /* it has ended here, and the sender has been told */
     if (failed) {
-        nof_recv_end(nic, r, NOF_EFAULT);
+        nof_recv_end(nic, r, view->flags & NOF_WIRE_F_GONE ? NOF_EPEERDEAD : NOF_EFAULT);
         return NOF_OK;
     }
     uint32_t n = view->payload_bytes;

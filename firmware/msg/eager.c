@@ -33,7 +33,7 @@ static int parse(struct nof_peer *peer, const struct nof_wire_view *view, struct
     a->blocks = 0;
     a->flags = rts ? NOF_ENV_F_RTS : 0;
     if (view->flags & NOF_WIRE_F_FAILED)
-        a->flags |= NOF_ENV_F_FAILED;
+        a->flags |= NOF_ENV_F_FAILED | (view->flags & NOF_WIRE_F_GONE ? NOF_ENV_F_GONE : 0);
     if (a->key.tag < 0 || nof_get32(f + NOF_WIRE_MSG_ELEM) >= NOF_ELEM_COUNT || a->payload_bytes > a->len ||
         nof_get32(f + NOF_WIRE_MSG_SEQ) != peer->rx_seq || peer->rx_seq == peer->rx_msgs_announced)
         return NOF_EPROTO;
@@ -89,7 +89,7 @@ static int expected(struct nof_nic *nic, struct nof_peer *peer, struct nof_recv 
         nof_recv_tell_matched(nic, peer, a->handle);
     if (a->flags & NOF_ENV_F_FAILED) {
         nof_credit_free(nic, peer, 1, a->blocks);
-        nof_recv_end(nic, r, NOF_EFAULT);
+        nof_recv_end(nic, r, nof_unexpected_failure(a->flags));
         return NOF_OK;
     }
     if (r->wanted <= NOF_INLINE_BYTES && r->wanted <= a->payload_bytes) {
@@ -206,10 +206,11 @@ int nof_eager_more_rx(struct nof_nic *nic, struct nof_peer *peer, const struct n
     if (target == NOF_NIL)
         return NOF_OK;
     uint32_t i = NOF_REF_INDEX(target);
+    int status = view->flags & NOF_WIRE_F_GONE ? NOF_EPEERDEAD : NOF_EFAULT; /* of a failure */
     if (failed && NOF_REF_KIND(target) == NOF_REF_RECV) {
-        nof_recv_end(nic, nof_recv_at(nic, i), NOF_EFAULT);
+        nof_recv_end(nic, nof_recv_at(nic, i), status);
     } else if (failed) {
-        nof_unexpected_failed(nic, i, NOF_EFAULT);
+        nof_unexpected_failed(nic, i, status);
     } else if (NOF_REF_KIND(target) == NOF_REF_RECV) {
         take_piece(nic, peer, nof_recv_at(nic, i), view->payload, n, lent);
     } else {

@@ -118,16 +118,15 @@ static void drop_frames(struct nof_nic *nic, struct nof_read *r, unsigned from)
 }
 
 /* The payload cannot be read: the first frame goes without it and says so. */
-void nof_read_fail(struct nof_nic *nic, struct nof_read *r)
+void nof_read_fail(struct nof_nic *nic, struct nof_read *r, int status)
 {
+    r->failed = NOF_WIRE_F_FAILED | (status == NOF_EPEERDEAD ? NOF_WIRE_F_GONE : 0);
     if (r->raw != NOF_NIL) {
-        r->failed = 1;
         r->last = 0;
         return;
     }
     bool single = r->nframes == 1;
     drop_frames(nic, r, 1);
-    r->failed = 1;
     r->last = r->last && single;
     uint32_t fields = NOF_WIRE_MSG_MORE_BYTES;
     if (r->first_type == NOF_WIRE_MSG)
@@ -141,7 +140,7 @@ static void emit_frame(struct nof_nic *nic, struct nof_link *link, struct nof_pe
                        const struct nof_read *r, unsigned k)
 {
     uint8_t type = r->first_type;
-    uint8_t flags = r->failed ? NOF_WIRE_F_FAILED : 0;
+    uint8_t flags = r->failed;
     uint32_t fields = NOF_WIRE_MSG_MORE_BYTES;
     static_assert(NOF_WIRE_MSG_MORE_BYTES == NOF_WIRE_DATA_BYTES, "one default for both");
     if (type == NOF_WIRE_MSG && k == 0) {
@@ -274,7 +273,7 @@ static enum nof_pump request(struct nof_nic *nic, struct nof_link *link, struct 
         nof_count(nic, ep, NOF_C_DMA_READ_BYTES, total);
     } else if (rc != NOF_DMA_PENDING || index == NOF_NIL) {
         nof_count(nic, ep, NOF_C_DMA_FAULTS, 1);
-        nof_read_fail(nic, r);
+        nof_read_fail(nic, r, rc);
         nof_send_broken(s, rc);
     }
     if (index != NOF_NIL && (rc == NOF_DMA_PENDING || peer->readq != NOF_NIL)) {
@@ -402,7 +401,7 @@ void nof_read_done(struct nof_nic *nic, uint32_t index, int status)
     } else {
         struct nof_peer *peer = nof_peer_at(nic, r->peer);
         if (status != NOF_OK) {
-            nof_read_fail(nic, r);
+            nof_read_fail(nic, r, status);
             orphan_rest(nic, peer, index);
         }
         nof_scheduler_activate(nic, peer);

@@ -26,7 +26,7 @@ unsigned nof_read_segments(struct nof_nic *nic, const struct nof_send *s, uint64
 /* A read is under way, and done; it failed before it was. */
 void nof_read_keep(struct nof_nic *nic, struct nof_peer *peer, struct nof_send *s, uint32_t index);
 void nof_read_kept(struct nof_nic *nic, struct nof_send *s, uint32_t index);
-void nof_read_fail(struct nof_nic *nic, struct nof_read *r);
+void nof_read_fail(struct nof_nic *nic, struct nof_read *r, int status);
 /* The flow is gone: drop its frames, those of pending requests when they are done. */
 void nof_read_orphan(struct nof_nic *nic, struct nof_peer *peer);
 /* dma_done() of a read; its send is the caller's to look at. */

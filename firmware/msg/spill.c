@@ -72,7 +72,7 @@ int nof_spill_arrive(struct nof_nic *nic, struct nof_peer *peer, const struct no
     if (i == NOF_NIL)
         return NOF_EPROTO;
     if (a->flags & NOF_ENV_F_FAILED) {
-        comp.status = NOF_EFAULT;
+        comp.status = (int16_t)nof_unexpected_failure(a->flags);
     } else if (a->flags & NOF_ENV_F_RTS) {
         comp.flags = NOF_COMP_F_REMOTE;
         comp.handle = a->handle | (a->flags & NOF_ENV_F_PARKED ? NOF_HANDLE_PARKED : 0);

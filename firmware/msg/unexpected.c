@@ -43,7 +43,7 @@ void nof_unexpected_failed(struct nof_nic *nic, uint32_t chain, int status)
         nof_recv_end(nic, nof_recv_at(nic, st->owner), status);
     } else {
         struct nof_env *e = nof_env_at(nic, st->owner);
-        e->flags |= NOF_ENV_F_FAILED;
+        e->flags |= NOF_ENV_F_FAILED | (status == NOF_EPEERDEAD ? NOF_ENV_F_GONE : 0);
         e->chain = NOF_NIL;
     }
     nof_stored_drop(nic, chain);
@@ -163,7 +163,7 @@ void nof_unexpected_deliver(struct nof_nic *nic, struct nof_recv *r, struct nof_
     if (e->early != NOF_NIL)
         bind(nic, r, e);
     else if (e->flags & NOF_ENV_F_FAILED)
-        nof_recv_end(nic, r, dead ? peer->status : NOF_EFAULT);
+        nof_recv_end(nic, r, dead ? peer->status : nof_unexpected_failure(e->flags));
     else if ((e->flags & NOF_ENV_F_RTS) && dead)
         nof_recv_end(nic, r, peer->status);
     else if (e->flags & NOF_ENV_F_RTS)

@@ -23,6 +23,11 @@ int nof_unexpected_collect(struct nof_nic *nic, struct nof_peer *peer, struct no
 /* The last piece of a stored message is here; or no further one will come. */
 void nof_unexpected_complete(struct nof_nic *nic, uint32_t chain);
 void nof_unexpected_failed(struct nof_nic *nic, uint32_t chain, int status);
+/* Why a message with NOF_ENV_F_FAILED has failed. */
+static inline int nof_unexpected_failure(unsigned flags)
+{
+    return flags & NOF_ENV_F_GONE ? NOF_EPEERDEAD : NOF_EFAULT;
+}
 /* r takes over a stored message, complete or not, or failed. */
 void nof_unexpected_assign(struct nof_nic *nic, struct nof_recv *r, uint32_t chain);
 /* Its sender takes the message back: out of the store, payload and all. */

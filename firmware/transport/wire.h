@@ -211,6 +211,7 @@ enum nof_wire_abort_side { NOF_WIRE_ABORT_SEND = 0, NOF_WIRE_ABORT_RECV = 1 }; /
 #define NOF_WIRE_MSG_F_SYNC 1u /* MSG: answer with MATCHED */
 #define NOF_WIRE_F_FAILED \
     2u /* MSG, MSG_MORE, DATA: the sender's buffer cannot be read, the message ends here */
+#define NOF_WIRE_F_GONE 32u /* with FAILED: because its process is gone */
 #define NOF_WIRE_DATA_F_LAST 4u /* DATA: nothing follows */
 #define NOF_WIRE_RTS_F_RESUME \
     8u /* RTS: a parked send is back; SEQ and ELEM together hold the receiver's handle of the CTS */

@@ -128,6 +128,32 @@ static void what_cannot_be_read_fails_alone_and_what_follows_comes(void **state)
     nothing_is_left();
 }
 
+/* Whoever gets a part of its message, posted or late, small or large. */
+static void a_process_that_is_gone_is_told_from_a_buffer_that_is_not_there(void **state)
+{
+    static const uint64_t lens[] = {900, 14000, 60000, 500000};
+
+    (void)state;
+    for (unsigned i = 0; i < 16; i++) {
+        uint64_t len = lens[i / 4];
+        if (i % 2)
+            world_recv(p.w, 1, 0, 5, p.in, len, i);
+        world_fault(p.w, &(struct world_fault){.ops = 1u << WORLD_READ,
+                                               .at = 1 + (i / 2 % 2 && len > 100000),
+                                               .count = 1,
+                                               .how = i / 2 % 2 ? WORLD_GONE : WORLD_LATE});
+        send_one(len, 40);
+        world_run_for(p.w, 20 * MS);
+        if (i % 2 == 0)
+            world_recv(p.w, 1, 0, 5, p.in, len, i);
+        world_run_for(p.w, 20 * MS);
+        assert_int_equal(world_expect(p.w, 1, NOF_COMP_RECV, i)->status,
+                         i / 2 % 2 ? NOF_EPEERDEAD : NOF_EFAULT);
+        (void)world_expect(p.w, 0, NOF_COMP_SEND, 40);
+    }
+    nothing_is_left();
+}
+
 static void a_host_or_a_port_that_has_nothing_now_is_asked_again(void **state)
 {
     static const unsigned ops[] = {1u << WORLD_READ, 1u << WORLD_ALLOC};
@@ -177,6 +203,7 @@ int main(void)
         EACH(what_is_copied_in_any_order_leaves_in_order),
         EACH(a_message_of_many_frames_is_one_request),
         EACH(what_cannot_be_read_fails_alone_and_what_follows_comes),
+        EACH(a_process_that_is_gone_is_told_from_a_buffer_that_is_not_there),
         EACH(a_host_or_a_port_that_has_nothing_now_is_asked_again),
         EACH(of_a_flow_that_died_nothing_leaves_and_no_frame_stays),
     };

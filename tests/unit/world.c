@@ -187,9 +187,9 @@ static int dma(struct port *p, uint32_t endpoint, const struct nof_segment *seg,
     if (fails(w, write ? WORLD_WRITE : WORLD_READ)) {
         if (w->fault.how < WORLD_BROKEN)
             return NOF_EAGAIN;
+        status = w->fault.how == WORLD_GONE ? NOF_EPEERDEAD : NOF_EFAULT;
         if (w->fault.how == WORLD_BROKEN || !late)
-            return NOF_EFAULT;
-        status = NOF_EFAULT;
+            return status;
     }
     if (!late)
         return copy(w, r, seg, nseg, buf, nbuf, write) == NOF_OK ? NOF_DMA_DONE : NOF_EFAULT;

@@ -28,6 +28,7 @@ enum world_how {
     WORLD_SHORT, /* half of the frames are sent; else as BUSY */
     WORLD_BROKEN, /* DMA: NOF_EFAULT at once; else as BUSY */
     WORLD_LATE, /* DMA that may be pending: NOF_EFAULT in the end; else as BROKEN */
+    WORLD_GONE, /* as LATE, but NOF_EPEERDEAD: the process is gone */
 };
 
 struct world_fault {

@@ -95,7 +95,7 @@ static void one(int which, int form, int who, int count)
 static void broadcast(int root_count, int count, int form)
 {
     int most = root_count > count ? root_count : count, mine = t_rank == 0 ? root_count : count;
-    int *data = calloc((size_t)most, sizeof(int));
+    int *data = calloc((size_t)most + 1, sizeof(int));
     MPI_Request req = MPI_REQUEST_NULL;
     int rc;
     CHECK(data != NULL);
@@ -121,8 +121,8 @@ int main(int argc, char **argv)
             for (int k = 0; k < (int)(sizeof(counts) / sizeof(counts[0])); k++)
                 for (int who = 0; who < t_size; who += t_size - 1)
                     one(which, form, who, counts[k]);
-    static const int pairs[][2] = {{1, 10},      {10, 1},          {1000, 3000},
-                                   {3000, 2000}, {100000, 200000}, {200000, 100000}};
+    static const int pairs[][2] = {{0, 1},       {0, 10},      {0, 30000},       {1, 10},         {10, 1},
+                                   {1000, 3000}, {3000, 2000}, {100000, 200000}, {200000, 100000}};
     for (int i = 0; i < (int)(sizeof(pairs) / sizeof(pairs[0])); i++)
         for (int form = 0; form < 2; form++)
             broadcast(pairs[i][0], pairs[i][1], form);

@@ -138,10 +138,11 @@ static void build(struct nof_sched *s, const struct nof_data *data, int root, si
         nof_coll_unpack(s, packed, data);
 }
 
+/* A root with nothing to send says so: the others may expect something, and would wait for it. */
 void nof_coll_build_bcast(struct nof_sched *s, const struct nof_data *data, int root)
 {
     size_t bytes = nof_data_bytes(data);
-    if (s->size == 1 || bytes == 0)
+    if (s->size == 1)
         return;
     nof_sched_exact(s, true);
     build(s, data, root, bytes);

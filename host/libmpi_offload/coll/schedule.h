@@ -115,8 +115,8 @@ void nof_sched_update(struct nof_sched *s, const struct nof_section *section, co
                       const void *before);
 void nof_sched_fence(struct nof_sched *s);
 
-/* From here on messages, none of which is empty, have the length that is expected: another one is MPI_ERR_COUNT or
- * MPI_ERR_TRUNCATE when the schedule has ended, and this rank sends empty ones on, so that those behind it learn of it. */
+/* From here on messages have the length that is expected: another one is MPI_ERR_COUNT or MPI_ERR_TRUNCATE when the schedule
+ * has ended, and this rank sends empty ones on, so that those behind it that expect something learn of it. */
 static inline void nof_sched_exact(struct nof_sched *s, bool exact)
 {
     s->exact = exact;

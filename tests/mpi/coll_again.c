@@ -133,11 +133,74 @@ static void later(int call)
     has(at, 77, call, 0, 0);
 }
 
+static int summed(int call, int i, int ranks)
+{
+    unsigned all = 0;
+    for (int r = 0; r < ranks; r++)
+        all += (unsigned)number(call, r, i);
+    return (int)all;
+}
+
+static void sum(int call, MPI_Comm comm)
+{
+    int *in = buffer(call, 0), *out = buffer(call, 1);
+    fill(in, 5, call, t_rank, 0);
+    OK(MPI_Allreduce(in, out, 5, MPI_INT, MPI_SUM, comm));
+    for (int i = 0; i < 5; i++)
+        CHECK(out[i] == summed(call, i, t_size));
+    is_untouched(out + 5);
+}
+
+static void allreduce(int call)
+{
+    sum(call, MPI_COMM_WORLD);
+}
+
+/* At once, and with a request: then the NIC does what is behind the last message, too. */
+static void reductions(int call, int to_one)
+{
+    MPI_Request req;
+    int *in = buffer(call, 0), *out = buffer(call, 1);
+    fill(in, 60, call, t_rank, 0);
+    if (to_one)
+        OK(MPI_Ireduce(in, out, 60, MPI_INT, MPI_SUM, 1, MPI_COMM_WORLD, &req));
+    else
+        OK(MPI_Iscan(in, out, 60, MPI_INT, MPI_SUM, MPI_COMM_WORLD, &req));
+    OK(MPI_Wait(&req, MPI_STATUS_IGNORE));
+    for (int i = 0; i < 60 && (!to_one || t_rank == 1); i++)
+        CHECK(out[i] == summed(call, i, to_one ? t_size : t_rank + 1));
+    is_untouched(out + 60);
+}
+
+static void reduce_later(int call)
+{
+    reductions(call, 1);
+}
+
+static void scan_later(int call)
+{
+    reductions(call, 0);
+}
+
+/* By Bruck's algorithm, from 8 ranks on. */
+static void alltoall_later(int call)
+{
+    MPI_Request req;
+    int *in = buffer(call, 0), *out = buffer(call, 1);
+    fill(in, 2 * t_size, call, t_rank, 0);
+    OK(MPI_Ialltoall(in, 2, MPI_INT, out, 2, MPI_INT, MPI_COMM_WORLD, &req));
+    OK(MPI_Wait(&req, MPI_STATUS_IGNORE));
+    for (int r = 0; r < t_size; r++)
+        has(out + 2 * r, 2, call, r, 2 * t_rank);
+    is_untouched(out + 2 * t_size);
+}
+
 /* The first call opens it, perhaps a second one beside it. */
 static void one_descriptor_each(void)
 {
-    static void (*const collectives[])(int) = {barrier,  bcast,   bcast_longer, allgather, allgather_in_place,
-                                               alltoall, scatter, later};
+    static void (*const collectives[])(int) = {
+        barrier, bcast, bcast_longer, allgather,    allgather_in_place, alltoall,
+        scatter, later, allreduce,    reduce_later, scan_later,         alltoall_later};
     for (size_t k = 0; k < sizeof(collectives) / sizeof(collectives[0]); k++) {
         collectives[k](0);
         unsigned long long before = descriptors();
@@ -150,19 +213,6 @@ static void one_descriptor_each(void)
         CHECK(!asks || after - before == CALLS + 1);
     }
     alltoall_of(CALLS + 1, 1);
-}
-
-static void sum(int call, MPI_Comm comm)
-{
-    int *in = buffer(call, 0), *out = buffer(call, 1);
-    fill(in, 5, call, t_rank, 0);
-    OK(MPI_Allreduce(in, out, 5, MPI_INT, MPI_SUM, comm));
-    for (int i = 0; i < 5; i++) {
-        unsigned all = 0;
-        for (int r = 0; r < t_size; r++)
-            all += (unsigned)number(call, r, i);
-        CHECK((unsigned)out[i] == all);
-    }
 }
 
 /* More different ones than stay open, in turn, and long ones. */

@@ -85,8 +85,8 @@ static void build_bruck(struct nof_sched *s, const struct nof_blocks *send, cons
     struct nof_type *byte = nof_type_byte();
     struct nof_data first = nof_block(recv, 0);
     size_t each = nof_data_bytes(&first), total = each * (size_t)s->size;
-    char *slots = nof_sched_temporary(s, total, byte);
-    char *out = nof_sched_temporary(s, total, byte), *in = nof_sched_temporary(s, total, byte);
+    /* One temporary: a program has few bases (compile.h). */
+    char *slots = nof_sched_temporary(s, 3 * total, byte), *out = slots + total, *in = out + total;
     for (int i = 0; i < s->size; i++) {
         struct nof_data block = nof_block(send, (s->rank + i) % s->size);
         nof_coll_pack(s, &block, slots + each * (size_t)i, each);

@@ -3,6 +3,7 @@
  * `nof schedule`: a pattern of messages dealt into phases (host/phases.h), as a table or as JSON. Both are written as they
  * go: a dense pattern of 1024 nodes has a million messages. */
 #include "commands.h"
+#include "emit.h"
 #include "pattern.h"
 #include "phases.h"
 
@@ -18,13 +19,18 @@
 #include "nof_private/nearest.h"
 #include "nof_private/units.h"
 
-enum { OPT_ALGORITHM = 256, OPT_THRESHOLD, OPT_NODES, OPT_JSON };
+enum { OPT_ALGORITHM = 256, OPT_THRESHOLD, OPT_NODES, OPT_JSON, OPT_EMIT, OPT_NAME };
+
+/* Source text; NULL: none. */
+typedef void emit_function(FILE *out, const struct nof_phases *phases, const char *name);
 
 struct options {
     enum nof_phases_algorithm algorithm;
     uint64_t threshold_bytes;
     uint32_t nodes; /* 0: as many as the pattern has */
     bool json;
+    emit_function *emit;
+    const char *name;
     const char *path;
 };
 
@@ -33,6 +39,9 @@ static const struct argp_option options[] = {
     {"threshold", OPT_THRESHOLD, "BYTES", 0,
      "messages shorter than this are small: what is left of them goes together into one last phase (0)", 0},
     {"nodes", OPT_NODES, "N", 0, "there are N nodes, from 0 on (as many as the pattern names)", 0},
+    {"emit", OPT_EMIT, "LANGUAGE", 0,
+     "print the table that MPIX_Alltoallv_load takes, as c or fortran; nodes are ranks", 0},
+    {"name", OPT_NAME, "NAME", 0, "what that table is called (phases)", 0},
     {"json", OPT_JSON, NULL, 0, "print one JSON object and nothing else", 0},
     {0},
 };
@@ -75,6 +84,16 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case OPT_JSON:
         o->json = true;
         return 0;
+    case OPT_EMIT:
+        o->emit = strcmp(arg, "c") == 0 ? nof_emit_c : strcmp(arg, "fortran") == 0 ? nof_emit_fortran : NULL;
+        if (o->emit == NULL)
+            argp_error(state, "--emit=%s: c or fortran", arg);
+        return 0;
+    case OPT_NAME:
+        if (!nof_emit_is_name(arg))
+            argp_error(state, "--name=%s: a letter, then letters, digits and _, 50 at most", arg);
+        o->name = arg;
+        return 0;
     case ARGP_KEY_ARG:
         if (o->path != NULL)
             argp_error(state, "'%s' is one pattern too many", arg);
@@ -83,6 +102,11 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case ARGP_KEY_END:
         if (o->path == NULL)
             argp_error(state, "no pattern is named; - is stdin");
+        else if (o->emit != NULL && o->json)
+            argp_error(state, "--emit and --json: one of the two");
+        else if (o->emit != NULL && o->algorithm == NOF_PHASES_OPTIMAL)
+            argp_error(state,
+                       "--emit: optimal splits messages, which MPI calls cannot; greedy, alltoall or shift");
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;
@@ -200,7 +224,9 @@ static int schedule(const struct options *o, const char *self)
         free(pattern.message);
         return 1;
     }
-    if (o->json)
+    if (o->emit != NULL)
+        o->emit(stdout, phases, o->name);
+    else if (o->json)
         print_json(phases, &pattern, o);
     else
         print_table(phases, &pattern, o);
@@ -239,7 +265,7 @@ int nof_cmd_schedule(int argc, char **argv)
             "bound "
             "(100@50: 100 bytes from byte 50 on); takes a minute where all of 1024 nodes send to all.",
     };
-    struct options o = {.algorithm = NOF_PHASES_GREEDY};
+    struct options o = {.algorithm = NOF_PHASES_GREEDY, .name = "phases"};
 
     argp_err_exit_status = 2;
     argp_parse(&argp, argc, argv, 0, NULL, &o);

@@ -29,7 +29,8 @@ enum nof_handle_kind {
     NOF_HANDLE_FILE,
     NOF_HANDLE_KEYVAL,
     NOF_HANDLE_TOOL_SESSION,
-    NOF_HANDLE_TOOL
+    NOF_HANDLE_TOOL,
+    NOF_HANDLE_COLL
 };
 
 struct nof_handle_slot {

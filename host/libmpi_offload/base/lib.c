@@ -31,6 +31,7 @@ struct nof_lib nof_lib = {
     .keyvals = {.kind = NOF_HANDLE_KEYVAL},
     .tool_sessions = {.kind = NOF_HANDLE_TOOL_SESSION},
     .tool_handles = {.kind = NOF_HANDLE_TOOL},
+    .colls = {.kind = NOF_HANDLE_COLL},
 };
 
 __thread const char *nof_lib_call = "a call of MPI"; /* one that does not enter() */

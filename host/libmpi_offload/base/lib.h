@@ -57,6 +57,7 @@ struct nof_lib {
     struct nof_handle_table keyvals;
     struct nof_handle_table tool_sessions; /* MPI_T_pvar_session, MPI_T_pvar_handle */
     struct nof_handle_table tool_handles;
+    struct nof_handle_table colls; /* MPIX_Coll */
 };
 
 extern struct nof_lib nof_lib

@@ -39,6 +39,72 @@ int PMPIX_Release(const void *data);
 int MPIX_Pre_receive(int tag);
 int PMPIX_Pre_receive(int tag);
 
+/* Compiled communication: an all-to-all whose messages are dealt into phases, in which no host sends or receives twice, by
+ * calls of their own, and transmitted as often as wanted. Source: CC-MPI (docs/SOURCES.md), section 4.2; its names, with
+ * MPI_ for MPIX_, are there with NOF_CCMPI_NAMES defined before this header is included.
+ *
+ *   level 1: MPIX_Alltoallv_control1   gathers everybody's counts and deals them
+ *   level 2: MPIX_Alltoallv_control2   is given the matrix of counts and deals it
+ *   level 3: MPIX_Alltoallv_load       is given the phases, as `nof schedule --emit c` writes them
+ *     -> MPIX_Alltoallv_data_trans2, phased; or _data_trans1, all at once, which is faster where messages are small
+ *     -> MPIX_Coll_free
+ *
+ * All are collective over an intra-communicator, but for MPIX_Coll_free, and blocking. Arrays have an element for each rank
+ * and may go after the call, as datatypes may; communicator and datatypes live on. Counts and displacements are in elements.
+ * How messages are dealt: NOF_SCHEDULE=alltoall (default), greedy or shift in the environment; those below 2 KiB need no
+ * phases. Arguments that are refused by one rank, and matrices or phases that differ, are MPI_ERR_ARG at all ranks. Counts
+ * of level 1 that are not what is sent are MPI_ERR_COUNT or MPI_ERR_TRUNCATE, where they are, at the end of a transmission.
+ * *coll_out is MPIX_COLL_NULL where a call fails. Under MPI_THREAD_MULTIPLE any thread, a handle in one call at a time.
+ * Fortran: externals of the same names and arguments, with IERROR; a handle is an INTEGER, a matrix MATRIX(to, from), and phases
+ * are the arguments RANKS, PHASES, FIRST(0:PHASES), from 0 on, and PAIR(2,*). */
+typedef struct MPIX_ABI_Coll *MPIX_Coll;
+#define MPIX_COLL_NULL ((MPIX_Coll)0)
+
+/* Phase k has the messages first[k] .. first[k + 1] - 1; first[0] is 0. Each is a source and a destination, ranks that differ.
+ * A message stands once. */
+struct MPIX_Phases {
+    int ranks;
+    int phase_count;
+    const int *first;
+    const int (*pair)[2];
+};
+
+int MPIX_Alltoallv_control1(const int sendcounts[], const int sdispls[], MPI_Datatype sendtype,
+                            const int recvcounts[], const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm,
+                            MPIX_Coll *coll_out);
+/* matrix[i * size + j]: elements that rank i sends to rank j; both types have one size. */
+int MPIX_Alltoallv_control2(const int matrix[], const int sdispls[], MPI_Datatype sendtype,
+                            const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPIX_Coll *coll_out);
+/* The phases have all messages that are not empty, but those of a rank to itself. */
+int MPIX_Alltoallv_load(const struct MPIX_Phases *phases, const int sendcounts[], const int sdispls[],
+                        MPI_Datatype sendtype, const int recvcounts[], const int rdispls[],
+                        MPI_Datatype recvtype, MPI_Comm comm, MPIX_Coll *coll_out);
+int MPIX_Alltoallv_data_trans1(const void *sendbuf, void *recvbuf, MPIX_Coll coll);
+int MPIX_Alltoallv_data_trans2(const void *sendbuf, void *recvbuf, MPIX_Coll coll);
+int MPIX_Coll_free(MPIX_Coll *coll);
+MPI_Fint MPIX_Coll_c2f(MPIX_Coll coll);
+MPIX_Coll MPIX_Coll_f2c(MPI_Fint coll);
+int PMPIX_Alltoallv_control1(const int sendcounts[], const int sdispls[], MPI_Datatype sendtype,
+                             const int recvcounts[], const int rdispls[], MPI_Datatype recvtype,
+                             MPI_Comm comm, MPIX_Coll *coll_out);
+int PMPIX_Alltoallv_control2(const int matrix[], const int sdispls[], MPI_Datatype sendtype,
+                             const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPIX_Coll *coll_out);
+int PMPIX_Alltoallv_load(const struct MPIX_Phases *phases, const int sendcounts[], const int sdispls[],
+                         MPI_Datatype sendtype, const int recvcounts[], const int rdispls[],
+                         MPI_Datatype recvtype, MPI_Comm comm, MPIX_Coll *coll_out);
+int PMPIX_Alltoallv_data_trans1(const void *sendbuf, void *recvbuf, MPIX_Coll coll);
+int PMPIX_Alltoallv_data_trans2(const void *sendbuf, void *recvbuf, MPIX_Coll coll);
+int PMPIX_Coll_free(MPIX_Coll *coll);
+MPI_Fint PMPIX_Coll_c2f(MPIX_Coll coll);
+MPIX_Coll PMPIX_Coll_f2c(MPI_Fint coll);
+
+#ifdef NOF_CCMPI_NAMES
+#define MPI_Alltoallv_control1 MPIX_Alltoallv_control1
+#define MPI_Alltoallv_control2 MPIX_Alltoallv_control2
+#define MPI_Alltoallv_data_trans1 MPIX_Alltoallv_data_trans1
+#define MPI_Alltoallv_data_trans2 MPIX_Alltoallv_data_trans2
+#endif
+
 #ifdef __cplusplus
 }
 #endif

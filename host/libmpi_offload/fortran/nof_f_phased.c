@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Compiled communication of mpi_offload.h: external procedures in all three bindings. Phases are given as three arguments
+ * more than in C: their number, FIRST(0:PHASES), counted from 0, and PAIR(2,*), sources and destinations. */
+#include "fortran/nof_f.h"
+#include "mpi_offload.h"
+
+#define EXTERNAL(name, args) \
+    __attribute__((visibility("default"))) void mpix_##name##_ args; \
+    void mpix_##name##_ args
+
+EXTERNAL(alltoallv_control1,
+         (const MPI_Fint *sendcounts, const MPI_Fint *sdispls, MPI_Fint *sendtype, const MPI_Fint *recvcounts,
+          const MPI_Fint *rdispls, MPI_Fint *recvtype, MPI_Fint *comm, MPI_Fint *coll, MPI_Fint *ierror))
+{
+    MPIX_Coll handle = MPIX_COLL_NULL;
+    nof_f_ierror(ierror,
+                 MPIX_Alltoallv_control1(sendcounts, sdispls, MPI_Type_f2c(*sendtype), recvcounts, rdispls,
+                                         MPI_Type_f2c(*recvtype), MPI_Comm_f2c(*comm), &handle));
+    *coll = MPIX_Coll_c2f(handle);
+}
+
+EXTERNAL(alltoallv_control2,
+         (const MPI_Fint *matrix, const MPI_Fint *sdispls, MPI_Fint *sendtype, const MPI_Fint *rdispls,
+          MPI_Fint *recvtype, MPI_Fint *comm, MPI_Fint *coll, MPI_Fint *ierror))
+{
+    MPIX_Coll handle = MPIX_COLL_NULL;
+    nof_f_ierror(ierror, MPIX_Alltoallv_control2(matrix, sdispls, MPI_Type_f2c(*sendtype), rdispls,
+                                                 MPI_Type_f2c(*recvtype), MPI_Comm_f2c(*comm), &handle));
+    *coll = MPIX_Coll_c2f(handle);
+}
+
+EXTERNAL(alltoallv_load,
+         (MPI_Fint * ranks, MPI_Fint *phase_count, const MPI_Fint *first, const MPI_Fint (*pair)[2],
+          const MPI_Fint *sendcounts, const MPI_Fint *sdispls, MPI_Fint *sendtype, const MPI_Fint *recvcounts,
+          const MPI_Fint *rdispls, MPI_Fint *recvtype, MPI_Fint *comm, MPI_Fint *coll, MPI_Fint *ierror))
+{
+    MPIX_Coll handle = MPIX_COLL_NULL;
+    struct MPIX_Phases phases = {*ranks, *phase_count, first, pair};
+    nof_f_ierror(ierror,
+                 MPIX_Alltoallv_load(&phases, sendcounts, sdispls, MPI_Type_f2c(*sendtype), recvcounts,
+                                     rdispls, MPI_Type_f2c(*recvtype), MPI_Comm_f2c(*comm), &handle));
+    *coll = MPIX_Coll_c2f(handle);
+}
+
+EXTERNAL(alltoallv_data_trans1, (void *sendbuf, void *recvbuf, MPI_Fint *coll, MPI_Fint *ierror))
+{
+    nof_f_ierror(ierror, MPIX_Alltoallv_data_trans1(nof_f_buffer(sendbuf), nof_f_buffer(recvbuf),
+                                                    MPIX_Coll_f2c(*coll)));
+}
+
+EXTERNAL(alltoallv_data_trans2, (void *sendbuf, void *recvbuf, MPI_Fint *coll, MPI_Fint *ierror))
+{
+    nof_f_ierror(ierror, MPIX_Alltoallv_data_trans2(nof_f_buffer(sendbuf), nof_f_buffer(recvbuf),
+                                                    MPIX_Coll_f2c(*coll)));
+}
+
+EXTERNAL(coll_free, (MPI_Fint * coll, MPI_Fint *ierror))
+{
+    MPIX_Coll handle = MPIX_Coll_f2c(*coll);
+    nof_f_ierror(ierror, MPIX_Coll_free(&handle));
+    *coll = MPIX_Coll_c2f(handle);
+}

@@ -139,7 +139,7 @@ static void a_process_that_is_gone_is_told_from_a_buffer_that_is_not_there(void 
         if (i % 2)
             world_recv(p.w, 1, 0, 5, p.in, len, i);
         world_fault(p.w, &(struct world_fault){.ops = 1u << WORLD_READ,
-                                               .at = 1 + (i / 2 % 2 && len > 100000),
+                                               .at = i / 2 % 2 == 1 && len > 100000 ? 2 : 1,
                                                .count = 1,
                                                .how = i / 2 % 2 ? WORLD_GONE : WORLD_LATE});
         send_one(len, 40);

@@ -19,10 +19,10 @@ unsigned long long nof_driver_counted(enum nof_driver driver)
 
 static struct nof_offload *new_offload(const struct nof_sched *s, const struct nof_chan *channel)
 {
-    struct nof_offload *d = calloc(1, sizeof(*d));
+    struct nof_offload *d = malloc(sizeof(*d));
     if (d == NULL)
         return NULL;
-    d->nic = channel->programs;
+    *d = (struct nof_offload){.nic = channel->programs};
     d->compiled = nof_compile(s, channel, &d->image);
     if (d->compiled == NOF_COMPILED) {
         d->asked = malloc(d->image.program->nsteps * sizeof(*d->asked));

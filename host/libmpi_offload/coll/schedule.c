@@ -13,6 +13,8 @@
 #include "type/section.h"
 #include "base/wait.h"
 
+#define FIRST_STEPS 8 /* of a small collective; malloc() keeps blocks of up to 1 KiB at hand */
+
 static struct nof_sched *ready_first, *ready_last;
 static struct nof_sched *active_list;
 static int run_ready(void);
@@ -20,14 +22,11 @@ static struct nof_wait_work ready_work = {.run = run_ready};
 
 struct nof_sched *nof_sched_new(struct nof_comm *comm)
 {
-    struct nof_sched *s = calloc(1, sizeof(*s));
+    struct nof_sched *s = malloc(sizeof(*s));
     if (s == NULL)
         return NULL;
-    s->comm = comm;
+    *s = (struct nof_sched){.comm = comm, .rank = comm->rank, .size = nof_comm_peers(comm)->size, .tag = -1};
     nof_comm_hold(comm);
-    s->rank = comm->rank;
-    s->size = nof_comm_peers(comm)->size;
-    s->tag = -1;
     return s;
 }
 
@@ -111,7 +110,7 @@ static void no_memory(struct nof_sched *s)
 static void append(struct nof_sched *s, const struct nof_step *step)
 {
     if (s->count == s->capacity) {
-        size_t capacity = s->capacity == 0 ? 16 : s->capacity * 2;
+        size_t capacity = s->capacity == 0 ? FIRST_STEPS : s->capacity * 2;
         struct nof_step *more = realloc(s->steps, capacity * sizeof(*more));
         if (more == NULL) {
             no_memory(s);

@@ -426,6 +426,12 @@ void nof_cluster_stall(struct nof_cluster *c, unsigned nic, uint64_t for_ns)
     nof_cluster_trace(c, "nic%u FAULT stalls for %.3f ms", nic, (double)for_ns / 1e6);
 }
 
+void nof_cluster_set_cost(struct nof_cluster *c, uint64_t loop_ns, uint64_t frame_ns)
+{
+    c->cfg.loop_ns = loop_ns;
+    c->cfg.frame_ns = frame_ns;
+}
+
 void nof_cluster_restart(struct nof_cluster *c, unsigned nic)
 {
     struct nic *n = &c->nic[nic];

@@ -76,6 +76,9 @@ void nof_cluster_dma_done(struct nof_cluster *c, unsigned nic, uint32_t incarnat
 /* Counts the starts of a NIC, from 0. */
 uint32_t nof_cluster_incarnation(const struct nof_cluster *c, unsigned nic);
 
+/* What rounds of all cores cost from now on. */
+void nof_cluster_set_cost(struct nof_cluster *c, uint64_t loop_ns, uint64_t frame_ns);
+
 /* Faults of a core. */
 void nof_cluster_stall(struct nof_cluster *c, unsigned nic, uint64_t for_ns);
 void nof_cluster_restart(struct nof_cluster *c, unsigned nic);

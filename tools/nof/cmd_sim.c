@@ -120,7 +120,7 @@ static void read_kind(struct argp_state *state, struct arguments *a, const char 
     else if (strcmp(kind, "model") == 0)
         a->hosts = HOSTS_MODEL;
     else
-        argp_error(state, "'%s' is not known; 'mpi', 'model' or 'scale' may follow", kind);
+        argp_error(state, "'%s' is not known; 'mpi', 'model', 'scale' or 'alltoall' may follow", kind);
     if (a->hosts == HOSTS_MPI && nof_sim_library_absent() != NULL)
         argp_error(state, "'mpi' cannot be: %s", nof_sim_library_absent());
 }
@@ -412,6 +412,10 @@ static int run_scale(const struct arguments *a)
 
 int nof_cmd_sim(int argc, char **argv)
 {
+    if (argc > 1 && strcmp(argv[1], "alltoall") == 0 && nof_cmd_sim_alltoall != NULL) {
+        argv[1] = argv[0];
+        return nof_cmd_sim_alltoall(argc - 1, argv + 1);
+    }
     nof_sim_library_prepare();
     long processors = sysconf(_SC_NPROCESSORS_ONLN);
     struct arguments a = {.seeds = 200, .first = 1, .nics = 256, .endpoints = 4};
@@ -419,13 +423,15 @@ int nof_cmd_sim(int argc, char **argv)
     const struct argp argp = {
         .options = options,
         .parser = parse,
-        .args_doc = "[mpi|model|scale]",
+        .args_doc = "[mpi|model|scale|alltoall]",
         .doc = "Runs the firmware core on simulated NICs under a virtual clock, with faults, and checks that "
                "MPI's rules hold. The same seed gives the same run: two of them, one whose hosts are a model "
                "that "
                "does whatever a host may, also die, and one whose hosts run the MPI library itself, with MPI "
                "programs that are drawn.\v'mpi' and 'model' run one of the two alone. 'scale' connects all "
-               "endpoints of a large cluster and prints what a silent peer and an endpoint cost in memory.",
+               "endpoints of a large cluster and prints what a silent peer and an endpoint cost in memory. "
+               "'alltoall' "
+               "has options of its own: nof sim alltoall --help.",
     };
     argp_parse(&argp, argc, argv, 0, NULL, &a);
     if (a.scale)

@@ -25,6 +25,7 @@ int nof_cmd_bench(int argc, char **argv) NOF_OPTIONAL;
 int nof_cmd_replay(int argc, char **argv) NOF_OPTIONAL;
 int nof_cmd_schedule(int argc, char **argv) NOF_OPTIONAL;
 int nof_cmd_sim(int argc, char **argv) NOF_OPTIONAL;
+int nof_cmd_sim_alltoall(int argc, char **argv) NOF_OPTIONAL; /* `nof sim alltoall` */
 
 /* `nof bench NAME`. With --json each prints exactly one object and nothing else on stdout, and exits 0
  * only if everything was measured. */

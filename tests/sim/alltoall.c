@@ -1,0 +1,379 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * All-to-all on a cluster: one rank a host, which gives its NIC the whole of it as a program (nof/program.h), over a
+ * switch with a rate and a buffer for each port. Payload is counted, not copied. */
+#include "alltoall.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "cluster.h"
+#include "nof/program.h"
+#include "rng.h"
+
+#define ROUNDS_MOST 300u /* of one program; a schedule that is longer takes several */
+#define PROGRAM_BYTES \
+    (sizeof(struct nof_program_head) + NOF_PROGRAM_STEPS_MAX * sizeof(struct nof_program_step))
+#define SEND_AT 0x100000000000ull /* addresses of buffers that are not there */
+#define RECV_AT 0x200000000000ull
+#define CTX 1u
+#define DELAY_NS 500u /* of a link, one way: a few metres, and half of a switch */
+#define IDLE_TURN_NS 100u /* of a core that looks and finds nothing */
+#define AHEAD_NS 80000u /* of its link, announced ahead by default: a round trip with queues, many times */
+#define PATIENCE_NS 600000000000ull
+
+enum way { PAIRWISE, BARRIER, UNSCHEDULED };
+
+struct host {
+    struct run *run;
+    unsigned rank;
+    uint32_t endpoint;
+    struct nof_card card;
+    uint8_t *area; /* its programs */
+    unsigned programs, opened, at;
+    struct nof_desc *queue;
+    unsigned head, tail, room;
+    uint64_t received; /* bytes, in this run */
+    uint64_t done_ns; /* 0: not yet */
+};
+
+struct run {
+    struct nof_sim_alltoall *a;
+    enum way way;
+    struct nof_cluster *cluster;
+    struct host *host;
+    int32_t tag; /* number of the all-to-all */
+    unsigned waiting; /* hosts that are not done */
+    uint64_t digest;
+};
+
+static void submit(struct host *h, const struct nof_desc *d)
+{
+    if (h->tail == h->room) {
+        h->room = h->room != 0 ? 2 * h->room : 64;
+        h->queue = realloc(h->queue, h->room * sizeof(*h->queue));
+        if (h->queue == NULL)
+            abort();
+    }
+    h->queue[h->tail++] = *d;
+    nof_cluster_kick(h->run->cluster, h->rank);
+}
+
+static unsigned fetch(void *host, struct nof_desc *descs, unsigned max)
+{
+    struct host *h = host;
+    unsigned n = h->tail - h->head < max ? h->tail - h->head : max;
+    if (n > 0)
+        memcpy(descs, h->queue + h->head, n * sizeof(*descs));
+    h->head += n;
+    if (h->head == h->tail)
+        h->head = h->tail = 0;
+    return n;
+}
+
+static void open_next(struct host *h)
+{
+    struct nof_program_head head;
+    memcpy(&head, h->area + h->opened * PROGRAM_BYTES, sizeof(head));
+    struct nof_desc d = {.opcode = NOF_DESC_SCHED_OPEN,
+                         .len = sizeof(head) + head.nsteps * sizeof(struct nof_program_step),
+                         .sched = {.name = h->opened, .generation = 1, .base = {h->opened * PROGRAM_BYTES}}};
+    submit(h, &d);
+}
+
+static void start_next(struct host *h)
+{
+    struct nof_desc d = {.opcode = NOF_DESC_SCHED_START,
+                         .ctx = CTX,
+                         .tag = h->run->tag,
+                         .sched = {.name = h->at, .generation = 1, .base = {SEND_AT, RECV_AT}}};
+    submit(h, &d);
+}
+
+static void program_done(struct host *h)
+{
+    struct run *r = h->run;
+    if (++h->at < h->programs) {
+        start_next(h);
+        return;
+    }
+    h->done_ns = nof_cluster_now(r->cluster);
+    r->digest = nof_rng_mix(r->digest + h->done_ns + h->rank);
+    r->waiting--;
+    if (h->received != (r->a->hosts - 1) * r->a->bytes)
+        nof_cluster_fail(r->cluster, "host %u got %llu bytes", h->rank, (unsigned long long)h->received);
+}
+
+static unsigned complete(void *host, const struct nof_comp *comps, unsigned n)
+{
+    struct host *h = host;
+    for (unsigned i = 0; i < n; i++) {
+        const struct nof_comp *c = &comps[i];
+        if (c->opcode == NOF_COMP_SCHED_OPEN && (c->status == NOF_OK || c->status == NOF_EAGAIN)) {
+            h->opened += c->status == NOF_OK;
+            if (h->opened < h->programs)
+                open_next(h);
+            else
+                start_next(h);
+        } else if (c->opcode == NOF_COMP_SCHED && c->status == NOF_OK) {
+            program_done(h);
+        } else {
+            nof_cluster_fail(h->run->cluster, "host %u: completion %u, flags %u, from rank %d: %s", h->rank,
+                             c->opcode, c->flags, c->peer, nof_strstatus(c->status));
+        }
+    }
+    return n;
+}
+
+static int dma(void *host, bool write, const struct nof_segment *remote, unsigned nremote,
+               const struct nof_buf *local, unsigned nlocal, uint64_t token)
+{
+    struct host *h = host;
+    (void)local, (void)nlocal, (void)token;
+    for (unsigned i = 0; i < nremote; i++) {
+        uint64_t at = remote[i].addr - (write ? RECV_AT : SEND_AT), all = h->run->a->hosts * h->run->a->bytes;
+        if (at > all || remote[i].len_bytes > all - at)
+            nof_cluster_fail(h->run->cluster, "DMA of host %u touches what is not its own", h->rank);
+        h->received += write ? remote[i].len_bytes : 0;
+    }
+    return NOF_DMA_DONE;
+}
+
+static void failed(void *host, int status)
+{
+    struct host *h = host;
+    nof_cluster_fail(h->run->cluster, "the NIC gives host %u up: %s", h->rank, nof_strstatus(status));
+}
+
+static const struct nof_cluster_host_ops host_ops = {
+    .fetch = fetch, .complete = complete, .dma = dma, .failed = failed};
+
+struct writer {
+    uint8_t *at;
+    uint32_t steps;
+    uint16_t sent[ROUNDS_MOST]; /* the SEND of each round of this program */
+    unsigned rounds;
+};
+
+static uint16_t add(struct writer *w, uint8_t opcode, int32_t peer, bool recv, uint64_t block, uint64_t len,
+                    uint16_t after)
+{
+    struct nof_program_step s = {.opcode = opcode,
+                                 .base = recv,
+                                 .peer = peer,
+                                 .offset = (int64_t)(block * len),
+                                 .len = len,
+                                 .after = {after, NOF_STEP_NONE}};
+    memcpy(w->at + sizeof(struct nof_program_head) + w->steps * sizeof(s), &s, sizeof(s));
+    return (uint16_t)w->steps++;
+}
+
+/* Everybody hears, through others, of everybody. */
+static void add_barrier(struct writer *w, unsigned rank, unsigned hosts)
+{
+    for (unsigned d = 1; d < hosts; d *= 2) {
+        add(w, NOF_STEP_FENCE, 0, false, 0, 0, NOF_STEP_NONE);
+        add(w, NOF_STEP_RECV, (int32_t)((rank + hosts - d) % hosts), true, 0, 0, NOF_STEP_NONE);
+        add(w, NOF_STEP_SEND, (int32_t)((rank + d) % hosts), false, 0, 0, NOF_STEP_NONE);
+    }
+    add(w, NOF_STEP_FENCE, 0, false, 0, 0, NOF_STEP_NONE);
+}
+
+/* Round k: to the k-th rank behind us, from the k-th before. */
+static void add_round(struct writer *w, const struct run *r, unsigned rank, unsigned k)
+{
+    const struct nof_sim_alltoall *a = r->a;
+    unsigned to = (rank + k) % a->hosts, from = (rank + a->hosts - k) % a->hosts;
+    uint16_t after =
+        r->way == PAIRWISE && w->rounds >= a->lookahead ? w->sent[w->rounds - a->lookahead] : NOF_STEP_NONE;
+    add(w, NOF_STEP_RECV, (int32_t)from, true, from, a->bytes, NOF_STEP_NONE);
+    w->sent[w->rounds++] = add(w, NOF_STEP_SEND, (int32_t)to, false, to, a->bytes, after);
+    if (r->way == BARRIER)
+        add_barrier(w, rank, a->hosts);
+}
+
+static void finish(struct writer *w)
+{
+    struct nof_program_head head = {.magic = NOF_PROGRAM_MAGIC, .nsteps = w->steps};
+    memcpy(w->at, &head, sizeof(head));
+}
+
+static bool write_programs(struct host *h)
+{
+    const struct run *r = h->run;
+    unsigned rounds = r->a->hosts - 1;
+    unsigned each = r->way == BARRIER ? 24 : ROUNDS_MOST; /* at most 2 + 3 * 11 + 1 steps each */
+    h->programs = (rounds + each - 1) / each;
+    h->area = calloc(h->programs, PROGRAM_BYTES);
+    if (h->area == NULL)
+        return false;
+    for (unsigned i = 0; i < h->programs; i++) {
+        struct writer w = {.at = h->area + i * PROGRAM_BYTES};
+        for (unsigned k = 1 + i * each; k <= rounds && w.rounds < each; k++)
+            add_round(&w, r, h->rank, k);
+        finish(&w);
+    }
+    return true;
+}
+
+static int open_host(struct run *r, unsigned rank)
+{
+    struct host *h = &r->host[rank];
+    *h = (struct host){.run = r, .rank = rank};
+    if (!write_programs(h))
+        return NOF_ENOMEM;
+    struct nof_endpoint_params params = {.job_id = 7,
+                                         .rank = rank,
+                                         .size = r->a->hosts,
+                                         .program_area = h->area,
+                                         .program_area_bytes = h->programs * PROGRAM_BYTES,
+                                         .dma_inline = 1};
+    struct nof_nic *nic = nof_cluster_nic(r->cluster, rank);
+    int status = nof_nic_feature_set(nic, NOF_F_COMPRESSION, 0);
+    if (status == NOF_OK && r->way == UNSCHEDULED)
+        status = nof_nic_feature_set(nic, NOF_F_GRANT_BYTES, 0);
+    if (status == NOF_OK && r->a->grant_bytes != 0)
+        status = nof_nic_feature_set(nic, NOF_F_GRANT_BYTES, r->a->grant_bytes);
+    return status != NOF_OK
+               ? status
+               : nof_cluster_endpoint_open(r->cluster, rank, &params, &host_ops, h, &h->endpoint, &h->card);
+}
+
+static void introduce(struct run *r)
+{
+    unsigned n = r->a->hosts;
+    for (unsigned i = 0; i < n; i++)
+        for (unsigned k = 1; k < n; k++) {
+            const struct host *peer = &r->host[(i + k) % n];
+            struct nof_desc d = {
+                .opcode = NOF_DESC_PEER, .peer = (int32_t)peer->rank, .len = sizeof(peer->card)};
+            memcpy(d.inline_data, &peer->card, sizeof(peer->card));
+            submit(&r->host[i], &d);
+        }
+}
+
+static bool all_done(void *user)
+{
+    return ((struct run *)user)->waiting == 0;
+}
+
+static void begin_host(struct nof_cluster *c, void *user, uint64_t warm)
+{
+    (void)c;
+    if (warm)
+        start_next(user);
+    else
+        open_next(user);
+}
+
+/* One all-to-all; warm: hosts and programs are there. Microseconds from the start of the last host
+ * until all have all, or -1. */
+static double once(struct run *r, bool warm)
+{
+    uint64_t now_ns = nof_cluster_now(r->cluster), from_ns = now_ns, last_ns = now_ns;
+    struct nof_rng rng = {.state = nof_rng_mix((uint64_t)r->tag)};
+    r->tag++;
+    r->waiting = r->a->hosts;
+    for (unsigned i = 0; i < r->a->hosts; i++) {
+        uint64_t at_ns = now_ns + nof_rng_below(&rng, r->a->skew_ns + 1);
+        r->host[i].at = 0;
+        r->host[i].received = 0;
+        from_ns = at_ns > from_ns ? at_ns : from_ns;
+        nof_cluster_at(r->cluster, at_ns, begin_host, &r->host[i], warm);
+    }
+    if (!nof_cluster_run(r->cluster, from_ns + PATIENCE_NS, all_done, r))
+        return -1;
+    for (unsigned i = 0; i < r->a->hosts; i++)
+        last_ns = r->host[i].done_ns > last_ns ? r->host[i].done_ns : last_ns;
+    /* What is still to be acknowledged is no part of the next. */
+    nof_cluster_run(r->cluster, last_ns + 20000000, NULL, NULL);
+    return (double)(last_ns - from_ns) / 1000;
+}
+
+static uint64_t dropped(struct run *r)
+{
+    uint64_t n = 0;
+    for (unsigned i = 0; i < r->a->hosts; i++)
+        n += nof_fabric_stats(nof_cluster_fabric(r->cluster), i)->drop_buffer;
+    return n;
+}
+
+static void configure(const struct nof_sim_alltoall *a, struct nof_cluster_config *cfg)
+{
+    uint32_t rounds = a->hosts < ROUNDS_MOST ? a->hosts : ROUNDS_MOST;
+    *cfg = (struct nof_cluster_config){
+        .nnics = a->hosts,
+        .seed = 1,
+        .loop_ns = IDLE_TURN_NS,
+        .frame_ns = a->core_ns,
+        .pool_frames = 512,
+        .queue_frames = 1024,
+        .link = {.rate_bps = a->rate_bps, .delay_ns = DELAY_NS, .buffer_bytes = (uint32_t)a->buffer_bytes},
+        .nic = {.mtu_bytes = a->mtu_bytes,
+                .link_rate_bps = a->rate_bps,
+                .max_endpoints = 1,
+                .max_paths = a->hosts,
+                .max_peers = a->hosts,
+                .max_jobs = 1,
+                .max_sends = 4 * rounds + 64,
+                .max_posted = 4 * rounds + 64,
+                .max_envelopes = 6 * a->hosts,
+                .max_layouts = 1,
+                .max_schedules = 2 * (a->hosts / 24 + 2),
+                .sent_frames = 1024,
+                .reorder_frames = 64,
+                .netmem_bytes = a->hosts > 256 ? 4u << 20 : 2u << 20}};
+}
+
+/* One way to do it, cold and warm; warm also with cores that cost nothing (ideal_out, or NULL). */
+static int measure(struct nof_sim_alltoall *a, enum way way, double *cold_out, double *warm_out,
+                   double *ideal_out, uint64_t *drops_out)
+{
+    struct nof_cluster_config cfg;
+    struct run r = {.a = a, .way = way};
+    configure(a, &cfg);
+    r.host = calloc(a->hosts, sizeof(*r.host));
+    int status = r.host != NULL ? nof_cluster_create(&cfg, &r.cluster) : NOF_ENOMEM;
+    for (unsigned i = 0; status == NOF_OK && i < a->hosts; i++)
+        status = open_host(&r, i);
+    if (status == NOF_OK) {
+        introduce(&r);
+        *cold_out = once(&r, false);
+        *warm_out = once(&r, true);
+        if (ideal_out != NULL) {
+            nof_cluster_set_cost(r.cluster, 1, 0);
+            *ideal_out = once(&r, true);
+        }
+        *drops_out = dropped(&r);
+        a->mem_bytes = nof_nic_counters(nof_cluster_nic(r.cluster, 0))[NOF_C_MEM_BYTES];
+        a->digest = nof_rng_mix(a->digest + r.digest);
+        const char *why = nof_cluster_violation(r.cluster);
+        if (why != NULL || *warm_out < 0)
+            (void)snprintf(a->problem, sizeof(a->problem), "%u hosts: %s", a->hosts,
+                           why != NULL ? why : "it does not come to an end");
+    }
+    for (unsigned i = 0; r.host != NULL && i < a->hosts; i++) {
+        free(r.host[i].area);
+        free(r.host[i].queue);
+    }
+    free(r.host);
+    nof_cluster_destroy(r.cluster);
+    return status;
+}
+
+int nof_sim_run_alltoall(struct nof_sim_alltoall *a)
+{
+    double cold_us;
+    uint32_t said = a->lookahead;
+    a->problem[0] = '\0';
+    if (said == 0)
+        a->lookahead = 1 + (uint32_t)(a->rate_bps / 1000 * AHEAD_NS / 8000000 / a->bytes);
+    a->limit_us = (double)(a->hosts - 1) * (double)a->bytes * 8e6 / (double)a->rate_bps;
+    int status = measure(a, PAIRWISE, &a->cold_us, &a->charged_us, &a->ideal_us, &a->drops);
+    if (status == NOF_OK && a->compare && a->problem[0] == '\0')
+        status = measure(a, BARRIER, &cold_us, &a->barrier_us, NULL, &a->barrier_drops);
+    if (status == NOF_OK && a->compare && a->problem[0] == '\0')
+        status = measure(a, UNSCHEDULED, &cold_us, &a->unscheduled_us, NULL, &a->unscheduled_drops);
+    a->lookahead = said;
+    return status;
+}

@@ -2,7 +2,7 @@
 #include "flow/clearance.h"
 
 #define SMALL_BYTES 4096u
-#define WINDOW_LEAST 65536u
+#define WINDOW_LEAST 16384u
 #define ALONE_LEAST 131072u
 #define BUDGET_MOST (1ull << 28)
 #define UNKNOWN_RATE_BYTES (1ull << 20) /* with grant_us: what does not slow down copies within a machine */
@@ -244,7 +244,7 @@ uint64_t nof_clearance_ask(struct nof_nic *nic, struct nof_recv *r, uint64_t end
         return end;
     if (is_alone(nic, r))
         return clear(nic, r, end, c->alone_bytes);
-    if (c->waiting == 0 && c->out_bytes < c->budget_bytes)
+    if (c->waiting == 0 && nof_clearance_room(nic))
         return clear(nic, r, end, c->window_bytes);
     if (r->allowed - r->received < c->window_bytes)
         wait(nic, r);
@@ -313,7 +313,7 @@ static void lapse(struct nof_nic *nic)
 struct nof_recv *nof_clearance_next(struct nof_nic *nic)
 {
     struct nof_clearance *c = &nic->clearance;
-    if (c->waiting > 0 && c->out_bytes >= c->budget_bytes)
+    if (c->waiting > 0 && !nof_clearance_room(nic))
         lapse(nic);
     if (!nof_clearance_ready(nic))
         return NULL;

@@ -10,7 +10,7 @@
  * Budget. The larger of grant_bytes and what the link carries in grant_us; grant_bytes 0: no budget. Nobody waits who is
  * alone: while all that is under way or waits comes from one other NIC, its own congestion control is enough, and a stream
  * runs a window ahead that it does not feel. Messages of at most 4 KiB and what loops back inside the NIC do not count.
- * With B the budget, a receive runs ahead by max(64 KiB, B / 2), alone by max(128 KiB, 4 B), and asks for more
+ * With B the budget, a receive runs ahead by max(16 KiB, B / 2), alone by max(128 KiB, 4 B), and asks for more
  * when half of the former is left; what was cleared and has not come is never more than B and one such window, but for
  * what has lapsed.
  *
@@ -48,11 +48,16 @@ void nof_clearance_leave(struct nof_nic *nic, struct nof_recv *r);
 struct nof_recv *nof_clearance_next(struct nof_nic *nic);
 uint64_t nof_clearance_give(struct nof_nic *nic, struct nof_recv *r, uint64_t end);
 
+/* May somebody be cleared? */
+static inline bool nof_clearance_room(const struct nof_nic *nic)
+{
+    const struct nof_clearance *c = &nic->clearance;
+    return c->out_bytes < c->budget_bytes;
+}
 /* Would next() find one? */
 static inline bool nof_clearance_ready(const struct nof_nic *nic)
 {
-    const struct nof_clearance *c = &nic->clearance;
-    return c->waiting > 0 && c->out_bytes < c->budget_bytes;
+    return nic->clearance.waiting > 0 && nof_clearance_room(nic);
 }
 /* When something may lapse that others wait for. */
 uint64_t nof_clearance_deadline(const struct nof_nic *nic);

@@ -18,7 +18,7 @@
 #define MS 1000000ull
 #define KB 1024u
 #define BUDGET 8192u
-#define WINDOW (64 * KB)
+#define WINDOW (16 * KB)
 #define ALONE (128 * KB)
 
 static struct world *w;
@@ -208,15 +208,15 @@ static void a_flow_with_many_has_the_turn_of_one(void **state)
 
 static void endpoints_share_by_bytes(void **state)
 {
-    struct nof_recv *a = rendezvous(0, 1, 10 * KB), *few[3], *many[12], *r;
+    struct nof_recv *a = rendezvous(0, 1, 10 * KB), *few[4], *many[12], *r;
     uint64_t bytes[2] = {0, 0};
 
     (void)state;
     ask(a);
     for (unsigned i = 0; i < 12; i++)
-        ask(many[i] = rendezvous(0, 2, 16 * KB));
-    for (unsigned i = 0; i < 3; i++)
-        ask(few[i] = rendezvous(4, 3, 64 * KB));
+        ask(many[i] = rendezvous(0, 2, 5 * KB));
+    for (unsigned i = 0; i < 4; i++)
+        ask(few[i] = rendezvous(4, 3, 15 * KB));
     ends(a);
     while ((r = goes()) != NULL) {
         bytes[r->ep == few[0]->ep] += r->allowed;

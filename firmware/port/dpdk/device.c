@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "port/dpdk/device.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -15,6 +16,10 @@
 
 #ifdef NOF_HAVE_EBPF
 #include "steer_host.h"
+#include "transport/wire.h"
+
+static_assert(NOF_STEER_VERSION == NOF_WIRE_VERSION && NOF_STEER_PORT == NOF_WIRE_UDP_PORT,
+              "the steering program takes this core's frames");
 #endif
 
 #ifndef AF_XDP

@@ -234,6 +234,7 @@ struct nof_recv {
             struct nof_ties clear_out, clear_turn, clear_flow;
             uint8_t clear_waits; /* until more may be cleared; and: */
             uint8_t clear_stands; /* in clear_turn, too */
+            uint8_t cts_waits; /* RNDV: its CTS waits for the link */
         };
         struct nof_comp comp;
     };
@@ -354,6 +355,7 @@ static_assert(sizeof(struct nof_link) <= 32, "size of a link");
 struct nof_ctl { /* a control frame that could not leave at once */
     struct nof_obj obj;
     uint32_t peer; /* CREDIT: values are taken when it leaves; else NOF_NIL */
+    uint32_t recv; /* CTS: likewise, as long as it waits for its payload; else NOF_NIL */
     uint16_t src_ep, dst_ep;
     uint8_t type, flags, fields_bytes, reserved;
     uint8_t fields[NOF_CTL_FIELDS_MAX];

@@ -225,6 +225,25 @@ static void look_later(struct nof_nic *nic)
     nof_retry(nic);
 }
 
+static void fill_cts(const struct nof_nic *nic, const struct nof_recv *r, struct nof_ctl *c)
+{
+    c->flags = r->parked ? NOF_WIRE_RTS_F_PARKED : 0;
+    nof_put64(c->fields + NOF_WIRE_CTS_SENDER, r->remote);
+    nof_put64(c->fields + NOF_WIRE_CTS_RECEIVER, nof_handle(nof_recv_index(nic, r), r->obj.gen));
+    nof_put64(c->fields + NOF_WIRE_CTS_WANTED, r->wanted);
+    nof_put64(c->fields + NOF_WIRE_CTS_ALLOWED, r->allowed);
+}
+
+/* Whose CTS it is; NULL: nobody's, or that has ended since. */
+static struct nof_recv *cts_of(const struct nof_nic *nic, const struct nof_ctl *c)
+{
+    if (c->recv == NOF_NIL)
+        return NULL;
+    struct nof_recv *r = nof_recv_at(nic, c->recv);
+    uint64_t handle = nof_get64(c->fields + NOF_WIRE_CTS_RECEIVER);
+    return r->state == NOF_RECV_RNDV && r->obj.gen == handle >> 32 ? r : NULL;
+}
+
 static bool emit(struct nof_nic *nic, struct nof_link *link, const struct nof_ctl *c)
 {
     if (nof_link_window(nic, link, true) == 0)
@@ -260,6 +279,8 @@ static void submit(struct nof_nic *nic, struct nof_link *link, const struct nof_
     stored->obj = keep;
     if (c->peer != NOF_NIL)
         nof_peer_at(nic, c->peer)->credit_waits = 1;
+    if (c->recv != NOF_NIL)
+        nof_recv_at(nic, c->recv)->cts_waits = 1;
     nof_queue_push(&nic->ctls, &link->ctl, i);
 }
 
@@ -267,6 +288,7 @@ void nof_link_ctl(struct nof_nic *nic, struct nof_link *link, uint8_t type, uint
                   uint16_t dst_ep, const uint8_t *fields, uint8_t fields_bytes)
 {
     struct nof_ctl c = {.peer = NOF_NIL,
+                        .recv = NOF_NIL,
                         .src_ep = src_ep,
                         .dst_ep = dst_ep,
                         .type = type,
@@ -281,11 +303,26 @@ void nof_link_credit(struct nof_nic *nic, struct nof_link *link, struct nof_peer
     if (peer->credit_waits)
         return;
     struct nof_ctl c = {.peer = nof_peer_index(nic, peer),
+                        .recv = NOF_NIL,
                         .src_ep = peer->ep,
                         .dst_ep = peer->remote_ep,
                         .type = NOF_WIRE_CREDIT,
                         .fields_bytes = NOF_WIRE_CREDIT_BYTES};
     nof_put32(c.fields, peer->obj.gen);
+    submit(nic, link, &c);
+}
+
+void nof_link_cts(struct nof_nic *nic, struct nof_link *link, const struct nof_peer *peer, struct nof_recv *r)
+{
+    if (r->cts_waits)
+        return;
+    struct nof_ctl c = {.peer = NOF_NIL,
+                        .recv = nof_recv_index(nic, r),
+                        .src_ep = peer->ep,
+                        .dst_ep = peer->remote_ep,
+                        .type = NOF_WIRE_CTS,
+                        .fields_bytes = NOF_WIRE_CTS_BYTES};
+    fill_cts(nic, r, &c);
     submit(nic, link, &c);
 }
 
@@ -301,10 +338,15 @@ static void drain_ctl(struct nof_nic *nic, struct nof_link *link)
     /* bound: window of the path, and frames of flows that have died; paid by the link */
     while (link->ctl != NOF_NIL) {
         uint32_t i = nof_queue_head(&nic->ctls, link->ctl);
-        const struct nof_ctl *c = (struct nof_ctl *)nic->ctls.base + i;
+        struct nof_ctl *c = (struct nof_ctl *)nic->ctls.base + i;
+        struct nof_recv *r = cts_of(nic, c);
         if (c->peer == NOF_NIL || !is_stale(nic, c)) {
+            if (r != NULL)
+                fill_cts(nic, r, c);
             if (!emit(nic, link, c))
                 return;
+            if (r != NULL)
+                r->cts_waits = 0;
             if (c->peer != NOF_NIL)
                 nof_peer_at(nic, c->peer)->credit_waits = 0;
         }

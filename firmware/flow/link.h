@@ -101,6 +101,9 @@ void nof_link_ctl(struct nof_nic *nic, struct nof_link *link, uint8_t type, uint
                   uint16_t dst_ep, const uint8_t *fields, uint8_t fields_bytes);
 /* A CREDIT frame of this flow; its values are taken when it leaves, if the flow lives. */
 void nof_link_credit(struct nof_nic *nic, struct nof_link *link, struct nof_peer *peer);
+/* The CTS of a receive from this peer. One that waits says what holds when it leaves, so there is never a second. */
+void nof_link_cts(struct nof_nic *nic, struct nof_link *link, const struct nof_peer *peer,
+                  struct nof_recv *r);
 /* Announce more if the sender has used half of what it had. */
 static inline void nof_link_update_credit(struct nof_nic *nic, struct nof_peer *peer)
 {

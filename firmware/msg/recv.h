@@ -56,6 +56,7 @@ static inline struct nof_recv *nof_recv_take(struct nof_nic *nic, struct nof_end
     r->allowed = 0;
     r->reserved_blocks = 0;
     r->used_blocks = 0;
+    r->cts_waits = 0;
     r->status = NOF_OK;
     ep->recvs_used++;
     return r;

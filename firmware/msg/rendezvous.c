@@ -15,15 +15,8 @@
 static void send_cts(struct nof_nic *nic, struct nof_recv *r)
 {
     struct nof_peer *peer = nof_peer_at(nic, r->peer);
-    uint8_t fields[NOF_WIRE_CTS_BYTES];
-    if (peer->flags & NOF_PEER_F_DEAD)
-        return; /* r is about to end */
-    nof_put64(fields + NOF_WIRE_CTS_SENDER, r->remote);
-    nof_put64(fields + NOF_WIRE_CTS_RECEIVER, nof_handle(nof_recv_index(nic, r), r->obj.gen));
-    nof_put64(fields + NOF_WIRE_CTS_WANTED, r->wanted);
-    nof_put64(fields + NOF_WIRE_CTS_ALLOWED, r->allowed);
-    nof_link_ctl(nic, &nic->links[peer->link], NOF_WIRE_CTS, r->parked ? NOF_WIRE_RTS_F_PARKED : 0, peer->ep,
-                 peer->remote_ep, fields, sizeof fields);
+    if (!(peer->flags & NOF_PEER_F_DEAD)) /* else r is about to end */
+        nof_link_cts(nic, &nic->links[peer->link], peer, r);
 }
 
 /* What the sender may have sent by now. */

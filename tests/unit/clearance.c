@@ -14,6 +14,7 @@
 
 #include "flow/clearance.h"
 #include "flow/peer.h"
+#include "msg/rendezvous.h"
 
 #define MS 1000000ull
 #define KB 1024u
@@ -375,6 +376,32 @@ static void messages_of_all_come_whatever_one_does(void **state)
     nothing_is_left();
 }
 
+/* It sends, and takes nothing: neither does its receive fill the pool of control frames, nor is it forgotten. */
+static void a_sender_that_acknowledges_nothing_has_one_cts_that_waits(void **state)
+{
+    struct nof_recv *other = rendezvous(4, 2, 5 * KB), *r = rendezvous(0, 1, 1ull << 40);
+    uint32_t waiting = nic->ctls.used;
+
+    (void)state;
+    ask(other);
+    ask(r);
+    for (unsigned i = 0; i < 1000; i++) {
+        uint32_t n = (uint32_t)(r->allowed - r->received);
+        assert_true(n > 0);
+        r->received += n;
+        nof_rndv_came(nic, r, n);
+        nof_rndv_clear(nic);
+    }
+    assert_int_equal(nic->ctls.used, waiting + 1);
+    assert_true(r->cts_waits);
+    world_run_for(w, 20 * MS);
+    assert_int_equal(nic->ctls.used, waiting);
+    assert_false(r->cts_waits);
+    ends(r);
+    ends(other);
+    nothing_is_left();
+}
+
 #define EACH(test) cmocka_unit_test_setup_teardown(test, start, end)
 
 int main(void)
@@ -391,6 +418,7 @@ int main(void)
         EACH(a_trickle_lapses_too),
         EACH(without_a_budget_nobody_waits_any_more),
         EACH(the_budget_is_at_least_what_the_link_carries),
+        EACH(a_sender_that_acknowledges_nothing_has_one_cts_that_waits),
         EACH(messages_of_all_come_whatever_one_does),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

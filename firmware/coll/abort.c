@@ -7,6 +7,8 @@
 #include "msg/answer.h"
 #include "msg/recv.h"
 
+#define TELL_STEPS 16u /* of a turn, to tell one */
+
 static bool same(const struct nof_coll_run *a, const struct nof_coll_run *b)
 {
     return a->ctx == b->ctx && a->tag == b->tag && a->number == b->number;
@@ -97,7 +99,9 @@ void nof_abort_forget_all(struct nof_nic *nic, const struct nof_endpoint *ep)
 
 uint32_t nof_abort_flood(struct nof_nic *nic)
 {
-    return ++nic->aborts.floods;
+    if (++nic->aborts.floods == 0)
+        nic->aborts.floods = 1;
+    return nic->aborts.floods;
 }
 
 static void send(struct nof_nic *nic, struct nof_link *link, const struct nof_peer *peer,
@@ -170,6 +174,8 @@ void nof_abort_tell(struct nof_nic *nic, struct nof_endpoint *ep, const struct n
     if (peer == NULL || nic->aborts.told[nof_peer_index(nic, peer)] == flood)
         return;
     nic->aborts.told[nof_peer_index(nic, peer)] = flood;
+    if (nof_steps_left(nic, ep) > 0)
+        nof_steps_spend(ep, TELL_STEPS);
     enum told now = tell(nic, peer, abort);
     if (now != TOLD)
         put_off(nic, ep, abort, to);
@@ -192,7 +198,7 @@ void nof_abort_run(struct nof_nic *nic, struct nof_endpoint *ep)
             .run = {.ctx = r->key.ctx, .tag = r->key.tag, .number = (uint32_t)r->cookie},
             .rank = (uint32_t)r->addr,
             .status = (int32_t)r->capacity};
-        nof_steps_spend(ep, 1);
+        nof_steps_spend(ep, TELL_STEPS);
         enum told now = tell(nic, nof_peer_by_rank(nic, ep->index, (uint32_t)r->key.source), &abort);
         if (now == TOLD)
             nof_recv_free(nic, r);

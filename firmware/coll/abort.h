@@ -32,9 +32,10 @@ const struct nof_coll_abort *nof_abort_heard(const struct nof_nic *nic, const st
                                              const struct nof_coll_run *run);
 void nof_abort_forget_all(struct nof_nic *nic, const struct nof_endpoint *ep);
 
-/* The number of a flood: no peer is told twice in it. */
+/* The number of a flood, never 0: no peer is told twice in it. */
 uint32_t nof_abort_flood(struct nof_nic *nic);
-/* Tell job rank `to`, if the endpoint knows it: now, or when its flow is open and the window as well. */
+/* Tell job rank `to`, if the endpoint knows it: now, or when its flow is open and the window as well. Paid for with the
+ * endpoint's steps. */
 void nof_abort_tell(struct nof_nic *nic, struct nof_endpoint *ep, const struct nof_coll_abort *abort,
                     uint32_t to, uint32_t flood);
 /* Those that were put off, as far as the endpoint's steps reach. */

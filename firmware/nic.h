@@ -511,6 +511,7 @@ struct nof_clear_turns { /* of an endpoint, in one class */
     uint32_t next; /* in the ring of endpoints, and: */
     uint32_t listed;
     uint32_t spent; /* bytes of this turn of it */
+    uint32_t owes; /* bytes that others go first, because its senders were silent */
 };
 
 /* What senders of other NICs may have under way to us, see flow/clearance.h. */
@@ -518,6 +519,7 @@ struct nof_clearance {
     uint64_t budget_bytes; /* UINT64_MAX: none */
     uint32_t window_bytes, alone_bytes; /* that one receive may be ahead: among others, and alone */
     uint64_t lapse_ns;
+    uint32_t lapse_bytes; /* what the link carries in that time */
     uint64_t out_bytes; /* cleared, counted, not here */
     uint32_t out; /* tail of their receives, through clear_out */
     uint32_t active; /* receives that count or wait; */

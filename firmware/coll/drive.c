@@ -592,7 +592,27 @@ static void tell_of(struct nof_nic *nic, struct nof_endpoint *ep, struct nof_col
     nof_abort_tell(nic, ep, &abort, (uint32_t)s->peer, d->flood);
 }
 
-/* Posted receives are taken back; those that have their message end by themselves. All others are told. */
+/* A send that its receiver may never ask for, as he has failed too. One that he asks for later is refused. */
+static void take_back_send(struct nof_nic *nic, struct nof_endpoint *ep, const struct nof_coll_program *p,
+                           uint32_t step)
+{
+    const struct nof_coll_step *c = nof_coll_step_at(&nic->colls, p, step);
+    uint64_t cookie = cookie_of(nof_coll_index(&nic->colls, p), step);
+    if (c->opcode != NOF_STEP_SEND || c->state != NOF_COLL_BEGUN)
+        return;
+    nof_steps_spend(ep, STEP_COST);
+    struct nof_send *s = nof_send_by_step(nic, ep, cookie);
+    if (s == NULL)
+        return;
+    if (s->state == NOF_SEND_CTS_WAIT) {
+        nof_send_end(nic, s, NOF_ECANCELED);
+    } else if (s->state == NOF_SEND_QUEUED && s->sent == 0 && !(s->marks & NOF_SEND_M_ISSUED)) {
+        nof_send_forget(nic, s);
+        nof_drive_ended(nic, ep, cookie, NOF_ECANCELED, 0);
+    }
+}
+
+/* Posted receives are taken back, and sends that nobody has asked for; the others end by themselves. All ranks are told. */
 static void run_failing(struct nof_nic *nic, struct nof_endpoint *ep, struct nof_coll_program *p)
 {
     struct nof_drive *d = drive_of(nic, p);
@@ -604,6 +624,7 @@ static void run_failing(struct nof_nic *nic, struct nof_endpoint *ep, struct nof
         }
         nof_steps_spend(ep, 1);
         tell_of(nic, ep, p, d->look);
+        take_back_send(nic, ep, p, d->look);
         if (!is_posted(nic, p, d->look))
             continue;
         struct nof_recv *r = nof_recv_at(nic, nof_coll_step_at(&nic->colls, p, d->look)->object);

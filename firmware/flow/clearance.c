@@ -9,6 +9,8 @@
 #define UNLIMITED UINT64_MAX
 #define LAPSE_NS 2000000u
 #define LAPSES 64u /* at once */
+#define UNKNOWN_RATE_LAPSE 40u /* budgets in the time of a lapse, as if each were 50 us of the link */
+#define OWING_LOOKS 64u /* endpoints that give way at once */
 #define PHASE_LOOKS 64u /* a step goes before so many at most: with more that wait the order is not exact */
 
 enum { STEP, OTHER };
@@ -34,6 +36,8 @@ void nof_clearance_set(struct nof_nic *nic)
     c->alone_bytes = budget * 4 > ALONE_LEAST ? (uint32_t)budget * 4 : ALONE_LEAST;
     if (rate > 0)
         c->lapse_ns += 2 * 8 * (budget + c->window_bytes) * 1000000 / (rate / 1000 + 1);
+    uint64_t lost = rate > 0 ? rate / 1000 * (c->lapse_ns / 1000) / 8000 : UNKNOWN_RATE_LAPSE * budget;
+    c->lapse_bytes = (uint32_t)(lost < BUDGET_MOST ? lost : BUDGET_MOST);
 }
 
 /* Lists of receives: rings that are named by their tail, through a pair of links each. */
@@ -281,11 +285,18 @@ void nof_clearance_leave(struct nof_nic *nic, struct nof_recv *r)
 static struct nof_recv *first_turn(struct nof_nic *nic, unsigned class)
 {
     struct nof_clearance *c = &nic->clearance;
-    /* bound: endpoints, each of which a receive has put there that waits no longer; paid by that message */
+    unsigned looks = 0;
+    /* bound: endpoints, each of which a receive has put there that waits no longer, and OWING_LOOKS, 64; paid by that message */
     while (c->eps[class] != NOF_NIL) {
         struct nof_clear_turns *last = &c->turns[class][c->eps[class]];
         uint32_t ep = last->next;
         struct nof_clear_turns *t = &c->turns[class][ep];
+        if (t->recvs != NOF_NIL && t->owes > 0 && ep != c->eps[class] && looks++ < OWING_LOOKS) {
+            t->owes -= t->owes < c->window_bytes ? t->owes : c->window_bytes;
+            t->spent = 0;
+            c->eps[class] = ep;
+            continue;
+        }
         if (t->recvs != NOF_NIL)
             return nof_recv_at(nic, first_of(nic, TURN, t->recvs));
         t->listed = 0;
@@ -298,6 +309,18 @@ static struct nof_recv *first_turn(struct nof_nic *nic, unsigned class)
     return NULL;
 }
 
+/* Its share of the link pays for the time in which others had to wait for it: once, however many lapse together. */
+static void charge(struct nof_nic *nic, const struct nof_recv *r)
+{
+    struct nof_clearance *c = &nic->clearance;
+    unsigned class = class_of(r);
+    struct nof_clear_turns *t = &c->turns[class][r->ep];
+    if (t->owes < c->lapse_bytes) {
+        c->served[class] += c->lapse_bytes - t->owes;
+        t->owes = c->lapse_bytes;
+    }
+}
+
 static void lapse(struct nof_nic *nic)
 {
     const struct nof_clearance *c = &nic->clearance;
@@ -306,6 +329,7 @@ static void lapse(struct nof_nic *nic)
         if (nic->now_ns - r->cleared_ns < c->lapse_ns)
             return;
         nof_count(nic, &nic->eps[r->ep], NOF_C_CLEAR_LAPSED, 1);
+        charge(nic, r);
         nof_clearance_uncount(nic, r);
     }
 }

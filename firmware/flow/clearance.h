@@ -20,7 +20,9 @@
  * came: a peer with thousands of messages has the turn of one.
  *
  * Lapse. What was cleared counts for 2 ms and twice the time that the link needs for it, whether it is coming or not: a
- * sender that is silent, or slow on purpose, holds nobody up for longer. Its bytes may still come.
+ * sender that is silent, or slow on purpose, holds nobody up for longer. Its bytes may still come. Where others wait, its
+ * receiver's endpoint then gives way to as many bytes as the link could have carried meanwhile: whoever waits for silent
+ * senders has its share of the link's time, and no more.
  *
  * No deadlock: if a receive waits and the budget is used up, somebody's clearance counts, and ends to count by coming, by
  * the end of its receive, or by lapse. Then the first in order is cleared, however long its message is. Each has before

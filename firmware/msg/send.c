@@ -45,17 +45,28 @@ static void unindex_cookie(struct nof_nic *nic, struct nof_send *s)
         nof_send_at(nic, s->cookie_next)->cookie_prev = s->cookie_prev;
 }
 
-struct nof_send *nof_send_by_cookie(struct nof_nic *nic, const struct nof_endpoint *ep, uint64_t cookie)
+static struct nof_send *by_cookie(struct nof_nic *nic, const struct nof_endpoint *ep, uint64_t cookie,
+                                  unsigned step)
 {
     uint32_t i = *bucket_of(nic, ep->index, cookie);
-    /* bound: sends of one hash, whose seed is secret; paid by the SEND_CANCEL */
+    /* bound: sends of one hash, whose seed is secret; paid by the SEND_CANCEL, or the step */
     while (i != NOF_NIL) {
         struct nof_send *s = nof_send_at(nic, i);
-        if (s->ep == ep->index && s->cookie == cookie)
+        if (s->ep == ep->index && s->cookie == cookie && (s->flags & NOF_SEND_F_STEP) == step)
             return s;
         i = s->cookie_next;
     }
     return NULL;
+}
+
+struct nof_send *nof_send_by_cookie(struct nof_nic *nic, const struct nof_endpoint *ep, uint64_t cookie)
+{
+    return by_cookie(nic, ep, cookie, 0);
+}
+
+struct nof_send *nof_send_by_step(struct nof_nic *nic, const struct nof_endpoint *ep, uint64_t cookie)
+{
+    return by_cookie(nic, ep, cookie, NOF_SEND_F_STEP);
 }
 
 uint32_t nof_send_spare(const struct nof_nic *nic)
@@ -321,8 +332,7 @@ void nof_send_submit(struct nof_nic *nic, struct nof_endpoint *ep, const struct 
         memcpy(s->inline_data, desc->inline_data, NOF_INLINE_BYTES);
     else
         s->addr = desc->addr;
-    if (!(desc->flags & NOF_SEND_F_STEP)) /* no host can cancel it */
-        index_cookie(nic, s);
+    index_cookie(nic, s);
     if (peer->flags & NOF_PEER_F_DEAD) {
         nof_send_end(nic, s, peer->status);
         return;

@@ -43,6 +43,8 @@ void nof_send_free(struct nof_nic *nic, struct nof_send *s);
 struct nof_send *nof_send_by_handle(struct nof_nic *nic, const struct nof_peer *peer, uint64_t handle);
 /* The live send of this endpoint with this cookie, the youngest if there are several, or NULL. */
 struct nof_send *nof_send_by_cookie(struct nof_nic *nic, const struct nof_endpoint *ep, uint64_t cookie);
+/* Likewise, of a step of a schedule, which the former does not find. */
+struct nof_send *nof_send_by_step(struct nof_nic *nic, const struct nof_endpoint *ep, uint64_t cookie);
 
 /* For those who work on a part of it. Bytes have been put into frames, or are on their way there; */
 static inline void nof_send_taken(struct nof_send *s, uint32_t bytes)

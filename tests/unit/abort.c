@@ -167,6 +167,52 @@ static void all_who_need_something_are_told(void **state)
     assert_true(failed > 200);
 }
 
+/* All wait for rank 0 and send each other what nobody asks for: nothing stays behind, so a FLUSH ends, and the program
+ * can run again. */
+static void nothing_stays_behind(void **state)
+{
+    (void)state;
+    for (unsigned c = 0; c < NWORLDS; c++)
+        for (uint64_t len = 30; len < 1000000; len *= 80) {
+            struct world *w = open_world(&worlds[c], RING, 3000);
+            for (unsigned r = 1; r < RANKS; r++) {
+                struct program p = {.head.nsteps = 0};
+                struct nof_desc free_it = {.opcode = NOF_DESC_SCHED_FREE,
+                                           .sched = {.name = 1, .generation = 1}};
+                world_post(w, r, &free_it);
+                for (unsigned to = 1; to < RANKS; to++)
+                    if (to != r)
+                        add(&p, NOF_STEP_SEND, to, 0, len);
+                add(&p, NOF_STEP_RECV, 0, IN, 100);
+                open_program(w, r, &p);
+            }
+            for (unsigned r = 1; r < RANKS; r++)
+                start(w, r, 3, 0);
+            world_run_for(w, 20 * MS);
+            world_close(w, 0, NOF_EPEERDEAD);
+            world_run_for(w, 100 * MS);
+            for (unsigned r = 1; r < RANKS; r++) {
+                struct nof_desc flush = {.opcode = NOF_DESC_FLUSH, .cookie = 77};
+                assert_int_equal(next(w, r, NOF_COMP_SCHED)->status, NOF_EPEERDEAD);
+                world_post(w, r, &flush);
+                start(w, r, 4, 0);
+            }
+            world_run_for(w, 100 * MS);
+            for (unsigned r = 1; r < RANKS; r++) {
+                const struct nof_comp *comp;
+                bool flushed = false;
+                int status = NOF_OK;
+                while ((comp = world_take(w, r)) != NULL) {
+                    flushed = flushed || comp->opcode == NOF_COMP_FLUSH;
+                    status = comp->opcode == NOF_COMP_SCHED ? comp->status : status;
+                }
+                assert_true(flushed);
+                assert_int_equal(status, NOF_EPEERDEAD); /* not NOF_EAGAIN: its rank 0 is still dead */
+            }
+            world_fini(w);
+        }
+}
+
 /* One has not begun when the others are told: its START fails at once, whoever it is. */
 static void a_start_that_comes_late_fails(void **state)
 {
@@ -276,6 +322,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(all_who_need_something_are_told),
+        cmocka_unit_test(nothing_stays_behind),
         cmocka_unit_test(a_start_that_comes_late_fails),
         cmocka_unit_test(hosts_tell_and_are_told),
         cmocka_unit_test(nobody_else_is_hit),

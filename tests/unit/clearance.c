@@ -292,6 +292,47 @@ static void what_does_not_come_lapses(void **state)
     nothing_is_left();
 }
 
+/* Of two endpoints that share the link one has nothing but senders that are silent: the other has its half. */
+static void silence_costs_the_endpoint_that_waits_for_it(void **state)
+{
+    enum { NS = 50 * (int)MS, PIECE = 8 * KB, HERE = 2, RATE_GBPS = 10 };
+    struct nof_recv *silent[8], *good[HERE];
+    uint64_t end_ns = nic->now_ns + NS, came = 0;
+
+    (void)state;
+    nic->cfg.link_rate_bps = RATE_GBPS * 1000000000ull;
+    budget(28672, 50);
+    for (unsigned i = 0; i < 8; i++)
+        ask(silent[i] = rendezvous(4, 1, 1024 * KB));
+    for (unsigned i = 0; i < HERE; i++)
+        ask(good[i] = rendezvous(0, 2 + i, 1ull << 40));
+    while (nic->now_ns < end_ns) {
+        uint64_t before = came;
+        for (unsigned i = 0; i < HERE; i++) {
+            uint64_t left = good[i]->allowed - good[i]->received, n = left < PIECE ? left : PIECE;
+            comes(good[i], (uint32_t)n);
+            came += n;
+            nic->now_ns += n * 8 / RATE_GBPS;
+            if (nof_clearance_low(nic, good[i]))
+                ask(good[i]);
+        }
+        for (unsigned i = 0; i < 8; i++)
+            if (silent[i]->allowed > 0 && silent[i]->clear_bytes == 0) {
+                ends(silent[i]);
+                ask(silent[i] = rendezvous(4, 1, 1024 * KB));
+            }
+        while (goes() != NULL)
+            continue;
+        nic->now_ns += came == before ? 1000 : 0;
+    }
+    assert_true(came > (uint64_t)NS * RATE_GBPS / 8 * 2 / 5);
+    for (unsigned i = 0; i < 8; i++)
+        ends(silent[i]);
+    for (unsigned i = 0; i < HERE; i++)
+        ends(good[i]);
+    nothing_is_left();
+}
+
 static void a_trickle_lapses_too(void **state)
 {
     struct nof_recv *slow = rendezvous(0, 1, 60 * KB), *other = rendezvous(0, 2, 10 * KB);
@@ -415,6 +456,7 @@ int main(void)
         EACH(steps_go_in_the_order_of_their_phases),
         EACH(schedules_and_others_take_turns),
         EACH(what_does_not_come_lapses),
+        EACH(silence_costs_the_endpoint_that_waits_for_it),
         EACH(a_trickle_lapses_too),
         EACH(without_a_budget_nobody_waits_any_more),
         EACH(the_budget_is_at_least_what_the_link_carries),

@@ -236,6 +236,7 @@ enum nof_compiled nof_compile(const struct nof_sched *s, const struct nof_chan *
                        .image = image_out,
                        .own = NOF_STEP_NONE,
                        .ieee = nof_op_computes_as_nic()};
+    image_out->ieee = w.ieee;
     take_rest(&w);
     size_t most = image_out->end - image_out->begin;
     most = most < NOF_PROGRAM_STEPS_MAX ? most : NOF_PROGRAM_STEPS_MAX;

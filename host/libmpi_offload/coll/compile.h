@@ -40,6 +40,7 @@ struct nof_image {
     uint32_t *origin; /* of each step of the program that in the schedule; of a HOST step, its first */
     size_t begin; /* step of the schedule: the first transfer */
     size_t end; /* behind the last one */
+    bool ieee; /* the host computed floating operations as the NIC does */
 };
 
 /* The image is free()d by nof_image_free(), whatever the answer. */

@@ -287,6 +287,8 @@ static void fail(struct nof_sched *s, int code, struct nof_coll_blame blame)
             s->leak_temporaries = true;
             leave_live(s, req);
             s->pending--;
+            /* The receiver may have failed, too, and never ask for it. */
+            nof_chan_of(req->comm, req->peer)->cancel(req);
         }
     }
     /* Cancelling may end a request at once, which takes it out of the list. */

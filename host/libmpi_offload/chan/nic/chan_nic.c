@@ -9,11 +9,13 @@
 #include "nof_private/machine.h"
 
 #include "base/wait.h"
+#include "comm/comm.h"
 
 /* Completions per reap: enough to pay for the ring's fences, few enough to stay in L1. */
 #define REAP_BURST 32u
 /* A queue behind a full ring empties without a wake-up: look again after this. */
 #define FULL_RING_NAP_NS (100u * 1000u)
+#define CLOSING_NAP_NS 100000000u /* a rank that has died is not waited for */
 #define SIMULATED_HOSTS_MAX 1024u
 /* A stalled window is widened also when nothing comes. */
 #define RETRY_NAP_NS (1000u * 1000u)
@@ -61,7 +63,9 @@ static uint64_t nic_nap_ns(void)
         return FULL_RING_NAP_NS;
     if (nof_chan_nic.blocked != NULL || nof_chan_nic.pulls_retry_ns != 0)
         return RETRY_NAP_NS;
-    return nof_chan_nic.spill ? nof_chan_nic_spill_nap_ns() : UINT64_MAX;
+    if (nof_chan_nic.spill)
+        return nof_chan_nic_spill_nap_ns();
+    return nof_chan_nic.closing ? CLOSING_NAP_NS : UINT64_MAX;
 }
 
 static void nic_describe(const struct nof_sched *of)
@@ -105,13 +109,23 @@ static bool sends_waiting(void)
     return nof_chan_nic.queue_count > 0 || nof_chan_nic.blocked != NULL;
 }
 
+/* Where a rank has died, others may never ask for what they were sent: they are given this long. */
+#define FLUSH_DEAD_NS 2000000000u
+
+static bool flush_goes_on(uint64_t began_ns)
+{
+    return !nof_chan_nic.nic_dead && (nof_chan_nic_dead_member(nof_comm_world()) == MPI_UNDEFINED ||
+                                      nof_lib_now_ns() - began_ns < FLUSH_DEAD_NS);
+}
+
 static void nic_flush(void)
 {
     nof_chan_nic.closing = true;
     struct nof_wait wait = NOF_WAIT_START;
-    while (sends_waiting() && !nof_chan_nic.nic_dead)
+    uint64_t began_ns = nof_lib_now_ns();
+    while (sends_waiting() && flush_goes_on(began_ns))
         nof_wait_step(&wait);
-    if (nof_chan_nic.nic_dead)
+    if (!flush_goes_on(began_ns))
         return;
     struct nof_chan_nic_op *op = nof_chan_nic_op_new(NOF_OP_FLUSH, NULL);
     if (op == NULL)
@@ -119,7 +133,7 @@ static void nic_flush(void)
     uint32_t generation = op->generation;
     struct nof_desc desc = {.opcode = NOF_DESC_FLUSH, .cookie = nof_chan_nic_cookie(op)};
     nof_chan_nic_submit(&desc);
-    while (op->generation == generation && !nof_chan_nic.nic_dead)
+    while (op->generation == generation && flush_goes_on(began_ns))
         nof_wait_step(&wait);
 }
 

@@ -89,7 +89,8 @@ void nof_abort_keep(struct nof_nic *nic, struct nof_endpoint *ep, const struct n
                             .peer = (int32_t)abort->rank,
                             .tag = abort->run.tag,
                             .len = abort->run.number};
-    (void)nof_answer(nic, ep, &comp); /* a host whose ring is full hears of a death another way as well */
+    (void)nof_answer(nic, ep,
+                     &comp); /* without room it is lost: of a death a host hears another way as well */
 }
 
 void nof_abort_forget_all(struct nof_nic *nic, const struct nof_endpoint *ep)
@@ -159,7 +160,7 @@ static void put_off(struct nof_nic *nic, struct nof_endpoint *ep, const struct n
     struct nof_recv *r =
         nof_recv_spare(nic) > ep->admitted ? nof_recv_take(nic, ep, NOF_DESC_COLL_ABORT) : NULL;
     if (r == NULL)
-        return; /* that rank hears of a death another way as well */
+        return; /* it is lost: of a death that rank hears another way as well */
     nof_recv_scheduled(r);
     struct nof_match_key key = {
         .ep = ep->index, .ctx = abort->run.ctx, .source = (int32_t)to, .tag = abort->run.tag};

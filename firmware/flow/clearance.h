@@ -25,8 +25,11 @@
  * senders has its share of the link's time, and no more.
  *
  * No deadlock: if a receive waits and the budget is used up, somebody's clearance counts, and ends to count by coming, by
- * the end of its receive, or by lapse. Then the first in order is cleared, however long its message is. Each has before
- * it a bounded number of others, each of which has one window in its turn. */
+ * the end of its receive, or by lapse. Then the first in order is cleared, however long its message is. What is before it
+ * has one window in its turn; steps of several programs of an endpoint are ordered by their number in each, so that a late
+ * one stands behind early ones of programs that began after its own.
+ *
+ * Who has met others counts as alone again only when nothing is under way or waits any more. */
 #ifndef NOF_CLEARANCE_H
 #define NOF_CLEARANCE_H
 

@@ -496,6 +496,7 @@ static void on_comp(void *ctx, unsigned rank, const struct nof_comp *c)
         hear(&r->spilled, c->handle, c->peer);
         break;
     case NOF_COMP_LAYOUT:
+        r->layouts_asked &= ~(1u << c->cookie % GUARD_LAYOUTS);
         if (c->status == NOF_OK)
             r->layouts |= 1u << c->cookie % GUARD_LAYOUTS;
         break;

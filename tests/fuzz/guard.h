@@ -92,6 +92,7 @@ struct guard_rank {
     uint64_t spills, nomatches;
     uint64_t dead; /* job ranks, as bits */
     uint32_t layouts; /* names 0 to GUARD_LAYOUTS - 1 that are open, as bits */
+    uint32_t layouts_asked; /* whose LAYOUT has no answer yet */
     struct {
         uint32_t block, stride, generation;
     } layout[GUARD_LAYOUTS];

@@ -175,7 +175,7 @@ static void layout(struct guard *g, unsigned rank, const uint8_t *rec, int wild)
     uint32_t name = rec[MOVE_LAYOUT] % GUARD_LAYOUTS;
     uint32_t block = 1 + rec[MOVE_LEN] % 64u, stride = block + rec[MOVE_TAG] % 32u;
     uint32_t count = 1 + rec[MOVE_SITE] % 8u, depth = rec[MOVE_TARGET] % 5u;
-    if (r->layouts >> name & 1)
+    if ((r->layouts | r->layouts_asked) >> name & 1)
         return;
     memset(&p, 0, sizeof p);
     uint64_t each = 1;
@@ -197,6 +197,7 @@ static void layout(struct guard *g, unsigned rank, const uint8_t *rec, int wild)
                          .layout_generation = ++r->layout[name].generation,
                          .addr = (uint64_t)name * LAYOUT_AREA,
                          .len = sizeof p.head + (depth + 1) * sizeof p.op[0]};
+    r->layouts_asked |= 1u << name;
     r->layout[name].block = block;
     r->layout[name].stride = stride;
     uint8_t *at = world_rank(g->w, rank)->program_area + d.addr;

@@ -52,7 +52,7 @@ int PMPIX_Pre_receive(int tag);
  * All are collective over an intra-communicator, but for MPIX_Coll_free, and blocking. Arrays have an element for each rank
  * and may go after the call, as datatypes may; communicator and datatypes live on. Counts and displacements are in elements.
  * How messages are dealt: NOF_SCHEDULE=alltoall (default), greedy or shift in the environment; those below 2 KiB need no
- * phases. Arguments that are refused by one rank, and matrices or phases that differ, are MPI_ERR_ARG at all ranks. Counts
+ * phases. Counts, displacements, datatypes, matrices and phases that one rank refuses, or that differ, are MPI_ERR_ARG at all ranks. Counts
  * of level 1 that are not what is sent are MPI_ERR_COUNT or MPI_ERR_TRUNCATE, where they are, at the end of a transmission.
  * *coll_out is MPIX_COLL_NULL where a call fails. Under MPI_THREAD_MULTIPLE any thread, a handle in one call at a time.
  * Fortran: externals of the same names and arguments, with IERROR; a handle is an INTEGER, a matrix MATRIX(to, from), and phases

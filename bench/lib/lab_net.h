@@ -11,7 +11,7 @@
 #ifndef NOF_BENCH_LAB_NET_H
 #define NOF_BENCH_LAB_NET_H
 
-#define NOF_LAB_HOSTS_MAX 8u
+#define NOF_LAB_HOSTS_MAX 32u
 #define NOF_LAB_NAME_BYTES 40u
 
 struct nof_lab {

@@ -36,6 +36,7 @@ QUICK = {
     "bench-pt2pt": ["bench", "pt2pt", "--rounds", "1", "--ms", "2", "--json"],
     "bench-idle": ["bench", "idle", "--seconds", "1", "--silences", "1", "--json"],
     "bench-overlap": ["bench", "overlap", "--sim-hosts", "2", "--hosts", "2", "--runs", "1", "--rounds", "2", "--bytes", "4096", "--json"],
+    "bench-alltoall": ["bench", "alltoall", "--hosts", "2", "--sizes", "64", "--runs", "1", "--ms", "1", "--json"],
     "bench-neighbour": ["bench", "neighbour", "--window", "10", "--only", "recv_cancel", "--json"],
 }
 SLOW = {

@@ -22,7 +22,8 @@ ELSEWHERE = {
     "build/nof stats": "a daemon that stays", "build/nof features": "a daemon that stays",
     "build/nof set": "a daemon that stays", "build/nof run --nofd": "a daemon that stays",
 }
-LESS = {"--seeds 200": "--seeds 5", "bench staging": "bench staging --rounds=2 --runs=1"}
+LESS = {"--seeds 200": "--seeds 5", "bench staging": "bench staging --rounds=2 --runs=1",
+        "bench alltoall": "bench alltoall --runs=1 --ms=1"}
 PROGRAMS = {"hello.c": "hello.c", "hello.cxx": "hello.cc", "hello.f90": "hello.f90"}
 PATIENCE_S = 600
 

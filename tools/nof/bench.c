@@ -21,6 +21,8 @@ int nof_cmd_bench(int argc, char **argv)
          needs_daemon},
         {"overlap", nof_bench_overlap,
          "how much of a collective goes on while the ranks compute, beside MPICH", needs_daemon},
+        {"alltoall", nof_bench_alltoall,
+         "an all-to-all of many hosts on slow links, beside the limit, MPICH and Open MPI", needs_daemon},
         {"wire", nof_bench_wire, "two hosts on a link, beside testpmd and MPICH over TCP (root)",
          needs_daemon},
         {"stream", nof_bench_stream,

@@ -85,6 +85,9 @@ void nof_coll_build_allgather(struct nof_sched *s, const struct nof_data *send,
 /* coll_alltoall.c. In place: `send` NULL, what is in `recv` is sent. */
 void nof_coll_build_alltoall(struct nof_sched *s, const struct nof_blocks *send,
                              const struct nof_blocks *recv);
+/* How they go from now on, alike at all ranks: auto (by size and ranks), bruck, pairwise, barrier (between rounds) or
+ * unscheduled (all messages at once). False: none of these. Under the library's lock. */
+bool nof_coll_alltoall_choose(const char *text);
 
 /* coll_reduce.c, coll_allreduce.c, coll_reduce_scatter.c, coll_scan.c. */
 struct nof_reduction {

@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The program of `nof bench alltoall`, `allgather` and `alltoallv`: how long one collective takes, from when the last rank
+ * may begin until the last has ended. The same source is compiled with the peers' compilers; what is not MPI is ours alone
+ * (NOF_COMPILED).
+ *
+ *   coll_mpi COLLECTIVE BYTES RUNS LEAST_MS [SEED]
+ *
+ * COLLECTIVE: alltoall, allgather, alltoallv; compiled communication of the last two: allgather:unicast, allgather:phased,
+ * alltoallv:level1, :level2, :level3, :at-once. A message has BYTES random bytes; with a SEED those of an alltoallv differ:
+ * of 240, 160 have BYTES, 20 a quarter, 60 100 bytes, dealt at random. After one that is verified, each run has as many
+ * collectives as fill LEAST_MS, one at least; its figure is their median. Rank 0 prints for each run "run MS BUSY", BUSY: the
+ * part of the machine's CPU time that was used, by whomever; with a SEED, before that, "link BYTES": what the fullest link carries. */
+#include <mpi.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#ifdef NOF_COMPILED
+#include "mpi_offload.h"
+#include "phases.h"
+#endif
+
+#define REPEATS_MOST 400
+#define SMALL_BYTES 100
+
+struct job {
+    int rank, size, bytes;
+    long seed; /* 0: all messages are alike */
+    int *matrix; /* [from * size + to] bytes */
+    int *to, *to_at, *from, *from_at; /* this rank's row and column, and where they lie */
+    unsigned char *out, *in;
+#ifdef NOF_COMPILED
+    MPIX_Coll coll;
+#endif
+};
+
+static void fail(const char *what)
+{
+    fprintf(stderr, "coll_mpi: %s\n", what);
+    MPI_Abort(MPI_COMM_WORLD, 1);
+}
+
+static void *room(size_t bytes)
+{
+    void *memory = calloc(1, bytes > 0 ? bytes : 1);
+    if (memory == NULL)
+        fail("no memory");
+    return memory;
+}
+
+static uint64_t mixed(uint64_t x)
+{
+    x += 0x9e3779b97f4a7c15u;
+    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
+    x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
+    return x ^ (x >> 31);
+}
+
+static unsigned char byte_of(int from, int to, int at)
+{
+    return (unsigned char)mixed(((uint64_t)(unsigned)from << 48) ^ ((uint64_t)(unsigned)to << 32) ^
+                                (unsigned)at);
+}
+
+/* The same at all ranks: the pairs in random order, then sizes by their place in it. */
+static void draw(struct job *j)
+{
+    int pairs = j->size * (j->size - 1), n = 0;
+    int *order = room(sizeof(*order) * (size_t)pairs);
+    for (int i = 0; i < j->size * j->size; i++)
+        if (i / j->size != i % j->size)
+            order[n++] = i;
+    for (int i = pairs - 1; i > 0; i--) {
+        int k = (int)(mixed((uint64_t)j->seed << 32 | (unsigned)i) % (unsigned)(i + 1)), was = order[i];
+        order[i] = order[k];
+        order[k] = was;
+    }
+    for (int i = 0; i < pairs; i++)
+        j->matrix[order[i]] = i < pairs * 160 / 240   ? j->bytes
+                              : i < pairs * 180 / 240 ? j->bytes / 4
+                                                      : SMALL_BYTES;
+    free(order);
+}
+
+static void say_fullest_link(const struct job *j)
+{
+    long fullest = 0;
+    for (int i = 0; i < j->size; i++) {
+        long sent = 0, received = 0;
+        for (int k = 0; k < j->size; k++) {
+            sent += j->matrix[i * j->size + k];
+            received += j->matrix[k * j->size + i];
+        }
+        fullest = sent > fullest ? sent : fullest;
+        fullest = received > fullest ? received : fullest;
+    }
+    if (j->rank == 0)
+        printf("link %ld\n", fullest);
+}
+
+/* one: what a rank sends is the same to all, and lies in its buffer once. */
+static void lay_out(struct job *j, bool one)
+{
+    size_t n = (size_t)j->size, ints = n * sizeof(int);
+    int out = 0, in = 0;
+    j->matrix = room(n * ints);
+    j->to = room(ints), j->to_at = room(ints), j->from = room(ints), j->from_at = room(ints);
+    for (int i = 0; i < j->size * j->size; i++)
+        j->matrix[i] = j->bytes;
+    if (j->seed != 0)
+        draw(j);
+    for (int i = 0; i < j->size; i++) {
+        j->to[i] = j->matrix[j->rank * j->size + i];
+        j->from[i] = j->matrix[i * j->size + j->rank];
+        j->to_at[i] = one ? 0 : out;
+        j->from_at[i] = in;
+        out += j->to[i];
+        in += j->from[i];
+    }
+    j->out = room((size_t)out);
+    j->in = room((size_t)in);
+    for (int i = 0; i < (one ? 1 : j->size); i++)
+        for (int k = 0; k < j->to[i]; k++)
+            j->out[j->to_at[i] + k] = byte_of(j->rank, one ? 0 : i, k);
+}
+
+static void verify(const struct job *j, bool one)
+{
+    for (int i = 0; i < j->size; i++)
+        for (int k = 0; k < j->from[i]; k++)
+            if (j->in[j->from_at[i] + k] != byte_of(i, one ? 0 : j->rank, k))
+                fail("a wrong byte came");
+}
+
+static void alltoall(struct job *j)
+{
+    MPI_Alltoall(j->out, j->bytes, MPI_BYTE, j->in, j->bytes, MPI_BYTE, MPI_COMM_WORLD);
+}
+
+static void allgather(struct job *j)
+{
+    MPI_Allgather(j->out, j->bytes, MPI_BYTE, j->in, j->bytes, MPI_BYTE, MPI_COMM_WORLD);
+}
+
+static void alltoallv(struct job *j)
+{
+    MPI_Alltoallv(j->out, j->to, j->to_at, MPI_BYTE, j->in, j->from, j->from_at, MPI_BYTE, MPI_COMM_WORLD);
+}
+
+#ifdef NOF_COMPILED
+static void control2(struct job *j)
+{
+    MPIX_Alltoallv_control2(j->matrix, j->to_at, MPI_BYTE, j->from_at, MPI_BYTE, MPI_COMM_WORLD, &j->coll);
+}
+
+/* What a compiler would have put into the program: the phases as a table. */
+static void load(struct job *j)
+{
+    size_t n = (size_t)j->size, pairs = 0;
+    struct nof_phases_message *message = room(n * n * sizeof(*message));
+    struct nof_phases_pattern pattern = {(uint32_t)j->size, message, 0};
+    const char *named = getenv("NOF_SCHEDULE");
+    enum nof_phases_algorithm algorithm = NOF_PHASES_ALLTOALL;
+    struct nof_phases *phases;
+    for (size_t i = 0; i < n * n; i++)
+        if (j->matrix[i] > 0)
+            message[pattern.message_count++] =
+                (struct nof_phases_message){(uint32_t)(i / n), (uint32_t)(i % n), (uint64_t)j->matrix[i]};
+    if (named != NULL && strcmp(named, nof_phases_algorithm_name(NOF_PHASES_GREEDY)) == 0)
+        algorithm = NOF_PHASES_GREEDY;
+    if (nof_phases_schedule(algorithm, &pattern, 2048, &phases) != 0)
+        fail("no phases");
+    int *first = room((phases->phase_count + 1) * sizeof(*first));
+    int(*pair)[2] = room(phases->piece_count * sizeof(*pair));
+    for (size_t k = 0; k < phases->phase_count; k++) {
+        for (size_t i = 0; i < phases->phase[k].piece_count; i++, pairs++) {
+            pair[pairs][0] = (int)phases->piece[phases->phase[k].first_piece + i].source;
+            pair[pairs][1] = (int)phases->piece[phases->phase[k].first_piece + i].destination;
+        }
+        first[k + 1] = (int)pairs;
+    }
+    struct MPIX_Phases table = {j->size, (int)phases->phase_count, first, (const int(*)[2])pair};
+    MPIX_Alltoallv_load(&table, j->to, j->to_at, MPI_BYTE, j->from, j->from_at, MPI_BYTE, MPI_COMM_WORLD,
+                        &j->coll);
+    nof_phases_free(phases);
+    free(first);
+    free(pair);
+    free(message);
+}
+
+static void at_once(struct job *j)
+{
+    MPIX_Alltoallv_data_trans1(j->out, j->in, j->coll);
+}
+
+static void phased(struct job *j)
+{
+    MPIX_Alltoallv_data_trans2(j->out, j->in, j->coll);
+}
+
+static void level1(struct job *j)
+{
+    MPIX_Alltoallv_control1(j->to, j->to_at, MPI_BYTE, j->from, j->from_at, MPI_BYTE, MPI_COMM_WORLD,
+                            &j->coll);
+    phased(j);
+    MPIX_Coll_free(&j->coll);
+}
+
+static void level2(struct job *j)
+{
+    control2(j);
+    phased(j);
+    MPIX_Coll_free(&j->coll);
+}
+#endif
+
+static const struct kind {
+    const char *name;
+    void (*prepare)(struct job *j); /* or NULL; not timed */
+    void (*once)(struct job *j);
+    bool one;
+} kinds[] = {
+    {"alltoall", NULL, alltoall, false},
+    {"allgather", NULL, allgather, true},
+    {"alltoallv", NULL, alltoallv, false},
+#ifdef NOF_COMPILED
+    {"allgather:unicast", control2, at_once, true},
+    {"allgather:phased", control2, phased, true},
+    {"alltoallv:level1", NULL, level1, false},
+    {"alltoallv:level2", NULL, level2, false},
+    {"alltoallv:level3", load, phased, false},
+    {"alltoallv:at-once", load, at_once, false},
+#endif
+};
+
+/* Seconds, of the slowest rank; known to all. */
+static double timed(struct job *j, const struct kind *kind)
+{
+    double mine, slowest;
+    MPI_Barrier(MPI_COMM_WORLD);
+    mine = MPI_Wtime();
+    kind->once(j);
+    mine = MPI_Wtime() - mine;
+    MPI_Allreduce(&mine, &slowest, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+    return slowest;
+}
+
+static int by_size(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* Of all CPUs since boot, in ticks. */
+static void cpu_time(double *used_out, double *idle_out)
+{
+    double t[8] = {0};
+    FILE *f = fopen("/proc/stat", "r");
+    if (f != NULL && fscanf(f, "cpu %lf %lf %lf %lf %lf %lf %lf %lf", &t[0], &t[1], &t[2], &t[3], &t[4],
+                            &t[5], &t[6], &t[7]) != 8)
+        t[3] = 0;
+    if (f != NULL)
+        fclose(f);
+    *used_out = t[0] + t[1] + t[2] + t[5] + t[6] + t[7];
+    *idle_out = t[3] + t[4];
+}
+
+static void run(struct job *j, const struct kind *kind, int repeats)
+{
+    double values[REPEATS_MOST], used[2], idle[2];
+    cpu_time(&used[0], &idle[0]);
+    for (int i = 0; i < repeats; i++)
+        values[i] = timed(j, kind);
+    cpu_time(&used[1], &idle[1]);
+    qsort(values, (size_t)repeats, sizeof(*values), by_size);
+    double ticks = used[1] - used[0] + idle[1] - idle[0];
+    if (j->rank == 0)
+        printf("run %.6f %.3f\n", values[repeats / 2] * 1e3, ticks > 0 ? (used[1] - used[0]) / ticks : 0.0);
+}
+
+int main(int argc, char **argv)
+{
+    struct job j = {0};
+    const struct kind *kind = NULL;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &j.rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &j.size);
+    for (size_t i = 0; argc > 1 && i < sizeof(kinds) / sizeof(kinds[0]); i++)
+        if (strcmp(argv[1], kinds[i].name) == 0)
+            kind = &kinds[i];
+    j.bytes = argc > 2 ? atoi(argv[2]) : 0;
+    j.seed = argc > 5 ? atol(argv[5]) : 0;
+    int runs = argc > 3 ? atoi(argv[3]) : 0;
+    double least_s = argc > 4 ? atof(argv[4]) / 1e3 : 0;
+    if (kind == NULL || j.bytes < 1 || runs < 1)
+        fail("usage: coll_mpi COLLECTIVE BYTES RUNS LEAST_MS [SEED]");
+    lay_out(&j, kind->one);
+    if (j.seed != 0)
+        say_fullest_link(&j);
+    if (kind->prepare != NULL)
+        kind->prepare(&j);
+    kind->once(&j);
+    verify(&j, kind->one);
+    double once_s = timed(&j, kind);
+    once_s = timed(&j, kind);
+    int repeats = once_s > 0 && least_s / once_s < REPEATS_MOST ? (int)(least_s / once_s) : REPEATS_MOST;
+    for (int i = 0; i < runs; i++)
+        run(&j, kind, repeats > 1 ? repeats : 1);
+    MPI_Finalize();
+    return 0;
+}

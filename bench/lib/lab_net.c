@@ -88,13 +88,16 @@ int nof_lab_limit(const struct nof_lab *lab, const char *rate, const char *buffe
 
 int nof_lab_up(struct nof_lab *lab, unsigned nhosts, const char *rate, const char *buffer, unsigned mtu_bytes)
 {
+    static unsigned labs;
+
     memset(lab, 0, sizeof(*lab));
     if (nhosts == 0 || nhosts > NOF_LAB_HOSTS_MAX)
         return -1;
     remove_stale();
-    snprintf(lab->sw, sizeof(lab->sw), NAME_FORMAT "sw", getpid());
+    labs++;
+    snprintf(lab->sw, sizeof(lab->sw), NAME_FORMAT "%usw", getpid(), labs);
     for (unsigned i = 0; i < nhosts; i++)
-        snprintf(lab->host[i], sizeof(lab->host[i]), NAME_FORMAT "h%u", getpid(), i);
+        snprintf(lab->host[i], sizeof(lab->host[i]), NAME_FORMAT "%uh%u", getpid(), labs, i);
     lab->nhosts = nhosts;
     if (nof_run("ip netns add %s", lab->sw) != 0 ||
         nof_run("ip -n %s link add br0 type bridge", lab->sw) != 0 ||

@@ -7,7 +7,7 @@
  *
  *   nof_lab_missing() -> nof_lab_up() -> ... -> nof_lab_down()
  *
- * Names carry our pid; what a killed run left behind is removed by the next nof_lab_up(). Threads: one. */
+ * Names carry our pid, and a process may have several; what a killed run left behind is removed by the next nof_lab_up(). Threads: one. */
 #ifndef NOF_BENCH_LAB_NET_H
 #define NOF_BENCH_LAB_NET_H
 

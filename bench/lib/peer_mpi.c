@@ -9,6 +9,9 @@
 #include "scratch.h"
 
 #define COMPILE_S 60
+#define TEXT_BYTES 4096u
+#define LINGER_MS 2000
+#define END_MS 3000
 #define LIST_BYTES (NOF_LAB_HOSTS_MAX * 16u)
 
 static const struct {
@@ -32,7 +35,7 @@ static bool write_launcher(const struct nof_peer *peer, const struct nof_testbed
     rc = dprintf(fd,
                  "#!/bin/sh\nwhile [ \"${1#-}\" != \"$1\" ]; do shift; done\n"
                  "i=$((${1##*.} - 1)); shift\nexec ip netns exec \"%.*s$i\" sh -c \"$*\"\n",
-                 (int)strlen(bed->lab.host[0]) - 1, bed->lab.host[0]);
+                 (int)strlen(bed->peers.host[0]) - 1, bed->peers.host[0]);
     close(fd);
     return rc >= 0;
 }
@@ -102,11 +105,32 @@ static unsigned launcher_words(const struct nof_peer *peer, const char *list, co
     return sizeof(openmpi) / sizeof(openmpi[0]);
 }
 
-int nof_peer_run(const struct nof_peer *peer, const struct nof_testbed *bed, const char *const *arguments,
-                 unsigned timeout_s, void (*line)(void *ctx, const char *text), void *ctx)
+static bool run_until_done(const char *const *words, unsigned timeout_s,
+                           void (*line)(void *ctx, const char *text), void *ctx)
+{
+    char text[TEXT_BYTES], *rest = text, *each;
+    struct nof_child child;
+    bool done;
+
+    if (nof_child_start(&child, NULL, words, NOF_CHILD_STDOUT, NULL) != 0)
+        return false;
+    done = nof_child_read_until(&child, text, sizeof(text), "done\n", (int)timeout_s * 1000) == 0;
+    if (done) {
+        char none[TEXT_BYTES];
+
+        (void)nof_child_read_all(&child, none, sizeof(none), LINGER_MS);
+    }
+    nof_child_end(&child, END_MS);
+    while (done && (each = strsep(&rest, "\n")) != NULL)
+        line(ctx, each);
+    return done;
+}
+
+bool nof_peer_run(const struct nof_peer *peer, const struct nof_testbed *bed, const char *const *arguments,
+                  unsigned timeout_s, void (*line)(void *ctx, const char *text), void *ctx)
 {
     char list[LIST_BYTES] = "", ranks[16];
-    const char *words[NOF_CHILD_ARGS_MAX] = {"ip", "netns", "exec", bed->lab.host[0],
+    const char *words[NOF_CHILD_ARGS_MAX] = {"ip", "netns", "exec", bed->peers.host[0],
                                              peers[peer->mpi].launcher};
     unsigned n = 5, at = 0;
 
@@ -118,5 +142,5 @@ int nof_peer_run(const struct nof_peer *peer, const struct nof_testbed *bed, con
     while (*arguments != NULL && n < NOF_CHILD_ARGS_MAX - 1)
         words[n++] = *arguments++;
     words[n] = NULL;
-    return nof_bench_spawn(words, NULL, timeout_s, line, ctx);
+    return run_until_done(words, timeout_s, line, ctx);
 }

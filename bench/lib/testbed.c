@@ -27,6 +27,7 @@ void nof_testbed_down(struct nof_testbed *bed)
         nof_child_end(&bed->nofd[i], END_MS);
     bed->daemons = 0;
     nof_lab_down(&bed->lab);
+    nof_lab_down(&bed->peers);
 }
 
 static void at_exit(void)
@@ -38,8 +39,10 @@ static void at_exit(void)
 /* Children end with us; the namespaces would not. */
 static void on_signal(int number)
 {
-    if (up != NULL)
+    if (up != NULL) {
         nof_lab_down(&up->lab);
+        nof_lab_down(&up->peers);
+    }
     _exit(128 + number);
 }
 
@@ -83,7 +86,8 @@ static const char *lab_up(struct nof_testbed *bed)
     snprintf(rate, sizeof(rate), "%llubit", (unsigned long long)bed->config.rate_bps);
     snprintf(buffer, sizeof(buffer), "%llub", (unsigned long long)bed->config.buffer_bytes);
     snprintf(port, sizeof(port), "net_af_xdp,iface=eth0,rate=%llu", (unsigned long long)bed->config.rate_bps);
-    if (nof_lab_up(&bed->lab, bed->config.hosts, rate, buffer, bed->config.mtu_bytes) != 0)
+    if (nof_lab_up(&bed->lab, bed->config.hosts, rate, buffer, bed->config.mtu_bytes) != 0 ||
+        nof_lab_up(&bed->peers, bed->config.hosts, rate, buffer, bed->config.mtu_bytes) != 0)
         return "the network namespaces of the lab cannot be set up";
     for (unsigned i = 0; i < bed->config.hosts; i++)
         if (!start_nofd(bed, bed->lab.host[i], "--port", port, none))

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * N hosts on a switched network of one rate, with a buffer before each host: a daemon's fabric, or a lab (lab_net.h), a
- * daemon and an address of the kernel's own network on each host.
+ * N hosts on a switched network of one rate, with a buffer before each host: a daemon's fabric, or a lab (lab_net.h) with a
+ * daemon on each host, and another one of the same kind, without daemons, for other MPIs.
  *
  *   nof_testbed_up() -> nof_testbed_set(), nof_testbed_drops(), nof_our_job_run() (our_job.h), nof_peer_run() (peer_mpi.h)
  *     -> nof_testbed_down()
@@ -26,7 +26,7 @@ struct nof_testbed_config {
 
 struct nof_testbed {
     struct nof_testbed_config config;
-    struct nof_lab lab;
+    struct nof_lab lab, peers;
     char socket[64]; /* of the daemon, in a lab the same in each host's namespace */
     char nof[NOF_BENCH_PATH_BYTES], log[NOF_BENCH_PATH_BYTES]; /* log: of the daemons */
     struct nof_child nofd[NOF_LAB_HOSTS_MAX];

@@ -10,7 +10,7 @@
  * alltoallv:level1, :level2, :level3, :at-once. A message has BYTES random bytes; with a SEED those of an alltoallv differ:
  * of 240, 160 have BYTES, 20 a quarter, 60 100 bytes, dealt at random. After one that is verified, each run has as many
  * collectives as fill LEAST_MS, one at least; its figure is their median. Rank 0 prints for each run "run MS BUSY", BUSY: the
- * part of the machine's CPU time that was used, by whomever; with a SEED, before that, "link BYTES": what the fullest link carries. */
+ * part of the machine's CPU time that was used, by whomever; with a SEED, before that, "link BYTES": what the fullest link carries; at the end "done". */
 #include <mpi.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -309,6 +309,10 @@ int main(int argc, char **argv)
     int repeats = once_s > 0 && least_s / once_s < REPEATS_MOST ? (int)(least_s / once_s) : REPEATS_MOST;
     for (int i = 0; i < runs; i++)
         run(&j, kind, repeats > 1 ? repeats : 1);
+    if (j.rank == 0) {
+        printf("done\n");
+        fflush(stdout);
+    }
     MPI_Finalize();
     return 0;
 }

@@ -324,6 +324,25 @@ static error_t parse_network(int key, const char *arg, struct argp_state *state)
     }
 }
 
+static error_t parse_random(int key, char *arg, struct argp_state *state)
+{
+    struct bench *b = state->input;
+
+    switch (key) {
+    case OPT_LEVELS:
+        b->random = false;
+        return 0;
+    case OPT_RANDOM:
+        b->random = true;
+        return 0;
+    case OPT_SEEDS:
+        b->seeds = number(arg, 1, ROWS_MAX, "--seeds", state);
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
     struct bench *b = state->input;
@@ -343,14 +362,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
             argp_error(state, "--collectives is nic or host");
         b->driver = strcmp(arg, "nic") == 0 ? "nic" : "host";
         return 0;
-    case OPT_LEVELS:
-        b->random = false;
-        return 0;
-    case OPT_RANDOM:
-        b->random = true;
-        return 0;
-    case OPT_SEEDS:
-        b->seeds = number(arg, 1, ROWS_MAX, "--seeds", state);
+    case ARGP_KEY_INIT:
+        if (b->table->random != NULL)
+            state->child_inputs[0] = b;
         return 0;
     default:
         return parse_network(key, arg, state) == 0 ? 0 : nof_bench_option(key, arg, state, &b->json);
@@ -383,7 +397,7 @@ static void read_arguments(struct bench *b, int argc, char **argv)
         {"collectives", OPT_DRIVER, "nic|host", 0, "who goes through ours (nic)", 0},
         {NULL, 0, NULL, 0, NULL, 0},
     };
-    const struct argp more = {random_options, parse, NULL, NULL, NULL, NULL, NULL};
+    const struct argp more = {random_options, parse_random, NULL, NULL, NULL, NULL, NULL};
     const struct argp_child children[] = {{&more, 0, "", 0}, {NULL, 0, NULL, 0}};
     const struct argp argp = {
         options, parse, NULL, b->table->about, b->table->random != NULL ? children : NULL, NULL, NULL};

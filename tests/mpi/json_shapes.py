@@ -37,6 +37,8 @@ QUICK = {
     "bench-idle": ["bench", "idle", "--seconds", "1", "--silences", "1", "--json"],
     "bench-overlap": ["bench", "overlap", "--sim-hosts", "2", "--hosts", "2", "--runs", "1", "--rounds", "2", "--bytes", "4096", "--json"],
     "bench-alltoall": ["bench", "alltoall", "--hosts", "2", "--sizes", "64", "--runs", "1", "--ms", "1", "--json"],
+    "bench-allgather": ["bench", "allgather", "--hosts", "2", "--sizes", "8", "--runs", "1", "--ms", "1", "--json"],
+    "bench-alltoallv": ["bench", "alltoallv", "--random", "--seeds", "1", "--hosts", "3", "--sizes", "4k", "--runs", "1", "--ms", "1", "--json"],
     "bench-neighbour": ["bench", "neighbour", "--window", "10", "--only", "recv_cancel", "--json"],
 }
 SLOW = {

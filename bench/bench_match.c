@@ -69,7 +69,6 @@ static void fill(struct table *t)
             continue;
         }
         struct nof_env *e = nof_env_at(t->nic, nof_pool_take(&t->nic->envs));
-        e->ep = 0;
         e->key = key_of(t->list, i);
         nof_match_store(t->nic, e);
     }

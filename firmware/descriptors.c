@@ -45,7 +45,9 @@ static void fatal(struct nof_nic *nic, struct nof_endpoint *ep)
 
 static bool flags_within(const struct nof_desc *desc, unsigned allowed)
 {
-    return (desc->flags & ~allowed) == 0 && desc->reserved0 == 0;
+    bool may_agree = desc->opcode == NOF_DESC_SEND || desc->opcode == NOF_DESC_RECV ||
+                     desc->opcode == NOF_DESC_SCHED_START || desc->opcode == NOF_DESC_COLL_ABORT;
+    return (desc->flags & ~allowed) == 0 && (desc->agreed == 0 || may_agree);
 }
 
 static bool is_rank(const struct nof_endpoint *ep, int32_t peer)
@@ -98,6 +100,7 @@ static struct nof_recv *make_recv(struct nof_nic *nic, struct nof_endpoint *ep, 
         nof_spill_enter(nic, ep); /* else what comes could be matched as fast, without an end */
     struct nof_match_key key = {.ep = r->ep, .ctx = desc->ctx, .source = desc->peer, .tag = desc->tag};
     nof_recv_call(r, &key, desc->cookie, desc->addr, desc->len, layout);
+    nof_recv_agree(r, desc->agreed);
     if (layout != NOF_NIL)
         nof_layout_hold(&nic->layouts, layout);
     return r;
@@ -343,7 +346,8 @@ static void take_coll_abort(struct nof_nic *nic, struct nof_endpoint *ep, const 
     int64_t status = (int64_t)desc->sched.base[0];
     struct nof_coll_abort abort = {.run = {.ctx = desc->ctx, .tag = desc->tag, .number = (uint32_t)desc->len},
                                    .rank = desc->sched.name,
-                                   .status = (int32_t)status};
+                                   .status = (int32_t)status,
+                                   .agreed = desc->agreed};
     if (!flags_within(desc, 0) || !is_rank(ep, desc->peer) || desc->tag < 0 || desc->len > UINT32_MAX ||
         abort.rank >= ep->size || status >= NOF_OK || status < INT16_MIN)
         fatal(nic, ep);

@@ -90,6 +90,7 @@ static const struct nof_transport_ops transport_ops = {
 /* Where compression, prediction and schedules have their say about a message. */
 static const struct nof_taps taps = {.begins = nof_early_store,
                                      .waits = nof_early_arrived,
+                                     .joins = nof_drive_arrived,
                                      .announces = nof_grant_announced,
                                      .reads = nof_pack_start,
                                      .emits = nof_pack_emit,

@@ -135,6 +135,7 @@ struct nof_send {
             uint64_t question; /* handle, see cancel.c */
             int32_t status;
             uint32_t layout; /* index, or NOF_NIL */
+            uint8_t agreed; /* desc.h */
             union {
                 uint64_t addr;
                 uint8_t inline_data[NOF_INLINE_BYTES];
@@ -235,6 +236,7 @@ struct nof_recv {
             uint8_t clear_waits; /* until more may be cleared; and: */
             uint8_t clear_stands; /* in clear_turn, too */
             uint8_t cts_waits; /* RNDV: its CTS waits for the link */
+            uint8_t agreed; /* desc.h */
         };
         struct nof_comp comp;
     };
@@ -255,7 +257,7 @@ struct nof_env {
     struct nof_obj obj;
     uint8_t state;
     uint8_t flags;
-    uint16_t ep;
+    uint8_t agreed; /* desc.h */
     uint32_t peer;
     struct nof_match_key key;
     uint64_t len;

@@ -10,7 +10,7 @@
 
 void nof_early_store(struct nof_nic *nic, const struct nof_env *e, uint32_t chain)
 {
-    struct nof_endpoint *ep = &nic->eps[e->ep];
+    struct nof_endpoint *ep = &nic->eps[e->key.ep];
     uint64_t due = nof_expect_due(nic, ep, &e->key, NULL);
     if (due == NOF_STAGE_NEVER)
         return;
@@ -52,14 +52,14 @@ static void grant(struct nof_nic *nic, struct nof_endpoint *ep, struct nof_env *
         return;
     }
     nof_recv_call(r, &e->key, 0, 0, e->len, NOF_NIL);
-    nof_recv_matched(nic, r, nof_peer_at(nic, e->peer), &e->key, e->len);
+    nof_recv_matched(nic, r, nof_peer_at(nic, e->peer), &e->key, e->len, 0);
     nof_granted_begin(nic, r, e, nof_stored_line(nic, ep, &e->key, NOF_REF(NOF_REF_RECV, i), e->len, due));
     nof_rndv_early(nic, r, e->handle);
 }
 
 void nof_early_arrived(struct nof_nic *nic, struct nof_env *e)
 {
-    struct nof_endpoint *ep = &nic->eps[e->ep];
+    struct nof_endpoint *ep = &nic->eps[e->key.ep];
     if (e->flags & NOF_ENV_F_RTS) {
         uint64_t due = nof_expect_due(nic, ep, &e->key, e);
         if (due != NOF_STAGE_NEVER)
@@ -71,7 +71,7 @@ void nof_early_arrived(struct nof_nic *nic, struct nof_env *e)
 /* What lies in the envelope itself is as near as can be and not counted. */
 void nof_early_found(struct nof_nic *nic, const struct nof_env *e)
 {
-    struct nof_endpoint *ep = &nic->eps[e->ep];
+    struct nof_endpoint *ep = &nic->eps[e->key.ep];
     int near = e->early != NOF_NIL;
     if (e->chain != NOF_NIL)
         near = nof_stored_at(&nic->netmem, e->chain)->line != NOF_NIL;

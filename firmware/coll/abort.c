@@ -2,6 +2,7 @@
 #include "coll/abort.h"
 
 #include "flow/chores.h"
+#include "flow/completion.h"
 #include "flow/link.h"
 #include "flow/peer.h"
 #include "msg/answer.h"
@@ -14,24 +15,24 @@ static bool same(const struct nof_coll_run *a, const struct nof_coll_run *b)
     return a->ctx == b->ctx && a->tag == b->tag && a->number == b->number;
 }
 
-static uint32_t *bucket_of(const struct nof_nic *nic, uint32_t ep, const struct nof_coll_run *run)
+static uint32_t *bucket_of(const struct nof_nic *nic, uint32_t ep, uint32_t ctx, int32_t tag)
 {
-    uint32_t h =
-        (run->ctx * 2654435761u) ^ ((uint32_t)run->tag * 2246822519u) ^ (ep * 3266489917u) ^ run->number;
+    uint32_t h = (ctx * 2654435761u) ^ ((uint32_t)tag * 2246822519u) ^ (ep * 3266489917u);
     return &nic->aborts.running[(h ^ h >> 15) & nic->aborts.mask];
 }
 
 void nof_abort_enter(struct nof_nic *nic, uint32_t drive, uint32_t ep)
 {
     struct nof_drive *d = &nic->drives[drive];
-    uint32_t *bucket = bucket_of(nic, ep, &d->run);
+    uint32_t *bucket = bucket_of(nic, ep, d->run.ctx, d->run.tag);
     d->run_next = *bucket;
     *bucket = drive;
 }
 
 void nof_abort_leave(struct nof_nic *nic, uint32_t drive, uint32_t ep)
 {
-    uint32_t *at = bucket_of(nic, ep, &nic->drives[drive].run);
+    const struct nof_coll_run *run = &nic->drives[drive].run;
+    uint32_t *at = bucket_of(nic, ep, run->ctx, run->tag);
     /* bound: runs of one bucket, of max_schedules; paid by the run that ends */
     while (*at != drive)
         at = &nic->drives[*at].run_next;
@@ -40,9 +41,19 @@ void nof_abort_leave(struct nof_nic *nic, uint32_t drive, uint32_t ep)
 
 uint32_t nof_abort_find(const struct nof_nic *nic, uint32_t ep, const struct nof_coll_run *run)
 {
-    uint32_t i = *bucket_of(nic, ep, run);
+    uint32_t i = *bucket_of(nic, ep, run->ctx, run->tag);
     /* bound: runs of one bucket, of max_schedules; paid by the COLL_ABORT */
     while (i != NOF_NIL && (nof_coll_at(&nic->colls, i)->ep != ep || !same(&nic->drives[i].run, run)))
+        i = nic->drives[i].run_next;
+    return i;
+}
+
+uint32_t nof_abort_find_tag(const struct nof_nic *nic, uint32_t ep, uint32_t ctx, int32_t tag)
+{
+    uint32_t i = *bucket_of(nic, ep, ctx, tag);
+    /* bound: runs of one bucket, of max_schedules; paid by the message */
+    while (i != NOF_NIL && (nof_coll_at(&nic->colls, i)->ep != ep || nic->drives[i].run.ctx != ctx ||
+                            nic->drives[i].run.tag != tag))
         i = nic->drives[i].run_next;
     return i;
 }
@@ -57,8 +68,10 @@ int nof_abort_parse(const struct nof_wire_view *view, uint32_t size, struct nof_
                                        .number = nof_get32(f + NOF_WIRE_COLL_ABORT_RUN)},
                                .rank = nof_get32(f + NOF_WIRE_COLL_ABORT_RANK),
                                .status = (int32_t)nof_get32(f + NOF_WIRE_COLL_ABORT_STATUS)};
-    if (a.run.tag < 0 || a.rank >= size || a.status >= NOF_OK || a.status < INT16_MIN)
+    uint32_t agreed = nof_get32(f + NOF_WIRE_COLL_ABORT_AGREED);
+    if (a.run.tag < 0 || a.rank >= size || a.status >= NOF_OK || a.status < INT16_MIN || agreed > UINT8_MAX)
         return NOF_EPROTO;
+    a.agreed = (uint8_t)agreed;
     *abort_out = a;
     return NOF_OK;
 }
@@ -93,6 +106,19 @@ void nof_abort_keep(struct nof_nic *nic, struct nof_endpoint *ep, const struct n
                      &comp); /* without room it is lost: of a death a host hears another way as well */
 }
 
+void nof_abort_ask(struct nof_nic *nic, struct nof_endpoint *ep, const struct nof_coll_abort *question)
+{
+    struct nof_comp comp = {.opcode = NOF_COMP_COLL_ABORT,
+                            .status = NOF_EAGAIN,
+                            .ctx = question->run.ctx,
+                            .peer = (int32_t)question->rank,
+                            .tag = question->run.tag,
+                            .len = question->run.number,
+                            .handle = question->agreed};
+    if (ep->comp_head == NOF_NIL)
+        (void)nof_completion_give(nic, ep, &comp);
+}
+
 void nof_abort_forget_all(struct nof_nic *nic, const struct nof_endpoint *ep)
 {
     nic->aborts.heard[ep->index].count = 0;
@@ -116,7 +142,7 @@ static void send(struct nof_nic *nic, struct nof_link *link, const struct nof_pe
     nof_put32(fields + NOF_WIRE_COLL_ABORT_RUN, abort->run.number);
     nof_put32(fields + NOF_WIRE_COLL_ABORT_RANK, abort->rank);
     nof_put32(fields + NOF_WIRE_COLL_ABORT_STATUS, (uint32_t)(apart ? NOF_EPEERDEAD : abort->status));
-    nof_put32(fields + NOF_WIRE_COLL_ABORT_PAD, 0);
+    nof_put32(fields + NOF_WIRE_COLL_ABORT_AGREED, abort->agreed);
     nof_link_ctl(nic, link, NOF_WIRE_COLL_ABORT, 0, peer->ep, peer->remote_ep, fields, sizeof fields);
 }
 
@@ -178,6 +204,8 @@ void nof_abort_tell(struct nof_nic *nic, struct nof_endpoint *ep, const struct n
     if (nof_steps_left(nic, ep) > 0)
         nof_steps_spend(ep, TELL_STEPS);
     enum told now = tell(nic, peer, abort);
+    if (abort->status == NOF_EAGAIN)
+        return; /* it will be asked again */
     if (now != TOLD)
         put_off(nic, ep, abort, to);
     if (now == WHEN_THERE_IS_ROOM)

@@ -10,6 +10,9 @@
  * Who waits for a rank has a step with it, and so has it with him: by induction whoever waits, however far away, for one
  * that failed is told, and no host has to do anything for it. Who has ended his part is not needed any more by anybody.
  *
+ * A rank that has waited long may ask others, likewise, whether they call the same (status NOF_EAGAIN): a run that is here answers
+ * by failing if it does not.
+ *
  * A run is named by context, tag and number: contexts are not drawn again, tags are those of one collective, and a persistent
  * one, which keeps its tag, counts its starts. What was heard is kept in a ring of NOF_ABORTS_HEARD of an endpoint. */
 #ifndef NOF_ABORT_H
@@ -22,6 +25,8 @@ void nof_abort_enter(struct nof_nic *nic, uint32_t drive, uint32_t ep);
 void nof_abort_leave(struct nof_nic *nic, uint32_t drive, uint32_t ep);
 /* The drive of this run of the endpoint, or NOF_NIL. */
 uint32_t nof_abort_find(const struct nof_nic *nic, uint32_t ep, const struct nof_coll_run *run);
+/* One with this context and tag, whatever its number. */
+uint32_t nof_abort_find_tag(const struct nof_nic *nic, uint32_t ep, uint32_t ctx, int32_t tag);
 
 /* The fields of a COLL_ABORT to an endpoint of a job of `size` ranks. NOF_OK, NOF_EPROTO. */
 int nof_abort_parse(const struct nof_wire_view *view, uint32_t size, struct nof_coll_abort *abort_out);
@@ -30,6 +35,8 @@ void nof_abort_keep(struct nof_nic *nic, struct nof_endpoint *ep, const struct n
 /* NULL: nothing of this run has been heard. */
 const struct nof_coll_abort *nof_abort_heard(const struct nof_nic *nic, const struct nof_endpoint *ep,
                                              const struct nof_coll_run *run);
+/* A question about a run that is not here goes to the host; lost where the ring is full. */
+void nof_abort_ask(struct nof_nic *nic, struct nof_endpoint *ep, const struct nof_coll_abort *question);
 void nof_abort_forget_all(struct nof_nic *nic, const struct nof_endpoint *ep);
 
 /* The number of a flood, never 0: no peer is told twice in it. */

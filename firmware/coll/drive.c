@@ -144,6 +144,32 @@ static void decline(struct nof_nic *nic, struct nof_endpoint *ep, const struct n
     nof_answer(nic, ep, &comp);
 }
 
+static void disagree(struct nof_nic *nic, struct nof_endpoint *ep, const struct nof_coll_program *p)
+{
+    nof_count(nic, ep, NOF_C_COLL_DISAGREED, 1);
+    fail(drive_of(nic, p), NOF_EDISAGREE, p->nsteps, ep->rank, nof_abort_flood(nic));
+}
+
+/* Of what has come before this rank: the first message, whoever sent it. */
+static bool heard_another(struct nof_nic *nic, const struct nof_endpoint *ep, const struct nof_drive *d)
+{
+    struct nof_match_key any = {
+        .ep = ep->index, .ctx = d->run.ctx, .source = NOF_ANY_SOURCE, .tag = d->run.tag};
+    const struct nof_env *e = d->agreed != 0 ? nof_match_find(nic, &any) : NULL;
+    return e != NULL && e->agreed != 0 && e->agreed != d->agreed;
+}
+
+void nof_drive_arrived(struct nof_nic *nic, const struct nof_env *e)
+{
+    struct nof_endpoint *ep = &nic->eps[e->key.ep];
+    uint32_t i = nof_abort_find_tag(nic, e->key.ep, e->key.ctx, e->key.tag);
+    if (i == NOF_NIL || nic->drives[i].state != NOF_DRIVE_RUNNING || nic->drives[i].agreed == 0 ||
+        nic->drives[i].agreed == e->agreed)
+        return;
+    disagree(nic, ep, nof_coll_at(&nic->colls, i));
+    wake(nic, ep, nof_coll_at(&nic->colls, i));
+}
+
 void nof_drive_start(struct nof_nic *nic, struct nof_endpoint *ep, const struct nof_desc *desc)
 {
     struct nof_coll_program *p = find(nic, ep, desc);
@@ -163,6 +189,7 @@ void nof_drive_start(struct nof_nic *nic, struct nof_endpoint *ep, const struct 
                             .status = NOF_OK,
                             .works = {.head = NOF_STEP_NONE},
                             .run = run,
+                            .agreed = desc->agreed,
                             .cookie = desc->cookie};
     memcpy(d->base, desc->sched.base, sizeof d->base);
     promise(nic, (int32_t)p->sends, (int32_t)(p->recvs + p->hosts));
@@ -172,6 +199,8 @@ void nof_drive_start(struct nof_nic *nic, struct nof_endpoint *ep, const struct 
     const struct nof_coll_abort *heard = nof_abort_heard(nic, ep, &run);
     if (heard != NULL)
         fail(d, heard->status, p->nsteps, heard->rank, nof_abort_flood(nic));
+    else if (heard_another(nic, ep, d))
+        disagree(nic, ep, p);
     wake(nic, ep, p);
 }
 
@@ -235,6 +264,20 @@ bool nof_drive_cancel(struct nof_nic *nic, struct nof_endpoint *ep, const struct
     return true;
 }
 
+static void asked(struct nof_nic *nic, struct nof_endpoint *ep, const struct nof_coll_abort *question)
+{
+    uint32_t i = nof_abort_find(nic, ep->index, &question->run);
+    if (i == NOF_NIL) {
+        nof_abort_ask(nic, ep, question);
+        return;
+    }
+    const struct nof_drive *d = &nic->drives[i];
+    if (d->state == NOF_DRIVE_RUNNING && d->agreed != 0 && d->agreed != question->agreed) {
+        disagree(nic, ep, nof_coll_at(&nic->colls, i));
+        wake(nic, ep, nof_coll_at(&nic->colls, i));
+    }
+}
+
 int nof_drive_abort_rx(struct nof_nic *nic, const struct nof_peer *peer, const struct nof_wire_view *view)
 {
     struct nof_endpoint *ep = &nic->eps[peer->ep];
@@ -242,6 +285,10 @@ int nof_drive_abort_rx(struct nof_nic *nic, const struct nof_peer *peer, const s
     int rc = nof_abort_parse(view, ep->size, &abort);
     if (rc != NOF_OK || ep->state != NOF_EP_OPEN)
         return rc;
+    if (abort.status == NOF_EAGAIN) {
+        asked(nic, ep, &abort);
+        return NOF_OK;
+    }
     nof_count(nic, ep, NOF_C_COLL_ABORTS, 1);
     uint32_t i = nof_abort_find(nic, ep->index, &abort.run);
     if (i == NOF_NIL) {
@@ -326,6 +373,7 @@ static void begin_send(struct nof_nic *nic, struct nof_endpoint *ep, struct nof_
     struct nof_desc desc = {.opcode = NOF_DESC_SEND,
                             .flags = (uint8_t)(NOF_SEND_F_STEP | (layout != NOF_NIL ? NOF_DESC_F_LAYOUT : 0)),
                             .elem = s->elem,
+                            .agreed = d->agreed,
                             .ctx = d->run.ctx,
                             .cookie = cookie_of(nof_coll_index(&nic->colls, p), step),
                             .peer = s->peer,
@@ -379,6 +427,7 @@ static void begin_recv(struct nof_nic *nic, struct nof_endpoint *ep, struct nof_
     }
     nof_recv_call(r, &key, cookie_of(nof_coll_index(&nic->colls, p), step), d->base[s->base] + s->offset,
                   s->len, layout);
+    nof_recv_agree(r, d->agreed);
     if (layout != NOF_NIL)
         nof_layout_hold(&nic->layouts, layout);
     s->object = nof_recv_index(nic, r);

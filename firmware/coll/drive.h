@@ -32,6 +32,9 @@ bool nof_drive_free(struct nof_nic *nic, struct nof_endpoint *ep, const struct n
 bool nof_drive_continue(struct nof_nic *nic, struct nof_endpoint *ep, const struct nof_desc *desc);
 bool nof_drive_cancel(struct nof_nic *nic, struct nof_endpoint *ep, const struct nof_desc *desc);
 
+/* A message has come that no receive waits for; one of another collective, by a rank that this one may not even wait for,
+ * ends the run that has its context and tag. */
+void nof_drive_arrived(struct nof_nic *nic, const struct nof_env *e);
 /* COLL_ABORT has come: NOF_OK or NOF_EPROTO. */
 int nof_drive_abort_rx(struct nof_nic *nic, const struct nof_peer *peer, const struct nof_wire_view *view);
 

@@ -42,7 +42,8 @@ struct nof_coll_run { /* one run of one collective, anywhere in the job */
 struct nof_coll_abort {
     struct nof_coll_run run;
     uint32_t rank; /* whose failure it was */
-    int32_t status;
+    int32_t status; /* NOF_EAGAIN: it has not failed, `rank` asks whether others call the same, */
+    uint8_t agreed; /* which is this (desc.h) */
 };
 
 #define NOF_ABORTS_HEARD 16u
@@ -80,6 +81,7 @@ struct nof_drive { /* as many as programs, of the same index */
     uint64_t len; /* and the length of its message */
     struct nof_coll_run run;
     uint32_t run_next; /* in its bucket of nof_aborts.running */
+    uint8_t agreed; /* of its START */
     uint32_t whose; /* job rank whose failure it is */
     uint32_t flood; /* FAILING: its number, or 0: the others are not told */
     uint64_t cookie;

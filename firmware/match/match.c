@@ -292,7 +292,7 @@ void nof_match_store(struct nof_nic *nic, struct nof_env *e)
 {
     struct view v = env_view(nic);
     uint32_t i = nof_env_index(nic, e);
-    nic->eps[e->ep].stored++;
+    nic->eps[e->key.ep].stored++;
     for (uint32_t kind = 0; kind < NOF_MATCH_KINDS; kind++) {
         struct nof_match_key k = of_kind(&e->key, kind);
         push(&v, i << 2 | kind, &k, kind, hash_key(nic, &k));
@@ -303,9 +303,9 @@ void nof_match_unstore(struct nof_nic *nic, struct nof_env *e)
 {
     struct view v = env_view(nic);
     uint32_t i = nof_env_index(nic, e);
-    nic->eps[e->ep].stored--;
+    nic->eps[e->key.ep].stored--;
     if (e->flags & NOF_ENV_F_FAR)
-        nic->eps[e->ep].far--;
+        nic->eps[e->key.ep].far--;
     e->flags &= (uint8_t)~NOF_ENV_F_FAR;
     for (uint32_t kind = 0; kind < NOF_MATCH_KINDS; kind++)
         unlink_entry(&v, i << 2 | kind);

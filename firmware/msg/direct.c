@@ -60,7 +60,7 @@ static void put_envelope(uint8_t *at, const struct nof_desc *desc, uint32_t seq)
     nof_put32(at + NOF_WIRE_MSG_TAG, (uint32_t)desc->tag);
     nof_put64(at + NOF_WIRE_MSG_LEN, desc->len);
     nof_put32(at + NOF_WIRE_MSG_SEQ, seq);
-    nof_put32(at + NOF_WIRE_MSG_ELEM, desc->elem);
+    nof_put32(at + NOF_WIRE_MSG_ELEM, desc->elem | (uint32_t)desc->agreed << 8);
     nof_put64(at + NOF_WIRE_MSG_HANDLE, 0);
 }
 
@@ -97,9 +97,8 @@ int nof_direct_send(struct nof_nic *nic, struct nof_endpoint *ep, struct nof_pee
 /* A RECV descriptor for a plain buffer, all fields in range (descriptors.c names the fault). */
 static inline bool is_plain_recv(const struct nof_endpoint *ep, const struct nof_desc *desc)
 {
-    return ((desc->opcode ^ NOF_DESC_RECV) | desc->flags | desc->reserved0) == 0 &&
-           desc->tag >= NOF_ANY_TAG && desc->len <= INT64_MAX &&
-           ((uint32_t)desc->peer < ep->size || desc->peer == NOF_ANY_SOURCE);
+    return ((desc->opcode ^ NOF_DESC_RECV) | desc->flags) == 0 && desc->tag >= NOF_ANY_TAG &&
+           desc->len <= INT64_MAX && ((uint32_t)desc->peer < ep->size || desc->peer == NOF_ANY_SOURCE);
 }
 
 static inline bool post(struct nof_nic *nic, struct nof_endpoint *ep, const struct nof_desc *desc)
@@ -115,6 +114,7 @@ static inline bool post(struct nof_nic *nic, struct nof_endpoint *ep, const stru
         return false;
     struct nof_match_key key = {.ep = ep->index, .ctx = desc->ctx, .source = desc->peer, .tag = desc->tag};
     nof_recv_call(r, &key, desc->cookie, desc->addr, desc->len, NOF_NIL);
+    nof_recv_agree(r, desc->agreed);
     nof_recv_posted(r);
     if (peer != NULL)
         nof_recv_expect(nic, r, peer, ep->last_rank); /* that of the peer just found */

@@ -21,8 +21,8 @@ static inline bool nof_direct_is_plain(const struct nof_peer *peer, const struct
     return (view->flags & special) == 0 && nof_get64(f + NOF_WIRE_MSG_LEN) == view->payload_bytes &&
            nof_get32(f + NOF_WIRE_MSG_SEQ) == peer->rx_seq && peer->rx_seq != peer->rx_msgs_announced &&
            blocks <= peer->rx_blocks_announced - peer->rx_blocks_used && peer->rx_left == 0 &&
-           nof_get32(f + NOF_WIRE_MSG_ELEM) < NOF_ELEM_COUNT && nof_get64(f + NOF_WIRE_MSG_HANDLE) == 0 &&
-           (int32_t)nof_get32(f + NOF_WIRE_MSG_TAG) >= 0;
+           (nof_get32(f + NOF_WIRE_MSG_ELEM) & ~0xff00u) < NOF_ELEM_COUNT &&
+           nof_get64(f + NOF_WIRE_MSG_HANDLE) == 0 && (int32_t)nof_get32(f + NOF_WIRE_MSG_TAG) >= 0;
 }
 
 static inline bool nof_direct_deliver(struct nof_nic *nic, struct nof_peer *peer,
@@ -43,7 +43,8 @@ static inline bool nof_direct_deliver(struct nof_nic *nic, struct nof_peer *peer
     struct nof_recv *r = nof_match_posted_last(nic, ep, &key);
     if (r == NULL)
         r = nof_match_posted(nic, ep, &key);
-    if (r == NULL || len > r->capacity || nof_recv_is_step(r))
+    if (r == NULL || len > r->capacity || nof_recv_is_step(r) ||
+        !nof_recv_agrees(r, view->fields[NOF_WIRE_MSG_AGREED]))
         return false;
     if (len <= NOF_INLINE_BYTES) {
         comp.flags = NOF_COMP_F_INLINE;

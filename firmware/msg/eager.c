@@ -30,11 +30,13 @@ static int parse(struct nof_peer *peer, const struct nof_wire_view *view, struct
     a->handle = nof_get64(f + NOF_WIRE_MSG_HANDLE);
     a->payload = view->payload;
     a->payload_bytes = view->payload_bytes;
+    uint32_t kind = nof_get32(f + NOF_WIRE_MSG_ELEM);
+    a->agreed = (uint8_t)(kind >> 8);
     a->blocks = 0;
     a->flags = rts ? NOF_ENV_F_RTS : 0;
     if (view->flags & NOF_WIRE_F_FAILED)
         a->flags |= NOF_ENV_F_FAILED | (view->flags & NOF_WIRE_F_GONE ? NOF_ENV_F_GONE : 0);
-    if (a->key.tag < 0 || nof_get32(f + NOF_WIRE_MSG_ELEM) >= NOF_ELEM_COUNT || a->payload_bytes > a->len ||
+    if (a->key.tag < 0 || (kind & ~0xff00u) >= NOF_ELEM_COUNT || a->payload_bytes > a->len ||
         nof_get32(f + NOF_WIRE_MSG_SEQ) != peer->rx_seq || peer->rx_seq == peer->rx_msgs_announced)
         return NOF_EPROTO;
     if (rts) {
@@ -151,6 +153,8 @@ static int unexpected(struct nof_nic *nic, struct nof_peer *peer, const struct n
         nof_recv_probe_answer(nic, taker, &a->key, a->len, nof_unexpected_mprobe(nic, e));
     else
         nof_match_store(nic, e);
+    if (e->state == NOF_ENV_STORED && e->agreed != 0)
+        nic->taps->joins(nic, e);
     if (e->state == NOF_ENV_STORED)
         nic->taps->waits(nic, e);
     return NOF_OK;
@@ -179,7 +183,7 @@ int nof_eager_envelope_rx(struct nof_nic *nic, struct nof_peer *peer, const stru
         if (r->kind != 0 && ep->watch != NULL)
             nof_watch_matched(nic, ep, nof_recv_index(nic, r), &a.key);
         nof_recv_unpost(nic, r);
-        nof_recv_matched(nic, r, peer, &a.key, a.len);
+        nof_recv_matched(nic, r, peer, &a.key, a.len, a.agreed);
         if (a.flags & NOF_ENV_F_RTS) {
             nof_credit_free(nic, peer, 1, 0);
             nof_rndv_begin(nic, r, a.handle, (a.flags & NOF_ENV_F_PARKED) != 0);

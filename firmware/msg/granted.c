@@ -7,7 +7,7 @@
 
 void nof_granted_begin(struct nof_nic *nic, struct nof_recv *r, struct nof_env *e, uint32_t line)
 {
-    struct nof_endpoint *ep = &nic->eps[e->ep];
+    struct nof_endpoint *ep = &nic->eps[e->key.ep];
     r->early = 1;
     r->envelope = nof_env_index(nic, e);
     r->line = line;
@@ -58,7 +58,7 @@ static void leave(struct nof_nic *nic, struct nof_recv *r)
 struct nof_recv *nof_granted_bind(struct nof_nic *nic, struct nof_recv *r, struct nof_env *e)
 {
     struct nof_recv *g = nof_recv_at(nic, e->early);
-    struct nof_endpoint *ep = &nic->eps[e->ep];
+    struct nof_endpoint *ep = &nic->eps[e->key.ep];
     leave(nic, g);
     nof_recv_call(g, &g->key, r->cookie, r->addr, r->capacity, r->layout);
     nof_recv_free(nic, r);

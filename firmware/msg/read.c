@@ -46,7 +46,7 @@ void nof_read_fields(const struct nof_nic *nic, const struct nof_send *s, uint64
         nof_put32(at + NOF_WIRE_MSG_TAG, (uint32_t)s->tag);
         nof_put64(at + NOF_WIRE_MSG_LEN, s->len);
         nof_put32(at + NOF_WIRE_MSG_SEQ, s->seq);
-        nof_put32(at + NOF_WIRE_MSG_ELEM, s->elem);
+        nof_put32(at + NOF_WIRE_MSG_ELEM, s->elem | (uint32_t)s->agreed << 8);
         nof_put64(at + NOF_WIRE_MSG_HANDLE, handle);
     } else {
         nof_put32(at + NOF_WIRE_MORE_SEQ, s->seq);

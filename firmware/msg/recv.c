@@ -163,11 +163,16 @@ void nof_recv_write_ended(struct nof_nic *nic, struct nof_recv *r)
 }
 
 void nof_recv_matched(struct nof_nic *nic, struct nof_recv *r, struct nof_peer *peer,
-                      const struct nof_match_key *key, uint64_t len)
+                      const struct nof_match_key *key, uint64_t len, uint8_t agreed)
 {
     r->key = *key;
     r->peer = nof_peer_index(nic, peer);
     r->len = len;
+    if (!nof_recv_agrees(r, agreed)) {
+        r->status = NOF_EDISAGREE;
+        r->capacity = 0;
+        nof_count(nic, &nic->eps[r->ep], NOF_C_COLL_DISAGREED, 1);
+    }
     nof_recv_want(r, len);
     r->received = 0;
     r->written = 0;

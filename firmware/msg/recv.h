@@ -57,6 +57,7 @@ static inline struct nof_recv *nof_recv_take(struct nof_nic *nic, struct nof_end
     r->reserved_blocks = 0;
     r->used_blocks = 0;
     r->cts_waits = 0;
+    r->agreed = 0;
     r->status = NOF_OK;
     ep->recvs_used++;
     return r;
@@ -207,14 +208,26 @@ static inline void nof_recv_call(struct nof_recv *r, const struct nof_match_key 
     r->layout = layout;
 }
 
+/* It is of a collective on which the ranks must agree (desc.h). */
+static inline void nof_recv_agree(struct nof_recv *r, uint8_t agreed)
+{
+    r->agreed = agreed;
+}
+/* Do a receive and a message say the same of it? */
+static inline bool nof_recv_agrees(const struct nof_recv *r, uint8_t agreed)
+{
+    return r->agreed == agreed || r->agreed == 0 || agreed == 0;
+}
+
 /* Complete without payload. */
 void nof_recv_answer(struct nof_nic *nic, struct nof_recv *r, int status);
 /* A waiting probe (not posted any more) has found a message. */
 void nof_recv_probe_answer(struct nof_nic *nic, struct nof_recv *r, const struct nof_match_key *key,
                            uint64_t len, uint64_t handle);
-/* r (not posted any more) has found its message. */
+/* r (not posted any more) has found its message. agreed: what that says of its collective; where r says another, r ends with
+ * NOF_EDISAGREE and wants nothing of it. */
 void nof_recv_matched(struct nof_nic *nic, struct nof_recv *r, struct nof_peer *peer,
-                      const struct nof_match_key *key, uint64_t len);
+                      const struct nof_match_key *key, uint64_t len, uint8_t agreed);
 /* Complete with the payload in the completion; r->wanted <= NOF_INLINE_BYTES. */
 void nof_recv_inline(struct nof_nic *nic, struct nof_recv *r, const uint8_t *data);
 /* A staging slot for r->wanted bytes: true and state STAGE, or false. */

@@ -320,6 +320,7 @@ void nof_send_submit(struct nof_nic *nic, struct nof_endpoint *ep, const struct 
     s->state = NOF_SEND_QUEUED;
     s->flags = desc->flags;
     s->elem = desc->elem;
+    s->agreed = desc->agreed;
     s->peer = nof_peer_index(nic, peer);
     s->ctx = desc->ctx;
     s->tag = desc->tag;
@@ -381,7 +382,7 @@ static enum nof_pump send_rts(struct nof_nic *nic, struct nof_link *link, struct
     nof_put32(body + NOF_WIRE_MSG_TAG, (uint32_t)s->tag);
     nof_put64(body + NOF_WIRE_MSG_LEN, s->len);
     nof_put32(body + NOF_WIRE_MSG_SEQ, nof_credit_use(peer, 0));
-    nof_put32(body + NOF_WIRE_MSG_ELEM, s->elem);
+    nof_put32(body + NOF_WIRE_MSG_ELEM, s->elem | (uint32_t)s->agreed << 8);
     nof_put64(body + NOF_WIRE_MSG_HANDLE, handle);
     uint8_t flags = park ? NOF_WIRE_RTS_F_PARKED : 0;
     if (s->flags & NOF_DESC_F_SYNC)

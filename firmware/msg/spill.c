@@ -87,7 +87,6 @@ int nof_spill_arrive(struct nof_nic *nic, struct nof_peer *peer, const struct no
         comp.sender_handle = a->handle | (a->flags & NOF_ENV_F_PARKED ? NOF_HANDLE_PARKED : 0);
     struct nof_env *e = nof_env_at(nic, i);
     e->state = NOF_ENV_DONE;
-    e->ep = peer->ep;
     e->peer = nof_peer_index(nic, peer);
     ep->spills_given++;
     nof_count(nic, ep, NOF_C_SPILLED, 1);
@@ -144,7 +143,7 @@ static int pull_held(struct nof_nic *nic, struct nof_recv *r, struct nof_peer *p
         return NOF_ENOENT;
     struct nof_match_key key = {.ep = r->ep, .ctx = st->ctx, .source = r->key.source, .tag = st->tag};
     unhold(nic, r->ep, chain);
-    nof_recv_matched(nic, r, peer, &key, st->len);
+    nof_recv_matched(nic, r, peer, &key, st->len, 0);
     if (st->flags & NOF_STORED_F_SYNC)
         nof_recv_tell_matched(nic, peer, st->handle);
     nof_unexpected_assign(nic, r, chain);
@@ -173,10 +172,10 @@ void nof_spill_pull(struct nof_nic *nic, struct nof_endpoint *ep, struct nof_rec
     }
     if (!parked && (handle & NOF_HANDLE_SYNC)) {
         nof_recv_tell_matched(nic, peer, handle);
-        nof_recv_matched(nic, r, peer, &key, 0);
+        nof_recv_matched(nic, r, peer, &key, 0, 0);
         nof_recv_inline(nic, r, NULL);
         return;
     }
-    nof_recv_matched(nic, r, peer, &key, len);
+    nof_recv_matched(nic, r, peer, &key, len, 0);
     nof_rndv_begin(nic, r, handle & ~NOF_HANDLE_PARKED, parked);
 }

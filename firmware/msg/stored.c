@@ -224,7 +224,7 @@ void nof_stored_note(struct nof_nic *nic, struct nof_env *e)
     if (near == !(e->flags & NOF_ENV_F_FAR))
         return;
     e->flags ^= NOF_ENV_F_FAR;
-    nic->eps[e->ep].far += near ? UINT32_MAX : 1; /* one less, or more */
+    nic->eps[e->key.ep].far += near ? UINT32_MAX : 1; /* one less, or more */
 }
 
 static uint32_t write_back_stored(struct nof_nic *nic, uint32_t chain, const uint8_t *from)

@@ -33,6 +33,7 @@ struct nof_arrival {
     uint32_t blocks; /* charged */
     uint8_t flags; /* enum nof_env_flag */
     uint8_t lent;
+    uint8_t agreed; /* desc.h */
 };
 
 /* A chain for this message, in blocks, without its first piece; NOF_NIL: no blocks. Further pieces come to it. */

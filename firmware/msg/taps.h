@@ -13,6 +13,8 @@ struct nof_taps {
     void (*begins)(struct nof_nic *nic, const struct nof_env *e, uint32_t chain);
     /* A message is in the matching tables now. */
     void (*waits)(struct nof_nic *nic, struct nof_env *e);
+    /* Likewise, one of a collective on which its ranks must agree. */
+    void (*joins)(struct nof_nic *nic, const struct nof_env *e);
     /* A rendezvous of s is about to be announced. */
     void (*announces)(struct nof_nic *nic, struct nof_link *link, struct nof_peer *peer,
                       const struct nof_send *s);

@@ -94,7 +94,7 @@ struct nof_env *nof_unexpected_take(struct nof_nic *nic, struct nof_peer *peer, 
     struct nof_env *e = nof_env_at(nic, i);
     e->state = NOF_ENV_STORED;
     e->flags = a->flags;
-    e->ep = peer->ep;
+    e->agreed = a->agreed;
     e->peer = nof_peer_index(nic, peer);
     e->key = a->key;
     e->len = a->len;
@@ -121,7 +121,7 @@ struct nof_env *nof_unexpected_take(struct nof_nic *nic, struct nof_peer *peer, 
 uint64_t nof_unexpected_mprobe(struct nof_nic *nic, struct nof_env *e)
 {
     e->state = NOF_ENV_MPROBED;
-    nic->eps[e->ep].mprobed++;
+    nic->eps[e->key.ep].mprobed++;
     return nof_handle(nof_env_index(nic, e), e->obj.gen);
 }
 
@@ -131,7 +131,7 @@ struct nof_env *nof_unexpected_by_handle(struct nof_nic *nic, uint32_t ep, uint6
     if (i >= nic->envs.high)
         return NULL;
     struct nof_env *e = nof_env_at(nic, i);
-    return e->state == NOF_ENV_MPROBED && e->ep == ep && e->obj.gen == handle >> 32 ? e : NULL;
+    return e->state == NOF_ENV_MPROBED && e->key.ep == ep && e->obj.gen == handle >> 32 ? e : NULL;
 }
 
 static void leave_tables(struct nof_nic *nic, struct nof_env *e)
@@ -139,7 +139,7 @@ static void leave_tables(struct nof_nic *nic, struct nof_env *e)
     if (e->state == NOF_ENV_STORED)
         nof_match_unstore(nic, e);
     else if (e->state == NOF_ENV_MPROBED)
-        nic->eps[e->ep].mprobed--;
+        nic->eps[e->key.ep].mprobed--;
 }
 
 /* Its rendezvous is granted already. */
@@ -157,7 +157,7 @@ void nof_unexpected_deliver(struct nof_nic *nic, struct nof_recv *r, struct nof_
     leave_tables(nic, e);
     if (e->chain != NOF_NIL)
         (void)nof_stored_open(nic, e->chain); /* if it fails, e says so */
-    nof_recv_matched(nic, r, peer, &e->key, e->len);
+    nof_recv_matched(nic, r, peer, &e->key, e->len, e->agreed);
     if (e->flags & NOF_ENV_F_SYNC)
         nof_recv_tell_matched(nic, peer, e->handle);
     if (e->early != NOF_NIL)
@@ -178,7 +178,7 @@ void nof_unexpected_deliver(struct nof_nic *nic, struct nof_recv *r, struct nof_
 bool nof_unexpected_close(struct nof_nic *nic, const struct nof_endpoint *ep, uint32_t index)
 {
     struct nof_env *e = nof_env_at(nic, index);
-    if (e->ep != ep->index || (e->state != NOF_ENV_STORED && e->state != NOF_ENV_MPROBED))
+    if (e->key.ep != ep->index || (e->state != NOF_ENV_STORED && e->state != NOF_ENV_MPROBED))
         return false;
     leave_tables(nic, e);
     if (e->chain != NOF_NIL)

@@ -122,7 +122,8 @@ enum nof_wire_field {
     NOF_WIRE_MSG_TAG = 4, /* i32 */
     NOF_WIRE_MSG_LEN = 8, /* u64: of the whole message */
     NOF_WIRE_MSG_SEQ = 16, /* u32: n-th envelope of this flow, from 0 */
-    NOF_WIRE_MSG_ELEM = 20, /* u8 enum nof_elem, 3 bytes 0 */
+    NOF_WIRE_MSG_ELEM = 20, /* u8 enum nof_elem */
+    NOF_WIRE_MSG_AGREED = 21, /* u8: of the collective (desc.h), 2 bytes 0 */
     NOF_WIRE_MSG_HANDLE = 24, /* u64: the sender's, in RTS and synchronous MSG; else 0 */
     NOF_WIRE_MSG_BYTES = 32,
 
@@ -202,7 +203,7 @@ enum nof_wire_field {
     NOF_WIRE_COLL_ABORT_RUN = 8, /* u32: number of the run */
     NOF_WIRE_COLL_ABORT_RANK = 12, /* u32: whose failure it was, in the job */
     NOF_WIRE_COLL_ABORT_STATUS = 16, /* i32, then u32 0 */
-    NOF_WIRE_COLL_ABORT_PAD = 20,
+    NOF_WIRE_COLL_ABORT_AGREED = 20,
     NOF_WIRE_COLL_ABORT_BYTES = 24,
 };
 

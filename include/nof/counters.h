@@ -112,6 +112,8 @@
       "STARTs that the NIC declined; why the library did not ask: MPI_T, library.collectives_host_*") \
     X(COLL_HOST_STEPS, "coll.host_steps", "count", "steps of collectives that the host was asked to do") \
     X(COLL_REDUCED_BYTES, "coll.reduced_bytes", "bytes", "results of reductions that the NIC did") \
+    X(COLL_DISAGREED, "coll.disagreed", "count", \
+      "messages of a collective that the sender calls otherwise than the receiver") \
     X(COLL_ABORTS, "coll.aborts", "count", \
       "times that a collective was said to have failed at another rank") \
     X(SLEEPS, "core.sleeps", "count", "times the NIC core slept") \

@@ -82,7 +82,7 @@ struct nof_desc {
     uint8_t opcode;
     uint8_t flags;
     uint8_t elem;
-    uint8_t reserved0; /* 0 */
+    uint8_t agreed; /* SEND, RECV, SCHED_START, COLL_ABORT: see "Agreement"; else 0 */
     uint32_t ctx;
     uint64_t cookie;
     int32_t peer; /* job rank: destination, source or NOF_ANY_SOURCE */
@@ -149,6 +149,13 @@ struct nof_desc {
  * names the message by peer, ctx, tag and the `sender_handle` of its SPILL. The library answers REVOKED
  * with peer and cookie of the REVOKE: with NOF_DESC_F_GONE and the `handle` of the SPILL if it had not
  * matched the message and has forgotten it, else without.
+ *
+ * Agreement. What the ranks of a collective must call alike goes with its messages as a hash, `agreed`, that their hosts
+ * compute; 0: nothing is said. A receive whose message says another ends with NOF_EDISAGREE and without payload, as does a
+ * schedule. Messages that are spilled are not compared. Ranks may also wait for
+ * each other without a message: COLL_ABORT with status NOF_EAGAIN asks a rank whether it calls the same. A NIC that runs that
+ * schedule answers by failing it if not; else its host is asked, by NOF_COMP_COLL_ABORT with status NOF_EAGAIN, handle =
+ * agreed, peer = who asks.
  *
  * Failure of a collective. When a schedule fails, its NIC tells the ranks that its program names, whose schedules of the
  * same ctx, tag and number (the START's len) fail in turn: COMP_SCHED with handle = steps of the program, status, and in

@@ -18,6 +18,7 @@ enum nof_status {
     NOF_EFAULT = -12, /* the user's buffer cannot be read or written */
     NOF_ENOMEM = -13, /* a bound of the configuration is reached */
     NOF_ENOENT = -14, /* no such handle, peer, layout, feature */
+    NOF_EDISAGREE = -15, /* the ranks of a collective do not call the same one */
 
     /* Caller's bug: refused, nothing happened. */
     NOF_EINVAL = -20, /* a field is out of its range */
@@ -42,6 +43,7 @@ enum nof_status {
     X(EFAULT, "the buffer cannot be read or written") \
     X(ENOMEM, "a bound of the configuration is reached") \
     X(ENOENT, "no such handle, peer, layout or feature") \
+    X(EDISAGREE, "the ranks do not call the same collective, or not alike") \
     X(EINVAL, "a value is out of its range") \
     X(ENOTSUP, "not supported or not allowed here") \
     X(EVERSION, "the other side speaks another version") \

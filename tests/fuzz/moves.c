@@ -403,6 +403,7 @@ static void program_start(struct guard *g, unsigned rank, const uint8_t *rec, ui
     if (bytes <= mine->send->extent)
         fill(mine->send->base, bytes, rec[MOVE_ELEM]);
     struct nof_desc d = {.opcode = NOF_DESC_SCHED_START,
+                         .agreed = rec[MOVE_ELEM] >> 6,
                          .ctx = 1,
                          .cookie = mine->cookie,
                          .tag = tag_of(rec) < 0 ? 0 : tag_of(rec),
@@ -460,7 +461,8 @@ static void program(struct guard *g, unsigned rank, const uint8_t *rec, int wild
                                   .tag = tag_of(rec) < 0 ? 0 : tag_of(rec),
                                   .len = rec[MOVE_AT] % 2,
                                   .sched = {.name = rank}};
-            d.sched.base[0] = (uint64_t)(int64_t)NOF_EFAULT;
+            d.sched.base[0] = (uint64_t)(int64_t)(rec[MOVE_FLAGS] & 1 ? NOF_EAGAIN : NOF_EFAULT);
+            d.agreed = rec[MOVE_ELEM] % 3;
         } else if (rec[MOVE_FLAGS] < 40) {
             d.sched.base[0] = (uint64_t)(int64_t)NOF_EPEERDEAD;
             d.sched.base[1] = rec[MOVE_AT] % SIZE;

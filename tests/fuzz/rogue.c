@@ -212,7 +212,7 @@ static uint32_t envelope(struct rogue_flow *flow, const uint8_t *rec, uint8_t *f
     nof_put32(f + NOF_WIRE_MSG_TAG, rec[R_TAG] % 4);
     nof_put64(f + NOF_WIRE_MSG_LEN, rts && rec[R_LEN] == 255 ? 1ull << 62 : len);
     nof_put32(f + NOF_WIRE_MSG_SEQ, flow->seq + (rec[R_SEQ] > 250 ? rec[R_SEQ] - 250u : 0));
-    nof_put32(f + NOF_WIRE_MSG_ELEM, rec[R_MORE] % NOF_ELEM_COUNT);
+    nof_put32(f + NOF_WIRE_MSG_ELEM, rec[R_MORE] % NOF_ELEM_COUNT | (rec[R_MORE] >> 6) << 8);
     nof_put64(f + NOF_WIRE_MSG_HANDLE, handle);
     return NOF_WIRE_MSG_BYTES;
 }
@@ -318,6 +318,7 @@ static uint32_t fields_of(const struct rogue *r, struct rogue_flow *flow, const 
         nof_put32(f + NOF_WIRE_COLL_ABORT_RUN, rec[R_MORE] % 2);
         nof_put32(f + NOF_WIRE_COLL_ABORT_RANK, rec[R_HANDLE] % 5);
         nof_put32(f + NOF_WIRE_COLL_ABORT_STATUS, (uint32_t) - (int32_t)(rec[R_LEN] % 40));
+        nof_put32(f + NOF_WIRE_COLL_ABORT_AGREED, rec[R_PAYLOAD] % 3);
         return NOF_WIRE_COLL_ABORT_BYTES;
     default:
         return codec_fields(flow, rec, type, f);

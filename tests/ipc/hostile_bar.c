@@ -145,7 +145,7 @@ static void random_descriptors_harm_nobody(struct hostile *h)
             if (round % 4 != 0) { /* plausible: a known opcode, small ranks and lengths */
                 desc.opcode = (uint8_t)(1 + hostile_random(h) % 14);
                 desc.flags &= round % 2 ? 0x3f : 0;
-                desc.reserved0 = 0;
+                desc.agreed = 0;
                 desc.elem = 0;
                 desc.peer = (int32_t)(hostile_random(h) % 3) - 1;
                 desc.tag = (int32_t)(hostile_random(h) % 3) - 1;

@@ -27,7 +27,7 @@ static void begin(int dma_inline, uint64_t len)
     key.ep = p.ep->index;
     r = nof_recv_take(p.nic, p.ep, NOF_COMP_RECV);
     nof_recv_call(r, &key, 9, (uint64_t)(uintptr_t)p.in, len, NOF_NIL);
-    nof_recv_matched(p.nic, r, p.peer, &key, len);
+    nof_recv_matched(p.nic, r, p.peer, &key, len, 0);
     nof_recv_list(p.nic, r);
     r->state = NOF_RECV_RNDV;
     r->allowed = len;

@@ -44,7 +44,7 @@ static void bad_descriptors_are_refused(void **state)
     d = send, d.peer = -1, refused(w, d);
     d = send, d.tag = -1, refused(w, d);
     d = send, d.elem = NOF_ELEM_COUNT, refused(w, d);
-    d = send, d.reserved0 = 1, refused(w, d);
+    d = (struct nof_desc){.opcode = NOF_DESC_PROBE, .peer = 1, .agreed = 1}, refused(w, d);
     d = send, d.flags = 0x80, refused(w, d);
     d = send, d.len = 1ull << 63, refused(w, d);
     d = send, d.flags = NOF_DESC_F_INLINE, d.len = 33, refused(w, d);

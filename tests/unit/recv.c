@@ -37,7 +37,7 @@ static struct nof_recv *matched(uint64_t capacity, uint64_t len, uint64_t cookie
     struct nof_recv *r = nof_recv_take(p.nic, p.ep, NOF_COMP_RECV);
 
     nof_recv_call(r, &key, cookie, (uint64_t)(uintptr_t)p.in, capacity, NOF_NIL);
-    nof_recv_matched(p.nic, r, p.peer, &key, len);
+    nof_recv_matched(p.nic, r, p.peer, &key, len, 0);
     return r;
 }
 

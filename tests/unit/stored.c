@@ -25,7 +25,7 @@ static int start(void **state)
     p = pair_begin(1);
     owner = nof_env_at(p.nic, nof_pool_take(&p.nic->envs));
     owner->state = NOF_ENV_MPROBED; /* in no table */
-    owner->ep = (uint16_t)p.ep->index;
+    owner->key.ep = p.ep->index;
     owner->early = NOF_NIL;
     return 0;
 }

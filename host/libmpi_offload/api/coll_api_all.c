@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Collectives in which all receive, allgather and all-to-all: arguments and entry points. */
+#include "coll/agree.h"
 #include "coll/coll_args.h"
 #include "coll/coll_inter.h"
 
@@ -18,6 +19,7 @@ static int allgather(struct nof_sched *s, const struct nof_coll_args *args)
     }
     if (rc != MPI_SUCCESS)
         return rc;
+    nof_coll_agree_blocks(s, NOF_CALL_ALLGATHER, &recv);
     if (inter)
         nof_coll_inter_allgather(s, &send, &recv);
     else
@@ -39,6 +41,7 @@ static int alltoall(struct nof_sched *s, const struct nof_coll_args *args)
     }
     if (rc != MPI_SUCCESS)
         return rc;
+    nof_coll_agree_blocks(s, NOF_CALL_ALLTOALL, &recv);
     if (inter)
         nof_coll_inter_alltoall(s, &send, &recv);
     else

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Reductions: arguments and entry points. */
+#include "coll/agree.h"
 #include "coll/coll_args.h"
 #include "coll/coll_inter.h"
 
@@ -16,6 +17,7 @@ static int reduce(struct nof_sched *s, const struct nof_coll_args *args)
     rc = nof_coll_check_reduction(s, args, args->send.counts.one, !inter || !at_root, at_root, &r);
     if (rc != MPI_SUCCESS)
         return rc;
+    nof_coll_agree_reduction(s, NOF_CALL_REDUCE, args->root, &r);
     if (inter)
         nof_coll_inter_reduce(s, &r, args->root);
     else
@@ -29,6 +31,7 @@ static int allreduce(struct nof_sched *s, const struct nof_coll_args *args)
     int rc = nof_coll_check_reduction(s, args, args->send.counts.one, true, true, &r);
     if (rc != MPI_SUCCESS)
         return rc;
+    nof_coll_agree_reduction(s, NOF_CALL_ALLREDUCE, 0, &r);
     if (s->comm->remote != NULL)
         nof_coll_inter_allreduce(s, &r);
     else
@@ -55,6 +58,7 @@ static int reduce_scatter(struct nof_sched *s, const struct nof_coll_args *args)
     int rc = nof_coll_check_reduction(s, args, total, true, needs_out, &r);
     if (rc != MPI_SUCCESS)
         return rc;
+    nof_coll_agree_reduction(s, NOF_CALL_REDUCE_SCATTER, 0, &r);
     if (s->comm->remote != NULL)
         nof_coll_inter_reduce_scatter(s, &r, counts);
     else
@@ -70,9 +74,11 @@ static int scan_as(struct nof_sched *s, const struct nof_coll_args *args, bool e
     /* Exscan leaves rank 0's result alone, but a wrong pair of buffers is an error on all ranks. */
     bool needs_out = !exclusive || s->rank > 0 || args->recv.buf != NULL;
     int rc = nof_coll_check_reduction(s, args, args->send.counts.one, true, needs_out, &r);
-    if (rc == MPI_SUCCESS)
-        nof_coll_build_scan(s, &r, exclusive);
-    return rc;
+    if (rc != MPI_SUCCESS)
+        return rc;
+    nof_coll_agree_reduction(s, exclusive ? NOF_CALL_EXSCAN : NOF_CALL_SCAN, 0, &r);
+    nof_coll_build_scan(s, &r, exclusive);
+    return MPI_SUCCESS;
 }
 
 static int scan(struct nof_sched *s, const struct nof_coll_args *args)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Collectives with a root that move data, and the barrier: arguments and entry points. */
+#include "coll/agree.h"
 #include "coll/coll_args.h"
 #include "coll/coll_inter.h"
 
@@ -24,6 +25,7 @@ static int part_of(const struct nof_sched *s, int root, struct part *part_out)
 static int barrier(struct nof_sched *s, const struct nof_coll_args *args)
 {
     (void)args;
+    nof_coll_agree(s, NOF_CALL_BARRIER, 0, 0);
     if (s->comm->remote != NULL)
         nof_coll_inter_barrier(s);
     else
@@ -40,6 +42,10 @@ static int bcast(struct nof_sched *s, const struct nof_coll_args *args)
         rc = nof_coll_check_data(&args->send, &data);
     if (rc != MPI_SUCCESS)
         return rc;
+    if (part.inter)
+        nof_coll_agree(s, NOF_CALL_BCAST, 0, 0);
+    else
+        nof_coll_agree(s, NOF_CALL_BCAST, args->root, nof_coll_bcast_in_pieces(s, nof_data_bytes(&data)));
     if (part.inter)
         nof_coll_inter_bcast(s, &data, args->root);
     else
@@ -71,6 +77,15 @@ static int check_rooted(const struct nof_sched *s, const struct nof_coll_side *l
     return rc;
 }
 
+/* Of uniform blocks. */
+static bool by_tree(const struct nof_sched *s, const struct rooted *r, int root)
+{
+    if (r->part.inter)
+        return false;
+    struct nof_data own = r->part.root ? nof_block(&r->blocks, root) : r->leaf;
+    return nof_coll_gather_by_tree(s, nof_data_bytes(&own));
+}
+
 static int gather_as(struct nof_sched *s, const struct nof_coll_args *args, bool uniform)
 {
     struct rooted r;
@@ -79,6 +94,10 @@ static int gather_as(struct nof_sched *s, const struct nof_coll_args *args, bool
         return rc;
     const struct nof_data *send = r.in_place ? NULL : &r.leaf;
     const struct nof_blocks *recv = r.part.root ? &r.blocks : NULL;
+    if (uniform)
+        nof_coll_agree(s, NOF_CALL_GATHER, args->root, by_tree(s, &r, args->root));
+    else
+        nof_coll_agree(s, NOF_CALL_GATHERV, args->root, 0);
     if (r.part.inter)
         nof_coll_inter_gather(s, send, recv, args->root);
     else if (uniform)
@@ -106,6 +125,10 @@ static int scatter_as(struct nof_sched *s, const struct nof_coll_args *args, boo
         return rc;
     const struct nof_data *recv = r.in_place ? NULL : &r.leaf;
     const struct nof_blocks *send = r.part.root ? &r.blocks : NULL;
+    if (uniform)
+        nof_coll_agree(s, NOF_CALL_SCATTER, args->root, by_tree(s, &r, args->root));
+    else
+        nof_coll_agree(s, NOF_CALL_SCATTERV, args->root, 0);
     if (r.part.inter)
         nof_coll_inter_scatter(s, send, recv, args->root);
     else if (uniform)

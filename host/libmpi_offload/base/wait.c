@@ -25,7 +25,7 @@ static unsigned sleeping_others;
 static bool one_sleeps_at_bell;
 
 static const struct nof_wait_source *sources[NOF_WAIT_SOURCES_MAX];
-static unsigned source_count;
+static unsigned source_count, polled_count; /* those that are polled come first */
 static struct nof_wait_work *due_first, *due_last;
 
 static uint32_t alone_count(void)
@@ -58,6 +58,10 @@ void nof_wait_add(const struct nof_wait_source *source)
     if (source_count == NOF_WAIT_SOURCES_MAX)
         nof_lib_die(1, "more than %d channels", NOF_WAIT_SOURCES_MAX);
     sources[source_count++] = source;
+    if (source->poll == NULL)
+        return;
+    sources[source_count - 1] = sources[polled_count];
+    sources[polled_count++] = source;
 }
 
 void nof_wait_due(struct nof_wait_work *work)
@@ -90,7 +94,7 @@ static int run_due(void)
 int nof_wait_poll(void)
 {
     int n = 0;
-    for (unsigned i = 0; i < source_count; i++)
+    for (unsigned i = 0; i < polled_count; i++)
         n += sources[i]->poll();
     return due_first == NULL ? n : n + run_due();
 }
@@ -186,7 +190,7 @@ static bool tell(struct nof_wait *wait, uint64_t now_ns)
     if (nof_board == NULL || !nof_board_begin(wait->call, &wait->since_ns, now_ns))
         return false;
     const struct nof_sched *of = wait->describe == NULL ? NULL : wait->describe(wait->what);
-    for (unsigned i = 0; i < source_count; i++)
+    for (unsigned i = 0; i < polled_count; i++)
         sources[i]->describe(of);
     nof_board_end();
     return true;

@@ -48,13 +48,13 @@ void nof_wait_signal(void);
 
 #define NOF_WAIT_SOURCES_MAX 4
 
-/* What brings news from outside: a channel. */
+/* What brings news from outside: a channel; or, without a poll, who looks before a sleep at what takes long. */
 struct nof_wait_source {
     /* Move what can move; how many things happened. */
     int (*poll)(void);
-    /* How long a sleep may last at most, as things stand; UINT64_MAX: until the bell rings. */
+    /* Before a sleep: how long it may last at most, as things stand; UINT64_MAX: until the bell rings. */
     uint64_t (*nap_ns)(void);
-    /* Write on the board what is under way; `of` not NULL: whom the messages of this schedule are from. */
+    /* Write on the board what is under way; `of` not NULL: whom the messages of this schedule are from. Not without a poll. */
     void (*describe)(const struct nof_sched *of);
 };
 /* NOF_WAIT_SOURCES_MAX at most. */

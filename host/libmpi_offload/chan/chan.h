@@ -23,6 +23,7 @@ struct nof_chan_failure {
     uint32_t number; /* of the run, among those with this ctx and tag */
     int status; /* enum nof_status */
     int rank; /* in the job */
+    uint8_t agreed; /* status NOF_EAGAIN: `rank` asks whether the run agrees on this (nof/desc.h) */
 };
 
 struct nof_chan {
@@ -64,11 +65,13 @@ enum nof_chan_news {
     NOF_CHAN_ASKED, /* value: the step that its owner does, then proceed() */
     NOF_CHAN_DECLINED, /* nothing has happened */
     NOF_CHAN_ENDED, /* value: MPI_SUCCESS or the code; MPI_ERR_TRUNCATE, MPI_ERR_COUNT: it went on to its end */
+    NOF_CHAN_DISAGREED, /* value: the code; as ENDED, because this rank has found that its ranks do not call the same */
 };
 struct nof_chan_program {
     void (*heard)(struct nof_chan_program *p, enum nof_chan_news news, int value); /* inside a poll */
     void *owner;
     const struct nof_program_head *head; /* what was opened; its owner's, until it closes it */
+    uint8_t agreed; /* by the ranks, of the next start: nof/desc.h */
     bool open; /* not known to be refused */
     int refused; /* why it is not open: the NIC's answer */
     bool running; /* from start() to ENDED or DECLINED */

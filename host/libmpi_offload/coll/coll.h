@@ -66,6 +66,8 @@ void nof_coll_unpack(struct nof_sched *s, const void *packed, const struct nof_d
 /* Of coll_bcast.c. */
 void nof_coll_build_barrier(struct nof_sched *s);
 void nof_coll_build_bcast(struct nof_sched *s, const struct nof_data *data, int root);
+/* Is one of so many bytes cut into pieces? Ranks that do not agree on that wait for each other. */
+bool nof_coll_bcast_in_pieces(const struct nof_sched *s, size_t bytes);
 
 /* coll_gather.c. In place: `send` NULL at the root (gather), `recv` NULL (scatter). The blocks
  * are the root's and NULL elsewhere. The v-forms serve counts that only the root knows. */
@@ -73,6 +75,8 @@ void nof_coll_build_gather(struct nof_sched *s, const struct nof_data *send, con
                            int root);
 void nof_coll_build_gatherv(struct nof_sched *s, const struct nof_data *send, const struct nof_blocks *recv,
                             int root);
+/* Of blocks of so many bytes: do they go through a tree? Ranks must agree on that, too. */
+bool nof_coll_gather_by_tree(const struct nof_sched *s, size_t each);
 void nof_coll_build_scatter(struct nof_sched *s, const struct nof_blocks *send, const struct nof_data *recv,
                             int root);
 void nof_coll_build_scatterv(struct nof_sched *s, const struct nof_blocks *send, const struct nof_data *recv,

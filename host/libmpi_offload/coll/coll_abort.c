@@ -28,13 +28,16 @@ struct nof_coll_blame nof_coll_blame(int code, int peer)
     case MPI_ERR_NO_MEM:
         blame.status = NOF_ENOMEM;
         break;
+    case MPI_ERR_ARG: /* of a message: the channel says it of EDISAGREE alone */
+        blame.status = NOF_EDISAGREE;
+        break;
     default:
         break;
     }
     return blame;
 }
 
-static struct nof_chan_failure failure_of(const struct nof_sched *s, bool local)
+struct nof_chan_failure nof_coll_abort_of(const struct nof_sched *s, bool local)
 {
     return (struct nof_chan_failure){.ctx = nof_comm_coll_ctx(local ? s->comm->local : s->comm),
                                      .tag = local ? s->local_tag : s->tag,
@@ -43,27 +46,48 @@ static struct nof_chan_failure failure_of(const struct nof_sched *s, bool local)
                                      .rank = s->blame.rank};
 }
 
+/* The ranks that were told; memory NULL: some are told more than once. */
+struct told {
+    bool *memory;
+};
+
+static void tell(struct nof_sched *s, bool local, int peer, const struct told *told)
+{
+    const struct nof_comm *comm = local ? s->comm->local : s->comm;
+    int to = nof_comm_peer_world(comm, peer);
+    const struct nof_chan *channel = nof_chan_of(comm, peer);
+    if (to == nof_lib.world_rank || channel->tell_failure == NULL ||
+        (told->memory != NULL && told->memory[to]))
+        return;
+    struct nof_chan_failure failure = nof_coll_abort_of(s, local);
+    channel->tell_failure(to, &failure);
+    if (told->memory != NULL)
+        told->memory[to] = true;
+}
+
+static void tell_group(struct nof_sched *s, bool local, const struct told *told)
+{
+    const struct nof_comm *comm = local ? s->comm->local : s->comm;
+    for (int i = 0; i < nof_comm_peers(comm)->size; i++)
+        tell(s, local, i, told);
+}
+
 void nof_coll_abort_tell(struct nof_sched *s)
 {
     if (s->blame.status == NOF_OK || s->told)
         return;
     s->told = true;
-    bool *told = calloc((size_t)nof_lib.world_size, sizeof(*told)); /* NULL: some are told more than once */
-    for (size_t i = 0; i < s->count; i++) {
-        const struct nof_step *step = &s->steps[i];
-        if (!nof_step_transfers(step))
-            continue;
-        const struct nof_comm *comm = step->local ? s->comm->local : s->comm;
-        int to = nof_comm_peer_world(comm, step->peer);
-        const struct nof_chan *channel = nof_chan_of(comm, step->peer);
-        if (to == nof_lib.world_rank || channel->tell_failure == NULL || (told != NULL && told[to]))
-            continue;
-        struct nof_chan_failure failure = failure_of(s, step->local);
-        channel->tell_failure(to, &failure);
-        if (told != NULL)
-            told[to] = true;
+    struct told told = {calloc((size_t)nof_lib.world_size, sizeof(bool))};
+    /* Who calls something else may wait for ranks whose schedules have nothing to do with it. */
+    if (s->blame.status == NOF_EDISAGREE && s->blame.rank == nof_lib.world_rank) {
+        tell_group(s, false, &told);
+        if (s->comm->local != NULL)
+            tell_group(s, true, &told);
     }
-    free(told);
+    for (size_t i = 0; i < s->count; i++)
+        if (nof_step_transfers(&s->steps[i]))
+            tell(s, s->steps[i].local, s->steps[i].peer, &told);
+    free(told.memory);
 }
 
 static bool same(const struct nof_chan_failure *a, const struct nof_chan_failure *b)
@@ -73,12 +97,12 @@ static bool same(const struct nof_chan_failure *a, const struct nof_chan_failure
 
 bool nof_coll_abort_is_of(const struct nof_sched *s, const struct nof_chan_failure *failure)
 {
-    struct nof_chan_failure own = failure_of(s, false);
+    struct nof_chan_failure own = nof_coll_abort_of(s, false);
     if (same(&own, failure))
         return true;
     if (s->comm->local == NULL)
         return false;
-    own = failure_of(s, true);
+    own = nof_coll_abort_of(s, true);
     return same(&own, failure);
 }
 

@@ -14,9 +14,11 @@
  * rank, or MPI_UNDEFINED. */
 struct nof_coll_blame nof_coll_blame(int code, int peer);
 
-/* Tell them, once in a run. */
+/* Tell them, once in a run; of ranks that do not call the same, who finds it tells all. */
 void nof_coll_abort_tell(struct nof_sched *s);
 
+/* The failure of this run, as it is told; local: of the local group's context. */
+struct nof_chan_failure nof_coll_abort_of(const struct nof_sched *s, bool local);
 /* Is this schedule meant? */
 bool nof_coll_abort_is_of(const struct nof_sched *s, const struct nof_chan_failure *failure);
 void nof_coll_abort_remember(const struct nof_chan_failure *failure, int code);

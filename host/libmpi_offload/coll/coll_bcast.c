@@ -120,9 +120,14 @@ static void build_pieces(struct nof_sched *s, char *buf, size_t bytes, int root)
         doubling(s, &p, relative);
 }
 
+bool nof_coll_bcast_in_pieces(const struct nof_sched *s, size_t bytes)
+{
+    return bytes > TREE_MAX_BYTES && s->size >= PIECES_MIN_RANKS;
+}
+
 static void build(struct nof_sched *s, const struct nof_data *data, int root, size_t bytes)
 {
-    if (bytes <= TREE_MAX_BYTES || s->size < PIECES_MIN_RANKS) {
+    if (!nof_coll_bcast_in_pieces(s, bytes)) {
         build_tree(s, data, root);
         return;
     }

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What the library itself runs, blocking. */
-#include "coll/coll.h"
+#include "coll/agree.h"
 
 int nof_coll_barrier(struct nof_comm *comm)
 {
     struct nof_sched *s = nof_sched_new(comm);
-    if (s != NULL)
+    if (s != NULL) {
+        nof_coll_agree(s, NOF_CALL_OWN, 0, 0);
         nof_coll_build_barrier(s);
+    }
     return nof_sched_run(s);
 }
 
@@ -16,6 +18,7 @@ int nof_coll_bcast(struct nof_comm *comm, void *buf, size_t count, struct nof_ty
     struct nof_data data = {buf, count, type};
     if (s != NULL) {
         nof_sched_buffers(s, buf, NULL);
+        nof_coll_agree(s, NOF_CALL_OWN, root, 1);
         nof_coll_build_bcast(s, &data, root);
     }
     return nof_sched_run(s);
@@ -28,6 +31,7 @@ int nof_coll_allgather_bytes(struct nof_comm *comm, void *buf, size_t each)
         .buf = buf, .counts = {.kind = NOF_COUNTS_ONE, .one = (MPI_Count)each}, .type = nof_type_byte()};
     if (s != NULL) {
         nof_sched_buffers(s, NULL, buf);
+        nof_coll_agree(s, NOF_CALL_OWN, 0, each);
         nof_coll_build_allgather(s, NULL, &blocks);
     }
     return nof_sched_run(s);

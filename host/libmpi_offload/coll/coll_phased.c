@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "coll/agree.h"
 #include "coll/coll_args.h"
 #include "launch/launch.h"
 #include "nof/status.h"
@@ -462,6 +463,7 @@ int nof_phased_build(const struct nof_phased *phased, struct nof_sched *s, const
         rc = blocks_of(phased, recvbuf, false, &recv);
     if (rc != MPI_SUCCESS)
         return rc;
+    nof_coll_agree(s, NOF_CALL_PHASED, 0, phases);
     struct nof_data mine = nof_block(&send, s->rank), own = nof_block(&recv, s->rank);
     rc = nof_coll_check_alias(&mine, &own);
     if (rc != MPI_SUCCESS)

@@ -88,6 +88,7 @@ bool nof_offload_start(struct nof_sched *s,
 {
     s->offload->open->program.heard = heard;
     s->offload->open->program.owner = s;
+    s->offload->open->program.agreed = s->agreed;
     return start(s);
 }
 

@@ -5,6 +5,7 @@
 
 #include "base/wait_board.h"
 #include "chan/chan.h"
+#include "coll/agree.h"
 #include "coll/coll_abort.h"
 #include "coll/offload.h"
 #include "coll/step.h"
@@ -13,6 +14,8 @@
 #include "type/section.h"
 #include "base/wait.h"
 
+#define ASK_AFTER_NS 1000000000ull /* what ranks of a collective may take without being asked about it; */
+#define ASK_MAX_NS (64 * ASK_AFTER_NS) /* at twice that distance each time, up to this */
 #define FIRST_STEPS 8 /* of a small collective; malloc() keeps blocks of up to 1 KiB at hand */
 
 static struct nof_sched *ready_first, *ready_last;
@@ -227,6 +230,7 @@ static void leave_active(struct nof_sched *s)
 static void finish(struct nof_sched *s)
 {
     leave_active(s);
+    nof_coll_agree_ended(s);
     s->done = true;
     if (s->error == MPI_SUCCESS)
         s->error = s->truncated;
@@ -371,6 +375,7 @@ static void issue_transfer(struct nof_sched *s, const struct nof_step *step, uin
         return;
     }
     req->exact = step->exact;
+    req->agreed = s->agreed;
     req->asked = asked;
     req->owner = s;
     req->on_done = step_done;
@@ -482,6 +487,12 @@ static void heard(struct nof_chan_program *program, enum nof_chan_news news, int
             nof_coll_abort_tell(s); /* the NIC had nothing to cancel */
         s->at = s->offload->image.begin;
         break;
+    case NOF_CHAN_DISAGREED:
+        nof_driver_count(NOF_DRIVER_NIC);
+        nof_offload_ended(s, false);
+        s->leak_temporaries = true;
+        fail_here(s, value);
+        break;
     case NOF_CHAN_ENDED:
         nof_driver_count(NOF_DRIVER_NIC);
         nof_offload_ended(s, value == MPI_SUCCESS || is_other_length(value));
@@ -527,6 +538,7 @@ int nof_sched_start(struct nof_sched *s)
         s->number++;
     s->blame = (struct nof_coll_blame){0};
     s->told = false;
+    s->ask_ns = 0;
     s->at = 0;
     s->pending = 0;
     s->error = nof_coll_abort_heard(s);
@@ -575,12 +587,63 @@ int nof_sched_run(struct nof_sched *s)
     return rc;
 }
 
+static void ask(struct nof_sched *s, uint64_t now_ns)
+{
+    if (s->ask_ns == 0) {
+        s->asked_for_ns = ASK_AFTER_NS / 2;
+        s->ask_at = 0;
+    } else if (now_ns >= s->ask_ns && s->error == MPI_SUCCESS) {
+        nof_coll_agree_ask(s);
+    } else {
+        return;
+    }
+    s->asked_for_ns = s->asked_for_ns < ASK_MAX_NS ? 2 * s->asked_for_ns : ASK_MAX_NS;
+    s->ask_ns = now_ns + s->asked_for_ns;
+}
+
+static uint64_t look(void)
+{
+    static uint64_t next_ns;
+    if (active_list == NULL)
+        return UINT64_MAX;
+    uint64_t now_ns = nof_lib_now_ns();
+    if (now_ns < next_ns)
+        return next_ns - now_ns;
+    for (struct nof_sched *s = active_list; s != NULL; s = s->next_active)
+        if (s->agreed != 0)
+            ask(s, now_ns);
+    next_ns = now_ns + ASK_AFTER_NS;
+    return ASK_AFTER_NS;
+}
+
+void nof_sched_open(void)
+{
+    static const struct nof_wait_source source = {.nap_ns = look};
+    static bool added;
+    if (!added)
+        nof_wait_add(&source);
+    added = true;
+}
+
+static void answer(struct nof_sched *s, const struct nof_chan_failure *question)
+{
+    if (s == NULL)
+        nof_coll_agree_answer(question);
+    else if (s->agreed != 0 && s->agreed != question->agreed)
+        fail_here(s, nof_error(MPI_ERR_ARG,
+                               "rank %d of MPI_COMM_WORLD calls another collective here than this rank, or "
+                               "this one with another root, operation, type or length",
+                               question->rank));
+}
+
 void nof_sched_fail_run(const struct nof_chan_failure *failure, int code)
 {
     struct nof_sched *s = active_list;
     while (s != NULL && !nof_coll_abort_is_of(s, failure))
         s = s->next_active;
-    if (s == NULL)
+    if (failure->status == NOF_EAGAIN)
+        answer(s, failure);
+    else if (s == NULL)
         nof_coll_abort_remember(failure, code);
     else
         fail(s, code, (struct nof_coll_blame){failure->status, failure->rank});

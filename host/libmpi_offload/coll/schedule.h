@@ -57,11 +57,15 @@ struct nof_sched {
     int size; /* of the group that peers are ranks of */
     bool local; /* steps that are added go to comm->local */
     bool exact;
+    uint8_t agreed; /* coll/agree.h */
     int tag; /* -1: not taken yet */
     int local_tag;
     uint32_t number; /* of the run, among those with this tag */
     struct nof_coll_blame blame;
     bool told; /* the others, of the blame */
+    uint64_t ask_ns; /* when others are asked whether they call the same; 0: it has not waited long */
+    uint64_t asked_for_ns; /* how long after the last time */
+    size_t ask_at; /* the step whose peer is next */
     struct nof_step *steps;
     size_t count;
     size_t capacity;
@@ -89,6 +93,9 @@ struct nof_sched {
     struct nof_sched *next_active;
     struct nof_sched *prev_active;
 };
+
+/* Once, before the first: those that wait long are looked after from now on. */
+void nof_sched_open(void);
 
 /* NULL: no memory. */
 struct nof_sched *nof_sched_new(struct nof_comm *comm);
@@ -143,7 +150,7 @@ int nof_sched_start(struct nof_sched *s);
 int nof_sched_run(struct nof_sched *s);
 
 struct nof_chan_failure;
-/* Another rank tells of a run that has failed: it ends with `code`, now or when it begins. */
+/* Another rank tells of a run that has failed: it ends with `code`, now or when it begins; or it asks (agree.h). */
 void nof_sched_fail_run(const struct nof_chan_failure *failure, int code);
 
 /* Job rank `world_rank` is dead: every schedule of a communicator it belongs to ends with `code`. */

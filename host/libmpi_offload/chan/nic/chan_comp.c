@@ -77,7 +77,10 @@ static void failure_heard(const struct nof_comp *comp)
                                        .number = (uint32_t)comp->len,
                                        .status = comp->status,
                                        .rank = comp->peer};
-    nof_chan_failure(&failure, nof_chan_nic_failure_code(comp->status, comp->peer));
+    bool asks = comp->status == NOF_EAGAIN;
+    if (asks)
+        failure.agreed = (uint8_t)comp->handle;
+    nof_chan_failure(&failure, asks ? MPI_SUCCESS : nof_chan_nic_failure_code(comp->status, comp->peer));
 }
 
 void nof_chan_nic_complete(const struct nof_comp *comp)

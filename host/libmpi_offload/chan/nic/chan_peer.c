@@ -123,6 +123,11 @@ int nof_chan_nic_status_code(int status, int world_rank)
             MPIX_ERR_PROC_FAILED,
             "the NIC of rank %d is gone: its daemon has ended (\"nof down\", or see its nofd.log)",
             nof_lib.world_rank);
+    case NOF_EDISAGREE:
+        return nof_error(MPI_ERR_ARG,
+                         "%s calls another collective here than this rank, or this one with another root, "
+                         "operation, type or length",
+                         nof_chan_nic_peer_name(world_rank));
     case NOF_EPROTO:
         return nof_error(MPI_ERR_OTHER, "%s broke the message protocol", nof_chan_nic_peer_name(world_rank));
     default:
@@ -138,6 +143,11 @@ int nof_chan_nic_failure_code(int status, int world_rank)
                          "rank %d of MPI_COMM_WORLD, this one, cannot be reached by others", world_rank);
     if (status == NOF_EPEERDEAD)
         return nof_chan_nic_dead_code(world_rank);
+    if (status == NOF_EDISAGREE)
+        return nof_error(MPI_ERR_ARG,
+                         "the ranks do not call the same collective, or not with the same root, operation, "
+                         "type and length, as %s found",
+                         nof_chan_nic_peer_name(world_rank));
     return nof_error(MPI_ERR_OTHER, "the collective failed at %s: %s", nof_chan_nic_peer_name(world_rank),
                      status == NOF_EFAULT   ? "its buffer is not (wholly) accessible memory"
                      : status == NOF_ENOMEM ? "it has no memory for it"

@@ -66,6 +66,7 @@ void nof_chan_nic_submit_recv(struct nof_chan_nic_op *op)
     const struct nof_request *req = op->req;
     struct nof_desc desc = {
         .opcode = NOF_DESC_RECV,
+        .agreed = req->agreed,
         .ctx = req->ctx,
         .cookie = nof_chan_nic_cookie(op),
         .peer = op->peer,

@@ -101,6 +101,7 @@ static bool start_program(struct nof_chan_program *p, uint32_t ctx, int32_t tag,
     desc.cookie = nof_chan_nic_cookie(op);
     desc.ctx = ctx;
     desc.tag = tag;
+    desc.agreed = p->agreed;
     memcpy(desc.sched.base, base, sizeof(desc.sched.base));
     desc.len = number;
     nof_chan_nic_submit(&desc);
@@ -151,7 +152,9 @@ void nof_chan_nic_sched_done(struct nof_chan_nic_op *op, const struct nof_comp *
         p->heard(p, NOF_CHAN_DECLINED, 0);
         return;
     }
-    p->heard(p, NOF_CHAN_ENDED, code_of(p, comp));
+    bool found =
+        comp->status == NOF_EDISAGREE && (comp->handle < p->head->nsteps || comp->peer == nof_lib.world_rank);
+    p->heard(p, found ? NOF_CHAN_DISAGREED : NOF_CHAN_ENDED, code_of(p, comp));
 }
 
 void nof_chan_nic_sched_lost(struct nof_chan_nic_op *op, int code)
@@ -191,6 +194,7 @@ void nof_chan_nic_tell_failure(int to, const struct nof_chan_failure *failure)
     struct nof_desc desc = {
         .opcode = NOF_DESC_COLL_ABORT, .ctx = failure->ctx, .peer = to, .tag = failure->tag};
     desc.len = failure->number;
+    desc.agreed = failure->agreed;
     desc.sched.name = (uint32_t)failure->rank;
     desc.sched.base[0] = (uint64_t)(int64_t)failure->status;
     nof_chan_nic_submit(&desc);

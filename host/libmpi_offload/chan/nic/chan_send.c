@@ -56,6 +56,7 @@ static void hand_over(struct nof_request *req)
         .opcode = NOF_DESC_SEND,
         .flags = req->mode == NOF_SEND_SYNC ? NOF_DESC_F_SYNC : 0,
         .elem = nof_type_elem(req->type),
+        .agreed = req->agreed,
         .ctx = req->ctx,
         .cookie = nof_chan_nic_cookie(op),
         .peer = world_rank,

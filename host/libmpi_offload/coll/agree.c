@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "coll/agree.h"
+
+#include "coll/coll_abort.h"
+#include "coll/step.h"
+#include "nof/status.h"
+
+#define ASKED_AT_ONCE 16
+#define REMEMBERED 64u
+#define HASHES 251u /* a prime, of which powers of two have 50 different remainders */
+
+static struct {
+    uint32_t ctx;
+    int tag;
+    uint32_t number;
+    uint8_t agreed;
+} ended[REMEMBERED];
+static uint32_t ended_count;
+
+static void agree(struct nof_sched *s, enum nof_coll_call call, int root, uint64_t bytes, unsigned op)
+{
+    uint64_t sum = 17u * (uint64_t)call;
+    if (s->comm->remote == NULL)
+        sum += 7u * (uint64_t)root + 31u * (uint64_t)op + bytes % HASHES;
+    s->agreed = (uint8_t)(1 + sum % HASHES);
+}
+
+void nof_coll_agree(struct nof_sched *s, enum nof_coll_call call, int root, uint64_t bytes)
+{
+    agree(s, call, root, bytes, 0);
+}
+
+void nof_coll_agree_reduction(struct nof_sched *s, enum nof_coll_call call, int root,
+                              const struct nof_reduction *r)
+{
+    bool user = r->op->kind == NOF_OP_USER;
+    unsigned type = user ? 0 : r->type->basic;
+    agree(s, call, root, (uint64_t)r->count * r->type->size,
+          8 * r->op->kind + 2 * type + (user && r->op->commutative));
+}
+
+void nof_coll_agree_blocks(struct nof_sched *s, enum nof_coll_call call, const struct nof_blocks *blocks)
+{
+    bool alike = blocks->counts.kind == NOF_COUNTS_ONE && blocks->types == NULL;
+    agree(s, call, 0, alike ? (uint64_t)blocks->counts.one * blocks->type->size : 0, 0);
+}
+
+void nof_coll_agree_ask(struct nof_sched *s)
+{
+    int asked = 0, last = MPI_UNDEFINED;
+    for (size_t i = 0; i < s->count && asked < ASKED_AT_ONCE; i++) {
+        const struct nof_step *step = &s->steps[s->ask_at++ % s->count];
+        const struct nof_comm *comm = step->local ? s->comm->local : s->comm;
+        if (step->kind != NOF_SCHED_RECV || step->peer == last)
+            continue;
+        last = step->peer;
+        const struct nof_chan *channel = nof_chan_of(comm, last);
+        int to = nof_comm_peer_world(comm, last);
+        if (to == nof_lib.world_rank || channel->tell_failure == NULL)
+            continue;
+        struct nof_chan_failure question = nof_coll_abort_of(s, step->local);
+        question.status = NOF_EAGAIN;
+        question.rank = nof_lib.world_rank;
+        question.agreed = s->agreed;
+        channel->tell_failure(to, &question);
+        asked++;
+    }
+}
+
+void nof_coll_agree_ended(const struct nof_sched *s)
+{
+    uint32_t at = ended_count++ % REMEMBERED;
+    ended[at].ctx = nof_comm_coll_ctx(s->comm);
+    ended[at].tag = s->tag;
+    ended[at].number = s->number;
+    ended[at].agreed = s->agreed;
+}
+
+void nof_coll_agree_answer(const struct nof_chan_failure *question)
+{
+    for (uint32_t i = 0; i < REMEMBERED; i++) {
+        if (ended[i].agreed == 0 || ended[i].ctx != question->ctx || ended[i].tag != question->tag ||
+            ended[i].number != question->number || ended[i].agreed == question->agreed)
+            continue;
+        struct nof_chan_failure failure = *question;
+        failure.status = NOF_EDISAGREE;
+        failure.rank = nof_lib.world_rank;
+        nof_chan_to_all->tell_failure(question->rank, &failure);
+        return;
+    }
+}

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What all ranks of a collective must call alike, as the hash that goes with its messages (nof/desc.h, "Agreement"): a rank
+ * that gets a message of another collective, or of this one with another root, operation or length, ends with
+ * MPI_ERR_ARG and all others are told, where they would else wait for each other.
+ *
+ * Ranks may also wait for each other without any message, as with two roots of a reduction. Who has waited for a second asks
+ * those whose messages it wants, and again at growing distance; who is asked compares with what it runs, or ran lately.
+ *
+ * A different value of one argument gives a different hash unless it is 251 or a multiple apart. Lengths that the messages
+ * themselves prove wrong (nof_sched_exact) are no part of it: they have better errors. */
+#ifndef NOF_MPI_COLL_AGREE_H
+#define NOF_MPI_COLL_AGREE_H
+
+#include "chan/chan.h"
+#include "coll/coll.h"
+
+enum nof_coll_call {
+    NOF_CALL_OWN = 1, /* the library's */
+    NOF_CALL_BARRIER,
+    NOF_CALL_BCAST,
+    NOF_CALL_GATHER,
+    NOF_CALL_GATHERV,
+    NOF_CALL_SCATTER,
+    NOF_CALL_SCATTERV,
+    NOF_CALL_ALLGATHER,
+    NOF_CALL_ALLTOALL,
+    NOF_CALL_REDUCE,
+    NOF_CALL_ALLREDUCE,
+    NOF_CALL_REDUCE_SCATTER,
+    NOF_CALL_SCAN,
+    NOF_CALL_EXSCAN,
+    NOF_CALL_NEIGHBOR,
+    NOF_CALL_PHASED
+};
+
+/* root: 0 where there is none; bytes: packed, 0 where the ranks' may differ. Of an inter-communicator the call alone counts:
+ * what is said of the rest differs between its sides. */
+void nof_coll_agree(struct nof_sched *s, enum nof_coll_call call, int root, uint64_t bytes);
+void nof_coll_agree_reduction(struct nof_sched *s, enum nof_coll_call call, int root,
+                              const struct nof_reduction *r);
+/* Blocks that are as long at all ranks, or any. */
+void nof_coll_agree_blocks(struct nof_sched *s, enum nof_coll_call call, const struct nof_blocks *blocks);
+
+/* Ask the next few ranks that s gets messages from. */
+void nof_coll_agree_ask(struct nof_sched *s);
+/* s has ended: what it agreed on is remembered, for the last few. */
+void nof_coll_agree_ended(const struct nof_sched *s);
+/* Another rank asks about a run that is not here. It is told if that has ended and was another. */
+void nof_coll_agree_answer(const struct nof_chan_failure *question);
+
+#endif

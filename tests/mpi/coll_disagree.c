@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Ranks that do not call the same collective, or not with the same root, operation or length: who finds it has MPI_ERR_ARG,
+ * nobody waits for ever, and what comes after works as if nothing had happened. */
+#include <stdbool.h>
+
+#include "mpitest.h"
+
+enum { LONG = 60000 };
+
+static int data[LONG], result[LONG];
+
+static int another_collective(bool differs)
+{
+    return differs ? MPI_Bcast(data, 4, MPI_INT, 0, MPI_COMM_WORLD) : MPI_Barrier(MPI_COMM_WORLD);
+}
+static int another_operation(bool differs)
+{
+    return MPI_Allreduce(data, result, 8, MPI_INT, differs ? MPI_MAX : MPI_SUM, MPI_COMM_WORLD);
+}
+static int another_type(bool differs)
+{
+    return MPI_Allreduce(data, result, 8, differs ? MPI_FLOAT : MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+}
+static int another_length(bool differs)
+{
+    return MPI_Allreduce(data, result, differs ? 100 : 8, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+}
+static int another_way(bool differs)
+{
+    return MPI_Bcast(data, differs ? 1000 : LONG, MPI_INT, 0, MPI_COMM_WORLD);
+}
+static int another_way_again(bool differs)
+{
+    return MPI_Bcast(data, differs ? LONG : 1000, MPI_INT, 0, MPI_COMM_WORLD);
+}
+static int another_root_of_reduce(bool differs)
+{
+    return MPI_Reduce(data, result, 8, MPI_INT, MPI_SUM, differs ? 2 : 0, MPI_COMM_WORLD);
+}
+static int another_block(bool differs)
+{
+    return MPI_Allgather(data, differs ? 16 : 8, MPI_INT, result, differs ? 16 : 8, MPI_INT, MPI_COMM_WORLD);
+}
+static int another_tree(bool differs)
+{
+    int count = differs ? 1000 : 8;
+    return MPI_Gather(data, count, MPI_INT, result, count, MPI_INT, 0, MPI_COMM_WORLD);
+}
+static int another_scan(bool differs)
+{
+    return differs ? MPI_Exscan(data, result, 8, MPI_INT, MPI_SUM, MPI_COMM_WORLD)
+                   : MPI_Scan(data, result, 8, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+}
+
+static const struct {
+    int (*call)(bool differs);
+    bool
+        always_found; /* else it depends on who differs: with no root at all everybody may have sent and gone on */
+} calls[] = {
+    {another_collective, true},      {another_operation, true}, {another_type, true},
+    {another_length, true},          {another_way, true},       {another_way_again, true},
+    {another_block, true},           {another_tree, true},      {another_scan, true},
+    {another_root_of_reduce, false},
+};
+
+/* And all can still work together. */
+static void agree_on_found(bool found, bool must)
+{
+    int mine[2] = {found, t_rank}, sum[2] = {0, 0};
+    OK(MPI_Allreduce(mine, sum, 2, MPI_INT, MPI_SUM, MPI_COMM_WORLD));
+    CHECK((sum[0] > 0 || !must) && sum[1] == t_size * (t_size - 1) / 2);
+}
+
+int main(int argc, char **argv)
+{
+    t_begin(&argc, &argv, 4);
+    t_errors_return();
+    for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++)
+        for (int who = 0; who < t_size; who++) {
+            int rc = calls[i].call(t_rank == who);
+            if (rc != MPI_SUCCESS)
+                FAILS(rc, MPI_ERR_ARG);
+            agree_on_found(rc != MPI_SUCCESS, calls[i].always_found);
+        }
+    return t_end();
+}

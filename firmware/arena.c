@@ -198,12 +198,14 @@ static void carve_clearance(struct carver *c, struct nof_nic *nic)
 {
     struct nof_clearance *clear = &nic->clearance;
     clear->flow = carve(c, nic->cfg.max_peers, sizeof *clear->flow);
+    clear->on_link = carve(c, nic->nlinks, sizeof *clear->on_link);
     /* bound: NOF_CLEAR_CLASSES, 2; paid by set-up */
     for (unsigned k = 0; k < NOF_CLEAR_CLASSES; k++)
         clear->turns[k] = carve(c, nic->cfg.max_endpoints, sizeof *clear->turns[k]);
     if (clear->flow == NULL)
         return;
     memset(clear->flow, 0xff, nic->cfg.max_peers * sizeof *clear->flow);
+    memset(clear->on_link, 0, nic->nlinks * sizeof *clear->on_link);
     clear->out = NOF_NIL;
     /* bound: NOF_CLEAR_CLASSES, 2; paid by set-up */
     for (unsigned k = 0; k < NOF_CLEAR_CLASSES; k++) {

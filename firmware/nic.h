@@ -233,6 +233,7 @@ struct nof_recv {
             uint32_t clear_bytes; /* RNDV: cleared, and counted until they come (flow/clearance.h) */
             uint64_t cleared_ns; /* when */
             struct nof_ties clear_out, clear_turn, clear_flow;
+            uint32_t clear_link; /* that it came over when it began to count or wait */
             uint8_t clear_waits; /* until more may be cleared; and: */
             uint8_t clear_stands; /* in clear_turn, too */
             uint8_t cts_waits; /* RNDV: its CTS waits for the link */
@@ -524,9 +525,9 @@ struct nof_clearance {
     uint32_t lapse_bytes; /* what the link carries in that time */
     uint64_t out_bytes; /* cleared, counted, not here */
     uint32_t out; /* tail of their receives, through clear_out */
-    uint32_t active; /* receives that count or wait; */
-    uint32_t waiting; /* of those, that wait */
-    uint32_t link; /* that all active ones come over; NOF_NIL: several */
+    uint32_t *on_link; /* of each link: receives that come over it and count or wait */
+    uint32_t links; /* with some of those */
+    uint32_t waiting; /* receives that wait */
     uint32_t eps[NOF_CLEAR_CLASSES]; /* tails of the rings of endpoints with receives that wait */
     uint64_t served[NOF_CLEAR_CLASSES]; /* bytes, since both classes have some that wait */
     struct nof_clear_turns *turns[NOF_CLEAR_CLASSES]; /* of each endpoint */

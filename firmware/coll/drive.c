@@ -272,7 +272,8 @@ static void asked(struct nof_nic *nic, struct nof_endpoint *ep, const struct nof
         return;
     }
     const struct nof_drive *d = &nic->drives[i];
-    if (d->state == NOF_DRIVE_RUNNING && d->agreed != 0 && d->agreed != question->agreed) {
+    bool other = d->agreed != 0 && question->agreed != 0 && d->agreed != question->agreed;
+    if (d->state == NOF_DRIVE_RUNNING && other) {
         disagree(nic, ep, nof_coll_at(&nic->colls, i));
         wake(nic, ep, nof_coll_at(&nic->colls, i));
     }

@@ -98,25 +98,29 @@ static bool is_active(const struct nof_recv *r)
     return r->clear_bytes > 0 || r->clear_waits;
 }
 
-static void activate(struct nof_nic *nic, const struct nof_recv *r)
+static void activate(struct nof_nic *nic, struct nof_recv *r)
 {
     struct nof_clearance *c = &nic->clearance;
     if (is_active(r))
         return;
-    if (c->active == 0)
-        c->link = link_of(nic, r);
-    else if (c->link != link_of(nic, r))
-        c->link = NOF_NIL;
-    c->active++;
+    r->clear_link = link_of(nic, r);
+    if (c->on_link[r->clear_link]++ == 0)
+        c->links++;
 }
 
-/* Does all that is under way or waits come from the NIC that r comes from? A false no is possible until all have ended. */
-static bool is_alone(struct nof_nic *nic, const struct nof_recv *r)
+/* It neither counts nor waits any more. */
+static void deactivate(struct nof_nic *nic, const struct nof_recv *r)
 {
     struct nof_clearance *c = &nic->clearance;
-    if (c->active == (is_active(r) ? 1 : 0))
-        c->link = link_of(nic, r);
-    return c->link == link_of(nic, r);
+    if (--c->on_link[r->clear_link] == 0)
+        c->links--;
+}
+
+/* Does all that is under way or waits come from the NIC that r comes from? */
+static bool is_alone(const struct nof_nic *nic, const struct nof_recv *r)
+{
+    const struct nof_clearance *c = &nic->clearance;
+    return c->links == (c->on_link[link_of(nic, r)] > 0 ? 1 : 0);
 }
 
 static void count(struct nof_nic *nic, struct nof_recv *r, uint64_t bytes)
@@ -138,7 +142,8 @@ void nof_clearance_uncount(struct nof_nic *nic, struct nof_recv *r)
     c->out_bytes -= r->clear_bytes;
     r->clear_bytes = 0;
     take_out(nic, OUT, &c->out, nof_recv_index(nic, r));
-    c->active -= !r->clear_waits;
+    if (!r->clear_waits)
+        deactivate(nic, r);
 }
 
 static uint32_t phase_of(const struct nof_nic *nic, uint32_t i)
@@ -211,7 +216,8 @@ static void wait_no_more(struct nof_nic *nic, struct nof_recv *r)
     r->clear_waits = 0;
     r->clear_stands = 0;
     c->waiting--;
-    c->active -= r->clear_bytes == 0;
+    if (r->clear_bytes == 0)
+        deactivate(nic, r);
     if (stood)
         take_out(nic, TURN, &c->turns[class][r->ep].recvs, i);
     if (class == STEP)

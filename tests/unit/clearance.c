@@ -114,7 +114,7 @@ static struct nof_recv *goes(void)
 static void nothing_is_left(void)
 {
     assert_int_equal(nic->clearance.out_bytes, 0);
-    assert_int_equal(nic->clearance.active, 0);
+    assert_int_equal(nic->clearance.links, 0);
     assert_int_equal(nic->clearance.waiting, 0);
     assert_int_equal(nic->clearance.out, NOF_NIL);
     assert_null(nof_clearance_next(nic));
@@ -135,6 +135,22 @@ static void who_is_alone_runs_ahead_and_never_waits(void **state)
     assert_int_equal(nic->clearance.waiting, 0);
     ends(a);
     ends(b);
+    nothing_is_left();
+}
+
+/* A stream that never pauses: another receive beside it narrows it, for as long as that one is there. */
+static void who_is_alone_again_runs_ahead_again(void **state)
+{
+    struct nof_recv *a = rendezvous(0, 1, 4096 * KB), *b = rendezvous(0, 2, 20 * KB);
+
+    (void)state;
+    assert_int_equal(ask(a), ALONE);
+    assert_int_equal(ask(b), 0);
+    comes(a, ALONE - 1);
+    assert_ptr_equal(goes(), b);
+    ends(b);
+    assert_int_equal(ask(a), 2 * ALONE - 1);
+    ends(a);
     nothing_is_left();
 }
 
@@ -449,6 +465,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         EACH(who_is_alone_runs_ahead_and_never_waits),
+        EACH(who_is_alone_again_runs_ahead_again),
         EACH(others_wait_while_the_budget_is_used_up),
         EACH(small_ones_and_those_within_the_nic_do_not_count),
         EACH(a_flow_with_many_has_the_turn_of_one),

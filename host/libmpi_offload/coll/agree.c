@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "coll/agree.h"
 
+#include "base/error.h"
 #include "coll/coll_abort.h"
 #include "coll/step.h"
 #include "nof/status.h"
@@ -9,12 +10,7 @@
 #define REMEMBERED 64u
 #define HASHES 251u /* a prime, of which powers of two have 50 different remainders */
 
-static struct {
-    uint32_t ctx;
-    int tag;
-    uint32_t number;
-    uint8_t agreed;
-} ended[REMEMBERED];
+static struct nof_chan_failure ended[REMEMBERED]; /* status NOF_OK: without one; rank: whose failure */
 static uint32_t ended_count;
 
 static void agree(struct nof_sched *s, enum nof_coll_call call, int root, uint64_t bytes, unsigned op)
@@ -69,22 +65,27 @@ void nof_coll_agree_ask(struct nof_sched *s)
 
 void nof_coll_agree_ended(const struct nof_sched *s)
 {
-    uint32_t at = ended_count++ % REMEMBERED;
-    ended[at].ctx = nof_comm_coll_ctx(s->comm);
-    ended[at].tag = s->tag;
-    ended[at].number = s->number;
-    ended[at].agreed = s->agreed;
+    struct nof_chan_failure *last = &ended[ended_count++ % REMEMBERED];
+    *last = nof_coll_abort_of(s, false);
+    last->agreed = s->agreed;
+    if (s->error != MPI_SUCCESS && last->status == NOF_OK) { /* the NIC has told the others */
+        last->status = nof_error_class(s->error) == MPI_ERR_ARG ? NOF_EDISAGREE : NOF_ECANCELED;
+        last->rank = nof_lib.world_rank;
+    }
 }
 
 void nof_coll_agree_answer(const struct nof_chan_failure *question)
 {
-    for (uint32_t i = 0; i < REMEMBERED; i++) {
-        if (ended[i].agreed == 0 || ended[i].ctx != question->ctx || ended[i].tag != question->tag ||
-            ended[i].number != question->number || ended[i].agreed == question->agreed)
+    for (uint32_t i = 0; i < REMEMBERED && i < ended_count; i++) {
+        struct nof_chan_failure failure = ended[i];
+        bool other = failure.agreed != 0 && question->agreed != 0 && failure.agreed != question->agreed;
+        if (failure.ctx != question->ctx || failure.tag != question->tag ||
+            failure.number != question->number || (failure.status == NOF_OK && !other))
             continue;
-        struct nof_chan_failure failure = *question;
-        failure.status = NOF_EDISAGREE;
-        failure.rank = nof_lib.world_rank;
+        if (failure.status == NOF_OK) {
+            failure.status = NOF_EDISAGREE;
+            failure.rank = nof_lib.world_rank;
+        }
         nof_chan_to_all->tell_failure(question->rank, &failure);
         return;
     }

@@ -4,7 +4,8 @@
  * MPI_ERR_ARG and all others are told, where they would else wait for each other.
  *
  * Ranks may also wait for each other without any message, as with two roots of a reduction. Who has waited for a second asks
- * those whose messages it wants, and again at growing distance; who is asked compares with what it runs, or ran lately.
+ * those whose messages it wants, and again at growing distance; who is asked compares with what it runs, or ran lately. So
+ * it also hears of a failure of which the news was lost, because it was one of too many.
  *
  * A different value of one argument gives a different hash unless it is 251 or a multiple apart. Lengths that the messages
  * themselves prove wrong (nof_sched_exact) are no part of it: they have better errors. */
@@ -43,9 +44,9 @@ void nof_coll_agree_blocks(struct nof_sched *s, enum nof_coll_call call, const s
 
 /* Ask the next few ranks that s gets messages from. */
 void nof_coll_agree_ask(struct nof_sched *s);
-/* s has ended: what it agreed on is remembered, for the last few. */
+/* s has ended: what it agreed on, and how it failed, is remembered, for the last few. */
 void nof_coll_agree_ended(const struct nof_sched *s);
-/* Another rank asks about a run that is not here. It is told if that has ended and was another. */
+/* Another rank asks about a run that is not here. It is told if that has ended and was another, or has failed. */
 void nof_coll_agree_answer(const struct nof_chan_failure *question);
 
 #endif

@@ -78,8 +78,10 @@ void nof_coll_abort_tell(struct nof_sched *s)
         return;
     s->told = true;
     struct told told = {calloc((size_t)nof_lib.world_size, sizeof(bool))};
-    /* Who calls something else may wait for ranks whose schedules have nothing to do with it. */
-    if (s->blame.status == NOF_EDISAGREE && s->blame.rank == nof_lib.world_rank) {
+    /* Who calls something else may wait for ranks whose schedules have nothing to do with it; and of a schedule that could not
+     * be built nobody knows with whom it would have had messages. */
+    bool other = s->blame.status == NOF_EDISAGREE && s->blame.rank == nof_lib.world_rank;
+    if (other || s->build_error != MPI_SUCCESS) {
         tell_group(s, false, &told);
         if (s->comm->local != NULL)
             tell_group(s, true, &told);

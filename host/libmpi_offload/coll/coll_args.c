@@ -23,8 +23,6 @@ static int build_schedule(MPI_Comm comm, nof_coll_builder *build, const struct n
     rc = build(s, &own);
     nof_coll_lend_finish(s, lent);
     if (rc == MPI_SUCCESS)
-        rc = s->build_error;
-    if (rc == MPI_SUCCESS)
         *s_out = s;
     else
         nof_sched_free(s);
@@ -85,7 +83,11 @@ int nof_coll_keep(MPI_Comm comm, nof_coll_builder *build, const struct nof_coll_
     struct nof_comm *c;
     struct nof_request *req = NULL;
     int rc = make_request(comm, build, args, request, &c, &req);
-    if (rc == MPI_SUCCESS) {
+    if (rc == MPI_SUCCESS && req->sched->build_error != MPI_SUCCESS) {
+        rc = req->sched->build_error;
+        nof_request_free(req);
+        *request = MPI_REQUEST_NULL;
+    } else if (rc == MPI_SUCCESS) {
         req->persistent = true;
         req->active = false;
         nof_sched_keep(req->sched);

@@ -530,8 +530,6 @@ static bool give_to_nic(struct nof_sched *s)
 
 int nof_sched_start(struct nof_sched *s)
 {
-    if (s->build_error != MPI_SUCCESS)
-        return s->build_error;
     if (s->tag < 0)
         take_tag(s);
     else
@@ -542,6 +540,10 @@ int nof_sched_start(struct nof_sched *s)
     s->at = 0;
     s->pending = 0;
     s->error = nof_coll_abort_heard(s);
+    if (s->error == MPI_SUCCESS && s->build_error != MPI_SUCCESS) {
+        s->error = s->build_error;
+        s->blame = nof_coll_blame(s->error, MPI_UNDEFINED);
+    }
     s->truncated = s->too_long;
     s->done = false;
     s->prev_active = NULL;
@@ -610,8 +612,7 @@ static uint64_t look(void)
     if (now_ns < next_ns)
         return next_ns - now_ns;
     for (struct nof_sched *s = active_list; s != NULL; s = s->next_active)
-        if (s->agreed != 0)
-            ask(s, now_ns);
+        ask(s, now_ns);
     next_ns = now_ns + ASK_AFTER_NS;
     return ASK_AFTER_NS;
 }
@@ -629,7 +630,7 @@ static void answer(struct nof_sched *s, const struct nof_chan_failure *question)
 {
     if (s == NULL)
         nof_coll_agree_answer(question);
-    else if (s->agreed != 0 && s->agreed != question->agreed)
+    else if (s->agreed != 0 && question->agreed != 0 && s->agreed != question->agreed)
         fail_here(s, nof_error(MPI_ERR_ARG,
                                "rank %d of MPI_COMM_WORLD calls another collective here than this rank, or "
                                "this one with another root, operation, type or length",

@@ -20,7 +20,7 @@
  * own: they match no blocking ones (MPI 4.1, 6.12), and a program that gets the order of the two wrong between ranks
  * works, as with other libraries. A persistent one takes its tag when it is made, from a third kind, and keeps it.
  *
- * Errors: builders remember the first one; start() reports it. A step that fails ends the
+ * Errors: builders remember the first one; a run of such a schedule ends with it at once, and all ranks are told. A step that fails ends the
  * schedule: its receives are cancelled (a program, as a whole), its sends are left to themselves, and all that it has
  * messages with are told (coll_abort.h), whose schedules end likewise. A message that is longer than
  * its receive, or a copy that is longer than its target, is cut and reported at the end: the other ranks, who know nothing
@@ -143,7 +143,7 @@ void nof_sched_end_with(struct nof_sched *s, struct nof_request *req);
 /* Take the tag of a persistent collective. */
 void nof_sched_keep(struct nof_sched *s);
 
-/* Begin. 0, or the code why it cannot. May be called again when done (persistent). */
+/* Begin: 0. It may end at once, with an error. May be called again when done (persistent). */
 int nof_sched_start(struct nof_sched *s);
 
 /* start(), wait, free(): a blocking collective. s may be NULL (no memory). */

@@ -9,6 +9,7 @@
 #include "close.h"
 #include "coll/abort.h"
 #include "coll/drive.h"
+#include "coll/patience.h"
 #include "coll/reduce.h"
 #include "compress/chunk.h"
 #include "compress/grant.h"
@@ -139,6 +140,7 @@ int nof_nic_init(void *mem, size_t mem_bytes, const struct nof_nic_config *cfg,
         nic->features[i] = nof_feature_info[i].initial;
     nof_grants_set(nic);
     nof_clearance_set(nic);
+    nof_patience_set(nic);
     nic->ring = NOF_NIL;
     nic->busy_flows = NOF_NIL;
     nic->local_queue = NOF_NIL;
@@ -306,6 +308,8 @@ bool nof_nic_poll(struct nof_nic *nic, uint64_t now_ns, unsigned budget_frames)
         nof_scheduler_retry(nic);
     if (nic->stalled_comps > 0)
         nof_life_completions_run(nic);
+    if (nic->now_ns >= nic->patience_at_ns)
+        nof_patience_run(nic);
     run(nic, sent < budget_frames ? budget_frames - sent : 0);
     return more_to_do(nic);
 }
@@ -318,6 +322,8 @@ uint64_t nof_nic_next_deadline(const struct nof_nic *nic)
     uint64_t lapses = nof_clearance_deadline(nic);
     if (lapses < at)
         at = lapses;
+    if (nic->patience_at_ns < at)
+        at = nic->patience_at_ns;
     if (more_to_do(nic))
         at = nic->now_ns;
     return at;
@@ -375,6 +381,8 @@ int nof_nic_feature_set(struct nof_nic *nic, enum nof_feature feature, uint64_t 
             nof_watch_set(nic, &nic->eps[i]);
     nof_grants_set(nic);
     nof_clearance_set(nic);
+    if (feature == NOF_F_COLL_PATIENCE)
+        nof_patience_set(nic);
     return NOF_OK;
 }
 

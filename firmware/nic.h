@@ -615,6 +615,7 @@ struct nof_nic {
     uint32_t sends_live; /* not completed yet */
     uint32_t early_whole; /* receives that were granted early and wait for nothing but their receive */
     struct nof_grants grants;
+    uint64_t patience_ns, patience_at_ns; /* coll/patience.h */
     struct nof_clearance clearance;
     struct nof_gather gather;
     struct nof_read *scratch; /* for reads that are done at once */

@@ -77,6 +77,8 @@ const void *nof_pmd_staged(const struct nof_pmd *pmd, uint32_t offset, uint32_t 
 void *nof_pmd_program_area(struct nof_pmd *pmd);
 /* Feature "collectives" is "nic", at this moment. */
 bool nof_pmd_runs_collectives(const struct nof_pmd *pmd);
+/* Feature "coll_patience_ms", as it is set now. */
+uint32_t nof_pmd_coll_patience_ms(const struct nof_pmd *pmd);
 /* Live counter of this endpoint; by index or by name (NOF_ENOENT if there is none). */
 uint64_t nof_pmd_counter(const struct nof_pmd *pmd, enum nof_counter counter);
 int nof_pmd_counter_find(const char *name, enum nof_counter *counter_out);

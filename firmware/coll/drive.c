@@ -84,12 +84,30 @@ static void done(struct nof_nic *nic, struct nof_coll_program *p, uint32_t step,
     const struct nof_coll_step *s = nof_coll_step_at(&nic->colls, p, step);
     bool expected = s->opcode != NOF_STEP_RECV || !(s->flags & NOF_STEP_F_EXACT) || len == s->len;
     nof_coll_ended(&nic->colls, p, step);
+    d->moved_ns = nic->now_ns;
     if (status == NOF_ETRUNC || (status == NOF_OK && !expected)) {
         d->other_length = true;
         note(d, NOF_ETRUNC, step, len);
     } else if (status != NOF_OK) {
         fail(d, status, step, whose_failure(nic, p, s, status), nof_abort_flood(nic));
     }
+}
+
+void nof_drive_give_up(struct nof_nic *nic, struct nof_coll_program *p)
+{
+    struct nof_endpoint *ep = &nic->eps[p->ep];
+    uint32_t step = p->nsteps;
+    uint32_t whose = ep->rank;
+    /* bound: steps of a round, NOF_PROGRAM_STEPS_MAX, 1024; paid by the run that ends */
+    for (uint32_t i = p->round_begin; i < p->round_end && step == p->nsteps; i++) {
+        const struct nof_coll_step *s = nof_coll_step_at(&nic->colls, p, i);
+        if (s->opcode == NOF_STEP_RECV && s->state == NOF_COLL_BEGUN) {
+            step = i;
+            whose = (uint32_t)s->peer;
+        }
+    }
+    fail(drive_of(nic, p), NOF_ETIMEDOUT, step, whose, nof_abort_flood(nic));
+    wake(nic, ep, p);
 }
 
 int nof_drive_open(struct nof_nic *nic, struct nof_endpoint *ep, const struct nof_desc *desc)
@@ -190,6 +208,7 @@ void nof_drive_start(struct nof_nic *nic, struct nof_endpoint *ep, const struct 
                             .works = {.head = NOF_STEP_NONE},
                             .run = run,
                             .agreed = desc->agreed,
+                            .moved_ns = nic->now_ns,
                             .cookie = desc->cookie};
     memcpy(d->base, desc->sched.base, sizeof d->base);
     promise(nic, (int32_t)p->sends, (int32_t)(p->recvs + p->hosts));

@@ -38,6 +38,8 @@ void nof_drive_arrived(struct nof_nic *nic, const struct nof_env *e);
 /* COLL_ABORT has come: NOF_OK or NOF_EPROTO. */
 int nof_drive_abort_rx(struct nof_nic *nic, const struct nof_peer *peer, const struct nof_wire_view *view);
 
+/* A run that has waited too long fails (patience.h). */
+void nof_drive_give_up(struct nof_nic *nic, struct nof_coll_program *p);
 /* Go on, as far as the endpoint's steps reach. */
 void nof_drive_run(struct nof_nic *nic, struct nof_endpoint *ep);
 /* A message of a step has ended; as nof_taps.step_ended. */

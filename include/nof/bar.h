@@ -116,7 +116,8 @@ struct nof_nic_words {
     uint32_t nic_asleep; /* 1: write the doorbell eventfd after submitting */
     uint32_t endpoint_failed; /* a negative nof_status once the endpoint is lost; 0 before */
     uint32_t runs_collectives; /* 1: feature "collectives" is "nic" */
-    uint32_t reserved[13];
+    uint32_t coll_patience_ms; /* feature of that name */
+    uint32_t reserved[12];
 };
 
 struct nof_attach_request {

@@ -153,6 +153,23 @@ struct nof_grant_info {
 /* Fills at most `max` and returns how many there are. */
 unsigned nof_nic_grants(const struct nof_nic *nic, struct nof_grant_info *out, unsigned max);
 
+#define NOF_COLL_RANKS_MOST 8u
+
+/* A schedule that the NIC runs and that has not got on for a while. */
+struct nof_coll_info {
+    uint32_t endpoint;
+    uint32_t ctx;
+    int32_t tag;
+    uint64_t waited_ns; /* since a step of it ended */
+    uint32_t messages; /* under way or waited for */
+    uint32_t nranks; /* those below, of whom a message is waited for: the first of them */
+    uint32_t rank[NOF_COLL_RANKS_MOST]; /* in the job */
+};
+
+/* Those that have waited at least so long. Fills at most `max` and returns how many; where much waits not all are looked at. */
+unsigned nof_nic_colls(const struct nof_nic *nic, uint64_t now_ns, uint64_t least_ns,
+                       struct nof_coll_info *out, unsigned max);
+
 /* NOF_COUNTER_COUNT words, live. */
 const uint64_t *nof_nic_counters(const struct nof_nic *nic);
 

@@ -19,6 +19,7 @@ enum nof_status {
     NOF_ENOMEM = -13, /* a bound of the configuration is reached */
     NOF_ENOENT = -14, /* no such handle, peer, layout, feature */
     NOF_EDISAGREE = -15, /* the ranks of a collective do not call the same one */
+    NOF_ETIMEDOUT = -16, /* nothing has come for longer than may be waited */
 
     /* Caller's bug: refused, nothing happened. */
     NOF_EINVAL = -20, /* a field is out of its range */
@@ -44,6 +45,7 @@ enum nof_status {
     X(ENOMEM, "a bound of the configuration is reached") \
     X(ENOENT, "no such handle, peer, layout or feature") \
     X(EDISAGREE, "the ranks do not call the same collective, or not alike") \
+    X(ETIMEDOUT, "nothing has come for longer than may be waited") \
     X(EINVAL, "a value is out of its range") \
     X(ENOTSUP, "not supported or not allowed here") \
     X(EVERSION, "the other side speaks another version") \

@@ -133,6 +133,25 @@ class Hang(unittest.TestCase):
         self.assertEqual([line.split()[3] for line in lines[title + 1:]], [str(rank) for rank in range(7)], said)
         self.assertEqual([line for line in lines if line != line.rstrip()], [])
 
+    def test_status_names_whom_a_collective_waits_for(self):
+        """By the NIC: nobody in it need call MPI."""
+        with tempfile.TemporaryDirectory() as here:
+            socket = f"{here}/nofd.sock"
+            subprocess.run([NOF, "up", "--fabric", "2", "--feature", "collectives=nic", "--socket", socket], env=ENV, check=True,
+                           stdout=subprocess.DEVNULL, timeout=PATIENCE_S)
+            with subprocess.Popen([NOF, "run", "--nofd", socket, "-n", "4", VICTIM, "receives"], env=ENV, stdout=subprocess.PIPE,
+                                  stderr=subprocess.DEVNULL, text=True) as p:
+                p.stdout.readline()
+                until, said = time.monotonic() + PATIENCE_S, ""
+                while "collectives that wait" not in said and time.monotonic() < until:
+                    time.sleep(0.3)
+                    said = subprocess.run([NOF, "status", "--nofd", socket], env=ENV, stdout=subprocess.PIPE, text=True, check=True,
+                                          timeout=PATIENCE_S).stdout
+                p.send_signal(signal.SIGTERM)
+            subprocess.run([NOF, "down", "--nofd", socket], env=ENV, check=True, stdout=subprocess.DEVNULL, timeout=PATIENCE_S)
+        # Rank 3 is in a barrier; rank 2, which its first message comes from, computes.
+        self.assertRegex(said, r"(?m)^job \d+ rank 3: \d+\.\d s for messages of rank 2$")
+
     def test_nothing_is_said_of_a_program_that_ends_in_time(self):
         p = run("-n", "3", "--timeout", f"{PATIENCE_S}s", VICTIM, "well", NOF_CHECK_LEAKS="1")
         self.assertEqual((p.returncode, p.stdout, p.stderr), (0, "", ""))

@@ -143,6 +143,24 @@ static void print_endpoints(const json_t *endpoints)
     free(row);
 }
 
+/* Collectives that have not got on for a while. */
+static void print_waits(const json_t *rows)
+{
+    const json_t *row, *rank;
+    size_t i, k;
+
+    if (json_array_size(rows) > 0)
+        printf("\ncollectives that wait, by the NIC:\n");
+    json_array_foreach(rows, i, row)
+    {
+        printf("job %s rank %" JSON_INTEGER_FORMAT ": %.1f s for messages of", text_of(row, "job"),
+               number_of(row, "rank"), (double)number_of(row, "waited_ms") / 1e3);
+        json_array_foreach(json_object_get(row, "waits_for"), k, rank)
+            printf("%s rank %" JSON_INTEGER_FORMAT, k > 0 ? "," : "", json_integer_value(rank));
+        printf("%s\n", k == 0 ? " nobody: its own are not taken" : "");
+    }
+}
+
 static void print_status(const json_t *s)
 {
     const json_t *row;
@@ -159,6 +177,7 @@ static void print_status(const json_t *s)
                number_of(row, "mtu"), json_is_true(json_object_get(row, "up")) ? "up" : "down",
                number_of(row, "endpoints"));
     print_endpoints(json_object_get(s, "endpoints"));
+    print_waits(json_object_get(s, "collectives"));
 }
 
 /* The daemon counts nanoseconds; people do not. */

@@ -96,10 +96,14 @@ json_t *nofd_rpc_set(struct nofd *d, const json_t *params, struct nofd_rpc_error
     }
     if (call.only == UINT32_MAX)
         d->options.feature[call.feature] = call.value;
-    if (call.feature == NOF_F_COLLECTIVES)
-        for (struct nofd_endpoint *ep = d->endpoints; ep != NULL; ep = ep->next)
-            if (call.only == UINT32_MAX || call.only == ep->nic->index)
-                nofd_endpoint_tell_collectives(ep, call.value);
+    for (struct nofd_endpoint *ep = d->endpoints; ep != NULL; ep = ep->next) {
+        if (call.only != UINT32_MAX && call.only != ep->nic->index)
+            continue;
+        if (call.feature == NOF_F_COLLECTIVES)
+            nofd_endpoint_tell_collectives(ep, call.value);
+        if (call.feature == NOF_F_COLL_PATIENCE)
+            nofd_endpoint_tell_patience(ep, call.value);
+    }
     if (call.feature == NOF_F_LOG_LEVEL)
         nofd_log_set_level((enum nofd_log_level)call.value);
     nofd_options_feature_text(call.feature, call.value, text, sizeof(text));

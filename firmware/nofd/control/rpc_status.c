@@ -20,6 +20,8 @@
  * two turns, and not again for SEEN_NS. */
 
 #define SEEN_NS (100 * NOFD_MS)
+#define WAITS_MS 1000u /* collectives that wait as long are told */
+#define WAITS_MOST 64u /* of a NIC */
 #define GRANTS_MOST 512u /* of a NIC: both directions of all predictors */
 
 #if defined(__SANITIZE_THREAD__)
@@ -52,6 +54,7 @@ struct nofd_seen {
     uint64_t at_ns;
     unsigned helpers;
     json_t *grants;
+    json_t *waits;
 };
 
 struct look {
@@ -60,6 +63,8 @@ struct look {
     unsigned n; /* grants of the NIC below */
     const struct nofd_nic *nic;
     struct nof_grant_info info[GRANTS_MOST];
+    unsigned nwaits;
+    struct nof_coll_info waits[WAITS_MOST];
 };
 
 static json_t *nic_row(const struct nofd_nic *nic)
@@ -157,6 +162,30 @@ static void take_grants(struct nofd_lcore *lcore, void *arg)
     look->n = nof_nic_grants(look->nic->nic, look->info, GRANTS_MOST);
     if (look->n > GRANTS_MOST)
         look->n = GRANTS_MOST;
+    look->nwaits =
+        nof_nic_colls(look->nic->nic, nofd_clock_ns(), WAITS_MS * NOFD_MS, look->waits, WAITS_MOST);
+}
+
+/* A collective that waits; NULL: its rank has just gone. */
+static json_t *wait_row(const struct nofd *d, const struct nofd_nic *nic, const struct nof_coll_info *info)
+{
+    const struct nofd_endpoint *ep = d->endpoints;
+    json_t *ranks = json_array();
+    char job[24];
+
+    while (ep != NULL && (ep->nic != nic || ep->card.endpoint != info->endpoint))
+        ep = ep->next;
+    if (ep == NULL) {
+        json_decref(ranks);
+        return NULL;
+    }
+    for (uint32_t i = 0; i < info->nranks; i++)
+        json_array_append_new(ranks, json_integer(info->rank[i]));
+    snprintf(job, sizeof(job), "%" PRIu64, ep->job->id);
+    return json_pack("{s:i, s:i, s:s, s:i, s:I, s:I, s:i, s:i, s:o}", "nic", (int)nic->index, "endpoint",
+                     (int)info->endpoint, "job", job, "rank", (int)ep->memory.rank, "waited_ms",
+                     (json_int_t)(info->waited_ns / NOFD_MS), "context", (json_int_t)info->ctx, "tag",
+                     (int)info->tag, "messages", (int)info->messages, "waits_for", ranks);
 }
 
 /* What the cores last said; asks them anew when that was long ago. NULL: out of memory. */
@@ -179,6 +208,8 @@ static const struct nofd_seen *seen(struct nofd *d)
     d->seen->helpers = 0;
     json_decref(d->seen->grants);
     d->seen->grants = json_array();
+    json_decref(d->seen->waits);
+    d->seen->waits = json_array();
     for (unsigned i = 0; i < d->nrunning; i++) {
         look->core = &d->cores[i];
         nofd_lcore_run(&d->cores[i].lcore, count_helpers, look);
@@ -188,6 +219,8 @@ static const struct nofd_seen *seen(struct nofd *d)
         nofd_lcore_run(look->nic->lcore, take_grants, look);
         for (unsigned k = 0; k < look->n; k++)
             json_array_append_new(d->seen->grants, grant_row(look->nic, &look->info[k]));
+        for (unsigned k = 0; k < look->nwaits; k++)
+            json_array_append_new(d->seen->waits, wait_row(d, look->nic, &look->waits[k]));
     }
     free(look);
     return d->seen;
@@ -207,11 +240,12 @@ json_t *nofd_rpc_status(struct nofd *d, const json_t *params, struct nofd_rpc_er
     nics = json_array();
     for (unsigned i = 0; i < d->nnics; i++)
         json_array_append_new(nics, nic_row(&d->nics[i]));
-    return json_pack("{s:s, s:i, s:f, s:s, s:s, s:b, s:i, s:i, s:o, s:o, s:o, s:o}", "version", VERSION,
+    return json_pack("{s:s, s:i, s:f, s:s, s:s, s:b, s:i, s:i, s:o, s:o, s:o, s:o, s:o}", "version", VERSION,
                      "pid", (int)getpid(), "uptime_s", uptime_s, "socket", d->options.socket, "control",
                      d->options.control, "private", d->options.private_job, "cores", (int)d->ncores,
                      "dma_helpers", (int)cores->helpers, "nics", nics, "endpoints", endpoint_rows(d), "jobs",
-                     job_rows(d), "grants", json_incref(cores->grants));
+                     job_rows(d), "grants", json_incref(cores->grants), "collectives",
+                     json_incref(cores->waits));
 }
 
 json_t *nofd_rpc_endpoints(struct nofd *d, const json_t *params, struct nofd_rpc_error *error)

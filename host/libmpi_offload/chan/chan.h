@@ -53,6 +53,8 @@ struct nof_chan {
     int (*dead_member)(struct nof_comm *comm);
     /* Tell job rank `to` of it. NULL: there is nobody. */
     void (*tell_failure)(int to, const struct nof_chan_failure *failure);
+    /* How long a collective may wait for a message, in ms; 0: for ever. NULL: for ever. */
+    uint32_t (*coll_patience_ms)(void);
     void (*close)(void);
 };
 

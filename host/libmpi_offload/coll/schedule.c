@@ -336,6 +336,7 @@ static void step_done(struct nof_request *req)
     int peer = nof_comm_peer_world(req->comm, req->peer);
     nof_request_free(req);
     s->pending--;
+    s->moved = true;
     if (later != MPI_SUCCESS)
         s->truncated = later;
     else if (error != MPI_SUCCESS)
@@ -537,6 +538,7 @@ int nof_sched_start(struct nof_sched *s)
     s->blame = (struct nof_coll_blame){0};
     s->told = false;
     s->ask_ns = 0;
+    s->moved_ns = 0;
     s->at = 0;
     s->pending = 0;
     s->error = nof_coll_abort_heard(s);
@@ -603,6 +605,29 @@ static void ask(struct nof_sched *s, uint64_t now_ns)
     s->ask_ns = now_ns + s->asked_for_ns;
 }
 
+/* Nothing has come to this rank's own steps for longer than it may be waited; the NIC sees to those that it runs. */
+static bool lose_patience(struct nof_sched *s, uint64_t now_ns)
+{
+    const struct nof_request *first = s->live_count > 0 ? s->live[0] : NULL;
+    if (s->moved || s->moved_ns == 0) {
+        s->moved = false;
+        s->moved_ns = now_ns;
+    }
+    if (first == NULL || nic_runs(s))
+        return false;
+    const struct nof_chan *channel = nof_chan_of(first->comm, first->peer);
+    uint32_t patience_ms = channel->coll_patience_ms == NULL ? 0 : channel->coll_patience_ms();
+    if (patience_ms == 0 || now_ns - s->moved_ns < patience_ms * 1000000ull)
+        return false;
+    int peer = nof_comm_peer_world(first->comm, first->peer);
+    int code = nof_error(MPI_ERR_OTHER,
+                         "a collective has waited for rank %d of MPI_COMM_WORLD for longer than feature "
+                         "coll_patience_ms allows: that rank has not called it, or waits itself",
+                         peer);
+    fail(s, code, (struct nof_coll_blame){NOF_ETIMEDOUT, peer});
+    return true;
+}
+
 static uint64_t look(void)
 {
     static uint64_t next_ns;
@@ -611,10 +636,13 @@ static uint64_t look(void)
     uint64_t now_ns = nof_lib_now_ns();
     if (now_ns < next_ns)
         return next_ns - now_ns;
-    for (struct nof_sched *s = active_list; s != NULL; s = s->next_active)
+    bool lost = false;
+    for (struct nof_sched *s = active_list; s != NULL; s = s->next_active) {
         ask(s, now_ns);
+        lost = lose_patience(s, now_ns) || lost;
+    }
     next_ns = now_ns + ASK_AFTER_NS;
-    return ASK_AFTER_NS;
+    return lost ? 0 : ASK_AFTER_NS; /* what has failed ends in the next poll */
 }
 
 void nof_sched_open(void)

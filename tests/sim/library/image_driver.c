@@ -123,6 +123,12 @@ void *nof_pmd_program_area(struct nof_pmd *pmd)
     return nof_image->program_area;
 }
 
+uint32_t nof_pmd_coll_patience_ms(const struct nof_pmd *pmd)
+{
+    (void)pmd;
+    return 0;
+}
+
 bool nof_pmd_runs_collectives(const struct nof_pmd *pmd)
 {
     (void)pmd;

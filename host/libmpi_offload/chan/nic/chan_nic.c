@@ -193,6 +193,7 @@ const struct nof_chan nof_chan_by_nic = {
     .name = "nic",
     .programs = &nof_chan_nic_programs,
     .tell_failure = nof_chan_nic_tell_failure,
+    .coll_patience_ms = nof_chan_nic_coll_patience_ms,
     .send = nof_chan_nic_send,
     .recv = nof_chan_nic_recv,
     .cancel = nof_chan_nic_cancel,

@@ -128,6 +128,11 @@ int nof_chan_nic_status_code(int status, int world_rank)
                          "%s calls another collective here than this rank, or this one with another root, "
                          "operation, type or length",
                          nof_chan_nic_peer_name(world_rank));
+    case NOF_ETIMEDOUT:
+        return nof_error(MPI_ERR_OTHER,
+                         "a collective has waited for %s longer than feature coll_patience_ms allows: that "
+                         "rank has not called it, or waits itself (\"nof status\" names those who wait)",
+                         nof_chan_nic_peer_name(world_rank));
     case NOF_EPROTO:
         return nof_error(MPI_ERR_OTHER, "%s broke the message protocol", nof_chan_nic_peer_name(world_rank));
     default:
@@ -143,6 +148,8 @@ int nof_chan_nic_failure_code(int status, int world_rank)
                          "rank %d of MPI_COMM_WORLD, this one, cannot be reached by others", world_rank);
     if (status == NOF_EPEERDEAD)
         return nof_chan_nic_dead_code(world_rank);
+    if (status == NOF_ETIMEDOUT)
+        return nof_chan_nic_status_code(status, world_rank);
     if (status == NOF_EDISAGREE)
         return nof_error(MPI_ERR_ARG,
                          "the ranks do not call the same collective, or not with the same root, operation, "

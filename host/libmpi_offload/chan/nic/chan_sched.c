@@ -200,6 +200,11 @@ void nof_chan_nic_tell_failure(int to, const struct nof_chan_failure *failure)
     nof_chan_nic_submit(&desc);
 }
 
+uint32_t nof_chan_nic_coll_patience_ms(void)
+{
+    return nof_chan_nic.nic_dead ? 0 : nof_pmd_coll_patience_ms(nof_chan_nic.pmd);
+}
+
 static void close_program(struct nof_chan_program *p)
 {
     struct nof_chan_nic_op *op = p->opening;

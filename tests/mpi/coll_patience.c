@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* With coll_patience_ms=1500 (the test's command sets it): a rank that comes late, but in time, is waited for; for one that does
+ * not come the others have an error, which names it, and it has one when it comes. */
+#include <time.h>
+
+#include "mpitest.h"
+
+enum { LATE = 1 };
+
+static void sleep_ms(long ms)
+{
+    nanosleep(&(struct timespec){.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000}, NULL);
+}
+
+static double now_s(void)
+{
+    struct timespec ts;
+    clock_gettime(CLOCK_MONOTONIC, &ts);
+    return (double)ts.tv_sec + (double)ts.tv_nsec / 1e9;
+}
+
+int main(int argc, char **argv)
+{
+    t_begin(&argc, &argv, 3);
+    t_errors_return();
+    int sum = 0;
+    OK(MPI_Barrier(MPI_COMM_WORLD));
+    if (t_rank == LATE)
+        sleep_ms(400);
+    OK(MPI_Allreduce(&t_rank, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD));
+    OK(MPI_Barrier(MPI_COMM_WORLD));
+    double began_s = now_s();
+    if (t_rank == LATE)
+        sleep_ms(8000);
+    int rc = MPI_Allreduce(&t_rank, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    FAILS(rc, MPI_ERR_OTHER);
+    char text[MPI_MAX_ERROR_STRING] = "";
+    int len;
+    OK(MPI_Error_string(rc, text, &len));
+    CHECK(strstr(text, "coll_patience_ms") != NULL);
+    if (t_rank != LATE)
+        CHECK(now_s() - began_s >= 1.4 && now_s() - began_s < 7.5);
+    MPI_Finalize();
+    return 0;
+}

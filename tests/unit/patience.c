@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Schedules that wait for a rank that does not come: told by nof_nic_colls(), ended by coll_patience_ms and never without it. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "world.h"
+
+#define MS 1000000ull
+#define RANKS 4u
+#define ROUNDS 3u
+#define CTX 9u
+#define TAG 3
+
+/* Round after round to the next and from the one before. */
+static void open_ring(struct world *w, unsigned rank)
+{
+    struct {
+        struct nof_program_head head;
+        struct nof_program_step step[3 * ROUNDS];
+    } p = {.head = {.magic = NOF_PROGRAM_MAGIC, .nsteps = 3 * ROUNDS}};
+    for (unsigned k = 0; k < 3 * ROUNDS; k++) {
+        p.step[k] =
+            (struct nof_program_step){.opcode = NOF_STEP_FENCE, .after = {NOF_STEP_NONE, NOF_STEP_NONE}};
+        if (k % 3 == 2)
+            continue;
+        p.step[k].opcode = k % 3 == 0 ? NOF_STEP_RECV : NOF_STEP_SEND;
+        p.step[k].peer = (int32_t)((rank + (k % 3 == 0 ? RANKS - 1 : 1)) % RANKS);
+        p.step[k].offset = k * 100;
+        p.step[k].len = 50;
+    }
+    struct nof_desc d = {
+        .opcode = NOF_DESC_SCHED_OPEN, .cookie = 1, .len = sizeof p, .sched = {.name = 1, .generation = 1}};
+    memcpy(world_rank(w, rank)->program_area, &p, sizeof p);
+    world_post(w, rank, &d);
+    world_run(w);
+    assert_int_equal(world_expect(w, rank, NOF_COMP_SCHED_OPEN, 1)->status, NOF_OK);
+}
+
+static void start(struct world *w, unsigned rank)
+{
+    struct nof_desc d = {
+        .opcode = NOF_DESC_SCHED_START,
+        .ctx = CTX,
+        .cookie = 2,
+        .tag = TAG,
+        .sched = {.name = 1, .generation = 1, .base = {(uint64_t)(uintptr_t)world_rank(w, rank)->arena}}};
+    world_post(w, rank, &d);
+}
+
+static struct world *open_world(uint64_t patience_ms)
+{
+    struct world_config cfg = {.nics = 2, .mtu = 1500, .dma_inline = 1, .seed = 1};
+    struct world *w = world_init(&cfg);
+    for (unsigned r = 0; r < RANKS; r++)
+        world_open(w, r % 2, r, RANKS);
+    world_run(w);
+    for (unsigned r = 0; r < RANKS; r++)
+        open_ring(w, r);
+    for (unsigned n = 0; n < 2; n++)
+        assert_int_equal(nof_nic_feature_set(world_nic(w, n), NOF_F_COLL_PATIENCE, patience_ms), NOF_OK);
+    return w;
+}
+
+static const struct nof_comp *next(struct world *w, unsigned rank, int opcode)
+{
+    const struct nof_comp *comp;
+    while ((comp = world_take(w, rank)) != NULL && comp->opcode != opcode)
+        ;
+    return comp;
+}
+
+/* All but rank 3. */
+static void start_most(struct world *w)
+{
+    for (unsigned r = 0; r < 3; r++)
+        start(w, r);
+}
+
+static void without_patience_nobody_gives_up(void **state)
+{
+    struct world *w = open_world(0);
+    (void)state;
+    start_most(w);
+    world_run_for(w, 100000 * MS);
+    for (unsigned r = 0; r < 3; r++)
+        assert_null(next(w, r, NOF_COMP_SCHED));
+    start(w, 3);
+    world_run_for(w, 10 * MS);
+    for (unsigned r = 0; r < RANKS; r++)
+        assert_int_equal(next(w, r, NOF_COMP_SCHED)->status, NOF_OK);
+    world_fini(w);
+}
+
+static void who_waits_too_long_fails_and_tells(void **state)
+{
+    struct world *w = open_world(200);
+    (void)state;
+    start_most(w);
+    world_run_for(w, 190 * MS);
+    for (unsigned r = 0; r < 3; r++)
+        assert_null(next(w, r, NOF_COMP_SCHED));
+    world_run_for(w, 100 * MS);
+    for (unsigned r = 0; r < 3; r++) {
+        const struct nof_comp *comp = next(w, r, NOF_COMP_SCHED);
+        assert_non_null(comp);
+        assert_int_equal(comp->status, NOF_ETIMEDOUT);
+    }
+    start(w, 3); /* it was told */
+    world_run_for(w, 10 * MS);
+    assert_int_equal(next(w, 3, NOF_COMP_SCHED)->status, NOF_ETIMEDOUT);
+    world_fini(w);
+}
+
+static void who_gets_on_may_take_longer(void **state)
+{
+    struct world *w = open_world(0);
+    struct nof_desc d = {.opcode = NOF_DESC_SEND, .ctx = CTX, .cookie = 7, .peer = 0, .tag = TAG, .len = 50};
+    (void)state;
+    d.addr = (uint64_t)(uintptr_t)world_rank(w, 3)->arena;
+    assert_int_equal(nof_nic_feature_set(world_nic(w, 0), NOF_F_COLL_PATIENCE, 200), NOF_OK);
+    start(w, 0);
+    for (unsigned k = 0; k < ROUNDS; k++) {
+        world_run_for(w, 150 * MS);
+        assert_null(next(w, 0, NOF_COMP_SCHED));
+        world_post(w, 3, &d);
+    }
+    world_run_for(w, 10 * MS);
+    assert_int_equal(next(w, 0, NOF_COMP_SCHED)->status, NOF_OK);
+    world_fini(w);
+}
+
+static void those_that_wait_are_told(void **state)
+{
+    struct world *w = open_world(0);
+    struct nof_coll_info info[8];
+    (void)state;
+    start_most(w);
+    world_run_for(w, 500 * MS);
+    uint64_t now_ns = world_now(w);
+    assert_int_equal(nof_nic_colls(world_nic(w, 0), now_ns, 1000 * MS, info, 8), 0);
+    assert_int_equal(nof_nic_colls(world_nic(w, 0), now_ns, 400 * MS, info, 8), 2); /* ranks 0 and 2 */
+    for (unsigned i = 0; i < 2; i++) {
+        bool first = info[i].endpoint == world_rank(w, 0)->endpoint;
+        assert_true(first || info[i].endpoint == world_rank(w, 2)->endpoint);
+        assert_int_equal(info[i].ctx, CTX);
+        assert_int_equal(info[i].tag, TAG);
+        assert_int_equal(info[i].nranks, 1);
+        assert_int_equal(info[i].rank[0], first ? 3 : 1);
+        assert_in_range(info[i].waited_ns, 400 * MS, 500 * MS);
+    }
+    assert_int_equal(nof_nic_colls(world_nic(w, 0), now_ns, 400 * MS, info, 1), 1);
+    start(w, 3);
+    world_run_for(w, 10 * MS);
+    assert_int_equal(nof_nic_colls(world_nic(w, 0), world_now(w), 0, info, 8), 0);
+    world_fini(w);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(without_patience_nobody_gives_up),
+        cmocka_unit_test(who_waits_too_long_fails_and_tells),
+        cmocka_unit_test(who_gets_on_may_take_longer),
+        cmocka_unit_test(those_that_wait_are_told),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -78,12 +78,10 @@ static int check_rooted(const struct nof_sched *s, const struct nof_coll_side *l
 }
 
 /* Of uniform blocks. */
-static bool by_tree(const struct nof_sched *s, const struct rooted *r, int root)
+static uint64_t each(const struct rooted *r, int root)
 {
-    if (r->part.inter)
-        return false;
-    struct nof_data own = r->part.root ? nof_block(&r->blocks, root) : r->leaf;
-    return nof_coll_gather_by_tree(s, nof_data_bytes(&own));
+    struct nof_data own = r->part.root && !r->part.inter ? nof_block(&r->blocks, root) : r->leaf;
+    return r->part.inter ? 0 : nof_data_bytes(&own);
 }
 
 static int gather_as(struct nof_sched *s, const struct nof_coll_args *args, bool uniform)
@@ -95,7 +93,7 @@ static int gather_as(struct nof_sched *s, const struct nof_coll_args *args, bool
     const struct nof_data *send = r.in_place ? NULL : &r.leaf;
     const struct nof_blocks *recv = r.part.root ? &r.blocks : NULL;
     if (uniform)
-        nof_coll_agree(s, NOF_CALL_GATHER, args->root, by_tree(s, &r, args->root));
+        nof_coll_agree(s, NOF_CALL_GATHER, args->root, each(&r, args->root));
     else
         nof_coll_agree(s, NOF_CALL_GATHERV, args->root, 0);
     if (r.part.inter)
@@ -126,7 +124,7 @@ static int scatter_as(struct nof_sched *s, const struct nof_coll_args *args, boo
     const struct nof_data *recv = r.in_place ? NULL : &r.leaf;
     const struct nof_blocks *send = r.part.root ? &r.blocks : NULL;
     if (uniform)
-        nof_coll_agree(s, NOF_CALL_SCATTER, args->root, by_tree(s, &r, args->root));
+        nof_coll_agree(s, NOF_CALL_SCATTER, args->root, each(&r, args->root));
     else
         nof_coll_agree(s, NOF_CALL_SCATTERV, args->root, 0);
     if (r.part.inter)

@@ -35,10 +35,16 @@ void nof_coll_agree_reduction(struct nof_sched *s, enum nof_coll_call call, int 
           8 * r->op->kind + 2 * type + (user && r->op->commutative));
 }
 
-void nof_coll_agree_blocks(struct nof_sched *s, enum nof_coll_call call, const struct nof_blocks *blocks)
+uint64_t nof_coll_agree_each(const struct nof_blocks *blocks)
 {
     bool alike = blocks->counts.kind == NOF_COUNTS_ONE && blocks->types == NULL;
-    agree(s, call, 0, alike ? (uint64_t)blocks->counts.one * blocks->type->size : 0, 0);
+    return alike ? (uint64_t)blocks->counts.one * blocks->type->size : NOF_EACH_OTHER;
+}
+
+void nof_coll_agree_exchange(struct nof_sched *s, enum nof_coll_call call, uint64_t sends, uint64_t receives)
+{
+    bool alike = sends != NOF_EACH_OTHER && receives != NOF_EACH_OTHER;
+    agree(s, call, 0, alike ? sends % HASHES + 3 * (receives % HASHES) : 0, 0);
 }
 
 void nof_coll_agree_ask(struct nof_sched *s)

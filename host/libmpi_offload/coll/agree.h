@@ -7,8 +7,8 @@
  * those whose messages it wants, and again at growing distance; who is asked compares with what it runs, or ran lately. So
  * it also hears of a failure of which the news was lost, because it was one of too many.
  *
- * A different value of one argument gives a different hash unless it is 251 or a multiple apart. Lengths that the messages
- * themselves prove wrong (nof_sched_exact) are no part of it: they have better errors. */
+ * A different value of one argument gives a different hash unless it is 251 or a multiple apart. The length of a broadcast is no
+ * part of it: its messages prove that wrong (nof_sched_exact), and have better errors. */
 #ifndef NOF_MPI_COLL_AGREE_H
 #define NOF_MPI_COLL_AGREE_H
 
@@ -39,8 +39,10 @@ enum nof_coll_call {
 void nof_coll_agree(struct nof_sched *s, enum nof_coll_call call, int root, uint64_t bytes);
 void nof_coll_agree_reduction(struct nof_sched *s, enum nof_coll_call call, int root,
                               const struct nof_reduction *r);
-/* Blocks that are as long at all ranks, or any. */
-void nof_coll_agree_blocks(struct nof_sched *s, enum nof_coll_call call, const struct nof_blocks *blocks);
+/* Of each to each: what this rank sends to everybody and gets from everybody, bytes. */
+#define NOF_EACH_OTHER UINT64_MAX /* blocks may be of different lengths */
+uint64_t nof_coll_agree_each(const struct nof_blocks *blocks);
+void nof_coll_agree_exchange(struct nof_sched *s, enum nof_coll_call call, uint64_t sends, uint64_t receives);
 
 /* Ask the next few ranks that s gets messages from. */
 void nof_coll_agree_ask(struct nof_sched *s);

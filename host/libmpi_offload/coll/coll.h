@@ -75,8 +75,6 @@ void nof_coll_build_gather(struct nof_sched *s, const struct nof_data *send, con
                            int root);
 void nof_coll_build_gatherv(struct nof_sched *s, const struct nof_data *send, const struct nof_blocks *recv,
                             int root);
-/* Of blocks of so many bytes: do they go through a tree? Ranks must agree on that, too. */
-bool nof_coll_gather_by_tree(const struct nof_sched *s, size_t each);
 void nof_coll_build_scatter(struct nof_sched *s, const struct nof_blocks *send, const struct nof_data *recv,
                             int root);
 void nof_coll_build_scatterv(struct nof_sched *s, const struct nof_blocks *send, const struct nof_data *recv,

@@ -12,7 +12,7 @@ static int from_root(const struct nof_sched *s, int relative, int root)
     return (relative + root) % s->size;
 }
 
-bool nof_coll_gather_by_tree(const struct nof_sched *s, size_t each)
+static bool use_tree(const struct nof_sched *s, size_t each)
 {
     return s->size >= TREE_MIN_RANKS && each <= TREE_MAX_BYTES && each > 0;
 }
@@ -64,7 +64,7 @@ void nof_coll_build_gather(struct nof_sched *s, const struct nof_data *send, con
                            int root)
 {
     size_t each = each_bytes(s, send, recv, root);
-    if (nof_coll_gather_by_tree(s, each))
+    if (use_tree(s, each))
         build_gather_tree(s, send, recv, root, each);
     else
         nof_coll_build_gatherv(s, send, recv, root);
@@ -119,7 +119,7 @@ void nof_coll_build_scatter(struct nof_sched *s, const struct nof_blocks *send, 
                             int root)
 {
     size_t each = each_bytes(s, recv, send, root);
-    if (nof_coll_gather_by_tree(s, each))
+    if (use_tree(s, each))
         build_scatter_tree(s, send, recv, root, each);
     else
         nof_coll_build_scatterv(s, send, recv, root);

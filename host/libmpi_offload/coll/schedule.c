@@ -28,7 +28,7 @@ struct nof_sched *nof_sched_new(struct nof_comm *comm)
     struct nof_sched *s = malloc(sizeof(*s));
     if (s == NULL)
         return NULL;
-    *s = (struct nof_sched){.comm = comm, .rank = comm->rank, .size = nof_comm_peers(comm)->size, .tag = -1};
+    *s = (struct nof_sched){.comm = comm, .rank = comm->rank, .size = nof_comm_peers(comm)->size};
     nof_comm_hold(comm);
     return s;
 }
@@ -44,9 +44,14 @@ void nof_sched_keep(struct nof_sched *s)
 {
     struct nof_comm *local = s->comm->local;
     s->kept = true;
-    s->tag = (int)(NOF_COMM_COLL_TAGS + s->comm->coll_kept++ % NOF_COMM_COLL_TAGS);
+    s->kept_at = s->comm->coll_kept++ % NOF_COMM_KEPT_MAX;
     if (local != NULL)
-        s->local_tag = (int)(NOF_COMM_COLL_TAGS + local->coll_kept++ % NOF_COMM_COLL_TAGS);
+        s->local_kept_at = local->coll_kept++ % NOF_COMM_KEPT_MAX;
+}
+
+static int kept_tag(uint32_t kept_at, uint32_t number)
+{
+    return (int)(NOF_COMM_KEPT_TAG + kept_at * NOF_COMM_KEPT_STARTS + number % NOF_COMM_KEPT_STARTS);
 }
 
 static int next_tag(struct nof_comm *comm, bool blocking)
@@ -58,6 +63,12 @@ static int next_tag(struct nof_comm *comm, bool blocking)
 
 static void take_tag(struct nof_sched *s)
 {
+    if (s->kept) {
+        s->number++;
+        s->tag = kept_tag(s->kept_at, s->number);
+        s->local_tag = kept_tag(s->local_kept_at, s->number);
+        return;
+    }
     s->number = (s->request == NULL ? s->comm->coll_seq : s->comm->coll_started) / NOF_COMM_COLL_TAGS;
     s->tag = next_tag(s->comm, s->request == NULL);
     if (s->comm->local != NULL)
@@ -531,10 +542,7 @@ static bool give_to_nic(struct nof_sched *s)
 
 int nof_sched_start(struct nof_sched *s)
 {
-    if (s->tag < 0)
-        take_tag(s);
-    else
-        s->number++;
+    take_tag(s);
     s->blame = (struct nof_coll_blame){0};
     s->told = false;
     s->ask_ns = 0;

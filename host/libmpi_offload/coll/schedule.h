@@ -18,7 +18,7 @@
  * the collective, which all ranks count alike because they call collectives in one order. It is taken
  * when the schedule is first started, after the arguments were found good. Those with a request have numbers of their
  * own: they match no blocking ones (MPI 4.1, 6.12), and a program that gets the order of the two wrong between ranks
- * works, as with other libraries. A persistent one takes its tag when it is made, from a third kind, and keeps it.
+ * works, as with other libraries. A persistent one has its place in a third kind since it is made, and a tag there for each start.
  *
  * Errors: builders remember the first one; a run of such a schedule ends with it at once, and all ranks are told. A step that fails ends the
  * schedule: its receives are cancelled (a program, as a whole), its sends are left to themselves, and all that it has
@@ -58,9 +58,10 @@ struct nof_sched {
     bool local; /* steps that are added go to comm->local */
     bool exact;
     uint8_t agreed; /* coll/agree.h */
-    int tag; /* -1: not taken yet */
+    int tag; /* of the run */
     int local_tag;
-    uint32_t number; /* of the run, among those with this tag */
+    uint32_t kept_at, local_kept_at; /* persistent: which tags are its own */
+    uint32_t number; /* of the run, among those with this tag; persistent: of the start */
     struct nof_coll_blame blame;
     bool told; /* the others, of the blame */
     bool moved; /* since moved_ns, when somebody looked; steps of the host alone */

@@ -60,9 +60,13 @@ struct nof_comm {
     char name[MPI_MAX_OBJECT_NAME];
 };
 
-/* Tags of collectives; every collective of a communicator takes the next one. As many follow for the
- * persistent ones, which keep theirs. */
+/* Tags of collectives; every collective of a communicator takes the next one: blocking ones, then as many that are left to
+ * the others. Of the persistent ones each has some of its own, behind NOF_COMM_KEPT_TAG, one for each start in turn: what a
+ * start that failed has left unreceived is not taken for that of the next. */
 #define NOF_COMM_COLL_TAGS (1u << 24)
+#define NOF_COMM_KEPT_TAG (1u << 30)
+#define NOF_COMM_KEPT_MAX (1u << 20)
+#define NOF_COMM_KEPT_STARTS (1u << 10)
 
 static inline uint32_t nof_comm_coll_ctx(const struct nof_comm *comm)
 {

@@ -10,14 +10,21 @@
 #include "child.h"
 
 #define OUTPUT_BYTES 65536
+#define FAREWELL_MS 1000
+
+static void each_line(char *text, void (*line)(void *ctx, const char *text), void *ctx)
+{
+    char *each;
+
+    while ((each = strsep(&text, "\n")) != NULL)
+        line(ctx, each);
+}
 
 int nof_bench_spawn(const char *const *argv, const char *log_path, unsigned timeout_s,
                     void (*line)(void *ctx, const char *text), void *ctx)
 {
     char *text = malloc(OUTPUT_BYTES);
     struct nof_child child;
-    char *rest = text;
-    char *each;
     int code;
 
     if (text == NULL || nof_child_start(&child, NULL, argv, NOF_CHILD_STDOUT, log_path) != 0) {
@@ -26,10 +33,29 @@ int nof_bench_spawn(const char *const *argv, const char *log_path, unsigned time
     }
     nof_child_read_all(&child, text, OUTPUT_BYTES, (int)timeout_s * 1000);
     code = nof_child_wait(&child, 1000);
-    while ((each = strsep(&rest, "\n")) != NULL)
-        line(ctx, each);
+    each_line(text, line, ctx);
     free(text);
     return code;
+}
+
+int nof_bench_spawn_peer(const char *const *argv, unsigned timeout_s,
+                         void (*line)(void *ctx, const char *text), void *ctx)
+{
+    char *text = malloc(OUTPUT_BYTES), rest[256];
+    struct nof_child child;
+    int rc;
+
+    if (text == NULL || nof_child_start(&child, NULL, argv, NOF_CHILD_STDOUT, NULL) != 0) {
+        free(text);
+        return -1;
+    }
+    rc = nof_child_read_until(&child, text, OUTPUT_BYTES, "\n" NOF_BENCH_END "\n", (int)timeout_s * 1000);
+    if (rc == 0)
+        nof_child_read_all(&child, rest, sizeof(rest), FAREWELL_MS);
+    nof_child_end(&child, 1000);
+    each_line(text, line, ctx);
+    free(text);
+    return rc == 0 ? 0 : -1;
 }
 
 void nof_bench_beside(const char *name, char path[NOF_BENCH_PATH_BYTES])

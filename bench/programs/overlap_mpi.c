@@ -7,7 +7,7 @@
  *
  * pure: the collective and its wait; with: the same around a computation of that length. The computation sleeps, so that
  * ranks that share CPUs do not measure the scheduler. usage: overlap_mpi BYTES ROUNDS; rank 0 prints, for each collective,
- * "row NAME OVERLAP PURE_US", medians of the slowest rank. */
+ * "row NAME OVERLAP PURE_US", medians of the slowest rank, then "end". */
 #include <math.h>
 #include <mpi.h>
 #include <stdbool.h>
@@ -148,6 +148,9 @@ int main(int argc, char **argv)
         measure(&j, collectives[i].name, collectives[i].begin, rounds);
     free(j.in);
     free(j.out);
+    if (j.rank == 0)
+        printf("end\n");
+    fflush(stdout);
     MPI_Finalize();
     return 0;
 }

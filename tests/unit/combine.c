@@ -122,45 +122,64 @@ static struct world *open_world(const struct world_config *cfg, unsigned ranks)
     return w;
 }
 
+static bool all_are(uint8_t value, const uint8_t *at, size_t bytes)
+{
+    return at[0] == value && memcmp(at, at + 1, bytes - 1) == 0;
+}
+
 static uint64_t counted(struct world *w, unsigned rank, enum nof_counter counter)
 {
     return world_rank(w, rank)->counters[counter];
 }
 
+/* Numbers of a type, for all operations on it: to draw them takes longer than the rest. */
+static uint8_t drawn[4][40000];
+
+static void draw_operands(unsigned type, uint64_t *seed)
+{
+    const uint32_t bytes = nof_reduce_bytes(type);
+    for (unsigned i = 0; i < 4 && bytes > 0; i++)
+        operands_fill(type, drawn[i], (uint32_t)sizeof drawn[i] / bytes, seed);
+}
+
+static void reduced_once(struct world *w, unsigned op, unsigned type, uint32_t count)
+{
+    static uint8_t want[3 * NOF_REDUCE_PIECE_BYTES];
+    const size_t len = (size_t)count * nof_reduce_bytes(type);
+    uint8_t *to = arena_of(w, 0) + 1, *from = arena_of(w, 0) + QUARTER + 3;
+    struct program p = made();
+    add_work(&p, op, type, QUARTER + 3, 1, len);
+    open_program(w, 0, 1, &p);
+    memcpy(want, drawn[0], len);
+    memcpy(to, want, len);
+    memcpy(from, drawn[1], len);
+    to[len] = 77;
+    nof_reduce_kernel_of(op, type)(drawn[1], want, count);
+    start(w, 0, 1, 5);
+    world_run(w);
+    expect_end(w, 0, 5, NOF_OK);
+    assert_memory_equal(to, want, len);
+    assert_memory_equal(from, drawn[1], len);
+    assert_int_equal(to[len], 77);
+    command(w, 0, NOF_DESC_SCHED_FREE, 1, 0);
+    world_run(w);
+}
+
 /* At the border of a piece, and around it; neither operand aligned. */
 static void results_are_those_of_the_host(void **state)
 {
-    static uint8_t want[3 * NOF_REDUCE_PIECE_BYTES], in[sizeof want];
     uint64_t seed = 1;
     (void)state;
     for (unsigned c = 0; c < NWORLDS; c++) {
         struct world *w = open_world(&worlds[c], 1);
-        uint8_t *to = arena_of(w, 0) + 1, *from = arena_of(w, 0) + QUARTER + 3;
-        for (unsigned op = 0; op < NOF_REDUCE_OPS; op++)
-            for (unsigned type = 0; type < NOF_REDUCE_TYPES; type++) {
-                uint32_t bytes = nof_reduce_bytes(type), most = nof_reduce_most(type);
-                if (!nof_reduce_defined(op, type))
-                    continue;
-                for (uint32_t count = 2 * most - 1; count <= 2 * most + 1; count++) {
-                    struct program p = made();
-                    add_work(&p, op, type, QUARTER + 3, 1, (uint64_t)count * bytes);
-                    open_program(w, 0, 1, &p);
-                    operands_fill(type, want, count, &seed);
-                    operands_fill(type, in, count, &seed);
-                    memcpy(to, want, (size_t)count * bytes);
-                    memcpy(from, in, (size_t)count * bytes);
-                    to[(size_t)count * bytes] = 77;
-                    nof_reduce_kernel_of(op, type)(in, want, count);
-                    start(w, 0, 1, 5);
-                    world_run(w);
-                    expect_end(w, 0, 5, NOF_OK);
-                    assert_memory_equal(to, want, (size_t)count * bytes);
-                    assert_memory_equal(from, in, (size_t)count * bytes);
-                    assert_int_equal(to[(size_t)count * bytes], 77);
-                    command(w, 0, NOF_DESC_SCHED_FREE, 1, 0);
-                    world_run(w);
-                }
-            }
+        for (unsigned type = 0; type < NOF_REDUCE_TYPES; type++) {
+            const uint32_t most = nof_reduce_most(type);
+            draw_operands(type, &seed);
+            for (unsigned op = 0; op < NOF_REDUCE_OPS; op++)
+                for (uint32_t count = 2 * most - 1; nof_reduce_defined(op, type) && count <= 2 * most + 1;
+                     count++)
+                    reduced_once(w, op, type, count);
+        }
         assert_int_equal(counted(w, 0, NOF_C_COLL_HOST_STEPS), 0);
         world_fini(w);
     }
@@ -220,16 +239,16 @@ static struct program doubling(unsigned rank, unsigned op, unsigned type, uint64
     return p;
 }
 
-static void allreduce_once(struct world *w, unsigned op, unsigned type, uint32_t count, uint64_t *seed)
+static void allreduce_once(struct world *w, unsigned op, unsigned type, uint32_t count)
 {
-    static uint8_t operand[4][40000];
+    static uint8_t operand[4][sizeof drawn[0]];
     uint64_t len = (uint64_t)count * nof_reduce_bytes(type);
     assert_true(len <= sizeof operand[0]);
     for (unsigned r = 0; r < 4; r++) {
         struct program p = doubling(r, op, type, len);
         open_program(w, r, 1, &p);
-        operands_fill(type, operand[r], count, seed);
-        memcpy(arena_of(w, r), operand[r], (size_t)len);
+        memcpy(operand[r], drawn[r], (size_t)len);
+        memcpy(arena_of(w, r), drawn[r], (size_t)len);
         start(w, r, 1, 70 + r);
     }
     world_run(w);
@@ -251,12 +270,14 @@ static void allreduce_gives_the_host_s_bits(void **state)
     for (unsigned c = 0; c < NWORLDS; c++) {
         struct world *w = open_world(&worlds[c], 4);
         uint64_t seed = 7 + c;
-        for (unsigned op = 0; op < NOF_REDUCE_OPS; op++)
-            for (unsigned type = 0; type < NOF_REDUCE_TYPES; type++)
+        for (unsigned type = 0; type < NOF_REDUCE_TYPES; type++) {
+            draw_operands(type, &seed);
+            for (unsigned op = 0; op < NOF_REDUCE_OPS; op++)
                 if (nof_reduce_defined(op, type)) {
-                    allreduce_once(w, op, type, 100, &seed);
-                    allreduce_once(w, op, type, 40000 / nof_reduce_bytes(type), &seed);
+                    allreduce_once(w, op, type, 100);
+                    allreduce_once(w, op, type, (uint32_t)(sizeof drawn[0] / nof_reduce_bytes(type)));
                 }
+        }
         for (unsigned r = 0; r < 4; r++)
             assert_int_equal(counted(w, r, NOF_C_COLL_HOST_STEPS), 0);
         world_fini(w);
@@ -457,8 +478,8 @@ static void cancelled_at_any_time(void **state)
         start(w, 0, 1, 5);
         world_run(w);
         expect_end(w, 0, 5, NOF_OK);
-        for (unsigned i = 0; i < 200000; i++)
-            assert_true(arena_of(w, 0)[QUARTER + i] == 6 && arena_of(w, 0)[3 * QUARTER + i] == 3);
+        assert_true(all_are(6, arena_of(w, 0) + QUARTER, 200000));
+        assert_true(all_are(3, arena_of(w, 0) + 3 * QUARTER, 200000));
         watched = NULL;
         world_fini(w);
     }
@@ -531,7 +552,8 @@ static void requests_that_fail(void **state)
                 add_work(&p, NOF_REDUCE_SUM, NOF_REDUCE_U8, 0, QUARTER, 50000);
                 add_work(&p, 0, NOF_REDUCE_NONE, 0, 2 * QUARTER, 50000);
                 open_program(w, 0, 1, &p);
-                memset(arena_of(w, 0), 3, WORLD_ARENA);
+                memset(arena_of(w, 0), 3, 50000);
+                memset(arena_of(w, 0) + QUARTER, 3, 50000);
                 world_fault(w, &(struct world_fault){.ops = 1u << WORLD_READ | 1u << WORLD_WRITE,
                                                      .at = at,
                                                      .count = 2,
@@ -540,8 +562,7 @@ static void requests_that_fail(void **state)
                 world_run(w);
                 bool breaks = hows[h] != WORLD_BUSY && at <= 16; /* 4 pieces each, read and written */
                 expect_end(w, 0, 5, breaks ? NOF_EFAULT : NOF_OK);
-                for (unsigned i = 0; !breaks && i < 50000; i++)
-                    assert_true(arena_of(w, 0)[QUARTER + i] == 6);
+                assert_true(breaks || all_are(6, arena_of(w, 0) + QUARTER, 50000));
                 world_fault(w, &(struct world_fault){0});
                 start(w, 0, 1, 6);
                 world_run(w);

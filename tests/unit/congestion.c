@@ -9,6 +9,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -259,6 +260,8 @@ static const struct toy_config gigabit = {.nodes = 2,
                                           .mtu_bytes = 1500,
                                           .buffer_bytes = 65536};
 
+static uint64_t seeds = 3; /* or as the command line says */
+
 struct outcome {
     double share; /* payload by what the link could carry */
     double jain;
@@ -330,7 +333,7 @@ static void incast_shares_the_link_fairly(void **state)
     struct toy_config cfg = gigabit;
 
     (void)state;
-    for (uint64_t seed = 1; seed <= 3; seed++) {
+    for (uint64_t seed = 1; seed <= seeds; seed++) {
         struct outcome o;
 
         cfg.seed = seed;
@@ -373,8 +376,10 @@ static void an_endless_buffer_does_not_fill(void **state)
     toy_close(net);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
+    if (argc > 1)
+        seeds = strtoul(argv[1], NULL, 10);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_window_grows_below_its_target_and_shrinks_above),
         cmocka_unit_test(a_round_shrinks_by_the_excess_and_by_half_at_most),

@@ -13,7 +13,7 @@
 
 #include "world.h"
 
-#define MESSAGES 3000
+static unsigned messages = 3000; /* or as the command line says */
 
 /* What the library's matcher keeps of a spilled message. */
 struct spilled {
@@ -189,7 +189,7 @@ static void leave_spill_mode(struct library *lib)
 
 static void send_all(struct library *lib, const uint8_t *out, int flags)
 {
-    for (unsigned i = 0; i < MESSAGES; i++) {
+    for (unsigned i = 0; i < messages; i++) {
         struct nof_desc d = {.opcode = NOF_DESC_SEND,
                              .flags = (uint8_t)flags,
                              .ctx = 1,
@@ -226,13 +226,13 @@ static void flood(uint64_t len, int dma_inline, uint32_t envelopes, int flags, s
     struct library lib = {.w = w,
                           .rank = 1,
                           .len = len,
-                          .list = calloc(MESSAGES + 1, sizeof(struct spilled)),
-                          .order = calloc(MESSAGES + 1, 1)};
+                          .list = calloc(messages + 1, sizeof(struct spilled)),
+                          .order = calloc(messages + 1, 1)};
     uint8_t *out = world_rank(w, 0)->arena;
-    for (unsigned i = 0; i < 64 * MESSAGES + 70000; i++)
+    for (unsigned i = 0; i < 64 * messages + 70000; i++)
         out[i] = (uint8_t)(i / 64);
     send_all(&lib, out, flags);
-    uint8_t *last = out + 64 * MESSAGES + 80000;
+    uint8_t *last = out + (size_t)64 * messages + 80000;
     *last = 0xee;
     world_send(w, 0, 1, 2, last, 1, 5);
     for (unsigned i = 0; i < 500; i++) {
@@ -244,7 +244,7 @@ static void flood(uint64_t len, int dma_inline, uint32_t envelopes, int flags, s
     }
     receive(&lib, 2);
     assert_int_equal(lib.order[0], len > 0 ? 0xee : lib.order[0]);
-    for (unsigned i = 0; i < MESSAGES; i++) {
+    for (unsigned i = 0; i < messages; i++) {
         count_sender(&lib);
         receive(&lib, i % 2 ? 1 : -1);
         count_sender(&lib);
@@ -256,13 +256,13 @@ static void flood(uint64_t len, int dma_inline, uint32_t envelopes, int flags, s
         world_run_for(w, 1000000);
         count_sender(&lib);
     }
-    assert_int_equal(lib.sends, MESSAGES + 1);
+    assert_int_equal(lib.sends, messages + 1);
     leave_spill_mode(&lib);
     world_run_for(w, 10000000);
     assert_int_equal(nof_nic_counters(world_nic(w, 1))[NOF_C_NETMEM_BYTES], 0);
     assert_true(nof_nic_quiet(world_nic(w, 0)));
     assert_true(nof_nic_quiet(world_nic(w, 1)));
-    assert_true(lib.spills > MESSAGES / 2);
+    assert_true(lib.spills > messages / 2);
     free(lib.list);
     free(lib.order);
     world_fini(w);
@@ -305,8 +305,10 @@ static void rendezvous_is_parked(void **state)
     flood(40000, 0, 64, 0, 0);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
+    if (argc > 1)
+        messages = (unsigned)atoi(argv[1]);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(small_messages_spill_inline),
         cmocka_unit_test(medium_messages_spill_staged),

@@ -3,7 +3,6 @@
  * What one rank does must not keep the core from the others: steps of the longest call into the core, under each
  * attack that makes a loop of it long. A step is a basic block of the core: this program has a core of its own, compiled
  * so that every block calls __sanitizer_cov_trace_pc(). No clock is looked at; the same run gives the same number. */
-#include <malloc.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -642,7 +641,6 @@ static void plain_traffic(void **state)
 
 int main(void)
 {
-    mallopt(M_PERTURB, 0); /* meson has free memory filled: 256 MiB for each of these NICs */
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(plain_traffic),
         cmocka_unit_test(layouts_of_small_pieces),

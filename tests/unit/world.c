@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "base/crc32c.h"
 #include "transport/wire.h"
+#include "world_memory.h"
 #include "world_state.h"
 
 #include <assert.h>
@@ -303,7 +304,7 @@ struct world *world_init(const struct world_config *cfg)
             c.predictor_log2 = 8;
         size_t bytes = nof_nic_mem_size(&c);
         assert(bytes > 0);
-        w->mem[i] = aligned_alloc(64, (bytes + 63) / 64 * 64);
+        w->mem[i] = world_memory_take(bytes, 0);
         w->mem_bytes[i] = bytes;
         memset(w->mem[i], 0xa5, bytes < (1u << 16) ? bytes : 1u << 16);
         w->port[i] = (struct port){.w = w, .nic = i};
@@ -333,7 +334,7 @@ void world_fini(struct world *w)
 {
     for (unsigned i = 0; i < w->cfg.nics; i++) {
         nof_nic_fini(w->nic[i]);
-        free(w->mem[i]);
+        world_memory_give(w->mem[i], w->mem_bytes[i]);
     }
     if (w->frames != 0) {
         fprintf(stderr, "%ld frames were never freed\n", w->frames);
@@ -345,7 +346,7 @@ void world_fini(struct world *w)
         world_free_saved(w);
     for (unsigned i = 0; i < WORLD_RANKS; i++) {
         struct world_rank *r = &w->rank[i];
-        free(r->arena);
+        world_memory_give(r->arena, w->cfg.arena_bytes);
         free(r->staging);
         free(r->bounce);
         free(r->program_area);
@@ -379,7 +380,7 @@ int world_try_open(struct world *w, unsigned nic, unsigned rank, unsigned job_ra
         staging = 0;
     size_t area = w->cfg.area_bytes;
     if (r->arena == NULL) {
-        r->arena = calloc(1, w->cfg.arena_bytes);
+        r->arena = world_memory_take(w->cfg.arena_bytes, 1);
         r->staging = calloc(1, staging + 1);
         r->bounce = calloc(1, area);
         r->program_area = calloc(1, area);

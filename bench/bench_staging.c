@@ -2,7 +2,8 @@
  *
  * `nof bench staging`: time inside MPI_Recv of messages that came before their receive, under each prediction
  * and with MPIX_Recv_staged, beside none: plain, and compressed with early messages decoded on arrival or at
- * their match. One program on the embedded default (staging_mpi.c), all settings in turn, the best of each. */
+ * their match. One program on the embedded default (staging_mpi.c), all settings in turn, the best of each; a star marks those
+ * whose runs are far apart. */
 #include "../tools/nof/commands.h"
 #include "lib/child.h"
 #include "lib/option.h"
@@ -145,16 +146,26 @@ static double least(const double *us, size_t n)
     return best;
 }
 
-static json_t *rows(const struct bench *b)
+static void name_of(char name[48], const char *pattern, size_t setting)
+{
+    snprintf(name, 48, "%s.%s", pattern, settings[setting].key);
+}
+
+static json_t *rows(const struct bench *b, struct nof_bench_report *report)
 {
     json_t *list = json_array();
 
     for (size_t k = 0; k < b->figures; k++) {
         json_t *row = json_pack("{s:s}", "pattern", b->figure[k].pattern);
 
-        for (size_t i = 0; i < SETTINGS; i++)
-            json_object_set_new(row, settings[i].key,
-                                json_real(least(b->figure[k].us[i], b->figure[k].n[i])));
+        for (size_t i = 0; i < SETTINGS; i++) {
+            const struct figure *f = &b->figure[k];
+            char name[48];
+
+            json_object_set_new(row, settings[i].key, json_real(least(f->us[i], f->n[i])));
+            name_of(name, f->pattern, i);
+            nof_bench_compared(report, name, f->us[i], f->n[i], NAN);
+        }
         json_array_append_new(list, row);
     }
     return list;
@@ -196,15 +207,17 @@ static void print_table(const struct nof_bench_report *report, const json_t *res
 
     printf("%-22s", "us per receive, of");
     json_array_foreach(json_object_get(result, "rows"), i, row)
-        printf(" %7s", json_string_value(json_object_get(row, "pattern")));
+        printf(" %8s", json_string_value(json_object_get(row, "pattern")));
     putchar('\n');
     for (size_t k = 0; k < SETTINGS; k++) {
         printf("%-22.*s", (int)strlen(settings[k].key) - 3, settings[k].key); /* without _us */
         json_array_foreach(json_object_get(result, "rows"), i, row)
         {
             double us = nof_bench_real(row, settings[k].key);
+            char name[48];
 
-            printf(" %7s", nof_bench_cell(report, NULL, us, decimals(us)).text);
+            name_of(name, json_string_value(json_object_get(row, "pattern")), k);
+            printf(" %8s", nof_bench_cell(report, name, us, decimals(us)).text);
         }
         putchar('\n');
     }
@@ -275,7 +288,8 @@ int nof_bench_staging(int argc, char **argv)
     snprintf(b->stats, sizeof(b->stats), "%s/stats.json", dir);
     nof_bench_begin(&report, argv[0], b->json);
     if (measure(b)) {
-        json_t *result = json_pack("{s:i, s:o, s:o}", "runs", b->runs, "rows", rows(b), "nics", counters(b));
+        json_t *result =
+            json_pack("{s:i, s:o, s:o}", "runs", b->runs, "rows", rows(b, &report), "nics", counters(b));
 
         if (!b->json)
             print_table(&report, result);

@@ -9,9 +9,6 @@
 #include "scratch.h"
 
 #define COMPILE_S 60
-#define TEXT_BYTES 4096u
-#define LINGER_MS 2000
-#define END_MS 3000
 #define LIST_BYTES (NOF_LAB_HOSTS_MAX * 16u)
 
 static const struct {
@@ -105,27 +102,6 @@ static unsigned launcher_words(const struct nof_peer *peer, const char *list, co
     return sizeof(openmpi) / sizeof(openmpi[0]);
 }
 
-static bool run_until_done(const char *const *words, unsigned timeout_s,
-                           void (*line)(void *ctx, const char *text), void *ctx)
-{
-    char text[TEXT_BYTES], *rest = text, *each;
-    struct nof_child child;
-    bool done;
-
-    if (nof_child_start(&child, NULL, words, NOF_CHILD_STDOUT, NULL) != 0)
-        return false;
-    done = nof_child_read_until(&child, text, sizeof(text), "done\n", (int)timeout_s * 1000) == 0;
-    if (done) {
-        char none[TEXT_BYTES];
-
-        (void)nof_child_read_all(&child, none, sizeof(none), LINGER_MS);
-    }
-    nof_child_end(&child, END_MS);
-    while (done && (each = strsep(&rest, "\n")) != NULL)
-        line(ctx, each);
-    return done;
-}
-
 bool nof_peer_run(const struct nof_peer *peer, const struct nof_testbed *bed, const char *const *arguments,
                   unsigned timeout_s, void (*line)(void *ctx, const char *text), void *ctx)
 {
@@ -142,5 +118,5 @@ bool nof_peer_run(const struct nof_peer *peer, const struct nof_testbed *bed, co
     while (*arguments != NULL && n < NOF_CHILD_ARGS_MAX - 1)
         words[n++] = *arguments++;
     words[n] = NULL;
-    return run_until_done(words, timeout_s, line, ctx);
+    return nof_bench_spawn_peer(words, timeout_s, line, ctx) == 0;
 }

@@ -19,8 +19,7 @@ struct nof_peer {
 /* source: below NOF_BENCH_SOURCE_DIR. NULL, or a sentence why it cannot be compared with. */
 const char *nof_peer_compile(struct nof_peer *peer, enum nof_peer_mpi mpi, const struct nof_testbed *bed,
                              const char *source);
-/* arguments: without the program, which ends its figures with a line "done": it is then given two seconds for its MPI_Finalize,
- * in which MPICH over UCX stands still every other time. `line` as in nof_bench_spawn(). False: it was not done in time. */
+/* arguments: without the program. As nof_bench_spawn_peer(); false: it was not done in time. */
 bool nof_peer_run(const struct nof_peer *peer, const struct nof_testbed *bed, const char *const *arguments,
                   unsigned timeout_s, void (*line)(void *ctx, const char *text), void *ctx);
 

@@ -11,6 +11,7 @@
 
 #define OUTPUT_BYTES 65536
 #define FAREWELL_MS 1000
+#define END_MS 3000
 
 static void each_line(char *text, void (*line)(void *ctx, const char *text), void *ctx)
 {
@@ -49,11 +50,12 @@ int nof_bench_spawn_peer(const char *const *argv, unsigned timeout_s,
         free(text);
         return -1;
     }
-    rc = nof_child_read_until(&child, text, OUTPUT_BYTES, "\n" NOF_BENCH_END "\n", (int)timeout_s * 1000);
+    rc = nof_child_read_until(&child, text, OUTPUT_BYTES, "\n" NOF_BENCH_DONE "\n", (int)timeout_s * 1000);
     if (rc == 0)
         nof_child_read_all(&child, rest, sizeof(rest), FAREWELL_MS);
-    nof_child_end(&child, 1000);
-    each_line(text, line, ctx);
+    nof_child_end(&child, END_MS);
+    if (rc == 0)
+        each_line(text, line, ctx);
     free(text);
     return rc == 0 ? 0 : -1;
 }

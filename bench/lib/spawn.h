@@ -8,16 +8,16 @@
 #include <sys/types.h>
 
 #define NOF_BENCH_PATH_BYTES 1024
-#define NOF_BENCH_END "end" /* the last line of a program that has told all its figures */
+#define NOF_BENCH_DONE "done" /* the last line of a program that has told all its figures */
 
 /* Runs it to its end (argv[0] is searched on PATH; no shell) and calls `line` for each line it printed, without
  * newline. log_path as nof_child_start(). Returns its exit code, 128 + N for signal N, -1 if it cannot be started;
  * after timeout_s it is killed. */
 int nof_bench_spawn(const char *const *argv, const char *log_path, unsigned timeout_s,
                     void (*line)(void *ctx, const char *text), void *ctx);
-/* The same for ranks of MPICH that print the line NOF_BENCH_END before MPI_Finalize, where MPICH 4.0 over UCX may wait
- * for ever for a rank that has already gone further: who is not gone a second after that line is ended. Returns 0, or -1
- * if it did not come in time. */
+/* The same for ranks of another MPI, which print the line NOF_BENCH_DONE before MPI_Finalize: in there MPICH 4.0 over UCX
+ * may wait for ever for a rank that has gone further, and who has not gone a second later is ended. Returns 0, or -1 without
+ * any line if they were not done in time. */
 int nof_bench_spawn_peer(const char *const *argv, unsigned timeout_s,
                          void (*line)(void *ctx, const char *text), void *ctx);
 

@@ -7,7 +7,7 @@
  *
  * pure: the collective and its wait; with: the same around a computation of that length. The computation sleeps, so that
  * ranks that share CPUs do not measure the scheduler. usage: overlap_mpi BYTES ROUNDS; rank 0 prints, for each collective,
- * "row NAME OVERLAP PURE_US", medians of the slowest rank, then "end". */
+ * "row NAME OVERLAP PURE_US", medians of the slowest rank, then "done". */
 #include <math.h>
 #include <mpi.h>
 #include <stdbool.h>
@@ -149,7 +149,7 @@ int main(int argc, char **argv)
     free(j.in);
     free(j.out);
     if (j.rank == 0)
-        printf("end\n");
+        printf("done\n");
     fflush(stdout);
     MPI_Finalize();
     return 0;

@@ -5,7 +5,7 @@
  *
  *   row BYTES LATENCY_US MBIT_PER_S
  *   cpu BYTES MESSAGES RANK0_USER_US RANK0_SYS_US RANK1_USER_US RANK1_SYS_US    (of the bandwidth part)
- *   end
+ *   done
  *
  *   pt2pt_mpi [MS_PER_MEASUREMENT [BYTES...]] */
 #include <mpi.h>
@@ -156,7 +156,7 @@ int main(int argc, char **argv)
     for (int k = 0; k < WINDOW_MAX; k++)
         free(buffer[k]);
     if (rank == 0)
-        printf("end\n");
+        printf("done\n");
     fflush(stdout);
     MPI_Finalize();
     return 0;

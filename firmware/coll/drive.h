@@ -9,8 +9,9 @@
  *                                 -> COMP_SCHED -> IDLE, or TOLD while sends of it are under way -> IDLE
  *
  * A start is declined (NOF_EAGAIN), before anything has happened, while the endpoint spills, while it still runs, or when
- * there is no room, beside what every endpoint can count on, for the most messages of one of its rounds. That room is its own until it ends, so no step waits for
- * an object that another rank holds: what a host could have under way at once, its schedule can.
+ * there is no room, beside what every endpoint can count on, for the most messages of one of its rounds. That room is its
+ * own until it ends, so no step waits for an object that another rank holds: what a host could have under way at once, its
+ * schedule can.
  *
  * REDUCE and COPY steps need no object: they go through the NIC in pieces (combine.h), of which every endpoint has some of
  * its own. Those of a program begin in the order in which they could, and programs of an endpoint take turns.

@@ -122,8 +122,8 @@ static inline void nof_recv_unpost(struct nof_nic *nic, struct nof_recv *r)
     nof_recv_unposted(nic, r);
 }
 
-/* What becomes of r, one state each. A FLUSH, which waits for the sends that came before it; a SCHED_START, until all its steps are done; a CANCEL, which looks for the
- * receive that it means; a SEND_CANCEL, which asks the receiver. */
+/* What becomes of r, one state each. A FLUSH, which waits for the sends that came before it; a SCHED_START, until all its
+ * steps are done; a CANCEL, which looks for the receive that it means; a SEND_CANCEL, which asks the receiver. */
 static inline void nof_recv_flush(struct nof_recv *r, uint64_t sends)
 {
     r->state = NOF_RECV_FLUSH;

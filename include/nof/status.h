@@ -37,7 +37,7 @@ enum nof_status {
 /* X(CODE, "a short English text") */
 #define NOF_STATUS_TEXTS(X) \
     X(OK, "success") \
-    X(EAGAIN, "a queue or pool is full for now") \
+    X(EAGAIN, "a queue or pool is full; try again") \
     X(ENOMATCH, "nothing in the NIC matches") \
     X(ETRUNC, "the message is longer than the receive buffer") \
     X(ECANCELED, "cancelled by request") \

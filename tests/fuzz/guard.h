@@ -80,7 +80,7 @@ struct guard_rank {
     int used;
     int job;
     int honest; /* its endpoint must not fail, and its receives get what they want */
-    int blind; /* takes no completions for now */
+    int blind; /* its host takes no completions */
     struct {
         uint32_t offset, len;
     } held[GUARD_HELD];

@@ -1,16 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A rank is killed in the middle of a collective in which every survivor still needs something. Survivors compute: they
- * call nothing of MPI, one after the other longer, the farthest from the dead one the shortest. Where the NIC goes through
- * the steps it tells the others by itself, so each has its error as soon as it asks, though those between it and the dead
- * one have not asked yet. Needs a launcher that lets the rest go on (nof run --on-failure=continue) and a NIC for every
- * rank. Arguments: ring, tree, alltoall; bytes of a block; nic, host, mixed. */
-#include "mpitest.h"
+ * call nothing of MPI. Where the NIC goes through the steps it tells the others by itself, so the farthest from the dead one
+ * has its error though those between have not asked yet; they ask one after the other. Needs a launcher that lets the rest go
+ * on (nof run --on-failure=continue) and a NIC for every rank. Arguments: ring, tree, alltoall; bytes of a block; nic, host,
+ * mixed. */
+#include "doomed.h"
 
 #include <signal.h>
-#include <sys/socket.h>
-#include <sys/un.h>
-#include <time.h>
-#include <unistd.h>
+
+#define PATIENCE_S 60.0 /* of a loaded machine */
 
 #ifndef MPI_ERR_PROC_FAILED
 #define MPI_ERR_PROC_FAILED MPIX_ERR_PROC_FAILED
@@ -18,56 +16,9 @@
 
 static void set_driver(const char *driver)
 {
-    struct sockaddr_un to = {.sun_family = AF_UNIX};
-    char line[192], answer[256];
-    const char *daemon = getenv("NOF_SOCKET");
-    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    CHECK(fd >= 0 && daemon != NULL && daemon[0] == '@');
-    int len = snprintf(to.sun_path + 1, sizeof(to.sun_path) - 1, "%s.ctl", daemon + 1);
-    CHECK(connect(fd, (struct sockaddr *)&to,
-                  (socklen_t)offsetof(struct sockaddr_un, sun_path) + 1 + (socklen_t)len) == 0);
-    len = snprintf(
-        line, sizeof(line),
-        "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"set\",\"params\":{\"name\":\"collectives\",\"value\":"
-        "\"%s\",\"nic\":%d}}\n",
-        driver, t_rank);
-    CHECK(write(fd, line, (size_t)len) == len);
-    ssize_t got = read(fd, answer, sizeof(answer) - 1);
-    CHECK(got > 0);
-    answer[got] = '\0';
-    if (strstr(answer, "\"result\"") == NULL)
-        fprintf(stderr, "%s\n", answer);
-    CHECK(strstr(answer, "\"result\"") != NULL);
-    close(fd);
-}
-
-/* The last to die waits here until the others are about to begin: none of them is in the collective before that still. */
-static void all_are_ready(int dead)
-{
-    struct sockaddr_un name = {.sun_family = AF_UNIX};
-    int len = snprintf(name.sun_path + 1, sizeof(name.sun_path) - 1, "nof-coll-killed-%d", (int)getppid());
-    socklen_t name_bytes = (socklen_t)offsetof(struct sockaddr_un, sun_path) + 1 + (socklen_t)len;
-    char byte = 0;
-    int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-    CHECK(fd >= 0);
-    if (t_rank == dead) {
-        CHECK(bind(fd, (struct sockaddr *)&name, name_bytes) == 0);
-        for (int i = 1; i < t_size; i++)
-            CHECK(recv(fd, &byte, 1, 0) == 1);
-    } else {
-        while (sendto(fd, &byte, 1, 0, (struct sockaddr *)&name, name_bytes) != 1)
-            usleep(1000);
-    }
-    close(fd);
-}
-
-static void sleep_until(double when)
-{
-    double left = when - MPI_Wtime();
-    struct timespec nap = {.tv_sec = (time_t)left, .tv_nsec = (long)((left - (double)(time_t)left) * 1e9)};
-    if (left > 0)
-        while (nanosleep(&nap, &nap) != 0)
-            ;
+    char params[128];
+    snprintf(params, sizeof(params), "\"name\":\"collectives\",\"value\":\"%s\",\"nic\":%d", driver, t_rank);
+    t_control("set", params);
 }
 
 static void begin(const char *shape, int bytes, MPI_Request *req)
@@ -83,13 +34,12 @@ static void begin(const char *shape, int bytes, MPI_Request *req)
         OK(MPI_Ialltoall(out, bytes, MPI_BYTE, in, bytes, MPI_BYTE, MPI_COMM_WORLD, req));
 }
 
-/* The error: at the first look, or when messages between hosts have passed. */
-static void expect_failed(MPI_Request *req, int dead, double patience)
+static void expect_failed(MPI_Request *req, int dead)
 {
     char text[MPI_MAX_ERROR_STRING], name[32];
     double start = MPI_Wtime();
     int done = 0, len, code = MPI_SUCCESS;
-    while (!done && MPI_Wtime() - start < patience)
+    while (!done && MPI_Wtime() - start < PATIENCE_S)
         code = MPI_Test(req, &done, MPI_STATUS_IGNORE);
     if (!done || t_class(code) != MPI_ERR_PROC_FAILED) {
         fprintf(stderr, "rank %d: after %.3f s %s, class %d instead of MPI_ERR_PROC_FAILED\n", t_rank,
@@ -106,6 +56,24 @@ static void expect_failed(MPI_Request *req, int dead, double patience)
         printf("rank %d: told %.3f s after it asked: %s\n", t_rank, MPI_Wtime() - start, text);
 }
 
+/* In turn: the farther from the dead one, the sooner. None leaves before all have their error. */
+static void expect_in_turn(int ear, MPI_Request *req, int dead, int in_turn)
+{
+    const int near = (t_rank - dead + t_size) % t_size, nearest = (dead + 1) % t_size;
+    if (in_turn && near < t_size - 1)
+        t_hear(ear, 1);
+    expect_failed(req, dead);
+    if (t_rank != nearest) {
+        t_say(ear, in_turn ? (dead + near - 1) % t_size : nearest);
+        t_hear(ear, 1);
+        return;
+    }
+    if (!in_turn)
+        t_hear(ear, t_size - 2);
+    for (int other = 2; other < t_size; other++)
+        t_say(ear, (dead + other) % t_size);
+}
+
 int main(int argc, char **argv)
 {
     MPI_Request req = MPI_REQUEST_NULL;
@@ -114,6 +82,7 @@ int main(int argc, char **argv)
     const char *shape = argv[1], *driver = argv[3];
     int bytes = atoi(argv[2]), mixed = strcmp(driver, "mixed") == 0;
     t_errors_return();
+    const int ear = t_ear();
     set_driver(mixed ? t_rank % 2 ? "nic" : "host" : driver);
     OK(MPI_Barrier(MPI_COMM_WORLD));
     /* All know each other, as after the first collective of the kind; in a tree the root dies, else any. */
@@ -121,18 +90,13 @@ int main(int argc, char **argv)
     OK(MPI_Wait(&req, MPI_STATUS_IGNORE));
     OK(MPI_Barrier(MPI_COMM_WORLD));
     const int dead = strcmp(shape, "tree") == 0 ? 0 : t_size - 1;
-    all_are_ready(dead);
-    double start = MPI_Wtime();
+    t_all_are_ready(ear, dead);
     if (t_rank == dead) {
         usleep(50 * 1000);
         raise(SIGKILL);
     }
     begin(shape, bytes, &req);
-    int by_nic = strcmp(driver, "nic") == 0, near = (t_rank - dead + t_size) % t_size;
-    if (by_nic) /* the farther, the sooner */
-        sleep_until(start + 1.0 + 0.4 * (double)(t_size - near));
-    expect_failed(&req, dead, by_nic ? 0.2 : 5.0);
-    sleep_until(start + 1.4 + 0.4 * (double)t_size); /* none leaves before all have their error */
+    expect_in_turn(ear, &req, dead, strcmp(driver, "nic") == 0);
     printf("rank %d survived\n", t_rank);
     fflush(stdout);
     MPI_Finalize();

@@ -11,7 +11,7 @@ trap 'rm -rf "$work"' EXIT
 # one DRIVER SHAPE BYTES
 one() {
     out=$work/$1-$2-$3 code=0
-    timeout -k 5 60 "$nof" run --hosts 6 -n 6 --on-failure=continue "$killed" "$2" "$3" "$1" \
+    timeout -k 5 120 "$nof" run --hosts 6 -n 6 --on-failure=continue "$killed" "$2" "$3" "$1" \
         >"$out" 2>"$out.err" </dev/null || code=$?
     if [ "$(grep -c survived "$out")" -ne 5 ] || [ "$code" -ne 137 ]; then
         echo "$2 of $3 bytes, driver $1: exit code $code instead of 137, and these survived:" >&2
@@ -21,7 +21,6 @@ one() {
     [ -z "${T_VERBOSE:-}" ] || grep ' told ' "$out"
 }
 
-# Most of the time all sleep.
 for driver in nic host mixed; do
     pids=
     for case in ring:100 ring:100000 tree:1000 tree:400000 alltoall:1000 alltoall:50000; do

@@ -3,13 +3,10 @@
  * MPI_ERR_PROC_FAILED whose text names it; nobody hangs. Needs a launcher that lets the rest go on
  * (nof run --on-failure=continue). Arguments: what the others wait in; "unplug" (one rank on each NIC; that
  * of the last rank is unplugged, and it must hear of it as well); "fatal": errors are left to end the job. */
-#include "mpitest.h"
+#include "doomed.h"
 
 #include <signal.h>
-#include <sys/socket.h>
-#include <sys/un.h>
 #include <time.h>
-#include <unistd.h>
 
 #ifndef MPI_ERR_PROC_FAILED
 #define MPI_ERR_PROC_FAILED MPIX_ERR_PROC_FAILED
@@ -93,47 +90,12 @@ static void must_fail(const char *what, int dead)
         printf("rank %d: %s took %.3f s\n", t_rank, what, MPI_Wtime() - start);
 }
 
-/* The last rank waits here until the others are about to wait for it: none of them is in a call before that still.
- * Not a message of MPI's, which would acquaint strangers; the name is the launcher's, which is everybody's parent. */
-static void all_are_ready(int dead)
-{
-    struct sockaddr_un name = {.sun_family = AF_UNIX};
-    int len = snprintf(name.sun_path + 1, sizeof(name.sun_path) - 1, "nof-killed-%d", (int)getppid());
-    socklen_t name_bytes = (socklen_t)offsetof(struct sockaddr_un, sun_path) + 1 + (socklen_t)len;
-    char byte = 0;
-    int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-    CHECK(fd >= 0);
-    if (t_rank == dead) {
-        CHECK(bind(fd, (struct sockaddr *)&name, name_bytes) == 0);
-        for (int i = 0; i < dead; i++)
-            CHECK(recv(fd, &byte, 1, 0) == 1);
-    } else {
-        while (sendto(fd, &byte, 1, 0, (struct sockaddr *)&name, name_bytes) != 1)
-            usleep(1000);
-    }
-    close(fd);
-}
-
 /* Pulls the cable of this rank's NIC, by the daemon's control socket. */
 static void unplug(void)
 {
-    struct sockaddr_un to = {.sun_family = AF_UNIX};
-    char line[128], answer[256];
-    const char *daemon = getenv("NOF_SOCKET");
-    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    CHECK(fd >= 0 && daemon != NULL && daemon[0] == '@');
-    int len = snprintf(to.sun_path + 1, sizeof(to.sun_path) - 1, "%s.ctl", daemon + 1);
-    socklen_t to_bytes = (socklen_t)offsetof(struct sockaddr_un, sun_path) + 1 + (socklen_t)len;
-    CHECK(connect(fd, (struct sockaddr *)&to, to_bytes) == 0);
-    len = snprintf(
-        line, sizeof(line),
-        "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"link\",\"params\":{\"nic\":%d,\"up\":false}}\n", t_rank);
-    CHECK(write(fd, line, (size_t)len) == len);
-    ssize_t got = read(fd, answer, sizeof(answer) - 1);
-    CHECK(got > 0);
-    answer[got] = '\0';
-    CHECK(strstr(answer, "\"result\"") != NULL);
-    close(fd);
+    char params[64];
+    snprintf(params, sizeof(params), "\"nic\":%d,\"up\":false", t_rank);
+    t_control("link", params);
     struct timespec now;
     clock_gettime(CLOCK_REALTIME, &now);
     printf("unplugged %lld\n", (long long)now.tv_sec * 1000 + now.tv_nsec / 1000000);
@@ -173,7 +135,7 @@ int main(int argc, char **argv)
         OK(MPI_Win_create(&memory, sizeof(memory), 1, MPI_INFO_NULL, MPI_COMM_WORLD, &window));
         OK(MPI_Win_set_errhandler(window, MPI_ERRORS_RETURN));
     }
-    all_are_ready(dead);
+    t_all_are_ready(t_ear(), dead);
     if (t_rank == dead)
         die(by_unplugging);
     must_fail(what, dead);

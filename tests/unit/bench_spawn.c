@@ -31,7 +31,7 @@ static void a_peer_that_never_ends_has_told_its_figures(void **state)
     unsigned rows;
 
     (void)state;
-    assert_int_equal(peer("echo row 1; echo row 2; echo " NOF_BENCH_END "; exec sleep 3600", &rows), 0);
+    assert_int_equal(peer("echo row 1; echo row 2; echo " NOF_BENCH_DONE "; exec sleep 3600", &rows), 0);
     assert_int_equal(rows, 2);
 }
 
@@ -42,7 +42,7 @@ static void a_peer_that_breaks_off_has_failed(void **state)
     (void)state;
     assert_int_not_equal(peer("echo row 1", &rows), 0);
     assert_int_not_equal(peer("exit 3", &rows), 0);
-    assert_int_equal(peer("echo row 1; echo " NOF_BENCH_END, &rows), 0);
+    assert_int_equal(peer("echo row 1; echo " NOF_BENCH_DONE, &rows), 0);
     assert_int_equal(rows, 1);
 }
 

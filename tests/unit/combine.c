@@ -529,12 +529,7 @@ static void a_peer_dies_meanwhile(void **state)
             world_run_for(w, after);
             world_close(w, 1, NOF_EPEERDEAD);
             world_run(w);
-            const struct nof_comp *comp = world_take(w, 0);
-            if (comp->opcode == NOF_COMP_PEER_DEAD)
-                comp = world_take(w, 0);
-            assert_int_equal(comp->opcode, NOF_COMP_SCHED);
-            assert_int_equal(comp->status, NOF_EPEERDEAD);
-            assert_int_equal(comp->peer, 1);
+            world_expect_dead(w, 0, NOF_COMP_SCHED, 5, 1);
             world_fini(w);
         }
 }

@@ -390,12 +390,7 @@ static void a_dead_peer_ends_it(void **state)
         world_run_for(w, 5 * MS);
         world_close(w, 2, NOF_EPEERDEAD);
         world_run(w);
-        const struct nof_comp *comp = world_take(w, 0);
-        if (comp->opcode == NOF_COMP_PEER_DEAD)
-            comp = world_take(w, 0);
-        assert_int_equal(comp->opcode, NOF_COMP_SCHED);
-        assert_int_equal(comp->status, NOF_EPEERDEAD);
-        assert_int_equal(comp->peer, 2);
+        world_expect_dead(w, 0, NOF_COMP_SCHED, 5, 2);
         world_fini(w);
     }
 }
@@ -650,19 +645,26 @@ static void freed_or_started_before_its_turn(void **state)
     }
 }
 
+/* Rank 0 of two has started the program. */
+static struct world *started(const struct program *p)
+{
+    struct world *w = open_world(&worlds[0], 2);
+    open_program(w, 0, 1, p);
+    start(w, 0, 1, 5);
+    return w;
+}
+
 /* A step of the run before, which was cancelled, is none that the host was asked for in this one. */
 static void a_cancelled_run_leaves_no_step_begun(void **state)
 {
     (void)state;
-    struct world *w = open_world(&worlds[0], 2);
     struct program p = made();
     add(&p, NOF_STEP_HOST);
     for (unsigned i = 1; i < 4; i++) {
         add_transfer(&p, NOF_STEP_SEND, 1, 0, 0, 8);
         p.step[i].after[0] = 0;
     }
-    open_program(w, 0, 1, &p);
-    start(w, 0, 1, 5);
+    struct world *w = started(&p);
     world_run(w);
     (void)world_expect(w, 0, NOF_COMP_SCHED_HOST, 5);
     command(w, 0, NOF_DESC_SCHED_CANCEL, 1, 0, 0);
@@ -679,11 +681,9 @@ static void a_cancelled_run_leaves_no_step_begun(void **state)
 static void declined_is_said_by_the_nic_alone(void **state)
 {
     (void)state;
-    struct world *w = open_world(&worlds[0], 2);
     struct program p = made();
     add(&p, NOF_STEP_HOST);
-    open_program(w, 0, 1, &p);
-    start(w, 0, 1, 5);
+    struct world *w = started(&p);
     start(w, 0, 1, 6);
     world_run(w);
     assert_int_equal(world_expect(w, 0, NOF_COMP_SCHED, 6)->flags, NOF_COMP_F_DECLINED);

@@ -636,9 +636,8 @@ const struct nof_comp *world_take(struct world *w, unsigned rank)
     return &r->comps[r->next++];
 }
 
-const struct nof_comp *world_expect(struct world *w, unsigned rank, int opcode, uint64_t cookie)
+static const struct nof_comp *expect(unsigned rank, int opcode, uint64_t cookie, const struct nof_comp *c)
 {
-    const struct nof_comp *c = world_take(w, rank);
     if (c == NULL) {
         fprintf(stderr, "rank %u: no completion, wanted %d/%llu\n", rank, opcode, (unsigned long long)cookie);
         abort();
@@ -649,6 +648,24 @@ const struct nof_comp *world_expect(struct world *w, unsigned rank, int opcode, 
         abort();
     }
     return c;
+}
+
+const struct nof_comp *world_expect(struct world *w, unsigned rank, int opcode, uint64_t cookie)
+{
+    return expect(rank, opcode, cookie, world_take(w, rank));
+}
+
+void world_expect_dead(struct world *w, unsigned rank, int opcode, uint64_t cookie, int peer)
+{
+    const struct nof_comp *c = world_take(w, rank);
+    if (c != NULL && c->opcode == NOF_COMP_PEER_DEAD)
+        c = world_take(w, rank);
+    c = expect(rank, opcode, cookie, c);
+    if (c->status != NOF_EPEERDEAD || c->peer != peer) {
+        fprintf(stderr, "rank %u: status %d, peer %d, wanted the death of %d\n", rank, c->status, c->peer,
+                peer);
+        abort();
+    }
 }
 
 const uint8_t *world_payload(struct world *w, unsigned rank, const struct nof_comp *comp, const void *buf)

@@ -127,6 +127,8 @@ void world_run_for(struct world *w, uint64_t ns);
 const struct nof_comp *world_take(struct world *w, unsigned rank);
 /* The next one must have this opcode and cookie. */
 const struct nof_comp *world_expect(struct world *w, unsigned rank, int opcode, uint64_t cookie);
+/* The same, perhaps behind a PEER_DEAD: it failed because this peer died. */
+void world_expect_dead(struct world *w, unsigned rank, int opcode, uint64_t cookie, int peer);
 /* Payload bytes of a receive, wherever they are; releases a staging slot. */
 const uint8_t *world_payload(struct world *w, unsigned rank, const struct nof_comp *comp, const void *buf);
 

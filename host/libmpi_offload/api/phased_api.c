@@ -111,22 +111,24 @@ static int transmit(const void *sendbuf, void *recvbuf, MPIX_Coll coll, bool pha
     return rc == MPI_SUCCESS ? end : rc;
 }
 
+static int data_trans(const void *sendbuf, void *recvbuf, MPIX_Coll coll, bool phases, const char *function)
+{
+    nof_lib_enter(function);
+    struct nof_comm *c = NULL;
+    int rc = transmit(sendbuf, recvbuf, coll, phases, &c);
+    return nof_lib_leave_held(c, rc, function);
+}
+
 EXPORT(Alltoallv_data_trans1)
 int PMPIX_Alltoallv_data_trans1(const void *sendbuf, void *recvbuf, MPIX_Coll coll)
 {
-    nof_lib_enter(__func__);
-    struct nof_comm *c = NULL;
-    int rc = transmit(sendbuf, recvbuf, coll, false, &c);
-    return nof_lib_leave_held(c, rc, __func__);
+    return data_trans(sendbuf, recvbuf, coll, false, __func__);
 }
 
 EXPORT(Alltoallv_data_trans2)
 int PMPIX_Alltoallv_data_trans2(const void *sendbuf, void *recvbuf, MPIX_Coll coll)
 {
-    nof_lib_enter(__func__);
-    struct nof_comm *c = NULL;
-    int rc = transmit(sendbuf, recvbuf, coll, true, &c);
-    return nof_lib_leave_held(c, rc, __func__);
+    return data_trans(sendbuf, recvbuf, coll, true, __func__);
 }
 
 EXPORT(Coll_free)

@@ -212,7 +212,7 @@ static uint32_t envelope(struct rogue_flow *flow, const uint8_t *rec, uint8_t *f
     nof_put32(f + NOF_WIRE_MSG_TAG, rec[R_TAG] % 4);
     nof_put64(f + NOF_WIRE_MSG_LEN, rts && rec[R_LEN] == 255 ? 1ull << 62 : len);
     nof_put32(f + NOF_WIRE_MSG_SEQ, flow->seq + (rec[R_SEQ] > 250 ? rec[R_SEQ] - 250u : 0));
-    nof_put32(f + NOF_WIRE_MSG_ELEM, rec[R_MORE] % NOF_ELEM_COUNT | (rec[R_MORE] >> 6) << 8);
+    nof_put32(f + NOF_WIRE_MSG_ELEM, rec[R_MORE] % NOF_ELEM_COUNT | (uint32_t)(rec[R_MORE] >> 6) << 8);
     nof_put64(f + NOF_WIRE_MSG_HANDLE, handle);
     return NOF_WIRE_MSG_BYTES;
 }

@@ -95,7 +95,7 @@ static void agree_on_found(bool found, bool must)
 
 int main(int argc, char **argv)
 {
-    t_begin(&argc, &argv, 4);
+    t_begin(&argc, &argv, 3);
     t_errors_return();
     for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++)
         for (int who = 0; who < (calls[i].always_found ? t_size : 2);

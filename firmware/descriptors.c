@@ -349,7 +349,8 @@ static void take_coll_abort(struct nof_nic *nic, struct nof_endpoint *ep, const 
                                    .status = (int32_t)status,
                                    .agreed = desc->agreed};
     if (!flags_within(desc, 0) || !is_rank(ep, desc->peer) || desc->tag < 0 || desc->len > UINT32_MAX ||
-        abort.rank >= ep->size || status >= NOF_OK || status < INT16_MIN)
+        abort.rank >= ep->size || status >= NOF_OK || status < INT16_MIN ||
+        (status == NOF_EAGAIN && abort.rank != ep->rank))
         fatal(nic, ep);
     else
         nof_abort_tell(nic, ep, &abort, (uint32_t)desc->peer, nof_abort_flood(nic));

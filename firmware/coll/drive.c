@@ -93,6 +93,22 @@ static void done(struct nof_nic *nic, struct nof_coll_program *p, uint32_t step,
     }
 }
 
+uint64_t nof_drive_moved_bytes(const struct nof_nic *nic, const struct nof_coll_program *p)
+{
+    uint64_t bytes = 0;
+    /* bound: steps of a round, NOF_PROGRAM_STEPS_MAX, 1024; paid by who set coll_patience_ms */
+    for (uint32_t i = p->round_begin; i < p->round_end; i++) {
+        const struct nof_coll_step *s = nof_coll_step_at(&nic->colls, p, i);
+        uint64_t cookie = cookie_of(nof_coll_index(&nic->colls, p), i);
+        if (s->state != NOF_COLL_BEGUN || s->opcode != NOF_STEP_RECV || s->object == AT_HOST)
+            continue;
+        const struct nof_recv *r = nof_recv_at(nic, s->object);
+        if (r->opcode == NOF_RECV_STEP && r->cookie == cookie && r->state != NOF_RECV_POSTED)
+            bytes += r->received;
+    }
+    return bytes;
+}
+
 void nof_drive_give_up(struct nof_nic *nic, struct nof_coll_program *p)
 {
     struct nof_endpoint *ep = &nic->eps[p->ep];
@@ -283,6 +299,7 @@ bool nof_drive_cancel(struct nof_nic *nic, struct nof_endpoint *ep, const struct
     return true;
 }
 
+/* `question` is of the rank that asks. */
 static void asked(struct nof_nic *nic, struct nof_endpoint *ep, const struct nof_coll_abort *question)
 {
     uint32_t i = nof_abort_find(nic, ep->index, &question->run);
@@ -305,6 +322,8 @@ int nof_drive_abort_rx(struct nof_nic *nic, const struct nof_peer *peer, const s
     int rc = nof_abort_parse(view, ep->size, &abort);
     if (rc != NOF_OK || ep->state != NOF_EP_OPEN)
         return rc;
+    if (abort.status == NOF_EAGAIN && abort.rank != peer->rank)
+        return NOF_EPROTO;
     if (abort.status == NOF_EAGAIN) {
         asked(nic, ep, &abort);
         return NOF_OK;

@@ -39,7 +39,8 @@ void nof_drive_arrived(struct nof_nic *nic, const struct nof_env *e);
 /* COLL_ABORT has come: NOF_OK or NOF_EPROTO. */
 int nof_drive_abort_rx(struct nof_nic *nic, const struct nof_peer *peer, const struct nof_wire_view *view);
 
-/* A run that has waited too long fails (patience.h). */
+/* Of the messages that have come in part; and what it is for: a run that has waited too long fails (patience.h). */
+uint64_t nof_drive_moved_bytes(const struct nof_nic *nic, const struct nof_coll_program *p);
 void nof_drive_give_up(struct nof_nic *nic, struct nof_coll_program *p);
 /* Go on, as far as the endpoint's steps reach. */
 void nof_drive_run(struct nof_nic *nic, struct nof_endpoint *ep);

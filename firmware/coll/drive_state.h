@@ -82,7 +82,8 @@ struct nof_drive { /* as many as programs, of the same index */
     struct nof_coll_run run;
     uint32_t run_next; /* in its bucket of nof_aborts.running */
     uint8_t agreed; /* of its START */
-    uint64_t moved_ns; /* when a step of it last ended, or it began */
+    uint64_t moved_ns; /* when a step of it last ended, or it began; or somebody saw more bytes than */
+    uint64_t moved_bytes; /* of messages that have come in part */
     uint32_t whose; /* job rank whose failure it is */
     uint32_t flood; /* FAILING: its number, or 0: the others are not told */
     uint64_t cookie;

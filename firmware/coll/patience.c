@@ -13,13 +13,25 @@ void nof_patience_set(struct nof_nic *nic)
     nic->patience_at_ns = nic->patience_ns == 0 ? NOF_NO_DEADLINE : nic->now_ns + nic->patience_ns / LOOKS;
 }
 
+/* No step of it has ended for so long: does a message come, all the same? */
+static bool creeps(struct nof_nic *nic, uint32_t i)
+{
+    struct nof_drive *d = &nic->drives[i];
+    uint64_t bytes = nof_drive_moved_bytes(nic, nof_coll_at(&nic->colls, i));
+    if (bytes == d->moved_bytes)
+        return false;
+    d->moved_bytes = bytes;
+    d->moved_ns = nic->now_ns;
+    return true;
+}
+
 void nof_patience_run(struct nof_nic *nic)
 {
     nic->patience_at_ns = nic->now_ns + nic->patience_ns / LOOKS;
     /* bound: max_schedules; paid by who set the feature */
     for (uint32_t i = 0; i < nic->colls.pool.high; i++)
         if (nic->drives[i].state == NOF_DRIVE_RUNNING &&
-            nic->now_ns - nic->drives[i].moved_ns > nic->patience_ns)
+            nic->now_ns - nic->drives[i].moved_ns > nic->patience_ns && !creeps(nic, i))
             nof_drive_give_up(nic, nof_coll_at(&nic->colls, i));
 }
 

@@ -61,6 +61,7 @@ struct nof_recv *nof_granted_bind(struct nof_nic *nic, struct nof_recv *r, struc
     struct nof_endpoint *ep = &nic->eps[e->key.ep];
     leave(nic, g);
     nof_recv_call(g, &g->key, r->cookie, r->addr, r->capacity, r->layout);
+    nof_recv_inherit(g, r);
     nof_recv_free(nic, r);
     if (g->line != NOF_STAGE_NONE) {
         nof_stage_remap(&ep->stage, g->line, nof_recv_index(nic, g));

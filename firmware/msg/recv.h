@@ -213,6 +213,12 @@ static inline void nof_recv_agree(struct nof_recv *r, uint8_t agreed)
 {
     r->agreed = agreed;
 }
+/* g goes on in place of r, which has found the message that g was granted for. */
+static inline void nof_recv_inherit(struct nof_recv *g, const struct nof_recv *r)
+{
+    g->status = r->status;
+    g->agreed = r->agreed;
+}
 /* Do a receive and a message say the same of it? */
 static inline bool nof_recv_agrees(const struct nof_recv *r, uint8_t agreed)
 {

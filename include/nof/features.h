@@ -45,7 +45,7 @@
     X(GRANT_US, "grant_us", NUMBER, 50, 0, 10000, "us", \
       "grant_bytes is at least what the link carries in this time; of a link of unknown rate, 1 MiB") \
     X(COLL_PATIENCE, "coll_patience_ms", NUMBER, 0, 0, 86400000, "ms", \
-      "a collective of which no message has come for so long fails; 0: it waits") \
+      "a collective of which no message has ended for so long fails; 0: it waits") \
     X(COMPRESSION, "compression", CHOICE, 2, 0, 2, "off|on|adaptive", \
       "floating-point and integer payload is compressed on the wire; adaptive: where that is faster") \
     X(COMPRESSION_MIN, "compression_min_bytes", NUMBER, 1024, 64, 1073741824, "bytes", \

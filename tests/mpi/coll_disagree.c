@@ -59,6 +59,16 @@ static int none_of_one(bool differs)
     return MPI_Gather(data, differs ? 0 : 4000, MPI_INT, result, differs ? 0 : 4000, MPI_INT, 0,
                       MPI_COMM_WORLD);
 }
+/* Both wait until somebody takes what they send. */
+static int two_roots(bool differs)
+{
+    return MPI_Bcast(data, LONG, MPI_INT, differs ? 1 : 0, MPI_COMM_WORLD);
+}
+static int gathers_what_others_scatter(bool differs)
+{
+    return differs ? MPI_Gather(data, LONG / 8, MPI_INT, result, LONG / 8, MPI_INT, 1, MPI_COMM_WORLD)
+                   : MPI_Scatter(data, LONG / 8, MPI_INT, result, LONG / 8, MPI_INT, 0, MPI_COMM_WORLD);
+}
 static int another_scan(bool differs)
 {
     return differs ? MPI_Exscan(data, result, 8, MPI_INT, MPI_SUM, MPI_COMM_WORLD)
@@ -82,6 +92,8 @@ static const struct {
     {shorter_block_of_one, true},
     {shorter_message_of_one, true},
     {none_of_one, false},
+    {two_roots, false},
+    {gathers_what_others_scatter, false},
     {another_root_of_reduce, false},
 };
 

@@ -22,6 +22,7 @@
 
 static struct world *world;
 static uint8_t *out, *in;
+static uint8_t sent, wanted; /* what the next send and receive say of their collective */
 
 static uint64_t counter(unsigned nic, enum nof_counter c)
 {
@@ -32,6 +33,7 @@ static void send_one(int tag, uint64_t len, int sync)
 {
     struct nof_desc d = {.opcode = NOF_DESC_SEND,
                          .flags = sync ? NOF_DESC_F_SYNC : 0,
+                         .agreed = sent,
                          .peer = 1,
                          .tag = tag,
                          .len = len,
@@ -42,8 +44,12 @@ static void send_one(int tag, uint64_t len, int sync)
 
 static void post_one(int tag, uint64_t capacity)
 {
-    struct nof_desc d = {
-        .opcode = NOF_DESC_RECV, .peer = 0, .tag = tag, .len = capacity, .cookie = (uint64_t)tag};
+    struct nof_desc d = {.opcode = NOF_DESC_RECV,
+                         .agreed = wanted,
+                         .peer = 0,
+                         .tag = tag,
+                         .len = capacity,
+                         .cookie = (uint64_t)tag};
     d.addr = (uintptr_t)in;
     d.callsite = 0x1000 + (uint64_t)tag;
     world_post(world, 1, &d);
@@ -113,6 +119,30 @@ static void an_expected_rendezvous_needs_no_round_trip(void **state)
         check_one(0, len, len);
         assert_int_equal(counter(1, NOF_C_STAGE_HITS), hits + 1);
         assert_int_equal(counter(0, NOF_C_TX_FRAMES) + counter(1, NOF_C_TX_FRAMES), frames);
+        end();
+    }
+}
+
+/* Of another collective than the receive that was predicted: nothing of it is written. */
+static void a_granted_message_may_be_of_another_collective(void **state)
+{
+    (void)state;
+    static const uint64_t lengths[] = {20000, 50000};
+    for (unsigned i = 0; i < 2; i++) {
+        begin(1, lengths[i]);
+        uint64_t granted = counter(1, NOF_C_STAGE_GRANTED);
+        sent = 5;
+        send_one(0, lengths[i], 0);
+        world_run_for(world, WAIT_NS);
+        assert_int_equal(counter(1, NOF_C_STAGE_GRANTED), granted + 1);
+        wanted = 6;
+        memset(in, 0xee, (size_t)lengths[i]);
+        post_one(0, lengths[i]);
+        world_run_for(world, WAIT_NS);
+        assert_int_equal(world_expect(world, 1, NOF_COMP_RECV, 0)->status, NOF_EDISAGREE);
+        assert_int_equal(in[0], 0xee);
+        assert_int_equal(world_expect(world, 0, NOF_COMP_SEND, 1000)->status, NOF_OK);
+        sent = wanted = 0;
         end();
     }
 }
@@ -246,6 +276,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_expected_rendezvous_needs_no_round_trip),
+        cmocka_unit_test(a_granted_message_may_be_of_another_collective),
         cmocka_unit_test(an_unexpected_rendezvous_waits),
         cmocka_unit_test(a_synchronous_send_is_not_granted_early),
         cmocka_unit_test(a_granted_message_may_be_truncated),

@@ -69,7 +69,7 @@ struct nof_request {
     bool probe_take; /* PROBE: take the message out of matching */
     bool found; /* PROBE: answer */
     bool exact; /* RECV of a schedule: a shorter message is an error, too */
-    uint8_t agreed; /* of a schedule: coll_agree.h */
+    uint8_t agreed; /* of a schedule: coll/agree.h */
     MPI_Request handle; /* MPI_REQUEST_NULL if it has none */
     struct nof_comm *comm;
     struct nof_type *type;

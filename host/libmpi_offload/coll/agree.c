@@ -41,10 +41,11 @@ uint64_t nof_coll_agree_each(const struct nof_blocks *blocks)
     return alike ? (uint64_t)blocks->counts.one * blocks->type->size : NOF_EACH_OTHER;
 }
 
-void nof_coll_agree_exchange(struct nof_sched *s, enum nof_coll_call call, uint64_t sends, uint64_t receives)
+void nof_coll_agree_exchange(struct nof_sched *s, enum nof_coll_call call, int way, uint64_t sends,
+                             uint64_t receives)
 {
     bool alike = sends != NOF_EACH_OTHER && receives != NOF_EACH_OTHER;
-    agree(s, call, 0, alike ? sends % HASHES + 3 * (receives % HASHES) : 0, 0);
+    agree(s, call, way, alike ? sends % HASHES + 3 * (receives % HASHES) : 0, 0);
 }
 
 void nof_coll_agree_ask(struct nof_sched *s)
@@ -53,7 +54,7 @@ void nof_coll_agree_ask(struct nof_sched *s)
     for (size_t i = 0; i < s->count && asked < ASKED_AT_ONCE; i++) {
         const struct nof_step *step = &s->steps[s->ask_at++ % s->count];
         const struct nof_comm *comm = step->local ? s->comm->local : s->comm;
-        if (step->kind != NOF_SCHED_RECV || step->peer == last)
+        if (!nof_step_transfers(step) || step->peer == last)
             continue;
         last = step->peer;
         const struct nof_chan *channel = nof_chan_of(comm, last);

@@ -4,7 +4,7 @@
  * MPI_ERR_ARG and all others are told, where they would else wait for each other.
  *
  * Ranks may also wait for each other without any message, as with two roots of a reduction. Who has waited for a second asks
- * those whose messages it wants, and again at growing distance; who is asked compares with what it runs, or ran lately. So
+ * those that it has messages with, and again at growing distance; who is asked compares with what it runs, or ran lately. So
  * it also hears of a failure of which the news was lost, because it was one of too many.
  *
  * A different value of one argument gives a different hash unless it is 251 or a multiple apart. The length of a broadcast is no
@@ -39,12 +39,14 @@ enum nof_coll_call {
 void nof_coll_agree(struct nof_sched *s, enum nof_coll_call call, int root, uint64_t bytes);
 void nof_coll_agree_reduction(struct nof_sched *s, enum nof_coll_call call, int root,
                               const struct nof_reduction *r);
-/* Of each to each: what this rank sends to everybody and gets from everybody, bytes. */
+/* Of each to each: what this rank sends to everybody and gets from everybody, bytes; way: the algorithm, where a user may have
+ * chosen it. */
 #define NOF_EACH_OTHER UINT64_MAX /* blocks may be of different lengths */
 uint64_t nof_coll_agree_each(const struct nof_blocks *blocks);
-void nof_coll_agree_exchange(struct nof_sched *s, enum nof_coll_call call, uint64_t sends, uint64_t receives);
+void nof_coll_agree_exchange(struct nof_sched *s, enum nof_coll_call call, int way, uint64_t sends,
+                             uint64_t receives);
 
-/* Ask the next few ranks that s gets messages from. */
+/* Ask the next few ranks that s has messages with. */
 void nof_coll_agree_ask(struct nof_sched *s);
 /* s has ended: what it agreed on, and how it failed, is remembered, for the last few. */
 void nof_coll_agree_ended(const struct nof_sched *s);

@@ -91,6 +91,9 @@ void nof_coll_build_alltoall(struct nof_sched *s, const struct nof_blocks *send,
  * unscheduled (all messages at once). False: none of these. Under the library's lock. */
 bool nof_coll_alltoall_choose(const char *text);
 
+/* The algorithm that the user has chosen, 0: none. */
+int nof_coll_alltoall_way(void);
+
 /* coll_reduce.c, coll_allreduce.c, coll_reduce_scatter.c, coll_scan.c. */
 struct nof_reduction {
     const void *in; /* MPI_IN_PLACE where the standard allows it: the operand is in `out` */

@@ -46,26 +46,21 @@ struct nof_chan_failure nof_coll_abort_of(const struct nof_sched *s, bool local)
                                      .rank = s->blame.rank};
 }
 
-/* The ranks that were told; memory NULL: some are told more than once. */
-struct told {
-    bool *memory;
-};
-
-static void tell(struct nof_sched *s, bool local, int peer, const struct told *told)
+/* told: by job rank; NULL: some are told more than once. */
+static void tell(struct nof_sched *s, bool local, int peer, bool *told)
 {
     const struct nof_comm *comm = local ? s->comm->local : s->comm;
     int to = nof_comm_peer_world(comm, peer);
     const struct nof_chan *channel = nof_chan_of(comm, peer);
-    if (to == nof_lib.world_rank || channel->tell_failure == NULL ||
-        (told->memory != NULL && told->memory[to]))
+    if (to == nof_lib.world_rank || channel->tell_failure == NULL || (told != NULL && told[to]))
         return;
     struct nof_chan_failure failure = nof_coll_abort_of(s, local);
     channel->tell_failure(to, &failure);
-    if (told->memory != NULL)
-        told->memory[to] = true;
+    if (told != NULL)
+        told[to] = true;
 }
 
-static void tell_group(struct nof_sched *s, bool local, const struct told *told)
+static void tell_group(struct nof_sched *s, bool local, bool *told)
 {
     const struct nof_comm *comm = local ? s->comm->local : s->comm;
     for (int i = 0; i < nof_comm_peers(comm)->size; i++)
@@ -77,19 +72,19 @@ void nof_coll_abort_tell(struct nof_sched *s)
     if (s->blame.status == NOF_OK || s->told)
         return;
     s->told = true;
-    struct told told = {calloc((size_t)nof_lib.world_size, sizeof(bool))};
+    bool *told = calloc((size_t)nof_lib.world_size, sizeof(*told));
     /* Who calls something else may wait for ranks whose schedules have nothing to do with it; and of a schedule that could not
      * be built nobody knows with whom it would have had messages. */
     bool other = s->blame.status == NOF_EDISAGREE && s->blame.rank == nof_lib.world_rank;
     if (other || s->build_error != MPI_SUCCESS) {
-        tell_group(s, false, &told);
+        tell_group(s, false, told);
         if (s->comm->local != NULL)
-            tell_group(s, true, &told);
+            tell_group(s, true, told);
     }
     for (size_t i = 0; i < s->count; i++)
         if (nof_step_transfers(&s->steps[i]))
-            tell(s, s->steps[i].local, s->steps[i].peer, &told);
-    free(told.memory);
+            tell(s, s->steps[i].local, s->steps[i].peer, told);
+    free(told);
 }
 
 static bool same(const struct nof_chan_failure *a, const struct nof_chan_failure *b)

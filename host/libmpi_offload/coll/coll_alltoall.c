@@ -30,6 +30,11 @@ bool nof_coll_alltoall_choose(const char *text)
     return false;
 }
 
+int nof_coll_alltoall_way(void)
+{
+    return (int)chosen;
+}
+
 static size_t largest_block(const struct nof_sched *s, const struct nof_blocks *blocks)
 {
     size_t largest = 1;

@@ -629,8 +629,9 @@ static bool lose_patience(struct nof_sched *s, uint64_t now_ns)
         return false;
     int peer = nof_comm_peer_world(first->comm, first->peer);
     int code = nof_error(MPI_ERR_OTHER,
-                         "a collective has waited for rank %d of MPI_COMM_WORLD for longer than feature "
-                         "coll_patience_ms allows: that rank has not called it, or waits itself",
+                         "a collective has waited for rank %d of MPI_COMM_WORLD longer than feature "
+                         "coll_patience_ms allows: that rank has not called it, or waits itself (\"nof "
+                         "status\" names those who wait)",
                          peer);
     fail(s, code, (struct nof_coll_blame){NOF_ETIMEDOUT, peer});
     return true;

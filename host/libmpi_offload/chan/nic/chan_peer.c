@@ -148,6 +148,9 @@ int nof_chan_nic_failure_code(int status, int world_rank)
                          "rank %d of MPI_COMM_WORLD, this one, cannot be reached by others", world_rank);
     if (status == NOF_EPEERDEAD)
         return nof_chan_nic_dead_code(world_rank);
+    if (status == NOF_ETIMEDOUT && world_rank == nof_lib.world_rank)
+        return nof_error(MPI_ERR_OTHER, "others have waited for this rank longer than feature "
+                                        "coll_patience_ms allows, and have given the collective up");
     if (status == NOF_ETIMEDOUT)
         return nof_chan_nic_status_code(status, world_rank);
     if (status == NOF_EDISAGREE)

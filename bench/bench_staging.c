@@ -205,12 +205,12 @@ static void print_table(const struct nof_bench_report *report, const json_t *res
     json_t *row;
     size_t i;
 
-    printf("%-22s", "us per receive, of");
+    printf("%-21s", "us per receive, of");
     json_array_foreach(json_object_get(result, "rows"), i, row)
         printf(" %8s", json_string_value(json_object_get(row, "pattern")));
     putchar('\n');
     for (size_t k = 0; k < SETTINGS; k++) {
-        printf("%-22.*s", (int)strlen(settings[k].key) - 3, settings[k].key); /* without _us */
+        printf("%-21.*s", (int)strlen(settings[k].key) - 3, settings[k].key); /* without _us */
         json_array_foreach(json_object_get(result, "rows"), i, row)
         {
             double us = nof_bench_real(row, settings[k].key);

@@ -26,7 +26,7 @@ static struct nofd_job job = {.id = 1ull << 63, .size = 4, .ranks = 2, .uid = 10
 static struct nofd_endpoint ep[3];
 static uint64_t core_counters[NICS][NOF_COUNTER_COUNT], ep_counters[3][NOF_COUNTER_COUNT];
 static const struct nofd_dma_ops copies = {.name = "stand-in"};
-static unsigned errands, grants;
+static unsigned errands, grants, waits;
 static uint64_t clock_ns;
 static struct nofd_rpc_error error;
 
@@ -62,6 +62,25 @@ unsigned nof_nic_grants(const struct nof_nic *nic, struct nof_grant_info *out, u
 
     for (unsigned i = 0; i < n && i < max; i++)
         out[i] = (struct nof_grant_info){.peer_rank = i, .sends = i % 2 == 0};
+    return n;
+}
+
+/* Endpoint 2 and one that has just gone wait, on NIC 1. */
+unsigned nof_nic_colls(const struct nof_nic *nic, uint64_t now_ns, uint64_t least_ns,
+                       struct nof_coll_info *out, unsigned max)
+{
+    unsigned n = index_of(nic) == 1 ? waits : 0;
+
+    assert_int_equal(now_ns, clock_ns);
+    assert_int_equal(least_ns, NOFD_S);
+    for (unsigned i = 0; i < n && i < max; i++)
+        out[i] = (struct nof_coll_info){.endpoint = 2 + i,
+                                        .ctx = 9,
+                                        .tag = 3,
+                                        .waited_ns = 1500 * NOFD_MS,
+                                        .messages = 4,
+                                        .nranks = 2,
+                                        .rank = {7, 5}};
     return n;
 }
 
@@ -107,6 +126,7 @@ static int start(void **state)
     clock_ns += 100 * NOFD_S;
     errands = 0;
     grants = 3;
+    waits = 0;
     d.started_ns = clock_ns - 10 * NOFD_S;
     d.nics = nics;
     d.nnics = NICS;
@@ -225,6 +245,25 @@ static void the_cores_are_not_asked_again_at_once(void **state)
     json_decref(second);
 }
 
+static void collectives_that_wait_are_told(void **state)
+{
+    json_t *result, *row, *ranks;
+
+    (void)state;
+    waits = 2;
+    result = call(nofd_rpc_status, "{}");
+    assert_int_equal(json_array_size(json_object_get(result, "collectives")), 1);
+    row = json_array_get(json_object_get(result, "collectives"), 0);
+    assert_int_equal(number(row, "nic"), 1);
+    assert_int_equal(number(row, "rank"), 2);
+    assert_int_equal(number(row, "waited_ms"), 1500);
+    assert_int_equal(number(row, "messages"), 4);
+    ranks = json_object_get(row, "waits_for");
+    assert_int_equal(json_array_size(ranks), 2);
+    assert_int_equal(json_integer_value(json_array_get(ranks, 0)), 7);
+    json_decref(result);
+}
+
 static void more_predictors_than_fit_are_as_many_as_fit(void **state)
 {
     json_t *result;
@@ -259,6 +298,7 @@ int main(void)
         EACH(of_one_nic_if_asked_for),
         EACH(endpoints_say_who_and_how),
         EACH(the_cores_are_not_asked_again_at_once),
+        EACH(collectives_that_wait_are_told),
         EACH(more_predictors_than_fit_are_as_many_as_fit),
         EACH(jobs_and_uptime_are_told),
     };

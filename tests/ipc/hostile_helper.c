@@ -61,24 +61,17 @@ static void check_text(const char *got, const char *wanted)
     exit(1);
 }
 
-static FILE *open_proc(pid_t pid, const char *name)
-{
-    char path[64];
-    FILE *file;
-
-    snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, name);
-    file = fopen(path, "r");
-    check(file != NULL);
-    return file;
-}
-
-/* The value of a line of /proc/PID/status, e.g. "Uid:"; false if there is none. */
+/* The value of a line of /proc/PID/status, e.g. "Uid:"; false if there is none, or the process has ended. */
 static bool status_of(pid_t pid, const char *name, char *value)
 {
-    FILE *file = open_proc(pid, "status");
-    char line[LINE];
+    char path[64], line[LINE];
     bool found = false;
+    FILE *file;
 
+    snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
+    file = fopen(path, "r");
+    if (file == NULL)
+        return false;
     while (!found && fgets(line, sizeof(line), file) != NULL)
         if (strncmp(line, name, strlen(name)) == 0) {
             found = true;
@@ -100,11 +93,9 @@ static unsigned count_helpers(const struct hostile *h, unsigned user, pid_t *fou
     while ((entry = readdir(proc)) != NULL) {
         pid_t pid = (pid_t)atoi(entry->d_name);
         char text[LINE];
-        char path[64];
 
-        snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
-        if (pid <= 0 || access(path, R_OK) != 0 || !status_of(pid, "PPid:", text) ||
-            atoi(text) != (int)h->nofd || !status_of(pid, "Uid:", text) || (uid_t)atoi(text) != uid_of(user))
+        if (pid <= 0 || !status_of(pid, "PPid:", text) || atoi(text) != (int)h->nofd ||
+            !status_of(pid, "Uid:", text) || (uid_t)atoi(text) != uid_of(user))
             continue;
         *found_out = pid;
         count++;
@@ -179,10 +170,13 @@ static void it_holds_a_ring_an_eventfd_and_pidfds(pid_t helper)
 /* Everything in its memory is its own program's, the C library's, private, or that one memfd; its inode. */
 static unsigned long it_maps_one_thing_of_the_daemons(pid_t helper)
 {
-    FILE *maps = open_proc(helper, "maps");
-    char line[LINE], rights[5] = "", name[LINE];
+    char path[64], line[LINE], rights[5] = "", name[LINE];
     unsigned long inode, shared = 0;
+    FILE *maps;
 
+    snprintf(path, sizeof(path), "/proc/%d/maps", (int)helper);
+    maps = fopen(path, "r");
+    check(maps != NULL);
     while (fgets(line, sizeof(line), maps) != NULL) {
         name[0] = '\0';
         check(sscanf(line, "%*s %4s %*s %*s %lu %511s", rights, &inode, name) >= 2);

@@ -143,6 +143,7 @@ int nof_nic_init(void *mem, size_t mem_bytes, const struct nof_nic_config *cfg,
     nof_patience_set(nic);
     nic->ring = NOF_NIL;
     nic->busy_flows = NOF_NIL;
+    nic->later_flows = NOF_NIL;
     nic->local_queue = NOF_NIL;
     nic->write_retry = NOF_NIL;
     nic->write_later = NOF_NIL;
@@ -287,9 +288,9 @@ void nof_nic_dma_done(struct nof_nic *nic, uint64_t now_ns, uint64_t token, int 
 
 static bool more_to_do(const struct nof_nic *nic)
 {
-    return (nic->ring & nic->local_queue & nic->write_later & nic->combine_later & nic->chores &
-            nic->stale_ctls) != NOF_NIL ||
-           (nic->dma_released | nic->busy_later | nic->drain_late) != 0 || nof_clearance_ready(nic);
+    return (nic->ring & nic->local_queue & nic->write_later & nic->combine_later & nic->later_flows &
+            nic->chores & nic->stale_ctls) != NOF_NIL ||
+           (nic->dma_released | nic->drain_late) != 0 || nof_clearance_ready(nic);
 }
 
 bool nof_nic_poll(struct nof_nic *nic, uint64_t now_ns, unsigned budget_frames)
@@ -304,8 +305,8 @@ bool nof_nic_poll(struct nof_nic *nic, uint64_t now_ns, unsigned budget_frames)
         nof_deliver_retry(nic, &nic->write_later);
     if (nic->combine_later != NOF_NIL)
         nof_drive_retry(nic, &nic->combine_later);
-    if (nic->busy_later)
-        nof_scheduler_retry(nic);
+    if (nic->later_flows != NOF_NIL)
+        nof_scheduler_turn(nic);
     if (nic->stalled_comps > 0)
         nof_life_completions_run(nic);
     if (nic->now_ns >= nic->patience_at_ns)

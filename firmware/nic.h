@@ -279,7 +279,13 @@ enum nof_peer_flag {
     NOF_PEER_F_DEAD = 8,
     NOF_PEER_F_ORDERLY = 16, /* dead, and closed in order: the host is told NOF_OK */
 };
-enum nof_peer_sched { NOF_SCHED_IDLE = 0, NOF_SCHED_ACTIVE, NOF_SCHED_BLOCKED, NOF_SCHED_BUSY };
+enum nof_peer_sched {
+    NOF_SCHED_IDLE = 0,
+    NOF_SCHED_ACTIVE,
+    NOF_SCHED_BLOCKED,
+    NOF_SCHED_BUSY,
+    NOF_SCHED_LATER,
+};
 
 /* peer.c writes it, but for its place in the scheduler, credit (credit.h) in both directions, what is to be sent (send.c,
  * read.c) and what comes in (incoming.h, eager.c). */
@@ -290,14 +296,14 @@ struct nof_peer {
     uint16_t ep;
     uint16_t remote_ep;
     uint16_t remote_generation;
-    uint8_t flags;
-    uint8_t sched : 2; /* enum nof_peer_sched */
+    uint8_t flags : 7;
+    uint8_t data_turn : 1; /* dataq is served next */
+    uint8_t sched : 3; /* enum nof_peer_sched */
     uint8_t used : 1;
     uint8_t rx_skip : 1; /* a chunk did not decode: the rest of its message is nobody's */
     uint8_t codec_asked : 1; /* a CODEC_ASK of ours has no answer yet */
     uint8_t credit_waits : 1; /* a CREDIT frame waits in the link's queue */
     uint8_t stalled : 1; /* waits for envelope credit */
-    uint8_t data_turn : 1; /* dataq is served next */
     uint32_t rank_next, flow_next; /* hash chains */
     uint32_t sched_prev; /* in the queue that `sched` names, beside obj.next */
     uint32_t ep_next; /* of the same endpoint, the one made before */
@@ -594,8 +600,8 @@ struct nof_nic {
     uint32_t turn; /* goes up by one in each poll */
     uint32_t ring; /* queue tail of endpoints with active flows, through ring_next */
     uint32_t busy_flows; /* queue tail: found no frame or no DMA request */
+    uint32_t later_flows; /* queue tail: their endpoints have no steps left in this turn */
     uint32_t chores; /* queue tail of endpoints, through chore_next */
-    uint32_t busy_later; /* some of them have had their turn and go on in the next */
     uint32_t stale_ctls; /* queue tail: control frames of links that are no more */
     /* Some link has control frames that found no frame to travel in, or flows that go on. */
     uint32_t links_later;

@@ -82,16 +82,23 @@ void nof_scheduler_remove(struct nof_nic *nic, struct nof_peer *peer)
         take_out(nic, &nic->links[peer->link].blocked, peer);
     else if (peer->sched == NOF_SCHED_BUSY)
         take_out(nic, &nic->busy_flows, peer);
+    else if (peer->sched == NOF_SCHED_LATER)
+        take_out(nic, &nic->later_flows, peer);
     peer->sched = NOF_SCHED_IDLE;
 }
 
 void nof_scheduler_retry(struct nof_nic *nic)
 {
-    nic->busy_later = 0;
     for (unsigned n = 0; n < WAKE && nic->busy_flows != NOF_NIL; n++)
         make_active(nic, pop(nic, &nic->busy_flows));
     if (nic->busy_flows != NOF_NIL)
         nof_retry(nic);
+}
+
+void nof_scheduler_turn(struct nof_nic *nic)
+{
+    for (unsigned n = 0; n < WAKE && nic->later_flows != NOF_NIL; n++)
+        make_active(nic, pop(nic, &nic->later_flows));
 }
 
 /* Put a flow that was served where it belongs now. */
@@ -102,13 +109,15 @@ static void file(struct nof_nic *nic, struct nof_peer *peer, enum nof_pump state
     } else if (state == NOF_PUMP_BLOCKED) {
         peer->sched = NOF_SCHED_BLOCKED;
         push(nic, &nic->links[peer->link].blocked, peer);
+    } else if (state == NOF_PUMP_LATER) {
+        peer->sched =
+            NOF_SCHED_LATER; /* not with those that the clock wakes: they would be tried again in each turn */
+        push(nic, &nic->later_flows, peer);
     } else if (state != NOF_PUMP_IDLE) {
         peer->sched = NOF_SCHED_BUSY; /* the end of a read, or the clock, wakes it */
         push(nic, &nic->busy_flows, peer);
         if (state == NOF_PUMP_BUSY)
             nof_retry(nic);
-        else if (state == NOF_PUMP_LATER)
-            nic->busy_later = 1;
     }
 }
 

@@ -39,6 +39,8 @@ bool nof_scheduler_unblock(struct nof_nic *nic, struct nof_link *link);
 void nof_scheduler_remove(struct nof_nic *nic, struct nof_peer *peer);
 /* Flows that found no frame or no DMA request are active again. */
 void nof_scheduler_retry(struct nof_nic *nic);
+/* A turn of the NIC has begun: so are those whose endpoints had no steps left. */
+void nof_scheduler_turn(struct nof_nic *nic);
 /* The flow that sends next, or NULL; what it has sent, and why no more; no further flow is asked for. */
 struct nof_peer *nof_scheduler_next(struct nof_nic *nic, struct nof_scheduler_run *run);
 void nof_scheduler_served(struct nof_nic *nic, const struct nof_scheduler_run *run, struct nof_peer *peer,

@@ -144,7 +144,8 @@ struct nof_desc {
  *
  * Cancel of a send. SEND_CANCEL is answered NOF_OK: the message is taken back, no receive gets it, and
  * no completion of the SEND (or GRANT) follows; or NOF_ENOMATCH: too late, its completion has come or
- * will come without further doing of the receiver's host; or why the peer is dead. A message that is
+ * will come without further doing of the receiver's host; or why the peer is dead. NOF_OK after a GRANT is the lie of a
+ * peer NIC and counts as NOF_ENOMATCH. A message that is
  * on the wire is asked for at the receiver. If that has spilled, its library is asked: NOF_COMP_REVOKE
  * names the message by peer, ctx, tag and the `sender_handle` of its SPILL. The library answers REVOKED
  * with peer and cookie of the REVOKE: with NOF_DESC_F_GONE and the `handle` of the SPILL if it had not

@@ -393,6 +393,14 @@ static void on_park(struct guard *g, unsigned rank, const struct nof_comp *c)
     }
 }
 
+static void on_grant(struct guard *g, unsigned rank, const struct nof_comp *c)
+{
+    unsigned count;
+    struct guard_op *op = find(g, rank, NOF_COMP_SEND, c->cookie, &count);
+    if (op != NULL && op->state == GUARD_PARKED)
+        op->granted = 1;
+}
+
 static void on_cancel(struct guard *g, unsigned rank, const struct nof_comp *c)
 {
     unsigned count;
@@ -407,6 +415,8 @@ static void on_cancel(struct guard *g, unsigned rank, const struct nof_comp *c)
         return;
     }
     struct guard_op *op = find(g, rank, NOF_COMP_SEND, c->cookie, &count);
+    if (c->opcode == NOF_COMP_SEND_CANCEL && op != NULL && op->granted)
+        return; /* a peer NIC says both: it ends by its completion */
     if (c->opcode == NOF_COMP_SEND_CANCEL && op != NULL && count == 1)
         over(g, op);
     else if (g->rank[rank].honest)
@@ -486,6 +496,9 @@ static void on_comp(void *ctx, unsigned rank, const struct nof_comp *c)
         break;
     case NOF_COMP_PARKED:
         on_park(g, rank, c);
+        break;
+    case NOF_COMP_GRANT:
+        on_grant(g, rank, c);
         break;
     case NOF_COMP_CANCEL:
     case NOF_COMP_SEND_CANCEL:

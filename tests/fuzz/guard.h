@@ -58,7 +58,7 @@ struct guard_op {
     uint8_t opcode; /* of the completion that ends it */
     uint8_t anywhere; /* it names a layout that only the host knows */
     uint8_t read; /* a receive whose memory is read, too: steps of a program work on it */
-    uint8_t granted; /* a GRANT has come, and: */
+    uint8_t granted; /* a parked send: a GRANT has come */
     uint16_t rank;
     uint16_t ends; /* completions that may have been this one's: its cookie is not its own */
     uint32_t block, stride; /* 0: contiguous */
@@ -66,7 +66,6 @@ struct guard_op {
     uint64_t len; /* bytes of message or room */
     uint64_t extent; /* of memory */
     uint64_t written;
-    uint64_t grant;
     struct nof_desc desc;
 };
 

@@ -153,9 +153,9 @@ static void who_has_more_to_do_wants_to_be_called_at_once(void **state)
     (void)state;
     assert_true(nof_nic_next_deadline(nic) > now);
     nic->chores = NOF_NIL;
-    nic->busy_later = 1;
+    nic->later_flows = 0;
     assert_true(nof_nic_next_deadline(nic) <= now);
-    nic->busy_later = 0;
+    nic->later_flows = NOF_NIL;
     nic->retry_ns = now + 5;
     assert_int_equal(nof_nic_next_deadline(nic), now + 5);
     nic->retry_ns = 0;

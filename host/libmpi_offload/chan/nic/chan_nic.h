@@ -60,7 +60,8 @@ struct nof_chan_nic_op {
     bool windowed; /* counts in its peer's window */
     bool bounced; /* holds `bounce` */
     bool cancel_asked;
-    bool parked; /* SEND: only its peer's NIC has its envelope, until it is granted */
+    bool parked; /* SEND: only its peer's NIC has its envelope, until it is: */
+    bool granted;
     bool pulled; /* RECV by PULL: source, tag and length are those of the spilled envelope */
     int32_t peer; /* job rank, NOF_ANY_SOURCE */
     int32_t tag; /* SEND, PULL */

@@ -232,7 +232,7 @@ static struct nof_request *end(struct nof_chan_nic_op *op)
 void nof_chan_nic_send_cancelled(struct nof_chan_nic_op *op, int status)
 {
     op->cancel_asked = false;
-    if (status != NOF_OK) {
+    if (status != NOF_OK || op->granted) { /* a peer NIC that says both: nobody but the host knows */
         nof_wait_signal(); /* too late: it ends as if nothing was said; but who cancelled may wait for that */
         return;
     }
@@ -273,6 +273,7 @@ void nof_chan_nic_send_granted(struct nof_chan_nic_op *op, const struct nof_comp
 {
     struct nof_request *req = op->req;
     op->parked = false;
+    op->granted = true;
     struct nof_desc desc = {
         .opcode = NOF_DESC_SEND,
         .flags = NOF_DESC_F_GRANTED,

@@ -52,6 +52,11 @@ expect '!' 'pmi1 pmi2' env NOF_LAUNCH=nonsense "$program"
 expect '!' 'PMI-1' env PMI_FD=77 PMI_RANK=0 PMI_SIZE=2 "$program"
 expect '!' 'PMI-1' env PMI_FD=x PMI_RANK=0 PMI_SIZE=2 "$program"
 expect '!' 'pairwise, barrier' env PALS_RANKID=0 NOF_LAUNCH=singleton NOF_ALLTOALL=nonsense "$program"
+printf 'alltoall 1 64K pairwise\nalltoall 1 any brook\n' >"$work/table"
+expect '!' "$work/table:2: 'brook' is no algorithm of alltoall: write one of bruck" \
+    env PALS_RANKID=0 NOF_LAUNCH=singleton NOF_COLL_TABLE="$work/table" "$program"
+expect '!' 'NOF_COLL_TABLE=/nowhere: No such file' \
+    env PALS_RANKID=0 NOF_LAUNCH=singleton NOF_COLL_TABLE=/nowhere "$program"
 expect '!' 'PMI-2' env NOF_LAUNCH=pmi2 PMI_FD=77 PMI_RANK=0 "$program"
 expect '!' 'NOF_JOB_KEY' env NOF_SOCKET=@nobody-listens-here NOF_JOB_ID=1 "$program"
 expect '!' 'nof' env NOF_SOCKET=@nobody-listens-here "$program"

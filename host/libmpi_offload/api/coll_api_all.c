@@ -20,7 +20,7 @@ static int allgather(struct nof_sched *s, const struct nof_coll_args *args)
     if (rc != MPI_SUCCESS)
         return rc;
     uint64_t each = nof_coll_agree_each(&recv);
-    nof_coll_agree_exchange(s, NOF_CALL_ALLGATHER, 0, in_place ? each : nof_data_bytes(&send), each);
+    nof_coll_agree_exchange(s, NOF_CALL_ALLGATHER, in_place ? each : nof_data_bytes(&send), each);
     if (inter)
         nof_coll_inter_allgather(s, &send, &recv);
     else
@@ -43,8 +43,7 @@ static int alltoall(struct nof_sched *s, const struct nof_coll_args *args)
     if (rc != MPI_SUCCESS)
         return rc;
     uint64_t each = nof_coll_agree_each(&recv);
-    nof_coll_agree_exchange(s, NOF_CALL_ALLTOALL, nof_coll_alltoall_way(),
-                            in_place ? each : nof_coll_agree_each(&send), each);
+    nof_coll_agree_exchange(s, NOF_CALL_ALLTOALL, in_place ? each : nof_coll_agree_each(&send), each);
     if (inter)
         nof_coll_inter_alltoall(s, &send, &recv);
     else

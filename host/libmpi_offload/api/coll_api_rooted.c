@@ -45,7 +45,7 @@ static int bcast(struct nof_sched *s, const struct nof_coll_args *args)
     if (part.inter)
         nof_coll_agree(s, NOF_CALL_BCAST, 0, 0);
     else
-        nof_coll_agree(s, NOF_CALL_BCAST, args->root, nof_coll_bcast_in_pieces(s, nof_data_bytes(&data)));
+        nof_coll_agree(s, NOF_CALL_BCAST, args->root, 0);
     if (part.inter)
         nof_coll_inter_bcast(s, &data, args->root);
     else

@@ -9,6 +9,7 @@
 #include "chan/chan.h"
 #include "coll/coll.h"
 #include "coll/program_cache.h"
+#include "coll/select.h"
 #include "comm/comm.h"
 #include "comm/entry.h"
 #include "base/error.h"
@@ -63,10 +64,8 @@ static void open_library(const char *func)
         nof_lib.host[0] = '\0';
     const char *spin = getenv("NOF_SPIN_US");
     nof_lib.spin_us = spin == NULL ? DEFAULT_SPIN_US : (uint32_t)strtoul(spin, NULL, 10);
-    const char *alltoall = getenv("NOF_ALLTOALL");
-    if (alltoall != NULL && !nof_coll_alltoall_choose(alltoall))
-        nof_lib_die(1, "%s: NOF_ALLTOALL=%s: it is auto, bruck, pairwise, barrier or unscheduled", func,
-                    alltoall);
+    if (nof_select_open(text, sizeof(text)) != 0)
+        nof_lib_die(1, "%s: %s", func, text);
     nof_lib.main_thread = pthread_self();
     if (nof_launch_open(text, sizeof(text)) != 0)
         nof_lib_die(1, "%s: %s", func, text);

@@ -41,11 +41,16 @@ uint64_t nof_coll_agree_each(const struct nof_blocks *blocks)
     return alike ? (uint64_t)blocks->counts.one * blocks->type->size : NOF_EACH_OTHER;
 }
 
-void nof_coll_agree_exchange(struct nof_sched *s, enum nof_coll_call call, int way, uint64_t sends,
-                             uint64_t receives)
+void nof_coll_agree_exchange(struct nof_sched *s, enum nof_coll_call call, uint64_t sends, uint64_t receives)
 {
     bool alike = sends != NOF_EACH_OTHER && receives != NOF_EACH_OTHER;
-    agree(s, call, way, alike ? sends % HASHES + 3 * (receives % HASHES) : 0, 0);
+    agree(s, call, 0, alike ? sends % HASHES + 3 * (receives % HASHES) : 0, 0);
+}
+
+void nof_coll_agree_way(struct nof_sched *s, unsigned way)
+{
+    if (s->agreed != 0 && s->comm->remote == NULL)
+        s->agreed = (uint8_t)(1 + (s->agreed - 1 + 13 * (way + 1)) % HASHES);
 }
 
 void nof_coll_agree_ask(struct nof_sched *s)

@@ -8,7 +8,7 @@
  * it also hears of a failure of which the news was lost, because it was one of too many.
  *
  * A different value of one argument gives a different hash unless it is 251 or a multiple apart. The length of a broadcast is no
- * part of it: its messages prove that wrong (nof_sched_exact), and have better errors. */
+ * part of it, but the algorithm is: its messages prove a length wrong (nof_sched_exact), and have better errors. */
 #ifndef NOF_MPI_COLL_AGREE_H
 #define NOF_MPI_COLL_AGREE_H
 
@@ -39,12 +39,12 @@ enum nof_coll_call {
 void nof_coll_agree(struct nof_sched *s, enum nof_coll_call call, int root, uint64_t bytes);
 void nof_coll_agree_reduction(struct nof_sched *s, enum nof_coll_call call, int root,
                               const struct nof_reduction *r);
-/* Of each to each: what this rank sends to everybody and gets from everybody, bytes; way: the algorithm, where a user may have
- * chosen it. */
+/* Of each to each: what this rank sends to everybody and gets from everybody, bytes. */
 #define NOF_EACH_OTHER UINT64_MAX /* blocks may be of different lengths */
 uint64_t nof_coll_agree_each(const struct nof_blocks *blocks);
-void nof_coll_agree_exchange(struct nof_sched *s, enum nof_coll_call call, int way, uint64_t sends,
-                             uint64_t receives);
+void nof_coll_agree_exchange(struct nof_sched *s, enum nof_coll_call call, uint64_t sends, uint64_t receives);
+/* After those: of the algorithm, too, where a table chooses (select.h). */
+void nof_coll_agree_way(struct nof_sched *s, unsigned way);
 
 /* Ask the next few ranks that s has messages with. */
 void nof_coll_agree_ask(struct nof_sched *s);

@@ -4,7 +4,7 @@
  * resolved by the flag or pointer that its comment names. What a builder reads beside the buffers
  * (counts, displacements, neighbours) it reads while it builds only.
  *
- * A choice between algorithms depends on nothing but what all ranks see alike: packed bytes, counts,
+ * A choice between algorithms (select.h) depends on nothing but what all ranks see alike: packed bytes, counts,
  * the operation, the number of ranks. Never an extent: it may differ from rank to rank. */
 #ifndef NOF_MPI_COLL_H
 #define NOF_MPI_COLL_H
@@ -66,8 +66,6 @@ void nof_coll_unpack(struct nof_sched *s, const void *packed, const struct nof_d
 /* Of coll_bcast.c. */
 void nof_coll_build_barrier(struct nof_sched *s);
 void nof_coll_build_bcast(struct nof_sched *s, const struct nof_data *data, int root);
-/* Is one of so many bytes cut into pieces? Ranks that do not agree on that wait for each other. */
-bool nof_coll_bcast_in_pieces(const struct nof_sched *s, size_t bytes);
 
 /* coll_gather.c. In place: `send` NULL at the root (gather), `recv` NULL (scatter). The blocks
  * are the root's and NULL elsewhere. The v-forms serve counts that only the root knows. */
@@ -87,12 +85,6 @@ void nof_coll_build_allgather(struct nof_sched *s, const struct nof_data *send,
 /* coll_alltoall.c. In place: `send` NULL, what is in `recv` is sent. */
 void nof_coll_build_alltoall(struct nof_sched *s, const struct nof_blocks *send,
                              const struct nof_blocks *recv);
-/* How they go from now on, alike at all ranks: auto (by size and ranks), bruck, pairwise, barrier (between rounds) or
- * unscheduled (all messages at once). False: none of these. Under the library's lock. */
-bool nof_coll_alltoall_choose(const char *text);
-
-/* The algorithm that the user has chosen, 0: none. */
-int nof_coll_alltoall_way(void);
 
 /* coll_reduce.c, coll_allreduce.c, coll_reduce_scatter.c, coll_scan.c. */
 struct nof_reduction {

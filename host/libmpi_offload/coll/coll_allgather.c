@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Allgather, with one count for all or one each: Bruck's algorithm (a logarithmic number of rounds, on
- * packed bytes) while the whole or the blocks are small, a ring otherwise. */
+ * packed bytes) while blocks are small, a ring otherwise. */
 #include "coll/coll.h"
-
-#define BRUCK_MAX_TOTAL_BYTES (64u * 1024u)
-#define BRUCK_MAX_BLOCK_BYTES 4096u
+#include "coll/select.h"
 
 static void build_bruck(struct nof_sched *s, const struct nof_data *send, const struct nof_blocks *recv,
                         size_t total)
@@ -51,9 +49,11 @@ static void build_ring(struct nof_sched *s, const struct nof_data *send, const s
 void nof_coll_build_allgather(struct nof_sched *s, const struct nof_data *send, const struct nof_blocks *recv)
 {
     size_t total = nof_blocks_bytes(recv, s->size, 0, s->size);
-    bool small = total <= BRUCK_MAX_TOTAL_BYTES || total / (size_t)s->size <= BRUCK_MAX_BLOCK_BYTES;
-    if (total > 0 && small && s->size > 2)
+    if (total == 0)
+        return;
+    uint32_t can = NOF_CAN(NOF_ALLGATHER_BRUCK) | NOF_CAN(NOF_ALLGATHER_RING);
+    if (nof_select(s, total / (size_t)s->size, can) == NOF_ALLGATHER_BRUCK)
         build_bruck(s, send, recv, total);
-    else if (total > 0)
+    else
         build_ring(s, send, recv);
 }

@@ -4,12 +4,7 @@
  * get the same bits; by halving and doubling, or with two rings when pieces are worth a message each.
  * Large and not commutative: a reduction in segments and a broadcast. */
 #include "coll/coll_halving.h"
-
-/* With 10 us a message and 10 Gbit/s, 8 ranks: halving has twice the rounds and sends two vectors
- * instead of three, which are equal at about 40 KB. Measured on simulated NICs: at 64 KB. */
-#define DOUBLING_MAX_BYTES (64u * 1024u)
-#define ORDERED_MAX_BYTES (512u * 1024u)
-#define RING_MIN_PIECE_BYTES (64u * 1024u)
+#include "coll/select.h"
 
 static void swap(void **a, void **b)
 {
@@ -119,14 +114,22 @@ static void build_rings(struct nof_sched *s, const struct nof_reduction *r)
     }
 }
 
-static void build_pieces(struct nof_sched *s, const struct nof_reduction *r)
+static void build_pieces(struct nof_sched *s, enum nof_algorithm algorithm, const struct nof_reduction *r)
 {
     if (r->in != MPI_IN_PLACE)
         nof_sched_copy(s, r->in, r->count, r->type, r->out, r->count, r->type);
-    if (r->count / (size_t)s->size >= RING_MIN_PIECE_BYTES / r->type->size)
+    if (algorithm == NOF_ALLREDUCE_RING)
         build_rings(s, r);
     else
         build_halving(s, r);
+}
+
+static enum nof_algorithm choose(struct nof_sched *s, const struct nof_reduction *r)
+{
+    uint32_t can = NOF_CAN(NOF_ALLREDUCE_DOUBLING) | NOF_CAN(NOF_ALLREDUCE_TREE);
+    if (r->op->commutative && s->size > 2 && r->count >= (size_t)s->size)
+        can |= NOF_CAN(NOF_ALLREDUCE_HALVING) | NOF_CAN(NOF_ALLREDUCE_RING);
+    return nof_select(s, r->count * r->type->size, can);
 }
 
 void nof_coll_build_allreduce(struct nof_sched *s, const struct nof_reduction *r)
@@ -138,14 +141,14 @@ void nof_coll_build_allreduce(struct nof_sched *s, const struct nof_reduction *r
             nof_sched_copy(s, r->in, r->count, r->type, r->out, r->count, r->type);
         return;
     }
-    size_t bytes = r->count * r->type->size;
-    if (r->op->commutative && s->size > 2 && bytes > DOUBLING_MAX_BYTES && r->count >= (size_t)s->size) {
-        build_pieces(s, r);
-    } else if (bytes <= ORDERED_MAX_BYTES) {
+    enum nof_algorithm algorithm = choose(s, r);
+    if (algorithm == NOF_ALLREDUCE_DOUBLING) {
         build_doubling(s, r);
-    } else {
+    } else if (algorithm == NOF_ALLREDUCE_TREE) {
         nof_coll_build_reduce(s, r, 0);
         nof_sched_fence(s);
         nof_coll_build_bcast(s, &(struct nof_data){r->out, r->count, r->type}, 0);
+    } else {
+        build_pieces(s, algorithm, r);
     }
 }

@@ -3,37 +3,13 @@
  * of rounds, each block travels up to as many times. Otherwise every pair has a message of its own: in
  * round k every rank sends to the one k places after it and receives from the one k places before it,
  * so no rank is the target of two at a time. Small messages do not fill the link: several rounds go
- * together. In place, the two ranks of a pair meet in one round, which needs a copy of one round only;
+ * together (batched). In place, the two ranks of a pair meet in one round, which needs a copy of one round only;
  * rounds are then parted by no barrier, whatever was chosen. */
 #include "coll/coll.h"
+#include "coll/select.h"
 
-#include <string.h>
-
-#define BRUCK_MAX_BLOCK_BYTES 256u
-#define BRUCK_MIN_RANKS 8
 #define TOGETHER_MAX_BYTES (32u * 1024u) /* in flight to one rank's neighbours, about */
 #define TOGETHER_MAX_ROUNDS 32u
-
-enum algorithm { AUTO, BRUCK, PAIRWISE, BARRIER, UNSCHEDULED, ALGORITHMS };
-
-static const char *const names[ALGORITHMS] = {"auto", "bruck", "pairwise", "barrier", "unscheduled"};
-static enum algorithm chosen;
-
-bool nof_coll_alltoall_choose(const char *text)
-{
-    for (int i = 0; i < ALGORITHMS; i++) {
-        if (strcmp(text, names[i]) == 0) {
-            chosen = (enum algorithm)i;
-            return true;
-        }
-    }
-    return false;
-}
-
-int nof_coll_alltoall_way(void)
-{
-    return (int)chosen;
-}
 
 static size_t largest_block(const struct nof_sched *s, const struct nof_blocks *blocks)
 {
@@ -46,43 +22,39 @@ static size_t largest_block(const struct nof_sched *s, const struct nof_blocks *
     return largest;
 }
 
-static int rounds_together(const struct nof_sched *s, size_t largest)
+static int rounds_together(const struct nof_sched *s, enum nof_algorithm algorithm, size_t largest)
 {
-    if (chosen == UNSCHEDULED)
+    if (algorithm == NOF_ALLTOALL_UNSCHEDULED)
         return s->size;
-    if (chosen == PAIRWISE || chosen == BARRIER)
+    if (algorithm != NOF_ALLTOALL_BATCHED)
         return 1;
     size_t rounds = TOGETHER_MAX_BYTES / largest;
     return (int)(rounds < 1 ? 1 : rounds > TOGETHER_MAX_ROUNDS ? TOGETHER_MAX_ROUNDS : rounds);
 }
 
-static void end_round(struct nof_sched *s, bool last)
-{
-    nof_sched_fence(s);
-    if (chosen == BARRIER && !last)
-        nof_coll_build_barrier(s);
-}
-
-static void build_pairs(struct nof_sched *s, const struct nof_blocks *send, const struct nof_blocks *recv)
+static void build_pairs(struct nof_sched *s, enum nof_algorithm algorithm, const struct nof_blocks *send,
+                        const struct nof_blocks *recv)
 {
     struct nof_data mine = nof_block(send, s->rank), own = nof_block(recv, s->rank);
     nof_coll_copy(s, &mine, &own);
-    int together = rounds_together(s, largest_block(s, recv));
+    int together = rounds_together(s, algorithm, largest_block(s, recv));
     for (int k = 1; k < s->size; k++) {
         int to = (s->rank + k) % s->size, from = (s->rank - k + s->size) % s->size;
         struct nof_data out = nof_block(send, to), in = nof_block(recv, from);
         nof_coll_recv(s, &in, from);
         nof_coll_send(s, &out, to);
         if (k % together == 0)
-            end_round(s, k + 1 == s->size);
+            nof_sched_fence(s);
+        if (algorithm == NOF_ALLTOALL_BARRIER && k + 1 < s->size)
+            nof_coll_build_barrier(s);
     }
 }
 
 /* In round k the ranks whose sum is k modulo their number exchange their blocks. */
-static void build_in_place(struct nof_sched *s, const struct nof_blocks *recv)
+static void build_in_place(struct nof_sched *s, enum nof_algorithm algorithm, const struct nof_blocks *recv)
 {
     size_t largest = largest_block(s, recv);
-    int together = rounds_together(s, largest);
+    int together = rounds_together(s, algorithm, largest);
     char *copies = nof_sched_temporary(s, largest * (size_t)together, nof_type_byte());
     int used = 0;
     for (int k = 0; k < s->size; k++) {
@@ -139,16 +111,29 @@ static void build_bruck(struct nof_sched *s, const struct nof_blocks *send, cons
     }
 }
 
+/* Where blocks differ each rank chooses how many rounds go together by what it receives, which others do not see. */
+static enum nof_algorithm choose(struct nof_sched *s, const struct nof_blocks *recv)
+{
+    const uint32_t alike =
+        NOF_CAN(NOF_ALLTOALL_BATCHED) | NOF_CAN(NOF_ALLTOALL_PAIRWISE) | NOF_CAN(NOF_ALLTOALL_UNSCHEDULED);
+    bool uniform = recv->counts.kind == NOF_COUNTS_ONE && recv->types == NULL;
+    size_t each = uniform ? (size_t)recv->counts.one * recv->type->size : 0;
+    if (uniform)
+        return nof_select(
+            s, each, alike | NOF_CAN(NOF_ALLTOALL_BARRIER) | (each > 0 ? NOF_CAN(NOF_ALLTOALL_BRUCK) : 0));
+    if (nof_select_asked(NOF_ALLTOALL_BARRIER))
+        return nof_select(s, 0, NOF_CAN(NOF_ALLTOALL_BARRIER));
+    return nof_select_alone(s, largest_block(s, recv), alike);
+}
+
 void nof_coll_build_alltoall(struct nof_sched *s, const struct nof_blocks *send,
                              const struct nof_blocks *recv)
 {
-    bool uniform = recv->counts.kind == NOF_COUNTS_ONE && recv->types == NULL;
-    size_t each = uniform ? (size_t)recv->counts.one * recv->type->size : 0;
-    bool small = each <= BRUCK_MAX_BLOCK_BYTES && s->size >= BRUCK_MIN_RANKS;
-    if (each > 0 && (chosen == BRUCK || (chosen == AUTO && small)))
+    enum nof_algorithm algorithm = choose(s, recv);
+    if (algorithm == NOF_ALLTOALL_BRUCK)
         build_bruck(s, send != NULL ? send : recv, recv);
     else if (send != NULL)
-        build_pairs(s, send, recv);
+        build_pairs(s, algorithm, send, recv);
     else
-        build_in_place(s, recv);
+        build_in_place(s, algorithm, recv);
 }

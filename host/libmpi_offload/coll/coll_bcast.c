@@ -3,10 +3,11 @@
  * pieces down the tree and handing them to all, which sends every byte about twice whatever the
  * number of ranks: round a ring if the pieces are worth a message, by doubling otherwise. */
 #include "coll/coll.h"
+#include "coll/select.h"
 
-#define TREE_MAX_BYTES (128u * 1024u)
-#define PIECES_MIN_RANKS 4
-#define RING_MIN_PIECE_BYTES 4096u
+/* Up to here a message is cut only if that leaves no piece empty, which takes more bytes than the square of the pieces but one:
+ * who has another length than the others would leave out a message that they wait for. */
+#define PIECES_MIN_BYTES (128u * 1024u)
 
 void nof_coll_build_barrier(struct nof_sched *s)
 {
@@ -109,36 +110,35 @@ static void doubling(struct nof_sched *s, const struct pieces *p, int relative)
     }
 }
 
-static void build_pieces(struct nof_sched *s, char *buf, size_t bytes, int root)
+static void build_pieces(struct nof_sched *s, enum nof_algorithm algorithm, char *buf, size_t bytes, int root)
 {
     struct pieces p = {buf, bytes, (bytes + (size_t)s->size - 1) / (size_t)s->size};
     int relative = (s->rank - root + s->size) % s->size;
     scatter_pieces(s, &p, relative, root);
-    if (p.piece >= RING_MIN_PIECE_BYTES)
+    if (algorithm == NOF_BCAST_RING)
         ring(s, &p, relative);
     else
         doubling(s, &p, relative);
 }
 
-bool nof_coll_bcast_in_pieces(const struct nof_sched *s, size_t bytes)
-{
-    return bytes > TREE_MAX_BYTES && s->size >= PIECES_MIN_RANKS;
-}
-
 static void build(struct nof_sched *s, const struct nof_data *data, int root, size_t bytes)
 {
-    if (!nof_coll_bcast_in_pieces(s, bytes)) {
+    uint32_t can = NOF_CAN(NOF_BCAST_TREE);
+    if (bytes > PIECES_MIN_BYTES || bytes > (size_t)(s->size - 1) * (size_t)(s->size - 1))
+        can |= NOF_CAN(NOF_BCAST_DOUBLING) | NOF_CAN(NOF_BCAST_RING);
+    enum nof_algorithm algorithm = nof_select(s, bytes, can);
+    if (algorithm == NOF_BCAST_TREE) {
         build_tree(s, data, root);
         return;
     }
     if (data->type->contiguous) {
-        build_pieces(s, nof_lib_at(data->buf, data->type->tree->lb), bytes, root);
+        build_pieces(s, algorithm, nof_lib_at(data->buf, data->type->tree->lb), bytes, root);
         return;
     }
     char *packed = nof_sched_temporary(s, bytes, nof_type_byte());
     if (s->rank == root)
         nof_coll_pack(s, data, packed, bytes);
-    build_pieces(s, packed, bytes, root);
+    build_pieces(s, algorithm, packed, bytes, root);
     if (s->rank != root)
         nof_coll_unpack(s, packed, data);
 }

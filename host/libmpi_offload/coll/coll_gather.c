@@ -2,19 +2,13 @@
 /* Gather and scatter: a binomial tree on packed bytes while messages are small, straight between
  * root and leaves when they are not (a tree would move most bytes several times). */
 #include "coll/coll.h"
+#include "coll/select.h"
 
-#define TREE_MAX_BYTES 2048u
-#define TREE_MIN_RANKS 4
 #define TOGETHER_MAX 128 /* transfers that the root has under way */
 
 static int from_root(const struct nof_sched *s, int relative, int root)
 {
     return (relative + root) % s->size;
-}
-
-static bool use_tree(const struct nof_sched *s, size_t each)
-{
-    return s->size >= TREE_MIN_RANKS && each <= TREE_MAX_BYTES && each > 0;
 }
 
 /* Bytes of one block, from the side of the call that is significant here. */
@@ -64,7 +58,8 @@ void nof_coll_build_gather(struct nof_sched *s, const struct nof_data *send, con
                            int root)
 {
     size_t each = each_bytes(s, send, recv, root);
-    if (use_tree(s, each))
+    uint32_t can = NOF_CAN(NOF_GATHER_TREE) | NOF_CAN(NOF_GATHER_LINEAR);
+    if (each > 0 && nof_select(s, each, can) == NOF_GATHER_TREE)
         build_gather_tree(s, send, recv, root, each);
     else
         nof_coll_build_gatherv(s, send, recv, root);
@@ -119,7 +114,8 @@ void nof_coll_build_scatter(struct nof_sched *s, const struct nof_blocks *send, 
                             int root)
 {
     size_t each = each_bytes(s, recv, send, root);
-    if (use_tree(s, each))
+    uint32_t can = NOF_CAN(NOF_SCATTER_TREE) | NOF_CAN(NOF_SCATTER_LINEAR);
+    if (each > 0 && nof_select(s, each, can) == NOF_SCATTER_TREE)
         build_scatter_tree(s, send, recv, root, each);
     else
         nof_coll_build_scatterv(s, send, recv, root);

@@ -8,9 +8,8 @@
  * the next segment meanwhile. Operations that commute are halved instead of sent up a tree: every rank
  * then reduces its share. */
 #include "coll/coll_halving.h"
+#include "coll/select.h"
 
-#define HALVING_MIN_BYTES (512u * 1024u) /* measured, 8 ranks on simulated NICs: equal at 1 MB */
-#define HALVING_MIN_RANKS 8
 #define HALVING_SEGMENT_BYTES (4u * 1024u * 1024u)
 #define TREE_SEGMENT_BYTES (256u * 1024u)
 
@@ -135,8 +134,10 @@ static void build_all_halved(struct nof_sched *s, const struct nof_reduction *r,
 void nof_coll_build_reduce(struct nof_sched *s, const struct nof_reduction *r, int root)
 {
     size_t size = r->type->size == 0 ? 1 : r->type->size;
-    bool halved = r->op->commutative && s->size >= HALVING_MIN_RANKS && r->count >= (size_t)s->size &&
-                  r->count * size >= HALVING_MIN_BYTES;
+    uint32_t can = NOF_CAN(NOF_REDUCE_TREE);
+    if (r->op->commutative && r->count >= (size_t)s->size)
+        can |= NOF_CAN(NOF_REDUCE_HALVING);
+    bool halved = nof_select(s, r->count * r->type->size, can) == NOF_REDUCE_HALVING;
     size_t bytes = halved ? HALVING_SEGMENT_BYTES : TREE_SEGMENT_BYTES;
     size_t segment = bytes / size > (size_t)s->size ? bytes / size : (size_t)s->size;
     if (halved) {

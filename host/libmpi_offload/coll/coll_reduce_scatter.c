@@ -3,9 +3,7 @@
  * the operands for its own block from the rank k places before it. Not commutative: one reduction in
  * rank order, to rank 0 and from there to all while the vector is small, else block by block. */
 #include "coll/coll_halving.h"
-
-#define HALVING_MAX_BYTES (256u * 1024u)
-#define AT_ZERO_MAX_BYTES (256u * 1024u)
+#include "coll/select.h"
 
 struct job {
     struct nof_sched *s;
@@ -123,14 +121,17 @@ void nof_coll_build_reduce_scatter(struct nof_sched *s, const struct nof_reducti
 {
     struct job j = {s, *r, counts};
     j.r.in = r->in == MPI_IN_PLACE ? r->out : r->in;
-    size_t bytes = r->count * r->type->size;
     if (r->count == 0)
         return;
-    if (r->op->commutative && bytes <= HALVING_MAX_BYTES)
+    uint32_t can = NOF_CAN(NOF_REDUCE_SCATTER_ROOT) | NOF_CAN(NOF_REDUCE_SCATTER_BLOCKS);
+    if (r->op->commutative)
+        can |= NOF_CAN(NOF_REDUCE_SCATTER_HALVING) | NOF_CAN(NOF_REDUCE_SCATTER_PAIRWISE);
+    enum nof_algorithm algorithm = nof_select(s, r->count * r->type->size, can);
+    if (algorithm == NOF_REDUCE_SCATTER_HALVING)
         build_halving(&j);
-    else if (r->op->commutative)
+    else if (algorithm == NOF_REDUCE_SCATTER_PAIRWISE)
         build_pairwise(&j);
-    else if (bytes <= AT_ZERO_MAX_BYTES)
+    else if (algorithm == NOF_REDUCE_SCATTER_ROOT)
         build_at_zero(&j);
     else
         build_block_by_block(&j);

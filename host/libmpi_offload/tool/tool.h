@@ -2,8 +2,8 @@
 /* The tool information interface, MPI_T (MPI 4.1, 15.3).
  *
  *   control variables      settings of the library, then the features of the NIC (nof/features.h)
- *   performance variables  live objects of the library, who drives its collectives (coll/offload.h), then the counters of the
- *                          NIC (nof/counters.h)
+ *   performance variables  live objects of the library, who drives its collectives (coll/offload.h), which algorithms they
+ *                          have and why (coll/select.h), then the counters of the NIC (nof/counters.h)
  *   categories             "library", "nic", and below it one per first part of the counters' names
  *   enumerations           the choices of a feature
  *   events                 none
@@ -17,6 +17,7 @@
 
 #include "base/lib.h"
 #include "coll/offload.h"
+#include "coll/select.h"
 #include "nof/counters.h"
 #include "nof/features.h"
 
@@ -31,7 +32,9 @@ void nof_tool_text(const char *text, char *out, int *len);
 
 enum { NOF_TOOL_SETTINGS = 4, NOF_TOOL_LEVELS = 8 };
 enum { NOF_TOOL_CVARS = NOF_TOOL_SETTINGS + NOF_FEATURE_COUNT };
-enum { NOF_TOOL_OWN = NOF_TOOL_LEVELS + NOF_DRIVER_COUNT }; /* pvars of the library */
+enum {
+    NOF_TOOL_OWN = NOF_TOOL_LEVELS + NOF_DRIVER_COUNT + NOF_ALGORITHM_COUNT + NOF_SELECTED_BY_COUNT
+}; /* pvars of the library */
 enum { NOF_TOOL_PVARS = NOF_TOOL_OWN + NOF_COUNTER_COUNT };
 
 struct nof_tool_var {

@@ -39,9 +39,15 @@ static const struct {
 static const struct {
     const char *name;
     const char *help;
-} drivers[NOF_DRIVER_COUNT] = {
+} counts[NOF_TOOL_OWN - NOF_TOOL_LEVELS] = {
 #define X(id, name, help) {name, help},
     NOF_DRIVERS(X)
+#undef X
+#define X(id, collective, name, help) {"library." collective "_" name, help},
+        NOF_ALGORITHMS(X)
+#undef X
+#define X(id, name, help) {"library.selected_by_" name, "algorithms that were chosen " help},
+            NOF_SELECTED_BY(X)
 #undef X
 };
 
@@ -98,8 +104,8 @@ struct nof_tool_var nof_tool_pvar(int index)
         var.help = levels[index].help;
         var.var_class = MPI_T_PVAR_CLASS_LEVEL;
     } else if (index < NOF_TOOL_OWN) {
-        var.name = drivers[index - NOF_TOOL_LEVELS].name;
-        var.help = drivers[index - NOF_TOOL_LEVELS].help;
+        var.name = counts[index - NOF_TOOL_LEVELS].name;
+        var.help = counts[index - NOF_TOOL_LEVELS].help;
         var.var_class = MPI_T_PVAR_CLASS_COUNTER;
     } else {
         const struct nof_counter_info *counter = &counters[index - NOF_TOOL_OWN];
@@ -154,13 +160,21 @@ int nof_tool_cvar_write(int index, const void *in)
     return rc == NOF_OK ? MPI_SUCCESS : rc == NOF_EINVAL ? MPI_T_ERR_INVALID : MPI_T_ERR_CVAR_SET_NOT_NOW;
 }
 
+static unsigned long long count_of(int index)
+{
+    int algorithm = index - NOF_DRIVER_COUNT, by = algorithm - NOF_ALGORITHM_COUNT;
+    return algorithm < 0 ? nof_driver_counted((enum nof_driver)index)
+           : by < 0      ? nof_select_counted((enum nof_algorithm)algorithm)
+                         : nof_select_counted_by((enum nof_selected_by)by);
+}
+
 void nof_tool_pvar_read(int index, unsigned long long *out)
 {
     uint64_t value = 0; /* of a NIC that is not there */
     if (index < NOF_TOOL_LEVELS)
         value = levels[index].table->live;
     else if (index < NOF_TOOL_OWN)
-        value = nof_driver_counted((enum nof_driver)(index - NOF_TOOL_LEVELS));
+        value = count_of(index - NOF_TOOL_LEVELS);
     else
         (void)nof_chan_nic_counter(counters[index - NOF_TOOL_OWN].name, &value);
     *out = value;

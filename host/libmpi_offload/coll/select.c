@@ -1,0 +1,305 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "coll/select.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "coll/agree.h"
+
+#define TABLE_ENV "NOF_COLL_TABLE"
+#define ALLTOALL_ENV "NOF_ALLTOALL"
+#define AUTO "auto"
+#define ROWS_MAX 256u
+#define FILE_BYTES_MAX (64u * 1024u)
+#define LINE_BYTES 256u
+#define COLUMNS 4
+#define ANY UINT64_MAX
+#define KI 1024u
+#define MI (1024u * 1024u)
+
+struct row {
+    enum nof_algorithm algorithm;
+    int ranks; /* at least */
+    uint64_t bytes; /* at most */
+};
+
+/* Each collective's last rows are for all that no other row is for. Figures: docs/decisions/0031-selection.md. */
+static const struct row defaults[] = {
+    {NOF_ALLTOALL_BRUCK, 64, 256},
+    {NOF_ALLTOALL_BATCHED, 1, 8 * KI},
+    {NOF_ALLTOALL_PAIRWISE, 1, ANY},
+    {NOF_ALLGATHER_BRUCK, 9, 4 * KI},
+    {NOF_ALLGATHER_BRUCK, 5, 8 * KI},
+    {NOF_ALLGATHER_BRUCK, 3, 16 * KI},
+    {NOF_ALLGATHER_RING, 1, ANY},
+    {NOF_ALLREDUCE_DOUBLING, 1, 64 * KI},
+    {NOF_ALLREDUCE_HALVING, 33, 4 * MI},
+    {NOF_ALLREDUCE_HALVING, 17, 2 * MI},
+    {NOF_ALLREDUCE_HALVING, 9, 1 * MI},
+    {NOF_ALLREDUCE_HALVING, 5, 512 * KI},
+    {NOF_ALLREDUCE_HALVING, 3, 256 * KI},
+    {NOF_ALLREDUCE_RING, 3, ANY},
+    {NOF_ALLREDUCE_DOUBLING, 1, 512 * KI},
+    {NOF_ALLREDUCE_TREE, 1, ANY},
+    {NOF_BCAST_TREE, 1, 128 * KI},
+    {NOF_BCAST_DOUBLING, 129, 1 * MI},
+    {NOF_BCAST_DOUBLING, 65, 512 * KI},
+    {NOF_BCAST_DOUBLING, 33, 256 * KI},
+    {NOF_BCAST_RING, 4, ANY},
+    {NOF_BCAST_TREE, 1, ANY},
+    {NOF_REDUCE_TREE, 1, 512 * KI},
+    {NOF_REDUCE_HALVING, 8, ANY},
+    {NOF_REDUCE_TREE, 1, ANY},
+    {NOF_REDUCE_SCATTER_HALVING, 1, 256 * KI},
+    {NOF_REDUCE_SCATTER_PAIRWISE, 1, ANY},
+    {NOF_REDUCE_SCATTER_ROOT, 1, 256 * KI},
+    {NOF_REDUCE_SCATTER_BLOCKS, 1, ANY},
+    {NOF_GATHER_TREE, 4, 2 * KI},
+    {NOF_GATHER_LINEAR, 1, ANY},
+    {NOF_SCATTER_TREE, 4, 2 * KI},
+    {NOF_SCATTER_LINEAR, 1, ANY},
+};
+
+static const struct {
+    const char *collective;
+    const char *name;
+} algorithms[NOF_ALGORITHM_COUNT] = {
+#define X(id, collective, name, help) {collective, name},
+    NOF_ALGORITHMS(X)
+#undef X
+};
+
+static struct row rows[ROWS_MAX]; /* of the file */
+static size_t row_count;
+static enum nof_algorithm asked = NOF_ALGORITHM_COUNT; /* by ALLTOALL_ENV */
+static unsigned long long counts[NOF_ALGORITHM_COUNT], counts_by[NOF_SELECTED_BY_COUNT];
+
+static const struct row *find(const struct row *row, size_t n, int ranks, uint64_t bytes, uint32_t can)
+{
+    for (size_t i = 0; i < n; i++)
+        if ((can & NOF_CAN(row[i].algorithm)) != 0 && ranks >= row[i].ranks && bytes <= row[i].bytes)
+            return &row[i];
+    return NULL;
+}
+
+static enum nof_algorithm choose(int ranks, size_t bytes, uint32_t can, enum nof_selected_by *by_out)
+{
+    if (nof_select_asked(asked) && (can & NOF_CAN(asked)) != 0) {
+        *by_out = NOF_SELECTED_BY_ENVIRONMENT;
+        return asked;
+    }
+    const struct row *row = find(rows, row_count, ranks, bytes, can);
+    *by_out = row != NULL ? NOF_SELECTED_BY_TABLE : NOF_SELECTED_BY_DEFAULT;
+    if (row == NULL)
+        row = find(defaults, sizeof(defaults) / sizeof(defaults[0]), ranks, bytes, can);
+    return row != NULL ? row->algorithm : (enum nof_algorithm)__builtin_ctz(can);
+}
+
+enum nof_algorithm nof_select_alone(const struct nof_sched *s, size_t bytes, uint32_t can)
+{
+    enum nof_selected_by by;
+    enum nof_algorithm algorithm = choose(s->size, bytes, can, &by);
+    counts[algorithm]++;
+    counts_by[by]++;
+    return algorithm;
+}
+
+enum nof_algorithm nof_select(struct nof_sched *s, size_t bytes, uint32_t can)
+{
+    enum nof_algorithm algorithm = nof_select_alone(s, bytes, can);
+    nof_coll_agree_way(s, (unsigned)algorithm);
+    return algorithm;
+}
+
+bool nof_select_asked(enum nof_algorithm algorithm)
+{
+    return algorithm == asked && asked != NOF_ALGORITHM_COUNT;
+}
+
+unsigned long long nof_select_counted(enum nof_algorithm algorithm)
+{
+    return counts[algorithm];
+}
+
+unsigned long long nof_select_counted_by(enum nof_selected_by by)
+{
+    return counts_by[by];
+}
+
+static enum nof_algorithm algorithm_of(const char *collective, const char *name)
+{
+    int i = 0;
+    while (i < NOF_ALGORITHM_COUNT &&
+           (strcmp(algorithms[i].collective, collective) != 0 || strcmp(algorithms[i].name, name) != 0))
+        i++;
+    return (enum nof_algorithm)i;
+}
+
+static bool is_collective(const char *word)
+{
+    bool is = false;
+    for (int i = 0; i < NOF_ALGORITHM_COUNT; i++)
+        is = is || strcmp(algorithms[i].collective, word) == 0;
+    return is;
+}
+
+/* Algorithms of a collective, or, NULL, all collectives. */
+static void list(const char *collective, char *text, size_t size)
+{
+    size_t used = 0;
+    text[0] = '\0';
+    for (int i = 0; i < NOF_ALGORITHM_COUNT && used < size; i++) {
+        const char *word = collective != NULL ? algorithms[i].name : algorithms[i].collective;
+        bool wanted = collective != NULL ? strcmp(algorithms[i].collective, collective) == 0
+                                         : i == 0 || strcmp(algorithms[i - 1].collective, word) != 0;
+        if (wanted)
+            used += (size_t)snprintf(text + used, size - used, "%s%s", used > 0 ? ", " : "", word);
+    }
+}
+
+/* Digits, and a unit if it may have one. */
+static bool number_of(const char *word, uint64_t most, bool units, uint64_t *number_out)
+{
+    uint64_t number = 0;
+    size_t digits = strspn(word, "0123456789");
+    for (size_t i = 0; i < digits; i++)
+        if (__builtin_mul_overflow(number, 10u, &number) ||
+            __builtin_add_overflow(number, (uint64_t)(word[i] - '0'), &number))
+            return false;
+    const char *unit = word + digits;
+    if (units && *unit != '\0' && strchr("kKmMgG", *unit) != NULL) {
+        uint64_t factor = strchr("kK", *unit) != NULL   ? KI
+                          : strchr("mM", *unit) != NULL ? MI
+                                                        : (uint64_t)KI * MI;
+        if (__builtin_mul_overflow(number, factor, &number))
+            return false;
+        unit++;
+    }
+    if (digits == 0 || *unit != '\0' || number > most)
+        return false;
+    *number_out = number;
+    return true;
+}
+
+/* The four words of a line: 0, or -1 with what is wrong. */
+static int read_row(char *const word[COLUMNS], struct row *row_out, char *error, size_t size)
+{
+    uint64_t ranks = 0, bytes = ANY;
+    char known[160];
+    enum nof_algorithm algorithm = algorithm_of(word[0], word[3]);
+    if (!is_collective(word[0])) {
+        list(NULL, known, sizeof(known));
+        snprintf(error, size, "'%s' is no collective of the table: write one of %s", word[0], known);
+        return -1;
+    }
+    if (!number_of(word[1], INT_MAX, false, &ranks) || ranks == 0) {
+        snprintf(error, size, "'%s' ranks: write the fewest that the row is for, from 1 on", word[1]);
+        return -1;
+    }
+    if (strcmp(word[2], "any") != 0 && !number_of(word[2], ANY - 1, true, &bytes)) {
+        snprintf(error, size,
+                 "'%s' bytes: write the most that the row is for, such as 512, 64K or 1M, or any", word[2]);
+        return -1;
+    }
+    if (algorithm == NOF_ALGORITHM_COUNT) {
+        list(word[0], known, sizeof(known));
+        snprintf(error, size, "'%s' is no algorithm of %s: write one of %s", word[3], word[0], known);
+        return -1;
+    }
+    *row_out = (struct row){algorithm, (int)ranks, bytes};
+    return 0;
+}
+
+static int read_line(char *line, char *error, size_t size)
+{
+    char *word[COLUMNS + 1], *rest;
+    int words = 0;
+    line[strcspn(line, "#")] = '\0';
+    for (char *at = strtok_r(line, " \t\r", &rest); at != NULL; at = strtok_r(NULL, " \t\r", &rest)) {
+        word[words < COLUMNS ? words : COLUMNS] = at;
+        words++;
+    }
+    if (words == 0)
+        return 0;
+    if (words != COLUMNS) {
+        snprintf(error, size, "%d words: write COLLECTIVE RANKS BYTES ALGORITHM", words);
+        return -1;
+    }
+    if (row_count == ROWS_MAX) {
+        snprintf(error, size, "more than %u rows: leave out what another row says", ROWS_MAX);
+        return -1;
+    }
+    if (read_row(word, &rows[row_count], error, size) != 0)
+        return -1;
+    row_count++;
+    return 0;
+}
+
+int nof_select_read(const char *name, const char *text, char *error, size_t size)
+{
+    char line[LINE_BYTES], why[LINE_BYTES * 2];
+    row_count = 0;
+    for (unsigned number = 1; *text != '\0'; number++) {
+        size_t length = strcspn(text, "\n");
+        int rc = -1;
+        snprintf(why, sizeof(why), "the line is longer than %u characters", LINE_BYTES - 1);
+        if (length < LINE_BYTES) {
+            memcpy(line, text, length);
+            line[length] = '\0';
+            rc = read_line(line, why, sizeof(why));
+        }
+        if (rc != 0) {
+            snprintf(error, size, "%s:%u: %s", name, number, why);
+            row_count = 0;
+            return -1;
+        }
+        text += length + (text[length] == '\n');
+    }
+    return 0;
+}
+
+static int read_file(const char *name, char *error, size_t size)
+{
+    char *text = malloc(FILE_BYTES_MAX + 1);
+    FILE *file = fopen(name, "re");
+    size_t bytes = file != NULL && text != NULL ? fread(text, 1, FILE_BYTES_MAX + 1, file) : 0;
+    int rc = -1;
+    if (text == NULL)
+        snprintf(error, size, TABLE_ENV "=%s: no memory", name);
+    else if (file == NULL || ferror(file) != 0)
+        snprintf(error, size,
+                 TABLE_ENV
+                 "=%s: %s; name a file that all ranks can read, with lines COLLECTIVE RANKS BYTES ALGORITHM",
+                 name, strerror(errno));
+    else if (bytes > FILE_BYTES_MAX || memchr(text, '\0', bytes) != NULL)
+        snprintf(error, size,
+                 TABLE_ENV "=%s: it is no table of algorithms, which is text of at most %u bytes", name,
+                 FILE_BYTES_MAX);
+    else {
+        text[bytes] = '\0';
+        rc = nof_select_read(name, text, error, size);
+    }
+    if (file != NULL)
+        (void)fclose(file);
+    free(text);
+    return rc;
+}
+
+int nof_select_open(char *error, size_t size)
+{
+    const char *table = getenv(TABLE_ENV), *alltoall = getenv(ALLTOALL_ENV);
+    asked = NOF_ALGORITHM_COUNT;
+    if (alltoall != NULL && strcmp(alltoall, AUTO) != 0) {
+        char known[160];
+        asked = algorithm_of("alltoall", alltoall);
+        list("alltoall", known, sizeof(known));
+        if (asked == NOF_ALGORITHM_COUNT) {
+            snprintf(error, size, ALLTOALL_ENV "=%s: it is " AUTO ", %s", alltoall, known);
+            return -1;
+        }
+    }
+    return table == NULL ? 0 : read_file(table, error, size);
+}

@@ -10,8 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "nof_private/units.h"
-
+#include "lib/testbed_option.h"
 #include "lib/option.h"
 #include "lib/our_job.h"
 #include "lib/peer_mpi.h"
@@ -27,20 +26,7 @@
 #define SOURCE "programs/coll_mpi.c"
 #define TEXT_BYTES 24u
 
-enum {
-    OPT_HOSTS = 256,
-    OPT_LINK,
-    OPT_BUFFER,
-    OPT_MTU,
-    OPT_SIZES,
-    OPT_RUNS,
-    OPT_MS,
-    OPT_LAB,
-    OPT_DRIVER,
-    OPT_LEVELS,
-    OPT_RANDOM,
-    OPT_SEEDS
-};
+enum { OPT_SIZES = 256, OPT_RUNS, OPT_MS, OPT_LAB, OPT_DRIVER, OPT_LEVELS, OPT_RANDOM, OPT_SEEDS };
 
 struct figure {
     size_t n;
@@ -271,59 +257,6 @@ static void print_table(const struct bench *b, const struct nof_bench_report *re
     }
 }
 
-static void read_sizes(struct bench *b, char *text, const struct argp_state *state)
-{
-    b->nsizes = 0;
-    for (char *save, *word = strtok_r(text, ",", &save); word != NULL; word = strtok_r(NULL, ",", &save)) {
-        if (b->nsizes == ROWS_MAX)
-            argp_error(state, "--sizes: at most %u", ROWS_MAX);
-        if (nofd_units_bytes(word, &b->sizes[b->nsizes]) != 0 || b->sizes[b->nsizes] < 1 ||
-            b->sizes[b->nsizes] > 1 << 24)
-            argp_error(state, "--sizes: '%s' is no size from 1 to 16M", word);
-        b->nsizes++;
-    }
-    if (b->nsizes == 0)
-        argp_error(state, "--sizes: a list of sizes is missing");
-}
-
-static unsigned number(const char *arg, unsigned least, unsigned most, const char *what,
-                       const struct argp_state *state)
-{
-    uint64_t value;
-
-    if (nofd_units_number(arg, least, most, &value) != 0)
-        argp_error(state, "%s is %u to %u", what, least, most);
-    return (unsigned)value;
-}
-
-static error_t parse_network(int key, const char *arg, struct argp_state *state)
-{
-    struct bench *b = state->input;
-
-    switch (key) {
-    case OPT_HOSTS:
-        b->config.hosts = number(arg, 2, NOF_LAB_HOSTS_MAX, "--hosts", state);
-        return 0;
-    case OPT_LINK:
-        if (nofd_units_rate(arg, &b->config.rate_bps) != 0 || b->config.rate_bps < 1000000)
-            argp_error(state, "--link: '%s' is no rate from 1mbit on, such as 100mbit", arg);
-        return 0;
-    case OPT_BUFFER:
-        if (nofd_units_bytes(arg, &b->config.buffer_bytes) != 0 || b->config.buffer_bytes < 10000 ||
-            b->config.buffer_bytes > 1 << 30)
-            argp_error(state, "--buffer: '%s' is no size from 10000 to 1G", arg);
-        return 0;
-    case OPT_MTU:
-        b->config.mtu_bytes = number(arg, 576, 9000, "--mtu", state);
-        return 0;
-    case OPT_LAB:
-        b->config.lab = true;
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-}
-
 static error_t parse_random(int key, char *arg, struct argp_state *state)
 {
     struct bench *b = state->input;
@@ -336,7 +269,7 @@ static error_t parse_random(int key, char *arg, struct argp_state *state)
         b->random = true;
         return 0;
     case OPT_SEEDS:
-        b->seeds = number(arg, 1, ROWS_MAX, "--seeds", state);
+        b->seeds = nof_number_option(arg, 1, ROWS_MAX, "--seeds", state);
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;
@@ -349,25 +282,28 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
     switch (key) {
     case OPT_SIZES:
-        read_sizes(b, arg, state);
+        b->nsizes = nof_sizes_option(arg, b->sizes, ROWS_MAX, state);
+        return 0;
+    case OPT_LAB:
+        b->config.lab = true;
         return 0;
     case OPT_RUNS:
-        b->runs = number(arg, 1, RUNS_MAX, "--runs", state);
+        b->runs = nof_number_option(arg, 1, RUNS_MAX, "--runs", state);
         return 0;
     case OPT_MS:
-        b->least_ms = number(arg, 1, 60000, "--ms", state);
+        b->least_ms = nof_number_option(arg, 1, 60000, "--ms", state);
         return 0;
     case OPT_DRIVER:
-        if (strcmp(arg, "nic") != 0 && strcmp(arg, "host") != 0)
-            argp_error(state, "--collectives is nic or host");
-        b->driver = strcmp(arg, "nic") == 0 ? "nic" : "host";
+        b->driver = nof_driver_option(arg, state);
         return 0;
     case ARGP_KEY_INIT:
         if (b->table->random != NULL)
             state->child_inputs[0] = b;
         return 0;
     default:
-        return parse_network(key, arg, state) == 0 ? 0 : nof_bench_option(key, arg, state, &b->json);
+        return nof_testbed_option(key, arg, state, &b->config) == 0
+                   ? 0
+                   : nof_bench_option(key, arg, state, &b->json);
     }
 }
 
@@ -386,10 +322,7 @@ static void read_arguments(struct bench *b, int argc, char **argv)
     };
     static const struct argp_option options[] = {
         NOF_BENCH_JSON,
-        {"hosts", OPT_HOSTS, "N", 0, "hosts, a rank each, 2 to 32 (16)", 0},
-        {"link", OPT_LINK, "RATE", 0, "rate of their links (100mbit)", 0},
-        {"buffer", OPT_BUFFER, "SIZE", 0, "of the switch towards each host (60kB)", 0},
-        {"mtu", OPT_MTU, "BYTES", 0, "IP MTU (1500)", 0},
+        NOF_TESTBED_OPTIONS,
         {"lab", OPT_LAB, NULL, 0, "on network namespaces, beside other MPIs over TCP; needs root", 0},
         {"sizes", OPT_SIZES, "SIZE[,SIZE]", 0, "bytes from each rank to each", 0},
         {"runs", OPT_RUNS, "N", 0, "jobs of each kind, in turn; medians are printed (5)", 0},
@@ -401,14 +334,11 @@ static void read_arguments(struct bench *b, int argc, char **argv)
     const struct argp_child children[] = {{&more, 0, "", 0}, {NULL, 0, NULL, 0}};
     const struct argp argp = {
         options, parse, NULL, b->table->about, b->table->random != NULL ? children : NULL, NULL, NULL};
-    char sizes[64];
 
     argp_err_exit_status = 2;
     argp_parse(&argp, argc, argv, 0, NULL, b);
-    if (b->nsizes > 0)
-        return;
-    snprintf(sizes, sizeof(sizes), "%s", b->random ? RANDOM_BYTES : b->table->sizes);
-    read_sizes(b, sizes, NULL);
+    if (b->nsizes == 0)
+        b->nsizes = nof_sizes_option(b->random ? RANDOM_BYTES : b->table->sizes, b->sizes, ROWS_MAX, NULL);
 }
 
 static void fill_rows(struct bench *b)
@@ -466,8 +396,7 @@ int nof_coll_bench(const struct nof_coll_table *table, int argc, char **argv)
     if (b == NULL)
         return 1;
     b->table = table;
-    b->config = (struct nof_testbed_config){
-        .hosts = 16, .rate_bps = 100000000, .buffer_bytes = 60000, .mtu_bytes = 1500};
+    b->config = (struct nof_testbed_config)NOF_TESTBED_DEFAULT;
     b->driver = "nic";
     b->runs = 5;
     b->seeds = 5;

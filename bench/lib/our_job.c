@@ -16,7 +16,7 @@ int nof_our_job_run(const struct nof_testbed *bed, const char *environment, cons
     /* In a lab to each rank its own host's NIC: the daemon's abstract socket is the one of the namespace that it
      * steps into. */
     snprintf(hosts, sizeof(hosts), "%u", bed->config.lab ? 1 : bed->config.hosts);
-    snprintf(ranks, sizeof(ranks), "%u", bed->config.hosts);
+    snprintf(ranks, sizeof(ranks), "%u", bed->config.hosts * bed->config.ranks_per_host);
     if (environment != NULL)
         words[n++] = environment;
     words[n++] = bed->nof;

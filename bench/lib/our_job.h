@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A program of ours on a testbed: `nof run`, one rank a host. */
+ * A program of ours on a testbed: `nof run`, as many ranks on each host as its configuration says. */
 #ifndef NOF_BENCH_OUR_JOB_H
 #define NOF_BENCH_OUR_JOB_H
 

@@ -20,6 +20,7 @@
 struct nof_testbed_config {
     bool lab;
     unsigned hosts; /* 2..NOF_LAB_HOSTS_MAX */
+    unsigned ranks_per_host; /* of our jobs; in a lab one */
     uint64_t rate_bps, buffer_bytes;
     unsigned mtu_bytes;
 };

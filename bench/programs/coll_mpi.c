@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The program of `nof bench alltoall`, `allgather` and `alltoallv`: how long one collective takes, from when the last rank
+ * The program of `nof bench alltoall`, `allgather`, `alltoallv` and `coll`: how long one collective takes, from when the last rank
  * may begin until the last has ended. The same source is compiled with the peers' compilers; what is not MPI is ours alone
  * (NOF_COMPILED).
  *
  *   coll_mpi COLLECTIVE BYTES RUNS LEAST_MS [SEED]
  *
- * COLLECTIVE: alltoall, allgather, alltoallv; compiled communication of the last two: allgather:unicast, allgather:phased,
+ * COLLECTIVE: alltoall, allgather, alltoallv, gather, scatter, with messages of BYTES; bcast, allreduce, reduce, reduce_scatter of
+ * as many; compiled communication of the last two: allgather:unicast, allgather:phased,
  * alltoallv:level1, :level2, :level3, :at-once. A message has BYTES random bytes; with a SEED those of an alltoallv differ:
  * of 240, 160 have BYTES, 20 a quarter, 60 100 bytes, dealt at random. After one that is verified, each run has as many
  * collectives as fill LEAST_MS, one at least; its figure is their median. Rank 0 prints for each run "run MS BUSY", BUSY: the
@@ -127,12 +128,68 @@ static void lay_out(struct job *j, bool one)
             j->out[j->to_at[i] + k] = byte_of(j->rank, one ? 0 : i, k);
 }
 
-static void verify(const struct job *j, bool one)
+static void verify_exchange(const struct job *j, bool one)
 {
     for (int i = 0; i < j->size; i++)
         for (int k = 0; k < j->from[i]; k++)
             if (j->in[j->from_at[i] + k] != byte_of(i, one ? 0 : j->rank, k))
                 fail("a wrong byte came");
+}
+
+/* Where the root is the only one who gets something. */
+static void verify_at_root(const struct job *j, bool one)
+{
+    if (j->rank == 0)
+        verify_exchange(j, one);
+}
+
+/* The root's message to everybody. */
+static void verify_bcast(const struct job *j, bool one)
+{
+    (void)one;
+    for (int k = 0; k < j->bytes; k++)
+        if (j->rank != 0 && j->in[k] != byte_of(0, 0, k))
+            fail("a wrong byte came");
+}
+
+/* The message of rank 0 to each. */
+static void verify_scatter(const struct job *j, bool one)
+{
+    (void)one;
+    for (int k = 0; k < j->bytes; k++)
+        if (j->in[k] != byte_of(0, j->rank, k))
+            fail("a wrong byte came");
+}
+
+/* `count` bytes from `at` on of the exclusive or of all ranks' messages. */
+static void verify_sum(const struct job *j, int at, int count)
+{
+    for (int k = 0; k < count; k++) {
+        unsigned char sum = 0;
+        for (int i = 0; i < j->size; i++)
+            sum ^= byte_of(i, 0, at + k);
+        if (j->in[k] != sum)
+            fail("a wrong sum came");
+    }
+}
+
+static void verify_allreduce(const struct job *j, bool one)
+{
+    (void)one;
+    verify_sum(j, 0, j->bytes);
+}
+
+static void verify_reduce(const struct job *j, bool one)
+{
+    (void)one;
+    verify_sum(j, 0, j->rank == 0 ? j->bytes : 0);
+}
+
+static void verify_reduce_scatter(const struct job *j, bool one)
+{
+    int each = j->bytes / j->size;
+    (void)one;
+    verify_sum(j, j->rank * each, each);
 }
 
 static void alltoall(struct job *j)
@@ -148,6 +205,36 @@ static void allgather(struct job *j)
 static void alltoallv(struct job *j)
 {
     MPI_Alltoallv(j->out, j->to, j->to_at, MPI_BYTE, j->in, j->from, j->from_at, MPI_BYTE, MPI_COMM_WORLD);
+}
+
+static void gather(struct job *j)
+{
+    MPI_Gather(j->out, j->bytes, MPI_BYTE, j->in, j->bytes, MPI_BYTE, 0, MPI_COMM_WORLD);
+}
+
+static void scatter(struct job *j)
+{
+    MPI_Scatter(j->out, j->bytes, MPI_BYTE, j->in, j->bytes, MPI_BYTE, 0, MPI_COMM_WORLD);
+}
+
+static void bcast(struct job *j)
+{
+    MPI_Bcast(j->rank == 0 ? j->out : j->in, j->bytes, MPI_BYTE, 0, MPI_COMM_WORLD);
+}
+
+static void allreduce(struct job *j)
+{
+    MPI_Allreduce(j->out, j->in, j->bytes, MPI_BYTE, MPI_BXOR, MPI_COMM_WORLD);
+}
+
+static void reduce(struct job *j)
+{
+    MPI_Reduce(j->out, j->in, j->bytes, MPI_BYTE, MPI_BXOR, 0, MPI_COMM_WORLD);
+}
+
+static void reduce_scatter(struct job *j)
+{
+    MPI_Reduce_scatter_block(j->out, j->in, j->bytes / j->size, MPI_BYTE, MPI_BXOR, MPI_COMM_WORLD);
 }
 
 #ifdef NOF_COMPILED
@@ -222,17 +309,24 @@ static const struct kind {
     void (*prepare)(struct job *j); /* or NULL; not timed */
     void (*once)(struct job *j);
     bool one;
+    void (*verify)(const struct job *j, bool one);
 } kinds[] = {
-    {"alltoall", NULL, alltoall, false},
-    {"allgather", NULL, allgather, true},
-    {"alltoallv", NULL, alltoallv, false},
+    {"alltoall", NULL, alltoall, false, verify_exchange},
+    {"allgather", NULL, allgather, true, verify_exchange},
+    {"alltoallv", NULL, alltoallv, false, verify_exchange},
+    {"gather", NULL, gather, true, verify_at_root},
+    {"scatter", NULL, scatter, false, verify_scatter},
+    {"bcast", NULL, bcast, true, verify_bcast},
+    {"allreduce", NULL, allreduce, true, verify_allreduce},
+    {"reduce", NULL, reduce, true, verify_reduce},
+    {"reduce_scatter", NULL, reduce_scatter, true, verify_reduce_scatter},
 #ifdef NOF_COMPILED
-    {"allgather:unicast", control2, at_once, true},
-    {"allgather:phased", control2, phased, true},
-    {"alltoallv:level1", NULL, level1, false},
-    {"alltoallv:level2", NULL, level2, false},
-    {"alltoallv:level3", load, phased, false},
-    {"alltoallv:at-once", load, at_once, false},
+    {"allgather:unicast", control2, at_once, true, verify_exchange},
+    {"allgather:phased", control2, phased, true, verify_exchange},
+    {"alltoallv:level1", NULL, level1, false, verify_exchange},
+    {"alltoallv:level2", NULL, level2, false, verify_exchange},
+    {"alltoallv:level3", load, phased, false, verify_exchange},
+    {"alltoallv:at-once", load, at_once, false, verify_exchange},
 #endif
 };
 
@@ -303,7 +397,7 @@ int main(int argc, char **argv)
     if (kind->prepare != NULL)
         kind->prepare(&j);
     kind->once(&j);
-    verify(&j, kind->one);
+    kind->verify(&j, kind->one);
     double once_s = timed(&j, kind);
     once_s = timed(&j, kind);
     int repeats = once_s > 0 && least_s / once_s < REPEATS_MOST ? (int)(least_s / once_s) : REPEATS_MOST;

@@ -39,6 +39,8 @@ QUICK = {
     "bench-alltoall": ["bench", "alltoall", "--hosts", "2", "--sizes", "64", "--runs", "1", "--ms", "1", "--json"],
     "bench-allgather": ["bench", "allgather", "--hosts", "2", "--sizes", "8", "--runs", "1", "--ms", "1", "--json"],
     "bench-alltoallv": ["bench", "alltoallv", "--random", "--seeds", "1", "--hosts", "3", "--sizes", "4k", "--runs", "1", "--ms", "1", "--json"],
+    "bench-coll": ["bench", "coll", "--only", "bcast,reduce_scatter", "--hosts", "2", "--ranks-per-host", "2", "--sizes", "64,4k", "--runs", "1",
+                   "--ms", "1", "--tune", "--json"],
     "bench-neighbour": ["bench", "neighbour", "--window", "10", "--only", "recv_cancel", "--json"],
 }
 SLOW = {

@@ -23,7 +23,7 @@ ELSEWHERE = {
     "build/nof set": "a daemon that stays", "build/nof run --nofd": "a daemon that stays",
 }
 LESS = {"--seeds 200": "--seeds 5", "bench staging": "bench staging --rounds=2 --runs=1",
-        "bench alltoall": "bench alltoall --runs=1 --ms=1"}
+        "bench alltoall": "bench alltoall --runs=1 --ms=1", "bench coll": "bench coll --runs=1 --ms=1 --sizes=64,1k"}
 PROGRAMS = {"hello.c": "hello.c", "hello.cxx": "hello.cc", "hello.f90": "hello.f90"}
 PATIENCE_S = 600
 

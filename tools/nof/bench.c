@@ -27,6 +27,8 @@ int nof_cmd_bench(int argc, char **argv)
          needs_daemon},
         {"allgather", nof_bench_allgather, "the same of an allgather, all at once and in phases",
          needs_daemon},
+        {"coll", nof_bench_coll,
+         "each algorithm of each collective; writes the table that the library chooses by", needs_daemon},
         {"wire", nof_bench_wire, "two hosts on a link, beside testpmd and MPICH over TCP (root)",
          needs_daemon},
         {"stream", nof_bench_stream,

@@ -42,6 +42,7 @@ int nof_bench_overlap(int argc, char **argv) NOF_OPTIONAL;
 int nof_bench_neighbour(int argc, char **argv) NOF_OPTIONAL;
 int nof_bench_allgather(int argc, char **argv) NOF_OPTIONAL;
 int nof_bench_alltoall(int argc, char **argv) NOF_OPTIONAL;
+int nof_bench_coll(int argc, char **argv) NOF_OPTIONAL;
 int nof_bench_alltoallv(int argc, char **argv) NOF_OPTIONAL;
 
 /* One row of a table of commands; the table ends with name NULL. */

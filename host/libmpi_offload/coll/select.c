@@ -270,10 +270,11 @@ static int read_file(const char *name, char *error, size_t size)
     if (text == NULL)
         snprintf(error, size, TABLE_ENV "=%s: no memory", name);
     else if (file == NULL || ferror(file) != 0)
-        snprintf(error, size,
-                 TABLE_ENV
-                 "=%s: %s; name a file that all ranks can read, with lines COLLECTIVE RANKS BYTES ALGORITHM",
-                 name, strerror(errno));
+        snprintf(
+            error, size,
+            TABLE_ENV
+            "=%s: %s; name a table that all ranks can read, as `nof bench coll --tune -o FILE` writes one",
+            name, strerror(errno));
     else if (bytes > FILE_BYTES_MAX || memchr(text, '\0', bytes) != NULL)
         snprintf(error, size,
                  TABLE_ENV "=%s: it is no table of algorithms, which is text of at most %u bytes", name,

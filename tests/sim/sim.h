@@ -26,7 +26,9 @@ void nof_sim_run(uint64_t seed, FILE *trace, struct nof_sim_result *result_out);
 
 /* The same with hosts that run the MPI library's own code, and MPI programs that are drawn (library/seam.h). */
 void nof_sim_run_library(uint64_t seed, FILE *trace, struct nof_sim_result *result_out);
-/* First of all in a process that calls it. */
+/* The same with collectives alone, of processes some of which are killed. */
+void nof_sim_run_deaths(uint64_t seed, FILE *trace, struct nof_sim_result *result_out);
+/* First of all in a process that calls one of them. */
 void nof_sim_library_prepare(void);
 /* NULL, or why there are none. */
 const char *nof_sim_library_absent(void);

@@ -43,9 +43,9 @@ enum option_key {
     OPT_ENDPOINTS
 };
 
-/* Whose hosts: the model's, the MPI library's, or a seed is a run of each. */
-enum hosts { HOSTS_BOTH, HOSTS_MODEL, HOSTS_MPI };
-static const char *const hosts_name[] = {"both", "model", "mpi"};
+/* Whose hosts: the model's, the MPI library's, or a seed is a run of each; or the library's, some of which die. */
+enum hosts { HOSTS_BOTH, HOSTS_MODEL, HOSTS_MPI, HOSTS_DEATHS };
+static const char *const hosts_name[] = {"both", "model", "mpi", "deaths"};
 
 struct arguments {
     enum hosts hosts;
@@ -119,10 +119,13 @@ static void read_kind(struct argp_state *state, struct arguments *a, const char 
         a->hosts = HOSTS_MPI;
     else if (strcmp(kind, "model") == 0)
         a->hosts = HOSTS_MODEL;
+    else if (strcmp(kind, "deaths") == 0)
+        a->hosts = HOSTS_DEATHS;
     else
-        argp_error(state, "'%s' is not known; 'mpi', 'model', 'scale' or 'alltoall' may follow", kind);
-    if (a->hosts == HOSTS_MPI && nof_sim_library_absent() != NULL)
-        argp_error(state, "'mpi' cannot be: %s", nof_sim_library_absent());
+        argp_error(state, "'%s' is not known; 'mpi', 'model', 'deaths', 'scale' or 'alltoall' may follow",
+                   kind);
+    if ((a->hosts == HOSTS_MPI || a->hosts == HOSTS_DEATHS) && nof_sim_library_absent() != NULL)
+        argp_error(state, "'%s' cannot be: %s", kind, nof_sim_library_absent());
 }
 
 static error_t parse(int key, char *arg, struct argp_state *state)
@@ -217,11 +220,14 @@ static void run_seed(const struct arguments *a, uint64_t seed, FILE *trace, stru
 {
     struct nof_sim_result r;
     *out = (struct nof_sim_result){.seed = seed, .ok = true};
-    for (enum hosts h = HOSTS_MODEL; h <= HOSTS_MPI && out->ok; h++) {
-        if ((a->hosts != HOSTS_BOTH && a->hosts != h) || (h == HOSTS_MPI && nof_sim_library_absent() != NULL))
+    for (enum hosts h = HOSTS_MODEL; h <= HOSTS_DEATHS && out->ok; h++) {
+        if ((a->hosts == HOSTS_BOTH ? h == HOSTS_DEATHS : a->hosts != h) ||
+            (h != HOSTS_MODEL && nof_sim_library_absent() != NULL))
             continue;
         if (h == HOSTS_MPI)
             nof_sim_run_library(seed, trace, &r);
+        else if (h == HOSTS_DEATHS)
+            nof_sim_run_deaths(seed, trace, &r);
         else
             nof_sim_run(seed, trace, &r);
         add(out, &r);
@@ -359,9 +365,10 @@ static int run_many(struct arguments *a)
         status = report(a, &sum, failed, seconds_now() - begin_s);
     if (failed > 0)
         fprintf(stderr, "replay one with: nof sim %s--seed SEED --trace\n",
-                a->hosts == HOSTS_MPI     ? "mpi "
-                : a->hosts == HOSTS_MODEL ? "model "
-                                          : "[mpi|model] ");
+                a->hosts == HOSTS_MPI      ? "mpi "
+                : a->hosts == HOSTS_MODEL  ? "model "
+                : a->hosts == HOSTS_DEATHS ? "deaths "
+                                           : "[mpi|model] ");
     munmap(b, bytes);
     return status != 0 || failed > 0 ? 1 : 0;
 }
@@ -423,15 +430,18 @@ int nof_cmd_sim(int argc, char **argv)
     const struct argp argp = {
         .options = options,
         .parser = parse,
-        .args_doc = "[mpi|model|scale|alltoall]",
-        .doc = "Runs the firmware core on simulated NICs under a virtual clock, with faults, and checks that "
-               "MPI's rules hold. The same seed gives the same run: two of them, one whose hosts are a model "
-               "that "
-               "does whatever a host may, also die, and one whose hosts run the MPI library itself, with MPI "
-               "programs that are drawn.\v'mpi' and 'model' run one of the two alone. 'scale' connects all "
-               "endpoints of a large cluster and prints what a silent peer and an endpoint cost in memory. "
-               "'alltoall' "
-               "has options of its own: nof sim alltoall --help.",
+        .args_doc = "[mpi|model|deaths|scale|alltoall]",
+        .doc =
+            "Runs the firmware core on simulated NICs under a virtual clock, with faults, and checks that "
+            "MPI's rules hold. The same seed gives the same run: two of them, one whose hosts are a model "
+            "that "
+            "does whatever a host may, also die, and one whose hosts run the MPI library itself, with MPI "
+            "programs that are drawn.\v'mpi' and 'model' run one of the two alone. 'deaths' has collectives "
+            "of such hosts, some of which are killed: the others have their error within a second, or "
+            "what is right. 'scale' connects all "
+            "endpoints of a large cluster and prints what a silent peer and an endpoint cost in memory. "
+            "'alltoall' "
+            "has options of its own: nof sim alltoall --help.",
     };
     argp_parse(&argp, argc, argv, 0, NULL, &a);
     if (a.scale)

@@ -18,3 +18,8 @@ void nof_sim_run_library(uint64_t seed, FILE *trace, struct nof_sim_result *resu
     *result_out = (struct nof_sim_result){.seed = seed};
     (void)snprintf(result_out->violation, sizeof(result_out->violation), "%s", nof_sim_library_absent());
 }
+
+void nof_sim_run_deaths(uint64_t seed, FILE *trace, struct nof_sim_result *result_out)
+{
+    nof_sim_run_library(seed, trace, result_out);
+}

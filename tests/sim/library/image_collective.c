@@ -122,7 +122,7 @@ static int64_t wanted(const struct nof_together *c, int at)
 void nof_together_ended(struct nof_together *c, int rc)
 {
     nof_run_check(rc, "collective", c->kind);
-    for (int at = 0; at < c->count * nof_image->size; at++) {
+    for (int at = 0; rc == MPI_SUCCESS && at < c->count * nof_image->size; at++) {
         if (c->out[at] == wanted(c, at))
             continue;
         nof_run_fail("collective %u of communicator %u gives %lld at place %d instead of %lld", c->kind,

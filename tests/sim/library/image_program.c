@@ -13,6 +13,8 @@
 #define OP_GENERATION_MAX ((1u << 28) - 1)
 #define HANDLE_CHUNK 1024u
 #define NAP_MAX_NS 10000000u
+#define STAY_NS 30000000u /* so often: */
+#define STAYS 70u
 
 struct nof_image_run nof_run;
 
@@ -26,11 +28,24 @@ void nof_run_fail(const char *format, ...)
     nof_image->ops->fail(nof_image->process, text);
 }
 
+static bool is_of_a_death(int rc)
+{
+    int error_class;
+    if (!nof_run.program->mortal || nof_run.program->death_ns == 0)
+        return false;
+    MPI_Error_class(rc, &error_class);
+    if (error_class != MPIX_ERR_PROC_FAILED)
+        return false;
+    nof_run.program->errors++;
+    nof_run.struck = true;
+    return true;
+}
+
 void nof_run_check(int rc, const char *what, uint32_t item)
 {
     char text[MPI_MAX_ERROR_STRING];
     int len;
-    if (rc == MPI_SUCCESS)
+    if (rc == MPI_SUCCESS || is_of_a_death(rc))
         return;
     MPI_Error_string(rc, text, &len);
     nof_run_fail("%s %u: %s", what, item, text);
@@ -78,6 +93,9 @@ static void step_run(const struct nof_step *step)
         break;
     case SIM_STEP_OVERLAP:
         nof_overlap_run(step);
+        break;
+    case SIM_STEP_DOOM:
+        nof_image->ops->doom(nof_image->process, step->ns);
         break;
     case SIM_STEP_ISEND:
     case SIM_STEP_SEND:
@@ -168,6 +186,20 @@ static void age_library(void)
     }
 }
 
+/* Who waits for one that has had its error, and is still there, waits in vain. It calls MPI now and then: what it has sent
+ * may need it. */
+static void end(void)
+{
+    int found;
+    nof_run.program->end_ns = nof_image->ops->now_ns(nof_image->process);
+    for (unsigned i = 0; nof_run.program->goes_on && i < STAYS; i++) {
+        nof_image->ops->nap(nof_image->process, STAY_NS);
+        nof_run_check(
+            MPI_Iprobe(nof_image->rank, NOF_PROGRAM_TAG_UNSENT, MPI_COMM_WORLD, &found, MPI_STATUS_IGNORE),
+            "probe", 0);
+    }
+}
+
 void nof_image_program(void)
 {
     nof_run.program = nof_image->program;
@@ -177,8 +209,13 @@ void nof_image_program(void)
         age_library();
     open_comms();
     void *buffer = attach_buffer();
-    for (steps->at = 0; steps->at < steps->count; steps->at++)
+    for (steps->at = 0; steps->at < steps->count && (!nof_run.struck || nof_run.program->goes_on);
+         steps->at++)
         step_run(&steps->step[steps->at]);
+    if (nof_run.program->mortal)
+        end();
+    if (nof_run.struck)
+        return; /* as who calls exit() */
     nof_transfer_look_back();
     if (nof_run.program->stays) {
         detach_buffer(buffer);
@@ -195,6 +232,7 @@ void nof_image_main(struct nof_seam *seam)
 {
     nof_image = seam;
     nof_lib_callsite = 0;
-    nof_image_program();
+    if (!seam->killed)
+        nof_image_program();
     nof_image_heap_clear();
 }

@@ -43,13 +43,14 @@ struct nof_image_run {
     unsigned nlive, live_room;
     struct nof_transfer *watched;
     uint32_t sends, receives; /* so far */
+    bool struck; /* by the death of another */
 };
 
 extern struct nof_image_run nof_run;
 
 /* image_program.c */
 __attribute__((format(printf, 1, 2))) void nof_run_fail(const char *format, ...);
-/* Any code but MPI_SUCCESS is a violation. */
+/* Any code but MPI_SUCCESS is a violation, or the death of another: struck. */
 void nof_run_check(int rc, const char *what, uint32_t item);
 
 /* image_transfer.c */

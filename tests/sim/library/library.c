@@ -15,6 +15,7 @@
 #define MS 1000000ull
 /* After all is healed, as for the model hosts (sim.c). */
 #define PROGRESS_NS (30000 * MS)
+#define ERRORS_NS (1000 * MS)
 #define PARTITION_MAX_NS (400 * MS) /* nobody may take notice */
 /* What a process may hold at a time: the library's own, its messages, and what it notes of each. */
 #define HEAP_BYTES (512u << 10)
@@ -27,6 +28,7 @@ struct run {
     struct nof_program *program;
     struct nof_processes *processes;
     uint64_t partitions;
+    bool lossy;
 };
 
 static uint64_t one_of(struct nof_rng *r, const uint64_t *from, unsigned n)
@@ -262,11 +264,23 @@ static bool quiet(void *user)
     return nof_cluster_quiet(w->cluster);
 }
 
+/* Where frames are not lost, who still needs something of a process that was killed has its error in a second. */
+static void judge_end(struct run *w)
+{
+    uint64_t took_ns = w->program->end_ns - w->program->death_ns;
+    if (w->program->death_ns > 0 && w->program->end_ns > w->program->death_ns && !w->lossy &&
+        took_ns > ERRORS_NS)
+        nof_cluster_fail(w->cluster, "a process was killed, and the others end after %llu ms",
+                         (unsigned long long)(took_ns / MS));
+}
+
 static void run_phases(struct run *w)
 {
     struct nof_cluster *c = w->cluster;
     uint64_t until_ns = nof_cluster_now(c) + nof_rng_between(&w->rng, MS / 2, 30 * MS);
-    plan_faults(w, until_ns);
+    w->lossy = !w->program->mortal || nof_rng_chance(&w->rng, 50);
+    if (w->lossy)
+        plan_faults(w, until_ns);
     bool ended = nof_cluster_run(c, until_ns, nof_processes_ended, w->processes);
     heal(w);
     if (!ended)
@@ -277,6 +291,7 @@ static void run_phases(struct run *w)
         stuck(w);
         return;
     }
+    judge_end(w);
     nof_oracle_judge(c, w->program);
     judge_memory(w);
     if (!nof_cluster_run(c, nof_cluster_now(c) + PROGRESS_NS, quiet, w))
@@ -317,9 +332,9 @@ const char *nof_sim_library_absent(void)
     return NULL;
 }
 
-void nof_sim_run_library(uint64_t seed, FILE *trace, struct nof_sim_result *result_out)
+static void run(uint64_t seed, bool mortal, FILE *trace, struct nof_sim_result *result_out)
 {
-    struct run w = {.rng = {.state = nof_rng_mix(seed + 0x11b5)}};
+    struct run w = {.rng = {.state = nof_rng_mix(seed + (mortal ? 0xdead : 0x11b5))}};
     struct nof_cluster_config cfg = {
         .seed = nof_rng_next(&w.rng), .trace = trace, .near_wrap = nof_wrap_of_seed(seed)};
     *result_out = (struct nof_sim_result){.seed = seed};
@@ -333,7 +348,7 @@ void nof_sim_run_library(uint64_t seed, FILE *trace, struct nof_sim_result *resu
         return;
     }
     set_features(&w);
-    w.program = nof_storm_draw(&w.rng, ranks);
+    w.program = mortal ? nof_storm_draw_mortal(&w.rng, ranks) : nof_storm_draw(&w.rng, ranks);
     struct nof_processes_config processes = draw_processes(&w, cfg.near_wrap != 0);
     w.processes = nof_processes_create(w.cluster, &processes, w.program, result_out->violation,
                                        sizeof(result_out->violation));
@@ -344,4 +359,14 @@ void nof_sim_run_library(uint64_t seed, FILE *trace, struct nof_sim_result *resu
     }
     nof_storm_free(w.program);
     nof_cluster_destroy(w.cluster);
+}
+
+void nof_sim_run_library(uint64_t seed, FILE *trace, struct nof_sim_result *result_out)
+{
+    run(seed, false, trace, result_out);
+}
+
+void nof_sim_run_deaths(uint64_t seed, FILE *trace, struct nof_sim_result *result_out)
+{
+    run(seed, true, trace, result_out);
 }

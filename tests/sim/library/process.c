@@ -4,6 +4,7 @@
 #include "process.h"
 
 #include <limits.h>
+#include <setjmp.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -26,12 +27,14 @@ struct nof_process {
     struct nof_dma dma;
     nof_image_main_fn *enter;
     ucontext_t context;
+    jmp_buf begin; /* of its stack */
     void *stack;
     struct nof_rng rng;
     char name[16];
     uint32_t endpoint;
     unsigned nic;
     bool attached, ended;
+    bool in_fence, killed;
     bool wakeable; /* asleep, and a completion ends that */
     uint64_t turn; /* the event that carries this number lets it run */
     unsigned idle; /* reaps in a row that found nothing */
@@ -94,6 +97,8 @@ static void pause_until(struct nof_process *p, uint64_t when_ns, bool wakeable)
     if (when_ns != NEVER)
         plan(p, when_ns);
     (void)swapcontext(&p->context, &p->all->simulator);
+    if (p->killed)
+        longjmp(p->begin, 1);
 }
 
 static uint64_t after(const struct nof_process *p, uint64_t for_ns)
@@ -102,10 +107,35 @@ static uint64_t after(const struct nof_process *p, uint64_t for_ns)
     return for_ns > NEVER - now_ns ? NEVER : now_ns + for_ns;
 }
 
+/* All that live are there; `by` goes on at once. */
+static void open_fence(struct nof_processes *ps, struct nof_process *by)
+{
+    ps->nin_fence = 0;
+    for (unsigned i = 0; i < ps->n; i++) {
+        struct nof_process *p = &ps->process[i];
+        if (p->in_fence)
+            plan(p, after(p, 1 + nof_rng_below(&by->rng, 20000)));
+        p->in_fence = false;
+    }
+}
+
+/* The daemon sees that the process is no more. */
+static void lose(struct nof_process *p)
+{
+    if (!p->attached)
+        return;
+    p->attached = p->dma.alive = false;
+    nof_cluster_endpoint_close(p->all->cluster, p->nic, p->endpoint, NOF_EPEERDEAD);
+}
+
 static _Noreturn void stop(struct nof_process *p)
 {
+    if (p->seam.program->mortal)
+        lose(p);
     p->ended = true;
     p->all->nended++;
+    if (p->all->nin_fence > 0 && p->all->nin_fence + p->all->nended == p->all->n)
+        open_fence(p->all, p);
     (void)swapcontext(&p->context, &p->all->simulator);
     abort(); /* nobody resumes it */
 }
@@ -114,6 +144,7 @@ static void first_turn(unsigned low, unsigned high)
 {
     struct nof_process *p =
         (struct nof_process *)((uintptr_t)high << 32 | low); // NOLINT: makecontext() passes ints
+    p->seam.killed = setjmp(p->begin) != 0;
     p->enter(&p->seam);
     stop(p);
 }
@@ -218,16 +249,12 @@ static void op_fence(struct nof_process *p)
 {
     struct nof_processes *ps = p->all;
     nof_cluster_trace(ps->cluster, "%s is at a fence, %u others are", p->name, ps->nin_fence);
-    if (++ps->nin_fence < ps->n) {
-        pause_until(p, NEVER, false);
+    if (++ps->nin_fence + ps->nended == ps->n) {
+        open_fence(ps, p);
         return;
     }
-    ps->nin_fence = 0;
-    for (unsigned i = 0; i < ps->n; i++) {
-        struct nof_process *other = &ps->process[i];
-        if (other != p)
-            plan(other, after(p, 1 + nof_rng_below(&p->rng, 20000)));
-    }
+    p->in_fence = true;
+    pause_until(p, NEVER, false);
 }
 
 static int op_get(struct nof_process *p, const char *key, char value[NOF_SEAM_VALUE_BYTES])
@@ -251,6 +278,28 @@ static void op_die(struct nof_process *p, const char *text)
 {
     op_fail(p, text);
     stop(p);
+}
+
+static void kill_process(struct nof_cluster *c, void *user, uint64_t arg)
+{
+    struct nof_process *p = user;
+    struct nof_program *program = p->seam.program;
+    (void)arg;
+    if (p->ended || p->killed)
+        return;
+    nof_cluster_trace(c, "FAULT %s is killed", p->name);
+    if (program->death_ns == 0)
+        program->death_ns = nof_cluster_now(c);
+    p->killed = true;
+    p->all->nin_fence -= p->in_fence;
+    p->in_fence = false;
+    lose(p);
+    plan(p, nof_cluster_now(c));
+}
+
+static void op_doom(struct nof_process *p, uint64_t in_ns)
+{
+    nof_cluster_at(p->all->cluster, after(p, in_ns), kill_process, p, 0);
 }
 
 static void op_trace(struct nof_process *p, const char *text)
@@ -384,6 +433,7 @@ static const struct nof_seam_ops seam_ops = {
     .fail = op_fail,
     .die = op_die,
     .trace = op_trace,
+    .doom = op_doom,
     .draw = op_draw,
 };
 

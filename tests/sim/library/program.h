@@ -89,6 +89,7 @@ enum nof_step_kind {
     SIM_STEP_POKE, /* comm `item`, style: asks and tests, and waits for nothing */
     SIM_STEP_COMPUTE, /* for `ns` */
     SIM_STEP_OVERLAP, /* collective `style` of comm 0, with blocks of `spare` bytes, is measured */
+    SIM_STEP_DOOM, /* the process is killed after `ns`, wherever it is */
     SIM_STEP_KINDS
 };
 
@@ -157,13 +158,20 @@ struct nof_program {
     uint64_t together_bytes; /* what collectives and windows hold of a process's memory */
     bool abandons; /* sends what nobody receives */
     bool stays; /* until its spill mode is over, before it calls MPI_Finalize */
+    bool mortal; /* processes are killed: errors may come after the first death, and: */
+    bool
+        goes_on; /* a rank goes on after an error, and stays when it has come to the end; else the error is its end */
     struct nof_sent *sent;
     unsigned nsent, sent_room;
     struct nof_received *received;
     unsigned nreceived, received_room;
     struct nof_steps rank[NOF_PROGRAM_RANKS_MAX];
     uint64_t callsites; /* so many places receive */
-    struct nof_overlap overlap[NOF_PROGRAM_RANKS_MAX]; /* written down */
+    /* Written down: */
+    struct nof_overlap overlap[NOF_PROGRAM_RANKS_MAX];
+    uint64_t death_ns; /* the first; 0: none yet */
+    uint64_t errors; /* that MPI answered */
+    uint64_t end_ns; /* the last that came to its end */
 };
 
 /* The rank that has `rank` of the world in this communicator, and the other way round. */

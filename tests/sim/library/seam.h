@@ -52,6 +52,8 @@ struct nof_seam_ops {
     /* The process ends itself in disorder: a violation, and the last of it. */
     void (*die)(struct nof_process *p, const char *text);
     void (*trace)(struct nof_process *p, const char *text);
+    /* The process is killed in so long. */
+    void (*doom)(struct nof_process *p, uint64_t in_ns);
     /* Draws for the program: 0..n-1. */
     uint64_t (*draw)(struct nof_process *p, uint64_t n);
 };
@@ -63,6 +65,7 @@ struct nof_seam {
     struct nof_process *process;
     int rank, size;
     uint32_t spin_us;
+    bool killed;
     bool near_wrap; /* numbers of the library that wrap begin just before they do */
     uint64_t job_id;
     uint8_t job_key[NOF_JOB_KEY_BYTES];
@@ -75,7 +78,8 @@ struct nof_seam {
     size_t heap_bytes, heap_peak_bytes; /* of the library and the program */
 };
 
-/* The one name that an image exports: a process from begin to end. */
+/* The one name that an image exports: a process from begin to end; once more with `killed` when it was: what is left of its
+ * memory is given back. */
 typedef void nof_image_main_fn(struct nof_seam *seam);
 #define NOF_IMAGE_MAIN "nof_image_main"
 

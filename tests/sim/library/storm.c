@@ -81,6 +81,7 @@ const char *nof_step_name(enum nof_step_kind kind)
         [SIM_STEP_POKE] = "test or probe of communicator",
         [SIM_STEP_COMPUTE] = "compute",
         [SIM_STEP_OVERLAP] = "measurement of overlap",
+        [SIM_STEP_DOOM] = "death",
     };
     return kind < SIM_STEP_KINDS ? name[kind] : "its end";
 }
@@ -583,6 +584,48 @@ struct nof_program *nof_storm_draw(struct nof_rng *r, unsigned nranks)
     }
     if (!p->stays && nof_rng_chance(r, 50))
         abandon(&d);
+    return p;
+}
+
+/* A step of any kind but of messages, or several that do not block and their end. */
+static void add_together(struct draw *d)
+{
+    struct nof_rng *r = d->r;
+    unsigned many = nof_rng_chance(r, 40) ? (unsigned)nof_rng_between(r, 1, 4) : 0;
+    if (many == 0)
+        add_collective(d, SIM_STEP_COLLECTIVE);
+    for (unsigned i = 0; i < many; i++)
+        add_collective(d, SIM_STEP_ICOLLECTIVE);
+    for (unsigned i = 0; i < d->p->nranks; i++)
+        if (nof_rng_chance(r, 30))
+            add_step(d, i,
+                     (struct nof_step){.kind = SIM_STEP_COMPUTE, .ns = nof_rng_below(r, COMPUTE_MAX_NS)});
+    for (unsigned i = 0; many > 0 && i < d->p->nranks; i++)
+        add_step(d, i,
+                 (struct nof_step){.kind = SIM_STEP_FINISH,
+                                   .style = (unsigned)nof_rng_below(r, NOF_FINISH_STYLES)});
+}
+
+struct nof_program *nof_storm_draw_mortal(struct nof_rng *r, unsigned nranks)
+{
+    struct nof_program *p = calloc(1, sizeof(*p));
+    if (p == NULL)
+        abort();
+    p->nranks = nranks;
+    p->ncomms = (unsigned)nof_rng_between(r, 1, 3);
+    p->callsites = 1;
+    p->mortal = true;
+    p->goes_on = nof_rng_chance(r, 50);
+    p->together_bytes =
+        4 * 3 * TOGETHER_MAX * sizeof(int64_t); /* in, out and between, of those that do not block */
+    struct draw d = {.r = r, .p = p};
+    add_barrier(&d, 0);
+    uint64_t within_ns = nof_rng_chance(r, 50) ? 300000 : 10000000;
+    for (uint64_t n = nof_rng_chance(r, 70) ? 1 : nof_rng_between(r, 1, nranks - 1); n > 0; n--)
+        add_step(&d, (unsigned)nof_rng_below(r, nranks),
+                 (struct nof_step){.kind = SIM_STEP_DOOM, .ns = nof_rng_below(r, within_ns)});
+    for (uint64_t n = nof_rng_between(r, 3, 20); n > 0; n--)
+        add_together(&d);
     return p;
 }
 

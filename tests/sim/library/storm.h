@@ -10,6 +10,8 @@
 
 /* A program for so many ranks. Freed by nof_storm_free(). */
 struct nof_program *nof_storm_draw(struct nof_rng *r, unsigned nranks);
+/* Collectives of processes some of which are killed. */
+struct nof_program *nof_storm_draw_mortal(struct nof_rng *r, unsigned nranks);
 void nof_storm_free(struct nof_program *p);
 
 #endif

@@ -53,10 +53,10 @@ static void own_rows(void)
 {
     is("");
     check(of(16, 64, ALLTOALL_ALL) == NOF_ALLTOALL_BATCHED);
-    check(of(64, 256, ALLTOALL_ALL) == NOF_ALLTOALL_BRUCK);
-    check(of(64, 257, ALLTOALL_ALL) == NOF_ALLTOALL_BATCHED);
+    check(of(128, 64, ALLTOALL_ALL) == NOF_ALLTOALL_BRUCK);
+    check(of(128, 65, ALLTOALL_ALL) == NOF_ALLTOALL_BATCHED);
     check(of(16, 16384, ALLTOALL_ALL) == NOF_ALLTOALL_PAIRWISE);
-    check(of(64, 64, ALLTOALL_ALL & ~NOF_CAN(NOF_ALLTOALL_BRUCK)) == NOF_ALLTOALL_BATCHED);
+    check(of(128, 64, ALLTOALL_ALL & ~NOF_CAN(NOF_ALLTOALL_BRUCK)) == NOF_ALLTOALL_BATCHED);
     check(of(8, 1 << 20, NOF_CAN(NOF_REDUCE_TREE)) == NOF_REDUCE_TREE);
     check(of(8, 1 << 20, NOF_CAN(NOF_REDUCE_TREE) | NOF_CAN(NOF_REDUCE_HALVING)) == NOF_REDUCE_HALVING);
     /* Whatever can be asked there is an answer that can do it. */

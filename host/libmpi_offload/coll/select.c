@@ -28,7 +28,7 @@ struct row {
 
 /* Each collective's last rows are for all that no other row is for. Figures: docs/decisions/0031-selection.md. */
 static const struct row defaults[] = {
-    {NOF_ALLTOALL_BRUCK, 64, 256},
+    {NOF_ALLTOALL_BRUCK, 128, 64},
     {NOF_ALLTOALL_BATCHED, 1, 8 * KI},
     {NOF_ALLTOALL_PAIRWISE, 1, ANY},
     {NOF_ALLGATHER_BRUCK, 9, 4 * KI},

@@ -9,7 +9,7 @@
 #define NOF_STEER_STATS "nof_steer_stats"
 #define NOF_STEER_XSKS "xsks_map" /* the name net_af_xdp of DPDK looks for */
 #define NOF_STEER_PORT 48620 /* UDP, NOF_WIRE_UDP_PORT */
-#define NOF_STEER_VERSION 2 /* NOF_WIRE_VERSION */
+#define NOF_STEER_VERSION 3 /* NOF_WIRE_VERSION */
 #define NOF_STEER_QUEUES 64
 
 /* Frames and bytes are counted under exactly one of these. A frame is ours when it is IPv4, UDP,

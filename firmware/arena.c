@@ -39,6 +39,7 @@ int nof_arena_check(const struct nof_nic_config *in, struct nof_nic_config *out)
     ok &= pick(in->max_envelopes, 8192, 1, 1u << 22, &out->max_envelopes);
     ok &= pick(in->max_layouts, 256, 1, 65536, &out->max_layouts);
     ok &= pick(in->max_schedules, 256, 1, 65536, &out->max_schedules);
+    ok &= pick(in->max_groups, 16, 1, 4096, &out->max_groups);
     ok &= pick(in->window_frames, 256, 32, 1024, &out->window_frames);
     ok &= (out->window_frames & (out->window_frames - 1)) == 0;
     ok &= pick(in->sent_frames, 8192, 32, 1u << 22, &out->sent_frames);
@@ -160,6 +161,8 @@ static void carve_pools(struct carver *c, struct nof_nic *nic, const struct nof_
     uint32_t combines = NOF_COMBINES_PER_EP * cfg->max_endpoints;
     carve_pool(c, &nic->combines, combines, sizeof(struct nof_combine));
     nic->combine_mem = carve(c, combines, (size_t)2 * NOF_REDUCE_PIECE_BYTES);
+    carve_pool(c, &nic->mcast.groups, cfg->max_groups, sizeof(struct nof_mcast_group));
+    nic->mcast.room = carve(c, (size_t)cfg->max_groups * NOF_MCAST_OPS, NOF_MCAST_ROOM_BYTES);
     carve_pool(c, &nic->colls.chunks, 2 * cfg->max_schedules + NOF_COLL_CHUNKS_MAX,
                sizeof(struct nof_coll_chunk));
 }
@@ -236,6 +239,8 @@ static void set_shares(struct nof_nic *nic, const struct sizes *z)
 {
     uint32_t eps = nic->cfg.max_endpoints;
     nic->sends_min = z->sends / (2 * eps);
+    nic->mcast.most = larger(1, nic->cfg.max_groups / 2);
+    nic->mcast.due_ns = NOF_NO_DEADLINE;
     nic->recvs_min = z->transfers / (2 * eps);
     nic->posted_min = nic->cfg.max_posted / (2 * eps);
     nof_share_init(&nic->peers_share, nic->cfg.max_peers, eps);

@@ -9,6 +9,7 @@
 #include "flow/link.h"
 #include "op_kind.h"
 #include "flow/peer.h"
+#include "mcast/mcast.h"
 #include "msg/recv.h"
 #include "msg/unexpected.h"
 
@@ -201,6 +202,7 @@ void nof_ep_close(struct nof_nic *nic, struct nof_endpoint *ep, int reason)
     ep->works = NOF_NIL;
     ep->dying = NOF_NIL;
     ep->look = NOF_NIL;
+    nof_mcast_ep_close(nic, ep);
     nic->closing++;
     nic->counters[NOF_C_ENDPOINTS]--;
     if (reason != NOF_OK)

@@ -3,6 +3,7 @@
 
 #include "coll/abort.h"
 #include "coll/drive.h"
+#include "mcast/mcast.h"
 #include "msg/answer.h"
 #include "msg/cancel.h"
 #include "msg/direct.h"
@@ -356,6 +357,24 @@ static void take_coll_abort(struct nof_nic *nic, struct nof_endpoint *ep, const 
         nof_abort_tell(nic, ep, &abort, (uint32_t)desc->peer, nof_abort_flood(nic));
 }
 
+static void take_group(struct nof_nic *nic, struct nof_endpoint *ep, const struct nof_desc *desc)
+{
+    bool opens = desc->opcode == NOF_DESC_GROUP_OPEN;
+    int rc = !flags_within(desc, 0) ? NOF_EINVAL
+             : opens                ? nof_mcast_open(nic, ep, desc)
+                                    : nof_mcast_submit(nic, ep, desc);
+    struct nof_comp comp = {.opcode = desc->opcode,
+                            .status = (int16_t)(rc < NOF_OK ? rc : NOF_OK),
+                            .ctx = desc->ctx,
+                            .cookie = desc->cookie,
+                            .peer = -1,
+                            .handle = rc == NOF_MCAST_OPENED};
+    if (rc == NOF_EINVAL)
+        nof_count(nic, ep, NOF_C_DESC_INVALID, 1);
+    if (rc != NOF_OK || opens)
+        nof_answer(nic, ep, &comp);
+}
+
 static void take_sched(struct nof_nic *nic, struct nof_endpoint *ep, const struct nof_desc *desc)
 {
     switch (desc->opcode) {
@@ -375,6 +394,14 @@ static void take_sched(struct nof_nic *nic, struct nof_endpoint *ep, const struc
         break;
     case NOF_DESC_COLL_ABORT:
         take_coll_abort(nic, ep, desc);
+        break;
+    case NOF_DESC_GROUP_OPEN:
+    case NOF_DESC_GROUP_SEND:
+    case NOF_DESC_GROUP_RECV:
+        take_group(nic, ep, desc);
+        break;
+    case NOF_DESC_GROUP_CLOSE:
+        nof_mcast_close(nic, ep, desc);
         break;
     case NOF_DESC_SCHED_FREE:
         if (!nof_drive_free(nic, ep, desc))

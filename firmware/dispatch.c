@@ -2,6 +2,7 @@
 #include "dispatch.h"
 
 #include "coll/drive.h"
+#include "mcast/mcast.h"
 #include "msg/cancel.h"
 #include "compress/grant.h"
 #include "compress/chunk.h"
@@ -72,6 +73,12 @@ int nof_dispatch_frame(struct nof_nic *nic, struct nof_link *link, const struct 
         return nof_flows_ep_down_rx(nic, link, view);
     if (view->type == NOF_WIRE_FLOW_REFUSED)
         return nof_flows_refused_rx(nic, link, view);
+    if (view->type == NOF_WIRE_MREPAIR)
+        return nof_mcast_repair_rx(nic, view);
+    if (view->type == NOF_WIRE_GACK)
+        return nof_mcast_gack_rx(nic, link, view);
+    if (view->type == NOF_WIRE_GDONE)
+        return nof_mcast_done_rx(nic, link, view);
     struct nof_peer *peer = nof_peer_by_flow(nic, link, view->src_ep, view->dst_ep);
     if (peer == NULL || nic->eps[peer->ep].state == NOF_EP_CLOSING) { /* refused, or closed meanwhile */
         nic->counters[NOF_C_DROP_TYPE]++;

@@ -23,6 +23,7 @@
 #include "flow/scheduler.h"
 #include "flows.h"
 #include "life.h"
+#include "mcast/mcast.h"
 #include "msg/deliver.h"
 #include "msg/direct_rx.h"
 #include "payload/gather.h"
@@ -38,6 +39,10 @@
 static int on_frame(void *up, struct nof_path *path, const struct nof_wire_view *view, bool lent)
 {
     struct nof_nic *nic = up;
+    if (path == NULL) {
+        nof_mcast_datagram(nic, view->payload, view->payload_bytes);
+        return NOF_OK;
+    }
     struct nof_link *link = nof_path_user(path);
     if (link != NULL && view->type == NOF_WIRE_MSG && nof_direct_rx(nic, link, view))
         return NOF_OK;
@@ -182,6 +187,7 @@ void nof_nic_fini(struct nof_nic *nic)
         for (; !r->local && r->gone < r->nframes; r->gone++)
             nic->port_ops->frame_free(nic->port, r->frame[r->gone]);
     }
+    nof_mcast_fini(nic);
     nof_transport_fini(nic->transport);
 }
 
@@ -213,6 +219,7 @@ static void run(struct nof_nic *nic, unsigned budget)
     retry(nic);
     if (nic->clearance.waiting > 0)
         nof_rndv_clear(nic);
+    nof_mcast_run(nic);
     for (unsigned round = 0; round < LOCAL_ROUNDS; round++) {
         if (nic->dma_released)
             nof_rndv_blocks(nic);
@@ -272,14 +279,19 @@ void nof_nic_dma_done(struct nof_nic *nic, uint64_t now_ns, uint64_t token, int 
 {
     const struct nof_pool *pool = token & NOF_TOKEN_WRITE     ? &nic->writes
                                   : token & NOF_TOKEN_COMBINE ? &nic->combines
+                                  : token & NOF_TOKEN_MCAST   ? &nic->mcast.groups
                                                               : &nic->reads;
-    uint32_t i = (uint32_t)token;
+    uint32_t i = token & NOF_TOKEN_MCAST && !(token & NOF_TOKEN_WRITE) && !(token & NOF_TOKEN_COMBINE)
+                     ? nof_mcast_token_group((uint32_t)token)
+                     : (uint32_t)token;
     begin(nic, now_ns);
     if (i < pool->high && nof_pool_obj(pool, i)->gen == (token >> 32 & NOF_GEN_MAX)) {
         if (token & NOF_TOKEN_WRITE)
             nof_deliver_done(nic, i, status);
         else if (token & NOF_TOKEN_COMBINE)
             nof_drive_dma_done(nic, i, status);
+        else if (token & NOF_TOKEN_MCAST)
+            nof_mcast_dma_done(nic, (uint32_t)token, status);
         else
             nof_send_dma_done(nic, i, status);
     }
@@ -325,6 +337,9 @@ uint64_t nof_nic_next_deadline(const struct nof_nic *nic)
         at = lapses;
     if (nic->patience_at_ns < at)
         at = nic->patience_at_ns;
+    uint64_t groups = nof_mcast_deadline(nic);
+    if (groups < at)
+        at = groups;
     if (more_to_do(nic))
         at = nic->now_ns;
     return at;
@@ -402,5 +417,6 @@ bool nof_nic_quiet(const struct nof_nic *nic)
     return nic->sends_live == 0 && nic->recvs.used == nic->posted_total + nic->early_whole &&
            nic->ctls.used == 0 && (nic->local_queue & nic->chores) == NOF_NIL && nic->stalled_comps == 0 &&
            nic->closing == 0 && nic->draining == 0 && nic->reads.used == 0 && nic->writes.used == 0 &&
-           nic->ring == NOF_NIL && nof_transport_quiet(nic->transport);
+           nic->ring == NOF_NIL && nof_mcast_deadline(nic) == NOF_NO_DEADLINE &&
+           nof_transport_quiet(nic->transport);
 }

@@ -25,6 +25,7 @@
 #include "compress/grant_state.h"
 #include "base/layout_table.h"
 #include "match/match_state.h"
+#include "mcast/mcast_state.h"
 #include "base/netmem.h"
 #include "base/pool.h"
 #include "base/share.h"
@@ -60,9 +61,10 @@ enum nof_ref_kind { NOF_REF_SEND = 0, NOF_REF_RECV = 1, NOF_REF_ENV = 2, NOF_REF
 #define NOF_HANDLE_SYNC (1ull << 62) /* a synchronous eager send, wants MATCHED */
 #define NOF_HANDLE_HELD (1ull << 61) /* a stored message in our own network memory */
 #define NOF_HANDLE_KINDS (7ull << 61)
-/* A DMA token: handle of a write, of a piece of a step of schedules, else of a read. */
+/* A DMA token: handle of a write, of a piece of a step of schedules, of a request of a group, else of a read. */
 #define NOF_TOKEN_WRITE (1ull << 63)
 #define NOF_TOKEN_COMBINE (1ull << 62)
+#define NOF_TOKEN_MCAST (1ull << 61)
 
 /* Of an operation's cookie at an endpoint. The seed is secret and every bit of the cookie counts, so that a host cannot
  * choose cookies that collide. */
@@ -468,6 +470,8 @@ struct nof_endpoint {
     uint32_t tells; /* queue tail of COLL_ABORTs that were put off (coll/abort.h) */
     uint32_t drives; /* queue tail of programs that go on in the next turn (coll/drive.h) */
     uint32_t works; /* the last of those whose REDUCE and COPY steps wait, through works_next */
+    uint32_t groups; /* multicast groups (mcast/mcast.h), and: */
+    uint32_t group_frames; /* frames of the port that they hold */
     uint32_t combines; /* pieces of such steps that are under way */
     uint32_t dying; /* queue tail of dead peers whose operations have not all ended (flows.h) */
     uint32_t look; /* the flow that is looked at next (flows.h) */
@@ -579,6 +583,7 @@ struct nof_nic {
     struct nof_pool combines;
     uint8_t *combine_mem;
     struct nof_aborts aborts;
+    struct nof_mcast mcast;
     struct nof_netmem netmem;
     struct nof_match match;
     uint32_t *send_cookies; /* buckets: sends by (endpoint, cookie), see cancel.c */

@@ -266,6 +266,12 @@ uint32_t nof_pmd_coll_patience_ms(const struct nof_pmd *pmd)
                : __atomic_load_n(&pmd->nic_words->coll_patience_ms, __ATOMIC_RELAXED);
 }
 
+bool nof_pmd_multicast(const struct nof_pmd *pmd)
+{
+    return state_of(pmd) != NOF_PMD_FORKED &&
+           __atomic_load_n(&pmd->nic_words->multicast, __ATOMIC_RELAXED) != 0;
+}
+
 uint64_t nof_pmd_counter(const struct nof_pmd *pmd, enum nof_counter counter)
 {
     if (state_of(pmd) == NOF_PMD_FORKED || (uint32_t)counter >= pmd->identity.ncounters)

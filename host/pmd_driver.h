@@ -79,6 +79,8 @@ void *nof_pmd_program_area(struct nof_pmd *pmd);
 bool nof_pmd_runs_collectives(const struct nof_pmd *pmd);
 /* Feature "coll_patience_ms", as it is set now. */
 uint32_t nof_pmd_coll_patience_ms(const struct nof_pmd *pmd);
+/* Feature "multicast", as it is set now. */
+bool nof_pmd_multicast(const struct nof_pmd *pmd);
 /* Live counter of this endpoint; by index or by name (NOF_ENOENT if there is none). */
 uint64_t nof_pmd_counter(const struct nof_pmd *pmd, enum nof_counter counter);
 int nof_pmd_counter_find(const char *name, enum nof_counter *counter_out);

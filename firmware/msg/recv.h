@@ -133,6 +133,10 @@ static inline void nof_recv_scheduled(struct nof_recv *r)
 {
     r->state = NOF_RECV_SCHED;
 }
+static inline void nof_recv_cookie(struct nof_recv *r, uint64_t cookie)
+{
+    r->cookie = cookie;
+}
 static inline void nof_recv_seek(struct nof_recv *r, uint64_t len)
 {
     r->state = NOF_RECV_SEEK;

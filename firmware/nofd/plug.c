@@ -75,6 +75,7 @@ static int make_fabric(struct nofd *d, uint8_t (*macs)[6], char *err, size_t err
                 .duplicate_ppm = ppm(o->duplicate),
                 .reorder_ppm = ppm(o->reorder),
                 .corrupt_ppm = ppm(o->corrupt),
+                .multicast = o->multicast,
                 .reorder_ns = FABRIC_REORDER_NS,
             },
     };

@@ -126,6 +126,35 @@ int nof_packet_parse(const uint8_t *data, uint32_t len_bytes, const struct nof_p
     return 0;
 }
 
+void nof_packet_group_mac(uint32_t ip4, uint8_t mac_out[6])
+{
+    mac_out[0] = 0x01;
+    mac_out[1] = 0x00;
+    mac_out[2] = 0x5e;
+    mac_out[3] = (uint8_t)(ip4 >> 16 & 0x7fu);
+    mac_out[4] = (uint8_t)(ip4 >> 8);
+    mac_out[5] = (uint8_t)ip4;
+}
+
+int nof_packet_parse_group(const uint8_t *data, uint32_t len_bytes, uint16_t udp_port,
+                           struct nof_packet *packet_out)
+{
+    struct nof_packet_addr to = {.udp_port = udp_port};
+    struct nof_packet_self self;
+    uint32_t ip_at = ETH_BYTES;
+
+    if (len_bytes < ETH_BYTES + VLAN_BYTES + IP_BYTES)
+        return NOF_C_DROP_FOREIGN;
+    if (nof_get16(data + 12) == SWAPPED(ETHERTYPE_VLAN))
+        ip_at += VLAN_BYTES;
+    to.ip4 = get_be32(data + ip_at + 16);
+    if (to.ip4 >> 28 != 0xe)
+        return NOF_C_DROP_FOREIGN;
+    nof_packet_group_mac(to.ip4, to.mac);
+    nof_packet_self(&self, &to);
+    return nof_packet_parse(data, len_bytes, &self, packet_out);
+}
+
 uint16_t nof_packet_head(uint8_t head[NOF_PACKET_HEAD_BYTES], const struct nof_packet_addr *self,
                          const struct nof_packet_addr *to, uint16_t src_port, uint64_t conn)
 {

@@ -43,6 +43,13 @@ void nof_packet_self(struct nof_packet_self *self_out, const struct nof_packet_a
 int nof_packet_parse(const uint8_t *data, uint32_t len_bytes, const struct nof_packet_self *self,
                      struct nof_packet *packet_out);
 
+/* The same for a multicast datagram to this port, whatever its group. */
+int nof_packet_parse_group(const uint8_t *data, uint32_t len_bytes, uint16_t udp_port,
+                           struct nof_packet *packet_out);
+
+/* The address that belongs to a multicast IPv4 address (RFC 1112). */
+void nof_packet_group_mac(uint32_t ip4, uint8_t mac_out[6]);
+
 /* Where a parsed frame comes from. */
 void nof_packet_from(const struct nof_packet *packet, struct nof_packet_addr *from_out);
 

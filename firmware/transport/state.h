@@ -6,6 +6,7 @@
  *
  *   timers.c       heap of deadlines                tx_queue.c    frames towards the port
  *   unreliable.c   unreliable frames                path.c        table of paths: making, death, tombs
+ *   multicast.c    datagrams to many, their acknowledgements
  *   admission.c    what may leave now               transmit.c    frame, send
  *   receive.c      what did not come in order       liveness.c    probes, death by silence
  *   mtu.c          MTU after the handshake          recovery.c    what follows from a loss
@@ -30,6 +31,7 @@
 #include "transport/transport.h"
 
 #define NOF_TXQ_FRAMES 128u /* gathered in one call, or kept while the port is busy */
+#define NOF_TXQ_KEPT (NOF_NIL - 1) /* in place of an entry of the sent map: a group keeps the frame */
 #define NOF_TXQ_URGENT 16u /* of these, kept for control frames, retransmissions, acknowledgements */
 #define NOF_SENT_SLACK 64u /* sent map entries beyond the configured number, for urgent frames */
 #define NOF_URGENT_FRAMES 8u /* frames beyond the congestion window for urgent ones, per path */

@@ -132,6 +132,20 @@ static uint64_t carried_delay(const struct nof_path *p, const uint8_t *c)
     return delay_us * (uint64_t)NOF_US;
 }
 
+static void rx_gack(struct nof_path *p, const struct nof_packet *packet)
+{
+    struct nof_transport *t = p->t;
+    struct nof_wire_view view = {.type = NOF_WIRE_GACK,
+                                 .flags = packet->common[NOF_WIRE_FLAGS],
+                                 .fields = packet->common + NOF_WIRE_COMMON_BYTES,
+                                 .fields_bytes = packet->fields_bytes};
+
+    if (packet->fields_bytes != NOF_WIRE_GACK_BYTES)
+        nof_transport_count(t, NOF_C_DROP_LENGTH, 1);
+    else
+        (void)t->cfg.ops->on_frame(t->cfg.up, p, &view, true);
+}
+
 /* A frame of an established path, all checked. */
 static void rx_path(struct nof_path *p, const struct nof_packet *packet)
 {
@@ -164,6 +178,9 @@ static void rx_path(struct nof_path *p, const struct nof_packet *packet)
         nof_ack_rx(p, nof_get32(c + NOF_WIRE_ACK), NULL, 0, NOF_ACK_DELAY_UNKNOWN);
         nof_mtu_probe_ack_rx(p, packet);
         break;
+    case NOF_WIRE_GACK:
+        rx_gack(p, packet);
+        break;
     case NOF_WIRE_CLOSE:
         p->closed_by_peer = 1;
         p->orderly = (c[NOF_WIRE_FLAGS] & NOF_WIRE_CLOSE_F_DEAD) == 0;
@@ -176,6 +193,25 @@ static void rx_path(struct nof_path *p, const struct nof_packet *packet)
     }
 }
 
+/* What is not addressed to this NIC alone. 0: it was a group's; else why it is dropped. */
+static int rx_group(struct nof_transport *t, const struct nof_frame *frame)
+{
+    struct nof_packet packet;
+    int why = nof_packet_parse_group(frame->data, frame->len_bytes, t->self.udp_port, &packet);
+
+    if (why == 0 && packet.common[NOF_WIRE_TYPE] != NOF_WIRE_MDATA)
+        why = NOF_C_DROP_TYPE;
+    if (why == 0 && !nof_packet_crc_ok(&packet))
+        why = NOF_C_DROP_CRC;
+    if (why == 0) {
+        struct nof_wire_view view = {
+            .type = NOF_WIRE_MDATA, .payload = packet.common, .payload_bytes = packet.len_bytes};
+
+        (void)t->cfg.ops->on_frame(t->cfg.up, NULL, &view, true);
+    }
+    return why;
+}
+
 static void rx_frame(struct nof_transport *t, const struct nof_frame *frame)
 {
     struct nof_packet packet;
@@ -184,6 +220,11 @@ static void rx_frame(struct nof_transport *t, const struct nof_frame *frame)
     uint32_t index;
     int why = nof_packet_parse(frame->data, frame->len_bytes, &t->rx_self, &packet);
 
+    if (why == NOF_C_DROP_FOREIGN) {
+        why = rx_group(t, frame);
+        if (why == 0)
+            return;
+    }
     if (why != 0) {
         nof_transport_count(t, (enum nof_counter)why, 1);
         return;

@@ -50,6 +50,8 @@ struct nof_transport_ops {
      * broke the protocol, the path is reset (counted, logged by the caller of this). `lent` is 1
      * if the bytes stay valid until the end of the current nof_transport_rx() call (so that writes
      * to the host can be gathered over a burst), 0 if only during this callback. */
+    /* Likewise a GACK, which is not reliable; and an MDATA, with path NULL, because nobody knows yet who sent it: its payload
+     * is the datagram from the common header on, lengths and CRC checked. */
     int (*on_frame)(void *up, struct nof_path *path, const struct nof_wire_view *view, bool lent);
     void (*on_up)(void *up, struct nof_path *path);
     /* The window was 0 when it was asked for, now it is not. */
@@ -127,6 +129,11 @@ static inline uint8_t *nof_path_sum_at(uint8_t *body)
 {
     return body - NOF_WIRE_COMMON_BYTES + NOF_WIRE_CRC;
 }
+
+/* An unreliable GACK. False: there is no frame or no room for it. */
+bool nof_path_gack(struct nof_path *path, uint8_t flags, const uint8_t fields[NOF_WIRE_GACK_BYTES]);
+/* The smoothed round trip; 0: not known yet. */
+uint32_t nof_path_rtt_ns(const struct nof_path *path);
 
 /* Is everything up to and including pn acknowledged? */
 bool nof_path_acked(const struct nof_path *path, uint32_t pn);

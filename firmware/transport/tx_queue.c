@@ -21,7 +21,7 @@ void nof_tx_queue_push(struct nof_transport *t)
     for (unsigned i = 0; i < done && q->to_free > 0; i++) {
         if (q->sent[i] == NOF_NIL)
             t->cfg.port_ops->frame_free(t->cfg.port, q->frame[i]);
-        else if (t->sent.entry[q->sent[i]].flags & NOF_SENT_ZOMBIE)
+        else if (q->sent[i] != NOF_TXQ_KEPT && (t->sent.entry[q->sent[i]].flags & NOF_SENT_ZOMBIE))
             nof_sent_free(&t->sent, q->sent[i]);
         else
             continue;
@@ -77,7 +77,7 @@ void nof_tx_queue_drop(struct nof_transport *t)
     for (uint32_t i = 0; i < q->count; i++) {
         if (q->sent[i] == NOF_NIL)
             t->cfg.port_ops->frame_free(t->cfg.port, q->frame[i]);
-        else if (t->sent.entry[q->sent[i]].flags & NOF_SENT_ZOMBIE)
+        else if (q->sent[i] != NOF_TXQ_KEPT && (t->sent.entry[q->sent[i]].flags & NOF_SENT_ZOMBIE))
             nof_sent_free(&t->sent, q->sent[i]);
     }
     q->count = 0;

@@ -10,7 +10,7 @@
 
 #include "base/bytes.h"
 
-#define NOF_WIRE_VERSION 2u
+#define NOF_WIRE_VERSION 3u
 #define NOF_WIRE_UDP_PORT 48620u
 #define NOF_WIRE_OUTER_BYTES 42u /* Ethernet 14 + IPv4 20 + UDP 8, as we send them */
 #define NOF_WIRE_COMMON_BYTES 32u
@@ -39,6 +39,10 @@ enum nof_wire_type {
     NOF_WIRE_PROBE = 3,
     NOF_WIRE_PROBE_ACK = 4,
     NOF_WIRE_CLOSE = 5,
+    NOF_WIRE_GACK = 6, /* what a member of a multicast group and those below it have */
+
+    /* Of a group, by multicast: pn is the number of the frame in its message, CONN the group. */
+    NOF_WIRE_MDATA = 7,
 
     /* Reliable: numbered, acknowledged, in order. The transport looks at none of their fields. */
     NOF_WIRE_RELIABLE_FIRST = 16,
@@ -60,7 +64,9 @@ enum nof_wire_type {
     NOF_WIRE_CODEC_REVOKE = 31, /* the receiver wants it back */
     NOF_WIRE_CODEC_END = 32, /* no chunk of this epoch follows */
     NOF_WIRE_COLL_ABORT = 33, /* a collective has failed */
-    NOF_WIRE_RELIABLE_LAST = 33,
+    NOF_WIRE_MREPAIR = 34, /* a datagram of a group, as it was, for one member */
+    NOF_WIRE_GDONE = 35, /* as GACK, the last of a message: nothing is missing there */
+    NOF_WIRE_RELIABLE_LAST = 35,
 };
 
 /* Reliable types: the top bit of FLAGS is the transport's ("acknowledge at once"), the rest belongs
@@ -205,6 +211,27 @@ enum nof_wire_field {
     NOF_WIRE_COLL_ABORT_STATUS = 16, /* i32, then u32 0 */
     NOF_WIRE_COLL_ABORT_AGREED = 20,
     NOF_WIRE_COLL_ABORT_BYTES = 24,
+
+    /* MDATA: payload number pn of its message follows, CHUNK bytes, the last one what is left */
+    NOF_WIRE_MDATA_TAG = 0, /* u64: of the datagram, under the key of the group */
+    NOF_WIRE_MDATA_LEN = 8, /* u64: bytes of the message */
+    NOF_WIRE_MDATA_NUMBER = 16, /* u32: of the message in the group */
+    NOF_WIRE_MDATA_FRAMES = 20, /* u32: of the message, at least 1 */
+    NOF_WIRE_MDATA_SENDER = 24, /* u16: which member, and: */
+    NOF_WIRE_MDATA_CHUNK = 26, /* u16, then u32 0 */
+    NOF_WIRE_MDATA_PAD = 28,
+    NOF_WIRE_MDATA_BYTES = 32,
+
+    /* GACK, and its first fields GDONE */
+    NOF_WIRE_GACK_GROUP = 0, /* u64 */
+    NOF_WIRE_GACK_NUMBER = 8, /* u32: message */
+    NOF_WIRE_GACK_SENDER = 12, /* u16: member whose message it is, and: */
+    NOF_WIRE_GACK_MEMBER = 14, /* u16: who says this */
+    NOF_WIRE_GDONE_BYTES = 16,
+    NOF_WIRE_GACK_CUM = 16, /* u32: frames before this one have come; */
+    NOF_WIRE_GACK_HIGH = 20, /* NACK, u32: and none from here on; else 0 */
+    NOF_WIRE_GACK_HAVE = 24, /* NACK, 16 bytes: bit i: frame CUM + i has come; else 0 */
+    NOF_WIRE_GACK_BYTES = 40,
 };
 
 enum nof_wire_abort_side { NOF_WIRE_ABORT_SEND = 0, NOF_WIRE_ABORT_RECV = 1 }; /* what has to end */
@@ -219,6 +246,9 @@ enum nof_wire_abort_side { NOF_WIRE_ABORT_SEND = 0, NOF_WIRE_ABORT_RECV = 1 }; /
 #define NOF_WIRE_RTS_F_SYNC 4u /* RTS: the sender waits for its match, so no grant before that */
 #define NOF_WIRE_F_CHUNK 16u /* MSG, MSG_MORE, DATA: the payload is a prefix and a chunk */
 #define NOF_WIRE_RTS_F_PARKED 1u /* RTS: handle is the host's cookie, state is with the host */
+#define NOF_WIRE_GACK_F_READY 1u /* receives stand there: the rest of the message may come */
+#define NOF_WIRE_GACK_F_NACK 2u /* to the sender itself, of this member alone */
+#define NOF_WIRE_GACK_HAVE_FRAMES 128u
 #define NOF_WIRE_CODEC_GRANT_F_REFUSED 1u /* no: the fields are 0 */
 
 /* Payload with F_CHUNK: this prefix, then one chunk (docs/DFCM_FORMAT.md) or, with PREFIX_RAW, the bytes themselves

@@ -33,7 +33,7 @@
 
 #include "nof/card.h"
 
-#define NOF_ABI_VERSION 4u
+#define NOF_ABI_VERSION 5u
 #define NOF_BAR_MAGIC 0x3130524142464f4eull /* "NOFBAR01" */
 #define NOF_ATTACH_MAGIC 0x3148435441464f4eull /* "NOFATCH1" */
 #define NOF_DETACH_MAGIC 0x3148435444464f4eull /* "NOFDTCH1" */
@@ -117,7 +117,8 @@ struct nof_nic_words {
     uint32_t endpoint_failed; /* a negative nof_status once the endpoint is lost; 0 before */
     uint32_t runs_collectives; /* 1: feature "collectives" is "nic" */
     uint32_t coll_patience_ms; /* feature of that name */
-    uint32_t reserved[12];
+    uint32_t multicast; /* 1: feature of that name is on */
+    uint32_t reserved[11];
 };
 
 struct nof_attach_request {

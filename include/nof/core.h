@@ -51,6 +51,7 @@ struct nof_nic_config {
     uint32_t max_envelopes;
     uint32_t max_layouts; /* 1..65536 [256] */
     uint32_t max_schedules; /* programs of collectives, all endpoints, 1..65536 [256] */
+    uint32_t max_groups; /* of multicast, all endpoints, each with 32 KiB, 1..4096 [16] */
     uint32_t window_frames; /* unacknowledged frames per path, power of two, 32..1024 [256] */
     uint32_t sent_frames; /* unacknowledged frames, all paths, 32..4194304 [8192] */
     uint32_t reorder_frames; /* frames kept out of order, all paths, 1..4194304 [1024] */

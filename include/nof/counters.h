@@ -116,6 +116,18 @@
       "messages of a collective that the sender calls otherwise than the receiver") \
     X(COLL_ABORTS, "coll.aborts", "count", \
       "times that a collective was said to have failed at another rank") \
+    X(MCAST_GROUPS, "mcast.groups", "G", "multicast groups in use") \
+    X(MCAST_TX_FRAMES, "mcast.tx_frames", "frames", "sent by multicast, each counted once") \
+    X(MCAST_REPAIRS_UNICAST, "mcast.repairs_unicast", "frames", \
+      "of those, sent again, or to members that do not hear, by unicast") \
+    X(MCAST_REPAIRS_MULTICAST, "mcast.repairs_multicast", "frames", "of those, multicast again") \
+    X(MCAST_ACKS_RX, "mcast.acks_rx", "frames", "acknowledgements that came to the sender of a multicast") \
+    X(MCAST_DEAF, "mcast.deaf", "count", \
+      "groups that were given up because a member does not hear multicast") \
+    X(MCAST_EJECTED, "mcast.ejected", "count", \
+      "members that missed so much that they were served by unicast from then on") \
+    X(DROP_MCAST_TAG, "drop.mcast_tag", "frames", \
+      "multicast datagrams of a known group that its key has not sealed") \
     X(SLEEPS, "core.sleeps", "count", "times the NIC core slept") \
     X(PAUSE_NS, "host.pause_ns", "ns", \
       "longest turn of the core behind which descriptors of the rank waited, its own time (nofd " \

@@ -54,6 +54,10 @@ enum nof_desc_opcode {
         21, /* of one that runs: NOF_COMP_SCHED follows, behind what has met its message; no completion. sched.base[0]: 0, or
              * the status that its peers are told, of a failure of job rank sched.base[1] */
     NOF_DESC_COLL_ABORT = 22, /* see "Failure of a collective" below; no completion */
+    NOF_DESC_GROUP_OPEN = 23, /* these four: see "Multicast" below */
+    NOF_DESC_GROUP_SEND = 24,
+    NOF_DESC_GROUP_RECV = 25,
+    NOF_DESC_GROUP_CLOSE = 26, /* no completion */
 };
 
 enum nof_desc_flags {
@@ -163,7 +167,20 @@ struct nof_desc {
  * `peer` the job rank whose failure it was. Where no such schedule runs the host is told: NOF_COMP_COLL_ABORT with ctx, tag,
  * len (the number), peer and status, once for each of them; and a START of it that comes later fails at once. A host that goes
  * through such a collective itself tells others with COLL_ABORT, one for each: `peer` to whom, ctx, tag, len, sched.name,
- * sched.base[0]. */
+ * sched.base[0].
+ *
+ * Multicast. GROUP_OPEN makes a group, by the name that the host chooses, of the job ranks that lie at sched.base[0] of
+ * the program area, len / 4 of them, 4 bytes each, 2 to 256, one for each NIC, all but the host's own introduced by PEER;
+ * the one on this NIC is this rank, or another, for which it may then send. ctx, the first of the ranks and sched.base[1]
+ * (32 bits) say which group; all members name the same ranks in the same order. Its own completion says whether the NIC
+ * takes it; handle 1: it only sends, and may begin. Else COMP_GROUP follows: NOF_OK: all members hear each other;
+ * NOF_ENOMATCH: some do not; NOF_EPEERDEAD. sched.generation is the number of its first message, which is the NIC's.
+ * The next messages are the hosts': of each number, one more each time, one member sends (GROUP_SEND: buffer
+ * sched.base[0] and len, number sched.generation) and each other receives (GROUP_RECV, likewise; `peer` is the member that
+ * sends, or the one for which the sender does). Each has a completion of its name; that of a GROUP_SEND has in handle how
+ * many members had to be served by unicast. NOF_ETRUNC: the lengths differ, len is the sender's. NOF_EAGAIN:
+ * one too many for this turn of the NIC, to be submitted again. NOF_EPEERDEAD: a member is
+ * dead, `peer`, or -1. GROUP_CLOSE ends what is under way with NOF_ECANCELED; of a group that is not there it changes nothing. */
 enum nof_comp_opcode {
     NOF_COMP_PEER = NOF_DESC_PEER,
     NOF_COMP_SEND = NOF_DESC_SEND, /* the buffer is the host's again */
@@ -177,6 +194,9 @@ enum nof_comp_opcode {
     NOF_COMP_SEND_CANCEL = NOF_DESC_SEND_CANCEL,
     NOF_COMP_SCHED_OPEN = NOF_DESC_SCHED_OPEN,
     NOF_COMP_SCHED = NOF_DESC_SCHED_START, /* handle: the first step that failed, peer: its peer */
+    NOF_COMP_GROUP_OPEN = NOF_DESC_GROUP_OPEN,
+    NOF_COMP_GROUP_SEND = NOF_DESC_GROUP_SEND,
+    NOF_COMP_GROUP_RECV = NOF_DESC_GROUP_RECV,
     NOF_COMP_SPILL = 32, /* flags say where the payload is; REMOTE: handle for PULL */
     NOF_COMP_PARKED = 33,
     NOF_COMP_GRANT = 34,
@@ -186,6 +206,7 @@ enum nof_comp_opcode {
     NOF_COMP_REVOKE = 38, /* may the sender have this spilled message back? handle: its sender_handle */
     NOF_COMP_SCHED_HOST = 39, /* cookie of the START; the host does step `handle`, then SCHED_CONTINUE */
     NOF_COMP_COLL_ABORT = 40, /* a collective failed at job rank `peer` */
+    NOF_COMP_GROUP = 41, /* cookie of a GROUP_OPEN: it is open, or cannot be; see "Multicast" */
 };
 
 enum nof_comp_flags {

@@ -52,6 +52,7 @@
       "smallest message that is compressed") \
     X(COMPRESSION_TABLE, "compression_table_log2", NUMBER, 15, 8, 15, "log2", \
       "lines of 16 bytes of a predictor's table; counts for grants that come afterwards") \
+    X(MULTICAST, "multicast", BOOL, 0, 0, 1, "off|on", "multicast groups may be opened") \
     X(IDLE, "idle", CHOICE, 0, 0, 3, "auto|busy|yield|sleep", "what the NIC core does without work") \
     X(SPIN, "spin_us", NUMBER, 20, 0, 1000000, "us", "idle=auto: poll this long before sleeping") \
     X(NAP, "nap_us", NUMBER, 50, 1, 10000, "us", \

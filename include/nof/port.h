@@ -35,6 +35,9 @@ struct nof_port_ops {
     /* Send up to n frames in order; returns how many the port took (0: queue full, retry). The
      * same frame may be sent again while an earlier transmission is still under way. */
     unsigned (*send)(void *port, struct nof_frame *const *frames, unsigned n);
+    /* Receive what is sent to this multicast address, or no longer; each join has its leave. NOF_OK, or negative: it
+     * cannot be. NULL: this port has no multicast. */
+    int (*group)(void *port, uint32_t ip4, const uint8_t mac[6], bool join);
 };
 
 /* A range of a rank's memory. */

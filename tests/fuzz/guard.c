@@ -8,7 +8,6 @@
 
 #include "nic.h"
 #include "transport/state.h"
-#include "../unit/leftovers.h"
 
 #define US 1000ull
 #define MS 1000000ull
@@ -99,7 +98,7 @@ static void check_message(const uint8_t *at, uint64_t len, uint32_t id)
 
 static bool is_recv(const struct guard_op *op)
 {
-    return op->opcode == NOF_COMP_RECV;
+    return op->opcode == NOF_COMP_RECV || op->opcode == NOF_COMP_GROUP_RECV;
 }
 
 static struct guard_op *find(struct guard *g, unsigned rank, uint8_t opcode, uint64_t cookie, unsigned *count)
@@ -189,7 +188,9 @@ static uint8_t ends_with(const struct nof_desc *d)
     case NOF_DESC_PULL:
         return NOF_COMP_RECV;
     case NOF_DESC_SEND:
-        return NOF_COMP_SEND;
+    case NOF_DESC_GROUP_SEND:
+    case NOF_DESC_GROUP_RECV:
+        return d->opcode;
     default:
         return 0;
     }
@@ -209,7 +210,7 @@ void guard_post_raw(struct guard *g, unsigned rank, const struct nof_desc *d)
                                 .len = d->len,
                                 .extent = d->len,
                                 .desc = *d};
-        const uint64_t *addr = &d->addr;
+        const uint64_t *addr = opcode >= NOF_COMP_GROUP_SEND ? &d->sched.base[0] : &d->addr;
         memcpy(&op->base, addr, sizeof op->base);
     }
     world_post(g->w, rank, d);
@@ -230,7 +231,8 @@ static struct guard_op *owner(struct guard *g, unsigned rank, int write, const s
 {
     for (unsigned i = 0; i < GUARD_OPS; i++) {
         struct guard_op *op = &g->op[i];
-        bool may = write ? is_recv(op) : op->opcode == NOF_COMP_SEND || op->read;
+        bool sends = op->opcode == NOF_COMP_SEND || op->opcode == NOF_COMP_GROUP_SEND;
+        bool may = write ? is_recv(op) : sends || op->read;
         if (op->state == GUARD_LIVE && op->rank == rank && may && within(op, seg))
             return op;
     }
@@ -330,8 +332,7 @@ static void over(struct guard *g, struct guard_op *op)
     op->state = GUARD_FREE;
     if (!g->rank[op->rank].honest && shared(g, op))
         return;
-    if (!op->anywhere && op->extent > 0 && (write || op->opcode == NOF_COMP_SEND) &&
-        world_dma_touches(g->w, op->rank, write, op->base, op->extent))
+    if (!op->anywhere && op->extent > 0 && world_dma_touches(g->w, op->rank, write, op->base, op->extent))
         guard_fail("rank %u: a %s ends while its buffer is still %s", op->rank, write ? "receive" : "send",
                    write ? "written" : "read");
 }
@@ -341,9 +342,10 @@ static void check_recv(const struct guard *g, const struct guard_op *op, const s
     uint64_t want = c->len < op->len ? c->len : op->len;
     if (!g->rank[op->rank].honest)
         return;
-    if (c->status == NOF_OK && c->len > op->len)
+    bool group = op->opcode == NOF_COMP_GROUP_RECV; /* of equal lengths, or ETRUNC */
+    if (c->status == NOF_OK && (group ? c->len != op->len : c->len > op->len))
         guard_fail("%llu bytes fit %llu", (unsigned long long)c->len, (unsigned long long)op->len);
-    if (c->status == NOF_ETRUNC && c->len <= op->len)
+    if (c->status == NOF_ETRUNC && c->len <= op->len && !group)
         guard_fail("%llu bytes do not fit %llu", (unsigned long long)c->len, (unsigned long long)op->len);
     if (c->status != NOF_OK && c->status != NOF_ETRUNC)
         return;
@@ -441,6 +443,14 @@ static void on_open(struct guard_rank *r, const struct nof_comp *c)
         p->state = c->status == NOF_OK ? GUARD_OPEN : GUARD_NO_PROGRAM;
 }
 
+static void on_group(struct guard_rank *r, const struct nof_comp *c)
+{
+    uint8_t *state = &r->group[c->cookie % GUARD_GROUPS].state;
+    bool opens = c->opcode == NOF_COMP_GROUP_OPEN && c->handle == 0;
+    if (*state == GUARD_ASKED)
+        *state = c->status != NOF_OK ? GUARD_NO_PROGRAM : opens ? GUARD_ASKED : GUARD_OPEN;
+}
+
 /* All receives of a schedule are over; where it was declined or went well its sends are, too. */
 static void on_schedule(struct guard *g, unsigned rank, const struct nof_comp *c)
 {
@@ -492,7 +502,13 @@ static void on_comp(void *ctx, unsigned rank, const struct nof_comp *c)
         on_end(g, rank, c);
         break;
     case NOF_COMP_SEND:
+    case NOF_COMP_GROUP_SEND:
+    case NOF_COMP_GROUP_RECV:
         on_end(g, rank, c);
+        break;
+    case NOF_COMP_GROUP_OPEN:
+    case NOF_COMP_GROUP:
+        on_group(r, c);
         break;
     case NOF_COMP_PARKED:
         on_park(g, rank, c);
@@ -749,27 +765,6 @@ void guard_hide_secrets(struct guard *g, struct world *w)
     }
 }
 
-/* Pools, credits and frames as on the first day. */
-static void all_back(struct guard *g)
-{
-    const char *left = NULL;
-    unsigned nic = 0;
-    for (unsigned k = 0; k < 60; k++) {
-        world_run_for(g->w, 100 * MS);
-        left = NULL;
-        for (unsigned i = 0; i < g->nics && left == NULL; i++) {
-            left = leftovers(world_nic(g->w, i), g->msgs_free[i], g->blocks_free[i]);
-            nic = i;
-        }
-        if (left == NULL)
-            break;
-    }
-    if (left != NULL)
-        guard_fail("NIC %u, all closed: %s", nic, left);
-    if (world_frames(g->w) > (long)(g->nics * LEFTOVERS_SPARE_FRAMES))
-        guard_fail("%ld frames are not back", world_frames(g->w));
-}
-
 void guard_end(struct guard *g)
 {
     static const uint64_t len[] = {8, 700, 20000};
@@ -790,5 +785,5 @@ void guard_end(struct guard *g)
             guard_close(g, i, NOF_OK);
     }
     world_dma_give_up(g->w);
-    all_back(g);
+    guard_all_back(g);
 }

@@ -34,6 +34,7 @@
 #define GUARD_OPS (GUARD_OPS_A + 2 * GUARD_PAIRS)
 #define GUARD_LAYOUTS 8u
 #define GUARD_PROGRAMS 2u /* of a rank */
+#define GUARD_GROUPS 2u
 
 enum guard_state {
     GUARD_FREE = 0,
@@ -51,6 +52,11 @@ struct guard_program {
     uint64_t cookie; /* of its START */
     struct guard_op *send,
         *recv; /* stand for its steps, under that cookie; those of a hostile host for good */
+};
+
+struct guard_group { /* of multicast */
+    uint8_t state; /* as of a program; it never RUNS */
+    uint32_t number; /* of the next message */
 };
 
 struct guard_op {
@@ -87,6 +93,7 @@ struct guard_rank {
     struct guard_heard probed, spilled, granted, revoke;
     struct guard_heard hosted; /* steps of programs that the host is to do: the START's cookie << 16 | step */
     struct guard_program program[GUARD_PROGRAMS];
+    struct guard_group group[GUARD_GROUPS]; /* names and cookies 0 to GUARD_GROUPS - 1 */
     unsigned revoked; /* of those that were heard, how many were answered */
     uint64_t spills, nomatches;
     uint64_t dead; /* job ranks, as bits */
@@ -155,6 +162,9 @@ void guard_innocent(struct guard *g, unsigned from, uint64_t len);
 void guard_run(struct guard *g, uint64_t ns);
 /* Messages of job B come through; then all is closed, and nothing is left. */
 void guard_end(struct guard *g);
+
+/* Pools, credits and frames are as on the first day, a while after all was closed. */
+void guard_all_back(struct guard *g);
 
 _Noreturn void guard_fail(const char *what, ...) __attribute__((format(printf, 1, 2)));
 

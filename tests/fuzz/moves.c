@@ -10,8 +10,10 @@
 #define LAYOUT_AREA 256u /* bytes of the program area for each */
 #define SIZE 4 /* ranks of job A */
 #define PROGRAM_WHAT 232u /* values of MOVE_WHAT from here on are about programs */
+#define GROUP_WHAT 216u /* and from here on about multicast groups */
 #define PROGRAM_AREA (GUARD_LAYOUTS * LAYOUT_AREA) /* behind the layouts */
 #define STEPS_MAX 16u
+#define GROUP_AREA (GUARD_AREA - 64u) /* behind the programs: members of a group */
 
 uint64_t move_len(uint8_t code)
 {
@@ -477,11 +479,66 @@ static void program(struct guard *g, unsigned rank, const uint8_t *rec, int wild
     }
 }
 
+/* Of two ranks mostly; with `wild` of anybody. */
+static void group_open(struct guard *g, unsigned rank, const uint8_t *rec, uint32_t name, int wild)
+{
+    struct guard_group *group = &g->rank[rank].group[name];
+    uint8_t *at = world_rank(g->w, rank)->program_area + GROUP_AREA;
+    uint32_t n = rec[MOVE_SITE] < 200 ? 2 : 2 + rec[MOVE_SITE] % 3u;
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t member = (rec[MOVE_FLAGS] % 2u + i * (1 + rec[MOVE_FLAGS] / 128u)) % SIZE;
+        memcpy(at + (size_t)4 * i, &member, sizeof member);
+    }
+    if (wild && rec[MOVE_WILD] % 4 == 3)
+        at[rec[MOVE_AT] % (4 * n)] ^= rec[MOVE_VALUE];
+    struct nof_desc d = {.opcode = NOF_DESC_GROUP_OPEN,
+                         .ctx = MOVES_GROUP_CTX + name,
+                         .cookie = name,
+                         .len = (uint64_t)4 * n,
+                         .sched = {.name = name, .generation = 1, .base = {GROUP_AREA}}};
+    group->state = GUARD_ASKED;
+    group->number = 2;
+    submit(g, rank, NULL, &d, rec, wild && rec[MOVE_WILD] % 4 != 3);
+}
+
+static void group_transfer(struct guard *g, unsigned rank, const uint8_t *rec, struct guard_group *group,
+                           int wild)
+{
+    bool sends = rec[MOVE_FLAGS] & 2;
+    struct guard_op *op =
+        guard_take(g, rank, sends ? NOF_COMP_GROUP_SEND : NOF_COMP_GROUP_RECV, move_len(rec[MOVE_LEN]), 0, 0);
+    if (op == NULL)
+        return;
+    if (sends)
+        fill(op->base, op->extent, rec[MOVE_ELEM]);
+    op->desc.addr = 0;
+    op->desc.sched.name = (uint32_t)(group - g->rank[rank].group);
+    op->desc.sched.generation = group->number++;
+    op->desc.sched.base[0] = (uint64_t)(uintptr_t)op->base;
+    op->desc.peer = rec[MOVE_PEER] % SIZE;
+    submit(g, rank, op, &op->desc, rec, wild);
+}
+
+static void group(struct guard *g, unsigned rank, const uint8_t *rec, int wild)
+{
+    uint32_t name = rec[MOVE_LAYOUT] % GUARD_GROUPS;
+    struct guard_group *mine = &g->rank[rank].group[name];
+    if (mine->state == GUARD_NO_PROGRAM) {
+        group_open(g, rank, rec, name, wild);
+    } else if (rec[MOVE_FLAGS] >= 240) {
+        struct nof_desc d = {.opcode = NOF_DESC_GROUP_CLOSE, .sched = {.name = name}};
+        mine->state = GUARD_NO_PROGRAM;
+        submit(g, rank, NULL, &d, rec, wild);
+    } else if (mine->state == GUARD_OPEN || wild) {
+        group_transfer(g, rank, rec, mine, wild);
+    }
+}
+
 void move(struct guard *g, unsigned rank, const uint8_t rec[RECORD_BYTES], int wild)
 {
     struct guard_op *op = NULL;
-    if (rec[MOVE_WHAT] >= PROGRAM_WHAT) {
-        program(g, rank, rec, wild);
+    if (rec[MOVE_WHAT] >= GROUP_WHAT) {
+        (rec[MOVE_WHAT] >= PROGRAM_WHAT ? program : group)(g, rank, rec, wild);
         return;
     }
     switch (rec[MOVE_WHAT] % 24) {

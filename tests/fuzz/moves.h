@@ -9,6 +9,7 @@
 
 #define RECORD_BYTES 16u
 #define RECORDS_MAX 96u /* of one input */
+#define MOVES_GROUP_CTX 3u /* of the first of GUARD_GROUPS multicast groups */
 
 /* Where in a record; the rest is up to its kind. */
 enum move_byte {

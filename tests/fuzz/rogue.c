@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "nic.h"
-#include "transport/siphash.h"
+#include "transport/multicast.h"
 #include "moves.h"
 
 #define FRAME_MAX 1514u
@@ -253,6 +253,49 @@ static uint32_t codec_fields(const struct rogue_flow *flow, const uint8_t *rec, 
     }
 }
 
+static struct nof_group_dest group_of(const struct rogue *r, const uint8_t *rec)
+{
+    struct nof_group_dest dest;
+    nof_group_dest_init(world_nic(r->w, r->nic)->transport, &dest, r->key,
+                        MOVES_GROUP_CTX + (rec[R_FLOW] & 1), rec[R_FLOW] >> 1 & 1, 0);
+    return dest;
+}
+
+/* The first four of GACK; all of GDONE. */
+static void group_fields(const struct rogue *r, const uint8_t *rec, uint8_t *f)
+{
+    nof_put64(f + NOF_WIRE_GACK_GROUP, group_of(r, rec).id);
+    nof_put32(f + NOF_WIRE_GACK_NUMBER, 1u + rec[R_HANDLE] % 8);
+    nof_put16(f + NOF_WIRE_GACK_SENDER, rec[R_TAG] % 4);
+    nof_put16(f + NOF_WIRE_GACK_MEMBER, rec[R_SEQ] < 200 ? 1 : rec[R_SEQ] % 4);
+}
+
+/* What ends something. */
+static uint32_t ending_fields(const struct rogue *r, const uint8_t *rec, uint8_t type, uint8_t flags,
+                              uint8_t *f)
+{
+    switch (type) {
+    case NOF_WIRE_CANCEL:
+        nof_put64(f + NOF_WIRE_CANCEL_ASKER, rec[R_MORE]);
+        nof_put64(f + NOF_WIRE_CANCEL_SENDER, (flags & 2 ? NOF_HANDLE_SYNC : 0) | rec[R_HANDLE]);
+        nof_put32(f + NOF_WIRE_CANCEL_CTX, 1);
+        nof_put32(f + NOF_WIRE_CANCEL_TAG, rec[R_TAG] % 4);
+        return NOF_WIRE_CANCEL_BYTES;
+    case NOF_WIRE_CANCELLED:
+        nof_put64(f + NOF_WIRE_CANCELLED_ASKER, r->heard[ROGUE_ASKER].handle[rec[R_HANDLE] % ROGUE_HEARD]);
+        nof_put32(f + NOF_WIRE_CANCELLED_STATUS, (uint32_t) - (int32_t)(rec[R_LEN] % 3));
+        return NOF_WIRE_CANCELLED_BYTES;
+    default: /* COLL_ABORT */
+        nof_put32(f + NOF_WIRE_COLL_ABORT_CTX, 1);
+        nof_put32(f + NOF_WIRE_COLL_ABORT_TAG, rec[R_TAG] % 4);
+        nof_put32(f + NOF_WIRE_COLL_ABORT_RUN, rec[R_MORE] % 2);
+        nof_put32(f + NOF_WIRE_COLL_ABORT_RANK, rec[R_HANDLE] % 5);
+        nof_put32(f + NOF_WIRE_COLL_ABORT_STATUS, (uint32_t) - (int32_t)(rec[R_LEN] % 40));
+        nof_put32(f + NOF_WIRE_COLL_ABORT_AGREED, rec[R_PAYLOAD] % 3);
+        return NOF_WIRE_COLL_ABORT_BYTES;
+    }
+}
+
 /* The fixed fields of the type; returns how many bytes. */
 static uint32_t fields_of(const struct rogue *r, struct rogue_flow *flow, const uint8_t *rec, uint8_t type,
                           uint8_t flags, uint8_t *f)
@@ -303,23 +346,12 @@ static uint32_t fields_of(const struct rogue *r, struct rogue_flow *flow, const 
         nof_put32(f + NOF_WIRE_EP_DOWN_STATUS, (uint32_t) - (int32_t)(rec[R_LEN] % 40));
         return NOF_WIRE_EP_DOWN_BYTES;
     case NOF_WIRE_CANCEL:
-        nof_put64(f + NOF_WIRE_CANCEL_ASKER, rec[R_MORE]);
-        nof_put64(f + NOF_WIRE_CANCEL_SENDER, (flags & 2 ? NOF_HANDLE_SYNC : 0) | rec[R_HANDLE]);
-        nof_put32(f + NOF_WIRE_CANCEL_CTX, 1);
-        nof_put32(f + NOF_WIRE_CANCEL_TAG, rec[R_TAG] % 4);
-        return NOF_WIRE_CANCEL_BYTES;
     case NOF_WIRE_CANCELLED:
-        nof_put64(f + NOF_WIRE_CANCELLED_ASKER, r->heard[ROGUE_ASKER].handle[rec[R_HANDLE] % ROGUE_HEARD]);
-        nof_put32(f + NOF_WIRE_CANCELLED_STATUS, (uint32_t) - (int32_t)(rec[R_LEN] % 3));
-        return NOF_WIRE_CANCELLED_BYTES;
     case NOF_WIRE_COLL_ABORT:
-        nof_put32(f + NOF_WIRE_COLL_ABORT_CTX, 1);
-        nof_put32(f + NOF_WIRE_COLL_ABORT_TAG, rec[R_TAG] % 4);
-        nof_put32(f + NOF_WIRE_COLL_ABORT_RUN, rec[R_MORE] % 2);
-        nof_put32(f + NOF_WIRE_COLL_ABORT_RANK, rec[R_HANDLE] % 5);
-        nof_put32(f + NOF_WIRE_COLL_ABORT_STATUS, (uint32_t) - (int32_t)(rec[R_LEN] % 40));
-        nof_put32(f + NOF_WIRE_COLL_ABORT_AGREED, rec[R_PAYLOAD] % 3);
-        return NOF_WIRE_COLL_ABORT_BYTES;
+        return ending_fields(r, rec, type, flags, f);
+    case NOF_WIRE_GDONE:
+        group_fields(r, rec, f);
+        return NOF_WIRE_GDONE_BYTES;
     default:
         return codec_fields(flow, rec, type, f);
     }
@@ -360,6 +392,59 @@ static uint32_t payload_of(const struct rogue_flow *flow, const uint8_t *rec, ui
 static unsigned flow_index(const uint8_t *rec)
 {
     return (rec[R_FLOW] & 63u) % ROGUE_FLOWS;
+}
+
+/* A datagram of a group that its key has sealed, from the common header on: of a message, nearly. */
+static uint32_t datagram(const struct rogue *r, const uint8_t *rec, uint8_t frame[FRAME_MAX])
+{
+    static const uint16_t chunks[] = {1024, 1024, 512, 256, 255, 0, UINT16_MAX, 1400};
+    struct nof_group_dest dest = group_of(r, rec);
+    struct nof_group_view v = {.len = rec[R_LEN] == 255 ? UINT64_MAX : move_len(rec[R_LEN]),
+                               .number = 1u + rec[R_HANDLE] % 8,
+                               .sender = rec[R_SEQ] < 200 ? 1 : rec[R_SEQ] % 5,
+                               .chunk = chunks[rec[R_KIND] % 8]};
+    uint64_t frames = v.chunk == 0 ? rec[R_MORE] : (v.len + v.chunk - 1) / v.chunk;
+    v.frames = (uint32_t)(frames > 0 ? frames : 1) + (rec[R_MORE] > 250);
+    v.frame = rec[R_TAG] < 240 ? rec[R_TAG] % v.frames : UINT32_MAX - rec[R_TAG] % 4;
+    uint64_t at = (uint64_t)v.frame * v.chunk, left = v.len > at ? v.len - at : 0;
+    uint32_t bytes = (uint32_t)(left < v.chunk ? left : v.chunk);
+    if (bytes > ROGUE_BODY - NOF_GROUP_HEAD_BYTES || rec[R_PAYLOAD] >= 224)
+        bytes = rec[R_PAYLOAD] * 5u;
+    struct nof_frame f = {.data = frame, .len_bytes = NOF_WIRE_OUTER_BYTES + NOF_GROUP_HEAD_BYTES + bytes};
+    memset(frame + NOF_WIRE_OUTER_BYTES + NOF_GROUP_HEAD_BYTES, rec[R_REST], bytes);
+    nof_group_seal(world_nic(r->w, r->nic)->transport, &dest, &f, &v, 0);
+    if (rec[R_VALUE] != 0)
+        frame[NOF_WIRE_OUTER_BYTES + rec[R_AT] % NOF_GROUP_HEAD_BYTES] ^= rec[R_VALUE];
+    return f.len_bytes;
+}
+
+/* Of groups: MDATA, MREPAIR, GACK. */
+static void group_frame(struct rogue *r, const uint8_t *rec)
+{
+    uint8_t frame[FRAME_MAX], f[NOF_WIRE_GACK_BYTES];
+    struct nof_packet_fill fill = {
+        .type = NOF_WIRE_GACK, .flags = rec[R_FLAGS], .fields_bytes = NOF_WIRE_GACK_BYTES};
+    uint32_t len;
+    switch (rec[R_TYPE] % 4) {
+    case 0:
+        len = datagram(r, rec, frame);
+        world_inject(r->w, r->nic, frame, len);
+        return;
+    case 1:
+        len = datagram(r, rec, frame) - NOF_WIRE_OUTER_BYTES - (rec[R_PN] == 239);
+        if (len <= NOF_CTL_FIELDS_MAX + ROGUE_BODY)
+            reliable(r, NOF_WIRE_MREPAIR, 0, flow_index(rec), frame + NOF_WIRE_OUTER_BYTES, 0, len);
+        return;
+    default:
+        group_fields(r, rec, f);
+        nof_put32(f + NOF_WIRE_GACK_CUM, rec[R_LEN] < 240 ? rec[R_LEN] % 80 : UINT32_MAX - rec[R_LEN] % 4);
+        nof_put32(f + NOF_WIRE_GACK_HIGH, rec[R_MORE] < 240 ? rec[R_MORE] : UINT32_MAX - rec[R_MORE] % 4);
+        memset(f + NOF_WIRE_GACK_HAVE, rec[R_REST], NOF_WIRE_GACK_HAVE_FRAMES / 8);
+        if (rec[R_PN] == 239)
+            fill.fields_bytes--;
+        put(r, &fill, r->core_conn, f, sizeof f);
+        return;
+    }
 }
 
 void rogue_frame(struct rogue *r, const uint8_t *rec)
@@ -430,13 +515,17 @@ void rogue_chunk(struct rogue *r, const uint8_t *rec)
     reliable(r, type, flags, flow_index(rec), body, n, bytes);
 }
 
-/* Frames that have no number, and HELLOs. */
+/* Frames that have no number, HELLOs, and those of groups. */
 void rogue_transport(struct rogue *r, const uint8_t *rec)
 {
     uint8_t body[256] = {0};
     uint8_t words[16];
     struct nof_packet_fill fill = {.flags = rec[R_FLAGS], .ack = r->got};
     memcpy(words, rec, sizeof words);
+    if (rec[R_TYPE] >= 216) {
+        group_frame(r, rec);
+        return;
+    }
     switch (rec[R_TYPE] % 8) {
     case 0:
         rogue_hello(r, rec[R_FLOW] & 1, rec[R_LEN] * 0x01010101u);

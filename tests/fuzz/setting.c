@@ -29,6 +29,7 @@ struct world_config setting_config(struct guard *g, uint8_t which, unsigned nics
                                          .max_envelopes = 64,
                                          .max_layouts = 8,
                                          .max_schedules = 4,
+                                         .max_groups = 4,
                                          .window_frames = 32,
                                          .sent_frames = 128,
                                          .reorder_frames = 16,
@@ -74,6 +75,7 @@ void setting_wrap(struct nof_nic *nic, uint32_t by)
     wrap_pool(&nic->envs);
     wrap_pool(&nic->reads);
     wrap_pool(&nic->writes);
+    wrap_pool(&nic->mcast.groups);
     nic->netmem.gen = NOF_GEN_MAX - 2;
     nic->grants.epoch = UINT16_MAX - 1;
     for (uint32_t i = 0; i < nic->peers.high; i++)
@@ -156,4 +158,7 @@ void setting_apply(struct guard *g, const uint8_t *rec)
 {
     for (uint8_t i = 1; i <= SETTING_CONGESTION; i++)
         setting_change(g, (uint8_t)(i - 1), rec[i]);
+    for (unsigned i = 0; i < g->nics; i++)
+        if (nof_nic_feature_set(world_nic(g->w, i), NOF_F_MULTICAST, 1) != NOF_OK)
+            guard_fail("multicast cannot be set");
 }

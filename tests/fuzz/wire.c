@@ -4,7 +4,7 @@
  * records of kind (1 byte), length (2 bytes, little-endian) and that many bytes.
  *   kind 0: a whole frame, as it is
  *   kind 1: a datagram (common header on); outer headers, lengths, connection id and CRC are put
- *           right, so that what lies behind those checks is reached
+ *           right, so that what lies behind those checks is reached; MDATA goes to a group
  *   kind 2: time passes, by the bytes' value in microseconds
  *   kind 3: frames are sent on the path */
 #include <stdlib.h>
@@ -26,11 +26,16 @@ static void receive_datagram(struct alone *a, uint64_t now_ns, const uint8_t *da
 {
     uint8_t frame[NOF_WIRE_OUTER_BYTES + ALONE_FRAME_MAX] = {0};
     uint8_t head[NOF_PACKET_HEAD_BYTES];
+    struct nof_packet_addr to = alone_self;
     uint16_t sum;
 
     if (len < NOF_WIRE_COMMON_BYTES)
         return;
-    sum = nof_packet_head(head, &alone_peer, &alone_self, 48620,
+    if (data[NOF_WIRE_TYPE] == NOF_WIRE_MDATA) {
+        to.ip4 = 0xefc00001u;
+        nof_packet_group_mac(to.ip4, to.mac);
+    }
+    sum = nof_packet_head(head, &alone_peer, &to, 48620,
                           data[NOF_WIRE_TYPE] == NOF_WIRE_HELLO ? 0 : ALONE_CONN);
     memcpy(frame + NOF_WIRE_OUTER_BYTES, data, len);
     struct nof_packet_fill fill = {

@@ -23,7 +23,7 @@ BARE = re.compile(r"^(stdint|stddef|stdbool|stdalign|stdatomic|limits|inttypes|s
 PURE = re.compile(BARE.pattern + r"|^stdlib\.h$")
 CONTRACT = ("include/nof/", "include/nof_private/")
 CORE = tuple(f"firmware/{folder}/" for folder in
-             ("base", "codec", "predict", "transport", "flow", "match", "payload", "msg", "compress", "ahead", "coll"))
+             ("base", "codec", "predict", "transport", "flow", "match", "payload", "msg", "compress", "ahead", "mcast", "coll"))
 
 
 @dataclasses.dataclass
@@ -41,7 +41,7 @@ ENGINES = ("coll_engine", "dfcm_engine", "recv_predictor", "stage_cache")
 VALUES = ("firmware/base/", "firmware/codec/", "firmware/predict/") + tuple(f"firmware/{name}.h" for name in ENGINES)
 # struct nof_nic holds what it is made of by value; so does its header. These have types, and no function of those above.
 STATE = ("firmware/nic.h", "firmware/coll/drive_state.h", "firmware/match/match_state.h",
-         "firmware/compress/grant_state.h", "firmware/compress/adaptive.h")
+         "firmware/compress/grant_state.h", "firmware/compress/adaptive.h", "firmware/mcast/mcast_state.h", "firmware/mcast/mcast_msg.h")
 BELOW_MSG = CONTRACT + VALUES + STATE + ("firmware/transport/", "firmware/flow/")
 BELOW_TOP = BELOW_MSG + ("firmware/match/", "firmware/payload/", "firmware/msg/")
 INSIDE_CORE = (
@@ -54,6 +54,8 @@ INSIDE_CORE = (
     ("msg/", BELOW_TOP),
     ("compress/", BELOW_TOP + ("firmware/compress/",)),
     ("ahead/", BELOW_TOP + ("firmware/ahead/",)),
+    (r"mcast/mcast_msg\.", CONTRACT + ("firmware/mcast/mcast_msg.h",)),
+    ("mcast/", BELOW_TOP + ("firmware/mcast/",)),
     (r"coll/reduce\.", CONTRACT + ("firmware/base/", "firmware/coll/reduce.h")),
     ("coll/", BELOW_TOP + ("firmware/coll/",)),
     # What is in these headers is in everybody's.

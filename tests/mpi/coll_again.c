@@ -310,6 +310,8 @@ int main(int argc, char **argv)
 {
     t_begin(&argc, &argv, 2);
     asks = argc > 1;
+    for (int k = 0; k < 8; k++) /* with the last of them all ask each other for multicast (coll_group.c) */
+        bcast(k);
     one_descriptor_each();
     many_kinds();
     under_way();

@@ -495,6 +495,12 @@ int nof_pmd_attach(const struct nof_pmd_attach_args *args, struct nof_pmd **pmd_
     return NOF_OK;
 }
 
+bool nof_pmd_multicast(const struct nof_pmd *pmd)
+{
+    (void)pmd;
+    return false;
+}
+
 uint32_t nof_pmd_coll_patience_ms(const struct nof_pmd *pmd)
 {
     (void)pmd;

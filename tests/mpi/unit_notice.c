@@ -96,6 +96,11 @@ void nof_chan_nic_op_free(struct nof_chan_nic_op *op)
 {
     check(op == NULL);
 }
+void nof_chan_nic_group_lost(struct nof_chan_nic_op *op)
+{
+    (void)op;
+    abort();
+}
 void nof_chan_nic_sched_lost(struct nof_chan_nic_op *op, int code)
 {
     (void)code;

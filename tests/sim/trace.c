@@ -11,17 +11,18 @@
 
 static const char *wire_name(uint8_t type)
 {
-    static const char *const reliable[] = {"FLOW_OPEN", "FLOW_REFUSED", "MSG",       "MSG_MORE", "RTS",
-                                           "CTS",       "DATA",         "MATCHED",   "ABORT",    "CREDIT",
-                                           "EP_DOWN",   "CANCEL",       "CANCELLED", "ASK",      "GRANT",
-                                           "REVOKE",    "END",          "COLL_ABORT"};
+    static const char *const reliable[] = {"FLOW_OPEN", "FLOW_REFUSED", "MSG",        "MSG_MORE", "RTS",
+                                           "CTS",       "DATA",         "MATCHED",    "ABORT",    "CREDIT",
+                                           "EP_DOWN",   "CANCEL",       "CANCELLED",  "ASK",      "GRANT",
+                                           "REVOKE",    "END",          "COLL_ABORT", "MREPAIR",  "GDONE"};
     static_assert(sizeof(reliable) / sizeof(reliable[0]) ==
                       NOF_WIRE_RELIABLE_LAST - NOF_WIRE_RELIABLE_FIRST + 1,
                   "every type has its name");
-    static const char *const control[] = {"?", "HELLO", "ACKS", "PROBE", "PROBE_ACK", "CLOSE"};
+    static const char *const control[] = {"?",         "HELLO", "ACKS", "PROBE",
+                                          "PROBE_ACK", "CLOSE", "GACK", "MDATA"};
     if (type >= NOF_WIRE_RELIABLE_FIRST && type <= NOF_WIRE_RELIABLE_LAST)
         return reliable[type - NOF_WIRE_RELIABLE_FIRST];
-    return type <= NOF_WIRE_CLOSE ? control[type] : "?";
+    return type <= NOF_WIRE_MDATA ? control[type] : "?";
 }
 
 void nof_trace_frame(struct nof_cluster *c, unsigned nic, const struct nof_frame *frame)
@@ -41,15 +42,16 @@ void nof_trace_frame(struct nof_cluster *c, unsigned nic, const struct nof_frame
 static const char *opcode_name(uint8_t opcode)
 {
     static const char *const desc[] = {
-        "?",           "PEER",        "SEND",           "RECV",         "CANCEL",    "PROBE",
-        "MPROBE",      "MRECV",       "PULL",           "RELEASE",      "FLUSH",     "LAYOUT",
-        "LAYOUT_FREE", "SPILL_END",   "HINT",           "SEND_CANCEL",  "REVOKED",   "SCHED_OPEN",
-        "SCHED_FREE",  "SCHED_START", "SCHED_CONTINUE", "SCHED_CANCEL", "COLL_ABORT"};
-    static const char *const comp[] = {"SPILL",  "PARKED", "GRANT",      "PEER_DEAD", "ASSIST",
-                                       "FAILED", "REVOKE", "SCHED_HOST", "COLL_ABORT"};
-    if (opcode <= NOF_DESC_COLL_ABORT)
+        "?",           "PEER",        "SEND",           "RECV",         "CANCEL",     "PROBE",
+        "MPROBE",      "MRECV",       "PULL",           "RELEASE",      "FLUSH",      "LAYOUT",
+        "LAYOUT_FREE", "SPILL_END",   "HINT",           "SEND_CANCEL",  "REVOKED",    "SCHED_OPEN",
+        "SCHED_FREE",  "SCHED_START", "SCHED_CONTINUE", "SCHED_CANCEL", "COLL_ABORT", "GROUP_OPEN",
+        "GROUP_SEND",  "GROUP_RECV",  "GROUP_CLOSE"};
+    static const char *const comp[] = {"SPILL",  "PARKED", "GRANT",      "PEER_DEAD",  "ASSIST",
+                                       "FAILED", "REVOKE", "SCHED_HOST", "COLL_ABORT", "GROUP"};
+    if (opcode <= NOF_DESC_GROUP_CLOSE)
         return desc[opcode];
-    return opcode >= NOF_COMP_SPILL && opcode <= NOF_COMP_COLL_ABORT ? comp[opcode - NOF_COMP_SPILL] : "?";
+    return opcode >= NOF_COMP_SPILL && opcode <= NOF_COMP_GROUP ? comp[opcode - NOF_COMP_SPILL] : "?";
 }
 
 void nof_trace_desc(struct nof_cluster *c, const char *who, const struct nof_desc *d)

@@ -507,7 +507,7 @@ static void hosts_that_break_the_rules(void **state)
                  {NOF_DESC_SCHED_CANCEL, 1, (uint64_t)-1, 2, true},
                  {NOF_DESC_COLL_ABORT, 1, 0, 0, true},
                  {NOF_DESC_COLL_ABORT, 2, (uint64_t)-1, 0, true},
-                 {NOF_DESC_COLL_ABORT + 1, 1, 0, 0, true}};
+                 {NOF_DESC_GROUP_CLOSE + 1, 1, 0, 0, true}};
     (void)state;
     for (unsigned i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct world *w = open_world(&worlds[0], 2);

@@ -44,13 +44,21 @@ static bool pools_empty(const struct nof_nic *nic)
     const struct {
         const char *name;
         const struct nof_pool *pool;
-    } pools[] = {{"sends", &nic->sends},          {"receives", &nic->recvs},
-                 {"envelopes", &nic->envs},       {"peers", &nic->peers},
-                 {"control frames", &nic->ctls},  {"reads", &nic->reads},
-                 {"writes", &nic->writes},        {"combines", &nic->combines},
-                 {"local frames", &nic->locals},  {"raw blocks", &nic->grants.raws},
-                 {"layouts", &nic->layouts.pool}, {"layout chunks", &nic->layouts.chunks},
-                 {"programs", &nic->colls.pool},  {"program chunks", &nic->colls.chunks}};
+    } pools[] = {{"sends", &nic->sends},
+                 {"receives", &nic->recvs},
+                 {"envelopes", &nic->envs},
+                 {"peers", &nic->peers},
+                 {"control frames", &nic->ctls},
+                 {"reads", &nic->reads},
+                 {"writes", &nic->writes},
+                 {"combines", &nic->combines},
+                 {"local frames", &nic->locals},
+                 {"raw blocks", &nic->grants.raws},
+                 {"layouts", &nic->layouts.pool},
+                 {"layout chunks", &nic->layouts.chunks},
+                 {"programs", &nic->colls.pool},
+                 {"program chunks", &nic->colls.chunks},
+                 {"multicast groups", &nic->mcast.groups}};
     for (unsigned i = 0; i < sizeof pools / sizeof pools[0]; i++)
         if (!is(pools[i].name, pools[i].pool->used, 0))
             return false;

@@ -133,6 +133,10 @@ static void the_library_reads_who_drives_collectives(void **state)
     assert_true(words[0].runs_collectives == 1 && words[1].runs_collectives == 1);
     assert_string_equal(set("{\"name\":\"collectives\",\"value\":\"host\"}"), "host");
     assert_true(words[0].runs_collectives == 0 && words[1].runs_collectives == 0);
+    assert_string_equal(set("{\"name\":\"multicast\",\"value\":\"on\"}"), "on");
+    assert_true(words[0].multicast == 1 && words[1].multicast == 1);
+    assert_string_equal(set("{\"name\":\"multicast\",\"value\":\"off\"}"), "off");
+    assert_true(words[0].multicast == 0 && words[1].multicast == 0);
 }
 
 static void the_log_says_more_at_once(void **state)

@@ -87,6 +87,19 @@ static void push(struct event **head, struct event **tail, struct event *e)
     *tail = e;
 }
 
+static void put_on_wire(struct world *w, unsigned from, unsigned to, const struct nof_frame *frame)
+{
+    if (to >= w->cfg.nics || w->cut[from] || w->cut[to] || draw(w) % 100 < w->cfg.loss_percent)
+        return;
+    struct event *e = event_take(w);
+    e->at = w->now + WIRE_NS;
+    e->nic = to;
+    e->len = frame->len_bytes;
+    e->frame = buffer_take(w);
+    memcpy(e->frame->bytes, frame->data, e->len);
+    push(&w->wire, &w->wire_tail, e);
+}
+
 static unsigned send(void *port, struct nof_frame *const *frames, unsigned n)
 {
     struct world *w = ((struct port *)port)->w;
@@ -94,25 +107,33 @@ static unsigned send(void *port, struct nof_frame *const *frames, unsigned n)
     if (fails(w, WORLD_SEND))
         n = w->fault.how == WORLD_SHORT ? n / 2 : 0;
     for (unsigned i = 0; i < n; i++) {
-        unsigned to = frames[i]->data[5];
+        unsigned to = frames[i]->data[5], last = to;
         if (w->cfg.watch != NULL &&
             w->cfg.watch->frame(w->cfg.ctx, from, frames[i]->data, frames[i]->len_bytes))
             continue;
-        if (to >= w->cfg.nics || w->cut[from] || w->cut[to] || draw(w) % 100 < w->cfg.loss_percent)
-            continue;
-        struct event *e = event_take(w);
-        e->at = w->now + WIRE_NS;
-        e->nic = to;
-        e->len = frames[i]->len_bytes;
-        e->frame = buffer_take(w);
-        memcpy(e->frame->bytes, frames[i]->data, e->len);
-        push(&w->wire, &w->wire_tail, e);
+        if (frames[i]->data[0] & 1) {
+            to = 0;
+            last = w->cfg.nics - 1;
+        }
+        for (; to <= last; to++)
+            if (!(frames[i]->data[0] & 1) || (to != from && !w->deaf[to]))
+                put_on_wire(w, from, to, frames[i]);
     }
     return n;
 }
 
+static int join_group(void *port, uint32_t ip4, const uint8_t mac[6], bool join)
+{
+    struct world *w = ((struct port *)port)->w;
+    assert(ip4 >> 28 == 0xe && mac[0] == 1);
+    if (fails(w, WORLD_GROUP))
+        return join ? NOF_EAGAIN : NOF_OK;
+    w->joined[((struct port *)port)->nic] += join ? 1 : -1;
+    return NOF_OK;
+}
+
 static const struct nof_port_ops port_ops = {
-    .frame_alloc = frame_alloc, .frame_free = frame_free, .send = send};
+    .frame_alloc = frame_alloc, .frame_free = frame_free, .send = send, .group = join_group};
 
 static struct world_rank *by_endpoint(struct port *p, uint32_t endpoint)
 {
@@ -701,4 +722,14 @@ long world_frames(const struct world *w)
 void world_cut(struct world *w, unsigned nic, bool cut)
 {
     w->cut[nic] = cut;
+}
+
+void world_deaf(struct world *w, unsigned nic, bool deaf)
+{
+    w->deaf[nic] = deaf;
+}
+
+int world_joined(const struct world *w, unsigned nic)
+{
+    return w->joined[nic];
 }

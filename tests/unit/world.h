@@ -21,7 +21,7 @@
 #define WORLD_ARENA (8u << 20) /* bytes of memory that a rank's DMA may touch, if the test does not say */
 #define WORLD_AREA (64u << 10)
 
-enum world_op { WORLD_ALLOC, WORLD_SEND, WORLD_READ, WORLD_WRITE, WORLD_COMPLETE, WORLD_OPS };
+enum world_op { WORLD_ALLOC, WORLD_SEND, WORLD_READ, WORLD_WRITE, WORLD_COMPLETE, WORLD_GROUP, WORLD_OPS };
 
 enum world_how {
     WORLD_BUSY, /* no frame, nothing sent, NOF_EAGAIN, ring full */
@@ -135,6 +135,8 @@ const uint8_t *world_payload(struct world *w, unsigned rank, const struct nof_co
 void world_fault(struct world *w, const struct world_fault *fault); /* counting begins at 0 */
 uint64_t world_counted(const struct world *w);
 long world_frames(const struct world *w); /* of the port, in the core's hands */
+void world_deaf(struct world *w, unsigned nic, bool deaf); /* it gets no frame for a group address */
+int world_joined(const struct world *w, unsigned nic); /* groups that it has joined */
 void world_cut(struct world *w, unsigned nic, bool cut); /* frames of this NIC vanish */
 /* Does a pending request read, or write, one of these bytes of a rank? */
 bool world_dma_touches(const struct world *w, unsigned rank, int write, const void *at, uint64_t bytes);

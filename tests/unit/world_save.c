@@ -166,6 +166,7 @@ void world_restore(struct world *w)
     w->frames = s->frames;
     w->steps = 0;
     memset(w->cut, 0, sizeof w->cut);
+    memset(w->deaf, 0, sizeof w->deaf);
     memset(&w->fault, 0, sizeof w->fault);
     for (unsigned i = 0; i < w->cfg.nics; i++)
         restore_nic(w->nic[i], s->mem[i], w->mem_bytes[i]);

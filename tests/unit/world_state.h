@@ -73,6 +73,8 @@ struct world {
     size_t mem_bytes[WORLD_NICS];
     struct port port[WORLD_NICS];
     int cut[WORLD_NICS];
+    int deaf[WORLD_NICS];
+    int joined[WORLD_NICS];
     struct world_rank rank[WORLD_RANKS];
     struct event *wire, *wire_tail, *dma, *dma_tail, *spare;
     struct wire_frame *free, *every;

@@ -48,7 +48,12 @@ static bool same_again(const uint8_t *data, uint32_t len)
         .src_ep = nof_get16(c + NOF_WIRE_SRC_EP),
         .dst_ep = nof_get16(c + NOF_WIRE_DST_EP),
     };
-    sum = nof_packet_head(head, &alone_peer, &alone_self, (uint16_t)(data[34] << 8 | data[35]),
+    struct nof_packet_addr to = alone_self;
+    if (data[0] & 1) {
+        memcpy(to.mac, data, sizeof(to.mac));
+        to.ip4 = (uint32_t)data[30] << 24 | (uint32_t)data[31] << 16 | (uint32_t)data[32] << 8 | data[33];
+    }
+    sum = nof_packet_head(head, &alone_peer, &to, (uint16_t)(data[34] << 8 | data[35]),
                           nof_get64(c + NOF_WIRE_CONN));
     memcpy(again, data, len);
     memset(again, 0xcc, NOF_WIRE_OUTER_BYTES + NOF_WIRE_COMMON_BYTES);
@@ -75,7 +80,8 @@ static int run(const char *name, const char *verdict, const uint8_t *data, uint3
     if (strcmp(verdict, "ok") == 0) {
         uint8_t type = data[(data[12] == 0x81 ? 4 : 0) + NOF_WIRE_OUTER_BYTES + NOF_WIRE_TYPE];
 
-        if (a.delivered != (type >= NOF_WIRE_RELIABLE_FIRST)) {
+        bool rises = type >= NOF_WIRE_RELIABLE_FIRST || type == NOF_WIRE_GACK || type == NOF_WIRE_MDATA;
+        if (a.delivered != rises) {
             printf("%s: handed up %d times\n", name, (int)a.delivered);
             bad = 1;
         }

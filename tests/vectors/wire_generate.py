@@ -52,7 +52,7 @@ def ip_checksum(header):
 
 
 def common(type_, fields=b"", payload=b"", conn=0x1122334455660000, pn=0, ack=0, src_ep=0, dst_ep=0,
-           flags=0, delay=0, version=2, length=None, nfields=None):
+           flags=0, delay=0, version=3, length=None, nfields=None):
     n = 32 + len(fields) + len(payload) if length is None else length
     body = struct.pack("<BBHQIIHHBBH", version, type_, n, conn, pn, ack, src_ep, dst_ep, flags,
                        len(fields) if nfields is None else nfields, delay) + fields + payload
@@ -71,7 +71,7 @@ def frame(datagram, vlan=b"", dst=b"\x02\0\0\0\0\x01", ethertype=0x0800, dst_ip=
 def hello(echo=0, mtu=1500, flags=8, size=1500, key=b"0123456789abcdef", dst_nic=100, job=77):
     f = struct.pack("<QQQQQQIIII", job, 900, dst_nic, 0xA1B2C3D4E5F60003, 0x0102030405060708, echo,
                     mtu, 0xFFFFFFF0, 7, 70000)
-    f += siphash128(key, bytes([2, 1, flags]) + f)
+    f += siphash128(key, bytes([3, 1, flags]) + f)
     return common(1, f, bytes(size - 28 - 32 - 80), conn=0, flags=flags)
 
 
@@ -79,6 +79,14 @@ def flip(data, at, bit=1):
     out = bytearray(data)
     out[at] ^= bit
     return bytes(out)
+
+
+def mdata(key=bytes(range(16)), payload=b"multicast"):
+    """The last of 3 frames of 1376 bytes at most, of message 9 of a group."""
+    rest = struct.pack("<QIIHHI", 2 * 1376 + len(payload), 9, 3, 0, 1376, 0)
+    whole = common(7, bytes(8) + rest, payload, conn=0x1020304050607080, pn=2, src_ep=7)
+    tag = siphash128(siphash128(key, whole[4:32]), whole[40:])[:8]
+    return common(7, tag + rest, payload, conn=0x1020304050607080, pn=2, src_ep=7)
 
 
 msg_fields = struct.pack("<IiQIBxxxQ", 1, 42, 8, 0, 3, 0)
@@ -109,6 +117,11 @@ cases = [
     ("codec_revoke", "ok", frame(common(31, struct.pack("<BBH", 3, 0, 7), pn=14, src_ep=1))),
     ("codec_end", "ok", frame(common(32, struct.pack("<BBH", 3, 0, 7), pn=15, src_ep=1))),
     ("coll_abort", "ok", frame(common(33, struct.pack("<IiIIiI", 0x10000005, 42, 7, 3, -30, 0), pn=17, src_ep=7, dst_ep=8))),
+    ("gack", "ok", frame(common(6, struct.pack("<QIHHII", 0x1020304050607080, 9, 0, 3, 48, 0) + bytes(16), ack=5, flags=1))),
+    ("gack_nack", "ok", frame(common(6, struct.pack("<QIHHIIQQ", 0x1020304050607080, 9, 0, 3, 48, 52, 6, 0), ack=5, flags=2))),
+    ("mdata", "ok", frame(mdata(), dst=b"\x01\0\x5e\x40\x70\x80", dst_ip=0xEFC07080)),
+    ("mrepair", "ok", frame(common(34, b"", mdata(), pn=18, src_ep=7))),
+    ("gdone", "ok", frame(common(35, struct.pack("<QIHH", 0x1020304050607080, 9, 0, 3), pn=19, src_ep=7))),
     ("data_raw_chunk", "ok", frame(common(22, struct.pack("<QQ", 5, 0), struct.pack("<BBH", 3, 0x81, 7) + bytes(range(16)),
                                           pn=16, src_ep=1, flags=16))),
     ("hello", "ok", frame(hello(), sport=48620)),
@@ -124,7 +137,8 @@ cases = [
     ("crc", "drop.crc", flip(frame(msg), len(frame(msg)) - 1)),
     ("crc_type", "drop.crc", flip(frame(msg), 47)),
     ("version_1", "drop.version", frame(common(18, msg_fields, b"payload!", version=1))),
-    ("version_3", "drop.version", frame(common(18, msg_fields, b"payload!", version=3))),
+    ("version_2", "drop.version", frame(common(18, msg_fields, b"payload!", version=2))),
+    ("version_4", "drop.version", frame(common(18, msg_fields, b"payload!", version=4))),
     ("version_0", "drop.version", frame(common(18, msg_fields, b"payload!", version=0))),
     ("length_common", "drop.length", frame(common(18, msg_fields, b"payload!", length=71))),
     ("length_udp", "drop.length", frame(msg, udp_len=8 + len(msg) - 1)),
@@ -149,7 +163,10 @@ cases = [
     ("conn_unknown", "drop.conn", frame(common(18, msg_fields, b"payload!", conn=0x1122334455670000))),
     ("conn_zero", "drop.conn", frame(common(18, msg_fields, b"payload!", conn=0))),
     ("type_0", "drop.type", frame(common(0))),
-    ("type_6", "drop.type", frame(common(6))),
+    ("type_8", "drop.type", frame(common(8))),
+    ("gack_short", "drop.length", frame(common(6, bytes(39)))),
+    ("mdata_unicast", "drop.conn", frame(mdata())),
+    ("mdata_wrong_mac", "drop.foreign", frame(mdata(), dst=b"\x01\0\x5e\0\x70\x81", dst_ip=0xEFC07080)),
     ("type_15", "drop.type", frame(common(15))),
     ("type_63", "drop.type", frame(common(63, bytes(16)))),
     ("type_255", "drop.type", frame(common(255))),

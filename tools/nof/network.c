@@ -49,6 +49,12 @@ static bool share(struct nof_network *network, const char *value)
     return nofd_units_share(value, &part) == 0;
 }
 
+static bool multicast(struct nof_network *network, const char *value)
+{
+    (void)network;
+    return strcmp(value, "flood") == 0 || strcmp(value, "snoop") == 0 || strcmp(value, "drop") == 0;
+}
+
 static const struct {
     const char *option;
     bool (*take)(struct nof_network *network, const char *value);
@@ -63,6 +69,7 @@ static const struct {
     {"--duplicate", share, "a share from 0 to 1", "0.02"},
     {"--reorder", share, "a share from 0 to 1", "0.02"},
     {"--corrupt", share, "a share from 0 to 1", "0.02"},
+    {"--multicast", multicast, "flood, snoop or drop", "snoop"},
 };
 
 bool nof_network_option(struct nof_network *network, const char *option, const char *value, const char *self)

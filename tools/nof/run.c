@@ -40,6 +40,7 @@ enum {
     OPT_DUPLICATE,
     OPT_REORDER,
     OPT_CORRUPT,
+    OPT_MULTICAST,
     OPT_STATS,
     OPT_TIMEOUT
 };
@@ -71,6 +72,8 @@ static const struct argp_option options[] = {
     {"duplicate", OPT_DUPLICATE, "P", 0, "share that comes twice", 2},
     {"reorder", OPT_REORDER, "P", 0, "share that is overtaken", 2},
     {"corrupt", OPT_CORRUPT, "P", 0, "share that arrives with a wrong bit", 2},
+    {"multicast", OPT_MULTICAST, "flood|snoop|drop", 0,
+     "the switch passes it to all hosts, to those that have joined, to none (flood)", 2},
     {"feature", OPT_FEATURE, "NAME=VALUE", 0,
      "see `nof features`; may be repeated; in a daemon that runs it is set for all jobs, and stays", 3},
     {"nofd", OPT_NOFD, "SOCKET", 0,
@@ -113,9 +116,9 @@ static error_t parse_network(int key, char *arg, struct options *o)
     static const struct {
         int key;
         const char *option;
-    } table[] = {{OPT_LINK, "--link"},       {OPT_MTU, "--mtu"},        {OPT_DELAY, "--delay"},
-                 {OPT_BUFFER, "--buffer"},   {OPT_LOSS, "--loss"},      {OPT_DUPLICATE, "--duplicate"},
-                 {OPT_REORDER, "--reorder"}, {OPT_CORRUPT, "--corrupt"}};
+    } table[] = {{OPT_LINK, "--link"},       {OPT_MTU, "--mtu"},         {OPT_DELAY, "--delay"},
+                 {OPT_BUFFER, "--buffer"},   {OPT_LOSS, "--loss"},       {OPT_DUPLICATE, "--duplicate"},
+                 {OPT_REORDER, "--reorder"}, {OPT_CORRUPT, "--corrupt"}, {OPT_MULTICAST, "--multicast"}};
 
     for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
         if (table[i].key == key) {

@@ -103,6 +103,8 @@ json_t *nofd_rpc_set(struct nofd *d, const json_t *params, struct nofd_rpc_error
             nofd_endpoint_tell_collectives(ep, call.value);
         if (call.feature == NOF_F_COLL_PATIENCE)
             nofd_endpoint_tell_patience(ep, call.value);
+        if (call.feature == NOF_F_MULTICAST)
+            nofd_endpoint_tell_multicast(ep, call.value);
     }
     if (call.feature == NOF_F_LOG_LEVEL)
         nofd_log_set_level((enum nofd_log_level)call.value);

@@ -45,7 +45,7 @@ struct impair_call {
     struct nofd *daemon;
     unsigned only; /* NIC, or UINT32_MAX: all of the fabric */
     struct nof_fabric_link link;
-    bool set_rate, set_delay, set_buffer, set_loss, set_duplicate, set_reorder, set_corrupt;
+    bool set_rate, set_delay, set_buffer, set_loss, set_duplicate, set_reorder, set_corrupt, set_multicast;
     int rc;
 };
 
@@ -110,6 +110,12 @@ static bool read_link(const json_t *params, struct impair_call *call, struct nof
         }
         call->link.buffer_bytes = (uint32_t)n;
     }
+    given = text_of(params, "multicast", text, sizeof(text));
+    call->set_multicast = given != NULL;
+    if (given != NULL && nof_fabric_multicast_parse(given, &call->link.multicast) != 0) {
+        nofd_rpc_fail(error, NOFD_RPC_PARAMS, "multicast is \"flood\", \"snoop\" or \"drop\"");
+        return false;
+    }
     return share(params, "loss", &call->link.loss_ppm, &call->set_loss, error) &&
            share(params, "duplicate", &call->link.duplicate_ppm, &call->set_duplicate, error) &&
            share(params, "reorder", &call->link.reorder_ppm, &call->set_reorder, error) &&
@@ -133,6 +139,8 @@ static void impair_one(struct impair_call *call, unsigned index)
         link.duplicate_ppm = call->link.duplicate_ppm;
     if (call->set_reorder)
         link.reorder_ppm = call->link.reorder_ppm;
+    if (call->set_multicast)
+        link.multicast = call->link.multicast;
     if (call->set_corrupt)
         link.corrupt_ppm = call->link.corrupt_ppm;
     if (nof_fabric_set_link(fabric, index, &link) != NOF_OK)
@@ -154,11 +162,11 @@ static void impair_on_core(struct nofd_lcore *lcore, void *arg)
 
 json_t *nofd_rpc_impair(struct nofd *d, const json_t *params, struct nofd_rpc_error *error)
 {
-    static const char *const keys[] = {"nic",  "link",      "delay",   "buffer",
-                                       "loss", "duplicate", "reorder", "corrupt"};
+    static const char *const keys[] = {"nic",       "link",    "delay",   "buffer",   "loss",
+                                       "duplicate", "reorder", "corrupt", "multicast"};
     struct impair_call call = {.daemon = d};
 
-    if (nofd_rpc_keys(params, keys, 8, error) != 0 || nofd_rpc_nic(d->nnics, params, &call.only, error) != 0)
+    if (nofd_rpc_keys(params, keys, 9, error) != 0 || nofd_rpc_nic(d->nnics, params, &call.only, error) != 0)
         return NULL;
     if (d->fabric == NULL || (call.only != UINT32_MAX && d->nics[call.only].wire.fabric == NULL))
         return nofd_rpc_fail(error, NOFD_RPC_PARAMS, "only links of the fabric (--fabric) can be impaired");

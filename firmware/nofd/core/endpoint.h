@@ -80,7 +80,7 @@ static inline void nofd_endpoint_set_state(struct nofd_endpoint *ep, enum nofd_e
     __atomic_store_n(&ep->state, (int)state, __ATOMIC_RELEASE);
 }
 
-/* The values of features "collectives" and "coll_patience_ms", which the library reads by itself. */
+/* The values of features "collectives", "coll_patience_ms" and "multicast", which the library reads by itself. */
 static inline void nofd_endpoint_tell_collectives(struct nofd_endpoint *ep, uint64_t value)
 {
     __atomic_store_n(&ep->nic_words->runs_collectives, value == 0, __ATOMIC_RELAXED);
@@ -88,6 +88,10 @@ static inline void nofd_endpoint_tell_collectives(struct nofd_endpoint *ep, uint
 static inline void nofd_endpoint_tell_patience(struct nofd_endpoint *ep, uint64_t value)
 {
     __atomic_store_n(&ep->nic_words->coll_patience_ms, (uint32_t)value, __ATOMIC_RELAXED);
+}
+static inline void nofd_endpoint_tell_multicast(struct nofd_endpoint *ep, uint64_t value)
+{
+    __atomic_store_n(&ep->nic_words->multicast, value != 0, __ATOMIC_RELAXED);
 }
 
 /* The data path, called by nic_host.c on the NIC core. */

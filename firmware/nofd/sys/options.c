@@ -15,6 +15,7 @@
 #include "nofd/sys/clock.h"
 #include "nofd/sys/log.h"
 #include "nof_private/units.h"
+#include "port/fabric/fabric.h"
 
 #define GIVEN_MAX 512
 
@@ -109,6 +110,11 @@ static int set_duplicate(struct nofd_options *o, const char *v)
 static int set_reorder(struct nofd_options *o, const char *v)
 {
     return nofd_units_share(v, &o->fabric.reorder);
+}
+
+static int set_multicast(struct nofd_options *o, const char *v)
+{
+    return nof_fabric_multicast_parse(v, &o->fabric.multicast);
 }
 
 static int set_corrupt(struct nofd_options *o, const char *v)
@@ -246,6 +252,7 @@ enum {
     KEY_DUPLICATE,
     KEY_REORDER,
     KEY_CORRUPT,
+    KEY_MULTICAST,
     KEY_MTU,
     KEY_PORT,
     KEY_IP,
@@ -314,6 +321,9 @@ static const struct option_def defs[] = {
     {"duplicate", KEY_DUPLICATE, "P", "probability that it comes twice", 2, set_duplicate, "a probability"},
     {"reorder", KEY_REORDER, "P", "probability that others overtake it", 2, set_reorder, "a probability"},
     {"corrupt", KEY_CORRUPT, "P", "probability that a bit of it is flipped", 2, set_corrupt, "a probability"},
+    {"multicast", KEY_MULTICAST, "flood|snoop|drop",
+     "what the switch does with it: pass it to all NICs, to those that have joined, to none (flood)", 2,
+     set_multicast, "flood, snoop or drop"},
 
     {"port", KEY_PORT, "DEV[,DEVARGS]",
      "a NIC on a network interface (eth0: AF_XDP, else AF_PACKET) or a DPDK device: net_af_xdp,iface=eth0, "

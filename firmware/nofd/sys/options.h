@@ -24,6 +24,7 @@ struct nofd_fabric_options {
     uint64_t delay_ns; /* of one link, one way */
     uint64_t buffer_bytes; /* 0: unbounded */
     double loss, duplicate, reorder, corrupt; /* probabilities */
+    uint32_t multicast; /* enum nof_fabric_multicast */
 };
 
 struct nofd_options {

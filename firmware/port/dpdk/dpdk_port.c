@@ -174,6 +174,7 @@ static struct nof_dpdk_port *new_port(const struct nof_dpdk_port_config *cfg,
     port->info.mtu_bytes = cfg->mtu_bytes ? cfg->mtu_bytes : 1500u;
     for (unsigned i = 0; i < nqueues; i++) {
         port->queues[i].queue_id = (uint16_t)i;
+        port->queues[i].port = port;
         port->queues[i].wait_fd = -1;
     }
     return port;
@@ -278,37 +279,6 @@ int nof_dpdk_port_link(struct nof_dpdk_port *port, uint64_t now_ns)
     if (port->link_up && !was && port->queues[0].answers_arp)
         port->queues[0].announce_left = NOF_ARP_ANNOUNCEMENTS;
     return port->link_up;
-}
-
-static int set_filter(struct nof_dpdk_port *port)
-{
-    if (rte_eth_dev_set_mc_addr_list(port->port_id, port->multicast, port->nmulticast) == 0)
-        return NOF_OK;
-    if (!port->allmulti)
-        port->allmulti = rte_eth_allmulticast_enable(port->port_id) == 0;
-    return NOF_ENOTSUP;
-}
-
-int nof_dpdk_port_multicast(struct nof_dpdk_port *port, const uint8_t mac[6], bool join)
-{
-    unsigned at = 0;
-
-    if (port->info.ifname[0] != '\0')
-        return nof_netif_multicast(&port->member_fd, port->info.ifname, mac, join) == 0 ? NOF_OK
-                                                                                        : NOF_ENOTSUP;
-    while (at < port->nmulticast && memcmp(&port->multicast[at], mac, 6) != 0)
-        at++;
-    if (join == (at < port->nmulticast))
-        return NOF_OK;
-    if (join && at == MULTICAST_MAX)
-        return NOF_ENOMEM;
-    if (join) {
-        memcpy(&port->multicast[at], mac, 6);
-        port->nmulticast++;
-    } else {
-        port->multicast[at] = port->multicast[--port->nmulticast];
-    }
-    return set_filter(port);
 }
 
 unsigned nof_dpdk_port_xdp_counters(const struct nof_dpdk_port *port,

@@ -102,10 +102,6 @@ const struct nof_dpdk_port_info *nof_dpdk_port_info(const struct nof_dpdk_port *
 /* Link state, cached; asks the driver at most every 10 ms. Returns 1 up, 0 down. */
 int nof_dpdk_port_link(struct nof_dpdk_port *port, uint64_t now_ns);
 
-/* Receive (or stop receiving) frames sent to a multicast MAC. NOF_OK, or NOF_ENOTSUP: then the
- * port receives all multicast. Main thread or queue 0's. */
-int nof_dpdk_port_multicast(struct nof_dpdk_port *port, const uint8_t mac[6], bool join);
-
 /* queue < info.nqueues. Valid until close. */
 struct nof_dpdk_queue *nof_dpdk_port_queue(struct nof_dpdk_port *port, unsigned queue);
 

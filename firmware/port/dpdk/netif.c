@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <linux/ethtool.h>
 #include <linux/filter.h>
-#include <linux/if_packet.h>
 #include <linux/sockios.h>
 #include <net/if.h>
 #include <netinet/in.h>
@@ -147,25 +146,22 @@ int nof_netif_claim(const char *ifname, int *fd_out)
     return 0;
 }
 
-int nof_netif_multicast(int *fd, const char *ifname, const uint8_t mac[6], bool join)
+int nof_netif_group(int *fd, const char *ifname, uint32_t ip4, bool join)
 {
-    struct packet_mreq mreq = {
-        .mr_ifindex = (int)if_nametoindex(ifname),
-        .mr_type = PACKET_MR_MULTICAST,
-        .mr_alen = 6,
+    struct ip_mreqn mreq = {
+        .imr_multiaddr = {.s_addr = htonl(ip4)},
+        .imr_ifindex = (int)if_nametoindex(ifname),
     };
 
-    if (mreq.mr_ifindex == 0)
+    if (mreq.imr_ifindex == 0)
         return -ENODEV;
-    memcpy(mreq.mr_address, mac, 6);
     if (*fd < 0) {
-        /* Protocol 0: the socket is only there to hold memberships and receives nothing. */
-        *fd = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0);
+        /* It is only there to hold memberships: without a port it receives nothing. */
+        *fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
         if (*fd < 0)
             return -errno;
     }
-    if (setsockopt(*fd, SOL_PACKET, join ? PACKET_ADD_MEMBERSHIP : PACKET_DROP_MEMBERSHIP, &mreq,
-                   sizeof(mreq)) < 0)
+    if (setsockopt(*fd, IPPROTO_IP, join ? IP_ADD_MEMBERSHIP : IP_DROP_MEMBERSHIP, &mreq, sizeof(mreq)) < 0)
         return -errno;
     return 0;
 }

@@ -30,9 +30,10 @@ bool nof_netif_running(int fd, const char *ifname);
  * open anywhere. Leaves nothing behind, not even after SIGKILL. */
 int nof_netif_claim(const char *ifname, int *fd_out);
 
-/* Let the interface receive a multicast MAC, or stop. *fd is -1 at first, then a descriptor whose
- * close() ends every membership. */
-int nof_netif_multicast(int *fd, const char *ifname, const uint8_t mac[6], bool join);
+/* Join a multicast group on the interface, or leave it: the kernel sets the filter and tells switches and routers
+ * (IGMP). *fd is -1 at first, then a descriptor whose close() ends every membership. A group is joined once;
+ * -ENOBUFS: more than net.ipv4.igmp_max_memberships. */
+int nof_netif_group(int *fd, const char *ifname, uint32_t ip4, bool join);
 
 /* Datagrams to ip4:port that still reach the kernel (af_packet sees copies, af_xdp frames come before
  * the first socket is in place) would be answered with ICMP port unreachable. A socket that is bound

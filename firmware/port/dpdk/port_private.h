@@ -11,6 +11,7 @@
 #include <rte_mbuf.h>
 
 #include "port/dpdk/arp.h"
+#include "port/dpdk/igmp.h"
 #include "port/dpdk/devargs.h"
 #include "port/dpdk/dpdk_port.h"
 #include "port/dpdk/netif.h"
@@ -18,7 +19,7 @@
 struct nof_steer;
 
 #define LINK_CHECK_NS 10000000u
-#define MULTICAST_MAX 64u
+#define MULTICAST_MAX (NOF_IGMP_GROUPS_MAX + 1u) /* and that of queries */
 
 /* Private area of every mbuf. */
 struct nof_dpdk_priv {
@@ -39,6 +40,8 @@ struct nof_dpdk_queue {
     struct rte_mbuf *pending[NOF_DPDK_BURST_MAX]; /* sent by the core, not yet with the driver */
 
     /* Cold. */
+    struct nof_dpdk_port *port;
+    struct nof_igmp igmp; /* of a port without a kernel */
     struct nof_arp_self arp;
     uint64_t arp_replies;
     uint64_t announce_next_ns;
@@ -62,10 +65,16 @@ struct nof_dpdk_port {
     int member_fd;
     struct nof_steer *steer;
     unsigned nmulticast;
-    struct rte_ether_addr multicast[MULTICAST_MAX];
+    struct {
+        uint8_t mac[6];
+        uint32_t times; /* groups joined that have it */
+    } multicast[MULTICAST_MAX];
     struct nof_devargs devargs;
     struct nof_dpdk_queue queues[]; /* info.nqueues */
 };
+
+/* groups.c: as nof_port_ops.group, of the only queue of its port. */
+int nof_dpdk_queue_group(void *queue, uint32_t ip4, const uint8_t mac[6], bool join);
 
 static inline struct nof_frame *nof_dpdk_frame(struct rte_mbuf *m)
 {

@@ -78,6 +78,7 @@ const struct nof_port_ops nof_dpdk_port_ops = {
     .frame_alloc = queue_frame_alloc,
     .frame_free = queue_frame_free,
     .send = queue_send,
+    .group = nof_dpdk_queue_group,
 };
 
 /* One frame of our own making (ARP): rare, so allocated and copied. */
@@ -110,6 +111,12 @@ static bool take_arp(struct nof_dpdk_queue *q, const struct rte_mbuf *m)
     return true;
 }
 
+/* True if the frame asks for groups, and needs no more. */
+static bool take_query(struct nof_dpdk_queue *q, const struct rte_mbuf *m)
+{
+    return q->igmp.ngroups > 0 && nof_igmp_hear(&q->igmp, rte_pktmbuf_mtod(m, const uint8_t *), m->data_len);
+}
+
 unsigned nof_dpdk_queue_rx(struct nof_dpdk_queue *q, struct nof_frame **frames, unsigned max)
 {
     struct rte_mbuf *mbufs[NOF_DPDK_BURST_MAX];
@@ -123,7 +130,7 @@ unsigned nof_dpdk_queue_rx(struct nof_dpdk_queue *q, struct nof_frame **frames, 
 
         q->rx_bytes += m->pkt_len;
         /* The pool's buffers hold a full frame, so more segments mean a frame beyond our MTU. */
-        if (m->nb_segs != 1 || (q->answers_arp && take_arp(q, m))) {
+        if (m->nb_segs != 1 || (q->answers_arp && (take_arp(q, m) || take_query(q, m)))) {
             rte_pktmbuf_free(m);
             continue;
         }
@@ -152,8 +159,17 @@ static void announce(struct nof_dpdk_queue *q, uint64_t now_ns)
     send_small(q, bytes, nof_arp_announce(&q->arp, bytes));
 }
 
+static void report_groups(struct nof_dpdk_queue *q, uint64_t now_ns)
+{
+    uint8_t bytes[NOF_IGMP_FRAME_BYTES];
+
+    send_small(q, bytes, nof_igmp_report(&q->igmp, now_ns, bytes));
+}
+
 void nof_dpdk_queue_flush(struct nof_dpdk_queue *q, uint64_t now_ns)
 {
+    if (nof_igmp_due(&q->igmp, now_ns))
+        report_groups(q, now_ns);
     if (q->announce_left > 0 && now_ns >= q->announce_next_ns)
         announce(q, now_ns);
     if (q->npending > 0)

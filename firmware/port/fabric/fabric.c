@@ -86,10 +86,37 @@ static unsigned port_send(void *port, struct nof_frame *const *frames, unsigned 
     return n;
 }
 
+uint32_t fabric_joined_find(const struct nof_fabric_port *p, uint64_t mac)
+{
+    uint32_t i = 0;
+    while (i < p->njoined && p->joined[i].mac != mac)
+        i++;
+    return i;
+}
+
+static int port_group(void *port, uint32_t ip4, const uint8_t mac[6], bool join)
+{
+    struct nof_fabric_port *p = port;
+    uint64_t key = fabric_mac_load(mac);
+    uint32_t i = fabric_joined_find(p, key);
+    (void)ip4;
+    if (join) {
+        if (i == NOF_FABRIC_GROUPS_MAX)
+            return NOF_ENOMEM;
+        if (i == p->njoined)
+            p->joined[p->njoined++] = (struct fabric_joined){.mac = key};
+        p->joined[i].times++;
+    } else if (i < p->njoined && --p->joined[i].times == 0) {
+        p->joined[i] = p->joined[--p->njoined];
+    }
+    return NOF_OK;
+}
+
 const struct nof_port_ops nof_fabric_port_ops = {
     .frame_alloc = port_frame_alloc,
     .frame_free = port_frame_free,
     .send = port_send,
+    .group = port_group,
 };
 
 unsigned nof_fabric_rx_ready(const struct nof_fabric_port *p)
@@ -155,7 +182,8 @@ static bool link_valid(const struct nof_fabric_link *l)
 {
     return (l->rate_bps == 0 || l->rate_bps >= 1000) && l->delay_ns <= DELAY_MAX_NS &&
            l->loss_ppm <= NOF_FABRIC_PPM && l->duplicate_ppm <= NOF_FABRIC_PPM &&
-           l->reorder_ppm <= NOF_FABRIC_PPM && l->corrupt_ppm <= NOF_FABRIC_PPM;
+           l->reorder_ppm <= NOF_FABRIC_PPM && l->corrupt_ppm <= NOF_FABRIC_PPM &&
+           l->multicast <= NOF_FABRIC_DROP;
 }
 
 static bool port_plain(const struct nof_fabric_port *p, uint32_t group)

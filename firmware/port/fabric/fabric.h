@@ -18,8 +18,8 @@
  * switch, by the values of the destination's link: once per frame. Without rate, delay and faults a
  * frame is in the receiver's queue before send() returns.
  *
- * Unicast goes by a static table of MAC addresses; group addresses flood to all other ports; an
- * unknown address is dropped. A port may send to itself.
+ * Unicast goes by a static table of MAC addresses; group addresses go to all other ports, or, as their links say, to
+ * those that have joined (NOF_FABRIC_GROUPS_MAX groups a port), or to none; an unknown address is dropped. A port may send to itself.
  *
  * Time comes in with `now_ns` (monotonic, any origin), the next deadline goes out. Same seed and
  * same calls: same frames. Memory is allocated by create() only. Threads: one at a time per fabric;
@@ -30,6 +30,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "nof/port.h"
 
@@ -38,6 +39,26 @@ struct nof_fabric_port;
 
 #define NOF_FABRIC_PORTS_MAX 1024u
 #define NOF_FABRIC_PPM 1000000u
+#define NOF_FABRIC_GROUPS_MAX 64u
+
+/* What the switch does with a frame for a group address, towards a port. */
+enum nof_fabric_multicast {
+    NOF_FABRIC_FLOOD = 0, /* every port gets it */
+    NOF_FABRIC_SNOOP, /* those that have joined the group */
+    NOF_FABRIC_DROP, /* none */
+};
+
+/* "flood", "snoop", "drop". 0, or -1: none of these. */
+static inline int nof_fabric_multicast_parse(const char *text, uint32_t *multicast_out)
+{
+    static const char *const names[] = {"flood", "snoop", "drop"};
+    for (uint32_t i = 0; i < 3; i++)
+        if (strcmp(text, names[i]) == 0) {
+            *multicast_out = i;
+            return 0;
+        }
+    return -1;
+}
 
 struct nof_fabric_link {
     uint64_t rate_bps; /* 0: unlimited; else at least 1000 */
@@ -47,6 +68,7 @@ struct nof_fabric_link {
     uint32_t duplicate_ppm;
     uint32_t reorder_ppm;
     uint32_t corrupt_ppm;
+    uint32_t multicast; /* enum nof_fabric_multicast */
     uint32_t reorder_ns; /* a reordered frame comes 1..reorder_ns later [100 us] */
 };
 
@@ -74,6 +96,7 @@ struct nof_fabric_stats {
     uint64_t drop_unknown; /* sent to an address that nobody has */
     /* Of frames towards this port: */
     uint64_t drop_partition;
+    uint64_t drop_group; /* of groups that it has not joined, or because multicast is not passed on */
     uint64_t drop_buffer; /* switch buffer full */
     uint64_t drop_queue; /* the core of this port did not fetch them in time */
     uint64_t lost;

@@ -191,6 +191,13 @@ static void forward(struct nof_fabric *f, uint16_t src, uint16_t dst, struct fab
     transmit(f, src, dst, s, at_ns);
 }
 
+/* Does the switch pass a frame for this group address on to the port? */
+static bool wants_group(const struct nof_fabric_port *p, uint64_t mac)
+{
+    return p->link.multicast == NOF_FABRIC_FLOOD ||
+           (p->link.multicast == NOF_FABRIC_SNOOP && fabric_joined_find(p, mac) < p->njoined);
+}
+
 /* The frame has come through its sender's link. Takes over the caller's reference. */
 static void at_switch(struct nof_fabric *f, uint16_t src, struct fabric_slot *s, uint64_t at_ns)
 {
@@ -200,9 +207,14 @@ static void at_switch(struct nof_fabric *f, uint16_t src, struct fabric_slot *s,
         return;
     }
     if ((s->frame.data[0] & 1) != 0) {
+        uint64_t mac = fabric_mac_load(s->frame.data);
         for (uint32_t i = 0; i < f->nports; i++) {
             if (i == src)
                 continue;
+            if (!wants_group(&f->port[i], mac)) {
+                f->port[i].stats.drop_group++;
+                continue;
+            }
             s->refs++;
             forward(f, src, (uint16_t)i, s, at_ns);
         }

@@ -31,6 +31,11 @@ struct nof_fabric_port {
     struct nof_fabric_port *last_port;
 
     uint32_t group;
+    uint32_t njoined;
+    struct fabric_joined {
+        uint64_t mac;
+        uint32_t times;
+    } joined[NOF_FABRIC_GROUPS_MAX];
     bool up;
     uint64_t tx_free_ns; /* when the link has sent what it was given */
     uint64_t out_free_ns; /* when the switch has sent what it holds for this port */
@@ -116,6 +121,9 @@ static inline void fabric_deliver(struct nof_fabric_port *p, struct fabric_slot 
     }
     p->queue[p->tail++ & mask] = s;
 }
+
+/* fabric.c: the entry of this port for a group address; njoined: none */
+uint32_t fabric_joined_find(const struct nof_fabric_port *p, uint64_t mac);
 
 /* fabric_link.c */
 unsigned fabric_send_slow(struct nof_fabric_port *p, struct nof_frame *const *frames, unsigned n);

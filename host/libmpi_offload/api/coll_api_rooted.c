@@ -2,6 +2,7 @@
 /* Collectives with a root that move data, and the barrier: arguments and entry points. */
 #include "coll/agree.h"
 #include "coll/coll_args.h"
+#include "coll/coll.h"
 #include "coll/coll_inter.h"
 
 /* What this process is to the root of a call. */
@@ -42,14 +43,16 @@ static int bcast(struct nof_sched *s, const struct nof_coll_args *args)
         rc = nof_coll_check_data(&args->send, &data);
     if (rc != MPI_SUCCESS)
         return rc;
-    if (part.inter)
+    if (part.inter) {
         nof_coll_agree(s, NOF_CALL_BCAST, 0, 0);
-    else
-        nof_coll_agree(s, NOF_CALL_BCAST, args->root, 0);
-    if (part.inter)
         nof_coll_inter_bcast(s, &data, args->root);
-    else
+        return MPI_SUCCESS;
+    }
+    size_t bytes = nof_data_bytes(&data);
+    nof_coll_agree(s, NOF_CALL_BCAST, args->root, 0);
+    if (!nof_coll_group_bcast(s, &data, args->root, bytes))
         nof_coll_build_bcast(s, &data, args->root);
+    nof_coll_group_vote(s);
     return MPI_SUCCESS;
 }
 

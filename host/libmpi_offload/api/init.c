@@ -45,6 +45,7 @@ static bool open_channel(const char *func)
     nof_chan_on_death(nof_sched_fail_rank);
     nof_chan_on_layout_gone(nof_program_cache_forget_layout);
     nof_comm_on_gone(nof_program_cache_forget_comm);
+    nof_comm_on_gone(nof_coll_group_forget);
     nof_chan_on_failure(nof_sched_fail_run);
     nof_sched_open();
     return job.socket[0] != '\0';
@@ -93,6 +94,7 @@ static void close_library(void)
         nof_chan_withdraw();
     }
     nof_program_cache_clear();
+    nof_coll_group_clear();
     nof_chan_flush();
     nof_board_close();
     nof_staged_close();

@@ -15,6 +15,7 @@
 #include "nof/program.h"
 
 struct nof_chan_programs;
+struct nof_chan_groups;
 
 /* One run of one collective has failed: which, why, whose failure it was. */
 struct nof_chan_failure {
@@ -29,7 +30,8 @@ struct nof_chan_failure {
 struct nof_chan {
     const char *name;
     const struct nof_chan_programs *programs; /* NULL: it runs none */
-    /* Send req->data[0..bytes) to req->peer. */
+    const struct nof_chan_groups *groups; /* NULL: it has no multicast */
+    /* Send req->data[0..bytes) to req->peer; with a group, to its members. */
     void (*send)(struct nof_request *req);
     /* Receive into req->data; req->message set: that message, no matching. */
     void (*recv)(struct nof_request *req);
@@ -95,6 +97,26 @@ struct nof_chan_programs {
     void (*cancel)(struct nof_chan_program *p, int status, int rank);
     /* Of one that does not run. */
     void (*close)(struct nof_chan_program *p);
+};
+
+/* A multicast group, in its owner's memory. It opens in the background; requests that name it (nof_group_step) are sent and
+ * received while it is open. Cancelling one of them closes it. */
+struct nof_chan_group {
+    bool open;
+    bool deaf; /* some member had to be served by unicast */
+    uint32_t name; /* the channel's, as the next one */
+    void *opening;
+};
+struct nof_chan_groups {
+    /* Feature "multicast", as it is set now. */
+    bool (*wanted)(void);
+    /* The id of the NIC that a job rank is on. 0, or the code why it is not known. */
+    int (*nic_of)(int world_rank, uint64_t *nic_out);
+    /* Of `n` job ranks, one on each NIC, the same at all of them, and at ranks beside one of them. `first` is the number of
+     * its first message, which is not the owner's. What fails leaves it shut. */
+    void (*open)(struct nof_chan_group *g, uint32_t ctx, const int *ranks, int n, uint32_t first);
+    /* Of one in any state. */
+    void (*close)(struct nof_chan_group *g);
 };
 
 extern const struct nof_chan nof_chan_by_self;

@@ -30,6 +30,7 @@ enum nof_request_kind {
 enum nof_send_mode { NOF_SEND_STANDARD, NOF_SEND_SYNC, NOF_SEND_READY, NOF_SEND_BUFFERED };
 
 struct nof_bsend;
+struct nof_chan_group;
 struct nof_comm;
 struct nof_message;
 struct nof_part;
@@ -44,6 +45,13 @@ struct nof_staged {
     size_t buffer_bytes;
     uint32_t offset; /* in the staging area */
     bool in_area;
+};
+
+/* A message of a multicast group (chan.h). */
+struct nof_group_step {
+    struct nof_chan_group *group; /* NULL: it is none */
+    uint32_t number; /* in the group */
+    int member; /* job rank of the one that sends, or for which the sender does */
 };
 
 /* What a kind does that hangs something on its requests, beside the code that makes them. */
@@ -100,6 +108,7 @@ struct nof_request {
     uint32_t asked; /* 1 + the step of the owner's program for which the NIC wants it; 0: it does not */
     struct nof_greq *greq; /* GENERAL: the program's */
     struct nof_sched *sched; /* COLL: what is executed */
+    struct nof_group_step multicast; /* SEND, RECV of a schedule */
     struct nof_bsend *bsend; /* the attached buffer that it counts in */
     struct nof_part *part; /* PSEND, PRECV */
     size_t bsend_bytes; /* room in the attached buffer that is given back at the end */

@@ -128,4 +128,46 @@ int nof_coll_bcast(struct nof_comm *comm, void *buf, size_t count, struct nof_ty
 /* buf holds `each` bytes per rank, mine filled in. */
 int nof_coll_allgather_bytes(struct nof_comm *comm, void *buf, size_t each);
 
+/* coll_group.c */
+
+/* Multicast groups of communicators: a large blocking broadcast leaves the root once, whatever the number of hosts.
+ *
+ * A communicator over three or more NICs has one member rank on each, the first of them; ranks beside it get their bytes
+ * from it. The group is opened in the background, and nobody waits for it. All ranks must agree from which broadcast on
+ * it is used: they count blocking broadcasts of any length alike, and with some goes a vote (an allreduce of one number),
+ * whose result counts from the next one on. Number 8, and each 1024th, asks whether feature "multicast" is on everywhere; if
+ * so, the next large one opens the group, and with those numbered 16, 32, 64, and each 64th, is asked whether it is
+ * open. Until then, and after a vote in which somebody says no (not open, a member deaf, no room in its NIC), the bytes go by
+ * unicast, down a tree or in pieces. After each 64 broadcasts all try again.
+ *
+ * Threads: under the library's lock. */
+/* X(ID, "name", "what is counted"): large blocking broadcasts, by the way they went. */
+#define NOF_BCASTS(X) \
+    X(MULTICAST, "library.bcast_multicast", "large blocking broadcasts that went by multicast") \
+    X(FEW, "library.bcast_unicast_few", "that went by unicast: fewer than three NICs, or more than 256") \
+    X(UNASKED, "library.bcast_unicast_unasked", \
+      "by unicast: the ranks have not agreed yet that the group is open") \
+    X(REFUSED, "library.bcast_unicast_refused", \
+      "by unicast: feature multicast is off somewhere, a NIC declined the group, or a member is deaf")
+
+enum nof_bcast_way {
+#define X(id, name, help) NOF_BCAST_##id,
+    NOF_BCASTS(X)
+#undef X
+        NOF_BCAST_WAYS
+};
+
+/* Build a blocking broadcast of so many bytes, all alike at all ranks. False: it is to go by unicast. In both cases
+ * nof_coll_group_vote() follows. */
+bool nof_coll_group_bcast(struct nof_sched *s, const struct nof_data *data, int root, size_t bytes);
+/* Behind the broadcast: the vote, if it is time for one. */
+void nof_coll_group_vote(struct nof_sched *s);
+
+/* Nobody holds the communicator of this context any more. */
+void nof_coll_group_forget(uint32_t coll_ctx);
+/* All of them: MPI_Finalize. */
+void nof_coll_group_clear(void);
+
+unsigned long long nof_bcast_counted(enum nof_bcast_way way);
+
 #endif

@@ -81,9 +81,14 @@ void nof_coll_abort_tell(struct nof_sched *s)
         if (s->comm->local != NULL)
             tell_group(s, true, told);
     }
-    for (size_t i = 0; i < s->count; i++)
-        if (nof_step_transfers(&s->steps[i]))
-            tell(s, s->steps[i].local, s->steps[i].peer, told);
+    for (size_t i = 0; i < s->count; i++) {
+        const struct nof_step *step = &s->steps[i];
+
+        if (nof_step_transfers(step) && step->multicast.group != NULL)
+            tell_group(s, false, told);
+        else if (nof_step_transfers(step))
+            tell(s, step->local, step->peer, told);
+    }
     free(told);
 }
 

@@ -7,7 +7,7 @@
 
 /* Communicator and filled schedule; *s_out is NULL unless MPI_SUCCESS. */
 static int build_schedule(MPI_Comm comm, nof_coll_builder *build, const struct nof_coll_args *args,
-                          struct nof_comm **comm_out, struct nof_sched **s_out)
+                          bool blocking, struct nof_comm **comm_out, struct nof_sched **s_out)
 {
     *s_out = NULL;
     int rc = nof_comm_check(comm, comm_out);
@@ -16,6 +16,7 @@ static int build_schedule(MPI_Comm comm, nof_coll_builder *build, const struct n
     struct nof_sched *s = nof_sched_new(*comm_out);
     if (s == NULL)
         return nof_error(MPI_ERR_NO_MEM, "no memory for a collective operation");
+    s->blocking = blocking;
     struct nof_coll_args own = *args;
     struct nof_coll_lent lent[2] = {{0}};
     nof_coll_lend(s, &own, lent);
@@ -34,7 +35,7 @@ int nof_coll_run(MPI_Comm comm, nof_coll_builder *build, const struct nof_coll_a
     nof_lib_enter(func);
     struct nof_comm *c;
     struct nof_sched *s;
-    int rc = build_schedule(comm, build, args, &c, &s);
+    int rc = build_schedule(comm, build, args, true, &c, &s);
     if (rc == MPI_SUCCESS)
         rc = nof_sched_run(s);
     return nof_lib_leave(c, rc, func);
@@ -45,7 +46,7 @@ static int make_request(MPI_Comm comm, nof_coll_builder *build, const struct nof
                         MPI_Request *handle_out, struct nof_comm **comm_out, struct nof_request **req_out)
 {
     struct nof_sched *s;
-    int rc = build_schedule(comm, build, args, comm_out, &s);
+    int rc = build_schedule(comm, build, args, false, comm_out, &s);
     if (rc != MPI_SUCCESS)
         return rc;
     struct nof_request *req = nof_request_new(NOF_REQUEST_COLL);

@@ -54,7 +54,9 @@ struct nof_offload *nof_offload_open(struct nof_sched *s)
                                           [NOF_COMPILE_MEMORY] = NOF_DRIVER_ROOM};
     const struct nof_chan *channel = nof_chan_of(s->comm, 0);
     enum nof_driver driver = NOF_DRIVER_OFF;
-    if (channel->programs != NULL && channel->programs->wanted()) {
+    if (s->multicast) {
+        driver = NOF_DRIVER_MULTICAST;
+    } else if (channel->programs != NULL && channel->programs->wanted()) {
         if (s->offload != NULL && s->offload->image.ieee != nof_op_computes_as_nic()) {
             nof_offload_close(s->offload); /* a persistent one; the program rounds otherwise now */
             s->offload = NULL;

@@ -24,6 +24,8 @@
     X(PEER, "library.collectives_host_peer", "collectives of the host, because a peer cannot be reached") \
     X(ROOM, "library.collectives_host_room", \
       "collectives of the host, because there was no room for the program") \
+    X(MULTICAST, "library.collectives_host_multicast", \
+      "collectives of the host, because their message is multicast: the NIC goes through that one") \
     X(DECLINED, "library.collectives_host_declined", "collectives of the host, because the NIC declined")
 
 enum nof_driver {

@@ -6,6 +6,7 @@
 #include "base/wait_board.h"
 #include "chan/chan.h"
 #include "coll/agree.h"
+#include "coll/coll.h"
 #include "coll/coll_abort.h"
 #include "coll/offload.h"
 #include "coll/step.h"
@@ -162,6 +163,19 @@ void nof_sched_recv(struct nof_sched *s, void *buf, size_t count, struct nof_typ
                                  .count = count,
                                  .type = type,
                                  .peer = peer});
+}
+
+void nof_sched_multicast(struct nof_sched *s, const struct nof_data *data, const struct nof_group_step *step,
+                         bool sends, int root)
+{
+    s->multicast = true;
+    append(s, &(struct nof_step){.kind = sends ? NOF_SCHED_SEND : NOF_SCHED_RECV,
+                                 .from = data->buf,
+                                 .to = data->buf,
+                                 .count = data->count,
+                                 .type = data->type,
+                                 .multicast = *step,
+                                 .peer = root});
 }
 
 void nof_sched_copy(struct nof_sched *s, const void *from, size_t from_count, struct nof_type *from_type,
@@ -388,6 +402,7 @@ static void issue_transfer(struct nof_sched *s, const struct nof_step *step, uin
     }
     req->exact = step->exact;
     req->agreed = s->agreed;
+    req->multicast = step->multicast;
     req->asked = asked;
     req->owner = s;
     req->on_done = step_done;

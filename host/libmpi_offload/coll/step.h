@@ -3,6 +3,7 @@
 #ifndef NOF_MPI_STEP_H
 #define NOF_MPI_STEP_H
 
+#include "chan/request.h"
 #include "coll/schedule.h"
 
 enum nof_step_kind {
@@ -19,6 +20,7 @@ struct nof_step {
     bool local; /* SEND, RECV: peer is a rank of comm->local */
     bool exact; /* SEND, RECV: see nof_sched_exact() */
     int peer;
+    struct nof_group_step multicast; /* SEND, RECV: to or from the whole group; peer is the root */
     const void *from; /* SEND, COPY, REDUCE: in */
     void *to; /* RECV, COPY, REDUCE: inout */
     size_t count;

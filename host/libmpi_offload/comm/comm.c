@@ -7,7 +7,7 @@
 #include "comm/topo.h"
 
 static struct nof_comm world, self;
-static void (*on_gone)(uint32_t coll_ctx);
+static void (*on_gone[2])(uint32_t coll_ctx);
 
 /* Contexts in use that this process drew, as a small open list: communicators are few. */
 static uint32_t *drawn;
@@ -232,15 +232,16 @@ void nof_comm_hold(struct nof_comm *comm)
 
 void nof_comm_on_gone(void (*heard)(uint32_t coll_ctx))
 {
-    on_gone = heard;
+    on_gone[on_gone[0] != NULL] = heard;
 }
 
 void nof_comm_release(struct nof_comm *comm)
 {
     if (--comm->refs > 0)
         return;
-    if (on_gone != NULL)
-        on_gone(nof_comm_coll_ctx(comm));
+    for (int i = 0; i < 2; i++)
+        if (on_gone[i] != NULL)
+            on_gone[i](nof_comm_coll_ctx(comm));
     forget(comm->ctx);
     nof_errhandler_release(comm->errhandler);
     nof_group_release(comm->group);

@@ -3,7 +3,7 @@
  *
  *   control variables      settings of the library, then the features of the NIC (nof/features.h)
  *   performance variables  live objects of the library, who drives its collectives (coll/offload.h), which algorithms they
- *                          have and why (coll/select.h), then the counters of the NIC (nof/counters.h)
+ *                          have and why (coll/select.h, coll/coll.h), then the counters of the NIC (nof/counters.h)
  *   categories             "library", "nic", and below it one per first part of the counters' names
  *   enumerations           the choices of a feature
  *   events                 none
@@ -16,6 +16,7 @@
 #define NOF_MPI_TOOL_H
 
 #include "base/lib.h"
+#include "coll/coll.h"
 #include "coll/offload.h"
 #include "coll/select.h"
 #include "nof/counters.h"
@@ -33,7 +34,8 @@ void nof_tool_text(const char *text, char *out, int *len);
 enum { NOF_TOOL_SETTINGS = 4, NOF_TOOL_LEVELS = 8 };
 enum { NOF_TOOL_CVARS = NOF_TOOL_SETTINGS + NOF_FEATURE_COUNT };
 enum {
-    NOF_TOOL_OWN = NOF_TOOL_LEVELS + NOF_DRIVER_COUNT + NOF_ALGORITHM_COUNT + NOF_SELECTED_BY_COUNT
+    NOF_TOOL_OWN =
+        NOF_TOOL_LEVELS + NOF_DRIVER_COUNT + NOF_ALGORITHM_COUNT + NOF_SELECTED_BY_COUNT + NOF_BCAST_WAYS
 }; /* pvars of the library */
 enum { NOF_TOOL_PVARS = NOF_TOOL_OWN + NOF_COUNTER_COUNT };
 

@@ -49,6 +49,9 @@ static const struct {
 #define X(id, name, help) {"library.selected_by_" name, "algorithms that were chosen " help},
             NOF_SELECTED_BY(X)
 #undef X
+#define X(id, name, help) {name, help},
+                NOF_BCASTS(X)
+#undef X
 };
 
 static const struct nof_feature_info features[NOF_FEATURE_COUNT] = {
@@ -163,9 +166,11 @@ int nof_tool_cvar_write(int index, const void *in)
 static unsigned long long count_of(int index)
 {
     int algorithm = index - NOF_DRIVER_COUNT, by = algorithm - NOF_ALGORITHM_COUNT;
+    int way = by - NOF_SELECTED_BY_COUNT;
     return algorithm < 0 ? nof_driver_counted((enum nof_driver)index)
            : by < 0      ? nof_select_counted((enum nof_algorithm)algorithm)
-                         : nof_select_counted_by((enum nof_selected_by)by);
+           : way < 0     ? nof_select_counted_by((enum nof_selected_by)by)
+                         : nof_bcast_counted((enum nof_bcast_way)way);
 }
 
 void nof_tool_pvar_read(int index, unsigned long long *out)

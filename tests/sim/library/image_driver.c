@@ -129,6 +129,12 @@ uint32_t nof_pmd_coll_patience_ms(const struct nof_pmd *pmd)
     return 0;
 }
 
+bool nof_pmd_multicast(const struct nof_pmd *pmd)
+{
+    (void)pmd;
+    return false;
+}
+
 bool nof_pmd_runs_collectives(const struct nof_pmd *pmd)
 {
     (void)pmd;

@@ -61,6 +61,7 @@ static void of_operation(const struct nof_comp *comp)
             nof_chan_nic_op_free(op);
         break;
     default:
+        nof_chan_nic_group_complete(op, comp);
         break;
     }
 }

@@ -51,7 +51,7 @@ static void spread(int world_rank, int status)
 /* Receives from anybody cannot tell whether the dead one was meant: they end too. */
 static bool concerns(const struct nof_chan_nic_op *op, int world_rank, bool left)
 {
-    if (op->req == NULL || nof_request_is_own(op->req) ||
+    if (op->req == NULL || nof_request_is_own(op->req) || op->phase == NOF_OP_GROUP ||
         (op->req->kind != NOF_REQUEST_RECV && op->req->kind != NOF_REQUEST_PROBE))
         return false;
     if (op->peer != NOF_ANY_SOURCE || left)
@@ -145,6 +145,8 @@ void nof_chan_nic_died(const char *why)
         }
         if (op->phase == NOF_OP_LOCAL || op->phase == NOF_OP_HELD)
             nof_chan_nic_local_remove(op);
+        if (op->phase == NOF_OP_GROUP_OPEN)
+            nof_chan_nic_group_lost(op);
         nof_chan_nic_op_free(op);
         if (req != NULL)
             nof_request_fail(req, nof_chan_nic.nic_dead_code);

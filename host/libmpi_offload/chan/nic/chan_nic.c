@@ -189,12 +189,21 @@ int nof_chan_nic_open(const struct nof_launch_job *job, char *text, size_t text_
     return nof_chan_nic_publish_card(text, text_bytes);
 }
 
+static void send_or_multicast(struct nof_request *req)
+{
+    if (req->multicast.group != NULL)
+        nof_chan_nic_group_transfer(req);
+    else
+        nof_chan_nic_send(req);
+}
+
 const struct nof_chan nof_chan_by_nic = {
     .name = "nic",
     .programs = &nof_chan_nic_programs,
     .tell_failure = nof_chan_nic_tell_failure,
     .coll_patience_ms = nof_chan_nic_coll_patience_ms,
-    .send = nof_chan_nic_send,
+    .groups = &nof_chan_nic_groups,
+    .send = send_or_multicast,
     .recv = nof_chan_nic_recv,
     .cancel = nof_chan_nic_cancel,
     .cancelling = nof_chan_nic_cancelling,

@@ -4,6 +4,7 @@
  *   chan_nic.c      open, close, poll, the bell
  *   chan_comp.c     one handler per kind of completion
  *   chan_death.c    death of a peer or of the NIC, and telling others of it
+ *   chan_group.c    multicast groups
  *   chan_sched.c    programs: collectives that the NIC runs by itself
  *   chan_recv.c     what becomes of receives and probes; cancel
  *   chan_spill.c    what the NIC spilled into the library's matcher
@@ -50,7 +51,9 @@ enum nof_op_phase {
     NOF_OP_LAYOUT, /* of `type` */
     NOF_OP_FLUSH,
     NOF_OP_SCHED_OPEN, /* of `program`; NULL: it was closed meanwhile */
-    NOF_OP_SCHED /* a run of `program` */
+    NOF_OP_SCHED, /* a run of `program` */
+    NOF_OP_GROUP_OPEN, /* of `group`; NULL: it was closed meanwhile */
+    NOF_OP_GROUP /* a message of a group */
 };
 
 struct nof_chan_nic_op {
@@ -70,9 +73,10 @@ struct nof_chan_nic_op {
     uint64_t bounce;
     uint64_t handle; /* PULL; SCHED_OPEN: name and generation */
     int fail_code; /* a cancel for this reason ends the request with this code */
-    uint64_t area; /* LAYOUT, SCHED_OPEN: the room it holds */
+    uint64_t area; /* LAYOUT, SCHED_OPEN, GROUP_OPEN: the room it holds */
     struct nof_type *type; /* LAYOUT */
     struct nof_chan_program *program; /* SCHED_OPEN, SCHED */
+    struct nof_chan_group *group; /* GROUP_OPEN */
     struct nof_request *req; /* NULL: the program does not wait for it any more */
     struct nof_chan_nic_op *next; /* free list; held list; PULLs that wait */
     struct nof_chan_nic_op *next_active;
@@ -89,6 +93,7 @@ struct nof_chan_nic_peer {
     uint64_t stalled_ns; /* the window has been full, without an answer, since then */
     struct nof_request *first; /* sends that wait, in order */
     struct nof_request *last;
+    uint64_t nic; /* id of its NIC; 0: not asked for yet */
     char *place; /* "pid 12 on host", NULL if not asked for yet */
     struct nof_chan_nic_peer *next_blocked;
 };
@@ -159,6 +164,8 @@ int nof_chan_nic_counter(const char *name, uint64_t *value_out);
 int nof_chan_nic_publish_card(char *text, size_t text_bytes);
 /* The NIC knows this peer from now on; or the code why it cannot. */
 int nof_chan_nic_peer_open(int world_rank);
+/* Which NIC it is on. 0, or the code why that is not known. */
+int nof_chan_nic_peer_nic(int world_rank, uint64_t *nic_out);
 /* "rank 3 (pid 12 on host)" into a static buffer. */
 const char *nof_chan_nic_peer_name(int world_rank);
 /* The code for an operation that a dead peer ended. */
@@ -250,6 +257,15 @@ void nof_chan_nic_sched_done(struct nof_chan_nic_op *op, const struct nof_comp *
 void nof_chan_nic_sched_describe(const struct nof_chan_nic_op *op);
 /* The NIC is gone. */
 void nof_chan_nic_sched_lost(struct nof_chan_nic_op *op, int code);
+
+/* Of chan_group.c. */
+extern const struct nof_chan_groups nof_chan_nic_groups __attribute__((visibility("hidden")));
+/* A request with a group in `multicast`; its end, and that of the group, before its time; what the NIC says. */
+void nof_chan_nic_group_transfer(struct nof_request *req);
+void nof_chan_nic_group_cancel(struct nof_request *req);
+void nof_chan_nic_group_complete(struct nof_chan_nic_op *op, const struct nof_comp *comp);
+/* The NIC is gone. */
+void nof_chan_nic_group_lost(struct nof_chan_nic_op *op);
 
 /* Of chan_area.c. */
 

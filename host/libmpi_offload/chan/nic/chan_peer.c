@@ -59,9 +59,23 @@ static int fetch_card(int world_rank, struct nof_card *card)
     if (nof_card_parse(value, card) != NOF_OK)
         return nof_error(MPI_ERR_INTERN, "the business card of rank %d cannot be read", world_rank);
     size_t place_bytes = strlen(host) + 32;
+    free(peer->place);
     peer->place = malloc(place_bytes);
     if (peer->place != NULL)
         snprintf(peer->place, place_bytes, "pid %d on %s", pid, host);
+    return MPI_SUCCESS;
+}
+
+int nof_chan_nic_peer_nic(int world_rank, uint64_t *nic_out)
+{
+    struct nof_chan_nic_peer *peer = &nof_chan_nic.peers[world_rank];
+    struct nof_card card;
+    int rc = peer->nic != 0 ? MPI_SUCCESS : fetch_card(world_rank, &card);
+    if (rc != MPI_SUCCESS)
+        return rc;
+    if (peer->nic == 0)
+        peer->nic = card.nic_id;
+    *nic_out = peer->nic;
     return MPI_SUCCESS;
 }
 
@@ -77,6 +91,7 @@ int nof_chan_nic_peer_open(int world_rank)
     struct nof_desc desc = {.opcode = NOF_DESC_PEER, .peer = world_rank, .len = sizeof(card)};
     memcpy(desc.inline_data, &card, sizeof(card));
     nof_chan_nic_submit(&desc);
+    peer->nic = card.nic_id;
     peer->known = true;
     return MPI_SUCCESS;
 }

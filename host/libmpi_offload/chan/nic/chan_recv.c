@@ -10,7 +10,9 @@
 void nof_chan_nic_recv(struct nof_request *req)
 {
     const struct nof_message *message = req->message;
-    if (message == NULL)
+    if (req->multicast.group != NULL)
+        nof_chan_nic_group_transfer(req);
+    else if (message == NULL)
         nof_chan_nic_post_recv(req);
     else if (message->nic_handle != 0)
         nof_chan_nic_post_message(req, message);
@@ -50,7 +52,9 @@ static void ask_cancel(struct nof_chan_nic_op *op)
 void nof_chan_nic_cancel(struct nof_request *req)
 {
     struct nof_chan_nic_op *op = req->channel_op;
-    if (req->kind == NOF_REQUEST_SEND)
+    if (req->multicast.group != NULL)
+        nof_chan_nic_group_cancel(req);
+    else if (req->kind == NOF_REQUEST_SEND)
         nof_chan_nic_send_cancel(req);
     else if (op != NULL)
         ask_cancel(op);

@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * A NIC of the job that lies: datagrams that it seals with the group's key, and acknowledgements in its own name, whatever
+ * their fields say. No core falls, nothing is written beside the buffers, frames come back, and groups end when their hosts
+ * say so. */
+#include "mcast_world.h"
+
+#include "nic.h"
+#include "transport/multicast.h"
+#include "transport/transport.h"
+
+static uint64_t state_of;
+
+static uint32_t draw(uint32_t n)
+{
+    state_of = state_of * 6364136223846793005ull + 1442695040888963407ull;
+    return (uint32_t)(state_of >> 33) % n;
+}
+
+static struct nof_group_dest dest_of(struct world *w, unsigned nic)
+{
+    struct nof_nic *n = world_nic(w, nic);
+    struct nof_group_dest dest;
+    nof_group_dest_init(n->transport, &dest, n->jobs[0].key, CTX, 0, 0);
+    return dest;
+}
+
+/* Fields that a frame of this message could have, and some that it could not. */
+static void datagram(struct world *w, unsigned from, unsigned to, uint32_t number)
+{
+    static const uint16_t chunks[] = {1376, 1376, 256, 255, 512, 9000, 0, UINT16_MAX};
+    struct nof_nic *n = world_nic(w, from);
+    struct nof_group_dest dest = dest_of(w, from);
+    uint64_t len = draw(4) == 0 ? (uint64_t)draw(1u << 31) << draw(33) : draw(400000);
+    struct nof_group_view v = {.len = len,
+                               .number = number + draw(5) - 2,
+                               .sender = (uint16_t)(draw(8) == 0 ? draw(65536) : draw(4)),
+                               .chunk = chunks[draw(8)]};
+    uint64_t frames = v.chunk == 0 ? draw(9) : (len + v.chunk - 1) / v.chunk;
+    v.frames = (uint32_t)frames + (draw(10) == 0 ? draw(3) - 1 : 0);
+    v.frame = v.frames > 0 && draw(10) > 0 ? draw(v.frames < 300 ? v.frames : 300) : draw(UINT32_MAX);
+    uint64_t at = (uint64_t)v.frame * v.chunk, left = len > at ? len - at : 0;
+    uint32_t bytes = (uint32_t)(left < v.chunk ? left : v.chunk);
+    uint8_t *payload;
+    if (bytes > 1400 || draw(12) == 0)
+        bytes = draw(1400);
+    struct nof_frame *f = nof_group_frame(n->transport, bytes, &payload);
+    if (f == NULL)
+        return;
+    memset(payload, 0x77, bytes);
+    nof_group_seal(n->transport, &dest, f, &v, 0);
+    world_inject(w, to, f->data, f->len_bytes);
+    nof_group_frame_free(n->transport, f);
+}
+
+static void acknowledgement(struct world *w, unsigned from, unsigned to, uint32_t number)
+{
+    struct nof_nic *n = world_nic(w, from);
+    struct nof_group_dest dest = dest_of(w, from);
+    uint8_t fields[NOF_WIRE_GACK_BYTES];
+    for (unsigned i = 0; i < sizeof fields; i++)
+        fields[i] = (uint8_t)draw(256);
+    nof_put64(fields + NOF_WIRE_GACK_GROUP, dest.id);
+    nof_put32(fields + NOF_WIRE_GACK_NUMBER, number + draw(4) - 1);
+    nof_put16(fields + NOF_WIRE_GACK_SENDER, (uint16_t)draw(5));
+    nof_put16(fields + NOF_WIRE_GACK_MEMBER, (uint16_t)draw(5));
+    if (draw(4) > 0)
+        nof_put32(fields + NOF_WIRE_GACK_CUM, draw(300));
+    if (draw(4) > 0)
+        nof_put32(fields + NOF_WIRE_GACK_HIGH, draw(300));
+    for (uint32_t i = 0; i < n->nlinks; i++) {
+        struct nof_link *link = &n->links[i];
+        if (link->used && link->up && link->path != NULL &&
+            nof_path_peer_nic(link->path) == world_nic(w, to)->cfg.nic_id)
+            (void)nof_path_gack(link->path, (uint8_t)draw(4), fields);
+    }
+}
+
+static void test_a_lying_member_harms_nobody_else(void **state)
+{
+    (void)state;
+    for (unsigned seed = 1; seed <= 60; seed++) {
+        struct world_config cfg = {.dma_inline = seed % 2, .seed = seed, .arena_bytes = 1u << 20};
+        struct world *w = new_world(&cfg);
+        state_of = seed;
+        open_all(w);
+        for (uint32_t number = 2; number < 8; number++) {
+            unsigned from = draw(4);
+            uint8_t *beside = world_rank(w, 1)->arena + (1u << 20) - 64;
+            memset(beside, 0x33, 64);
+            for (unsigned k = 0; k < 40; k++) {
+                if (k == 10)
+                    for (unsigned i = 0; i < ranks; i++) {
+                        struct nof_desc d = {
+                            .opcode = i == from ? NOF_DESC_GROUP_SEND : NOF_DESC_GROUP_RECV,
+                            .cookie = number,
+                            .peer = (int32_t)from,
+                            .len = 200000,
+                            .sched = {.name = NAME,
+                                      .generation = number,
+                                      .base = {(uint64_t)(uintptr_t)world_rank(w, i)->arena}}};
+                        world_post(w, i, &d);
+                    }
+                if (draw(2))
+                    datagram(w, 3, draw(3), number);
+                else
+                    acknowledgement(w, 3, draw(3), number);
+                world_run_for(w, draw(100000));
+            }
+            world_run_for(w, 50 * MS);
+            for (unsigned i = 0; i < 64; i++)
+                assert_int_equal(beside[i], 0x33);
+        }
+        for (unsigned i = 0; i < ranks; i++) {
+            struct nof_desc d = {.opcode = NOF_DESC_GROUP_CLOSE, .sched = {.name = NAME}};
+            world_post(w, i, &d);
+        }
+        world_run_for(w, 100 * MS);
+        for (unsigned i = 0; i < ranks; i++) {
+            assert_false(world_rank(w, i)->failed);
+            assert_int_equal(counter(w, i, NOF_C_MCAST_GROUPS), 0);
+        }
+        world_fini(w);
+    }
+}
+
+/* The sender's port takes nothing while two members ask for what it still holds; then all members say that they have it. */
+static void test_a_frame_that_is_queued_twice_goes_back_once(void **state)
+{
+    (void)state;
+    struct world_config cfg = {.dma_inline = 1, .seed = 5};
+    struct world *w = new_world(&cfg);
+    struct nof_nic *n = world_nic(w, 0);
+    struct nof_group_dest dest = dest_of(w, 0);
+    struct nof_group_view v = {.len = 8, .number = 2, .frames = 1, .chunk = 1024};
+    uint8_t *payload;
+    open_all(w);
+    long before = world_frames(w);
+    struct world_fault full = {.ops = 1u << WORLD_SEND, .at = 1, .count = 1, .how = WORLD_SHORT};
+    struct nof_frame *f = nof_group_frame(n->transport, 8, &payload);
+    assert_non_null(f);
+    memset(payload, 0, 8);
+    nof_group_seal(n->transport, &dest, f, &v, 0);
+    assert_true(nof_group_send(n->transport, f));
+    assert_true(nof_group_send(n->transport, f));
+    world_fault(w, &full); /* it takes the first of the two */
+    nof_group_frame_free(n->transport, f);
+    world_run_for(w, 100 * MS);
+    assert_int_equal(world_frames(w), before);
+    world_fini(w);
+}
+
+/* Rank 3 says that message 2 is its own, before rank 1 receives it from rank 0. */
+static void test_who_sends_is_what_the_host_says(void **state)
+{
+    (void)state;
+    struct world_config cfg = {.dma_inline = 1, .seed = 5};
+    struct world *w = new_world(&cfg);
+    struct nof_nic *n = world_nic(w, 3);
+    struct nof_group_dest dest = dest_of(w, 3);
+    struct nof_group_view v = {.len = 8, .number = 2, .frames = 1, .sender = 3, .chunk = 1024};
+    uint8_t *payload;
+    open_all(w);
+    struct nof_frame *f = nof_group_frame(n->transport, 8, &payload);
+    assert_non_null(f);
+    memset(payload, 0x77, 8);
+    nof_group_seal(n->transport, &dest, f, &v, 0);
+    world_inject(w, 1, f->data, f->len_bytes);
+    nof_group_frame_free(n->transport, f);
+    bcast(w, 0, 2, 50000);
+    world_fini(w);
+}
+
+static void post_large(struct world *w, unsigned rank, uint32_t name, uint32_t number)
+{
+    struct nof_desc d = {.opcode = rank == 0 ? NOF_DESC_GROUP_SEND : NOF_DESC_GROUP_RECV,
+                         .cookie = name * 8 + number,
+                         .len = 1000000,
+                         .sched = {.name = name,
+                                   .generation = number,
+                                   .base = {(uint64_t)(uintptr_t)world_rank(w, rank)->arena}}};
+    world_post(w, rank, &d);
+}
+
+static void test_an_endpoint_holds_few_frames(void **state)
+{
+    (void)state;
+    struct world_config cfg = {.dma_inline = 1, .seed = 5, .nic = {.max_groups = 16}};
+    struct world *w = new_world(&cfg);
+    const uint32_t groups = 6;
+    uint32_t list[2] = {0, 1};
+    for (unsigned i = 0; i < 2; i++) {
+        memcpy(world_rank(w, i)->program_area, list, sizeof list);
+        for (uint32_t k = 0; k < groups; k++) {
+            struct nof_desc d = {.opcode = NOF_DESC_GROUP_OPEN,
+                                 .ctx = CTX + k,
+                                 .len = 8,
+                                 .sched = {.name = k, .generation = 1}};
+            world_post(w, i, &d);
+        }
+    }
+    world_run_for(w, 50 * MS);
+    assert_int_equal(counter(w, 0, NOF_C_MCAST_GROUPS), groups);
+    for (unsigned i = 0; i < 2; i++)
+        while (world_take(w, i) != NULL)
+            ;
+    for (uint32_t number = 2; number < 4; number++)
+        for (unsigned i = 0; i < 2; i++)
+            for (uint32_t k = 0; k < groups; k++)
+                post_large(w, i, k, number);
+    uint32_t most = 0, left = 2 * 2 * groups;
+    for (unsigned k = 0; k < 100000 && left > 0; k++) {
+        const struct nof_comp *c;
+        world_run_for(w, 10000);
+        uint32_t held = world_nic(w, 0)->eps[0].group_frames;
+        most = held > most ? held : most;
+        for (unsigned i = 0; i < 2; i++)
+            while ((c = world_take(w, i)) != NULL) {
+                assert_true(c->status == NOF_OK || c->status == NOF_EAGAIN);
+                left -= c->status == NOF_OK;
+                if (c->status == NOF_EAGAIN)
+                    post_large(w, i, (uint32_t)c->cookie / 8, (uint32_t)c->cookie % 8);
+            }
+    }
+    assert_int_equal(left, 0);
+    assert_in_range(most, 129, NOF_MCAST_EP_FRAMES);
+    assert_int_equal(world_nic(w, 0)->eps[0].group_frames, 0);
+    world_fini(w);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_a_lying_member_harms_nobody_else),
+                                       cmocka_unit_test(test_a_frame_that_is_queued_twice_goes_back_once),
+                                       cmocka_unit_test(test_who_sends_is_what_the_host_says),
+                                       cmocka_unit_test(test_an_endpoint_holds_few_frames)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -17,6 +17,8 @@
 #define SEND_AT 0x100000000000ull /* addresses of buffers that are not there */
 #define RECV_AT 0x200000000000ull
 #define CTX 1u
+#define PING_CTX 2u
+#define PINGS 32
 #define DELAY_NS 500u /* of a link, one way: a few metres, and half of a switch */
 #define IDLE_TURN_NS 100u /* of a core that looks and finds nothing */
 #define AHEAD_NS 80000u /* of its link, announced ahead by default: a round trip with queues, many times */
@@ -34,6 +36,7 @@ struct host {
     struct nof_desc *queue;
     unsigned head, tail, room;
     uint64_t received; /* bytes, in this run */
+    uint64_t ping_ns; /* when the last one began */
     uint64_t done_ns; /* 0: not yet */
 };
 
@@ -44,6 +47,7 @@ struct run {
     struct host *host;
     int32_t tag; /* number of the all-to-all */
     unsigned waiting; /* hosts that are not done */
+    uint64_t slowest_ping_ns;
     uint64_t digest;
 };
 
@@ -104,6 +108,17 @@ static void program_done(struct host *h)
         nof_cluster_fail(r->cluster, "host %u got %llu bytes", h->rank, (unsigned long long)h->received);
 }
 
+static void ping_came(struct host *h, const struct nof_comp *c)
+{
+    struct run *r = h->run;
+    uint64_t took_ns = nof_cluster_now(r->cluster) - r->host[0].ping_ns;
+    if (c->status != NOF_OK || c->len != sizeof(uint64_t))
+        nof_cluster_fail(r->cluster, "a ping of %llu bytes: %s", (unsigned long long)c->len,
+                         nof_strstatus(c->status));
+    r->slowest_ping_ns = took_ns > r->slowest_ping_ns ? took_ns : r->slowest_ping_ns;
+    r->host[0].ping_ns = 0;
+}
+
 static unsigned complete(void *host, const struct nof_comp *comps, unsigned n)
 {
     struct host *h = host;
@@ -117,7 +132,9 @@ static unsigned complete(void *host, const struct nof_comp *comps, unsigned n)
                 start_next(h);
         } else if (c->opcode == NOF_COMP_SCHED && c->status == NOF_OK) {
             program_done(h);
-        } else {
+        } else if (c->opcode == NOF_COMP_RECV && c->ctx == PING_CTX) {
+            ping_came(h, c);
+        } else if (c->opcode != NOF_COMP_SEND || c->status != NOF_OK) {
             nof_cluster_fail(h->run->cluster, "host %u: completion %u, flags %u, from rank %d: %s", h->rank,
                              c->opcode, c->flags, c->peer, nof_strstatus(c->status));
         }
@@ -290,6 +307,34 @@ static double once(struct run *r, bool warm)
     return (double)(last_ns - from_ns) / 1000;
 }
 
+/* Host 0 sends one to host 1, unless the last has not come. */
+static void ping(struct nof_cluster *c, void *user, uint64_t number)
+{
+    struct run *r = user;
+    if (r->host[0].ping_ns != 0 || r->waiting == 0)
+        return;
+    struct nof_desc d = {.ctx = PING_CTX, .tag = (int32_t)number, .cookie = number, .len = sizeof(uint64_t)};
+    d.opcode = NOF_DESC_RECV;
+    d.addr = RECV_AT;
+    submit(&r->host[1], &d);
+    d.opcode = NOF_DESC_SEND;
+    d.flags = NOF_DESC_F_INLINE;
+    d.peer = 1;
+    r->host[0].ping_ns = nof_cluster_now(c);
+    submit(&r->host[0], &d);
+}
+
+/* Messages of eight bytes between two hosts, one after the other, beside an all-to-all that takes so long. */
+static double beside(struct run *r, double warm_us)
+{
+    uint64_t now_ns = nof_cluster_now(r->cluster), apart_ns = (uint64_t)(warm_us * 1000) / (PINGS + 1);
+    for (uint64_t i = 1; i <= PINGS; i++)
+        nof_cluster_at(r->cluster, now_ns + i * apart_ns, ping, r, i);
+    if (once(r, true) < 0)
+        return -1;
+    return (double)r->slowest_ping_ns / 1000;
+}
+
 static uint64_t dropped(struct run *r)
 {
     uint64_t n = 0;
@@ -343,6 +388,11 @@ static int measure(struct nof_sim_alltoall *a, enum way way, double *cold_out, d
         if (ideal_out != NULL) {
             nof_cluster_set_cost(r.cluster, 1, 0);
             *ideal_out = once(&r, true);
+            nof_cluster_set_cost(r.cluster, IDLE_TURN_NS, a->core_ns);
+            a->ping_us = beside(&r, *warm_out);
+            a->ping_limit_us =
+                1000 + 8e6 * (double)nof_nic_feature(nof_cluster_nic(r.cluster, 0), NOF_F_GRANT_BYTES) /
+                           (double)a->rate_bps;
         }
         *drops_out = dropped(&r);
         a->mem_bytes = nof_nic_counters(nof_cluster_nic(r.cluster, 0))[NOF_C_MEM_BYTES];

@@ -25,6 +25,8 @@ struct nof_sim_alltoall {
     double ideal_us, charged_us; /* pairwise, warm: cores that cost nothing, and that are charged */
     double cold_us; /* charged, with handshakes and programs to be opened */
     double barrier_us, unscheduled_us; /* charged, warm */
+    double ping_us; /* the slowest message of 8 bytes between two hosts, beside it (charged, warm) */
+    double ping_limit_us; /* grant_bytes at the rate of the link, and 1 ms */
     uint64_t drops, barrier_drops, unscheduled_drops; /* frames that found the buffer full, in all runs */
     uint64_t mem_bytes; /* of one core */
     uint64_t digest; /* of all times; beginning with what it was */

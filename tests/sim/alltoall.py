@@ -32,6 +32,7 @@ if "--large" in sys.argv:
     sys.exit(0)
 slow = rows(*SLOW_LINK, "--sizes", "64k")["rows"][0]
 holds(slow, 1.12)
+assert 0 < slow["ping_us"] <= slow["ping_limit_us"], "a small message beside it"
 assert slow["charged_us"] < slow["barrier_us"], "a barrier between rounds is faster"
 ragged = rows(*SLOW_LINK, "--sizes", "64k", "--skew", "1ms")["rows"][0]
 holds(ragged, 1.3)

@@ -151,10 +151,11 @@ static void print_row(const struct nof_sim_alltoall *w)
 
 static json_t *row_json(const struct nof_sim_alltoall *w)
 {
-    json_t *row = json_pack("{s:i,s:I,s:f,s:f,s:f,s:f,s:I,s:I}", "hosts", (int)w->hosts, "bytes",
+    json_t *row = json_pack("{s:i,s:I,s:f,s:f,s:f,s:f,s:f,s:f,s:I,s:I}", "hosts", (int)w->hosts, "bytes",
                             (json_int_t)w->bytes, "limit_us", w->limit_us, "ideal_us", w->ideal_us,
-                            "charged_us", w->charged_us, "cold_us", w->cold_us, "drop_buffer",
-                            (json_int_t)w->drops, "core_bytes_per_host", (json_int_t)w->mem_bytes);
+                            "charged_us", w->charged_us, "cold_us", w->cold_us, "ping_us", w->ping_us,
+                            "ping_limit_us", w->ping_limit_us, "drop_buffer", (json_int_t)w->drops,
+                            "core_bytes_per_host", (json_int_t)w->mem_bytes);
     if (row != NULL && w->compare) {
         json_object_set_new(row, "barrier_us", json_real(w->barrier_us));
         json_object_set_new(row, "barrier_drop_buffer", json_integer((json_int_t)w->barrier_drops));

@@ -13,7 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "libmpi_offload/coll/algorithms.h"
+#include "nof_private/coll_counts.h"
 
 #include "lib/testbed_option.h"
 #include "lib/option.h"

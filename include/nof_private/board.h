@@ -2,7 +2,7 @@
  *
  * The board of a job: a place per rank, in memory that `nof run` makes (NOF_BOARD_FD in the environment) and its ranks
  * map. A rank writes there, before it goes to sleep in a call that has taken NOF_BOARD_AFTER_NS already, what it waits
- * for, and takes it away when it wakes: so a call that returns soon costs nothing.
+ * for, and takes it away when it wakes: so a call that returns soon costs nothing. When it leaves MPI it writes what it counted.
  *
  * A place is written by its rank alone: `seq` is odd while it writes. Who reads believes nothing of it. */
 #ifndef NOF_PRIVATE_BOARD_H
@@ -16,6 +16,7 @@
 #define NOF_BOARD_AGAIN_NS 1000000000u /* a rank that goes on sleeping looks up, and writes anew */
 #define NOF_BOARD_PEERS 8
 #define NOF_BOARD_ANY (-1) /* peer, tag */
+#define NOF_BOARD_COUNTS 96
 
 enum nof_board_phase { NOF_BOARD_BEFORE_INIT, NOF_BOARD_RUNNING, NOF_BOARD_FINALIZED };
 
@@ -43,7 +44,8 @@ struct nof_board_place {
     uint32_t peers; /* in peer[] */
     int32_t peer[NOF_BOARD_PEERS]; /* ranks of MPI_COMM_WORLD */
     uint8_t reserved[88];
+    uint64_t counted[NOF_BOARD_COUNTS]; /* once the phase is FINALIZED: NOF_COLL_COUNTS (coll_counts.h) */
 };
-static_assert(sizeof(struct nof_board_place) == 256, "a place on the board");
+static_assert(sizeof(struct nof_board_place) == 1024, "a place on the board");
 
 #endif

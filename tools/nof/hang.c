@@ -48,6 +48,23 @@ void nof_hang_close(struct nof_job *job)
     job->board_fd = -1;
 }
 
+/* A rank may write what it likes there: a sum that is too large is the largest. */
+void nof_hang_count(struct nof_job *job)
+{
+    const struct nof_board_place *board = job->board;
+
+    for (unsigned r = 0; board != NULL && r < job->ranks; r++) {
+        if (__atomic_load_n(&board[r].phase, __ATOMIC_ACQUIRE) != NOF_BOARD_FINALIZED)
+            continue;
+        job->counted_ranks++;
+        for (unsigned i = 0; i < NOF_COLL_COUNT_MAX; i++) {
+            uint64_t more = __atomic_load_n(&board[r].counted[i], __ATOMIC_RELAXED);
+
+            job->counted[i] = more > INT64_MAX - job->counted[i] ? INT64_MAX : job->counted[i] + more;
+        }
+    }
+}
+
 static bool copy(const struct nof_board_place *from, struct nof_board_place *to)
 {
     uint32_t seq = __atomic_load_n(&from->seq, __ATOMIC_ACQUIRE);

@@ -10,6 +10,9 @@
 void nof_hang_open(struct nof_job *job);
 void nof_hang_close(struct nof_job *job);
 
+/* What the ranks that have left MPI counted, added up in job->counted. Before close(). */
+void nof_hang_count(struct nof_job *job);
+
 /* A line per rank on stderr, and one per circle of ranks that wait for each other. */
 void nof_hang_report(struct nof_job *job);
 

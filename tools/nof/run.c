@@ -88,7 +88,8 @@ static const struct argp_option options[] = {
     {"label", OPT_LABEL, NULL, 0, "put the rank before each line of output", 4},
     {"timeout", OPT_TIMEOUT, "TIME", 0,
      "say who waits for whom, and stop the job, after this long, such as 60s", 4},
-    {"stats", OPT_STATS, "FILE", 0, "write the NICs' counters there as JSON when the job has ended", 4},
+    {"stats", OPT_STATS, "FILE", 0,
+     "write the NICs' counters and the libraries' there as JSON when the job has ended", 4},
     {NULL, 0, NULL, 0, NULL, 0},
 };
 
@@ -343,6 +344,21 @@ static json_int_t microseconds(struct timeval tv)
     return (json_int_t)tv.tv_sec * 1000000 + tv.tv_usec;
 }
 
+/* What the libraries of the ranks counted. */
+static json_t *library_of(const struct nof_job *job)
+{
+    static const char *const names[NOF_COLL_COUNT_MAX] = {
+#define NOF_COLL_COUNT(name, help) name,
+        NOF_COLL_COUNTS
+#undef NOF_COLL_COUNT
+    };
+    json_t *counters = json_object();
+
+    for (unsigned i = 0; i < NOF_COLL_COUNT_MAX; i++)
+        json_object_set_new(counters, names[i], json_integer((json_int_t)job->counted[i]));
+    return json_pack("{s:i, s:o}", "ranks", (int)job->counted_ranks, "counters", counters);
+}
+
 /* Ends the daemon; before that asks it what it counted, and writes both. */
 static void finish(struct nof_job *job, const struct options *o)
 {
@@ -365,6 +381,7 @@ static void finish(struct nof_job *job, const struct options *o)
     json_object_set_new(stats, "daemon",
                         json_pack("{s:I, s:I}", "user_us", microseconds(usage.ru_utime), "system_us",
                                   microseconds(usage.ru_stime)));
+    json_object_set_new(stats, "library", library_of(job));
     failed = json_dumpf(stats, o->stats, JSON_INDENT(2)) != 0;
     failed |= fclose(o->stats) != 0;
     if (failed)

@@ -475,6 +475,7 @@ int nof_job_run(struct nof_job *job)
     if (!job->told_by_user)
         nof_needed_tell(job->argv[0], job->self, code == 0 && !job->initialized);
 out:
+    nof_hang_count(job);
     nof_hang_close(job);
     nof_sink_close(&job->out);
     nof_sink_close(&job->err);

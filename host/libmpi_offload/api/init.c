@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include <assert.h>
 #include <sched.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -16,6 +17,7 @@
 #include "launch/launch.h"
 #include "api/leaks.h"
 #include "tool/nic_control.h"
+#include "tool/tool.h"
 #include "p2p/staged.h"
 #include "base/wait.h"
 
@@ -96,6 +98,9 @@ static void close_library(void)
     nof_program_cache_clear();
     nof_coll_group_clear();
     nof_chan_flush();
+    static_assert(NOF_COLL_COUNT_MAX <= NOF_BOARD_COUNTS, "room on the board");
+    for (int i = 0; i < NOF_COLL_COUNT_MAX; i++)
+        nof_board_count((unsigned)i, nof_tool_counted(i));
     nof_board_close();
     nof_staged_close();
     nof_chan_close();

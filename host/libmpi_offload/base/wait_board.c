@@ -35,6 +35,12 @@ void nof_board_open(void)
     __atomic_store_n(&nof_board->phase, NOF_BOARD_RUNNING, __ATOMIC_RELEASE);
 }
 
+void nof_board_count(unsigned at, uint64_t value)
+{
+    if (nof_board != NULL)
+        nof_board->counted[at] = value;
+}
+
 void nof_board_close(void)
 {
     if (nof_board != NULL)

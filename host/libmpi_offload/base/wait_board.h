@@ -12,6 +12,8 @@ extern struct nof_board_place *nof_board; /* NULL: nobody reads */
 extern uint64_t nof_board_nap_ns; /* how long a sleep may last before we look up */
 
 void nof_board_open(void);
+/* Before close(). at: below NOF_BOARD_COUNTS. */
+void nof_board_count(unsigned at, uint64_t value);
 /* MPI_Finalize, or the process lives without MPI. */
 void nof_board_close(void);
 

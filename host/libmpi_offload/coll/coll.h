@@ -10,6 +10,7 @@
 #define NOF_MPI_COLL_H
 
 #include "coll/schedule.h"
+#include "nof_private/coll_counts.h"
 
 /* A buffer as the program described it. */
 struct nof_data {
@@ -141,15 +142,7 @@ int nof_coll_allgather_bytes(struct nof_comm *comm, void *buf, size_t each);
  * unicast, down a tree or in pieces. After each 64 broadcasts all try again.
  *
  * Threads: under the library's lock. */
-/* X(ID, "name", "what is counted"): large blocking broadcasts, by the way they went. */
-#define NOF_BCASTS(X) \
-    X(MULTICAST, "library.bcast_multicast", "large blocking broadcasts that went by multicast") \
-    X(FEW, "library.bcast_unicast_few", "that went by unicast: fewer than three NICs, or more than 256") \
-    X(UNASKED, "library.bcast_unicast_unasked", \
-      "by unicast: the ranks have not agreed yet that the group is open") \
-    X(REFUSED, "library.bcast_unicast_refused", \
-      "by unicast: feature multicast is off somewhere, a NIC declined the group, or a member is deaf")
-
+/* The way that a large blocking broadcast went. */
 enum nof_bcast_way {
 #define X(id, name, help) NOF_BCAST_##id,
     NOF_BCASTS(X)

@@ -11,22 +11,7 @@
 #include "chan/chan.h"
 #include "coll/compile.h"
 #include "coll/program_cache.h"
-
-/* X(ID, "name", "what is counted"): collectives that have messages, by who went through them. */
-#define NOF_DRIVERS(X) \
-    X(NIC, "library.collectives_nic", "collectives whose steps the NIC went through") \
-    X(OFF, "library.collectives_host_off", \
-      "collectives of the host, because feature collectives says so or there is no NIC") \
-    X(SHAPE, "library.collectives_host_shape", \
-      "collectives of the host: inter-communicators, too many steps, buffers that are too short") \
-    X(TYPE, "library.collectives_host_type", \
-      "collectives of the host, because of a datatype that is packed") \
-    X(PEER, "library.collectives_host_peer", "collectives of the host, because a peer cannot be reached") \
-    X(ROOM, "library.collectives_host_room", \
-      "collectives of the host, because there was no room for the program") \
-    X(MULTICAST, "library.collectives_host_multicast", \
-      "collectives of the host, because their message is multicast: the NIC goes through that one") \
-    X(DECLINED, "library.collectives_host_declined", "collectives of the host, because the NIC declined")
+#include "nof_private/coll_counts.h"
 
 enum nof_driver {
 #define X(id, name, help) NOF_DRIVER_##id,

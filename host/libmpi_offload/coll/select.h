@@ -16,8 +16,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "coll/algorithms.h"
 #include "coll/schedule.h"
+#include "nof_private/coll_counts.h"
 
 enum nof_algorithm {
 #define X(id, collective, name, help) NOF_##id,
@@ -29,12 +29,7 @@ enum nof_algorithm {
 /* A set of algorithms of one collective. */
 #define NOF_CAN(algorithm) (1u << (algorithm))
 
-/* Who chose: X(ID, "name", "whose row it was"). */
-#define NOF_SELECTED_BY(X) \
-    X(DEFAULT, "default", "by the library's own table") \
-    X(TABLE, "table", "by the table that NOF_COLL_TABLE names") \
-    X(ENVIRONMENT, "environment", "by NOF_ALLTOALL")
-
+/* Who chose. */
 enum nof_selected_by {
 #define X(id, name, help) NOF_SELECTED_BY_##id,
     NOF_SELECTED_BY(X)

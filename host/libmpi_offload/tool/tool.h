@@ -33,10 +33,7 @@ void nof_tool_text(const char *text, char *out, int *len);
 
 enum { NOF_TOOL_SETTINGS = 4, NOF_TOOL_LEVELS = 8 };
 enum { NOF_TOOL_CVARS = NOF_TOOL_SETTINGS + NOF_FEATURE_COUNT };
-enum {
-    NOF_TOOL_OWN =
-        NOF_TOOL_LEVELS + NOF_DRIVER_COUNT + NOF_ALGORITHM_COUNT + NOF_SELECTED_BY_COUNT + NOF_BCAST_WAYS
-}; /* pvars of the library */
+enum { NOF_TOOL_OWN = NOF_TOOL_LEVELS + NOF_COLL_COUNT_MAX }; /* pvars of the library */
 enum { NOF_TOOL_PVARS = NOF_TOOL_OWN + NOF_COUNTER_COUNT };
 
 struct nof_tool_var {
@@ -57,6 +54,8 @@ struct nof_tool_var nof_tool_pvar(int index);
 int nof_tool_cvar_read(int index, void *out);
 int nof_tool_cvar_write(int index, const void *in);
 void nof_tool_pvar_read(int index, unsigned long long *out);
+/* The library's of collectives, 0 to NOF_COLL_COUNT_MAX - 1. */
+unsigned long long nof_tool_counted(int index);
 
 /* An enumeration is a feature. */
 bool nof_tool_enum_feature(MPI_T_enum enumtype, enum nof_feature *feature_out);

@@ -39,19 +39,10 @@ static const struct {
 static const struct {
     const char *name;
     const char *help;
-} counts[NOF_TOOL_OWN - NOF_TOOL_LEVELS] = {
-#define X(id, name, help) {name, help},
-    NOF_DRIVERS(X)
-#undef X
-#define X(id, collective, name, help) {"library." collective "_" name, help},
-        NOF_ALGORITHMS(X)
-#undef X
-#define X(id, name, help) {"library.selected_by_" name, "algorithms that were chosen " help},
-            NOF_SELECTED_BY(X)
-#undef X
-#define X(id, name, help) {name, help},
-                NOF_BCASTS(X)
-#undef X
+} counts[NOF_COLL_COUNT_MAX] = {
+#define NOF_COLL_COUNT(name, help) {"library." name, help},
+    NOF_COLL_COUNTS
+#undef NOF_COLL_COUNT
 };
 
 static const struct nof_feature_info features[NOF_FEATURE_COUNT] = {
@@ -163,7 +154,7 @@ int nof_tool_cvar_write(int index, const void *in)
     return rc == NOF_OK ? MPI_SUCCESS : rc == NOF_EINVAL ? MPI_T_ERR_INVALID : MPI_T_ERR_CVAR_SET_NOT_NOW;
 }
 
-static unsigned long long count_of(int index)
+unsigned long long nof_tool_counted(int index)
 {
     int algorithm = index - NOF_DRIVER_COUNT, by = algorithm - NOF_ALGORITHM_COUNT;
     int way = by - NOF_SELECTED_BY_COUNT;
@@ -179,7 +170,7 @@ void nof_tool_pvar_read(int index, unsigned long long *out)
     if (index < NOF_TOOL_LEVELS)
         value = levels[index].table->live;
     else if (index < NOF_TOOL_OWN)
-        value = count_of(index - NOF_TOOL_LEVELS);
+        value = nof_tool_counted(index - NOF_TOOL_LEVELS);
     else
         (void)nof_chan_nic_counter(counters[index - NOF_TOOL_OWN].name, &value);
     *out = value;

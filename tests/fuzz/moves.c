@@ -52,12 +52,18 @@ static void submit(struct guard *g, unsigned rank, struct guard_op *op, struct n
     guard_post_raw(g, rank, d);
 }
 
+/* A hostile host may have changed the name under which it opened one. */
+static bool has_layout(const struct guard_rank *r, uint32_t name)
+{
+    return (r->layouts >> name & 1) != 0 && r->layout[name].block != 0;
+}
+
 /* A receive of any kind, into a plain buffer or through a layout. */
 static struct guard_op *receive(struct guard *g, unsigned rank, const uint8_t *rec)
 {
     const struct guard_rank *r = &g->rank[rank];
     uint32_t name = rec[MOVE_LAYOUT] % GUARD_LAYOUTS;
-    int laid = rec[MOVE_LAYOUT] >= 128 && (r->layouts >> name & 1);
+    int laid = rec[MOVE_LAYOUT] >= 128 && has_layout(r, name);
     uint64_t len = move_len(rec[MOVE_LEN]);
     uint32_t block = laid ? r->layout[name].block : 0;
     uint32_t stride = laid ? r->layout[name].stride : 0;
@@ -130,7 +136,7 @@ static struct guard_op *send(struct guard *g, unsigned rank, const uint8_t *rec)
     uint8_t flags = rec[MOVE_FLAGS];
     uint32_t name = rec[MOVE_LAYOUT] % GUARD_LAYOUTS;
     int copied = (flags & 12) == 12;
-    int laid = !copied && rec[MOVE_LAYOUT] >= 128 && (r->layouts >> name & 1);
+    int laid = !copied && rec[MOVE_LAYOUT] >= 128 && has_layout(r, name);
     uint64_t len = move_len(rec[MOVE_LEN]);
     uint32_t block = laid ? r->layout[name].block : 0;
     if (laid && len * r->layout[name].stride / block > GUARD_LARGE / 2)

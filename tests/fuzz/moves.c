@@ -468,7 +468,7 @@ static void program(struct guard *g, unsigned rank, const uint8_t *rec, int wild
                                   .peer = rec[MOVE_HANDLE] % SIZE,
                                   .tag = tag_of(rec) < 0 ? 0 : tag_of(rec),
                                   .len = rec[MOVE_AT] % 2,
-                                  .sched = {.name = rank}};
+                                  .sched = {.name = world_rank(g->w, rank)->job_rank}};
             d.sched.base[0] = (uint64_t)(int64_t)(rec[MOVE_FLAGS] & 1 ? NOF_EAGAIN : NOF_EFAULT);
             d.agreed = rec[MOVE_ELEM] % 3;
         } else if (rec[MOVE_FLAGS] < 40) {

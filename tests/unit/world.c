@@ -428,6 +428,7 @@ int world_try_open(struct world *w, unsigned nic, unsigned rank, unsigned job_ra
     r->closing = 0;
     r->failed = 0;
     r->nic = nic;
+    r->job_rank = job_rank;
     return NOF_OK;
 }
 

@@ -61,7 +61,7 @@ struct world_watch {
 struct world_rank {
     int open;
     int closing; /* world_close() was called; what comes afterwards is a fault, but ends of DMA requests */
-    unsigned nic;
+    unsigned nic, job_rank;
     uint32_t endpoint;
     struct nof_card card;
     uint8_t *arena;

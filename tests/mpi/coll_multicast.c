@@ -41,6 +41,18 @@ static void broadcast(MPI_Comm comm, int round, int root, int n)
     CHECK(buf[n] == -2);
 }
 
+/* No vote goes with a broadcast that does not block. */
+static void without_vote(int root)
+{
+    unsigned long long before = counted("library.allreduce_doubling");
+    MPI_Request req;
+    buf[0] = t_rank == root ? 41 : -1;
+    OK(MPI_Ibcast(buf, 1, MPI_INT, root, MPI_COMM_WORLD, &req));
+    OK(MPI_Wait(&req, MPI_STATUS_IGNORE));
+    CHECK(buf[0] == 41);
+    CHECK(counted("library.allreduce_doubling") == before);
+}
+
 /* Every second number. */
 static void with_gaps(int round, int root)
 {
@@ -72,6 +84,7 @@ int main(int argc, char **argv)
     t_begin(&argc, &argv, 3);
     for (; round < 17; round++) {
         broadcast(MPI_COMM_WORLD, round, round % t_size, 50000);
+        without_vote(round % t_size);
         if (round > 7)
             settle(); /* the group opens meanwhile */
     }

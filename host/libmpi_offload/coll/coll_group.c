@@ -153,6 +153,8 @@ static bool votes_now(const struct coll_group *g)
 
 void nof_coll_group_vote(struct nof_sched *s)
 {
+    if (!s->blocking)
+        return;
     struct coll_group *g = first;
     while (g != NULL && g->ctx != nof_comm_coll_ctx(s->comm))
         g = g->next;

@@ -33,7 +33,7 @@ struct nof_mcast_op *nof_mcast_op_of(struct nof_nic *nic, struct nof_mcast_group
 
 static void say(struct nof_nic *nic, struct nof_mcast_group *g, struct nof_mcast_op *op)
 {
-    uint32_t dead = nof_mcast_dead_member(nic, g), apart = 0;
+    uint32_t dead = nof_mcast_dead_member(nic, g, op), apart = 0;
     bool sends = op->sender == g->me;
     /* bound: words for 256 members, 4; paid by the message */
     for (uint32_t i = 0; i < NOF_MCAST_MEMBERS_MAX / 64; i++)
@@ -93,14 +93,22 @@ void nof_mcast_op_end(struct nof_nic *nic, struct nof_mcast_group *g, struct nof
     nof_mcast_due(nic, nic->now_ns);
 }
 
-uint32_t nof_mcast_dead_member(const struct nof_nic *nic, const struct nof_mcast_group *g)
+/* Who left in order is missed where it has not done its part: what it said before it left has come before that. */
+static bool is_missed(const struct nof_mcast_group *g, const struct nof_mcast_op *op, uint32_t member)
+{
+    uint32_t child = nof_mcast_child(g->n, op->sender, g->me, member);
+    return member == op->sender ? !op->msg.own.done : child < NOF_MCAST_FAN && !op->msg.child[child].done;
+}
+
+uint32_t nof_mcast_dead_member(const struct nof_nic *nic, const struct nof_mcast_group *g,
+                               const struct nof_mcast_op *op)
 {
     /* bound: members of a group, 256, once in 20 ms; paid by the group's endpoint */
     for (uint32_t i = 0; i < g->n; i++) {
         if (i == g->me)
             continue;
         uint8_t flags = nof_peer_at(nic, g->peer[i])->flags;
-        if ((flags & NOF_PEER_F_DEAD) && !(flags & NOF_PEER_F_ORDERLY))
+        if ((flags & NOF_PEER_F_DEAD) && (!(flags & NOF_PEER_F_ORDERLY) || is_missed(g, op, i)))
             return i;
     }
     return g->n;

@@ -67,8 +67,9 @@ void nof_mcast_op_end(struct nof_nic *nic, struct nof_mcast_group *g, struct nof
 void nof_mcast_op_drop(struct nof_nic *nic, const struct nof_mcast_group *g, struct nof_mcast_op *op);
 /* Those before message `number` are over. */
 void nof_mcast_op_pass(struct nof_nic *nic, struct nof_mcast_group *g, uint32_t number);
-/* A member is dead: its index; or n. */
-uint32_t nof_mcast_dead_member(const struct nof_nic *nic, const struct nof_mcast_group *g);
+/* A member is dead, or has left before the message was over for it: its index; or n. */
+uint32_t nof_mcast_dead_member(const struct nof_nic *nic, const struct nof_mcast_group *g,
+                               const struct nof_mcast_op *op);
 /* The link to a member, or NULL: it is not up. */
 struct nof_link *nof_mcast_link(const struct nof_nic *nic, const struct nof_mcast_group *g, uint32_t member);
 /* When the same is said again: later than now by 1 to 20 ms, twice as long each time. */

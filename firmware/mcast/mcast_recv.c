@@ -233,7 +233,7 @@ void nof_mcast_recv_run(struct nof_nic *nic, struct nof_mcast_group *g, struct n
         op->again = 0;
         op->again_ns = nof_mcast_again_ns(nic, op);
     } else if (nic->now_ns >= op->again_ns) {
-        if (op->state == NOF_MCAST_RECV && nof_mcast_dead_member(nic, g) < g->n) {
+        if (op->state == NOF_MCAST_RECV && nof_mcast_dead_member(nic, g, op) < g->n) {
             nof_mcast_op_end(nic, g, op, NOF_EPEERDEAD);
             return;
         }

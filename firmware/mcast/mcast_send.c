@@ -211,7 +211,7 @@ static void on_time(struct nof_nic *nic, struct nof_mcast_group *g, struct nof_m
 {
     if (nic->now_ns < op->again_ns)
         return;
-    if (nof_mcast_dead_member(nic, g) < g->n) {
+    if (nof_mcast_dead_member(nic, g, op) < g->n) {
         nof_mcast_op_end(nic, g, op, NOF_EPEERDEAD);
         return;
     }

@@ -65,7 +65,6 @@ struct nof_mcast_group { /* of one endpoint */
     uint16_t me, n;
     uint32_t name;
     uint32_t next; /* messages before this one are over */
-    uint32_t opening; /* receive object of the GROUP_OPEN, until that is answered; or NOF_NIL */
     uint32_t probes; /* sent without success */
     struct nof_group_dest dest;
     uint32_t peer[NOF_MCAST_MEMBERS_MAX]; /* of each member, but ourselves */

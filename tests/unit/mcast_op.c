@@ -3,6 +3,17 @@
  * A message of a group ends everywhere, or fails everywhere: members die, hosts leave, groups close while it is under way. */
 #include "mcast_world.h"
 
+/* How its message has ended; OK: well, or not yet. */
+static int ended(struct world *w, unsigned rank)
+{
+    int status = NOF_OK;
+    const struct nof_comp *c;
+    while ((c = world_take(w, rank)) != NULL)
+        if (c->opcode == NOF_COMP_GROUP_SEND || c->opcode == NOF_COMP_GROUP_RECV)
+            status = c->status;
+    return status;
+}
+
 static void test_a_dead_member_fails_the_message(void **state)
 {
     (void)state;
@@ -18,14 +29,59 @@ static void test_a_dead_member_fails_the_message(void **state)
         world_run_for(w, 5 * MS);
         world_close(w, dead, NOF_EPEERDEAD);
         world_run_for(w, 100 * MS);
-        for (unsigned i = 0; i < ranks; i++) {
-            int status = NOF_OK;
-            const struct nof_comp *c;
-            while (i != dead && (c = world_take(w, i)) != NULL)
-                if (c->opcode == NOF_COMP_GROUP_SEND || c->opcode == NOF_COMP_GROUP_RECV)
-                    status = c->status;
-            assert_int_equal(status, i == dead ? NOF_OK : NOF_EPEERDEAD);
+        for (unsigned i = 0; i < ranks; i++)
+            if (i != dead)
+                assert_int_equal(ended(w, i), NOF_EPEERDEAD);
+        world_fini(w);
+    }
+}
+
+/* Who leaves in order without its part ends it for those that wait for it; who leaves behind its part, for nobody. */
+static void test_who_leaves_too_early_is_not_waited_for(void **state)
+{
+    (void)state;
+    for (unsigned left = 0; left < 2; left++) {
+        struct world_config cfg = {.dma_inline = 1, .seed = 9};
+        struct world *w = new_world(&cfg);
+        open_all(w);
+        if (left != 0)
+            send(w, 0, 2, 100000);
+        for (unsigned i = left + 1; i < ranks; i++)
+            receive(w, i, 0, 2, 100000);
+        world_run_for(w, 5 * MS);
+        world_close(w, left, NOF_OK);
+        world_run_for(w, 100 * MS);
+        for (unsigned i = 1 - left; i < (left == 0 ? ranks : 1); i++)
+            assert_int_equal(ended(w, i), NOF_EPEERDEAD);
+        world_fini(w);
+    }
+}
+
+static void test_who_leaves_behind_its_part_is_not_missed(void **state)
+{
+    (void)state;
+    for (unsigned seed = 1; seed < 6; seed++) {
+        struct world_config cfg = {.dma_inline = 1, .loss_percent = 10, .seed = seed};
+        struct world *w = new_world(&cfg);
+        unsigned over = 0;
+        bool closed[WORLD_NICS] = {false};
+        open_all(w);
+        for (unsigned i = 1; i < ranks; i++)
+            receive(w, i, 0, 2, 300000);
+        send(w, 0, 2, 300000);
+        for (unsigned k = 0; k < 200000 && over < ranks; k++) {
+            world_run_for(w, 20000);
+            for (unsigned i = 0; i < ranks; i++) {
+                const struct nof_comp *c = closed[i] ? NULL : world_take(w, i);
+                if (c == NULL || (c->opcode != NOF_COMP_GROUP_SEND && c->opcode != NOF_COMP_GROUP_RECV))
+                    continue;
+                assert_int_equal(c->status, NOF_OK);
+                closed[i] = true;
+                over++;
+                world_close(w, i, NOF_OK);
+            }
         }
+        assert_int_equal(over, ranks);
         world_fini(w);
     }
 }
@@ -98,6 +154,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_dead_member_fails_the_message),
+        cmocka_unit_test(test_who_leaves_too_early_is_not_waited_for),
+        cmocka_unit_test(test_who_leaves_behind_its_part_is_not_missed),
         cmocka_unit_test(test_a_group_closes_at_any_time),
         cmocka_unit_test(test_messages_of_all_members_do_not_mix),
     };

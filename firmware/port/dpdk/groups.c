@@ -70,7 +70,6 @@ int nof_dpdk_queue_group(void *queue, uint32_t ip4, const uint8_t mac[6], bool j
     if (changes < 0)
         return NOF_ENOMEM;
     if (port->info.ifname[0] != '\0') {
-        q->igmp.reports = 0; /* they are the kernel's */
         if (changes > 0 && nof_netif_group(&port->member_fd, port->info.ifname, ip4, join) != 0)
             rc = NOF_ENOTSUP;
     } else {
@@ -83,5 +82,7 @@ int nof_dpdk_queue_group(void *queue, uint32_t ip4, const uint8_t mac[6], bool j
     }
     if (rc != NOF_OK && join)
         (void)nof_igmp_change(&q->igmp, ip4, false);
+    if (port->info.ifname[0] != '\0')
+        q->igmp.reports = 0; /* they are the kernel's */
     return rc;
 }

@@ -112,11 +112,12 @@ static void done(struct nof_chan_nic_op *op, const struct nof_comp *comp)
     struct nof_request *req = op->req;
     int rank = comp->peer >= 0 && comp->peer < nof_lib.world_size ? comp->peer : op->peer;
     nof_chan_nic_op_free(op);
-    if (comp->status == NOF_EAGAIN) {
+    bool owned = !req->orphan; /* else the group may be gone */
+    if (comp->status == NOF_EAGAIN && owned) {
         nof_chan_nic_group_transfer(req);
         return;
     }
-    if (req->kind == NOF_REQUEST_SEND && comp->handle != 0)
+    if (req->kind == NOF_REQUEST_SEND && comp->handle != 0 && owned)
         req->multicast.group->deaf = true;
     if (comp->status == NOF_OK || comp->status == NOF_ECANCELED) {
         req->cancelled = comp->status == NOF_ECANCELED;

@@ -441,7 +441,15 @@ static bool run(struct bench *b, struct nof_bench_report *report)
 {
     json_t *result;
     bool written;
+    FILE *out = b->output == NULL ? NULL : fopen(b->output, "ae");
 
+    if (b->output != NULL && out == NULL) {
+        fprintf(stderr, "%s: %s cannot be written: %m; is its folder there? Nothing was measured\n",
+                report->self, b->output);
+        return false;
+    }
+    if (out != NULL)
+        (void)fclose(out);
     if (!measure(b)) {
         fprintf(stderr, "%s: a run failed; the message above says why\n", report->self);
         return false;

@@ -420,12 +420,13 @@ static int run_scale(const struct arguments *a)
 
 int nof_cmd_sim(int argc, char **argv)
 {
+    static char alltoall[] = "nof sim alltoall", bcast[] = "nof sim bcast"; /* as whom they speak */
     if (argc > 1 && strcmp(argv[1], "alltoall") == 0 && nof_cmd_sim_alltoall != NULL) {
-        argv[1] = argv[0];
+        argv[1] = alltoall;
         return nof_cmd_sim_alltoall(argc - 1, argv + 1);
     }
     if (argc > 1 && strcmp(argv[1], "bcast") == 0 && nof_cmd_sim_bcast != NULL) {
-        argv[1] = argv[0];
+        argv[1] = bcast;
         return nof_cmd_sim_bcast(argc - 1, argv + 1);
     }
     nof_sim_library_prepare();

@@ -293,6 +293,8 @@ int nof_select_open(char *error, size_t size)
 {
     const char *table = getenv(TABLE_ENV), *alltoall = getenv(ALLTOALL_ENV);
     asked = NOF_ALGORITHM_COUNT;
+    if (table != NULL && *table == '\0')
+        table = NULL;
     if (alltoall != NULL && strcmp(alltoall, AUTO) != 0) {
         char known[160];
         asked = algorithm_of("alltoall", alltoall);

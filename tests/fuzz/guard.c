@@ -318,7 +318,7 @@ static bool shared(const struct guard *g, const struct guard_op *op)
         const struct guard_op *other = &g->op[i];
         uint64_t ahead = (uint64_t)((uintptr_t)other->base - (uintptr_t)op->base);
         uint64_t behind = (uint64_t)((uintptr_t)op->base - (uintptr_t)other->base);
-        if (other->state == GUARD_LIVE && other->rank == op->rank && other->opcode == op->opcode &&
+        if (other->state == GUARD_LIVE && other->rank == op->rank && is_recv(other) == is_recv(op) &&
             (other->anywhere || ahead < op->extent || behind < other->extent))
             return true;
     }

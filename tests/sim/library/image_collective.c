@@ -129,8 +129,11 @@ void nof_together_ended(struct nof_together *c, int rc)
                      c->comm, (long long)c->out[at], at, (long long)wanted(c, at));
         break;
     }
-    free(c->in);
-    free(c->out);
+    if (rc ==
+        MPI_SUCCESS) { /* else the NIC may still read what was to be sent: it stays until the process ends */
+        free(c->in);
+        free(c->out);
+    }
     free(c);
 }
 

@@ -616,8 +616,8 @@ struct nof_program *nof_storm_draw_mortal(struct nof_rng *r, unsigned nranks)
     p->callsites = 1;
     p->mortal = true;
     p->goes_on = nof_rng_chance(r, 50);
-    p->together_bytes =
-        4 * 3 * TOGETHER_MAX * sizeof(int64_t); /* in, out and between, of those that do not block */
+    /* In, out and between, of up to 20 times 4; who goes on after errors keeps them. */
+    p->together_bytes = 20 * 4 * 3 * TOGETHER_MAX * sizeof(int64_t);
     struct draw d = {.r = r, .p = p};
     add_barrier(&d, 0);
     uint64_t within_ns = nof_rng_chance(r, 50) ? 300000 : 10000000;

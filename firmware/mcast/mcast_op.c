@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "mcast/mcast_op.h"
 
+#include <string.h>
+
 #include "flow/link.h"
 #include "msg/recv.h"
 
@@ -14,7 +16,11 @@ uint64_t nof_mcast_token(const struct nof_nic *nic, const struct nof_mcast_group
 void nof_mcast_op_begin(struct nof_mcast_group *g, struct nof_mcast_op *op, uint8_t state, uint32_t number,
                         uint16_t sender)
 {
-    *op = (struct nof_mcast_op){.state = state, .number = number, .sender = sender, .recv = NOF_NIL};
+    memset(op, 0, sizeof(*op)); /* too large for a value on the stack */
+    op->state = state;
+    op->number = number;
+    op->sender = sender;
+    op->recv = NOF_NIL;
     nof_mcast_begin(&op->msg, g->n, sender, g->me);
 }
 

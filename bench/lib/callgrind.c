@@ -198,6 +198,7 @@ static int run_child(const char *const *args, const char *dir)
         (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
         if (getppid() != parent)
             _exit(1);
+        (void)setenv("TMPDIR", dir, 1); /* valgrind's own files, too, go with the folder */
         int fd = open(log, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
         dup2(fd, 1);
         dup2(fd, 2);

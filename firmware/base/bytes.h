@@ -72,4 +72,24 @@ static inline void nof_put64(uint8_t *p, uint64_t v)
 }
 #endif
 
+/* In the network's order. */
+static inline uint16_t nof_get_be16(const uint8_t *p)
+{
+    return (uint16_t)(p[0] << 8 | p[1]);
+}
+static inline uint32_t nof_get_be32(const uint8_t *p)
+{
+    return (uint32_t)nof_get_be16(p) << 16 | nof_get_be16(p + 2);
+}
+static inline void nof_put_be16(uint8_t *p, uint32_t v)
+{
+    p[0] = (uint8_t)(v >> 8);
+    p[1] = (uint8_t)v;
+}
+static inline void nof_put_be32(uint8_t *p, uint32_t v)
+{
+    nof_put_be16(p, v >> 16);
+    nof_put_be16(p + 2, v);
+}
+
 #endif

@@ -147,6 +147,15 @@ void nof_mcast_recv_frame(struct nof_nic *nic, struct nof_mcast_group *g, struct
         nic->counters[NOF_C_DROP_DUPLICATE]++;
 }
 
+/* Whose words these are: GACK and GDONE begin alike. */
+static void fill_head(const struct nof_mcast_group *g, const struct nof_mcast_op *op, uint8_t *f)
+{
+    nof_put64(f + NOF_WIRE_GACK_GROUP, g->dest.id);
+    nof_put32(f + NOF_WIRE_GACK_NUMBER, op->number);
+    nof_put16(f + NOF_WIRE_GACK_SENDER, op->sender);
+    nof_put16(f + NOF_WIRE_GACK_MEMBER, g->me);
+}
+
 /* To the parent, or with `nack` what is missing to the sender. */
 static void tell(struct nof_nic *nic, const struct nof_mcast_group *g, const struct nof_mcast_op *op,
                  const struct nof_mcast_part *sum, bool nack)
@@ -156,10 +165,7 @@ static void tell(struct nof_nic *nic, const struct nof_mcast_group *g, const str
     uint8_t f[NOF_WIRE_GACK_BYTES] = {0};
     if (link == NULL)
         return;
-    nof_put64(f + NOF_WIRE_GACK_GROUP, g->dest.id);
-    nof_put32(f + NOF_WIRE_GACK_NUMBER, op->number);
-    nof_put16(f + NOF_WIRE_GACK_SENDER, op->sender);
-    nof_put16(f + NOF_WIRE_GACK_MEMBER, g->me);
+    fill_head(g, op, f);
     nof_put32(f + NOF_WIRE_GACK_CUM, nack ? op->msg.own.cum : sum->cum);
     if (nack) {
         nof_put32(f + NOF_WIRE_GACK_HIGH, op->msg.high);
@@ -179,10 +185,7 @@ static void tell_done(struct nof_nic *nic, const struct nof_mcast_group *g, cons
     uint8_t f[NOF_WIRE_GDONE_BYTES];
     if (link == NULL)
         return;
-    nof_put64(f + NOF_WIRE_GACK_GROUP, g->dest.id);
-    nof_put32(f + NOF_WIRE_GACK_NUMBER, op->number);
-    nof_put16(f + NOF_WIRE_GACK_SENDER, op->sender);
-    nof_put16(f + NOF_WIRE_GACK_MEMBER, g->me);
+    fill_head(g, op, f);
     nof_link_ctl(nic, link, NOF_WIRE_GDONE, 0, g->ep, 0, f, sizeof f);
 }
 

@@ -22,28 +22,6 @@ enum {
 /* A 16-bit constant of the network's byte order, as nof_get16() reads it. */
 #define SWAPPED(x) (((x)&0xff) << 8 | (x) >> 8)
 
-static uint16_t get_be16(const uint8_t *p)
-{
-    return (uint16_t)(p[0] << 8 | p[1]);
-}
-
-static uint32_t get_be32(const uint8_t *p)
-{
-    return (uint32_t)get_be16(p) << 16 | get_be16(p + 2);
-}
-
-static void put_be16(uint8_t *p, uint32_t v)
-{
-    p[0] = (uint8_t)(v >> 8);
-    p[1] = (uint8_t)v;
-}
-
-static void put_be32(uint8_t *p, uint32_t v)
-{
-    put_be16(p, v >> 16);
-    put_be16(p + 2, v);
-}
-
 /* RFC 791: the one's complement sum of a good header is 0xffff, which is zero modulo 0xffff. Modulo
  * that, 32-bit words in the machine's byte order give the same answer as 16-bit words in the
  * network's; the sum itself is never zero, because the first byte is not. */
@@ -66,8 +44,8 @@ void nof_packet_self(struct nof_packet_self *self_out, const struct nof_packet_a
 
     memcpy(at + 2, addr->mac, sizeof(addr->mac));
     self_out->mac = nof_get64(at) >> 16 << 16;
-    put_be32(at, addr->ip4);
-    put_be32(at + 4, addr->udp_port);
+    nof_put_be32(at, addr->ip4);
+    nof_put_be32(at + 4, addr->udp_port);
     self_out->ip4_port = nof_get64(at);
 }
 
@@ -76,8 +54,8 @@ void nof_packet_from(const struct nof_packet *packet, struct nof_packet_addr *fr
     const uint8_t *udp = packet->common - UDP_BYTES;
 
     memcpy(from_out->mac, packet->data + 6, sizeof(from_out->mac));
-    from_out->ip4 = get_be32(udp - 8);
-    from_out->udp_port = get_be16(udp);
+    from_out->ip4 = nof_get_be32(udp - 8);
+    from_out->udp_port = nof_get_be16(udp);
 }
 
 int nof_packet_parse(const uint8_t *data, uint32_t len_bytes, const struct nof_packet_self *self,
@@ -108,12 +86,12 @@ int nof_packet_parse(const uint8_t *data, uint32_t len_bytes, const struct nof_p
         return NOF_C_DROP_LENGTH;
 
     const uint8_t *common = ip + IP_BYTES + UDP_BYTES;
-    uint32_t ip_len = get_be16(ip + 2);
+    uint32_t ip_len = nof_get_be16(ip + 2);
     uint32_t len = ip_len - IP_BYTES - UDP_BYTES;
 
     /* What lies behind the datagram is the padding of a short Ethernet frame. */
     if (ip_len > left || ip_len < IP_BYTES + UDP_BYTES + NOF_WIRE_COMMON_BYTES ||
-        get_be16(common - 4) != ip_len - IP_BYTES)
+        nof_get_be16(common - 4) != ip_len - IP_BYTES)
         return NOF_C_DROP_LENGTH;
     if (common[NOF_WIRE_VER] != NOF_WIRE_VERSION)
         return NOF_C_DROP_VERSION;
@@ -147,7 +125,7 @@ int nof_packet_parse_group(const uint8_t *data, uint32_t len_bytes, uint16_t udp
         return NOF_C_DROP_FOREIGN;
     if (nof_get16(data + 12) == SWAPPED(ETHERTYPE_VLAN))
         ip_at += VLAN_BYTES;
-    to.ip4 = get_be32(data + ip_at + 16);
+    to.ip4 = nof_get_be32(data + ip_at + 16);
     if (to.ip4 >> 28 != 0xe)
         return NOF_C_DROP_FOREIGN;
     nof_packet_group_mac(to.ip4, to.mac);
@@ -166,21 +144,21 @@ uint16_t nof_packet_head(uint8_t head[NOF_PACKET_HEAD_BYTES], const struct nof_p
     memset(head, 0, NOF_PACKET_HEAD_BYTES);
     memcpy(head, to->mac, sizeof(to->mac));
     memcpy(head + 6, self->mac, sizeof(self->mac));
-    put_be16(head + 12, ETHERTYPE_IP4);
+    nof_put_be16(head + 12, ETHERTYPE_IP4);
     ip[0] = IP_VERSION_IHL;
-    put_be16(ip + 6, IP_DONT_FRAGMENT);
+    nof_put_be16(ip + 6, IP_DONT_FRAGMENT);
     ip[8] = IP_TTL;
     ip[9] = IP_PROTO_UDP;
-    put_be32(ip + 12, self->ip4);
-    put_be32(ip + 16, to->ip4);
-    put_be16(udp, src_port);
-    put_be16(udp + 2, to->udp_port);
+    nof_put_be32(ip + 12, self->ip4);
+    nof_put_be32(ip + 16, to->ip4);
+    nof_put_be16(udp, src_port);
+    nof_put_be16(udp + 2, to->udp_port);
     common[NOF_WIRE_VER] = NOF_WIRE_VERSION;
     nof_put64(common + NOF_WIRE_CONN, conn);
 
     /* bound: 20 bytes; paid by the frame */
     for (unsigned i = 0; i < IP_BYTES; i += 2)
-        sum += get_be16(ip + i);
+        sum += nof_get_be16(ip + i);
     sum = (sum & 0xffffu) + (sum >> 16);
     return (uint16_t)((sum & 0xffffu) + (sum >> 16));
 }

@@ -11,20 +11,6 @@
 
 static MPI_T_pvar_session session;
 
-static unsigned long long counted(const char *what)
-{
-    unsigned long long value;
-    char name[64];
-    int index, n;
-    MPI_T_pvar_handle handle;
-    snprintf(name, sizeof(name), "library.collectives_%s", what);
-    OK(MPI_T_pvar_get_index(name, MPI_T_PVAR_CLASS_COUNTER, &index));
-    OK(MPI_T_pvar_handle_alloc(session, index, NULL, &handle, &n));
-    OK(MPI_T_pvar_read(session, handle, &value));
-    OK(MPI_T_pvar_handle_free(session, &handle));
-    return value;
-}
-
 /* The daemon of all ranks is told by the first; from then on it holds for what starts. */
 static void drive(int by_nic)
 {
@@ -230,7 +216,9 @@ static void rounded_upwards(void)
 static void left_to_the_host(void)
 {
     static char apart[60000];
-    unsigned long long type = counted("host_type"), shape = counted("host_shape"), nic = counted("nic");
+    unsigned long long type = t_counted(session, "collectives_host_type"),
+                       shape = t_counted(session, "collectives_host_shape"),
+                       nic = t_counted(session, "collectives_nic");
     MPI_Datatype every_third;
     MPI_Comm half, pair;
     OK(MPI_Type_vector(10000, 1, 3, MPI_CHAR, &every_third));
@@ -238,12 +226,13 @@ static void left_to_the_host(void)
     apart[3 * 9999] = (char)(t_rank == 0);
     OK(MPI_Bcast(apart, 1, every_third, 0, MPI_COMM_WORLD));
     CHECK(apart[3 * 9999] == 1);
-    CHECK(counted("host_type") == type + 1 && counted("nic") == nic);
+    CHECK(t_counted(session, "collectives_host_type") == type + 1 &&
+          t_counted(session, "collectives_nic") == nic);
     OK(MPI_Type_free(&every_third));
     OK(MPI_Comm_split(MPI_COMM_WORLD, t_rank % 2, 0, &half));
     OK(MPI_Intercomm_create(half, 0, MPI_COMM_WORLD, 1 - t_rank % 2, 3, &pair));
     OK(MPI_Barrier(pair));
-    CHECK(counted("host_shape") > shape);
+    CHECK(t_counted(session, "collectives_host_shape") > shape);
     OK(MPI_Comm_free(&pair));
     OK(MPI_Comm_free(&half));
 }
@@ -255,19 +244,23 @@ int main(int argc, char **argv)
     OK(MPI_T_init_thread(MPI_THREAD_SINGLE, &level));
     OK(MPI_T_pvar_session_create(&session));
     drive(1);
-    unsigned long long nic = counted("nic"), off = counted("host_off");
+    unsigned long long nic = t_counted(session, "collectives_nic"),
+                       off = t_counted(session, "collectives_host_off");
     own_operations();
     crossed();
     without_a_call();
     rounded_upwards();
-    CHECK(counted("nic") > nic + 20 && counted("host_off") == off && counted("host_room") == 0);
+    CHECK(t_counted(session, "collectives_nic") > nic + 20 &&
+          t_counted(session, "collectives_host_off") == off &&
+          t_counted(session, "collectives_host_room") == 0);
     left_to_the_host();
     kept(50);
     drive(0);
-    nic = counted("nic"), off = counted("host_off");
+    nic = t_counted(session, "collectives_nic"), off = t_counted(session, "collectives_host_off");
     own_operations();
     crossed();
-    CHECK(counted("nic") == nic && counted("host_off") > off + 20);
+    CHECK(t_counted(session, "collectives_nic") == nic &&
+          t_counted(session, "collectives_host_off") > off + 20);
     OK(MPI_T_pvar_session_free(&session));
     OK(MPI_T_finalize());
     return t_end();

@@ -8,18 +8,6 @@
 
 static MPI_T_pvar_session session;
 
-static unsigned long long counted(const char *name)
-{
-    unsigned long long value;
-    int index, n;
-    MPI_T_pvar_handle handle;
-    OK(MPI_T_pvar_get_index(name, MPI_T_PVAR_CLASS_COUNTER, &index));
-    OK(MPI_T_pvar_handle_alloc(session, index, NULL, &handle, &n));
-    OK(MPI_T_pvar_read(session, handle, &value));
-    OK(MPI_T_pvar_handle_free(session, &handle));
-    return value;
-}
-
 enum { MOST = 300000 };
 static int buf[2 * MOST];
 
@@ -44,13 +32,13 @@ static void broadcast(MPI_Comm comm, int round, int root, int n)
 /* No vote goes with a broadcast that does not block. */
 static void without_vote(int root)
 {
-    unsigned long long before = counted("library.allreduce_doubling");
+    unsigned long long before = t_counted(session, "allreduce_doubling");
     MPI_Request req;
     buf[0] = t_rank == root ? 41 : -1;
     OK(MPI_Ibcast(buf, 1, MPI_INT, root, MPI_COMM_WORLD, &req));
     OK(MPI_Wait(&req, MPI_STATUS_IGNORE));
     CHECK(buf[0] == 41);
-    CHECK(counted("library.allreduce_doubling") == before);
+    CHECK(t_counted(session, "allreduce_doubling") == before);
 }
 
 /* Every second number. */
@@ -106,7 +94,7 @@ int main(int argc, char **argv)
     OK(MPI_Comm_free(&dup));
     for (int k = 0; k < 100; k++)
         broadcast(MPI_COMM_WORLD, round++, k % 2, 9000);
-    unsigned long long by_multicast = counted("library.bcast_multicast");
+    unsigned long long by_multicast = t_counted(session, "bcast_multicast");
     CHECK(!asked || by_multicast > 50);
     CHECK(!unicast || by_multicast == 0);
     OK(MPI_T_pvar_session_free(&session));

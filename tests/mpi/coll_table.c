@@ -7,20 +7,6 @@
 
 static MPI_T_pvar_session session;
 
-static unsigned long long counted(const char *what)
-{
-    unsigned long long value;
-    char name[64];
-    int index, n;
-    MPI_T_pvar_handle handle;
-    snprintf(name, sizeof(name), "library.%s", what);
-    OK(MPI_T_pvar_get_index(name, MPI_T_PVAR_CLASS_COUNTER, &index));
-    OK(MPI_T_pvar_handle_alloc(session, index, NULL, &handle, &n));
-    OK(MPI_T_pvar_read(session, handle, &value));
-    OK(MPI_T_pvar_handle_free(session, &handle));
-    return value;
-}
-
 /* Before MPI_Init, of this rank. */
 static void choose(int rank)
 {
@@ -46,13 +32,17 @@ int main(void)
     OK(MPI_T_init_thread(MPI_THREAD_SINGLE, &provided));
     OK(MPI_T_pvar_session_create(&session));
 
-    unsigned long long trees = counted("bcast_tree"), tables = counted("selected_by_table");
-    unsigned long long defaults = counted("selected_by_default"), doublings = counted("allreduce_doubling");
+    unsigned long long trees = t_counted(session, "bcast_tree"),
+                       tables = t_counted(session, "selected_by_table");
+    unsigned long long defaults = t_counted(session, "selected_by_default"),
+                       doublings = t_counted(session, "allreduce_doubling");
     OK(MPI_Bcast(in, 1024, MPI_BYTE, 1, MPI_COMM_WORLD));
-    CHECK(counted("bcast_tree") == trees + 1 && counted("selected_by_table") == tables + 1);
+    CHECK(t_counted(session, "bcast_tree") == trees + 1 &&
+          t_counted(session, "selected_by_table") == tables + 1);
     OK(MPI_Allreduce(MPI_IN_PLACE, in, 8, MPI_BYTE, MPI_BOR, MPI_COMM_WORLD));
-    CHECK(counted("allreduce_doubling") == doublings + 1);
-    CHECK(counted("selected_by_default") == defaults + 1 && counted("selected_by_environment") == 0);
+    CHECK(t_counted(session, "allreduce_doubling") == doublings + 1);
+    CHECK(t_counted(session, "selected_by_default") == defaults + 1 &&
+          t_counted(session, "selected_by_environment") == 0);
 
     MPI_Comm comm[2];
     for (int i = 0; i < 2; i++)

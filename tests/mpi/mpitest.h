@@ -43,6 +43,21 @@ static inline int t_class(int code)
         } \
     } while (0)
 
+/* A counter of the library (MPI_T), by its name without "library.". */
+static inline unsigned long long t_counted(MPI_T_pvar_session session, const char *what)
+{
+    unsigned long long value;
+    char name[64];
+    int index, n;
+    MPI_T_pvar_handle handle;
+    snprintf(name, sizeof(name), "library.%s", what);
+    OK(MPI_T_pvar_get_index(name, MPI_T_PVAR_CLASS_COUNTER, &index));
+    OK(MPI_T_pvar_handle_alloc(session, index, NULL, &handle, &n));
+    OK(MPI_T_pvar_read(session, handle, &value));
+    OK(MPI_T_pvar_handle_free(session, &handle));
+    return value;
+}
+
 static inline void t_begin(int *argc, char ***argv, int least_ranks)
 {
     MPI_Init(argc, argv);

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "base/bytes.h"
+
 #define ETH_BYTES 14u
 #define VLAN_BYTES 4u
 #define ARP_BYTES 28u
@@ -16,36 +18,15 @@
 /* Offsets in an ARP packet for Ethernet and IPv4. */
 enum { AT_HTYPE = 0, AT_PTYPE = 2, AT_OP = 6, AT_SHA = 8, AT_SPA = 14, AT_THA = 18, AT_TPA = 24 };
 
-static uint32_t be16(const uint8_t *p)
-{
-    return (uint32_t)p[0] << 8 | p[1];
-}
-
-static uint32_t be32(const uint8_t *p)
-{
-    return be16(p) << 16 | be16(p + 2);
-}
-
-static void put_be16(uint8_t *p, uint32_t v)
-{
-    p[0] = (uint8_t)(v >> 8);
-    p[1] = (uint8_t)v;
-}
-
-static void put_be32(uint8_t *p, uint32_t v)
-{
-    put_be16(p, v >> 16);
-    put_be16(p + 2, v & 0xffffu);
-}
-
 /* Bytes before the ARP packet, 0 if this is no ARP frame. */
 static uint32_t link_bytes(const uint8_t *frame, uint32_t len_bytes)
 {
     if (len_bytes < ETH_BYTES)
         return 0;
-    if (be16(frame + 12) == TYPE_ARP)
+    if (nof_get_be16(frame + 12) == TYPE_ARP)
         return ETH_BYTES;
-    if (len_bytes >= ETH_BYTES + VLAN_BYTES && be16(frame + 12) == TYPE_VLAN && be16(frame + 16) == TYPE_ARP)
+    if (len_bytes >= ETH_BYTES + VLAN_BYTES && nof_get_be16(frame + 12) == TYPE_VLAN &&
+        nof_get_be16(frame + 16) == TYPE_ARP)
         return ETH_BYTES + VLAN_BYTES;
     return 0;
 }
@@ -57,11 +38,11 @@ bool nof_arp_is(const uint8_t *frame, uint32_t len_bytes)
 
 static void put_head(uint8_t *arp, uint32_t op)
 {
-    put_be16(arp + AT_HTYPE, 1); /* Ethernet */
-    put_be16(arp + AT_PTYPE, 0x0800);
+    nof_put_be16(arp + AT_HTYPE, 1); /* Ethernet */
+    nof_put_be16(arp + AT_PTYPE, 0x0800);
     arp[4] = 6;
     arp[5] = 4;
-    put_be16(arp + AT_OP, op);
+    nof_put_be16(arp + AT_OP, op);
 }
 
 uint32_t nof_arp_answer(const struct nof_arp_self *self, const uint8_t *frame, uint32_t len_bytes,
@@ -74,9 +55,9 @@ uint32_t nof_arp_answer(const struct nof_arp_self *self, const uint8_t *frame, u
 
     if (head == 0 || len_bytes < head + ARP_BYTES)
         return 0;
-    if (memcmp(arp, expected, sizeof(expected)) != 0 || be16(arp + AT_OP) != OP_REQUEST)
+    if (memcmp(arp, expected, sizeof(expected)) != 0 || nof_get_be16(arp + AT_OP) != OP_REQUEST)
         return 0;
-    if (be32(arp + AT_TPA) != self->ip4)
+    if (nof_get_be32(arp + AT_TPA) != self->ip4)
         return 0;
     /* Our own announcement that came back, or somebody who claims our MAC. */
     if (memcmp(arp + AT_SHA, self->mac, 6) == 0)
@@ -88,7 +69,7 @@ uint32_t nof_arp_answer(const struct nof_arp_self *self, const uint8_t *frame, u
     memcpy(out + 12, frame + 12, head - 12);
     put_head(reply, OP_REPLY);
     memcpy(reply + AT_SHA, self->mac, 6);
-    put_be32(reply + AT_SPA, self->ip4);
+    nof_put_be32(reply + AT_SPA, self->ip4);
     memcpy(reply + AT_THA, arp + AT_SHA, 6);
     memcpy(reply + AT_TPA, arp + AT_SPA, 4);
     return FRAME_MIN;
@@ -101,10 +82,10 @@ uint32_t nof_arp_announce(const struct nof_arp_self *self, uint8_t *out)
     memset(out, 0, NOF_ARP_FRAME_BYTES);
     memset(out, 0xff, 6);
     memcpy(out + 6, self->mac, 6);
-    put_be16(out + 12, TYPE_ARP);
+    nof_put_be16(out + 12, TYPE_ARP);
     put_head(arp, OP_REQUEST);
     memcpy(arp + AT_SHA, self->mac, 6);
-    put_be32(arp + AT_SPA, self->ip4);
-    put_be32(arp + AT_TPA, self->ip4);
+    nof_put_be32(arp + AT_SPA, self->ip4);
+    nof_put_be32(arp + AT_TPA, self->ip4);
     return FRAME_MIN;
 }

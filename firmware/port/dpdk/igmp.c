@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "base/bytes.h"
+
 #define ETH_BYTES 14u
 #define VLAN_BYTES 4u
 #define IP_BYTES 24u /* with the router alert option */
@@ -12,32 +14,15 @@
 #define REPORTS_TO 0xe0000016u /* 224.0.0.22: routers that speak version 3 */
 enum { IS_EXCLUDE = 2, TO_INCLUDE = 3 }; /* of no source: all are wanted; none is */
 
-static uint32_t be16(const uint8_t *p)
-{
-    return (uint32_t)p[0] << 8 | p[1];
-}
-
-static void put_be16(uint8_t *p, uint32_t v)
-{
-    p[0] = (uint8_t)(v >> 8);
-    p[1] = (uint8_t)v;
-}
-
-static void put_be32(uint8_t *p, uint32_t v)
-{
-    put_be16(p, v >> 16);
-    put_be16(p + 2, v & 0xffffu);
-}
-
 static void put_sum(uint8_t *at, const uint8_t *from, uint32_t bytes)
 {
     uint32_t sum = 0;
 
-    put_be16(at, 0);
+    nof_put_be16(at, 0);
     for (uint32_t i = 0; i < bytes; i += 2)
-        sum += be16(from + i);
+        sum += nof_get_be16(from + i);
     sum = (sum & 0xffffu) + (sum >> 16);
-    put_be16(at, ~((sum & 0xffffu) + (sum >> 16)) & 0xffffu);
+    nof_put_be16(at, ~((sum & 0xffffu) + (sum >> 16)) & 0xffffu);
 }
 
 void nof_igmp_init(struct nof_igmp *igmp, const uint8_t mac[6], uint32_t ip4)
@@ -82,9 +67,9 @@ bool nof_igmp_hear(struct nof_igmp *igmp, const uint8_t *frame, uint32_t len_byt
 {
     uint32_t at = ETH_BYTES;
 
-    if (len_bytes >= ETH_BYTES && be16(frame + 12) == 0x8100u)
+    if (len_bytes >= ETH_BYTES && nof_get_be16(frame + 12) == 0x8100u)
         at += VLAN_BYTES;
-    if (len_bytes < at + 20 || be16(frame + at - 2) != 0x0800u || frame[at] >> 4 != 4 ||
+    if (len_bytes < at + 20 || nof_get_be16(frame + at - 2) != 0x0800u || frame[at] >> 4 != 4 ||
         frame[at + 9] != PROTO_IGMP)
         return false;
     at += (uint32_t)(frame[at] & 15u) * 4;
@@ -99,7 +84,7 @@ static uint32_t put_record(uint8_t *out, uint8_t type, uint32_t group)
 {
     memset(out, 0, 8);
     out[0] = type;
-    put_be32(out + 4, group);
+    nof_put_be32(out + 4, group);
     return 8;
 }
 
@@ -113,7 +98,7 @@ uint32_t nof_igmp_report(struct nof_igmp *igmp, uint64_t now_ns, uint8_t out[NOF
     memset(out, 0, ETH_BYTES + IP_BYTES + 8);
     memcpy(out, to, sizeof(to));
     memcpy(out + 6, igmp->mac, sizeof(igmp->mac));
-    put_be16(out + 12, 0x0800u);
+    nof_put_be16(out + 12, 0x0800u);
     for (unsigned i = 0; i < n; i++)
         bytes += put_record(report + bytes, IS_EXCLUDE, igmp->group[i].ip4);
     if (igmp->left != 0 && n < NOF_IGMP_GROUPS_MAX) {
@@ -121,16 +106,16 @@ uint32_t nof_igmp_report(struct nof_igmp *igmp, uint64_t now_ns, uint8_t out[NOF
         n++;
     }
     report[0] = TYPE_REPORT;
-    put_be16(report + 6, n);
+    nof_put_be16(report + 6, n);
     put_sum(report + 2, report, bytes);
     ip[0] = 0x46;
     ip[1] = 0xc0;
-    put_be16(ip + 2, IP_BYTES + bytes);
+    nof_put_be16(ip + 2, IP_BYTES + bytes);
     ip[8] = 1;
     ip[9] = PROTO_IGMP;
-    put_be32(ip + 12, igmp->ip4);
-    put_be32(ip + 16, REPORTS_TO);
-    put_be32(ip + 20, 0x94040000u); /* router alert */
+    nof_put_be32(ip + 12, igmp->ip4);
+    nof_put_be32(ip + 16, REPORTS_TO);
+    nof_put_be32(ip + 20, 0x94040000u); /* router alert */
     put_sum(ip + 10, ip, IP_BYTES);
     igmp->next_ns = now_ns + NOF_IGMP_REPEAT_NS;
     if (--igmp->reports == 0)

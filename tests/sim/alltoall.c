@@ -7,35 +7,24 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cluster.h"
+#include "bulk_host.h"
 #include "nof/program.h"
 #include "rng.h"
 
 #define ROUNDS_MOST 300u /* of one program; a schedule that is longer takes several */
 #define PROGRAM_BYTES \
     (sizeof(struct nof_program_head) + NOF_PROGRAM_STEPS_MAX * sizeof(struct nof_program_step))
-#define SEND_AT 0x100000000000ull /* addresses of buffers that are not there */
-#define RECV_AT 0x200000000000ull
 #define CTX 1u
 #define PING_CTX 2u
 #define PINGS 32
-#define DELAY_NS 500u /* of a link, one way: a few metres, and half of a switch */
-#define IDLE_TURN_NS 100u /* of a core that looks and finds nothing */
 #define AHEAD_NS 80000u /* of its link, announced ahead by default: a round trip with queues, many times */
-#define PATIENCE_NS 600000000000ull
 
 enum way { PAIRWISE, BARRIER, UNSCHEDULED };
 
 struct host {
+    struct nof_bulk_host bulk; /* first: the cluster hands it back */
     struct run *run;
-    unsigned rank;
-    uint32_t endpoint;
-    struct nof_card card;
-    uint8_t *area; /* its programs */
     unsigned programs, opened, at;
-    struct nof_desc *queue;
-    unsigned head, tail, room;
-    uint64_t received; /* bytes, in this run */
     uint64_t ping_ns; /* when the last one began */
     uint64_t done_ns; /* 0: not yet */
 };
@@ -51,47 +40,24 @@ struct run {
     uint64_t digest;
 };
 
-static void submit(struct host *h, const struct nof_desc *d)
-{
-    if (h->tail == h->room) {
-        h->room = h->room != 0 ? 2 * h->room : 64;
-        h->queue = realloc(h->queue, h->room * sizeof(*h->queue));
-        if (h->queue == NULL)
-            abort();
-    }
-    h->queue[h->tail++] = *d;
-    nof_cluster_kick(h->run->cluster, h->rank);
-}
-
-static unsigned fetch(void *host, struct nof_desc *descs, unsigned max)
-{
-    struct host *h = host;
-    unsigned n = h->tail - h->head < max ? h->tail - h->head : max;
-    if (n > 0)
-        memcpy(descs, h->queue + h->head, n * sizeof(*descs));
-    h->head += n;
-    if (h->head == h->tail)
-        h->head = h->tail = 0;
-    return n;
-}
-
 static void open_next(struct host *h)
 {
     struct nof_program_head head;
-    memcpy(&head, h->area + h->opened * PROGRAM_BYTES, sizeof(head));
+    memcpy(&head, h->bulk.area + h->opened * PROGRAM_BYTES, sizeof(head));
     struct nof_desc d = {.opcode = NOF_DESC_SCHED_OPEN,
                          .len = sizeof(head) + head.nsteps * sizeof(struct nof_program_step),
                          .sched = {.name = h->opened, .generation = 1, .base = {h->opened * PROGRAM_BYTES}}};
-    submit(h, &d);
+    nof_bulk_host_submit(&h->bulk, &d);
 }
 
 static void start_next(struct host *h)
 {
-    struct nof_desc d = {.opcode = NOF_DESC_SCHED_START,
-                         .ctx = CTX,
-                         .tag = h->run->tag,
-                         .sched = {.name = h->at, .generation = 1, .base = {SEND_AT, RECV_AT}}};
-    submit(h, &d);
+    struct nof_desc d = {
+        .opcode = NOF_DESC_SCHED_START,
+        .ctx = CTX,
+        .tag = h->run->tag,
+        .sched = {.name = h->at, .generation = 1, .base = {NOF_BULK_SEND_AT, NOF_BULK_RECV_AT}}};
+    nof_bulk_host_submit(&h->bulk, &d);
 }
 
 static void program_done(struct host *h)
@@ -102,10 +68,11 @@ static void program_done(struct host *h)
         return;
     }
     h->done_ns = nof_cluster_now(r->cluster);
-    r->digest = nof_rng_mix(r->digest + h->done_ns + h->rank);
+    r->digest = nof_rng_mix(r->digest + h->done_ns + h->bulk.rank);
     r->waiting--;
-    if (h->received != (r->a->hosts - 1) * r->a->bytes)
-        nof_cluster_fail(r->cluster, "host %u got %llu bytes", h->rank, (unsigned long long)h->received);
+    if (h->bulk.received != (r->a->hosts - 1) * r->a->bytes)
+        nof_cluster_fail(r->cluster, "host %u got %llu bytes", h->bulk.rank,
+                         (unsigned long long)h->bulk.received);
 }
 
 static void ping_came(struct host *h, const struct nof_comp *c)
@@ -135,35 +102,17 @@ static unsigned complete(void *host, const struct nof_comp *comps, unsigned n)
         } else if (c->opcode == NOF_COMP_RECV && c->ctx == PING_CTX) {
             ping_came(h, c);
         } else if (c->opcode != NOF_COMP_SEND || c->status != NOF_OK) {
-            nof_cluster_fail(h->run->cluster, "host %u: completion %u, flags %u, from rank %d: %s", h->rank,
-                             c->opcode, c->flags, c->peer, nof_strstatus(c->status));
+            nof_cluster_fail(h->run->cluster, "host %u: completion %u, flags %u, from rank %d: %s",
+                             h->bulk.rank, c->opcode, c->flags, c->peer, nof_strstatus(c->status));
         }
     }
     return n;
 }
 
-static int dma(void *host, bool write, const struct nof_segment *remote, unsigned nremote,
-               const struct nof_buf *local, unsigned nlocal, uint64_t token)
-{
-    struct host *h = host;
-    (void)local, (void)nlocal, (void)token;
-    for (unsigned i = 0; i < nremote; i++) {
-        uint64_t at = remote[i].addr - (write ? RECV_AT : SEND_AT), all = h->run->a->hosts * h->run->a->bytes;
-        if (at > all || remote[i].len_bytes > all - at)
-            nof_cluster_fail(h->run->cluster, "DMA of host %u touches what is not its own", h->rank);
-        h->received += write ? remote[i].len_bytes : 0;
-    }
-    return NOF_DMA_DONE;
-}
-
-static void failed(void *host, int status)
-{
-    struct host *h = host;
-    nof_cluster_fail(h->run->cluster, "the NIC gives host %u up: %s", h->rank, nof_strstatus(status));
-}
-
-static const struct nof_cluster_host_ops host_ops = {
-    .fetch = fetch, .complete = complete, .dma = dma, .failed = failed};
+static const struct nof_cluster_host_ops host_ops = {.fetch = nof_bulk_host_fetch,
+                                                     .complete = complete,
+                                                     .dma = nof_bulk_host_dma,
+                                                     .failed = nof_bulk_host_failed};
 
 struct writer {
     uint8_t *at;
@@ -221,13 +170,13 @@ static bool write_programs(struct host *h)
     unsigned rounds = r->a->hosts - 1;
     unsigned each = r->way == BARRIER ? 24 : ROUNDS_MOST; /* at most 2 + 3 * 11 + 1 steps each */
     h->programs = (rounds + each - 1) / each;
-    h->area = calloc(h->programs, PROGRAM_BYTES);
-    if (h->area == NULL)
+    h->bulk.area = calloc(h->programs, PROGRAM_BYTES);
+    if (h->bulk.area == NULL)
         return false;
     for (unsigned i = 0; i < h->programs; i++) {
-        struct writer w = {.at = h->area + i * PROGRAM_BYTES};
+        struct writer w = {.at = h->bulk.area + i * PROGRAM_BYTES};
         for (unsigned k = 1 + i * each; k <= rounds && w.rounds < each; k++)
-            add_round(&w, r, h->rank, k);
+            add_round(&w, r, h->bulk.rank, k);
         finish(&w);
     }
     return true;
@@ -236,37 +185,27 @@ static bool write_programs(struct host *h)
 static int open_host(struct run *r, unsigned rank)
 {
     struct host *h = &r->host[rank];
-    *h = (struct host){.run = r, .rank = rank};
+    *h = (struct host){
+        .bulk = {.cluster = r->cluster, .rank = rank, .buffer_bytes = r->a->hosts * r->a->bytes}, .run = r};
     if (!write_programs(h))
         return NOF_ENOMEM;
-    struct nof_endpoint_params params = {.job_id = 7,
-                                         .rank = rank,
-                                         .size = r->a->hosts,
-                                         .program_area = h->area,
-                                         .program_area_bytes = h->programs * PROGRAM_BYTES,
-                                         .dma_inline = 1};
     struct nof_nic *nic = nof_cluster_nic(r->cluster, rank);
-    int status = nof_nic_feature_set(nic, NOF_F_COMPRESSION, 0);
-    if (status == NOF_OK && r->way == UNSCHEDULED)
+    int status = NOF_OK;
+    if (r->way == UNSCHEDULED)
         status = nof_nic_feature_set(nic, NOF_F_GRANT_BYTES, 0);
     if (status == NOF_OK && r->a->grant_bytes != 0)
         status = nof_nic_feature_set(nic, NOF_F_GRANT_BYTES, r->a->grant_bytes);
     return status != NOF_OK
                ? status
-               : nof_cluster_endpoint_open(r->cluster, rank, &params, &host_ops, h, &h->endpoint, &h->card);
+               : nof_bulk_host_open(&h->bulk, r->a->hosts, h->programs * PROGRAM_BYTES, &host_ops);
 }
 
 static void introduce(struct run *r)
 {
     unsigned n = r->a->hosts;
     for (unsigned i = 0; i < n; i++)
-        for (unsigned k = 1; k < n; k++) {
-            const struct host *peer = &r->host[(i + k) % n];
-            struct nof_desc d = {
-                .opcode = NOF_DESC_PEER, .peer = (int32_t)peer->rank, .len = sizeof(peer->card)};
-            memcpy(d.inline_data, &peer->card, sizeof(peer->card));
-            submit(&r->host[i], &d);
-        }
+        for (unsigned k = 1; k < n; k++)
+            nof_bulk_host_meet(&r->host[i].bulk, &r->host[(i + k) % n].bulk);
 }
 
 static bool all_done(void *user)
@@ -294,11 +233,11 @@ static double once(struct run *r, bool warm)
     for (unsigned i = 0; i < r->a->hosts; i++) {
         uint64_t at_ns = now_ns + nof_rng_below(&rng, r->a->skew_ns + 1);
         r->host[i].at = 0;
-        r->host[i].received = 0;
+        r->host[i].bulk.received = 0;
         from_ns = at_ns > from_ns ? at_ns : from_ns;
         nof_cluster_at(r->cluster, at_ns, begin_host, &r->host[i], warm);
     }
-    if (!nof_cluster_run(r->cluster, from_ns + PATIENCE_NS, all_done, r))
+    if (!nof_cluster_run(r->cluster, from_ns + NOF_BULK_PATIENCE_NS, all_done, r))
         return -1;
     for (unsigned i = 0; i < r->a->hosts; i++)
         last_ns = r->host[i].done_ns > last_ns ? r->host[i].done_ns : last_ns;
@@ -315,13 +254,13 @@ static void ping(struct nof_cluster *c, void *user, uint64_t number)
         return;
     struct nof_desc d = {.ctx = PING_CTX, .tag = (int32_t)number, .cookie = number, .len = sizeof(uint64_t)};
     d.opcode = NOF_DESC_RECV;
-    d.addr = RECV_AT;
-    submit(&r->host[1], &d);
+    d.addr = NOF_BULK_RECV_AT;
+    nof_bulk_host_submit(&r->host[1].bulk, &d);
     d.opcode = NOF_DESC_SEND;
     d.flags = NOF_DESC_F_INLINE;
     d.peer = 1;
     r->host[0].ping_ns = nof_cluster_now(c);
-    submit(&r->host[0], &d);
+    nof_bulk_host_submit(&r->host[0].bulk, &d);
 }
 
 /* Messages of eight bytes between two hosts, one after the other, beside an all-to-all that takes so long. */
@@ -346,28 +285,29 @@ static uint64_t dropped(struct run *r)
 static void configure(const struct nof_sim_alltoall *a, struct nof_cluster_config *cfg)
 {
     uint32_t rounds = a->hosts < ROUNDS_MOST ? a->hosts : ROUNDS_MOST;
-    *cfg = (struct nof_cluster_config){
-        .nnics = a->hosts,
-        .seed = 1,
-        .loop_ns = IDLE_TURN_NS,
-        .frame_ns = a->core_ns,
-        .pool_frames = 512,
-        .queue_frames = 1024,
-        .link = {.rate_bps = a->rate_bps, .delay_ns = DELAY_NS, .buffer_bytes = (uint32_t)a->buffer_bytes},
-        .nic = {.mtu_bytes = a->mtu_bytes,
-                .link_rate_bps = a->rate_bps,
-                .max_endpoints = 1,
-                .max_paths = a->hosts,
-                .max_peers = a->hosts,
-                .max_jobs = 1,
-                .max_sends = 4 * rounds + 64,
-                .max_posted = 4 * rounds + 64,
-                .max_envelopes = 6 * a->hosts,
-                .max_layouts = 1,
-                .max_schedules = 2 * (a->hosts / 24 + 2),
-                .sent_frames = 1024,
-                .reorder_frames = 64,
-                .netmem_bytes = a->hosts > 256 ? 4u << 20 : 2u << 20}};
+    *cfg = (struct nof_cluster_config){.nnics = a->hosts,
+                                       .seed = 1,
+                                       .loop_ns = NOF_BULK_IDLE_TURN_NS,
+                                       .frame_ns = a->core_ns,
+                                       .pool_frames = 512,
+                                       .queue_frames = 1024,
+                                       .link = {.rate_bps = a->rate_bps,
+                                                .delay_ns = NOF_BULK_DELAY_NS,
+                                                .buffer_bytes = (uint32_t)a->buffer_bytes},
+                                       .nic = {.mtu_bytes = a->mtu_bytes,
+                                               .link_rate_bps = a->rate_bps,
+                                               .max_endpoints = 1,
+                                               .max_paths = a->hosts,
+                                               .max_peers = a->hosts,
+                                               .max_jobs = 1,
+                                               .max_sends = 4 * rounds + 64,
+                                               .max_posted = 4 * rounds + 64,
+                                               .max_envelopes = 6 * a->hosts,
+                                               .max_layouts = 1,
+                                               .max_schedules = 2 * (a->hosts / 24 + 2),
+                                               .sent_frames = 1024,
+                                               .reorder_frames = 64,
+                                               .netmem_bytes = a->hosts > 256 ? 4u << 20 : 2u << 20}};
 }
 
 /* One way to do it, cold and warm; warm also with cores that cost nothing (ideal_out, or NULL). */
@@ -388,7 +328,7 @@ static int measure(struct nof_sim_alltoall *a, enum way way, double *cold_out, d
         if (ideal_out != NULL) {
             nof_cluster_set_cost(r.cluster, 1, 0);
             *ideal_out = once(&r, true);
-            nof_cluster_set_cost(r.cluster, IDLE_TURN_NS, a->core_ns);
+            nof_cluster_set_cost(r.cluster, NOF_BULK_IDLE_TURN_NS, a->core_ns);
             a->ping_us = beside(&r, *warm_out);
             a->ping_limit_us =
                 1000 + 8e6 * (double)nof_nic_feature(nof_cluster_nic(r.cluster, 0), NOF_F_GRANT_BYTES) /
@@ -402,10 +342,8 @@ static int measure(struct nof_sim_alltoall *a, enum way way, double *cold_out, d
             (void)snprintf(a->problem, sizeof(a->problem), "%u hosts: %s", a->hosts,
                            why != NULL ? why : "it does not come to an end");
     }
-    for (unsigned i = 0; r.host != NULL && i < a->hosts; i++) {
-        free(r.host[i].area);
-        free(r.host[i].queue);
-    }
+    for (unsigned i = 0; r.host != NULL && i < a->hosts; i++)
+        nof_bulk_host_free(&r.host[i].bulk);
     free(r.host);
     nof_cluster_destroy(r.cluster);
     return status;

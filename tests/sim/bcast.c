@@ -8,29 +8,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cluster.h"
+#include "bulk_host.h"
 #include "nof/program.h"
 #include "rng.h"
 
-#define SEND_AT 0x100000000000ull /* addresses of buffers that are not there */
-#define RECV_AT 0x200000000000ull
 #define CTX 1u
 #define GROUP 1u
-#define DELAY_NS 500u /* of a link, one way: a few metres, and half of a switch */
-#define IDLE_TURN_NS 100u
-#define PATIENCE_NS 600000000000ull
+#define AREA_BYTES 4096u
 #define SETTLE_NS 200000000u
-#define QUEUE 1024u
 
 struct host {
+    struct nof_bulk_host bulk; /* first: the cluster hands it back */
     struct run *run;
-    unsigned rank;
-    uint32_t endpoint;
-    struct nof_card card;
-    uint8_t *area;
-    struct nof_desc queue[QUEUE];
-    unsigned head, tail;
-    uint64_t received; /* bytes */
     uint64_t done_ns; /* 0: not yet */
     bool open;
 };
@@ -44,34 +33,14 @@ struct run {
     uint64_t acks; /* of the opening */
 };
 
-static void submit(struct host *h, const struct nof_desc *d)
-{
-    if (h->tail == QUEUE)
-        nof_cluster_fail(h->run->cluster, "host %u has too many descriptors", h->rank);
-    else
-        h->queue[h->tail++] = *d;
-    nof_cluster_kick(h->run->cluster, h->rank);
-}
-
-static unsigned fetch(void *host, struct nof_desc *descs, unsigned max)
-{
-    struct host *h = host;
-    unsigned n = h->tail - h->head < max ? h->tail - h->head : max;
-    if (n > 0)
-        memcpy(descs, h->queue + h->head, n * sizeof(*descs));
-    h->head += n;
-    if (h->head == h->tail)
-        h->head = h->tail = 0;
-    return n;
-}
-
 static void done(struct host *h)
 {
     struct run *r = h->run;
     h->done_ns = nof_cluster_now(r->cluster);
     r->waiting--;
-    if (h->rank != 0 && h->received != r->b->bytes)
-        nof_cluster_fail(r->cluster, "host %u got %llu bytes", h->rank, (unsigned long long)h->received);
+    if (h->bulk.rank != 0 && h->bulk.received != r->b->bytes)
+        nof_cluster_fail(r->cluster, "host %u got %llu bytes", h->bulk.rank,
+                         (unsigned long long)h->bulk.received);
 }
 
 static unsigned complete(void *host, const struct nof_comp *comps, unsigned n)
@@ -80,7 +49,7 @@ static unsigned complete(void *host, const struct nof_comp *comps, unsigned n)
     for (unsigned i = 0; i < n; i++) {
         const struct nof_comp *c = &comps[i];
         if (c->status != NOF_OK || (c->flags & NOF_COMP_F_DECLINED))
-            nof_cluster_fail(h->run->cluster, "host %u: completion %u: %s", h->rank, c->opcode,
+            nof_cluster_fail(h->run->cluster, "host %u: completion %u: %s", h->bulk.rank, c->opcode,
                              nof_strstatus(c->status));
         else if (c->opcode == NOF_COMP_GROUP || c->opcode == NOF_COMP_SCHED_OPEN)
             h->open = true;
@@ -90,28 +59,10 @@ static unsigned complete(void *host, const struct nof_comp *comps, unsigned n)
     return n;
 }
 
-static int dma(void *host, bool write, const struct nof_segment *remote, unsigned nremote,
-               const struct nof_buf *local, unsigned nlocal, uint64_t token)
-{
-    struct host *h = host;
-    (void)local, (void)nlocal, (void)token;
-    for (unsigned i = 0; i < nremote; i++) {
-        uint64_t base = h->rank == 0 ? SEND_AT : RECV_AT, at = remote[i].addr - base;
-        if (at > h->run->b->bytes || remote[i].len_bytes > h->run->b->bytes - at)
-            nof_cluster_fail(h->run->cluster, "DMA of host %u touches what is not its own", h->rank);
-        h->received += write ? remote[i].len_bytes : 0;
-    }
-    return NOF_DMA_DONE;
-}
-
-static void failed(void *host, int status)
-{
-    struct host *h = host;
-    nof_cluster_fail(h->run->cluster, "the NIC gives host %u up: %s", h->rank, nof_strstatus(status));
-}
-
-static const struct nof_cluster_host_ops host_ops = {
-    .fetch = fetch, .complete = complete, .dma = dma, .failed = failed};
+static const struct nof_cluster_host_ops host_ops = {.fetch = nof_bulk_host_fetch,
+                                                     .complete = complete,
+                                                     .dma = nof_bulk_host_dma,
+                                                     .failed = nof_bulk_host_failed};
 
 static void add(uint8_t *area, uint8_t opcode, unsigned peer, uint64_t len)
 {
@@ -153,22 +104,12 @@ static int open_host(struct run *r, unsigned rank)
 {
     struct host *h = &r->host[rank];
     h->run = r;
-    h->rank = rank;
-    h->area = calloc(1, 4096);
-    if (h->area == NULL)
+    h->bulk = (struct nof_bulk_host){
+        .cluster = r->cluster, .rank = rank, .buffer_bytes = r->b->bytes, .area = calloc(1, AREA_BYTES)};
+    if (h->bulk.area == NULL)
         return NOF_ENOMEM;
-    struct nof_endpoint_params params = {.job_id = 7,
-                                         .rank = rank,
-                                         .size = r->b->hosts,
-                                         .program_area = h->area,
-                                         .program_area_bytes = 4096,
-                                         .dma_inline = 1};
-    int status = nof_nic_feature_set(nof_cluster_nic(r->cluster, rank), NOF_F_COMPRESSION, 0);
-    if (status == NOF_OK)
-        status = nof_nic_feature_set(nof_cluster_nic(r->cluster, rank), NOF_F_MULTICAST, 1);
-    return status != NOF_OK
-               ? status
-               : nof_cluster_endpoint_open(r->cluster, rank, &params, &host_ops, h, &h->endpoint, &h->card);
+    int status = nof_nic_feature_set(nof_cluster_nic(r->cluster, rank), NOF_F_MULTICAST, 1);
+    return status != NOF_OK ? status : nof_bulk_host_open(&h->bulk, r->b->hosts, AREA_BYTES, &host_ops);
 }
 
 /* Paths, and the group or the programs. */
@@ -176,35 +117,31 @@ static void prepare(struct run *r)
 {
     unsigned n = r->b->hosts;
     for (unsigned i = 0; i < n; i++) {
-        struct host *h = &r->host[i];
-        for (unsigned k = 1; k < n; k++) {
-            const struct host *peer = &r->host[(i + k) % n];
-            struct nof_desc d = {
-                .opcode = NOF_DESC_PEER, .peer = (int32_t)peer->rank, .len = sizeof(peer->card)};
-            memcpy(d.inline_data, &peer->card, sizeof(peer->card));
-            submit(h, &d);
-        }
+        struct nof_bulk_host *h = &r->host[i].bulk;
+        for (unsigned k = 1; k < n; k++)
+            nof_bulk_host_meet(h, &r->host[(i + k) % n].bulk);
         struct nof_desc d = {.opcode = r->tree ? NOF_DESC_SCHED_OPEN : NOF_DESC_GROUP_OPEN,
                              .ctx = CTX,
                              .len = write_area(r, i, h->area),
                              .sched = {.name = GROUP, .generation = 1}};
-        submit(h, &d);
+        nof_bulk_host_submit(h, &d);
     }
 }
 
 static void begin(struct host *h)
 {
-    bool sends = h->rank == 0;
-    struct nof_desc d = {.opcode = sends ? NOF_DESC_GROUP_SEND : NOF_DESC_GROUP_RECV,
-                         .ctx = CTX,
-                         .len = h->run->b->bytes,
-                         .sched = {.name = GROUP, .generation = 2, .base = {sends ? SEND_AT : RECV_AT}}};
+    bool sends = h->bulk.rank == 0;
+    struct nof_desc d = {
+        .opcode = sends ? NOF_DESC_GROUP_SEND : NOF_DESC_GROUP_RECV,
+        .ctx = CTX,
+        .len = h->run->b->bytes,
+        .sched = {.name = GROUP, .generation = 2, .base = {sends ? NOF_BULK_SEND_AT : NOF_BULK_RECV_AT}}};
     if (h->run->tree) {
         d.opcode = NOF_DESC_SCHED_START;
         d.sched.generation = 1;
         d.len = 0;
     }
-    submit(h, &d);
+    nof_bulk_host_submit(&h->bulk, &d);
 }
 
 static bool all_done(void *user)
@@ -257,7 +194,7 @@ static double once(struct run *r)
     r->waiting = r->b->hosts;
     for (unsigned i = 0; i < r->b->hosts; i++)
         begin(&r->host[i]);
-    if (!nof_cluster_run(r->cluster, from_ns + PATIENCE_NS, all_done, r))
+    if (!nof_cluster_run(r->cluster, from_ns + NOF_BULK_PATIENCE_NS, all_done, r))
         return -1;
     for (unsigned i = 0; i < r->b->hosts; i++) {
         last_ns = r->host[i].done_ns > last_ns ? r->host[i].done_ns : last_ns;
@@ -270,29 +207,30 @@ static double once(struct run *r)
 
 static void configure(const struct nof_sim_bcast *b, struct nof_cluster_config *cfg)
 {
-    *cfg = (struct nof_cluster_config){
-        .nnics = b->hosts,
-        .seed = b->seed,
-        .loop_ns = IDLE_TURN_NS,
-        .frame_ns = b->core_ns,
-        .pool_frames = 1024,
-        .queue_frames = 1024,
-        .link = {.rate_bps = b->rate_bps, .delay_ns = DELAY_NS, .buffer_bytes = (uint32_t)b->buffer_bytes},
-        .nic = {.mtu_bytes = b->mtu_bytes,
-                .link_rate_bps = b->rate_bps,
-                .max_endpoints = 1,
-                .max_paths = b->hosts,
-                .max_peers = b->hosts,
-                .max_jobs = 1,
-                .max_sends = 64,
-                .max_posted = 64,
-                .max_envelopes = 6 * b->hosts,
-                .max_layouts = 1,
-                .max_schedules = 4,
-                .max_groups = 2,
-                .sent_frames = 1024,
-                .reorder_frames = 64,
-                .netmem_bytes = 2u << 20}};
+    *cfg = (struct nof_cluster_config){.nnics = b->hosts,
+                                       .seed = b->seed,
+                                       .loop_ns = NOF_BULK_IDLE_TURN_NS,
+                                       .frame_ns = b->core_ns,
+                                       .pool_frames = 1024,
+                                       .queue_frames = 1024,
+                                       .link = {.rate_bps = b->rate_bps,
+                                                .delay_ns = NOF_BULK_DELAY_NS,
+                                                .buffer_bytes = (uint32_t)b->buffer_bytes},
+                                       .nic = {.mtu_bytes = b->mtu_bytes,
+                                               .link_rate_bps = b->rate_bps,
+                                               .max_endpoints = 1,
+                                               .max_paths = b->hosts,
+                                               .max_peers = b->hosts,
+                                               .max_jobs = 1,
+                                               .max_sends = 64,
+                                               .max_posted = 64,
+                                               .max_envelopes = 6 * b->hosts,
+                                               .max_layouts = 1,
+                                               .max_schedules = 4,
+                                               .max_groups = 2,
+                                               .sent_frames = 1024,
+                                               .reorder_frames = 64,
+                                               .netmem_bytes = 2u << 20}};
 }
 
 static int measure(struct nof_sim_bcast *b, bool tree, double *us_out)
@@ -316,7 +254,7 @@ static int measure(struct nof_sim_bcast *b, bool tree, double *us_out)
                            tree ? "tree" : "multicast", why != NULL ? why : "it does not come to an end");
     }
     for (unsigned i = 0; r.host != NULL && i < b->hosts; i++)
-        free(r.host[i].area);
+        nof_bulk_host_free(&r.host[i].bulk);
     free(r.host);
     nof_cluster_destroy(r.cluster);
     return status;

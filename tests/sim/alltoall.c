@@ -307,7 +307,9 @@ static void configure(const struct nof_sim_alltoall *a, struct nof_cluster_confi
                                                .max_schedules = 2 * (a->hosts / 24 + 2),
                                                .sent_frames = 1024,
                                                .reorder_frames = 64,
-                                               .netmem_bytes = a->hosts > 256 ? 4u << 20 : 2u << 20}};
+
+                                               .max_groups = 1,
+                                               .netmem_bytes = a->hosts > 256 ? 10u << 18 : 2u << 20}};
 }
 
 /* One way to do it, cold and warm; warm also with cores that cost nothing (ideal_out, or NULL). */

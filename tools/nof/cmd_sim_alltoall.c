@@ -12,8 +12,8 @@
 
 #include "alltoall.h"
 #include "nof_private/units.h"
+#include "sim_args.h"
 
-#define LIST_MOST 16u
 #define BYTES_MOST (64u << 20)
 
 enum {
@@ -30,14 +30,9 @@ enum {
     OPT_JSON
 };
 
-struct list {
-    uint64_t value[LIST_MOST];
-    unsigned count;
-};
-
 struct arguments {
     struct nof_sim_alltoall what;
-    struct list hosts, bytes;
+    struct nof_sim_list hosts, bytes;
     bool json;
 };
 
@@ -60,70 +55,42 @@ static const struct argp_option options[] = {
     {0},
 };
 
-static void read_list(struct argp_state *state, struct list *list, char *text, bool bytes, uint64_t low,
-                      uint64_t high)
-{
-    list->count = 0;
-    for (char *save, *word = strtok_r(text, ",", &save); word != NULL; word = strtok_r(NULL, ",", &save)) {
-        uint64_t value;
-        int rc = bytes ? nofd_units_bytes(word, &value) : nofd_units_number(word, low, high, &value);
-        if (rc != 0 || value < low || value > high)
-            argp_error(state, "'%s' is not a number from %llu to %llu", word, (unsigned long long)low,
-                       (unsigned long long)high);
-        if (list->count == LIST_MOST)
-            argp_error(state, "at most %u of them", LIST_MOST);
-        list->value[list->count++] = value;
-    }
-    if (list->count == 0)
-        argp_error(state, "a list of numbers is missing");
-}
-
-static uint64_t number(struct argp_state *state, char *text, bool bytes, uint64_t low, uint64_t high)
-{
-    struct list one;
-    read_list(state, &one, text, bytes, low, high);
-    if (one.count != 1)
-        argp_error(state, "one number, not several");
-    return one.value[0];
-}
-
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
     struct arguments *a = state->input;
     switch (key) {
     case OPT_HOSTS:
-        read_list(state, &a->hosts, arg, false, 2, 1024);
+        nof_sim_list(state, "--hosts", arg, false, 2, 1024, &a->hosts);
         break;
     case OPT_LINK:
-        if (nofd_units_rate(arg, &a->what.rate_bps) != 0 || a->what.rate_bps < 1000000)
-            argp_error(state, "'%s' is no rate from 1mbit on, such as 100gbit", arg);
+        a->what.rate_bps = nof_sim_rate(state, "--link", arg);
         break;
     case OPT_BYTES:
         a->bytes.count = 1;
-        a->bytes.value[0] = number(state, arg, true, 1, BYTES_MOST);
+        a->bytes.value[0] = nof_sim_number(state, "--bytes", arg, true, 1, BYTES_MOST);
         break;
     case OPT_SIZES:
-        read_list(state, &a->bytes, arg, true, 1, BYTES_MOST);
+        nof_sim_list(state, "--sizes", arg, true, 1, BYTES_MOST, &a->bytes);
         a->what.compare = true;
         break;
     case OPT_MTU:
-        a->what.mtu_bytes = (uint32_t)number(state, arg, false, 576, 9216);
+        a->what.mtu_bytes = (uint32_t)nof_sim_number(state, "--mtu", arg, false, 576, 9216);
         break;
     case OPT_BUFFER:
-        a->what.buffer_bytes = number(state, arg, true, 10000, 1u << 30);
+        a->what.buffer_bytes = nof_sim_number(state, "--buffer", arg, true, 10000, 1u << 30);
         break;
     case OPT_CORE:
-        a->what.core_ns = (uint32_t)number(state, arg, false, 0, 100000);
+        a->what.core_ns = (uint32_t)nof_sim_number(state, "--core-ns", arg, false, 0, 100000);
         break;
     case OPT_LOOKAHEAD:
-        a->what.lookahead = (uint32_t)number(state, arg, false, 1, 1024);
+        a->what.lookahead = (uint32_t)nof_sim_number(state, "--lookahead", arg, false, 1, 1024);
         break;
     case OPT_GRANT:
-        a->what.grant_bytes = number(state, arg, true, 1, 1u << 28);
+        a->what.grant_bytes = nof_sim_number(state, "--grant", arg, true, 1, 1u << 28);
         break;
     case OPT_SKEW:
         if (nofd_units_time(arg, 1000, &a->what.skew_ns) != 0 || a->what.skew_ns > 10000000000ull)
-            argp_error(state, "'%s' is no time up to 10s, such as 500us", arg);
+            argp_error(state, "--skew: '%s' is no time up to 10s, such as 500us", arg);
         break;
     case OPT_JSON:
         a->json = true;
@@ -206,7 +173,10 @@ int nof_cmd_sim_alltoall(int argc, char **argv)
             "charged, with "
             "--core-ns "
             "for each frame; both warm; cold, charged, with handshakes and programs to be opened first. The "
-            "limit is the payload of one host at the rate of its link.\vA core's time is its instructions a "
+            "limit is the payload of one host at the rate of its link; core B, the memory of one core. With "
+            "--json also ping_us: a message of eight bytes between two hosts beside the all-to-all, and "
+            "ping_limit_us: grant_bytes at the rate of the link, and 1 ms.\vA core's time is its "
+            "instructions a "
             "frame, as `nof bench core` counts them (580 at MTU 9000, sent and received alike), at one a "
             "cycle of "
             "3 GHz, which is slow. CRC and copying "
@@ -221,17 +191,8 @@ int nof_cmd_sim_alltoall(int argc, char **argv)
         puts(a.what.compare ? "  barrier us dropped  at once us dropped" : "");
     }
     int status = run(&a, rows);
-    char digest[17];
-    snprintf(digest, sizeof(digest), "%016llx", (unsigned long long)a.what.digest);
-    if (status == 0 && a.json) {
-        json_t *all = json_pack("{s:O,s:i,s:i,s:s}", "rows", rows, "core_ns", (int)a.what.core_ns,
-                                "mtu_bytes", (int)a.what.mtu_bytes, "digest", digest);
-        status = all == NULL || json_dumpf(all, stdout, JSON_COMPACT | JSON_REAL_PRECISION(9)) != 0;
-        json_decref(all);
-        putchar('\n');
-    } else if (status == 0) {
-        printf("digest %s\n", digest);
-    }
+    if (status == 0)
+        status = nof_sim_print_end(a.json, rows, a.what.core_ns, a.what.mtu_bytes, a.what.digest);
     json_decref(rows);
     return status;
 }

@@ -13,16 +13,15 @@
 
 #include "bcast.h"
 #include "nof_private/units.h"
+#include "sim_args.h"
 
-#define LIST_MOST 16u
 #define BYTES_MOST (64u << 20)
 
 enum { OPT_HOSTS = 256, OPT_LINK, OPT_BYTES, OPT_MTU, OPT_BUFFER, OPT_CORE, OPT_LOSS, OPT_SEED, OPT_JSON };
 
 struct arguments {
     struct nof_sim_bcast what;
-    uint64_t hosts[LIST_MOST];
-    unsigned count;
+    struct nof_sim_list hosts;
     bool json;
 };
 
@@ -39,59 +38,36 @@ static const struct argp_option options[] = {
     {0},
 };
 
-static uint64_t number(struct argp_state *state, const char *text, bool bytes, uint64_t low, uint64_t high)
-{
-    uint64_t value = 0;
-    int rc = bytes ? nofd_units_bytes(text, &value) : nofd_units_number(text, low, high, &value);
-    if (rc != 0 || value < low || value > high)
-        argp_error(state, "'%s' is not a number from %llu to %llu", text, (unsigned long long)low,
-                   (unsigned long long)high);
-    return value;
-}
-
-static void read_hosts(struct argp_state *state, struct arguments *a, char *text)
-{
-    a->count = 0;
-    for (char *save, *word = strtok_r(text, ",", &save); word != NULL; word = strtok_r(NULL, ",", &save)) {
-        if (a->count == LIST_MOST)
-            argp_error(state, "at most %u of them", LIST_MOST);
-        a->hosts[a->count++] = number(state, word, false, 2, 256);
-    }
-    if (a->count == 0)
-        argp_error(state, "a list of numbers is missing");
-}
-
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
     struct arguments *a = state->input;
     double share;
     switch (key) {
     case OPT_HOSTS:
-        read_hosts(state, a, arg);
+        nof_sim_list(state, "--hosts", arg, false, 2, 256, &a->hosts);
         break;
     case OPT_LINK:
-        if (nofd_units_rate(arg, &a->what.rate_bps) != 0 || a->what.rate_bps < 1000000)
-            argp_error(state, "'%s' is no rate from 1mbit on, such as 100gbit", arg);
+        a->what.rate_bps = nof_sim_rate(state, "--link", arg);
         break;
     case OPT_BYTES:
-        a->what.bytes = number(state, arg, true, 1, BYTES_MOST);
+        a->what.bytes = nof_sim_number(state, "--bytes", arg, true, 1, BYTES_MOST);
         break;
     case OPT_MTU:
-        a->what.mtu_bytes = (uint32_t)number(state, arg, false, 576, 9216);
+        a->what.mtu_bytes = (uint32_t)nof_sim_number(state, "--mtu", arg, false, 576, 9216);
         break;
     case OPT_BUFFER:
-        a->what.buffer_bytes = number(state, arg, true, 10000, 1u << 30);
+        a->what.buffer_bytes = nof_sim_number(state, "--buffer", arg, true, 10000, 1u << 30);
         break;
     case OPT_CORE:
-        a->what.core_ns = (uint32_t)number(state, arg, false, 0, 100000);
+        a->what.core_ns = (uint32_t)nof_sim_number(state, "--core-ns", arg, false, 0, 100000);
         break;
     case OPT_LOSS:
         if (nofd_units_share(arg, &share) != 0 || share > 0.5)
-            argp_error(state, "'%s' is no share from 0 to 0.5, such as 0.01", arg);
+            argp_error(state, "--loss: '%s' is no share from 0 to 0.5, such as 0.01", arg);
         a->what.loss_ppm = (uint32_t)(share * 1e6 + 0.5);
         break;
     case OPT_SEED:
-        a->what.seed = number(state, arg, false, 1, UINT32_MAX);
+        a->what.seed = nof_sim_number(state, "--seed", arg, false, 1, UINT32_MAX);
         break;
     case OPT_JSON:
         a->json = true;
@@ -128,8 +104,8 @@ static void print_row(const struct nof_sim_bcast *w)
 static int run(struct arguments *a, json_t *rows)
 {
     struct nof_sim_bcast *w = &a->what;
-    for (unsigned i = 0; i < a->count; i++) {
-        w->hosts = (unsigned)a->hosts[i];
+    for (unsigned i = 0; i < a->hosts.count; i++) {
+        w->hosts = (unsigned)a->hosts.value[i];
         int status = nof_sim_run_bcast(w);
         if (status != 0 || w->problem[0] != '\0') {
             fprintf(stderr, "nof sim bcast: %s\n",
@@ -148,8 +124,7 @@ int nof_cmd_sim_bcast(int argc, char **argv)
 {
     struct arguments a = {
         .what = {.rate_bps = 100000000ull, .mtu_bytes = 1500, .core_ns = 200, .bytes = 1u << 20, .seed = 1},
-        .hosts = {4, 16},
-        .count = 2};
+        .hosts = {.value = {4, 16}, .count = 2}};
     const struct argp argp = {
         .options = options,
         .parser = parse,
@@ -169,17 +144,8 @@ int nof_cmd_sim_bcast(int argc, char **argv)
                a.what.core_ns, a.what.mtu_bytes, "hosts", "bytes", "limit us", "multicast", "tree us", "root",
                "frames", "lost", "unicast", "multicast", "acks", "dropped");
     int status = run(&a, rows);
-    char digest[17];
-    snprintf(digest, sizeof(digest), "%016llx", (unsigned long long)a.what.digest);
-    if (status == 0 && a.json) {
-        json_t *all = json_pack("{s:O,s:i,s:i,s:s}", "rows", rows, "core_ns", (int)a.what.core_ns,
-                                "mtu_bytes", (int)a.what.mtu_bytes, "digest", digest);
-        status = all == NULL || json_dumpf(all, stdout, JSON_COMPACT | JSON_REAL_PRECISION(9)) != 0;
-        json_decref(all);
-        putchar('\n');
-    } else if (status == 0) {
-        printf("digest %s\n", digest);
-    }
+    if (status == 0)
+        status = nof_sim_print_end(a.json, rows, a.what.core_ns, a.what.mtu_bytes, a.what.digest);
     json_decref(rows);
     return status;
 }

@@ -16,9 +16,9 @@ void nof_group_dest_init(struct nof_transport *t, struct nof_group_dest *dest_ou
 
     nof_put32(name + 4, ctx);
     nof_put32(name + 8, first);
+    nof_put32(name + 12, epoch);
     nof_siphash128(job_key, name, sizeof(name), tag);
     dest_out->id = nof_get64(tag);
-    nof_put32(name + 12, epoch);
     name[3] = 'k';
     nof_siphash128(job_key, name, sizeof(name), dest_out->key);
     to.ip4 = SCOPE_ORGANIZATION | ((uint32_t)dest_out->id & SCOPE_MASK);

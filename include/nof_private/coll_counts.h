@@ -53,13 +53,17 @@
     X(TABLE, "table", "by the table that NOF_COLL_TABLE names") \
     X(ENVIRONMENT, "environment", "by NOF_ALLTOALL")
 
-/* X(ID, "name", "what is counted"): large blocking broadcasts, by the way they went. */
+/* X(ID, "name", "what is counted"): large blocking broadcasts, by the way they went; scatters by multicast. */
 #define NOF_BCASTS(X) \
     X(MULTICAST, "bcast_multicast", "large blocking broadcasts that went by multicast") \
     X(FEW, "bcast_unicast_few", "that went by unicast: fewer than three NICs, or more than 256") \
     X(UNASKED, "bcast_unicast_unasked", "by unicast: the ranks have not agreed yet that the group is open") \
     X(REFUSED, "bcast_unicast_refused", \
-      "by unicast: feature multicast is off somewhere, a NIC declined the group, or a member is deaf")
+      "by unicast: feature multicast is off somewhere, a NIC declined the group, or a member is deaf") \
+    X(SCATTER, "scatter_multicast", "blocking scatters of small blocks that went by multicast") \
+    X(SCATTERV, "scatterv_multicast", "blocking scatters of blocks that differ, likewise") \
+    X(SCATTERV_LARGE, "scatterv_unicast_large", \
+      "of these by unicast, because the blocks, or those of the calls before, are too large")
 
 #define NOF_COLL_COUNTS_NAMED(id, name, help) NOF_COLL_COUNT(name, help)
 #define NOF_COLL_COUNTS_ALGORITHM(id, collective, name, help) NOF_COLL_COUNT(collective "_" name, help)

@@ -2,6 +2,8 @@
  *
  * Datagrams of a group: what its key has not sealed, and what was there before, is dropped and counted. */
 #include "mcast_world.h"
+
+#include "nic.h"
 #include "transport/multicast.h"
 
 /* The last datagram of a group on the wire. */
@@ -68,10 +70,48 @@ static void test_forged_and_old_datagrams_are_dropped(void **state)
     world_fini(w);
 }
 
+static void test_an_epoch_is_a_group_of_its_own(void **state)
+{
+    (void)state;
+    struct world_config cfg = {.dma_inline = 1, .seed = 4};
+    struct world *w = new_world(&cfg);
+    struct nof_nic *nic = world_nic(w, 0);
+    const uint8_t *key = nic->jobs[0].key;
+    struct nof_group_dest one, other;
+    open_all(w);
+    nof_group_dest_init(nic->transport, &one, key, CTX, 0, 0);
+    nof_group_dest_init(nic->transport, &other, key, CTX, 0, 1);
+    assert_int_not_equal(one.id, other.id);
+    assert_memory_not_equal(one.key, other.key, sizeof one.key);
+    /* A message of the first group waits for its sender, while the second one opens: with its own number 1, and READY and done of its own. */
+    for (unsigned i = 1; i < ranks; i++)
+        receive(w, i, 0, 2, 1000);
+    for (unsigned i = 0; i < ranks; i++) {
+        struct nof_desc d = {.opcode = NOF_DESC_GROUP_OPEN,
+                             .ctx = CTX,
+                             .cookie = 200 + i,
+                             .len = 4 * ranks,
+                             .sched = {.name = NAME + 1, .generation = 2, .base = {0, 1}}};
+        world_post(w, i, &d);
+    }
+    world_run_for(w, 50 * MS);
+    for (unsigned i = 0; i < ranks; i++) {
+        assert_int_equal(world_expect(w, i, NOF_COMP_GROUP_OPEN, 200 + i)->status, NOF_OK);
+        assert_int_equal(world_expect(w, i, NOF_COMP_GROUP, 200 + i)->status, NOF_OK);
+    }
+    send(w, 0, 2, 1000);
+    world_run_for(w, 50 * MS);
+    assert_int_equal(world_expect(w, 0, NOF_COMP_GROUP_SEND, 2)->status, NOF_OK);
+    for (unsigned i = 1; i < ranks; i++)
+        check_got(w, i, 2, 1000);
+    world_fini(w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_forged_and_old_datagrams_are_dropped),
+        cmocka_unit_test(test_an_epoch_is_a_group_of_its_own),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

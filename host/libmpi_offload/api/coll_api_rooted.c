@@ -130,12 +130,15 @@ static int scatter_as(struct nof_sched *s, const struct nof_coll_args *args, boo
         nof_coll_agree(s, NOF_CALL_SCATTER, args->root, each(&r, args->root));
     else
         nof_coll_agree(s, NOF_CALL_SCATTERV, args->root, 0);
-    if (r.part.inter)
+    if (r.part.inter) {
         nof_coll_inter_scatter(s, send, recv, args->root);
-    else if (uniform)
+        return MPI_SUCCESS;
+    }
+    if (uniform && !nof_coll_group_scatter(s, send, recv, args->root))
         nof_coll_build_scatter(s, send, recv, args->root);
-    else
+    if (!uniform && !nof_coll_group_scatterv(s, send, recv, args->root))
         nof_coll_build_scatterv(s, send, recv, args->root);
+    nof_coll_group_vote(s);
     return MPI_SUCCESS;
 }
 

@@ -103,18 +103,26 @@ struct nof_chan_programs {
  * received while it is open. Cancelling one of them closes it. */
 struct nof_chan_group {
     bool open;
+    bool taken; /* this rank's NIC takes part: it is open, or opens if the others' do, too */
     bool deaf; /* some member had to be served by unicast */
     uint32_t name; /* the channel's, as the next one */
     void *opening;
+};
+struct nof_chan_group_args {
+    uint32_t ctx;
+    const int
+        *ranks; /* n job ranks, one on each NIC, the same at all of them, and at ranks beside one of them */
+    int n;
+    uint32_t first; /* number of its first message, which is not the owner's */
+    uint32_t epoch; /* tells groups of one context and first rank apart */
 };
 struct nof_chan_groups {
     /* Feature "multicast", as it is set now. */
     bool (*wanted)(void);
     /* The id of the NIC that a job rank is on. 0, or the code why it is not known. */
     int (*nic_of)(int world_rank, uint64_t *nic_out);
-    /* Of `n` job ranks, one on each NIC, the same at all of them, and at ranks beside one of them. `first` is the number of
-     * its first message, which is not the owner's. What fails leaves it shut. */
-    void (*open)(struct nof_chan_group *g, uint32_t ctx, const int *ranks, int n, uint32_t first);
+    /* What fails leaves it shut. */
+    void (*open)(struct nof_chan_group *g, const struct nof_chan_group_args *args);
     /* Of one in any state. */
     void (*close)(struct nof_chan_group *g);
 };

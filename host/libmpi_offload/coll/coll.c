@@ -64,6 +64,13 @@ void nof_coll_pack(struct nof_sched *s, const struct nof_data *from, void *packe
     nof_coll_copy(s, from, &(struct nof_data){packed, room_bytes, nof_type_byte()});
 }
 
+int nof_coll_other_size(size_t bytes, size_t expected)
+{
+    return nof_error(bytes > expected ? MPI_ERR_TRUNCATE : MPI_ERR_COUNT,
+                     "%zu bytes are for this rank, which expects %zu: the ranks' counts differ", bytes,
+                     expected);
+}
+
 void nof_coll_unpack(struct nof_sched *s, const void *packed, const struct nof_data *to)
 {
     nof_coll_copy(s, &(struct nof_data){nof_lib_unconst(packed), nof_data_bytes(to), nof_type_byte()}, to);

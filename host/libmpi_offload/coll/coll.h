@@ -63,6 +63,8 @@ void nof_coll_recv(struct nof_sched *s, const struct nof_data *data, int peer);
 void nof_coll_copy(struct nof_sched *s, const struct nof_data *from, const struct nof_data *to);
 void nof_coll_pack(struct nof_sched *s, const struct nof_data *from, void *packed, size_t room_bytes);
 void nof_coll_unpack(struct nof_sched *s, const void *packed, const struct nof_data *to);
+/* The code for a block that is longer, or shorter, than its receive. */
+int nof_coll_other_size(size_t bytes, size_t expected);
 
 /* Of coll_bcast.c. */
 void nof_coll_build_barrier(struct nof_sched *s);
@@ -129,20 +131,21 @@ int nof_coll_bcast(struct nof_comm *comm, void *buf, size_t count, struct nof_ty
 /* buf holds `each` bytes per rank, mine filled in. */
 int nof_coll_allgather_bytes(struct nof_comm *comm, void *buf, size_t each);
 
-/* coll_group.c */
+/* coll/group/ */
 
-/* Multicast groups of communicators: a large blocking broadcast leaves the root once, whatever the number of hosts.
+/* Multicast groups of communicators: a large blocking broadcast leaves the root once, whatever the number of hosts; and so do
+ * the blocks of a scatter, together, if they are small.
  *
  * A communicator over three or more NICs has one member rank on each, the first of them; ranks beside it get their bytes
  * from it. The group is opened in the background, and nobody waits for it. All ranks must agree from which broadcast on
- * it is used: they count blocking broadcasts of any length alike, and with some goes a vote (an allreduce of one number),
- * whose result counts from the next one on. Number 8, and each 1024th, asks whether feature "multicast" is on everywhere; if
- * so, the next large one opens the group, and with those numbered 16, 32, 64, and each 64th, is asked whether it is
+ * it is used: they count blocking broadcasts and scatters of any length alike, and with some goes a vote (an allreduce of one
+ * number), whose result counts from the next one on. Number 8, and each 1024th, asks whether feature "multicast" is on everywhere; if
+ * so, the next one for which it is useful opens the group, and with those numbered 16, 32, 64, and each 64th, is asked whether it is
  * open. Until then, and after a vote in which somebody says no (not open, a member deaf, no room in its NIC), the bytes go by
- * unicast, down a tree or in pieces. After each 64 broadcasts all try again.
+ * unicast, down a tree or in pieces. After each 64 calls all try again.
  *
  * Threads: under the library's lock. */
-/* The way that a large blocking broadcast went. */
+/* The way that a large blocking broadcast, or a scatter, went. */
 enum nof_bcast_way {
 #define X(id, name, help) NOF_BCAST_##id,
     NOF_BCASTS(X)
@@ -153,7 +156,13 @@ enum nof_bcast_way {
 /* Build a blocking broadcast of so many bytes, all alike at all ranks. False: it is to go by unicast. In both cases
  * nof_coll_group_vote() follows. */
 bool nof_coll_group_bcast(struct nof_sched *s, const struct nof_data *data, int root, size_t bytes);
-/* Behind the broadcast: the vote, if it is time for one. */
+/* Build a blocking scatter, or scatterv; as nof_coll_build_scatter(). False: it is to go by unicast; then, too,
+ * nof_coll_group_vote() follows. Of a scatterv all ranks are told the sizes first, which takes a message of its own, at once. */
+bool nof_coll_group_scatter(struct nof_sched *s, const struct nof_blocks *send, const struct nof_data *recv,
+                            int root);
+bool nof_coll_group_scatterv(struct nof_sched *s, const struct nof_blocks *send, const struct nof_data *recv,
+                             int root);
+/* Behind the call: the vote, if it is time for one. */
 void nof_coll_group_vote(struct nof_sched *s);
 
 /* Nobody holds the communicator of this context any more. */
@@ -162,5 +171,6 @@ void nof_coll_group_forget(uint32_t coll_ctx);
 void nof_coll_group_clear(void);
 
 unsigned long long nof_bcast_counted(enum nof_bcast_way way);
+void nof_bcast_count(enum nof_bcast_way way);
 
 #endif

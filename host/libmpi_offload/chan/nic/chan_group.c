@@ -21,11 +21,12 @@ static void close_group(struct nof_chan_group *g)
     *g = (struct nof_chan_group){.open = false};
 }
 
-static void open_group(struct nof_chan_group *g, uint32_t ctx, const int *ranks, int n, uint32_t first)
+static void open_group(struct nof_chan_group *g, const struct nof_chan_group_args *args)
 {
-    size_t bytes = (size_t)n * sizeof(uint32_t);
+    const int *ranks = args->ranks;
+    size_t bytes = (size_t)args->n * sizeof(uint32_t);
     *g = (struct nof_chan_group){.open = false};
-    for (int i = 0; i < n; i++)
+    for (int i = 0; i < args->n; i++)
         if (ranks[i] != nof_lib.world_rank && nof_chan_nic_peer_open(ranks[i]) != MPI_SUCCESS)
             return;
     uint64_t area = nof_chan_nic.nic_dead ? 0 : nof_chan_nic_area_take(bytes);
@@ -36,7 +37,7 @@ static void open_group(struct nof_chan_group *g, uint32_t ctx, const int *ranks,
     }
     size_t offset = nof_chan_nic_area_offset(area);
     char *at = (char *)nof_pmd_program_area(nof_chan_nic.pmd) + offset;
-    for (int i = 0; i < n; i++) {
+    for (int i = 0; i < args->n; i++) {
         uint32_t rank = (uint32_t)ranks[i];
         memcpy(at + (size_t)i * sizeof(rank), &rank, sizeof(rank));
     }
@@ -45,10 +46,11 @@ static void open_group(struct nof_chan_group *g, uint32_t ctx, const int *ranks,
     op->group = g;
     op->area = area;
     struct nof_desc desc = {
-        .opcode = NOF_DESC_GROUP_OPEN, .ctx = ctx, .cookie = nof_chan_nic_cookie(op), .len = bytes};
+        .opcode = NOF_DESC_GROUP_OPEN, .ctx = args->ctx, .cookie = nof_chan_nic_cookie(op), .len = bytes};
     desc.sched.name = g->name;
-    desc.sched.generation = first;
+    desc.sched.generation = args->first;
     desc.sched.base[0] = offset;
+    desc.sched.base[1] = args->epoch;
     nof_chan_nic_submit(&desc);
 }
 
@@ -60,10 +62,13 @@ static void opened(struct nof_chan_nic_op *op, const struct nof_comp *comp)
     if (answer) {
         nof_chan_nic_area_give(op->area);
         op->area = 0;
-        nof_wait_signal(); /* who waits for the area */
+        nof_wait_signal(); /* who waits for the area, or for the answer */
     }
+    if (g != NULL)
+        g->taken = comp->status == NOF_OK;
     if (!last)
         return;
+    nof_wait_signal();
     if (g != NULL) {
         g->opening = NULL;
         g->open = comp->status == NOF_OK;

@@ -63,7 +63,10 @@
     X(SCATTER, "scatter_multicast", "blocking scatters of small blocks that went by multicast") \
     X(SCATTERV, "scatterv_multicast", "blocking scatters of blocks that differ, likewise") \
     X(SCATTERV_LARGE, "scatterv_unicast_large", \
-      "of these by unicast, because the blocks, or those of the calls before, are too large")
+      "of these by unicast, because the blocks, or those of the calls before, are too large") \
+    X(GROUP, "scatterv_group", "transmissions of compiled and dynamic groups that went by multicast") \
+    X(GROUP_UNICAST, "scatterv_group_unicast", \
+      "of these by unicast: fewer than three NICs, or no group could be opened")
 
 #define NOF_COLL_COUNTS_NAMED(id, name, help) NOF_COLL_COUNT(name, help)
 #define NOF_COLL_COUNTS_ALGORITHM(id, collective, name, help) NOF_COLL_COUNT(collective "_" name, help)

@@ -8,6 +8,7 @@
 #include "base/wait_board.h"
 #include "chan/nic/chan_nic.h"
 #include "chan/chan.h"
+#include "coll/group/scatter_group.h"
 #include "coll/coll.h"
 #include "coll/program_cache.h"
 #include "coll/select.h"
@@ -96,6 +97,7 @@ static void close_library(void)
         nof_chan_withdraw();
     }
     nof_program_cache_clear();
+    nof_scatter_group_close_all();
     nof_coll_group_clear();
     nof_chan_flush();
     static_assert(NOF_COLL_COUNT_MAX <= NOF_BOARD_COUNTS, "room on the board");

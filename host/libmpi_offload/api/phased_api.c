@@ -1,21 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include "api/compiled_api.h"
 #include "coll/coll_phased.h"
 #include "comm/entry.h"
-#include "base/lib.h"
-
-#define EXPORT(name) \
-    __attribute__((visibility("default"))) __typeof__(MPIX_##name) PMPIX_##name; \
-    __attribute__((visibility("default"), weak, \
-                   alias("PMPIX_" #name))) extern __typeof__(MPIX_##name) MPIX_##name;
-
-/* Begin of a control: *comm_out is known. */
-static int begin(MPI_Comm comm, MPIX_Coll *coll_out, struct nof_comm **comm_out)
-{
-    int rc = nof_error_if_null(coll_out, "the place for the handle");
-    if (rc == MPI_SUCCESS)
-        *coll_out = MPIX_COLL_NULL;
-    return rc == MPI_SUCCESS ? nof_comm_check_intra(comm, comm_out) : rc;
-}
 
 static int publish(struct nof_phased *phased, MPIX_Coll *coll_out)
 {
@@ -30,12 +16,11 @@ static int publish(struct nof_phased *phased, MPIX_Coll *coll_out)
 
 static int check(MPIX_Coll coll, struct nof_phased **phased_out)
 {
-    *phased_out = nof_handle_get(&nof_lib.colls, nof_lib_bits(coll));
-    if (*phased_out == NULL)
-        return nof_error(MPI_ERR_ARG, "%s",
-                         coll == MPIX_COLL_NULL ? "the handle is MPIX_COLL_NULL"
-                                                : "the handle names no compiled communication (freed?)");
-    return MPI_SUCCESS;
+    void *object;
+    int rc = nof_compiled_check(coll, NOF_COMPILED_ALLTOALLV, &object);
+    if (rc == MPI_SUCCESS)
+        *phased_out = object;
+    return rc;
 }
 
 EXPORT(Alltoallv_control1)
@@ -47,7 +32,7 @@ int PMPIX_Alltoallv_control1(const int sendcounts[], const int sdispls[], MPI_Da
     struct nof_comm *c = NULL;
     struct nof_phased *phased = NULL;
     const struct nof_phased_args args = {sendcounts, sdispls, sendtype, recvcounts, rdispls, recvtype};
-    int rc = begin(comm, coll_out, &c);
+    int rc = nof_compiled_begin(comm, coll_out, &c);
     if (rc == MPI_SUCCESS)
         rc = nof_phased_from_counts(c, &args, &phased);
     if (rc == MPI_SUCCESS)
@@ -64,7 +49,7 @@ int PMPIX_Alltoallv_control2(const int matrix[], const int sdispls[], MPI_Dataty
     struct nof_phased *phased = NULL;
     const struct nof_phased_args args = {
         .displs_to = sdispls, .type_to = sendtype, .displs_from = rdispls, .type_from = recvtype};
-    int rc = begin(comm, coll_out, &c);
+    int rc = nof_compiled_begin(comm, coll_out, &c);
     if (rc == MPI_SUCCESS)
         rc = nof_phased_from_matrix(c, matrix, &args, &phased);
     if (rc == MPI_SUCCESS)
@@ -81,7 +66,7 @@ int PMPIX_Alltoallv_load(const struct MPIX_Phases *phases, const int sendcounts[
     struct nof_comm *c = NULL;
     struct nof_phased *phased = NULL;
     const struct nof_phased_args args = {sendcounts, sdispls, sendtype, recvcounts, rdispls, recvtype};
-    int rc = begin(comm, coll_out, &c);
+    int rc = nof_compiled_begin(comm, coll_out, &c);
     if (rc == MPI_SUCCESS)
         rc = nof_phased_load(c, phases, &args, &phased);
     if (rc == MPI_SUCCESS)

@@ -31,7 +31,8 @@ enum nof_coll_call {
     NOF_CALL_SCAN,
     NOF_CALL_EXSCAN,
     NOF_CALL_NEIGHBOR,
-    NOF_CALL_PHASED
+    NOF_CALL_PHASED,
+    NOF_CALL_SCATTER_GROUP
 };
 
 /* root: 0 where there is none; bytes: packed, 0 where the ranks' may differ. Of an inter-communicator the call alone counts:

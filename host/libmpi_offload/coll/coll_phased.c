@@ -85,8 +85,12 @@ static int new_phased(struct nof_comm *comm, const struct nof_phased_args *args,
         free(counts);
         return no_memory(comm);
     }
-    *p =
-        (struct nof_phased){.comm = comm, .send_type = to, .recv_type = from, .counts = counts, .unlike = -1};
+    *p = (struct nof_phased){.kind = NOF_COMPILED_ALLTOALLV,
+                             .comm = comm,
+                             .send_type = to,
+                             .recv_type = from,
+                             .counts = counts,
+                             .unlike = -1};
     memcpy(counts + n, args->displs_to, n * sizeof(*counts));
     memcpy(counts + 3 * n, args->displs_from, n * sizeof(*counts));
     nof_comm_hold(comm);

@@ -16,6 +16,7 @@
 #define NOF_MPI_COLL_PHASED_H
 
 #include "coll/coll.h"
+#include "coll/compiled.h"
 #include "mpi_offload.h"
 #include "phases.h"
 
@@ -26,6 +27,7 @@ struct nof_phased_transfer {
 };
 
 struct nof_phased {
+    enum nof_compiled_kind kind;
     struct nof_comm *comm; /* a reference */
     struct nof_type *send_type, *recv_type; /* references */
     int *counts; /* of each peer: to send, their displacements, to receive, their displacements */

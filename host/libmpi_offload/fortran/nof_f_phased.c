@@ -60,3 +60,36 @@ EXTERNAL(coll_free, (MPI_Fint * coll, MPI_Fint *ierror))
     nof_f_ierror(ierror, MPIX_Coll_free(&handle));
     *coll = MPIX_Coll_c2f(handle);
 }
+
+EXTERNAL(scatterv_open_group,
+         (const MPI_Fint *sendcounts, const MPI_Fint *displs, MPI_Fint *sendtype, MPI_Fint *recvcount,
+          MPI_Fint *recvtype, MPI_Fint *root, MPI_Fint *comm, MPI_Fint *coll, MPI_Fint *ierror))
+{
+    MPIX_Coll handle = MPIX_COLL_NULL;
+    nof_f_ierror(ierror,
+                 MPIX_Scatterv_open_group(sendcounts, displs, MPI_Type_f2c(*sendtype), *recvcount,
+                                          MPI_Type_f2c(*recvtype), *root, MPI_Comm_f2c(*comm), &handle));
+    *coll = MPIX_Coll_c2f(handle);
+}
+
+EXTERNAL(scatterv_data_movement, (void *sendbuf, void *recvbuf, MPI_Fint *coll, MPI_Fint *ierror))
+{
+    nof_f_ierror(ierror, MPIX_Scatterv_data_movement(nof_f_buffer(sendbuf), nof_f_buffer(recvbuf),
+                                                     MPIX_Coll_f2c(*coll)));
+}
+
+EXTERNAL(scatterv_close_group, (MPI_Fint * coll, MPI_Fint *ierror))
+{
+    MPIX_Coll handle = MPIX_Coll_f2c(*coll);
+    nof_f_ierror(ierror, MPIX_Scatterv_close_group(&handle));
+    *coll = MPIX_Coll_c2f(handle);
+}
+
+EXTERNAL(scatterv_dynamic, (void *sendbuf, const MPI_Fint *sendcounts, const MPI_Fint *displs,
+                            MPI_Fint *sendtype, void *recvbuf, MPI_Fint *recvcount, MPI_Fint *recvtype,
+                            MPI_Fint *root, MPI_Fint *comm, MPI_Fint *ierror))
+{
+    nof_f_ierror(ierror, MPIX_Scatterv_dynamic(nof_f_buffer(sendbuf), sendcounts, displs,
+                                               MPI_Type_f2c(*sendtype), nof_f_buffer(recvbuf), *recvcount,
+                                               MPI_Type_f2c(*recvtype), *root, MPI_Comm_f2c(*comm)));
+}

@@ -98,11 +98,46 @@ int PMPIX_Coll_free(MPIX_Coll *coll);
 MPI_Fint PMPIX_Coll_c2f(MPIX_Coll coll);
 MPIX_Coll PMPIX_Coll_f2c(MPI_Fint coll);
 
+/* Compiled communication: a scatterv to some of the ranks, by a multicast group of their own. Source: CC-MPI, section 4.1.
+ *
+ *   MPIX_Scatterv_open_group -> MPIX_Scatterv_data_movement, as often as wanted -> MPIX_Scatterv_close_group
+ *
+ * open_group is called by all of an intra-communicator, with the arguments of MPI_Scatterv but for the buffers: counts,
+ * displacements and their type are the root's. All are told who gets how much; the ranks with a block and the root form a
+ * group, for which this call waits, as it is the one for that. What a rank refuses, and a count that is not the root's for it, is an error
+ * at all ranks. data_movement is the scatterv: one multicast of all blocks. It does nothing at ranks without a block, which need
+ * not call it. At the root recvbuf may be MPI_IN_PLACE, and then recvtype MPI_DATATYPE_NULL when the group is opened. close_group is
+ * local; what is open at MPI_Finalize is closed then, and stderr told.
+ * Where no group can be opened (feature multicast is off, fewer than three hosts take part, a switch that drops multicast) the same
+ * goes by unicast. It pays for blocks that are small, or few: everybody in the group gets all of them.
+ *
+ * MPIX_Scatterv_dynamic is MPI_Scatterv by a group that is formed for this call: all ranks call it.
+ *
+ * Arrays and datatypes may go after the call. Blocking; threads, and Fortran, as above. */
+int MPIX_Scatterv_open_group(const int sendcounts[], const int displs[], MPI_Datatype sendtype, int recvcount,
+                             MPI_Datatype recvtype, int root, MPI_Comm comm, MPIX_Coll *coll_out);
+int MPIX_Scatterv_data_movement(const void *sendbuf, void *recvbuf, MPIX_Coll coll);
+int MPIX_Scatterv_close_group(MPIX_Coll *coll);
+int MPIX_Scatterv_dynamic(const void *sendbuf, const int sendcounts[], const int displs[],
+                          MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype,
+                          int root, MPI_Comm comm);
+int PMPIX_Scatterv_open_group(const int sendcounts[], const int displs[], MPI_Datatype sendtype,
+                              int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm,
+                              MPIX_Coll *coll_out);
+int PMPIX_Scatterv_data_movement(const void *sendbuf, void *recvbuf, MPIX_Coll coll);
+int PMPIX_Scatterv_close_group(MPIX_Coll *coll);
+int PMPIX_Scatterv_dynamic(const void *sendbuf, const int sendcounts[], const int displs[],
+                           MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype,
+                           int root, MPI_Comm comm);
+
 #ifdef NOF_CCMPI_NAMES
 #define MPI_Alltoallv_control1 MPIX_Alltoallv_control1
 #define MPI_Alltoallv_control2 MPIX_Alltoallv_control2
 #define MPI_Alltoallv_data_trans1 MPIX_Alltoallv_data_trans1
 #define MPI_Alltoallv_data_trans2 MPIX_Alltoallv_data_trans2
+#define MPI_Scatterv_open_group MPIX_Scatterv_open_group
+#define MPI_Scatterv_data_movement MPIX_Scatterv_data_movement
+#define MPI_Scatterv_close_group MPIX_Scatterv_close_group
 #endif
 
 #ifdef __cplusplus

@@ -12,7 +12,7 @@
 #define ASK_EVERY 1024u
 #define MESSAGES 3u /* of a call two at most, and that of the opening */
 
-static struct nof_coll_group *first;
+static struct nof_coll_group *groups;
 static unsigned long long counts[NOF_BCAST_WAYS];
 
 unsigned long long nof_bcast_counted(enum nof_bcast_way way)
@@ -84,7 +84,7 @@ static void drop(struct nof_coll_group *g)
 
 void nof_coll_group_forget(uint32_t coll_ctx)
 {
-    for (struct nof_coll_group **at = &first; *at != NULL; at = &(*at)->next) {
+    for (struct nof_coll_group **at = &groups; *at != NULL; at = &(*at)->next) {
         struct nof_coll_group *g = *at;
         if (g->ctx != coll_ctx)
             continue;
@@ -96,8 +96,8 @@ void nof_coll_group_forget(uint32_t coll_ctx)
 
 void nof_coll_group_clear(void)
 {
-    while (first != NULL)
-        nof_coll_group_forget(first->ctx);
+    while (groups != NULL)
+        nof_coll_group_forget(groups->ctx);
 }
 
 /* Who is on which NIC. Where that cannot be known, or memory is short, the group stays shut. */
@@ -117,15 +117,15 @@ static void find_members(struct nof_coll_group *g, const struct nof_sched *s)
 static struct nof_coll_group *group_of(const struct nof_sched *s)
 {
     uint32_t ctx = nof_comm_coll_ctx(s->comm);
-    for (struct nof_coll_group *g = first; g != NULL; g = g->next)
+    for (struct nof_coll_group *g = groups; g != NULL; g = g->next)
         if (g->ctx == ctx)
             return g;
     struct nof_coll_group *g = calloc(1, sizeof(*g));
     if (g == NULL)
         return NULL;
     g->ctx = ctx;
-    g->next = first;
-    first = g;
+    g->next = groups;
+    groups = g;
     return g;
 }
 
@@ -169,7 +169,7 @@ void nof_coll_group_vote(struct nof_sched *s)
 {
     if (!s->blocking)
         return;
-    struct nof_coll_group *g = first;
+    struct nof_coll_group *g = groups;
     while (g != NULL && g->ctx != nof_comm_coll_ctx(s->comm))
         g = g->next;
     if (g == NULL || g->few || !g->voted)
@@ -275,4 +275,21 @@ bool nof_coll_group_bcast(struct nof_sched *s, const struct nof_data *data, int 
     if (s->rank != root)
         nof_coll_unpack(s, packed, data);
     return true;
+}
+
+int nof_coll_group_tell(struct nof_comm *comm, void *buf, size_t bytes, int root)
+{
+    struct nof_sched *s = nof_sched_new(comm);
+    struct nof_data data = {buf, bytes, nof_type_byte()};
+    if (s == NULL)
+        return nof_sched_run(s);
+    s->blocking = true;
+    nof_coll_agree(s, NOF_CALL_SCATTER_GROUP, root, 3);
+    struct nof_coll_group *g = nof_coll_group_ask(s, true);
+    if (nof_coll_group_agreed(g))
+        nof_coll_group_build(s, g, &data, root);
+    else
+        nof_coll_build_bcast(s, &data, root);
+    nof_coll_group_vote(s);
+    return nof_sched_run(s);
 }

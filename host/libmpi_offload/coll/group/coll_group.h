@@ -59,6 +59,8 @@ static inline bool nof_coll_group_agreed(const struct nof_coll_group *g)
 {
     return g != NULL && !g->few && g->agreement == NOF_GROUP_AGREED;
 }
+/* A broadcast of the library's own, which counts as a call: by the group as soon as that is agreed on, however short. */
+int nof_coll_group_tell(struct nof_comm *comm, void *buf, size_t bytes, int root);
 /* One message of bytes that lie together, from `root` to all ranks. */
 void nof_coll_group_build(struct nof_sched *s, struct nof_coll_group *g, const struct nof_data *data,
                           int root);

@@ -45,13 +45,14 @@ static void take_block(struct nof_sched *s, const char *packed, uint64_t bytes, 
 static void build(struct nof_sched *s, struct nof_coll_group *g, const struct aggregate *a,
                   const struct nof_blocks *send, const struct nof_data *recv)
 {
-    size_t total = place_of(a, s->size);
+    size_t total = place_of(a, s->size), at = 0;
     char *packed = nof_sched_temporary(s, total, nof_type_byte());
     bool root = s->rank == a->root;
     for (int i = 0; root && i < s->size; i++) {
         struct nof_data block = nof_block(send, i);
         if (i != a->root)
-            nof_coll_pack(s, &block, packed + place_of(a, i), (size_t)size_of(a, i));
+            nof_coll_pack(s, &block, packed + at, (size_t)size_of(a, i));
+        at += (size_t)size_of(a, i);
     }
     if (root && recv != NULL) {
         struct nof_data own = nof_block(send, a->root);

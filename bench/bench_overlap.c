@@ -107,7 +107,7 @@ static bool run_peer(struct bench *b)
                                 NULL};
 
     b->now = BY_MPICH;
-    return nof_bench_spawn_peer(argv, RUN_S, take_line, b) == 0;
+    return nof_bench_spawn_peer(argv, NULL, RUN_S, take_line, b) == 0;
 }
 
 static void ignore_line(void *ctx, const char *text)

@@ -103,7 +103,7 @@ static bool run_peer(struct bench *b)
     const char *const argv[] = {
         "env", "UCX_TLS=tcp,self", "MPIR_CVAR_NOLOCAL=1", "mpiexec.hydra", "-n", "2", b->peer, b->ms, NULL};
 
-    return nof_bench_spawn_peer(argv, RUN_S, take_line, &b->mpich_row) == 0;
+    return nof_bench_spawn_peer(argv, NULL, RUN_S, take_line, &b->mpich_row) == 0;
 }
 
 static void ignore_line(void *ctx, const char *text)

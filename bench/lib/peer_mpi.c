@@ -43,23 +43,33 @@ static void ignore_line(void *ctx, const char *text)
     (void)text;
 }
 
+const char *nof_peer_take(struct nof_peer *peer, enum nof_peer_mpi mpi, const struct nof_testbed *bed,
+                          const char *program, const char *told)
+{
+    *peer = (struct nof_peer){.mpi = mpi, .told = told};
+    if (!bed->config.lab)
+        return "it cannot use the fabric: --lab has it, on a network of the same rate and buffers";
+    if (!nof_bench_have(peers[mpi].launcher))
+        return peers[mpi].missing;
+    snprintf(peer->program, sizeof(peer->program), "%s", program);
+    snprintf(peer->into, sizeof(peer->into), "%s/into-host", nof_bench_scratch());
+    return write_launcher(peer, bed) ? NULL : "no room for temporary files; set TMPDIR";
+}
+
 const char *nof_peer_compile(struct nof_peer *peer, enum nof_peer_mpi mpi, const struct nof_testbed *bed,
                              const char *source)
 {
-    const char *dir = nof_bench_scratch();
-    char path[NOF_BENCH_PATH_BYTES];
-    const char *const argv[] = {peers[mpi].compiler, "-O2", "-o", peer->program, path, NULL};
+    char path[NOF_BENCH_PATH_BYTES], program[NOF_BENCH_PATH_BYTES];
+    const char *const argv[] = {peers[mpi].compiler, "-O2", "-o", program, path, NULL};
+    const char *why;
 
-    peer->mpi = mpi;
-    if (!bed->config.lab)
-        return "it cannot use the fabric: --lab has it, on a network of the same rate and buffers";
-    if (!nof_bench_have(peers[mpi].compiler) || !nof_bench_have(peers[mpi].launcher))
-        return peers[mpi].missing;
     snprintf(path, sizeof(path), "%s/%s", NOF_BENCH_SOURCE_DIR, source);
-    snprintf(peer->program, sizeof(peer->program), "%s/%s", dir, peers[mpi].name);
-    snprintf(peer->into, sizeof(peer->into), "%s/into-host", dir);
-    if (!write_launcher(peer, bed))
-        return "no room for temporary files; set TMPDIR";
+    snprintf(program, sizeof(program), "%s/%s", nof_bench_scratch(), peers[mpi].name);
+    why = nof_peer_take(peer, mpi, bed, program, NULL);
+    if (why != NULL)
+        return why;
+    if (!nof_bench_have(peers[mpi].compiler))
+        return peers[mpi].missing;
     return nof_bench_spawn(argv, NULL, COMPILE_S, ignore_line, NULL) == 0 ? NULL : peers[mpi].no_compile;
 }
 
@@ -118,5 +128,5 @@ bool nof_peer_run(const struct nof_peer *peer, const struct nof_testbed *bed, co
     while (*arguments != NULL && n < NOF_CHILD_ARGS_MAX - 1)
         words[n++] = *arguments++;
     words[n] = NULL;
-    return nof_bench_spawn_peer(words, timeout_s, line, ctx) == 0;
+    return nof_bench_spawn_peer(words, peer->told, timeout_s, line, ctx) == 0;
 }

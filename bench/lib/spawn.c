@@ -39,7 +39,7 @@ int nof_bench_spawn(const char *const *argv, const char *log_path, unsigned time
     return code;
 }
 
-int nof_bench_spawn_peer(const char *const *argv, unsigned timeout_s,
+int nof_bench_spawn_peer(const char *const *argv, const char *told, unsigned timeout_s,
                          void (*line)(void *ctx, const char *text), void *ctx)
 {
     char *text = malloc(OUTPUT_BYTES), rest[256];
@@ -50,7 +50,8 @@ int nof_bench_spawn_peer(const char *const *argv, unsigned timeout_s,
         free(text);
         return -1;
     }
-    rc = nof_child_read_until(&child, text, OUTPUT_BYTES, "\n" NOF_BENCH_DONE "\n", (int)timeout_s * 1000);
+    rc = nof_child_read_until(&child, text, OUTPUT_BYTES, told != NULL ? told : "\n" NOF_BENCH_DONE "\n",
+                              (int)timeout_s * 1000);
     if (rc == 0)
         nof_child_read_all(&child, rest, sizeof(rest), FAREWELL_MS);
     nof_child_end(&child, END_MS);

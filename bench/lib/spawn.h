@@ -15,10 +15,11 @@
  * after timeout_s it is killed. */
 int nof_bench_spawn(const char *const *argv, const char *log_path, unsigned timeout_s,
                     void (*line)(void *ctx, const char *text), void *ctx);
-/* The same for ranks of another MPI, which print the line NOF_BENCH_DONE before MPI_Finalize: in there MPICH 4.0 over UCX
+/* The same for ranks of another MPI, which print the line NOF_BENCH_DONE before MPI_Finalize, or, of a program that is not
+ * ours, the text `told` (else NULL): in there MPICH 4.0 over UCX
  * may wait for ever for a rank that has gone further, and who has not gone a second later is ended. Returns 0, or -1 without
  * any line if they were not done in time. */
-int nof_bench_spawn_peer(const char *const *argv, unsigned timeout_s,
+int nof_bench_spawn_peer(const char *const *argv, const char *told, unsigned timeout_s,
                          void (*line)(void *ctx, const char *text), void *ctx);
 
 /* "DIR/name" beside our own executable. */

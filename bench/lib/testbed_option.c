@@ -15,6 +15,34 @@ unsigned nof_number_option(const char *arg, unsigned least, unsigned most, const
     return (unsigned)value;
 }
 
+unsigned nof_numbers_option(const char *text, unsigned least, unsigned most, unsigned *numbers, unsigned room,
+                            const char *what, const struct argp_state *state)
+{
+    unsigned n = 0;
+
+    for (size_t length; *text != '\0'; text += length + (text[length] == ',')) {
+        char word[16] = "";
+        uint64_t value;
+
+        length = strcspn(text, ",");
+        if (length == 0)
+            continue;
+        if (length < sizeof(word))
+            strncat(word, text, length);
+        if (nofd_units_number(word, least, most, &value) != 0)
+            argp_error(state, "%s: '%.*s' is no number from %u to %u", what, (int)length, text, least, most);
+        for (unsigned i = 0; i < n; i++)
+            if (numbers[i] == value)
+                argp_error(state, "%s: %u stands twice", what, (unsigned)value);
+        if (n == room)
+            argp_error(state, "%s: at most %u numbers", what, room);
+        numbers[n++] = (unsigned)value;
+    }
+    if (n == 0)
+        argp_error(state, "%s: a list of numbers is missing", what);
+    return n;
+}
+
 error_t nof_testbed_option(int key, const char *arg, struct argp_state *state,
                            struct nof_testbed_config *config)
 {

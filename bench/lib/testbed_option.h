@@ -16,6 +16,8 @@ enum { NOF_OPTION_HOSTS = 512, NOF_OPTION_LINK, NOF_OPTION_BUFFER, NOF_OPTION_MT
 /* clang-format off */
 #define NOF_TESTBED_OPTIONS \
     {"hosts", NOF_OPTION_HOSTS, "N", 0, "hosts, 2 to 32 (16)", 0}, \
+    NOF_TESTBED_LINK_OPTIONS
+#define NOF_TESTBED_LINK_OPTIONS \
     {"link", NOF_OPTION_LINK, "RATE", 0, "rate of their links (100mbit)", 0}, \
     {"buffer", NOF_OPTION_BUFFER, "SIZE", 0, "of the switch towards each host (60kB)", 0}, \
     {"mtu", NOF_OPTION_MTU, "BYTES", 0, "IP MTU (1500)", 0}
@@ -31,6 +33,9 @@ error_t nof_testbed_option(int key, const char *arg, struct argp_state *state,
 unsigned nof_sizes_option(const char *text, uint64_t *sizes, unsigned most, const struct argp_state *state);
 unsigned nof_number_option(const char *arg, unsigned least, unsigned most, const char *what,
                            const struct argp_state *state);
+/* "4,8,16", of least to most each, at most `room` different ones: how many. */
+unsigned nof_numbers_option(const char *text, unsigned least, unsigned most, unsigned *numbers, unsigned room,
+                            const char *what, const struct argp_state *state);
 /* "nic" or "host". */
 const char *nof_driver_option(const char *arg, const struct argp_state *state);
 

@@ -6,6 +6,7 @@ usage: benches.py NOF"""
 import concurrent.futures
 import json
 import os
+import pathlib
 import pty
 import re
 import shutil
@@ -97,6 +98,33 @@ class Benches(unittest.TestCase):
                 self.assertRegex(r.stderr, rf"\Anof bench {name}: {self.bare.name} is a folder: name a file of it[^\n]*\n\Z")
             self.assertIn("No such file", bench(name, f"{self.bare.name}/absent").stderr)
             self.assertIn("not a file of messages", bench(name, __file__).stderr)
+
+    def test_a_wrong_option_is_named(self):
+        for name, args, said in (("dsm", "--pages 0", "--pages"), ("dsm", "--pages 1,1", "--pages: 1 stands twice"), ("dsm", "--hosts 1", "--hosts"),
+                                 ("dsm", "--iterations x", "--iterations"), ("dsm", "--sim --lab", "--sim"), ("npb", "--kernel cg", "--kernel"),
+                                 ("npb", "--class X", "--class"), ("npb", "--hosts 6", "--hosts: 6 is no power of two"),
+                                 ("npb", "--dir /dev/null", "--dir")):
+            r = bench(name, *args.split())
+            self.assertEqual((r.returncode, r.stdout), (2, ""), args)
+            self.assertRegex(r.stderr, rf"\Anof bench {name}: {said}")
+
+    def test_npb_is_what_its_user_has_built_and_verifies(self):
+        """Programs that say what those of NPB say, and compute nothing."""
+        asked = ("npb", "--kernel", "is", "--class", "S", "--hosts", "2", "--runs", "1", "--json")
+        folder = pathlib.Path(self.bare.name)
+        program = folder / "nof/is.S.2"
+        program.parent.mkdir()
+        for text, code in (("SUCCESSFUL", 0), ("UNSUCCESSFUL", 1)):
+            program.write_text(f"#!/bin/sh\necho ' Time in seconds =    1.25'\necho ' Verification    =   {text}'\n")
+            program.chmod(0o700)
+            r = bench(*asked, "--dir", str(folder))
+            self.assertEqual(r.returncode, code, r.stderr)
+            if code == 0:
+                row = json.loads(r.stdout)["rows"][0]
+                self.assertEqual((row["nic_s"], row["host_s"], row["mpich_s"], row["host_ratio"]), (1.25, 1.25, None, 1))
+        program.unlink()
+        said = json.loads(bench(*asked, "--dir", str(folder)).stdout)
+        self.assertRegex(said["skipped"]["is.S.2.nic_s"], r"nof/is\.S\.2 is not there; NPB is at nas\.nasa\.gov")
 
     def test_starved_alone_is_marked(self):
         r = bench("neighbour", "--window", "10", "--only", "recv_cancel", "--json")

@@ -69,4 +69,45 @@ struct nof_sim_overlap {
 void nof_sim_run_overlap(unsigned hosts, enum nof_sim_collective collective, bool by_nic, uint32_t bytes,
                          struct nof_sim_overlap *result_out);
 
+/* How long what ranks, one on each of so many hosts, do together takes in virtual time, on a switched network. Only where the
+ * MPI library is built. X(ID, name, what it is) */
+#define NOF_SIM_TIMED_WAYS(X) \
+    X(ALLTOALLV, "alltoallv", "MPI_Alltoallv") \
+    X(LEVEL1, "alltoallv:level1", "MPIX_Alltoallv_control1, _data_trans2") \
+    X(LEVEL2, "alltoallv:level2", "MPIX_Alltoallv_control2, _data_trans2") \
+    X(LEVEL3, "alltoallv:level3", "_data_trans2 of phases that are loaded") \
+    X(AT_ONCE, "alltoallv:at-once", "_data_trans1 of them") \
+    X(PERSISTENT, "alltoallv:persistent", "MPI_Start of MPI_Alltoallv_init") \
+    X(ALLGATHER, "allgather", "MPI_Allgather") \
+    X(ALLGATHER_UNICAST, "allgather:unicast", "_data_trans1") \
+    X(ALLGATHER_PHASED, "allgather:phased", "_data_trans2") \
+    X(ALLGATHER_MULTICAST, "allgather:multicast", "MPI_Bcast from each, with multicast on") \
+    X(DSM_LEVEL1, "dsm:level1", "a barrier of a shared memory (bench/programs/dsm.h)") \
+    X(DSM_DYNAMIC, "dsm:dynamic", "the same, without a budget of the receivers")
+
+enum nof_sim_timed_way {
+#define X(id, name, what) NOF_SIM_TIMED_##id,
+    NOF_SIM_TIMED_WAYS(X)
+#undef X
+        NOF_SIM_TIMED_COUNT
+};
+
+struct nof_sim_timed {
+    unsigned hosts; /* 2..NOF_SIM_OVERLAP_HOSTS_MAX */
+    bool by_nic; /* who goes through collectives */
+    uint32_t amount; /* bytes of a message, or pages */
+    unsigned times;
+    uint64_t rate_bps, buffer_bytes; /* of each link, and of the switch towards it */
+    uint32_t mtu_bytes;
+    /* The answer, of the slowest rank each time: */
+    double median_ms, sum_ms;
+    uint64_t descs; /* that a rank gave its NIC the last time, at most */
+    uint64_t drops; /* frames that found the buffer full, in all times and those before */
+    char problem[512]; /* empty: all went well, and gave what it must */
+};
+/* NOF_SIM_TIMED_COUNT if there is none of that name. */
+enum nof_sim_timed_way nof_sim_timed_way(const char *name);
+/* Same arguments: same figures. */
+void nof_sim_run_timed(enum nof_sim_timed_way way, struct nof_sim_timed *t);
+
 #endif

@@ -5,7 +5,8 @@
  *   image_transfer.c     one message: sends, receives, probes, cancel
  *   image_finish.c       the ends of many
  *   image_collective.c   collectives, windows
- *   image_overlap.c      what goes on while ranks compute */
+ *   image_overlap.c      what goes on while ranks compute
+ *   image_timed.c        how long it takes */
 #ifndef NOF_SIM_LIBRARY_IMAGE_RUN_H
 #define NOF_SIM_LIBRARY_IMAGE_RUN_H
 
@@ -80,5 +81,8 @@ void nof_window_run(const struct nof_step *step);
 
 /* image_overlap.c */
 void nof_overlap_run(const struct nof_step *step);
+
+/* image_timed.c */
+void nof_timed_run(const struct nof_step *step);
 
 #endif

@@ -89,6 +89,7 @@ enum nof_step_kind {
     SIM_STEP_POKE, /* comm `item`, style: asks and tests, and waits for nothing */
     SIM_STEP_COMPUTE, /* for `ns` */
     SIM_STEP_OVERLAP, /* collective `style` of comm 0, with blocks of `spare` bytes, is measured */
+    SIM_STEP_TIMED, /* enum nof_sim_timed_way `style`, of `spare` bytes or pages, `ns` times */
     SIM_STEP_DOOM, /* the process is killed after `ns`, wherever it is */
     SIM_STEP_KINDS
 };
@@ -150,6 +151,13 @@ struct nof_overlap {
     uint64_t descs; /* for one collective, at most */
 };
 
+/* Of the slowest rank; descriptors of this one. */
+struct nof_timed {
+    double sum_ns; /* of all times */
+    double median_ns;
+    uint64_t descs; /* in the last time */
+};
+
 struct nof_program {
     unsigned nranks;
     unsigned ncomms;
@@ -169,6 +177,7 @@ struct nof_program {
     uint64_t callsites; /* so many places receive */
     /* Written down: */
     struct nof_overlap overlap[NOF_PROGRAM_RANKS_MAX];
+    struct nof_timed timed[NOF_PROGRAM_RANKS_MAX];
     uint64_t death_ns; /* the first; 0: none yet */
     uint64_t errors; /* that MPI answered */
     uint64_t end_ns; /* the last that came to its end */

@@ -81,6 +81,7 @@ const char *nof_step_name(enum nof_step_kind kind)
         [SIM_STEP_POKE] = "test or probe of communicator",
         [SIM_STEP_COMPUTE] = "compute",
         [SIM_STEP_OVERLAP] = "measurement of overlap",
+        [SIM_STEP_TIMED] = "measurement of time",
         [SIM_STEP_DOOM] = "death",
     };
     return kind < SIM_STEP_KINDS ? name[kind] : "its end";

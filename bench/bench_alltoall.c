@@ -28,7 +28,12 @@ int nof_bench_alltoall(int argc, char **argv)
                                                 "of buffer, from auto and pairwise, and whether the "
                                                 "machine's CPUs had nothing left, so that they and not the "
                                                 "link may be what it shows.",
-                                                columns, NULL, "64,1k,4k,16k,64k,256k"};
+                                                columns,
+                                                NULL,
+                                                "64,1k,4k,16k,64k,256k",
+                                                NULL,
+                                                NULL,
+                                                false};
 
     return nof_coll_bench(&table, argc, argv);
 }

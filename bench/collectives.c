@@ -16,23 +16,28 @@
 #include "lib/peer_mpi.h"
 #include "lib/report.h"
 #include "lib/testbed.h"
+#include "pattern_phases.h"
+#include "sim.h"
 
 #define ROWS_MAX 64u
 #define RUNS_MAX 16u
 #define RUN_S 60
 #define RANDOM_BYTES "64k"
+#define SEEDS 5u
+#define SIM_TIMES 5u
 #define BUSY_LEAST 0.95 /* of the machine's CPU time: then it, and not the link, may be the limit */
 #define PROGRAM "bench/coll_mpi"
 #define SOURCE "programs/coll_mpi.c"
 #define TEXT_BYTES 24u
 
-enum { OPT_SIZES = 256, OPT_RUNS, OPT_MS, OPT_LAB, OPT_DRIVER, OPT_LEVELS, OPT_RANDOM, OPT_SEEDS };
+enum { OPT_SIZES = 256, OPT_RUNS, OPT_MS, OPT_LAB, OPT_DRIVER, OPT_LEVELS, OPT_RANDOM, OPT_SEEDS, OPT_SIM };
 
 struct figure {
     size_t n;
     double ms[RUNS_MAX];
     double busy; /* in the best run */
     double drops;
+    double descs; /* of ours; in the last run */
 };
 
 struct row {
@@ -46,11 +51,12 @@ struct bench {
     const struct nof_coll_table *table;
     const struct nof_coll_column *columns;
     const char *why[NOF_COLL_COLUMNS_MAX]; /* a column is not measured; NULL: it is */
-    bool json, random;
+    bool json, random, sim;
     struct nof_testbed_config config;
     struct nof_testbed bed;
     struct nof_peer peer[NOF_PEERS];
     const char *driver; /* of collectives */
+    unsigned kinds_of_options; /* that not all benches have */
     uint64_t sizes[ROWS_MAX];
     unsigned nsizes, seeds, runs, least_ms;
     struct row row[ROWS_MAX];
@@ -60,7 +66,7 @@ struct bench {
 
 /* What one job printed. */
 struct said {
-    double ms, busy, link_bytes;
+    double ms, busy, link_bytes, descs;
 };
 
 static void take_line(void *ctx, const char *text)
@@ -70,6 +76,7 @@ static void take_line(void *ctx, const char *text)
     if (sscanf(text, "run %lf %lf", &said->ms, &said->busy) == 2)
         return;
     (void)sscanf(text, "link %lf", &said->link_bytes);
+    (void)sscanf(text, "descs %lf", &said->descs);
 }
 
 static bool run_job(struct bench *b, const struct nof_coll_column *c, const struct row *row,
@@ -78,7 +85,7 @@ static bool run_job(struct bench *b, const struct nof_coll_column *c, const stru
     char bytes[TEXT_BYTES], least[TEXT_BYTES], seed[TEXT_BYTES];
     const char *const argv[] = {b->program, c->collective, bytes, "1", least, seed, NULL};
 
-    *said = (struct said){NAN, NAN, NAN};
+    *said = (struct said){NAN, NAN, NAN, NAN};
     snprintf(bytes, sizeof(bytes), "%llu", (unsigned long long)row->bytes);
     snprintf(least, sizeof(least), "%u", b->least_ms);
     snprintf(seed, sizeof(seed), "%u", row->seed);
@@ -100,6 +107,7 @@ static void keep(struct figure *f, const struct said *said, double drops)
         f->busy = said->busy;
     f->ms[f->n++] = said->ms;
     f->drops += drops;
+    f->descs = said->descs;
 }
 
 static bool measure_one(struct bench *b, struct row *row, unsigned column)
@@ -139,6 +147,33 @@ static bool measure(struct bench *b)
     return true;
 }
 
+/* Once, because another run has the same figures. */
+static bool simulate(struct bench *b)
+{
+    for (unsigned r = 0; r < b->rows; r++)
+        for (unsigned c = 0; b->columns[c].name != NULL; c++) {
+            struct nof_sim_timed t = {.hosts = b->config.hosts,
+                                      .by_nic = strcmp(b->driver, "nic") == 0,
+                                      .amount = (uint32_t)b->row[r].bytes,
+                                      .times = SIM_TIMES,
+                                      .rate_bps = b->config.rate_bps,
+                                      .buffer_bytes = b->config.buffer_bytes,
+                                      .mtu_bytes = b->config.mtu_bytes};
+
+            if (b->why[c] != NULL)
+                continue;
+            nof_bench_progress("%llu bytes, %s", (unsigned long long)b->row[r].bytes, b->columns[c].name);
+            nof_sim_run_timed(nof_sim_timed_way(b->columns[c].collective), &t);
+            if (t.problem[0] != '\0') {
+                fprintf(stderr, "%llu bytes, %s: %s\n", (unsigned long long)b->row[r].bytes,
+                        b->columns[c].name, t.problem);
+                return false;
+            }
+            keep(&b->row[r].figure[c], &(struct said){t.median_ms, 0, NAN, (double)t.descs}, (double)t.drops);
+        }
+    return true;
+}
+
 static double limit_ms(const struct bench *b, const struct row *row)
 {
     return row->link_bytes * 8e3 / (double)b->config.rate_bps;
@@ -166,14 +201,37 @@ static void put_figure(json_t *row, const char *column, const struct figure *f)
                         nof_bench_number(f->n > 0 ? (sorted[f->n - 1] - sorted[0]) / median : NAN));
 }
 
+static bool as_in_paper(const struct bench *b)
+{
+    return b->config.hosts == 16 && b->config.rate_bps == 100000000;
+}
+
+static void put_paper(const struct bench *b, const struct row *row, json_t *object)
+{
+    const struct nof_coll_paper *paper = b->random ? b->table->random_paper : b->table->paper;
+    json_t *said = json_object();
+    char name[64];
+
+    for (; paper != NULL && paper->bytes != 0 && as_in_paper(b); paper++)
+        if (paper->bytes == row->bytes) {
+            name_of(name, paper->name, "ms");
+            json_object_set_new(said, name, json_real(paper->ms));
+        }
+    if (json_object_size(said) > 0)
+        json_object_set(object, "paper", said);
+    json_decref(said);
+}
+
 static json_t *row_of(const struct bench *b, struct nof_bench_report *report, const struct row *row)
 {
     json_t *object = json_pack("{s:I}", "bytes", (json_int_t)row->bytes);
     double drops = 0, busy = 0;
     char name[96];
 
-    if (row->seed != 0)
+    if (row->seed != 0) {
         json_object_set_new(object, "seed", json_integer(row->seed));
+        json_object_set_new(object, "phases", nof_pattern_phases(row->seed, b->config.hosts, row->bytes));
+    }
     json_object_set_new(object, "limit_ms", json_real(limit_ms(b, row)));
     for (unsigned c = 0; b->columns[c].name != NULL; c++) {
         const struct figure *f = &row->figure[c];
@@ -183,7 +241,11 @@ static json_t *row_of(const struct bench *b, struct nof_bench_report *report, co
         if (column->who != NOF_COLL_OURS) {
             snprintf(name, sizeof(name), "%llu.%s_ms", (unsigned long long)row->bytes, column->name);
             nof_bench_compared(report, name, f->ms, f->n, NAN);
-        } else if (column->may_drop) {
+            continue;
+        }
+        name_of(name, column->name, "descs");
+        json_object_set_new(object, name, nof_bench_number(f->n > 0 ? f->descs : NAN));
+        if (column->may_drop) {
             name_of(name, column->name, "drop_buffer");
             json_object_set_new(object, name, json_integer((json_int_t)f->drops));
         } else {
@@ -191,6 +253,7 @@ static json_t *row_of(const struct bench *b, struct nof_bench_report *report, co
             busy = f->busy > busy ? f->busy : busy;
         }
     }
+    put_paper(b, row, object);
     json_object_set_new(object, "drop_buffer", json_integer((json_int_t)drops));
     json_object_set_new(object, "busy", json_real(busy));
     json_object_set_new(object, "cpu_bound", json_boolean(busy >= BUSY_LEAST));
@@ -200,11 +263,16 @@ static json_t *row_of(const struct bench *b, struct nof_bench_report *report, co
 /* All that can be measured on such a network. */
 static bool is_complete(const struct bench *b)
 {
-    for (unsigned c = 0; b->columns[c].name != NULL; c++)
+    for (unsigned c = 0; !b->sim && b->columns[c].name != NULL; c++)
         if (b->why[c] != NULL && b->columns[c].who != NOF_COLL_NOBODY &&
             (b->columns[c].who == NOF_COLL_OURS || b->config.lab))
             return false;
     return true;
+}
+
+static const char *network_of(const struct bench *b)
+{
+    return b->sim ? "sim" : b->config.lab ? "lab" : "fabric";
 }
 
 static json_t *result_of(const struct bench *b, struct nof_bench_report *report)
@@ -223,7 +291,7 @@ static json_t *result_of(const struct bench *b, struct nof_bench_report *report)
         }
     (void)getloadavg(load, 1);
     return json_pack("{s:o, s:i, s:s, s:I, s:I, s:i, s:i, s:s, s:o}", "rows", rows, "hosts",
-                     (int)b->config.hosts, "network", b->config.lab ? "lab" : "fabric", "link_bps",
+                     (int)b->config.hosts, "network", network_of(b), "link_bps",
                      (json_int_t)b->config.rate_bps, "buffer_bytes", (json_int_t)b->config.buffer_bytes,
                      "mtu", (int)b->config.mtu_bytes, "runs", (int)b->runs, "collectives", b->driver, "load",
                      nof_bench_number(load[0]));
@@ -235,8 +303,8 @@ static void print_table(const struct bench *b, const struct nof_bench_report *re
     size_t i;
 
     printf("%u hosts, %s, %.0f Mbit/s, buffers of %llu bytes, MTU %u; medians of %u, ms\n", b->config.hosts,
-           b->config.lab ? "lab" : "fabric", (double)b->config.rate_bps / 1e6,
-           (unsigned long long)b->config.buffer_bytes, b->config.mtu_bytes, b->runs);
+           network_of(b), (double)b->config.rate_bps / 1e6, (unsigned long long)b->config.buffer_bytes,
+           b->config.mtu_bytes, b->runs);
     printf("%8s %9s", b->random ? "seed" : "bytes", "limit");
     for (unsigned c = 0; b->columns[c].name != NULL; c++)
         printf(" %12s", b->columns[c].name);
@@ -276,6 +344,15 @@ static error_t parse_random(int key, char *arg, struct argp_state *state)
     }
 }
 
+static error_t parse_sim(int key, char *arg, struct argp_state *state)
+{
+    struct bench *b = state->input;
+
+    (void)arg;
+    b->sim |= key == OPT_SIM;
+    return key == OPT_SIM ? 0 : ARGP_ERR_UNKNOWN;
+}
+
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
     struct bench *b = state->input;
@@ -296,9 +373,17 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case OPT_DRIVER:
         b->driver = nof_driver_option(arg, state);
         return 0;
+    case ARGP_KEY_END:
+        if (b->seeds != 0 && !b->random)
+            argp_error(state, "--seeds are those of --random");
+        if (b->sim && b->config.lab)
+            argp_error(state, "--sim is without machines: not with --lab");
+        if (b->sim && b->random)
+            argp_error(state, "--sim has no random patterns: not with --random");
+        return nof_bench_option(key, arg, state, &b->json);
     case ARGP_KEY_INIT:
-        if (b->table->random != NULL)
-            state->child_inputs[0] = b;
+        for (unsigned i = 0; i < b->kinds_of_options; i++)
+            state->child_inputs[i] = b;
         return 0;
     default:
         return nof_testbed_option(key, arg, state, &b->config) == 0
@@ -330,11 +415,19 @@ static void read_arguments(struct bench *b, int argc, char **argv)
         {"collectives", OPT_DRIVER, "nic|host", 0, "who goes through ours (nic)", 0},
         {NULL, 0, NULL, 0, NULL, 0},
     };
-    const struct argp more = {random_options, parse_random, NULL, NULL, NULL, NULL, NULL};
-    const struct argp_child children[] = {{&more, 0, "", 0}, {NULL, 0, NULL, 0}};
-    const struct argp argp = {
-        options, parse, NULL, b->table->about, b->table->random != NULL ? children : NULL, NULL, NULL};
+    static const struct argp_option sim_options[] = {
+        {"sim", OPT_SIM, NULL, 0, "in virtual time: the same figures in every run", 0},
+        {NULL, 0, NULL, 0, NULL, 0},
+    };
+    const struct argp random = {random_options, parse_random, NULL, NULL, NULL, NULL, NULL};
+    const struct argp sim = {sim_options, parse_sim, NULL, NULL, NULL, NULL, NULL};
+    struct argp_child children[3] = {{NULL, 0, NULL, 0}};
+    const struct argp argp = {options, parse, NULL, b->table->about, children, NULL, NULL};
 
+    if (b->table->sim)
+        children[b->kinds_of_options++] = (struct argp_child){&sim, 0, NULL, 0};
+    if (b->table->random != NULL)
+        children[b->kinds_of_options++] = (struct argp_child){&random, 0, "", 0};
     argp_err_exit_status = 2;
     argp_parse(&argp, argc, argv, 0, NULL, b);
     if (b->nsizes == 0)
@@ -343,12 +436,24 @@ static void read_arguments(struct bench *b, int argc, char **argv)
 
 static void fill_rows(struct bench *b)
 {
-    unsigned each = b->random ? b->seeds : 1;
+    unsigned each = !b->random ? 1 : b->seeds != 0 ? b->seeds : SEEDS;
 
     for (unsigned i = 0; i < b->nsizes * each && i < ROWS_MAX; i++)
         b->row[b->rows++] = (struct row){.bytes = b->sizes[i / each],
                                          .seed = b->random ? i % each + 1 : 0,
                                          .link_bytes = (double)b->sizes[i / each] * (b->config.hosts - 1)};
+}
+
+static void find_simulated(struct bench *b)
+{
+    for (unsigned c = 0; b->columns[c].name != NULL; c++) {
+        const struct nof_coll_column *column = &b->columns[c];
+
+        if (column->who != NOF_COLL_OURS || nof_sim_timed_way(column->collective) == NOF_SIM_TIMED_COUNT)
+            b->why[c] = "it is not simulated: --lab has it";
+    }
+    b->runs = 1;
+    nof_sim_library_prepare();
 }
 
 static void find_columns(struct bench *b)
@@ -371,6 +476,10 @@ static const char *prepare(struct bench *b)
     char setting[32];
     const char *why;
 
+    if (b->sim) {
+        find_simulated(b);
+        return NULL;
+    }
     nof_bench_beside(PROGRAM, b->program);
     if (access(b->program, X_OK) != 0)
         return "its program " PROGRAM
@@ -399,7 +508,6 @@ int nof_coll_bench(const struct nof_coll_table *table, int argc, char **argv)
     b->config = (struct nof_testbed_config)NOF_TESTBED_DEFAULT;
     b->driver = "nic";
     b->runs = 5;
-    b->seeds = 5;
     b->least_ms = 200;
     read_arguments(b, argc, argv);
     b->columns = b->random ? table->random : table->columns;
@@ -409,7 +517,7 @@ int nof_coll_bench(const struct nof_coll_table *table, int argc, char **argv)
     if (why != NULL) {
         nof_bench_skip(&report, "rows", why);
         (void)nof_bench_end(&report, json_object());
-    } else if (measure(b)) {
+    } else if (b->sim ? simulate(b) : measure(b)) {
         json_t *result = result_of(b, &report);
 
         if (!b->json)

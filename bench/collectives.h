@@ -6,6 +6,7 @@
 #define NOF_BENCH_COLLECTIVES_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #define NOF_COLL_COLUMNS_MAX 12u
 
@@ -20,11 +21,20 @@ struct nof_coll_column {
     bool may_drop; /* it has a count of dropped frames of its own */
 };
 
+/* What the paper says, of 16 hosts, 100 Mbit/s and buffers of 60 kB. */
+struct nof_coll_paper {
+    uint64_t bytes; /* 0: behind the last */
+    const char *name; /* NAME_ms, inside "paper" */
+    double ms;
+};
+
 struct nof_coll_table {
     const char *about; /* for --help */
     const struct nof_coll_column *columns; /* the last one has no name */
     const struct nof_coll_column *random; /* the same for --random; NULL: there is no such option */
     const char *sizes; /* by default */
+    const struct nof_coll_paper *paper, *random_paper; /* or NULL */
+    bool sim; /* there is an option --sim: columns that are among NOF_SIM_TIMED_WAYS, in virtual time */
 };
 
 /* A bench, from its arguments to its result: 0 if all was measured that can be on the network that was asked for. */

@@ -188,7 +188,7 @@ static bool simulate(struct run *r)
                                       .mtu_bytes = jobs->config.mtu_bytes};
 
             if (column->sim == NULL) {
-                skip(r, row, c, "it is in no simulator: --lab has it");
+                skip(r, row, c, "it is not simulated: --lab has it");
                 continue;
             }
             nof_bench_progress("%s, %s", row->label, column->name);

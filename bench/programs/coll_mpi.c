@@ -7,17 +7,21 @@
  *   coll_mpi COLLECTIVE BYTES RUNS LEAST_MS [SEED]
  *
  * COLLECTIVE: alltoall, allgather, alltoallv, gather, scatter, with messages of BYTES; bcast, allreduce, reduce, reduce_scatter of
- * as many; compiled communication of the last two: allgather:unicast, allgather:phased,
- * alltoallv:level1, :level2, :level3, :at-once. A message has BYTES random bytes; with a SEED those of an alltoallv differ:
+ * as many; ours alone: allgather:unicast, :phased, :multicast, alltoallv:persistent,
+ * :level1, :level2, :level3, :at-once. A message has BYTES random bytes; with a SEED those of an alltoallv differ:
  * of 240, 160 have BYTES, 20 a quarter, 60 100 bytes, dealt at random. After one that is verified, each run has as many
  * collectives as fill LEAST_MS, one at least; its figure is their median. Rank 0 prints for each run "run MS BUSY", BUSY: the
- * part of the machine's CPU time that was used, by whomever; with a SEED, before that, "link BYTES": what the fullest link carries; at the end "done". */
+ * part of the machine's CPU time that was used, by whomever; with a SEED, before that, "link BYTES": what the fullest link carries; ours, "descs N": what another one like those before gives the NIC of a
+ * rank, at most; at the end "done". */
 #include <mpi.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
+
+#include "random_pattern.h"
 
 #ifdef NOF_COMPILED
 #include "mpi_offload.h"
@@ -25,7 +29,9 @@
 #endif
 
 #define REPEATS_MOST 400
-#define SMALL_BYTES 100
+#define WARM_MULTICAST \
+    12 /* rounds until all have agreed that there is a group (docs/decisions/0030-multicast.md) */
+#define GROUP_OPENS_MS 20
 
 struct job {
     int rank, size, bytes;
@@ -35,6 +41,7 @@ struct job {
     unsigned char *out, *in;
 #ifdef NOF_COMPILED
     MPIX_Coll coll;
+    MPI_Request request;
 #endif
 };
 
@@ -52,37 +59,16 @@ static void *room(size_t bytes)
     return memory;
 }
 
-static uint64_t mixed(uint64_t x)
-{
-    x += 0x9e3779b97f4a7c15u;
-    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
-    x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
-    return x ^ (x >> 31);
-}
-
 static unsigned char byte_of(int from, int to, int at)
 {
-    return (unsigned char)mixed(((uint64_t)(unsigned)from << 48) ^ ((uint64_t)(unsigned)to << 32) ^
-                                (unsigned)at);
+    return (unsigned char)pattern_mixed(((uint64_t)(unsigned)from << 48) ^ ((uint64_t)(unsigned)to << 32) ^
+                                        (unsigned)at);
 }
 
-/* The same at all ranks: the pairs in random order, then sizes by their place in it. */
 static void draw(struct job *j)
 {
-    int pairs = j->size * (j->size - 1), n = 0;
-    int *order = room(sizeof(*order) * (size_t)pairs);
-    for (int i = 0; i < j->size * j->size; i++)
-        if (i / j->size != i % j->size)
-            order[n++] = i;
-    for (int i = pairs - 1; i > 0; i--) {
-        int k = (int)(mixed((uint64_t)j->seed << 32 | (unsigned)i) % (unsigned)(i + 1)), was = order[i];
-        order[i] = order[k];
-        order[k] = was;
-    }
-    for (int i = 0; i < pairs; i++)
-        j->matrix[order[i]] = i < pairs * 160 / 240   ? j->bytes
-                              : i < pairs * 180 / 240 ? j->bytes / 4
-                                                      : SMALL_BYTES;
+    int *order = room(sizeof(*order) * (size_t)(j->size * j->size));
+    pattern_draw((uint64_t)j->seed, j->size, j->bytes, order, j->matrix);
     free(order);
 }
 
@@ -288,6 +274,34 @@ static void phased(struct job *j)
     MPIX_Alltoallv_data_trans2(j->out, j->in, j->coll);
 }
 
+static void init(struct job *j)
+{
+    MPI_Alltoallv_init(j->out, j->to, j->to_at, MPI_BYTE, j->in, j->from, j->from_at, MPI_BYTE,
+                       MPI_COMM_WORLD, MPI_INFO_NULL, &j->request);
+}
+
+static void start(struct job *j)
+{
+    MPI_Start(&j->request);
+    MPI_Wait(&j->request, MPI_STATUS_IGNORE);
+}
+
+/* An allgather of broadcasts, those of 32 KiB and more by multicast where that is on. */
+static void broadcasts(struct job *j)
+{
+    memcpy(j->in + j->from_at[j->rank], j->out, (size_t)j->bytes);
+    for (int i = 0; i < j->size; i++)
+        MPI_Bcast(j->in + j->from_at[i], j->bytes, MPI_BYTE, i, MPI_COMM_WORLD);
+}
+
+static void open_group(struct job *j)
+{
+    for (int i = 0; i < WARM_MULTICAST; i++) {
+        broadcasts(j);
+        nanosleep(&(struct timespec){.tv_nsec = GROUP_OPENS_MS * 1000000}, NULL);
+    }
+}
+
 static void level1(struct job *j)
 {
     MPIX_Alltoallv_control1(j->to, j->to_at, MPI_BYTE, j->from, j->from_at, MPI_BYTE, MPI_COMM_WORLD,
@@ -323,6 +337,8 @@ static const struct kind {
 #ifdef NOF_COMPILED
     {"allgather:unicast", control2, at_once, true, verify_exchange},
     {"allgather:phased", control2, phased, true, verify_exchange},
+    {"allgather:multicast", open_group, broadcasts, true, verify_exchange},
+    {"alltoallv:persistent", init, start, false, verify_exchange},
     {"alltoallv:level1", NULL, level1, false, verify_exchange},
     {"alltoallv:level2", NULL, level2, false, verify_exchange},
     {"alltoallv:level3", load, phased, false, verify_exchange},
@@ -375,6 +391,28 @@ static void run(struct job *j, const struct kind *kind, int repeats)
         printf("run %.6f %.3f\n", values[repeats / 2] * 1e3, ticks > 0 ? (used[1] - used[0]) / ticks : 0.0);
 }
 
+#ifdef NOF_COMPILED
+/* That this rank has given its NIC, with those of one barrier more each time. */
+static unsigned long long descriptors(void)
+{
+    unsigned long long n = 0;
+    MPI_Barrier(MPI_COMM_WORLD); /* behind what the NIC may not have taken yet */
+    MPIX_Nic_counters("host.descs", &n);
+    return n;
+}
+
+static void say_descriptors(struct job *j, const struct kind *kind)
+{
+    unsigned long long first = descriptors(), barrier = descriptors() - first, mine, most;
+    first = descriptors();
+    kind->once(j);
+    mine = descriptors() - first - barrier;
+    MPI_Allreduce(&mine, &most, 1, MPI_UNSIGNED_LONG_LONG, MPI_MAX, MPI_COMM_WORLD);
+    if (j->rank == 0)
+        printf("descs %llu\n", most);
+}
+#endif
+
 int main(int argc, char **argv)
 {
     struct job j = {0};
@@ -400,9 +438,16 @@ int main(int argc, char **argv)
     kind->verify(&j, kind->one);
     double once_s = timed(&j, kind);
     once_s = timed(&j, kind);
+#ifdef NOF_COMPILED
+    say_descriptors(&j, kind);
+#endif
     int repeats = once_s > 0 && least_s / once_s < REPEATS_MOST ? (int)(least_s / once_s) : REPEATS_MOST;
     for (int i = 0; i < runs; i++)
         run(&j, kind, repeats > 1 ? repeats : 1);
+#ifdef NOF_COMPILED
+    if (kind->once == start)
+        MPI_Request_free(&j.request);
+#endif
     if (j.rank == 0) {
         printf("done\n");
         fflush(stdout);

@@ -274,6 +274,9 @@ int nof_cluster_create(const struct nof_cluster_config *cfg, struct nof_cluster 
         .queue_frames = cfg->queue_frames,
         .tx_queue_bytes = cfg->tx_queue_bytes,
         .link = cfg->link,
+        .switches = cfg->switches,
+        .trunk_rate_bps = cfg->link.rate_bps,
+        .trunk_delay_ns = cfg->link.delay_ns,
     };
     status = nof_fabric_create(&fabric, &c->fabric);
     nof_fabric_advance(c->fabric, c->now_ns);

@@ -41,6 +41,7 @@ struct nof_cluster_config {
     uint64_t frame_ns; /* that a round takes longer for each frame and descriptor of it [0] */
     uint64_t byte_ps; /* and for each byte that it sends, receives, combines or copies [0] */
     struct nof_fabric_link link;
+    unsigned switches; /* among which the NICs are dealt; with links between them like the NICs' [1] */
     uint32_t pool_frames; /* per port; 0 takes the fabric's default, like the next two */
     uint32_t queue_frames;
     uint32_t tx_queue_bytes;

@@ -235,6 +235,42 @@ static void nothing_passes_a_partition_or_a_port_that_is_down(void **state)
     all_frames_back(f);
 }
 
+static void switches_have_one_link_to_each_other(void **state)
+{
+    (void)state;
+    static const uint8_t group[6] = {1, 0, 0x5e, 0, 0, 1};
+    struct nof_fabric_config cfg = {.nports = PORTS,
+                                    .mac = macs,
+                                    .frame_bytes = 2048,
+                                    .pool_frames = POOL,
+                                    .queue_frames = 256,
+                                    .switches = 2,
+                                    .trunk_rate_bps = 1000000000,
+                                    .trunk_delay_ns = 300};
+    struct nof_fabric *f = NULL;
+    assert_int_equal(nof_fabric_create(&cfg, &f), NOF_OK);
+    nof_fabric_advance(f, 1000); /* ports 0 and 1 are of one switch, 2 of the other: 125 bytes take 1000 ns */
+    assert_int_equal(send_one(f, 0, macs[1], 125), 1);
+    assert_int_equal(send_one(f, 0, macs[2], 125), 1);
+    assert_int_equal(send_one(f, 1, group, 125), 1);
+    assert_int_equal(send_one(f, 2, macs[0], 125), 1);
+    assert_int_equal(fetch(f, 1, 1000), 1);
+    assert_int_equal(fetch(f, 0, 1000), 1);
+    assert_int_equal(fetch(f, 2, 2299), 0);
+    assert_int_equal(fetch(f, 0, 2299), 0);
+    assert_int_equal(fetch(f, 2, 2300), 1);
+    assert_int_equal(fetch(f, 0, 2300), 1); /* each way by itself */
+    assert_int_equal(fetch(f, 2, 3299), 0);
+    assert_int_equal(fetch(f, 2, 3300), 1); /* behind the first one */
+    assert_int_equal(fetch(f, 1, 10000), 0); /* nothing comes back */
+    struct nof_fabric_link deaf = {.multicast = NOF_FABRIC_DROP};
+    assert_int_equal(nof_fabric_set_link(f, 2, &deaf), NOF_OK);
+    assert_int_equal(send_one(f, 1, group, 125), 1);
+    assert_int_equal(nof_fabric_next_event(f), NOF_NO_DEADLINE); /* nobody there wants it */
+    assert_int_equal(fetch(f, 0, 10000), 1);
+    all_frames_back(f);
+}
+
 static void bad_configurations_are_refused(void **state)
 {
     (void)state;
@@ -246,6 +282,8 @@ static void bad_configurations_are_refused(void **state)
     cfg = (struct nof_fabric_config){.nports = 1, .mac = group};
     assert_int_equal(nof_fabric_create(&cfg, &f), NOF_EINVAL);
     cfg = (struct nof_fabric_config){.nports = 1, .mac = macs, .queue_frames = 100};
+    assert_int_equal(nof_fabric_create(&cfg, &f), NOF_EINVAL);
+    cfg = (struct nof_fabric_config){.nports = 1, .mac = macs, .switches = 2};
     assert_int_equal(nof_fabric_create(&cfg, &f), NOF_EINVAL);
     cfg = (struct nof_fabric_config){.nports = 1, .mac = macs, .link = {.loss_ppm = NOF_FABRIC_PPM + 1}};
     assert_int_equal(nof_fabric_create(&cfg, &f), NOF_EINVAL);
@@ -265,6 +303,7 @@ int main(void)
         cmocka_unit_test(corruption_leaves_the_senders_bytes_alone),
         cmocka_unit_test(duplicates_and_late_frames_arrive),
         cmocka_unit_test(nothing_passes_a_partition_or_a_port_that_is_down),
+        cmocka_unit_test(switches_have_one_link_to_each_other),
         cmocka_unit_test(bad_configurations_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

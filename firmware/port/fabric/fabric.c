@@ -195,7 +195,7 @@ static bool port_plain(const struct nof_fabric_port *p, uint32_t group)
 
 static void recompute_plain(struct nof_fabric *f)
 {
-    f->plain = true;
+    f->plain = f->nswitches == 1;
     for (uint32_t i = 0; i < f->nports; i++)
         f->plain = f->plain && port_plain(&f->port[i], f->port[0].group);
 }
@@ -263,10 +263,13 @@ static bool config_fill(struct nof_fabric_config *c)
     c->pool_frames = c->pool_frames != 0 ? c->pool_frames : 1024;
     c->queue_frames = c->queue_frames != 0 ? c->queue_frames : 1024;
     c->tx_queue_bytes = c->tx_queue_bytes != 0 ? c->tx_queue_bytes : 131072;
+    c->switches = c->switches != 0 ? c->switches : 1;
     c->link.reorder_ns = c->link.reorder_ns != 0 ? c->link.reorder_ns : 100000;
     return c->nports >= 1 && c->nports <= NOF_FABRIC_PORTS_MAX && c->mac != NULL && c->frame_bytes >= 64 &&
            c->frame_bytes <= 16384 && c->pool_frames <= 1u << 20 && c->queue_frames <= 1u << 20 &&
-           (c->queue_frames & (c->queue_frames - 1)) == 0 && link_valid(&c->link);
+           (c->queue_frames & (c->queue_frames - 1)) == 0 && link_valid(&c->link) &&
+           c->switches <= c->nports && c->switches <= NOF_FABRIC_SWITCHES_MAX &&
+           (c->trunk_rate_bps == 0 || c->trunk_rate_bps >= 1000) && c->trunk_delay_ns <= DELAY_MAX_NS;
 }
 
 int nof_fabric_create(const struct nof_fabric_config *cfg, struct nof_fabric **fabric_out)
@@ -278,6 +281,9 @@ int nof_fabric_create(const struct nof_fabric_config *cfg, struct nof_fabric **f
     if (f == NULL)
         return NOF_ENOMEM;
     f->nports = c.nports;
+    f->nswitches = c.switches;
+    f->trunk_rate_bps = c.trunk_rate_bps;
+    f->trunk_delay_ns = c.trunk_delay_ns;
     f->queue_mask = c.queue_frames - 1;
     f->pool_frames = c.pool_frames;
     f->tx_queue_bytes = c.tx_queue_bytes;

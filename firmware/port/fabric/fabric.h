@@ -18,6 +18,9 @@
  * switch, by the values of the destination's link: once per frame. Without rate, delay and faults a
  * frame is in the receiver's queue before send() returns.
  *
+ * The ports may be dealt to several switches, each of which has a link of its own, without a bound, to each other one: a frame from switch
+ * to switch waits for that, and one for a group address crosses it once.
+ *
  * Unicast goes by a static table of MAC addresses; group addresses go to all other ports, or, as their links say, to
  * those that have joined (NOF_FABRIC_GROUPS_MAX groups a port), or to none; an unknown address is dropped. A port may send to itself.
  *
@@ -40,6 +43,7 @@ struct nof_fabric_port;
 #define NOF_FABRIC_PORTS_MAX 1024u
 #define NOF_FABRIC_PPM 1000000u
 #define NOF_FABRIC_GROUPS_MAX 64u
+#define NOF_FABRIC_SWITCHES_MAX 8u
 
 /* What the switch does with a frame for a group address, towards a port. */
 enum nof_fabric_multicast {
@@ -82,6 +86,10 @@ struct nof_fabric_config {
     uint32_t queue_frames; /* frames that wait for one port's core, power of two [1024] */
     uint32_t tx_queue_bytes; /* what waits for a slow link at its sender [131072] */
     struct nof_fabric_link link; /* of every port at first */
+    unsigned
+        switches; /* 1..NOF_FABRIC_SWITCHES_MAX, at most nports, that have equal shares of the ports, in their order [1] */
+    uint64_t trunk_rate_bps; /* of a link between two switches, each way; 0: unlimited; else at least 1000 */
+    uint64_t trunk_delay_ns; /* of that; at most 10 s */
 };
 
 /* All only grow. */

@@ -6,6 +6,8 @@
  *   send() -> wait for the sender's link -> its delay -> switch: partition, loss, buffer, wait for
  *   the receiver's link, its delay, reordering -> the receiver's queue
  *
+ * From switch to switch a frame waits for the link between them and takes its delay.
+ *
  * Waiting needs no queue of its own: a link is free again at a known time, and what lies before
  * that time is the backlog. Frames under way are events in one heap. */
 #include "port/fabric/fabric_private.h"
@@ -198,25 +200,65 @@ static bool wants_group(const struct nof_fabric_port *p, uint64_t mac)
            (p->link.multicast == NOF_FABRIC_SNOOP && fabric_joined_find(p, mac) < p->njoined);
 }
 
-/* The frame has come through its sender's link. Takes over the caller's reference. */
-static void at_switch(struct nof_fabric *f, uint16_t src, struct fabric_slot *s, uint64_t at_ns)
+static uint32_t switch_of(const struct nof_fabric *f, uint32_t port)
 {
-    if (!f->port[src].up) {
-        f->port[src].stats.drop_down++;
+    return port * f->nswitches / f->nports;
+}
+
+/* The frame goes on to another switch. Takes over the caller's reference. */
+static void cross(struct nof_fabric *f, uint16_t src, uint32_t from, uint32_t to, struct fabric_slot *s,
+                  uint64_t at_ns)
+{
+    uint64_t *free_ns = &f->trunk_free_ns[from][to], when_ns = at_ns;
+    if (f->trunk_rate_bps != 0)
+        when_ns = *free_ns =
+            (*free_ns > at_ns ? *free_ns : at_ns) + wire_ns(s->frame.len_bytes, f->trunk_rate_bps);
+    struct fabric_event event = {.when_ns = when_ns + f->trunk_delay_ns,
+                                 .slot = s,
+                                 .src = src,
+                                 .dst = (uint16_t)to,
+                                 .hop = FABRIC_HOP_TRUNK};
+    if (!event_push(f, event)) {
+        f->port[src].stats.drop_queue++;
         fabric_unref(s);
-        return;
     }
+}
+
+/* To all ports of a switch that want it. */
+static void spread(struct nof_fabric *f, uint16_t src, uint32_t at, struct fabric_slot *s, uint64_t at_ns)
+{
+    uint64_t mac = fabric_mac_load(s->frame.data);
+    for (uint32_t i = 0; i < f->nports; i++) {
+        if (i == src || switch_of(f, i) != at)
+            continue;
+        if (!wants_group(&f->port[i], mac)) {
+            f->port[i].stats.drop_group++;
+            continue;
+        }
+        s->refs++;
+        forward(f, src, (uint16_t)i, s, at_ns);
+    }
+}
+
+static bool anybody_wants(const struct nof_fabric *f, uint32_t at, uint64_t mac)
+{
+    for (uint32_t i = 0; i < f->nports; i++)
+        if (switch_of(f, i) == at && wants_group(&f->port[i], mac))
+            return true;
+    return false;
+}
+
+/* The frame is in this switch. Takes over the caller's reference. */
+static void in_switch(struct nof_fabric *f, uint16_t src, uint32_t at, struct fabric_slot *s, uint64_t at_ns)
+{
+    uint32_t home = switch_of(f, src);
     if ((s->frame.data[0] & 1) != 0) {
-        uint64_t mac = fabric_mac_load(s->frame.data);
-        for (uint32_t i = 0; i < f->nports; i++) {
-            if (i == src)
+        spread(f, src, at, s, at_ns);
+        for (uint32_t to = 0; at == home && to < f->nswitches; to++) {
+            if (to == home || !anybody_wants(f, to, fabric_mac_load(s->frame.data)))
                 continue;
-            if (!wants_group(&f->port[i], mac)) {
-                f->port[i].stats.drop_group++;
-                continue;
-            }
             s->refs++;
-            forward(f, src, (uint16_t)i, s, at_ns);
+            cross(f, src, home, to, s, at_ns);
         }
         fabric_unref(s);
         return;
@@ -225,9 +267,22 @@ static void at_switch(struct nof_fabric *f, uint16_t src, struct fabric_slot *s,
     if (dst == FABRIC_NO_PORT) {
         f->port[src].stats.drop_unknown++;
         fabric_unref(s);
+    } else if (switch_of(f, dst) != at) {
+        cross(f, src, at, switch_of(f, dst), s, at_ns);
+    } else {
+        forward(f, src, (uint16_t)dst, s, at_ns);
+    }
+}
+
+/* The frame has come through its sender's link. Takes over the caller's reference. */
+static void at_switch(struct nof_fabric *f, uint16_t src, struct fabric_slot *s, uint64_t at_ns)
+{
+    if (f->port[src].up) {
+        in_switch(f, src, switch_of(f, src), s, at_ns);
         return;
     }
-    forward(f, src, (uint16_t)dst, s, at_ns);
+    f->port[src].stats.drop_down++;
+    fabric_unref(s);
 }
 
 /* False: the link's queue is full. */
@@ -279,6 +334,10 @@ void fabric_run(struct nof_fabric *f)
         struct fabric_event e = event_pop(f);
         if (e.hop == FABRIC_HOP_SWITCH) {
             at_switch(f, e.src, e.slot, e.when_ns);
+            continue;
+        }
+        if (e.hop == FABRIC_HOP_TRUNK) {
+            in_switch(f, e.src, e.dst, e.slot, e.when_ns);
             continue;
         }
         struct nof_fabric_port *p = &f->port[e.dst];

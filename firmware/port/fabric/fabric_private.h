@@ -46,14 +46,14 @@ struct nof_fabric_port {
     uint32_t nfresh;
 };
 
-enum fabric_hop { FABRIC_HOP_SWITCH, FABRIC_HOP_PORT };
+enum fabric_hop { FABRIC_HOP_SWITCH, FABRIC_HOP_TRUNK, FABRIC_HOP_PORT };
 
 struct fabric_event {
     uint64_t when_ns;
     uint64_t order; /* ties: first come, first served */
     struct fabric_slot *slot; /* holds one reference */
     uint16_t src;
-    uint16_t dst; /* HOP_PORT only */
+    uint16_t dst; /* HOP_PORT: the port; HOP_TRUNK: the switch */
     uint32_t hop;
 };
 
@@ -67,6 +67,10 @@ struct nof_fabric {
     uint32_t pool_frames;
     uint64_t *mac_key; /* open addressing; 0 is free (no port has address 0) */
     uint16_t *mac_port;
+    uint32_t nswitches;
+    uint64_t trunk_rate_bps, trunk_delay_ns;
+    uint64_t trunk_free_ns[NOF_FABRIC_SWITCHES_MAX]
+                          [NOF_FABRIC_SWITCHES_MAX]; /* when it has sent what it holds, from, to */
     struct nof_fabric_port *port; /* nports + 1: the last owns the copies for corruption */
 
     struct fabric_event *heap; /* binary, by (when, order) */

@@ -45,7 +45,12 @@
     X(GATHER_TREE, "gather", "tree", "packed blocks up a binomial tree") \
     X(GATHER_LINEAR, "gather", "linear", "each block straight to the root") \
     X(SCATTER_TREE, "scatter", "tree", "packed blocks down a binomial tree") \
-    X(SCATTER_LINEAR, "scatter", "linear", "each block straight from the root")
+    X(SCATTER_LINEAR, "scatter", "linear", "each block straight from the root") \
+    X(SCATTER_MULTICAST, "scatter", "multicast", "all blocks as one message to a multicast group") \
+    X(SCATTERV_LINEAR, "scatterv", "linear", \
+      "each block straight from the root, after all were told the sizes") \
+    X(SCATTERV_MULTICAST, "scatterv", "multicast", \
+      "the sizes, then all blocks as one message to a multicast group")
 
 /* Who chose: X(ID, "name", "whose row it was"). */
 #define NOF_SELECTED_BY(X) \
@@ -53,17 +58,16 @@
     X(TABLE, "table", "by the table that NOF_COLL_TABLE names") \
     X(ENVIRONMENT, "environment", "by NOF_ALLTOALL")
 
-/* X(ID, "name", "what is counted"): large blocking broadcasts, by the way they went; scatters by multicast. */
+/* X(ID, "name", "what is counted"): large blocking broadcasts, by the way they went; scattervs. */
 #define NOF_BCASTS(X) \
     X(MULTICAST, "bcast_multicast", "large blocking broadcasts that went by multicast") \
     X(FEW, "bcast_unicast_few", "that went by unicast: fewer than three NICs, or more than 256") \
     X(UNASKED, "bcast_unicast_unasked", "by unicast: the ranks have not agreed yet that the group is open") \
     X(REFUSED, "bcast_unicast_refused", \
       "by unicast: feature multicast is off somewhere, a NIC declined the group, or a member is deaf") \
-    X(SCATTER, "scatter_multicast", "blocking scatters of small blocks that went by multicast") \
-    X(SCATTERV, "scatterv_multicast", "blocking scatters of blocks that differ, likewise") \
-    X(SCATTERV_LARGE, "scatterv_unicast_large", \
-      "of these by unicast, because the blocks, or those of the calls before, are too large") \
+    X(SCATTERV_UNASKED, "scatterv_unicast_unasked", \
+      "blocking scattervs by unicast that could have gone by multicast: the sizes of those before were too " \
+      "large") \
     X(GROUP, "scatterv_group", "transmissions of compiled and dynamic groups that went by multicast") \
     X(GROUP_UNICAST, "scatterv_group_unicast", \
       "of these by unicast: fewer than three NICs, or no group could be opened")

@@ -61,6 +61,7 @@ static const struct row defaults[] = {
     {NOF_GATHER_LINEAR, 1, ANY},
     {NOF_SCATTER_TREE, 4, 2 * KI},
     {NOF_SCATTER_LINEAR, 1, ANY},
+    {NOF_SCATTERV_LINEAR, 1, ANY},
 };
 
 static const struct {
@@ -112,6 +113,20 @@ enum nof_algorithm nof_select(struct nof_sched *s, size_t bytes, uint32_t can)
     enum nof_algorithm algorithm = nof_select_alone(s, bytes, can);
     nof_coll_agree_way(s, (unsigned)algorithm);
     return algorithm;
+}
+
+enum nof_algorithm nof_select_would(int ranks, size_t bytes, uint32_t can)
+{
+    enum nof_selected_by by;
+    return choose(ranks, bytes, can, &by);
+}
+
+bool nof_select_ever(int ranks, enum nof_algorithm algorithm)
+{
+    for (size_t i = 0; i < row_count; i++)
+        if (rows[i].algorithm == algorithm && ranks >= rows[i].ranks)
+            return true;
+    return false;
 }
 
 bool nof_select_asked(enum nof_algorithm algorithm)

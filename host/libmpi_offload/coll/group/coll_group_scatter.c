@@ -5,8 +5,6 @@
 #include "coll/group/coll_group.h"
 #include "coll/select.h"
 
-#define TOTAL_MAX \
-    4096u /* of all blocks but the root's: beyond, whoever gets the others' bytes too loses more */
 #define PAUSE_MAX 64u /* calls of Scatterv whose sizes nobody asks for, after sizes that were too large */
 
 /* Blocks in a message, without the root's. */
@@ -69,12 +67,12 @@ bool nof_coll_group_scatter(struct nof_sched *s, const struct nof_blocks *send, 
 {
     struct nof_data own = s->rank == root ? nof_block(send, root) : *recv;
     struct aggregate a = {.each = nof_data_bytes(&own), .root = root};
-    bool small = a.each > 0 && a.each <= TOTAL_MAX / (unsigned)(s->size > 1 ? s->size - 1 : 1);
-    struct nof_coll_group *g = nof_coll_group_ask(s, small);
-    if (!small || !nof_coll_group_agreed(g))
+    uint32_t can = NOF_CAN(NOF_SCATTER_TREE) | NOF_CAN(NOF_SCATTER_LINEAR) | NOF_CAN(NOF_SCATTER_MULTICAST);
+    bool useful = a.each > 0 && nof_select_would(s->size, a.each, can) == NOF_SCATTER_MULTICAST;
+    struct nof_coll_group *g = nof_coll_group_ask(s, useful);
+    if (!useful || !nof_coll_group_agreed(g))
         return false;
-    nof_bcast_count(NOF_BCAST_SCATTER);
-    nof_coll_agree_way(s, NOF_ALGORITHM_COUNT);
+    (void)nof_select(s, a.each, can);
     build(s, g, &a, send, recv);
     return true;
 }
@@ -91,30 +89,26 @@ static int tell_sizes(struct nof_sched *s, struct nof_coll_group *g, uint64_t *s
     return nof_sched_run(first);
 }
 
-/* All have been told them: may they go together? After sizes that are too large, so many calls are not asked about. */
-static bool are_small(struct nof_coll_group *g, uint64_t total)
+/* All have been told them: after some that were too large, so many calls are not asked about. */
+static void learn(struct nof_coll_group *g, bool multicast)
 {
-    if (total <= TOTAL_MAX) {
-        g->pause = 0;
-        return true;
-    }
-    g->pause = g->pause == 0 ? 1 : 2 * g->pause < PAUSE_MAX ? 2 * g->pause : PAUSE_MAX;
+    g->pause = multicast ? 0 : g->pause == 0 ? 1 : 2 * g->pause < PAUSE_MAX ? 2 * g->pause : PAUSE_MAX;
     g->paused = 0;
-    return false;
 }
 
 bool nof_coll_group_scatterv(struct nof_sched *s, const struct nof_blocks *send, const struct nof_data *recv,
                              int root)
 {
-    struct nof_coll_group *g = nof_coll_group_ask(s, true);
-    if (!nof_coll_group_agreed(g))
+    bool useful = nof_select_ever(s->size, NOF_SCATTERV_MULTICAST);
+    struct nof_coll_group *g = nof_coll_group_ask(s, useful);
+    if (!useful || !nof_coll_group_agreed(g))
         return false;
     if (g->paused < g->pause) {
         g->paused++;
-        nof_bcast_count(NOF_BCAST_SCATTERV_LARGE);
+        nof_bcast_count(NOF_BCAST_SCATTERV_UNASKED);
         return false;
     }
-    uint64_t *sizes = nof_sched_temporary(s, (size_t)s->size * sizeof(*sizes), nof_type_byte()), total = 0;
+    uint64_t *sizes = nof_sched_temporary(s, (size_t)s->size * sizeof(*sizes), nof_type_byte()), most = 0;
     if (sizes == NULL)
         return false;
     for (int i = 0; s->rank == root && i < s->size; i++) {
@@ -128,12 +122,11 @@ bool nof_coll_group_scatterv(struct nof_sched *s, const struct nof_blocks *send,
         return true;
     }
     for (int i = 0; i < s->size; i++)
-        if (i != root && __builtin_add_overflow(total, sizes[i], &total))
-            total = UINT64_MAX;
-    bool small = are_small(g, total);
-    nof_bcast_count(small ? NOF_BCAST_SCATTERV : NOF_BCAST_SCATTERV_LARGE);
-    nof_coll_agree_way(s, small ? NOF_ALGORITHM_COUNT : NOF_ALGORITHM_COUNT + 1);
-    if (small)
+        most = i != root && sizes[i] > most ? sizes[i] : most;
+    bool multicast = nof_select(s, most, NOF_CAN(NOF_SCATTERV_LINEAR) | NOF_CAN(NOF_SCATTERV_MULTICAST)) ==
+                     NOF_SCATTERV_MULTICAST;
+    learn(g, multicast);
+    if (multicast)
         build(s, g, &(struct aggregate){.sizes = sizes, .root = root}, send, recv);
-    return small;
+    return multicast;
 }

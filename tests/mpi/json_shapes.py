@@ -48,6 +48,7 @@ QUICK = {
 }
 SLOW = {
     "sim-scale": ["sim", "scale", "--nics", "16", "--endpoints", "2", "--json"],
+    "bench-mcast": ["bench", "mcast", "--hosts", "4", "--sizes", "1,1k", "--repeat", "2", "--json"],
     "bench-path": ["bench", "path", "--json"],
     "bench-core": ["bench", "core", "--json"],
     "bench-match": ["bench", "match", "--json"],

@@ -40,6 +40,8 @@ int nof_cmd_bench(int argc, char **argv)
         {"neighbour", nof_bench_neighbour,
          "what a pair of ranks has left of the NIC beside others that attack it", needs_daemon},
         {"path", nof_bench_path, "goodput, loss, incast and fairness under a virtual clock", needs_sources},
+        {"mcast", nof_bench_mcast,
+         "broadcasts and scatters by multicast, beside trees, under a virtual clock", needs_sources},
         {"match", nof_bench_match, "instructions per match against the length of the list", needs_sources},
         {"core", nof_bench_core, "instructions per message and per frame through the core", needs_sources},
         {"dfcm", nof_bench_dfcm, "ratio and speed of the codec, beside a literal one, lz4 and zstd",

@@ -32,6 +32,7 @@ int nof_cmd_sim_bcast(int argc, char **argv) NOF_OPTIONAL; /* `nof sim bcast` */
  * only if everything was measured. */
 int nof_bench_path(int argc, char **argv) NOF_OPTIONAL;
 int nof_bench_match(int argc, char **argv) NOF_OPTIONAL;
+int nof_bench_mcast(int argc, char **argv) NOF_OPTIONAL;
 int nof_bench_core(int argc, char **argv) NOF_OPTIONAL;
 int nof_bench_dfcm(int argc, char **argv) NOF_OPTIONAL;
 int nof_bench_stream(int argc, char **argv) NOF_OPTIONAL;

@@ -9,6 +9,7 @@
 #include "flows.h"
 #include "flow/job.h"
 #include "flow/link.h"
+#include "flow/scheduler.h"
 #include "op_kind.h"
 #include "msg/recv.h"
 #include "match/recv_watch.h"
@@ -40,17 +41,16 @@ int nof_life_open(struct nof_nic *nic, const struct nof_endpoint_params *params,
         return rc;
     struct nof_endpoint *ep = &nic->eps[i];
     uint16_t generation = (uint16_t)(ep->generation + 1);
-    uint8_t in_ring = ep->in_ring; /* it may still stand in the rings from before */
+    struct nof_sched_turns turns[NOF_SCHED_WAYS]; /* it may still stand in the rings from before */
+    memcpy(turns, ep->sched, sizeof(turns));
     uint8_t in_chores = ep->in_chores;
-    uint32_t ring_next = ep->ring_next;
     uint32_t chore_next = ep->chore_next;
     memset(ep, 0, offsetof(struct nof_endpoint, stage));
     ep->index = i;
     nof_stage_init(&ep->stage, params->staging, params->staging_bytes);
     ep->generation = generation;
-    ep->in_ring = in_ring;
+    memcpy(ep->sched, turns, sizeof(turns));
     ep->in_chores = in_chores;
-    ep->ring_next = ring_next;
     ep->chore_next = chore_next;
     ep->state = NOF_EP_OPEN;
     ep->dma_inline = params->dma_inline;
@@ -76,7 +76,7 @@ int nof_life_open(struct nof_nic *nic, const struct nof_endpoint_params *params,
     ep->works = NOF_NIL;
     ep->dying = NOF_NIL;
     ep->look = NOF_NIL;
-    ep->active = NOF_NIL;
+    nof_scheduler_init(ep);
     ep->recv_wait = NOF_NIL;
     ep->again = NOF_NIL;
     ep->last_rank = NOF_NIL;

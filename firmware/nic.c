@@ -146,7 +146,7 @@ int nof_nic_init(void *mem, size_t mem_bytes, const struct nof_nic_config *cfg,
     nof_grants_set(nic);
     nof_clearance_set(nic);
     nof_patience_set(nic);
-    nic->ring = NOF_NIL;
+    nic->ring[NOF_SCHED_WIRE] = nic->ring[NOF_SCHED_LOOP] = NOF_NIL;
     nic->busy_flows = NOF_NIL;
     nic->later_flows = NOF_NIL;
     nic->local_queue = NOF_NIL;
@@ -223,7 +223,7 @@ static void run(struct nof_nic *nic, unsigned budget)
     for (unsigned round = 0; round < LOCAL_ROUNDS; round++) {
         if (nic->dma_released)
             nof_rndv_blocks(nic);
-        if (sent < budget && nic->ring != NOF_NIL)
+        if (sent < budget && nof_scheduler_flows(nic))
             sent += nof_send_run(nic, budget - sent);
         if (nic->local_queue == NOF_NIL)
             break;
@@ -300,8 +300,9 @@ void nof_nic_dma_done(struct nof_nic *nic, uint64_t now_ns, uint64_t token, int 
 
 static bool more_to_do(const struct nof_nic *nic)
 {
-    return (nic->ring & nic->local_queue & nic->write_later & nic->combine_later & nic->later_flows &
-            nic->chores & nic->stale_ctls) != NOF_NIL ||
+    return nof_scheduler_ready(nic) ||
+           (nic->local_queue & nic->write_later & nic->combine_later & nic->later_flows & nic->chores &
+            nic->stale_ctls) != NOF_NIL ||
            (nic->dma_released | nic->drain_late) != 0 || nof_clearance_ready(nic);
 }
 
@@ -417,6 +418,6 @@ bool nof_nic_quiet(const struct nof_nic *nic)
     return nic->sends_live == 0 && nic->recvs.used == nic->posted_total + nic->early_whole &&
            nic->ctls.used == 0 && (nic->local_queue & nic->chores) == NOF_NIL && nic->stalled_comps == 0 &&
            nic->closing == 0 && nic->draining == 0 && nic->reads.used == 0 && nic->writes.used == 0 &&
-           nic->ring == NOF_NIL && nof_mcast_deadline(nic) == NOF_NO_DEADLINE &&
+           !nof_scheduler_flows(nic) && nof_mcast_deadline(nic) == NOF_NO_DEADLINE &&
            nof_transport_quiet(nic->transport);
 }

@@ -283,7 +283,8 @@ enum nof_peer_flag {
 };
 enum nof_peer_sched {
     NOF_SCHED_IDLE = 0,
-    NOF_SCHED_ACTIVE,
+    NOF_SCHED_ACTIVE, /* among the flows of its endpoint to the wire, or, next, of the loop-back */
+    NOF_SCHED_LOOPS,
     NOF_SCHED_BLOCKED,
     NOF_SCHED_BUSY,
     NOF_SCHED_LATER,
@@ -419,6 +420,17 @@ enum nof_ep_state { NOF_EP_FREE = 0, NOF_EP_OPEN, NOF_EP_FAILED, NOF_EP_CLOSING 
 
 struct nof_watch;
 
+/* Flows to other NICs share the link; those of the loop-back do not wait for it. */
+enum nof_sched_way { NOF_SCHED_WIRE, NOF_SCHED_LOOP, NOF_SCHED_WAYS };
+
+/* The scheduler's, of an endpoint and a way. */
+struct nof_sched_turns {
+    uint32_t active; /* ring's tail of flows with something to send */
+    uint32_t next; /* endpoint with active flows */
+    int64_t deficit; /* bytes */
+    uint8_t listed; /* the endpoint is among those, or has its turn */
+};
+
 struct nof_endpoint {
     uint32_t index; /* of this struct; for good */
     uint8_t state;
@@ -426,7 +438,6 @@ struct nof_endpoint {
     uint8_t dma_inline; /* writes are never pending */
     uint8_t dma_read_inline; /* nor reads */
     uint8_t dma_read_sums;
-    uint8_t in_ring;
     uint16_t generation;
     uint16_t reads; /* read requests under way */
     uint16_t local_held; /* loop-back frames in reads that have not left */
@@ -476,9 +487,7 @@ struct nof_endpoint {
     uint32_t dying; /* queue tail of dead peers whose operations have not all ended (flows.h) */
     uint32_t look; /* the flow that is looked at next (flows.h) */
     uint8_t look_again; /* when the looks at flows are through, all are looked at once more */
-    uint32_t active; /* queue tail of flows with something to send (scheduler.c) */
-    uint32_t ring_next;
-    int64_t deficit; /* bytes */
+    struct nof_sched_turns sched[NOF_SCHED_WAYS];
     uint32_t turn; /* of nic->turn: the one to which `steps` belongs */
     uint32_t steps; /* that are left in it */
     uint32_t dma_used; /* blocks of nic->dma_total */
@@ -603,7 +612,7 @@ struct nof_nic {
     uint32_t dma_total, dma_free; /* blocks for rendezvous payload whose write may be pending */
 
     uint32_t turn; /* goes up by one in each poll */
-    uint32_t ring; /* queue tail of endpoints with active flows, through ring_next */
+    uint32_t ring[NOF_SCHED_WAYS]; /* queue tail of endpoints with active flows, through sched[way].next */
     uint32_t busy_flows; /* queue tail: found no frame or no DMA request */
     uint32_t later_flows; /* queue tail: their endpoints have no steps left in this turn */
     uint32_t chores; /* queue tail of endpoints, through chore_next */

@@ -134,6 +134,15 @@ static inline void nof_ring_push(const struct nof_pool *p, uint32_t *tail, uint3
     *nof_ring_prev(p, nof_pool_obj(p, i)->next, prev_at) = i;
 }
 
+/* Before the others. */
+static inline void nof_ring_push_first(const struct nof_pool *p, uint32_t *tail, uint32_t i, size_t prev_at)
+{
+    uint32_t last = *tail;
+    nof_ring_push(p, tail, i, prev_at);
+    if (last != NOF_NIL)
+        *tail = last;
+}
+
 static inline void nof_ring_remove(const struct nof_pool *p, uint32_t *tail, uint32_t i, size_t prev_at)
 {
     uint32_t prev = *nof_ring_prev(p, i, prev_at);

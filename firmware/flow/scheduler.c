@@ -5,6 +5,7 @@
 #define WAKE 256u /* flows that are made active at once */
 #define LOOKS 512u /* flows served in one run, and of one endpoint before it is another's turn: */
 #define LOOKS_EP 64u
+#define QUANTUM_US 250u
 
 /* A flow is in one ring at most: of its endpoint, its link or the NIC, as `sched` says. */
 static void push(struct nof_nic *nic, uint32_t *tail, struct nof_peer *peer)
@@ -23,39 +24,75 @@ static void take_out(struct nof_nic *nic, uint32_t *tail, const struct nof_peer 
     nof_ring_remove(&nic->peers, tail, nof_peer_index(nic, peer), offsetof(struct nof_peer, sched_prev));
 }
 
-static void ring_add(struct nof_nic *nic, struct nof_endpoint *ep)
+static bool is_active(const struct nof_peer *peer)
 {
-    if (ep->in_ring)
-        return;
-    uint32_t i = nof_ep_index(nic, ep);
-    ep->in_ring = 1;
-    if (nic->ring == NOF_NIL) {
-        ep->ring_next = i;
-    } else {
-        ep->ring_next = nic->eps[nic->ring].ring_next;
-        nic->eps[nic->ring].ring_next = i;
-    }
-    nic->ring = i;
+    return peer->sched == NOF_SCHED_ACTIVE || peer->sched == NOF_SCHED_LOOPS;
 }
 
-static struct nof_endpoint *ring_pop(struct nof_nic *nic)
+static enum nof_sched_way way_of(const struct nof_peer *peer)
 {
-    struct nof_endpoint *tail = &nic->eps[nic->ring];
-    struct nof_endpoint *ep = &nic->eps[tail->ring_next];
-    if (ep == tail)
-        nic->ring = NOF_NIL;
+    return peer->sched == NOF_SCHED_LOOPS ? NOF_SCHED_LOOP : NOF_SCHED_WIRE;
+}
+
+void nof_scheduler_init(struct nof_endpoint *ep)
+{
+    /* bound: the two ways; paid by set-up */
+    for (unsigned way = 0; way < NOF_SCHED_WAYS; way++) {
+        ep->sched[way].active = NOF_NIL;
+        ep->sched[way].deficit = 0;
+    }
+}
+
+bool nof_scheduler_ready(const struct nof_nic *nic)
+{
+    return nic->ring[NOF_SCHED_LOOP] != NOF_NIL ||
+           (nic->ring[NOF_SCHED_WIRE] != NOF_NIL && !nof_transport_waits(nic->transport));
+}
+
+/* Behind the other endpoints, or before them. */
+static void ring_add(struct nof_nic *nic, unsigned way, struct nof_endpoint *ep, bool first)
+{
+    uint32_t i = nof_ep_index(nic, ep), *tail = &nic->ring[way];
+    struct nof_sched_turns *t = &ep->sched[way];
+    if (t->listed)
+        return;
+    t->listed = 1;
+    t->next = i;
+    if (*tail != NOF_NIL) {
+        t->next = nic->eps[*tail].sched[way].next;
+        nic->eps[*tail].sched[way].next = i;
+    }
+    if (!first || *tail == NOF_NIL)
+        *tail = i;
+}
+
+static struct nof_endpoint *ring_pop(struct nof_nic *nic, unsigned way)
+{
+    uint32_t *tail = &nic->ring[way];
+    struct nof_sched_turns *last = &nic->eps[*tail].sched[way];
+    struct nof_endpoint *ep = &nic->eps[last->next];
+    if (&ep->sched[way] == last)
+        *tail = NOF_NIL;
     else
-        tail->ring_next = ep->ring_next;
-    ep->in_ring = 0;
+        last->next = ep->sched[way].next;
     return ep;
 }
 
 static void make_active(struct nof_nic *nic, struct nof_peer *peer)
 {
+    enum nof_sched_way way = nof_scheduler_way(&nic->links[peer->link]);
     struct nof_endpoint *ep = &nic->eps[peer->ep];
-    peer->sched = NOF_SCHED_ACTIVE;
-    push(nic, &ep->active, peer);
-    ring_add(nic, ep);
+    peer->sched = way == NOF_SCHED_LOOP ? NOF_SCHED_LOOPS : NOF_SCHED_ACTIVE;
+    push(nic, &ep->sched[way].active, peer);
+    ring_add(nic, way, ep, false);
+}
+
+/* It was interrupted. */
+static void make_first(struct nof_nic *nic, struct nof_scheduler_run *run, struct nof_peer *peer)
+{
+    peer->sched = run->way == NOF_SCHED_LOOP ? NOF_SCHED_LOOPS : NOF_SCHED_ACTIVE;
+    nof_ring_push_first(&nic->peers, &run->ep->sched[run->way].active, nof_peer_index(nic, peer),
+                        offsetof(struct nof_peer, sched_prev));
 }
 
 void nof_scheduler_activate(struct nof_nic *nic, struct nof_peer *peer)
@@ -76,8 +113,8 @@ bool nof_scheduler_unblock(struct nof_nic *nic, struct nof_link *link)
 
 void nof_scheduler_remove(struct nof_nic *nic, struct nof_peer *peer)
 {
-    if (peer->sched == NOF_SCHED_ACTIVE)
-        take_out(nic, &nic->eps[peer->ep].active, peer);
+    if (is_active(peer))
+        take_out(nic, &nic->eps[peer->ep].sched[way_of(peer)].active, peer);
     else if (peer->sched == NOF_SCHED_BLOCKED)
         take_out(nic, &nic->links[peer->link].blocked, peer);
     else if (peer->sched == NOF_SCHED_BUSY)
@@ -121,22 +158,27 @@ static void file(struct nof_nic *nic, struct nof_peer *peer, enum nof_pump state
     }
 }
 
-static int32_t topped_up(int32_t deficit, int32_t quantum)
+/* What one sends before it is another's turn: on a slow link at most what that carries in QUANTUM_US, or a full frame. */
+static int32_t quantum_of(const struct nof_nic *nic, unsigned way)
 {
-    return deficit > 0 ? quantum : deficit + quantum;
+    uint64_t bytes = nic->features[NOF_F_DRR_QUANTUM], rate = nic->cfg.link_rate_bps;
+    uint64_t carried = rate / 8 * QUANTUM_US / 1000000;
+    uint64_t most = carried > nic->cfg.mtu_bytes ? carried : nic->cfg.mtu_bytes;
+    return (int32_t)(way == NOF_SCHED_WIRE && rate > 0 && most < bytes ? most : bytes);
 }
 
 /* The next flow of this endpoint that may send, or NULL. */
-static struct nof_peer *next_of(struct nof_nic *nic, struct nof_scheduler_run *run, struct nof_endpoint *ep)
+static struct nof_peer *next_of(struct nof_nic *nic, struct nof_scheduler_run *run, struct nof_sched_turns *t)
 {
-    int32_t quantum = (int32_t)nic->features[NOF_F_DRR_QUANTUM];
+    int32_t quantum = quantum_of(nic, run->way);
     /* bound: LOOKS_EP flows; paid by the endpoint's share of the link */
-    while (run->looks_ep < LOOKS_EP && ep->active != NOF_NIL && ep->deficit > 0) {
-        struct nof_peer *peer = pop(nic, &ep->active);
+    while (run->looks_ep < LOOKS_EP && t->active != NOF_NIL && t->deficit > 0) {
+        struct nof_peer *peer = pop(nic, &t->active);
         run->looks_ep++;
         run->looks++;
         peer->sched = NOF_SCHED_IDLE;
-        peer->deficit = topped_up(peer->deficit, quantum);
+        if (peer->deficit <= 0)
+            peer->deficit += quantum;
         if (peer->deficit > 0)
             return peer;
         make_active(nic, peer);
@@ -144,21 +186,24 @@ static struct nof_peer *next_of(struct nof_nic *nic, struct nof_scheduler_run *r
     return NULL;
 }
 
-struct nof_peer *nof_scheduler_next(struct nof_nic *nic, struct nof_scheduler_run *run)
+/* The next flow that goes this way. */
+static struct nof_peer *next_on(struct nof_nic *nic, struct nof_scheduler_run *run)
 {
-    struct nof_peer *peer = NULL;
+    const uint32_t *ring = &nic->ring[run->way];
     /* bound: LOOKS, and endpoints that are closing; paid by each endpoint's share of the link */
-    while (run->ep != NULL || (nic->ring != NOF_NIL && run->looks < LOOKS)) {
+    while (!run->waits && (run->ep != NULL || (*ring != NOF_NIL && run->looks < LOOKS))) {
         if (run->ep == NULL) {
-            struct nof_endpoint *ep = ring_pop(nic);
-            if (ep->state == NOF_EP_CLOSING)
+            struct nof_endpoint *ep = ring_pop(nic, run->way);
+            if (ep->state == NOF_EP_CLOSING) {
+                ep->sched[run->way].listed = 0;
                 continue;
-            int64_t quantum = (int64_t)nic->features[NOF_F_DRR_QUANTUM];
-            ep->deficit = ep->deficit > 0 ? quantum : ep->deficit + quantum;
+            }
+            if (ep->sched[run->way].deficit <= 0)
+                ep->sched[run->way].deficit += quantum_of(nic, run->way);
             run->ep = ep;
             run->looks_ep = 0;
         }
-        peer = next_of(nic, run, run->ep);
+        struct nof_peer *peer = next_of(nic, run, &run->ep->sched[run->way]);
         if (peer != NULL)
             return peer;
         nof_scheduler_end(nic, run);
@@ -166,17 +211,39 @@ struct nof_peer *nof_scheduler_next(struct nof_nic *nic, struct nof_scheduler_ru
     return NULL;
 }
 
-void nof_scheduler_served(struct nof_nic *nic, const struct nof_scheduler_run *run, struct nof_peer *peer,
+struct nof_peer *nof_scheduler_next(struct nof_nic *nic, struct nof_scheduler_run *run)
+{
+    struct nof_peer *peer = next_on(nic, run);
+    if (peer != NULL || run->second)
+        return peer;
+    nof_scheduler_end(nic, run);
+    run->second = true;
+    run->waits = false;
+    run->way ^= NOF_SCHED_WIRE ^ NOF_SCHED_LOOP;
+    run->looks = 0;
+    return next_on(nic, run);
+}
+
+void nof_scheduler_served(struct nof_nic *nic, struct nof_scheduler_run *run, struct nof_peer *peer,
                           enum nof_pump state, uint32_t bytes)
 {
+    run->waits =
+        state == NOF_PUMP_BLOCKED && run->way == NOF_SCHED_WIRE && !nof_transport_room(nic->transport);
     peer->deficit -= (int32_t)bytes;
-    run->ep->deficit -= bytes;
-    file(nic, peer, state);
+    run->ep->sched[run->way].deficit -= bytes;
+    if ((state == NOF_PUMP_MORE || run->waits) && peer->deficit > 0)
+        make_first(nic, run, peer);
+    else
+        file(nic, peer, run->waits ? NOF_PUMP_MORE : state);
 }
 
 void nof_scheduler_end(struct nof_nic *nic, struct nof_scheduler_run *run)
 {
-    if (run->ep != NULL && run->ep->active != NOF_NIL)
-        ring_add(nic, run->ep);
+    if (run->ep == NULL)
+        return;
+    struct nof_sched_turns *t = &run->ep->sched[run->way];
+    t->listed = 0;
+    if (t->active != NOF_NIL)
+        ring_add(nic, run->way, run->ep, t->deficit > 0 && run->looks_ep < LOOKS_EP);
     run->ep = NULL;
 }

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Who sends next: deficit round robin in bytes, first between endpoints, then between the flows of
- * one endpoint. A turn adds feature drr_quantum_bytes to the deficit; what is sent is taken off,
- * also beyond zero (a request is never cut for it), so shares are exact over time.
+ * one endpoint. A turn adds feature drr_quantum_bytes to a deficit that is used up, on a slow link less; what is sent
+ * is taken off, also beyond zero (a request is never cut for it), so shares are exact over time. Who is interrupted,
+ * because the NIC may send no more for now, goes on first. Flows of the loop-back are served by themselves: they wait
+ * for no link, and take nothing of it.
  *
  *   next() -> the caller sends what the flow has -> served() ... end()
  *
@@ -27,9 +29,25 @@ enum nof_pump {
 /* One run over the flows that have something to send. Zero it to begin. */
 struct nof_scheduler_run {
     struct nof_endpoint *ep; /* whose turn it is, or NULL */
-    unsigned looks; /* flows served, and of this endpoint: */
+    unsigned way; /* enum nof_sched_way: the first one, as the caller says, then the other */
+    bool second;
+    bool waits; /* this way no more may leave for now, whosever it is */
+    unsigned looks; /* flows served this way, and of this endpoint: */
     unsigned looks_ep;
 };
+
+void nof_scheduler_init(struct nof_endpoint *ep); /* keeps its places in the NIC's rings */
+/* Are there active flows, and some that may send before the clock or an event says so? */
+static inline bool nof_scheduler_flows(const struct nof_nic *nic)
+{
+    return (nic->ring[NOF_SCHED_WIRE] & nic->ring[NOF_SCHED_LOOP]) != NOF_NIL;
+}
+bool nof_scheduler_ready(const struct nof_nic *nic);
+
+static inline enum nof_sched_way nof_scheduler_way(const struct nof_link *link)
+{
+    return link->path != NULL ? NOF_SCHED_WIRE : NOF_SCHED_LOOP;
+}
 
 /* The flow may have something to send. */
 void nof_scheduler_activate(struct nof_nic *nic, struct nof_peer *peer);
@@ -43,7 +61,7 @@ void nof_scheduler_retry(struct nof_nic *nic);
 void nof_scheduler_turn(struct nof_nic *nic);
 /* The flow that sends next, or NULL; what it has sent, and why no more; no further flow is asked for. */
 struct nof_peer *nof_scheduler_next(struct nof_nic *nic, struct nof_scheduler_run *run);
-void nof_scheduler_served(struct nof_nic *nic, const struct nof_scheduler_run *run, struct nof_peer *peer,
+void nof_scheduler_served(struct nof_nic *nic, struct nof_scheduler_run *run, struct nof_peer *peer,
                           enum nof_pump state, uint32_t bytes);
 void nof_scheduler_end(struct nof_nic *nic, struct nof_scheduler_run *run);
 

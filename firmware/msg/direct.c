@@ -10,13 +10,15 @@
 #include "flow/link.h"
 #include "match/match_last.h"
 #include "flow/peer.h"
+#include "flow/scheduler.h"
 #include "msg/recv.h"
 #include "match/recv_watch.h"
 
 /* Is there anybody whom this message would overtake, or whose turn it would take? */
 static bool nobody_waits(const struct nof_nic *nic, const struct nof_link *link, const struct nof_peer *peer)
 {
-    return (peer->sendq & peer->dataq & peer->readq & link->ctl & link->blocked & nic->ring) == NOF_NIL &&
+    return (peer->sendq & peer->dataq & peer->readq & link->ctl & link->blocked &
+            nic->ring[nof_scheduler_way(link)]) == NOF_NIL &&
            peer->sched == NOF_SCHED_IDLE;
 }
 

@@ -580,7 +580,7 @@ static enum nof_pump pump(struct nof_nic *nic, struct nof_peer *peer, unsigned b
 
 unsigned nof_send_run(struct nof_nic *nic, unsigned budget)
 {
-    struct nof_scheduler_run run = {.ep = NULL};
+    struct nof_scheduler_run run = {.way = nic->turn % NOF_SCHED_WAYS};
     struct nof_peer *peer;
     unsigned sent = 0;
     /* bound: frames of one turn, and the scheduler's looks; paid by each endpoint's share of the link */

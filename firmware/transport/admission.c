@@ -112,9 +112,22 @@ void nof_tx_ready(struct nof_path *p)
     p->t->cfg.ops->on_ready(p->t->cfg.up, p);
 }
 
-bool nof_tx_starved_now(struct nof_transport *t)
+bool nof_transport_room(struct nof_transport *t)
 {
-    return t->starved_head != NOF_NIL && nic_room(t, false) > 0;
+    if (nic_room(t, false) > 0)
+        return true;
+    t->room_wanted = true;
+    return false;
+}
+
+bool nof_transport_waits(const struct nof_transport *t)
+{
+    return t->room_wanted;
+}
+
+bool nof_tx_awaited_now(struct nof_transport *t)
+{
+    return (t->starved_head != NOF_NIL || t->room_wanted) && nic_room(t, false) > 0;
 }
 
 void nof_tx_starved(struct nof_transport *t)
@@ -123,7 +136,7 @@ void nof_tx_starved(struct nof_transport *t)
 
     /* In turn, each at most once per call: who starves again goes to the end. */
     /* bound: paths that wait for frames, as long as there are some; paid by all, in turn */
-    while (nof_tx_starved_now(t)) {
+    while (t->starved_head != NOF_NIL && nic_room(t, false) > 0) {
         uint32_t index = t->starved_head;
         struct nof_path *p = nof_path_at(t, index);
 

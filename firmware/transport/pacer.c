@@ -1,19 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "transport/pacer.h"
 
+#define DEPTH_FRAMES 2u
+#define WAKE_FRAMES 3u /* and the frame that may leave then */
+
 void nof_pacer_init(struct nof_pacer *pacer, uint64_t rate_bps, uint32_t frame_bytes, uint64_t now_ns)
 {
     *pacer = (struct nof_pacer){0};
     if (rate_bps == 0)
         return;
     pacer->ns_per_byte_q20 = (8000000000u << 20) / rate_bps;
-    pacer->depth_ns = NOF_PACER_DEPTH_NS;
-    pacer->frame_ns = (uint32_t)(((frame_bytes + NOF_ETH_EXTRA_BYTES) * pacer->ns_per_byte_q20) >> 20);
-    if (pacer->depth_ns < 4ull * pacer->frame_ns)
-        pacer->depth_ns = 4ull * pacer->frame_ns;
-    pacer->frame_ns += pacer->frame_ns == 0;
-    /* bound: 64 bits; paid by set-up */
-    while (pacer->frame_ns >> pacer->frame_shift > 1)
-        pacer->frame_shift++;
+    uint64_t frame_q20 = (frame_bytes + NOF_ETH_EXTRA_BYTES) * pacer->ns_per_byte_q20,
+             frame_ns = frame_q20 >> 20;
+    uint64_t least_ns = DEPTH_FRAMES * frame_ns, wake_ns = WAKE_FRAMES * frame_ns;
+    pacer->depth_ns = least_ns > NOF_PACER_DEPTH_NS ? least_ns : NOF_PACER_DEPTH_NS;
+    pacer->wake_ns = (uint32_t)(wake_ns < pacer->depth_ns / 2 ? wake_ns : pacer->depth_ns / 2);
+    pacer->frame_ns = frame_ns > 0 ? (uint32_t)frame_ns : 1;
+    pacer->frames_per_ns_q44 = frame_ns > 0 ? UINT64_MAX / frame_q20 + 1 : 1ull << 44;
     pacer->free_ns = now_ns;
 }

@@ -8,13 +8,14 @@
  * Everything that leaves is booked, only new data asks. Let w(f) = (bytes + NOF_ETH_EXTRA_BYTES) * 8 / rate be the time
  * that the link needs for a frame f, and the sums be over all frames booked in an interval of length T.
  *
- *   sum of w(f) <= T + 2 depth + frame    if the interval ends with new data that left as it was allowed to
+ *   sum of w(f) <= T + depth + frame      if the interval ends with new data that left as it was allowed to
  *   sum of w(f) >= T                      if somebody always has full frames, and asks at both ends and each
  *                                         depth between
  *
- * where frame = w(a full frame) and depth = max(NOF_PACER_DEPTH_NS, 4 frame) is the credit of an idle link; it counts
- * twice because what is left of it is divided by a power of two that is more than half of a frame. Rounding: less
- * than 1 ns a booking and 2^-20 ns a byte.
+ * where frame = w(a full frame) and depth = max(NOF_PACER_DEPTH_NS, 2 frame) is the credit of an idle link. It is also
+ * how long what must not wait, an announcement or a grant, may stand behind data in the NIC's own port: of an
+ * all-to-all in rounds at 100 Mbit/s each further frame costs two percent. Rounding: less than 1 ns a booking and
+ * 2^-20 ns a byte.
  *
  * rate_bps 0: the rate is unknown, nothing is paced; nof_pacer_frames() says UINT32_MAX and frame_ns is 0.
  *
@@ -25,8 +26,8 @@
 #include <stdint.h>
 
 #define NOF_ETH_EXTRA_BYTES 24u /* preamble, frame check sequence, inter-frame gap */
-/* Credit of an idle link: covers the lateness of a NIC core that naps, and is still small beside
- * the buffers of a switch port (31 KB at 1 Gbit/s). */
+/* Covers the lateness of a NIC core that naps, and is still small beside the buffers of a switch port (31 KB at
+ * 1 Gbit/s). */
 #define NOF_PACER_DEPTH_NS 250000u
 
 struct nof_pacer {
@@ -34,7 +35,8 @@ struct nof_pacer {
     uint64_t depth_ns;
     uint64_t free_ns; /* when the link has carried all that was booked; may lie depth_ns in the past */
     uint32_t frame_ns; /* of a full frame, at least 1; 0: rate unknown */
-    uint32_t frame_shift; /* log2 of it, rounded down: no division per frame */
+    uint32_t wake_ns; /* after free_ns: not for every single frame, and before credit is lost */
+    uint64_t frames_per_ns_q44; /* no division per frame */
 };
 
 /* frame_bytes: a full frame, from Ethernet header to payload; rate_bps: up to 8 * 10^9 * 2^20, 0 for unknown. */
@@ -64,13 +66,13 @@ static inline uint32_t nof_pacer_frames(const struct nof_pacer *pacer, uint64_t 
     credit_ns = now_ns - pacer->free_ns;
     if (credit_ns > pacer->depth_ns)
         credit_ns = pacer->depth_ns;
-    return (uint32_t)(credit_ns >> pacer->frame_shift) + 1;
+    return (uint32_t)((credit_ns * pacer->frames_per_ns_q44) >> 44) + 1;
 }
 
-/* When to ask again after 0. Not for every single frame: up to four at a time. */
+/* When to ask again after 0. */
 static inline uint64_t nof_pacer_deadline(const struct nof_pacer *pacer, uint64_t now_ns)
 {
-    return pacer->free_ns > now_ns ? pacer->free_ns + 3ull * pacer->frame_ns : now_ns;
+    return pacer->free_ns > now_ns ? pacer->free_ns + pacer->wake_ns : now_ns;
 }
 
 #endif

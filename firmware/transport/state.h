@@ -147,7 +147,8 @@ struct nof_transport {
     uint32_t dirty_count;
     uint32_t starved_head, starved_tail;
     uint32_t near_wrap; /* not 0: numbers of packets begin so far before they wrap (tests) */
-    bool starved_ready; /* at the last flush: there is room for one of them */
+    bool room_wanted; /* since the last poll somebody has asked for room of the NIC, and there was none */
+    bool starved_ready; /* at the last flush: there is room for one who starves, or has asked */
 
     struct nof_timer *heap;
     uint32_t heap_count;
@@ -387,7 +388,7 @@ uint64_t nof_transport_random(struct nof_transport *t);
 void nof_tx_starve(struct nof_path *p); /* the NIC lacked something: it is told in its turn */
 void nof_tx_ready(struct nof_path *p); /* tell it if it waits and may send */
 void nof_tx_starved(struct nof_transport *t);
-bool nof_tx_starved_now(struct nof_transport *t);
+bool nof_tx_awaited_now(struct nof_transport *t); /* there is room, and somebody who waits for it */
 
 /* receive.c */
 /* A reliable frame that nof_reorder_next() has refused. */

@@ -337,6 +337,7 @@ unsigned nof_transport_poll(struct nof_transport *t, uint64_t now_ns, unsigned b
     nof_tick(t, now_ns);
     t->budget = budget_frames;
     t->sent_in_poll = 0;
+    t->room_wanted = false;
     nof_tx_queue_push(t);
     link_timer(t);
     /* bound: paths whose time has come; paid by those paths */
@@ -390,7 +391,7 @@ void nof_transport_flush(struct nof_transport *t)
     nof_tx_queue_push(t);
     if (t->spare_count < NOF_SPARE_FRAMES)
         nof_tx_stock(t);
-    t->starved_ready = nof_tx_starved_now(t) != 0;
+    t->starved_ready = nof_tx_awaited_now(t);
 }
 
 uint64_t nof_transport_next_deadline(const struct nof_transport *t)
@@ -402,7 +403,7 @@ uint64_t nof_transport_next_deadline(const struct nof_transport *t)
     if (t->tx.count > 0)
         at = earlier(at, t->tx_retry_ns);
     at = earlier(at, link_deadline(t));
-    if (t->starved_head == NOF_NIL)
+    if (t->starved_head == NOF_NIL && !t->room_wanted)
         return at;
     if (t->starved_ready)
         return t->now_ns;

@@ -35,9 +35,11 @@ holds(slow, 1.12)
 assert 0 < slow["ping_us"] <= slow["ping_limit_us"], "a small message beside it"
 assert slow["charged_us"] < slow["barrier_us"], "a barrier between rounds is faster"
 ragged = rows(*SLOW_LINK, "--sizes", "64k", "--skew", "1ms")["rows"][0]
-holds(ragged, 1.3)
+holds(ragged, 1.2)
+assert 0 < ragged["ping_us"] <= ragged["ping_limit_us"], "a small message beside it"
 assert ragged["charged_us"] < ragged["barrier_us"], "a barrier between rounds is faster"
-assert ragged["unscheduled_drop_buffer"] > 0, "the switch never drops"
+little = rows(*SLOW_LINK, "--sizes", "64k", "--skew", "1ms", "--buffer", "20kb")["rows"][0]
+assert little["unscheduled_drop_buffer"] > 0, "the switch never drops"
 fast = rows("--hosts", "16,64", "--link", "100gbit", "--bytes", "64k", "--mtu", "9000")
 for row in fast["rows"]:
     holds(row, 1.2)

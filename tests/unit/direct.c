@@ -161,9 +161,12 @@ static void nobody_is_overtaken(void **state)
     link->blocked = 0;
     assert_false(goes(&d));
     link->blocked = NOF_NIL;
-    nic->ring = ep->index;
+    nic->ring[NOF_SCHED_WIRE] = ep->index;
     assert_false(goes(&d));
-    nic->ring = NOF_NIL;
+    nic->ring[NOF_SCHED_WIRE] = NOF_NIL;
+    nic->ring[NOF_SCHED_LOOP] = ep->index; /* waits for another resource */
+    assert_true(goes(&d));
+    nic->ring[NOF_SCHED_LOOP] = NOF_NIL;
     peer->sched = NOF_SCHED_BUSY;
     assert_false(goes(&d));
     peer->sched = NOF_SCHED_IDLE;

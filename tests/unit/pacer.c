@@ -32,9 +32,9 @@ static uint64_t carry_ps(uint64_t rate_bps, uint64_t bytes, uint64_t frames)
 
 static uint64_t depth_of(uint64_t rate_bps)
 {
-    uint64_t four_ns = 4 * carry_ps(rate_bps, FULL, 1) / 1000;
+    uint64_t two_ns = 2 * carry_ps(rate_bps, FULL, 1) / 1000;
 
-    return four_ns > NOF_PACER_DEPTH_NS ? four_ns : NOF_PACER_DEPTH_NS;
+    return two_ns > NOF_PACER_DEPTH_NS ? two_ns : NOF_PACER_DEPTH_NS;
 }
 
 struct sent {
@@ -49,7 +49,7 @@ static void no_interval_carries_more_than_the_formula(void **state)
     (void)state;
     for (unsigned r = 0; r < RATES; r++) {
         const uint64_t rate = rates_bps[r], frame_ns = carry_ps(rate, FULL, 1) / 1000 + 1;
-        const uint64_t most_ns = 2 * depth_of(rate) + frame_ns;
+        const uint64_t most_ns = depth_of(rate) + frame_ns;
         struct nof_pacer p;
         uint64_t seed = 88172645463325252u + r, now = 5000, sum = 0;
         unsigned n = 0;
@@ -111,10 +111,10 @@ static void an_idle_link_has_the_credit_of_its_depth_and_no_more(void **state)
     assert_int_equal(p.frame_ns, 12304);
     assert_int_equal(nof_pacer_frames(&p, 0), 1);
     may = nof_pacer_frames(&p, NOF_PACER_DEPTH_NS);
-    assert_int_equal(may, NOF_PACER_DEPTH_NS / 8192 + 1);
+    assert_int_equal(may, NOF_PACER_DEPTH_NS / 12304 + 1);
     assert_int_equal(nof_pacer_frames(&p, 1000 * NOF_PACER_DEPTH_NS), may);
-    nof_pacer_init(&p, 1000000, FULL, 0); /* 12 ms a frame: four of them are more than NOF_PACER_DEPTH_NS */
-    assert_int_equal(p.depth_ns, 4ull * 12304000);
+    nof_pacer_init(&p, 1000000, FULL, 0); /* 12 ms a frame: two of them are more than NOF_PACER_DEPTH_NS */
+    assert_int_equal(p.depth_ns, 2ull * 12304000);
 }
 
 static void after_nothing_is_allowed_the_deadline_allows_four(void **state)
@@ -127,9 +127,13 @@ static void after_nothing_is_allowed_the_deadline_allows_four(void **state)
     nof_pacer_book(&p, 100 * FULL, 100, 1000000);
     assert_int_equal(nof_pacer_frames(&p, 1000000), 0);
     assert_int_equal(nof_pacer_deadline(&p, 1000000), p.free_ns + 3ull * p.frame_ns);
-    assert_in_range(nof_pacer_frames(&p, nof_pacer_deadline(&p, 1000000)), 4, 8);
+    assert_int_equal(nof_pacer_frames(&p, nof_pacer_deadline(&p, 1000000)), 4);
     assert_int_equal(nof_pacer_frames(&p, p.free_ns - 1), 0);
     assert_int_equal(nof_pacer_frames(&p, p.free_ns), 1);
+    nof_pacer_init(&p, 100000000, FULL, 1000000); /* fewer where their time is more than half of the depth */
+    nof_pacer_book(&p, 10 * FULL, 10, 1000000);
+    assert_int_equal(nof_pacer_deadline(&p, 1000000), p.free_ns + NOF_PACER_DEPTH_NS / 2);
+    assert_int_equal(nof_pacer_frames(&p, nof_pacer_deadline(&p, 1000000)), 2);
 }
 
 static void an_unknown_rate_paces_nothing(void **state)

@@ -13,9 +13,11 @@
 
 #include "flow/link.h"
 #include "flow/scheduler.h"
+#include "transport/state.h"
 
 #define EPS 4u
 #define QUANTUM 10000u
+#define FULL_BYTES 1514u
 
 static struct world *w;
 static struct nof_nic *nic;
@@ -30,7 +32,7 @@ static int start(void **state)
     nic = world_nic(w, 0);
     for (uint32_t i = 0; i < EPS; i++) {
         nic->eps[i].state = NOF_EP_OPEN;
-        nic->eps[i].active = NOF_NIL;
+        nof_scheduler_init(&nic->eps[i]);
     }
     nof_link_init_local(nic, 0);
     return nof_nic_feature_set(nic, NOF_F_DRR_QUANTUM, QUANTUM);
@@ -61,7 +63,7 @@ static void none_is_next(void)
     struct nof_scheduler_run run = {0};
 
     assert_null(nof_scheduler_next(nic, &run));
-    assert_int_equal(nic->ring, NOF_NIL);
+    assert_false(nof_scheduler_flows(nic));
 }
 
 static void only_who_has_something_to_send_is_served(void **state)
@@ -184,6 +186,79 @@ static struct nof_peer *served_as(struct nof_peer *p, enum nof_pump state)
     return p;
 }
 
+static void slow_link(void)
+{
+    static char anywhere;
+
+    nic->cfg.link_rate_bps = 100000000;
+    nof_pacer_init(&nic->transport->pacer, nic->cfg.link_rate_bps, FULL_BYTES, nic->transport->now_ns);
+    nic->links[1].path = (struct nof_path *)&anywhere;
+}
+
+static struct nof_peer *wire_flow(uint32_t ep)
+{
+    struct nof_peer *p = flow(ep);
+
+    p->link = 1;
+    return p;
+}
+
+/* The NIC may send a frame at a time: each has its share all the same, and who has been interrupted goes on. */
+static void a_paced_link_is_shared_frame_by_frame(void **state)
+{
+    struct nof_peer *first = wire_flow(0), *second = wire_flow(0), *other = wire_flow(1);
+    uint64_t got[3] = {0};
+    unsigned changes = 0;
+    struct nof_peer *last = NULL;
+
+    (void)state;
+    slow_link();
+    nof_scheduler_activate(nic, first);
+    nof_scheduler_activate(nic, second);
+    nof_scheduler_activate(nic, other);
+    for (unsigned n = 0; n < 4000; n++) {
+        struct nof_scheduler_run run = {0};
+        struct nof_peer *p = nof_scheduler_next(nic, &run);
+
+        assert_non_null(p);
+        got[p == first ? 0 : p == second ? 1 : 2] += FULL_BYTES;
+        changes += p != last;
+        last = p;
+        nof_pacer_book(&nic->transport->pacer, FULL_BYTES, 1, nic->transport->now_ns);
+        assert_false(nof_transport_room(nic->transport));
+        nof_scheduler_served(nic, &run, p, NOF_PUMP_BLOCKED, FULL_BYTES);
+        assert_null(nof_scheduler_next(nic, &run));
+        nof_scheduler_end(nic, &run);
+        assert_false(nof_scheduler_ready(nic)); /* the clock says when */
+        nic->transport->now_ns = nic->transport->pacer.free_ns;
+        nic->transport->room_wanted = false;
+    }
+    assert_in_range(got[2], got[0] + got[1] - 4 * QUANTUM, got[0] + got[1] + 4 * QUANTUM);
+    assert_in_range(got[0], got[1] - 4 * QUANTUM, got[1] + 4 * QUANTUM);
+    assert_in_range(changes, 1300, 2700); /* what the link carries in 250 us: two frames, or three */
+}
+
+static void the_loop_back_does_not_wait_for_the_link(void **state)
+{
+    struct nof_scheduler_run run = {0};
+    struct nof_peer *wire = wire_flow(0), *loop = flow(0);
+
+    (void)state;
+    slow_link();
+    nof_pacer_book(&nic->transport->pacer, FULL_BYTES, 10, nic->transport->now_ns);
+    nof_scheduler_activate(nic, wire);
+    nof_scheduler_activate(nic, loop);
+    assert_ptr_equal(nof_scheduler_next(nic, &run), wire);
+    nof_scheduler_served(nic, &run, wire, NOF_PUMP_BLOCKED, 0);
+    assert_ptr_equal(nof_scheduler_next(nic, &run), loop);
+    nof_scheduler_served(nic, &run, loop, NOF_PUMP_IDLE, 1);
+    assert_null(nof_scheduler_next(nic, &run));
+    nof_scheduler_end(nic, &run);
+    assert_int_equal(wire->sched, NOF_SCHED_ACTIVE);
+    nof_scheduler_remove(nic, wire);
+    assert_int_equal(nic->eps[0].sched[NOF_SCHED_WIRE].active, NOF_NIL);
+}
+
 static void a_shut_window_holds_the_flow_at_its_link(void **state)
 {
     struct nof_link *link = &nic->links[nic->jobs[0].local_link];
@@ -208,7 +283,7 @@ static void a_window_that_opens_wakes_so_many_at_a_time(void **state)
         (void)served_as(flow(i % EPS), NOF_PUMP_BLOCKED);
     assert_true(nof_scheduler_unblock(nic, link));
     for (uint32_t i = 0; i < nic->peers.high; i++)
-        active += nof_peer_at(nic, i)->sched == NOF_SCHED_ACTIVE;
+        active += nof_peer_at(nic, i)->sched == NOF_SCHED_LOOPS;
     assert_int_equal(active, 256);
     assert_false(nof_scheduler_unblock(nic, link));
 }
@@ -270,7 +345,7 @@ static void a_dying_flow_leaves_whatever_queue_it_is_in(void **state)
     nof_scheduler_remove(nic, busy);
     nof_scheduler_remove(nic, later);
     nof_scheduler_remove(nic, idle);
-    assert_int_equal(nic->eps[0].active, NOF_NIL);
+    assert_int_equal(nic->eps[0].sched[NOF_SCHED_LOOP].active, NOF_NIL);
     assert_int_equal(link->blocked, NOF_NIL);
     assert_int_equal(nic->busy_flows, NOF_NIL);
     assert_int_equal(nic->later_flows, NOF_NIL);
@@ -283,7 +358,7 @@ static void an_endpoint_that_closes_has_no_turn(void **state)
     nof_scheduler_activate(nic, flow(0));
     nic->eps[0].state = NOF_EP_CLOSING;
     none_is_next();
-    assert_false(nic->eps[0].in_ring);
+    assert_false(nic->eps[0].sched[NOF_SCHED_LOOP].listed);
 }
 
 /* One with thousands of flows that can send nothing is not looked through at once. */
@@ -301,7 +376,7 @@ static void a_run_looks_at_so_many_flows(void **state)
         looks++;
     }
     assert_in_range(looks, 512, 512 + 64);
-    assert_int_not_equal(nic->ring, NOF_NIL); /* the rest in the next */
+    assert_true(nof_scheduler_flows(nic)); /* the rest in the next */
 }
 
 #define EACH(test) cmocka_unit_test_setup_teardown(test, start, end)
@@ -313,6 +388,8 @@ int main(void)
         EACH(endpoints_share_in_bytes_not_in_requests_or_flows),
         EACH(flows_of_one_endpoint_share_too),
         EACH(who_was_silent_has_saved_nothing),
+        EACH(a_paced_link_is_shared_frame_by_frame),
+        EACH(the_loop_back_does_not_wait_for_the_link),
         EACH(a_shut_window_holds_the_flow_at_its_link),
         EACH(a_window_that_opens_wakes_so_many_at_a_time),
         EACH(what_found_nothing_to_send_with_is_tried_again),

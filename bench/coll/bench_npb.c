@@ -18,7 +18,7 @@
 
 #define DIR_ENV "NPB_DIR"
 #define WHERE_FROM "NPB is at nas.nasa.gov/software/npb.html, docs/TESTING.md has the version"
-#define JOB_S 240
+#define JOB_S 180
 #define CLASSES "SWABC"
 #define PATH_BYTES (NOF_BENCH_PATH_BYTES + 64u)
 

@@ -111,17 +111,18 @@ static const char *run_ours(struct run *r, const struct nof_jobs_column *column,
                : "our program failed or took too long";
 }
 
+/* Twice, because a launcher between namespaces may fail to start: Open MPI's daemons share a folder. */
 static const char *run_peer(struct run *r, enum nof_peer_mpi mpi, const char *const *words)
 {
     const struct nof_jobs_kind *kind = r->jobs->kind;
     const char *why = kind->source != NULL ? r->no_peer[mpi]
                                            : nof_peer_take(&r->peer[mpi], mpi, &r->bed, words[0], kind->told);
 
-    if (why != NULL)
-        return why;
-    return nof_peer_run(&r->peer[mpi], &r->bed, words + 1, kind->timeout_s, take_line, r) && !isnan(r->said_s)
-               ? NULL
-               : "its program failed or took too long";
+    for (int i = 0; why == NULL && i < 2; i++)
+        if (nof_peer_run(&r->peer[mpi], &r->bed, words + 1, kind->timeout_s, take_line, r) &&
+            !isnan(r->said_s))
+            return NULL;
+    return why != NULL ? why : "its program failed or took too long, twice";
 }
 
 /* False: ours failed, which ends all. */

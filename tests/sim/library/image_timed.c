@@ -6,12 +6,14 @@
 #include <string.h>
 
 #include "image_run.h"
+#include "phases.h"
 #include "sim.h"
 
 #define NOF_COMPILED 1
 #include "../../../bench/programs/dsm.h"
 
 #define WARM 2
+#define SMALL_BYTES 2048u /* as the library has it */
 
 struct exchange {
     int n, bytes;
@@ -81,23 +83,34 @@ static void control2(struct exchange *x)
                                   &x->coll));
 }
 
-/* Shifts: what all ways of dealing messages that are alike come to. */
+/* What `nof schedule` would have put into the program. */
 static void load(struct exchange *x)
 {
-    int *first = dsm_room((size_t)x->n * sizeof(*first));
-    int(*pair)[2] = dsm_room((size_t)x->n * (size_t)x->n * sizeof(*pair));
-    for (int k = 1; k < x->n; k++) {
-        for (int i = 0; i < x->n; i++) {
-            pair[(k - 1) * x->n + i][0] = i;
-            pair[(k - 1) * x->n + i][1] = (i + k) % x->n;
+    size_t n = (size_t)x->n, pairs = 0;
+    struct nof_phases_message *message = dsm_room(n * n * sizeof(*message));
+    struct nof_phases_pattern pattern = {(uint32_t)n, message, 0};
+    struct nof_phases *dealt;
+    for (size_t i = 0; i < n * n; i++)
+        message[pattern.message_count++] =
+            (struct nof_phases_message){(uint32_t)(i / n), (uint32_t)(i % n), (uint64_t)x->bytes};
+    if (nof_phases_schedule(NOF_PHASES_ALLTOALL, &pattern, SMALL_BYTES, &dealt) != 0)
+        dsm_fail("no phases");
+    int *first = dsm_room((dealt->phase_count + 1) * sizeof(*first));
+    int(*pair)[2] = dsm_room((dealt->piece_count + 1) * sizeof(*pair));
+    for (size_t k = 0; k < dealt->phase_count; k++) {
+        for (size_t i = 0; i < dealt->phase[k].piece_count; i++, pairs++) {
+            pair[pairs][0] = (int)dealt->piece[dealt->phase[k].first_piece + i].source;
+            pair[pairs][1] = (int)dealt->piece[dealt->phase[k].first_piece + i].destination;
         }
-        first[k] = k * x->n;
+        first[k + 1] = (int)pairs;
     }
-    struct MPIX_Phases phases = {x->n, x->n - 1, first, (const int(*)[2])pair};
+    struct MPIX_Phases phases = {x->n, (int)dealt->phase_count, first, (const int(*)[2])pair};
     check(MPIX_Alltoallv_load(&phases, x->count, x->to_at, MPI_BYTE, x->count, x->from_at, MPI_BYTE,
                               MPI_COMM_WORLD, &x->coll));
+    nof_phases_free(dealt);
     free(first);
     free(pair);
+    free(message);
 }
 
 static void at_once(struct exchange *x)

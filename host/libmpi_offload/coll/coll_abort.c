@@ -113,6 +113,11 @@ void nof_coll_abort_remember(const struct nof_chan_failure *failure, int code)
     last[last_count++ % REMEMBERED] = (struct remembered){*failure, code};
 }
 
+uint32_t nof_coll_abort_remembered(void)
+{
+    return last_count;
+}
+
 int nof_coll_abort_heard(struct nof_sched *s)
 {
     for (uint32_t i = 0; i < REMEMBERED; i++)

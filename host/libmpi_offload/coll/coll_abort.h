@@ -22,6 +22,8 @@ struct nof_chan_failure nof_coll_abort_of(const struct nof_sched *s, bool local)
 /* Is this schedule meant? */
 bool nof_coll_abort_is_of(const struct nof_sched *s, const struct nof_chan_failure *failure);
 void nof_coll_abort_remember(const struct nof_chan_failure *failure, int code);
+/* How often something was. */
+uint32_t nof_coll_abort_remembered(void);
 /* What was remembered of this run, which begins: the code, with s->blame; or MPI_SUCCESS. */
 int nof_coll_abort_heard(struct nof_sched *s);
 

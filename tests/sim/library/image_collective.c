@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "image_run.h"
+#include "mpi_offload.h"
 
 #define EPOCH_OPERATIONS 8u
 
@@ -19,7 +20,7 @@ static int rank_in(uint32_t comm)
     return nof_program_rank(nof_run.program, comm, nof_image->rank);
 }
 
-static struct nof_together *together_new(const struct nof_step *step)
+static struct nof_together *together_new(const struct nof_step *step, bool blocking)
 {
     struct nof_together *c = calloc(1, sizeof(*c));
     size_t room = (size_t)step->spare * (size_t)nof_image->size + 1;
@@ -28,13 +29,16 @@ static struct nof_together *together_new(const struct nof_step *step)
         abort();
     *c = (struct nof_together){
         .kind = step->style, .comm = step->item, .count = (int)step->spare, .root = (int)step->ns};
+    if (blocking && c->kind == NOF_COLLECTIVE_BCAST && nof_run_multicasts())
+        c->kind = NOF_COLLECTIVE_SCATTERV;
     c->in = calloc(room, sizeof(*c->in));
     c->out = calloc(room, sizeof(*c->out));
     if (c->in == NULL || c->out == NULL)
         abort();
+    bool each = c->kind == NOF_COLLECTIVE_ALLTOALL || c->kind == NOF_COLLECTIVE_SCATTERV;
     for (int to = 0; to < nof_image->size; to++)
         for (int i = 0; i < c->count; i++)
-            c->in[to * c->count + i] = number(me, c->kind == NOF_COLLECTIVE_ALLTOALL ? to : 0, i);
+            c->in[to * c->count + i] = number(me, each ? to : 0, i);
     if (c->kind == NOF_COLLECTIVE_BCAST && me == c->root)
         memcpy(c->out, c->in, (size_t)c->count * sizeof(*c->out));
     return c;
@@ -58,10 +62,28 @@ static int start(const struct nof_together *c, MPI_Request *r)
     case NOF_COLLECTIVE_SCAN:
         return MPI_Iscan(in, out, c->count, MPI_INT64_T, MPI_SUM, comm, r);
     case NOF_COLLECTIVE_BARRIER:
+    case NOF_COLLECTIVE_SCATTERV:
     case NOF_COLLECTIVE_KINDS:
         break;
     }
     return MPI_Ibarrier(comm, r);
+}
+
+/* Numbers for a rank: some get none, which are not of the group. */
+static int scattered(const struct nof_together *c, int rank)
+{
+    return (rank + c->count) % 4 == 3 ? 0 : c->count;
+}
+
+static int scatter(const struct nof_together *c, MPI_Comm comm)
+{
+    int counts[NOF_PROGRAM_RANKS_MAX], displs[NOF_PROGRAM_RANKS_MAX];
+    for (int i = 0; i < nof_image->size; i++) {
+        counts[i] = scattered(c, i);
+        displs[i] = i * c->count;
+    }
+    return MPIX_Scatterv_dynamic(c->in, counts, displs, MPI_INT64_T, c->out, counts[rank_in(c->comm)],
+                                 MPI_INT64_T, c->root, comm);
 }
 
 static int run_blocking(const struct nof_together *c)
@@ -81,6 +103,8 @@ static int run_blocking(const struct nof_together *c)
         return MPI_Alltoall(in, c->count, MPI_INT64_T, out, c->count, MPI_INT64_T, comm);
     case NOF_COLLECTIVE_SCAN:
         return MPI_Scan(in, out, c->count, MPI_INT64_T, MPI_SUM, comm);
+    case NOF_COLLECTIVE_SCATTERV:
+        return scatter(c, comm);
     case NOF_COLLECTIVE_BARRIER:
     case NOF_COLLECTIVE_KINDS:
         break;
@@ -112,6 +136,8 @@ static int64_t wanted(const struct nof_together *c, int at)
         return number(block, me, i);
     case NOF_COLLECTIVE_SCAN:
         return block == 0 ? sum_to(me, i) : 0;
+    case NOF_COLLECTIVE_SCATTERV:
+        return at < scattered(c, me) ? number(c->root, me, at) : 0;
     case NOF_COLLECTIVE_BARRIER:
     case NOF_COLLECTIVE_KINDS:
         break;
@@ -139,7 +165,7 @@ void nof_together_ended(struct nof_together *c, int rc)
 
 void nof_together_run(const struct nof_step *step, bool blocking)
 {
-    struct nof_together *c = together_new(step);
+    struct nof_together *c = together_new(step, blocking);
     if (blocking) {
         nof_together_ended(c, run_blocking(c));
         return;

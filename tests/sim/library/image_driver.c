@@ -6,6 +6,7 @@
 
 #include "bounce.h"
 #include "image.h"
+#include "image_run.h"
 #include "pmd_driver.h"
 #include "program.h"
 
@@ -15,6 +16,7 @@ struct nof_pmd {
     uint32_t bounced; /* pieces of the arena that are out */
     uint32_t collectives; /* by whom, of this job: the NIC, the host, or either */
     uint32_t asked;
+    bool multicast;
 };
 
 static struct nof_pmd driver;
@@ -32,6 +34,7 @@ int nof_pmd_attach(const struct nof_pmd_attach_args *args, struct nof_pmd **pmd_
     }
     /* Of the key, so that what is drawn for other things stays as it was. */
     driver.collectives = args->job_key[0] % 4u;
+    driver.multicast = args->job_key[2] % 2u == 0;
     driver.asked = args->job_key[1] + (uint32_t)nof_image->rank;
     driver.wakes = nof_image->near_wrap ? UINT32_MAX - 1 : 0;
     *pmd_out = &driver;
@@ -132,7 +135,12 @@ uint32_t nof_pmd_coll_patience_ms(const struct nof_pmd *pmd)
 bool nof_pmd_multicast(const struct nof_pmd *pmd)
 {
     (void)pmd;
-    return false;
+    return driver.multicast;
+}
+
+bool nof_run_multicasts(void)
+{
+    return driver.multicast;
 }
 
 bool nof_pmd_runs_collectives(const struct nof_pmd *pmd)

@@ -49,6 +49,9 @@ struct nof_image_run {
 
 extern struct nof_image_run nof_run;
 
+/* image_driver.c: groups may be opened */
+bool nof_run_multicasts(void);
+
 /* image_program.c */
 __attribute__((format(printf, 1, 2))) void nof_run_fail(const char *format, ...);
 /* Any code but MPI_SUCCESS is a violation, or the death of another: struck. */

@@ -69,6 +69,11 @@ static void configure_nic(struct nof_rng *r, struct nof_nic_config *nic, unsigne
 
 static void configure(struct nof_rng *r, struct nof_cluster_config *cfg, unsigned ranks)
 {
+    static const enum nof_fabric_multicast multicast[8] = {[3] = NOF_FABRIC_SNOOP,
+                                                           [4] = NOF_FABRIC_SNOOP,
+                                                           [5] = NOF_FABRIC_SNOOP,
+                                                           [6] = NOF_FABRIC_SNOOP,
+                                                           [7] = NOF_FABRIC_DROP}; /* else: FLOOD */
     cfg->nnics = (unsigned)nof_rng_between(r, 1, ranks < 8 ? ranks : 8);
     cfg->loop_ns = nof_rng_between(r, 300, 3000);
     cfg->pool_frames = 1024;
@@ -79,6 +84,8 @@ static void configure(struct nof_rng *r, struct nof_cluster_config *cfg, unsigne
     cfg->link.buffer_bytes = (uint32_t)nof_rng_between(r, 40000, 300000);
     configure_nic(r, &cfg->nic, ranks, cfg->nnics);
     cfg->nic.link_rate_bps = cfg->link.rate_bps;
+    cfg->nic.max_groups = 4;
+    cfg->link.multicast = multicast[nof_rng_mix(r->state ^ 0x9a0) % 8];
 }
 
 static void set_features(struct run *w)
@@ -99,6 +106,7 @@ static void set_features(struct run *w)
         {NOF_F_STAGE_BYTES, ONE_OF(r, 0, 5000, 40000, 262144)},
         {NOF_F_EARLY_BYTES, ONE_OF(r, 0, 70000, 1048576)},
         {NOF_F_GRANT_BYTES, ONE_OF(&aside, 0, 1, 5000, 28672, 28672, 150000)},
+        {NOF_F_MULTICAST, 1}, /* where the job's key says so it is wanted */
         {NOF_F_GRANT_US, nof_rng_chance(&aside, 30) ? 50 : 0},
     };
     for (unsigned i = 0; i < nof_cluster_nnics(w->cluster); i++)

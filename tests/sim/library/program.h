@@ -123,7 +123,8 @@ enum nof_collective {
     NOF_COLLECTIVE_ALLGATHER,
     NOF_COLLECTIVE_ALLTOALL,
     NOF_COLLECTIVE_SCAN,
-    NOF_COLLECTIVE_KINDS
+    NOF_COLLECTIVE_KINDS,
+    NOF_COLLECTIVE_SCATTERV /* what a blocking broadcast becomes where groups may be opened: by a dynamic one */
 };
 
 enum nof_window_style { NOF_WINDOW_FENCE, NOF_WINDOW_LOCK, NOF_WINDOW_LOCK_ALL, NOF_WINDOW_STYLES };

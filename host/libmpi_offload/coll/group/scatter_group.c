@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/wait.h"
 #include "coll/agree.h"
+#include "coll/coll_abort.h"
 #include "coll/coll_args.h"
 
 #define FIRST_MESSAGE 1u /* of a group: its opening */
@@ -204,11 +205,20 @@ static bool begin_group(struct nof_scatter_group *h, const bool *part, uint32_t 
     return h->nic.taken;
 }
 
+/* Until the group that this rank has begun is open or cannot be; or somebody has died, or failed and closed it at its side. */
+static void wait_until_open(const struct nof_scatter_group *h, uint32_t failures)
+{
+    struct nof_wait wait = NOF_WAIT_START;
+    while (h->nic.opening != NULL && nof_chan_dead_member(h->comm) == MPI_UNDEFINED &&
+           nof_coll_abort_remembered() == failures)
+        nof_wait_step(&wait);
+}
+
 /* All that take part hear whether all of them do, and then whether they hear each other. */
 static int form(struct nof_scatter_group *h, uint32_t epoch)
 {
     size_t n = size_of(h->comm);
-    struct nof_wait wait = NOF_WAIT_START;
+    uint32_t failures = nof_coll_abort_remembered();
     bool *part = calloc(n, sizeof(*part));
     unsigned char *said = calloc(n, 1);
     int rank = h->comm->rank, rc = part == NULL || said == NULL ? no_memory() : MPI_SUCCESS;
@@ -222,15 +232,15 @@ static int form(struct nof_scatter_group *h, uint32_t epoch)
         unsigned char all = 1;
         for (size_t i = 0; i < n; i++)
             all &= !part[i] || said[i] != 0;
-        while (all && h->nic.opening != NULL)
-            nof_wait_step(&wait);
+        if (all)
+            wait_until_open(h, failures);
         memset(said, all && h->nic.open, n);
     }
     if (rc == MPI_SUCCESS)
         rc = exchange(h, said, false);
     h->multicast = rc == MPI_SUCCESS && part[rank] && said[rank] != 0;
-    while (h->multicast && h->nic.opening != NULL)
-        nof_wait_step(&wait); /* it is open where the root says so, and the NIC has told */
+    if (h->multicast) /* where the root says so it is, and the NIC has told */
+        wait_until_open(h, failures);
     if (!h->multicast)
         nof_chan_to_all->groups->close(&h->nic);
     free(part);

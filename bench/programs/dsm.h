@@ -23,17 +23,18 @@
 
 #define DSM_PAGE_BYTES 4096
 #define DSM_PAGE_WORDS (DSM_PAGE_BYTES / (int)sizeof(uint64_t))
-#define DSM_RECORD_BYTES ((int)sizeof(int64_t) + DSM_PAGE_BYTES) /* its number goes before a page */
+#define DSM_RECORD_BYTES ((int)sizeof(int64_t) + DSM_PAGE_BYTES) /* a page behind its number */
 #define DSM_TELL_TAG 1
 #define DSM_PAGE_TAG 2
 
 struct dsm {
     int rank, size;
     int each; /* pages of a home */
-    int *writer; /* of each page, in this iteration; a rank looks for its own alone, until it verifies */
+    int *
+        writer; /* of each page, in this iteration; a rank looks for what it wrote, and who wrote what came home */
     int *order;
     unsigned char *memory; /* this rank's copy of all pages */
-    int *to, *to_at, *from, *from_at; /* bytes of records for each rank, and where they lie */
+    int *to, *to_at, *from, *from_at; /* bytes for each rank, and where they lie */
     unsigned char *out, *in;
     MPI_Request *request;
 };
@@ -100,26 +101,44 @@ static void dsm_lay_out(const struct dsm *d, const int *count, int *at)
         at[i] = at[i - 1] + count[i - 1];
 }
 
-static void dsm_append(struct dsm *d, int peer, int page)
+/* numbered: who gets it does not know which page it is. */
+static void dsm_append(struct dsm *d, int peer, int page, int numbered)
 {
-    unsigned char *record = d->out + d->to_at[peer] + d->to[peer];
+    unsigned char *at = d->out + d->to_at[peer] + d->to[peer];
     int64_t number = page;
-    memcpy(record, &number, sizeof(number));
-    memcpy(record + sizeof(number), dsm_page(d, page), DSM_PAGE_BYTES);
-    d->to[peer] += DSM_RECORD_BYTES;
+    if (numbered)
+        memcpy(at, &number, sizeof(number));
+    memcpy(at + (numbered ? sizeof(number) : 0), dsm_page(d, page), DSM_PAGE_BYTES);
+    d->to[peer] += numbered ? DSM_RECORD_BYTES : DSM_PAGE_BYTES;
 }
 
-static void dsm_apply(struct dsm *d)
+/* What came home. */
+static void dsm_apply_numbered(struct dsm *d)
 {
     for (int i = 0; i < d->size; i++)
         for (int k = 0; k < d->from[i]; k += DSM_RECORD_BYTES) {
             const unsigned char *record = d->in + d->from_at[i] + k;
             int64_t page;
             memcpy(&page, record, sizeof(page));
-            if (page < 0 || page >= (int64_t)d->size * d->each)
-                dsm_fail("a page came that is none");
+            if (page < (int64_t)d->rank * d->each || page >= (int64_t)(d->rank + 1) * d->each)
+                dsm_fail("a page came that is not at home here");
             memcpy(dsm_page(d, (int)page), record + sizeof(page), DSM_PAGE_BYTES);
         }
+}
+
+/* What came from there: all pages of a home but those that were written here. */
+static void dsm_apply(struct dsm *d)
+{
+    for (int i = 0; i < d->size; i++) {
+        int at = 0;
+        for (int page = i * d->each; i != d->rank && page < (i + 1) * d->each; page++)
+            if (d->writer[page] != d->rank) {
+                if (at + DSM_PAGE_BYTES > d->from[i])
+                    dsm_fail("a page did not come");
+                memcpy(dsm_page(d, page), d->in + d->from_at[i] + at, DSM_PAGE_BYTES);
+                at += DSM_PAGE_BYTES;
+            }
+    }
 }
 
 static void dsm_dynamic(struct dsm *d)
@@ -172,14 +191,14 @@ static void dsm_barrier(struct dsm *d, dsm_exchange_fn *exchange)
     dsm_begin(d);
     for (int i = 0; i < d->size * d->each; i++)
         if (d->writer[i] == d->rank && i / d->each != d->rank)
-            dsm_append(d, i / d->each, i);
+            dsm_append(d, i / d->each, i, 1);
     exchange(d);
-    dsm_apply(d);
+    dsm_apply_numbered(d);
     dsm_begin(d);
     for (int i = d->rank * d->each; i < (d->rank + 1) * d->each; i++)
         for (int k = 0; k < d->size; k++)
             if (k != d->rank && k != d->writer[i])
-                dsm_append(d, k, i);
+                dsm_append(d, k, i, 0);
     exchange(d);
     dsm_apply(d);
 }

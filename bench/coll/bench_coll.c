@@ -332,7 +332,7 @@ static void check_only(const struct bench *b, struct argp_state *state)
         if (!known)
             argp_error(state,
                        "--only: '%.*s' is none of alltoall, allgather, allreduce, bcast, reduce, "
-                       "reduce_scatter, gather, scatter",
+                       "reduce_scatter, gather, scatter, scatterv",
                        (int)length, at);
     }
 }
@@ -402,7 +402,7 @@ static void read_arguments(struct bench *b, int argc, char **argv)
         NULL,
         "Each algorithm of each collective that has several, and what the library chooses (auto).\vBytes are "
         "those "
-        "of one block of an all-to-all, allgather, gather and scatter, else of the whole vector. "
+        "of one block of an all-to-all, allgather, gather, scatter and scatterv, else of the whole vector. "
         "An algorithm is chosen (<) if no other drops fewer frames for want of buffer or takes less time, or "
         "as "
         "the one for the size before if it is within 5 % of the best, or within the best one's spread.",

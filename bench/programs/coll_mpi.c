@@ -203,6 +203,12 @@ static void scatter(struct job *j)
     MPI_Scatter(j->out, j->bytes, MPI_BYTE, j->in, j->bytes, MPI_BYTE, 0, MPI_COMM_WORLD);
 }
 
+/* Equal parts: what it costs that the others do not know. */
+static void scatterv(struct job *j)
+{
+    MPI_Scatterv(j->out, j->to, j->to_at, MPI_BYTE, j->in, j->bytes, MPI_BYTE, 0, MPI_COMM_WORLD);
+}
+
 static void bcast(struct job *j)
 {
     MPI_Bcast(j->rank == 0 ? j->out : j->in, j->bytes, MPI_BYTE, 0, MPI_COMM_WORLD);
@@ -330,6 +336,7 @@ static const struct kind {
     {"alltoallv", NULL, alltoallv, false, verify_exchange},
     {"gather", NULL, gather, true, verify_at_root},
     {"scatter", NULL, scatter, false, verify_scatter},
+    {"scatterv", NULL, scatterv, false, verify_scatter},
     {"bcast", NULL, bcast, true, verify_bcast},
     {"allreduce", NULL, allreduce, true, verify_allreduce},
     {"reduce", NULL, reduce, true, verify_reduce},

@@ -143,6 +143,19 @@ static void bad_input(void)
     coll = other;
     OK(MPIX_Scatterv_close_group(&other));
     FAILS(MPIX_Scatterv_close_group(&coll), MPI_ERR_ARG);
+    /* More than a memory holds; and what is wrong with a buffer all hear of, because they have begun. */
+    MPI_Datatype large;
+    OK(MPI_Type_contiguous(1 << 30, MPI_DOUBLE, &large));
+    OK(MPI_Type_commit(&large));
+    for (int r = 0; r < t_size; r++)
+        counts[r] = 1 << 29;
+    FAILS(MPIX_Scatterv_open_group(counts, displs, large, 0, MPI_INT, 0, MPI_COMM_WORLD, &coll),
+          t_rank == 0 ? MPI_ERR_COUNT : MPI_ERR_ARG);
+    OK(MPI_Type_free(&large));
+    lay_out(10, -1);
+    int rc = MPIX_Scatterv_dynamic(t_rank == 0 ? MPI_IN_PLACE : out, counts, displs, MPI_INT, in,
+                                   counts[t_rank], MPI_INT, 0, MPI_COMM_WORLD);
+    CHECK(rc != MPI_SUCCESS);
     /* Of a dynamic group only the rank whose length differs learns of it. */
     for (int more = -1; more <= 1; more += 2)
         FAILS(MPIX_Scatterv_dynamic(out, counts, displs, MPI_INT, in,

@@ -40,6 +40,10 @@ static int move(struct nof_scatter_group *group, const void *sendbuf, void *recv
 {
     struct nof_sched *s = nof_sched_new(group->comm);
     int rc = s == NULL ? MPI_SUCCESS : nof_scatter_group_move(group, s, sendbuf, recvbuf);
+    if (rc != MPI_SUCCESS && !group->compiled) {
+        s->build_error = rc; /* the others have begun, and are told */
+        return nof_sched_run(s);
+    }
     if (rc != MPI_SUCCESS) {
         nof_sched_free(s);
         return rc;

@@ -42,11 +42,16 @@ static int take_send(struct nof_scatter_group *h, const struct nof_scatter_args 
 {
     size_t n = size_of(h->comm);
     struct nof_type *type;
+    ptrdiff_t total = 0, bytes;
     int rc = nof_type_check(args->send_type, true, &type);
     if (rc == MPI_SUCCESS && (args->counts == NULL || args->displs == NULL))
         rc = nof_error(MPI_ERR_ARG, "the counts or displacements are NULL");
-    for (size_t i = 0; rc == MPI_SUCCESS && i < n; i++)
+    for (size_t i = 0; rc == MPI_SUCCESS && i < n; i++) {
         rc = nof_type_check_count(type, args->counts[i]);
+        if (rc == MPI_SUCCESS && (__builtin_mul_overflow(args->counts[i], type->size, &bytes) ||
+                                  __builtin_add_overflow(total, bytes, &total)))
+            rc = nof_error(MPI_ERR_COUNT, "the blocks up to number %zu are more than a memory can hold", i);
+    }
     if (rc != MPI_SUCCESS)
         return rc;
     h->counts = malloc(2 * n * sizeof(*h->counts));

@@ -171,6 +171,13 @@ static bool multicast(struct nof_nic *nic, struct nof_mcast_op *op, uint32_t fra
     return nof_group_send(nic->transport, *frame_of(op, frame));
 }
 
+/* The first frame leaves: nobody tells anything before the last one of so many has come. */
+static uint64_t first_again_ns(const struct nof_nic *nic, const struct nof_mcast_op *op)
+{
+    uint32_t frames = op->msg.nframes < NOF_MCAST_AGAIN_FRAMES ? op->msg.nframes : NOF_MCAST_AGAIN_FRAMES;
+    return nic->now_ns + NOF_MCAST_AGAIN_NS + frames * nof_group_frame_ns(nic->transport);
+}
+
 /* As much as link, queue and steps allow. */
 static void send_on(struct nof_nic *nic, struct nof_mcast_group *g, struct nof_mcast_op *op)
 {
@@ -189,7 +196,8 @@ static void send_on(struct nof_nic *nic, struct nof_mcast_group *g, struct nof_m
         nof_steps_spend(ep, FRAME_STEPS);
         nof_count(nic, ep, NOF_C_MCAST_TX_FRAMES, 1);
         send_apart(nic, g, op, op->sent);
-        op->sent++;
+        if (op->sent++ == 0 && !op->probe)
+            op->again_ns = first_again_ns(nic, op);
     }
 }
 

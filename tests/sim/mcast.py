@@ -25,6 +25,7 @@ small = bench("--sizes", "1", "--hosts", "5,16,29")["rows"]
 assert all(row["tree_us"] < row["multicast_us"] for row in small), "one byte: trees win above 4 hosts"
 large = bench("--sizes", "10k", "--hosts", "4,29")["rows"]
 assert all(row["multicast_us"] < row["tree_us"] for row in large), "10 KiB: multicast wins"
+assert all(row["repairs"] == 0 for row in small + large), "repairs without a loss"
 assert large[1]["multicast_us"] < 1.25 * large[0]["multicast_us"], "28 receivers take longer than 3"
 few, many = bench("--sizes", "1m", "--hosts", "4,16", "--repeat", "2")["rows"]
 assert many["multicast_us"] <= 1.1 * few["multicast_us"], "1 MiB: 15 receivers take longer than 3"

@@ -81,6 +81,7 @@ void nof_sim_run_overlap(unsigned hosts, enum nof_sim_collective collective, boo
     X(ALLGATHER, "allgather", "MPI_Allgather") \
     X(ALLGATHER_UNICAST, "allgather:unicast", "_data_trans1") \
     X(ALLGATHER_PHASED, "allgather:phased", "_data_trans2") \
+    X(ALLGATHER_MULTICAST, "allgather:multicast", "MPI_Bcast from each, with multicast on") \
     X(DSM_LEVEL1, "dsm:level1", "a barrier of a shared memory (bench/programs/dsm.h)") \
     X(DSM_DYNAMIC, "dsm:dynamic", "the same, without a budget of the receivers")
 

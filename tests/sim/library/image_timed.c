@@ -13,6 +13,9 @@
 #include "../../../bench/programs/dsm.h"
 
 #define WARM 2
+#define WARM_MULTICAST \
+    12 /* rounds until all have agreed that there is a group (docs/decisions/0030-multicast.md) */
+#define GROUP_OPENS_NS 20000000u
 #define SMALL_BYTES 2048u /* as the library has it */
 
 struct exchange {
@@ -58,6 +61,21 @@ static void alltoallv(struct exchange *x)
 static void allgather(struct exchange *x)
 {
     check(MPI_Allgather(x->out, x->bytes, MPI_BYTE, x->in, x->bytes, MPI_BYTE, MPI_COMM_WORLD));
+}
+
+static void broadcasts(struct exchange *x)
+{
+    memcpy(x->in + (size_t)nof_image->rank * (size_t)x->bytes, x->out, (size_t)x->bytes);
+    for (int i = 0; i < x->n; i++)
+        check(MPI_Bcast(x->in + (size_t)i * (size_t)x->bytes, x->bytes, MPI_BYTE, i, MPI_COMM_WORLD));
+}
+
+static void open_group(struct exchange *x)
+{
+    for (int i = 0; i < WARM_MULTICAST; i++) {
+        broadcasts(x);
+        nof_image->ops->nap(nof_image->process, GROUP_OPENS_NS);
+    }
 }
 
 static void init(struct exchange *x)
@@ -165,6 +183,7 @@ static const struct way ways[NOF_SIM_TIMED_COUNT] = {
     [NOF_SIM_TIMED_ALLGATHER] = {NULL, allgather, NULL, true},
     [NOF_SIM_TIMED_ALLGATHER_UNICAST] = {control2, at_once, free_coll, true},
     [NOF_SIM_TIMED_ALLGATHER_PHASED] = {control2, phased, free_coll, true},
+    [NOF_SIM_TIMED_ALLGATHER_MULTICAST] = {open_group, broadcasts, NULL, true},
     [NOF_SIM_TIMED_DSM_LEVEL1] = {NULL, dsm_by_level1, NULL, false},
     [NOF_SIM_TIMED_DSM_DYNAMIC] = {NULL, dsm_by_messages, NULL, false},
 };

@@ -62,6 +62,8 @@ static int set_features(struct nof_cluster *c, enum nof_sim_timed_way way)
         status = nof_nic_feature_set(nic, NOF_F_COMPRESSION, 0);
         if (status == NOF_OK && way == NOF_SIM_TIMED_DSM_DYNAMIC)
             status = nof_nic_feature_set(nic, NOF_F_GRANT_BYTES, 0);
+        if (status == NOF_OK && way == NOF_SIM_TIMED_ALLGATHER_MULTICAST)
+            status = nof_nic_feature_set(nic, NOF_F_MULTICAST, 1);
     }
     return status;
 }

@@ -21,7 +21,9 @@ static bool add_row(json_t *rows, unsigned hosts, enum nof_sim_collective collec
     struct nof_sim_overlap by[2]; /* the host, the NIC */
 
     for (int nic = 0; nic < 2; nic++) {
-        nof_sim_run_overlap(hosts, collective, nic != 0, bytes, &by[nic]);
+        struct nof_sim_overlap_config config = {
+            .hosts = hosts, .collective = collective, .by_nic = nic != 0, .bytes = bytes};
+        nof_sim_run_overlap(&config, &by[nic]);
         if (by[nic].problem[0] == '\0')
             continue;
         fprintf(stderr, "nof bench overlap: %s of %u simulated hosts, by the %s: %s\n", by[nic].collective,
@@ -40,7 +42,7 @@ static bool add_row(json_t *rows, unsigned hosts, enum nof_sim_collective collec
 bool nof_overlap_sim_rows(json_t *rows, unsigned hosts, uint32_t bytes)
 {
     for (unsigned n = 2; n <= hosts; n *= 2)
-        for (int i = 0; i < NOF_SIM_COLLECTIVES; i++) {
+        for (int i = 0; i < NOF_SIM_OVERLAPPED; i++) {
             uint32_t most = BUFFER_BYTES / n;
 
             nof_bench_progress("%u simulated hosts", n);

@@ -7,7 +7,7 @@
  *   coll_mpi COLLECTIVE BYTES RUNS LEAST_MS [SEED]
  *
  * COLLECTIVE: alltoall, allgather, alltoallv, gather, scatter, with messages of BYTES; bcast, allreduce, reduce, reduce_scatter of
- * as many; ours alone: allgather:unicast, :phased, :multicast, alltoallv:persistent,
+ * as many; barrier of none; ours alone: allgather:unicast, :phased, :multicast, alltoallv:persistent,
  * :level1, :level2, :level3, :at-once. A message has BYTES random bytes; with a SEED those of an alltoallv differ:
  * of 240, 160 have BYTES, 20 a quarter, 60 100 bytes, dealt at random. After one that is verified, each run has as many
  * collectives as fill LEAST_MS, one at least; its figure is their median. Rank 0 prints for each run "run MS BUSY", BUSY: the
@@ -171,11 +171,23 @@ static void verify_reduce(const struct job *j, bool one)
     verify_sum(j, 0, j->rank == 0 ? j->bytes : 0);
 }
 
+static void verify_nothing(const struct job *j, bool one)
+{
+    (void)j;
+    (void)one;
+}
+
 static void verify_reduce_scatter(const struct job *j, bool one)
 {
     int each = j->bytes / j->size;
     (void)one;
     verify_sum(j, j->rank * each, each);
+}
+
+static void barrier(struct job *j)
+{
+    (void)j;
+    MPI_Barrier(MPI_COMM_WORLD);
 }
 
 static void alltoall(struct job *j)
@@ -337,6 +349,7 @@ static const struct kind {
     {"gather", NULL, gather, true, verify_at_root},
     {"scatter", NULL, scatter, false, verify_scatter},
     {"scatterv", NULL, scatterv, false, verify_scatter},
+    {"barrier", NULL, barrier, true, verify_nothing},
     {"bcast", NULL, bcast, true, verify_bcast},
     {"allreduce", NULL, allreduce, true, verify_allreduce},
     {"reduce", NULL, reduce, true, verify_reduce},

@@ -22,6 +22,8 @@
 
 /* X(ID, "collective", "algorithm", "what it does"); those of a collective stand together. */
 #define NOF_ALGORITHMS(X) \
+    X(BARRIER_DISSEMINATION, "barrier", "dissemination", "to ranks at doubling distance") \
+    X(BARRIER_HIERARCHICAL, "barrier", "hierarchical", "among the ranks of a NIC, among NICs, and back") \
     X(ALLTOALL_BRUCK, "alltoall", "bruck", "blocks travel together, a logarithmic number of rounds") \
     X(ALLTOALL_BATCHED, "alltoall", "batched", "as many rounds of pairs at a time as have 32 KiB") \
     X(ALLTOALL_PAIRWISE, "alltoall", "pairwise", "one round of pairs at a time") \
@@ -29,15 +31,22 @@
     X(ALLTOALL_UNSCHEDULED, "alltoall", "unscheduled", "all messages at once") \
     X(ALLGATHER_BRUCK, "allgather", "bruck", "what a rank has doubles in each round") \
     X(ALLGATHER_RING, "allgather", "ring", "a block goes on to the next rank in each round") \
+    X(ALLGATHER_HIERARCHICAL, "allgather", "hierarchical", \
+      "blocks of a NIC travel together, then among its ranks") \
+    X(ALLGATHER_LANES, "allgather", "lanes", "among ranks with one number on their NICs, then on each NIC") \
     X(ALLREDUCE_DOUBLING, "allreduce", "doubling", "whole vectors, by recursive doubling") \
     X(ALLREDUCE_HALVING, "allreduce", "halving", "pieces are halved, then doubled") \
     X(ALLREDUCE_RING, "allreduce", "ring", "pieces go round a ring twice") \
     X(ALLREDUCE_TREE, "allreduce", "tree", "a reduction in segments, then a broadcast") \
+    X(ALLREDUCE_HIERARCHICAL, "allreduce", "hierarchical", "among the ranks of a NIC, among NICs, and back") \
+    X(ALLREDUCE_LANES, "allreduce", "lanes", "a piece at each rank of a NIC, among NICs, and back") \
     X(BCAST_TREE, "bcast", "tree", "whole messages down a binomial tree") \
     X(BCAST_DOUBLING, "bcast", "doubling", "pieces down the tree, then handed on by doubling") \
     X(BCAST_RING, "bcast", "ring", "pieces down the tree, then round a ring") \
+    X(BCAST_HIERARCHICAL, "bcast", "hierarchical", "among NICs, then among the ranks of each") \
     X(REDUCE_TREE, "reduce", "tree", "segments up a binomial tree") \
     X(REDUCE_HALVING, "reduce", "halving", "pieces are halved, then gathered") \
+    X(REDUCE_HIERARCHICAL, "reduce", "hierarchical", "segments up a tree of each NIC's ranks, then of NICs") \
     X(REDUCE_SCATTER_HALVING, "reduce_scatter", "halving", "pieces are halved") \
     X(REDUCE_SCATTER_PAIRWISE, "reduce_scatter", "pairwise", "operands of a block go straight to its rank") \
     X(REDUCE_SCATTER_ROOT, "reduce_scatter", "root", "a reduction at rank 0, then a scatter") \

@@ -94,11 +94,11 @@ static inline uint64_t t_random(uint64_t *state)
     return *state = x;
 }
 
-/* Which form of a collective comes next: all ranks draw alike as long as they call as often. */
+/* Which form of a collective comes next: all ranks draw alike as long as they call as often since t_forms was the same. */
+static uint64_t t_forms = 7;
 static inline int t_form(void)
 {
-    static uint64_t state = 7;
-    return (int)(t_random(&state) % 3);
+    return (int)(t_random(&t_forms) % 3);
 }
 
 /* A collective at once, with a request, or persistent. */

@@ -23,7 +23,7 @@ void nof_coll_agree_way(struct nof_sched *s, unsigned way)
     agreed_on = (int)way;
 }
 
-static enum nof_algorithm of(int ranks, size_t bytes, uint32_t can)
+static enum nof_algorithm of(int ranks, size_t bytes, uint64_t can)
 {
     struct nof_sched s = {.size = ranks};
     enum nof_algorithm algorithm = nof_select(&s, bytes, can);
@@ -99,10 +99,10 @@ static void bad_lines(void)
 {
     is_bad("alltoall 1 any bruck\nalltoal 1 any bruck\n", "the/table:2: 'alltoal' is no collective");
     is_bad("alltoal 1 any bruck\n",
-           "alltoall, allgather, allreduce, bcast, reduce, reduce_scatter, gather, scatter");
+           "barrier, alltoall, allgather, allreduce, bcast, reduce, reduce_scatter, gather, scatter");
     is_bad("alltoall 1 any brook",
            "the/table:1: 'brook' is no algorithm of alltoall: write one of bruck, batched");
-    is_bad("allgather 1 any pairwise", "write one of bruck, ring");
+    is_bad("allgather 1 any pairwise", "write one of bruck, ring, hierarchical, lanes");
     is_bad("alltoall 0 any bruck", "'0' ranks");
     is_bad("alltoall 8+ any bruck", "'8+' ranks");
     is_bad("alltoall -1 any bruck", "'-1' ranks");
@@ -128,6 +128,36 @@ static void bad_lines(void)
     free(text);
     /* Of a table that is refused nothing stays. */
     check(of(2, 1 << 20, NOF_CAN(NOF_BCAST_TREE) | NOF_CAN(NOF_BCAST_RING)) == NOF_BCAST_TREE);
+}
+
+/* Between the NICs of a hierarchical one, as of so many ranks; that counts, too, among what is agreed on. */
+static void parts(void)
+{
+    struct nof_sched s = {.size = 16};
+    uint64_t can = NOF_CAN(NOF_ALLREDUCE_DOUBLING) | NOF_CAN(NOF_ALLREDUCE_RING);
+    is("allreduce 8 any ring\nallreduce 1 any doubling");
+    check(nof_select_part(&s, 7, 1000, can) == NOF_ALLREDUCE_DOUBLING && agreed_on == NOF_ALLREDUCE_DOUBLING);
+    check(nof_select_part(&s, 8, 1000, can) == NOF_ALLREDUCE_RING && agreed_on == NOF_ALLREDUCE_RING);
+    is("");
+    can |= NOF_CAN(NOF_ALLREDUCE_HIERARCHICAL);
+    check(of(16, 1000, can) == NOF_ALLREDUCE_HIERARCHICAL);
+    check(of(16, 1 << 20, can | NOF_CAN(NOF_ALLREDUCE_LANES)) == NOF_ALLREDUCE_LANES);
+    is("allreduce 1 any doubling");
+    check(of(16, 1000, can) == NOF_ALLREDUCE_DOUBLING);
+}
+
+static void order_of_reductions(void)
+{
+    is("");
+    check(nof_select_open(error, sizeof(error)) == 0 && !nof_select_by_ranks());
+    check(setenv("NOF_REDUCTION_ORDER", "ranks", 1) == 0);
+    check(nof_select_open(error, sizeof(error)) == 0 && nof_select_by_ranks());
+    check(setenv("NOF_REDUCTION_ORDER", "placement", 1) == 0);
+    check(nof_select_open(error, sizeof(error)) == 0 && !nof_select_by_ranks());
+    check(setenv("NOF_REDUCTION_ORDER", "rank", 1) == 0);
+    check(nof_select_open(error, sizeof(error)) == -1 &&
+          strstr(error, "NOF_REDUCTION_ORDER=rank: it is placement or ranks") != NULL);
+    check(unsetenv("NOF_REDUCTION_ORDER") == 0);
 }
 
 static int open_with(const char *table, const char *alltoall)
@@ -169,6 +199,9 @@ int main(void)
     own_rows();
     rows_of_a_table();
     bad_lines();
+    parts();
     environment();
+    check(open_with(NULL, NULL) == 0);
+    order_of_reductions();
     return 0;
 }

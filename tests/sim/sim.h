@@ -55,6 +55,8 @@ enum nof_sim_collective {
     NOF_SIM_IALLGATHER,
     NOF_SIM_IALLTOALL,
     NOF_SIM_IALLREDUCE,
+    NOF_SIM_OVERLAPPED, /* so many `nof bench overlap` shows */
+    NOF_SIM_IREDUCE = NOF_SIM_OVERLAPPED,
     NOF_SIM_COLLECTIVES
 };
 #define NOF_SIM_OVERLAP_HOSTS_MAX 64u
@@ -62,12 +64,22 @@ struct nof_sim_overlap {
     const char *collective;
     double overlap;
     double pure_us;
+    uint64_t link_bytes; /* that the NICs sent, in all */
     uint64_t descs; /* that a rank gave its NIC for one, at most */
     char problem[512]; /* empty: all went well, and gave what it must */
 };
-/* hosts: 2..NOF_SIM_OVERLAP_HOSTS_MAX; bytes of a block: a multiple of 8. Same arguments: same figures. */
-void nof_sim_run_overlap(unsigned hosts, enum nof_sim_collective collective, bool by_nic, uint32_t bytes,
-                         struct nof_sim_overlap *result_out);
+struct nof_sim_overlap_config {
+    unsigned hosts; /* 2..NOF_SIM_OVERLAP_HOSTS_MAX, which the ranks are, too, at most */
+    unsigned ranks; /* 0: as many as hosts */
+    bool in_blocks; /* neighbours share a host; else dealt round */
+    enum nof_sim_collective collective;
+    bool by_nic;
+    uint32_t bytes; /* of a block: a multiple of 8 */
+    uint64_t rate_bps; /* of a link; 0: 10 Gbit/s */
+    const char *table; /* of algorithms (NOF_COLL_TABLE), a text; NULL: none */
+};
+/* Same arguments: same figures. */
+void nof_sim_run_overlap(const struct nof_sim_overlap_config *config, struct nof_sim_overlap *result_out);
 
 /* How long what ranks, one on each of so many hosts, do together takes in virtual time, on a switched network. Only where the
  * MPI library is built. X(ID, name, what it is) */

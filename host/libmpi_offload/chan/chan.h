@@ -27,6 +27,8 @@ struct nof_chan_failure {
     uint8_t agreed; /* status NOF_EAGAIN: `rank` asks whether the run agrees on this (nof/desc.h) */
 };
 
+#define NOF_CHAN_PLACES_MIN 3 /* of fewer ranks none share a NIC beside others that are apart */
+
 struct nof_chan {
     const char *name;
     const struct nof_chan_programs *programs; /* NULL: it runs none */
@@ -46,6 +48,8 @@ struct nof_chan {
     /* Whether a message of so many bytes can be streamed out of or into memory of this type. */
     bool (*streams)(const struct nof_type *type, size_t bytes);
     struct nof_wait_source source;
+    /* Of what was sent something waits for room in the ring: it is with the NIC only after later polls. NULL: never. */
+    bool (*queued)(void);
     /* Wait until all that was sent has arrived at the peers' NICs. */
     void (*flush)(void);
     /* All ranks are in MPI_Finalize: take back what of the program's sends nobody has matched, nor will. */
@@ -53,6 +57,9 @@ struct nof_chan {
     /* Some process of this communicator, on either side, is known to be dead: its job rank, else
      * MPI_UNDEFINED. */
     int (*dead_member)(struct nof_comm *comm);
+    /* The number of the NIC that a job rank is on, the same at all ranks, in a job of at least NOF_CHAN_PLACES_MIN. 0, or the
+     * code why it is not known. NULL: there is none. */
+    int (*nic_of)(int world_rank, uint32_t *nic_out);
     /* Tell job rank `to` of it. NULL: there is nobody. */
     void (*tell_failure)(int to, const struct nof_chan_failure *failure);
     /* How long a collective may wait for a message, in ms; 0: for ever. NULL: for ever. */
@@ -119,8 +126,6 @@ struct nof_chan_group_args {
 struct nof_chan_groups {
     /* Feature "multicast", as it is set now. */
     bool (*wanted)(void);
-    /* The id of the NIC that a job rank is on. 0, or the code why it is not known. */
-    int (*nic_of)(int world_rank, uint64_t *nic_out);
     /* What fails leaves it shut. */
     void (*open)(struct nof_chan_group *g, const struct nof_chan_group_args *args);
     /* Of one in any state. */

@@ -70,6 +70,9 @@ int nof_coll_other_size(size_t bytes, size_t expected);
 void nof_coll_build_barrier(struct nof_sched *s);
 void nof_coll_build_bcast(struct nof_sched *s, const struct nof_data *data, int root);
 
+/* Down a binomial tree, for those who have chosen it. */
+void nof_coll_build_bcast_tree(struct nof_sched *s, const struct nof_data *data, int root);
+
 /* coll_gather.c. In place: `send` NULL at the root (gather), `recv` NULL (scatter). The blocks
  * are the root's and NULL elsewhere. The v-forms serve counts that only the root knows. */
 void nof_coll_build_gather(struct nof_sched *s, const struct nof_data *send, const struct nof_blocks *recv,
@@ -98,6 +101,15 @@ struct nof_reduction {
     struct nof_op *op;
 };
 void nof_coll_build_reduce(struct nof_sched *s, const struct nof_reduction *r, int root);
+/* Up a binomial tree towards rank `top`, from which on ranks are counted: the buffer with the result there, which is the
+ * operand if nobody has another, NULL elsewhere. */
+struct nof_reduce_room { /* two buffers for `count` elements, made when first needed unless they are given */
+    size_t count;
+    void *incoming; /* where the next partial result comes, */
+    void *partial; /* and the one after it */
+};
+const void *nof_coll_reduce_tree(struct nof_sched *s, const struct nof_reduction *r, int top,
+                                 struct nof_reduce_room *room);
 void nof_coll_build_allreduce(struct nof_sched *s, const struct nof_reduction *r);
 /* r->count is the sum of the counts. */
 void nof_coll_build_reduce_scatter(struct nof_sched *s, const struct nof_reduction *r,

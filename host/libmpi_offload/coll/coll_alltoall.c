@@ -114,7 +114,7 @@ static void build_bruck(struct nof_sched *s, const struct nof_blocks *send, cons
 /* Where blocks differ each rank chooses how many rounds go together by what it receives, which others do not see. */
 static enum nof_algorithm choose(struct nof_sched *s, const struct nof_blocks *recv)
 {
-    const uint32_t alike =
+    const uint64_t alike =
         NOF_CAN(NOF_ALLTOALL_BATCHED) | NOF_CAN(NOF_ALLTOALL_PAIRWISE) | NOF_CAN(NOF_ALLTOALL_UNSCHEDULED);
     bool uniform = recv->counts.kind == NOF_COUNTS_ONE && recv->types == NULL;
     size_t each = uniform ? (size_t)recv->counts.one * recv->type->size : 0;

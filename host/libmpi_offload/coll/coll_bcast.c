@@ -3,13 +3,14 @@
  * pieces down the tree and handing them to all, which sends every byte about twice whatever the
  * number of ranks: round a ring if the pieces are worth a message, by doubling otherwise. */
 #include "coll/coll.h"
+#include "coll/nics/nics.h"
 #include "coll/select.h"
 
 /* Up to here a message is cut only if that leaves no piece empty, which takes more bytes than the square of the pieces but one:
  * who has another length than the others would leave out a message that they wait for. */
 #define PIECES_MIN_BYTES (128u * 1024u)
 
-void nof_coll_build_barrier(struct nof_sched *s)
+static void build_dissemination(struct nof_sched *s)
 {
     for (int distance = 1; distance < s->size; distance *= 2) {
         nof_sched_send(s, NULL, 0, nof_type_byte(), (s->rank + distance) % s->size);
@@ -18,12 +19,46 @@ void nof_coll_build_barrier(struct nof_sched *s)
     }
 }
 
+/* An empty message up a binomial tree to rank 0. */
+static void build_meeting(struct nof_sched *s)
+{
+    int mask = 1;
+    for (; mask < s->size && (s->rank & mask) == 0; mask *= 2)
+        if (s->rank + mask < s->size)
+            nof_sched_recv(s, NULL, 0, nof_type_byte(), s->rank + mask);
+    nof_sched_fence(s);
+    if (s->rank != 0)
+        nof_sched_send(s, NULL, 0, nof_type_byte(), s->rank - mask);
+}
+
+void nof_coll_build_barrier(struct nof_sched *s)
+{
+    const struct nof_nics *nics = nof_nics_shared(s);
+    uint64_t can =
+        NOF_CAN(NOF_BARRIER_DISSEMINATION) | (nics != NULL ? NOF_CAN(NOF_BARRIER_HIERARCHICAL) : 0);
+    if (s->size == 1)
+        return;
+    if (nof_select(s, 0, can) == NOF_BARRIER_DISSEMINATION) {
+        build_dissemination(s);
+        return;
+    }
+    nof_nics_here(s, nics);
+    build_meeting(s);
+    if (nics->self == 0) {
+        nof_nics_between(s, nics, nics->leader);
+        build_dissemination(s);
+        nof_nics_here(s, nics);
+    }
+    nof_coll_build_bcast_tree(s, &(struct nof_data){NULL, 0, nof_type_byte()}, 0);
+    nof_nics_all(s);
+}
+
 static int from_root(const struct nof_sched *s, int relative, int root)
 {
     return (relative + root) % s->size;
 }
 
-static void build_tree(struct nof_sched *s, const struct nof_data *data, int root)
+void nof_coll_build_bcast_tree(struct nof_sched *s, const struct nof_data *data, int root)
 {
     int relative = (s->rank - root + s->size) % s->size;
     int mask = 1;
@@ -121,14 +156,11 @@ static void build_pieces(struct nof_sched *s, enum nof_algorithm algorithm, char
         doubling(s, &p, relative);
 }
 
-static void build(struct nof_sched *s, const struct nof_data *data, int root, size_t bytes)
+static void build_as(struct nof_sched *s, enum nof_algorithm algorithm, const struct nof_data *data, int root,
+                     size_t bytes)
 {
-    uint32_t can = NOF_CAN(NOF_BCAST_TREE);
-    if (bytes > PIECES_MIN_BYTES || bytes > (size_t)(s->size - 1) * (size_t)(s->size - 1))
-        can |= NOF_CAN(NOF_BCAST_DOUBLING) | NOF_CAN(NOF_BCAST_RING);
-    enum nof_algorithm algorithm = nof_select(s, bytes, can);
     if (algorithm == NOF_BCAST_TREE) {
-        build_tree(s, data, root);
+        nof_coll_build_bcast_tree(s, data, root);
         return;
     }
     if (data->type->contiguous) {
@@ -141,6 +173,41 @@ static void build(struct nof_sched *s, const struct nof_data *data, int root, si
     build_pieces(s, algorithm, packed, bytes, root);
     if (s->rank != root)
         nof_coll_unpack(s, packed, data);
+}
+
+static uint64_t can_among(int ranks, size_t bytes)
+{
+    uint64_t can = NOF_CAN(NOF_BCAST_TREE);
+    if (bytes > PIECES_MIN_BYTES || bytes > (size_t)(ranks - 1) * (size_t)(ranks - 1))
+        can |= NOF_CAN(NOF_BCAST_DOUBLING) | NOF_CAN(NOF_BCAST_RING);
+    return can;
+}
+
+/* Once to each NIC, and from there to the ranks beside. */
+static void build_levels(struct nof_sched *s, const struct nof_nics *nics, const struct nof_data *data,
+                         int root, size_t bytes)
+{
+    enum nof_algorithm between = nof_select_part(s, nics->count, bytes, can_among(nics->count, bytes));
+    const int *leader = nof_nics_leaders(nics, root);
+    int first = leader[nics->mine];
+    if (s->rank == first) {
+        nof_nics_between(s, nics, leader);
+        build_as(s, between, data, nics->nic[root], bytes);
+    }
+    nof_nics_here(s, nics);
+    nof_coll_build_bcast_tree(s, data, nics->number[first]);
+    nof_nics_all(s);
+}
+
+static void build(struct nof_sched *s, const struct nof_data *data, int root, size_t bytes)
+{
+    const struct nof_nics *nics = nof_nics_shared(s);
+    uint64_t levels = nics != NULL ? NOF_CAN(NOF_BCAST_HIERARCHICAL) : 0;
+    enum nof_algorithm algorithm = nof_select(s, bytes, can_among(s->size, bytes) | levels);
+    if (algorithm == NOF_BCAST_HIERARCHICAL)
+        build_levels(s, nics, data, root, bytes);
+    else
+        build_as(s, algorithm, data, root, bytes);
 }
 
 /* A root with nothing to send says so: the others may expect something, and would wait for it. */

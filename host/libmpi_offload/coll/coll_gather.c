@@ -58,7 +58,7 @@ void nof_coll_build_gather(struct nof_sched *s, const struct nof_data *send, con
                            int root)
 {
     size_t each = each_bytes(s, send, recv, root);
-    uint32_t can = NOF_CAN(NOF_GATHER_TREE) | NOF_CAN(NOF_GATHER_LINEAR);
+    uint64_t can = NOF_CAN(NOF_GATHER_TREE) | NOF_CAN(NOF_GATHER_LINEAR);
     if (each > 0 && nof_select(s, each, can) == NOF_GATHER_TREE)
         build_gather_tree(s, send, recv, root, each);
     else
@@ -114,7 +114,7 @@ void nof_coll_build_scatter(struct nof_sched *s, const struct nof_blocks *send, 
                             int root)
 {
     size_t each = each_bytes(s, recv, send, root);
-    uint32_t can = NOF_CAN(NOF_SCATTER_TREE) | NOF_CAN(NOF_SCATTER_LINEAR);
+    uint64_t can = NOF_CAN(NOF_SCATTER_TREE) | NOF_CAN(NOF_SCATTER_LINEAR);
     if (each > 0 && nof_select(s, each, can) == NOF_SCATTER_TREE)
         build_scatter_tree(s, send, recv, root, each);
     else

@@ -8,6 +8,7 @@
  * the next segment meanwhile. Operations that commute are halved instead of sent up a tree: every rank
  * then reduces its share. */
 #include "coll/coll_halving.h"
+#include "coll/nics/nics.h"
 #include "coll/select.h"
 
 #define HALVING_SEGMENT_BYTES (4u * 1024u * 1024u)
@@ -30,22 +31,8 @@ static const void *operand(const struct nof_reduction *r)
     return r->in == MPI_IN_PLACE ? r->out : r->in;
 }
 
-/* Two buffers for partial results, made when first needed. */
-struct room {
-    size_t count;
-    void *partial;
-    void *incoming;
-};
-
-static void swap(struct room *room)
-{
-    void *t = room->partial;
-    room->partial = room->incoming;
-    room->incoming = t;
-}
-
-/* Tree towards relative rank 0, which is `top`. Returns the buffer with the result there. */
-static const void *build_tree(struct nof_sched *s, const struct nof_reduction *r, int top, struct room *room)
+const void *nof_coll_reduce_tree(struct nof_sched *s, const struct nof_reduction *r, int top,
+                                 struct nof_reduce_room *room)
 {
     const void *mine = operand(r);
     int relative = (s->rank - top + s->size) % s->size;
@@ -57,26 +44,50 @@ static const void *build_tree(struct nof_sched *s, const struct nof_reduction *r
         }
         if (relative + mask >= s->size)
             continue;
-        if (room->partial == NULL) {
-            room->partial = nof_sched_temporary(s, room->count, r->type);
-            room->incoming = nof_sched_temporary(s, room->count, r->type);
-        }
-        if (mine != room->partial)
-            nof_sched_copy(s, mine, r->count, r->type, room->partial, r->count, r->type);
-        nof_sched_recv(s, room->incoming, r->count, r->type, (relative + mask + top) % s->size);
+        void *incoming = room->incoming;
+        if (incoming == NULL)
+            incoming = nof_sched_temporary(s, room->count, r->type);
+        nof_sched_recv(s, incoming, r->count, r->type, (relative + mask + top) % s->size);
         nof_sched_fence(s);
-        nof_sched_reduce(s, r->op, r->type, room->partial, room->incoming, r->count);
-        swap(room);
-        mine = room->partial;
+        nof_sched_reduce(s, r->op, r->type, mine, incoming, r->count);
+        mine = incoming;
+        room->incoming = room->partial;
+        room->partial = incoming;
     }
     return mine;
 }
 
+/* At the leaders of the NICs, then up a tree of these. */
+static const void *build_levels(struct nof_sched *s, const struct nof_reduction *r,
+                                const struct nof_nics *nics, const int *leader, int top,
+                                struct nof_reduce_room *room)
+{
+    struct nof_reduction between = *r;
+    nof_nics_here(s, nics);
+    between.in = nof_coll_reduce_tree(s, r, nics->number[leader[nics->mine]], room);
+    nof_nics_all(s);
+    if (s->rank != leader[nics->mine])
+        return NULL;
+    nof_nics_between(s, nics, leader);
+    const void *result = nof_coll_reduce_tree(s, &between, nics->nic[top], room);
+    nof_nics_all(s);
+    return result;
+}
+
 /* One segment by the tree. Ranks relative to another top than 0 are not in rank order. */
-static void build_segment(struct nof_sched *s, const struct nof_reduction *r, int root, struct room *room)
+static void build_segment(struct nof_sched *s, const struct nof_reduction *r, int root,
+                          const struct nof_nics *nics, struct nof_reduce_room *room)
 {
     int top = r->op->commutative ? root : 0;
-    const void *result = build_tree(s, r, top, room);
+    bool direct = s->rank == root && top == root && r->in != MPI_IN_PLACE;
+    if (direct)
+        room->incoming = r->out;
+    const void *result = nics == NULL ? nof_coll_reduce_tree(s, r, top, room)
+                                      : build_levels(s, r, nics, nof_nics_leaders(nics, top), top, room);
+    if (direct) { /* the next segment has another place there */
+        room->partial = room->incoming == r->out ? room->partial : room->incoming;
+        room->incoming = NULL;
+    }
     if (s->rank == top && top != root)
         nof_sched_send(s, result, r->count, r->type, root);
     if (s->rank == root && top != root)
@@ -134,20 +145,26 @@ static void build_all_halved(struct nof_sched *s, const struct nof_reduction *r,
 void nof_coll_build_reduce(struct nof_sched *s, const struct nof_reduction *r, int root)
 {
     size_t size = r->type->size == 0 ? 1 : r->type->size;
-    uint32_t can = NOF_CAN(NOF_REDUCE_TREE);
+    uint64_t can = NOF_CAN(NOF_REDUCE_TREE);
     if (r->op->commutative && r->count >= (size_t)s->size)
         can |= NOF_CAN(NOF_REDUCE_HALVING);
-    bool halved = nof_select(s, r->count * r->type->size, can) == NOF_REDUCE_HALVING;
+    const struct nof_nics *nics = nof_nics_for_reduction(s, r->op);
+    if (nics != NULL)
+        can |= NOF_CAN(NOF_REDUCE_HIERARCHICAL);
+    enum nof_algorithm algorithm = nof_select(s, r->count * r->type->size, can);
+    bool halved = algorithm == NOF_REDUCE_HALVING;
+    if (algorithm != NOF_REDUCE_HIERARCHICAL)
+        nics = NULL;
     size_t bytes = halved ? HALVING_SEGMENT_BYTES : TREE_SEGMENT_BYTES;
     size_t segment = bytes / size > (size_t)s->size ? bytes / size : (size_t)s->size;
     if (halved) {
         build_all_halved(s, r, root, segment);
         return;
     }
-    struct room room = {.count = r->count < segment ? r->count : segment};
+    struct nof_reduce_room room = {.count = r->count < segment ? r->count : segment};
     for (size_t done = 0; done < r->count; done += segment) {
         struct nof_reduction part =
             nof_reduction_part(r, done, r->count - done < segment ? r->count - done : segment);
-        build_segment(s, &part, root, &room);
+        build_segment(s, &part, root, nics, &room);
     }
 }

@@ -123,7 +123,7 @@ void nof_coll_build_reduce_scatter(struct nof_sched *s, const struct nof_reducti
     j.r.in = r->in == MPI_IN_PLACE ? r->out : r->in;
     if (r->count == 0)
         return;
-    uint32_t can = NOF_CAN(NOF_REDUCE_SCATTER_ROOT) | NOF_CAN(NOF_REDUCE_SCATTER_BLOCKS);
+    uint64_t can = NOF_CAN(NOF_REDUCE_SCATTER_ROOT) | NOF_CAN(NOF_REDUCE_SCATTER_BLOCKS);
     if (r->op->commutative)
         can |= NOF_CAN(NOF_REDUCE_SCATTER_HALVING) | NOF_CAN(NOF_REDUCE_SCATTER_PAIRWISE);
     enum nof_algorithm algorithm = nof_select(s, r->count * r->type->size, can);

@@ -41,6 +41,18 @@ void nof_sched_side(struct nof_sched *s, bool local)
     s->size = local ? nof_comm_size(s->comm) : nof_comm_peers(s->comm)->size;
 }
 
+void nof_sched_among(struct nof_sched *s, const int *members, int size, int rank)
+{
+    s->among = members;
+    s->size = members == NULL ? nof_comm_size(s->comm) : size;
+    s->rank = members == NULL ? s->comm->rank : rank;
+}
+
+static int peer_of(const struct nof_sched *s, int peer)
+{
+    return s->among == NULL ? peer : s->among[peer];
+}
+
 void nof_sched_keep(struct nof_sched *s)
 {
     struct nof_comm *local = s->comm->local;
@@ -151,7 +163,7 @@ void nof_sched_send(struct nof_sched *s, const void *buf, size_t count, struct n
                                  .from = buf,
                                  .count = count,
                                  .type = type,
-                                 .peer = peer});
+                                 .peer = peer_of(s, peer)});
 }
 
 void nof_sched_recv(struct nof_sched *s, void *buf, size_t count, struct nof_type *type, int peer)
@@ -162,7 +174,7 @@ void nof_sched_recv(struct nof_sched *s, void *buf, size_t count, struct nof_typ
                                  .to = buf,
                                  .count = count,
                                  .type = type,
-                                 .peer = peer});
+                                 .peer = peer_of(s, peer)});
 }
 
 void nof_sched_multicast(struct nof_sched *s, const struct nof_data *data, const struct nof_group_step *step,
@@ -597,6 +609,12 @@ static const struct nof_sched *describe(const void *what)
     return s;
 }
 
+/* Small messages are done when they are copied: others must not need this rank's next call for them. */
+static bool others_wait(void)
+{
+    return nof_chan_to_all->queued != NULL && nof_chan_to_all->queued();
+}
+
 int nof_sched_run(struct nof_sched *s)
 {
     if (s == NULL)
@@ -606,7 +624,7 @@ int nof_sched_run(struct nof_sched *s)
         struct nof_wait wait = NOF_WAIT_START;
         wait.describe = describe;
         wait.what = s;
-        while (!s->done)
+        while (!s->done || others_wait())
             nof_wait_step(&wait);
         rc = s->error;
     }

@@ -56,6 +56,7 @@ struct nof_sched {
     int rank; /* in the group that peers are ranks of; on the remote side, in the local one */
     int size; /* of the group that peers are ranks of */
     bool local; /* steps that are added go to comm->local */
+    const int *among; /* ranks of the communicator that peers are; NULL: all */
     bool exact;
     uint8_t agreed; /* coll/agree.h */
     int tag; /* of the run */
@@ -142,6 +143,10 @@ static inline void nof_sched_exact(struct nof_sched *s, bool exact)
 /* Of an inter-communicator: a fence, then rank, size and peers are those of the local group, or of the
  * remote one again. */
 void nof_sched_side(struct nof_sched *s, bool local);
+
+/* Of an intra-communicator: from here on peers are ranks among these `size` of its ranks, of which this one is number `rank`. They
+ * must lie there until another call, of which `members` NULL says: among all. */
+void nof_sched_among(struct nof_sched *s, const int *members, int size, int rank);
 
 /* A temporary buffer for `count` elements, as a base address for that type; NULL when memory is
  * short, which is remembered (steps with it are never executed). */

@@ -11,6 +11,7 @@
 
 #define TABLE_ENV "NOF_COLL_TABLE"
 #define ALLTOALL_ENV "NOF_ALLTOALL"
+#define ORDER_ENV "NOF_REDUCTION_ORDER"
 #define AUTO "auto"
 #define ROWS_MAX 256u
 #define FILE_BYTES_MAX (64u * 1024u)
@@ -28,13 +29,20 @@ struct row {
 
 /* Each collective's last rows are for all that no other row is for. Figures: docs/decisions/0031-selection.md. */
 static const struct row defaults[] = {
+    {NOF_BARRIER_HIERARCHICAL, 1, ANY},
+    {NOF_BARRIER_DISSEMINATION, 1, ANY},
     {NOF_ALLTOALL_BRUCK, 128, 64},
     {NOF_ALLTOALL_BATCHED, 1, 8 * KI},
     {NOF_ALLTOALL_PAIRWISE, 1, ANY},
+    {NOF_ALLGATHER_HIERARCHICAL, 1, 256},
+    {NOF_ALLGATHER_LANES, 1, ANY},
+    {NOF_ALLGATHER_HIERARCHICAL, 1, ANY},
     {NOF_ALLGATHER_BRUCK, 9, 4 * KI},
     {NOF_ALLGATHER_BRUCK, 5, 8 * KI},
     {NOF_ALLGATHER_BRUCK, 3, 16 * KI},
     {NOF_ALLGATHER_RING, 1, ANY},
+    {NOF_ALLREDUCE_LANES, 1, ANY},
+    {NOF_ALLREDUCE_HIERARCHICAL, 1, ANY},
     {NOF_ALLREDUCE_DOUBLING, 1, 64 * KI},
     {NOF_ALLREDUCE_HALVING, 33, 4 * MI},
     {NOF_ALLREDUCE_HALVING, 17, 2 * MI},
@@ -44,12 +52,14 @@ static const struct row defaults[] = {
     {NOF_ALLREDUCE_RING, 3, ANY},
     {NOF_ALLREDUCE_DOUBLING, 1, 512 * KI},
     {NOF_ALLREDUCE_TREE, 1, ANY},
+    {NOF_BCAST_HIERARCHICAL, 1, ANY},
     {NOF_BCAST_TREE, 1, 128 * KI},
     {NOF_BCAST_DOUBLING, 129, 1 * MI},
     {NOF_BCAST_DOUBLING, 65, 512 * KI},
     {NOF_BCAST_DOUBLING, 33, 256 * KI},
     {NOF_BCAST_RING, 4, ANY},
     {NOF_BCAST_TREE, 1, ANY},
+    {NOF_REDUCE_HIERARCHICAL, 1, ANY},
     {NOF_REDUCE_TREE, 1, 512 * KI},
     {NOF_REDUCE_HALVING, 8, ANY},
     {NOF_REDUCE_TREE, 1, ANY},
@@ -76,9 +86,10 @@ static const struct {
 static struct row rows[ROWS_MAX]; /* of the file */
 static size_t row_count;
 static enum nof_algorithm asked = NOF_ALGORITHM_COUNT; /* by ALLTOALL_ENV */
+static bool by_ranks; /* by ORDER_ENV */
 static unsigned long long counts[NOF_ALGORITHM_COUNT], counts_by[NOF_SELECTED_BY_COUNT];
 
-static const struct row *find(const struct row *row, size_t n, int ranks, uint64_t bytes, uint32_t can)
+static const struct row *find(const struct row *row, size_t n, int ranks, uint64_t bytes, uint64_t can)
 {
     for (size_t i = 0; i < n; i++)
         if ((can & NOF_CAN(row[i].algorithm)) != 0 && ranks >= row[i].ranks && bytes <= row[i].bytes)
@@ -86,7 +97,7 @@ static const struct row *find(const struct row *row, size_t n, int ranks, uint64
     return NULL;
 }
 
-static enum nof_algorithm choose(int ranks, size_t bytes, uint32_t can, enum nof_selected_by *by_out)
+static enum nof_algorithm choose(int ranks, size_t bytes, uint64_t can, enum nof_selected_by *by_out)
 {
     if (nof_select_asked(asked) && (can & NOF_CAN(asked)) != 0) {
         *by_out = NOF_SELECTED_BY_ENVIRONMENT;
@@ -96,26 +107,31 @@ static enum nof_algorithm choose(int ranks, size_t bytes, uint32_t can, enum nof
     *by_out = row != NULL ? NOF_SELECTED_BY_TABLE : NOF_SELECTED_BY_DEFAULT;
     if (row == NULL)
         row = find(defaults, sizeof(defaults) / sizeof(defaults[0]), ranks, bytes, can);
-    return row != NULL ? row->algorithm : (enum nof_algorithm)__builtin_ctz(can);
+    return row != NULL ? row->algorithm : (enum nof_algorithm)__builtin_ctzll(can);
 }
 
-enum nof_algorithm nof_select_alone(const struct nof_sched *s, size_t bytes, uint32_t can)
+static enum nof_algorithm choose_and_count(int ranks, size_t bytes, uint64_t can)
 {
     enum nof_selected_by by;
-    enum nof_algorithm algorithm = choose(s->size, bytes, can, &by);
+    enum nof_algorithm algorithm = choose(ranks, bytes, can, &by);
     counts[algorithm]++;
     counts_by[by]++;
     return algorithm;
 }
 
-enum nof_algorithm nof_select(struct nof_sched *s, size_t bytes, uint32_t can)
+enum nof_algorithm nof_select_alone(const struct nof_sched *s, size_t bytes, uint64_t can)
 {
-    enum nof_algorithm algorithm = nof_select_alone(s, bytes, can);
+    return choose_and_count(s->size, bytes, can);
+}
+
+enum nof_algorithm nof_select_part(struct nof_sched *s, int ranks, size_t bytes, uint64_t can)
+{
+    enum nof_algorithm algorithm = choose_and_count(ranks, bytes, can);
     nof_coll_agree_way(s, (unsigned)algorithm);
     return algorithm;
 }
 
-enum nof_algorithm nof_select_would(int ranks, size_t bytes, uint32_t can)
+enum nof_algorithm nof_select_would(int ranks, size_t bytes, uint64_t can)
 {
     enum nof_selected_by by;
     return choose(ranks, bytes, can, &by);
@@ -127,6 +143,16 @@ bool nof_select_ever(int ranks, enum nof_algorithm algorithm)
         if (rows[i].algorithm == algorithm && ranks >= rows[i].ranks)
             return true;
     return false;
+}
+
+enum nof_algorithm nof_select(struct nof_sched *s, size_t bytes, uint64_t can)
+{
+    return nof_select_part(s, s->size, bytes, can);
+}
+
+bool nof_select_by_ranks(void)
+{
+    return by_ranks;
 }
 
 bool nof_select_asked(enum nof_algorithm algorithm)
@@ -306,7 +332,7 @@ static int read_file(const char *name, char *error, size_t size)
 
 int nof_select_open(char *error, size_t size)
 {
-    const char *table = getenv(TABLE_ENV), *alltoall = getenv(ALLTOALL_ENV);
+    const char *table = getenv(TABLE_ENV), *alltoall = getenv(ALLTOALL_ENV), *order = getenv(ORDER_ENV);
     asked = NOF_ALGORITHM_COUNT;
     if (table != NULL && *table == '\0')
         table = NULL;
@@ -318,6 +344,11 @@ int nof_select_open(char *error, size_t size)
             snprintf(error, size, ALLTOALL_ENV "=%s: it is " AUTO ", %s", alltoall, known);
             return -1;
         }
+    }
+    by_ranks = order != NULL && strcmp(order, "ranks") == 0;
+    if (order != NULL && !by_ranks && strcmp(order, "placement") != 0) {
+        snprintf(error, size, ORDER_ENV "=%s: it is placement or ranks", order);
+        return -1;
     }
     return table == NULL ? 0 : read_file(table, error, size);
 }

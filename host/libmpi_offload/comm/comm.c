@@ -250,6 +250,7 @@ void nof_comm_release(struct nof_comm *comm)
     if (comm->local != NULL)
         nof_comm_release(comm->local);
     nof_topo_release(comm->topo);
+    free(comm->nics);
     free(comm);
 }
 

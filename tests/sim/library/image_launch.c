@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "coll/select.h"
 #include "image.h"
 #include "launch/launch.h"
 
@@ -62,6 +63,9 @@ const struct nof_launch_ops *nof_launch = &simulator;
 int nof_launch_open(char *text, size_t text_bytes)
 {
     nof_lib.abort_job = launch_abort;
+    if (nof_image->coll_table != NULL &&
+        nof_select_read("table", nof_image->coll_table, text, text_bytes) != 0)
+        return -1;
     return nof_launch->open(text, text_bytes);
 }
 

@@ -32,6 +32,8 @@ static int begin(const struct measured *m, MPI_Request *r)
         return MPI_Ialltoall(in, n, MPI_BYTE, out, n, MPI_BYTE, comm, r);
     if (m->kind == NOF_COLLECTIVE_ALLREDUCE)
         return MPI_Iallreduce(in, out, n / (int)sizeof(double), MPI_DOUBLE, MPI_SUM, comm, r);
+    if (m->kind == NOF_COLLECTIVE_REDUCE)
+        return MPI_Ireduce(in, out, n / (int)sizeof(double), MPI_DOUBLE, MPI_SUM, 0, comm, r);
     return MPI_Ibarrier(comm, r);
 }
 
@@ -58,9 +60,11 @@ static double wanted(enum nof_collective kind, int block)
 
 static void judge(const struct measured *m)
 {
-    bool one = m->kind == NOF_COLLECTIVE_BCAST || m->kind == NOF_COLLECTIVE_ALLREDUCE;
+    bool reduce = m->kind == NOF_COLLECTIVE_REDUCE;
+    bool one = m->kind == NOF_COLLECTIVE_BCAST || m->kind == NOF_COLLECTIVE_ALLREDUCE || reduce;
     int blocks = one ? 1 : nof_image->size;
-    if (m->kind == NOF_COLLECTIVE_BARRIER || (m->kind == NOF_COLLECTIVE_BCAST && nof_image->rank == 0))
+    if (m->kind == NOF_COLLECTIVE_BARRIER || (m->kind == NOF_COLLECTIVE_BCAST && nof_image->rank == 0) ||
+        (reduce && nof_image->rank != 0))
         return;
     for (int i = 0; i < blocks; i++) {
         double *got = number_of(m, m->out, i);

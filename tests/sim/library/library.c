@@ -134,6 +134,8 @@ static struct nof_processes_config draw_processes(struct run *w, bool near_wrap)
         .doze_permille = (unsigned)ONE_OF(r, 0, 0, 2, 20),
         .near_wrap = near_wrap,
     };
+    cfg.in_blocks = nof_rng_mix(cfg.seed) % 2 ==
+                    0; /* of the seed, so that what is drawn for other things stays as it was */
     for (unsigned i = 0; i < sizeof(cfg.job_key); i++)
         cfg.job_key[i] = (uint8_t)nof_rng_next(r);
     return cfg;

@@ -463,7 +463,10 @@ static void process_init(struct nof_process *p, struct nof_processes *ps, unsign
     const struct nof_processes_config *cfg = &ps->cfg;
     p->all = ps;
     p->rng.state = nof_rng_mix(cfg->seed + rank);
-    p->nic = rank % cfg->nnics;
+    unsigned each = ps->n / cfg->nnics, larger = ps->n % cfg->nnics, small = larger * (each + 1);
+    p->nic = !cfg->in_blocks ? rank % cfg->nnics
+             : rank < small  ? rank / (each + 1)
+                             : larger + (rank - small) / each;
     p->poll_ns = cfg->sees_ns > 0 ? cfg->sees_ns : nof_rng_between(&p->rng, 200, 3000);
     (void)snprintf(p->name, sizeof(p->name), "rank%u", rank);
     p->submit = zalloc(cfg->submit_slots * sizeof(*p->submit));
@@ -482,6 +485,7 @@ static void process_init(struct nof_process *p, struct nof_processes *ps, unsign
     p->seam.rank = (int)rank;
     p->seam.size = (int)ps->n;
     p->seam.spin_us = cfg->spin_us;
+    p->seam.coll_table = cfg->coll_table;
     p->seam.near_wrap = cfg->near_wrap;
     p->seam.job_id = cfg->job_id;
     memcpy(p->seam.job_key, cfg->job_key, sizeof(cfg->job_key));

@@ -15,7 +15,9 @@
 struct nof_processes;
 
 struct nof_processes_config {
-    unsigned nnics; /* rank r is at NIC r % nnics */
+    unsigned nnics; /* rank r is at NIC r % nnics, or: */
+    bool in_blocks; /* as many neighbours at each as there are, the first have one more */
+    const char *coll_table; /* the library's, as a text; NULL: its own alone */
     uint64_t seed;
     uint64_t job_id;
     uint8_t job_key[NOF_JOB_KEY_BYTES];

@@ -65,6 +65,7 @@ struct nof_seam {
     struct nof_process *process;
     int rank, size;
     uint32_t spin_us;
+    const char *coll_table; /* of algorithms; NULL: none */
     bool killed;
     bool near_wrap; /* numbers of the library that wrap begin just before they do */
     uint64_t job_id;

@@ -153,4 +153,4 @@ static bool wanted(void)
 }
 
 const struct nof_chan_groups nof_chan_nic_groups = {
-    .wanted = wanted, .nic_of = nof_chan_nic_peer_nic, .open = open_group, .close = close_group};
+    .wanted = wanted, .open = open_group, .close = close_group};

@@ -104,6 +104,11 @@ static void bell_ring(void)
 
 static const struct nof_wait_bell bell = {.count = bell_count, .sleep = bell_sleep, .ring = bell_ring};
 
+static bool nic_queued(void)
+{
+    return nof_chan_nic.queue_count > 0 && !nof_chan_nic.nic_dead;
+}
+
 static bool sends_waiting(void)
 {
     return nof_chan_nic.queue_count > 0 || nof_chan_nic.blocked != NULL;
@@ -186,7 +191,9 @@ int nof_chan_nic_open(const struct nof_launch_job *job, char *text, size_t text_
     nof_chan_nic.identity = nof_pmd_identity(nof_chan_nic.pmd);
     nof_launch_set_host_id(nof_chan_nic.identity->card.host_id);
     name_host(nof_chan_nic.identity->card.host_id);
-    return nof_chan_nic_publish_card(text, text_bytes);
+    if (nof_chan_nic_publish_card(text, text_bytes) != 0)
+        return -1;
+    return nof_chan_nic_publish_places(text, text_bytes);
 }
 
 static void send_or_multicast(struct nof_request *req)
@@ -203,6 +210,7 @@ const struct nof_chan nof_chan_by_nic = {
     .tell_failure = nof_chan_nic_tell_failure,
     .coll_patience_ms = nof_chan_nic_coll_patience_ms,
     .groups = &nof_chan_nic_groups,
+    .nic_of = nof_chan_nic_place_of,
     .send = send_or_multicast,
     .recv = nof_chan_nic_recv,
     .cancel = nof_chan_nic_cancel,
@@ -211,6 +219,7 @@ const struct nof_chan nof_chan_by_nic = {
     .commit = nof_chan_nic_commit,
     .streams = nof_chan_nic_streams,
     .source = {.poll = nic_poll, .nap_ns = nic_nap_ns, .describe = nic_describe},
+    .queued = nic_queued,
     .flush = nic_flush,
     .withdraw = nic_withdraw,
     .dead_member = nof_chan_nic_dead_member,

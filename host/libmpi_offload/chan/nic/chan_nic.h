@@ -12,6 +12,7 @@
  *   chan_send.c     sends: window per peer, bounce arena, parked sends
  *   chan_layout.c   datatypes that the NIC walks by itself
  *   chan_area.c     room for layouts and programs on their way to the NIC
+ *   chan_place.c    who is on which NIC
  *   chan_peer.c     business cards; who is dead
  *   chan_submit.c   operations under way, the queue behind a full ring
  *
@@ -93,7 +94,7 @@ struct nof_chan_nic_peer {
     uint64_t stalled_ns; /* the window has been full, without an answer, since then */
     struct nof_request *first; /* sends that wait, in order */
     struct nof_request *last;
-    uint64_t nic; /* id of its NIC; 0: not asked for yet */
+    uint32_t nic; /* 1 + the number of its NIC; 0: not asked for yet */
     char *place; /* "pid 12 on host", NULL if not asked for yet */
     struct nof_chan_nic_peer *next_blocked;
 };
@@ -164,8 +165,8 @@ int nof_chan_nic_counter(const char *name, uint64_t *value_out);
 int nof_chan_nic_publish_card(char *text, size_t text_bytes);
 /* The NIC knows this peer from now on; or the code why it cannot. */
 int nof_chan_nic_peer_open(int world_rank);
-/* Which NIC it is on. 0, or the code why that is not known. */
-int nof_chan_nic_peer_nic(int world_rank, uint64_t *nic_out);
+/* The id of its NIC. 0, or the code why that is not known. */
+int nof_chan_nic_peer_id(int world_rank, uint64_t *id_out);
 /* "rank 3 (pid 12 on host)" into a static buffer. */
 const char *nof_chan_nic_peer_name(int world_rank);
 /* The code for an operation that a dead peer ended. */
@@ -174,6 +175,13 @@ int nof_chan_nic_dead_code(int world_rank);
 int nof_chan_nic_status_code(int status, int world_rank);
 /* Of a collective that failed at that rank. */
 int nof_chan_nic_failure_code(int status, int world_rank);
+
+/* Of chan_place.c. */
+
+/* Behind the cards. */
+int nof_chan_nic_publish_places(char *text, size_t text_bytes);
+/* As the channel's nic_of(). */
+int nof_chan_nic_place_of(int world_rank, uint32_t *nic_out);
 
 /* As the channel's dead_member(). */
 int nof_chan_nic_dead_member(struct nof_comm *comm);

@@ -66,17 +66,13 @@ static int fetch_card(int world_rank, struct nof_card *card)
     return MPI_SUCCESS;
 }
 
-int nof_chan_nic_peer_nic(int world_rank, uint64_t *nic_out)
+int nof_chan_nic_peer_id(int world_rank, uint64_t *id_out)
 {
-    struct nof_chan_nic_peer *peer = &nof_chan_nic.peers[world_rank];
     struct nof_card card;
-    int rc = peer->nic != 0 ? MPI_SUCCESS : fetch_card(world_rank, &card);
-    if (rc != MPI_SUCCESS)
-        return rc;
-    if (peer->nic == 0)
-        peer->nic = card.nic_id;
-    *nic_out = peer->nic;
-    return MPI_SUCCESS;
+    int rc = fetch_card(world_rank, &card);
+    if (rc == MPI_SUCCESS)
+        *id_out = card.nic_id;
+    return rc;
 }
 
 int nof_chan_nic_peer_open(int world_rank)
@@ -91,7 +87,6 @@ int nof_chan_nic_peer_open(int world_rank)
     struct nof_desc desc = {.opcode = NOF_DESC_PEER, .peer = world_rank, .len = sizeof(card)};
     memcpy(desc.inline_data, &card, sizeof(card));
     nof_chan_nic_submit(&desc);
-    peer->nic = card.nic_id;
     peer->known = true;
     return MPI_SUCCESS;
 }

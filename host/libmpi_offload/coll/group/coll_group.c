@@ -36,7 +36,7 @@ int nof_group_members_find(struct nof_group_members *m, const struct nof_comm *c
                            int first)
 {
     int size = nof_comm_size(comm), rc = MPI_SUCCESS;
-    uint64_t *nic = malloc((size_t)size * sizeof(*nic)), id;
+    uint32_t *nic = malloc((size_t)size * sizeof(*nic)), id;
     *m = (struct nof_group_members){.rank = malloc((size_t)size * sizeof(*m->rank)),
                                     .of = malloc((size_t)size * sizeof(*m->of))};
     if (nic == NULL || m->rank == NULL || m->of == NULL)
@@ -47,7 +47,7 @@ int nof_group_members_find(struct nof_group_members *m, const struct nof_comm *c
             m->of[rank] = rank == first ? 0 : -1;
             continue;
         }
-        rc = nof_chan_to_all->groups->nic_of(nof_comm_peer_world(comm, rank), &id);
+        rc = nof_chan_to_all->nic_of(nof_comm_peer_world(comm, rank), &id);
         while (rc == MPI_SUCCESS && at < m->count && nic[at] != id)
             at++;
         if (rc == MPI_SUCCESS && at == m->count) {

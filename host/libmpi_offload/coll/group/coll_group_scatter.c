@@ -67,7 +67,7 @@ bool nof_coll_group_scatter(struct nof_sched *s, const struct nof_blocks *send, 
 {
     struct nof_data own = s->rank == root ? nof_block(send, root) : *recv;
     struct aggregate a = {.each = nof_data_bytes(&own), .root = root};
-    uint32_t can = NOF_CAN(NOF_SCATTER_TREE) | NOF_CAN(NOF_SCATTER_LINEAR) | NOF_CAN(NOF_SCATTER_MULTICAST);
+    uint64_t can = NOF_CAN(NOF_SCATTER_TREE) | NOF_CAN(NOF_SCATTER_LINEAR) | NOF_CAN(NOF_SCATTER_MULTICAST);
     bool useful = a.each > 0 && nof_select_would(s->size, a.each, can) == NOF_SCATTER_MULTICAST;
     struct nof_coll_group *g = nof_coll_group_ask(s, useful);
     if (!useful || !nof_coll_group_agreed(g))

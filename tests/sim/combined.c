@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Ranks that share a NIC, in virtual time: what the library chooses is never far behind the best of its algorithms, and with four
+ * ranks on each host far ahead of what it chooses where none share one. Prints what it measures.
+ *
+ *   sim-combined [HOSTS RANKS]    another shape, which is not judged, and the best of the flat ones, too */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../check.h"
+#include "nof_private/coll_counts.h"
+#include "sim.h"
+
+#define BEHIND 1.15
+/* What the measurement itself needs. */
+#define COMMON "allreduce 3 8 doubling\nbarrier 3 any dissemination\n"
+
+static const struct collective {
+    const char *name;
+    enum nof_sim_collective kind;
+    uint32_t bytes[4]; /* of a block, to a 0 */
+} collectives[] = {
+    {"allreduce", NOF_SIM_IALLREDUCE, {1024, 16384, 262144}},
+    {"bcast", NOF_SIM_IBCAST, {1024, 16384, 262144}},
+    {"reduce", NOF_SIM_IREDUCE, {1024, 16384, 262144}},
+    {"allgather", NOF_SIM_IALLGATHER, {64, 1024, 16384}},
+    {"barrier", NOF_SIM_IBARRIER, {8}},
+};
+
+static const struct {
+    const char *collective, *name;
+} algorithms[] = {
+#define X(id, collective, name, help) {collective, name},
+    NOF_ALGORITHMS(X)
+#undef X
+};
+enum { ALGORITHMS = sizeof(algorithms) / sizeof(algorithms[0]) };
+
+static bool by_levels(const char *algorithm)
+{
+    return strcmp(algorithm, "hierarchical") == 0 || strcmp(algorithm, "lanes") == 0;
+}
+
+static double measure(struct nof_sim_overlap_config config, const char *table)
+{
+    struct nof_sim_overlap result;
+    config.table = table;
+    nof_sim_run_overlap(&config, &result);
+    if (result.problem[0] != '\0')
+        fprintf(stderr, "%s: %s\n", result.collective, result.problem);
+    check(result.problem[0] == '\0');
+    return result.pure_us;
+}
+
+/* Rows of flat algorithms, in the library's own order. */
+static const char flat[] =
+    COMMON "allgather 9 4K bruck\nallgather 1 any ring\nallreduce 1 64K doubling\nallreduce 1 1M halving\n"
+           "bcast 1 128K tree\nbcast 1 any ring\nreduce 1 512K tree\nreduce 1 any halving\n";
+
+static void compare(const struct nof_sim_overlap_config *config, const struct collective *c, bool judged)
+{
+    double best_flat = 1e30, levels = 1e30, without = measure(*config, flat);
+    double chosen = measure(*config, c->kind == NOF_SIM_IBARRIER ? "allreduce 3 8 doubling\n" : COMMON);
+    for (int i = 0; i < ALGORITHMS; i++) {
+        char table[256];
+        bool hierarchical = by_levels(algorithms[i].name);
+        if (strcmp(algorithms[i].collective, c->name) != 0 || (judged && !hierarchical))
+            continue;
+        (void)snprintf(table, sizeof(table), "%s %u any %s\n" COMMON, c->name,
+                       hierarchical ? config->hosts + 1 : 1, algorithms[i].name);
+        double us = measure(*config, table), *least = hierarchical ? &levels : &best_flat;
+        *least = us < *least ? us : *least;
+    }
+    printf("%-9s %8u bytes, %-6s %-4s  chosen %8.1f  best by levels %8.1f  if flat %8.1f us", c->name,
+           config->bytes, config->in_blocks ? "blocks" : "turns", config->by_nic ? "NIC" : "host", chosen,
+           levels, without);
+    if (!judged)
+        printf("  best flat %8.1f", best_flat);
+    (void)puts("");
+    check(!judged || chosen <= levels * BEHIND);
+    check(!judged || !config->in_blocks || chosen <= without * 1.01);
+}
+
+int main(int argc, char **argv)
+{
+    unsigned hosts = argc == 3 ? (unsigned)strtoul(argv[1], NULL, 10) : 4;
+    unsigned ranks = argc == 3 ? (unsigned)strtoul(argv[2], NULL, 10) : 16;
+    nof_sim_library_prepare();
+    if (nof_sim_library_absent() != NULL) {
+        puts(nof_sim_library_absent());
+        return 77;
+    }
+    for (size_t i = 0; i < sizeof(collectives) / sizeof(collectives[0]); i++)
+        for (int b = 0; collectives[i].bytes[b] != 0; b++)
+            for (int way = 0; way < 4; way++) {
+                struct nof_sim_overlap_config config = {.hosts = hosts,
+                                                        .ranks = ranks,
+                                                        .in_blocks = way < 2,
+                                                        .by_nic = way % 2 == 0,
+                                                        .collective = collectives[i].kind,
+                                                        .bytes = collectives[i].bytes[b]};
+                compare(&config, &collectives[i], argc != 3);
+            }
+    return 0;
+}

@@ -285,6 +285,7 @@ enum nof_peer_sched {
     NOF_SCHED_IDLE = 0,
     NOF_SCHED_ACTIVE, /* among the flows of its endpoint to the wire, or, next, of the loop-back */
     NOF_SCHED_LOOPS,
+    NOF_SCHED_BULK, /* among those of its endpoint that have nothing for the wire but granted payload */
     NOF_SCHED_BLOCKED,
     NOF_SCHED_BUSY,
     NOF_SCHED_LATER,
@@ -425,10 +426,12 @@ enum nof_sched_way { NOF_SCHED_WIRE, NOF_SCHED_LOOP, NOF_SCHED_WAYS };
 
 /* The scheduler's, of an endpoint and a way. */
 struct nof_sched_turns {
-    uint32_t active; /* ring's tail of flows with something to send */
+    uint32_t active; /* ring's tail of flows with something to send, but for: */
+    uint32_t bulk; /* those with granted payload only, in the order of their messages */
     uint32_t next; /* endpoint with active flows */
     int64_t deficit; /* bytes */
     uint8_t listed; /* the endpoint is among those, or has its turn */
+    uint8_t bulk_turn; /* one of `bulk` is next */
 };
 
 struct nof_endpoint {

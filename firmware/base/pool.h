@@ -143,6 +143,21 @@ static inline void nof_ring_push_first(const struct nof_pool *p, uint32_t *tail,
         *tail = last;
 }
 
+/* Behind `at`, which is in it. */
+static inline void nof_ring_push_behind(const struct nof_pool *p, uint32_t *tail, uint32_t at, uint32_t i,
+                                        size_t prev_at)
+{
+    if (at == *tail) {
+        nof_ring_push(p, tail, i, prev_at);
+        return;
+    }
+    uint32_t next = nof_pool_obj(p, at)->next;
+    nof_pool_obj(p, i)->next = next;
+    nof_pool_obj(p, at)->next = i;
+    *nof_ring_prev(p, i, prev_at) = at;
+    *nof_ring_prev(p, next, prev_at) = i;
+}
+
 static inline void nof_ring_remove(const struct nof_pool *p, uint32_t *tail, uint32_t i, size_t prev_at)
 {
     uint32_t prev = *nof_ring_prev(p, i, prev_at);

@@ -6,6 +6,7 @@
 #define LOOKS 512u /* flows served in one run, and of one endpoint before it is another's turn: */
 #define LOOKS_EP 64u
 #define QUANTUM_US 250u
+#define ORDER_LOOKS 64u /* with more flows than that the order is not exact */
 
 /* A flow is in one ring at most: of its endpoint, its link or the NIC, as `sched` says. */
 static void push(struct nof_nic *nic, uint32_t *tail, struct nof_peer *peer)
@@ -34,11 +35,47 @@ static enum nof_sched_way way_of(const struct nof_peer *peer)
     return peer->sched == NOF_SCHED_LOOPS ? NOF_SCHED_LOOP : NOF_SCHED_WIRE;
 }
 
+/* Nothing but granted payload, to the wire. */
+static bool is_bulk(const struct nof_nic *nic, const struct nof_peer *peer)
+{
+    return peer->dataq != NOF_NIL && peer->sendq == NOF_NIL && nic->links[peer->link].path != NULL;
+}
+
+static bool has_flows(const struct nof_sched_turns *t)
+{
+    return (t->active & t->bulk) != NOF_NIL;
+}
+
+/* Smaller: the message was posted before. */
+static uint64_t order_of(const struct nof_nic *nic, uint32_t peer)
+{
+    uint32_t s = nof_queue_head(&nic->sends, nof_peer_at(nic, peer)->dataq);
+    return s == NOF_NIL ? 0 : nof_send_at(nic, s)->order;
+}
+
+/* Behind those whose messages are not newer. */
+static void put_in_order(const struct nof_nic *nic, uint32_t *tail, struct nof_peer *peer)
+{
+    const struct nof_pool *p = &nic->peers;
+    uint32_t i = nof_peer_index(nic, peer), at = *tail;
+    uint64_t order = order_of(nic, i);
+    /* bound: ORDER_LOOKS, 64; paid by the message */
+    for (unsigned looks = 0; looks < ORDER_LOOKS && at != NOF_NIL && order_of(nic, at) > order; looks++) {
+        uint32_t prev = *nof_ring_prev(p, at, offsetof(struct nof_peer, sched_prev));
+        at = prev == *tail ? NOF_NIL : prev;
+    }
+    peer->sched = NOF_SCHED_BULK;
+    if (at == NOF_NIL)
+        nof_ring_push_first(p, tail, i, offsetof(struct nof_peer, sched_prev));
+    else
+        nof_ring_push_behind(p, tail, at, i, offsetof(struct nof_peer, sched_prev));
+}
+
 void nof_scheduler_init(struct nof_endpoint *ep)
 {
     /* bound: the two ways; paid by set-up */
     for (unsigned way = 0; way < NOF_SCHED_WAYS; way++) {
-        ep->sched[way].active = NOF_NIL;
+        ep->sched[way].active = ep->sched[way].bulk = NOF_NIL;
         ep->sched[way].deficit = 0;
     }
 }
@@ -82,21 +119,35 @@ static void make_active(struct nof_nic *nic, struct nof_peer *peer)
 {
     enum nof_sched_way way = nof_scheduler_way(&nic->links[peer->link]);
     struct nof_endpoint *ep = &nic->eps[peer->ep];
-    peer->sched = way == NOF_SCHED_LOOP ? NOF_SCHED_LOOPS : NOF_SCHED_ACTIVE;
-    push(nic, &ep->sched[way].active, peer);
+    if (is_bulk(nic, peer)) {
+        put_in_order(nic, &ep->sched[way].bulk, peer);
+    } else {
+        peer->sched = way == NOF_SCHED_LOOP ? NOF_SCHED_LOOPS : NOF_SCHED_ACTIVE;
+        push(nic, &ep->sched[way].active, peer);
+    }
     ring_add(nic, way, ep, false);
 }
 
 /* It was interrupted. */
 static void make_first(struct nof_nic *nic, struct nof_scheduler_run *run, struct nof_peer *peer)
 {
+    struct nof_sched_turns *t = &run->ep->sched[run->way];
+    t->bulk_turn = is_bulk(nic, peer);
+    if (t->bulk_turn) {
+        put_in_order(nic, &t->bulk, peer);
+        return;
+    }
     peer->sched = run->way == NOF_SCHED_LOOP ? NOF_SCHED_LOOPS : NOF_SCHED_ACTIVE;
-    nof_ring_push_first(&nic->peers, &run->ep->sched[run->way].active, nof_peer_index(nic, peer),
+    nof_ring_push_first(&nic->peers, &t->active, nof_peer_index(nic, peer),
                         offsetof(struct nof_peer, sched_prev));
 }
 
 void nof_scheduler_activate(struct nof_nic *nic, struct nof_peer *peer)
 {
+    if (peer->sched == NOF_SCHED_BULK && !is_bulk(nic, peer)) { /* not behind the payload of others */
+        take_out(nic, &nic->eps[peer->ep].sched[NOF_SCHED_WIRE].bulk, peer);
+        peer->sched = NOF_SCHED_IDLE;
+    }
     if (peer->sched != NOF_SCHED_IDLE || (peer->flags & NOF_PEER_F_DEAD))
         return;
     if (peer->sendq == NOF_NIL && peer->dataq == NOF_NIL && peer->readq == NOF_NIL)
@@ -115,6 +166,8 @@ void nof_scheduler_remove(struct nof_nic *nic, struct nof_peer *peer)
 {
     if (is_active(peer))
         take_out(nic, &nic->eps[peer->ep].sched[way_of(peer)].active, peer);
+    else if (peer->sched == NOF_SCHED_BULK)
+        take_out(nic, &nic->eps[peer->ep].sched[NOF_SCHED_WIRE].bulk, peer);
     else if (peer->sched == NOF_SCHED_BLOCKED)
         take_out(nic, &nic->links[peer->link].blocked, peer);
     else if (peer->sched == NOF_SCHED_BUSY)
@@ -172,8 +225,10 @@ static struct nof_peer *next_of(struct nof_nic *nic, struct nof_scheduler_run *r
 {
     int32_t quantum = quantum_of(nic, run->way);
     /* bound: LOOKS_EP flows; paid by the endpoint's share of the link */
-    while (run->looks_ep < LOOKS_EP && t->active != NOF_NIL && t->deficit > 0) {
-        struct nof_peer *peer = pop(nic, &t->active);
+    while (run->looks_ep < LOOKS_EP && has_flows(t) && t->deficit > 0) {
+        bool bulk = t->active == NOF_NIL || (t->bulk != NOF_NIL && t->bulk_turn);
+        struct nof_peer *peer = pop(nic, bulk ? &t->bulk : &t->active);
+        t->bulk_turn = !bulk;
         run->looks_ep++;
         run->looks++;
         peer->sched = NOF_SCHED_IDLE;
@@ -190,9 +245,10 @@ static struct nof_peer *next_of(struct nof_nic *nic, struct nof_scheduler_run *r
 static struct nof_peer *next_on(struct nof_nic *nic, struct nof_scheduler_run *run)
 {
     const uint32_t *ring = &nic->ring[run->way];
-    /* bound: LOOKS, and endpoints that are closing; paid by each endpoint's share of the link */
+    /* bound: LOOKS; paid by each endpoint's share of the link */
     while (!run->waits && (run->ep != NULL || (*ring != NOF_NIL && run->looks < LOOKS))) {
         if (run->ep == NULL) {
+            run->looks++;
             struct nof_endpoint *ep = ring_pop(nic, run->way);
             if (ep->state == NOF_EP_CLOSING) {
                 ep->sched[run->way].listed = 0;
@@ -211,27 +267,34 @@ static struct nof_peer *next_on(struct nof_nic *nic, struct nof_scheduler_run *r
     return NULL;
 }
 
+void nof_scheduler_other_way(struct nof_nic *nic, struct nof_scheduler_run *run)
+{
+    nof_scheduler_end(nic, run);
+    run->second = true;
+    run->way ^= NOF_SCHED_WIRE ^ NOF_SCHED_LOOP;
+    run->waits = false;
+    run->looks = 0;
+}
+
 struct nof_peer *nof_scheduler_next(struct nof_nic *nic, struct nof_scheduler_run *run)
 {
     struct nof_peer *peer = next_on(nic, run);
     if (peer != NULL || run->second)
         return peer;
-    nof_scheduler_end(nic, run);
-    run->second = true;
-    run->waits = false;
-    run->way ^= NOF_SCHED_WIRE ^ NOF_SCHED_LOOP;
-    run->looks = 0;
+    nof_scheduler_other_way(nic, run);
     return next_on(nic, run);
 }
 
 void nof_scheduler_served(struct nof_nic *nic, struct nof_scheduler_run *run, struct nof_peer *peer,
-                          enum nof_pump state, uint32_t bytes)
+                          enum nof_pump state, uint32_t bytes, unsigned frames)
 {
     run->waits =
         state == NOF_PUMP_BLOCKED && run->way == NOF_SCHED_WIRE && !nof_transport_room(nic->transport);
     peer->deficit -= (int32_t)bytes;
     run->ep->sched[run->way].deficit -= bytes;
-    if ((state == NOF_PUMP_MORE || run->waits) && peer->deficit > 0)
+    /* Frames of a block that was paid for when it was read: all of it would leave before others. */
+    run->over = run->waits && bytes == 0 && frames > 0;
+    if ((state == NOF_PUMP_MORE || run->waits) && peer->deficit > 0 && !run->over)
         make_first(nic, run, peer);
     else
         file(nic, peer, run->waits ? NOF_PUMP_MORE : state);
@@ -243,7 +306,8 @@ void nof_scheduler_end(struct nof_nic *nic, struct nof_scheduler_run *run)
         return;
     struct nof_sched_turns *t = &run->ep->sched[run->way];
     t->listed = 0;
-    if (t->active != NOF_NIL)
-        ring_add(nic, run->way, run->ep, t->deficit > 0 && run->looks_ep < LOOKS_EP);
+    if (has_flows(t))
+        ring_add(nic, run->way, run->ep, t->deficit > 0 && run->looks_ep < LOOKS_EP && !run->over);
+    run->over = false;
     run->ep = NULL;
 }

@@ -3,7 +3,9 @@
  * Who sends next: deficit round robin in bytes, first between endpoints, then between the flows of
  * one endpoint. A turn adds feature drr_quantum_bytes to a deficit that is used up, on a slow link less; what is sent
  * is taken off, also beyond zero (a request is never cut for it), so shares are exact over time. Who is interrupted,
- * because the NIC may send no more for now, goes on first. Flows of the loop-back are served by themselves: they wait
+ * because the NIC may send no more for now, goes on first. Flows of one endpoint that have nothing but granted payload
+ * for the wire send in the order of their messages, every second turn of it: a message that is whole early is worth
+ * more than many that are half there. Flows of the loop-back are served by themselves: they wait
  * for no link, and take nothing of it.
  *
  *   next() -> the caller sends what the flow has -> served() ... end()
@@ -32,7 +34,8 @@ struct nof_scheduler_run {
     unsigned way; /* enum nof_sched_way: the first one, as the caller says, then the other */
     bool second;
     bool waits; /* this way no more may leave for now, whosever it is */
-    unsigned looks; /* flows served this way, and of this endpoint: */
+    bool over; /* ep's turn, although its share is not used up */
+    unsigned looks; /* endpoints and flows served this way, and flows of this endpoint: */
     unsigned looks_ep;
 };
 
@@ -59,10 +62,13 @@ void nof_scheduler_remove(struct nof_nic *nic, struct nof_peer *peer);
 void nof_scheduler_retry(struct nof_nic *nic);
 /* A turn of the NIC has begun: so are those whose endpoints had no steps left. */
 void nof_scheduler_turn(struct nof_nic *nic);
-/* The flow that sends next, or NULL; what it has sent, and why no more; no further flow is asked for. */
+/* The flow that sends next, or NULL; what it is charged for, what has left, and why no more; no further flow is asked
+ * for. */
 struct nof_peer *nof_scheduler_next(struct nof_nic *nic, struct nof_scheduler_run *run);
+/* The rest of the run is the other way's. */
+void nof_scheduler_other_way(struct nof_nic *nic, struct nof_scheduler_run *run);
 void nof_scheduler_served(struct nof_nic *nic, struct nof_scheduler_run *run, struct nof_peer *peer,
-                          enum nof_pump state, uint32_t bytes);
+                          enum nof_pump state, uint32_t bytes, unsigned frames);
 void nof_scheduler_end(struct nof_nic *nic, struct nof_scheduler_run *run);
 
 #endif

@@ -581,13 +581,18 @@ static enum nof_pump pump(struct nof_nic *nic, struct nof_peer *peer, unsigned b
 unsigned nof_send_run(struct nof_nic *nic, unsigned budget)
 {
     struct nof_scheduler_run run = {.way = nic->turn % NOF_SCHED_WAYS};
+    bool both = nic->ring[NOF_SCHED_WIRE] != NOF_NIL && nic->ring[NOF_SCHED_LOOP] != NOF_NIL;
+    unsigned first = both ? (budget + 1) / 2 : budget; /* frames of one way; the rest is the other's */
     struct nof_peer *peer;
     unsigned sent = 0;
     /* bound: frames of one turn, and the scheduler's looks; paid by each endpoint's share of the link */
     while (sent < budget && (peer = nof_scheduler_next(nic, &run)) != NULL) {
         uint32_t bytes = 0;
-        enum nof_pump state = pump(nic, peer, budget - sent, &bytes, &sent);
-        nof_scheduler_served(nic, &run, peer, state, bytes);
+        unsigned before = sent;
+        enum nof_pump state = pump(nic, peer, (run.second ? budget : first) - sent, &bytes, &sent);
+        nof_scheduler_served(nic, &run, peer, state, bytes, sent - before);
+        if (!run.second && sent >= first)
+            nof_scheduler_other_way(nic, &run);
     }
     nof_scheduler_end(nic, &run);
     return sent;

@@ -108,8 +108,8 @@ void nof_path_close(struct nof_path *path);
  * will come. `urgent` control frames may use a small reserve beyond the window (so that credit
  * never waits behind data). 0 while the handshake is not done. */
 unsigned nof_path_window(struct nof_path *path, bool urgent);
-/* Does the NIC, whatever the path, have room for a frame that is not urgent? If not, next_deadline() says when to ask
- * again, and waits() holds until the next poll(). */
+/* Does the NIC, whatever the path, have room for a frame that is not urgent? If not, next_deadline() or the next frame that
+ * comes says when to ask again, and waits() holds until the next poll(). */
 bool nof_transport_room(struct nof_transport *t);
 bool nof_transport_waits(const struct nof_transport *t);
 /* Largest sum of fields and payload in one frame. Never shrinks once the path is up. */

@@ -24,7 +24,7 @@ ELSEWHERE = {
     "build/nof set": "a daemon that stays", "build/nof run --nofd": "a daemon that stays",
 }
 LESS = {"--seeds 200": "--seeds 5", "bench staging": "bench staging --rounds=2 --runs=1",
-        "--hosts 29 --switches 2": "--hosts 5 --switches 2 --sizes 1k", "--sim-hosts 8": "--sim-hosts 2",
+        "--hosts 29 --switches 2": "--hosts 8 --switches 2 --sizes 1k", "--sim-hosts 8": "--sim-hosts 2",
         "bench alltoall": "bench alltoall --runs=1 --ms=1", "bench coll": "bench coll --runs=1 --ms=1 --sizes=64 --only=alltoall,scatterv"}
 PROGRAMS = {"hello.c": "hello.c", "hello.cxx": "hello.cc", "hello.f90": "hello.f90"}
 PATIENCE_S = 600

@@ -80,7 +80,7 @@ static void only_who_has_something_to_send_is_served(void **state)
     nof_scheduler_activate(nic, full);
     nof_scheduler_activate(nic, full);
     assert_ptr_equal(nof_scheduler_next(nic, &run), full);
-    nof_scheduler_served(nic, &run, full, NOF_PUMP_IDLE, 1);
+    nof_scheduler_served(nic, &run, full, NOF_PUMP_IDLE, 1, 0);
     assert_int_equal(full->sched, NOF_SCHED_IDLE);
     assert_null(nof_scheduler_next(nic, &run)); /* it stood there once */
 }
@@ -103,7 +103,7 @@ static void serve(unsigned turns, const uint32_t *lengths, uint64_t *got)
 
             assert_true(bytes < QUANTUM + lengths[p->ep]);
             got[p->ep] += bytes;
-            nof_scheduler_served(nic, &run, p, NOF_PUMP_MORE, bytes);
+            nof_scheduler_served(nic, &run, p, NOF_PUMP_MORE, bytes, 0);
             n++;
         }
         nof_scheduler_end(nic, &run);
@@ -144,7 +144,7 @@ static void flows_of_one_endpoint_share_too(void **state)
             uint32_t bytes = share_of(p, p == small ? 500 : 60000);
 
             got[p == large] += bytes;
-            nof_scheduler_served(nic, &run, p, NOF_PUMP_MORE, bytes);
+            nof_scheduler_served(nic, &run, p, NOF_PUMP_MORE, bytes, 0);
         }
         nof_scheduler_end(nic, &run);
     }
@@ -165,7 +165,7 @@ static void who_was_silent_has_saved_nothing(void **state)
 
         nof_scheduler_activate(nic, modest);
         assert_ptr_equal(nof_scheduler_next(nic, &run), modest);
-        nof_scheduler_served(nic, &run, modest, NOF_PUMP_IDLE, 100);
+        nof_scheduler_served(nic, &run, modest, NOF_PUMP_IDLE, 100, 0);
         nof_scheduler_end(nic, &run);
     }
     nof_scheduler_activate(nic, modest);
@@ -181,7 +181,7 @@ static struct nof_peer *served_as(struct nof_peer *p, enum nof_pump state)
 
     nof_scheduler_activate(nic, p);
     assert_ptr_equal(nof_scheduler_next(nic, &run), p);
-    nof_scheduler_served(nic, &run, p, state, 10);
+    nof_scheduler_served(nic, &run, p, state, 10, 0);
     nof_scheduler_end(nic, &run);
     return p;
 }
@@ -226,7 +226,7 @@ static void a_paced_link_is_shared_frame_by_frame(void **state)
         last = p;
         nof_pacer_book(&nic->transport->pacer, FULL_BYTES, 1, nic->transport->now_ns);
         assert_false(nof_transport_room(nic->transport));
-        nof_scheduler_served(nic, &run, p, NOF_PUMP_BLOCKED, FULL_BYTES);
+        nof_scheduler_served(nic, &run, p, NOF_PUMP_BLOCKED, FULL_BYTES, 0);
         assert_null(nof_scheduler_next(nic, &run));
         nof_scheduler_end(nic, &run);
         assert_false(nof_scheduler_ready(nic)); /* the clock says when */
@@ -236,6 +236,81 @@ static void a_paced_link_is_shared_frame_by_frame(void **state)
     assert_in_range(got[2], got[0] + got[1] - 4 * QUANTUM, got[0] + got[1] + 4 * QUANTUM);
     assert_in_range(got[0], got[1] - 4 * QUANTUM, got[1] + 4 * QUANTUM);
     assert_in_range(changes, 1300, 2700); /* what the link carries in 250 us: two frames, or three */
+}
+
+/* A flow with the payload of one message, which is the n-th that its endpoint has sent. */
+static struct nof_peer *bulk_flow(uint32_t ep, uint64_t n)
+{
+    struct nof_peer *p = wire_flow(ep);
+    uint32_t s = nof_pool_take(&nic->sends);
+
+    nof_send_at(nic, s)->order = n;
+    p->sendq = NOF_NIL;
+    nof_queue_push(&nic->sends, &p->dataq, s);
+    return p;
+}
+
+static struct nof_peer *next_served(enum nof_pump state, uint32_t bytes)
+{
+    struct nof_scheduler_run run = {0};
+    struct nof_peer *p = nof_scheduler_next(nic, &run);
+
+    assert_non_null(p);
+    nof_scheduler_served(nic, &run, p, state, bytes, 0);
+    nof_scheduler_end(nic, &run);
+    return p;
+}
+
+static void payload_leaves_in_the_order_of_messages(void **state)
+{
+    struct nof_peer *third, *first, *second, *envelope;
+
+    (void)state;
+    slow_link();
+    third = bulk_flow(0, 3), first = bulk_flow(0, 1), second = bulk_flow(0, 2);
+    nof_scheduler_activate(nic, third);
+    nof_scheduler_activate(nic, first);
+    nof_scheduler_activate(nic, second);
+    for (unsigned n = 0; n < 20; n++)
+        assert_ptr_equal(next_served(NOF_PUMP_MORE, 2 * FULL_BYTES), first);
+    envelope = wire_flow(0); /* is not behind it, and does not hold it up */
+    nof_scheduler_activate(nic, envelope);
+    for (unsigned n = 0, turns = 0; n < 20; n++) {
+        turns += next_served(NOF_PUMP_MORE, 4 * FULL_BYTES) == envelope;
+        assert_in_range(2 * turns, n, n + 2);
+    }
+    third->sendq = 0; /* nor is one that has come to have an envelope */
+    nof_scheduler_activate(nic, third);
+    assert_int_equal(third->sched, NOF_SCHED_ACTIVE);
+    nof_scheduler_remove(nic, third);
+    nof_scheduler_remove(nic, envelope);
+    assert_ptr_equal(next_served(NOF_PUMP_IDLE, FULL_BYTES), first);
+    assert_ptr_equal(next_served(NOF_PUMP_MORE, FULL_BYTES), second);
+    nof_scheduler_remove(nic, second);
+    assert_int_equal(nic->eps[0].sched[NOF_SCHED_WIRE].bulk, NOF_NIL);
+    none_is_next();
+}
+
+/* Each flow has a block that was charged when it was read: one does not send all of it before the other. */
+static void a_block_that_is_paid_for_does_not_leave_alone(void **state)
+{
+    struct nof_peer *a = wire_flow(0), *b = wire_flow(1), *last = NULL;
+
+    (void)state;
+    slow_link();
+    nof_scheduler_activate(nic, a);
+    nof_scheduler_activate(nic, b);
+    for (unsigned n = 0; n < 20; n++) {
+        struct nof_scheduler_run run = {0};
+        struct nof_peer *p = nof_scheduler_next(nic, &run);
+
+        assert_ptr_not_equal(p, last);
+        last = p;
+        nof_pacer_book(&nic->transport->pacer, FULL_BYTES, 1, nic->transport->now_ns);
+        nof_scheduler_served(nic, &run, p, NOF_PUMP_BLOCKED, 0, 1);
+        nof_scheduler_end(nic, &run);
+        nic->transport->now_ns = nic->transport->pacer.free_ns;
+    }
 }
 
 static void the_loop_back_does_not_wait_for_the_link(void **state)
@@ -249,9 +324,9 @@ static void the_loop_back_does_not_wait_for_the_link(void **state)
     nof_scheduler_activate(nic, wire);
     nof_scheduler_activate(nic, loop);
     assert_ptr_equal(nof_scheduler_next(nic, &run), wire);
-    nof_scheduler_served(nic, &run, wire, NOF_PUMP_BLOCKED, 0);
+    nof_scheduler_served(nic, &run, wire, NOF_PUMP_BLOCKED, 0, 0);
     assert_ptr_equal(nof_scheduler_next(nic, &run), loop);
-    nof_scheduler_served(nic, &run, loop, NOF_PUMP_IDLE, 1);
+    nof_scheduler_served(nic, &run, loop, NOF_PUMP_IDLE, 1, 0);
     assert_null(nof_scheduler_next(nic, &run));
     nof_scheduler_end(nic, &run);
     assert_int_equal(wire->sched, NOF_SCHED_ACTIVE);
@@ -304,7 +379,7 @@ static void what_found_nothing_to_send_with_is_tried_again(void **state)
         none_is_next();
         nof_scheduler_retry(nic);
         assert_ptr_equal(nof_scheduler_next(nic, &run), p);
-        nof_scheduler_served(nic, &run, p, NOF_PUMP_IDLE, 0);
+        nof_scheduler_served(nic, &run, p, NOF_PUMP_IDLE, 0, 0);
         nof_scheduler_end(nic, &run);
         p->flags = NOF_PEER_F_DEAD;
     }
@@ -320,13 +395,13 @@ static void who_has_no_steps_left_goes_on_in_the_next_turn(void **state)
     assert_int_equal(later->sched, NOF_SCHED_LATER);
     nof_scheduler_turn(nic);
     assert_ptr_equal(nof_scheduler_next(nic, &run), later);
-    nof_scheduler_served(nic, &run, later, NOF_PUMP_LATER, 0);
+    nof_scheduler_served(nic, &run, later, NOF_PUMP_LATER, 0, 0);
     nof_scheduler_end(nic, &run);
     assert_int_equal(busy->sched, NOF_SCHED_BUSY);
     nof_scheduler_retry(nic);
     run = (struct nof_scheduler_run){0};
     assert_ptr_equal(nof_scheduler_next(nic, &run), busy);
-    nof_scheduler_served(nic, &run, busy, NOF_PUMP_IDLE, 0);
+    nof_scheduler_served(nic, &run, busy, NOF_PUMP_IDLE, 0, 0);
     nof_scheduler_end(nic, &run);
     assert_int_equal(later->sched, NOF_SCHED_LATER);
 }
@@ -372,7 +447,7 @@ static void a_run_looks_at_so_many_flows(void **state)
     for (unsigned i = 0; i < 2000; i++)
         nof_scheduler_activate(nic, flow(i % 2));
     while ((p = nof_scheduler_next(nic, &run)) != NULL) {
-        nof_scheduler_served(nic, &run, p, NOF_PUMP_BLOCKED, 0);
+        nof_scheduler_served(nic, &run, p, NOF_PUMP_BLOCKED, 0, 0);
         looks++;
     }
     assert_in_range(looks, 512, 512 + 64);
@@ -389,6 +464,8 @@ int main(void)
         EACH(flows_of_one_endpoint_share_too),
         EACH(who_was_silent_has_saved_nothing),
         EACH(a_paced_link_is_shared_frame_by_frame),
+        EACH(payload_leaves_in_the_order_of_messages),
+        EACH(a_block_that_is_paid_for_does_not_leave_alone),
         EACH(the_loop_back_does_not_wait_for_the_link),
         EACH(a_shut_window_holds_the_flow_at_its_link),
         EACH(a_window_that_opens_wakes_so_many_at_a_time),

@@ -4,10 +4,15 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
+
+#define REMOVALS 500u /* 10 ms apart */
 
 static char folder[256];
 static pid_t owner;
@@ -28,17 +33,26 @@ void nof_bench_empty(const char *path)
         closedir(dir);
 }
 
-_Noreturn static void wait_and_remove(int end)
+/* The folder never is without who removes it: the guard makes it, too. What the bench has started dies with it, a little
+ * later, and may put a file there meanwhile. */
+_Noreturn static void make_and_remove(int end, int told)
 {
     char none;
+    int error = mkdtemp(folder) == NULL ? errno : 0;
 
     (void)setsid(); /* what a terminal ends is the bench */
     for (int fd = 0; fd < 3; fd++)
         close(fd); /* whoever reads the bench's output waits for the bench alone */
-    while (read(end, &none, 1) < 0 && errno == EINTR)
+    bool heard = write(told, &error, sizeof(error)) == sizeof(error) &&
+                 write(told, folder, sizeof(folder)) == sizeof(folder);
+    while (heard && read(end, &none, 1) < 0 && errno == EINTR)
         ;
-    nof_bench_empty(folder);
-    (void)rmdir(folder);
+    for (unsigned n = 0; n < REMOVALS && error == 0; n++) {
+        nof_bench_empty(folder);
+        if (rmdir(folder) == 0 || errno != ENOTEMPTY)
+            break;
+        nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);
+    }
     _exit(0);
 }
 
@@ -54,31 +68,42 @@ static void at_exit(void)
 const char *nof_bench_scratch(void)
 {
     const char *tmp = getenv("TMPDIR");
-    int end[2];
+    int end[2], told[2], error = 0;
 
     if (folder[0] != '\0')
         return folder;
     snprintf(folder, sizeof(folder), "%s/nof-bench-XXXXXX", tmp != NULL ? tmp : "/tmp");
     if (pipe2(end, O_CLOEXEC) < 0)
         goto err_folder;
-    if (mkdtemp(folder) == NULL)
-        goto err_pipe;
+    if (pipe2(told, O_CLOEXEC) < 0)
+        goto err_end;
     owner = getpid();
     guard = fork();
     if (guard == 0) {
+        (void)signal(SIGPIPE, SIG_IGN);
         close(end[1]);
-        wait_and_remove(end[0]);
+        close(told[0]);
+        make_and_remove(end[0], told[1]);
     }
     if (guard < 0)
-        goto err_made;
+        goto err_told;
     close(end[0]);
+    close(told[1]);
     alive = end[1];
     (void)atexit(at_exit);
-    return folder;
+    bool heard = read(told[0], &error, sizeof(error)) == sizeof(error) && error == 0 &&
+                 read(told[0], folder, sizeof(folder)) == sizeof(folder);
+    close(told[0]);
+    if (heard)
+        return folder;
+    errno = error != 0 ? error : ECHILD;
+    folder[0] = '\0';
+    return NULL;
 
-err_made:
-    (void)rmdir(folder);
-err_pipe:
+err_told:
+    close(told[0]);
+    close(told[1]);
+err_end:
     close(end[0]);
     close(end[1]);
 err_folder:

@@ -72,7 +72,7 @@ def main():
         shown = 0
         for command in commands(source / "README.md"):
             why = next((why for start, why in ELSEWHERE.items() if command.startswith(start)), "")
-            if not why and len(sys.argv) == 2 and command.startswith(("build/nof bench", "build/nof sim")):
+            if not why and len(sys.argv) == 2 and re.match("build/nof (bench|sim)|env NOF_COLL_TABLE", command):
                 why = "beside BUILD"
             if not why and not command.startswith(("build/", "./")) and shutil.which(command.split()[0]) is None:
                 why = "not installed here"

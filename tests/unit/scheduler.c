@@ -188,11 +188,12 @@ static struct nof_peer *served_as(struct nof_peer *p, enum nof_pump state)
 
 static void slow_link(void)
 {
-    static char anywhere;
+    static uint64_t place;
+    void *anywhere = &place;
 
     nic->cfg.link_rate_bps = 100000000;
     nof_pacer_init(&nic->transport->pacer, nic->cfg.link_rate_bps, FULL_BYTES, nic->transport->now_ns);
-    nic->links[1].path = (struct nof_path *)&anywhere;
+    nic->links[1].path = anywhere;
 }
 
 static struct nof_peer *wire_flow(uint32_t ep)

@@ -31,7 +31,6 @@ QUICK = {
     "sim": ["sim", "--seeds", "2", "--json"],
     "replay": ["replay", "--json", str(TRACES / "cg.W.4.recv"), str(TRACES / "mg.W.4.recv")],
     "schedule": ["schedule", "--algorithm", "optimal", "--threshold", "1k", "--json", str(TRACES.parent / "patterns/figure3.txt")],
-    "sim-bcast": ["sim", "bcast", "--hosts", "4", "--bytes", "64k", "--json"],
     "sim-alltoall": ["sim", "alltoall", "--hosts", "4", "--sizes", "32k", "--json"],
     "bench-dfcm": ["bench", "dfcm", "--passes", "1", "--json", str(MESSAGES)],
     "bench-pt2pt": ["bench", "pt2pt", "--rounds", "1", "--ms", "2", "--json"],

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A host of one rank for measurements at size (alltoall.c, bcast.c): buffers that are not there, whose bytes are counted, not
+ * A host of one rank for measurements at size (alltoall.c, mcast.c): buffers that are not there, whose bytes are counted, not
  * copied. First in the host of who measures, whose `complete` is its own. */
 #ifndef NOF_SIM_BULK_HOST_H
 #define NOF_SIM_BULK_HOST_H

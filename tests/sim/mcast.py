@@ -30,6 +30,10 @@ assert large[1]["multicast_us"] < 1.25 * large[0]["multicast_us"], "28 receivers
 few, many = bench("--sizes", "1m", "--hosts", "4,16", "--repeat", "2")["rows"]
 assert many["multicast_us"] <= 1.1 * few["multicast_us"], "1 MiB: 15 receivers take longer than 3"
 assert few["root_bytes"] == many["root_bytes"] == 1, "the root sends more than the message"
+assert many["multicast_us"] <= 1.15 * many["limit_us"], "far from the rate of the link"
+assert many["tree_us"] <= 5 * many["limit_us"], "a host does not serve those below it one after the other"
+fast = bench("--sizes", "1m", "--hosts", "4,64", "--repeat", "1", "--link", "100gbit", "--mtu", "9000", "--buffer", "10m")["rows"]
+assert fast[1]["multicast_us"] <= 1.1 * fast[0]["multicast_us"], "100 Gbit/s: 63 receivers take longer than 3"
 # Figure 9: what everybody else gets, too, costs the more the larger it is.
 rows = bench("--collective", "scatter", "--sizes", "50,4k")["rows"]
 assert rows[1]["multicast_us"] > max(rows[1]["tree_us"], rows[1]["linear_us"]), "a large scatter: unicast wins"

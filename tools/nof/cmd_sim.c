@@ -122,8 +122,7 @@ static void read_kind(struct argp_state *state, struct arguments *a, const char 
     else if (strcmp(kind, "deaths") == 0)
         a->hosts = HOSTS_DEATHS;
     else
-        argp_error(state,
-                   "'%s' is not known; 'mpi', 'model', 'deaths', 'scale', 'alltoall' or 'bcast' may follow",
+        argp_error(state, "'%s' is not known; 'mpi', 'model', 'deaths', 'scale' or 'alltoall' may follow",
                    kind);
     if ((a->hosts == HOSTS_MPI || a->hosts == HOSTS_DEATHS) && nof_sim_library_absent() != NULL)
         argp_error(state, "'%s' cannot be: %s", kind, nof_sim_library_absent());
@@ -420,14 +419,10 @@ static int run_scale(const struct arguments *a)
 
 int nof_cmd_sim(int argc, char **argv)
 {
-    static char alltoall[] = "nof sim alltoall", bcast[] = "nof sim bcast"; /* as whom they speak */
+    static char alltoall[] = "nof sim alltoall"; /* as whom it speaks */
     if (argc > 1 && strcmp(argv[1], "alltoall") == 0 && nof_cmd_sim_alltoall != NULL) {
         argv[1] = alltoall;
         return nof_cmd_sim_alltoall(argc - 1, argv + 1);
-    }
-    if (argc > 1 && strcmp(argv[1], "bcast") == 0 && nof_cmd_sim_bcast != NULL) {
-        argv[1] = bcast;
-        return nof_cmd_sim_bcast(argc - 1, argv + 1);
     }
     nof_sim_library_prepare();
     long processors = sysconf(_SC_NPROCESSORS_ONLN);
@@ -436,7 +431,7 @@ int nof_cmd_sim(int argc, char **argv)
     const struct argp argp = {
         .options = options,
         .parser = parse,
-        .args_doc = "[mpi|model|deaths|scale|alltoall|bcast]",
+        .args_doc = "[mpi|model|deaths|scale|alltoall]",
         .doc =
             "Runs the firmware core on simulated NICs under a virtual clock, with faults, and checks that "
             "MPI's rules hold. The same seed gives the same run: two of them, one whose hosts are a model "
@@ -446,7 +441,7 @@ int nof_cmd_sim(int argc, char **argv)
             "of such hosts, some of which are killed: the others have their error within a second, or "
             "what is right. 'scale' connects all "
             "endpoints of a large cluster and prints what a silent peer and an endpoint cost in memory. "
-            "'alltoall' and 'bcast' have options of their own: nof sim alltoall --help.",
+            "'alltoall' has options of its own: nof sim alltoall --help.",
     };
     argp_parse(&argp, argc, argv, 0, NULL, &a);
     if (a.scale)

@@ -26,7 +26,6 @@ int nof_cmd_replay(int argc, char **argv) NOF_OPTIONAL;
 int nof_cmd_schedule(int argc, char **argv) NOF_OPTIONAL;
 int nof_cmd_sim(int argc, char **argv) NOF_OPTIONAL;
 int nof_cmd_sim_alltoall(int argc, char **argv) NOF_OPTIONAL; /* `nof sim alltoall` */
-int nof_cmd_sim_bcast(int argc, char **argv) NOF_OPTIONAL; /* `nof sim bcast` */
 
 /* `nof bench NAME`. With --json each prints exactly one object and nothing else on stdout, and exits 0
  * only if everything was measured. */

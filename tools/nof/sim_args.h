@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What the commands of `nof sim` that measure have in common: numbers in their options, and the end of what they print. */
+ * What `nof sim alltoall` and `nof bench mcast` have in common: numbers in their options, and the end of what they print. */
 #ifndef NOF_SIM_ARGS_H
 #define NOF_SIM_ARGS_H
 

@@ -78,6 +78,11 @@ static void type_done(MPI_Datatype type)
         nof_run_check(MPI_Type_free(&type), "type", 0);
 }
 
+static bool is_guard(const uint8_t *at, size_t bytes)
+{
+    return bytes == 0 || (at[0] == GUARD && memcmp(at, at + 1, bytes - 1) == 0);
+}
+
 /* Of the first `len` bytes; everything behind them, and between them, must be as it was. */
 static uint64_t sum_up(const struct nof_transfer *t, uint32_t len)
 {
@@ -86,15 +91,13 @@ static uint64_t sum_up(const struct nof_transfer *t, uint32_t len)
     for (uint32_t i = 0; t->staged != NULL && i < len; i++)
         sum = nof_sum_byte(sum, t->staged[i]);
     for (uint32_t i = 0; t->staged == NULL && i < len; i++) {
-        for (size_t here = place(t, i); at < here; at++)
-            if (t->mem[at] != GUARD)
-                return 0;
-        sum = nof_sum_byte(sum, t->mem[at++]);
-    }
-    for (; at < t->mem_bytes; at++)
-        if (t->mem[at] != GUARD)
+        size_t here = place(t, i);
+        if (at < here && !is_guard(t->mem + at, here - at))
             return 0;
-    return sum;
+        sum = nof_sum_byte(sum, t->mem[here]);
+        at = here + 1;
+    }
+    return is_guard(t->mem + at, t->mem_bytes - at) ? sum : 0;
 }
 
 void nof_transfer_live(struct nof_transfer *t)

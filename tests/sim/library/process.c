@@ -8,10 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <ucontext.h>
 
 #include "copies.h"
 #include "process_dma.h"
+#include "stack.h"
 #include "trace.h"
 
 #define STACK_BYTES (512u << 10)
@@ -26,9 +26,8 @@ struct nof_process {
     struct nof_processes *all;
     struct nof_dma dma;
     nof_image_main_fn *enter;
-    ucontext_t context;
+    struct nof_stack stack;
     jmp_buf begin; /* of its stack */
-    void *stack;
     struct nof_rng rng;
     char name[16];
     uint32_t endpoint;
@@ -56,7 +55,7 @@ struct nof_processes {
     struct nof_cluster *cluster;
     struct nof_processes_config cfg;
     unsigned n, nended, nin_fence;
-    ucontext_t simulator;
+    struct nof_stack simulator;
     struct nof_process *running;
     struct value value[VALUES_MAX];
     unsigned nvalues;
@@ -81,7 +80,7 @@ static void resume(struct nof_cluster *c, void *user, uint64_t turn)
     p->turn++;
     p->wakeable = false;
     p->all->running = p;
-    (void)swapcontext(&p->all->simulator, &p->context);
+    nof_stack_switch(&p->all->simulator, &p->stack);
     p->all->running = NULL;
 }
 
@@ -96,7 +95,7 @@ static void pause_until(struct nof_process *p, uint64_t when_ns, bool wakeable)
     p->wakeable = wakeable;
     if (when_ns != NEVER)
         plan(p, when_ns);
-    (void)swapcontext(&p->context, &p->all->simulator);
+    nof_stack_switch(&p->stack, &p->all->simulator);
     if (p->killed)
         longjmp(p->begin, 1);
 }
@@ -136,14 +135,13 @@ static _Noreturn void stop(struct nof_process *p)
     p->all->nended++;
     if (p->all->nin_fence > 0 && p->all->nin_fence + p->all->nended == p->all->n)
         open_fence(p->all, p);
-    (void)swapcontext(&p->context, &p->all->simulator);
+    nof_stack_switch(&p->stack, &p->all->simulator);
     abort(); /* nobody resumes it */
 }
 
-static void first_turn(unsigned low, unsigned high)
+static void first_turn(void *process)
 {
-    struct nof_process *p =
-        (struct nof_process *)((uintptr_t)high << 32 | low); // NOLINT: makecontext() passes ints
+    struct nof_process *p = process;
     p->seam.killed = setjmp(p->begin) != 0;
     p->enter(&p->seam);
     stop(p);
@@ -497,12 +495,7 @@ static void process_init(struct nof_process *p, struct nof_processes *ps, unsign
 
 static void process_start(struct nof_process *p)
 {
-    uintptr_t self = (uintptr_t)p;
-    (void)getcontext(&p->context);
-    p->context.uc_stack.ss_sp = p->stack;
-    p->context.uc_stack.ss_size = STACK_BYTES;
-    p->context.uc_link = NULL;
-    makecontext(&p->context, (void (*)(void))first_turn, 2, (unsigned)self, (unsigned)(self >> 32));
+    nof_stack_make(&p->stack, stack_of((unsigned)p->seam.rank), STACK_BYTES, first_turn, p);
     plan(p, after(p, nof_rng_below(&p->rng, 50000)));
 }
 
@@ -521,7 +514,6 @@ struct nof_processes *nof_processes_create(struct nof_cluster *c, const struct n
         struct nof_process *p = &ps->process[i];
         process_init(p, ps, i);
         p->seam.program = program;
-        p->stack = stack_of(i);
         p->enter = nof_copies_fresh(i, text, text_bytes);
         if (p->enter == NULL) {
             nof_processes_destroy(ps);

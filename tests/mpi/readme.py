@@ -22,8 +22,9 @@ ELSEWHERE = {
     "build/nof up": "a daemon that stays", "build/nof down": "a daemon that stays", "build/nof status": "a daemon that stays",
     "build/nof stats": "a daemon that stays", "build/nof features": "a daemon that stays",
     "build/nof set": "a daemon that stays", "build/nof run --nofd": "a daemon that stays",
+    "build/nof bench staging": "benches_all, in suite full, has it",
 }
-LESS = {"--seeds 200": "--seeds 5", "bench staging": "bench staging --rounds=2 --runs=1",
+LESS = {"--seeds 200": "--seeds 5", "--sizes 64,1k,64k": "--sizes 1k",
         "--hosts 29 --switches 2": "--hosts 8 --switches 2 --sizes 1k", "--sim-hosts 8": "--sim-hosts 2",
         "bench alltoall": "bench alltoall --runs=1 --ms=1", "bench coll": "bench coll --runs=1 --ms=1 --sizes=64 --only=alltoall,scatterv"}
 PROGRAMS = {"hello.c": "hello.c", "hello.cxx": "hello.cc", "hello.f90": "hello.f90"}

@@ -12,14 +12,12 @@
 #include "overlap_sim.h"
 
 #include <argp.h>
-#include <errno.h>
 #include <jansson.h>
 #include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #define RUNS_MAX 32
 #define COLLECTIVES_MAX 8
@@ -267,15 +265,8 @@ int nof_bench_overlap(int argc, char **argv)
     snprintf(b->ranks, sizeof(b->ranks), "%d", b->hosts);
     nof_bench_beside("nof", b->nof);
     nof_bench_beside("bench/overlap_mpi", b->ours);
-    if (access(b->ours, X_OK) != 0) {
-        fprintf(stderr, "%s: %s is not there: run this from the build tree, with the MPI library built\n",
-                argv[0], b->ours);
-        free(b);
-        return 1;
-    }
-    dir = nof_bench_scratch();
+    dir = nof_bench_scratch_for(argv[0], b->ours);
     if (dir == NULL) {
-        fprintf(stderr, "%s: no folder for temporary files: %s; set TMPDIR\n", argv[0], strerror(errno));
         free(b);
         return 1;
     }

@@ -10,14 +10,12 @@
 #include "lib/spawn.h"
 
 #include <argp.h>
-#include <errno.h>
 #include <jansson.h>
 #include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #define ROUNDS_MAX 32
 #define SIZES_MAX 32
@@ -326,15 +324,8 @@ int nof_bench_pt2pt(int argc, char **argv)
     argp_parse(&argp, argc, argv, 0, NULL, b);
     nof_bench_beside("nof", b->nof);
     nof_bench_beside("bench/pt2pt_mpi", b->ours);
-    if (access(b->ours, X_OK) != 0) {
-        fprintf(stderr, "%s: %s is not there: run this from the build tree, with the MPI library built\n",
-                argv[0], b->ours);
-        free(b);
-        return 1;
-    }
-    dir = nof_bench_scratch();
+    dir = nof_bench_scratch_for(argv[0], b->ours);
     if (dir == NULL) {
-        fprintf(stderr, "%s: no folder for temporary files: %s; set TMPDIR\n", argv[0], strerror(errno));
         free(b);
         return 1;
     }

@@ -12,14 +12,12 @@
 #include "lib/spawn.h"
 
 #include <argp.h>
-#include <errno.h>
 #include <jansson.h>
 #include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #define RUNS_MAX 32
 #define PATTERNS_MAX 16
@@ -279,15 +277,8 @@ int nof_bench_staging(int argc, char **argv)
     argp_parse(&argp, argc, argv, 0, NULL, b);
     nof_bench_beside("nof", b->nof);
     nof_bench_beside("bench/staging_mpi", b->program);
-    if (access(b->program, X_OK) != 0) {
-        fprintf(stderr, "%s: %s is not there: run this from the build tree, with the MPI library built\n",
-                argv[0], b->program);
-        free(b);
-        return 1;
-    }
-    dir = nof_bench_scratch();
+    dir = nof_bench_scratch_for(argv[0], b->program);
     if (dir == NULL) {
-        fprintf(stderr, "%s: no folder for temporary files: %s; set TMPDIR\n", argv[0], strerror(errno));
         free(b);
         return 1;
     }

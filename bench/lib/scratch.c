@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -109,4 +110,16 @@ err_end:
 err_folder:
     folder[0] = '\0';
     return NULL;
+}
+
+const char *nof_bench_scratch_for(const char *bench, const char *program)
+{
+    const char *dir = NULL;
+
+    if (access(program, X_OK) != 0)
+        fprintf(stderr, "%s: %s is not there: run this from the build tree, with the MPI library built\n",
+                bench, program);
+    else if ((dir = nof_bench_scratch()) == NULL)
+        fprintf(stderr, "%s: no folder for temporary files: %s; set TMPDIR\n", bench, strerror(errno));
+    return dir;
 }

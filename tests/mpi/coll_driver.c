@@ -7,53 +7,11 @@
 #include <stdbool.h>
 #include <time.h>
 
-#include "mpitest.h"
+#include "collective.h"
 
 static MPI_T_pvar_session session;
 
-/* The daemon of all ranks is told by the first; from then on it holds for what starts. */
-static void drive(int by_nic)
-{
-    int index, n, value = by_nic ? 0 : 1;
-    MPI_T_cvar_handle handle;
-    if (t_rank == 0) {
-        OK(MPI_T_cvar_get_index("collectives", &index));
-        OK(MPI_T_cvar_handle_alloc(index, NULL, &handle, &n));
-        OK(MPI_T_cvar_write(handle, &value));
-        OK(MPI_T_cvar_handle_free(&handle));
-    }
-    OK(MPI_Barrier(MPI_COMM_WORLD));
-}
-
-/* Affine maps under composition: not commutative. */
 enum { MOST = 3000 };
-static void compose(void *in, void *inout, int *len, MPI_Datatype *type)
-{
-    unsigned *a = in, *b = inout;
-    (void)type;
-    for (int i = 0; i < 2 * *len; i += 2) {
-        b[i + 1] += b[i] * a[i + 1];
-        b[i] *= a[i];
-    }
-}
-
-static void map_of(int rank, int i, unsigned map[2])
-{
-    map[0] = 3u + 2u * (unsigned)rank;
-    map[1] = (unsigned)(i + 7 * rank);
-}
-
-static void composed(int ranks, int i, unsigned map[2])
-{
-    int one = 1;
-    map_of(0, i, map);
-    for (int r = 1; r < ranks; r++) {
-        unsigned next[2];
-        map_of(r, i, next);
-        compose(map, next, &one, NULL);
-        map[0] = next[0], map[1] = next[1];
-    }
-}
 
 static void own_operations(void)
 {
@@ -62,12 +20,12 @@ static void own_operations(void)
     MPI_Op op;
     OK(MPI_Type_contiguous(2, MPI_UNSIGNED, &pair));
     OK(MPI_Type_commit(&pair));
-    OK(MPI_Op_create(compose, 0, &op));
+    OK(MPI_Op_create(t_compose, 0, &op));
     for (int count = 1; count <= MOST; count = count * 7 + 1)
         for (int form = 0; form < 6; form++) {
             int ranks = t_size, has = 1;
             for (int i = 0; i < count; i++) {
-                map_of(t_rank, i, &in[2 * i]);
+                t_map_of(t_rank, i, &in[2 * i]);
                 out[2 * i] = in[2 * i], out[2 * i + 1] = in[2 * i + 1];
             }
             if (form == 0) {
@@ -91,7 +49,7 @@ static void own_operations(void)
             }
             for (int i = 0; i < count && has; i++) {
                 unsigned wanted[2];
-                composed(ranks, i, wanted);
+                t_composed(ranks, i, wanted);
                 CHECK(out[2 * i] == wanted[0] && out[2 * i + 1] == wanted[1]);
             }
         }
@@ -142,7 +100,7 @@ static void kept(int starts)
         for (int i = 0; i < COUNT; i++)
             CHECK(out[1][i] == 100 * n + i + t_size - 1 && (i > 0 || out[0][0] == out[1][0]));
         if (n % 5 == 4)
-            drive(n % 2);
+            t_drive(n % 2);
     }
     OK(MPI_Request_free(&req[0]));
     OK(MPI_Request_free(&req[1]));
@@ -243,7 +201,7 @@ int main(int argc, char **argv)
     t_begin(&argc, &argv, 2);
     OK(MPI_T_init_thread(MPI_THREAD_SINGLE, &level));
     OK(MPI_T_pvar_session_create(&session));
-    drive(1);
+    t_drive(1);
     unsigned long long nic = t_counted(session, "collectives_nic"),
                        off = t_counted(session, "collectives_host_off");
     own_operations();
@@ -255,7 +213,7 @@ int main(int argc, char **argv)
           t_counted(session, "collectives_host_room") == 0);
     left_to_the_host();
     kept(50);
-    drive(0);
+    t_drive(0);
     nic = t_counted(session, "collectives_nic"), off = t_counted(session, "collectives_host_off");
     own_operations();
     crossed();

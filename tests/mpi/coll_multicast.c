@@ -2,9 +2,8 @@
 /* Large blocking broadcasts by multicast: the same bytes, whoever the root is and whatever the type, before and after the
  * ranks have agreed to use it; communicators beside each other; and with `asked`, that it was used, or with `unicast`, not. */
 #include <stdbool.h>
-#include <time.h>
 
-#include "mpitest.h"
+#include "collective.h"
 
 static MPI_T_pvar_session session;
 
@@ -55,12 +54,6 @@ static void with_gaps(int round, int root)
     OK(MPI_Type_free(&type));
 }
 
-static void settle(void)
-{
-    struct timespec t = {.tv_nsec = 50000000};
-    nanosleep(&t, NULL);
-}
-
 int main(int argc, char **argv)
 {
     static const int sizes[] = {8192, 8193, 20000, 65536, 300000};
@@ -74,7 +67,7 @@ int main(int argc, char **argv)
         broadcast(MPI_COMM_WORLD, round, round % t_size, 50000);
         without_vote(round % t_size);
         if (round > 7)
-            settle(); /* the group opens meanwhile */
+            t_settle(); /* the group opens meanwhile */
     }
     for (int k = 0; k < 5; k++)
         for (int root = 0; root < t_size; root++)
@@ -88,7 +81,7 @@ int main(int argc, char **argv)
         broadcast(half, round++, 0, 10000);
         broadcast(MPI_COMM_WORLD, round++, 0, 100);
         if (k >= 8 && k < 16)
-            settle();
+            t_settle();
     }
     OK(MPI_Comm_free(&half));
     OK(MPI_Comm_free(&dup));

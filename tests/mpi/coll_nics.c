@@ -5,7 +5,7 @@
  * NOF_REDUCTION_ORDER=ranks: reductions do not, and have the same bits wherever the ranks are. */
 #include <stdbool.h>
 
-#include "mpitest.h"
+#include "collective.h"
 
 enum { MOST = 40000, ROOTS = 3 };
 static const int counts[] = {1, 7, 600, 5000, MOST};
@@ -16,19 +16,6 @@ static int rank, size;
 static int host; /* of this rank: the first rank there */
 static bool shared, neighbours; /* what comm is */
 static bool by_ranks;
-
-static void drive(int by_nic)
-{
-    int index, n, value = by_nic ? 0 : 1;
-    MPI_T_cvar_handle handle;
-    if (t_rank == 0) {
-        OK(MPI_T_cvar_get_index("collectives", &index));
-        OK(MPI_T_cvar_handle_alloc(index, NULL, &handle, &n));
-        OK(MPI_T_cvar_write(handle, &value));
-        OK(MPI_T_cvar_handle_free(&handle));
-    }
-    OK(MPI_Barrier(MPI_COMM_WORLD));
-}
 
 static unsigned long long by_levels(const char *collective)
 {
@@ -140,33 +127,10 @@ static uint64_t bits_of(int count, MPI_Op op, bool strange)
     return bits;
 }
 
-/* Affine maps under composition: not commutative. */
-static void compose(void *in, void *inout, int *len, MPI_Datatype *type)
-{
-    unsigned *a = in, *b = inout;
-    (void)type;
-    for (int i = 0; i < 2 * *len; i += 2) {
-        b[i + 1] += b[i] * a[i + 1];
-        b[i] *= a[i];
-    }
-}
-
-static void map_of(int r, int k, unsigned map[2])
-{
-    map[0] = 3u + 2u * (unsigned)r;
-    map[1] = (unsigned)(k + 7 * r);
-}
-
 static bool is_composed(const unsigned *maps, int k)
 {
-    unsigned map[2], next[2];
-    int one = 1;
-    map_of(0, k, map);
-    for (int r = 1; r < size; r++) {
-        map_of(r, k, next);
-        compose(map, next, &one, NULL);
-        map[0] = next[0], map[1] = next[1];
-    }
+    unsigned map[2];
+    t_composed(size, k, map);
     return maps[2 * k] == map[0] && maps[2 * k + 1] == map[1];
 }
 
@@ -177,9 +141,9 @@ static void ordered(int count)
     MPI_Op op;
     OK(MPI_Type_contiguous(2, MPI_UNSIGNED, &pair));
     OK(MPI_Type_commit(&pair));
-    OK(MPI_Op_create(compose, 0, &op));
+    OK(MPI_Op_create(t_compose, 0, &op));
     for (int k = 0; k < count; k++)
-        map_of(rank, k, &in[2 * k]);
+        t_map_of(rank, k, &in[2 * k]);
     unsigned long long before = by_levels("allreduce"), reduced = by_levels("reduce");
     COLL(Iallreduce, Allreduce, in, out, count, pair, op, comm);
     for (int k = 0; k < count; k++)
@@ -309,7 +273,7 @@ static void everything(MPI_Comm of)
         return;
     for (size_t c = 0; c < sizeof(counts) / sizeof(counts[0]); c++) {
         for (int by_nic = 0; by_nic < 2; by_nic++) {
-            drive(by_nic);
+            t_drive(by_nic);
             bits[by_nic][0] = bits_of(counts[c], MPI_SUM, false);
             bits[by_nic][1] = bits_of(counts[c], MPI_MAX, true);
             ordered(counts[c]);
@@ -322,7 +286,7 @@ static void everything(MPI_Comm of)
     }
 }
 
-/* Processes that are in none of them wait in drive(). */
+/* Processes that are in none of them wait in t_drive(). */
 static void split(int color, int key, bool stays_out)
 {
     MPI_Comm made;
@@ -334,7 +298,7 @@ static void split(int color, int key, bool stays_out)
         everything(made);
     } else {
         for (size_t c = 0; c < 2 * sizeof(counts) / sizeof(counts[0]); c++)
-            drive(c % 2 != 0);
+            t_drive(c % 2 != 0);
     }
     if (!stays_out)
         OK(MPI_Comm_free(&made));

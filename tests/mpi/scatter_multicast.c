@@ -5,9 +5,8 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
-#include "mpitest.h"
+#include "collective.h"
 
 enum { BLOCK_MOST = 40000, RANKS_MOST = 16 };
 static int out[RANKS_MOST * BLOCK_MOST], in[BLOCK_MOST + 1];
@@ -106,12 +105,6 @@ static void lengths_that_differ(bool asked)
     OK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL));
 }
 
-static void settle(void)
-{
-    struct timespec t = {.tv_nsec = 50000000};
-    nanosleep(&t, NULL);
-}
-
 int main(int argc, char **argv)
 {
     static const int sizes[] = {1, 7, 60, 100, 3000, 40000};
@@ -128,7 +121,7 @@ int main(int argc, char **argv)
         else
             scatterv(round, round % t_size, 20, false);
         if (round > 7)
-            settle(); /* the group opens meanwhile */
+            t_settle(); /* the group opens meanwhile */
     }
     unsigned long long before = t_counted(session, "scatter_multicast");
     for (size_t k = 0; k < sizeof(sizes) / sizeof(sizes[0]); k++)

@@ -27,7 +27,7 @@ int PMPIX_Scatterv_open_group(const int sendcounts[], const int displs[], MPI_Da
     if (rc == MPI_SUCCESS) {
         uint64_t handle = nof_handle_add(&nof_lib.colls, group);
         if (handle == 0) {
-            nof_scatter_group_free(group);
+            nof_scatter_group_release(group);
             rc = nof_error(MPI_ERR_NO_MEM, "no memory for a handle");
         } else {
             group->handle = *coll_out = nof_lib_handle(handle);
@@ -65,7 +65,9 @@ int PMPIX_Scatterv_data_movement(const void *sendbuf, void *recvbuf, MPIX_Coll c
     if (rc == MPI_SUCCESS) {
         c = group->comm;
         nof_comm_hold(c); /* another thread may close the group meanwhile */
+        nof_scatter_group_hold(group);
         rc = move(group, sendbuf, recvbuf);
+        nof_scatter_group_release(group);
     }
     return nof_lib_leave_held(c, rc, __func__);
 }
@@ -80,7 +82,7 @@ int PMPIX_Scatterv_close_group(MPIX_Coll *coll)
         rc = check(*coll, &group);
     if (rc == MPI_SUCCESS) {
         nof_handle_remove(&nof_lib.colls, nof_lib_bits(*coll));
-        nof_scatter_group_free(group);
+        nof_scatter_group_release(group);
         *coll = MPIX_COLL_NULL;
     }
     return nof_lib_leave(NULL, rc, __func__);
@@ -102,7 +104,7 @@ int PMPIX_Scatterv_dynamic(const void *sendbuf, const int sendcounts[], const in
         rc = nof_scatter_group_open(c, &args, false, &group);
     if (rc == MPI_SUCCESS) {
         rc = move(group, sendbuf, recvbuf);
-        nof_scatter_group_free(group);
+        nof_scatter_group_release(group);
     }
     return nof_lib_leave(c, rc, __func__);
 }

@@ -83,9 +83,9 @@ static int take_args(struct nof_scatter_group *h, const struct nof_scatter_args 
     return rc;
 }
 
-void nof_scatter_group_free(struct nof_scatter_group *h)
+void nof_scatter_group_release(struct nof_scatter_group *h)
 {
-    if (h == NULL)
+    if (--h->holds > 0)
         return;
     if (nof_chan_to_all->groups != NULL)
         nof_chan_to_all->groups->close(&h->nic);
@@ -111,6 +111,7 @@ static struct nof_scatter_group *new_group(struct nof_comm *comm, int root, bool
         return NULL;
     }
     *h = (struct nof_scatter_group){.kind = NOF_COMPILED_SCATTERV,
+                                    .holds = 1,
                                     .comm = comm,
                                     .root = root,
                                     .compiled = compiled,
@@ -275,7 +276,7 @@ int nof_scatter_group_open(struct nof_comm *comm, const struct nof_scatter_args 
     if (rc == MPI_SUCCESS && nof_chan_to_all->groups != NULL)
         rc = form(h, epoch);
     if (rc != MPI_SUCCESS) {
-        nof_scatter_group_free(h);
+        nof_scatter_group_release(h);
         return rc;
     }
     *group_out = h;

@@ -2,7 +2,7 @@
 /* Scatterv to some of the ranks by a multicast group of their own (the compiled communication of docs/SOURCES.md, section 4.1).
  *
  *   open() by all ranks of the communicator: the root tells all of them the sizes; those with a block and the root form a group
- *     -> move(), for each transmission -> free(), which closes the group
+ *     -> move(), for each transmission -> release(), which closes the group when no transmission holds it
  *
  * The root sends one message of all blocks but its own; a host that has several of the ranks gets it once. Nobody sends by
  * multicast unless all members have found that they hear each other: else, and for fewer than three hosts, blocks go by
@@ -18,6 +18,7 @@
 
 struct nof_scatter_group {
     enum nof_compiled_kind kind;
+    unsigned holds; /* by its handle, and by transmissions under way */
     struct nof_comm *comm; /* a reference */
     int root;
     bool compiled;
@@ -45,9 +46,14 @@ struct nof_scatter_args {
 /* MPI_SUCCESS or the code: of a compiled one the same at all ranks, where arguments are bad or sizes differ. */
 int nof_scatter_group_open(struct nof_comm *comm, const struct nof_scatter_args *args, bool compiled,
                            struct nof_scatter_group **group_out);
-void nof_scatter_group_free(struct nof_scatter_group *h);
+static inline void nof_scatter_group_hold(struct nof_scatter_group *h)
+{
+    h->holds++;
+}
+/* The last one frees it. */
+void nof_scatter_group_release(struct nof_scatter_group *h);
 
-/* Into an empty schedule. */
+/* Into an empty schedule; h is held until that has been run. */
 int nof_scatter_group_move(struct nof_scatter_group *h, struct nof_sched *s, const void *sendbuf,
                            void *recvbuf);
 

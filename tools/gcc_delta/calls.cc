@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "delta.hh"
+
+delta_options options = {nullptr, 1024};
+
+static FILE *report_file;
+
+void report_open()
+{
+    if (!options.report)
+        return;
+    report_file = strcmp(options.report, "stderr") == 0 ? stderr : fopen(options.report, "a");
+    if (!report_file)
+        error("delta: cannot write the report %qs: %m", options.report);
+}
+
+std::string line_of(location_t where)
+{
+    expanded_location at = expand_location(where);
+    return std::to_string(at.line);
+}
+
+void report(location_t where, const char *kind, const std::string &text)
+{
+    if (!report_file)
+        return;
+    expanded_location at = expand_location(where);
+    fprintf(report_file, "%s:%d: delta: %s: %s\n", at.file ? at.file : "?", at.line, kind, text.c_str());
+    fflush(report_file);
+}
+
+void refuse(location_t where, const std::string &reason)
+{
+    report(where, "not pipelined", reason);
+}
+
+static const char *callee_name(const gimple *stmt)
+{
+    tree decl = is_gimple_call(stmt) ? gimple_call_fndecl(stmt) : NULL_TREE;
+    if (!decl || !TREE_PUBLIC(decl) || !DECL_NAME(decl))
+        return "";
+    return IDENTIFIER_POINTER(DECL_ASSEMBLER_NAME(decl));
+}
+
+/* Functions of libm write errno at most, which is no part of a message. */
+static bool is_math(const gimple *stmt)
+{
+    if (!gimple_call_builtin_p(stmt, BUILT_IN_NORMAL))
+        return false;
+    switch (DECL_FUNCTION_CODE(gimple_call_fndecl(stmt))) {
+    CASE_FLT_FN(BUILT_IN_ACOS):
+    CASE_FLT_FN(BUILT_IN_ACOSH):
+    CASE_FLT_FN(BUILT_IN_ASIN):
+    CASE_FLT_FN(BUILT_IN_ASINH):
+    CASE_FLT_FN(BUILT_IN_ATAN):
+    CASE_FLT_FN(BUILT_IN_ATAN2):
+    CASE_FLT_FN(BUILT_IN_ATANH):
+    CASE_FLT_FN(BUILT_IN_CBRT):
+    CASE_FLT_FN(BUILT_IN_COS):
+    CASE_FLT_FN(BUILT_IN_COSH):
+    CASE_FLT_FN(BUILT_IN_ERF):
+    CASE_FLT_FN(BUILT_IN_ERFC):
+    CASE_FLT_FN(BUILT_IN_EXP):
+    CASE_FLT_FN(BUILT_IN_EXP2):
+    CASE_FLT_FN(BUILT_IN_EXPM1):
+    CASE_FLT_FN(BUILT_IN_FMOD):
+    CASE_FLT_FN(BUILT_IN_HYPOT):
+    CASE_FLT_FN(BUILT_IN_LDEXP):
+    CASE_FLT_FN(BUILT_IN_LOG):
+    CASE_FLT_FN(BUILT_IN_LOG10):
+    CASE_FLT_FN(BUILT_IN_LOG1P):
+    CASE_FLT_FN(BUILT_IN_LOG2):
+    CASE_FLT_FN(BUILT_IN_POW):
+    CASE_FLT_FN(BUILT_IN_REMAINDER):
+    CASE_FLT_FN(BUILT_IN_SIN):
+    CASE_FLT_FN(BUILT_IN_SINH):
+    CASE_FLT_FN(BUILT_IN_SQRT):
+    CASE_FLT_FN(BUILT_IN_TAN):
+    CASE_FLT_FN(BUILT_IN_TANH):
+    CASE_FLT_FN(BUILT_IN_TGAMMA):
+        return true;
+    default:
+        return false;
+    }
+}
+
+delta_call call_kind(const gimple *stmt)
+{
+    static const struct {
+        const char *name;
+        delta_call kind;
+        unsigned arguments;
+    } delta[] = {
+        {"Delta_send_begin", CALL_SEND_BEGIN, 7}, {"Delta_send_data", CALL_SEND_DATA, 3},
+        {"Delta_send_end", CALL_SEND_END, 1},     {"Delta_wait", CALL_SEND_END, 2},
+        {"Delta_recv", CALL_RECV, 7},             {"Delta_wait_data", CALL_WAIT_DATA, 2},
+        {"Delta_recv_wait", CALL_RECV_WAIT, 2},   {"Delta_send_end_count", CALL_SEND_END, 2},
+    };
+    const char *name = callee_name(stmt);
+    if (name[0] == 'P')
+        name++;
+    if (strncmp(name, "MPI", 3) == 0) {
+        name += 3;
+        if (strcmp(name, "_Wtime") == 0 || strcmp(name, "_Send") == 0)
+            return CALL_HARMLESS;
+        if (name[0] == 'X')
+            name++;
+        for (const auto &entry : delta)
+            if (name[0] == '_' && strcmp(name + 1, entry.name) == 0 &&
+                gimple_call_num_args(stmt) == entry.arguments)
+                return entry.kind;
+    }
+    return is_math(stmt) ? CALL_HARMLESS : CALL_OTHER;
+}
+
+std::string describe(gimple *stmt)
+{
+    if (gimple_code(stmt) == GIMPLE_ASM)
+        return "an asm statement";
+    if (!is_gimple_call(stmt))
+        return "a statement";
+    tree decl = gimple_call_fndecl(stmt);
+    if (decl && DECL_NAME(decl))
+        return "the call of " + std::string(IDENTIFIER_POINTER(DECL_NAME(decl)));
+    return gimple_call_internal_p(stmt) ? "a call of the compiler's own" : "a call through a pointer";
+}
+
+bool is_the_end(gimple *stmt)
+{
+    static const char *const names[] = {"abort", "exit", "_exit", "_Exit", "__assert_fail", "MPI_Abort", "PMPI_Abort"};
+    if (gimple_call_builtin_p(stmt, BUILT_IN_UNREACHABLE) || gimple_call_builtin_p(stmt, BUILT_IN_TRAP))
+        return true;
+    for (const char *name : names)
+        if (strcmp(callee_name(stmt), name) == 0)
+            return true;
+    return false;
+}
+
+bool jumps(gimple *stmt)
+{
+    return is_gimple_call(stmt) &&
+           ((gimple_call_flags(stmt) & ECF_RETURNS_TWICE) || strstr(callee_name(stmt), "longjmp"));
+}
+
+void message_memory(ao_ref *ref, tree buffer)
+{
+    ao_ref_init_from_ptr_and_size(ref, buffer, NULL_TREE);
+}
+
+static bool pointees_overlap(tree buffer, ao_ref *memory)
+{
+    ao_ref other;
+    message_memory(&other, buffer);
+    return refs_may_alias_p_1(&other, memory, false);
+}
+
+bool may_write(gimple *stmt, ao_ref *memory)
+{
+    if (!gimple_vdef(stmt) || is_gimple_debug(stmt))
+        return false;
+    switch (call_kind(stmt)) {
+    case CALL_SEND_BEGIN:
+    case CALL_SEND_DATA:
+    case CALL_SEND_END:
+    case CALL_WAIT_DATA:
+    case CALL_RECV_WAIT:
+    case CALL_HARMLESS:
+        return false;
+    case CALL_RECV:
+        return pointees_overlap(gimple_call_arg(stmt, 0), memory);
+    case CALL_OTHER:
+        break;
+    }
+    return stmt_may_clobber_ref_p_1(stmt, memory, false);
+}
+
+bool may_read(gimple *stmt, ao_ref *memory)
+{
+    if (!gimple_vuse(stmt) || is_gimple_debug(stmt))
+        return false;
+    switch (call_kind(stmt)) {
+    case CALL_SEND_BEGIN: /* reads nothing before the first increment is announced */
+    case CALL_WAIT_DATA:
+        return false;
+    case CALL_HARMLESS:
+        return !is_math(stmt);
+    case CALL_SEND_DATA:
+        return pointees_overlap(gimple_call_arg(stmt, 1), memory);
+    case CALL_RECV:
+    case CALL_RECV_WAIT:
+        return pointees_overlap(gimple_call_arg(stmt, 0), memory);
+    case CALL_SEND_END: /* whose message is judged by who asks */
+        return false;
+    case CALL_OTHER:
+        break;
+    }
+    return ref_maybe_used_by_stmt_p(stmt, memory, false);
+}
+
+/* As may_write(), for memory of any kind: also requests and statuses are set. */
+static bool sets(gimple *stmt, ao_ref *memory)
+{
+    switch (call_kind(stmt)) {
+    case CALL_OTHER:
+        return may_write(stmt, memory);
+    case CALL_HARMLESS:
+        return false;
+    default:
+        break;
+    }
+    for (unsigned i = 0; i < gimple_call_num_args(stmt); i++) {
+        tree argument = gimple_call_arg(stmt, i);
+        if (POINTER_TYPE_P(TREE_TYPE(argument)) && TREE_CODE(argument) != INTEGER_CST &&
+            pointees_overlap(argument, memory))
+            return true;
+    }
+    return false;
+}
+
+/* Is the memory that both loads read the same at both? */
+static bool same_memory(gimple *a, gimple *b)
+{
+    ao_ref memory;
+    if (!operand_equal_p(gimple_assign_rhs1(a), gimple_assign_rhs1(b), 0) ||
+        TREE_THIS_VOLATILE(gimple_assign_rhs1(a)))
+        return false;
+    ao_ref_init(&memory, gimple_assign_rhs1(a));
+    std::vector<tree> todo(1, gimple_vuse(b));
+    std::set<tree> seen;
+    while (!todo.empty()) {
+        tree name = todo.back();
+        todo.pop_back();
+        if (name == gimple_vuse(a) || !seen.insert(name).second)
+            continue;
+        gimple *def = SSA_NAME_DEF_STMT(name);
+        if (SSA_NAME_IS_DEFAULT_DEF(name))
+            return false;
+        if (gphi *phi = dyn_cast<gphi *>(def)) {
+            for (unsigned i = 0; i < gimple_phi_num_args(phi); i++)
+                todo.push_back(gimple_phi_arg_def(phi, i));
+            continue;
+        }
+        if (sets(def, &memory))
+            return false;
+        todo.push_back(gimple_vuse(def));
+    }
+    return true;
+}
+
+bool same_value(tree a, tree b, int depth)
+{
+    if (operand_equal_p(a, b, 0))
+        return true;
+    if (depth == 0 || TREE_CODE(a) != SSA_NAME || TREE_CODE(b) != SSA_NAME)
+        return false;
+    gimple *da = SSA_NAME_DEF_STMT(a), *db = SSA_NAME_DEF_STMT(b);
+    if (gphi *phi = dyn_cast<gphi *>(db)) {
+        for (unsigned i = 0; i < gimple_phi_num_args(phi); i++)
+            if (!same_value(a, gimple_phi_arg_def(phi, i), depth - 1))
+                return false;
+        return true;
+    }
+    if (!is_gimple_assign(da) || !is_gimple_assign(db) || gimple_assign_rhs_code(da) != gimple_assign_rhs_code(db) ||
+        !types_compatible_p(TREE_TYPE(a), TREE_TYPE(b)))
+        return false;
+    if (gimple_assign_load_p(da) && gimple_assign_load_p(db))
+        return gimple_vuse(da) && gimple_vuse(db) && same_memory(da, db);
+    if (gimple_vuse(da) || gimple_vuse(db) || gimple_num_ops(da) != gimple_num_ops(db))
+        return false;
+    for (unsigned i = 1; i < gimple_num_ops(da); i++)
+        if (!same_value(gimple_op(da, i), gimple_op(db, i), depth - 1))
+            return false;
+    return true;
+}
+
+int same_request(tree a, tree b)
+{
+    ao_ref ra, rb;
+    if (same_value(a, b))
+        return 1;
+    ao_ref_init_from_ptr_and_size(&ra, a, TYPE_SIZE_UNIT(ptr_type_node));
+    ao_ref_init_from_ptr_and_size(&rb, b, TYPE_SIZE_UNIT(ptr_type_node));
+    return refs_may_alias_p_1(&ra, &rb, false) ? 0 : -1;
+}

@@ -47,8 +47,8 @@ struct nof_sim_scale {
 };
 int nof_sim_run_scale(unsigned nics, unsigned endpoints, struct nof_sim_scale *result_out);
 
-/* How much of a collective goes on while its ranks, one on each of so many hosts, compute (bench_overlap.c), in virtual
- * time. Only where the MPI library is built. */
+/* How much of a collective goes on while its ranks compute (`nof bench overlap`), and how long it takes, in virtual time. Only
+ * where the MPI library is built. */
 enum nof_sim_collective {
     NOF_SIM_IBARRIER,
     NOF_SIM_IBCAST,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Allgather, with one count for all or one each: Bruck's algorithm (a logarithmic number of rounds, on
- * packed bytes) while blocks are small, a ring otherwise. */
+ * packed bytes) while blocks are small, a ring otherwise; where ranks share NICs among the first of each, or in lanes. */
 #include "coll/coll.h"
 #include "coll/nics/nics.h"
 #include "coll/select.h"

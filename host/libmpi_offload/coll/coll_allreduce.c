@@ -2,7 +2,8 @@
 /* Allreduce. Small: recursive doubling, in rank order, so that operations need not commute. Large and
  * commutative: the vector is cut into pieces, each is reduced at one rank and handed to all, so all
  * get the same bits; by halving and doubling, or with two rings when pieces are worth a message each.
- * Large and not commutative: a reduction in segments and a broadcast. */
+ * Large and not commutative: a reduction in segments and a broadcast. Where ranks share NICs (nics.h) one of these goes between
+ * NICs, once, or in lanes: of a piece for each rank of a NIC. */
 #include "coll/coll_halving.h"
 #include "coll/nics/nics.h"
 #include "coll/select.h"

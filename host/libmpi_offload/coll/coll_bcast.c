@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Barrier by dissemination; broadcast by a binomial tree, and for large messages by scattering
  * pieces down the tree and handing them to all, which sends every byte about twice whatever the
- * number of ranks: round a ring if the pieces are worth a message, by doubling otherwise. */
+ * number of ranks: round a ring if the pieces are worth a message, by doubling otherwise. Where ranks share NICs (nics.h)
+ * these go between NICs, and a tree goes among the ranks of each. */
 #include "coll/coll.h"
 #include "coll/nics/nics.h"
 #include "coll/select.h"

@@ -6,7 +6,7 @@
  *
  * Large vectors go in segments, which bounds the temporary memory; ranks far from the root work on
  * the next segment meanwhile. Operations that commute are halved instead of sent up a tree: every rank
- * then reduces its share. */
+ * then reduces its share. Where ranks share NICs (nics.h) a tree goes up on each, and one between them. */
 #include "coll/coll_halving.h"
 #include "coll/nics/nics.h"
 #include "coll/select.h"

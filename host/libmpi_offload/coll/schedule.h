@@ -117,12 +117,12 @@ static inline void nof_sched_buffers(struct nof_sched *s, const void *send, cons
 
 void nof_sched_send(struct nof_sched *s, const void *buf, size_t count, struct nof_type *type, int peer);
 void nof_sched_recv(struct nof_sched *s, void *buf, size_t count, struct nof_type *type, int peer);
-/* A source that is longer than its target is cut: MPI_ERR_TRUNCATE when the schedule has ended. */
-/* One message for the group, of bytes that lie together: sent, or received from `root`. */
 struct nof_data;
 struct nof_group_step;
+/* One message for the group, of bytes that lie together: sent, or received from `root`. */
 void nof_sched_multicast(struct nof_sched *s, const struct nof_data *data, const struct nof_group_step *step,
                          bool sends, int root);
+/* A source that is longer than its target is cut: MPI_ERR_TRUNCATE when the schedule has ended. */
 void nof_sched_copy(struct nof_sched *s, const void *from, size_t from_count, struct nof_type *from_type,
                     void *to, size_t to_count, struct nof_type *to_type);
 /* inout = in op inout */

@@ -5,9 +5,9 @@
  *
  * of which the first fits that is for at least RANKS ranks, at most BYTES bytes (512, 64K, 1M, any), and an algorithm that
  * can do what is asked. `#` begins a comment. NOF_COLL_TABLE names a file with such rows; where none of them fits, the rows of
- * select.c count. NOF_ALLTOALL goes before both; between the NICs of a hierarchical one RANKS are the NICs. BYTES are those of one block of an all-to-all, allgather, gather and
- * scatter (of an allgatherv their mean, of an alltoallv the largest that a rank receives, of a scatterv the largest), else of
- * the whole vector. "multicast" is chosen by a file alone, and where the ranks have agreed that their group is open (coll.h).
+ * select.c count. NOF_ALLTOALL goes before both. RANKS are the NICs where an algorithm goes between these. BYTES are those of
+ * one block of an all-to-all, allgather, gather and scatter (of an allgatherv their mean, of an alltoallv the largest that a
+ * rank receives, of a scatterv the largest), else of the whole vector, or of the piece of it that goes between NICs. "multicast" is chosen by a file alone, and where the ranks have agreed that their group is open (coll.h).
  *
  * All ranks have to choose alike: the choice is part of what they agree on (agree.h). Why a table and not more:
  * docs/decisions/0031-selection.md. Threads: under the library's lock. */
@@ -46,14 +46,14 @@ int nof_select_read(const char *name, const char *text, char *error, size_t size
 
 /* One of `can`, which is not empty. ranks: of s. It becomes part of what the ranks of s agree on. */
 enum nof_algorithm nof_select(struct nof_sched *s, size_t bytes, uint64_t can);
+/* The same for a part of s: of so many ranks, which all ranks of s know to choose alike. */
+enum nof_algorithm nof_select_part(struct nof_sched *s, int ranks, size_t bytes, uint64_t can);
 /* The same where other ranks may choose another of `can`: their messages are alike. */
 enum nof_algorithm nof_select_alone(const struct nof_sched *s, size_t bytes, uint64_t can);
 /* Which it would be, of so many ranks. It is not counted, and agreed on by nobody. */
 enum nof_algorithm nof_select_would(int ranks, size_t bytes, uint64_t can);
 /* Some row of the file chooses it for so many ranks, if not for all sizes. */
 bool nof_select_ever(int ranks, enum nof_algorithm algorithm);
-/* The same for a part of s: of so many ranks, which all ranks of s know to choose alike. */
-enum nof_algorithm nof_select_part(struct nof_sched *s, int ranks, size_t bytes, uint64_t can);
 /* NOF_ALLTOALL asks for it. */
 bool nof_select_asked(enum nof_algorithm algorithm);
 

@@ -8,7 +8,7 @@
 #include "cluster.h"
 #include "program.h"
 
-#define NOF_MEASURE_FEATURES 2
+#define NOF_MEASURE_FEATURES 2 /* at most */
 
 struct nof_measure {
     unsigned hosts, ranks;

@@ -21,7 +21,7 @@ struct nof_seam *nof_image;
 struct piece {
     struct piece *next, *prev;
     size_t bytes;
-    void *base; /* what the simulator's heap gave */
+    void *base; /* what the heap gave */
 };
 
 static struct piece pieces = {.next = &pieces, .prev = &pieces};

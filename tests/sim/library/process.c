@@ -10,6 +10,7 @@
 #include <sys/mman.h>
 
 #include "copies.h"
+#include "heap.h"
 #include "process_dma.h"
 #include "stack.h"
 #include "trace.h"
@@ -65,6 +66,8 @@ struct nof_processes {
 
 /* Stacks are made once per worker: of all that a seed needs they take longest. */
 static void *stacks[NOF_PROGRAM_RANKS_MAX];
+/* So is the heap of all processes, in which nothing is left of those that have been. */
+static struct nof_heap heap;
 
 static void note(struct nof_processes *ps, uint64_t word)
 {
@@ -149,12 +152,12 @@ static void first_turn(void *process)
 
 static void *op_alloc(size_t bytes)
 {
-    return malloc(bytes);
+    return nof_heap_alloc(&heap, bytes);
 }
 
 static void op_release(void *mem)
 {
-    free(mem);
+    nof_heap_release(&heap, mem);
 }
 
 static uint64_t op_now_ns(const struct nof_process *p)
@@ -505,6 +508,7 @@ struct nof_processes *nof_processes_create(struct nof_cluster *c, const struct n
     struct nof_processes *ps = calloc(1, sizeof(*ps) + program->nranks * sizeof(ps->process[0]));
     if (ps == NULL)
         abort();
+    nof_heap_begin(&heap);
     ps->cluster = c;
     ps->cfg = *cfg;
     if (cfg->program_area_bytes == 0)

@@ -31,7 +31,7 @@ struct nof_process;
 enum { NOF_SIM_BY_HOST = 0, NOF_SIM_BY_NIC = 1 };
 
 struct nof_seam_ops {
-    /* Of the simulator's own heap. release(NULL) is fine. */
+    /* Of a heap of their own (heap.h). release(NULL) is fine. */
     void *(*alloc)(size_t bytes);
     void (*release)(void *mem);
     uint64_t (*now_ns)(const struct nof_process *p);

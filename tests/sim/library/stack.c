@@ -5,14 +5,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-/* A sanitizer is told of another stack by swapcontext() alone. */
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define TOLD 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define TOLD 1
-#endif
-#endif
+#include "sanitized.h"
 
 static void begin(unsigned enter_low, unsigned enter_high, unsigned arg_low, unsigned arg_high)
 {
@@ -33,7 +26,7 @@ void nof_stack_make(struct nof_stack *s, void *mem, size_t bytes, void (*enter)(
                 (unsigned)its, (unsigned)(its >> 32));
 }
 
-#ifdef TOLD
+#if NOF_SANITIZED /* which is told of another stack by swapcontext() alone */
 void nof_stack_switch(struct nof_stack *from, struct nof_stack *to)
 {
     (void)swapcontext(&from->first, &to->first);

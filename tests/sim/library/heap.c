@@ -8,7 +8,8 @@
 
 #include "sanitized.h"
 
-#define HEAP_BYTES ((size_t)4 << 30) /* of addresses */
+#define HEAP_ORDER (NOF_HEAP_CLASSES - 1)
+#define HEAP_BYTES ((size_t)1 << HEAP_ORDER) /* of addresses, which no memory is behind before it is used */
 #define LEAST 6u /* 64 bytes */
 #define FILL 0xa5
 
@@ -24,7 +25,7 @@ void nof_heap_begin(struct nof_heap *h)
         h->memory = mmap(NULL, HEAP_BYTES, PROT_READ | PROT_WRITE,
                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
         if (h->memory == MAP_FAILED)
-            abort();
+            h->memory = NULL;
     }
     h->used = 0;
     memset(h->freed, 0, sizeof(h->freed));
@@ -34,9 +35,9 @@ void *nof_heap_alloc(struct nof_heap *h, size_t bytes)
 {
     struct head *head;
     size_t order = LEAST;
-    if (NOF_SANITIZED)
+    if (h->memory == NULL)
         return malloc(bytes);
-    if (bytes > HEAP_BYTES)
+    if (bytes > HEAP_BYTES - sizeof(*head))
         return NULL;
     while (((size_t)1 << order) < bytes + sizeof(*head))
         order++;
@@ -57,7 +58,7 @@ void *nof_heap_alloc(struct nof_heap *h, size_t bytes)
 void nof_heap_release(struct nof_heap *h, void *mem)
 {
     struct head *head = mem;
-    if (NOF_SANITIZED) {
+    if (h->memory == NULL) {
         free(mem);
         return;
     }

@@ -9,11 +9,11 @@
 
 #include <stddef.h>
 
-#define NOF_HEAP_CLASSES 32u
+#define NOF_HEAP_CLASSES 36u
 
 struct nof_heap {
     char *
-        memory; /* mapped by the first begin(), and kept; with AddressSanitizer none: then malloc() has the heap */
+        memory; /* mapped by the first begin(), and kept. NULL: malloc() has the heap, with a sanitizer, or where addresses are short */
     size_t used;
     void *freed[NOF_HEAP_CLASSES]; /* by the power of two that they have bytes for */
 };

@@ -15,6 +15,7 @@ import sys
 import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
+LEVELS = ("-O0", "-O1", "-O2", "-O3")
 MARK = re.compile(r"/\* delta: (not pipelined|pipelined): (.*?) \*/")
 
 
@@ -53,14 +54,15 @@ def judge(gcc, plugin, include, source, level, mock, folder):
     marks = wanted(source)
     name = folder / f"{source.stem}{level}"
     report = name.with_suffix(".report")
-    flags = [level, "-w", f"-I{HERE}", f"-I{include}"]
+    flags = [level, "-w", "-ffp-contract=off"] + (["-fchecking", "-g"] if level == "-O2" else []) + [ f"-I{HERE}", f"-I{include}"]
     with_plugin = [f"-fplugin={plugin}", f"-fplugin-arg-gcc_delta-report={report}"]
     call(gcc + flags + with_plugin + ["-c", source, "-o", f"{name}.o"])
-    call(gcc + [f"{name}.o", mock, "-lm", "-o", f"{name}.delta"])
+    libraries = ["-lm"] + (["-lstdc++"] if source.suffix == ".cc" else [])
+    call(gcc + [f"{name}.o", mock, *libraries, "-o", f"{name}.delta"])
     if level in ("-O0", "-Og"):
         marks = {line: [("not pipelined", "needs -O1 or more")] for line in marks}
     compare(source, level, marks, said(report, source))
-    call(gcc + flags + [source, mock, "-lm", "-o", f"{name}.plain"])
+    call(gcc + flags + [source, mock, *libraries, "-o", f"{name}.plain"])
     # At these levels every receive must have become one that has come when it returns: a lazy library shows it.
     argument = "lazy" if level in ("-O0", "-Og") else "plugged"
     outputs = [[line for line in call([program, *arguments], cwd=folder).split("\n") if not line.startswith("#")]
@@ -86,7 +88,7 @@ def main():
         call(gcc + ["-O1", f"-I{include}", "-c", HERE / "delta_mock.c", "-o", mock])
         with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
             jobs = [pool.submit(judge, gcc, plugin, include, pathlib.Path(source), level, mock, folder)
-                    for source in sys.argv[4:] for level in ("-O0", "-Og", "-O1", "-O2", "-O3")]
+                    for source in sys.argv[4:] for level in LEVELS + ("-Og",) * ("transform" in source)]
             marks = sum(job.result() for job in jobs)
     print(f"{marks} lines judged as wanted")
     if marks == 0:

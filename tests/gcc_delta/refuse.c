@@ -298,6 +298,17 @@ CASE double ended_inside(double *b, int n, int when)
     return 0;
 }
 
+CASE double by_hand(double *b, int n)
+{
+    MPI_Request r;
+    BEGIN(b, n, &r); /* delta: not pipelined: announces by hand */
+    for (int i = 0; i < n; i++)
+        b[i] = i;
+    MPIX_Delta_send_data(r, b, n / 2);
+    MPIX_Delta_wait(&r, MPI_STATUS_IGNORE);
+    return 0;
+}
+
 CASE double any_type(double *b, int n, MPI_Datatype type)
 {
     MPI_Request r;
@@ -434,6 +445,7 @@ int main(int argc, char **argv)
     RUN(which_end, -1, 0, memory[0], memory[1], N, 1);
     RUN(ended_by_the_next, -1, 0, memory[0], N, 3);
     RUN(ended_inside, -1, 0, memory[0], N, N / 2);
+    RUN(by_hand, 1, 0, memory[0], N);
     RUN(any_type, -1, 0, memory[0], N, MPI_DOUBLE);
     RUN(little, -1, 0, memory[0]);
     RUN(given_away, -1, 1, memory[0], N);

@@ -439,6 +439,18 @@ CASE double two_receives(double *a, double *b, int n)
     return sum;
 }
 
+/* The second is shorter, and comes when not all of the first has been used. */
+CASE double received_again(double *b, int n)
+{
+    double sum = 0;
+    for (int t = 0; t < 3; t++) {
+        RECV(b, n / (t + 1), 20 + t); /* delta: pipelined: receive */
+        for (int i = 0; i < n / 4; i++)
+            sum += b[i];
+    }
+    return sum + b[n - 1];
+}
+
 static double global[2000];
 
 CASE double object(void)
@@ -513,6 +525,7 @@ int main(int argc, char **argv)
     RUN(cascade, 0, 1, memory[0], memory[0] + 100, N - 100);
     RUN(cascade, 0, 1, memory[0] + 100, memory[0], N - 100);
     RUN(two_receives, 0, 40, memory[0], memory[1], N);
+    RUN(received_again, 0, 30, memory[0], N);
     RUN(object, 90, 15);
     return 0;
 }

@@ -210,7 +210,8 @@ static void open_send(send *s)
     gimple_seq_add_stmt(&entry, gimple_build_assign(s->request, null_pointer_node));
     insert_on_entry(entry);
     tree any = build_pointer_type_for_mode(ptr_type_node, ptr_mode, true);
-    tree where = unshare_expr(gimple_call_arg(s->m.call, 6));
+    tree where = make_ssa_name(ptr_type_node);
+    gimple_seq_add_stmt(&after, gimple_build_assign(where, unshare_expr(gimple_call_arg(s->m.call, 6))));
     tree value = make_ssa_name(ptr_type_node);
     gimple_seq_add_stmt(&after, gimple_build_assign(value, build2(MEM_REF, ptr_type_node, where, build_int_cst(any, 0))));
     gimple_seq_add_stmt(&after, gimple_build_assign(s->request, value));

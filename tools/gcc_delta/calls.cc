@@ -84,32 +84,45 @@ static bool is_math(const gimple *stmt)
     }
 }
 
-delta_call call_kind(const gimple *stmt)
+static const struct delta_name {
+    const char *name;
+    delta_call kind;
+    unsigned arguments;
+} delta_names[] = {
+    {"Delta_send_begin", CALL_SEND_BEGIN, 7}, {"Delta_send_data", CALL_SEND_DATA, 3},
+    {"Delta_send_end", CALL_SEND_END, 1},     {"Delta_wait", CALL_SEND_END, 2},
+    {"Delta_recv", CALL_RECV, 7},             {"Delta_wait_data", CALL_WAIT_DATA, 2},
+    {"Delta_recv_wait", CALL_RECV_WAIT, 2},   {"Delta_send_end_count", CALL_SEND_END, 2},
+};
+
+/* MPI_NAME, MPIX_NAME, and both with P before. */
+static const delta_name *delta_name_of(const char *name)
 {
-    static const struct {
-        const char *name;
-        delta_call kind;
-        unsigned arguments;
-    } delta[] = {
-        {"Delta_send_begin", CALL_SEND_BEGIN, 7}, {"Delta_send_data", CALL_SEND_DATA, 3},
-        {"Delta_send_end", CALL_SEND_END, 1},     {"Delta_wait", CALL_SEND_END, 2},
-        {"Delta_recv", CALL_RECV, 7},             {"Delta_wait_data", CALL_WAIT_DATA, 2},
-        {"Delta_recv_wait", CALL_RECV_WAIT, 2},   {"Delta_send_end_count", CALL_SEND_END, 2},
-    };
-    const char *name = callee_name(stmt);
     if (name[0] == 'P')
         name++;
-    if (strncmp(name, "MPI", 3) == 0) {
-        name += 3;
-        if (strcmp(name, "_Wtime") == 0 || strcmp(name, "_Send") == 0)
+    if (strncmp(name, "MPI", 3) != 0)
+        return NULL;
+    name += name[3] == 'X' ? 4 : 3;
+    for (const delta_name &entry : delta_names)
+        if (name[0] == '_' && strcmp(name + 1, entry.name) == 0)
+            return &entry;
+    return NULL;
+}
+
+bool is_delta_function(const char *name)
+{
+    return delta_name_of(name) != NULL;
+}
+
+delta_call call_kind(const gimple *stmt)
+{
+    const char *name = callee_name(stmt);
+    const delta_name *known = delta_name_of(name);
+    if (known && gimple_call_num_args(stmt) == known->arguments)
+        return known->kind;
+    for (const char *harmless : {"MPI_Wtime", "PMPI_Wtime", "MPI_Send", "PMPI_Send"})
+        if (strcmp(name, harmless) == 0)
             return CALL_HARMLESS;
-        if (name[0] == 'X')
-            name++;
-        for (const auto &entry : delta)
-            if (name[0] == '_' && strcmp(name + 1, entry.name) == 0 &&
-                gimple_call_num_args(stmt) == entry.arguments)
-                return entry.kind;
-    }
     return is_math(stmt) ? CALL_HARMLESS : CALL_OTHER;
 }
 

@@ -76,6 +76,7 @@ std::string line_of(location_t where);
 /* One line for a begin or receive that stays as it is. */
 void refuse(location_t where, const std::string &reason);
 
+bool is_delta_function(const char *name);
 delta_call call_kind(const gimple *stmt);
 /* The callee as people know it, for reasons. */
 std::string describe(gimple *stmt);

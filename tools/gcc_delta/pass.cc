@@ -36,6 +36,7 @@ static unsigned annotate(function *fun)
     insert_receives(receives);
     strips_insert();
     scev_finalize();
+    free_numbers_of_iterations_estimates(fun);
     free_dominance_info(CDI_DOMINATORS);
     free_dominance_info(CDI_POST_DOMINATORS);
     mark_virtual_operands_for_renaming(fun);
@@ -110,6 +111,21 @@ static bool take_options(plugin_name_args *info)
     return true;
 }
 
+/* The library's functions throw nothing, which their declarations in C++ do not say. */
+static void declared(void *decl_, void *)
+{
+    tree decl = static_cast<tree>(decl_);
+    if (TREE_CODE(decl) == FUNCTION_DECL && TREE_PUBLIC(decl) && DECL_NAME(decl) &&
+        is_delta_function(IDENTIFIER_POINTER(DECL_NAME(decl))))
+        TREE_NOTHROW(decl) = 1;
+}
+
+static void unit_begins(void *, void *)
+{
+    if (flag_lto && !in_lto_p)
+        error("delta: loops are looked at when a file is compiled, so not with %<-flto%>");
+}
+
 int plugin_init(plugin_name_args *info, plugin_gcc_version *version)
 {
     if (!plugin_default_version_check(version, &gcc_version)) {
@@ -123,5 +139,7 @@ int plugin_init(plugin_name_args *info, plugin_gcc_version *version)
     register_pass_info alone = {new alone_pass, "optimized", 1, PASS_POS_INSERT_BEFORE};
     register_callback(info->base_name, PLUGIN_PASS_MANAGER_SETUP, NULL, &loops);
     register_callback(info->base_name, PLUGIN_PASS_MANAGER_SETUP, NULL, &alone);
+    register_callback(info->base_name, PLUGIN_FINISH_DECL, declared, NULL);
+    register_callback(info->base_name, PLUGIN_START_UNIT, unit_begins, NULL);
     return 0;
 }

@@ -212,7 +212,7 @@ static void say(receive *r, const std::string &reason)
     r->said = true;
 }
 
-/* Another receive, or the same one again: what it has in common with the message must have come. */
+/* Another receive: what it has in common with the message must have come. */
 static bool receives_known(gimple *stmt, std::vector<single> *out)
 {
     const char *why = NULL;
@@ -234,6 +234,11 @@ static bool walk_block(walk *w, gimple_stmt_iterator i)
         std::vector<tree> refs;
         std::vector<bool> stores;
         bool returns = gimple_code(stmt) == GIMPLE_RETURN;
+        if (stmt == r->m.call) {
+            /* Received into once more: what is left of the message before is forgotten then. */
+            r->whole_before.push_back(stmt);
+            return false;
+        }
         if (!returns && !touches(*r, stmt, &w->memory))
             continue;
         bool simple = !returns && (receives_known(stmt, &r->singles) || references(stmt, &w->memory, &refs, &stores)) &&
@@ -382,7 +387,11 @@ std::vector<receive *> judge_receives(const std::vector<gcall *> &calls, const s
         message_memory(&w.memory, gimple_call_arg(call, 0));
         w.root = root_of(gimple_call_arg(call, 0));
         walk_paths(&w);
-        if (!r->said)
+        if (!r->said && !r->nests.empty())
+            report(gimple_location(call), "pipelined",
+                   "receive, in the loop at line " + line_of(gimple_location(r->nests[0].uses[0].a.stmt)) +
+                       ", if that is its buffer");
+        else if (!r->said)
             say(r, r->reason.empty() ? "no loop behind it uses the buffer" : r->reason);
         receives.push_back(r);
     }

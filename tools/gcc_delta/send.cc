@@ -6,6 +6,9 @@
  * when it runs, in front of the nest. Keys are addresses, or, of decreasing ones, their negatives. */
 #include "send.hh"
 
+/* That are compared with each other when the program runs. */
+static const size_t STORES_MAX = 32;
+
 /* The statements between a begin and its ends. */
 struct region {
     gcall *begin;
@@ -56,6 +59,8 @@ static bool ends_here(region *r, gimple *stmt)
 {
     if (jumps(stmt))
         r->reason = describe(stmt) + " may come back twice, or leave the function";
+    if (call_kind(stmt) == CALL_SEND_DATA)
+        r->reason = "line " + line_of(gimple_location(stmt)) + " announces by hand";
     if (call_kind(stmt) != CALL_SEND_END)
         return false;
     int same = same_request(gimple_call_arg(r->begin, 6), gimple_call_arg(stmt, 0));
@@ -287,6 +292,8 @@ static std::string apart(const nest &n, size_t behind)
         return "";
     for (const mem_access &a : n.others)
         all.push_back(&a);
+    if (all.size() > STORES_MAX)
+        return "too many stores may reach the buffer";
     for (const mem_access *a : all)
         if (!bounded(*a))
             return "where the store at line " + line_of(gimple_location(a->stmt)) + " ends is not known before the loop";
@@ -353,7 +360,6 @@ static void judge_nests(const region &r, ao_ref *memory, send *s)
     for (int foreign = 0; foreign < 2 && s->nests.empty() && !said; foreign++)
         for (class loop *loop : loops) {
             nest n;
-            std::string line = line_of(gimple_location(last_stmt(loop->header) ? last_stmt(loop->header) : r.begin));
             std::string reason = judge_nest(r, memory, loop, root, foreign, &n);
             if (reason.empty()) {
                 s->nests.push_back(n);

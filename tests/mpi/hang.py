@@ -28,12 +28,12 @@ class Hang(unittest.TestCase):
         self.assertIsNotNone(found, text)
         return found[1]
 
-    def test_timeout_names_both_sides_of_a_circle_and_who_computes(self):
+    def test_timeout_names_both_sides_of_a_circle_and_who_is_elsewhere(self):
         for driver in ("host", "nic"):
             with self.subTest(collectives=driver):
-                self.circle_and_computing(f"collectives={driver}")
+                self.circle_and_elsewhere(f"collectives={driver}")
 
-    def circle_and_computing(self, feature):
+    def circle_and_elsewhere(self, feature):
         for seconds in (3, 15, 60):  # a loaded machine may not have them all waiting so soon
             p = run("--hosts", "2", "-n", "4", "--timeout", f"{seconds}s", "--feature", feature, VICTIM, "receives")
             self.assertEqual(p.returncode, 124, p.stderr)
@@ -149,7 +149,7 @@ class Hang(unittest.TestCase):
                                           timeout=PATIENCE_S).stdout
                 p.send_signal(signal.SIGTERM)
             subprocess.run([NOF, "down", "--nofd", socket], env=ENV, check=True, stdout=subprocess.DEVNULL, timeout=PATIENCE_S)
-        # Rank 3 is in a barrier; rank 2, which its first message comes from, computes.
+        # Rank 3 is in a barrier; rank 2, which its first message comes from, is in no call of MPI.
         self.assertRegex(said, r"(?m)^job \d+ rank 3: \d+\.\d s for messages of rank 2$")
 
     def test_nothing_is_said_of_a_program_that_ends_in_time(self):

@@ -14,10 +14,9 @@ static void ready(void)
     fflush(stdout);
 }
 
-/* Ranks 0 and 1 want of each other what neither sends; 2 does not enter the barrier that 3 waits in, but computes. */
+/* Ranks 0 and 1 want of each other what neither sends; 2 does not enter the barrier that 3 waits in, but is busy elsewhere. */
 static void receives(void)
 {
-    volatile unsigned long spins = 0;
     if (t_rank < 2)
         MPI_Send(&value, 1, MPI_INT, 2, 98, MPI_COMM_WORLD);
     ready();
@@ -25,7 +24,7 @@ static void receives(void)
         MPI_Recv(&value, 1, MPI_INT, 1 - t_rank, 5, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     else if (t_rank == 2)
         for (;;)
-            spins++;
+            pause();
     else
         MPI_Barrier(MPI_COMM_WORLD);
 }
@@ -49,9 +48,8 @@ static void spilled(void)
 static void stay_away(void)
 {
     const char *rank = getenv("PMI_RANK");
-    volatile unsigned long spins = 0;
     while (rank != NULL && strcmp(rank, "1") == 0)
-        spins++;
+        pause();
 }
 
 /* A ring of synchronous sends on a communicator with a name, waited for with requests. */

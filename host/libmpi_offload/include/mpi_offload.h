@@ -107,7 +107,7 @@ MPIX_Coll PMPIX_Coll_f2c(MPI_Fint coll);
  * group, for which this call waits, as it is the one for that. What a rank refuses, and a count that is not the root's for it, is an error
  * at all ranks. data_movement is the scatterv: one multicast of all blocks. It does nothing at ranks without a block, which need
  * not call it. At the root recvbuf may be MPI_IN_PLACE, and then recvtype MPI_DATATYPE_NULL when the group is opened. close_group is
- * local; what is open at MPI_Finalize is closed then, and stderr told.
+ * local, and lets end what another thread transmits; what is open at MPI_Finalize is closed then, and stderr told.
  * Where no group can be opened (feature multicast is off, fewer than three hosts take part, a switch that drops multicast) the same
  * goes by unicast. It pays for blocks that are small, or few: everybody in the group gets all of them.
  *

@@ -451,6 +451,93 @@ CASE double received_again(double *b, int n)
     return sum + b[n - 1];
 }
 
+/* Each row is stored over a part of the one before. */
+CASE double overlapping_rows(double *b, int m, int n, int width)
+{
+    MPI_Request r;
+    BEGIN(b, m * n + width, &r); /* delta: pipelined: send */
+    for (int j = 0; j < m; j++)
+        for (int i = 0; i < width; i++)
+            b[j * n + i] += i + j;
+    MPIX_Delta_wait(&r, MPI_STATUS_IGNORE);
+    return 0;
+}
+
+/* What is stored behind the inner loop lies before what it has stored. */
+CASE double late_corner(double *b, int m, int n)
+{
+    MPI_Request r;
+    BEGIN(b, m * n, &r); /* delta: pipelined: send */
+    for (int j = 0; j < m; j++) {
+        for (int i = 0; i < n; i++)
+            b[j * n + i] = i + j;
+        b[j * n + 5] = -j;
+    }
+    MPIX_Delta_wait(&r, MPI_STATUS_IGNORE);
+    return 0;
+}
+
+/* Whether the rows go up or down is known at run time. */
+CASE double signed_rows(double *b, int m, int n)
+{
+    MPI_Request r;
+    BEGIN(b, N, &r); /* delta: pipelined: send */
+    for (int j = 0; j < m; j++)
+        for (int i = 0; i < 40; i++)
+            b[N / 2 + j * n + i] += i + j;
+    MPIX_Delta_wait(&r, MPI_STATUS_IGNORE);
+    return 0;
+}
+
+CASE double signed_rows_behind(double *b, int m, int n)
+{
+    MPI_Request r;
+    BEGIN(b, N, &r); /* delta: pipelined: send */
+    for (int i = 0; i < N / 2; i++)
+        b[i] = i;
+    for (int j = 0; j < m; j++)
+        for (int i = 0; i < 40; i++)
+            b[N / 2 + j * n + i] += i + j;
+    MPIX_Delta_wait(&r, MPI_STATUS_IGNORE);
+    return 0;
+}
+
+/* An index that may begin anew. */
+CASE double ring(unsigned char *b, int first, int n)
+{
+    MPI_Request r;
+    MPIX_Delta_send_begin(b, 65536, MPI_BYTE, 1, 0, MPI_COMM_WORLD, &r); /* delta: pipelined: send */
+    for (int i = 0; i < n; i++)
+        b[(unsigned short)(first + i)] = (unsigned char)(b[(unsigned short)(first + i)] + i);
+    MPIX_Delta_wait(&r, MPI_STATUS_IGNORE);
+    return 0;
+}
+
+CASE double left_early(double *b, int n, int rank)
+{
+    MPI_Request r;
+    if (rank > 0)
+        BEGIN(b, n, &r); /* delta: pipelined: send */
+    for (int i = 0; i < n; i++)
+        b[i] = i;
+    if (rank <= 0)
+        return b[1];
+    MPIX_Delta_wait(&r, MPI_STATUS_IGNORE);
+    return b[2];
+}
+
+/* Between the numbers that are stored, those that came may not have come. */
+CASE double forwarded(double *b, int n)
+{
+    MPI_Request r;
+    RECV(b, n, 30); /* delta: pipelined: receive */
+    BEGIN(b, n, &r); /* delta: pipelined: send */
+    for (int i = 0; i < n; i += 3)
+        b[i] *= 2;
+    MPIX_Delta_wait(&r, MPI_STATUS_IGNORE);
+    return b[1];
+}
+
 static double global[2000];
 
 CASE double object(void)
@@ -465,6 +552,23 @@ CASE double object(void)
         global[i] = i;
     MPIX_Delta_wait(&r, MPI_STATUS_IGNORE);
     return sum;
+}
+
+static void late_cases(void)
+{
+    RUN(overlapping_rows, 60, 0, memory[0], 10, 300, 1000);
+    RUN(overlapping_rows, 85, 0, memory[0], 10, 500, 300);
+    RUN(late_corner, 70, 0, memory[0], 4, 1500);
+    RUN(late_corner, 80, 0, memory[0], 100, 60);
+    RUN(signed_rows, 40, 0, memory[0], 50, 50);
+    RUN(signed_rows, -1, 0, memory[0], 50, -50);
+    RUN(signed_rows_behind, 80, 0, memory[0], 50, 50);
+    RUN(signed_rows_behind, -1, 0, memory[0], 50, -50);
+    RUN(ring, 40, 0, (unsigned char *)memory[0], 0, 30000);
+    RUN(ring, -1, 0, (unsigned char *)memory[0], 60000, 10000);
+    RUN(left_early, 95, 0, memory[0], N, 1);
+    RUN(left_early, 0, 0, memory[0], N, 0);
+    RUN(forwarded, -1, 30, memory[0], N);
 }
 
 int main(int argc, char **argv)
@@ -527,5 +631,6 @@ int main(int argc, char **argv)
     RUN(two_receives, 0, 40, memory[0], memory[1], N);
     RUN(received_again, 0, 30, memory[0], N);
     RUN(object, 90, 15);
+    late_cases();
     return 0;
 }

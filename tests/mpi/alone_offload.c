@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/wait.h"
 #include "chan/chan.h"
+#include "chan/nic/chan_nic.h"
 #include "coll/offload.h"
 #include "fake_pmd.h"
 
@@ -179,6 +180,45 @@ static void ended(void)
     nof_sched_free(s);
 }
 
+/* As another thread would: there is always more than the ring has room for. */
+static unsigned flood_turns;
+static int flood(void)
+{
+    const struct nof_desc nothing = {.opcode = NOF_DESC_RELEASE};
+    while (flood_turns > 0 && nof_chan_nic.queue_count < 20)
+        nof_chan_nic_submit(&nothing);
+    flood_turns -= flood_turns > 0;
+    return 0;
+}
+static uint64_t no_nap(void)
+{
+    return UINT64_MAX;
+}
+static void say_nothing(const struct nof_sched *of)
+{
+    (void)of;
+}
+
+/* A schedule has ended when what was before it in the queue is with the NIC; what others put there meanwhile does not hold it up. */
+static void beside_a_flood(void)
+{
+    static const struct nof_wait_source source = {.poll = flood, .nap_ns = no_nap, .describe = say_nothing};
+    static int from[10] = {7}, to[10];
+    struct nof_type *type = nof_type_of_basic(NOF_REDUCE_I32);
+    struct nof_sched *s = nof_sched_new(nof_comm_world());
+    CHECK(s != NULL);
+    nof_wait_add(&source);
+    nof_sched_recv(s, to, 10, type, 0);
+    nof_sched_send(s, from, 10, type, 0);
+    nof_sched_fence(s);
+    flood_turns = 1000;
+    OK(nof_sched_run(s));
+    CHECK(to[0] == 7 && flood_turns > 0);
+    flood_turns = 0;
+    while (nof_chan_nic.queue_count > 0)
+        (void)nof_wait_poll();
+}
+
 int main(int argc, char **argv)
 {
     t_begin(&argc, &argv, 1);
@@ -193,6 +233,7 @@ int main(int argc, char **argv)
         if (draw(4) == 0)
             ended();
     }
+    beside_a_flood();
     CHECK(nof_driver_counted(NOF_DRIVER_NIC) > 0 && nof_driver_counted(NOF_DRIVER_DECLINED) > 0 &&
           nof_driver_counted(NOF_DRIVER_OFF) > 0);
     return t_end();

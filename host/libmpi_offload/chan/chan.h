@@ -48,8 +48,9 @@ struct nof_chan {
     /* Whether a message of so many bytes can be streamed out of or into memory of this type. */
     bool (*streams)(const struct nof_type *type, size_t bytes);
     struct nof_wait_source source;
-    /* Of what was sent something waits for room in the ring: it is with the NIC only after later polls. NULL: never. */
-    bool (*queued)(void);
+    /* All that was sent before the first call is with the NIC: what waits for room in the ring is only after later polls. *mark
+     * is 0 in that call, and the channel's then. NULL: it is at once. */
+    bool (*passed)(uint64_t *mark);
     /* Wait until all that was sent has arrived at the peers' NICs. */
     void (*flush)(void);
     /* All ranks are in MPI_Finalize: take back what of the program's sends nobody has matched, nor will. */

@@ -609,10 +609,10 @@ static const struct nof_sched *describe(const void *what)
     return s;
 }
 
-/* Small messages are done when they are copied: others must not need this rank's next call for them. */
-static bool others_wait(void)
+/* It has ended. Small messages are done when they are copied: others must not need this rank's next call for them. */
+static bool is_over(const struct nof_sched *s, uint64_t *mark)
 {
-    return nof_chan_to_all->queued != NULL && nof_chan_to_all->queued();
+    return s->done && (nof_chan_to_all->passed == NULL || nof_chan_to_all->passed(mark));
 }
 
 int nof_sched_run(struct nof_sched *s)
@@ -624,7 +624,8 @@ int nof_sched_run(struct nof_sched *s)
         struct nof_wait wait = NOF_WAIT_START;
         wait.describe = describe;
         wait.what = s;
-        while (!s->done || others_wait())
+        uint64_t mark = 0;
+        while (!is_over(s, &mark))
             nof_wait_step(&wait);
         rc = s->error;
     }

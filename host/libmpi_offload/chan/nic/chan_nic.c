@@ -104,9 +104,11 @@ static void bell_ring(void)
 
 static const struct nof_wait_bell bell = {.count = bell_count, .sleep = bell_sleep, .ring = bell_ring};
 
-static bool nic_queued(void)
+static bool nic_passed(uint64_t *mark)
 {
-    return nof_chan_nic.queue_count > 0 && !nof_chan_nic.nic_dead;
+    if (*mark == 0)
+        *mark = 1 + nof_chan_nic.queue_left + nof_chan_nic.queue_count;
+    return nof_chan_nic.nic_dead || 1 + nof_chan_nic.queue_left >= *mark;
 }
 
 static bool sends_waiting(void)
@@ -219,7 +221,7 @@ const struct nof_chan nof_chan_by_nic = {
     .commit = nof_chan_nic_commit,
     .streams = nof_chan_nic_streams,
     .source = {.poll = nic_poll, .nap_ns = nic_nap_ns, .describe = nic_describe},
-    .queued = nic_queued,
+    .passed = nic_passed,
     .flush = nic_flush,
     .withdraw = nic_withdraw,
     .dead_member = nof_chan_nic_dead_member,

@@ -131,6 +131,7 @@ struct nof_chan_nic {
     size_t queue_capacity;
     size_t queue_head;
     size_t queue_count;
+    uint64_t queue_left; /* that have gone into the ring, in all */
 
     uint64_t area_taken; /* of the program area: chan_area.c */
 

@@ -113,6 +113,7 @@ void nof_chan_nic_submit_queued(void)
         nof_chan_nic.queue_head =
             (nof_chan_nic.queue_head + (size_t)taken) & (nof_chan_nic.queue_capacity - 1);
         nof_chan_nic.queue_count -= (size_t)taken;
+        nof_chan_nic.queue_left += (size_t)taken;
     }
 }
 

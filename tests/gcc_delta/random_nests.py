@@ -67,7 +67,10 @@ class Program:
             for loop in reversed(loops):
                 width = loop.most + draw.choice((0, 0, 0, 1))
                 factor = {True: row, False: draw.choice((0, 1, 2, 5))}[kind < 0.75]
-                if factor:
+                if factor and draw.random() < 0.08:
+                    terms.append(f"({loop.most} - (int){loop.name}) * {factor}")
+                    most += factor * loop.most
+                elif factor:
                     terms.append(loop.name if factor == 1 else self.product(loop, loops, factor, kind))
                     most += factor * loop.most
                 row = row * max(width, 1)
@@ -85,25 +88,25 @@ class Program:
 
     def value(self, loops):
         draw = self.draw
-        read = f"{draw.choice('abc')}[{self.index(loops)}]"
+        read = f"{draw.choice('abcabcg')}[{self.index(loops)}]"
         if draw.random() < 0.05:
-            read = f"{draw.choice('abc')}[at[{self.index(loops)}]]"
+            read = f"{draw.choice('abcabcg')}[at[{self.index(loops)}]]"
         other = draw.choice((loops[-1].name if loops else "3", "sum", "1.5", f"sin({loops[-1].name if loops else '1'})"))
         return f"0.25 * {read} + 0.001 * {other}"
 
     def statement(self, loops, indent):
         draw = self.draw
-        target = f"{draw.choice('aab')}[{self.index(loops)}]"
+        target = f"{draw.choice('aaabbg')}[{self.index(loops)}]"
         kind = draw.random()
         if kind < 0.04:
-            target = f"{draw.choice('abc')}[at[{self.index(loops)}]]"
+            target = f"{draw.choice('abcabcg')}[at[{self.index(loops)}]]"
         text = f"{target} {draw.choice(('=', '=', '=', '+='))} {self.value(loops)};"
         if kind > 0.75:
             text = f"sum = sum * 0.5 + {self.value(loops)};"
         if 0.70 < kind < 0.75 and loops:
             text = f"if (({loops[-1].name} + k) % 3) {text}"
         if 0.68 < kind < 0.70:
-            text = f"sum += touch({draw.choice('abc')});"
+            text = f"sum += touch({draw.choice('abcabcg')});"
         self.lines.append(" " * indent + text)
 
     def nest(self):
@@ -140,7 +143,7 @@ class Program:
         """A pointer and a count inside its room."""
         first = self.draw.choice((0, 0, 0, 10, 300))
         count = str(self.draw.randint(1, ROOM - first - 1)) if self.draw.random() < 0.7 else "n"
-        return f"{self.draw.choice('aab')} + {first}", count
+        return f"{self.draw.choice('aaabbg')} + {first}", count
 
     def function(self):
         draw, ends = self.draw, []
@@ -170,7 +173,7 @@ class Program:
         restrict = "restrict " if draw.random() < 0.15 else ""
         self.apart = bool(restrict)
         return (f"CASE double f{self.seed}(double *{restrict}a, double *{restrict}b, double *{restrict}c, int n, int m, int k)\n{{\n"
-                f"    MPI_Request r[{max(self.requests, 1)}];\n    double sum = 0;\n{body}\n    (void)r, (void)c;\n    return sum;\n}}\n")
+                f"    MPI_Request r[{max(self.requests, 1)}];\n    double sum = 0;\n{body}\n    (void)r, (void)c;\n    return sum + g[17] + g[1999];\n}}\n")
 
     def end(self, which):
         guard, number = which
@@ -191,7 +194,7 @@ class Program:
 
 def source(seeds):
     programs = [Program(seed) for seed in seeds]
-    text = ['#include "cases.h"', "static int at[ROOM];".replace("ROOM", str(ROOM)), "static int limit[64];",
+    text = ['#include "cases.h"', "static int at[ROOM];".replace("ROOM", str(ROOM)), "static int limit[64];", f"static double g[{ROOM}];",
             "__attribute__((noipa)) static double touch(double *p)\n{\n    p[7] += 0.5;\n    return p[5] * 0.01;\n}"]
     text += [program.function() for program in programs]
     text += ["int main(int argc, char **argv)\n{\n    begin_cases(argc, argv);",

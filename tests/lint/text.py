@@ -6,7 +6,7 @@ import re
 
 import tree
 
-SUFFIXES = {".c", ".h", ".sh", ".py", ".in"}
+SUFFIXES = {".c", ".h", ".cc", ".hh", ".sh", ".py", ".in"}
 NAMES = ("meson.build", "meson_options.txt", "quickstart", "check", "run")
 EBPF_LICENCE = "(GPL-2.0-only OR BSD-3-Clause)"
 # Written in pieces: this file obeys itself.
@@ -29,7 +29,7 @@ def check(path, lines):
     for number, line in enumerate(lines, 1):
         if line != line.rstrip():
             yield f"{path}:{number}: trailing blank"
-        if path.suffix in (".c", ".h") and "\t" in line:
+        if path.suffix in (".c", ".h", ".cc", ".hh") and "\t" in line:
             yield f"{path}:{number}: tabulator; indent with spaces"
         if LOOSE_ENDS.search(line):
             yield f"{path}:{number}: a loose end; finish it, or make it an issue"

@@ -55,7 +55,7 @@ static tree leaf_known(tree *node, int *walk_subtrees, void *data)
     tree t = *node;
     if (TREE_CODE(t) == SSA_NAME) {
         basic_block bb = gimple_bb(SSA_NAME_DEF_STMT(t));
-        if (bb && !dominated_by_p(CDI_DOMINATORS, k->below->src, bb))
+        if ((bb && !dominated_by_p(CDI_DOMINATORS, k->below->src, bb)) || SSA_NAME_OCCURS_IN_ABNORMAL_PHI(t))
             k->all = false;
         *walk_subtrees = 0;
     } else if (TREE_CODE(t) == ADDR_EXPR) {
@@ -64,7 +64,8 @@ static tree leaf_known(tree *node, int *walk_subtrees, void *data)
         if (!base || !is_gimple_min_invariant(t))
             k->all = false;
         *walk_subtrees = 0;
-    } else if (TREE_CODE(t) == POLYNOMIAL_CHREC || TREE_CODE_CLASS(TREE_CODE(t)) == tcc_reference || DECL_P(t)) {
+    } else if (TREE_CODE(t) == POLYNOMIAL_CHREC || TREE_CODE_CLASS(TREE_CODE(t)) == tcc_reference ||
+               DECL_P(t)) {
         k->all = false;
     }
     return k->all ? NULL_TREE : t;
@@ -151,7 +152,8 @@ class evaluation
         x->base = fold_build2(PLUS_EXPR, sizetype, x->base, y.base);
         for (size_t i = 0; i < levels.size(); i++)
             if (y.steps[i])
-                x->steps[i] = x->steps[i] ? fold_build2(PLUS_EXPR, sizetype, x->steps[i], y.steps[i]) : y.steps[i];
+                x->steps[i] =
+                    x->steps[i] ? fold_build2(PLUS_EXPR, sizetype, x->steps[i], y.steps[i]) : y.steps[i];
         if (!x->root)
             x->root = y.root;
     }
@@ -182,7 +184,8 @@ class evaluation
         tree a = gimple_assign_rhs1(def), b = gimple_num_ops(def) > 2 ? gimple_assign_rhs2(def) : NULL_TREE;
         if (code == SSA_NAME || code == ADDR_EXPR || code == INTEGER_CST)
             return value(a, out);
-        if (CONVERT_EXPR_CODE_P(code) && number(TREE_TYPE(a)) && !exact(TREE_TYPE(a)) && converted_count(t, out))
+        if (CONVERT_EXPR_CODE_P(code) && number(TREE_TYPE(a)) && !exact(TREE_TYPE(a)) &&
+            converted_count(t, out))
             return true;
         return operation(code, TREE_TYPE(t), a, b, out);
     }
@@ -204,7 +207,8 @@ class evaluation
         linear step;
         if (TREE_CODE(chrec) != POLYNOMIAL_CHREC || CHREC_VARIABLE(chrec) != (unsigned)loop->num)
             return false;
-        if (!value(CHREC_LEFT(chrec), out) || out->steps[at] || !value(CHREC_RIGHT(chrec), &step) || !invariant(step))
+        if (!value(CHREC_LEFT(chrec), out) || out->steps[at] || !value(CHREC_RIGHT(chrec), &step) ||
+            !invariant(step))
             return false;
         out->steps[at] = step.base;
         return true;
@@ -299,7 +303,8 @@ class evaluation
         tree offset;
         machine_mode mode;
         int is_unsigned, reverse, is_volatile;
-        tree base = get_inner_reference(ref, &bits, &at, &offset, &mode, &is_unsigned, &reverse, &is_volatile);
+        tree base =
+            get_inner_reference(ref, &bits, &at, &offset, &mode, &is_unsigned, &reverse, &is_volatile);
         HOST_WIDE_INT where;
         linear y;
         if (!at.is_constant(&where) || where % BITS_PER_UNIT != 0)
@@ -308,7 +313,8 @@ class evaluation
         if (TREE_CODE(base) == MEM_REF) {
             if (!value(TREE_OPERAND(base, 0), out))
                 return false;
-            out->base = fold_build2(PLUS_EXPR, sizetype, out->base, fold_convert(sizetype, TREE_OPERAND(base, 1)));
+            out->base =
+                fold_build2(PLUS_EXPR, sizetype, out->base, fold_convert(sizetype, TREE_OPERAND(base, 1)));
         } else {
             tree pointer = DECL_P(base) ? build_fold_addr_expr(base) : NULL_TREE;
             if (!pointer || !is_gimple_min_invariant(pointer))

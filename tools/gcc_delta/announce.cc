@@ -25,7 +25,8 @@ static tree below_base(int direction, const mem_access &a, size_t from)
 
 static tree clamp(const send &s, int direction, tree key)
 {
-    tree low = direction < 0 ? negative(s.m.high) : s.m.low, high = direction < 0 ? negative(s.m.low) : s.m.high;
+    tree low = direction < 0 ? negative(s.m.high) : s.m.low,
+         high = direction < 0 ? negative(s.m.low) : s.m.high;
     return least(greatest(key, low), high);
 }
 
@@ -131,7 +132,8 @@ static void ask(gimple_seq *seq, tree ok, tree condition)
 }
 
 /* In front of the nest: may the group be announced, and from where on? */
-static void open_group(gimple_seq *seq, const send &s, const nest &n, group *g, const std::vector<receive *> &receives)
+static void open_group(gimple_seq *seq, const send &s, const nest &n, group *g,
+                       const std::vector<receive *> &receives)
 {
     g->ok = u_var("delta_ok");
     g->frontier = u_var("delta_frontier");
@@ -155,7 +157,8 @@ static void open_group(gimple_seq *seq, const send &s, const nest &n, group *g, 
         tree from, to;
         outstanding(r, &from, &to);
         ask(seq, g->ok,
-            fold_build2(BIT_IOR_EXPR, u_type(), truth(LE_EXPR, s.m.high, from), truth(LE_EXPR, to, greatest(s.m.low, from))));
+            fold_build2(BIT_IOR_EXPR, u_type(), truth(LE_EXPR, s.m.high, from),
+                        truth(LE_EXPR, to, greatest(s.m.low, from))));
     }
     tree start = NULL_TREE;
     for (const mem_access &a : g->stores) {
@@ -163,7 +166,8 @@ static void open_group(gimple_seq *seq, const send &s, const nest &n, group *g, 
         start = start ? least(start, key) : key;
     }
     start = clamp(s, g->direction, start);
-    tree value = compute(seq, start), never = compute(seq, fold_build2(MINUS_EXPR, u_type(), g->ok, u_const(1)));
+    tree value = compute(seq, start),
+         never = compute(seq, fold_build2(MINUS_EXPR, u_type(), g->ok, u_const(1)));
     /* So that one strip more would be behind all keys. */
     tree strip = u_const(HOST_WIDE_INT_M1U - options.strip_bytes);
     never = compute(seq, both(never, strip));
@@ -194,8 +198,9 @@ static void add_announcements(const send &s, const group &g)
             next++;
         for (const mem_access &a : g.stores)
             for (size_t i = 0; i < a.levels.size() && i <= next && next < deepest->levels.size(); i++)
-                if (a.levels[i].step && (a.levels[i].loop == deepest->levels[next].loop ||
-                                         flow_loop_nested_p(a.levels[i].loop, deepest->levels[next].loop)) &&
+                if (a.levels[i].step &&
+                    (a.levels[i].loop == deepest->levels[next].loop ||
+                     flow_loop_nested_p(a.levels[i].loop, deepest->levels[next].loop)) &&
                     sign_of(a.levels[i].step) * g.direction < 0)
                     return;
         at = next;
@@ -213,7 +218,8 @@ static void open_send(send *s)
     tree where = make_ssa_name(ptr_type_node);
     gimple_seq_add_stmt(&after, gimple_build_assign(where, unshare_expr(gimple_call_arg(s->m.call, 6))));
     tree value = make_ssa_name(ptr_type_node);
-    gimple_seq_add_stmt(&after, gimple_build_assign(value, build2(MEM_REF, ptr_type_node, where, build_int_cst(any, 0))));
+    gimple_seq_add_stmt(
+        &after, gimple_build_assign(value, build2(MEM_REF, ptr_type_node, where, build_int_cst(any, 0))));
     gimple_seq_add_stmt(&after, gimple_build_assign(s->request, value));
     insert_after(s->m.call, after);
     for (gcall *end : s->ends) {

@@ -48,37 +48,35 @@ static bool is_math(const gimple *stmt)
     if (!gimple_call_builtin_p(stmt, BUILT_IN_NORMAL))
         return false;
     switch (DECL_FUNCTION_CODE(gimple_call_fndecl(stmt))) {
-    CASE_FLT_FN(BUILT_IN_ACOS):
-    CASE_FLT_FN(BUILT_IN_ACOSH):
-    CASE_FLT_FN(BUILT_IN_ASIN):
-    CASE_FLT_FN(BUILT_IN_ASINH):
-    CASE_FLT_FN(BUILT_IN_ATAN):
-    CASE_FLT_FN(BUILT_IN_ATAN2):
-    CASE_FLT_FN(BUILT_IN_ATANH):
-    CASE_FLT_FN(BUILT_IN_CBRT):
-    CASE_FLT_FN(BUILT_IN_COS):
-    CASE_FLT_FN(BUILT_IN_COSH):
-    CASE_FLT_FN(BUILT_IN_ERF):
-    CASE_FLT_FN(BUILT_IN_ERFC):
-    CASE_FLT_FN(BUILT_IN_EXP):
-    CASE_FLT_FN(BUILT_IN_EXP2):
-    CASE_FLT_FN(BUILT_IN_EXPM1):
-    CASE_FLT_FN(BUILT_IN_FMOD):
-    CASE_FLT_FN(BUILT_IN_HYPOT):
-    CASE_FLT_FN(BUILT_IN_LDEXP):
-    CASE_FLT_FN(BUILT_IN_LOG):
-    CASE_FLT_FN(BUILT_IN_LOG10):
-    CASE_FLT_FN(BUILT_IN_LOG1P):
-    CASE_FLT_FN(BUILT_IN_LOG2):
-    CASE_FLT_FN(BUILT_IN_POW):
-    CASE_FLT_FN(BUILT_IN_REMAINDER):
-    CASE_FLT_FN(BUILT_IN_SIN):
-    CASE_FLT_FN(BUILT_IN_SINH):
-    CASE_FLT_FN(BUILT_IN_SQRT):
-    CASE_FLT_FN(BUILT_IN_TAN):
-    CASE_FLT_FN(BUILT_IN_TANH):
-    CASE_FLT_FN(BUILT_IN_TGAMMA):
-        return true;
+        CASE_FLT_FN(BUILT_IN_ACOS)
+            : CASE_FLT_FN(BUILT_IN_ACOSH)
+            : CASE_FLT_FN(BUILT_IN_ASIN)
+            : CASE_FLT_FN(BUILT_IN_ASINH)
+            : CASE_FLT_FN(BUILT_IN_ATAN)
+            : CASE_FLT_FN(BUILT_IN_ATAN2)
+            : CASE_FLT_FN(BUILT_IN_ATANH)
+            : CASE_FLT_FN(BUILT_IN_CBRT)
+            : CASE_FLT_FN(BUILT_IN_COS)
+            : CASE_FLT_FN(BUILT_IN_COSH)
+            : CASE_FLT_FN(BUILT_IN_ERF)
+            : CASE_FLT_FN(BUILT_IN_ERFC)
+            : CASE_FLT_FN(BUILT_IN_EXP)
+            : CASE_FLT_FN(BUILT_IN_EXP2)
+            : CASE_FLT_FN(BUILT_IN_EXPM1)
+            : CASE_FLT_FN(BUILT_IN_FMOD)
+            : CASE_FLT_FN(BUILT_IN_HYPOT)
+            : CASE_FLT_FN(BUILT_IN_LDEXP)
+            : CASE_FLT_FN(BUILT_IN_LOG)
+            : CASE_FLT_FN(BUILT_IN_LOG10)
+            : CASE_FLT_FN(BUILT_IN_LOG1P)
+            : CASE_FLT_FN(BUILT_IN_LOG2)
+            : CASE_FLT_FN(BUILT_IN_POW)
+            : CASE_FLT_FN(BUILT_IN_REMAINDER)
+            : CASE_FLT_FN(BUILT_IN_SIN)
+            : CASE_FLT_FN(BUILT_IN_SINH)
+            : CASE_FLT_FN(BUILT_IN_SQRT)
+            : CASE_FLT_FN(BUILT_IN_TAN)
+            : CASE_FLT_FN(BUILT_IN_TANH) : CASE_FLT_FN(BUILT_IN_TGAMMA) : return true;
     default:
         return false;
     }
@@ -89,10 +87,14 @@ static const struct delta_name {
     delta_call kind;
     unsigned arguments;
 } delta_names[] = {
-    {"Delta_send_begin", CALL_SEND_BEGIN, 7}, {"Delta_send_data", CALL_SEND_DATA, 3},
-    {"Delta_send_end", CALL_SEND_END, 1},     {"Delta_wait", CALL_SEND_END, 2},
-    {"Delta_recv", CALL_RECV, 7},             {"Delta_wait_data", CALL_WAIT_DATA, 2},
-    {"Delta_recv_wait", CALL_RECV_WAIT, 2},   {"Delta_send_end_count", CALL_SEND_END, 2},
+    {"Delta_send_begin", CALL_SEND_BEGIN, 7},
+    {"Delta_send_data", CALL_SEND_DATA, 3},
+    {"Delta_send_end", CALL_SEND_END, 1},
+    {"Delta_wait", CALL_SEND_END, 2},
+    {"Delta_recv", CALL_RECV, 7},
+    {"Delta_wait_data", CALL_WAIT_DATA, 2},
+    {"Delta_recv_wait", CALL_RECV_WAIT, 2},
+    {"Delta_send_end_count", CALL_SEND_END, 2},
 };
 
 /* MPI_NAME, MPIX_NAME, and both with P before. */
@@ -140,7 +142,8 @@ std::string describe(gimple *stmt)
 
 bool is_the_end(gimple *stmt)
 {
-    static const char *const names[] = {"abort", "exit", "_exit", "_Exit", "__assert_fail", "MPI_Abort", "PMPI_Abort"};
+    static const char *const names[] = {"abort",         "exit",      "_exit",     "_Exit",
+                                        "__assert_fail", "MPI_Abort", "PMPI_Abort"};
     if (gimple_call_builtin_p(stmt, BUILT_IN_UNREACHABLE) || gimple_call_builtin_p(stmt, BUILT_IN_TRAP))
         return true;
     for (const char *name : names)
@@ -273,7 +276,8 @@ bool same_value(tree a, tree b, int depth)
                 return false;
         return true;
     }
-    if (!is_gimple_assign(da) || !is_gimple_assign(db) || gimple_assign_rhs_code(da) != gimple_assign_rhs_code(db) ||
+    if (!is_gimple_assign(da) || !is_gimple_assign(db) ||
+        gimple_assign_rhs_code(da) != gimple_assign_rhs_code(db) ||
         !types_compatible_p(TREE_TYPE(a), TREE_TYPE(b)))
         return false;
     if (gimple_assign_load_p(da) && gimple_assign_load_p(db))

@@ -5,6 +5,7 @@
  *   address.cc  where loads and stores of a nest of loops go: affine addresses
  *   emit.cc     statements, blocks and strips put into the function
  *   send.cc     what can be announced
+ *   announce.cc announcing it
  *   recv.cc     what must be waited for
  *   pass.cc     the passes and their order
  *
@@ -104,7 +105,7 @@ static const HOST_WIDE_INT LONG_ROW_BYTES = 4096;
 
 struct level {
     class loop *loop;
-    tree step;  /* bytes from one iteration to the next; null: none */
+    tree step; /* bytes from one iteration to the next; null: none */
     tree niter; /* how often the latch is taken, invariant in the nest; null: unknown */
 };
 
@@ -112,7 +113,7 @@ struct level {
 struct linear {
     tree base;
     std::vector<tree> steps; /* by level; null: none */
-    tree root;               /* the pointer it begins at */
+    tree root; /* the pointer it begins at */
 };
 
 /* A number that must be from 0 to 2^bits - 1 in all iterations. */
@@ -128,8 +129,8 @@ struct mem_access {
     HOST_WIDE_INT bytes;
     bool store;
     class loop *loop; /* innermost */
-    tree base;        /* an integer, invariant in the nest */
-    tree root;        /* the object, parameter or pointer that the address begins at; null: unknown */
+    tree base; /* an integer, invariant in the nest */
+    tree root; /* the object, parameter or pointer that the address begins at; null: unknown */
     std::vector<level> levels;
     std::vector<narrow> narrows; /* what must hold for all that */
 };
@@ -210,7 +211,7 @@ void strips_insert();
 /* Memory of a message at run time: variables of the function that are 0 while there is none. */
 struct message {
     gcall *call;
-    tree low;  /* first byte */
+    tree low; /* first byte */
     tree high; /* behind the last one */
     unsigned type_bytes;
 };
@@ -222,9 +223,9 @@ class loop *nest_around(basic_block bb, basic_block origin);
 
 struct receive;
 struct send;
-std::vector<send *> judge_sends(const std::vector<gcall *> &begins, const std::vector<gcall *> &receives);
-std::vector<receive *> judge_receives(const std::vector<gcall *> &receives, const std::vector<gcall *> &begins,
-                                      std::vector<gcall *> *at_once_out);
+std::vector<send *> judge_sends(const std::vector<gcall *> &begins);
+std::vector<receive *> judge_receives(const std::vector<gcall *> &receives,
+                                      const std::vector<gcall *> &begins, std::vector<gcall *> *at_once_out);
 void insert_sends(std::vector<send *> &sends, const std::vector<receive *> &receives);
 /* Their variables, which sends ask for. */
 void open_receives(std::vector<receive *> &receives);

@@ -163,7 +163,7 @@ basic_block block_before(gimple *stmt)
     gsi_prev(&gsi);
     basic_block bb = gimple_bb(stmt);
     edge e = gsi_end_p(gsi) || gimple_code(gsi_stmt(gsi)) == GIMPLE_LABEL ? split_block_after_labels(bb)
-                                                                         : split_block(bb, gsi_stmt(gsi));
+                                                                          : split_block(bb, gsi_stmt(gsi));
     return split_edge(e);
 }
 
@@ -181,7 +181,8 @@ void message_open(message *m, const char *name)
         gimple_call_set_lhs(m->call, result);
         update_stmt(m->call);
     }
-    tree count = fold_build2(MAX_EXPR, ssizetype, fold_convert(ssizetype, gimple_call_arg(m->call, 1)), ssize_int(0));
+    tree count =
+        fold_build2(MAX_EXPR, ssizetype, fold_convert(ssizetype, gimple_call_arg(m->call, 1)), ssize_int(0));
     tree bytes = times(fold_convert(u_type(), count), u_const(m->type_bytes));
     bytes = times(bytes, truth(EQ_EXPR, result, integer_zero_node));
     assign(&after, m->low, to_u(gimple_call_arg(m->call, 0)));

@@ -6,14 +6,14 @@ int plugin_is_GPL_compatible;
 static void delta_calls(function *fun, std::vector<gcall *> *begins, std::vector<gcall *> *receives)
 {
     basic_block bb;
-    FOR_EACH_BB_FN (bb, fun)
-        for (gimple_stmt_iterator i = gsi_start_bb(bb); !gsi_end_p(i); gsi_next(&i)) {
-            gcall *call = dyn_cast<gcall *>(gsi_stmt(i));
-            if (call && call_kind(call) == CALL_SEND_BEGIN)
-                begins->push_back(call);
-            if (call && call_kind(call) == CALL_RECV)
-                receives->push_back(call);
-        }
+    FOR_EACH_BB_FN(bb, fun)
+    for (gimple_stmt_iterator i = gsi_start_bb(bb); !gsi_end_p(i); gsi_next(&i)) {
+        gcall *call = dyn_cast<gcall *>(gsi_stmt(i));
+        if (call && call_kind(call) == CALL_SEND_BEGIN)
+            begins->push_back(call);
+        if (call && call_kind(call) == CALL_RECV)
+            receives->push_back(call);
+    }
 }
 
 static unsigned annotate(function *fun)
@@ -28,7 +28,7 @@ static unsigned annotate(function *fun)
     scev_initialize();
     count_latches();
     std::vector<receive *> receives = judge_receives(calls, begins, &at_once);
-    std::vector<send *> sends = judge_sends(begins, calls);
+    std::vector<send *> sends = judge_sends(begins);
     for (gcall *call : at_once)
         receive_at_once(call);
     open_receives(receives);
@@ -62,8 +62,10 @@ static unsigned leave_alone(function *fun)
     return calls.empty() ? 0 : TODO_update_ssa;
 }
 
-static const pass_data annotate_data = {GIMPLE_PASS, "delta", OPTGROUP_LOOP, TV_PLUGIN_RUN, PROP_cfg | PROP_ssa, 0, 0, 0, 0};
-static const pass_data alone_data = {GIMPLE_PASS, "delta_alone", OPTGROUP_NONE, TV_PLUGIN_RUN, PROP_cfg | PROP_ssa, 0, 0, 0, 0};
+static const pass_data annotate_data = {
+    GIMPLE_PASS, "delta", OPTGROUP_LOOP, TV_PLUGIN_RUN, PROP_cfg | PROP_ssa, 0, 0, 0, 0};
+static const pass_data alone_data = {
+    GIMPLE_PASS, "delta_alone", OPTGROUP_NONE, TV_PLUGIN_RUN, PROP_cfg | PROP_ssa, 0, 0, 0, 0};
 
 struct annotate_pass : gimple_opt_pass {
     annotate_pass() : gimple_opt_pass(annotate_data, g)
@@ -124,6 +126,8 @@ static void unit_begins(void *, void *)
 {
     if (flag_lto && !in_lto_p)
         error("delta: loops are looked at when a file is compiled, so not with %<-flto%>");
+    if (POINTER_SIZE != 64)
+        error("delta: for machines of 64 bits alone");
 }
 
 int plugin_init(plugin_name_args *info, plugin_gcc_version *version)

@@ -15,7 +15,7 @@ struct single {
 struct use {
     mem_access a;
     class loop *loop; /* at whose strips it is waited for; null: before the nest */
-    tree step;        /* in that loop */
+    tree step; /* in that loop */
 };
 
 struct reading {
@@ -33,7 +33,7 @@ struct receive {
     std::vector<gimple *> whole_before;
     std::vector<class loop *> whole_before_loop;
     std::vector<gcall *> begins; /* of the function */
-    std::string reason;          /* why a nest, or all, is not pipelined */
+    std::string reason; /* why a nest, or all, is not pipelined */
     bool said;
 };
 
@@ -148,7 +148,7 @@ static bool go_forward(const reading &n, tree root)
         if (outer->loop != carries->loop || !operand_equal_p(outer->step, carries->step, 0))
             return false;
         if (base_difference(u.a, *first, &d) ? absu_hwi(d) >= (unsigned HOST_WIDE_INT)LONG_ROW_BYTES
-                                              : sign_of(outer->step) != 0)
+                                             : sign_of(outer->step) != 0)
             return false;
     }
     return first != NULL;
@@ -176,9 +176,17 @@ static std::string judge_reading(const receive &r, ao_ref *memory, tree root, re
                     reason = "the use" + where + " is volatile";
                     break;
                 }
-                use u = {{stmt, address_before(stmt, refs[k]), tree_to_shwi(TYPE_SIZE_UNIT(TREE_TYPE(refs[k]))),
-                          (bool)stores[k], body[b]->loop_father, NULL_TREE, NULL_TREE, {}, {}},
-                         NULL, NULL_TREE};
+                use u = {{stmt,
+                          address_before(stmt, refs[k]),
+                          tree_to_shwi(TYPE_SIZE_UNIT(TREE_TYPE(refs[k]))),
+                          (bool)stores[k],
+                          body[b]->loop_father,
+                          NULL_TREE,
+                          NULL_TREE,
+                          {},
+                          {}},
+                         NULL,
+                         NULL_TREE};
                 const char *why = analyze(&u.a, below, n->loop);
                 if (why)
                     reason = "of the use" + where + ", which may be of the buffer, " + why;
@@ -220,7 +228,8 @@ static bool receives_known(gimple *stmt, std::vector<single> *out)
     if (bytes == 0 || stmt_can_throw_external(cfun, stmt))
         return false;
     tree count = fold_convert(ssizetype, gimple_call_arg(stmt, 1));
-    count = fold_build2(MULT_EXPR, ssizetype, fold_build2(MAX_EXPR, ssizetype, count, ssize_int(0)), ssize_int(bytes));
+    count = fold_build2(MULT_EXPR, ssizetype, fold_build2(MAX_EXPR, ssizetype, count, ssize_int(0)),
+                        ssize_int(bytes));
     out->push_back(single{stmt, gimple_call_arg(stmt, 0), count});
     return true;
 }
@@ -241,7 +250,8 @@ static bool walk_block(walk *w, gimple_stmt_iterator i)
         }
         if (!returns && !touches(*r, stmt, &w->memory))
             continue;
-        bool simple = !returns && (receives_known(stmt, &r->singles) || references(stmt, &w->memory, &refs, &stores)) &&
+        bool simple = !returns &&
+                      (receives_known(stmt, &r->singles) || references(stmt, &w->memory, &refs, &stores)) &&
                       r->singles.size() + refs.size() <= SINGLE_MAX;
         if (!simple) {
             r->whole_before.push_back(stmt);
@@ -306,7 +316,8 @@ static void walk_paths(walk *w)
             continue;
         edge e;
         edge_iterator at;
-        FOR_EACH_EDGE (e, at, bb->succs) {
+        FOR_EACH_EDGE(e, at, bb->succs)
+        {
             if (e->flags & (EDGE_ABNORMAL | EDGE_IRREDUCIBLE_LOOP)) {
                 r->whole_before.push_back(last_stmt(bb));
                 say(r, "a jump that is not followed");
@@ -324,13 +335,14 @@ static bool walkable()
     basic_block bb;
     if (cfun->calls_setjmp || cfun->has_nonlocal_label)
         return false;
-    FOR_EACH_BB_FN (bb, cfun) {
+    FOR_EACH_BB_FN(bb, cfun)
+    {
         edge e;
         edge_iterator i;
-        FOR_EACH_EDGE (e, i, bb->succs)
-            if (((e->flags & (EDGE_ABNORMAL | EDGE_IRREDUCIBLE_LOOP)) && !last_stmt(bb)) ||
-                (e->flags & EDGE_IRREDUCIBLE_LOOP && loop_depth(bb->loop_father) > 0))
-                return false;
+        FOR_EACH_EDGE(e, i, bb->succs)
+        if (((e->flags & (EDGE_ABNORMAL | EDGE_IRREDUCIBLE_LOOP)) && !last_stmt(bb)) ||
+            (e->flags & EDGE_IRREDUCIBLE_LOOP && loop_depth(bb->loop_father) > 0))
+            return false;
     }
     return true;
 }
@@ -354,8 +366,9 @@ void receive_at_once(gcall *call)
     gimple_seq_add_stmt(&seq, gimple_build_assign(loaded_low, low));
     gimple_seq_add_stmt(&seq, gimple_build_assign(loaded_extent, extent));
     tree count = fold_build2(MAX_EXPR, integer_type_node, gimple_call_arg(call, 1), integer_zero_node);
-    tree bytes = fold_build2(MULT_EXPR, long_long_integer_type_node, fold_convert(long_long_integer_type_node, count),
-                             fold_convert(long_long_integer_type_node, loaded_extent));
+    tree bytes =
+        fold_build2(MULT_EXPR, long_long_integer_type_node, fold_convert(long_long_integer_type_node, count),
+                    fold_convert(long_long_integer_type_node, loaded_extent));
     tree address = plus(to_u(gimple_call_arg(call, 0)), to_u(loaded_low));
     address = compute(&seq, fold_convert(ptr_type_node, address));
     bytes = compute(&seq, bytes);
@@ -411,7 +424,8 @@ static basic_block wait_exactly(const receive &r, basic_block bb, tree low, tree
     low = compute(&seq, greatest(low, r.m.low));
     high = compute(&seq, least(high, r.m.high));
     append(bb, seq);
-    tree bytes = compute(&call, fold_convert(long_long_integer_type_node, fold_build2(MINUS_EXPR, u_type(), high, low)));
+    tree bytes = compute(
+        &call, fold_convert(long_long_integer_type_node, fold_build2(MINUS_EXPR, u_type(), high, low)));
     tree address = compute(&call, fold_convert(ptr_type_node, low));
     gimple_seq_add_stmt(&call, call_wait_data(address, bytes));
     return append_if(bb, LT_EXPR, low, high, call);
@@ -425,7 +439,8 @@ static basic_block wait_up_to(const receive &r, basic_block bb, tree high, tree 
     append(bb, seq);
     tree up = least(greatest(high, plus(r.mark, at_least)), r.m.high);
     up = compute(&call, up);
-    tree bytes = compute(&call, fold_convert(long_long_integer_type_node, fold_build2(MINUS_EXPR, u_type(), up, r.mark)));
+    tree bytes = compute(
+        &call, fold_convert(long_long_integer_type_node, fold_build2(MINUS_EXPR, u_type(), up, r.mark)));
     tree address = compute(&call, fold_convert(ptr_type_node, r.mark));
     gimple_seq_add_stmt(&call, call_wait_data(address, bytes));
     gimple_seq_add_stmt(&call, gimple_build_assign(r.mark, up));
@@ -476,7 +491,8 @@ struct waiting : strip_item {
     {
         tree low, high;
         touched(*u, first, last, &low, &high);
-        return forward ? wait_up_to(*r, bb, high, u_const(options.strip_bytes)) : wait_exactly(*r, bb, low, high);
+        return forward ? wait_up_to(*r, bb, high, u_const(options.strip_bytes))
+                       : wait_exactly(*r, bb, low, high);
     }
 
     basic_block end(basic_block bb, class loop *, tree) override

@@ -25,15 +25,16 @@ struct guard {
 static std::vector<guard> guards_of(basic_block bb)
 {
     std::vector<guard> guards;
-    for (basic_block d = get_immediate_dominator(CDI_DOMINATORS, bb); d; d = get_immediate_dominator(CDI_DOMINATORS, d)) {
+    for (basic_block d = get_immediate_dominator(CDI_DOMINATORS, bb); d;
+         d = get_immediate_dominator(CDI_DOMINATORS, d)) {
         gcond *test = safe_dyn_cast<gcond *>(last_stmt(d));
         edge e;
         edge_iterator i;
         if (!test)
             continue;
-        FOR_EACH_EDGE (e, i, d->succs)
-            if (single_pred_p(e->dest) && dominated_by_p(CDI_DOMINATORS, bb, e->dest))
-                guards.push_back(guard{test, (e->flags & EDGE_TRUE_VALUE) != 0});
+        FOR_EACH_EDGE(e, i, d->succs)
+        if (single_pred_p(e->dest) && dominated_by_p(CDI_DOMINATORS, bb, e->dest))
+            guards.push_back(guard{test, (e->flags & EDGE_TRUE_VALUE) != 0});
     }
     return guards;
 }
@@ -65,7 +66,8 @@ static bool ends_here(region *r, gimple *stmt)
         return false;
     int same = same_request(gimple_call_arg(r->begin, 6), gimple_call_arg(stmt, 0));
     if (same == 0)
-        r->reason = "the end at line " + line_of(gimple_location(stmt)) + " may be of this request or of another";
+        r->reason =
+            "the end at line " + line_of(gimple_location(stmt)) + " may be of this request or of another";
     if (same != 1)
         return false;
     r->ends.push_back(as_a<gcall *>(stmt));
@@ -101,7 +103,8 @@ static void walk_region(region *r)
         int outcome = test ? known_outcome(test, guards) : -1;
         edge e;
         edge_iterator at;
-        FOR_EACH_EDGE (e, at, bb->succs) {
+        FOR_EACH_EDGE(e, at, bb->succs)
+        {
             if (outcome >= 0 && outcome != ((e->flags & EDGE_TRUE_VALUE) != 0))
                 continue;
             if (e->dest == EXIT_BLOCK_PTR_FOR_FN(cfun))
@@ -139,10 +142,19 @@ static std::string take_store(gimple *stmt, edge below, class loop *outermost, s
     if (gimple_has_volatile_ops(stmt))
         return "the store" + where + " is volatile";
     tree ref = gimple_assign_lhs(stmt), size = TYPE_SIZE_UNIT(TREE_TYPE(ref));
-    if (!size || !tree_fits_shwi_p(size) || (TREE_CODE(ref) == COMPONENT_REF && DECL_BIT_FIELD(TREE_OPERAND(ref, 1))) ||
+    if (!size || !tree_fits_shwi_p(size) ||
+        (TREE_CODE(ref) == COMPONENT_REF && DECL_BIT_FIELD(TREE_OPERAND(ref, 1))) ||
         TREE_CODE(ref) == BIT_FIELD_REF)
         return "the store" + where + " is not of whole bytes";
-    mem_access a = {stmt, address_before(stmt, ref), tree_to_shwi(size), true, gimple_bb(stmt)->loop_father, NULL_TREE, NULL_TREE, {}, {}};
+    mem_access a = {stmt,
+                    address_before(stmt, ref),
+                    tree_to_shwi(size),
+                    true,
+                    gimple_bb(stmt)->loop_father,
+                    NULL_TREE,
+                    NULL_TREE,
+                    {},
+                    {}};
     const char *why = analyze(&a, below, outermost);
     if (why)
         return "of the store" + where + ", which may reach the buffer, " + why;
@@ -159,7 +171,8 @@ static std::string collect(const region &r, ao_ref *memory, basic_block bb, edge
         if (!reason.empty())
             return;
         if (stmt_can_throw_external(cfun, stmt))
-            reason = describe(stmt) + " at line " + line_of(gimple_location(stmt)) + " may leave the function";
+            reason =
+                describe(stmt) + " at line " + line_of(gimple_location(stmt)) + " may leave the function";
         else if (may_write(stmt, memory))
             reason = take_store(stmt, below, outermost, out);
     });
@@ -185,8 +198,8 @@ static std::set<int> blocks_behind(const region &r, class loop *loop)
         edge e;
         edge_iterator i;
         if (!ended)
-            FOR_EACH_EDGE (e, i, bb->succs)
-                todo.push_back(e->dest);
+            FOR_EACH_EDGE(e, i, bb->succs)
+        todo.push_back(e->dest);
     }
     return behind;
 }
@@ -296,7 +309,8 @@ static std::string apart(const nest &n, size_t behind)
         return "too many stores may reach the buffer";
     for (const mem_access *a : all)
         if (!bounded(*a))
-            return "where the store at line " + line_of(gimple_location(a->stmt)) + " ends is not known before the loop";
+            return "where the store at line " + line_of(gimple_location(a->stmt)) +
+                   " ends is not known before the loop";
     for (const group &g : n.announced)
         for (const mem_access &a : g.stores)
             for (size_t i = 0; i < n.others.size(); i++)
@@ -314,7 +328,8 @@ static std::string apart(const nest &n, size_t behind)
     return "";
 }
 
-static std::string judge_nest(const region &r, ao_ref *memory, class loop *loop, tree root, bool foreign, nest *n)
+static std::string judge_nest(const region &r, ao_ref *memory, class loop *loop, tree root, bool foreign,
+                              nest *n)
 {
     std::vector<mem_access> stores;
     edge below = loop_preheader_edge(loop);
@@ -363,7 +378,9 @@ static void judge_nests(const region &r, ao_ref *memory, send *s)
             std::string reason = judge_nest(r, memory, loop, root, foreign, &n);
             if (reason.empty()) {
                 s->nests.push_back(n);
-                report(where, "pipelined", "send, in the loop at line " + line_of(gimple_location(n.announced[0].stores[0].stmt)));
+                report(where, "pipelined",
+                       "send, in the loop at line " +
+                           line_of(gimple_location(n.announced[0].stores[0].stmt)));
             } else if (reason != "none") {
                 said = true;
                 refuse(where, reason);
@@ -386,7 +403,7 @@ unsigned element_bytes(gcall *call, const char **reason)
     return bytes;
 }
 
-std::vector<send *> judge_sends(const std::vector<gcall *> &begins, const std::vector<gcall *> &)
+std::vector<send *> judge_sends(const std::vector<gcall *> &begins)
 {
     std::vector<send *> sends;
     for (gcall *begin : begins) {

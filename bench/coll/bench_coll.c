@@ -375,9 +375,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
             argp_error(state, "-o is where the table of --tune goes");
         return 0;
     default:
-        return nof_testbed_option(key, arg, state, &b->config) == 0
-                   ? 0
-                   : nof_bench_option(key, arg, state, &b->json);
+        return nof_testbed_option(key, arg, state, &b->config, &b->json);
     }
 }
 

@@ -137,9 +137,7 @@ int nof_bench_dsm(int argc, char **argv)
     static const struct nof_jobs_column columns[] = {
         {"level1", NOF_COLL_OURS, {"collectives=nic", "grant_bytes=28672", NULL}, "dsm:level1"},
         {"dynamic", NOF_COLL_OURS, {"grant_bytes=0", NULL, NULL}, "dsm:dynamic"},
-        {"mpich", NOF_COLL_MPICH, {NULL, NULL, NULL}, NULL},
-        {"openmpi", NOF_COLL_OPENMPI, {NULL, NULL, NULL}, NULL},
-        {NULL, NOF_COLL_NOBODY, {NULL, NULL, NULL}, NULL},
+        NOF_JOBS_OTHERS,
     };
     static const struct nof_jobs_kind kind = {
         .columns = columns,

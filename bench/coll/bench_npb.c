@@ -250,9 +250,7 @@ int nof_bench_npb(int argc, char **argv)
     static const struct nof_jobs_column columns[] = {
         {"nic", NOF_COLL_OURS, {"collectives=nic", NULL, NULL}, NULL},
         {"host", NOF_COLL_OURS, {"collectives=host", NULL, NULL}, NULL},
-        {"mpich", NOF_COLL_MPICH, {NULL, NULL, NULL}, NULL},
-        {"openmpi", NOF_COLL_OPENMPI, {NULL, NULL, NULL}, NULL},
-        {NULL, NOF_COLL_NOBODY, {NULL, NULL, NULL}, NULL},
+        NOF_JOBS_OTHERS,
     };
     static const struct nof_jobs_kind kind = {
         .columns = columns,

@@ -56,9 +56,7 @@ error_t nof_jobs_option(int key, char *arg, struct argp_state *state, struct nof
             argp_error(state, "--sim is without machines: not with --lab");
         return nof_bench_option(key, arg, state, &jobs->json);
     default:
-        return nof_testbed_option(key, arg, state, &jobs->config) == 0
-                   ? 0
-                   : nof_bench_option(key, arg, state, &jobs->json);
+        return nof_testbed_option(key, arg, state, &jobs->config, &jobs->json);
     }
 }
 

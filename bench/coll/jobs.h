@@ -38,6 +38,11 @@ enum { NOF_JOBS_HOSTS = 768, NOF_JOBS_RUNS, NOF_JOBS_LAB, NOF_JOBS_SIM };
     {"lab", NOF_JOBS_LAB, NULL, 0, "on network namespaces, beside other MPIs over TCP; needs root", 0}
 #define NOF_JOBS_SIM_OPTION \
     {"sim", NOF_JOBS_SIM, NULL, 0, "in virtual time: the same figures in every run", 0}
+
+/* The last columns: other MPIs. */
+#define NOF_JOBS_OTHERS \
+    {"mpich", NOF_COLL_MPICH, {NULL, NULL, NULL}, NULL}, {"openmpi", NOF_COLL_OPENMPI, {NULL, NULL, NULL}, NULL}, \
+    {NULL, NOF_COLL_NOBODY, {NULL, NULL, NULL}, NULL}
 /* clang-format on */
 
 struct nof_jobs_column {

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "nof_private/units.h"
+#include "option.h"
 
 unsigned nof_number_option(const char *arg, unsigned least, unsigned most, const char *what,
                            const struct argp_state *state)
@@ -43,8 +44,8 @@ unsigned nof_numbers_option(const char *text, unsigned least, unsigned most, uns
     return n;
 }
 
-error_t nof_testbed_option(int key, const char *arg, struct argp_state *state,
-                           struct nof_testbed_config *config)
+error_t nof_testbed_option(int key, char *arg, struct argp_state *state, struct nof_testbed_config *config,
+                           bool *json)
 {
     switch (key) {
     case NOF_OPTION_HOSTS:
@@ -63,7 +64,7 @@ error_t nof_testbed_option(int key, const char *arg, struct argp_state *state,
         config->mtu_bytes = nof_number_option(arg, 576, 9000, "--mtu", state);
         return 0;
     default:
-        return ARGP_ERR_UNKNOWN;
+        return nof_bench_option(key, arg, state, json);
     }
 }
 

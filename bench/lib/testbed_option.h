@@ -6,6 +6,7 @@
 #define NOF_BENCH_TESTBED_OPTION_H
 
 #include <argp.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "testbed.h"
@@ -25,9 +26,9 @@ enum { NOF_OPTION_HOSTS = 512, NOF_OPTION_LINK, NOF_OPTION_BUFFER, NOF_OPTION_MT
     {.hosts = 16, .ranks_per_host = 1, .rate_bps = 100000000, .buffer_bytes = 60000, .mtu_bytes = 1500}
 /* clang-format on */
 
-/* One of those, or ARGP_ERR_UNKNOWN. */
-error_t nof_testbed_option(int key, const char *arg, struct argp_state *state,
-                           struct nof_testbed_config *config);
+/* The default of a bench's parser: one of those, or of all benches (option.h). */
+error_t nof_testbed_option(int key, char *arg, struct argp_state *state, struct nof_testbed_config *config,
+                           bool *json);
 
 /* "64,1k" of 1 to 16M each, at most `most`: how many. */
 unsigned nof_sizes_option(const char *text, uint64_t *sizes, unsigned most, const struct argp_state *state);

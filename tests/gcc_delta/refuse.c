@@ -246,6 +246,18 @@ CASE double ended_elsewhere(double *b, int n)
     return 0;
 }
 
+/* That the send has come to its end is seen when the program runs. */
+CASE double ended_in_between(double *b, int n)
+{
+    MPI_Request r;
+    BEGIN(b, n, &r); /* delta: pipelined: send */
+    finish(&r);
+    for (int i = 0; i < n; i++)
+        b[i] = i;
+    MPIX_Delta_wait(&r, MPI_STATUS_IGNORE);
+    return 0;
+}
+
 CASE double ended_sometimes(double *b, int n, int now)
 {
     BEGIN(b, n, &elsewhere); /* delta: not pipelined: neither the send's end nor its wait */
@@ -441,6 +453,7 @@ int main(int argc, char **argv)
     RUN(asm_between, -1, 0, memory[0], N);
     RUN(jumps, -1, 0, memory[0], N);
     RUN(ended_elsewhere, -1, 0, memory[0], N);
+    RUN(ended_in_between, -1, 0, memory[0], N);
     RUN(ended_sometimes, -1, 0, memory[0], N, 1);
     RUN(which_end, -1, 0, memory[0], memory[1], N, 1);
     RUN(ended_by_the_next, -1, 0, memory[0], N, 3);

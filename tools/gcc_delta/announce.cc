@@ -131,6 +131,12 @@ static void ask(gimple_seq *seq, tree ok, tree condition)
     assign(seq, ok, both(ok, condition));
 }
 
+static tree request_at(tree pointer)
+{
+    tree any = build_pointer_type_for_mode(ptr_type_node, ptr_mode, true);
+    return build2(MEM_REF, ptr_type_node, pointer, build_int_cst(any, 0));
+}
+
 /* In front of the nest: may the group be announced, and from where on? */
 static void open_group(gimple_seq *seq, const send &s, const nest &n, group *g,
                        const std::vector<receive *> &receives)
@@ -138,6 +144,10 @@ static void open_group(gimple_seq *seq, const send &s, const nest &n, group *g,
     g->ok = u_var("delta_ok");
     g->frontier = u_var("delta_frontier");
     assign(seq, g->ok, truth(NE_EXPR, s.m.high, u_const(0)));
+    /* A call in between that was given the request may have waited for it. */
+    tree now = make_ssa_name(ptr_type_node);
+    gimple_seq_add_stmt(seq, gimple_build_assign(now, request_at(s.where)));
+    ask(seq, g->ok, truth(EQ_EXPR, now, s.request));
     for (const mem_access &a : g->stores)
         ask(seq, g->ok, in_range(a));
     for (const mem_access &b : n.others) {
@@ -211,22 +221,27 @@ static void open_send(send *s)
 {
     message_open(&s->m, "delta_message");
     s->request = create_tmp_reg(ptr_type_node, "delta_request");
+    s->where = create_tmp_reg(ptr_type_node, "delta_where");
+    /* What is looked at while there is no request. */
+    tree none = create_tmp_var(ptr_type_node, "delta_none");
+    TREE_ADDRESSABLE(none) = 1;
     gimple_seq entry = NULL, after = NULL;
+    gimple_seq_add_stmt(&entry, gimple_build_assign(none, null_pointer_node));
     gimple_seq_add_stmt(&entry, gimple_build_assign(s->request, null_pointer_node));
+    gimple_seq_add_stmt(&entry, gimple_build_assign(s->where, build_fold_addr_expr(none)));
     insert_on_entry(entry);
-    tree any = build_pointer_type_for_mode(ptr_type_node, ptr_mode, true);
-    tree where = make_ssa_name(ptr_type_node);
+    tree where = make_ssa_name(ptr_type_node), value = make_ssa_name(ptr_type_node);
     gimple_seq_add_stmt(&after, gimple_build_assign(where, unshare_expr(gimple_call_arg(s->m.call, 6))));
-    tree value = make_ssa_name(ptr_type_node);
-    gimple_seq_add_stmt(
-        &after, gimple_build_assign(value, build2(MEM_REF, ptr_type_node, where, build_int_cst(any, 0))));
+    gimple_seq_add_stmt(&after, gimple_build_assign(value, request_at(where)));
     gimple_seq_add_stmt(&after, gimple_build_assign(s->request, value));
+    gimple_seq_add_stmt(&after, gimple_build_assign(s->where, where));
     insert_after(s->m.call, after);
     for (gcall *end : s->ends) {
-        gimple_seq none = NULL;
-        assign(&none, s->m.low, u_const(0));
-        assign(&none, s->m.high, u_const(0));
-        insert_before(end, none);
+        gimple_seq ended = NULL;
+        assign(&ended, s->m.low, u_const(0));
+        assign(&ended, s->m.high, u_const(0));
+        gimple_seq_add_stmt(&ended, gimple_build_assign(s->where, build_fold_addr_expr(none)));
+        insert_before(end, ended);
     }
 }
 

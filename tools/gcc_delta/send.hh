@@ -20,7 +20,7 @@ struct nest {
 
 struct send {
     message m;
-    tree request; /* variable */
+    tree request, where; /* variables: the request, and where the program keeps it */
     std::vector<gcall *> ends;
     std::vector<nest> nests;
 };

@@ -6,12 +6,14 @@
 #include "mcast/mcast.h"
 #include "msg/answer.h"
 #include "msg/cancel.h"
+#include "msg/delta_slots.h"
 #include "msg/direct.h"
 #include "ahead/early.h"
 #include "life.h"
 #include "flow/chores.h"
 #include "flow/peer.h"
 #include "msg/recv.h"
+#include "payload/reserve.h"
 #include "match/recv_watch.h"
 #include "msg/send.h"
 #include "msg/spill.h"
@@ -75,18 +77,23 @@ static void take_send(struct nof_nic *nic, struct nof_endpoint *ep, const struct
     const unsigned where = NOF_DESC_F_INLINE | NOF_DESC_F_BOUNCE | NOF_DESC_F_LAYOUT;
     unsigned used = desc->flags & where;
     uint32_t layout;
-    int ok = flags_within(desc, where | NOF_DESC_F_SYNC | NOF_DESC_F_GRANTED) && (used & (used - 1)) == 0 &&
-             desc->elem < NOF_ELEM_COUNT && is_rank(ep, desc->peer) && desc->tag >= 0 &&
-             buffer_of(nic, ep, desc, &layout);
+    bool delta = (desc->flags & NOF_DESC_F_DELTA) != 0;
+    int ok = flags_within(desc, where | NOF_DESC_F_SYNC | NOF_DESC_F_GRANTED | NOF_DESC_F_DELTA) &&
+             (used & (used - 1)) == 0 && desc->elem < NOF_ELEM_COUNT && is_rank(ep, desc->peer) &&
+             desc->tag >= 0 && buffer_of(nic, ep, desc, &layout);
     if (ok && used == NOF_DESC_F_INLINE)
         ok = desc->len <= NOF_INLINE_BYTES && !(desc->flags & NOF_DESC_F_GRANTED);
     if (ok && used == NOF_DESC_F_BOUNCE)
         ok = desc->addr <= ep->bounce_bytes && desc->len <= ep->bounce_bytes - desc->addr;
-    if (!ok) {
+    if (ok && delta)
+        ok = (desc->flags & (NOF_DESC_F_INLINE | NOF_DESC_F_BOUNCE | NOF_DESC_F_GRANTED)) == 0;
+    int rc = !ok ? NOF_EINVAL : delta ? nof_delta_check_send(nic, ep, desc) : NOF_OK;
+    if (rc == NOF_EINVAL)
         invalid(nic, ep, desc);
-        return;
-    }
-    nof_send_submit(nic, ep, desc, layout);
+    else if (rc != NOF_OK)
+        refuse(nic, ep, desc, rc);
+    else
+        nof_send_submit(nic, ep, desc, layout);
 }
 
 static struct nof_recv *make_recv(struct nof_nic *nic, struct nof_endpoint *ep, const struct nof_desc *desc,
@@ -107,6 +114,16 @@ static struct nof_recv *make_recv(struct nof_nic *nic, struct nof_endpoint *ep, 
     return r;
 }
 
+/* With the block that a small message is written from; where there is none it goes on without its slot. */
+static void begin_delta(struct nof_nic *nic, const struct nof_endpoint *ep, const struct nof_desc *desc,
+                        struct nof_recv *r)
+{
+    if (desc->len > 0 && nof_reserve_take(nic, r, 1, 1) == 0)
+        nof_delta_plain(nic, ep, desc);
+    else
+        nof_delta_recv_begin(nic, r, desc->handle);
+}
+
 /* Nothing here matches: the receive or probe lives in the library's matcher from now on. */
 static void no_match(struct nof_nic *nic, struct nof_endpoint *ep, const struct nof_desc *desc)
 {
@@ -121,12 +138,20 @@ static void post(struct nof_nic *nic, struct nof_endpoint *ep, const struct nof_
     if (!ep->spilling && (probes || !nof_recv_may_post(nic, ep)))
         nof_spill_enter(nic, ep);
     if (ep->spilling) {
+        if (desc->opcode == NOF_DESC_RECV && (desc->flags & NOF_DESC_F_DELTA))
+            nof_delta_plain(nic, ep, desc);
         no_match(nic, ep, desc);
         return;
     }
     struct nof_recv *r = make_recv(nic, ep, desc, desc->opcode, layout);
-    if (r == NULL)
+    bool delta = desc->opcode == NOF_DESC_RECV && (desc->flags & NOF_DESC_F_DELTA) != 0;
+    if (r == NULL) {
+        if (delta)
+            nof_delta_plain(nic, ep, desc);
         return;
+    }
+    if (delta)
+        begin_delta(nic, ep, desc, r);
     int rc = nof_recv_post(nic, r);
     if (rc != NOF_OK)
         nof_recv_end(nic, r, rc);
@@ -161,9 +186,14 @@ static void deliver(struct nof_nic *nic, struct nof_endpoint *ep, const struct n
 static void take_recv(struct nof_nic *nic, struct nof_endpoint *ep, const struct nof_desc *desc)
 {
     uint32_t layout;
-    if (!flags_within(desc, NOF_DESC_F_LAYOUT) || !key_valid(ep, desc) ||
-        !buffer_of(nic, ep, desc, &layout)) {
-        invalid(nic, ep, desc);
+    bool delta = (desc->flags & NOF_DESC_F_DELTA) != 0;
+    bool ok = flags_within(desc, NOF_DESC_F_LAYOUT | NOF_DESC_F_DELTA) && key_valid(ep, desc) &&
+              buffer_of(nic, ep, desc, &layout);
+    int rc = !ok ? NOF_EINVAL : delta ? nof_delta_check_recv(ep, desc) : NOF_OK;
+    if (rc != NOF_OK) {
+        if (rc == NOF_EINVAL)
+            nof_count(nic, ep, NOF_C_DESC_INVALID, 1);
+        refuse(nic, ep, desc, rc);
         return;
     }
     struct nof_match_key key = key_of(nic, ep, desc);
@@ -173,8 +203,15 @@ static void take_recv(struct nof_nic *nic, struct nof_endpoint *ep, const struct
         return;
     }
     struct nof_recv *r = make_recv(nic, ep, desc, NOF_COMP_RECV, layout);
-    if (r == NULL)
+    if (r == NULL) {
+        if (delta)
+            nof_delta_plain(nic, ep, desc);
         return;
+    }
+    if (delta && (e->flags & NOF_ENV_F_RTS) && e->early == NOF_NIL)
+        begin_delta(nic, ep, desc, r);
+    else if (delta)
+        nof_delta_plain(nic, ep, desc); /* it lies where only the host can take it from */
     deliver(nic, ep, desc, r, e);
 }
 
@@ -237,7 +274,7 @@ static void take_pull(struct nof_nic *nic, struct nof_endpoint *ep, const struct
     }
     struct nof_recv *r = make_recv(nic, ep, desc, NOF_COMP_RECV, layout);
     if (r != NULL)
-        nof_spill_pull(nic, ep, r, desc->handle, desc->callsite);
+        nof_spill_pull(nic, ep, r, desc->handle, desc->callsite, desc->elem);
 }
 
 static void take_cancel(struct nof_nic *nic, struct nof_endpoint *ep, const struct nof_desc *desc)

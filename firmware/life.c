@@ -21,7 +21,8 @@ static bool check_params(const struct nof_endpoint_params *p)
 {
     return p->size > 0 && p->size <= INT32_MAX && p->rank < p->size &&
            (p->staging != NULL || p->staging_bytes == 0) && (p->bounce != NULL || p->bounce_bytes == 0) &&
-           (p->program_area != NULL || p->program_area_bytes == 0) && p->staging_bytes <= INT32_MAX;
+           (p->program_area != NULL || p->program_area_bytes == 0) && p->staging_bytes <= INT32_MAX &&
+           (p->delta_host == NULL) == (p->delta_nic == NULL);
 }
 
 int nof_life_open(struct nof_nic *nic, const struct nof_endpoint_params *params, uint32_t *index_out,
@@ -63,6 +64,8 @@ int nof_life_open(struct nof_nic *nic, const struct nof_endpoint_params *params,
     ep->bounce_bytes = params->bounce_bytes;
     ep->program_area = params->program_area;
     ep->program_area_bytes = params->program_area_bytes;
+    ep->delta_host = params->delta_host;
+    ep->delta_nic = params->delta_nic;
     ep->counters = params->counters != NULL ? params->counters : nic->no_counters;
     ep->turn = nic->turn - 1; /* its steps of this one are all there */
     ep->comp_head = NOF_NIL;

@@ -25,6 +25,7 @@
 #include "life.h"
 #include "mcast/mcast.h"
 #include "msg/deliver.h"
+#include "msg/delta_slots.h"
 #include "msg/direct_rx.h"
 #include "payload/gather.h"
 #include "msg/recv.h"
@@ -312,6 +313,8 @@ bool nof_nic_poll(struct nof_nic *nic, uint64_t now_ns, unsigned budget_frames)
     nic->turn++;
     unsigned sent = nof_transport_poll(nic->transport, now_ns, budget_frames);
     nof_life_chores_run(nic);
+    if (nic->delta_sends > 0)
+        nof_send_rung(nic);
     if (nic->stale_ctls != NOF_NIL)
         nof_link_sweep(nic);
     if (nic->write_later != NOF_NIL)
@@ -344,6 +347,11 @@ uint64_t nof_nic_next_deadline(const struct nof_nic *nic)
     if (more_to_do(nic))
         at = nic->now_ns;
     return at;
+}
+
+bool nof_nic_rung(const struct nof_nic *nic)
+{
+    return nof_delta_rung(nic);
 }
 
 int nof_nic_endpoint_open(struct nof_nic *nic, uint64_t now_ns, const struct nof_endpoint_params *params,

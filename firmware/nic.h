@@ -138,8 +138,15 @@ struct nof_send {
             int32_t status;
             uint32_t layout; /* index, or NOF_NIL */
             uint8_t agreed; /* desc.h */
+            uint8_t delta; /* its slot + 1 (nof/delta.h); 0: not in increments, and of meaning if not: */
+            uint8_t unit_log2;
+            uint8_t ended; /* `len` is the message's, no bound any more */
             union {
-                uint64_t addr;
+                struct {
+                    uint64_t addr;
+                    uint64_t at,
+                        run_end; /* delta: the run that is being sent; where the next byte is, and the end */
+                };
                 uint8_t inline_data[NOF_INLINE_BYTES];
             };
         };
@@ -200,6 +207,7 @@ struct nof_recv {
             union {
                 struct nof_match_node node; /* POSTED */
                 struct { /* RNDV: what came and waits to be written, see gather.h */
+                    uint64_t hold_at; /* in the message */
                     uint32_t hold_chain, hold_tail, hold_fill;
                     uint32_t hold_bytes; /* 0 while one of those: */
                 };
@@ -211,6 +219,7 @@ struct nof_recv {
             union {
                 uint64_t order; /* POSTED: of posting */
                 uint64_t sends; /* FLUSH: endpoint.send_order when it came */
+                uint64_t at; /* RNDV, not early: in the message, behind the byte that came last */
                 uint32_t envelope; /* early: its own, or NOF_NIL once it has its receive */
             };
             uint64_t cookie;
@@ -240,6 +249,11 @@ struct nof_recv {
             uint8_t clear_stands; /* in clear_turn, too */
             uint8_t cts_waits; /* RNDV: its CTS waits for the link */
             uint8_t agreed; /* desc.h */
+            uint8_t delta; /* its slot + 1 (nof/delta.h); 0: what has come of it is not told before its end */
+            uint16_t
+                block_bytes; /* RNDV: payload that one of reserved_blocks stands for (payload/reserve.h) */
+            uint8_t ranges; /* RNDV: payload came in ranges: it is written in the order in which it came */
+            uint32_t write_queue; /* with those: writes that wait for the one under way */
         };
         struct nof_comp comp;
     };
@@ -261,6 +275,7 @@ struct nof_env {
     uint8_t state;
     uint8_t flags;
     uint8_t agreed; /* desc.h */
+    uint8_t unit_log2; /* RTS of a delta send; else 0 */
     uint32_t peer;
     struct nof_match_key key;
     uint64_t len;
@@ -390,6 +405,7 @@ struct nof_read { /* consecutive frames of one send */
     uint8_t local; /* frames of the loop-back pool */
     uint8_t held; /* of those, counted in the endpoint's local_held */
     uint8_t summed; /* the host gives the CRCs of full frames */
+    uint8_t ranged; /* of a delta send: each DATA says where it belongs */
     uint32_t bytes; /* of payload, in all frames */
     /* Where it is packed (pack.h): the payload lies in block `raw`, and frames are made as they leave. */
     uint32_t raw; /* NOF_NIL: the payload is in frame[] */
@@ -452,6 +468,11 @@ struct nof_endpoint {
     size_t bounce_bytes;
     const uint8_t *program_area;
     size_t program_area_bytes;
+    struct nof_delta_host *delta_host; /* boards of delta messages (msg/delta_slots.h), or NULL */
+    struct nof_delta_nic *delta_nic;
+    uint32_t delta_send[NOF_DELTA_SLOTS]; /* the send that has the slot: its index + 1, or 0 */
+    uint32_t delta_sends; /* how many */
+    uint64_t delta_recvs; /* slots of receives that are taken */
     uint64_t *counters;
     uint32_t comp_head, comp_tail; /* completions that wait for the ring: refs through obj.next */
     uint32_t posted[2 * NOF_MATCH_KINDS]; /* posted receives by kind, then waiting probes by kind */
@@ -603,6 +624,7 @@ struct nof_nic {
 
     uint32_t posted_total;
     uint32_t promised_sends, promised_recvs; /* to schedules that run, and not taken (coll/drive.h) */
+    uint32_t delta_sends; /* under way, all endpoints (msg/delta_slots.h) */
     uint32_t sends_min, recvs_min, posted_min, dma_min; /* what every endpoint can count on */
     struct nof_share peers_share; /* of endpoints */
     struct nof_share paths_share; /* of jobs */

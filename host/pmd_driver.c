@@ -253,6 +253,53 @@ void *nof_pmd_program_area(struct nof_pmd *pmd)
     return state_of(pmd) == NOF_PMD_FORKED ? NULL : pmd->bar + pmd->identity.program_area_offset;
 }
 
+struct nof_delta_host *nof_pmd_delta_host(const struct nof_pmd *pmd)
+{
+    return state_of(pmd) == NOF_PMD_FORKED
+               ? NULL
+               : (struct nof_delta_host *)(void *)(pmd->bar + pmd->identity.delta_host_offset);
+}
+
+const struct nof_delta_nic *nof_pmd_delta_nic(const struct nof_pmd *pmd)
+{
+    return state_of(pmd) == NOF_PMD_FORKED
+               ? NULL
+               : (const struct nof_delta_nic *)(const void *)(pmd->bar + pmd->identity.delta_nic_offset);
+}
+
+void nof_pmd_delta_ring(struct nof_pmd *pmd, uint32_t slot)
+{
+    struct nof_delta_host *board = nof_pmd_delta_host(pmd);
+
+    if (board == NULL)
+        return;
+    (void)__atomic_fetch_or(&board->rung, 1ull << slot, __ATOMIC_SEQ_CST);
+    ring_doorbell(pmd);
+}
+
+bool nof_pmd_delta_gone(const struct nof_pmd *pmd)
+{
+    struct pollfd line = {.fd = pmd->socket, .events = POLLIN | POLLRDHUP};
+
+    return state_of(pmd) != NOF_PMD_ALIVE ||
+           __atomic_load_n(&pmd->nic_words->endpoint_failed, __ATOMIC_ACQUIRE) != 0 || poll(&line, 1, 0) > 0;
+}
+
+int nof_pmd_delta_wait(struct nof_pmd *pmd, uint32_t seen, uint64_t timeout_ns)
+{
+    struct nof_delta_host *board = nof_pmd_delta_host(pmd);
+
+    if (board == NULL)
+        return NOF_ENICDEAD;
+    __atomic_store_n(&board->asleep, 1, __ATOMIC_RELAXED);
+    /* Pairs with the NIC's fence between the change of an arrival and its look at `asleep`; the wait then finds
+     * `wake` changed, or the caller's look at the arrival came after. */
+    nof_fence_full();
+    if (__atomic_load_n(&board->wake, __ATOMIC_RELAXED) == seen)
+        futex_wait(&board->wake, seen, timeout_ns < NOF_PMD_LOOK_NS ? timeout_ns : NOF_PMD_LOOK_NS);
+    return nof_pmd_delta_gone(pmd) ? NOF_ENICDEAD : NOF_OK;
+}
+
 bool nof_pmd_runs_collectives(const struct nof_pmd *pmd)
 {
     return state_of(pmd) != NOF_PMD_FORKED &&

@@ -23,6 +23,7 @@
 
 #include "nof/bar.h"
 #include "nof/counters.h"
+#include "nof/delta.h"
 #include "nof/desc.h"
 #include "nof/status.h"
 
@@ -75,6 +76,14 @@ void nof_pmd_bounce_free(struct nof_pmd *pmd, uint64_t offset);
 const void *nof_pmd_staged(const struct nof_pmd *pmd, uint32_t offset, uint32_t len_bytes);
 /* Program area, for layouts, and its size through the identity. */
 void *nof_pmd_program_area(struct nof_pmd *pmd);
+/* Delta messages (nof/delta.h): the boards, NULL after a fork; and the three calls that any thread may make, and a signal
+ * handler. ring: slot's `ready` has changed. wait: sleeps until an arrival may have changed since *board->wake was `seen`, at
+ * most timeout_ns; NOF_OK, or NOF_ENICDEAD. gone: the daemon or the endpoint is gone, by a look of its own. */
+struct nof_delta_host *nof_pmd_delta_host(const struct nof_pmd *pmd);
+const struct nof_delta_nic *nof_pmd_delta_nic(const struct nof_pmd *pmd);
+void nof_pmd_delta_ring(struct nof_pmd *pmd, uint32_t slot);
+int nof_pmd_delta_wait(struct nof_pmd *pmd, uint32_t seen, uint64_t timeout_ns);
+bool nof_pmd_delta_gone(const struct nof_pmd *pmd);
 /* Feature "collectives" is "nic", at this moment. */
 bool nof_pmd_runs_collectives(const struct nof_pmd *pmd);
 /* Feature "coll_patience_ms", as it is set now. */

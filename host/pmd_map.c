@@ -179,6 +179,8 @@ static int check_identity(struct nof_pmd *pmd, const struct nof_attach_reply *re
         {"bounce arena", id->bounce_offset, id->bounce_bytes, HOST_WRITES, 64},
         {"program area", id->program_area_offset, id->program_area_bytes, HOST_WRITES, 64},
         {"assist area", id->assist_offset, id->assist_bytes, HOST_WRITES, 64},
+        {"board of delta sends", id->delta_host_offset, sizeof(struct nof_delta_host), HOST_WRITES, 64},
+        {"board of delta receives", id->delta_nic_offset, sizeof(struct nof_delta_nic), HOST_READS, 64},
     };
 
     if (id->magic != NOF_BAR_MAGIC || id->abi_version != NOF_ABI_VERSION)

@@ -27,14 +27,15 @@ static void fetch(struct nof_nic *nic, struct nof_endpoint *ep, const struct nof
     nof_stored_bring(nic, e->chain, line);
 }
 
-/* May another rendezvous of this length be granted before its receive? Its object must be none that a
+/* May another rendezvous of this length be granted before its receive? A delta message, which comes out of order and when its
+ * program has it, may not. The object must be none that a
  * host has been promised, see nof_nic_host_room(). */
 static bool may_grant(const struct nof_nic *nic, const struct nof_endpoint *ep, const struct nof_env *e)
 {
     uint64_t limit = nic->features[NOF_F_EARLY_BYTES];
     uint32_t kept = nic->cfg.max_endpoints * nic->recvs_min + nic->promised_recvs + NOF_ROOM_MOST;
-    return ep->early < NOF_EARLY_MAX && nof_pool_free(&nic->recvs) > kept && e->len > 0 && e->len <= limit &&
-           ep->early_bytes <= limit - e->len &&
+    return ep->early < NOF_EARLY_MAX && e->unit_log2 == 0 && nof_pool_free(&nic->recvs) > kept &&
+           e->len > 0 && e->len <= limit && ep->early_bytes <= limit - e->len &&
            (e->flags & (NOF_ENV_F_PARKED | NOF_ENV_F_FAILED | NOF_ENV_F_MATCH_FIRST)) == 0 &&
            !(nof_peer_at(nic, e->peer)->flags & NOF_PEER_F_DEAD);
 }

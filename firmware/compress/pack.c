@@ -14,16 +14,12 @@ static uint8_t *block_of(const struct nof_nic *nic, const struct nof_read *r)
 /* Bytes of the next block: whole words, but at the message's end. */
 static uint64_t block_bytes(struct nof_nic *nic, const struct nof_send *s, unsigned *nsegs, uint32_t *cost)
 {
-    bool data = s->state == NOF_SEND_DATA;
-    uint64_t end = data ? s->wanted : s->len;
-    uint64_t n = (data ? s->allowed : s->len) - s->sent;
-    if (n > NOF_DMA_BLOCK_BYTES)
-        n = NOF_DMA_BLOCK_BYTES;
+    uint64_t n = nof_read_bytes(s);
     if (s->flags & NOF_DESC_F_BOUNCE)
         *nsegs = 0;
     else
         *nsegs = nof_read_segments(nic, s, n, &n, cost);
-    if (s->sent + n < end)
+    if (nof_send_at_byte(s) + n < nof_send_until(s))
         n -= n % nof_dfcm_word_bytes((enum nof_elem)s->elem);
     return n;
 }
@@ -54,15 +50,16 @@ static void fill(const struct nof_nic *nic, const struct nof_peer *peer, const s
                            .ep = s->ep,
                            .bytes = bytes,
                            .raw = raw,
-                           .offset = s->sent,
+                           .offset = nof_send_at_byte(s),
                            .elem = s->elem,
-                           .last = data && s->sent + bytes == s->wanted,
+                           .last = nof_send_ends(s, bytes),
+                           .ranged = s->delta != 0,
                            .sync = (s->flags & NOF_DESC_F_SYNC) != 0,
                            .first_type = NOF_WIRE_DATA};
     if (!data)
         r->first_type = s->sent == 0 ? NOF_WIRE_MSG : NOF_WIRE_MSG_MORE;
     uint32_t head_bytes = r->first_type == NOF_WIRE_MSG ? NOF_WIRE_MSG_BYTES : NOF_WIRE_MSG_MORE_BYTES;
-    nof_read_fields(nic, s, s->sent, data ? NOF_WIRE_DATA_LAST_BYTES : head_bytes, r->head);
+    nof_read_fields(nic, s, nof_send_at_byte(s), data ? NOF_WIRE_DATA_LAST_BYTES : head_bytes, r->head);
     r->seq = s->seq;
 }
 
@@ -97,7 +94,7 @@ static enum nof_pump start(struct nof_nic *nic, struct nof_peer *peer, struct no
     }
     if (nsegs > 0)
         nof_count(nic, &nic->eps[s->ep], NOF_C_DMA_READS, 1);
-    nof_send_taken(s, bytes);
+    nof_send_taken(s, bytes, r->last);
     nof_read_keep(nic, peer, s, index);
     if (rc == NOF_DMA_PENDING)
         return NOF_PUMP_IDLE;
@@ -180,12 +177,13 @@ static void emit_one(struct nof_nic *nic, struct nof_link *link, const struct no
     uint32_t body_max = nof_link_body_max(link);
     uint64_t offset = r->offset + r->raw_pos;
     struct out o = {.body = body, .fields_bytes = NOF_WIRE_DATA_BYTES, .type = r->first_type};
+    o.flags = r->ranged ? NOF_WIRE_DATA_F_RANGE : 0;
     static_assert(NOF_WIRE_MSG_MORE_BYTES == NOF_WIRE_DATA_BYTES, "one default for both");
     if (o.type == NOF_WIRE_MSG && r->begun)
         o.type = NOF_WIRE_MSG_MORE;
     if (o.type == NOF_WIRE_MSG) {
         o.fields_bytes = NOF_WIRE_MSG_BYTES;
-        o.flags = r->sync ? NOF_WIRE_MSG_F_SYNC : 0;
+        o.flags |= r->sync ? NOF_WIRE_MSG_F_SYNC : 0;
     }
     r->begun = 1;
     if (r->failed) {

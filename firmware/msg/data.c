@@ -2,6 +2,7 @@
 #include "msg/data.h"
 
 #include "msg/deliver.h"
+#include "msg/delta_slots.h"
 #include "msg/granted.h"
 #include "msg/recv.h"
 #include "msg/rendezvous.h"
@@ -16,6 +17,20 @@ static void take_early(struct nof_nic *nic, struct nof_recv *r, uint64_t offset,
     nof_recv_unlist(nic, r); /* the sender's death is of no interest any more */
     if (nof_granted_whole(nic, r))
         nof_deliver_granted(nic, r);
+}
+
+/* May n bytes come there? A parked sender has not come back for the grant. */
+static bool fits_in(struct nof_nic *nic, struct nof_recv *r, uint64_t offset, uint32_t n, bool ranged)
+{
+    if (r->parked || n > r->allowed - r->received)
+        return false;
+    if (!ranged)
+        return offset == r->received && !r->ranges;
+    if (r->early || offset > r->wanted || n > r->wanted - offset ||
+        (r->delta && !nof_delta_recv_comes(nic, r, offset, n)))
+        return false;
+    nof_recv_ranged(r);
+    return true;
 }
 
 int nof_data_rx(struct nof_nic *nic, struct nof_peer *peer, const struct nof_wire_view *view, bool lent)
@@ -34,18 +49,23 @@ int nof_data_rx(struct nof_nic *nic, struct nof_peer *peer, const struct nof_wir
     }
     uint32_t n = view->payload_bytes;
     uint64_t offset = nof_get64(view->fields + NOF_WIRE_DATA_OFFSET);
+    bool ranged = (view->flags & NOF_WIRE_DATA_F_RANGE) != 0;
     uint64_t len = last ? nof_get64(view->fields + NOF_WIRE_DATA_LEN) : r->len;
-    /* A parked sender has not come back for the grant. */
-    if (r->parked || offset != r->received || n > r->allowed - r->received || len != r->len ||
-        (last && r->received + n != r->wanted)) {
+    uint64_t wanted = len < r->wanted ? len : r->wanted;
+    if (!fits_in(nic, r, offset, n, ranged) || (ranged ? len > r->len : len != r->len) ||
+        (last && r->received + n != wanted)) {
         nof_count(nic, &nic->eps[peer->ep], NOF_C_MSGS_BROKEN, 1);
         nof_recv_abort(nic, r, NOF_EPROTO);
         return NOF_OK;
     }
     nof_recv_came(r, n);
-    nof_rndv_came(nic, r, n);
-    if (last)
+    if (!r->early)
+        nof_recv_came_to(r, offset + n);
+    if (last) {
+        nof_recv_shorter(r, len);
         nof_recv_arrived(r);
+    }
+    nof_rndv_came(nic, r, n);
     if (r->early)
         take_early(nic, r, offset, view->payload, n);
     else if (n > 0)

@@ -4,6 +4,7 @@
 #include "base/invariant.h"
 #include "flow/credit.h"
 #include "payload/gather.h"
+#include "msg/delta_slots.h"
 #include "msg/granted.h"
 #include "msg/recv.h"
 #include "msg/rendezvous.h"
@@ -13,12 +14,13 @@
 static void write_chain(struct nof_nic *nic, struct nof_recv *r, uint32_t chain, uint32_t skip,
                         uint32_t bytes, uint64_t offset, uint32_t peer);
 
-/* No write of r is under way; everything before what is held has been written. */
+/* Where no ranges came, no write of r is under way, and everything before what is held has been written. */
 static void write_held(struct nof_nic *nic, struct nof_recv *r)
 {
     uint32_t chain;
+    uint64_t at = r->hold_at;
     uint32_t bytes = nof_gather_unhold(r, &chain);
-    write_chain(nic, r, chain, 0, bytes, r->written, NOF_NIL);
+    write_chain(nic, r, chain, 0, bytes, at, NOF_NIL);
 }
 
 void nof_deliver_rest(struct nof_nic *nic, struct nof_recv *r)
@@ -31,10 +33,17 @@ void nof_deliver_rest(struct nof_nic *nic, struct nof_recv *r)
 
 /* Are so many bytes worth a request of their own, with none under way? A request costs the host more than its bytes
  * do when they are few. While the sender has more to send it may be a whole reserve ahead and is granted more after
- * half of one, so a quarter always comes. */
+ * half of one, so a quarter always comes. Where the host is told what has come, somebody waits for little. */
 static bool worth_writing(const struct nof_recv *r, uint32_t bytes)
 {
-    return bytes > 0 && (r->arrived || bytes >= r->reserved_blocks * NOF_RESERVE_BYTES_PER_BLOCK / 4);
+    return bytes > 0 && (r->arrived || r->delta || bytes >= r->reserved_blocks * r->block_bytes / 4);
+}
+
+static void wrote(struct nof_nic *nic, struct nof_recv *r, uint64_t offset, uint64_t n)
+{
+    nof_recv_wrote(r, n);
+    if (r->delta)
+        nof_delta_recv_wrote(nic, r, offset, n);
 }
 
 static void written(struct nof_nic *nic, const struct nof_written *w)
@@ -48,7 +57,7 @@ static void written(struct nof_nic *nic, const struct nof_written *w)
         nof_recv_abort(nic, r, w->status);
         return;
     }
-    nof_recv_wrote(r, w->bytes);
+    wrote(nic, r, w->offset, w->bytes);
     if (r->state == NOF_RECV_RNDV)
         nof_rndv_window(nic, r);
     if (r->state == NOF_RECV_RNDV && r->writes == 0 && worth_writing(r, r->hold_bytes))
@@ -57,24 +66,37 @@ static void written(struct nof_nic *nic, const struct nof_written *w)
         nof_recv_progress(nic, r);
 }
 
+/* This write has ended; returns the one that waits behind it, or NOF_NIL. */
+static uint32_t ended_one(struct nof_nic *nic, const struct nof_written *w)
+{
+    uint32_t next = nof_write_next(nic, w->recv); /* before w's receive may end */
+    written(nic, w);
+    return next;
+}
+
 static void go(struct nof_nic *nic, uint32_t write)
 {
     struct nof_written ended;
-    if (nof_write_go(nic, write, &ended))
-        written(nic, &ended);
+    /* bound: writes of one receive, each with a block of its reserve; paid by the flow's bytes */
+    while (write != NOF_NIL && nof_write_go(nic, write, &ended))
+        write = ended_one(nic, &ended);
 }
 
 static void write_chain(struct nof_nic *nic, struct nof_recv *r, uint32_t chain, uint32_t skip,
                         uint32_t bytes, uint64_t offset, uint32_t peer)
 {
-    go(nic, nof_write_begin(nic, r, chain, skip, bytes, offset, peer));
+    uint32_t write = nof_write_begin(nic, r, chain, skip, bytes, offset, peer);
+    if (r->ranges && r->writes > 1)
+        nof_write_later(nic, r, write);
+    else
+        go(nic, write);
 }
 
 void nof_deliver_done(struct nof_nic *nic, uint32_t write, int status)
 {
     struct nof_written ended;
     if (nof_write_done(nic, write, status, &ended))
-        written(nic, &ended);
+        go(nic, ended_one(nic, &ended));
 }
 
 void nof_deliver_retry(struct nof_nic *nic, uint32_t *queue)
@@ -124,7 +146,9 @@ static void write_inline(struct nof_nic *nic, struct nof_recv *r, const struct n
 {
     struct nof_endpoint *ep = &nic->eps[r->ep];
     struct nof_segment seg = {.addr = r->addr + g->offset, .len_bytes = g->bytes};
-    int rc = nic->host_ops->dma_write(nic->host, r->ep, &seg, 1, g->buf, g->nbufs, 0);
+    int rc = NOF_EAGAIN;
+    if (!r->ranges || r->writes == 0)
+        rc = nic->host_ops->dma_write(nic->host, r->ep, &seg, 1, g->buf, g->nbufs, 0);
     if (rc == NOF_EAGAIN) {
         defer(nic, r, g);
         return;
@@ -136,7 +160,7 @@ static void write_inline(struct nof_nic *nic, struct nof_recv *r, const struct n
         return;
     }
     nof_count(nic, ep, NOF_C_DMA_WRITE_BYTES, g->bytes);
-    nof_recv_wrote(r, g->bytes);
+    wrote(nic, r, g->offset, g->bytes);
     nof_recv_progress(nic, r);
 }
 
@@ -161,13 +185,18 @@ void nof_deliver_piece(struct nof_nic *nic, struct nof_recv *r, uint64_t offset,
 {
     struct nof_gather *g = &nic->gather;
     uint32_t i = nof_recv_index(nic, r);
-    if (g->recv != NOF_NIL &&
-        (g->recv != i || g->bytes + n > NOF_DMA_BLOCK_BYTES || g->nbufs == NOF_DMA_SEGMENTS_MAX)) {
+    if (g->recv != NOF_NIL && (g->recv != i || g->offset + g->bytes != offset ||
+                               g->bytes + n > NOF_DMA_BLOCK_BYTES || g->nbufs == NOF_DMA_SEGMENTS_MAX)) {
         nof_deliver_flush(nic);
         if (r->state != NOF_RECV_RNDV && r->state != NOF_RECV_DIRECT)
             return; /* it failed */
     }
     if (g->recv == NOF_NIL) {
+        if (r->state == NOF_RECV_RNDV && !nof_gather_goes_on(r, offset)) {
+            write_held(nic, r);
+            if (r->state != NOF_RECV_RNDV)
+                return; /* it failed */
+        }
         g->recv = i;
         g->offset = offset;
     }
@@ -186,7 +215,7 @@ void nof_deliver_piece(struct nof_nic *nic, struct nof_recv *r, uint64_t offset,
 
 void nof_deliver_small(struct nof_nic *nic, struct nof_recv *r, const uint8_t *data)
 {
-    if (!nof_recv_is_step(r) || r->wanted == 0) {
+    if (!nof_recv_in_buffer(r) || r->wanted == 0) {
         nof_recv_inline(nic, r, data);
         return;
     }

@@ -9,6 +9,7 @@
 #include "flow/link.h"
 #include "flow/peer.h"
 #include "msg/deliver.h"
+#include "msg/delta_slots.h"
 #include "msg/recv.h"
 #include "msg/rendezvous.h"
 #include "msg/spill.h"
@@ -32,6 +33,13 @@ static int parse(struct nof_peer *peer, const struct nof_wire_view *view, struct
     a->payload_bytes = view->payload_bytes;
     uint32_t kind = nof_get32(f + NOF_WIRE_MSG_ELEM);
     a->agreed = (uint8_t)(kind >> 8);
+    a->unit_log2 = 0;
+    if (rts && (view->flags & NOF_WIRE_RTS_F_DELTA)) {
+        a->unit_log2 = (uint8_t)(kind >> 16);
+        kind &= 0xffffu;
+        if (!nof_delta_units_ok(a->len, a->unit_log2))
+            return NOF_EPROTO;
+    }
     a->blocks = 0;
     a->flags = rts ? NOF_ENV_F_RTS : 0;
     if (view->flags & NOF_WIRE_F_FAILED)
@@ -186,7 +194,7 @@ int nof_eager_envelope_rx(struct nof_nic *nic, struct nof_peer *peer, const stru
         nof_recv_matched(nic, r, peer, &a.key, a.len, a.agreed);
         if (a.flags & NOF_ENV_F_RTS) {
             nof_credit_free(nic, peer, 1, 0);
-            nof_rndv_begin(nic, r, a.handle, (a.flags & NOF_ENV_F_PARKED) != 0);
+            nof_rndv_begin(nic, r, a.handle, (a.flags & NOF_ENV_F_PARKED) != 0, a.unit_log2);
         } else {
             rc = expected(nic, peer, r, &a);
         }

@@ -14,14 +14,18 @@ static uint32_t least(uint64_t a, uint64_t b)
     return (uint32_t)(a < b ? a : b);
 }
 
-/* The frame that carries the message from byte `offset` on; limit: bytes that may be taken now. */
-static struct piece plan(const struct nof_send *s, uint64_t offset, uint64_t limit, uint32_t body_max)
+/* The frame that carries the message from byte `offset` on, behind `before` bytes of this read; limit: bytes that may be taken
+ * now. */
+static struct piece plan(const struct nof_send *s, uint64_t offset, uint64_t before, uint64_t limit,
+                         uint32_t body_max)
 {
     if (s->state != NOF_SEND_DATA) {
         uint32_t fields = offset == 0 ? NOF_WIRE_MSG_BYTES : NOF_WIRE_MSG_MORE_BYTES;
         return (struct piece){fields, least(limit, body_max - fields)};
     }
-    uint64_t rest = s->wanted - offset;
+    uint64_t rest = s->wanted - s->sent - before;
+    if (s->delta && !s->ended)
+        rest = UINT64_MAX; /* nothing of it is the last */
     if (rest <= limit && rest <= body_max - NOF_WIRE_DATA_LAST_BYTES)
         return (struct piece){NOF_WIRE_DATA_LAST_BYTES, (uint32_t)rest};
     uint32_t room = body_max - NOF_WIRE_DATA_BYTES;
@@ -61,10 +65,10 @@ static uint32_t lay_out(struct nof_nic *nic, struct nof_link *link, const struct
                         struct nof_read *r, unsigned window, uint64_t limit)
 {
     uint32_t body_max = nof_link_body_max(link);
-    uint64_t end = s->state == NOF_SEND_DATA ? s->wanted : s->len;
+    uint64_t end = nof_send_until(s);
     uint32_t sum_bytes = 0;
     uint64_t left = limit;
-    uint64_t offset = s->sent;
+    uint64_t offset = nof_send_at_byte(s);
     unsigned n = 0;
     r->summed = link->path != NULL && nic->eps[s->ep].dma_read_sums &&
                 (s->flags & (NOF_DESC_F_INLINE | NOF_DESC_F_BOUNCE)) == 0;
@@ -72,7 +76,7 @@ static uint32_t lay_out(struct nof_nic *nic, struct nof_link *link, const struct
         sum_bytes = nof_path_sum_bytes(link->path);
     /* bound: NOF_READ_FRAMES, 64; paid by the flow's share of the link */
     do {
-        struct piece p = plan(s, offset, left, body_max);
+        struct piece p = plan(s, offset, limit - left, left, body_max);
         uint8_t *body;
         if (n > 0 && p.payload_bytes == left && offset + left < end)
             break; /* what does not fill a frame goes with the next block */
@@ -98,10 +102,11 @@ static uint32_t lay_out(struct nof_nic *nic, struct nof_link *link, const struct
     r->done = 0;
     r->local = link->path == NULL;
     r->sync = (s->flags & NOF_DESC_F_SYNC) != 0;
+    r->ranged = s->delta != 0;
     r->first_type = NOF_WIRE_DATA;
     if (s->state != NOF_SEND_DATA)
         r->first_type = s->sent == 0 ? NOF_WIRE_MSG : NOF_WIRE_MSG_MORE;
-    return (uint32_t)(offset - s->sent);
+    return (uint32_t)(limit - left);
 }
 
 /* Frames from number `from` on go back to the pool that they came from; their path may be gone. */
@@ -152,6 +157,7 @@ static void emit_frame(struct nof_nic *nic, struct nof_link *link, struct nof_pe
         fields = NOF_WIRE_DATA_LAST_BYTES;
         flags |= r->failed ? 0 : NOF_WIRE_DATA_F_LAST;
     }
+    flags |= r->ranged ? NOF_WIRE_DATA_F_RANGE : 0;
     nof_link_send(nic, link, r->frame[k], type, flags, peer->ep, peer->remote_ep, fields, r->body_bytes[k],
                   r->summed);
 }
@@ -242,10 +248,12 @@ static void keep(struct nof_nic *nic, struct nof_peer *peer, struct nof_send *s,
     nof_read_keep(nic, peer, s, index);
 }
 
-static uint64_t bytes_now(const struct nof_send *s)
+uint64_t nof_read_bytes(const struct nof_send *s)
 {
-    uint64_t end = s->state == NOF_SEND_DATA ? s->allowed : s->len;
-    uint64_t left = end - s->sent;
+    uint64_t left = (s->state == NOF_SEND_DATA ? s->allowed : s->len) - s->sent;
+    uint64_t run = nof_send_until(s) - nof_send_at_byte(s);
+    if (left > run)
+        left = run;
     return left < NOF_DMA_BLOCK_BYTES ? left : NOF_DMA_BLOCK_BYTES;
 }
 
@@ -267,7 +275,7 @@ static enum nof_pump request(struct nof_nic *nic, struct nof_link *link, struct 
         return NOF_PUMP_BUSY;
     }
     nof_count(nic, ep, NOF_C_DMA_READS, 1);
-    nof_send_taken(s, total);
+    nof_send_taken(s, total, r->last);
     r->bytes = total;
     if (rc == NOF_DMA_DONE) {
         nof_count(nic, ep, NOF_C_DMA_READ_BYTES, total);
@@ -293,13 +301,13 @@ unsigned nof_read_segments(struct nof_nic *nic, const struct nof_send *s, uint64
 {
     uint32_t steps;
     if (s->layout == NOF_NIL) {
-        nic->segs[0] = (struct nof_segment){.addr = s->addr + s->sent, .len_bytes = n};
+        nic->segs[0] = (struct nof_segment){.addr = s->addr + nof_send_at_byte(s), .len_bytes = n};
         *n_out = n;
         *cost += NOF_STEP_COST;
         return 1;
     }
-    unsigned nsegs =
-        nof_buffer_segments(&nic->layouts, s->layout, s->addr, s->sent, n, nic->segs, n_out, &steps);
+    unsigned nsegs = nof_buffer_segments(&nic->layouts, s->layout, s->addr, nof_send_at_byte(s), n, nic->segs,
+                                         n_out, &steps);
     nof_steps_spend(&nic->eps[s->ep], steps);
     *cost += steps * NOF_STEP_COST;
     return nsegs;
@@ -310,7 +318,7 @@ enum nof_pump nof_read_start(struct nof_nic *nic, struct nof_link *link, struct 
 {
     struct nof_read *r = nic->scratch;
     struct nof_endpoint *ep = &nic->eps[s->ep];
-    uint64_t limit = bytes_now(s);
+    uint64_t limit = nof_read_bytes(s);
     bool copied = limit == 0 || (s->flags & (NOF_DESC_F_INLINE | NOF_DESC_F_BOUNCE)) != 0;
     uint32_t index = NOF_NIL;
     unsigned nsegs = 0;
@@ -341,7 +349,7 @@ enum nof_pump nof_read_start(struct nof_nic *nic, struct nof_link *link, struct 
         copy_in(nic, s->inline_data + s->sent, r->nframes);
     else if (total > 0)
         copy_in(nic, ep->bounce + s->addr + s->sent, r->nframes);
-    nof_send_taken(s, total);
+    nof_send_taken(s, total, r->last);
     emit_all(nic, link, peer, r, frames);
     return NOF_PUMP_IDLE;
 }

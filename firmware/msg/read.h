@@ -32,4 +32,7 @@ void nof_read_orphan(struct nof_nic *nic, struct nof_peer *peer);
 /* dma_done() of a read; its send is the caller's to look at. */
 void nof_read_done(struct nof_nic *nic, uint32_t index, int status);
 
+/* Bytes of s that may be read now and lie together in the message, up to a block. */
+uint64_t nof_read_bytes(const struct nof_send *s);
+
 #endif

@@ -5,6 +5,7 @@
 #include "flow/incoming.h"
 #include "flow/link.h"
 #include "flow/peer.h"
+#include "msg/delta_slots.h"
 #include "payload/gather.h"
 #include "msg/granted.h"
 #include "payload/reserve.h"
@@ -89,6 +90,8 @@ void nof_recv_complete(struct nof_nic *nic, struct nof_recv *r, struct nof_comp 
     comp->tag = r->key.tag;
     comp->len = r->len;
     nof_recv_unlist(nic, r);
+    if (r->delta)
+        nof_delta_recv_end(nic, r, comp->status == NOF_ETRUNC ? NOF_OK : comp->status);
     if (r->reserved_blocks > 0)
         nof_reserve_give(nic, r);
     if (r->layout != NOF_NIL)
@@ -176,6 +179,7 @@ void nof_recv_matched(struct nof_nic *nic, struct nof_recv *r, struct nof_peer *
     nof_recv_want(r, len);
     r->received = 0;
     r->written = 0;
+    r->at = 0;
     nof_gather_begin(r);
 }
 
@@ -190,7 +194,7 @@ void nof_recv_inline(struct nof_nic *nic, struct nof_recv *r, const uint8_t *dat
 bool nof_recv_stage(struct nof_nic *nic, struct nof_recv *r)
 {
     struct nof_endpoint *ep = &nic->eps[r->ep];
-    if (r->wanted > nic->features[NOF_F_STAGE_MAX] || ep->stage.granules == 0 || nof_recv_is_step(r))
+    if (r->wanted > nic->features[NOF_F_STAGE_MAX] || ep->stage.granules == 0 || nof_recv_in_buffer(r))
         return false;
     r->stage_offset = nof_stage_alloc(&ep->stage, (uint32_t)r->wanted);
     if (r->stage_offset == NOF_STAGE_NONE) {

@@ -58,6 +58,9 @@ static inline struct nof_recv *nof_recv_take(struct nof_nic *nic, struct nof_end
     r->used_blocks = 0;
     r->cts_waits = 0;
     r->agreed = 0;
+    r->delta = 0;
+    r->ranges = 0;
+    r->write_queue = NOF_NIL;
     r->status = NOF_OK;
     ep->recvs_used++;
     return r;
@@ -67,6 +70,12 @@ static inline struct nof_recv *nof_recv_take(struct nof_nic *nic, struct nof_end
 static inline bool nof_recv_is_step(const struct nof_recv *r)
 {
     return r->opcode == NOF_RECV_STEP;
+}
+
+/* Likewise: where they lie is told before its completion. */
+static inline bool nof_recv_in_buffer(const struct nof_recv *r)
+{
+    return nof_recv_is_step(r) || r->delta;
 }
 
 static inline void nof_recv_free(struct nof_nic *nic, struct nof_recv *r)
@@ -175,6 +184,33 @@ static inline void nof_recv_collect(struct nof_recv *r, uint32_t chain)
 {
     r->state = NOF_RECV_STORED;
     r->chain = chain;
+}
+
+/* Its slot of the endpoint's boards + 1 (msg/delta_slots.h), or 0. */
+static inline void nof_recv_delta(struct nof_recv *r, uint8_t slot_and_1)
+{
+    r->delta = slot_and_1;
+}
+/* How much of it a reserved block stands for. */
+static inline void nof_recv_blocks_hold(struct nof_recv *r, uint16_t bytes)
+{
+    r->block_bytes = bytes;
+}
+/* Payload of it that has a place of its own in the message: it is written in the order in which it came. */
+static inline void nof_recv_ranged(struct nof_recv *r)
+{
+    r->ranges = 1;
+}
+/* A rendezvous whose next byte belongs there; its message ends here, before the length announced. */
+static inline void nof_recv_came_to(struct nof_recv *r, uint64_t at)
+{
+    r->at = at;
+}
+static inline void nof_recv_shorter(struct nof_recv *r, uint64_t len)
+{
+    r->len = len;
+    if (r->wanted > len)
+        r->wanted = len;
 }
 
 /* Progress, in bytes: some have come, the last ones have come; all are here and only wait to be written; some have been. */

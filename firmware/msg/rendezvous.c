@@ -2,6 +2,7 @@
 #include "msg/rendezvous.h"
 
 #include "flow/link.h"
+#include "msg/delta_slots.h"
 #include "msg/question.h"
 #include "msg/recv.h"
 #include "payload/reserve.h"
@@ -22,7 +23,7 @@ static void send_cts(struct nof_nic *nic, struct nof_recv *r)
 /* What the sender may have sent by now. */
 static uint64_t reach(const struct nof_recv *r)
 {
-    uint64_t end = r->written + (uint64_t)r->reserved_blocks * NOF_RESERVE_BYTES_PER_BLOCK;
+    uint64_t end = r->written + (uint64_t)r->reserved_blocks * r->block_bytes;
     return end < r->wanted ? end : r->wanted;
 }
 
@@ -52,7 +53,7 @@ static void let_begin(struct nof_nic *nic, struct nof_recv *r)
 /* Blocks for the first bytes; false: there are none now. */
 static bool reserve(struct nof_nic *nic, struct nof_recv *r)
 {
-    uint64_t need = r->wanted / NOF_RESERVE_BYTES_PER_BLOCK + 2;
+    uint64_t need = r->wanted / r->block_bytes + 2;
     uint32_t want = need < RESERVE_MOST ? (uint32_t)need : RESERVE_MOST;
     uint32_t least = want < RESERVE_LEAST ? want : RESERVE_LEAST;
     return nof_reserve_take(nic, r, want, least) > 0;
@@ -71,10 +72,13 @@ static void grant(struct nof_nic *nic, struct nof_recv *r)
     let_begin(nic, r);
 }
 
-void nof_rndv_begin(struct nof_nic *nic, struct nof_recv *r, uint64_t handle, bool parked)
+void nof_rndv_begin(struct nof_nic *nic, struct nof_recv *r, uint64_t handle, bool parked, uint32_t unit_log2)
 {
     nof_recv_rendezvous(r, handle, parked);
+    nof_recv_blocks_hold(r, nof_reserve_block_bytes(unit_log2));
     nof_recv_list(nic, r);
+    if (r->delta)
+        nof_delta_recv_matched(nic, r, unit_log2);
     if (r->reserved_blocks > 0) /* a step's, for a small message: this one gets as many as there are */
         nof_reserve_give(nic, r);
     grant(nic, r);
@@ -83,6 +87,7 @@ void nof_rndv_begin(struct nof_nic *nic, struct nof_recv *r, uint64_t handle, bo
 void nof_rndv_early(struct nof_nic *nic, struct nof_recv *r, uint64_t handle)
 {
     nof_recv_rendezvous(r, handle, false);
+    nof_recv_blocks_hold(r, NOF_RESERVE_BYTES_PER_BLOCK);
     nof_recv_list(nic, r);
     let_begin(nic, r);
 }
@@ -92,7 +97,7 @@ void nof_rndv_window(struct nof_nic *nic, struct nof_recv *r)
     uint64_t end = goal(r);
     if (r->allowed >= end)
         return;
-    uint64_t half = (uint64_t)r->reserved_blocks * NOF_RESERVE_BYTES_PER_BLOCK / 2;
+    uint64_t half = (uint64_t)r->reserved_blocks * r->block_bytes / 2;
     if (end < r->wanted && end - r->allowed < half)
         return;
     allow(nic, r, nof_clearance_ask(nic, r, end));

@@ -5,6 +5,7 @@
 
 #include "msg/answer.h"
 #include "flow/credit.h"
+#include "msg/delta_slots.h"
 #include "msg/direct.h"
 #include "flow/completion.h"
 #include "base/invariant.h"
@@ -143,6 +144,8 @@ static void leave(struct nof_nic *nic, struct nof_send *s)
 {
     if (s->layout != NOF_NIL)
         nof_layout_drop(&nic->layouts, s->layout);
+    if (s->delta)
+        nof_delta_send_leave(nic, s);
     set_asking(nic, s, false);
     leave_endpoint(nic, &nic->eps[s->ep], s);
 }
@@ -333,6 +336,8 @@ void nof_send_submit(struct nof_nic *nic, struct nof_endpoint *ep, const struct 
         memcpy(s->inline_data, desc->inline_data, NOF_INLINE_BYTES);
     else
         s->addr = desc->addr;
+    if (desc->flags & NOF_DESC_F_DELTA)
+        nof_delta_send_begin(nic, s, desc->handle);
     index_cookie(nic, s);
     if (peer->flags & NOF_PEER_F_DEAD) {
         nof_send_end(nic, s, peer->status);
@@ -349,10 +354,12 @@ void nof_send_submit(struct nof_nic *nic, struct nof_endpoint *ep, const struct 
 }
 
 /* So many wait for their match that, if it never comes, the endpoint's guaranteed share would be used
- * up by them: its host keeps this one for us. The cookie must leave room for our mark. */
+ * up by them: its host keeps this one for us. The cookie must leave room for our mark. Delta sends, of which there are few, go
+ * on without their host. */
 static bool must_park(const struct nof_nic *nic, const struct nof_send *s)
 {
-    return nic->eps[s->ep].sends_asking >= nic->sends_min / 2 && (s->cookie & NOF_HANDLE_PARKED) == 0;
+    return nic->eps[s->ep].sends_asking >= nic->sends_min / 2 && (s->cookie & NOF_HANDLE_PARKED) == 0 &&
+           !s->delta;
 }
 
 static bool eager_now(const struct nof_nic *nic, const struct nof_peer *peer, const struct nof_send *s)
@@ -363,7 +370,7 @@ static bool eager_now(const struct nof_nic *nic, const struct nof_peer *peer, co
      * eager_max_bytes is, and so never waits for its match and never has to be parked. */
     if ((s->flags & NOF_DESC_F_INLINE) && !sync)
         return true;
-    return s->len <= nic->features[NOF_F_EAGER_MAX] &&
+    return s->len <= nic->features[NOF_F_EAGER_MAX] && !s->delta &&
            blocks <= peer->tx_blocks_allowed - peer->tx_blocks_used && !(sync && must_park(nic, s));
 }
 
@@ -382,9 +389,11 @@ static enum nof_pump send_rts(struct nof_nic *nic, struct nof_link *link, struct
     nof_put32(body + NOF_WIRE_MSG_TAG, (uint32_t)s->tag);
     nof_put64(body + NOF_WIRE_MSG_LEN, s->len);
     nof_put32(body + NOF_WIRE_MSG_SEQ, nof_credit_use(peer, 0));
-    nof_put32(body + NOF_WIRE_MSG_ELEM, s->elem | (uint32_t)s->agreed << 8);
+    nof_put32(body + NOF_WIRE_MSG_ELEM,
+              s->elem | (uint32_t)s->agreed << 8 | (uint32_t)(s->delta ? s->unit_log2 : 0) << 16);
     nof_put64(body + NOF_WIRE_MSG_HANDLE, handle);
     uint8_t flags = park ? NOF_WIRE_RTS_F_PARKED : 0;
+    flags |= s->delta ? NOF_WIRE_RTS_F_DELTA : 0;
     if (s->flags & NOF_DESC_F_SYNC)
         flags |= NOF_WIRE_RTS_F_SYNC;
     nof_link_send(nic, link, frame, NOF_WIRE_RTS, flags, peer->ep, peer->remote_ep, NOF_WIRE_MSG_BYTES,
@@ -449,6 +458,12 @@ static enum nof_pump pump_envelope(struct nof_nic *nic, struct nof_link *link, s
     return NOF_PUMP_IDLE;
 }
 
+/* May more of its granted bytes be sent, or its end? */
+static bool more_data(struct nof_nic *nic, struct nof_send *s)
+{
+    return s->delta ? nof_delta_ready(nic, s) : s->sent < s->allowed;
+}
+
 /* The head of dataq: granted bytes. */
 static enum nof_pump pump_data(struct nof_nic *nic, struct nof_link *link, struct nof_peer *peer,
                                unsigned window, uint32_t *bytes, unsigned *frames)
@@ -458,9 +473,7 @@ static enum nof_pump pump_data(struct nof_nic *nic, struct nof_link *link, struc
     if (rc != NOF_PUMP_IDLE)
         return rc;
     nof_ring_pop(&nic->sends, &peer->dataq, DATA_PREV);
-    if (s->sent == s->wanted)
-        s->marks |= NOF_SEND_M_ISSUED;
-    if (s->sent < s->allowed && !(s->marks & NOF_SEND_M_ISSUED)) {
+    if (!(s->marks & NOF_SEND_M_ISSUED) && more_data(nic, s)) {
         nof_ring_push(&nic->sends, &peer->dataq, nof_send_index(nic, s), DATA_PREV);
         return NOF_PUMP_IDLE;
     }
@@ -475,7 +488,8 @@ static enum nof_pump pump_data(struct nof_nic *nic, struct nof_link *link, struc
 
 static bool needs_dma(const struct nof_send *s)
 {
-    return s->len > 0 && (s->flags & (NOF_DESC_F_INLINE | NOF_DESC_F_BOUNCE)) == 0;
+    return s->len > 0 && (!s->delta || s->at < s->run_end) &&
+           (s->flags & (NOF_DESC_F_INLINE | NOF_DESC_F_BOUNCE)) == 0;
 }
 
 enum next { NEXT_NOTHING, NEXT_ENVELOPE, NEXT_DATA };
@@ -627,6 +641,39 @@ void nof_send_unparked(struct nof_nic *nic, struct nof_peer *peer)
     nof_peer_expect(nic, peer, -1);
 }
 
+static void enter_dataq(struct nof_nic *nic, struct nof_peer *peer, struct nof_send *s)
+{
+    if ((s->marks & (NOF_SEND_M_IN_DATAQ | NOF_SEND_M_ISSUED)) || (s->delta && !nof_delta_ready(nic, s)))
+        return;
+    s->marks |= NOF_SEND_M_IN_DATAQ;
+    nof_ring_push(&nic->sends, &peer->dataq, nof_send_index(nic, s), DATA_PREV);
+    nof_scheduler_activate(nic, peer);
+}
+
+static void look_at_rung(struct nof_nic *nic, struct nof_endpoint *ep)
+{
+    uint64_t *rung = &ep->delta_host->rung;
+    if (__atomic_load_n(rung, __ATOMIC_RELAXED) == 0)
+        return;
+    uint64_t slots = __atomic_exchange_n(rung, 0, __ATOMIC_SEQ_CST);
+    /* bound: NOF_DELTA_SLOTS, 64; paid by the endpoint's steps */
+    for (; slots != 0; slots &= slots - 1) {
+        uint32_t send = ep->delta_send[__builtin_ctzll(slots)];
+        struct nof_send *s = send != 0 ? nof_send_at(nic, send - 1) : NULL;
+        nof_steps_spend(ep, 1);
+        if (s != NULL && s->state == NOF_SEND_DATA)
+            enter_dataq(nic, nof_peer_at(nic, s->peer), s);
+    }
+}
+
+void nof_send_rung(struct nof_nic *nic)
+{
+    /* bound: endpoints, while a delta send is under way; paid by all */
+    for (uint32_t i = 0; i < nic->cfg.max_endpoints; i++)
+        if (nic->eps[i].delta_sends > 0 && nic->eps[i].state == NOF_EP_OPEN)
+            look_at_rung(nic, &nic->eps[i]);
+}
+
 int nof_send_cts_rx(struct nof_nic *nic, struct nof_link *link, struct nof_peer *peer,
                     const struct nof_wire_view *view)
 {
@@ -671,12 +718,8 @@ int nof_send_cts_rx(struct nof_nic *nic, struct nof_link *link, struct nof_peer 
         allowed = s->wanted;
     if (allowed > s->allowed)
         s->allowed = allowed;
-    bool ready = (s->wanted == 0 && first) || s->allowed > s->sent;
-    if (ready && !(s->marks & (NOF_SEND_M_IN_DATAQ | NOF_SEND_M_ISSUED))) {
-        s->marks |= NOF_SEND_M_IN_DATAQ;
-        nof_ring_push(&nic->sends, &peer->dataq, nof_send_index(nic, s), DATA_PREV);
-        nof_scheduler_activate(nic, peer);
-    }
+    if ((s->wanted == 0 && first) || s->allowed > s->sent || s->delta)
+        enter_dataq(nic, peer, s);
     return NOF_OK;
 }
 

@@ -24,6 +24,8 @@ void nof_send_submit(struct nof_nic *nic, struct nof_endpoint *ep, const struct 
                      uint32_t layout);
 /* Send what the flows have, in the scheduler's order, up to `budget` frames. Returns frames sent. */
 unsigned nof_send_run(struct nof_nic *nic, unsigned budget);
+/* Hosts say that units of delta sends have become ready: those go on. */
+void nof_send_rung(struct nof_nic *nic);
 /* dma_done() of a read. */
 void nof_send_dma_done(struct nof_nic *nic, uint32_t index, int status);
 /* The send ends with this status, as soon as no read is under way. It is in no queue. */
@@ -46,10 +48,47 @@ struct nof_send *nof_send_by_cookie(struct nof_nic *nic, const struct nof_endpoi
 /* Likewise, of a step of a schedule, which the former does not find. */
 struct nof_send *nof_send_by_step(struct nof_nic *nic, const struct nof_endpoint *ep, uint64_t cookie);
 
-/* For those who work on a part of it. Bytes have been put into frames, or are on their way there; */
-static inline void nof_send_taken(struct nof_send *s, uint32_t bytes)
+/* Where in the message its next byte is, where what may be sent without a gap ends, and whether n bytes from there on are the
+ * last. */
+static inline uint64_t nof_send_at_byte(const struct nof_send *s)
+{
+    return s->delta ? s->at : s->sent;
+}
+static inline uint64_t nof_send_until(const struct nof_send *s)
+{
+    return s->delta ? s->run_end : s->state == NOF_SEND_DATA ? s->wanted : s->len;
+}
+static inline bool nof_send_ends(const struct nof_send *s, uint64_t n)
+{
+    return s->state == NOF_SEND_DATA && s->sent + n == s->wanted && (!s->delta || s->ended);
+}
+/* For those who work on a part of it. Bytes have been put into frames, or are on their way there, with the end of a DATA
+ * message or not; */
+static inline void nof_send_taken(struct nof_send *s, uint32_t bytes, bool last)
 {
     s->sent += bytes;
+    if (s->delta)
+        s->at += bytes;
+    if (last)
+        s->marks |= NOF_SEND_M_ISSUED;
+}
+/* it is a delta send (msg/delta_slots.h); its next run; how long it is; */
+static inline void nof_send_delta(struct nof_send *s, uint8_t slot_and_1, uint8_t unit_log2)
+{
+    s->delta = slot_and_1;
+    s->unit_log2 = unit_log2;
+}
+static inline void nof_send_run_at(struct nof_send *s, uint64_t at, uint64_t end)
+{
+    s->at = at;
+    s->run_end = end;
+}
+static inline void nof_send_ended(struct nof_send *s, uint64_t len)
+{
+    s->ended = 1;
+    s->len = len;
+    if (s->wanted > len)
+        s->wanted = len;
 }
 /* its payload cannot be read: nothing follows; */
 static inline void nof_send_broken(struct nof_send *s, int rc)

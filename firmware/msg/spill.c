@@ -76,6 +76,7 @@ int nof_spill_arrive(struct nof_nic *nic, struct nof_peer *peer, const struct no
     } else if (a->flags & NOF_ENV_F_RTS) {
         comp.flags = NOF_COMP_F_REMOTE;
         comp.handle = a->handle | (a->flags & NOF_ENV_F_PARKED ? NOF_HANDLE_PARKED : 0);
+        comp.granted_len = a->unit_log2;
     } else {
         int rc = place(nic, peer, a, &comp);
         if (rc != NOF_OK) {
@@ -152,7 +153,7 @@ static int pull_held(struct nof_nic *nic, struct nof_recv *r, struct nof_peer *p
 }
 
 void nof_spill_pull(struct nof_nic *nic, struct nof_endpoint *ep, struct nof_recv *r, uint64_t handle,
-                    uint64_t len)
+                    uint64_t len, uint32_t unit_log2)
 {
     struct nof_match_key key = r->key;
     struct nof_peer *peer = nof_peer_by_rank(nic, nof_ep_index(nic, ep), (uint32_t)r->key.source);
@@ -177,5 +178,5 @@ void nof_spill_pull(struct nof_nic *nic, struct nof_endpoint *ep, struct nof_rec
         return;
     }
     nof_recv_matched(nic, r, peer, &key, len, 0);
-    nof_rndv_begin(nic, r, handle & ~NOF_HANDLE_PARKED, parked);
+    nof_rndv_begin(nic, r, handle & ~NOF_HANDLE_PARKED, parked, unit_log2);
 }

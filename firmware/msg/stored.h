@@ -34,6 +34,7 @@ struct nof_arrival {
     uint8_t flags; /* enum nof_env_flag */
     uint8_t lent;
     uint8_t agreed; /* desc.h */
+    uint8_t unit_log2; /* RTS of a delta send; else 0 */
 };
 
 /* A chain for this message, in blocks, without its first piece; NOF_NIL: no blocks. Further pieces come to it. */

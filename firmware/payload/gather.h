@@ -35,6 +35,12 @@ static inline void nof_gather_hold(struct nof_recv *r, const struct nof_gather *
     r->hold_tail = g->chain_tail;
     r->hold_fill = g->chain_fill;
     r->hold_bytes = g->bytes;
+    r->hold_at = g->offset;
+}
+/* Does what comes at `offset` of r follow what is held without a gap? */
+static inline bool nof_gather_goes_on(const struct nof_recv *r, uint64_t offset)
+{
+    return r->hold_bytes == 0 || r->hold_at + r->hold_bytes == offset;
 }
 /* What was held is the caller's now: its bytes (0: there is none), and where they are. */
 static inline uint32_t nof_gather_unhold(struct nof_recv *r, uint32_t *chain_out)

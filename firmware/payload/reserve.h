@@ -12,6 +12,13 @@
  * not full: the last one of what is being written, and of what waits behind that. */
 #define NOF_RESERVE_BYTES_PER_BLOCK 448u
 
+/* Likewise where it comes in ranges of such units: each may have a block of its own. */
+static inline uint16_t nof_reserve_block_bytes(uint32_t unit_log2)
+{
+    return unit_log2 > 0 && 1ull << unit_log2 < NOF_RESERVE_BYTES_PER_BLOCK ? (uint16_t)(1u << unit_log2)
+                                                                            : NOF_RESERVE_BYTES_PER_BLOCK;
+}
+
 /* Up to `want` blocks for r; returns how many it got (0 or at least `least`). */
 uint32_t nof_reserve_take(struct nof_nic *nic, struct nof_recv *r, uint32_t want, uint32_t least);
 /* All that r has, when none is in use. */

@@ -19,7 +19,7 @@ static void give_chain(struct nof_nic *nic, struct nof_recv *r, const struct nof
 static bool end(struct nof_nic *nic, struct nof_write *w, int status, struct nof_written *ended_out)
 {
     struct nof_recv *r = nof_recv_at(nic, w->recv);
-    *ended_out = (struct nof_written){.recv = r, .bytes = w->bytes, .status = status};
+    *ended_out = (struct nof_written){.recv = r, .offset = w->offset, .bytes = w->bytes, .status = status};
     give_chain(nic, r, w);
     nof_pool_give(&nic->writes, (uint32_t)(w - (struct nof_write *)nic->writes.base));
     r->writes--;
@@ -114,4 +114,14 @@ bool nof_write_done(struct nof_nic *nic, uint32_t index, int status, struct nof_
     w->done += w->issued;
     w->issued = 0;
     return nof_write_go(nic, index, ended_out);
+}
+
+void nof_write_later(struct nof_nic *nic, struct nof_recv *r, uint32_t index)
+{
+    nof_queue_push(&nic->writes, &r->write_queue, index);
+}
+
+uint32_t nof_write_next(struct nof_nic *nic, struct nof_recv *r)
+{
+    return nof_queue_pop(&nic->writes, &r->write_queue);
 }

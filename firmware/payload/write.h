@@ -14,6 +14,7 @@
 
 struct nof_written {
     struct nof_recv *recv;
+    uint64_t offset; /* in its buffer */
     uint32_t bytes;
     int status; /* NOF_OK: they are in the buffer */
 };
@@ -24,6 +25,9 @@ uint32_t nof_write_begin(struct nof_nic *nic, struct nof_recv *r, uint32_t chain
                          uint32_t bytes, uint64_t offset, uint32_t peer);
 /* Requests, until one is pending, the endpoint has had its turn, or the host takes none: false. True: it has ended. */
 bool nof_write_go(struct nof_nic *nic, uint32_t index, struct nof_written *ended_out);
+/* It waits behind the writes of r that are under way or wait already; the first that does, which waits no longer, or NOF_NIL. */
+void nof_write_later(struct nof_nic *nic, struct nof_recv *r, uint32_t index);
+uint32_t nof_write_next(struct nof_nic *nic, struct nof_recv *r);
 /* dma_done() of a write; as go(). */
 bool nof_write_done(struct nof_nic *nic, uint32_t index, int status, struct nof_written *ended_out);
 

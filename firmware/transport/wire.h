@@ -243,6 +243,10 @@ enum nof_wire_abort_side { NOF_WIRE_ABORT_SEND = 0, NOF_WIRE_ABORT_RECV = 1 }; /
 #define NOF_WIRE_DATA_F_LAST 4u /* DATA: nothing follows */
 #define NOF_WIRE_RTS_F_RESUME \
     8u /* RTS: a parked send is back; SEQ and ELEM together hold the receiver's handle of the CTS */
+#define NOF_WIRE_DATA_F_RANGE \
+    8u /* DATA of a delta message: anywhere in it; it may end before the length announced */
+#define NOF_WIRE_RTS_F_DELTA \
+    16u /* RTS: the payload comes in ranges; ELEM has the units that they are made of */
 #define NOF_WIRE_RTS_F_SYNC 4u /* RTS: the sender waits for its match, so no grant before that */
 #define NOF_WIRE_F_CHUNK 16u /* MSG, MSG_MORE, DATA: the payload is a prefix and a chunk */
 #define NOF_WIRE_RTS_F_PARKED 1u /* RTS: handle is the host's cookie, state is with the host */

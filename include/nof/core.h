@@ -22,6 +22,7 @@
 #include "nof/bar.h"
 #include "nof/card.h"
 #include "nof/counters.h"
+#include "nof/delta.h"
 #include "nof/desc.h"
 #include "nof/features.h"
 #include "nof/port.h"
@@ -76,6 +77,9 @@ struct nof_endpoint_params {
     size_t bounce_bytes;
     const void *program_area; /* layouts, programs; likewise the host's to write. NULL with 0 bytes: none */
     size_t program_area_bytes;
+    /* Boards of delta messages (delta.h): the host's, which it writes while we read, and ours. NULL, both: it has none. */
+    struct nof_delta_host *delta_host;
+    struct nof_delta_nic *delta_nic;
     uint64_t *counters; /* NOF_COUNTER_COUNT words, or NULL */
     bool dma_inline; /* the host ops never answer NOF_DMA_PENDING for this endpoint */
     bool dma_read_late; /* with dma_inline: but dma_read may, dma_write never does */
@@ -173,6 +177,9 @@ unsigned nof_nic_colls(const struct nof_nic *nic, uint64_t now_ns, uint64_t leas
 
 /* NOF_COUNTER_COUNT words, live. */
 const uint64_t *nof_nic_counters(const struct nof_nic *nic);
+
+/* Has a host rung for a delta send (nof_delta_host.rung)? The next nof_nic_poll() looks. */
+bool nof_nic_rung(const struct nof_nic *nic);
 
 /* Whether nothing is queued, unacknowledged or waiting for a peer: only silence is left. */
 bool nof_nic_quiet(const struct nof_nic *nic);

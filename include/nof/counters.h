@@ -47,6 +47,9 @@
       "payload out of order, beyond its grant, or not of the length announced; refused with an error") \
     X(EAGER_TX, "msg.eager_tx", "messages", "sent eagerly") \
     X(RENDEZVOUS_TX, "msg.rendezvous_tx", "messages", "sent by rendezvous") \
+    X(DELTA_TX, "delta.tx", "messages", "sent in increments") \
+    X(DELTA_RUNS, "delta.runs", "count", "increments of those that left: runs of units that were ready") \
+    X(DELTA_RX, "delta.rx", "count", "receives that say what of their message has come") \
     X(EXPECTED, "match.expected", "messages", "matched a posted receive on arrival") \
     X(UNEXPECTED, "match.unexpected", "messages", "had to wait in the store") \
     X(TRUNCATED, "match.truncated", "messages", "longer than their receive") \

@@ -68,6 +68,7 @@ enum nof_desc_flags {
     NOF_DESC_F_WAIT = 1 << 4, /* PROBE, MPROBE */
     NOF_DESC_F_GRANTED = 1 << 5, /* SEND: second submission after PARKED+GRANT; handle = grant */
     NOF_DESC_F_GONE = 1 << 6, /* REVOKED: nothing had matched the message, and nothing will */
+    NOF_DESC_F_DELTA = 1 << 6, /* SEND, RECV: in increments, with the slot in `handle` (delta.h) */
 };
 
 /* What the payload is made of; the codec's business. RAW is never compressed. */
@@ -85,7 +86,7 @@ enum nof_elem {
 struct nof_desc {
     uint8_t opcode;
     uint8_t flags;
-    uint8_t elem;
+    uint8_t elem; /* SEND; PULL: granted_len of the SPILL */
     uint8_t agreed; /* SEND, RECV, SCHED_START, COLL_ABORT: see "Agreement"; else 0 */
     uint32_t ctx;
     uint64_t cookie;
@@ -98,7 +99,8 @@ struct nof_desc {
             uint64_t addr; /* user address, bounce offset, layout base, program-area offset */
             uint32_t layout;
             uint32_t layout_generation;
-            uint64_t handle; /* MRECV, PULL, SEND+GRANTED; CANCEL: 0 */
+            uint64_t
+                handle; /* MRECV, PULL, SEND+GRANTED; SEND+DELTA, RECV+DELTA: nof_delta_handle(); CANCEL: 0 */
             /* RECV, MRECV, HINT: the place in the program that makes this call, any number that is the same
              * each time; 0: not a receive of the program, not shown to the predictor. SEND+GRANTED: granted_len; PULL: the SPILL's len */
             uint64_t callsite;
@@ -234,7 +236,8 @@ struct nof_comp {
             uint64_t handle; /* MPROBE, SPILL+REMOTE or +SYNC, GRANT */
             uint32_t staged_offset; /* in the staging area */
             uint32_t staged_len; /* bytes there: min(len, capacity) */
-            uint64_t granted_len; /* GRANT: bytes the receiver wants */
+            uint64_t
+                granted_len; /* GRANT: bytes the receiver wants; SPILL+REMOTE: unit_log2 of a delta message, else 0 */
             uint64_t sender_handle; /* SPILL, not INLINE: what a REVOKE will call the message */
         };
         struct {

@@ -80,6 +80,8 @@ struct nof_host_ops {
     /* Give completions to the endpoint; returns how many were taken, in order (fewer: ring full;
      * the core keeps the rest and tries again in poll()). */
     unsigned (*complete)(void *host, uint32_t endpoint, const struct nof_comp *comps, unsigned n);
+    /* An arrival in the endpoint's struct nof_delta_nic has changed: wake who waits on nof_delta_host.wake. NULL: nobody does. */
+    void (*arrived)(void *host, uint32_t endpoint);
     /* The core gives the endpoint up (hostile or broken): nofd must call nof_nic_endpoint_close()
      * after this call has returned. */
     void (*endpoint_failed)(void *host, uint32_t endpoint, int status);

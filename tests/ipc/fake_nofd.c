@@ -16,8 +16,13 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "nof/delta.h"
+
 #include "nof_private/fence.h"
 
+#define PAGES(type) ((sizeof(type) + PAGE - 1) / PAGE * PAGE)
+#define DELTA_HOST_BYTES PAGES(struct nof_delta_host)
+#define DELTA_NIC_BYTES PAGES(struct nof_delta_nic)
 #define CHECK(condition) \
     do { \
         if (!(condition)) { \
@@ -98,7 +103,7 @@ static struct rte_ring *ring_at(struct fake_nofd *f, uint64_t offset)
 void fake_open(struct fake_nofd *f)
 {
     struct plan p = {.f = f};
-    uint64_t first, rest, submit, complete, staging, ring_bytes = nof_ring_rw_bytes(FAKE_SLOTS + 1);
+    uint64_t first, rest, submit, complete, staging, delta, ring_bytes = nof_ring_rw_bytes(FAKE_SLOTS + 1);
 
     memset(f, 0, sizeof(*f));
     f->socket = -1;
@@ -108,7 +113,8 @@ void fake_open(struct fake_nofd *f)
     piece(&p, NOF_BAR_FD_RO, PAGE);
     complete = nof_ring_offset(piece(&p, NOF_BAR_FD_RW, ring_bytes));
     staging = piece(&p, NOF_BAR_FD_RO, FAKE_STAGING_BYTES);
-    rest = piece(&p, NOF_BAR_FD_RW, PAGE + FAKE_BOUNCE_BYTES + PAGE + FAKE_ASSIST_BYTES);
+    rest = piece(&p, NOF_BAR_FD_RW, PAGE + FAKE_BOUNCE_BYTES + PAGE + FAKE_ASSIST_BYTES + DELTA_HOST_BYTES);
+    delta = piece(&p, NOF_BAR_FD_RO, DELTA_NIC_BYTES);
     map_all(f, &p);
     f->identity = (struct nof_bar_identity *)(void *)(f->bar + first);
     *f->identity = (struct nof_bar_identity){.magic = NOF_BAR_MAGIC,
@@ -133,6 +139,9 @@ void fake_open(struct fake_nofd *f)
                                              .program_area_bytes = PAGE,
                                              .assist_offset = rest + PAGE + FAKE_BOUNCE_BYTES + PAGE,
                                              .assist_bytes = FAKE_ASSIST_BYTES,
+                                             .delta_host_offset =
+                                                 rest + PAGE + FAKE_BOUNCE_BYTES + PAGE + FAKE_ASSIST_BYTES,
+                                             .delta_nic_offset = delta,
                                              .bounce_max_bytes = 16384,
                                              .nofd_pid = (uint32_t)getpid()};
     f->submit = ring_at(f, submit);

@@ -58,6 +58,7 @@ static int start(void **state)
     ep.complete = ep.bar.complete;
     ep.nic_words = ep.bar.nic_words;
     ep.host_words = ep.bar.host_words;
+    ep.delta = nofd_bar_at(&ep.bar, ep.bar.identity->delta_host_offset);
     ep.counters = ep.bar.counters;
     ep.doom.any = &nic.doomed;
     core_room = 1000;
@@ -206,6 +207,21 @@ static void only_a_host_that_sleeps_is_woken_and_once(void **state)
     assert_int_equal(nic.counters[NOF_C_WAKES], 1);
 }
 
+static void who_waits_for_an_arrival_is_woken_by_a_word_of_its_own(void **state)
+{
+    (void)state;
+    ep.arrived = true;
+    nofd_endpoint_wake_waiters(&ep);
+    assert_false(ep.arrived);
+    assert_int_equal(ep.delta->wake, 0);
+    ep.delta->asleep = 1;
+    nofd_endpoint_wake_waiters(&ep);
+    nofd_endpoint_wake_waiters(&ep);
+    assert_int_equal(ep.delta->wake, 1);
+    assert_int_equal(ep.delta->asleep, 0);
+    assert_int_equal(ep.host_words->wake, 0);
+}
+
 static void the_longest_pause_is_kept_of_who_had_to_wait(void **state)
 {
     (void)state;
@@ -238,6 +254,7 @@ int main(void)
         EACH(a_consumer_that_lies_dooms),
         EACH(our_own_producer_index_must_not_be_changed),
         EACH(only_a_host_that_sleeps_is_woken_and_once),
+        EACH(who_waits_for_an_arrival_is_woken_by_a_word_of_its_own),
         EACH(the_longest_pause_is_kept_of_who_had_to_wait),
     };
 

@@ -112,6 +112,7 @@ static int attach(unsigned i)
     e->complete = e->bar.complete;
     e->nic_words = e->bar.nic_words;
     e->host_words = e->bar.host_words;
+    e->delta = nofd_bar_at(&e->bar, e->bar.identity->delta_host_offset);
     e->counters = e->bar.counters;
     e->nic = &nic;
     e->doom.any = &nic.doomed;

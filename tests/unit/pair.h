@@ -27,7 +27,7 @@ struct pair {
 
 static inline struct pair pair_begin(int dma_inline)
 {
-    struct world_config cfg = {.nics = 2, .mtu = 1500, .dma_inline = dma_inline, .seed = 1};
+    struct world_config cfg = {.nics = 2, .mtu = 1500, .dma_inline = dma_inline, .delta = 1, .seed = 1};
     struct pair p;
 
     cfg.nic = (struct nof_nic_config){.max_endpoints = 2, .max_peers = 16, .max_envelopes = 512};

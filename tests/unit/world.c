@@ -371,6 +371,8 @@ void world_fini(struct world *w)
         free(r->staging);
         free(r->bounce);
         free(r->program_area);
+        free(r->delta_host);
+        free(r->delta_nic);
         free(r->comps);
         free(r->backlog);
     }
@@ -405,6 +407,10 @@ int world_try_open(struct world *w, unsigned nic, unsigned rank, unsigned job_ra
         r->staging = calloc(1, staging + 1);
         r->bounce = calloc(1, area);
         r->program_area = calloc(1, area);
+        if (w->cfg.delta) {
+            r->delta_host = calloc(1, sizeof *r->delta_host);
+            r->delta_nic = calloc(1, sizeof *r->delta_nic);
+        }
         r->staging_bytes = staging;
     }
     struct nof_endpoint_params params = {.job_id = job,
@@ -414,6 +420,8 @@ int world_try_open(struct world *w, unsigned nic, unsigned rank, unsigned job_ra
                                          .bounce_bytes = area,
                                          .program_area = r->program_area,
                                          .program_area_bytes = area,
+                                         .delta_host = r->delta_host,
+                                         .delta_nic = r->delta_nic,
                                          .staging = staging > 0 ? r->staging : NULL,
                                          .staging_bytes = staging,
                                          .counters = r->counters,
@@ -599,7 +607,7 @@ static bool step(struct world *w, uint64_t until)
         return true;
     for (unsigned i = 0; i < w->cfg.nics; i++) {
         uint64_t at = nof_nic_next_deadline(w->nic[i]);
-        if (at <= w->now) {
+        if (at <= w->now || nof_nic_rung(w->nic[i])) {
             nof_nic_poll(w->nic[i], w->now, 64);
             for (unsigned k = 0; k < WORLD_RANKS; k++)
                 if (w->rank[k].open)

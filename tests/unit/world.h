@@ -69,6 +69,8 @@ struct world_rank {
     uint8_t *staging;
     uint8_t *bounce;
     uint8_t *program_area;
+    struct nof_delta_host *delta_host; /* boards of delta messages, if the world has them */
+    struct nof_delta_nic *delta_nic;
     uint64_t counters[NOF_COUNTER_COUNT];
     struct nof_comp *comps;
     unsigned ncomps, comps_cap, next; /* next: first one that world_take() has not given */
@@ -89,6 +91,7 @@ struct world_config {
     unsigned loss_percent;
     uint64_t seed;
     size_t staging_bytes; /* [256 KiB]; SIZE_MAX: none */
+    int delta; /* ranks have boards of delta messages */
     size_t arena_bytes; /* [WORLD_ARENA] */
     size_t area_bytes; /* bounce arena, and program area [WORLD_AREA] */
     const struct world_watch *watch; /* or NULL */

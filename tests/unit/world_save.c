@@ -69,14 +69,16 @@ void world_free_saved(struct world *w)
 
 static size_t rank_bytes(const struct world *w, const struct world_rank *r)
 {
-    return w->cfg.arena_bytes + r->staging_bytes + 2 * w->cfg.area_bytes;
+    return w->cfg.arena_bytes + r->staging_bytes + 2 * w->cfg.area_bytes +
+           (w->cfg.delta ? sizeof *r->delta_host + sizeof *r->delta_nic : 0);
 }
 
 static void copy_rank(const struct world *w, const struct world_rank *r, uint8_t *saved, int back)
 {
-    uint8_t *at[] = {r->arena, r->staging, r->bounce, r->program_area};
-    const size_t n[] = {w->cfg.arena_bytes, r->staging_bytes, w->cfg.area_bytes, w->cfg.area_bytes};
-    for (unsigned i = 0; i < 4; saved += n[i++])
+    void *at[] = {r->arena, r->staging, r->bounce, r->program_area, r->delta_host, r->delta_nic};
+    const size_t n[] = {w->cfg.arena_bytes, r->staging_bytes,      w->cfg.area_bytes,
+                        w->cfg.area_bytes,  sizeof *r->delta_host, sizeof *r->delta_nic};
+    for (unsigned i = 0; i < (w->cfg.delta ? 6u : 4u); saved += n[i++])
         if (back)
             memcpy(at[i], saved, n[i]);
         else

@@ -72,6 +72,7 @@ static int create_bar(struct nofd *d, struct nofd_endpoint *ep)
     ep->complete = ep->bar.complete;
     ep->nic_words = ep->bar.nic_words;
     ep->host_words = ep->bar.host_words;
+    ep->delta = nofd_bar_at(&ep->bar, id->delta_host_offset);
     ep->counters = ep->bar.counters;
     nofd_endpoint_tell_collectives(ep, d->options.feature[NOF_F_COLLECTIVES]);
     nofd_endpoint_tell_patience(ep, d->options.feature[NOF_F_COLL_PATIENCE]);
@@ -118,6 +119,8 @@ static int open_in_core(struct nofd_endpoint *ep, const struct nof_attach_reques
                 .bounce_bytes = id->bounce_bytes,
                 .program_area = nofd_bar_at(&ep->bar, id->program_area_offset),
                 .program_area_bytes = id->program_area_bytes,
+                .delta_host = nofd_bar_at(&ep->bar, id->delta_host_offset),
+                .delta_nic = nofd_bar_at(&ep->bar, id->delta_nic_offset),
                 .counters = ep->counters,
                 .dma_inline = ep->memory.ops->is_inline,
                 .dma_read_late = ep->memory.ops->reads_late,

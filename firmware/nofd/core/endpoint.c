@@ -14,6 +14,8 @@
 
 #include "nofd/core/nic_host.h"
 
+#define WAITERS 16 /* for an arrival, woken at once; more look again by themselves (nof_pmd_delta_wait()) */
+
 static void ring_fault(struct nofd_endpoint *ep)
 {
     if (ep->ring_broken)
@@ -114,6 +116,21 @@ void nofd_endpoint_wake(struct nofd_endpoint *ep)
     (void)__atomic_fetch_add(&words->wake, 1, __ATOMIC_SEQ_CST);
     /* One: a driver waits with one thread, and how many others wait there must not be our time. */
     (void)syscall(SYS_futex, &words->wake, FUTEX_WAKE, 1, NULL, NULL, 0);
+    ep->counters[NOF_C_WAKES]++;
+    ep->nic->counters[NOF_C_WAKES]++;
+}
+
+/* As above. Several: threads of the rank that stand in a handler or a call; how many must not be our time. */
+void nofd_endpoint_wake_waiters(struct nofd_endpoint *ep)
+{
+    struct nof_delta_host *delta = ep->delta;
+
+    ep->arrived = false;
+    if (__atomic_load_n(&delta->asleep, __ATOMIC_RELAXED) == 0)
+        return;
+    __atomic_store_n(&delta->asleep, 0, __ATOMIC_RELAXED);
+    (void)__atomic_fetch_add(&delta->wake, 1, __ATOMIC_SEQ_CST);
+    (void)syscall(SYS_futex, &delta->wake, FUTEX_WAKE, WAITERS, NULL, NULL, 0);
     ep->counters[NOF_C_WAKES]++;
     ep->nic->counters[NOF_C_WAKES]++;
 }

@@ -45,6 +45,7 @@ struct nofd_endpoint {
     uint32_t complete_prod;
     uint32_t index; /* of the firmware core */
     bool wake_host; /* completions given since the last look at host_asleep */
+    bool arrived; /* likewise arrivals of delta receives, and nof_delta_host.asleep */
     bool complete_full; /* the host must reap before the core can go on */
     bool ring_broken; /* an index was a lie: counted, and never touched again */
     bool told_failed; /* the core gave NOF_COMP_FAILED itself */
@@ -52,6 +53,7 @@ struct nofd_endpoint {
     int failure;
     struct nof_nic_words *nic_words;
     struct nof_host_words *host_words;
+    struct nof_delta_host *delta; /* that the host writes */
     uint64_t *counters;
     struct nofd_nic *nic;
     struct nofd_dma_memory memory; /* the rank's */
@@ -106,5 +108,7 @@ unsigned nofd_endpoint_give(struct nofd_endpoint *ep, const struct nof_comp *com
 unsigned nofd_endpoint_give_room(struct nofd_endpoint *ep);
 /* Wakes the host if it sleeps; after completions were given. */
 void nofd_endpoint_wake(struct nofd_endpoint *ep);
+/* Wakes who waits for arrivals of delta receives. */
+void nofd_endpoint_wake_waiters(struct nofd_endpoint *ep);
 
 #endif

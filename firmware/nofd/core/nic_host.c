@@ -61,6 +61,14 @@ static unsigned host_complete(void *host, uint32_t index, const struct nof_comp 
     return nofd_endpoint_give(ep, comps, n);
 }
 
+static void host_arrived(void *host, uint32_t index)
+{
+    struct nofd_endpoint *ep = endpoint_of(host, index);
+
+    if (ep != NULL)
+        ep->arrived = true;
+}
+
 static void host_endpoint_failed(void *host, uint32_t index, int status)
 {
     struct nofd_endpoint *ep = endpoint_of(host, index);
@@ -99,6 +107,7 @@ static const struct nof_host_ops host_ops = {
     .dma_read = host_dma_read,
     .dma_write = host_dma_write,
     .complete = host_complete,
+    .arrived = host_arrived,
     .endpoint_failed = host_endpoint_failed,
     .cycles = host_cycles,
     .log = host_log,
@@ -233,6 +242,7 @@ static void fail_endpoint(struct nofd_nic *nic, uint64_t now_ns, struct nofd_end
     __atomic_store_n(&ep->nic_words->endpoint_failed, (uint32_t)ep->failure, __ATOMIC_RELEASE);
     nof_fence_full();
     nofd_endpoint_wake(ep);
+    nofd_endpoint_wake_waiters(ep);
     nofd_warning("%s: endpoint of rank %u (pid %d) failed: %s", nic->name, ep->memory.rank,
                  (int)ep->memory.pid, nof_strstatus(ep->failure));
     nofd_endpoint_set_state(ep, NOFD_EP_FAILED);
@@ -268,12 +278,17 @@ static void wake_hosts(struct nofd_nic *nic)
     bool fenced = false;
 
     for (unsigned i = 0; i < nic->nlive; i++) {
-        if (!nic->live[i]->wake_host)
+        struct nofd_endpoint *ep = nic->live[i];
+
+        if (!ep->wake_host && !ep->arrived)
             continue;
         if (!fenced)
             nof_fence_full();
         fenced = true;
-        nofd_endpoint_wake(nic->live[i]);
+        if (ep->wake_host)
+            nofd_endpoint_wake(ep);
+        if (ep->arrived)
+            nofd_endpoint_wake_waiters(ep);
     }
 }
 
@@ -377,7 +392,7 @@ static bool ready(struct nofd_source *source)
 {
     struct nofd_nic *nic = nic_of(source);
 
-    if (!arm(nic))
+    if (!arm(nic) || nof_nic_rung(nic->nic))
         return true;
     for (unsigned i = 0; i < nic->nlive; i++) {
         const struct nofd_endpoint *ep = nic->live[i];

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "nof/counters.h"
+#include "nof/delta.h"
 
 #include "nofd/sys/memfd.h"
 
@@ -46,6 +47,7 @@ static void lay_out(struct nof_bar_identity *id, const struct nofd_bar_config *c
     uint64_t bounce = pages(cfg->bounce_bytes);
     uint64_t program_area = pages(cfg->program_area_bytes);
     uint64_t assist = pages(cfg->assist_bytes);
+    uint64_t delta = pages(sizeof(struct nof_delta_host));
 
     memset(id, 0, sizeof(*id));
     file_bytes[0] = 0;
@@ -72,12 +74,13 @@ static void lay_out(struct nof_bar_identity *id, const struct nofd_bar_config *c
     id->program_area_bytes = program_area;
     id->assist_offset = id->program_area_offset + program_area;
     id->assist_bytes = assist;
+    id->delta_host_offset = id->assist_offset + assist;
     add_segment(id, NOF_BAR_FD_RW, file_bytes,
-                nof_ring_rw_bytes(cfg->complete_slots) + PAGE + bounce + program_area + assist);
-    id->staging_offset = id->bar_bytes;
+                nof_ring_rw_bytes(cfg->complete_slots) + PAGE + bounce + program_area + assist + delta);
+    id->delta_nic_offset = id->bar_bytes;
+    id->staging_offset = id->delta_nic_offset + pages(sizeof(struct nof_delta_nic));
     id->staging_bytes = pages(cfg->staging_bytes);
-    if (id->staging_bytes > 0)
-        add_segment(id, NOF_BAR_FD_RO, file_bytes, id->staging_bytes);
+    add_segment(id, NOF_BAR_FD_RO, file_bytes, pages(sizeof(struct nof_delta_nic)) + id->staging_bytes);
 }
 
 static int map_segments(struct nofd_bar *bar, const struct nof_bar_identity *id)

@@ -2,11 +2,12 @@
  *
  * nofd's side of one BAR (nof/bar.h): two sealed memfds, mapped here as one range.
  *
- *   RO memfd: identity | NIC words, counters | submission head | completion head | staging
- *   RW memfd: submission ring | completion ring | host words | bounce | program area | assist
+ *   RO memfd: identity | NIC words, counters | submission head | completion head | delta arrivals | staging
+ *   RW memfd: submission ring | completion ring | host words | bounce | program area | assist | delta
  *
  *   range:  identity, NIC words and counters, [submission head|submission ring],
- *           [completion head|completion ring], host words, bounce, program area, assist, staging
+ *           [completion head|completion ring], host words, bounce, program area, assist, delta, delta
+ *           arrivals, staging
  *
  * Both memfds are fully allocated before they are passed: a hole would be a SIGBUS for us on a
  * machine without memory. Threads: create and destroy on the main thread; the contents belong to

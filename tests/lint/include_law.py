@@ -70,7 +70,7 @@ NOFD = tuple((folder, tuple(f"firmware/nofd/{below}/" for below in NOFD_FOLDERS[
 
 # Inside the MPI library too. Entry points may know all.
 LIB = "host/libmpi_offload/"
-LIB_FOLDERS = ("base", "launch", "type", "comm", "chan", "p2p", "coll", "make", "rma", "tool")
+LIB_FOLDERS = ("base", "launch", "type", "comm", "delta", "chan", "p2p", "coll", "make", "rma", "tool")
 # What a section of a Fortran array looks like is told by the bindings' door, which knows nobody.
 LIB_BELOW = CONTRACT + ("host/*", LIB + "include/", LIB + "api/fortran_hooks.h")
 LIBRARY = tuple((folder, tuple(f"{LIB}{below}/" for below in LIB_FOLDERS[:at + 1]))

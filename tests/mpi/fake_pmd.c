@@ -644,3 +644,30 @@ int nof_card_parse(const char *text, struct nof_card *card_out)
     memset(card_out, 0, sizeof(*card_out));
     return NOF_OK;
 }
+
+/* It has no boards of delta messages. */
+struct nof_delta_host *nof_pmd_delta_host(const struct nof_pmd *pmd)
+{
+    (void)pmd;
+    return NULL;
+}
+
+const struct nof_delta_nic *nof_pmd_delta_nic(const struct nof_pmd *pmd)
+{
+    (void)pmd;
+    return NULL;
+}
+
+void nof_pmd_delta_ring(struct nof_pmd *pmd, uint32_t slot)
+{
+    (void)pmd;
+    REQUIRE(slot == UINT32_MAX);
+}
+
+int nof_pmd_delta_wait(struct nof_pmd *pmd, uint32_t seen, uint64_t timeout_ns)
+{
+    (void)pmd;
+    (void)seen;
+    (void)timeout_ns;
+    return NOF_ENICDEAD;
+}

@@ -75,6 +75,8 @@ double PMPI_Wtick(void)
     return (double)tick.tv_sec + (double)tick.tv_nsec * 1e-9;
 }
 
+#define ALLOC_PAGE 4096
+
 NOF_MPI(Alloc_mem)
 int PMPI_Alloc_mem(MPI_Aint size, MPI_Info info, void *baseptr)
 {
@@ -84,7 +86,9 @@ int PMPI_Alloc_mem(MPI_Aint size, MPI_Info info, void *baseptr)
     int rc = nof_error_if_null(baseptr, "the place for the address");
     if (rc == MPI_SUCCESS && size < 0)
         rc = nof_error(MPI_ERR_ARG, "the size is %td", (ptrdiff_t)size);
-    if (rc == MPI_SUCCESS && posix_memalign(&memory, 64, size == 0 ? 64 : (size_t)size) != 0)
+    /* Whole pages for large ones: a delta message is watched by pages that hold nothing else. */
+    size_t align = size < ALLOC_PAGE ? 64 : ALLOC_PAGE, room = ((size_t)size + align) & ~(align - 1);
+    if (rc == MPI_SUCCESS && posix_memalign(&memory, align, room) != 0)
         rc = nof_error(MPI_ERR_NO_MEM, "no memory for %td bytes", (ptrdiff_t)size);
     if (rc == MPI_SUCCESS)
         memcpy(baseptr, &memory, sizeof(memory));

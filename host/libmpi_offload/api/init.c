@@ -14,11 +14,15 @@
 #include "coll/select.h"
 #include "comm/comm.h"
 #include "comm/entry.h"
+#include "delta/delta_out.h"
+#include "delta/delta_size.h"
+#include "delta/delta_watch.h"
 #include "base/error.h"
 #include "launch/launch.h"
 #include "api/leaks.h"
 #include "tool/nic_control.h"
 #include "tool/tool.h"
+#include "p2p/delta_p2p.h"
 #include "p2p/staged.h"
 #include "base/wait.h"
 
@@ -68,7 +72,7 @@ static void open_library(const char *func)
         nof_lib.host[0] = '\0';
     const char *spin = getenv("NOF_SPIN_US");
     nof_lib.spin_us = spin == NULL ? DEFAULT_SPIN_US : (uint32_t)strtoul(spin, NULL, 10);
-    if (nof_select_open(text, sizeof(text)) != 0)
+    if (nof_select_open(text, sizeof(text)) != 0 || nof_delta_size_open(text, sizeof(text)) != 0)
         nof_lib_die(1, "%s: %s", func, text);
     nof_lib.main_thread = pthread_self();
     if (nof_launch_open(text, sizeof(text)) != 0)
@@ -89,6 +93,8 @@ static void open_library(const char *func)
  * nothing to wait for. */
 static void close_library(void)
 {
+    nof_delta_watch_close();
+    nof_delta_out_end_all();
     if (nof_leaks_wanted() && nof_chan_dead_member(nof_comm_world()) == MPI_UNDEFINED)
         nof_leaks_report();
     if (nof_chan_dead_member(nof_comm_world()) == MPI_UNDEFINED &&
@@ -96,6 +102,7 @@ static void close_library(void)
         nof_leaks_drop_matched();
         nof_chan_withdraw();
     }
+    nof_delta_recv_close(nof_leaks_wanted());
     nof_program_cache_clear();
     nof_scatter_group_close_all();
     nof_coll_group_clear();

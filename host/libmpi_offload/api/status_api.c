@@ -24,7 +24,9 @@ static int count_of(const MPI_Status *status, MPI_Datatype datatype, MPI_Count *
     if (rc != MPI_SUCCESS)
         return rc;
     size_t bytes = nof_status_bytes(status);
-    if (type->size == 0)
+    if (bytes == NOF_STATUS_BYTES_UNKNOWN)
+        *count = MPI_UNDEFINED;
+    else if (type->size == 0)
         *count = bytes == 0 ? 0 : MPI_UNDEFINED;
     else
         *count = bytes % type->size != 0 ? MPI_UNDEFINED : (MPI_Count)(bytes / type->size);
@@ -54,7 +56,8 @@ static int elements(const MPI_Status *status, MPI_Datatype datatype, MPI_Count *
     struct nof_type *type;
     int rc = check(status, datatype, &type);
     if (rc == MPI_SUCCESS) {
-        size_t n = nof_type_elements(type, nof_status_bytes(status));
+        size_t bytes = nof_status_bytes(status);
+        size_t n = bytes == NOF_STATUS_BYTES_UNKNOWN ? SIZE_MAX : nof_type_elements(type, bytes);
         *count = n == SIZE_MAX ? MPI_UNDEFINED : (MPI_Count)n;
     }
     return rc;

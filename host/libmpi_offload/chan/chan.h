@@ -12,6 +12,7 @@
 #include "chan/message.h"
 #include "chan/request.h"
 #include "base/wait.h"
+#include "delta/delta_board.h"
 #include "nof/program.h"
 
 struct nof_chan_programs;
@@ -33,6 +34,8 @@ struct nof_chan {
     const char *name;
     const struct nof_chan_programs *programs; /* NULL: it runs none */
     const struct nof_chan_groups *groups; /* NULL: it has no multicast */
+    const struct nof_delta_board
+        *delta; /* NULL: it has no delta messages. Requests that name a slot are one each */
     /* Send req->data[0..bytes) to req->peer; with a group, to its members. */
     void (*send)(struct nof_request *req);
     /* Receive into req->data; req->message set: that message, no matching. */

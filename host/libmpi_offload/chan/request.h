@@ -109,6 +109,11 @@ struct nof_request {
     struct nof_greq *greq; /* GENERAL: the program's */
     struct nof_sched *sched; /* COLL: what is executed */
     struct nof_group_step multicast; /* SEND, RECV of a schedule */
+    uint32_t delta; /* SEND, RECV as a delta message: 1 + its slot (nof/delta.h); 0: it is none */
+    uint32_t delta_unit_log2; /* SEND */
+    bool delta_send; /* SEND of MPIX_Delta_send_begin, with a slot or without */
+    bool delta_ended;
+    int delta_error; /* of its end: a code, or 0 */
     struct nof_bsend *bsend; /* the attached buffer that it counts in */
     struct nof_part *part; /* PSEND, PRECV */
     size_t bsend_bytes; /* room in the attached buffer that is given back at the end */
@@ -169,6 +174,8 @@ int nof_request_retire(struct nof_request *req, MPI_Request *handle, MPI_Status 
 
 /* request_status.c: what lies in the internal words. */
 void nof_status_set(MPI_Status *status, int source, int tag, size_t bytes, bool cancelled);
+/* `bytes` of a message that is still coming: MPI_UNDEFINED of anything. */
+#define NOF_STATUS_BYTES_UNKNOWN SIZE_MAX
 void nof_status_empty(MPI_Status *status);
 size_t nof_status_bytes(const MPI_Status *status);
 bool nof_status_cancelled(const MPI_Status *status);

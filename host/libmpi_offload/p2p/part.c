@@ -3,19 +3,21 @@
 
 #include <limits.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "comm/comm.h"
 #include "base/error.h"
+#include "chan/chan.h"
+#include "p2p/delta_p2p.h"
 #include "p2p/pt2pt.h"
 
-enum { SETUP_TAG = 0, FIRST_TAG = 1 };
+enum { SETUP_TAG = 0, FIRST_TAG = 1, UNIT_LOG2_MOST = 6 };
 
 /* What the receiver has to know; small enough for a descriptor. */
 struct setup {
-    uint64_t message_bytes; /* of each */
-    uint32_t messages;
+    uint32_t partitions; /* 0: rounds are empty, there are no messages */
     int32_t tag; /* the program's */
-    int32_t first; /* tags of the messages: first, first + 1, ... */
+    int32_t message_tag; /* of each round's message */
     uint32_t reserved;
 };
 
@@ -35,11 +37,19 @@ struct nof_part {
     int partitions;
     size_t partition_bytes;
     bool matched; /* the setup is there, or was sent */
-    bool temporary; /* PRECV: messages end inside elements, and are unpacked */
     int error; /* no setup will ever come: why */
     struct setup setup;
-    size_t done; /* messages, in this round */
-    bool *flag; /* by message: PSEND: ready; PRECV: arrived */
+    struct nof_request
+        *message; /* of this round: with the channel; of a PSEND without a slot, not before the last Pready */
+    bool is_packed; /* the round's bytes lie apart, and the channel does not walk them: they are in */
+    void *packed; /* kept for later rounds */
+    bool *flag; /* by partition: PSEND: ready (any thread); PRECV: unpacked */
+    int unready; /* PSEND: partitions, any thread */
+    bool refused, claimed; /* the message of a slot is to go as a whole; somebody sends it, any thread */
+    uint32_t unit_log2; /* PSEND with units: */
+    size_t units;
+    uint32_t *shared; /* by unit: by how many partitions */
+    uint32_t *left; /* of them not yet ready, any thread */
     struct nof_part *next;
 };
 
@@ -80,114 +90,186 @@ static void part_free(struct nof_part *p)
         return;
     }
     nof_comm_release(p->comm);
+    free(p->packed);
     free(p->flag);
+    free(p->shared);
+    free(p->left);
     free(p);
 }
 
-static void end_round(struct nof_part *p)
+static void end_round(struct nof_part *p, int error, size_t bytes)
 {
     struct nof_request *req = p->req;
-    size_t bytes = p->setup.messages * (size_t)p->setup.message_bytes;
+    p->message = NULL;
+    req->error = error;
     req->status_source = p->peer;
     req->status_tag = p->tag;
-    req->status_bytes = bytes < req->bytes ? bytes : req->bytes;
+    req->status_bytes = bytes;
     nof_request_end(req);
 }
 
-static void one_done(struct nof_part *p, int error)
+static size_t bytes_of(const struct nof_part *p)
 {
-    if (error != MPI_SUCCESS && p->req->error == MPI_SUCCESS)
-        p->req->error = error;
-    if (++p->done == p->setup.messages)
-        end_round(p);
+    return (size_t)p->partitions * p->partition_bytes;
 }
 
+static void send_whole(struct nof_part *p);
+
+static bool claim(struct nof_part *p)
+{
+    return !__atomic_exchange_n(&p->claimed, true, __ATOMIC_SEQ_CST);
+}
+
+/* The NIC may have no room for one more delta message, and has not announced this one: it goes as a whole, when all is ready.
+ * Its slot stays taken as long: threads may be about to write there. */
 static void sent(struct nof_request *child)
 {
     struct nof_part *p = child->context;
     int error = child->error;
+    if (child->delta != 0 && nof_error_class(error) == MPI_ERR_NO_MEM) {
+        __atomic_store_n(&p->refused, true, __ATOMIC_SEQ_CST);
+        if (__atomic_load_n(&p->unready, __ATOMIC_SEQ_CST) == 0 && claim(p))
+            send_whole(p);
+        return;
+    }
     nof_request_free(child);
-    one_done(p, error);
+    end_round(p, error, bytes_of(p));
+}
+
+static void unpack(struct nof_part *p, size_t partition, size_t arrived)
+{
+    size_t from = partition * p->partition_bytes, len = p->partition_bytes;
+    if (p->flag[partition] || from >= arrived)
+        return;
+    if (len > arrived - from)
+        len = arrived - from;
+    p->flag[partition] = true;
+    nof_type_unpack(p->req->type, p->req->buf, p->req->count, from, len, (char *)p->packed + from);
 }
 
 static void received(struct nof_request *child)
 {
     struct nof_part *p = child->context;
-    size_t index = (size_t)(child->tag - p->setup.first);
     int error = child->error;
-    if (p->temporary) {
-        if (error == MPI_SUCCESS)
-            nof_type_unpack(p->req->type, p->req->buf, p->req->count, index * p->setup.message_bytes,
-                            child->status_bytes, child->buf);
-        free(child->buf);
-    }
-    p->flag[index] = true;
+    size_t bytes = child->status_bytes;
+    for (size_t i = 0; p->is_packed && i < (size_t)p->partitions; i++)
+        unpack(p, i, bytes);
     nof_request_free(child);
-    one_done(p, error);
+    end_round(p, error, bytes);
 }
 
-/* Where message `index` goes: in whole elements, in bytes of contiguous memory, or in a temporary. */
-static bool aim(struct nof_part *p, struct nof_request *child, size_t index)
+/* The whole message of a round, in the program's memory or in ours; NULL: no memory. */
+static struct nof_request *new_round(struct nof_part *p, enum nof_request_kind kind,
+                                     void (*on_done)(struct nof_request *))
 {
-    struct nof_request *req = p->req;
-    struct nof_type *type = req->type;
-    size_t at = index * p->setup.message_bytes, len = p->setup.message_bytes;
-    if (at >= req->bytes)
-        len = 0;
-    else if (len > req->bytes - at)
-        len = req->bytes - at;
-    child->count = len;
-    if (type->contiguous) {
-        child->buf = nof_lib_at(req->buf, type->tree->lb + (ptrdiff_t)at);
-    } else if (p->temporary) {
-        child->buf = malloc(len + 1);
-        return child->buf != NULL;
-    } else {
-        child->buf = nof_lib_at(req->buf, (ptrdiff_t)(at / type->size) * nof_type_extent(type));
-        child->count = len / type->size;
-        child->type = type;
-        nof_type_hold(type);
+    struct nof_request *req = p->req, *child = message(kind, p->comm, p->peer, p->setup.message_tag, on_done);
+    struct nof_pt2pt_place place;
+    if (child == NULL)
+        return NULL;
+    bool there = nof_pt2pt_place(nof_chan_of(p->comm, p->peer), req->type, req->buf, req->count, &place);
+    if (!there && p->packed == NULL && (p->packed = malloc(place.bytes)) == NULL) {
+        nof_request_free(child);
+        return NULL;
     }
-    return true;
-}
-
-static void fail_rest(struct nof_part *p, size_t from, int error)
-{
-    size_t n = p->setup.messages; /* the last one may end p */
-    for (size_t i = from; i < n; i++)
-        one_done(p, error);
-}
-
-static void receive_all(struct nof_part *p)
-{
-    struct nof_type *type = p->req->type;
-    size_t n = p->setup.messages;
-    p->temporary = !type->contiguous && type->size > 0 && p->setup.message_bytes % type->size != 0;
-    if (n == 0)
-        end_round(p);
-    for (size_t i = 0; i < n; i++) {
-        struct nof_request *child =
-            message(NOF_REQUEST_RECV, p->comm, p->peer, p->setup.first + (int)i, received);
-        if (child != NULL)
-            child->context = p;
-        if (child == NULL || !aim(p, child, i)) {
-            if (child != NULL)
-                nof_request_free(child);
-            fail_rest(p, i, no_memory());
-            return;
-        }
-        int rc = start_message(child);
-        if (rc != MPI_SUCCESS) {
-            fail_rest(p, i, rc);
-            return;
-        }
+    p->is_packed = !there;
+    child->context = p;
+    child->callsite = req->callsite;
+    child->bytes = place.bytes;
+    child->data = there ? place.data : p->packed;
+    child->streamed = place.streamed;
+    child->buf = there ? req->buf : p->packed;
+    child->count = there ? req->count : place.bytes;
+    if (there) {
+        child->type = req->type;
+        nof_type_hold(req->type);
     }
+    return child;
+}
+
+static const struct nof_request_ops in_ops = {.release = nof_delta_give_in};
+
+static void receive_round(struct nof_part *p)
+{
+    if (p->setup.partitions == 0) {
+        end_round(p, MPI_SUCCESS, 0);
+        return;
+    }
+    struct nof_request *child = new_round(p, NOF_REQUEST_RECV, received);
+    if (child == NULL) {
+        nof_request_fail(p->req, no_memory());
+        return;
+    }
+    for (int i = 0; i < p->partitions; i++)
+        p->flag[i] = false;
+    child->ops = &in_ops;
+    if (child->bytes > 0)
+        (void)nof_delta_take_in(child, child->data);
+    p->message = child;
+    nof_chan_of(p->comm, p->peer)->recv(child);
+}
+
+static const struct nof_request_ops out_ops = {.release = nof_delta_give_out};
+
+/* Units that no partition shares with its neighbours, if there are enough; else the last of those that share one sets it. */
+static bool room_for_units(struct nof_part *p, const struct nof_delta_out *out)
+{
+    size_t bytes = bytes_of(p), each = p->partition_bytes, unit = (size_t)1 << out->unit_log2;
+    if (p->left != NULL)
+        return true;
+    p->unit_log2 = out->unit_log2;
+    p->units = (bytes + unit - 1) >> out->unit_log2;
+    p->shared = calloc(p->units, sizeof(*p->shared));
+    p->left = p->shared == NULL ? NULL : calloc(p->units, sizeof(*p->left));
+    for (size_t u = 0; p->left != NULL && u < p->units; u++) {
+        size_t from = u * unit, to = bytes - from < unit ? bytes : from + unit;
+        p->shared[u] = (uint32_t)((to - 1) / each - from / each + 1);
+    }
+    return p->left != NULL;
+}
+
+static void send_whole(struct nof_part *p)
+{
+    struct nof_request *child;
+    nof_request_free(p->message);
+    p->message = child = new_round(p, NOF_REQUEST_SEND, sent);
+    if (child == NULL)
+        end_round(p, no_memory(), 0);
+    else
+        nof_chan_of(p->comm, p->peer)->send(child);
+}
+
+/* The round's message begins before anything is ready. Without a slot it waits for the last partition. */
+static int send_round(struct nof_part *p)
+{
+    struct nof_request *child = new_round(p, NOF_REQUEST_SEND, sent);
+    if (child == NULL)
+        return no_memory();
+    uint32_t least = p->partition_bytes == 0 ? 0 : (uint32_t)__builtin_ctzll(p->partition_bytes);
+    child->ops = &out_ops;
+    if (child->bytes > 0)
+        (void)nof_delta_take_out(child, least < UNIT_LOG2_MOST ? least : UNIT_LOG2_MOST, false);
+    struct nof_delta_out *out = nof_delta_out_with(child);
+    if (out != NULL && !room_for_units(p, out)) {
+        nof_request_free(child);
+        return no_memory();
+    }
+    for (int i = 0; i < p->partitions; i++)
+        p->flag[i] = false;
+    p->unready = p->partitions;
+    p->refused = p->claimed = false;
+    p->message = child;
+    if (out == NULL)
+        return MPI_SUCCESS;
+    memcpy(p->left, p->shared, p->units * sizeof(*p->left));
+    out->owner = p;
+    nof_delta_out_publish(out, p->req->handle);
+    nof_chan_of(p->comm, p->peer)->send(child);
+    return MPI_SUCCESS;
 }
 
 static int part_start(struct nof_request *req)
 {
     struct nof_part *p = req->part;
-    p->done = 0;
     if (p->peer == MPI_PROC_NULL) {
         req->status_source = MPI_PROC_NULL;
         req->status_tag = MPI_ANY_TAG;
@@ -198,12 +280,12 @@ static int part_start(struct nof_request *req)
         nof_request_fail(req, p->error);
         return MPI_SUCCESS;
     }
-    for (size_t i = 0; p->flag != NULL && i < p->setup.messages; i++)
-        p->flag[i] = false;
-    if (req->kind == NOF_REQUEST_PRECV && p->matched)
-        receive_all(p);
-    else if (req->kind == NOF_REQUEST_PSEND && p->partitions == 0)
-        end_round(p);
+    if (req->kind == NOF_REQUEST_PSEND && p->partitions > 0)
+        return send_round(p);
+    if (req->kind == NOF_REQUEST_PSEND)
+        end_round(p, MPI_SUCCESS, 0);
+    else if (p->matched)
+        receive_round(p);
     return MPI_SUCCESS;
 }
 
@@ -215,6 +297,48 @@ int nof_part_check(const struct nof_request *req, int partition)
                : MPI_SUCCESS;
 }
 
+static bool mark_unit(struct nof_part *p, size_t unit)
+{
+    return p->shared[unit] == 1 || __atomic_sub_fetch(&p->left[unit], 1, __ATOMIC_ACQ_REL) == 0;
+}
+
+/* Whose last byte this partition has: those units, and all between. */
+static void mark(struct nof_part *p, struct nof_delta_out *out, size_t partition)
+{
+    size_t from = partition * p->partition_bytes, to = from + p->partition_bytes;
+    size_t first = from >> p->unit_log2, last = (to - 1) >> p->unit_log2, behind = last + 1;
+    if (!mark_unit(p, first))
+        first++;
+    if (last > from >> p->unit_log2 && !mark_unit(p, last))
+        behind--;
+    if (first < behind)
+        nof_delta_out_units(out, first, behind - first);
+}
+
+bool nof_part_ready_at_once(MPI_Request handle, int partition)
+{
+    struct nof_delta_out *out = nof_delta_out_of(handle);
+    struct nof_part *p = out == NULL ? NULL : out->owner;
+    if (p == NULL || partition < 0 || partition >= p->partitions ||
+        __atomic_exchange_n(&p->flag[partition], true, __ATOMIC_RELAXED))
+        return false;
+    size_t each = p->partition_bytes, from = (size_t)partition * each;
+    if (p->is_packed)
+        nof_type_pack(p->req->type, p->req->buf, p->req->count, from, each, (char *)p->packed + from);
+    mark(p, out, (size_t)partition);
+    /* The round may be over, and p with it, once another thread finds none unready, or this one has said the end. */
+    if (__atomic_sub_fetch(&p->unready, 1, __ATOMIC_SEQ_CST) > 0) {
+        nof_delta_out_ring(out);
+    } else if (!__atomic_load_n(&p->refused, __ATOMIC_SEQ_CST)) {
+        (void)nof_delta_out_end(out, out->bytes);
+    } else if (claim(p)) {
+        nof_lib_lock();
+        send_whole(p);
+        nof_lib_unlock();
+    }
+    return true;
+}
+
 int nof_part_ready(struct nof_request *req, int partition)
 {
     struct nof_part *p = req->part;
@@ -223,44 +347,34 @@ int nof_part_ready(struct nof_request *req, int partition)
         return rc;
     if (p->flag[partition])
         return nof_error(MPI_ERR_ARG, "partition %d is ready already", partition);
-    struct nof_request *child = message(NOF_REQUEST_SEND, p->comm, p->peer, p->setup.first + partition, sent);
-    if (child == NULL)
-        return no_memory();
-    size_t each = req->count / (size_t)p->partitions;
-    child->context = p;
-    child->buf = nof_lib_at(req->buf, (ptrdiff_t)(each * (size_t)partition) * nof_type_extent(req->type));
-    child->count = each;
-    child->type = req->type;
-    nof_type_hold(req->type);
-    child->callsite = req->callsite;
+    if (nof_part_ready_at_once(req->handle, partition))
+        return MPI_SUCCESS;
     p->flag[partition] = true;
-    rc = start_message(child);
-    if (rc != MPI_SUCCESS)
-        p->flag[partition] = false;
-    return rc;
+    if (--p->unready > 0 || p->message == NULL)
+        return MPI_SUCCESS;
+    if (p->is_packed)
+        nof_type_pack(req->type, req->buf, req->count, 0, bytes_of(p), p->packed);
+    nof_chan_of(p->comm, p->peer)->send(p->message);
+    return MPI_SUCCESS;
 }
 
 bool nof_part_arrived(const struct nof_request *req, int partition)
 {
-    const struct nof_part *p = req->part;
+    struct nof_part *p = req->part;
     if (!req->active || req->complete)
         return true;
-    if (!p->matched)
-        return false;
-    size_t each = p->setup.message_bytes, from = (size_t)partition * p->partition_bytes;
-    size_t to = from + p->partition_bytes;
-    if (each == 0 || p->partition_bytes == 0 || to > each * p->setup.messages)
+    struct nof_delta_in *in = p->message == NULL ? NULL : nof_delta_in_with(p->message);
+    size_t from = (size_t)partition * p->partition_bytes, to = from + p->partition_bytes;
+    if (in == NULL || from == to || nof_delta_in_has(in, from, to) != NOF_DELTA_IN_THERE)
         return false; /* then it is when all is */
-    for (size_t i = from / each; i * each < to; i++) {
-        if (!p->flag[i])
-            return false;
-    }
+    if (p->is_packed)
+        unpack(p, (size_t)partition, to);
     return true;
 }
 
 static bool room_for_flags(struct nof_part *p)
 {
-    p->flag = calloc(p->setup.messages + 1, sizeof(*p->flag));
+    p->flag = calloc((size_t)p->partitions + 1, sizeof(*p->flag));
     return p->flag != NULL;
 }
 
@@ -275,7 +389,7 @@ static void give_setup(struct nof_part *p, const struct setup *setup)
         if (p->req->active)
             nof_request_fail(p->req, p->error);
     } else if (p->req->active) {
-        receive_all(p);
+        receive_round(p);
     }
 }
 
@@ -405,13 +519,8 @@ static void setup_sent(struct nof_request *child)
 
 static int send_setup(struct nof_part *p)
 {
-    if (next_tag > INT_MAX - p->partitions)
-        next_tag = FIRST_TAG;
-    p->setup = (struct setup){.message_bytes = p->partition_bytes,
-                              .messages = (uint32_t)p->partitions,
-                              .tag = p->tag,
-                              .first = next_tag};
-    next_tag += p->partitions;
+    p->setup = (struct setup){.partitions = (uint32_t)p->partitions, .tag = p->tag, .message_tag = next_tag};
+    next_tag = next_tag == INT_MAX ? FIRST_TAG : next_tag + 1;
     struct setup *copy = malloc(sizeof(*copy));
     struct nof_request *child =
         copy == NULL ? NULL : message(NOF_REQUEST_SEND, p->comm, p->peer, SETUP_TAG, setup_sent);

@@ -2,16 +2,17 @@
 /* Partitioned communication (MPI 4.1, chapter 4): one message made of parts that the program declares ready
  * one by one.
  *
- *   Psend_init   draws a tag for each partition and tells the receiver (a *setup* message)
+ *   Psend_init   draws a tag, and tells the receiver (a *setup* message)
  *   Precv_init   waits in a list; a setup from the same peer with the same tag takes the oldest
- *   Start        receiver: one receive per partition of the sender, as soon as the setup is there
- *   Pready       sender: that partition's message
+ *   Start        sender: a delta message (nof/delta.h); receiver: a delta receive, as soon as the setup is there
+ *   Pready       sender: the units of that partition are ready
+ *   Parrived     receiver: the units of that range have come
  *
  * All of it travels in a context of the communicator that is used for nothing else; tag 0 there is the
- * setups', so they come in the order of the calls. The receiver's partitions are ranges of bytes that one or
- * several messages fill.
+ * setups', so they come in the order of the calls. Where all slots of delta messages are taken, or there is no NIC, a round
+ * is one message that leaves at the last Pready.
  *
- * Threads: under the library's lock. */
+ * Threads: under the library's lock, but for nof_part_ready_at_once(). */
 #ifndef NOF_MPI_PART_H
 #define NOF_MPI_PART_H
 
@@ -22,7 +23,10 @@ struct nof_part;
 /* The sender's or the receiver's own partitions: a code if there is no such. */
 int nof_part_check(const struct nof_request *req, int partition);
 
-/* Declare partition ready; a code if it is none or ready already. */
+/* Declare partition ready, without the lock, by any thread. False, and nothing happened: the handle is none of a round that
+ * has a slot, or there is no such partition, or it is ready already. */
+bool nof_part_ready_at_once(MPI_Request handle, int partition);
+/* The same under the lock, of any round; a code if there is no such partition or it is ready already. */
 int nof_part_ready(struct nof_request *req, int partition);
 /* All bytes of this partition of the receiver are there. */
 bool nof_part_arrived(const struct nof_request *req, int partition);

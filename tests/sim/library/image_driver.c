@@ -157,3 +157,30 @@ uint64_t nof_pmd_counter(const struct nof_pmd *pmd, enum nof_counter counter)
     (void)counter;
     return 0;
 }
+
+/* Simulated processes have no boards of delta messages: what would use one goes another way. */
+struct nof_delta_host *nof_pmd_delta_host(const struct nof_pmd *pmd)
+{
+    (void)pmd;
+    return NULL;
+}
+
+const struct nof_delta_nic *nof_pmd_delta_nic(const struct nof_pmd *pmd)
+{
+    (void)pmd;
+    return NULL;
+}
+
+void nof_pmd_delta_ring(struct nof_pmd *pmd, uint32_t slot)
+{
+    (void)pmd;
+    (void)slot;
+}
+
+int nof_pmd_delta_wait(struct nof_pmd *pmd, uint32_t seen, uint64_t timeout_ns)
+{
+    (void)pmd;
+    (void)seen;
+    (void)timeout_ns;
+    return NOF_ENICDEAD;
+}

@@ -3,6 +3,7 @@
  *
  *   chan_nic.c      open, close, poll, the bell
  *   chan_comp.c     one handler per kind of completion
+ *   chan_delta.c    boards of delta messages
  *   chan_death.c    death of a peer or of the NIC, and telling others of it
  *   chan_group.c    multicast groups
  *   chan_sched.c    programs: collectives that the NIC runs by itself
@@ -277,6 +278,11 @@ void nof_chan_nic_group_cancel(struct nof_request *req);
 void nof_chan_nic_group_complete(struct nof_chan_nic_op *op, const struct nof_comp *comp);
 /* The NIC is gone. */
 void nof_chan_nic_group_lost(struct nof_chan_nic_op *op);
+
+/* Of chan_delta.c. */
+extern const struct nof_delta_board nof_chan_nic_delta __attribute__((visibility("hidden")));
+/* A request with a slot, into its descriptor, which says where its bytes lie. */
+void nof_chan_nic_place_delta(struct nof_desc *desc, const struct nof_request *req);
 
 /* Of chan_area.c. */
 

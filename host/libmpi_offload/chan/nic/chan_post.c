@@ -74,6 +74,8 @@ void nof_chan_nic_submit_recv(struct nof_chan_nic_op *op)
         .len = req->bytes,
     };
     nof_chan_nic_place(&desc, req);
+    if (req->delta != 0)
+        nof_chan_nic_place_delta(&desc, req);
     desc.callsite = req->callsite;
     op->phase = NOF_OP_RECV;
     nof_chan_nic_submit(&desc);

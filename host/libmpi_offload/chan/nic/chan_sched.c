@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "chan/nic/chan_nic.h"
+#include "delta/delta_watch.h"
 #include "base/error.h"
 #include "base/wait_board.h"
 #include "base/wait.h"
@@ -12,7 +13,8 @@ static uint64_t last_handle; /* generation and name */
 
 static bool wanted(void)
 {
-    return !nof_chan_nic.nic_dead && nof_pmd_runs_collectives(nof_chan_nic.pmd);
+    /* A program says nothing of where its messages lie: pages may be hidden there. */
+    return !nof_chan_nic.nic_dead && !nof_delta_watch_any() && nof_pmd_runs_collectives(nof_chan_nic.pmd);
 }
 
 static bool reach_peers(const struct nof_program_head *head)

@@ -15,15 +15,21 @@ static struct nof_chan_nic_peer *peer_of(const struct nof_request *req)
 }
 
 /* Small sends are mostly taken by the peer's NIC without the receiver's doing, so they come back
- * soon. A large or synchronous send waits for its receive as long as the program likes: it never
- * holds a place. */
+ * soon. A large or synchronous send waits for its receive as long as the program likes, a delta send for
+ * the program: they never hold a place. */
 static bool windowed(const struct nof_request *req)
 {
-    return req->mode != NOF_SEND_SYNC && req->bytes <= nof_chan_nic.identity->bounce_max_bytes;
+    return req->mode != NOF_SEND_SYNC && req->delta == 0 &&
+           req->bytes <= nof_chan_nic.identity->bounce_max_bytes;
 }
 
 static void place_payload(struct nof_desc *desc, struct nof_chan_nic_op *op, const struct nof_request *req)
 {
+    if (req->delta != 0) {
+        nof_chan_nic_place(desc, req);
+        nof_chan_nic_place_delta(desc, req);
+        return;
+    }
     if (req->bytes <= NOF_INLINE_BYTES) {
         desc->flags |= NOF_DESC_F_INLINE;
         if (req->bytes > 0)
@@ -263,6 +269,10 @@ void nof_chan_nic_send_done(struct nof_chan_nic_op *op, const struct nof_comp *c
         return;
     if (comp->status == NOF_OK || comp->status == NOF_ETRUNC)
         nof_request_done(req, peer, req->tag, req->bytes);
+    else if (comp->status == NOF_ENOMEM && req->delta != 0)
+        nof_request_fail(req, nof_error(MPI_ERR_NO_MEM,
+                                        "the NIC has no room for one more delta send of this process: "
+                                        "complete one of those that are under way first"));
     else
         nof_request_fail(req, nof_chan_nic_status_code(comp->status, peer));
 }

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Delta receives (nof/delta.h): the slots, and what of each message has come.
+ *
+ *   take() -> the channel receives the request -> publish() -> state(), has()* -> give()
+ *
+ * take, publish, give: under the library's lock. The rest: any thread, without a lock, an allocation or a wait.
+ * A slot is its taker's until give(), when its request goes. What the NIC says of the slot's last message stays
+ * there until it has taken the next one's descriptor: so DONE is not believed before POSTED or MATCHED was seen. */
+#ifndef NOF_MPI_DELTA_IN_H
+#define NOF_MPI_DELTA_IN_H
+
+#include "base/lib.h"
+#include "delta/delta_board.h"
+
+struct nof_request;
+
+struct nof_delta_in {
+    uint32_t version; /* odd while its words change */
+    bool begun; /* the NIC has the descriptor of this message */
+    const struct nof_delta_arrival *arrival;
+    uintptr_t base; /* address of the message's first byte */
+    size_t bytes;
+    /* Under the lock. */
+    struct nof_request *req;
+    const void *buf; /* as the program gave it */
+};
+
+enum nof_delta_in_result {
+    NOF_DELTA_IN_WAITS,
+    NOF_DELTA_IN_THERE, /* or will never come: the message is shorter */
+    NOF_DELTA_IN_FAILED, /* the message has ended without it */
+};
+
+/* For a message into [base, base + bytes) of the program. NULL: there are no boards, or all slots are taken. */
+struct nof_delta_in *nof_delta_in_take(const struct nof_delta_board *board, const void *base, size_t bytes);
+uint32_t nof_delta_in_slot(const struct nof_delta_in *in);
+/* Others may look for it by its addresses. */
+void nof_delta_in_publish(struct nof_delta_in *in);
+void nof_delta_in_give(struct nof_delta_in *in);
+
+/* Of a slot that is taken. */
+struct nof_delta_in *nof_delta_in_at(uint32_t slot);
+
+/* FREE: the NIC does not have it yet, or has ended it before anybody looked. */
+enum nof_delta_state nof_delta_in_state(struct nof_delta_in *in);
+/* Bytes from .. to - 1 of the message. */
+enum nof_delta_in_result nof_delta_in_has(struct nof_delta_in *in, size_t from, size_t to);
+
+/* Likewise, have they come, whatever became of the message? */
+bool nof_delta_in_units(struct nof_delta_in *in, size_t from, size_t to);
+
+/* Those that are published, as far as they lie in [address, address + bytes): WAITS before FAILED before THERE. */
+enum nof_delta_in_result nof_delta_in_look(const void *address, size_t bytes);
+/* Under the lock: one that is published, into this buffer; NULL: there is none. */
+struct nof_delta_in *nof_delta_in_find(const void *buf);
+/* Under the lock: any that is taken; NULL: none is. */
+struct nof_delta_in *nof_delta_in_any(void);
+
+/* Between two looks: polls of the board, then sleeps of at most a millisecond, until an arrival changes; who may polls the
+ * library in between. False: the NIC is gone. */
+struct nof_delta_pause {
+    uint32_t seen;
+    uint32_t polls;
+};
+/* Before a look. */
+void nof_delta_pause_look(struct nof_delta_pause *pause);
+bool nof_delta_pause(struct nof_delta_pause *pause);
+
+#endif

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Pages of this process: what they are, and what can be done to them so that the kernel tells when they are touched.
+ *
+ * Everything here may be called by a signal handler. Addresses and lengths are multiples of NOF_DELTA_PAGE. */
+#ifndef NOF_MPI_DELTA_PAGES_H
+#define NOF_MPI_DELTA_PAGES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define NOF_DELTA_PAGE ((uintptr_t)4096)
+
+/* False: this process cannot be told about its own mappings (a kernel without /proc), or has other pages. */
+bool nof_delta_pages_open(void);
+
+/* All of it can be read and written, and is private memory without a file, of pages of that size, and no stack. */
+bool nof_delta_pages_plain(uintptr_t low, uintptr_t high);
+/* It can be read and written now: an access that faulted may be tried again. */
+bool nof_delta_pages_usable(uintptr_t address);
+
+/* How accesses are caught: one table a way. Each answers whether it could; what it could not changes nothing. */
+struct nof_delta_pages_ops {
+    const char *name;
+    bool (*guard)(uintptr_t low, size_t bytes); /* a write faults */
+    bool (*hide)(uintptr_t low, size_t bytes); /* any access faults */
+    bool (*allow)(uintptr_t low, size_t bytes); /* none does */
+    /* At `to`, hidden or not, are the pages at `from`, to be read and written; at `from`, empty ones. For other threads at once. */
+    bool (*put)(uintptr_t from, uintptr_t to, size_t bytes);
+};
+extern const struct nof_delta_pages_ops nof_delta_pages_by_mprotect __attribute__((visibility("hidden")));
+
+/* Copies out of pages that are hidden. */
+bool nof_delta_pages_peek(uintptr_t from, void *to, size_t bytes);
+
+/* Empty pages that can be read and written, or NULL; and back. */
+void *nof_delta_pages_new(size_t bytes);
+void nof_delta_pages_free(void *pages, size_t bytes);
+
+#endif

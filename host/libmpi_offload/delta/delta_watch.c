@@ -1,0 +1,507 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "delta/delta_watch.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "delta/delta_pages.h"
+#include "delta/delta_size.h"
+
+#define WRITERS \
+    16 /* threads that write parts of their own; of more, those that wait longest are taken to be done */
+#define FIRST_FAULT_NS \
+    6000u /* until faults have been measured: handler, two changes of protection, a turn of the NIC */
+#define FAULT_ENTRY_NS 1500u /* of a fault, outside its handler */
+
+enum part { PART_UNTOUCHED, PART_OPEN, PART_DONE };
+
+struct writer {
+    pthread_t thread;
+    uint32_t part; /* 1 + its number; 0: none */
+};
+
+struct watch {
+    uintptr_t low, high; /* whole pages */
+    size_t part_bytes;
+    uint32_t parts;
+    uint32_t generation;
+    uint8_t *state; /* enum part, by part; malloc'ed, for the next watch, too */
+    size_t state_room;
+    struct nof_delta_out *out; /* SEND */
+    struct writer writer[WRITERS];
+    unsigned next_writer;
+    uintptr_t twice;
+    struct nof_delta_in *in; /* RECV */
+    uintptr_t base; /* of the message */
+    bool hidden;
+    bool fatal;
+    char *shadow; /* malloc'ed by pages, for the next watch, too */
+    size_t shadow_bytes;
+};
+
+static struct watch sends[NOF_DELTA_SLOTS], recvs[NOF_DELTA_SLOTS];
+static uint64_t sends_on, recvs_on; /* bits; under `held`, read without */
+static bool held; /* the lock of handlers and of us: with all signals blocked, never while waiting */
+static const struct nof_delta_pages_ops *pages = &nof_delta_pages_by_mprotect;
+static uint64_t fault_ns = FIRST_FAULT_NS;
+static sigset_t mask_at_fork;
+
+static void hold(sigset_t *before)
+{
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, before);
+    while (__atomic_exchange_n(&held, true, __ATOMIC_ACQUIRE))
+        sched_yield();
+}
+
+static void let_go(const sigset_t *before)
+{
+    __atomic_store_n(&held, false, __ATOMIC_RELEASE);
+    pthread_sigmask(SIG_SETMASK, before, NULL);
+}
+
+static uintptr_t part_low(const struct watch *w, uint32_t part)
+{
+    return w->low + part * w->part_bytes;
+}
+
+static uintptr_t part_high(const struct watch *w, uint32_t part)
+{
+    uintptr_t high = part_low(w, part) + w->part_bytes;
+    return high < w->high ? high : w->high;
+}
+
+static struct watch *find(struct watch *table, uint64_t on, uintptr_t address)
+{
+    for (; on != 0; on &= on - 1) {
+        struct watch *w = &table[__builtin_ctzll(on)];
+        if (address >= w->low && address < w->high)
+            return w;
+    }
+    return NULL;
+}
+
+static _Noreturn void give_up(const char *line)
+{
+    (void)!write(STDERR_FILENO, line, strlen(line));
+    _exit(1);
+}
+
+static void allow(uintptr_t low, uintptr_t high)
+{
+    if (low < high && !pages->allow(low, high - low))
+        give_up("libmpi_offload: pages of a delta message cannot be given back: too many mappings\n");
+}
+
+/* Sends. */
+
+static void announce(struct watch *w, uint32_t part)
+{
+    uintptr_t low = part_low(w, part), high = part_high(w, part);
+    if (!pages->guard(low, high - low))
+        return; /* too many mappings: then it goes with the end */
+    w->state[part] = PART_DONE;
+    (void)nof_delta_out_add(w->out, (const void *)low, high - low); // NOLINT
+}
+
+static struct writer *writer_of(struct watch *w, pthread_t thread)
+{
+    for (int i = 0; i < WRITERS; i++)
+        if (w->writer[i].part != 0 && pthread_equal(w->writer[i].thread, thread))
+            return &w->writer[i];
+    for (int i = 0; i < WRITERS; i++)
+        if (w->writer[i].part == 0)
+            return &w->writer[i];
+    return &w->writer[w->next_writer++ % WRITERS];
+}
+
+static void write_fault(struct watch *w, uintptr_t address)
+{
+    uint32_t part = (uint32_t)((address - w->low) / w->part_bytes);
+    if (w->state[part] == PART_OPEN)
+        return; /* another thread was there first */
+    if (w->state[part] == PART_DONE) {
+        if (w->twice == 0)
+            w->twice = address;
+        allow(part_low(w, part), part_high(w, part));
+        return;
+    }
+    struct writer *writer = writer_of(w, pthread_self());
+    if (writer->part != 0)
+        announce(w, writer->part - 1);
+    allow(part_low(w, part), part_high(w, part));
+    w->state[part] = PART_OPEN;
+    *writer = (struct writer){.thread = pthread_self(), .part = part + 1};
+}
+
+/* Receives. */
+
+static uintptr_t shadow_of(const struct watch *w, uintptr_t address)
+{
+    return (uintptr_t)w->shadow + (address - w->low) + NOF_DELTA_PAGE;
+}
+
+static void *at(uintptr_t address)
+{
+    return (void *)address; // NOLINT: inside a buffer
+}
+
+/* Where memory for one more mapping is missing, by a copy that other threads can see half done. */
+static void put(const struct watch *w, uintptr_t low, uintptr_t high)
+{
+    if (low >= high || pages->put(shadow_of(w, low), low, high - low))
+        return;
+    allow(low, high);
+    memcpy(at(low), at(shadow_of(w, low)), high - low);
+}
+
+/* The message reaches up to `end`: what lies behind is the buffer's own. */
+static void show(struct watch *w, uintptr_t low, uintptr_t high, uintptr_t end)
+{
+    uintptr_t whole = end & ~(NOF_DELTA_PAGE - 1);
+    whole = whole < low ? low : whole > high ? high : whole;
+    put(w, low, whole);
+    if (whole < high && end > whole) {
+        uintptr_t behind = whole + NOF_DELTA_PAGE;
+        if (nof_delta_pages_peek(end, at(shadow_of(w, end)), behind - end)) {
+            put(w, whole, behind);
+        } else {
+            allow(whole, behind);
+            memcpy(at(whole), at(shadow_of(w, whole)), end - whole);
+        }
+        whole = behind;
+    }
+    allow(whole, high);
+}
+
+static uintptr_t end_by_board(const struct watch *w)
+{
+    uint64_t len = __atomic_load_n(&w->in->arrival->len, __ATOMIC_RELAXED);
+    return w->base + (len < w->in->bytes ? (size_t)len : w->in->bytes);
+}
+
+static enum nof_delta_in_result has_page(const struct watch *w, uint32_t page)
+{
+    uintptr_t low = part_low(w, page);
+    return nof_delta_in_has(w->in, low - w->base, low + NOF_DELTA_PAGE - w->base);
+}
+
+/* This page, and those behind it that have come, too. */
+static void show_from(struct watch *w, uint32_t page)
+{
+    uint32_t behind = page;
+    while (behind < w->parts && w->state[behind] == PART_UNTOUCHED &&
+           has_page(w, behind) == NOF_DELTA_IN_THERE)
+        w->state[behind++] = PART_DONE;
+    show(w, part_low(w, page), w->low + behind * w->part_bytes, end_by_board(w));
+}
+
+/* All that has come, or, where the message is over, is as far as `end`; the rest is as it was. */
+static void show_rest(struct watch *w, bool failed, uintptr_t end)
+{
+    for (uint32_t page = 0, behind; page < w->parts; page = behind) {
+        bool come =
+            w->state[page] == PART_UNTOUCHED &&
+            (!failed || nof_delta_in_units(w->in, part_low(w, page) - w->base, part_high(w, page) - w->base));
+        bool open = w->state[page] == PART_UNTOUCHED;
+        for (behind = page + 1; behind < w->parts && (w->state[behind] == PART_UNTOUCHED) == open; behind++)
+            if (failed && open &&
+                nof_delta_in_units(w->in, part_low(w, behind) - w->base, part_high(w, behind) - w->base) !=
+                    come)
+                break;
+        uintptr_t low = part_low(w, page), high = w->low + behind * w->part_bytes;
+        if (open && come)
+            show(w, low, high, end);
+        else if (open && w->hidden)
+            allow(low, high);
+        memset(&w->state[page], PART_DONE, behind - page);
+    }
+}
+
+/* True: the page is there now, or is no longer hidden. *failed_out: the message has ended without it. */
+static bool try_page(uintptr_t address, bool *failed_out, bool *fatal_out)
+{
+    sigset_t before;
+    bool ended = true;
+    hold(&before);
+    struct watch *w = find(recvs, recvs_on, address);
+    uint32_t page = w == NULL ? 0 : (uint32_t)((address - w->low) / w->part_bytes);
+    if (w != NULL && w->hidden && w->state[page] == PART_UNTOUCHED) {
+        enum nof_delta_in_result found = has_page(w, page);
+        ended = found == NOF_DELTA_IN_THERE;
+        if (ended)
+            show_from(w, page);
+        *failed_out = found == NOF_DELTA_IN_FAILED;
+        *fatal_out = w->fatal;
+    }
+    let_go(&before);
+    return ended;
+}
+
+/* The message is not coming: its pages are the program's, and the next call that asks tells why. */
+static void abandon(uintptr_t address, bool fatal)
+{
+    sigset_t before;
+    if (fatal)
+        give_up("libmpi_offload: a delta receive has failed while its bytes were waited for: its peer or the "
+                "NIC is gone\n");
+    hold(&before);
+    struct watch *w = find(recvs, recvs_on, address);
+    if (w != NULL && w->hidden) {
+        show_rest(w, true, w->base + w->in->bytes);
+        w->hidden = false;
+    }
+    let_go(&before);
+}
+
+static void await_page(uintptr_t address)
+{
+    struct nof_delta_pause pause = {.polls = 0};
+    for (;;) {
+        bool failed = false, fatal = false;
+        nof_delta_pause_look(&pause);
+        if (try_page(address, &failed, &fatal))
+            return;
+        if (failed || !nof_delta_pause(&pause)) {
+            abandon(address, fatal);
+            return;
+        }
+    }
+}
+
+bool nof_delta_watch_fault(uintptr_t address)
+{
+    sigset_t before;
+    uint64_t began_ns = nof_lib_now_ns();
+    hold(&before);
+    struct watch *w = find(sends, sends_on, address);
+    if (w != NULL) {
+        write_fault(w, address);
+        let_go(&before);
+        uint64_t took_ns = nof_lib_now_ns() - began_ns + FAULT_ENTRY_NS;
+        uint64_t was_ns = __atomic_load_n(&fault_ns, __ATOMIC_RELAXED);
+        __atomic_store_n(&fault_ns, was_ns - was_ns / 16 + took_ns / 16, __ATOMIC_RELAXED);
+        return true;
+    }
+    w = find(recvs, recvs_on, address);
+    bool ours = w != NULL && w->hidden;
+    let_go(&before);
+    if (ours)
+        await_page(address);
+    return ours;
+}
+
+static void before_fork(void)
+{
+    hold(&mask_at_fork);
+}
+
+static void after_fork(void)
+{
+    let_go(&mask_at_fork);
+}
+
+/* The child has the pages, and no NIC. */
+static void in_child(void)
+{
+    for (uint64_t on = sends_on; on != 0; on &= on - 1) {
+        const struct watch *w = &sends[__builtin_ctzll(on)];
+        allow(w->low, w->high);
+    }
+    for (uint64_t on = recvs_on; on != 0; on &= on - 1) {
+        const struct watch *w = &recvs[__builtin_ctzll(on)];
+        if (w->hidden)
+            allow(w->low, w->high);
+    }
+    sends_on = recvs_on = 0;
+    let_go(&mask_at_fork);
+}
+
+bool nof_delta_watch_open(void)
+{
+    static bool opened;
+    if (!opened && nof_delta_pages_open())
+        opened = pthread_atfork(before_fork, after_fork, in_child) == 0;
+    return opened;
+}
+
+static bool room_for_parts(struct watch *w)
+{
+    if (w->parts > w->state_room) {
+        free(w->state);
+        w->state = malloc(w->parts);
+        w->state_room = w->state == NULL ? 0 : w->parts;
+    }
+    if (w->state == NULL)
+        return false;
+    memset(w->state, PART_UNTOUCHED, w->parts);
+    return true;
+}
+
+static bool aim(struct watch *w, uintptr_t base, size_t bytes, size_t part_bytes)
+{
+    w->low = (base + NOF_DELTA_PAGE - 1) & ~(NOF_DELTA_PAGE - 1);
+    w->high = (base + bytes) & ~(NOF_DELTA_PAGE - 1);
+    w->part_bytes = part_bytes;
+    if (w->low >= w->high || w->low < base || !nof_delta_pages_plain(w->low, w->high))
+        return false;
+    size_t parts = (w->high - w->low + part_bytes - 1) / part_bytes;
+    w->parts = (uint32_t)parts;
+    return parts == w->parts && room_for_parts(w);
+}
+
+static bool crosses(const struct watch *table, uint64_t on, uintptr_t low, uintptr_t high)
+{
+    for (; on != 0; on &= on - 1) {
+        const struct watch *w = &table[__builtin_ctzll(on)];
+        if (w->low < high && low < w->high)
+            return true;
+    }
+    return false;
+}
+
+bool nof_delta_watch_send(struct nof_delta_out *out)
+{
+    struct watch *w = &sends[out->slot];
+    sigset_t before;
+    size_t part = nof_delta_size(out->bytes, 0, __atomic_load_n(&fault_ns, __ATOMIC_RELAXED), NOF_DELTA_PAGE);
+    part = part < NOF_DELTA_PAGE ? NOF_DELTA_PAGE : part & ~(NOF_DELTA_PAGE - 1);
+    nof_delta_watch_settle(at(out->base), out->bytes);
+    if (!aim(w, out->base, out->bytes, part) || crosses(sends, sends_on, w->low, w->high))
+        return false;
+    w->out = out;
+    w->twice = 0;
+    memset(w->writer, 0, sizeof(w->writer));
+    out->watched = true;
+    out->delta_bytes = 1;
+    hold(&before);
+    bool guarded = pages->guard(w->low, w->high - w->low);
+    if (guarded)
+        __atomic_store_n(&sends_on, sends_on | 1ull << out->slot, __ATOMIC_RELAXED);
+    let_go(&before);
+    return guarded;
+}
+
+const void *nof_delta_watch_send_end(const struct nof_delta_out *out)
+{
+    struct watch *w = &sends[out->slot];
+    sigset_t before;
+    uintptr_t twice = 0;
+    hold(&before);
+    if ((sends_on & 1ull << out->slot) != 0) {
+        allow(w->low, w->high);
+        __atomic_store_n(&sends_on, sends_on & ~(1ull << out->slot), __ATOMIC_RELAXED);
+        twice = w->twice;
+    }
+    let_go(&before);
+    return at(twice);
+}
+
+static bool room_in_shadow(struct watch *w)
+{
+    size_t bytes = w->high - w->low + 2 * NOF_DELTA_PAGE; /* the ends */
+    if (bytes <= w->shadow_bytes)
+        return true;
+    nof_delta_pages_free(w->shadow, w->shadow_bytes);
+    w->shadow = nof_delta_pages_new(bytes);
+    w->shadow_bytes = w->shadow == NULL ? 0 : bytes;
+    return w->shadow != NULL;
+}
+
+void *nof_delta_watch_recv(struct nof_delta_in *in, bool fatal)
+{
+    uint32_t slot = nof_delta_in_slot(in);
+    struct watch *w = &recvs[slot];
+    sigset_t before;
+    nof_delta_watch_settle(at(in->base), in->bytes);
+    if (!aim(w, in->base, in->bytes, NOF_DELTA_PAGE) || !room_in_shadow(w) ||
+        crosses(sends, sends_on, w->low, w->high))
+        return NULL;
+    w->in = in;
+    w->base = in->base;
+    w->hidden = false;
+    w->fatal = fatal;
+    hold(&before);
+    __atomic_store_n(&recvs_on, recvs_on | 1ull << slot, __ATOMIC_RELAXED);
+    let_go(&before);
+    return at(shadow_of(w, w->base));
+}
+
+static bool is_watched(const struct nof_delta_in *in)
+{
+    return (recvs_on & 1ull << nof_delta_in_slot(in)) != 0;
+}
+
+bool nof_delta_watch_has_ends(struct nof_delta_in *in)
+{
+    const struct watch *w = &recvs[nof_delta_in_slot(in)];
+    return !is_watched(in) || (nof_delta_in_has(in, 0, w->low - w->base) == NOF_DELTA_IN_THERE &&
+                               nof_delta_in_has(in, w->high - w->base, in->bytes) == NOF_DELTA_IN_THERE);
+}
+
+/* Outside whole pages, as far as the message reaches. */
+static void copy_ends(const struct watch *w, uintptr_t end)
+{
+    uintptr_t low = end < w->low ? end : w->low;
+    if (low > w->base)
+        memcpy(at(w->base), at(shadow_of(w, w->base)), low - w->base);
+    if (end > w->high)
+        memcpy(at(w->high), at(shadow_of(w, w->high)), end - w->high);
+}
+
+void nof_delta_watch_hide(struct nof_delta_in *in)
+{
+    struct watch *w = &recvs[nof_delta_in_slot(in)];
+    sigset_t before;
+    if (!is_watched(in))
+        return;
+    copy_ends(w, end_by_board(w));
+    hold(&before);
+    w->hidden = pages->hide(w->low, w->high - w->low);
+    let_go(&before);
+    while (!w->hidden && nof_delta_in_has(in, 0, in->bytes) == NOF_DELTA_IN_WAITS)
+        sched_yield(); /* too many mappings: then it is not early */
+}
+
+void nof_delta_watch_recv_end(struct nof_delta_in *in, bool failed, size_t bytes)
+{
+    struct watch *w = &recvs[nof_delta_in_slot(in)];
+    sigset_t before;
+    if (!is_watched(in))
+        return;
+    uintptr_t end = failed ? w->base + in->bytes : w->base + bytes;
+    if (!w->hidden && !failed)
+        copy_ends(w, end);
+    hold(&before);
+    show_rest(w, failed, end);
+    w->hidden = false;
+    __atomic_store_n(&recvs_on, recvs_on & ~(1ull << nof_delta_in_slot(in)), __ATOMIC_RELAXED);
+    let_go(&before);
+}
+
+void nof_delta_watch_close(void)
+{
+    for (uint64_t on = sends_on; on != 0; on &= on - 1)
+        (void)nof_delta_watch_send_end(sends[__builtin_ctzll(on)].out);
+}
+
+bool nof_delta_watch_any(void)
+{
+    return __atomic_load_n(&recvs_on, __ATOMIC_RELAXED) != 0;
+}
+
+void nof_delta_watch_settle(const void *address, size_t bytes)
+{
+    uintptr_t low = (uintptr_t)address, high = low + bytes;
+    for (uint64_t on = recvs_on; on != 0; on &= on - 1) {
+        const struct watch *w = &recvs[__builtin_ctzll(on)];
+        uintptr_t from = low > w->low ? low : w->low, to = high < w->high ? high : w->high;
+        for (uintptr_t page = from & ~(NOF_DELTA_PAGE - 1); w->hidden && page < to; page += NOF_DELTA_PAGE)
+            await_page(page);
+    }
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* OS triggering: the pages of a buffer say themselves when they are written, or read too early.
+ *
+ *   send   all whole pages are guarded; a fault in one part of the message means that this thread has done with the part it wrote
+ *          before, which is guarded again, then announced: what writes there once more is found out. The ends, which share
+ *          their pages with other data, are announced at the end
+ *   recv   the NIC writes to a shadow; the buffer is hidden, and pages that have come are put into their place, as a whole,
+ *          by a fault or at the end. The ends come before the receive returns
+ *
+ * The handler of SIGSEGV touches boards, pages and futexes alone: no lock of the library, no memory, no progress; it waits for what
+ * the NIC brings without this process's doing. Faults that are not ours go to the handler that was there.
+ *
+ * Set-up and ends: under the library's lock. */
+#ifndef NOF_MPI_DELTA_WATCH_H
+#define NOF_MPI_DELTA_WATCH_H
+
+#include "delta/delta_in.h"
+#include "delta/delta_out.h"
+
+/* False: pages cannot be watched in this process. */
+bool nof_delta_watch_open(void);
+
+/* By a signal handler, of an access to protected memory. True: it is to be tried again. */
+bool nof_delta_watch_fault(uintptr_t address);
+
+/* Of a message that was taken by address. False: none of its pages can be watched. */
+bool nof_delta_watch_send(struct nof_delta_out *out);
+/* Before its end: the pages are the program's as before. The address that was written after its part had been announced; NULL. */
+const void *nof_delta_watch_send_end(const struct nof_delta_out *out);
+
+/* Where the NIC shall put the message of `in`; NULL: into its buffer, none of whose pages can be watched. fatal: a failure that a
+ * handler finds ends the process. */
+void *nof_delta_watch_recv(struct nof_delta_in *in, bool fatal);
+/* The ends have come. */
+bool nof_delta_watch_has_ends(struct nof_delta_in *in);
+/* They are put into the buffer, which is hidden from now on. */
+void nof_delta_watch_hide(struct nof_delta_in *in);
+/* The message is over, with `bytes` of it; failed: with what the board says. Nothing is hidden any more. */
+void nof_delta_watch_recv_end(struct nof_delta_in *in, bool failed, size_t bytes);
+
+/* MPI_Finalize: sends that were never ended. */
+void nof_delta_watch_close(void);
+
+/* Before others than this process's threads read or write there: until what is hidden has come. */
+void nof_delta_watch_settle(const void *address, size_t bytes);
+/* Is anything hidden? */
+bool nof_delta_watch_any(void);
+
+#endif

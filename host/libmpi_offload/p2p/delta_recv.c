@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "p2p/delta_p2p.h"
+
+#include <stdio.h>
+
+#include "base/wait.h"
+#include "chan/chan.h"
+#include "delta/delta_watch.h"
+
+enum { ENDINGS = 256 };
+#define CLOSE_DEAD_NS 2000000000u /* where a rank has died, messages may never end */
+
+/* What became of a delta receive; of the last ENDINGS of them. */
+struct ending {
+    const void *buf; /* as the program gave it; NULL: none */
+    uintptr_t low, high; /* the bytes of its buffer */
+    struct nof_comm *comm; /* a reference, if there was an error */
+    int error;
+    int source;
+    int tag;
+    size_t bytes;
+    bool cancelled;
+};
+
+static struct ending endings[ENDINGS];
+static unsigned next_ending;
+static unsigned failures; /* among them; changed under the lock, read without */
+
+static void forget(struct ending *e)
+{
+    if (e->comm != NULL) {
+        __atomic_store_n(&failures, failures - 1, __ATOMIC_RELAXED);
+        nof_comm_release(e->comm);
+    }
+    *e = (struct ending){.buf = NULL};
+}
+
+static void forget_range(uintptr_t low, uintptr_t high)
+{
+    for (unsigned i = 0; i < ENDINGS; i++)
+        if (endings[i].buf != NULL && endings[i].low < high && low < endings[i].high)
+            forget(&endings[i]);
+}
+
+static void remember(const struct nof_request *req)
+{
+    struct ending *e = &endings[next_ending++ % ENDINGS];
+    uintptr_t low = (uintptr_t)nof_lib_at(req->buf, req->type->tree->lb);
+    forget(e);
+    *e = (struct ending){.buf = req->buf,
+                         .low = low,
+                         .high = low + req->bytes,
+                         .comm = req->error == MPI_SUCCESS ? NULL : req->comm,
+                         .error = req->error,
+                         .source = req->status_source,
+                         .tag = req->status_tag,
+                         .bytes = req->status_bytes,
+                         .cancelled = req->cancelled};
+    if (e->comm != NULL) {
+        nof_comm_hold(e->comm);
+        __atomic_store_n(&failures, failures + 1, __ATOMIC_RELAXED);
+    }
+}
+
+/* The receive has ended, in its call or long after. */
+static int release(struct nof_request *req)
+{
+    bool whole =
+        !req->cancelled && (req->error == MPI_SUCCESS || nof_error_class(req->error) == MPI_ERR_TRUNCATE);
+    if (req->delta != 0)
+        nof_delta_watch_recv_end(nof_delta_in_with(req), !whole, req->status_bytes);
+    remember(req);
+    return nof_delta_give_in(req);
+}
+
+static const struct nof_request_ops ops = {.release = release};
+
+/* The status knows source and tag when the call returns, so wildcards wait for the match. */
+static bool may_return(const struct nof_request *req, struct nof_delta_in *in)
+{
+    enum nof_delta_state state = nof_delta_in_state(in);
+    bool wildcard = req->peer == MPI_ANY_SOURCE || req->tag == MPI_ANY_TAG;
+    return state == NOF_DELTA_MATCHED || (state == NOF_DELTA_POSTED && !wildcard);
+}
+
+static void await_match(struct nof_request *req, struct nof_delta_in *in)
+{
+    struct nof_delta_pause pause = {.polls = 0};
+    for (;;) {
+        nof_delta_pause_look(&pause);
+        int news = nof_wait_poll();
+        if (req->complete || (may_return(req, in) && nof_delta_watch_has_ends(in)))
+            return;
+        if (news > 0)
+            continue;
+        nof_lib_unlock();
+        (void)nof_delta_pause(&pause); /* a NIC that is gone is noticed in polls, and ends the request */
+        nof_lib_lock();
+    }
+}
+
+static void tell_early(const struct nof_request *req, const struct nof_delta_in *in, MPI_Status *status)
+{
+    int source = req->peer, tag = req->tag;
+    if (status == MPI_STATUS_IGNORE)
+        return;
+    if (source == MPI_ANY_SOURCE)
+        source = nof_group_rank_of(nof_comm_peers(req->comm),
+                                   __atomic_load_n(&in->arrival->peer, __ATOMIC_RELAXED));
+    if (tag == MPI_ANY_TAG)
+        tag = __atomic_load_n(&in->arrival->tag, __ATOMIC_RELAXED);
+    nof_status_set(status, source, tag, NOF_STATUS_BYTES_UNKNOWN, false);
+}
+
+static int ended(struct nof_request *req, MPI_Status *status)
+{
+    int rc = nof_request_wait(req);
+    nof_request_status(req, status);
+    nof_request_free(req);
+    return rc;
+}
+
+/* Where pages are watched, into their shadow. */
+static int start(struct nof_request *req, struct nof_delta_in *in)
+{
+    bool fatal = req->comm->errhandler == NULL || req->comm->errhandler->handle == MPI_ERRORS_ARE_FATAL;
+    void *shadow = in != NULL && nof_delta_by_pages(req) ? nof_delta_watch_recv(in, fatal) : NULL;
+    if (shadow == NULL)
+        return nof_pt2pt_start(req);
+    req->data = shadow;
+    nof_chan_of(req->comm, req->peer)->recv(req);
+    return MPI_SUCCESS;
+}
+
+int nof_delta_recv(const struct nof_pt2pt_args *args, struct nof_comm **comm_out, MPI_Status *status)
+{
+    struct nof_request *req = NULL;
+    struct nof_delta_in *in = NULL;
+    int rc = nof_pt2pt_recv_new(args, comm_out, &req);
+    if (rc != MPI_SUCCESS)
+        return rc;
+    void *base = nof_lib_at(req->buf, req->type->tree->lb);
+    size_t bytes = req->type->size * req->count;
+    forget_range((uintptr_t)base, (uintptr_t)base + bytes);
+    req->bytes = bytes;
+    if (req->peer != MPI_PROC_NULL && req->type->contiguous && bytes > 0)
+        in = nof_delta_take_in(req, base) ? nof_delta_in_with(req) : NULL;
+    req->ops = &ops;
+    rc = start(req, in);
+    if (rc != MPI_SUCCESS) {
+        nof_request_free(req);
+        return rc;
+    }
+    if (in != NULL)
+        await_match(req, in);
+    if (in == NULL || req->complete)
+        return ended(req, status);
+    tell_early(req, in, status);
+    nof_delta_watch_hide(in);
+    nof_delta_in_publish(in);
+    req->orphan = true;
+    return MPI_SUCCESS;
+}
+
+static struct ending *ending_of(const void *buf)
+{
+    for (unsigned i = 1; i <= ENDINGS; i++) {
+        struct ending *e = &endings[(next_ending - i) % ENDINGS];
+        if (e->buf == buf && buf != NULL)
+            return e;
+    }
+    return NULL;
+}
+
+bool nof_delta_recv_any_failed(void)
+{
+    return __atomic_load_n(&failures, __ATOMIC_RELAXED) != 0;
+}
+
+int nof_delta_recv_wait(const void *buf, MPI_Status *status, struct nof_comm **comm_out)
+{
+    struct nof_wait wait = NOF_WAIT_START;
+    while (nof_delta_in_find(buf) != NULL)
+        nof_wait_step(&wait);
+    struct ending *e = ending_of(buf);
+    if (e == NULL)
+        return nof_error(
+            MPI_ERR_ARG,
+            "no delta receive into the buffer at %p is known: there was none, this was asked before, or more "
+            "than %d have ended since",
+            buf, ENDINGS);
+    int rc = e->error;
+    if (status != MPI_STATUS_IGNORE)
+        nof_status_set(status, e->source, e->tag, e->bytes, e->cancelled);
+    if (e->comm != NULL) {
+        *comm_out = e->comm;
+        nof_comm_hold(e->comm);
+    }
+    forget(e);
+    return rc;
+}
+
+/* A message that was too long is there as far as the buffer goes: only its end is an error. */
+int nof_delta_recv_failed(const void *address, size_t bytes, struct nof_comm **comm_out)
+{
+    uintptr_t low = (uintptr_t)address, high = low + bytes;
+    for (unsigned i = 0; failures > 0 && i < ENDINGS; i++) {
+        const struct ending *e = &endings[i];
+        if (e->comm == NULL || e->low >= high || low >= e->high ||
+            nof_error_class(e->error) == MPI_ERR_TRUNCATE)
+            continue;
+        *comm_out = e->comm;
+        nof_comm_hold(e->comm);
+        return e->error;
+    }
+    return MPI_SUCCESS;
+}
+
+static void tell_left(const struct nof_request *req)
+{
+    char from[24] = "any rank";
+    if (req->peer >= 0)
+        snprintf(from, sizeof(from), "rank %d", req->peer);
+    fprintf(stderr,
+            "libmpi_offload: rank %d on %s: MPI_Finalize: no message came for a delta receive of %zu bytes "
+            "from %s, "
+            "tag %d\n",
+            nof_lib.world_rank, nof_lib.host, req->bytes, from, req->tag);
+}
+
+void nof_delta_recv_close(bool tell)
+{
+    struct nof_wait wait = NOF_WAIT_START;
+    uint64_t began_ns = nof_lib_now_ns();
+    struct nof_request *asked = NULL;
+    struct nof_delta_in *in;
+    while ((in = nof_delta_in_any()) != NULL) {
+        if (in->req != asked && nof_delta_in_state(in) != NOF_DELTA_MATCHED) {
+            asked = in->req;
+            if (tell)
+                tell_left(asked);
+            nof_chan_of(asked->comm, asked->peer)->cancel(asked);
+            continue;
+        }
+        if (nof_chan_dead_member(nof_comm_world()) != MPI_UNDEFINED &&
+            nof_lib_now_ns() - began_ns > CLOSE_DEAD_NS)
+            return;
+        nof_wait_step(&wait);
+    }
+    for (unsigned i = 0; i < ENDINGS; i++)
+        forget(&endings[i]);
+}

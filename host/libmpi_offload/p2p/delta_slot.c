@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Requests that are delta messages: their slots. */
+#include <stdio.h>
+
+#include "chan/chan.h"
+#include "delta/delta_fault.h"
+#include "delta/delta_size.h"
+#include "delta/delta_watch.h"
+#include "p2p/delta_p2p.h"
+
+#define AUTO_BYTES 16384u /* below, faults cost more than they hide */
+
+bool nof_delta_take_out(struct nof_request *req, uint32_t least_log2, bool by_address)
+{
+    const struct nof_delta_out_args args = {.board = nof_chan_of(req->comm, req->peer)->delta,
+                                            .data = req->data,
+                                            .bytes = req->bytes,
+                                            .least_log2 = least_log2,
+                                            .align_bytes = req->type->align,
+                                            .by_address = by_address};
+    const struct nof_delta_out *out = nof_delta_out_take(&args);
+    if (out == NULL)
+        return false;
+    req->delta = 1 + out->slot;
+    req->delta_unit_log2 = out->unit_log2;
+    return true;
+}
+
+bool nof_delta_take_in(struct nof_request *req, const void *base)
+{
+    struct nof_delta_in *in = nof_delta_in_take(nof_chan_of(req->comm, req->peer)->delta, base, req->bytes);
+    if (in == NULL)
+        return false;
+    in->req = req;
+    in->buf = req->buf;
+    req->delta = 1 + nof_delta_in_slot(in);
+    return true;
+}
+
+struct nof_delta_out *nof_delta_out_with(const struct nof_request *req)
+{
+    return req->delta == 0 ? NULL : nof_delta_out_at(req->delta - 1);
+}
+
+struct nof_delta_in *nof_delta_in_with(const struct nof_request *req)
+{
+    return req->delta == 0 ? NULL : nof_delta_in_at(req->delta - 1);
+}
+
+/* Said once: where the library copies the payload itself, a fault would wait for what only this process can do. */
+static bool assisted(const struct nof_delta_board *board)
+{
+    static bool told;
+    if (!board->assisted())
+        return false;
+    if (!told)
+        fprintf(stderr,
+                "libmpi_offload: rank %d on %s: NOF_DELTA: pages are not watched, because the NIC may not "
+                "read this "
+                "process's memory; increments are those that the program's calls tell\n",
+                nof_lib.world_rank, nof_lib.host);
+    told = true;
+    return true;
+}
+
+bool nof_delta_by_pages(const struct nof_request *req)
+{
+    enum nof_delta_trigger trigger = nof_delta_trigger();
+    const struct nof_delta_board *board = nof_chan_of(req->comm, req->peer)->delta;
+    if (trigger == NOF_DELTA_EXPLICIT || (trigger == NOF_DELTA_AUTO && req->bytes < AUTO_BYTES))
+        return false;
+    return !assisted(board) && nof_delta_watch_open() && nof_delta_fault_open();
+}
+
+int nof_delta_give_out(struct nof_request *req)
+{
+    if (req->delta != 0)
+        nof_delta_out_give(nof_delta_out_at(req->delta - 1));
+    req->delta = 0;
+    return MPI_SUCCESS;
+}
+
+int nof_delta_give_in(struct nof_request *req)
+{
+    if (req->delta != 0)
+        nof_delta_in_give(nof_delta_in_at(req->delta - 1));
+    req->delta = 0;
+    return MPI_SUCCESS;
+}

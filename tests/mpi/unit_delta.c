@@ -1,0 +1,427 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What of a delta message is ready, and what has come, beside a NIC that is a thread here and takes units in random order: ranges of
+ * every shape, what overlaps, pages that are watched on both sides, messages that end early or fail. */
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "../check.h"
+#include "delta/delta_fault.h"
+#include "delta/delta_in.h"
+#include "delta/delta_out.h"
+#include "delta/delta_size.h"
+#include "delta/delta_watch.h"
+#include "nof/status.h"
+
+enum { PAGE = 4096, MOST = 300 * PAGE };
+
+struct nof_lib nof_lib;
+static struct nof_delta_host host;
+static struct nof_delta_nic nic;
+static unsigned char *from, *to;
+static uint64_t dice = 4711;
+static atomic_uint rings;
+
+/* The one message that is under way. */
+static struct {
+    atomic_bool on;
+    const unsigned char *data;
+    unsigned char *target;
+    uint32_t out, in, unit_log2;
+    size_t bytes;
+    atomic_bool fails; /* after some of it */
+} message;
+
+uint64_t nof_lib_now_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+static struct nof_delta_host *get_host(void)
+{
+    return &host;
+}
+
+static const struct nof_delta_nic *get_nic(void)
+{
+    return &nic;
+}
+
+static void ring(uint32_t slot)
+{
+    check(slot < NOF_DELTA_SLOTS);
+    rings++;
+}
+
+static bool wait_for(uint32_t seen, uint64_t timeout_ns)
+{
+    (void)seen;
+    (void)timeout_ns;
+    usleep(20);
+    return true;
+}
+
+static bool assisted(void)
+{
+    return false;
+}
+
+static const struct nof_delta_board board = {
+    .host = get_host, .nic = get_nic, .ring = ring, .wait = wait_for, .assisted = assisted};
+
+static uint64_t draw(uint64_t n)
+{
+    dice ^= dice << 13;
+    dice ^= dice >> 7;
+    dice ^= dice << 17;
+    return (dice >> 16) % n;
+}
+
+static unsigned char byte_at(size_t i)
+{
+    return (unsigned char)(i * 131 + (i >> 8) + 1);
+}
+
+static bool bit(const uint64_t *words, size_t i)
+{
+    return (__atomic_load_n(&words[i / 64], __ATOMIC_ACQUIRE) >> i % 64 & 1) != 0;
+}
+
+static void *be_nic(void *arg)
+{
+    uint64_t steps = 88172645463325252u;
+    (void)arg;
+    while (atomic_load(&message.on)) {
+        struct nof_delta_arrival *arrival = &nic.arrival[message.in];
+        struct nof_delta_ready *ready = &host.ready[message.out];
+        uint64_t end = __atomic_load_n(&ready->end, __ATOMIC_ACQUIRE);
+        size_t unit = (size_t)1 << message.unit_log2, missing = 0;
+        size_t len = end == 0 ? message.bytes : (size_t)(end - 1), units = (len + unit - 1) / unit;
+        for (size_t u = 0; u < units; u++) {
+            steps = steps * 6364136223846793005u + 1442695040888963407u;
+            if (bit(arrival->unit, u))
+                continue;
+            if ((end == 0 && !bit(ready->unit, u)) || steps >> 62 == 0) {
+                missing++;
+                continue;
+            }
+            size_t n = len - u * unit < unit ? len - u * unit : unit;
+            memcpy(message.target + u * unit, message.data + u * unit, n);
+            __atomic_or_fetch(&arrival->unit[u / 64], 1ull << u % 64, __ATOMIC_RELEASE);
+        }
+        bool fails = atomic_load(&message.fails);
+        if ((end == 0 || missing > 0) && !fails)
+            continue;
+        __atomic_store_n(&arrival->len, len, __ATOMIC_RELAXED);
+        __atomic_store_n(&arrival->status, fails ? NOF_EPEERDEAD : NOF_OK, __ATOMIC_RELAXED);
+        __atomic_store_n(&arrival->state, NOF_DELTA_DONE, __ATOMIC_RELEASE);
+        break;
+    }
+    return NULL;
+}
+
+static pthread_t nic_thread;
+
+/* It is matched before anything else happens. */
+static void connect(const struct nof_delta_out *out, const struct nof_delta_in *in, const void *data,
+                    void *target, size_t bytes)
+{
+    struct nof_delta_arrival *arrival = &nic.arrival[nof_delta_in_slot(in)];
+    message.data = data;
+    message.target = target;
+    message.out = out->slot;
+    message.in = nof_delta_in_slot(in);
+    message.unit_log2 = out->unit_log2;
+    message.bytes = bytes;
+    atomic_store(&message.fails, false);
+    memset(arrival->unit, 0, sizeof(arrival->unit));
+    arrival->len = bytes;
+    arrival->unit_log2 = out->unit_log2;
+    __atomic_store_n(&arrival->state, NOF_DELTA_MATCHED, __ATOMIC_RELEASE);
+    atomic_store(&message.on, true);
+    check(pthread_create(&nic_thread, NULL, be_nic, NULL) == 0);
+}
+
+static void await_end(void)
+{
+    check(pthread_join(nic_thread, NULL) == 0);
+    atomic_store(&message.on, false);
+}
+
+static struct nof_delta_out *take_out(const void *data, size_t bytes)
+{
+    struct nof_delta_out_args args = {
+        .board = &board, .data = data, .bytes = bytes, .align_bytes = 1, .by_address = true};
+    struct nof_delta_out *out = nof_delta_out_take(&args);
+    check(out != NULL);
+    return out;
+}
+
+static struct nof_delta_in *take_in(const void *base, size_t bytes)
+{
+    struct nof_delta_in *in = nof_delta_in_take(&board, base, bytes);
+    check(in != NULL);
+    check(nof_delta_in_state(in) == NOF_DELTA_FREE); /* whatever the slot's last message left there */
+    return in;
+}
+
+/* Cut at random places, in random order; what was said once is refused, and units have their bit when all of them was. */
+static void ranges(size_t bytes, int cuts)
+{
+    static size_t at[300];
+    static unsigned char said[MOST];
+    struct nof_delta_out *out = take_out(from, bytes);
+    at[0] = 0;
+    at[cuts] = bytes;
+    for (int k = 1; k < cuts; k++) {
+        size_t cut = draw(bytes + 1);
+        int i = k;
+        for (; i > 1 && at[i - 1] > cut; i--)
+            at[i] = at[i - 1];
+        at[i] = cut;
+    }
+    memset(said, 0, bytes);
+    for (int k = 0, next = (int)draw((uint64_t)cuts); k < cuts; k++, next = (next + 61) % cuts) {
+        size_t low = at[next], n = at[next + 1] - low;
+        check(nof_delta_out_add(out, from + low, n) == NOF_DELTA_OUT_OK);
+        memset(said + low, 1, n);
+        if (n > 0)
+            check(nof_delta_out_add(out, from + low, n) == NOF_DELTA_OUT_OVERLAP);
+        for (size_t u = 0, unit = (size_t)1 << out->unit_log2; u * unit < bytes; u++) {
+            size_t behind = (u + 1) * unit < bytes ? (u + 1) * unit : bytes;
+            bool all = memchr(said + u * unit, 0, behind - u * unit) == NULL;
+            check(bit(host.ready[out->slot].unit, u) == all);
+        }
+    }
+    check(nof_delta_out_add(out, from - 1, 1) == NOF_DELTA_OUT_RANGE);
+    check(nof_delta_out_add(out, from + bytes, 1) == NOF_DELTA_OUT_RANGE);
+    check(out->highest == bytes && nof_delta_out_end(out, bytes) && !nof_delta_out_end(out, bytes));
+    check(host.ready[out->slot].end == bytes + 1 && nof_delta_out_add(out, from, 1) == NOF_DELTA_OUT_ENDED);
+    nof_delta_out_give(out);
+}
+
+/* All slots, then one more. */
+static void slots(void)
+{
+    struct nof_delta_out *out[NOF_DELTA_SLOTS];
+    struct nof_delta_in *in[NOF_DELTA_SLOTS];
+    struct nof_delta_out_args args = {.board = &board, .data = from, .bytes = 10, .by_address = true};
+    for (unsigned i = 0; i < NOF_DELTA_SLOTS; i++) {
+        out[i] = take_out(from, 10);
+        in[i] = take_in(to, 10);
+        nof_delta_out_publish(out[i], nof_lib_handle(0x1000 + i));
+        check(nof_delta_out_of(nof_lib_handle(0x1000 + i)) == out[i]);
+    }
+    check(nof_delta_out_take(&args) == NULL && nof_delta_in_take(&board, to, 10) == NULL);
+    check(nof_delta_out_of(nof_lib_handle(0)) == NULL &&
+          nof_delta_out_of(nof_lib_handle(0x1000 + 64)) == NULL);
+    for (unsigned i = 0; i < NOF_DELTA_SLOTS; i++) {
+        nof_delta_out_give(out[i]);
+        nof_delta_in_give(in[i]);
+        check(nof_delta_out_of(nof_lib_handle(0x1000 + i)) == NULL);
+    }
+}
+
+static void await_bytes(const void *address, size_t bytes)
+{
+    struct nof_delta_pause pause = {.polls = 0};
+    while (nof_delta_in_look(address, bytes) == NOF_DELTA_IN_WAITS) {
+        nof_delta_pause_look(&pause);
+        check(nof_delta_pause(&pause));
+    }
+}
+
+/* Told by calls. */
+static void calls(size_t bytes, size_t final)
+{
+    struct nof_delta_out *out = take_out(from, bytes);
+    struct nof_delta_in *in = take_in(to, bytes);
+    memset(to, 0xee, MOST);
+    connect(out, in, from, to, bytes);
+    check(nof_delta_in_state(in) == NOF_DELTA_MATCHED);
+    nof_delta_in_publish(in);
+    for (size_t at = 0; at < final / 2; at += 1000) {
+        size_t n = final / 2 - at < 1000 ? final / 2 - at : 1000;
+        for (size_t i = at; i < at + n; i++)
+            from[i] = byte_at(i);
+        check(nof_delta_out_add(out, from + at, n) == NOF_DELTA_OUT_OK);
+    }
+    size_t sure = final / 2 >> out->unit_log2 << out->unit_log2;
+    await_bytes(to, sure);
+    for (size_t i = 0; i < sure; i++)
+        check(to[i] == byte_at(i));
+    for (size_t i = final / 2; i < final; i++)
+        from[i] = byte_at(i);
+    check(nof_delta_out_end(out, final));
+    await_bytes(to, bytes);
+    await_end();
+    for (size_t i = 0; i < bytes; i++)
+        check(to[i] == (i < final ? byte_at(i) : 0xee));
+    nof_delta_in_give(in);
+    check(nof_delta_in_look(to, bytes) == NOF_DELTA_IN_THERE);
+    nof_delta_out_give(out);
+}
+
+/* Told by pages, on both sides; `at`: where in a page the message begins. */
+static void by_pages(size_t at, size_t bytes, size_t final, bool ends_first)
+{
+    struct nof_delta_out *out = take_out(from + at, bytes);
+    struct nof_delta_in *in = take_in(to + at, bytes);
+    memset(to, 0xee, MOST);
+    memset(from, 0, MOST);
+    void *shadow = nof_delta_watch_recv(in, false);
+    check((shadow != NULL) == (((at + bytes) / PAGE) > (at + PAGE - 1) / PAGE));
+    connect(out, in, from + at, shadow == NULL ? to + at : shadow, bytes);
+    check(nof_delta_in_state(in) == NOF_DELTA_MATCHED);
+    check(nof_delta_watch_send(out) == (shadow != NULL));
+    for (size_t i = 0; i < final; i++)
+        from[at + i] = byte_at(i);
+    check(nof_delta_watch_send_end(out) == NULL);
+    if (ends_first)
+        check(nof_delta_out_end(out, final));
+    while (ends_first && !nof_delta_watch_has_ends(in))
+        ;
+    if (ends_first)
+        nof_delta_watch_hide(in);
+    for (size_t i = 0; ends_first && i < bytes && shadow != NULL; i += 1 + draw(3000))
+        check(to[at + i] == (i < final ? byte_at(i) : 0xee));
+    if (!ends_first)
+        check(nof_delta_out_end(out, final));
+    await_end();
+    nof_delta_watch_recv_end(in, false, final);
+    for (size_t i = 0; i < bytes; i++)
+        check(to[at + i] == (i < final ? byte_at(i) : 0xee));
+    check(to[at + bytes] == 0xee && (at == 0 || to[at - 1] == 0xee) && !nof_delta_watch_any());
+    nof_delta_in_give(in);
+    nof_delta_out_give(out);
+}
+
+/* Read while it is written. */
+static void *write_slowly(void *arg)
+{
+    struct nof_delta_out *out = arg;
+    for (size_t i = 0; i < out->bytes; i++) {
+        from[i] = byte_at(i);
+        if (i % (16 * PAGE) == 0)
+            usleep(200);
+    }
+    check(nof_delta_watch_send_end(out) == NULL);
+    check(nof_delta_out_end(out, out->bytes));
+    return NULL;
+}
+
+static void *read_early(void *arg)
+{
+    size_t bytes = *(const size_t *)arg;
+    for (size_t i = 0; i < bytes; i++)
+        check(to[i] == byte_at(i));
+    return NULL;
+}
+
+static void pipelined(size_t bytes)
+{
+    struct nof_delta_out *out = take_out(from, bytes);
+    struct nof_delta_in *in = take_in(to, bytes);
+    pthread_t writer, reader[3];
+    memset(from, 0, bytes);
+    memset(to, 0xee, bytes);
+    void *shadow = nof_delta_watch_recv(in, false);
+    check(shadow != NULL);
+    connect(out, in, from, shadow, bytes);
+    check(nof_delta_in_state(in) == NOF_DELTA_MATCHED && nof_delta_watch_send(out));
+    nof_delta_watch_hide(in);
+    unsigned before = rings;
+    check(pthread_create(&writer, NULL, write_slowly, out) == 0);
+    for (int k = 0; k < 3; k++)
+        check(pthread_create(&reader[k], NULL, read_early, &bytes) == 0);
+    for (int k = 0; k < 3; k++)
+        check(pthread_join(reader[k], NULL) == 0);
+    check(pthread_join(writer, NULL) == 0);
+    check(rings > before + 2);
+    await_end();
+    nof_delta_watch_recv_end(in, false, bytes);
+    nof_delta_in_give(in);
+    nof_delta_out_give(out);
+}
+
+/* The message ends without half of it: what had come stays, the rest is as it was. */
+static void failing(size_t bytes)
+{
+    struct nof_delta_out *out = take_out(from, bytes);
+    struct nof_delta_in *in = take_in(to, bytes);
+    memset(to, 0xee, bytes);
+    for (size_t i = 0; i < bytes; i++)
+        from[i] = byte_at(i);
+    void *shadow = nof_delta_watch_recv(in, false);
+    check(shadow != NULL);
+    connect(out, in, from, shadow, bytes);
+    check(nof_delta_in_state(in) == NOF_DELTA_MATCHED);
+    nof_delta_watch_hide(in);
+    size_t half = bytes / 2 >> out->unit_log2 << out->unit_log2;
+    check(nof_delta_out_add(out, from, half) == NOF_DELTA_OUT_OK);
+    check(to[0] == byte_at(0));
+    while (nof_delta_in_has(in, 0, half) != NOF_DELTA_IN_THERE)
+        ;
+    atomic_store(&message.fails, true);
+    check(to[bytes - 1] == 0xee); /* waits until it has failed */
+    await_end();
+    nof_delta_watch_recv_end(in, true, 0);
+    for (size_t i = 0; i < half / PAGE * PAGE; i++)
+        check(to[i] == byte_at(i));
+    for (size_t i = (half + PAGE - 1) / PAGE * PAGE; i < bytes; i++)
+        check(to[i] == 0xee);
+    (void)nof_delta_out_end(out, bytes);
+    nof_delta_in_give(in);
+    nof_delta_out_give(out);
+}
+
+static void sizes(void)
+{
+    check(nof_delta_size(400 * 1024, 22800, 2000, 1024) >= 1024);
+    check(nof_delta_size(400 * 1024, 22800, 2000, 1024) <= 100 * 1024);
+    check(nof_delta_size(400 * 1024, 22800, 8000, 1024) > nof_delta_size(400 * 1024, 22800, 2000, 1024));
+    check(nof_delta_size(100, 22800, 2000, 1024) == 1024);
+    check(nof_delta_size(8192, 1, 1000000, 1024) == 2048);
+    check(nof_delta_size(SIZE_MAX / 2, UINT64_MAX / 2, UINT64_MAX, 4096) >= 4096);
+}
+
+int main(void)
+{
+    unsigned char *memory =
+        mmap(NULL, 2 * (MOST + PAGE), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    check(memory != MAP_FAILED);
+    from = memory;
+    to = memory + MOST + PAGE;
+    sizes();
+    slots();
+    for (int k = 0; k < 60; k++)
+        ranges(1 + draw(k < 40 ? 5000 : 260000), 1 + (int)draw(60));
+    calls(100000, 100000);
+    calls(100000, 77777);
+    calls(1000000, 1000000);
+    if (!nof_delta_watch_open() || !nof_delta_fault_open()) {
+        printf("skipped: this kernel does not tell what lies at an address (PROCMAP_QUERY, Linux 6.11)\n");
+        return 77;
+    }
+    static const size_t begins[] = {0, 1, 100, 4095};
+    for (size_t k = 0; k < sizeof(begins) / sizeof(*begins); k++) {
+        for (int way = 0; way < 2; way++) {
+            by_pages(begins[k], 100, 100, way == 1);
+            by_pages(begins[k], 3 * PAGE, 3 * PAGE, way == 1);
+            by_pages(begins[k], 100 * PAGE, 100 * PAGE, way == 1);
+            by_pages(begins[k], 100 * PAGE + 77, 50 * PAGE + 5, way == 1);
+            by_pages(begins[k], 100 * PAGE, 0, way == 1);
+        }
+    }
+    pipelined(100 * PAGE);
+    pipelined(299 * PAGE);
+    failing(100 * PAGE);
+    return 0;
+}

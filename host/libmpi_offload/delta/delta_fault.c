@@ -2,10 +2,13 @@
 #include "delta/delta_fault.h"
 
 #include <errno.h>
+#include <link.h>
+
 #include <pthread.h>
 #include <signal.h>
 #include <stddef.h>
 #include <string.h>
+#include <ucontext.h>
 
 #include "delta/delta_pages.h"
 #include "delta/delta_watch.h"
@@ -33,13 +36,48 @@ static void pass_on(int number, siginfo_t *info, void *context)
     pthread_sigmask(SIG_SETMASK, &was, NULL);
 }
 
+static uintptr_t libc_low, libc_high;
+
+static int find_libc(struct dl_phdr_info *object, size_t bytes, void *arg)
+{
+    uintptr_t inside = (uintptr_t)&memcpy, low = UINTPTR_MAX, high = 0;
+    (void)bytes;
+    (void)arg;
+    for (int i = 0; i < object->dlpi_phnum; i++) {
+        const ElfW(Phdr) *part = &object->dlpi_phdr[i];
+        if (part->p_type != PT_LOAD || (part->p_flags & PF_X) == 0)
+            continue;
+        uintptr_t at = (uintptr_t)object->dlpi_addr + part->p_vaddr;
+        low = at < low ? at : low;
+        high = at + part->p_memsz > high ? at + part->p_memsz : high;
+    }
+    if (inside < low || inside >= high)
+        return 0;
+    libc_low = low;
+    libc_high = high;
+    return 1;
+}
+
+static bool by_libc(const void *context)
+{
+    const ucontext_t *of = context;
+#if defined(__x86_64__)
+    uintptr_t at = (uintptr_t)of->uc_mcontext.gregs[REG_RIP];
+#elif defined(__aarch64__)
+    uintptr_t at = (uintptr_t)of->uc_mcontext.pc;
+#else
+    return true; /* nobody knows */
+#endif
+    return at >= libc_low && at < libc_high;
+}
+
 /* An access that is allowed meanwhile was another thread's fault, too. */
 static void on_fault(int number, siginfo_t *info, void *context)
 {
     int saved = errno;
     uintptr_t address = (uintptr_t)info->si_addr;
-    bool again =
-        info->si_code == SEGV_ACCERR && (nof_delta_watch_fault(address) || nof_delta_pages_usable(address));
+    bool again = info->si_code == SEGV_ACCERR &&
+                 (nof_delta_watch_fault(address, by_libc(context)) || nof_delta_pages_usable(address));
     errno = saved;
     if (!again)
         pass_on(number, info, context);
@@ -55,5 +93,7 @@ bool nof_delta_fault_open(void)
     struct sigaction ours = {.sa_sigaction = on_fault,
                              .sa_flags = SA_SIGINFO | SA_NODEFER | SA_ONSTACK | SA_RESTART};
     before = now;
+    if (libc_high == 0 && dl_iterate_phdr(find_libc, NULL) == 0)
+        return false;
     return sigaction(SIGSEGV, &ours, NULL) == 0;
 }

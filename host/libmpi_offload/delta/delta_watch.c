@@ -17,11 +17,12 @@
     6000u /* until faults have been measured: handler, two changes of protection, a turn of the NIC */
 #define FAULT_ENTRY_NS 1500u /* of a fault, outside its handler */
 
-enum part { PART_UNTOUCHED, PART_OPEN, PART_DONE };
+enum part { PART_UNTOUCHED, PART_DONE, PART_OPEN /* and the number of its writer */ };
 
+/* Parts that a thread has open lie between these, among those of others. */
 struct writer {
     pthread_t thread;
-    uint32_t part; /* 1 + its number; 0: none */
+    uint32_t first, behind; /* equal: none */
 };
 
 struct watch {
@@ -109,34 +110,48 @@ static void announce(struct watch *w, uint32_t part)
     (void)nof_delta_out_add(w->out, (const void *)low, high - low); // NOLINT
 }
 
-static struct writer *writer_of(struct watch *w, pthread_t thread)
+static unsigned writer_of(struct watch *w, pthread_t thread)
 {
-    for (int i = 0; i < WRITERS; i++)
-        if (w->writer[i].part != 0 && pthread_equal(w->writer[i].thread, thread))
-            return &w->writer[i];
-    for (int i = 0; i < WRITERS; i++)
-        if (w->writer[i].part == 0)
-            return &w->writer[i];
-    return &w->writer[w->next_writer++ % WRITERS];
+    for (unsigned i = 0; i < WRITERS; i++)
+        if (w->writer[i].first < w->writer[i].behind && pthread_equal(w->writer[i].thread, thread))
+            return i;
+    for (unsigned i = 0; i < WRITERS; i++)
+        if (w->writer[i].first == w->writer[i].behind)
+            return i;
+    return w->next_writer++ % WRITERS;
 }
 
-static void write_fault(struct watch *w, uintptr_t address)
+/* It has done with the parts that it wrote so far. */
+static void close_parts(struct watch *w, unsigned number)
+{
+    struct writer *writer = &w->writer[number];
+    for (uint32_t part = writer->first; part < writer->behind; part++)
+        if (w->state[part] == PART_OPEN + number)
+            announce(w, part);
+    writer->first = writer->behind = 0;
+}
+
+/* Functions like memcpy write the first bytes of their range last: until a fault comes from elsewhere, nothing is done. */
+static void write_fault(struct watch *w, uintptr_t address, bool by_libc)
 {
     uint32_t part = (uint32_t)((address - w->low) / w->part_bytes);
-    if (w->state[part] == PART_OPEN)
+    if (w->state[part] >= PART_OPEN)
         return; /* another thread was there first */
+    allow(part_low(w, part), part_high(w, part));
     if (w->state[part] == PART_DONE) {
         if (w->twice == 0)
             w->twice = address;
-        allow(part_low(w, part), part_high(w, part));
         return;
     }
-    struct writer *writer = writer_of(w, pthread_self());
-    if (writer->part != 0)
-        announce(w, writer->part - 1);
-    allow(part_low(w, part), part_high(w, part));
-    w->state[part] = PART_OPEN;
-    *writer = (struct writer){.thread = pthread_self(), .part = part + 1};
+    unsigned number = writer_of(w, pthread_self());
+    struct writer *writer = &w->writer[number];
+    if (!by_libc || !pthread_equal(writer->thread, pthread_self()))
+        close_parts(w, number);
+    if (writer->first == writer->behind)
+        *writer = (struct writer){.thread = pthread_self(), .first = part, .behind = part};
+    writer->first = part < writer->first ? part : writer->first;
+    writer->behind = part >= writer->behind ? part + 1 : writer->behind;
+    w->state[part] = (uint8_t)(PART_OPEN + number);
 }
 
 /* Receives. */
@@ -274,14 +289,14 @@ static void await_page(uintptr_t address)
     }
 }
 
-bool nof_delta_watch_fault(uintptr_t address)
+bool nof_delta_watch_fault(uintptr_t address, bool by_libc)
 {
     sigset_t before;
     uint64_t began_ns = nof_lib_now_ns();
     hold(&before);
     struct watch *w = find(sends, sends_on, address);
     if (w != NULL) {
-        write_fault(w, address);
+        write_fault(w, address, by_libc);
         let_go(&before);
         uint64_t took_ns = nof_lib_now_ns() - began_ns + FAULT_ENTRY_NS;
         uint64_t was_ns = __atomic_load_n(&fault_ns, __ATOMIC_RELAXED);

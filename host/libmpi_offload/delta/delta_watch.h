@@ -2,7 +2,8 @@
 /* OS triggering: the pages of a buffer say themselves when they are written, or read too early.
  *
  *   send   all whole pages are guarded; a fault in one part of the message means that this thread has done with the part it wrote
- *          before, which is guarded again, then announced: what writes there once more is found out. The ends, which share
+ *          before, which is guarded again, then announced: what writes there once more is found out. Not so while the C
+ *          library writes, whose functions go to and fro: then with the next fault that is not from there, or at the end. The ends, which share
  *          their pages with other data, are announced at the end
  *   recv   the NIC writes to a shadow; the buffer is hidden, and pages that have come are put into their place, as a whole,
  *          by a fault or at the end. The ends come before the receive returns
@@ -20,8 +21,8 @@
 /* False: pages cannot be watched in this process. */
 bool nof_delta_watch_open(void);
 
-/* By a signal handler, of an access to protected memory. True: it is to be tried again. */
-bool nof_delta_watch_fault(uintptr_t address);
+/* By a signal handler, of an access to protected memory; by_libc: by a function of the C library. True: it is to be tried again. */
+bool nof_delta_watch_fault(uintptr_t address, bool by_libc);
 
 /* Of a message that was taken by address. False: none of its pages can be watched. */
 bool nof_delta_watch_send(struct nof_delta_out *out);

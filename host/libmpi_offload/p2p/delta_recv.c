@@ -5,6 +5,7 @@
 
 #include "base/wait.h"
 #include "chan/chan.h"
+#include "delta/delta_size.h"
 #include "delta/delta_watch.h"
 
 enum { ENDINGS = 256 };
@@ -120,11 +121,27 @@ static int ended(struct nof_request *req, MPI_Status *status)
     return rc;
 }
 
-/* Where pages are watched, into their shadow. */
-static int start(struct nof_request *req, struct nof_delta_in *in)
+/* A slot, and where pages are watched, a shadow for what comes. A program that leaves it to its pages asks for nothing before it
+ * reads: what cannot be watched is received as a whole. */
+static struct nof_delta_in *take(struct nof_request *req, void **shadow_out)
 {
     bool fatal = req->comm->errhandler == NULL || req->comm->errhandler->handle == MPI_ERRORS_ARE_FATAL;
-    void *shadow = in != NULL && nof_delta_by_pages(req) ? nof_delta_watch_recv(in, fatal) : NULL;
+    const void *base = nof_lib_at(req->buf, req->type->tree->lb);
+    if (req->peer == MPI_PROC_NULL || !req->type->contiguous || req->bytes == 0 ||
+        !nof_delta_take_in(req, base))
+        return NULL;
+    struct nof_delta_in *in = nof_delta_in_with(req);
+    if (nof_delta_trigger() == NOF_DELTA_EXPLICIT)
+        return in;
+    *shadow_out = nof_delta_by_pages(req) ? nof_delta_watch_recv(in, fatal) : NULL;
+    if (*shadow_out != NULL)
+        return in;
+    (void)nof_delta_give_in(req);
+    return NULL;
+}
+
+static int start(struct nof_request *req, void *shadow)
+{
     if (shadow == NULL)
         return nof_pt2pt_start(req);
     req->data = shadow;
@@ -135,18 +152,16 @@ static int start(struct nof_request *req, struct nof_delta_in *in)
 int nof_delta_recv(const struct nof_pt2pt_args *args, struct nof_comm **comm_out, MPI_Status *status)
 {
     struct nof_request *req = NULL;
-    struct nof_delta_in *in = NULL;
+    void *shadow = NULL;
     int rc = nof_pt2pt_recv_new(args, comm_out, &req);
     if (rc != MPI_SUCCESS)
         return rc;
-    void *base = nof_lib_at(req->buf, req->type->tree->lb);
-    size_t bytes = req->type->size * req->count;
-    forget_range((uintptr_t)base, (uintptr_t)base + bytes);
-    req->bytes = bytes;
-    if (req->peer != MPI_PROC_NULL && req->type->contiguous && bytes > 0)
-        in = nof_delta_take_in(req, base) ? nof_delta_in_with(req) : NULL;
+    uintptr_t low = (uintptr_t)nof_lib_at(req->buf, req->type->tree->lb);
+    req->bytes = req->type->size * req->count;
+    forget_range(low, low + req->bytes);
+    struct nof_delta_in *in = take(req, &shadow);
     req->ops = &ops;
-    rc = start(req, in);
+    rc = start(req, shadow);
     if (rc != MPI_SUCCESS) {
         nof_request_free(req);
         return rc;

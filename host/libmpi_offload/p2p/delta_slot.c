@@ -47,29 +47,31 @@ struct nof_delta_in *nof_delta_in_with(const struct nof_request *req)
     return req->delta == 0 ? NULL : nof_delta_in_at(req->delta - 1);
 }
 
-/* Said once: where the library copies the payload itself, a fault would wait for what only this process can do. */
-static bool assisted(const struct nof_delta_board *board)
+/* Can pages be watched? That they cannot is said once. Where the library copies the payload itself, a fault would wait for what
+ * only this process can do. */
+static bool watchable(const struct nof_delta_board *board)
 {
     static bool told;
-    if (!board->assisted())
-        return false;
+    bool assisted = board->assisted();
+    if (!assisted && nof_delta_watch_open() && nof_delta_fault_open())
+        return true;
     if (!told)
         fprintf(stderr,
-                "libmpi_offload: rank %d on %s: NOF_DELTA: pages are not watched, because the NIC may not "
-                "read this "
-                "process's memory; increments are those that the program's calls tell\n",
-                nof_lib.world_rank, nof_lib.host);
+                "libmpi_offload: rank %d on %s: NOF_DELTA: pages cannot be watched, because %s; increments "
+                "of sends are those "
+                "that the program's calls tell, receives are waited for as a whole\n",
+                nof_lib.world_rank, nof_lib.host,
+                assisted ? "the NIC may not read this process's memory"
+                         : "this kernel does not tell what lies at an address (Linux 6.11 and /proc do)");
     told = true;
-    return true;
+    return false;
 }
 
 bool nof_delta_by_pages(const struct nof_request *req)
 {
     enum nof_delta_trigger trigger = nof_delta_trigger();
-    const struct nof_delta_board *board = nof_chan_of(req->comm, req->peer)->delta;
-    if (trigger == NOF_DELTA_EXPLICIT || (trigger == NOF_DELTA_AUTO && req->bytes < AUTO_BYTES))
-        return false;
-    return !assisted(board) && nof_delta_watch_open() && nof_delta_fault_open();
+    return trigger != NOF_DELTA_EXPLICIT && (trigger == NOF_DELTA_OS || req->bytes >= AUTO_BYTES) &&
+           watchable(nof_chan_of(req->comm, req->peer)->delta);
 }
 
 int nof_delta_give_out(struct nof_request *req)

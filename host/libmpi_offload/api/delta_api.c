@@ -127,11 +127,10 @@ int PMPIX_Delta_recv(void *buf, int count, MPI_Datatype datatype, int source, in
     return nof_lib_leave(c, rc, __func__);
 }
 
-/* Is this call one of MPI, by the thread level? Others of it only look. */
+/* Below MPI_THREAD_MULTIPLE threads may wait here at once, of which only one may do what a call of MPI does. */
 static bool may_poll(void)
 {
-    return nof_lib.thread_level >= MPI_THREAD_SERIALIZED ||
-           pthread_equal(pthread_self(), nof_lib.main_thread);
+    return nof_lib.locking || pthread_equal(pthread_self(), nof_lib.main_thread);
 }
 
 static void await(const void *address, size_t bytes)

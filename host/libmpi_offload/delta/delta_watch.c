@@ -392,12 +392,13 @@ bool nof_delta_watch_send(struct nof_delta_out *out)
     w->out = out;
     w->twice = 0;
     memset(w->writer, 0, sizeof(w->writer));
-    out->watched = true;
-    out->delta_bytes = 1;
     hold(&before);
     bool guarded = pages->guard(w->low, w->high - w->low);
-    if (guarded)
+    if (guarded) {
+        out->watched = true;
+        out->delta_bytes = 1;
         __atomic_store_n(&sends_on, sends_on | 1ull << out->slot, __ATOMIC_RELAXED);
+    }
     let_go(&before);
     return guarded;
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* OS triggering: the pages of a buffer say themselves when they are written, or read too early.
  *
- *   send   all whole pages are guarded; a fault in one part of the message means that this thread has done with the part it wrote
- *          before, which is guarded again, then announced: what writes there once more is found out. Not so while the C
- *          library writes, whose functions go to and fro: then with the next fault that is not from there, or at the end. The ends, which share
- *          their pages with other data, are announced at the end
+ *   send   all whole pages are guarded; a fault in one part of the message means that this thread has done with the part it
+ *          wrote before, which is guarded again, then announced: what writes there once more is found out. Not so while
+ *          the C library writes, whose functions go to and fro: then with the next fault that is not from there, or at
+ *          the end. The ends, which share their pages with other data, are announced at the end
  *   recv   the NIC writes to a shadow; the buffer is hidden, and pages that have come are put into their place, as a whole,
  *          by a fault or at the end. The ends come before the receive returns
  *

@@ -131,41 +131,44 @@ int PMPIX_Scatterv_dynamic(const void *sendbuf, const int sendcounts[], const in
                            int root, MPI_Comm comm);
 
 /* Delta messages: one message whose sender tells what of it is ready while it computes the rest, and whose receiver works on
- * what has come. Source: "Delta Send-Recv for Dynamic Pipelining in MPI Programs" (docs/SOURCES.md), section II; its
- * names, MPI_Delta_..., are these functions too. docs/DELTA.md has more, and an example.
+ * what has come. Source: "Delta Send-Recv for Dynamic Pipelining in MPI Programs" (docs/SOURCES.md), section II; its names,
+ * MPI_Delta_..., are these functions too. docs/DELTA.md has more, and an example.
  *
  *   sender     MPIX_Delta_send_begin -> MPIX_Delta_send_data, by any thread, in any order -> [_send_end] -> MPIX_Delta_wait
  *   receiver   MPIX_Delta_recv -> MPIX_Delta_wait_data before bytes are read -> [MPIX_Delta_recv_wait]
  *
- * Any receive takes a delta send, and a delta receive takes any send; its place in matching order the message has from begin on.
+ * Any receive takes a delta send, and a delta receive takes any send; its place in matching order the message has from begin
+ * on.
  *
- * begin: arguments as MPI_Isend. Nothing of the buffer is read before it is said to be ready. At most 64 are under way
- * in a process; one more is MPI_ERR_OTHER. MPI_ERR_UNSUPPORTED_OPERATION without a NIC (a world of one without a launcher).
- * send_data: `bytes` bytes at `address` are written for the last time until the request is complete. Outside the
- * message, said before (found out to a 64th of a unit, which is the size of an element in messages of up to 4096 times that
- * 64 fold), after the end: MPI_ERR_ARG, and nothing changes. Of datatypes with gaps it only checks the request: these are packed and
- * sent at the end. It takes no lock: any thread, at any thread level. What is ready may stay here until there is enough of it for an increment, and
- * for the units of the message, of which there are at most 4096: only the end is sure to send all. So a sender must not wait for an answer to what it
- * has said to be ready.
- * send_end: the rest is ready, too. send_end_count: and the message has only `count` elements of its datatype, no fewer than were
- * said to be ready. Once; again is MPI_ERR_REQUEST. Neither waits.
- * wait: ends it if it was not; returns when the buffer is the program's again. Other completion calls do the same for
- * a request that was ended, and MPI_Cancel takes back what no receive has matched.
+ * begin: arguments as MPI_Isend. Nothing of the buffer is read before it is said to be ready. At most 64 are under way in a
+ * process; one more is MPI_ERR_OTHER. MPI_ERR_UNSUPPORTED_OPERATION without a NIC (a world of one without a launcher).
+ * send_data: `bytes` bytes at `address` are written for the last time until the request is complete. Outside the message,
+ * said before (found out to an element in messages of at most 262144 elements, above to as much as makes that many), after the
+ * end: MPI_ERR_ARG, and nothing changes. Of datatypes with gaps it only checks the request: these are packed and
+ * sent at the end. It takes no lock: any thread, at any thread level. What is ready may stay here until there is enough of it
+ * for an increment, and for the units of the message, of which there are at most 4096: only the end is sure to send all. So a
+ * sender must not wait for an answer to what it has said to be ready.
+ * send_end: the rest is ready, too. send_end_count: and the message has only `count` elements of its datatype, no fewer than
+ * were said to be ready. Once; again is MPI_ERR_REQUEST. Neither waits.
+ * wait: ends it if it was not; returns when the buffer is the program's again. Other completion calls do the same for a
+ * request that was ended, and MPI_Cancel takes back what no receive has matched.
  *
- * recv: arguments as MPI_Recv. Returns, with nothing of the message, once it will be matched without further doing of
- * this process; with MPI_ANY_SOURCE or MPI_ANY_TAG, once it is matched. MPI_SOURCE and MPI_TAG of the status are then
- * known; counts are MPI_UNDEFINED, unless the message is there as a whole. Datatypes with gaps, messages for which
- * all 64 places are taken or that the NIC had no room to match, and runs without a NIC are received as a whole. The buffer is the library's until the
- * message has ended, and bytes of it may be read once wait_data says so.
- * wait_data: returns when all bytes of delta receives in [address, address + bytes) have come, or will never because the message is
- * shorter. What belongs to none is there. MPI_ERR_PROC_FAILED and its like when the message has failed. Any thread, at any
- * thread level; between its looks it is a call of MPI where the level allows that thread one.
+ * recv: arguments as MPI_Recv. Returns, with nothing of the message, once it will be matched without further doing of this
+ * process; with MPI_ANY_SOURCE or MPI_ANY_TAG, once it is matched. MPI_SOURCE and MPI_TAG of the status are then known;
+ * counts are MPI_UNDEFINED, unless the message is there as a whole. Datatypes with gaps, messages for which all 64 places are
+ * taken or that the NIC had no room to match, and runs without a NIC are received as a whole. The buffer is the library's
+ * until the message has ended, and bytes of it may be read once wait_data says so.
+ * wait_data: returns when all bytes of delta receives in [address, address + bytes) have come, or will never because the
+ * message is shorter. What belongs to none is there. MPI_ERR_PROC_FAILED and its like when the message has failed. Any
+ * thread, at any thread level; at MPI_THREAD_MULTIPLE, and in the thread that called MPI_Init, it is a call of MPI between
+ * its looks, and tells of a failure.
  * recv_wait: waits for the end of the last delta receive into `buf` and gives its status, with the count of the message; its
  * errors, among them MPI_ERR_TRUNCATE, come from here. Once; MPI_ERR_ARG if there is none. It need not be called.
  *
- * MPI_Finalize ends and waits for what was begun; receives that nothing matched are taken back.
- * NOF_DELTA_SIZE=auto|BYTES: how much is sent at a time. Fortran: externals of the same names (MPIX_DELTA_... and MPI_DELTA_...) and arguments,
- * with IERROR; BYTES and COUNT are INTEGER(KIND=MPI_COUNT_KIND), an address is the first variable of the range. */
+ * MPI_Finalize ends and waits for what was begun; receives that nothing matched are taken back. In the environment
+ * NOF_DELTA_SIZE=auto|BYTES says how much is sent at a time, and NOF_DELTA=os|auto|explicit (the default) whether pages tell
+ * what is written and wait for what is read, without send_data and wait_data (docs/DELTA.md). Fortran: externals of the same names (MPIX_DELTA_... and MPI_DELTA_...) and arguments, with
+ * IERROR; BYTES and COUNT are INTEGER(KIND=MPI_COUNT_KIND), an address is the first variable of the range. */
 int MPIX_Delta_send_begin(const void *buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,
                           MPI_Request *request);
 int MPIX_Delta_send_data(MPI_Request request, const void *address, MPI_Count bytes);

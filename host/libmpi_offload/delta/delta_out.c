@@ -50,7 +50,7 @@ struct nof_delta_out *nof_delta_out_take(const struct nof_delta_out_args *args)
     struct nof_delta_out *out = &slots[slot];
     if (args->by_address && least_for(args->align_bytes) > least)
         least = least_for(args->align_bytes);
-    uint32_t unit_log2 = nof_delta_unit_log2(args->bytes, least > 0 ? least : 1);
+    uint32_t unit_log2 = nof_delta_unit_log2(args->bytes, least);
     *out = (struct nof_delta_out){.board = args->board,
                                   .ready = &host->ready[slot],
                                   .base = args->by_address ? (uintptr_t)args->data : 0,

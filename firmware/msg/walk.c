@@ -3,7 +3,9 @@
 
 #include "flow/chores.h"
 #include "flow/peer.h"
+#include "msg/delta_slots.h"
 #include "msg/recv.h"
+#include "payload/reserve.h"
 
 static bool walks(const struct nof_endpoint *ep)
 {
@@ -31,6 +33,10 @@ int nof_walk_cancel(struct nof_nic *nic, struct nof_endpoint *ep, struct nof_rec
     if (r == NULL || nof_recv_is_step(r))
         return NOF_ENOMATCH;
     nof_recv_unpost(nic, r);
+    if (r->delta)
+        nof_delta_recv_end(nic, r, NOF_ECANCELED);
+    if (r->reserved_blocks > 0)
+        nof_reserve_give(nic, r);
     if (r->layout != NOF_NIL)
         nof_layout_drop(&nic->layouts, r->layout);
     nof_recv_free(nic, r);

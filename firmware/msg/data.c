@@ -66,6 +66,8 @@ int nof_data_rx(struct nof_nic *nic, struct nof_peer *peer, const struct nof_wir
         nof_recv_arrived(r);
     }
     nof_rndv_came(nic, r, n);
+    if (last && ranged)
+        nof_clearance_leave(nic, r); /* more may be cleared, or asked for, than came */
     if (r->early)
         take_early(nic, r, offset, view->payload, n);
     else if (n > 0)

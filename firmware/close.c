@@ -208,6 +208,8 @@ void nof_ep_close(struct nof_nic *nic, struct nof_endpoint *ep, int reason)
     if (reason != NOF_OK)
         nic->counters[NOF_C_ENDPOINTS_DEAD]++;
     ep->counters = nic->no_counters; /* the BAR goes away after this call */
+    ep->delta_host = NULL;
+    ep->delta_nic = NULL;
     nof_job_leave(nic, ep->job);
     nof_close_run(nic, ep);
 }

@@ -75,8 +75,10 @@ static void look_at_end(struct nof_nic *nic, struct nof_send *s)
 bool nof_delta_ready(struct nof_nic *nic, struct nof_send *s)
 {
     const struct nof_endpoint *ep = &nic->eps[s->ep];
-    const struct nof_delta_ready *ready = &ep->delta_host->ready[s->delta - 1];
     struct nof_delta_run run;
+    if (ep->delta_host == NULL)
+        return false; /* it closes */
+    const struct nof_delta_ready *ready = &ep->delta_host->ready[s->delta - 1];
     look_at_end(nic, s);
     if (s->sent == s->wanted)
         return s->ended && !(s->marks & NOF_SEND_M_ISSUED);
@@ -104,9 +106,11 @@ bool nof_delta_rung(const struct nof_nic *nic)
     return false;
 }
 
+/* NULL: its endpoint closes. */
 static struct nof_delta_arrival *arrival_of(const struct nof_nic *nic, const struct nof_recv *r)
 {
-    return &nic->eps[r->ep].delta_nic->arrival[r->delta - 1];
+    struct nof_delta_nic *board = nic->eps[r->ep].delta_nic;
+    return board != NULL ? &board->arrival[r->delta - 1] : NULL;
 }
 
 static void tell(struct nof_nic *nic, const struct nof_endpoint *ep, struct nof_delta_arrival *a,
@@ -138,6 +142,8 @@ void nof_delta_plain(struct nof_nic *nic, const struct nof_endpoint *ep, const s
 void nof_delta_recv_matched(struct nof_nic *nic, struct nof_recv *r, uint32_t unit_log2)
 {
     struct nof_delta_arrival *a = arrival_of(nic, r);
+    if (a == NULL)
+        return;
     a->peer = r->key.source;
     a->tag = r->key.tag;
     a->len = r->len;
@@ -147,14 +153,15 @@ void nof_delta_recv_matched(struct nof_nic *nic, struct nof_recv *r, uint32_t un
 
 bool nof_delta_recv_comes(struct nof_nic *nic, const struct nof_recv *r, uint64_t offset, uint64_t n)
 {
-    return nof_delta_comes(&nic->eps[r->ep].delta_nic->came[r->delta - 1], arrival_of(nic, r)->unit_log2,
-                           r->at, offset, n);
+    const struct nof_delta_arrival *a = arrival_of(nic, r);
+    return a != NULL &&
+           nof_delta_comes(&nic->eps[r->ep].delta_nic->came[r->delta - 1], a->unit_log2, r->at, offset, n);
 }
 
 void nof_delta_recv_wrote(struct nof_nic *nic, const struct nof_recv *r, uint64_t offset, uint64_t n)
 {
     struct nof_delta_arrival *a = arrival_of(nic, r);
-    if (a->state != NOF_DELTA_MATCHED)
+    if (a == NULL || a->state != NOF_DELTA_MATCHED)
         return; /* an eager message: all of it at once, when it is complete */
     nof_delta_arrives(a, offset, n, r->wanted);
     if (nic->host_ops->arrived != NULL)
@@ -165,13 +172,15 @@ void nof_delta_recv_end(struct nof_nic *nic, struct nof_recv *r, int status)
 {
     struct nof_endpoint *ep = &nic->eps[r->ep];
     struct nof_delta_arrival *a = arrival_of(nic, r);
+    ep->delta_recvs &= ~(1ull << (r->delta - 1));
+    nof_recv_delta(r, 0);
+    if (a == NULL)
+        return;
     a->peer = r->key.source;
     a->tag = r->key.tag;
     a->len = r->len;
     a->status = status;
     if (status == NOF_OK)
         nof_delta_arrives_all(a, r->wanted);
-    ep->delta_recvs &= ~(1ull << (r->delta - 1));
     tell(nic, ep, a, NOF_DELTA_DONE);
-    nof_recv_delta(r, 0);
 }

@@ -274,7 +274,7 @@ static void take_pull(struct nof_nic *nic, struct nof_endpoint *ep, const struct
     }
     struct nof_recv *r = make_recv(nic, ep, desc, NOF_COMP_RECV, layout);
     if (r != NULL)
-        nof_spill_pull(nic, ep, r, desc->handle, desc->callsite, desc->elem);
+        nof_spill_pull(nic, ep, r, desc->handle, desc->callsite);
 }
 
 static void take_cancel(struct nof_nic *nic, struct nof_endpoint *ep, const struct nof_desc *desc)

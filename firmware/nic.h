@@ -250,9 +250,8 @@ struct nof_recv {
             uint8_t cts_waits; /* RNDV: its CTS waits for the link */
             uint8_t agreed; /* desc.h */
             uint8_t delta; /* its slot + 1 (nof/delta.h); 0: what has come of it is not told before its end */
-            uint16_t
-                block_bytes; /* RNDV: payload that one of reserved_blocks stands for (payload/reserve.h) */
             uint8_t ranges; /* RNDV: payload came in ranges: it is written in the order in which it came */
+            uint8_t unit_log2; /* RNDV: of a delta send, else 0 */
             uint32_t write_queue; /* with those: writes that wait for the one under way */
         };
         struct nof_comp comp;

@@ -36,7 +36,7 @@ void nof_deliver_rest(struct nof_nic *nic, struct nof_recv *r)
  * half of one, so a quarter always comes. Where the host is told what has come, somebody waits for little. */
 static bool worth_writing(const struct nof_recv *r, uint32_t bytes)
 {
-    return bytes > 0 && (r->arrived || r->delta || bytes >= r->reserved_blocks * r->block_bytes / 4);
+    return bytes > 0 && (r->arrived || r->delta || bytes >= nof_reserve_bytes(r) / 4);
 }
 
 static void wrote(struct nof_nic *nic, struct nof_recv *r, uint64_t offset, uint64_t n)

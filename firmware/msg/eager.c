@@ -37,7 +37,7 @@ static int parse(struct nof_peer *peer, const struct nof_wire_view *view, struct
     if (rts && (view->flags & NOF_WIRE_RTS_F_DELTA)) {
         a->unit_log2 = (uint8_t)(kind >> 16);
         kind &= 0xffffu;
-        if (!nof_delta_units_ok(a->len, a->unit_log2))
+        if (!nof_delta_units_ok(a->len, a->unit_log2) || (view->flags & NOF_WIRE_RTS_F_PARKED) != 0)
             return NOF_EPROTO;
     }
     a->blocks = 0;

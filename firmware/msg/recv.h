@@ -60,6 +60,7 @@ static inline struct nof_recv *nof_recv_take(struct nof_nic *nic, struct nof_end
     r->agreed = 0;
     r->delta = 0;
     r->ranges = 0;
+    r->unit_log2 = 0;
     r->write_queue = NOF_NIL;
     r->status = NOF_OK;
     ep->recvs_used++;
@@ -191,10 +192,10 @@ static inline void nof_recv_delta(struct nof_recv *r, uint8_t slot_and_1)
 {
     r->delta = slot_and_1;
 }
-/* How much of it a reserved block stands for. */
-static inline void nof_recv_blocks_hold(struct nof_recv *r, uint16_t bytes)
+/* A rendezvous with a delta send, which has these units; 0: with another. */
+static inline void nof_recv_units(struct nof_recv *r, uint32_t unit_log2)
 {
-    r->block_bytes = bytes;
+    r->unit_log2 = (uint8_t)unit_log2;
 }
 /* Payload of it that has a place of its own in the message: it is written in the order in which it came. */
 static inline void nof_recv_ranged(struct nof_recv *r)

@@ -23,7 +23,7 @@ static void send_cts(struct nof_nic *nic, struct nof_recv *r)
 /* What the sender may have sent by now. */
 static uint64_t reach(const struct nof_recv *r)
 {
-    uint64_t end = r->written + (uint64_t)r->reserved_blocks * r->block_bytes;
+    uint64_t end = r->written + nof_reserve_bytes(r);
     return end < r->wanted ? end : r->wanted;
 }
 
@@ -53,7 +53,7 @@ static void let_begin(struct nof_nic *nic, struct nof_recv *r)
 /* Blocks for the first bytes; false: there are none now. */
 static bool reserve(struct nof_nic *nic, struct nof_recv *r)
 {
-    uint64_t need = r->wanted / r->block_bytes + 2;
+    uint64_t need = nof_reserve_need(r, r->wanted);
     uint32_t want = need < RESERVE_MOST ? (uint32_t)need : RESERVE_MOST;
     uint32_t least = want < RESERVE_LEAST ? want : RESERVE_LEAST;
     return nof_reserve_take(nic, r, want, least) > 0;
@@ -75,8 +75,8 @@ static void grant(struct nof_nic *nic, struct nof_recv *r)
 void nof_rndv_begin(struct nof_nic *nic, struct nof_recv *r, uint64_t handle, bool parked, uint32_t unit_log2)
 {
     nof_recv_rendezvous(r, handle, parked);
-    nof_recv_blocks_hold(r, nof_reserve_block_bytes(unit_log2));
     nof_recv_list(nic, r);
+    nof_recv_units(r, unit_log2);
     if (r->delta)
         nof_delta_recv_matched(nic, r, unit_log2);
     if (r->reserved_blocks > 0) /* a step's, for a small message: this one gets as many as there are */
@@ -87,7 +87,6 @@ void nof_rndv_begin(struct nof_nic *nic, struct nof_recv *r, uint64_t handle, bo
 void nof_rndv_early(struct nof_nic *nic, struct nof_recv *r, uint64_t handle)
 {
     nof_recv_rendezvous(r, handle, false);
-    nof_recv_blocks_hold(r, NOF_RESERVE_BYTES_PER_BLOCK);
     nof_recv_list(nic, r);
     let_begin(nic, r);
 }
@@ -97,7 +96,7 @@ void nof_rndv_window(struct nof_nic *nic, struct nof_recv *r)
     uint64_t end = goal(r);
     if (r->allowed >= end)
         return;
-    uint64_t half = (uint64_t)r->reserved_blocks * r->block_bytes / 2;
+    uint64_t half = nof_reserve_bytes(r) / 2;
     if (end < r->wanted && end - r->allowed < half)
         return;
     allow(nic, r, nof_clearance_ask(nic, r, end));

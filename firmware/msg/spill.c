@@ -10,6 +10,10 @@
 #include "msg/stored.h"
 #include "msg/unexpected.h"
 
+/* Units of a delta send, in the PULL's handle: a handle's index has bits to spare (config: max_sends). */
+#define HANDLE_UNIT_SHIFT 24u
+#define HANDLE_UNIT_MASK 63u
+
 void nof_spill_enter(struct nof_nic *nic, struct nof_endpoint *ep)
 {
     (void)nic;
@@ -75,8 +79,8 @@ int nof_spill_arrive(struct nof_nic *nic, struct nof_peer *peer, const struct no
         comp.status = (int16_t)nof_unexpected_failure(a->flags);
     } else if (a->flags & NOF_ENV_F_RTS) {
         comp.flags = NOF_COMP_F_REMOTE;
-        comp.handle = a->handle | (a->flags & NOF_ENV_F_PARKED ? NOF_HANDLE_PARKED : 0);
-        comp.granted_len = a->unit_log2;
+        comp.handle = a->handle | (a->flags & NOF_ENV_F_PARKED ? NOF_HANDLE_PARKED : 0) |
+                      (uint64_t)a->unit_log2 << HANDLE_UNIT_SHIFT;
     } else {
         int rc = place(nic, peer, a, &comp);
         if (rc != NOF_OK) {
@@ -153,7 +157,7 @@ static int pull_held(struct nof_nic *nic, struct nof_recv *r, struct nof_peer *p
 }
 
 void nof_spill_pull(struct nof_nic *nic, struct nof_endpoint *ep, struct nof_recv *r, uint64_t handle,
-                    uint64_t len, uint32_t unit_log2)
+                    uint64_t len)
 {
     struct nof_match_key key = r->key;
     struct nof_peer *peer = nof_peer_by_rank(nic, nof_ep_index(nic, ep), (uint32_t)r->key.source);
@@ -178,5 +182,7 @@ void nof_spill_pull(struct nof_nic *nic, struct nof_endpoint *ep, struct nof_rec
         return;
     }
     nof_recv_matched(nic, r, peer, &key, len, 0);
-    nof_rndv_begin(nic, r, handle & ~NOF_HANDLE_PARKED, parked, unit_log2);
+    uint32_t unit_log2 = parked ? 0 : (uint32_t)(handle >> HANDLE_UNIT_SHIFT) & HANDLE_UNIT_MASK;
+    nof_rndv_begin(nic, r, handle & ~(NOF_HANDLE_PARKED | (uint64_t)unit_log2 << HANDLE_UNIT_SHIFT), parked,
+                   unit_log2);
 }

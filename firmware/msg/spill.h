@@ -24,7 +24,7 @@ void nof_spill_probe(struct nof_nic *nic, struct nof_endpoint *ep, struct nof_re
 int nof_spill_end(struct nof_nic *nic, struct nof_endpoint *ep, const struct nof_desc *desc);
 /* The PULL descriptor; r has buffer, key and cookie, `len` bytes were announced. */
 void nof_spill_pull(struct nof_nic *nic, struct nof_endpoint *ep, struct nof_recv *r, uint64_t handle,
-                    uint64_t len, uint32_t unit_log2);
+                    uint64_t len);
 /* The message of a SPILL was taken back by its sender: what we still hold of it is freed. `handle` is
  * the SPILL's, whatever it names. */
 void nof_spill_forget(struct nof_nic *nic, const struct nof_endpoint *ep, const struct nof_peer *peer,

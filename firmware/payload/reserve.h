@@ -12,11 +12,25 @@
  * not full: the last one of what is being written, and of what waits behind that. */
 #define NOF_RESERVE_BYTES_PER_BLOCK 448u
 
-/* Likewise where it comes in ranges of such units: each may have a block of its own. */
-static inline uint16_t nof_reserve_block_bytes(uint32_t unit_log2)
+/* A delta send's runs are at least a unit, unless they are the last, and each begins a block: so many blocks pay for the pieces
+ * of runs. */
+#define NOF_RESERVE_BROKEN 3u
+
+static inline uint64_t nof_reserve_per_block(uint32_t unit_log2)
 {
-    return unit_log2 > 0 && 1ull << unit_log2 < NOF_RESERVE_BYTES_PER_BLOCK ? (uint16_t)(1u << unit_log2)
-                                                                            : NOF_RESERVE_BYTES_PER_BLOCK;
+    uint64_t unit = unit_log2 < 16 ? 1ull << unit_log2 : NOF_RESERVE_BYTES_PER_BLOCK;
+    return unit_log2 > 0 && unit < NOF_RESERVE_BYTES_PER_BLOCK ? unit : NOF_RESERVE_BYTES_PER_BLOCK;
+}
+/* Blocks for so many bytes of r; bytes that fit into those which it has, however they come. */
+static inline uint64_t nof_reserve_need(const struct nof_recv *r, uint64_t bytes)
+{
+    return bytes / nof_reserve_per_block(r->unit_log2) + 2 + (r->unit_log2 > 0 ? NOF_RESERVE_BROKEN : 0);
+}
+static inline uint64_t nof_reserve_bytes(const struct nof_recv *r)
+{
+    uint64_t broken = r->unit_log2 > 0 ? NOF_RESERVE_BROKEN : 0;
+    uint64_t blocks = r->reserved_blocks > broken ? r->reserved_blocks - broken : 0;
+    return blocks * nof_reserve_per_block(r->unit_log2);
 }
 
 /* Up to `want` blocks for r; returns how many it got (0 or at least `least`). */

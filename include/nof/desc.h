@@ -86,7 +86,7 @@ enum nof_elem {
 struct nof_desc {
     uint8_t opcode;
     uint8_t flags;
-    uint8_t elem; /* SEND; PULL: granted_len of the SPILL */
+    uint8_t elem;
     uint8_t agreed; /* SEND, RECV, SCHED_START, COLL_ABORT: see "Agreement"; else 0 */
     uint32_t ctx;
     uint64_t cookie;
@@ -237,7 +237,7 @@ struct nof_comp {
             uint32_t staged_offset; /* in the staging area */
             uint32_t staged_len; /* bytes there: min(len, capacity) */
             uint64_t
-                granted_len; /* GRANT: bytes the receiver wants; SPILL+REMOTE: unit_log2 of a delta message, else 0 */
+                granted_len; /* GRANT: bytes the receiver wants */
             uint64_t sender_handle; /* SPILL, not INLINE: what a REVOKE will call the message */
         };
         struct {

@@ -67,7 +67,6 @@ struct nof_chan_nic_op {
     bool cancel_asked;
     bool parked; /* SEND: only its peer's NIC has its envelope, until it is: */
     bool granted;
-    uint8_t unit_log2; /* PULL: of the spilled envelope */
     bool pulled; /* RECV by PULL: source, tag and length are those of the spilled envelope */
     int32_t peer; /* job rank, NOF_ANY_SOURCE */
     int32_t tag; /* SEND, PULL */
@@ -108,7 +107,6 @@ struct nof_chan_nic_envelope {
     uint64_t handle;
     uint64_t sender_handle; /* what a REVOKE calls it */
     bool remote; /* payload is not here: PULL */
-    uint8_t unit_log2; /* of a delta message (nof/delta.h), likewise */
     int status; /* not NOF_OK: the payload is lost */
     bool sync; /* the sender wants to know of the match */
     uint32_t stored; /* bytes in payload */

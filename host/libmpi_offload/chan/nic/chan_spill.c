@@ -55,7 +55,6 @@ static void submit_pull(const struct nof_chan_nic_op *op)
     };
     nof_chan_nic_place(&desc, req);
     desc.handle = op->handle;
-    desc.elem = op->unit_log2;
     desc.callsite = op->len;
     nof_chan_nic_submit(&desc);
 }
@@ -85,7 +84,6 @@ static void pull(struct nof_request *req, const struct nof_chan_nic_envelope *en
     op->tag = envelope->match.tag;
     op->len = envelope->len;
     op->handle = envelope->handle;
-    op->unit_log2 = envelope->unit_log2;
     if (nof_chan_nic.pulls_last != NULL)
         nof_chan_nic.pulls_last->next = op;
     else
@@ -277,7 +275,6 @@ static struct nof_chan_nic_envelope *envelope_of(const struct nof_comp *comp)
     envelope->sync = (comp->flags & NOF_COMP_F_SYNC) != 0;
     if ((comp->flags & NOF_COMP_F_INLINE) == 0) {
         envelope->handle = comp->handle;
-        envelope->unit_log2 = envelope->remote ? (uint8_t)comp->granted_len : 0;
         envelope->sender_handle = comp->sender_handle;
     }
     envelope->status = comp->status;

@@ -159,6 +159,13 @@ static unsigned host_complete(void *host, uint32_t endpoint, const struct nof_co
     return e->ops->complete(e->host, comps, n);
 }
 
+static void host_arrived(void *host, uint32_t endpoint)
+{
+    struct endpoint *e = endpoint_of(host, endpoint);
+    if (e != NULL && e->ops->arrived != NULL)
+        e->ops->arrived(e->host);
+}
+
 static void host_endpoint_failed(void *host, uint32_t endpoint, int status)
 {
     struct nic *n = host;
@@ -186,6 +193,7 @@ static const struct nof_host_ops host_ops = {
     .dma_read = host_dma_read,
     .dma_write = host_dma_write,
     .complete = host_complete,
+    .arrived = host_arrived,
     .endpoint_failed = host_endpoint_failed,
     .cycles = host_cycles,
     .log = host_log,

@@ -150,22 +150,41 @@ bool nof_payload_check(const uint8_t *from, uint64_t len, uint64_t *word_out, un
     return n < 8 || memcmp(from, &word, len) == 0;
 }
 
-/* Copy between the first len bytes of the message in the buffer and `flat`. */
-static void buffer_move(const struct nof_buffer *b, uint8_t *flat, uint64_t len, bool store)
+enum move { MOVE_OUT, MOVE_IN, MOVE_COMPARE };
+
+static bool move_piece(uint8_t *mem, uint8_t *flat, uint64_t n, enum move how)
+{
+    if (how == MOVE_IN)
+        memcpy(mem, flat, n);
+    else if (how == MOVE_OUT)
+        memcpy(flat, mem, n);
+    return how != MOVE_COMPARE || memcmp(flat, mem, n) == 0;
+}
+
+/* Between len bytes of the message from byte `at` on in the buffer and `flat`; false: they differ. */
+static bool buffer_move(const struct nof_buffer *b, uint8_t *flat, uint64_t at, uint64_t len, enum move how)
 {
     const struct nof_layout_ref *l = b->layout;
-    uint8_t *run = b->mem + b->base;
+    if (len == 0)
+        return true;
+    if (l == NULL)
+        return move_piece(b->mem + at, flat, len, how);
+    uint8_t *run = b->mem + b->base + at / l->head.size * (uint64_t)l->head.extent;
+    uint64_t skip = at % l->head.size;
     for (;; run += l->head.extent) {
         for (unsigned i = 0; i < l->nsegments; i++) {
-            if (len == 0)
-                return;
-            uint64_t n = l->segment[i].len < len ? l->segment[i].len : len;
-            if (store)
-                memcpy(run + l->segment[i].offset, flat, n);
-            else
-                memcpy(flat, run + l->segment[i].offset, n);
+            if (skip >= l->segment[i].len) {
+                skip -= l->segment[i].len;
+                continue;
+            }
+            uint64_t n = l->segment[i].len - skip < len ? l->segment[i].len - skip : len;
+            if (!move_piece(run + l->segment[i].offset + skip, flat, n, how))
+                return false;
             flat += n;
             len -= n;
+            skip = 0;
+            if (len == 0)
+                return true;
         }
     }
 }
@@ -178,24 +197,32 @@ void nof_buffer_fill(struct nof_world *w, struct nof_buffer *b, uint64_t id, uin
     }
     uint8_t *flat = nof_world_alloc(w, len + 8);
     nof_payload_fill(flat, id, len);
-    buffer_move(b, flat, len, true);
+    (void)buffer_move(b, flat, 0, len, MOVE_IN);
     nof_world_free(w, flat, len + 8);
 }
 
-void nof_buffer_store(struct nof_buffer *b, const uint8_t *from, uint64_t len)
+void nof_buffer_put(struct nof_buffer *b, const uint8_t *from, uint64_t at, uint64_t len)
 {
-    if (len == 0)
-        return;
-    if (b->layout == NULL) {
-        memcpy(b->mem, from, len);
-        return;
-    }
-    /* buffer_move() only reads `flat` when it stores. */
+    /* buffer_move() only reads `flat` but for MOVE_OUT. */
     union {
         const uint8_t *from;
         uint8_t *flat;
     } u = {.from = from};
-    buffer_move(b, u.flat, len, true);
+    (void)buffer_move(b, u.flat, at, len, MOVE_IN);
+}
+
+bool nof_buffer_holds(const struct nof_buffer *b, const uint8_t *bytes, uint64_t at, uint64_t len)
+{
+    union {
+        const uint8_t *bytes;
+        uint8_t *flat;
+    } u = {.bytes = bytes};
+    return buffer_move(b, u.flat, at, len, MOVE_COMPARE);
+}
+
+void nof_buffer_store(struct nof_buffer *b, const uint8_t *from, uint64_t len)
+{
+    nof_buffer_put(b, from, 0, len);
 }
 
 bool nof_buffer_check(struct nof_world *w, const struct nof_buffer *b, uint64_t len, uint64_t *word_out,
@@ -204,7 +231,7 @@ bool nof_buffer_check(struct nof_world *w, const struct nof_buffer *b, uint64_t 
     if (b->layout == NULL)
         return nof_payload_check(b->mem, len, word_out, word_bytes_out);
     uint8_t *flat = nof_world_alloc(w, len + 8);
-    buffer_move(b, flat, len, false);
+    (void)buffer_move(b, flat, 0, len, MOVE_OUT);
     bool ok = nof_payload_check(flat, len, word_out, word_bytes_out);
     nof_world_free(w, flat, len + 8);
     return ok;

@@ -105,6 +105,7 @@ static void pull_again(struct nof_cluster *c, void *user, uint64_t arg)
 
 static void on_recv(struct nof_op *op, const struct nof_comp *c)
 {
+    nof_delta_recv_done(op, c);
     if (c->status == NOF_EAGAIN && op->pulling) {
         struct nof_cluster *cluster = op->rank->world->cluster;
         nof_cluster_at(cluster, nof_cluster_now(cluster) + PULL_RETRY_NS, pull_again, op, 0);
@@ -163,8 +164,20 @@ static void on_probe(struct nof_op *op, const struct nof_comp *c)
     nof_op_finish(op, c->status);
 }
 
+/* It has never been sent. */
+static void refused(struct nof_op *op, int status)
+{
+    op->msg->cancelled = true;
+    op->rank->taken_back[op->peer]++;
+    nof_op_finish(op, status);
+}
+
 static void on_send(struct nof_op *op, const struct nof_comp *c)
 {
+    if (op->delta != 0 && c->status == NOF_ENOMEM) { /* as many as the NIC has room for are under way */
+        refused(op, c->status);
+        return;
+    }
     if (!status_justified(op, c->status, op->peer)) {
         unjustified(op, c);
         return;
@@ -295,6 +308,8 @@ static void on_op(struct nof_rank *r, const struct nof_comp *c)
             nof_cluster_fail(r->world->cluster,
                              "%s: send %u is parked, but its payload was in the descriptor", r->name,
                              op->index);
+        if (op->delta != 0)
+            nof_cluster_fail(r->world->cluster, "%s: delta send %u is parked", r->name, op->index);
         op->state = NOF_OP_PARKED;
         if (r->dead[op->peer])
             nof_op_finish(op, NOF_EPEERDEAD);
@@ -369,6 +384,7 @@ static void reap(struct nof_cluster *c, void *user, uint64_t arg)
         plan_reap(r);
         return;
     }
+    nof_delta_look(r, false);
     while (r->ring_count > 0 && nof_cluster_violation(c) == NULL) {
         struct nof_comp comp = r->ring[r->ring_head];
         r->ring_head = (r->ring_head + 1) % r->ring_size;
@@ -402,6 +418,11 @@ static unsigned host_complete(void *host, const struct nof_comp *comps, unsigned
     return n;
 }
 
+static void host_arrived(void *host)
+{
+    nof_delta_look(host, true);
+}
+
 static void host_failed(void *host, int status)
 {
     struct nof_rank *r = host;
@@ -414,6 +435,7 @@ static const struct nof_cluster_host_ops host_ops = {
     .fetch = host_fetch,
     .complete = host_complete,
     .dma = nof_rank_dma,
+    .arrived = host_arrived,
     .failed = host_failed,
 };
 
@@ -437,6 +459,7 @@ static void set_up(struct nof_rank *r)
     r->staging = r->staging_bytes != 0 ? aligned_alloc(64, r->staging_bytes) : NULL;
     r->bounce = zalloc((size_t)NOF_BOUNCE_SLOTS * NOF_BOUNCE_SLOT_BYTES);
     r->program_area = zalloc(PROGRAM_AREA_BYTES);
+    nof_delta_boards(r);
     for (unsigned i = 0; i < NOF_RANK_LAYOUTS; i++)
         nof_layout_ref_make(&r->layout[i], rng);
 }
@@ -466,6 +489,8 @@ struct nof_rank *nof_rank_create(struct nof_world *w, struct nof_job *job, int32
         .bounce_bytes = (size_t)NOF_BOUNCE_SLOTS * NOF_BOUNCE_SLOT_BYTES,
         .program_area = r->program_area,
         .program_area_bytes = PROGRAM_AREA_BYTES,
+        .delta_host = r->delta_host,
+        .delta_nic = r->delta_nic,
         .counters = r->counters,
         .dma_inline = r->dma_inline,
         .dma_read_sums = r->dma_sums,
@@ -496,6 +521,7 @@ void nof_rank_kill(struct nof_rank *r, int reason)
     break_off(r);
     nof_cluster_trace(r->world->cluster, "%s FAULT closes: %s", r->name, nof_strstatus(reason));
     nof_cluster_endpoint_close(r->world->cluster, r->nic, r->endpoint, reason);
+    nof_delta_boards_taken(r);
 }
 
 void nof_rank_lose(struct nof_rank *r)
@@ -508,9 +534,11 @@ void nof_rank_destroy(struct nof_rank *r)
 {
     nof_matcher_clear(r);
     for (unsigned i = 0; i < r->nops; i++) {
+        nof_delta_finish(r->op[i]);
         nof_buffer_close(r->world, &r->op[i]->buf);
         free(r->op[i]);
     }
+    nof_delta_boards_free(r);
     free(r->op);
     free(r->queue.desc);
     free(r->staging);

@@ -68,6 +68,7 @@ void nof_op_finish(struct nof_op *op, int status)
     op->done_index = r->nops;
     if (op->opcode == NOF_DESC_SEND && status == NOF_OK)
         op->msg->done_ns = op->done_ns;
+    nof_delta_finish(op);
     nof_buffer_close(r->world, &op->buf);
     if (op->bounce >= 0)
         r->bounce_used[op->bounce] = false;
@@ -90,6 +91,12 @@ void nof_op_finish(struct nof_op *op, int status)
     nof_workload_done(op);
 }
 
+/* May a message of which a probe said `bound` have this length? */
+static bool foretold(const struct nof_rank *r, uint64_t bound, uint64_t len)
+{
+    return len == bound || (len < bound && r->world->delta_percent > 0);
+}
+
 void nof_op_received(struct nof_op *op, int status, int32_t peer, int32_t tag, uint64_t len)
 {
     struct nof_rank *r = op->rank;
@@ -102,12 +109,13 @@ void nof_op_received(struct nof_op *op, int status, int32_t peer, int32_t tag, u
                          op->index, op->peer, op->tag, peer, tag);
         return;
     }
-    if (op->parent != NULL && (match->got_peer != peer || match->got_tag != tag || match->got_len != len)) {
+    if (op->parent != NULL &&
+        (match->got_peer != peer || match->got_tag != tag || !foretold(r, match->got_len, len))) {
         nof_cluster_fail(r->world->cluster, "%s: MRECV %u got another message than its MPROBE %u announced",
                          r->name, op->index, match->index);
         return;
     }
-    if (op->expect_len != UINT64_MAX && op->expect_len != len) {
+    if (op->expect_len != UINT64_MAX && !foretold(r, op->expect_len, len)) {
         nof_cluster_fail(r->world->cluster, "%s: receive %u got %llu bytes after a probe that said %llu",
                          r->name, op->index, (unsigned long long)len, (unsigned long long)op->expect_len);
         return;
@@ -121,7 +129,7 @@ void nof_op_received(struct nof_op *op, int status, int32_t peer, int32_t tag, u
     op->found = true;
     op->got_peer = peer;
     op->got_tag = tag;
-    op->got_len = len;
+    op->got_len = match->got_len = len;
     nof_op_finish(op, status);
 }
 
@@ -175,8 +183,13 @@ struct nof_op *nof_rank_send(struct nof_rank *r, struct nof_message *m)
     m->order = r->sent[m->dst->number]++;
     m->after_death = m->dst->dead[r->number];
     r->world->bytes += m->len;
-    op->bounce = bounce_take(r, m->len);
-    if (m->len <= NOF_INLINE_BYTES && op->bounce < 0 && nof_rng_chance(&r->rng, 70)) {
+    bool delta = nof_delta_send_take(op);
+    op->bounce = delta ? -1 : bounce_take(r, m->len);
+    if (delta) {
+        buffer_open(op, m->bound);
+        nof_delta_send_plan(op);
+        m->faulty = op->buf.fault_at != UINT64_MAX;
+    } else if (m->len <= NOF_INLINE_BYTES && op->bounce < 0 && nof_rng_chance(&r->rng, 70)) {
         op->desc.flags |= NOF_DESC_F_INLINE;
         nof_payload_fill(op->desc.inline_data, m->id, m->len);
     } else if (op->bounce >= 0) {
@@ -253,6 +266,7 @@ struct nof_op *nof_rank_recv(struct nof_rank *r, uint32_t ctx, int32_t peer, int
     op->capacity = capacity;
     buffer_open(op, capacity);
     op->desc.callsite = 0x400000 + ctx * 16;
+    nof_delta_recv_take(op);
     nof_op_start(op);
     return op;
 }

@@ -249,6 +249,7 @@ void nof_sim_run(uint64_t seed, FILE *trace, struct nof_sim_result *result_out)
     set_features(w);
     set_prediction(w);
     set_clearance(w);
+    nof_delta_plan(w);
     populate(w);
     run_phases(w);
     report(w, result_out);

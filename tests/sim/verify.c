@@ -180,6 +180,8 @@ void nof_verify(struct nof_world *w)
                 verify_pair(&p);
         }
     }
+    for (unsigned i = 0; i < w->nranks; i++)
+        nof_delta_boards_verify(w->rank[i]);
     for (unsigned i = 0; i < nof_cluster_nnics(w->cluster); i++) {
         nof_verify_grants(w->cluster, i);
         uint64_t left = nof_nic_counters(nof_cluster_nic(w->cluster, i))[NOF_C_NETMEM_BYTES];

@@ -8,6 +8,7 @@
  *   rank.c      endpoint, rings, completions     rank_ops.c  operations and their descriptors
  *   matcher.c   host half of spill and parking   memory.c    buffers, DMA, staging
  *   workload.c  what is sent and received when   faults.c    what goes wrong when
+ *   delta.c     delta messages
  *   verify.c    the rules                        sim.c       one seed from begin to end
  *
  * Everything here runs in one thread; a failed allocation ends the program. */
@@ -19,6 +20,7 @@
 #include <stdint.h>
 
 #include "cluster.h"
+#include "nof/delta.h"
 #include "nof/layout.h"
 #include "rng.h"
 
@@ -69,6 +71,9 @@ struct nof_message {
     bool sync;
     bool submitted;
     bool faulty; /* its buffer cannot be read */
+    bool delta; /* in units of 2^unit_log2 bytes, announced with `bound` */
+    uint32_t unit_log2;
+    uint64_t bound;
     bool cancelled; /* its SEND_CANCEL was answered OK: nobody may have it */
     bool after_death; /* submitted when the receiver had taken the sender for dead */
     uint64_t done_ns; /* its SEND ended well; 0: it did not */
@@ -118,6 +123,13 @@ struct nof_op {
     unsigned word_bytes; /* how many of them were there */
     uint64_t capacity;
     struct nof_op *next; /* in the matcher's list */
+
+    unsigned delta; /* its slot + 1; 0: none, or none any more */
+    unsigned groups, group_log2; /* SEND: in so many does it become ready */
+    uint8_t *flat; /* the payload, of a RECV that of delta_msg */
+    bool delta_taken; /* RECV: the NIC has posted it */
+    const struct nof_message *delta_msg;
+    struct nof_delta_arrival *arrived; /* as it was seen last */
 };
 
 /* A spilled envelope in the library's heap. */
@@ -189,6 +201,10 @@ struct nof_rank {
     struct nof_layout_ref layout[NOF_RANK_LAYOUTS];
     unsigned layouts_ready; /* bit mask */
     uint64_t counters[NOF_COUNTER_COUNT];
+    struct nof_delta_host *delta_host; /* NULL, both: a NIC without boards */
+    struct nof_delta_nic *delta_nic;
+    bool delta_boards_taken;
+    struct nof_op *delta_send[NOF_DELTA_SLOTS], *delta_recv[NOF_DELTA_SLOTS];
 
     bool introduced[NOF_WORLD_RANKS_MAX]; /* by job rank */
     bool dead[NOF_WORLD_RANKS_MAX]; /* PEER_DEAD came */
@@ -241,6 +257,9 @@ struct nof_world {
     unsigned faulty_percent; /* buffers that the kernel refuses */
     unsigned dma_late_percent;
     unsigned cancel_percent; /* sends that their rank wants back */
+    struct nof_rng delta_rng;
+    unsigned delta_percent; /* operations that are delta messages */
+    unsigned delta_slots; /* of a rank that are used */
 };
 
 /* Of memory.c. */
@@ -255,6 +274,9 @@ void nof_buffer_close(struct nof_world *w, struct nof_buffer *b);
 void nof_payload_fill(uint8_t *to, uint64_t id, uint64_t len);
 void nof_buffer_fill(struct nof_world *w, struct nof_buffer *b, uint64_t id, uint64_t len);
 void nof_buffer_store(struct nof_buffer *b, const uint8_t *from, uint64_t len);
+/* len bytes of the message from byte `at` on: written there; are they there? */
+void nof_buffer_put(struct nof_buffer *b, const uint8_t *from, uint64_t at, uint64_t len);
+bool nof_buffer_holds(const struct nof_buffer *b, const uint8_t *bytes, uint64_t at, uint64_t len);
 /* Are these bytes the beginning of some payload? The first up to 8 go to *word_out. */
 bool nof_payload_check(const uint8_t *from, uint64_t len, uint64_t *word_out, unsigned *word_bytes_out);
 bool nof_buffer_check(struct nof_world *w, const struct nof_buffer *b, uint64_t len, uint64_t *word_out,
@@ -337,6 +359,25 @@ struct nof_job *nof_world_job(struct nof_world *w);
 
 void nof_faults_plan(struct nof_world *w);
 void nof_faults_heal(struct nof_world *w);
+
+/* Of delta.c. */
+
+void nof_delta_plan(struct nof_world *w);
+void nof_delta_boards(struct nof_rank *r);
+/* Its endpoint is closed; nothing was written to them since. */
+void nof_delta_boards_taken(struct nof_rank *r);
+void nof_delta_boards_verify(const struct nof_rank *r);
+void nof_delta_boards_free(struct nof_rank *r);
+/* op becomes a delta message, or not. A SEND: then its buffer is opened, and the rest planned. */
+bool nof_delta_send_take(struct nof_op *op);
+void nof_delta_send_plan(struct nof_op *op);
+void nof_delta_recv_take(struct nof_op *op);
+/* Look at all arrivals of r; told: its NIC has said that one has changed. */
+void nof_delta_look(struct nof_rank *r, bool told);
+/* Does the completion of a RECV agree with its arrival? It is no delta receive from then on. */
+void nof_delta_recv_done(struct nof_op *op, const struct nof_comp *c);
+/* op ends: its slot is free. */
+void nof_delta_finish(struct nof_op *op);
 
 /* Of verify.c. */
 

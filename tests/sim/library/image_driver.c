@@ -158,29 +158,39 @@ uint64_t nof_pmd_counter(const struct nof_pmd *pmd, enum nof_counter counter)
     return 0;
 }
 
-/* Simulated processes have no boards of delta messages: what would use one goes another way. */
 struct nof_delta_host *nof_pmd_delta_host(const struct nof_pmd *pmd)
 {
     (void)pmd;
-    return NULL;
+    return nof_image->delta_host;
 }
 
 const struct nof_delta_nic *nof_pmd_delta_nic(const struct nof_pmd *pmd)
 {
     (void)pmd;
-    return NULL;
+    return nof_image->delta_nic;
 }
 
 void nof_pmd_delta_ring(struct nof_pmd *pmd, uint32_t slot)
 {
     (void)pmd;
-    (void)slot;
+    nof_image->delta_host->rung |= 1ull << slot;
+    nof_image->ops->ring(nof_image->process);
+}
+
+bool nof_pmd_delta_gone(const struct nof_pmd *pmd)
+{
+    (void)pmd;
+    return nof_image->killed;
 }
 
 int nof_pmd_delta_wait(struct nof_pmd *pmd, uint32_t seen, uint64_t timeout_ns)
 {
+    struct nof_delta_host *board = nof_image->delta_host;
     (void)pmd;
-    (void)seen;
-    (void)timeout_ns;
-    return NOF_ENICDEAD;
+    if (board == NULL)
+        return NOF_ENICDEAD;
+    board->asleep = 1;
+    if (board->wake == seen)
+        nof_image->ops->wait_arrival(nof_image->process, timeout_ns);
+    return NOF_OK;
 }

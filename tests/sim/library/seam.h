@@ -20,6 +20,7 @@
 #include <stdint.h>
 
 #include "nof/bar.h"
+#include "nof/delta.h"
 #include "nof/desc.h"
 
 struct nof_program;
@@ -44,6 +45,9 @@ struct nof_seam_ops {
     unsigned (*reap)(struct nof_process *p, struct nof_comp *comps, unsigned n);
     /* Until a completion may be there or the time is over; UINT64_MAX: no limit. */
     void (*wait)(struct nof_process *p, uint64_t timeout_ns);
+    /* The NIC looks at the boards of delta messages; until an arrival has changed, or the time is over. */
+    void (*ring)(struct nof_process *p);
+    void (*wait_arrival)(struct nof_process *p, uint64_t timeout_ns);
     void (*put)(struct nof_process *p, const char *key, const char *value);
     void (*fence)(struct nof_process *p);
     int (*get)(struct nof_process *p, const char *key, char value[NOF_SEAM_VALUE_BYTES]);
@@ -73,6 +77,8 @@ struct nof_seam {
     struct nof_bar_identity identity; /* from attach() on */
     uint8_t *staging, *bounce;
     void *program_area;
+    struct nof_delta_host *delta_host; /* NULL, both: none */
+    struct nof_delta_nic *delta_nic;
     uint64_t submitted; /* descriptors so far */
     /* What the image reports. */
     bool spilling; /* the library matches for the NIC */

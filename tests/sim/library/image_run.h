@@ -3,6 +3,7 @@
  * The program of an image: what image_program.c, which goes from step to step, and those that carry them out know.
  *
  *   image_transfer.c     one message: sends, receives, probes, cancel
+ *   image_delta.c        delta messages
  *   image_finish.c       the ends of many
  *   image_collective.c   collectives, windows
  *   image_overlap.c      what goes on while ranks compute
@@ -70,6 +71,14 @@ void nof_transfer_live(struct nof_transfer *t);
 void nof_transfer_ended(struct nof_transfer *t, MPI_Request *request, const MPI_Status *status, int rc);
 /* Receives that ended a while ago: still as they were? */
 void nof_transfer_look_back(void);
+
+/* image_delta.c: is a plain message of this number one of them? */
+bool nof_image_delta_chosen(uint32_t item);
+/* t, from begin to its request; false: there is no place for it, and nothing was done. */
+bool nof_image_delta_send(struct nof_transfer *t, uint32_t item, int count, MPI_Datatype type, int peer,
+                          int tag, MPI_Comm comm);
+int nof_image_delta_receive(const struct nof_transfer *t, uint32_t item, int count, MPI_Datatype type,
+                            int peer, int tag, MPI_Comm comm, MPI_Status *status);
 
 /* image_finish.c */
 void nof_finish(enum nof_finish_style style);

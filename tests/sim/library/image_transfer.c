@@ -249,10 +249,20 @@ static bool no_room(int rc)
     return error_class == MPI_ERR_BUFFER;
 }
 
+static bool send_delta(const struct call *c)
+{
+    const struct nof_sent *s = c->t->sent;
+    uint32_t item = number_of_sent(s);
+    return s->way == NOF_WAY_PLAIN && !s->sync && nof_image_delta_chosen(item) &&
+           nof_image_delta_send(c->t, item, c->count, c->type, c->peer, c->tag, c->comm);
+}
+
 static void send_live(const struct call *c)
 {
     const struct nof_sent *s = c->t->sent;
     int rc = MPI_ERR_BUFFER;
+    if (send_delta(c))
+        return;
     if (s->way == NOF_WAY_PARTS) {
         send_parts(c);
         return;
@@ -273,6 +283,10 @@ static void send_blocking(const struct call *c)
 {
     const struct nof_sent *s = c->t->sent;
     int rc = MPI_ERR_BUFFER;
+    if (send_delta(c)) {
+        send_ended(c->t, NULL, MPIX_Delta_wait(&c->t->request, MPI_STATUS_IGNORE));
+        return;
+    }
     if (s->way == NOF_WAY_BUFFERED)
         rc = MPI_Bsend(c->t->mem, c->count, c->type, c->peer, c->tag, c->comm);
     if (no_room(rc))
@@ -325,10 +339,13 @@ static void receive_blocking(const struct call *c)
 {
     MPI_Status status;
     const void *staged = NULL;
+    uint32_t item = number_of_received(c->t->received);
     int rc;
     if (c->t->received->way == NOF_WAY_STAGED) {
         rc = MPIX_Recv_staged(&staged, c->count, c->type, c->peer, c->tag, c->comm, &status);
         c->t->staged = staged;
+    } else if (nof_image_delta_chosen(item)) {
+        rc = nof_image_delta_receive(c->t, item, c->count, c->type, c->peer, c->tag, c->comm, &status);
     } else {
         rc = MPI_Recv(c->t->mem, c->count, c->type, c->peer, c->tag, c->comm, &status);
     }

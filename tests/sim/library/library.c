@@ -12,6 +12,8 @@
 #include "process.h"
 #include "storm.h"
 
+#define DELTA_SENDS \
+    (4 * NOF_DELTA_SLOTS) /* per endpoint: its share is then enough for all that it may have */
 #define MS 1000000ull
 /* After all is healed, as for the model hosts (sim.c). */
 #define PROGRESS_NS (30000 * MS)
@@ -55,7 +57,7 @@ static void configure_nic(struct nof_rng *r, struct nof_nic_config *nic, unsigne
     nic->max_jobs = 1;
     nic->max_peers = here * ranks;
     nic->max_layouts = (uint32_t)ONE_OF(r, 1, 4, 64);
-    nic->max_sends = small ? (uint32_t)nof_rng_between(r, 8, 64) : 1024;
+    nic->max_sends = small ? (uint32_t)nof_rng_between(r, 8, 64) : DELTA_SENDS * (here > 4 ? here : 4);
     /* Every rank keeps one receive posted, for notices. */
     nic->max_posted = (small ? (uint32_t)nof_rng_between(r, 8, 96) : 4096) + 2 * here;
     nic->max_envelopes = small ? (uint32_t)nof_rng_between(r, 8, 96) : 2048;
@@ -360,6 +362,7 @@ static void run(uint64_t seed, bool mortal, FILE *trace, struct nof_sim_result *
     set_features(&w);
     w.program = mortal ? nof_storm_draw_mortal(&w.rng, ranks) : nof_storm_draw(&w.rng, ranks);
     struct nof_processes_config processes = draw_processes(&w, cfg.near_wrap != 0);
+    processes.delta_sends = cfg.nic.max_sends >= DELTA_SENDS * cfg.nic.max_endpoints;
     w.processes = nof_processes_create(w.cluster, &processes, w.program, result_out->violation,
                                        sizeof(result_out->violation));
     if (w.processes != NULL) {

@@ -71,6 +71,7 @@ struct nof_seam {
     uint32_t spin_us;
     const char *coll_table; /* of algorithms; NULL: none */
     bool killed;
+    bool delta_sends; /* none is refused */
     bool near_wrap; /* numbers of the library that wrap begin just before they do */
     uint64_t job_id;
     uint8_t job_key[NOF_JOB_KEY_BYTES];

@@ -180,6 +180,8 @@ void nof_delta_recv_end(struct nof_nic *nic, struct nof_recv *r, int status)
     a->tag = r->key.tag;
     a->len = r->len;
     a->status = status;
+    if (a->state == NOF_DELTA_POSTED)
+        a->unit_log2 = nof_delta_unit_log2(a->len, UNIT_LOG2_PLAIN);
     if (status == NOF_OK)
         nof_delta_arrives_all(a, r->wanted);
     tell(nic, ep, a, NOF_DELTA_DONE);

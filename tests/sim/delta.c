@@ -275,6 +275,8 @@ static void look_at_done(const struct nof_op *op, const struct nof_delta_arrival
         return;
     if (a->bytes != stored || !nof_buffer_check(op->rank->world, &op->buf, stored, &word, &bytes))
         broken(op, "is done and has not all of its payload");
+    if (a->unit_log2 < 52 && stored > (uint64_t)NOF_DELTA_UNITS << a->unit_log2)
+        broken(op, "is done in units that are too small for it");
     for (uint64_t u = 0; u < units_of(stored, a->unit_log2); u++)
         if ((a->unit[u / 64] >> u % 64 & 1) == 0) {
             broken(op, "is done without the bit of a unit");

@@ -236,8 +236,7 @@ struct nof_comp {
             uint64_t handle; /* MPROBE, SPILL+REMOTE or +SYNC, GRANT */
             uint32_t staged_offset; /* in the staging area */
             uint32_t staged_len; /* bytes there: min(len, capacity) */
-            uint64_t
-                granted_len; /* GRANT: bytes the receiver wants */
+            uint64_t granted_len; /* GRANT: bytes the receiver wants */
             uint64_t sender_handle; /* SPILL, not INLINE: what a REVOKE will call the message */
         };
         struct {

@@ -389,6 +389,7 @@ static void on_park(struct guard *g, unsigned rank, const struct nof_comp *c)
             guard_fail("rank %u: a send is parked that is not under way", rank);
         return;
     }
+    g->was_parked[c->cookie % GUARD_SERIALS] = 1;
     if (count == 1) {
         over(g, op);
         op->state = GUARD_PARKED;
@@ -419,6 +420,8 @@ static void on_cancel(struct guard *g, unsigned rank, const struct nof_comp *c)
     struct guard_op *op = find(g, rank, NOF_COMP_SEND, c->cookie, &count);
     if (c->opcode == NOF_COMP_SEND_CANCEL && op != NULL && op->granted)
         return; /* a peer NIC says both: it ends by its completion */
+    if (c->opcode == NOF_COMP_SEND_CANCEL && op == NULL && g->was_parked[c->cookie % GUARD_SERIALS])
+        return; /* likewise, and it has ended; or it is cancelled twice: its NIC knows it no longer */
     if (c->opcode == NOF_COMP_SEND_CANCEL && op != NULL && count == 1)
         over(g, op);
     else if (g->rank[rank].honest)

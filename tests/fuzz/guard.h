@@ -35,6 +35,7 @@
 #define GUARD_LAYOUTS 8u
 #define GUARD_PROGRAMS 2u /* of a rank */
 #define GUARD_GROUPS 2u
+#define GUARD_SERIALS 1024u /* more than operations of one input */
 
 enum guard_state {
     GUARD_FREE = 0,
@@ -109,6 +110,7 @@ struct guard {
     struct guard_op op[GUARD_OPS];
     unsigned next_op;
     uint32_t serial;
+    uint8_t was_parked[GUARD_SERIALS]; /* sends, by cookie */
     struct guard_rank rank[WORLD_RANKS];
     unsigned calls; /* of the core, in this turn */
     uint64_t turn; /* the moment */

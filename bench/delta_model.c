@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "delta_model.h"
+
+#include <math.h>
+
+const char *const nof_delta_pattern_name[NOF_DELTA_PATTERNS] = {"pair", "cascade", "ring", "reduce"};
+
+static double cascade(const struct nof_delta_model *m, double tasks)
+{
+    double blocking_us = m->pages * (tasks * m->page_us + (tasks - 1) * m->wire_us);
+    double first_us = m->delta_pages * (tasks * m->page_us + (tasks - 1) * m->wire_us);
+
+    return blocking_us / (first_us + (m->pages - m->delta_pages) * fmax(m->page_us, m->wire_us));
+}
+
+static double ring(const struct nof_delta_model *m)
+{
+    double whole_us = m->rounds * m->pages * (m->page_us + m->wire_us);
+    double delta_us =
+        m->rounds * m->pages * fmax(m->page_us, m->wire_us) + m->delta_pages * fmin(m->page_us, m->wire_us);
+
+    return whole_us / delta_us;
+}
+
+static double reduce(const struct nof_delta_model *m, unsigned tasks)
+{
+    double whole_us[NOF_DELTA_MODEL_TASKS_MAX], first_us[NOF_DELTA_MODEL_TASKS_MAX];
+    double children_most = 0;
+
+    for (unsigned t = tasks; t-- > 0;) {
+        double received_us = 0, first_child_us = 0, children = 0;
+
+        for (unsigned child = 2 * t + 1; child <= 2 * t + 2 && child < tasks; child++) {
+            received_us = fmax(received_us, whole_us[child]) + m->pages * m->wire_us;
+            first_child_us = fmax(first_child_us, first_us[child]);
+            children++;
+        }
+        whole_us[t] = received_us + m->pages * m->page_us;
+        first_us[t] = first_child_us + m->delta_pages * (children * m->wire_us + m->page_us);
+        children_most = fmax(children_most, children);
+    }
+    return whole_us[0] /
+           (first_us[0] + (m->pages - m->delta_pages) * fmax(m->page_us, children_most * m->wire_us));
+}
+
+double nof_delta_ideal(const struct nof_delta_model *model, enum nof_delta_pattern pattern, unsigned tasks)
+{
+    struct nof_delta_model m = *model;
+
+    m.delta_pages = fmin(m.delta_pages, m.pages);
+    switch (pattern) {
+    case NOF_DELTA_RING:
+        return ring(&m);
+    case NOF_DELTA_REDUCE:
+        return reduce(&m, tasks);
+    case NOF_DELTA_PAIR:
+        return cascade(&m, 2);
+    case NOF_DELTA_CASCADE:
+    case NOF_DELTA_PATTERNS:
+    default:
+        return cascade(&m, tasks);
+    }
+}

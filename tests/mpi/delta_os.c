@@ -149,6 +149,19 @@ static void lengths(void)
     }
 }
 
+/* Whole pages: the receive returns before the other has begun to send. */
+static void both_ways(void)
+{
+    MPI_Request req;
+    receive(in, BYTES);
+    req = begin(out, BYTES);
+    t_fill(out, BYTES, 7);
+    OK(MPIX_Delta_send_end(&req));
+    CHECK(t_verify(in, BYTES, 7));
+    OK(MPIX_Delta_wait(&req, MPI_STATUS_IGNORE));
+    OK(MPIX_Delta_recv_wait(in, MPI_STATUS_IGNORE));
+}
+
 /* What is written to a part that has gone is found out, with its address; the receiver has what was there before. */
 static void twice(void)
 {
@@ -416,6 +429,7 @@ int main(int argc, char **argv)
     pipelined();
     backwards();
     lengths();
+    both_ways();
     twice();
     libc();
     threads(level);

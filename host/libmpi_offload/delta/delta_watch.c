@@ -453,11 +453,15 @@ static bool is_watched(const struct nof_delta_in *in)
     return (recvs_on & 1ull << nof_delta_in_slot(in)) != 0;
 }
 
+static bool has_end(struct nof_delta_in *in, size_t from, size_t to)
+{
+    return from == to || nof_delta_in_has(in, from, to) == NOF_DELTA_IN_THERE;
+}
+
 bool nof_delta_watch_has_ends(struct nof_delta_in *in)
 {
     const struct watch *w = &recvs[nof_delta_in_slot(in)];
-    return !is_watched(in) || (nof_delta_in_has(in, 0, w->low - w->base) == NOF_DELTA_IN_THERE &&
-                               nof_delta_in_has(in, w->high - w->base, in->bytes) == NOF_DELTA_IN_THERE);
+    return !is_watched(in) || (has_end(in, 0, w->low - w->base) && has_end(in, w->high - w->base, in->bytes));
 }
 
 /* Outside whole pages, as far as the message reaches. */

@@ -123,19 +123,26 @@ static unsigned long long counter(const char *name)
     return value;
 }
 
+#define WINDOWS 10 /* what pays is measured: on a busy machine it may take some */
+
 /* Smooth numbers, and what they were on the wire. */
 static void shrinks(unsigned percent)
 {
-    unsigned long long plain = counter("codec.tx_plain_bytes"), wire = counter("codec.tx_bytes");
-    for (int round = 0; round < 20; round++)
-        ring(MPI_DOUBLE, 40000, SMOOTH, round);
-    OK(MPI_Barrier(MPI_COMM_WORLD));
-    plain = counter("codec.tx_plain_bytes") - plain;
-    wire = counter("codec.tx_bytes") - wire;
-    /* A neighbour on the same host is reached without the wire, but for the end of what came before; round the ring at
-     * least two are not. */
-    int crosses = percent == 0 || plain >= 400000, all = 0;
-    OK(MPI_Allreduce(&crosses, &all, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD));
+    unsigned long long plain, wire;
+    int crosses, all = 0;
+    for (int window = 0; window < WINDOWS && all < 2; window++) {
+        plain = counter("codec.tx_plain_bytes");
+        wire = counter("codec.tx_bytes");
+        for (int round = 0; round < 20; round++)
+            ring(MPI_DOUBLE, 40000, SMOOTH, round);
+        OK(MPI_Barrier(MPI_COMM_WORLD));
+        plain = counter("codec.tx_plain_bytes") - plain;
+        wire = counter("codec.tx_bytes") - wire;
+        /* A neighbour on the same host is reached without the wire, but for the end of what came before; round the ring at
+         * least two are not. */
+        crosses = percent == 0 || plain >= 400000;
+        OK(MPI_Allreduce(&crosses, &all, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD));
+    }
     CHECK(all >= 2);
     if (percent == 0)
         CHECK(plain == 0);

@@ -28,13 +28,14 @@ class Loop:
         self.step = draw.choice((1, 1, 1, 2, 3))
         self.down = draw.random() < 0.2
         self.first = draw.choice((0, 0, 1, 2))
+        self.outer = outer[-1] if outer else None
         self.triangular = bool(outer) and draw.random() < 0.1 and outer[-1].most < 40
         self.bound = draw.choice(("n", "m", "n - 1", "m + 2")) if draw.random() < 0.6 else str(draw.randint(3, 200 if depth == 0 else 40))
         self.most = 0
 
     def range(self, values):
         """Highest value that the variable can have."""
-        end = eval(self.bound, {}, values)
+        end = self.outer.most + 1 if self.triangular else eval(self.bound, {}, values)
         self.most = max(end, self.first + 1)
         return self.most
 
@@ -82,7 +83,7 @@ class Program:
 
     def product(self, loop, loops, factor, kind):
         inner = loops[loops.index(loop) + 1:]
-        if kind < 0.5 and len(inner) == 1 and inner[0].bound in ("n", "m") and factor == inner[0].most:
+        if kind < 0.5 and len(inner) == 1 and inner[0].bound in ("n", "m") and not inner[0].triangular and factor == inner[0].most:
             return f"{loop.name} * {inner[0].bound}"
         return f"{loop.name} * {factor}"
 

@@ -309,7 +309,7 @@ static void fault_of_our_own(void)
     CHECK(mprotect((void *)(uintptr_t)page, PAGE, PROT_READ) == 0); // NOLINT
     if (sigsetjmp(back, 1) == 0) {
         *page = 1;
-        CHECK(false); /* not reached */
+        CHECK(0); /* not reached */
     }
     CHECK(own_faults == was + 1);
     CHECK(munmap((void *)(uintptr_t)page, BYTES + PAGE) == 0); // NOLINT

@@ -304,7 +304,7 @@ static bool more_to_do(const struct nof_nic *nic)
     return nof_scheduler_ready(nic) ||
            (nic->local_queue & nic->write_later & nic->combine_later & nic->later_flows & nic->chores &
             nic->stale_ctls) != NOF_NIL ||
-           (nic->dma_released | nic->drain_late) != 0 || nof_clearance_ready(nic);
+           (nic->dma_released | nic->drain_late | nic->rung_late) != 0 || nof_clearance_ready(nic);
 }
 
 bool nof_nic_poll(struct nof_nic *nic, uint64_t now_ns, unsigned budget_frames)
@@ -313,8 +313,7 @@ bool nof_nic_poll(struct nof_nic *nic, uint64_t now_ns, unsigned budget_frames)
     nic->turn++;
     unsigned sent = nof_transport_poll(nic->transport, now_ns, budget_frames);
     nof_life_chores_run(nic);
-    if (nic->delta_sends > 0)
-        nof_send_rung(nic);
+    nof_send_rung(nic);
     if (nic->stale_ctls != NOF_NIL)
         nof_link_sweep(nic);
     if (nic->write_later != NOF_NIL)

@@ -250,7 +250,6 @@ struct nof_recv {
             uint8_t cts_waits; /* RNDV: its CTS waits for the link */
             uint8_t agreed; /* desc.h */
             uint8_t delta; /* its slot + 1 (nof/delta.h); 0: what has come of it is not told before its end */
-            uint8_t ranges; /* RNDV: payload came in ranges: it is written in the order in which it came */
             uint8_t unit_log2; /* RNDV: of a delta send, else 0 */
             uint32_t write_queue; /* with those: writes that wait for the one under way */
         };
@@ -624,6 +623,7 @@ struct nof_nic {
     uint32_t posted_total;
     uint32_t promised_sends, promised_recvs; /* to schedules that run, and not taken (coll/drive.h) */
     uint32_t delta_sends; /* under way, all endpoints (msg/delta_slots.h) */
+    uint32_t rung_late; /* an endpoint had no steps left for those that its host has rung for */
     uint32_t sends_min, recvs_min, posted_min, dma_min; /* what every endpoint can count on */
     struct nof_share peers_share; /* of endpoints */
     struct nof_share paths_share; /* of jobs */

@@ -24,13 +24,12 @@ static bool fits_in(struct nof_nic *nic, struct nof_recv *r, uint64_t offset, ui
 {
     if (r->parked || n > r->allowed - r->received)
         return false;
-    if (!ranged)
-        return offset == r->received && !r->ranges;
-    if (r->early || offset > r->wanted || n > r->wanted - offset ||
-        (r->delta && !nof_delta_recv_comes(nic, r, offset, n)))
+    if (ranged != nof_recv_is_ranged(r))
         return false;
-    nof_recv_ranged(r);
-    return true;
+    if (!ranged)
+        return offset == r->received;
+    return !r->early && offset <= r->wanted && n <= r->wanted - offset &&
+           (!r->delta || nof_delta_recv_comes(nic, r, offset, n));
 }
 
 int nof_data_rx(struct nof_nic *nic, struct nof_peer *peer, const struct nof_wire_view *view, bool lent)

@@ -59,7 +59,6 @@ static inline struct nof_recv *nof_recv_take(struct nof_nic *nic, struct nof_end
     r->cts_waits = 0;
     r->agreed = 0;
     r->delta = 0;
-    r->ranges = 0;
     r->unit_log2 = 0;
     r->write_queue = NOF_NIL;
     r->status = NOF_OK;
@@ -197,10 +196,10 @@ static inline void nof_recv_units(struct nof_recv *r, uint32_t unit_log2)
 {
     r->unit_log2 = (uint8_t)unit_log2;
 }
-/* Payload of it that has a place of its own in the message: it is written in the order in which it came. */
-static inline void nof_recv_ranged(struct nof_recv *r)
+/* Each of its payloads has a place of its own in the message, and they are written in the order in which they came. */
+static inline bool nof_recv_is_ranged(const struct nof_recv *r)
 {
-    r->ranges = 1;
+    return r->unit_log2 != 0;
 }
 /* A rendezvous whose next byte belongs there; its message ends here, before the length announced. */
 static inline void nof_recv_came_to(struct nof_recv *r, uint64_t at)

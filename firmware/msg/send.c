@@ -17,6 +17,7 @@
 #include "msg/taps.h"
 
 #define DATA_PREV offsetof(struct nof_send, data_prev)
+#define RUNG_STEPS 8u /* to look for what is ready in a board */
 
 static uint32_t *bucket_of(struct nof_nic *nic, uint32_t ep, uint64_t cookie)
 {
@@ -657,19 +658,24 @@ static void look_at_rung(struct nof_nic *nic, struct nof_endpoint *ep)
         return;
     uint64_t slots = __atomic_exchange_n(rung, 0, __ATOMIC_SEQ_CST);
     /* bound: NOF_DELTA_SLOTS, 64; paid by the endpoint's steps */
-    for (; slots != 0; slots &= slots - 1) {
+    for (; slots != 0 && nof_steps_left(nic, ep) > 0; slots &= slots - 1) {
         uint32_t send = ep->delta_send[__builtin_ctzll(slots)];
         struct nof_send *s = send != 0 ? nof_send_at(nic, send - 1) : NULL;
-        nof_steps_spend(ep, 1);
+        nof_steps_spend(ep, RUNG_STEPS);
         if (s != NULL && s->state == NOF_SEND_DATA)
             enter_dataq(nic, nof_peer_at(nic, s->peer), s);
+    }
+    if (slots != 0) {
+        (void)__atomic_fetch_or(rung, slots, __ATOMIC_RELAXED);
+        nic->rung_late = 1;
     }
 }
 
 void nof_send_rung(struct nof_nic *nic)
 {
+    nic->rung_late = 0;
     /* bound: endpoints, while a delta send is under way; paid by all */
-    for (uint32_t i = 0; i < nic->cfg.max_endpoints; i++)
+    for (uint32_t i = 0; nic->delta_sends > 0 && i < nic->cfg.max_endpoints; i++)
         if (nic->eps[i].delta_sends > 0 && nic->eps[i].state == NOF_EP_OPEN)
             look_at_rung(nic, &nic->eps[i]);
 }

@@ -103,34 +103,27 @@ unsigned nofd_endpoint_give(struct nofd_endpoint *ep, const struct nof_comp *com
     return n;
 }
 
-/* The caller has passed a full fence since it gave completions. */
-void nofd_endpoint_wake(struct nofd_endpoint *ep)
+/* The caller has passed a full fence since it wrote what they wait for. `most`: how many wait must not be our time. */
+static void wake(struct nofd_endpoint *ep, uint32_t *asleep, uint32_t *word, int most)
 {
-    struct nof_host_words *words = ep->host_words;
-
-    ep->wake_host = false;
-    if (__atomic_load_n(&words->host_asleep, __ATOMIC_RELAXED) == 0)
+    if (__atomic_load_n(asleep, __ATOMIC_RELAXED) == 0)
         return;
     /* Taken back here, so that a host that is slow to get up costs one system call, not many. */
-    __atomic_store_n(&words->host_asleep, 0, __ATOMIC_RELAXED);
-    (void)__atomic_fetch_add(&words->wake, 1, __ATOMIC_SEQ_CST);
-    /* One: a driver waits with one thread, and how many others wait there must not be our time. */
-    (void)syscall(SYS_futex, &words->wake, FUTEX_WAKE, 1, NULL, NULL, 0);
+    __atomic_store_n(asleep, 0, __ATOMIC_RELAXED);
+    (void)__atomic_fetch_add(word, 1, __ATOMIC_SEQ_CST);
+    (void)syscall(SYS_futex, word, FUTEX_WAKE, most, NULL, NULL, 0);
     ep->counters[NOF_C_WAKES]++;
     ep->nic->counters[NOF_C_WAKES]++;
 }
 
-/* As above. Several: threads of the rank that stand in a handler or a call; how many must not be our time. */
+void nofd_endpoint_wake(struct nofd_endpoint *ep)
+{
+    ep->wake_host = false;
+    wake(ep, &ep->host_words->host_asleep, &ep->host_words->wake, 1); /* a driver waits with one thread */
+}
+
 void nofd_endpoint_wake_waiters(struct nofd_endpoint *ep)
 {
-    struct nof_delta_host *delta = ep->delta;
-
     ep->arrived = false;
-    if (__atomic_load_n(&delta->asleep, __ATOMIC_RELAXED) == 0)
-        return;
-    __atomic_store_n(&delta->asleep, 0, __ATOMIC_RELAXED);
-    (void)__atomic_fetch_add(&delta->wake, 1, __ATOMIC_SEQ_CST);
-    (void)syscall(SYS_futex, &delta->wake, FUTEX_WAKE, WAITERS, NULL, NULL, 0);
-    ep->counters[NOF_C_WAKES]++;
-    ep->nic->counters[NOF_C_WAKES]++;
+    wake(ep, &ep->delta->asleep, &ep->delta->wake, WAITERS);
 }

@@ -26,17 +26,29 @@ int PMPIX_Delta_send_begin(const void *buf, int count, MPI_Datatype datatype, in
     return nof_lib_leave(c, rc, __func__);
 }
 
-/* The handle is held by the caller's promise not to complete it meanwhile; its communicator, by us. */
+/* The delta send behind the handle, which is held by the caller's promise not to complete it meanwhile; its communicator,
+ * which is held by us. */
+static int find(const MPI_Request *request, struct nof_request **req_out, struct nof_comm **held_out)
+{
+    *held_out = NULL;
+    int rc = nof_error_if_null(request, "the place of the request");
+    if (rc == MPI_SUCCESS)
+        rc = nof_delta_check(*request, req_out);
+    if (rc == MPI_SUCCESS) {
+        *held_out = (*req_out)->comm;
+        nof_comm_hold(*held_out);
+    }
+    return rc;
+}
+
 static int refuse(MPI_Request request, const void *address, MPI_Count bytes, enum nof_delta_out_result result,
                   const char *func)
 {
     nof_lib_enter(func);
-    struct nof_comm *c = NULL;
+    struct nof_comm *c;
     struct nof_request *req;
-    int rc = nof_delta_check(request, &req);
+    int rc = find(&request, &req, &c);
     if (rc == MPI_SUCCESS) {
-        c = req->comm;
-        nof_comm_hold(c);
         if (bytes < 0)
             rc = nof_error(MPI_ERR_ARG, "%lld bytes are said to be ready", (long long)bytes);
         else if (nof_delta_out_with(req) == NULL && nof_delta_has_ended(req))
@@ -63,16 +75,11 @@ int PMPIX_Delta_send_data(MPI_Request request, const void *address, MPI_Count by
 static int end(MPI_Request *request, MPI_Count count, const char *func)
 {
     nof_lib_enter(func);
-    struct nof_comm *c = NULL;
+    struct nof_comm *c;
     struct nof_request *req;
-    int rc = nof_error_if_null(request, "the place of the request");
+    int rc = find(request, &req, &c);
     if (rc == MPI_SUCCESS)
-        rc = nof_delta_check(*request, &req);
-    if (rc == MPI_SUCCESS) {
-        c = req->comm;
-        nof_comm_hold(c);
         rc = nof_delta_end(req, count);
-    }
     return nof_lib_leave_held(c, rc, func);
 }
 
@@ -99,16 +106,12 @@ EXPORT(Delta_wait)
 int PMPIX_Delta_wait(MPI_Request *request, MPI_Status *status)
 {
     nof_lib_enter(__func__);
-    struct nof_comm *c = NULL;
+    struct nof_comm *c;
     struct nof_request *req;
-    int rc = nof_error_if_null(request, "the place of the request");
-    if (rc == MPI_SUCCESS)
-        rc = nof_delta_check(*request, &req);
+    int rc = find(request, &req, &c);
     if (rc == MPI_SUCCESS) {
         if (!nof_delta_has_ended(req))
             rc = nof_delta_end(req, -1);
-        c = req->comm;
-        nof_comm_hold(c);
         (void)nof_request_wait(req);
         int end = nof_request_retire(req, request, status, NULL);
         rc = end == MPI_SUCCESS ? rc : end;

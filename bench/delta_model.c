@@ -22,25 +22,33 @@ static double ring(const struct nof_delta_model *m)
     return whole_us / delta_us;
 }
 
+/* When the first increment of task t has its children's in it: their links end in one, which takes first who comes first. */
+static double first_sum_us(const struct nof_delta_model *m, const double *first_us, unsigned t,
+                           unsigned tasks)
+{
+    unsigned early = 2 * t + 1, late = 2 * t + 2;
+    double link_us = m->delta_pages * m->wire_us;
+
+    if (early >= tasks)
+        return m->delta_pages * m->page_us;
+    if (late >= tasks)
+        return first_us[early] + link_us;
+    return fmax(fmin(first_us[early], first_us[late]) + link_us, fmax(first_us[early], first_us[late])) +
+           link_us;
+}
+
 static double reduce(const struct nof_delta_model *m, unsigned tasks)
 {
-    double whole_us[NOF_DELTA_MODEL_TASKS_MAX], first_us[NOF_DELTA_MODEL_TASKS_MAX];
-    double children_most = 0;
+    double whole_us[NOF_DELTA_MODEL_TASKS_MAX] = {0}, first_us[NOF_DELTA_MODEL_TASKS_MAX] = {0};
 
     for (unsigned t = tasks; t-- > 0;) {
-        double received_us = 0, first_child_us = 0, children = 0;
-
-        for (unsigned child = 2 * t + 1; child <= 2 * t + 2 && child < tasks; child++) {
-            received_us = fmax(received_us, whole_us[child]) + m->pages * m->wire_us;
-            first_child_us = fmax(first_child_us, first_us[child]);
-            children++;
-        }
-        whole_us[t] = received_us + m->pages * m->page_us;
-        first_us[t] = first_child_us + m->delta_pages * (children * m->wire_us + m->page_us);
-        children_most = fmax(children_most, children);
+        whole_us[t] = m->pages * m->page_us;
+        for (unsigned child = 2 * t + 1; child <= 2 * t + 2 && child < tasks; child++)
+            whole_us[t] = fmax(whole_us[t], whole_us[child]) + m->pages * m->wire_us;
+        first_us[t] = first_sum_us(m, first_us, t, tasks);
     }
     return whole_us[0] /
-           (first_us[0] + (m->pages - m->delta_pages) * fmax(m->page_us, children_most * m->wire_us));
+           (first_us[0] + (m->pages - m->delta_pages) * fmax(m->page_us, (tasks > 2 ? 2 : 1) * m->wire_us));
 }
 
 double nof_delta_ideal(const struct nof_delta_model *model, enum nof_delta_pattern pattern, unsigned tasks)

@@ -11,7 +11,7 @@ enum nof_delta_pattern {
     NOF_DELTA_PAIR,
     NOF_DELTA_CASCADE,
     NOF_DELTA_RING,
-    NOF_DELTA_REDUCE, /* children of task t of a binary tree: 2t + 1 and 2t + 2 */
+    NOF_DELTA_REDUCE, /* a binary tree, children of task t: 2t + 1 and 2t + 2, whose sums take no time */
     NOF_DELTA_PATTERNS
 };
 

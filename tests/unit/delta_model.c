@@ -28,10 +28,16 @@ static void the_paper_s_constants(void **state)
     assert_true(is(nof_delta_ideal(&paper, NOF_DELTA_CASCADE, 16), 11.78));
     assert_true(is(nof_delta_ideal(&paper, NOF_DELTA_RING, 2), 1.35));
     assert_true(is(nof_delta_ideal(&paper, NOF_DELTA_RING, 16), 1.35));
-    assert_true(is(nof_delta_ideal(&paper, NOF_DELTA_REDUCE, 2), 2.24));
-    /* By hand: leaf to root five computations, and seven messages, of one child and thrice of two. */
+    /* By hand: what all compute at once, and the messages to the root, one after the other: 1, 1 + 2, 1 + 2 + 2 and 1 + 2 + 2 + 2
+     * of them; of increments, those that wait for each other. */
+    assert_true(is(nof_delta_ideal(&paper, NOF_DELTA_REDUCE, 2),
+                   (9120 + 3276.8) / (4 * (91.2 + 32.768) + 96 * 91.2)));
+    assert_true(is(nof_delta_ideal(&paper, NOF_DELTA_REDUCE, 4),
+                   (9120 + 3 * 3276.8) / (4 * (91.2 + 2 * 32.768) + 96 * 91.2)));
+    assert_true(is(nof_delta_ideal(&paper, NOF_DELTA_REDUCE, 8),
+                   (9120 + 5 * 3276.8) / (4 * (91.2 + 4 * 32.768) + 96 * 91.2)));
     assert_true(is(nof_delta_ideal(&paper, NOF_DELTA_REDUCE, 16),
-                   100 * (5 * 91.2 + 7 * 32.768) / (4 * (5 * 91.2 + 7 * 32.768) + 96 * 91.2)));
+                   (9120 + 7 * 3276.8) / (4 * (91.2 + 6 * 32.768) + 96 * 91.2)));
 }
 
 /* Increments of a whole message are none; a ring of one round has nothing to overlap with but its own computing. */
@@ -48,8 +54,7 @@ static void limits(void **state)
     m = paper;
     m.wire_us = 10 * m.page_us; /* the link is what all wait for, of two children twice */
     m.delta_pages = 1;
-    assert_true(is(nof_delta_ideal(&m, NOF_DELTA_REDUCE, 3),
-                   100 * (2 + 20) * 91.2 / ((2 + 20) * 91.2 + 99 * 20 * 91.2)));
+    assert_true(is(nof_delta_ideal(&m, NOF_DELTA_REDUCE, 3), 100.0 * (1 + 20) / ((1 + 20) + 99 * 20)));
 }
 
 int main(void)

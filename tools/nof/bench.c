@@ -27,6 +27,8 @@ int nof_cmd_bench(int argc, char **argv)
          needs_daemon},
         {"allgather", nof_bench_allgather, "the same of an allgather, all at once and in phases",
          needs_daemon},
+        {"delta", nof_bench_delta, "tasks that work on parts of messages, beside whole messages",
+         needs_daemon},
         {"dsm", nof_bench_dsm,
          "barriers of a distributed shared memory, by compiled communication and without", needs_daemon},
         {"npb", nof_bench_npb, "IS and FT of the NAS Parallel Benchmarks, beside MPICH and Open MPI",

@@ -1,0 +1,379 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * `nof bench delta`: tasks that compute messages from messages, with delta messages and without, beside a model of them
+ * (delta_model.h, docs/DELTA.md). Paper: delta send-recv, section III, figures 4 and 5 and table I. */
+#include "../tools/nof/commands.h"
+#include "delta_model.h"
+
+#include <argp.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <jansson.h>
+
+#include "lib/option.h"
+#include "lib/our_job.h"
+#include "lib/report.h"
+#include "lib/testbed.h"
+#include "lib/testbed_option.h"
+#include "nof_private/units.h"
+
+#define PROGRAM "bench/delta_mpi"
+#define PAGE 4096u
+#define RING_ROUNDS 4u /* the program's */
+#define TASKS_MAX 8u
+#define RUNS_MAX 32u
+#define COSTS_RUNS 15u
+#define JOB_S 480
+#define SCALED_TASKS 5u /* from here on time is stretched */
+#define SCALE 20u
+#define LINK_BPS 1000000000ull
+#define SWEEP_SIZES 8u
+
+enum { OPT_TASKS = 256, OPT_BYTES, OPT_DELTA, OPT_PAGE_US, OPT_SCALE, OPT_RUNS, OPT_SWEEP };
+
+static const char *const triggers[] = {"os", "annotation"};
+static const unsigned sweep_pages[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 32, 64, 128};
+static const char *const sweep_bytes[SWEEP_SIZES] = {"8192",   "16384",  "32768",  "65536",
+                                                     "131072", "262144", "524288", "1048576"};
+
+struct bench {
+    const char *self;
+    bool json, sweep;
+    unsigned tasks[TASKS_MAX], ntasks, runs, scale; /* scale 0: by the number of tasks */
+    uint64_t bytes, delta_bytes;
+    double page_us;
+    struct nof_testbed_config config; /* rate_bps: before it is scaled */
+    struct nof_testbed bed;
+    char program[NOF_BENCH_PATH_BYTES];
+    /* Of the job under way. */
+    const char *trigger;
+    unsigned job_scale, delta_pages; /* delta_pages 0: a row, else of the sweep */
+    unsigned lines;
+    json_t *rows, *sweeps, *costs;
+};
+
+static unsigned scale_of(const struct bench *b, unsigned tasks)
+{
+    return b->scale != 0 ? b->scale : tasks < SCALED_TASKS ? 1 : SCALE;
+}
+
+/* taken_s: blocking (of the ring there is none: 0), non-blocking, in increments. */
+static void take_row(struct bench *b, const char *name, unsigned long long bytes, const double taken_s[3])
+{
+    double without_s = taken_s[0] > 0 ? taken_s[0] : taken_s[1];
+    const struct nof_delta_model model = {
+        .pages = (double)(bytes / PAGE),
+        .delta_pages = (double)(b->delta_pages != 0 ? b->delta_pages : b->delta_bytes / PAGE),
+        .page_us = b->page_us,
+        .wire_us = PAGE * 8e6 / (double)b->config.rate_bps,
+        .rounds = RING_ROUNDS,
+    };
+    json_t *row = json_object();
+
+    for (unsigned p = 0; p < NOF_DELTA_PATTERNS; p++)
+        if (strcmp(name, nof_delta_pattern_name[p]) == 0)
+            json_object_set_new(
+                row, "ideal",
+                json_real(nof_delta_ideal(&model, (enum nof_delta_pattern)p, b->bed.config.hosts)));
+    json_object_set_new(row, "trigger", json_string(b->trigger));
+    json_object_set_new(row, "speedup", json_real(without_s / taken_s[2]));
+    json_object_set_new(row, "blocking_s", nof_bench_number(taken_s[0] > 0 ? taken_s[0] : NAN));
+    json_object_set_new(row, "nonblocking_s", json_real(taken_s[1]));
+    json_object_set_new(row, "increments_s", json_real(taken_s[2]));
+    if (b->delta_pages != 0) {
+        json_object_set_new(row, "bytes", json_integer((json_int_t)bytes));
+        json_object_set_new(row, "delta_pages", json_integer(b->delta_pages));
+        json_array_append_new(b->sweeps, row);
+        return;
+    }
+    json_object_set_new(row, "pattern", json_string(name));
+    json_object_set_new(row, "tasks", json_integer(b->bed.config.hosts));
+    json_object_set_new(row, "scale", json_integer(b->job_scale));
+    json_array_append_new(b->rows, row);
+}
+
+static void take_line(void *ctx, const char *text)
+{
+    struct bench *b = ctx;
+    char name[32];
+    unsigned long long bytes;
+    double taken_s[3], cost;
+
+    if (sscanf(text, "row %31s %llu %lf %lf %lf", name, &bytes, &taken_s[0], &taken_s[1], &taken_s[2]) == 5) {
+        take_row(b, name, bytes, taken_s);
+        b->lines++;
+    } else if (sscanf(text, "cost %31s %lf", name, &cost) == 2) {
+        json_object_set_new(b->costs, name, json_real(cost));
+        b->lines++;
+    }
+}
+
+/* words: of the program, from the patterns on. False: it failed, which was told. */
+static bool run_job(struct bench *b, const char *trigger, uint64_t delta_bytes, unsigned runs,
+                    const char *patterns, const char *const *sizes, unsigned nsizes)
+{
+    char delta[32], page_ns[32], times[16];
+    const char *words[6 + SWEEP_SIZES + 1] = {b->program, trigger, delta, page_ns, times, patterns};
+
+    snprintf(delta, sizeof(delta), "%llu", (unsigned long long)delta_bytes);
+    snprintf(page_ns, sizeof(page_ns), "%.0f", b->page_us * 1e3 * b->job_scale);
+    snprintf(times, sizeof(times), "%u", runs);
+    for (unsigned i = 0; i < nsizes; i++)
+        words[6 + i] = sizes[i];
+    words[6 + nsizes] = NULL;
+    b->trigger = trigger;
+    b->lines = 0;
+    if (nof_our_job_run(&b->bed, NULL, words, JOB_S, take_line, b) == 0 && b->lines > 0)
+        return true;
+    fprintf(stderr, "%s: %u tasks, %s, %s: the program failed or took too long\n", b->self,
+            b->bed.config.hosts, trigger, patterns);
+    return false;
+}
+
+static bool run_sweep(struct bench *b)
+{
+    bool done = true;
+
+    for (unsigned i = 0; done && i < sizeof(sweep_pages) / sizeof(sweep_pages[0]); i++)
+        for (unsigned t = 0; done && t < 2; t++) {
+            nof_bench_progress("increments of %u pages, %s", sweep_pages[i], triggers[t]);
+            b->delta_pages = sweep_pages[i];
+            done = run_job(b, triggers[t], (uint64_t)sweep_pages[i] * PAGE, b->runs, "pair", sweep_bytes,
+                           SWEEP_SIZES);
+        }
+    b->delta_pages = 0;
+    return done;
+}
+
+static const char *up(struct bench *b, unsigned tasks, unsigned scale)
+{
+    struct nof_testbed_config config = b->config;
+
+    config.hosts = tasks;
+    config.rate_bps /= scale;
+    b->job_scale = scale;
+    return nof_testbed_up(&b->bed, &config);
+}
+
+static bool measure_tasks(struct bench *b, unsigned tasks)
+{
+    const char *why = up(b, tasks, scale_of(b, tasks));
+    char bytes[32];
+    const char *const size[] = {bytes};
+    bool done = why == NULL;
+
+    if (!done)
+        fprintf(stderr, "%s: %u tasks: %s\n", b->self, tasks, why);
+    snprintf(bytes, sizeof(bytes), "%llu", (unsigned long long)b->bytes);
+    for (unsigned t = 0; done && t < 2; t++) {
+        nof_bench_progress("%u tasks, %s", tasks, triggers[t]);
+        done = run_job(b, triggers[t], b->delta_bytes, b->runs,
+                       tasks == 2 ? "pair,cascade,ring,reduce" : "cascade,ring,reduce", size, 1);
+    }
+    if (why == NULL)
+        nof_testbed_down(&b->bed);
+    return done;
+}
+
+/* Two tasks, unscaled. */
+static bool measure_two(struct bench *b)
+{
+    const char *why = up(b, 2, 1);
+    char bytes[32];
+    const char *const size[] = {bytes};
+    bool done = why == NULL;
+
+    if (!done)
+        fprintf(stderr, "%s: %s\n", b->self, why);
+    snprintf(bytes, sizeof(bytes), "%llu", (unsigned long long)b->bytes);
+    for (unsigned t = 0; done && t < 2; t++) {
+        nof_bench_progress("what %s costs", triggers[t]);
+        done = run_job(b, triggers[t], PAGE, COSTS_RUNS, "costs", size, 1);
+    }
+    if (done && b->sweep)
+        done = run_sweep(b);
+    if (why == NULL)
+        nof_testbed_down(&b->bed);
+    return done;
+}
+
+static json_t *result_of(struct bench *b)
+{
+    json_t *result = json_pack("{s:O, s:O, s:i, s:I, s:I, s:f, s:I, s:s, s:i}", "rows", b->rows, "costs",
+                               b->costs, "runs", (int)b->runs, "message_bytes", (json_int_t)b->bytes,
+                               "delta_bytes", (json_int_t)b->delta_bytes, "page_us", b->page_us, "link_bps",
+                               (json_int_t)b->config.rate_bps, "computing",
+                               "timed waiting between touches of pages; scale: computing and link slowed",
+                               "cpus", (int)sysconf(_SC_NPROCESSORS_ONLN));
+
+    if (b->sweep)
+        json_object_set(result, "sweep", b->sweeps);
+    return result;
+}
+
+static void print_rows(const json_t *rows, bool sweep)
+{
+    const json_t *row;
+    size_t i;
+
+    json_array_foreach(rows, i, row)
+    {
+        if (sweep)
+            printf("%8.0f bytes %4.0f pages", nof_bench_real(row, "bytes"),
+                   nof_bench_real(row, "delta_pages"));
+        else
+            printf("%-8s %3.0f tasks  x%-3.0f", json_string_value(json_object_get(row, "pattern")),
+                   nof_bench_real(row, "tasks"), nof_bench_real(row, "scale"));
+        printf("  %-10s %9s %9.2f %9.2f ms %6.2f of %5.2f\n",
+               json_string_value(json_object_get(row, "trigger")),
+               nof_bench_cell(NULL, NULL, nof_bench_real(row, "blocking_s") * 1e3, 2).text,
+               nof_bench_real(row, "nonblocking_s") * 1e3, nof_bench_real(row, "increments_s") * 1e3,
+               nof_bench_real(row, "speedup"), nof_bench_real(row, "ideal"));
+    }
+}
+
+static void print_table(const struct bench *b)
+{
+    printf("messages of %llu bytes, increments of %llu, %.1f us of computing a page, %.0f Mbit/s; medians of "
+           "%u\n"
+           "blocking, non-blocking, in increments; speedup, of the model's; xN: computing and link slowed N "
+           "times\n",
+           (unsigned long long)b->bytes, (unsigned long long)b->delta_bytes, b->page_us,
+           (double)b->config.rate_bps / 1e6, b->runs);
+    print_rows(b->rows, false);
+    print_rows(b->sweeps, true);
+    printf("a fault %.0f ns where a page is written, %.0f ns where one is read that has come, a call %.0f "
+           "ns, an "
+           "increment of a page %.0f ns; a message in pages %.2f times one as a whole\n",
+           nof_bench_real(b->costs, "fault_ns"), nof_bench_real(b->costs, "read_fault_ns"),
+           nof_bench_real(b->costs, "call_ns"), nof_bench_real(b->costs, "increment_ns"),
+           nof_bench_real(b->costs, "increments_ratio"));
+}
+
+static uint64_t pages_option(const char *arg, const char *what, const struct argp_state *state)
+{
+    uint64_t size;
+
+    if (nofd_units_bytes(arg, &size) != 0 || size == 0 || size > 1 << 24 || size % PAGE != 0)
+        argp_error(state, "%s: '%s' is no size of whole pages of %u bytes up to 16M, such as 64k", what, arg,
+                   PAGE);
+    return size;
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+    struct bench *b = state->input;
+    char *end;
+
+    switch (key) {
+    case OPT_TASKS:
+        b->ntasks = nof_numbers_option(arg, 2, NOF_LAB_HOSTS_MAX, b->tasks, TASKS_MAX, "--tasks", state);
+        return 0;
+    case OPT_BYTES:
+        b->bytes = pages_option(arg, "--bytes", state);
+        return 0;
+    case OPT_DELTA:
+        b->delta_bytes = pages_option(arg, "--delta", state);
+        return 0;
+    case OPT_PAGE_US:
+        b->page_us = strtod(arg, &end);
+        if (end == arg || *end != '\0' || !(b->page_us >= 0 && b->page_us <= 1e6))
+            argp_error(state, "--page-us: '%s' is no number from 0 to 1000000", arg);
+        return 0;
+    case OPT_SCALE:
+        b->scale = nof_number_option(arg, 1, 1000, "--scale", state);
+        return 0;
+    case OPT_RUNS:
+        b->runs = nof_number_option(arg, 1, RUNS_MAX, "--runs", state);
+        return 0;
+    case OPT_SWEEP:
+        b->sweep = true;
+        return 0;
+    default:
+        return nof_testbed_option(key, arg, state, &b->config, &b->json);
+    }
+}
+
+static void read_arguments(struct bench *b, int argc, char **argv)
+{
+    static const struct argp_option options[] = {
+        NOF_BENCH_JSON,
+        {"tasks", OPT_TASKS, "N[,N]", 0, "2 to 32, a host each (2,4,8,16,32)", 0},
+        {"bytes", OPT_BYTES, "SIZE", 0, "of a message (400k)", 0},
+        {"delta", OPT_DELTA, "SIZE", 0, "of an increment (16k)", 0},
+        {"page-us", OPT_PAGE_US, "US", 0, "of computing, a page (91.2)", 0},
+        {"link", NOF_OPTION_LINK, "RATE", 0, "rate of their links (1gbit)", 0},
+        {"buffer", NOF_OPTION_BUFFER, "SIZE", 0, "of the switch towards each host (60kB)", 0},
+        {"mtu", NOF_OPTION_MTU, "BYTES", 0, "IP MTU (1500)", 0},
+        {"scale", OPT_SCALE, "N", 0, "computing and links are slowed N times (1, and 20 above 4 tasks)", 0},
+        {"runs", OPT_RUNS, "N", 0, "of each pattern; medians are printed (3)", 0},
+        {"sweep", OPT_SWEEP, NULL, 0, "of two tasks, unscaled: 8 KB to 1 MB in increments of 1 to 128 pages",
+         0},
+        {NULL, 0, NULL, 0, NULL, 0},
+    };
+    const struct argp argp = {options,
+                              parse,
+                              NULL,
+                              "Tasks that compute messages from messages: pair, cascade, ring, reduce on a "
+                              "binary tree. With delta messages, told by pages (os) or by calls "
+                              "(annotation), beside blocking and non-blocking ones. Computing is "
+                              "timed waiting between touches of the pages.",
+                              NULL,
+                              NULL,
+                              NULL};
+
+    argp_err_exit_status = 2;
+    argp_parse(&argp, argc, argv, 0, NULL, b);
+}
+
+static bool measure(struct bench *b)
+{
+    bool done = measure_two(b);
+
+    for (unsigned i = 0; done && i < b->ntasks; i++)
+        done = measure_tasks(b, b->tasks[i]);
+    return done;
+}
+
+int nof_bench_delta(int argc, char **argv)
+{
+    static const unsigned tasks[] = {2, 4, 8, 16, 32};
+    struct bench *b = calloc(1, sizeof(*b));
+    struct nof_bench_report report;
+    int rc = 1;
+
+    if (b == NULL)
+        return 1;
+    b->self = argv[0];
+    b->config = (struct nof_testbed_config)NOF_TESTBED_DEFAULT;
+    b->config.rate_bps = LINK_BPS;
+    b->ntasks = sizeof(tasks) / sizeof(tasks[0]);
+    memcpy(b->tasks, tasks, sizeof(tasks));
+    b->bytes = 100 * PAGE;
+    b->delta_bytes = 4 * PAGE;
+    b->page_us = 91.2;
+    b->runs = 3;
+    read_arguments(b, argc, argv);
+    b->rows = json_array();
+    b->sweeps = json_array();
+    b->costs = json_object();
+    nof_bench_beside(PROGRAM, b->program);
+    nof_bench_begin(&report, argv[0], b->json);
+    if (access(b->program, X_OK) != 0) {
+        fprintf(stderr, "%s: %s is not there: run this from the build tree, with the MPI library built\n",
+                argv[0], b->program);
+    } else if (measure(b)) {
+        if (!b->json)
+            print_table(b);
+        rc = nof_bench_end(&report, result_of(b)) ? 0 : 1;
+    }
+    json_decref(b->rows);
+    json_decref(b->sweeps);
+    json_decref(b->costs);
+    free(b);
+    return rc;
+}

@@ -4,37 +4,14 @@
 #include <errno.h>
 #include <link.h>
 
-#include <pthread.h>
 #include <signal.h>
 #include <stddef.h>
 #include <string.h>
 #include <ucontext.h>
 
 #include "delta/delta_pages.h"
+#include "delta/delta_signal.h"
 #include "delta/delta_watch.h"
-
-static struct sigaction before; /* the program's */
-
-/* As the kernel would call it, with its mask; without a handler the process ends by the same fault again. */
-static void pass_on(int number, siginfo_t *info, void *context)
-{
-    sigset_t mask = before.sa_mask, was;
-    if ((before.sa_flags & SA_SIGINFO) == 0 &&
-        (before.sa_handler == SIG_DFL || before.sa_handler == SIG_IGN)) {
-        (void)sigaction(number, &(struct sigaction){.sa_handler = SIG_DFL}, NULL);
-        if (info->si_code <= 0) /* sent, not a fault */
-            (void)raise(number);
-        return;
-    }
-    if ((before.sa_flags & SA_NODEFER) == 0)
-        sigaddset(&mask, number);
-    pthread_sigmask(SIG_BLOCK, &mask, &was);
-    if ((before.sa_flags & SA_SIGINFO) != 0)
-        before.sa_sigaction(number, info, context);
-    else
-        before.sa_handler(number);
-    pthread_sigmask(SIG_SETMASK, &was, NULL);
-}
 
 static uintptr_t libc_low, libc_high;
 
@@ -80,20 +57,12 @@ static void on_fault(int number, siginfo_t *info, void *context)
                  (nof_delta_watch_fault(address, by_libc(context)) || nof_delta_pages_usable(address));
     errno = saved;
     if (!again)
-        pass_on(number, info, context);
+        nof_delta_signal_pass_on(number, info, context);
 }
 
 bool nof_delta_fault_open(void)
 {
-    struct sigaction now;
-    if (!nof_delta_pages_open() || sigaction(SIGSEGV, NULL, &now) != 0)
+    if (!nof_delta_pages_open() || (libc_high == 0 && dl_iterate_phdr(find_libc, NULL) == 0))
         return false;
-    if ((now.sa_flags & SA_SIGINFO) != 0 && now.sa_sigaction == on_fault)
-        return true;
-    struct sigaction ours = {.sa_sigaction = on_fault,
-                             .sa_flags = SA_SIGINFO | SA_NODEFER | SA_ONSTACK | SA_RESTART};
-    before = now;
-    if (libc_high == 0 && dl_iterate_phdr(find_libc, NULL) == 0)
-        return false;
-    return sigaction(SIGSEGV, &ours, NULL) == 0;
+    return nof_delta_signal_take(SIGSEGV, on_fault);
 }

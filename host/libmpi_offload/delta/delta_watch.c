@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "delta/delta_hold.h"
 #include "delta/delta_pages.h"
 #include "delta/delta_size.h"
 
@@ -45,26 +46,10 @@ struct watch {
 };
 
 static struct watch sends[NOF_DELTA_SLOTS], recvs[NOF_DELTA_SLOTS];
-static uint64_t sends_on, recvs_on; /* bits; under `held`, read without */
-static bool held; /* the lock of handlers and of us: with all signals blocked, never while waiting */
+static uint64_t sends_on, recvs_on; /* bits; under the lock of handlers, read without */
 static const struct nof_delta_pages_ops *pages = &nof_delta_pages_by_mprotect;
 static uint64_t fault_ns = FIRST_FAULT_NS;
 static sigset_t mask_at_fork;
-
-static void hold(sigset_t *before)
-{
-    sigset_t all;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, before);
-    while (__atomic_exchange_n(&held, true, __ATOMIC_ACQUIRE))
-        sched_yield();
-}
-
-static void let_go(const sigset_t *before)
-{
-    __atomic_store_n(&held, false, __ATOMIC_RELEASE);
-    pthread_sigmask(SIG_SETMASK, before, NULL);
-}
 
 static uintptr_t part_low(const struct watch *w, uint32_t part)
 {
@@ -243,7 +228,7 @@ static bool try_page(uintptr_t address, bool *failed_out, bool *fatal_out)
 {
     sigset_t before;
     bool ended = true;
-    hold(&before);
+    nof_delta_hold(&before);
     struct watch *w = find(recvs, recvs_on, address);
     uint32_t page = w == NULL ? 0 : (uint32_t)((address - w->low) / w->part_bytes);
     if (w != NULL && w->hidden && w->state[page] == PART_UNTOUCHED) {
@@ -254,7 +239,7 @@ static bool try_page(uintptr_t address, bool *failed_out, bool *fatal_out)
         *failed_out = found == NOF_DELTA_IN_FAILED;
         *fatal_out = w->fatal;
     }
-    let_go(&before);
+    nof_delta_let_go(&before);
     return ended;
 }
 
@@ -265,13 +250,13 @@ static void abandon(uintptr_t address, bool fatal)
     if (fatal)
         give_up("libmpi_offload: a delta receive has failed while its bytes were waited for: its peer or the "
                 "NIC is gone\n");
-    hold(&before);
+    nof_delta_hold(&before);
     struct watch *w = find(recvs, recvs_on, address);
     if (w != NULL && w->hidden) {
         show_rest(w, true, w->base + w->in->bytes);
         w->hidden = false;
     }
-    let_go(&before);
+    nof_delta_let_go(&before);
 }
 
 static void await_page(uintptr_t address)
@@ -293,11 +278,11 @@ bool nof_delta_watch_fault(uintptr_t address, bool by_libc)
 {
     sigset_t before;
     uint64_t began_ns = nof_lib_now_ns();
-    hold(&before);
+    nof_delta_hold(&before);
     struct watch *w = find(sends, sends_on, address);
     if (w != NULL) {
         write_fault(w, address, by_libc);
-        let_go(&before);
+        nof_delta_let_go(&before);
         uint64_t took_ns = nof_lib_now_ns() - began_ns + FAULT_ENTRY_NS;
         uint64_t was_ns = __atomic_load_n(&fault_ns, __ATOMIC_RELAXED);
         __atomic_store_n(&fault_ns, was_ns - was_ns / 16 + took_ns / 16, __ATOMIC_RELAXED);
@@ -305,7 +290,7 @@ bool nof_delta_watch_fault(uintptr_t address, bool by_libc)
     }
     w = find(recvs, recvs_on, address);
     bool ours = w != NULL && w->hidden;
-    let_go(&before);
+    nof_delta_let_go(&before);
     if (ours)
         await_page(address);
     return ours;
@@ -313,12 +298,12 @@ bool nof_delta_watch_fault(uintptr_t address, bool by_libc)
 
 static void before_fork(void)
 {
-    hold(&mask_at_fork);
+    nof_delta_hold(&mask_at_fork);
 }
 
 static void after_fork(void)
 {
-    let_go(&mask_at_fork);
+    nof_delta_let_go(&mask_at_fork);
 }
 
 /* The child has the pages, and no NIC. */
@@ -334,7 +319,7 @@ static void in_child(void)
             allow(w->low, w->high);
     }
     sends_on = recvs_on = 0;
-    let_go(&mask_at_fork);
+    nof_delta_let_go(&mask_at_fork);
 }
 
 bool nof_delta_watch_open(void)
@@ -392,14 +377,14 @@ bool nof_delta_watch_send(struct nof_delta_out *out)
     w->out = out;
     w->twice = 0;
     memset(w->writer, 0, sizeof(w->writer));
-    hold(&before);
+    nof_delta_hold(&before);
     bool guarded = pages->guard(w->low, w->high - w->low);
     if (guarded) {
         out->watched = true;
         out->delta_bytes = 1;
         __atomic_store_n(&sends_on, sends_on | 1ull << out->slot, __ATOMIC_RELAXED);
     }
-    let_go(&before);
+    nof_delta_let_go(&before);
     return guarded;
 }
 
@@ -408,13 +393,13 @@ const void *nof_delta_watch_send_end(const struct nof_delta_out *out)
     struct watch *w = &sends[out->slot];
     sigset_t before;
     uintptr_t twice = 0;
-    hold(&before);
+    nof_delta_hold(&before);
     if ((sends_on & 1ull << out->slot) != 0) {
         allow(w->low, w->high);
         __atomic_store_n(&sends_on, sends_on & ~(1ull << out->slot), __ATOMIC_RELAXED);
         twice = w->twice;
     }
-    let_go(&before);
+    nof_delta_let_go(&before);
     return at(twice);
 }
 
@@ -442,9 +427,9 @@ void *nof_delta_watch_recv(struct nof_delta_in *in, bool fatal)
     w->base = in->base;
     w->hidden = false;
     w->fatal = fatal;
-    hold(&before);
+    nof_delta_hold(&before);
     __atomic_store_n(&recvs_on, recvs_on | 1ull << slot, __ATOMIC_RELAXED);
-    let_go(&before);
+    nof_delta_let_go(&before);
     return at(shadow_of(w, w->base));
 }
 
@@ -481,9 +466,9 @@ void nof_delta_watch_hide(struct nof_delta_in *in)
     if (!is_watched(in))
         return;
     copy_ends(w, end_by_board(w));
-    hold(&before);
+    nof_delta_hold(&before);
     w->hidden = pages->hide(w->low, w->high - w->low);
-    let_go(&before);
+    nof_delta_let_go(&before);
     while (!w->hidden && nof_delta_in_has(in, 0, in->bytes) == NOF_DELTA_IN_WAITS)
         sched_yield(); /* too many mappings: then it is not early */
 }
@@ -497,11 +482,11 @@ void nof_delta_watch_recv_end(struct nof_delta_in *in, bool failed, size_t bytes
     uintptr_t end = failed ? w->base + in->bytes : w->base + bytes;
     if (!w->hidden && !failed)
         copy_ends(w, end);
-    hold(&before);
+    nof_delta_hold(&before);
     show_rest(w, failed, end);
     w->hidden = false;
     __atomic_store_n(&recvs_on, recvs_on & ~(1ull << nof_delta_in_slot(in)), __ATOMIC_RELAXED);
-    let_go(&before);
+    nof_delta_let_go(&before);
 }
 
 void nof_delta_watch_close(void)

@@ -38,17 +38,22 @@ static void *next(const char *name)
     return dlsym(RTLD_NEXT, name);
 }
 
-/* Constructors of other libraries may call before ours ran. */
-__attribute__((constructor)) static void find_real(void)
+/* Others' constructors may call before ours has run. */
+static void find_real(void)
 {
-    const char *trigger = getenv("NOF_DELTA");
     if (real_sigaction != NULL)
         return;
     *(void **)&real_signal = next("signal");
     *(void **)&real_sigprocmask = next("sigprocmask");
     *(void **)&real_pthread_sigmask = next("pthread_sigmask");
     *(void **)&real_sigaction = next("sigaction");
+}
+
+__attribute__((constructor)) static void begin(void)
+{
+    const char *trigger = getenv("NOF_DELTA"); /* a sanitizer comes before there is an environment */
     unmasked = trigger != NULL && (strcmp(trigger, "os") == 0 || strcmp(trigger, "auto") == 0);
+    find_real();
 }
 
 static int index_of(int number)

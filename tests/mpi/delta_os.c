@@ -46,6 +46,22 @@ static void await_acknowledgement(void)
     OK(MPI_Recv(NULL, 0, MPI_BYTE, other, ACK, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
 }
 
+/* How writes are caught is a hint of the communicator; what is no way to do it changes nothing. */
+static void hinted(const char *hint, const char *known)
+{
+    MPI_Info info;
+    char value[32];
+    int len = sizeof(value), found;
+    OK(MPI_Info_create(&info));
+    OK(MPI_Info_set(info, "nof_delta_trigger", hint));
+    OK(MPI_Comm_set_info(MPI_COMM_WORLD, info));
+    OK(MPI_Info_free(&info));
+    OK(MPI_Comm_get_info(MPI_COMM_WORLD, &info));
+    OK(MPI_Info_get_string(info, "nof_delta_trigger", &len, value, &found));
+    CHECK(found && strcmp(value, known) == 0);
+    OK(MPI_Info_free(&info));
+}
+
 /* `at`: where in a page it begins. */
 static void fill_and_read(int at, int bytes, int plain_send, int plain_recv)
 {
@@ -436,6 +452,10 @@ int main(int argc, char **argv)
     handlers();
     forked();
     handed_on();
+    hinted("userfaultfd", "userfaultfd");
+    again_and_again();
+    hinted("mprotect", "mprotect");
+    hinted("none", "mprotect");
     again_and_again();
     return t_end();
 }

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -25,6 +27,7 @@ static struct nof_delta_host host;
 static struct nof_delta_nic nic;
 static unsigned char *from, *to;
 static uint64_t dice = 4711;
+static int way; /* enum nof_delta_way */
 static atomic_uint rings;
 
 /* The one message that is under way. */
@@ -280,7 +283,7 @@ static void by_pages(size_t at, size_t bytes, size_t final, bool ends_first)
     check((shadow != NULL) == (((at + bytes) / PAGE) > (at + PAGE - 1) / PAGE));
     connect(out, in, from + at, shadow == NULL ? to + at : shadow, bytes);
     check(nof_delta_in_state(in) == NOF_DELTA_MATCHED);
-    check(nof_delta_watch_send(out) == (shadow != NULL));
+    check(nof_delta_watch_send(out, way) == (shadow != NULL));
     for (size_t i = 0; i < final; i++)
         from[at + i] = byte_at(i);
     check(nof_delta_watch_send_end(out) == NULL);
@@ -295,7 +298,7 @@ static void by_pages(size_t at, size_t bytes, size_t final, bool ends_first)
     if (!ends_first)
         check(nof_delta_out_end(out, final));
     await_end();
-    nof_delta_watch_recv_end(in, false, final);
+    check(nof_delta_watch_recv_end(in, false, final));
     for (size_t i = 0; i < bytes; i++)
         check(to[at + i] == (i < final ? byte_at(i) : 0xee));
     check(to[at + bytes] == 0xee && (at == 0 || to[at - 1] == 0xee) && !nof_delta_watch_any());
@@ -335,7 +338,7 @@ static void pipelined(size_t bytes)
     void *shadow = nof_delta_watch_recv(in, false);
     check(shadow != NULL);
     connect(out, in, from, shadow, bytes);
-    check(nof_delta_in_state(in) == NOF_DELTA_MATCHED && nof_delta_watch_send(out));
+    check(nof_delta_in_state(in) == NOF_DELTA_MATCHED && nof_delta_watch_send(out, way));
     nof_delta_watch_hide(in);
     unsigned before = rings;
     check(pthread_create(&writer, NULL, write_slowly, out) == 0);
@@ -346,7 +349,7 @@ static void pipelined(size_t bytes)
     check(pthread_join(writer, NULL) == 0);
     check(rings > before + 2);
     await_end();
-    nof_delta_watch_recv_end(in, false, bytes);
+    check(nof_delta_watch_recv_end(in, false, bytes));
     nof_delta_in_give(in);
     nof_delta_out_give(out);
 }
@@ -372,7 +375,7 @@ static void failing(size_t bytes)
     atomic_store(&message.fails, true);
     check(to[bytes - 1] == 0xee); /* waits until it has failed */
     await_end();
-    nof_delta_watch_recv_end(in, true, 0);
+    check(nof_delta_watch_recv_end(in, true, 0));
     for (size_t i = 0; i < half / PAGE * PAGE; i++)
         check(to[i] == byte_at(i));
     for (size_t i = (half + PAGE - 1) / PAGE * PAGE; i < bytes; i++)
@@ -390,6 +393,45 @@ static void sizes(void)
     check(nof_delta_size(100, 22800, 2000, 1024) == 1024);
     check(nof_delta_size(8192, 1, 1000000, 1024) == 2048);
     check(nof_delta_size(SIZE_MAX / 2, UINT64_MAX / 2, UINT64_MAX, 4096) >= 4096);
+}
+
+static void all_by_pages(void)
+{
+    static const size_t begins[] = {0, 1, 100, 4095};
+    for (size_t k = 0; k < sizeof(begins) / sizeof(*begins); k++) {
+        for (int first = 0; first < 2; first++) {
+            by_pages(begins[k], 100, 100, first == 1);
+            by_pages(begins[k], 3 * PAGE, 3 * PAGE, first == 1);
+            by_pages(begins[k], 100 * PAGE, 100 * PAGE, first == 1);
+            by_pages(begins[k], 100 * PAGE + 77, 50 * PAGE + 5, first == 1);
+            by_pages(begins[k], 100 * PAGE, 0, first == 1);
+        }
+    }
+    pipelined(100 * PAGE);
+    pipelined(299 * PAGE);
+    failing(100 * PAGE);
+}
+
+/* Of a process that may open no file more: mprotect catches writes, whatever was asked for, and stderr says why. */
+static void falling_back(void)
+{
+    int status;
+    pid_t child = fork();
+    check(child >= 0);
+    if (child == 0) {
+        char text[100];
+        const struct rlimit none = {.rlim_cur = 0, .rlim_max = 0};
+        check(setenv("NOF_DELTA_TRIGGER", "userfaultfd", 1) == 0 &&
+              nof_delta_way_open(text, sizeof(text)) == 0);
+        check(setrlimit(RLIMIT_NOFILE, &none) == 0);
+        bool back = nof_delta_way_ops(NOF_DELTA_WAY_UNSAID) == &nof_delta_pages_by_mprotect &&
+                    nof_delta_way_ops(NOF_DELTA_WAY_AUTO) == &nof_delta_pages_by_mprotect;
+        _exit(back ? 0 : 1);
+    }
+    check(waitpid(child, &status, 0) == child && status == 0);
+    char text[100];
+    check(setenv("NOF_DELTA_TRIGGER", "softdirty", 1) == 0 && nof_delta_way_open(text, sizeof(text)) != 0);
+    check(strstr(text, "softdirty") != NULL);
 }
 
 int main(void)
@@ -410,18 +452,12 @@ int main(void)
         printf("skipped: this kernel does not tell what lies at an address (PROCMAP_QUERY, Linux 6.11)\n");
         return 77;
     }
-    static const size_t begins[] = {0, 1, 100, 4095};
-    for (size_t k = 0; k < sizeof(begins) / sizeof(*begins); k++) {
-        for (int way = 0; way < 2; way++) {
-            by_pages(begins[k], 100, 100, way == 1);
-            by_pages(begins[k], 3 * PAGE, 3 * PAGE, way == 1);
-            by_pages(begins[k], 100 * PAGE, 100 * PAGE, way == 1);
-            by_pages(begins[k], 100 * PAGE + 77, 50 * PAGE + 5, way == 1);
-            by_pages(begins[k], 100 * PAGE, 0, way == 1);
-        }
+    falling_back();
+    for (way = NOF_DELTA_WAY_UNSAID; way <= NOF_DELTA_WAY_USERFAULTFD; way++)
+        all_by_pages();
+    for (int k = NOF_DELTA_WAY_MPROTECT; getenv("T_VERBOSE") != NULL && k <= NOF_DELTA_WAY_USERFAULTFD; k++) {
+        const struct nof_delta_pages_ops *ops = nof_delta_way_ops((enum nof_delta_way)k);
+        printf("%s: %llu ns a page\n", ops->name, (unsigned long long)nof_delta_way_fault_ns(ops));
     }
-    pipelined(100 * PAGE);
-    pipelined(299 * PAGE);
-    failing(100 * PAGE);
     return 0;
 }

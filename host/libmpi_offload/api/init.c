@@ -17,6 +17,7 @@
 #include "delta/delta_out.h"
 #include "delta/delta_size.h"
 #include "delta/delta_watch.h"
+#include "delta/delta_way.h"
 #include "base/error.h"
 #include "launch/launch.h"
 #include "api/leaks.h"
@@ -72,7 +73,8 @@ static void open_library(const char *func)
         nof_lib.host[0] = '\0';
     const char *spin = getenv("NOF_SPIN_US");
     nof_lib.spin_us = spin == NULL ? DEFAULT_SPIN_US : (uint32_t)strtoul(spin, NULL, 10);
-    if (nof_select_open(text, sizeof(text)) != 0 || nof_delta_size_open(text, sizeof(text)) != 0)
+    if (nof_select_open(text, sizeof(text)) != 0 || nof_delta_size_open(text, sizeof(text)) != 0 ||
+        nof_delta_way_open(text, sizeof(text)) != 0)
         nof_lib_die(1, "%s: %s", func, text);
     nof_lib.main_thread = pthread_self();
     if (nof_launch_open(text, sizeof(text)) != 0)

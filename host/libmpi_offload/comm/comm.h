@@ -56,6 +56,7 @@ struct nof_comm {
     struct nof_bsend bsend; /* buffer of MPI_Comm_attach_buffer */
     MPI_Session session; /* from whose group it was made, and all from it; 0: none */
     uint32_t assertions; /* comm_info.c: bits of the hints that were given */
+    int delta_way; /* likewise, enum nof_delta_way */
     uint32_t coll_seq; /* blocking collectives so far: their tag */
     uint32_t coll_started; /* non-blocking ones */
     uint32_t coll_kept; /* persistent collectives made so far */

@@ -12,6 +12,9 @@
 #include "delta/delta_pages.h"
 #include "delta/delta_signal.h"
 #include "delta/delta_watch.h"
+#include "delta/delta_way.h"
+
+#define TRIES 3u
 
 /* Where the C library's code lies: by a function of it that no one before it, as a sanitizer, has under the same name. */
 static uintptr_t libc_low, libc_high;
@@ -48,13 +51,26 @@ static bool by_libc(const void *context)
     return at >= libc_low && at < libc_high;
 }
 
-/* An access that is allowed meanwhile was another thread's fault, too. */
+/* An access that is allowed meanwhile was another thread's fault, too. What lies there cannot be seen of SIGBUS: whether
+ * trying again helps is found out. */
+static bool allowed(int number, uintptr_t address)
+{
+    static __thread uintptr_t tried __attribute__((tls_model("initial-exec")));
+    static __thread unsigned tries __attribute__((tls_model("initial-exec")));
+    if (number == SIGSEGV)
+        return nof_delta_pages_usable(address);
+    tries = tried == address ? tries + 1 : 0;
+    tried = address;
+    return tries < TRIES && nof_delta_pages_own(address);
+}
+
 static void on_fault(int number, siginfo_t *info, void *context)
 {
     int saved = errno;
     uintptr_t address = (uintptr_t)info->si_addr;
-    bool again = info->si_code == SEGV_ACCERR &&
-                 (nof_delta_watch_fault(address, by_libc(context)) || nof_delta_pages_usable(address));
+    bool by_page = info->si_code == (number == SIGSEGV ? SEGV_ACCERR : BUS_ADRERR);
+    bool again = by_page && (nof_delta_watch_fault(address, by_libc(context)) ||
+                             nof_delta_way_fault(address) || allowed(number, address));
     errno = saved;
     if (!again)
         nof_delta_signal_pass_on(number, info, context);
@@ -65,5 +81,5 @@ bool nof_delta_fault_open(void)
     uintptr_t inside = (uintptr_t)dlsym(RTLD_NEXT, "memcpy");
     if (!nof_delta_pages_open() || (libc_high == 0 && dl_iterate_phdr(find_libc, &inside) == 0))
         return false;
-    return nof_delta_signal_take(SIGSEGV, on_fault);
+    return nof_delta_signal_take(SIGSEGV, on_fault) && nof_delta_signal_take(SIGBUS, on_fault);
 }

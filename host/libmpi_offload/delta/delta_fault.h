@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Faults of memory, SIGSEGV: who is asked about them, and who after that. */
+/* Faults of memory, SIGSEGV and SIGBUS: who is asked about them, and who after that. */
 #ifndef NOF_MPI_DELTA_FAULT_H
 #define NOF_MPI_DELTA_FAULT_H
 

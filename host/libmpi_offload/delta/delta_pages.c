@@ -19,7 +19,8 @@ enum { READABLE = 1, WRITABLE = 2, SHARED = 8 };
 struct mapping {
     uintptr_t start, end;
     bool usable; /* can be read and written */
-    bool plain;
+    bool readable;
+    bool own; /* private memory without a file, of pages of that size, and no stack */
 };
 
 static int maps = -1, memory = -1;
@@ -39,8 +40,9 @@ static bool ask(uintptr_t address, struct mapping *found)
     found->start = (uintptr_t)q.start;
     found->end = (uintptr_t)q.end;
     found->usable = (q.is & (READABLE | WRITABLE)) == (READABLE | WRITABLE);
-    found->plain = found->usable && (q.is & SHARED) == 0 && q.inode == 0 && q.page_bytes == NOF_DELTA_PAGE &&
-                   !(name[0] == '[' && name[1] == 's');
+    found->readable = (q.is & READABLE) != 0;
+    found->own = (q.is & SHARED) == 0 && q.inode == 0 && q.page_bytes == NOF_DELTA_PAGE &&
+                 !(name[0] == '[' && name[1] == 's');
     return true;
 }
 
@@ -62,7 +64,7 @@ bool nof_delta_pages_plain(uintptr_t low, uintptr_t high)
 {
     struct mapping m;
     while (low < high) {
-        if (!ask(low, &m) || !m.plain || m.end <= low)
+        if (!ask(low, &m) || !m.usable || !m.own || m.end <= low)
             return false;
         low = m.end;
     }
@@ -75,19 +77,26 @@ bool nof_delta_pages_usable(uintptr_t address)
     return has_query && ask(address, &m) && m.usable;
 }
 
+bool nof_delta_pages_own(uintptr_t address)
+{
+    struct mapping m;
+    return has_query && ask(address, &m) && m.own;
+}
+
+bool nof_delta_pages_hidden(uintptr_t low, uintptr_t high)
+{
+    struct mapping m;
+    while (low < high) {
+        if (!ask(low, &m) || m.readable || m.usable || !m.own || m.end <= low)
+            return false;
+        low = m.end;
+    }
+    return true;
+}
+
 static void *at(uintptr_t address)
 {
     return (void *)address; // NOLINT: what the kernel is asked about
-}
-
-static bool guard(uintptr_t low, size_t bytes)
-{
-    return mprotect(at(low), bytes, PROT_READ) == 0;
-}
-
-static bool hide(uintptr_t low, size_t bytes)
-{
-    return mprotect(at(low), bytes, PROT_NONE) == 0;
 }
 
 static bool allow(uintptr_t low, size_t bytes)
@@ -95,13 +104,69 @@ static bool allow(uintptr_t low, size_t bytes)
     return mprotect(at(low), bytes, PROT_READ | PROT_WRITE) == 0;
 }
 
-static bool put(uintptr_t from, uintptr_t to, size_t bytes)
+/* What was unmapped, or is another mapping by now, is left alone: ours can be read, or not, and is nobody else's. */
+static bool give_back(uintptr_t low, uintptr_t high, bool readable)
+{
+    struct mapping m;
+    bool all = true;
+    while (low < high) {
+        if (!ask(low, &m) || m.end <= low) {
+            all = false;
+            low += NOF_DELTA_PAGE;
+            continue;
+        }
+        uintptr_t end = m.end < high ? m.end : high;
+        if (!m.own || (!m.usable && (m.readable != readable || !allow(low, end - low))))
+            all = false;
+        low = end;
+    }
+    return all;
+}
+
+static const char *open_mprotect(void)
+{
+    return NULL;
+}
+
+static bool begin(uintptr_t low, size_t bytes)
+{
+    (void)low;
+    (void)bytes;
+    return true;
+}
+
+static bool guard(uintptr_t low, size_t bytes)
+{
+    return mprotect(at(low), bytes, PROT_READ) == 0;
+}
+
+static bool end(uintptr_t low, size_t bytes)
+{
+    return give_back(low, low + bytes, true);
+}
+
+const struct nof_delta_pages_ops nof_delta_pages_by_mprotect = {.name = "mprotect",
+                                                                .open = open_mprotect,
+                                                                .begin = begin,
+                                                                .guard = guard,
+                                                                .allow = allow,
+                                                                .end = end,
+                                                                .in_child = true};
+
+bool nof_delta_pages_hide(uintptr_t low, size_t bytes)
+{
+    return mprotect(at(low), bytes, PROT_NONE) == 0;
+}
+
+bool nof_delta_pages_show(uintptr_t low, size_t bytes)
+{
+    return give_back(low, low + bytes, false);
+}
+
+bool nof_delta_pages_put(uintptr_t from, uintptr_t to, size_t bytes)
 {
     return mremap(at(from), bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED | MREMAP_DONTUNMAP, at(to)) == at(to);
 }
-
-const struct nof_delta_pages_ops nof_delta_pages_by_mprotect = {
-    .name = "mprotect", .guard = guard, .hide = hide, .allow = allow, .put = put};
 
 bool nof_delta_pages_peek(uintptr_t from, void *to, size_t bytes)
 {

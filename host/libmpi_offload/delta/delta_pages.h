@@ -18,17 +18,33 @@ bool nof_delta_pages_open(void);
 bool nof_delta_pages_plain(uintptr_t low, uintptr_t high);
 /* It can be read and written now: an access that faulted may be tried again. */
 bool nof_delta_pages_usable(uintptr_t address);
+/* It is memory as plain() means, which by itself never is SIGBUS. */
+bool nof_delta_pages_own(uintptr_t address);
 
-/* How accesses are caught: one table a way. Each answers whether it could; what it could not changes nothing. */
+/* How writes to pages are caught: a table a way. Each operation answers whether it could; what it could not changes nothing. */
 struct nof_delta_pages_ops {
     const char *name;
+    /* Before all others, once. NULL: it can be done here; else why not. */
+    const char *(*open)(void);
+    /* Of pages that can be read and written: guard() and allow() are about to be used on parts of them. */
+    bool (*begin)(uintptr_t low, size_t bytes);
     bool (*guard)(uintptr_t low, size_t bytes); /* a write faults */
-    bool (*hide)(uintptr_t low, size_t bytes); /* any access faults */
     bool (*allow)(uintptr_t low, size_t bytes); /* none does */
-    /* At `to`, hidden or not, are the pages at `from`, to be read and written; at `from`, empty ones. For other threads at once. */
-    bool (*put)(uintptr_t from, uintptr_t to, size_t bytes);
+    /* None does, of those pages that the program has left where they were. False: it has moved or unmapped some. */
+    bool (*end)(uintptr_t low, size_t bytes);
+    bool in_child; /* what a process guards is guarded in its child */
 };
 extern const struct nof_delta_pages_ops nof_delta_pages_by_mprotect __attribute__((visibility("hidden")));
+extern const struct nof_delta_pages_ops nof_delta_pages_by_userfaultfd __attribute__((visibility("hidden")));
+
+/* Pages that are hidden: any access faults. */
+bool nof_delta_pages_hide(uintptr_t low, size_t bytes);
+/* As end() of those that were hidden. */
+bool nof_delta_pages_show(uintptr_t low, size_t bytes);
+/* At `to`, hidden, are the pages at `from`, to be read and written; at `from`, empty ones. For other threads at once. */
+bool nof_delta_pages_put(uintptr_t from, uintptr_t to, size_t bytes);
+/* All of it is hidden, as hide() left it. */
+bool nof_delta_pages_hidden(uintptr_t low, uintptr_t high);
 
 /* Copies out of pages that are hidden. */
 bool nof_delta_pages_peek(uintptr_t from, void *to, size_t bytes);

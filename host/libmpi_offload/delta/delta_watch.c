@@ -14,8 +14,6 @@
 
 #define WRITERS \
     16 /* threads that write parts of their own; of more, those that wait longest are taken to be done */
-#define FIRST_FAULT_NS \
-    6000u /* until faults have been measured: handler, two changes of protection, a turn of the NIC */
 #define FAULT_ENTRY_NS 1500u /* of a fault, outside its handler */
 
 enum part { PART_UNTOUCHED, PART_DONE, PART_OPEN /* and the number of its writer */ };
@@ -34,12 +32,14 @@ struct watch {
     uint8_t *state; /* enum part, by part; malloc'ed, for the next watch, too */
     size_t state_room;
     struct nof_delta_out *out; /* SEND */
+    const struct nof_delta_pages_ops *ops;
     struct writer writer[WRITERS];
     unsigned next_writer;
     uintptr_t twice;
     struct nof_delta_in *in; /* RECV */
     uintptr_t base; /* of the message */
     bool hidden;
+    bool lost; /* the program has unmapped some of the buffer */
     bool fatal;
     char *shadow; /* malloc'ed by pages, for the next watch, too */
     size_t shadow_bytes;
@@ -47,8 +47,7 @@ struct watch {
 
 static struct watch sends[NOF_DELTA_SLOTS], recvs[NOF_DELTA_SLOTS];
 static uint64_t sends_on, recvs_on; /* bits; under the lock of handlers, read without */
-static const struct nof_delta_pages_ops *pages = &nof_delta_pages_by_mprotect;
-static uint64_t fault_ns = FIRST_FAULT_NS;
+static uint64_t fault_ns; /* 0: none was seen yet */
 static sigset_t mask_at_fork;
 
 static uintptr_t part_low(const struct watch *w, uint32_t part)
@@ -78,18 +77,12 @@ static _Noreturn void give_up(const char *line)
     _exit(1);
 }
 
-static void allow(uintptr_t low, uintptr_t high)
-{
-    if (low < high && !pages->allow(low, high - low))
-        give_up("libmpi_offload: pages of a delta message cannot be given back: too many mappings\n");
-}
-
 /* Sends. */
 
 static void announce(struct watch *w, uint32_t part)
 {
     uintptr_t low = part_low(w, part), high = part_high(w, part);
-    if (!pages->guard(low, high - low))
+    if (!w->ops->guard(low, high - low))
         return; /* too many mappings: then it goes with the end */
     w->state[part] = PART_DONE;
     (void)nof_delta_out_add(w->out, (const void *)low, high - low); // NOLINT
@@ -116,17 +109,19 @@ static void close_parts(struct watch *w, unsigned number)
     writer->first = writer->behind = 0;
 }
 
-/* Functions like memcpy write the first bytes of their range last: until a fault comes from elsewhere, nothing is done. */
-static void write_fault(struct watch *w, uintptr_t address, bool by_libc)
+/* Functions like memcpy write the first bytes of their range last: until a fault comes from elsewhere, nothing is done. False: it
+ * was no guard of ours. */
+static bool write_fault(struct watch *w, uintptr_t address, bool by_libc)
 {
     uint32_t part = (uint32_t)((address - w->low) / w->part_bytes);
     if (w->state[part] >= PART_OPEN)
-        return; /* another thread was there first */
-    allow(part_low(w, part), part_high(w, part));
+        return nof_delta_pages_usable(address); /* another thread was there first */
+    if (!w->ops->allow(part_low(w, part), part_high(w, part) - part_low(w, part)))
+        (void)w->ops->end(w->low, w->high - w->low); /* too many mappings: the rest goes with the end */
     if (w->state[part] == PART_DONE) {
         if (w->twice == 0)
             w->twice = address;
-        return;
+        return true;
     }
     unsigned number = writer_of(w, pthread_self());
     struct writer *writer = &w->writer[number];
@@ -137,6 +132,7 @@ static void write_fault(struct watch *w, uintptr_t address, bool by_libc)
     writer->first = part < writer->first ? part : writer->first;
     writer->behind = part >= writer->behind ? part + 1 : writer->behind;
     w->state[part] = (uint8_t)(PART_OPEN + number);
+    return true;
 }
 
 /* Receives. */
@@ -151,32 +147,60 @@ static void *at(uintptr_t address)
     return (void *)address; // NOLINT: inside a buffer
 }
 
-/* Where memory for one more mapping is missing, by a copy that other threads can see half done. */
-static void put(const struct watch *w, uintptr_t low, uintptr_t high)
+/* Is the buffer where it was when this receive began? Nothing is put over what the program has there by now. */
+static bool still(struct watch *w, uintptr_t low, uintptr_t high)
 {
-    if (low >= high || pages->put(shadow_of(w, low), low, high - low))
+    bool there = w->hidden ? nof_delta_pages_hidden(low, high) : nof_delta_pages_plain(low, high);
+    w->lost = w->lost || !there;
+    return there;
+}
+
+static void give_back(struct watch *w, uintptr_t low, uintptr_t high)
+{
+    if (low < high && w->hidden && !nof_delta_pages_show(low, high - low))
+        w->lost = true;
+}
+
+/* Where memory for one more mapping is missing, by a copy that other threads can see half done. */
+static void put(struct watch *w, uintptr_t low, uintptr_t high)
+{
+    if (low >= high)
         return;
-    allow(low, high);
+    if (!still(w, low, high)) {
+        give_back(w, low, high);
+        return;
+    }
+    if (nof_delta_pages_put(shadow_of(w, low), low, high - low))
+        return;
+    give_back(w, low, high);
     memcpy(at(low), at(shadow_of(w, low)), high - low);
 }
 
-/* The message reaches up to `end`: what lies behind is the buffer's own. */
+/* The page in which the message ends: what lies behind the end is the buffer's own. */
+static void put_last(struct watch *w, uintptr_t page, uintptr_t end)
+{
+    uintptr_t behind = page + NOF_DELTA_PAGE;
+    if (nof_delta_pages_peek(end, at(shadow_of(w, end)), behind - end)) {
+        put(w, page, behind);
+        return;
+    }
+    if (!still(w, page, behind))
+        return;
+    give_back(w, page, behind);
+    memcpy(at(page), at(shadow_of(w, page)), end - page);
+}
+
+/* The message reaches up to `end`. */
 static void show(struct watch *w, uintptr_t low, uintptr_t high, uintptr_t end)
 {
     uintptr_t whole = end & ~(NOF_DELTA_PAGE - 1);
     whole = whole < low ? low : whole > high ? high : whole;
     put(w, low, whole);
     if (whole < high && end > whole) {
-        uintptr_t behind = whole + NOF_DELTA_PAGE;
-        if (nof_delta_pages_peek(end, at(shadow_of(w, end)), behind - end)) {
-            put(w, whole, behind);
-        } else {
-            allow(whole, behind);
-            memcpy(at(whole), at(shadow_of(w, whole)), end - whole);
-        }
-        whole = behind;
+        put_last(w, whole, end);
+        whole += NOF_DELTA_PAGE;
     }
-    allow(whole, high);
+    give_back(w, whole, high);
 }
 
 static uintptr_t end_by_board(const struct watch *w)
@@ -217,8 +241,8 @@ static void show_rest(struct watch *w, bool failed, uintptr_t end)
         uintptr_t low = part_low(w, page), high = w->low + behind * w->part_bytes;
         if (open && come)
             show(w, low, high, end);
-        else if (open && w->hidden)
-            allow(low, high);
+        else if (open)
+            give_back(w, low, high);
         memset(&w->state[page], PART_DONE, behind - page);
     }
 }
@@ -281,19 +305,19 @@ bool nof_delta_watch_fault(uintptr_t address, bool by_libc)
     nof_delta_hold(&before);
     struct watch *w = find(sends, sends_on, address);
     if (w != NULL) {
-        write_fault(w, address, by_libc);
+        bool guarded = write_fault(w, address, by_libc);
         nof_delta_let_go(&before);
         uint64_t took_ns = nof_lib_now_ns() - began_ns + FAULT_ENTRY_NS;
         uint64_t was_ns = __atomic_load_n(&fault_ns, __ATOMIC_RELAXED);
         __atomic_store_n(&fault_ns, was_ns - was_ns / 16 + took_ns / 16, __ATOMIC_RELAXED);
-        return true;
+        return guarded;
     }
     w = find(recvs, recvs_on, address);
     bool ours = w != NULL && w->hidden;
     nof_delta_let_go(&before);
     if (ours)
         await_page(address);
-    return ours;
+    return ours && nof_delta_pages_usable(address);
 }
 
 static void before_fork(void)
@@ -311,12 +335,12 @@ static void in_child(void)
 {
     for (uint64_t on = sends_on; on != 0; on &= on - 1) {
         const struct watch *w = &sends[__builtin_ctzll(on)];
-        allow(w->low, w->high);
+        if (w->ops->in_child)
+            (void)w->ops->end(w->low, w->high - w->low);
     }
     for (uint64_t on = recvs_on; on != 0; on &= on - 1) {
-        const struct watch *w = &recvs[__builtin_ctzll(on)];
-        if (w->hidden)
-            allow(w->low, w->high);
+        struct watch *w = &recvs[__builtin_ctzll(on)];
+        give_back(w, w->low, w->high);
     }
     sends_on = recvs_on = 0;
     nof_delta_let_go(&mask_at_fork);
@@ -365,10 +389,13 @@ static bool crosses(const struct watch *table, uint64_t on, uintptr_t low, uintp
     return false;
 }
 
-bool nof_delta_watch_send(struct nof_delta_out *out)
+bool nof_delta_watch_send(struct nof_delta_out *out, int way)
 {
     struct watch *w = &sends[out->slot];
     sigset_t before;
+    w->ops = nof_delta_way_ops((enum nof_delta_way)way);
+    if (fault_ns == 0)
+        fault_ns = nof_delta_way_fault_ns(w->ops);
     size_t part = nof_delta_size(out->bytes, 0, __atomic_load_n(&fault_ns, __ATOMIC_RELAXED), NOF_DELTA_PAGE);
     part = part < NOF_DELTA_PAGE ? NOF_DELTA_PAGE : part & ~(NOF_DELTA_PAGE - 1);
     nof_delta_watch_settle(at(out->base), out->bytes);
@@ -377,14 +404,18 @@ bool nof_delta_watch_send(struct nof_delta_out *out)
     w->out = out;
     w->twice = 0;
     memset(w->writer, 0, sizeof(w->writer));
+    if (!w->ops->begin(w->low, w->high - w->low))
+        return false;
     nof_delta_hold(&before);
-    bool guarded = pages->guard(w->low, w->high - w->low);
+    bool guarded = w->ops->guard(w->low, w->high - w->low);
     if (guarded) {
         out->watched = true;
         out->delta_bytes = 1;
         __atomic_store_n(&sends_on, sends_on | 1ull << out->slot, __ATOMIC_RELAXED);
     }
     nof_delta_let_go(&before);
+    if (!guarded)
+        (void)w->ops->end(w->low, w->high - w->low);
     return guarded;
 }
 
@@ -395,7 +426,7 @@ const void *nof_delta_watch_send_end(const struct nof_delta_out *out)
     uintptr_t twice = 0;
     nof_delta_hold(&before);
     if ((sends_on & 1ull << out->slot) != 0) {
-        allow(w->low, w->high);
+        (void)w->ops->end(w->low, w->high - w->low);
         __atomic_store_n(&sends_on, sends_on & ~(1ull << out->slot), __ATOMIC_RELAXED);
         twice = w->twice;
     }
@@ -425,7 +456,7 @@ void *nof_delta_watch_recv(struct nof_delta_in *in, bool fatal)
         return NULL;
     w->in = in;
     w->base = in->base;
-    w->hidden = false;
+    w->hidden = w->lost = false;
     w->fatal = fatal;
     nof_delta_hold(&before);
     __atomic_store_n(&recvs_on, recvs_on | 1ull << slot, __ATOMIC_RELAXED);
@@ -467,18 +498,18 @@ void nof_delta_watch_hide(struct nof_delta_in *in)
         return;
     copy_ends(w, end_by_board(w));
     nof_delta_hold(&before);
-    w->hidden = pages->hide(w->low, w->high - w->low);
+    w->hidden = nof_delta_pages_hide(w->low, w->high - w->low);
     nof_delta_let_go(&before);
     while (!w->hidden && nof_delta_in_has(in, 0, in->bytes) == NOF_DELTA_IN_WAITS)
         sched_yield(); /* too many mappings: then it is not early */
 }
 
-void nof_delta_watch_recv_end(struct nof_delta_in *in, bool failed, size_t bytes)
+bool nof_delta_watch_recv_end(struct nof_delta_in *in, bool failed, size_t bytes)
 {
     struct watch *w = &recvs[nof_delta_in_slot(in)];
     sigset_t before;
     if (!is_watched(in))
-        return;
+        return true;
     uintptr_t end = failed ? w->base + in->bytes : w->base + bytes;
     if (!w->hidden && !failed)
         copy_ends(w, end);
@@ -487,6 +518,7 @@ void nof_delta_watch_recv_end(struct nof_delta_in *in, bool failed, size_t bytes
     w->hidden = false;
     __atomic_store_n(&recvs_on, recvs_on & ~(1ull << nof_delta_in_slot(in)), __ATOMIC_RELAXED);
     nof_delta_let_go(&before);
+    return !w->lost;
 }
 
 void nof_delta_watch_close(void)

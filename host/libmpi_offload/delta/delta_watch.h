@@ -17,6 +17,7 @@
 
 #include "delta/delta_in.h"
 #include "delta/delta_out.h"
+#include "delta/delta_way.h"
 
 /* False: pages cannot be watched in this process. */
 bool nof_delta_watch_open(void);
@@ -25,7 +26,7 @@ bool nof_delta_watch_open(void);
 bool nof_delta_watch_fault(uintptr_t address, bool by_libc);
 
 /* Of a message that was taken by address. False: none of its pages can be watched. */
-bool nof_delta_watch_send(struct nof_delta_out *out);
+bool nof_delta_watch_send(struct nof_delta_out *out, int way /* enum nof_delta_way */);
 /* Before its end: the pages are the program's as before. The address that was written after its part had been announced; NULL. */
 const void *nof_delta_watch_send_end(const struct nof_delta_out *out);
 
@@ -36,8 +37,9 @@ void *nof_delta_watch_recv(struct nof_delta_in *in, bool fatal);
 bool nof_delta_watch_has_ends(struct nof_delta_in *in);
 /* They are put into the buffer, which is hidden from now on. */
 void nof_delta_watch_hide(struct nof_delta_in *in);
-/* The message is over, with `bytes` of it; failed: with what the board says. Nothing is hidden any more. */
-void nof_delta_watch_recv_end(struct nof_delta_in *in, bool failed, size_t bytes);
+/* The message is over, with `bytes` of it; failed: with what the board says. Nothing is hidden any more. False: of the buffer some
+ * was unmapped or moved, where nothing was put. */
+bool nof_delta_watch_recv_end(struct nof_delta_in *in, bool failed, size_t bytes);
 
 /* MPI_Finalize: sends that were never ended. */
 void nof_delta_watch_close(void);

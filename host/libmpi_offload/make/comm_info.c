@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Hints of communicators (MPI 4.1, 7.4.4). The library knows the standard's assertions; other keys have no
- * meaning to it and are not kept, and a duplicate starts without hints. */
+/* Hints of communicators (MPI 4.1, 7.4.4). The library knows the standard's assertions, and nof_delta_trigger (delta_way.h);
+ * other keys and values have no meaning to it and are not kept, and a duplicate starts without hints. */
 #include <string.h>
 
 #include "comm/comm.h"
 #include "comm/entry.h"
 #include "base/error.h"
 #include "base/info.h"
+#include "delta/delta_way.h"
 
 static const char *const assertions[] = {
     "mpi_assert_no_any_tag",
@@ -16,6 +17,7 @@ static const char *const assertions[] = {
     "mpi_assert_strict_persistent_collective_ordering",
 };
 
+#define DELTA_TRIGGER "nof_delta_trigger"
 #define ASSERTIONS (sizeof(assertions) / sizeof(assertions[0]))
 
 void nof_comm_take_hints(struct nof_comm *comm, const struct nof_info *info)
@@ -27,6 +29,10 @@ void nof_comm_take_hints(struct nof_comm *comm, const struct nof_info *info)
         else if (value != NULL && strcmp(value, "false") == 0)
             comm->assertions &= ~(1u << i);
     }
+    const char *name = nof_info_get(info, DELTA_TRIGGER);
+    enum nof_delta_way way;
+    if (name != NULL && nof_delta_way_named(name, &way))
+        comm->delta_way = (int)way;
 }
 
 NOF_MPI(Comm_set_info)
@@ -58,5 +64,7 @@ int PMPI_Comm_get_info(MPI_Comm comm, MPI_Info *info_used)
         rc = nof_info_set(hints, assertions[i], (c->assertions >> i & 1) != 0 ? "true" : "false");
     if (rc == MPI_SUCCESS)
         rc = nof_info_set(hints, "mpi_memory_alloc_kinds", "mpi,system");
+    if (rc == MPI_SUCCESS)
+        rc = nof_info_set(hints, DELTA_TRIGGER, nof_delta_way_name((enum nof_delta_way)c->delta_way));
     return nof_lib_leave(c, rc, __func__);
 }

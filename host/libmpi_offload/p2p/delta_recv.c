@@ -68,8 +68,12 @@ static int release(struct nof_request *req)
 {
     bool whole =
         !req->cancelled && (req->error == MPI_SUCCESS || nof_error_class(req->error) == MPI_ERR_TRUNCATE);
-    if (req->delta != 0)
-        nof_delta_watch_recv_end(nof_delta_in_with(req), !whole, req->status_bytes);
+    if (req->delta != 0 && !nof_delta_watch_recv_end(nof_delta_in_with(req), !whole, req->status_bytes) &&
+        req->error == MPI_SUCCESS)
+        req->error = nof_error(MPI_ERR_BUFFER,
+                               "of the buffer of %zu bytes at %p some was unmapped or moved while "
+                               "the message came: what came for it is lost",
+                               req->bytes, req->buf);
     remember(req);
     return nof_delta_give_in(req);
 }

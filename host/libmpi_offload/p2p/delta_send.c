@@ -56,7 +56,7 @@ static int start(struct nof_request *req)
         nof_delta_out_publish(nof_delta_out_with(req), req->handle);
         nof_chan_of(req->comm, req->peer)->send(req);
         if (!req->complete && req->packed == NULL && nof_delta_by_pages(req))
-            (void)nof_delta_watch_send(nof_delta_out_with(req));
+            (void)nof_delta_watch_send(nof_delta_out_with(req), req->comm->delta_way);
     }
     return rc;
 }

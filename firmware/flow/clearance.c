@@ -123,10 +123,19 @@ static bool is_alone(const struct nof_nic *nic, const struct nof_recv *r)
     return c->links == (c->on_link[link_of(nic, r)] > 0 ? 1 : 0);
 }
 
-static void count(struct nof_nic *nic, struct nof_recv *r, uint64_t bytes)
+/* Of a delta send no more than a window: it computes, and what it has not made does not come. */
+static uint64_t counted(const struct nof_nic *nic, const struct nof_recv *r, uint64_t bytes)
+{
+    uint64_t window_bytes = nic->clearance.window_bytes;
+    uint64_t room = window_bytes > r->clear_bytes ? window_bytes - r->clear_bytes : 0;
+    return r->unit_log2 != 0 && bytes > room ? room : bytes;
+}
+
+static void count(struct nof_nic *nic, struct nof_recv *r, uint64_t cleared_bytes)
 {
     struct nof_clearance *c = &nic->clearance;
     uint32_t i = nof_recv_index(nic, r);
+    uint64_t bytes = counted(nic, r, cleared_bytes);
     activate(nic, r);
     if (r->clear_bytes > 0)
         take_out(nic, OUT, &c->out, i);

@@ -14,6 +14,9 @@
  * when half of the former is left; what was cleared and has not come is never more than B and one such window, but for
  * what has lapsed.
  *
+ * Delta sends are cleared while they compute. Who is alone with one may run as far ahead as with any other, but no more than a window
+ * of it counts: else all others would wait for what its program has not made.
+ *
  * Order. Two classes in turn, by bytes: steps of schedules, and all others. In each, endpoints by deficit round robin. Steps
  * of an endpoint go in the order of their program, which is that of its phases: an all-to-all whose rounds are shifts runs
  * as phases between pairs, without a barrier. Others of an endpoint: one flow after the other, and those of a flow as they
@@ -69,9 +72,13 @@ uint64_t nof_clearance_deadline(const struct nof_nic *nic);
 
 /* What r was cleared does not count any more. */
 void nof_clearance_uncount(struct nof_nic *nic, struct nof_recv *r);
-/* n bytes of it have come. */
+/* n bytes of it have come, which r->received has. Of a delta send more may be cleared than counts. */
 static inline void nof_clearance_came(struct nof_nic *nic, struct nof_recv *r, uint32_t n)
 {
+    if (r->unit_log2 != 0) {
+        uint64_t ahead = r->allowed - r->received;
+        n = r->clear_bytes > ahead ? (uint32_t)(r->clear_bytes - ahead) : 0;
+    }
     if (r->clear_bytes > n) {
         r->clear_bytes -= n;
         nic->clearance.out_bytes -= n;

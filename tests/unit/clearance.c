@@ -70,6 +70,7 @@ static struct nof_recv *rendezvous(unsigned rank, unsigned from, uint64_t bytes)
     r->peer = nof_peer_index(nic, nof_peer_by_rank(nic, ep, from));
     r->wanted = bytes;
     r->allowed = r->received = 0;
+    r->unit_log2 = 0;
     return r;
 }
 
@@ -151,6 +152,32 @@ static void who_is_alone_again_runs_ahead_again(void **state)
     ends(b);
     assert_int_equal(ask(a), 2 * ALONE - 1);
     ends(a);
+    nothing_is_left();
+}
+
+/* However far ahead of what it has made. */
+static void of_a_sender_that_computes_a_window_counts(void **state)
+{
+    struct nof_recv *a = rendezvous(0, 1, 1024 * KB), *b = rendezvous(0, 2, 20 * KB),
+                    *c = rendezvous(0, 3, 20 * KB);
+
+    (void)state;
+    budget(2 * WINDOW, 0);
+    a->unit_log2 = 12;
+    assert_int_equal(ask(a), ALONE);
+    assert_int_equal(nic->clearance.out_bytes, WINDOW);
+    assert_int_equal(ask(b), WINDOW);
+    assert_int_equal(ask(c), 0);
+    comes(a, ALONE - WINDOW);
+    assert_int_equal(nic->clearance.out_bytes, 2 * WINDOW);
+    comes(a, 1);
+    assert_int_equal(nic->clearance.out_bytes, 2 * WINDOW - 1);
+    assert_ptr_equal(goes(), c);
+    comes(a, WINDOW - 1);
+    assert_int_equal(a->clear_bytes, 0);
+    ends(a);
+    ends(b);
+    ends(c);
     nothing_is_left();
 }
 
@@ -466,6 +493,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         EACH(who_is_alone_runs_ahead_and_never_waits),
         EACH(who_is_alone_again_runs_ahead_again),
+        EACH(of_a_sender_that_computes_a_window_counts),
         EACH(others_wait_while_the_budget_is_used_up),
         EACH(small_ones_and_those_within_the_nic_do_not_count),
         EACH(a_flow_with_many_has_the_turn_of_one),

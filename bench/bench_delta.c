@@ -4,6 +4,7 @@
  * (delta_model.h, docs/DELTA.md). Paper: delta send-recv, section III, figures 4 and 5 and table I. */
 #include "../tools/nof/commands.h"
 #include "delta_model.h"
+#include "delta_sim.h"
 
 #include <argp.h>
 #include <math.h>
@@ -24,7 +25,7 @@
 #define PROGRAM "bench/delta_mpi"
 #define PAGE 4096u
 #define RING_ROUNDS 4u /* the program's */
-#define TASKS_MAX 8u
+#define TASKS_MAX 16u
 #define RUNS_MAX 32u
 #define COSTS_RUNS 15u
 #define JOB_S 480
@@ -33,17 +34,31 @@
 #define LINK_BPS 1000000000ull
 #define SWEEP_SIZES 8u
 
-enum { OPT_TASKS = 256, OPT_BYTES, OPT_DELTA, OPT_PAGE_US, OPT_SCALE, OPT_RUNS, OPT_SWEEP };
+enum {
+    OPT_TASKS = 256,
+    OPT_SIM_TASKS,
+    OPT_WHERE,
+    OPT_COSTS,
+    OPT_BYTES,
+    OPT_DELTA,
+    OPT_PAGE_US,
+    OPT_SCALE,
+    OPT_RUNS,
+    OPT_SWEEP
+};
 
 static const char *const triggers[] = {"os", "annotation"};
 static const unsigned sweep_pages[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 32, 64, 128};
-static const char *const sweep_bytes[SWEEP_SIZES] = {"8192",   "16384",  "32768",  "65536",
-                                                     "131072", "262144", "524288", "1048576"};
+static const unsigned long long sweep_bytes[SWEEP_SIZES] = {8192,   16384,  32768,  65536,
+                                                            131072, 262144, 524288, 1048576};
+/* Of costs: what is measured, unless it is said. */
+static const char *const cost_names[] = {"fault_ns", "read_fault_ns", "call_ns"};
 
 struct bench {
     const char *self;
-    bool json, sweep;
+    bool json, sweep, in_sim, on_machine, costs_said;
     unsigned tasks[TASKS_MAX], ntasks, runs, scale; /* scale 0: by the number of tasks */
+    unsigned sim_tasks[TASKS_MAX], nsim_tasks;
     uint64_t bytes, delta_bytes;
     double page_us;
     struct nof_testbed_config config; /* rate_bps: before it is scaled */
@@ -61,8 +76,9 @@ static unsigned scale_of(const struct bench *b, unsigned tasks)
     return b->scale != 0 ? b->scale : tasks < SCALED_TASKS ? 1 : SCALE;
 }
 
-/* taken_s: blocking (of the ring there is none: 0), non-blocking, in increments. */
-static void take_row(struct bench *b, const char *name, unsigned long long bytes, const double taken_s[3])
+/* tasks 2 and delta_pages: of the sweep. taken_s: blocking (of the ring there is none: 0), non-blocking, in increments. */
+static void take_row(struct bench *b, const char *where, const char *name, unsigned tasks,
+                     unsigned long long bytes, const double taken_s[3])
 {
     double without_s = taken_s[0] > 0 ? taken_s[0] : taken_s[1];
     const struct nof_delta_model model = {
@@ -76,9 +92,9 @@ static void take_row(struct bench *b, const char *name, unsigned long long bytes
 
     for (unsigned p = 0; p < NOF_DELTA_PATTERNS; p++)
         if (strcmp(name, nof_delta_pattern_name[p]) == 0)
-            json_object_set_new(
-                row, "ideal",
-                json_real(nof_delta_ideal(&model, (enum nof_delta_pattern)p, b->bed.config.hosts)));
+            json_object_set_new(row, "ideal",
+                                json_real(nof_delta_ideal(&model, (enum nof_delta_pattern)p, tasks)));
+    json_object_set_new(row, "where", json_string(where));
     json_object_set_new(row, "trigger", json_string(b->trigger));
     json_object_set_new(row, "speedup", json_real(without_s / taken_s[2]));
     json_object_set_new(row, "blocking_s", nof_bench_number(taken_s[0] > 0 ? taken_s[0] : NAN));
@@ -91,7 +107,7 @@ static void take_row(struct bench *b, const char *name, unsigned long long bytes
         return;
     }
     json_object_set_new(row, "pattern", json_string(name));
-    json_object_set_new(row, "tasks", json_integer(b->bed.config.hosts));
+    json_object_set_new(row, "tasks", json_integer(tasks));
     json_object_set_new(row, "scale", json_integer(b->job_scale));
     json_array_append_new(b->rows, row);
 }
@@ -104,7 +120,7 @@ static void take_line(void *ctx, const char *text)
     double taken_s[3], cost;
 
     if (sscanf(text, "row %31s %llu %lf %lf %lf", name, &bytes, &taken_s[0], &taken_s[1], &taken_s[2]) == 5) {
-        take_row(b, name, bytes, taken_s);
+        take_row(b, "machine", name, b->bed.config.hosts, bytes, taken_s);
         b->lines++;
     } else if (sscanf(text, "cost %31s %lf", name, &cost) == 2) {
         json_object_set_new(b->costs, name, json_real(cost));
@@ -114,16 +130,18 @@ static void take_line(void *ctx, const char *text)
 
 /* words: of the program, from the patterns on. False: it failed, which was told. */
 static bool run_job(struct bench *b, const char *trigger, uint64_t delta_bytes, unsigned runs,
-                    const char *patterns, const char *const *sizes, unsigned nsizes)
+                    const char *patterns, const unsigned long long *sizes, unsigned nsizes)
 {
-    char delta[32], page_ns[32], times[16];
+    char delta[32], page_ns[32], times[16], size[SWEEP_SIZES][24];
     const char *words[6 + SWEEP_SIZES + 1] = {b->program, trigger, delta, page_ns, times, patterns};
 
     snprintf(delta, sizeof(delta), "%llu", (unsigned long long)delta_bytes);
     snprintf(page_ns, sizeof(page_ns), "%.0f", b->page_us * 1e3 * b->job_scale);
     snprintf(times, sizeof(times), "%u", runs);
-    for (unsigned i = 0; i < nsizes; i++)
-        words[6 + i] = sizes[i];
+    for (unsigned i = 0; i < nsizes; i++) {
+        snprintf(size[i], sizeof(size[i]), "%llu", sizes[i]);
+        words[6 + i] = size[i];
+    }
     words[6 + nsizes] = NULL;
     b->trigger = trigger;
     b->lines = 0;
@@ -162,17 +180,15 @@ static const char *up(struct bench *b, unsigned tasks, unsigned scale)
 static bool measure_tasks(struct bench *b, unsigned tasks)
 {
     const char *why = up(b, tasks, scale_of(b, tasks));
-    char bytes[32];
-    const char *const size[] = {bytes};
+    const unsigned long long size = b->bytes;
     bool done = why == NULL;
 
     if (!done)
         fprintf(stderr, "%s: %u tasks: %s\n", b->self, tasks, why);
-    snprintf(bytes, sizeof(bytes), "%llu", (unsigned long long)b->bytes);
     for (unsigned t = 0; done && t < 2; t++) {
         nof_bench_progress("%u tasks, %s", tasks, triggers[t]);
         done = run_job(b, triggers[t], b->delta_bytes, b->runs,
-                       tasks == 2 ? "pair,cascade,ring,reduce" : "cascade,ring,reduce", size, 1);
+                       tasks == 2 ? "pair,cascade,ring,reduce" : "cascade,ring,reduce", &size, 1);
     }
     if (why == NULL)
         nof_testbed_down(&b->bed);
@@ -183,21 +199,67 @@ static bool measure_tasks(struct bench *b, unsigned tasks)
 static bool measure_two(struct bench *b)
 {
     const char *why = up(b, 2, 1);
-    char bytes[32];
-    const char *const size[] = {bytes};
+    const unsigned long long size = b->bytes;
     bool done = why == NULL;
 
     if (!done)
         fprintf(stderr, "%s: %s\n", b->self, why);
-    snprintf(bytes, sizeof(bytes), "%llu", (unsigned long long)b->bytes);
-    for (unsigned t = 0; done && t < 2; t++) {
+    for (unsigned t = 0; done && t < 2 && !b->costs_said; t++) {
         nof_bench_progress("what %s costs", triggers[t]);
-        done = run_job(b, triggers[t], PAGE, COSTS_RUNS, "costs", size, 1);
+        done = run_job(b, triggers[t], PAGE, COSTS_RUNS, "costs", &size, 1);
     }
-    if (done && b->sweep)
+    if (done && b->sweep && b->on_machine)
         done = run_sweep(b);
     if (why == NULL)
         nof_testbed_down(&b->bed);
+    return done;
+}
+
+static bool simulate_row(struct bench *b, enum nof_delta_pattern pattern, unsigned tasks,
+                         unsigned long long bytes, uint64_t delta_bytes)
+{
+    double taken_s[3];
+
+    for (unsigned t = 0; t < 2; t++) {
+        struct nof_delta_sim what = {
+            .tasks = tasks,
+            .pattern = pattern,
+            .by_os = t == 0,
+            .alone = t == 1,
+            .bytes = bytes,
+            .delta_bytes = delta_bytes,
+            .page_us = b->page_us,
+            .fault_ns = nof_bench_real(b->costs, cost_names[0]),
+            .read_fault_ns = nof_bench_real(b->costs, cost_names[1]),
+            .call_ns = nof_bench_real(b->costs, cost_names[2]),
+            .rate_bps = b->config.rate_bps,
+            .buffer_bytes = b->config.buffer_bytes,
+            .mtu_bytes = b->config.mtu_bytes,
+        };
+
+        nof_bench_progress("%u simulated tasks, %s, %s", tasks, nof_delta_pattern_name[pattern], triggers[t]);
+        if (!nof_delta_sim_run(&what, taken_s))
+            return false;
+        b->trigger = triggers[t];
+        b->job_scale = 1;
+        take_row(b, "sim", nof_delta_pattern_name[pattern], tasks, bytes, taken_s);
+    }
+    return true;
+}
+
+static bool simulate(struct bench *b)
+{
+    bool done = true;
+
+    for (unsigned i = 0; i < b->nsim_tasks; i++)
+        for (unsigned p = b->sim_tasks[i] == 2 ? 0 : 1; done && p < NOF_DELTA_PATTERNS; p++)
+            done = simulate_row(b, (enum nof_delta_pattern)p, b->sim_tasks[i], b->bytes, b->delta_bytes);
+    for (unsigned i = 0; b->sweep && i < sizeof(sweep_pages) / sizeof(sweep_pages[0]); i++)
+        for (unsigned k = 0; done && k < SWEEP_SIZES; k++) {
+            b->delta_pages = sweep_pages[i];
+            done = simulate_row(b, NOF_DELTA_PAIR, 2, sweep_bytes[k], (uint64_t)sweep_pages[i] * PAGE);
+        }
+    b->delta_pages = 0;
     return done;
 }
 
@@ -222,6 +284,7 @@ static void print_rows(const json_t *rows, bool sweep)
 
     json_array_foreach(rows, i, row)
     {
+        printf("%-8s", json_string_value(json_object_get(row, "where")));
         if (sweep)
             printf("%8.0f bytes %4.0f pages", nof_bench_real(row, "bytes"),
                    nof_bench_real(row, "delta_pages"));
@@ -246,6 +309,8 @@ static void print_table(const struct bench *b)
            (double)b->config.rate_bps / 1e6, b->runs);
     print_rows(b->rows, false);
     print_rows(b->sweeps, true);
+    if (b->costs_said)
+        return;
     printf("a fault %.0f ns where a page is written, %.0f ns where one is read that has come, a call %.0f "
            "ns, an "
            "increment of a page %.0f ns; a message in pages %.2f times one as a whole\n",
@@ -264,6 +329,19 @@ static uint64_t pages_option(const char *arg, const char *what, const struct arg
     return size;
 }
 
+static void costs_option(struct bench *b, const char *arg, const struct argp_state *state)
+{
+    double ns[3];
+    char more;
+
+    if (sscanf(arg, "%lf,%lf,%lf%c", &ns[0], &ns[1], &ns[2], &more) != 3 || !(ns[0] >= 0 && ns[0] <= 1e9) ||
+        !(ns[1] >= 0 && ns[1] <= 1e9) || !(ns[2] >= 0 && ns[2] <= 1e9))
+        argp_error(state, "--costs: '%s' is no three numbers from 0 to 1e9, such as 5000,6000,40", arg);
+    for (unsigned i = 0; i < 3; i++)
+        json_object_set_new(b->costs, cost_names[i], json_real(ns[i]));
+    b->costs_said = true;
+}
+
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
     struct bench *b = state->input;
@@ -272,6 +350,19 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     switch (key) {
     case OPT_TASKS:
         b->ntasks = nof_numbers_option(arg, 2, NOF_LAB_HOSTS_MAX, b->tasks, TASKS_MAX, "--tasks", state);
+        return 0;
+    case OPT_SIM_TASKS:
+        b->nsim_tasks = nof_numbers_option(arg, 2, NOF_DELTA_SIM_TASKS_MAX, b->sim_tasks, TASKS_MAX,
+                                           "--sim-tasks", state);
+        return 0;
+    case OPT_WHERE:
+        b->in_sim = strcmp(arg, "machine") != 0;
+        b->on_machine = strcmp(arg, "sim") != 0;
+        if (b->in_sim && b->on_machine && strcmp(arg, "both") != 0)
+            argp_error(state, "--where is sim, machine or both");
+        return 0;
+    case OPT_COSTS:
+        costs_option(b, arg, state);
         return 0;
     case OPT_BYTES:
         b->bytes = pages_option(arg, "--bytes", state);
@@ -303,6 +394,12 @@ static void read_arguments(struct bench *b, int argc, char **argv)
     static const struct argp_option options[] = {
         NOF_BENCH_JSON,
         {"tasks", OPT_TASKS, "N[,N]", 0, "2 to 32, a host each (2,4,8,16,32)", 0},
+        {"sim-tasks", OPT_SIM_TASKS, "N[,N]", 0, "in virtual time: 2 to 256 (2,4,8,16,32,64,128,256)", 0},
+        {"where", OPT_WHERE, "WHERE", 0, "sim (in virtual time), machine or both (both)", 0},
+        {"costs", OPT_COSTS, "NS,NS,NS", 0,
+         "in virtual time: of a fault where a page is written, of one where it is read, of a call (as "
+         "measured)",
+         0},
         {"bytes", OPT_BYTES, "SIZE", 0, "of a message (400k)", 0},
         {"delta", OPT_DELTA, "SIZE", 0, "of an increment (16k)", 0},
         {"page-us", OPT_PAGE_US, "US", 0, "of computing, a page (91.2)", 0},
@@ -332,16 +429,16 @@ static void read_arguments(struct bench *b, int argc, char **argv)
 
 static bool measure(struct bench *b)
 {
-    bool done = measure_two(b);
+    bool done = (b->costs_said && !(b->sweep && b->on_machine)) || measure_two(b);
 
-    for (unsigned i = 0; done && i < b->ntasks; i++)
+    for (unsigned i = 0; done && b->on_machine && i < b->ntasks; i++)
         done = measure_tasks(b, b->tasks[i]);
-    return done;
+    return done && (!b->in_sim || simulate(b));
 }
 
 int nof_bench_delta(int argc, char **argv)
 {
-    static const unsigned tasks[] = {2, 4, 8, 16, 32};
+    static const unsigned tasks[] = {2, 4, 8, 16, 32}, sim_tasks[] = {2, 4, 8, 16, 32, 64, 128, 256};
     struct bench *b = calloc(1, sizeof(*b));
     struct nof_bench_report report;
     int rc = 1;
@@ -353,14 +450,19 @@ int nof_bench_delta(int argc, char **argv)
     b->config.rate_bps = LINK_BPS;
     b->ntasks = sizeof(tasks) / sizeof(tasks[0]);
     memcpy(b->tasks, tasks, sizeof(tasks));
+    b->nsim_tasks = sizeof(sim_tasks) / sizeof(sim_tasks[0]);
+    memcpy(b->sim_tasks, sim_tasks, sizeof(sim_tasks));
+    b->in_sim = b->on_machine = true;
     b->bytes = 100 * PAGE;
     b->delta_bytes = 4 * PAGE;
     b->page_us = 91.2;
     b->runs = 3;
-    read_arguments(b, argc, argv);
     b->rows = json_array();
     b->sweeps = json_array();
     b->costs = json_object();
+    read_arguments(b, argc, argv);
+    if (b->in_sim)
+        nof_delta_sim_prepare();
     nof_bench_beside(PROGRAM, b->program);
     nof_bench_begin(&report, argv[0], b->json);
     if (access(b->program, X_OK) != 0) {

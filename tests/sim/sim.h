@@ -122,4 +122,25 @@ enum nof_sim_timed_way nof_sim_timed_way(const char *name);
 /* Same arguments: same figures. */
 void nof_sim_run_timed(enum nof_sim_timed_way way, struct nof_sim_timed *t);
 
+/* How long tasks take that work on parts of messages (bench/programs/delta_patterns.h), a task on each host. Only where the MPI
+ * library is built. */
+#define NOF_SIM_INCREMENTS_TASKS_MAX 256u
+struct nof_sim_increments {
+    unsigned tasks; /* 2..NOF_SIM_INCREMENTS_TASKS_MAX */
+    unsigned pattern; /* as there */
+    bool by_os; /* pages tell what is ready; else calls */
+    bool alone; /* in increments, and not otherwise */
+    size_t bytes, delta_bytes; /* of a message, of an increment */
+    int64_t page_ns; /* of computing */
+    uint64_t write_fault_ns, read_fault_ns, call_ns; /* that they cost the program */
+    uint64_t rate_bps, buffer_bytes; /* of each link, and of the switch towards it */
+    uint32_t mtu_bytes;
+    /* The answer, of the slowest task: */
+    double blocking_ns, nonblocking_ns, increments_ns; /* 0: there is none */
+    uint64_t drops; /* frames that found the buffer full */
+    char problem[512]; /* empty: all went well, and gave what it must */
+};
+/* Same arguments: same figures. */
+void nof_sim_run_increments(struct nof_sim_increments *i);
+
 #endif

@@ -142,7 +142,7 @@ static int load(struct copy *c, unsigned n, char *text, size_t text_bytes)
 }
 
 #define TLS_ROOM "glibc.rtld.optional_static_tls"
-#define TLS_ROOM_BYTES (256u << 10)
+#define TLS_ROOM_BYTES (1u << 20)
 #define ARGS_MAX 64
 #define ARGS_BYTES 8192
 

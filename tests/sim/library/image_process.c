@@ -5,6 +5,7 @@
  * ends goes with it. */
 #include <errno.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -139,6 +140,10 @@ int sched_getaffinity(pid_t pid, size_t bytes, cpu_set_t *set)
 char *getenv(const char *name)
 {
     static char spin_us[16];
+    if (strcmp(name, "NOF_DELTA") == 0)
+        return nof_image->delta;
+    if (strcmp(name, "NOF_DELTA_SIZE") == 0)
+        return nof_image->delta_size;
     if (strcmp(name, "NOF_SPIN_US") != 0)
         return NULL;
     snprintf(spin_us, sizeof(spin_us), "%u", nof_image->spin_us);
@@ -163,6 +168,15 @@ int pthread_atfork(void (*prepare)(void), void (*parent)(void), void (*child)(vo
     (void)prepare;
     (void)parent;
     (void)child;
+    return 0;
+}
+
+/* No signal comes. */
+int pthread_sigmask(int how, const sigset_t *set, sigset_t *was)
+{
+    (void)how;
+    (void)set;
+    (void)was;
     return 0;
 }
 

@@ -7,7 +7,8 @@
  *   image_finish.c       the ends of many
  *   image_collective.c   collectives, windows
  *   image_overlap.c      what goes on while ranks compute
- *   image_timed.c        how long it takes */
+ *   image_timed.c        how long it takes
+ *   image_increments.c   how long patterns of tasks take that send increments */
 #ifndef NOF_SIM_LIBRARY_IMAGE_RUN_H
 #define NOF_SIM_LIBRARY_IMAGE_RUN_H
 
@@ -80,6 +81,11 @@ bool nof_image_delta_send(struct nof_transfer *t, uint32_t item, int count, MPI_
 int nof_image_delta_receive(const struct nof_transfer *t, uint32_t item, int count, MPI_Datatype type,
                             int peer, int tag, MPI_Comm comm, MPI_Status *status);
 
+/* image_pages.c: the pages from there on can be watched, instead of those before. */
+void nof_image_pages_watch(void *low, size_t bytes);
+/* Before an access to them: as if it faulted, where it would. */
+void nof_image_touch(const void *address, size_t bytes, bool writes);
+
 /* image_finish.c */
 void nof_finish(enum nof_finish_style style);
 /* Asks for what is under way, and may end some of it. */
@@ -96,5 +102,8 @@ void nof_overlap_run(const struct nof_step *step);
 
 /* image_timed.c */
 void nof_timed_run(const struct nof_step *step);
+
+/* image_increments.c */
+void nof_increments_run(void);
 
 #endif

@@ -12,6 +12,8 @@
 #define FRAME_NS 150u
 #define BYTE_PS 200u
 #define HOST_SEES_NS 200u
+#define NEVER_ASLEEP_US 1000000u
+#define MANY_HOSTS 64u /* which have less memory each */
 
 static int start_cluster(const struct nof_measure *m, struct nof_cluster **cluster_out)
 {
@@ -34,7 +36,7 @@ static int start_cluster(const struct nof_measure *m, struct nof_cluster **clust
                 .max_posted = 4096,
                 .max_envelopes = 2048,
                 .sent_frames = 2048,
-                .netmem_bytes = 8u << 20},
+                .netmem_bytes = m->hosts > MANY_HOSTS ? 2u << 20 : 8u << 20},
     };
     return nof_cluster_create(&cfg, cluster_out);
 }
@@ -58,6 +60,8 @@ static struct nof_processes *start_processes(const struct nof_measure *m, struct
         .nnics = m->hosts,
         .in_blocks = m->in_blocks,
         .coll_table = m->table,
+        .delta = m->delta,
+        .delta_size = m->delta_size,
         .seed = 1,
         .job_id = 1,
         .job_key = {m->by_nic ? NOF_SIM_BY_NIC : NOF_SIM_BY_HOST},
@@ -67,7 +71,7 @@ static struct nof_processes *start_processes(const struct nof_measure *m, struct
         .bounce_bytes = 262144,
         .bounce_max_bytes = 16384,
         .program_area_bytes = 65536,
-        .spin_us = 1000000, /* never asleep */
+        .spin_us = m->spin_us != 0 ? m->spin_us : NEVER_ASLEEP_US,
         .dma_inline_percent = 100,
         .sees_ns = HOST_SEES_NS,
     };
@@ -88,6 +92,7 @@ void nof_measure_run(const struct nof_measure *m,
     p->nranks = m->ranks;
     p->ncomms = 1;
     p->callsites = 1;
+    p->increments = m->increments;
     for (unsigned i = 0; i < m->ranks; i++)
         p->rank[i] = (struct nof_steps){.step = &step, .count = 1, .room = 1};
     int status = start_cluster(m, &c);

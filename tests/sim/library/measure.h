@@ -16,6 +16,9 @@ struct nof_measure {
     bool by_nic; /* who goes through collectives */
     const char *table; /* of algorithms, a text; NULL: none */
     struct nof_step step;
+    struct nof_increments *increments; /* or NULL */
+    char *delta, *delta_size; /* as in seam.h */
+    uint32_t spin_us; /* that a process polls before it sleeps; 0: it never sleeps */
     struct nof_fabric_link link;
     uint32_t mtu_bytes;
     /* Beside compression, which is off: */

@@ -521,6 +521,8 @@ static void process_init(struct nof_process *p, struct nof_processes *ps, unsign
     p->seam.size = (int)ps->n;
     p->seam.spin_us = cfg->spin_us;
     p->seam.coll_table = cfg->coll_table;
+    p->seam.delta = cfg->delta;
+    p->seam.delta_size = cfg->delta_size;
     p->seam.near_wrap = cfg->near_wrap;
     p->seam.delta_sends = cfg->delta_sends;
     p->seam.job_id = cfg->job_id;
@@ -529,8 +531,8 @@ static void process_init(struct nof_process *p, struct nof_processes *ps, unsign
     p->lent = zalloc(cfg->staging_bytes / 8);
     p->seam.bounce = zalloc(cfg->bounce_bytes);
     p->seam.program_area = zalloc(cfg->program_area_bytes);
-    if ((cfg->job_key[3] + rank) % 4 ==
-        0) /* of the key, as the driver does it: what is drawn stays as it was */
+    if (cfg->delta == NULL && (cfg->job_key[3] + rank) % 4 ==
+                                  0) /* of the key, as the driver does it: what is drawn stays as it was */
         return;
     p->seam.delta_host = zalloc(sizeof(*p->seam.delta_host));
     p->seam.delta_nic = zalloc(sizeof(*p->seam.delta_nic));

@@ -28,6 +28,8 @@ struct nof_processes_config {
     unsigned dma_inline_percent; /* of the ranks */
     unsigned dma_late_percent;
     bool near_wrap; /* the library's numbers, too */
+    char *delta,
+        *delta_size; /* as in seam.h; then all processes have boards of delta messages. NULL: three of four */
     bool delta_sends; /* the NICs have room for as many as the library may begin */
     uint32_t
         sees_ns; /* from a completion to the process that looks for it; 0: drawn, and what a poll costs, too */

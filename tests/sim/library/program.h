@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define NOF_PROGRAM_RANKS_MAX 64u
+#define NOF_PROGRAM_RANKS_MAX 256u
 #define NOF_PROGRAM_COMMS_MAX 5u /* world, and copies of it */
 #define NOF_PROGRAM_ANY (-1) /* source or tag */
 #define NOF_PROGRAM_NONE UINT32_MAX
@@ -90,6 +90,7 @@ enum nof_step_kind {
     SIM_STEP_COMPUTE, /* for `ns` */
     SIM_STEP_OVERLAP, /* collective `style` of comm 0, with blocks of `spare` bytes, is measured */
     SIM_STEP_TIMED, /* enum nof_sim_timed_way `style`, of `spare` bytes or pages, `ns` times */
+    SIM_STEP_INCREMENTS, /* of struct nof_increments */
     SIM_STEP_DOOM, /* the process is killed after `ns`, wherever it is */
     SIM_STEP_KINDS
 };
@@ -159,6 +160,17 @@ struct nof_timed {
     uint64_t descs; /* in the last time */
 };
 
+/* What tasks of bench/programs/delta_patterns.h do. */
+struct nof_increments {
+    unsigned pattern;
+    bool by_os;
+    bool alone; /* in the last form alone */
+    size_t bytes; /* of a message */
+    int64_t page_ns; /* of computing */
+    uint64_t write_fault_ns, read_fault_ns, call_ns; /* that they cost the program */
+    double taken_ns[3]; /* by form; 0: there is none. Of the slowest */
+};
+
 struct nof_program {
     unsigned nranks;
     unsigned ncomms;
@@ -179,6 +191,7 @@ struct nof_program {
     /* Written down: */
     struct nof_overlap overlap[NOF_PROGRAM_RANKS_MAX];
     struct nof_timed timed[NOF_PROGRAM_RANKS_MAX];
+    struct nof_increments *increments; /* NULL: none */
     uint64_t death_ns; /* the first; 0: none yet */
     uint64_t errors; /* that MPI answered */
     uint64_t end_ns; /* the last that came to its end */

@@ -1,0 +1,34 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""In virtual time tasks that work on parts of messages gain what the model of docs/DELTA.md says, with faults and calls as expensive as on a
+slow machine; the same figures come in every run.
+
+usage: increments.py NOF TASKS[,TASKS]"""
+import json
+import subprocess
+import sys
+
+COSTS = "10000,10000,100"  # ns, of a fault where a page is written, where one is read, of a call
+TASKS = [int(n) for n in sys.argv[2].split(",")]
+LEAST = {("pair", 2): (1.9, 1.9), ("ring", 2): (1.13, 1.13), ("ring", 16): (1.27, 1.23), ("cascade", 16): (10, 10),
+         ("reduce", 16): (2.9, 2.9)}  # by pages, by calls
+
+
+def rows(*args):
+    command = [sys.argv[1], "bench", "delta", "--where", "sim", "--sim-tasks", sys.argv[2], "--costs", COSTS, "--json", *args]
+    return json.loads(subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True, timeout=900).stdout)["rows"]
+
+
+def main():
+    small, large = rows("--bytes", "64k"), rows()
+    assert rows("--bytes", "64k") == small
+    patterns = ("cascade", "ring", "reduce")
+    wanted = {(n, p, t) for n in TASKS for p in patterns for t in ("os", "annotation")}
+    wanted |= {(2, "pair", t) for t in ("os", "annotation") if 2 in TASKS}
+    assert {(r["tasks"], r["pattern"], r["trigger"]) for r in large} == wanted
+    for row in large:
+        least = LEAST.get((row["pattern"], row["tasks"]), (0, 0))[row["trigger"] == "annotation"]
+        assert row["speedup"] >= max(0.85 * row["ideal"], least), row
+
+
+main()

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Pages that the library protects (delta/delta_pages.h), and faults on them (delta_fault.h): here a table says what may be
+ * done to a page, and the program asks it before each access (nof_image_touch). One area of memory can be watched. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "delta/delta_fault.h"
+#include "delta/delta_pages.h"
+#include "delta/delta_watch.h"
+#include "image_run.h"
+
+enum { FREE, GUARDED, HIDDEN };
+
+static uintptr_t area_low, area_high;
+static uint8_t *state; /* by page */
+
+void nof_image_pages_watch(void *low, size_t bytes)
+{
+    free(state);
+    area_low = (uintptr_t)low;
+    area_high = area_low + bytes;
+    state = calloc(bytes / NOF_DELTA_PAGE + 1, 1);
+    if (state == NULL)
+        abort();
+}
+
+bool nof_delta_pages_open(void)
+{
+    return true;
+}
+
+bool nof_delta_fault_open(void)
+{
+    return true;
+}
+
+bool nof_delta_pages_plain(uintptr_t low, uintptr_t high)
+{
+    return low >= area_low && high <= area_high;
+}
+
+bool nof_delta_pages_usable(uintptr_t address)
+{
+    return nof_delta_pages_plain(address, address + 1) &&
+           state[(address - area_low) / NOF_DELTA_PAGE] == FREE;
+}
+
+static bool set(uintptr_t low, size_t bytes, uint8_t to)
+{
+    if (!nof_delta_pages_plain(low, low + bytes))
+        return false;
+    memset(&state[(low - area_low) / NOF_DELTA_PAGE], to, bytes / NOF_DELTA_PAGE);
+    return true;
+}
+
+static bool guard(uintptr_t low, size_t bytes)
+{
+    return set(low, bytes, GUARDED);
+}
+
+static bool hide(uintptr_t low, size_t bytes)
+{
+    return set(low, bytes, HIDDEN);
+}
+
+static bool allow(uintptr_t low, size_t bytes)
+{
+    return set(low, bytes, FREE);
+}
+
+static bool put(uintptr_t from, uintptr_t to, size_t bytes)
+{
+    if (!set(to, bytes, FREE))
+        return false;
+    memcpy((void *)to, (void *)from, bytes); // NOLINT: pages of this process
+    memset((void *)from, 0, bytes); // NOLINT
+    return true;
+}
+
+const struct nof_delta_pages_ops nof_delta_pages_by_mprotect = {
+    .name = "sim", .guard = guard, .hide = hide, .allow = allow, .put = put};
+
+bool nof_delta_pages_peek(uintptr_t from, void *to, size_t bytes)
+{
+    memcpy(to, (void *)from, bytes); // NOLINT: a page of this process
+    return true;
+}
+
+void *nof_delta_pages_new(size_t bytes)
+{
+    void *pages = NULL;
+    return posix_memalign(&pages, NOF_DELTA_PAGE, bytes) == 0 ? pages : NULL;
+}
+
+void nof_delta_pages_free(void *pages, size_t bytes)
+{
+    (void)bytes;
+    free(pages);
+}
+
+/* A write's fault announces what was written before it when its time has passed; a read's costs as much after its page has come. */
+static void fault(uintptr_t address, bool writes)
+{
+    const struct nof_increments *i = nof_run.program->increments;
+    if (writes)
+        nof_image->ops->nap(nof_image->process, i->write_fault_ns);
+    if (!nof_delta_watch_fault(address, false))
+        nof_run_fail("a fault on page %zu is nobody's", (size_t)(address - area_low) / NOF_DELTA_PAGE);
+    if (!writes)
+        nof_image->ops->nap(nof_image->process, i->read_fault_ns);
+}
+
+void nof_image_touch(const void *address, size_t bytes, bool writes)
+{
+    uintptr_t at = (uintptr_t)address & ~(NOF_DELTA_PAGE - 1), end = (uintptr_t)address + bytes;
+    for (; at < end; at += NOF_DELTA_PAGE) {
+        const uint8_t *now = &state[(at - area_low) / NOF_DELTA_PAGE];
+        if (*now == HIDDEN)
+            fault(at, false);
+        if (*now == GUARDED && writes)
+            fault(at, true);
+    }
+}

@@ -4,6 +4,7 @@
 #include "comm/entry.h"
 #include "delta/delta_in.h"
 #include "delta/delta_out.h"
+#include "delta/delta_watch.h"
 #include "mpi_offload.h"
 #include "p2p/delta_p2p.h"
 
@@ -161,6 +162,8 @@ int PMPIX_Delta_wait_data(const void *address, MPI_Count bytes)
     bool right = nof_lib.phase == NOF_LIB_RUNNING && bytes >= 0;
     if (right && nof_delta_in_look(address, (size_t)bytes) != NOF_DELTA_IN_THERE)
         await(address, (size_t)bytes);
+    if (right && nof_delta_watch_any())
+        nof_delta_watch_settle(address, (size_t)bytes);
     if (right && (!nof_delta_recv_any_failed() || !may_poll()))
         return MPI_SUCCESS;
     nof_lib_enter(__func__);

@@ -123,6 +123,12 @@ static bool give_back(uintptr_t low, uintptr_t high, bool readable)
     return all;
 }
 
+bool nof_delta_pages_release(uintptr_t address)
+{
+    struct mapping m;
+    return has_query && ask(address, &m) && m.own && !m.usable && allow(m.start, m.end - m.start);
+}
+
 static const char *open_mprotect(void)
 {
     return NULL;

@@ -20,6 +20,8 @@ bool nof_delta_pages_plain(uintptr_t low, uintptr_t high);
 bool nof_delta_pages_usable(uintptr_t address);
 /* It is memory as plain() means, which by itself never is SIGBUS. */
 bool nof_delta_pages_own(uintptr_t address);
+/* Such memory, guarded or hidden, whose place was another: the mapping can be read and written. */
+bool nof_delta_pages_release(uintptr_t address);
 
 /* How writes to pages are caught: a table a way. Each operation answers whether it could; what it could not changes nothing. */
 struct nof_delta_pages_ops {

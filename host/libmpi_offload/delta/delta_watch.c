@@ -148,11 +148,9 @@ static void *at(uintptr_t address)
 }
 
 /* Is the buffer where it was when this receive began? Nothing is put over what the program has there by now. */
-static bool still(struct watch *w, uintptr_t low, uintptr_t high)
+static bool still(const struct watch *w, uintptr_t low, uintptr_t high)
 {
-    bool there = w->hidden ? nof_delta_pages_hidden(low, high) : nof_delta_pages_plain(low, high);
-    w->lost = w->lost || !there;
-    return there;
+    return w->hidden ? nof_delta_pages_hidden(low, high) : nof_delta_pages_plain(low, high);
 }
 
 static void give_back(struct watch *w, uintptr_t low, uintptr_t high)
@@ -162,18 +160,26 @@ static void give_back(struct watch *w, uintptr_t low, uintptr_t high)
 }
 
 /* Where memory for one more mapping is missing, by a copy that other threads can see half done. */
-static void put(struct watch *w, uintptr_t low, uintptr_t high)
+static void put_there(struct watch *w, uintptr_t low, uintptr_t high)
 {
-    if (low >= high)
-        return;
-    if (!still(w, low, high)) {
-        give_back(w, low, high);
-        return;
-    }
     if (nof_delta_pages_put(shadow_of(w, low), low, high - low))
         return;
     give_back(w, low, high);
     memcpy(at(low), at(shadow_of(w, low)), high - low);
+}
+
+static void put(struct watch *w, uintptr_t low, uintptr_t high)
+{
+    if (low < high && still(w, low, high)) {
+        put_there(w, low, high);
+        return;
+    }
+    for (uintptr_t page = low; page < high; page += NOF_DELTA_PAGE) {
+        if (still(w, page, page + NOF_DELTA_PAGE))
+            put_there(w, page, page + NOF_DELTA_PAGE);
+        else
+            w->lost = true;
+    }
 }
 
 /* The page in which the message ends: what lies behind the end is the buffer's own. */
@@ -184,8 +190,10 @@ static void put_last(struct watch *w, uintptr_t page, uintptr_t end)
         put(w, page, behind);
         return;
     }
-    if (!still(w, page, behind))
+    if (!still(w, page, behind)) {
+        w->lost = true;
         return;
+    }
     give_back(w, page, behind);
     memcpy(at(page), at(shadow_of(w, page)), end - page);
 }
@@ -298,6 +306,27 @@ static void await_page(uintptr_t address)
     }
 }
 
+static bool any_gone(const struct watch *table, uint64_t on)
+{
+    for (; on != 0; on &= on - 1) {
+        const struct watch *w = &table[__builtin_ctzll(on)];
+        if (!nof_delta_pages_own(w->low) || !nof_delta_pages_own(w->high - 1))
+            return true;
+    }
+    return false;
+}
+
+/* By mremap(), what was protected is so elsewhere; where it was, the message finds nothing, and fails. */
+static bool moved(uintptr_t address)
+{
+    sigset_t before;
+    nof_delta_hold(&before);
+    bool released =
+        (any_gone(sends, sends_on) || any_gone(recvs, recvs_on)) && nof_delta_pages_release(address);
+    nof_delta_let_go(&before);
+    return released;
+}
+
 bool nof_delta_watch_fault(uintptr_t address, bool by_libc)
 {
     sigset_t before;
@@ -315,6 +344,8 @@ bool nof_delta_watch_fault(uintptr_t address, bool by_libc)
     w = find(recvs, recvs_on, address);
     bool ours = w != NULL && w->hidden;
     nof_delta_let_go(&before);
+    if (w == NULL)
+        return moved(address);
     if (ours)
         await_page(address);
     return ours && nof_delta_pages_usable(address);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "delta/delta_fault.h"
+#include "delta/delta_hold.h"
 #include "delta/delta_pages.h"
 #include "delta/delta_watch.h"
 #include "image_run.h"
@@ -35,6 +36,17 @@ bool nof_delta_fault_open(void)
     return true;
 }
 
+/* No signal comes, and nobody else runs. */
+void nof_delta_hold(sigset_t *before)
+{
+    sigemptyset(before);
+}
+
+void nof_delta_let_go(const sigset_t *before)
+{
+    (void)before;
+}
+
 bool nof_delta_pages_plain(uintptr_t low, uintptr_t high)
 {
     return low >= area_low && high <= area_high;
@@ -54,14 +66,31 @@ static bool set(uintptr_t low, size_t bytes, uint8_t to)
     return true;
 }
 
+bool nof_delta_pages_own(uintptr_t address)
+{
+    return nof_delta_pages_plain(address, address + 1);
+}
+
+/* None is moved. */
+bool nof_delta_pages_release(uintptr_t address)
+{
+    (void)address;
+    return false;
+}
+
+static const char *open_here(void)
+{
+    return NULL;
+}
+
+static const char *open_nowhere(void)
+{
+    return "there is one way here";
+}
+
 static bool guard(uintptr_t low, size_t bytes)
 {
     return set(low, bytes, GUARDED);
-}
-
-static bool hide(uintptr_t low, size_t bytes)
-{
-    return set(low, bytes, HIDDEN);
 }
 
 static bool allow(uintptr_t low, size_t bytes)
@@ -69,7 +98,21 @@ static bool allow(uintptr_t low, size_t bytes)
     return set(low, bytes, FREE);
 }
 
-static bool put(uintptr_t from, uintptr_t to, size_t bytes)
+const struct nof_delta_pages_ops nof_delta_pages_by_mprotect = {
+    .name = "sim", .open = open_here, .begin = allow, .guard = guard, .allow = allow, .end = allow};
+const struct nof_delta_pages_ops nof_delta_pages_by_userfaultfd = {.name = "none", .open = open_nowhere};
+
+bool nof_delta_pages_hide(uintptr_t low, size_t bytes)
+{
+    return set(low, bytes, HIDDEN);
+}
+
+bool nof_delta_pages_show(uintptr_t low, size_t bytes)
+{
+    return set(low, bytes, FREE);
+}
+
+bool nof_delta_pages_put(uintptr_t from, uintptr_t to, size_t bytes)
 {
     if (!set(to, bytes, FREE))
         return false;
@@ -78,8 +121,13 @@ static bool put(uintptr_t from, uintptr_t to, size_t bytes)
     return true;
 }
 
-const struct nof_delta_pages_ops nof_delta_pages_by_mprotect = {
-    .name = "sim", .guard = guard, .hide = hide, .allow = allow, .put = put};
+bool nof_delta_pages_hidden(uintptr_t low, uintptr_t high)
+{
+    for (uintptr_t at = low; at < high; at += NOF_DELTA_PAGE)
+        if (!nof_delta_pages_plain(at, at + 1) || state[(at - area_low) / NOF_DELTA_PAGE] != HIDDEN)
+            return false;
+    return true;
+}
 
 bool nof_delta_pages_peek(uintptr_t from, void *to, size_t bytes)
 {

@@ -5,7 +5,6 @@
  * ends goes with it. */
 #include <errno.h>
 #include <sched.h>
-#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -168,15 +167,6 @@ int pthread_atfork(void (*prepare)(void), void (*parent)(void), void (*child)(vo
     (void)prepare;
     (void)parent;
     (void)child;
-    return 0;
-}
-
-/* No signal comes. */
-int pthread_sigmask(int how, const sigset_t *set, sigset_t *was)
-{
-    (void)how;
-    (void)set;
-    (void)was;
     return 0;
 }
 

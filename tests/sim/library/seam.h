@@ -8,7 +8,7 @@
  *   image_process.c                       libc: heap, clock, environment, exit
  *   image_driver.c                        host/pmd_driver.h: descriptors go to the simulated core
  *   image_launch.c                        launch.h: the launcher is the simulator
- *   image_pages.c                         delta/delta_pages.h, delta_fault.h: pages that are protected
+ *   image_pages.c                         delta/delta_pages.h, delta_hold.h, delta_fault.h: pages that are protected
  *   image_program.c                       the MPI program: steps that were drawn (program.h)
  *
  * All that an image wants of the simulator it asks through struct nof_process. A process runs on a stack of its own, one

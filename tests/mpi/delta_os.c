@@ -409,6 +409,37 @@ static void handed_on(void)
     }
 }
 
+/* A part of what is sent comes from elsewhere while the message is under way, by the NIC or by a collective. */
+static void received_into(void)
+{
+    const int half = BYTES / 2;
+    for (int k = 0; k < 2; k++) {
+        if (t_rank == 0) {
+            MPI_Request req = begin(out, BYTES);
+            for (int i = 0; i < half; i++)
+                out[i] = t_byte(12, (size_t)i);
+            if (k == 0)
+                OK(MPI_Recv(out + half, half, MPI_BYTE, 1, ACK, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+            else
+                OK(MPI_Bcast(out + half, half, MPI_BYTE, 1, MPI_COMM_WORLD));
+            OK(MPIX_Delta_wait(&req, MPI_STATUS_IGNORE));
+            continue;
+        }
+        unsigned char *from = map();
+        receive(in, BYTES);
+        CHECK(in[0] == t_byte(12, 0));
+        for (int i = 0; i < half; i++)
+            from[i] = t_byte(12, (size_t)(half + i));
+        if (k == 0)
+            OK(MPI_Send(from, half, MPI_BYTE, 0, ACK, MPI_COMM_WORLD));
+        else
+            OK(MPI_Bcast(from, half, MPI_BYTE, 1, MPI_COMM_WORLD));
+        CHECK(t_verify(in, BYTES, 12));
+        OK(MPIX_Delta_recv_wait(in, MPI_STATUS_IGNORE));
+        CHECK(munmap(from, BYTES + PAGE) == 0);
+    }
+}
+
 /* Nobody waits for these: the next message of the same buffer does. */
 static void again_and_again(void)
 {
@@ -452,6 +483,7 @@ int main(int argc, char **argv)
     handlers();
     forked();
     handed_on();
+    received_into();
     hinted("userfaultfd", "userfaultfd");
     again_and_again();
     hinted("mprotect", "mprotect");

@@ -306,6 +306,67 @@ static void by_pages(size_t at, size_t bytes, size_t final, bool ends_first)
     nof_delta_out_give(out);
 }
 
+static size_t units_ready(const struct nof_delta_out *out)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < NOF_DELTA_WORDS; i++)
+        n += (size_t)__builtin_popcountll(host.ready[out->slot].unit[i]);
+    return n << out->unit_log2;
+}
+
+/* A message that functions of the C library fill, `row` bytes a call: upwards most of it leaves before the end, whatever way
+ * through it the function takes. Nothing is taken to be done that it comes back to. */
+static void by_libc(size_t at, size_t bytes, size_t row, bool upwards)
+{
+    struct nof_delta_out *out = take_out(from + at, bytes);
+    size_t rows = (bytes + row - 1) / row;
+    for (size_t i = 0; i < bytes; i++)
+        to[i] = byte_at(i);
+    memset(from, 0, MOST);
+    check(nof_delta_watch_send(out, way));
+    for (size_t k = 0; k < rows; k++) {
+        size_t i = upwards ? k : rows - 1 - k;
+        size_t n = bytes - i * row < row ? bytes - i * row : row;
+        memcpy(from + at + i * row, to + i * row, n);
+    }
+    size_t early = units_ready(out);
+    check(nof_delta_watch_send_end(out) == NULL);
+    check(memcmp(from + at, to, bytes) == 0);
+    check(!upwards || bytes < 100 * PAGE || early > bytes / 2);
+    check(nof_delta_out_end(out, bytes));
+    nof_delta_out_give(out);
+}
+
+/* Within the buffer, and by the function that goes backwards. */
+static void by_memmove(size_t shift)
+{
+    struct nof_delta_out *out = take_out(from, 200 * PAGE);
+    for (size_t i = 0; i < 210 * PAGE; i++)
+        from[i] = byte_at(i);
+    check(nof_delta_watch_send(out, way));
+    memmove(from + shift, from, 200 * PAGE - shift);
+    memset(from, 1, shift);
+    check(nof_delta_watch_send_end(out) == NULL);
+    check(nof_delta_out_end(out, 200 * PAGE));
+    nof_delta_out_give(out);
+}
+
+static void filled_by_libc(void)
+{
+    char text[100];
+    static const size_t rows[] = {100, 1000, PAGE, 5000, 3 * PAGE, 70000, 10 * PAGE + 8, 300 * PAGE};
+    static const size_t begins[] = {0, 16, 4095};
+    check(setenv("NOF_DELTA_SIZE", "8192", 1) == 0 && nof_delta_size_open(text, sizeof(text)) == 0);
+    for (size_t k = 0; k < sizeof(rows) / sizeof(*rows); k++)
+        for (size_t i = 0; i < sizeof(begins) / sizeof(*begins); i++)
+            for (int upwards = 0; upwards < 2; upwards++) {
+                by_libc(begins[i], 299 * PAGE, rows[k], upwards == 1);
+                by_libc(begins[i], 21 * PAGE + 7, rows[k], upwards == 1);
+            }
+    for (size_t shift = 64; shift < 100000; shift = shift * 3 + 8)
+        by_memmove(shift);
+}
+
 /* Read while it is written. */
 static void *write_slowly(void *arg)
 {
@@ -455,6 +516,8 @@ int main(void)
     falling_back();
     for (way = NOF_DELTA_WAY_UNSAID; way <= NOF_DELTA_WAY_USERFAULTFD; way++)
         all_by_pages();
+    for (way = NOF_DELTA_WAY_MPROTECT; way <= NOF_DELTA_WAY_USERFAULTFD; way++)
+        filled_by_libc();
     for (int k = NOF_DELTA_WAY_MPROTECT; getenv("T_VERBOSE") != NULL && k <= NOF_DELTA_WAY_USERFAULTFD; k++) {
         const struct nof_delta_pages_ops *ops = nof_delta_way_ops((enum nof_delta_way)k);
         printf("%s: %llu ns a page\n", ops->name, (unsigned long long)nof_delta_way_fault_ns(ops));

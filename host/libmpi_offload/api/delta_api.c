@@ -163,7 +163,7 @@ int PMPIX_Delta_wait_data(const void *address, MPI_Count bytes)
     if (right && nof_delta_in_look(address, (size_t)bytes) != NOF_DELTA_IN_THERE)
         await(address, (size_t)bytes);
     if (right && nof_delta_watch_any())
-        nof_delta_watch_settle(address, (size_t)bytes);
+        nof_delta_watch_settle(address, (size_t)bytes, false);
     if (right && (!nof_delta_recv_any_failed() || !may_poll()))
         return MPI_SUCCESS;
     nof_lib_enter(__func__);

@@ -38,17 +38,20 @@ static int find_libc(struct dl_phdr_info *object, size_t bytes, void *arg)
     return 1;
 }
 
-static bool by_libc(const void *context)
+/* Functions that fill a range (memcpy and its like) keep its address where they return it. */
+static struct nof_delta_access access_of(uintptr_t address, const void *context)
 {
     const ucontext_t *of = context;
 #if defined(__x86_64__)
     uintptr_t at = (uintptr_t)of->uc_mcontext.gregs[REG_RIP];
+    uintptr_t into = (uintptr_t)of->uc_mcontext.gregs[REG_RAX];
 #elif defined(__aarch64__)
-    uintptr_t at = (uintptr_t)of->uc_mcontext.pc;
+    uintptr_t at = (uintptr_t)of->uc_mcontext.pc, into = (uintptr_t)of->uc_mcontext.regs[0];
 #else
-    return true; /* nobody knows */
+    uintptr_t at = libc_low, into = 0; /* nobody knows */
 #endif
-    return at >= libc_low && at < libc_high;
+    return (struct nof_delta_access){
+        .address = address, .by_libc = at >= libc_low && at < libc_high, .into = into};
 }
 
 /* An access that is allowed meanwhile was another thread's fault, too. What lies there cannot be seen of SIGBUS: whether
@@ -69,7 +72,7 @@ static void on_fault(int number, siginfo_t *info, void *context)
     int saved = errno;
     uintptr_t address = (uintptr_t)info->si_addr;
     bool by_page = info->si_code == (number == SIGSEGV ? SEGV_ACCERR : BUS_ADRERR);
-    bool again = by_page && (nof_delta_watch_fault(address, by_libc(context)) ||
+    bool again = by_page && (nof_delta_watch_fault(access_of(address, context)) ||
                              nof_delta_way_fault(address) || allowed(number, address));
     errno = saved;
     if (!again)

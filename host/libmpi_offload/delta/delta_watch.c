@@ -14,13 +14,22 @@
 
 #define WRITERS \
     16 /* threads that write parts of their own; of more, those that wait longest are taken to be done */
+#define FILL_PAGES 16u /* of glibc, memcpy interleaves 4 pages, and ends with 8 vectors */
 #define FAULT_ENTRY_NS 1500u /* of a fault, outside its handler */
 
-enum part { PART_UNTOUCHED, PART_DONE, PART_OPEN /* and the number of its writer */ };
+enum part {
+    PART_UNTOUCHED,
+    PART_DONE,
+    PART_OPEN, /* and the number of its writer */
+    PART_LATE = PART_OPEN + WRITERS, /* nobody tells when it is done: with the end */
+};
 
 /* Parts that a thread has open lie between these, among those of others. */
 struct writer {
     pthread_t thread;
+    /* Calls of the C library that fill one range behind the other: */
+    uintptr_t into; /* where the last one began; 0: there was none */
+    uint32_t open, top; /* parts from .. behind that they have written, and no one else writes */
     uint32_t first, behind; /* equal: none */
 };
 
@@ -99,40 +108,115 @@ static unsigned writer_of(struct watch *w, pthread_t thread)
     return w->next_writer++ % WRITERS;
 }
 
-/* It has done with the parts that it wrote so far. */
-static void close_parts(struct watch *w, unsigned number)
+/* It has done with the parts from .. behind - 1 that it wrote. */
+static void close_parts(struct watch *w, unsigned number, uint32_t from, uint32_t behind)
 {
-    struct writer *writer = &w->writer[number];
-    for (uint32_t part = writer->first; part < writer->behind; part++)
+    const struct writer *writer = &w->writer[number];
+    from = from < writer->first ? writer->first : from;
+    behind = behind > writer->behind ? writer->behind : behind;
+    for (uint32_t part = from; part < behind; part++)
         if (w->state[part] == PART_OPEN + number)
             announce(w, part);
-    writer->first = writer->behind = 0;
 }
 
-/* Functions like memcpy write the first bytes of their range last: until a fault comes from elsewhere, nothing is done. False: it
- * was no guard of ours. */
-static bool write_fault(struct watch *w, uintptr_t address, bool by_libc)
+static uint32_t part_of(const struct watch *w, uintptr_t address)
 {
-    uint32_t part = (uint32_t)((address - w->low) / w->part_bytes);
+    return address < w->low ? 0 : (uint32_t)((address - w->low) / w->part_bytes);
+}
+
+/* In a call that fills a range from `into` on, upwards or downwards. It may write its first and its last bytes at last. */
+static void close_far(struct watch *w, unsigned number, uintptr_t into, uintptr_t address)
+{
+    uint32_t top = w->writer[number].top;
+    uintptr_t far = address - w->low, fill = FILL_PAGES * NOF_DELTA_PAGE;
+    if (far > fill)
+        close_parts(w, number, part_of(w, into + NOF_DELTA_PAGE) + 1,
+                    (uint32_t)((far - fill) / w->part_bytes));
+    if (top > 2)
+        close_parts(w, number, part_of(w, address + fill) + 1, top - 2);
+}
+
+/* It has come to `address`. Calls that go on where the one before ended have filled what lies before them, but not the part
+ * in which they begin. */
+static void close_filled(struct watch *w, unsigned number, uintptr_t into, uintptr_t address)
+{
+    struct writer *writer = &w->writer[number];
+    uint32_t first = part_of(w, into), part = part_of(w, address);
+    if (into == writer->into) {
+        close_far(w, number, into, address);
+    } else if (writer->into != 0 && into > writer->into && first + 1 >= writer->top && first <= writer->top) {
+        close_parts(w, number, writer->open, first);
+        writer->open = first;
+    } else {
+        writer->open = into <= part_low(w, first) ? first : first + 1;
+        writer->top = 0;
+    }
+    writer->into = into;
+    writer->top = part >= writer->top ? part + 1 : writer->top;
+}
+
+/* What of its parts this fault says to be done. */
+static void close_before(struct watch *w, unsigned number, const struct nof_delta_access *access)
+{
+    if (!access->by_libc) {
+        close_parts(w, number, 0, w->parts);
+        w->writer[number].into = 0;
+    } else if (access->into >= w->out->base && access->into <= access->address) {
+        close_filled(w, number, access->into, access->address);
+    }
+}
+
+/* Of those that it has open. */
+static void widen(struct writer *writer, uint32_t part, bool any)
+{
+    if (!any)
+        writer->first = writer->behind = part;
+    writer->first = part < writer->first ? part : writer->first;
+    writer->behind = part >= writer->behind ? part + 1 : writer->behind;
+}
+
+/* False: it was no guard of ours. */
+static bool write_fault(struct watch *w, const struct nof_delta_access *access)
+{
+    uint32_t part = part_of(w, access->address);
     if (w->state[part] >= PART_OPEN)
-        return nof_delta_pages_usable(address); /* another thread was there first */
+        return nof_delta_pages_usable(access->address); /* another thread was there first */
     if (!w->ops->allow(part_low(w, part), part_high(w, part) - part_low(w, part)))
         (void)w->ops->end(w->low, w->high - w->low); /* too many mappings: the rest goes with the end */
     if (w->state[part] == PART_DONE) {
         if (w->twice == 0)
-            w->twice = address;
+            w->twice = access->address;
         return true;
     }
     unsigned number = writer_of(w, pthread_self());
     struct writer *writer = &w->writer[number];
-    if (!by_libc || !pthread_equal(writer->thread, pthread_self()))
-        close_parts(w, number);
-    if (writer->first == writer->behind)
-        *writer = (struct writer){.thread = pthread_self(), .first = part, .behind = part};
-    writer->first = part < writer->first ? part : writer->first;
-    writer->behind = part >= writer->behind ? part + 1 : writer->behind;
+    bool known = writer->first < writer->behind;
+    if (known && !pthread_equal(writer->thread, pthread_self())) {
+        close_parts(w, number, 0, w->parts);
+        known = false;
+    }
+    if (!known)
+        *writer = (struct writer){.thread = pthread_self()};
+    close_before(w, number, access);
+    widen(writer, part, known && access->by_libc);
     w->state[part] = (uint8_t)(PART_OPEN + number);
     return true;
+}
+
+/* Somebody else is about to write there. */
+static void write_late(struct watch *w, uintptr_t low, uintptr_t high)
+{
+    low = low > w->low ? low : w->low;
+    high = high < w->high ? high : w->high;
+    for (uint32_t part = part_of(w, low); low < high && part <= part_of(w, high - 1); part++) {
+        if (w->state[part] < PART_OPEN &&
+            !w->ops->allow(part_low(w, part), part_high(w, part) - part_low(w, part)))
+            (void)w->ops->end(w->low, w->high - w->low);
+        if (w->state[part] == PART_DONE && w->twice == 0)
+            w->twice = part_low(w, part) > low ? part_low(w, part) : low;
+        if (w->state[part] != PART_DONE)
+            w->state[part] = PART_LATE;
+    }
 }
 
 /* Receives. */
@@ -327,14 +411,15 @@ static bool moved(uintptr_t address)
     return released;
 }
 
-bool nof_delta_watch_fault(uintptr_t address, bool by_libc)
+bool nof_delta_watch_fault(struct nof_delta_access access)
 {
+    uintptr_t address = access.address;
     sigset_t before;
     uint64_t began_ns = nof_lib_now_ns();
     nof_delta_hold(&before);
     struct watch *w = find(sends, sends_on, address);
     if (w != NULL) {
-        bool guarded = write_fault(w, address, by_libc);
+        bool guarded = write_fault(w, &access);
         nof_delta_let_go(&before);
         uint64_t took_ns = nof_lib_now_ns() - began_ns + FAULT_ENTRY_NS;
         uint64_t was_ns = __atomic_load_n(&fault_ns, __ATOMIC_RELAXED);
@@ -429,7 +514,7 @@ bool nof_delta_watch_send(struct nof_delta_out *out, int way)
         fault_ns = nof_delta_way_fault_ns(w->ops);
     size_t part = nof_delta_size(out->bytes, 0, __atomic_load_n(&fault_ns, __ATOMIC_RELAXED), NOF_DELTA_PAGE);
     part = part < NOF_DELTA_PAGE ? NOF_DELTA_PAGE : part & ~(NOF_DELTA_PAGE - 1);
-    nof_delta_watch_settle(at(out->base), out->bytes);
+    nof_delta_watch_settle(at(out->base), out->bytes, false);
     if (!aim(w, out->base, out->bytes, part) || crosses(sends, sends_on, w->low, w->high))
         return false;
     w->out = out;
@@ -481,7 +566,7 @@ void *nof_delta_watch_recv(struct nof_delta_in *in, bool fatal)
     uint32_t slot = nof_delta_in_slot(in);
     struct watch *w = &recvs[slot];
     sigset_t before;
-    nof_delta_watch_settle(at(in->base), in->bytes);
+    nof_delta_watch_settle(at(in->base), in->bytes, true);
     if (!aim(w, in->base, in->bytes, NOF_DELTA_PAGE) || !room_in_shadow(w) ||
         crosses(sends, sends_on, w->low, w->high))
         return NULL;
@@ -560,16 +645,23 @@ void nof_delta_watch_close(void)
 
 bool nof_delta_watch_any(void)
 {
-    return __atomic_load_n(&recvs_on, __ATOMIC_RELAXED) != 0;
+    return (__atomic_load_n(&recvs_on, __ATOMIC_RELAXED) | __atomic_load_n(&sends_on, __ATOMIC_RELAXED)) != 0;
 }
 
-void nof_delta_watch_settle(const void *address, size_t bytes)
+void nof_delta_watch_settle(const void *address, size_t bytes, bool write)
 {
     uintptr_t low = (uintptr_t)address, high = low + bytes;
+    sigset_t before;
     for (uint64_t on = recvs_on; on != 0; on &= on - 1) {
         const struct watch *w = &recvs[__builtin_ctzll(on)];
         uintptr_t from = low > w->low ? low : w->low, to = high < w->high ? high : w->high;
         for (uintptr_t page = from & ~(NOF_DELTA_PAGE - 1); w->hidden && page < to; page += NOF_DELTA_PAGE)
             await_page(page);
     }
+    if (!write || sends_on == 0)
+        return;
+    nof_delta_hold(&before);
+    for (uint64_t on = sends_on; on != 0; on &= on - 1)
+        write_late(&sends[__builtin_ctzll(on)], low, high);
+    nof_delta_let_go(&before);
 }

@@ -2,9 +2,10 @@
 /* OS triggering: the pages of a buffer say themselves when they are written, or read too early.
  *
  *   send   all whole pages are guarded; a fault in one part of the message means that this thread has done with the part it
- *          wrote before, which is guarded again, then announced: what writes there once more is found out. Not so while
- *          the C library writes, whose functions go to and fro: then with the next fault that is not from there, or at
- *          the end. The ends, which share their pages with other data, are announced at the end
+ *          wrote before, which is guarded again, then announced: what writes there once more is found out. Functions of
+ *          the C library go to and fro: what one call has written waits for a fault of another, but for what lies far
+ *          behind where a call that copies has come to, and before its first page. The ends, which share their pages with
+ *          other data, are announced at the end
  *   recv   the NIC writes to a shadow; the buffer is hidden, and pages that have come are put into their place, as a whole,
  *          by a fault or at the end. The ends come before the receive returns
  *
@@ -22,8 +23,14 @@
 /* False: pages cannot be watched in this process. */
 bool nof_delta_watch_open(void);
 
-/* By a signal handler, of an access to protected memory; by_libc: by a function of the C library. True: it is to be tried again. */
-bool nof_delta_watch_fault(uintptr_t address, bool by_libc);
+struct nof_delta_access {
+    uintptr_t address;
+    bool by_libc; /* by a function of the C library */
+    uintptr_t into; /* then, if it lies in the message: the function fills a range that begins here */
+};
+
+/* By a signal handler, of an access to protected memory. True: it is to be tried again. */
+bool nof_delta_watch_fault(struct nof_delta_access access);
 
 /* Of a message that was taken by address. False: none of its pages can be watched. */
 bool nof_delta_watch_send(struct nof_delta_out *out, int way /* enum nof_delta_way */);
@@ -44,9 +51,10 @@ bool nof_delta_watch_recv_end(struct nof_delta_in *in, bool failed, size_t bytes
 /* MPI_Finalize: sends that were never ended. */
 void nof_delta_watch_close(void);
 
-/* Before others than this process's threads read or write there: until what is hidden has come. */
-void nof_delta_watch_settle(const void *address, size_t bytes);
-/* Is anything hidden? */
+/* Before others than this process's threads read there, or write: until what is hidden has come; what they write of a send leaves
+ * with its end. */
+void nof_delta_watch_settle(const void *address, size_t bytes, bool write);
+/* Is anything hidden or guarded? */
 bool nof_delta_watch_any(void);
 
 #endif

@@ -153,7 +153,7 @@ static void fault(uintptr_t address, bool writes)
     const struct nof_increments *i = nof_run.program->increments;
     if (writes)
         nof_image->ops->nap(nof_image->process, i->write_fault_ns);
-    if (!nof_delta_watch_fault(address, false))
+    if (!nof_delta_watch_fault((struct nof_delta_access){.address = address}))
         nof_run_fail("a fault on page %zu is nobody's", (size_t)(address - area_low) / NOF_DELTA_PAGE);
     if (!writes)
         nof_image->ops->nap(nof_image->process, i->read_fault_ns);

@@ -13,7 +13,7 @@ static uint64_t last_handle; /* generation and name */
 
 static bool wanted(void)
 {
-    /* A program says nothing of where its messages lie: pages may be hidden there. */
+    /* A program says nothing of where its messages lie: pages may be hidden or guarded there. */
     return !nof_chan_nic.nic_dead && !nof_delta_watch_any() && nof_pmd_runs_collectives(nof_chan_nic.pmd);
 }
 

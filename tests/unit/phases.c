@@ -3,7 +3,7 @@
  * Schedules of phases: the paper's figures (docs/SOURCES.md, compiled communication, section 4.2), its two algorithms
  * written again as it tells them, and what must hold of every schedule.
  *
- * usage: phases [PATTERNS [SEED]] */
+ * usage: phases [PATTERNS [SEED [NODES_OF_THE_LARGEST]]] */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -25,6 +25,7 @@
 
 static uint64_t patterns = 2000;
 static uint64_t first_seed = 1;
+static uint32_t most_nodes = 1024;
 
 /* The allocation that fails, counted from 1; 0: none does. */
 static unsigned failing;
@@ -545,7 +546,7 @@ static void the_bound_is_met_in_few_phases(void **state)
 static void a_million_messages_meet_the_bound_nearly(void **state)
 {
     (void)state;
-    uint32_t nodes = 1024;
+    uint32_t nodes = most_nodes;
     size_t n = 0;
     struct nof_rng r = {.state = 1};
     struct nof_phases_message *m = calloc((size_t)nodes * nodes, sizeof(*m));
@@ -584,5 +585,7 @@ int main(int argc, char **argv)
         patterns = strtoull(argv[1], NULL, 10);
     if (argc > 2)
         first_seed = strtoull(argv[2], NULL, 10);
+    if (argc > 3)
+        most_nodes = (uint32_t)strtoul(argv[3], NULL, 10);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,6 +4,7 @@
 #include "coll/reduce.h"
 #include "flow/credit.h"
 #include "match/recv_watch.h"
+#include "payload/reserve.h"
 
 #define ALIGN 64u
 #define TRANSFERS_PER_EP 8u /* receives that an endpoint may have under way beside the posted ones */
@@ -140,6 +141,7 @@ static void carve_tables(struct carver *c, struct nof_nic *nic, const struct nof
     nic->aborts.running = carve_buckets(c, cfg->max_schedules, &nic->aborts.mask);
     nic->aborts.told = carve(c, cfg->max_peers, sizeof *nic->aborts.told);
     nic->aborts.heard = carve(c, cfg->max_endpoints, sizeof *nic->aborts.heard);
+    nic->delta_ep = carve(c, cfg->max_endpoints, sizeof *nic->delta_ep);
 }
 
 static void carve_pools(struct carver *c, struct nof_nic *nic, const struct nof_nic_config *cfg,
@@ -252,8 +254,8 @@ static void set_shares(struct nof_nic *nic, const struct sizes *z)
     nic->dma_total = z->dma_blocks;
     nic->dma_free = z->dma_blocks;
     nic->dma_min = z->dma_blocks / (2 * eps);
-    if (nic->dma_min < 16)
-        nic->dma_min = 16;
+    if (nic->dma_min < NOF_RESERVE_LEAST)
+        nic->dma_min = NOF_RESERVE_LEAST;
     nic->flow_msgs = z->flow_msgs;
     nic->flow_blocks = z->flow_blocks;
     nic->msgs_free = z->envs - z->flow_msgs * nic->cfg.max_peers;

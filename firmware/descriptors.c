@@ -114,16 +114,6 @@ static struct nof_recv *make_recv(struct nof_nic *nic, struct nof_endpoint *ep, 
     return r;
 }
 
-/* With the block that a small message is written from; where there is none it goes on without its slot. */
-static void begin_delta(struct nof_nic *nic, const struct nof_endpoint *ep, const struct nof_desc *desc,
-                        struct nof_recv *r)
-{
-    if (desc->len > 0 && nof_reserve_take(nic, r, 1, 1) == 0)
-        nof_delta_plain(nic, ep, desc);
-    else
-        nof_delta_recv_begin(nic, r, desc->handle);
-}
-
 /* Nothing here matches: the receive or probe lives in the library's matcher from now on. */
 static void no_match(struct nof_nic *nic, struct nof_endpoint *ep, const struct nof_desc *desc)
 {
@@ -138,20 +128,14 @@ static void post(struct nof_nic *nic, struct nof_endpoint *ep, const struct nof_
     if (!ep->spilling && (probes || !nof_recv_may_post(nic, ep)))
         nof_spill_enter(nic, ep);
     if (ep->spilling) {
-        if (desc->opcode == NOF_DESC_RECV && (desc->flags & NOF_DESC_F_DELTA))
-            nof_delta_plain(nic, ep, desc);
         no_match(nic, ep, desc);
         return;
     }
     struct nof_recv *r = make_recv(nic, ep, desc, desc->opcode, layout);
-    bool delta = desc->opcode == NOF_DESC_RECV && (desc->flags & NOF_DESC_F_DELTA) != 0;
-    if (r == NULL) {
-        if (delta)
-            nof_delta_plain(nic, ep, desc);
+    if (r == NULL)
         return;
-    }
-    if (delta)
-        begin_delta(nic, ep, desc, r);
+    if (desc->opcode == NOF_DESC_RECV && (desc->flags & NOF_DESC_F_DELTA) != 0)
+        nof_delta_recv_begin(nic, r, desc->handle);
     int rc = nof_recv_post(nic, r);
     if (rc != NOF_OK)
         nof_recv_end(nic, r, rc);
@@ -196,6 +180,8 @@ static void take_recv(struct nof_nic *nic, struct nof_endpoint *ep, const struct
         refuse(nic, ep, desc, rc);
         return;
     }
+    if (delta)
+        nof_delta_plain(nic, ep, desc); /* until it has its slot */
     struct nof_match_key key = key_of(nic, ep, desc);
     struct nof_env *e = nof_match_find(nic, &key);
     if (e == NULL) {
@@ -203,15 +189,11 @@ static void take_recv(struct nof_nic *nic, struct nof_endpoint *ep, const struct
         return;
     }
     struct nof_recv *r = make_recv(nic, ep, desc, NOF_COMP_RECV, layout);
-    if (r == NULL) {
-        if (delta)
-            nof_delta_plain(nic, ep, desc);
+    if (r == NULL)
         return;
-    }
-    if (delta && (e->flags & NOF_ENV_F_RTS) && e->early == NOF_NIL)
-        begin_delta(nic, ep, desc, r);
-    else if (delta)
-        nof_delta_plain(nic, ep, desc); /* it lies where only the host can take it from */
+    if (delta && (e->flags & NOF_ENV_F_RTS) &&
+        e->early == NOF_NIL) /* else only the host can take it from where it lies */
+        nof_delta_recv_begin(nic, r, desc->handle);
     deliver(nic, ep, desc, r, e);
 }
 

@@ -469,7 +469,8 @@ struct nof_endpoint {
     struct nof_delta_host *delta_host; /* boards of delta messages (msg/delta_slots.h), or NULL */
     struct nof_delta_nic *delta_nic;
     uint32_t delta_send[NOF_DELTA_SLOTS]; /* the send that has the slot: its index + 1, or 0 */
-    uint32_t delta_sends; /* how many */
+    uint32_t delta_sends; /* how many; and if any: */
+    uint32_t delta_at; /* in nic->delta_ep */
     uint64_t delta_recvs; /* slots of receives that are taken */
     uint64_t *counters;
     uint32_t comp_head, comp_tail; /* completions that wait for the ring: refs through obj.next */
@@ -622,7 +623,8 @@ struct nof_nic {
 
     uint32_t posted_total;
     uint32_t promised_sends, promised_recvs; /* to schedules that run, and not taken (coll/drive.h) */
-    uint32_t delta_sends; /* under way, all endpoints (msg/delta_slots.h) */
+    uint32_t *delta_ep; /* endpoints with delta sends under way (msg/delta_slots.h) */
+    uint32_t delta_eps;
     uint32_t rung_late; /* an endpoint had no steps left for those that its host has rung for */
     uint32_t sends_min, recvs_min, posted_min, dma_min; /* what every endpoint can count on */
     struct nof_share peers_share; /* of endpoints */

@@ -58,7 +58,7 @@ int nof_data_rx(struct nof_nic *nic, struct nof_peer *peer, const struct nof_wir
         return NOF_OK;
     }
     nof_recv_came(r, n);
-    if (!r->early)
+    if (!r->early && n > 0)
         nof_recv_came_to(r, offset + n);
     if (last) {
         nof_recv_shorter(r, len);

@@ -11,6 +11,13 @@
 #include "payload/reserve.h"
 #include "payload/write.h"
 
+/* Are its bytes written in the order in which they came? Where ranges come what is held lies anywhere; where the host is told,
+ * a unit is there with its last byte. */
+static bool in_order(const struct nof_recv *r)
+{
+    return nof_recv_is_ranged(r) || r->delta;
+}
+
 static void write_chain(struct nof_nic *nic, struct nof_recv *r, uint32_t chain, uint32_t skip,
                         uint32_t bytes, uint64_t offset, uint32_t peer);
 
@@ -86,7 +93,7 @@ static void write_chain(struct nof_nic *nic, struct nof_recv *r, uint32_t chain,
                         uint32_t bytes, uint64_t offset, uint32_t peer)
 {
     uint32_t write = nof_write_begin(nic, r, chain, skip, bytes, offset, peer);
-    if (nof_recv_is_ranged(r) && r->writes > 1)
+    if (in_order(r) && r->writes > 1)
         nof_write_later(nic, r, write);
     else
         go(nic, write);
@@ -147,7 +154,7 @@ static void write_inline(struct nof_nic *nic, struct nof_recv *r, const struct n
     struct nof_endpoint *ep = &nic->eps[r->ep];
     struct nof_segment seg = {.addr = r->addr + g->offset, .len_bytes = g->bytes};
     int rc = NOF_EAGAIN;
-    if (!nof_recv_is_ranged(r) || r->writes == 0)
+    if (!in_order(r) || r->writes == 0)
         rc = nic->host_ops->dma_write(nic->host, r->ep, &seg, 1, g->buf, g->nbufs, 0);
     if (rc == NOF_EAGAIN) {
         defer(nic, r, g);

@@ -4,6 +4,7 @@
 #include "msg/delta_engine.h"
 #include "msg/recv.h"
 #include "msg/send.h"
+#include "payload/reserve.h"
 
 #define UNIT_LOG2_PLAIN 12u /* units of a message that was not sent in increments: at least a page */
 
@@ -47,8 +48,10 @@ void nof_delta_send_begin(struct nof_nic *nic, struct nof_send *s, uint64_t hand
     nof_send_delta(s, (uint8_t)(slot + 1), (uint8_t)unit_of(handle));
     memset(&ep->delta_nic->taken[slot], 0, sizeof(ep->delta_nic->taken[slot]));
     ep->delta_send[slot] = nof_send_index(nic, s) + 1;
-    ep->delta_sends++;
-    nic->delta_sends++;
+    if (ep->delta_sends++ == 0) {
+        ep->delta_at = nic->delta_eps++;
+        nic->delta_ep[ep->delta_at] = ep->index;
+    }
     nof_count(nic, ep, NOF_C_DELTA_TX, 1);
 }
 
@@ -56,8 +59,11 @@ void nof_delta_send_leave(struct nof_nic *nic, struct nof_send *s)
 {
     struct nof_endpoint *ep = &nic->eps[s->ep];
     ep->delta_send[s->delta - 1] = 0;
-    ep->delta_sends--;
-    nic->delta_sends--;
+    if (--ep->delta_sends == 0) {
+        uint32_t last = nic->delta_ep[--nic->delta_eps];
+        nic->delta_ep[ep->delta_at] = last;
+        nic->eps[last].delta_at = ep->delta_at;
+    }
 }
 
 /* The host has said how long the message is: not less than what it had made ready. */
@@ -72,7 +78,7 @@ static void look_at_end(struct nof_nic *nic, struct nof_send *s)
     nof_send_ended(s, len > extent ? len : extent);
 }
 
-bool nof_delta_ready(struct nof_nic *nic, struct nof_send *s)
+bool nof_delta_advance(struct nof_nic *nic, struct nof_send *s)
 {
     const struct nof_endpoint *ep = &nic->eps[s->ep];
     struct nof_delta_run run;
@@ -96,11 +102,10 @@ bool nof_delta_ready(struct nof_nic *nic, struct nof_send *s)
 
 bool nof_delta_rung(const struct nof_nic *nic)
 {
-    /* bound: endpoints, while a delta send is under way; paid by all */
-    for (uint32_t i = 0; nic->delta_sends > 0 && i < nic->cfg.max_endpoints; i++) {
-        const struct nof_endpoint *ep = &nic->eps[i];
-        if (ep->delta_sends > 0 && ep->state == NOF_EP_OPEN &&
-            __atomic_load_n(&ep->delta_host->rung, __ATOMIC_RELAXED) != 0)
+    /* bound: endpoints that have a delta send; paid by all */
+    for (uint32_t i = 0; i < nic->delta_eps; i++) {
+        const struct nof_endpoint *ep = &nic->eps[nic->delta_ep[i]];
+        if (ep->state == NOF_EP_OPEN && __atomic_load_n(&ep->delta_host->rung, __ATOMIC_RELAXED) != 0)
             return true;
     }
     return false;
@@ -121,10 +126,21 @@ static void tell(struct nof_nic *nic, const struct nof_endpoint *ep, struct nof_
         nic->host_ops->arrived(nic->host, ep->index);
 }
 
+/* The block that a small message is written from is held until one comes, which may be never: it is not one of those that each
+ * endpoint can count on for a rendezvous. */
+static bool has_block(struct nof_nic *nic, struct nof_recv *r)
+{
+    uint32_t held = (uint32_t)__builtin_popcountll(nic->eps[r->ep].delta_recvs);
+    return r->capacity == 0 ||
+           (held + NOF_RESERVE_LEAST < nic->dma_min && nof_reserve_take(nic, r, 1, 1) > 0);
+}
+
 void nof_delta_recv_begin(struct nof_nic *nic, struct nof_recv *r, uint64_t handle)
 {
     struct nof_endpoint *ep = &nic->eps[r->ep];
     uint32_t slot = slot_of(handle);
+    if (!has_block(nic, r))
+        return;
     nof_recv_delta(r, (uint8_t)(slot + 1));
     ep->delta_recvs |= 1ull << slot;
     memset(&ep->delta_nic->came[slot], 0, sizeof(ep->delta_nic->came[slot]));

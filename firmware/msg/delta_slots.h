@@ -25,14 +25,14 @@ void nof_delta_send_begin(struct nof_nic *nic, struct nof_send *s, uint64_t hand
 void nof_delta_send_leave(struct nof_nic *nic, struct nof_send *s);
 /* Is there something of s, which is in state DATA, that may be sent now? Then its next run is [s->at, s->run_end), or nothing
  * but its end is left. */
-bool nof_delta_ready(struct nof_nic *nic, struct nof_send *s);
+bool nof_delta_advance(struct nof_nic *nic, struct nof_send *s);
 /* Has a host rung? */
 bool nof_delta_rung(const struct nof_nic *nic);
 
-/* r is made from a RECV that is checked. It has its slot and is posted now, or has found the envelope of its rendezvous. */
-void nof_delta_recv_begin(struct nof_nic *nic, struct nof_recv *r, uint64_t handle);
-/* A RECV goes on without its slot. */
+/* A RECV that is checked is told of as one without its slot, until that begins. */
 void nof_delta_plain(struct nof_nic *nic, const struct nof_endpoint *ep, const struct nof_desc *desc);
+/* r is made from it, and posted next, or has found the envelope of its rendezvous. It has its slot, if there is a block for it. */
+void nof_delta_recv_begin(struct nof_nic *nic, struct nof_recv *r, uint64_t handle);
 /* Its message is known; unit_log2: as its RTS says, or 0. */
 void nof_delta_recv_matched(struct nof_nic *nic, struct nof_recv *r, uint32_t unit_log2);
 /* n bytes at `offset` come, behind r->at. False: they must not. */

@@ -196,7 +196,7 @@ static inline void nof_recv_units(struct nof_recv *r, uint32_t unit_log2)
 {
     r->unit_log2 = (uint8_t)unit_log2;
 }
-/* Each of its payloads has a place of its own in the message, and they are written in the order in which they came. */
+/* Each of its payloads has a place of its own in the message. */
 static inline bool nof_recv_is_ranged(const struct nof_recv *r)
 {
     return r->unit_log2 != 0;

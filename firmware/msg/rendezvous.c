@@ -9,7 +9,6 @@
 #include "payload/recv_wait.h"
 
 #define RESERVE_MOST 320u /* blocks: two requests of 64 KiB, so that one fills while one is written */
-#define RESERVE_LEAST 16u
 #define AGAIN_STEPS 16u /* to repeat a frame */
 #define CLEARS 64u /* at once */
 
@@ -55,7 +54,7 @@ static bool reserve(struct nof_nic *nic, struct nof_recv *r)
 {
     uint64_t need = nof_reserve_need(r, r->wanted);
     uint32_t want = need < RESERVE_MOST ? (uint32_t)need : RESERVE_MOST;
-    uint32_t least = want < RESERVE_LEAST ? want : RESERVE_LEAST;
+    uint32_t least = want < NOF_RESERVE_LEAST ? want : NOF_RESERVE_LEAST;
     return nof_reserve_take(nic, r, want, least) > 0;
 }
 

@@ -462,7 +462,7 @@ static enum nof_pump pump_envelope(struct nof_nic *nic, struct nof_link *link, s
 /* May more of its granted bytes be sent, or its end? */
 static bool more_data(struct nof_nic *nic, struct nof_send *s)
 {
-    return s->delta ? nof_delta_ready(nic, s) : s->sent < s->allowed;
+    return s->delta ? nof_delta_advance(nic, s) : s->sent < s->allowed;
 }
 
 /* The head of dataq: granted bytes. */
@@ -644,7 +644,7 @@ void nof_send_unparked(struct nof_nic *nic, struct nof_peer *peer)
 
 static void enter_dataq(struct nof_nic *nic, struct nof_peer *peer, struct nof_send *s)
 {
-    if ((s->marks & (NOF_SEND_M_IN_DATAQ | NOF_SEND_M_ISSUED)) || (s->delta && !nof_delta_ready(nic, s)))
+    if ((s->marks & (NOF_SEND_M_IN_DATAQ | NOF_SEND_M_ISSUED)) || (s->delta && !nof_delta_advance(nic, s)))
         return;
     s->marks |= NOF_SEND_M_IN_DATAQ;
     nof_ring_push(&nic->sends, &peer->dataq, nof_send_index(nic, s), DATA_PREV);
@@ -674,10 +674,10 @@ static void look_at_rung(struct nof_nic *nic, struct nof_endpoint *ep)
 void nof_send_rung(struct nof_nic *nic)
 {
     nic->rung_late = 0;
-    /* bound: endpoints, while a delta send is under way; paid by all */
-    for (uint32_t i = 0; nic->delta_sends > 0 && i < nic->cfg.max_endpoints; i++)
-        if (nic->eps[i].delta_sends > 0 && nic->eps[i].state == NOF_EP_OPEN)
-            look_at_rung(nic, &nic->eps[i]);
+    /* bound: endpoints that have a delta send; paid by all */
+    for (uint32_t i = 0; i < nic->delta_eps; i++)
+        if (nic->eps[nic->delta_ep[i]].state == NOF_EP_OPEN)
+            look_at_rung(nic, &nic->eps[nic->delta_ep[i]]);
 }
 
 int nof_send_cts_rx(struct nof_nic *nic, struct nof_link *link, struct nof_peer *peer,

@@ -16,6 +16,8 @@
  * of runs. */
 #define NOF_RESERVE_BROKEN 3u
 
+#define NOF_RESERVE_LEAST 16u /* blocks that a rendezvous begins with */
+
 static inline uint64_t nof_reserve_per_block(uint32_t unit_log2)
 {
     uint64_t unit = unit_log2 < 16 ? 1ull << unit_log2 : NOF_RESERVE_BYTES_PER_BLOCK;

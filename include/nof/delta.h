@@ -61,7 +61,7 @@ enum nof_delta_state {
     NOF_DELTA_POSTED, /* no message yet; it will be matched without the host */
     NOF_DELTA_MATCHED, /* peer, tag, unit_log2 and `len` are there */
     NOF_DELTA_DONE, /* `status` is there, NOF_OK: all of it has come; the completion follows */
-    NOF_DELTA_PLAIN, /* as a receive without the flag */
+    NOF_DELTA_PLAIN, /* so far as a receive without the flag */
 };
 
 struct nof_delta_arrival {

@@ -38,7 +38,7 @@ static int end(void **state)
 {
     (void)state;
     world_run(p.w);
-    assert_int_equal(p.theirs->delta_sends, 0);
+    assert_int_equal(p.theirs->delta_eps, 0);
     assert_int_equal(p.ep->delta_recvs, 0);
     assert_int_equal(p.nic->netmem.used, 0);
     assert_int_equal(p.nic->dma_free, p.nic->dma_total);

@@ -12,6 +12,8 @@
 #include "pair.h"
 
 #include "msg/delta_slots.h"
+#include "msg/send.h"
+#include "payload/reserve.h"
 
 #define CTX 1 /* as world_send() */
 #define UNIT 4096u
@@ -312,6 +314,45 @@ static void a_sender_that_dies_ends_it(void **state)
     assert_memory_equal(p.in + 6 * UNIT, p.out + 6 * UNIT, UNIT);
 }
 
+/* However many delta receives wait, a rendezvous finds the blocks that it begins with. */
+static void those_that_wait_leave_room(void **state)
+{
+    unsigned held = 0;
+
+    (void)state;
+    for (uint32_t slot = 0; slot < NOF_DELTA_SLOTS; slot++)
+        begin_recv(slot, LEN, 100 + slot);
+    world_run_for(p.w, MS);
+    for (uint32_t slot = 0; slot < NOF_DELTA_SLOTS; slot++)
+        held += arrival(slot)->state == NOF_DELTA_POSTED;
+    assert_in_range(held, 1, NOF_DELTA_SLOTS);
+    assert_true(p.ep->dma_used + NOF_RESERVE_LEAST <= p.nic->dma_min);
+    world_recv(p.w, 1, 0, 6, p.in, LEN, 1);
+    world_send(p.w, 0, 1, 6, p.out, LEN, 1);
+    world_run(p.w);
+    done(LEN, 1);
+    world_close(p.w, 1, NOF_OK);
+}
+
+/* A host that rings for all that it has, always, has so much looked at in a turn, and nothing is lost. */
+static void ringing_is_paid_for(void **state)
+{
+    (void)state;
+    begin_recv(0, LEN, 1);
+    begin_send(0, LEN, 1);
+    world_run_for(p.w, 5 * MS);
+    p.their_ep->turn = p.theirs->turn; /* it has used up its steps of this turn */
+    p.their_ep->steps = 0;
+    world_rank(p.w, 0)->delta_host->rung = UINT64_MAX;
+    board(0)->end = 1 + LEN;
+    nof_send_rung(p.theirs);
+    assert_int_equal(world_rank(p.w, 0)->delta_host->rung, UINT64_MAX);
+    assert_int_equal(p.theirs->rung_late, 1);
+    world_run(p.w);
+    assert_int_equal(p.theirs->rung_late, 0);
+    done(LEN, 1);
+}
+
 #define BOTH(f) \
     cmocka_unit_test_setup_teardown(f, start_late, end), cmocka_unit_test_setup_teardown(f, start_inline, end)
 
@@ -326,6 +367,8 @@ int main(void)
         BOTH(clipped_to_the_buffer),
         BOTH(slots_are_checked),
         BOTH(a_sender_that_dies_ends_it),
+        BOTH(those_that_wait_leave_room),
+        BOTH(ringing_is_paid_for),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

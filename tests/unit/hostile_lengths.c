@@ -15,6 +15,7 @@
 #include "flow/link.h"
 #include "flow/peer.h"
 #include "msg/deliver.h"
+#include "msg/delta_slots.h"
 #include "msg/recv.h"
 #include "msg/spill.h"
 #include "world.h"
@@ -40,7 +41,7 @@ static void frame(uint8_t type, uint8_t flags, const uint8_t *fields, uint32_t f
     assert_int_equal(nof_dispatch_frame(nic, &nic->links[peer->link], &view, false), NOF_OK);
 }
 
-static void announce_with(uint8_t flags, int tag)
+static void announce_as(uint8_t flags, int tag, uint32_t kind)
 {
     uint8_t fields[NOF_WIRE_MSG_BYTES] = {0};
     nof_put32(fields + NOF_WIRE_MSG_CTX, 1); /* as world_recv() has it */
@@ -48,7 +49,13 @@ static void announce_with(uint8_t flags, int tag)
     nof_put64(fields + NOF_WIRE_MSG_LEN, LEN);
     nof_put32(fields + NOF_WIRE_MSG_SEQ, peer->rx_seq);
     nof_put64(fields + NOF_WIRE_MSG_HANDLE, 77);
+    nof_put32(fields + NOF_WIRE_MSG_ELEM, kind);
     frame(NOF_WIRE_RTS, flags, fields, sizeof fields, NULL, 0);
+}
+
+static void announce_with(uint8_t flags, int tag)
+{
+    announce_as(flags, tag, 0);
 }
 
 static void announce(int tag)
@@ -89,7 +96,7 @@ static void no_room(uint64_t handle)
 
 static void begin_with(int dma_inline)
 {
-    struct world_config cfg = {.nics = 2, .mtu = 1500, .dma_inline = dma_inline, .seed = 3};
+    struct world_config cfg = {.nics = 2, .mtu = 1500, .dma_inline = dma_inline, .delta = 1, .seed = 3};
     world = world_init(&cfg);
     world_open(world, 0, 0, 2);
     world_open(world, 1, 1, 2);
@@ -257,6 +264,68 @@ static void no_data_comes_of_a_parked_message(void **state)
     world_fini(world);
 }
 
+/* What a receive whose host is told of its units takes of a delta send: each byte once, from the beginning of a unit or where
+ * the frame before it ended. */
+static void ranges_come_once(void **state)
+{
+    enum { UNIT_LOG2 = 6, UNIT = 1 << UNIT_LOG2, LAST = NOF_WIRE_DATA_F_LAST, PLAIN = 64, FRAMES = 4 };
+    static const struct {
+        int status;
+        struct {
+            uint64_t offset;
+            uint32_t bytes;
+            uint8_t flags;
+        } frame[FRAMES];
+    } cases[] = {
+        {NOF_OK, {{2 * UNIT, UNIT + 10, 0}, {3 * UNIT + 10, LEN - 3 * UNIT - 10, 0}, {0, 2 * UNIT, LAST}}},
+        {NOF_EPROTO, {{0, UNIT, 0}, {0, UNIT, 0}}},
+        {NOF_EPROTO, {{0, 2 * UNIT, 0}, {UNIT, UNIT, 0}}},
+        {NOF_EPROTO, {{0, 10, 0}, {UNIT, UNIT, 0}, {10, UNIT - 10, 0}}},
+        {NOF_EPROTO, {{UNIT + 1, 10, 0}}},
+        {NOF_EPROTO, {{10, 0, 0}, {10, UNIT - 10, 0}}},
+        {NOF_EPROTO, {{0, UNIT, 0}, {10, 0, 0}, {10, UNIT - 10, 0}}},
+        {NOF_EPROTO, {{4 * UNIT, LEN - 4 * UNIT + 1, 0}}},
+        {NOF_EPROTO, {{UINT64_MAX - UNIT + 1, UNIT, 0}}},
+        {NOF_EPROTO, {{0, UNIT, PLAIN}}},
+        {NOF_EPROTO, {{0, UNIT, 0}, {UNIT, UNIT, PLAIN}}},
+    };
+    uint8_t fields[NOF_WIRE_DATA_LAST_BYTES], payload[LEN];
+    uint64_t refused = 0;
+    (void)state;
+    begin();
+    memset(payload, 'x', sizeof payload);
+    for (unsigned i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        int tag = 40 + (int)i;
+        struct nof_desc desc = {.opcode = NOF_DESC_RECV,
+                                .flags = NOF_DESC_F_DELTA,
+                                .ctx = 1,
+                                .peer = 0,
+                                .tag = tag,
+                                .cookie = (uint64_t)tag,
+                                .len = ROOM,
+                                .addr = (uint64_t)(uintptr_t)world_rank(world, 1)->arena,
+                                .handle = nof_delta_handle(0, 0)};
+        world_post(world, 1, &desc);
+        world_run_for(world, 10000);
+        announce_as(NOF_WIRE_RTS_F_DELTA, tag, UNIT_LOG2 << 16);
+        const struct nof_recv *r = granted();
+        nof_put64(fields, nof_handle(nof_recv_index(nic, r), r->obj.gen));
+        nof_put64(fields + 16, LEN);
+        for (unsigned k = 0; k < FRAMES && (k == 0 || cases[i].frame[k].bytes + cases[i].frame[k].offset > 0);
+             k++) {
+            uint8_t flags = cases[i].frame[k].flags;
+            nof_put64(fields + 8, cases[i].frame[k].offset);
+            frame(NOF_WIRE_DATA, (uint8_t)(flags & PLAIN ? flags & ~PLAIN : flags | NOF_WIRE_DATA_F_RANGE),
+                  fields, flags & LAST ? NOF_WIRE_DATA_LAST_BYTES : NOF_WIRE_DATA_BYTES, payload,
+                  cases[i].frame[k].bytes);
+        }
+        refused += cases[i].status == NOF_EPROTO;
+        ended((uint64_t)tag, cases[i].status, refused, LEN);
+        assert_int_equal(world_rank(world, 1)->delta_nic->arrival[0].status, cases[i].status);
+    }
+    world_fini(world);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -264,6 +333,7 @@ int main(void)
         cmocka_unit_test(a_spilled_message_keeps_to_its_length_too),
         cmocka_unit_test(a_grant_of_nothing_parked_reaches_no_host),
         cmocka_unit_test(no_data_comes_of_a_parked_message),
+        cmocka_unit_test(ranges_come_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -315,8 +315,8 @@ static void ranges_come_once(void **state)
              k++) {
             uint8_t flags = cases[i].frame[k].flags;
             nof_put64(fields + 8, cases[i].frame[k].offset);
-            frame(NOF_WIRE_DATA, (uint8_t)(flags & PLAIN ? flags & ~PLAIN : flags | NOF_WIRE_DATA_F_RANGE),
-                  fields, flags & LAST ? NOF_WIRE_DATA_LAST_BYTES : NOF_WIRE_DATA_BYTES, payload,
+            frame(NOF_WIRE_DATA, (uint8_t)(flags & PLAIN ? 0 : flags | NOF_WIRE_DATA_F_RANGE), fields,
+                  flags & LAST ? NOF_WIRE_DATA_LAST_BYTES : NOF_WIRE_DATA_BYTES, payload,
                   cases[i].frame[k].bytes);
         }
         refused += cases[i].status == NOF_EPROTO;

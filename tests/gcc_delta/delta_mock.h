@@ -17,6 +17,7 @@ int MPIX_Delta_send_begin(const void *buf, int count, MPI_Datatype type, int des
                           MPI_Request *request);
 int MPIX_Delta_send_data(MPI_Request request, const void *address, MPI_Count bytes);
 int MPIX_Delta_send_end(MPI_Request *request);
+int MPIX_Delta_send_end_count(MPI_Request *request, MPI_Count count);
 int MPIX_Delta_wait(MPI_Request *request, MPI_Status *status);
 int MPIX_Delta_recv(void *buf, int count, MPI_Datatype type, int source, int tag, MPI_Comm comm,
                     MPI_Status *status);

@@ -246,16 +246,64 @@ CASE double ended_elsewhere(double *b, int n)
     return 0;
 }
 
-/* That the send has come to its end is seen when the program runs. */
+/* Whoever ends it can begin another one with the same request. */
 CASE double ended_in_between(double *b, int n)
 {
     MPI_Request r;
-    BEGIN(b, n, &r); /* delta: pipelined: send */
+    BEGIN(b, n, &r); /* delta: not pipelined: the call of finish */
     finish(&r);
     for (int i = 0; i < n; i++)
         b[i] = i;
     MPIX_Delta_wait(&r, MPI_STATUS_IGNORE);
     return 0;
+}
+
+/* What a request stands for changes between begin and end. */
+CASE double exchanged(double *b, double *c, int n)
+{
+    MPI_Request r[2];
+    BEGIN(b, n, &r[0]); /* delta: not pipelined: may change the request */
+    BEGIN(c, n, &r[1]); /* delta: not pipelined: may change the request */
+    for (int i = 0; i < n; i++) {
+        b[i] = i;
+        c[i] = -i;
+    }
+    MPI_Request first = r[0];
+    r[0] = r[1];
+    r[1] = first;
+    MPIX_Delta_wait(&r[0], MPI_STATUS_IGNORE);
+    for (int i = 0; i < n; i++)
+        b[i] += 1;
+    MPIX_Delta_wait(&r[1], MPI_STATUS_IGNORE);
+    return b[3];
+}
+
+__attribute__((noipa)) static void restart(double *b, int n, MPI_Request *r)
+{
+    MPIX_Delta_wait(r, MPI_STATUS_IGNORE);
+    BEGIN(b, n, r); /* delta: not pipelined: neither the send's end nor its wait */
+}
+
+CASE double restarted(double *b, double *c, int n)
+{
+    MPI_Request r;
+    BEGIN(b, n, &r); /* delta: not pipelined: the call of restart */
+    restart(c, n, &r);
+    for (int i = 0; i < n; i++)
+        b[i] = i;
+    MPIX_Delta_wait(&r, MPI_STATUS_IGNORE);
+    return b[3];
+}
+
+CASE double shortened(double *b, int n)
+{
+    MPI_Request r;
+    BEGIN(b, n, &r); /* delta: not pipelined: the message may become shorter */
+    for (int i = 0; i < n; i++)
+        b[i] = i;
+    MPIX_Delta_send_end_count(&r, n / 2);
+    MPIX_Delta_wait(&r, MPI_STATUS_IGNORE);
+    return b[3];
 }
 
 CASE double ended_sometimes(double *b, int n, int now)
@@ -424,6 +472,50 @@ CASE double jumped_to(double *b, volatile int n)
     return sum;
 }
 
+/* Rows so far below the array that their addresses wrap: none of them is stored to, or read. */
+CASE double far_behind(double *b, long first, long rows, long width, int n)
+{
+    MPI_Request r;
+    BEGIN(b, n, &r); /* delta: pipelined: send */
+    for (int i = 0; i < n; i++)
+        b[i] = i + 3;
+    for (long j = 0; j < rows; j++)
+        if (j >= first)
+            b[(j - first) * width + 7] = 8;
+    MPIX_Delta_wait(&r, MPI_STATUS_IGNORE);
+    return b[7];
+}
+
+CASE double far_rows(double *b, long first, long rows, long width, int n)
+{
+    double sum = 0;
+    RECV(b, n, 4); /* delta: pipelined: receive */
+    for (long j = 0; j < rows; j++)
+        if (j >= first)
+            for (int i = 0; i < n; i++)
+                sum = sum * 0.5 + b[(j - first) * width + i];
+    return sum;
+}
+
+static double *last_words;
+
+static void at_exit(void)
+{
+    printf("at exit: %.17g\n", summed(last_words, N));
+}
+
+/* Functions that run at the end of the program read the buffer. */
+CASE double leaves(double *b, int n, int now)
+{
+    double sum = 0;
+    RECV(b, n, 9); /* delta: pipelined: receive */
+    if (now)
+        exit(0);
+    for (int i = 0; i < n; i++)
+        sum += b[i];
+    return sum;
+}
+
 int main(int argc, char **argv)
 {
     static int index[N];
@@ -470,5 +562,12 @@ int main(int argc, char **argv)
     RUN(copied_from, -1, 1, memory[0], memory[1], N);
     RUN(received_any, -1, 0, memory[0], N, MPI_DOUBLE);
     RUN(jumped_to, -1, 0, memory[0], N);
-    return 0;
+    RUN(exchanged, -1, 0, memory[0], memory[1], N);
+    RUN(restarted, -1, 0, memory[0], memory[1], N);
+    RUN(shortened, -1, 0, memory[0], N);
+    RUN(far_behind, -1, 0, memory[0], 1L << 20, (1L << 20) + 1, 1L << 25, N);
+    RUN(far_rows, -1, 1, memory[0], 1L << 20, (1L << 20) + 1, 1L << 25, N);
+    last_words = memory[0];
+    atexit(at_exit);
+    return (int)leaves(memory[0], N, 1);
 }

@@ -538,6 +538,25 @@ CASE double forwarded(double *b, int n)
     return b[1];
 }
 
+CASE double no_bytes(double *b, int n)
+{
+    MPI_Request r;
+    BEGIN(b, 0, &r); /* delta: pipelined: send */
+    for (int i = 0; i < n; i++)
+        b[i] = i;
+    MPIX_Delta_wait(&r, MPI_STATUS_IGNORE);
+    return b[1];
+}
+
+CASE double no_bytes_received(double *b, int n)
+{
+    double sum = 0;
+    RECV(b, 0, 31); /* delta: pipelined: receive */
+    for (int i = 0; i < n; i++)
+        sum += b[i];
+    return sum;
+}
+
 static double global[2000];
 
 CASE double object(void)
@@ -560,6 +579,8 @@ static void late_cases(void)
     RUN(overlapping_rows, 85, 0, memory[0], 10, 500, 300);
     RUN(late_corner, 70, 0, memory[0], 4, 1500);
     RUN(late_corner, 80, 0, memory[0], 100, 60);
+    RUN(no_bytes, 0, 0, memory[0], N);
+    RUN(no_bytes_received, 0, 0, memory[0], N);
     RUN(signed_rows, 40, 0, memory[0], 50, 50);
     RUN(signed_rows, -1, 0, memory[0], 50, -50);
     RUN(signed_rows_behind, 80, 0, memory[0], 50, 50);

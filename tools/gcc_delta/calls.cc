@@ -142,7 +142,12 @@ std::string describe(gimple *stmt)
 
 bool is_the_end(gimple *stmt)
 {
-    static const char *const names[] = {"abort",         "exit",      "_exit",     "_Exit",
+    return strcmp(callee_name(stmt), "exit") == 0 || is_abrupt_end(stmt);
+}
+
+bool is_abrupt_end(gimple *stmt)
+{
+    static const char *const names[] = {"abort",         "_exit",     "_Exit",
                                         "__assert_fail", "MPI_Abort", "PMPI_Abort"};
     if (gimple_call_builtin_p(stmt, BUILT_IN_UNREACHABLE) || gimple_call_builtin_p(stmt, BUILT_IN_TRAP))
         return true;
@@ -150,6 +155,17 @@ bool is_the_end(gimple *stmt)
         if (strcmp(callee_name(stmt), name) == 0)
             return true;
     return false;
+}
+
+bool shortens(gimple *stmt)
+{
+    return strstr(callee_name(stmt), "Delta_send_end_count") != NULL;
+}
+
+bool is_mpi_call(gimple *stmt)
+{
+    const char *name = callee_name(stmt);
+    return strncmp(name, "MPI_", 4) == 0 || strncmp(name, "PMPI_", 5) == 0 || delta_name_of(name);
 }
 
 bool jumps(gimple *stmt)
@@ -298,4 +314,88 @@ int same_request(tree a, tree b)
     ao_ref_init_from_ptr_and_size(&ra, a, TYPE_SIZE_UNIT(ptr_type_node));
     ao_ref_init_from_ptr_and_size(&rb, b, TYPE_SIZE_UNIT(ptr_type_node));
     return refs_may_alias_p_1(&ra, &rb, false) ? 0 : -1;
+}
+
+/* Is the address used by nothing but calls of MPI? */
+static bool only_for_mpi(tree address, int depth)
+{
+    imm_use_iterator i;
+    use_operand_p use;
+    FOR_EACH_IMM_USE_FAST(use, i, address)
+    {
+        gimple *stmt = USE_STMT(use);
+        if (is_gimple_debug(stmt) || is_mpi_call(stmt))
+            continue;
+        tree result = is_gimple_assign(stmt) ? gimple_assign_lhs(stmt) : NULL_TREE;
+        if (!result || TREE_CODE(result) != SSA_NAME || depth == 0 || !only_for_mpi(result, depth - 1))
+            return false;
+    }
+    return true;
+}
+
+struct address_of {
+    tree object;
+    bool taken;
+};
+
+static bool takes_address(gimple *, tree base, tree, void *data)
+{
+    address_of *a = static_cast<address_of *>(data);
+    a->taken = a->taken || get_base_address(base) == a->object;
+    return false;
+}
+
+bool request_is_private(gcall *begin)
+{
+    tree pointer = gimple_call_arg(begin, 6);
+    if (TREE_CODE(pointer) == SSA_NAME && is_gimple_assign(SSA_NAME_DEF_STMT(pointer)))
+        pointer = gimple_assign_rhs1(SSA_NAME_DEF_STMT(pointer));
+    tree object = TREE_CODE(pointer) == ADDR_EXPR ? get_base_address(TREE_OPERAND(pointer, 0)) : NULL_TREE;
+    if (!object || !VAR_P(object) || !auto_var_in_fn_p(object, current_function_decl))
+        return false;
+    basic_block bb;
+    FOR_EACH_BB_FN(bb, cfun)
+    {
+        address_of a = {object, false};
+        for (gphi_iterator i = gsi_start_phis(bb); !gsi_end_p(i); gsi_next(&i))
+            walk_stmt_load_store_addr_ops(i.phi(), &a, NULL, NULL, takes_address);
+        if (a.taken)
+            return false;
+        for (gimple_stmt_iterator i = gsi_start_bb(bb); !gsi_end_p(i); gsi_next(&i)) {
+            gimple *stmt = gsi_stmt(i);
+            a.taken = false;
+            if (is_gimple_debug(stmt) || is_mpi_call(stmt))
+                continue;
+            walk_stmt_load_store_addr_ops(stmt, &a, NULL, NULL, takes_address);
+            if (!a.taken)
+                continue;
+            tree result = is_gimple_assign(stmt) ? gimple_assign_lhs(stmt) : NULL_TREE;
+            if (!result || TREE_CODE(result) != SSA_NAME || !only_for_mpi(result, 4))
+                return false;
+        }
+    }
+    return true;
+}
+
+bool may_move_request(gcall *begin, gimple *stmt, bool own)
+{
+    ao_ref request;
+    if (is_gimple_debug(stmt) || !gimple_vdef(stmt) || is_mpi_call(stmt) || is_math(stmt) ||
+        gimple_clobber_p(stmt))
+        return false;
+    if (is_gimple_call(stmt) && own)
+        return false;
+    ao_ref_init_from_ptr_and_size(&request, gimple_call_arg(begin, 6), TYPE_SIZE_UNIT(ptr_type_node));
+    request.ref_alias_set = request.base_alias_set = get_alias_set(ptr_type_node);
+    if (gimple_assign_single_p(stmt)) {
+        ao_ref store;
+        if (own && !DECL_P(get_base_address(gimple_get_lhs(stmt))))
+            return false;
+        /* Strict aliasing, also at -O1. */
+        if (FLOAT_TYPE_P(TREE_TYPE(gimple_get_lhs(stmt))))
+            return false;
+        ao_ref_init(&store, gimple_get_lhs(stmt));
+        return refs_may_alias_p_1(&store, &request, true);
+    }
+    return stmt_may_clobber_ref_p_1(stmt, &request, true);
 }

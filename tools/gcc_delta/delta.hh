@@ -28,6 +28,7 @@
 #include "diagnostic-core.h"
 #include "fold-const.h"
 #include "gimple-iterator.h"
+#include "gimple-walk.h"
 #include "gimplify.h"
 #include "gimplify-me.h"
 #include "tree-cfg.h"
@@ -81,8 +82,14 @@ bool is_delta_function(const char *name);
 delta_call call_kind(const gimple *stmt);
 /* The callee as people know it, for reasons. */
 std::string describe(gimple *stmt);
-/* Never comes back, and reads nothing of ours on its way out. */
+/* Never comes back. */
 bool is_the_end(gimple *stmt);
+/* The same, and none of the program's functions run on its way out. */
+bool is_abrupt_end(gimple *stmt);
+/* May the message become shorter than its begin says? */
+bool shortens(gimple *stmt);
+/* Is it a call of MPI, which starts no delta send by itself? */
+bool is_mpi_call(gimple *stmt);
 /* Is a longjmp, or a call that may return twice. */
 bool jumps(gimple *stmt);
 
@@ -92,14 +99,21 @@ bool may_write(gimple *stmt, ao_ref *memory);
 bool may_read(gimple *stmt, ao_ref *memory);
 /* Do two pointers to requests certainly, possibly or never point to the same? 1, 0, -1. */
 int same_request(tree a, tree b);
+/* Can only calls of MPI that are given it change the request that the call begins? */
+bool request_is_private(gcall *begin);
+/* Can the statement put another request into the place of the one that the call begins, or move it elsewhere? `own`:
+ * request_is_private(). */
+bool may_move_request(gcall *begin, gimple *stmt, bool own);
 /* Have both the same value whenever control comes from one to the other without entering a loop around both anew? */
 bool same_value(tree a, tree b, int depth = 6);
 
 /* addresses */
 
-/* Products of what is smaller do not overflow. */
+/* Products of what is smaller, MAX_STEPS of them, and an address, do not overflow. */
 static const unsigned HOST_WIDE_INT MAX_COUNT = (unsigned HOST_WIDE_INT)1 << 32,
-                                    MAX_STEP = (unsigned HOST_WIDE_INT)1 << 29;
+                                    MAX_STEP = (unsigned HOST_WIDE_INT)1 << 28,
+                                    MAX_ADDRESS = (unsigned HOST_WIDE_INT)1 << 60;
+static const size_t MAX_STEPS = 14;
 /* A row longer than this is looked at within, too. */
 static const HOST_WIDE_INT LONG_ROW_BYTES = 4096;
 
@@ -164,7 +178,8 @@ tree greatest(tree a, tree b);
 /* 1 or 0. */
 tree truth(tree_code op, tree a, tree b);
 tree both(tree a, tree b);
-/* Are the access's numbers small enough for sums of products, and no step negative whose sign is not known? */
+/* Are the access's numbers small enough for sums of products, no address before the first one, and no step negative whose sign
+ * is not known? */
 tree in_range(const mem_access &a);
 /* Iterations of `step` bytes that make a strip. */
 tree strip_iterations(tree step);

@@ -57,26 +57,38 @@ tree both(tree a, tree b)
     return fold_build2(BIT_AND_EXPR, u_type(), a, b);
 }
 
-/* Are the numbers small enough, and where the sign of a step is not known, is it no negative one? */
+static tree short_step(tree step)
+{
+    return truth(LE_EXPR, sign_of(step) < 0 ? negative(to_u(step)) : to_u(step), u_const(MAX_STEP));
+}
+
+/* Are the numbers small enough, and where the sign of a step is not known, is it no negative one? Addresses of iterations that the
+ * program never stores or loads in may lie anywhere: none may wrap. */
 tree in_range(const mem_access &a)
 {
-    tree ok = u_const(1);
+    tree ok = u_const(1), least_address = to_u(a.base);
+    size_t steps = 0;
     for (const level &l : a.levels) {
         if (!l.step)
             continue;
-        if (sign_of(l.step) == 0)
-            ok = both(ok, truth(LE_EXPR, to_u(l.step), u_const(MAX_STEP)));
+        steps++;
+        if (sign_of(l.step) < 0 && l.niter)
+            least_address = plus(least_address, times(to_u(l.step), to_u(l.niter)));
+        ok = both(ok, short_step(l.step));
         if (l.niter)
             ok = both(ok, truth(LE_EXPR, to_u(l.niter), u_const(MAX_COUNT)));
     }
+    if (steps > MAX_STEPS)
+        return u_const(0);
+    ok = both(ok, truth(LE_EXPR, to_u(a.base), u_const(MAX_ADDRESS)));
+    ok = both(ok, truth(LE_EXPR, least_address, u_const(MAX_ADDRESS)));
     for (const narrow &n : a.narrows) {
         tree low = n.value.base, high = n.value.base;
         for (size_t i = 0; i < a.levels.size(); i++) {
             tree step = n.value.steps[i];
             if (!step)
                 continue;
-            if (sign_of(step) == 0)
-                ok = both(ok, truth(LE_EXPR, to_u(step), u_const(MAX_STEP)));
+            ok = both(ok, short_step(step));
             tree all = times(to_u(step), to_u(a.levels[i].niter));
             if (sign_of(step) < 0)
                 low = plus(to_u(low), all);

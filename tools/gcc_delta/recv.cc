@@ -60,7 +60,7 @@ static bool end_reads(const receive &r, gimple *end, ao_ref *memory)
 
 static bool touches(const receive &r, gimple *stmt, ao_ref *memory)
 {
-    if (is_gimple_debug(stmt) || is_the_end(stmt))
+    if (is_gimple_debug(stmt) || is_abrupt_end(stmt))
         return false;
     if (call_kind(stmt) == CALL_SEND_END)
         return end_reads(r, stmt, memory);
@@ -466,6 +466,10 @@ static void touched(const use &u, tree first, tree last, tree *low, tree *high)
         } else if (l.step) {
             tree a = here ? first : counter(l.loop), b = here ? last : a;
             *low = plus(*low, times(to_u(l.step), backward ? b : a));
+            /* Before the first address there is. */
+            if (backward && !l.niter)
+                *low = fold_build2(BIT_AND_EXPR, u_type(), *low,
+                                   negative(truth(LE_EXPR, *low, u_const(MAX_ADDRESS))));
             *high = plus(*high, times(to_u(l.step), backward ? a : b));
         }
         deeper = deeper || here;

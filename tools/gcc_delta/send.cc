@@ -70,6 +70,8 @@ static bool ends_here(region *r, gimple *stmt)
             "the end at line " + line_of(gimple_location(stmt)) + " may be of this request or of another";
     if (same != 1)
         return false;
+    if (shortens(stmt))
+        r->reason = "the message may become shorter at line " + line_of(gimple_location(stmt));
     r->ends.push_back(as_a<gcall *>(stmt));
     return true;
 }
@@ -131,6 +133,27 @@ template <typename Visit> static void visit_block(const region &r, basic_block b
         if (!is_gimple_debug(stmt))
             visit(stmt);
     }
+}
+
+/* Until its end the request must stay where it is. */
+static void follow_request(region *r)
+{
+    bool own = request_is_private(r->begin);
+    auto look = [&](gimple *stmt) {
+        if (r->reason.empty() && may_move_request(r->begin, stmt, own))
+            r->reason =
+                describe(stmt) + " at line " + line_of(gimple_location(stmt)) + " may change the request";
+    };
+    gimple_stmt_iterator i = gsi_for_stmt(r->begin);
+    bool ended = false;
+    for (gsi_next(&i); !gsi_end_p(i) && !ended; gsi_next(&i)) {
+        for (gcall *end : r->ends)
+            ended = ended || gsi_stmt(i) == end;
+        if (!ended)
+            look(gsi_stmt(i));
+    }
+    for (int index : r->blocks)
+        visit_block(*r, BASIC_BLOCK_FOR_FN(cfun, index), look);
 }
 
 /* Takes the store as an access, seen from before `below`; the reason if that cannot be. */
@@ -418,6 +441,8 @@ std::vector<send *> judge_sends(const std::vector<gcall *> &begins)
             r.reason = "the begin may throw";
         if (r.reason.empty())
             walk_region(&r);
+        if (r.reason.empty())
+            follow_request(&r);
         if (!r.reason.empty()) {
             refuse(gimple_location(begin), r.reason);
             continue;

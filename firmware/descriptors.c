@@ -77,7 +77,7 @@ static void take_send(struct nof_nic *nic, struct nof_endpoint *ep, const struct
     const unsigned where = NOF_DESC_F_INLINE | NOF_DESC_F_BOUNCE | NOF_DESC_F_LAYOUT;
     unsigned used = desc->flags & where;
     uint32_t layout;
-    bool delta = (desc->flags & NOF_DESC_F_DELTA) != 0;
+    bool delta = (desc->flags & NOF_DESC_F_DELTA) != 0, parks = false;
     int ok = flags_within(desc, where | NOF_DESC_F_SYNC | NOF_DESC_F_GRANTED | NOF_DESC_F_DELTA) &&
              (used & (used - 1)) == 0 && desc->elem < NOF_ELEM_COUNT && is_rank(ep, desc->peer) &&
              desc->tag >= 0 && buffer_of(nic, ep, desc, &layout);
@@ -87,13 +87,13 @@ static void take_send(struct nof_nic *nic, struct nof_endpoint *ep, const struct
         ok = desc->addr <= ep->bounce_bytes && desc->len <= ep->bounce_bytes - desc->addr;
     if (ok && delta)
         ok = (desc->flags & (NOF_DESC_F_INLINE | NOF_DESC_F_BOUNCE | NOF_DESC_F_GRANTED)) == 0;
-    int rc = !ok ? NOF_EINVAL : delta ? nof_delta_check_send(nic, ep, desc) : NOF_OK;
+    int rc = !ok ? NOF_EINVAL : delta ? nof_delta_check_send(nic, ep, desc, &parks) : NOF_OK;
     if (rc == NOF_EINVAL)
         invalid(nic, ep, desc);
     else if (rc != NOF_OK)
         refuse(nic, ep, desc, rc);
     else
-        nof_send_submit(nic, ep, desc, layout);
+        nof_send_submit(nic, ep, desc, layout, parks);
 }
 
 static struct nof_recv *make_recv(struct nof_nic *nic, struct nof_endpoint *ep, const struct nof_desc *desc,
@@ -250,7 +250,7 @@ static void take_pull(struct nof_nic *nic, struct nof_endpoint *ep, const struct
         invalid(nic, ep, desc);
         return;
     }
-    if ((desc->handle & NOF_HANDLE_PARKED) != 0 && !nof_recv_may_wait(nic, ep)) {
+    if (nof_spill_waits(desc->handle) && !nof_recv_may_wait(nic, ep)) {
         refuse(nic, ep, desc, NOF_EAGAIN);
         return;
     }

@@ -99,6 +99,7 @@ enum nof_send_mark {
     NOF_SEND_M_ASKING = 16, /* nothing happens until the receiver has matched it */
     NOF_SEND_M_ISSUED = 8, /* every byte is in a frame or on its way into one */
     NOF_SEND_M_INDEXED = 32, /* in the table of cookies */
+    NOF_SEND_M_EXTRA = 128, /* a delta send beyond its endpoint's guarantee (msg/delta_slots.c) */
     NOF_SEND_M_CANCEL = 64, /* `question` is with the receiver, or waits for the frames to leave */
 };
 
@@ -470,6 +471,7 @@ struct nof_endpoint {
     struct nof_delta_nic *delta_nic;
     uint32_t delta_send[NOF_DELTA_SLOTS]; /* the send that has the slot: its index + 1, or 0 */
     uint32_t delta_sends; /* how many; and if any: */
+    uint32_t delta_extra; /* of those: NOF_SEND_M_EXTRA */
     uint32_t delta_at; /* in nic->delta_ep */
     uint64_t delta_recvs; /* slots of receives that are taken */
     uint64_t *counters;

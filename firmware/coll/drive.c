@@ -423,7 +423,7 @@ static void begin_send(struct nof_nic *nic, struct nof_endpoint *ep, struct nof_
     d->sends++;
     ep->driven_sends++;
     promise(nic, -1, 0);
-    nof_send_submit(nic, ep, &desc, layout);
+    nof_send_submit(nic, ep, &desc, layout, false);
 }
 
 /* A message that is here and lies where only a receive of the host can take it from. */

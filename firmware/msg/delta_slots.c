@@ -18,17 +18,31 @@ static uint32_t unit_of(uint64_t handle)
     return (uint32_t)(handle >> 32);
 }
 
+/* They stay as long as their hosts like: half of what an endpoint is guaranteed, and more while half of what is nobody's is
+ * left. */
+static bool is_guaranteed(const struct nof_nic *nic, const struct nof_endpoint *ep)
+{
+    return ep->delta_sends - ep->delta_extra < nic->sends_min / 2;
+}
+
+static bool has_room(const struct nof_nic *nic, const struct nof_endpoint *ep)
+{
+    uint32_t nobodys = nic->sends.cap - nic->cfg.max_endpoints * nic->sends_min;
+    return is_guaranteed(nic, ep) || nof_send_spare(nic) > nobodys / 2 + ep->admitted;
+}
+
 int nof_delta_check_send(const struct nof_nic *nic, const struct nof_endpoint *ep,
-                         const struct nof_desc *desc)
+                         const struct nof_desc *desc, bool *parks_out)
 {
     uint32_t slot = slot_of(desc->handle);
     uint32_t log2 = unit_of(desc->handle);
     if (ep->delta_host == NULL)
         return NOF_ENOTSUP;
-    if (slot >= NOF_DELTA_SLOTS || ep->delta_send[slot] != 0 || !nof_delta_units_ok(desc->len, log2))
+    if (slot > NOF_DELTA_NO_SLOT || !nof_delta_units_ok(desc->len, log2) ||
+        (slot < NOF_DELTA_NO_SLOT && ep->delta_send[slot] != 0))
         return NOF_EINVAL;
-    /* None is parked, so they must leave the endpoint what it needs for others. */
-    return ep->delta_sends >= nic->sends_min / 2 ? NOF_ENOMEM : NOF_OK;
+    *parks_out = slot == NOF_DELTA_NO_SLOT || !has_room(nic, ep);
+    return *parks_out && (desc->cookie & NOF_HANDLE_PARKED) != 0 ? NOF_ENOMEM : NOF_OK;
 }
 
 int nof_delta_check_recv(const struct nof_endpoint *ep, const struct nof_desc *desc)
@@ -45,6 +59,10 @@ void nof_delta_send_begin(struct nof_nic *nic, struct nof_send *s, uint64_t hand
 {
     struct nof_endpoint *ep = &nic->eps[s->ep];
     uint32_t slot = slot_of(handle);
+    if (!is_guaranteed(nic, ep)) {
+        nof_send_extra(s);
+        ep->delta_extra++;
+    }
     nof_send_delta(s, (uint8_t)(slot + 1), (uint8_t)unit_of(handle));
     memset(&ep->delta_nic->taken[slot], 0, sizeof(ep->delta_nic->taken[slot]));
     ep->delta_send[slot] = nof_send_index(nic, s) + 1;
@@ -59,6 +77,7 @@ void nof_delta_send_leave(struct nof_nic *nic, struct nof_send *s)
 {
     struct nof_endpoint *ep = &nic->eps[s->ep];
     ep->delta_send[s->delta - 1] = 0;
+    ep->delta_extra -= (s->marks & NOF_SEND_M_EXTRA) != 0;
     if (--ep->delta_sends == 0) {
         uint32_t last = nic->delta_ep[--nic->delta_eps];
         nic->delta_ep[ep->delta_at] = last;

@@ -15,12 +15,13 @@ static inline bool nof_delta_units_ok(uint64_t len, uint32_t unit_log2)
            (len == 0 || (len - 1) >> unit_log2 < NOF_DELTA_UNITS);
 }
 
-/* May this SEND or RECV have the slot that it names? NOF_OK; NOF_ENOTSUP: no boards; NOF_EINVAL. */
+/* May this SEND or RECV have the slot that it names? NOF_OK; NOF_ENOTSUP: no boards; NOF_EINVAL. *parks_out: it is to be
+ * parked, without a slot; NOF_ENOMEM: and its cookie forbids that. */
 int nof_delta_check_send(const struct nof_nic *nic, const struct nof_endpoint *ep,
-                         const struct nof_desc *desc);
+                         const struct nof_desc *desc, bool *parks_out);
 int nof_delta_check_recv(const struct nof_endpoint *ep, const struct nof_desc *desc);
 
-/* s, whose descriptor is checked, has its slot; it has left. */
+/* s, whose descriptor is checked and which does not park, has its slot; it has left. */
 void nof_delta_send_begin(struct nof_nic *nic, struct nof_send *s, uint64_t handle);
 void nof_delta_send_leave(struct nof_nic *nic, struct nof_send *s);
 /* Is there something of s, which is in state DATA, that may be sent now? Then its next run is [s->at, s->run_end), or nothing

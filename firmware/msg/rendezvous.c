@@ -166,6 +166,9 @@ int nof_rndv_resume_rx(struct nof_nic *nic, struct nof_peer *peer, const struct 
     }
     nof_recv_wait_leave(nic, r);
     nof_recv_rendezvous(r, handle, false);
+    uint64_t len = nof_get64(view->fields + NOF_WIRE_MSG_LEN);
+    if (len < r->len)
+        nof_recv_shorter(r, len);
     grant(nic, r);
     return NOF_OK;
 }

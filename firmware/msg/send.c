@@ -71,19 +71,12 @@ struct nof_send *nof_send_by_step(struct nof_nic *nic, const struct nof_endpoint
     return by_cookie(nic, ep, cookie, NOF_SEND_F_STEP);
 }
 
-uint32_t nof_send_spare(const struct nof_nic *nic)
-{
-    uint32_t free = nof_pool_free(&nic->sends);
-    uint32_t reserve = nic->cfg.max_endpoints * nic->sends_min + nic->promised_sends;
-    return free > reserve ? free - reserve : 0;
-}
-
 uint32_t nof_send_room(const struct nof_nic *nic, const struct nof_endpoint *ep)
 {
     uint32_t spare = nof_send_spare(nic);
     if (spare > 0)
         return spare;
-    uint32_t busy = ep->sends_used - ep->driven_sends;
+    uint32_t busy = ep->sends_used - ep->driven_sends - ep->delta_extra;
     return busy < nic->sends_min ? nic->sends_min - busy : 0;
 }
 
@@ -134,7 +127,7 @@ static void leave_endpoint(struct nof_nic *nic, struct nof_endpoint *ep, struct 
 static void set_asking(struct nof_nic *nic, struct nof_send *s, bool asking)
 {
     struct nof_endpoint *ep = &nic->eps[s->ep];
-    if (asking == ((s->marks & NOF_SEND_M_ASKING) != 0))
+    if (asking == ((s->marks & NOF_SEND_M_ASKING) != 0) || (s->marks & NOF_SEND_M_EXTRA) != 0)
         return;
     s->marks ^= NOF_SEND_M_ASKING;
     ep->sends_asking = asking ? ep->sends_asking + 1 : ep->sends_asking - 1;
@@ -307,7 +300,7 @@ static void resume(struct nof_nic *nic, struct nof_peer *peer, struct nof_send *
 }
 
 void nof_send_submit(struct nof_nic *nic, struct nof_endpoint *ep, const struct nof_desc *desc,
-                     uint32_t layout)
+                     uint32_t layout, bool parks)
 {
     struct nof_peer *peer = nof_peer_of_desc(nic, ep, (uint32_t)desc->peer);
     if (peer != NULL && nof_direct_send(nic, ep, peer, desc) == NOF_OK)
@@ -337,7 +330,7 @@ void nof_send_submit(struct nof_nic *nic, struct nof_endpoint *ep, const struct 
         memcpy(s->inline_data, desc->inline_data, NOF_INLINE_BYTES);
     else
         s->addr = desc->addr;
-    if (desc->flags & NOF_DESC_F_DELTA)
+    if ((desc->flags & NOF_DESC_F_DELTA) && !parks)
         nof_delta_send_begin(nic, s, desc->handle);
     index_cookie(nic, s);
     if (peer->flags & NOF_PEER_F_DEAD) {
@@ -355,12 +348,13 @@ void nof_send_submit(struct nof_nic *nic, struct nof_endpoint *ep, const struct 
 }
 
 /* So many wait for their match that, if it never comes, the endpoint's guaranteed share would be used
- * up by them: its host keeps this one for us. The cookie must leave room for our mark. Delta sends, of which there are few, go
- * on without their host. */
+ * up by them: its host keeps this one for us. The cookie must leave room for our mark. Delta sends with a slot, of which there
+ * are few, go on without their host, those without a slot never do. */
 static bool must_park(const struct nof_nic *nic, const struct nof_send *s)
 {
-    return nic->eps[s->ep].sends_asking >= nic->sends_min / 2 && (s->cookie & NOF_HANDLE_PARKED) == 0 &&
-           !s->delta;
+    if (s->flags & NOF_DESC_F_DELTA)
+        return !s->delta;
+    return nic->eps[s->ep].sends_asking >= nic->sends_min / 2 && (s->cookie & NOF_HANDLE_PARKED) == 0;
 }
 
 static bool eager_now(const struct nof_nic *nic, const struct nof_peer *peer, const struct nof_send *s)
@@ -371,7 +365,7 @@ static bool eager_now(const struct nof_nic *nic, const struct nof_peer *peer, co
      * eager_max_bytes is, and so never waits for its match and never has to be parked. */
     if ((s->flags & NOF_DESC_F_INLINE) && !sync)
         return true;
-    return s->len <= nic->features[NOF_F_EAGER_MAX] && !s->delta &&
+    return s->len <= nic->features[NOF_F_EAGER_MAX] && !(s->flags & NOF_DESC_F_DELTA) &&
            blocks <= peer->tx_blocks_allowed - peer->tx_blocks_used && !(sync && must_park(nic, s));
 }
 

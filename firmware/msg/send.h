@@ -18,10 +18,15 @@
 /* Descriptors that this endpoint may still submit before sends run out. */
 uint32_t nof_send_room(const struct nof_nic *nic, const struct nof_endpoint *ep);
 /* What is there beside what every endpoint can count on. */
-uint32_t nof_send_spare(const struct nof_nic *nic);
-/* A SEND descriptor, already checked. */
+static inline uint32_t nof_send_spare(const struct nof_nic *nic)
+{
+    uint32_t free = nof_pool_free(&nic->sends);
+    uint32_t reserve = nic->cfg.max_endpoints * nic->sends_min + nic->promised_sends;
+    return free > reserve ? free - reserve : 0;
+}
+/* A SEND descriptor, already checked. parks: it is announced and parked in any case. */
 void nof_send_submit(struct nof_nic *nic, struct nof_endpoint *ep, const struct nof_desc *desc,
-                     uint32_t layout);
+                     uint32_t layout, bool parks);
 /* Send what the flows have, in the scheduler's order, up to `budget` frames. Returns frames sent. */
 unsigned nof_send_run(struct nof_nic *nic, unsigned budget);
 /* Hosts say that units of delta sends have become ready: those go on. */
@@ -72,7 +77,11 @@ static inline void nof_send_taken(struct nof_send *s, uint32_t bytes, bool last)
     if (last)
         s->marks |= NOF_SEND_M_ISSUED;
 }
-/* it is a delta send (msg/delta_slots.h); its next run; how long it is; */
+/* it is a delta send (msg/delta_slots.h), beyond what is guaranteed; its next run; how long it is; */
+static inline void nof_send_extra(struct nof_send *s)
+{
+    s->marks |= NOF_SEND_M_EXTRA;
+}
 static inline void nof_send_delta(struct nof_send *s, uint8_t slot_and_1, uint8_t unit_log2)
 {
     s->delta = slot_and_1;

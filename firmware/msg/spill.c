@@ -156,6 +156,11 @@ static int pull_held(struct nof_nic *nic, struct nof_recv *r, struct nof_peer *p
     return NOF_OK;
 }
 
+bool nof_spill_waits(uint64_t handle)
+{
+    return (handle & NOF_HANDLE_PARKED) != 0 || (handle & NOF_HANDLE_SYNC) == 0;
+}
+
 void nof_spill_pull(struct nof_nic *nic, struct nof_endpoint *ep, struct nof_recv *r, uint64_t handle,
                     uint64_t len)
 {

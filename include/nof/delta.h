@@ -11,7 +11,7 @@
  * 2^unit_log2 bytes, the last one shorter. Both have their completion as without the flag.
  *
  * A SEND has a slot of struct nof_delta_host, a RECV one of struct nof_delta_nic, named in the descriptor's `handle`
- * (nof_delta_handle()) and busy until the completion; a descriptor that names a busy one is answered NOF_EINVAL, one at a NIC
+ * (nof_delta_handle()) and busy until the completion, or until it is PLAIN; a descriptor that names a busy one is answered NOF_EINVAL, one at a NIC
  * without boards NOF_ENOTSUP. Whoever sets bits or words here needs no descriptor and no lock: any thread of the rank, and
  * a signal handler.
  *
@@ -19,8 +19,10 @@
  * OR the slot's bit into `rung`, full fence, and where `nic_asleep` is set ring the doorbell as after a descriptor. At last `end`,
  * and the bell. Units whose bit is set are the NIC's to read until the completion; what is set twice, or cleared, changes
  * nothing. With `end` all of the message is ready; it may be shorter than `len` of the SEND, which is its bound, but not
- * than what was ready before. A delta SEND is never parked and has at most NOF_DELTA_SLOTS beside it; not with INLINE, BOUNCE,
- * GRANTED.
+ * than what was ready before. Not with INLINE, BOUNCE, GRANTED.
+ * A delta SEND that names NOF_DELTA_NO_SLOT, or for which the NIC has no room, is announced and parked, whatever its length
+ * (desc.h, "Park"; NOF_ENOMEM for a cookie with its top bit set): it has no slot from then on. Once it is granted and all
+ * of it is ready, its host submits it with GRANTED and without DELTA; it may be shorter than the `len` of the first SEND.
  *
  * Receiver. `state` goes POSTED (by the NIC, once the descriptor is taken) -> MATCHED -> DONE, and from any to DONE; read it
  * with acquire, and the other fields after it. Bits of `unit` are set once the bytes are in the buffer, where all payload is
@@ -36,6 +38,7 @@
 #include <stdint.h>
 
 #define NOF_DELTA_SLOTS 64u /* sends, and likewise receives */
+#define NOF_DELTA_NO_SLOT NOF_DELTA_SLOTS /* of a SEND */
 #define NOF_DELTA_UNITS 4096u
 #define NOF_DELTA_UNIT_LOG2_LEAST 1u
 #define NOF_DELTA_UNIT_LOG2_MOST 52u

@@ -169,7 +169,7 @@ static struct nof_delta_out *take_out(const void *data, size_t bytes)
 
 static struct nof_delta_in *take_in(const void *base, size_t bytes)
 {
-    struct nof_delta_in *in = nof_delta_in_take(&board, base, bytes);
+    struct nof_delta_in *in = nof_delta_in_take(&board, base, bytes, false);
     check(in != NULL);
     check(nof_delta_in_state(in) == NOF_DELTA_FREE); /* whatever the slot's last message left there */
     return in;
@@ -210,7 +210,42 @@ static void ranges(size_t bytes, int cuts)
     nof_delta_out_give(out);
 }
 
-/* All slots, then one more. */
+/* All slots of the board are taken: those behind are told of nothing, and end as the others. */
+static void without_slots(void)
+{
+    enum { MORE = 200 };
+    static struct nof_delta_out *out[MORE];
+    static struct nof_delta_in *in[MORE];
+    size_t bytes;
+    for (unsigned i = 0; i < MORE; i++) {
+        out[i] = take_out(from + 64 * i, 64);
+        in[i] = nof_delta_in_take(&board, to + 64 * i, 64, false);
+        check(out[i]->slot >= NOF_DELTA_SLOTS && in[i] != NULL && !nof_delta_in_on_board(in[i]));
+        nof_delta_out_publish(out[i], nof_lib_handle(0x2000 + i));
+        nof_delta_in_publish(in[i]);
+        check(nof_delta_out_at(out[i]->slot) == out[i] && nof_delta_in_at(nof_delta_in_slot(in[i])) == in[i]);
+    }
+    unsigned before = rings;
+    for (unsigned i = 0; i < MORE; i++) {
+        check(nof_delta_out_of(nof_lib_handle(0x2000 + i)) == out[i]);
+        check(nof_delta_out_add(out[i], from + 64 * i, 50) == NOF_DELTA_OUT_OK);
+        check(nof_delta_out_add(out[i], from + 64 * i + 49, 2) == NOF_DELTA_OUT_OVERLAP);
+        check(nof_delta_out_add(out[i], from + 64 * i + 63, 2) == NOF_DELTA_OUT_RANGE);
+        check(nof_delta_in_look(to + 64 * i, 64) == NOF_DELTA_IN_WAITS && nof_delta_in_unheard(in[i]));
+        nof_delta_out_parked(out[i]);
+        check(!nof_delta_out_over(out[i], &bytes));
+        check(nof_delta_out_end(out[i], 60) && !nof_delta_out_end(out[i], 60));
+        check(nof_delta_out_over(out[i], &bytes) && bytes == 60);
+    }
+    check(rings == before);
+    for (unsigned i = 0; i < MORE; i++) {
+        nof_delta_out_give(out[i]);
+        nof_delta_in_give(in[i]);
+    }
+    check(nof_delta_in_look(to, MORE * 64) == NOF_DELTA_IN_THERE);
+}
+
+/* All slots, then more. */
 static void slots(void)
 {
     struct nof_delta_out *out[NOF_DELTA_SLOTS];
@@ -222,7 +257,9 @@ static void slots(void)
         nof_delta_out_publish(out[i], nof_lib_handle(0x1000 + i));
         check(nof_delta_out_of(nof_lib_handle(0x1000 + i)) == out[i]);
     }
-    check(nof_delta_out_take(&args) == NULL && nof_delta_in_take(&board, to, 10) == NULL);
+    args.on_board = true;
+    check(nof_delta_out_take(&args) == NULL && nof_delta_in_take(&board, to, 10, true) == NULL);
+    without_slots();
     check(nof_delta_out_of(nof_lib_handle(0)) == NULL &&
           nof_delta_out_of(nof_lib_handle(0x1000 + 64)) == NULL);
     for (unsigned i = 0; i < NOF_DELTA_SLOTS; i++) {

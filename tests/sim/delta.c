@@ -146,6 +146,23 @@ static void become_ready(struct nof_cluster *c, void *user, uint64_t group)
         ring(op);
 }
 
+static void go(struct nof_op *op)
+{
+    op->wanted = false;
+    op->desc.flags &= (uint8_t)~NOF_DESC_F_DELTA;
+    op->desc.len = op->msg->len;
+    nof_op_granted(op, op->grant_handle, op->grant_len);
+}
+
+void nof_delta_granted(struct nof_op *op, uint64_t handle, uint64_t granted_len)
+{
+    op->wanted = true;
+    op->grant_handle = handle;
+    op->grant_len = granted_len;
+    if (ready_of(op)->end != 0)
+        go(op);
+}
+
 static void become_whole(struct nof_cluster *c, void *user, uint64_t arg)
 {
     struct nof_op *op = user;
@@ -155,7 +172,10 @@ static void become_whole(struct nof_cluster *c, void *user, uint64_t arg)
         return;
     nof_buffer_put(&op->buf, op->flat, 0, op->msg->len);
     ready_of(op)->end = 1 + op->msg->len;
-    ring(op);
+    if (op->wanted)
+        go(op);
+    else
+        ring(op);
 }
 
 bool nof_delta_send_take(struct nof_op *op)
@@ -167,7 +187,8 @@ bool nof_delta_send_take(struct nof_op *op)
     m->delta = true;
     m->bound = m->len + (nof_rng_chance(rng, 50) ? 0 : nof_rng_below(rng, m->len / 2 + 200));
     m->unit_log2 = nof_delta_unit_log2(m->bound, (uint32_t)nof_rng_between(rng, 1, 14));
-    op->desc.handle = nof_delta_handle(op->delta - 1, m->unit_log2);
+    bool none = nof_rng_mix(m->id ^ 0x51075) % 8 == 0;
+    op->desc.handle = nof_delta_handle(none ? NOF_DELTA_NO_SLOT : op->delta - 1, m->unit_log2);
     return true;
 }
 
@@ -231,7 +252,8 @@ static bool may_be(const struct nof_op *op, const struct nof_delta_arrival *a, c
         return false;
     if (!m->delta)
         return m->len == a->len && a->unit_log2 == nof_delta_unit_log2(m->len, 12);
-    return a->len == m->bound && a->unit_log2 == m->unit_log2;
+    return a->len == m->bound &&
+           (a->unit_log2 == m->unit_log2 || a->unit_log2 == nof_delta_unit_log2(m->bound, 12)); /* parked */
 }
 
 /* Rule 1: some message that can be it has all that the bits say. */

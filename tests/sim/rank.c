@@ -164,20 +164,8 @@ static void on_probe(struct nof_op *op, const struct nof_comp *c)
     nof_op_finish(op, c->status);
 }
 
-/* It has never been sent. */
-static void refused(struct nof_op *op, int status)
-{
-    op->msg->cancelled = true;
-    op->rank->taken_back[op->peer]++;
-    nof_op_finish(op, status);
-}
-
 static void on_send(struct nof_op *op, const struct nof_comp *c)
 {
-    if (op->delta != 0 && c->status == NOF_ENOMEM) { /* as many as the NIC has room for are under way */
-        refused(op, c->status);
-        return;
-    }
     if (!status_justified(op, c->status, op->peer)) {
         unjustified(op, c);
         return;
@@ -194,7 +182,10 @@ static void on_grant(struct nof_op *op, const struct nof_comp *c)
     }
     if (op->state == NOF_OP_DONE) /* given up since the peer died */
         return;
-    nof_op_granted(op, c->handle, c->granted_len);
+    if (op->delta != 0)
+        nof_delta_granted(op, c->handle, c->granted_len);
+    else
+        nof_op_granted(op, c->handle, c->granted_len);
 }
 
 static void on_cancel(struct nof_op *op, const struct nof_comp *c)
@@ -308,8 +299,6 @@ static void on_op(struct nof_rank *r, const struct nof_comp *c)
             nof_cluster_fail(r->world->cluster,
                              "%s: send %u is parked, but its payload was in the descriptor", r->name,
                              op->index);
-        if (op->delta != 0)
-            nof_cluster_fail(r->world->cluster, "%s: delta send %u is parked", r->name, op->index);
         op->state = NOF_OP_PARKED;
         if (r->dead[op->peer])
             nof_op_finish(op, NOF_EPEERDEAD);

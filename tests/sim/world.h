@@ -126,6 +126,8 @@ struct nof_op {
 
     unsigned delta; /* its slot + 1; 0: none, or none any more */
     unsigned groups, group_log2; /* SEND: in so many does it become ready */
+    bool wanted; /* SEND that was parked: it is granted, and waits until it is whole: */
+    uint64_t grant_handle, grant_len;
     uint8_t *flat; /* the payload, of a RECV that of delta_msg */
     bool delta_taken; /* RECV: the NIC has posted it */
     const struct nof_message *delta_msg;
@@ -371,6 +373,8 @@ void nof_delta_boards_free(struct nof_rank *r);
 /* op becomes a delta message, or not. A SEND: then its buffer is opened, and the rest planned. */
 bool nof_delta_send_take(struct nof_op *op);
 void nof_delta_send_plan(struct nof_op *op);
+/* It was parked, and is granted: it goes when it is whole. */
+void nof_delta_granted(struct nof_op *op, uint64_t handle, uint64_t granted_len);
 void nof_delta_recv_take(struct nof_op *op);
 /* Look at all arrivals of r; told: its NIC has said that one has changed. */
 void nof_delta_look(struct nof_rank *r, bool told);

@@ -36,6 +36,13 @@ static int start_inline(void **state)
     return 0;
 }
 
+static int start_small(void **state)
+{
+    (void)state;
+    p = pair_begin_with(1, 128);
+    return 0;
+}
+
 static int end(void **state)
 {
     (void)state;
@@ -70,7 +77,8 @@ static void begin_send(uint32_t slot, uint64_t len, uint64_t cookie)
                             .addr = (uint64_t)(uintptr_t)p.out,
                             .handle = nof_delta_handle(slot, LOG2)};
 
-    memset(board(slot), 0, sizeof *board(slot));
+    if (slot < NOF_DELTA_SLOTS)
+        memset(board(slot), 0, sizeof *board(slot));
     world_post(p.w, 0, &desc);
 }
 
@@ -278,7 +286,7 @@ static void slots_are_checked(void **state)
     begin_send(4, LEN, 1);
     desc.handle = nof_delta_handle(4, LOG2);
     assert_int_equal(answer(0, &desc), NOF_EINVAL); /* busy */
-    desc.handle = nof_delta_handle(64, LOG2);
+    desc.handle = nof_delta_handle(65, LOG2);
     assert_int_equal(answer(0, &desc), NOF_EINVAL);
     desc.handle = nof_delta_handle(5, 5);
     assert_int_equal(answer(0, &desc), NOF_EINVAL); /* too many units */
@@ -297,6 +305,104 @@ static void slots_are_checked(void **state)
     assert_int_equal(answer(1, &desc), NOF_EINVAL);
     finish(4, LEN);
     done(LEN, 1);
+}
+
+static struct nof_comp grant(uint64_t cookie)
+{
+    return *world_expect(p.w, 0, NOF_COMP_GRANT, cookie);
+}
+
+/* A parked one is whole now. */
+static void submit_granted(uint64_t len, const struct nof_comp *c)
+{
+    struct nof_desc desc = {.opcode = NOF_DESC_SEND,
+                            .flags = NOF_DESC_F_GRANTED,
+                            .ctx = CTX,
+                            .peer = 1,
+                            .tag = 5,
+                            .cookie = c->cookie,
+                            .len = len,
+                            .addr = (uint64_t)(uintptr_t)p.out,
+                            .handle = c->handle};
+
+    desc.callsite = c->granted_len;
+    world_post(p.w, 0, &desc);
+    world_run_for(p.w, 5 * MS);
+}
+
+static void without_a_slot_it_is_parked_and_may_be_shorter(void **state)
+{
+    static const uint64_t lens[] = {LEN, 2 * UNIT + 5, 3, 0};
+
+    (void)state;
+    for (unsigned i = 0; i < sizeof lens / sizeof lens[0]; i++) {
+        memset(p.in, 0, LEN);
+        begin_send(NOF_DELTA_NO_SLOT, LEN, 1);
+        world_run_for(p.w, MS);
+        world_expect(p.w, 0, NOF_COMP_PARKED, 1);
+        assert_int_equal(p.their_ep->delta_sends, 0);
+        assert_int_equal(p.their_ep->sends_used, 0);
+        if (i % 2 == 0)
+            world_recv(p.w, 1, 0, 5, p.in, LEN, 1);
+        else
+            begin_recv(3, LEN, 1);
+        world_run_for(p.w, 5 * MS);
+        struct nof_comp c = grant(1);
+        submit_granted(lens[i], &c);
+        done(lens[i], 1);
+    }
+}
+
+static void a_short_message_is_parked_too(void **state)
+{
+    (void)state;
+    begin_send(NOF_DELTA_NO_SLOT, 3, 1); /* plain, it would be eager */
+    world_run_for(p.w, MS);
+    world_expect(p.w, 0, NOF_COMP_PARKED, 1);
+    world_recv(p.w, 1, 0, 5, p.in, LEN, 1);
+    world_run_for(p.w, 5 * MS);
+    struct nof_comp c = grant(1);
+    submit_granted(3, &c);
+    done(3, 1);
+}
+
+/* As many as leave others their room have their slots; those behind are parked. All keep their order. */
+static void more_than_there_is_room_for_are_parked(void **state)
+{
+    enum { GUARANTEED = 16, ALL = 2 * GUARANTEED + 1 };
+    struct nof_nic *nic = p.theirs;
+
+    (void)state;
+    assert_int_equal(nic->sends_min, 2 * GUARANTEED);
+    for (uint32_t i = 0; i < ALL; i++)
+        world_recv(p.w, 1, 0, 5, p.in, LEN, 1 + i);
+    nic->promised_sends = nof_send_spare(nic); /* nothing is nobody's */
+    for (uint32_t i = 0; i <= GUARANTEED; i++)
+        begin_send(i, LEN, 1 + i);
+    world_run_for(p.w, 5 * MS);
+    assert_int_equal(p.their_ep->delta_sends, GUARANTEED);
+    assert_int_equal(p.their_ep->delta_extra, 0);
+    world_expect(p.w, 0, NOF_COMP_PARKED, 1 + GUARANTEED);
+    struct nof_comp c = grant(1 + GUARANTEED);
+    nic->promised_sends = 0;
+    for (uint32_t i = GUARANTEED + 1; i < ALL; i++)
+        begin_send(i, LEN, 1 + i);
+    world_run_for(p.w, 5 * MS);
+    assert_int_equal(p.their_ep->delta_sends, ALL - 1);
+    assert_int_equal(p.their_ep->delta_extra, ALL - 1 - GUARANTEED);
+    assert_int_equal(p.their_ep->sends_asking, 0);
+    nic->promised_sends = nof_send_spare(nic);
+    assert_int_equal(nof_send_room(nic, p.their_ep), nic->sends_min - GUARANTEED); /* still */
+    nic->promised_sends = 0;
+    for (uint32_t i = 0; i < ALL; i++) {
+        p.in[LEN - 1] = (uint8_t)~p.out[LEN - 1];
+        if (i == GUARANTEED)
+            submit_granted(LEN, &c);
+        else
+            finish(i, LEN);
+        done(LEN, 1 + i);
+    }
+    assert_int_equal(p.their_ep->delta_extra, 0);
 }
 
 static void a_sender_that_dies_ends_it(void **state)
@@ -366,6 +472,9 @@ int main(void)
         BOTH(small_ranges_far_apart),
         BOTH(clipped_to_the_buffer),
         BOTH(slots_are_checked),
+        BOTH(without_a_slot_it_is_parked_and_may_be_shorter),
+        BOTH(a_short_message_is_parked_too),
+        cmocka_unit_test_setup_teardown(more_than_there_is_room_for_are_parked, start_small, end),
         BOTH(a_sender_that_dies_ends_it),
         BOTH(those_that_wait_leave_room),
         BOTH(ringing_is_paid_for),

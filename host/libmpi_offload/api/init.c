@@ -96,7 +96,7 @@ static void open_library(const char *func)
 static void close_library(void)
 {
     nof_delta_watch_close();
-    nof_delta_out_end_all();
+    nof_delta_end_all();
     if (nof_leaks_wanted() && nof_chan_dead_member(nof_comm_world()) == MPI_UNDEFINED)
         nof_leaks_report();
     if (nof_chan_dead_member(nof_comm_world()) == MPI_UNDEFINED &&

@@ -34,6 +34,8 @@ struct nof_chan {
     const char *name;
     const struct nof_chan_programs *programs; /* NULL: it runs none */
     const struct nof_chan_groups *groups; /* NULL: it has no multicast */
+    void (*delta_ended)(
+        void); /* of a channel with delta messages: one has ended that was parked (nof/delta.h) */
     const struct nof_delta_board
         *delta; /* NULL: it has no delta messages. Requests that name a slot are one each */
     /* Send req->data[0..bytes) to req->peer; with a group, to its members. */

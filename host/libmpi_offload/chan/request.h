@@ -32,6 +32,7 @@ enum nof_send_mode { NOF_SEND_STANDARD, NOF_SEND_SYNC, NOF_SEND_READY, NOF_SEND_
 struct nof_bsend;
 struct nof_chan_group;
 struct nof_comm;
+struct nof_delta_out;
 struct nof_message;
 struct nof_part;
 struct nof_request;
@@ -111,6 +112,7 @@ struct nof_request {
     struct nof_group_step multicast; /* SEND, RECV of a schedule */
     uint32_t delta; /* SEND, RECV as a delta message: 1 + its slot (nof/delta.h); 0: it is none */
     uint32_t delta_unit_log2; /* SEND */
+    struct nof_delta_out *delta_out; /* SEND: likewise */
     bool delta_send; /* SEND of MPIX_Delta_send_begin, with a slot or without */
     bool delta_ended;
     int delta_error; /* of its end: a code, or 0 */

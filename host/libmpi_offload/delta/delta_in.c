@@ -2,71 +2,121 @@
 #include "delta/delta_in.h"
 
 #include <sched.h>
+#include <stdlib.h>
 
 #include "nof/status.h"
 
 #define POLLS 2000u /* 20 us */
 #define POLLS_CROWDED 20u /* those whom we wait for may want this CPU */
 #define SLEEP_NS 1000000u /* what else this rank has to do waits no longer */
-#define SLEEP_ASSISTED_NS 50000u /* then the payload itself waits for our polls */
+#define SLEEP_POLLING_NS 50000u /* where what is waited for comes by our polls, or is told there */
 
-static struct nof_delta_in slots[NOF_DELTA_SLOTS];
-static uint64_t taken; /* under the lock */
-static uint64_t published; /* bits; changed under the lock, read without */
+enum { GROUPS = 1024 };
+
+/* The first has the slots of the board; the others are made as they are needed, and stay. */
+struct group {
+    struct nof_delta_in in[NOF_DELTA_SLOTS];
+    uint64_t taken; /* bits; under the lock */
+    uint64_t published; /* changed under the lock, read without */
+};
+
+static struct group of_board, *groups[GROUPS] = {&of_board};
+static const struct nof_delta_arrival silent; /* of slots that are not the board's */
 static const struct nof_delta_board *boards; /* of the last one taken: whose words are waited on */
+static bool any_unheard; /* there was one */
 
 static_assert(NOF_DELTA_SLOTS == 64, "a bit for each slot");
 
-struct nof_delta_in *nof_delta_in_take(const struct nof_delta_board *board, const void *base, size_t bytes)
+/* NULL behind the last. */
+static struct group *group_at(uint32_t number)
+{
+    return number < GROUPS ? __atomic_load_n(&groups[number], __ATOMIC_ACQUIRE) : NULL;
+}
+
+/* A slot that is free. False: there is none. */
+static bool find_slot(bool on_board, uint32_t *slot_out)
+{
+    for (uint32_t g = 0; g < (on_board ? 1 : GROUPS); g++) {
+        if (groups[g] == NULL)
+            __atomic_store_n(&groups[g], calloc(1, sizeof(*groups[g])), __ATOMIC_RELEASE);
+        if (groups[g] == NULL)
+            return false;
+        if (~groups[g]->taken == 0)
+            continue;
+        *slot_out = g * NOF_DELTA_SLOTS + (uint32_t)__builtin_ctzll(~groups[g]->taken);
+        return true;
+    }
+    return false;
+}
+
+static uint64_t bit_of(const struct nof_delta_in *in)
+{
+    return 1ull << in->slot % NOF_DELTA_SLOTS;
+}
+
+static struct group *group_of(const struct nof_delta_in *in)
+{
+    return groups[in->slot / NOF_DELTA_SLOTS];
+}
+
+struct nof_delta_in *nof_delta_in_take(const struct nof_delta_board *board, const void *base, size_t bytes,
+                                       bool on_board)
 {
     const struct nof_delta_nic *nic = board == NULL ? NULL : board->nic();
-    if (nic == NULL || ~taken == 0)
+    uint32_t slot;
+    if (nic == NULL || !find_slot(on_board, &slot))
         return NULL;
-    uint32_t slot = (uint32_t)__builtin_ctzll(~taken);
-    struct nof_delta_in *in = &slots[slot];
+    struct nof_delta_in *in = nof_delta_in_at(slot);
+    const struct nof_delta_arrival *arrival = slot < NOF_DELTA_SLOTS ? &nic->arrival[slot] : &silent;
     __atomic_store_n(&in->version, in->version + 1, __ATOMIC_RELAXED);
     __atomic_thread_fence(__ATOMIC_RELEASE);
-    __atomic_store_n(&in->begun, false, __ATOMIC_RELAXED);
-    __atomic_store_n(&in->arrival, &nic->arrival[slot], __ATOMIC_RELAXED);
+    __atomic_store_n(&in->arrival, arrival, __ATOMIC_RELAXED);
     __atomic_store_n(&in->base, (uintptr_t)base, __ATOMIC_RELAXED);
     __atomic_store_n(&in->bytes, bytes, __ATOMIC_RELAXED);
     __atomic_store_n(&in->version, in->version + 1, __ATOMIC_RELEASE);
+    in->slot = slot;
     in->req = NULL;
     in->buf = NULL;
-    taken |= 1ull << slot;
+    group_of(in)->taken |= bit_of(in);
     boards = board;
     return in;
 }
 
-uint32_t nof_delta_in_slot(const struct nof_delta_in *in)
-{
-    return (uint32_t)(in - slots);
-}
-
 void nof_delta_in_publish(struct nof_delta_in *in)
 {
-    __atomic_store_n(&published, published | 1ull << nof_delta_in_slot(in), __ATOMIC_RELEASE);
+    struct group *group = group_of(in);
+    if (nof_delta_in_unheard(in))
+        __atomic_store_n(&any_unheard, true, __ATOMIC_RELAXED);
+    __atomic_store_n(&group->published, group->published | bit_of(in), __ATOMIC_RELEASE);
 }
 
 void nof_delta_in_give(struct nof_delta_in *in)
 {
-    uint64_t bit = 1ull << nof_delta_in_slot(in);
-    __atomic_store_n(&published, published & ~bit, __ATOMIC_RELEASE);
-    taken &= ~bit;
+    struct group *group = group_of(in);
+    __atomic_store_n(&group->published, group->published & ~bit_of(in), __ATOMIC_RELEASE);
+    group->taken &= ~bit_of(in);
 }
 
 struct nof_delta_in *nof_delta_in_at(uint32_t slot)
 {
-    return &slots[slot];
+    return &group_at(slot / NOF_DELTA_SLOTS)->in[slot % NOF_DELTA_SLOTS];
+}
+
+bool nof_delta_in_unheard(struct nof_delta_in *in)
+{
+    const struct nof_delta_arrival *arrival = __atomic_load_n(&in->arrival, __ATOMIC_RELAXED);
+    return !nof_delta_in_on_board(in) ||
+           __atomic_load_n(&arrival->state, __ATOMIC_ACQUIRE) == NOF_DELTA_PLAIN;
 }
 
 enum nof_delta_state nof_delta_in_state(struct nof_delta_in *in)
 {
+    uint32_t version = __atomic_load_n(&in->version, __ATOMIC_ACQUIRE);
     const struct nof_delta_arrival *arrival = __atomic_load_n(&in->arrival, __ATOMIC_RELAXED);
     uint32_t state = __atomic_load_n(&arrival->state, __ATOMIC_ACQUIRE);
     if (state == NOF_DELTA_POSTED || state == NOF_DELTA_MATCHED)
-        __atomic_store_n(&in->begun, true, __ATOMIC_RELAXED);
-    else if (state != NOF_DELTA_DONE || !__atomic_load_n(&in->begun, __ATOMIC_RELAXED))
+        __atomic_store_n(&in->begun, version, __ATOMIC_RELAXED);
+    else if (state != NOF_DELTA_DONE || __atomic_load_n(&in->begun, __ATOMIC_RELAXED) != version)
         return NOF_DELTA_FREE;
     return (enum nof_delta_state)state;
 }
@@ -125,39 +175,53 @@ static bool changed(const struct nof_delta_in *in, uint32_t version)
     return (version & 1) != 0 || __atomic_load_n(&in->version, __ATOMIC_RELAXED) != version;
 }
 
+/* Of the bytes from low to high - 1, those that it receives. */
+static enum nof_delta_in_result look(struct nof_delta_in *in, uintptr_t low, uintptr_t high)
+{
+    uint32_t version = __atomic_load_n(&in->version, __ATOMIC_ACQUIRE);
+    uintptr_t base = __atomic_load_n(&in->base, __ATOMIC_RELAXED);
+    size_t n = __atomic_load_n(&in->bytes, __ATOMIC_RELAXED);
+    uintptr_t from = low > base ? low - base : 0, to = high > base ? high - base : 0;
+    if (to > n)
+        to = n;
+    if (from >= to)
+        return NOF_DELTA_IN_THERE;
+    enum nof_delta_in_result found = nof_delta_in_has(in, from, to);
+    return changed(in, version) ? NOF_DELTA_IN_WAITS : found;
+}
+
 enum nof_delta_in_result nof_delta_in_look(const void *address, size_t bytes)
 {
-    uintptr_t low = (uintptr_t)address, high = low + bytes;
+    uintptr_t low = (uintptr_t)address;
     enum nof_delta_in_result worst = NOF_DELTA_IN_THERE;
-    for (uint64_t left = __atomic_load_n(&published, __ATOMIC_ACQUIRE); left != 0; left &= left - 1) {
-        struct nof_delta_in *in = &slots[__builtin_ctzll(left)];
-        uint32_t version = __atomic_load_n(&in->version, __ATOMIC_ACQUIRE);
-        uintptr_t base = __atomic_load_n(&in->base, __ATOMIC_RELAXED);
-        size_t n = __atomic_load_n(&in->bytes, __ATOMIC_RELAXED);
-        uintptr_t from = low > base ? low - base : 0, to = high > base ? high - base : 0;
-        if (to > n)
-            to = n;
-        if (from >= to)
-            continue;
-        enum nof_delta_in_result found = nof_delta_in_has(in, from, to);
-        worst = worse(worst, changed(in, version) ? NOF_DELTA_IN_WAITS : found);
-    }
+    struct group *group;
+    for (uint32_t g = 0; (group = group_at(g)) != NULL; g++)
+        for (uint64_t left = __atomic_load_n(&group->published, __ATOMIC_ACQUIRE); left != 0;
+             left &= left - 1)
+            worst = worse(worst, look(&group->in[__builtin_ctzll(left)], low, low + bytes));
     return worst;
 }
 
 struct nof_delta_in *nof_delta_in_find(const void *buf)
 {
-    for (uint64_t left = published; left != 0; left &= left - 1) {
-        struct nof_delta_in *in = &slots[__builtin_ctzll(left)];
-        if (in->buf == buf)
-            return in;
+    struct group *group;
+    for (uint32_t g = 0; (group = group_at(g)) != NULL; g++) {
+        for (uint64_t left = group->published; left != 0; left &= left - 1) {
+            struct nof_delta_in *in = &group->in[__builtin_ctzll(left)];
+            if (in->buf == buf)
+                return in;
+        }
     }
     return NULL;
 }
 
 struct nof_delta_in *nof_delta_in_any(void)
 {
-    return taken == 0 ? NULL : &slots[__builtin_ctzll(taken)];
+    struct group *group;
+    for (uint32_t g = 0; (group = group_at(g)) != NULL; g++)
+        if (group->taken != 0)
+            return &group->in[__builtin_ctzll(group->taken)];
+    return NULL;
 }
 
 void nof_delta_pause_look(struct nof_delta_pause *pause)
@@ -174,5 +238,6 @@ bool nof_delta_pause(struct nof_delta_pause *pause)
             sched_yield();
         return true;
     }
-    return boards->wait(pause->seen, boards->assisted() ? SLEEP_ASSISTED_NS : SLEEP_NS);
+    bool soon = boards->assisted() || __atomic_load_n(&any_unheard, __ATOMIC_RELAXED);
+    return boards->wait(pause->seen, soon ? SLEEP_POLLING_NS : SLEEP_NS);
 }

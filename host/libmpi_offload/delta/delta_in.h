@@ -4,7 +4,8 @@
  *   take() -> the channel receives the request -> publish() -> state(), has()* -> give()
  *
  * take, publish, give: under the library's lock. The rest: any thread, without a lock, an allocation or a wait.
- * A slot is its taker's until give(), when its request goes. What the NIC says of the slot's last message stays
+ * A slot is its taker's until give(), when its request goes. Of slots from NOF_DELTA_SLOTS on, which are not the board's, the
+ * NIC says nothing: their bytes have come when the request has ended. What the NIC says of the slot's last message stays
  * there until it has taken the next one's descriptor: so DONE is not believed before POSTED or MATCHED was seen. */
 #ifndef NOF_MPI_DELTA_IN_H
 #define NOF_MPI_DELTA_IN_H
@@ -15,8 +16,9 @@
 struct nof_request;
 
 struct nof_delta_in {
+    uint32_t slot;
     uint32_t version; /* odd while its words change */
-    bool begun; /* the NIC has the descriptor of this message */
+    uint32_t begun; /* the version of which the NIC has the descriptor */
     const struct nof_delta_arrival *arrival;
     uintptr_t base; /* address of the message's first byte */
     size_t bytes;
@@ -31,9 +33,18 @@ enum nof_delta_in_result {
     NOF_DELTA_IN_FAILED, /* the message has ended without it */
 };
 
-/* For a message into [base, base + bytes) of the program. NULL: there are no boards, or all slots are taken. */
-struct nof_delta_in *nof_delta_in_take(const struct nof_delta_board *board, const void *base, size_t bytes);
-uint32_t nof_delta_in_slot(const struct nof_delta_in *in);
+/* For a message into [base, base + bytes) of the program. on_board: with a slot of the board. NULL: there are no boards, all
+ * slots are taken, or there is no memory. */
+struct nof_delta_in *nof_delta_in_take(const struct nof_delta_board *board, const void *base, size_t bytes,
+                                       bool on_board);
+static inline uint32_t nof_delta_in_slot(const struct nof_delta_in *in)
+{
+    return in->slot;
+}
+static inline bool nof_delta_in_on_board(const struct nof_delta_in *in)
+{
+    return in->slot < NOF_DELTA_SLOTS;
+}
 /* Others may look for it by its addresses. */
 void nof_delta_in_publish(struct nof_delta_in *in);
 void nof_delta_in_give(struct nof_delta_in *in);
@@ -41,8 +52,10 @@ void nof_delta_in_give(struct nof_delta_in *in);
 /* Of a slot that is taken. */
 struct nof_delta_in *nof_delta_in_at(uint32_t slot);
 
-/* FREE: the NIC does not have it yet, or has ended it before anybody looked. */
+/* FREE: the NIC does not have it yet, has ended it before anybody looked, or says nothing of it. */
 enum nof_delta_state nof_delta_in_state(struct nof_delta_in *in);
+/* The NIC says nothing of it, or said so of the slot's last message: whoever waits for it polls the library, too. */
+bool nof_delta_in_unheard(struct nof_delta_in *in);
 /* Bytes from .. to - 1 of the message. */
 enum nof_delta_in_result nof_delta_in_has(struct nof_delta_in *in, size_t from, size_t to);
 

@@ -6,12 +6,47 @@
 
 #include "delta/delta_size.h"
 
-enum { GRAINS = 64, GRAIN_SHIFT = 6, ELEMENT_LOG2_MAX = 3 };
+enum { GRAINS = 64, GRAIN_SHIFT = 6, ELEMENT_LOG2_MAX = 3, GROUPS = 1024 };
 
-static struct nof_delta_out slots[NOF_DELTA_SLOTS];
-static uint64_t taken; /* bits; changed under the lock, read without */
+/* The first has the slots of the board; the others are made as they are needed, and stay. */
+struct group {
+    struct nof_delta_out out[NOF_DELTA_SLOTS];
+    uint64_t taken; /* bits; changed under the lock, read without */
+};
+
+static struct group of_board, *groups[GROUPS] = {&of_board};
+static struct nof_delta_ready nowhere; /* what no NIC looks at */
 
 static_assert(NOF_DELTA_SLOTS == 64, "a bit for each slot");
+
+/* NULL behind the last. */
+static struct group *group_at(uint32_t number)
+{
+    return number < GROUPS ? __atomic_load_n(&groups[number], __ATOMIC_ACQUIRE) : NULL;
+}
+
+/* A slot that is free. False: there is none. */
+static bool find_slot(bool on_board, uint32_t *slot_out)
+{
+    for (uint32_t g = 0; g < (on_board ? 1 : GROUPS); g++) {
+        if (groups[g] == NULL)
+            __atomic_store_n(&groups[g], calloc(1, sizeof(*groups[g])), __ATOMIC_RELEASE);
+        if (groups[g] == NULL)
+            return false;
+        if (~groups[g]->taken == 0)
+            continue;
+        *slot_out = g * NOF_DELTA_SLOTS + (uint32_t)__builtin_ctzll(~groups[g]->taken);
+        return true;
+    }
+    return false;
+}
+
+static void mark_taken(uint32_t slot, bool is_taken)
+{
+    struct group *group = groups[slot / NOF_DELTA_SLOTS];
+    uint64_t bit = 1ull << slot % NOF_DELTA_SLOTS;
+    __atomic_store_n(&group->taken, is_taken ? group->taken | bit : group->taken & ~bit, __ATOMIC_RELEASE);
+}
 
 static size_t units_of(const struct nof_delta_out *out)
 {
@@ -44,28 +79,30 @@ static uint32_t least_for(uint32_t align_bytes)
 struct nof_delta_out *nof_delta_out_take(const struct nof_delta_out_args *args)
 {
     struct nof_delta_host *host = args->board == NULL ? NULL : args->board->host();
-    if (host == NULL || ~taken == 0)
+    uint32_t slot, least = args->least_log2;
+    if (host == NULL || !find_slot(args->on_board, &slot))
         return NULL;
-    uint32_t slot = (uint32_t)__builtin_ctzll(~taken), least = args->least_log2;
-    struct nof_delta_out *out = &slots[slot];
+    struct nof_delta_out *out = nof_delta_out_at(slot);
     if (args->by_address && least_for(args->align_bytes) > least)
         least = least_for(args->align_bytes);
     uint32_t unit_log2 = nof_delta_unit_log2(args->bytes, least);
     *out = (struct nof_delta_out){.board = args->board,
-                                  .ready = &host->ready[slot],
+                                  .ready = slot < NOF_DELTA_SLOTS ? &host->ready[slot] : &nowhere,
                                   .base = args->by_address ? (uintptr_t)args->data : 0,
                                   .bytes = args->bytes,
                                   .slot = slot,
                                   .unit_log2 = unit_log2,
                                   .grain_log2 = unit_log2 < GRAIN_SHIFT ? 0 : unit_log2 - GRAIN_SHIFT,
+                                  .over = (out->over | 1) + 1,
                                   .begun_ns = nof_lib_now_ns(),
                                   .unit = out->unit,
                                   .unit_room = out->unit_room};
     if (args->by_address && !room_for_units(out))
         return NULL;
     out->delta_bytes = nof_delta_size(args->bytes, 0, NOF_DELTA_CALL_NS, NOF_DELTA_LEAST_BYTES);
-    memset(out->ready, 0, sizeof(*out->ready));
-    __atomic_store_n(&taken, taken | 1ull << slot, __ATOMIC_RELEASE);
+    if (slot < NOF_DELTA_SLOTS)
+        memset(out->ready, 0, sizeof(*out->ready));
+    mark_taken(slot, true);
     return out;
 }
 
@@ -77,21 +114,29 @@ void nof_delta_out_publish(struct nof_delta_out *out, MPI_Request handle)
 void nof_delta_out_give(struct nof_delta_out *out)
 {
     __atomic_store_n(&out->name, 0, __ATOMIC_RELEASE);
-    __atomic_store_n(&taken, taken & ~(1ull << out->slot), __ATOMIC_RELEASE);
+    mark_taken(out->slot, false);
+    if (out->slot < NOF_DELTA_SLOTS)
+        return;
+    free(out->unit);
+    out->unit = NULL;
+    out->unit_room = 0;
 }
 
 struct nof_delta_out *nof_delta_out_at(uint32_t slot)
 {
-    return &slots[slot];
+    return &group_at(slot / NOF_DELTA_SLOTS)->out[slot % NOF_DELTA_SLOTS];
 }
 
 struct nof_delta_out *nof_delta_out_of(MPI_Request handle)
 {
     uint64_t name = nof_lib_bits(handle);
-    for (uint64_t left = __atomic_load_n(&taken, __ATOMIC_ACQUIRE); left != 0; left &= left - 1) {
-        struct nof_delta_out *out = &slots[__builtin_ctzll(left)];
-        if (__atomic_load_n(&out->name, __ATOMIC_ACQUIRE) == name && name != 0)
-            return out;
+    struct group *group;
+    for (uint32_t g = 0; name != 0 && (group = group_at(g)) != NULL; g++) {
+        for (uint64_t left = __atomic_load_n(&group->taken, __ATOMIC_ACQUIRE); left != 0; left &= left - 1) {
+            struct nof_delta_out *out = &group->out[__builtin_ctzll(left)];
+            if (__atomic_load_n(&out->name, __ATOMIC_ACQUIRE) == name)
+                return out;
+        }
     }
     return NULL;
 }
@@ -159,7 +204,8 @@ void nof_delta_out_units(struct nof_delta_out *out, size_t first, size_t n)
 
 void nof_delta_out_ring(struct nof_delta_out *out)
 {
-    out->board->ring(out->slot);
+    if (out->slot < NOF_DELTA_SLOTS)
+        out->board->ring(out->slot);
 }
 
 /* The size of the next increment, from how fast they came so far. */
@@ -228,15 +274,23 @@ bool nof_delta_out_end(struct nof_delta_out *out, size_t bytes)
         return false;
     if (out->watched)
         nof_delta_size_learn((nof_lib_now_ns() - out->begun_ns) * 1024 / (bytes + 1) + 1);
+    uint64_t open = __atomic_load_n(&out->over, __ATOMIC_RELAXED);
+    out->end_bytes = bytes;
     __atomic_store_n(&out->ready->end, 1 + (uint64_t)bytes, __ATOMIC_RELEASE);
     nof_delta_out_ring(out);
+    /* From here on the request may go, and the slot be another's. One that is parked stays until it is over: `parked` is set
+     * before who is to send it looks for that. */
+    (void)__atomic_compare_exchange_n(&out->over, &open, open | 1, false, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED);
     return true;
 }
 
 void nof_delta_out_end_all(void)
 {
-    for (uint64_t left = taken; left != 0; left &= left - 1) {
-        struct nof_delta_out *out = &slots[__builtin_ctzll(left)];
-        (void)nof_delta_out_end(out, out->bytes);
+    struct group *group;
+    for (uint32_t g = 0; (group = group_at(g)) != NULL; g++) {
+        for (uint64_t left = group->taken; left != 0; left &= left - 1) {
+            struct nof_delta_out *out = &group->out[__builtin_ctzll(left)];
+            (void)nof_delta_out_end(out, out->bytes);
+        }
     }
 }

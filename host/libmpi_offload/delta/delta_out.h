@@ -3,8 +3,8 @@
  *
  *   take() -> the channel sends the request -> publish() -> add()* or units()*, ring() -> end()
  *
- * take, publish, give: under the library's lock. The rest: any thread, without a lock, an allocation or a wait.
- * A slot is its taker's until give(), when its request goes. */
+ * take, publish, parked, give: under the library's lock. The rest: any thread, without a lock, an allocation or a wait.
+ * A slot is its taker's until give(), when its request goes. Slots from NOF_DELTA_SLOTS on are not the board's: their messages are parked, and leave at their end. */
 #ifndef NOF_MPI_DELTA_OUT_H
 #define NOF_MPI_DELTA_OUT_H
 
@@ -29,6 +29,9 @@ struct nof_delta_out {
     uint32_t unit_log2;
     uint32_t grain_log2;
     bool ended;
+    bool parked; /* the NIC does not look at its board */
+    size_t end_bytes; /* of the message, once it is: */
+    uint64_t over; /* lowest bit: it has ended; above, which of the slot's messages this is */
     bool watched; /* its pages say what is ready (delta_watch.h), not the program's calls */
     uint64_t begun_ns;
     /* Changed by any thread. */
@@ -48,7 +51,7 @@ enum nof_delta_out_result {
 };
 
 /* A message of `bytes` at `data`, of units of at least 2^least_log2 bytes. by_address: add() will be called, for elements of
- * align_bytes. NULL: there are no boards, all slots are taken, or there is no memory. */
+ * align_bytes. on_board: with a slot of the board. NULL: there are no boards, all slots are taken, or there is no memory. */
 struct nof_delta_out_args {
     const struct nof_delta_board *board;
     const void *data;
@@ -56,10 +59,24 @@ struct nof_delta_out_args {
     uint32_t least_log2;
     uint32_t align_bytes;
     bool by_address;
+    bool on_board;
 };
 struct nof_delta_out *nof_delta_out_take(const struct nof_delta_out_args *args);
 void nof_delta_out_publish(struct nof_delta_out *out, MPI_Request handle);
 void nof_delta_out_give(struct nof_delta_out *out);
+/* The NIC has parked it. */
+static inline void nof_delta_out_parked(struct nof_delta_out *out)
+{
+    __atomic_store_n(&out->parked, true, __ATOMIC_SEQ_CST);
+}
+/* Has it ended? Then it has *bytes_out bytes. */
+static inline bool nof_delta_out_over(const struct nof_delta_out *out, size_t *bytes_out)
+{
+    bool over = (__atomic_load_n(&out->over, __ATOMIC_SEQ_CST) & 1) != 0;
+    if (over)
+        *bytes_out = out->end_bytes;
+    return over;
+}
 
 /* Of a slot that is taken. */
 struct nof_delta_out *nof_delta_out_at(uint32_t slot);
@@ -71,7 +88,7 @@ enum nof_delta_out_result nof_delta_out_add(struct nof_delta_out *out, const voi
 /* Units first .. first + n - 1 are; by whom they are counted is the caller's business. */
 void nof_delta_out_units(struct nof_delta_out *out, size_t first, size_t n);
 void nof_delta_out_ring(struct nof_delta_out *out);
-/* All of it is, and it has this many bytes. False: it was ended before. */
+/* All of it is, and it has this many bytes. False: it was ended before. If it is parked then, its channel is to hear of it. */
 bool nof_delta_out_end(struct nof_delta_out *out, size_t bytes);
 
 /* MPI_Finalize: end what was not. */

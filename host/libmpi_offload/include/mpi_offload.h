@@ -140,8 +140,9 @@ int PMPIX_Scatterv_dynamic(const void *sendbuf, const int sendcounts[], const in
  * Any receive takes a delta send, and a delta receive takes any send; its place in matching order the message has from begin
  * on.
  *
- * begin: arguments as MPI_Isend. Nothing of the buffer is read before it is said to be ready. At most 64 are under way in a
- * process; one more is MPI_ERR_OTHER. MPI_ERR_UNSUPPORTED_OPERATION without a NIC (a world of one without a launcher).
+ * begin: arguments as MPI_Isend. Nothing of the buffer is read before it is said to be ready. 64 at a time in a process leave in
+ * increments, as long as the NIC has room for them; those behind are announced, and leave whole at their end.
+ * MPI_ERR_UNSUPPORTED_OPERATION without a NIC (a world of one without a launcher).
  * send_data: `bytes` bytes at `address` are written for the last time until the request is complete. Outside the message,
  * said before (found out to an element in messages of at most 262144 elements, above to as much as makes that many), after the
  * end: MPI_ERR_ARG, and nothing changes. Of datatypes with gaps it only checks the request: these are packed and
@@ -155,9 +156,10 @@ int PMPIX_Scatterv_dynamic(const void *sendbuf, const int sendcounts[], const in
  *
  * recv: arguments as MPI_Recv. Returns, with nothing of the message, once it will be matched without further doing of this
  * process; with MPI_ANY_SOURCE or MPI_ANY_TAG, once it is matched. MPI_SOURCE and MPI_TAG of the status are then known;
- * counts are MPI_UNDEFINED, unless the message is there as a whole. Datatypes with gaps, messages for which all 64 places are
- * taken or that the NIC had no room to match, and runs without a NIC are received as a whole. The buffer is the library's
- * until the message has ended, and bytes of it may be read once wait_data says so.
+ * counts are MPI_UNDEFINED, unless the message is there as a whole. While all 64 places are taken, or where the NIC has no
+ * room to match it, the call returns as well; the message is then matched, and is there as a whole, by what later calls
+ * of MPI do. Datatypes with gaps, runs without a NIC, and, without a place, wildcards and buffers whose pages are watched are
+ * received as a whole. The buffer is the library's until the message has ended, and bytes of it may be read once wait_data says so.
  * wait_data: returns when all bytes of delta receives in [address, address + bytes) have come, or will never because the
  * message is shorter. What belongs to none is there. MPI_ERR_PROC_FAILED and its like when the message has failed. Any
  * thread, at any thread level; at MPI_THREAD_MULTIPLE, and in the thread that called MPI_Init, it is a call of MPI between

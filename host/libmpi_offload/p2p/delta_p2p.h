@@ -12,14 +12,16 @@
 #include "delta/delta_out.h"
 #include "p2p/pt2pt.h"
 
-/* A slot for a request whose data and bytes are set. False: there is none free. */
-bool nof_delta_take_out(struct nof_request *req, uint32_t least_log2, bool by_address);
-bool nof_delta_take_in(struct nof_request *req, const void *base);
+/* A slot for a request whose data and bytes are set, if on_board, of the board. False: there is none free. */
+bool nof_delta_take_out(struct nof_request *req, uint32_t least_log2, bool by_address, bool on_board);
+bool nof_delta_take_in(struct nof_request *req, const void *base, bool on_board);
 /* NULL: it has none. */
 struct nof_delta_out *nof_delta_out_with(const struct nof_request *req);
 struct nof_delta_in *nof_delta_in_with(const struct nof_request *req);
 /* Are its pages to say what is ready, or to wait for what has not come (NOF_DELTA)? */
 bool nof_delta_by_pages(const struct nof_request *req);
+/* nof_delta_out_end(), by any thread, and its channel hears of it. */
+void nof_delta_end_out(struct nof_comm *comm, int peer, struct nof_delta_out *out, size_t bytes);
 /* release() of requests that may have one. */
 int nof_delta_give_out(struct nof_request *req);
 int nof_delta_give_in(struct nof_request *req);
@@ -44,7 +46,8 @@ int nof_delta_recv_failed(const void *address, size_t bytes, struct nof_comm **c
 /* Might it? Any thread, without the lock. */
 bool nof_delta_recv_any_failed(void);
 
-/* MPI_Finalize, when all ranks are in it: end what was begun, and take back what nothing will match. */
+/* MPI_Finalize: sends that were begun end; when all ranks are in it: end what was begun, and take back what nothing will match. */
+void nof_delta_end_all(void);
 void nof_delta_recv_close(bool tell);
 
 #endif

@@ -2,18 +2,21 @@
 #include "p2p/delta_p2p.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "base/wait.h"
 #include "chan/chan.h"
 #include "delta/delta_size.h"
 #include "delta/delta_watch.h"
 
-enum { ENDINGS = 256 };
+enum { ENDINGS = 16384 };
+#define UNHEARD_LOOKS 16u
 #define CLOSE_DEAD_NS 2000000000u /* where a rank has died, messages may never end */
 
-/* What became of a delta receive; of the last ENDINGS of them. */
+/* What became of a delta receive; of the last ENDINGS of them that nobody has asked for. */
 struct ending {
-    const void *buf; /* as the program gave it; NULL: none */
+    uint64_t order;
+    const void *buf; /* as the program gave it */
     uintptr_t low, high; /* the bytes of its buffer */
     struct nof_comm *comm; /* a reference, if there was an error */
     int error;
@@ -23,8 +26,9 @@ struct ending {
     bool cancelled;
 };
 
-static struct ending endings[ENDINGS];
-static unsigned next_ending;
+static struct ending *endings;
+static size_t ending_count, ending_room;
+static uint64_t next_order;
 static unsigned failures; /* among them; changed under the lock, read without */
 
 static void forget(struct ending *e)
@@ -33,22 +37,47 @@ static void forget(struct ending *e)
         __atomic_store_n(&failures, failures - 1, __ATOMIC_RELAXED);
         nof_comm_release(e->comm);
     }
-    *e = (struct ending){.buf = NULL};
+    *e = endings[--ending_count];
 }
 
 static void forget_range(uintptr_t low, uintptr_t high)
 {
-    for (unsigned i = 0; i < ENDINGS; i++)
-        if (endings[i].buf != NULL && endings[i].low < high && low < endings[i].high)
-            forget(&endings[i]);
+    for (size_t i = ending_count; i > 0; i--)
+        if (endings[i - 1].low < high && low < endings[i - 1].high)
+            forget(&endings[i - 1]);
+}
+
+static void forget_oldest(void)
+{
+    struct ending *oldest = &endings[0];
+    for (size_t i = 1; i < ending_count; i++)
+        if (endings[i].order < oldest->order)
+            oldest = &endings[i];
+    forget(oldest);
+}
+
+/* A place for one more; without memory, that of the oldest. NULL: there is none at all. */
+static struct ending *new_ending(void)
+{
+    size_t room = ending_room == 0 ? 64 : 2 * ending_room;
+    if (ending_count == ending_room && room <= ENDINGS) {
+        struct ending *grown = realloc(endings, room * sizeof(*grown));
+        endings = grown == NULL ? endings : grown;
+        ending_room = grown == NULL ? ending_room : room;
+    }
+    if (ending_count == ending_room && ending_count > 0)
+        forget_oldest();
+    return ending_count < ending_room ? &endings[ending_count++] : NULL;
 }
 
 static void remember(const struct nof_request *req)
 {
-    struct ending *e = &endings[next_ending++ % ENDINGS];
+    struct ending *e = new_ending();
     uintptr_t low = (uintptr_t)nof_lib_at(req->buf, req->type->tree->lb);
-    forget(e);
-    *e = (struct ending){.buf = req->buf,
+    if (e == NULL)
+        return;
+    *e = (struct ending){.order = next_order++,
+                         .buf = req->buf,
                          .low = low,
                          .high = low + req->bytes,
                          .comm = req->error == MPI_SUCCESS ? NULL : req->comm,
@@ -68,7 +97,8 @@ static int release(struct nof_request *req)
 {
     bool whole =
         !req->cancelled && (req->error == MPI_SUCCESS || nof_error_class(req->error) == MPI_ERR_TRUNCATE);
-    if (req->delta != 0 && !nof_delta_watch_recv_end(nof_delta_in_with(req), !whole, req->status_bytes) &&
+    struct nof_delta_in *in = nof_delta_in_with(req);
+    if (in != NULL && nof_delta_in_on_board(in) && !nof_delta_watch_recv_end(in, !whole, req->status_bytes) &&
         req->error == MPI_SUCCESS)
         req->error = nof_error(MPI_ERR_BUFFER,
                                "of the buffer of %zu bytes at %p some was unmapped or moved while "
@@ -80,21 +110,30 @@ static int release(struct nof_request *req)
 
 static const struct nof_request_ops ops = {.release = release};
 
-/* The status knows source and tag when the call returns, so wildcards wait for the match. */
-static bool may_return(const struct nof_request *req, struct nof_delta_in *in)
+static bool is_wildcard(const struct nof_request *req)
 {
-    enum nof_delta_state state = nof_delta_in_state(in);
-    bool wildcard = req->peer == MPI_ANY_SOURCE || req->tag == MPI_ANY_TAG;
-    return state == NOF_DELTA_MATCHED || (state == NOF_DELTA_POSTED && !wildcard);
+    return req->peer == MPI_ANY_SOURCE || req->tag == MPI_ANY_TAG;
 }
 
-static void await_match(struct nof_request *req, struct nof_delta_in *in)
+/* The status knows source and tag when the call returns, so wildcards wait for the match. What the NIC says nothing of is
+ * matched, or comes, by polls of the program's later calls: soon if the message is here already, so that is looked at for a while. */
+static bool may_return(const struct nof_request *req, struct nof_delta_in *in, bool hidden, uint32_t looks)
+{
+    enum nof_delta_state state = nof_delta_in_state(in);
+    return state == NOF_DELTA_MATCHED ||
+           (!is_wildcard(req) &&
+            (state == NOF_DELTA_POSTED || (!hidden && nof_delta_in_unheard(in) &&
+                                           (looks >= UNHEARD_LOOKS || !nof_delta_in_on_board(in)))));
+}
+
+static void await_match(struct nof_request *req, struct nof_delta_in *in, bool hidden)
 {
     struct nof_delta_pause pause = {.polls = 0};
-    for (;;) {
+    for (uint32_t looks = 0;; looks++) {
         nof_delta_pause_look(&pause);
         int news = nof_wait_poll();
-        if (req->complete || (may_return(req, in) && nof_delta_watch_has_ends(in)))
+        if (req->complete ||
+            (may_return(req, in, hidden, looks) && (!hidden || nof_delta_watch_has_ends(in))))
             return;
         if (news > 0)
             continue;
@@ -131,8 +170,9 @@ static struct nof_delta_in *take(struct nof_request *req, void **shadow_out)
 {
     bool fatal = req->comm->errhandler == NULL || req->comm->errhandler->handle == MPI_ERRORS_ARE_FATAL;
     const void *base = nof_lib_at(req->buf, req->type->tree->lb);
+    bool told = is_wildcard(req) || nof_delta_trigger() != NOF_DELTA_EXPLICIT;
     if (req->peer == MPI_PROC_NULL || !req->type->contiguous || req->bytes == 0 ||
-        !nof_delta_take_in(req, base))
+        !nof_delta_take_in(req, base, told))
         return NULL;
     struct nof_delta_in *in = nof_delta_in_with(req);
     if (nof_delta_trigger() == NOF_DELTA_EXPLICIT)
@@ -171,11 +211,12 @@ int nof_delta_recv(const struct nof_pt2pt_args *args, struct nof_comm **comm_out
         return rc;
     }
     if (in != NULL)
-        await_match(req, in);
+        await_match(req, in, shadow != NULL);
     if (in == NULL || req->complete)
         return ended(req, status);
     tell_early(req, in, status);
-    nof_delta_watch_hide(in);
+    if (shadow != NULL)
+        nof_delta_watch_hide(in);
     nof_delta_in_publish(in);
     req->orphan = true;
     return MPI_SUCCESS;
@@ -183,12 +224,11 @@ int nof_delta_recv(const struct nof_pt2pt_args *args, struct nof_comm **comm_out
 
 static struct ending *ending_of(const void *buf)
 {
-    for (unsigned i = 1; i <= ENDINGS; i++) {
-        struct ending *e = &endings[(next_ending - i) % ENDINGS];
-        if (e->buf == buf && buf != NULL)
-            return e;
-    }
-    return NULL;
+    struct ending *last = NULL;
+    for (size_t i = 0; i < ending_count; i++)
+        if (endings[i].buf == buf && (last == NULL || endings[i].order > last->order))
+            last = &endings[i];
+    return last;
 }
 
 bool nof_delta_recv_any_failed(void)
@@ -223,7 +263,7 @@ int nof_delta_recv_wait(const void *buf, MPI_Status *status, struct nof_comm **c
 int nof_delta_recv_failed(const void *address, size_t bytes, struct nof_comm **comm_out)
 {
     uintptr_t low = (uintptr_t)address, high = low + bytes;
-    for (unsigned i = 0; failures > 0 && i < ENDINGS; i++) {
+    for (size_t i = 0; failures > 0 && i < ending_count; i++) {
         const struct ending *e = &endings[i];
         if (e->comm == NULL || e->low >= high || low >= e->high ||
             nof_error_class(e->error) == MPI_ERR_TRUNCATE)
@@ -266,6 +306,9 @@ void nof_delta_recv_close(bool tell)
             return;
         nof_wait_step(&wait);
     }
-    for (unsigned i = 0; i < ENDINGS; i++)
-        forget(&endings[i]);
+    while (ending_count > 0)
+        forget(&endings[ending_count - 1]);
+    free(endings);
+    endings = NULL;
+    ending_room = 0;
 }

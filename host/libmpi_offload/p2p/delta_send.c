@@ -8,8 +8,9 @@
 
 static int release(struct nof_request *req)
 {
-    if (req->delta != 0)
-        (void)nof_delta_watch_send_end(nof_delta_out_with(req));
+    const struct nof_delta_out *out = nof_delta_out_with(req);
+    if (out != NULL && out->watched)
+        (void)nof_delta_watch_send_end(out);
     return nof_delta_give_out(req);
 }
 
@@ -35,13 +36,9 @@ static int aim(struct nof_request *req)
             MPI_ERR_UNSUPPORTED_OPERATION,
             "this process has no NIC that sends a message in increments; send it with MPI_Isend when it is "
             "whole");
-    if (!nof_delta_take_out(req, 0, by_address))
-        return nof_error(
-            MPI_ERR_OTHER,
-            "no delta send can begin: %u at a time are all that a NIC takes, or memory is short; "
-            "complete one with MPIX_Delta_wait first",
-            NOF_DELTA_SLOTS);
-    return MPI_SUCCESS;
+    return nof_delta_take_out(req, 0, by_address, false)
+               ? MPI_SUCCESS
+               : nof_error(MPI_ERR_NO_MEM, "no memory for one more delta send");
 }
 
 static int start(struct nof_request *req)
@@ -53,10 +50,11 @@ static int start(struct nof_request *req)
         return nof_pt2pt_start(req);
     int rc = aim(req);
     if (rc == MPI_SUCCESS) {
-        nof_delta_out_publish(nof_delta_out_with(req), req->handle);
+        struct nof_delta_out *out = nof_delta_out_with(req);
+        nof_delta_out_publish(out, req->handle);
         nof_chan_of(req->comm, req->peer)->send(req);
-        if (!req->complete && req->packed == NULL && nof_delta_by_pages(req))
-            (void)nof_delta_watch_send(nof_delta_out_with(req), req->comm->delta_way);
+        if (!req->complete && req->packed == NULL && out->slot < NOF_DELTA_SLOTS && nof_delta_by_pages(req))
+            (void)nof_delta_watch_send(out, req->comm->delta_way);
     }
     return rc;
 }
@@ -94,7 +92,7 @@ bool nof_delta_has_ended(const struct nof_request *req)
 
 static int end_at(struct nof_request *req, struct nof_delta_out *out, size_t bytes)
 {
-    const void *twice = nof_delta_watch_send_end(out);
+    const void *twice = out->watched ? nof_delta_watch_send_end(out) : NULL;
     uint64_t ready = __atomic_load_n(&out->highest, __ATOMIC_RELAXED);
     if (twice != NULL)
         req->delta_error = nof_error(MPI_ERR_ARG,
@@ -106,7 +104,7 @@ static int end_at(struct nof_request *req, struct nof_delta_out *out, size_t byt
                          bytes, (unsigned long long)ready);
     if (req->packed != NULL && !req->complete)
         nof_type_pack(req->type, req->buf, req->count, 0, bytes, req->packed);
-    (void)nof_delta_out_end(out, bytes);
+    nof_delta_end_out(req->comm, req->peer, out, bytes);
     return MPI_SUCCESS;
 }
 

@@ -10,25 +10,28 @@
 
 #define AUTO_BYTES 16384u /* below, faults cost more than they hide */
 
-bool nof_delta_take_out(struct nof_request *req, uint32_t least_log2, bool by_address)
+bool nof_delta_take_out(struct nof_request *req, uint32_t least_log2, bool by_address, bool on_board)
 {
     const struct nof_delta_out_args args = {.board = nof_chan_of(req->comm, req->peer)->delta,
                                             .data = req->data,
                                             .bytes = req->bytes,
                                             .least_log2 = least_log2,
                                             .align_bytes = req->type->align,
-                                            .by_address = by_address};
-    const struct nof_delta_out *out = nof_delta_out_take(&args);
+                                            .by_address = by_address,
+                                            .on_board = on_board};
+    struct nof_delta_out *out = nof_delta_out_take(&args);
     if (out == NULL)
         return false;
     req->delta = 1 + out->slot;
+    req->delta_out = out;
     req->delta_unit_log2 = out->unit_log2;
     return true;
 }
 
-bool nof_delta_take_in(struct nof_request *req, const void *base)
+bool nof_delta_take_in(struct nof_request *req, const void *base, bool on_board)
 {
-    struct nof_delta_in *in = nof_delta_in_take(nof_chan_of(req->comm, req->peer)->delta, base, req->bytes);
+    struct nof_delta_in *in =
+        nof_delta_in_take(nof_chan_of(req->comm, req->peer)->delta, base, req->bytes, on_board);
     if (in == NULL)
         return false;
     in->req = req;
@@ -39,7 +42,7 @@ bool nof_delta_take_in(struct nof_request *req, const void *base)
 
 struct nof_delta_out *nof_delta_out_with(const struct nof_request *req)
 {
-    return req->delta == 0 ? NULL : nof_delta_out_at(req->delta - 1);
+    return req->delta_out;
 }
 
 struct nof_delta_in *nof_delta_in_with(const struct nof_request *req)
@@ -74,10 +77,31 @@ bool nof_delta_by_pages(const struct nof_request *req)
            watchable(nof_chan_of(req->comm, req->peer)->delta);
 }
 
+/* The message, and the slot, may be another's once it has ended. */
+void nof_delta_end_out(struct nof_comm *comm, int peer, struct nof_delta_out *out, size_t bytes)
+{
+    const struct nof_chan *chan = nof_chan_of(comm, peer);
+    (void)nof_delta_out_end(out, bytes);
+    if (!__atomic_load_n(&out->parked, __ATOMIC_SEQ_CST))
+        return;
+    nof_lib_lock();
+    chan->delta_ended();
+    nof_lib_unlock();
+}
+
+void nof_delta_end_all(void)
+{
+    const struct nof_chan *chan = nof_chan_of(nof_comm_world(), nof_lib.world_rank);
+    nof_delta_out_end_all();
+    if (chan->delta != NULL)
+        chan->delta_ended();
+}
+
 int nof_delta_give_out(struct nof_request *req)
 {
-    if (req->delta != 0)
-        nof_delta_out_give(nof_delta_out_at(req->delta - 1));
+    if (req->delta_out != NULL)
+        nof_delta_out_give(req->delta_out);
+    req->delta_out = NULL;
     req->delta = 0;
     return MPI_SUCCESS;
 }

@@ -41,11 +41,12 @@ struct nof_part {
     struct setup setup;
     struct nof_request
         *message; /* of this round: with the channel; of a PSEND without a slot, not before the last Pready */
+    struct nof_request
+        *spent; /* PSEND: the message of a round that failed: threads may still write to its slot */
     bool is_packed; /* the round's bytes lie apart, and the channel does not walk them: they are in */
     void *packed; /* kept for later rounds */
     bool *flag; /* by partition: PSEND: ready (any thread); PRECV: unpacked */
     int unready; /* PSEND: partitions, any thread */
-    bool refused, claimed; /* the message of a slot is to go as a whole; somebody sends it, any thread */
     uint32_t unit_log2; /* PSEND with units: */
     size_t units;
     uint32_t *shared; /* by unit: by how many partitions */
@@ -82,6 +83,13 @@ static int start_message(struct nof_request *req)
     return rc;
 }
 
+static void free_spent(struct nof_part *p)
+{
+    if (p->spent != NULL)
+        nof_request_free(p->spent);
+    p->spent = NULL;
+}
+
 static void part_free(struct nof_part *p)
 {
     if (p->req != NULL && p->req->kind == NOF_REQUEST_PRECV && !p->matched && p->error == MPI_SUCCESS &&
@@ -89,6 +97,7 @@ static void part_free(struct nof_part *p)
         p->req = NULL; /* its setup must not become another's */
         return;
     }
+    free_spent(p);
     nof_comm_release(p->comm);
     free(p->packed);
     free(p->flag);
@@ -113,26 +122,14 @@ static size_t bytes_of(const struct nof_part *p)
     return (size_t)p->partitions * p->partition_bytes;
 }
 
-static void send_whole(struct nof_part *p);
-
-static bool claim(struct nof_part *p)
-{
-    return !__atomic_exchange_n(&p->claimed, true, __ATOMIC_SEQ_CST);
-}
-
-/* The NIC may have no room for one more delta message, and has not announced this one: it goes as a whole, when all is ready.
- * Its slot stays taken as long: threads may be about to write there. */
 static void sent(struct nof_request *child)
 {
     struct nof_part *p = child->context;
     int error = child->error;
-    if (child->delta != 0 && nof_error_class(error) == MPI_ERR_NO_MEM) {
-        __atomic_store_n(&p->refused, true, __ATOMIC_SEQ_CST);
-        if (__atomic_load_n(&p->unready, __ATOMIC_SEQ_CST) == 0 && claim(p))
-            send_whole(p);
-        return;
-    }
-    nof_request_free(child);
+    if (error == MPI_SUCCESS)
+        nof_request_free(child);
+    else
+        p->spent = child;
     end_round(p, error, bytes_of(p));
 }
 
@@ -203,7 +200,7 @@ static void receive_round(struct nof_part *p)
         p->flag[i] = false;
     child->ops = &in_ops;
     if (child->bytes > 0)
-        (void)nof_delta_take_in(child, child->data);
+        (void)nof_delta_take_in(child, child->data, true);
     p->message = child;
     nof_chan_of(p->comm, p->peer)->recv(child);
 }
@@ -227,27 +224,17 @@ static bool room_for_units(struct nof_part *p, const struct nof_delta_out *out)
     return p->left != NULL;
 }
 
-static void send_whole(struct nof_part *p)
-{
-    struct nof_request *child;
-    nof_request_free(p->message);
-    p->message = child = new_round(p, NOF_REQUEST_SEND, sent);
-    if (child == NULL)
-        end_round(p, no_memory(), 0);
-    else
-        nof_chan_of(p->comm, p->peer)->send(child);
-}
-
 /* The round's message begins before anything is ready. Without a slot it waits for the last partition. */
 static int send_round(struct nof_part *p)
 {
+    free_spent(p);
     struct nof_request *child = new_round(p, NOF_REQUEST_SEND, sent);
     if (child == NULL)
         return no_memory();
     uint32_t least = p->partition_bytes == 0 ? 0 : (uint32_t)__builtin_ctzll(p->partition_bytes);
     child->ops = &out_ops;
     if (child->bytes > 0)
-        (void)nof_delta_take_out(child, least < UNIT_LOG2_MOST ? least : UNIT_LOG2_MOST, false);
+        (void)nof_delta_take_out(child, least < UNIT_LOG2_MOST ? least : UNIT_LOG2_MOST, false, true);
     struct nof_delta_out *out = nof_delta_out_with(child);
     if (out != NULL && !room_for_units(p, out)) {
         nof_request_free(child);
@@ -256,7 +243,6 @@ static int send_round(struct nof_part *p)
     for (int i = 0; i < p->partitions; i++)
         p->flag[i] = false;
     p->unready = p->partitions;
-    p->refused = p->claimed = false;
     p->message = child;
     if (out == NULL)
         return MPI_SUCCESS;
@@ -327,15 +313,10 @@ bool nof_part_ready_at_once(MPI_Request handle, int partition)
         nof_type_pack(p->req->type, p->req->buf, p->req->count, from, each, (char *)p->packed + from);
     mark(p, out, (size_t)partition);
     /* The round may be over, and p with it, once another thread finds none unready, or this one has said the end. */
-    if (__atomic_sub_fetch(&p->unready, 1, __ATOMIC_SEQ_CST) > 0) {
+    if (__atomic_sub_fetch(&p->unready, 1, __ATOMIC_ACQ_REL) > 0)
         nof_delta_out_ring(out);
-    } else if (!__atomic_load_n(&p->refused, __ATOMIC_SEQ_CST)) {
-        (void)nof_delta_out_end(out, out->bytes);
-    } else if (claim(p)) {
-        nof_lib_lock();
-        send_whole(p);
-        nof_lib_unlock();
-    }
+    else
+        nof_delta_end_out(p->comm, p->peer, out, out->bytes);
     return true;
 }
 

@@ -19,7 +19,7 @@ static uint32_t mixed(uint32_t item, uint32_t what)
 
 bool nof_image_delta_chosen(uint32_t item)
 {
-    return nof_image->delta_sends && nof_image->job_key[4] % 2 == 0 && mixed(item, 0) % 3 == 0;
+    return nof_image->job_key[4] % 2 == 0 && mixed(item, 0) % 3 == 0;
 }
 
 static bool unsupported(int rc)
@@ -27,7 +27,7 @@ static bool unsupported(int rc)
     int error_class = MPI_SUCCESS;
     if (rc != MPI_SUCCESS)
         MPI_Error_class(rc, &error_class);
-    return error_class == MPI_ERR_UNSUPPORTED_OPERATION || error_class == MPI_ERR_OTHER;
+    return error_class == MPI_ERR_UNSUPPORTED_OPERATION;
 }
 
 static void fill(const struct nof_transfer *t, uint32_t item, uint32_t from, uint32_t to)

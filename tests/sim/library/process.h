@@ -30,7 +30,6 @@ struct nof_processes_config {
     bool near_wrap; /* the library's numbers, too */
     char *delta,
         *delta_size; /* as in seam.h; then all processes have boards of delta messages. NULL: three of four */
-    bool delta_sends; /* the NICs have room for as many as the library may begin */
     uint32_t
         sees_ns; /* from a completion to the process that looks for it; 0: drawn, and what a poll costs, too */
     unsigned doze_permille; /* of the reaps: the process is not scheduled for a while */

@@ -32,6 +32,9 @@ const struct nof_delta_board nof_chan_nic_delta = {
 
 void nof_chan_nic_place_delta(struct nof_desc *desc, const struct nof_request *req)
 {
+    uint32_t slot = req->delta - 1;
+    if (slot >= NOF_DELTA_SLOTS && req->kind != NOF_REQUEST_SEND)
+        return;
     desc->flags |= NOF_DESC_F_DELTA;
-    desc->handle = nof_delta_handle(req->delta - 1, req->delta_unit_log2);
+    desc->handle = nof_delta_handle(slot < NOF_DELTA_SLOTS ? slot : NOF_DELTA_NO_SLOT, req->delta_unit_log2);
 }

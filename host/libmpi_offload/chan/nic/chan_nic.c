@@ -213,6 +213,7 @@ const struct nof_chan nof_chan_by_nic = {
     .coll_patience_ms = nof_chan_nic_coll_patience_ms,
     .groups = &nof_chan_nic_groups,
     .delta = &nof_chan_nic_delta,
+    .delta_ended = nof_chan_nic_send_ended,
     .nic_of = nof_chan_nic_place_of,
     .send = send_or_multicast,
     .recv = nof_chan_nic_recv,

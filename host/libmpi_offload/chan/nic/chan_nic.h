@@ -39,8 +39,8 @@
  * still waits here: when nothing is answered for a while, the window doubles. */
 #define NOF_CHAN_NIC_WINDOW 64u
 #define NOF_CHAN_NIC_WINDOW_STALL_NS (1000u * 1000u)
-/* PULLs with the NIC at a time, at most. */
-#define NOF_CHAN_NIC_PULLS 32u
+/* PULLs with the NIC at a time, at most: each may wait for what its sender's program does after another one has ended. */
+#define NOF_CHAN_NIC_PULLS 65536u
 
 enum nof_op_phase {
     NOF_OP_FREE,
@@ -65,15 +65,16 @@ struct nof_chan_nic_op {
     bool windowed; /* counts in its peer's window */
     bool bounced; /* holds `bounce` */
     bool cancel_asked;
-    bool parked; /* SEND: only its peer's NIC has its envelope, until it is: */
-    bool granted;
+    bool parked; /* SEND: only its peer's NIC has its envelope, until it is submitted again: */
+    bool granted; /* it may be; a delta send, once it is over */
     bool pulled; /* RECV by PULL: source, tag and length are those of the spilled envelope */
     int32_t peer; /* job rank, NOF_ANY_SOURCE */
     int32_t tag; /* SEND, PULL */
     uint32_t ctx; /* SEND */
     uint64_t len; /* SEND: bytes; PULL: of the message */
     uint64_t bounce;
-    uint64_t handle; /* PULL; SCHED_OPEN: name and generation */
+    uint64_t handle; /* PULL; SEND that is granted: of its receive; SCHED_OPEN: name and generation */
+    uint64_t granted_len; /* SEND that is granted */
     int fail_code; /* a cancel for this reason ends the request with this code */
     uint64_t area; /* LAYOUT, SCHED_OPEN, GROUP_OPEN: the room it holds */
     struct nof_type *type; /* LAYOUT */
@@ -219,6 +220,8 @@ void nof_chan_nic_send_done(struct nof_chan_nic_op *op, const struct nof_comp *c
 void nof_chan_nic_send_granted(struct nof_chan_nic_op *op, const struct nof_comp *comp);
 void nof_chan_nic_send_cancelled(struct nof_chan_nic_op *op, int status);
 void nof_chan_nic_send_parked(struct nof_chan_nic_op *op);
+/* A delta send that was parked is over. */
+void nof_chan_nic_send_ended(void);
 /* A parked send whose peer is gone: the NIC has forgotten it, and will never say so. */
 void nof_chan_nic_send_lost(struct nof_chan_nic_op *op, int code);
 /* Hand over what windows allow. */

@@ -116,7 +116,7 @@ void nof_chan_nic_recv_done(struct nof_chan_nic_op *op, const struct nof_comp *c
 {
     struct nof_request *req = op->req;
     int32_t source = op->pulled ? op->peer : comp->peer, tag = op->pulled ? op->tag : comp->tag;
-    uint64_t len = op->pulled ? op->len : comp->len;
+    uint64_t len = comp->len; /* of a PULL it may be less than was announced */
     if (comp->status == NOF_ENOMATCH) {
         nof_chan_nic.nomatches_seen++;
         nof_chan_nic_local_recv(op);

@@ -5,6 +5,7 @@
 
 #include "chan/nic/chan_nic.h"
 #include "comm/comm.h"
+#include "delta/delta_out.h"
 #include "base/error.h"
 #include "type/type_layout.h"
 #include "base/wait.h"
@@ -250,6 +251,8 @@ void nof_chan_nic_send_cancelled(struct nof_chan_nic_op *op, int status)
 void nof_chan_nic_send_parked(struct nof_chan_nic_op *op)
 {
     op->parked = true;
+    if (op->req != NULL && op->req->delta_out != NULL)
+        nof_delta_out_parked(op->req->delta_out);
     if (nof_chan_nic.peers[op->peer].dead)
         nof_chan_nic_send_lost(op, nof_chan_nic_dead_code(op->peer));
 }
@@ -269,33 +272,26 @@ void nof_chan_nic_send_done(struct nof_chan_nic_op *op, const struct nof_comp *c
         return;
     if (comp->status == NOF_OK || comp->status == NOF_ETRUNC)
         nof_request_done(req, peer, req->tag, req->bytes);
-    else if (comp->status == NOF_ENOMEM && req->delta != 0)
-        nof_request_fail(req, nof_error(MPI_ERR_NO_MEM,
-                                        "the NIC has no room for one more delta send of this process: "
-                                        "complete one of those that are under way first"));
     else
         nof_request_fail(req, nof_chan_nic_status_code(comp->status, peer));
 }
 
 /* A parked send is wanted after all: the same send again, with the grant. Its bytes are in the bounce arena or
  * still the program's: only a synchronous send is parked that went INLINE (nof/desc.h, "Park"). */
-void nof_chan_nic_send_granted(struct nof_chan_nic_op *op, const struct nof_comp *comp)
+static void submit_granted(struct nof_chan_nic_op *op)
 {
     struct nof_request *req = op->req;
     op->parked = false;
-    op->granted = true;
     struct nof_desc desc = {
         .opcode = NOF_DESC_SEND,
         .flags = NOF_DESC_F_GRANTED,
-        .ctx = comp->ctx,
+        .ctx = op->ctx,
         .cookie = nof_chan_nic_cookie(op),
         .peer = op->peer,
-        .tag = comp->tag,
+        .tag = op->tag,
         .len = op->len,
     };
     if (req != NULL) {
-        desc.ctx = req->ctx;
-        desc.tag = req->tag;
         desc.elem = nof_type_elem(req->type);
         if (req->mode == NOF_SEND_SYNC)
             desc.flags |= NOF_DESC_F_SYNC;
@@ -305,7 +301,37 @@ void nof_chan_nic_send_granted(struct nof_chan_nic_op *op, const struct nof_comp
         desc.flags |= NOF_DESC_F_BOUNCE;
         desc.addr = op->bounce;
     }
-    desc.handle = comp->handle;
-    desc.callsite = comp->granted_len;
+    desc.handle = op->handle;
+    desc.callsite = op->granted_len;
     nof_chan_nic_submit(&desc);
+}
+
+/* False: it is a delta send that has not ended. */
+static bool may_submit(struct nof_chan_nic_op *op)
+{
+    size_t bytes = 0;
+    if (op->req == NULL || op->req->delta_out == NULL)
+        return true;
+    if (!nof_delta_out_over(op->req->delta_out, &bytes))
+        return false;
+    op->len = bytes;
+    return true;
+}
+
+void nof_chan_nic_send_granted(struct nof_chan_nic_op *op, const struct nof_comp *comp)
+{
+    if (op->granted)
+        return; /* a peer NIC that says it twice */
+    op->granted = true;
+    op->handle = comp->handle;
+    op->granted_len = comp->granted_len;
+    if (may_submit(op))
+        submit_granted(op);
+}
+
+void nof_chan_nic_send_ended(void)
+{
+    for (struct nof_chan_nic_op *op = nof_chan_nic.active; op != NULL; op = op->next_active)
+        if (op->phase == NOF_OP_SEND && op->parked && op->granted && may_submit(op))
+            submit_granted(op);
 }

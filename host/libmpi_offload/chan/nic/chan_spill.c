@@ -59,7 +59,7 @@ static void submit_pull(const struct nof_chan_nic_op *op)
     nof_chan_nic_submit(&desc);
 }
 
-/* Each may wait for a parked send, and with it a place on the NIC: so few at a time. */
+/* As many as the NIC has room for. */
 static void submit_pulls(void)
 {
     while (nof_chan_nic.pulls_first != NULL && nof_chan_nic.pulls_out < nof_chan_nic.pulls_most) {

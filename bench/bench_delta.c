@@ -47,6 +47,15 @@ enum {
     OPT_SWEEP
 };
 
+/* Of so many tasks, with increments of so many bytes; pages of which are told by pages. hycom: 16384 row sums. */
+static const struct kernel {
+    unsigned program, tasks, bytes, delta_bytes;
+} kernels[] = {
+    {NOF_DELTA_HYCOM, 16, 131072, 16384}, {NOF_DELTA_LU, 16, PAGE, 2048}, {NOF_DELTA_MG, 16, PAGE, 16384},
+    {NOF_DELTA_LU, 32, PAGE, 2048},       {NOF_DELTA_LU, 16, PAGE, 1024},
+};
+#define KERNELS (sizeof(kernels) / sizeof(kernels[0]))
+
 static const char *const triggers[] = {"os", "annotation"};
 static const unsigned sweep_pages[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 32, 64, 128};
 static const unsigned long long sweep_bytes[SWEEP_SIZES] = {8192,   16384,  32768,  65536,
@@ -68,7 +77,8 @@ struct bench {
     const char *trigger;
     unsigned job_scale, delta_pages; /* delta_pages 0: a row, else of the sweep */
     unsigned lines;
-    json_t *rows, *sweeps, *costs;
+    json_t *kernel; /* NULL: it is none */
+    json_t *rows, *sweeps, *costs, *kernels;
 };
 
 static unsigned scale_of(const struct bench *b, unsigned tasks)
@@ -112,6 +122,27 @@ static void take_row(struct bench *b, const char *where, const char *name, unsig
     json_array_append_new(b->rows, row);
 }
 
+/* Both triggers' have the same base. */
+static void take_kernel(struct bench *b, const double taken_s[3])
+{
+    char name[32];
+
+    json_object_set_new(b->kernel, b->trigger, json_real(taken_s[0] / taken_s[2]));
+    snprintf(name, sizeof(name), "%s_s", b->trigger);
+    json_object_set_new(b->kernel, name, json_real(taken_s[2]));
+    json_object_set_new(b->kernel, "hand_overlapped", json_real(taken_s[0] / taken_s[1]));
+    json_object_set_new(b->kernel, "hand_overlapped_s", json_real(taken_s[1]));
+    json_object_set_new(b->kernel, "original_s", json_real(taken_s[0]));
+}
+
+static void begin_kernel(struct bench *b, const char *where, const struct kernel *kernel)
+{
+    b->kernel = json_pack("{s:s, s:s, s:i, s:i, s:i}", "where", where, "name",
+                          nof_delta_program_name(kernel->program), "tasks", (int)kernel->tasks, "scale",
+                          (int)b->job_scale, "delta_bytes", (int)kernel->delta_bytes);
+    json_array_append_new(b->kernels, b->kernel);
+}
+
 static void take_line(void *ctx, const char *text)
 {
     struct bench *b = ctx;
@@ -120,7 +151,10 @@ static void take_line(void *ctx, const char *text)
     double taken_s[3], cost;
 
     if (sscanf(text, "row %31s %llu %lf %lf %lf", name, &bytes, &taken_s[0], &taken_s[1], &taken_s[2]) == 5) {
-        take_row(b, "machine", name, b->bed.config.hosts, bytes, taken_s);
+        if (b->kernel != NULL)
+            take_kernel(b, taken_s);
+        else
+            take_row(b, "machine", name, b->bed.config.hosts, bytes, taken_s);
         b->lines++;
     } else if (sscanf(text, "cost %31s %lf", name, &cost) == 2) {
         json_object_set_new(b->costs, name, json_real(cost));
@@ -177,6 +211,24 @@ static const char *up(struct bench *b, unsigned tasks, unsigned scale)
     return nof_testbed_up(&b->bed, &config);
 }
 
+static bool measure_kernels(struct bench *b, unsigned tasks)
+{
+    bool done = true;
+
+    for (unsigned i = 0; i < KERNELS; i++) {
+        const unsigned long long size = kernels[i].bytes;
+
+        if (!done || kernels[i].tasks != tasks)
+            continue;
+        begin_kernel(b, "machine", &kernels[i]);
+        for (unsigned t = 0; done && t < 2; t++)
+            done = run_job(b, triggers[t], kernels[i].delta_bytes, b->runs,
+                           nof_delta_program_name(kernels[i].program), &size, 1);
+    }
+    b->kernel = NULL;
+    return done;
+}
+
 static bool measure_tasks(struct bench *b, unsigned tasks)
 {
     const char *why = up(b, tasks, scale_of(b, tasks));
@@ -190,6 +242,7 @@ static bool measure_tasks(struct bench *b, unsigned tasks)
         done = run_job(b, triggers[t], b->delta_bytes, b->runs,
                        tasks == 2 ? "pair,cascade,ring,reduce" : "cascade,ring,reduce", &size, 1);
     }
+    done = done && measure_kernels(b, tasks);
     if (why == NULL)
         nof_testbed_down(&b->bed);
     return done;
@@ -215,15 +268,15 @@ static bool measure_two(struct bench *b)
     return done;
 }
 
-static bool simulate_row(struct bench *b, enum nof_delta_pattern pattern, unsigned tasks,
-                         unsigned long long bytes, uint64_t delta_bytes)
+static bool simulate_one(struct bench *b, unsigned program, unsigned tasks, unsigned long long bytes,
+                         uint64_t delta_bytes)
 {
     double taken_s[3];
 
     for (unsigned t = 0; t < 2; t++) {
         struct nof_delta_sim what = {
             .tasks = tasks,
-            .pattern = pattern,
+            .pattern = program,
             .by_os = t == 0,
             .alone = t == 1,
             .bytes = bytes,
@@ -237,27 +290,45 @@ static bool simulate_row(struct bench *b, enum nof_delta_pattern pattern, unsign
             .mtu_bytes = b->config.mtu_bytes,
         };
 
-        nof_bench_progress("%u simulated tasks, %s, %s", tasks, nof_delta_pattern_name[pattern], triggers[t]);
+        nof_bench_progress("%u simulated tasks, %s, %s", tasks, nof_delta_program_name(program), triggers[t]);
         if (!nof_delta_sim_run(&what, taken_s))
             return false;
         b->trigger = triggers[t];
-        b->job_scale = 1;
-        take_row(b, "sim", nof_delta_pattern_name[pattern], tasks, bytes, taken_s);
+        if (b->kernel != NULL)
+            take_kernel(b, taken_s);
+        else
+            take_row(b, "sim", nof_delta_program_name(program), tasks, bytes, taken_s);
     }
     return true;
+}
+
+static bool simulate_tasks(struct bench *b, unsigned tasks)
+{
+    bool done = true;
+
+    for (unsigned p = tasks == 2 ? NOF_DELTA_PAIR : NOF_DELTA_CASCADE; done && p < NOF_DELTA_PATTERNS; p++)
+        done = simulate_one(b, p, tasks, b->bytes, b->delta_bytes);
+    for (unsigned i = 0; i < KERNELS; i++) {
+        if (!done || kernels[i].tasks != tasks)
+            continue;
+        begin_kernel(b, "sim", &kernels[i]);
+        done = simulate_one(b, kernels[i].program, tasks, kernels[i].bytes, kernels[i].delta_bytes);
+    }
+    b->kernel = NULL;
+    return done;
 }
 
 static bool simulate(struct bench *b)
 {
     bool done = true;
 
-    for (unsigned i = 0; i < b->nsim_tasks; i++)
-        for (unsigned p = b->sim_tasks[i] == 2 ? 0 : 1; done && p < NOF_DELTA_PATTERNS; p++)
-            done = simulate_row(b, (enum nof_delta_pattern)p, b->sim_tasks[i], b->bytes, b->delta_bytes);
+    b->job_scale = 1;
+    for (unsigned i = 0; done && i < b->nsim_tasks; i++)
+        done = simulate_tasks(b, b->sim_tasks[i]);
     for (unsigned i = 0; b->sweep && i < sizeof(sweep_pages) / sizeof(sweep_pages[0]); i++)
         for (unsigned k = 0; done && k < SWEEP_SIZES; k++) {
             b->delta_pages = sweep_pages[i];
-            done = simulate_row(b, NOF_DELTA_PAIR, 2, sweep_bytes[k], (uint64_t)sweep_pages[i] * PAGE);
+            done = simulate_one(b, NOF_DELTA_PAIR, 2, sweep_bytes[k], (uint64_t)sweep_pages[i] * PAGE);
         }
     b->delta_pages = 0;
     return done;
@@ -265,10 +336,10 @@ static bool simulate(struct bench *b)
 
 static json_t *result_of(struct bench *b)
 {
-    json_t *result = json_pack("{s:O, s:O, s:i, s:I, s:I, s:f, s:I, s:s, s:i}", "rows", b->rows, "costs",
-                               b->costs, "runs", (int)b->runs, "message_bytes", (json_int_t)b->bytes,
-                               "delta_bytes", (json_int_t)b->delta_bytes, "page_us", b->page_us, "link_bps",
-                               (json_int_t)b->config.rate_bps, "computing",
+    json_t *result = json_pack("{s:O, s:O, s:O, s:i, s:I, s:I, s:f, s:I, s:s, s:i}", "rows", b->rows, "costs",
+                               b->costs, "kernels", b->kernels, "runs", (int)b->runs, "message_bytes",
+                               (json_int_t)b->bytes, "delta_bytes", (json_int_t)b->delta_bytes, "page_us",
+                               b->page_us, "link_bps", (json_int_t)b->config.rate_bps, "computing",
                                "timed waiting between touches of pages; scale: computing and link slowed",
                                "cpus", (int)sysconf(_SC_NPROCESSORS_ONLN));
 
@@ -299,6 +370,20 @@ static void print_rows(const json_t *rows, bool sweep)
     }
 }
 
+static void print_kernels(const json_t *rows)
+{
+    const json_t *row;
+    size_t i;
+
+    json_array_foreach(rows, i, row) printf(
+        "%-8s%-8s %3.0f tasks  x%-3.0f %6.0f bytes %9.2f ms; overlapped by hand %5.2f, os %5.2f, annotation "
+        "%5.2f\n",
+        json_string_value(json_object_get(row, "where")), json_string_value(json_object_get(row, "name")),
+        nof_bench_real(row, "tasks"), nof_bench_real(row, "scale"), nof_bench_real(row, "delta_bytes"),
+        nof_bench_real(row, "original_s") * 1e3, nof_bench_real(row, "hand_overlapped"),
+        nof_bench_real(row, "os"), nof_bench_real(row, "annotation"));
+}
+
 static void print_table(const struct bench *b)
 {
     printf("messages of %llu bytes, increments of %llu, %.1f us of computing a page, %.0f Mbit/s; medians of "
@@ -308,6 +393,7 @@ static void print_table(const struct bench *b)
            (unsigned long long)b->bytes, (unsigned long long)b->delta_bytes, b->page_us,
            (double)b->config.rate_bps / 1e6, b->runs);
     print_rows(b->rows, false);
+    print_kernels(b->kernels);
     print_rows(b->sweeps, true);
     if (b->costs_said)
         return;
@@ -460,6 +546,7 @@ int nof_bench_delta(int argc, char **argv)
     b->rows = json_array();
     b->sweeps = json_array();
     b->costs = json_object();
+    b->kernels = json_array();
     read_arguments(b, argc, argv);
     if (b->in_sim)
         nof_delta_sim_prepare();
@@ -476,6 +563,7 @@ int nof_bench_delta(int argc, char **argv)
     json_decref(b->rows);
     json_decref(b->sweeps);
     json_decref(b->costs);
+    json_decref(b->kernels);
     free(b);
     return rc;
 }

@@ -13,6 +13,14 @@ void nof_delta_sim_prepare(void)
     nof_sim_library_prepare();
 }
 
+const char *nof_delta_program_name(unsigned pattern)
+{
+    static const char *const kernels[] = {"hycom", "lu", "mg"};
+
+    return pattern < NOF_DELTA_PATTERNS ? nof_delta_pattern_name[pattern]
+                                        : kernels[pattern - NOF_DELTA_PATTERNS];
+}
+
 static uint64_t cost(double ns)
 {
     return ns > 0 ? (uint64_t)ns : 0;
@@ -45,6 +53,6 @@ bool nof_delta_sim_run(const struct nof_delta_sim *what, double taken_s_out[3])
     if (i.problem[0] == '\0')
         return true;
     fprintf(stderr, "nof bench delta: %s of %u simulated tasks, %s: %s\n",
-            nof_delta_pattern_name[what->pattern], what->tasks, what->by_os ? "os" : "annotation", i.problem);
+            nof_delta_program_name(what->pattern), what->tasks, what->by_os ? "os" : "annotation", i.problem);
     return false;
 }

@@ -11,9 +11,12 @@
 
 #define NOF_DELTA_SIM_TASKS_MAX 256u
 
+/* Behind enum nof_delta_pattern: kernels (programs/delta_kernels.h). */
+enum { NOF_DELTA_HYCOM = NOF_DELTA_PATTERNS, NOF_DELTA_LU, NOF_DELTA_MG, NOF_DELTA_PROGRAMS };
+
 struct nof_delta_sim {
     unsigned tasks;
-    enum nof_delta_pattern pattern;
+    unsigned pattern; /* or kernel */
     bool by_os;
     bool alone; /* in increments, and not otherwise */
     uint64_t bytes, delta_bytes; /* of a message, of an increment */
@@ -22,6 +25,8 @@ struct nof_delta_sim {
     uint64_t rate_bps, buffer_bytes;
     unsigned mtu_bytes;
 };
+
+const char *nof_delta_program_name(unsigned pattern);
 
 /* The simulator can be run here from now on; first of all in the process, which may begin anew. */
 void nof_delta_sim_prepare(void);

@@ -22,6 +22,7 @@
 #define DELTA_PAGE 4096u
 #define DELTA_WORDS (DELTA_PAGE / sizeof(uint32_t))
 #define DELTA_INPUTS 2
+#define DELTA_BUFFERS 6
 #define DELTA_ROUNDS 4u /* of the ring */
 #define DELTA_TAG 7
 
@@ -33,7 +34,7 @@ struct delta {
     enum delta_form form;
     int64_t page_ns; /* of computing */
     size_t bytes; /* of a message: whole pages */
-    uint32_t *in[DELTA_INPUTS], *out[DELTA_INPUTS];
+    uint32_t *in[DELTA_BUFFERS], *out[DELTA_BUFFERS];
 };
 
 /* The program's own. fail() does not return. */
@@ -61,21 +62,72 @@ struct delta_work {
     MPI_Request sent; /* MPI_REQUEST_NULL: nobody is told before the end */
 };
 
-static void delta_await(const struct delta *d, const struct delta_work *w, size_t page)
+static void delta_await(const struct delta *d, const void *at, size_t bytes)
 {
-    for (int k = 0; d->form == DELTA_INCREMENTS && !d->by_os && k < DELTA_INPUTS; k++)
-        if (w->from[k] != NULL) {
-            delta_called();
-            DELTA_OK(MPIX_Delta_wait_data(w->from[k] + page * DELTA_WORDS, DELTA_PAGE));
-        }
-}
-
-static void delta_tell(const struct delta *d, const struct delta_work *w, size_t page)
-{
-    if (w->sent == MPI_REQUEST_NULL || d->by_os)
+    if (d->form != DELTA_INCREMENTS || d->by_os)
         return;
     delta_called();
-    DELTA_OK(MPIX_Delta_send_data(w->sent, w->to + page * DELTA_WORDS, DELTA_PAGE));
+    DELTA_OK(MPIX_Delta_wait_data(at, (MPI_Count)bytes));
+}
+
+static void delta_tell(const struct delta *d, MPI_Request sent, const void *at, size_t bytes)
+{
+    if (sent == MPI_REQUEST_NULL || d->by_os)
+        return;
+    delta_called();
+    DELTA_OK(MPIX_Delta_send_data(sent, at, (MPI_Count)bytes));
+}
+
+static void delta_receive(const struct delta *d, uint32_t *into, size_t bytes, int source, int tag,
+                          MPI_Request *got)
+{
+    int n = (int)bytes;
+
+    if (d->form == DELTA_INCREMENTS)
+        DELTA_OK(MPIX_Delta_recv(into, n, MPI_BYTE, source, tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+    else if (d->form == DELTA_NONBLOCKING)
+        DELTA_OK(MPI_Irecv(into, n, MPI_BYTE, source, tag, MPI_COMM_WORLD, got));
+    else
+        DELTA_OK(MPI_Recv(into, n, MPI_BYTE, source, tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+}
+
+/* All that came in increments has been used. */
+static void delta_received(const struct delta *d, uint32_t *into)
+{
+    if (d->form == DELTA_INCREMENTS)
+        DELTA_OK(MPIX_Delta_recv_wait(into, MPI_STATUS_IGNORE));
+}
+
+static MPI_Request delta_begin_send(const struct delta *d, const uint32_t *from, size_t bytes, int to,
+                                    int tag)
+{
+    MPI_Request sent = MPI_REQUEST_NULL;
+
+    if (d->form == DELTA_INCREMENTS && to != MPI_PROC_NULL)
+        DELTA_OK(MPIX_Delta_send_begin(from, (int)bytes, MPI_BYTE, to, tag, MPI_COMM_WORLD, &sent));
+    return sent;
+}
+
+/* What has not gone yet. */
+static void delta_send_rest(const struct delta *d, const uint32_t *from, size_t bytes, int to, int tag,
+                            MPI_Request *sent)
+{
+    if (to == MPI_PROC_NULL)
+        return;
+    if (d->form == DELTA_INCREMENTS)
+        DELTA_OK(MPIX_Delta_send_end(sent));
+    else if (d->form == DELTA_NONBLOCKING)
+        DELTA_OK(MPI_Isend(from, (int)bytes, MPI_BYTE, to, tag, MPI_COMM_WORLD, sent));
+    else
+        DELTA_OK(MPI_Send(from, (int)bytes, MPI_BYTE, to, tag, MPI_COMM_WORLD));
+}
+
+static void delta_wait_sent(const struct delta *d, int n, MPI_Request *sent)
+{
+    for (int i = 0; i < n; i++)
+        if (sent[i] != MPI_REQUEST_NULL)
+            DELTA_OK(d->form == DELTA_INCREMENTS ? MPIX_Delta_wait(&sent[i], MPI_STATUS_IGNORE)
+                                                 : MPI_Wait(&sent[i], MPI_STATUS_IGNORE));
 }
 
 static void delta_write_own(const struct delta_work *w, size_t page)
@@ -100,19 +152,26 @@ static void delta_add(const struct delta_work *w, size_t page)
     }
 }
 
+static void delta_await_page(const struct delta *d, const struct delta_work *w, size_t page)
+{
+    for (int k = 0; k < DELTA_INPUTS; k++)
+        if (w->from[k] != NULL)
+            delta_await(d, w->from[k] + page * DELTA_WORDS, DELTA_PAGE);
+}
+
 /* A page at a time. The numbers depend on what came. */
 static void delta_work(const struct delta *d, const struct delta_work *w)
 {
     delta_begin_computing();
     for (size_t page = 0; page < d->bytes / DELTA_PAGE; page++) {
-        delta_await(d, w, page);
+        delta_await_page(d, w, page);
         for (int k = 0; k < DELTA_INPUTS; k++)
             if (w->from[k] != NULL)
                 delta_touch(w->from[k] + page * DELTA_WORDS, DELTA_PAGE, false);
         delta_write_own(w, page);
         delta_add(w, page);
         delta_compute(d->page_ns);
-        delta_tell(d, w, page);
+        delta_tell(d, w->sent, w->to + page * DELTA_WORDS, DELTA_PAGE);
     }
 }
 
@@ -123,46 +182,20 @@ static void delta_work_and_add(const struct delta *d, const struct delta_work *w
     for (size_t page = 0; page < d->bytes / DELTA_PAGE; page++) {
         delta_write_own(w, page);
         delta_compute(d->page_ns);
-        delta_await(d, w, page);
+        delta_await_page(d, w, page);
         delta_add(w, page);
-        delta_tell(d, w, page);
+        delta_tell(d, w->sent, w->to + page * DELTA_WORDS, DELTA_PAGE);
     }
-}
-
-static void delta_receive(const struct delta *d, uint32_t *into, int source, MPI_Request *got)
-{
-    if (d->form == DELTA_INCREMENTS)
-        DELTA_OK(MPIX_Delta_recv(into, (int)d->bytes, MPI_BYTE, source, DELTA_TAG, MPI_COMM_WORLD,
-                                 MPI_STATUS_IGNORE));
-    else if (d->form == DELTA_NONBLOCKING)
-        DELTA_OK(MPI_Irecv(into, (int)d->bytes, MPI_BYTE, source, DELTA_TAG, MPI_COMM_WORLD, got));
-    else
-        DELTA_OK(
-            MPI_Recv(into, (int)d->bytes, MPI_BYTE, source, DELTA_TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
-}
-
-static void delta_begin_send(const struct delta *d, struct delta_work *w, int to)
-{
-    w->sent = MPI_REQUEST_NULL;
-    if (d->form == DELTA_INCREMENTS && to != MPI_PROC_NULL)
-        DELTA_OK(
-            MPIX_Delta_send_begin(w->to, (int)d->bytes, MPI_BYTE, to, DELTA_TAG, MPI_COMM_WORLD, &w->sent));
 }
 
 /* The whole message has gone, and all that came is used. */
 static void delta_end(const struct delta *d, struct delta_work *w, int to)
 {
-    if (w->sent != MPI_REQUEST_NULL)
-        DELTA_OK(MPIX_Delta_wait(&w->sent, MPI_STATUS_IGNORE));
-    else if (to != MPI_PROC_NULL && d->form == DELTA_BLOCKING)
-        DELTA_OK(MPI_Send(w->to, (int)d->bytes, MPI_BYTE, to, DELTA_TAG, MPI_COMM_WORLD));
-    else if (to != MPI_PROC_NULL) {
-        DELTA_OK(MPI_Isend(w->to, (int)d->bytes, MPI_BYTE, to, DELTA_TAG, MPI_COMM_WORLD, &w->sent));
-        DELTA_OK(MPI_Wait(&w->sent, MPI_STATUS_IGNORE));
-    }
-    for (int k = 0; d->form == DELTA_INCREMENTS && k < DELTA_INPUTS; k++)
+    delta_send_rest(d, w->to, d->bytes, to, DELTA_TAG, &w->sent);
+    delta_wait_sent(d, 1, &w->sent);
+    for (int k = 0; k < DELTA_INPUTS; k++)
         if (w->from[k] != NULL)
-            DELTA_OK(MPIX_Delta_recv_wait(d->in[k], MPI_STATUS_IGNORE));
+            delta_received(d, d->in[k]);
 }
 
 static void delta_cascade(const struct delta *d)
@@ -173,10 +206,10 @@ static void delta_cascade(const struct delta *d)
 
     if (d->rank > 0) {
         w.from[0] = d->in[0];
-        delta_receive(d, d->in[0], d->rank - 1, &got);
+        delta_receive(d, d->in[0], d->bytes, d->rank - 1, DELTA_TAG, &got);
         DELTA_OK(MPI_Wait(&got, MPI_STATUS_IGNORE));
     }
-    delta_begin_send(d, &w, to);
+    w.sent = delta_begin_send(d, w.to, d->bytes, to, DELTA_TAG);
     delta_work(d, &w);
     delta_end(d, &w, to);
 }
@@ -204,9 +237,9 @@ static void delta_reduce(const struct delta *d)
             continue;
         w.from[k] = d->in[k];
         w.times[k] = delta_below(d, child);
-        delta_receive(d, d->in[k], child, &got[k]);
+        delta_receive(d, d->in[k], d->bytes, child, DELTA_TAG, &got[k]);
     }
-    delta_begin_send(d, &w, to);
+    w.sent = delta_begin_send(d, w.to, d->bytes, to, DELTA_TAG);
     if (d->form == DELTA_INCREMENTS) {
         delta_work_and_add(d, &w);
     } else {
@@ -231,38 +264,27 @@ static void delta_ring(const struct delta *d)
         struct delta_work w = {.to = d->out[round % 2], .times = {round, 0}};
 
         w.from[0] = round > 0 ? last : NULL;
-        delta_receive(d, d->in[round % 2], left, &got);
-        if (sent[round % 2] != MPI_REQUEST_NULL)
-            DELTA_OK(MPIX_Delta_wait(&sent[round % 2], MPI_STATUS_IGNORE));
-        delta_begin_send(d, &w, right);
+        delta_receive(d, d->in[round % 2], d->bytes, left, DELTA_TAG, &got);
+        delta_wait_sent(d, 1, &sent[round % 2]);
+        w.sent = delta_begin_send(d, w.to, d->bytes, right, DELTA_TAG);
         delta_work(d, &w);
-        if (increments) {
-            DELTA_OK(MPIX_Delta_send_end(&w.sent));
-            sent[round % 2] = w.sent;
-            if (round > 0)
-                DELTA_OK(MPIX_Delta_recv_wait(last, MPI_STATUS_IGNORE));
-        } else {
-            DELTA_OK(MPI_Isend(w.to, (int)d->bytes, MPI_BYTE, right, DELTA_TAG, MPI_COMM_WORLD, &sent[0]));
+        delta_send_rest(d, w.to, d->bytes, right, DELTA_TAG, &w.sent);
+        sent[round % 2] = w.sent;
+        if (!increments) {
             DELTA_OK(MPI_Wait(&got, MPI_STATUS_IGNORE));
-            DELTA_OK(MPI_Wait(&sent[0], MPI_STATUS_IGNORE));
+            delta_wait_sent(d, 1, &sent[round % 2]);
+        } else if (round > 0) {
+            delta_received(d, last);
         }
     }
-    for (int i = 0; increments && i < 2; i++)
-        if (sent[i] != MPI_REQUEST_NULL)
-            DELTA_OK(MPIX_Delta_wait(&sent[i], MPI_STATUS_IGNORE));
-    if (increments)
-        DELTA_OK(MPIX_Delta_recv_wait(d->in[(DELTA_ROUNDS - 1) % 2], MPI_STATUS_IGNORE));
+    delta_wait_sent(d, 2, sent);
+    delta_received(d, d->in[(DELTA_ROUNDS - 1) % 2]);
 }
 
-static const struct delta_pattern {
+struct delta_pattern {
     const char *name;
     void (*run)(const struct delta *d);
     enum delta_form base; /* that increments are compared with */
-} delta_patterns[] = {{"pair", delta_cascade, DELTA_BLOCKING},
-                      {"cascade", delta_cascade, DELTA_BLOCKING},
-                      {"ring", delta_ring, DELTA_NONBLOCKING},
-                      {"reduce", delta_reduce, DELTA_BLOCKING}};
-
-#define DELTA_PATTERNS ((int)(sizeof(delta_patterns) / sizeof(delta_patterns[0])))
+};
 
 #endif

@@ -8,7 +8,7 @@
 #include "base/lib.h"
 #include "image_run.h"
 
-#include "../../../bench/programs/delta_patterns.h"
+#include "../../../bench/programs/delta_kernels.h"
 
 #define WARM_PAGES 8u /* too long to be eager */
 
@@ -55,15 +55,14 @@ void nof_increments_run(void)
     struct nof_increments *i = nof_run.program->increments;
     const struct delta_pattern *pattern = &delta_patterns[i->pattern];
     struct delta d = {.rank = nof_image->rank, .tasks = nof_image->size, .by_os = i->by_os};
-    size_t room = i->bytes > WARM_PAGES * DELTA_PAGE ? i->bytes : WARM_PAGES * DELTA_PAGE;
+    size_t room = i->bytes > MG_FACE_BYTES ? i->bytes : MG_FACE_BYTES; /* more than WARM_PAGES */
     void *pages = NULL;
-    if (posix_memalign(&pages, DELTA_PAGE, 2 * DELTA_INPUTS * room) != 0)
+    if (posix_memalign(&pages, DELTA_PAGE, 2 * DELTA_BUFFERS * room) != 0)
         abort();
-    memset(pages, 0, 2 * DELTA_INPUTS * room);
-    nof_image_pages_watch(pages, 2 * DELTA_INPUTS * room);
-    for (size_t k = 0; k < DELTA_INPUTS; k++) {
+    nof_image_pages_watch(pages, 2 * DELTA_BUFFERS * room);
+    for (size_t k = 0; k < DELTA_BUFFERS; k++) {
         d.in[k] = (uint32_t *)pages + k * room / sizeof(uint32_t);
-        d.out[k] = (uint32_t *)pages + (DELTA_INPUTS + k) * room / sizeof(uint32_t);
+        d.out[k] = (uint32_t *)pages + (DELTA_BUFFERS + k) * room / sizeof(uint32_t);
     }
     nof_lib.crowded = true; /* a poll that finds nothing takes time */
     d.bytes = WARM_PAGES * DELTA_PAGE;

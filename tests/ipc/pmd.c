@@ -9,10 +9,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/futex.h>
 #include <pthread.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -149,6 +151,79 @@ static void any_thread_wakes_a_sleeper(void **state)
     assert_int_equal(pthread_create(&thread, NULL, waker, *state), 0);
     assert_int_equal(nof_pmd_wait(*state, nof_pmd_wake_count(*state), UINT64_MAX), NOF_OK);
     pthread_join(thread, NULL);
+}
+
+static void delta_ring_names_the_slot_and_wakes_the_nic(void **state)
+{
+    struct nof_delta_host *board = nof_pmd_delta_host(*state);
+
+    nof_pmd_delta_ring(*state, 0);
+    assert_int_equal(fake_doorbells(&fake), 0);
+    fake.nic_words->nic_asleep = 1;
+    nof_pmd_delta_ring(*state, 63);
+    assert_int_equal(fake_doorbells(&fake), 1);
+    assert_true(board->rung == (1ull << 63 | 1));
+}
+
+#define ARRIVALS 20000
+
+static uint32_t arrived; /* what the NIC has written, in place of a board */
+
+/* As a NIC tells of an arrival (nof/delta.h). */
+static void *tell_of_arrivals(void *board)
+{
+    struct nof_delta_host *b = board;
+
+    for (uint32_t i = 1; i <= ARRIVALS; i++) {
+        __atomic_store_n(&arrived, i, __ATOMIC_RELEASE);
+        __atomic_thread_fence(__ATOMIC_SEQ_CST);
+        if (__atomic_exchange_n(&b->asleep, 0, __ATOMIC_RELAXED) == 1) {
+            (void)__atomic_fetch_add(&b->wake, 1, __ATOMIC_SEQ_CST);
+            (void)syscall(SYS_futex, &b->wake, FUTEX_WAKE, 16, NULL, NULL, 0);
+        }
+        while (i % 4 == 0 && __atomic_load_n(&b->asleep, __ATOMIC_RELAXED) == 0 && i < ARRIVALS)
+            sched_yield();
+    }
+    return NULL;
+}
+
+/* A wake-up that is lost costs its whole time-out of 100 ms. */
+static void delta_wait_misses_no_arrival(void **state)
+{
+    struct nof_delta_host *board = nof_pmd_delta_host(*state);
+    uint32_t seen, late = 0;
+    double start;
+    pthread_t thread;
+
+    arrived = 0;
+    assert_int_equal(pthread_create(&thread, NULL, tell_of_arrivals, board), 0);
+    for (uint32_t now = 0; now < ARRIVALS; now = __atomic_load_n(&arrived, __ATOMIC_ACQUIRE)) {
+        seen = __atomic_load_n(&board->wake, __ATOMIC_ACQUIRE);
+        if (__atomic_load_n(&arrived, __ATOMIC_ACQUIRE) != now)
+            continue;
+        start = seconds();
+        assert_int_equal(nof_pmd_delta_wait(*state, seen, UINT64_MAX), NOF_OK);
+        late += seconds() - start >= 0.09 && __atomic_load_n(&arrived, __ATOMIC_ACQUIRE) != now;
+    }
+    pthread_join(thread, NULL);
+    assert_in_range(late, 0, 3); /* of a machine that was busy */
+}
+
+static void delta_wait_ends(void **state)
+{
+    struct nof_delta_host *board = nof_pmd_delta_host(*state);
+    double start = seconds();
+
+    assert_int_equal(nof_pmd_delta_wait(*state, board->wake, 20000000), NOF_OK);
+    assert_true(seconds() - start >= 0.019);
+    assert_int_equal(nof_pmd_delta_wait(*state, board->wake + 1, UINT64_MAX), NOF_OK);
+    assert_false(nof_pmd_delta_gone(*state));
+    fake.nic_words->endpoint_failed = (uint32_t)NOF_EPROTO;
+    assert_true(nof_pmd_delta_gone(*state));
+    fake.nic_words->endpoint_failed = 0;
+    fake_hang_up(&fake);
+    assert_true(nof_pmd_delta_gone(*state));
+    assert_int_equal(nof_pmd_delta_wait(*state, board->wake, UINT64_MAX), NOF_ENICDEAD);
 }
 
 static void detach_says_goodbye(void **state)
@@ -496,6 +571,9 @@ int main(void)
         WITH_PMD(wait_returns_at_once_when_something_is_there),
         WITH_PMD(wait_ends_at_its_timeout),
         WITH_PMD(any_thread_wakes_a_sleeper),
+        WITH_PMD(delta_ring_names_the_slot_and_wakes_the_nic),
+        WITH_PMD(delta_wait_misses_no_arrival),
+        WITH_PMD(delta_wait_ends),
         WITH_PMD(death_of_the_daemon_is_noticed_asleep),
         WITH_PMD(death_is_noticed_spinning_and_after_the_last_completion),
         WITH_PMD(failed_endpoint_says_why),

@@ -291,10 +291,6 @@ int nof_pmd_delta_wait(struct nof_pmd *pmd, uint32_t seen, uint64_t timeout_ns)
 
     if (board == NULL)
         return NOF_ENICDEAD;
-    __atomic_store_n(&board->asleep, 1, __ATOMIC_RELAXED);
-    /* Pairs with the NIC's fence between the change of an arrival and its look at `asleep`; the wait then finds
-     * `wake` changed, or the caller's look at the arrival came after. */
-    nof_fence_full();
     if (__atomic_load_n(&board->wake, __ATOMIC_RELAXED) == seen)
         futex_wait(&board->wake, seen, timeout_ns < NOF_PMD_LOOK_NS ? timeout_ns : NOF_PMD_LOOK_NS);
     return nof_pmd_delta_gone(pmd) ? NOF_ENICDEAD : NOF_OK;

@@ -224,16 +224,22 @@ struct nof_delta_in *nof_delta_in_any(void)
     return NULL;
 }
 
+static bool polls(const struct nof_delta_pause *pause)
+{
+    return pause->polls < (nof_lib.crowded ? POLLS_CROWDED : POLLS);
+}
+
 void nof_delta_pause_look(struct nof_delta_pause *pause)
 {
-    const struct nof_delta_host *host = boards == NULL ? NULL : boards->host();
+    struct nof_delta_host *host = boards == NULL || polls(pause) ? NULL : boards->host();
     if (host != NULL)
-        pause->seen = __atomic_load_n(&host->wake, __ATOMIC_ACQUIRE);
+        pause->seen = nof_delta_arm(host);
 }
 
 bool nof_delta_pause(struct nof_delta_pause *pause)
 {
-    if (pause->polls++ < (nof_lib.crowded ? POLLS_CROWDED : POLLS)) {
+    if (polls(pause)) {
+        pause->polls++;
         if (nof_lib.crowded)
             sched_yield();
         return true;

@@ -72,7 +72,7 @@ struct nof_delta_in *nof_delta_in_any(void);
 /* Between two looks: polls of the board, then sleeps of at most a millisecond, until an arrival changes; who may polls the
  * library in between. False: the NIC is gone. */
 struct nof_delta_pause {
-    uint32_t seen;
+    uint32_t seen; /* when it is about to sleep */
     uint32_t polls;
 };
 /* Before a look. */

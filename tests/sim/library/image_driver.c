@@ -189,7 +189,6 @@ int nof_pmd_delta_wait(struct nof_pmd *pmd, uint32_t seen, uint64_t timeout_ns)
     (void)pmd;
     if (board == NULL)
         return NOF_ENICDEAD;
-    board->asleep = 1;
     if (board->wake == seen)
         nof_image->ops->wait_arrival(nof_image->process, timeout_ns);
     return NOF_OK;

@@ -321,6 +321,7 @@ static void by_pages(size_t at, size_t bytes, size_t final, bool ends_first)
     connect(out, in, from + at, shadow == NULL ? to + at : shadow, bytes);
     check(nof_delta_in_state(in) == NOF_DELTA_MATCHED);
     check(nof_delta_watch_send(out, way) == (shadow != NULL));
+    check(nof_delta_watch_look() == (shadow != NULL && way == NOF_DELTA_WAY_PAGEMAP));
     for (size_t i = 0; i < final; i++)
         from[at + i] = byte_at(i);
     check(nof_delta_watch_send_end(out) == NULL);
@@ -412,6 +413,8 @@ static void *write_slowly(void *arg)
         from[i] = byte_at(i);
         if (i % (16 * PAGE) == 0)
             usleep(200);
+        if (i % PAGE == 0)
+            (void)nof_delta_watch_look();
     }
     check(nof_delta_watch_send_end(out) == NULL);
     check(nof_delta_out_end(out, out->bytes));
@@ -551,11 +554,11 @@ int main(void)
         return 77;
     }
     falling_back();
-    for (way = NOF_DELTA_WAY_UNSAID; way <= NOF_DELTA_WAY_USERFAULTFD; way++)
+    for (way = NOF_DELTA_WAY_UNSAID; way <= NOF_DELTA_WAY_PAGEMAP; way++)
         all_by_pages();
     for (way = NOF_DELTA_WAY_MPROTECT; way <= NOF_DELTA_WAY_USERFAULTFD; way++)
         filled_by_libc();
-    for (int k = NOF_DELTA_WAY_MPROTECT; getenv("T_VERBOSE") != NULL && k <= NOF_DELTA_WAY_USERFAULTFD; k++) {
+    for (int k = NOF_DELTA_WAY_MPROTECT; getenv("T_VERBOSE") != NULL && k <= NOF_DELTA_WAY_PAGEMAP; k++) {
         const struct nof_delta_pages_ops *ops = nof_delta_way_ops((enum nof_delta_way)k);
         printf("%s: %llu ns a page\n", ops->name, (unsigned long long)nof_delta_way_fault_ns(ops));
     }

@@ -15,6 +15,7 @@
 #include "comm/comm.h"
 #include "comm/entry.h"
 #include "delta/delta_out.h"
+#include "delta/delta_scan.h"
 #include "delta/delta_size.h"
 #include "delta/delta_watch.h"
 #include "delta/delta_way.h"
@@ -96,6 +97,7 @@ static void open_library(const char *func)
 static void close_library(void)
 {
     nof_delta_watch_close();
+    nof_delta_scan_end();
     nof_delta_end_all();
     if (nof_leaks_wanted() && nof_chan_dead_member(nof_comm_world()) == MPI_UNDEFINED)
         nof_leaks_report();

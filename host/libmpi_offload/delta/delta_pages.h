@@ -23,6 +23,11 @@ bool nof_delta_pages_own(uintptr_t address);
 /* Such memory, guarded or hidden, whose place was another: the mapping can be read and written. */
 bool nof_delta_pages_release(uintptr_t address);
 
+#define NOF_DELTA_RANGES 32u
+struct nof_delta_range {
+    uintptr_t low, high;
+};
+
 /* How writes to pages are caught: a table a way. Each operation answers whether it could; what it could not changes nothing. */
 struct nof_delta_pages_ops {
     const char *name;
@@ -34,10 +39,14 @@ struct nof_delta_pages_ops {
     bool (*allow)(uintptr_t low, size_t bytes); /* none does */
     /* None does, of those pages that the program has left where they were. False: it has moved or unmapped some. */
     bool (*end)(uintptr_t low, size_t bytes);
+    /* Writes are no faults: between *from and `high`, at most so many ranges (NOF_DELTA_RANGES) that were written since guard(), or
+     * since they were told last. *from: where to go on, `high` at the end. NULL: writes are faults. */
+    size_t (*written)(uintptr_t *from, uintptr_t high, struct nof_delta_range *ranges, size_t most);
     bool in_child; /* what a process guards is guarded in its child */
 };
 extern const struct nof_delta_pages_ops nof_delta_pages_by_mprotect __attribute__((visibility("hidden")));
 extern const struct nof_delta_pages_ops nof_delta_pages_by_userfaultfd __attribute__((visibility("hidden")));
+extern const struct nof_delta_pages_ops nof_delta_pages_by_pagemap __attribute__((visibility("hidden")));
 
 /* Pages that are hidden: any access faults. */
 bool nof_delta_pages_hide(uintptr_t low, size_t bytes);

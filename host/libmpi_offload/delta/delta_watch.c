@@ -15,6 +15,7 @@
 #define WRITERS \
     16 /* threads that write parts of their own; of more, those that wait longest are taken to be done */
 #define FILL_PAGES 16u /* of glibc, memcpy interleaves 4 pages, and ends with 8 vectors */
+#define QUIET_LOOKS 2u
 #define FAULT_ENTRY_NS 1500u /* of a fault, outside its handler */
 
 enum part {
@@ -44,7 +45,7 @@ struct watch {
     const struct nof_delta_pages_ops *ops;
     struct writer writer[WRITERS];
     unsigned next_writer;
-    uintptr_t twice;
+    uintptr_t twice; /* or, where writes are no faults, its page */
     struct nof_delta_in *in; /* RECV */
     uintptr_t base; /* of the message */
     bool hidden;
@@ -91,7 +92,7 @@ static _Noreturn void give_up(const char *line)
 static void announce(struct watch *w, uint32_t part)
 {
     uintptr_t low = part_low(w, part), high = part_high(w, part);
-    if (!w->ops->guard(low, high - low))
+    if (w->ops->written == NULL && !w->ops->guard(low, high - low))
         return; /* too many mappings: then it goes with the end */
     w->state[part] = PART_DONE;
     (void)nof_delta_out_add(w->out, (const void *)low, high - low); // NOLINT
@@ -201,6 +202,57 @@ static bool write_fault(struct watch *w, const struct nof_delta_access *access)
     widen(writer, part, known && access->by_libc);
     w->state[part] = (uint8_t)(PART_OPEN + number);
     return true;
+}
+
+/* Writes that were no faults. */
+static void note_written(struct watch *w, const struct nof_delta_range *range)
+{
+    struct writer *all = &w->writer[0];
+    for (uint32_t part = part_of(w, range->low); part <= part_of(w, range->high - 1); part++) {
+        if (w->state[part] == PART_DONE && w->twice == 0)
+            w->twice = part_low(w, part);
+        if (w->state[part] == PART_DONE || w->state[part] == PART_LATE)
+            continue;
+        widen(all, part, all->first < all->behind);
+        w->state[part] = PART_OPEN;
+    }
+}
+
+/* Who wrote is not known: a part is done that was not written in two looks that found something elsewhere. */
+static void look_at_send(struct watch *w)
+{
+    const struct writer *all = &w->writer[0];
+    struct nof_delta_range range[NOF_DELTA_RANGES];
+    uintptr_t from = w->low;
+    size_t n = w->ops->written(&from, w->high, range, NOF_DELTA_RANGES);
+    if (n == 0)
+        return;
+    for (uint32_t part = all->first; part < all->behind; part++)
+        if (w->state[part] >= PART_OPEN && w->state[part] < PART_OPEN + QUIET_LOOKS)
+            w->state[part]++;
+    for (; n > 0; n = w->ops->written(&from, w->high, range, NOF_DELTA_RANGES))
+        for (size_t i = 0; i < n; i++)
+            note_written(w, &range[i]);
+    for (uint32_t part = all->first; part < all->behind; part++)
+        if (w->state[part] == PART_OPEN + QUIET_LOOKS)
+            announce(w, part);
+    nof_delta_out_ring(w->out);
+}
+
+bool nof_delta_watch_look(void)
+{
+    sigset_t before;
+    bool any = false;
+    nof_delta_hold(&before);
+    for (uint64_t on = sends_on; on != 0; on &= on - 1) {
+        struct watch *w = &sends[__builtin_ctzll(on)];
+        if (w->ops->written == NULL)
+            continue;
+        look_at_send(w);
+        any = true;
+    }
+    nof_delta_let_go(&before);
+    return any;
 }
 
 /* Somebody else is about to write there. */
@@ -513,7 +565,7 @@ bool nof_delta_watch_send(struct nof_delta_out *out, int way)
     if (fault_ns == 0)
         fault_ns = nof_delta_way_fault_ns(w->ops);
     size_t part = nof_delta_size(out->bytes, 0, __atomic_load_n(&fault_ns, __ATOMIC_RELAXED), NOF_DELTA_PAGE);
-    part = part < NOF_DELTA_PAGE ? NOF_DELTA_PAGE : part & ~(NOF_DELTA_PAGE - 1);
+    part = part < NOF_DELTA_PAGE || w->ops->written != NULL ? NOF_DELTA_PAGE : part & ~(NOF_DELTA_PAGE - 1);
     nof_delta_watch_settle(at(out->base), out->bytes, false);
     if (!aim(w, out->base, out->bytes, part) || crosses(sends, sends_on, w->low, w->high))
         return false;
@@ -526,7 +578,7 @@ bool nof_delta_watch_send(struct nof_delta_out *out, int way)
     bool guarded = w->ops->guard(w->low, w->high - w->low);
     if (guarded) {
         out->watched = true;
-        out->delta_bytes = 1;
+        out->delta_bytes = w->ops->written == NULL ? 1 : SIZE_MAX; /* told by each look */
         __atomic_store_n(&sends_on, sends_on | 1ull << out->slot, __ATOMIC_RELAXED);
     }
     nof_delta_let_go(&before);
@@ -542,6 +594,8 @@ const void *nof_delta_watch_send_end(const struct nof_delta_out *out)
     uintptr_t twice = 0;
     nof_delta_hold(&before);
     if ((sends_on & 1ull << out->slot) != 0) {
+        if (w->ops->written != NULL)
+            look_at_send(w);
         (void)w->ops->end(w->low, w->high - w->low);
         __atomic_store_n(&sends_on, sends_on & ~(1ull << out->slot), __ATOMIC_RELAXED);
         twice = w->twice;

@@ -34,6 +34,8 @@ bool nof_delta_watch_fault(struct nof_delta_access access);
 
 /* Of a message that was taken by address. False: none of its pages can be watched. */
 bool nof_delta_watch_send(struct nof_delta_out *out, int way /* enum nof_delta_way */);
+/* Some such messages, by their way, need looks at what was written: any thread, without the lock. False: none does now. */
+bool nof_delta_watch_look(void);
 /* Before its end: the pages are the program's as before. The address that was written after its part had been announced; NULL. */
 const void *nof_delta_watch_send_end(const struct nof_delta_out *out);
 

@@ -13,7 +13,8 @@
 
 static const char *const names[] = {[NOF_DELTA_WAY_AUTO] = "auto",
                                     [NOF_DELTA_WAY_MPROTECT] = "mprotect",
-                                    [NOF_DELTA_WAY_USERFAULTFD] = "userfaultfd"};
+                                    [NOF_DELTA_WAY_USERFAULTFD] = "userfaultfd",
+                                    [NOF_DELTA_WAY_PAGEMAP] = "pagemap"};
 
 static struct way {
     const struct nof_delta_pages_ops *ops;
@@ -21,7 +22,8 @@ static struct way {
     const char *why; /* it cannot be had */
     uint64_t fault_ns; /* 0: not measured */
 } ways[] = {[NOF_DELTA_WAY_MPROTECT] = {.ops = &nof_delta_pages_by_mprotect},
-            [NOF_DELTA_WAY_USERFAULTFD] = {.ops = &nof_delta_pages_by_userfaultfd}};
+            [NOF_DELTA_WAY_USERFAULTFD] = {.ops = &nof_delta_pages_by_userfaultfd},
+            [NOF_DELTA_WAY_PAGEMAP] = {.ops = &nof_delta_pages_by_pagemap}};
 enum { WAYS = sizeof(ways) / sizeof(ways[0]) };
 
 static enum nof_delta_way wanted = NOF_DELTA_WAY_AUTO;
@@ -53,7 +55,7 @@ int nof_delta_way_open(char *text, size_t text_bytes)
     const char *name = getenv("NOF_DELTA_TRIGGER");
     if (name == NULL || nof_delta_way_named(name, &wanted))
         return 0;
-    snprintf(text, text_bytes, "NOF_DELTA_TRIGGER=%s: must be auto, mprotect or userfaultfd", name);
+    snprintf(text, text_bytes, "NOF_DELTA_TRIGGER=%s: must be auto, mprotect, userfaultfd or pagemap", name);
     return -1;
 }
 
@@ -116,12 +118,9 @@ static bool can(struct way *way)
 
 static struct way *least(void)
 {
-    struct way *best = &ways[NOF_DELTA_WAY_MPROTECT];
+    struct way *best = &ways[NOF_DELTA_WAY_MPROTECT], *other = &ways[NOF_DELTA_WAY_USERFAULTFD];
     (void)can(best);
-    for (unsigned i = NOF_DELTA_WAY_MPROTECT + 1; i < WAYS; i++)
-        if (can(&ways[i]) && ways[i].fault_ns != 0 && ways[i].fault_ns < best->fault_ns)
-            best = &ways[i];
-    return best;
+    return can(other) && other->fault_ns != 0 && other->fault_ns < best->fault_ns ? other : best;
 }
 
 const struct nof_delta_pages_ops *nof_delta_way_ops(enum nof_delta_way way)

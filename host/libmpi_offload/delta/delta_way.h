@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The ways in which writes to pages can be caught, and which of them a message takes: NOF_DELTA_TRIGGER, or the info key
- * nof_delta_trigger of its communicator, each mprotect, userfaultfd, or auto (the default), which is the one that costs least
- * here, by measurement when the first such message begins.
+ * nof_delta_trigger of its communicator, each mprotect, userfaultfd, pagemap, or auto (the default), which is the one of the
+ * first two that costs least here, by measurement when the first such message begins (docs/decisions/0037).
  *
  * Under the library's lock, but for the fault; after nof_delta_fault_open(). */
 #ifndef NOF_MPI_DELTA_WAY_H
@@ -14,6 +14,7 @@ enum nof_delta_way {
     NOF_DELTA_WAY_AUTO,
     NOF_DELTA_WAY_MPROTECT,
     NOF_DELTA_WAY_USERFAULTFD,
+    NOF_DELTA_WAY_PAGEMAP,
 };
 
 /* False: that is none's name. */

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "chan/chan.h"
+#include "delta/delta_scan.h"
 #include "delta/delta_watch.h"
 
 static int release(struct nof_request *req)
@@ -53,8 +54,9 @@ static int start(struct nof_request *req)
         struct nof_delta_out *out = nof_delta_out_with(req);
         nof_delta_out_publish(out, req->handle);
         nof_chan_of(req->comm, req->peer)->send(req);
-        if (!req->complete && req->packed == NULL && out->slot < NOF_DELTA_SLOTS && nof_delta_by_pages(req))
-            (void)nof_delta_watch_send(out, req->comm->delta_way);
+        if (!req->complete && req->packed == NULL && out->slot < NOF_DELTA_SLOTS && nof_delta_by_pages(req) &&
+            nof_delta_watch_send(out, req->comm->delta_way) && nof_delta_watch_look())
+            nof_delta_scan_begin();
     }
     return rc;
 }

@@ -8,6 +8,7 @@
 #include "delta/delta_fault.h"
 #include "delta/delta_hold.h"
 #include "delta/delta_pages.h"
+#include "delta/delta_scan.h"
 #include "delta/delta_watch.h"
 #include "image_run.h"
 
@@ -101,6 +102,15 @@ static bool allow(uintptr_t low, size_t bytes)
 const struct nof_delta_pages_ops nof_delta_pages_by_mprotect = {
     .name = "sim", .open = open_here, .begin = allow, .guard = guard, .allow = allow, .end = allow};
 const struct nof_delta_pages_ops nof_delta_pages_by_userfaultfd = {.name = "none", .open = open_nowhere};
+const struct nof_delta_pages_ops nof_delta_pages_by_pagemap = {.name = "none", .open = open_nowhere};
+
+void nof_delta_scan_begin(void)
+{
+}
+
+void nof_delta_scan_end(void)
+{
+}
 
 bool nof_delta_pages_hide(uintptr_t low, size_t bytes)
 {

@@ -5,6 +5,14 @@
 
 enum { ROUNDS = 3, TOTAL = 1200 };
 
+/* The same once more. */
+static void again(MPI_Request send, int parts)
+{
+    OK(MPI_Wait(&send, MPI_STATUS_IGNORE));
+    OK(MPI_Start(&send));
+    OK(MPI_Pready_range(0, parts - 1, send));
+}
+
 /* `parts` partitions of TOTAL ints against `other_parts`; step > 1: each int is followed by holes. */
 static void round_trip(int parts, int other_parts, int step, int other_step)
 {
@@ -24,6 +32,7 @@ static void round_trip(int parts, int other_parts, int step, int other_step)
         MPI_Status status[2];
         int count;
         memset(out, 0xff, sizeof(out));
+        memset(status, 0xff, sizeof(status));
         OK(MPI_Startall(2, req));
         for (int k = 0; k < parts; k++) {
             int part = (k * 7 + round) % parts; /* 7 divides none of the counts */
@@ -37,7 +46,15 @@ static void round_trip(int parts, int other_parts, int step, int other_step)
             for (int i = part * (TOTAL / mine[1]); i < (part + 1) * (TOTAL / mine[1]); i++)
                 CHECK(out[i * other_step] == other * 100000 + round * 10000 + i);
         }
+        int done;
+        OK(MPI_Test(&req[1], &done, &status[1])); /* all of it has been seen */
+        CHECK(done && status[1].MPI_SOURCE == other && status[1].MPI_TAG == 5);
+        OK(MPI_Get_count(&status[1], MPI_INT, &count));
+        CHECK(count == TOTAL);
+        OK(MPI_Start(&req[1]));
+        again(req[0], parts);
         OK(MPI_Waitall(2, req, status));
+        CHECK(status[0].MPI_ERROR == MPI_SUCCESS && status[1].MPI_ERROR == MPI_SUCCESS);
         CHECK(status[1].MPI_SOURCE == other && status[1].MPI_TAG == 5);
         OK(MPI_Get_count(&status[1], MPI_INT, &count));
         CHECK(count == TOTAL && (other_step == 1 || out[1] == -1));
@@ -139,6 +156,28 @@ static void pairs(void)
         OK(MPI_Request_free(&req[i]));
 }
 
+/* Pready does not wait for the receiver, and of nothing there is no type. */
+static void before_its_receive(void)
+{
+    int a = 7;
+    MPI_Request req;
+    if (t_rank == 0) {
+        OK(MPI_Psend_init(&a, 1, 1, MPI_INT, 1, 0, MPI_COMM_WORLD, MPI_INFO_NULL, &req));
+        OK(MPI_Start(&req));
+        OK(MPI_Pready(0, req));
+        OK(MPI_Send(NULL, 0, MPI_DATATYPE_NULL, 1, 0, MPI_COMM_WORLD));
+        OK(MPI_Wait(&req, MPI_STATUS_IGNORE));
+    } else {
+        a = 0;
+        OK(MPI_Precv_init(&a, 1, 1, MPI_INT, 0, 0, MPI_COMM_WORLD, MPI_INFO_NULL, &req));
+        OK(MPI_Recv(NULL, 0, MPI_DATATYPE_NULL, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+        OK(MPI_Start(&req));
+        OK(MPI_Wait(&req, MPI_STATUS_IGNORE));
+        CHECK(a == 7);
+    }
+    OK(MPI_Request_free(&req));
+}
+
 static void nobody(void)
 {
     int a[2] = {1, 2}, flag = 0;
@@ -174,5 +213,6 @@ int main(int argc, char **argv)
     split_elements();
     early();
     pairs();
+    before_its_receive();
     return t_end();
 }

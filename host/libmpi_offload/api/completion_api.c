@@ -207,19 +207,27 @@ static int retire_one(MPI_Request *handle, MPI_Status *status, struct nof_comm *
     return nof_request_retire(req, handle, status, c);
 }
 
-/* The codes of all, in the statuses only if one of them is an error (MPI 4.1, 3.2.5). */
+static bool is_partitioned(MPI_Request handle)
+{
+    const struct nof_request *req = get(handle);
+    return req != NULL && (req->kind == NOF_REQUEST_PSEND || req->kind == NOF_REQUEST_PRECV);
+}
+
+/* The codes of all, in the statuses only if one of them is an error (MPI 4.1, 3.2.5); of partitioned operations always, as other
+ * libraries do: there are programs that read them. */
 static int retire_all(int count, MPI_Request *handles, MPI_Status *statuses, struct nof_comm **c)
 {
     int first_error = MPI_SUCCESS;
     for (int i = 0; i < count; i++) {
         MPI_Status *status = statuses == MPI_STATUSES_IGNORE ? MPI_STATUS_IGNORE : &statuses[i];
+        bool says = is_partitioned(handles[i]);
         int rc = retire_one(&handles[i], status, c);
         if (rc != MPI_SUCCESS && first_error == MPI_SUCCESS) {
             first_error = rc;
             for (int k = 0; status != MPI_STATUS_IGNORE && k < i; k++)
                 statuses[k].MPI_ERROR = MPI_SUCCESS;
         }
-        if (first_error != MPI_SUCCESS && status != MPI_STATUS_IGNORE)
+        if ((says || first_error != MPI_SUCCESS) && status != MPI_STATUS_IGNORE)
             status->MPI_ERROR = rc;
     }
     if (first_error == MPI_SUCCESS)

@@ -45,7 +45,7 @@ struct nof_part {
         *spent; /* PSEND: the message of a round that failed: threads may still write to its slot */
     bool is_packed; /* the round's bytes lie apart, and the channel does not walk them: they are in */
     void *packed; /* kept for later rounds */
-    bool *flag; /* by partition: PSEND: ready (any thread); PRECV: unpacked */
+    bool *flag; /* by partition: PSEND: ready (any thread); PRECV: said to have arrived, and unpacked */
     int unready; /* PSEND: partitions, any thread */
     uint32_t unit_log2; /* PSEND with units: */
     size_t units;
@@ -140,7 +140,6 @@ static void unpack(struct nof_part *p, size_t partition, size_t arrived)
         return;
     if (len > arrived - from)
         len = arrived - from;
-    p->flag[partition] = true;
     nof_type_unpack(p->req->type, p->req->buf, p->req->count, from, len, (char *)p->packed + from);
 }
 
@@ -311,12 +310,15 @@ bool nof_part_ready_at_once(MPI_Request handle, int partition)
     size_t each = p->partition_bytes, from = (size_t)partition * each;
     if (p->is_packed)
         nof_type_pack(p->req->type, p->req->buf, p->req->count, from, each, (char *)p->packed + from);
-    mark(p, out, (size_t)partition);
-    /* The round may be over, and p with it, once another thread finds none unready, or this one has said the end. */
-    if (__atomic_sub_fetch(&p->unready, 1, __ATOMIC_ACQ_REL) > 0)
-        nof_delta_out_ring(out);
-    else
+    /* The round may be over, and p with it, once another thread finds none unready, or this one has said the end. The last one
+     * says the end alone: then it goes with the last bytes. */
+    bool is_last = __atomic_load_n(&p->unready, __ATOMIC_ACQUIRE) == 1;
+    if (!is_last)
+        mark(p, out, (size_t)partition);
+    if (is_last || __atomic_sub_fetch(&p->unready, 1, __ATOMIC_ACQ_REL) == 0)
         nof_delta_end_out(p->comm, p->peer, out, out->bytes);
+    else
+        nof_delta_out_ring(out);
     return true;
 }
 
@@ -342,14 +344,20 @@ int nof_part_ready(struct nof_request *req, int partition)
 bool nof_part_arrived(const struct nof_request *req, int partition)
 {
     struct nof_part *p = req->part;
-    if (!req->active || req->complete)
+    if (!req->active || req->complete || p->peer == MPI_PROC_NULL)
+        return true;
+    if (p->flag != NULL && p->flag[partition])
         return true;
     struct nof_delta_in *in = p->message == NULL ? NULL : nof_delta_in_with(p->message);
     size_t from = (size_t)partition * p->partition_bytes, to = from + p->partition_bytes;
     if (in == NULL || from == to || nof_delta_in_has(in, from, to) != NOF_DELTA_IN_THERE)
         return false; /* then it is when all is */
+    /* Who has seen all partitions completes the request at once: so the last one is there when the request has ended. */
+    if (nof_delta_in_units(in, 0, bytes_of(p)))
+        return false;
     if (p->is_packed)
         unpack(p, (size_t)partition, to);
+    p->flag[partition] = true;
     return true;
 }
 

@@ -30,7 +30,7 @@
  * without the flag, since the message is here already, or nothing matches and the endpoint spills, or there is no memory;
  * the completion tells. It may be seen for a moment before POSTED.
  * Who sleeps until something changes: `asleep` = 1, full fence, look again, futex wait on `wake`, which the NIC increments, for
- * all waiters, when it has changed an arrival and `asleep` was set, which it clears: nof_delta_arm(). */
+ * all waiters, when it has changed an arrival and `asleep` was set, which it clears. */
 #ifndef NOF_DELTA_H
 #define NOF_DELTA_H
 
@@ -103,14 +103,6 @@ static inline uint32_t nof_delta_unit_log2(uint64_t len_bytes, uint32_t least_lo
     while (len_bytes > 0 && (len_bytes - 1) >> log2 >= NOF_DELTA_UNITS)
         log2++;
     return log2;
-}
-
-/* Before the last look of who sleeps then, while `wake` is what this returned. */
-static inline uint32_t nof_delta_arm(struct nof_delta_host *host)
-{
-    __atomic_store_n(&host->asleep, 1, __ATOMIC_RELAXED);
-    __atomic_thread_fence(__ATOMIC_SEQ_CST);
-    return __atomic_load_n(&host->wake, __ATOMIC_ACQUIRE);
 }
 
 static_assert(sizeof(struct nof_delta_ready) % 64 == 0 && sizeof(struct nof_delta_arrival) % 64 == 0,

@@ -21,6 +21,7 @@
 
 #include "../check.h"
 #include "fake_nofd.h"
+#include "nof_private/fence.h"
 #include "pmd_driver.h"
 
 static struct fake_nofd fake;
@@ -165,12 +166,19 @@ static void delta_ring_names_the_slot_and_wakes_the_nic(void **state)
     assert_true(board->rung == (1ull << 63 | 1));
 }
 
-/* As a NIC tells of an arrival (nof/delta.h). */
+/* As a host that is about to sleep, and a NIC that tells of an arrival (nof/delta.h). */
+static uint32_t arm(struct nof_delta_host *board)
+{
+    __atomic_store_n(&board->asleep, 1, __ATOMIC_RELAXED);
+    nof_fence_full();
+    return __atomic_load_n(&board->wake, __ATOMIC_ACQUIRE);
+}
+
 static void *tell_of_arrival(void *board)
 {
     struct nof_delta_host *b = board;
 
-    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    nof_fence_full();
     if (__atomic_exchange_n(&b->asleep, 0, __ATOMIC_RELAXED) == 1) {
         (void)__atomic_fetch_add(&b->wake, 1, __ATOMIC_SEQ_CST);
         (void)syscall(SYS_futex, &b->wake, FUTEX_WAKE, 16, NULL, NULL, 0);
@@ -192,12 +200,12 @@ static void delta_wait_is_ended_by_an_arrival(void **state)
 
     for (unsigned i = 0; i < 10; i++) {
         pthread_t thread;
-        uint32_t seen = nof_delta_arm(board);
+        uint32_t seen = arm(board);
         double start = seconds();
 
         tell_of_arrival(board); /* between the look and the sleep */
         assert_int_equal(nof_pmd_delta_wait(*state, seen, UINT64_MAX), NOF_OK);
-        seen = nof_delta_arm(board);
+        seen = arm(board);
         assert_int_equal(pthread_create(&thread, NULL, tell_a_sleeper, board), 0);
         assert_int_equal(nof_pmd_delta_wait(*state, seen, UINT64_MAX), NOF_OK);
         pthread_join(thread, NULL);

@@ -14,7 +14,8 @@ struct nof_delta_board {
     const struct nof_delta_nic *(*nic)(void);
     /* The slot's `ready` has changed. */
     void (*ring)(uint32_t slot);
-    /* Sleep until an arrival has changed since nof_delta_arm(host()) was `seen`, at most timeout_ns; false: the NIC is gone. */
+    /* Sleep until an arrival has changed since host()->wake was `seen`, after host()->asleep was set and before the last look,
+     * at most timeout_ns; false: the NIC is gone. */
     bool (*wait)(uint32_t seen, uint64_t timeout_ns);
     /* The NIC moves payload by the doing of this process, in polls. */
     bool (*assisted)(void);

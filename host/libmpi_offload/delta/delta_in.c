@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "nof/status.h"
+#include "nof_private/fence.h"
 
 #define POLLS 2000u /* 20 us */
 #define POLLS_CROWDED 20u /* those whom we wait for may want this CPU */
@@ -232,8 +233,11 @@ static bool polls(const struct nof_delta_pause *pause)
 void nof_delta_pause_look(struct nof_delta_pause *pause)
 {
     struct nof_delta_host *host = boards == NULL || polls(pause) ? NULL : boards->host();
-    if (host != NULL)
-        pause->seen = nof_delta_arm(host);
+    if (host == NULL)
+        return;
+    __atomic_store_n(&host->asleep, 1, __ATOMIC_RELAXED);
+    nof_fence_full(); /* with the NIC's, between what it writes and its look at `asleep` */
+    pause->seen = __atomic_load_n(&host->wake, __ATOMIC_ACQUIRE);
 }
 
 bool nof_delta_pause(struct nof_delta_pause *pause)

@@ -4,9 +4,11 @@
  * (delta_model.h, docs/DELTA.md). Paper: delta send-recv, section III, figures 4 and 5 and table I. */
 #include "../tools/nof/commands.h"
 #include "delta_model.h"
+#include "delta_plot.h"
 #include "delta_sim.h"
 
 #include <argp.h>
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -44,7 +46,8 @@ enum {
     OPT_PAGE_US,
     OPT_SCALE,
     OPT_RUNS,
-    OPT_SWEEP
+    OPT_SWEEP,
+    OPT_PLOT
 };
 
 /* Of so many tasks, with increments of so many bytes; pages of which are told by pages. hycom: 16384 row sums. */
@@ -64,7 +67,7 @@ static const unsigned long long sweep_bytes[SWEEP_SIZES] = {8192,   16384,  3276
 static const char *const cost_names[] = {"fault_ns", "read_fault_ns", "call_ns"};
 
 struct bench {
-    const char *self;
+    const char *self, *plot; /* a file; NULL: none */
     bool json, sweep, in_sim, on_machine, costs_said;
     unsigned tasks[TASKS_MAX], ntasks, runs, scale; /* scale 0: by the number of tasks */
     unsigned sim_tasks[TASKS_MAX], nsim_tasks;
@@ -467,6 +470,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case OPT_RUNS:
         b->runs = nof_number_option(arg, 1, RUNS_MAX, "--runs", state);
         return 0;
+    case OPT_PLOT:
+        b->plot = arg;
+        return 0;
     case OPT_SWEEP:
         b->sweep = true;
         return 0;
@@ -496,6 +502,7 @@ static void read_arguments(struct bench *b, int argc, char **argv)
         {"runs", OPT_RUNS, "N", 0, "of each pattern; medians are printed (3)", 0},
         {"sweep", OPT_SWEEP, NULL, 0, "of two tasks, unscaled: 8 KB to 1 MB in increments of 1 to 128 pages",
          0},
+        {"plot", OPT_PLOT, "FILE", 0, "write the speedups of all patterns there, as an SVG", 0},
         {NULL, 0, NULL, 0, NULL, 0},
     };
     const struct argp argp = {options,
@@ -520,6 +527,15 @@ static bool measure(struct bench *b)
     for (unsigned i = 0; done && b->on_machine && i < b->ntasks; i++)
         done = measure_tasks(b, b->tasks[i]);
     return done && (!b->in_sim || simulate(b));
+}
+
+/* False: the picture is asked for, and cannot be written. */
+static bool plot(const struct bench *b)
+{
+    if (b->plot == NULL || nof_delta_plot(b->rows, b->plot))
+        return true;
+    fprintf(stderr, "%s: --plot %s: %s\n", b->self, b->plot, strerror(errno));
+    return false;
 }
 
 int nof_bench_delta(int argc, char **argv)
@@ -555,10 +571,10 @@ int nof_bench_delta(int argc, char **argv)
     if (access(b->program, X_OK) != 0) {
         fprintf(stderr, "%s: %s is not there: run this from the build tree, with the MPI library built\n",
                 argv[0], b->program);
-    } else if (measure(b)) {
+    } else if (plot(b) && measure(b)) { /* a file that cannot be written is told first */
         if (!b->json)
             print_table(b);
-        rc = nof_bench_end(&report, result_of(b)) ? 0 : 1;
+        rc = nof_bench_end(&report, result_of(b)) && plot(b) ? 0 : 1;
     }
     json_decref(b->rows);
     json_decref(b->sweeps);

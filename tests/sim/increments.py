@@ -5,8 +5,11 @@ slow machine; the same figures come in every run.
 
 usage: increments.py NOF TASKS[,TASKS]"""
 import json
+import os
 import subprocess
 import sys
+import tempfile
+import xml.etree.ElementTree
 
 COSTS = "7500,10000,100"  # ns, about the paper's: of a fault where a page is written, where one is read, of a call
 TASKS = [int(n) for n in sys.argv[2].split(",")]
@@ -24,8 +27,18 @@ def run(*args):
     return json.loads(subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True, timeout=900).stdout)
 
 
+def points(svg):
+    """Of all lines but those of the legend, which begin a step of their own."""
+    paths = xml.etree.ElementTree.parse(svg).iter("{http://www.w3.org/2000/svg}path")
+    return sum(d.count("M") + d.count("L") for d in (path.get("d") for path in paths) if "h" not in d)
+
+
 def main():
-    small, result = run("--bytes", "64k"), run()
+    with tempfile.TemporaryDirectory() as scratch:
+        svg = os.path.join(scratch, "rows.svg")
+        small, result = run("--bytes", "64k"), run("--plot", svg)
+        drawn = points(svg)
+    assert drawn == sum(2 if r["trigger"] == "annotation" else 1 for r in result["rows"])  # and the model's
     again, large = run("--bytes", "64k"), result["rows"]
     assert again["rows"] == small["rows"] and again["kernels"] == small["kernels"] == result["kernels"]
     patterns = ("cascade", "ring", "reduce")

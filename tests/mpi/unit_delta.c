@@ -405,6 +405,35 @@ static void filled_by_libc(void)
         by_memmove(shift);
 }
 
+/* A buffer of malloc's, which begins in the midst of a page: that page leaves as the others do. In front of it malloc writes as it
+ * likes. */
+static void malloced(void)
+{
+    const size_t bytes = 100 * PAGE + 100;
+    unsigned char *own = from;
+    from = malloc(bytes);
+    check(from != NULL);
+    bool alone = (uintptr_t)from % PAGE == 16; /* not so under a sanitizer */
+    struct nof_delta_out *out = take_out(from, bytes);
+    check(nof_delta_watch_send(out, way));
+    for (size_t i = 0; i < bytes; i++)
+        from[i] = byte_at(i);
+    check(!alone || bit(host.ready[out->slot].unit, 0));
+    check(nof_delta_watch_send_end(out) == NULL);
+    check(nof_delta_out_end(out, bytes));
+    nof_delta_out_give(out);
+    out = take_out(from, bytes);
+    check(nof_delta_watch_send(out, way));
+    *(volatile size_t *)((uintptr_t)from - sizeof(size_t)) += 0; // NOLINT: malloc's own
+    for (size_t i = 0; i < bytes; i++)
+        from[i] = byte_at(i);
+    check(!bit(host.ready[out->slot].unit, 0) && nof_delta_watch_send_end(out) == NULL);
+    check(nof_delta_out_end(out, bytes));
+    nof_delta_out_give(out);
+    free(from);
+    from = own;
+}
+
 /* Read while it is written. */
 static void *write_slowly(void *arg)
 {
@@ -556,8 +585,10 @@ int main(void)
     falling_back();
     for (way = NOF_DELTA_WAY_UNSAID; way <= NOF_DELTA_WAY_PAGEMAP; way++)
         all_by_pages();
-    for (way = NOF_DELTA_WAY_MPROTECT; way <= NOF_DELTA_WAY_USERFAULTFD; way++)
+    for (way = NOF_DELTA_WAY_MPROTECT; way <= NOF_DELTA_WAY_USERFAULTFD; way++) {
         filled_by_libc();
+        malloced();
+    }
     for (int k = NOF_DELTA_WAY_MPROTECT; getenv("T_VERBOSE") != NULL && k <= NOF_DELTA_WAY_PAGEMAP; k++) {
         const struct nof_delta_pages_ops *ops = nof_delta_way_ops((enum nof_delta_way)k);
         printf("%s: %llu ns a page\n", ops->name, (unsigned long long)nof_delta_way_fault_ns(ops));

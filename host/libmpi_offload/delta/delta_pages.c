@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -69,6 +70,17 @@ bool nof_delta_pages_plain(uintptr_t low, uintptr_t high)
         low = m.end;
     }
     return true;
+}
+
+/* glibc's: nothing before it, and its size, of whole pages, with a mark. */
+bool nof_delta_pages_block(uintptr_t data, size_t bytes)
+{
+    const size_t mapped = 2;
+    size_t head[2];
+    if (data % NOF_DELTA_PAGE != sizeof(head))
+        return false;
+    memcpy(head, (const void *)(data - sizeof(head)), sizeof(head)); // NOLINT: what lies in front of a buffer
+    return head[0] == 0 && head[1] % NOF_DELTA_PAGE == mapped && head[1] - mapped >= bytes + sizeof(head);
 }
 
 bool nof_delta_pages_usable(uintptr_t address)

@@ -16,6 +16,9 @@ bool nof_delta_pages_open(void);
 
 /* All of it can be read and written, and is private memory without a file, of pages of that size, and no stack. */
 bool nof_delta_pages_plain(uintptr_t low, uintptr_t high);
+/* At `data` begins a block of these bytes or more that malloc has mapped alone: in front of it, on its page, is nothing but what
+ * malloc knows of it. The page can be read. */
+bool nof_delta_pages_block(uintptr_t data, size_t bytes);
 /* It can be read and written now: an access that faulted may be tried again. */
 bool nof_delta_pages_usable(uintptr_t address);
 /* It is memory as plain() means, which by itself never is SIGBUS. */

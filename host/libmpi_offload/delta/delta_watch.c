@@ -92,10 +92,11 @@ static _Noreturn void give_up(const char *line)
 static void announce(struct watch *w, uint32_t part)
 {
     uintptr_t low = part_low(w, part), high = part_high(w, part);
+    uintptr_t from = low > w->out->base ? low : w->out->base;
     if (w->ops->written == NULL && !w->ops->guard(low, high - low))
         return; /* too many mappings: then it goes with the end */
     w->state[part] = PART_DONE;
-    (void)nof_delta_out_add(w->out, (const void *)low, high - low); // NOLINT
+    (void)nof_delta_out_add(w->out, (const void *)from, high - from); // NOLINT
 }
 
 static unsigned writer_of(struct watch *w, pthread_t thread)
@@ -185,8 +186,12 @@ static bool write_fault(struct watch *w, const struct nof_delta_access *access)
     if (!w->ops->allow(part_low(w, part), part_high(w, part) - part_low(w, part)))
         (void)w->ops->end(w->low, w->high - w->low); /* too many mappings: the rest goes with the end */
     if (w->state[part] == PART_DONE) {
-        if (w->twice == 0)
+        if (w->twice == 0 && access->address >= w->out->base)
             w->twice = access->address;
+        return true;
+    }
+    if (access->address < w->out->base) {
+        w->state[part] = PART_LATE; /* malloc's, not the message's */
         return true;
     }
     unsigned number = writer_of(w, pthread_self());
@@ -535,16 +540,31 @@ static bool room_for_parts(struct watch *w)
     return true;
 }
 
-static bool aim(struct watch *w, uintptr_t base, size_t bytes, size_t part_bytes)
+/* Whole pages from `low` on, up to `end`. */
+static bool aim(struct watch *w, uintptr_t low, uintptr_t end, size_t part_bytes)
 {
-    w->low = (base + NOF_DELTA_PAGE - 1) & ~(NOF_DELTA_PAGE - 1);
-    w->high = (base + bytes) & ~(NOF_DELTA_PAGE - 1);
+    w->low = low;
+    w->high = end & ~(NOF_DELTA_PAGE - 1);
     w->part_bytes = part_bytes;
-    if (w->low >= w->high || w->low < base || !nof_delta_pages_plain(w->low, w->high))
+    if (w->low >= w->high || w->low == 0 || !nof_delta_pages_plain(w->low, w->high))
         return false;
     size_t parts = (w->high - w->low + part_bytes - 1) / part_bytes;
     w->parts = (uint32_t)parts;
     return parts == w->parts && room_for_parts(w);
+}
+
+static uintptr_t page_behind(uintptr_t address)
+{
+    return (address + NOF_DELTA_PAGE - 1) & ~(NOF_DELTA_PAGE - 1);
+}
+
+/* The page in which a block of malloc's begins is the message's, too. */
+static bool aim_at_send(struct watch *w, const struct nof_delta_out *out, size_t part_bytes)
+{
+    uintptr_t end = out->base + out->bytes, page = out->base & ~(NOF_DELTA_PAGE - 1);
+    return (page != out->base && nof_delta_pages_plain(page, page + NOF_DELTA_PAGE) &&
+            nof_delta_pages_block(out->base, out->bytes) && aim(w, page, end, part_bytes)) ||
+           aim(w, page_behind(out->base), end, part_bytes);
 }
 
 static bool crosses(const struct watch *table, uint64_t on, uintptr_t low, uintptr_t high)
@@ -567,7 +587,7 @@ bool nof_delta_watch_send(struct nof_delta_out *out, int way)
     size_t part = nof_delta_size(out->bytes, 0, __atomic_load_n(&fault_ns, __ATOMIC_RELAXED), NOF_DELTA_PAGE);
     part = part < NOF_DELTA_PAGE || w->ops->written != NULL ? NOF_DELTA_PAGE : part & ~(NOF_DELTA_PAGE - 1);
     nof_delta_watch_settle(at(out->base), out->bytes, false);
-    if (!aim(w, out->base, out->bytes, part) || crosses(sends, sends_on, w->low, w->high))
+    if (!aim_at_send(w, out, part) || crosses(sends, sends_on, w->low, w->high))
         return false;
     w->out = out;
     w->twice = 0;
@@ -621,7 +641,7 @@ void *nof_delta_watch_recv(struct nof_delta_in *in, bool fatal)
     struct watch *w = &recvs[slot];
     sigset_t before;
     nof_delta_watch_settle(at(in->base), in->bytes, true);
-    if (!aim(w, in->base, in->bytes, NOF_DELTA_PAGE) || !room_in_shadow(w) ||
+    if (!aim(w, page_behind(in->base), in->base + in->bytes, NOF_DELTA_PAGE) || !room_in_shadow(w) ||
         crosses(sends, sends_on, w->low, w->high))
         return NULL;
     w->in = in;

@@ -72,6 +72,13 @@ bool nof_delta_pages_own(uintptr_t address)
     return nof_delta_pages_plain(address, address + 1);
 }
 
+bool nof_delta_pages_block(uintptr_t data, size_t bytes)
+{
+    (void)data;
+    (void)bytes;
+    return false;
+}
+
 /* None is moved. */
 bool nof_delta_pages_release(uintptr_t address)
 {

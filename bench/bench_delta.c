@@ -271,28 +271,33 @@ static bool measure_two(struct bench *b)
     return done;
 }
 
+static struct nof_delta_sim simulation_of(const struct bench *b, unsigned program, unsigned tasks,
+                                          unsigned long long bytes, uint64_t delta_bytes)
+{
+    return (struct nof_delta_sim){
+        .tasks = tasks,
+        .pattern = program,
+        .bytes = bytes,
+        .delta_bytes = delta_bytes,
+        .page_us = b->page_us,
+        .fault_ns = nof_bench_real(b->costs, cost_names[0]),
+        .read_fault_ns = nof_bench_real(b->costs, cost_names[1]),
+        .call_ns = nof_bench_real(b->costs, cost_names[2]),
+        .rate_bps = b->config.rate_bps,
+        .buffer_bytes = b->config.buffer_bytes,
+        .mtu_bytes = b->config.mtu_bytes,
+    };
+}
+
 static bool simulate_one(struct bench *b, unsigned program, unsigned tasks, unsigned long long bytes,
                          uint64_t delta_bytes)
 {
+    struct nof_delta_sim what = simulation_of(b, program, tasks, bytes, delta_bytes);
     double taken_s[3];
 
     for (unsigned t = 0; t < 2; t++) {
-        struct nof_delta_sim what = {
-            .tasks = tasks,
-            .pattern = program,
-            .by_os = t == 0,
-            .alone = t == 1,
-            .bytes = bytes,
-            .delta_bytes = delta_bytes,
-            .page_us = b->page_us,
-            .fault_ns = nof_bench_real(b->costs, cost_names[0]),
-            .read_fault_ns = nof_bench_real(b->costs, cost_names[1]),
-            .call_ns = nof_bench_real(b->costs, cost_names[2]),
-            .rate_bps = b->config.rate_bps,
-            .buffer_bytes = b->config.buffer_bytes,
-            .mtu_bytes = b->config.mtu_bytes,
-        };
-
+        what.by_os = t == 0;
+        what.alone = t == 1;
         nof_bench_progress("%u simulated tasks, %s, %s", tasks, nof_delta_program_name(program), triggers[t]);
         if (!nof_delta_sim_run(&what, taken_s))
             return false;
@@ -303,6 +308,32 @@ static bool simulate_one(struct bench *b, unsigned program, unsigned tasks, unsi
             take_row(b, "sim", nof_delta_program_name(program), tasks, bytes, taken_s);
     }
     return true;
+}
+
+/* A message in pages / as one, without computing. */
+static bool simulate_ratio(struct bench *b)
+{
+    struct nof_delta_sim what = simulation_of(b, NOF_DELTA_PAIR, 2, b->bytes, PAGE);
+    double taken_s[3];
+
+    what.page_us = 0;
+    if (!nof_delta_sim_run(&what, taken_s))
+        return false;
+    json_object_set_new(b->costs, "sim_increments_ratio", json_real(taken_s[2] / taken_s[0]));
+    return true;
+}
+
+static bool simulate_sweep(struct bench *b)
+{
+    bool done = true;
+
+    for (unsigned i = 0; i < sizeof(sweep_pages) / sizeof(sweep_pages[0]); i++)
+        for (unsigned k = 0; done && k < SWEEP_SIZES; k++) {
+            b->delta_pages = sweep_pages[i];
+            done = simulate_one(b, NOF_DELTA_PAIR, 2, sweep_bytes[k], (uint64_t)sweep_pages[i] * PAGE);
+        }
+    b->delta_pages = 0;
+    return done;
 }
 
 static bool simulate_tasks(struct bench *b, unsigned tasks)
@@ -326,14 +357,11 @@ static bool simulate(struct bench *b)
     bool done = true;
 
     b->job_scale = 1;
-    for (unsigned i = 0; done && i < b->nsim_tasks; i++)
+    for (unsigned i = 0; done && i < b->nsim_tasks; i++) {
         done = simulate_tasks(b, b->sim_tasks[i]);
-    for (unsigned i = 0; b->sweep && i < sizeof(sweep_pages) / sizeof(sweep_pages[0]); i++)
-        for (unsigned k = 0; done && k < SWEEP_SIZES; k++) {
-            b->delta_pages = sweep_pages[i];
-            done = simulate_one(b, NOF_DELTA_PAIR, 2, sweep_bytes[k], (uint64_t)sweep_pages[i] * PAGE);
-        }
-    b->delta_pages = 0;
+        if (b->sim_tasks[i] == 2)
+            done = done && simulate_ratio(b) && simulate_sweep(b);
+    }
     return done;
 }
 
@@ -346,7 +374,7 @@ static json_t *result_of(struct bench *b)
                                "timed waiting between touches of pages; scale: computing and link slowed",
                                "cpus", (int)sysconf(_SC_NPROCESSORS_ONLN));
 
-    if (b->sweep)
+    if (json_array_size(b->sweeps) > 0)
         json_object_set(result, "sweep", b->sweeps);
     return result;
 }
@@ -500,8 +528,8 @@ static void read_arguments(struct bench *b, int argc, char **argv)
         {"mtu", NOF_OPTION_MTU, "BYTES", 0, "IP MTU (1500)", 0},
         {"scale", OPT_SCALE, "N", 0, "computing and links are slowed N times (1, and 20 above 4 tasks)", 0},
         {"runs", OPT_RUNS, "N", 0, "of each pattern; medians are printed (3)", 0},
-        {"sweep", OPT_SWEEP, NULL, 0, "of two tasks, unscaled: 8 KB to 1 MB in increments of 1 to 128 pages",
-         0},
+        {"sweep", OPT_SWEEP, NULL, 0,
+         "two tasks, 8 KB to 1 MB in increments of 1 to 128 pages, on this machine, too", 0},
         {"plot", OPT_PLOT, "FILE", 0, "write the speedups of all patterns there, as an SVG", 0},
         {NULL, 0, NULL, 0, NULL, 0},
     };

@@ -77,8 +77,9 @@ const void *nof_pmd_staged(const struct nof_pmd *pmd, uint32_t offset, uint32_t 
 /* Program area, for layouts, and its size through the identity. */
 void *nof_pmd_program_area(struct nof_pmd *pmd);
 /* Delta messages (nof/delta.h): the boards, NULL after a fork; and the three calls that any thread may make, and a signal
- * handler. ring: slot's `ready` has changed. wait: sleeps until an arrival has changed since *board->wake was `seen`, after the caller set
- * *board->asleep and before its last look, at most timeout_ns and 100 ms; NOF_OK, or NOF_ENICDEAD. gone: the daemon or the endpoint is gone, by a look of its own. */
+ * handler. ring: slot's `ready` has changed. wait: sleeps until an arrival has changed since *board->wake was `seen`, which the
+ * caller read after it set *board->asleep and before its last look; at most timeout_ns and 100 ms; NOF_OK, or NOF_ENICDEAD.
+ * gone: the daemon or the endpoint is gone, by a look of its own. */
 struct nof_delta_host *nof_pmd_delta_host(const struct nof_pmd *pmd);
 const struct nof_delta_nic *nof_pmd_delta_nic(const struct nof_pmd *pmd);
 void nof_pmd_delta_ring(struct nof_pmd *pmd, uint32_t slot);

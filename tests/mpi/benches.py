@@ -126,6 +126,14 @@ class Benches(unittest.TestCase):
         said = json.loads(bench(*asked, "--dir", str(folder)).stdout)
         self.assertRegex(said["skipped"]["is.S.2.nic_s"], r"nof/is\.S\.2 is not there; NPB is at nas\.nasa\.gov")
 
+    def test_partitions_leave_before_the_last_is_ready_and_together(self):
+        said = json.loads(bench("partitioned", "--fabric", "--json").stdout)
+        self.assertGreater(said["early_bytes_fraction"], 0.98)
+        self.assertLessEqual(said["frames"], 2 * said["one_message_frames"])
+        self.assertGreater(said["pready_ns"], 0)
+        self.assertIsNone(said["mpich_early_bytes_fraction"])
+        self.assertIn("fabric", said["skipped"]["mpich_early_bytes_fraction"])
+
     def test_starved_alone_is_marked(self):
         r = bench("neighbour", "--window", "10", "--only", "recv_cancel", "--json")
         said = json.loads(r.stdout)

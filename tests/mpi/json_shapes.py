@@ -42,6 +42,7 @@ QUICK = {
     "bench-coll": ["bench", "coll", "--only", "bcast,reduce_scatter", "--hosts", "2", "--ranks-per-host", "2", "--sizes", "64,4k", "--runs", "1",
                    "--ms", "1", "--tune", "--json"],
     "bench-delta": ["bench", "delta", "--tasks", "2,3", "--sim-tasks", "2,3", "--bytes", "32k", "--page-us", "20", "--scale", "1", "--runs", "1", "--json"],
+    "bench-partitioned": ["bench", "partitioned", "--fabric", "--json"],
     "bench-dsm": ["bench", "dsm", "--pages", "1", "--hosts", "2,3", "--iterations", "2", "--runs", "1", "--json"],
     "bench-npb": ["bench", "npb", "--kernel", "is", "--class", "S", "--hosts", "2", "--runs", "1", "--json"],
     "bench-neighbour": ["bench", "neighbour", "--window", "10", "--only", "recv_cancel", "--json"],

@@ -29,6 +29,8 @@ int nof_cmd_bench(int argc, char **argv)
          needs_daemon},
         {"delta", nof_bench_delta, "tasks that work on parts of messages, beside whole messages",
          needs_daemon},
+        {"partitioned", nof_bench_partitioned, "frames of partitioned messages, beside MPICH (root)",
+         needs_daemon},
         {"dsm", nof_bench_dsm,
          "barriers of a distributed shared memory, by compiled communication and without", needs_daemon},
         {"npb", nof_bench_npb, "IS and FT of the NAS Parallel Benchmarks, beside MPICH and Open MPI",

@@ -46,6 +46,7 @@ int nof_bench_alltoall(int argc, char **argv) NOF_OPTIONAL;
 int nof_bench_coll(int argc, char **argv) NOF_OPTIONAL;
 int nof_bench_alltoallv(int argc, char **argv) NOF_OPTIONAL;
 int nof_bench_delta(int argc, char **argv) NOF_OPTIONAL;
+int nof_bench_partitioned(int argc, char **argv) NOF_OPTIONAL;
 int nof_bench_dsm(int argc, char **argv) NOF_OPTIONAL;
 int nof_bench_npb(int argc, char **argv) NOF_OPTIONAL;
 

@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "nof/delta.h"
 #include "nof/layout.h"
 
 #include "nic.h"
@@ -88,8 +89,8 @@ static void post(struct play *p, uint32_t i)
     world_post(p->w, p->op[i].rank, &p->op[i].desc);
 }
 
-static uint32_t send_op(struct play *p, unsigned rank, unsigned to, int tag, uint64_t len, unsigned flags,
-                        const struct play_vector *v)
+static uint32_t prepare_send(struct play *p, unsigned rank, unsigned to, int tag, uint64_t len,
+                             unsigned flags, const struct play_vector *v)
 {
     uint32_t i = add(p, rank, NOF_COMP_SEND, len, v);
     struct play_op *op = &p->op[i];
@@ -112,6 +113,13 @@ static uint32_t send_op(struct play *p, unsigned rank, unsigned to, int tag, uin
         memcpy(op->buf, bytes, len);
     for (uint64_t k = 0; v != NULL && k < len; k++)
         op->buf[place(v, k)] = bytes[k];
+    return i;
+}
+
+static uint32_t send_op(struct play *p, unsigned rank, unsigned to, int tag, uint64_t len, unsigned flags,
+                        const struct play_vector *v)
+{
+    uint32_t i = prepare_send(p, rank, to, tag, len, flags, v);
     post(p, i);
     return i;
 }
@@ -127,8 +135,8 @@ uint32_t play_send_vector(struct play *p, unsigned rank, unsigned to, int tag, u
     return send_op(p, rank, to, tag, len, 0, v);
 }
 
-uint32_t play_recv_vector(struct play *p, unsigned rank, int from, int tag, uint64_t len, uint32_t pair,
-                          const struct play_vector *v)
+static uint32_t prepare_recv(struct play *p, unsigned rank, int from, int tag, uint64_t len, uint32_t pair,
+                             const struct play_vector *v)
 {
     uint32_t i = add(p, rank, NOF_COMP_RECV, len, v);
     struct play_op *op = &p->op[i];
@@ -137,6 +145,13 @@ uint32_t play_recv_vector(struct play *p, unsigned rank, int from, int tag, uint
     op->desc.tag = tag;
     op->buf = take_memory(p, rank, extent(v, len));
     op->desc.addr = (uint64_t)(uintptr_t)op->buf;
+    return i;
+}
+
+uint32_t play_recv_vector(struct play *p, unsigned rank, int from, int tag, uint64_t len, uint32_t pair,
+                          const struct play_vector *v)
+{
+    uint32_t i = prepare_recv(p, rank, from, tag, len, pair, v);
     post(p, i);
     return i;
 }
@@ -144,6 +159,51 @@ uint32_t play_recv_vector(struct play *p, unsigned rank, int from, int tag, uint
 uint32_t play_recv(struct play *p, unsigned rank, int from, int tag, uint64_t len, uint32_t pair)
 {
     return play_recv_vector(p, rank, from, tag, len, pair, NULL);
+}
+
+uint32_t play_send_delta(struct play *p, unsigned rank, unsigned to, int tag, uint64_t len,
+                         uint32_t unit_log2)
+{
+    uint32_t i = prepare_send(p, rank, to, tag, len, NOF_DESC_F_DELTA, NULL);
+    struct play_op *op = &p->op[i];
+    op->slot = i % NOF_DELTA_SLOTS;
+    op->desc.handle = nof_delta_handle(op->slot, unit_log2);
+    memset(&world_rank(p->w, rank)->delta_host->ready[op->slot], 0, sizeof(struct nof_delta_ready));
+    post(p, i);
+    return i;
+}
+
+static void ring(struct play *p, const struct play_op *op)
+{
+    world_rank(p->w, op->rank)->delta_host->rung |= 1ull << op->slot;
+}
+
+void play_ready(struct play *p, uint32_t send, uint32_t unit, uint32_t units)
+{
+    const struct play_op *op = &p->op[send];
+    uint64_t *word = world_rank(p->w, op->rank)->delta_host->ready[op->slot].unit;
+    for (uint32_t u = unit; u < unit + units; u++)
+        word[u / 64] |= 1ull << u % 64;
+    ring(p, op);
+}
+
+void play_send_end(struct play *p, uint32_t send, uint64_t len)
+{
+    struct play_op *op = &p->op[send];
+    op->len = len;
+    world_rank(p->w, op->rank)->delta_host->ready[op->slot].end = 1 + len;
+    ring(p, op);
+}
+
+uint32_t play_recv_delta(struct play *p, unsigned rank, int from, int tag, uint64_t len, uint32_t pair)
+{
+    uint32_t i = prepare_recv(p, rank, from, tag, len, pair, NULL);
+    struct play_op *op = &p->op[i];
+    op->slot = i % NOF_DELTA_SLOTS;
+    op->desc.flags |= NOF_DESC_F_DELTA;
+    op->desc.handle = nof_delta_handle(op->slot, 0);
+    post(p, i);
+    return i;
 }
 
 uint32_t play_recv_idle(struct play *p, unsigned rank, int from, int tag)
@@ -263,6 +323,39 @@ static void check_bytes(struct play *p, uint32_t i, const uint8_t *data)
         else
             require(p, op->buf[at] == UNTOUCHED, "operation %u: byte %zu of the memory was written", i, at);
     }
+}
+
+/* What is said to be there is there; of a receive that has ended well, all. */
+static void check_board(struct play *p, uint32_t i)
+{
+    const struct play_op *op = &p->op[i], *sent = &p->op[op->pair];
+    const struct nof_delta_arrival *a = &world_rank(p->w, op->rank)->delta_nic->arrival[op->slot];
+    const uint8_t *want = message(op->pair, sent->len);
+    uint64_t n = sent->len < op->len ? sent->len : op->len;
+    if (a->state != NOF_DELTA_MATCHED && a->state != NOF_DELTA_DONE)
+        return;
+    require(p, !op->done || a->state == NOF_DELTA_DONE, "operation %u: its board is in state %u", i,
+            a->state);
+    require(p,
+            a->bytes <= n && a->peer == (int32_t)sent->rank && a->tag == sent->desc.tag && a->unit_log2 > 0,
+            "operation %u: %llu bytes of %llu from %d are there", i, (unsigned long long)a->bytes,
+            (unsigned long long)n, a->peer);
+    for (uint64_t u = 0; u << a->unit_log2 < n; u++) {
+        uint64_t at = u << a->unit_log2;
+        uint64_t bytes = n - at < 1ull << a->unit_log2 ? n - at : 1ull << a->unit_log2;
+        bool there = a->unit[u / 64] >> u % 64 & 1;
+        require(p, !there || memcmp(op->buf + at, want + at, bytes) == 0,
+                "operation %u: unit %llu is not there", i, (unsigned long long)u);
+        require(p, there || !op->done || op->status != NOF_OK,
+                "operation %u: unit %llu is not said to be there", i, (unsigned long long)u);
+    }
+}
+
+static void check_boards(struct play *p)
+{
+    for (uint32_t i = 0; i < p->nops; i++)
+        if (p->op[i].opcode == NOF_COMP_RECV && (p->op[i].desc.flags & NOF_DESC_F_DELTA))
+            check_board(p, i);
 }
 
 static int received(struct play *p, uint32_t i)
@@ -425,6 +518,7 @@ static void reap(struct play *p)
             on_completion(p, rank, &comp);
         }
     }
+    check_boards(p);
 }
 
 void play_begin(struct play *p, const struct play_setup *setup, const struct world_fault *fault)
@@ -436,6 +530,7 @@ void play_begin(struct play *p, const struct play_setup *setup, const struct wor
                                .seed = 9,
                                .arena_bytes = PLAY_ARENA,
                                .staging_bytes = setup->staging_bytes,
+                               .delta = setup->delta,
                                .nic = setup->nic};
     p->w = world_init(&cfg);
     p->nics = setup->nics;

@@ -35,6 +35,7 @@ struct play_op {
     uint64_t len;
     uint8_t *buf;
     const struct play_vector *vector;
+    uint32_t slot; /* of a delta message */
     struct nof_desc desc;
     struct nof_comp comp;
 };
@@ -70,6 +71,7 @@ struct play_setup {
     int dma_read_late;
     size_t staging_bytes;
     int compression;
+    int delta; /* ranks have boards of delta messages */
     struct nof_nic_config nic;
 };
 
@@ -93,6 +95,13 @@ uint32_t play_send_vector(struct play *p, unsigned rank, unsigned to, int tag, u
 uint32_t play_recv(struct play *p, unsigned rank, int from, int tag, uint64_t len, uint32_t pair);
 uint32_t play_recv_vector(struct play *p, unsigned rank, int from, int tag, uint64_t len, uint32_t pair,
                           const struct play_vector *v);
+/* Delta messages (nof/delta.h), each with the slot of its own index: units of a send are ready, and it ends with so many bytes. What
+ * a receive's board says to be there is compared whenever time passes. */
+uint32_t play_send_delta(struct play *p, unsigned rank, unsigned to, int tag, uint64_t len,
+                         uint32_t unit_log2);
+void play_ready(struct play *p, uint32_t send, uint32_t unit, uint32_t units);
+void play_send_end(struct play *p, uint32_t send, uint64_t len);
+uint32_t play_recv_delta(struct play *p, unsigned rank, int from, int tag, uint64_t len, uint32_t pair);
 /* A receive that nothing ends but cancel or the end of its peer. */
 uint32_t play_recv_idle(struct play *p, unsigned rank, int from, int tag);
 uint32_t play_mrecv(struct play *p, uint32_t mprobe, uint32_t pair);

@@ -235,6 +235,49 @@ static void parting(struct play *p)
     play_settle(p);
 }
 
+/* Each kind of send to each kind of receive, and units in any order. */
+static void delta(struct play *p)
+{
+    const uint64_t len = 5 * 4096 + 700;
+    uint32_t s = p->nops + 1;
+    play_recv_delta(p, 1, 0, 1, len + 50, s);
+    play_send_delta(p, 0, 1, 1, len, 12);
+    play_run(p, MS / 4);
+    play_ready(p, s, 3, 2);
+    play_run(p, MS / 4);
+    play_ready(p, s, 0, 1);
+    play_ready(p, s, 5, 1);
+    play_run(p, MS / 4);
+    play_send_end(p, s, len);
+    play_settle(p);
+    uint32_t early = play_send_delta(p, 0, 1, 2, len, 11); /* it ends within its third unit */
+    play_run(p, MS / 4);
+    play_ready(p, early, 1, 1);
+    play_recv_delta(p, 1, ANY, 2, len, early);
+    play_run(p, MS / 4);
+    play_send_end(p, early, 4096 + 10);
+    play_settle(p);
+    uint32_t plain = p->nops + 1;
+    play_recv(p, 1, 0, 3, len / 2, plain); /* the first half is wanted */
+    play_send_delta(p, 0, 1, 3, len, 10);
+    play_ready(p, plain, 4, 3);
+    play_ready(p, plain, 15, 2);
+    play_run(p, MS / 4);
+    play_send_end(p, plain, len);
+    play_recv_delta(p, 1, 0, 4, 20000, p->nops + 2);
+    play_recv_delta(p, 1, 0, 5, 3000, p->nops + 2);
+    play_send(p, 0, 1, 4, 18000, 0);
+    play_send(p, 0, 1, 5, 3000, 0);
+    play_settle(p);
+    uint32_t local = p->nops + 1;
+    play_recv_delta(p, 2, 0, 6, 9000, local);
+    play_send_delta(p, 0, 2, 6, 9000, 12);
+    play_ready(p, local, 1, 1);
+    play_run(p, MS / 4);
+    play_send_end(p, local, 9000);
+    play_settle(p);
+}
+
 const struct scenario scenarios[] = {
     {"eager", eager, {.nics = 2, .nic = SMALL_NIC(64, 128)}},
     {"pieces", pieces, {.nics = 2, .nic = SMALL_NIC(64, 128)}},
@@ -252,6 +295,7 @@ const struct scenario scenarios[] = {
     {"flush", flush, {.nics = 2, .nic = SMALL_NIC(64, 128)}},
     {"local", local, {.nics = 2, .mtu = 9000, .nic = SMALL_NIC(64, 128)}},
     {"parting", parting, {.nics = 2, .nic = SMALL_NIC(64, 128)}},
+    {"delta", delta, {.nics = 2, .mtu = 9000, .delta = 1, .nic = SMALL_NIC(64, 128)}},
     {"one_nic", rendezvous, {.nics = 1, .mtu = 9000, .nic = SMALL_NIC(64, 128)}},
 };
 const unsigned scenarios_count = sizeof scenarios / sizeof scenarios[0];

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "guard_delta.h"
+#include "guard_innocent.h"
 #include "nic.h"
 #include "transport/state.h"
 
@@ -39,7 +41,7 @@ UNSEEN static uint64_t secret(void)
     return (a ^ SECRET_SUM) * 0x9e3779b97f4a7c15ull;
 }
 
-UNSEEN static void fill_secret(uint8_t *at, size_t bytes)
+UNSEEN void guard_fill_secret(uint8_t *at, size_t bytes)
 {
     uint64_t s = secret();
     size_t i = 0;
@@ -70,30 +72,7 @@ static void no_secret(const uint8_t *at, size_t bytes, const char *where)
 static void stale(void *ctx, uint8_t *at, size_t bytes)
 {
     (void)ctx;
-    fill_secret(at, bytes);
-}
-
-/* Messages of job B: a secret word, then one that says which message and where, and so on. */
-static uint64_t word_of(uint32_t id, uint64_t i)
-{
-    return ((uint64_t)id << 32 | i) * 0xd6e8feb86659fd93ull;
-}
-
-static void fill_message(uint8_t *at, uint64_t len, uint32_t id)
-{
-    fill_secret(at, len);
-    for (uint64_t i = 8; i < len; i += 16) {
-        uint64_t w = word_of(id, i);
-        memcpy(at + i, &w, len - i < sizeof w ? len - i : sizeof w);
-    }
-}
-
-static void check_message(const uint8_t *at, uint64_t len, uint32_t id)
-{
-    static uint8_t want[GUARD_LARGE];
-    fill_message(want, len, id);
-    if (len > 0 && memcmp(at, want, len) != 0)
-        guard_fail("message %u of job B arrives damaged", id);
+    guard_fill_secret(at, bytes);
 }
 
 static bool is_recv(const struct guard_op *op)
@@ -176,6 +155,7 @@ void guard_post(struct guard *g, struct guard_op *op)
     op->state = GUARD_LIVE;
     if (!g->rank[op->rank].honest && (op->desc.flags & NOF_DESC_F_LAYOUT))
         op->anywhere = 1; /* a hostile host may have given it another meaning */
+    guard_delta_post(g, op);
     world_post(g->w, op->rank, &op->desc);
 }
 
@@ -262,6 +242,7 @@ static enum world_dma on_dma(void *ctx, unsigned rank, int write, const struct n
 {
     struct guard *g = ctx;
     turn(g);
+    guard_delta_look(g);
     if (world_rank(g->w, rank)->closing)
         guard_fail("a DMA request of rank %u after its end", rank);
     if (g->rank[rank].job == GUARD_JOB_A)
@@ -277,6 +258,7 @@ static enum world_dma on_dma(void *ctx, unsigned rank, int write, const struct n
     int done = how == WORLD_DMA_DO || how == WORLD_DMA_NEVER; /* what cannot be pending is done in any case */
     for (unsigned i = 0; write && done && i < nseg; i++) {
         struct guard_op *op = owner(g, rank, write, &seg[i]);
+        guard_delta_written(g, op, &seg[i]);
         op->written += seg[i].len_bytes;
         if (op->written > op->len && !op->anywhere && g->rank[rank].honest)
             guard_fail("rank %u: a receive of %llu bytes is written twice", rank,
@@ -369,8 +351,10 @@ static void on_end(struct guard *g, unsigned rank, const struct nof_comp *c)
     if (op == NULL)
         return;
     if (count == 1) {
-        if (is_recv(op))
+        if (is_recv(op)) {
             check_recv(g, op, c);
+            guard_delta_end(g, op, c);
+        }
         over(g, op);
         return;
     }
@@ -389,6 +373,8 @@ static void on_park(struct guard *g, unsigned rank, const struct nof_comp *c)
             guard_fail("rank %u: a send is parked that is not under way", rank);
         return;
     }
+    if (op->desc.flags & NOF_DESC_F_DELTA && g->rank[rank].honest)
+        guard_fail("rank %u: a delta send is parked", rank);
     g->was_parked[c->cookie % GUARD_SERIALS] = 1;
     if (count == 1) {
         over(g, op);
@@ -606,30 +592,6 @@ static void submit_again(struct guard *g, unsigned rank, const struct nof_comp *
     guard_post(g, op);
 }
 
-static void taken_b(struct guard *g, unsigned rank, const struct nof_comp *c)
-{
-    unsigned i = (unsigned)c->tag % GUARD_PAIRS;
-    if (c->opcode != NOF_COMP_RECV && c->opcode != NOF_COMP_SEND)
-        guard_fail("job B: completion %u, status %d", c->opcode, c->status);
-    if (c->status != NOF_OK || c->len != g->pair[i].len || (uint32_t)c->tag != g->pair[i].id)
-        guard_fail("job B: message %d, opcode %u: status %d, %llu bytes", c->tag, c->opcode, c->status,
-                   (unsigned long long)c->len);
-    if (c->opcode == NOF_COMP_SEND) {
-        g->pair[i].sent = 1;
-        return;
-    }
-    const struct world_rank *wr = world_rank(g->w, rank);
-    const uint8_t *at = wr->arena + (size_t)GUARD_SMALLS * GUARD_SMALL;
-    if (g->pair[i].len <= GUARD_SMALL)
-        at = wr->arena + (size_t)(2 + i) * GUARD_SMALL;
-    if (c->flags & NOF_COMP_F_INLINE)
-        at = c->inline_data;
-    else if (c->flags & NOF_COMP_F_STAGED)
-        at = wr->staging + c->staged_offset;
-    check_message(at, g->pair[i].len, g->pair[i].id);
-    g->pair[i].arrived = 1;
-}
-
 void guard_reap(struct guard *g, unsigned rank, int keep)
 {
     const struct nof_comp *at;
@@ -642,7 +604,7 @@ void guard_reap(struct guard *g, unsigned rank, int keep)
         if (c.opcode == NOF_COMP_REVOKE)
             hear(&g->rank[rank].revoke, c.cookie, c.peer);
         if (g->rank[rank].job == GUARD_JOB_B)
-            taken_b(g, rank, &c);
+            guard_innocent_taken(g, rank, &c);
         if ((c.flags & NOF_COMP_F_STAGED) && !keep)
             release(g, rank, c.staged_offset);
     }
@@ -661,76 +623,6 @@ void guard_close(struct guard *g, unsigned rank, int reason)
             g->op[i].state = GUARD_FREE;
     world_close(g->w, rank, reason);
     *r = next;
-}
-
-static struct guard_op *take_b(struct guard *g, unsigned rank, uint8_t opcode, unsigned i)
-{
-    struct guard_op *op = &g->op[GUARD_OPS_A + 2 * i + (opcode == NOF_COMP_RECV)];
-    uint8_t *arena = world_rank(g->w, rank)->arena;
-    if (op->state != GUARD_FREE)
-        guard_fail("an operation of job B was left behind");
-    uint64_t len = g->pair[i].len;
-    uint8_t *at = arena + (size_t)GUARD_SMALLS * GUARD_SMALL;
-    if (len <= GUARD_SMALL)
-        at = arena + (size_t)(i + (opcode == NOF_COMP_RECV ? 2 : 0)) * GUARD_SMALL;
-    *op = (struct guard_op){.opcode = opcode, .rank = (uint16_t)rank, .base = at, .len = len, .extent = len};
-    op->desc = (struct nof_desc){.opcode = opcode,
-                                 .ctx = 1,
-                                 .cookie = 0x100u + g->serial++,
-                                 .peer = rank == g->innocent[0] ? 1 : 0,
-                                 .tag = (int32_t)g->pair[i].id,
-                                 .elem = NOF_ELEM_I64,
-                                 .len = len,
-                                 .addr = (uint64_t)(uintptr_t)at};
-    return op;
-}
-
-void guard_innocent(struct guard *g, unsigned from, uint64_t len)
-{
-    unsigned i = g->messages % GUARD_PAIRS;
-    for (unsigned k = 0; k < GUARD_PAIRS; k++)
-        if (g->pair[k].used && (k == i || (len > GUARD_SMALL && g->pair[k].len > GUARD_SMALL)))
-            return; /* there is one large buffer */
-    unsigned rank[2] = {g->innocent[from & 1], g->innocent[(from & 1) ^ 1]};
-    g->pair[i].used = 1;
-    g->pair[i].id = g->messages++;
-    g->pair[i].len = len;
-    g->pair[i].arrived = g->pair[i].sent = 0;
-    struct guard_op *recv = take_b(g, rank[1], NOF_COMP_RECV, i);
-    recv->desc.elem = 0;
-    guard_post(g, recv);
-    struct guard_op *send = take_b(g, rank[0], NOF_COMP_SEND, i);
-    fill_message(send->base, len, g->pair[i].id);
-    guard_post(g, send);
-}
-
-static int innocent_done(struct guard *g)
-{
-    int done = 1;
-    for (unsigned i = 0; i < 2; i++)
-        guard_reap(g, g->innocent[i], 0);
-    for (unsigned i = 0; i < GUARD_PAIRS; i++) {
-        if (g->pair[i].used && g->pair[i].arrived && g->pair[i].sent)
-            g->pair[i].used = 0;
-        done &= !g->pair[i].used;
-    }
-    return done;
-}
-
-void guard_run(struct guard *g, uint64_t ns)
-{
-    world_run_for(g->w, ns);
-    (void)innocent_done(g);
-}
-
-static void settle(struct guard *g, const char *when)
-{
-    for (unsigned k = 0; k < 60; k++) {
-        if (innocent_done(g))
-            return;
-        world_run_for(g->w, k < 40 ? MS / 10 : 100 * MS);
-    }
-    guard_fail("a message of job B never arrives, %s", when);
 }
 
 void guard_init(struct guard *g)
@@ -759,22 +651,26 @@ void guard_hide_secrets(struct guard *g, struct world *w)
         struct nof_nic *nic = world_nic(w, i);
         struct nof_grants *ch = &nic->grants;
         const struct nof_local_frame *locals = nic->locals.base;
-        fill_secret(nic->netmem.data, (size_t)nic->netmem.nblocks * NOF_NETMEM_BLOCK);
-        fill_secret(ch->raw, (size_t)ch->raws.cap * NOF_DMA_BLOCK_BYTES);
-        fill_secret(ch->plain, NOF_PLAIN_BYTES);
-        fill_secret(ch->packed, (size_t)NOF_CHAIN_BUFS_MAX * NOF_NETMEM_BLOCK);
+        guard_fill_secret(nic->netmem.data, (size_t)nic->netmem.nblocks * NOF_NETMEM_BLOCK);
+        guard_fill_secret(ch->raw, (size_t)ch->raws.cap * NOF_DMA_BLOCK_BYTES);
+        guard_fill_secret(ch->plain, NOF_PLAIN_BYTES);
+        guard_fill_secret(ch->packed, (size_t)NOF_CHAIN_BUFS_MAX * NOF_NETMEM_BLOCK);
         for (uint32_t k = 0; k < nic->locals.cap; k++)
-            fill_secret(locals[k].body, NOF_LOCAL_BODY);
+            guard_fill_secret(locals[k].body, NOF_LOCAL_BODY);
     }
 }
 
 void guard_end(struct guard *g)
 {
     static const uint64_t len[] = {8, 700, 20000};
-    settle(g, "beside job A");
+    guard_innocent_settle(g, "beside job A");
     for (unsigned i = 0; i < 3; i++) {
         guard_innocent(g, i, len[i]);
-        settle(g, "after all that job A did");
+        guard_innocent_settle(g, "after all that job A did");
+    }
+    if (g->deltas) {
+        guard_innocent_delta(g, g->messages, 9000, 8);
+        guard_innocent_settle(g, "in units, after all that job A did");
     }
     uint64_t came = world_rank(g->w, g->innocent[0])->counters[NOF_C_MSGS_RX] +
                     world_rank(g->w, g->innocent[1])->counters[NOF_C_MSGS_RX];

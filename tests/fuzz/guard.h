@@ -9,6 +9,7 @@
  *   secrets  job B's bytes, and what a recycled buffer held before, never reach a frame to somebody else, a completion,
  *            the staging area or a buffer of another job
  *   staging  what a completion names lies in the area, and no other completion's bytes lie there
+ *   boards   of delta receives say what was written, each unit once, and nothing after the completion
  *   innocent traffic of job B arrives whole and in time whatever job A does
  *   empty    when all is closed every pool, table, credit and frame is back
  *   bounded  calls that one turn of the core makes
@@ -66,6 +67,7 @@ struct guard_op {
     uint8_t anywhere; /* it names a layout that only the host knows */
     uint8_t read; /* a receive whose memory is read, too: steps of a program work on it */
     uint8_t granted; /* a parked send: a GRANT has come */
+    uint8_t slot; /* 1 + slot of a delta receive whose board is looked at */
     uint16_t rank;
     uint16_t ends; /* completions that may have been this one's: its cookie is not its own */
     uint32_t block, stride; /* 0: contiguous */
@@ -97,6 +99,7 @@ struct guard_rank {
     struct guard_group group[GUARD_GROUPS]; /* names and cookies 0 to GUARD_GROUPS - 1 */
     unsigned revoked; /* of those that were heard, how many were answered */
     uint64_t spills, nomatches;
+    uint64_t slots_over; /* bits of slots whose delta receive has ended, and nobody has one since */
     uint64_t dead; /* job ranks, as bits */
     uint32_t layouts; /* names 0 to GUARD_LAYOUTS - 1 that are open, as bits */
     uint32_t layouts_asked; /* whose LAYOUT has no answer yet */
@@ -116,6 +119,8 @@ struct guard {
     uint64_t turn; /* the moment */
     uint32_t msgs_free[WORLD_NICS], blocks_free[WORLD_NICS]; /* when it was new */
     unsigned nics;
+    bool watched; /* there was a delta receive whose board is looked at */
+    bool deltas; /* job A has had to do with delta messages */
     /* Two ranks of job B on two NICs, and the messages between them. */
     unsigned innocent[2];
     struct {
@@ -124,6 +129,8 @@ struct guard {
         uint32_t id;
         uint64_t len;
         int arrived, sent;
+        int delta; /* it is one, and: */
+        uint32_t unit_log2, units_ready;
     } pair[GUARD_PAIRS];
     uint32_t messages;
     /* How DMA of job A goes: a byte each for reads and writes; see guard.c. */
@@ -160,6 +167,8 @@ void guard_close(struct guard *g, unsigned rank, int reason);
 
 /* A message of job B begins; len at most GUARD_LARGE. */
 void guard_innocent(struct guard *g, unsigned from, uint64_t len);
+/* A delta message of job B, with units of at least 2^least_log2 bytes, which become ready while time passes. */
+void guard_innocent_delta(struct guard *g, unsigned from, uint64_t len, uint32_t least_log2);
 /* Time passes, and the ranks of job B look at their completions. */
 void guard_run(struct guard *g, uint64_t ns);
 /* Messages of job B come through; then all is closed, and nothing is left. */

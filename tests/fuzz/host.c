@@ -150,7 +150,10 @@ static void record(struct stage *s, const uint8_t *rec)
         guard_run(&s->guard, (rec[1] & 1 ? 100 : 10000) * US * rec[2] / 16);
         break;
     case 13:
-        guard_innocent(&s->guard, rec[1] & 1, move_len(rec[2]));
+        if (rec[3] >= INNOCENT_DELTA)
+            guard_innocent_delta(&s->guard, rec[1] & 1, move_len(rec[2]), rec[4] % 14);
+        else
+            guard_innocent(&s->guard, rec[1] & 1, move_len(rec[2]));
         break;
     case 14:
         setting_change(&s->guard, rec[1], rec[2]);

@@ -6,10 +6,12 @@
 #include "nof/layout.h"
 #include "nof/program.h"
 #include "nof/reductions.h"
+#include "moves_delta.h"
 
 #define LAYOUT_AREA 256u /* bytes of the program area for each */
 #define SIZE 4 /* ranks of job A */
 #define PROGRAM_WHAT 232u /* values of MOVE_WHAT from here on are about programs */
+#define DELTA_WHAT 208u /* and from here on about delta messages */
 #define GROUP_WHAT 216u /* and from here on about multicast groups */
 #define PROGRAM_AREA (GUARD_LAYOUTS * LAYOUT_AREA) /* behind the layouts */
 #define STEPS_MAX 16u
@@ -540,14 +542,64 @@ static void group(struct guard *g, unsigned rank, const uint8_t *rec, int wild)
     }
 }
 
+static struct guard_op *delta_recv(struct guard *g, unsigned rank, const uint8_t *rec)
+{
+    struct guard_op *op = recv(g, rank, rec);
+    if (op == NULL)
+        return NULL;
+    op->desc.flags |= NOF_DESC_F_DELTA;
+    op->desc.handle = nof_delta_handle(move_slot(rec[MOVE_SITE]), rec[MOVE_TARGET] == 255);
+    return op;
+}
+
+static struct guard_op *delta_send(struct guard *g, unsigned rank, const uint8_t *rec, int wild)
+{
+    uint8_t say[RECORD_BYTES];
+    uint32_t slot = move_slot(rec[MOVE_SITE]);
+    memcpy(say, rec, sizeof say);
+    if (!wild)
+        say[MOVE_FLAGS] &= 0xf3; /* from its buffer */
+    struct guard_op *op = send(g, rank, say);
+    if (op == NULL)
+        return NULL;
+    op->desc.flags |= NOF_DESC_F_DELTA;
+    op->desc.handle = nof_delta_handle(slot, move_unit_log2(rec[MOVE_TARGET], op->desc.len));
+    if (slot < NOF_DELTA_SLOTS && !(rec[MOVE_HANDLE] & 1))
+        memset(&world_rank(g->w, rank)->delta_host->ready[slot], 0, sizeof(struct nof_delta_ready));
+    return op;
+}
+
+/* Delta messages: descriptors, and the host's board, where anything may stand at any time. */
+static void delta(struct guard *g, unsigned rank, const uint8_t *rec, int wild)
+{
+    struct guard_op *op = NULL;
+    g->deltas = true;
+    switch (rec[MOVE_WHAT] - DELTA_WHAT) {
+    case 0:
+    case 1:
+        op = delta_recv(g, rank, rec);
+        break;
+    case 2:
+    case 3:
+        op = delta_send(g, rank, rec, wild);
+        break;
+    default:
+        move_board(world_rank(g->w, rank)->delta_host, rec);
+        break;
+    }
+    if (op != NULL)
+        submit(g, rank, op, &op->desc, rec, wild);
+}
+
 void move(struct guard *g, unsigned rank, const uint8_t rec[RECORD_BYTES], int wild)
 {
     struct guard_op *op = NULL;
-    if (rec[MOVE_WHAT] >= GROUP_WHAT) {
-        (rec[MOVE_WHAT] >= PROGRAM_WHAT ? program : group)(g, rank, rec, wild);
+    uint8_t what = rec[MOVE_WHAT];
+    if (what >= DELTA_WHAT) {
+        (what >= PROGRAM_WHAT ? program : what >= GROUP_WHAT ? group : delta)(g, rank, rec, wild);
         return;
     }
-    switch (rec[MOVE_WHAT] % 24) {
+    switch (what % 24) {
     case 0:
     case 1:
     case 2:

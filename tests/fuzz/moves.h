@@ -9,6 +9,7 @@
 
 #define RECORD_BYTES 16u
 #define RECORDS_MAX 96u /* of one input */
+#define INNOCENT_DELTA 240u /* least byte 3 of a record of job B that is about a delta message */
 #define MOVES_GROUP_CTX 3u /* of the first of GUARD_GROUPS multicast groups */
 
 /* Where in a record; the rest is up to its kind. */

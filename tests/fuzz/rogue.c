@@ -200,6 +200,14 @@ static uint64_t handle_of(const struct rogue *r, const uint8_t *rec)
     return r->heard[kind].handle[rec[R_HANDLE] % ROGUE_HEARD];
 }
 
+/* Units of an RTS of a delta message, perhaps none; 0: it is a plain one. */
+static uint32_t units_of(const uint8_t *rec)
+{
+    if (!(rec[R_FLAGS] & NOF_WIRE_RTS_F_DELTA) || rec[R_KIND] < 192)
+        return 0;
+    return rec[R_KIND] < 240 ? 1 + rec[R_KIND] % 14u : rec[R_KIND] - 192u;
+}
+
 /* An envelope: ours are announced by handles that we make up. */
 static uint32_t envelope(struct rogue_flow *flow, const uint8_t *rec, uint8_t *f, uint8_t type, uint8_t flags)
 {
@@ -214,7 +222,16 @@ static uint32_t envelope(struct rogue_flow *flow, const uint8_t *rec, uint8_t *f
     nof_put32(f + NOF_WIRE_MSG_SEQ, flow->seq + (rec[R_SEQ] > 250 ? rec[R_SEQ] - 250u : 0));
     nof_put32(f + NOF_WIRE_MSG_ELEM, rec[R_MORE] % NOF_ELEM_COUNT | (uint32_t)(rec[R_MORE] >> 6) << 8);
     nof_put64(f + NOF_WIRE_MSG_HANDLE, handle);
+    if (rts && (flags & NOF_WIRE_RTS_F_DELTA))
+        f[NOF_WIRE_MSG_ELEM + 2] = (uint8_t)units_of(rec);
     return NOF_WIRE_MSG_BYTES;
+}
+
+/* Of a frame with RANGE: at a unit or where the frame before ended, nearly. */
+static uint64_t range_at(const struct rogue_flow *flow, const uint8_t *rec)
+{
+    uint64_t at = rec[R_TAG] & 1 ? flow->at : (uint64_t)rec[R_SEQ] << flow->unit_log2 % 64;
+    return at + (rec[R_TAG] >= 240 ? rec[R_TAG] - 248u : 0);
 }
 
 static uint32_t data_fields(const struct rogue *r, const struct rogue_flow *flow, const uint8_t *rec,
@@ -224,7 +241,11 @@ static uint32_t data_fields(const struct rogue *r, const struct rogue_flow *flow
     nof_put64(f + NOF_WIRE_DATA_RECEIVER, goes_on ? flow->to : handle_of(r, rec));
     nof_put64(f + NOF_WIRE_DATA_OFFSET,
               (goes_on ? flow->sent : 0) + (rec[R_SEQ] > 250 ? rec[R_SEQ] - 250u : 0));
-    nof_put64(f + NOF_WIRE_DATA_LEN, goes_on ? flow->announced : move_len(rec[R_LEN]));
+    if (flags & NOF_WIRE_DATA_F_RANGE)
+        nof_put64(f + NOF_WIRE_DATA_OFFSET, range_at(flow, rec));
+    nof_put64(f + NOF_WIRE_DATA_LEN, goes_on && !((flags & NOF_WIRE_DATA_F_RANGE) && (rec[R_TAG] & 4))
+                                         ? flow->announced
+                                         : move_len(rec[R_LEN]));
     return flags & NOF_WIRE_DATA_F_LAST ? NOF_WIRE_DATA_LAST_BYTES : NOF_WIRE_DATA_BYTES;
 }
 
@@ -363,6 +384,7 @@ static void follow(struct rogue_flow *flow, uint8_t type, uint8_t flags, const u
     if (type == NOF_WIRE_MSG || (type == NOF_WIRE_RTS && !(flags & NOF_WIRE_RTS_F_RESUME))) {
         flow->seq = nof_get32(f + NOF_WIRE_MSG_SEQ) + 1;
         flow->announced = type == NOF_WIRE_RTS ? nof_get64(f + NOF_WIRE_MSG_LEN) : flow->announced;
+        flow->unit_log2 = type == NOF_WIRE_RTS ? f[NOF_WIRE_MSG_ELEM + 2] : flow->unit_log2;
         flow->len = (uint32_t)nof_get64(f + NOF_WIRE_MSG_LEN);
         flow->pos = payload;
         flow->left = type == NOF_WIRE_MSG && flow->len > payload ? flow->len - payload : 0;
@@ -371,6 +393,7 @@ static void follow(struct rogue_flow *flow, uint8_t type, uint8_t flags, const u
         flow->left -= payload < flow->left ? payload : flow->left;
     } else if (type == NOF_WIRE_DATA) {
         flow->sent += payload;
+        flow->at = nof_get64(f + NOF_WIRE_DATA_OFFSET) + payload;
     }
 }
 
@@ -384,6 +407,9 @@ static uint32_t payload_of(const struct rogue_flow *flow, const uint8_t *rec, ui
         n = flow->left;
     else if (type == NOF_WIRE_DATA)
         n = (rec[R_FLAGS] & NOF_WIRE_DATA_F_LAST ? flow->wanted : flow->allowed) - flow->sent;
+    uint64_t unit = 1ull << flow->unit_log2 % 64;
+    if (type == NOF_WIRE_DATA && (rec[R_FLAGS] & NOF_WIRE_DATA_F_RANGE) && (rec[R_TAG] & 2) && n > unit)
+        n = unit;
     if (rec[R_PAYLOAD] >= 192 && type != NOF_WIRE_CTS)
         n = move_len(rec[R_PAYLOAD]);
     return n < ROGUE_BODY ? (uint32_t)n : ROGUE_BODY;
@@ -456,6 +482,8 @@ void rogue_frame(struct rogue *r, const uint8_t *rec)
     type = (uint8_t)(type < 20 ? NOF_WIRE_RELIABLE_FIRST + type : often[type % 5]);
     unsigned flow = flow_index(rec);
     uint8_t flags = rec[R_FLAGS] & 0x8f; /* chunks have records of their own */
+    if (type == NOF_WIRE_RTS && units_of(rec) != 0)
+        flags |= NOF_WIRE_RTS_F_DELTA;
     uint32_t payload = payload_of(&r->flow[flow], rec, type);
     memset(body, 0, NOF_CTL_FIELDS_MAX);
     uint32_t n = fields_of(r, &r->flow[flow], rec, type, flags, body);

@@ -32,6 +32,8 @@ struct rogue_flow {
     uint64_t sent; /* bytes of the rendezvous that goes on, to: */
     uint64_t to, wanted, allowed;
     uint64_t announced; /* length of the last RTS */
+    uint64_t at; /* where the last DATA ended */
+    uint8_t unit_log2; /* of the last RTS */
 };
 
 struct rogue {

@@ -16,6 +16,7 @@ struct world_config setting_config(struct guard *g, uint8_t which, unsigned nics
                                  .dma_read_late = which % 3 == 2,
                                  .seed = 3,
                                  .staging_bytes = staging[which / 3 % 2],
+                                 .delta = 1,
                                  .arena_bytes = GUARD_ARENA,
                                  .area_bytes = GUARD_AREA,
                                  .watch = &guard_watch,

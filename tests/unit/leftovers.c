@@ -86,8 +86,10 @@ const char *leftovers(const struct nof_nic *nic, uint32_t msgs_free, uint32_t bl
         is("envelope credit", nic->msgs_free, msgs_free) &&
         is("block credit", nic->blocks_free, blocks_free) && is("posted", nic->posted_total, 0) &&
         is("promised sends", nic->promised_sends, 0) && is("promised receives", nic->promised_recvs, 0) &&
-        is("waiting receives", nic->recvs_waiting, 0) && is("stalled completions", nic->stalled_comps, 0) &&
-        is("open paths", c[NOF_C_PATHS_OPEN], 0) && is("gauge of endpoints", c[NOF_C_ENDPOINTS], 0) &&
+        is("waiting receives", nic->recvs_waiting, 0) &&
+        is("endpoints that send in units", nic->delta_eps, 0) &&
+        is("stalled completions", nic->stalled_comps, 0) && is("open paths", c[NOF_C_PATHS_OPEN], 0) &&
+        is("gauge of endpoints", c[NOF_C_ENDPOINTS], 0) &&
         is("gauge of network memory", c[NOF_C_NETMEM_BYTES], 0) &&
         is("gauge of predictors", c[NOF_C_CODEC_PREDICTORS], 0))
         return NULL;

@@ -412,6 +412,9 @@ int world_try_open(struct world *w, unsigned nic, unsigned rank, unsigned job_ra
             r->delta_nic = calloc(1, sizeof *r->delta_nic);
         }
         r->staging_bytes = staging;
+    } else if (w->cfg.delta) {
+        memset(r->delta_host, 0, sizeof *r->delta_host);
+        memset(r->delta_nic, 0, sizeof *r->delta_nic);
     }
     struct nof_endpoint_params params = {.job_id = job,
                                          .rank = job_rank,

@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "guard_innocent.h"
+
+#include <string.h>
+
+#include "guard_delta.h"
+
+#define MS 1000000ull
+#define FIRST_SLOT 2u /* of delta messages: one for each pair */
+#define TIMES 6u /* that units become ready */
+#define LONGER 700u /* bytes that a delta send could have, and has not */
+
+static uint8_t wanted[GUARD_LARGE];
+
+/* Messages of job B: a secret word, then one that says which message and where, and so on. */
+static uint64_t word_of(uint32_t id, uint64_t i)
+{
+    return ((uint64_t)id << 32 | i) * 0xd6e8feb86659fd93ull;
+}
+
+static void fill_message(uint8_t *at, uint64_t len, uint32_t id)
+{
+    guard_fill_secret(at, len);
+    for (uint64_t i = 8; i < len; i += 16) {
+        uint64_t w = word_of(id, i);
+        memcpy(at + i, &w, len - i < sizeof w ? len - i : sizeof w);
+    }
+}
+
+static void check_message(const uint8_t *at, uint64_t len, uint32_t id)
+{
+    fill_message(wanted, len, id);
+    if (len > 0 && memcmp(at, wanted, len) != 0)
+        guard_fail("message %u of job B arrives damaged", id);
+}
+
+void guard_innocent_taken(struct guard *g, unsigned rank, const struct nof_comp *c)
+{
+    unsigned i = (unsigned)c->tag % GUARD_PAIRS;
+    if (c->opcode != NOF_COMP_RECV && c->opcode != NOF_COMP_SEND)
+        guard_fail("job B: completion %u, status %d", c->opcode, c->status);
+    if (c->status != NOF_OK || c->len != g->pair[i].len || (uint32_t)c->tag != g->pair[i].id)
+        guard_fail("job B: message %d, opcode %u: status %d, %llu bytes", c->tag, c->opcode, c->status,
+                   (unsigned long long)c->len);
+    if (c->opcode == NOF_COMP_SEND) {
+        g->pair[i].sent = 1;
+        return;
+    }
+    const struct world_rank *wr = world_rank(g->w, rank);
+    const uint8_t *at = wr->arena + (size_t)GUARD_SMALLS * GUARD_SMALL;
+    if (g->pair[i].len <= GUARD_SMALL)
+        at = wr->arena + (size_t)(2 + i) * GUARD_SMALL;
+    if (c->flags & NOF_COMP_F_INLINE)
+        at = c->inline_data;
+    else if (c->flags & NOF_COMP_F_STAGED)
+        at = wr->staging + c->staged_offset;
+    check_message(at, g->pair[i].len, g->pair[i].id);
+    g->pair[i].arrived = 1;
+}
+
+static struct guard_op *take_b(struct guard *g, unsigned rank, uint8_t opcode, unsigned i)
+{
+    struct guard_op *op = &g->op[GUARD_OPS_A + 2 * i + (opcode == NOF_COMP_RECV)];
+    uint8_t *arena = world_rank(g->w, rank)->arena;
+    if (op->state != GUARD_FREE)
+        guard_fail("an operation of job B was left behind");
+    uint64_t len = g->pair[i].len;
+    uint8_t *at = arena + (size_t)GUARD_SMALLS * GUARD_SMALL;
+    if (len <= GUARD_SMALL)
+        at = arena + (size_t)(i + (opcode == NOF_COMP_RECV ? 2 : 0)) * GUARD_SMALL;
+    *op = (struct guard_op){.opcode = opcode, .rank = (uint16_t)rank, .base = at, .len = len, .extent = len};
+    op->desc = (struct nof_desc){.opcode = opcode,
+                                 .ctx = 1,
+                                 .cookie = 0x100u + g->serial++,
+                                 .peer = rank == g->innocent[0] ? 1 : 0,
+                                 .tag = (int32_t)g->pair[i].id,
+                                 .elem = NOF_ELEM_I64,
+                                 .len = len,
+                                 .addr = (uint64_t)(uintptr_t)at};
+    return op;
+}
+
+static uint32_t slot_of(unsigned i)
+{
+    return FIRST_SLOT + i;
+}
+
+/* Its units are ready one after the other; until then their bytes are others. */
+static void make_delta(struct guard *g, unsigned i, struct guard_op *send, struct guard_op *recv)
+{
+    send->desc.flags = recv->desc.flags = NOF_DESC_F_DELTA;
+    send->desc.len += LONGER;
+    send->desc.handle = nof_delta_handle(slot_of(i), g->pair[i].unit_log2);
+    recv->desc.handle = nof_delta_handle(slot_of(i), 0);
+    guard_fill_secret(send->base, send->len);
+    memset(&world_rank(g->w, send->rank)->delta_host->ready[slot_of(i)], 0, sizeof(struct nof_delta_ready));
+}
+
+static void begin(struct guard *g, unsigned from, uint64_t len, uint32_t unit_log2)
+{
+    unsigned i = g->messages % GUARD_PAIRS;
+    for (unsigned k = 0; k < GUARD_PAIRS; k++)
+        if (g->pair[k].used && (k == i || (len > GUARD_SMALL && g->pair[k].len > GUARD_SMALL)))
+            return; /* there is one large buffer */
+    unsigned rank[2] = {g->innocent[from & 1], g->innocent[(from & 1) ^ 1]};
+    g->pair[i].used = 1;
+    g->pair[i].from = from & 1;
+    g->pair[i].id = g->messages++;
+    g->pair[i].len = len;
+    g->pair[i].arrived = g->pair[i].sent = 0;
+    g->pair[i].delta = unit_log2 != 0;
+    g->pair[i].unit_log2 = unit_log2;
+    g->pair[i].units_ready = 0;
+    struct guard_op *recv = take_b(g, rank[1], NOF_COMP_RECV, i);
+    struct guard_op *send = take_b(g, rank[0], NOF_COMP_SEND, i);
+    recv->desc.elem = 0;
+    if (unit_log2 != 0)
+        make_delta(g, i, send, recv);
+    else
+        fill_message(send->base, len, g->pair[i].id);
+    guard_post(g, recv);
+    guard_post(g, send);
+}
+
+void guard_innocent(struct guard *g, unsigned from, uint64_t len)
+{
+    begin(g, from, len, 0);
+}
+
+void guard_innocent_delta(struct guard *g, unsigned from, uint64_t len, uint32_t least_log2)
+{
+    begin(g, from, len, nof_delta_unit_log2(len + LONGER, least_log2));
+}
+
+static uint64_t least(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* Some more units are ready, in an order of their own; the last of them with the end. */
+static void more_ready(struct guard *g, unsigned i)
+{
+    struct nof_delta_host *host = world_rank(g->w, g->innocent[g->pair[i].from])->delta_host;
+    struct nof_delta_ready *ready = &host->ready[slot_of(i)];
+    uint8_t *at = g->op[GUARD_OPS_A + 2 * i].base;
+    uint64_t len = g->pair[i].len, size = 1ull << g->pair[i].unit_log2;
+    uint64_t units = len / size; /* what is ready of a unit is ready with the end */
+    fill_message(wanted, len, g->pair[i].id);
+    for (uint64_t n = 0; n < units / TIMES + 1 && g->pair[i].units_ready < units - units / 4; n++) {
+        uint64_t k = g->pair[i].units_ready++;
+        uint64_t u = units % 7 != 0 ? (k * 7 + g->pair[i].id) % units : units - 1 - k;
+        memcpy(at + u * size, wanted + u * size, size);
+        ready->unit[u / 64] |= 1ull << u % 64;
+    }
+    if (g->pair[i].units_ready >= units - units / 4) {
+        memcpy(at, wanted, len);
+        ready->end = 1 + len;
+    }
+    host->rung |= 1ull << slot_of(i);
+}
+
+/* What the receiver's board says to be there is there. */
+static void check_units(const struct guard *g, unsigned i)
+{
+    const struct world_rank *to = world_rank(g->w, g->innocent[g->pair[i].from ^ 1]);
+    const struct nof_delta_arrival *a = &to->delta_nic->arrival[slot_of(i)];
+    const uint8_t *at = g->op[GUARD_OPS_A + 2 * i + 1].base;
+    uint64_t len = g->pair[i].len, size = 1ull << g->pair[i].unit_log2;
+    if (a->state != NOF_DELTA_MATCHED || g->pair[i].arrived)
+        return;
+    if (a->unit_log2 != g->pair[i].unit_log2 || a->tag != (int32_t)g->pair[i].id)
+        guard_fail("job B: units of another message");
+    fill_message(wanted, len, g->pair[i].id);
+    for (uint64_t u = 0; u * size < len; u++)
+        if (a->unit[u / 64] >> u % 64 & 1 &&
+            memcmp(at + u * size, wanted + u * size, least(size, len - u * size)) != 0)
+            guard_fail("job B: unit %llu of message %u arrives damaged", (unsigned long long)u,
+                       g->pair[i].id);
+}
+
+static int innocent_done(struct guard *g)
+{
+    int done = 1;
+    for (unsigned i = 0; i < 2; i++)
+        guard_reap(g, g->innocent[i], 0);
+    for (unsigned i = 0; i < GUARD_PAIRS; i++) {
+        if (g->pair[i].used && g->pair[i].arrived && g->pair[i].sent)
+            g->pair[i].used = 0;
+        if (g->pair[i].used && g->pair[i].delta) {
+            check_units(g, i);
+            more_ready(g, i);
+        }
+        done &= !g->pair[i].used;
+    }
+    return done;
+}
+
+void guard_run(struct guard *g, uint64_t ns)
+{
+    world_run_for(g->w, ns);
+    guard_delta_look(g);
+    (void)innocent_done(g);
+}
+
+void guard_innocent_settle(struct guard *g, const char *when)
+{
+    for (unsigned k = 0; k < 60; k++) {
+        if (innocent_done(g))
+            return;
+        world_run_for(g->w, k < 40 ? MS / 10 : 100 * MS);
+    }
+    guard_fail("a message of job B never arrives, %s", when);
+}

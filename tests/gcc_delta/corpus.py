@@ -3,7 +3,7 @@
 """usage: corpus.py GCC PLUGIN INCLUDE SOURCE... | none REASON: what the plug-in says of each marked line, and what programs built with it compute.
 
 Each source is built at -O1, -O2 and -O3, without and with the plug-in, and at -O0 and -Og, where all must be refused. A comment
-`delta: TEXT: MORE` behind a begin or receive wants a line of the report with TEXT and MORE; a line without one wants none. The
+`delta: TEXT: MORE` (of Fortran: ! and the same) behind a begin or receive wants a line of the report with TEXT and MORE; a line without one wants none. The
 mock library ends a program that breaks a claim. What both programs print must be the same.
 """
 import concurrent.futures
@@ -16,7 +16,7 @@ import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
 LEVELS = ("-O0", "-O1", "-O2", "-O3")
-MARK = re.compile(r"/\* delta: (not pipelined|pipelined): (.*?) \*/")
+MARK = re.compile(r"(?:/\*|!) delta: (not pipelined|pipelined): (.*?)(?: \*/|$)")
 
 
 def call(command, **how):
@@ -56,8 +56,13 @@ def judge(gcc, plugin, include, source, level, mock, folder):
     report = name.with_suffix(".report")
     flags = [level, "-w", "-ffp-contract=off"] + (["-fchecking", "-g"] if level == "-O2" else []) + [ f"-I{HERE}", f"-I{include}"]
     with_plugin = [f"-fplugin={plugin}", f"-fplugin-arg-gcc_delta-report={report}"]
+    libraries = ["-lm"] + {".cc": ["-lstdc++"], ".f90": ["-lgfortran"]}.get(source.suffix, [])
+    if source.suffix == ".f90":
+        call(gcc + ["-O1", f"-I{HERE}", f"-I{include}", "-c", HERE / "fortran_run.c", "-o", f"{name}.run.o"])
+        libraries = [f"{name}.run.o"] + libraries
+        flags += ["-fallow-argument-mismatch", f"-J{name.with_suffix('.modules')}"]
+        name.with_suffix(".modules").mkdir()
     call(gcc + flags + with_plugin + ["-c", source, "-o", f"{name}.o"])
-    libraries = ["-lm"] + (["-lstdc++"] if source.suffix == ".cc" else [])
     call(gcc + [f"{name}.o", mock, *libraries, "-o", f"{name}.delta"])
     if level in ("-O0", "-Og"):
         marks = {line: [("not pipelined", "needs -O1 or more")] for line in marks}

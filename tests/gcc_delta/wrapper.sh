@@ -1,11 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# usage: wrapper.sh MPICC PLUGIN | none REASON
+# usage: wrapper.sh MPICC PLUGIN MPIFORT|none | none REASON
 # mpicc --delta: finds the plug-in, reports where it is told to, names what it does not know, and refuses other compilers.
 set -eu
 [ "$1" != none ] || { echo "skipped: $2"; exit 77; }
-mpicc=$(realpath "$1") plugin=$(realpath "$2")
+mpicc=$(realpath "$1") plugin=$(realpath "$2") mpifort=$3
+[ "$mpifort" = none ] || mpifort=$(realpath "$mpifort")
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work"
@@ -56,3 +57,32 @@ if "$mpicc" -cc=$gcc --delta-report=no/such/folder -c send.c 2>err; then
     exit 1
 fi
 grep -q "delta: cannot write the report" err
+
+[ "$mpifort" != none ] || exit 0
+gfortran=gfortran
+! command -v gfortran-12 >/dev/null || gfortran=gfortran-12
+for module in "include 'mpif.h'" "use mpi" "use mpi_f08"; do
+    handle=integer use=$module include=
+    case $module in
+    include*) use= include=$module ;;
+    *f08) handle='type(MPI_Request)' ;;
+    esac
+    cat >fill.f90 <<F
+subroutine fill(b, n)
+  $use
+  implicit none
+  $include
+  integer :: n, ierr, i
+  $handle :: request
+  double precision :: b(n)
+  call MPIX_Delta_send_begin(b, n, MPI_DOUBLE_PRECISION, 1, 0, MPI_COMM_WORLD, request, ierr)
+  do i = 1, n
+    b(i) = i
+  end do
+  call MPIX_Delta_wait(request, MPI_STATUS_IGNORE, ierr)
+end subroutine
+F
+    "$mpifort" -fc=$gfortran --delta-report=stderr -O2 -c fill.f90 2>err
+    grep -q '^fill.f90:8: delta: pipelined: send, in the loop at line 10$' err || { cat err >&2; exit 1; }
+    nm fill.o | grep -q 'U MPIX_Delta_send_data'
+done

@@ -96,7 +96,7 @@ struct announcement : strip_item {
         bytes = compute(&call, fold_convert(long_long_integer_type_node, bytes));
         tree address = g->direction < 0 ? negative(key) : g->frontier;
         address = compute(&call, fold_convert(ptr_type_node, address));
-        gimple_seq_add_stmt(&call, call_send_data(s->request, address, bytes));
+        gimple_seq_add_stmt(&call, call_send_data(s->handle, address, bytes));
         gimple_seq_add_stmt(&call, gimple_build_assign(g->frontier, key));
         return append_if(bb, GE_EXPR, key, enough, call);
     }
@@ -131,12 +131,6 @@ static void ask(gimple_seq *seq, tree ok, tree condition)
     assign(seq, ok, both(ok, condition));
 }
 
-static tree request_at(tree pointer)
-{
-    tree any = build_pointer_type_for_mode(ptr_type_node, ptr_mode, true);
-    return build2(MEM_REF, ptr_type_node, pointer, build_int_cst(any, 0));
-}
-
 /* In front of the nest: may the group be announced, and from where on? */
 static void open_group(gimple_seq *seq, const send &s, const nest &n, group *g,
                        const std::vector<receive *> &receives)
@@ -145,9 +139,9 @@ static void open_group(gimple_seq *seq, const send &s, const nest &n, group *g,
     g->frontier = u_var("delta_frontier");
     assign(seq, g->ok, truth(NE_EXPR, s.m.high, u_const(0)));
     /* A call in between that was given the request may have waited for it. */
-    tree now = make_ssa_name(ptr_type_node);
-    gimple_seq_add_stmt(seq, gimple_build_assign(now, request_at(s.where)));
-    ask(seq, g->ok, truth(EQ_EXPR, now, s.request));
+    tree now = make_ssa_name(request_type(s.m.call));
+    gimple_seq_add_stmt(seq, gimple_build_assign(now, request_at(s.m.call, s.where)));
+    ask(seq, g->ok, truth(EQ_EXPR, now, s.kept));
     for (const mem_access &a : g->stores)
         ask(seq, g->ok, in_range(a));
     for (const mem_access &b : n.others) {
@@ -220,20 +214,25 @@ static void add_announcements(const send &s, const group &g)
 static void open_send(send *s)
 {
     message_open(&s->m, "delta_message");
-    s->request = create_tmp_reg(ptr_type_node, "delta_request");
+    tree type = request_type(s->m.call);
+    s->handle = create_tmp_reg(ptr_type_node, "delta_handle");
+    s->kept = create_tmp_reg(type, "delta_request");
     s->where = create_tmp_reg(ptr_type_node, "delta_where");
     /* What is looked at while there is no request. */
-    tree none = create_tmp_var(ptr_type_node, "delta_none");
+    tree none = create_tmp_var(type, "delta_none");
     TREE_ADDRESSABLE(none) = 1;
     gimple_seq entry = NULL, after = NULL;
-    gimple_seq_add_stmt(&entry, gimple_build_assign(none, null_pointer_node));
-    gimple_seq_add_stmt(&entry, gimple_build_assign(s->request, null_pointer_node));
+    gimple_seq_add_stmt(&entry, gimple_build_assign(none, build_zero_cst(type)));
+    gimple_seq_add_stmt(&entry, gimple_build_assign(s->kept, build_zero_cst(type)));
+    gimple_seq_add_stmt(&entry, gimple_build_assign(s->handle, null_pointer_node));
     gimple_seq_add_stmt(&entry, gimple_build_assign(s->where, build_fold_addr_expr(none)));
     insert_on_entry(entry);
-    tree where = make_ssa_name(ptr_type_node), value = make_ssa_name(ptr_type_node);
+    tree where = make_ssa_name(ptr_type_node), value = make_ssa_name(type);
     gimple_seq_add_stmt(&after, gimple_build_assign(where, unshare_expr(gimple_call_arg(s->m.call, 6))));
-    gimple_seq_add_stmt(&after, gimple_build_assign(value, request_at(where)));
-    gimple_seq_add_stmt(&after, gimple_build_assign(s->request, value));
+    gimple_seq_add_stmt(&after, gimple_build_assign(value, request_at(s->m.call, where)));
+    gimple_seq_add_stmt(&after, gimple_build_assign(s->kept, value));
+    tree handle = request_handle(s->m.call, value, &after);
+    gimple_seq_add_stmt(&after, gimple_build_assign(s->handle, handle));
     gimple_seq_add_stmt(&after, gimple_build_assign(s->where, where));
     insert_after(s->m.call, after);
     for (gcall *end : s->ends) {

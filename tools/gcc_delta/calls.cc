@@ -97,9 +97,30 @@ static const struct delta_name {
     {"Delta_send_end_count", CALL_SEND_END, 2},
 };
 
+/* The same in Fortran, whose procedures have one argument more: mpi_name_, mpix_name_. */
+static const delta_name *fortran_name_of(const char *name)
+{
+    static delta_name fortran_names[ARRAY_SIZE(delta_names)];
+    if (strncmp(name, "mpi", 3) != 0)
+        return NULL;
+    name += name[3] == 'x' ? 4 : 3;
+    for (const delta_name &entry : delta_names) {
+        size_t length = strlen(entry.name);
+        if (name[0] != '_' || strncasecmp(name + 1, entry.name, length) != 0 ||
+            strcmp(name + 1 + length, "_") != 0)
+            continue;
+        delta_name *found = &fortran_names[&entry - delta_names];
+        *found = delta_name{entry.name, entry.kind, entry.arguments + 1};
+        return found;
+    }
+    return NULL;
+}
+
 /* MPI_NAME, MPIX_NAME, and both with P before. */
 static const delta_name *delta_name_of(const char *name)
 {
+    if (name[0] == 'm')
+        return fortran_name_of(name);
     if (name[0] == 'P')
         name++;
     if (strncmp(name, "MPI", 3) != 0)
@@ -122,7 +143,8 @@ delta_call call_kind(const gimple *stmt)
     const delta_name *known = delta_name_of(name);
     if (known && gimple_call_num_args(stmt) == known->arguments)
         return known->kind;
-    for (const char *harmless : {"MPI_Wtime", "PMPI_Wtime", "MPI_Send", "PMPI_Send"})
+    for (const char *harmless :
+         {"MPI_Wtime", "PMPI_Wtime", "MPI_Send", "PMPI_Send", "mpi_wtime_", "mpi_send_"})
         if (strcmp(name, harmless) == 0)
             return CALL_HARMLESS;
     return is_math(stmt) ? CALL_HARMLESS : CALL_OTHER;
@@ -142,13 +164,18 @@ std::string describe(gimple *stmt)
 
 bool is_the_end(gimple *stmt)
 {
-    return strcmp(callee_name(stmt), "exit") == 0 || is_abrupt_end(stmt);
+    static const char *const names[] = {"exit", "_gfortran_stop_string", "_gfortran_stop_numeric",
+                                        "_gfortran_error_stop_string", "_gfortran_error_stop_numeric"};
+    for (const char *name : names)
+        if (strcmp(callee_name(stmt), name) == 0)
+            return true;
+    return is_abrupt_end(stmt);
 }
 
 bool is_abrupt_end(gimple *stmt)
 {
-    static const char *const names[] = {"abort",         "_exit",     "_Exit",
-                                        "__assert_fail", "MPI_Abort", "PMPI_Abort"};
+    static const char *const names[] = {"abort",     "_exit",      "_Exit",     "__assert_fail",
+                                        "MPI_Abort", "PMPI_Abort", "mpi_abort_"};
     if (gimple_call_builtin_p(stmt, BUILT_IN_UNREACHABLE) || gimple_call_builtin_p(stmt, BUILT_IN_TRAP))
         return true;
     for (const char *name : names)
@@ -159,13 +186,14 @@ bool is_abrupt_end(gimple *stmt)
 
 bool shortens(gimple *stmt)
 {
-    return strstr(callee_name(stmt), "Delta_send_end_count") != NULL;
+    return strcasestr(callee_name(stmt), "delta_send_end_count") != NULL;
 }
 
 bool is_mpi_call(gimple *stmt)
 {
     const char *name = callee_name(stmt);
-    return strncmp(name, "MPI_", 4) == 0 || strncmp(name, "PMPI_", 5) == 0 || delta_name_of(name);
+    return strncmp(name, "MPI_", 4) == 0 || strncmp(name, "PMPI_", 5) == 0 || strncmp(name, "mpi_", 4) == 0 ||
+           delta_name_of(name);
 }
 
 bool jumps(gimple *stmt)
@@ -306,13 +334,15 @@ bool same_value(tree a, tree b, int depth)
     return true;
 }
 
-int same_request(tree a, tree b)
+int same_request(gimple *begin, gimple *end)
 {
     ao_ref ra, rb;
+    tree a = gimple_call_arg(begin, 6), b = gimple_call_arg(end, 0),
+         bytes = TYPE_SIZE_UNIT(request_type(begin));
     if (same_value(a, b))
         return 1;
-    ao_ref_init_from_ptr_and_size(&ra, a, TYPE_SIZE_UNIT(ptr_type_node));
-    ao_ref_init_from_ptr_and_size(&rb, b, TYPE_SIZE_UNIT(ptr_type_node));
+    ao_ref_init_from_ptr_and_size(&ra, a, bytes);
+    ao_ref_init_from_ptr_and_size(&rb, b, bytes);
     return refs_may_alias_p_1(&ra, &rb, false) ? 0 : -1;
 }
 
@@ -385,8 +415,9 @@ bool may_move_request(gcall *begin, gimple *stmt, bool own)
         return false;
     if (is_gimple_call(stmt) && own)
         return false;
-    ao_ref_init_from_ptr_and_size(&request, gimple_call_arg(begin, 6), TYPE_SIZE_UNIT(ptr_type_node));
-    request.ref_alias_set = request.base_alias_set = get_alias_set(ptr_type_node);
+    tree type = request_type(begin);
+    ao_ref_init_from_ptr_and_size(&request, gimple_call_arg(begin, 6), TYPE_SIZE_UNIT(type));
+    request.ref_alias_set = request.base_alias_set = is_fortran(begin) ? 0 : get_alias_set(type);
     if (gimple_assign_single_p(stmt)) {
         ao_ref store;
         if (own && !DECL_P(get_base_address(gimple_get_lhs(stmt))))

@@ -2,6 +2,7 @@
 /* What the parts of the plug-in share. Each file knows those before it:
  *
  *   calls.cc    which call is which, what a statement may read and write, reports
+ *   arguments.cc  what is given to begin and receive, in C and in Fortran
  *   address.cc  where loads and stores of a nest of loops go: affine addresses
  *   emit.cc     statements, blocks and strips put into the function
  *   send.cc     what can be announced
@@ -97,8 +98,8 @@ bool jumps(gimple *stmt);
 void message_memory(ao_ref *ref, tree buffer);
 bool may_write(gimple *stmt, ao_ref *memory);
 bool may_read(gimple *stmt, ao_ref *memory);
-/* Do two pointers to requests certainly, possibly or never point to the same? 1, 0, -1. */
-int same_request(tree a, tree b);
+/* Is what a begin and an end are given certainly, possibly or never the same request? 1, 0, -1. */
+int same_request(gimple *begin, gimple *end);
 /* Can only calls of MPI that are given it change the request that the call begins? */
 bool request_is_private(gcall *begin);
 /* Can the statement put another request into the place of the one that the call begins, or move it elsewhere? `own`:
@@ -106,6 +107,21 @@ bool request_is_private(gcall *begin);
 bool may_move_request(gcall *begin, gimple *stmt, bool own);
 /* Have both the same value whenever control comes from one to the other without entering a loop around both anew? */
 bool same_value(tree a, tree b, int depth = 6);
+
+/* arguments */
+
+bool is_fortran(const gimple *call);
+/* The request as the program keeps it. */
+tree request_type(const gimple *call);
+tree request_at(const gimple *call, tree pointer);
+/* The datatype if it is a constant, or null. */
+tree constant_type(gcall *call);
+/* A value known behind the call; what it needs is inserted in front of it. */
+tree message_count(gcall *call);
+/* The error that the call returns; what it needs is appended to what comes behind the call. */
+tree call_result(gcall *call, gimple_seq *after);
+/* The request as the library's functions in C take it. */
+tree request_handle(const gimple *call, tree request, gimple_seq *seq);
 
 /* addresses */
 

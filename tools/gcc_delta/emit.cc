@@ -187,14 +187,9 @@ void message_open(message *m, const char *name)
     assign(&entry, m->low, u_const(0));
     assign(&entry, m->high, u_const(0));
     insert_on_entry(entry);
-    tree result = gimple_call_lhs(m->call);
-    if (!result) {
-        result = make_ssa_name(integer_type_node);
-        gimple_call_set_lhs(m->call, result);
-        update_stmt(m->call);
-    }
+    tree result = call_result(m->call, &after);
     tree count =
-        fold_build2(MAX_EXPR, ssizetype, fold_convert(ssizetype, gimple_call_arg(m->call, 1)), ssize_int(0));
+        fold_build2(MAX_EXPR, ssizetype, fold_convert(ssizetype, message_count(m->call)), ssize_int(0));
     tree bytes = times(fold_convert(u_type(), count), u_const(m->type_bytes));
     bytes = times(bytes, truth(EQ_EXPR, result, integer_zero_node));
     assign(&after, m->low, to_u(gimple_call_arg(m->call, 0)));

@@ -19,13 +19,17 @@
  *   int MPI_Type_get_true_extent(MPI_Datatype type, MPI_Aint *lower, MPI_Aint *extent);
  *       Where the datatype of a receive is not one of mpi.h, which is then waited for where it stands. Of a type with
  *       gaps all has come when MPIX_Delta_recv returns.
+ *   MPI_Request MPI_Request_f2c(MPI_Fint request);
+ *
+ * The same procedures in Fortran (mpix_delta_send_begin_, ...) take addresses of all arguments, and of an error behind them; what
+ * the plug-in puts in are the functions of C.
  *
  * MPI_Request is a pointer, MPI_Count has 64 bits. Every byte of a receive is waited for before the function that
  * called it returns. Calls through pointers, and functions that other compilers translate, are not seen. */
 #ifndef NOF_GCC_DELTA_H
 #define NOF_GCC_DELTA_H
 
-/* Bytes of a message of `count` elements are count times this; 0: not a predefined type of C without gaps. */
+/* Bytes of a message of `count` elements are count times this; 0: not a predefined type without gaps. */
 unsigned delta_type_bytes(unsigned long long handle);
 
 #endif

@@ -48,7 +48,7 @@ static bool end_reads(const receive &r, gimple *end, ao_ref *memory)
 {
     bool known = false;
     for (gcall *begin : r.begins) {
-        int same = same_request(gimple_call_arg(begin, 6), gimple_call_arg(end, 0));
+        int same = same_request(begin, end);
         ao_ref other;
         message_memory(&other, gimple_call_arg(begin, 0));
         if (same >= 0 && refs_may_alias_p_1(&other, memory, false))
@@ -225,7 +225,7 @@ static bool receives_known(gimple *stmt, std::vector<single> *out)
 {
     const char *why = NULL;
     unsigned bytes = call_kind(stmt) == CALL_RECV ? element_bytes(as_a<gcall *>(stmt), &why) : 0;
-    if (bytes == 0 || stmt_can_throw_external(cfun, stmt))
+    if (bytes == 0 || is_fortran(stmt) || stmt_can_throw_external(cfun, stmt))
         return false;
     tree count = fold_convert(ssizetype, gimple_call_arg(stmt, 1));
     count = fold_build2(MULT_EXPR, ssizetype, fold_build2(MAX_EXPR, ssizetype, count, ssize_int(0)),
@@ -347,9 +347,17 @@ static bool walkable()
     return true;
 }
 
-/* Types with gaps are received as a whole by the library; of others the true extent says where they lie. */
+/* Types with gaps are received as a whole by the library; of others the true extent says where they lie. In Fortran also what lies at
+ * MPI_BOTTOM is not told by its address: all that is on its way to this process is waited for. */
 void receive_at_once(gcall *call)
 {
+    if (is_fortran(call)) {
+        gimple_seq all = NULL;
+        gimple_seq_add_stmt(&all,
+                            call_wait_data(null_pointer_node, TYPE_MAX_VALUE(long_long_integer_type_node)));
+        insert_after(call, all);
+        return;
+    }
     tree index = long_integer_type_node;
     tree low = create_tmp_var(index, "delta_lower"), extent = create_tmp_var(index, "delta_extent");
     tree pointer = build_pointer_type(index);

@@ -64,7 +64,7 @@ static bool ends_here(region *r, gimple *stmt)
         r->reason = "line " + line_of(gimple_location(stmt)) + " announces by hand";
     if (call_kind(stmt) != CALL_SEND_END)
         return false;
-    int same = same_request(gimple_call_arg(r->begin, 6), gimple_call_arg(stmt, 0));
+    int same = same_request(r->begin, stmt);
     if (same == 0)
         r->reason =
             "the end at line " + line_of(gimple_location(stmt)) + " may be of this request or of another";
@@ -415,14 +415,14 @@ static void judge_nests(const region &r, ao_ref *memory, send *s)
 
 unsigned element_bytes(gcall *call, const char **reason)
 {
-    tree type = gimple_call_arg(call, 2);
-    if (TREE_CODE(type) != INTEGER_CST) {
+    tree type = constant_type(call);
+    if (!type) {
         *reason = "the datatype is not a constant of mpi.h";
         return 0;
     }
     unsigned bytes = delta_type_bytes(TREE_INT_CST_LOW(type));
     if (bytes == 0)
-        *reason = "the datatype is not a predefined one of C without gaps";
+        *reason = "the datatype is not a predefined one without gaps";
     return bytes;
 }
 

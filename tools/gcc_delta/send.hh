@@ -20,7 +20,7 @@ struct nest {
 
 struct send {
     message m;
-    tree request, where; /* variables: the request, and where the program keeps it */
+    tree handle, kept, where; /* variables: the request, as the program keeps it, and where it does */
     std::vector<gcall *> ends;
     std::vector<nest> nests;
 };

@@ -9,7 +9,7 @@
 
 enum { BYTES = 409600, HALF = BYTES / 2 };
 
-static unsigned char buf[BYTES];
+static unsigned char buf[BYTES] __attribute__((aligned(4096)));
 
 static void survive(int code)
 {
@@ -23,7 +23,7 @@ static void send_half(int dies)
 {
     MPI_Request req;
     OK(MPIX_Delta_send_begin(buf, BYTES, MPI_BYTE, t_rank ^ 1, 5, MPI_COMM_WORLD, &req));
-    t_fill(buf, HALF, 1);
+    t_fill(buf, HALF + HALF / 2, 1); /* by pages, what is written last waits for the end */
     OK(MPIX_Delta_send_data(req, buf, HALF));
     int code = MPI_Recv(NULL, 0, MPI_BYTE, t_rank ^ 1, 6, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     if (dies)
@@ -31,6 +31,7 @@ static void send_half(int dies)
     CHECK(code == MPI_SUCCESS || t_class(code) == MPIX_ERR_PROC_FAILED);
     survive(MPIX_Delta_wait(&req, MPI_STATUS_IGNORE));
     CHECK(req == MPI_REQUEST_NULL);
+    memset(buf, 0, BYTES);
 }
 
 static void receive_half(int dies)
@@ -43,8 +44,10 @@ static void receive_half(int dies)
     if (dies)
         raise(SIGKILL);
     survive(MPIX_Delta_wait_data(buf + HALF, HALF));
+    CHECK(buf[BYTES - 1] == 0); /* by pages, waits until the message has failed */
     survive(MPIX_Delta_recv_wait(buf, &status));
     CHECK(t_verify(buf, HALF, 1));
+    memset(buf, 0, BYTES);
 }
 
 int main(int argc, char **argv)

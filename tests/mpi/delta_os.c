@@ -318,17 +318,22 @@ static void own_handler(int number)
     siglongjmp(back, 1);
 }
 
-static void fault_of_our_own(void)
+static void fault_on(unsigned char *page)
 {
-    volatile unsigned char *page = map();
     int was = own_faults;
-    CHECK(mprotect((void *)(uintptr_t)page, PAGE, PROT_READ) == 0); // NOLINT
+    CHECK(mprotect(page, PAGE, PROT_READ) == 0);
     if (sigsetjmp(back, 1) == 0) {
-        *page = 1;
+        *(volatile unsigned char *)page = 1;
         CHECK(0); /* not reached */
     }
     CHECK(own_faults == was + 1);
-    CHECK(munmap((void *)(uintptr_t)page, BYTES + PAGE) == 0); // NOLINT
+}
+
+static void fault_of_our_own(void)
+{
+    unsigned char *page = map();
+    fault_on(page);
+    CHECK(munmap(page, BYTES + PAGE) == 0);
 }
 
 /* Set before the first message of main(), and again here: who comes later is asked later. */
@@ -363,14 +368,17 @@ static void forked(void)
         memset(in, 0x33, BYTES);
         receive(in, BYTES);
     }
+    unsigned char *page = map();
     pid_t child = fork();
     CHECK(child >= 0);
     if (child == 0) {
         memset(out, 1, BYTES);
         for (int i = 0; i < BYTES; i++)
             in[i]++;
+        fault_on(page); /* which its parent can write */
         _exit(0);
     }
+    CHECK(munmap(page, BYTES + PAGE) == 0);
     CHECK(waitpid(child, &status, 0) == child && status == 0);
     if (t_rank == 0) {
         for (int i = BYTES / 2; i < BYTES; i++)

@@ -47,18 +47,32 @@ static bool ask(uintptr_t address, struct mapping *found)
     return true;
 }
 
+static bool look_at_self(void)
+{
+    struct mapping here;
+    maps = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
+    memory = open("/proc/self/mem", O_RDONLY | O_CLOEXEC);
+    return maps >= 0 && memory >= 0 && sysconf(_SC_PAGESIZE) == (long)NOF_DELTA_PAGE &&
+           ask((uintptr_t)&here, &here);
+}
+
 bool nof_delta_pages_open(void)
 {
     static bool tried;
-    struct mapping here;
     if (!tried) {
         tried = true;
-        maps = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
-        memory = open("/proc/self/mem", O_RDONLY | O_CLOEXEC);
-        has_query = maps >= 0 && memory >= 0 && sysconf(_SC_PAGESIZE) == (long)NOF_DELTA_PAGE &&
-                    ask((uintptr_t)&here, &here);
+        has_query = look_at_self();
     }
     return has_query;
+}
+
+void nof_delta_pages_in_child(void)
+{
+    if (!has_query)
+        return;
+    (void)close(maps);
+    (void)close(memory);
+    has_query = look_at_self();
 }
 
 bool nof_delta_pages_plain(uintptr_t low, uintptr_t high)

@@ -13,6 +13,8 @@
 
 /* False: this process cannot be told about its own mappings (a kernel without /proc), or has other pages. */
 bool nof_delta_pages_open(void);
+/* After fork(): until then it is told of its parent's. */
+void nof_delta_pages_in_child(void);
 
 /* All of it can be read and written, and is private memory without a file, of pages of that size, and no stack. */
 bool nof_delta_pages_plain(uintptr_t low, uintptr_t high);

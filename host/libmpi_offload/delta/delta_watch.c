@@ -506,6 +506,7 @@ static void after_fork(void)
 /* The child has the pages, and no NIC. */
 static void in_child(void)
 {
+    nof_delta_pages_in_child();
     for (uint64_t on = sends_on; on != 0; on &= on - 1) {
         const struct watch *w = &sends[__builtin_ctzll(on)];
         if (w->ops->in_child)

@@ -37,6 +37,10 @@ bool nof_delta_fault_open(void)
     return true;
 }
 
+void nof_delta_pages_in_child(void)
+{
+}
+
 /* No signal comes, and nobody else runs. */
 void nof_delta_hold(sigset_t *before)
 {

@@ -424,7 +424,8 @@ static void malloced(void)
     nof_delta_out_give(out);
     out = take_out(from, bytes);
     check(nof_delta_watch_send(out, way));
-    *(volatile size_t *)((uintptr_t)from - sizeof(size_t)) += 0; // NOLINT: malloc's own
+    if (alone)
+        *(volatile size_t *)((uintptr_t)from - sizeof(size_t)) += 0; // NOLINT: malloc's own
     for (size_t i = 0; i < bytes; i++)
         from[i] = byte_at(i);
     check(!bit(host.ready[out->slot].unit, 0) && nof_delta_watch_send_end(out) == NULL);

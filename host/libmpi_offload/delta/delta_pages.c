@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -86,15 +85,14 @@ bool nof_delta_pages_plain(uintptr_t low, uintptr_t high)
     return true;
 }
 
-/* glibc's: nothing before it, and its size, of whole pages, with a mark. */
-bool nof_delta_pages_block(uintptr_t data, size_t bytes)
+/* glibc's: nothing before it, and its size, of whole pages, with a mark. Not the program's memory, a sanitizer would say. */
+__attribute__((no_sanitize("address"))) bool nof_delta_pages_block(uintptr_t data, size_t bytes)
 {
-    const size_t mapped = 2;
-    size_t head[2];
-    if (data % NOF_DELTA_PAGE != sizeof(head))
+    enum { MAPPED = 2, HEAD_BYTES = 2 * sizeof(size_t) };
+    if (data % NOF_DELTA_PAGE != HEAD_BYTES)
         return false;
-    memcpy(head, (const void *)(data - sizeof(head)), sizeof(head)); // NOLINT: what lies in front of a buffer
-    return head[0] == 0 && head[1] % NOF_DELTA_PAGE == mapped && head[1] - mapped >= bytes + sizeof(head);
+    const size_t *head = (const size_t *)(data - HEAD_BYTES); // NOLINT: what lies in front of a buffer
+    return head[0] == 0 && head[1] % NOF_DELTA_PAGE == MAPPED && head[1] - MAPPED >= bytes + HEAD_BYTES;
 }
 
 bool nof_delta_pages_usable(uintptr_t address)

@@ -19,6 +19,8 @@
 #include "child.h"
 #include "scratch.h"
 
+#include "transport/wire.h"
+
 #define PORT "p0"
 #define BUFFER_BYTES (64 << 20)
 #define QUIET_NS 30000000ull /* without a frame: all that was given to the NIC is on the wire */
@@ -49,25 +51,45 @@ static int open_at(const struct nof_lab *lab)
     return fd;
 }
 
+/* Payload in a frame of which the first n bytes are there: of a message of ours, or of TCP. */
+static unsigned payload_of(const uint8_t *frame, size_t n)
+{
+    const uint8_t *ip = frame + ETH_HLEN, *body;
+    unsigned ip_header, all;
+
+    if (n < NOF_WIRE_OUTER_BYTES + NOF_WIRE_COMMON_BYTES || frame[12] != 8 || frame[13] != 0)
+        return 0;
+    ip_header = (ip[0] & 15u) * 4;
+    all = (unsigned)ip[2] << 8 | ip[3];
+    if (ip[9] == IPPROTO_TCP)
+        return all - ip_header - (ip[ip_header + 12] >> 4) * 4u;
+    body = frame + NOF_WIRE_OUTER_BYTES;
+    if (ip[9] != IPPROTO_UDP ||
+        (body[NOF_WIRE_TYPE] != NOF_WIRE_MSG && body[NOF_WIRE_TYPE] != NOF_WIRE_MSG_MORE &&
+         body[NOF_WIRE_TYPE] != NOF_WIRE_DATA))
+        return 0;
+    return (body[NOF_WIRE_LEN] | (unsigned)body[NOF_WIRE_LEN + 1] << 8) - NOF_WIRE_COMMON_BYTES -
+           body[NOF_WIRE_FIELDS];
+}
+
 /* What the host has sent since; the switch's own frames towards it are none. */
 static void drain(struct nof_capture *c)
 {
     struct pollfd wait = {.fd = c->fd, .events = POLLIN};
-    char byte;
+    uint8_t frame[128];
 
     (void)poll(&wait, 1, POLL_MS);
     for (;;) {
         struct sockaddr_ll from;
         socklen_t len = sizeof(from);
-        ssize_t n =
-            recvfrom(c->fd, &byte, sizeof(byte), MSG_TRUNC | MSG_DONTWAIT, (struct sockaddr *)&from, &len);
+        ssize_t n = recvfrom(c->fd, frame, sizeof(frame), MSG_DONTWAIT, (struct sockaddr *)&from, &len);
 
         if (n < 0)
             return;
         if (from.sll_pkttype == PACKET_OUTGOING)
             continue;
         c->now.frames++;
-        c->now.bytes += (double)n;
+        c->now.bytes += payload_of(frame, (size_t)n);
         c->last_ns = nof_bench_now_ns();
     }
 }
@@ -99,7 +121,7 @@ static void ask(struct nof_capture *c)
 
         c->now.frames =
             json_number_value(json_object_get(json_object_get(nic, "counters"), "port.tx_frames"));
-        c->now.bytes = json_number_value(json_object_get(json_object_get(nic, "counters"), "port.tx_bytes"));
+        c->now.bytes = json_number_value(json_object_get(json_object_get(nic, "counters"), "dma.read_bytes"));
         json_decref(stats);
     }
 }
@@ -110,10 +132,10 @@ static void ask_until_settled(struct nof_capture *c)
     double before;
 
     do {
-        before = c->now.bytes;
+        before = c->now.frames;
         nof_bench_sleep_ms(ASK_MS);
         ask(c);
-    } while (c->now.bytes != before && nof_bench_now_ns() - began_ns < PATIENCE_NS);
+    } while (c->now.frames != before && nof_bench_now_ns() - began_ns < PATIENCE_NS);
 }
 
 static void *watch(void *arg)

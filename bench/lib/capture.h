@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * How many frames and bytes host 0 of a testbed has sent when its rank gives a cue: in a lab, captured at its port of the switch;
+ * How many frames, and payload in them, host 0 of a testbed has sent when its rank gives a cue: in a lab, captured at its port of the switch;
  * on a fabric, what its NIC has counted. The rank makes the file PATH.N, N = 0, 1, ..., and goes on when it is gone: then all
  * that it had sent before has been seen.
  *
@@ -18,7 +18,7 @@
 #define NOF_CAPTURE_CUES 64u
 
 struct nof_capture_count {
-    double frames, bytes; /* from Ethernet on */
+    double frames, bytes; /* bytes: of payload: of messages (nof), of TCP */
 };
 
 struct nof_capture {

@@ -185,9 +185,46 @@ static void partitioned(int n, int rounds)
     }
 }
 
+static unsigned long long counted(const char *name)
+{
+    MPI_T_pvar_session session;
+    MPI_T_pvar_handle handle;
+    unsigned long long value = 0;
+    int at, count;
+    OK(MPI_T_pvar_session_create(&session));
+    OK(MPI_T_pvar_get_index(name, MPI_T_PVAR_CLASS_COUNTER, &at));
+    OK(MPI_T_pvar_handle_alloc(session, at, NULL, &handle, &count));
+    OK(MPI_T_pvar_read(session, handle, &value));
+    OK(MPI_T_pvar_handle_free(session, &handle));
+    OK(MPI_T_pvar_session_free(&session));
+    return value;
+}
+
+/* What is counted of one message. */
+static void counters(void)
+{
+    enum { BYTES = 64 * EACH };
+    MPI_Request one;
+    unsigned long long begun = counted("library.delta_sends"), plain = counted("library.delta_sends_plain"),
+                       early = counted("library.delta_early_bytes"),
+                       told = counted("library.delta_increments"), got = counted("library.delta_receives");
+    OK(MPIX_Delta_recv(in, BYTES, MPI_BYTE, before(), TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+    OK(MPIX_Delta_send_begin(out, BYTES, MPI_BYTE, next(), TAG, MPI_COMM_WORLD, &one));
+    OK(MPIX_Delta_send_data(one, out, BYTES / 2));
+    OK(MPIX_Delta_wait(&one, MPI_STATUS_IGNORE));
+    OK(MPIX_Delta_recv_wait(in, MPI_STATUS_IGNORE));
+    CHECK(counted("library.delta_sends") == begun + 1 && counted("library.delta_sends_plain") == plain);
+    CHECK(counted("library.delta_early_bytes") >= early + BYTES / 2 - 64 &&
+          counted("library.delta_early_bytes") <= early + BYTES / 2);
+    CHECK(counted("library.delta_increments") >= told + 2 && counted("library.delta_receives") == got + 1);
+    CHECK(counted("library.delta_faults") == 0);
+}
+
 int main(int argc, char **argv)
 {
     static const int counts[] = {17, 65, 300};
+    int provided;
+    OK(MPI_T_init_thread(MPI_THREAD_SINGLE, &provided));
     t_begin(&argc, &argv, 2);
     t_errors_return();
     out = malloc((size_t)MOST * EACH);
@@ -203,6 +240,10 @@ int main(int argc, char **argv)
         cancelled(n);
         partitioned(n, 3);
     }
+    if (argc == 1)
+        CHECK(counted("library.delta_sends_plain") > 0 && counted("library.delta_receives_plain") > 0);
+    counters();
+    OK(MPI_T_finalize());
     int code = t_end();
     free(out);
     free(in);

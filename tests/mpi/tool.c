@@ -106,14 +106,14 @@ static void counters(void)
 
 static void categories(void)
 {
-    int num, cvars = 0, pvars = 0, below = 0, all_cvars, all_pvars, nic, indices[64];
+    int num, cvars = 0, pvars = 0, below = 0, all_cvars, all_pvars, nic, indices[512];
     OK(MPI_T_category_get_num(&num));
     OK(MPI_T_category_get_index("nic", &nic));
     for (int i = 0; i < num; i++) {
         int c, p, b, len = 64;
         char name[64];
         OK(MPI_T_category_get_info(i, name, &len, NULL, NULL, &c, &p, &b));
-        OK(MPI_T_category_get_pvars(i, 64, indices));
+        OK(MPI_T_category_get_pvars(i, 512, indices));
         for (int k = 0; k < p; k++)
             CHECK(indices[k] >= 0);
         cvars += c;

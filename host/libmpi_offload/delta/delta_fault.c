@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <ucontext.h>
 
+#include "delta/delta_count.h"
 #include "delta/delta_pages.h"
 #include "delta/delta_signal.h"
 #include "delta/delta_watch.h"
@@ -75,7 +76,9 @@ static void on_fault(int number, siginfo_t *info, void *context)
     bool again = by_page && (nof_delta_watch_fault(access_of(address, context)) ||
                              nof_delta_way_fault(address) || allowed(number, address));
     errno = saved;
-    if (!again)
+    if (again)
+        nof_delta_count(NOF_DELTA_COUNT_FAULTS, 1);
+    else
         nof_delta_signal_pass_on(number, info, context);
 }
 

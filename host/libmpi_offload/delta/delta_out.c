@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "delta/delta_count.h"
 #include "delta/delta_size.h"
 
 enum { GRAINS = 64, GRAIN_SHIFT = 6, ELEMENT_LOG2_MAX = 3, GROUPS = 1024 };
@@ -194,6 +195,8 @@ static bool count_piece(struct nof_delta_out *out, const struct piece *p)
 
 void nof_delta_out_units(struct nof_delta_out *out, size_t first, size_t n)
 {
+    if (out->slot < NOF_DELTA_SLOTS)
+        nof_delta_count(NOF_DELTA_COUNT_EARLY_BYTES, (uint64_t)n << out->unit_log2);
     while (n > 0) {
         size_t at = first % 64, here = n < 64 - at ? n : 64 - at;
         __atomic_or_fetch(&out->ready->unit[first / 64], (UINT64_MAX >> (64 - here)) << at, __ATOMIC_RELEASE);
@@ -204,8 +207,10 @@ void nof_delta_out_units(struct nof_delta_out *out, size_t first, size_t n)
 
 void nof_delta_out_ring(struct nof_delta_out *out)
 {
-    if (out->slot < NOF_DELTA_SLOTS)
-        out->board->ring(out->slot);
+    if (out->slot >= NOF_DELTA_SLOTS)
+        return;
+    nof_delta_count(NOF_DELTA_COUNT_INCREMENTS, 1);
+    out->board->ring(out->slot);
 }
 
 /* The size of the next increment, from how fast they came so far. */

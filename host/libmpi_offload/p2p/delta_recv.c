@@ -6,6 +6,7 @@
 
 #include "base/wait.h"
 #include "chan/chan.h"
+#include "delta/delta_count.h"
 #include "delta/delta_size.h"
 #include "delta/delta_watch.h"
 
@@ -210,8 +211,11 @@ int nof_delta_recv(const struct nof_pt2pt_args *args, struct nof_comm **comm_out
         nof_request_free(req);
         return rc;
     }
-    if (in != NULL)
+    if (in != NULL) {
         await_match(req, in, shadow != NULL);
+        nof_delta_count(NOF_DELTA_COUNT_RECEIVES_PLAIN,
+                        nof_delta_in_on_board(in) && nof_delta_in_unheard(in));
+    }
     if (in == NULL || req->complete)
         return ended(req, status);
     tell_early(req, in, status);

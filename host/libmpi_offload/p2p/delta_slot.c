@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "chan/chan.h"
+#include "delta/delta_count.h"
 #include "delta/delta_fault.h"
 #include "delta/delta_size.h"
 #include "delta/delta_watch.h"
@@ -20,6 +21,8 @@ bool nof_delta_take_out(struct nof_request *req, uint32_t least_log2, bool by_ad
                                             .by_address = by_address,
                                             .on_board = on_board};
     struct nof_delta_out *out = nof_delta_out_take(&args);
+    nof_delta_count(NOF_DELTA_COUNT_SENDS, 1);
+    nof_delta_count(NOF_DELTA_COUNT_SENDS_PLAIN, out == NULL || out->slot >= NOF_DELTA_SLOTS);
     if (out == NULL)
         return false;
     req->delta = 1 + out->slot;
@@ -32,6 +35,8 @@ bool nof_delta_take_in(struct nof_request *req, const void *base, bool on_board)
 {
     struct nof_delta_in *in =
         nof_delta_in_take(nof_chan_of(req->comm, req->peer)->delta, base, req->bytes, on_board);
+    nof_delta_count(NOF_DELTA_COUNT_RECEIVES, 1);
+    nof_delta_count(NOF_DELTA_COUNT_RECEIVES_PLAIN, in == NULL || !nof_delta_in_on_board(in));
     if (in == NULL)
         return false;
     in->req = req;

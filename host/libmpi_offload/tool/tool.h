@@ -3,7 +3,7 @@
  *
  *   control variables      settings of the library, then the features of the NIC (nof/features.h)
  *   performance variables  live objects of the library, who drives its collectives (coll/offload.h), which algorithms they
- *                          have and why (coll/select.h, coll/coll.h), then the counters of the NIC (nof/counters.h)
+ *                          have and why (coll/select.h, coll/coll.h), its delta messages (delta/delta_count.h), then the counters of the NIC (nof/counters.h)
  *   categories             "library", "nic", and below it one per first part of the counters' names
  *   enumerations           the choices of a feature
  *   events                 none
@@ -19,6 +19,7 @@
 #include "coll/coll.h"
 #include "coll/offload.h"
 #include "coll/select.h"
+#include "delta/delta_count.h"
 #include "nof/counters.h"
 #include "nof/features.h"
 
@@ -33,7 +34,8 @@ void nof_tool_text(const char *text, char *out, int *len);
 
 enum { NOF_TOOL_SETTINGS = 4, NOF_TOOL_LEVELS = 8 };
 enum { NOF_TOOL_CVARS = NOF_TOOL_SETTINGS + NOF_FEATURE_COUNT };
-enum { NOF_TOOL_OWN = NOF_TOOL_LEVELS + NOF_COLL_COUNT_MAX }; /* pvars of the library */
+enum { NOF_TOOL_DELTA = NOF_TOOL_LEVELS + NOF_COLL_COUNT_MAX }; /* pvars before those of delta messages */
+enum { NOF_TOOL_OWN = NOF_TOOL_DELTA + NOF_DELTA_COUNT_MAX }; /* pvars of the library */
 enum { NOF_TOOL_PVARS = NOF_TOOL_OWN + NOF_COUNTER_COUNT };
 
 struct nof_tool_var {

@@ -45,6 +45,15 @@ static const struct {
 #undef NOF_COLL_COUNT
 };
 
+static const struct {
+    const char *name;
+    const char *help;
+} deltas[NOF_DELTA_COUNT_MAX] = {
+#define X(id, name, help) {"library." name, help},
+    NOF_DELTA_COUNTS(X)
+#undef X
+};
+
 static const struct nof_feature_info features[NOF_FEATURE_COUNT] = {
 #define X(id, name, kind, def, min, max, choices, help) \
     {name, NOF_FEATURE_##kind, def, min, max, choices, help},
@@ -97,7 +106,11 @@ struct nof_tool_var nof_tool_pvar(int index)
         var.name = levels[index].name;
         var.help = levels[index].help;
         var.var_class = MPI_T_PVAR_CLASS_LEVEL;
-    } else if (index < NOF_TOOL_OWN) {
+    } else if (index >= NOF_TOOL_DELTA && index < NOF_TOOL_OWN) {
+        var.name = deltas[index - NOF_TOOL_DELTA].name;
+        var.help = deltas[index - NOF_TOOL_DELTA].help;
+        var.var_class = MPI_T_PVAR_CLASS_COUNTER;
+    } else if (index < NOF_TOOL_DELTA) {
         var.name = counts[index - NOF_TOOL_LEVELS].name;
         var.help = counts[index - NOF_TOOL_LEVELS].help;
         var.var_class = MPI_T_PVAR_CLASS_COUNTER;
@@ -169,7 +182,9 @@ void nof_tool_pvar_read(int index, unsigned long long *out)
     uint64_t value = 0; /* of a NIC that is not there */
     if (index < NOF_TOOL_LEVELS)
         value = levels[index].table->live;
-    else if (index < NOF_TOOL_OWN)
+    else if (index >= NOF_TOOL_DELTA && index < NOF_TOOL_OWN)
+        value = __atomic_load_n(&nof_delta_counted[index - NOF_TOOL_DELTA], __ATOMIC_RELAXED);
+    else if (index < NOF_TOOL_DELTA)
         value = nof_tool_counted(index - NOF_TOOL_LEVELS);
     else
         (void)nof_chan_nic_counter(counters[index - NOF_TOOL_OWN].name, &value);

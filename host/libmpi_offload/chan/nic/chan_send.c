@@ -5,6 +5,7 @@
 
 #include "chan/nic/chan_nic.h"
 #include "comm/comm.h"
+#include "delta/delta_count.h"
 #include "delta/delta_out.h"
 #include "base/error.h"
 #include "type/type_layout.h"
@@ -251,8 +252,11 @@ void nof_chan_nic_send_cancelled(struct nof_chan_nic_op *op, int status)
 void nof_chan_nic_send_parked(struct nof_chan_nic_op *op)
 {
     op->parked = true;
-    if (op->req != NULL && op->req->delta_out != NULL)
-        nof_delta_out_parked(op->req->delta_out);
+    struct nof_delta_out *out = op->req == NULL ? NULL : op->req->delta_out;
+    if (out != NULL) {
+        nof_delta_out_parked(out);
+        nof_delta_count(NOF_DELTA_COUNT_SENDS_PLAIN, out->slot < NOF_DELTA_SLOTS); /* else it is counted */
+    }
     if (nof_chan_nic.peers[op->peer].dead)
         nof_chan_nic_send_lost(op, nof_chan_nic_dead_code(op->peer));
 }

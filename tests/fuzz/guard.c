@@ -53,9 +53,20 @@ UNSEEN void guard_fill_secret(uint8_t *at, size_t bytes)
 /* The word stands at a multiple of eight from where a message began: anywhere, here. */
 UNSEEN static int holds_secret(const uint8_t *at, size_t bytes)
 {
-    uint64_t s = secret();
-    for (size_t i = 0; i + sizeof s <= bytes; i++) {
-        uint64_t v;
+    uint64_t s = secret(), v, next;
+    size_t i = 0;
+    if (bytes < sizeof s)
+        return 0;
+    memcpy(&v, at, sizeof v);
+    for (; i + 2 * sizeof s <= bytes; i += sizeof s, v = next) {
+        memcpy(&next, at + i + sizeof s, sizeof next);
+        int found = v == s;
+        for (unsigned k = 8; k < 64; k += 8)
+            found |= (v >> k | next << (64 - k)) == s;
+        if (found)
+            return 1;
+    }
+    for (; i + sizeof s <= bytes; i++) {
         memcpy(&v, at + i, sizeof v);
         if (v == s)
             return 1;

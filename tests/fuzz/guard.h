@@ -119,7 +119,8 @@ struct guard {
     uint64_t turn; /* the moment */
     uint32_t msgs_free[WORLD_NICS], blocks_free[WORLD_NICS]; /* when it was new */
     unsigned nics;
-    bool watched; /* there was a delta receive whose board is looked at */
+    uint64_t watched[(GUARD_OPS + 63) /
+                     64]; /* operations whose boards are looked at, as bits, and some that were */
     bool deltas; /* job A has had to do with delta messages */
     /* Two ranks of job B on two NICs, and the messages between them. */
     unsigned innocent[2];
@@ -131,6 +132,8 @@ struct guard {
         int arrived, sent;
         int delta; /* it is one, and: */
         uint32_t unit_log2, units_ready;
+        uint64_t bytes_seen; /* on the receiver's board */
+        int ended;
     } pair[GUARD_PAIRS];
     uint32_t messages;
     /* How DMA of job A goes: a byte each for reads and writes; see guard.c. */

@@ -46,7 +46,7 @@ void guard_delta_post(struct guard *g, struct guard_op *op)
     if (shared || op->block != 0)
         return;
     op->slot = (uint8_t)(slot + 1);
-    g->watched = true;
+    g->watched[index / 64] |= 1ull << index % 64;
     memset(came[index], 0, op->len);
     memset(told[index], 0, sizeof told[index]);
     short_end[index] = 0;
@@ -111,11 +111,18 @@ static void look_at(struct guard *g, const struct guard_op *op)
 
 void guard_delta_look(struct guard *g)
 {
-    if (!g->watched)
-        return;
-    for (unsigned i = 0; i < GUARD_OPS; i++)
-        if (g->op[i].state == GUARD_LIVE && g->op[i].slot != 0)
-            look_at(g, &g->op[i]);
+    for (unsigned w = 0; w < sizeof g->watched / sizeof g->watched[0]; w++)
+        for (uint64_t bits = g->watched[w]; bits != 0; bits &= bits - 1) {
+            const struct guard_op *op = &g->op[w * 64 + (unsigned)__builtin_ctzll(bits)];
+            if (op->state == GUARD_LIVE && op->slot != 0)
+                look_at(g, op);
+            else
+                g->watched[w] &= ~(bits & -bits);
+        }
+}
+
+void guard_delta_look_back(const struct guard *g)
+{
     for (unsigned rank = 0; rank < WORLD_RANKS; rank++)
         for (uint64_t slots = g->rank[rank].slots_over; slots != 0; slots &= slots - 1) {
             unsigned slot = (unsigned)__builtin_ctzll(slots);

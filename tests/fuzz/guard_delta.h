@@ -13,6 +13,8 @@ void guard_delta_post(struct guard *g, struct guard_op *op);
 void guard_delta_written(struct guard *g, struct guard_op *op, const struct nof_segment *seg);
 /* At any time, but not while the core accounts for a write that has ended. */
 void guard_delta_look(struct guard *g);
+/* Boards of receives that have ended are as they were. */
+void guard_delta_look_back(const struct guard *g);
 /* It ends with this completion. */
 void guard_delta_end(struct guard *g, const struct guard_op *op, const struct nof_comp *c);
 

@@ -20,11 +20,15 @@ static uint64_t word_of(uint32_t id, uint64_t i)
 
 static void fill_message(uint8_t *at, uint64_t len, uint32_t id)
 {
+    uint64_t i = 8, w;
     guard_fill_secret(at, len);
-    for (uint64_t i = 8; i < len; i += 16) {
-        uint64_t w = word_of(id, i);
-        memcpy(at + i, &w, len - i < sizeof w ? len - i : sizeof w);
+    for (; i + sizeof w <= len; i += 16) {
+        w = word_of(id, i);
+        memcpy(at + i, &w, sizeof w);
     }
+    w = word_of(id, i);
+    if (i < len)
+        memcpy(at + i, &w, len - i);
 }
 
 static void check_message(const uint8_t *at, uint64_t len, uint32_t id)
@@ -111,6 +115,8 @@ static void begin(struct guard *g, unsigned from, uint64_t len, uint32_t unit_lo
     g->pair[i].delta = unit_log2 != 0;
     g->pair[i].unit_log2 = unit_log2;
     g->pair[i].units_ready = 0;
+    g->pair[i].bytes_seen = 0;
+    g->pair[i].ended = 0;
     struct guard_op *recv = take_b(g, rank[1], NOF_COMP_RECV, i);
     struct guard_op *send = take_b(g, rank[0], NOF_COMP_SEND, i);
     recv->desc.elem = 0;
@@ -155,19 +161,21 @@ static void more_ready(struct guard *g, unsigned i)
     if (g->pair[i].units_ready >= units - units / 4) {
         memcpy(at, wanted, len);
         ready->end = 1 + len;
+        g->pair[i].ended = 1;
     }
     host->rung |= 1ull << slot_of(i);
 }
 
 /* What the receiver's board says to be there is there. */
-static void check_units(const struct guard *g, unsigned i)
+static void check_units(struct guard *g, unsigned i)
 {
     const struct world_rank *to = world_rank(g->w, g->innocent[g->pair[i].from ^ 1]);
     const struct nof_delta_arrival *a = &to->delta_nic->arrival[slot_of(i)];
     const uint8_t *at = g->op[GUARD_OPS_A + 2 * i + 1].base;
     uint64_t len = g->pair[i].len, size = 1ull << g->pair[i].unit_log2;
-    if (a->state != NOF_DELTA_MATCHED || g->pair[i].arrived)
+    if (a->state != NOF_DELTA_MATCHED || g->pair[i].arrived || a->bytes == g->pair[i].bytes_seen)
         return;
+    g->pair[i].bytes_seen = a->bytes;
     if (a->unit_log2 != g->pair[i].unit_log2 || a->tag != (int32_t)g->pair[i].id)
         guard_fail("job B: units of another message");
     fill_message(wanted, len, g->pair[i].id);
@@ -188,7 +196,8 @@ static int innocent_done(struct guard *g)
             g->pair[i].used = 0;
         if (g->pair[i].used && g->pair[i].delta) {
             check_units(g, i);
-            more_ready(g, i);
+            if (!g->pair[i].ended)
+                more_ready(g, i);
         }
         done &= !g->pair[i].used;
     }
@@ -199,6 +208,7 @@ void guard_run(struct guard *g, uint64_t ns)
 {
     world_run_for(g->w, ns);
     guard_delta_look(g);
+    guard_delta_look_back(g);
     (void)innocent_done(g);
 }
 

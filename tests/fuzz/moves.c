@@ -126,10 +126,13 @@ static struct guard_op *probe(struct guard *g, unsigned rank, const uint8_t *rec
 static void fill(uint8_t *at, uint64_t bytes, uint8_t seed)
 {
     uint64_t v = seed * 0x0101010101010101ull;
-    for (uint64_t i = 0; i < bytes; i += sizeof v) {
-        memcpy(at + i, &v, bytes - i < sizeof v ? bytes - i : sizeof v);
+    uint64_t i = 0;
+    for (; i + sizeof v <= bytes; i += sizeof v) {
+        memcpy(at + i, &v, sizeof v);
         v = seed & 1 ? v + seed : v * 0x9e3779b97f4a7c15ull + 1;
     }
+    if (i < bytes)
+        memcpy(at + i, &v, bytes - i);
 }
 
 static struct guard_op *send(struct guard *g, unsigned rank, const uint8_t *rec)
@@ -574,6 +577,7 @@ static void delta(struct guard *g, unsigned rank, const uint8_t *rec, int wild)
 {
     struct guard_op *op = NULL;
     g->deltas = true;
+    world_rank(g->w, rank)->delta_used = 1;
     switch (rec[MOVE_WHAT] - DELTA_WHAT) {
     case 0:
     case 1:

@@ -505,6 +505,7 @@ void world_post(struct world *w, unsigned rank, const struct nof_desc *desc)
         r->backlog = realloc(r->backlog, r->backlog_cap * sizeof *r->backlog);
     }
     r->backlog[r->nbacklog++] = *desc;
+    r->delta_used |= (desc->flags & NOF_DESC_F_DELTA) != 0;
     feed(w, r);
 }
 

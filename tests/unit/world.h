@@ -71,6 +71,7 @@ struct world_rank {
     uint8_t *program_area;
     struct nof_delta_host *delta_host; /* boards of delta messages, if the world has them */
     struct nof_delta_nic *delta_nic;
+    int delta_used; /* something may stand in them; who writes there without a descriptor says so */
     uint64_t counters[NOF_COUNTER_COUNT];
     struct nof_comp *comps;
     unsigned ncomps, comps_cap, next; /* next: first one that world_take() has not given */

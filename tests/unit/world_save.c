@@ -73,12 +73,13 @@ static size_t rank_bytes(const struct world *w, const struct world_rank *r)
            (w->cfg.delta ? sizeof *r->delta_host + sizeof *r->delta_nic : 0);
 }
 
-static void copy_rank(const struct world *w, const struct world_rank *r, uint8_t *saved, int back)
+/* boards: those of delta messages, too, which are most of it. */
+static void copy_rank(const struct world *w, const struct world_rank *r, uint8_t *saved, int back, int boards)
 {
     void *at[] = {r->arena, r->staging, r->bounce, r->program_area, r->delta_host, r->delta_nic};
     const size_t n[] = {w->cfg.arena_bytes, r->staging_bytes,      w->cfg.area_bytes,
                         w->cfg.area_bytes,  sizeof *r->delta_host, sizeof *r->delta_nic};
-    for (unsigned i = 0; i < (w->cfg.delta ? 6u : 4u); saved += n[i++])
+    for (unsigned i = 0; i < (boards ? 6u : 4u); saved += n[i++])
         if (back)
             memcpy(at[i], saved, n[i]);
         else
@@ -110,7 +111,7 @@ void world_save(struct world *w)
         if (r->arena == NULL)
             continue;
         s->bytes[i] = malloc(rank_bytes(w, r));
-        copy_rank(w, r, s->bytes[i], 0);
+        copy_rank(w, r, s->bytes[i], 0, w->cfg.delta);
     }
 }
 
@@ -181,6 +182,6 @@ void world_restore(struct world *w)
         r->backlog = now.backlog;
         r->backlog_cap = now.backlog_cap;
         if (r->arena != NULL)
-            copy_rank(w, r, s->bytes[i], 1);
+            copy_rank(w, r, s->bytes[i], 1, now.delta_used);
     }
 }

@@ -463,6 +463,26 @@ static void again_and_again(void)
     }
 }
 
+/* Of memory that cannot be watched, told by a call long before its end: the receiver is through before that. */
+static void the_former_has_not_ended(void)
+{
+    unsigned char *there = mmap(NULL, BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    CHECK(there != MAP_FAILED);
+    for (int k = 0; k < 5; k++) {
+        if (t_rank == 0) {
+            MPI_Request req = begin(there, BYTES);
+            t_fill(there, BYTES, (uint64_t)k);
+            OK(MPIX_Delta_send_data(req, there, BYTES));
+            usleep(20000);
+            OK(MPIX_Delta_wait(&req, MPI_STATUS_IGNORE));
+        } else {
+            receive(in, BYTES);
+            CHECK(t_verify(in, BYTES, (uint64_t)k));
+        }
+    }
+    CHECK(munmap(there, BYTES) == 0);
+}
+
 int main(int argc, char **argv)
 {
     int level;
@@ -497,5 +517,6 @@ int main(int argc, char **argv)
     hinted("mprotect", "mprotect");
     hinted("none", "mprotect");
     again_and_again();
+    the_former_has_not_ended();
     return t_end();
 }

@@ -39,20 +39,21 @@ static int find_libc(struct dl_phdr_info *object, size_t bytes, void *arg)
     return 1;
 }
 
-/* Functions that fill a range (memcpy and its like) keep its address where they return it. */
-static struct nof_delta_access access_of(uintptr_t address, const void *context)
+/* The instruction that faulted; functions that fill a range (memcpy and its like) keep its address where they return it. 0: nobody
+ * knows. */
+static void registers(const void *context, uintptr_t *at_out, uintptr_t *into_out)
 {
     const ucontext_t *of = context;
 #if defined(__x86_64__)
-    uintptr_t at = (uintptr_t)of->uc_mcontext.gregs[REG_RIP];
-    uintptr_t into = (uintptr_t)of->uc_mcontext.gregs[REG_RAX];
+    *at_out = (uintptr_t)of->uc_mcontext.gregs[REG_RIP];
+    *into_out = (uintptr_t)of->uc_mcontext.gregs[REG_RAX];
 #elif defined(__aarch64__)
-    uintptr_t at = (uintptr_t)of->uc_mcontext.pc, into = (uintptr_t)of->uc_mcontext.regs[0];
+    *at_out = (uintptr_t)of->uc_mcontext.pc;
+    *into_out = (uintptr_t)of->uc_mcontext.regs[0];
 #else
-    uintptr_t at = libc_low, into = 0; /* nobody knows */
+    (void)of;
+    *at_out = *into_out = 0;
 #endif
-    return (struct nof_delta_access){
-        .address = address, .by_libc = at >= libc_low && at < libc_high, .into = into};
 }
 
 /* An access that is allowed meanwhile was another thread's fault, too. What lies there cannot be seen of SIGBUS: whether
@@ -72,9 +73,14 @@ static void on_fault(int number, siginfo_t *info, void *context)
 {
     int saved = errno;
     uintptr_t address = (uintptr_t)info->si_addr;
-    bool by_page = info->si_code == (number == SIGSEGV ? SEGV_ACCERR : BUS_ADRERR);
-    bool again = by_page && (nof_delta_watch_fault(access_of(address, context)) ||
-                             nof_delta_way_fault(address) || allowed(number, address));
+    uintptr_t at, into;
+    registers(context, &at, &into);
+    const struct nof_delta_access access = {
+        .address = address, .by_libc = at == 0 || (at >= libc_low && at < libc_high), .into = into};
+    /* Where it is the instruction itself, the program runs what is no code. */
+    bool by_page = info->si_code == (number == SIGSEGV ? SEGV_ACCERR : BUS_ADRERR) && at != address;
+    bool again = by_page &&
+                 (nof_delta_watch_fault(access) || nof_delta_way_fault(address) || allowed(number, address));
     errno = saved;
     if (again)
         nof_delta_count(NOF_DELTA_COUNT_FAULTS, 1);

@@ -216,6 +216,19 @@ struct nof_delta_in *nof_delta_in_find(const void *buf)
     return NULL;
 }
 
+bool nof_delta_in_overlaps(uintptr_t low, uintptr_t high)
+{
+    struct group *group;
+    for (uint32_t g = 0; (group = group_at(g)) != NULL; g++) {
+        for (uint64_t left = group->published; left != 0; left &= left - 1) {
+            const struct nof_delta_in *in = &group->in[__builtin_ctzll(left)];
+            if (in->base < high && low < in->base + in->bytes)
+                return true;
+        }
+    }
+    return false;
+}
+
 struct nof_delta_in *nof_delta_in_any(void)
 {
     struct group *group;

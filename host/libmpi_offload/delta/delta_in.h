@@ -66,6 +66,8 @@ bool nof_delta_in_units(struct nof_delta_in *in, size_t from, size_t to);
 enum nof_delta_in_result nof_delta_in_look(const void *address, size_t bytes);
 /* Under the lock: one that is published, into this buffer; NULL: there is none. */
 struct nof_delta_in *nof_delta_in_find(const void *buf);
+/* Under the lock: a published one has bytes in [low, high). */
+bool nof_delta_in_overlaps(uintptr_t low, uintptr_t high);
 /* Under the lock: any that is taken; NULL: none is. */
 struct nof_delta_in *nof_delta_in_any(void);
 

@@ -165,9 +165,18 @@ static bool begin(uintptr_t low, size_t bytes)
     return true;
 }
 
+/* All of them, or none: of several mappings the kernel keeps what it did before the one that it could not split. */
+static bool protected(uintptr_t low, size_t bytes, int protection)
+{
+    if (mprotect(at(low), bytes, protection) == 0)
+        return true;
+    (void)allow(low, bytes);
+    return false;
+}
+
 static bool guard(uintptr_t low, size_t bytes)
 {
-    return mprotect(at(low), bytes, PROT_READ) == 0;
+    return protected(low, bytes, PROT_READ);
 }
 
 static bool end(uintptr_t low, size_t bytes)
@@ -185,7 +194,7 @@ const struct nof_delta_pages_ops nof_delta_pages_by_mprotect = {.name = "mprotec
 
 bool nof_delta_pages_hide(uintptr_t low, size_t bytes)
 {
-    return mprotect(at(low), bytes, PROT_NONE) == 0;
+    return protected(low, bytes, PROT_NONE);
 }
 
 bool nof_delta_pages_show(uintptr_t low, size_t bytes)

@@ -681,18 +681,17 @@ static void copy_ends(const struct watch *w, uintptr_t end)
         memcpy(at(w->high), at(shadow_of(w, w->high)), end - w->high);
 }
 
-void nof_delta_watch_hide(struct nof_delta_in *in)
+bool nof_delta_watch_hide(struct nof_delta_in *in)
 {
     struct watch *w = &recvs[nof_delta_in_slot(in)];
     sigset_t before;
     if (!is_watched(in))
-        return;
+        return true;
     copy_ends(w, end_by_board(w));
     nof_delta_hold(&before);
     w->hidden = nof_delta_pages_hide(w->low, w->high - w->low);
     nof_delta_let_go(&before);
-    while (!w->hidden && nof_delta_in_has(in, 0, in->bytes) == NOF_DELTA_IN_WAITS)
-        sched_yield(); /* too many mappings: then it is not early */
+    return w->hidden;
 }
 
 bool nof_delta_watch_recv_end(struct nof_delta_in *in, bool failed, size_t bytes)

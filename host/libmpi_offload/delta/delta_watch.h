@@ -44,8 +44,9 @@ const void *nof_delta_watch_send_end(const struct nof_delta_out *out);
 void *nof_delta_watch_recv(struct nof_delta_in *in, bool fatal);
 /* The ends have come. */
 bool nof_delta_watch_has_ends(struct nof_delta_in *in);
-/* They are put into the buffer, which is hidden from now on. */
-void nof_delta_watch_hide(struct nof_delta_in *in);
+/* They are put into the buffer, which is hidden from now on. False: it cannot be (too many mappings), and has the message when that
+ * has ended. */
+bool nof_delta_watch_hide(struct nof_delta_in *in);
 /* The message is over, with `bytes` of it; failed: with what the board says. Nothing is hidden any more. False: of the buffer some
  * was unmapped or moved, where nothing was put. */
 bool nof_delta_watch_recv_end(struct nof_delta_in *in, bool failed, size_t bytes);

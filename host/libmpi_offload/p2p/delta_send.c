@@ -94,16 +94,16 @@ bool nof_delta_has_ended(const struct nof_request *req)
 
 static int end_at(struct nof_request *req, struct nof_delta_out *out, size_t bytes)
 {
-    const void *twice = out->watched ? nof_delta_watch_send_end(out) : NULL;
     uint64_t ready = __atomic_load_n(&out->highest, __ATOMIC_RELAXED);
+    if (bytes < ready)
+        return nof_error(MPI_ERR_ARG, "the message is to end after %zu bytes, but %llu were said to be ready",
+                         bytes, (unsigned long long)ready);
+    const void *twice = out->watched ? nof_delta_watch_send_end(out) : NULL;
     if (twice != NULL)
         req->delta_error = nof_error(MPI_ERR_ARG,
                                      "%p was written after that part of the delta send had gone: each part "
                                      "is written at once, and once, where pages say what is ready",
                                      twice);
-    if (bytes < ready)
-        return nof_error(MPI_ERR_ARG, "the message is to end after %zu bytes, but %llu were said to be ready",
-                         bytes, (unsigned long long)ready);
     if (req->packed != NULL && !req->complete)
         nof_type_pack(req->type, req->buf, req->count, 0, bytes, req->packed);
     nof_delta_end_out(req->comm, req->peer, out, bytes);

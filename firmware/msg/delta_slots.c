@@ -18,11 +18,11 @@ static uint32_t unit_of(uint64_t handle)
     return (uint32_t)(handle >> 32);
 }
 
-/* They stay as long as their hosts like: half of what an endpoint is guaranteed, and more while half of what is nobody's is
- * left. */
+/* They stay as long as their hosts like: a quarter of what an endpoint is guaranteed, since half of it may be sends that ask (send.c)
+ * and the rest must get through; and more while half of what is nobody's is left. */
 static bool is_guaranteed(const struct nof_nic *nic, const struct nof_endpoint *ep)
 {
-    return ep->delta_sends - ep->delta_extra < nic->sends_min / 2;
+    return ep->delta_sends - ep->delta_extra < nic->sends_min / 4;
 }
 
 static bool has_room(const struct nof_nic *nic, const struct nof_endpoint *ep)

@@ -369,11 +369,11 @@ static void a_short_message_is_parked_too(void **state)
 /* As many as leave others their room have their slots; those behind are parked. All keep their order. */
 static void more_than_there_is_room_for_are_parked(void **state)
 {
-    enum { GUARANTEED = 16, ALL = 2 * GUARANTEED + 1 };
+    enum { GUARANTEED = 8, ALL = 2 * GUARANTEED + 1 };
     struct nof_nic *nic = p.theirs;
 
     (void)state;
-    assert_int_equal(nic->sends_min, 2 * GUARANTEED);
+    assert_int_equal(nic->sends_min, 4 * GUARANTEED);
     for (uint32_t i = 0; i < ALL; i++)
         world_recv(p.w, 1, 0, 5, p.in, LEN, 1 + i);
     nic->promised_sends = nof_send_spare(nic); /* nothing is nobody's */
@@ -403,6 +403,26 @@ static void more_than_there_is_room_for_are_parked(void **state)
         done(LEN, 1 + i);
     }
     assert_int_equal(p.their_ep->delta_extra, 0);
+}
+
+/* Neither those that wait for their match nor delta sends, nor both, take an endpoint's last sends. */
+static void with_those_that_ask_they_leave_room(void **state)
+{
+    struct nof_nic *nic = p.theirs;
+
+    (void)state;
+    nic->promised_sends = nof_send_spare(nic); /* nothing is nobody's */
+    for (uint32_t i = 0; i < nic->sends_min; i++)
+        world_send(p.w, 0, 1, 7, p.out, LEN, 100 + i);
+    world_run_for(p.w, 5 * MS);
+    for (uint32_t i = 0; i < nic->sends_min; i++)
+        begin_send(i, LEN, 200 + i);
+    world_run_for(p.w, 5 * MS);
+    assert_true(p.their_ep->delta_sends > 0);
+    assert_in_range(nof_send_room(nic, p.their_ep), 1, nic->sends_min);
+    nic->promised_sends = 0;
+    world_close(p.w, 0, NOF_OK);
+    world_run(p.w);
 }
 
 static void a_sender_that_dies_ends_it(void **state)
@@ -475,6 +495,7 @@ int main(void)
         BOTH(without_a_slot_it_is_parked_and_may_be_shorter),
         BOTH(a_short_message_is_parked_too),
         cmocka_unit_test_setup_teardown(more_than_there_is_room_for_are_parked, start_small, end),
+        cmocka_unit_test_setup_teardown(with_those_that_ask_they_leave_room, start_small, end),
         BOTH(a_sender_that_dies_ends_it),
         BOTH(those_that_wait_leave_room),
         BOTH(ringing_is_paid_for),

@@ -19,7 +19,7 @@ static uint32_t mixed(uint32_t item, uint32_t what)
 
 bool nof_image_delta_chosen(uint32_t item)
 {
-    return nof_image->delta_sends && nof_image->job_key[4] % 2 == 0 && mixed(item, 0) % 3 == 0;
+    return nof_image->job_key[4] % 2 == 0 && mixed(item, 0) % 3 == 0;
 }
 
 static bool unsupported(int rc)

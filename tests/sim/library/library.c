@@ -362,7 +362,6 @@ static void run(uint64_t seed, bool mortal, FILE *trace, struct nof_sim_result *
     set_features(&w);
     w.program = mortal ? nof_storm_draw_mortal(&w.rng, ranks) : nof_storm_draw(&w.rng, ranks);
     struct nof_processes_config processes = draw_processes(&w, cfg.near_wrap != 0);
-    processes.delta_sends = cfg.nic.max_sends >= DELTA_SENDS * cfg.nic.max_endpoints;
     w.processes = nof_processes_create(w.cluster, &processes, w.program, result_out->violation,
                                        sizeof(result_out->violation));
     if (w.processes != NULL) {

@@ -524,7 +524,6 @@ static void process_init(struct nof_process *p, struct nof_processes *ps, unsign
     p->seam.delta = cfg->delta;
     p->seam.delta_size = cfg->delta_size;
     p->seam.near_wrap = cfg->near_wrap;
-    p->seam.delta_sends = cfg->delta_sends;
     p->seam.job_id = cfg->job_id;
     memcpy(p->seam.job_key, cfg->job_key, sizeof(cfg->job_key));
     p->seam.staging = zalloc(cfg->staging_bytes);

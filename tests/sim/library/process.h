@@ -28,7 +28,6 @@ struct nof_processes_config {
     unsigned dma_inline_percent; /* of the ranks */
     unsigned dma_late_percent;
     bool near_wrap; /* the library's numbers, too */
-    bool delta_sends; /* the NICs have room for as many as the library may begin */
     char *delta,
         *delta_size; /* as in seam.h; then all processes have boards of delta messages. NULL: three of four */
     uint32_t

@@ -73,7 +73,6 @@ struct nof_seam {
     const char *coll_table; /* of algorithms; NULL: none */
     char *delta, *delta_size; /* NOF_DELTA, NOF_DELTA_SIZE; NULL: not set */
     bool killed;
-    bool delta_sends; /* the NIC has room for as many as the library may begin */
     bool near_wrap; /* numbers of the library that wrap begin just before they do */
     uint64_t job_id;
     uint8_t job_key[NOF_JOB_KEY_BYTES];

@@ -158,7 +158,7 @@ static int pull_held(struct nof_nic *nic, struct nof_recv *r, struct nof_peer *p
 
 bool nof_spill_waits(uint64_t handle)
 {
-    return (handle & NOF_HANDLE_PARKED) != 0 || (handle & NOF_HANDLE_SYNC) == 0;
+    return (handle & NOF_HANDLE_PARKED) != 0 || (handle & (NOF_HANDLE_SYNC | NOF_HANDLE_HELD)) == 0;
 }
 
 void nof_spill_pull(struct nof_nic *nic, struct nof_endpoint *ep, struct nof_recv *r, uint64_t handle,

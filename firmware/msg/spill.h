@@ -22,7 +22,8 @@ int nof_spill_arrive(struct nof_nic *nic, struct nof_peer *peer, const struct no
 void nof_spill_probe(struct nof_nic *nic, struct nof_endpoint *ep, struct nof_recv *r);
 /* The SPILL_END descriptor: NOF_OK or NOF_EAGAIN. */
 int nof_spill_end(struct nof_nic *nic, struct nof_endpoint *ep, const struct nof_desc *desc);
-/* Does a PULL with this handle stay until its sender's host has done something? Else it tells a synchronous sender. */
+/* Does a PULL with this handle stay until its sender's host has done something? Else what it wants is here, or it tells a synchronous
+ * sender. */
 bool nof_spill_waits(uint64_t handle);
 /* The PULL descriptor; r has buffer, key and cookie, `len` bytes were announced. */
 void nof_spill_pull(struct nof_nic *nic, struct nof_endpoint *ep, struct nof_recv *r, uint64_t handle,

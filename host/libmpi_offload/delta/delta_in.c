@@ -24,7 +24,7 @@ struct group {
 static struct group of_board, *groups[GROUPS] = {&of_board};
 static const struct nof_delta_arrival silent; /* of slots that are not the board's */
 static const struct nof_delta_board *boards; /* of the last one taken: whose words are waited on */
-static bool any_unheard; /* there was one */
+static uint32_t unheard; /* of those published; changed under the lock, read without */
 
 static_assert(NOF_DELTA_SLOTS == 64, "a bit for each slot");
 
@@ -86,8 +86,8 @@ struct nof_delta_in *nof_delta_in_take(const struct nof_delta_board *board, cons
 void nof_delta_in_publish(struct nof_delta_in *in)
 {
     struct group *group = group_of(in);
-    if (nof_delta_in_unheard(in))
-        __atomic_store_n(&any_unheard, true, __ATOMIC_RELAXED);
+    in->unheard = nof_delta_in_unheard(in);
+    __atomic_store_n(&unheard, unheard + in->unheard, __ATOMIC_RELAXED);
     __atomic_store_n(&group->published, group->published | bit_of(in), __ATOMIC_RELEASE);
 }
 
@@ -96,6 +96,8 @@ void nof_delta_in_give(struct nof_delta_in *in)
     struct group *group = group_of(in);
     __atomic_store_n(&group->published, group->published & ~bit_of(in), __ATOMIC_RELEASE);
     group->taken &= ~bit_of(in);
+    __atomic_store_n(&unheard, unheard - in->unheard, __ATOMIC_RELAXED);
+    in->unheard = false;
 }
 
 struct nof_delta_in *nof_delta_in_at(uint32_t slot)
@@ -261,6 +263,6 @@ bool nof_delta_pause(struct nof_delta_pause *pause)
             sched_yield();
         return true;
     }
-    bool soon = boards->assisted() || __atomic_load_n(&any_unheard, __ATOMIC_RELAXED);
+    bool soon = boards->assisted() || __atomic_load_n(&unheard, __ATOMIC_RELAXED) > 0;
     return boards->wait(pause->seen, soon ? SLEEP_POLLING_NS : SLEEP_NS);
 }

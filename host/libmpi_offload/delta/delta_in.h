@@ -25,6 +25,7 @@ struct nof_delta_in {
     /* Under the lock. */
     struct nof_request *req;
     const void *buf; /* as the program gave it */
+    bool unheard; /* when it was published */
 };
 
 enum nof_delta_in_result {

@@ -12,8 +12,7 @@
 #include "delta/delta_pages.h"
 #include "delta/delta_size.h"
 
-#define WRITERS \
-    16 /* threads that write parts of their own; of more, those that wait longest are taken to be done */
+#define WRITERS 16 /* threads that write parts of their own; what more of them write leaves with the end */
 #define FILL_PAGES 16u /* of glibc, memcpy interleaves 4 pages, and ends with 8 vectors */
 #define QUIET_LOOKS 2u
 #define FAULT_ENTRY_NS 1500u /* of a fault, outside its handler */
@@ -44,7 +43,6 @@ struct watch {
     struct nof_delta_out *out; /* SEND */
     const struct nof_delta_pages_ops *ops;
     struct writer writer[WRITERS];
-    unsigned next_writer;
     uintptr_t twice; /* or, where writes are no faults, its page */
     struct nof_delta_in *in; /* RECV */
     uintptr_t base; /* of the message */
@@ -99,7 +97,8 @@ static void announce(struct watch *w, uint32_t part)
     (void)nof_delta_out_add(w->out, (const void *)from, high - from); // NOLINT
 }
 
-static unsigned writer_of(struct watch *w, pthread_t thread)
+/* WRITERS: there are so many that nobody could tell when this one has done with a part. */
+static unsigned writer_of(const struct watch *w, pthread_t thread)
 {
     for (unsigned i = 0; i < WRITERS; i++)
         if (w->writer[i].first < w->writer[i].behind && pthread_equal(w->writer[i].thread, thread))
@@ -107,7 +106,7 @@ static unsigned writer_of(struct watch *w, pthread_t thread)
     for (unsigned i = 0; i < WRITERS; i++)
         if (w->writer[i].first == w->writer[i].behind)
             return i;
-    return w->next_writer++ % WRITERS;
+    return WRITERS;
 }
 
 /* It has done with the parts from .. behind - 1 that it wrote. */
@@ -195,12 +194,12 @@ static bool write_fault(struct watch *w, const struct nof_delta_access *access)
         return true;
     }
     unsigned number = writer_of(w, pthread_self());
+    if (number == WRITERS) {
+        w->state[part] = PART_LATE;
+        return true;
+    }
     struct writer *writer = &w->writer[number];
     bool known = writer->first < writer->behind;
-    if (known && !pthread_equal(writer->thread, pthread_self())) {
-        close_parts(w, number, 0, w->parts);
-        known = false;
-    }
     if (!known)
         *writer = (struct writer){.thread = pthread_self()};
     close_before(w, number, access);

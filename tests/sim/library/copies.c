@@ -85,7 +85,9 @@ static int find_ranges(struct dl_phdr_info *info, size_t bytes, void *user)
         if (h->p_type != PT_LOAD || (h->p_flags & PF_W) == 0)
             continue;
         uintptr_t begin = info->dlpi_addr + h->p_vaddr, end = begin + h->p_memsz;
-        add_range(c, relro_end > begin && relro_end <= end ? relro_end : begin, end);
+        if (begin < relro_end) /* it begins with that, and may have nothing else */
+            begin = relro_end < end ? relro_end : end;
+        add_range(c, begin, end);
     }
     return 1;
 }

@@ -72,6 +72,16 @@ static void submit_pulls(void)
     }
 }
 
+static void queue_pull(struct nof_chan_nic_op *op)
+{
+    op->next = NULL;
+    if (nof_chan_nic.pulls_last != NULL)
+        nof_chan_nic.pulls_last->next = op;
+    else
+        nof_chan_nic.pulls_first = op;
+    nof_chan_nic.pulls_last = op;
+}
+
 static void pull(struct nof_request *req, const struct nof_chan_nic_envelope *envelope)
 {
     struct nof_chan_nic_op *op = nof_chan_nic_op_new(NOF_OP_RECV, req);
@@ -84,11 +94,7 @@ static void pull(struct nof_request *req, const struct nof_chan_nic_envelope *en
     op->tag = envelope->match.tag;
     op->len = envelope->len;
     op->handle = envelope->handle;
-    if (nof_chan_nic.pulls_last != NULL)
-        nof_chan_nic.pulls_last->next = op;
-    else
-        nof_chan_nic.pulls_first = op;
-    nof_chan_nic.pulls_last = op;
+    queue_pull(op);
     submit_pulls();
 }
 
@@ -104,10 +110,7 @@ void nof_chan_nic_pull_done(void)
 void nof_chan_nic_pull_refused(struct nof_chan_nic_op *op)
 {
     nof_chan_nic.pulls_most = --nof_chan_nic.pulls_out;
-    op->next = nof_chan_nic.pulls_first;
-    nof_chan_nic.pulls_first = op;
-    if (nof_chan_nic.pulls_last == NULL)
-        nof_chan_nic.pulls_last = op;
+    queue_pull(op); /* behind those that may find room, since they wait for nobody */
     nof_chan_nic.pulls_retry_ns = nof_lib_now_ns() + RETRY_NS;
 }
 

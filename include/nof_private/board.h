@@ -16,7 +16,7 @@
 #define NOF_BOARD_AGAIN_NS 1000000000u /* a rank that goes on sleeping looks up, and writes anew */
 #define NOF_BOARD_PEERS 8
 #define NOF_BOARD_ANY (-1) /* peer, tag */
-#define NOF_BOARD_COUNTS 96
+#define NOF_BOARD_COUNTS 224
 
 enum nof_board_phase { NOF_BOARD_BEFORE_INIT, NOF_BOARD_RUNNING, NOF_BOARD_FINALIZED };
 
@@ -44,8 +44,8 @@ struct nof_board_place {
     uint32_t peers; /* in peer[] */
     int32_t peer[NOF_BOARD_PEERS]; /* ranks of MPI_COMM_WORLD */
     uint8_t reserved[88];
-    uint64_t counted[NOF_BOARD_COUNTS]; /* once the phase is FINALIZED: NOF_COLL_COUNTS (coll_counts.h) */
+    uint64_t counted[NOF_BOARD_COUNTS]; /* once the phase is FINALIZED (library_counts.h) */
 };
-static_assert(sizeof(struct nof_board_place) == 1024, "a place on the board");
+static_assert(sizeof(struct nof_board_place) == 2048, "a place on the board");
 
 #endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What a rank's library counts of its collectives: which algorithms, who chose them, who went through them and why. MPI_T has these
- * as library.NAME; a rank that leaves MPI writes them on its board (board.h), in the order of NOF_COLL_COUNTS, and `nof run
- * --stats` adds them up. Names of algorithms are those of tables, too (host/libmpi_offload/coll/select.h). */
+ * What a rank's library counts of its collectives (library_counts.h): which algorithms, who chose them, who went through them and
+ * why. Names of algorithms are those of tables, too (host/libmpi_offload/coll/select.h). */
 #ifndef NOF_PRIVATE_COLL_COUNTS_H
 #define NOF_PRIVATE_COLL_COUNTS_H
 
@@ -81,12 +80,12 @@
     X(GROUP_UNICAST, "scatterv_group_unicast", \
       "of these by unicast: fewer than three NICs, or no group could be opened")
 
-#define NOF_COLL_COUNTS_NAMED(id, name, help) NOF_COLL_COUNT(name, help)
-#define NOF_COLL_COUNTS_ALGORITHM(id, collective, name, help) NOF_COLL_COUNT(collective "_" name, help)
+#define NOF_COLL_COUNTS_NAMED(id, name, help) NOF_LIBRARY_COUNT(name, help)
+#define NOF_COLL_COUNTS_ALGORITHM(id, collective, name, help) NOF_LIBRARY_COUNT(collective "_" name, help)
 #define NOF_COLL_COUNTS_BY(id, name, help) \
-    NOF_COLL_COUNT("selected_by_" name, "algorithms that were chosen " help)
+    NOF_LIBRARY_COUNT("selected_by_" name, "algorithms that were chosen " help)
 
-/* With NOF_COLL_COUNT(name, help) defined: all of them, in the order of nof_tool_counted(). */
+/* With NOF_LIBRARY_COUNT(name, help) defined: all of them. */
 #define NOF_COLL_COUNTS \
     NOF_DRIVERS(NOF_COLL_COUNTS_NAMED) \
     NOF_ALGORITHMS(NOF_COLL_COUNTS_ALGORITHM) \

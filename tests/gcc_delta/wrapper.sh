@@ -52,6 +52,13 @@ for wrong in strip=none strip=0 strip=1x nonsense; do
     fi
     grep -q "delta: .*$(echo $wrong | sed 's/.*=//')" err
 done
+for empty in --delta-report= --delta-report; do
+    if "$mpicc" -cc=$gcc $empty -O2 -c send.c 2>err; then
+        echo "mpicc $empty goes on without a report" >&2
+        exit 1
+    fi
+    grep -q -- "$empty: names no place.*--delta-report=stderr" err
+done
 if "$mpicc" -cc=$gcc --delta-report=no/such/folder -c send.c 2>err; then
     echo "a report that cannot be written is no error" >&2
     exit 1

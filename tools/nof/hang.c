@@ -57,7 +57,7 @@ void nof_hang_count(struct nof_job *job)
         if (__atomic_load_n(&board[r].phase, __ATOMIC_ACQUIRE) != NOF_BOARD_FINALIZED)
             continue;
         job->counted_ranks++;
-        for (unsigned i = 0; i < NOF_COLL_COUNT_MAX; i++) {
+        for (unsigned i = 0; i < NOF_LIBRARY_COUNT_MAX; i++) {
             uint64_t more = __atomic_load_n(&board[r].counted[i], __ATOMIC_RELAXED);
 
             job->counted[i] = more > INT64_MAX - job->counted[i] ? INT64_MAX : job->counted[i] + more;

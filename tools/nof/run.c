@@ -347,14 +347,14 @@ static json_int_t microseconds(struct timeval tv)
 /* What the libraries of the ranks counted. */
 static json_t *library_of(const struct nof_job *job)
 {
-    static const char *const names[NOF_COLL_COUNT_MAX] = {
-#define NOF_COLL_COUNT(name, help) name,
-        NOF_COLL_COUNTS
-#undef NOF_COLL_COUNT
+    static const char *const names[NOF_LIBRARY_COUNT_MAX] = {
+#define NOF_LIBRARY_COUNT(name, help) name,
+        NOF_LIBRARY_COUNTS
+#undef NOF_LIBRARY_COUNT
     };
     json_t *counters = json_object();
 
-    for (unsigned i = 0; i < NOF_COLL_COUNT_MAX; i++)
+    for (unsigned i = 0; i < NOF_LIBRARY_COUNT_MAX; i++)
         json_object_set_new(counters, names[i], json_integer((json_int_t)job->counted[i]));
     return json_pack("{s:i, s:o}", "ranks", (int)job->counted_ranks, "counters", counters);
 }

@@ -18,7 +18,7 @@
 
 #include "find_daemon.h"
 #include "guard.h"
-#include "nof_private/coll_counts.h"
+#include "nof_private/library_counts.h"
 #include "output.h"
 #include "pmi_server.h"
 #include "starting.h"
@@ -69,7 +69,8 @@ struct nof_job {
     size_t board_bytes;
     int board_fd;
     unsigned counted_ranks; /* that have told what they counted */
-    uint64_t counted[NOF_COLL_COUNT_MAX]; /* all of theirs (nof_private/coll_counts.h); at most INT64_MAX */
+    uint64_t
+        counted[NOF_LIBRARY_COUNT_MAX]; /* all of theirs (nof_private/library_counts.h); at most INT64_MAX */
     uint64_t timeout_ns; /* --timeout; 0: none */
     uint64_t timeout_at_ns; /* UINT64_MAX: not, or told already */
     uint64_t kill_at_ns; /* SIGKILL for those that are still there; UINT64_MAX: not now */

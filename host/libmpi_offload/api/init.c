@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include <assert.h>
 #include <sched.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -111,8 +110,7 @@ static void close_library(void)
     nof_scatter_group_close_all();
     nof_coll_group_clear();
     nof_chan_flush();
-    static_assert(NOF_COLL_COUNT_MAX <= NOF_BOARD_COUNTS, "room on the board");
-    for (int i = 0; i < NOF_COLL_COUNT_MAX; i++)
+    for (int i = 0; i < NOF_LIBRARY_COUNT_MAX; i++)
         nof_board_count((unsigned)i, nof_tool_counted(i));
     nof_board_close();
     nof_staged_close();

@@ -90,7 +90,8 @@ static void on_fault(int number, siginfo_t *info, void *context)
 
 bool nof_delta_fault_open(void)
 {
-    uintptr_t inside = (uintptr_t)dlsym(RTLD_NEXT, "memcpy");
+    void *next = dlsym(RTLD_NEXT, "memcpy"); /* NULL: libc is looked up before this library */
+    uintptr_t inside = (uintptr_t)(next != NULL ? next : dlsym(RTLD_DEFAULT, "memcpy"));
     if (!nof_delta_pages_open() || (libc_high == 0 && dl_iterate_phdr(find_libc, &inside) == 0))
         return false;
     return nof_delta_signal_take(SIGSEGV, on_fault) && nof_delta_signal_take(SIGBUS, on_fault);

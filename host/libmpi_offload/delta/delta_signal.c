@@ -33,9 +33,11 @@ static struct {
 static unsigned char handler_blocks[LAST_SIGNAL + 1]; /* while a handler runs; atomic */
 static __thread unsigned char blocked __attribute__((tls_model("initial-exec")));
 
+/* libc's, and where that is looked up before this library, whosoever is the first. */
 static void *next(const char *name)
 {
-    return dlsym(RTLD_NEXT, name);
+    void *found = dlsym(RTLD_NEXT, name);
+    return found != NULL ? found : dlsym(RTLD_DEFAULT, name);
 }
 
 /* Others' constructors may call before ours has run. */

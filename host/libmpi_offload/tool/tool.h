@@ -2,8 +2,8 @@
 /* The tool information interface, MPI_T (MPI 4.1, 15.3).
  *
  *   control variables      settings of the library, then the features of the NIC (nof/features.h)
- *   performance variables  live objects of the library, who drives its collectives (coll/offload.h), which algorithms they
- *                          have and why (coll/select.h, coll/coll.h), its delta messages (delta/delta_count.h), then the counters of the NIC (nof/counters.h)
+ *   performance variables  live objects of the library, what it counts (nof_private/library_counts.h), then the counters of the
+ *                          NIC (nof/counters.h)
  *   categories             "library", "nic", and below it one per first part of the counters' names
  *   enumerations           the choices of a feature
  *   events                 none
@@ -16,12 +16,9 @@
 #define NOF_MPI_TOOL_H
 
 #include "base/lib.h"
-#include "coll/coll.h"
-#include "coll/offload.h"
-#include "coll/select.h"
-#include "delta/delta_count.h"
 #include "nof/counters.h"
 #include "nof/features.h"
+#include "nof_private/library_counts.h"
 
 /* First and last steps of every call: the interface must be initialized. */
 int nof_tool_enter(void);
@@ -34,8 +31,7 @@ void nof_tool_text(const char *text, char *out, int *len);
 
 enum { NOF_TOOL_SETTINGS = 4, NOF_TOOL_LEVELS = 8 };
 enum { NOF_TOOL_CVARS = NOF_TOOL_SETTINGS + NOF_FEATURE_COUNT };
-enum { NOF_TOOL_DELTA = NOF_TOOL_LEVELS + NOF_COLL_COUNT_MAX }; /* pvars before those of delta messages */
-enum { NOF_TOOL_OWN = NOF_TOOL_DELTA + NOF_DELTA_COUNT_MAX }; /* pvars of the library */
+enum { NOF_TOOL_OWN = NOF_TOOL_LEVELS + NOF_LIBRARY_COUNT_MAX }; /* pvars of the library */
 enum { NOF_TOOL_PVARS = NOF_TOOL_OWN + NOF_COUNTER_COUNT };
 
 struct nof_tool_var {
@@ -56,7 +52,7 @@ struct nof_tool_var nof_tool_pvar(int index);
 int nof_tool_cvar_read(int index, void *out);
 int nof_tool_cvar_write(int index, const void *in);
 void nof_tool_pvar_read(int index, unsigned long long *out);
-/* The library's of collectives, 0 to NOF_COLL_COUNT_MAX - 1. */
+/* What the library counts, 0 to NOF_LIBRARY_COUNT_MAX - 1. */
 unsigned long long nof_tool_counted(int index);
 
 /* An enumeration is a feature. */

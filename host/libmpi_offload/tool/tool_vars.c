@@ -5,6 +5,10 @@
 
 #include "chan/nic/chan_nic.h"
 #include "chan/chan.h"
+#include "coll/coll.h"
+#include "coll/offload.h"
+#include "coll/select.h"
+#include "delta/delta_count.h"
 #include "launch/launch.h"
 #include "tool/nic_control.h"
 #include "nof/status.h"
@@ -39,19 +43,10 @@ static const struct {
 static const struct {
     const char *name;
     const char *help;
-} counts[NOF_COLL_COUNT_MAX] = {
-#define NOF_COLL_COUNT(name, help) {"library." name, help},
-    NOF_COLL_COUNTS
-#undef NOF_COLL_COUNT
-};
-
-static const struct {
-    const char *name;
-    const char *help;
-} deltas[NOF_DELTA_COUNT_MAX] = {
-#define X(id, name, help) {"library." name, help},
-    NOF_DELTA_COUNTS(X)
-#undef X
+} counts[NOF_LIBRARY_COUNT_MAX] = {
+#define NOF_LIBRARY_COUNT(name, help) {"library." name, help},
+    NOF_LIBRARY_COUNTS
+#undef NOF_LIBRARY_COUNT
 };
 
 static const struct nof_feature_info features[NOF_FEATURE_COUNT] = {
@@ -106,11 +101,7 @@ struct nof_tool_var nof_tool_pvar(int index)
         var.name = levels[index].name;
         var.help = levels[index].help;
         var.var_class = MPI_T_PVAR_CLASS_LEVEL;
-    } else if (index >= NOF_TOOL_DELTA && index < NOF_TOOL_OWN) {
-        var.name = deltas[index - NOF_TOOL_DELTA].name;
-        var.help = deltas[index - NOF_TOOL_DELTA].help;
-        var.var_class = MPI_T_PVAR_CLASS_COUNTER;
-    } else if (index < NOF_TOOL_DELTA) {
+    } else if (index < NOF_TOOL_OWN) {
         var.name = counts[index - NOF_TOOL_LEVELS].name;
         var.help = counts[index - NOF_TOOL_LEVELS].help;
         var.var_class = MPI_T_PVAR_CLASS_COUNTER;
@@ -167,7 +158,7 @@ int nof_tool_cvar_write(int index, const void *in)
     return rc == NOF_OK ? MPI_SUCCESS : rc == NOF_EINVAL ? MPI_T_ERR_INVALID : MPI_T_ERR_CVAR_SET_NOT_NOW;
 }
 
-unsigned long long nof_tool_counted(int index)
+static unsigned long long coll_counted(int index)
 {
     int algorithm = index - NOF_DRIVER_COUNT, by = algorithm - NOF_ALGORITHM_COUNT;
     int way = by - NOF_SELECTED_BY_COUNT;
@@ -177,14 +168,31 @@ unsigned long long nof_tool_counted(int index)
                          : nof_bcast_counted((enum nof_bcast_way)way);
 }
 
+static unsigned long long delta_counted(int index)
+{
+    return __atomic_load_n(&nof_delta_counted[index], __ATOMIC_RELAXED);
+}
+
+/* In the order of NOF_LIBRARY_COUNTS. */
+static const struct {
+    int count;
+    unsigned long long (*counted)(int index);
+} parts[] = {{NOF_COLL_COUNT_MAX, coll_counted}, {NOF_DELTA_COUNT_MAX, delta_counted}};
+
+unsigned long long nof_tool_counted(int index)
+{
+    int part = 0;
+    for (; index >= parts[part].count; part++)
+        index -= parts[part].count;
+    return parts[part].counted(index);
+}
+
 void nof_tool_pvar_read(int index, unsigned long long *out)
 {
     uint64_t value = 0; /* of a NIC that is not there */
     if (index < NOF_TOOL_LEVELS)
         value = levels[index].table->live;
-    else if (index >= NOF_TOOL_DELTA && index < NOF_TOOL_OWN)
-        value = __atomic_load_n(&nof_delta_counted[index - NOF_TOOL_DELTA], __ATOMIC_RELAXED);
-    else if (index < NOF_TOOL_DELTA)
+    else if (index < NOF_TOOL_OWN)
         value = nof_tool_counted(index - NOF_TOOL_LEVELS);
     else
         (void)nof_chan_nic_counter(counters[index - NOF_TOOL_OWN].name, &value);

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * What a rank's library counts, of all its parts. MPI_T has these as library.NAME; a rank that leaves MPI writes them on its board
+ * (board.h), in this order, and `nof run --stats` adds them up over the ranks.
+ *
+ * One more part: its list into NOF_LIBRARY_COUNTS, its number into NOF_LIBRARY_COUNT_MAX, and who reads it into `parts` of
+ * host/libmpi_offload/tool/tool_vars.c, all in the same order. */
+#ifndef NOF_PRIVATE_LIBRARY_COUNTS_H
+#define NOF_PRIVATE_LIBRARY_COUNTS_H
+
+#include <assert.h>
+
+#include "nof_private/board.h"
+#include "nof_private/coll_counts.h"
+#include "nof_private/delta_counts.h"
+
+#define NOF_LIBRARY_COUNTS_NAMED(id, name, help) NOF_LIBRARY_COUNT(name, help)
+
+/* With NOF_LIBRARY_COUNT(name, help) defined. */
+#define NOF_LIBRARY_COUNTS \
+    NOF_COLL_COUNTS \
+    NOF_DELTA_COUNTS(NOF_LIBRARY_COUNTS_NAMED)
+
+enum { NOF_LIBRARY_COUNT_MAX = (int)NOF_COLL_COUNT_MAX + (int)NOF_DELTA_COUNT_MAX };
+static_assert(NOF_LIBRARY_COUNT_MAX <= NOF_BOARD_COUNTS, "room on the board");
+
+#endif

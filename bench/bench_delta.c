@@ -5,6 +5,7 @@
 #include "../tools/nof/commands.h"
 #include "delta_model.h"
 #include "delta_plot.h"
+#include "delta_print.h"
 #include "delta_sim.h"
 
 #include <argp.h>
@@ -31,7 +32,7 @@
 #define RUNS_MAX 32u
 #define COSTS_RUNS 15u
 #define JOB_S 480
-#define SCALED_TASKS 5u /* from here on time is stretched */
+#define UNSCALED_TASKS 4u /* at most: of more, and of more than there are CPUs, time is stretched */
 #define SCALE 20u
 #define LINK_BPS 1000000000ull
 #define SWEEP_SIZES 8u
@@ -60,7 +61,8 @@ static const struct kernel {
 #define KERNELS (sizeof(kernels) / sizeof(kernels[0]))
 
 static const char *const triggers[] = {"os", "annotation"};
-static const unsigned sweep_pages[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 32, 64, 128};
+/* 0: as the library chooses. */
+static const unsigned sweep_pages[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 32, 64, 128};
 static const unsigned long long sweep_bytes[SWEEP_SIZES] = {8192,   16384,  32768,  65536,
                                                             131072, 262144, 524288, 1048576};
 /* Of costs: what is measured, unless it is said. */
@@ -78,44 +80,90 @@ struct bench {
     char program[NOF_BENCH_PATH_BYTES];
     /* Of the job under way. */
     const char *trigger;
-    unsigned job_scale, delta_pages; /* delta_pages 0: a row, else of the sweep */
+    unsigned job_scale;
+    bool in_sweep; /* else of a row */
+    uint64_t job_delta_bytes; /* 0: as the library chooses */
     unsigned lines;
     json_t *kernel; /* NULL: it is none */
     json_t *rows, *sweeps, *costs, *kernels;
 };
 
-static unsigned scale_of(const struct bench *b, unsigned tasks)
+/* Tasks that wait for each other's CPUs say nothing of messages. */
+static unsigned unscaled_tasks(void)
 {
-    return b->scale != 0 ? b->scale : tasks < SCALED_TASKS ? 1 : SCALE;
+    long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+
+    return cpus < 2 ? 2 : cpus < (long)UNSCALED_TASKS ? (unsigned)cpus : UNSCALED_TASKS;
 }
 
-/* tasks 2 and delta_pages: of the sweep. taken_s: blocking (of the ring there is none: 0), non-blocking, in increments. */
-static void take_row(struct bench *b, const char *where, const char *name, unsigned tasks,
-                     unsigned long long bytes, const double taken_s[3])
+static unsigned scale_of(const struct bench *b, unsigned tasks)
+{
+    return b->scale != 0 ? b->scale : tasks <= unscaled_tasks() ? 1 : SCALE;
+}
+
+static json_t *new_row(const struct bench *b, const char *where, const double taken_s[3])
 {
     double without_s = taken_s[0] > 0 ? taken_s[0] : taken_s[1];
+
+    return json_pack("{s:s, s:s, s:f, s:o, s:f, s:f}", "where", where, "trigger", b->trigger, "speedup",
+                     without_s / taken_s[2], "blocking_s",
+                     nof_bench_number(taken_s[0] > 0 ? taken_s[0] : NAN), "nonblocking_s", taken_s[1],
+                     "increments_s", taken_s[2]);
+}
+
+static void set_ideal(const struct bench *b, json_t *row, const char *name, unsigned tasks,
+                      unsigned long long bytes)
+{
     const struct nof_delta_model model = {
         .pages = (double)(bytes / PAGE),
-        .delta_pages = (double)(b->delta_pages != 0 ? b->delta_pages : b->delta_bytes / PAGE),
+        .delta_pages = (double)(b->job_delta_bytes / PAGE),
         .page_us = b->page_us,
         .wire_us = PAGE * 8e6 / (double)b->config.rate_bps,
         .rounds = RING_ROUNDS,
     };
-    json_t *row = json_object();
 
     for (unsigned p = 0; p < NOF_DELTA_PATTERNS; p++)
         if (strcmp(name, nof_delta_pattern_name[p]) == 0)
             json_object_set_new(row, "ideal",
                                 json_real(nof_delta_ideal(&model, (enum nof_delta_pattern)p, tasks)));
-    json_object_set_new(row, "where", json_string(where));
-    json_object_set_new(row, "trigger", json_string(b->trigger));
-    json_object_set_new(row, "speedup", json_real(without_s / taken_s[2]));
-    json_object_set_new(row, "blocking_s", nof_bench_number(taken_s[0] > 0 ? taken_s[0] : NAN));
-    json_object_set_new(row, "nonblocking_s", json_real(taken_s[1]));
-    json_object_set_new(row, "increments_s", json_real(taken_s[2]));
-    if (b->delta_pages != 0) {
+}
+
+/* What the library's own size gave stands in the row of the fixed one, which comes before it. */
+static void take_adaptive(struct bench *b, const char *where, const char *name, unsigned tasks,
+                          const double taken_s[3])
+{
+    json_t *row;
+    size_t i;
+
+    json_array_foreach(b->rows, i, row)
+    {
+        if (strcmp(json_string_value(json_object_get(row, "where")), where) != 0 ||
+            strcmp(json_string_value(json_object_get(row, "pattern")), name) != 0 ||
+            strcmp(json_string_value(json_object_get(row, "trigger")), b->trigger) != 0 ||
+            json_integer_value(json_object_get(row, "tasks")) != (json_int_t)tasks)
+            continue;
+        json_object_set_new(row, "adaptive_s", json_real(taken_s[2]));
+        json_object_set_new(row, "adaptive_speedup",
+                            json_real((taken_s[0] > 0 ? taken_s[0] : taken_s[1]) / taken_s[2]));
+    }
+}
+
+/* taken_s: blocking (of the ring there is none: 0), non-blocking, in increments. */
+static void take_row(struct bench *b, const char *where, const char *name, unsigned tasks,
+                     unsigned long long bytes, const double taken_s[3])
+{
+    json_t *row;
+
+    if (!b->in_sweep && b->job_delta_bytes == 0) {
+        take_adaptive(b, where, name, tasks, taken_s);
+        return;
+    }
+    row = new_row(b, where, taken_s);
+    if (b->job_delta_bytes != 0)
+        set_ideal(b, row, name, tasks, bytes);
+    if (b->in_sweep) {
         json_object_set_new(row, "bytes", json_integer((json_int_t)bytes));
-        json_object_set_new(row, "delta_pages", json_integer(b->delta_pages));
+        json_object_set_new(row, "delta_pages", json_integer((json_int_t)(b->job_delta_bytes / PAGE)));
         json_array_append_new(b->sweeps, row);
         return;
     }
@@ -165,14 +213,17 @@ static void take_line(void *ctx, const char *text)
     }
 }
 
-/* words: of the program, from the patterns on. False: it failed, which was told. */
+/* delta_bytes 0: as the library chooses. False: it failed, which was told. */
 static bool run_job(struct bench *b, const char *trigger, uint64_t delta_bytes, unsigned runs,
                     const char *patterns, const unsigned long long *sizes, unsigned nsizes)
 {
     char delta[32], page_ns[32], times[16], size[SWEEP_SIZES][24];
     const char *words[6 + SWEEP_SIZES + 1] = {b->program, trigger, delta, page_ns, times, patterns};
 
-    snprintf(delta, sizeof(delta), "%llu", (unsigned long long)delta_bytes);
+    if (delta_bytes == 0)
+        snprintf(delta, sizeof(delta), "auto");
+    else
+        snprintf(delta, sizeof(delta), "%llu", (unsigned long long)delta_bytes);
     snprintf(page_ns, sizeof(page_ns), "%.0f", b->page_us * 1e3 * b->job_scale);
     snprintf(times, sizeof(times), "%u", runs);
     for (unsigned i = 0; i < nsizes; i++) {
@@ -181,6 +232,7 @@ static bool run_job(struct bench *b, const char *trigger, uint64_t delta_bytes, 
     }
     words[6 + nsizes] = NULL;
     b->trigger = trigger;
+    b->job_delta_bytes = delta_bytes;
     b->lines = 0;
     if (nof_our_job_run(&b->bed, NULL, words, JOB_S, take_line, b) == 0 && b->lines > 0)
         return true;
@@ -193,14 +245,14 @@ static bool run_sweep(struct bench *b)
 {
     bool done = true;
 
+    b->in_sweep = true;
     for (unsigned i = 0; done && i < sizeof(sweep_pages) / sizeof(sweep_pages[0]); i++)
         for (unsigned t = 0; done && t < 2; t++) {
-            nof_bench_progress("increments of %u pages, %s", sweep_pages[i], triggers[t]);
-            b->delta_pages = sweep_pages[i];
+            nof_bench_progress("increments of %u pages (0: adaptive), %s", sweep_pages[i], triggers[t]);
             done = run_job(b, triggers[t], (uint64_t)sweep_pages[i] * PAGE, b->runs, "pair", sweep_bytes,
                            SWEEP_SIZES);
         }
-    b->delta_pages = 0;
+    b->in_sweep = false;
     return done;
 }
 
@@ -240,9 +292,9 @@ static bool measure_tasks(struct bench *b, unsigned tasks)
 
     if (!done)
         fprintf(stderr, "%s: %u tasks: %s\n", b->self, tasks, why);
-    for (unsigned t = 0; done && t < 2; t++) {
-        nof_bench_progress("%u tasks, %s", tasks, triggers[t]);
-        done = run_job(b, triggers[t], b->delta_bytes, b->runs,
+    for (unsigned t = 0; done && t < 4; t++) {
+        nof_bench_progress("%u tasks, %s%s", tasks, triggers[t / 2], t % 2 == 0 ? "" : ", adaptive");
+        done = run_job(b, triggers[t / 2], t % 2 == 0 ? b->delta_bytes : 0, b->runs,
                        tasks == 2 ? "pair,cascade,ring,reduce" : "cascade,ring,reduce", &size, 1);
     }
     done = done && measure_kernels(b, tasks);
@@ -289,19 +341,20 @@ static struct nof_delta_sim simulation_of(const struct bench *b, unsigned progra
     };
 }
 
+/* Without increments it takes as long whoever announces them, and whatever their size: base, in taken_s, is kept. */
 static bool simulate_one(struct bench *b, unsigned program, unsigned tasks, unsigned long long bytes,
-                         uint64_t delta_bytes)
+                         uint64_t delta_bytes, bool base, double taken_s[3])
 {
     struct nof_delta_sim what = simulation_of(b, program, tasks, bytes, delta_bytes);
-    double taken_s[3];
 
     for (unsigned t = 0; t < 2; t++) {
         what.by_os = t == 0;
-        what.alone = t == 1;
+        what.alone = t == 1 || base;
         nof_bench_progress("%u simulated tasks, %s, %s", tasks, nof_delta_program_name(program), triggers[t]);
         if (!nof_delta_sim_run(&what, taken_s))
             return false;
         b->trigger = triggers[t];
+        b->job_delta_bytes = delta_bytes;
         if (b->kernel != NULL)
             take_kernel(b, taken_s);
         else
@@ -325,28 +378,32 @@ static bool simulate_ratio(struct bench *b)
 
 static bool simulate_sweep(struct bench *b)
 {
+    double taken_s[3];
     bool done = true;
 
-    for (unsigned i = 0; i < sizeof(sweep_pages) / sizeof(sweep_pages[0]); i++)
-        for (unsigned k = 0; done && k < SWEEP_SIZES; k++) {
-            b->delta_pages = sweep_pages[i];
-            done = simulate_one(b, NOF_DELTA_PAIR, 2, sweep_bytes[k], (uint64_t)sweep_pages[i] * PAGE);
-        }
-    b->delta_pages = 0;
+    b->in_sweep = true;
+    for (unsigned k = 0; k < SWEEP_SIZES; k++)
+        for (unsigned i = 0; done && i < sizeof(sweep_pages) / sizeof(sweep_pages[0]); i++)
+            done = simulate_one(b, NOF_DELTA_PAIR, 2, sweep_bytes[k], (uint64_t)sweep_pages[i] * PAGE, i > 0,
+                                taken_s);
+    b->in_sweep = false;
     return done;
 }
 
 static bool simulate_tasks(struct bench *b, unsigned tasks)
 {
+    double taken_s[3];
     bool done = true;
 
     for (unsigned p = tasks == 2 ? NOF_DELTA_PAIR : NOF_DELTA_CASCADE; done && p < NOF_DELTA_PATTERNS; p++)
-        done = simulate_one(b, p, tasks, b->bytes, b->delta_bytes);
+        done = simulate_one(b, p, tasks, b->bytes, b->delta_bytes, false, taken_s) &&
+               simulate_one(b, p, tasks, b->bytes, 0, true, taken_s);
     for (unsigned i = 0; i < KERNELS; i++) {
         if (!done || kernels[i].tasks != tasks)
             continue;
         begin_kernel(b, "sim", &kernels[i]);
-        done = simulate_one(b, kernels[i].program, tasks, kernels[i].bytes, kernels[i].delta_bytes);
+        done = simulate_one(b, kernels[i].program, tasks, kernels[i].bytes, kernels[i].delta_bytes, false,
+                            taken_s);
     }
     b->kernel = NULL;
     return done;
@@ -367,65 +424,30 @@ static bool simulate(struct bench *b)
 
 static json_t *result_of(struct bench *b)
 {
-    json_t *result = json_pack("{s:O, s:O, s:O, s:i, s:I, s:I, s:f, s:I, s:s, s:i}", "rows", b->rows, "costs",
-                               b->costs, "kernels", b->kernels, "runs", (int)b->runs, "message_bytes",
-                               (json_int_t)b->bytes, "delta_bytes", (json_int_t)b->delta_bytes, "page_us",
-                               b->page_us, "link_bps", (json_int_t)b->config.rate_bps, "computing",
-                               "timed waiting between touches of pages; scale: computing and link slowed",
-                               "cpus", (int)sysconf(_SC_NPROCESSORS_ONLN));
+    json_t *result = json_pack(
+        "{s:O, s:O, s:O, s:i, s:I, s:I, s:f, s:I, s:s, s:i, s:i}", "rows", b->rows, "costs", b->costs,
+        "kernels", b->kernels, "runs", (int)b->runs, "message_bytes", (json_int_t)b->bytes, "delta_bytes",
+        (json_int_t)b->delta_bytes, "page_us", b->page_us, "link_bps", (json_int_t)b->config.rate_bps,
+        "computing", "timed waiting between touches of pages; scale: computing and link slowed", "cpus",
+        (int)sysconf(_SC_NPROCESSORS_ONLN), "unscaled_tasks", (int)unscaled_tasks());
 
     if (json_array_size(b->sweeps) > 0)
         json_object_set(result, "sweep", b->sweeps);
     return result;
 }
 
-static void print_rows(const json_t *rows, bool sweep)
-{
-    const json_t *row;
-    size_t i;
-
-    json_array_foreach(rows, i, row)
-    {
-        printf("%-8s", json_string_value(json_object_get(row, "where")));
-        if (sweep)
-            printf("%8.0f bytes %4.0f pages", nof_bench_real(row, "bytes"),
-                   nof_bench_real(row, "delta_pages"));
-        else
-            printf("%-8s %3.0f tasks  x%-3.0f", json_string_value(json_object_get(row, "pattern")),
-                   nof_bench_real(row, "tasks"), nof_bench_real(row, "scale"));
-        printf("  %-10s %9s %9.2f %9.2f ms %6.2f of %5.2f\n",
-               json_string_value(json_object_get(row, "trigger")),
-               nof_bench_cell(NULL, NULL, nof_bench_real(row, "blocking_s") * 1e3, 2).text,
-               nof_bench_real(row, "nonblocking_s") * 1e3, nof_bench_real(row, "increments_s") * 1e3,
-               nof_bench_real(row, "speedup"), nof_bench_real(row, "ideal"));
-    }
-}
-
-static void print_kernels(const json_t *rows)
-{
-    const json_t *row;
-    size_t i;
-
-    json_array_foreach(rows, i, row) printf(
-        "%-8s%-8s %3.0f tasks  x%-3.0f %6.0f bytes %9.2f ms; overlapped by hand %5.2f, os %5.2f, annotation "
-        "%5.2f\n",
-        json_string_value(json_object_get(row, "where")), json_string_value(json_object_get(row, "name")),
-        nof_bench_real(row, "tasks"), nof_bench_real(row, "scale"), nof_bench_real(row, "delta_bytes"),
-        nof_bench_real(row, "original_s") * 1e3, nof_bench_real(row, "hand_overlapped"),
-        nof_bench_real(row, "os"), nof_bench_real(row, "annotation"));
-}
-
 static void print_table(const struct bench *b)
 {
     printf("messages of %llu bytes, increments of %llu, %.1f us of computing a page, %.0f Mbit/s; medians of "
            "%u\n"
-           "blocking, non-blocking, in increments; speedup, of the model's; xN: computing and link slowed N "
-           "times\n",
+           "blocking, non-blocking, in increments; speedup, of the model's, as the library sizes increments; "
+           "xN: "
+           "computing and link slowed N times, by %u where tasks are more than %u (%ld CPUs)\n",
            (unsigned long long)b->bytes, (unsigned long long)b->delta_bytes, b->page_us,
-           (double)b->config.rate_bps / 1e6, b->runs);
-    print_rows(b->rows, false);
-    print_kernels(b->kernels);
-    print_rows(b->sweeps, true);
+           (double)b->config.rate_bps / 1e6, b->runs, SCALE, unscaled_tasks(), sysconf(_SC_NPROCESSORS_ONLN));
+    nof_delta_print_rows(b->rows, false);
+    nof_delta_print_kernels(b->kernels);
+    nof_delta_print_rows(b->sweeps, true);
     if (b->costs_said)
         return;
     printf("a fault %.0f ns where a page is written, %.0f ns where one is read that has come, a call %.0f "
@@ -526,7 +548,8 @@ static void read_arguments(struct bench *b, int argc, char **argv)
         {"link", NOF_OPTION_LINK, "RATE", 0, "rate of their links (1gbit)", 0},
         {"buffer", NOF_OPTION_BUFFER, "SIZE", 0, "of the switch towards each host (60kB)", 0},
         {"mtu", NOF_OPTION_MTU, "BYTES", 0, "IP MTU (1500)", 0},
-        {"scale", OPT_SCALE, "N", 0, "computing and links are slowed N times (1, and 20 above 4 tasks)", 0},
+        {"scale", OPT_SCALE, "N", 0,
+         "computing and links are slowed N times (1, and 20 of more tasks than 4 or CPUs)", 0},
         {"runs", OPT_RUNS, "N", 0, "of each pattern; medians are printed (3)", 0},
         {"sweep", OPT_SWEEP, NULL, 0,
          "two tasks, 8 KB to 1 MB in increments of 1 to 128 pages, on this machine, too", 0},

@@ -19,7 +19,7 @@ struct nof_delta_sim {
     unsigned pattern; /* or kernel */
     bool by_os;
     bool alone; /* in increments, and not otherwise */
-    uint64_t bytes, delta_bytes; /* of a message, of an increment */
+    uint64_t bytes, delta_bytes; /* of a message, of an increment (0: as the library chooses) */
     double page_us; /* of computing */
     double fault_ns, read_fault_ns, call_ns; /* what they cost the program */
     uint64_t rate_bps, buffer_bytes;

@@ -6,7 +6,7 @@
  *   row PATTERN BYTES BLOCKING_S NONBLOCKING_S INCREMENTS_S     of the ring there is no blocking one: 0
  *   cost NAME NS                                                of costs, instead of patterns
  *
- *   delta_mpi os|annotation DELTA_BYTES PAGE_NS RUNS PATTERN[,PATTERN]|costs BYTES...
+ *   delta_mpi os|annotation DELTA_BYTES|auto PAGE_NS RUNS PATTERN[,PATTERN]|costs BYTES...
  *
  * Computing is timed waiting between touches: each page is read and compared, and written, and PAGE_NS pass. What touches and
  * calls take, waiting for data and faults included, comes on top; how late a timer wakes the task does not. */
@@ -297,7 +297,8 @@ int main(int argc, char **argv)
     int runs;
 
     if (argc < 7 || atoi(argv[4]) < 1 || atoi(argv[4]) > RUNS_MAX) {
-        fprintf(stderr, "usage: delta_mpi os|annotation DELTA_BYTES PAGE_NS RUNS PATTERNS|costs BYTES...\n");
+        fprintf(stderr,
+                "usage: delta_mpi os|annotation DELTA_BYTES|auto PAGE_NS RUNS PATTERNS|costs BYTES...\n");
         return 2;
     }
     task.by_os = strcmp(argv[1], "os") == 0;

@@ -16,7 +16,11 @@
     X(RECEIVES, "delta_receives", "receives that were to be used before all of them had come") \
     X(RECEIVES_PLAIN, "delta_receives_plain", \
       "of those, there as a whole: all places were taken, or the NIC had no room or the message already") \
-    X(FAULTS, "delta_faults", "accesses to watched pages that told of an increment, or waited for one")
+    X(FAULTS, "delta_faults", "accesses to watched pages that told of an increment, or waited for one") \
+    X(COPIED_BYTES, "delta_copied_bytes", \
+      "that this process copied itself: of buffers that share a page with other data, and of datatypes " \
+      "with " \
+      "gaps")
 
 enum nof_delta_count {
 #define X(id, name, help) NOF_DELTA_COUNT_##id,

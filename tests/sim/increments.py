@@ -28,14 +28,19 @@ def run(*args):
 
 
 def sweep(of):
-    """Figure 5, and no cliff behind it."""
-    best = {}
+    """Figure 5, and no cliff behind it; the library's own size is about as good as the best of those for the same message."""
+    best, adaptive = {}, {}
     for row in of:
-        assert row["speedup"] >= max(0.85 * row["ideal"], 1), row
         key = row["bytes"], row["trigger"]
+        if row["delta_pages"] == 0:
+            adaptive[key] = row["speedup"]
+            continue
+        assert row["speedup"] >= max(0.85 * row["ideal"], 1), row
         best[key] = max(best.get(key, 0), row["speedup"])
-    assert len(of) == 2 * 8 * 13
+    assert len(of) == 2 * 8 * 14
     assert best[8192, "annotation"] >= 1.09 and best[16384, "annotation"] >= 1.39 and best[16384, "os"] >= 1.10
+    for key, speedup in adaptive.items():
+        assert speedup >= 0.97 * best[key], (key, speedup, best[key])
 
 
 def points(svg):
@@ -62,6 +67,8 @@ def main():
     for row in large:
         least = LEAST.get((row["pattern"], row["tasks"]), (0, 0))[row["trigger"] == "annotation"]
         assert row["speedup"] >= max(0.85 * row["ideal"], least), row
+        # Tasks of a ring have two faults a page, which nothing hides.
+        assert row["adaptive_speedup"] >= max((0.95 if row["pattern"] == "ring" else 0.98) * row["speedup"], least), row
     assert {(k["name"], k["tasks"], k["delta_bytes"]) for k in result["kernels"]} == {k for k in KERNELS if k[1] in TASKS}
     for row in result["kernels"]:
         by_pages, by_calls = KERNELS[row["name"], row["tasks"], row["delta_bytes"]]

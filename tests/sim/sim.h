@@ -130,7 +130,7 @@ struct nof_sim_increments {
     unsigned pattern; /* as there */
     bool by_os; /* pages tell what is ready; else calls */
     bool alone; /* in increments, and not otherwise */
-    size_t bytes, delta_bytes; /* of a message, of an increment */
+    size_t bytes, delta_bytes; /* of a message, of an increment (0: as the library chooses) */
     int64_t page_ns; /* of computing */
     uint64_t write_fault_ns, read_fault_ns, call_ns; /* that they cost the program */
     uint64_t rate_bps, buffer_bytes; /* of each link, and of the switch towards it */

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "delta/delta_count.h"
 #include "delta/delta_hold.h"
 #include "delta/delta_pages.h"
 #include "delta/delta_size.h"
@@ -299,13 +300,20 @@ static void give_back(struct watch *w, uintptr_t low, uintptr_t high)
         w->lost = true;
 }
 
+/* Out of the shadow. */
+static void copy(const struct watch *w, uintptr_t low, uintptr_t high)
+{
+    nof_delta_count(NOF_DELTA_COUNT_COPIED_BYTES, high - low);
+    memcpy(at(low), at(shadow_of(w, low)), high - low);
+}
+
 /* Where memory for one more mapping is missing, by a copy that other threads can see half done. */
 static void put_there(struct watch *w, uintptr_t low, uintptr_t high)
 {
     if (nof_delta_pages_put(shadow_of(w, low), low, high - low))
         return;
     give_back(w, low, high);
-    memcpy(at(low), at(shadow_of(w, low)), high - low);
+    copy(w, low, high);
 }
 
 static void put(struct watch *w, uintptr_t low, uintptr_t high)
@@ -335,7 +343,7 @@ static void put_last(struct watch *w, uintptr_t page, uintptr_t end)
         return;
     }
     give_back(w, page, behind);
-    memcpy(at(page), at(shadow_of(w, page)), end - page);
+    copy(w, page, end);
 }
 
 /* The message reaches up to `end`. */
@@ -584,7 +592,9 @@ bool nof_delta_watch_send(struct nof_delta_out *out, int way)
     w->ops = nof_delta_way_ops((enum nof_delta_way)way);
     if (fault_ns == 0)
         fault_ns = nof_delta_way_fault_ns(w->ops);
-    size_t part = nof_delta_size(out->bytes, 0, __atomic_load_n(&fault_ns, __ATOMIC_RELAXED), NOF_DELTA_PAGE);
+    /* A thread that computes one message from another has the faults of both. */
+    uint64_t cost_ns = __atomic_load_n(&fault_ns, __ATOMIC_RELAXED) * (recvs_on != 0 ? 2 : 1);
+    size_t part = nof_delta_size(out->bytes, 0, cost_ns, NOF_DELTA_PAGE);
     part = part < NOF_DELTA_PAGE || w->ops->written != NULL ? NOF_DELTA_PAGE : part & ~(NOF_DELTA_PAGE - 1);
     nof_delta_watch_settle(at(out->base), out->bytes, false);
     if (!aim_at_send(w, out, part) || crosses(sends, sends_on, w->low, w->high))
@@ -675,9 +685,9 @@ static void copy_ends(const struct watch *w, uintptr_t end)
 {
     uintptr_t low = end < w->low ? end : w->low;
     if (low > w->base)
-        memcpy(at(w->base), at(shadow_of(w, w->base)), low - w->base);
+        copy(w, w->base, low);
     if (end > w->high)
-        memcpy(at(w->high), at(shadow_of(w, w->high)), end - w->high);
+        copy(w, w->high, end);
 }
 
 bool nof_delta_watch_hide(struct nof_delta_in *in)

@@ -99,6 +99,8 @@ static int release(struct nof_request *req)
     bool whole =
         !req->cancelled && (req->error == MPI_SUCCESS || nof_error_class(req->error) == MPI_ERR_TRUNCATE);
     struct nof_delta_in *in = nof_delta_in_with(req);
+    if (!req->type->contiguous)
+        nof_delta_count(NOF_DELTA_COUNT_COPIED_BYTES, req->status_bytes);
     if (in != NULL && nof_delta_in_on_board(in) && !nof_delta_watch_recv_end(in, !whole, req->status_bytes) &&
         req->error == MPI_SUCCESS)
         req->error = nof_error(MPI_ERR_BUFFER,

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "chan/chan.h"
+#include "delta/delta_count.h"
 #include "delta/delta_scan.h"
 #include "delta/delta_watch.h"
 
@@ -104,8 +105,10 @@ static int end_at(struct nof_request *req, struct nof_delta_out *out, size_t byt
                                      "%p was written after that part of the delta send had gone: each part "
                                      "is written at once, and once, where pages say what is ready",
                                      twice);
-    if (req->packed != NULL && !req->complete)
+    if (req->packed != NULL && !req->complete) {
+        nof_delta_count(NOF_DELTA_COUNT_COPIED_BYTES, bytes);
         nof_type_pack(req->type, req->buf, req->count, 0, bytes, req->packed);
+    }
     nof_delta_end_out(req->comm, req->peer, out, bytes);
     return MPI_SUCCESS;
 }

@@ -66,10 +66,10 @@ void nof_increments_run(void)
     }
     nof_lib.crowded = true; /* a poll that finds nothing takes time */
     d.bytes = WARM_PAGES * DELTA_PAGE;
+    d.page_ns = i->page_ns; /* the library learns from it how fast the program is */
     enum delta_form base = i->alone ? DELTA_INCREMENTS : pattern->base;
     for (enum delta_form form = base; form < DELTA_FORMS; form++)
         (void)once_ns(&d, pattern, form);
-    d.page_ns = i->page_ns;
     d.bytes = i->bytes;
     for (enum delta_form form = base; form < DELTA_FORMS; form++) {
         double ns = once_ns(&d, pattern, form);

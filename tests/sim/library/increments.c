@@ -48,6 +48,9 @@ void nof_sim_run_increments(struct nof_sim_increments *i)
         .link = {.rate_bps = i->rate_bps, .delay_ns = DELAY_NS, .buffer_bytes = (uint32_t)i->buffer_bytes},
         .mtu_bytes = i->mtu_bytes,
     };
-    (void)snprintf(size, sizeof(size), "%zu", i->delta_bytes);
+    if (i->delta_bytes == 0)
+        (void)snprintf(size, sizeof(size), "auto");
+    else
+        (void)snprintf(size, sizeof(size), "%zu", i->delta_bytes);
     nof_measure_run(&m, take_result, i, i->problem, sizeof(i->problem));
 }

@@ -175,6 +175,7 @@ static void carve_grants(struct carver *c, struct nof_nic *nic)
     size_t each = (nof_dfcm_mem_size(nic->cfg.predictor_log2) + ALIGN - 1) / ALIGN * ALIGN;
     struct nof_grants *ch = &nic->grants;
     ch->count = n;
+    ch->kernel = c->mem != NULL ? nof_dfcm_kernel_of(NOF_DFCM_ISA_AUTO) : NULL;
     ch->tx = carve(c, n, sizeof *ch->tx);
     ch->rx = carve(c, n, sizeof *ch->rx);
     carve_pool(c, &ch->raws, NOF_READS_PER_FLOW * n, sizeof(struct nof_obj));

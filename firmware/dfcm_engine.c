@@ -43,7 +43,7 @@ static int processor_has(enum nof_dfcm_isa isa)
 #endif
 }
 
-static const struct nof_dfcm_kernel *kernel_of(enum nof_dfcm_isa isa)
+const struct nof_dfcm_kernel *nof_dfcm_kernel_of(enum nof_dfcm_isa isa)
 {
 #ifdef NOF_DFCM_VECTORS
     if ((isa == NOF_DFCM_ISA_AUTO || isa == NOF_DFCM_ISA_AVX512) && processor_has(NOF_DFCM_ISA_AVX512))
@@ -76,7 +76,12 @@ size_t nof_dfcm_mem_size(unsigned table_log2)
 struct nof_dfcm *nof_dfcm_init(void *mem, unsigned table_log2, enum nof_dfcm_format format,
                                enum nof_dfcm_isa isa)
 {
-    const struct nof_dfcm_kernel *kernel = kernel_of(isa);
+    return nof_dfcm_place(mem, table_log2, format, nof_dfcm_kernel_of(isa));
+}
+
+struct nof_dfcm *nof_dfcm_place(void *mem, unsigned table_log2, enum nof_dfcm_format format,
+                                const struct nof_dfcm_kernel *kernel)
+{
     struct nof_dfcm *p = mem;
 
     if (mem == NULL || (uintptr_t)mem % NOF_DFCM_ALIGN != 0 || nof_dfcm_mem_size(table_log2) == 0 ||

@@ -79,6 +79,11 @@ struct nof_dfcm_chunk {
 };
 
 struct nof_dfcm;
+struct nof_dfcm_kernel;
+
+/* The code of an isa; NULL: this processor or build has it not. Asks the processor, which in a virtual machine takes tens
+ * of microseconds: once, at set-up. */
+const struct nof_dfcm_kernel *nof_dfcm_kernel_of(enum nof_dfcm_isa isa);
 
 /* Bytes of a predictor with 2^table_log2 lines of 16 bytes; 0 if that is out of range. */
 size_t nof_dfcm_mem_size(unsigned table_log2);
@@ -87,6 +92,9 @@ size_t nof_dfcm_mem_size(unsigned table_log2);
  * own affair. */
 struct nof_dfcm *nof_dfcm_init(void *mem, unsigned table_log2, enum nof_dfcm_format format,
                                enum nof_dfcm_isa isa);
+/* The same with a code that was asked for before; NULL likewise if that is NULL. */
+struct nof_dfcm *nof_dfcm_place(void *mem, unsigned table_log2, enum nof_dfcm_format format,
+                                const struct nof_dfcm_kernel *kernel);
 /* As after init(): an epoch begins. Cost: clears the table (512 KiB for 2^15 lines). */
 void nof_dfcm_reset(struct nof_dfcm *p);
 

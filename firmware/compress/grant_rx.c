@@ -93,8 +93,8 @@ int nof_grant_ask_rx(struct nof_nic *nic, struct nof_link *link, const struct no
         .table_log2 = log2,
         .epoch = nic->grants.epoch,
         .used_ns = nic->now_ns,
-        .predictor = nof_dfcm_init(mem, log2, (enum nof_dfcm_format)view->fields[NOF_WIRE_CODEC_ASK_FORMAT],
-                                   NOF_DFCM_ISA_AUTO),
+        .predictor = nof_dfcm_place(mem, log2, (enum nof_dfcm_format)view->fields[NOF_WIRE_CODEC_ASK_FORMAT],
+                                    nic->grants.kernel),
         .mem = mem,
         .packed_head = NOF_NIL,
         .packed_tail = NOF_NIL};

@@ -54,6 +54,7 @@ struct nof_refusal { /* do not ask for this flow again before */
 };
 
 struct nof_grants {
+    const struct nof_dfcm_kernel *kernel; /* of all predictors */
     struct nof_grant *tx, *rx; /* count each */
     uint16_t *tx_index, *rx_index; /* NOF_PREDICTORS_MAX buckets by the flow's index: index + 1, or 0 */
     uint32_t count;

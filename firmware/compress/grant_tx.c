@@ -171,7 +171,7 @@ int nof_grant_given_rx(struct nof_nic *nic, struct nof_peer *peer, const struct 
     uint8_t log2 = view->fields[NOF_WIRE_CODEC_GRANT_LOG2];
     if (log2 < NOF_DFCM_TABLE_LOG2_MIN || log2 > nic->cfg.predictor_log2)
         return NOF_EPROTO;
-    ch->predictor = nof_dfcm_init(ch->mem, log2, NOF_DFCM_FAST, NOF_DFCM_ISA_AUTO);
+    ch->predictor = nof_dfcm_place(ch->mem, log2, NOF_DFCM_FAST, nic->grants.kernel);
     ch->state = NOF_GRANT_READY;
     ch->slot = view->fields[NOF_WIRE_CODEC_GRANT_SLOT];
     ch->table_log2 = log2;

@@ -93,6 +93,7 @@ struct guard_rank {
         uint32_t offset, len;
     } held[GUARD_HELD];
     unsigned nheld;
+    uint8_t owner[2]; /* operations of the last piece that was read, and written */
     struct guard_heard probed, spilled, granted, revoke;
     struct guard_heard hosted; /* steps of programs that the host is to do: the START's cookie << 16 | step */
     struct guard_program program[GUARD_PROGRAMS];

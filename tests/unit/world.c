@@ -137,7 +137,7 @@ static const struct nof_port_ops port_ops = {
 
 static struct world_rank *by_endpoint(struct port *p, uint32_t endpoint)
 {
-    for (unsigned i = 0; i < WORLD_RANKS; i++) {
+    for (unsigned i = 0; i < p->w->ranks; i++) {
         struct world_rank *r = &p->w->rank[i];
         if (r->open && r->nic == p->nic && r->endpoint == endpoint)
             return r;
@@ -151,8 +151,8 @@ static bool in_arena(const struct world_rank *r, size_t bytes, const struct nof_
     return r->open && s->addr >= base && s->addr - base <= bytes && s->len_bytes <= bytes - (s->addr - base);
 }
 
-static int copy(const struct world *w, const struct world_rank *r, const struct nof_segment *seg,
-                unsigned nseg, const struct nof_buf *buf, unsigned nbuf, int write)
+static int copy(struct world *w, const struct world_rank *r, const struct nof_segment *seg, unsigned nseg,
+                const struct nof_buf *buf, unsigned nbuf, int write)
 {
     uint64_t total = 0, local = 0;
     for (unsigned i = 0; i < nseg; i++)
@@ -168,6 +168,8 @@ static int copy(const struct world *w, const struct world_rank *r, const struct 
             return NOF_EFAULT;
     for (unsigned i = 0; i < nseg; i++) {
         uint8_t *at = r->arena + (seg[i].addr - (uint64_t)(uintptr_t)r->arena);
+        if (write)
+            world_touch(w, (unsigned)(r - w->rank), at, seg[i].len_bytes);
         for (uint64_t left = seg[i].len_bytes; left > 0;) {
             size_t n = buf[b].len_bytes - off < left ? buf[b].len_bytes - off : left;
             if (write)
@@ -435,6 +437,7 @@ int world_try_open(struct world *w, unsigned nic, unsigned rank, unsigned job_ra
     int rc = nof_nic_endpoint_open(w->nic[nic], w->now, &params, &r->endpoint, &r->card);
     if (rc != NOF_OK)
         return rc;
+    w->ranks = rank < w->ranks ? w->ranks : rank + 1;
     r->open = 1;
     r->closing = 0;
     r->failed = 0;
@@ -613,7 +616,7 @@ static bool step(struct world *w, uint64_t until)
         uint64_t at = nof_nic_next_deadline(w->nic[i]);
         if (at <= w->now || nof_nic_rung(w->nic[i])) {
             nof_nic_poll(w->nic[i], w->now, 64);
-            for (unsigned k = 0; k < WORLD_RANKS; k++)
+            for (unsigned k = 0; k < w->ranks; k++)
                 if (w->rank[k].open)
                     feed(w, &w->rank[k]);
             return true;
@@ -636,7 +639,7 @@ static bool all_quiet(const struct world *w)
     for (unsigned i = 0; i < w->cfg.nics; i++)
         if (!nof_nic_quiet(w->nic[i]))
             return false;
-    for (unsigned i = 0; i < WORLD_RANKS; i++)
+    for (unsigned i = 0; i < w->ranks; i++)
         if (w->rank[i].open && w->rank[i].failed == 0 && w->rank[i].nbacklog > 0)
             return false;
     return w->wire == NULL;
@@ -646,7 +649,7 @@ void world_run_for(struct world *w, uint64_t ns)
 {
     uint64_t until = w->now + ns;
     while (step(w, until))
-        for (unsigned i = 0; i < WORLD_RANKS; i++)
+        for (unsigned i = 0; i < w->ranks; i++)
             if (w->rank[i].open)
                 feed(w, &w->rank[i]);
     w->now = until;
@@ -656,7 +659,7 @@ void world_run(struct world *w)
 {
     uint64_t until = w->now + 20000000000ull;
     while (!all_quiet(w) && step(w, until))
-        for (unsigned i = 0; i < WORLD_RANKS; i++)
+        for (unsigned i = 0; i < w->ranks; i++)
             if (w->rank[i].open)
                 feed(w, &w->rank[i]);
 }

@@ -20,6 +20,7 @@
 #define WORLD_RANKS 16
 #define WORLD_ARENA (8u << 20) /* bytes of memory that a rank's DMA may touch, if the test does not say */
 #define WORLD_AREA (64u << 10)
+#define WORLD_PAGE 4096u
 
 enum world_op { WORLD_ALLOC, WORLD_SEND, WORLD_READ, WORLD_WRITE, WORLD_COMPLETE, WORLD_GROUP, WORLD_OPS };
 
@@ -65,6 +66,8 @@ struct world_rank {
     uint32_t endpoint;
     struct nof_card card;
     uint8_t *arena;
+    uint64_t touched[WORLD_ARENA / WORLD_PAGE /
+                     64]; /* pages of it that were written since world_save(), as bits */
     size_t staging_bytes;
     uint8_t *staging;
     uint8_t *bounce;
@@ -151,6 +154,8 @@ void world_dma_give_up(struct world *w);
  * same addresses. */
 void world_save(struct world *w);
 void world_restore(struct world *w);
+/* Who writes into a rank's arena, other than by DMA, and wants to go back says so. */
+void world_touch(struct world *w, unsigned rank, const void *at, uint64_t bytes);
 /* Bytes that a test puts on the wire itself: hands a frame to a NIC. */
 void world_inject(struct world *w, unsigned nic, const uint8_t *bytes, uint32_t len);
 

@@ -76,9 +76,11 @@ struct world {
     int deaf[WORLD_NICS];
     int joined[WORLD_NICS];
     struct world_rank rank[WORLD_RANKS];
+    unsigned ranks; /* none from here on was ever opened */
     struct event *wire, *wire_tail, *dma, *dma_tail, *spare;
     struct wire_frame *free, *every;
     struct saved *saved;
+    uint64_t restores;
     struct world_fault fault;
     uint64_t counted, pending;
     unsigned steps; /* since time has passed */

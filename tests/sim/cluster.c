@@ -81,7 +81,7 @@ struct nof_cluster {
     unsigned nevents, event_room;
     uint64_t order;
     uint64_t idle_rounds;
-    uint64_t stalls, restarts;
+    uint64_t stalls, restarts, pulls_refused;
     bool violated;
     char violation[512];
 };
@@ -156,7 +156,10 @@ static unsigned host_complete(void *host, uint32_t endpoint, const struct nof_co
     if (e == NULL)
         return n;
     nic->cluster->idle_rounds = 0;
-    return e->ops->complete(e->host, comps, n);
+    unsigned taken = e->ops->complete(e->host, comps, n);
+    for (unsigned i = 0; i < taken; i++) /* what is asked again (include/nof/desc.h, PULL) */
+        nic->cluster->pulls_refused += comps[i].opcode == NOF_COMP_RECV && comps[i].status == NOF_EAGAIN;
+    return taken;
 }
 
 static void host_arrived(void *host, uint32_t endpoint)
@@ -381,7 +384,8 @@ bool nof_cluster_quiet(struct nof_cluster *c)
 
 struct nof_cluster_faults nof_cluster_faults(const struct nof_cluster *c)
 {
-    struct nof_cluster_faults f = {.stalls = c->stalls, .restarts = c->restarts};
+    struct nof_cluster_faults f = {
+        .stalls = c->stalls, .restarts = c->restarts, .pulls_refused = c->pulls_refused};
     for (unsigned i = 0; i < c->cfg.nnics; i++) {
         const struct nof_fabric_stats *s = nof_fabric_stats(c->fabric, i);
         f.lost += s->lost;

@@ -106,6 +106,7 @@ const char *nof_cluster_violation(const struct nof_cluster *c);
 struct nof_cluster_faults {
     uint64_t lost, duplicated, reordered, corrupted;
     uint64_t stalls, restarts;
+    uint64_t pulls_refused; /* no fault: NICs had no room for what waits for a parked send */
 };
 struct nof_cluster_faults nof_cluster_faults(const struct nof_cluster *c);
 

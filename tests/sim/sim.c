@@ -203,6 +203,7 @@ static void report(const struct nof_world *w, struct nof_sim_result *out)
     out->partitions = w->partitions;
     out->restarts = f.restarts;
     out->core_stalls = f.stalls;
+    out->pulls_refused = f.pulls_refused;
     out->virtual_ns = nof_cluster_now(w->cluster);
 }
 

@@ -18,6 +18,7 @@ struct nof_sim_result {
     uint64_t digest;
     uint64_t messages, bytes;
     uint64_t lost, duplicated, reordered, corrupted, partitions, restarts, core_stalls;
+    uint64_t pulls_refused; /* by NICs without room, and asked again */
     uint64_t virtual_ns;
 };
 

@@ -213,6 +213,7 @@ static void add(struct nof_sim_result *sum, const struct nof_sim_result *r)
     sum->partitions += r->partitions;
     sum->restarts += r->restarts;
     sum->core_stalls += r->core_stalls;
+    sum->pulls_refused += r->pulls_refused;
 }
 
 /* The seed with each kind of host that was asked for, until one fails. */
@@ -323,23 +324,23 @@ static int report(const struct arguments *a, const struct nof_sim_result *s, uin
     char digest[17];
     snprintf(digest, sizeof(digest), "%016llx", (unsigned long long)s->digest);
     if (a->json)
-        return print_json(
-            json_pack("{s:I,s:s,s:I,s:I,s:I,s:{s:I,s:I,s:I,s:I,s:I,s:I,s:I},s:s,s:f}", "seeds",
-                      (json_int_t)a->seeds, "hosts", hosts_name[a->hosts], "violations", (json_int_t)failed,
-                      "messages", (json_int_t)s->messages, "bytes", (json_int_t)s->bytes, "faults", "lost",
-                      (json_int_t)s->lost, "duplicated", (json_int_t)s->duplicated, "reordered",
-                      (json_int_t)s->reordered, "corrupted", (json_int_t)s->corrupted, "partitions",
-                      (json_int_t)s->partitions, "restarts", (json_int_t)s->restarts, "core_stalls",
-                      (json_int_t)s->core_stalls, "digest", digest, "wall_s", wall_s));
+        return print_json(json_pack(
+            "{s:I,s:s,s:I,s:I,s:I,s:{s:I,s:I,s:I,s:I,s:I,s:I,s:I},s:I,s:s,s:f}", "seeds",
+            (json_int_t)a->seeds, "hosts", hosts_name[a->hosts], "violations", (json_int_t)failed, "messages",
+            (json_int_t)s->messages, "bytes", (json_int_t)s->bytes, "faults", "lost", (json_int_t)s->lost,
+            "duplicated", (json_int_t)s->duplicated, "reordered", (json_int_t)s->reordered, "corrupted",
+            (json_int_t)s->corrupted, "partitions", (json_int_t)s->partitions, "restarts",
+            (json_int_t)s->restarts, "core_stalls", (json_int_t)s->core_stalls, "pulls_refused",
+            (json_int_t)s->pulls_refused, "digest", digest, "wall_s", wall_s));
     printf("%llu seeds, %llu violations: %llu messages, %llu bytes, digest %s, %.1f s\n",
            (unsigned long long)a->seeds, (unsigned long long)failed, (unsigned long long)s->messages,
            (unsigned long long)s->bytes, digest, wall_s);
     printf(
         "faults: %llu lost, %llu duplicated, %llu reordered, %llu corrupted, %llu partitions, %llu restarts, "
-        "%llu core stalls\n",
+        "%llu core stalls; %llu PULLs refused for want of room\n",
         (unsigned long long)s->lost, (unsigned long long)s->duplicated, (unsigned long long)s->reordered,
         (unsigned long long)s->corrupted, (unsigned long long)s->partitions, (unsigned long long)s->restarts,
-        (unsigned long long)s->core_stalls);
+        (unsigned long long)s->core_stalls, (unsigned long long)s->pulls_refused);
     return 0;
 }
 

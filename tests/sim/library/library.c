@@ -330,6 +330,7 @@ static void report(const struct run *w, struct nof_sim_result *out)
     out->reordered = f.reordered;
     out->corrupted = f.corrupted;
     out->core_stalls = f.stalls;
+    out->pulls_refused = f.pulls_refused;
     out->partitions = w->partitions;
     out->virtual_ns = nof_cluster_now(w->cluster);
 }

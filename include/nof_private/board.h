@@ -43,7 +43,8 @@ struct nof_board_place {
     uint32_t unexpected; /* messages that the library holds; the NIC may hold more */
     uint32_t peers; /* in peer[] */
     int32_t peer[NOF_BOARD_PEERS]; /* ranks of MPI_COMM_WORLD */
-    uint8_t reserved[88];
+    char missing[64]; /* what the program itself has yet to do; "": nothing is known */
+    uint8_t reserved[24];
     uint64_t counted[NOF_BOARD_COUNTS]; /* once the phase is FINALIZED (library_counts.h) */
 };
 static_assert(sizeof(struct nof_board_place) == 2048, "a place on the board");

@@ -56,6 +56,22 @@ class Hang(unittest.TestCase):
                 break
         self.assertIn("waits in MPI_Waitall to receive from rank 1, tag 2, 4 bytes", self.line_of(0, p.stderr))
 
+    def test_waits_for_pages_and_for_ends_of_delta_messages(self):
+        """Also in a fault, and what the program itself has yet to do."""
+        receives = {"page": "waits in a page of MPIX_Delta_recv to receive from rank 1, tag 5, 262144 bytes, on MPI_COMM_WORLD",
+                    "data": "waits in MPIX_Delta_wait_data perhaps for rank 1", "call": "waits in MPI_Send",
+                    "end": "waits in MPIX_Delta_recv_wait to receive from rank 1, tag 5, 262144 bytes",
+                    "matched": "waits in MPIX_Delta_recv to receive from any rank, tag 5, 262144 bytes"}
+        for way, line in receives.items():
+            with self.subTest(way=way):
+                for seconds in (2, 15, 60):
+                    p = run("--hosts", "2", "-n", "2", "--timeout", f"{seconds}s", VICTIM, "delta", way, NOF_DELTA="os")
+                    if "2 of them wait in MPI" in p.stderr:
+                        break
+                self.assertIn(line, self.line_of(0, p.stderr))
+                missing = "of which 7 of 8 partitions are not ready" if way == "matched" else "which this rank has not ended (MPIX_Delta_send_end)"
+                self.assertIn(f"waits in MPI_Wait to send to rank 0, tag 5, 262144 bytes, on MPI_COMM_WORLD, {missing}", self.line_of(1, p.stderr))
+
     def test_who_is_in_spill_mode_is_said_to_wait(self):
         for seconds in (5, 20, 60):
             p = run("--hosts", "2", "-n", "16", "--timeout", f"{seconds}s", VICTIM, "spilled")

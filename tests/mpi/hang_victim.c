@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Programs that hang, or leave something behind, for hang.py. Says "ready" before it does. */
+#include "mpi_offload.h"
+
 #include "mpitest.h"
 
 #include <pthread.h>
@@ -122,6 +124,36 @@ static void unreceived(int argc, char **argv, int look)
         MPI_Mprobe(MPI_ANY_SOURCE, 7, MPI_COMM_WORLD, &message, MPI_STATUS_IGNORE);
 }
 
+/* Rank 0 waits, where `way` says, for a delta message of rank 1, which waits for the end of its own send, or of one in parts. */
+static void deltas(const char *way)
+{
+    enum { BYTES = 1 << 18 };
+    static char buf[BYTES] __attribute__((aligned(4096)));
+    int parts = strcmp(way, "matched") == 0;
+    MPI_Request request;
+    if (t_rank == 1 && parts) {
+        MPI_Psend_init(buf, 8, BYTES / 8, MPI_BYTE, 0, 5, MPI_COMM_WORLD, MPI_INFO_NULL, &request);
+        MPI_Start(&request);
+        MPI_Pready(3, request);
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+    }
+    if (t_rank == 1) {
+        MPIX_Delta_send_begin(buf, BYTES, MPI_BYTE, 0, 5, MPI_COMM_WORLD, &request);
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+    }
+    if (parts)
+        MPIX_Delta_recv(buf, BYTES, MPI_BYTE, MPI_ANY_SOURCE, 5, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    MPIX_Delta_recv(buf, BYTES, MPI_BYTE, 1, 5, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    if (strcmp(way, "page") == 0)
+        value = *(volatile char *)&buf[BYTES / 2];
+    else if (strcmp(way, "data") == 0)
+        MPIX_Delta_wait_data(buf, BYTES);
+    else if (strcmp(way, "call") == 0)
+        MPI_Send(buf, BYTES, MPI_BYTE, 1, 6, MPI_COMM_WORLD);
+    else
+        MPIX_Delta_recv_wait(buf, MPI_STATUS_IGNORE);
+}
+
 static void all_is_well(void)
 {
     MPI_Request request;
@@ -149,6 +181,8 @@ int main(int argc, char **argv)
         leave_behind();
     else if (strcmp(way, "threads") == 0)
         threads();
+    else if (strcmp(way, "delta") == 0)
+        deltas(argv[2]);
     else if (strcmp(way, "unreceived") == 0 || strcmp(way, "matched") == 0)
         unreceived(argc, argv, strcmp(way, "matched") == 0);
     else

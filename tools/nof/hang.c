@@ -87,6 +87,7 @@ static void check(const struct nof_job *job, struct nof_board_place *p)
 {
     clean(p->call, sizeof(p->call));
     clean(p->comm, sizeof(p->comm));
+    clean(p->missing, sizeof(p->missing));
     if (p->peers > NOF_BOARD_PEERS)
         p->peers = NOF_BOARD_PEERS;
     for (uint32_t i = 0; i < p->peers; i++)
@@ -182,6 +183,8 @@ static void what(FILE *to, const struct nof_board_place *p)
         fprintf(to, ", %llu bytes", (unsigned long long)p->bytes);
     if (p->comm[0] != '\0')
         fprintf(to, ", on %s", p->comm);
+    if (p->missing[0] != '\0')
+        fprintf(to, ", %s", p->missing);
 }
 
 /* It has not told us that MPI_Init is done. */

@@ -140,19 +140,27 @@ static bool may_poll(void)
 static void await(const void *address, size_t bytes)
 {
     struct nof_delta_pause pause = {.polls = 0};
+    struct nof_wait wait = NOF_WAIT_START;
     bool polls = may_poll();
+    wait.call = "MPIX_Delta_wait_data";
     for (;;) {
         nof_delta_pause_look(&pause);
         enum nof_delta_in_result found = nof_delta_in_look(address, bytes);
         if (found == NOF_DELTA_IN_THERE || (found == NOF_DELTA_IN_FAILED && !polls))
-            return;
+            break;
         if (polls) {
             nof_lib_lock();
-            (void)nof_wait_poll();
+            if (nof_wait_poll() == 0 && nof_delta_pause_sleeps(&pause))
+                nof_wait_tell(&wait);
             nof_lib_unlock();
         }
         if (!nof_delta_pause(&pause) && !polls)
-            return;
+            break;
+    }
+    if (wait.told) {
+        nof_lib_lock();
+        nof_wait_told(&wait);
+        nof_lib_unlock();
     }
 }
 
@@ -163,7 +171,7 @@ int PMPIX_Delta_wait_data(const void *address, MPI_Count bytes)
     if (right && nof_delta_in_look(address, (size_t)bytes) != NOF_DELTA_IN_THERE)
         await(address, (size_t)bytes);
     if (right && nof_delta_watch_any())
-        nof_delta_watch_settle(address, (size_t)bytes, false);
+        nof_delta_watch_wait(address, (size_t)bytes);
     if (right && (!nof_delta_recv_any_failed() || !may_poll()))
         return MPI_SUCCESS;
     nof_lib_enter(__func__);

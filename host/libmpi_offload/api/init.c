@@ -14,6 +14,7 @@
 #include "comm/comm.h"
 #include "comm/entry.h"
 #include "delta/delta_out.h"
+#include "delta/delta_poll.h"
 #include "delta/delta_scan.h"
 #include "delta/delta_size.h"
 #include "delta/delta_watch.h"
@@ -97,6 +98,7 @@ static void close_library(void)
 {
     nof_delta_watch_close();
     nof_delta_scan_end();
+    nof_delta_poll_end();
     nof_delta_end_all();
     if (nof_leaks_wanted() && nof_chan_dead_member(nof_comm_world()) == MPI_UNDEFINED)
         nof_leaks_report();
@@ -148,7 +150,8 @@ void nof_lib_begin(int required, const char *func)
         nof_lib.thread_level = required < MPI_THREAD_SINGLE     ? MPI_THREAD_SINGLE
                                : required > MPI_THREAD_MULTIPLE ? MPI_THREAD_MULTIPLE
                                                                 : required;
-    nof_lib.locking = nof_lib.thread_level == MPI_THREAD_MULTIPLE;
+    nof_lib.locking =
+        nof_lib.thread_level == MPI_THREAD_MULTIPLE || nof_delta_trigger() != NOF_DELTA_EXPLICIT;
     nof_lib.phase = NOF_LIB_RUNNING;
 }
 

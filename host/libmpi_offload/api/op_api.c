@@ -3,6 +3,7 @@
 
 #include "comm/entry.h"
 #include "base/error.h"
+#include "p2p/delta_settle.h"
 #include "type/op.h"
 
 /* A user's operation; one of the functions is NULL. */
@@ -91,6 +92,8 @@ static int reduce_local(const void *inbuf, void *inoutbuf, MPI_Count count, MPI_
         return rc;
     if (count > 0 && type->size > 0 && inbuf == inoutbuf)
         return nof_error(MPI_ERR_BUFFER, "the two buffers are the same");
+    nof_delta_settle_buffer(inbuf, (size_t)count, type);
+    nof_delta_settle_buffer(inoutbuf, (size_t)count, type);
     nof_op_apply(own, type, inbuf, inoutbuf, (size_t)count);
     return MPI_SUCCESS;
 }

@@ -5,6 +5,7 @@
 #include "comm/comm.h"
 #include "comm/entry.h"
 #include "base/error.h"
+#include "p2p/delta_settle.h"
 #include "type/type.h"
 
 static int check_typed(MPI_Datatype datatype, MPI_Count count, struct nof_type **type)
@@ -56,6 +57,8 @@ static int run(const struct packing *p, MPI_Comm comm, MPI_Count *position, stru
     if (rc != MPI_SUCCESS)
         return rc;
     void *at = nof_lib_at(p->packed, *position);
+    nof_delta_settle_buffer(p->typed, count, type);
+    nof_delta_settle(at, len);
     if (p->unpack)
         nof_type_unpack(type, p->typed, count, 0, len, at);
     else

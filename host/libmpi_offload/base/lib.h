@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The library as a whole: its phase, its one lock, its end. What every entry point does first and last is entry.h's.
  *
- * The lock exists for MPI_THREAD_MULTIPLE only; below it the program promises one call at a time.
+ * The lock exists for MPI_THREAD_MULTIPLE, and where pages of messages are watched; else the program promises one call at a time.
  * It is recursive (a user's reduction function may ask for a type's extent) and is never held while
  * waiting: see wait.h. Internal functions never call an MPI_ or PMPI_ name. */
 #ifndef NOF_MPI_LIB_H
@@ -29,7 +29,8 @@ struct nof_lib {
     bool open;
     int thread_level;
     int thread_required; /* what the program asked for */
-    bool locking; /* thread_level == MPI_THREAD_MULTIPLE */
+    bool
+        locking; /* several threads may be in the library: MPI_THREAD_MULTIPLE, or one of its own (delta_poll.h) */
     pthread_mutex_t lock;
     pthread_t main_thread;
     int world_rank;

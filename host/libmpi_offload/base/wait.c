@@ -27,6 +27,7 @@ static bool one_sleeps_at_bell;
 static const struct nof_wait_source *sources[NOF_WAIT_SOURCES_MAX];
 static unsigned source_count, polled_count; /* those that are polled come first */
 static struct nof_wait_work *due_first, *due_last;
+static unsigned polls_nested;
 
 static uint32_t alone_count(void)
 {
@@ -94,9 +95,23 @@ static int run_due(void)
 int nof_wait_poll(void)
 {
     int n = 0;
+    polls_nested++;
     for (unsigned i = 0; i < polled_count; i++)
         n += sources[i]->poll();
-    return due_first == NULL ? n : n + run_due();
+    if (due_first != NULL)
+        n += run_due();
+    polls_nested--;
+    return n;
+}
+
+bool nof_wait_polling(void)
+{
+    return polls_nested > 0;
+}
+
+void nof_wait_ring(void)
+{
+    bell->ring();
 }
 
 void nof_wait_signal(void)
@@ -205,19 +220,33 @@ static bool spin_pays(void)
     return !nof_lib.crowded || spin_credit >= CREDIT_ENOUGH || ++sleeps_at_once % TRY_EVERY == 0;
 }
 
-void nof_wait_step(struct nof_wait *wait)
+void nof_wait_tell(struct nof_wait *wait)
+{
+    wait->told = wait->told || tell(wait, nof_lib_now_ns());
+}
+
+void nof_wait_told(struct nof_wait *wait)
+{
+    if (wait->told)
+        nof_board_clear();
+    wait->told = false;
+}
+
+bool nof_wait_step(struct nof_wait *wait)
 {
     uint32_t seen = bell->count();
+    if (wait->wanted != NULL && __atomic_load_n(wait->wanted, __ATOMIC_ACQUIRE) == 0)
+        return false;
     if (nof_wait_poll() > 0) {
         if (wait->spinning)
             spin_credit += spin_credit < CREDIT_MOST ? CREDIT_GAIN : 0;
         wait->pure_polls = 0;
         wait->spin_until_ns = 0;
         wait->spinning = false;
-        return;
+        return true;
     }
     if (poll_again(wait))
-        return;
+        return false;
     uint64_t now_ns = nof_lib_now_ns();
     if (wait->spin_until_ns == 0) {
         wait->spinning = spin_pays();
@@ -225,7 +254,7 @@ void nof_wait_step(struct nof_wait *wait)
     }
     if (now_ns < wait->spin_until_ns) {
         relax();
-        return;
+        return false;
     }
     if (wait->spinning)
         spin_credit -= spin_credit > 0 ? CREDIT_LOSS : 0;
@@ -234,4 +263,5 @@ void nof_wait_step(struct nof_wait *wait)
     sleep_until_event(seen);
     if (told)
         nof_board_clear();
+    return false;
 }

@@ -29,6 +29,10 @@ struct nof_wait {
     const struct nof_sched *(*describe)(const void *what);
     const void *what;
     uint64_t since_ns; /* of the first sleep; 0: none yet */
+    bool told; /* by nof_wait_tell(): it is on the board */
+    /* Atomic: it is waited no longer once this is 0, which is read behind the bell: who rings after that is heard. NULL: only what a
+     * poll brings ends it. */
+    const uint32_t *wanted;
 };
 
 #define NOF_WAIT_START \
@@ -36,10 +40,20 @@ struct nof_wait {
         .call = nof_lib_call \
     }
 
-void nof_wait_step(struct nof_wait *wait);
+/* True: something happened. */
+bool nof_wait_step(struct nof_wait *wait);
+
+/* Who sleeps elsewhere than in a step: before each sleep, and once behind the last. */
+void nof_wait_tell(struct nof_wait *wait);
+void nof_wait_told(struct nof_wait *wait);
 
 /* Move everything that can move now. Returns how many things happened. */
 int nof_wait_poll(void);
+/* We are in such a poll, where nothing may be waited for. */
+bool nof_wait_polling(void);
+
+/* Who sleeps at the bell wakes up. Any thread, without the lock, and a signal handler. */
+void nof_wait_ring(void);
 
 /* Something completed: other threads that sleep may be waiting for it. */
 void nof_wait_signal(void);

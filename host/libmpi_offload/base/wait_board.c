@@ -77,6 +77,7 @@ bool nof_board_begin(const char *call, uint64_t *since_ns, uint64_t now_ns)
     nof_board->sends = 0;
     nof_board->peers = 0;
     nof_board->comm[0] = '\0';
+    nof_board->missing[0] = '\0';
     snprintf(nof_board->call, sizeof(nof_board->call), "%.39s", call + (call[0] == 'P'));
     return true;
 }

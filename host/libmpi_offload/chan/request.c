@@ -192,23 +192,27 @@ void nof_request_reset(struct nof_request *req)
     req->status_bytes = 0;
 }
 
-static const struct nof_sched *describe(const void *what)
+const struct nof_sched *nof_request_describe(const void *what)
 {
-    static const uint32_t kinds[] = {[NOF_REQUEST_SEND] = NOF_BOARD_SEND,
-                                     [NOF_REQUEST_RECV] = NOF_BOARD_RECV,
-                                     [NOF_REQUEST_PROBE] = NOF_BOARD_PROBE};
+    static const uint32_t kinds[] = {
+        [NOF_REQUEST_SEND] = NOF_BOARD_SEND,     [NOF_REQUEST_RECV] = NOF_BOARD_RECV,
+        [NOF_REQUEST_PROBE] = NOF_BOARD_PROBE,   [NOF_REQUEST_COLL] = NOF_BOARD_NOTHING,
+        [NOF_REQUEST_LOCAL] = NOF_BOARD_NOTHING, [NOF_REQUEST_PSEND] = NOF_BOARD_SEND,
+        [NOF_REQUEST_PRECV] = NOF_BOARD_RECV,    [NOF_REQUEST_GENERAL] = NOF_BOARD_NOTHING};
     const struct nof_request *req = what;
     if (req->comm != NULL)
         nof_board_name_comm(req->comm->name);
     if (req->sched != NULL)
         nof_board->kind = NOF_BOARD_COLL;
-    if (req->kind > NOF_REQUEST_PROBE)
+    if (req->ops != NULL && req->ops->missing != NULL)
+        req->ops->missing(req, nof_board->missing, sizeof(nof_board->missing));
+    if (kinds[req->kind] == NOF_BOARD_NOTHING)
         return req->sched;
     /* The receive of a send and receive in one is complete when both are. */
     const struct nof_request *of = req->ended && req->waits_for != NULL ? req->waits_for : req;
     nof_board->kind = kinds[of->kind];
     nof_board->tag = of->tag == MPI_ANY_TAG ? NOF_BOARD_ANY : of->tag;
-    nof_board->bytes = of->bytes;
+    nof_board->bytes = of->kind < NOF_REQUEST_COLL ? of->bytes : of->type->size * of->count;
     nof_board_add_peer(of->peer == MPI_ANY_SOURCE ? NOF_BOARD_ANY : nof_comm_peer_world(of->comm, of->peer));
     return NULL;
 }
@@ -216,7 +220,7 @@ static const struct nof_sched *describe(const void *what)
 int nof_request_wait(struct nof_request *req)
 {
     struct nof_wait wait = NOF_WAIT_START;
-    wait.describe = describe;
+    wait.describe = nof_request_describe;
     wait.what = req;
     while (!req->complete)
         nof_wait_step(&wait);

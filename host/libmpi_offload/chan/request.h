@@ -61,6 +61,8 @@ struct nof_request_ops {
     int (*start)(struct nof_request *req);
     /* As nof_request_status(); NULL: as all others. */
     int (*status)(const struct nof_request *req, MPI_Status *status);
+    /* While it is waited for: what the program has yet to do, if anything, in words for people; else "". NULL: nothing. */
+    void (*missing)(const struct nof_request *req, char *text, size_t bytes);
     /* Before the request goes, once: give back what hangs on it. Returns what the program's own code answered. */
     int (*release)(struct nof_request *req);
 };
@@ -163,6 +165,8 @@ void nof_request_reset(struct nof_request *req);
 
 /* Wait without a handle; returns its error code. The lock is given up meanwhile. */
 int nof_request_wait(struct nof_request *req);
+/* nof_wait's describe(), of a request. */
+const struct nof_sched *nof_request_describe(const void *req);
 
 /* Status of a completed request; MPI_ERROR is left alone. status may be MPI_STATUS_IGNORE. Returns what the query
  * function of a generalized request answered, MPI_SUCCESS for all others. */

@@ -10,7 +10,9 @@
 #include "coll/coll_abort.h"
 #include "coll/offload.h"
 #include "coll/step.h"
+#include "delta/delta_watch.h"
 #include "nof/status.h"
+#include "p2p/delta_settle.h"
 #include "p2p/pt2pt.h"
 #include "type/section.h"
 #include "base/wait.h"
@@ -567,8 +569,27 @@ static bool give_to_nic(struct nof_sched *s)
     return true;
 }
 
+/* Before any of it begins: the later steps go in polls. */
+static void settle(const struct nof_sched *s)
+{
+    if (!nof_delta_watch_any())
+        return;
+    for (size_t i = 0; i < s->count; i++) {
+        const struct nof_step *step = &s->steps[i];
+        if (step->kind == NOF_SCHED_FENCE || step->kind == NOF_SCHED_UPDATE)
+            continue;
+        if (step->kind != NOF_SCHED_RECV)
+            nof_delta_settle_buffer(step->from, step->count, step->type);
+        if (step->kind == NOF_SCHED_COPY)
+            nof_delta_settle_buffer(step->to, step->to_count, step->to_type);
+        else if (step->kind != NOF_SCHED_SEND)
+            nof_delta_settle_buffer(step->to, step->count, step->type);
+    }
+}
+
 int nof_sched_start(struct nof_sched *s)
 {
+    settle(s);
     take_tag(s);
     s->blame = (struct nof_coll_blame){0};
     s->told = false;

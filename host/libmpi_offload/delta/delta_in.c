@@ -105,6 +105,11 @@ struct nof_delta_in *nof_delta_in_at(uint32_t slot)
     return &group_at(slot / NOF_DELTA_SLOTS)->in[slot % NOF_DELTA_SLOTS];
 }
 
+bool nof_delta_in_is_taken(const struct nof_delta_in *in)
+{
+    return (group_of(in)->taken & bit_of(in)) != 0;
+}
+
 bool nof_delta_in_unheard(struct nof_delta_in *in)
 {
     const struct nof_delta_arrival *arrival = __atomic_load_n(&in->arrival, __ATOMIC_RELAXED);
@@ -245,6 +250,11 @@ static bool polls(const struct nof_delta_pause *pause)
     return pause->polls < (nof_lib.crowded ? POLLS_CROWDED : POLLS);
 }
 
+bool nof_delta_pause_sleeps(const struct nof_delta_pause *pause)
+{
+    return !polls(pause);
+}
+
 void nof_delta_pause_look(struct nof_delta_pause *pause)
 {
     struct nof_delta_host *host = boards == NULL || polls(pause) ? NULL : boards->host();
@@ -264,5 +274,6 @@ bool nof_delta_pause(struct nof_delta_pause *pause)
         return true;
     }
     bool soon = boards->assisted() || __atomic_load_n(&unheard, __ATOMIC_RELAXED) > 0;
+    pause->sleeps++;
     return boards->wait(pause->seen, soon ? SLEEP_POLLING_NS : SLEEP_NS);
 }

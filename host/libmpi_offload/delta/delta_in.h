@@ -50,7 +50,9 @@ static inline bool nof_delta_in_on_board(const struct nof_delta_in *in)
 void nof_delta_in_publish(struct nof_delta_in *in);
 void nof_delta_in_give(struct nof_delta_in *in);
 
-/* Of a slot that is taken. */
+/* Under the lock. */
+bool nof_delta_in_is_taken(const struct nof_delta_in *in);
+/* Of a slot that is taken, or was. */
 struct nof_delta_in *nof_delta_in_at(uint32_t slot);
 
 /* FREE: the NIC does not have it yet, has ended it before anybody looked, or says nothing of it. */
@@ -77,7 +79,10 @@ struct nof_delta_in *nof_delta_in_any(void);
 struct nof_delta_pause {
     uint32_t seen; /* when it is about to sleep */
     uint32_t polls;
+    uint32_t sleeps;
 };
+/* The next pause is a sleep. */
+bool nof_delta_pause_sleeps(const struct nof_delta_pause *pause);
 /* Before a look. */
 void nof_delta_pause_look(struct nof_delta_pause *pause);
 bool nof_delta_pause(struct nof_delta_pause *pause);

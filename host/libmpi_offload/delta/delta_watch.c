@@ -11,6 +11,7 @@
 #include "delta/delta_count.h"
 #include "delta/delta_hold.h"
 #include "delta/delta_pages.h"
+#include "delta/delta_poll.h"
 #include "delta/delta_size.h"
 
 #define WRITERS 16 /* threads that write parts of their own; what more of them write leaves with the end */
@@ -439,19 +440,28 @@ static void abandon(uintptr_t address, bool fatal)
     nof_delta_let_go(&before);
 }
 
-static void await_page(uintptr_t address)
+/* In a fault. What the NIC alone does not bring comes by polls, for which another thread is called: at once where that has helped, else
+ * after a sleep in vain. */
+static void await_page(uintptr_t address, uint32_t slot)
 {
     struct nof_delta_pause pause = {.polls = 0};
+    bool summoned = false;
     for (;;) {
         bool failed = false, fatal = false;
         nof_delta_pause_look(&pause);
         if (try_page(address, &failed, &fatal))
-            return;
+            break;
+        if (!summoned && nof_delta_pause_sleeps(&pause) && (pause.sleeps > 0 || nof_delta_poll_pays())) {
+            summoned = true;
+            nof_delta_poll_summon(slot);
+        }
         if (failed || !nof_delta_pause(&pause)) {
             abandon(address, fatal);
-            return;
+            break;
         }
     }
+    if (summoned)
+        nof_delta_poll_dismiss();
 }
 
 static bool any_gone(const struct watch *table, uint64_t on)
@@ -492,11 +502,12 @@ bool nof_delta_watch_fault(struct nof_delta_access access)
     }
     w = find(recvs, recvs_on, address);
     bool ours = w != NULL && w->hidden;
+    uint32_t slot = ours ? nof_delta_in_slot(w->in) : 0;
     nof_delta_let_go(&before);
     if (w == NULL)
         return moved(address);
     if (ours)
-        await_page(address);
+        await_page(address, slot);
     return ours && nof_delta_pages_usable(address);
 }
 
@@ -514,6 +525,7 @@ static void after_fork(void)
 static void in_child(void)
 {
     nof_delta_pages_in_child();
+    nof_delta_poll_in_child();
     for (uint64_t on = sends_on; on != 0; on &= on - 1) {
         const struct watch *w = &sends[__builtin_ctzll(on)];
         if (w->ops->in_child)
@@ -596,7 +608,6 @@ bool nof_delta_watch_send(struct nof_delta_out *out, int way)
     uint64_t cost_ns = __atomic_load_n(&fault_ns, __ATOMIC_RELAXED) * (recvs_on != 0 ? 2 : 1);
     size_t part = nof_delta_size(out->bytes, 0, cost_ns, NOF_DELTA_PAGE);
     part = part < NOF_DELTA_PAGE || w->ops->written != NULL ? NOF_DELTA_PAGE : part & ~(NOF_DELTA_PAGE - 1);
-    nof_delta_watch_settle(at(out->base), out->bytes, false);
     if (!aim_at_send(w, out, part) || crosses(sends, sends_on, w->low, w->high))
         return false;
     w->out = out;
@@ -650,7 +661,7 @@ void *nof_delta_watch_recv(struct nof_delta_in *in, bool fatal)
     uint32_t slot = nof_delta_in_slot(in);
     struct watch *w = &recvs[slot];
     sigset_t before;
-    nof_delta_watch_settle(at(in->base), in->bytes, true);
+    nof_delta_watch_write(at(in->base), in->bytes);
     if (!aim(w, page_behind(in->base), in->base + in->bytes, NOF_DELTA_PAGE) || !room_in_shadow(w) ||
         crosses(sends, sends_on, w->low, w->high))
         return NULL;
@@ -731,17 +742,46 @@ bool nof_delta_watch_any(void)
     return (__atomic_load_n(&recvs_on, __ATOMIC_RELAXED) | __atomic_load_n(&sends_on, __ATOMIC_RELAXED)) != 0;
 }
 
-void nof_delta_watch_settle(const void *address, size_t bytes, bool write)
+/* Those of the pages of one message that have come are put into their place. False: some have not. */
+static bool put_all(const struct watch *w, uintptr_t low, uintptr_t high)
+{
+    uintptr_t from = low > w->low ? low : w->low, to = high < w->high ? high : w->high;
+    for (uintptr_t page = from & ~(NOF_DELTA_PAGE - 1); w->hidden && page < to; page += NOF_DELTA_PAGE) {
+        bool failed = false, fatal = false;
+        if (try_page(page, &failed, &fatal))
+            continue;
+        if (!failed)
+            return false;
+        abandon(page, fatal);
+    }
+    return true;
+}
+
+bool nof_delta_watch_settle(const void *address, size_t bytes)
 {
     uintptr_t low = (uintptr_t)address, high = low + bytes;
-    sigset_t before;
-    for (uint64_t on = recvs_on; on != 0; on &= on - 1) {
+    bool all = true;
+    for (uint64_t on = __atomic_load_n(&recvs_on, __ATOMIC_RELAXED); on != 0; on &= on - 1)
+        all = put_all(&recvs[__builtin_ctzll(on)], low, high) && all;
+    return all;
+}
+
+void nof_delta_watch_wait(const void *address, size_t bytes)
+{
+    uintptr_t low = (uintptr_t)address, high = low + bytes;
+    for (uint64_t on = __atomic_load_n(&recvs_on, __ATOMIC_RELAXED); on != 0; on &= on - 1) {
         const struct watch *w = &recvs[__builtin_ctzll(on)];
         uintptr_t from = low > w->low ? low : w->low, to = high < w->high ? high : w->high;
         for (uintptr_t page = from & ~(NOF_DELTA_PAGE - 1); w->hidden && page < to; page += NOF_DELTA_PAGE)
-            await_page(page);
+            await_page(page, (uint32_t)__builtin_ctzll(on));
     }
-    if (!write || sends_on == 0)
+}
+
+void nof_delta_watch_write(const void *address, size_t bytes)
+{
+    uintptr_t low = (uintptr_t)address, high = low + bytes;
+    sigset_t before;
+    if (__atomic_load_n(&sends_on, __ATOMIC_RELAXED) == 0)
         return;
     nof_delta_hold(&before);
     for (uint64_t on = sends_on; on != 0; on &= on - 1)

@@ -10,7 +10,8 @@
  *          by a fault or at the end. The ends come before the receive returns
  *
  * The handler of SIGSEGV touches boards, pages and futexes alone: no lock of the library, no memory, no progress; it waits for what
- * the NIC brings without this process's doing. Faults that are not ours go to the handler that was there.
+ * the NIC brings, and where that needs this process's doing, a thread of the library does it (delta_poll.h). Faults that are not
+ * ours go to the handler that was there.
  *
  * Set-up and ends: under the library's lock. */
 #ifndef NOF_MPI_DELTA_WATCH_H
@@ -54,9 +55,12 @@ bool nof_delta_watch_recv_end(struct nof_delta_in *in, bool failed, size_t bytes
 /* MPI_Finalize: sends that were never ended. */
 void nof_delta_watch_close(void);
 
-/* Before others than this process's threads read there, or write: until what is hidden has come; what they write of a send leaves
- * with its end. */
-void nof_delta_watch_settle(const void *address, size_t bytes, bool write);
+/* What of it is hidden and has come is shown. False: some of it has not come. What has failed is the program's as it is. */
+bool nof_delta_watch_settle(const void *address, size_t bytes);
+/* The same for any thread, in a handler, too: until all has come. */
+void nof_delta_watch_wait(const void *address, size_t bytes);
+/* Others than this process's threads are about to write there, once that is so: what they write of a send leaves with its end. */
+void nof_delta_watch_write(const void *address, size_t bytes);
 /* Is anything hidden or guarded? */
 bool nof_delta_watch_any(void);
 

@@ -7,8 +7,10 @@
 #include "base/wait.h"
 #include "chan/chan.h"
 #include "delta/delta_count.h"
+#include "delta/delta_poll.h"
 #include "delta/delta_size.h"
 #include "delta/delta_watch.h"
+#include "p2p/delta_settle.h"
 
 enum { ENDINGS = 16384 };
 #define UNHEARD_LOOKS 16u
@@ -132,18 +134,24 @@ static bool may_return(const struct nof_request *req, struct nof_delta_in *in, b
 static void await_match(struct nof_request *req, struct nof_delta_in *in, bool hidden)
 {
     struct nof_delta_pause pause = {.polls = 0};
+    struct nof_wait wait = NOF_WAIT_START;
+    wait.describe = nof_request_describe;
+    wait.what = req;
     for (uint32_t looks = 0;; looks++) {
         nof_delta_pause_look(&pause);
         int news = nof_wait_poll();
         if (req->complete ||
             (may_return(req, in, hidden, looks) && (!hidden || nof_delta_watch_has_ends(in))))
-            return;
+            break;
         if (news > 0)
             continue;
+        if (nof_delta_pause_sleeps(&pause))
+            nof_wait_tell(&wait);
         nof_lib_unlock();
         (void)nof_delta_pause(&pause); /* a NIC that is gone is noticed in polls, and ends the request */
         nof_lib_lock();
     }
+    nof_wait_told(&wait);
 }
 
 static void tell_early(const struct nof_request *req, const struct nof_delta_in *in, MPI_Status *status)
@@ -167,6 +175,13 @@ static int ended(struct nof_request *req, MPI_Status *status)
     return rc;
 }
 
+static const struct nof_sched *describe_slot(const void *slot)
+{
+    const struct nof_delta_in *in =
+        nof_delta_in_at(__atomic_load_n((const uint32_t *)slot, __ATOMIC_RELAXED));
+    return nof_delta_in_is_taken(in) ? nof_request_describe(in->req) : NULL;
+}
+
 /* A slot, and where pages are watched, a shadow for what comes. A program that leaves it to its pages asks for nothing before it
  * reads: what cannot be watched is received as a whole. */
 static struct nof_delta_in *take(struct nof_request *req, void **shadow_out)
@@ -180,7 +195,9 @@ static struct nof_delta_in *take(struct nof_request *req, void **shadow_out)
     struct nof_delta_in *in = nof_delta_in_with(req);
     if (nof_delta_trigger() == NOF_DELTA_EXPLICIT)
         return in;
-    *shadow_out = nof_delta_by_pages(req) ? nof_delta_watch_recv(in, fatal) : NULL;
+    *shadow_out = nof_delta_by_pages(req) && nof_delta_poll_begin(describe_slot)
+                      ? nof_delta_watch_recv(in, fatal)
+                      : NULL;
     if (*shadow_out != NULL)
         return in;
     (void)nof_delta_give_in(req);
@@ -213,8 +230,10 @@ int nof_delta_recv(const struct nof_pt2pt_args *args, struct nof_comm **comm_out
         return rc;
     uintptr_t low = (uintptr_t)nof_lib_at(req->buf, req->type->tree->lb);
     req->bytes = req->type->size * req->count;
-    if (nof_delta_trigger() != NOF_DELTA_EXPLICIT)
+    if (nof_delta_trigger() != NOF_DELTA_EXPLICIT) {
         await_former(low, low + req->bytes);
+        nof_delta_settle_buffer(req->buf, req->count, req->type);
+    }
     forget_range(low, low + req->bytes);
     struct nof_delta_in *in = take(req, &shadow);
     req->ops = &ops;
@@ -253,8 +272,12 @@ bool nof_delta_recv_any_failed(void)
 int nof_delta_recv_wait(const void *buf, MPI_Status *status, struct nof_comm **comm_out)
 {
     struct nof_wait wait = NOF_WAIT_START;
-    while (nof_delta_in_find(buf) != NULL)
+    const struct nof_delta_in *in;
+    wait.describe = nof_request_describe;
+    while ((in = nof_delta_in_find(buf)) != NULL) {
+        wait.what = in->req;
         nof_wait_step(&wait);
+    }
     struct ending *e = ending_of(buf);
     if (e == NULL)
         return nof_error(

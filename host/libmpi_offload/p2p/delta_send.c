@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "p2p/delta_p2p.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "chan/chan.h"
 #include "delta/delta_count.h"
 #include "delta/delta_scan.h"
 #include "delta/delta_watch.h"
+#include "p2p/delta_settle.h"
 
 static int release(struct nof_request *req)
 {
@@ -16,7 +18,13 @@ static int release(struct nof_request *req)
     return nof_delta_give_out(req);
 }
 
-static const struct nof_request_ops ops = {.release = release};
+static void missing(const struct nof_request *req, char *text, size_t bytes)
+{
+    if (!nof_delta_has_ended(req))
+        snprintf(text, bytes, "which this rank has not ended (MPIX_Delta_send_end)");
+}
+
+static const struct nof_request_ops ops = {.release = release, .missing = missing};
 
 /* Where the NIC will read, and who says what of it is ready: the program by addresses, or, of bytes that lie apart and are
  * packed at the end, the end. */
@@ -50,6 +58,7 @@ static int start(struct nof_request *req)
     bool empty = req->type->size * req->count == 0;
     if (req->peer == MPI_PROC_NULL || empty)
         return nof_pt2pt_start(req);
+    nof_delta_settle_buffer(req->buf, req->count, req->type);
     int rc = aim(req);
     if (rc == MPI_SUCCESS) {
         struct nof_delta_out *out = nof_delta_out_with(req);

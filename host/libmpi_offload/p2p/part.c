@@ -2,6 +2,7 @@
 #include "p2p/part.h"
 
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,6 +10,7 @@
 #include "base/error.h"
 #include "chan/chan.h"
 #include "p2p/delta_p2p.h"
+#include "p2p/delta_settle.h"
 #include "p2p/pt2pt.h"
 
 enum { SETUP_TAG = 0, FIRST_TAG = 1, UNIT_LOG2_MOST = 6 };
@@ -265,6 +267,7 @@ static int part_start(struct nof_request *req)
         nof_request_fail(req, p->error);
         return MPI_SUCCESS;
     }
+    nof_delta_settle_buffer(req->buf, req->count, req->type);
     if (req->kind == NOF_REQUEST_PSEND && p->partitions > 0)
         return send_round(p);
     if (req->kind == NOF_REQUEST_PSEND)
@@ -545,8 +548,16 @@ static int part_status(const struct nof_request *req, MPI_Status *status)
     return MPI_SUCCESS;
 }
 
+static void missing(const struct nof_request *req, char *text, size_t bytes)
+{
+    const struct nof_part *p = req->part;
+    int unready = req->kind == NOF_REQUEST_PSEND ? __atomic_load_n(&p->unready, __ATOMIC_RELAXED) : 0;
+    if (unready > 0)
+        snprintf(text, bytes, "of which %d of %d partitions are not ready", unready, p->partitions);
+}
+
 static const struct nof_request_ops ops = {
-    .start = part_start, .status = part_status, .release = part_release};
+    .missing = missing, .start = part_start, .status = part_status, .release = part_release};
 
 static int make(const struct nof_part_args *args, bool send, struct nof_request *req)
 {

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "p2p/bsend.h"
+#include "p2p/delta_settle.h"
 #include "chan/chan.h"
 
 __thread uint64_t nof_pt2pt_next_site;
@@ -147,6 +148,7 @@ int nof_pt2pt_start(struct nof_request *req)
         return MPI_SUCCESS;
     }
     int rc = MPI_SUCCESS;
+    nof_delta_settle_buffer(req->buf, req->count, req->type);
     if (req->mode == NOF_SEND_BUFFERED)
         rc = nof_bsend_reserve(req);
     if (rc == MPI_SUCCESS)

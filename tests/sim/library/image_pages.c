@@ -8,6 +8,7 @@
 #include "delta/delta_fault.h"
 #include "delta/delta_hold.h"
 #include "delta/delta_pages.h"
+#include "delta/delta_poll.h"
 #include "delta/delta_scan.h"
 #include "delta/delta_watch.h"
 #include "image_run.h"
@@ -121,6 +122,35 @@ void nof_delta_scan_begin(void)
 
 void nof_delta_scan_end(void)
 {
+}
+
+/* There are no threads: what is waited for in a fault is brought by the NIC alone. */
+bool nof_delta_poll_begin(const struct nof_sched *(*describe)(const void *slot))
+{
+    (void)describe;
+    return true;
+}
+
+void nof_delta_poll_end(void)
+{
+}
+
+void nof_delta_poll_in_child(void)
+{
+}
+
+void nof_delta_poll_summon(uint32_t slot)
+{
+    (void)slot;
+}
+
+void nof_delta_poll_dismiss(void)
+{
+}
+
+bool nof_delta_poll_pays(void)
+{
+    return false;
 }
 
 bool nof_delta_pages_hide(uintptr_t low, size_t bytes)

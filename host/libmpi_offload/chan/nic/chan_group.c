@@ -103,7 +103,8 @@ void nof_chan_nic_group_transfer(struct nof_request *req)
                             .len = req->bytes};
     desc.sched.name = to->group->name;
     desc.sched.generation = to->number;
-    nof_delta_watch_settle(req->data, req->bytes, !sends);
+    if (!sends)
+        nof_delta_watch_write(req->data, req->bytes);
     desc.sched.base[0] = (uint64_t)(uintptr_t)req->data;
     nof_chan_nic_submit(&desc);
 }

@@ -85,23 +85,23 @@ bool nof_chan_nic_streams(const struct nof_type *type, size_t bytes)
            bytes > NOF_INLINE_BYTES && (type->layout.fast || bytes > TEMPORARY_BYTES_MAX);
 }
 
-/* The NIC is about to read or write there: not before what a delta receive hides, and what a delta send guards is open. */
-static void settle(const struct nof_request *req, bool write)
+/* The NIC is about to write there: what a delta send guards is open. What a delta receive hides has come by then (delta_settle.h). */
+static void open_guards(const struct nof_request *req)
 {
     const struct nof_type *type = req->type;
     if (!req->streamed) {
-        nof_delta_watch_settle(req->data, req->bytes, write);
+        nof_delta_watch_write(req->data, req->bytes);
         return;
     }
     ptrdiff_t reach = (ptrdiff_t)(req->count - 1) * nof_type_extent(type);
     ptrdiff_t low = type->tree->lb + (reach < 0 ? reach : 0), high = type->tree->ub + (reach > 0 ? reach : 0);
-    nof_delta_watch_settle(nof_lib_at(req->data, low), (size_t)(high - low), write);
+    nof_delta_watch_write(nof_lib_at(req->data, low), (size_t)(high - low));
 }
 
 void nof_chan_nic_place(struct nof_desc *desc, const struct nof_request *req)
 {
-    if (nof_delta_watch_any())
-        settle(req, desc->opcode != NOF_DESC_SEND);
+    if (nof_delta_watch_any() && desc->opcode != NOF_DESC_SEND)
+        open_guards(req);
     desc->addr = (uint64_t)(uintptr_t)req->data;
     if (!req->streamed)
         return;

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Before the library or the NIC touches a buffer of the program: what delta receives hide of it has come.
+ *
+ * Under the library's lock, which is given up while it waits. In a poll, where nothing may be waited for, it does nothing: whoever has
+ * messages begun there waits before (schedule.c). */
+#ifndef NOF_MPI_DELTA_SETTLE_H
+#define NOF_MPI_DELTA_SETTLE_H
+
+#include "type/type.h"
+
+void nof_delta_settle(const void *address, size_t bytes);
+/* All that `count` elements span at buf. type NULL: nothing. */
+void nof_delta_settle_buffer(const void *buf, size_t count, const struct nof_type *type);
+
+#endif

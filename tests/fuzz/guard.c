@@ -53,7 +53,7 @@ UNSEEN void guard_fill_secret(uint8_t *at, size_t bytes)
 }
 
 /* Where eight bytes are the word, whatever lies around them, one of the whole four at a multiple of four is one of these:
- * so few of other bytes are that looking closer costs nothing. What is looked at is all readable: no_secret(). */
+ * so few of other bytes are that looking closer costs nothing. What is looked at is all readable: guard_no_secret(). */
 UNCHECKED static uint32_t might_hold_secret(const uint8_t *at, size_t words)
 {
     uint64_t s = secret();
@@ -80,7 +80,7 @@ UNSEEN static int holds_secret(const uint8_t *at, size_t bytes)
     return 0;
 }
 
-static void no_secret(const uint8_t *at, size_t bytes, const char *where)
+void guard_no_secret(const uint8_t *at, size_t bytes, const char *where)
 {
     if (holds_secret(at, bytes))
         guard_fail("a secret is in %s", where);
@@ -258,7 +258,7 @@ static void turn(struct guard *g)
 }
 
 /* A byte of g->dma: its low three bits say what happens to one request in `upper bits + 1`. */
-static enum world_dma fate(struct guard *g, int write)
+enum world_dma guard_fate(struct guard *g, int write)
 {
     static const enum world_dma how[] = {WORLD_DMA_DO,    WORLD_DMA_BUSY,  WORLD_DMA_BROKEN, WORLD_DMA_FAILS,
                                          WORLD_DMA_NEVER, WORLD_DMA_FAILS, WORLD_DMA_DO,     WORLD_DMA_BUSY};
@@ -276,14 +276,14 @@ static enum world_dma on_dma(void *ctx, unsigned rank, int write, const struct n
         guard_fail("a DMA request of rank %u after its end", rank);
     if (g->rank[rank].job == GUARD_JOB_A)
         for (unsigned i = 0; write && i < nbuf; i++)
-            no_secret(buf[i].base, buf[i].len_bytes, "a DMA write of job A");
+            guard_no_secret(buf[i].base, buf[i].len_bytes, "a DMA write of job A");
     for (unsigned i = 0; i < nseg; i++)
         if (owner(g, rank, write, &seg[i]) == NULL)
             guard_fail("rank %u: %llu bytes %s at arena + %lld, where nothing is %s", rank,
                        (unsigned long long)seg[i].len_bytes, write ? "written" : "read",
                        (long long)(seg[i].addr - (uint64_t)(uintptr_t)world_rank(g->w, rank)->arena),
                        write ? "posted" : "sent");
-    enum world_dma how = g->rank[rank].job == GUARD_JOB_A ? fate(g, write) : WORLD_DMA_DO;
+    enum world_dma how = g->rank[rank].job == GUARD_JOB_A ? guard_fate(g, write) : WORLD_DMA_DO;
     int done = how == WORLD_DMA_DO || how == WORLD_DMA_NEVER; /* what cannot be pending is done in any case */
     for (unsigned i = 0; write && done && i < nseg; i++) {
         struct guard_op *op = owner(g, rank, write, &seg[i]);
@@ -315,7 +315,7 @@ static void on_staged(struct guard *g, unsigned rank, const struct nof_comp *c)
             r->held[i].offset < c->staged_offset + c->staged_len)
             guard_fail("rank %u: two completions are staged at %u", rank, c->staged_offset);
     if (r->job == GUARD_JOB_A)
-        no_secret(wr->staging + c->staged_offset, c->staged_len, "job A's staging area");
+        guard_no_secret(wr->staging + c->staged_offset, c->staged_len, "job A's staging area");
     if (r->nheld < GUARD_HELD) {
         r->held[r->nheld].offset = c->staged_offset;
         r->held[r->nheld++].len = c->staged_len;
@@ -402,8 +402,6 @@ static void on_park(struct guard *g, unsigned rank, const struct nof_comp *c)
             guard_fail("rank %u: a send is parked that is not under way", rank);
         return;
     }
-    if (op->desc.flags & NOF_DESC_F_DELTA && g->rank[rank].honest)
-        guard_fail("rank %u: a delta send is parked", rank);
     g->was_parked[c->cookie % GUARD_SERIALS] = 1;
     if (count == 1) {
         over(g, op);
@@ -507,7 +505,7 @@ static void on_comp(void *ctx, unsigned rank, const struct nof_comp *c)
     if (world_rank(g->w, rank)->closing)
         guard_fail("rank %u: completion %u after its end", rank, c->opcode);
     if (r->job == GUARD_JOB_A)
-        no_secret((const uint8_t *)c, sizeof *c, "a completion of job A");
+        guard_no_secret((const uint8_t *)c, sizeof *c, "a completion of job A");
     if (c->flags & NOF_COMP_F_STAGED)
         on_staged(g, rank, c);
     switch (c->opcode) {
@@ -586,7 +584,7 @@ static int on_frame(void *ctx, unsigned nic, const uint8_t *bytes, uint32_t len)
     turn(g);
     int rogue = g->rogue != NULL && to == g->rogue_nic;
     if (rogue || to >= g->nics || !of_job_b(g, to, bytes + NOF_WIRE_OUTER_BYTES))
-        no_secret(bytes, len, rogue ? "a frame to the hostile NIC" : "a frame of job A");
+        guard_no_secret(bytes, len, rogue ? "a frame to the hostile NIC" : "a frame of job A");
     if (rogue)
         g->rogue(g->rogue_ctx, bytes, len);
     return rogue;
@@ -615,10 +613,14 @@ static void submit_again(struct guard *g, unsigned rank, const struct nof_comp *
     hear(&g->rank[rank].granted, c->handle, c->peer);
     if (op == NULL || op->state != GUARD_PARKED || count > 1)
         return; /* a peer may grant what was never sent: nobody but the host knows */
-    op->desc.flags = (uint8_t)((op->desc.flags & ~NOF_DESC_F_INLINE) | NOF_DESC_F_GRANTED);
+    op->desc.flags =
+        (uint8_t)((op->desc.flags & ~(NOF_DESC_F_INLINE | NOF_DESC_F_DELTA)) | NOF_DESC_F_GRANTED);
     op->desc.handle = c->handle;
     op->desc.callsite = c->granted_len;
-    guard_post(g, op);
+    if (g->rank[rank].job == GUARD_JOB_B)
+        guard_innocent_granted(g, op);
+    else
+        guard_post(g, op);
 }
 
 void guard_reap(struct guard *g, unsigned rank, int keep)
@@ -708,7 +710,7 @@ void guard_end(struct guard *g)
     for (unsigned i = 0; i < WORLD_RANKS; i++) {
         const struct world_rank *wr = world_rank(g->w, i);
         if (g->rank[i].job == GUARD_JOB_A && wr->staging != NULL)
-            no_secret(wr->staging, wr->staging_bytes, "job A's staging area");
+            guard_no_secret(wr->staging, wr->staging_bytes, "job A's staging area");
         if (wr->open && !wr->closing)
             guard_close(g, i, NOF_OK);
     }

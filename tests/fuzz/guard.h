@@ -135,6 +135,7 @@ struct guard {
         uint32_t unit_log2, units_ready;
         uint64_t bytes_seen; /* on the receiver's board */
         int ended;
+        int wanted; /* it was parked, and a GRANT has come */
     } pair[GUARD_PAIRS];
     uint32_t messages;
     /* How DMA of job A goes: a byte each for reads and writes; see guard.c. */
@@ -147,6 +148,10 @@ struct guard {
 };
 
 extern const struct world_watch guard_watch;
+
+/* For who watches job A in its place: bytes that may not hold a secret, and what becomes of a DMA request. */
+void guard_no_secret(const uint8_t *at, size_t bytes, const char *where);
+enum world_dma guard_fate(struct guard *g, int write);
 
 /* Once, before the world is made; nics are new. */
 void guard_init(struct guard *g);

@@ -55,6 +55,11 @@ static void check_message(const uint8_t *at, uint64_t len, uint32_t id)
 void guard_innocent_taken(struct guard *g, unsigned rank, const struct nof_comp *c)
 {
     unsigned i = (unsigned)c->tag % GUARD_PAIRS;
+    const struct guard_op *first = &g->op[GUARD_OPS_A];
+    for (unsigned k = 0; k < GUARD_PAIRS; k++) /* one more than a NIC need have room for */
+        if (g->pair[k].delta && first[2 * k].desc.cookie == c->cookie &&
+            (c->opcode == NOF_COMP_PARKED || c->opcode == NOF_COMP_GRANT))
+            return;
     if (c->opcode != NOF_COMP_RECV && c->opcode != NOF_COMP_SEND)
         guard_fail("job B: completion %u, status %d", c->opcode, c->status);
     if (c->status != NOF_OK || c->len != g->pair[i].len || (uint32_t)c->tag != g->pair[i].id)
@@ -130,7 +135,7 @@ static void begin(struct guard *g, unsigned from, uint64_t len, uint32_t unit_lo
     g->pair[i].unit_log2 = unit_log2;
     g->pair[i].units_ready = 0;
     g->pair[i].bytes_seen = 0;
-    g->pair[i].ended = 0;
+    g->pair[i].ended = g->pair[i].wanted = 0;
     struct guard_op *recv = take_b(g, rank[1], NOF_COMP_RECV, i);
     struct guard_op *send = take_b(g, rank[0], NOF_COMP_SEND, i);
     recv->desc.elem = 0;
@@ -158,6 +163,24 @@ static uint64_t least(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
+/* Once all of it is ready; it may have become shorter. */
+static void submit_again(struct guard *g, unsigned i)
+{
+    struct guard_op *op = &g->op[GUARD_OPS_A + 2 * i];
+    op->desc.len = g->pair[i].len;
+    guard_post(g, op);
+}
+
+void guard_innocent_granted(struct guard *g, struct guard_op *op)
+{
+    unsigned i = (unsigned)(op - &g->op[GUARD_OPS_A]) / 2;
+    if (!g->pair[i].delta || g->pair[i].wanted)
+        guard_fail("job B: message %u is granted", g->pair[i].id);
+    g->pair[i].wanted = 1;
+    if (g->pair[i].ended)
+        submit_again(g, i);
+}
+
 /* Some more units are ready, in an order of their own; the last of them with the end. */
 static void more_ready(struct guard *g, unsigned i)
 {
@@ -178,7 +201,10 @@ static void more_ready(struct guard *g, unsigned i)
         ready->end = 1 + len;
         g->pair[i].ended = 1;
     }
-    host->rung |= 1ull << slot_of(i);
+    if (g->op[GUARD_OPS_A + 2 * i].state == GUARD_LIVE)
+        host->rung |= 1ull << slot_of(i);
+    else if (g->pair[i].ended && g->pair[i].wanted)
+        submit_again(g, i);
 }
 
 /* What the receiver's board says to be there is there. */
@@ -187,13 +213,15 @@ static void check_units(struct guard *g, unsigned i)
     const struct world_rank *to = world_rank(g->w, g->innocent[g->pair[i].from ^ 1]);
     const struct nof_delta_arrival *a = &to->delta_nic->arrival[slot_of(i)];
     const uint8_t *at = g->op[GUARD_OPS_A + 2 * i + 1].base;
-    uint64_t len = g->pair[i].len, size = 1ull << g->pair[i].unit_log2;
+    uint64_t len = g->pair[i].len;
+    bool parked = g->was_parked[g->op[GUARD_OPS_A + 2 * i].desc.cookie % GUARD_SERIALS];
     if (a->state != NOF_DELTA_MATCHED || g->pair[i].arrived || a->bytes == g->pair[i].bytes_seen)
         return;
     g->pair[i].bytes_seen = a->bytes;
-    if (a->unit_log2 != g->pair[i].unit_log2 || a->tag != (int32_t)g->pair[i].id)
+    if ((a->unit_log2 != g->pair[i].unit_log2 && !parked) || a->tag != (int32_t)g->pair[i].id)
         guard_fail("job B: units of another message");
     const uint8_t *wanted = message(len, g->pair[i].id);
+    const uint64_t size = 1ull << a->unit_log2;
     for (uint64_t u = 0; u * size < len; u++)
         if (a->unit[u / 64] >> u % 64 & 1 &&
             memcmp(at + u * size, wanted + u * size, least(size, len - u * size)) != 0)

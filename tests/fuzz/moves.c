@@ -214,7 +214,7 @@ static void layout(struct guard *g, unsigned rank, const uint8_t *rec, int wild)
     r->layout[name].block = block;
     r->layout[name].stride = stride;
     uint8_t *at = world_rank(g->w, rank)->program_area + d.addr;
-    memcpy(at, &p, d.len);
+    world_write_program(g->w, rank, d.addr, &p, d.len);
     if (wild && rec[MOVE_WILD] % 4 == 3) { /* then nobody knows what it says */
         at[rec[MOVE_AT] % d.len] ^= rec[MOVE_VALUE];
         r->layout[name].block = r->layout[name].stride = 1;
@@ -380,7 +380,7 @@ static void program_open(struct guard *g, unsigned rank, const uint8_t *rec, uin
         .len = sizeof p.head + p.head.nsteps * sizeof p.step[0],
         .sched = {.name = name, .generation = ++mine->generation, .base = {PROGRAM_AREA + name * sizeof p}}};
     uint8_t *at = world_rank(g->w, rank)->program_area + d.sched.base[0];
-    memcpy(at, &p, (size_t)d.len);
+    world_write_program(g->w, rank, d.sched.base[0], &p, (size_t)d.len);
     if (wild && rec[MOVE_WILD] % 4 == 3)
         at[rec[MOVE_AT] % d.len] ^= rec[MOVE_VALUE];
     mine->state = GUARD_ASKED;
@@ -498,7 +498,7 @@ static void group_open(struct guard *g, unsigned rank, const uint8_t *rec, uint3
     uint32_t n = rec[MOVE_SITE] < 200 ? 2 : 2 + rec[MOVE_SITE] % 3u;
     for (uint32_t i = 0; i < n; i++) {
         uint32_t member = (rec[MOVE_FLAGS] % 2u + i * (1 + rec[MOVE_FLAGS] / 128u)) % SIZE;
-        memcpy(at + (size_t)4 * i, &member, sizeof member);
+        world_write_program(g->w, rank, GROUP_AREA + (size_t)4 * i, &member, sizeof member);
     }
     if (wild && rec[MOVE_WILD] % 4 == 3)
         at[rec[MOVE_AT] % (4 * n)] ^= rec[MOVE_VALUE];

@@ -310,6 +310,8 @@ struct world *world_init(const struct world_config *cfg)
         w->cfg.arena_bytes = WORLD_ARENA;
     if (cfg->area_bytes == 0)
         w->cfg.area_bytes = WORLD_AREA;
+    if (cfg->program_bytes == 0)
+        w->cfg.program_bytes = w->cfg.area_bytes;
     w->now = 1000000;
     w->rng = cfg->seed * 0x9e3779b97f4a7c15ull + 1;
     for (unsigned i = 0; i < cfg->nics; i++) {
@@ -408,7 +410,7 @@ int world_try_open(struct world *w, unsigned nic, unsigned rank, unsigned job_ra
         r->arena = world_memory_take(w->cfg.arena_bytes, 1);
         r->staging = calloc(1, staging + 1);
         r->bounce = calloc(1, area);
-        r->program_area = calloc(1, area);
+        r->program_area = calloc(1, w->cfg.program_bytes);
         if (w->cfg.delta) {
             r->delta_host = calloc(1, sizeof *r->delta_host);
             r->delta_nic = calloc(1, sizeof *r->delta_nic);
@@ -424,7 +426,7 @@ int world_try_open(struct world *w, unsigned nic, unsigned rank, unsigned job_ra
                                          .bounce = r->bounce,
                                          .bounce_bytes = area,
                                          .program_area = r->program_area,
-                                         .program_area_bytes = area,
+                                         .program_area_bytes = w->cfg.program_bytes,
                                          .delta_host = r->delta_host,
                                          .delta_nic = r->delta_nic,
                                          .staging = staging > 0 ? r->staging : NULL,

@@ -72,6 +72,7 @@ struct world_rank {
     uint8_t *staging;
     uint8_t *bounce;
     uint8_t *program_area;
+    size_t program_used; /* bytes of it that world_write_program() has reached since world_save() */
     struct nof_delta_host *delta_host; /* boards of delta messages, if the world has them */
     struct nof_delta_nic *delta_nic;
     int delta_used; /* something may stand in them; who writes there without a descriptor says so */
@@ -98,6 +99,7 @@ struct world_config {
     int delta; /* ranks have boards of delta messages */
     size_t arena_bytes; /* [WORLD_ARENA] */
     size_t area_bytes; /* bounce arena, and program area [WORLD_AREA] */
+    size_t program_bytes; /* program area [area_bytes] */
     const struct world_watch *watch; /* or NULL */
     void *ctx; /* its */
     struct nof_nic_config nic; /* bounds; identity is filled in */
@@ -154,6 +156,8 @@ void world_dma_give_up(struct world *w);
  * same addresses. */
 void world_save(struct world *w);
 void world_restore(struct world *w);
+/* What a host writes there. Who wants to go back writes so, and not into the bounce arena. */
+void world_write_program(struct world *w, unsigned rank, size_t at, const void *bytes, size_t n);
 /* Who writes into a rank's arena, other than by DMA, and wants to go back says so. */
 void world_touch(struct world *w, unsigned rank, const void *at, uint64_t bytes);
 /* Bytes that a test puts on the wire itself: hands a frame to a NIC. */

@@ -73,7 +73,7 @@ void world_free_saved(struct world *w)
 
 static size_t rank_bytes(const struct world *w, const struct world_rank *r)
 {
-    return w->cfg.arena_bytes + r->staging_bytes + 2 * w->cfg.area_bytes +
+    return w->cfg.arena_bytes + r->staging_bytes + w->cfg.area_bytes + w->cfg.program_bytes +
            (w->cfg.delta ? sizeof *r->delta_host + sizeof *r->delta_nic : 0);
 }
 
@@ -100,12 +100,20 @@ void world_touch(struct world *w, unsigned rank, const void *at, uint64_t bytes)
         w->rank[rank].touched[page / 64] |= 1ull << page % 64;
 }
 
+void world_write_program(struct world *w, unsigned rank, size_t at, const void *bytes, size_t n)
+{
+    struct world_rank *r = &w->rank[rank];
+    memcpy(r->program_area + at, bytes, n);
+    if (r->program_used < at + n)
+        r->program_used = at + n;
+}
+
 /* Arena, then the rest. */
 static void save_rank(const struct world *w, const struct world_rank *r, uint8_t *saved)
 {
     const void *at[] = {r->arena, r->staging, r->bounce, r->program_area, r->delta_host, r->delta_nic};
-    const size_t n[] = {w->cfg.arena_bytes, r->staging_bytes,      w->cfg.area_bytes,
-                        w->cfg.area_bytes,  sizeof *r->delta_host, sizeof *r->delta_nic};
+    const size_t n[] = {w->cfg.arena_bytes,   r->staging_bytes,      w->cfg.area_bytes,
+                        w->cfg.program_bytes, sizeof *r->delta_host, sizeof *r->delta_nic};
     for (unsigned i = 0; i < (w->cfg.delta ? 6u : 4u); saved += n[i++])
         memcpy(saved, at[i], n[i]);
 }
@@ -122,22 +130,28 @@ static void restore_arena(const struct world *w, struct world_rank *r, const uin
     }
 }
 
-/* boards: those of delta messages, too, which are most of it. */
-static void restore_rank(const struct world *w, struct world_rank *r, const uint8_t *saved, int boards,
-                         bool checks)
+/* As it was when it was saved, but for what has happened to `now`. */
+static void restore_rank(const struct world *w, struct world_rank *r, const uint8_t *saved,
+                         const struct world_rank *now, bool checks)
 {
-    void *at[] = {r->staging, r->bounce, r->program_area, r->delta_host, r->delta_nic};
-    const size_t n[] = {r->staging_bytes, w->cfg.area_bytes, w->cfg.area_bytes, sizeof *r->delta_host,
-                        sizeof *r->delta_nic};
+    const size_t boards = now->delta_used ? SIZE_MAX : 0; /* which are most of it */
+    const struct {
+        const char *what;
+        void *at;
+        size_t bytes, used;
+    } part[] = {{"a staging area", r->staging, r->staging_bytes, SIZE_MAX},
+                {"a bounce arena", r->bounce, w->cfg.area_bytes, 0},
+                {"a program area", r->program_area, w->cfg.program_bytes, now->program_used},
+                {"a board", r->delta_host, sizeof *r->delta_host, boards},
+                {"a board", r->delta_nic, sizeof *r->delta_nic, boards}};
     restore_arena(w, r, saved);
     if (checks)
         check_same("an arena", r->arena, saved, w->cfg.arena_bytes);
     saved += w->cfg.arena_bytes;
-    for (unsigned i = 0; i < (w->cfg.delta ? 5u : 3u); saved += n[i++]) {
-        if (i < 3 || boards)
-            memcpy(at[i], saved, n[i]);
-        else if (checks)
-            check_same("a board", at[i], saved, n[i]);
+    for (unsigned i = 0; i < (w->cfg.delta ? 5u : 3u); saved += part[i++].bytes) {
+        memcpy(part[i].at, saved, part[i].used < part[i].bytes ? part[i].used : part[i].bytes);
+        if (checks)
+            check_same(part[i].what, part[i].at, saved, part[i].bytes);
     }
 }
 
@@ -162,6 +176,7 @@ void world_save(struct world *w)
     }
     for (unsigned i = 0; i < WORLD_RANKS; i++) {
         struct world_rank *r = &w->rank[i];
+        r->program_used = 0;
         s->rank[i] = *r;
         if (r->arena == NULL)
             continue;
@@ -287,6 +302,6 @@ void world_restore(struct world *w)
         r->backlog_cap = now.backlog_cap;
         memcpy(r->touched, now.touched, sizeof r->touched);
         if (r->arena != NULL)
-            restore_rank(w, r, s->bytes[i], now.delta_used, checks);
+            restore_rank(w, r, s->bytes[i], &now, checks);
     }
 }

@@ -30,7 +30,8 @@ const char *nof_delta_program_name(unsigned pattern);
 
 /* The simulator can be run here from now on; first of all in the process, which may begin anew. */
 void nof_delta_sim_prepare(void);
-/* Seconds with blocking messages (0: there are none), with non-blocking ones and in increments; of what->alone the first two stay as they are. False: it failed, which stderr tells. */
+/* Seconds with blocking messages (0: there are none), with non-blocking ones and in increments; of what->alone the first two stay as
+ * they are. False: it failed, which stderr tells. */
 bool nof_delta_sim_run(const struct nof_delta_sim *what, double taken_s_out[3]);
 
 #endif

@@ -4,8 +4,8 @@
  *
  * A trace has one call a line, in call order: call site (hexadecimal), source, tag, communicator, and
  * what else was recorded, which is not looked at. Source and tag are those of the message that was
- * received, also where the call said "any"; `nof record` writes such files (docs/RECORDING.md). Hits are the paper's: over all calls, those whose message the
- * predictor, told the call site, had named (docs/RECEIVE_PREDICTION.md). */
+ * received, also where the call said "any"; `nof record` writes such files (docs/RECORDING.md). Hits are the paper's: over all
+ * calls, those whose message the predictor, told the call site, had named (docs/RECEIVE_PREDICTION.md). */
 #include "commands.h"
 
 #include <argp.h>

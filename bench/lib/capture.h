@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * How many frames, and payload in them, host 0 of a testbed has sent when its rank gives a cue: in a lab, captured at its port of the switch;
- * on a fabric, what its NIC has counted. The rank makes the file PATH.N, N = 0, 1, ..., and goes on when it is gone: then all
+ * How many frames, and payload in them, host 0 of a testbed has sent when its rank gives a cue: in a lab, captured at its port of
+ * the switch; on a fabric, what its NIC has counted. The rank makes the file PATH.N, N = 0, 1, ..., and goes on when it is gone: then all
  * that it had sent before has been seen.
  *
  *   nof_capture_begin() -> the job -> nof_capture_end()

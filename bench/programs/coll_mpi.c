@@ -11,8 +11,8 @@
  * :level1, :level2, :level3, :at-once. A message has BYTES random bytes; with a SEED those of an alltoallv differ:
  * of 240, 160 have BYTES, 20 a quarter, 60 100 bytes, dealt at random. After one that is verified, each run has as many
  * collectives as fill LEAST_MS, one at least; its figure is their median. Rank 0 prints for each run "run MS BUSY", BUSY: the
- * part of the machine's CPU time that was used, by whomever; with a SEED, before that, "link BYTES": what the fullest link carries; ours, "descs N": what another one like those before gives the NIC of a
- * rank, at most; at the end "done". */
+ * part of the machine's CPU time that was used, by whomever; with a SEED, before that, "link BYTES": what the fullest link carries;
+ * ours, "descs N": what another one like those before gives the NIC of a rank, at most; at the end "done". */
 #include <mpi.h>
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The kernels of `nof bench delta`, and the table of them and of its patterns. They are after those of the paper (section III.A): what they exchange and in which order,
- * with computing that takes as long as so many pages of the patterns.
+ * The kernels of `nof bench delta`, and the table of them and of its patterns. They are after those of the paper (section III.A):
+ * what they exchange and in which order, with computing that takes as long as so many pages of the patterns.
  *
  *   hycom   row sums of a 2D array whose columns are dealt over the tasks: the reduce of delta_patterns.h, a row a number
  *   lu      a sweep over a grid of tasks: a block of 16 planes of 16 x 16 points, which needs the faces of the blocks north and west of

@@ -11,9 +11,9 @@
  * 2^unit_log2 bytes, the last one shorter. Both have their completion as without the flag.
  *
  * A SEND has a slot of struct nof_delta_host, a RECV one of struct nof_delta_nic, named in the descriptor's `handle`
- * (nof_delta_handle()) and busy until the completion, or until it is PLAIN; a descriptor that names a busy one is answered NOF_EINVAL, one at a NIC
- * without boards NOF_ENOTSUP. Whoever sets bits or words here needs no descriptor and no lock: any thread of the rank, and
- * a signal handler.
+ * (nof_delta_handle()) and busy until the completion, or until it is PLAIN; a descriptor that names a busy one is answered
+ * NOF_EINVAL, one at a NIC without boards NOF_ENOTSUP. Whoever sets bits or words here needs no descriptor and no lock: any thread
+ * of the rank, and a signal handler.
  *
  * Sender. Before the SEND: clear its `ready`. Then, whenever units are written for the last time: OR their bits (release),
  * OR the slot's bit into `rung`, full fence, and where `nic_asleep` is set ring the doorbell as after a descriptor. At last `end`,

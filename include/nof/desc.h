@@ -127,8 +127,8 @@ struct nof_desc {
 /* Spill. When the NIC's store of unexpected envelopes or its table of posted receives is full, the
  * endpoint enters spill mode. From then on a RECV, PROBE or MPROBE that finds nothing in the store
  * is answered with status NOF_ENOMATCH (also a waiting one, and a waiting MPROBE that would take a message for which
- * there is no room to wait) and then lives in the library's matcher; an arriving envelope that matches no posted receive is handed over with NOF_COMP_SPILL.
- * Both travel the one completion ring, so their order decides every match. When its matcher is
+ * there is no room to wait) and then lives in the library's matcher; an arriving envelope that matches no posted receive is handed
+ * over with NOF_COMP_SPILL. Both travel the one completion ring, so their order decides every match. When its matcher is
  * empty the library submits SPILL_END with the numbers of SPILL completions and of NOF_ENOMATCH
  * answers that it has seen (both since the endpoint was opened); the NIC leaves spill mode
  * (NOF_COMP_SPILL_END, status NOF_OK) if it has given no more of either and can post receives; else it

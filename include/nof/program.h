@@ -25,10 +25,10 @@
  * SCHED_CONTINUE with its status ends it.
  *
  * The NIC may always decline: COMP_SCHED with NOF_COMP_F_DECLINED, nothing has happened, and the host goes through the steps
- * itself. A SCHED_OPEN that is answered NOF_EAGAIN was one too many for this turn of the NIC. A step that fails ends the schedule: receives are taken back, sends that are under way end by themselves and may
- * still read; COMP_SCHED tells the first failed step. A message that is too long, or with NOF_STEP_F_EXACT too short, is
- * told likewise, but the schedule goes on, because others wait for what follows; its later EXACT sends are empty, so that
- * those behind learn of it.
+ * itself. A SCHED_OPEN that is answered NOF_EAGAIN was one too many for this turn of the NIC. A step that fails ends the schedule:
+ * receives are taken back, sends that are under way end by themselves and may still read; COMP_SCHED tells the first failed step. A
+ * message that is too long, or with NOF_STEP_F_EXACT too short, is told likewise, but the schedule goes on, because others wait for
+ * what follows; its later EXACT sends are empty, so that those behind learn of it.
  *
  * Source: paper "compiled communication", section 4; design after Portals 4's triggered operations. */
 #ifndef NOF_PROGRAM_H

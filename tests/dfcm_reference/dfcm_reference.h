@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The codec once more, literally: value by value, as the paper (docs/SOURCES.md, compression, sections 2.2 and 2.3) and docs/DFCM_FORMAT.md have it,
- * sharing nothing with firmware/. Tests hold the firmware against it; `nof bench dfcm` takes it as the measure of ratio
- * and speed.
+ * The codec once more, literally: value by value, as the paper (docs/SOURCES.md, compression, sections 2.2 and 2.3) and
+ * docs/DFCM_FORMAT.md have it, sharing nothing with firmware/. Tests hold the firmware against it; `nof bench dfcm` takes it as the
+ * measure of ratio and speed.
  *
  * Memory: the caller's; a predictor of zeros has seen nothing. Threads: the caller's. */
 #ifndef NOF_DFCM_REFERENCE_H

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""usage: corpus.py GCC PLUGIN INCLUDE SOURCE... | none REASON: what the plug-in says of each marked line, and what programs built with it compute.
+"""usage: corpus.py GCC PLUGIN INCLUDE SOURCE... | none REASON: what the plug-in says of each marked line, and what programs built
+with it compute.
 
 Each source is built at -O1, -O2 and -O3, without and with the plug-in, and at -O0 and -Og, where all must be refused. A comment
-`delta: TEXT: MORE` (of Fortran: ! and the same) behind a begin or receive wants a line of the report with TEXT and MORE; a line without one wants none. The
-mock library ends a program that breaks a claim. What both programs print must be the same.
+`delta: TEXT: MORE` (of Fortran: ! and the same) behind a begin or receive wants a line of the report with TEXT and MORE; a
+line without one wants none. The mock library ends a program that breaks a claim. What both programs print must be the same.
 """
 import concurrent.futures
 import os

@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """usage: random_nests.py GCC PLUGIN INCLUDE FIRST COUNT [FLAG...] | none REASON: programs drawn from seeds FIRST to FIRST+COUNT-1.
 
-FLAGs go behind the level that the seed chooses. A program is a function with receives, sends and nests of loops over arrays that may overlap, called with other numbers
-each time. Built with and without the plug-in, it must compute the same, over a library that ends it when a claim is broken.
+FLAGs go behind the level that the seed chooses. A program is a function with receives, sends and nests of loops over arrays that
+may overlap, called with other numbers each time. Built with and without the plug-in, it must compute the same, over a library
+that ends it when a claim is broken.
 """
 import concurrent.futures
 import os
@@ -135,7 +136,8 @@ class Program:
         for _ in range(draw.choice((1, 1, 2, 3))):
             self.statement(open_loops, 4 + 4 * len(loops))
         if draw.random() < 0.08:
-            self.lines.append(" " * (4 + 4 * len(loops)) + f"if (sum > 1e6 || limit[{loops[-1].name} % 64]) {draw.choice(('break', 'continue'))};")
+            leave = draw.choice(("break", "continue"))
+            self.lines.append(" " * (4 + 4 * len(loops)) + f"if (sum > 1e6 || limit[{loops[-1].name} % 64]) {leave};")
         while open_loops:
             indent = 4 * len(open_loops)
             open_loops.pop()
@@ -177,7 +179,8 @@ class Program:
         restrict = "restrict " if draw.random() < 0.15 else ""
         self.apart = bool(restrict)
         return (f"CASE double f{self.seed}(double *{restrict}a, double *{restrict}b, double *{restrict}c, int n, int m, int k)\n{{\n"
-                f"    MPI_Request r[{max(self.requests, 1)}];\n    double sum = 0;\n{body}\n    (void)r, (void)c;\n    return sum + g[17] + g[1999];\n}}\n")
+                f"    MPI_Request r[{max(self.requests, 1)}];\n    double sum = 0;\n{body}\n"
+                f"    (void)r, (void)c;\n    return sum + g[17] + g[1999];\n}}\n")
 
     def end(self, which):
         guard, number = which
@@ -220,7 +223,8 @@ def judge(gcc, plugin, include, seeds, more, mock, folder):
     name.with_suffix(".c").write_text(source(seeds))
     strip = STRIPS[seeds[0] // PER_FILE % len(STRIPS)]
     words = f"seeds {seeds[0]} to {seeds[-1]} at {' '.join([level, *more])}"
-    flags = [f"-DSTRIP_BYTES={strip}", level, DISTRIBUTION, *more, "-w", "-ffp-contract=off", f"-I{HERE}", f"-I{include}", f"{name}.c", mock, "-lm"]
+    flags = [f"-DSTRIP_BYTES={strip}", level, DISTRIBUTION, *more, "-w",
+             "-ffp-contract=off", f"-I{HERE}", f"-I{include}", f"{name}.c", mock, "-lm"]
     call(gcc + flags + ["-o", f"{name}.plain"], words)
     call(gcc + flags + ["-o", f"{name}.delta", "-fchecking", f"-fplugin={plugin}", f"-fplugin-arg-gcc_delta-report={name}.report",
                          f"-fplugin-arg-gcc_delta-strip={strip}"], words)

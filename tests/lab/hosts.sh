@@ -65,7 +65,8 @@ start_nofd() {
     grep -Eq "\"mtu\": *$mtu\b" "$work/status$i.log" || fail "host $i does not have MTU $mtu"
 }
 
-# run N PROGRAM...: rank R on host R % HOSTS, and to each its NIC 0 (--hosts 1). PMI's descriptor is inherited; the daemon's abstract socket is
+# run N PROGRAM...: rank R on host R % HOSTS, and to each its NIC 0 (--hosts 1). PMI's descriptor is inherited; the daemon's abstract socket
+# is
 # the one of the namespace that the rank steps into.
 run() {
     local n=$1

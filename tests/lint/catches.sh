@@ -68,6 +68,10 @@ file firmware/x.c '/* POSTED --''----> complete */' '/* a' ' *   +--''----+' ' *
 expect 0 text 'a drawing'
 file firmware/x.c '__atomic_thread_fence(__ATOMIC_SEQ_''CST);'
 expect 1 text 'a bare full fence'
+file firmware/x.c "/* $(yes words | head -n 24 | tr '\n' ' ')*/"
+expect 1 lines 'a line of 150 characters'
+file firmware/x.c "/* $(yes words | head -n 20 | tr '\n' ' ')*/"
+expect 0 lines 'a line of 126 characters'
 file firmware/x.c 'int x;'
 sed -i 1d "$work/tree/firmware/x.c"
 expect 1 text 'no licence'
@@ -78,7 +82,8 @@ file firmware/x.c 'int f(int n)' '{' '    while (n > 0)' '        n--;' '    ret
 expect 1 loops 'a loop of the core without a mark'
 file firmware/x.c 'int f(int n)' '{' '    for (int i = 0; i < n; i++)' '        g();' '}'
 expect 1 loops 'a loop to a count that is given'
-file firmware/x.c 'int f(int n)' '{' '    /* bound: n; paid by the caller */' '    while (n > 0)' '        n--;' '    for (int i = 0; i < 8; i++)' '        g();' '}'
+file firmware/x.c 'int f(int n)' '{' '    /* bound: n; paid by the caller */' '    while (n > 0)' '        n--;' \
+    '    for (int i = 0; i < 8; i++)' '        g();' '}'
 mkdir "$work/tree/docs"
 expect 1 loops 'a mark that the page does not show'
 python3 -B "$lint/loops.py" "$work/tree" --write >"$work/said"
@@ -129,7 +134,8 @@ cp "$1/meson_options.txt" "$work/named"
 cp "$1/.ci/run" "$work/named/.ci"
 echo '{"stats", run}, {"set", run}, {"json", 1}' >"$work/named/tools/x.c"
 : >"$work/named/CONTRIBUTING.md"
-named '`tools/x.c`, `match.spilled`, `nof set eager_max_bytes=1`, `nof stats --json`' || { echo 'docs_names refuses what is there:'; cat "$work/said"; status=1; }
+named '`tools/x.c`, `match.spilled`, `nof set eager_max_bytes=1`, `nof stats --json`' ||
+    { echo 'docs_names refuses what is there:'; cat "$work/said"; status=1; }
 for lie in '`tools/y.c`' '[x](tools/y.c)' '`match.spoiled`' '`nof set eager_min=1`' '`nof stat`' '`nof stats --jason`'; do
     named "$lie" && { echo "docs_names lets pass: $lie"; status=1; }
 done

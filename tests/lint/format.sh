@@ -16,7 +16,8 @@ done
 how='--dry-run --Werror'
 [ "${2:-}" != --fix ] || how=-i
 # shellcheck disable=SC2086  # two words on purpose
-find common include firmware host ebpf tools tests bench examples \( -name '*.[ch]' -o -name '*.cc' -o -name '*.hh' \) ! -name vmlinux.h -print0 |
+find common include firmware host ebpf tools tests bench examples \
+    \( -name '*.[ch]' -o -name '*.cc' -o -name '*.hh' \) ! -name vmlinux.h -print0 |
     xargs -0 "$formatter" $how --style=file || {
     echo "to mend it: tests/lint/format.sh . --fix"
     exit 1

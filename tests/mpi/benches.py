@@ -100,8 +100,10 @@ class Benches(unittest.TestCase):
             self.assertIn("not a file of messages", bench(name, __file__).stderr)
 
     def test_a_wrong_option_is_named(self):
-        for name, args, said in (("dsm", "--pages 0", "--pages"), ("dsm", "--pages 1,1", "--pages: 1 stands twice"), ("dsm", "--hosts 1", "--hosts"),
-                                 ("dsm", "--iterations x", "--iterations"), ("dsm", "--sim --lab", "--sim"), ("npb", "--kernel cg", "--kernel"),
+        for name, args, said in (("dsm", "--pages 0", "--pages"), ("dsm", "--pages 1,1", "--pages: 1 stands twice"),
+                                 ("dsm", "--hosts 1", "--hosts"),
+                                 ("dsm", "--iterations x", "--iterations"), ("dsm", "--sim --lab", "--sim"),
+                                 ("npb", "--kernel cg", "--kernel"),
                                  ("npb", "--class X", "--class"), ("npb", "--hosts 6", "--hosts: 6 is no power of two"),
                                  ("npb", "--dir /dev/null", "--dir")):
             r = bench(name, *args.split())

@@ -42,7 +42,8 @@ def compare(work, driver, collective, size, flat, levels, most):
     combined, counts = sent(work, driver, collective, size,
                             f"{collective} 16 any {levels}\n{collective} 1 any {flat}\n" if levels else "")
     ratio = (combined - idle) / (flatly - idle)
-    print(f"{driver}, {collective} of {size} bytes: {flat} {flatly}, {levels or 'auto'} {combined} bytes, without what the rest takes {ratio:.3f}")
+    print(f"{driver}, {collective} of {size} bytes: {flat} {flatly}, {levels or 'auto'} {combined} bytes, "
+          f"without what the rest takes {ratio:.3f}")
     check(f"{collective} was hierarchical", counts[f"{collective}_hierarchical"] + counts.get(f"{collective}_lanes", 0) >= int(CALLS) * 16)
     check(f"at most {most} of the bytes", ratio <= most + HEADERS)
 

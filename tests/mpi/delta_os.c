@@ -260,7 +260,8 @@ static void in_threads(void *(*work)(void *))
         CHECK(pthread_join(thread[k], NULL) == 0);
 }
 
-/* All threads on one page; then each in pages of its own, some more than are told from each other. The library's lock is always somebody's. */
+/* All threads on one page; then each in pages of its own, some more than are told from each other. The library's lock is always
+ * somebody's. */
 static volatile int busy;
 static void *call_mpi(void *arg)
 {

@@ -69,8 +69,10 @@ class Hang(unittest.TestCase):
                     if "2 of them wait in MPI" in p.stderr:
                         break
                 self.assertIn(line, self.line_of(0, p.stderr))
-                missing = "of which 7 of 8 partitions are not ready" if way == "matched" else "which this rank has not ended (MPIX_Delta_send_end)"
-                self.assertIn(f"waits in MPI_Wait to send to rank 0, tag 5, 262144 bytes, on MPI_COMM_WORLD, {missing}", self.line_of(1, p.stderr))
+                missing = "of which 7 of 8 partitions are not ready" if way == "matched" else \
+                    "which this rank has not ended (MPIX_Delta_send_end)"
+                self.assertIn(f"waits in MPI_Wait to send to rank 0, tag 5, 262144 bytes, on MPI_COMM_WORLD, {missing}",
+                              self.line_of(1, p.stderr))
 
     def test_who_is_in_spill_mode_is_said_to_wait(self):
         for seconds in (5, 20, 60):
@@ -94,7 +96,8 @@ class Hang(unittest.TestCase):
         with tempfile.TemporaryDirectory() as here:
             # It speaks to the launcher, as another MPI's MPI_Init does, and goes on.
             sources = {"other.c": '#include <stdio.h>\n#include <stdlib.h>\n#include <unistd.h>\n'
-                                  'void other(void){dprintf(atoi(getenv("PMI_FD")), "cmd=init pmi_version=1 pmi_subversion=1\\n"); pause();}\n',
+                                  'void other(void){dprintf(atoi(getenv("PMI_FD")), "cmd=init pmi_version=1 pmi_subversion=1\\n"); '
+                                  'pause();}\n',
                        "main.c": "void other(void);int main(void){other();return 0;}\n"}
             for name, text in sources.items():
                 with open(f"{here}/{name}", "w", encoding="utf-8") as f:
@@ -177,17 +180,20 @@ class Hang(unittest.TestCase):
         self.assertEqual(p.returncode, 0)
         lines = p.stderr.splitlines()
         self.assertEqual(len(lines), 1, p.stderr)
-        self.assertRegex(lines[0], r"rank 1 on \S+: MPI_Finalize: 1 request left .*\(the first: a receive from rank 0, tag 44, on MPI_COMM_WORLD\), "
+        self.assertRegex(lines[0], r"rank 1 on \S+: MPI_Finalize: 1 request left .*\(the first: a receive from rank 0, tag 44, "
+                         r"on MPI_COMM_WORLD\), "
                                    r"3 messages left .*\(the first: from rank 0, tag 41, on MPI_COMM_WORLD\)$")
         self.assertEqual(run("-n", "3", VICTIM, "leaks").stderr, "")
 
     def test_finalize_waits_for_no_message_that_nobody_takes(self):
         """Of any length, as many as have no room, one way, in a circle and to oneself; found by MPI_Mprobe, too."""
-        for ranks, way, count, lengths in ((3, "unreceived", 1, (0, 4, 1000, 5000, 100000, 10000000)), (3, "unreceived", 500, (0, 1000, 100000)),
+        for ranks, way, count, lengths in ((3, "unreceived", 1, (0, 4, 1000, 5000, 100000, 10000000)),
+                                           (3, "unreceived", 500, (0, 1000, 100000)),
                                            (1, "unreceived", 3, (4, 100000)), (3, "matched", 2, (4, 100000))):
             for length in lengths:
                 for leaks in ("0", "1"):
-                    p = run("--hosts", str(min(ranks, 2)), "-n", str(ranks), "--timeout", f"{PATIENCE_S - 30}s", VICTIM, way, str(count), str(length),
+                    p = run("--hosts", str(min(ranks, 2)), "-n", str(ranks), "--timeout", f"{PATIENCE_S - 30}s", VICTIM, way, str(count),
+                            str(length),
                             NOF_CHECK_LEAKS=leaks)
                     self.assertEqual(p.returncode, 0, f"{way} {count} x {length}: {p.stderr}")
                     lines = p.stderr.splitlines()

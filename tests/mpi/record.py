@@ -156,7 +156,8 @@ class Record(unittest.TestCase):
         done = subprocess.run([alone, "record", "-o", self.to, "-n", "1", "/bin/true"], capture_output=True, text=True,
                               timeout=PATIENCE_S, check=False)
         self.assertEqual(done.returncode, 125)
-        self.assertRegex(done.stderr, r"^nof record: libnof_record\.so is neither in the folder of this command, .*/bin, nor .* \(ninja -C BUILD\)")
+        self.assertRegex(done.stderr, r"^nof record: libnof_record\.so is neither in the folder of this command, .*/bin, nor .* "
+                         r"\(ninja -C BUILD\)")
 
     @unittest.skipUnless(MPIFORT, "no Fortran in this build")
     def test_fortran_calls_have_sites_of_the_program(self):

@@ -273,7 +273,8 @@ class Run(unittest.TestCase):
         _, err = p.communicate(timeout=PATIENCE_S)
         self.took(began)
         said = [line for line in err.splitlines() if line.startswith("nof run:")]
-        self.assertEqual(said, [f"nof run: the daemon nofd (pid {daemon}) was killed by signal 9 (Killed): its NICs are gone, the job ends"])
+        self.assertEqual(said, [f"nof run: the daemon nofd (pid {daemon}) was killed by signal 9 (Killed): "
+                         "its NICs are gone, the job ends"])
         self.assertEqual(p.returncode, 125)
 
     def test_nothing_survives_sigkill_of_the_launcher(self):

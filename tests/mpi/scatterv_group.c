@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Compiled communication: a scatterv to some of the ranks, by a group of their own, moves what MPI_Scatterv moves, again and
- * again, out of other buffers, when arrays and datatypes are gone, in place, two groups at once; ranks without a block need not call; what is refused
- * or differs is an error at all ranks. A dynamic group, likewise. With `asked` all that goes by multicast, with `unicast` nothing does. With
- * `left` a group is left open. */
+ * again, out of other buffers, when arrays and datatypes are gone, in place, two groups at once; ranks without a block need not
+ * call; what is refused or differs is an error at all ranks. A dynamic group, likewise. With `asked` all that goes by multicast,
+ * with `unicast` nothing does. With `left` a group is left open. */
 #include <stdbool.h>
 #include <stdlib.h>
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""In virtual time tasks that work on parts of messages gain what the model of docs/DELTA.md says, with faults and calls as expensive as on a
-slow machine; the same figures come in every run.
+"""In virtual time tasks that work on parts of messages gain what the model of docs/DELTA.md says, with faults and calls as expensive as on
+a slow machine; the same figures come in every run.
 
 usage: increments.py NOF TASKS[,TASKS]"""
 import json
@@ -18,8 +18,8 @@ LEAST = {("pair", 2): (1.9, 1.9), ("ring", 2): (1.13, 1.13), ("ring", 16): (1.27
 
 
 # name, tasks, bytes of an increment: by pages, by calls; both above what is overlapped by hand
-KERNELS = {("hycom", 16, 16384): (1.56, 1.90), ("lu", 16, 2048): (1.68, 2.16), ("mg", 16, 16384): (1.05, 1.05), ("lu", 32, 2048): (1.42, 1.74),
-           ("lu", 16, 1024): (1.68, 2.52)}
+KERNELS = {("hycom", 16, 16384): (1.56, 1.90), ("lu", 16, 2048): (1.68, 2.16), ("mg", 16, 16384): (1.05, 1.05),
+           ("lu", 32, 2048): (1.42, 1.74), ("lu", 16, 1024): (1.68, 2.52)}
 
 
 def run(*args):

@@ -83,7 +83,8 @@ static void test_an_epoch_is_a_group_of_its_own(void **state)
     nof_group_dest_init(nic->transport, &other, key, CTX, 0, 1);
     assert_int_not_equal(one.id, other.id);
     assert_memory_not_equal(one.key, other.key, sizeof one.key);
-    /* A message of the first group waits for its sender, while the second one opens: with its own number 1, and READY and done of its own. */
+    /* A message of the first group waits for its sender, while the second one opens: with its own number 1, and READY and done of
+     * its own. */
     for (unsigned i = 1; i < ranks; i++)
         receive(w, i, 0, 2, 1000);
     for (unsigned i = 0; i < ranks; i++) {

@@ -2,7 +2,8 @@
  *
  * One NIC of the daemon: a firmware core, its port, and the endpoints it serves.
  *
- * Threads: create, place and destroy on the main thread while no core runs; its turn on the NIC core; attach, detach and the other calls on the NIC core through nofd_lcore_run(). */
+ * Threads: create, place and destroy on the main thread while no core runs; its turn on the NIC core; attach, detach and the other
+ * calls on the NIC core through nofd_lcore_run(). */
 #ifndef NOFD_NIC_HOST_H
 #define NOFD_NIC_HOST_H
 

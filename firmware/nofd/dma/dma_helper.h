@@ -77,8 +77,8 @@ struct nofd_dma_rank {
     int probe_status; /* valid when done */
 };
 
-/* For the process of `pidfd`, which stays the caller's. Begins the probe: 8 bytes at probe_addr that must be probe_value. NULL: no helper for that user, or no room:
- * then it copies itself. */
+/* For the process of `pidfd`, which stays the caller's. Begins the probe: 8 bytes at probe_addr that must be probe_value. NULL: no
+ * helper for that user, or no room: then it copies itself. */
 struct nofd_dma_rank *nofd_dma_rank_open(struct nofd_dma_crew *crew, struct nofd_dma_pools *pools,
                                          const struct ucred *who, int pidfd, uint64_t probe_addr,
                                          uint64_t probe_value);

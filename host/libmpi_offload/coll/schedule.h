@@ -8,8 +8,8 @@
  * non-blocking and a persistent collective are the same schedule.
  *
  * The NIC gets the same list as a program (compile.h, offload.h), goes through it by itself, asks for those copies and
- * reductions between transfers that it cannot do, and tells its end. Where it cannot, the host goes through the list, as above: each rank for
- * itself, because the messages are the same.
+ * reductions between transfers that it cannot do, and tells its end. Where it cannot, the host goes through the list, as above: each
+ * rank for itself, because the messages are the same.
  *
  * On an inter-communicator peers are ranks of the remote group, until nof_sched_side() turns to the
  * local group.
@@ -20,8 +20,8 @@
  * own: they match no blocking ones (MPI 4.1, 6.12), and a program that gets the order of the two wrong between ranks
  * works, as with other libraries. A persistent one has its place in a third kind since it is made, and a tag there for each start.
  *
- * Errors: builders remember the first one; a run of such a schedule ends with it at once, and all ranks are told. A step that fails ends the
- * schedule: its receives are cancelled (a program, as a whole), its sends are left to themselves, and all that it has
+ * Errors: builders remember the first one; a run of such a schedule ends with it at once, and all ranks are told. A step that fails
+ * ends the schedule: its receives are cancelled (a program, as a whole), its sends are left to themselves, and all that it has
  * messages with are told (coll_abort.h), whose schedules end likewise. A message that is longer than
  * its receive, or a copy that is longer than its target, is cut and reported at the end: the other ranks, who know nothing
  * of it, would wait for ever for one that stayed away.

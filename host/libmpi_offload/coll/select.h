@@ -7,7 +7,8 @@
  * can do what is asked. `#` begins a comment. NOF_COLL_TABLE names a file with such rows; where none of them fits, the rows of
  * select.c count. NOF_ALLTOALL goes before both. RANKS are the NICs where an algorithm goes between these. BYTES are those of
  * one block of an all-to-all, allgather, gather and scatter (of an allgatherv their mean, of an alltoallv the largest that a
- * rank receives, of a scatterv the largest), else of the whole vector, or of the piece of it that goes between NICs. "multicast" is chosen by a file alone, and where the ranks have agreed that their group is open (coll.h).
+ * rank receives, of a scatterv the largest), else of the whole vector, or of the piece of it that goes between NICs. "multicast" is
+ * chosen by a file alone, and where the ranks have agreed that their group is open (coll.h).
  *
  * All ranks have to choose alike: the choice is part of what they agree on (agree.h). Why a table and not more:
  * docs/decisions/0031-selection.md. Threads: under the library's lock. */

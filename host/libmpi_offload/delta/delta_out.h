@@ -4,7 +4,8 @@
  *   take() -> the channel sends the request -> publish() -> add()* or units()*, ring() -> end()
  *
  * take, publish, parked, give: under the library's lock. The rest: any thread, without a lock, an allocation or a wait.
- * A slot is its taker's until give(), when its request goes. Slots from NOF_DELTA_SLOTS on are not the board's: their messages are parked, and leave at their end. */
+ * A slot is its taker's until give(), when its request goes. Slots from NOF_DELTA_SLOTS on are not the board's: their messages are
+ * parked, and leave at their end. */
 #ifndef NOF_MPI_DELTA_OUT_H
 #define NOF_MPI_DELTA_OUT_H
 

@@ -169,8 +169,9 @@ int PMPIX_Scatterv_dynamic(const void *sendbuf, const int sendcounts[], const in
  *
  * MPI_Finalize ends and waits for what was begun; receives that nothing matched are taken back. In the environment
  * NOF_DELTA_SIZE=auto|BYTES says how much is sent at a time, and NOF_DELTA=os|auto|explicit (the default) whether pages tell
- * what is written and wait for what is read, without send_data and wait_data (docs/DELTA.md). Fortran: externals of the same names (MPIX_DELTA_... and MPI_DELTA_...) and arguments, with
- * IERROR; BYTES and COUNT are INTEGER(KIND=MPI_COUNT_KIND), an address is the first variable of the range. */
+ * what is written and wait for what is read, without send_data and wait_data (docs/DELTA.md). Fortran: externals of the same names
+ * (MPIX_DELTA_... and MPI_DELTA_...) and arguments, with IERROR; BYTES and COUNT are INTEGER(KIND=MPI_COUNT_KIND), an address is the
+ * first variable of the range. */
 int MPIX_Delta_send_begin(const void *buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,
                           MPI_Request *request);
 int MPIX_Delta_send_data(MPI_Request request, const void *address, MPI_Count bytes);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * How long patterns of tasks take (bench/programs/delta_patterns.h), from the first that begins to the last that ends. Time
- * passes where a task computes, and where a page's fault or a call costs it something; what a task does by itself beside that takes none. */
+ * passes where a task computes, and where a page's fault or a call costs it something; what a task does by itself beside that takes
+ * none. */
 #include <stdlib.h>
 #include <string.h>
 

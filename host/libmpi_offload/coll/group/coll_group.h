@@ -44,7 +44,8 @@ struct nof_coll_group {
     struct nof_chan_group nic;
 };
 
-/* Who is on which NIC; takes_part: of each rank, or NULL: all. `first`, who takes part, becomes member 0. MPI_SUCCESS, or why that is not known. */
+/* Who is on which NIC; takes_part: of each rank, or NULL: all. `first`, who takes part, becomes member 0. MPI_SUCCESS, or why that
+ * is not known. */
 int nof_group_members_find(struct nof_group_members *m, const struct nof_comm *comm, const bool *takes_part,
                            int first);
 void nof_group_members_free(struct nof_group_members *m);

@@ -197,7 +197,7 @@ struct nof_recv *nof_match_cookie(struct nof_nic *nic, uint32_t ep, uint64_t coo
     /* bound: receives of one hash, whose seed is secret; paid by the CANCEL */
     while (i != NOF_NIL) {
         struct nof_recv *r = nof_recv_at(nic, i);
-        if (r->ep == ep && r->cookie == cookie)
+        if (r->ep == ep && r->cookie == cookie && r->opcode != NOF_RECV_STEP)
             return r;
         i = r->cookie_next;
     }

@@ -37,7 +37,7 @@ struct nof_recv *nof_match_posted(struct nof_nic *nic, struct nof_endpoint *ep,
                                   const struct nof_match_key *key);
 struct nof_recv *nof_match_probe(struct nof_nic *nic, struct nof_endpoint *ep,
                                  const struct nof_match_key *key);
-/* The posted receive with this cookie, of those that are in the table of cookies: see walk.h. */
+/* The posted receive of the host with this cookie, of those that are in the table of cookies: see walk.h. */
 struct nof_recv *nof_match_cookie(struct nof_nic *nic, uint32_t ep, uint64_t cookie);
 /* A posted receive of an endpoint that cancels goes into that table, if it is not there. */
 void nof_match_index(struct nof_nic *nic, struct nof_recv *r);

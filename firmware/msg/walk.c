@@ -30,7 +30,7 @@ void nof_walk_seek(struct nof_nic *nic, struct nof_endpoint *ep, struct nof_recv
 
 int nof_walk_cancel(struct nof_nic *nic, struct nof_endpoint *ep, struct nof_recv *r)
 {
-    if (r == NULL || nof_recv_is_step(r))
+    if (r == NULL)
         return NOF_ENOMATCH;
     nof_recv_unpost(nic, r);
     if (r->delta)

@@ -346,6 +346,42 @@ static void receives_are_taken_back(void **state)
     }
 }
 
+/* A step has a number where a host's receive has its cookie: a CANCEL finds the host's, and never the step's. */
+static void a_cancel_finds_no_step(void **state)
+{
+    (void)state;
+    for (unsigned before = 0; before < 3; before++) { /* the host's receive; 2: there is none */
+        struct world *w = open_world(&worlds[0], 2);
+        struct program p = made();
+        add_transfer(&p, NOF_STEP_RECV, 1, 0, 0, 100);
+        open_program(w, 0, 1, &p);
+        const uint64_t cookie = 1ull << 63; /* program 0, step 0 */
+        struct nof_desc own = {
+            .opcode = NOF_DESC_RECV, .ctx = 1, .cookie = cookie, .tag = 77, .peer = 1, .len = 8};
+        const struct nof_desc cancel = {.opcode = NOF_DESC_CANCEL, .cookie = cookie};
+        own.addr = (uint64_t)(uintptr_t)world_rank(w, 0)->arena + 4096;
+        if (before == 0)
+            world_post(w, 0, &own);
+        start(w, 0, 1, 5);
+        world_run_for(w, MS);
+        if (before == 1)
+            world_post(w, 0, &own);
+        world_post(w, 0, &cancel);
+        world_post(w, 0, &cancel);
+        world_run_for(w, MS);
+        if (before < 2)
+            assert_int_equal(world_expect(w, 0, NOF_COMP_CANCEL, cookie)->status, NOF_OK);
+        else
+            assert_int_equal(world_expect(w, 0, NOF_COMP_CANCEL, cookie)->status, NOF_ENOMATCH);
+        assert_int_equal(world_expect(w, 0, NOF_COMP_CANCEL, cookie)->status, NOF_ENOMATCH);
+        desc_of(w, 1, NOF_DESC_SEND, 0, 0, 100);
+        world_run(w);
+        expect_end(w, 0, 5, NOF_OK);
+        expect_quiet(w, 1);
+        world_fini(w);
+    }
+}
+
 /* Sends that nobody has asked for end with their schedule, which may run again at once; who asks later is refused. */
 static void sends_that_nobody_asked_for_are_taken_back(void **state)
 {
@@ -737,6 +773,7 @@ int main(void)
         cmocka_unit_test(the_host_does_its_steps),
         cmocka_unit_test(other_lengths_are_told_and_others_go_on),
         cmocka_unit_test(receives_are_taken_back),
+        cmocka_unit_test(a_cancel_finds_no_step),
         cmocka_unit_test(sends_that_nobody_asked_for_are_taken_back),
         cmocka_unit_test(a_dead_peer_ends_it),
         cmocka_unit_test(an_endpoint_may_close_at_any_time),

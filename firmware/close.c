@@ -10,6 +10,7 @@
 #include "op_kind.h"
 #include "flow/peer.h"
 #include "mcast/mcast.h"
+#include "msg/recv_claim.h"
 #include "msg/recv.h"
 #include "msg/unexpected.h"
 
@@ -65,6 +66,8 @@ static bool close_receives(struct nof_nic *nic, struct nof_endpoint *ep)
         nof_steps_spend(ep, FLOW_STEPS);
         if (r->state == NOF_RECV_POSTED)
             nof_recv_unpost(nic, r);
+        if (r->state == NOF_RECV_TAKEN)
+            nof_claim_end(nic, r);
         if (r->state == NOF_RECV_FLUSH || r->state == NOF_RECV_SEEK || r->state == NOF_RECV_SCHED)
             nof_recv_free(nic, r);
         else

@@ -6,6 +6,7 @@
 #include "mcast/mcast.h"
 #include "msg/answer.h"
 #include "msg/cancel.h"
+#include "msg/recv_claim.h"
 #include "msg/delta_slots.h"
 #include "msg/direct.h"
 #include "ahead/early.h"
@@ -136,10 +137,31 @@ static void post(struct nof_nic *nic, struct nof_endpoint *ep, const struct nof_
         return;
     if (desc->opcode == NOF_DESC_RECV && (desc->flags & NOF_DESC_F_DELTA) != 0)
         nof_delta_recv_begin(nic, r, desc->handle);
+    if (desc->flags & NOF_DESC_F_CLAIM)
+        nof_recv_claim(r, desc->handle);
     int rc = nof_recv_post(nic, r);
     if (rc != NOF_OK)
         nof_recv_end(nic, r, rc);
     else if (ep->watch != NULL && desc->opcode == NOF_DESC_RECV)
+        nof_watch_call(nic, ep, &r->key, desc->callsite, nof_recv_index(nic, r));
+}
+
+/* There is a message, but the host has the receive: it waits for its CANCEL. */
+static void leave_stored(struct nof_nic *nic, struct nof_endpoint *ep, const struct nof_desc *desc,
+                         uint32_t layout)
+{
+    if (!ep->spilling && !nof_recv_may_post(nic, ep))
+        nof_spill_enter(nic, ep);
+    if (ep->spilling) {
+        no_match(nic, ep, desc);
+        return;
+    }
+    struct nof_recv *r = make_recv(nic, ep, desc, desc->opcode, layout);
+    if (r == NULL)
+        return;
+    nof_recv_claim(r, desc->handle);
+    nof_claim_wait(nic, r);
+    if (ep->watch != NULL && desc->opcode == NOF_DESC_RECV)
         nof_watch_call(nic, ep, &r->key, desc->callsite, nof_recv_index(nic, r));
 }
 
@@ -171,7 +193,9 @@ static void take_recv(struct nof_nic *nic, struct nof_endpoint *ep, const struct
 {
     uint32_t layout;
     bool delta = (desc->flags & NOF_DESC_F_DELTA) != 0;
-    bool ok = flags_within(desc, NOF_DESC_F_LAYOUT | NOF_DESC_F_DELTA) && key_valid(ep, desc) &&
+    bool claims = (desc->flags & NOF_DESC_F_CLAIM) != 0;
+    bool ok = flags_within(desc, NOF_DESC_F_LAYOUT | NOF_DESC_F_DELTA | NOF_DESC_F_CLAIM) &&
+              key_valid(ep, desc) && (!claims || nof_claim_valid(ep, desc)) &&
               buffer_of(nic, ep, desc, &layout);
     int rc = !ok ? NOF_EINVAL : delta ? nof_delta_check_recv(ep, desc) : NOF_OK;
     if (rc != NOF_OK) {
@@ -188,6 +212,10 @@ static void take_recv(struct nof_nic *nic, struct nof_endpoint *ep, const struct
         post(nic, ep, desc, layout);
         return;
     }
+    if (claims && !nof_claim_win(nic, ep, desc->handle)) {
+        leave_stored(nic, ep, desc, layout);
+        return;
+    }
     struct nof_recv *r = make_recv(nic, ep, desc, NOF_COMP_RECV, layout);
     if (r == NULL)
         return;
@@ -199,7 +227,10 @@ static void take_recv(struct nof_nic *nic, struct nof_endpoint *ep, const struct
 
 static void take_probe(struct nof_nic *nic, struct nof_endpoint *ep, const struct nof_desc *desc)
 {
-    if (!flags_within(desc, NOF_DESC_F_WAIT) || !key_valid(ep, desc)) {
+    const unsigned waits = NOF_DESC_F_WAIT | NOF_DESC_F_CLAIM;
+    bool claims = desc->opcode == NOF_DESC_MPROBE && (desc->flags & waits) == waits;
+    if (!flags_within(desc, claims ? waits : NOF_DESC_F_WAIT) || !key_valid(ep, desc) ||
+        (claims && !nof_claim_valid(ep, desc))) {
         invalid(nic, ep, desc);
         return;
     }
@@ -210,6 +241,10 @@ static void take_probe(struct nof_nic *nic, struct nof_endpoint *ep, const struc
             post(nic, ep, desc, NOF_NIL);
         else
             nof_answer_desc(nic, ep, desc, NOF_ENOMATCH);
+        return;
+    }
+    if (claims && !nof_claim_win(nic, ep, desc->handle)) {
+        leave_stored(nic, ep, desc, NOF_NIL);
         return;
     }
     struct nof_comp comp = {.opcode = desc->opcode,
@@ -262,7 +297,13 @@ static void take_pull(struct nof_nic *nic, struct nof_endpoint *ep, const struct
 static void take_cancel(struct nof_nic *nic, struct nof_endpoint *ep, const struct nof_desc *desc)
 {
     struct nof_recv *r = nof_match_cookie(nic, nof_ep_index(nic, ep), desc->cookie);
-    if (r != NULL || nof_walk_indexed(ep)) {
+    bool taken = (desc->flags & NOF_DESC_F_TAKEN) != 0; /* then it is found at once, or nowhere */
+    if (taken &&
+        (!is_rank(ep, desc->peer) || desc->tag < 0 || (r != NULL && !nof_claim_tell(nic, ep, r, desc)))) {
+        invalid(nic, ep, desc);
+        return;
+    }
+    if (r != NULL || taken || nof_walk_indexed(ep)) {
         nof_answer_desc(nic, ep, desc, nof_walk_cancel(nic, ep, r));
         return;
     }

@@ -22,7 +22,26 @@ static bool check_params(const struct nof_endpoint_params *p)
     return p->size > 0 && p->size <= INT32_MAX && p->rank < p->size &&
            (p->staging != NULL || p->staging_bytes == 0) && (p->bounce != NULL || p->bounce_bytes == 0) &&
            (p->program_area != NULL || p->program_area_bytes == 0) && p->staging_bytes <= INT32_MAX &&
-           (p->delta_host == NULL) == (p->delta_nic == NULL);
+           (p->delta_host == NULL) == (p->delta_nic == NULL) && p->claim_slots <= NOF_CLAIM_SLOTS;
+}
+
+static void empty_lists(struct nof_endpoint *ep)
+{
+    ep->comp_head = NOF_NIL;
+    ep->sends_head = NOF_NIL;
+    ep->sends_tail = NOF_NIL;
+    ep->peers = NOF_NIL;
+    ep->flushes = NOF_NIL;
+    ep->seeks = NOF_NIL;
+    ep->tells = NOF_NIL;
+    ep->drives = NOF_NIL;
+    ep->works = NOF_NIL;
+    ep->dying = NOF_NIL;
+    ep->look = NOF_NIL;
+    ep->recv_wait = NOF_NIL;
+    ep->again = NOF_NIL;
+    ep->last_rank = NOF_NIL;
+    ep->last_queue = NOF_NIL;
 }
 
 int nof_life_open(struct nof_nic *nic, const struct nof_endpoint_params *params, uint32_t *index_out,
@@ -66,24 +85,11 @@ int nof_life_open(struct nof_nic *nic, const struct nof_endpoint_params *params,
     ep->program_area_bytes = params->program_area_bytes;
     ep->delta_host = params->delta_host;
     ep->delta_nic = params->delta_nic;
+    ep->claim_slots = params->claim_slots;
     ep->counters = params->counters != NULL ? params->counters : nic->no_counters;
     ep->turn = nic->turn - 1; /* its steps of this one are all there */
-    ep->comp_head = NOF_NIL;
-    ep->sends_head = NOF_NIL;
-    ep->sends_tail = NOF_NIL;
-    ep->peers = NOF_NIL;
-    ep->flushes = NOF_NIL;
-    ep->seeks = NOF_NIL;
-    ep->tells = NOF_NIL;
-    ep->drives = NOF_NIL;
-    ep->works = NOF_NIL;
-    ep->dying = NOF_NIL;
-    ep->look = NOF_NIL;
+    empty_lists(ep);
     nof_scheduler_init(ep);
-    ep->recv_wait = NOF_NIL;
-    ep->again = NOF_NIL;
-    ep->last_rank = NOF_NIL;
-    ep->last_queue = NOF_NIL;
     nof_watch_set(nic, ep);
     nof_abort_forget_all(nic, ep);
     nic->counters[NOF_C_ENDPOINTS]++;

@@ -158,6 +158,7 @@ struct nof_send {
 enum nof_recv_state {
     NOF_RECV_FREE = 0,
     NOF_RECV_POSTED, /* receive or probe in the matching tables */
+    NOF_RECV_TAKEN, /* likewise, that the host has claimed: in none, until its CANCEL */
     NOF_RECV_STAGE, /* eager pieces go to a staging slot */
     NOF_RECV_DIRECT, /* eager pieces go to the buffer as they come */
     NOF_RECV_STORED, /* eager pieces are collected in network memory */
@@ -232,7 +233,10 @@ struct nof_recv {
             uint64_t received; /* bytes that have come, in order */
             uint64_t written; /* bytes that the host has */
             uint64_t allowed; /* bytes that the sender may send */
-            uint64_t remote; /* its handle */
+            union {
+                uint64_t remote; /* its handle */
+                uint64_t claim; /* POSTED, TAKEN: nof_claim_handle(), if claimed */
+            };
             uint32_t wait_next, wait_prev;
             uint32_t reserved_blocks; /* of nic->dma_free */
             uint32_t used_blocks;
@@ -252,6 +256,7 @@ struct nof_recv {
             uint8_t agreed; /* desc.h */
             uint8_t delta; /* its slot + 1 (nof/delta.h); 0: what has come of it is not told before its end */
             uint8_t unit_log2; /* RNDV: of a delta send, else 0 */
+            uint8_t claimed; /* POSTED, TAKEN: the host may serve it, too (msg/recv_claim.h) */
             uint32_t write_queue; /* with those: writes that wait for the one under way */
         };
         struct nof_comp comp;
@@ -477,7 +482,9 @@ struct nof_endpoint {
     uint64_t *counters;
     uint32_t comp_head, comp_tail; /* completions that wait for the ring: refs through obj.next */
     uint32_t posted[2 * NOF_MATCH_KINDS]; /* posted receives by kind, then waiting probes by kind */
-    uint32_t posted_total;
+    uint32_t posted_total; /* with those that are TAKEN */
+    uint32_t claims; /* of those: claimed */
+    uint32_t claim_slots; /* so many, at most */
     uint32_t last_queue; /* of posted receives, see match_last.h */
     uint32_t sends_used;
     uint32_t sends_asking; /* of those: NOF_SEND_M_ASKING */

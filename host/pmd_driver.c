@@ -267,6 +267,13 @@ const struct nof_delta_nic *nof_pmd_delta_nic(const struct nof_pmd *pmd)
                : (const struct nof_delta_nic *)(const void *)(pmd->bar + pmd->identity.delta_nic_offset);
 }
 
+struct nof_claim_words *nof_pmd_claims(const struct nof_pmd *pmd)
+{
+    return state_of(pmd) == NOF_PMD_FORKED
+               ? NULL
+               : (struct nof_claim_words *)(void *)(pmd->bar + pmd->identity.claim_offset);
+}
+
 void nof_pmd_delta_ring(struct nof_pmd *pmd, uint32_t slot)
 {
     struct nof_delta_host *board = nof_pmd_delta_host(pmd);

@@ -23,6 +23,7 @@
 
 #include "nof/bar.h"
 #include "nof/counters.h"
+#include "nof/claim.h"
 #include "nof/delta.h"
 #include "nof/desc.h"
 #include "nof/status.h"
@@ -85,6 +86,8 @@ const struct nof_delta_nic *nof_pmd_delta_nic(const struct nof_pmd *pmd);
 void nof_pmd_delta_ring(struct nof_pmd *pmd, uint32_t slot);
 int nof_pmd_delta_wait(struct nof_pmd *pmd, uint32_t seen, uint64_t timeout_ns);
 bool nof_pmd_delta_gone(const struct nof_pmd *pmd);
+/* Receives that the NIC and the host know (nof/claim.h); NULL after a fork. */
+struct nof_claim_words *nof_pmd_claims(const struct nof_pmd *pmd);
 /* Feature "collectives" is "nic", at this moment. */
 bool nof_pmd_runs_collectives(const struct nof_pmd *pmd);
 /* Feature "coll_patience_ms", as it is set now. */

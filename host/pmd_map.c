@@ -180,6 +180,7 @@ static int check_identity(struct nof_pmd *pmd, const struct nof_attach_reply *re
         {"program area", id->program_area_offset, id->program_area_bytes, HOST_WRITES, 64},
         {"assist area", id->assist_offset, id->assist_bytes, HOST_WRITES, 64},
         {"board of delta sends", id->delta_host_offset, sizeof(struct nof_delta_host), HOST_WRITES, 64},
+        {"array of claims", id->claim_offset, sizeof(struct nof_claim_words), HOST_WRITES, 64},
         {"board of delta receives", id->delta_nic_offset, sizeof(struct nof_delta_nic), HOST_READS, 64},
     };
 

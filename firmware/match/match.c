@@ -187,7 +187,7 @@ static void unindex(struct nof_nic *nic, struct nof_endpoint *ep, struct nof_rec
 {
     if (r->indexed)
         cookie_unlink(nic, r);
-    else
+    else if (ep->cookies_indexed)
         ep->unindexed--;
 }
 
@@ -214,35 +214,74 @@ static bool is_probe(const struct nof_recv *r)
     return r->opcode == NOF_COMP_PROBE || r->opcode == NOF_COMP_MPROBE;
 }
 
+static uint8_t kind_of(const struct nof_recv *r)
+{
+    return (uint8_t)(nof_match_kind(&r->key) + (is_probe(r) ? NOF_MATCH_KINDS : 0));
+}
+
+static void counted(struct nof_nic *nic, struct nof_endpoint *ep, const struct nof_recv *r)
+{
+    ep->claims += r->claimed;
+    ep->posted_total++;
+    nic->posted_total++;
+}
+
+static void uncounted(struct nof_nic *nic, struct nof_endpoint *ep, const struct nof_recv *r)
+{
+    ep->claims -= r->claimed;
+    ep->posted_total--;
+    nic->posted_total--;
+}
+
 void nof_match_post(struct nof_nic *nic, struct nof_recv *r)
 {
     struct nof_endpoint *ep = &nic->eps[r->ep];
-    r->kind = (uint8_t)(nof_match_kind(&r->key) + (is_probe(r) ? NOF_MATCH_KINDS : 0));
+    r->kind = kind_of(r);
     struct view v = recv_view(nic, table_of(nic, r));
     r->order = nic->match.order++;
     uint32_t head = push(&v, nof_recv_index(nic, r), &r->key, 0, hash_key(nic, &r->key));
     if (r->kind < NOF_MATCH_KINDS)
         ep->last_queue = head;
-    if (ep->cookies_indexed)
+    if (ep->cookies_indexed || r->claimed)
         cookie_link(nic, r);
     ep->posted[r->kind]++;
-    ep->posted_total++;
-    nic->posted_total++;
+    counted(nic, ep, r);
 }
 
-void nof_match_unpost(struct nof_nic *nic, struct nof_recv *r)
+static void leave_queue(struct nof_nic *nic, struct nof_endpoint *ep, const struct nof_recv *r)
 {
-    struct nof_endpoint *ep = &nic->eps[r->ep];
     uint32_t i = nof_recv_index(nic, r);
     struct view v = recv_view(nic, table_of(nic, r));
     if (ep->last_queue == i)
         ep->last_queue = r->node.next != i ? r->node.next : NOF_NIL;
     unlink_entry(&v, i);
-    if (ep->cookies_indexed)
-        unindex(nic, ep, r);
     ep->posted[r->kind]--;
-    ep->posted_total--;
-    nic->posted_total--;
+}
+
+void nof_match_unpost(struct nof_nic *nic, struct nof_recv *r)
+{
+    struct nof_endpoint *ep = &nic->eps[r->ep];
+    leave_queue(nic, ep, r);
+    unindex(nic, ep, r);
+    uncounted(nic, ep, r);
+}
+
+void nof_match_put_aside(struct nof_nic *nic, struct nof_recv *r)
+{
+    leave_queue(nic, &nic->eps[r->ep], r);
+}
+
+void nof_match_keep_aside(struct nof_nic *nic, struct nof_recv *r)
+{
+    r->kind = kind_of(r);
+    cookie_link(nic, r);
+    counted(nic, &nic->eps[r->ep], r);
+}
+
+void nof_match_let_go(struct nof_nic *nic, struct nof_recv *r)
+{
+    cookie_unlink(nic, r);
+    uncounted(nic, &nic->eps[r->ep], r);
 }
 
 uint32_t nof_match_probes(const struct nof_endpoint *ep)

@@ -13,7 +13,8 @@
  *              A's 2nd, 3rd ... (circular)
  *
  * Cancel finds a receive by its cookie. Few programs cancel, so the table of cookies is made when an
- * endpoint first does, kept while it has receives posted, and costs nothing otherwise.
+ * endpoint first does, kept while it has receives posted, and costs nothing otherwise. Receives that the host may claim
+ * (msg/recv_claim.h) are in it at once, since half of them are cancelled.
  *
  * Cost: O(1) whatever the lengths are. Memory: nodes are in the objects, buckets are the caller's. */
 #ifndef NOF_MATCH_H
@@ -31,6 +32,11 @@ uint32_t nof_match_probes(const struct nof_endpoint *ep);
 /* Receives and waiting probes (by r->opcode): r->key and r->cookie are set. */
 void nof_match_post(struct nof_nic *nic, struct nof_recv *r);
 void nof_match_unpost(struct nof_nic *nic, struct nof_recv *r);
+/* A posted one that its host has claimed leaves its queue; one that was never posted comes to the same: no message finds it,
+ * its cookie does, and it counts as posted. let_go() of such a one. */
+void nof_match_put_aside(struct nof_nic *nic, struct nof_recv *r);
+void nof_match_keep_aside(struct nof_nic *nic, struct nof_recv *r);
+void nof_match_let_go(struct nof_nic *nic, struct nof_recv *r);
 /* The posted receive (or waiting probe) that a message with this full key belongs to; it stays in
  * the table. NULL: none. */
 struct nof_recv *nof_match_posted(struct nof_nic *nic, struct nof_endpoint *ep,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "msg/delta_slots.h"
 
-#include "msg/delta_engine.h"
+#include "payload/delta_engine.h"
 #include "msg/recv.h"
 #include "msg/send.h"
 #include "payload/reserve.h"

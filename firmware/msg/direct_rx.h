@@ -43,7 +43,7 @@ static inline bool nof_direct_deliver(struct nof_nic *nic, struct nof_peer *peer
     struct nof_recv *r = nof_match_posted_last(nic, ep, &key);
     if (r == NULL)
         r = nof_match_posted(nic, ep, &key);
-    if (r == NULL || len > r->capacity || nof_recv_in_buffer(r) ||
+    if (r == NULL || len > r->capacity || nof_recv_in_buffer(r) || r->claimed ||
         !nof_recv_agrees(r, view->fields[NOF_WIRE_MSG_AGREED]))
         return false;
     if (len <= NOF_INLINE_BYTES) {

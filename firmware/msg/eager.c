@@ -8,6 +8,7 @@
 #include "flow/incoming.h"
 #include "flow/link.h"
 #include "flow/peer.h"
+#include "msg/recv_claim.h"
 #include "msg/deliver.h"
 #include "msg/delta_slots.h"
 #include "msg/recv.h"
@@ -117,13 +118,18 @@ static int expected(struct nof_nic *nic, struct nof_peer *peer, struct nof_recv 
     return nof_unexpected_collect(nic, peer, r, a);
 }
 
-/* Waiting probes that this message answers. Returns the MPROBE that takes it, or NULL. */
+/* Waiting probes that this message answers. Returns the MPROBE that takes it, or NULL. leave: that one will not get it,
+ * and so is not claimed. */
 static struct nof_recv *answer_probes(struct nof_nic *nic, struct nof_endpoint *ep,
-                                      const struct nof_arrival *a)
+                                      const struct nof_arrival *a, bool leave)
 {
     struct nof_recv *r;
     /* bound: waiting probes, PROBES_MAX of an endpoint (descriptors.c); paid by the endpoint */
     while ((r = nof_match_probe(nic, ep, &a->key)) != NULL) {
+        if (!leave && r->claimed && !nof_claim_win(nic, ep, r->claim)) {
+            nof_claim_lost(nic, r);
+            continue;
+        }
         nof_recv_unpost(nic, r);
         if (r->opcode == NOF_COMP_MPROBE)
             return r;
@@ -139,9 +145,9 @@ static int unexpected(struct nof_nic *nic, struct nof_peer *peer, const struct n
     nof_count(nic, ep, NOF_C_UNEXPECTED, 1);
     if ((a->flags & NOF_ENV_F_FAILED) && a->blocks > 0)
         nof_credit_free(nic, peer, 0, a->blocks); /* no payload will need them */
-    struct nof_recv *taker = answer_probes(nic, ep, a);
     nof_link_update_credit(nic, peer);
     bool tight = nof_credit_tight(peer);
+    struct nof_recv *taker = answer_probes(nic, ep, a, tight);
     if (tight)
         nof_spill_enter(nic, ep);
     if (taker != NULL && tight) {
@@ -183,7 +189,7 @@ int nof_eager_envelope_rx(struct nof_nic *nic, struct nof_peer *peer, const stru
     nof_count(nic, ep, NOF_C_MSG_BYTES_RX, a.len);
     bool all = (a.flags & (NOF_ENV_F_RTS | NOF_ENV_F_FAILED)) != 0; /* no piece follows */
     nof_incoming_begin(nic, peer, a.payload_bytes, all ? 0 : a.len - a.payload_bytes);
-    struct nof_recv *r = nof_match_posted(nic, ep, &a.key);
+    struct nof_recv *r = nof_claim_posted(nic, ep, &a.key);
     if (r == NULL) {
         rc = unexpected(nic, peer, &a);
     } else {

@@ -8,6 +8,7 @@
  *                     -> DIRECT  (pieces written as they come) ------------> complete
  *                     -> STORED  (pieces collected, then delivered) -------> complete
  *                     -> RNDV    (CTS, DATA, written as it comes) ---------> complete
+ *   POSTED -> the host has claimed it: TAKEN, until its CANCEL (recv_claim.h)
  *   any of them, when something fails -> ENDING until no write is under way -> complete */
 #ifndef NOF_RECV_H
 #define NOF_RECV_H
@@ -60,6 +61,7 @@ static inline struct nof_recv *nof_recv_take(struct nof_nic *nic, struct nof_end
     r->agreed = 0;
     r->delta = 0;
     r->unit_log2 = 0;
+    r->claimed = 0;
     r->write_queue = NOF_NIL;
     r->status = NOF_OK;
     ep->recvs_used++;
@@ -120,6 +122,16 @@ static inline void nof_recv_unposted(struct nof_nic *nic, struct nof_recv *r)
         nof_peer_expect(nic, nof_peer_at(nic, r->peer), -1);
     nic->eps[r->ep].driven_posted -= nof_recv_is_step(r);
     r->state = NOF_RECV_DONE;
+}
+/* The host may serve it as well; it has, or will. */
+static inline void nof_recv_claim(struct nof_recv *r, uint64_t handle)
+{
+    r->claimed = 1;
+    r->claim = handle;
+}
+static inline void nof_recv_taken(struct nof_recv *r)
+{
+    r->state = NOF_RECV_TAKEN;
 }
 /* Into the matching tables, and out again. post: NOF_OK, or why the source is dead. */
 int nof_recv_post(struct nof_nic *nic, struct nof_recv *r);

@@ -3,6 +3,7 @@
 
 #include "flow/chores.h"
 #include "flow/peer.h"
+#include "msg/recv_claim.h"
 #include "msg/delta_slots.h"
 #include "msg/recv.h"
 #include "payload/reserve.h"
@@ -16,7 +17,7 @@ bool nof_walk_indexed(struct nof_endpoint *ep)
 {
     if (!ep->cookies_indexed) {
         ep->cookies_indexed = 1;
-        ep->unindexed = ep->posted_total;
+        ep->unindexed = ep->posted_total - ep->claims; /* which are */
     }
     return ep->unindexed == 0;
 }
@@ -32,7 +33,10 @@ int nof_walk_cancel(struct nof_nic *nic, struct nof_endpoint *ep, struct nof_rec
 {
     if (r == NULL)
         return NOF_ENOMATCH;
-    nof_recv_unpost(nic, r);
+    if (r->state == NOF_RECV_TAKEN)
+        nof_claim_end(nic, r);
+    else
+        nof_recv_unpost(nic, r);
     if (r->delta)
         nof_delta_recv_end(nic, r, NOF_ECANCELED);
     if (r->reserved_blocks > 0)

@@ -33,7 +33,7 @@
 
 #include "nof/card.h"
 
-#define NOF_ABI_VERSION 6u
+#define NOF_ABI_VERSION 7u
 #define NOF_BAR_MAGIC 0x3130524142464f4eull /* "NOFBAR01" */
 #define NOF_ATTACH_MAGIC 0x3148435441464f4eull /* "NOFATCH1" */
 #define NOF_DETACH_MAGIC 0x3148435444464f4eull /* "NOFDTCH1" */
@@ -87,6 +87,7 @@ struct nof_bar_identity {
     uint64_t bounce_max_bytes; /* largest SEND with NOF_DESC_F_BOUNCE */
     uint64_t delta_host_offset; /* struct nof_delta_host (delta.h), host writes */
     uint64_t delta_nic_offset; /* struct nof_delta_nic; read-only for the host */
+    uint64_t claim_offset; /* struct nof_claim_words (claim.h), host writes */
     uint32_t dma; /* enum nof_dma_mode */
     uint32_t nofd_pid;
     struct nof_bar_segment segment[NOF_BAR_SEGMENTS_MAX];

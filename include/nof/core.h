@@ -21,6 +21,7 @@
 
 #include "nof/bar.h"
 #include "nof/card.h"
+#include "nof/claim.h"
 #include "nof/counters.h"
 #include "nof/delta.h"
 #include "nof/desc.h"
@@ -80,6 +81,7 @@ struct nof_endpoint_params {
     /* Boards of delta messages (delta.h): the host's, which it writes while we read, and ours. NULL, both: it has none. */
     struct nof_delta_host *delta_host;
     struct nof_delta_nic *delta_nic;
+    uint32_t claim_slots; /* that nof_host_ops.claim knows, at most NOF_CLAIM_SLOTS; 0: it may not claim */
     uint64_t *counters; /* NOF_COUNTER_COUNT words, or NULL */
     bool dma_inline; /* the host ops never answer NOF_DMA_PENDING for this endpoint */
     bool dma_read_late; /* with dma_inline: but dma_read may, dma_write never does */

@@ -55,6 +55,10 @@
     X(TRUNCATED, "match.truncated", "messages", "longer than their receive") \
     X(CANCELLED, "match.cancelled", "count", "receives cancelled") \
     X(SENDS_CANCELLED, "msg.cancelled", "messages", "sends cancelled") \
+    X(CLAIMS_WON, "match.claims_won", "receives", \
+      "from any source that the host knew, too, and the NIC served") \
+    X(CLAIMS_LOST, "match.claims_lost", "receives", \
+      "likewise, that the host had when a message came for them") \
     X(SPILLED, "match.spilled", "messages", "envelopes handed to the library's matcher") \
     X(PARKED, "match.parked", "messages", "sends announced and given back to the host") \
     X(PREDICT_CALLS, "predict.calls", "receives", "of the program, that the NIC may satisfy") \

@@ -69,6 +69,9 @@ enum nof_desc_flags {
     NOF_DESC_F_GRANTED = 1 << 5, /* SEND: second submission after PARKED+GRANT; handle = grant */
     NOF_DESC_F_GONE = 1 << 6, /* REVOKED: nothing had matched the message, and nothing will */
     NOF_DESC_F_DELTA = 1 << 6, /* SEND, RECV: in increments, with the slot in `handle` (delta.h) */
+    NOF_DESC_F_TAKEN = 1 << 6, /* CANCEL: the host has given it a message of `peer` with `tag` (claim.h) */
+    NOF_DESC_F_CLAIM =
+        1 << 7, /* RECV from any source, such an MPROBE with WAIT: the NIC's if it wins `handle` (claim.h) */
 };
 
 /* What the payload is made of; the codec's business. RAW is never compressed. */
@@ -100,7 +103,8 @@ struct nof_desc {
             uint32_t layout;
             uint32_t layout_generation;
             uint64_t
-                handle; /* MRECV, PULL, SEND+GRANTED; SEND+DELTA, RECV+DELTA: nof_delta_handle(); CANCEL: 0 */
+                handle; /* MRECV, PULL, SEND+GRANTED; SEND+DELTA, RECV+DELTA: nof_delta_handle(); RECV+CLAIM, MPROBE+CLAIM:
+                         * nof_claim_handle(); CANCEL: 0 */
             /* RECV, MRECV, HINT: the place in the program that makes this call, any number that is the same
              * each time; 0: not a receive of the program, not shown to the predictor. SEND+GRANTED: granted_len; PULL: the SPILL's len */
             uint64_t callsite;
@@ -124,7 +128,12 @@ struct nof_desc {
     };
 };
 
-/* Spill. When the NIC's store of unexpected envelopes or its table of posted receives is full, the
+/* Claims. A RECV or MPROBE with NOF_DESC_F_CLAIM is one that the host may give a message of its own, until the NIC has
+ * taken its claim (claim.h). When the host has, the NIC leaves the receive alone and keeps it, posted nowhere, until its
+ * CANCEL: with NOF_DESC_F_TAKEN, which tells the receive predictor what it got, or without. That is answered as any: NOF_OK,
+ * or NOF_ENOMATCH where the receive was answered NOF_ENOMATCH before.
+ *
+ * Spill. When the NIC's store of unexpected envelopes or its table of posted receives is full, the
  * endpoint enters spill mode. From then on a RECV, PROBE or MPROBE that finds nothing in the store
  * is answered with status NOF_ENOMATCH (also a waiting one, and a waiting MPROBE that would take a message for which
  * there is no room to wait) and then lives in the library's matcher; an arriving envelope that matches no posted receive is handed

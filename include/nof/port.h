@@ -82,6 +82,9 @@ struct nof_host_ops {
     unsigned (*complete)(void *host, uint32_t endpoint, const struct nof_comp *comps, unsigned n);
     /* An arrival in the endpoint's struct nof_delta_nic has changed: wake who waits on nof_delta_host.wake. NULL: nobody does. */
     void (*arrived)(void *host, uint32_t endpoint);
+    /* Take the claim of this slot (< nof_endpoint_params.claim_slots) for the NIC: claim.h, nof_claim_take(). Not NULL where
+     * endpoints have slots. */
+    bool (*claim)(void *host, uint32_t endpoint, uint32_t slot, uint32_t generation);
     /* The core gives the endpoint up (hostile or broken): nofd must call nof_nic_endpoint_close()
      * after this call has returned. */
     void (*endpoint_failed)(void *host, uint32_t endpoint, int status);

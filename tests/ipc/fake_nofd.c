@@ -142,6 +142,7 @@ void fake_open(struct fake_nofd *f)
                                              .delta_host_offset =
                                                  rest + PAGE + FAKE_BOUNCE_BYTES + PAGE + FAKE_ASSIST_BYTES,
                                              .delta_nic_offset = delta,
+                                             .claim_offset = rest + 1024,
                                              .bounce_max_bytes = 16384,
                                              .nofd_pid = (uint32_t)getpid()};
     f->submit = ring_at(f, submit);

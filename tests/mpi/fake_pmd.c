@@ -645,6 +645,13 @@ int nof_card_parse(const char *text, struct nof_card *card_out)
     return NOF_OK;
 }
 
+/* It has no claims. */
+struct nof_claim_words *nof_pmd_claims(const struct nof_pmd *pmd)
+{
+    (void)pmd;
+    return NULL;
+}
+
 /* It has no boards of delta messages. */
 struct nof_delta_host *nof_pmd_delta_host(const struct nof_pmd *pmd)
 {

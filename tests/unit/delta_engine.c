@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "msg/delta_engine.h"
+#include "payload/delta_engine.h"
 
 #define BYTES_MOST (1u << 20)
 

@@ -268,6 +268,17 @@ static unsigned complete(void *host, uint32_t endpoint, const struct nof_comp *c
     return n;
 }
 
+static bool claim(void *host, uint32_t endpoint, uint32_t slot, uint32_t generation)
+{
+    struct port *p = host;
+    struct world_rank *r = by_endpoint(p, endpoint);
+    assert(slot < NOF_CLAIM_SLOTS);
+    bool won = r != NULL && nof_claim_take(&r->claims.word[slot], generation, NOF_CLAIM_NIC);
+    if (r != NULL && p->w->cfg.watch != NULL && p->w->cfg.watch->claim != NULL)
+        p->w->cfg.watch->claim(p->w->cfg.ctx, (unsigned)(r - p->w->rank), slot, generation, won);
+    return won;
+}
+
 static void endpoint_failed(void *host, uint32_t endpoint, int status)
 {
     struct world_rank *r = by_endpoint(host, endpoint);
@@ -290,6 +301,7 @@ static void log_text(void *host, int level, const char *text)
 static const struct nof_host_ops host_ops = {.dma_read = dma_read,
                                              .dma_write = dma_write,
                                              .complete = complete,
+                                             .claim = claim,
                                              .endpoint_failed = endpoint_failed,
                                              .cycles = cycles,
                                              .log = log_text};
@@ -431,6 +443,7 @@ int world_try_open(struct world *w, unsigned nic, unsigned rank, unsigned job_ra
                                          .delta_nic = r->delta_nic,
                                          .staging = staging > 0 ? r->staging : NULL,
                                          .staging_bytes = staging,
+                                         .claim_slots = NOF_CLAIM_SLOTS,
                                          .counters = r->counters,
                                          .dma_inline = w->cfg.dma_inline,
                                          .dma_read_late = w->cfg.dma_read_late,

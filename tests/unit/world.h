@@ -55,6 +55,8 @@ struct world_watch {
     enum world_dma (*dma)(void *ctx, unsigned rank, int write, const struct nof_segment *seg, unsigned nseg,
                           const struct nof_buf *buf, unsigned nbuf);
     void (*comp)(void *ctx, unsigned rank, const struct nof_comp *comp);
+    /* The NIC has asked for a claim, or NULL. */
+    void (*claim)(void *ctx, unsigned rank, uint32_t slot, uint32_t generation, bool won);
     /* Memory of the port or of a failed read: fill it with whatever may have been there. */
     void (*stale)(void *ctx, uint8_t *at, size_t bytes);
 };
@@ -76,6 +78,7 @@ struct world_rank {
     struct nof_delta_host *delta_host; /* boards of delta messages, if the world has them */
     struct nof_delta_nic *delta_nic;
     int delta_used; /* something may stand in them; who writes there without a descriptor says so */
+    struct nof_claim_words claims; /* the NIC takes them by nof_host_ops.claim */
     uint64_t counters[NOF_COUNTER_COUNT];
     struct nof_comp *comps;
     unsigned ncomps, comps_cap, next; /* next: first one that world_take() has not given */

@@ -73,6 +73,7 @@ static int create_bar(struct nofd *d, struct nofd_endpoint *ep)
     ep->nic_words = ep->bar.nic_words;
     ep->host_words = ep->bar.host_words;
     ep->delta = nofd_bar_at(&ep->bar, id->delta_host_offset);
+    ep->claims = nofd_bar_at(&ep->bar, id->claim_offset);
     ep->counters = ep->bar.counters;
     nofd_endpoint_tell_collectives(ep, d->options.feature[NOF_F_COLLECTIVES]);
     nofd_endpoint_tell_patience(ep, d->options.feature[NOF_F_COLL_PATIENCE]);
@@ -121,6 +122,7 @@ static int open_in_core(struct nofd_endpoint *ep, const struct nof_attach_reques
                 .program_area_bytes = id->program_area_bytes,
                 .delta_host = nofd_bar_at(&ep->bar, id->delta_host_offset),
                 .delta_nic = nofd_bar_at(&ep->bar, id->delta_nic_offset),
+                .claim_slots = NOF_CLAIM_SLOTS,
                 .counters = ep->counters,
                 .dma_inline = ep->memory.ops->is_inline,
                 .dma_read_late = ep->memory.ops->reads_late,

@@ -54,6 +54,7 @@ struct nofd_endpoint {
     struct nof_nic_words *nic_words;
     struct nof_host_words *host_words;
     struct nof_delta_host *delta; /* that the host writes */
+    struct nof_claim_words *claims; /* likewise */
     uint64_t *counters;
     struct nofd_nic *nic;
     struct nofd_dma_memory memory; /* the rank's */

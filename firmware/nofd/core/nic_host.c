@@ -69,6 +69,13 @@ static void host_arrived(void *host, uint32_t index)
         ep->arrived = true;
 }
 
+static bool host_claim(void *host, uint32_t index, uint32_t slot, uint32_t generation)
+{
+    struct nofd_endpoint *ep = endpoint_of(host, index);
+
+    return ep != NULL && nof_claim_take(&ep->claims->word[slot], generation, NOF_CLAIM_NIC);
+}
+
 static void host_endpoint_failed(void *host, uint32_t index, int status)
 {
     struct nofd_endpoint *ep = endpoint_of(host, index);
@@ -108,6 +115,7 @@ static const struct nof_host_ops host_ops = {
     .dma_write = host_dma_write,
     .complete = host_complete,
     .arrived = host_arrived,
+    .claim = host_claim,
     .endpoint_failed = host_endpoint_failed,
     .cycles = host_cycles,
     .log = host_log,

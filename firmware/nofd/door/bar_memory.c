@@ -9,6 +9,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "nof/claim.h"
 #include "nof/counters.h"
 #include "nof/delta.h"
 
@@ -20,6 +21,10 @@
 #define F_SEAL_FUTURE_WRITE 0x0010
 #endif
 
+#define CLAIMS_AT 1024u /* in the page of the host words */
+static_assert(sizeof(struct nof_host_words) <= CLAIMS_AT &&
+                  CLAIMS_AT + sizeof(struct nof_claim_words) <= PAGE,
+              "host words and claims share a page");
 static_assert(sizeof(struct nof_nic_words) + NOF_COUNTER_COUNT * sizeof(uint64_t) <= PAGE,
               "NIC words and counters share a page");
 
@@ -68,6 +73,7 @@ static void lay_out(struct nof_bar_identity *id, const struct nofd_bar_config *c
     add_segment(id, NOF_BAR_FD_RO, file_bytes, PAGE);
     id->complete_offset = nof_ring_offset(id->bar_bytes);
     id->host_words_offset = id->bar_bytes + nof_ring_rw_bytes(cfg->complete_slots);
+    id->claim_offset = id->host_words_offset + CLAIMS_AT;
     id->bounce_offset = id->host_words_offset + PAGE;
     id->bounce_bytes = bounce;
     id->program_area_offset = id->bounce_offset + bounce;

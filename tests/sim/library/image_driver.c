@@ -170,6 +170,12 @@ const struct nof_delta_nic *nof_pmd_delta_nic(const struct nof_pmd *pmd)
     return nof_image->delta_nic;
 }
 
+struct nof_claim_words *nof_pmd_claims(const struct nof_pmd *pmd)
+{
+    (void)pmd;
+    return NULL;
+}
+
 void nof_pmd_delta_ring(struct nof_pmd *pmd, uint32_t slot)
 {
     (void)pmd;

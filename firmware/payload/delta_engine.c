@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "msg/delta_engine.h"
+#include "payload/delta_engine.h"
 
 #include <stddef.h>
 

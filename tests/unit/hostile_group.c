@@ -171,6 +171,79 @@ static void test_who_sends_is_what_the_host_says(void **state)
     world_fini(w);
 }
 
+/* Rank 4 is no member. It opens the group for the one that shares its NIC, and sends in that one's name. */
+static void inject(struct world *w, uint32_t number, uint64_t len)
+{
+    struct world_rank *r = world_rank(w, 4);
+    struct nof_desc d = {.opcode = NOF_DESC_GROUP_SEND,
+                         .cookie = number,
+                         .len = len,
+                         .sched = {.name = NAME, .generation = number}};
+    d.sched.base[0] = (uint64_t)(uintptr_t)r->arena;
+    memset(r->arena, 0x77, len);
+    world_post(w, 4, &d);
+}
+
+static struct world *world_with_a_stranger(unsigned seed)
+{
+    struct world_config cfg = {.dma_inline = seed % 2, .seed = seed, .loss_percent = seed % 3};
+    strangers = 1;
+    struct world *w = new_world(&cfg);
+    strangers = 0;
+    const struct nof_desc open = {.opcode = NOF_DESC_GROUP_OPEN,
+                                  .ctx = CTX,
+                                  .cookie = 104,
+                                  .len = 4 * ranks,
+                                  .sched = {.name = NAME, .generation = 1}};
+    const uint32_t list[] = {0, 1, 2, 3};
+    world_open(w, 3, 4, ranks + 1);
+    open_all(w);
+    memcpy(world_rank(w, 4)->program_area, list, sizeof list);
+    world_post(w, 4, &open);
+    world_run_for(w, MS);
+    assert_int_equal(world_expect(w, 4, NOF_COMP_GROUP_OPEN, 104)->status, NOF_OK);
+    return w;
+}
+
+/* Messages of other members than the one in whose name it speaks are whole, whatever it sends and when. Who speaks for
+ * that one may say what it likes: its messages end, and nothing is written beside the buffers. */
+static void test_a_rank_of_the_job_that_is_no_member(void **state)
+{
+    (void)state;
+    for (unsigned seed = 1; seed <= 24; seed++) {
+        struct world *w = world_with_a_stranger(seed);
+        const uint64_t lens[] = {8, 3000, 20000, 300000};
+        inject(w, 2, lens[seed % 4]);
+        world_run_for(w, seed / 4 * MS);
+        bcast(w, 0, 2, 50000);
+        inject(w, 3, lens[seed / 4 % 4]);
+        bcast(w, 1, 3, lens[(seed + 1) % 4]);
+        uint8_t *at = world_rank(w, 0)->arena + GOT_AT;
+        for (unsigned i = 0; i < 3; i++)
+            receive(w, i, 3, 4, 3000);
+        inject(w, 4, lens[seed % 4]);
+        world_run_for(w, seed % 5 * MS);
+        send(w, 3, 4, 3000);
+        world_run_for(w, 1000 * MS);
+        for (unsigned i = 0; i < ranks; i++) {
+            const struct nof_desc d = {.opcode = NOF_DESC_GROUP_CLOSE, .sched = {.name = NAME}};
+            world_post(w, i, &d);
+        }
+        world_run_for(w, 100 * MS);
+        assert_int_equal(at[3000], 0xee);
+        for (unsigned i = 0; i < ranks; i++) {
+            assert_int_equal(world_take(w, i)->cookie, 4);
+            assert_null(world_take(w, i));
+            assert_false(world_rank(w, i)->failed);
+        }
+        world_close(w, 4, NOF_OK);
+        world_run_for(w, 100 * MS);
+        for (unsigned i = 0; i < ranks; i++)
+            assert_int_equal(counter(w, i, NOF_C_MCAST_GROUPS), 0);
+        world_fini(w);
+    }
+}
+
 static void post_large(struct world *w, unsigned rank, uint32_t name, uint32_t number)
 {
     struct nof_desc d = {.opcode = rank == 0 ? NOF_DESC_GROUP_SEND : NOF_DESC_GROUP_RECV,
@@ -233,6 +306,7 @@ int main(void)
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_a_lying_member_harms_nobody_else),
                                        cmocka_unit_test(test_a_frame_that_is_queued_twice_goes_back_once),
                                        cmocka_unit_test(test_who_sends_is_what_the_host_says),
+                                       cmocka_unit_test(test_a_rank_of_the_job_that_is_no_member),
                                        cmocka_unit_test(test_an_endpoint_holds_few_frames)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -304,6 +304,8 @@ size_t nof_arena_carve(const struct nof_nic_config *cfg, void *mem, struct nof_n
     memset(nic->jobs, 0, cfg->max_jobs * sizeof *nic->jobs);
     memset(nic->links, 0, nic->nlinks * sizeof *nic->links);
     nof_netmem_init(&nic->netmem, data, next, held, z.blocks);
+    memset(nic->drives, 0,
+           cfg->max_schedules * sizeof *nic->drives); /* a program that is refused leaves its index used */
     set_bodies(nic, bodies, z.locals);
     set_shares(nic, &z);
     *nic_out = nic;

@@ -777,6 +777,7 @@ uint32_t nof_drive_close_bucket(struct nof_nic *nic, struct nof_endpoint *ep, ui
             unpromise(nic, p);
             nof_abort_leave(nic, nof_coll_index(&nic->colls, p), ep->index);
         }
+        drive_of(nic, p)->state = NOF_DRIVE_IDLE; /* or somebody would wait for it */
         nof_coll_close(&nic->colls, p);
     }
     return steps;

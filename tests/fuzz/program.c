@@ -7,7 +7,7 @@
  * Input: records of 16 bytes. The first is the setting (setting.h); of the others byte 0 says what it is:
  *   low four bits  0 to 3 steps are added to what a rank writes (bits 4 and 5: which)   4 a collective of all ranks instead
  *                  5 it is opened   6, 7 one is started   8 steps of the host are done   9 one is cancelled or freed
- *                  10 a plain message of the rank   11 its host takes no completions, or does; ends of spilling; COLL_ABORT
+ *                  10 a plain message of the rank   11 its host takes no completions, or does; ends of spilling; patience; COLL_ABORT
  *                  12 time   13 job B sends   14 the setting changes   15 ends and beginnings, the link, the port */
 #include <stdlib.h>
 #include <string.h>
@@ -363,6 +363,7 @@ static void go_on(struct stage *s, unsigned rank, const uint8_t *rec)
 
 static void say(struct stage *s, unsigned rank, const uint8_t *rec)
 {
+    static const uint64_t patience_ms[] = {1, 3, 40, 0};
     struct runs_rank *mine = &s->runs.rank[rank];
     struct nof_desc d = {.opcode = NOF_DESC_COLL_ABORT,
                          .ctx = 1,
@@ -378,6 +379,14 @@ static void say(struct stage *s, unsigned rank, const uint8_t *rec)
         d = (struct nof_desc){
             .opcode = NOF_DESC_SPILL_END, .spills_seen = mine->spills, .nomatches_seen = mine->nomatches};
         break;
+    case 3:
+        for (unsigned i = 0; rec[7] >= 128 && i < 2; i++)
+            if (nof_nic_feature_set(world_nic(s->w, i), NOF_F_COLL_PATIENCE, patience_ms[rec[7] % 4]) !=
+                NOF_OK)
+                guard_fail("patience cannot be set");
+        if (rec[7] >= 128)
+            return;
+        /* fall through */
     default:
         d.sched.name = rec[6] & 1 ? ranks[rank].job_rank : rec[6] / 2u % RUNS_JOB;
         d.sched.base[0] = (uint64_t)(int64_t)(rec[6] & 1 ? NOF_EAGAIN : NOF_EFAULT);

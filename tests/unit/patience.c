@@ -42,15 +42,36 @@ static void open_ring(struct world *w, unsigned rank)
     assert_int_equal(world_expect(w, rank, NOF_COMP_SCHED_OPEN, 1)->status, NOF_OK);
 }
 
-static void start(struct world *w, unsigned rank)
+/* One that its host does. */
+static void open_host(struct world *w, unsigned rank)
+{
+    struct {
+        struct nof_program_head head;
+        struct nof_program_step step;
+    } p = {.head = {.magic = NOF_PROGRAM_MAGIC, .nsteps = 1},
+           .step = {.opcode = NOF_STEP_HOST, .after = {NOF_STEP_NONE, NOF_STEP_NONE}}};
+    struct nof_desc d = {
+        .opcode = NOF_DESC_SCHED_OPEN, .cookie = 1, .len = sizeof p, .sched = {.name = 2, .generation = 1}};
+    memcpy(world_rank(w, rank)->program_area, &p, sizeof p);
+    world_post(w, rank, &d);
+    world_run(w);
+    assert_int_equal(world_expect(w, rank, NOF_COMP_SCHED_OPEN, 1)->status, NOF_OK);
+}
+
+static void start_name(struct world *w, unsigned rank, uint32_t name)
 {
     struct nof_desc d = {
         .opcode = NOF_DESC_SCHED_START,
         .ctx = CTX,
         .cookie = 2,
         .tag = TAG,
-        .sched = {.name = 1, .generation = 1, .base = {(uint64_t)(uintptr_t)world_rank(w, rank)->arena}}};
+        .sched = {.name = name, .generation = 1, .base = {(uint64_t)(uintptr_t)world_rank(w, rank)->arena}}};
     world_post(w, rank, &d);
+}
+
+static void start(struct world *w, unsigned rank)
+{
+    start_name(w, rank, 1);
 }
 
 static struct world *open_world(uint64_t patience_ms)
@@ -161,6 +182,38 @@ static void those_that_wait_are_told(void **state)
     world_fini(w);
 }
 
+/* A rank leaves while its schedule waits, and another comes to its endpoint: there is nothing to be patient with. */
+static void who_has_left_is_not_waited_for(void **state)
+{
+    struct nof_coll_info info[4];
+    (void)state;
+    for (unsigned again = 0; again < 4;
+         again++) { /* 1: with a program of its own; 2: it was its host that all waited for */
+        struct world *w = open_world(200);
+        if (again & 2)
+            open_host(w, 0);
+        start_name(w, 0, again & 2 ? 2 : 1);
+        world_run_for(w, 20 * MS);
+        assert_int_equal(nof_nic_colls(world_nic(w, 0), world_now(w), MS, info, 4), 1);
+        uint32_t endpoint = world_rank(w, 0)->endpoint;
+        world_close(w, 0, NOF_EPEERDEAD);
+        world_run_for(w, 20 * MS);
+        assert_int_equal(nof_nic_colls(world_nic(w, 0), world_now(w), 0, info, 4), 0);
+        while (world_take(w, 0) != NULL)
+            ;
+        assert_int_equal(world_try_open(w, 0, 0, 0, RANKS, 7), NOF_OK);
+        assert_int_equal(world_rank(w, 0)->endpoint, endpoint);
+        if (again & 1)
+            open_ring(w, 0);
+        world_run_for(w, 1000 * MS);
+        assert_null(next(w, 0, NOF_COMP_SCHED));
+        assert_false(world_rank(w, 0)->failed);
+        world_close(w, 0, NOF_OK);
+        world_run_for(w, 20 * MS);
+        world_fini(w);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -168,6 +221,7 @@ int main(void)
         cmocka_unit_test(who_waits_too_long_fails_and_tells),
         cmocka_unit_test(who_gets_on_may_take_longer),
         cmocka_unit_test(those_that_wait_are_told),
+        cmocka_unit_test(who_has_left_is_not_waited_for),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "guard_claim.h"
 #include "guard_delta.h"
 #include "guard_innocent.h"
 #include "nic.h"
@@ -228,7 +229,7 @@ static bool within(const struct guard_op *op, const struct nof_segment *seg)
 
 static bool owns(const struct guard_op *op, unsigned rank, int write, const struct nof_segment *seg)
 {
-    if (op->state != GUARD_LIVE || op->rank != rank)
+    if ((op->state != GUARD_LIVE && op->state != GUARD_TAKEN) || op->rank != rank || !guard_claim_is_won(op))
         return false;
     bool sends = op->opcode == NOF_COMP_SEND || op->opcode == NOF_COMP_GROUP_SEND;
     return (write ? is_recv(op) : sends || op->read) && within(op, seg);
@@ -380,6 +381,8 @@ static void on_end(struct guard *g, unsigned rank, const struct nof_comp *c)
     if (op == NULL)
         return;
     if (count == 1) {
+        if (guard_claim_end(g, op, c))
+            return;
         if (is_recv(op)) {
             check_recv(g, op, c);
             guard_delta_end(g, op, c);
@@ -420,6 +423,15 @@ static void on_grant(struct guard *g, unsigned rank, const struct nof_comp *c)
 static void on_cancel(struct guard *g, unsigned rank, const struct nof_comp *c)
 {
     unsigned count;
+    for (uint8_t opcode = NOF_COMP_RECV; c->opcode == NOF_COMP_CANCEL && opcode <= NOF_COMP_MPROBE;
+         opcode++) {
+        struct guard_op *op = find(g, rank, opcode, c->cookie, &count);
+        if (op == NULL || count > 1 || opcode == NOF_COMP_CANCEL || op->state != GUARD_TAKEN || !op->told)
+            continue;
+        guard_claim_cancelled(g, op, c);
+        over(g, op);
+        return;
+    }
     if (c->status != NOF_OK)
         return;
     for (uint8_t opcode = NOF_COMP_RECV; c->opcode == NOF_COMP_CANCEL && opcode <= NOF_COMP_MPROBE;
@@ -590,7 +602,12 @@ static int on_frame(void *ctx, unsigned nic, const uint8_t *bytes, uint32_t len)
     return rogue;
 }
 
-const struct world_watch guard_watch = {.frame = on_frame, .dma = on_dma, .comp = on_comp, .stale = stale};
+const struct world_watch guard_watch = {.frame = on_frame,
+                                        .dma = on_dma,
+                                        .comp = on_comp,
+                                        .claim_comes = guard_claim_comes,
+                                        .claim = guard_claim_done,
+                                        .stale = stale};
 
 static void release(struct guard *g, unsigned rank, uint32_t offset)
 {

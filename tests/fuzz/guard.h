@@ -9,6 +9,7 @@
  *   secrets  job B's bytes, and what a recycled buffer held before, never reach a frame to somebody else, a completion,
  *            the staging area or a buffer of another job
  *   staging  what a completion names lies in the area, and no other completion's bytes lie there
+ *   claims   a receive that the NIC has not won from its host gets nothing
  *   boards   of delta receives say what was written, each unit once, and nothing after the completion
  *   innocent traffic of job B arrives whole and in time whatever job A does
  *   empty    when all is closed every pool, table, credit and frame is back
@@ -42,6 +43,7 @@ enum guard_state {
     GUARD_FREE = 0,
     GUARD_LIVE,
     GUARD_PARKED, /* a send that its host keeps */
+    GUARD_TAKEN, /* a receive that its host has served itself: until its CANCEL is answered */
 };
 
 enum guard_program_state { GUARD_NO_PROGRAM = 0, GUARD_ASKED, GUARD_OPEN, GUARD_RUNS };
@@ -68,6 +70,9 @@ struct guard_op {
     uint8_t read; /* a receive whose memory is read, too: steps of a program work on it */
     uint8_t granted; /* a parked send: a GRANT has come */
     uint8_t slot; /* 1 + slot of a delta receive whose board is looked at */
+    uint8_t won, lost; /* of a claim (guard_claim.h): what the NIC has been answered */
+    uint8_t message, told,
+        unmatched; /* TAKEN: by a message; its CANCEL was submitted; it was answered NOMATCH before */
     uint16_t rank;
     uint16_t ends; /* completions that may have been this one's: its cookie is not its own */
     uint32_t block, stride; /* 0: contiguous */
@@ -114,6 +119,8 @@ struct guard {
     struct guard_op op[GUARD_OPS];
     unsigned next_op;
     uint32_t serial;
+    uint32_t generation; /* of the last claim */
+    unsigned steals; /* so many of the next claims are taken by the host at the last moment */
     uint8_t was_parked[GUARD_SERIALS]; /* sends, by cookie */
     struct guard_rank rank[WORLD_RANKS];
     unsigned calls; /* of the core, in this turn */

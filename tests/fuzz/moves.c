@@ -6,11 +6,13 @@
 #include "nof/layout.h"
 #include "nof/program.h"
 #include "nof/reductions.h"
+#include "guard_claim.h"
 #include "moves_delta.h"
 
 #define LAYOUT_AREA 256u /* bytes of the program area for each */
 #define SIZE 4 /* ranks of job A */
 #define PROGRAM_WHAT 232u /* values of MOVE_WHAT from here on are about programs */
+#define CLAIM_WHAT 200u /* and from here on about claims */
 #define DELTA_WHAT 208u /* and from here on about delta messages */
 #define GROUP_WHAT 216u /* and from here on about multicast groups */
 #define PROGRAM_AREA (GUARD_LAYOUTS * LAYOUT_AREA) /* behind the layouts */
@@ -237,10 +239,10 @@ static void layout_free(struct guard *g, unsigned rank, const uint8_t *rec, int 
 }
 
 /* The n-th operation of the rank that is under way and ends with one of these. */
-static const struct guard_op *target(const struct guard *g, unsigned rank, uint8_t n, int sends)
+static struct guard_op *target(struct guard *g, unsigned rank, uint8_t n, int sends)
 {
     for (unsigned i = 0; i < GUARD_OPS; i++) {
-        const struct guard_op *op = &g->op[(i + n) % GUARD_OPS];
+        struct guard_op *op = &g->op[(i + n) % GUARD_OPS];
         if (op->state != GUARD_FREE && op->rank == rank && sends == (op->opcode == NOF_COMP_SEND))
             return op;
     }
@@ -249,11 +251,15 @@ static const struct guard_op *target(const struct guard *g, unsigned rank, uint8
 
 static void cancel(struct guard *g, unsigned rank, const uint8_t *rec, int sends, int wild)
 {
-    const struct guard_op *op = target(g, rank, rec[MOVE_TARGET], sends);
+    struct guard_op *op = target(g, rank, rec[MOVE_TARGET], sends);
     struct nof_desc d = {.opcode = sends ? NOF_DESC_SEND_CANCEL : NOF_DESC_CANCEL};
     if (op == NULL)
         return;
     d.cookie = op->desc.cookie;
+    if (!sends && g->rank[rank].honest && (op->desc.flags & NOF_DESC_F_CLAIM)) {
+        if (guard_claim_take(g, op, false) || op->state == GUARD_TAKEN)
+            return;
+    }
     if (sends) {
         d.ctx = op->desc.ctx;
         d.peer = op->desc.peer;
@@ -595,12 +601,68 @@ static void delta(struct guard *g, unsigned rank, const uint8_t *rec, int wild)
         submit(g, rank, op, &op->desc, rec, wild);
 }
 
+/* The host takes the next one that it can, from the record's on. */
+static void take(struct guard *g, unsigned rank, const uint8_t *rec)
+{
+    for (unsigned i = 0; i < GUARD_OPS_A; i++) {
+        struct guard_op *op = &g->op[(i + rec[MOVE_TARGET]) % GUARD_OPS_A];
+        if (op->rank == rank && guard_claim_take(g, op, rec[MOVE_FLAGS] % 4 != 0))
+            return;
+    }
+}
+
+/* A hostile host writes what it likes into its words. */
+static void scribble(struct guard *g, unsigned rank, const uint8_t *rec)
+{
+    uint64_t *word = &world_rank(g->w, rank)->claims.word[rec[MOVE_SITE] % GUARD_CLAIMS];
+    if (rec[MOVE_FLAGS] & 1)
+        *word = (*word & ~3ull) | rec[MOVE_TARGET] % 4u;
+    else
+        *word ^= (uint64_t)rec[MOVE_TARGET] << rec[MOVE_HANDLE] % 57u;
+}
+
+/* Receives that the host may serve as well. */
+static void claims(struct guard *g, unsigned rank, const uint8_t *rec, int wild)
+{
+    struct guard_op *op = NULL;
+    switch (rec[MOVE_WHAT] - CLAIM_WHAT) {
+    case 0:
+    case 1:
+    case 2:
+        op = recv(g, rank, rec);
+        break;
+    case 3:
+        op = probe(g, rank, rec, NOF_COMP_MPROBE);
+        break;
+    case 4:
+    case 5:
+        take(g, rank, rec);
+        break;
+    case 6:
+        g->steals = 1 + rec[MOVE_SITE] % 4u;
+        break;
+    default:
+        if (wild)
+            scribble(g, rank, rec);
+        break;
+    }
+    if (op == NULL || !guard_claim_open(g, op))
+        return;
+    if (op->opcode == NOF_COMP_MPROBE)
+        op->desc.flags |= NOF_DESC_F_WAIT;
+    submit(g, rank, op, &op->desc, rec, wild);
+}
+
 void move(struct guard *g, unsigned rank, const uint8_t rec[RECORD_BYTES], int wild)
 {
     struct guard_op *op = NULL;
     uint8_t what = rec[MOVE_WHAT];
-    if (what >= DELTA_WHAT) {
-        (what >= PROGRAM_WHAT ? program : what >= GROUP_WHAT ? group : delta)(g, rank, rec, wild);
+    guard_claim_cancel(g, rank); /* ahead of what it does next */
+    if (what >= CLAIM_WHAT) {
+        (what >= PROGRAM_WHAT ? program
+         : what >= GROUP_WHAT ? group
+         : what >= DELTA_WHAT ? delta
+                              : claims)(g, rank, rec, wild);
         return;
     }
     switch (what % 24) {
@@ -631,10 +693,8 @@ void move(struct guard *g, unsigned rank, const uint8_t rec[RECORD_BYTES], int w
         op = by_handle(g, rank, rec, NOF_DESC_PULL, &g->rank[rank].spilled);
         break;
     case 14:
-        cancel(g, rank, rec, 0, wild);
-        break;
     case 15:
-        cancel(g, rank, rec, 1, wild);
+        cancel(g, rank, rec, what % 24 == 15, wild);
         break;
     case 16:
         small(g, rank, rec, NOF_DESC_FLUSH, wild);

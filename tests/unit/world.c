@@ -273,6 +273,8 @@ static bool claim(void *host, uint32_t endpoint, uint32_t slot, uint32_t generat
     struct port *p = host;
     struct world_rank *r = by_endpoint(p, endpoint);
     assert(slot < NOF_CLAIM_SLOTS);
+    if (r != NULL && p->w->cfg.watch != NULL && p->w->cfg.watch->claim_comes != NULL)
+        p->w->cfg.watch->claim_comes(p->w->cfg.ctx, (unsigned)(r - p->w->rank), slot, generation);
     bool won = r != NULL && nof_claim_take(&r->claims.word[slot], generation, NOF_CLAIM_NIC);
     if (r != NULL && p->w->cfg.watch != NULL && p->w->cfg.watch->claim != NULL)
         p->w->cfg.watch->claim(p->w->cfg.ctx, (unsigned)(r - p->w->rank), slot, generation, won);

@@ -55,7 +55,8 @@ struct world_watch {
     enum world_dma (*dma)(void *ctx, unsigned rank, int write, const struct nof_segment *seg, unsigned nseg,
                           const struct nof_buf *buf, unsigned nbuf);
     void (*comp)(void *ctx, unsigned rank, const struct nof_comp *comp);
-    /* The NIC has asked for a claim, or NULL. */
+    /* The NIC is about to ask for a claim; it has. Or NULL. */
+    void (*claim_comes)(void *ctx, unsigned rank, uint32_t slot, uint32_t generation);
     void (*claim)(void *ctx, unsigned rank, uint32_t slot, uint32_t generation, bool won);
     /* Memory of the port or of a failed read: fill it with whatever may have been there. */
     void (*stale)(void *ctx, uint8_t *at, size_t bytes);

@@ -21,6 +21,7 @@
 #define US 1000ull
 #define MS 1000000ull
 #define WRITE_MAX 1100u /* steps that a host writes: more than a program may have */
+#define BEFORE_BASE 24576 /* bytes; base 1 lies 40 KiB in the arena */
 #define OWN_AT (GUARD_ARENA - RUNS_OWN * 2048u) /* plain messages */
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -169,6 +170,16 @@ static void set_message(struct nof_program_step *s, const uint8_t *rec)
     s->layout_generation = rec[STEP_FLAGS] & 8 ? 1 : 1 + rec[STEP_VALUE] % 2u;
 }
 
+/* A field of it is another: most often any but the long numbers. */
+static void spoil(struct nof_program_step *s, uint8_t where, uint8_t value)
+{
+    static const uint8_t at[] = {0, 1, 2, 3, 4, 7, 15, 23, 24, 28, 32, 34, 36, 37, 38, 39};
+    uint8_t raw[sizeof *s];
+    memcpy(raw, s, sizeof raw);
+    raw[where < 192 ? at[where % sizeof at] : where % sizeof raw] ^= value;
+    memcpy(s, raw, sizeof raw);
+}
+
 static void add_step(struct written *to, const uint8_t *rec)
 {
     if (to->n == WRITE_MAX)
@@ -189,14 +200,8 @@ static void add_step(struct written *to, const uint8_t *rec)
         else
             set_message(s, rec);
     }
-    if (rec[STEP_WILD] % 8 == 7) {
-        /* Where most is to be wrong: everything but the long numbers. */
-        static const uint8_t at[] = {0, 1, 2, 3, 4, 7, 15, 23, 24, 28, 32, 34, 36, 37, 38, 39};
-        uint8_t raw[sizeof *s];
-        memcpy(raw, s, sizeof raw);
-        raw[rec[STEP_AT] < 192 ? at[rec[STEP_AT] % sizeof at] : rec[STEP_AT] % sizeof raw] ^= rec[STEP_VALUE];
-        memcpy(s, raw, sizeof raw);
-    }
+    if (rec[STEP_WILD] % 8 == 7)
+        spoil(s, rec[STEP_AT], rec[STEP_VALUE]);
     to->n++;
     if (s->opcode == NOF_STEP_FENCE)
         to->fence = to->n;
@@ -440,11 +445,26 @@ static void upheaval(struct stage *s, unsigned rank, const uint8_t *rec)
     }
 }
 
+/* Before their base, or with one field wrong. */
+static void twist(const uint8_t *rec)
+{
+    for (unsigned i = 0; i < RUNS_RANKS && rec[9] >= 160; i++)
+        for (uint32_t k = 0; k < written[i].n; k++) {
+            struct nof_program_step *s = &written[i].step[k];
+            s->offset -= s->base == 1 ? BEFORE_BASE : 0;
+            s->from -= s->from_base == 1 ? BEFORE_BASE : 0;
+        }
+    struct written *one = &written[rec[11] % RUNS_RANKS];
+    if (rec[10] >= 192 && one->n > 0)
+        spoil(&one->step[rec[12] % one->n], rec[13], rec[14]);
+}
+
 static void make_collective(struct stage *s, const uint8_t *rec)
 {
     static const uint8_t as_they_are[RECORD_BYTES];
     uint8_t open[RECORD_BYTES] = {0};
     collective(rec);
+    twist(rec);
     open[1] = rec[7];
     for (unsigned i = 0; i < RUNS_RANKS && rec[5] < 192; i++)
         open_written(s, i, open);

@@ -512,6 +512,7 @@ static void around(struct stage *s, unsigned rank, const uint8_t *rec)
     switch (rec[0] & 15) {
     case 12:
         guard_run(g, (rec[1] & 1 ? 100 : 10000) * US * rec[2] / 16);
+        runs_look(&s->runs);
         break;
     case 13:
         guard_innocent(g, rec[1] & 1, move_len(rec[2]));

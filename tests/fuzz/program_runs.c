@@ -426,6 +426,30 @@ void runs_open(struct runs *r, unsigned rank, unsigned slot, uint64_t offset, ui
     world_post(r->guard.w, rank, &d);
 }
 
+/* Endpoints that close go in pieces, with what runs on them. */
+static bool any_closes(const struct nof_nic *nic)
+{
+    for (uint32_t e = 0; e < nic->cfg.max_endpoints; e++)
+        if (nic->eps[e].state == NOF_EP_CLOSING)
+            return true;
+    return false;
+}
+
+void runs_look(const struct runs *r)
+{
+    for (unsigned i = 0; i < r->guard.nics; i++) {
+        struct nof_coll_info info[RUNS_RANKS * RUNS_SLOTS + 1];
+        const struct nof_nic *nic = world_nic(r->guard.w, i);
+        unsigned most = 0;
+        for (unsigned rank = 0; rank < RUNS_RANKS; rank++)
+            for (unsigned k = 0; k < RUNS_SLOTS; k++)
+                most += world_rank(r->guard.w, rank)->nic == i && r->rank[rank].slot[k].state == RUNS_RUNS;
+        unsigned n = nof_nic_colls(nic, world_now(r->guard.w), 0, info, sizeof info / sizeof info[0]);
+        if (n > most && !any_closes(nic))
+            guard_fail("NIC %u tells of %u runs, and %u were started", i, n, most);
+    }
+}
+
 bool runs_may_write(const struct runs *r, unsigned rank)
 {
     for (unsigned i = 0; i < RUNS_SLOTS; i++)
@@ -602,6 +626,7 @@ static unsigned lingering(const struct runs *r, unsigned nic)
 void runs_end(struct runs *r)
 {
     struct world *w = r->guard.w;
+    runs_look(r);
     r->guard.dma[0] = r->guard.dma[1] = 0; /* a host that is always busy holds its own runs up */
     if (!settle(r, false))
         guard_fail("a run never ends, though it was cancelled");

@@ -9,6 +9,7 @@
  *             the host before its last fence, and those that it names, are done. After the end nothing is written
  *   whole     a run that went well has written what its receives, reductions and copies say, and asked the host for
  *             each of its steps once
+ *   told      `nof status` names no run that is not there
  *   empty     with no run left nothing is promised, and when all are freed none is left */
 #ifndef NOF_TESTS_FUZZ_PROGRAM_RUNS_H
 #define NOF_TESTS_FUZZ_PROGRAM_RUNS_H
@@ -92,6 +93,8 @@ void runs_free(struct runs *r, unsigned rank, unsigned slot);
 void runs_continue(struct runs *r, unsigned rank, unsigned n, int status);
 /* A plain message of the rank. */
 void runs_own(struct runs *r, unsigned rank, bool recv, const struct nof_desc *say);
+/* What the NICs tell of runs that wait (nof status) is so. */
+void runs_look(const struct runs *r);
 /* It takes its completions. */
 void runs_reap(struct runs *r, unsigned rank);
 /* The rank is closed: nothing of it is under way. */

@@ -366,9 +366,16 @@ static void go_on(struct stage *s, unsigned rank, const uint8_t *rec)
         runs_continue(&s->runs, rank, rec[2], status[rec[3] % 8]);
 }
 
-static void say(struct stage *s, unsigned rank, const uint8_t *rec)
+static void be_patient(struct stage *s, uint8_t code)
 {
     static const uint64_t patience_ms[] = {1, 3, 40, 0};
+    for (unsigned i = 0; i < 2; i++)
+        if (nof_nic_feature_set(world_nic(s->w, i), NOF_F_COLL_PATIENCE, patience_ms[code % 4]) != NOF_OK)
+            guard_fail("patience cannot be set");
+}
+
+static void say(struct stage *s, unsigned rank, const uint8_t *rec)
+{
     struct runs_rank *mine = &s->runs.rank[rank];
     struct nof_desc d = {.opcode = NOF_DESC_COLL_ABORT,
                          .ctx = 1,
@@ -376,6 +383,10 @@ static void say(struct stage *s, unsigned rank, const uint8_t *rec)
                          .tag = rec[3] % 3,
                          .len = rec[5] % 4u,
                          .agreed = rec[4] >> 6};
+    if (rec[1] % 4 == 3 && rec[7] >= 128) {
+        be_patient(s, rec[7]);
+        return;
+    }
     switch (rec[1] % 4) {
     case 0:
         mine->blind = rec[2] & 1;
@@ -384,14 +395,6 @@ static void say(struct stage *s, unsigned rank, const uint8_t *rec)
         d = (struct nof_desc){
             .opcode = NOF_DESC_SPILL_END, .spills_seen = mine->spills, .nomatches_seen = mine->nomatches};
         break;
-    case 3:
-        for (unsigned i = 0; rec[7] >= 128 && i < 2; i++)
-            if (nof_nic_feature_set(world_nic(s->w, i), NOF_F_COLL_PATIENCE, patience_ms[rec[7] % 4]) !=
-                NOF_OK)
-                guard_fail("patience cannot be set");
-        if (rec[7] >= 128)
-            return;
-        /* fall through */
     default:
         d.sched.name = rec[6] & 1 ? ranks[rank].job_rank : rec[6] / 2u % RUNS_JOB;
         d.sched.base[0] = (uint64_t)(int64_t)(rec[6] & 1 ? NOF_EAGAIN : NOF_EFAULT);

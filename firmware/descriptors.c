@@ -126,7 +126,8 @@ static void no_match(struct nof_nic *nic, struct nof_endpoint *ep, const struct 
 static void post(struct nof_nic *nic, struct nof_endpoint *ep, const struct nof_desc *desc, uint32_t layout)
 {
     bool probes = desc->opcode != NOF_DESC_RECV && nof_match_probes(ep) >= PROBES_MAX;
-    if (!ep->spilling && (probes || !nof_recv_may_post(nic, ep)))
+    bool claims = (desc->flags & NOF_DESC_F_CLAIM) != 0 && !nof_claim_may_post(ep);
+    if (!ep->spilling && (probes || claims || !nof_recv_may_post(nic, ep)))
         nof_spill_enter(nic, ep);
     if (ep->spilling) {
         no_match(nic, ep, desc);

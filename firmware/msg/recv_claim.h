@@ -15,6 +15,12 @@
 
 /* May this descriptor have the claim that it names? */
 bool nof_claim_valid(const struct nof_endpoint *ep, const struct nof_desc *desc);
+/* May one more be posted? Half of the words stay for those that are on their way here: what waits for a word waits for
+ * nobody's message. */
+static inline bool nof_claim_may_post(const struct nof_endpoint *ep)
+{
+    return ep->claims < ep->claim_slots / 2;
+}
 /* The one exchange with the host's word. */
 bool nof_claim_win(struct nof_nic *nic, struct nof_endpoint *ep, uint64_t handle);
 /* A posted receive, or waiting MPROBE, is lost. */

@@ -11,6 +11,9 @@
  *   host   a message of its own: {generation, OPEN} -> {generation, HOST}, then CANCEL, with NOF_DESC_F_TAKEN, peer and tag
  *          if the program has got a message (else it has cancelled the receive), ahead of what it posts next
  *
+ * Of all receives that are submitted the NIC posts NOF_CLAIM_SLOTS / 2 at most, and spills when there is one more: a host that waits for
+ * a free slot waits for no message.
+ *
  * The slot is free again, and its next generation another, when the receive has its completion, or its CANCEL has one.
  *
  * The words lie in the part of the BAR that the host writes (nof_bar_identity.claim_offset). The host writes any of its own

@@ -169,6 +169,12 @@ static void host_arrived(void *host, uint32_t endpoint)
         e->ops->arrived(e->host);
 }
 
+static bool host_claim(void *host, uint32_t endpoint, uint32_t slot, uint32_t generation)
+{
+    struct endpoint *e = endpoint_of(host, endpoint);
+    return e != NULL && e->ops->claim(e->host, slot, generation);
+}
+
 static void host_endpoint_failed(void *host, uint32_t endpoint, int status)
 {
     struct nic *n = host;
@@ -197,6 +203,7 @@ static const struct nof_host_ops host_ops = {
     .dma_write = host_dma_write,
     .complete = host_complete,
     .arrived = host_arrived,
+    .claim = host_claim,
     .endpoint_failed = host_endpoint_failed,
     .cycles = host_cycles,
     .log = host_log,

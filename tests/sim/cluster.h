@@ -30,6 +30,8 @@ struct nof_cluster_host_ops {
     /* As nof_host_ops.dma_read and dma_write; a pending one ends by nof_cluster_dma_done(). */
     int (*dma)(void *host, bool write, const struct nof_segment *remote, unsigned nremote,
                const struct nof_buf *local, unsigned nlocal, uint64_t token);
+    /* As nof_host_ops.claim; NULL: its endpoints have no slots. */
+    bool (*claim)(void *host, uint32_t slot, uint32_t generation);
     /* As nof_host_ops.arrived. */
     void (*arrived)(void *host);
     /* The core gave the endpoint up; the cluster closes it. */

@@ -71,12 +71,26 @@ static void answer_probe(struct nof_op *op, struct nof_envelope *e)
     nof_op_finish(op, NOF_OK);
 }
 
-void nof_matcher_mrecv(struct nof_op *mrecv, struct nof_envelope *e)
+void nof_heap_mrecv(struct nof_op *mrecv, struct nof_envelope *e)
 {
     deliver(mrecv, e);
 }
 
-void nof_matcher_post(struct nof_op *op)
+static struct nof_op *of_claim(struct nof_claim_recv *claim)
+{
+    return claim == NULL ? NULL : (struct nof_op *)(void *)((char *)claim - offsetof(struct nof_op, claim));
+}
+
+void nof_heap_leave(struct nof_op *op)
+{
+    for (struct nof_op **at = &op->rank->posted; *at != NULL; at = &(*at)->next)
+        if (*at == op) {
+            *at = op->next;
+            return;
+        }
+}
+
+void nof_heap_post(struct nof_op *op)
 {
     struct nof_rank *r = op->rank;
     for (struct nof_envelope **at = &r->spilled; *at != NULL; at = &(*at)->next) {
@@ -85,6 +99,7 @@ void nof_matcher_post(struct nof_op *op)
             continue;
         if (op->opcode != NOF_DESC_PROBE)
             *at = e->next;
+        nof_claim_by_nic(&r->claims, &op->claim);
         if (op->opcode == NOF_DESC_RECV)
             deliver(op, e);
         else
@@ -100,6 +115,11 @@ void nof_matcher_post(struct nof_op *op)
         return;
     }
     op->state = NOF_OP_LIBRARY;
+    if (r->world->locals && op->opcode == NOF_DESC_RECV) {
+        if (nof_claim_nomatch(&r->claims, &op->claim, op->ctx, op->peer, op->tag) != 0)
+            abort();
+        return;
+    }
     struct nof_op **at = &r->posted;
     /* A waiting probe may have been on the NIC until now: it is older than probes that were not. */
     while (*at != NULL && (op->opcode == NOF_DESC_RECV || (*at)->index < op->index))
@@ -138,7 +158,7 @@ static struct nof_envelope *envelope_of(struct nof_rank *r, const struct nof_com
     return e;
 }
 
-void nof_matcher_spill(struct nof_rank *r, const struct nof_comp *c)
+void nof_heap_spill(struct nof_rank *r, const struct nof_comp *c)
 {
     if (c->status != NOF_OK && (c->status != NOF_EFAULT || r->world->faulty_percent == 0)) {
         nof_cluster_fail(r->world->cluster, "%s: SPILL with \"%s\"", r->name, nof_strstatus(c->status));
@@ -158,6 +178,11 @@ void nof_matcher_spill(struct nof_rank *r, const struct nof_comp *c)
     r->spilling = true;
     r->spills_seen++;
     struct nof_envelope *e = envelope_of(r, c);
+    struct nof_op *claimed = of_claim(nof_claim_by_spill(&r->claims, e->ctx, e->peer, e->tag));
+    if (claimed != NULL) {
+        deliver(claimed, e);
+        return;
+    }
     for (struct nof_op **at = &r->posted; *at != NULL;) {
         struct nof_op *op = *at;
         if (!accepts(op, e)) {
@@ -180,7 +205,7 @@ void nof_matcher_spill(struct nof_rank *r, const struct nof_comp *c)
     *at = e;
 }
 
-void nof_matcher_revoke(struct nof_rank *r, const struct nof_comp *c)
+void nof_heap_revoke(struct nof_rank *r, const struct nof_comp *c)
 {
     struct nof_desc d = {.opcode = NOF_DESC_REVOKED, .cookie = c->cookie, .peer = c->peer};
     for (struct nof_envelope **at = &r->spilled; *at != NULL; at = &(*at)->next) {
@@ -197,8 +222,10 @@ void nof_matcher_revoke(struct nof_rank *r, const struct nof_comp *c)
     nof_rank_submit(r, &d);
 }
 
-bool nof_matcher_cancel(struct nof_op *op)
+bool nof_heap_cancel(struct nof_op *op)
 {
+    if (op->rank->world->locals)
+        return op->state == NOF_OP_LIBRARY && nof_lane_cancel(op);
     for (struct nof_op **at = &op->rank->posted; *at != NULL; at = &(*at)->next) {
         if (*at != op)
             continue;
@@ -210,7 +237,21 @@ bool nof_matcher_cancel(struct nof_op *op)
     return false;
 }
 
-void nof_matcher_peer_dead(struct nof_rank *r, int32_t peer)
+/* A receive that names it. */
+static struct nof_op *first_of(struct nof_rank *r, int32_t peer)
+{
+    for (struct nof_match_entry *e = r->claims.nic.posted.first; e != NULL; e = e->next)
+        if (e->source == peer)
+            return of_claim(
+                (struct nof_claim_recv *)(void *)((char *)e - offsetof(struct nof_claim_recv, nic)));
+    for (struct nof_match_entry *e = r->claims.memory.posted.first; e != NULL; e = e->next)
+        if (e->source == peer)
+            return of_claim(
+                (struct nof_claim_recv *)(void *)((char *)e - offsetof(struct nof_claim_recv, memory)));
+    return NULL;
+}
+
+void nof_heap_peer_dead(struct nof_rank *r, int32_t peer)
 {
     for (struct nof_op **at = &r->posted; *at != NULL;) {
         struct nof_op *op = *at;
@@ -222,6 +263,10 @@ void nof_matcher_peer_dead(struct nof_rank *r, int32_t peer)
         nof_op_finish(op, NOF_EPEERDEAD);
         at = &r->posted;
     }
+    for (struct nof_op *op; (op = first_of(r, peer)) != NULL;) {
+        (void)nof_claim_cancel(&r->claims, &op->claim);
+        nof_op_finish(op, NOF_EPEERDEAD);
+    }
 }
 
 static void retry_end(struct nof_cluster *c, void *user, uint64_t arg)
@@ -230,12 +275,13 @@ static void retry_end(struct nof_cluster *c, void *user, uint64_t arg)
     (void)c;
     (void)arg;
     r->end_planned = false;
-    nof_matcher_settle(r);
+    nof_heap_settle(r);
 }
 
-void nof_matcher_settle(struct nof_rank *r)
+void nof_heap_settle(struct nof_rank *r)
 {
-    if (!r->alive || !r->spilling || r->end_out || r->end_planned || r->posted != NULL || r->spilled != NULL)
+    if (!r->alive || !r->spilling || r->end_out || r->end_planned || r->posted != NULL ||
+        r->spilled != NULL || r->claims.nic.posted.count > 0)
         return;
     r->end_out = true;
     struct nof_desc d = {.opcode = NOF_DESC_SPILL_END,
@@ -245,7 +291,7 @@ void nof_matcher_settle(struct nof_rank *r)
     nof_rank_submit(r, &d);
 }
 
-void nof_matcher_ended(struct nof_rank *r, int status)
+void nof_heap_ended(struct nof_rank *r, int status)
 {
     if (!r->end_out || (status != NOF_OK && status != NOF_EAGAIN)) {
         nof_cluster_fail(r->world->cluster, "%s: SPILL_END answered with \"%s\"%s", r->name,
@@ -254,7 +300,7 @@ void nof_matcher_ended(struct nof_rank *r, int status)
     }
     r->end_out = false;
     if (status == NOF_OK) {
-        if (r->spilled != NULL || r->posted != NULL)
+        if (r->spilled != NULL || r->posted != NULL || r->claims.nic.posted.count > 0)
             nof_cluster_fail(r->world->cluster,
                              "%s: the NIC left spill mode while the library's matcher is not empty", r->name);
         r->spilling = false;
@@ -264,8 +310,9 @@ void nof_matcher_ended(struct nof_rank *r, int status)
     }
 }
 
-void nof_matcher_clear(struct nof_rank *r)
+void nof_heap_clear(struct nof_rank *r)
 {
+    nof_claims_fini(&r->claims);
     while (r->spilled != NULL) {
         struct nof_envelope *e = r->spilled;
         r->spilled = e->next;

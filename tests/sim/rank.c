@@ -114,7 +114,7 @@ static void on_recv(struct nof_op *op, const struct nof_comp *c)
     if (c->status == NOF_ENOMATCH && op->opcode == NOF_DESC_RECV && !op->pulling) {
         op->rank->spilling = true;
         op->rank->nomatches_seen++;
-        nof_matcher_post(op);
+        nof_heap_post(op);
         return;
     }
     if (op->internal) {
@@ -147,7 +147,7 @@ static void on_probe(struct nof_op *op, const struct nof_comp *c)
     if (c->status == NOF_ENOMATCH) {
         op->rank->spilling = op->rank->spilling || op->wait;
         op->rank->nomatches_seen += op->wait;
-        nof_matcher_post(op);
+        nof_heap_post(op);
         return;
     }
     if (!status_justified(op, c->status, c->peer)) {
@@ -206,7 +206,7 @@ static void on_cancel(struct nof_op *op, const struct nof_comp *c)
         op->cancelled = true;
         nof_op_finish(op, NOF_ECANCELED);
     } else if (c->status == NOF_ENOMATCH) {
-        (void)nof_matcher_cancel(op);
+        (void)nof_heap_cancel(op);
     } else {
         unjustified(op, c);
     }
@@ -252,7 +252,7 @@ static void on_peer_dead(struct nof_rank *r, const struct nof_comp *c)
         if (op->opcode == NOF_DESC_SEND && op->state == NOF_OP_PARKED && op->peer == c->peer)
             nof_op_finish(op, c->status);
     }
-    nof_matcher_peer_dead(r, c->peer);
+    nof_heap_peer_dead(r, c->peer);
 }
 
 /* The operation that a completion is about; it must be with the NIC. */
@@ -280,7 +280,14 @@ static struct nof_op *op_of(struct nof_rank *r, const struct nof_comp *c)
 
 static void on_op(struct nof_rank *r, const struct nof_comp *c)
 {
-    struct nof_op *op = op_of(r, c);
+    struct nof_op *op = c->cookie - 1 < r->nops ? r->op[c->cookie - 1] : NULL;
+    if (r->world->locals && op != NULL && nof_op_is_match(op)) {
+        if (nof_lane_zombie(op, c))
+            return;
+        if (c->opcode != NOF_COMP_CANCEL)
+            nof_lane_answered(op, c);
+    }
+    op = op_of(r, c);
     if (op == NULL)
         return;
     switch (c->opcode) {
@@ -341,13 +348,13 @@ static void completion(struct nof_rank *r, const struct nof_comp *c)
         on_peer_dead(r, c);
         break;
     case NOF_COMP_SPILL:
-        nof_matcher_spill(r, c);
+        nof_heap_spill(r, c);
         break;
     case NOF_COMP_REVOKE:
-        nof_matcher_revoke(r, c);
+        nof_heap_revoke(r, c);
         break;
     case NOF_COMP_SPILL_END:
-        nof_matcher_ended(r, c->status);
+        nof_heap_ended(r, c->status);
         break;
     case NOF_COMP_ASSIST:
     case NOF_COMP_FAILED:
@@ -381,7 +388,7 @@ static void reap(struct nof_cluster *c, void *user, uint64_t arg)
         completion(r, &comp);
     }
     nof_rank_slots_release(r, r->world->phase != NOF_PHASE_TRAFFIC || r->nslots > 4);
-    nof_matcher_settle(r);
+    nof_heap_settle(r);
 }
 
 static void plan_reap(struct nof_rank *r)
@@ -412,6 +419,16 @@ static void host_arrived(void *host)
     nof_delta_look(host, true);
 }
 
+static bool host_claim(void *host, uint32_t slot, uint32_t generation)
+{
+    struct nof_rank *r = host;
+    nof_lane_hurry(r);
+    bool won =
+        slot < NOF_CLAIM_SLOTS && nof_claim_take(&r->claim_words.word[slot], generation, NOF_CLAIM_NIC);
+    nof_lane_hurry(r);
+    return won;
+}
+
 static void host_failed(void *host, int status)
 {
     struct nof_rank *r = host;
@@ -425,6 +442,7 @@ static const struct nof_cluster_host_ops host_ops = {
     .complete = host_complete,
     .dma = nof_rank_dma,
     .arrived = host_arrived,
+    .claim = host_claim,
     .failed = host_failed,
 };
 
@@ -449,6 +467,7 @@ static void set_up(struct nof_rank *r)
     r->bounce = zalloc((size_t)NOF_BOUNCE_SLOTS * NOF_BOUNCE_SLOT_BYTES);
     r->program_area = zalloc(PROGRAM_AREA_BYTES);
     nof_delta_boards(r);
+    nof_lane_set_up(r);
     for (unsigned i = 0; i < NOF_RANK_LAYOUTS; i++)
         nof_layout_ref_make(&r->layout[i], rng);
 }
@@ -480,6 +499,7 @@ struct nof_rank *nof_rank_create(struct nof_world *w, struct nof_job *job, int32
         .program_area_bytes = PROGRAM_AREA_BYTES,
         .delta_host = r->delta_host,
         .delta_nic = r->delta_nic,
+        .claim_slots = w->locals ? w->claim_slots : 0,
         .counters = r->counters,
         .dma_inline = r->dma_inline,
         .dma_read_sums = r->dma_sums,
@@ -499,6 +519,7 @@ static void break_off(struct nof_rank *r)
     struct nof_world *w = r->world;
     r->alive = false;
     r->queue.count = 0;
+    nof_lane_end(r);
     for (unsigned i = 0; i < w->nranks; i++)
         w->suspect[i][r->uid] = w->suspect[r->uid][i] = true;
 }
@@ -521,7 +542,7 @@ void nof_rank_lose(struct nof_rank *r)
 
 void nof_rank_destroy(struct nof_rank *r)
 {
-    nof_matcher_clear(r);
+    nof_heap_clear(r);
     for (unsigned i = 0; i < r->nops; i++) {
         nof_delta_finish(r->op[i]);
         nof_buffer_close(r->world, &r->op[i]->buf);

@@ -69,6 +69,7 @@ void nof_op_finish(struct nof_op *op, int status)
     if (op->opcode == NOF_DESC_SEND && status == NOF_OK)
         op->msg->done_ns = op->done_ns;
     nof_delta_finish(op);
+    nof_lane_finish(op);
     nof_buffer_close(r->world, &op->buf);
     if (op->bounce >= 0)
         r->bounce_used[op->bounce] = false;
@@ -183,6 +184,10 @@ struct nof_op *nof_rank_send(struct nof_rank *r, struct nof_message *m)
     m->order = r->sent[m->dst->number]++;
     m->after_death = m->dst->dead[r->number];
     r->world->bytes += m->len;
+    if (nof_lane_pair(r, m->dst)) {
+        nof_lane_send(op);
+        return op;
+    }
     bool delta = nof_delta_send_take(op);
     op->bounce = delta ? -1 : bounce_take(r, m->len);
     if (delta) {
@@ -266,8 +271,13 @@ struct nof_op *nof_rank_recv(struct nof_rank *r, uint32_t ctx, int32_t peer, int
     op->capacity = capacity;
     buffer_open(op, capacity);
     op->desc.callsite = 0x400000 + ctx * 16;
-    nof_delta_recv_take(op);
-    nof_op_start(op);
+    bool lanes = r->world->locals && (peer < 0 || nof_lane_pair(r, r->job->rank[peer]));
+    if (!lanes)
+        nof_delta_recv_take(op);
+    if (r->world->locals)
+        nof_lane_recv(op);
+    else
+        nof_op_start(op);
     return op;
 }
 
@@ -282,7 +292,10 @@ struct nof_op *nof_rank_probe(struct nof_rank *r, uint8_t opcode, bool wait, uin
     op->wait = wait;
     r->waited_mprobe |= wait && opcode == NOF_DESC_MPROBE;
     op->desc.flags = wait ? NOF_DESC_F_WAIT : 0;
-    nof_op_start(op);
+    if (r->world->locals)
+        nof_lane_probe(op);
+    else
+        nof_op_start(op);
     return op;
 }
 
@@ -296,11 +309,15 @@ struct nof_op *nof_rank_mrecv(struct nof_op *mprobe, uint64_t capacity)
     op->capacity = capacity;
     buffer_open(op, capacity);
     op->desc.handle = mprobe->handle;
-    if (mprobe->envelope != NULL) {
+    if (mprobe->local != NULL) {
+        struct nof_lane_message *l = mprobe->local;
+        mprobe->local = NULL;
+        nof_lane_mrecv(op, l);
+    } else if (mprobe->envelope != NULL) {
         struct nof_envelope *e = mprobe->envelope;
         mprobe->envelope = NULL;
         op->state = NOF_OP_LIBRARY;
-        nof_matcher_mrecv(op, e);
+        nof_heap_mrecv(op, e);
     } else {
         nof_op_start(op);
     }
@@ -334,11 +351,16 @@ void nof_rank_cancel(struct nof_op *op)
         return;
     op->cancel_ns = nof_cluster_now(r->world->cluster);
     if (op->opcode == NOF_DESC_SEND) {
-        cancel_send(op);
+        if (op->local != NULL)
+            nof_lane_send_cancel(op);
+        else
+            cancel_send(op);
         return;
     }
+    if (r->world->locals && nof_lane_cancel(op))
+        return;
     if (op->state == NOF_OP_LIBRARY) {
-        (void)nof_matcher_cancel(op);
+        (void)nof_heap_cancel(op);
         return;
     }
     op->cancel_out = true;

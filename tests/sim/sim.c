@@ -152,11 +152,16 @@ static void populate(struct nof_world *w)
     unsigned per_nic = (unsigned)nof_rng_between(&w->rng, 2, 4);
     unsigned njobs = nof_rng_chance(&w->rng, 30) ? 2 : 1;
     unsigned total = per_nic * nof_cluster_nnics(w->cluster);
+    unsigned nics = nof_cluster_nnics(w->cluster);
+    if (w->locals) { /* close together */
+        nics = (unsigned)nof_rng_between(&w->local_rng, 2, 3);
+        total = total < 6 * nics ? total : 6 * nics;
+    }
     for (unsigned k = 0; k < njobs; k++) {
         struct nof_job *job = nof_world_job(w);
         job->size = total / njobs + (k < total % njobs ? 1 : 0);
         for (unsigned i = 0; i < job->size; i++) {
-            unsigned nic = (i * njobs + k) % nof_cluster_nnics(w->cluster);
+            unsigned nic = (i * njobs + k) % nics;
             (void)nof_rank_create(w, job, (int32_t)i, nic);
         }
     }
@@ -215,6 +220,7 @@ static void destroy(struct nof_world *w)
         free(w->job[i]);
     for (unsigned i = 0; i < w->nmessages; i++)
         free(w->message[i]);
+    nof_lane_clear(w);
     free(w->message);
     nof_cluster_destroy(w->cluster);
     for (unsigned i = 0; i < sizeof(w->pool) / sizeof(w->pool[0]); i++) {
@@ -251,6 +257,7 @@ void nof_sim_run(uint64_t seed, FILE *trace, struct nof_sim_result *result_out)
     set_prediction(w);
     set_clearance(w);
     nof_delta_plan(w);
+    nof_lane_plan(w, seed);
     populate(w);
     run_phases(w);
     report(w, result_out);

@@ -91,7 +91,7 @@ static void do_receive(struct nof_cluster *c, void *user, uint64_t arg)
     struct nof_rank *r = m->dst;
     struct nof_rng *rng = &r->rng;
     (void)arg;
-    int32_t peer = nof_rng_chance(rng, 30) ? NOF_ANY_SOURCE : m->src->number;
+    int32_t peer = nof_rng_chance(rng, r->world->locals ? 60 : 30) ? NOF_ANY_SOURCE : m->src->number;
     int32_t tag = nof_rng_chance(rng, 25) ? NOF_ANY_TAG : m->tag;
     uint64_t capacity = pick_capacity(rng, m->len);
     unsigned dice = (unsigned)nof_rng_below(rng, 100);
@@ -326,8 +326,9 @@ static bool matches_open(const struct nof_world *w)
 
 static bool rank_finished(const struct nof_rank *r)
 {
-    return !r->alive || (r->sweep_done && r->open_ops == 0 && r->open_cancels == 0 && !r->spilling &&
-                         !r->end_out && r->nslots == 0 && r->queue.count == 0 && r->ring_count == 0);
+    return !r->alive ||
+           (r->sweep_done && nof_lane_settled(r) && r->open_ops == 0 && r->open_cancels == 0 &&
+            !r->spilling && !r->end_out && r->nslots == 0 && r->queue.count == 0 && r->ring_count == 0);
 }
 
 static bool all_finished(struct nof_world *w)
@@ -364,7 +365,7 @@ static void tick_sweep(struct nof_world *w)
         if (r->sweep_done && r->spilled != NULL) /* it came late, from a rank that we were parted from */
             sweep_again(r);
         nof_rank_slots_release(r, true);
-        nof_matcher_settle(r);
+        nof_heap_settle(r);
     }
     if (!w->last_sweep && all_finished(w)) {
         w->last_sweep = true;
@@ -417,7 +418,7 @@ bool nof_workload_finished(void *world)
 
 static int describe_op(const struct nof_op *op, char *text, size_t bytes)
 {
-    static const char *const state[] = {"with the NIC", "in the library", "parked", "done"};
+    static const char *const state[] = {"with the NIC", "in the library", "parked", "held", "done"};
     return snprintf(text, bytes, "; %s operation %u opcode %u ctx %u peer %d tag %d len %llu is %s%s",
                     op->rank->name, op->index, op->opcode, op->ctx, op->peer, op->tag,
                     (unsigned long long)op->desc.len, state[op->state], op->pulling ? " (pulling)" : "");

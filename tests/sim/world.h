@@ -8,7 +8,7 @@
  *   rank.c      endpoint, rings, completions     rank_ops.c  operations and their descriptors
  *   matcher.c   host half of spill and parking   memory.c    buffers, DMA, staging
  *   workload.c  what is sent and received when   faults.c    what goes wrong when
- *   delta.c     delta messages
+ *   delta.c     delta messages         lane.c       messages past the NIC, and who has a receive from any source
  *   verify.c    the rules                        sim.c       one seed from begin to end
  *
  * Everything here runs in one thread; a failed allocation ends the program. */
@@ -19,6 +19,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "chan/claims.h"
 #include "cluster.h"
 #include "nof/delta.h"
 #include "nof/layout.h"
@@ -37,6 +38,7 @@
 
 struct nof_rank;
 struct nof_world;
+struct nof_lane_message;
 
 /* A layout as the model sees it: the emitted pieces of one run. */
 struct nof_layout_ref {
@@ -83,7 +85,8 @@ struct nof_message {
 enum nof_op_state {
     NOF_OP_NIC, /* submitted */
     NOF_OP_LIBRARY, /* in the library's matcher */
-    NOF_OP_PARKED, /* SEND: announced, waits for GRANT */
+    NOF_OP_PARKED, /* SEND: announced, waits for GRANT; or by a lane, for its match */
+    NOF_OP_HELD, /* not submitted yet: words of claims are used up */
     NOF_OP_DONE,
 };
 
@@ -123,6 +126,11 @@ struct nof_op {
     unsigned word_bytes; /* how many of them were there */
     uint64_t capacity;
     struct nof_op *next; /* in the matcher's list */
+
+    struct nof_claim_recv claim; /* in a world with lanes */
+    struct nof_lane_message *local; /* SEND: it went by a lane; MPROBE: it has taken this one */
+    struct nof_op *next_probe; /* that waits for lanes, too */
+    bool answered; /* PROBE: by a lane; what the NIC says of it is nothing any more */
 
     unsigned delta; /* its slot + 1; 0: none, or none any more */
     unsigned groups, group_log2; /* SEND: in so many does it become ready */
@@ -208,6 +216,15 @@ struct nof_rank {
     bool delta_boards_taken;
     struct nof_op *delta_send[NOF_DELTA_SLOTS], *delta_recv[NOF_DELTA_SLOTS];
 
+    struct nof_claim_words claim_words;
+    struct nof_claims claims;
+    struct nof_op *held; /* in the order of the calls */
+    struct nof_op *probes;
+    struct nof_lane_message *lane; /* on their way, by when they come */
+    struct nof_lane_message *local; /* that no receive wanted yet */
+    uint64_t lane_ns[NOF_WORLD_RANKS_MAX]; /* when the last one of that job rank comes */
+    unsigned owed; /* CANCELs of what lanes have served, without answer */
+
     bool introduced[NOF_WORLD_RANKS_MAX]; /* by job rank */
     bool dead[NOF_WORLD_RANKS_MAX]; /* PEER_DEAD came */
     uint32_t sent[NOF_WORLD_RANKS_MAX]; /* to that job rank */
@@ -259,6 +276,10 @@ struct nof_world {
     unsigned faulty_percent; /* buffers that the kernel refuses */
     unsigned dma_late_percent;
     unsigned cancel_percent; /* sends that their rank wants back */
+    struct nof_rng local_rng;
+    bool locals; /* ranks of one NIC reach each other by lanes */
+    uint32_t claim_slots;
+    struct nof_lane_message *local; /* all */
     struct nof_rng delta_rng;
     unsigned delta_percent; /* operations that are delta messages */
     unsigned delta_slots; /* of a rank that are used */
@@ -331,18 +352,46 @@ bool nof_pattern_accepts(uint32_t ctx, int32_t peer, int32_t tag, uint32_t m_ctx
 /* Of matcher.c. */
 
 /* The NIC found nothing for op (NOF_ENOMATCH). */
-void nof_matcher_post(struct nof_op *op);
-void nof_matcher_spill(struct nof_rank *r, const struct nof_comp *c);
-void nof_matcher_ended(struct nof_rank *r, int status);
-bool nof_matcher_cancel(struct nof_op *op);
+void nof_heap_post(struct nof_op *op);
+void nof_heap_spill(struct nof_rank *r, const struct nof_comp *c);
+void nof_heap_ended(struct nof_rank *r, int status);
+bool nof_heap_cancel(struct nof_op *op);
 /* REVOKE: is the message still here? */
-void nof_matcher_revoke(struct nof_rank *r, const struct nof_comp *c);
-void nof_matcher_peer_dead(struct nof_rank *r, int32_t peer);
+void nof_heap_revoke(struct nof_rank *r, const struct nof_comp *c);
+void nof_heap_peer_dead(struct nof_rank *r, int32_t peer);
 /* Leave spill mode if that is possible now. */
-void nof_matcher_settle(struct nof_rank *r);
+void nof_heap_settle(struct nof_rank *r);
 /* MRECV of an envelope that the library holds. */
-void nof_matcher_mrecv(struct nof_op *mrecv, struct nof_envelope *e);
-void nof_matcher_clear(struct nof_rank *r);
+void nof_heap_mrecv(struct nof_op *mrecv, struct nof_envelope *e);
+void nof_heap_clear(struct nof_rank *r);
+
+/* op waits in none of its lists any more. */
+void nof_heap_leave(struct nof_op *op);
+
+/* Of lane.c. All but plan() and pair() in a world with lanes. */
+
+void nof_lane_plan(struct nof_world *w, uint64_t seed);
+bool nof_lane_pair(const struct nof_rank *a, const struct nof_rank *b);
+void nof_lane_set_up(struct nof_rank *r);
+/* A new operation begins, and is submitted, held, or has ended. */
+void nof_lane_send(struct nof_op *op);
+void nof_lane_recv(struct nof_op *op);
+void nof_lane_probe(struct nof_op *op);
+void nof_lane_mrecv(struct nof_op *mrecv, struct nof_lane_message *l);
+void nof_lane_send_cancel(struct nof_op *op);
+/* False: the NIC must be asked. */
+bool nof_lane_cancel(struct nof_op *op);
+/* The NIC has answered op; true: it is nothing to op any more. */
+bool nof_lane_zombie(struct nof_op *op, const struct nof_comp *c);
+void nof_lane_answered(struct nof_op *op, const struct nof_comp *c);
+/* op ends. */
+void nof_lane_finish(struct nof_op *op);
+/* What is on its way to r by a lane may come at this moment. */
+void nof_lane_hurry(struct nof_rank *r);
+bool nof_lane_settled(const struct nof_rank *r);
+/* Its process is gone. */
+void nof_lane_end(struct nof_rank *r);
+void nof_lane_clear(struct nof_world *w);
 
 /* Of workload.c. */
 

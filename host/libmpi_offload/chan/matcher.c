@@ -213,3 +213,26 @@ void nof_matcher_remove(struct nof_matcher *m, struct nof_match_entry *envelope)
 {
     take_out(m, &m->waiting, envelope);
 }
+
+static void free_queues(struct nof_match_queue *q)
+{
+    while (q != NULL) {
+        struct nof_match_queue *next = q->next;
+        free(q);
+        q = next;
+    }
+}
+
+static void free_table(struct nof_match_table *t)
+{
+    for (size_t i = 0; i < t->buckets; i++)
+        free_queues(t->bucket[i]);
+    free(t->bucket);
+}
+
+void nof_matcher_fini(struct nof_matcher *m)
+{
+    free_table(&m->posted);
+    free_table(&m->waiting);
+    free_queues(m->spare);
+}

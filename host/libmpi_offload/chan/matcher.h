@@ -56,6 +56,9 @@ struct nof_matcher {
     struct nof_match_queue *spare;
 };
 
+/* Frees what it has made; its entries are their owners'. */
+void nof_matcher_fini(struct nof_matcher *m);
+
 /* ctx, source and tag of the entry are set by the caller. 0, or -1 when memory is short. */
 int nof_matcher_post(struct nof_matcher *m, struct nof_match_entry *receive);
 int nof_matcher_add(struct nof_matcher *m, struct nof_match_entry *envelope);

@@ -7,7 +7,7 @@ LIST holds one mutation per paragraph:
     [name]
     file = firmware/...
     line = the text to replace; must stand exactly once in the file, within one line
-    with = what to put there
+    with = what to put there, on further lines that are indented, too
     breaks = what goes wrong, in a few words
 """
 import configparser

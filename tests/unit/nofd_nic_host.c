@@ -113,6 +113,7 @@ static int attach(unsigned i)
     e->nic_words = e->bar.nic_words;
     e->host_words = e->bar.host_words;
     e->delta = nofd_bar_at(&e->bar, e->bar.identity->delta_host_offset);
+    e->claims = nofd_bar_at(&e->bar, e->bar.identity->claim_offset);
     e->counters = e->bar.counters;
     e->nic = &nic;
     e->doom.any = &nic.doomed;
@@ -124,6 +125,7 @@ static int attach(unsigned i)
     params.program_area = nofd_bar_at(&e->bar, e->bar.identity->program_area_offset);
     params.program_area_bytes = e->bar.identity->program_area_bytes;
     params.counters = e->counters;
+    params.claim_slots = NOF_CLAIM_SLOTS;
     return nofd_nic_attach(&nic, now_ns, e, &params);
 }
 
@@ -387,6 +389,49 @@ static void without_anything_to_do_it_is_quiet(void **state)
     assert_false(nic.source.ops->quiet(&nic.source));
 }
 
+static void claim(unsigned i, uint32_t slot, uint32_t generation)
+{
+    struct nof_desc d = {.opcode = NOF_DESC_RECV,
+                         .flags = NOF_DESC_F_CLAIM,
+                         .ctx = 1,
+                         .cookie = slot,
+                         .peer = NOF_ANY_SOURCE,
+                         .tag = 5,
+                         .addr = (uintptr_t)message,
+                         .len = 100};
+
+    d.handle = nof_claim_handle(slot, generation);
+    ep[i].claims->word[slot] = nof_claim_word(generation, NOF_CLAIM_OPEN);
+    submit(i, &d);
+}
+
+/* The words lie where the host finds them, the last as well as the first, and both change the same. */
+static void whose_word_it_is_has_the_receive(void **state)
+{
+    const uint32_t last = NOF_CLAIM_SLOTS - 1;
+    struct nof_desc cancel = {.opcode = NOF_DESC_CANCEL, .flags = NOF_DESC_F_TAKEN, .cookie = 0, .tag = 5};
+    struct nof_comp comp;
+
+    (void)state;
+    both();
+    claim(1, 0, 3);
+    claim(1, last, UINT32_MAX);
+    turns(5);
+    assert_true(nof_claim_take(&ep[1].claims->word[0], 3, NOF_CLAIM_HOST));
+    send_from(0, 1, 100);
+    turns(20);
+    assert_int_equal(reap(1, NOF_COMP_RECV, &comp), 1);
+    assert_int_equal(comp.status, NOF_OK);
+    assert_int_equal(comp.cookie, last);
+    assert_int_equal(ep[1].claims->word[last], nof_claim_word(UINT32_MAX, NOF_CLAIM_NIC));
+    assert_false(nof_claim_take(&ep[1].claims->word[last], UINT32_MAX, NOF_CLAIM_HOST));
+    assert_int_equal(ep[1].claims->word[0], nof_claim_word(3, NOF_CLAIM_HOST));
+    submit(1, &cancel);
+    turns(5);
+    assert_int_equal(reap(1, NOF_COMP_CANCEL, &comp), 1);
+    assert_int_equal(comp.status, NOF_OK);
+}
+
 #define EACH(test) cmocka_unit_test_setup_teardown(test, start, end)
 
 int main(void)
@@ -404,6 +449,7 @@ int main(void)
         EACH(a_host_that_does_not_reap_is_looked_at_again),
         EACH(the_link_is_looked_at_from_time_to_time),
         EACH(without_anything_to_do_it_is_quiet),
+        EACH(whose_word_it_is_has_the_receive),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

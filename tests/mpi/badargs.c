@@ -126,6 +126,14 @@ static void texts(void)
     int code = MPI_Send(&len, 1, MPI_INT, t_size + 3, 0, MPI_COMM_WORLD);
     OK(MPI_Error_string(code, text, &len));
     CHECK(len > 0 && (size_t)len == strlen(text));
+    char again[MPI_MAX_ERROR_STRING];
+    for (int i = 0; i < 5000; i++) { /* more than texts are kept; one of another reason now and then */
+        if (i % 7 == 0)
+            FAILS(MPI_Send(&len, -1 - i % 3, MPI_INT, 0, 0, MPI_COMM_WORLD), MPI_ERR_COUNT);
+        CHECK(MPI_Send(&len, 1, MPI_INT, t_size + 3, 0, MPI_COMM_WORLD) == code);
+    }
+    OK(MPI_Error_string(code, again, &len));
+    CHECK(strcmp(text, again) == 0);
     for (int c = MPI_SUCCESS; c <= MPI_ERR_PENDING; c++) {
         OK(MPI_Error_class(c, &error_class));
         CHECK(error_class == c);

@@ -9,6 +9,7 @@
 #define CLASS_MASK 0x3fff
 #define INSTANCE_SHIFT 14
 #define INSTANCE_RING 1024u /* power of two; an older text falls back to that of its class */
+#define INSTANCE_SAME 16u /* as many of the newest texts are looked through for the same one */
 #define ADDED_BIT 0x40000000
 
 struct instance {
@@ -137,8 +138,27 @@ static struct added *added_of(int code)
                                                                                            : NULL;
 }
 
+/* One of the newest codes: of this class and with this text. 0: none. */
+static int same(int error_class, const char *text)
+{
+    for (uint32_t back = 0; back < INSTANCE_SAME; back++) {
+        const struct instance *one = instances[(instance_seq - back) % INSTANCE_RING];
+        if (one != NULL && (one->code & CLASS_MASK) == error_class && strcmp(one->text, text) == 0)
+            return one->code;
+    }
+    return 0;
+}
+
 int nof_error(int error_class, const char *fmt, ...)
 {
+    char text[sizeof(instances[0]->text)];
+    va_list args;
+    va_start(args, fmt);
+    vsnprintf(text, sizeof(text), fmt, args);
+    va_end(args);
+    int known = same(error_class, text);
+    if (known != 0)
+        return known;
     uint32_t seq = ++instance_seq & 0xffffu;
     if (seq == 0)
         seq = ++instance_seq & 0xffffu;
@@ -148,10 +168,7 @@ int nof_error(int error_class, const char *fmt, ...)
     if (*slot == NULL)
         return error_class;
     (*slot)->code = (int)(seq << INSTANCE_SHIFT) | error_class;
-    va_list args;
-    va_start(args, fmt);
-    vsnprintf((*slot)->text, sizeof((*slot)->text), fmt, args);
-    va_end(args);
+    memcpy((*slot)->text, text, sizeof(text));
     return (*slot)->code;
 }
 

@@ -2,7 +2,8 @@
 /* Error classes, codes and handlers.
  *
  * A code is: a standard class; or class | instance << 14, whose own text (peer, cause) is kept in a
- * ring of the last 1024; or, with bit 30, a class or code that the program added.
+ * ring of the last 1024; or, with bit 30, a class or code that the program added. What fails in great numbers for one
+ * reason (all sends to a rank that has died) has one code.
  *
  * Threads: under the library's lock. */
 #ifndef NOF_MPI_ERROR_H

@@ -113,6 +113,8 @@ static void cost_line(struct reader *r, const char *line)
     double cost = space != NULL ? strtod(space, NULL) : 0;
     int called = r->is_call;
     r->is_call = false;
+    if (r->home == HOME_BENCH)
+        r->batch.bench += cost;
     if (r->home != HOME_CORE || (called && find(r, r->callee) != HOME_OTHER))
         return;
     if (in_file(r, "crc32c.c"))
@@ -237,9 +239,9 @@ int nof_callgrind_run(const char *const *args, struct nof_callgrind_batch *batch
         snprintf(problem, problem_bytes, "valgrind is missing: apt install valgrind");
     else if (code != 0)
         snprintf(problem, problem_bytes, "the measured program ended with code %d under valgrind", code);
-    else if (n == 0 || batches[0].core <= 0)
+    else if (n == 0 || batches[0].core <= 0 || batches[0].bench <= 0)
         snprintf(problem, problem_bytes,
-                 "callgrind saw no function of the core: build with debug information (-g)");
+                 "callgrind saw no function of the core, or none of the bench: build with debug information (-g)");
     else
         return n;
     return -1;

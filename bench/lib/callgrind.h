@@ -20,6 +20,7 @@ struct nof_callgrind_batch { /* instructions */
     double crc;
     double copy; /* of payload */
     double match; /* functions of firmware/match/match.c; in `core` too */
+    double bench; /* functions of bench/: the port and the host of what is measured; in none of the others */
 };
 
 /* Runs `nof ARGS...`; returns the number of batches, or -1 and why in `problem`. */

@@ -37,19 +37,27 @@
 #define RUN_FRAMES 256u /* sent in one call that is not poll; the rest waits for poll */
 #define LOCAL_ROUNDS 16u
 
-static int on_frame(void *up, struct nof_path *path, const struct nof_wire_view *view, bool lent)
+/* Of a path that has no link yet, or of none. */
+static int first_frame(struct nof_nic *nic, struct nof_path *path, const struct nof_wire_view *view,
+                       bool lent)
 {
-    struct nof_nic *nic = up;
     if (path == NULL) {
         nof_mcast_datagram(nic, view->payload, view->payload_bytes);
         return NOF_OK;
     }
-    struct nof_link *link = nof_path_user(path);
-    if (link != NULL && view->type == NOF_WIRE_MSG && nof_direct_rx(nic, link, view))
-        return NOF_OK;
-    if (link == NULL)
-        link = nof_link_of_path(nic, path);
+    struct nof_link *link = nof_link_of_path(nic, path);
     return link != NULL ? nof_dispatch_frame(nic, link, view, lent) : NOF_EPROTO;
+}
+
+static int on_frame(void *up, struct nof_path *path, const struct nof_wire_view *view, bool lent)
+{
+    struct nof_nic *nic = up;
+    struct nof_link *link = view->user;
+    if (link == NULL)
+        return first_frame(nic, path, view, lent);
+    if (view->type == NOF_WIRE_MSG && nof_direct_rx(nic, link, view))
+        return NOF_OK;
+    return nof_dispatch_frame(nic, link, view, lent);
 }
 
 static void on_up(void *up, struct nof_path *path)

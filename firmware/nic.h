@@ -250,14 +250,21 @@ struct nof_recv {
             uint64_t cleared_ns; /* when */
             struct nof_ties clear_out, clear_turn, clear_flow;
             uint32_t clear_link; /* that it came over when it began to count or wait */
-            uint8_t clear_waits; /* until more may be cleared; and: */
-            uint8_t clear_stands; /* in clear_turn, too */
-            uint8_t cts_waits; /* RNDV: its CTS waits for the link */
-            uint8_t agreed; /* desc.h */
-            uint8_t delta; /* its slot + 1 (nof/delta.h); 0: what has come of it is not told before its end */
-            uint8_t unit_log2; /* RNDV: of a delta send, else 0 */
-            uint8_t claimed; /* POSTED, TAKEN: the host may serve it, too (msg/recv_claim.h) */
-            uint32_t write_queue; /* with those: writes that wait for the one under way */
+            uint32_t
+                write_queue; /* writes that wait for the one under way, where all are written in order (msg/deliver.c) */
+            union {
+                uint64_t special; /* 0: none of them */
+                struct {
+                    uint8_t clear_waits; /* until more may be cleared; and: */
+                    uint8_t clear_stands; /* in clear_turn, too */
+                    uint8_t cts_waits; /* RNDV: its CTS waits for the link */
+                    uint8_t agreed; /* desc.h */
+                    uint8_t
+                        delta; /* its slot + 1 (nof/delta.h); 0: what has come of it is not told before its end */
+                    uint8_t unit_log2; /* RNDV: of a delta send, else 0 */
+                    uint8_t claimed; /* POSTED, TAKEN: the host may serve it, too (msg/recv_claim.h) */
+                };
+            };
         };
         struct nof_comp comp;
     };

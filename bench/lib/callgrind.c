@@ -240,8 +240,9 @@ int nof_callgrind_run(const char *const *args, struct nof_callgrind_batch *batch
     else if (code != 0)
         snprintf(problem, problem_bytes, "the measured program ended with code %d under valgrind", code);
     else if (n == 0 || batches[0].core <= 0 || batches[0].bench <= 0)
-        snprintf(problem, problem_bytes,
-                 "callgrind saw no function of the core, or none of the bench: build with debug information (-g)");
+        snprintf(
+            problem, problem_bytes,
+            "callgrind saw no function of the core, or none of the bench: build with debug information (-g)");
     else
         return n;
     return -1;

@@ -67,13 +67,18 @@ static inline uint32_t nof_pool_take(struct nof_pool *p)
     return i;
 }
 
-static inline void nof_pool_give(struct nof_pool *p, uint32_t i)
+/* o: nof_pool_obj(p, i). */
+static inline void nof_pool_put(struct nof_pool *p, struct nof_obj *o, uint32_t i)
 {
-    struct nof_obj *o = nof_pool_obj(p, i);
     o->gen = o->gen == NOF_GEN_MAX ? 1 : o->gen + 1;
     o->next = p->head;
     p->head = i;
     p->used--;
+}
+
+static inline void nof_pool_give(struct nof_pool *p, uint32_t i)
+{
+    nof_pool_put(p, nof_pool_obj(p, i), i);
 }
 
 static inline uint32_t nof_queue_head(const struct nof_pool *p, uint32_t tail)

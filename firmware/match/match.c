@@ -221,14 +221,16 @@ static uint8_t kind_of(const struct nof_recv *r)
 
 static void counted(struct nof_nic *nic, struct nof_endpoint *ep, const struct nof_recv *r)
 {
-    ep->claims += r->claimed;
+    if (r->claimed)
+        ep->claims++;
     ep->posted_total++;
     nic->posted_total++;
 }
 
 static void uncounted(struct nof_nic *nic, struct nof_endpoint *ep, const struct nof_recv *r)
 {
-    ep->claims -= r->claimed;
+    if (r->claimed)
+        ep->claims--;
     ep->posted_total--;
     nic->posted_total--;
 }

@@ -187,13 +187,12 @@ void nof_deliver_flush(struct nof_nic *nic)
     nof_gather_clear(g);
 }
 
-void nof_deliver_piece(struct nof_nic *nic, struct nof_recv *r, uint64_t offset, const uint8_t *data,
-                       uint32_t n, bool lent)
+void nof_deliver_any_piece(struct nof_nic *nic, struct nof_recv *r, uint64_t offset, const uint8_t *data,
+                           uint32_t n, bool lent)
 {
     struct nof_gather *g = &nic->gather;
     uint32_t i = nof_recv_index(nic, r);
-    if (g->recv != NOF_NIL && (g->recv != i || g->offset + g->bytes != offset ||
-                               g->bytes + n > NOF_DMA_BLOCK_BYTES || g->nbufs == NOF_DMA_SEGMENTS_MAX)) {
+    if (g->recv != NOF_NIL && !nof_gather_follows(g, i, offset, n)) {
         nof_deliver_flush(nic);
         if (r->state != NOF_RECV_RNDV && r->state != NOF_RECV_DIRECT)
             return; /* it failed */
@@ -207,15 +206,13 @@ void nof_deliver_piece(struct nof_nic *nic, struct nof_recv *r, uint64_t offset,
         g->recv = i;
         g->offset = offset;
     }
-    g->bytes += n;
     if (!nof_recv_is_direct(nic, r)) {
+        g->bytes += n;
         if (!nof_gather_copy(nic, r, data, n))
             nof_recv_abort(nic, r, NOF_EPROTO);
         return;
     }
-    const uint8_t *const *from = &data;
-    memcpy(&g->buf[g->nbufs].base, from, sizeof data); /* dma_write reads; struct nof_buf serves both ways */
-    g->buf[g->nbufs++].len_bytes = n;
+    nof_gather_lent(g, data, n);
     if (!lent)
         nof_deliver_flush(nic);
 }

@@ -11,11 +11,15 @@
 #define NOF_DELIVER_H
 
 #include "nic.h"
+#include "payload/gather.h"
 
 /* n bytes at `offset` of r's buffer; r->received counts them already. lent: valid until the flush at
  * the end of the burst. */
-void nof_deliver_piece(struct nof_nic *nic, struct nof_recv *r, uint64_t offset, const uint8_t *data,
-                       uint32_t n, bool lent);
+static inline void nof_deliver_piece(struct nof_nic *nic, struct nof_recv *r, uint64_t offset,
+                                     const uint8_t *data, uint32_t n, bool lent);
+/* Likewise, any piece; inline is the next of a run that is written straight from the frames. */
+void nof_deliver_any_piece(struct nof_nic *nic, struct nof_recv *r, uint64_t offset, const uint8_t *data,
+                           uint32_t n, bool lent);
 void nof_deliver_flush(struct nof_nic *nic);
 /* All of r has arrived, and the last frame brought nothing: what waits is written, or r is complete. */
 void nof_deliver_rest(struct nof_nic *nic, struct nof_recv *r);
@@ -29,5 +33,15 @@ void nof_deliver_granted(struct nof_nic *nic, struct nof_recv *r);
 void nof_deliver_done(struct nof_nic *nic, uint32_t write, int status);
 /* Writes that were put off, in one of the NIC's queues. */
 void nof_deliver_retry(struct nof_nic *nic, uint32_t *queue);
+
+static inline void nof_deliver_piece(struct nof_nic *nic, struct nof_recv *r, uint64_t offset,
+                                     const uint8_t *data, uint32_t n, bool lent)
+{
+    struct nof_gather *g = &nic->gather;
+    if (lent && g->nbufs > 0 && nof_gather_follows(g, nof_recv_index(nic, r), offset, n))
+        nof_gather_lent(g, data, n);
+    else
+        nof_deliver_any_piece(nic, r, offset, data, n, lent);
+}
 
 #endif

@@ -43,8 +43,7 @@ static inline bool nof_direct_deliver(struct nof_nic *nic, struct nof_peer *peer
     struct nof_recv *r = nof_match_posted_last(nic, ep, &key);
     if (r == NULL)
         r = nof_match_posted(nic, ep, &key);
-    if (r == NULL || len > r->capacity || nof_recv_in_buffer(r) || r->claimed ||
-        !nof_recv_agrees(r, view->fields[NOF_WIRE_MSG_AGREED]))
+    if (r == NULL || len > r->capacity || !nof_recv_is_plain(r, view->fields[NOF_WIRE_MSG_AGREED]))
         return false;
     if (len <= NOF_INLINE_BYTES) {
         comp.flags = NOF_COMP_F_INLINE;
@@ -74,7 +73,7 @@ static inline bool nof_direct_deliver(struct nof_nic *nic, struct nof_peer *peer
     if (r->layout != NOF_NIL)
         nof_layout_drop(&nic->layouts, r->layout);
     if (nof_completion_say(nic, ep, &comp))
-        nof_recv_free(nic, r);
+        nof_recv_free_at(nic, r, index);
     else
         nof_completion_keep(nic, ep, &comp, NOF_REF(NOF_REF_RECV, index));
     nof_credit_free(nic, peer, 1, blocks);

@@ -141,8 +141,8 @@ void nof_read_fail(struct nof_nic *nic, struct nof_read *r, int status)
     r->body_bytes[0] = (uint16_t)fields;
 }
 
-static void emit_frame(struct nof_nic *nic, struct nof_link *link, struct nof_peer *peer,
-                       const struct nof_read *r, unsigned k)
+static inline void emit_frame(struct nof_nic *nic, struct nof_link *link, struct nof_peer *peer,
+                              const struct nof_read *r, unsigned k)
 {
     uint8_t type = r->first_type;
     uint8_t flags = r->failed;
@@ -160,6 +160,15 @@ static void emit_frame(struct nof_nic *nic, struct nof_link *link, struct nof_pe
     flags |= r->ranged ? NOF_WIRE_DATA_F_RANGE : 0;
     nof_link_send(nic, link, r->frame[k], type, flags, peer->ep, peer->remote_ep, fields, r->body_bytes[k],
                   r->summed);
+}
+
+/* n frames from the k-th on. */
+static void emit(struct nof_nic *nic, struct nof_link *link, struct nof_peer *peer, const struct nof_read *r,
+                 unsigned k, unsigned n)
+{
+    /* bound: NOF_READ_FRAMES, 64; paid by the flow's share of the link */
+    for (unsigned end = k + n; k < end; k++)
+        emit_frame(nic, link, peer, r, k);
 }
 
 static void give_back(struct nof_nic *nic, uint32_t index)
@@ -182,13 +191,15 @@ enum nof_pump nof_read_emit(struct nof_nic *nic, struct nof_link *link, struct n
         unsigned window = r->local ? NOF_READ_FRAMES : nof_link_window(nic, link, false);
         if (window == 0)
             return NOF_PUMP_BLOCKED; /* on_ready() will come, because the window was 0 */
-        /* bound: NOF_READ_FRAMES, 64; paid by the flow's share of the link */
-        for (; window > 0 && r->gone < r->nframes; window--, budget--) {
-            if (budget == 0)
-                return NOF_PUMP_MORE;
-            emit_frame(nic, link, peer, r, r->gone++);
-            (*frames)++;
-        }
+        if (budget == 0)
+            return NOF_PUMP_MORE;
+        unsigned n = (unsigned)(r->nframes - r->gone);
+        n = n < window ? n : window;
+        n = n < budget ? n : budget;
+        emit(nic, link, peer, r, r->gone, n);
+        r->gone = (uint8_t)(r->gone + n);
+        *frames += n;
+        budget -= n;
     }
     nof_queue_pop(&nic->reads, &peer->readq);
     give_back(nic, i);
@@ -208,9 +219,7 @@ static void copy_in(struct nof_nic *nic, const uint8_t *from, unsigned n)
 static void emit_all(struct nof_nic *nic, struct nof_link *link, struct nof_peer *peer,
                      const struct nof_read *r, unsigned *frames)
 {
-    /* bound: NOF_READ_FRAMES, 64; paid by the flow's share of the link */
-    for (unsigned k = 0; k < r->nframes; k++)
-        emit_frame(nic, link, peer, r, k);
+    emit(nic, link, peer, r, 0, r->nframes);
     *frames += r->nframes;
 }
 

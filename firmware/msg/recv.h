@@ -57,11 +57,7 @@ static inline struct nof_recv *nof_recv_take(struct nof_nic *nic, struct nof_end
     r->allowed = 0;
     r->reserved_blocks = 0;
     r->used_blocks = 0;
-    r->cts_waits = 0;
-    r->agreed = 0;
-    r->delta = 0;
-    r->unit_log2 = 0;
-    r->claimed = 0;
+    r->special = 0;
     r->write_queue = NOF_NIL;
     r->status = NOF_OK;
     ep->recvs_used++;
@@ -80,11 +76,15 @@ static inline bool nof_recv_in_buffer(const struct nof_recv *r)
     return nof_recv_is_step(r) || r->delta;
 }
 
-static inline void nof_recv_free(struct nof_nic *nic, struct nof_recv *r)
+static inline void nof_recv_free_at(struct nof_nic *nic, struct nof_recv *r, uint32_t index)
 {
     r->state = NOF_RECV_FREE;
     nic->eps[r->ep].recvs_used--;
-    nof_pool_give(&nic->recvs, nof_recv_index(nic, r));
+    nof_pool_put(&nic->recvs, &r->obj, index);
+}
+static inline void nof_recv_free(struct nof_nic *nic, struct nof_recv *r)
+{
+    nof_recv_free_at(nic, r, nof_recv_index(nic, r));
 }
 /* What a step has waited for; the object is free. */
 void nof_recv_step_ended(struct nof_nic *nic, struct nof_recv *r, const struct nof_comp *comp);
@@ -275,6 +275,12 @@ static inline void nof_recv_inherit(struct nof_recv *g, const struct nof_recv *r
 static inline bool nof_recv_agrees(const struct nof_recv *r, uint8_t agreed)
 {
     return r->agreed == agreed || r->agreed == 0 || agreed == 0;
+}
+/* May the message go through a completion at once, if it fits? */
+static inline bool nof_recv_is_plain(const struct nof_recv *r, uint8_t agreed)
+{
+    return !nof_recv_is_step(r) &&
+           ((r->special | agreed) == 0 || (!r->delta && !r->claimed && nof_recv_agrees(r, agreed)));
 }
 
 /* Complete without payload. */

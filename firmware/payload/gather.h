@@ -13,6 +13,21 @@
 
 #include "nic.h"
 
+/* Do n bytes at `offset` of the receive `recv` follow what is gathered, in the same request? */
+static inline bool nof_gather_follows(const struct nof_gather *g, uint32_t recv, uint64_t offset, uint32_t n)
+{
+    return g->recv == recv && g->offset + g->bytes == offset && g->bytes + n <= NOF_DMA_BLOCK_BYTES &&
+           g->nbufs < NOF_DMA_SEGMENTS_MAX;
+}
+/* They do, and stay where they are until they are written. */
+static inline void nof_gather_lent(struct nof_gather *g, const uint8_t *data, uint32_t n)
+{
+    const uint8_t *const *from = &data;
+    struct nof_buf *buf = &g->buf[g->nbufs++];
+    g->bytes += n;
+    memcpy(&buf->base, from, sizeof data); /* dma_write reads; struct nof_buf serves both ways */
+    buf->len_bytes = n;
+}
 /* Nothing is gathered any more, whoever has it now. */
 void nof_gather_clear(struct nof_gather *g);
 /* n bytes of r, of which pieces are gathered, behind those and what is held; false: its reserve is used up. */

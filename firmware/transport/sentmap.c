@@ -17,18 +17,19 @@ void nof_sent_pool_init(struct nof_sent_pool *pool, uint32_t n)
 
 void nof_sent_free_all(struct nof_sent_pool *pool, uint32_t first)
 {
-    uint32_t last = NOF_NIL;
+    struct nof_sent *entry = pool->entry;
+    struct nof_sent *last = NULL;
     uint32_t n = 0;
 
     /* bound: window of the path, 1024; paid by the acknowledgement, or the path that ends */
-    for (uint32_t index = first; index != NOF_NIL; index = pool->entry[index].next) {
-        pool->port_ops->frame_free(pool->port, pool->entry[index].frame);
-        last = index;
+    for (uint32_t index = first; index != NOF_NIL; index = last->next) {
+        last = &entry[index];
+        pool->port_ops->frame_free(pool->port, last->frame);
         n++;
     }
-    if (last == NOF_NIL)
+    if (last == NULL)
         return;
-    pool->entry[last].next = pool->free;
+    last->next = pool->free;
     pool->free = first;
     pool->free_count += n;
 }
@@ -141,17 +142,19 @@ void nof_sentmap_ack(struct nof_sentmap *map, struct nof_sent_pool *pool, const 
 {
     struct nof_acked acked = {.flight_before_bytes = map->flight_bytes, .gone = NOF_NIL};
     uint32_t index = map->head;
-    uint32_t last = NOF_NIL;
+    struct nof_sent *entry = pool->entry;
+    struct nof_sent *last = NULL;
+    uint32_t cum_pn = ack->cum_pn;
 
     /* bound: window of the path, 1024; paid by the acknowledgement */
-    while (index != NOF_NIL && nof_serial_before(pool->entry[index].pn, ack->cum_pn)) {
-        arrived(map, &pool->entry[index], rtt, ack, &acked);
-        last = index;
-        index = pool->entry[index].next;
+    while (index != NOF_NIL && nof_serial_before(entry[index].pn, cum_pn)) {
+        last = &entry[index];
+        arrived(map, last, rtt, ack, &acked);
+        index = last->next;
     }
-    if (last != NOF_NIL) {
+    if (last != NULL) {
         acked.gone = map->head;
-        pool->entry[last].next = NOF_NIL;
+        last->next = NOF_NIL;
         map->head = index;
     }
     if (index == NOF_NIL)

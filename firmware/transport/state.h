@@ -341,6 +341,7 @@ static inline bool nof_receive_deliver(struct nof_path *p, const uint8_t *common
         .fields_bytes = fields,
         .payload = common + NOF_WIRE_COMMON_BYTES + fields,
         .payload_bytes = len_bytes - NOF_WIRE_COMMON_BYTES - fields,
+        .user = p->user,
     };
 
     if (t->cfg.ops->on_frame(t->cfg.up, p, &view, lent) != NOF_OK)

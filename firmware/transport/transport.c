@@ -138,7 +138,8 @@ static void rx_gack(struct nof_path *p, const struct nof_packet *packet)
     struct nof_wire_view view = {.type = NOF_WIRE_GACK,
                                  .flags = packet->common[NOF_WIRE_FLAGS],
                                  .fields = packet->common + NOF_WIRE_COMMON_BYTES,
-                                 .fields_bytes = packet->fields_bytes};
+                                 .fields_bytes = packet->fields_bytes,
+                                 .user = p->user};
 
     if (packet->fields_bytes != NOF_WIRE_GACK_BYTES)
         nof_transport_count(t, NOF_C_DROP_LENGTH, 1);
@@ -220,13 +221,11 @@ static void rx_frame(struct nof_transport *t, const struct nof_frame *frame)
     uint32_t index;
     int why = nof_packet_parse(frame->data, frame->len_bytes, &t->rx_self, &packet);
 
-    if (why == NOF_C_DROP_FOREIGN) {
-        why = rx_group(t, frame);
-        if (why == 0)
-            return;
-    }
     if (why != 0) {
-        nof_transport_count(t, (enum nof_counter)why, 1);
+        if (why == NOF_C_DROP_FOREIGN)
+            why = rx_group(t, frame);
+        if (why != 0)
+            nof_transport_count(t, (enum nof_counter)why, 1);
         return;
     }
     conn = nof_get64(packet.common + NOF_WIRE_CONN);

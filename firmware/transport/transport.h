@@ -43,6 +43,7 @@ struct nof_wire_view { /* one received frame, checked: CRC, lengths, connection 
     uint32_t fields_bytes;
     const uint8_t *payload;
     uint32_t payload_bytes;
+    void *user; /* the path's: nof_path_set_user() */
 };
 
 struct nof_transport_ops {

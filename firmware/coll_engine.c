@@ -60,10 +60,10 @@ static bool name_taken(const struct nof_colls *all, uint32_t ep, uint32_t name)
 /* A message, which may have a layout. */
 static bool transfer_valid(const struct nof_program_step *s, uint32_t ranks)
 {
-    bool layout = (s->flags & NOF_STEP_F_LAYOUT) != 0;
-    return (s->flags & ~(NOF_STEP_F_EXACT | NOF_STEP_F_LAYOUT)) == 0 && s->base < NOF_PROGRAM_BASES &&
-           s->peer >= 0 && (uint32_t)s->peer < ranks && s->len <= INT64_MAX &&
-           s->elem < (s->opcode == NOF_STEP_SEND ? NOF_ELEM_COUNT : 1) &&
+    bool layout = (s->flags & NOF_STEP_F_LAYOUT) != 0, sends = s->opcode == NOF_STEP_SEND;
+    int flags = NOF_STEP_F_EXACT | NOF_STEP_F_LAYOUT | (sends ? NOF_STEP_F_IN_TURN : 0);
+    return (s->flags & ~flags) == 0 && s->base < NOF_PROGRAM_BASES && s->peer >= 0 &&
+           (uint32_t)s->peer < ranks && s->len <= INT64_MAX && s->elem < (sends ? NOF_ELEM_COUNT : 1) &&
            (layout || (s->layout | s->layout_generation) == 0);
 }
 
@@ -133,11 +133,17 @@ static bool link_names(const struct nof_colls *all, const struct nof_coll_progra
         if (s->after[k] < round_begin || s->after[k] >= i)
             return false;
         struct nof_coll_step *before = nof_coll_step_at(all, p, s->after[k]);
+        step->names++;
+        if (k == 0 && (s->flags & NOF_STEP_F_IN_TURN)) {
+            if (before->opcode != NOF_STEP_SEND || before->turn != NOF_STEP_NONE)
+                return false;
+            before->turn = (uint16_t)i;
+            continue;
+        }
         step->edge_next[k] = before->behind;
         before->behind = (uint16_t)(2 * i + k);
-        step->names++;
     }
-    return true;
+    return !(s->flags & NOF_STEP_F_IN_TURN) || s->after[0] != NOF_STEP_NONE;
 }
 
 static bool copy_steps(const struct nof_colls *all, struct nof_coll_program *p, const uint8_t *bytes,
@@ -157,6 +163,7 @@ static bool copy_steps(const struct nof_colls *all, struct nof_coll_program *p, 
                                        .layout = s.layout,
                                        .layout_generation = s.layout_generation,
                                        .behind = NOF_STEP_NONE,
+                                       .turn = NOF_STEP_NONE,
                                        .opcode = s.opcode,
                                        .flags = s.flags,
                                        .elem = s.elem,
@@ -319,22 +326,40 @@ void nof_coll_begin(const struct nof_colls *all, struct nof_coll_program *p)
     begin_round(p, 0, p->first_end);
 }
 
+/* What step i names is done. Those that the scan has still to come to begin there. */
+static void meet(const struct nof_colls *all, struct nof_coll_program *p, uint32_t i)
+{
+    struct nof_coll_step *s = nof_coll_step_at(all, p, i);
+    s->met++;
+    if (s->met == s->names && i < p->scan)
+        nof_coll_push(all, p, &p->may, i);
+}
+
+bool nof_coll_turn_over(const struct nof_colls *all, struct nof_coll_program *p, uint32_t step)
+{
+    struct nof_coll_step *s = nof_coll_step_at(all, p, step);
+    nof_invariant(s->state != NOF_COLL_BEFORE);
+    if (s->over || s->turn == NOF_STEP_NONE)
+        return false;
+    s->over = 1;
+    meet(all, p, s->turn);
+    return true;
+}
+
 void nof_coll_ended(const struct nof_colls *all, struct nof_coll_program *p, uint32_t step)
 {
     nof_invariant(nof_coll_step_at(all, p, step)->state == NOF_COLL_BEGUN);
+    (void)nof_coll_turn_over(all, p, step);
     nof_coll_step_at(all, p, step)->state = NOF_COLL_ENDED;
     nof_coll_push(all, p, &p->ended, step);
 }
 
-/* The end of a step reaches one that names it. Those that the scan has still to come to begin there. */
+/* The end of a step reaches one that names it. */
 static void follow_edge(const struct nof_colls *all, struct nof_coll_program *p)
 {
-    uint32_t i = p->edge / 2u;
-    struct nof_coll_step *s = nof_coll_step_at(all, p, i);
-    p->edge = s->edge_next[p->edge % 2u];
-    s->met++;
-    if (s->met == s->names && i < p->scan)
-        nof_coll_push(all, p, &p->may, i);
+    uint32_t edge = p->edge;
+    p->edge = nof_coll_step_at(all, p, edge / 2u)->edge_next[edge % 2u];
+    meet(all, p, edge / 2u);
 }
 
 /* The next step of the round, if it may begin; else the last end of a step that it names lets it. */
@@ -373,6 +398,7 @@ enum nof_coll_next nof_coll_next(const struct nof_colls *all, struct nof_coll_pr
             struct nof_coll_step *s = nof_coll_step_at(all, p, *step_out);
             s->state = NOF_COLL_BEGUN;
             s->met = 0;
+            s->over = 0;
             --*budget;
             return NOF_COLL_STEP;
         }

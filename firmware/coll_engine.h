@@ -4,7 +4,8 @@
  * value: it knows neither messages nor the NIC; who drives it begins the steps that it names and tells it of their ends.
  *
  *   nof_coll_open(bytes from the program area)   -> index, held by (endpoint, name, generation)
- *   nof_coll_begin() -> nof_coll_next() -> STEP: it has begun; nof_coll_ended() when it is done, at any time
+ *   nof_coll_begin() -> nof_coll_next() -> STEP: it has begun; nof_coll_ended() when it is done, at any time; of a SEND
+ *                                          nof_coll_turn_over() before, if it likes, when it hardly needs the link any more
  *                                       -> WAIT: until one has ended
  *                                       -> DONE
  *   nof_coll_close()
@@ -12,6 +13,8 @@
  * A step begins when the fence before it and the steps that it names are done:
  *
  *   done(FENCE f) = done(s) for all s < f;   begins(s) => done(last FENCE before s) and done(after[0]) and done(after[1])
+ *
+ * but for an IN_TURN step, of which after[0] is done or its turn is over;
  *
  * and since a step names smaller ones of its round only, some step may always begin or has begun until all are done.
  * nof_coll_next() does at most `budget` units of work, of which a whole run takes at most 3 for each step and 1 for each
@@ -21,6 +24,7 @@
 #ifndef NOF_COLL_ENGINE_H
 #define NOF_COLL_ENGINE_H
 
+#include <assert.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -53,15 +57,18 @@ struct nof_coll_step { /* checked */
     uint32_t object; /* BEGUN: the driver's */
     uint16_t behind; /* edges of those that name it: 2 * step + which; NOF_STEP_NONE ends the list */
     uint16_t edge_next[2]; /* of its own two names, each in the list of the step that is named */
+    uint16_t turn; /* SEND: the IN_TURN step that names it, which is in no list, or NOF_STEP_NONE */
     uint16_t queue_next; /* among those that may begin, the driver's (BEGUN), or those that have ended */
     uint8_t opcode;
     uint8_t flags;
     uint8_t elem;
     uint8_t base;
-    uint8_t names; /* how many steps it names */
-    uint8_t met; /* of those, how many are done; 0 once it has begun */
+    uint8_t names : 2; /* how many steps it names */
+    uint8_t met : 2; /* of those, how many are done; 0 once it has begun */
+    uint8_t over : 1; /* its turn is, in this run */
     uint8_t state; /* enum nof_coll_step_state */
 };
+static_assert(sizeof(struct nof_coll_step) == 48, "as long as the host's");
 
 struct nof_coll_chunk {
     struct nof_obj obj;
@@ -150,6 +157,8 @@ void nof_coll_push(const struct nof_colls *all, const struct nof_coll_program *p
                    uint32_t step);
 uint32_t nof_coll_pop(const struct nof_colls *all, const struct nof_coll_program *p,
                       struct nof_coll_queue *q);
+/* The turn of a SEND that has begun is over. True: that is news to the step behind it, which may begin now. */
+bool nof_coll_turn_over(const struct nof_colls *all, struct nof_coll_program *p, uint32_t step);
 /* A step that has begun is done. */
 void nof_coll_ended(const struct nof_colls *all, struct nof_coll_program *p, uint32_t step);
 

@@ -11,6 +11,7 @@
 #include "coll/drive.h"
 #include "coll/patience.h"
 #include "coll/reduce.h"
+#include "coll/in_turn.h"
 #include "compress/chunk.h"
 #include "compress/grant.h"
 #include "compress/pack.h"
@@ -109,7 +110,7 @@ static const struct nof_taps taps = {.begins = nof_early_store,
                                      .announces = nof_grant_announced,
                                      .reads = nof_pack_start,
                                      .emits = nof_pack_emit,
-                                     .step_ended = nof_drive_ended,
+                                     .step_news = nof_drive_news,
                                      .decodes = nof_chunk_decode};
 
 static struct nof_transport_config transport_config(const struct nof_nic_config *cfg, struct nof_nic *nic)
@@ -155,6 +156,7 @@ int nof_nic_init(void *mem, size_t mem_bytes, const struct nof_nic_config *cfg,
     nof_grants_set(nic);
     nof_clearance_set(nic);
     nof_patience_set(nic);
+    nof_in_turn_set(nic);
     nic->ring[NOF_SCHED_WIRE] = nic->ring[NOF_SCHED_LOOP] = NOF_NIL;
     nic->busy_flows = NOF_NIL;
     nic->later_flows = NOF_NIL;

@@ -678,6 +678,8 @@ struct nof_nic {
     uint32_t early_whole; /* receives that were granted early and wait for nothing but their receive */
     struct nof_grants grants;
     uint64_t patience_ns, patience_at_ns; /* coll/patience.h */
+    uint64_t
+        turn_bytes; /* that a run may have announced when it begins the next IN_TURN step (coll/in_turn.h) */
     struct nof_clearance clearance;
     struct nof_gather gather;
     struct nof_read *scratch; /* for reads that are done at once */

@@ -3,6 +3,7 @@
 
 #include "coll/abort.h"
 #include "coll/combine.h"
+#include "coll/in_turn.h"
 #include "flow/chores.h"
 #include "match/match.h"
 #include "msg/answer.h"
@@ -221,6 +222,7 @@ void nof_drive_start(struct nof_nic *nic, struct nof_endpoint *ep, const struct 
                             .queued = d->queued,
                             .recv = nof_recv_index(nic, r),
                             .status = NOF_OK,
+                            .turn = p->nsteps,
                             .works = {.head = NOF_STEP_NONE},
                             .run = run,
                             .agreed = desc->agreed,
@@ -340,11 +342,10 @@ int nof_drive_abort_rx(struct nof_nic *nic, const struct nof_peer *peer, const s
     return NOF_OK;
 }
 
-void nof_drive_ended(struct nof_nic *nic, struct nof_endpoint *ep, uint64_t cookie, int status, uint64_t len)
+static void message_ended(struct nof_nic *nic, struct nof_endpoint *ep, struct nof_coll_program *p,
+                          uint32_t step, int status, uint64_t len)
 {
-    struct nof_coll_program *p = nof_coll_at(&nic->colls, (uint32_t)(cookie >> 16) & 0xffffffu);
     struct nof_drive *d = drive_of(nic, p);
-    uint32_t step = nof_drive_step(cookie);
     bool sends = nof_coll_step_at(&nic->colls, p, step)->opcode == NOF_STEP_SEND;
     if (sends) {
         d->sends--;
@@ -359,9 +360,21 @@ void nof_drive_ended(struct nof_nic *nic, struct nof_endpoint *ep, uint64_t cook
         close_if_free(nic, p);
         return;
     }
+    if (sends)
+        (void)nof_in_turn_left(nic, p, step, 0);
     promise(nic, sends, !sends);
     done(nic, p, step, status, len);
     wake(nic, ep, p);
+}
+
+void nof_drive_news(struct nof_nic *nic, struct nof_endpoint *ep, uint64_t cookie, enum nof_step_news news,
+                    int status, uint64_t len)
+{
+    struct nof_coll_program *p = nof_coll_at(&nic->colls, (uint32_t)(cookie >> 16) & 0xffffffu);
+    if (news == NOF_STEP_NEWS_ENDED)
+        message_ended(nic, ep, p, nof_drive_step(cookie), status, len);
+    else if (nof_in_turn_left(nic, p, nof_drive_step(cookie), len))
+        wake(nic, ep, p);
 }
 
 static void hand_over(struct nof_nic *nic, struct nof_endpoint *ep, struct nof_coll_program *p, uint32_t step)
@@ -419,7 +432,7 @@ static void begin_send(struct nof_nic *nic, struct nof_endpoint *ep, struct nof_
                             .tag = d->run.tag,
                             .len = nothing ? 0 : s->len,
                             .addr = d->base[s->base] + s->offset};
-    s->object = 0;
+    nof_in_turn_begun(nic, p, step, desc.len);
     d->sends++;
     ep->driven_sends++;
     promise(nic, -1, 0);
@@ -681,7 +694,7 @@ static void tell_of(struct nof_nic *nic, struct nof_endpoint *ep, struct nof_col
 }
 
 /* A send that its receiver may never ask for, as he has failed too. One that he asks for later is refused. */
-static void take_back_send(struct nof_nic *nic, struct nof_endpoint *ep, const struct nof_coll_program *p,
+static void take_back_send(struct nof_nic *nic, struct nof_endpoint *ep, struct nof_coll_program *p,
                            uint32_t step)
 {
     const struct nof_coll_step *c = nof_coll_step_at(&nic->colls, p, step);
@@ -696,7 +709,7 @@ static void take_back_send(struct nof_nic *nic, struct nof_endpoint *ep, const s
         nof_send_end(nic, s, NOF_ECANCELED);
     } else if (s->state == NOF_SEND_QUEUED && s->sent == 0 && !(s->marks & NOF_SEND_M_ISSUED)) {
         nof_send_forget(nic, s);
-        nof_drive_ended(nic, ep, cookie, NOF_ECANCELED, 0);
+        message_ended(nic, ep, p, step, NOF_ECANCELED, 0);
     }
 }
 

@@ -23,6 +23,7 @@
 #ifndef NOF_DRIVE_H
 #define NOF_DRIVE_H
 
+#include "msg/taps.h"
 #include "nic.h"
 
 /* Descriptors whose fields are in range. */
@@ -44,8 +45,9 @@ uint64_t nof_drive_moved_bytes(const struct nof_nic *nic, const struct nof_coll_
 void nof_drive_give_up(struct nof_nic *nic, struct nof_coll_program *p);
 /* Go on, as far as the endpoint's steps reach. */
 void nof_drive_run(struct nof_nic *nic, struct nof_endpoint *ep);
-/* A message of a step has ended; as nof_taps.step_ended. */
-void nof_drive_ended(struct nof_nic *nic, struct nof_endpoint *ep, uint64_t cookie, int status, uint64_t len);
+/* As nof_taps.step_news. */
+void nof_drive_news(struct nof_nic *nic, struct nof_endpoint *ep, uint64_t cookie, enum nof_step_news news,
+                    int status, uint64_t len);
 /* A request of a piece has ended; pieces that were put off go on. */
 void nof_drive_dma_done(struct nof_nic *nic, uint32_t combine, int status);
 void nof_drive_retry(struct nof_nic *nic, uint32_t *queue);

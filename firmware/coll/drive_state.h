@@ -67,6 +67,8 @@ struct nof_drive { /* as many as programs, of the same index */
     bool other_length; /* a message had not the length that was expected: EXACT sends are empty */
     bool closed; /* the host has freed it: it goes when it is IDLE and in no queue */
     uint32_t recv; /* the START, until its completion */
+    uint64_t ahead_bytes; /* of sends that have begun and have one IN_TURN behind them: still to be sent */
+    uint32_t turn; /* the last of those; p->nsteps or more: none */
     uint32_t handed; /* receives that the host does: those behind them are its, too, or they would overtake */
     uint32_t sends, recvs; /* of its messages, under way at this NIC */
     struct nof_coll_queue

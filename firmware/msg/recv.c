@@ -72,7 +72,7 @@ void nof_recv_step_ended(struct nof_nic *nic, struct nof_recv *r, const struct n
     struct nof_endpoint *ep = &nic->eps[r->ep];
     uint64_t cookie = comp->cookie;
     nof_recv_free(nic, r);
-    nic->taps->step_ended(nic, ep, cookie, comp->status, comp->len);
+    nic->taps->step_news(nic, ep, cookie, NOF_STEP_NEWS_ENDED, comp->status, comp->len);
 }
 
 void nof_recv_complete(struct nof_nic *nic, struct nof_recv *r, struct nof_comp *comp)

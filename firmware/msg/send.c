@@ -161,7 +161,7 @@ static void complete(struct nof_nic *nic, struct nof_send *s, uint8_t opcode)
     s->state = NOF_SEND_DONE;
     if (s->flags & NOF_SEND_F_STEP) {
         nof_send_free(nic, s);
-        nic->taps->step_ended(nic, ep, comp.cookie, comp.status, comp.len);
+        nic->taps->step_news(nic, ep, comp.cookie, NOF_STEP_NEWS_ENDED, comp.status, comp.len);
     } else if (nof_completion_say(nic, ep, &comp))
         nof_send_free(nic, s);
     else
@@ -309,7 +309,7 @@ void nof_send_submit(struct nof_nic *nic, struct nof_endpoint *ep, const struct 
     if (s == NULL) {
         int status = peer == NULL ? NOF_ENOENT : NOF_ENOMEM;
         if (desc->flags & NOF_SEND_F_STEP)
-            nic->taps->step_ended(nic, ep, desc->cookie, status, 0);
+            nic->taps->step_news(nic, ep, desc->cookie, NOF_STEP_NEWS_ENDED, status, 0);
         else
             nof_answer_desc(nic, ep, desc, status);
         return;
@@ -467,6 +467,9 @@ static enum nof_pump pump_data(struct nof_nic *nic, struct nof_link *link, struc
     enum nof_pump rc = read_some(nic, link, peer, s, window, bytes, frames);
     if (rc != NOF_PUMP_IDLE)
         return rc;
+    if (s->flags & NOF_SEND_F_STEP)
+        nic->taps->step_news(nic, &nic->eps[s->ep], s->cookie, NOF_STEP_NEWS_LEFT, NOF_OK,
+                             s->wanted - s->sent);
     nof_ring_pop(&nic->sends, &peer->dataq, DATA_PREV);
     if (!(s->marks & NOF_SEND_M_ISSUED) && more_data(nic, s)) {
         nof_ring_push(&nic->sends, &peer->dataq, nof_send_index(nic, s), DATA_PREV);

@@ -8,6 +8,8 @@
 #include "flow/scheduler.h"
 #include "nic.h"
 
+enum nof_step_news { NOF_STEP_NEWS_ENDED, NOF_STEP_NEWS_LEFT };
+
 struct nof_taps {
     /* A stored message of envelope e, which is in no matching table yet, begins. */
     void (*begins)(struct nof_nic *nic, const struct nof_env *e, uint32_t chain);
@@ -25,9 +27,10 @@ struct nof_taps {
     /* Frames of the flow's oldest read, which was read so and is done. IDLE: all have left. */
     enum nof_pump (*emits)(struct nof_nic *nic, struct nof_link *link, struct nof_peer *peer,
                            struct nof_read *r, unsigned budget, unsigned *frames);
-    /* A message of a schedule's step, which `cookie` names, has ended; len: of the message. */
-    void (*step_ended)(struct nof_nic *nic, struct nof_endpoint *ep, uint64_t cookie, int status,
-                       uint64_t len);
+    /* Of the message of a schedule's step, which `cookie` names: it has ended, as status and len say; or of a send `len` bytes
+     * are still to be sent. */
+    void (*step_news)(struct nof_nic *nic, struct nof_endpoint *ep, uint64_t cookie, enum nof_step_news news,
+                      int status, uint64_t len);
     /* A frame that was kept as it came is wanted: NOF_OK, and its payload in *plain_out; or NOF_EPROTO. */
     int (*decodes)(struct nof_nic *nic, const struct nof_peer *peer, struct nof_grant *ch,
                    const struct nof_wire_view *view, struct nof_wire_view *plain_out);

@@ -16,6 +16,10 @@
  * done: cycles cannot be written. Steps that may begin do so in the order of the program. A SEND is done when its buffer is
  * the host's again, a RECV when the bytes are in its buffer.
  *
+ * In turn. A SEND with NOF_STEP_F_IN_TURN names in after[0] the SEND whose turn is before its own, which nobody else names so. It
+ * need not wait for all of that: it is announced while the link still carries the end, so that the answer is here when the link is
+ * free. It is a hint about time alone: the NIC may begin it then, and begins it at the latest when the other is done.
+ *
  * REDUCE and COPY work on the rank's memory alone, in pieces whose order is not told: the ranges of one are the same or do
  * not overlap. to[i] = from[i] op to[i], with the bits of nof/reductions.h as a thread computes them that rounds to nearest and
  * keeps denormal numbers; done when the result is in memory. A range that cannot be read or written is an error of the
@@ -54,6 +58,7 @@ enum nof_step_opcode {
 enum nof_step_flag {
     NOF_STEP_F_EXACT = 1 << 0, /* SEND, RECV: the message must have `len` bytes */
     NOF_STEP_F_LAYOUT = 1 << 1, /* SEND, RECV: base + offset is the base of the layout */
+    NOF_STEP_F_IN_TURN = 1 << 2, /* SEND: after[0] is the SEND whose turn is before its own */
 };
 
 struct nof_program_step {

@@ -157,12 +157,14 @@ static void set_work(struct nof_program_step *s, const uint8_t *rec)
     s->len -= s->len % nof_reduce_bytes(s->elem);
 }
 
-static void set_message(struct nof_program_step *s, const uint8_t *rec)
+static void set_message(const struct written *to, struct nof_program_step *s, const uint8_t *rec)
 {
     s->peer = rec[STEP_PEER] % RUNS_JOB;
     if (s->opcode == NOF_STEP_SEND)
         s->elem = rec[STEP_WORK] % NOF_ELEM_COUNT;
     s->flags = rec[STEP_FLAGS] & NOF_STEP_F_EXACT;
+    if (s->opcode == NOF_STEP_SEND && s->after[0] < to->n && to->step[s->after[0]].opcode == NOF_STEP_SEND)
+        s->flags |= rec[STEP_FLAGS] & NOF_STEP_F_IN_TURN;
     if (rec[STEP_FLAGS] < 224)
         return;
     s->flags |= NOF_STEP_F_LAYOUT;
@@ -198,7 +200,7 @@ static void add_step(struct written *to, const uint8_t *rec)
         if (s->opcode == NOF_STEP_REDUCE || s->opcode == NOF_STEP_COPY)
             set_work(s, rec);
         else
-            set_message(s, rec);
+            set_message(to, s, rec);
     }
     if (rec[STEP_WILD] % 8 == 7)
         spoil(s, rec[STEP_AT], rec[STEP_VALUE]);
@@ -247,6 +249,16 @@ static void put(unsigned rank, uint8_t opcode, unsigned peer, uint32_t each, uns
         s->after[0] = (uint16_t)(to->n - 2u);
 }
 
+/* Behind the send before it. */
+static void put_in_turn(unsigned rank, uint32_t before)
+{
+    struct written *to = &written[rank];
+    if (before < to->fence)
+        return;
+    to->step[to->n - 1].flags |= NOF_STEP_F_IN_TURN;
+    to->step[to->n - 1].after[0] = (uint16_t)before;
+}
+
 /* One that all ranks go through: what each of them writes is another part of it. */
 static void collective(const uint8_t *rec)
 {
@@ -261,6 +273,8 @@ static void collective(const uint8_t *rec)
             unsigned step = kind == 0 ? d : 1;
             put(i, NOF_STEP_RECV, (i + n - step) % n, each, d, exact);
             put(i, NOF_STEP_SEND, (i + step) % n, each, d, exact);
+            if (d > 1 && (rec[4] & 8) != 0)
+                put_in_turn(i, written[i].n - 3);
             if (rec[4] & 2)
                 put(i, NOF_STEP_FENCE, 0, 0, 0, 0);
         }

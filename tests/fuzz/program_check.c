@@ -86,7 +86,7 @@ static uint64_t element_bytes(uint64_t type)
 
 static const char *check_message(const struct said *s, uint32_t ranks)
 {
-    if (s->flags & ~3ull)
+    if (s->flags & ~(s->opcode == NOF_STEP_SEND ? 7ull : 3ull))
         return "unknown flags";
     if (s->peer >= ranks) /* negative ones are larger */
         return "a peer that is no job rank";
@@ -140,8 +140,26 @@ static const char *check_step(const struct said *s, uint64_t i, uint64_t round, 
     return works ? check_work(s) : check_message(s, ranks);
 }
 
+/* In turn: behind a SEND, and nobody else is behind the same. */
+static const char *check_turn(const uint8_t *steps, const struct said *s, uint8_t *has_one)
+{
+    if (s->opcode != NOF_STEP_SEND || !(s->flags & NOF_STEP_F_IN_TURN))
+        return NULL;
+    if (s->after[0] == NOF_STEP_NONE)
+        return "in turn behind nothing";
+    struct said before = read_step(steps + s->after[0] * STEP);
+    if (before.opcode != NOF_STEP_SEND)
+        return "in turn behind what is no send";
+    uint8_t *bits = &has_one[s->after[0] / 8], bit = (uint8_t)(1u << s->after[0] % 8);
+    if (*bits & bit)
+        return "two in turn behind one";
+    *bits |= bit;
+    return NULL;
+}
+
 const char *program_check(const uint8_t *bytes, uint64_t len, uint32_t ranks)
 {
+    uint8_t has_one[1024 / 8] = {0};
     uint64_t round = 0;
     if (len < HEAD || field(bytes, 0, 4) != NOF_PROGRAM_MAGIC || field(bytes, 8, 8) != 0)
         return "no head";
@@ -151,6 +169,8 @@ const char *program_check(const uint8_t *bytes, uint64_t len, uint32_t ranks)
     for (uint64_t i = 0; i < n; i++) {
         struct said s = read_step(bytes + HEAD + i * STEP);
         const char *why = check_step(&s, i, round, ranks);
+        if (why == NULL)
+            why = check_turn(bytes + HEAD, &s, has_one);
         if (why != NULL)
             return why;
         if (s.opcode == NOF_STEP_FENCE)

@@ -58,6 +58,9 @@ static int open_program(const struct nof_desc *d, const void *area, size_t area_
                 s->from_base < NOF_PROGRAM_BASES);
         for (int k = 0; k < 2; k++)
             REQUIRE(s->after[k] == NOF_STEP_NONE || (s->after[k] < i && s->after[k] >= round));
+        REQUIRE((s->flags & NOF_STEP_F_IN_TURN) == 0 ||
+                (s->opcode == NOF_STEP_SEND && s->after[0] != NOF_STEP_NONE &&
+                 p->step[s->after[0]].opcode == NOF_STEP_SEND));
         if (s->opcode == NOF_STEP_FENCE)
             round = i + 1;
     }
@@ -227,7 +230,8 @@ static void begin(struct program *p, uint32_t i)
 static bool may_begin(const struct program *p, uint32_t i)
 {
     const struct nof_program_step *s = &p->step[i];
-    return (s->after[0] == NOF_STEP_NONE || p->state[s->after[0]] == DONE) &&
+    bool turn = (s->flags & NOF_STEP_F_IN_TURN) != 0 && p->state[s->after[0]] == BEGUN && fake_draw(2) == 0;
+    return (s->after[0] == NOF_STEP_NONE || p->state[s->after[0]] == DONE || turn) &&
            (s->after[1] == NOF_STEP_NONE || p->state[s->after[1]] == DONE);
 }
 

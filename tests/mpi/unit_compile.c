@@ -62,6 +62,10 @@ uint8_t nof_type_elem(const struct nof_type *type)
         .kind = NOF_SCHED_COPY, .from = buffer + 16, .to = buffer + 48, .type = from_type, .count = count_, \
         .to_type = to_type_, .to_count = 99 \
     }
+#define TURN \
+    { \
+        .kind = NOF_SCHED_TURN \
+    }
 #define FENCE \
     { \
         .kind = NOF_SCHED_FENCE \
@@ -135,6 +139,62 @@ static void rounds(void)
     check(step(4)->peer == 4 && step(4)->flags == NOF_STEP_F_LAYOUT && step(4)->len == 16);
     check(step(4)->layout == 7 && step(4)->layout_generation == 3);
     check(step(1)->peer == 0 && step(1)->len == 0 && step(5)->peer == 0);
+}
+
+static void is_in_turn(uint32_t i, uint32_t origin, uint16_t behind, uint16_t after)
+{
+    const struct nof_program_step *s = step(i);
+    check(s->opcode == NOF_STEP_SEND && image.origin[i] == origin && s->flags == NOF_STEP_F_IN_TURN);
+    check(s->after[0] == behind && s->after[1] == after);
+}
+
+/* Rounds in turn: no fence, but each send behind the last one before it. */
+static void turns(void)
+{
+    struct nof_step steps[] = {
+        TRANSFER(RECV, &ints, 3, 1),
+        TRANSFER(SEND, &ints, 3, 2),
+        TURN,
+        TRANSFER(RECV, &ints, 3, 2),
+        OWN,
+        TRANSFER(SEND, &ints, 3, 1), /* 5 */
+        TURN,
+        TRANSFER(RECV, &ints, 3, 0), /* a round without a send */
+        TURN,
+        TRANSFER(SEND, &ints, 3, 1),
+        FENCE, /* 10 */
+        TRANSFER(SEND, &ints, 3, 2),
+    };
+    check(compile(steps, sizeof(steps) / sizeof(steps[0])) == NOF_COMPILED);
+    check(image.program->nsteps == 9);
+    is(0, NOF_STEP_RECV, 0, NOF_STEP_NONE);
+    is(1, NOF_STEP_SEND, 1, NOF_STEP_NONE);
+    is(2, NOF_STEP_RECV, 3, NOF_STEP_NONE);
+    is(3, NOF_STEP_HOST, 4, NOF_STEP_NONE);
+    is_in_turn(4, 5, 1, 3);
+    is(5, NOF_STEP_RECV, 7, 3);
+    is_in_turn(6, 9, 4, 3);
+    is(7, NOF_STEP_FENCE, 10, NOF_STEP_NONE);
+    is(8, NOF_STEP_SEND, 11, NOF_STEP_NONE);
+}
+
+/* Receives take up room: after some rounds all of them must be done. */
+static void many_turns(void)
+{
+    struct nof_step steps[120];
+    unsigned fences = 0, open = 0;
+    for (size_t i = 0; i < 120; i += 3) {
+        steps[i] = (struct nof_step)TRANSFER(RECV, &ints, 3, 1);
+        steps[i + 1] = (struct nof_step)TRANSFER(SEND, &ints, 3, 1);
+        steps[i + 2] = (struct nof_step)TURN;
+    }
+    check(compile(steps, 119) == NOF_COMPILED);
+    for (uint32_t i = 0; i < image.program->nsteps; i++) {
+        open = step(i)->opcode == NOF_STEP_FENCE ? 0 : open + (step(i)->opcode == NOF_STEP_RECV);
+        fences += step(i)->opcode == NOF_STEP_FENCE;
+        check(open <= 16);
+    }
+    check(fences == 2 && image.program->nsteps == 82);
 }
 
 /* The same calls with other buffers: other bases, the same bytes. */
@@ -290,6 +350,8 @@ static void many(void)
 int main(void)
 {
     rounds();
+    turns();
+    many_turns();
     works();
     bases();
     not_compiled();

@@ -17,7 +17,6 @@
 #define CTX 1u
 #define PING_CTX 2u
 #define PINGS 32
-#define AHEAD_NS 80000u /* of its link, announced ahead by default: a round trip with queues, many times */
 
 enum way { PAIRWISE, BARRIER, UNSCHEDULED };
 
@@ -129,6 +128,7 @@ static uint16_t add(struct writer *w, uint8_t opcode, int32_t peer, bool recv, u
                                  .peer = peer,
                                  .offset = (int64_t)(block * len),
                                  .len = len,
+                                 .flags = after != NOF_STEP_NONE ? NOF_STEP_F_IN_TURN : 0,
                                  .after = {after, NOF_STEP_NONE}};
     memcpy(w->at + sizeof(struct nof_program_head) + w->steps * sizeof(s), &s, sizeof(s));
     return (uint16_t)w->steps++;
@@ -357,7 +357,7 @@ int nof_sim_run_alltoall(struct nof_sim_alltoall *a)
     uint32_t said = a->lookahead;
     a->problem[0] = '\0';
     if (said == 0)
-        a->lookahead = 1 + (uint32_t)(a->rate_bps / 1000 * AHEAD_NS / 8000000 / a->bytes);
+        a->lookahead = 1;
     a->limit_us = (double)(a->hosts - 1) * (double)a->bytes * 8e6 / (double)a->rate_bps;
     int status = measure(a, PAIRWISE, &a->cold_us, &a->charged_us, &a->ideal_us, &a->drops);
     if (status == NOF_OK && a->compare && a->problem[0] == '\0')

@@ -14,7 +14,8 @@ struct nof_sim_alltoall {
     uint64_t bytes; /* of each message */
     uint32_t mtu_bytes;
     uint32_t core_ns; /* that a core is charged for each frame, sent or received */
-    /* Rounds whose messages are announced before those before them have left; 0: what the link carries in 80 us. */
+    /* Rounds whose messages a program lets be announced before those before them have left, beside those that its NIC does
+     * (NOF_STEP_F_IN_TURN); 0: 1. */
     uint32_t lookahead;
     uint64_t grant_bytes; /* the feature; 0: its default */
     uint64_t skew_ns; /* hosts begin within this time, each somewhere */

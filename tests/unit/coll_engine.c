@@ -119,7 +119,7 @@ static void steps_out_of_range_are_refused(void **state)
     static const struct nof_program_step bad[] = {
         {.opcode = 0},
         {.opcode = NOF_STEP_COPY + 1},
-        {.opcode = NOF_STEP_SEND, .flags = 4},
+        {.opcode = NOF_STEP_SEND, .flags = 8},
         {.opcode = NOF_STEP_SEND, .elem = NOF_ELEM_COUNT},
         {.opcode = NOF_STEP_RECV, .elem = 1},
         {.opcode = NOF_STEP_SEND, .base = NOF_PROGRAM_BASES},
@@ -209,6 +209,35 @@ static void names_are_of_the_round_and_smaller(void **state)
     refuse();
 }
 
+static void one_send_takes_its_turn_behind_another(void **state)
+{
+    (void)state;
+    clear();
+    add(NOF_STEP_SEND, -1, -1);
+    add(NOF_STEP_RECV, -1, -1);
+    add(NOF_STEP_SEND, 0, 1)->flags = NOF_STEP_F_IN_TURN;
+    add(NOF_STEP_SEND, 0, -1);
+    assert_int_equal(open_named(1), NOF_OK);
+    nof_coll_close(&all, nof_coll_find(&all, 0, 1, 5));
+    p.step[3].flags = NOF_STEP_F_IN_TURN; /* a second one behind the same */
+    refuse();
+    p.step[3].after[0] = 2;
+    assert_int_equal(open_named(1), NOF_OK);
+    nof_coll_close(&all, nof_coll_find(&all, 0, 1, 5));
+    p.step[3].after[0] = 1; /* a RECV has no turn */
+    refuse();
+    p.step[3].after[0] = NOF_STEP_NONE;
+    p.step[3].after[1] = 2; /* it is the first name that counts */
+    refuse();
+    p.step[3].after[1] = NOF_STEP_NONE;
+    refuse();
+    p.step[3].after[0] = 2;
+    for (uint8_t opcode = NOF_STEP_RECV; opcode <= NOF_STEP_COPY; opcode++) {
+        p.step[3].opcode = opcode; /* nor has anything but a SEND */
+        refuse();
+    }
+}
+
 static void memory_is_bounded_and_comes_back(void **state)
 {
     (void)state;
@@ -255,9 +284,16 @@ static void draw_program(void)
         }
         int before = i > begin && draw(3) > 0 ? (int)(begin + draw(i - begin)) : -1;
         int other = i > begin && draw(3) == 0 ? (int)(begin + draw(i - begin)) : -1;
-        add(opcodes[draw(4)], before, other);
+        struct nof_program_step *s = add(opcodes[draw(4)], before, other);
+        bool may = s->opcode == NOF_STEP_SEND && before >= 0 && p.step[before].opcode == NOF_STEP_SEND;
+        for (uint32_t k = begin; k < i; k++)
+            may = may && !((p.step[k].flags & NOF_STEP_F_IN_TURN) && p.step[k].after[0] == before);
+        if (may && draw(3) > 0)
+            s->flags = NOF_STEP_F_IN_TURN;
     }
 }
+
+static bool turn_over[NOF_PROGRAM_STEPS_MAX]; /* of sends that have begun */
 
 /* Ends of steps by the rule: a FENCE is done when all before it are. */
 static bool is_done(const uint8_t *state_of, uint32_t i)
@@ -272,9 +308,12 @@ static bool is_done(const uint8_t *state_of, uint32_t i)
 
 static bool may_begin(const uint8_t *state_of, uint32_t i)
 {
-    for (unsigned k = 0; k < 2; k++)
-        if (p.step[i].after[k] != NOF_STEP_NONE && !is_done(state_of, p.step[i].after[k]))
+    for (unsigned k = 0; k < 2; k++) {
+        bool turn = k == 0 && (p.step[i].flags & NOF_STEP_F_IN_TURN) != 0;
+        if (p.step[i].after[k] != NOF_STEP_NONE && !is_done(state_of, p.step[i].after[k]) &&
+            !(turn && turn_over[p.step[i].after[k]]))
             return false;
+    }
     for (uint32_t k = i; k-- > 0;)
         if (p.step[k].opcode == NOF_STEP_FENCE)
             return is_done(state_of, k);
@@ -298,6 +337,7 @@ static void run(struct nof_coll_program *q, uint32_t give_up)
     for (uint32_t i = 0; i < p.head.nsteps; i++)
         for (unsigned k = 0; k < 2; k++)
             names += p.step[i].after[k] != NOF_STEP_NONE;
+    memset(turn_over, 0, sizeof turn_over);
     nof_coll_begin(&all, q);
     for (;;) {
         uint32_t budget = draw(4), had = budget, step;
@@ -320,6 +360,14 @@ static void run(struct nof_coll_program *q, uint32_t give_up)
         }
         if (give_up > 0 && draw(1000) < give_up)
             return;
+        if (nlive > 0 && draw(4) == 0) {
+            uint32_t over = live[draw(nlive)];
+            bool named = false;
+            for (uint32_t k = over; k < p.head.nsteps; k++)
+                named = named || ((p.step[k].flags & NOF_STEP_F_IN_TURN) && p.step[k].after[0] == over);
+            assert_int_equal(nof_coll_turn_over(&all, q, over), named && !turn_over[over]);
+            turn_over[over] = true;
+        }
         if (nlive > 0 && (next == NOF_COLL_WAIT || draw(3) == 0)) {
             uint32_t at = draw(nlive), ended = live[at];
             live[at] = live[--nlive];
@@ -373,6 +421,7 @@ int main(void)
         cmocka_unit_test(programs_that_are_none_are_refused),
         cmocka_unit_test(steps_out_of_range_are_refused),
         cmocka_unit_test(names_are_of_the_round_and_smaller),
+        cmocka_unit_test(one_send_takes_its_turn_behind_another),
         cmocka_unit_test(memory_is_bounded_and_comes_back),
         cmocka_unit_test(every_step_begins_when_it_may),
         cmocka_unit_test(fences_alone_end_at_once),

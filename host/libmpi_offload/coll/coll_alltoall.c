@@ -43,7 +43,9 @@ static void build_pairs(struct nof_sched *s, enum nof_algorithm algorithm, const
         struct nof_data out = nof_block(send, to), in = nof_block(recv, from);
         nof_coll_recv(s, &in, from);
         nof_coll_send(s, &out, to);
-        if (k % together == 0)
+        if (together == 1 && algorithm != NOF_ALLTOALL_BARRIER)
+            nof_sched_turn(s);
+        else if (k % together == 0)
             nof_sched_fence(s);
         if (algorithm == NOF_ALLTOALL_BARRIER && k + 1 < s->size)
             nof_coll_build_barrier(s);

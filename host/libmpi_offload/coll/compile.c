@@ -8,6 +8,8 @@
 #include "type/op.h"
 #include "type/type_layout.h"
 
+#define TURNS_MOST 16u /* receives of so many rounds take up room at once */
+
 static_assert(NOF_PROGRAM_STEPS_MAX < NOF_STEP_NONE, "a step has a name");
 
 struct writer {
@@ -17,6 +19,10 @@ struct writer {
     struct nof_program_step *step; /* of the image */
     unsigned bases; /* of the image, that are taken */
     uint16_t own; /* the last own step of this round, which those behind it wait for, or NOF_STEP_NONE */
+    uint16_t
+        sent; /* the last SEND of this round, or NOF_STEP_NONE, whose turn is before the next one if it was */
+    bool in_turn;
+    unsigned turns; /* of this round */
     bool ieee; /* the host computes floating operations as the NIC does */
 };
 
@@ -75,6 +81,18 @@ static void place_at(struct writer *w, uint64_t address, uint8_t *base_out, int6
     *offset_out = (int64_t)(address - base[*base_out]);
 }
 
+/* It goes behind the send of the round before it. */
+static void take_turn(struct writer *w, struct nof_program_step *step)
+{
+    if (w->in_turn && w->sent != NOF_STEP_NONE) {
+        step->flags |= NOF_STEP_F_IN_TURN;
+        step->after[1] = step->after[0];
+        step->after[0] = w->sent;
+    }
+    w->in_turn = false;
+    w->sent = (uint16_t)(w->image->program->nsteps - 1);
+}
+
 static enum nof_compiled add_transfer(struct writer *w, size_t at)
 {
     const struct nof_step *from = &w->s->steps[at];
@@ -91,6 +109,8 @@ static enum nof_compiled add_transfer(struct writer *w, size_t at)
     step->len = place.bytes;
     step->elem = sends ? nof_type_elem(from->type) : 0;
     step->flags = from->exact ? NOF_STEP_F_EXACT : 0;
+    if (sends)
+        take_turn(w, step);
     if (place.streamed) {
         step->flags |= NOF_STEP_F_LAYOUT;
         step->layout = from->type->layout.name;
@@ -185,8 +205,15 @@ static enum nof_compiled add_own(struct writer *w, size_t at, size_t n)
 
 static enum nof_compiled add_fence(struct writer *w, size_t at)
 {
-    w->own = NOF_STEP_NONE;
+    w->own = w->sent = NOF_STEP_NONE;
+    w->turns = 0;
     return add(w, NOF_STEP_FENCE, at) == NULL ? NOF_COMPILE_SHAPE : NOF_COMPILED;
+}
+
+static enum nof_compiled add_turn(struct writer *w, size_t at)
+{
+    w->in_turn = true;
+    return ++w->turns < TURNS_MOST ? NOF_COMPILED : add_fence(w, at);
 }
 
 /* How many own steps follow each other from `at` on. */
@@ -206,6 +233,7 @@ static enum nof_compiled add_all(struct writer *w)
         n = nof_step_is_own(step) ? count_own(w, i) : 1;
         rc = nof_step_transfers(step)        ? add_transfer(w, i)
              : step->kind == NOF_SCHED_FENCE ? add_fence(w, i)
+             : step->kind == NOF_SCHED_TURN  ? add_turn(w, i)
                                              : add_own(w, i, n);
     }
     return rc;
@@ -216,7 +244,7 @@ static void take_rest(const struct writer *w)
 {
     struct work work;
     size_t i = w->image->end;
-    while (i < w->s->count && (w->s->steps[i].kind == NOF_SCHED_FENCE || find_work(w, i, &work)))
+    while (i < w->s->count && (nof_step_parts(&w->s->steps[i]) || find_work(w, i, &work)))
         i++;
     if (w->s->request != NULL && i == w->s->count)
         w->image->end = i;
@@ -235,6 +263,7 @@ enum nof_compiled nof_compile(const struct nof_sched *s, const struct nof_chan *
                        .channel = channel,
                        .image = image_out,
                        .own = NOF_STEP_NONE,
+                       .sent = NOF_STEP_NONE,
                        .ieee = nof_op_computes_as_nic()};
     image_out->ieee = w.ieee;
     take_rest(&w);

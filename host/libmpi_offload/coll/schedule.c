@@ -225,8 +225,19 @@ void nof_sched_update(struct nof_sched *s, const struct nof_section *section, co
 
 void nof_sched_fence(struct nof_sched *s)
 {
-    if (s->count > 0 && s->steps[s->count - 1].kind != NOF_SCHED_FENCE)
+    if (s->count == 0)
+        return;
+    struct nof_step *last = &s->steps[s->count - 1];
+    if (nof_step_parts(last))
+        last->kind = NOF_SCHED_FENCE;
+    else
         append(s, &(struct nof_step){.kind = NOF_SCHED_FENCE});
+}
+
+void nof_sched_turn(struct nof_sched *s)
+{
+    if (s->count > 0 && !nof_step_parts(&s->steps[s->count - 1]))
+        append(s, &(struct nof_step){.kind = NOF_SCHED_TURN});
 }
 
 void *nof_sched_temporary(struct nof_sched *s, size_t count, const struct nof_type *type)
@@ -449,6 +460,7 @@ static void issue(struct nof_sched *s, const struct nof_step *step)
         nof_section_update(step->section, step->from, step->to);
         break;
     case NOF_SCHED_FENCE:
+    case NOF_SCHED_TURN:
         break;
     }
 }
@@ -481,7 +493,7 @@ static void advance(struct nof_sched *s)
         s->pending = 1;
         while (s->at < s->count && s->error == MPI_SUCCESS) {
             const struct nof_step *step = &s->steps[s->at++];
-            if (step->kind == NOF_SCHED_FENCE)
+            if (nof_step_parts(step))
                 break;
             issue(s, step);
         }
@@ -576,7 +588,7 @@ static void settle(const struct nof_sched *s)
         return;
     for (size_t i = 0; i < s->count; i++) {
         const struct nof_step *step = &s->steps[i];
-        if (step->kind == NOF_SCHED_FENCE || step->kind == NOF_SCHED_UPDATE)
+        if (nof_step_parts(step) || step->kind == NOF_SCHED_UPDATE)
             continue;
         if (step->kind != NOF_SCHED_RECV)
             nof_delta_settle_buffer(step->from, step->count, step->type);

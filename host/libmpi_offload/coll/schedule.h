@@ -132,6 +132,10 @@ void nof_sched_reduce(struct nof_sched *s, struct nof_op *op, struct nof_type *t
 void nof_sched_update(struct nof_sched *s, const struct nof_section *section, const void *now,
                       const void *before);
 void nof_sched_fence(struct nof_sched *s);
+/* Rounds of one send and one receive each, none of which touches what another one does: they are for the switches' sake alone.
+ * The host parts them as by a fence; in the NIC the next send begins when little is left of the one before it, and the receives
+ * of later rounds wait for nothing. */
+void nof_sched_turn(struct nof_sched *s);
 
 /* From here on messages have the length that is expected: another one is MPI_ERR_COUNT or MPI_ERR_TRUNCATE when the schedule
  * has ended, and this rank sends empty ones on, so that those behind it that expect something learn of it. */

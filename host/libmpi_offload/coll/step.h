@@ -12,7 +12,8 @@ enum nof_step_kind {
     NOF_SCHED_COPY,
     NOF_SCHED_REDUCE,
     NOF_SCHED_UPDATE,
-    NOF_SCHED_FENCE
+    NOF_SCHED_FENCE,
+    NOF_SCHED_TURN
 };
 
 struct nof_step {
@@ -36,10 +37,16 @@ static inline bool nof_step_transfers(const struct nof_step *step)
     return step->kind == NOF_SCHED_SEND || step->kind == NOF_SCHED_RECV;
 }
 
+/* Where the host waits for what is before it. */
+static inline bool nof_step_parts(const struct nof_step *step)
+{
+    return step->kind == NOF_SCHED_FENCE || step->kind == NOF_SCHED_TURN;
+}
+
 /* It is done at once, by this rank alone. */
 static inline bool nof_step_is_own(const struct nof_step *step)
 {
-    return !nof_step_transfers(step) && step->kind != NOF_SCHED_FENCE;
+    return !nof_step_transfers(step) && !nof_step_parts(step);
 }
 
 #endif

@@ -95,7 +95,7 @@ int nof_mcast_open(struct nof_nic *nic, struct nof_endpoint *ep, const struct no
     g->next = desc->sched.generation;
     g->n = (uint16_t)(desc->len / 4);
     rc = read_members(nic, ep, g, ranks);
-    nof_group_dest_init(nic->transport, &g->dest, nic->jobs[ep->job].key, desc->ctx, nof_get32(ranks),
+    nof_group_dest_init(nic->transport, &g->dest, nic->jobs[ep->job].key, desc->ctx, ranks, g->n,
                         (uint32_t)desc->sched.base[1]);
     if (rc == NOF_OK && g->member) {
         rc = nic->port_ops->group(nic->port, g->dest.ip4, g->dest.mac, true);

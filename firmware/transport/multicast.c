@@ -8,19 +8,20 @@
 #define CHUNK_MIN 256u
 
 void nof_group_dest_init(struct nof_transport *t, struct nof_group_dest *dest_out,
-                         const uint8_t job_key[NOF_SIPHASH_KEY_BYTES], uint32_t ctx, uint32_t first,
-                         uint32_t epoch)
+                         const uint8_t job_key[NOF_SIPHASH_KEY_BYTES], uint32_t ctx, const uint8_t *members,
+                         uint32_t n, uint32_t epoch)
 {
-    uint8_t name[16] = {'g', 'r', 'p', 0}, tag[NOF_SIPHASH_TAG_BYTES];
+    uint8_t name[12] = {'g', 'r', 'p', 0}, of_all[NOF_SIPHASH_TAG_BYTES], tag[NOF_SIPHASH_TAG_BYTES];
     struct nof_packet_addr to = {.udp_port = t->self.udp_port};
 
     nof_put32(name + 4, ctx);
-    nof_put32(name + 8, first);
-    nof_put32(name + 12, epoch);
-    nof_siphash128(job_key, name, sizeof(name), tag);
+    nof_put32(name + 8, epoch);
+    nof_siphash128(job_key, name, sizeof(name), of_all);
+    nof_siphash128(of_all, members, 4 * (size_t)n, tag);
     dest_out->id = nof_get64(tag);
     name[3] = 'k';
-    nof_siphash128(job_key, name, sizeof(name), dest_out->key);
+    nof_siphash128(job_key, name, sizeof(name), of_all);
+    nof_siphash128(of_all, members, 4 * (size_t)n, dest_out->key);
     to.ip4 = SCOPE_ORGANIZATION | ((uint32_t)dest_out->id & SCOPE_MASK);
     nof_packet_group_mac(to.ip4, to.mac);
     dest_out->ip4 = to.ip4;

@@ -37,10 +37,12 @@ struct nof_group_view { /* of an MDATA whose tag is right */
     uint32_t payload_bytes;
 };
 
-/* id and key of group (ctx, first, epoch) of a job, and its address, of the organization's own (RFC 2365). */
+/* id and key of group (ctx, members, epoch) of a job, and its address, of the organization's own (RFC 2365). members: `n` job
+ * ranks of 4 bytes, in their order. Who lists others, or in another order, has another group: a NIC seals as the member that the
+ * list has on it, and so cannot be made to seal as another. */
 void nof_group_dest_init(struct nof_transport *t, struct nof_group_dest *dest_out,
-                         const uint8_t job_key[NOF_SIPHASH_KEY_BYTES], uint32_t ctx, uint32_t first,
-                         uint32_t epoch);
+                         const uint8_t job_key[NOF_SIPHASH_KEY_BYTES], uint32_t ctx, const uint8_t *members,
+                         uint32_t n, uint32_t epoch);
 
 /* What a full frame takes on this NIC's link; 0: its rate is not known. */
 uint64_t nof_group_frame_ns(const struct nof_transport *t);

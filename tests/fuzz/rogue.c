@@ -277,8 +277,11 @@ static uint32_t codec_fields(const struct rogue_flow *flow, const uint8_t *rec, 
 static struct nof_group_dest group_of(const struct rogue *r, const uint8_t *rec)
 {
     struct nof_group_dest dest;
+    uint8_t two[8]; /* as moves.c lists them mostly */
+    nof_put32(two, rec[R_FLOW] >> 1 & 1);
+    nof_put32(two + 4, (rec[R_FLOW] >> 1 & 1) + 1u + (rec[R_FLOW] >> 2 & 1));
     nof_group_dest_init(world_nic(r->w, r->nic)->transport, &dest, r->key,
-                        MOVES_GROUP_CTX + (rec[R_FLOW] & 1), rec[R_FLOW] >> 1 & 1, 0);
+                        MOVES_GROUP_CTX + (rec[R_FLOW] & 1), two, 2, 0);
     return dest;
 }
 

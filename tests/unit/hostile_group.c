@@ -21,7 +21,7 @@ static struct nof_group_dest dest_of(struct world *w, unsigned nic)
 {
     struct nof_nic *n = world_nic(w, nic);
     struct nof_group_dest dest;
-    nof_group_dest_init(n->transport, &dest, n->jobs[0].key, CTX, 0, 0);
+    nof_group_dest_init(n->transport, &dest, n->jobs[0].key, CTX, all_members(), ranks, 0);
     return dest;
 }
 
@@ -184,7 +184,8 @@ static void inject(struct world *w, uint32_t number, uint64_t len)
     world_post(w, 4, &d);
 }
 
-static struct world *world_with_a_stranger(unsigned seed)
+/* It lists the members in this order. */
+static struct world *world_with_a_stranger(unsigned seed, const uint32_t list[4])
 {
     struct world_config cfg = {.dma_inline = seed % 2, .seed = seed, .loss_percent = seed % 3};
     strangers = 1;
@@ -195,10 +196,9 @@ static struct world *world_with_a_stranger(unsigned seed)
                                   .cookie = 104,
                                   .len = 4 * ranks,
                                   .sched = {.name = NAME, .generation = 1}};
-    const uint32_t list[] = {0, 1, 2, 3};
     world_open(w, 3, 4, ranks + 1);
     open_all(w);
-    memcpy(world_rank(w, 4)->program_area, list, sizeof list);
+    memcpy(world_rank(w, 4)->program_area, list, 4 * sizeof *list);
     world_post(w, 4, &open);
     world_run_for(w, MS);
     assert_int_equal(world_expect(w, 4, NOF_COMP_GROUP_OPEN, 104)->status, NOF_OK);
@@ -211,7 +211,8 @@ static void test_a_rank_of_the_job_that_is_no_member(void **state)
 {
     (void)state;
     for (unsigned seed = 1; seed <= 24; seed++) {
-        struct world *w = world_with_a_stranger(seed);
+        static const uint32_t list[] = {0, 1, 2, 3};
+        struct world *w = world_with_a_stranger(seed, list);
         const uint64_t lens[] = {8, 3000, 20000, 300000};
         inject(w, 2, lens[seed % 4]);
         world_run_for(w, seed / 4 * MS);
@@ -240,6 +241,31 @@ static void test_a_rank_of_the_job_that_is_no_member(void **state)
         world_run_for(w, 100 * MS);
         for (unsigned i = 0; i < ranks; i++)
             assert_int_equal(counter(w, i, NOF_C_MCAST_GROUPS), 0);
+        world_fini(w);
+    }
+}
+
+/* One whose NIC has member 3 lists it where others have member 1, or 2: what it sends is not of that member. */
+static void test_a_list_of_its_own_gives_no_other_name(void **state)
+{
+    static const uint32_t lists[][4] = {{0, 3, 2, 1}, {0, 1, 3, 2}, {0, 3, 1, 2}};
+    (void)state;
+    for (unsigned seed = 1; seed <= 12; seed++) {
+        struct world *w = world_with_a_stranger(seed, lists[seed % 3]);
+        unsigned victim = seed % 3 == 1 ? 2 : 1;
+        for (unsigned i = 0; i < ranks; i++)
+            if (i != victim)
+                receive(w, i, victim, 2, 3000);
+        inject(w, 2, 3000);
+        world_run_for(w, seed % 4 * MS);
+        send(w, victim, 2, 3000);
+        world_run_for(w, 2000 * MS);
+        assert_int_equal(world_expect(w, victim, NOF_COMP_GROUP_SEND, 2)->status, NOF_OK);
+        for (unsigned i = 0; i < ranks; i++)
+            if (i != victim)
+                check_got(w, i, 2, 3000);
+        world_close(w, 4, NOF_OK);
+        world_run_for(w, 100 * MS);
         world_fini(w);
     }
 }
@@ -307,6 +333,7 @@ int main(void)
                                        cmocka_unit_test(test_a_frame_that_is_queued_twice_goes_back_once),
                                        cmocka_unit_test(test_who_sends_is_what_the_host_says),
                                        cmocka_unit_test(test_a_rank_of_the_job_that_is_no_member),
+                                       cmocka_unit_test(test_a_list_of_its_own_gives_no_other_name),
                                        cmocka_unit_test(test_an_endpoint_holds_few_frames)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -44,12 +44,20 @@ static inline struct world *new_world(const struct world_config *given)
     return w;
 }
 
-static inline void open_group(struct world *w, unsigned rank, uint32_t first)
+/* As they lie in the program area. */
+static inline const uint8_t *all_members(void)
 {
-    uint32_t list[WORLD_NICS];
+    static uint32_t list[WORLD_NICS];
+    static uint8_t bytes[sizeof list];
     for (unsigned i = 0; i < ranks; i++)
         list[i] = i;
-    memcpy(world_rank(w, rank)->program_area, list, 4 * ranks);
+    memcpy(bytes, list, sizeof list);
+    return bytes;
+}
+
+static inline void open_group(struct world *w, unsigned rank, uint32_t first)
+{
+    memcpy(world_rank(w, rank)->program_area, all_members(), 4 * ranks);
     struct nof_desc d = {.opcode = NOF_DESC_GROUP_OPEN,
                          .ctx = CTX,
                          .cookie = 100 + rank,

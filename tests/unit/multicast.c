@@ -79,8 +79,8 @@ static void test_an_epoch_is_a_group_of_its_own(void **state)
     const uint8_t *key = nic->jobs[0].key;
     struct nof_group_dest one, other;
     open_all(w);
-    nof_group_dest_init(nic->transport, &one, key, CTX, 0, 0);
-    nof_group_dest_init(nic->transport, &other, key, CTX, 0, 1);
+    nof_group_dest_init(nic->transport, &one, key, CTX, all_members(), ranks, 0);
+    nof_group_dest_init(nic->transport, &other, key, CTX, all_members(), ranks, 1);
     assert_int_not_equal(one.id, other.id);
     assert_memory_not_equal(one.key, other.key, sizeof one.key);
     /* A message of the first group waits for its sender, while the second one opens: with its own number 1, and READY and done of

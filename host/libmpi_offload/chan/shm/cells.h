@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Cells: what a process sends that does not fit a slot of a lane, copied into memory of its own that its peers can read.
+ * A cell is lent to one of them with the message that names it, and comes back by one word.
+ *
+ *   owner      nof_cells_take() -> fill nof_cells_at() -> send index and generation in a lane
+ *   borrower   nof_cell_read() -> copy -> nof_cell_return()
+ *   owner      finds it returned when it looks for another; nof_cells_forget() takes back what the dead have
+ *
+ * Cells lie in stripes, which are allocated one after the other when they are needed: grow() makes the memory of a stripe
+ * sure; where it cannot, there are no more. A peer that returns what it was not lent, or too early, gets, or makes
+ * another peer get, other bytes of the same owner's messages.
+ *
+ * Memory: of both structures and of the cells the caller's; the shared one is zero at first. */
+#ifndef NOF_MPI_CELLS_H
+#define NOF_MPI_CELLS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define NOF_CELL_BYTES 16384u
+#define NOF_CELLS 64u
+#define NOF_CELLS_STRIPE 8u
+#define NOF_CELLS_LENT_MAX 16u /* to one peer: one that does not look must not keep those from the others */
+
+/* In shared memory: the generation of the cell that has been returned last, each in a line of its own. */
+struct nof_cell_words {
+    struct {
+        uint32_t returned;
+        uint32_t reserved[15];
+    } cell[NOF_CELLS];
+};
+
+struct nof_cells {
+    struct nof_cell_words *words;
+    uint8_t *memory;
+    bool (*grow)(void *memory, uint64_t bytes); /* false: no memory */
+    uint32_t count; /* that have memory */
+    bool full; /* grow() has failed */
+    uint32_t free_count;
+    uint32_t lent_count;
+    uint8_t free[NOF_CELLS];
+    uint8_t lent[NOF_CELLS]; /* indexes, oldest first */
+    uint32_t generation[NOF_CELLS];
+    uint32_t borrower[NOF_CELLS];
+};
+
+void nof_cells_init(struct nof_cells *c, struct nof_cell_words *words, void *memory,
+                    bool (*grow)(void *memory, uint64_t bytes));
+/* A cell for this peer, of whom there are `lent` out; -1: none is free. *generation_out goes with it. */
+int nof_cells_take(struct nof_cells *c, uint32_t borrower, uint32_t *generation_out);
+/* Those that were returned are free again: how many there are. Count, by borrower, goes down in `lent` (may be NULL). */
+uint32_t nof_cells_reclaim(struct nof_cells *c, uint32_t *lent);
+/* So are those of this one, returned or not. */
+void nof_cells_forget(struct nof_cells *c, uint32_t borrower);
+
+static inline void *nof_cells_at(const struct nof_cells *c, uint32_t index)
+{
+    return c->memory + (uint64_t)index * NOF_CELL_BYTES;
+}
+
+/* The borrower's: NULL if there is no such cell. */
+static inline const void *nof_cell_read(const void *memory, uint32_t index)
+{
+    return index < NOF_CELLS ? (const uint8_t *)memory + (uint64_t)index * NOF_CELL_BYTES : (const void *)0;
+}
+
+static inline void nof_cell_return(struct nof_cell_words *words, uint32_t index, uint32_t generation)
+{
+    __atomic_store_n(&words->cell[index].returned, generation, __ATOMIC_RELEASE);
+}
+
+#endif

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Which lanes a consumer looks at. Of many senders few send at a time: the lanes of those, the hot ones, are polled. The
+ * others set their bit in a map when they have published something, so that a poll costs the same for 2 peers and for 256.
+ *
+ *   sender    publish() -> nof_barrier_light() -> the lane is not hot: nof_hot_tell()
+ *   consumer  takes the bits of a word -> empties those lanes -> nof_hot_place(): one becomes hot, in place of one that has been idle;
+ *             that one's word is cleared, then nof_barrier_heavy(), then it is looked at once more
+ *
+ * A lane is exchanged only if it has brought nothing among the last NOF_HOT_PATIENCE messages, and no two exchanges are closer
+ * than that: it costs a system call.
+ *
+ * Memory: the caller's. Pure, but for the map. */
+#ifndef NOF_MPI_HOT_H
+#define NOF_MPI_HOT_H
+
+#include <stdint.h>
+
+#include "nof/segment.h"
+
+#define NOF_HOT_LANES 8u
+#define NOF_HOT_PATIENCE 256u
+#define NOF_HOT_NONE UINT32_MAX
+
+/* In the consumer's part: a bit per slot. */
+struct nof_hot_map {
+    uint64_t word[NOF_SEGMENT_SLOTS_MAX / 64];
+};
+
+struct nof_hot {
+    uint32_t count;
+    uint32_t lane[NOF_HOT_LANES];
+    uint32_t last[NOF_HOT_LANES]; /* when it brought a message, counted in messages */
+    uint32_t now;
+    uint32_t exchanged; /* when one was, last */
+};
+
+static inline void nof_hot_tell(struct nof_hot_map *map, uint32_t slot)
+{
+    (void)__atomic_fetch_or(&map->word[slot / 64], 1ull << slot % 64, __ATOMIC_RELEASE);
+}
+
+/* The bits of a word, which are cleared. Pairs with tell(): what was published before is seen. */
+static inline uint64_t nof_hot_take(struct nof_hot_map *map, uint32_t word)
+{
+    if (__atomic_load_n(&map->word[word], __ATOMIC_RELAXED) == 0)
+        return 0;
+    return __atomic_exchange_n(&map->word[word], 0, __ATOMIC_ACQUIRE);
+}
+
+/* The hot lane at this place has brought so many messages. */
+static inline void nof_hot_brought(struct nof_hot *hot, uint32_t place, uint32_t messages)
+{
+    hot->now += messages;
+    hot->last[place] = hot->now;
+}
+
+/* A lane that is not hot has brought so many. Where it may become so, and which one (NOF_HOT_NONE: nobody) must leave that place;
+ * NOF_HOT_NONE: it stays as it is. */
+uint32_t nof_hot_place(struct nof_hot *hot, uint32_t slot, uint32_t messages, uint32_t *leaves_out);
+
+#endif

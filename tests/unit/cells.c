@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Cells: lent once, back when they are returned or their borrower is gone, and allocated as they are needed. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "chan/shm/cells.h"
+
+static _Alignas(64) struct nof_cell_words words;
+static uint8_t memory[NOF_CELLS * NOF_CELL_BYTES];
+static struct nof_cells cells;
+static uint32_t lent[4];
+static unsigned stripes, stripes_most;
+
+static bool grow(void *at, uint64_t bytes)
+{
+    assert_ptr_equal(at, memory + (size_t)stripes * bytes);
+    assert_int_equal(bytes, NOF_CELLS_STRIPE * NOF_CELL_BYTES);
+    if (stripes == stripes_most)
+        return false;
+    stripes++;
+    return true;
+}
+
+static int begin(void **state)
+{
+    (void)state;
+    memset(&words, 0, sizeof(words));
+    memset(lent, 0, sizeof(lent));
+    stripes = 0;
+    stripes_most = NOF_CELLS / NOF_CELLS_STRIPE;
+    nof_cells_init(&cells, &words, memory, grow);
+    return 0;
+}
+
+static int take(uint32_t borrower, uint32_t *generation_out)
+{
+    int index = nof_cells_take(&cells, borrower, generation_out);
+    if (index >= 0)
+        lent[borrower]++;
+    return index;
+}
+
+static void each_is_lent_once_and_allocated_when_it_is_needed(void **state)
+{
+    bool seen[NOF_CELLS] = {false};
+    uint32_t generation;
+    (void)state;
+    for (unsigned i = 0; i < NOF_CELLS; i++) {
+        int index = take(i % 4, &generation);
+        assert_in_range(index, 0, NOF_CELLS - 1);
+        assert_false(seen[index]);
+        seen[index] = true;
+        assert_int_equal(stripes, i / NOF_CELLS_STRIPE + 1);
+    }
+    assert_int_equal(take(0, &generation), -1);
+}
+
+static void what_is_returned_is_free_again_whatever_the_order(void **state)
+{
+    uint32_t generation[NOF_CELLS];
+    int index[NOF_CELLS];
+    (void)state;
+    for (unsigned i = 0; i < NOF_CELLS; i++)
+        index[i] = take(i % 4, &generation[i]);
+    for (unsigned round = 0; round < 100; round++) {
+        unsigned which = round * 37 % NOF_CELLS;
+        assert_int_equal(nof_cells_reclaim(&cells, lent), 0);
+        nof_cell_return(&words, (uint32_t)index[which], generation[which]);
+        assert_int_equal(nof_cells_reclaim(&cells, lent), 1);
+        assert_int_equal(lent[which % 4], NOF_CELLS / 4 - 1);
+        uint32_t before = generation[which];
+        assert_int_equal(take(which % 4, &generation[which]), index[which]);
+        assert_int_not_equal(generation[which], before);
+        nof_cell_return(&words, (uint32_t)index[which], before); /* of another time */
+        assert_int_equal(nof_cells_reclaim(&cells, lent), 0);
+    }
+}
+
+static void those_of_the_dead_come_back(void **state)
+{
+    uint32_t generation;
+    (void)state;
+    for (unsigned i = 0; i < NOF_CELLS; i++)
+        (void)take(i % 4, &generation);
+    nof_cells_forget(&cells, 2);
+    assert_int_equal(cells.free_count, NOF_CELLS / 4);
+    for (unsigned i = 0; i < NOF_CELLS / 4; i++)
+        assert_true(nof_cells_take(&cells, 1, &generation) >= 0);
+    assert_int_equal(nof_cells_take(&cells, 1, &generation), -1);
+    nof_cells_forget(&cells, 2);
+    assert_int_equal(cells.free_count, 0);
+}
+
+static void without_memory_there_are_those_that_there_are(void **state)
+{
+    uint32_t generation;
+    (void)state;
+    stripes_most = 2;
+    for (unsigned i = 0; i < 2 * NOF_CELLS_STRIPE; i++)
+        assert_true(take(0, &generation) >= 0);
+    assert_int_equal(take(0, &generation), -1);
+    assert_int_equal(take(0, &generation), -1);
+    assert_int_equal(stripes, 2);
+}
+
+static void an_index_that_there_is_not_names_no_memory(void **state)
+{
+    (void)state;
+    assert_ptr_equal(nof_cell_read(memory, 0), memory);
+    assert_ptr_equal(nof_cell_read(memory, NOF_CELLS - 1), memory + (NOF_CELLS - 1) * (size_t)NOF_CELL_BYTES);
+    assert_null(nof_cell_read(memory, NOF_CELLS));
+    assert_null(nof_cell_read(memory, UINT32_MAX));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(each_is_lent_once_and_allocated_when_it_is_needed, begin),
+        cmocka_unit_test_setup(what_is_returned_is_free_again_whatever_the_order, begin),
+        cmocka_unit_test_setup(those_of_the_dead_come_back, begin),
+        cmocka_unit_test_setup(without_memory_there_are_those_that_there_are, begin),
+        cmocka_unit_test_setup(an_index_that_there_is_not_names_no_memory, begin),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

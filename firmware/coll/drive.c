@@ -4,6 +4,7 @@
 #include "coll/abort.h"
 #include "coll/combine.h"
 #include "coll/in_turn.h"
+#include "coll/patience.h"
 #include "flow/chores.h"
 #include "match/match.h"
 #include "msg/answer.h"
@@ -733,7 +734,7 @@ static void run_failing(struct nof_nic *nic, struct nof_endpoint *ep, struct nof
         nof_recv_unpost(nic, r);
         nof_recv_end(nic, r, NOF_ECANCELED);
     }
-    if (d->recvs == 0 && d->pieces == 0 && !d->waits)
+    if (d->recvs == 0 && d->pieces == 0 && !d->waits && !nof_patience_sends(nic, d))
         tell(nic, ep, p);
 }
 

@@ -6,7 +6,7 @@
  *   IDLE -> start() -> RUNNING -> all steps done -----------------> COMP_SCHED -> IDLE
  *                              -> a step failed, SCHED_CANCEL, COLL_ABORT (abort.h) -> FAILING: posted receives are taken back,
  *                                 the others and pieces of steps that work on memory end, all peers are told
- *                                 -> COMP_SCHED -> IDLE, or TOLD while sends of it are under way -> IDLE
+ *                                 -> COMP_SCHED -> IDLE, or TOLD while sends of it are under way for too long (patience.h) -> IDLE
  *
  * A start is declined (NOF_EAGAIN), before anything has happened, while the endpoint spills, while it still runs, or when
  * there is no room, beside what every endpoint can count on, for the most messages of one of its rounds. That room is its
@@ -40,7 +40,8 @@ void nof_drive_arrived(struct nof_nic *nic, const struct nof_env *e);
 /* COLL_ABORT has come: NOF_OK or NOF_EPROTO. */
 int nof_drive_abort_rx(struct nof_nic *nic, const struct nof_peer *peer, const struct nof_wire_view *view);
 
-/* Of the messages that have come in part; and what it is for: a run that has waited too long fails (patience.h). */
+/* Of the messages that have come in part; and what it is for: a run that has waited too long fails (patience.h), or one that has
+ * failed goes on. */
 uint64_t nof_drive_moved_bytes(const struct nof_nic *nic, const struct nof_coll_program *p);
 void nof_drive_give_up(struct nof_nic *nic, struct nof_coll_program *p);
 /* Go on, as far as the endpoint's steps reach. */

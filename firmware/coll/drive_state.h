@@ -29,8 +29,8 @@ struct nof_combine { /* such a piece; combine.h says how it goes on */
 enum nof_drive_state {
     NOF_DRIVE_IDLE = 0,
     NOF_DRIVE_RUNNING,
-    NOF_DRIVE_FAILING, /* its receives are being taken back */
-    NOF_DRIVE_TOLD, /* failed, and the host knows; sends are still under way */
+    NOF_DRIVE_FAILING, /* its receives are being taken back, its sends end */
+    NOF_DRIVE_TOLD, /* failed, and the host knows; sends took too long, and are still under way */
 };
 
 struct nof_coll_run { /* one run of one collective, anywhere in the job */
@@ -87,6 +87,7 @@ struct nof_drive { /* as many as programs, of the same index */
     uint64_t moved_ns; /* when a step of it last ended, or it began; or somebody saw more bytes than */
     uint64_t moved_bytes; /* of messages that have come in part */
     uint32_t whose; /* job rank whose failure it is */
+    uint64_t sends_until_ns; /* FAILING: how long the host waits for them; 0: it does not yet */
     uint32_t flood; /* FAILING: its number, or 0: the others are not told */
     uint64_t cookie;
     uint64_t base[NOF_PROGRAM_BASES];

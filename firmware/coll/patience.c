@@ -7,10 +7,25 @@
 #define LOOKS 4u /* in a patience */
 #define STEPS_MOST 8192u /* that one nof_nic_colls() looks at */
 
+static bool waits_for_sends(const struct nof_drive *d)
+{
+    return d->state == NOF_DRIVE_FAILING && d->sends_until_ns > 0;
+}
+
+static void set_next(struct nof_nic *nic)
+{
+    nic->patience_at_ns = nic->patience_ns == 0 ? NOF_NO_DEADLINE : nic->now_ns + nic->patience_ns / LOOKS;
+    /* bound: max_schedules; paid by who set the feature, and once by each run that fails */
+    for (uint32_t i = 0; i < nic->colls.pool.high; i++)
+        if (waits_for_sends(&nic->drives[i]) && nic->drives[i].sends_until_ns > nic->now_ns &&
+            nic->drives[i].sends_until_ns < nic->patience_at_ns)
+            nic->patience_at_ns = nic->drives[i].sends_until_ns;
+}
+
 void nof_patience_set(struct nof_nic *nic)
 {
     nic->patience_ns = nic->features[NOF_F_COLL_PATIENCE] * MS_NS;
-    nic->patience_at_ns = nic->patience_ns == 0 ? NOF_NO_DEADLINE : nic->now_ns + nic->patience_ns / LOOKS;
+    set_next(nic);
 }
 
 /* No step of it has ended for so long: does a message come, all the same? */
@@ -27,12 +42,15 @@ static bool creeps(struct nof_nic *nic, uint32_t i)
 
 void nof_patience_run(struct nof_nic *nic)
 {
-    nic->patience_at_ns = nic->now_ns + nic->patience_ns / LOOKS;
-    /* bound: max_schedules; paid by who set the feature */
-    for (uint32_t i = 0; i < nic->colls.pool.high; i++)
-        if (nic->drives[i].state == NOF_DRIVE_RUNNING &&
-            nic->now_ns - nic->drives[i].moved_ns > nic->patience_ns && !creeps(nic, i))
+    set_next(nic);
+    /* bound: max_schedules; paid by who set the feature, and once by each run that fails */
+    for (uint32_t i = 0; i < nic->colls.pool.high; i++) {
+        const struct nof_drive *d = &nic->drives[i];
+        bool stuck = d->state == NOF_DRIVE_RUNNING && nic->patience_ns > 0 &&
+                     nic->now_ns - d->moved_ns > nic->patience_ns && !creeps(nic, i);
+        if (stuck || (waits_for_sends(d) && nic->now_ns >= d->sends_until_ns))
             nof_drive_give_up(nic, nof_coll_at(&nic->colls, i));
+    }
 }
 
 static void add_rank(struct nof_coll_info *info, uint32_t rank)

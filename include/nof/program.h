@@ -30,7 +30,8 @@
  *
  * The NIC may always decline: COMP_SCHED with NOF_COMP_F_DECLINED, nothing has happened, and the host goes through the steps
  * itself. A SCHED_OPEN that is answered NOF_EAGAIN was one too many for this turn of the NIC. A step that fails ends the schedule:
- * receives are taken back, sends that are under way end by themselves and may still read; COMP_SCHED tells the first failed step. A
+ * receives are taken back, sends that are under way end by themselves; COMP_SCHED tells the first failed step, behind the end of all
+ * that writes and of what reads, but for sends that take longer than 100 ms, which may read on. A
  * message that is too long, or with NOF_STEP_F_EXACT too short, is told likewise, but the schedule goes on, because others wait for
  * what follows; its later EXACT sends are empty, so that those behind learn of it.
  *

@@ -214,6 +214,88 @@ static void who_has_left_is_not_waited_for(void **state)
     }
 }
 
+#define LONG 100000u
+#define US 1000ull
+
+/* Rank 0 sends to rank 1, whose host receives; after `us` it is cancelled. */
+static struct world *cancelled_within(bool dma_inline, uint64_t us)
+{
+    struct world_config cfg = {.nics = 2, .mtu = 1500, .dma_inline = dma_inline, .seed = us};
+    struct world *w = world_init(&cfg);
+    struct {
+        struct nof_program_head head;
+        struct nof_program_step step;
+    } p = {
+        .head = {.magic = NOF_PROGRAM_MAGIC, .nsteps = 1},
+        .step = {.opcode = NOF_STEP_SEND, .peer = 1, .len = LONG, .after = {NOF_STEP_NONE, NOF_STEP_NONE}}};
+    struct nof_desc open = {
+        .opcode = NOF_DESC_SCHED_OPEN, .cookie = 1, .len = sizeof p, .sched = {.name = 1, .generation = 1}};
+    struct nof_desc recv = {.opcode = NOF_DESC_RECV, .ctx = CTX, .cookie = 7, .tag = TAG, .len = LONG};
+    struct nof_desc cancel = {.opcode = NOF_DESC_SCHED_CANCEL, .sched = {.name = 1, .generation = 1}};
+    for (unsigned r = 0; r < 2; r++)
+        world_open(w, r, r, 2);
+    memcpy(world_rank(w, 0)->program_area, &p, sizeof p);
+    memset(world_rank(w, 0)->arena, 0x11, LONG);
+    world_post(w, 0, &open);
+    world_run(w);
+    assert_int_equal(world_expect(w, 0, NOF_COMP_SCHED_OPEN, 1)->status, NOF_OK);
+    recv.addr = (uint64_t)(uintptr_t)world_rank(w, 1)->arena;
+    world_post(w, 1, &recv);
+    start(w, 0);
+    world_run_for(w, us * US);
+    world_post(w, 0, &cancel);
+    return w;
+}
+
+static const struct nof_comp *end_within(struct world *w, uint64_t ns)
+{
+    const struct nof_comp *comp = NULL;
+    for (uint64_t at = 0; comp == NULL && at < ns; at += US) {
+        world_run_for(w, US);
+        comp = next(w, 0, NOF_COMP_SCHED);
+    }
+    return comp;
+}
+
+/* Whoever hears of the failure may use the buffer again: the other side has no byte of what is in it then. */
+static void what_has_failed_does_not_read(void **state)
+{
+    unsigned cut = 0;
+    (void)state;
+    for (uint64_t us = 2; us < 400; us += 1 + us / 8)
+        for (unsigned dma_inline = 0; dma_inline < 2; dma_inline++) {
+            struct world *w = cancelled_within(dma_inline, us);
+            const struct nof_comp *comp = end_within(w, 100 * MS);
+            assert_non_null(comp);
+            cut += comp->status == NOF_ECANCELED;
+            memset(world_rank(w, 0)->arena, 0xff, LONG);
+            world_run_for(w, 200 * MS);
+            comp = next(w, 1, NOF_COMP_RECV);
+            for (uint32_t i = 0; comp != NULL && comp->status == NOF_OK && i < LONG; i++)
+                assert_int_equal(world_rank(w, 1)->arena[i], 0x11);
+            world_fini(w);
+        }
+    assert_true(cut > 10);
+}
+
+/* The receiver's NIC is cut off: nobody is kept waiting for it. */
+static void sends_are_waited_for_in_vain_for_a_while(void **state)
+{
+    unsigned waited = 0;
+    (void)state;
+    for (uint64_t us = 2; us < 400; us += 1 + us / 8) {
+        struct world *w = cancelled_within(true, us);
+        world_cut(w, 1, true);
+        const struct nof_comp *comp = end_within(w, 99 * MS);
+        waited += comp == NULL;
+        if (comp == NULL)
+            comp = end_within(w, 3 * MS);
+        assert_non_null(comp);
+        world_fini(w);
+    }
+    assert_true(waited > 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -222,6 +304,8 @@ int main(void)
         cmocka_unit_test(who_gets_on_may_take_longer),
         cmocka_unit_test(those_that_wait_are_told),
         cmocka_unit_test(who_has_left_is_not_waited_for),
+        cmocka_unit_test(what_has_failed_does_not_read),
+        cmocka_unit_test(sends_are_waited_for_in_vain_for_a_while),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -155,6 +155,18 @@ uint64_t nof_handshake_deadline(const struct nof_path *p)
     return p->probe_at_ns < dead ? p->probe_at_ns : dead;
 }
 
+/* A HELLO came from elsewhere than the one before: one of the two was damaged on the way. Ours go to both, in turn. */
+static void ask_other(struct nof_path *p)
+{
+    struct nof_packet_addr to;
+
+    if (p->ours || p->other.udp_port == 0)
+        return;
+    nof_path_address(p, &to);
+    nof_path_set_peer(p, &p->other, 0);
+    p->other = to;
+}
+
 void nof_handshake_timer(struct nof_path *p)
 {
     struct nof_transport *t = p->t;
@@ -183,6 +195,7 @@ void nof_handshake_timer(struct nof_path *p)
     uint64_t wait = HELLO_FIRST_NS << (p->unanswered < 8 ? p->unanswered : 8);
     uint64_t most = nof_dead_after_ns(t) / 20;
     p->probe_at_ns = t->now_ns + (wait < most ? wait : most);
+    ask_other(p);
     hello_send(p);
 }
 
@@ -372,6 +385,7 @@ void nof_handshake_rx(struct nof_transport *t, const struct nof_packet *packet)
         /* One of the two is damaged, and a damaged one came after our answer had left: ask both, and
          * believe what two HELLOs in turn agree on. */
         hello_send(p);
+        nof_path_address(p, &p->other);
         set_source(p, packet);
         hello_send(p);
         return;

@@ -152,5 +152,5 @@ bool nof_path_gack(struct nof_path *path, uint8_t flags, const uint8_t fields[NO
 
 uint32_t nof_path_rtt_ns(const struct nof_path *path)
 {
-    return path->rtt.srtt_ns;
+    return path->state == NOF_PATH_UP ? path->rtt.srtt_ns : 0;
 }

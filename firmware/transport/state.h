@@ -102,7 +102,11 @@ struct nof_path {
 
     struct nof_sentmap sent;
     struct nof_reorder reorder;
-    struct nof_rtt rtt;
+    union {
+        struct nof_rtt rtt; /* UP */
+        struct nof_packet_addr
+            other; /* OPENING: where another HELLO of the peer's came from; port 0: there was none */
+    };
     struct nof_cc cc;
 
     uint64_t ack_due_ns; /* while ack_pending */

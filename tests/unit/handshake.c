@@ -236,6 +236,38 @@ static void a_damaged_source_does_not_survive_the_proof(void **state)
     }
 }
 
+/* The opener is up and sends no HELLO by itself any more: the only one that it sent as such has come, but from nowhere. */
+static void a_proof_from_a_damaged_source_is_asked_for_again(void **state)
+{
+    static const unsigned at[] = {11, 35}; /* source MAC, source port */
+
+    (void)state;
+    for (unsigned i = 0; i < 2; i++) {
+        struct toy_net *net = toy_open(&lan);
+        uint8_t hello[2000];
+        uint32_t len;
+
+        toy_send(net, 0, 1, 0, 64);
+        while (counter(net, 1, NOF_C_TX_FRAMES) == 0)
+            toy_run(net, net->now_ns + 1000, 0);
+        net->deaf_from = 0;
+        net->deaf_to = 1;
+        while (net->node[0].stream[1].ups == 0)
+            toy_run(net, net->now_ns + 1000, 0);
+        len = toy_last_frame(net, hello, sizeof(hello));
+        assert_int_equal(len, NOF_WIRE_OUTER_BYTES + NOF_WIRE_COMMON_BYTES + NOF_WIRE_HELLO_BYTES);
+        hello[at[i]] ^= 4;
+        toy_inject(net, 1, hello, len);
+        toy_run(net, net->now_ns + 2 * MS, 0); /* what it answers when it is asked is lost */
+        net->deaf_from = net->deaf_to = -1;
+        toy_send(net, 0, 1, 5, 64);
+        toy_run(net, net->now_ns + SECOND / 2, 1);
+        assert_true(toy_all_received(net));
+        assert_int_equal(net->node[0].stream[1].deaths, 0);
+        toy_close(net);
+    }
+}
+
 static void one_wrong_bit_in_a_hello_is_enough(void **state)
 {
     struct toy_net *net = toy_open(&lan);
@@ -318,6 +350,7 @@ int main(void)
         cmocka_unit_test(the_smaller_end_decides_the_mtu),
         cmocka_unit_test(a_recorded_hello_harms_no_path),
         cmocka_unit_test(a_damaged_source_does_not_survive_the_proof),
+        cmocka_unit_test(a_proof_from_a_damaged_source_is_asked_for_again),
         cmocka_unit_test(one_wrong_bit_in_a_hello_is_enough),
         cmocka_unit_test(connection_ids_do_not_repeat_or_follow_a_rule),
         cmocka_unit_test(the_table_of_paths_is_bounded),

@@ -48,6 +48,8 @@
     X(REDUCE_HIERARCHICAL, "reduce", "hierarchical", "segments up a tree of each NIC's ranks, then of NICs") \
     X(REDUCE_SCATTER_HALVING, "reduce_scatter", "halving", "pieces are halved") \
     X(REDUCE_SCATTER_PAIRWISE, "reduce_scatter", "pairwise", "operands of a block go straight to its rank") \
+    X(REDUCE_SCATTER_LANES, "reduce_scatter", "lanes", \
+      "at each rank of a NIC for those of its number, then among NICs") \
     X(REDUCE_SCATTER_ROOT, "reduce_scatter", "root", "a reduction at rank 0, then a scatter") \
     X(REDUCE_SCATTER_BLOCKS, "reduce_scatter", "blocks", "a reduction for each block") \
     X(GATHER_TREE, "gather", "tree", "packed blocks up a binomial tree") \

@@ -14,7 +14,7 @@ static MPI_T_pvar_session session;
 static MPI_Comm comm;
 static int rank, size;
 static int host; /* of this rank: the first rank there */
-static bool shared, neighbours; /* what comm is */
+static bool shared, neighbours, even; /* what comm is */
 static bool by_ranks;
 
 static unsigned long long by_levels(const char *collective)
@@ -24,6 +24,11 @@ static unsigned long long by_levels(const char *collective)
     unsigned long long n = t_counted(session, name);
     snprintf(name, sizeof(name), "%s_lanes", collective);
     return strncmp(collective, "all", 3) == 0 ? n + t_counted(session, name) : n;
+}
+
+static unsigned long long lanes_of_reduce_scatter(void)
+{
+    return t_counted(session, "reduce_scatter_lanes");
 }
 
 /* How many of them since `before`: all, or none. */
@@ -52,6 +57,13 @@ static void look_at(MPI_Comm of)
         changes += i == 0 || all[i] != all[i - 1];
     }
     shared = hosts > 1 && hosts < size;
+    even = hosts > 0 && size % hosts == 0;
+    for (int i = 0; i < size; i++) {
+        int beside = 0;
+        for (int k = 0; k < size; k++)
+            beside += all[k] == all[i];
+        even = even && beside * hosts == size;
+    }
     neighbours = shared && changes == hosts;
     free(all);
 }
@@ -258,6 +270,49 @@ static void gathered(int count)
     free(at);
 }
 
+/* Blocks alike; of different lengths, some empty; in place; of a type with gaps. */
+static void scattered(int count)
+{
+    int each = count / size + 1, total = 0, start = 0;
+    int *lengths = malloc(sizeof(int) * (size_t)size), *in = malloc(sizeof(int) * (size_t)(4 * each * size)),
+        *out = malloc(sizeof(int) * (size_t)(4 * each * size));
+    unsigned long long before = lanes_of_reduce_scatter();
+    bool large = (size_t)each * (size_t)size * sizeof(int) > 1024;
+    MPI_Datatype first;
+    MPI_Op op;
+    OK(MPI_Type_create_resized(MPI_INT, 0, 2 * (MPI_Aint)sizeof(int), &first));
+    OK(MPI_Type_commit(&first));
+    OK(MPI_Op_create(add_first, 1, &op));
+    for (int r = 0; r < size; r++) {
+        lengths[r] = r % 3 == 1 ? 0 : each + r % 2 * each;
+        start += r < rank ? lengths[r] : 0;
+        total += lengths[r];
+    }
+    for (int k = 0; k < 4 * each * size; k++)
+        in[k] = rank + 3 * k;
+    COLL(Ireduce_scatter_block, Reduce_scatter_block, in, out, each, MPI_INT, MPI_SUM, comm);
+    for (int k = 0; k < each; k++)
+        CHECK(out[k] == size * (size - 1) / 2 + size * 3 * (rank * each + k));
+    for (int k = 0; k < 4 * each * size; k++)
+        out[k] = -5;
+    COLL(Ireduce_scatter, Reduce_scatter, in, out, lengths, first, op, comm);
+    for (int k = 0; k < each; k++)
+        CHECK(out[2 * k] == (k < lengths[rank] ? size * (size - 1) / 2 + size * 6 * (start + k) : -5) &&
+              out[2 * k + 1] == -5);
+    for (int k = 0; k < total; k++)
+        out[k] = rank + 3 * k;
+    COLL(Ireduce_scatter, Reduce_scatter, MPI_IN_PLACE, out, lengths, MPI_INT, MPI_SUM, comm);
+    for (int k = 0; k < lengths[rank]; k++)
+        CHECK(out[k] == size * (size - 1) / 2 + size * 3 * (start + k));
+    if (large && total * (int)sizeof(int) > 1024)
+        CHECK(lanes_of_reduce_scatter() - before == (shared && even && !by_ranks ? 3 : 0));
+    OK(MPI_Op_free(&op));
+    OK(MPI_Type_free(&first));
+    free(lengths);
+    free(in);
+    free(out);
+}
+
 static void meet(void)
 {
     unsigned long long before = by_levels("barrier");
@@ -280,6 +335,7 @@ static void everything(MPI_Comm of)
             with_gaps(counts[c]);
             broadcast(counts[c]);
             gathered(counts[c]);
+            scattered(counts[c]);
             meet();
         }
         CHECK(memcmp(bits[0], bits[1], sizeof(bits[0])) == 0);

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""With four ranks on each of four hosts an allreduce that combines the ranks of a NIC first sends at most a quarter of the bytes
-of the same algorithm over all ranks, and a broadcast and a reduction less than theirs, by the counters of the NICs.
+"""With four ranks on each of four hosts an allreduce, or a reduce_scatter, that combines the ranks of a NIC first sends at most a
+quarter of the bytes of the same algorithm over all ranks, and a broadcast and a reduction less than theirs, by the counters of the NICs.
 
 usage: coll_nics.py NOF COLL_MPI"""
 import functools
@@ -44,7 +44,8 @@ def compare(work, driver, collective, size, flat, levels, most):
     ratio = (combined - idle) / (flatly - idle)
     print(f"{driver}, {collective} of {size} bytes: {flat} {flatly}, {levels or 'auto'} {combined} bytes, "
           f"without what the rest takes {ratio:.3f}")
-    check(f"{collective} was hierarchical", counts[f"{collective}_hierarchical"] + counts.get(f"{collective}_lanes", 0) >= int(CALLS) * 16)
+    by_levels = counts.get(f"{collective}_hierarchical", 0) + counts.get(f"{collective}_lanes", 0)
+    check(f"{collective} was hierarchical", by_levels >= int(CALLS) * 16)
     check(f"at most {most} of the bytes", ratio <= most + HEADERS)
 
 
@@ -54,6 +55,7 @@ def main():
         for driver in ("nic", "host"):
             compare(work, driver, "allreduce", 60000, "doubling", "hierarchical", 0.25)
             compare(work, driver, "allreduce", 400000, "halving", "lanes", 0.25)
+        compare(work, "host", "reduce_scatter", 4096, "pairwise", "lanes", 0.25)
         compare(work, "host", "allreduce", 4000, "doubling", "", 0.25)
         compare(work, "host", "allreduce", 400000, "halving", "", 0.25)
 

@@ -24,6 +24,7 @@ static const struct collective {
     {"bcast", NOF_SIM_IBCAST, {1024, 16384, 262144}},
     {"reduce", NOF_SIM_IREDUCE, {1024, 16384, 262144}},
     {"allgather", NOF_SIM_IALLGATHER, {64, 1024, 16384}},
+    {"reduce_scatter", NOF_SIM_IREDUCE_SCATTER, {128, 1024, 16384}},
     {"barrier", NOF_SIM_IBARRIER, {8}},
 };
 
@@ -55,7 +56,8 @@ static double measure(struct nof_sim_overlap_config config, const char *table)
 /* Rows of flat algorithms, in the library's own order. */
 static const char flat[] =
     COMMON "allgather 9 4K bruck\nallgather 1 any ring\nallreduce 1 64K doubling\nallreduce 1 1M halving\n"
-           "bcast 1 128K tree\nbcast 1 any ring\nreduce 1 512K tree\nreduce 1 any halving\n";
+           "bcast 1 128K tree\nbcast 1 any ring\nreduce 1 512K tree\nreduce 1 any halving\n"
+           "reduce_scatter 1 256K halving\nreduce_scatter 1 any pairwise\n";
 
 static void compare(const struct nof_sim_overlap_config *config, const struct collective *c, bool judged)
 {
@@ -71,7 +73,7 @@ static void compare(const struct nof_sim_overlap_config *config, const struct co
         double us = measure(*config, table), *least = hierarchical ? &levels : &best_flat;
         *least = us < *least ? us : *least;
     }
-    printf("%-9s %8u bytes, %-6s %-4s  chosen %8.1f  best by levels %8.1f  if flat %8.1f us", c->name,
+    printf("%-14s %8u bytes, %-6s %-4s  chosen %8.1f  best by levels %8.1f  if flat %8.1f us", c->name,
            config->bytes, config->in_blocks ? "blocks" : "turns", config->by_nic ? "NIC" : "host", chosen,
            levels, without);
     if (!judged)

@@ -58,6 +58,7 @@ enum nof_sim_collective {
     NOF_SIM_IALLREDUCE,
     NOF_SIM_OVERLAPPED, /* so many `nof bench overlap` shows */
     NOF_SIM_IREDUCE = NOF_SIM_OVERLAPPED,
+    NOF_SIM_IREDUCE_SCATTER,
     NOF_SIM_COLLECTIVES
 };
 #define NOF_SIM_OVERLAP_HOSTS_MAX 64u

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Reduce-scatter. Commutative: by halving while the vector is small; else in round k every rank gets
  * the operands for its own block from the rank k places before it. Not commutative: one reduction in
- * rank order, to rank 0 and from there to all while the vector is small, else block by block. */
+ * rank order, to rank 0 and from there to all while the vector is small, else block by block. Where all NICs have as many ranks,
+ * first at each rank of a NIC for the ranks that have its number there, then among these. */
 #include "coll/coll_halving.h"
+#include "coll/nics/nics.h"
 #include "coll/select.h"
 
 struct job {
@@ -82,6 +84,14 @@ static void build_pairwise(const struct job *j)
     nof_coll_copy(s, &result, &(struct nof_data){j->r.out, own, j->r.type});
 }
 
+static void build_flat(const struct job *j, enum nof_algorithm algorithm)
+{
+    if (algorithm == NOF_REDUCE_SCATTER_HALVING)
+        build_halving(j);
+    else
+        build_pairwise(j);
+}
+
 static void build_at_zero(const struct job *j)
 {
     struct nof_sched *s = j->s;
@@ -116,6 +126,88 @@ static void build_block_by_block(const struct job *j)
                   &(struct nof_data){j->r.out, own, j->r.type});
 }
 
+/* The rank with this number on each NIC. */
+static void find_lane(const struct nof_nics *nics, int ranks, int number, int *lane)
+{
+    for (int rank = 0; rank < ranks; rank++)
+        if (nics->number[rank] == number)
+            lane[nics->nic[rank]] = rank;
+}
+
+/* The operand's blocks of each lane, one lane after the other; where each begins. */
+static char *arrange(const struct job *j, const struct nof_nics *nics, int *lane, size_t *begin_out)
+{
+    struct nof_sched *s = j->s;
+    char *vector = nof_sched_temporary(s, j->r.count, j->r.type);
+    size_t at = 0;
+    for (int k = 0; k < nics->here_count; k++) {
+        begin_out[k] = at;
+        find_lane(nics, s->size, k, lane);
+        for (int i = 0; i < nics->count; i++) {
+            struct nof_data block = block_of(j, j->r.in, lane[i]);
+            void *to = nof_lib_at(vector, (ptrdiff_t)at * nof_type_extent(j->r.type));
+            nof_coll_copy(s, &block, &(struct nof_data){to, block.count, block.type});
+            at += block.count;
+        }
+    }
+    begin_out[nics->here_count] = at;
+    return vector;
+}
+
+/* Each rank of the NIC combines what is of its lane, in their order. Returns the result. */
+static void *combine_lane(const struct job *j, const struct nof_nics *nics, char *vector, const size_t *begin)
+{
+    struct nof_sched *s = j->s;
+    ptrdiff_t extent = nof_type_extent(j->r.type);
+    int n = nics->here_count, self = nics->self;
+    size_t own = begin[self + 1] - begin[self];
+    char *others = nof_sched_temporary(s, own * (size_t)(n - 1), j->r.type);
+    void *last = NULL;
+    for (int k = 1; k < n; k++) {
+        int to = (self + k) % n, from = (self - k + n) % n;
+        void *in = nof_lib_at(others, (ptrdiff_t)own * (from < self ? from : from - 1) * extent);
+        void *out = nof_lib_at(vector, (ptrdiff_t)begin[to] * extent);
+        nof_coll_recv(s, &(struct nof_data){in, own, j->r.type}, from);
+        nof_coll_send(s, &(struct nof_data){out, begin[to + 1] - begin[to], j->r.type}, to);
+    }
+    nof_sched_fence(s);
+    for (int i = 0; i < n; i++) {
+        void *next = i == self ? nof_lib_at(vector, (ptrdiff_t)begin[self] * extent)
+                               : nof_lib_at(others, (ptrdiff_t)own * (i < self ? i : i - 1) * extent);
+        if (i > 0 && own > 0)
+            nof_sched_reduce(s, j->r.op, j->r.type, last, next, own);
+        last = next;
+    }
+    return last;
+}
+
+static void build_lanes(const struct job *j, const struct nof_nics *nics)
+{
+    struct nof_sched *s = j->s;
+    size_t n = (size_t)nics->here_count, m = (size_t)nics->count;
+    int *lane = nof_sched_temporary(s, m * sizeof(int), nof_type_byte());
+    size_t *begin = nof_sched_temporary(s, (n + 1) * sizeof(*begin), nof_type_byte());
+    MPI_Count *wide = nof_sched_temporary(s, m * sizeof(*wide), nof_type_byte());
+    if (lane == NULL || begin == NULL || wide == NULL)
+        return;
+    char *vector = arrange(j, nics, lane, begin);
+    nof_nics_here(s, nics);
+    void *mine = combine_lane(j, nics, vector, begin);
+    nof_nics_all(s);
+    find_lane(nics, s->size, nics->self, lane);
+    for (size_t i = 0; i < m; i++)
+        wide[i] = (MPI_Count)count_of(j, lane[i]);
+    const struct nof_counts counts = {.kind = NOF_COUNTS_WIDE, .wide = wide};
+    struct job between = {s, j->r, &counts};
+    between.r.in = mine;
+    between.r.count = begin[nics->self + 1] - begin[nics->self];
+    nof_nics_between(s, nics, lane);
+    build_flat(&between,
+               nof_select_part(s, nics->count, j->r.count * j->r.type->size / n,
+                               NOF_CAN(NOF_REDUCE_SCATTER_HALVING) | NOF_CAN(NOF_REDUCE_SCATTER_PAIRWISE)));
+    nof_nics_all(s);
+}
+
 void nof_coll_build_reduce_scatter(struct nof_sched *s, const struct nof_reduction *r,
                                    const struct nof_counts *counts)
 {
@@ -126,11 +218,14 @@ void nof_coll_build_reduce_scatter(struct nof_sched *s, const struct nof_reducti
     uint64_t can = NOF_CAN(NOF_REDUCE_SCATTER_ROOT) | NOF_CAN(NOF_REDUCE_SCATTER_BLOCKS);
     if (r->op->commutative)
         can |= NOF_CAN(NOF_REDUCE_SCATTER_HALVING) | NOF_CAN(NOF_REDUCE_SCATTER_PAIRWISE);
+    const struct nof_nics *nics = r->op->commutative ? nof_nics_for_reduction(s, r->op) : NULL;
+    if (nics != NULL && nics->even)
+        can |= NOF_CAN(NOF_REDUCE_SCATTER_LANES);
     enum nof_algorithm algorithm = nof_select(s, r->count * r->type->size, can);
-    if (algorithm == NOF_REDUCE_SCATTER_HALVING)
-        build_halving(&j);
-    else if (algorithm == NOF_REDUCE_SCATTER_PAIRWISE)
-        build_pairwise(&j);
+    if (algorithm == NOF_REDUCE_SCATTER_LANES)
+        build_lanes(&j, nics);
+    else if (algorithm == NOF_REDUCE_SCATTER_HALVING || algorithm == NOF_REDUCE_SCATTER_PAIRWISE)
+        build_flat(&j, algorithm);
     else if (algorithm == NOF_REDUCE_SCATTER_ROOT)
         build_at_zero(&j);
     else

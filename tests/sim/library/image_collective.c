@@ -63,6 +63,7 @@ static int start(const struct nof_together *c, MPI_Request *r)
         return MPI_Iscan(in, out, c->count, MPI_INT64_T, MPI_SUM, comm, r);
     case NOF_COLLECTIVE_BARRIER:
     case NOF_COLLECTIVE_SCATTERV:
+    case NOF_COLLECTIVE_REDUCE_SCATTER:
     case NOF_COLLECTIVE_KINDS:
         break;
     }
@@ -106,6 +107,7 @@ static int run_blocking(const struct nof_together *c)
     case NOF_COLLECTIVE_SCATTERV:
         return scatter(c, comm);
     case NOF_COLLECTIVE_BARRIER:
+    case NOF_COLLECTIVE_REDUCE_SCATTER:
     case NOF_COLLECTIVE_KINDS:
         break;
     }
@@ -139,6 +141,7 @@ static int64_t wanted(const struct nof_together *c, int at)
     case NOF_COLLECTIVE_SCATTERV:
         return at < scattered(c, me) ? number(c->root, me, at) : 0;
     case NOF_COLLECTIVE_BARRIER:
+    case NOF_COLLECTIVE_REDUCE_SCATTER:
     case NOF_COLLECTIVE_KINDS:
         break;
     }

@@ -34,6 +34,8 @@ static int begin(const struct measured *m, MPI_Request *r)
         return MPI_Iallreduce(in, out, n / (int)sizeof(double), MPI_DOUBLE, MPI_SUM, comm, r);
     if (m->kind == NOF_COLLECTIVE_REDUCE)
         return MPI_Ireduce(in, out, n / (int)sizeof(double), MPI_DOUBLE, MPI_SUM, 0, comm, r);
+    if (m->kind == NOF_COLLECTIVE_REDUCE_SCATTER)
+        return MPI_Ireduce_scatter_block(in, out, n / (int)sizeof(double), MPI_DOUBLE, MPI_SUM, comm, r);
     return MPI_Ibarrier(comm, r);
 }
 
@@ -61,7 +63,8 @@ static double wanted(enum nof_collective kind, int block)
 static void judge(const struct measured *m)
 {
     bool reduce = m->kind == NOF_COLLECTIVE_REDUCE;
-    bool one = m->kind == NOF_COLLECTIVE_BCAST || m->kind == NOF_COLLECTIVE_ALLREDUCE || reduce;
+    bool one = m->kind == NOF_COLLECTIVE_BCAST || m->kind == NOF_COLLECTIVE_ALLREDUCE ||
+               m->kind == NOF_COLLECTIVE_REDUCE_SCATTER || reduce;
     int blocks = one ? 1 : nof_image->size;
     if (m->kind == NOF_COLLECTIVE_BARRIER || (m->kind == NOF_COLLECTIVE_BCAST && nof_image->rank == 0) ||
         (reduce && nof_image->rank != 0))

@@ -7,10 +7,13 @@
 #define RATE_BPS 10000000000ull
 #define DELAY_NS 500u
 
-static const char *const names[] = {
-    [NOF_COLLECTIVE_BARRIER] = "Ibarrier",     [NOF_COLLECTIVE_BCAST] = "Ibcast",
-    [NOF_COLLECTIVE_ALLGATHER] = "Iallgather", [NOF_COLLECTIVE_ALLTOALL] = "Ialltoall",
-    [NOF_COLLECTIVE_ALLREDUCE] = "Iallreduce", [NOF_COLLECTIVE_REDUCE] = "Ireduce"};
+static const char *const names[] = {[NOF_COLLECTIVE_BARRIER] = "Ibarrier",
+                                    [NOF_COLLECTIVE_BCAST] = "Ibcast",
+                                    [NOF_COLLECTIVE_ALLGATHER] = "Iallgather",
+                                    [NOF_COLLECTIVE_ALLTOALL] = "Ialltoall",
+                                    [NOF_COLLECTIVE_ALLREDUCE] = "Iallreduce",
+                                    [NOF_COLLECTIVE_REDUCE] = "Ireduce",
+                                    [NOF_COLLECTIVE_REDUCE_SCATTER] = "Ireduce_scatter_block"};
 
 static void take_result(struct nof_cluster *c, const struct nof_program *p, void *answer)
 {
@@ -28,9 +31,13 @@ static void take_result(struct nof_cluster *c, const struct nof_program *p, void
 void nof_sim_run_overlap(const struct nof_sim_overlap_config *config, struct nof_sim_overlap *result_out)
 {
     static const enum nof_collective kind[] = {
-        [NOF_SIM_IBARRIER] = NOF_COLLECTIVE_BARRIER,     [NOF_SIM_IBCAST] = NOF_COLLECTIVE_BCAST,
-        [NOF_SIM_IALLGATHER] = NOF_COLLECTIVE_ALLGATHER, [NOF_SIM_IALLTOALL] = NOF_COLLECTIVE_ALLTOALL,
-        [NOF_SIM_IALLREDUCE] = NOF_COLLECTIVE_ALLREDUCE, [NOF_SIM_IREDUCE] = NOF_COLLECTIVE_REDUCE,
+        [NOF_SIM_IBARRIER] = NOF_COLLECTIVE_BARRIER,
+        [NOF_SIM_IBCAST] = NOF_COLLECTIVE_BCAST,
+        [NOF_SIM_IALLGATHER] = NOF_COLLECTIVE_ALLGATHER,
+        [NOF_SIM_IALLTOALL] = NOF_COLLECTIVE_ALLTOALL,
+        [NOF_SIM_IALLREDUCE] = NOF_COLLECTIVE_ALLREDUCE,
+        [NOF_SIM_IREDUCE] = NOF_COLLECTIVE_REDUCE,
+        [NOF_SIM_IREDUCE_SCATTER] = NOF_COLLECTIVE_REDUCE_SCATTER,
     };
     *result_out = (struct nof_sim_overlap){.collective = names[kind[config->collective]]};
     struct nof_measure m = {

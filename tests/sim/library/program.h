@@ -125,6 +125,7 @@ enum nof_collective {
     NOF_COLLECTIVE_ALLTOALL,
     NOF_COLLECTIVE_SCAN,
     NOF_COLLECTIVE_KINDS,
+    NOF_COLLECTIVE_REDUCE_SCATTER, /* of overlap.c alone, of equal blocks */
     NOF_COLLECTIVE_SCATTERV /* what a blocking broadcast becomes where groups may be opened: by a dynamic one */
 };
 

@@ -171,11 +171,13 @@ static bool go(struct child *c, uint64_t k)
     return true;
 }
 
-bool stepped_kill(void (*victim)(void *arg), void *arg, uint64_t k)
+bool stepped_look_and_kill(void (*victim)(void *arg), void *arg, uint64_t k, void (*look)(void *arg))
 {
     struct child c = start(victim, arg);
 
     if (go(&c, k)) {
+        if (look != NULL)
+            look(arg);
         kill_child(&c);
         return true;
     }
@@ -253,11 +255,12 @@ void stepped_cost(void (*victim)(void *arg), void *arg, struct stepped_cost *cos
     abort();
 }
 
-bool stepped_kill(void (*victim)(void *arg), void *arg, uint64_t k)
+bool stepped_look_and_kill(void (*victim)(void *arg), void *arg, uint64_t k, void (*look)(void *arg))
 {
     (void)victim;
     (void)arg;
     (void)k;
+    (void)look;
     abort();
 }
 
@@ -268,3 +271,8 @@ void stepped_rank(uint64_t k)
 }
 
 #endif
+
+bool stepped_kill(void (*victim)(void *arg), void *arg, uint64_t k)
+{
+    return stepped_look_and_kill(victim, arg, k, NULL);
+}

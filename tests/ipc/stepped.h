@@ -54,6 +54,8 @@ static inline void stepped_end(void)
 void stepped_cost(void (*victim)(void *arg), void *arg, struct stepped_cost *cost_out);
 /* Killed when it has executed k instructions of the piece; true. False: the piece was shorter, and it went on to its end. */
 bool stepped_kill(void (*victim)(void *arg), void *arg, uint64_t k);
+/* The same; while it stands still there, and still lives, look() is called. */
+bool stepped_look_and_kill(void (*victim)(void *arg), void *arg, uint64_t k, void (*look)(void *arg));
 
 /* This process goes on as the child of one that traces it, and kills it k instructions behind its next stepped_begin(); the
  * tracer then ends the same way, so that whoever started it sees a rank that was killed; a longer k than the piece: with 70.

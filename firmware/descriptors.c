@@ -281,7 +281,7 @@ static void take_mrecv(struct nof_nic *nic, struct nof_endpoint *ep, const struc
 static void take_pull(struct nof_nic *nic, struct nof_endpoint *ep, const struct nof_desc *desc)
 {
     uint32_t layout;
-    if (!flags_within(desc, NOF_DESC_F_LAYOUT) || !is_rank(ep, desc->peer) ||
+    if (!flags_within(desc, NOF_DESC_F_LAYOUT | NOF_DESC_F_DELTA) || !is_rank(ep, desc->peer) ||
         !buffer_of(nic, ep, desc, &layout)) {
         invalid(nic, ep, desc);
         return;
@@ -292,7 +292,7 @@ static void take_pull(struct nof_nic *nic, struct nof_endpoint *ep, const struct
     }
     struct nof_recv *r = make_recv(nic, ep, desc, NOF_COMP_RECV, layout);
     if (r != NULL)
-        nof_spill_pull(nic, ep, r, desc->handle, desc->callsite);
+        nof_spill_pull(nic, ep, r, desc->flags, desc->handle, desc->callsite);
 }
 
 static void take_cancel(struct nof_nic *nic, struct nof_endpoint *ep, const struct nof_desc *desc)

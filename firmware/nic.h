@@ -279,6 +279,7 @@ enum nof_env_flag {
     NOF_ENV_F_MATCH_FIRST = 16, /* RTS of a synchronous send: no grant before its match */
     NOF_ENV_F_GONE = 64, /* FAILED because the sender's process is gone */
     NOF_ENV_F_FAR = 32, /* counted in endpoint.far */
+    NOF_ENV_F_UNENDED = 128, /* PARKED delta send: its program may be long in ending it */
 };
 
 struct nof_env {

@@ -38,7 +38,8 @@ static int parse(struct nof_peer *peer, const struct nof_wire_view *view, struct
     if (rts && (view->flags & NOF_WIRE_RTS_F_DELTA)) {
         a->unit_log2 = (uint8_t)(kind >> 16);
         kind &= 0xffffu;
-        if (!nof_delta_units_ok(a->len, a->unit_log2) || (view->flags & NOF_WIRE_RTS_F_PARKED) != 0)
+        bool parked = (view->flags & NOF_WIRE_RTS_F_PARKED) != 0;
+        if (parked ? a->unit_log2 != 0 : !nof_delta_units_ok(a->len, a->unit_log2))
             return NOF_EPROTO;
     }
     a->blocks = 0;
@@ -51,6 +52,7 @@ static int parse(struct nof_peer *peer, const struct nof_wire_view *view, struct
     if (rts) {
         bool parked = (view->flags & NOF_WIRE_RTS_F_PARKED) != 0;
         a->flags |= parked ? NOF_ENV_F_PARKED : 0;
+        a->flags |= parked && (view->flags & NOF_WIRE_RTS_F_DELTA) ? NOF_ENV_F_UNENDED : 0;
         a->flags |= view->flags & NOF_WIRE_RTS_F_SYNC ? NOF_ENV_F_MATCH_FIRST : 0;
         if (a->payload_bytes != 0 || (a->handle & (parked ? NOF_HANDLE_PARKED : NOF_HANDLE_KINDS)) != 0)
             return NOF_EPROTO;
@@ -200,7 +202,7 @@ int nof_eager_envelope_rx(struct nof_nic *nic, struct nof_peer *peer, const stru
         nof_recv_matched(nic, r, peer, &a.key, a.len, a.agreed);
         if (a.flags & NOF_ENV_F_RTS) {
             nof_credit_free(nic, peer, 1, 0);
-            nof_rndv_begin(nic, r, a.handle, (a.flags & NOF_ENV_F_PARKED) != 0, a.unit_log2);
+            nof_rndv_begin(nic, r, a.handle, a.flags, a.unit_log2);
         } else {
             rc = expected(nic, peer, r, &a);
         }

@@ -59,7 +59,7 @@ static bool reserve(struct nof_nic *nic, struct nof_recv *r)
 }
 
 /* Let the sender begin: now, or when there are blocks for its payload. A parked send, too, is called
- * back only when it can go on, lest it take up room at its NIC in vain. */
+ * back only when it can go on, lest it take up room at its NIC in vain; but see nof_rndv_begin(). */
 static void grant(struct nof_nic *nic, struct nof_recv *r)
 {
     struct nof_endpoint *ep = &nic->eps[r->ep];
@@ -71,16 +71,22 @@ static void grant(struct nof_nic *nic, struct nof_recv *r)
     let_begin(nic, r);
 }
 
-void nof_rndv_begin(struct nof_nic *nic, struct nof_recv *r, uint64_t handle, bool parked, uint32_t unit_log2)
+void nof_rndv_begin(struct nof_nic *nic, struct nof_recv *r, uint64_t handle, uint8_t flags,
+                    uint32_t unit_log2)
 {
-    nof_recv_rendezvous(r, handle, parked);
+    nof_recv_rendezvous(r, handle, (flags & NOF_ENV_F_PARKED) != 0);
     nof_recv_list(nic, r);
     nof_recv_units(r, unit_log2);
     if (r->delta)
         nof_delta_recv_matched(nic, r, unit_log2);
     if (r->reserved_blocks > 0) /* a step's, for a small message: this one gets as many as there are */
         nof_reserve_give(nic, r);
-    grant(nic, r);
+    /* Its program may have others received first: blocks that waited for it would be missing there. Its host knows when it has
+     * ended, and brings few of them back at a time; then they wait here for blocks. */
+    if (flags & NOF_ENV_F_UNENDED)
+        let_begin(nic, r);
+    else
+        grant(nic, r);
 }
 
 void nof_rndv_early(struct nof_nic *nic, struct nof_recv *r, uint64_t handle)

@@ -12,8 +12,9 @@
 #include "flow/clearance.h"
 #include "nic.h"
 
-/* r is matched (nof_recv_matched): ask the sender. parked: `handle` is its host's cookie. unit_log2: of a delta send, else 0. */
-void nof_rndv_begin(struct nof_nic *nic, struct nof_recv *r, uint64_t handle, bool parked,
+/* r is matched (nof_recv_matched): ask the sender. flags: of nof_env_flag; PARKED: `handle` is its host's cookie. unit_log2: of a
+ * delta send that is not, else 0. */
+void nof_rndv_begin(struct nof_nic *nic, struct nof_recv *r, uint64_t handle, uint8_t flags,
                     uint32_t unit_log2);
 /* The same before there is a receive call: all of it is granted, early.c has made room. */
 void nof_rndv_early(struct nof_nic *nic, struct nof_recv *r, uint64_t handle);

@@ -388,7 +388,7 @@ static enum nof_pump send_rts(struct nof_nic *nic, struct nof_link *link, struct
               s->elem | (uint32_t)s->agreed << 8 | (uint32_t)(s->delta ? s->unit_log2 : 0) << 16);
     nof_put64(body + NOF_WIRE_MSG_HANDLE, handle);
     uint8_t flags = park ? NOF_WIRE_RTS_F_PARKED : 0;
-    flags |= s->delta ? NOF_WIRE_RTS_F_DELTA : 0;
+    flags |= s->flags & NOF_DESC_F_DELTA ? NOF_WIRE_RTS_F_DELTA : 0;
     if (s->flags & NOF_DESC_F_SYNC)
         flags |= NOF_WIRE_RTS_F_SYNC;
     nof_link_send(nic, link, frame, NOF_WIRE_RTS, flags, peer->ep, peer->remote_ep, NOF_WIRE_MSG_BYTES,

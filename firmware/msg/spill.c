@@ -79,6 +79,8 @@ int nof_spill_arrive(struct nof_nic *nic, struct nof_peer *peer, const struct no
         comp.status = (int16_t)nof_unexpected_failure(a->flags);
     } else if (a->flags & NOF_ENV_F_RTS) {
         comp.flags = NOF_COMP_F_REMOTE;
+        if (a->flags & NOF_ENV_F_UNENDED)
+            comp.flags |= NOF_COMP_F_UNENDED;
         comp.handle = a->handle | (a->flags & NOF_ENV_F_PARKED ? NOF_HANDLE_PARKED : 0) |
                       (uint64_t)a->unit_log2 << HANDLE_UNIT_SHIFT;
     } else {
@@ -161,8 +163,8 @@ bool nof_spill_waits(uint64_t handle)
     return (handle & NOF_HANDLE_PARKED) != 0 || (handle & (NOF_HANDLE_SYNC | NOF_HANDLE_HELD)) == 0;
 }
 
-void nof_spill_pull(struct nof_nic *nic, struct nof_endpoint *ep, struct nof_recv *r, uint64_t handle,
-                    uint64_t len)
+void nof_spill_pull(struct nof_nic *nic, struct nof_endpoint *ep, struct nof_recv *r, uint8_t flags,
+                    uint64_t handle, uint64_t len)
 {
     struct nof_match_key key = r->key;
     struct nof_peer *peer = nof_peer_by_rank(nic, nof_ep_index(nic, ep), (uint32_t)r->key.source);
@@ -188,6 +190,7 @@ void nof_spill_pull(struct nof_nic *nic, struct nof_endpoint *ep, struct nof_rec
     }
     nof_recv_matched(nic, r, peer, &key, len, 0);
     uint32_t unit_log2 = parked ? 0 : (uint32_t)(handle >> HANDLE_UNIT_SHIFT) & HANDLE_UNIT_MASK;
-    nof_rndv_begin(nic, r, handle & ~(NOF_HANDLE_PARKED | (uint64_t)unit_log2 << HANDLE_UNIT_SHIFT), parked,
+    uint8_t kept = parked ? NOF_ENV_F_PARKED | (flags & NOF_DESC_F_DELTA ? NOF_ENV_F_UNENDED : 0) : 0;
+    nof_rndv_begin(nic, r, handle & ~(NOF_HANDLE_PARKED | (uint64_t)unit_log2 << HANDLE_UNIT_SHIFT), kept,
                    unit_log2);
 }

@@ -25,9 +25,9 @@ int nof_spill_end(struct nof_nic *nic, struct nof_endpoint *ep, const struct nof
 /* Does a PULL with this handle stay until its sender's host has done something? Else what it wants is here, or it tells a synchronous
  * sender. */
 bool nof_spill_waits(uint64_t handle);
-/* The PULL descriptor; r has buffer, key and cookie, `len` bytes were announced. */
-void nof_spill_pull(struct nof_nic *nic, struct nof_endpoint *ep, struct nof_recv *r, uint64_t handle,
-                    uint64_t len);
+/* The PULL descriptor, with flags and handle; r has buffer, key and cookie, `len` bytes were announced. */
+void nof_spill_pull(struct nof_nic *nic, struct nof_endpoint *ep, struct nof_recv *r, uint8_t flags,
+                    uint64_t handle, uint64_t len);
 /* The message of a SPILL was taken back by its sender: what we still hold of it is freed. `handle` is
  * the SPILL's, whatever it names. */
 void nof_spill_forget(struct nof_nic *nic, const struct nof_endpoint *ep, const struct nof_peer *peer,

@@ -168,7 +168,7 @@ void nof_unexpected_deliver(struct nof_nic *nic, struct nof_recv *r, struct nof_
     else if ((e->flags & NOF_ENV_F_RTS) && dead)
         nof_recv_end(nic, r, peer->status);
     else if (e->flags & NOF_ENV_F_RTS)
-        nof_rndv_begin(nic, r, e->handle, (e->flags & NOF_ENV_F_PARKED) != 0, e->unit_log2);
+        nof_rndv_begin(nic, r, e->handle, e->flags, e->unit_log2);
     else if (e->chain == NOF_NIL)
         nof_deliver_small(nic, r, e->data);
     else

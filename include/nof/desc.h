@@ -68,7 +68,8 @@ enum nof_desc_flags {
     NOF_DESC_F_WAIT = 1 << 4, /* PROBE, MPROBE */
     NOF_DESC_F_GRANTED = 1 << 5, /* SEND: second submission after PARKED+GRANT; handle = grant */
     NOF_DESC_F_GONE = 1 << 6, /* REVOKED: nothing had matched the message, and nothing will */
-    NOF_DESC_F_DELTA = 1 << 6, /* SEND, RECV: in increments, with the slot in `handle` (delta.h) */
+    NOF_DESC_F_DELTA =
+        1 << 6, /* SEND, RECV: in increments, with the slot in `handle` (delta.h); PULL: see SPILL */
     NOF_DESC_F_TAKEN = 1 << 6, /* CANCEL: the host has given it a message of `peer` with `tag` (claim.h) */
     NOF_DESC_F_CLAIM =
         1 << 7, /* RECV from any source, such an MPROBE with WAIT: the NIC's if it wins `handle` (claim.h) */
@@ -228,6 +229,7 @@ enum nof_comp_flags {
     NOF_COMP_F_SYNC = 1 << 4, /* SPILL: the sender waits for the match; PULL (len 0) tells it */
     NOF_COMP_F_DECLINED = 1 << 6, /* SCHED: nothing has happened, the host may go through the steps itself */
     NOF_COMP_F_WRITE = 1 << 5, /* ASSIST: assist area -> user memory; else the other way */
+    NOF_COMP_F_UNENDED = 1 << 7, /* SPILL: a parked delta send; the PULL says so with NOF_DESC_F_DELTA */
 };
 
 struct nof_comp {

@@ -54,6 +54,7 @@ static void submit_pull(const struct nof_chan_nic_op *op)
         .len = req->bytes,
     };
     nof_chan_nic_place(&desc, req);
+    desc.flags |= op->unended ? NOF_DESC_F_DELTA : 0;
     desc.handle = op->handle;
     desc.callsite = op->len;
     nof_chan_nic_submit(&desc);
@@ -90,6 +91,7 @@ static void pull(struct nof_request *req, const struct nof_chan_nic_envelope *en
         return;
     }
     op->pulled = true;
+    op->unended = envelope->unended;
     op->peer = envelope->match.source;
     op->tag = envelope->match.tag;
     op->len = envelope->len;
@@ -275,6 +277,7 @@ static struct nof_chan_nic_envelope *envelope_of(const struct nof_comp *comp)
     envelope->match.tag = comp->tag;
     envelope->len = comp->len;
     envelope->remote = (comp->flags & NOF_COMP_F_REMOTE) != 0;
+    envelope->unended = envelope->remote && (comp->flags & NOF_COMP_F_UNENDED) != 0;
     envelope->sync = (comp->flags & NOF_COMP_F_SYNC) != 0;
     if ((comp->flags & NOF_COMP_F_INLINE) == 0) {
         envelope->handle = comp->handle;

@@ -111,6 +111,22 @@ static void one_way(void)
     OK(MPI_Comm_free(&comm));
 }
 
+/* One edge, from 0 to 1: a side without an edge may have no arrays at all. */
+static void no_arrays(void)
+{
+    MPI_Comm comm;
+    int in = t_rank == 1, out = t_rank == 0, zero = 0, one = 1, got = NONE;
+    const int *in_counts = in ? &one : NULL, *out_counts = out ? &one : NULL;
+    MPI_Aint at = 0, *in_at = in ? &at : NULL, *out_at = out ? &at : NULL;
+    MPI_Datatype type = MPI_INT, *in_types = in ? &type : NULL, *out_types = out ? &type : NULL;
+    OK(MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, in, in ? &zero : NULL, MPI_UNWEIGHTED, out,
+                                      out ? &one : NULL, MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &comm));
+    COLL(Ineighbor_alltoallw, Neighbor_alltoallw, &one, out_counts, out_at, out_types, &got, in_counts, in_at,
+         in_types, comm);
+    CHECK(got == (in ? 1 : NONE));
+    OK(MPI_Comm_free(&comm));
+}
+
 int main(int argc, char **argv)
 {
     t_begin(&argc, &argv, 2);
@@ -121,6 +137,7 @@ int main(int argc, char **argv)
         small_rings();
         star();
         one_way();
+        no_arrays();
     }
     int v = 0, w[2];
     FAILS(MPI_Neighbor_allgather(&v, 1, MPI_INT, w, 1, MPI_INT, MPI_COMM_WORLD), MPI_ERR_TOPOLOGY);

@@ -141,12 +141,14 @@ int nof_coll_check_blocks(const struct nof_coll_side *side, int n, struct nof_bl
 {
     if (n > 0 && side->buf != MPI_IN_PLACE && (array_missing(&side->counts) || array_missing(&side->displs)))
         return nof_error(MPI_ERR_ARG, "the counts or displacements are NULL");
+    if (n > 0 && side->buf != MPI_IN_PLACE && side->each_type && side->types == NULL)
+        return nof_error(MPI_ERR_ARG, "the datatypes are NULL");
     struct nof_blocks blocks = {.buf = nof_lib_unconst(side->buf),
                                 .counts = side->counts,
                                 .displs = side->displs,
                                 .types = side->types};
     ptrdiff_t total = 0;
-    int rc = side->types == NULL ? check_type(side, 0, &blocks.type) : MPI_SUCCESS;
+    int rc = side->each_type ? MPI_SUCCESS : check_type(side, 0, &blocks.type);
     for (int i = 0; rc == MPI_SUCCESS && i < n; i++) {
         struct nof_type *type = blocks.type;
         if (side->types != NULL)

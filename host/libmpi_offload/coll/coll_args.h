@@ -24,7 +24,8 @@ struct nof_coll_side {
     struct nof_counts counts;
     struct nof_counts displs; /* v-forms only */
     MPI_Datatype type;
-    const MPI_Datatype *types; /* w-forms only */
+    const MPI_Datatype *types; /* w-forms only; NULL is legal there for a rank that has no block */
+    bool each_type; /* w-form: there is no `type` */
 };
 
 struct nof_coll_args {
@@ -96,11 +97,17 @@ static inline struct nof_counts nof_counts_wide(const MPI_Count *array)
 #define NOF_RECV_V(at) \
     .recv = {.buf = recvbuf, .counts = NOF_COUNTS(recvcounts), .displs = NOF_COUNTS(at), .type = recvtype}
 #define NOF_SEND_W \
-    .send = { \
-        .buf = sendbuf, .counts = NOF_COUNTS(sendcounts), .displs = NOF_COUNTS(sdispls), .types = sendtypes}
+    .send = {.buf = sendbuf, \
+             .counts = NOF_COUNTS(sendcounts), \
+             .displs = NOF_COUNTS(sdispls), \
+             .types = sendtypes, \
+             .each_type = true}
 #define NOF_RECV_W \
-    .recv = { \
-        .buf = recvbuf, .counts = NOF_COUNTS(recvcounts), .displs = NOF_COUNTS(rdispls), .types = recvtypes}
+    .recv = {.buf = recvbuf, \
+             .counts = NOF_COUNTS(recvcounts), \
+             .displs = NOF_COUNTS(rdispls), \
+             .types = recvtypes, \
+             .each_type = true}
 #define NOF_REDUCE(n) \
     .send = {.buf = sendbuf, .counts = NOF_COUNTS(n), .type = datatype}, .recv = {.buf = recvbuf}, .op = op
 

@@ -146,6 +146,8 @@ static void send_request(int fd, const struct nof_pmd_attach_args *args)
         .nic = args->nic,
         .job_id = args->job_id,
         .probe_addr = (uint64_t)(uintptr_t)&probe_word,
+        .flags = args->shares ? NOF_ATTACH_F_SEGMENT : 0,
+        .local_ranks = args->shares ? args->local_ranks : 0,
     };
 
     if (getrandom(&probe_word, sizeof(probe_word), GRND_NONBLOCK) != (ssize_t)sizeof(probe_word))
@@ -161,11 +163,11 @@ static void close_all(const int *fds, unsigned n)
         close(fds[i]);
 }
 
-/* One message with at most NOF_BAR_FDS descriptors. Returns its length or -1; *nfds_out are ours. */
-static ssize_t receive(int fd, struct nof_attach_reply *reply, int fds[NOF_BAR_FDS], unsigned *nfds_out)
+/* One message with at most NOF_BAR_FDS_MAX descriptors. Returns its length or -1; *nfds_out are ours. */
+static ssize_t receive(int fd, struct nof_attach_reply *reply, int fds[NOF_BAR_FDS_MAX], unsigned *nfds_out)
 {
     union {
-        char bytes[CMSG_SPACE(sizeof(int) * NOF_BAR_FDS)];
+        char bytes[CMSG_SPACE(sizeof(int) * NOF_BAR_FDS_MAX)];
         struct cmsghdr align;
     } control;
     struct iovec iov = {.iov_base = reply, .iov_len = sizeof(*reply)};
@@ -208,7 +210,12 @@ static bool answered_challenge(int fd, const struct nof_attach_reply *message, s
     return true;
 }
 
-static int await_reply(int fd, int timeout_ms, struct nof_attach_reply *reply, int fds[NOF_BAR_FDS],
+static unsigned fds_of(const struct nof_attach_reply *reply)
+{
+    return reply->shared.nslots != 0 ? NOF_BAR_FDS_MAX : NOF_BAR_FDS;
+}
+
+static int await_reply(int fd, int timeout_ms, struct nof_attach_reply *reply, int fds[NOF_BAR_FDS_MAX],
                        char *text, size_t text_bytes)
 {
     struct pollfd p = {.fd = fd, .events = POLLIN};
@@ -238,7 +245,7 @@ static int await_reply(int fd, int timeout_ms, struct nof_attach_reply *reply, i
             "library and nofd from one build");
         return NOF_EVERSION;
     }
-    if (reply->status != NOF_OK || nfds != NOF_BAR_FDS) {
+    if (reply->status != NOF_OK || nfds != fds_of(reply)) {
         close_all(fds, nfds);
         reply->text[sizeof(reply->text) - 1] = '\0';
         say(text, text_bytes, "%s", reply->text[0] != '\0' ? reply->text : nof_strstatus(reply->status));
@@ -271,7 +278,7 @@ static void pmd_delete(struct nof_pmd *pmd)
 int nof_pmd_attach(const struct nof_pmd_attach_args *args, struct nof_pmd **pmd_out, char *text,
                    size_t text_bytes)
 {
-    int fds[NOF_BAR_FDS] = {-1, -1, -1};
+    int fds[NOF_BAR_FDS_MAX];
     struct nof_attach_reply reply;
     struct nof_pmd *pmd;
     int timeout_ms = args->timeout_ms > 0 ? args->timeout_ms : TIMEOUT_MS_DEFAULT;
@@ -294,10 +301,14 @@ int nof_pmd_attach(const struct nof_pmd_attach_args *args, struct nof_pmd **pmd_
     rc = nof_pmd_map(pmd, &reply, fds, text, text_bytes);
     if (rc != NOF_OK)
         goto err_pmd;
+    rc = nof_pmd_map_segment(pmd, &reply, fds, text, text_bytes);
+    if (rc != NOF_OK)
+        goto err_bar;
     pmd->socket = fd;
     pmd->doorbell = fds[NOF_BAR_FD_DOORBELL];
-    close(fds[NOF_BAR_FD_RO]);
-    close(fds[NOF_BAR_FD_RW]);
+    for (unsigned i = 0; i < fds_of(&reply); i++)
+        if (i != NOF_BAR_FD_DOORBELL)
+            close(fds[i]);
     pthread_once(&fork_once, watch_forks);
     pthread_mutex_lock(&list_lock);
     pmd->next = list;
@@ -306,10 +317,12 @@ int nof_pmd_attach(const struct nof_pmd_attach_args *args, struct nof_pmd **pmd_
     *pmd_out = pmd;
     return NOF_OK;
 
+err_bar:
+    munmap(pmd->bar, pmd->identity.bar_bytes);
 err_pmd:
     pmd_delete(pmd);
 err_fds:
-    close_all(fds, NOF_BAR_FDS);
+    close_all(fds, fds_of(&reply));
 err_socket:
     close(fd);
     return rc;
@@ -332,6 +345,7 @@ void nof_pmd_detach(struct nof_pmd *pmd)
     }
     pthread_mutex_unlock(&list_lock);
     munmap(pmd->bar, pmd->identity.bar_bytes);
+    nof_pmd_unmap_segment(pmd);
     close(pmd->doorbell);
     /* Without it our peers would be told that we died. A daemon that is gone does not read it. */
     (void)send(pmd->socket, &goodbye, sizeof(goodbye), MSG_NOSIGNAL | MSG_DONTWAIT);

@@ -164,8 +164,23 @@ static bool nothing_complete(const struct nof_pmd *pmd)
 
 static bool something_there(const struct nof_pmd *pmd, uint32_t seen)
 {
-    return !nothing_complete(pmd) || __atomic_load_n(&pmd->host_words->wake, __ATOMIC_RELAXED) != seen ||
+    return !nothing_complete(pmd) || __atomic_load_n(pmd->wake, __ATOMIC_RELAXED) != seen ||
            __atomic_load_n(&pmd->nic_words->endpoint_failed, __ATOMIC_RELAXED) != 0;
+}
+
+void nof_pmd_wait_begin(struct nof_pmd *pmd)
+{
+    if (state_of(pmd) == NOF_PMD_FORKED)
+        return;
+    __atomic_store_n(pmd->asleep, 1, __ATOMIC_RELAXED);
+    /* Pairs with the fence of the NIC, and of peers, between what they put in and their look at `asleep`. */
+    nof_fence_full();
+}
+
+void nof_pmd_wait_end(struct nof_pmd *pmd)
+{
+    if (state_of(pmd) != NOF_PMD_FORKED)
+        __atomic_store_n(pmd->asleep, 0, __ATOMIC_RELAXED);
 }
 
 int nof_pmd_wait(struct nof_pmd *pmd, uint32_t seen, uint64_t timeout_ns)
@@ -175,17 +190,15 @@ int nof_pmd_wait(struct nof_pmd *pmd, uint32_t seen, uint64_t timeout_ns)
 
     if (state_of(pmd) != NOF_PMD_ALIVE)
         return NOF_ENICDEAD;
-    __atomic_store_n(&pmd->host_words->host_asleep, 1, __ATOMIC_RELAXED);
-    /* Pairs with the NIC's fence between its enqueue and its look at host_asleep. */
-    nof_fence_full();
+    nof_pmd_wait_begin(pmd);
     while (!something_there(pmd, seen) && state_of(pmd) == NOF_PMD_ALIVE && waited < timeout_ns) {
         uint64_t nap = timeout_ns - waited < NOF_PMD_LOOK_NS ? timeout_ns - waited : NOF_PMD_LOOK_NS;
 
-        futex_wait(&pmd->host_words->wake, seen, nap);
+        futex_wait(pmd->wake, seen, nap);
         look_if_due(pmd);
         waited = now_ns() - start;
     }
-    __atomic_store_n(&pmd->host_words->host_asleep, 0, __ATOMIC_RELAXED);
+    nof_pmd_wait_end(pmd);
     if (!nothing_complete(pmd) || state_of(pmd) == NOF_PMD_ALIVE)
         return NOF_OK;
     return NOF_ENICDEAD;
@@ -195,17 +208,17 @@ uint32_t nof_pmd_wake_count(const struct nof_pmd *pmd)
 {
     if (state_of(pmd) == NOF_PMD_FORKED)
         return 0;
-    return __atomic_load_n(&pmd->host_words->wake, __ATOMIC_ACQUIRE);
+    return __atomic_load_n(pmd->wake, __ATOMIC_ACQUIRE);
 }
 
 void nof_pmd_wake(struct nof_pmd *pmd)
 {
     if (state_of(pmd) == NOF_PMD_FORKED)
         return;
-    __atomic_fetch_add(&pmd->host_words->wake, 1, __ATOMIC_SEQ_CST);
+    __atomic_fetch_add(pmd->wake, 1, __ATOMIC_SEQ_CST);
     nof_fence_full();
-    if (__atomic_load_n(&pmd->host_words->host_asleep, __ATOMIC_RELAXED) != 0)
-        syscall(SYS_futex, &pmd->host_words->wake, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);
+    if (__atomic_load_n(pmd->asleep, __ATOMIC_RELAXED) != 0)
+        syscall(SYS_futex, pmd->wake, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);
 }
 
 const char *nof_pmd_death(const struct nof_pmd *pmd)
@@ -220,6 +233,11 @@ const char *nof_pmd_death(const struct nof_pmd *pmd)
 const struct nof_bar_identity *nof_pmd_identity(const struct nof_pmd *pmd)
 {
     return &pmd->identity;
+}
+
+const struct nof_pmd_segment *nof_pmd_segment(const struct nof_pmd *pmd)
+{
+    return state_of(pmd) == NOF_PMD_FORKED || pmd->shared.nslots == 0 ? NULL : &pmd->shared;
 }
 
 void *nof_pmd_bounce_alloc(struct nof_pmd *pmd, size_t len_bytes, uint64_t *offset_out)

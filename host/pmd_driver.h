@@ -26,6 +26,7 @@
 #include "nof/claim.h"
 #include "nof/delta.h"
 #include "nof/desc.h"
+#include "nof/segment.h"
 #include "nof/status.h"
 
 struct nof_pmd;
@@ -38,6 +39,8 @@ struct nof_pmd_attach_args {
     uint32_t size;
     uint32_t nic; /* NIC core wanted, UINT32_MAX: nofd deals */
     int timeout_ms; /* for the daemon's answer; 0: 60000 */
+    bool shares; /* ask for a slot in the job's segment on this host */
+    uint32_t local_ranks; /* if so: of this job on this host, 0: unknown */
 };
 
 /* On failure *pmd_out is untouched and `text` (text_bytes, may be NULL) says what happened, what it
@@ -53,6 +56,18 @@ void nof_pmd_detach(struct nof_pmd *pmd);
 
 const struct nof_bar_identity *nof_pmd_identity(const struct nof_pmd *pmd);
 
+/* The segment that the ranks of the job on this host share (nof/segment.h), and its roster; until detach. */
+struct nof_pmd_segment {
+    uint8_t
+        *base; /* NULL: it cannot be mapped (address space), and so this rank is reached by its NIC alone */
+    const struct nof_roster *roster; /* its entries follow it; read-only, and nofd's word */
+    uint64_t bytes;
+    uint32_t nslots;
+    uint32_t slot; /* ours; its bell is where nof_pmd_wait() sleeps */
+};
+/* NULL: not asked for, or there is none, or after a fork. */
+const struct nof_pmd_segment *nof_pmd_segment(const struct nof_pmd *pmd);
+
 /* Copies up to n descriptors into the ring; returns how many (0: full), or NOF_ENICDEAD. */
 int nof_pmd_submit(struct nof_pmd *pmd, const struct nof_desc *descs, unsigned n);
 /* Copies up to n completions out; returns how many, or NOF_ENICDEAD once nothing is left to reap
@@ -64,6 +79,11 @@ int nof_pmd_reap(struct nof_pmd *pmd, struct nof_comp *comps, unsigned n);
  * `seen` is the wake count read by nof_pmd_wake_count() before the last reap. */
 int nof_pmd_wait(struct nof_pmd *pmd, uint32_t seen, uint64_t timeout_ns);
 uint32_t nof_pmd_wake_count(const struct nof_pmd *pmd);
+/* For who is brought news past the ring as well, by peers that ring the bell: from begin() on, and a full fence is part of
+ * it, they see that this rank is about to sleep. The caller looks at what they bring and calls nof_pmd_wait(), which
+ * looks at the rest and ends it, or end(). */
+void nof_pmd_wait_begin(struct nof_pmd *pmd);
+void nof_pmd_wait_end(struct nof_pmd *pmd);
 void nof_pmd_wake(struct nof_pmd *pmd);
 /* One line on why the NIC is dead; "" while it lives. */
 const char *nof_pmd_death(const struct nof_pmd *pmd);

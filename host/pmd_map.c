@@ -16,14 +16,7 @@
 
 enum access { HOST_READS, HOST_WRITES };
 
-struct said {
-    char *text;
-    size_t text_bytes;
-};
-
-static int refuse(const struct said *said, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-
-static int refuse(const struct said *said, const char *fmt, ...)
+int nof_pmd_refuse(const struct nof_pmd_said *said, const char *fmt, ...)
 {
     char why[160];
     va_list args;
@@ -41,45 +34,45 @@ static int refuse(const struct said *said, const char *fmt, ...)
 }
 
 static int check_segment(const struct nof_attach_reply *reply, uint32_t i, const off_t size[],
-                         const struct said *said)
+                         const struct nof_pmd_said *said)
 {
     const struct nof_bar_segment *s = &reply->segment[i];
 
     if (s->fd > NOF_BAR_FD_RW)
-        return refuse(said, "segment %u names file %u", i, s->fd);
+        return nof_pmd_refuse(said, "segment %u names file %u", i, s->fd);
     if ((s->file_offset | s->bar_offset | s->len) % NOF_BAR_PAGE_BYTES != 0 || s->len == 0)
-        return refuse(said, "segment %u is not made of pages", i);
+        return nof_pmd_refuse(said, "segment %u is not made of pages", i);
     if (s->bar_offset > reply->bar_bytes || s->len > reply->bar_bytes - s->bar_offset)
-        return refuse(said, "segment %u leaves the BAR", i);
+        return nof_pmd_refuse(said, "segment %u leaves the BAR", i);
     if (s->file_offset > (uint64_t)size[s->fd] || s->len > (uint64_t)size[s->fd] - s->file_offset)
-        return refuse(said, "segment %u leaves its file", i);
+        return nof_pmd_refuse(said, "segment %u leaves its file", i);
     for (uint32_t j = 0; j < i; j++) {
         const struct nof_bar_segment *t = &reply->segment[j];
 
         if (s->bar_offset < t->bar_offset + t->len && t->bar_offset < s->bar_offset + s->len)
-            return refuse(said, "segments %u and %u overlap", j, i);
+            return nof_pmd_refuse(said, "segments %u and %u overlap", j, i);
     }
     return NOF_OK;
 }
 
-static int check_reply(const struct nof_attach_reply *reply, const int fds[], const struct said *said)
+static int check_reply(const struct nof_attach_reply *reply, const int fds[], const struct nof_pmd_said *said)
 {
     off_t size[2];
 
     if (reply->bar_bytes < NOF_BAR_PAGE_BYTES || reply->bar_bytes > BAR_BYTES_MAX ||
         reply->bar_bytes % NOF_BAR_PAGE_BYTES != 0)
-        return refuse(said, "a BAR of %llu bytes", (unsigned long long)reply->bar_bytes);
+        return nof_pmd_refuse(said, "a BAR of %llu bytes", (unsigned long long)reply->bar_bytes);
     if (reply->nsegments == 0 || reply->nsegments > NOF_BAR_SEGMENTS_MAX)
-        return refuse(said, "%u segments", reply->nsegments);
+        return nof_pmd_refuse(said, "%u segments", reply->nsegments);
     for (int i = 0; i < 2; i++) {
         int seals = fcntl(fds[i], F_GET_SEALS);
         struct stat st;
 
         /* A file that can shrink under its mapping is a SIGBUS waiting for us. */
         if (seals < 0 || (seals & F_SEAL_SHRINK) == 0)
-            return refuse(said, "file %d may be cut short", i);
+            return nof_pmd_refuse(said, "file %d may be cut short", i);
         if (fstat(fds[i], &st) != 0)
-            return refuse(said, "file %d cannot be asked for its size", i);
+            return nof_pmd_refuse(said, "file %d cannot be asked for its size", i);
         size[i] = st.st_size;
     }
     for (uint32_t i = 0; i < reply->nsegments; i++) {
@@ -92,7 +85,7 @@ static int check_reply(const struct nof_attach_reply *reply, const int fds[], co
 }
 
 static int map_segments(struct nof_pmd *pmd, const struct nof_attach_reply *reply, const int fds[],
-                        const struct said *said)
+                        const struct nof_pmd_said *said)
 {
     void *base = mmap(NULL, reply->bar_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
@@ -163,7 +156,8 @@ static bool ring_ok(struct nof_pmd *pmd, const struct nof_attach_reply *reply, u
     return true;
 }
 
-static int check_identity(struct nof_pmd *pmd, const struct nof_attach_reply *reply, const struct said *said)
+static int check_identity(struct nof_pmd *pmd, const struct nof_attach_reply *reply,
+                          const struct nof_pmd_said *said)
 {
     struct nof_bar_identity *id = &pmd->identity;
     const struct {
@@ -185,20 +179,20 @@ static int check_identity(struct nof_pmd *pmd, const struct nof_attach_reply *re
     };
 
     if (id->magic != NOF_BAR_MAGIC || id->abi_version != NOF_ABI_VERSION)
-        return refuse(said, "identity page of ABI %u", id->abi_version);
+        return nof_pmd_refuse(said, "identity page of ABI %u", id->abi_version);
     if (id->bar_bytes != reply->bar_bytes)
-        return refuse(said, "two sizes of the BAR");
+        return nof_pmd_refuse(said, "two sizes of the BAR");
     for (size_t i = 0; i < sizeof(area) / sizeof(area[0]); i++) {
         if (area[i].offset % area[i].align != 0 ||
             !covered(reply, area[i].offset, area[i].len, area[i].access))
-            return refuse(said, "the %s does not lie in the BAR", area[i].name);
+            return nof_pmd_refuse(said, "the %s does not lie in the BAR", area[i].name);
     }
     if (id->max_inline_bytes > NOF_INLINE_BYTES || id->dma > NOF_DMA_ASSIST)
-        return refuse(said, "inline size %u, DMA mode %u", id->max_inline_bytes, id->dma);
+        return nof_pmd_refuse(said, "inline size %u, DMA mode %u", id->max_inline_bytes, id->dma);
     if (!ring_ok(pmd, reply, id->submit_offset, id->submit_slots, &pmd->submit_ring))
-        return refuse(said, "the submission ring is misplaced");
+        return nof_pmd_refuse(said, "the submission ring is misplaced");
     if (!ring_ok(pmd, reply, id->complete_offset, id->complete_slots, &pmd->complete_ring))
-        return refuse(said, "the completion ring is misplaced");
+        return nof_pmd_refuse(said, "the completion ring is misplaced");
     id->nic_name[sizeof(id->nic_name) - 1] = '\0';
     return NOF_OK;
 }
@@ -206,13 +200,13 @@ static int check_identity(struct nof_pmd *pmd, const struct nof_attach_reply *re
 int nof_pmd_map(struct nof_pmd *pmd, const struct nof_attach_reply *reply, const int fds[NOF_BAR_FDS],
                 char *text, size_t text_bytes)
 {
-    const struct said said = {text, text_bytes};
+    const struct nof_pmd_said said = {text, text_bytes};
     int rc = check_reply(reply, fds, &said);
 
     if (rc != NOF_OK)
         return rc;
     if (!covered(reply, 0, NOF_BAR_PAGE_BYTES, HOST_READS))
-        return refuse(&said, "no identity page");
+        return nof_pmd_refuse(&said, "no identity page");
     rc = map_segments(pmd, reply, fds, &said);
     if (rc != NOF_OK)
         return rc;
@@ -221,8 +215,8 @@ int nof_pmd_map(struct nof_pmd *pmd, const struct nof_attach_reply *reply, const
     if (rc == NOF_OK)
         rc = nof_bounce_open(&pmd->bounce, pmd->identity.bounce_bytes, pmd->identity.bounce_max_bytes);
     if (rc == NOF_EINVAL)
-        rc = refuse(&said, "a bounce arena with pieces of %llu bytes",
-                    (unsigned long long)pmd->identity.bounce_max_bytes);
+        rc = nof_pmd_refuse(&said, "a bounce arena with pieces of %llu bytes",
+                            (unsigned long long)pmd->identity.bounce_max_bytes);
     if (rc != NOF_OK) {
         munmap(pmd->bar, reply->bar_bytes);
         pmd->bar = NULL;
@@ -230,6 +224,8 @@ int nof_pmd_map(struct nof_pmd *pmd, const struct nof_attach_reply *reply, const
     }
     pmd->assist = pmd->identity.dma == NOF_DMA_ASSIST;
     pmd->host_words = (struct nof_host_words *)(void *)(pmd->bar + pmd->identity.host_words_offset);
+    pmd->wake = &pmd->host_words->wake;
+    pmd->asleep = &pmd->host_words->host_asleep;
     pmd->nic_words = (const struct nof_nic_words *)(const void *)(pmd->bar + pmd->identity.nic_words_offset);
     pmd->counters = (const uint64_t *)(const void *)(pmd->bar + pmd->identity.counters_offset);
     return NOF_OK;

@@ -27,10 +27,15 @@ struct nof_pmd {
     struct rte_ring *submit_ring;
     struct rte_ring *complete_ring;
     struct nof_host_words *host_words;
+    uint32_t *wake; /* where this process sleeps: its host words, or the bell of its slot */
+    uint32_t *asleep;
     const struct nof_nic_words *nic_words;
     const uint64_t *counters;
     unsigned char *bar;
     struct nof_bar_identity identity; /* our copy, validated */
+    struct nof_pmd_segment shared; /* nslots 0: none */
+    struct nof_segment_bell *bells; /* NULL: none */
+    uint64_t roster_bytes;
     struct nof_pmd *next; /* list for fork */
 
     _Alignas(NOF_PMD_CACHE_LINE) struct nof_bounce bounce;
@@ -53,5 +58,21 @@ void nof_pmd_assist(struct nof_pmd *pmd, const struct nof_comp *comp);
  * `text` says why. The descriptors remain the caller's. */
 int nof_pmd_map(struct nof_pmd *pmd, const struct nof_attach_reply *reply, const int fds[NOF_BAR_FDS],
                 char *text, size_t text_bytes);
+
+struct nof_pmd_said {
+    char *text; /* NULL: nobody wants to know */
+    size_t text_bytes;
+};
+
+/* What the daemon says makes no sense: NOF_EVERSION. */
+int nof_pmd_refuse(const struct nof_pmd_said *said, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* pmd_segment.c */
+
+/* Likewise the segment, after the BAR. NOF_OK as well if there is none. */
+int nof_pmd_map_segment(struct nof_pmd *pmd, const struct nof_attach_reply *reply,
+                        const int fds[NOF_BAR_FDS_MAX], char *text, size_t text_bytes);
+void nof_pmd_unmap_segment(struct nof_pmd *pmd);
 
 #endif

@@ -7,7 +7,7 @@
  *   struct nof_attach_request  ----------> checks version, job, key, uid; allocates; probes DMA
  *                              <---------- struct nof_attach_challenge, where the kernel does not tell nofd
  *   struct nof_attach_answer   ---------->   which process connected (no SO_PEERPIDFD: before Linux 6.5)
- *                              <---------- struct nof_attach_reply + 3 descriptors (SCM_RIGHTS)
+ *                              <---------- struct nof_attach_reply + 3 or 5 descriptors (SCM_RIGHTS)
  *   maps the segments as told
  *   ... the socket stays open: it is the endpoint's life line, in both directions ...
  *   struct nof_detach            ----------> closes the endpoint in order; then close()
@@ -17,7 +17,9 @@
  *
  * Descriptors passed, in this order: NOF_BAR_FD_RO (memfd, sealed against writes by the host),
  * NOF_BAR_FD_RW (memfd), NOF_BAR_FD_DOORBELL (eventfd; write 1 when `nic_asleep` is set).
- * Both memfds are fully allocated and sealed SHRINK|GROW|SEAL (RO also FUTURE_WRITE).
+ * Both memfds are fully allocated and sealed SHRINK|GROW|SEAL (RO also FUTURE_WRITE). A rank that asked for
+ * a slot in the segment of its job on this host (nof/segment.h), and got one, has NOF_BAR_FD_SEGMENT and
+ * NOF_BAR_FD_ROSTER after these.
  *
  * A BAR is one range of virtual addresses; each segment maps a piece of one memfd into it. Offsets
  * are relative to the start of that range. Offsets and sizes are told here, never assumed.
@@ -32,8 +34,9 @@
 #include <stdint.h>
 
 #include "nof/card.h"
+#include "nof/segment.h"
 
-#define NOF_ABI_VERSION 8u
+#define NOF_ABI_VERSION 9u
 #define NOF_BAR_MAGIC 0x3130524142464f4eull /* "NOFBAR01" */
 #define NOF_ATTACH_MAGIC 0x3148435441464f4eull /* "NOFATCH1" */
 #define NOF_DETACH_MAGIC 0x3148435444464f4eull /* "NOFDTCH1" */
@@ -47,7 +50,19 @@
 #define NOF_ASSIST_SLOTS 8u /* requests of fall-back DMA that may be under way */
 #define NOF_ATTACH_TEXT_BYTES 256
 
-enum nof_bar_fd { NOF_BAR_FD_RO = 0, NOF_BAR_FD_RW = 1, NOF_BAR_FD_DOORBELL = 2, NOF_BAR_FDS = 3 };
+enum nof_bar_fd {
+    NOF_BAR_FD_RO = 0,
+    NOF_BAR_FD_RW = 1,
+    NOF_BAR_FD_DOORBELL = 2,
+    NOF_BAR_FDS = 3, /* of the BAR itself */
+    NOF_BAR_FD_SEGMENT = 3,
+    NOF_BAR_FD_ROSTER = 4,
+    NOF_BAR_FDS_MAX = 5, /* that come with a reply */
+};
+
+enum nof_attach_flag {
+    NOF_ATTACH_F_SEGMENT = 1, /* a slot in the segment of the job on this host, if there is one */
+};
 
 struct nof_bar_segment {
     uint32_t fd; /* NOF_BAR_FD_RO or NOF_BAR_FD_RW */
@@ -99,7 +114,8 @@ enum nof_dma_mode {
 };
 
 /* Waiting. Who is about to sleep sets its own word, passes a full fence, looks at its queue once
- * more; who has put something in passes a full fence, then looks at the word. */
+ * more; who has put something in passes a full fence, then looks at the word. A rank with a slot in its job's
+ * segment sleeps on that slot's bell instead, and nobody rings these words. */
 struct nof_host_words {
     uint32_t wake; /* futex word (shared): incremented by nofd, or by any other waker of the process */
     uint32_t host_asleep; /* 1 while the host waits on `wake` */
@@ -134,8 +150,9 @@ struct nof_attach_request {
     uint8_t job_key[NOF_JOB_KEY_BYTES];
     uint64_t probe_addr; /* nofd tries its DMA on this: 8 bytes that hold probe_value */
     uint64_t probe_value;
-    uint32_t flags; /* 0 */
-    uint32_t reserved;
+    uint32_t flags; /* enum nof_attach_flag */
+    /* Ranks of the job on this host, as its launcher says; 0: it does not, and all may be. Only with F_SEGMENT. */
+    uint32_t local_ranks;
 };
 
 /* nofd asks whose request that was: the process that connected sends the nonce back, itself and before its reply.
@@ -160,6 +177,7 @@ struct nof_attach_reply {
     uint32_t nsegments;
     uint32_t reserved;
     struct nof_bar_segment segment[NOF_BAR_SEGMENTS_MAX];
+    struct nof_segment_reply shared; /* zeroes: no slot */
     char text[NOF_ATTACH_TEXT_BYTES]; /* why not, and what to do; empty when status is NOF_OK */
 };
 

@@ -16,7 +16,7 @@ struct nof_card {
     uint16_t endpoint; /* index on that NIC */
     uint16_t generation; /* of that endpoint index; a stale card reaches nobody */
     uint32_t host_id; /* equal for endpoints of one (simulated) host */
-    uint32_t reserved;
+    uint32_t segment_id; /* of its job's segment there (segment.h), if it has a slot in one; 0: none */
 };
 
 static_assert(sizeof(struct nof_card) == 32, "business card is 32 bytes");

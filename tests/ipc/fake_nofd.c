@@ -155,6 +155,42 @@ void fake_open(struct fake_nofd *f)
     f->reply.bar_bytes = p.bar;
 }
 
+void fake_share(struct fake_nofd *f, uint32_t nslots, uint32_t slot)
+{
+    uint64_t bells = nof_segment_part_offset(nslots);
+    struct nof_segment_reply *told = &f->reply.shared;
+
+    *told = (struct nof_segment_reply){.nslots = nslots, .slot = slot};
+    told->segment_bytes = bells + nslots * nof_segment_part_bytes(nslots);
+    told->roster_bytes = (sizeof(struct nof_roster) * (1 + (uint64_t)nslots) + PAGE - 1) / PAGE * PAGE;
+    f->fds[NOF_BAR_FD_SEGMENT] = memfd_create("fake-segment", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    f->fds[NOF_BAR_FD_ROSTER] = memfd_create("fake-roster", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    f->nshared = 2;
+    f->bells_bytes = bells;
+    f->roster_bytes = told->roster_bytes;
+    CHECK(ftruncate(f->fds[NOF_BAR_FD_SEGMENT], (off_t)told->segment_bytes) == 0);
+    CHECK(ftruncate(f->fds[NOF_BAR_FD_ROSTER], (off_t)told->roster_bytes) == 0);
+    f->bells = mmap(NULL, bells, PROT_READ | PROT_WRITE, MAP_SHARED, f->fds[NOF_BAR_FD_SEGMENT], 0);
+    f->roster =
+        mmap(NULL, told->roster_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, f->fds[NOF_BAR_FD_ROSTER], 0);
+    CHECK(f->bells != MAP_FAILED && f->roster != MAP_FAILED);
+    *f->roster = (struct nof_roster){.magic = NOF_SEGMENT_MAGIC,
+                                     .abi_version = NOF_ABI_VERSION,
+                                     .nslots = nslots,
+                                     .segment_id = 4711,
+                                     .part_offset = bells,
+                                     .part_bytes = nof_segment_part_bytes(nslots),
+                                     .segment_bytes = told->segment_bytes};
+}
+
+static void seal_shared(struct fake_nofd *f)
+{
+    int sizes = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
+
+    CHECK(fcntl(f->fds[NOF_BAR_FD_SEGMENT], F_ADD_SEALS, sizes) == 0);
+    CHECK(fcntl(f->fds[NOF_BAR_FD_ROSTER], F_ADD_SEALS, sizes | F_SEAL_FUTURE_WRITE) == 0);
+}
+
 static void seal(struct fake_nofd *f)
 {
     CHECK(fcntl(f->fds[NOF_BAR_FD_RO], F_ADD_SEALS,
@@ -165,26 +201,29 @@ static void seal(struct fake_nofd *f)
 void fake_answer(struct fake_nofd *f)
 {
     union {
-        char bytes[CMSG_SPACE(sizeof(int) * NOF_BAR_FDS)];
+        char bytes[CMSG_SPACE(sizeof(int) * NOF_BAR_FDS_MAX)];
         struct cmsghdr align;
     } control = {{0}};
+    size_t fd_bytes = (NOF_BAR_FDS + f->nshared) * sizeof(int);
     struct iovec iov = {.iov_base = &f->reply, .iov_len = sizeof(f->reply)};
     struct msghdr msg = {.msg_iov = &iov, .msg_iovlen = 1};
     struct cmsghdr *c;
 
     if (!f->no_seals)
         seal(f);
+    if (f->bells != NULL && !f->shared_unsealed)
+        seal_shared(f);
     f->socket = accept4(f->listener, NULL, NULL, SOCK_CLOEXEC);
     CHECK(f->socket >= 0);
     CHECK(recv(f->socket, &f->request, sizeof(f->request), 0) == (ssize_t)sizeof(f->request));
     if (!f->no_fds) {
         msg.msg_control = control.bytes;
-        msg.msg_controllen = sizeof(control.bytes);
+        msg.msg_controllen = CMSG_SPACE(fd_bytes);
         c = CMSG_FIRSTHDR(&msg);
         c->cmsg_level = SOL_SOCKET;
         c->cmsg_type = SCM_RIGHTS;
-        c->cmsg_len = CMSG_LEN(sizeof(f->fds));
-        memcpy(CMSG_DATA(c), f->fds, sizeof(f->fds));
+        c->cmsg_len = CMSG_LEN(fd_bytes);
+        memcpy(CMSG_DATA(c), f->fds, fd_bytes);
     }
     CHECK(sendmsg(f->socket, &msg, MSG_NOSIGNAL) > 0);
 }
@@ -251,4 +290,10 @@ void fake_close(struct fake_nofd *f)
     for (int i = 0; i < NOF_BAR_FDS; i++)
         close(f->fds[i]);
     munmap(f->bar, f->reply.bar_bytes);
+    if (f->bells != NULL) {
+        munmap(f->bells, f->bells_bytes);
+        munmap(f->roster, f->roster_bytes);
+        close(f->fds[NOF_BAR_FD_SEGMENT]);
+        close(f->fds[NOF_BAR_FD_ROSTER]);
+    }
 }

@@ -25,7 +25,8 @@ struct fake_nofd {
     char address[64]; /* "@..." for nof_pmd_attach */
     int listener;
     int socket; /* the rank's life line, once answered */
-    int fds[NOF_BAR_FDS];
+    int fds[NOF_BAR_FDS_MAX];
+    unsigned nshared; /* of them, beside the BAR's: 0, or 2 */
     unsigned char *bar;
     struct nof_attach_reply reply; /* a test may garble it before fake_answer() */
     struct nof_bar_identity *identity; /* this too */
@@ -37,10 +38,16 @@ struct fake_nofd {
     uint64_t wakes; /* futex calls made */
     bool no_seals;
     bool no_fds;
+    bool shared_unsealed;
+    struct nof_segment_bell *bells; /* NULL: no segment */
+    struct nof_roster *roster;
+    uint64_t bells_bytes, roster_bytes;
 };
 
 /* Listens and builds the BAR; asserts on failure. */
 void fake_open(struct fake_nofd *f);
+/* Before the answer: a segment of so many slots, of which the rank has that one. */
+void fake_share(struct fake_nofd *f, uint32_t nslots, uint32_t slot);
 /* Accepts one rank, reads its request, answers with reply and descriptors. */
 void fake_answer(struct fake_nofd *f);
 unsigned fake_get(struct fake_nofd *f, struct nof_desc *descs, unsigned n);

@@ -233,13 +233,14 @@ int hostile_take_reply(struct intruder *in, int fd)
 {
     union {
         struct cmsghdr head;
-        char bytes[CMSG_SPACE(NOF_BAR_FDS * sizeof(int))];
+        char bytes[CMSG_SPACE(NOF_BAR_FDS_MAX * sizeof(int))];
     } control;
     struct iovec iov = {.iov_base = &in->reply, .iov_len = sizeof(in->reply)};
     struct msghdr message;
     struct cmsghdr *head;
     struct timeval timeout = {.tv_sec = CHECK_PATIENCE_S};
     ssize_t got;
+    size_t nfds;
 
     memset(in, 0, sizeof(*in));
     in->socket = fd;
@@ -259,8 +260,10 @@ int hostile_take_reply(struct intruder *in, int fd)
         return in->reply.status;
     }
     head = CMSG_FIRSTHDR(&message);
-    check(head != NULL && head->cmsg_len == CMSG_LEN(sizeof(in->fd)));
-    memcpy(in->fd, CMSG_DATA(head), sizeof(in->fd));
+    nfds = in->reply.shared.nslots != 0 ? NOF_BAR_FDS_MAX : NOF_BAR_FDS;
+    check(head != NULL && head->cmsg_len == CMSG_LEN(nfds * sizeof(int)));
+    memset(in->fd, -1, sizeof(in->fd));
+    memcpy(in->fd, CMSG_DATA(head), nfds * sizeof(int));
     map_segments(in);
     return NOF_OK;
 }
@@ -288,8 +291,9 @@ void hostile_leave(struct intruder *in)
 {
     if (in->bar != NULL)
         munmap(in->bar, in->bar_bytes);
-    for (unsigned i = 0; i < NOF_BAR_FDS; i++)
-        close(in->fd[i]);
+    for (unsigned i = 0; i < NOF_BAR_FDS_MAX; i++)
+        if (in->fd[i] >= 0)
+            close(in->fd[i]);
     close(in->socket);
     memset(in, 0, sizeof(*in));
 }

@@ -62,7 +62,7 @@ uint64_t hostile_random(struct hostile *h);
 /* An endpoint mapped by hand. */
 struct intruder {
     int socket;
-    int fd[NOF_BAR_FDS];
+    int fd[NOF_BAR_FDS_MAX]; /* -1: none */
     uint8_t *bar;
     uint64_t bar_bytes;
     struct nof_attach_reply reply;

@@ -38,6 +38,8 @@ static bool proven, direct_works, helpers;
 static int serve_says, answer_says;
 static struct nofd_serve served;
 static struct nofd_endpoint *endpoint;
+static struct nofd_segment segment;
+static bool has_slot;
 static struct nofd_dma_rank rank;
 static unsigned ranks_open, opened, closed, freed, questions;
 static int close_reason;
@@ -180,6 +182,7 @@ int nofd_serve_open(struct nofd *of, const struct nofd_serve *serve, struct nofd
     for (unsigned i = 0; i < NOF_BAR_FDS; i++)
         ep->bar.fd[i] = 0;
     ep->nic = serve->nic;
+    ep->slot = (struct nofd_slot){.segment = has_slot ? &segment : NULL, .index = 3};
     ep->job = serve->job;
     ep->memory.ops = &nofd_dma_inline;
     ep->memory.helped = serve->rank;
@@ -311,13 +314,15 @@ static int ask(int fd, const struct nof_attach_request *request, size_t bytes)
     return sent;
 }
 
+static struct nof_segment_reply shared; /* of the last reply */
+
 /* The reply: its status, and how many descriptors came along. 1: none. */
 static int reply(int fd, unsigned *nfds_out)
 {
     struct nof_attach_reply said;
     union {
         struct cmsghdr head;
-        char bytes[CMSG_SPACE(NOF_BAR_FDS * sizeof(int))];
+        char bytes[CMSG_SPACE(NOF_BAR_FDS_MAX * sizeof(int))];
     } control;
     struct iovec iov = {.iov_base = &said, .iov_len = sizeof(said)};
     struct msghdr message = {
@@ -335,6 +340,7 @@ static int reply(int fd, unsigned *nfds_out)
             close(((const int *)(const void *)CMSG_DATA(head))[i]);
     }
     assert_int_equal(said.status == NOF_OK, said.text[0] == '\0');
+    shared = said.shared;
     return said.status;
 }
 
@@ -364,31 +370,61 @@ static int attached(void)
 
 static void what_is_no_request_is_refused(void **state)
 {
-    struct nof_attach_request bad[8];
-    const int status[8] = {NOF_EINVAL, NOF_EVERSION, NOF_EINVAL, NOF_EINVAL,
+    struct nof_attach_request bad[9];
+    const int status[9] = {NOF_EINVAL, NOF_EVERSION, NOF_EINVAL, NOF_EINVAL, NOF_EINVAL,
                            NOF_EINVAL, NOF_EINVAL,   NOF_EINVAL, NOF_EINVAL};
 
     (void)state;
-    for (unsigned i = 0; i < 8; i++)
+    for (unsigned i = 0; i < 9; i++)
         bad[i] = good();
     bad[0].magic++;
     bad[1].abi_version++;
     bad[2].size = 0;
     bad[3].rank = 4;
-    bad[4].flags = 1;
-    bad[5].reserved = 1;
+    bad[4].flags = NOF_ATTACH_F_SEGMENT << 1;
+    bad[5].local_ranks = 1; /* of a rank that asks for no slot */
     bad[6].job_id = 0;
     bad[7].nic = NICS;
-    for (unsigned i = 0; i < 9; i++) {
+    bad[8].flags = NOF_ATTACH_F_SEGMENT;
+    bad[8].local_ranks = bad[8].size + 1;
+    for (unsigned i = 0; i < 10; i++) {
         int fd = connect_as(OWNER);
         unsigned nfds;
 
-        ask(fd, &bad[i % 8], sizeof(bad[0]) - (i == 8));
-        assert_int_equal(reply(fd, &nfds), i == 8 ? NOF_EINVAL : status[i]);
+        ask(fd, &bad[i % 9], sizeof(bad[0]) - (i == 9));
+        assert_int_equal(reply(fd, &nfds), i == 9 ? NOF_EINVAL : status[i]);
         assert_true(hung_up(fd));
         close(fd);
     }
     assert_int_equal(opened, 0);
+}
+
+static void one_with_a_slot_gets_its_segment_along(void **state)
+{
+    struct nof_attach_request request = good();
+    int fd = connect_as(OWNER);
+    unsigned nfds;
+
+    (void)state;
+    segment =
+        (struct nofd_segment){.nslots = 8, .fd = 0, .roster_fd = 0, .segment_bytes = 99, .roster_bytes = 98};
+    has_slot = true;
+    request.flags = NOF_ATTACH_F_SEGMENT;
+    request.local_ranks = request.size;
+    ask(fd, &request, sizeof(request));
+    rank.probe_done = 1;
+    nofd_attach_look(&d);
+    assert_int_equal(reply(fd, &nfds), NOF_OK);
+    has_slot = false;
+    assert_int_equal(nfds, NOF_BAR_FDS_MAX);
+    assert_int_equal(shared.nslots, 8);
+    assert_int_equal(shared.slot, 3);
+    assert_int_equal(shared.segment_bytes, 99);
+    assert_int_equal(shared.roster_bytes, 98);
+    close(fd);
+    steps();
+    (void)attached();
+    assert_int_equal(shared.nslots, 0);
 }
 
 static void a_private_daemon_tries_the_memory_itself(void **state)
@@ -659,6 +695,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         EACH(what_is_no_request_is_refused),
+        EACH(one_with_a_slot_gets_its_segment_along),
         EACH(a_private_daemon_tries_the_memory_itself),
         EACH(a_private_daemon_is_not_for_others),
         EACH(in_a_shared_one_the_reply_waits_for_the_helpers_probe),

@@ -207,6 +207,21 @@ static void only_a_host_that_sleeps_is_woken_and_once(void **state)
     assert_int_equal(nic.counters[NOF_C_WAKES], 1);
 }
 
+static void one_with_a_slot_is_woken_by_its_bell(void **state)
+{
+    struct nof_segment_bell bell = {.asleep = 1, .wake = UINT32_MAX};
+
+    (void)state;
+    ep.bell = &bell;
+    ep.host_words->host_asleep = 1; /* nobody waits there */
+    nofd_endpoint_wake(&ep);
+    nofd_endpoint_wake(&ep);
+    assert_int_equal(bell.wake, 0);
+    assert_int_equal(bell.asleep, 0);
+    assert_int_equal(ep.host_words->wake, 0);
+    assert_int_equal(ep.counters[NOF_C_WAKES], 1);
+}
+
 static void who_waits_for_an_arrival_is_woken_by_a_word_of_its_own(void **state)
 {
     (void)state;
@@ -254,6 +269,7 @@ int main(void)
         EACH(a_consumer_that_lies_dooms),
         EACH(our_own_producer_index_must_not_be_changed),
         EACH(only_a_host_that_sleeps_is_woken_and_once),
+        EACH(one_with_a_slot_is_woken_by_its_bell),
         EACH(who_waits_for_an_arrival_is_woken_by_a_word_of_its_own),
         EACH(the_longest_pause_is_kept_of_who_had_to_wait),
     };

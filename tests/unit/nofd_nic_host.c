@@ -320,6 +320,36 @@ static void a_doomed_one_fails_alone_and_hears_it(void **state)
     assert_int_equal(nofd_endpoint_state(&ep[0]), NOFD_EP_GONE);
 }
 
+static uint32_t roster_says(const struct nofd_slot *slot)
+{
+    return ((const struct nof_roster_rank *)(const void *)(slot->segment->roster + 1))[slot->index].state;
+}
+
+static void the_roster_says_it_before_any_peer_is_told(void **state)
+{
+    struct nofd_segment *segments = NULL;
+    char why[128];
+    struct nof_comp comp;
+
+    (void)state;
+    both();
+    assert_non_null(nofd_segment_of(&segments, 1, EPS, why, sizeof(why)));
+    for (uint32_t i = 0; i < EPS; i++) {
+        assert_true(nofd_segment_give(segments, i, &ep[i].slot));
+        nofd_segment_keep(&ep[i].slot, 1);
+    }
+    nofd_doom_set(&ep[0].doom, NOF_EFAULT);
+    (void)turn();
+    assert_int_equal(reap(1, NOF_COMP_PEER_DEAD, &comp), 0);
+    assert_int_equal(roster_says(&ep[0].slot), NOF_ROSTER_DEAD);
+    assert_int_equal(roster_says(&ep[1].slot), NOF_ROSTER_ATTACHED);
+    nofd_nic_detach(&nic, now_ns, &ep[0], NOF_OK); /* too late to leave in order */
+    assert_int_equal(roster_says(&ep[0].slot), NOF_ROSTER_DEAD);
+    nofd_nic_detach(&nic, now_ns, &ep[1], NOF_OK);
+    assert_int_equal(roster_says(&ep[1].slot), NOF_ROSTER_LEFT);
+    nofd_segments_end(&segments);
+}
+
 static void whose_ring_is_a_lie_is_not_written_to_any_more(void **state)
 {
     uint32_t before;
@@ -444,6 +474,7 @@ int main(void)
         EACH(a_detached_one_is_gone_at_once),
         EACH(or_when_its_last_copy_has_ended),
         EACH(a_doomed_one_fails_alone_and_hears_it),
+        EACH(the_roster_says_it_before_any_peer_is_told),
         EACH(whose_ring_is_a_lie_is_not_written_to_any_more),
         EACH(hosts_are_told_that_it_sleeps_and_what_waits_keeps_it_awake),
         EACH(a_host_that_does_not_reap_is_looked_at_again),

@@ -124,6 +124,7 @@ static int end(void **state)
         nofd_endpoint_set_state(d.endpoints, NOFD_EP_GONE);
         nofd_serve_free(&d, d.endpoints);
     }
+    nofd_segments_end(&job.segments);
     return d.nendpoints == 0 ? 0 : -1;
 }
 
@@ -221,6 +222,79 @@ static void the_host_reads_who_drives_collectives(void **state)
         assert_int_equal(open_as(geteuid(), i, &ep[i]), NOF_OK);
         assert_int_equal(ep[i]->bar.nic_words->runs_collectives, 1 - i);
     }
+}
+
+static struct nofd_endpoint *open_with_slot(uint32_t of, uint32_t local_ranks)
+{
+    struct nofd_endpoint *ep = NULL;
+
+    request.flags = NOF_ATTACH_F_SEGMENT;
+    request.local_ranks = local_ranks;
+    assert_int_equal(open_as(geteuid(), of, &ep), NOF_OK);
+    return ep;
+}
+
+static void who_asks_has_a_slot_beside_those_of_its_host(void **state)
+{
+    struct nofd_endpoint *ep, *peer, *third;
+    const struct nof_roster_rank *entry;
+
+    (void)state;
+    assert_int_equal(open_as(geteuid(), 3, &ep), NOF_OK);
+    assert_null(job.segments); /* nobody has asked */
+    ep = open_with_slot(0, 2);
+    peer = open_with_slot(1, 2);
+    third = open_with_slot(2, 2);
+    assert_ptr_equal(ep->slot.segment, peer->slot.segment);
+    assert_ptr_equal(ep->bell, &ep->slot.segment->bells[0]);
+    assert_ptr_equal(peer->bell, &ep->slot.segment->bells[1]);
+    assert_int_equal(ep->bar.identity->card.segment_id, ep->slot.segment->roster->segment_id);
+    assert_int_equal(peer->card.segment_id, ep->card.segment_id);
+    assert_null(third->bell); /* they were two, it was said */
+    assert_int_equal(third->card.segment_id, 0);
+    entry = (const struct nof_roster_rank *)(const void *)(ep->slot.segment->roster + 1);
+    assert_int_equal(entry[1].state, NOF_ROSTER_ATTACHED);
+    assert_int_equal(entry[1].rank, 1);
+    assert_int_equal(entry[1].pid, 4711);
+}
+
+static void slots_are_no_more_than_can_come(void **state)
+{
+    (void)state;
+    request.size = 4000;
+    d.options.max_endpoints = 8;
+    assert_int_equal(open_with_slot(0, 0)->slot.segment->nslots, 8 * NICS);
+    nofd_segments_end(&job.segments);
+    d.options.max_endpoints = 4000;
+    assert_int_equal(open_with_slot(1, 0)->slot.segment->nslots, 4000);
+    nofd_segments_end(&job.segments);
+    assert_int_equal(open_with_slot(2, 5)->slot.segment->nslots, 5);
+    nofd_segments_end(&job.segments);
+    assert_null(open_with_slot(3, 1)->slot.segment);
+}
+
+static void a_slot_whose_rank_the_core_refuses_is_the_next_ones(void **state)
+{
+    struct nofd_endpoint *ep = NULL;
+
+    (void)state;
+    request.flags = NOF_ATTACH_F_SEGMENT;
+    core_says = NOF_ENOMEM;
+    assert_int_equal(open_as(geteuid(), 0, &ep), NOF_ENOMEM);
+    core_says = NOF_OK;
+    assert_int_equal(open_with_slot(1, 0)->slot.index, 0);
+}
+
+static void a_death_is_told_to_all_with_a_slot(void **state)
+{
+    struct nofd_endpoint *ep = open_with_slot(0, 2), *peer = open_with_slot(1, 2);
+
+    (void)state;
+    peer->bell->asleep = 1;
+    nofd_segment_gone(&ep->slot, NOF_EPEERDEAD); /* the core does */
+    nofd_serve_close(&d, ep, NOF_EPEERDEAD);
+    assert_int_equal(peer->bell->wake, 1);
+    assert_int_equal(peer->slot.segment->roster->deaths, 1);
 }
 
 static void a_rank_has_one_endpoint(void **state)
@@ -345,6 +419,10 @@ int main(void)
         EACH(memory_is_reached_as_well_as_it_can_be),
         EACH(the_core_hears_of_its_areas_and_the_host_of_its_card),
         EACH(the_host_reads_who_drives_collectives),
+        EACH(who_asks_has_a_slot_beside_those_of_its_host),
+        EACH(slots_are_no_more_than_can_come),
+        EACH(a_slot_whose_rank_the_core_refuses_is_the_next_ones),
+        EACH(a_death_is_told_to_all_with_a_slot),
         EACH(a_rank_has_one_endpoint),
         EACH(one_user_leaves_a_quarter_to_the_others),
         EACH(what_the_core_refuses_is_told_and_leaves_nothing),

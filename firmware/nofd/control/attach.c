@@ -111,26 +111,43 @@ static void reply_and_end(struct nofd_attach *a, int status, const char *text)
     attach_end(a, status);
 }
 
-static int reply_with_bar(struct nofd_attach *a, const struct nofd_bar *bar)
+/* Descriptors of the BAR, and of the segment if this rank has a slot. Returns how many. */
+static unsigned gather(const struct nofd_endpoint *ep, int fds[NOF_BAR_FDS_MAX])
 {
+    const struct nofd_segment *segment = ep->slot.segment;
+
+    memcpy(fds, ep->bar.fd, sizeof(ep->bar.fd));
+    if (segment == NULL)
+        return NOF_BAR_FDS;
+    fds[NOF_BAR_FD_SEGMENT] = segment->fd;
+    fds[NOF_BAR_FD_ROSTER] = segment->roster_fd;
+    return NOF_BAR_FDS_MAX;
+}
+
+static int reply_with_bar(struct nofd_attach *a, const struct nofd_endpoint *ep)
+{
+    const struct nof_bar_identity *id = ep->bar.identity;
     struct nof_attach_reply reply = {
         .magic = NOF_ATTACH_MAGIC, .abi_version = NOF_ABI_VERSION, .status = NOF_OK};
     union {
         struct cmsghdr head;
-        char bytes[CMSG_SPACE(sizeof(bar->fd))];
+        char bytes[CMSG_SPACE(NOF_BAR_FDS_MAX * sizeof(int))];
     } control = {0};
+    int fds[NOF_BAR_FDS_MAX];
+    size_t fd_bytes = gather(ep, fds) * sizeof(int);
     struct iovec iov = {.iov_base = &reply, .iov_len = sizeof(reply)};
     struct msghdr message = {
-        .msg_iov = &iov, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof(control.bytes)};
+        .msg_iov = &iov, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = CMSG_SPACE(fd_bytes)};
     struct cmsghdr *head = CMSG_FIRSTHDR(&message);
 
-    reply.bar_bytes = bar->identity->bar_bytes;
-    reply.nsegments = bar->identity->nsegments;
-    memcpy(reply.segment, bar->identity->segment, sizeof(reply.segment));
+    reply.bar_bytes = id->bar_bytes;
+    reply.nsegments = id->nsegments;
+    memcpy(reply.segment, id->segment, sizeof(reply.segment));
+    reply.shared = nofd_segment_told(&ep->slot);
     head->cmsg_level = SOL_SOCKET;
     head->cmsg_type = SCM_RIGHTS;
-    head->cmsg_len = CMSG_LEN(sizeof(bar->fd));
-    memcpy(CMSG_DATA(head), bar->fd, sizeof(bar->fd));
+    head->cmsg_len = CMSG_LEN(fd_bytes);
+    memcpy(CMSG_DATA(head), fds, fd_bytes);
     return sendmsg(a->watch.fd, &message, MSG_DONTWAIT | MSG_NOSIGNAL) == (ssize_t)sizeof(reply) ? 0 : -1;
 }
 
@@ -171,7 +188,7 @@ static void attach_finish(struct nofd_attach *a, bool direct)
     nofd_info("rank %u of job %" PRIu64 " (pid %d, uid %u) attached to %s, DMA %s", a->request.rank,
               a->request.job_id, (int)a->cred.pid, (unsigned)a->cred.uid, a->ep->nic->name,
               a->ep->memory.ops->name);
-    if (reply_with_bar(a, &a->ep->bar) != 0)
+    if (reply_with_bar(a, a->ep) != 0)
         attach_end(a, NOF_EPEERDEAD);
 }
 
@@ -191,9 +208,10 @@ static int check_request(struct nofd *d, const struct nof_attach_request *r, ssi
                  r->abi_version, NOF_ABI_VERSION);
         return NOF_EVERSION;
     }
-    if (r->size == 0 || r->rank >= r->size || r->flags != 0 || r->reserved != 0 || r->job_id == 0) {
-        snprintf(text, text_bytes, "rank %u of %u, job %" PRIu64 ", flags %u: out of range", r->rank, r->size,
-                 r->job_id, r->flags);
+    if (r->size == 0 || r->rank >= r->size || (r->flags & ~(uint32_t)NOF_ATTACH_F_SEGMENT) != 0 ||
+        r->local_ranks > (r->flags != 0 ? r->size : 0) || r->job_id == 0) {
+        snprintf(text, text_bytes, "rank %u of %u (%u on this host), job %" PRIu64 ", flags %u: out of range",
+                 r->rank, r->size, r->local_ranks, r->job_id, r->flags);
         return NOF_EINVAL;
     }
     if (r->nic != UINT32_MAX && r->nic >= d->nnics) {

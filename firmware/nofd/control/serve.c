@@ -14,6 +14,7 @@
 #include "nofd/dma/dma.h"
 #include "nofd/door/job_owner.h"
 #include "nofd/sys/limits.h"
+#include "nofd/sys/log.h"
 
 #define SUBMIT_SLOTS 1024u
 #define COMPLETE_SLOTS 2048u
@@ -133,9 +134,39 @@ static int open_in_core(struct nofd_endpoint *ep, const struct nof_attach_reques
     memcpy(call.params.job_key, request->job_key, sizeof(call.params.job_key));
     nofd_lcore_run(ep->nic->lcore, attach_on_core, &call);
     explicit_bzero(call.params.job_key, sizeof(call.params.job_key));
-    if (call.rc == NOF_OK)
+    if (call.rc == NOF_OK) {
+        ep->card.segment_id = nofd_segment_id(&ep->slot);
         ep->bar.identity->card = ep->card;
+    }
     return call.rc;
+}
+
+/* How many slots the job's segment on a host has, should this rank be the first to ask: no more than can attach. */
+static uint32_t slots_of(const struct nofd *d, const struct nof_attach_request *request)
+{
+    uint64_t most = (uint64_t)d->options.max_endpoints * d->nnics;
+    uint32_t slots = request->local_ranks != 0 ? request->local_ranks : request->size;
+
+    return slots < most ? slots : (uint32_t)most;
+}
+
+/* Before the core serves it, which rings its bell. Without one it is reached by its NIC. */
+static void take_slot(struct nofd *d, const struct nofd_serve *serve, struct nofd_endpoint *ep)
+{
+    const struct nof_attach_request *request = serve->request;
+    struct nofd_segment *segment;
+    char why[128];
+
+    if ((request->flags & NOF_ATTACH_F_SEGMENT) == 0)
+        return;
+    segment =
+        nofd_segment_of(&serve->job->segments, ep->nic->cfg.host_id, slots_of(d, request), why, sizeof(why));
+    if (why[0] != '\0')
+        nofd_notice("job %llu has no memory that its ranks on the host of %s share, and these send by their "
+                    "NIC: %s",
+                    (unsigned long long)request->job_id, ep->nic->name, why);
+    if (segment != NULL && nofd_segment_give(segment, request->rank, &ep->slot))
+        ep->bell = nofd_segment_bell(&ep->slot);
 }
 
 static void release(struct nofd_endpoint *ep)
@@ -204,8 +235,10 @@ int nofd_serve_open(struct nofd *d, const struct nofd_serve *serve, struct nofd_
         rc = NOF_ENOMEM;
         goto err_release;
     }
+    take_slot(d, serve, ep);
     rc = open_in_core(ep, serve->request);
     if (rc != NOF_OK) {
+        nofd_segment_release(&ep->slot);
         if (rc == NOF_ENOMEM)
             snprintf(text, text_bytes,
                      "%s serves %u ranks at most: fewer ranks per host, or start nofd with a larger "
@@ -215,6 +248,7 @@ int nofd_serve_open(struct nofd *d, const struct nofd_serve *serve, struct nofd_
             snprintf(text, text_bytes, "%s refuses the endpoint: %s", ep->nic->name, nof_strstatus(rc));
         goto err_release;
     }
+    nofd_segment_keep(&ep->slot, serve->pid);
     ep->job = serve->job;
     ep->next = d->endpoints;
     d->endpoints = ep;
@@ -244,6 +278,7 @@ void nofd_serve_close(struct nofd *d, struct nofd_endpoint *ep, int reason)
     struct detach_call call = {.ep = ep, .reason = reason};
 
     nofd_lcore_run(ep->nic->lcore, detach_on_core, &call);
+    nofd_segment_alarm(&ep->slot);
     if (nofd_endpoint_state(ep) == NOFD_EP_GONE)
         nofd_serve_free(d, ep);
 }

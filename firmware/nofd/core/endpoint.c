@@ -119,7 +119,11 @@ static void wake(struct nofd_endpoint *ep, uint32_t *asleep, uint32_t *word, int
 void nofd_endpoint_wake(struct nofd_endpoint *ep)
 {
     ep->wake_host = false;
-    wake(ep, &ep->host_words->host_asleep, &ep->host_words->wake, 1); /* a driver waits with one thread */
+    /* A driver waits with one thread. */
+    if (ep->bell != NULL)
+        wake(ep, &ep->bell->asleep, &ep->bell->wake, 1);
+    else
+        wake(ep, &ep->host_words->host_asleep, &ep->host_words->wake, 1);
 }
 
 void nofd_endpoint_wake_waiters(struct nofd_endpoint *ep)

@@ -20,6 +20,7 @@
 #include "nof/core.h"
 
 #include "nofd/door/bar_memory.h"
+#include "nofd/door/job_segment.h"
 #include "nofd/dma/dma.h"
 #include "nofd/sys/doom.h"
 #include "nofd/sys/loop.h"
@@ -44,7 +45,7 @@ struct nofd_endpoint {
     uint32_t submit_cons; /* our own indices: the shared ones can be overwritten */
     uint32_t complete_prod;
     uint32_t index; /* of the firmware core */
-    bool wake_host; /* completions given since the last look at host_asleep */
+    bool wake_host; /* completions given since the last look whether it sleeps */
     bool arrived; /* likewise arrivals of delta receives, and nof_delta_host.asleep */
     bool complete_full; /* the host must reap before the core can go on */
     bool ring_broken; /* an index was a lie: counted, and never touched again */
@@ -53,6 +54,8 @@ struct nofd_endpoint {
     int failure;
     struct nof_nic_words *nic_words;
     struct nof_host_words *host_words;
+    struct nof_segment_bell *bell; /* rung in place of the host words; NULL: it has no slot */
+    struct nofd_slot slot; /* its own, which the core may say is gone */
     struct nof_delta_host *delta; /* that the host writes */
     struct nof_claim_words *claims; /* likewise */
     uint64_t *counters;

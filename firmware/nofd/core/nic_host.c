@@ -218,6 +218,7 @@ int nofd_nic_attach(struct nofd_nic *nic, uint64_t now_ns, struct nofd_endpoint 
 /* Out of the core and out of the turn; stays in `closing` while a DMA uses its memory. */
 static void close_endpoint(struct nofd_nic *nic, uint64_t now_ns, struct nofd_endpoint *ep, int reason)
 {
+    nofd_segment_gone(&ep->slot, reason); /* before its peers are told */
     nof_nic_endpoint_close(nic->nic, now_ns, ep->index, reason);
     nic->by_index[ep->index] = NULL;
     remove_from(nic->live, &nic->nlive, ep);

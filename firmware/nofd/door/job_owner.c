@@ -73,6 +73,7 @@ void nofd_job_leave(struct nofd_job **jobs, struct nofd_job *job)
     while (*jobs != job)
         jobs = &(*jobs)->next;
     *jobs = job->next;
+    nofd_segments_end(&job->segments);
     explicit_bzero(job->key, sizeof(job->key));
     free(job);
 }

@@ -10,6 +10,8 @@
 
 #include "nof/bar.h"
 
+#include "nofd/door/job_segment.h"
+
 struct nofd_job {
     struct nofd_job *next;
     uint64_t id;
@@ -17,6 +19,7 @@ struct nofd_job {
     uid_t uid;
     uint32_t size;
     unsigned ranks; /* endpoints that live here */
+    struct nofd_segment *segments; /* one for each of its hosts, and as long-lived as the job */
 };
 
 /* Counts one rank in. NOF_OK; NOF_EPERM (another user or key) or NOF_EINVAL (another size) with a

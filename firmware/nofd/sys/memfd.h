@@ -9,5 +9,7 @@
 
 /* A descriptor (close-on-exec), or -errno, which is also set. */
 int nofd_memfd_create(const char *name, uint64_t bytes);
+/* The same, of which only the first `allocated` bytes are there: the rest is nobody's yet, and not for us to touch. */
+int nofd_memfd_sparse(const char *name, uint64_t bytes, uint64_t allocated);
 
 #endif

@@ -60,6 +60,16 @@ void nof_chan_nic_send(struct nof_request *req)
 {
     check(req == NULL); /* nothing is sent here */
 }
+void nof_chan_gone(int world_rank, int status, int code)
+{
+    (void)world_rank;
+    (void)status;
+    (void)code;
+}
+void nof_chan_lost(int code)
+{
+    (void)code;
+}
 void nof_chan_death(int world_rank, int code)
 {
     check(code == MPIX_ERR_PROC_FAILED);

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <sched.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/attr.h"
 #include "base/wait_board.h"
 #include "chan/nic/chan_nic.h"
 #include "chan/chan.h"
+#include "chan/shm/shm.h"
 #include "coll/group/scatter_group.h"
 #include "coll/coll.h"
 #include "coll/program_cache.h"
@@ -36,6 +39,33 @@ static void mark_forked(void)
     nof_lib.phase = NOF_LIB_FORKED;
 }
 
+/* NOF_CHANNELS: which channels messages may take. */
+static bool wants_shm(const char *func)
+{
+    const char *channels = getenv("NOF_CHANNELS");
+    if (channels == NULL || strcmp(channels, "nic") == 0)
+        return false;
+    if (strcmp(channels, "auto") != 0)
+        nof_lib_die(1,
+                    "%s: NOF_CHANNELS is \"%s\": must be nic (all messages go by the NIC) or auto (those "
+                    "between ranks of one "
+                    "host by memory)",
+                    func, channels);
+    return true;
+}
+
+/* This rank takes messages by memory, if the NIC has given it a part of any. */
+static void publish_shm(void)
+{
+    char text[256];
+    if (nof_shm_publish(text, sizeof(text)) || text[0] == '\0')
+        return;
+    fprintf(stderr,
+            "libmpi_offload: rank %d on %s: %s: its messages go by the NIC, also those between ranks of this "
+            "host\n",
+            nof_lib.world_rank, nof_lib.host, text);
+}
+
 /* True: that of a NIC. */
 static bool open_channel(const char *func)
 {
@@ -44,9 +74,13 @@ static bool open_channel(const char *func)
     if (nof_launch_job(&job, text, sizeof(text)) != 0)
         nof_lib_die(1, "%s: %s", func, text);
     if (job.socket[0] != '\0') {
-        if (nof_chan_nic_open(&job, text, sizeof(text)) != 0)
+        if (nof_chan_nic_open(&job, wants_shm(func), text, sizeof(text)) != 0)
+            nof_lib_die(1, "%s: %s", func, text);
+        publish_shm();
+        if (nof_chan_nic_publish_places(text, sizeof(text)) != 0)
             nof_lib_die(1, "%s: %s", func, text);
         nof_chan_use(&nof_chan_by_nic);
+        nof_shm_open();
         nof_nic_control_at(job.socket);
     } else {
         nof_chan_use(&nof_chan_by_self); /* a world of one */

@@ -60,7 +60,7 @@ void nof_wait_signal(void);
 
 /* What is polled. */
 
-#define NOF_WAIT_SOURCES_MAX 4
+#define NOF_WAIT_SOURCES_MAX 6
 
 /* What brings news from outside: a channel; or, without a poll, who looks before a sleep at what takes long. */
 struct nof_wait_source {

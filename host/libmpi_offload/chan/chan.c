@@ -2,12 +2,38 @@
 #include "chan/chan.h"
 
 const struct nof_chan *nof_chan_to_all;
+static const struct nof_chan *beside;
+static bool (*reached)(int world_rank);
 static struct nof_chan_hooks hooks;
 
 void nof_chan_use(const struct nof_chan *channel)
 {
     nof_chan_to_all = channel;
     nof_wait_add(&channel->source);
+}
+
+void nof_chan_use_beside(const struct nof_chan *channel, bool (*reaches)(int world_rank))
+{
+    beside = channel;
+    reached = reaches;
+    nof_wait_add(&channel->source);
+}
+
+static bool all_beside(const struct nof_group *group)
+{
+    for (int i = 0; i < group->size; i++)
+        if (!reached(nof_group_world_rank(group, i)))
+            return false;
+    return true;
+}
+
+const struct nof_chan *nof_chan_choose(const struct nof_comm *comm)
+{
+    struct nof_comm *chosen = nof_lib_unconst(comm);
+    bool all =
+        beside != NULL && all_beside(comm->group) && (comm->remote == NULL || all_beside(comm->remote));
+    chosen->chan = all ? beside : nof_chan_to_all;
+    return chosen->chan;
 }
 
 const char *nof_chan_name(void)
@@ -20,13 +46,25 @@ void nof_chan_commit(struct nof_type *type)
     nof_chan_to_all->commit(type);
 }
 
+void nof_chan_delta_ended(void)
+{
+    if (beside != NULL)
+        beside->delta_ended();
+    if (nof_chan_to_all->delta != NULL)
+        nof_chan_to_all->delta_ended();
+}
+
 void nof_chan_flush(void)
 {
+    if (beside != NULL)
+        beside->flush();
     nof_chan_to_all->flush();
 }
 
 void nof_chan_withdraw(void)
 {
+    if (beside != NULL)
+        beside->withdraw();
     nof_chan_to_all->withdraw();
 }
 
@@ -37,6 +75,8 @@ int nof_chan_dead_member(struct nof_comm *comm)
 
 void nof_chan_close(void)
 {
+    if (beside != NULL)
+        beside->close();
     nof_chan_to_all->close();
 }
 
@@ -71,4 +111,26 @@ void nof_chan_failure(const struct nof_chan_failure *failure, int code)
 {
     if (hooks.on_failure != NULL)
         hooks.on_failure(failure, code);
+}
+
+void nof_chan_on_gone(void (*heard)(int world_rank, int status, int code))
+{
+    hooks.on_gone = heard;
+}
+
+void nof_chan_on_lost(void (*heard)(int code))
+{
+    hooks.on_lost = heard;
+}
+
+void nof_chan_gone(int world_rank, int status, int code)
+{
+    if (hooks.on_gone != NULL)
+        hooks.on_gone(world_rank, status, code);
+}
+
+void nof_chan_lost(int code)
+{
+    if (hooks.on_lost != NULL)
+        hooks.on_lost(code);
 }

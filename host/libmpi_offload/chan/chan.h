@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What moves messages: a family, of which nof_chan_of() says who reaches whom. Today MPI_Init opens one: the NIC
- * (chan_nic.c) where the process has an endpoint, the process itself (chan_self.c) in a world of one without.
+/* What moves messages: a family, of which nof_chan_of() says who reaches whom. MPI_Init opens one that reaches everybody: the
+ * NIC (chan_nic.c) where the process has an endpoint, the process itself (chan_self.c) in a world of one without. Beside
+ * the NIC there may be memory that the ranks of a host share (chan_shm.c).
  *
  * A request handed over by send(), recv() or probe() belongs to the channel until it calls
  * nof_request_done() or nof_request_fail(), which may happen inside the call.
@@ -12,6 +13,7 @@
 #include "chan/message.h"
 #include "chan/request.h"
 #include "base/wait.h"
+#include "comm/comm.h"
 #include "delta/delta_board.h"
 #include "nof/program.h"
 
@@ -140,29 +142,42 @@ struct nof_chan_groups {
 
 extern const struct nof_chan nof_chan_by_self;
 extern const struct nof_chan nof_chan_by_nic;
+extern const struct nof_chan nof_chan_by_shm;
 
 /* Of chan.c. */
 
 /* The one that reaches everybody; ask nof_chan_of(). */
 extern const struct nof_chan *nof_chan_to_all __attribute__((visibility("hidden")));
 
+/* Chooses, once, what nof_chan_of() answers: the channel of memory if all members, on both sides, can be reached by it,
+ * as all of them know. */
+const struct nof_chan *nof_chan_choose(const struct nof_comm *comm);
+
 /* The channel of a message to or from this peer, a rank among nof_comm_peers(comm) or MPI_ANY_SOURCE. The same for the
- * life of the job; one channel reaches everybody so far. */
+ * life of the job, and for all peers of a communicator. */
 static inline const struct nof_chan *nof_chan_of(const struct nof_comm *comm, int peer)
 {
-    (void)comm;
     (void)peer;
-    return nof_chan_to_all;
+    return comm->chan != NULL ? comm->chan : nof_chan_choose(comm);
+}
+
+/* That of a request. Partitioned messages have a context of their own, and the NIC moves their increments, wherever they go. */
+static inline const struct nof_chan *nof_chan_for(const struct nof_request *req)
+{
+    return req->partitioned ? nof_chan_to_all : nof_chan_of(req->comm, req->peer);
 }
 
 /* It is open: messages take it from now on. */
 void nof_chan_use(const struct nof_chan *channel);
+/* So is this one, to those whom it reaches: equal at any two ranks that share a communicator. */
+void nof_chan_use_beside(const struct nof_chan *channel, bool (*reaches)(int world_rank));
 
 /* "" before MPI_Init. */
 const char *nof_chan_name(void);
 
 /* What concerns all that are open; as the functions of the table. */
 void nof_chan_commit(struct nof_type *type);
+void nof_chan_delta_ended(void);
 void nof_chan_flush(void);
 void nof_chan_withdraw(void);
 int nof_chan_dead_member(struct nof_comm *comm);
@@ -173,11 +188,18 @@ struct nof_chan_hooks {
     void (*on_death)(int world_rank, int code); /* the job rank of the dead; the code for what waits for it */
     void (*on_layout_gone)(uint32_t name, uint32_t generation); /* no program will name it again */
     void (*on_failure)(const struct nof_chan_failure *failure, int code); /* another rank told of it */
+    /* One channel to the other: a rank has died, or left in order (NOF_OK); nothing comes any more, from anybody. */
+    void (*on_gone)(int world_rank, int status, int code);
+    void (*on_lost)(int code);
 };
 void nof_chan_on_death(void (*heard)(int world_rank, int code));
 void nof_chan_on_layout_gone(void (*heard)(uint32_t name, uint32_t generation));
 void nof_chan_on_failure(void (*heard)(const struct nof_chan_failure *failure, int code));
+void nof_chan_on_gone(void (*heard)(int world_rank, int status, int code));
+void nof_chan_on_lost(void (*heard)(int code));
 /* A channel tells. */
+void nof_chan_gone(int world_rank, int status, int code);
+void nof_chan_lost(int code);
 void nof_chan_death(int world_rank, int code);
 void nof_chan_layout_gone(uint32_t name, uint32_t generation);
 void nof_chan_failure(const struct nof_chan_failure *failure, int code);

@@ -120,6 +120,7 @@ struct nof_request {
     int delta_error; /* of its end: a code, or 0 */
     struct nof_bsend *bsend; /* the attached buffer that it counts in */
     struct nof_part *part; /* PSEND, PRECV */
+    bool partitioned; /* SEND, RECV: a message of such */
     size_t bsend_bytes; /* room in the attached buffer that is given back at the end */
     struct nof_staged *staged; /* RECV: the program reads it in place; told where by the channel */
     struct nof_match_entry match; /* the channel's */

@@ -27,6 +27,7 @@ enum nof_comm_use {
     NOF_COMM_PART /* partitioned communication */
 };
 
+struct nof_chan;
 struct nof_nics;
 struct nof_request;
 struct nof_topo;
@@ -47,6 +48,7 @@ struct nof_comm {
     struct nof_group *remote; /* NULL: intra-communicator */
     struct nof_comm *local; /* of an inter-communicator: over `group`; NULL: intra-communicator */
     int rank; /* in `group` */
+    const struct nof_chan *chan; /* nof_chan_choose(); NULL: not yet */
     struct nof_topo *topo; /* NULL: none */
     struct nof_nics *nics; /* coll/nics/nics.h, malloc'ed in one piece; NULL: nobody has asked */
     bool predefined;

@@ -10,6 +10,8 @@
 #include "nof/delta.h"
 
 struct nof_delta_board {
+    /* Its channel looks at none of them: a message keeps its place from its begin on, and goes at its end. */
+    bool silent;
     struct nof_delta_host *(*host)(void); /* NULL: there is none any more */
     const struct nof_delta_nic *(*nic)(void);
     /* The slot's `ready` has changed. */

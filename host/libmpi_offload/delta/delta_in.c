@@ -35,9 +35,9 @@ static struct group *group_at(uint32_t number)
 }
 
 /* A slot that is free. False: there is none. */
-static bool find_slot(bool on_board, uint32_t *slot_out)
+static bool find_slot(bool off_board, bool on_board, uint32_t *slot_out)
 {
-    for (uint32_t g = 0; g < (on_board ? 1 : GROUPS); g++) {
+    for (uint32_t g = off_board; g < (on_board ? 1 : GROUPS); g++) {
         if (groups[g] == NULL)
             __atomic_store_n(&groups[g], calloc(1, sizeof(*groups[g])), __ATOMIC_RELEASE);
         if (groups[g] == NULL)
@@ -65,7 +65,7 @@ struct nof_delta_in *nof_delta_in_take(const struct nof_delta_board *board, cons
 {
     const struct nof_delta_nic *nic = board == NULL ? NULL : board->nic();
     uint32_t slot;
-    if (nic == NULL || !find_slot(on_board, &slot))
+    if (nic == NULL || !find_slot(board->silent, on_board, &slot))
         return NULL;
     struct nof_delta_in *in = nof_delta_in_at(slot);
     const struct nof_delta_arrival *arrival = slot < NOF_DELTA_SLOTS ? &nic->arrival[slot] : &silent;

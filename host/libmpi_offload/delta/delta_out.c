@@ -27,9 +27,9 @@ static struct group *group_at(uint32_t number)
 }
 
 /* A slot that is free. False: there is none. */
-static bool find_slot(bool on_board, uint32_t *slot_out)
+static bool find_slot(bool off_board, bool on_board, uint32_t *slot_out)
 {
-    for (uint32_t g = 0; g < (on_board ? 1 : GROUPS); g++) {
+    for (uint32_t g = off_board; g < (on_board ? 1 : GROUPS); g++) {
         if (groups[g] == NULL)
             __atomic_store_n(&groups[g], calloc(1, sizeof(*groups[g])), __ATOMIC_RELEASE);
         if (groups[g] == NULL)
@@ -81,7 +81,7 @@ struct nof_delta_out *nof_delta_out_take(const struct nof_delta_out_args *args)
 {
     struct nof_delta_host *host = args->board == NULL ? NULL : args->board->host();
     uint32_t slot, least = args->least_log2;
-    if (host == NULL || !find_slot(args->on_board, &slot))
+    if (host == NULL || !find_slot(args->board->silent, args->on_board, &slot))
         return NULL;
     struct nof_delta_out *out = nof_delta_out_at(slot);
     if (args->by_address && least_for(args->align_bytes) > least)

@@ -21,7 +21,7 @@ struct nof_delta_in *nof_delta_in_with(const struct nof_request *req);
 /* Are its pages to say what is ready, or to wait for what has not come (NOF_DELTA)? */
 bool nof_delta_by_pages(const struct nof_request *req);
 /* nof_delta_out_end(), by any thread, and its channel hears of it. */
-void nof_delta_end_out(struct nof_comm *comm, int peer, struct nof_delta_out *out, size_t bytes);
+void nof_delta_end_out(struct nof_delta_out *out, size_t bytes);
 /* release() of requests that may have one. */
 int nof_delta_give_out(struct nof_request *req);
 int nof_delta_give_in(struct nof_request *req);

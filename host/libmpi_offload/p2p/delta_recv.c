@@ -209,7 +209,7 @@ static int start(struct nof_request *req, void *shadow)
     if (shadow == NULL)
         return nof_pt2pt_start(req);
     req->data = shadow;
-    nof_chan_of(req->comm, req->peer)->recv(req);
+    nof_chan_for(req)->recv(req);
     return MPI_SUCCESS;
 }
 

@@ -40,7 +40,7 @@ static int aim(struct nof_request *req)
         if (req->packed == NULL)
             return nof_error(MPI_ERR_NO_MEM, "no memory to pack %zu bytes", req->bytes);
     }
-    const struct nof_delta_board *board = nof_chan_of(req->comm, req->peer)->delta;
+    const struct nof_delta_board *board = nof_chan_for(req)->delta;
     if (board == NULL || board->host() == NULL)
         return nof_error(
             MPI_ERR_UNSUPPORTED_OPERATION,
@@ -63,7 +63,7 @@ static int start(struct nof_request *req)
     if (rc == MPI_SUCCESS) {
         struct nof_delta_out *out = nof_delta_out_with(req);
         nof_delta_out_publish(out, req->handle);
-        nof_chan_of(req->comm, req->peer)->send(req);
+        nof_chan_for(req)->send(req);
         if (!req->complete && req->packed == NULL && out->slot < NOF_DELTA_SLOTS && nof_delta_by_pages(req) &&
             nof_delta_watch_send(out, req->comm->delta_way) && nof_delta_watch_look())
             nof_delta_scan_begin();
@@ -118,7 +118,7 @@ static int end_at(struct nof_request *req, struct nof_delta_out *out, size_t byt
         nof_delta_count(NOF_DELTA_COUNT_COPIED_BYTES, bytes);
         nof_type_pack(req->type, req->buf, req->count, 0, bytes, req->packed);
     }
-    nof_delta_end_out(req->comm, req->peer, out, bytes);
+    nof_delta_end_out(out, bytes);
     return MPI_SUCCESS;
 }
 

@@ -13,7 +13,7 @@
 
 bool nof_delta_take_out(struct nof_request *req, uint32_t least_log2, bool by_address, bool on_board)
 {
-    const struct nof_delta_out_args args = {.board = nof_chan_of(req->comm, req->peer)->delta,
+    const struct nof_delta_out_args args = {.board = nof_chan_for(req)->delta,
                                             .data = req->data,
                                             .bytes = req->bytes,
                                             .least_log2 = least_log2,
@@ -33,8 +33,7 @@ bool nof_delta_take_out(struct nof_request *req, uint32_t least_log2, bool by_ad
 
 bool nof_delta_take_in(struct nof_request *req, const void *base, bool on_board)
 {
-    struct nof_delta_in *in =
-        nof_delta_in_take(nof_chan_of(req->comm, req->peer)->delta, base, req->bytes, on_board);
+    struct nof_delta_in *in = nof_delta_in_take(nof_chan_for(req)->delta, base, req->bytes, on_board);
     nof_delta_count(NOF_DELTA_COUNT_RECEIVES, 1);
     nof_delta_count(NOF_DELTA_COUNT_RECEIVES_PLAIN, in == NULL || !nof_delta_in_on_board(in));
     if (in == NULL)
@@ -79,27 +78,24 @@ bool nof_delta_by_pages(const struct nof_request *req)
 {
     enum nof_delta_trigger trigger = nof_delta_trigger();
     return trigger != NOF_DELTA_EXPLICIT && (trigger == NOF_DELTA_OS || req->bytes >= AUTO_BYTES) &&
-           watchable(nof_chan_of(req->comm, req->peer)->delta);
+           watchable(nof_chan_for(req)->delta);
 }
 
 /* The message, and the slot, may be another's once it has ended. */
-void nof_delta_end_out(struct nof_comm *comm, int peer, struct nof_delta_out *out, size_t bytes)
+void nof_delta_end_out(struct nof_delta_out *out, size_t bytes)
 {
-    const struct nof_chan *chan = nof_chan_of(comm, peer);
     (void)nof_delta_out_end(out, bytes);
     if (!__atomic_load_n(&out->parked, __ATOMIC_SEQ_CST))
         return;
     nof_lib_lock();
-    chan->delta_ended();
+    nof_chan_delta_ended();
     nof_lib_unlock();
 }
 
 void nof_delta_end_all(void)
 {
-    const struct nof_chan *chan = nof_chan_of(nof_comm_world(), nof_lib.world_rank);
     nof_delta_out_end_all();
-    if (chan->delta != NULL)
-        chan->delta_ended();
+    nof_chan_delta_ended();
 }
 
 int nof_delta_give_out(struct nof_request *req)

@@ -71,6 +71,7 @@ static struct nof_request *message(enum nof_request_kind kind, struct nof_comm *
     struct nof_request *req = nof_request_internal(kind, comm, NULL, 0, nof_type_byte(), peer, tag);
     if (req != NULL) {
         req->ctx = comm->ctx | NOF_COMM_PART;
+        req->partitioned = true;
         req->on_done = on_done;
     }
     return req;
@@ -164,7 +165,7 @@ static struct nof_request *new_round(struct nof_part *p, enum nof_request_kind k
     struct nof_pt2pt_place place;
     if (child == NULL)
         return NULL;
-    bool there = nof_pt2pt_place(nof_chan_of(p->comm, p->peer), req->type, req->buf, req->count, &place);
+    bool there = nof_pt2pt_place(nof_chan_to_all, req->type, req->buf, req->count, &place);
     if (!there && p->packed == NULL && (p->packed = malloc(place.bytes)) == NULL) {
         nof_request_free(child);
         return NULL;
@@ -203,7 +204,7 @@ static void receive_round(struct nof_part *p)
     if (child->bytes > 0)
         (void)nof_delta_take_in(child, child->data, true);
     p->message = child;
-    nof_chan_of(p->comm, p->peer)->recv(child);
+    nof_chan_to_all->recv(child);
 }
 
 static const struct nof_request_ops out_ops = {.release = nof_delta_give_out};
@@ -250,7 +251,7 @@ static int send_round(struct nof_part *p)
     memcpy(p->left, p->shared, p->units * sizeof(*p->left));
     out->owner = p;
     nof_delta_out_publish(out, p->req->handle);
-    nof_chan_of(p->comm, p->peer)->send(child);
+    nof_chan_to_all->send(child);
     return MPI_SUCCESS;
 }
 
@@ -319,7 +320,7 @@ bool nof_part_ready_at_once(MPI_Request handle, int partition)
     if (!is_last)
         mark(p, out, (size_t)partition);
     if (is_last || __atomic_sub_fetch(&p->unready, 1, __ATOMIC_ACQ_REL) == 0)
-        nof_delta_end_out(p->comm, p->peer, out, out->bytes);
+        nof_delta_end_out(out, out->bytes);
     else
         nof_delta_out_ring(out);
     return true;
@@ -340,7 +341,7 @@ int nof_part_ready(struct nof_request *req, int partition)
         return MPI_SUCCESS;
     if (p->is_packed)
         nof_type_pack(req->type, req->buf, req->count, 0, bytes_of(p), p->packed);
-    nof_chan_of(p->comm, p->peer)->send(p->message);
+    nof_chan_to_all->send(p->message);
     return MPI_SUCCESS;
 }
 

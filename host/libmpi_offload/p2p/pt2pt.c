@@ -121,7 +121,7 @@ bool nof_pt2pt_place(const struct nof_chan *channel, const struct nof_type *type
 static int prepare_data(struct nof_request *req)
 {
     struct nof_pt2pt_place place;
-    bool there = nof_pt2pt_place(nof_chan_of(req->comm, req->peer), req->type, req->buf, req->count, &place);
+    bool there = nof_pt2pt_place(nof_chan_for(req), req->type, req->buf, req->count, &place);
     bool buffered = req->kind == NOF_REQUEST_SEND && req->mode == NOF_SEND_BUFFERED;
     req->bytes = place.bytes;
     req->streamed = false;
@@ -158,7 +158,7 @@ int nof_pt2pt_start(struct nof_request *req)
             nof_bsend_release(req);
         return rc;
     }
-    const struct nof_chan *channel = nof_chan_of(req->comm, req->peer);
+    const struct nof_chan *channel = nof_chan_for(req);
     if (req->kind == NOF_REQUEST_SEND)
         channel->send(req);
     else

@@ -73,6 +73,7 @@ void nof_chan_nic_peer_died(int world_rank, int status)
             spread(world_rank, status);
     }
     int code = nof_chan_nic_status_code(left ? NOF_EPEERDEAD : status, world_rank);
+    nof_chan_gone(world_rank, status, code);
     nof_chan_nic_send_fail_waiting(peer, code);
     /* Ending one request may end others (a collective): begin again after each. */
     for (struct nof_chan_nic_op *op = nof_chan_nic.active; op != NULL;) {
@@ -151,4 +152,5 @@ void nof_chan_nic_died(const char *why)
         if (req != NULL)
             nof_request_fail(req, nof_chan_nic.nic_dead_code);
     }
+    nof_chan_lost(nof_chan_nic.nic_dead_code);
 }

@@ -171,7 +171,7 @@ static void name_host(uint32_t host_id)
         snprintf(nof_lib.host + len, sizeof(nof_lib.host) - len, "-host%u", number);
 }
 
-int nof_chan_nic_open(const struct nof_launch_job *job, char *text, size_t text_bytes)
+int nof_chan_nic_open(const struct nof_launch_job *job, bool shares, char *text, size_t text_bytes)
 {
     struct nof_pmd_attach_args args = {
         .socket = job->socket,
@@ -179,6 +179,7 @@ int nof_chan_nic_open(const struct nof_launch_job *job, char *text, size_t text_
         .rank = (uint32_t)nof_lib.world_rank,
         .size = (uint32_t)nof_lib.world_size,
         .nic = job->nic,
+        .shares = shares && nof_lib.world_size > 1,
     };
     memcpy(args.job_key, job->key, sizeof(args.job_key));
     nof_chan_nic.peers = calloc((size_t)nof_lib.world_size, sizeof(*nof_chan_nic.peers));
@@ -193,9 +194,7 @@ int nof_chan_nic_open(const struct nof_launch_job *job, char *text, size_t text_
     nof_chan_nic.identity = nof_pmd_identity(nof_chan_nic.pmd);
     nof_launch_set_host_id(nof_chan_nic.identity->card.host_id);
     name_host(nof_chan_nic.identity->card.host_id);
-    if (nof_chan_nic_publish_card(text, text_bytes) != 0)
-        return -1;
-    return nof_chan_nic_publish_places(text, text_bytes);
+    return nof_chan_nic_publish_card(text, text_bytes);
 }
 
 static void send_or_multicast(struct nof_request *req)

@@ -165,7 +165,9 @@ struct nof_chan_nic {
 extern struct nof_chan_nic nof_chan_nic __attribute__((visibility("hidden")));
 
 /* Of chan_nic.c. */
-int nof_chan_nic_open(const struct nof_launch_job *job, char *text, size_t text_bytes);
+
+/* shares: with a part of the segment of this host, if there is one. Behind it all ranks of the job are attached. */
+int nof_chan_nic_open(const struct nof_launch_job *job, bool shares, char *text, size_t text_bytes);
 /* Counter of this endpoint by name. 0, or -1 if there is none or no NIC. */
 int nof_chan_nic_counter(const char *name, uint64_t *value_out);
 
@@ -186,7 +188,7 @@ int nof_chan_nic_failure_code(int status, int world_rank);
 
 /* Of chan_place.c. */
 
-/* Behind the cards. */
+/* Behind the cards; and behind it, where there are two ranks or more, whatever any of them did before is done. */
 int nof_chan_nic_publish_places(char *text, size_t text_bytes);
 /* As the channel's nic_of(). */
 int nof_chan_nic_place_of(int world_rank, uint32_t *nic_out);

@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The channel of shared memory: messages between ranks of one host, past the NIC.
+ *
+ *   chan_shm.c      the table of the channel, its poll, sleeping and waking
+ *   shm_gone.c      ranks that have died or left
+ *   shm_post.c      receives, probes, cancel
+ *   shm_in.c        what comes out of the lanes
+ *   shm_bulk.c      messages that are copied once, or in cells, when their receive is there
+ *   shm_out.c       what goes into the lanes: sends, answers, the queue behind a full lane
+ *   shm_open.c      parts of the segment; who takes messages this way
+ *
+ * Each calls those below it only.
+ *
+ * Values that know no MPI: lane.h, cells.h, hot.h, cma.h, barrier.h; shm_part.h says where they lie.
+ *
+ * How a message goes:
+ *
+ *   up to 40 bytes    in its slot; the send ends at once
+ *   up to a cell      in a cell that the slot names; likewise, unless no cell is free
+ *   else, and synchronous ones: the slot asks. When a receive is there its process
+ *     reads the sender's memory, and says so (DONE); or,
+ *     where the kernel forbids that, it says READY, and the sender sends cells, of which the last ends the send
+ *
+ * What one side must remember has an *operation*, whose index and generation are its name in slots: a late or wrong one
+ * finds nothing, and is dropped.
+ *
+ * This header is for these files only. */
+#ifndef NOF_MPI_CHAN_SHM_H
+#define NOF_MPI_CHAN_SHM_H
+
+#include "chan/chan.h"
+#include "chan/matcher.h"
+#include "chan/shm/barrier.h"
+#include "chan/shm/shm_part.h"
+#include "chan/shm/shm.h"
+#include "pmd_driver.h"
+
+enum nof_shm_kind {
+    NOF_SHM_SHORT = 1, /* the payload; `op` if SYNC */
+    NOF_SHM_CELL, /* struct nof_shm_cell; likewise */
+    NOF_SHM_ASK, /* struct nof_shm_ask; op: the send */
+    NOF_SHM_READY, /* op: the send; arg: the receive; struct nof_shm_ready */
+    NOF_SHM_LENGTH, /* op: the receive; struct nof_shm_ready: so long is the message in the end */
+    NOF_SHM_PIECE, /* op: the receive; struct nof_shm_cell */
+    NOF_SHM_DONE, /* op: the send; arg: 0, or 1: its memory could not be read */
+    NOF_SHM_REVOKE, /* op: the send */
+    NOF_SHM_REVOKED, /* op: the send; arg: 1: nobody has received it, nor will; 0: too late */
+};
+
+#define NOF_SHM_F_SYNC 1u /* SHORT: say DONE when it is matched */
+#define NOF_SHM_F_LATE 2u /* ASK: of a delta message, whose bytes are not all there: say READY, and wait */
+#define NOF_SHM_F_APART 4u /* ASK: its bytes lie apart: say READY */
+
+struct nof_shm_cell {
+    uint32_t index;
+    uint32_t generation;
+    uint64_t len; /* in the cell */
+    uint64_t offset; /* of a PIECE in its message */
+};
+
+struct nof_shm_ask {
+    uint64_t address;
+    uint64_t len;
+};
+
+struct nof_shm_ready {
+    uint64_t bytes;
+};
+
+static_assert(sizeof(struct nof_shm_cell) <= NOF_LANE_PAYLOAD &&
+                  sizeof(struct nof_shm_ask) <= NOF_LANE_PAYLOAD,
+              "they fit a slot");
+
+enum nof_shm_phase {
+    NOF_SHM_FREE,
+    NOF_SHM_WAITS, /* SEND: for room in the lane */
+    NOF_SHM_ASKED, /* SEND: for DONE or READY */
+    NOF_SHM_LATE, /* SEND: READY has come, the end of the delta message has not */
+    NOF_SHM_SENDS, /* SEND: pieces are on their way */
+    NOF_SHM_RECEIVES, /* RECV: READY was said, or waits for room */
+    NOF_SHM_SAYS, /* nothing but what `note` has to say */
+};
+
+struct nof_shm_op {
+    uint32_t index;
+    uint32_t generation;
+    enum nof_shm_phase phase;
+    uint32_t slot; /* of the peer */
+    bool queued; /* in its queue */
+    bool cancel_asked;
+    struct nof_request *req;
+    uint64_t len; /* RECEIVES: of the message; SENDS: what is wanted of it */
+    uint64_t done; /* bytes that have gone, or come */
+    uint32_t theirs; /* SENDS: the receive */
+    int32_t tag; /* RECEIVES */
+    struct nof_lane_slot note; /* what it says next; kind 0: nothing */
+    struct nof_shm_op *next; /* free list, queue */
+};
+
+struct nof_shm_peer {
+    struct nof_lane_out out;
+    struct nof_lane_in in;
+    struct nof_part *part;
+    struct nof_cma_peer cma;
+    int32_t world_rank; /* -1: none that is reached this way */
+    uint32_t place; /* among the hot lanes, NOF_HOT_NONE */
+    bool gone; /* dead, or left: nothing comes after what was here */
+    bool stuck; /* `kept` could not be taken for lack of memory */
+    struct nof_lane_slot kept;
+    struct nof_shm_op *first; /* wait for room */
+    struct nof_shm_op *last;
+    bool blocked; /* in the list of those with a queue */
+    struct nof_shm_peer *next_blocked;
+};
+
+/* A message that no receive has wanted yet. */
+struct nof_shm_envelope {
+    struct nof_match_entry match; /* first: an entry is its envelope */
+    uint32_t slot; /* of its sender */
+    uint32_t op; /* of its sender; 0: none */
+    uint8_t agreed;
+    bool asks; /* the payload is with its sender: */
+    uint8_t flags; /* of the ASK */
+    uint64_t address;
+    uint64_t len;
+    uint8_t payload[];
+};
+
+struct nof_shm {
+    bool open;
+    struct nof_pmd_segment memory;
+    uint32_t self; /* our slot */
+    struct nof_shm_peer *peers; /* by slot */
+    int32_t *slot_of; /* by job rank; -1: not this way */
+    struct nof_part *part; /* ours */
+    struct nof_cells cells;
+    uint32_t *lent; /* cells, by slot */
+    struct nof_hot hot;
+    uint32_t words; /* of our map that are used */
+    struct nof_matcher matcher;
+    struct nof_request *probes; /* that wait */
+    struct nof_shm_peer *blocked;
+    uint32_t stuck_count;
+    uint32_t deaths; /* seen in the roster */
+    struct nof_shm_op **chunks;
+    uint32_t chunk_count;
+    struct nof_shm_op *free;
+    uint32_t in_use; /* operations */
+    bool dead; /* the NIC is: everything ends with this code */
+    int dead_code;
+    bool closing;
+};
+
+extern struct nof_shm nof_shm __attribute__((visibility("hidden")));
+extern struct nof_delta_board nof_shm_delta __attribute__((visibility("hidden")));
+
+/* Of shm_open.c. */
+void nof_shm_open_peers(void);
+struct nof_shm_op *nof_shm_op_new(enum nof_shm_phase phase, uint32_t slot, struct nof_request *req);
+void nof_shm_op_free(struct nof_shm_op *op);
+/* One after the other, while *at is 0 at first; NULL: there are no more. */
+struct nof_shm_op *nof_shm_op_each(uint32_t *at);
+uint32_t nof_shm_op_name(const struct nof_shm_op *op);
+/* NULL: there is none of this name with this peer. */
+struct nof_shm_op *nof_shm_op_of(uint32_t name, uint32_t slot);
+static inline struct nof_shm_peer *nof_shm_peer_of(const struct nof_request *req)
+{
+    return &nof_shm.peers[nof_shm.slot_of[nof_comm_peer_world(req->comm, req->peer)]];
+}
+static inline uint32_t nof_shm_slot_of(const struct nof_shm_peer *peer)
+{
+    return (uint32_t)(peer - nof_shm.peers);
+}
+/* Behind whatever that rank may sleep without: wake it if it sleeps. */
+void nof_shm_ring(uint32_t slot);
+
+/* Of shm_out.c. */
+void nof_shm_send(struct nof_request *req);
+void nof_shm_send_cancel(struct nof_request *req);
+/* Every send that waits for its receiver is taken back, if that has not received it. */
+void nof_shm_withdraw(void);
+/* What op->note says goes out, and, of one that SENDS, its pieces. */
+void nof_shm_say(struct nof_shm_op *op);
+/* An answer by itself. */
+void nof_shm_answer(struct nof_shm_peer *peer, enum nof_shm_kind kind, uint32_t op, uint32_t arg);
+/* Out of its peer's queue, if it is there. */
+void nof_shm_unqueue(struct nof_shm_op *op);
+/* Whether anything of what is queued could go now. */
+bool nof_shm_could_pump(void);
+/* What was queued, as far as there is room; how many things happened. */
+int nof_shm_pump(void);
+/* Nothing goes to this peer any more; its requests end with this code. */
+void nof_shm_out_fail(struct nof_shm_peer *peer, int code);
+
+/* Of shm_bulk.c. */
+
+/* Where a receive finds what it has been matched with. */
+struct nof_shm_found {
+    struct nof_shm_peer *peer;
+    int32_t tag;
+    uint32_t op; /* 0: none */
+    uint8_t agreed;
+    bool asks;
+    uint8_t flags;
+    uint64_t address;
+    uint64_t len;
+    const void *payload;
+};
+void nof_shm_deliver(struct nof_request *req, const struct nof_shm_found *found);
+/* A piece for a receive; READY, DONE, REVOKED for a send. */
+void nof_shm_piece(struct nof_shm_peer *peer, const struct nof_lane_slot *slot);
+void nof_shm_ready(struct nof_shm_peer *peer, const struct nof_lane_slot *slot);
+void nof_shm_length(struct nof_shm_peer *peer, const struct nof_lane_slot *slot);
+/* A delta message has ended. */
+void nof_shm_delta_ended(void);
+void nof_shm_done(struct nof_shm_peer *peer, const struct nof_lane_slot *slot);
+void nof_shm_revoked(struct nof_shm_peer *peer, const struct nof_lane_slot *slot);
+
+/* Of shm_in.c. */
+
+/* What has come from this peer, `most` messages at most; how many. */
+uint32_t nof_shm_drain(struct nof_shm_peer *peer, uint32_t most);
+/* Give a waiting envelope to a receive, or to a probe. */
+void nof_shm_consume(struct nof_request *req, struct nof_shm_envelope *envelope);
+void nof_shm_answer_probe(struct nof_request *probe, struct nof_shm_envelope *envelope);
+struct nof_shm_envelope *nof_shm_find(const struct nof_request *req);
+int32_t nof_shm_wanted_source(const struct nof_request *req);
+int32_t nof_shm_wanted_tag(const struct nof_request *req);
+
+/* Of shm_post.c. */
+void nof_shm_recv(struct nof_request *req);
+void nof_shm_probe(struct nof_request *req);
+void nof_shm_cancel(struct nof_request *req);
+bool nof_shm_cancelling(const struct nof_request *req);
+
+/* Of shm_gone.c. */
+void nof_shm_gone(int world_rank, int status, int code);
+void nof_shm_lost(int code);
+/* Who is dead by the roster; with `left`, who has left, too. How many there were. */
+int nof_shm_look_at_roster(bool left);
+
+#endif

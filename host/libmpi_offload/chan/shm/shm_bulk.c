@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
+#include <string.h>
+
+#include "chan/nic/chan_nic.h"
+#include "chan/shm/chan_shm.h"
+#include "comm/comm.h"
+#include "delta/delta_out.h"
+
+static bool reads(struct nof_shm_peer *peer)
+{
+    const struct nof_roster_rank *who =
+        (const struct nof_roster_rank *)(const void *)(nof_shm.memory.roster + 1) + nof_shm_slot_of(peer);
+    if (!peer->cma.tried) {
+        struct nof_cma_probe probe = peer->part->head.probe;
+        nof_cma_open(&peer->cma, (pid_t)who->pid, &probe);
+    }
+    return peer->cma.works;
+}
+
+/* Into req->data. 0, or as nof_cma_read(). */
+static int copy(struct nof_shm_peer *peer, const struct nof_shm_found *found, void *to, size_t bytes)
+{
+    if (nof_shm_slot_of(peer) != nof_shm.self)
+        return nof_cma_read(&peer->cma, found->address, to, bytes);
+    const struct nof_shm_op *op = nof_shm_op_of(found->op, nof_shm.self);
+    if (op == NULL || op->req == NULL || op->req->bytes < bytes)
+        return -EFAULT;
+    memmove(to, op->req->data, bytes);
+    return 0;
+}
+
+/* The sender sends it in cells. */
+static void ask_for_pieces(struct nof_request *req, const struct nof_shm_found *found, uint64_t want)
+{
+    struct nof_shm_op *op = nof_shm_op_new(NOF_SHM_RECEIVES, nof_shm_slot_of(found->peer), req);
+    if (op == NULL) {
+        nof_shm_answer(found->peer, NOF_SHM_DONE, found->op, 0);
+        nof_request_fail(req, nof_error(MPI_ERR_NO_MEM, "no memory for a receive"));
+        return;
+    }
+    const struct nof_shm_ready ready = {.bytes = want};
+    op->len = found->len;
+    op->tag = found->tag;
+    op->note = (struct nof_lane_slot){.kind = NOF_SHM_READY, .op = found->op, .arg = nof_shm_op_name(op)};
+    memcpy(op->note.payload, &ready, sizeof(ready));
+    nof_shm_say(op);
+}
+
+static void fetch(struct nof_request *req, const struct nof_shm_found *found)
+{
+    struct nof_shm_peer *peer = found->peer;
+    uint64_t take = found->len < req->bytes ? found->len : req->bytes;
+    int32_t world_rank = peer->world_rank, tag = found->tag;
+    uint64_t len = found->len;
+    bool late = (found->flags & NOF_SHM_F_LATE) != 0;
+    if ((take > 0 || late) && peer->gone) {
+        nof_request_fail(req, nof_chan_nic_dead_code(world_rank));
+        return;
+    }
+    bool apart = req->streamed || (found->flags & NOF_SHM_F_APART) != 0;
+    bool at_once = !late && (take == 0 || (!apart && (nof_shm_slot_of(peer) == nof_shm.self || reads(peer))));
+    int rc = take > 0 && at_once ? copy(peer, found, req->data, take) : 0;
+    if (rc == -EPERM) { /* it is no longer allowed */
+        nof_cma_close(&peer->cma);
+        at_once = false;
+    }
+    if (!at_once) {
+        ask_for_pieces(req, found, take);
+        return;
+    }
+    nof_shm_answer(peer, NOF_SHM_DONE, found->op, rc == -EFAULT);
+    if (rc == 0)
+        nof_request_done(req, world_rank, tag, len);
+    else if (rc == -ESRCH)
+        nof_request_fail(req, nof_chan_nic_status_code(NOF_EPEERDEAD, world_rank));
+    else
+        nof_request_fail(req, nof_chan_nic_status_code(NOF_EFAULT, world_rank));
+}
+
+void nof_shm_deliver(struct nof_request *req, const struct nof_shm_found *found)
+{
+    struct nof_shm_peer *peer = found->peer;
+    if (req->agreed != found->agreed && req->agreed != 0 && found->agreed != 0) {
+        if (found->op != 0)
+            nof_shm_answer(peer, NOF_SHM_DONE, found->op, 0);
+        nof_request_fail(req, nof_chan_nic_status_code(NOF_EDISAGREE, peer->world_rank));
+        return;
+    }
+    if (found->asks) {
+        fetch(req, found);
+        return;
+    }
+    int32_t tag = found->tag;
+    uint64_t len = found->len;
+    nof_request_store(req, found->payload, len < req->bytes ? len : req->bytes);
+    if (found->op != 0)
+        nof_shm_answer(peer, NOF_SHM_DONE, found->op, 0);
+    nof_request_done(req, peer->world_rank, tag, len);
+}
+
+static struct nof_shm_op *op_in(uint32_t name, struct nof_shm_peer *peer, enum nof_shm_phase phase)
+{
+    struct nof_shm_op *op = nof_shm_op_of(name, nof_shm_slot_of(peer));
+    return op != NULL && op->phase == phase ? op : NULL;
+}
+
+/* Ended: out of the queue, where a REVOKE may be, and its request is the caller's. */
+static struct nof_request *end(struct nof_shm_op *op)
+{
+    struct nof_request *req = op->req;
+    nof_shm_unqueue(op);
+    nof_shm_op_free(op);
+    return req;
+}
+
+static void put(const struct nof_request *req, uint64_t from, uint64_t len, const void *data)
+{
+    if (req->streamed)
+        nof_type_unpack(req->type, req->buf, req->count, from, len, data);
+    else
+        memcpy((uint8_t *)req->data + from, data, len);
+}
+
+void nof_shm_piece(struct nof_shm_peer *peer, const struct nof_lane_slot *slot)
+{
+    struct nof_shm_op *op = op_in(slot->op, peer, NOF_SHM_RECEIVES);
+    struct nof_shm_cell cell;
+    memcpy(&cell, slot->payload, sizeof(cell));
+    const void *data = nof_cell_read(nof_part_cells(peer->part), cell.index);
+    uint64_t want = op == NULL ? 0 : op->len < op->req->bytes ? op->len : op->req->bytes;
+    bool good = op != NULL && data != NULL && cell.offset == op->done && cell.len > 0 &&
+                cell.len <= NOF_CELL_BYTES && cell.len <= want - op->done;
+    if (good) {
+        put(op->req, op->done, cell.len, data);
+        op->done += cell.len;
+    }
+    if (data != NULL)
+        nof_cell_return(&peer->part->words, cell.index, cell.generation);
+    nof_barrier_light();
+    nof_shm_ring(nof_shm_slot_of(peer));
+    if (op == NULL || (good && op->done < want))
+        return;
+    uint64_t len = op->len;
+    int32_t tag = op->tag;
+    struct nof_request *req = end(op);
+    if (good)
+        nof_request_done(req, peer->world_rank, tag, len);
+    else
+        nof_request_fail(req, nof_chan_nic_status_code(NOF_EPROTO, peer->world_rank));
+}
+
+static void send(struct nof_shm_op *op)
+{
+    op->phase = NOF_SHM_SENDS;
+    op->done = 0;
+    nof_shm_say(op);
+}
+
+/* A delta message, whose length is known once it is over. */
+static void send_if_over(struct nof_shm_op *op)
+{
+    size_t bytes = 0;
+    if (!nof_delta_out_over(op->req->delta_out, &bytes))
+        return;
+    const struct nof_shm_ready length = {.bytes = bytes};
+    op->len = bytes < op->len ? bytes : op->len;
+    op->note = (struct nof_lane_slot){.kind = NOF_SHM_LENGTH, .op = op->theirs};
+    memcpy(op->note.payload, &length, sizeof(length));
+    send(op);
+}
+
+void nof_shm_ready(struct nof_shm_peer *peer, const struct nof_lane_slot *slot)
+{
+    struct nof_shm_op *op = op_in(slot->op, peer, NOF_SHM_ASKED);
+    struct nof_shm_ready ready;
+    if (op == NULL)
+        return;
+    memcpy(&ready, slot->payload, sizeof(ready));
+    op->len = ready.bytes < op->req->bytes ? ready.bytes : op->req->bytes;
+    op->theirs = slot->arg;
+    op->phase = NOF_SHM_LATE;
+    if (op->req->delta_out == NULL)
+        send(op);
+    else
+        send_if_over(op);
+}
+
+void nof_shm_delta_ended(void)
+{
+    uint32_t at = 0;
+    for (struct nof_shm_op *op; (op = nof_shm_op_each(&at)) != NULL;)
+        if (op->phase == NOF_SHM_LATE)
+            send_if_over(op);
+}
+
+void nof_shm_length(struct nof_shm_peer *peer, const struct nof_lane_slot *slot)
+{
+    struct nof_shm_op *op = op_in(slot->op, peer, NOF_SHM_RECEIVES);
+    struct nof_shm_ready length;
+    if (op == NULL || op->done > 0)
+        return;
+    memcpy(&length, slot->payload, sizeof(length));
+    op->len = length.bytes < op->len ? length.bytes : op->len;
+    if (op->len > 0 && op->req->bytes > 0)
+        return;
+    uint64_t len = op->len;
+    int32_t tag = op->tag;
+    nof_request_done(end(op), peer->world_rank, tag, len);
+}
+
+void nof_shm_done(struct nof_shm_peer *peer, const struct nof_lane_slot *slot)
+{
+    struct nof_shm_op *op = op_in(slot->op, peer, NOF_SHM_ASKED);
+    if (op == NULL)
+        return;
+    struct nof_request *req = end(op);
+    if (slot->arg == 0)
+        nof_request_done(req, peer->world_rank, req->tag, req->bytes);
+    else
+        nof_request_fail(req, nof_chan_nic_status_code(NOF_EFAULT, peer->world_rank));
+}
+
+void nof_shm_revoked(struct nof_shm_peer *peer, const struct nof_lane_slot *slot)
+{
+    struct nof_shm_op *op = op_in(slot->op, peer, NOF_SHM_ASKED);
+    if (op == NULL || !op->cancel_asked)
+        return;
+    op->cancel_asked = false;
+    if (slot->arg == 0) {
+        nof_wait_signal(); /* who cancelled may wait for this answer */
+        return;
+    }
+    struct nof_request *req = end(op);
+    req->cancelled = true;
+    nof_request_done(req, 0, req->tag, 0);
+}

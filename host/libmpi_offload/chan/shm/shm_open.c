@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
+#include <linux/futex.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "chan/nic/chan_nic.h"
+#include "chan/shm/chan_shm.h"
+#include "comm/comm.h"
+
+/* The name of an operation: 12 bits of its generation, which are never 0, then its index. */
+#define INDEX_BITS 20u
+#define CHUNK 64u
+#define CHUNKS_MAX ((1u << INDEX_BITS) / CHUNK)
+
+struct nof_shm nof_shm;
+struct nof_delta_board nof_shm_delta; /* the NIC's, whose channel it is not */
+
+static uint64_t probe_word;
+
+static struct nof_part *part_of(uint32_t slot)
+{
+    uint64_t offset =
+        nof_segment_part_offset(nof_shm.memory.nslots) + slot * nof_segment_part_bytes(nof_shm.memory.nslots);
+    return (struct nof_part *)(void *)(nof_shm.memory.base + offset);
+}
+
+/* Pages of the segment that nothing can take away any more, though memory runs out. */
+static bool allocate(void *memory, uint64_t bytes)
+{
+    return madvise(memory, bytes, MADV_POPULATE_WRITE) == 0;
+}
+
+static const struct nof_roster_rank *entry(uint32_t slot)
+{
+    const struct nof_roster *roster = nof_shm.memory.roster;
+    return (const struct nof_roster_rank *)(const void *)(roster + 1) + slot;
+}
+
+/* The lane from each that has come: others never will. */
+static bool allocate_lanes(struct nof_part *part)
+{
+    for (uint32_t slot = 0; slot < nof_shm.memory.nslots; slot++)
+        if (__atomic_load_n(&entry(slot)->state, __ATOMIC_ACQUIRE) != NOF_ROSTER_FREE &&
+            !allocate(nof_part_lane(part, slot), NOF_LANE_BYTES))
+            return false;
+    return true;
+}
+
+bool nof_shm_publish(char *text, size_t text_bytes)
+{
+    const struct nof_pmd_segment *memory = nof_pmd_segment(nof_chan_nic.pmd);
+    text[0] = '\0';
+    if (memory == NULL || memory->base == NULL)
+        return false;
+    nof_shm.memory = *memory;
+    struct nof_part *part = part_of(memory->slot);
+    if (!allocate(part, sizeof(*part)) || !allocate_lanes(part)) {
+        snprintf(text, text_bytes, "no memory for messages of the ranks of this host (%s)", strerror(errno));
+        return false;
+    }
+    nof_shm.part = part;
+    nof_shm.self = memory->slot;
+    probe_word = nof_lib_now_ns() ^ (uint64_t)getpid() << 40;
+    part->head.magic = NOF_PART_MAGIC;
+    part->head.registered = nof_barrier_register();
+    part->head.probe =
+        (struct nof_cma_probe){.address = (uint64_t)(uintptr_t)&probe_word, .value = probe_word};
+    __atomic_store_n(&part->head.state, NOF_PART_SHM, __ATOMIC_RELEASE);
+    return true;
+}
+
+/* It has come, and says that it takes messages this way. */
+static bool open_peer(uint32_t slot, bool *registered)
+{
+    struct nof_shm_peer *peer = &nof_shm.peers[slot];
+    const struct nof_roster_rank *who = entry(slot);
+    *peer = (struct nof_shm_peer){.world_rank = -1, .place = NOF_HOT_NONE, .cma = {.pidfd = -1}};
+    if (__atomic_load_n(&who->state, __ATOMIC_ACQUIRE) == NOF_ROSTER_FREE ||
+        who->rank >= (uint32_t)nof_lib.world_size)
+        return false;
+    peer->part = part_of(slot);
+    if (__atomic_load_n(&peer->part->head.state, __ATOMIC_ACQUIRE) != NOF_PART_SHM ||
+        peer->part->head.magic != NOF_PART_MAGIC)
+        return false;
+    *registered = *registered && peer->part->head.registered != 0;
+    peer->world_rank = (int32_t)who->rank;
+    nof_shm.slot_of[who->rank] = (int32_t)slot;
+    nof_lane_out_init(&peer->out, nof_part_lane(peer->part, nof_shm.self));
+    nof_lane_in_init(&peer->in, nof_part_lane(nof_shm.part, slot));
+    return true;
+}
+
+void nof_shm_open_peers(void)
+{
+    uint32_t nslots = nof_shm.memory.nslots;
+    if (nof_shm.part == NULL)
+        return;
+    nof_shm.peers = calloc(nslots, sizeof(*nof_shm.peers));
+    nof_shm.lent = calloc(nslots, sizeof(*nof_shm.lent));
+    nof_shm.slot_of = malloc((size_t)nof_lib.world_size * sizeof(*nof_shm.slot_of));
+    if (nof_shm.peers == NULL || nof_shm.lent == NULL || nof_shm.slot_of == NULL)
+        nof_lib_die(1, "no memory for %u peers of this host", nslots);
+    for (int i = 0; i < nof_lib.world_size; i++)
+        nof_shm.slot_of[i] = -1;
+    bool registered = true;
+    for (uint32_t slot = 0; slot < nslots; slot++)
+        (void)open_peer(slot, &registered);
+    nof_barrier_use(registered);
+    nof_shm.words = (nslots + 63) / 64;
+    nof_cells_init(&nof_shm.cells, &nof_shm.part->words, nof_part_cells(nof_shm.part), allocate);
+    nof_shm_delta = nof_chan_nic_delta;
+    nof_shm_delta.silent = true;
+    nof_shm.open = true;
+}
+
+void nof_shm_ring(uint32_t slot)
+{
+    struct nof_segment_bell *bell = (struct nof_segment_bell *)(void *)nof_shm.memory.base + slot;
+    if (__atomic_load_n(&bell->asleep, __ATOMIC_RELAXED) == 0)
+        return;
+    __atomic_store_n(&bell->asleep, 0, __ATOMIC_RELAXED);
+    (void)__atomic_fetch_add(&bell->wake, 1, __ATOMIC_SEQ_CST);
+    (void)syscall(SYS_futex, &bell->wake, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);
+}
+
+static bool more_ops(void)
+{
+    if (nof_shm.chunk_count == CHUNKS_MAX)
+        return false;
+    struct nof_shm_op **chunks = realloc(nof_shm.chunks, (nof_shm.chunk_count + 1) * sizeof(*chunks));
+    if (chunks == NULL)
+        return false;
+    nof_shm.chunks = chunks;
+    struct nof_shm_op *chunk = calloc(CHUNK, sizeof(*chunk));
+    if (chunk == NULL)
+        return false;
+    for (uint32_t i = CHUNK; i-- > 0;) {
+        chunk[i].index = nof_shm.chunk_count * CHUNK + i;
+        chunk[i].next = nof_shm.free;
+        nof_shm.free = &chunk[i];
+    }
+    chunks[nof_shm.chunk_count++] = chunk;
+    return true;
+}
+
+struct nof_shm_op *nof_shm_op_new(enum nof_shm_phase phase, uint32_t slot, struct nof_request *req)
+{
+    if (nof_shm.free == NULL && !more_ops())
+        return NULL;
+    struct nof_shm_op *op = nof_shm.free;
+    nof_shm.free = op->next;
+    uint32_t index = op->index, generation = op->generation % 4095 + 1;
+    *op = (struct nof_shm_op){
+        .index = index, .generation = generation, .phase = phase, .slot = slot, .req = req};
+    if (req != NULL)
+        req->channel_op = op;
+    nof_shm.in_use++;
+    return op;
+}
+
+void nof_shm_op_free(struct nof_shm_op *op)
+{
+    if (op->req != NULL)
+        op->req->channel_op = NULL;
+    op->req = NULL;
+    op->phase = NOF_SHM_FREE;
+    op->next = nof_shm.free;
+    nof_shm.free = op;
+    nof_shm.in_use--;
+}
+
+struct nof_shm_op *nof_shm_op_each(uint32_t *at)
+{
+    while (*at < nof_shm.chunk_count * CHUNK) {
+        struct nof_shm_op *op = &nof_shm.chunks[*at / CHUNK][*at % CHUNK];
+        (*at)++;
+        if (op->phase != NOF_SHM_FREE)
+            return op;
+    }
+    return NULL;
+}
+
+uint32_t nof_shm_op_name(const struct nof_shm_op *op)
+{
+    return op->generation << INDEX_BITS | op->index;
+}
+
+struct nof_shm_op *nof_shm_op_of(uint32_t name, uint32_t slot)
+{
+    uint32_t index = name & ((1u << INDEX_BITS) - 1);
+    if (index / CHUNK >= nof_shm.chunk_count)
+        return NULL;
+    struct nof_shm_op *op = &nof_shm.chunks[index / CHUNK][index % CHUNK];
+    return op->phase != NOF_SHM_FREE && op->generation == name >> INDEX_BITS && op->slot == slot ? op : NULL;
+}

@@ -1,0 +1,363 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What goes into the lanes. Budget of a short send: no allocation, no system call unless its receiver sleeps, no locked operation
+ * while it looks at our lane. */
+#include <string.h>
+
+#include "chan/nic/chan_nic.h"
+#include "chan/shm/chan_shm.h"
+#include "comm/comm.h"
+#include "delta/delta_out.h"
+
+/* The slot that was claimed is filled. Its reader is told, if it would not look. */
+static void publish(struct nof_shm_peer *peer)
+{
+    nof_lane_publish(&peer->out);
+    nof_barrier_light();
+    if (!nof_lane_is_hot(&peer->out))
+        nof_hot_tell(&peer->part->map, nof_shm.self);
+    nof_shm_ring(nof_shm_slot_of(peer));
+}
+
+static int take_cell(uint32_t slot, uint32_t *generation_out)
+{
+    if (nof_shm.lent[slot] >= NOF_CELLS_LENT_MAX || nof_shm.cells.free_count == 0)
+        (void)nof_cells_reclaim(&nof_shm.cells, nof_shm.lent);
+    if (nof_shm.lent[slot] >= NOF_CELLS_LENT_MAX)
+        return -1;
+    int index = nof_cells_take(&nof_shm.cells, slot, generation_out);
+    if (index >= 0)
+        nof_shm.lent[slot]++;
+    return index;
+}
+
+static void head(struct nof_lane_slot *slot, enum nof_shm_kind kind, const struct nof_request *req)
+{
+    slot->kind = (uint8_t)kind;
+    slot->flags = 0;
+    slot->agreed = req->agreed;
+    slot->len = 0;
+    slot->ctx = req->ctx;
+    slot->tag = req->tag;
+    slot->op = 0;
+    slot->arg = 0;
+}
+
+/* Bytes of its message from that place on, into memory of ours. */
+static void get(const struct nof_request *req, uint64_t from, uint64_t len, void *to)
+{
+    if (req->streamed)
+        nof_type_pack(req->type, req->buf, req->count, from, len, to);
+    else if (len > 0)
+        memcpy(to, (const uint8_t *)req->data + from, len);
+}
+
+static void copied(struct nof_shm_peer *peer, struct nof_request *req, struct nof_shm_op *op)
+{
+    if (op != NULL)
+        nof_shm_op_free(op);
+    nof_request_done(req, peer->world_rank, req->tag, req->bytes);
+}
+
+/* Its receiver must say something before it ends. False: no memory, and it has ended. */
+static bool asked(struct nof_shm_peer *peer, struct nof_request *req, struct nof_shm_op **op)
+{
+    if (*op == NULL)
+        *op = nof_shm_op_new(NOF_SHM_ASKED, nof_shm_slot_of(peer), req);
+    if (*op == NULL) {
+        nof_request_fail(req, nof_error(MPI_ERR_NO_MEM, "no memory for a send"));
+        return false;
+    }
+    (*op)->phase = NOF_SHM_ASKED;
+    return true;
+}
+
+static void send_short(struct nof_shm_peer *peer, struct nof_request *req, struct nof_shm_op *op)
+{
+    struct nof_lane_slot *slot = nof_lane_claim(&peer->out);
+    bool sync = req->mode == NOF_SEND_SYNC;
+    if (sync && !asked(peer, req, &op))
+        return;
+    head(slot, NOF_SHM_SHORT, req);
+    slot->len = (uint8_t)req->bytes;
+    get(req, 0, req->bytes, slot->payload);
+    if (sync) {
+        slot->flags = NOF_SHM_F_SYNC;
+        slot->op = nof_shm_op_name(op);
+    }
+    publish(peer);
+    if (!sync)
+        copied(peer, req, op);
+}
+
+static void send_in_cell(struct nof_shm_peer *peer, struct nof_request *req, struct nof_shm_op *op,
+                         const struct nof_shm_cell *cell)
+{
+    struct nof_lane_slot *slot = nof_lane_claim(&peer->out);
+    get(req, 0, req->bytes, nof_cells_at(&nof_shm.cells, cell->index));
+    head(slot, NOF_SHM_CELL, req);
+    memcpy(slot->payload, cell, sizeof(*cell));
+    publish(peer);
+    copied(peer, req, op);
+}
+
+static void send_ask(struct nof_shm_peer *peer, struct nof_request *req, struct nof_shm_op *op)
+{
+    struct nof_lane_slot *slot = nof_lane_claim(&peer->out);
+    struct nof_shm_ask ask = {.address = (uint64_t)(uintptr_t)req->data, .len = req->bytes};
+    if (!asked(peer, req, &op))
+        return;
+    head(slot, NOF_SHM_ASK, req);
+    if (req->streamed)
+        slot->flags = NOF_SHM_F_APART;
+    if (req->delta_out != NULL) {
+        slot->flags |= NOF_SHM_F_LATE;
+        nof_delta_out_parked(req->delta_out);
+    }
+    slot->op = nof_shm_op_name(op);
+    memcpy(slot->payload, &ask, sizeof(ask));
+    publish(peer);
+}
+
+/* There is room in the lane. op: what it waited with, or NULL. */
+static void transmit(struct nof_shm_peer *peer, struct nof_request *req, struct nof_shm_op *op)
+{
+    if (req->delta_out != NULL) {
+        send_ask(peer, req, op);
+        return;
+    }
+    if (req->bytes <= NOF_LANE_PAYLOAD) {
+        send_short(peer, req, op);
+        return;
+    }
+    struct nof_shm_cell cell = {.len = req->bytes};
+    if (req->bytes <= NOF_CELL_BYTES && req->mode != NOF_SEND_SYNC) {
+        int index = take_cell(nof_shm_slot_of(peer), &cell.generation);
+        if (index >= 0) {
+            cell.index = (uint32_t)index;
+            send_in_cell(peer, req, op, &cell);
+            return;
+        }
+    }
+    send_ask(peer, req, op);
+}
+
+static void enqueue(struct nof_shm_peer *peer, struct nof_shm_op *op)
+{
+    op->queued = true;
+    op->next = NULL;
+    if (peer->last == NULL)
+        peer->first = op;
+    else
+        peer->last->next = op;
+    peer->last = op;
+    if (!peer->blocked) {
+        peer->blocked = true;
+        peer->next_blocked = nof_shm.blocked;
+        nof_shm.blocked = peer;
+    }
+}
+
+void nof_shm_unqueue(struct nof_shm_op *op)
+{
+    struct nof_shm_peer *peer = &nof_shm.peers[op->slot];
+    struct nof_shm_op *before = NULL, *at = peer->first;
+    if (!op->queued)
+        return;
+    for (; at != op; at = at->next)
+        before = at;
+    if (before == NULL)
+        peer->first = op->next;
+    else
+        before->next = op->next;
+    if (peer->last == op)
+        peer->last = before;
+    op->queued = false;
+}
+
+/* True: all of them. */
+static bool send_pieces(struct nof_shm_peer *peer, struct nof_shm_op *op)
+{
+    while (op->done < op->len) {
+        struct nof_lane_slot *slot = nof_lane_claim(&peer->out);
+        struct nof_shm_cell cell = {.offset = op->done};
+        int index = slot == NULL ? -1 : take_cell(op->slot, &cell.generation);
+        if (index < 0)
+            return false;
+        cell.index = (uint32_t)index;
+        cell.len = op->len - op->done < NOF_CELL_BYTES ? op->len - op->done : NOF_CELL_BYTES;
+        get(op->req, op->done, cell.len, nof_cells_at(&nof_shm.cells, cell.index));
+        head(slot, NOF_SHM_PIECE, op->req);
+        slot->op = op->theirs;
+        memcpy(slot->payload, &cell, sizeof(cell));
+        publish(peer);
+        op->done += cell.len;
+    }
+    return true;
+}
+
+static bool say_note(struct nof_shm_peer *peer, struct nof_shm_op *op)
+{
+    struct nof_lane_slot *slot = nof_lane_claim(&peer->out);
+    if (slot == NULL)
+        return false;
+    memcpy((uint8_t *)slot + sizeof(slot->number), (const uint8_t *)&op->note + sizeof(slot->number),
+           sizeof(*slot) - sizeof(slot->number));
+    op->note.kind = 0;
+    publish(peer);
+    return true;
+}
+
+/* What op, the first of the queue, has to say. False: there is no room. It is not in the queue any more when its request
+ * ends, and whoever hears of that may send. */
+static bool go(struct nof_shm_peer *peer, struct nof_shm_op *op)
+{
+    struct nof_request *req = op->req;
+    if (op->note.kind != 0 && !say_note(peer, op))
+        return false;
+    switch (op->phase) {
+    case NOF_SHM_SENDS:
+        if (!send_pieces(peer, op))
+            return false;
+        nof_shm_unqueue(op);
+        copied(peer, req, op);
+        break;
+    case NOF_SHM_WAITS:
+        if (nof_lane_claim(&peer->out) == NULL)
+            return false;
+        nof_shm_unqueue(op);
+        transmit(peer, req, op);
+        break;
+    case NOF_SHM_SAYS:
+        nof_shm_unqueue(op);
+        nof_shm_op_free(op);
+        break;
+    case NOF_SHM_ASKED:
+    case NOF_SHM_LATE:
+    case NOF_SHM_RECEIVES:
+    case NOF_SHM_FREE:
+        nof_shm_unqueue(op);
+        break;
+    }
+    return true;
+}
+
+static int flush(struct nof_shm_peer *peer)
+{
+    int n = 0;
+    while (peer->first != NULL && go(peer, peer->first))
+        n++;
+    return n;
+}
+
+int nof_shm_pump(void)
+{
+    struct nof_shm_peer *peer = nof_shm.blocked;
+    int n = 0;
+    nof_shm.blocked = NULL;
+    while (peer != NULL) {
+        struct nof_shm_peer *next = peer->next_blocked;
+        n += flush(peer);
+        peer->blocked = peer->first != NULL;
+        if (peer->blocked) {
+            peer->next_blocked = nof_shm.blocked;
+            nof_shm.blocked = peer;
+        }
+        peer = next;
+    }
+    return n;
+}
+
+bool nof_shm_could_pump(void)
+{
+    bool cells = nof_shm.blocked != NULL && nof_cells_reclaim(&nof_shm.cells, nof_shm.lent) > 0;
+    for (struct nof_shm_peer *peer = nof_shm.blocked; peer != NULL; peer = peer->next_blocked)
+        if (peer->first != NULL && nof_lane_look(&peer->out) > 0 &&
+            (peer->first->phase != NOF_SHM_SENDS ||
+             (cells && nof_shm.lent[nof_shm_slot_of(peer)] < NOF_CELLS_LENT_MAX)))
+            return true;
+    return false;
+}
+
+void nof_shm_send(struct nof_request *req)
+{
+    if (req->multicast.group != NULL) {
+        nof_chan_by_nic.send(req);
+        return;
+    }
+    struct nof_shm_peer *peer = nof_shm_peer_of(req);
+    req->channel_op = NULL;
+    if (nof_shm.dead || peer->gone) {
+        nof_request_fail(req, nof_shm.dead ? nof_shm.dead_code : nof_chan_nic_dead_code(peer->world_rank));
+        return;
+    }
+    if (peer->first == NULL && nof_lane_claim(&peer->out) != NULL) {
+        transmit(peer, req, NULL);
+        return;
+    }
+    struct nof_shm_op *op = nof_shm_op_new(NOF_SHM_WAITS, nof_shm_slot_of(peer), req);
+    if (op == NULL)
+        nof_request_fail(req, nof_error(MPI_ERR_NO_MEM, "no memory for a send"));
+    else
+        enqueue(peer, op);
+}
+
+void nof_shm_send_cancel(struct nof_request *req)
+{
+    struct nof_shm_op *op = req->channel_op;
+    if (op == NULL || op->cancel_asked)
+        return;
+    if (op->phase == NOF_SHM_WAITS) {
+        nof_shm_unqueue(op);
+        nof_shm_op_free(op);
+        req->cancelled = true;
+        nof_request_done(req, 0, req->tag, 0);
+    } else if (op->phase == NOF_SHM_ASKED) {
+        op->cancel_asked = true;
+        op->note = (struct nof_lane_slot){.kind = NOF_SHM_REVOKE, .op = nof_shm_op_name(op)};
+        nof_shm_say(op);
+    }
+}
+
+void nof_shm_withdraw(void)
+{
+    uint32_t at = 0;
+    for (struct nof_shm_op *op; (op = nof_shm_op_each(&at)) != NULL;)
+        if (op->phase == NOF_SHM_ASKED && op->req != NULL)
+            nof_shm_send_cancel(op->req);
+}
+
+void nof_shm_say(struct nof_shm_op *op)
+{
+    struct nof_shm_peer *peer = &nof_shm.peers[op->slot];
+    if (!op->queued)
+        enqueue(peer, op);
+    (void)flush(peer);
+}
+
+void nof_shm_answer(struct nof_shm_peer *peer, enum nof_shm_kind kind, uint32_t op, uint32_t arg)
+{
+    if (peer->gone)
+        return;
+    struct nof_shm_op *answer = nof_shm_op_new(NOF_SHM_SAYS, nof_shm_slot_of(peer), NULL);
+    if (answer == NULL)
+        nof_lib_die(1, "no memory for an answer to rank %d", peer->world_rank);
+    answer->note = (struct nof_lane_slot){.kind = (uint8_t)kind, .op = op, .arg = arg};
+    nof_shm_say(answer);
+}
+
+void nof_shm_out_fail(struct nof_shm_peer *peer, int code)
+{
+    nof_cells_forget(&nof_shm.cells, nof_shm_slot_of(peer));
+    nof_shm.lent[nof_shm_slot_of(peer)] = 0;
+    while (peer->first != NULL) {
+        struct nof_shm_op *op = peer->first;
+        struct nof_request *req = op->req;
+        nof_shm_unqueue(op);
+        op->note.kind = 0;
+        if (op->phase != NOF_SHM_WAITS && op->phase != NOF_SHM_SAYS && op->phase != NOF_SHM_SENDS)
+            continue;
+        nof_shm_op_free(op);
+        if (req != NULL)
+            nof_request_fail(req, code);
+    }
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * What lies in a rank's part of the job's segment (nof/segment.h). Its owner writes `head`; everybody reads it.
+ *
+ *   0         head: whether its owner takes messages this way; words of what comes
+ *   64 KiB    cells (cells.h)
+ *   1088 KiB  lanes to the owner, one for each slot of the segment */
+#ifndef NOF_MPI_SHM_PART_H
+#define NOF_MPI_SHM_PART_H
+
+#include "chan/shm/cells.h"
+#include "chan/shm/cma.h"
+#include "chan/shm/hot.h"
+#include "chan/shm/lane.h"
+
+#define NOF_PART_MAGIC 0x31305452415046ull
+#define NOF_PART_CELLS 65536u
+
+enum nof_part_state {
+    NOF_PART_SILENT = 0, /* fresh memory: it has not said */
+    NOF_PART_SHM = 1,
+};
+
+struct nof_part_head {
+    uint64_t magic;
+    uint32_t state; /* written last (release), before the launcher's fence; never again */
+    uint32_t registered; /* for nof_barrier_heavy() of others */
+    struct nof_cma_probe probe;
+    uint64_t reserved[4];
+};
+
+struct nof_part {
+    struct nof_part_head head;
+    struct nof_hot_map map;
+    uint8_t gap[4096 - sizeof(struct nof_part_head) - sizeof(struct nof_hot_map)];
+    struct nof_cell_words words;
+};
+
+static_assert(sizeof(struct nof_part_head) == 64 && sizeof(struct nof_part) <= NOF_PART_CELLS &&
+                  NOF_PART_CELLS + NOF_CELLS * NOF_CELL_BYTES == NOF_SEGMENT_OWN_BYTES,
+              "a part as it is laid out");
+
+static inline void *nof_part_cells(struct nof_part *part)
+{
+    return (uint8_t *)part + NOF_PART_CELLS;
+}
+
+static inline struct nof_lane *nof_part_lane(struct nof_part *part, uint32_t from_slot)
+{
+    uint8_t *lanes = (uint8_t *)part + NOF_SEGMENT_OWN_BYTES;
+    return (struct nof_lane *)(void *)(lanes + (uint64_t)from_slot * NOF_LANE_BYTES);
+}
+
+#endif

@@ -7,7 +7,7 @@
  *   cpu BYTES MESSAGES RANK0_USER_US RANK0_SYS_US RANK1_USER_US RANK1_SYS_US    (of the bandwidth part)
  *   done
  *
- *   pt2pt_mpi [MS_PER_MEASUREMENT [BYTES...]] */
+ *   pt2pt_mpi [MS_PER_MEASUREMENT [BYTES...]]      PT2PT_THREADS=multiple: with MPI_THREAD_MULTIPLE */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -124,9 +124,13 @@ static void bench(int bytes)
 
 int main(int argc, char **argv)
 {
-    int size;
+    const char *threads = getenv("PT2PT_THREADS");
+    int size, level;
 
-    MPI_Init(&argc, &argv);
+    MPI_Init_thread(&argc, &argv,
+                    threads != NULL && strcmp(threads, "multiple") == 0 ? MPI_THREAD_MULTIPLE
+                                                                        : MPI_THREAD_SINGLE,
+                    &level);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     budget_s = (argc > 1 ? atof(argv[1]) : 50) / 1000;

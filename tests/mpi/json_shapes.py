@@ -53,6 +53,7 @@ QUICK = {
 SLOW = {
     "sim-scale": ["sim", "scale", "--nics", "16", "--endpoints", "2", "--json"],
     "bench-mcast": ["bench", "mcast", "--hosts", "4", "--sizes", "1,1k", "--repeat", "2", "--json"],
+    "bench-channels": ["bench", "channels", "--rounds", "1", "--ms", "1", "--max", "64", "--json"],
     "bench-path": ["bench", "path", "--json"],
     "bench-core": ["bench", "core", "--json"],
     "bench-match": ["bench", "match", "--json"],

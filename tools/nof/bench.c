@@ -15,6 +15,8 @@ int nof_cmd_bench(int argc, char **argv)
     const struct nof_command table[] = {
         {"pt2pt", nof_bench_pt2pt, "latency and bandwidth of MPI messages, beside MPICH over TCP",
          needs_daemon},
+        {"channels", nof_bench_channels, "two ranks of one host, by each channel, beside MPICH and Open MPI",
+         needs_daemon},
         {"staging", nof_bench_staging, "time inside the receive of messages that came early, by prediction",
          needs_daemon},
         {"idle", nof_bench_idle, "what waiting costs: daemon, ranks, first message after silence",

@@ -1,0 +1,382 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * `nof bench channels`: two ranks of one host, by each of the channels that can carry a message between them and by the one
+ * that the library chooses, beside Debian's MPICH and Open MPI over shared memory. Runs of all sides in turn; medians. */
+#include "../tools/nof/commands.h"
+#include "lib/child.h"
+#include "lib/option.h"
+#include "lib/report.h"
+#include "lib/scratch.h"
+#include "lib/spawn.h"
+#include "short_path.h"
+
+#include <argp.h>
+#include <jansson.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define ROUNDS_MAX 32
+#define SIZES 21 /* each power of two from 4 B to 4 MiB */
+#define RUN_S 120
+#define LOUD "/dev/stderr"
+
+enum { OPT_ROUNDS = 256, OPT_MS, OPT_MAX };
+
+enum who { OURS, MPICH, OPENMPI };
+
+/* What is measured: a program between two ranks. channels: value of NOF_CHANNELS. */
+struct side {
+    const char *key;
+    enum who who;
+    const char *channels;
+    bool multiple; /* MPI_THREAD_MULTIPLE, 8 bytes only: not in the rows */
+};
+
+static const struct side sides[] = {
+    {"shm", OURS, "shm", false},      {"single_copy", OURS, "single-copy", false},
+    {"nic", OURS, "nic", false},      {"auto", OURS, "auto", false},
+    {"mpich", MPICH, NULL, false},    {"openmpi", OPENMPI, NULL, false},
+    {"multiple", OURS, "auto", true},
+};
+enum { NSIDES = sizeof(sides) / sizeof(sides[0]) };
+
+struct figure {
+    size_t n;
+    double latency_us[ROUNDS_MAX], mbps[ROUNDS_MAX];
+};
+
+struct series {
+    struct figure figure[SIZES];
+    const char *why_not; /* it cannot be measured */
+};
+
+struct bench {
+    bool json;
+    int rounds;
+    long most_bytes;
+    char ms[16];
+    char nof[NOF_BENCH_PATH_BYTES];
+    char ours[NOF_BENCH_PATH_BYTES];
+    char peer[2][NOF_BENCH_PATH_BYTES]; /* of MPICH and Open MPI, compiled at run time */
+    struct series series[NSIDES];
+};
+
+static long bytes_of(size_t i)
+{
+    return 4l << i;
+}
+
+static size_t sizes_of(const struct bench *b)
+{
+    size_t n = 0;
+    while (n < SIZES && bytes_of(n) <= b->most_bytes)
+        n++;
+    return n;
+}
+
+static void take_line(void *ctx, const char *text)
+{
+    struct series *s = ctx;
+    long bytes;
+    double latency_us, mbps;
+
+    if (sscanf(text, "row %ld %lf %lf", &bytes, &latency_us, &mbps) != 3)
+        return;
+    for (size_t i = 0; i < SIZES; i++) {
+        struct figure *f = &s->figure[i];
+        if (bytes_of(i) != bytes || f->n == ROUNDS_MAX)
+            continue;
+        f->latency_us[f->n] = latency_us;
+        f->mbps[f->n++] = mbps;
+    }
+}
+
+static void ignore_line(void *ctx, const char *text)
+{
+    (void)ctx;
+    (void)text;
+}
+
+/* Puts the program's arguments behind what is in argv. */
+static void arguments(const struct bench *b, const struct side *side, const char **argv, size_t n,
+                      char text[SIZES][24])
+{
+    argv[n++] = b->ms;
+    for (size_t i = 0; i < sizes_of(b); i++) {
+        if (side->multiple && bytes_of(i) != 8)
+            continue;
+        snprintf(text[i], 24, "%ld", bytes_of(i));
+        argv[n++] = text[i];
+    }
+    argv[n] = NULL;
+}
+
+static bool run_ours(struct bench *b, const struct side *side, struct series *into)
+{
+    char channels[64], text[SIZES][24];
+    const char *argv[32 + SIZES] = {"env",
+                                    "-u",
+                                    "NOF_SOCKET",
+                                    "-u",
+                                    "NOF_CONTROL",
+                                    channels,
+                                    side->multiple ? "PT2PT_THREADS=multiple" : "PT2PT_THREADS=single",
+                                    b->nof,
+                                    "run",
+                                    "--hosts",
+                                    "1",
+                                    "-n",
+                                    "2",
+                                    b->ours};
+
+    snprintf(channels, sizeof(channels), "NOF_CHANNELS=%s", side->channels);
+    arguments(b, side, argv, 14, text);
+    return nof_bench_spawn(argv, LOUD, RUN_S, take_line, into) == 0;
+}
+
+/* Of one host: both MPIs take shared memory by themselves. */
+static bool run_peer(struct bench *b, const struct side *side, struct series *into)
+{
+    char text[SIZES][24];
+    const char *mpich[32 + SIZES] = {"mpiexec.hydra", "-n", "2", b->peer[0]};
+    const char *openmpi[32 + SIZES] = {"mpirun.openmpi", "--allow-run-as-root", "--oversubscribe", "-n", "2",
+                                       b->peer[1]};
+
+    if (side->who == MPICH)
+        arguments(b, side, mpich, 4, text);
+    else
+        arguments(b, side, openmpi, 6, text);
+    return nof_bench_spawn_peer(side->who == MPICH ? mpich : openmpi, NULL, RUN_S, take_line, into) == 0;
+}
+
+/* The peers' copies of the program, compiled here because they need the peers' mpi.h. NULL, or why there is none. */
+static const char *compile_peer(struct bench *b, enum who who)
+{
+    const char *cc = who == MPICH ? "mpicc.mpich" : "mpicc.openmpi";
+    const char *const argv[] = {
+        cc, "-O2", "-o", b->peer[who - MPICH], NOF_BENCH_SOURCE_DIR "/programs/pt2pt_mpi.c", NULL};
+
+    if (!nof_bench_have(cc) || !nof_bench_have(who == MPICH ? "mpiexec.hydra" : "mpirun.openmpi"))
+        return who == MPICH ? "MPICH is not installed: apt install mpich libmpich-dev"
+                            : "Open MPI is not installed: apt install openmpi-bin libopenmpi-dev";
+    return nof_bench_spawn(argv, LOUD, RUN_S, ignore_line, NULL) == 0
+               ? NULL
+               : "its compiler could not compile bench/programs/pt2pt_mpi.c";
+}
+
+static bool measure(struct bench *b)
+{
+    for (int round = 0; round < b->rounds; round++) {
+        for (size_t k = 0; k < NSIDES; k++) {
+            const struct side *side = &sides[k];
+            struct series *s = &b->series[k];
+
+            if (s->why_not != NULL)
+                continue;
+            nof_bench_progress("round %d of %d, %s", round + 1, b->rounds, side->key);
+            if (side->who != OURS && !run_peer(b, side, s))
+                s->why_not = "its program failed";
+            else if (side->who == OURS && !run_ours(b, side, s))
+                s->why_not = "the program failed with this NOF_CHANNELS; the message above says why";
+        }
+    }
+    return b->series[2].why_not == NULL; /* without a NIC nothing is ours */
+}
+
+static void add(json_t *row, const char *key, const char *unit, double *runs, size_t n)
+{
+    char name[64];
+
+    snprintf(name, sizeof(name), "%s_%s", key, unit);
+    json_object_set_new(row, name, nof_bench_number(nof_bench_median(runs, n)));
+}
+
+static json_t *rows(struct bench *b)
+{
+    json_t *list = json_array();
+
+    for (size_t i = 0; i < sizes_of(b); i++) {
+        json_t *row = json_pack("{s:I}", "bytes", (json_int_t)bytes_of(i));
+
+        for (size_t k = 0; k < NSIDES; k++)
+            if (!sides[k].multiple)
+                add(row, sides[k].key, "us", b->series[k].figure[i].latency_us, b->series[k].figure[i].n);
+        for (size_t k = 0; k < NSIDES; k++)
+            if (!sides[k].multiple)
+                add(row, sides[k].key, "mbps", b->series[k].figure[i].mbps, b->series[k].figure[i].n);
+        json_array_append_new(list, row);
+    }
+    return list;
+}
+
+/* Of 8 bytes: latency with MPI_THREAD_MULTIPLE over that without. */
+static double multiple_over_single(struct bench *b)
+{
+    struct figure *single = &b->series[3].figure[1], *multiple = &b->series[NSIDES - 1].figure[1];
+
+    return nof_bench_median(multiple->latency_us, multiple->n) /
+           nof_bench_median(single->latency_us, single->n);
+}
+
+static json_t *result_of(struct bench *b, struct nof_bench_report *report)
+{
+    struct nof_short_path path;
+    json_t *result = json_pack("{s:o, s:i}", "rows", rows(b), "rounds", b->rounds);
+    const char *why_not = nof_short_path_measure(&path);
+
+    if (why_not != NULL)
+        nof_bench_skip(report, "short_path", why_not);
+    json_object_set_new(result, "short_path",
+                        why_not != NULL
+                            ? json_null()
+                            : json_pack("{s:f, s:f, s:f, s:f, s:f}", "instructions", path.instructions,
+                                        "lock_prefixes", path.lock_prefixes, "fences", path.fences,
+                                        "allocations", path.allocations, "syscalls", path.syscalls));
+    json_object_set_new(result, "multiple_over_single", nof_bench_number(multiple_over_single(b)));
+    for (size_t k = 0; k < NSIDES; k++) {
+        char name[64];
+
+        if (b->series[k].why_not == NULL)
+            continue;
+        snprintf(name, sizeof(name), sides[k].multiple ? "multiple_over_single" : "%s", sides[k].key);
+        nof_bench_skip(report, name, b->series[k].why_not);
+    }
+    for (size_t k = 0; k < NSIDES; k++) {
+        for (size_t i = 0; sides[k].who != OURS && i < sizes_of(b); i++) {
+            struct figure *f = &b->series[k].figure[i];
+            char name[64];
+
+            snprintf(name, sizeof(name), "%ld.%s_us", bytes_of(i), sides[k].key);
+            nof_bench_compared(report, name, f->latency_us, f->n, NAN);
+            snprintf(name, sizeof(name), "%ld.%s_mbps", bytes_of(i), sides[k].key);
+            nof_bench_compared(report, name, f->mbps, f->n, NAN);
+        }
+    }
+    return result;
+}
+
+static void print_half(const struct nof_bench_report *report, const json_t *result, const char *unit,
+                       int decimals)
+{
+    json_t *row;
+    size_t i;
+
+    printf("%9s", strcmp(unit, "us") == 0 ? "us" : "Mbit/s");
+    for (size_t k = 0; k < NSIDES; k++)
+        if (!sides[k].multiple)
+            printf(" %12s", sides[k].key);
+    printf("\n");
+    json_array_foreach(json_object_get(result, "rows"), i, row)
+    {
+        long long bytes = json_integer_value(json_object_get(row, "bytes"));
+
+        printf("%9lld", bytes);
+        for (size_t k = 0; k < NSIDES; k++) {
+            char name[48], starred[72];
+
+            if (sides[k].multiple)
+                continue;
+            snprintf(name, sizeof(name), "%s_%s", sides[k].key, unit);
+            snprintf(starred, sizeof(starred), "%lld.%s", bytes, name);
+            printf(" %12s", nof_bench_cell(report, starred, nof_bench_real(row, name), decimals).text);
+        }
+        printf("\n");
+    }
+}
+
+static void print_table(const struct nof_bench_report *report, const json_t *result)
+{
+    const json_t *path = json_object_get(result, "short_path");
+
+    print_half(report, result, "us", 2);
+    printf("\n");
+    print_half(report, result, "mbps", 0);
+    printf(
+        "\nMPI_Send and MPI_Recv of 8 bytes together: %s instructions, %s locked, %s fences, %s allocations, "
+        "%s system calls\n",
+        nof_bench_cell(report, NULL, nof_bench_real(path, "instructions"), 1).text,
+        nof_bench_cell(report, NULL, nof_bench_real(path, "lock_prefixes"), 2).text,
+        nof_bench_cell(report, NULL, nof_bench_real(path, "fences"), 2).text,
+        nof_bench_cell(report, NULL, nof_bench_real(path, "allocations"), 2).text,
+        nof_bench_cell(report, NULL, nof_bench_real(path, "syscalls"), 2).text);
+    printf("8 bytes with MPI_THREAD_MULTIPLE: %s of the latency without\n",
+           nof_bench_cell(report, NULL, nof_bench_real(result, "multiple_over_single"), 2).text);
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+    struct bench *b = state->input;
+    char *end;
+
+    switch (key) {
+    case OPT_MS:
+        if (strtod(arg, &end) <= 0 || *end != '\0' || strlen(arg) >= sizeof(b->ms))
+            argp_error(state, "--ms=%s: milliseconds, more than 0", arg);
+        snprintf(b->ms, sizeof(b->ms), "%s", arg);
+        return 0;
+    case OPT_ROUNDS:
+        b->rounds = (int)strtol(arg, &end, 10);
+        if (*end != '\0' || b->rounds < 1 || b->rounds > ROUNDS_MAX)
+            argp_error(state, "--rounds=%s: 1 to %d", arg, ROUNDS_MAX);
+        return 0;
+    case OPT_MAX:
+        b->most_bytes = strtol(arg, &end, 10);
+        if (*end != '\0' || b->most_bytes < 8)
+            argp_error(state, "--max=%s: bytes, 8 to %ld", arg, bytes_of(SIZES - 1));
+        return 0;
+    default:
+        return nof_bench_option(key, arg, state, &b->json);
+    }
+}
+
+int nof_bench_channels(int argc, char **argv)
+{
+    static const struct argp_option options[] = {
+        NOF_BENCH_JSON,
+        {"rounds", OPT_ROUNDS, "N", 0, "runs of each side, in turn; medians are printed (5)", 0},
+        {"ms", OPT_MS, "MS", 0, "time per measurement (20)", 0},
+        {"max", OPT_MAX, "BYTES", 0, "the largest messages (4194304)", 0},
+        {NULL, 0, NULL, 0, NULL, 0},
+    };
+    const struct argp argp = {
+        options, parse, NULL, "Latency and bandwidth between two ranks of one host, by each channel.",
+        NULL,    NULL,  NULL};
+    struct bench *b = calloc(1, sizeof(*b));
+    struct nof_bench_report report;
+    bool complete = false;
+
+    if (b == NULL)
+        return 1;
+    b->rounds = 5;
+    b->most_bytes = bytes_of(SIZES - 1);
+    snprintf(b->ms, sizeof(b->ms), "20");
+    argp_err_exit_status = 2;
+    argp_parse(&argp, argc, argv, 0, NULL, b);
+    nof_bench_beside("nof", b->nof);
+    nof_bench_beside("bench/pt2pt_mpi", b->ours);
+    const char *dir = nof_bench_scratch_for(argv[0], b->ours);
+    if (dir == NULL) {
+        free(b);
+        return 1;
+    }
+    for (size_t k = 0; k < NSIDES; k++) {
+        if (sides[k].who == OURS)
+            continue;
+        snprintf(b->peer[sides[k].who - MPICH], NOF_BENCH_PATH_BYTES, "%s/pt2pt_%s", dir, sides[k].key);
+        b->series[k].why_not = compile_peer(b, sides[k].who);
+    }
+    nof_bench_begin(&report, argv[0], b->json);
+    if (measure(b)) {
+        json_t *result = result_of(b, &report);
+        if (!b->json)
+            print_table(&report, result);
+        complete = nof_bench_end(&report, result);
+    } else {
+        fprintf(stderr, "%s: a run by the NIC failed; the message above says why\n", argv[0]);
+    }
+    free(b);
+    return complete ? 0 : 1;
+}

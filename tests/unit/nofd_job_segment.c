@@ -200,7 +200,7 @@ static void the_roster_tells_who_came_and_how_they_went(void **state)
     }
 }
 
-static void a_death_rings_all_that_sleep_and_is_counted(void **state)
+static void a_death_rings_all_and_is_counted(void **state)
 {
     struct nofd_segment *s = of(HOST, SLOTS);
     struct nofd_slot left = given(s, 0), dead = given(s, 1);
@@ -223,7 +223,8 @@ static void a_death_rings_all_that_sleep_and_is_counted(void **state)
     assert_int_equal(s->roster->deaths, 1);
     assert_int_equal(s->bells[0].wake, 1);
     assert_int_equal(s->bells[0].asleep, 0);
-    assert_int_equal(s->bells[1].wake, 0); /* awake: no system call */
+    assert_int_equal(s->bells[1].wake,
+                     1); /* its `asleep` may have been cleared by the dead one, who then woke nobody */
     assert_int_equal(s->bells[2].wake, 0);
     assert_int_equal(s->bells[2].asleep, 0);
     assert_int_equal(s->bells[3].wake, 0);
@@ -326,7 +327,7 @@ int main(void)
         EACH(a_slot_is_given_once_and_a_rank_has_one),
         EACH(one_that_was_not_kept_is_the_next_ones),
         EACH(the_roster_tells_who_came_and_how_they_went),
-        EACH(a_death_rings_all_that_sleep_and_is_counted),
+        EACH(a_death_rings_all_and_is_counted),
         EACH(without_a_slot_nothing_happens),
         EACH(the_reply_tells_slot_and_sizes),
         EACH(too_many_or_no_memory_is_said_once_and_leaves_nothing),

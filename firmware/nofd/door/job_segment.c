@@ -188,10 +188,9 @@ void nofd_segment_gone(const struct nofd_slot *slot, int reason)
         __atomic_store_n(&e->state, reason == NOF_OK ? NOF_ROSTER_LEFT : NOF_ROSTER_DEAD, __ATOMIC_RELEASE);
 }
 
+/* Whatever `asleep` says: who cleared it may be the one that died, before it woke anybody. */
 static void ring(struct nof_segment_bell *bell)
 {
-    if (__atomic_load_n(&bell->asleep, __ATOMIC_RELAXED) == 0)
-        return;
     __atomic_store_n(&bell->asleep, 0, __ATOMIC_RELAXED);
     (void)__atomic_fetch_add(&bell->wake, 1, __ATOMIC_SEQ_CST);
     (void)syscall(SYS_futex, &bell->wake, FUTEX_WAKE, 1, NULL, NULL, 0); /* a driver waits with one thread */

@@ -8,7 +8,7 @@
 #include "lib/report.h"
 #include "lib/scratch.h"
 #include "lib/spawn.h"
-#include "short_path.h"
+#include "lib/short_path.h"
 
 #include <argp.h>
 #include <jansson.h>

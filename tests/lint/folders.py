@@ -6,8 +6,8 @@ import collections
 import tree
 
 FILES_MAX = 40
-# One file per family of the standard's functions.
-LARGE = ("host/libmpi_offload/api",)
+# One file per family of the standard's functions; one page per decision.
+LARGE = ("host/libmpi_offload/api", "docs/decisions")
 FIRMWARE_SOURCES_MAX = 12  # on top of all folders
 
 

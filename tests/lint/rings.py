@@ -27,7 +27,7 @@ import sys
 
 import pointers
 
-UPCALLS_MAX = 10
+UPCALLS_MAX = 12
 # Objects of a part: folders of the build that hold its targets' objects.
 PROGRAMS = {
     "core": r"(libnof_core\.a|firmware/(.*/)?lib\w+\.a)\.p/",

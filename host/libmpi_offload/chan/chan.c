@@ -3,7 +3,7 @@
 
 const struct nof_chan *nof_chan_to_all;
 static const struct nof_chan *beside;
-static bool (*reached)(int world_rank);
+static const int32_t *reached;
 static struct nof_chan_hooks hooks;
 
 void nof_chan_use(const struct nof_chan *channel)
@@ -12,7 +12,7 @@ void nof_chan_use(const struct nof_chan *channel)
     nof_wait_add(&channel->source);
 }
 
-void nof_chan_use_beside(const struct nof_chan *channel, bool (*reaches)(int world_rank))
+void nof_chan_use_beside(const struct nof_chan *channel, const int32_t *reaches)
 {
     beside = channel;
     reached = reaches;
@@ -22,7 +22,7 @@ void nof_chan_use_beside(const struct nof_chan *channel, bool (*reaches)(int wor
 static bool all_beside(const struct nof_group *group)
 {
     for (int i = 0; i < group->size; i++)
-        if (!reached(nof_group_world_rank(group, i)))
+        if (reached[nof_group_world_rank(group, i)] < 0)
             return false;
     return true;
 }

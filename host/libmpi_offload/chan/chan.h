@@ -169,8 +169,9 @@ static inline const struct nof_chan *nof_chan_for(const struct nof_request *req)
 
 /* It is open: messages take it from now on. */
 void nof_chan_use(const struct nof_chan *channel);
-/* So is this one, to those whom it reaches: equal at any two ranks that share a communicator. */
-void nof_chan_use_beside(const struct nof_chan *channel, bool (*reaches)(int world_rank));
+/* So is this one, to those whom it reaches: job rank r where reaches[r] is not negative, equal at any two ranks that share a
+ * communicator; the channel's, until it closes. */
+void nof_chan_use_beside(const struct nof_chan *channel, const int32_t *reaches);
 
 /* "" before MPI_Init. */
 const char *nof_chan_name(void);

@@ -192,11 +192,6 @@ const struct nof_chan nof_chan_by_shm = {
     .close = shm_close,
 };
 
-static bool reaches(int world_rank)
-{
-    return nof_shm.slot_of[world_rank] >= 0;
-}
-
 static uint32_t bell_count(void)
 {
     return nof_pmd_wake_count(nof_chan_nic.pmd);
@@ -228,7 +223,7 @@ void nof_shm_open(void)
     nof_shm_open_peers();
     if (!nof_shm.open)
         return;
-    nof_chan_use_beside(&nof_chan_by_shm, reaches);
+    nof_chan_use_beside(&nof_chan_by_shm, nof_shm.slot_of);
     nof_chan_on_gone(nof_shm_gone);
     nof_chan_on_lost(nof_shm_lost);
     nof_wait_at(&bell);

@@ -29,12 +29,6 @@ static struct nof_part *part_of(uint32_t slot)
     return (struct nof_part *)(void *)(nof_shm.memory.base + offset);
 }
 
-/* Pages of the segment that nothing can take away any more, though memory runs out. */
-static bool allocate(void *memory, uint64_t bytes)
-{
-    return madvise(memory, bytes, MADV_POPULATE_WRITE) == 0;
-}
-
 static const struct nof_roster_rank *entry(uint32_t slot)
 {
     const struct nof_roster *roster = nof_shm.memory.roster;
@@ -46,7 +40,7 @@ static bool allocate_lanes(struct nof_part *part)
 {
     for (uint32_t slot = 0; slot < nof_shm.memory.nslots; slot++)
         if (__atomic_load_n(&entry(slot)->state, __ATOMIC_ACQUIRE) != NOF_ROSTER_FREE &&
-            !allocate(nof_part_lane(part, slot), NOF_LANE_BYTES))
+            !nof_part_allocate(nof_part_lane(part, slot), NOF_LANE_BYTES))
             return false;
     return true;
 }
@@ -59,7 +53,7 @@ bool nof_shm_publish(char *text, size_t text_bytes)
         return false;
     nof_shm.memory = *memory;
     struct nof_part *part = part_of(memory->slot);
-    if (!allocate(part, sizeof(*part)) || !allocate_lanes(part)) {
+    if (!nof_part_allocate(part, sizeof(*part)) || !allocate_lanes(part)) {
         snprintf(text, text_bytes, "no memory for messages of the ranks of this host (%s)", strerror(errno));
         return false;
     }
@@ -112,7 +106,7 @@ void nof_shm_open_peers(void)
         (void)open_peer(slot, &registered);
     nof_barrier_use(registered);
     nof_shm.words = (nslots + 63) / 64;
-    nof_cells_init(&nof_shm.cells, &nof_shm.part->words, nof_part_cells(nof_shm.part), allocate);
+    nof_cells_init(&nof_shm.cells, &nof_shm.part->words, nof_part_cells(nof_shm.part), nof_part_allocate);
     nof_shm_delta = nof_chan_nic_delta;
     nof_shm_delta.silent = true;
     nof_shm.open = true;

@@ -40,6 +40,9 @@ static_assert(sizeof(struct nof_part_head) == 64 && sizeof(struct nof_part) <= N
                   NOF_PART_CELLS + NOF_CELLS * NOF_CELL_BYTES == NOF_SEGMENT_OWN_BYTES,
               "a part as it is laid out");
 
+/* Pages of the segment that nothing can take away any more, though memory runs out. False: it has. */
+bool nof_part_allocate(void *memory, uint64_t bytes);
+
 static inline void *nof_part_cells(struct nof_part *part)
 {
     return (uint8_t *)part + NOF_PART_CELLS;

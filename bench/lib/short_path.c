@@ -9,9 +9,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "lib/child.h"
-#include "lib/scratch.h"
-#include "lib/spawn.h"
+#include "child.h"
+#include "scratch.h"
+#include "spawn.h"
 
 #define FEW 512 /* the first ones, which find nothing warm, and all that is not messages: taken off from */
 #define MANY (FEW + 4096)

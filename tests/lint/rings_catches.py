@@ -30,7 +30,7 @@ UP = "upcall ops.up: the lower one must not know"
 
 def many(text):
     """The same for eleven structs and their functions."""
-    return "".join(re.sub(r"\b(ops|low|mine|go|table)\b", rf"\g<1>{i}", text) for i in range(11))
+    return "".join(re.sub(r"\b(ops|low|mine|go|table)\b", rf"\g<1>{i}", text) for i in range(13))
 
 
 # what it shows, files, lines of the table, [(part, count)] or None where the table is refused
@@ -51,7 +51,7 @@ CASES = (
     ("one target, and one of a test", {"a.c": LOWER, "b.c": TABLE, "../tests/t.c": TABLE}, [], {"core": 2}),
     ("an upcall that is none", {"a.c": CALLS_B, "b.c": LEAF_B}, [UP], None),
     ("an upcall without its reason", {"a.c": LOWER, "b.c": TABLE}, ["upcall ops.up"], None),
-    ("too many upcalls", {"a.c": many(LOWER), "b.c": many(TABLE)}, [f"upcall ops{i}.up: because" for i in range(11)], None),
+    ("too many upcalls", {"a.c": many(LOWER), "b.c": many(TABLE)}, [f"upcall ops{i}.up: because" for i in range(13)], None),
     ("a ring over the border", {"a.c": CALLS_B, "transport/b.c": CALLS_A}, [], {"core": 1, "transport": 1}),
     ("a ring in the daemon", {"nofd/a.c": CALLS_B, "nofd/b.c": CALLS_A}, [], {"nofd": 2}),
 )

@@ -44,7 +44,7 @@ static int poll_told(uint32_t word)
         n += (int)brought;
         if (peer->place == NOF_HOT_NONE && brought > 0)
             promote(peer, brought);
-        if (peer->place == NOF_HOT_NONE && (peer->stuck || nof_lane_peek(&peer->in) != NULL))
+        if (peer->place == NOF_HOT_NONE && (peer->stuck || (!peer->gone && nof_lane_peek(&peer->in) != NULL)))
             nof_hot_tell(&nof_shm.part->map, slot);
     }
     return n;
@@ -78,7 +78,8 @@ static bool something_there(void)
     if (nof_shm.dead || __atomic_load_n(&nof_shm.memory.roster->deaths, __ATOMIC_RELAXED) != nof_shm.deaths)
         return !nof_shm.dead;
     for (uint32_t i = 0; i < nof_shm.hot.count; i++)
-        if (nof_lane_peek(&nof_shm.peers[nof_shm.hot.lane[i]].in) != NULL)
+        if (!nof_shm.peers[nof_shm.hot.lane[i]].gone &&
+            nof_lane_peek(&nof_shm.peers[nof_shm.hot.lane[i]].in) != NULL)
             return true;
     for (uint32_t i = 0; i < nof_shm.words; i++)
         if (__atomic_load_n(&nof_shm.part->map.word[i], __ATOMIC_RELAXED) != 0)
@@ -170,6 +171,9 @@ static void shm_withdraw(void)
 static void shm_close(void)
 {
     nof_shm.open = false;
+    for (uint32_t slot = 0; slot < nof_shm.memory.nslots; slot++)
+        if (nof_shm.peers[slot].cma.tried)
+            nof_cma_close(&nof_shm.peers[slot].cma);
 }
 
 const struct nof_chan nof_chan_by_shm = {

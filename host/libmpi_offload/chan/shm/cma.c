@@ -12,7 +12,11 @@
 static bool lives(const struct nof_cma_peer *peer)
 {
     struct pollfd line = {.fd = peer->pidfd, .events = POLLIN};
-    return poll(&line, 1, 0) == 0;
+    int n;
+    do
+        n = poll(&line, 1, 0);
+    while (n < 0 && errno == EINTR); /* a signal of ours says nothing of the peer */
+    return n == 0;
 }
 
 static int copy(pid_t pid, uint64_t address, void *to, size_t bytes)

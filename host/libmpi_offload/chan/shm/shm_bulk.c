@@ -65,6 +65,10 @@ static void fetch(struct nof_request *req, const struct nof_shm_found *found)
         nof_cma_close(&peer->cma);
         at_once = false;
     }
+    if (!at_once && nof_shm.dead) {
+        nof_request_fail(req, nof_shm.dead_code);
+        return;
+    }
     if (!at_once) {
         ask_for_pieces(req, found, take);
         return;

@@ -67,8 +67,8 @@ void nof_shm_gone(int world_rank, int status, int code)
     bool left = status == NOF_OK;
     if (slot >= 0 && !nof_shm.peers[slot].gone) {
         struct nof_shm_peer *peer = &nof_shm.peers[slot];
-        while (nof_shm_drain(peer, NOF_LANE_SLOTS) > 0)
-            ;
+        (void)nof_shm_drain(
+            peer, NOF_LANE_SLOTS); /* all that a lane holds: who can write still is not listened to */
         peer->gone = true;
         nof_shm_out_fail(peer, code);
         fail_ops((uint32_t)slot, code);

@@ -122,7 +122,7 @@ static bool take_short(struct nof_shm_peer *peer, const struct nof_lane_slot *sl
                                         .agreed = slot->agreed,
                                         .len = slot->len,
                                         .payload = slot->payload};
-    return slot->len > NOF_LANE_PAYLOAD || match(&found, slot->ctx);
+    return slot->len > NOF_LANE_PAYLOAD || slot->tag < 0 || match(&found, slot->ctx);
 }
 
 static bool take_cell(struct nof_shm_peer *peer, const struct nof_lane_slot *slot)
@@ -136,7 +136,7 @@ static bool take_cell(struct nof_shm_peer *peer, const struct nof_lane_slot *slo
                                         .payload = nof_cell_read(nof_part_cells(peer->part), cell.index)};
     if (found.payload == NULL || cell.len > NOF_CELL_BYTES)
         return true;
-    if (!match(&found, slot->ctx))
+    if (slot->tag >= 0 && !match(&found, slot->ctx))
         return false;
     nof_cell_return(&peer->part->words, cell.index, cell.generation);
     nof_barrier_light();
@@ -156,7 +156,7 @@ static bool take_ask(struct nof_shm_peer *peer, const struct nof_lane_slot *slot
                                         .flags = slot->flags,
                                         .address = ask.address,
                                         .len = ask.len};
-    return match(&found, slot->ctx);
+    return slot->tag < 0 || match(&found, slot->ctx);
 }
 
 /* The sender would take a message back, which it can as long as nothing was done with it. */
@@ -175,7 +175,8 @@ static void revoke(struct nof_shm_peer *peer, uint32_t name)
     nof_shm_answer(peer, NOF_SHM_REVOKED, name, entry != NULL);
 }
 
-/* False: no memory; it must be taken later. What makes no sense is dropped: its sender has written over its lane. */
+/* False: no memory; it must be taken later. What makes no sense is dropped: its sender has written over its lane. A tag below 0 would
+ * be the matcher's NOF_MATCH_ANY. */
 static bool take(struct nof_shm_peer *peer, const struct nof_lane_slot *slot)
 {
     switch (slot->kind) {
@@ -218,8 +219,11 @@ uint32_t nof_shm_drain(struct nof_shm_peer *peer, uint32_t most)
         peer->stuck = false;
         nof_shm.stuck_count--;
     }
-    while (n < most && (slot = nof_lane_peek(&peer->in)) != NULL) {
+    while (n < most && !peer->gone && (slot = nof_lane_peek(&peer->in)) != NULL) {
         struct nof_lane_slot copy = *slot;
+        __asm__ volatile(
+            "" ::
+                : "memory"); /* what is checked is the copy, whatever the compiler would read again */
         if (nof_lane_pop(&peer->in)) {
             nof_barrier_light();
             nof_shm_ring(nof_shm_slot_of(peer));

@@ -81,13 +81,17 @@ static void start_nofd(struct hostile *h, const char *path, const char *const *a
 
 void hostile_start(struct hostile *h, int argc, char **argv, const char *const *args)
 {
+    unsigned salt;
+
     check(argc >= 2);
     memset(h, 0, sizeof(*h));
     h->random =
         argc > 2 ? strtoull(argv[2], NULL, 0) : (uint64_t)time(NULL) << 16 ^ (uint64_t)(unsigned)getpid();
     printf("seed %llu\n", (unsigned long long)h->random);
     fflush(stdout);
-    snprintf(h->socket, sizeof(h->socket), "@nof-hostile-%d", (int)getpid());
+    /* One network namespace has its sockets' names, but may have this process number more than once. */
+    check(getrandom(&salt, sizeof(salt), 0) == (ssize_t)sizeof(salt));
+    snprintf(h->socket, sizeof(h->socket), "@nof-hostile-%d-%08x", (int)getpid(), salt);
     snprintf(h->control, sizeof(h->control), "%s.ctl", h->socket);
     start_nofd(h, argv[1], args);
     h->board = mmap(NULL, sizeof(*h->board), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);

@@ -285,7 +285,8 @@ _Noreturn static void user_of_a_daemons_number(struct hostile *h)
     hear(talk->to_user[0]);
     status = ended(&rank, STOLEN);
     printf("a read of the daemon in the name of a dead rank: %s\n", nof_strstatus(status));
-    check_equal(status, NOF_EPEERDEAD);
+    /* On a busy machine no helper may come to it within --dma-timeout: then that ends it, and no byte has come either. */
+    check(status == NOF_EPEERDEAD || status == NOF_EFAULT);
     check(memcmp(to, talk->loot, sizeof(talk->loot)) != 0);
     say(talk->to_test[1]);
     _exit(0);
@@ -455,9 +456,8 @@ static void the_daemon_is_no_heir_of_the_number(struct hostile *h)
 
 static int run(int argc, char **argv)
 {
-    /* Nothing is staged: every receive is a write into memory. A copy that waits while the daemon is held, which takes
-     * seconds on a busy machine, does not end for that. */
-    static const char *const args[] = {"--staging", "0", "--dma-timeout", "60s", NULL};
+    /* Nothing is staged: every receive is a write into memory. */
+    static const char *const args[] = {"--staging", "0", NULL};
     struct hostile h;
 
     if (mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0 ||

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "comm/entry.h"
 #include "p2p/pt2pt.h"
+#include "p2p/short.h"
 
 static int recv_blocking(const struct nof_pt2pt_args *args, MPI_Status *status, const char *func)
 {
@@ -23,6 +24,8 @@ NOF_MPI(Recv)
 int PMPI_Recv(void *buf, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
               MPI_Status *status)
 {
+    if (nof_short_recv(buf, count, datatype, source, tag, comm, status))
+        return MPI_SUCCESS;
     struct nof_pt2pt_args args = {buf, count, datatype, source, tag, comm, NOF_CALLSITE};
     return recv_blocking(&args, status, __func__);
 }
@@ -31,6 +34,8 @@ NOF_MPI(Recv_c)
 int PMPI_Recv_c(void *buf, MPI_Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
                 MPI_Status *status)
 {
+    if (nof_short_recv(buf, count, datatype, source, tag, comm, status))
+        return MPI_SUCCESS;
     struct nof_pt2pt_args args = {buf, count, datatype, source, tag, comm, NOF_CALLSITE};
     return recv_blocking(&args, status, __func__);
 }

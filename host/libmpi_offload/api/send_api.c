@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "comm/entry.h"
 #include "p2p/pt2pt.h"
+#include "p2p/short.h"
 
 #define ARGS \
     { \
@@ -67,6 +68,8 @@ static int send_init(const struct nof_pt2pt_args *args, enum nof_send_mode mode,
 NOF_MPI(Send)
 int PMPI_Send(const void *buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm)
 {
+    if (nof_short_send(buf, count, datatype, dest, tag, comm))
+        return MPI_SUCCESS;
     struct nof_pt2pt_args args = ARGS;
     return send_blocking(&args, NOF_SEND_STANDARD, __func__);
 }
@@ -74,6 +77,8 @@ int PMPI_Send(const void *buf, int count, MPI_Datatype datatype, int dest, int t
 NOF_MPI(Send_c)
 int PMPI_Send_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm)
 {
+    if (nof_short_send(buf, count, datatype, dest, tag, comm))
+        return MPI_SUCCESS;
     struct nof_pt2pt_args args = ARGS;
     return send_blocking(&args, NOF_SEND_STANDARD, __func__);
 }
@@ -95,6 +100,8 @@ int PMPI_Ssend_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int de
 NOF_MPI(Rsend)
 int PMPI_Rsend(const void *buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm)
 {
+    if (nof_short_send(buf, count, datatype, dest, tag, comm))
+        return MPI_SUCCESS;
     struct nof_pt2pt_args args = ARGS;
     return send_blocking(&args, NOF_SEND_READY, __func__);
 }
@@ -102,6 +109,8 @@ int PMPI_Rsend(const void *buf, int count, MPI_Datatype datatype, int dest, int 
 NOF_MPI(Rsend_c)
 int PMPI_Rsend_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm)
 {
+    if (nof_short_send(buf, count, datatype, dest, tag, comm))
+        return MPI_SUCCESS;
     struct nof_pt2pt_args args = ARGS;
     return send_blocking(&args, NOF_SEND_READY, __func__);
 }

@@ -122,15 +122,6 @@ void nof_wait_signal(void)
         bell->ring();
 }
 
-static inline void cpu_pause(void)
-{
-#if defined(__x86_64__)
-    __builtin_ia32_pause();
-#elif defined(__aarch64__)
-    __asm__ volatile("yield" ::: "memory");
-#endif
-}
-
 /* Between two of the first polls: neither clock nor yield. */
 static bool poll_again(struct nof_wait *wait)
 {
@@ -138,7 +129,7 @@ static bool poll_again(struct nof_wait *wait)
         return false;
     wait->pure_polls++;
     if (!nof_lib.crowded)
-        cpu_pause();
+        nof_wait_pause();
     return true;
 }
 

@@ -49,6 +49,15 @@ void nof_wait_told(struct nof_wait *wait);
 
 /* Move everything that can move now. Returns how many things happened. */
 int nof_wait_poll(void);
+/* Between two looks at memory that another process writes. */
+static inline void nof_wait_pause(void)
+{
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ volatile("yield" ::: "memory");
+#endif
+}
 /* We are in such a poll, where nothing may be waited for. */
 bool nof_wait_polling(void);
 

@@ -30,6 +30,12 @@ struct nof_chan_failure {
     uint8_t agreed; /* status NOF_EAGAIN: `rank` asks whether the run agrees on this (nof/desc.h) */
 };
 
+/* What recv_now() has received. */
+struct nof_chan_came {
+    int tag;
+    size_t bytes;
+};
+
 #define NOF_CHAN_PLACES_MIN 3 /* of fewer ranks none share a NIC beside others that are apart */
 
 struct nof_chan {
@@ -44,6 +50,11 @@ struct nof_chan {
     void (*send)(struct nof_request *req);
     /* Receive into req->data; req->message set: that message, no matching. */
     void (*recv)(struct nof_request *req);
+    /* The short path of a blocking call: at once, without a request, of bytes that lie together, to or from one peer. False: it does
+     * not go so now, and nothing was done. NULL: never. */
+    bool (*send_now)(const struct nof_comm *comm, int peer, int tag, const void *data, size_t bytes);
+    bool (*recv_now)(const struct nof_comm *comm, int peer, int tag, void *data, size_t bytes,
+                     struct nof_chan_came *came_out);
     /* Try to cancel; the request ends as cancelled or as if nothing was said. */
     void (*cancel)(struct nof_request *req);
     /* It is not yet known which, and will be without the doing of another process. */

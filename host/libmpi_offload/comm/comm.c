@@ -75,11 +75,16 @@ struct nof_comm *nof_comm_self(void)
     return self.group == NULL ? NULL : &self;
 }
 
+struct nof_comm *nof_comm_find(MPI_Comm handle)
+{
+    return handle == MPI_COMM_WORLD  ? &world
+           : handle == MPI_COMM_SELF ? &self
+                                     : nof_handle_get(&nof_lib.comms, nof_lib_bits(handle));
+}
+
 int nof_comm_check(MPI_Comm handle, struct nof_comm **comm_out)
 {
-    *comm_out = handle == MPI_COMM_WORLD  ? &world
-                : handle == MPI_COMM_SELF ? &self
-                                          : nof_handle_get(&nof_lib.comms, nof_lib_bits(handle));
+    *comm_out = nof_comm_find(handle);
     if (*comm_out == NULL)
         return nof_error(MPI_ERR_COMM, "%s",
                          handle == MPI_COMM_NULL ? "the communicator is MPI_COMM_NULL"

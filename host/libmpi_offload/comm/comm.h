@@ -108,7 +108,9 @@ int nof_comm_init(void);
 struct nof_comm *nof_comm_world(void);
 struct nof_comm *nof_comm_self(void);
 
-/* Communicator behind a handle, with the error the standard names. *comm_out is NULL on error. */
+/* Communicator behind a handle; NULL: none. */
+struct nof_comm *nof_comm_find(MPI_Comm handle);
+/* The same, with the error the standard names. *comm_out is NULL on error. */
 int nof_comm_check(MPI_Comm handle, struct nof_comm **comm_out);
 
 /* nof_comm_check(), and it is no inter-communicator. */

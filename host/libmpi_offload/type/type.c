@@ -234,6 +234,13 @@ int nof_type_check_data(MPI_Datatype handle, const void *buf, MPI_Count count, s
     return rc == MPI_SUCCESS ? nof_type_check_buffer(*type_out, buf, count) : rc;
 }
 
+size_t nof_type_plain_bytes(MPI_Datatype handle)
+{
+    uint64_t number = nof_lib_bits(handle) - PREDEFINED_FIRST;
+    return number < PREDEFINED_COUNT && predefined_types[number].contiguous ? predefined_types[number].size
+                                                                            : 0;
+}
+
 struct nof_type *nof_type_predefined(MPI_Datatype handle)
 {
     return &predefined_types[nof_lib_bits(handle) - PREDEFINED_FIRST];

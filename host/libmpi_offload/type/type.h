@@ -147,6 +147,9 @@ int nof_type_check_buffer(const struct nof_type *type, const void *buf, MPI_Coun
 /* The three of them: a committed type, its count, and where its data lies. */
 int nof_type_check_data(MPI_Datatype handle, const void *buf, MPI_Count count, struct nof_type **type_out);
 
+/* Bytes of a predefined type without holes; 0: of another, or of none. */
+size_t nof_type_plain_bytes(MPI_Datatype handle);
+
 /* A predefined type by its handle. */
 struct nof_type *nof_type_predefined(MPI_Datatype handle);
 

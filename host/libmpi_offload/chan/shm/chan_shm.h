@@ -7,6 +7,7 @@
  *   shm_in.c        what comes out of the lanes
  *   shm_bulk.c      messages that are copied once, or in cells, when their receive is there
  *   shm_out.c       what goes into the lanes: sends, answers, the queue behind a full lane
+ *   shm_now.c       the short path of blocking calls
  *   shm_open.c      parts of the segment; who takes messages this way
  *
  * Each calls those below it only.
@@ -174,7 +175,14 @@ static inline uint32_t nof_shm_slot_of(const struct nof_shm_peer *peer)
 /* Behind whatever that rank may sleep without: wake it if it sleeps. */
 void nof_shm_ring(uint32_t slot);
 
+/* Of shm_now.c. */
+bool nof_shm_send_now(const struct nof_comm *comm, int peer, int tag, const void *data, size_t bytes);
+bool nof_shm_recv_now(const struct nof_comm *comm, int peer, int tag, void *data, size_t bytes,
+                      struct nof_chan_came *came_out);
+
 /* Of shm_out.c. */
+/* The slot that was claimed is filled: it goes, and who would not look is told. */
+void nof_shm_put(struct nof_shm_peer *peer);
 void nof_shm_send(struct nof_request *req);
 void nof_shm_send_cancel(struct nof_request *req);
 /* Every send that waits for its receiver is taken back, if that has not received it. */

@@ -8,8 +8,7 @@
 #include "comm/comm.h"
 #include "delta/delta_out.h"
 
-/* The slot that was claimed is filled. Its reader is told, if it would not look. */
-static void publish(struct nof_shm_peer *peer)
+void nof_shm_put(struct nof_shm_peer *peer)
 {
     nof_lane_publish(&peer->out);
     nof_barrier_light();
@@ -84,7 +83,7 @@ static void send_short(struct nof_shm_peer *peer, struct nof_request *req, struc
         slot->flags = NOF_SHM_F_SYNC;
         slot->op = nof_shm_op_name(op);
     }
-    publish(peer);
+    nof_shm_put(peer);
     if (!sync)
         copied(peer, req, op);
 }
@@ -96,7 +95,7 @@ static void send_in_cell(struct nof_shm_peer *peer, struct nof_request *req, str
     get(req, 0, req->bytes, nof_cells_at(&nof_shm.cells, cell->index));
     head(slot, NOF_SHM_CELL, req);
     memcpy(slot->payload, cell, sizeof(*cell));
-    publish(peer);
+    nof_shm_put(peer);
     copied(peer, req, op);
 }
 
@@ -115,7 +114,7 @@ static void send_ask(struct nof_shm_peer *peer, struct nof_request *req, struct 
     }
     slot->op = nof_shm_op_name(op);
     memcpy(slot->payload, &ask, sizeof(ask));
-    publish(peer);
+    nof_shm_put(peer);
 }
 
 /* There is room in the lane. op: what it waited with, or NULL. */
@@ -189,7 +188,7 @@ static bool send_pieces(struct nof_shm_peer *peer, struct nof_shm_op *op)
         head(slot, NOF_SHM_PIECE, op->req);
         slot->op = op->theirs;
         memcpy(slot->payload, &cell, sizeof(cell));
-        publish(peer);
+        nof_shm_put(peer);
         op->done += cell.len;
     }
     return true;
@@ -203,7 +202,7 @@ static bool say_note(struct nof_shm_peer *peer, struct nof_shm_op *op)
     memcpy((uint8_t *)slot + sizeof(slot->number), (const uint8_t *)&op->note + sizeof(slot->number),
            sizeof(*slot) - sizeof(slot->number));
     op->note.kind = 0;
-    publish(peer);
+    nof_shm_put(peer);
     return true;
 }
 

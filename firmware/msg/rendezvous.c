@@ -58,17 +58,22 @@ static bool reserve(struct nof_nic *nic, struct nof_recv *r)
     return nof_reserve_take(nic, r, want, least) > 0;
 }
 
+/* Are there blocks for its payload, if it needs any? It does not pass by those that wait for some. */
+static bool has_room(struct nof_nic *nic, struct nof_recv *r)
+{
+    bool needs_blocks = !nof_recv_is_direct(nic, r) && r->wanted > 0;
+    return !needs_blocks || r->reserved_blocks > 0 ||
+           (nic->eps[r->ep].recv_wait == NOF_NIL && reserve(nic, r));
+}
+
 /* Let the sender begin: now, or when there are blocks for its payload. A parked send, too, is called
  * back only when it can go on, lest it take up room at its NIC in vain; but see nof_rndv_begin(). */
 static void grant(struct nof_nic *nic, struct nof_recv *r)
 {
-    struct nof_endpoint *ep = &nic->eps[r->ep];
-    int needs_blocks = !nof_recv_is_direct(nic, r) && r->wanted > 0;
-    if (needs_blocks && r->reserved_blocks == 0 && (ep->recv_wait != NOF_NIL || !reserve(nic, r))) {
+    if (has_room(nic, r))
+        let_begin(nic, r);
+    else
         nof_recv_wait_for_blocks(nic, r);
-        return;
-    }
-    let_begin(nic, r);
 }
 
 void nof_rndv_begin(struct nof_nic *nic, struct nof_recv *r, uint64_t handle, uint8_t flags,
@@ -82,7 +87,7 @@ void nof_rndv_begin(struct nof_nic *nic, struct nof_recv *r, uint64_t handle, ui
     if (r->reserved_blocks > 0) /* a step's, for a small message: this one gets as many as there are */
         nof_reserve_give(nic, r);
     /* Its program may have others received first: blocks that waited for it would be missing there. Its host knows when it has
-     * ended, and brings few of them back at a time; then they wait here for blocks. */
+     * ended, and brings it back; is there no room then, it is parked as any other. */
     if (flags & NOF_ENV_F_UNENDED)
         let_begin(nic, r);
     else
@@ -155,6 +160,16 @@ void nof_rndv_again(struct nof_nic *nic)
         nof_retry(nic);
 }
 
+static void refuse_send(struct nof_nic *nic, const struct nof_peer *peer, uint64_t handle, int status)
+{
+    uint8_t fields[NOF_WIRE_ABORT_BYTES];
+    nof_put64(fields + NOF_WIRE_ABORT_HANDLE, handle);
+    nof_put32(fields + NOF_WIRE_ABORT_STATUS, (uint32_t)status);
+    nof_put32(fields + NOF_WIRE_ABORT_SIDE, NOF_WIRE_ABORT_SEND);
+    nof_link_ctl(nic, &nic->links[peer->link], NOF_WIRE_ABORT, 0, peer->ep, peer->remote_ep, fields,
+                 sizeof fields);
+}
+
 int nof_rndv_resume_rx(struct nof_nic *nic, struct nof_peer *peer, const struct nof_wire_view *view)
 {
     uint64_t handle = nof_get64(view->fields + NOF_WIRE_MSG_HANDLE);
@@ -162,20 +177,20 @@ int nof_rndv_resume_rx(struct nof_nic *nic, struct nof_peer *peer, const struct 
         return NOF_EPROTO;
     struct nof_recv *r = nof_recv_by_handle(nic, peer, nof_get64(view->fields + NOF_WIRE_MSG_SEQ));
     if (r == NULL || !r->parked) {
-        uint8_t fields[NOF_WIRE_ABORT_BYTES];
-        nof_put64(fields + NOF_WIRE_ABORT_HANDLE, handle);
-        nof_put32(fields + NOF_WIRE_ABORT_STATUS, (uint32_t)NOF_ENOENT);
-        nof_put32(fields + NOF_WIRE_ABORT_SIDE, NOF_WIRE_ABORT_SEND);
-        nof_link_ctl(nic, &nic->links[peer->link], NOF_WIRE_ABORT, 0, peer->ep, peer->remote_ep, fields,
-                     sizeof fields);
+        refuse_send(nic, peer, handle, NOF_ENOENT);
         return NOF_OK;
     }
     nof_recv_wait_leave(nic, r);
-    nof_recv_rendezvous(r, handle, false);
     uint64_t len = nof_get64(view->fields + NOF_WIRE_MSG_LEN);
     if (len < r->len)
         nof_recv_shorter(r, len);
-    grant(nic, r);
+    if (!has_room(nic, r)) {
+        refuse_send(nic, peer, handle, NOF_EAGAIN);
+        nof_recv_wait_for_blocks(nic, r);
+        return NOF_OK;
+    }
+    nof_recv_rendezvous(r, handle, false);
+    let_begin(nic, r);
     return NOF_OK;
 }
 

@@ -357,6 +357,16 @@ static bool must_park(const struct nof_nic *nic, const struct nof_send *s)
     return nic->eps[s->ep].sends_asking >= nic->sends_min / 2 && (s->cookie & NOF_HANDLE_PARKED) == 0;
 }
 
+/* Park it: its host has it until the receiver wants it. */
+static void hand_back(struct nof_nic *nic, struct nof_peer *peer, struct nof_send *s)
+{
+    nof_count(nic, &nic->eps[s->ep], NOF_C_PARKED, 1);
+    unlist(nic, s);
+    complete(nic, s, NOF_COMP_PARKED);
+    peer->parked++;
+    nof_peer_expect(nic, peer, 1); /* the host learns of the peer's death from us alone */
+}
+
 static bool eager_now(const struct nof_nic *nic, const struct nof_peer *peer, const struct nof_send *s)
 {
     bool sync = (s->flags & NOF_DESC_F_SYNC) != 0;
@@ -396,11 +406,10 @@ static enum nof_pump send_rts(struct nof_nic *nic, struct nof_link *link, struct
     *bytes += NOF_WIRE_MSG_BYTES;
     (*frames)++;
     nof_queue_pop(&nic->sends, &peer->sendq);
-    nof_count(nic, &nic->eps[s->ep], park ? NOF_C_PARKED : NOF_C_RENDEZVOUS_TX, 1);
+    if (!park)
+        nof_count(nic, &nic->eps[s->ep], NOF_C_RENDEZVOUS_TX, 1);
     if (park) {
-        complete(nic, s, NOF_COMP_PARKED);
-        peer->parked++;
-        nof_peer_expect(nic, peer, 1); /* the host learns of the peer's death from us alone */
+        hand_back(nic, peer, s);
     } else {
         s->state = NOF_SEND_CTS_WAIT;
         set_asking(nic, s, true);
@@ -752,7 +761,9 @@ int nof_send_matched_rx(struct nof_nic *nic, struct nof_peer *peer, const struct
 void nof_send_abort_rx(struct nof_nic *nic, struct nof_peer *peer, uint64_t handle, int status)
 {
     struct nof_send *s = nof_send_by_handle(nic, peer, handle & ~NOF_HANDLE_SYNC);
-    if (s != NULL &&
-        (s->state == NOF_SEND_CTS_WAIT || s->state == NOF_SEND_DATA || s->state == NOF_SEND_MATCH_WAIT))
+    if (s != NULL && s->state == NOF_SEND_CTS_WAIT && status == NOF_EAGAIN && (s->flags & NOF_DESC_F_GRANTED))
+        hand_back(nic, peer, s);
+    else if (s != NULL &&
+             (s->state == NOF_SEND_CTS_WAIT || s->state == NOF_SEND_DATA || s->state == NOF_SEND_MATCH_WAIT))
         nof_send_end(nic, s, status);
 }

@@ -142,7 +142,7 @@ struct guard {
         uint32_t unit_log2, units_ready;
         uint64_t bytes_seen; /* on the receiver's board */
         int ended;
-        int wanted; /* it was parked, and a GRANT has come */
+        int wanted; /* it is parked, and a GRANT has come */
     } pair[GUARD_PAIRS];
     uint32_t messages;
     /* How DMA of job A goes: a byte each for reads and writes; see guard.c. */

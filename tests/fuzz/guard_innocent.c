@@ -168,6 +168,7 @@ static void submit_again(struct guard *g, unsigned i)
 {
     struct guard_op *op = &g->op[GUARD_OPS_A + 2 * i];
     op->desc.len = g->pair[i].len;
+    g->pair[i].wanted = 0; /* it may be parked and granted once more */
     guard_post(g, op);
 }
 

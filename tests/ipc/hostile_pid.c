@@ -337,6 +337,25 @@ static bool waits_for_events(uint64_t number)
     return number == SYS_epoll_pwait;
 }
 
+static bool has_begun_one(int status)
+{
+    int event = status >> 16;
+
+    return event == PTRACE_EVENT_CLONE || event == PTRACE_EVENT_FORK || event == PTRACE_EVENT_VFORK;
+}
+
+/* The new thread or process is held with the daemon: it runs, and is held no more. The daemon may wait for that. */
+static pid_t let_new_one_go(pid_t nofd)
+{
+    unsigned long child = 0;
+    int status;
+
+    check(ptrace(PTRACE_GETEVENTMSG, nofd, NULL, &child) == 0);
+    check(waitpid((pid_t)child, &status, __WALL) == (pid_t)child && WIFSTOPPED(status));
+    check(ptrace(PTRACE_DETACH, (pid_t)child, NULL, NULL) == 0);
+    return (pid_t)child;
+}
+
 /* Held again where it is about to make such a system call. */
 static void run_until(pid_t nofd, bool (*wanted)(uint64_t number))
 {
@@ -346,6 +365,8 @@ static void run_until(pid_t nofd, bool (*wanted)(uint64_t number))
     for (int turns = 0; turns < PATIENCE_TURNS; turns++) {
         check(ptrace(PTRACE_SYSCALL, nofd, NULL, NULL) == 0);
         check(waitpid(nofd, &status, __WALL) == nofd && WIFSTOPPED(status));
+        if (has_begun_one(status))
+            (void)let_new_one_go(nofd);
         if (WSTOPSIG(status) != (SIGTRAP | 0x80))
             continue;
         check(ptrace(PTRACE_GET_SYSCALL_INFO, nofd, (void *)sizeof(info), &info) > 0);
@@ -359,17 +380,13 @@ static void run_until(pid_t nofd, bool (*wanted)(uint64_t number))
 /* Its new thread or process runs. */
 static pid_t run_until_it_has(pid_t nofd)
 {
-    unsigned long child = 0;
     int status;
 
     do {
         check(ptrace(PTRACE_CONT, nofd, NULL, NULL) == 0);
         check(waitpid(nofd, &status, __WALL) == nofd && WIFSTOPPED(status));
-    } while (status >> 16 == 0);
-    check(ptrace(PTRACE_GETEVENTMSG, nofd, NULL, &child) == 0);
-    check(waitpid((pid_t)child, &status, __WALL) == (pid_t)child && WIFSTOPPED(status));
-    check(ptrace(PTRACE_DETACH, (pid_t)child, NULL, NULL) == 0);
-    return (pid_t)child;
+    } while (!has_begun_one(status));
+    return let_new_one_go(nofd);
 }
 
 /* Something that the daemon could give away, and that is not what a fresh buffer holds: its code. */

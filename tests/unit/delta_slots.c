@@ -12,6 +12,7 @@
 #include "pair.h"
 
 #include "msg/delta_slots.h"
+#include "msg/recv.h"
 #include "msg/send.h"
 #include "payload/reserve.h"
 
@@ -366,6 +367,33 @@ static void a_short_message_is_parked_too(void **state)
     done(3, 1);
 }
 
+/* It was granted without room for its payload. Is there none when it is back, it takes up none at its own NIC either. */
+static void one_that_is_back_without_room_is_parked_again(void **state)
+{
+    (void)state;
+    begin_send(NOF_DELTA_NO_SLOT, LEN, 1);
+    world_run_for(p.w, MS);
+    world_expect(p.w, 0, NOF_COMP_PARKED, 1);
+    world_recv(p.w, 1, 0, 5, p.in, LEN, 1);
+    world_run_for(p.w, 5 * MS);
+    struct nof_comp first = grant(1);
+    struct nof_recv *taker = nof_recv_take(p.nic, p.ep, NOF_COMP_RECV);
+    while (nof_reserve_take(p.nic, taker, 1, 1) > 0)
+        continue;
+    submit_granted(LEN - UNIT, &first);
+    world_expect(p.w, 0, NOF_COMP_PARKED, 1);
+    assert_int_equal(p.their_ep->sends_used, 0);
+    assert_int_equal(p.nic->recvs_waiting, 1);
+    assert_null(world_take(p.w, 0));
+    nof_reserve_give(p.nic, taker);
+    nof_recv_free(p.nic, taker);
+    world_run_for(p.w, 5 * MS);
+    struct nof_comp again = grant(1);
+    assert_int_equal(again.granted_len, LEN - UNIT);
+    submit_granted(LEN - UNIT, &again);
+    done(LEN - UNIT, 1);
+}
+
 /* As many as leave others their room have their slots; those behind are parked. All keep their order. */
 static void more_than_there_is_room_for_are_parked(void **state)
 {
@@ -494,6 +522,7 @@ int main(void)
         BOTH(slots_are_checked),
         BOTH(without_a_slot_it_is_parked_and_may_be_shorter),
         BOTH(a_short_message_is_parked_too),
+        cmocka_unit_test_setup_teardown(one_that_is_back_without_room_is_parked_again, start_late, end),
         cmocka_unit_test_setup_teardown(more_than_there_is_room_for_are_parked, start_small, end),
         cmocka_unit_test_setup_teardown(with_those_that_ask_they_leave_room, start_small, end),
         BOTH(a_sender_that_dies_ends_it),

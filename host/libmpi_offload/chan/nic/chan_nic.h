@@ -67,7 +67,6 @@ struct nof_chan_nic_op {
     bool cancel_asked;
     bool parked; /* SEND: only its peer's NIC has its envelope, until it is submitted again: */
     bool granted; /* it may be; a delta send, once it is over */
-    bool returned; /* a parked delta send that was submitted again: one of delta_returned */
     bool pulled; /* RECV by PULL: source, tag and length are those of the spilled envelope */
     bool unended; /* PULL: of a parked delta send */
     int32_t peer; /* job rank, NOF_ANY_SOURCE */
@@ -157,8 +156,6 @@ struct nof_chan_nic {
     struct nof_chan_nic_op *pulls_last;
     uint32_t pulls_out; /* with the NIC */
     uint32_t pulls_most; /* that may be: fewer after a refusal, one more for each that ends */
-    uint32_t delta_returned; /* parked delta sends that are with the NIC again */
-    bool delta_waits; /* more of them have ended */
     uint64_t pulls_retry_ns; /* when those that wait are tried again; 0: none was refused since one ended */
 };
 

@@ -221,16 +221,6 @@ void nof_chan_nic_send_withdraw(void)
             ask_cancel(op);
 }
 
-/* Parked delta sends that were granted while their programs had not ended them come back without blocks at their receivers. So
- * many of them may wait there, each with room of this NIC, which others need who hold blocks already. */
-enum { RETURNED_MOST = 8 };
-
-static void left_nic(void)
-{
-    if (--nof_chan_nic.delta_returned == RETURNED_MOST / 2 && nof_chan_nic.delta_waits)
-        nof_chan_nic_send_ended();
-}
-
 /* The operation ends; its request (NULL: the program does not wait for it) is the caller's. */
 static struct nof_request *end(struct nof_chan_nic_op *op)
 {
@@ -243,10 +233,7 @@ static struct nof_request *end(struct nof_chan_nic_op *op)
         if (p->in_window < NOF_CHAN_NIC_WINDOW)
             p->window = NOF_CHAN_NIC_WINDOW;
     }
-    bool returned = op->returned;
     nof_chan_nic_op_free(op);
-    if (returned)
-        left_nic();
     return req;
 }
 
@@ -262,11 +249,14 @@ void nof_chan_nic_send_cancelled(struct nof_chan_nic_op *op, int status)
         cancelled(req);
 }
 
+/* Not for the first time, if there is no room at the receiver for one that it has granted: it will grant it again. */
 void nof_chan_nic_send_parked(struct nof_chan_nic_op *op)
 {
+    bool first = !op->granted;
     op->parked = true;
+    op->granted = false;
     struct nof_delta_out *out = op->req == NULL ? NULL : op->req->delta_out;
-    if (out != NULL) {
+    if (out != NULL && first) {
         nof_delta_out_parked(out);
         nof_delta_count(NOF_DELTA_COUNT_SENDS_PLAIN, out->slot < NOF_DELTA_SLOTS); /* else it is counted */
     }
@@ -323,7 +313,7 @@ static void submit_granted(struct nof_chan_nic_op *op)
     nof_chan_nic_submit(&desc);
 }
 
-/* False: it is a delta send that has not ended, or others are to come back before it. */
+/* False: it is a delta send that has not ended. */
 static bool may_submit(struct nof_chan_nic_op *op)
 {
     size_t bytes = 0;
@@ -331,13 +321,7 @@ static bool may_submit(struct nof_chan_nic_op *op)
         return true;
     if (!nof_delta_out_over(op->req->delta_out, &bytes))
         return false;
-    if (nof_chan_nic.delta_returned == RETURNED_MOST) {
-        nof_chan_nic.delta_waits = true;
-        return false;
-    }
     op->len = bytes;
-    op->returned = true;
-    nof_chan_nic.delta_returned++;
     return true;
 }
 
@@ -354,7 +338,6 @@ void nof_chan_nic_send_granted(struct nof_chan_nic_op *op, const struct nof_comp
 
 void nof_chan_nic_send_ended(void)
 {
-    nof_chan_nic.delta_waits = false;
     for (struct nof_chan_nic_op *op = nof_chan_nic.active; op != NULL; op = op->next_active)
         if (op->phase == NOF_OP_SEND && op->parked && op->granted && may_submit(op))
             submit_granted(op);

@@ -25,6 +25,7 @@ static inline const struct nof_comm *peers_comm(MPI_Comm handle, int peer)
     return comm != NULL && peer >= 0 && peer < nof_comm_peers(comm)->size ? comm : NULL;
 }
 
+/* As nof_lib_lock(), which asks the same behind a call. */
 static inline void enter(void)
 {
     if (nof_lib.locking)

@@ -164,9 +164,13 @@ struct nof_shm_op *nof_shm_op_each(uint32_t *at);
 uint32_t nof_shm_op_name(const struct nof_shm_op *op);
 /* NULL: there is none of this name with this peer. */
 struct nof_shm_op *nof_shm_op_of(uint32_t name, uint32_t slot);
+static inline struct nof_shm_peer *nof_shm_peer_at(const struct nof_comm *comm, int peer)
+{
+    return &nof_shm.peers[nof_shm.slot_of[nof_comm_peer_world(comm, peer)]];
+}
 static inline struct nof_shm_peer *nof_shm_peer_of(const struct nof_request *req)
 {
-    return &nof_shm.peers[nof_shm.slot_of[nof_comm_peer_world(req->comm, req->peer)]];
+    return nof_shm_peer_at(req->comm, req->peer);
 }
 static inline uint32_t nof_shm_slot_of(const struct nof_shm_peer *peer)
 {
@@ -181,6 +185,19 @@ bool nof_shm_recv_now(const struct nof_comm *comm, int peer, int tag, void *data
                       struct nof_chan_came *came_out);
 
 /* Of shm_out.c. */
+/* Into a slot that was claimed; flags, op, arg and len are 0. */
+static inline void nof_shm_head(struct nof_lane_slot *slot, enum nof_shm_kind kind, uint32_t ctx, int32_t tag,
+                                uint8_t agreed)
+{
+    slot->kind = (uint8_t)kind;
+    slot->flags = 0;
+    slot->agreed = agreed;
+    slot->len = 0;
+    slot->ctx = ctx;
+    slot->tag = tag;
+    slot->op = 0;
+    slot->arg = 0;
+}
 /* The slot that was claimed is filled: it goes, and who would not look is told. */
 void nof_shm_put(struct nof_shm_peer *peer);
 void nof_shm_send(struct nof_request *req);

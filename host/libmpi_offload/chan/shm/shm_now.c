@@ -23,26 +23,16 @@ static inline void copy(void *to, const void *from, size_t bytes)
         memcpy(to, from, bytes);
 }
 
-static inline struct nof_shm_peer *peer_of(const struct nof_comm *comm, int peer)
-{
-    return &nof_shm.peers[nof_shm.slot_of[nof_comm_peer_world(comm, peer)]];
-}
-
 bool nof_shm_send_now(const struct nof_comm *comm, int peer, int tag, const void *data, size_t bytes)
 {
-    struct nof_shm_peer *to = peer_of(comm, peer);
+    struct nof_shm_peer *to = nof_shm_peer_at(comm, peer);
     if (bytes > NOF_LANE_PAYLOAD || to->first != NULL || to->gone || nof_shm.dead)
         return false;
     struct nof_lane_slot *slot = nof_lane_claim(&to->out);
     if (slot == NULL)
         return false;
-    slot->kind = NOF_SHM_SHORT;
-    slot->flags = 0;
-    slot->agreed = 0;
+    nof_shm_head(slot, NOF_SHM_SHORT, comm->ctx, tag, 0);
     slot->len = (uint8_t)bytes;
-    slot->ctx = comm->ctx;
-    slot->tag = tag;
-    slot->op = slot->arg = 0;
     copy(slot->payload, data, bytes);
     nof_shm_put(to);
     return true;
@@ -70,7 +60,7 @@ bool nof_shm_recv_now(const struct nof_comm *comm, int peer, int tag, void *data
                       struct nof_chan_came *came_out)
 {
     static unsigned alone;
-    struct nof_shm_peer *from = peer_of(comm, peer);
+    struct nof_shm_peer *from = nof_shm_peer_at(comm, peer);
     if (++alone > ALONE_MOST) {
         alone = 0;
         (void)nof_wait_poll();

@@ -31,14 +31,7 @@ static int take_cell(uint32_t slot, uint32_t *generation_out)
 
 static void head(struct nof_lane_slot *slot, enum nof_shm_kind kind, const struct nof_request *req)
 {
-    slot->kind = (uint8_t)kind;
-    slot->flags = 0;
-    slot->agreed = req->agreed;
-    slot->len = 0;
-    slot->ctx = req->ctx;
-    slot->tag = req->tag;
-    slot->op = 0;
-    slot->arg = 0;
+    nof_shm_head(slot, kind, req->ctx, req->tag, req->agreed);
 }
 
 /* Bytes of its message from that place on, into memory of ours. */

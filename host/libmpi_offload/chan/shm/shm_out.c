@@ -63,6 +63,39 @@ static bool asked(struct nof_shm_peer *peer, struct nof_request *req, struct nof
     return true;
 }
 
+static void enqueue(struct nof_shm_peer *peer, struct nof_shm_op *op)
+{
+    op->queued = true;
+    op->next = NULL;
+    if (peer->last == NULL)
+        peer->first = op;
+    else
+        peer->last->next = op;
+    peer->last = op;
+    if (!peer->blocked) {
+        peer->blocked = true;
+        peer->next_blocked = nof_shm.blocked;
+        nof_shm.blocked = peer;
+    }
+}
+
+/* It would be taken back, which its receiver may refuse. */
+static void revoke(struct nof_shm_op *op)
+{
+    op->cancel_asked = true;
+    op->note = (struct nof_lane_slot){.kind = NOF_SHM_REVOKE, .op = nof_shm_op_name(op)};
+}
+
+/* The question is on its way; of one that waited for room until all are in MPI_Finalize it is the second that goes at once. Not here:
+ * this may be the doing of the queue. */
+static void has_asked(struct nof_shm_peer *peer, struct nof_shm_op *op)
+{
+    if (!nof_shm.closing)
+        return;
+    revoke(op);
+    enqueue(peer, op);
+}
+
 static void send_short(struct nof_shm_peer *peer, struct nof_request *req, struct nof_shm_op *op)
 {
     struct nof_lane_slot *slot = nof_lane_claim(&peer->out);
@@ -77,7 +110,9 @@ static void send_short(struct nof_shm_peer *peer, struct nof_request *req, struc
         slot->op = nof_shm_op_name(op);
     }
     nof_shm_put(peer);
-    if (!sync)
+    if (sync)
+        has_asked(peer, op);
+    else
         copied(peer, req, op);
 }
 
@@ -108,6 +143,7 @@ static void send_ask(struct nof_shm_peer *peer, struct nof_request *req, struct 
     slot->op = nof_shm_op_name(op);
     memcpy(slot->payload, &ask, sizeof(ask));
     nof_shm_put(peer);
+    has_asked(peer, op);
 }
 
 /* There is room in the lane. op: what it waited with, or NULL. */
@@ -131,22 +167,6 @@ static void transmit(struct nof_shm_peer *peer, struct nof_request *req, struct 
         }
     }
     send_ask(peer, req, op);
-}
-
-static void enqueue(struct nof_shm_peer *peer, struct nof_shm_op *op)
-{
-    op->queued = true;
-    op->next = NULL;
-    if (peer->last == NULL)
-        peer->first = op;
-    else
-        peer->last->next = op;
-    peer->last = op;
-    if (!peer->blocked) {
-        peer->blocked = true;
-        peer->next_blocked = nof_shm.blocked;
-        nof_shm.blocked = peer;
-    }
 }
 
 void nof_shm_unqueue(struct nof_shm_op *op)
@@ -304,8 +324,7 @@ void nof_shm_send_cancel(struct nof_request *req)
         req->cancelled = true;
         nof_request_done(req, 0, req->tag, 0);
     } else if (op->phase == NOF_SHM_ASKED) {
-        op->cancel_asked = true;
-        op->note = (struct nof_lane_slot){.kind = NOF_SHM_REVOKE, .op = nof_shm_op_name(op)};
+        revoke(op);
         nof_shm_say(op);
     }
 }

@@ -118,6 +118,42 @@ static void an_index_that_there_is_not_names_no_memory(void **state)
     assert_null(nof_cell_read(memory, UINT32_MAX));
 }
 
+/* As many borrowers as there are get two each; those before, who return none, 16 each as long as there are others. */
+static void who_returns_none_leaves_some_for_others(void **state)
+{
+    uint32_t held[NOF_CELLS] = {0}, generation, served = 0;
+    (void)state;
+    for (uint32_t peer = 0; peer < NOF_CELLS; peer++)
+        while (nof_cells_may_lend(&cells, held[peer])) {
+            assert_true(nof_cells_take(&cells, peer, &generation) >= 0);
+            held[peer]++;
+        }
+    for (uint32_t peer = 0; peer < NOF_CELLS; peer++) {
+        assert_true(held[peer] <= NOF_CELLS_LENT_MAX);
+        served += held[peer] >= NOF_CELLS_LENT_LEAST;
+    }
+    assert_int_equal(held[0], NOF_CELLS_LENT_MAX);
+    assert_int_equal(held[2], NOF_CELLS_LENT_MAX);
+    assert_int_equal(held[3], NOF_CELLS_LENT_LEAST);
+    assert_int_equal(served, 3 + NOF_CELLS_KEPT / NOF_CELLS_LENT_LEAST);
+    assert_int_equal(nof_cells_left(&cells), 0);
+}
+
+static void without_memory_each_has_next_to_none(void **state)
+{
+    uint32_t generation;
+    (void)state;
+    stripes_most = 1;
+    for (uint32_t i = 0; i < NOF_CELLS_LENT_MAX && nof_cells_may_lend(&cells, i); i++)
+        if (nof_cells_take(&cells, 0, &generation) < 0)
+            break;
+    assert_int_equal(cells.free_count, 0);
+    nof_cells_forget(&cells, 0);
+    assert_int_equal(nof_cells_left(&cells), NOF_CELLS_STRIPE);
+    assert_true(nof_cells_may_lend(&cells, NOF_CELLS_LENT_LEAST - 1));
+    assert_false(nof_cells_may_lend(&cells, NOF_CELLS_LENT_LEAST));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -125,6 +161,8 @@ int main(void)
         cmocka_unit_test_setup(what_is_returned_is_free_again_whatever_the_order, begin),
         cmocka_unit_test_setup(those_of_the_dead_come_back, begin),
         cmocka_unit_test_setup(without_memory_there_are_those_that_there_are, begin),
+        cmocka_unit_test_setup(who_returns_none_leaves_some_for_others, begin),
+        cmocka_unit_test_setup(without_memory_each_has_next_to_none, begin),
         cmocka_unit_test_setup(an_index_that_there_is_not_names_no_memory, begin),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

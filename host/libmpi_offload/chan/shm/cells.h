@@ -21,7 +21,11 @@
 #define NOF_CELL_BYTES 16384u
 #define NOF_CELLS 64u
 #define NOF_CELLS_STRIPE 8u
-#define NOF_CELLS_LENT_MAX 16u /* to one peer: one that does not look must not keep those from the others */
+/* To one peer: one that does not look must not keep those from the others. Nor must several: the last ones are for peers that
+ * have next to none. */
+#define NOF_CELLS_LENT_MAX 16u
+#define NOF_CELLS_KEPT 16u
+#define NOF_CELLS_LENT_LEAST 2u /* one is filled while the other is read */
 
 /* In shared memory: the generation of the cell that has been returned last, each in a line of its own. */
 struct nof_cell_words {
@@ -47,7 +51,18 @@ struct nof_cells {
 
 void nof_cells_init(struct nof_cells *c, struct nof_cell_words *words, void *memory,
                     bool (*grow)(void *memory, uint64_t bytes));
-/* A cell for this peer, of whom there are `lent` out; -1: none is free. *generation_out goes with it. */
+/* Those that are free, or can be once there is memory for them. */
+static inline uint32_t nof_cells_left(const struct nof_cells *c)
+{
+    return c->free_count + (c->full ? 0 : NOF_CELLS - c->count);
+}
+/* A peer that has so many of them out may have another. */
+static inline bool nof_cells_may_lend(const struct nof_cells *c, uint32_t lent)
+{
+    uint32_t left = nof_cells_left(c);
+    return left > 0 && lent < (left > NOF_CELLS_KEPT ? NOF_CELLS_LENT_MAX : NOF_CELLS_LENT_LEAST);
+}
+/* A cell for this peer; -1: none is free. *generation_out goes with it. */
 int nof_cells_take(struct nof_cells *c, uint32_t borrower, uint32_t *generation_out);
 /* Those that were returned are free again: how many there are. Count, by borrower, goes down in `lent` (may be NULL). */
 uint32_t nof_cells_reclaim(struct nof_cells *c, uint32_t *lent);

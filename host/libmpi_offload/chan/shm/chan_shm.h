@@ -20,7 +20,8 @@
  *   up to a cell      in a cell that the slot names; likewise, unless no cell is free
  *   else, and synchronous ones: the slot asks. When a receive is there its process
  *     reads the sender's memory, and says so (DONE); or,
- *     where the kernel forbids that, it says READY, and the sender sends cells, of which the last ends the send
+ *     where the kernel forbids that, it says READY, and the sender sends cells, of which the last ends the send; slots, while
+ *     others keep all cells
  *
  * What one side must remember has an *operation*, whose index and generation are its name in slots: a late or wrong one
  * finds nothing, and is dropped.
@@ -42,7 +43,7 @@ enum nof_shm_kind {
     NOF_SHM_ASK, /* struct nof_shm_ask; op: the send */
     NOF_SHM_READY, /* op: the send; arg: the receive; struct nof_shm_ready */
     NOF_SHM_LENGTH, /* op: the receive; struct nof_shm_ready: so long is the message in the end */
-    NOF_SHM_PIECE, /* op: the receive; struct nof_shm_cell */
+    NOF_SHM_PIECE, /* op: the receive; struct nof_shm_cell, or, `len` not 0, the next bytes themselves */
     NOF_SHM_DONE, /* op: the send; arg: 0, or 1: its memory could not be read */
     NOF_SHM_REVOKE, /* op: the send */
     NOF_SHM_REVOKED, /* op: the send; arg: 1: nobody has received it, nor will; 0: too late */

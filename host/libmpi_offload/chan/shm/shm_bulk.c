@@ -126,23 +126,32 @@ static void put(const struct nof_request *req, uint64_t from, uint64_t len, cons
         memcpy((uint8_t *)req->data + from, data, len);
 }
 
+static void give_back(struct nof_shm_peer *peer, const struct nof_shm_cell *cell)
+{
+    nof_cell_return(&peer->part->words, cell->index, cell->generation);
+    nof_barrier_light();
+    nof_shm_ring(nof_shm_slot_of(peer));
+}
+
 void nof_shm_piece(struct nof_shm_peer *peer, const struct nof_lane_slot *slot)
 {
     struct nof_shm_op *op = op_in(slot->op, peer, NOF_SHM_RECEIVES);
-    struct nof_shm_cell cell;
-    memcpy(&cell, slot->payload, sizeof(cell));
-    const void *data = nof_cell_read(nof_part_cells(peer->part), cell.index);
+    struct nof_shm_cell cell = {.len = slot->len, .offset = op == NULL ? 0 : op->done};
+    const void *data = slot->payload;
+    bool in_cell = slot->len == 0;
+    if (in_cell) {
+        memcpy(&cell, slot->payload, sizeof(cell));
+        data = nof_cell_read(nof_part_cells(peer->part), cell.index);
+    }
     uint64_t want = op == NULL ? 0 : op->len < op->req->bytes ? op->len : op->req->bytes;
     bool good = op != NULL && data != NULL && cell.offset == op->done && cell.len > 0 &&
-                cell.len <= NOF_CELL_BYTES && cell.len <= want - op->done;
+                cell.len <= (in_cell ? NOF_CELL_BYTES : NOF_LANE_PAYLOAD) && cell.len <= want - op->done;
     if (good) {
         put(op->req, op->done, cell.len, data);
         op->done += cell.len;
     }
-    if (data != NULL)
-        nof_cell_return(&peer->part->words, cell.index, cell.generation);
-    nof_barrier_light();
-    nof_shm_ring(nof_shm_slot_of(peer));
+    if (in_cell && data != NULL)
+        give_back(peer, &cell);
     if (op == NULL || (good && op->done < want))
         return;
     uint64_t len = op->len;

@@ -17,11 +17,17 @@ void nof_shm_put(struct nof_shm_peer *peer)
     nof_shm_ring(nof_shm_slot_of(peer));
 }
 
+/* Looks for such as were returned before it says no, and before a stripe is allocated. */
+static bool may_take_cell(uint32_t slot)
+{
+    if (nof_shm.cells.free_count == 0 || !nof_cells_may_lend(&nof_shm.cells, nof_shm.lent[slot]))
+        (void)nof_cells_reclaim(&nof_shm.cells, nof_shm.lent);
+    return nof_cells_may_lend(&nof_shm.cells, nof_shm.lent[slot]);
+}
+
 static int take_cell(uint32_t slot, uint32_t *generation_out)
 {
-    if (nof_shm.lent[slot] >= NOF_CELLS_LENT_MAX || nof_shm.cells.free_count == 0)
-        (void)nof_cells_reclaim(&nof_shm.cells, nof_shm.lent);
-    if (nof_shm.lent[slot] >= NOF_CELLS_LENT_MAX)
+    if (!may_take_cell(slot))
         return -1;
     int index = nof_cells_take(&nof_shm.cells, slot, generation_out);
     if (index >= 0)
@@ -186,23 +192,38 @@ void nof_shm_unqueue(struct nof_shm_op *op)
     op->queued = false;
 }
 
+/* The next piece; false: it waits for one that is there already to be read. Where others keep all cells it goes in its slot: its
+ * receiver, who does look, waits for none of them. */
+static bool fill_piece(struct nof_shm_op *op, struct nof_lane_slot *slot)
+{
+    struct nof_shm_cell cell = {.offset = op->done};
+    int index = take_cell(op->slot, &cell.generation);
+    if (index < 0 && nof_shm.lent[op->slot] > 0)
+        return false;
+    uint64_t left = op->len - op->done, most = index < 0 ? NOF_LANE_PAYLOAD : NOF_CELL_BYTES;
+    cell.len = left < most ? left : most;
+    head(slot, NOF_SHM_PIECE, op->req);
+    slot->op = op->theirs;
+    if (index < 0) {
+        slot->len = (uint8_t)cell.len;
+        get(op->req, op->done, cell.len, slot->payload);
+    } else {
+        cell.index = (uint32_t)index;
+        get(op->req, op->done, cell.len, nof_cells_at(&nof_shm.cells, cell.index));
+        memcpy(slot->payload, &cell, sizeof(cell));
+    }
+    op->done += cell.len;
+    return true;
+}
+
 /* True: all of them. */
 static bool send_pieces(struct nof_shm_peer *peer, struct nof_shm_op *op)
 {
     while (op->done < op->len) {
         struct nof_lane_slot *slot = nof_lane_claim(&peer->out);
-        struct nof_shm_cell cell = {.offset = op->done};
-        int index = slot == NULL ? -1 : take_cell(op->slot, &cell.generation);
-        if (index < 0)
+        if (slot == NULL || !fill_piece(op, slot))
             return false;
-        cell.index = (uint32_t)index;
-        cell.len = op->len - op->done < NOF_CELL_BYTES ? op->len - op->done : NOF_CELL_BYTES;
-        get(op->req, op->done, cell.len, nof_cells_at(&nof_shm.cells, cell.index));
-        head(slot, NOF_SHM_PIECE, op->req);
-        slot->op = op->theirs;
-        memcpy(slot->payload, &cell, sizeof(cell));
         nof_shm_put(peer);
-        op->done += cell.len;
     }
     return true;
 }
@@ -281,12 +302,12 @@ int nof_shm_pump(void)
 
 bool nof_shm_could_pump(void)
 {
-    bool cells = nof_shm.blocked != NULL && nof_cells_reclaim(&nof_shm.cells, nof_shm.lent) > 0;
-    for (struct nof_shm_peer *peer = nof_shm.blocked; peer != NULL; peer = peer->next_blocked)
+    for (struct nof_shm_peer *peer = nof_shm.blocked; peer != NULL; peer = peer->next_blocked) {
+        uint32_t slot = nof_shm_slot_of(peer);
         if (peer->first != NULL && nof_lane_look(&peer->out) > 0 &&
-            (peer->first->phase != NOF_SHM_SENDS ||
-             (cells && nof_shm.lent[nof_shm_slot_of(peer)] < NOF_CELLS_LENT_MAX)))
+            (peer->first->phase != NOF_SHM_SENDS || may_take_cell(slot) || nof_shm.lent[slot] == 0))
             return true;
+    }
     return false;
 }
 

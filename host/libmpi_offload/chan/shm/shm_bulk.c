@@ -236,11 +236,11 @@ void nof_shm_done(struct nof_shm_peer *peer, const struct nof_lane_slot *slot)
 
 void nof_shm_revoked(struct nof_shm_peer *peer, const struct nof_lane_slot *slot)
 {
-    struct nof_shm_op *op = op_in(slot->op, peer, NOF_SHM_ASKED);
+    struct nof_shm_op *op = nof_shm_op_of(slot->op, nof_shm_slot_of(peer));
     if (op == NULL || !op->cancel_asked)
         return;
     op->cancel_asked = false;
-    if (slot->arg == 0) {
+    if (slot->arg == 0 || op->phase != NOF_SHM_ASKED) { /* READY may have been said before */
         nof_wait_signal(); /* who cancelled may wait for this answer */
         return;
     }

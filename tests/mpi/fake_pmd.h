@@ -22,7 +22,15 @@
 /* Cookies of sends and receives that programs make: no completion goes to the host. */
 #define FAKE_PROGRAM_COOKIE (1ull << 63)
 
+struct nof_delta_host;
+struct nof_pmd_segment;
+
 /* Of fake_pmd.c. */
+
+/* What a test chooses before MPI_Init; NULL: all messages go by the NIC. */
+extern const struct nof_pmd_segment *fake_segment;
+/* Likewise; NULL: there are no delta messages. */
+extern struct nof_delta_host *fake_delta_host;
 unsigned fake_draw(unsigned n);
 struct nof_comp *fake_complete(uint8_t opcode, const struct nof_desc *d, int status);
 void fake_send(const struct nof_desc *d);

@@ -50,11 +50,20 @@ static int poll_told(uint32_t word)
     return n;
 }
 
+/* The map is anybody's to clear: what this process says to itself is looked for beside it. */
+static bool itself_says(void)
+{
+    const struct nof_shm_peer *self = &nof_shm.peers[nof_shm.self];
+    return self->place == NOF_HOT_NONE && !self->gone && nof_lane_peek(&self->in) != NULL;
+}
+
 static int shm_poll(void)
 {
     int n = 0;
     if (nof_shm.dead)
         return 0;
+    if (itself_says())
+        nof_hot_tell(&nof_shm.part->map, nof_shm.self);
     for (uint32_t i = 0; i < nof_shm.hot.count; i++) {
         struct nof_shm_peer *peer = &nof_shm.peers[nof_shm.hot.lane[i]];
         if (!peer->stuck && nof_lane_peek(&peer->in) == NULL)
@@ -84,7 +93,7 @@ static bool something_there(void)
     for (uint32_t i = 0; i < nof_shm.words; i++)
         if (__atomic_load_n(&nof_shm.part->map.word[i], __ATOMIC_RELAXED) != 0)
             return true;
-    return nof_shm_could_pump();
+    return itself_says() || nof_shm_could_pump();
 }
 
 static uint64_t shm_nap_ns(void)

@@ -2,6 +2,7 @@
 #include "chan/chan.h"
 
 const struct nof_chan *nof_chan_to_all;
+uint64_t nof_chan_counted[NOF_CHAN_COUNT_MAX];
 static const struct nof_chan *beside;
 static const int32_t *reached;
 static struct nof_chan_hooks hooks;

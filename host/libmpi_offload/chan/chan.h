@@ -16,6 +16,7 @@
 #include "comm/comm.h"
 #include "delta/delta_board.h"
 #include "nof/program.h"
+#include "nof_private/chan_counts.h"
 
 struct nof_chan_programs;
 struct nof_chan_groups;
@@ -176,6 +177,13 @@ static inline const struct nof_chan *nof_chan_of(const struct nof_comm *comm, in
 static inline const struct nof_chan *nof_chan_for(const struct nof_request *req)
 {
     return req->partitioned ? nof_chan_to_all : nof_chan_of(req->comm, req->peer);
+}
+
+/* What this process counts of its channels, under the library's lock. */
+extern uint64_t nof_chan_counted[NOF_CHAN_COUNT_MAX] __attribute__((visibility("hidden")));
+static inline void nof_chan_count(enum nof_chan_count what, uint64_t n)
+{
+    nof_chan_counted[what] += n;
 }
 
 /* It is open: messages take it from now on. */

@@ -173,11 +173,18 @@ static unsigned long long delta_counted(int index)
     return __atomic_load_n(&nof_delta_counted[index], __ATOMIC_RELAXED);
 }
 
+static unsigned long long chan_counted(int index)
+{
+    return nof_chan_counted[index];
+}
+
 /* In the order of NOF_LIBRARY_COUNTS. */
 static const struct {
     int count;
     unsigned long long (*counted)(int index);
-} parts[] = {{NOF_COLL_COUNT_MAX, coll_counted}, {NOF_DELTA_COUNT_MAX, delta_counted}};
+} parts[] = {{NOF_COLL_COUNT_MAX, coll_counted},
+             {NOF_DELTA_COUNT_MAX, delta_counted},
+             {NOF_CHAN_COUNT_MAX, chan_counted}};
 
 unsigned long long nof_tool_counted(int index)
 {

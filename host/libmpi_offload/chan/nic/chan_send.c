@@ -105,6 +105,8 @@ void nof_chan_nic_send(struct nof_request *req)
         nof_request_fail(req, nof_chan_nic_dead_code(nof_comm_peer_world(req->comm, req->peer)));
         return;
     }
+    nof_chan_count(NOF_CHAN_COUNT_NIC_SENDS, 1);
+    nof_chan_count(NOF_CHAN_COUNT_NIC_BYTES, req->bytes);
     if (peer->first == NULL && may_go(peer, req)) {
         hand_over(req);
         return;

@@ -73,6 +73,7 @@ static void fetch(struct nof_request *req, const struct nof_shm_found *found)
         ask_for_pieces(req, found, take);
         return;
     }
+    nof_chan_count(NOF_CHAN_COUNT_MEMORY_SINGLE_COPIES, rc == 0 && take > 0);
     nof_shm_answer(peer, NOF_SHM_DONE, found->op, rc == -EFAULT);
     if (rc == 0)
         nof_request_done(req, world_rank, tag, len);

@@ -35,6 +35,8 @@ bool nof_shm_send_now(const struct nof_comm *comm, int peer, int tag, const void
     slot->len = (uint8_t)bytes;
     copy(slot->payload, data, bytes);
     nof_shm_put(to);
+    nof_chan_count(NOF_CHAN_COUNT_MEMORY_SENDS, 1);
+    nof_chan_count(NOF_CHAN_COUNT_MEMORY_BYTES, bytes);
     return true;
 }
 

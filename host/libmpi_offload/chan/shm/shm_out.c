@@ -224,6 +224,7 @@ static bool send_pieces(struct nof_shm_peer *peer, struct nof_shm_op *op)
         if (slot == NULL || !fill_piece(op, slot))
             return false;
         nof_shm_put(peer);
+        nof_chan_count(NOF_CHAN_COUNT_MEMORY_PIECES, 1);
     }
     return true;
 }
@@ -323,6 +324,8 @@ void nof_shm_send(struct nof_request *req)
         nof_request_fail(req, nof_shm.dead ? nof_shm.dead_code : nof_chan_nic_dead_code(peer->world_rank));
         return;
     }
+    nof_chan_count(NOF_CHAN_COUNT_MEMORY_SENDS, 1);
+    nof_chan_count(NOF_CHAN_COUNT_MEMORY_BYTES, req->bytes);
     if (peer->first == NULL && nof_lane_claim(&peer->out) != NULL) {
         transmit(peer, req, NULL);
         return;

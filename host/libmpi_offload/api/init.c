@@ -39,7 +39,8 @@ static void mark_forked(void)
     nof_lib.phase = NOF_LIB_FORKED;
 }
 
-/* NOF_CHANNELS: which channels messages may take. */
+/* NOF_CHANNELS: which channels messages may take. By memory delta messages go at their end, and who asks for pages that tell of
+ * increments would have none early: such a rank, and every communicator with it, goes by the NIC. */
 static bool wants_shm(const char *func)
 {
     const char *channels = getenv("NOF_CHANNELS");
@@ -51,7 +52,7 @@ static bool wants_shm(const char *func)
                     "between ranks of one "
                     "host by memory)",
                     func, channels);
-    return true;
+    return nof_delta_trigger() == NOF_DELTA_EXPLICIT;
 }
 
 /* This rank takes messages by memory, if the NIC has given it a part of any. */

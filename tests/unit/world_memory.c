@@ -9,6 +9,7 @@
 #include "world_state.h"
 
 #define PAGE ((size_t)4096)
+#define HUGE_PAGE ((size_t)2 << 20)
 #define KEPT_MAX 64
 #define KEPT_BYTES_MAX ((size_t)64 << 20) /* of one: what is larger goes back to the kernel */
 
@@ -17,10 +18,16 @@ static struct {
     size_t bytes;
 } kept[KEPT_MAX];
 
+/* What is large enough begins where a huge page may. */
+static size_t page_of(size_t bytes)
+{
+    return bytes < HUGE_PAGE ? PAGE : HUGE_PAGE;
+}
+
 /* Between the pages that are forbidden; the memory ends where they end, but for its alignment. */
 static size_t mapped_bytes(size_t bytes)
 {
-    return (bytes + PAGE - 1) / PAGE * PAGE;
+    return (bytes + page_of(bytes) - 1) / page_of(bytes) * page_of(bytes);
 }
 
 static size_t aligned_bytes(size_t bytes)
@@ -28,16 +35,29 @@ static size_t aligned_bytes(size_t bytes)
     return (bytes + 63) / 64 * 64;
 }
 
-static uint8_t *map(size_t bytes)
+static void cut(uint8_t *from, const uint8_t *to)
 {
-    const size_t inside = mapped_bytes(bytes), room = inside - aligned_bytes(bytes);
-    uint8_t *pages =
-        mmap(NULL, inside + 2 * PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-
-    if (pages == MAP_FAILED || mprotect(pages + PAGE, inside, PROT_READ | PROT_WRITE) != 0)
+    if (to > from && munmap(from, (size_t)(to - from)) != 0)
         abort();
-    uint8_t *at = pages + PAGE + room;
-    forbid(pages + PAGE, room);
+}
+
+static uint8_t *map(size_t bytes, int filled)
+{
+    const size_t page = page_of(bytes), inside = mapped_bytes(bytes), room = inside - aligned_bytes(bytes);
+    const size_t all = inside + 2 * PAGE + (page - PAGE);
+    uint8_t *from = mmap(NULL, all, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+    if (from == MAP_FAILED)
+        abort();
+    uint8_t *pages = from + PAGE + (page - ((uintptr_t)from + PAGE) % page) % page;
+    cut(from, pages - PAGE);
+    cut(pages + inside + PAGE, from + all);
+    if (mprotect(pages, inside, PROT_READ | PROT_WRITE) != 0)
+        abort();
+    if (filled && page > PAGE)
+        (void)madvise(pages, inside, MADV_HUGEPAGE); /* all of it is touched; a kernel may have none */
+    uint8_t *at = pages + room;
+    forbid(pages, room);
     forbid(at + bytes, aligned_bytes(bytes) - bytes);
     return at;
 }
@@ -73,7 +93,7 @@ void *world_memory_take(size_t bytes, int zeroed)
                 zero(at, bytes);
             return at;
         }
-    uint8_t *at = map(bytes);
+    uint8_t *at = map(bytes, !zeroed);
     if (!zeroed)
         memset(at, 0xa5, bytes < KEPT_BYTES_MAX ? bytes : PAGE);
     return at;

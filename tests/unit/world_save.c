@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * A world and back: what is lent and given back, and images of a quiet world. */
+#include "world_memory.h"
 #include "world_state.h"
 
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -64,10 +66,7 @@ void world_dma_give_up(struct world *w)
 
 void world_free_saved(struct world *w)
 {
-    for (unsigned i = 0; i < WORLD_NICS; i++)
-        free(w->saved->mem[i]);
-    for (unsigned i = 0; i < WORLD_RANKS; i++)
-        free(w->saved->bytes[i]);
+    world_memory_give(w->saved->all, w->saved->all_bytes);
     free(w->saved);
 }
 
@@ -155,6 +154,28 @@ static void restore_rank(const struct world *w, struct world_rank *r, const uint
     }
 }
 
+/* One piece of memory: pages cost more than what is copied into them. */
+static void take_image(const struct world *w, struct saved *s)
+{
+    const size_t align = _Alignof(max_align_t);
+    for (unsigned i = 0; i < w->cfg.nics; i++)
+        s->all_bytes += (w->mem_bytes[i] + align - 1) / align * align;
+    for (unsigned i = 0; i < WORLD_RANKS; i++)
+        if (w->rank[i].arena != NULL)
+            s->all_bytes += rank_bytes(w, &w->rank[i]);
+    s->all = world_memory_take(s->all_bytes, 0);
+    uint8_t *at = s->all;
+    for (unsigned i = 0; i < w->cfg.nics; i++) {
+        s->mem[i] = at;
+        at += (w->mem_bytes[i] + align - 1) / align * align;
+    }
+    for (unsigned i = 0; i < WORLD_RANKS; i++)
+        if (w->rank[i].arena != NULL) {
+            s->bytes[i] = at;
+            at += rank_bytes(w, &w->rank[i]);
+        }
+}
+
 void world_save(struct world *w)
 {
     struct saved *s = calloc(1, sizeof *s);
@@ -170,17 +191,15 @@ void world_save(struct world *w)
     }
     for (struct wire_frame *f = w->free; f != NULL; f = f->next)
         f->held = 0;
-    for (unsigned i = 0; i < w->cfg.nics; i++) {
-        s->mem[i] = malloc(w->mem_bytes[i]);
+    take_image(w, s);
+    for (unsigned i = 0; i < w->cfg.nics; i++)
         memcpy(s->mem[i], w->mem[i], w->mem_bytes[i]);
-    }
     for (unsigned i = 0; i < WORLD_RANKS; i++) {
         struct world_rank *r = &w->rank[i];
         r->program_used = 0;
         s->rank[i] = *r;
         if (r->arena == NULL)
             continue;
-        s->bytes[i] = malloc(rank_bytes(w, r));
         save_rank(w, r, s->bytes[i]);
         memset(r->touched, 0, sizeof r->touched);
     }

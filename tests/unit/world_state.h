@@ -59,7 +59,9 @@ struct port {
 struct saved {
     uint64_t now, rng;
     long frames;
-    void *mem[WORLD_NICS];
+    uint8_t *all; /* in which these lie: */
+    size_t all_bytes;
+    uint8_t *mem[WORLD_NICS];
     struct world_rank rank[WORLD_RANKS];
     uint8_t *bytes[WORLD_RANKS]; /* arena, staging, bounce and program area of a rank */
 };

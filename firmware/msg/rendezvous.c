@@ -58,8 +58,8 @@ static bool reserve(struct nof_nic *nic, struct nof_recv *r)
     return nof_reserve_take(nic, r, want, least) > 0;
 }
 
-/* Are there blocks for its payload, if it needs any? It does not pass by those that wait for some. */
-static bool has_room(struct nof_nic *nic, struct nof_recv *r)
+/* Reserves blocks for its first bytes, if it needs any and has none. False: it waits for some, or others do before it. */
+static bool take_room(struct nof_nic *nic, struct nof_recv *r)
 {
     bool needs_blocks = !nof_recv_is_direct(nic, r) && r->wanted > 0;
     return !needs_blocks || r->reserved_blocks > 0 ||
@@ -70,7 +70,7 @@ static bool has_room(struct nof_nic *nic, struct nof_recv *r)
  * back only when it can go on, lest it take up room at its NIC in vain; but see nof_rndv_begin(). */
 static void grant(struct nof_nic *nic, struct nof_recv *r)
 {
-    if (has_room(nic, r))
+    if (take_room(nic, r))
         let_begin(nic, r);
     else
         nof_recv_wait_for_blocks(nic, r);
@@ -160,32 +160,21 @@ void nof_rndv_again(struct nof_nic *nic)
         nof_retry(nic);
 }
 
-static void refuse_send(struct nof_nic *nic, const struct nof_peer *peer, uint64_t handle, int status)
-{
-    uint8_t fields[NOF_WIRE_ABORT_BYTES];
-    nof_put64(fields + NOF_WIRE_ABORT_HANDLE, handle);
-    nof_put32(fields + NOF_WIRE_ABORT_STATUS, (uint32_t)status);
-    nof_put32(fields + NOF_WIRE_ABORT_SIDE, NOF_WIRE_ABORT_SEND);
-    nof_link_ctl(nic, &nic->links[peer->link], NOF_WIRE_ABORT, 0, peer->ep, peer->remote_ep, fields,
-                 sizeof fields);
-}
-
 int nof_rndv_resume_rx(struct nof_nic *nic, struct nof_peer *peer, const struct nof_wire_view *view)
 {
     uint64_t handle = nof_get64(view->fields + NOF_WIRE_MSG_HANDLE);
     if (handle & NOF_HANDLE_KINDS)
         return NOF_EPROTO;
     struct nof_recv *r = nof_recv_by_handle(nic, peer, nof_get64(view->fields + NOF_WIRE_MSG_SEQ));
-    if (r == NULL || !r->parked) {
-        refuse_send(nic, peer, handle, NOF_ENOENT);
+    if (r == NULL || !r->parked || r->waiting || r->again) { /* nobody was told to come back */
+        nof_recv_tell_aborted(nic, peer, handle, NOF_ENOENT);
         return NOF_OK;
     }
-    nof_recv_wait_leave(nic, r);
     uint64_t len = nof_get64(view->fields + NOF_WIRE_MSG_LEN);
     if (len < r->len)
         nof_recv_shorter(r, len);
-    if (!has_room(nic, r)) {
-        refuse_send(nic, peer, handle, NOF_EAGAIN);
+    if (!take_room(nic, r)) {
+        nof_recv_tell_aborted(nic, peer, handle, NOF_EAGAIN);
         nof_recv_wait_for_blocks(nic, r);
         return NOF_OK;
     }

@@ -360,7 +360,6 @@ static bool must_park(const struct nof_nic *nic, const struct nof_send *s)
 /* Park it: its host has it until the receiver wants it. */
 static void hand_back(struct nof_nic *nic, struct nof_peer *peer, struct nof_send *s)
 {
-    nof_count(nic, &nic->eps[s->ep], NOF_C_PARKED, 1);
     unlist(nic, s);
     complete(nic, s, NOF_COMP_PARKED);
     peer->parked++;
@@ -406,8 +405,7 @@ static enum nof_pump send_rts(struct nof_nic *nic, struct nof_link *link, struct
     *bytes += NOF_WIRE_MSG_BYTES;
     (*frames)++;
     nof_queue_pop(&nic->sends, &peer->sendq);
-    if (!park)
-        nof_count(nic, &nic->eps[s->ep], NOF_C_RENDEZVOUS_TX, 1);
+    nof_count(nic, &nic->eps[s->ep], park ? NOF_C_PARKED : NOF_C_RENDEZVOUS_TX, 1);
     if (park) {
         hand_back(nic, peer, s);
     } else {

@@ -156,8 +156,8 @@ struct nof_desc {
  * forgotten: NOF_COMP_PARKED (never for a cookie with its top bit set, nor for INLINE without SYNC,
  * which never asks the receiver). When the receiver wants it, NOF_COMP_GRANT with the same cookie
  * comes and the host submits the SEND again, not INLINE, with NOF_DESC_F_GRANTED and `handle` from
- * the GRANT. One that had not ended when it was granted (a delta send) may be too early or too late for the receiver's room:
- * it is PARKED once more, and granted again when there is room.
+ * the GRANT. It may be PARKED again, any number of times: the receiver has no room now. That GRANT's handle is void then, and
+ * another GRANT comes when there is room.
  *
  * Cancel of a send. SEND_CANCEL is answered NOF_OK: the message is taken back, no receive gets it, and
  * no completion of the SEND (or GRANT) follows; or NOF_ENOMATCH: too late, its completion has come or

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What a process counts of its channels (library_counts.h). What its NIC sends by itself, as steps of collectives, is in
- * the NIC's own counters alone. */
+ * What a process counts of its channels (library_counts.h). What its NIC sends by itself, as steps of collectives, and what is
+ * multicast, is in the NIC's own counters alone. */
 #ifndef NOF_PRIVATE_CHAN_COUNTS_H
 #define NOF_PRIVATE_CHAN_COUNTS_H
 

@@ -303,6 +303,25 @@ static void choose_number(pid_t pid)
     close(fd);
 }
 
+static bool has_begun_one(int status)
+{
+    int event = status >> 16;
+
+    return event == PTRACE_EVENT_CLONE || event == PTRACE_EVENT_FORK || event == PTRACE_EVENT_VFORK;
+}
+
+/* The new thread or process is held with the daemon: it runs, and is held no more. The daemon may wait for that. */
+static pid_t let_new_one_go(pid_t nofd)
+{
+    unsigned long child = 0;
+    int status;
+
+    check(ptrace(PTRACE_GETEVENTMSG, nofd, NULL, &child) == 0);
+    check(waitpid((pid_t)child, &status, __WALL) == (pid_t)child && WIFSTOPPED(status));
+    check(ptrace(PTRACE_DETACH, (pid_t)child, NULL, NULL) == 0);
+    return (pid_t)child;
+}
+
 static void hold(pid_t nofd)
 {
     int status;
@@ -312,6 +331,11 @@ static void hold(pid_t nofd)
                                 PTRACE_O_TRACEVFORK)) == 0);
     check(ptrace(PTRACE_INTERRUPT, nofd, NULL, NULL) == 0);
     check(waitpid(nofd, &status, __WALL) == nofd && WIFSTOPPED(status));
+    while (has_begun_one(status)) { /* just now: it is held where it waits for that one */
+        (void)let_new_one_go(nofd);
+        check(ptrace(PTRACE_CONT, nofd, NULL, NULL) == 0);
+        check(waitpid(nofd, &status, __WALL) == nofd && WIFSTOPPED(status));
+    }
 }
 
 static void let_go(pid_t nofd)
@@ -335,25 +359,6 @@ static bool waits_for_events(uint64_t number)
         return true;
 #endif
     return number == SYS_epoll_pwait;
-}
-
-static bool has_begun_one(int status)
-{
-    int event = status >> 16;
-
-    return event == PTRACE_EVENT_CLONE || event == PTRACE_EVENT_FORK || event == PTRACE_EVENT_VFORK;
-}
-
-/* The new thread or process is held with the daemon: it runs, and is held no more. The daemon may wait for that. */
-static pid_t let_new_one_go(pid_t nofd)
-{
-    unsigned long child = 0;
-    int status;
-
-    check(ptrace(PTRACE_GETEVENTMSG, nofd, NULL, &child) == 0);
-    check(waitpid((pid_t)child, &status, __WALL) == (pid_t)child && WIFSTOPPED(status));
-    check(ptrace(PTRACE_DETACH, (pid_t)child, NULL, NULL) == 0);
-    return (pid_t)child;
 }
 
 /* Held again where it is about to make such a system call. */

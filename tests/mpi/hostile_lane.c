@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The channel of shared memory, as it is in the library, beside ranks that write what they like over all of the segment: lanes, credit,
- * cells, maps, what they say of their memory. usage: hostile_lane [FIRST [INPUTS]]
+ * cells, maps, what they say of their memory. usage: hostile_lane [FIRST [INPUTS]]; 0: the last alone
  *
  * An input is a number, from which all of it is drawn: receives, sends, probes and cancels of this rank, and between them whole
  * slots that are random, nearly right, or right. What must hold: no byte changes outside of receives that are posted, of cells and lanes
@@ -26,7 +26,7 @@ enum { SLOTS = 3, SELF = 0, LYING = 2, BUFFERS = 12, BUFFER_BYTES = 40960, STEPS
 enum { INPUTS = 3000, RACING = 300, APART_GAP = 3, CANARY = 0xa5, PLACES = 4 };
 
 static uint8_t *segment, *shadow; /* and what it must hold, where nobody but the others writes */
-static uint64_t part_offset, part_bytes, state_, input;
+static uint64_t part_offset, part_bytes, state_, input, first_race;
 static bool racing;
 
 static uint64_t draw(void)
@@ -42,12 +42,13 @@ static uint32_t below(uint32_t n)
     return (uint32_t)(draw() >> 20) % n;
 }
 
-/* With what to begin again. Only what a signal handler may call. */
+/* With what to begin again: of those beside the writer, all of them. Numbers alone are printed: this may be a signal handler. */
 static void say(const char *what)
 {
     char text[160];
-    int n = snprintf(text, sizeof(text), "input %llu: %s; again with: hostile_lane %llu 1\n",
-                     (unsigned long long)input, what, (unsigned long long)input);
+    int n = snprintf(text, sizeof(text), "input %llu: %s; again with: hostile_lane %llu %d\n",
+                     (unsigned long long)input, what, (unsigned long long)(racing ? first_race : input),
+                     racing ? 0 : 1);
     if (write(2, text, (size_t)n) < 0)
         _exit(2);
 }
@@ -561,7 +562,7 @@ static void *race(void *seed)
         x = x * 6364136223846793005u + 1442695040888963407u;
         uint32_t from = (uint32_t)(x >> 33) % SLOTS, which = (uint32_t)(x >> 40) % NOF_LANE_SLOTS;
         struct nof_lane_slot *slot = &nof_part_lane(part_of(SELF), from)->slot[which];
-        uint8_t *bytes = (uint8_t *)slot + 4 + (x >> 50) % 59;
+        uint8_t *bytes = (uint8_t *)slot + 4 + (x >> 50) % 60;
         __atomic_store_n(bytes, (uint8_t)(x >> 20), __ATOMIC_RELAXED);
         if (x >> 60 == 0)
             __atomic_store_n(&slot->number, nof_shm.peers[from].in.number, __ATOMIC_RELEASE);
@@ -632,9 +633,10 @@ int main(int argc, char **argv)
     for (input = first; input < first + n; input++)
         run();
     pthread_t writer;
-    racing = true;
-    REQUIRE(pthread_create(&writer, NULL, race, &first) == 0);
-    for (uint64_t k = 0; k < RACING; k++, input++)
+    first_race = input;
+    racing = argc <= 2 || n == 0;
+    REQUIRE(pthread_create(&writer, NULL, race, &first_race) == 0);
+    for (uint64_t k = 0; racing && k < RACING; k++, input++)
         run();
     __atomic_store_n(&race_over, true, __ATOMIC_RELAXED);
     pthread_join(writer, NULL);

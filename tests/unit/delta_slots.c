@@ -394,6 +394,25 @@ static void one_that_is_back_without_room_is_parked_again(void **state)
     done(LEN - UNIT, 1);
 }
 
+/* What a receiver says of a send that its host has not brought back does not park it. */
+static void a_send_that_was_not_granted_is_not_parked_again(void **state)
+{
+    (void)state;
+    world_send(p.w, 0, 1, 6, p.out, LEN, 1);
+    world_run_for(p.w, MS);
+    assert_int_equal(p.their_ep->sends_used, 1);
+    const struct nof_send *s = nof_send_at(p.theirs, p.their_ep->sends_head);
+    uint64_t handle = nof_handle(p.their_ep->sends_head, s->obj.gen);
+    for (unsigned i = 0; i < 2; i++) {
+        nof_send_abort_rx(p.theirs, p.their_peer, handle, NOF_EAGAIN);
+        world_run_for(p.w, MS);
+        assert_int_equal(p.their_peer->parked, 0);
+    }
+    assert_int_equal(world_expect(p.w, 0, NOF_COMP_SEND, 1)->status, NOF_EAGAIN);
+    assert_int_equal(p.their_ep->sends_used, 0);
+    assert_null(world_take(p.w, 0));
+}
+
 /* As many as leave others their room have their slots; those behind are parked. All keep their order. */
 static void more_than_there_is_room_for_are_parked(void **state)
 {
@@ -522,6 +541,7 @@ int main(void)
         BOTH(slots_are_checked),
         BOTH(without_a_slot_it_is_parked_and_may_be_shorter),
         BOTH(a_short_message_is_parked_too),
+        cmocka_unit_test_setup_teardown(a_send_that_was_not_granted_is_not_parked_again, start_late, end),
         cmocka_unit_test_setup_teardown(one_that_is_back_without_room_is_parked_again, start_late, end),
         cmocka_unit_test_setup_teardown(more_than_there_is_room_for_are_parked, start_small, end),
         cmocka_unit_test_setup_teardown(with_those_that_ask_they_leave_room, start_small, end),

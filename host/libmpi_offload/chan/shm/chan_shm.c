@@ -54,7 +54,8 @@ static int poll_told(uint32_t word)
 static bool itself_says(void)
 {
     const struct nof_shm_peer *self = &nof_shm.peers[nof_shm.self];
-    return self->place == NOF_HOT_NONE && !self->gone && nof_lane_peek(&self->in) != NULL;
+    return self->world_rank >= 0 && self->place == NOF_HOT_NONE && !self->gone &&
+           nof_lane_peek(&self->in) != NULL;
 }
 
 static int shm_poll(void)

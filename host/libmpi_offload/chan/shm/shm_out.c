@@ -94,7 +94,7 @@ static void revoke(struct nof_shm_op *op)
 
 /* The question is on its way; of one that waited for room until all are in MPI_Finalize it is the second that goes at once. Not here:
  * this may be the doing of the queue. */
-static void has_asked(struct nof_shm_peer *peer, struct nof_shm_op *op)
+static void ask_back_if_closing(struct nof_shm_peer *peer, struct nof_shm_op *op)
 {
     if (!nof_shm.closing)
         return;
@@ -117,7 +117,7 @@ static void send_short(struct nof_shm_peer *peer, struct nof_request *req, struc
     }
     nof_shm_put(peer);
     if (sync)
-        has_asked(peer, op);
+        ask_back_if_closing(peer, op);
     else
         copied(peer, req, op);
 }
@@ -149,7 +149,7 @@ static void send_ask(struct nof_shm_peer *peer, struct nof_request *req, struct 
     slot->op = nof_shm_op_name(op);
     memcpy(slot->payload, &ask, sizeof(ask));
     nof_shm_put(peer);
-    has_asked(peer, op);
+    ask_back_if_closing(peer, op);
 }
 
 /* There is room in the lane. op: what it waited with, or NULL. */
@@ -193,12 +193,12 @@ void nof_shm_unqueue(struct nof_shm_op *op)
 }
 
 /* The next piece; false: it waits for one that is there already to be read. Where others keep all cells it goes in its slot: its
- * receiver, who does look, waits for none of them. */
+ * receiver, who does look, waits for none of them. Nor does this process for itself: what is back others could have written. */
 static bool fill_piece(struct nof_shm_op *op, struct nof_lane_slot *slot)
 {
     struct nof_shm_cell cell = {.offset = op->done};
     int index = take_cell(op->slot, &cell.generation);
-    if (index < 0 && nof_shm.lent[op->slot] > 0)
+    if (index < 0 && op->slot != nof_shm.self && nof_shm.lent[op->slot] > 0)
         return false;
     uint64_t left = op->len - op->done, most = index < 0 ? NOF_LANE_PAYLOAD : NOF_CELL_BYTES;
     cell.len = left < most ? left : most;

@@ -56,7 +56,8 @@ struct watch {
 };
 
 static struct watch sends[NOF_DELTA_SLOTS], recvs[NOF_DELTA_SLOTS];
-static uint64_t sends_on, recvs_on; /* bits; under the lock of handlers, read without */
+/* Under the lock of handlers, read without. */
+uint64_t nof_delta_sends_on, nof_delta_recvs_on;
 static uint64_t fault_ns; /* 0: none was seen yet */
 static sigset_t mask_at_fork;
 
@@ -250,7 +251,7 @@ bool nof_delta_watch_look(void)
     sigset_t before;
     bool any = false;
     nof_delta_hold(&before);
-    for (uint64_t on = sends_on; on != 0; on &= on - 1) {
+    for (uint64_t on = nof_delta_sends_on; on != 0; on &= on - 1) {
         struct watch *w = &sends[__builtin_ctzll(on)];
         if (w->ops->written == NULL)
             continue;
@@ -410,7 +411,7 @@ static bool try_page(uintptr_t address, bool *failed_out, bool *fatal_out)
     sigset_t before;
     bool ended = true;
     nof_delta_hold(&before);
-    struct watch *w = find(recvs, recvs_on, address);
+    struct watch *w = find(recvs, nof_delta_recvs_on, address);
     uint32_t page = w == NULL ? 0 : (uint32_t)((address - w->low) / w->part_bytes);
     if (w != NULL && w->hidden && w->state[page] == PART_UNTOUCHED) {
         enum nof_delta_in_result found = has_page(w, page);
@@ -432,7 +433,7 @@ static void abandon(uintptr_t address, bool fatal)
         give_up("libmpi_offload: a delta receive has failed while its bytes were waited for: its peer or the "
                 "NIC is gone\n");
     nof_delta_hold(&before);
-    struct watch *w = find(recvs, recvs_on, address);
+    struct watch *w = find(recvs, nof_delta_recvs_on, address);
     if (w != NULL && w->hidden) {
         show_rest(w, true, w->base + w->in->bytes);
         w->hidden = false;
@@ -479,8 +480,8 @@ static bool moved(uintptr_t address)
 {
     sigset_t before;
     nof_delta_hold(&before);
-    bool released =
-        (any_gone(sends, sends_on) || any_gone(recvs, recvs_on)) && nof_delta_pages_release(address);
+    bool released = (any_gone(sends, nof_delta_sends_on) || any_gone(recvs, nof_delta_recvs_on)) &&
+                    nof_delta_pages_release(address);
     nof_delta_let_go(&before);
     return released;
 }
@@ -491,7 +492,7 @@ bool nof_delta_watch_fault(struct nof_delta_access access)
     sigset_t before;
     uint64_t began_ns = nof_lib_now_ns();
     nof_delta_hold(&before);
-    struct watch *w = find(sends, sends_on, address);
+    struct watch *w = find(sends, nof_delta_sends_on, address);
     if (w != NULL) {
         bool guarded = write_fault(w, &access);
         nof_delta_let_go(&before);
@@ -500,7 +501,7 @@ bool nof_delta_watch_fault(struct nof_delta_access access)
         __atomic_store_n(&fault_ns, was_ns - was_ns / 16 + took_ns / 16, __ATOMIC_RELAXED);
         return guarded;
     }
-    w = find(recvs, recvs_on, address);
+    w = find(recvs, nof_delta_recvs_on, address);
     bool ours = w != NULL && w->hidden;
     uint32_t slot = ours ? nof_delta_in_slot(w->in) : 0;
     nof_delta_let_go(&before);
@@ -526,16 +527,16 @@ static void in_child(void)
 {
     nof_delta_pages_in_child();
     nof_delta_poll_in_child();
-    for (uint64_t on = sends_on; on != 0; on &= on - 1) {
+    for (uint64_t on = nof_delta_sends_on; on != 0; on &= on - 1) {
         const struct watch *w = &sends[__builtin_ctzll(on)];
         if (w->ops->in_child)
             (void)w->ops->end(w->low, w->high - w->low);
     }
-    for (uint64_t on = recvs_on; on != 0; on &= on - 1) {
+    for (uint64_t on = nof_delta_recvs_on; on != 0; on &= on - 1) {
         struct watch *w = &recvs[__builtin_ctzll(on)];
         give_back(w, w->low, w->high);
     }
-    sends_on = recvs_on = 0;
+    nof_delta_sends_on = nof_delta_recvs_on = 0;
     nof_delta_let_go(&mask_at_fork);
 }
 
@@ -605,10 +606,10 @@ bool nof_delta_watch_send(struct nof_delta_out *out, int way)
     if (fault_ns == 0)
         fault_ns = nof_delta_way_fault_ns(w->ops);
     /* A thread that computes one message from another has the faults of both. */
-    uint64_t cost_ns = __atomic_load_n(&fault_ns, __ATOMIC_RELAXED) * (recvs_on != 0 ? 2 : 1);
+    uint64_t cost_ns = __atomic_load_n(&fault_ns, __ATOMIC_RELAXED) * (nof_delta_recvs_on != 0 ? 2 : 1);
     size_t part = nof_delta_size(out->bytes, 0, cost_ns, NOF_DELTA_PAGE);
     part = part < NOF_DELTA_PAGE || w->ops->written != NULL ? NOF_DELTA_PAGE : part & ~(NOF_DELTA_PAGE - 1);
-    if (!aim_at_send(w, out, part) || crosses(sends, sends_on, w->low, w->high))
+    if (!aim_at_send(w, out, part) || crosses(sends, nof_delta_sends_on, w->low, w->high))
         return false;
     w->out = out;
     w->twice = 0;
@@ -620,7 +621,7 @@ bool nof_delta_watch_send(struct nof_delta_out *out, int way)
     if (guarded) {
         out->watched = true;
         out->delta_bytes = w->ops->written == NULL ? 1 : SIZE_MAX; /* told by each look */
-        __atomic_store_n(&sends_on, sends_on | 1ull << out->slot, __ATOMIC_RELAXED);
+        __atomic_store_n(&nof_delta_sends_on, nof_delta_sends_on | 1ull << out->slot, __ATOMIC_RELAXED);
     }
     nof_delta_let_go(&before);
     if (!guarded)
@@ -634,11 +635,11 @@ const void *nof_delta_watch_send_end(const struct nof_delta_out *out)
     sigset_t before;
     uintptr_t twice = 0;
     nof_delta_hold(&before);
-    if ((sends_on & 1ull << out->slot) != 0) {
+    if ((nof_delta_sends_on & 1ull << out->slot) != 0) {
         if (w->ops->written != NULL)
             look_at_send(w);
         (void)w->ops->end(w->low, w->high - w->low);
-        __atomic_store_n(&sends_on, sends_on & ~(1ull << out->slot), __ATOMIC_RELAXED);
+        __atomic_store_n(&nof_delta_sends_on, nof_delta_sends_on & ~(1ull << out->slot), __ATOMIC_RELAXED);
         twice = w->twice;
     }
     nof_delta_let_go(&before);
@@ -663,21 +664,21 @@ void *nof_delta_watch_recv(struct nof_delta_in *in, bool fatal)
     sigset_t before;
     nof_delta_watch_write(at(in->base), in->bytes);
     if (!aim(w, page_behind(in->base), in->base + in->bytes, NOF_DELTA_PAGE) || !room_in_shadow(w) ||
-        crosses(sends, sends_on, w->low, w->high))
+        crosses(sends, nof_delta_sends_on, w->low, w->high))
         return NULL;
     w->in = in;
     w->base = in->base;
     w->hidden = w->lost = false;
     w->fatal = fatal;
     nof_delta_hold(&before);
-    __atomic_store_n(&recvs_on, recvs_on | 1ull << slot, __ATOMIC_RELAXED);
+    __atomic_store_n(&nof_delta_recvs_on, nof_delta_recvs_on | 1ull << slot, __ATOMIC_RELAXED);
     nof_delta_let_go(&before);
     return at(shadow_of(w, w->base));
 }
 
 static bool is_watched(const struct nof_delta_in *in)
 {
-    return (recvs_on & 1ull << nof_delta_in_slot(in)) != 0;
+    return (nof_delta_recvs_on & 1ull << nof_delta_in_slot(in)) != 0;
 }
 
 static bool has_end(struct nof_delta_in *in, size_t from, size_t to)
@@ -726,20 +727,16 @@ bool nof_delta_watch_recv_end(struct nof_delta_in *in, bool failed, size_t bytes
     nof_delta_hold(&before);
     show_rest(w, failed, end);
     w->hidden = false;
-    __atomic_store_n(&recvs_on, recvs_on & ~(1ull << nof_delta_in_slot(in)), __ATOMIC_RELAXED);
+    __atomic_store_n(&nof_delta_recvs_on, nof_delta_recvs_on & ~(1ull << nof_delta_in_slot(in)),
+                     __ATOMIC_RELAXED);
     nof_delta_let_go(&before);
     return !w->lost;
 }
 
 void nof_delta_watch_close(void)
 {
-    for (uint64_t on = sends_on; on != 0; on &= on - 1)
+    for (uint64_t on = nof_delta_sends_on; on != 0; on &= on - 1)
         (void)nof_delta_watch_send_end(sends[__builtin_ctzll(on)].out);
-}
-
-bool nof_delta_watch_any(void)
-{
-    return (__atomic_load_n(&recvs_on, __ATOMIC_RELAXED) | __atomic_load_n(&sends_on, __ATOMIC_RELAXED)) != 0;
 }
 
 /* Those of the pages of one message that have come are put into their place. False: some have not. */
@@ -761,7 +758,7 @@ bool nof_delta_watch_settle(const void *address, size_t bytes)
 {
     uintptr_t low = (uintptr_t)address, high = low + bytes;
     bool all = true;
-    for (uint64_t on = __atomic_load_n(&recvs_on, __ATOMIC_RELAXED); on != 0; on &= on - 1)
+    for (uint64_t on = __atomic_load_n(&nof_delta_recvs_on, __ATOMIC_RELAXED); on != 0; on &= on - 1)
         all = put_all(&recvs[__builtin_ctzll(on)], low, high) && all;
     return all;
 }
@@ -769,7 +766,7 @@ bool nof_delta_watch_settle(const void *address, size_t bytes)
 void nof_delta_watch_wait(const void *address, size_t bytes)
 {
     uintptr_t low = (uintptr_t)address, high = low + bytes;
-    for (uint64_t on = __atomic_load_n(&recvs_on, __ATOMIC_RELAXED); on != 0; on &= on - 1) {
+    for (uint64_t on = __atomic_load_n(&nof_delta_recvs_on, __ATOMIC_RELAXED); on != 0; on &= on - 1) {
         const struct watch *w = &recvs[__builtin_ctzll(on)];
         uintptr_t from = low > w->low ? low : w->low, to = high < w->high ? high : w->high;
         for (uintptr_t page = from & ~(NOF_DELTA_PAGE - 1); w->hidden && page < to; page += NOF_DELTA_PAGE)
@@ -781,10 +778,10 @@ void nof_delta_watch_write(const void *address, size_t bytes)
 {
     uintptr_t low = (uintptr_t)address, high = low + bytes;
     sigset_t before;
-    if (__atomic_load_n(&sends_on, __ATOMIC_RELAXED) == 0)
+    if (__atomic_load_n(&nof_delta_sends_on, __ATOMIC_RELAXED) == 0)
         return;
     nof_delta_hold(&before);
-    for (uint64_t on = sends_on; on != 0; on &= on - 1)
+    for (uint64_t on = nof_delta_sends_on; on != 0; on &= on - 1)
         write_late(&sends[__builtin_ctzll(on)], low, high);
     nof_delta_let_go(&before);
 }

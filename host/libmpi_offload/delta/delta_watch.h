@@ -61,7 +61,15 @@ bool nof_delta_watch_settle(const void *address, size_t bytes);
 void nof_delta_watch_wait(const void *address, size_t bytes);
 /* Others than this process's threads are about to write there, once that is so: what they write of a send leaves with its end. */
 void nof_delta_watch_write(const void *address, size_t bytes);
+/* Bits of slots; for nof_delta_watch_any(). */
+extern uint64_t nof_delta_sends_on __attribute__((visibility("hidden")));
+extern uint64_t nof_delta_recvs_on __attribute__((visibility("hidden")));
+
 /* Is anything hidden or guarded? */
-bool nof_delta_watch_any(void);
+static inline bool nof_delta_watch_any(void)
+{
+    return (__atomic_load_n(&nof_delta_recvs_on, __ATOMIC_RELAXED) |
+            __atomic_load_n(&nof_delta_sends_on, __ATOMIC_RELAXED)) != 0;
+}
 
 #endif

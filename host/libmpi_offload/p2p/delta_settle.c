@@ -31,9 +31,9 @@ void nof_delta_settle(const void *address, size_t bytes)
         await(address, bytes);
 }
 
-void nof_delta_settle_buffer(const void *buf, size_t count, const struct nof_type *type)
+void nof_delta_settle_span(const void *buf, size_t count, const struct nof_type *type)
 {
-    if (count == 0 || type == NULL || !nof_delta_watch_any())
+    if (count == 0 || type == NULL)
         return;
     ptrdiff_t reach = (ptrdiff_t)(count - 1) * nof_type_extent(type);
     ptrdiff_t low = type->tree->lb + (reach < 0 ? reach : 0), high = type->tree->ub + (reach > 0 ? reach : 0);

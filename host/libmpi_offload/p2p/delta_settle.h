@@ -6,10 +6,17 @@
 #ifndef NOF_MPI_DELTA_SETTLE_H
 #define NOF_MPI_DELTA_SETTLE_H
 
+#include "delta/delta_watch.h"
 #include "type/type.h"
 
 void nof_delta_settle(const void *address, size_t bytes);
 /* All that `count` elements span at buf. type NULL: nothing. */
-void nof_delta_settle_buffer(const void *buf, size_t count, const struct nof_type *type);
+void nof_delta_settle_span(const void *buf, size_t count, const struct nof_type *type);
+
+static inline void nof_delta_settle_buffer(const void *buf, size_t count, const struct nof_type *type)
+{
+    if (nof_delta_watch_any())
+        nof_delta_settle_span(buf, count, type);
+}
 
 #endif

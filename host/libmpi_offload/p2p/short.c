@@ -12,6 +12,8 @@
 /* The bytes, if they lie together and their memory is not watched; false: the long way. */
 static inline bool plain(const void *buf, MPI_Count count, MPI_Datatype datatype, size_t *bytes_out)
 {
+    if (!nof_chan_short)
+        return false;
     size_t each = nof_type_plain_bytes(datatype);
     *bytes_out = each * (size_t)count;
     return each != 0 && count >= 0 && count <= COUNT_MOST && (buf != NULL || count == 0) &&

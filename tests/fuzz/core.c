@@ -13,7 +13,7 @@
 
 #include "nic.h"
 #include "transport/state.h"
-#include "moves.h"
+#include "moves_delta.h"
 #include "rogue.h"
 #include "setting.h"
 
@@ -210,7 +210,8 @@ static void record(struct stage *s, const uint8_t *rec)
         break;
     case 13:
         if (rec[3] >= INNOCENT_DELTA)
-            guard_innocent_delta(&s->guard, rec[1] & 1, move_len(rec[2]), rec[4] % 14);
+            guard_innocent_delta(&s->guard, rec[1] & 1, move_len(rec[2]),
+                                 move_least_log2(rec[4], move_len(rec[2])));
         else
             guard_innocent(&s->guard, rec[1] & 1, move_len(rec[2]));
         break;

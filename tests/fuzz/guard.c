@@ -717,7 +717,7 @@ void guard_end(struct guard *g)
         guard_innocent_settle(g, "after all that job A did");
     }
     if (g->deltas) {
-        guard_innocent_delta(g, g->messages, 9000, 8);
+        guard_innocent_delta(g, g->messages, 9000, 10);
         guard_innocent_settle(g, "in units, after all that job A did");
     }
     uint64_t came = world_rank(g->w, g->innocent[0])->counters[NOF_C_MSGS_RX] +

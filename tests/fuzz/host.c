@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "nic.h"
-#include "moves.h"
+#include "moves_delta.h"
 #include "setting.h"
 
 #define US 1000ull
@@ -151,7 +151,8 @@ static void record(struct stage *s, const uint8_t *rec)
         break;
     case 13:
         if (rec[3] >= INNOCENT_DELTA)
-            guard_innocent_delta(&s->guard, rec[1] & 1, move_len(rec[2]), rec[4] % 14);
+            guard_innocent_delta(&s->guard, rec[1] & 1, move_len(rec[2]),
+                                 move_least_log2(rec[4], move_len(rec[2])));
         else
             guard_innocent(&s->guard, rec[1] & 1, move_len(rec[2]));
         break;

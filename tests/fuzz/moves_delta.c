@@ -3,15 +3,27 @@
 
 #include <string.h>
 
+#define UNITS 64u /* of most messages: each goes in a frame of its own */
+
 uint32_t move_slot(uint8_t code)
 {
     static const uint32_t none[] = {NOF_DELTA_SLOTS, NOF_DELTA_SLOTS + 1, 255, 1u << 16, UINT32_MAX};
     return code >= 248 ? none[code % 5u] : code >= 240 ? NOF_DELTA_SLOTS - 1 : code % 4u;
 }
 
+uint32_t move_least_log2(uint8_t code, uint64_t len)
+{
+    uint32_t least = code % 14u;
+    while (len >> least > (code < 224 ? UNITS : 4 * UNITS))
+        least++;
+    return least;
+}
+
 uint32_t move_unit_log2(uint8_t code, uint64_t len)
 {
-    return code < 160 ? nof_delta_unit_log2(len, code % 16u) : code - 160u;
+    return code < 160   ? nof_delta_unit_log2(len, move_least_log2(code, len))
+           : code < 240 ? code - 148u
+                        : code - 240u;
 }
 
 /* Of the units of a message, or, from 240 on, such that hardly one has. */

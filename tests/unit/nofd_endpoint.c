@@ -108,6 +108,33 @@ static void descriptors_are_taken_in_order_a_burst_at_a_time(void **state)
         assert_int_equal(taken[i].cookie, taken[i - 1].cookie + 1);
 }
 
+static void bytes_that_the_core_copies_are_paid_with_turns(void **state)
+{
+    const struct nof_desc large = {.opcode = NOF_DESC_SEND, .flags = NOF_DESC_F_BOUNCE, .len = 4096};
+    const struct nof_desc huge = {.opcode = NOF_DESC_SEND, .flags = NOF_DESC_F_BOUNCE, .len = UINT64_MAX};
+
+    (void)state;
+    for (unsigned i = 0; i < NOFD_BURST; i++)
+        assert_int_equal(nof_ring_put(ep.submit, &large, 1), 1);
+    submit(1);
+    assert_int_equal(nofd_endpoint_take(&ep, 1000), NOFD_BURST);
+    for (unsigned i = 0; i < 4; i++) {
+        assert_int_equal(nofd_endpoint_take(&ep, 1000), 1); /* the core does not sleep on it */
+        assert_int_equal(ntaken, NOFD_BURST);
+        assert_true(nofd_endpoint_has_work(&ep));
+    }
+    assert_int_equal(nofd_endpoint_take(&ep, 1000), 1);
+    assert_int_equal(ntaken, NOFD_BURST + 1);
+
+    assert_int_equal(nof_ring_put(ep.submit, &huge, 1), 1);
+    submit(1);
+    assert_int_equal(nofd_endpoint_take(&ep, 1000), 2);
+    assert_int_equal(nofd_endpoint_take(&ep, 1000), 0); /* nothing waits: nothing is owed any more */
+    submit(1);
+    assert_int_equal(nofd_endpoint_take(&ep, 1000), 1);
+    assert_int_equal(ntaken, NOFD_BURST + 4);
+}
+
 static void no_more_than_the_core_has_room_for(void **state)
 {
     (void)state;
@@ -262,6 +289,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         EACH(descriptors_are_taken_in_order_a_burst_at_a_time),
+        EACH(bytes_that_the_core_copies_are_paid_with_turns),
         EACH(no_more_than_the_core_has_room_for),
         EACH(a_producer_beyond_the_ring_dooms_and_is_not_followed),
         EACH(our_own_consumer_index_must_not_be_changed),

@@ -14,6 +14,7 @@
 
 #include "nofd/core/nic_host.h"
 
+#define BOUNCED_MAX 65536u /* bytes; longer sends are refused */
 #define WAITERS 16 /* for an arrival, woken at once; more look again by themselves (nof_pmd_delta_wait()) */
 
 static void ring_fault(struct nofd_endpoint *ep)
@@ -35,6 +36,18 @@ static void count_pause(struct nofd_endpoint *ep, uint64_t pause_ns)
         ep->nic->counters[NOF_C_PAUSE_NS] = pause_ns;
 }
 
+/* A KiB that the core copies out of the bounce arena takes it about as long as a descriptor. */
+static uint32_t bounced(const struct nof_desc *descs, unsigned n)
+{
+    uint64_t bytes = 0;
+
+    /* bound: NOFD_BURST; paid by the endpoint's turn */
+    for (unsigned i = 0; i < n; i++)
+        if (descs[i].opcode == NOF_DESC_SEND && (descs[i].flags & NOF_DESC_F_BOUNCE))
+            bytes += descs[i].len < BOUNCED_MAX ? descs[i].len : BOUNCED_MAX;
+    return (uint32_t)(bytes / 1024);
+}
+
 unsigned nofd_endpoint_take(struct nofd_endpoint *ep, uint64_t now_ns)
 {
     struct nof_desc descs[NOFD_BURST];
@@ -43,8 +56,14 @@ unsigned nofd_endpoint_take(struct nofd_endpoint *ep, uint64_t now_ns)
     unsigned room;
     unsigned n;
 
-    if (used == 0)
+    if (used == 0) {
+        ep->owed = 0;
         return 0;
+    }
+    if (ep->owed >= NOFD_BURST) {
+        ep->owed -= NOFD_BURST;
+        return 1;
+    }
     if (ep->nic->lcore->watch_pauses)
         count_pause(ep, ep->nic->lcore->pause_ns);
     /* The consumer index is ours, but on a page that the host can write. */
@@ -63,6 +82,7 @@ unsigned nofd_endpoint_take(struct nofd_endpoint *ep, uint64_t now_ns)
      * a lie shows at the next turn. */
     n = nof_ring_get(ring, descs, n);
     ep->submit_cons += n;
+    ep->owed += bounced(descs, n);
     nof_nic_host(ep->nic->nic, now_ns, ep->index, descs, n);
     return n;
 }

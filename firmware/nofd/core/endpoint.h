@@ -45,6 +45,7 @@ struct nofd_endpoint {
     uint32_t submit_cons; /* our own indices: the shared ones can be overwritten */
     uint32_t complete_prod;
     uint32_t index; /* of the firmware core */
+    uint32_t owed; /* descriptors: what the bytes of earlier bursts have used up of turns to come */
     bool wake_host; /* completions given since the last look whether it sleeps */
     bool arrived; /* likewise arrivals of delta receives, and nof_delta_host.asleep */
     bool complete_full; /* the host must reap before the core can go on */

@@ -292,6 +292,13 @@ struct nof_claim_words *nof_pmd_claims(const struct nof_pmd *pmd)
                : (struct nof_claim_words *)(void *)(pmd->bar + pmd->identity.claim_offset);
 }
 
+uint64_t *nof_pmd_library_counts(const struct nof_pmd *pmd, uint32_t n)
+{
+    return state_of(pmd) == NOF_PMD_FORKED || pmd->identity.nlibrary_counts != n
+               ? NULL
+               : (uint64_t *)(void *)(pmd->bar + pmd->identity.library_counts_offset);
+}
+
 void nof_pmd_delta_ring(struct nof_pmd *pmd, uint32_t slot)
 {
     struct nof_delta_host *board = nof_pmd_delta_host(pmd);

@@ -108,6 +108,9 @@ int nof_pmd_delta_wait(struct nof_pmd *pmd, uint32_t seen, uint64_t timeout_ns);
 bool nof_pmd_delta_gone(const struct nof_pmd *pmd);
 /* Receives that the NIC and the host know (nof/claim.h); NULL after a fork. */
 struct nof_claim_words *nof_pmd_claims(const struct nof_pmd *pmd);
+/* Where the daemon reads what this process's library counts, for `nof stats`: n words, each to be stored whole; NULL: it knows
+ * another number of counts, or after a fork. */
+uint64_t *nof_pmd_library_counts(const struct nof_pmd *pmd, uint32_t n);
 /* Feature "collectives" is "nic", at this moment. */
 bool nof_pmd_runs_collectives(const struct nof_pmd *pmd);
 /* Feature "coll_patience_ms", as it is set now. */

@@ -175,6 +175,8 @@ static int check_identity(struct nof_pmd *pmd, const struct nof_attach_reply *re
         {"assist area", id->assist_offset, id->assist_bytes, HOST_WRITES, 64},
         {"board of delta sends", id->delta_host_offset, sizeof(struct nof_delta_host), HOST_WRITES, 64},
         {"array of claims", id->claim_offset, sizeof(struct nof_claim_words), HOST_WRITES, 64},
+        {"block of library counts", id->library_counts_offset, (uint64_t)id->nlibrary_counts * 8, HOST_WRITES,
+         8},
         {"board of delta receives", id->delta_nic_offset, sizeof(struct nof_delta_nic), HOST_READS, 64},
     };
 

@@ -36,7 +36,7 @@
 #include "nof/card.h"
 #include "nof/segment.h"
 
-#define NOF_ABI_VERSION 9u
+#define NOF_ABI_VERSION 10u
 #define NOF_BAR_MAGIC 0x3130524142464f4eull /* "NOFBAR01" */
 #define NOF_ATTACH_MAGIC 0x3148435441464f4eull /* "NOFATCH1" */
 #define NOF_DETACH_MAGIC 0x3148435444464f4eull /* "NOFDTCH1" */
@@ -103,6 +103,9 @@ struct nof_bar_identity {
     uint64_t delta_host_offset; /* struct nof_delta_host (delta.h), host writes */
     uint64_t delta_nic_offset; /* struct nof_delta_nic; read-only for the host */
     uint64_t claim_offset; /* struct nof_claim_words (claim.h), host writes */
+    uint64_t library_counts_offset; /* uint64_t[nlibrary_counts]: what its library counts; host writes */
+    uint32_t nlibrary_counts; /* a library that counts another number of things writes none */
+    uint32_t reserved;
     uint32_t dma; /* enum nof_dma_mode */
     uint32_t nofd_pid;
     struct nof_bar_segment segment[NOF_BAR_SEGMENTS_MAX];

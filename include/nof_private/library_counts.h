@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * What a rank's library counts, of all its parts. MPI_T has these as library.NAME; a rank that leaves MPI writes them on its board
- * (board.h), in this order, and `nof run --stats` adds them up over the ranks.
+ * (board.h), in this order, and `nof run --stats` adds them up over the ranks. In the same order it writes them into its BAR as
+ * it goes (docs/HOST_ABI.md), and the daemon adds them up for `nof stats`.
  *
- * One more part: its list into NOF_LIBRARY_COUNTS, its number into NOF_LIBRARY_COUNT_MAX, and who reads it into `parts` of
+ * One more part: its list into NOF_LIBRARY_COUNTS, its number into NOF_LIBRARY_COUNT_MAX, and where it is counted into `parts` of
  * host/libmpi_offload/tool/tool_vars.c, all in the same order. */
 #ifndef NOF_PRIVATE_LIBRARY_COUNTS_H
 #define NOF_PRIVATE_LIBRARY_COUNTS_H

@@ -143,6 +143,8 @@ void fake_open(struct fake_nofd *f)
                                                  rest + PAGE + FAKE_BOUNCE_BYTES + PAGE + FAKE_ASSIST_BYTES,
                                              .delta_nic_offset = delta,
                                              .claim_offset = rest + 1024,
+                                             .library_counts_offset = rest + 3072,
+                                             .nlibrary_counts = FAKE_LIBRARY_COUNTS,
                                              .bounce_max_bytes = 16384,
                                              .nofd_pid = (uint32_t)getpid()};
     f->submit = ring_at(f, submit);
@@ -150,6 +152,7 @@ void fake_open(struct fake_nofd *f)
     f->host_words = (struct nof_host_words *)(void *)(f->bar + rest);
     f->nic_words = (struct nof_nic_words *)(void *)(f->bar + first + PAGE);
     f->counters = (uint64_t *)(void *)(f->bar + first + PAGE + 64);
+    f->library_counts = (const uint64_t *)(const void *)(f->bar + rest + 3072);
     f->reply.magic = NOF_ATTACH_MAGIC;
     f->reply.abi_version = NOF_ABI_VERSION;
     f->reply.bar_bytes = p.bar;

@@ -20,6 +20,7 @@
 #define FAKE_STAGING_BYTES 8192u
 #define FAKE_BOUNCE_BYTES 65536u
 #define FAKE_ASSIST_BYTES 8192u
+#define FAKE_LIBRARY_COUNTS 16u
 
 struct fake_nofd {
     char address[64]; /* "@..." for nof_pmd_attach */
@@ -35,6 +36,7 @@ struct fake_nofd {
     struct nof_host_words *host_words;
     struct nof_nic_words *nic_words;
     uint64_t *counters;
+    const uint64_t *library_counts;
     uint64_t wakes; /* futex calls made */
     bool no_seals;
     bool no_fds;

@@ -299,6 +299,7 @@ static void fork_has_no_nic(void **state)
         wrong |= nof_pmd_wait(*state, 0, 0) != NOF_ENICDEAD;
         wrong |= nof_pmd_bounce_alloc(*state, 8, &offset) != NULL || nof_pmd_program_area(*state) != NULL;
         wrong |= nof_pmd_counter(*state, NOF_C_TX_FRAMES) != 0;
+        wrong |= nof_pmd_library_counts(*state, FAKE_LIBRARY_COUNTS) != NULL;
         wrong |= strstr(nof_pmd_death(*state), "fork") == NULL;
         nof_pmd_wake(*state);
         nof_pmd_detach(*state);
@@ -335,6 +336,17 @@ static void counters_are_live(void **state)
     assert_int_equal(nof_pmd_counter(*state, counter), 4711);
     assert_int_equal(nof_pmd_counter(*state, NOF_C_NETMEM_BYTES), 0); /* beyond what this daemon has */
     assert_int_equal(nof_pmd_counter_find("no.such", &counter), NOF_ENOENT);
+}
+
+static void library_counts_are_written_where_they_are_known(void **state)
+{
+    uint64_t *counts = nof_pmd_library_counts(*state, FAKE_LIBRARY_COUNTS);
+
+    assert_non_null(counts);
+    counts[FAKE_LIBRARY_COUNTS - 1] = 4711;
+    assert_int_equal(fake.library_counts[FAKE_LIBRARY_COUNTS - 1], 4711);
+    assert_null(nof_pmd_library_counts(*state, FAKE_LIBRARY_COUNTS + 1)); /* a daemon of another build */
+    assert_null(nof_pmd_library_counts(*state, FAKE_LIBRARY_COUNTS - 1));
 }
 
 /* One assist request; returns the status that the daemon is told. */
@@ -471,6 +483,8 @@ enum garble {
     STAGING_OUTSIDE,
     BOUNCE_OVERFLOW,
     COUNTERS_HUGE,
+    LIBRARY_HUGE,
+    LIBRARY_READ_ONLY,
     PIECES_HUGE,
     GARBLES
 };
@@ -527,6 +541,10 @@ static void garble_identity(enum garble how)
         id->bounce_offset = UINT64_MAX & ~63ull;
     else if (how == COUNTERS_HUGE)
         id->ncounters = UINT32_MAX;
+    else if (how == LIBRARY_HUGE)
+        id->nlibrary_counts = UINT32_MAX;
+    else if (how == LIBRARY_READ_ONLY)
+        id->library_counts_offset = id->counters_offset;
     else if (how == PIECES_HUGE)
         id->bounce_max_bytes = 1u << 20;
 }
@@ -586,6 +604,7 @@ int main(void)
         WITH_PMD(host_cannot_write_what_it_may_only_read),
         WITH_PMD(staged_payload_stays_inside),
         WITH_PMD(counters_are_live),
+        WITH_PMD(library_counts_are_written_where_they_are_known),
         cmocka_unit_test_setup_teardown(assist_copies_and_reports_bad_buffers, setup_assist, teardown),
         cmocka_unit_test_setup_teardown(assist_answers_need_no_room, setup_assist, teardown),
         cmocka_unit_test(detach_says_goodbye),

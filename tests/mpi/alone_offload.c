@@ -234,7 +234,7 @@ int main(int argc, char **argv)
             ended();
     }
     beside_a_flood();
-    CHECK(nof_driver_counted(NOF_DRIVER_NIC) > 0 && nof_driver_counted(NOF_DRIVER_DECLINED) > 0 &&
-          nof_driver_counted(NOF_DRIVER_OFF) > 0);
+    CHECK(nof_driver_counted[NOF_DRIVER_NIC] > 0 && nof_driver_counted[NOF_DRIVER_DECLINED] > 0 &&
+          nof_driver_counted[NOF_DRIVER_OFF] > 0);
     return t_end();
 }

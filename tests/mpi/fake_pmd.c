@@ -670,6 +670,14 @@ struct nof_claim_words *nof_pmd_claims(const struct nof_pmd *pmd)
     return NULL;
 }
 
+/* It reads no counts. */
+uint64_t *nof_pmd_library_counts(const struct nof_pmd *pmd, uint32_t n)
+{
+    (void)pmd;
+    (void)n;
+    return NULL;
+}
+
 struct nof_delta_host *fake_delta_host;
 
 /* It looks at no board. */

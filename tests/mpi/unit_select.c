@@ -64,12 +64,12 @@ static void own_rows(void)
         for (uint64_t bytes = 0; bytes < UINT64_C(1) << 40; bytes = bytes * 5 + 1)
             for (int i = 0; i < NOF_ALGORITHM_COUNT; i++)
                 check(of(ranks, bytes, NOF_CAN(i)) == (enum nof_algorithm)i);
-    check(nof_select_counted_by(NOF_SELECTED_BY_TABLE) == 0);
+    check(nof_select_counted_by[NOF_SELECTED_BY_TABLE] == 0);
 }
 
 static void rows_of_a_table(void)
 {
-    unsigned long long by_default = nof_select_counted_by(NOF_SELECTED_BY_DEFAULT);
+    unsigned long long by_default = nof_select_counted_by[NOF_SELECTED_BY_DEFAULT];
     is("# COLLECTIVE RANKS BYTES ALGORITHM\n"
        "\n"
        "alltoall\t8  1K unscheduled   # a comment\r\n"
@@ -83,16 +83,16 @@ static void rows_of_a_table(void)
     check(of(4, 1 << 20, ALLTOALL_ALL) == NOF_ALLTOALL_BRUCK);
     /* A row whose algorithm cannot is none; what no row is for is the library's. */
     check(of(8, 1024, NOF_CAN(NOF_ALLTOALL_BARRIER) | NOF_CAN(NOF_ALLTOALL_BRUCK)) == NOF_ALLTOALL_BARRIER);
-    check(nof_select_counted_by(NOF_SELECTED_BY_DEFAULT) == by_default);
+    check(nof_select_counted_by[NOF_SELECTED_BY_DEFAULT] == by_default);
     check(of(3, 65537, ALLTOALL_ALL) == NOF_ALLTOALL_PAIRWISE);
     check(of(4, (1 << 20) + 1, ALLTOALL_ALL) == NOF_ALLTOALL_PAIRWISE);
-    check(nof_select_counted_by(NOF_SELECTED_BY_DEFAULT) == by_default + 2);
+    check(nof_select_counted_by[NOF_SELECTED_BY_DEFAULT] == by_default + 2);
     check(of(2, SIZE_MAX, NOF_CAN(NOF_BCAST_TREE) | NOF_CAN(NOF_BCAST_RING)) == NOF_BCAST_RING);
     /* Not agreed on. */
     agreed_on = -1;
-    unsigned long long before = nof_select_counted(NOF_ALLTOALL_UNSCHEDULED);
+    unsigned long long before = nof_select_counted[NOF_ALLTOALL_UNSCHEDULED];
     check(nof_select_alone(&(struct nof_sched){.size = 8}, 1, ALLTOALL_ALL) == NOF_ALLTOALL_UNSCHEDULED);
-    check(agreed_on == -1 && nof_select_counted(NOF_ALLTOALL_UNSCHEDULED) == before + 1);
+    check(agreed_on == -1 && nof_select_counted[NOF_ALLTOALL_UNSCHEDULED] == before + 1);
 }
 
 static void bad_lines(void)
@@ -179,7 +179,7 @@ static void environment(void)
           !nof_select_asked(NOF_ALLTOALL_UNSCHEDULED));
     check(open_with(name, "bruck") == 0);
     check(of(16, 1 << 20, ALLTOALL_ALL) == NOF_ALLTOALL_BRUCK && nof_select_asked(NOF_ALLTOALL_BRUCK));
-    check(nof_select_counted_by(NOF_SELECTED_BY_ENVIRONMENT) == 1);
+    check(nof_select_counted_by[NOF_SELECTED_BY_ENVIRONMENT] == 1);
     check(of(16, 1 << 20, ALLTOALL_ALL & ~NOF_CAN(NOF_ALLTOALL_BRUCK)) == NOF_ALLTOALL_UNSCHEDULED);
     check(of(16, 64, NOF_CAN(NOF_ALLGATHER_BRUCK) | NOF_CAN(NOF_ALLGATHER_RING)) == NOF_ALLGATHER_RING);
     check(open_with(NULL, "ring") == -1 &&

@@ -17,7 +17,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "nof/claim.h"
 #include "nof/counters.h"
+#include "nof_private/library_counts.h"
 
 #include "nofd/door/bar_memory.h"
 
@@ -75,6 +77,8 @@ static void parts_do_not_overlap_and_fit(void **state)
         {id->submit_offset, NOF_RING_HEAD_BYTES + nof_ring_rw_bytes(config.submit_slots)},
         {id->complete_offset, NOF_RING_HEAD_BYTES + nof_ring_rw_bytes(config.complete_slots)},
         {id->host_words_offset, sizeof(struct nof_host_words)},
+        {id->claim_offset, sizeof(struct nof_claim_words)},
+        {id->library_counts_offset, NOF_LIBRARY_COUNT_MAX * sizeof(uint64_t)},
         {id->bounce_offset, id->bounce_bytes},
         {id->program_area_offset, id->program_area_bytes},
         {id->assist_offset, id->assist_bytes},
@@ -157,6 +161,14 @@ static void what_the_host_writes_is_seen(void **state)
     assert_non_null(words);
     ((struct nof_host_words *)(void *)words)->host_asleep = 1;
     assert_int_equal(bar.host_words->host_asleep, 1);
+    words = map_as_host(bar.identity->library_counts_offset, PROT_READ | PROT_WRITE);
+    assert_non_null(words);
+    assert_int_equal(bar.identity->nlibrary_counts, NOF_LIBRARY_COUNT_MAX);
+    for (unsigned i = 0; i < NOF_LIBRARY_COUNT_MAX; i++) {
+        assert_int_equal(bar.library_counts[i], 0);
+        ((uint64_t *)(void *)words)[i] = UINT64_MAX - i;
+        assert_int_equal(bar.library_counts[i], UINT64_MAX - i);
+    }
 }
 
 static void nobody_resizes_it(void **state)

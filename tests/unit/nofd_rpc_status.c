@@ -24,6 +24,7 @@ static struct nofd_nic nics[NICS];
 static struct nofd_core cores[2];
 static struct nofd_job job = {.id = 1ull << 63, .size = 4, .ranks = 2, .uid = 1000};
 static struct nofd_endpoint ep[3];
+static uint64_t library_counts[3][NOF_LIBRARY_COUNT_MAX];
 static uint64_t core_counters[NICS][NOF_COUNTER_COUNT], ep_counters[3][NOF_COUNTER_COUNT];
 static const struct nofd_dma_ops copies = {.name = "stand-in"};
 static unsigned errands, grants, waits;
@@ -142,6 +143,8 @@ static int start(void **state)
     for (unsigned i = 0; i < 3; i++) {
         ep[i] = (struct nofd_endpoint){
             .nic = &nics[i / 2], .job = &job, .counters = ep_counters[i], .next = i < 2 ? &ep[i + 1] : NULL};
+        ep[i].bar.library_counts = library_counts[i];
+        memset(library_counts[i], 0, sizeof(library_counts[i]));
         ep[i].memory = (struct nofd_dma_memory){.ops = &copies, .rank = i, .pid = 70 + (int)i};
         ep[i].card.endpoint = (uint16_t)i;
         nofd_endpoint_set_state(&ep[i], i == 1 ? NOFD_EP_FAILED : NOFD_EP_LIVE);
@@ -200,6 +203,40 @@ static void of_one_nic_if_asked_for(void **state)
     json_decref(result);
     assert_null(call(nofd_rpc_stats, "{\"nic\":2}"));
     assert_null(call(nofd_rpc_stats, "{\"nick\":1}"));
+}
+
+/* Of the first and the last, which is memory_pieces. */
+static void check_library(const char *params, json_int_t ranks, json_int_t first, json_int_t last)
+{
+    json_t *result = call(nofd_rpc_stats, params);
+    const json_t *library = json_object_get(result, "library");
+    const json_t *counters = json_object_get(library, "counters");
+
+    assert_int_equal(json_object_size(counters), NOF_LIBRARY_COUNT_MAX);
+    assert_int_equal(number(library, "ranks"), ranks);
+    assert_int_equal(number(counters, "collectives_nic"), first);
+    assert_int_equal(number(counters, "memory_pieces"), last);
+    json_decref(result);
+}
+
+static void counts_of_libraries_are_those_of_ranks_here_and_gone(void **state)
+{
+    const unsigned last = NOF_LIBRARY_COUNT_MAX - 1;
+
+    (void)state;
+    nics[0].library_ranks = 5;
+    nics[0].library_counts[0] = 100;
+    nics[1].library_ranks = 1;
+    nics[1].library_counts[last] = 30;
+    for (unsigned i = 0; i < 3; i++) /* of which the first two are on NIC 0 */
+        library_counts[i][0] = library_counts[i][last] = 1 + i;
+    check_library("{}", 9, 106, 36);
+    check_library("{\"nic\":0}", 7, 103, 3);
+    check_library("{\"nic\":1}", 2, 3, 33);
+    library_counts[0][last] = UINT64_MAX;
+    check_library("{\"nic\":0}", 7, 103, 1);
+    library_counts[1][last] = 0;
+    check_library("{\"nic\":0}", 7, 103, INT64_MAX);
 }
 
 static void endpoints_say_who_and_how(void **state)
@@ -296,6 +333,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         EACH(counters_of_core_and_daemon_are_one),
         EACH(of_one_nic_if_asked_for),
+        EACH(counts_of_libraries_are_those_of_ranks_here_and_gone),
         EACH(endpoints_say_who_and_how),
         EACH(the_cores_are_not_asked_again_at_once),
         EACH(collectives_that_wait_are_told),

@@ -386,6 +386,35 @@ static void a_closed_one_is_freed_now_or_when_its_last_copy_has_ended(void **sta
     assert_int_equal(left, 2);
 }
 
+static uint64_t *library_counts(struct nofd_endpoint *ep)
+{
+    return nofd_bar_at(&ep->bar, ep->bar.identity->library_counts_offset);
+}
+
+static void what_a_library_counted_outlives_its_endpoint(void **state)
+{
+    struct nofd_endpoint *ep;
+
+    (void)state;
+    assert_int_equal(open_as(geteuid(), 0, &ep), NOF_OK);
+    library_counts(ep)[0] = 7;
+    library_counts(ep)[NOF_LIBRARY_COUNT_MAX - 1] = UINT64_MAX;
+    assert_int_equal(nics[0].library_ranks, 0);
+    nofd_serve_close(&d, ep, NOF_EPEERDEAD);
+    assert_int_equal(nics[0].library_ranks, 1);
+    assert_int_equal(open_as(geteuid(), 0, &ep), NOF_OK);
+    library_counts(ep)[0] = 8;
+    library_counts(ep)[NOF_LIBRARY_COUNT_MAX - 1] = 6;
+    detach_state = NOFD_EP_CLOSED;
+    nofd_serve_close(&d, ep, NOF_EPEERDEAD);
+    assert_int_equal(nics[0].library_ranks, 1); /* it is in the list still */
+    nofd_serve_free(&d, ep);
+    assert_int_equal(nics[0].library_ranks, 2);
+    assert_int_equal(nics[0].library_counts[0], 15);
+    assert_int_equal(nics[0].library_counts[1], 0);
+    assert_int_equal(nics[0].library_counts[NOF_LIBRARY_COUNT_MAX - 1], 5);
+}
+
 static uint32_t cpus(void)
 {
     cpu_set_t set;
@@ -428,6 +457,7 @@ int main(void)
         EACH(what_the_core_refuses_is_told_and_leaves_nothing),
         EACH(without_descriptors_it_says_what_to_do),
         EACH(a_closed_one_is_freed_now_or_when_its_last_copy_has_ended),
+        EACH(what_a_library_counted_outlives_its_endpoint),
         EACH(cores_give_way_when_there_are_more_pollers_than_cpus),
     };
 

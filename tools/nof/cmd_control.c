@@ -14,6 +14,7 @@
 
 #include "nof/counters.h"
 #include "nof/features.h"
+#include "nof_private/library_counts.h"
 
 #define DIGITS 15 /* of a real number: what was rounded is printed as it was meant */
 
@@ -228,6 +229,31 @@ static void print_codec(const json_t *row, const char *verb, const char *plain_n
                plain / cycles * (double)number_of(row, "cycles_per_s") / 1e9);
 }
 
+/* What the libraries of the ranks say that they counted. */
+static void print_library(const json_t *library, bool all)
+{
+    static const struct {
+        const char *name;
+        const char *help;
+    } counts[NOF_LIBRARY_COUNT_MAX] = {
+#define NOF_LIBRARY_COUNT(name, help) {name, help},
+        NOF_LIBRARY_COUNTS
+#undef NOF_LIBRARY_COUNT
+    };
+    const json_t *counters = json_object_get(library, "counters");
+    json_int_t ranks = number_of(library, "ranks");
+
+    if (ranks == 0 && !all)
+        return;
+    printf("\nlibrary, of %" JSON_INTEGER_FORMAT " rank%s\n", ranks, ranks == 1 ? "" : "s");
+    for (unsigned i = 0; i < NOF_LIBRARY_COUNT_MAX; i++) {
+        json_int_t n = number_of(counters, counts[i].name);
+
+        if (n != 0 || all)
+            printf("  %-26s %14" JSON_INTEGER_FORMAT "  %s\n", counts[i].name, n, counts[i].help);
+    }
+}
+
 static void print_stats(const json_t *stats, bool all)
 {
     json_t *row;
@@ -249,6 +275,7 @@ static void print_stats(const json_t *stats, bool all)
         print_codec(row, "compressed", "codec.tx_plain_bytes", "codec.tx_bytes", "codec.tx_cycles");
         print_codec(row, "decompressed", "codec.rx_plain_bytes", "codec.rx_bytes", "codec.rx_cycles");
     }
+    print_library(json_object_get(stats, "library"), all);
 }
 
 int nof_cmd_stats(int argc, char **argv)
@@ -256,8 +283,11 @@ int nof_cmd_stats(int argc, char **argv)
     struct options o = {.args_max = 0};
     json_t *result;
 
-    read_options(&o, with_nic, NULL,
-                 "Counters of a daemon's NICs. Without --all only those that have counted.", argc, argv);
+    read_options(
+        &o, with_nic, NULL,
+        "Counters of a daemon's NICs, and of the libraries of the ranks that it has served. Without --all "
+        "only those that have counted.",
+        argc, argv);
     result =
         nof_control_call(o.at.control, "stats", o.nic >= 0 ? json_pack("{s:i}", "nic", o.nic) : NULL, o.self);
     if (result == NULL)

@@ -12,6 +12,7 @@
 #include "nof/claim.h"
 #include "nof/counters.h"
 #include "nof/delta.h"
+#include "nof_private/library_counts.h"
 
 #include "nofd/sys/memfd.h"
 
@@ -25,6 +26,7 @@
 static_assert(sizeof(struct nof_host_words) <= CLAIMS_AT &&
                   CLAIMS_AT + sizeof(struct nof_claim_words) <= PAGE,
               "host words and claims share a page");
+static_assert(NOF_LIBRARY_COUNT_MAX * sizeof(uint64_t) <= PAGE, "library counts have a page");
 static_assert(sizeof(struct nof_nic_words) + NOF_COUNTER_COUNT * sizeof(uint64_t) <= PAGE,
               "NIC words and counters share a page");
 
@@ -74,7 +76,9 @@ static void lay_out(struct nof_bar_identity *id, const struct nofd_bar_config *c
     id->complete_offset = nof_ring_offset(id->bar_bytes);
     id->host_words_offset = id->bar_bytes + nof_ring_rw_bytes(cfg->complete_slots);
     id->claim_offset = id->host_words_offset + CLAIMS_AT;
-    id->bounce_offset = id->host_words_offset + PAGE;
+    id->library_counts_offset = id->host_words_offset + PAGE;
+    id->nlibrary_counts = NOF_LIBRARY_COUNT_MAX;
+    id->bounce_offset = id->library_counts_offset + PAGE;
     id->bounce_bytes = bounce;
     id->program_area_offset = id->bounce_offset + bounce;
     id->program_area_bytes = program_area;
@@ -82,7 +86,8 @@ static void lay_out(struct nof_bar_identity *id, const struct nofd_bar_config *c
     id->assist_bytes = assist;
     id->delta_host_offset = id->assist_offset + assist;
     add_segment(id, NOF_BAR_FD_RW, file_bytes,
-                nof_ring_rw_bytes(cfg->complete_slots) + PAGE + bounce + program_area + assist + delta);
+                nof_ring_rw_bytes(cfg->complete_slots) + 2 * (uint64_t)PAGE + bounce + program_area + assist +
+                    delta);
     id->delta_nic_offset = id->bar_bytes;
     id->staging_offset = id->delta_nic_offset + pages(sizeof(struct nof_delta_nic));
     id->staging_bytes = pages(cfg->staging_bytes);
@@ -152,6 +157,7 @@ int nofd_bar_create(struct nofd_bar *bar, const struct nofd_bar_config *cfg)
     bar->nic_words = nofd_bar_at(bar, id.nic_words_offset);
     bar->counters = nofd_bar_at(bar, id.counters_offset);
     bar->host_words = nofd_bar_at(bar, id.host_words_offset);
+    bar->library_counts = nofd_bar_at(bar, id.library_counts_offset);
     bar->submit = nofd_bar_at(bar, id.submit_offset);
     bar->complete = nofd_bar_at(bar, id.complete_offset);
     if (rte_ring_init(bar->submit, "submit", cfg->submit_slots, RING_F_SP_ENQ | RING_F_SC_DEQ) != 0 ||

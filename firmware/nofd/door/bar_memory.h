@@ -3,11 +3,12 @@
  * nofd's side of one BAR (nof/bar.h): two sealed memfds, mapped here as one range.
  *
  *   RO memfd: identity | NIC words, counters | submission head | completion head | delta arrivals | staging
- *   RW memfd: submission ring | completion ring | host words | bounce | program area | assist | delta
+ *   RW memfd: submission ring | completion ring | host words | library counts | bounce |
+ *             program area | assist | delta
  *
  *   range:  identity, NIC words and counters, [submission head|submission ring],
- *           [completion head|completion ring], host words, bounce, program area, assist, delta, delta
- *           arrivals, staging
+ *           [completion head|completion ring], host words, library counts, bounce, program area, assist,
+ *           delta, delta arrivals, staging
  *
  * Both memfds are fully allocated before they are passed: a hole would be a SIGBUS for us on a
  * machine without memory. Threads: create and destroy on the main thread; the contents belong to
@@ -40,6 +41,7 @@ struct nofd_bar {
     struct nof_nic_words *nic_words;
     struct nof_host_words *host_words;
     uint64_t *counters;
+    const uint64_t *library_counts; /* the host's word: NOF_LIBRARY_COUNT_MAX of any values */
     struct rte_ring *submit;
     struct rte_ring *complete;
 };

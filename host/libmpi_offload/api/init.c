@@ -23,6 +23,7 @@
 #include "delta/delta_watch.h"
 #include "delta/delta_way.h"
 #include "base/error.h"
+#include "base/publish.h"
 #include "launch/launch.h"
 #include "api/leaks.h"
 #include "tool/nic_control.h"
@@ -121,8 +122,10 @@ static void open_library(const char *func)
         nof_lib_die(1, "%s: no memory", func);
     if (nic && nof_lib.world_size > 1)
         nof_chan_nic_notice_start();
-    if (nic)
+    if (nic) {
         nof_board_open();
+        nof_publish_open(nof_tool_parts(), nof_chan_nic_library_counts(NOF_LIBRARY_COUNT_MAX));
+    }
     pthread_atfork(NULL, NULL, mark_forked);
     nof_lib.open = true;
 }
@@ -149,6 +152,7 @@ static void close_library(void)
     nof_chan_flush();
     for (int i = 0; i < NOF_LIBRARY_COUNT_MAX; i++)
         nof_board_count((unsigned)i, nof_tool_counted(i));
+    nof_publish_close();
     nof_board_close();
     nof_staged_close();
     nof_chan_close();

@@ -8,6 +8,7 @@
 #include <sched.h>
 #include <time.h>
 
+#include "base/publish.h"
 #include "base/wait_board.h"
 
 #define CREDIT_GAIN 1
@@ -213,7 +214,9 @@ static bool spin_pays(void)
 
 void nof_wait_tell(struct nof_wait *wait)
 {
-    wait->told = wait->told || tell(wait, nof_lib_now_ns());
+    uint64_t now_ns = nof_lib_now_ns();
+    nof_publish(now_ns);
+    wait->told = wait->told || tell(wait, now_ns);
 }
 
 void nof_wait_told(struct nof_wait *wait)
@@ -239,6 +242,8 @@ bool nof_wait_step(struct nof_wait *wait)
     if (poll_again(wait))
         return false;
     uint64_t now_ns = nof_lib_now_ns();
+    if (now_ns >= nof_publish_due_ns)
+        nof_publish(now_ns);
     if (wait->spin_until_ns == 0) {
         wait->spinning = spin_pays();
         wait->spin_until_ns = wait->spinning ? now_ns + nof_lib.spin_us * 1000ull : now_ns;
@@ -251,6 +256,7 @@ bool nof_wait_step(struct nof_wait *wait)
         spin_credit -= spin_credit > 0 ? CREDIT_LOSS : 0;
     wait->spinning = false;
     bool told = tell(wait, now_ns);
+    nof_publish(now_ns);
     sleep_until_event(seen);
     if (told)
         nof_board_clear();

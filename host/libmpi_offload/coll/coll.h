@@ -182,7 +182,7 @@ void nof_coll_group_forget(uint32_t coll_ctx);
 /* All of them: MPI_Finalize. */
 void nof_coll_group_clear(void);
 
-unsigned long long nof_bcast_counted(enum nof_bcast_way way);
+extern uint64_t nof_bcast_counted[NOF_BCAST_WAYS] __attribute__((visibility("hidden")));
 void nof_bcast_count(enum nof_bcast_way way);
 
 #endif

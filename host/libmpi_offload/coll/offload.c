@@ -5,16 +5,11 @@
 
 #include "nof/status.h"
 
-static unsigned long long counts[NOF_DRIVER_COUNT];
+uint64_t nof_driver_counted[NOF_DRIVER_COUNT];
 
 void nof_driver_count(enum nof_driver driver)
 {
-    counts[driver]++;
-}
-
-unsigned long long nof_driver_counted(enum nof_driver driver)
-{
-    return counts[driver];
+    nof_driver_counted[driver]++;
 }
 
 static struct nof_offload *new_offload(const struct nof_sched *s, const struct nof_chan *channel)

@@ -55,6 +55,6 @@ void nof_offload_ask(struct nof_offload *offload, int step);
 
 void nof_driver_count(enum nof_driver driver);
 /* How many so far. */
-unsigned long long nof_driver_counted(enum nof_driver driver);
+extern uint64_t nof_driver_counted[NOF_DRIVER_COUNT] __attribute__((visibility("hidden")));
 
 #endif

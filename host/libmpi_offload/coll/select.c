@@ -89,7 +89,7 @@ static struct row rows[ROWS_MAX]; /* of the file */
 static size_t row_count;
 static enum nof_algorithm asked = NOF_ALGORITHM_COUNT; /* by ALLTOALL_ENV */
 static bool by_ranks; /* by ORDER_ENV */
-static unsigned long long counts[NOF_ALGORITHM_COUNT], counts_by[NOF_SELECTED_BY_COUNT];
+uint64_t nof_select_counted[NOF_ALGORITHM_COUNT], nof_select_counted_by[NOF_SELECTED_BY_COUNT];
 
 static const struct row *find(const struct row *row, size_t n, int ranks, uint64_t bytes, uint64_t can)
 {
@@ -116,8 +116,8 @@ static enum nof_algorithm choose_and_count(int ranks, size_t bytes, uint64_t can
 {
     enum nof_selected_by by;
     enum nof_algorithm algorithm = choose(ranks, bytes, can, &by);
-    counts[algorithm]++;
-    counts_by[by]++;
+    nof_select_counted[algorithm]++;
+    nof_select_counted_by[by]++;
     return algorithm;
 }
 
@@ -160,16 +160,6 @@ bool nof_select_by_ranks(void)
 bool nof_select_asked(enum nof_algorithm algorithm)
 {
     return algorithm == asked && asked != NOF_ALGORITHM_COUNT;
-}
-
-unsigned long long nof_select_counted(enum nof_algorithm algorithm)
-{
-    return counts[algorithm];
-}
-
-unsigned long long nof_select_counted_by(enum nof_selected_by by)
-{
-    return counts_by[by];
 }
 
 static enum nof_algorithm algorithm_of(const char *collective, const char *name)

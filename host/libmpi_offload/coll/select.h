@@ -63,7 +63,7 @@ bool nof_select_asked(enum nof_algorithm algorithm);
 bool nof_select_by_ranks(void);
 
 /* How often so far. */
-unsigned long long nof_select_counted(enum nof_algorithm algorithm);
-unsigned long long nof_select_counted_by(enum nof_selected_by by);
+extern uint64_t nof_select_counted[NOF_ALGORITHM_COUNT] __attribute__((visibility("hidden")));
+extern uint64_t nof_select_counted_by[NOF_SELECTED_BY_COUNT] __attribute__((visibility("hidden")));
 
 #endif

@@ -16,6 +16,7 @@
 #define NOF_MPI_TOOL_H
 
 #include "base/lib.h"
+#include "base/publish.h"
 #include "nof/counters.h"
 #include "nof/features.h"
 #include "nof_private/library_counts.h"
@@ -54,6 +55,8 @@ int nof_tool_cvar_write(int index, const void *in);
 void nof_tool_pvar_read(int index, unsigned long long *out);
 /* What the library counts, 0 to NOF_LIBRARY_COUNT_MAX - 1. */
 unsigned long long nof_tool_counted(int index);
+/* The same, as where they are, in that order. */
+const struct nof_publish_part *nof_tool_parts(void);
 
 /* An enumeration is a feature. */
 bool nof_tool_enum_feature(MPI_T_enum enumtype, enum nof_feature *feature_out);

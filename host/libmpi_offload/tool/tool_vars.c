@@ -158,40 +158,32 @@ int nof_tool_cvar_write(int index, const void *in)
     return rc == NOF_OK ? MPI_SUCCESS : rc == NOF_EINVAL ? MPI_T_ERR_INVALID : MPI_T_ERR_CVAR_SET_NOT_NOW;
 }
 
-static unsigned long long coll_counted(int index)
-{
-    int algorithm = index - NOF_DRIVER_COUNT, by = algorithm - NOF_ALGORITHM_COUNT;
-    int way = by - NOF_SELECTED_BY_COUNT;
-    return algorithm < 0 ? nof_driver_counted((enum nof_driver)index)
-           : by < 0      ? nof_select_counted((enum nof_algorithm)algorithm)
-           : way < 0     ? nof_select_counted_by((enum nof_selected_by)by)
-                         : nof_bcast_counted((enum nof_bcast_way)way);
-}
-
-static unsigned long long delta_counted(int index)
-{
-    return __atomic_load_n(&nof_delta_counted[index], __ATOMIC_RELAXED);
-}
-
-static unsigned long long chan_counted(int index)
-{
-    return nof_chan_counted[index];
-}
-
 /* In the order of NOF_LIBRARY_COUNTS. */
-static const struct {
-    int count;
-    unsigned long long (*counted)(int index);
-} parts[] = {{NOF_COLL_COUNT_MAX, coll_counted},
-             {NOF_DELTA_COUNT_MAX, delta_counted},
-             {NOF_CHAN_COUNT_MAX, chan_counted}};
+static const struct nof_publish_part parts[] = {
+    {nof_driver_counted, NOF_DRIVER_COUNT},
+    {nof_select_counted, NOF_ALGORITHM_COUNT},
+    {nof_select_counted_by, NOF_SELECTED_BY_COUNT},
+    {nof_bcast_counted, NOF_BCAST_WAYS},
+    {nof_delta_counted, NOF_DELTA_COUNT_MAX},
+    {nof_chan_counted, NOF_CHAN_COUNT_MAX},
+    {NULL, 0},
+};
+static_assert((int)NOF_DRIVER_COUNT + (int)NOF_ALGORITHM_COUNT + (int)NOF_SELECTED_BY_COUNT +
+                      (int)NOF_BCAST_WAYS ==
+                  (int)NOF_COLL_COUNT_MAX,
+              "all that is counted of collectives");
+
+const struct nof_publish_part *nof_tool_parts(void)
+{
+    return parts;
+}
 
 unsigned long long nof_tool_counted(int index)
 {
-    int part = 0;
-    for (; index >= parts[part].count; part++)
-        index -= parts[part].count;
-    return parts[part].counted(index);
+    unsigned at = (unsigned)index, part = 0;
+    for (; at >= parts[part].n; part++)
+        at -= parts[part].n;
+    return __atomic_load_n(&parts[part].count[at], __ATOMIC_RELAXED);
 }
 
 void nof_tool_pvar_read(int index, unsigned long long *out)

@@ -192,6 +192,13 @@ struct nof_claim_words *nof_pmd_claims(const struct nof_pmd *pmd)
     return NULL;
 }
 
+uint64_t *nof_pmd_library_counts(const struct nof_pmd *pmd, uint32_t n)
+{
+    (void)pmd;
+    (void)n;
+    return NULL;
+}
+
 void nof_pmd_delta_ring(struct nof_pmd *pmd, uint32_t slot)
 {
     (void)pmd;

@@ -29,6 +29,11 @@ int nof_chan_nic_counter(const char *name, uint64_t *value_out)
     return 0;
 }
 
+uint64_t *nof_chan_nic_library_counts(uint32_t n)
+{
+    return nof_chan_nic.pmd == NULL ? NULL : nof_pmd_library_counts(nof_chan_nic.pmd, n);
+}
+
 static int nic_poll(void)
 {
     struct nof_comp comps[REAP_BURST];

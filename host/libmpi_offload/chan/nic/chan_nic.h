@@ -167,6 +167,8 @@ extern struct nof_chan_nic nof_chan_nic __attribute__((visibility("hidden")));
 int nof_chan_nic_open(const struct nof_launch_job *job, bool shares, char *text, size_t text_bytes);
 /* Counter of this endpoint by name. 0, or -1 if there is none or no NIC. */
 int nof_chan_nic_counter(const char *name, uint64_t *value_out);
+/* As nof_pmd_library_counts(); NULL as well without a NIC. */
+uint64_t *nof_chan_nic_library_counts(uint32_t n);
 
 /* Of chan_peer.c. */
 int nof_chan_nic_publish_card(char *text, size_t text_bytes);

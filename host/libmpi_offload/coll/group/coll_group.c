@@ -13,16 +13,11 @@
 #define MESSAGES 3u /* of a call two at most, and that of the opening */
 
 static struct nof_coll_group *groups;
-static unsigned long long counts[NOF_BCAST_WAYS];
-
-unsigned long long nof_bcast_counted(enum nof_bcast_way way)
-{
-    return counts[way];
-}
+uint64_t nof_bcast_counted[NOF_BCAST_WAYS];
 
 void nof_bcast_count(enum nof_bcast_way way)
 {
-    counts[way]++;
+    nof_bcast_counted[way]++;
 }
 
 void nof_group_members_free(struct nof_group_members *m)
@@ -254,12 +249,12 @@ bool nof_coll_group_bcast(struct nof_sched *s, const struct nof_data *data, int 
     if (g == NULL || !large)
         return false;
     if (!nof_coll_group_agreed(g)) {
-        counts[g->few                              ? NOF_BCAST_FEW
-               : g->agreement == NOF_GROUP_REFUSED ? NOF_BCAST_REFUSED
-                                                   : NOF_BCAST_UNASKED]++;
+        nof_bcast_counted[g->few                              ? NOF_BCAST_FEW
+                          : g->agreement == NOF_GROUP_REFUSED ? NOF_BCAST_REFUSED
+                                                              : NOF_BCAST_UNASKED]++;
         return false;
     }
-    counts[NOF_BCAST_MULTICAST]++;
+    nof_bcast_counted[NOF_BCAST_MULTICAST]++;
     nof_coll_agree_way(s, NOF_ALGORITHM_COUNT);
     if (data->type->contiguous) {
         char *at = nof_lib_at(data->buf, data->type->tree->lb);

@@ -5,7 +5,8 @@
  * it goes (docs/HOST_ABI.md), and the daemon adds them up for `nof stats`.
  *
  * One more part: its list into NOF_LIBRARY_COUNTS, its number into NOF_LIBRARY_COUNT_MAX, and where it is counted into `parts` of
- * host/libmpi_offload/tool/tool_vars.c, all in the same order. */
+ * host/libmpi_offload/tool/tool_vars.c, all in the same order.
+ * nofd knows them by their order and number alone: whoever changes either, or what one means, raises NOF_ABI_VERSION. */
 #ifndef NOF_PRIVATE_LIBRARY_COUNTS_H
 #define NOF_PRIVATE_LIBRARY_COUNTS_H
 

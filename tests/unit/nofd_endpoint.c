@@ -112,6 +112,8 @@ static void bytes_that_the_core_copies_are_paid_with_turns(void **state)
 {
     const struct nof_desc large = {.opcode = NOF_DESC_SEND, .flags = NOF_DESC_F_BOUNCE, .len = 4096};
     const struct nof_desc huge = {.opcode = NOF_DESC_SEND, .flags = NOF_DESC_F_BOUNCE, .len = UINT64_MAX};
+    const struct nof_desc other = {.opcode = NOF_DESC_RECV, .flags = NOF_DESC_F_BOUNCE, .len = UINT64_MAX};
+    const struct nof_desc direct = {.opcode = NOF_DESC_SEND, .len = UINT64_MAX};
 
     (void)state;
     for (unsigned i = 0; i < NOFD_BURST; i++)
@@ -127,12 +129,22 @@ static void bytes_that_the_core_copies_are_paid_with_turns(void **state)
     assert_int_equal(ntaken, NOFD_BURST + 1);
 
     assert_int_equal(nof_ring_put(ep.submit, &huge, 1), 1);
-    submit(1);
-    assert_int_equal(nofd_endpoint_take(&ep, 1000), 2);
-    assert_int_equal(nofd_endpoint_take(&ep, 1000), 0); /* nothing waits: nothing is owed any more */
-    submit(1);
     assert_int_equal(nofd_endpoint_take(&ep, 1000), 1);
-    assert_int_equal(ntaken, NOFD_BURST + 4);
+    assert_int_equal(nofd_endpoint_take(&ep, 1000), 0); /* also a turn with nothing in the ring pays */
+    submit(2);
+    core_room = 0;
+    assert_int_equal(nofd_endpoint_take(&ep, 1000), 1);
+    core_room = 1000;
+    assert_int_equal(ntaken, NOFD_BURST + 2);
+    assert_int_equal(nofd_endpoint_take(&ep, 1000), 2);
+
+    for (unsigned i = 0; i < 2; i++) {
+        assert_int_equal(nof_ring_put(ep.submit, i == 0 ? &other : &direct, 1), 1);
+        assert_int_equal(nofd_endpoint_take(&ep, 1000), 1);
+        submit(1);
+        assert_int_equal(nofd_endpoint_take(&ep, 1000), 1);
+    }
+    assert_int_equal(ntaken, NOFD_BURST + 8);
 }
 
 static void no_more_than_the_core_has_room_for(void **state)

@@ -103,7 +103,8 @@ static inline void nofd_endpoint_tell_multicast(struct nofd_endpoint *ep, uint64
 
 /* The data path, called by nic_host.c on the NIC core. */
 
-/* Takes what the host submitted and the core has room for. Returns descriptors taken. */
+/* Takes what the host submitted and the core has room for. Returns descriptors taken, or 1 for a turn that is owed while
+ * some wait: the core must not sleep. */
 unsigned nofd_endpoint_take(struct nofd_endpoint *ep, uint64_t now_ns);
 /* There is something to take and room for it: do not sleep. */
 bool nofd_endpoint_has_work(const struct nofd_endpoint *ep);

@@ -306,6 +306,7 @@ int PMPI_Abort(MPI_Comm comm, int errorcode)
     nof_lib_enter(__func__);
     struct nof_comm *c;
     (void)nof_comm_check(comm, &c); /* an invalid communicator is no reason to go on */
+    nof_publish(nof_lib_now_ns());
     nof_lib_die(errorcode & 0xff, "MPI_Abort(%s, %d): the job ends",
                 c == NULL ? "invalid communicator" : c->name, errorcode);
 }

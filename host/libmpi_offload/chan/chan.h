@@ -160,7 +160,8 @@ extern const struct nof_chan nof_chan_by_shm;
 
 /* The one that reaches everybody; ask nof_chan_of(). */
 extern const struct nof_chan *nof_chan_to_all __attribute__((visibility("hidden")));
-extern bool nof_chan_short __attribute__((visibility("hidden"))); /* a channel has a short path */
+extern bool nof_chan_short
+    __attribute__((visibility("hidden"))); /* a channel has send_now() and recv_now() */
 
 /* Chooses, once, what nof_chan_of() answers: the channel of memory if all members, on both sides, can be reached by it,
  * as all of them know. */

@@ -61,7 +61,7 @@ bool nof_delta_watch_settle(const void *address, size_t bytes);
 void nof_delta_watch_wait(const void *address, size_t bytes);
 /* Others than this process's threads are about to write there, once that is so: what they write of a send leaves with its end. */
 void nof_delta_watch_write(const void *address, size_t bytes);
-/* Bits of slots; for nof_delta_watch_any(). */
+/* Bits of slots, written by delta_watch.c alone, under the lock of handlers. */
 extern uint64_t nof_delta_sends_on __attribute__((visibility("hidden")));
 extern uint64_t nof_delta_recvs_on __attribute__((visibility("hidden")));
 

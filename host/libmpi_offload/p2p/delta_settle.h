@@ -10,9 +10,9 @@
 #include "type/type.h"
 
 void nof_delta_settle(const void *address, size_t bytes);
-/* All that `count` elements span at buf. type NULL: nothing. */
-void nof_delta_settle_span(const void *buf, size_t count, const struct nof_type *type);
+void nof_delta_settle_span(const void *buf, size_t count, const struct nof_type *type); /* of the next one */
 
+/* All that `count` elements span at buf. type NULL: nothing. */
 static inline void nof_delta_settle_buffer(const void *buf, size_t count, const struct nof_type *type)
 {
     if (nof_delta_watch_any())

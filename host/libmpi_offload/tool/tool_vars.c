@@ -169,9 +169,9 @@ static const struct nof_publish_part parts[] = {
     {NULL, 0},
 };
 static_assert((int)NOF_DRIVER_COUNT + (int)NOF_ALGORITHM_COUNT + (int)NOF_SELECTED_BY_COUNT +
-                      (int)NOF_BCAST_WAYS ==
-                  (int)NOF_COLL_COUNT_MAX,
-              "all that is counted of collectives");
+                      (int)NOF_BCAST_WAYS + (int)NOF_DELTA_COUNT_MAX + (int)NOF_CHAN_COUNT_MAX ==
+                  (int)NOF_LIBRARY_COUNT_MAX,
+              "the parts are all that is counted");
 
 const struct nof_publish_part *nof_tool_parts(void)
 {

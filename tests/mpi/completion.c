@@ -71,7 +71,7 @@ static void errors_in_statuses(void)
     OK(MPI_Irecv(&fine, 1, MPI_INT, t_rank, 2, MPI_COMM_WORLD, &reqs[1]));
     OK(MPI_Send(big, 4, MPI_INT, t_rank, 1, MPI_COMM_WORLD));
     OK(MPI_Send(big, 1, MPI_INT, t_rank, 2, MPI_COMM_WORLD));
-    FAILS(MPI_Waitall(2, reqs, statuses), MPI_ERR_IN_STATUS);
+    CHECK(MPI_Waitall(2, reqs, statuses) == MPI_ERR_IN_STATUS); /* the code, not only its class */
     CHECK(t_class(statuses[0].MPI_ERROR) == MPI_ERR_TRUNCATE);
     if (t_class(statuses[1].MPI_ERROR) == MPI_ERR_PENDING) /* the standard allows this, too */
         OK(MPI_Wait(&reqs[1], MPI_STATUS_IGNORE));

@@ -128,6 +128,14 @@ class LibraryCounts(unittest.TestCase):
         self.assertEqual([k for k, v in after.items() if v < c[k]], [])
         self.check_counted(after)
 
+    def test_bad_input(self):
+        for args, code, says in ((["--nic", str(1 << 32)], 2, "is no number of a NIC"), ([], 1, "cannot be written")):
+            with open("/dev/full", "w") as full:
+                p = subprocess.run([NOF, "stats", "--json", "--nofd", self.socket, *args], env=ENV, stdout=full,
+                                   stderr=subprocess.PIPE, text=True, timeout=PATIENCE_S)
+            self.assertEqual(p.returncode, code)
+            self.assertIn(says, p.stderr)
+
     def test_ranks_that_sleep_and_are_killed(self):
         self.counted_while_they_wait()
 

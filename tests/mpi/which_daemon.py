@@ -105,6 +105,17 @@ class WithoutDaemon(unittest.TestCase):
         r = nof("run", "--control", "@a.ctl", "true")
         self.assertEqual((r.returncode, "--nofd SOCKET" in r.stderr), (2, True), r.stderr)
 
+    def test_daemons_that_do_not_start(self):
+        with tempfile.TemporaryDirectory() as here:
+            r = nof("up", "--socket", f"{here}/none/x.sock")
+        self.assertEqual(r.returncode, 1)
+        self.assertIn("none/x.log", r.stderr)
+        self.assertIn("No such file or directory", r.stderr)
+        for program, status in (("/bin/true", 0), ("/bin/false", 1)):
+            r = nof("run", "-n", "2", "true", NOF_NOFD=program)
+            self.assertEqual(r.returncode, 125)
+            self.assertIn(f"nofd ended before it was ready, with exit status {status}", r.stderr)
+
     def test_the_rule_is_told(self):
         self.assertIn("--nofd SOCKET, else $NOF_SOCKET, else this user's; run, record: else a private one", nof("--help").stdout)
         for command in ("status", "stats", "features", "set", "down", "up", "run", "record"):

@@ -7,6 +7,7 @@
 
 #include <argp.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -48,6 +49,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 {
     struct options *o = state->input;
     char *end;
+    long nic;
 
     switch (key) {
     case OPT_JSON:
@@ -62,9 +64,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
             exit(2);
         return 0;
     case OPT_NIC:
-        o->nic = (int)strtol(arg, &end, 10);
-        if (*end != '\0' || end == arg || o->nic < 0)
+        nic = strtol(arg, &end, 10);
+        if (*end != '\0' || end == arg || nic < 0 || nic > INT_MAX)
             argp_error(state, "'%s' is no number of a NIC", arg);
+        o->nic = (int)nic;
         return 0;
     case ARGP_KEY_ARGS:
         o->args = state->argv + state->next;

@@ -4,6 +4,7 @@
 #include "commands.h"
 
 #include <argp.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
@@ -117,5 +118,10 @@ int main(int argc, char **argv)
         printf("nof %s\n", NOF_VERSION);
         return 0;
     }
-    return nof_commands_dispatch(table, "nof", about, argc, argv);
+    int rc = nof_commands_dispatch(table, "nof", about, argc, argv);
+    if ((fflush(stdout) != 0 || ferror(stdout)) && rc == 0) {
+        fprintf(stderr, "nof: the output cannot be written: %s\n", strerror(errno));
+        rc = 1;
+    }
+    return rc;
 }

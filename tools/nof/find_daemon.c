@@ -178,6 +178,11 @@ pid_t nof_daemon_start(struct nof_daemon_args *args, const struct nof_daemon_sta
     if (WIFSIGNALED(status))
         fprintf(stderr, "%s: nofd was killed by signal %d (%s) while it started\n", self, WTERMSIG(status),
                 strsignal(WTERMSIG(status)));
+    else if (!how->background)
+        fprintf(
+            stderr,
+            "%s: nofd ended before it was ready, with exit status %d: what it says, if anything, is above\n",
+            self, WEXITSTATUS(status));
     return -1;
 }
 
@@ -232,10 +237,16 @@ void nof_daemon_show_log(const char *path)
     char line[1024];
     FILE *log = fopen(path, "r");
 
-    if (log == NULL)
+    if (log == NULL) {
+        fprintf(stderr, "  nothing: its log cannot be written: %s: %s\n", path, strerror(errno));
         return;
-    while (fgets(line, sizeof(line), log) != NULL)
-        fprintf(stderr, "  %s", line);
+    }
+    if (fgets(line, sizeof(line), log) == NULL)
+        fprintf(stderr, "  nothing, and has ended\n");
+    else
+        do
+            fprintf(stderr, "  %s", line);
+        while (fgets(line, sizeof(line), log) != NULL);
     fclose(log);
 }
 

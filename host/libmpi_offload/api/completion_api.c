@@ -9,7 +9,8 @@
 #include "chan/request.h"
 #include "base/wait.h"
 
-/* Leave with an error that belongs to `comm`, whose reference is given back afterwards. */
+/* Leave with an error that belongs to `comm`, whose reference is given back afterwards. An error handler gets a code that
+ * says which was the first; what is returned is the error code MPI_ERR_IN_STATUS itself (MPI 4.1, 3.7.5). */
 static int leave(struct nof_comm *comm, int rc, const char *func)
 {
     rc = nof_lib_leave(comm, rc, func);
@@ -18,7 +19,7 @@ static int leave(struct nof_comm *comm, int rc, const char *func)
         nof_comm_release(comm);
         nof_lib_unlock();
     }
-    return rc;
+    return nof_error_class(rc) == MPI_ERR_IN_STATUS ? MPI_ERR_IN_STATUS : rc;
 }
 
 static bool idle(const struct nof_request *req)

@@ -6,8 +6,8 @@
  * copy of each descriptor, no lock, no allocation, no system call but the wake-up of a sleeping host.
  *
  * Turns that an endpoint owes go by without its descriptors, whether or not it has some: who leaves its ring
- * empty meanwhile saves nothing. At most 64 KiB of each descriptor of a burst count, so that no more than 64
- * turns are owed; with less than one it is served as ever. */
+ * empty meanwhile saves nothing. At most 64 KiB of each descriptor count, so that no more than 17 turns are
+ * owed; with less than one it is served as ever. */
 #include "nofd/core/endpoint.h"
 
 #include <linux/futex.h>
@@ -20,6 +20,7 @@
 
 #define BOUNCED_MAX \
     65536u /* bytes; most of eager_max_bytes: longer ones go by rendezvous, as the flow's share */
+#define PIECE 8u /* descriptors of a burst that are looked at together */
 #define WAITERS 16 /* for an arrival, woken at once; more look again by themselves (nof_pmd_delta_wait()) */
 
 static void ring_fault(struct nofd_endpoint *ep)
@@ -55,6 +56,26 @@ static uint32_t bounced(const struct nof_desc *descs, unsigned n)
     return (uint32_t)(bytes / 1024);
 }
 
+/* At most n of those that wait: no more once their bytes are worth half a burst. However the host changes indices from here on, a burst
+ * of n <= capacity stays inside the ring; a lie shows at the next turn. */
+static unsigned take(struct nofd_endpoint *ep, struct nof_desc *descs, unsigned n)
+{
+    unsigned taken = 0;
+    uint32_t kib = 0;
+
+    /* bound: NOFD_BURST; paid by the endpoint's turn */
+    while (taken < n && kib < NOFD_BURST / 2) {
+        unsigned some = nof_ring_get(ep->submit, descs + taken, n - taken < PIECE ? n - taken : PIECE);
+        if (some == 0)
+            break;
+        kib += bounced(descs + taken, some);
+        taken += some;
+    }
+    ep->submit_cons += taken;
+    ep->owed += kib;
+    return taken;
+}
+
 unsigned nofd_endpoint_take(struct nofd_endpoint *ep, uint64_t now_ns)
 {
     struct nof_desc descs[NOFD_BURST];
@@ -83,11 +104,7 @@ unsigned nofd_endpoint_take(struct nofd_endpoint *ep, uint64_t now_ns)
         n = NOFD_BURST;
     if (n == 0)
         return 0;
-    /* However the host changes indices from here on, a burst of n <= capacity stays inside the ring;
-     * a lie shows at the next turn. */
-    n = nof_ring_get(ring, descs, n);
-    ep->submit_cons += n;
-    ep->owed += bounced(descs, n);
+    n = take(ep, descs, n);
     nof_nic_host(ep->nic->nic, now_ns, ep->index, descs, n);
     return n;
 }

@@ -254,6 +254,17 @@ static bool is_said(const char *path, const char *what)
     return found;
 }
 
+/* Of that user alone: a copy that a helper is at when it is killed is lost, and the pair's must not be. */
+static void kill_helpers(const struct hostile *h, unsigned user)
+{
+    pid_t helpers[HELPERS];
+    unsigned n = find_helpers(h, user, helpers);
+
+    check(n > 0);
+    for (unsigned i = 0; i < n; i++)
+        check(kill(helpers[i], SIGKILL) == 0);
+}
+
 /* A rank whose helper is killed while the daemon has no descriptor for another one goes on when it has. */
 static void a_helper_comes_back_after_a_shortage(struct hostile *h, const char *log)
 {
@@ -269,7 +280,7 @@ static void a_helper_comes_back_after_a_shortage(struct hostile *h, const char *
     check(read(ready[0], &byte, 1) == 1);
     check(prlimit(h->nofd, RLIMIT_NOFILE, NULL, &before) == 0);
     limit_files(h, 3);
-    check(hostile_signal_helpers(h, SIGKILL) > 0);
+    kill_helpers(h, USERS);
     check(write(again[1], &byte, 1) == 1);
     for (int ms = 0; !is_said(log, "no helper for DMA of user"); ms++) {
         check(ms < CHECK_PATIENCE_MS);

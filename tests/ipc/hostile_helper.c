@@ -18,6 +18,9 @@
 #define HELPERS 16u /* of a user, that are looked at */
 #define LINE 512
 
+static char log_path[] = "/tmp/nof-helper.XXXXXX"; /* of the daemon */
+static pid_t starter;
+
 static uid_t uid_of(unsigned user)
 {
     return HOSTILE_NOBODY - user;
@@ -266,7 +269,7 @@ static void kill_helpers(const struct hostile *h, unsigned user)
 }
 
 /* A rank whose helper is killed while the daemon has no descriptor for another one goes on when it has. */
-static void a_helper_comes_back_after_a_shortage(struct hostile *h, const char *log)
+static void a_helper_comes_back_after_a_shortage(struct hostile *h)
 {
     struct timespec nap = {.tv_nsec = 1000000};
     struct rlimit before;
@@ -282,7 +285,7 @@ static void a_helper_comes_back_after_a_shortage(struct hostile *h, const char *
     limit_files(h, 3);
     kill_helpers(h, USERS);
     check(write(again[1], &byte, 1) == 1);
-    for (int ms = 0; !is_said(log, "no helper for DMA of user"); ms++) {
+    for (int ms = 0; !is_said(log_path, "no helper for DMA of user"); ms++) {
         check(ms < CHECK_PATIENCE_MS);
         nanosleep(&nap, NULL);
     }
@@ -294,10 +297,15 @@ static void a_helper_comes_back_after_a_shortage(struct hostile *h, const char *
         close(ready[i]);
 }
 
+static void remove_log(void)
+{
+    if (getpid() == starter)
+        unlink(log_path);
+}
+
 int main(int argc, char **argv)
 {
-    char log[] = "/tmp/nof-helper.XXXXXX";
-    const char *const args[] = {"--log", "warning", "--log-to", log, "--dma-timeout", "60s", NULL};
+    const char *const args[] = {"--log", "warning", "--log-to", log_path, "--dma-timeout", "60s", NULL};
     struct hostile h;
     int fd;
 
@@ -305,13 +313,13 @@ int main(int argc, char **argv)
         printf("not root: the daemon has no helper of another user\n");
         return HOSTILE_SKIP;
     }
-    fd = mkstemp(log);
-    check(fd >= 0);
+    starter = getpid();
+    fd = mkstemp(log_path);
+    check(fd >= 0 && atexit(remove_log) == 0);
     close(fd);
     hostile_start(&h, argc, argv, args);
     a_helper_holds_what_it_needs(&h);
-    a_helper_comes_back_after_a_shortage(&h, log);
+    a_helper_comes_back_after_a_shortage(&h);
     hostile_end(&h);
-    unlink(log);
     return 0;
 }

@@ -111,6 +111,10 @@ class WithoutDaemon(unittest.TestCase):
         self.assertEqual(r.returncode, 1)
         self.assertIn("none/x.log", r.stderr)
         self.assertIn("No such file or directory", r.stderr)
+        for command, option in (("up", "--socket"), ("stats", "--nofd"), ("run", "--control")):
+            r = nof(command, option, "")
+            self.assertNotEqual(r.returncode, 0)
+            self.assertIn("an empty text is no socket's address", r.stderr)
         for program, status in (("/bin/true", 0), ("/bin/false", 1)):
             r = nof("run", "-n", "2", "true", NOF_NOFD=program)
             self.assertEqual(r.returncode, 125)

@@ -224,10 +224,10 @@ static void counts_of_libraries_are_those_of_ranks_here_and_gone(void **state)
     const unsigned last = NOF_LIBRARY_COUNT_MAX - 1;
 
     (void)state;
-    nics[0].library_ranks = 5;
-    nics[0].library_counts[0] = 100;
-    nics[1].library_ranks = 1;
-    nics[1].library_counts[last] = 30;
+    nics[0].gone.ranks = 5;
+    nics[0].gone.counted[0] = 100;
+    nics[1].gone.ranks = 1;
+    nics[1].gone.counted[last] = 30;
     for (unsigned i = 0; i < 3; i++) /* of which the first two are on NIC 0 */
         library_counts[i][0] = library_counts[i][last] = 1 + i;
     check_library("{}", 9, 106, 36);

@@ -399,20 +399,20 @@ static void what_a_library_counted_outlives_its_endpoint(void **state)
     assert_int_equal(open_as(geteuid(), 0, &ep), NOF_OK);
     library_counts(ep)[0] = 7;
     library_counts(ep)[NOF_LIBRARY_COUNT_MAX - 1] = UINT64_MAX;
-    assert_int_equal(nics[0].library_ranks, 0);
+    assert_int_equal(nics[0].gone.ranks, 0);
     nofd_serve_close(&d, ep, NOF_EPEERDEAD);
-    assert_int_equal(nics[0].library_ranks, 1);
+    assert_int_equal(nics[0].gone.ranks, 1);
     assert_int_equal(open_as(geteuid(), 0, &ep), NOF_OK);
     library_counts(ep)[0] = 8;
     library_counts(ep)[NOF_LIBRARY_COUNT_MAX - 1] = 6;
     detach_state = NOFD_EP_CLOSED;
     nofd_serve_close(&d, ep, NOF_EPEERDEAD);
-    assert_int_equal(nics[0].library_ranks, 1); /* it is in the list still */
+    assert_int_equal(nics[0].gone.ranks, 1); /* it is in the list still */
     nofd_serve_free(&d, ep);
-    assert_int_equal(nics[0].library_ranks, 2);
-    assert_int_equal(nics[0].library_counts[0], 15);
-    assert_int_equal(nics[0].library_counts[1], 0);
-    assert_int_equal(nics[0].library_counts[NOF_LIBRARY_COUNT_MAX - 1], 5);
+    assert_int_equal(nics[0].gone.ranks, 2);
+    assert_int_equal(nics[0].gone.counted[0], 15);
+    assert_int_equal(nics[0].gone.counted[1], 0);
+    assert_int_equal(nics[0].gone.counted[NOF_LIBRARY_COUNT_MAX - 1], 5);
 }
 
 static uint32_t cpus(void)

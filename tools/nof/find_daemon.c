@@ -193,6 +193,10 @@ void nof_daemon_dir(char *path, size_t path_bytes)
 
 bool nof_daemon_address(char address_out[NOF_ADDRESS_BYTES], const char *text, const char *self)
 {
+    if (text[0] == '\0') {
+        fprintf(stderr, "%s: an empty text is no socket's address: give a path, or @NAME\n", self);
+        return false;
+    }
     if (snprintf(address_out, NOF_ADDRESS_BYTES, "%s", text) < NOF_ADDRESS_BYTES)
         return true;
     fprintf(stderr, "%s: '%s' is no socket's address: it has more than %d characters\n", self, text,
@@ -204,7 +208,8 @@ static bool from_environment(char address_out[NOF_ADDRESS_BYTES], const char *na
 {
     const char *told = getenv(name);
 
-    return address_out[0] != '\0' || told == NULL || nof_daemon_address(address_out, told, self);
+    return address_out[0] != '\0' || told == NULL || told[0] == '\0' ||
+           nof_daemon_address(address_out, told, self);
 }
 
 bool nof_daemon_locate(struct nof_daemon_at *at, enum nof_daemon_else otherwise, const char *self)
@@ -241,12 +246,10 @@ void nof_daemon_show_log(const char *path)
         fprintf(stderr, "  nothing: its log cannot be written: %s: %s\n", path, strerror(errno));
         return;
     }
-    if (fgets(line, sizeof(line), log) == NULL)
+    while (fgets(line, sizeof(line), log) != NULL)
+        fprintf(stderr, "  %s", line);
+    if (ftell(log) == 0)
         fprintf(stderr, "  nothing, and has ended\n");
-    else
-        do
-            fprintf(stderr, "  %s", line);
-        while (fgets(line, sizeof(line), log) != NULL);
     fclose(log);
 }
 

@@ -290,18 +290,6 @@ static void add_xdp_counters(const struct nof_dpdk_port *device, json_t *counter
         json_object_set_new(counters, nof_dpdk_port_xdp_name(i), json_integer((json_int_t)frames[i]));
 }
 
-struct library {
-    uint64_t ranks;
-    uint64_t counted[NOF_LIBRARY_COUNT_MAX];
-};
-
-static void add_library(struct library *to, uint64_t ranks, const uint64_t counted[NOF_LIBRARY_COUNT_MAX])
-{
-    to->ranks += ranks;
-    for (unsigned i = 0; i < NOF_LIBRARY_COUNT_MAX; i++)
-        to->counted[i] += __atomic_load_n(&counted[i], __ATOMIC_RELAXED);
-}
-
 /* What the libraries of the ranks say that they counted, of those that have gone as well; `only`: on that NIC. */
 static json_t *library_of(const struct nofd *d, unsigned only)
 {
@@ -310,15 +298,15 @@ static json_t *library_of(const struct nofd *d, unsigned only)
         NOF_LIBRARY_COUNTS
 #undef NOF_LIBRARY_COUNT
     };
-    struct library sum = {0};
+    struct nofd_told sum = {0};
     json_t *counters = json_object();
 
     for (unsigned i = 0; i < d->nnics; i++)
         if (only == UINT32_MAX || only == i)
-            add_library(&sum, d->nics[i].library_ranks, d->nics[i].library_counts);
+            nofd_told_add(&sum, d->nics[i].gone.ranks, d->nics[i].gone.counted);
     for (const struct nofd_endpoint *ep = d->endpoints; ep != NULL; ep = ep->next)
         if (only == UINT32_MAX || only == ep->nic->index)
-            add_library(&sum, 1, ep->bar.library_counts);
+            nofd_told_add(&sum, 1, ep->bar.library_counts);
     for (unsigned i = 0; i < NOF_LIBRARY_COUNT_MAX; i++) {
         uint64_t told = sum.counted[i] < INT64_MAX ? sum.counted[i] : INT64_MAX;
 

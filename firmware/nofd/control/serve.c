@@ -283,16 +283,6 @@ void nofd_serve_close(struct nofd *d, struct nofd_endpoint *ep, int reason)
         nofd_serve_free(d, ep);
 }
 
-/* What its library counted stays counted. The rank may have written any number: sums may wrap. */
-static void keep_library_counts(const struct nofd_endpoint *ep)
-{
-    struct nofd_nic *nic = ep->nic;
-
-    nic->library_ranks++;
-    for (unsigned i = 0; i < NOF_LIBRARY_COUNT_MAX; i++)
-        nic->library_counts[i] += __atomic_load_n(&ep->bar.library_counts[i], __ATOMIC_RELAXED);
-}
-
 void nofd_serve_free(struct nofd *d, struct nofd_endpoint *ep)
 {
     struct nofd_endpoint **at = &d->endpoints;
@@ -302,7 +292,7 @@ void nofd_serve_free(struct nofd *d, struct nofd_endpoint *ep)
     *at = ep->next;
     d->nendpoints--;
     nofd_job_leave(&d->jobs, ep->job);
-    keep_library_counts(ep);
+    nofd_told_add(&ep->nic->gone, 1, ep->bar.library_counts); /* stays counted */
     release(ep);
     nofd_serve_count(d);
 }

@@ -18,8 +18,8 @@
 
 #include "nofd/core/nic_host.h"
 
-#define BOUNCED_MAX \
-    65536u /* bytes; most of eager_max_bytes: longer ones go by rendezvous, as the flow's share */
+/* Bytes; most of eager_max_bytes: longer sends go by rendezvous, as the flow's share. */
+#define BOUNCED_MAX 65536u
 #define PIECE 8u /* descriptors of a burst that are looked at together */
 #define WAITERS 16 /* for an arrival, woken at once; more look again by themselves (nof_pmd_delta_wait()) */
 

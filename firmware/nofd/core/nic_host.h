@@ -12,10 +12,10 @@
 #include <stdint.h>
 
 #include "nof/core.h"
-#include "nof_private/library_counts.h"
 
 #include "nofd/core/endpoint.h"
 #include "nofd/sys/source.h"
+#include "nofd/core/told.h"
 #include "nofd/core/wire_ops.h"
 
 #define NOFD_ENDPOINTS_MAX 1024u
@@ -46,9 +46,7 @@ struct nofd_nic {
     uint64_t link_look_ns; /* when the link is looked at next */
     uint64_t counters[NOF_COUNTER_COUNT]; /* what nofd itself counts, added to the core's */
 
-    /* Main thread: what the libraries of ranks counted whose endpoints are freed, by their own word. */
-    uint64_t library_ranks;
-    uint64_t library_counts[NOF_LIBRARY_COUNT_MAX];
+    struct nofd_told gone; /* main thread: of the ranks whose endpoints are freed */
 };
 
 /* cfg: mac, ip4, mtu, link rate are taken from `wire`, the rest as given. 0, or a negative

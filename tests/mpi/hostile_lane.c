@@ -329,7 +329,8 @@ static void draw_slot(uint32_t from, struct nof_lane_slot *slot)
 static void write_lane(uint32_t from)
 {
     const struct nof_lane_in *in = &nof_shm.peers[from].in;
-    uint32_t n = 1 + below(below(8) == 0 ? NOF_LANE_SLOTS : 4), at = in->at, number = in->number;
+    uint32_t n = 1 + below(below(8) == 0 ? NOF_LANE_SLOTS : 4), at = (uint32_t)(in->next - in->lane->slot),
+             number = in->number;
     struct nof_lane *lane = nof_part_lane(part_of(SELF), from);
     for (uint32_t i = 0; i < n; i++) {
         struct nof_lane_slot slot;
@@ -363,7 +364,7 @@ static void lead(uint32_t from)
             cell.generation = 0;
         }
         memcpy(slot.payload, &cell, sizeof(cell));
-        put(&lane->slot[in->at], &slot, sizeof(slot));
+        put(&lane->slot[in->next - in->lane->slot], &slot, sizeof(slot));
         nof_hot_tell(&part_of(SELF)->map, from);
         (void)nof_wait_poll();
     }
@@ -519,7 +520,7 @@ static void fill_lane(uint32_t slot, uint32_t n)
     if (slot == SELF)
         return;
     out->number += n;
-    out->at = n % NOF_LANE_SLOTS;
+    out->next = &out->lane->slot[n % NOF_LANE_SLOTS];
     out->room = NOF_LANE_SLOTS - n;
 }
 

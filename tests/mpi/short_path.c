@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Blocking sends and receives that go at once (p2p/short.h) keep MPI's order beside those that do not: two senders, each with a
- * sequence that the receiver knows, of every mode; it takes them in turns of its own, with every call. */
+ * sequence that the receiver knows, of every mode; it takes them in turns of its own, with every call. And every length
+ * that goes so arrives whole. */
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -180,6 +181,29 @@ static void second_first(int rank, int turn)
     }
 }
 
+/* Every length that a slot holds, and some more, to every alignment: these bytes, and none beside them. */
+static void every_length(int rank, int len, int shift)
+{
+    char data[MOST + 16], wanted[MOST];
+    MPI_Status status;
+    fill(wanted, 0, len + shift, len);
+    if (rank == 0) {
+        memcpy(data + shift, wanted, (size_t)len);
+        OK(MPI_Send(data + shift, len, MPI_BYTE, 1, len, MPI_COMM_WORLD));
+        OK(MPI_Recv(NULL, 0, MPI_BYTE, 1, 9, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+    } else if (rank == 1) {
+        memset(data, 0x5a, sizeof(data));
+        OK(MPI_Recv(data + shift, MOST, MPI_BYTE, 0, MPI_ANY_TAG, MPI_COMM_WORLD, &status));
+        int count;
+        OK(MPI_Get_count(&status, MPI_BYTE, &count));
+        CHECK(count == len && status.MPI_SOURCE == 0 && status.MPI_TAG == len);
+        CHECK(memcmp(data + shift, wanted, (size_t)len) == 0);
+        for (int i = 0; i < (int)sizeof(data); i++)
+            CHECK((i >= shift && i < shift + len) || data[i] == 0x5a);
+        OK(MPI_Send(NULL, 0, MPI_BYTE, 0, 9, MPI_COMM_WORLD));
+    }
+}
+
 int main(int argc, char **argv)
 {
     int rank;
@@ -196,6 +220,8 @@ int main(int argc, char **argv)
         send_all(rank);
     for (int turn = 0; turn < 400; turn++)
         second_first(rank, turn);
+    for (int i = 0; i < 8 * MOST; i++)
+        every_length(rank, i / 8, i % 8);
     OK(MPI_Comm_free(&comms[1]));
     MPI_Finalize();
     return 0;

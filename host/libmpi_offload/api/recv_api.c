@@ -24,9 +24,10 @@ NOF_MPI(Recv)
 int PMPI_Recv(void *buf, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
               MPI_Status *status)
 {
-    if (nof_short_recv(buf, count, datatype, source, tag, comm, status))
+    struct nof_pt2pt_args args = {buf, count, datatype, source, tag, comm, 0};
+    if (nof_short_recv(&args, status))
         return MPI_SUCCESS;
-    struct nof_pt2pt_args args = {buf, count, datatype, source, tag, comm, NOF_CALLSITE};
+    args.callsite = NOF_CALLSITE;
     return recv_blocking(&args, status, __func__);
 }
 
@@ -34,9 +35,10 @@ NOF_MPI(Recv_c)
 int PMPI_Recv_c(void *buf, MPI_Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
                 MPI_Status *status)
 {
-    if (nof_short_recv(buf, count, datatype, source, tag, comm, status))
+    struct nof_pt2pt_args args = {buf, count, datatype, source, tag, comm, 0};
+    if (nof_short_recv(&args, status))
         return MPI_SUCCESS;
-    struct nof_pt2pt_args args = {buf, count, datatype, source, tag, comm, NOF_CALLSITE};
+    args.callsite = NOF_CALLSITE;
     return recv_blocking(&args, status, __func__);
 }
 

@@ -68,18 +68,20 @@ static int send_init(const struct nof_pt2pt_args *args, enum nof_send_mode mode,
 NOF_MPI(Send)
 int PMPI_Send(const void *buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm)
 {
-    if (nof_short_send(buf, count, datatype, dest, tag, comm))
+    struct nof_pt2pt_args args = {buf, count, datatype, dest, tag, comm, 0};
+    if (nof_short_send(&args))
         return MPI_SUCCESS;
-    struct nof_pt2pt_args args = ARGS;
+    args.callsite = NOF_CALLSITE;
     return send_blocking(&args, NOF_SEND_STANDARD, __func__);
 }
 
 NOF_MPI(Send_c)
 int PMPI_Send_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm)
 {
-    if (nof_short_send(buf, count, datatype, dest, tag, comm))
+    struct nof_pt2pt_args args = {buf, count, datatype, dest, tag, comm, 0};
+    if (nof_short_send(&args))
         return MPI_SUCCESS;
-    struct nof_pt2pt_args args = ARGS;
+    args.callsite = NOF_CALLSITE;
     return send_blocking(&args, NOF_SEND_STANDARD, __func__);
 }
 
@@ -100,18 +102,20 @@ int PMPI_Ssend_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int de
 NOF_MPI(Rsend)
 int PMPI_Rsend(const void *buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm)
 {
-    if (nof_short_send(buf, count, datatype, dest, tag, comm))
+    struct nof_pt2pt_args args = {buf, count, datatype, dest, tag, comm, 0};
+    if (nof_short_send(&args))
         return MPI_SUCCESS;
-    struct nof_pt2pt_args args = ARGS;
+    args.callsite = NOF_CALLSITE;
     return send_blocking(&args, NOF_SEND_READY, __func__);
 }
 
 NOF_MPI(Rsend_c)
 int PMPI_Rsend_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm)
 {
-    if (nof_short_send(buf, count, datatype, dest, tag, comm))
+    struct nof_pt2pt_args args = {buf, count, datatype, dest, tag, comm, 0};
+    if (nof_short_send(&args))
         return MPI_SUCCESS;
-    struct nof_pt2pt_args args = ARGS;
+    args.callsite = NOF_CALLSITE;
     return send_blocking(&args, NOF_SEND_READY, __func__);
 }
 

@@ -2,7 +2,7 @@
 #include "chan/chan.h"
 
 const struct nof_chan *nof_chan_to_all;
-bool nof_chan_short;
+const struct nof_chan *nof_chan_short;
 uint64_t nof_chan_counted[NOF_CHAN_COUNT_MAX];
 static const struct nof_chan *beside;
 static const int32_t *reached;
@@ -18,7 +18,7 @@ void nof_chan_use_beside(const struct nof_chan *channel, const int32_t *reaches)
 {
     beside = channel;
     reached = reaches;
-    nof_chan_short = channel->send_now != NULL;
+    nof_chan_short = channel->send_now != NULL && channel->recv_now != NULL ? channel : NULL;
     nof_wait_add(&channel->source);
 }
 

@@ -51,10 +51,10 @@ struct nof_chan {
     void (*send)(struct nof_request *req);
     /* Receive into req->data; req->message set: that message, no matching. */
     void (*recv)(struct nof_request *req);
-    /* The short path of a blocking call: at once, without a request, of bytes that lie together, to or from one peer. False: it does
-     * not go so now, and nothing was done. NULL: never. */
-    bool (*send_now)(const struct nof_comm *comm, int peer, int tag, const void *data, size_t bytes);
-    bool (*recv_now)(const struct nof_comm *comm, int peer, int tag, void *data, size_t bytes,
+    /* The short path of a blocking call: at once, without a request, of bytes that lie together, in a communicator's context, to or
+     * from one job rank. False: it does not go so now, and nothing was done. NULL: never. */
+    bool (*send_now)(uint32_t ctx, int world_rank, int tag, const void *data, size_t bytes);
+    bool (*recv_now)(uint32_t ctx, int world_rank, int tag, void *data, size_t bytes,
                      struct nof_chan_came *came_out);
     /* Try to cancel; the request ends as cancelled or as if nothing was said. */
     void (*cancel)(struct nof_request *req);
@@ -160,8 +160,8 @@ extern const struct nof_chan nof_chan_by_shm;
 
 /* The one that reaches everybody; ask nof_chan_of(). */
 extern const struct nof_chan *nof_chan_to_all __attribute__((visibility("hidden")));
-extern bool nof_chan_short
-    __attribute__((visibility("hidden"))); /* a channel has send_now() and recv_now() */
+/* The one with send_now() and recv_now(); NULL: none has. Of a communicator for which none was chosen yet it is not. */
+extern const struct nof_chan *nof_chan_short __attribute__((visibility("hidden")));
 
 /* Chooses, once, what nof_chan_of() answers: the channel of memory if all members, on both sides, can be reached by it,
  * as all of them know. */

@@ -6,7 +6,8 @@
 
 #include "comm/topo.h"
 
-static struct nof_comm world, self;
+struct nof_comm nof_comm_of_world;
+static struct nof_comm self;
 static void (*on_gone[2])(uint32_t coll_ctx);
 
 /* Contexts in use that this process drew, as a small open list: communicators are few. */
@@ -59,7 +60,7 @@ int nof_comm_init(void)
     struct nof_group *me = own == NULL ? NULL : nof_group_new(1, own);
     if (all == NULL || me == NULL)
         return -1;
-    make_predefined(&world, MPI_COMM_WORLD, "MPI_COMM_WORLD", all, ctx_of(0, 0));
+    make_predefined(&nof_comm_of_world, MPI_COMM_WORLD, "MPI_COMM_WORLD", all, ctx_of(0, 0));
     make_predefined(&self, MPI_COMM_SELF, "MPI_COMM_SELF", me, ctx_of((uint32_t)nof_lib.world_rank, 1));
     counter = 1;
     return 0;
@@ -67,7 +68,7 @@ int nof_comm_init(void)
 
 struct nof_comm *nof_comm_world(void)
 {
-    return world.group == NULL ? NULL : &world;
+    return nof_comm_of_world.group == NULL ? NULL : &nof_comm_of_world;
 }
 
 struct nof_comm *nof_comm_self(void)
@@ -75,11 +76,9 @@ struct nof_comm *nof_comm_self(void)
     return self.group == NULL ? NULL : &self;
 }
 
-struct nof_comm *nof_comm_find(MPI_Comm handle)
+struct nof_comm *nof_comm_find_other(MPI_Comm handle)
 {
-    return handle == MPI_COMM_WORLD  ? &world
-           : handle == MPI_COMM_SELF ? &self
-                                     : nof_handle_get(&nof_lib.comms, nof_lib_bits(handle));
+    return handle == MPI_COMM_SELF ? &self : nof_handle_get(&nof_lib.comms, nof_lib_bits(handle));
 }
 
 int nof_comm_check(MPI_Comm handle, struct nof_comm **comm_out)

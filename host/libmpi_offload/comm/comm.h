@@ -87,7 +87,7 @@ static inline int nof_comm_size(const struct nof_comm *comm)
 /* Whom point to point reaches: the remote group of an inter-communicator, else the group. */
 static inline struct nof_group *nof_comm_peers(const struct nof_comm *comm)
 {
-    return comm->remote == NULL ? comm->group : comm->remote;
+    return __builtin_expect(comm->remote == NULL, 1) ? comm->group : comm->remote;
 }
 
 static inline int nof_comm_peer_world(const struct nof_comm *comm, int peer)
@@ -108,8 +108,14 @@ int nof_comm_init(void);
 struct nof_comm *nof_comm_world(void);
 struct nof_comm *nof_comm_self(void);
 
+/* MPI_COMM_WORLD, without a group before nof_comm_init(); nof_comm_find() alone names it. */
+extern struct nof_comm nof_comm_of_world __attribute__((visibility("hidden")));
+struct nof_comm *nof_comm_find_other(MPI_Comm handle);
 /* Communicator behind a handle; NULL: none. */
-struct nof_comm *nof_comm_find(MPI_Comm handle);
+static inline struct nof_comm *nof_comm_find(MPI_Comm handle)
+{
+    return __builtin_expect(handle == MPI_COMM_WORLD, 1) ? &nof_comm_of_world : nof_comm_find_other(handle);
+}
 /* The same, with the error the standard names. *comm_out is NULL on error. */
 int nof_comm_check(MPI_Comm handle, struct nof_comm **comm_out);
 

@@ -9,8 +9,8 @@
 
 #include "base/error.h"
 
-#define PREDEFINED_FIRST 0x200u
-#define PREDEFINED_COUNT 0x100u
+#define PREDEFINED_FIRST NOF_TYPE_PREDEFINED
+#define PREDEFINED_COUNT NOF_TYPE_PREDEFINED_COUNT
 
 struct predefined {
     MPI_Datatype handle;
@@ -142,6 +142,7 @@ static const struct predefined table[] = {
 };
 
 static struct nof_type predefined_types[PREDEFINED_COUNT];
+uint8_t nof_type_plain[PREDEFINED_COUNT];
 
 static struct nof_tree *pair_tree(const struct predefined *p)
 {
@@ -168,6 +169,8 @@ int nof_type_init(void)
         type->predefined = true;
         type->committed = true;
         type->contiguous = p->size == p->extent;
+        if (type->contiguous)
+            nof_type_plain[nof_lib_bits(p->handle) - PREDEFINED_FIRST] = (uint8_t)p->size;
         type->basic = p->basic;
         type->uniform = p->basic;
         type->size = p->size;
@@ -232,13 +235,6 @@ int nof_type_check_data(MPI_Datatype handle, const void *buf, MPI_Count count, s
     if (rc == MPI_SUCCESS)
         rc = nof_type_check_count(*type_out, count);
     return rc == MPI_SUCCESS ? nof_type_check_buffer(*type_out, buf, count) : rc;
-}
-
-size_t nof_type_plain_bytes(MPI_Datatype handle)
-{
-    uint64_t number = nof_lib_bits(handle) - PREDEFINED_FIRST;
-    return number < PREDEFINED_COUNT && predefined_types[number].contiguous ? predefined_types[number].size
-                                                                            : 0;
 }
 
 struct nof_type *nof_type_predefined(MPI_Datatype handle)

@@ -147,8 +147,18 @@ int nof_type_check_buffer(const struct nof_type *type, const void *buf, MPI_Coun
 /* The three of them: a committed type, its count, and where its data lies. */
 int nof_type_check_data(MPI_Datatype handle, const void *buf, MPI_Count count, struct nof_type **type_out);
 
-/* Bytes of a predefined type without holes; 0: of another, or of none. */
-size_t nof_type_plain_bytes(MPI_Datatype handle);
+/* Handles of predefined types (MPI 5.0, A.3). */
+#define NOF_TYPE_PREDEFINED 0x200u
+#define NOF_TYPE_PREDEFINED_COUNT 0x100u
+
+/* Bytes of each predefined type without holes, 0 for others. */
+extern uint8_t nof_type_plain[NOF_TYPE_PREDEFINED_COUNT] __attribute__((visibility("hidden")));
+/* Likewise, by its handle; 0: of another type, or of none. */
+static inline size_t nof_type_plain_bytes(MPI_Datatype handle)
+{
+    uint64_t number = nof_lib_bits(handle) - NOF_TYPE_PREDEFINED;
+    return number < NOF_TYPE_PREDEFINED_COUNT ? nof_type_plain[number] : 0;
+}
 
 /* A predefined type by its handle. */
 struct nof_type *nof_type_predefined(MPI_Datatype handle);

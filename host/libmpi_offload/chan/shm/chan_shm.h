@@ -103,6 +103,7 @@ struct nof_shm_peer {
     struct nof_lane_out out;
     struct nof_lane_in in;
     struct nof_part *part;
+    const struct nof_segment_bell *bell;
     struct nof_cma_peer cma;
     int32_t world_rank; /* -1: none that is reached this way */
     uint32_t place; /* among the hot lanes, NOF_HOT_NONE */
@@ -178,11 +179,20 @@ static inline uint32_t nof_shm_slot_of(const struct nof_shm_peer *peer)
     return (uint32_t)(peer - nof_shm.peers);
 }
 /* Behind whatever that rank may sleep without: wake it if it sleeps. */
-void nof_shm_ring(uint32_t slot);
+void nof_shm_ring_asleep(uint32_t slot);
+static inline bool nof_shm_sleeps(const struct nof_shm_peer *peer)
+{
+    return __atomic_load_n(&peer->bell->asleep, __ATOMIC_RELAXED) != 0;
+}
+static inline void nof_shm_ring(const struct nof_shm_peer *peer)
+{
+    if (nof_shm_sleeps(peer))
+        nof_shm_ring_asleep(nof_shm_slot_of(peer));
+}
 
 /* Of shm_now.c. */
-bool nof_shm_send_now(const struct nof_comm *comm, int peer, int tag, const void *data, size_t bytes);
-bool nof_shm_recv_now(const struct nof_comm *comm, int peer, int tag, void *data, size_t bytes,
+bool nof_shm_send_now(uint32_t ctx, int world_rank, int tag, const void *data, size_t bytes);
+bool nof_shm_recv_now(uint32_t ctx, int world_rank, int tag, void *data, size_t bytes,
                       struct nof_chan_came *came_out);
 
 /* Of shm_out.c. */
@@ -200,7 +210,14 @@ static inline void nof_shm_head(struct nof_lane_slot *slot, enum nof_shm_kind ki
     slot->arg = 0;
 }
 /* The slot that was claimed is filled: it goes, and who would not look is told. */
-void nof_shm_put(struct nof_shm_peer *peer);
+static inline void nof_shm_put(struct nof_shm_peer *peer)
+{
+    nof_lane_publish(&peer->out);
+    nof_barrier_light();
+    if (!nof_lane_is_hot(&peer->out))
+        nof_hot_tell(&peer->part->map, nof_shm.self);
+    nof_shm_ring(peer);
+}
 void nof_shm_send(struct nof_request *req);
 void nof_shm_send_cancel(struct nof_request *req);
 /* Every send that waits for its receiver is taken back, if that has not received it. */

@@ -3,12 +3,12 @@
 
 void nof_lane_out_init(struct nof_lane_out *out, struct nof_lane *lane)
 {
-    *out = (struct nof_lane_out){.lane = lane, .number = 1, .room = NOF_LANE_SLOTS};
+    *out = (struct nof_lane_out){.lane = lane, .next = lane->slot, .number = 1, .room = NOF_LANE_SLOTS};
 }
 
 void nof_lane_in_init(struct nof_lane_in *in, struct nof_lane *lane)
 {
-    *in = (struct nof_lane_in){.lane = lane, .number = 1};
+    *in = (struct nof_lane_in){.lane = lane, .next = lane->slot, .number = 1};
 }
 
 uint32_t nof_lane_look(struct nof_lane_out *out)

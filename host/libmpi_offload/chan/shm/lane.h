@@ -31,10 +31,15 @@
 
 struct nof_lane_slot {
     uint32_t number; /* of its message, from 1 */
-    uint8_t kind;
-    uint8_t flags;
-    uint8_t agreed;
-    uint8_t len; /* of what lies in payload */
+    union {
+        struct {
+            uint8_t kind;
+            uint8_t flags;
+            uint8_t agreed;
+            uint8_t len; /* of what lies in payload */
+        };
+        uint32_t what; /* the four of them, in one load */
+    };
     uint32_t ctx;
     int32_t tag;
     uint32_t op; /* the producer's or the consumer's, by kind */
@@ -51,20 +56,25 @@ struct nof_lane {
     struct nof_lane_slot slot[NOF_LANE_SLOTS];
 };
 
+/* Of `what` (little-endian). */
+#define NOF_LANE_KIND_FLAGS(what) ((what)&0xffffu) /* flags << 8 | kind */
+#define NOF_LANE_LEN(what) ((what) >> 24)
+
+static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "kind is the lowest byte of `what`");
 static_assert(sizeof(struct nof_lane_slot) == 64 && sizeof(struct nof_lane) == NOF_LANE_BYTES,
               "one line a message");
 
 struct nof_lane_out {
     struct nof_lane *lane;
-    uint32_t number; /* of the next message */
-    uint32_t at; /* its slot */
+    struct nof_lane_slot *next; /* that of the next message */
+    uint32_t number; /* its */
     uint32_t room; /* slots that are known to be free */
 };
 
 struct nof_lane_in {
     struct nof_lane *lane;
+    const struct nof_lane_slot *next;
     uint32_t number;
-    uint32_t at;
     uint32_t uncredited;
 };
 
@@ -79,14 +89,16 @@ static inline struct nof_lane_slot *nof_lane_claim(struct nof_lane_out *out)
 {
     if (out->room == 0 && nof_lane_look(out) == 0)
         return (struct nof_lane_slot *)0;
-    return &out->lane->slot[out->at];
+    return out->next;
 }
 
 static inline void nof_lane_publish(struct nof_lane_out *out)
 {
-    __atomic_store_n(&out->lane->slot[out->at].number, out->number++, __ATOMIC_RELEASE);
-    out->at = out->at + 1 == NOF_LANE_SLOTS ? 0 : out->at + 1;
+    struct nof_lane *lane = out->lane;
+    struct nof_lane_slot *slot = out->next;
+    out->next = slot == &lane->slot[NOF_LANE_SLOTS - 1] ? lane->slot : slot + 1;
     out->room--;
+    __atomic_store_n(&slot->number, out->number++, __ATOMIC_RELEASE);
 }
 
 /* The consumer looks at this lane without being told. To be read behind publish(): see hot.h. */
@@ -95,17 +107,23 @@ static inline bool nof_lane_is_hot(const struct nof_lane_out *out)
     return __atomic_load_n(&out->lane->head.hot, __ATOMIC_RELAXED) != 0;
 }
 
+/* The message of in->next has come. */
+static inline bool nof_lane_has(const struct nof_lane_in *in)
+{
+    return __atomic_load_n(&in->next->number, __ATOMIC_ACQUIRE) == in->number;
+}
+
 /* The next message, whose words may change while they are read; NULL: it has not come. */
 static inline const struct nof_lane_slot *nof_lane_peek(const struct nof_lane_in *in)
 {
-    const struct nof_lane_slot *slot = &in->lane->slot[in->at];
-    return __atomic_load_n(&slot->number, __ATOMIC_ACQUIRE) == in->number ? slot : (struct nof_lane_slot *)0;
+    return nof_lane_has(in) ? in->next : (struct nof_lane_slot *)0;
 }
 
 /* It has been copied. True: the producer was given credit. */
 static inline bool nof_lane_pop(struct nof_lane_in *in)
 {
-    in->at = in->at + 1 == NOF_LANE_SLOTS ? 0 : in->at + 1;
+    const struct nof_lane *lane = in->lane;
+    in->next = in->next == &lane->slot[NOF_LANE_SLOTS - 1] ? lane->slot : in->next + 1;
     in->number++;
     if (++in->uncredited < NOF_LANE_CREDIT)
         return false;

@@ -131,7 +131,7 @@ static void give_back(struct nof_shm_peer *peer, const struct nof_shm_cell *cell
 {
     nof_cell_return(&peer->part->words, cell->index, cell->generation);
     nof_barrier_light();
-    nof_shm_ring(nof_shm_slot_of(peer));
+    nof_shm_ring(peer);
 }
 
 void nof_shm_piece(struct nof_shm_peer *peer, const struct nof_lane_slot *slot)

@@ -140,7 +140,7 @@ static bool take_cell(struct nof_shm_peer *peer, const struct nof_lane_slot *slo
         return false;
     nof_cell_return(&peer->part->words, cell.index, cell.generation);
     nof_barrier_light();
-    nof_shm_ring(nof_shm_slot_of(peer));
+    nof_shm_ring(peer);
     return true;
 }
 
@@ -226,7 +226,7 @@ uint32_t nof_shm_drain(struct nof_shm_peer *peer, uint32_t most)
                 : "memory"); /* what is checked is the copy, whatever the compiler would read again */
         if (nof_lane_pop(&peer->in)) {
             nof_barrier_light();
-            nof_shm_ring(nof_shm_slot_of(peer));
+            nof_shm_ring(peer);
         }
         n++;
         if (take(peer, &copy))

@@ -71,12 +71,18 @@ bool nof_shm_publish(char *text, size_t text_bytes)
     return true;
 }
 
+static struct nof_segment_bell *bell_of(uint32_t slot)
+{
+    return (struct nof_segment_bell *)(void *)nof_shm.memory.base + slot;
+}
+
 /* It has come, and says that it takes messages this way. */
 static bool open_peer(uint32_t slot, bool *registered)
 {
     struct nof_shm_peer *peer = &nof_shm.peers[slot];
     const struct nof_roster_rank *who = entry(slot);
-    *peer = (struct nof_shm_peer){.world_rank = -1, .place = NOF_HOT_NONE, .cma = {.pidfd = -1}};
+    *peer = (struct nof_shm_peer){
+        .world_rank = -1, .place = NOF_HOT_NONE, .cma = {.pidfd = -1}, .bell = bell_of(slot)};
     if (__atomic_load_n(&who->state, __ATOMIC_ACQUIRE) == NOF_ROSTER_FREE ||
         who->rank >= (uint32_t)nof_lib.world_size)
         return false;
@@ -116,11 +122,9 @@ void nof_shm_open_peers(void)
     nof_shm.open = true;
 }
 
-void nof_shm_ring(uint32_t slot)
+void nof_shm_ring_asleep(uint32_t slot)
 {
-    struct nof_segment_bell *bell = (struct nof_segment_bell *)(void *)nof_shm.memory.base + slot;
-    if (__atomic_load_n(&bell->asleep, __ATOMIC_RELAXED) == 0)
-        return;
+    struct nof_segment_bell *bell = bell_of(slot);
     __atomic_store_n(&bell->asleep, 0, __ATOMIC_RELAXED);
     (void)__atomic_fetch_add(&bell->wake, 1, __ATOMIC_SEQ_CST);
     (void)syscall(SYS_futex, &bell->wake, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);

@@ -8,15 +8,6 @@
 #include "comm/comm.h"
 #include "delta/delta_out.h"
 
-void nof_shm_put(struct nof_shm_peer *peer)
-{
-    nof_lane_publish(&peer->out);
-    nof_barrier_light();
-    if (!nof_lane_is_hot(&peer->out))
-        nof_hot_tell(&peer->part->map, nof_shm.self);
-    nof_shm_ring(nof_shm_slot_of(peer));
-}
-
 /* Looks for such as were returned before it says no, and before a stripe is allocated. */
 static bool may_take_cell(uint32_t slot)
 {

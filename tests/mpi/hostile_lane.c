@@ -291,7 +291,7 @@ static uint32_t draw_ctx(void)
     for (struct nof_shm_op *op; (op = nof_shm_op_each(&at)) != NULL;)
         if (op->req != NULL && below(4) == 0)
             return op->req->ctx;
-    const struct nof_match_entry *posted = nof_shm.matcher.posted.first;
+    const struct nof_match_entry *posted = nof_chan_claims.memory.posted.first;
     return posted != NULL && below(16) > 0 ? posted->ctx : below(8);
 }
 
@@ -485,8 +485,8 @@ static void forget_messages(void)
     for (int i = 0; i < BUFFERS; i++)
         if (messages[i] != MPI_MESSAGE_NULL)
             (void)MPI_Mrecv(buffers[0].pages, 0, MPI_BYTE, &messages[i], MPI_STATUS_IGNORE);
-    for (struct nof_match_entry *e; (e = nof_shm.matcher.waiting.first) != NULL;) {
-        nof_matcher_remove(&nof_shm.matcher, e);
+    for (struct nof_match_entry *e; (e = nof_chan_claims.memory.waiting.first) != NULL;) {
+        nof_matcher_remove(&nof_chan_claims.memory, e);
         free(e);
     }
 }
@@ -509,7 +509,7 @@ static void end(void)
     check_cells();
     MUST(nof_shm.in_use == 0);
     MUST(nof_shm.cells.lent_count == 0);
-    MUST(nof_shm.matcher.posted.first == NULL);
+    MUST(nof_chan_claims.memory.posted.first == NULL);
     MUST(nof_shm.stuck_count == 0);
 }
 

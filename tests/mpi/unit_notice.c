@@ -66,6 +66,11 @@ void nof_chan_gone(int world_rank, int status, int code)
     (void)status;
     (void)code;
 }
+void nof_chan_left(struct nof_request *req)
+{
+    (void)req;
+}
+
 void nof_chan_lost(int code)
 {
     (void)code;

@@ -41,7 +41,7 @@ static void mark_forked(void)
 }
 
 /* NOF_CHANNELS: which channels messages may take. By memory delta messages go at their end, and who asks for pages that tell of
- * increments would have none early: such a rank, and every communicator with it, goes by the NIC. */
+ * increments would have none early: such a rank goes by the NIC. */
 static bool wants_shm(const char *func)
 {
     const char *channels = getenv("NOF_CHANNELS");
@@ -83,6 +83,7 @@ static bool open_channel(const char *func)
             nof_lib_die(1, "%s: %s", func, text);
         nof_chan_use(&nof_chan_by_nic);
         nof_shm_open();
+        nof_chan_use_both(&nof_chan_by_both);
         nof_nic_control_at(job.socket);
     } else {
         nof_chan_use(&nof_chan_by_self); /* a world of one */

@@ -105,7 +105,7 @@ static void count_messages(const struct nof_comm *comm, struct found *found)
         if (nof_pt2pt_probe_new(MPI_ANY_SOURCE, MPI_ANY_TAG, comm->handle, &c, &req) != MPI_SUCCESS)
             return;
         req->probe_take = true;
-        nof_chan_of(c, MPI_ANY_SOURCE)->probe(req);
+        nof_chan_for(req)->probe(req);
         bool more = nof_request_wait(req) == MPI_SUCCESS && req->found;
         if (more && found->messages++ == 0)
             whom(found->message, sizeof(found->message), "from", req->status_source, req->status_tag, comm);

@@ -23,7 +23,7 @@ static int probe(int source, int tag, MPI_Comm comm, bool wait, bool take, struc
     } else {
         req->probe_wait = wait;
         req->probe_take = take;
-        nof_chan_of(*c, source)->probe(req);
+        nof_chan_for(req)->probe(req);
         rc = nof_request_wait(req);
         if (rc != MPI_SUCCESS)
             (void)

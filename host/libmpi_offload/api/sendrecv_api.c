@@ -18,7 +18,7 @@ static void send_ended(struct nof_request *send)
     if (recv->ended)
         nof_request_end(recv);
     else if (lost)
-        nof_chan_of(recv->comm, recv->peer)->cancel(recv);
+        nof_chan_for(recv)->cancel(recv);
 }
 
 /* Receive first, then send: both are under way before either is waited for. */

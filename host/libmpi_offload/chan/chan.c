@@ -3,9 +3,11 @@
 
 const struct nof_chan *nof_chan_to_all;
 const struct nof_chan *nof_chan_short;
+struct nof_claims nof_chan_claims;
+struct nof_request *nof_chan_probes;
 uint64_t nof_chan_counted[NOF_CHAN_COUNT_MAX];
-static const struct nof_chan *beside;
-static const int32_t *reached;
+static const struct nof_chan *beside, *both;
+const int32_t *nof_chan_reached;
 static struct nof_chan_hooks hooks;
 
 void nof_chan_use(const struct nof_chan *channel)
@@ -17,17 +19,33 @@ void nof_chan_use(const struct nof_chan *channel)
 void nof_chan_use_beside(const struct nof_chan *channel, const int32_t *reaches)
 {
     beside = channel;
-    reached = reaches;
+    nof_chan_reached = reaches;
     nof_chan_short = channel->send_now != NULL && channel->recv_now != NULL ? channel : NULL;
     nof_wait_add(&channel->source);
+}
+
+void nof_chan_use_both(const struct nof_chan *channel)
+{
+    both = channel;
 }
 
 static bool all_beside(const struct nof_group *group)
 {
     for (int i = 0; i < group->size; i++)
-        if (reached[nof_group_world_rank(group, i)] < 0)
+        if (nof_chan_reached[nof_group_world_rank(group, i)] < 0)
             return false;
     return true;
+}
+
+/* Somebody else is. */
+static bool one_beside(const struct nof_group *group)
+{
+    for (int i = 0; i < group->size; i++) {
+        int world_rank = nof_group_world_rank(group, i);
+        if (world_rank != nof_lib.world_rank && nof_chan_reached[world_rank] >= 0)
+            return true;
+    }
+    return false;
 }
 
 const struct nof_chan *nof_chan_choose(const struct nof_comm *comm)
@@ -36,7 +54,27 @@ const struct nof_chan *nof_chan_choose(const struct nof_comm *comm)
     bool all =
         beside != NULL && all_beside(comm->group) && (comm->remote == NULL || all_beside(comm->remote));
     chosen->chan = all ? beside : nof_chan_to_all;
+    chosen->mixed = beside != NULL && !all && one_beside(nof_comm_peers(comm));
     return chosen->chan;
+}
+
+const struct nof_chan *nof_chan_of_mixed(const struct nof_comm *comm, int peer)
+{
+    if (peer == MPI_ANY_SOURCE)
+        return both;
+    return nof_chan_reached[nof_comm_peer_world(comm, peer)] >= 0 ? beside : nof_chan_to_all;
+}
+
+void nof_chan_left(struct nof_request *req)
+{
+    nof_claim_by_nic(&nof_chan_claims, &req->claim);
+    if (req->kind != NOF_REQUEST_PROBE)
+        return;
+    for (struct nof_request **at = &nof_chan_probes; *at != NULL; at = &(*at)->next)
+        if (*at == req) {
+            *at = req->next;
+            return;
+        }
 }
 
 const char *nof_chan_name(void)

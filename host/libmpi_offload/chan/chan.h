@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What moves messages: a family, of which nof_chan_of() says who reaches whom. MPI_Init opens one that reaches everybody: the
+/* What moves messages: a family, of which nof_chan_for() says who moves what. MPI_Init opens one that reaches everybody: the
  * NIC (chan_nic.c) where the process has an endpoint, the process itself (chan_self.c) in a world of one without. Beside
  * the NIC there may be memory that the ranks of a host share (chan_shm.c).
  *
@@ -155,30 +155,39 @@ struct nof_chan_groups {
 extern const struct nof_chan nof_chan_by_self;
 extern const struct nof_chan nof_chan_by_nic;
 extern const struct nof_chan nof_chan_by_shm;
+extern const struct nof_chan nof_chan_by_both;
 
 /* Of chan.c. */
 
 /* The one that reaches everybody; ask nof_chan_of(). */
 extern const struct nof_chan *nof_chan_to_all __attribute__((visibility("hidden")));
-/* The one with send_now() and recv_now(); NULL: none has. Of a communicator for which none was chosen yet it is not. */
+/* The one with send_now() and recv_now(), which reaches job rank r where nof_chan_reached[r] is not negative; NULL: none has. Of a
+ * communicator for which none was chosen yet it is not. */
 extern const struct nof_chan *nof_chan_short __attribute__((visibility("hidden")));
+extern const int32_t *nof_chan_reached __attribute__((visibility("hidden")));
 
 /* Chooses, once, what nof_chan_of() answers: the channel of memory if all members, on both sides, can be reached by it,
- * as all of them know. */
+ * as all of them know; and whether the communicator is mixed. */
 const struct nof_chan *nof_chan_choose(const struct nof_comm *comm);
 
-/* The channel of a message to or from this peer, a rank among nof_comm_peers(comm) or MPI_ANY_SOURCE. The same for the
- * life of the job, and for all peers of a communicator. */
+/* The channel of what the library itself says in a communicator, to or from this peer, a rank among nof_comm_peers(comm) or
+ * MPI_ANY_SOURCE. The same for the life of the job, and for all peers. */
 static inline const struct nof_chan *nof_chan_of(const struct nof_comm *comm, int peer)
 {
     (void)peer;
     return comm->chan != NULL ? comm->chan : nof_chan_choose(comm);
 }
 
+/* Of a mixed one the channel of the program's messages: to or from whom memory reaches, whom the NIC, and both for MPI_ANY_SOURCE. */
+const struct nof_chan *nof_chan_of_mixed(const struct nof_comm *comm, int peer);
+
 /* That of a request. Partitioned messages have a context of their own, and the NIC moves their increments, wherever they go. */
 static inline const struct nof_chan *nof_chan_for(const struct nof_request *req)
 {
-    return req->partitioned ? nof_chan_to_all : nof_chan_of(req->comm, req->peer);
+    if (req->partitioned)
+        return nof_chan_to_all;
+    const struct nof_chan *channel = nof_chan_of(req->comm, req->peer);
+    return req->comm->mixed && req->ctx == req->comm->ctx ? nof_chan_of_mixed(req->comm, req->peer) : channel;
 }
 
 /* What this process counts of its channels, under the library's lock. */
@@ -193,6 +202,8 @@ void nof_chan_use(const struct nof_chan *channel);
 /* So is this one, to those whom it reaches: job rank r where reaches[r] is not negative, equal at any two ranks that share a
  * communicator; the channel's, until it closes. */
 void nof_chan_use_beside(const struct nof_chan *channel, const int32_t *reaches);
+/* Before there is a mixed communicator: what takes receives and probes that either may serve. */
+void nof_chan_use_both(const struct nof_chan *channel);
 
 /* "" before MPI_Init. */
 const char *nof_chan_name(void);
@@ -221,6 +232,11 @@ void nof_chan_on_gone(void (*heard)(int world_rank, int status, int code));
 void nof_chan_on_lost(void (*heard)(int code));
 /* A channel tells. */
 void nof_chan_gone(int world_rank, int status, int code);
+/* Probes that wait for a message of memory, linked by `next`. Few: one per thread. */
+extern struct nof_request *nof_chan_probes __attribute__((visibility("hidden")));
+
+/* A receive or probe leaves matching by the NIC's doing: out of what waits for memory, too, if it does. */
+void nof_chan_left(struct nof_request *req);
 void nof_chan_lost(int code);
 void nof_chan_death(int world_rank, int code);
 void nof_chan_layout_gone(uint32_t name, uint32_t generation);

@@ -67,13 +67,22 @@ bool nof_claim_open(struct nof_claims *c, struct nof_claim_recv *r)
     return true;
 }
 
+uint64_t nof_claim_leave_word(struct nof_claim_recv *r)
+{
+    r->word = r->open = r->taken = r->lost = false;
+    return r->handle;
+}
+
+void nof_claim_give_word(struct nof_claims *c, uint64_t handle)
+{
+    c->used[nof_claim_slot(handle)] = false;
+    c->in_use--;
+}
+
 void nof_claim_close(struct nof_claims *c, struct nof_claim_recv *r)
 {
-    if (!r->word)
-        return;
-    r->word = r->open = r->taken = r->lost = false;
-    c->used[nof_claim_slot(r->handle)] = false;
-    c->in_use--;
+    if (r->word)
+        nof_claim_give_word(c, nof_claim_leave_word(r));
 }
 
 struct nof_claim_recv *nof_claim_by_memory(struct nof_claims *c, uint32_t ctx, int32_t source, int32_t tag)

@@ -46,6 +46,9 @@ struct nof_claims {
     bool used[NOF_CLAIM_SLOTS];
 };
 
+/* Of this process: of all its communicators. */
+extern struct nof_claims nof_chan_claims __attribute__((visibility("hidden")));
+
 /* Zeroed memory. slots: at most NOF_CLAIM_SLOTS; 0: nothing is claimed. */
 void nof_claims_init(struct nof_claims *c, struct nof_claim_words *words, uint32_t slots);
 /* What tables and queues there are. */
@@ -57,6 +60,9 @@ int nof_claim_post(struct nof_claims *c, struct nof_claim_recv *r, uint32_t ctx,
 bool nof_claim_open(struct nof_claims *c, struct nof_claim_recv *r);
 /* Its word is free; of one without it is nothing. */
 void nof_claim_close(struct nof_claims *c, struct nof_claim_recv *r);
+/* r, which is taken, ends before its CANCEL is answered: it has no word any more, and who has the handle gives the word back then. */
+uint64_t nof_claim_leave_word(struct nof_claim_recv *r);
+void nof_claim_give_word(struct nof_claims *c, uint64_t handle);
 
 /* The receive, in neither store any more, that has a message of memory with these; NULL: none, or the NIC has all. */
 struct nof_claim_recv *nof_claim_by_memory(struct nof_claims *c, uint32_t ctx, int32_t source, int32_t tag);

@@ -16,6 +16,7 @@ struct nof_message {
     size_t bytes;
     uint64_t nic_handle; /* chan_nic: handle for MRECV; 0: `envelope` */
     void *envelope; /* the channel's own */
+    bool by_memory; /* the channel is that of memory */
 };
 
 /* Holds a reference of comm. NULL: no memory. */

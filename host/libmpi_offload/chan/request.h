@@ -13,7 +13,7 @@
 #define NOF_MPI_REQUEST_H
 
 #include "base/lib.h"
-#include "chan/matcher.h"
+#include "chan/claims.h"
 #include "type/type.h"
 
 enum nof_request_kind {
@@ -123,7 +123,7 @@ struct nof_request {
     bool partitioned; /* SEND, RECV: a message of such */
     size_t bsend_bytes; /* room in the attached buffer that is given back at the end */
     struct nof_staged *staged; /* RECV: the program reads it in place; told where by the channel */
-    struct nof_match_entry match; /* the channel's */
+    struct nof_claim_recv claim; /* RECV, PROBE: where it stands in matching */
     void *channel_op; /* the channel's */
     struct nof_request *next; /* free list, or the channel's queue */
     struct nof_request *prev_active; /* all that the channel has, for a peer's death */

@@ -49,6 +49,7 @@ struct nof_comm {
     struct nof_comm *local; /* of an inter-communicator: over `group`; NULL: intra-communicator */
     int rank; /* in `group` */
     const struct nof_chan *chan; /* nof_chan_choose(); NULL: not yet */
+    bool mixed; /* likewise: memory reaches some of whom its point to point reaches, beside this process */
     struct nof_topo *topo; /* NULL: none */
     struct nof_nics *nics; /* coll/nics/nics.h, malloc'ed in one piece; NULL: nobody has asked */
     bool predefined;

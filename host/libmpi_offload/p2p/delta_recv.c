@@ -335,7 +335,7 @@ void nof_delta_recv_close(bool tell)
             asked = in->req;
             if (tell)
                 tell_left(asked);
-            nof_chan_of(asked->comm, asked->peer)->cancel(asked);
+            nof_chan_for(asked)->cancel(asked);
             continue;
         }
         if (nof_chan_dead_member(nof_comm_world()) != MPI_UNDEFINED &&

@@ -30,12 +30,11 @@ struct nof_short {
 };
 
 /* With the lock, if there is one. True: the bytes lie together, their memory is not watched, and the peer is a rank of the
- * communicator, whose channel is the one with a short path. */
+ * communicator that the channel with a short path reaches. */
 static inline bool nof_short_may(const struct nof_pt2pt_args *args, struct nof_short *out)
 {
     const struct nof_comm *comm = nof_comm_find(args->comm);
-    if (comm == NULL || comm->chan != nof_chan_short || nof_lib.phase != NOF_LIB_RUNNING ||
-        nof_delta_watch_any())
+    if (comm == NULL || nof_lib.phase != NOF_LIB_RUNNING || nof_delta_watch_any())
         return false;
     const struct nof_group *peers = nof_comm_peers(comm);
     size_t each = nof_type_plain_bytes(args->datatype);
@@ -45,7 +44,8 @@ static inline bool nof_short_may(const struct nof_pt2pt_args *args, struct nof_s
     out->bytes = each * (size_t)args->count;
     out->ctx = comm->ctx;
     out->world_rank = nof_group_world_rank(peers, args->peer);
-    return true;
+    return __builtin_expect(comm->chan == nof_chan_short, 1) ||
+           (comm->mixed && nof_chan_reached[out->world_rank] >= 0);
 }
 
 /* The arguments lie in memory from here on, for the long way: to keep them in registers over a call costs more. */

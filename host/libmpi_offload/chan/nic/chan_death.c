@@ -149,8 +149,10 @@ void nof_chan_nic_died(const char *why)
         if (op->phase == NOF_OP_GROUP_OPEN)
             nof_chan_nic_group_lost(op);
         nof_chan_nic_op_free(op);
-        if (req != NULL)
+        if (req != NULL) {
+            nof_chan_left(req);
             nof_request_fail(req, nof_chan_nic.nic_dead_code);
+        }
     }
     nof_chan_lost(nof_chan_nic.nic_dead_code);
 }

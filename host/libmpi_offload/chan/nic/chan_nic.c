@@ -89,7 +89,7 @@ static void nic_describe(const struct nof_sched *of)
         if (of != NULL ? req->owner == of : ours && nof_board->kind == NOF_BOARD_CALL)
             nof_board_add_peer(op->peer);
     }
-    nof_board->unexpected = (uint32_t)nof_chan_nic.matcher.waiting.count;
+    nof_board->unexpected = (uint32_t)nof_chan_claims.nic.waiting.count;
 }
 
 static uint32_t bell_count(void)

@@ -69,12 +69,16 @@ struct nof_chan_nic_op {
     bool granted; /* it may be; a delta send, once it is over */
     bool pulled; /* RECV by PULL: source, tag and length are those of the spilled envelope */
     bool unended; /* PULL: of a parked delta send */
+    bool claims; /* RECV, MPROBE that waits: memory may serve it, too; submitted with a word (nof/claim.h) */
+    bool
+        let_go; /* RECV, PROBE: its request goes on, or went, without the NIC; this waits for the answer to its CANCEL */
     int32_t peer; /* job rank, NOF_ANY_SOURCE */
     int32_t tag; /* SEND, PULL */
     uint32_t ctx; /* SEND */
     uint64_t len; /* SEND: bytes; PULL: of the message */
     uint64_t bounce;
-    uint64_t handle; /* PULL; SEND that is granted: of its receive; SCHED_OPEN: name and generation */
+    uint64_t
+        handle; /* PULL; SEND that is granted: of its receive; SCHED_OPEN: name and generation; let_go: of its word, or 0 */
     uint64_t granted_len; /* SEND that is granted */
     int fail_code; /* a cancel for this reason ends the request with this code */
     uint64_t area; /* LAYOUT, SCHED_OPEN, GROUP_OPEN: the room it holds */
@@ -148,7 +152,6 @@ struct nof_chan_nic {
     uint64_t spill_retry_wait_ns; /* between the last EAGAIN and that */
     uint64_t spills_seen;
     uint64_t nomatches_seen; /* to RECV, and to PROBE and MPROBE that wait */
-    struct nof_matcher matcher;
     struct nof_chan_nic_op *local_probes;
     struct nof_chan_nic_op *held_first;
     struct nof_chan_nic_op *held_last;
@@ -237,6 +240,11 @@ void nof_chan_nic_send_fail_waiting(struct nof_chan_nic_peer *peer, int code);
 /* Of chan_post.c. */
 void nof_chan_nic_post_recv(struct nof_request *req);
 void nof_chan_nic_post_probe(struct nof_request *req);
+/* The same for one from any source that stands in nof_chan_claims.memory already, or among the probes of memory: whoever has a message
+ * first serves it. What fails it leaves nowhere. */
+void nof_chan_nic_post_beside_memory(struct nof_request *req);
+/* Submit what is held, as far as it may go: a word is free, or spill mode has ended. */
+void nof_chan_nic_release_held(void);
 /* Receive a message that the NIC holds for MPI_Mprobe. */
 void nof_chan_nic_post_message(struct nof_request *req, const struct nof_message *message);
 /* The next receive comes from this place; of no use, and no harm, when it does not. */
@@ -255,6 +263,9 @@ bool nof_chan_nic_cancelling(const struct nof_request *req);
 void nof_chan_nic_recv_done(struct nof_chan_nic_op *op, const struct nof_comp *comp);
 void nof_chan_nic_probe_done(struct nof_chan_nic_op *op, const struct nof_comp *comp);
 void nof_chan_nic_cancel_done(struct nof_chan_nic_op *op, int status);
+/* Of one beside memory, which is in no store any more and whose claim, if it has one, the host has won: its request is the caller's.
+ * message: memory has one of `peer` with `tag` for it; else nobody will serve it. */
+void nof_chan_nic_let_go(struct nof_chan_nic_op *op, bool message, int32_t peer, int32_t tag);
 /* End a receive or probe in whatever phase it is with this code (a CANCEL first if need be). */
 void nof_chan_nic_recv_fail(struct nof_chan_nic_op *op, int code);
 

@@ -44,6 +44,7 @@ static struct nof_chan_nic_op *begin(struct nof_request *req, enum nof_op_phase 
         rc = nof_chan_nic_peer_open(source);
     struct nof_chan_nic_op *op = rc == MPI_SUCCESS ? nof_chan_nic_op_new(phase, req) : NULL;
     if (op == NULL) {
+        nof_chan_left(req);
         nof_request_fail(req, rc != MPI_SUCCESS ? rc : nof_error(MPI_ERR_NO_MEM, "no memory for a receive"));
         return NULL;
     }
@@ -76,6 +77,10 @@ void nof_chan_nic_submit_recv(struct nof_chan_nic_op *op)
     nof_chan_nic_place(&desc, req);
     if (req->delta != 0)
         nof_chan_nic_place_delta(&desc, req);
+    if (op->claims) {
+        desc.flags |= NOF_DESC_F_CLAIM;
+        desc.handle = req->claim.handle;
+    }
     desc.callsite = req->callsite;
     op->phase = NOF_OP_RECV;
     nof_chan_nic_submit(&desc);
@@ -100,11 +105,41 @@ void nof_chan_nic_submit_probe(struct nof_chan_nic_op *op)
         .peer = op->peer,
         .tag = nof_chan_nic_wanted_tag(req),
     };
+    if (op->claims) {
+        desc.flags |= NOF_DESC_F_CLAIM;
+        desc.handle = req->claim.handle;
+    }
     op->phase = NOF_OP_PROBE;
     nof_chan_nic_submit(&desc);
 }
 
-/* Waits for the end of spill mode. */
+/* It needs no word, or has one now. */
+static bool has_word(struct nof_chan_nic_op *op)
+{
+    return !op->claims || nof_claim_open(&nof_chan_claims, &op->req->claim);
+}
+
+static void submit(struct nof_chan_nic_op *op)
+{
+    if (op->req->kind == NOF_REQUEST_PROBE)
+        nof_chan_nic_submit_probe(op);
+    else
+        nof_chan_nic_submit_recv(op);
+}
+
+void nof_chan_nic_release_held(void)
+{
+    while (!nof_chan_nic.spill_ending && nof_chan_nic.held_first != NULL &&
+           has_word(nof_chan_nic.held_first)) {
+        struct nof_chan_nic_op *op = nof_chan_nic.held_first;
+        nof_chan_nic.held_first = op->next;
+        if (nof_chan_nic.held_first == NULL)
+            nof_chan_nic.held_last = NULL;
+        submit(op);
+    }
+}
+
+/* Waits for the end of spill mode, or for a word. */
 static void hold(struct nof_chan_nic_op *op)
 {
     op->phase = NOF_OP_HELD;
@@ -116,26 +151,37 @@ static void hold(struct nof_chan_nic_op *op)
     nof_chan_nic.held_last = op;
 }
 
+/* In the order of the calls. */
+static void submit_or_hold(struct nof_chan_nic_op *op)
+{
+    if (nof_chan_nic.spill_ending || nof_chan_nic.held_first != NULL || !has_word(op))
+        hold(op);
+    else
+        submit(op);
+}
+
 void nof_chan_nic_post_recv(struct nof_request *req)
 {
     struct nof_chan_nic_op *op = begin_wanted(req, NOF_OP_RECV);
-    if (op == NULL)
-        return;
-    if (nof_chan_nic.spill_ending)
-        hold(op);
-    else
-        nof_chan_nic_submit_recv(op);
+    if (op != NULL)
+        submit_or_hold(op);
 }
 
 void nof_chan_nic_post_probe(struct nof_request *req)
 {
     struct nof_chan_nic_op *op = begin_wanted(req, NOF_OP_PROBE);
+    if (op != NULL)
+        submit_or_hold(op);
+}
+
+void nof_chan_nic_post_beside_memory(struct nof_request *req)
+{
+    bool probe = req->kind == NOF_REQUEST_PROBE;
+    struct nof_chan_nic_op *op = begin(req, probe ? NOF_OP_PROBE : NOF_OP_RECV, NOF_ANY_SOURCE);
     if (op == NULL)
         return;
-    if (nof_chan_nic.spill_ending)
-        hold(op);
-    else
-        nof_chan_nic_submit_probe(op);
+    op->claims = !probe || req->probe_take;
+    submit_or_hold(op);
 }
 
 void nof_chan_nic_post_message(struct nof_request *req, const struct nof_message *message)

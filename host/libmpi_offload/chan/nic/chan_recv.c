@@ -27,6 +27,7 @@ static void end(struct nof_chan_nic_op *op, int code)
     nof_chan_nic_op_free(op);
     if (req == NULL)
         return;
+    nof_chan_left(req);
     if (code != MPI_SUCCESS) {
         nof_request_fail(req, code);
         return;
@@ -78,7 +79,12 @@ void nof_chan_nic_recv_fail(struct nof_chan_nic_op *op, int code)
 void nof_chan_nic_cancel_done(struct nof_chan_nic_op *op, int status)
 {
     op->cancel_asked = false;
-    if (status == NOF_OK) {
+    if (op->let_go) {
+        if (op->handle != 0)
+            nof_claim_give_word(&nof_chan_claims, op->handle);
+        nof_chan_nic_op_free(op);
+        nof_chan_nic_release_held();
+    } else if (status == NOF_OK) {
         end(op, op->fail_code);
     } else if (op->phase == NOF_OP_LOCAL) {
         nof_chan_nic_local_remove(op);
@@ -86,6 +92,51 @@ void nof_chan_nic_cancel_done(struct nof_chan_nic_op *op, int status)
     } else {
         nof_wait_signal(); /* who cancelled may wait for this answer */
     }
+}
+
+void nof_chan_nic_let_go(struct nof_chan_nic_op *op, bool message, int32_t peer, int32_t tag)
+{
+    struct nof_request *req = op->req;
+    struct nof_desc desc = {.opcode = NOF_DESC_CANCEL, .cookie = nof_chan_nic_cookie(op)};
+    if (op->phase == NOF_OP_LOCAL || op->phase == NOF_OP_HELD)
+        nof_chan_nic_local_remove(op);
+    if (op->phase == NOF_OP_LOCAL || op->phase == NOF_OP_HELD || nof_chan_nic.nic_dead) {
+        nof_claim_close(&nof_chan_claims, &req->claim);
+        nof_chan_nic_op_free(op);
+        return;
+    }
+    if (req->claim.word) {
+        op->handle = nof_claim_leave_word(&req->claim);
+        if (message) {
+            desc.flags = NOF_DESC_F_TAKEN;
+            desc.peer = peer;
+            desc.tag = tag;
+        }
+    }
+    op->let_go = true;
+    op->cancel_asked = true;
+    op->req = NULL;
+    req->channel_op = NULL;
+    nof_chan_nic_submit(&desc);
+}
+
+/* It was answered: what the host has taken goes on without. True: it has ended, or will, by itself. */
+static bool went_on(struct nof_chan_nic_op *op, const struct nof_comp *comp)
+{
+    if (op->let_go) {
+        if (comp->status == NOF_ENOMATCH) {
+            nof_chan_nic.nomatches_seen++;
+            nof_chan_nic.spill = true;
+        }
+        return true;
+    }
+    if (op->claims) {
+        nof_claim_close(&nof_chan_claims, &op->req->claim);
+        nof_chan_nic_release_held();
+    }
+    if (comp->status != NOF_ENOMATCH && op->req != NULL)
+        nof_chan_left(op->req);
+    return false;
 }
 
 /* Put an inline or staged payload where the receive wants it. */
@@ -114,6 +165,8 @@ static void take_payload(const struct nof_request *req, const struct nof_comp *c
 
 void nof_chan_nic_recv_done(struct nof_chan_nic_op *op, const struct nof_comp *comp)
 {
+    if (went_on(op, comp))
+        return;
     struct nof_request *req = op->req;
     int32_t source = op->pulled ? op->peer : comp->peer, tag = op->pulled ? op->tag : comp->tag;
     uint64_t len = comp->len; /* of a PULL it may be less than was announced */
@@ -159,6 +212,8 @@ static void probe_found(struct nof_chan_nic_op *op, const struct nof_comp *comp)
 
 void nof_chan_nic_probe_done(struct nof_chan_nic_op *op, const struct nof_comp *comp)
 {
+    if (went_on(op, comp))
+        return;
     struct nof_request *req = op->req;
     if (comp->status == NOF_OK) {
         probe_found(op, comp);

@@ -21,7 +21,7 @@
 static struct nof_chan_nic_op *op_of_entry(struct nof_match_entry *entry)
 {
     struct nof_request *req =
-        (struct nof_request *)(void *)((char *)entry - offsetof(struct nof_request, match));
+        (struct nof_request *)(void *)((char *)entry - offsetof(struct nof_request, claim.nic));
     return req->channel_op;
 }
 
@@ -145,6 +145,7 @@ static void answer_probe(struct nof_chan_nic_op *op, struct nof_chan_nic_envelop
 {
     struct nof_request *req = op->req;
     nof_chan_nic_op_free(op);
+    nof_chan_left(req);
     if (req->probe_take) {
         req->message = nof_message_new(req->comm, envelope->match.source, envelope->match.tag, envelope->len);
         if (req->message == NULL) {
@@ -152,7 +153,7 @@ static void answer_probe(struct nof_chan_nic_op *op, struct nof_chan_nic_envelop
             return;
         }
         req->message->envelope = envelope;
-        nof_matcher_remove(&nof_chan_nic.matcher, &envelope->match);
+        nof_matcher_remove(&nof_chan_claims.nic, &envelope->match);
     }
     req->found = true;
     nof_request_done(req, envelope->match.source, envelope->match.tag, envelope->len);
@@ -161,7 +162,7 @@ static void answer_probe(struct nof_chan_nic_op *op, struct nof_chan_nic_envelop
 static struct nof_chan_nic_envelope *find(const struct nof_chan_nic_op *op)
 {
     return (struct nof_chan_nic_envelope *)(void *)nof_matcher_find(
-        &nof_chan_nic.matcher, op->req->ctx, op->peer, nof_chan_nic_wanted_tag(op->req));
+        &nof_chan_claims.nic, op->req->ctx, op->peer, nof_chan_nic_wanted_tag(op->req));
 }
 
 /* Waiting probes are few (one per thread): a list will do. */
@@ -189,6 +190,7 @@ void nof_chan_nic_local_probe(struct nof_chan_nic_op *op)
         answer_probe(op, envelope);
     } else if ((lost = nof_chan_nic_lost_code(req, op->peer)) != MPI_SUCCESS) {
         nof_chan_nic_op_free(op);
+        nof_chan_left(req);
         nof_request_fail(req, lost);
     } else if (req->probe_wait) {
         nof_chan_nic.spill = true;
@@ -208,23 +210,24 @@ void nof_chan_nic_local_recv(struct nof_chan_nic_op *op)
     nof_chan_nic.spill = true;
     struct nof_chan_nic_envelope *envelope = find(op);
     if (envelope != NULL) {
-        nof_matcher_remove(&nof_chan_nic.matcher, &envelope->match);
+        nof_matcher_remove(&nof_chan_claims.nic, &envelope->match);
         nof_chan_nic_op_free(op);
+        nof_chan_left(req);
         nof_chan_nic_consume(req, envelope);
         return;
     }
     int lost = nof_chan_nic_lost_code(req, op->peer);
     if (lost != MPI_SUCCESS) {
         nof_chan_nic_op_free(op);
+        nof_chan_left(req);
         nof_request_fail(req, lost);
         return;
     }
     op->phase = NOF_OP_LOCAL;
-    req->match.ctx = req->ctx;
-    req->match.source = op->peer;
-    req->match.tag = nof_chan_nic_wanted_tag(req);
-    if (nof_matcher_post(&nof_chan_nic.matcher, &req->match) != 0) {
+    if (nof_claim_nomatch(&nof_chan_claims, &req->claim, req->ctx, op->peer, nof_chan_nic_wanted_tag(req)) !=
+        0) {
         nof_chan_nic_op_free(op);
+        nof_chan_left(req);
         nof_request_fail(req, nof_error(MPI_ERR_NO_MEM, "no memory for a posted receive"));
     }
 }
@@ -252,8 +255,8 @@ void nof_chan_nic_local_remove(struct nof_chan_nic_op *op)
         remove_from(&nof_chan_nic.held_first, &nof_chan_nic.held_last, op);
     else if (op->req->kind == NOF_REQUEST_PROBE)
         remove_from(&nof_chan_nic.local_probes, NULL, op);
-    else if (op->req->match.links > 0)
-        nof_matcher_unpost(&nof_chan_nic.matcher, &op->req->match);
+    else if (op->req->claim.nic.links > 0)
+        nof_matcher_unpost(&nof_chan_claims.nic, &op->req->claim.nic);
 }
 
 static struct nof_chan_nic_envelope *envelope_of(const struct nof_comp *comp)
@@ -297,16 +300,16 @@ void nof_chan_nic_spilled(const struct nof_comp *comp)
     nof_chan_nic.spill = true;
     nof_chan_nic.spills_seen++;
     struct nof_chan_nic_envelope *envelope = envelope_of(comp);
-    struct nof_match_entry *posted =
-        nof_matcher_take_posted(&nof_chan_nic.matcher, comp->ctx, comp->peer, comp->tag);
+    struct nof_claim_recv *posted = nof_claim_by_spill(&nof_chan_claims, comp->ctx, comp->peer, comp->tag);
     if (posted != NULL) {
-        struct nof_chan_nic_op *op = op_of_entry(posted);
-        struct nof_request *req = op->req;
+        struct nof_request *req =
+            (struct nof_request *)(void *)((char *)posted - offsetof(struct nof_request, claim));
+        struct nof_chan_nic_op *op = req->channel_op;
         nof_chan_nic_op_free(op);
         nof_chan_nic_consume(req, envelope);
         return;
     }
-    if (nof_matcher_add(&nof_chan_nic.matcher, &envelope->match) != 0)
+    if (nof_matcher_add(&nof_chan_claims.nic, &envelope->match) != 0)
         nof_lib_die(1, "no memory for an unexpected message of %llu bytes from %s",
                     (unsigned long long)comp->len, nof_chan_nic_peer_name(comp->peer));
     run_probes();
@@ -315,7 +318,7 @@ void nof_chan_nic_spilled(const struct nof_comp *comp)
 void nof_chan_nic_revoke(const struct nof_comp *comp)
 {
     struct nof_desc desc = {.opcode = NOF_DESC_REVOKED, .cookie = comp->cookie, .peer = comp->peer};
-    struct nof_match_entry *at = nof_matcher_find(&nof_chan_nic.matcher, comp->ctx, comp->peer, comp->tag);
+    struct nof_match_entry *at = nof_matcher_find(&nof_chan_claims.nic, comp->ctx, comp->peer, comp->tag);
     for (; at != NULL; at = nof_matcher_next(at)) {
         struct nof_chan_nic_envelope *envelope = (struct nof_chan_nic_envelope *)(void *)at;
         if ((!envelope->remote && !envelope->sync) || envelope->status != NOF_OK ||
@@ -323,7 +326,7 @@ void nof_chan_nic_revoke(const struct nof_comp *comp)
             continue;
         desc.flags = NOF_DESC_F_GONE;
         desc.handle = envelope->handle;
-        nof_matcher_remove(&nof_chan_nic.matcher, at);
+        nof_matcher_remove(&nof_chan_claims.nic, at);
         free(envelope);
         break;
     }
@@ -333,14 +336,14 @@ void nof_chan_nic_revoke(const struct nof_comp *comp)
 /* The receive for notices is always posted: here, if it was posted again in spill mode. */
 static bool receives_wait(void)
 {
-    const struct nof_match_entry *first = nof_chan_nic.matcher.posted.first;
+    const struct nof_match_entry *first = nof_chan_claims.nic.posted.first;
     return first != NULL && (first->next != NULL || first->ctx != nof_comm_notice_ctx());
 }
 
 static bool may_end(void)
 {
     return nof_chan_nic.spill && !nof_chan_nic.spill_ending && !receives_wait() &&
-           nof_chan_nic.matcher.waiting.count == 0 && nof_chan_nic.local_probes == NULL;
+           nof_chan_claims.nic.waiting.count == 0 && nof_chan_nic.local_probes == NULL;
 }
 
 uint64_t nof_chan_nic_spill_nap_ns(void)
@@ -359,12 +362,15 @@ void nof_chan_nic_spill_check(void)
     nof_chan_nic_submit(&desc);
 }
 
-static void submit_again(struct nof_chan_nic_op *op)
+/* Before whatever is held already: what waited here was called earlier. */
+static void hold_again(struct nof_chan_nic_op *op, struct nof_chan_nic_op ***at)
 {
-    if (op->req->kind == NOF_REQUEST_PROBE)
-        nof_chan_nic_submit_probe(op);
-    else
-        nof_chan_nic_submit_recv(op);
+    op->phase = NOF_OP_HELD;
+    op->next = **at;
+    **at = op;
+    if (op->next == NULL)
+        nof_chan_nic.held_last = op;
+    *at = &op->next;
 }
 
 void nof_chan_nic_spill_end_done(int status)
@@ -374,15 +380,16 @@ void nof_chan_nic_spill_end_done(int status)
         nof_chan_nic.spill = false;
         nof_chan_nic.spill_retry_ns = 0;
         nof_chan_nic.spill_retry_wait_ns = 0;
-        while (nof_chan_nic.matcher.posted.first != NULL) {
-            struct nof_match_entry *entry = nof_chan_nic.matcher.posted.first;
-            nof_matcher_unpost(&nof_chan_nic.matcher, entry);
-            submit_again(op_of_entry(entry));
+        struct nof_chan_nic_op **at = &nof_chan_nic.held_first;
+        while (nof_chan_claims.nic.posted.first != NULL) {
+            struct nof_match_entry *entry = nof_chan_claims.nic.posted.first;
+            nof_matcher_unpost(&nof_chan_claims.nic, entry);
+            hold_again(op_of_entry(entry), &at);
         }
         while (nof_chan_nic.local_probes != NULL) {
             struct nof_chan_nic_op *op = nof_chan_nic.local_probes;
             nof_chan_nic.local_probes = op->next;
-            submit_again(op);
+            hold_again(op, &at);
         }
     } else {
         uint64_t wait_ns = 2 * nof_chan_nic.spill_retry_wait_ns;
@@ -391,11 +398,5 @@ void nof_chan_nic_spill_end_done(int status)
                                                                     : RETRY_MAX_NS;
         nof_chan_nic.spill_retry_ns = nof_lib_now_ns() + nof_chan_nic.spill_retry_wait_ns;
     }
-    while (nof_chan_nic.held_first != NULL) {
-        struct nof_chan_nic_op *op = nof_chan_nic.held_first;
-        nof_chan_nic.held_first = op->next;
-        if (nof_chan_nic.held_first == NULL)
-            nof_chan_nic.held_last = NULL;
-        submit_again(op);
-    }
+    nof_chan_nic_release_held();
 }

@@ -30,7 +30,7 @@ static void deliver(struct nof_request *recv, int source, int tag, const void *p
 
 static struct nof_request *request_of(struct nof_match_entry *entry)
 {
-    return (struct nof_request *)(void *)((char *)entry - offsetof(struct nof_request, match));
+    return (struct nof_request *)(void *)((char *)entry - offsetof(struct nof_request, claim.memory));
 }
 
 static void answer_probe(struct nof_request *probe, struct envelope *envelope)
@@ -134,17 +134,17 @@ static void self_recv(struct nof_request *req)
         consume(req, envelope);
         return;
     }
-    req->match.ctx = req->ctx;
-    req->match.source = wanted_source(req);
-    req->match.tag = wanted_tag(req);
-    if (nof_matcher_post(&matcher, &req->match) != 0)
+    req->claim.memory.ctx = req->ctx;
+    req->claim.memory.source = wanted_source(req);
+    req->claim.memory.tag = wanted_tag(req);
+    if (nof_matcher_post(&matcher, &req->claim.memory) != 0)
         nof_request_fail(req, nof_error(MPI_ERR_NO_MEM, "no memory for a posted receive"));
 }
 
 static void self_cancel(struct nof_request *req)
 {
-    if (req->kind == NOF_REQUEST_RECV && req->match.links > 0) {
-        nof_matcher_unpost(&matcher, &req->match);
+    if (req->kind == NOF_REQUEST_RECV && req->claim.memory.links > 0) {
+        nof_matcher_unpost(&matcher, &req->claim.memory);
     } else if (req->kind == NOF_REQUEST_SEND && req->channel_op != NULL) {
         struct envelope *envelope = req->channel_op;
         if (envelope->match.links == 0)

@@ -102,7 +102,7 @@ static uint64_t shm_nap_ns(void)
     static uint64_t looked_ns;
     if (nof_shm.stuck_count > 0)
         return STUCK_NAP_NS;
-    if (nof_shm.in_use == 0 && nof_shm.matcher.posted.count == 0 && nof_shm.probes == NULL)
+    if (nof_shm.in_use == 0 && nof_chan_claims.memory.posted.count == 0 && nof_chan_probes == NULL)
         return UINT64_MAX;
     uint64_t now_ns = nof_lib_now_ns(), often_ns = nof_shm.closing ? CLOSING_NAP_NS : LEFT_NAP_NS;
     if (now_ns - looked_ns >= often_ns) {
@@ -115,10 +115,13 @@ static uint64_t shm_nap_ns(void)
 
 static void shm_describe(const struct nof_sched *of)
 {
-    struct nof_match_entry *e = nof_shm.matcher.posted.first;
+    struct nof_match_entry *e = nof_chan_claims.memory.posted.first;
     for (; e != NULL; e = e->next) {
         const struct nof_request *req =
-            (const struct nof_request *)(const void *)((const char *)e - offsetof(struct nof_request, match));
+            (const struct nof_request *)(const void *)((const char *)e -
+                                                       offsetof(struct nof_request, claim.memory));
+        if (req->channel_op != NULL) /* the NIC describes it */
+            continue;
         bool ours = req->owner == NULL && req->on_done == NULL;
         if (ours)
             nof_board->posted++;
@@ -126,7 +129,7 @@ static void shm_describe(const struct nof_sched *of)
             nof_board_add_peer(e->source == NOF_MATCH_ANY ? NOF_BOARD_ANY : e->source);
     }
     nof_board->sends += nof_shm.in_use;
-    nof_board->unexpected += (uint32_t)nof_shm.matcher.waiting.count;
+    nof_board->unexpected += (uint32_t)nof_chan_claims.memory.waiting.count;
 }
 
 /* Who asks again and again calls nothing else: what has come is taken first. */
@@ -239,6 +242,7 @@ void nof_shm_open(void)
     nof_shm_open_peers();
     if (!nof_shm.open)
         return;
+    nof_claims_init(&nof_chan_claims, nof_pmd_claims(nof_chan_nic.pmd), NOF_CLAIM_SLOTS);
     nof_chan_use_beside(&nof_chan_by_shm, nof_shm.slot_of);
     nof_chan_on_gone(nof_shm_gone);
     nof_chan_on_lost(nof_shm_lost);

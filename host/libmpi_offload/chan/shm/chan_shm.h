@@ -140,8 +140,6 @@ struct nof_shm {
     uint32_t *lent; /* cells, by slot */
     struct nof_hot hot;
     uint32_t words; /* of our map that are used */
-    struct nof_matcher matcher;
-    struct nof_request *probes; /* that wait */
     struct nof_shm_peer *blocked;
     uint32_t stuck_count;
     uint32_t deaths; /* seen in the roster */
@@ -189,6 +187,15 @@ static inline void nof_shm_ring(const struct nof_shm_peer *peer)
     if (nof_shm_sleeps(peer))
         nof_shm_ring_asleep(nof_shm_slot_of(peer));
 }
+
+/* Of shm_post.c. */
+/* Why no message can come for it any more; MPI_SUCCESS: one may. */
+int nof_shm_refusal(const struct nof_request *req);
+
+/* Of shm_in.c. */
+/* A receive or waiting probe, whose it was: out of both stores and away from the NIC, for a message of memory, or for none (NULL). False:
+ * the NIC has it. */
+bool nof_shm_take_from_nic(struct nof_request *req, const struct nof_shm_envelope *envelope);
 
 /* Of shm_now.c. */
 bool nof_shm_send_now(uint32_t ctx, int world_rank, int tag, const void *data, size_t bytes);

@@ -6,7 +6,7 @@
 
 static struct nof_request *request_of(struct nof_match_entry *entry)
 {
-    return (struct nof_request *)(void *)((char *)entry - offsetof(struct nof_request, match));
+    return (struct nof_request *)(void *)((char *)entry - offsetof(struct nof_request, claim.memory));
 }
 
 /* As in the NIC's channel: a receive from anybody cannot tell whether the dead one was meant, and ends too. */
@@ -22,28 +22,29 @@ static bool concerns(const struct nof_request *req, int world_rank, bool left)
 /* Ending one request may end others (a collective): these begin again after each. */
 static void fail_posted(int world_rank, bool left, int code)
 {
-    for (struct nof_match_entry *e = nof_shm.matcher.posted.first; e != NULL;) {
+    for (struct nof_match_entry *e = nof_chan_claims.memory.posted.first; e != NULL;) {
         struct nof_request *req = request_of(e);
         e = e->next;
         if (!concerns(req, world_rank, left))
             continue;
-        nof_matcher_unpost(&nof_shm.matcher, &req->match);
-        nof_request_fail(req, code);
-        e = nof_shm.matcher.posted.first;
+        if (nof_shm_take_from_nic(req, NULL)) /* else the NIC has a message for it */
+            nof_request_fail(req, code);
+        e = nof_chan_claims.memory.posted.first;
     }
 }
 
 static void fail_probes(int world_rank, bool left, int code)
 {
-    for (struct nof_request **at = &nof_shm.probes; *at != NULL;) {
+    for (struct nof_request **at = &nof_chan_probes; *at != NULL;) {
         struct nof_request *req = *at;
         if (!concerns(req, world_rank, left)) {
             at = &req->next;
             continue;
         }
         *at = req->next;
-        nof_request_fail(req, code);
-        at = &nof_shm.probes;
+        if (nof_shm_take_from_nic(req, NULL))
+            nof_request_fail(req, code);
+        at = &nof_chan_probes;
     }
 }
 
@@ -89,14 +90,14 @@ void nof_shm_lost(int code)
         nof_shm_out_fail(&nof_shm.peers[slot], code);
         fail_ops(slot, code);
     }
-    while (nof_shm.matcher.posted.first != NULL) {
-        struct nof_request *req = request_of(nof_shm.matcher.posted.first);
-        nof_matcher_unpost(&nof_shm.matcher, &req->match);
+    while (nof_chan_claims.memory.posted.first != NULL) {
+        struct nof_request *req = request_of(nof_chan_claims.memory.posted.first);
+        nof_matcher_unpost(&nof_chan_claims.memory, &req->claim.memory);
         nof_request_fail(req, code);
     }
-    while (nof_shm.probes != NULL) {
-        struct nof_request *req = nof_shm.probes;
-        nof_shm.probes = req->next;
+    while (nof_chan_probes != NULL) {
+        struct nof_request *req = nof_chan_probes;
+        nof_chan_probes = req->next;
         nof_request_fail(req, code);
     }
 }

@@ -20,12 +20,7 @@ int32_t nof_shm_wanted_source(const struct nof_request *req)
 struct nof_shm_envelope *nof_shm_find(const struct nof_request *req)
 {
     return (struct nof_shm_envelope *)(void *)nof_matcher_find(
-        &nof_shm.matcher, req->ctx, nof_shm_wanted_source(req), nof_shm_wanted_tag(req));
-}
-
-static struct nof_request *request_of(struct nof_match_entry *entry)
-{
-    return (struct nof_request *)(void *)((char *)entry - offsetof(struct nof_request, match));
+        &nof_chan_claims.memory, req->ctx, nof_shm_wanted_source(req), nof_shm_wanted_tag(req));
 }
 
 void nof_shm_consume(struct nof_request *req, struct nof_shm_envelope *envelope)
@@ -55,15 +50,28 @@ void nof_shm_answer_probe(struct nof_request *probe, struct nof_shm_envelope *en
             return;
         }
         probe->message->envelope = envelope;
-        nof_matcher_remove(&nof_shm.matcher, &envelope->match);
+        probe->message->by_memory = true;
+        nof_matcher_remove(&nof_chan_claims.memory, &envelope->match);
     }
     nof_request_done(probe, source, tag, len);
+}
+
+bool nof_shm_take_from_nic(struct nof_request *req, const struct nof_shm_envelope *envelope)
+{
+    struct nof_chan_nic_op *op = req->channel_op;
+    if (!nof_claim_cancel(&nof_chan_claims, &req->claim))
+        return false;
+    if (op != NULL && envelope != NULL)
+        nof_chan_nic_let_go(op, true, envelope->match.source, envelope->match.tag);
+    else if (op != NULL)
+        nof_chan_nic_let_go(op, false, 0, 0);
+    return true;
 }
 
 /* Waiting probes are few (one per thread): a list will do. */
 static void run_probes(void)
 {
-    struct nof_request **at = &nof_shm.probes;
+    struct nof_request **at = &nof_chan_probes;
     while (*at != NULL) {
         struct nof_request *probe = *at;
         struct nof_shm_envelope *envelope = nof_shm_find(probe);
@@ -72,8 +80,9 @@ static void run_probes(void)
             continue;
         }
         *at = probe->next;
-        nof_shm_answer_probe(probe, envelope);
-        at = &nof_shm.probes; /* whoever heard of it may have put others there */
+        if (nof_shm_take_from_nic(probe, envelope)) /* else the NIC answers it */
+            nof_shm_answer_probe(probe, envelope);
+        at = &nof_chan_probes; /* whoever heard of it may have put others there */
     }
 }
 
@@ -95,7 +104,7 @@ static bool keep(const struct nof_shm_found *found, uint32_t ctx)
                                   .len = found->len};
     if (stored > 0)
         memcpy(envelope->payload, found->payload, stored);
-    if (nof_matcher_add(&nof_shm.matcher, &envelope->match) != 0) {
+    if (nof_matcher_add(&nof_chan_claims.memory, &envelope->match) != 0) {
         free(envelope);
         return false;
     }
@@ -106,11 +115,15 @@ static bool keep(const struct nof_shm_found *found, uint32_t ctx)
 /* A message; false: no memory for it. */
 static bool match(const struct nof_shm_found *found, uint32_t ctx)
 {
-    struct nof_match_entry *posted =
-        nof_matcher_take_posted(&nof_shm.matcher, ctx, found->peer->world_rank, found->tag);
+    struct nof_claim_recv *posted =
+        nof_claim_by_memory(&nof_chan_claims, ctx, found->peer->world_rank, found->tag);
     if (posted == NULL)
         return keep(found, ctx);
-    nof_shm_deliver(request_of(posted), found);
+    struct nof_request *req =
+        (struct nof_request *)(void *)((char *)posted - offsetof(struct nof_request, claim));
+    if (req->channel_op != NULL)
+        nof_chan_nic_let_go(req->channel_op, true, found->peer->world_rank, found->tag);
+    nof_shm_deliver(req, found);
     return true;
 }
 
@@ -163,12 +176,12 @@ static bool take_ask(struct nof_shm_peer *peer, const struct nof_lane_slot *slot
 static void revoke(struct nof_shm_peer *peer, uint32_t name)
 {
     uint32_t slot = nof_shm_slot_of(peer);
-    struct nof_match_entry *entry = nof_shm.matcher.waiting.first;
+    struct nof_match_entry *entry = nof_chan_claims.memory.waiting.first;
     for (; entry != NULL; entry = entry->next) {
         struct nof_shm_envelope *envelope = (struct nof_shm_envelope *)(void *)entry;
         if (envelope->slot != slot || envelope->op != name || name == 0)
             continue;
-        nof_matcher_remove(&nof_shm.matcher, entry);
+        nof_matcher_remove(&nof_chan_claims.memory, entry);
         free(envelope);
         break;
     }

@@ -79,8 +79,9 @@ bool nof_shm_send_now(uint32_t ctx, int world_rank, int tag, const void *data, s
 /* Only of a lane that is hot: from another one the drain must be told of, and make it so. */
 static inline bool is_alone(const struct nof_shm_peer *from)
 {
-    return (nof_shm.matcher.posted.count | nof_shm.matcher.waiting.count) == 0 && nof_shm.probes == NULL &&
-           from->place != NOF_HOT_NONE && !from->stuck && !from->gone && !nof_shm.dead;
+    return (nof_chan_claims.memory.posted.count | nof_chan_claims.memory.waiting.count) == 0 &&
+           nof_chan_probes == NULL && from->place != NOF_HOT_NONE && !from->stuck && !from->gone &&
+           !nof_shm.dead;
 }
 
 /* The next message of this lane, which has come: nobody else may want it. Each word of the slot is read once: its owner may write

@@ -4,8 +4,7 @@
 #include "chan/shm/chan_shm.h"
 #include "comm/comm.h"
 
-/* Why no message can come for it any more; MPI_SUCCESS: one may. */
-static int refusal(const struct nof_request *req)
+int nof_shm_refusal(const struct nof_request *req)
 {
     if (nof_shm.dead)
         return nof_shm.dead_code;
@@ -32,19 +31,17 @@ void nof_shm_recv(struct nof_request *req)
     }
     struct nof_shm_envelope *envelope = nof_shm_find(req);
     if (envelope != NULL) {
-        nof_matcher_remove(&nof_shm.matcher, &envelope->match);
+        nof_matcher_remove(&nof_chan_claims.memory, &envelope->match);
         nof_shm_consume(req, envelope);
         return;
     }
-    int rc = refusal(req);
+    int rc = nof_shm_refusal(req);
     if (rc != MPI_SUCCESS) {
         nof_request_fail(req, rc);
         return;
     }
-    req->match.ctx = req->ctx;
-    req->match.source = nof_shm_wanted_source(req);
-    req->match.tag = nof_shm_wanted_tag(req);
-    if (nof_matcher_post(&nof_shm.matcher, &req->match) != 0)
+    if (nof_claim_post(&nof_chan_claims, &req->claim, req->ctx, nof_shm_wanted_source(req),
+                       nof_shm_wanted_tag(req)) != 0)
         nof_request_fail(req, nof_error(MPI_ERR_NO_MEM, "no memory for a posted receive"));
 }
 
@@ -52,14 +49,14 @@ void nof_shm_probe(struct nof_request *req)
 {
     req->channel_op = NULL;
     struct nof_shm_envelope *envelope = nof_shm_find(req);
-    int rc = envelope == NULL ? refusal(req) : MPI_SUCCESS;
+    int rc = envelope == NULL ? nof_shm_refusal(req) : MPI_SUCCESS;
     if (envelope != NULL) {
         nof_shm_answer_probe(req, envelope);
     } else if (rc != MPI_SUCCESS) {
         nof_request_fail(req, rc);
     } else if (req->probe_wait) {
-        req->next = nof_shm.probes;
-        nof_shm.probes = req;
+        req->next = nof_chan_probes;
+        nof_chan_probes = req;
     } else {
         req->found = false;
         nof_request_done(req, 0, 0, 0);
@@ -72,8 +69,8 @@ void nof_shm_cancel(struct nof_request *req)
         nof_chan_by_nic.cancel(req);
     } else if (req->kind == NOF_REQUEST_SEND) {
         nof_shm_send_cancel(req);
-    } else if (req->kind == NOF_REQUEST_RECV && req->match.links > 0) {
-        nof_matcher_unpost(&nof_shm.matcher, &req->match);
+    } else if (req->kind == NOF_REQUEST_RECV && req->claim.memory.links > 0) {
+        nof_matcher_unpost(&nof_chan_claims.memory, &req->claim.memory);
         req->cancelled = true;
         nof_request_done(req, 0, req->tag, 0);
     }

@@ -4,6 +4,7 @@
  *   rma_type.c      a datatype as words, and back
  *   rma_stream.c    commands out; transfers
  *   rma_target.c    what a command does here
+ *   rma_settle.c    commands that wait for what a delta receive hides
  *   rma_listen.c    commands in; a window's begin and end
  *   rma_lock.c      who may access this process's part
  *   rma_origin.c    operations from here

@@ -5,7 +5,7 @@
 
 #include "chan/chan.h"
 #include "p2p/pt2pt.h"
-#include "rma/rma.h"
+#include "rma/rma_work.h"
 #include "base/wait.h"
 
 static struct nof_win *all; /* windows that listen */
@@ -116,6 +116,7 @@ void nof_rma_close(struct nof_win *win)
     for (struct nof_win *at = all; at != NULL; at = at->rma->next)
         open = open || at == win;
     rma->closing = true;
+    nof_rma_drop_waiting(win);
     for (unsigned i = 0; i < NOF_RMA_RECEIVES; i++) {
         struct nof_request *req = rma->receives[i];
         if (open && req != NULL && !req->complete)

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "p2p/delta_settle.h"
 #include "p2p/pt2pt.h"
 #include "rma/rma.h"
 #include "base/wait.h"
@@ -283,11 +284,26 @@ static int with_request(struct nof_win *win, const struct checked *x, MPI_Reques
     return rc;
 }
 
+/* Before anything is issued: what delta receives hide of the origin's memory has come. */
+static void settle(const struct checked *x)
+{
+    const struct nof_rma_operation *o = x->o;
+    const struct nof_rma_buffer *into = o->kind == NOF_RMA_GET ? &o->origin : &o->result;
+    if (x->origin != NULL)
+        nof_delta_settle_buffer(o->origin.buf, (size_t)o->origin.count, x->origin);
+    if (x->origin != NULL && o->kind == NOF_RMA_CAS)
+        nof_delta_settle_buffer(o->compare, 1, x->origin);
+    if (x->result != NULL)
+        nof_delta_settle_buffer(into->buf, (size_t)into->count, x->result);
+}
+
 int nof_rma_issue(struct nof_win *win, const struct nof_rma_operation *operation, MPI_Request *request)
 {
     enum { POLL_EVERY = 32 }; /* a target that also issues must not be kept from answering */
     struct checked x;
     int rc = check(win, operation, request != NULL, &x);
+    if (rc == MPI_SUCCESS && operation->target != MPI_PROC_NULL)
+        settle(&x);
     if (rc == MPI_SUCCESS && request != NULL)
         rc = with_request(win, &x, request);
     else if (rc == MPI_SUCCESS && operation->target != MPI_PROC_NULL)

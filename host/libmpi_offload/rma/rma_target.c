@@ -68,21 +68,12 @@ static void when_done(struct nof_win *win, int origin, const struct nof_rma_comm
     nof_rma_work_append(&peer->control_first, &peer->control_last, work);
 }
 
-static void free_work(struct nof_rma_work *work)
-{
-    if (work->type != NULL)
-        nof_type_release(work->type);
-    free(work->desc);
-    free(work->payload);
-    free(work);
-}
-
 static void work_done(struct nof_rma_work *work)
 {
     struct nof_win *win = work->win;
     int origin = work->origin;
     struct nof_rma_peer *peer = &win->rma->peers[origin];
-    free_work(work);
+    nof_rma_work_free(work);
     peer->pending--;
     while (peer->pending == 0 && peer->control_first != NULL) {
         struct nof_rma_work *waiting = nof_rma_work_take(&peer->control_first, &peer->control_last);
@@ -128,6 +119,7 @@ static int combine(struct nof_rma_work *work, const void *payload)
         return MPI_SUCCESS;
     if (c->payload_bytes != bytes)
         return MPI_ERR_TRUNCATE;
+    nof_rma_write_here(work);
     if (c->op == NOF_OP_REPLACE) {
         nof_type_unpack(type, address(c), c->count, 0, bytes, payload);
         return MPI_SUCCESS;
@@ -155,8 +147,10 @@ static int compare_and_swap(struct nof_rma_work *work, const char *payload)
     size_t bytes = target_bytes(work);
     if (work->command.payload_bytes != 2 * bytes)
         return MPI_ERR_TRUNCATE;
-    if (memcmp(address(&work->command), payload, bytes) == 0)
+    if (memcmp(address(&work->command), payload, bytes) == 0) {
+        nof_rma_write_here(work);
         memcpy(address(&work->command), payload + bytes, bytes);
+    }
     return MPI_SUCCESS;
 }
 
@@ -182,15 +176,27 @@ static void accumulate(struct nof_rma_work *work, const void *payload)
         (void)nof_rma_reply(work->win, work->origin, c->tag, old, old == NULL ? 0 : bytes);
 }
 
-/* The oldest accumulates of an origin, as far as their payload is here. */
+static void resume_accumulates(struct nof_rma_work *work);
+
+/* The oldest accumulates of an origin, as far as their payload is here and their place can be touched. */
 static void run_accumulates(struct nof_win *win, int origin)
 {
     struct nof_rma_peer *peer = &win->rma->peers[origin];
-    while (peer->first != NULL && peer->first->ready) {
-        struct nof_rma_work *work = nof_rma_work_take(&peer->first, &peer->last);
+    while (peer->first != NULL && peer->first->ready && !peer->first->waits) {
+        struct nof_rma_work *work = peer->first;
+        if (!nof_rma_settled(work)) {
+            nof_rma_wait_settled(work, resume_accumulates);
+            break;
+        }
+        (void)nof_rma_work_take(&peer->first, &peer->last);
         accumulate(work, work->payload);
         work_done(work);
     }
+}
+
+static void resume_accumulates(struct nof_rma_work *work)
+{
+    run_accumulates(work->win, work->origin);
 }
 
 static void replied(struct nof_rma_step *step, int error)
@@ -273,15 +279,56 @@ static void keep_payload(struct nof_rma_work *work, const void *inline_payload)
     memcpy(work->payload, inline_payload, bytes);
 }
 
-/* A put whose payload lies behind the command. */
+/* A put whose payload is here. */
 static void put_inline(const struct nof_rma_work *work, const void *payload)
 {
     const struct nof_rma_command *c = &work->command;
     size_t bytes = target_bytes(work);
     if (c->payload_bytes < bytes)
         bytes = c->payload_bytes;
+    nof_rma_write_here(work);
     if (bytes > 0)
         nof_type_unpack(work->type, address(c), c->count, 0, bytes, payload);
+}
+
+/* payload NULL: it comes by itself, or there is none. */
+static void put(struct nof_rma_work *work, const void *payload)
+{
+    if (payload == NULL && work->command.payload_bytes > 0) {
+        fetch_payload(work);
+        return;
+    }
+    put_inline(work, payload);
+    work_done(work);
+}
+
+static void resume_access(struct nof_rma_work *work)
+{
+    if (work->command.kind == NOF_RMA_GET)
+        answer_get(work);
+    else
+        put(work, work->payload);
+}
+
+static void accumulate_in_turn(struct nof_rma_work *work, const void *inline_payload)
+{
+    struct nof_rma_peer *peer = &work->win->rma->peers[work->origin];
+    if (!work->queued && nof_rma_settled(work)) {
+        accumulate(work, inline_payload);
+        work_done(work);
+        return;
+    }
+    if (!work->queued) {
+        work->queued = true;
+        nof_rma_work_append(&peer->first, &peer->last, work);
+    }
+    if (inline_payload == NULL && work->command.payload_bytes > 0) {
+        fetch_payload(work);
+        return;
+    }
+    keep_payload(work, inline_payload);
+    work->ready = true;
+    run_accumulates(work->win, work->origin);
 }
 
 /* The datatype is known; inline_payload: the payload, or NULL when it comes by itself. */
@@ -295,29 +342,18 @@ static void proceed(struct nof_rma_work *work, const void *inline_payload)
             nof_type_release(work->type);
         work->type = NULL;
     }
-    bool apart = inline_payload == NULL && c->payload_bytes > 0;
-    if (c->kind == NOF_RMA_GET) {
+    if (c->kind != NOF_RMA_GET && c->kind != NOF_RMA_PUT) {
+        accumulate_in_turn(work, inline_payload);
+        return;
+    }
+    if (!nof_rma_settled(work)) {
+        if (inline_payload != NULL)
+            keep_payload(work, inline_payload);
+        nof_rma_wait_settled(work, resume_access);
+    } else if (c->kind == NOF_RMA_GET) {
         answer_get(work);
-        return;
-    }
-    if (c->kind == NOF_RMA_PUT && apart) {
-        fetch_payload(work);
-        return;
-    }
-    if (c->kind == NOF_RMA_PUT) {
-        put_inline(work, inline_payload);
-        work_done(work);
-        return;
-    }
-    if (!work->queued) {
-        accumulate(work, inline_payload);
-        work_done(work);
-    } else if (apart) {
-        fetch_payload(work);
     } else {
-        keep_payload(work, inline_payload);
-        work->ready = true;
-        run_accumulates(work->win, work->origin);
+        put(work, inline_payload);
     }
 }
 

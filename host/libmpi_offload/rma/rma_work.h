@@ -3,6 +3,8 @@
 #ifndef NOF_MPI_RMA_WORK_H
 #define NOF_MPI_RMA_WORK_H
 
+#include <stdlib.h>
+
 #include "rma/rma.h"
 
 struct nof_rma_work {
@@ -16,7 +18,31 @@ struct nof_rma_work {
     bool queued; /* in the peer's list of accumulates */
     bool ready; /* an accumulate whose payload is here */
     struct nof_rma_work *next;
+    /* While it waits for what a delta receive hides (rma_settle.c): */
+    bool waits;
+    struct nof_rma_work *waits_next;
+    void (*resume)(struct nof_rma_work *work);
 };
+
+static inline void nof_rma_work_free(struct nof_rma_work *work)
+{
+    if (work->type != NULL)
+        nof_type_release(work->type);
+    free(work->desc);
+    free(work->payload);
+    free(work);
+}
+
+/* Of rma_settle.c, of a command whose range was checked. */
+
+/* Its place can be touched: no delta receive hides any of it. */
+bool nof_rma_settled(const struct nof_rma_work *work);
+/* resume() is called from a poll once that is so, and may free it. */
+void nof_rma_wait_settled(struct nof_rma_work *work, void (*resume)(struct nof_rma_work *work));
+/* Before this process writes there: what of it a delta send guards is open, and leaves with that message's end. */
+void nof_rma_write_here(const struct nof_rma_work *work);
+/* The window ends without them. */
+void nof_rma_drop_waiting(const struct nof_win *win);
 
 static inline void nof_rma_work_append(struct nof_rma_work **first, struct nof_rma_work **last,
                                        struct nof_rma_work *work)

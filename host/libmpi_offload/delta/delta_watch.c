@@ -14,69 +14,42 @@
 #include "delta/delta_poll.h"
 #include "delta/delta_size.h"
 
-#define WRITERS 16 /* threads that write parts of their own; what more of them write leaves with the end */
-#define FILL_PAGES 16u /* of glibc, memcpy interleaves 4 pages, and ends with 8 vectors */
-#define QUIET_LOOKS 2u
 #define FAULT_ENTRY_NS 1500u /* of a fault, outside its handler */
 
-enum part {
-    PART_UNTOUCHED,
-    PART_DONE,
-    PART_OPEN, /* and the number of its writer */
-    PART_LATE = PART_OPEN + WRITERS, /* nobody tells when it is done: with the end */
-};
-
-/* Parts that a thread has open lie between these, among those of others. */
-struct writer {
-    pthread_t thread;
-    /* Calls of the C library that fill one range behind the other: */
-    uintptr_t into; /* where the last one began; 0: there was none */
-    uint32_t open, top; /* parts from .. behind that they have written, and no one else writes */
-    uint32_t first, behind; /* equal: none */
-};
-
-struct watch {
-    uintptr_t low, high; /* whole pages */
-    size_t part_bytes;
-    uint32_t parts;
-    uint32_t generation;
-    uint8_t *state; /* enum part, by part; malloc'ed, for the next watch, too */
-    size_t state_room;
-    struct nof_delta_out *out; /* SEND */
-    const struct nof_delta_pages_ops *ops;
-    struct writer writer[WRITERS];
-    uintptr_t twice; /* or, where writes are no faults, its page */
-    struct nof_delta_in *in; /* RECV */
+/* A receive whose pages are hidden. */
+struct hidden {
+    struct nof_delta_parts parts; /* pages */
+    struct nof_delta_in *arrives;
     uintptr_t base; /* of the message */
     bool hidden;
     bool lost; /* the program has unmapped some of the buffer */
     bool fatal;
-    char *shadow; /* malloc'ed by pages, for the next watch, too */
+    char *shadow; /* malloc'ed by pages, for the next one, too */
     size_t shadow_bytes;
 };
 
-static struct watch sends[NOF_DELTA_SLOTS], recvs[NOF_DELTA_SLOTS];
+static struct nof_delta_written sends[NOF_DELTA_SLOTS];
+static struct hidden recvs[NOF_DELTA_SLOTS];
 /* Under the lock of handlers, read without. */
 uint64_t nof_delta_sends_on, nof_delta_recvs_on;
 static uint64_t fault_ns; /* 0: none was seen yet */
 static sigset_t mask_at_fork;
 
-static uintptr_t part_low(const struct watch *w, uint32_t part)
+static struct nof_delta_written *find_send(uintptr_t address)
 {
-    return w->low + part * w->part_bytes;
+    for (uint64_t on = nof_delta_sends_on; on != 0; on &= on - 1) {
+        struct nof_delta_written *w = &sends[__builtin_ctzll(on)];
+        if (address >= w->parts.low && address < w->parts.high)
+            return w;
+    }
+    return NULL;
 }
 
-static uintptr_t part_high(const struct watch *w, uint32_t part)
+static struct hidden *find_recv(uintptr_t address)
 {
-    uintptr_t high = part_low(w, part) + w->part_bytes;
-    return high < w->high ? high : w->high;
-}
-
-static struct watch *find(struct watch *table, uint64_t on, uintptr_t address)
-{
-    for (; on != 0; on &= on - 1) {
-        struct watch *w = &table[__builtin_ctzll(on)];
-        if (address >= w->low && address < w->high)
+    for (uint64_t on = nof_delta_recvs_on; on != 0; on &= on - 1) {
+        struct hidden *w = &recvs[__builtin_ctzll(on)];
+        if (address >= w->parts.low && address < w->parts.high)
             return w;
     }
     return NULL;
@@ -90,199 +63,27 @@ static _Noreturn void give_up(const char *line)
 
 /* Sends. */
 
-static void announce(struct watch *w, uint32_t part)
-{
-    uintptr_t low = part_low(w, part), high = part_high(w, part);
-    uintptr_t from = low > w->out->base ? low : w->out->base;
-    if (w->ops->written == NULL && !w->ops->guard(low, high - low))
-        return; /* too many mappings: then it goes with the end */
-    w->state[part] = PART_DONE;
-    (void)nof_delta_out_add(w->out, (const void *)from, high - from); // NOLINT
-}
-
-/* WRITERS: there are so many that nobody could tell when this one has done with a part. */
-static unsigned writer_of(const struct watch *w, pthread_t thread)
-{
-    for (unsigned i = 0; i < WRITERS; i++)
-        if (w->writer[i].first < w->writer[i].behind && pthread_equal(w->writer[i].thread, thread))
-            return i;
-    for (unsigned i = 0; i < WRITERS; i++)
-        if (w->writer[i].first == w->writer[i].behind)
-            return i;
-    return WRITERS;
-}
-
-/* It has done with the parts from .. behind - 1 that it wrote. */
-static void close_parts(struct watch *w, unsigned number, uint32_t from, uint32_t behind)
-{
-    const struct writer *writer = &w->writer[number];
-    from = from < writer->first ? writer->first : from;
-    behind = behind > writer->behind ? writer->behind : behind;
-    for (uint32_t part = from; part < behind; part++)
-        if (w->state[part] == PART_OPEN + number)
-            announce(w, part);
-}
-
-static uint32_t part_of(const struct watch *w, uintptr_t address)
-{
-    return address < w->low ? 0 : (uint32_t)((address - w->low) / w->part_bytes);
-}
-
-/* In a call that fills a range from `into` on, upwards or downwards. It may write its first and its last bytes at last. */
-static void close_far(struct watch *w, unsigned number, uintptr_t into, uintptr_t address)
-{
-    uint32_t top = w->writer[number].top;
-    uintptr_t far = address - w->low, fill = FILL_PAGES * NOF_DELTA_PAGE;
-    if (far > fill)
-        close_parts(w, number, part_of(w, into + NOF_DELTA_PAGE) + 1,
-                    (uint32_t)((far - fill) / w->part_bytes));
-    if (top > 2)
-        close_parts(w, number, part_of(w, address + fill) + 1, top - 2);
-}
-
-/* It has come to `address`. Calls that go on where the one before ended have filled what lies before them, but not the part
- * in which they begin. */
-static void close_filled(struct watch *w, unsigned number, uintptr_t into, uintptr_t address)
-{
-    struct writer *writer = &w->writer[number];
-    uint32_t first = part_of(w, into), part = part_of(w, address);
-    if (into == writer->into) {
-        close_far(w, number, into, address);
-    } else if (writer->into != 0 && into > writer->into && first + 1 >= writer->top && first <= writer->top) {
-        close_parts(w, number, writer->open, first);
-        writer->open = first;
-    } else {
-        writer->open = into <= part_low(w, first) ? first : first + 1;
-        writer->top = 0;
-    }
-    writer->into = into;
-    writer->top = part >= writer->top ? part + 1 : writer->top;
-}
-
-/* What of its parts this fault says to be done. */
-static void close_before(struct watch *w, unsigned number, const struct nof_delta_access *access)
-{
-    if (!access->by_libc) {
-        close_parts(w, number, 0, w->parts);
-        w->writer[number].into = 0;
-    } else if (access->into >= w->out->base && access->into <= access->address) {
-        close_filled(w, number, access->into, access->address);
-    }
-}
-
-/* Of those that it has open. */
-static void widen(struct writer *writer, uint32_t part, bool any)
-{
-    if (!any)
-        writer->first = writer->behind = part;
-    writer->first = part < writer->first ? part : writer->first;
-    writer->behind = part >= writer->behind ? part + 1 : writer->behind;
-}
-
-/* False: it was no guard of ours. */
-static bool write_fault(struct watch *w, const struct nof_delta_access *access)
-{
-    uint32_t part = part_of(w, access->address);
-    if (w->state[part] >= PART_OPEN)
-        return nof_delta_pages_usable(access->address); /* another thread was there first */
-    if (!w->ops->allow(part_low(w, part), part_high(w, part) - part_low(w, part)))
-        (void)w->ops->end(w->low, w->high - w->low); /* too many mappings: the rest goes with the end */
-    if (w->state[part] == PART_DONE) {
-        if (w->twice == 0 && access->address >= w->out->base)
-            w->twice = access->address;
-        return true;
-    }
-    if (access->address < w->out->base) {
-        w->state[part] = PART_LATE; /* malloc's, not the message's */
-        return true;
-    }
-    unsigned number = writer_of(w, pthread_self());
-    if (number == WRITERS) {
-        w->state[part] = PART_LATE;
-        return true;
-    }
-    struct writer *writer = &w->writer[number];
-    bool known = writer->first < writer->behind;
-    if (!known)
-        *writer = (struct writer){.thread = pthread_self()};
-    close_before(w, number, access);
-    widen(writer, part, known && access->by_libc);
-    w->state[part] = (uint8_t)(PART_OPEN + number);
-    return true;
-}
-
-/* Writes that were no faults. */
-static void note_written(struct watch *w, const struct nof_delta_range *range)
-{
-    struct writer *all = &w->writer[0];
-    for (uint32_t part = part_of(w, range->low); part <= part_of(w, range->high - 1); part++) {
-        if (w->state[part] == PART_DONE && w->twice == 0)
-            w->twice = part_low(w, part);
-        if (w->state[part] == PART_DONE || w->state[part] == PART_LATE)
-            continue;
-        widen(all, part, all->first < all->behind);
-        w->state[part] = PART_OPEN;
-    }
-}
-
-/* Who wrote is not known: a part is done that was not written in two looks that found something elsewhere. */
-static void look_at_send(struct watch *w)
-{
-    const struct writer *all = &w->writer[0];
-    struct nof_delta_range range[NOF_DELTA_RANGES];
-    uintptr_t from = w->low;
-    size_t n = w->ops->written(&from, w->high, range, NOF_DELTA_RANGES);
-    if (n == 0)
-        return;
-    for (uint32_t part = all->first; part < all->behind; part++)
-        if (w->state[part] >= PART_OPEN && w->state[part] < PART_OPEN + QUIET_LOOKS)
-            w->state[part]++;
-    for (; n > 0; n = w->ops->written(&from, w->high, range, NOF_DELTA_RANGES))
-        for (size_t i = 0; i < n; i++)
-            note_written(w, &range[i]);
-    for (uint32_t part = all->first; part < all->behind; part++)
-        if (w->state[part] == PART_OPEN + QUIET_LOOKS)
-            announce(w, part);
-    nof_delta_out_ring(w->out);
-}
-
 bool nof_delta_watch_look(void)
 {
     sigset_t before;
     bool any = false;
     nof_delta_hold(&before);
     for (uint64_t on = nof_delta_sends_on; on != 0; on &= on - 1) {
-        struct watch *w = &sends[__builtin_ctzll(on)];
+        struct nof_delta_written *w = &sends[__builtin_ctzll(on)];
         if (w->ops->written == NULL)
             continue;
-        look_at_send(w);
+        nof_delta_written_look(w);
         any = true;
     }
     nof_delta_let_go(&before);
     return any;
 }
 
-/* Somebody else is about to write there. */
-static void write_late(struct watch *w, uintptr_t low, uintptr_t high)
-{
-    low = low > w->low ? low : w->low;
-    high = high < w->high ? high : w->high;
-    for (uint32_t part = part_of(w, low); low < high && part <= part_of(w, high - 1); part++) {
-        if (w->state[part] < PART_OPEN &&
-            !w->ops->allow(part_low(w, part), part_high(w, part) - part_low(w, part)))
-            (void)w->ops->end(w->low, w->high - w->low);
-        if (w->state[part] == PART_DONE && w->twice == 0)
-            w->twice = part_low(w, part) > low ? part_low(w, part) : low;
-        if (w->state[part] != PART_DONE)
-            w->state[part] = PART_LATE;
-    }
-}
-
 /* Receives. */
 
-static uintptr_t shadow_of(const struct watch *w, uintptr_t address)
+static uintptr_t shadow_of(const struct hidden *w, uintptr_t address)
 {
-    return (uintptr_t)w->shadow + (address - w->low) + NOF_DELTA_PAGE;
+    return (uintptr_t)w->shadow + (address - w->parts.low) + NOF_DELTA_PAGE;
 }
 
 static void *at(uintptr_t address)
@@ -291,26 +92,26 @@ static void *at(uintptr_t address)
 }
 
 /* Is the buffer where it was when this receive began? Nothing is put over what the program has there by now. */
-static bool still(const struct watch *w, uintptr_t low, uintptr_t high)
+static bool still(const struct hidden *w, uintptr_t low, uintptr_t high)
 {
     return w->hidden ? nof_delta_pages_hidden(low, high) : nof_delta_pages_plain(low, high);
 }
 
-static void give_back(struct watch *w, uintptr_t low, uintptr_t high)
+static void give_back(struct hidden *w, uintptr_t low, uintptr_t high)
 {
     if (low < high && w->hidden && !nof_delta_pages_show(low, high - low))
         w->lost = true;
 }
 
 /* Out of the shadow. */
-static void copy(const struct watch *w, uintptr_t low, uintptr_t high)
+static void copy(const struct hidden *w, uintptr_t low, uintptr_t high)
 {
     nof_delta_count(NOF_DELTA_COUNT_COPIED_BYTES, high - low);
     memcpy(at(low), at(shadow_of(w, low)), high - low);
 }
 
 /* Where memory for one more mapping is missing, by a copy that other threads can see half done. */
-static void put_there(struct watch *w, uintptr_t low, uintptr_t high)
+static void put_there(struct hidden *w, uintptr_t low, uintptr_t high)
 {
     if (nof_delta_pages_put(shadow_of(w, low), low, high - low))
         return;
@@ -318,7 +119,7 @@ static void put_there(struct watch *w, uintptr_t low, uintptr_t high)
     copy(w, low, high);
 }
 
-static void put(struct watch *w, uintptr_t low, uintptr_t high)
+static void put(struct hidden *w, uintptr_t low, uintptr_t high)
 {
     if (low < high && still(w, low, high)) {
         put_there(w, low, high);
@@ -333,7 +134,7 @@ static void put(struct watch *w, uintptr_t low, uintptr_t high)
 }
 
 /* The page in which the message ends: what lies behind the end is the buffer's own. */
-static void put_last(struct watch *w, uintptr_t page, uintptr_t end)
+static void put_last(struct hidden *w, uintptr_t page, uintptr_t end)
 {
     uintptr_t behind = page + NOF_DELTA_PAGE;
     if (nof_delta_pages_peek(end, at(shadow_of(w, end)), behind - end)) {
@@ -349,7 +150,7 @@ static void put_last(struct watch *w, uintptr_t page, uintptr_t end)
 }
 
 /* The message reaches up to `end`. */
-static void show(struct watch *w, uintptr_t low, uintptr_t high, uintptr_t end)
+static void show(struct hidden *w, uintptr_t low, uintptr_t high, uintptr_t end)
 {
     uintptr_t whole = end & ~(NOF_DELTA_PAGE - 1);
     whole = whole < low ? low : whole > high ? high : whole;
@@ -361,47 +162,51 @@ static void show(struct watch *w, uintptr_t low, uintptr_t high, uintptr_t end)
     give_back(w, whole, high);
 }
 
-static uintptr_t end_by_board(const struct watch *w)
+static uintptr_t end_by_board(const struct hidden *w)
 {
-    uint64_t len = __atomic_load_n(&w->in->arrival->len, __ATOMIC_RELAXED);
-    return w->base + (len < w->in->bytes ? (size_t)len : w->in->bytes);
+    uint64_t len = __atomic_load_n(&w->arrives->arrival->len, __ATOMIC_RELAXED);
+    return w->base + (len < w->arrives->bytes ? (size_t)len : w->arrives->bytes);
 }
 
-static enum nof_delta_in_result has_page(const struct watch *w, uint32_t page)
+static enum nof_delta_in_result has_page(const struct hidden *w, uint32_t page)
 {
-    uintptr_t low = part_low(w, page);
-    return nof_delta_in_has(w->in, low - w->base, low + NOF_DELTA_PAGE - w->base);
+    uintptr_t low = nof_delta_part_low(&w->parts, page);
+    return nof_delta_in_has(w->arrives, low - w->base, low + NOF_DELTA_PAGE - w->base);
 }
 
 /* This page, and those behind it that have come, too. */
-static void show_from(struct watch *w, uint32_t page)
+static void show_from(struct hidden *w, uint32_t page)
 {
     uint32_t behind = page;
-    while (behind < w->parts && w->state[behind] == PART_UNTOUCHED &&
+    while (behind < w->parts.count && w->parts.state[behind] == NOF_DELTA_PART_UNTOUCHED &&
            has_page(w, behind) == NOF_DELTA_IN_THERE)
-        w->state[behind++] = PART_DONE;
-    show(w, part_low(w, page), w->low + behind * w->part_bytes, end_by_board(w));
+        w->parts.state[behind++] = NOF_DELTA_PART_DONE;
+    show(w, nof_delta_part_low(&w->parts, page), w->parts.low + behind * w->parts.part_bytes,
+         end_by_board(w));
 }
 
 /* All that has come, or, where the message is over, is as far as `end`; the rest is as it was. */
-static void show_rest(struct watch *w, bool failed, uintptr_t end)
+static void show_rest(struct hidden *w, bool failed, uintptr_t end)
 {
-    for (uint32_t page = 0, behind; page < w->parts; page = behind) {
-        bool come =
-            w->state[page] == PART_UNTOUCHED &&
-            (!failed || nof_delta_in_units(w->in, part_low(w, page) - w->base, part_high(w, page) - w->base));
-        bool open = w->state[page] == PART_UNTOUCHED;
-        for (behind = page + 1; behind < w->parts && (w->state[behind] == PART_UNTOUCHED) == open; behind++)
+    for (uint32_t page = 0, behind; page < w->parts.count; page = behind) {
+        bool come = w->parts.state[page] == NOF_DELTA_PART_UNTOUCHED &&
+                    (!failed || nof_delta_in_units(w->arrives, nof_delta_part_low(&w->parts, page) - w->base,
+                                                   nof_delta_part_high(&w->parts, page) - w->base));
+        bool open = w->parts.state[page] == NOF_DELTA_PART_UNTOUCHED;
+        for (behind = page + 1;
+             behind < w->parts.count && (w->parts.state[behind] == NOF_DELTA_PART_UNTOUCHED) == open;
+             behind++)
             if (failed && open &&
-                nof_delta_in_units(w->in, part_low(w, behind) - w->base, part_high(w, behind) - w->base) !=
-                    come)
+                nof_delta_in_units(w->arrives, nof_delta_part_low(&w->parts, behind) - w->base,
+                                   nof_delta_part_high(&w->parts, behind) - w->base) != come)
                 break;
-        uintptr_t low = part_low(w, page), high = w->low + behind * w->part_bytes;
+        uintptr_t low = nof_delta_part_low(&w->parts, page),
+                  high = w->parts.low + behind * w->parts.part_bytes;
         if (open && come)
             show(w, low, high, end);
         else if (open)
             give_back(w, low, high);
-        memset(&w->state[page], PART_DONE, behind - page);
+        memset(&w->parts.state[page], NOF_DELTA_PART_DONE, behind - page);
     }
 }
 
@@ -411,13 +216,14 @@ static bool try_page(uintptr_t address, bool *failed_out, bool *fatal_out)
     sigset_t before;
     bool ended = true;
     nof_delta_hold(&before);
-    struct watch *w = find(recvs, nof_delta_recvs_on, address);
-    uint32_t page = w == NULL ? 0 : (uint32_t)((address - w->low) / w->part_bytes);
-    if (w != NULL && w->hidden && w->state[page] == PART_UNTOUCHED) {
+    struct hidden *w = find_recv(address);
+    uint32_t page = w == NULL ? 0 : (uint32_t)((address - w->parts.low) / w->parts.part_bytes);
+    if (w != NULL && w->hidden && w->parts.state[page] == NOF_DELTA_PART_UNTOUCHED) {
         enum nof_delta_in_result found = has_page(w, page);
         ended = found == NOF_DELTA_IN_THERE;
-        if (ended)
+        if (ended) {
             show_from(w, page);
+        }
         *failed_out = found == NOF_DELTA_IN_FAILED;
         *fatal_out = w->fatal;
     }
@@ -433,9 +239,9 @@ static void abandon(uintptr_t address, bool fatal)
         give_up("libmpi_offload: a delta receive has failed while its bytes were waited for: its peer or the "
                 "NIC is gone\n");
     nof_delta_hold(&before);
-    struct watch *w = find(recvs, nof_delta_recvs_on, address);
+    struct hidden *w = find_recv(address);
     if (w != NULL && w->hidden) {
-        show_rest(w, true, w->base + w->in->bytes);
+        show_rest(w, true, w->base + w->arrives->bytes);
         w->hidden = false;
     }
     nof_delta_let_go(&before);
@@ -465,13 +271,19 @@ static void await_page(uintptr_t address, uint32_t slot)
         nof_delta_poll_dismiss();
 }
 
-static bool any_gone(const struct watch *table, uint64_t on)
+static bool gone(const struct nof_delta_parts *p)
 {
-    for (; on != 0; on &= on - 1) {
-        const struct watch *w = &table[__builtin_ctzll(on)];
-        if (!nof_delta_pages_own(w->low) || !nof_delta_pages_own(w->high - 1))
+    return !nof_delta_pages_own(p->low) || !nof_delta_pages_own(p->high - 1);
+}
+
+static bool any_gone(void)
+{
+    for (uint64_t on = nof_delta_sends_on; on != 0; on &= on - 1)
+        if (gone(&sends[__builtin_ctzll(on)].parts))
             return true;
-    }
+    for (uint64_t on = nof_delta_recvs_on; on != 0; on &= on - 1)
+        if (gone(&recvs[__builtin_ctzll(on)].parts))
+            return true;
     return false;
 }
 
@@ -480,8 +292,7 @@ static bool moved(uintptr_t address)
 {
     sigset_t before;
     nof_delta_hold(&before);
-    bool released = (any_gone(sends, nof_delta_sends_on) || any_gone(recvs, nof_delta_recvs_on)) &&
-                    nof_delta_pages_release(address);
+    bool released = any_gone() && nof_delta_pages_release(address);
     nof_delta_let_go(&before);
     return released;
 }
@@ -492,18 +303,18 @@ bool nof_delta_watch_fault(struct nof_delta_access access)
     sigset_t before;
     uint64_t began_ns = nof_lib_now_ns();
     nof_delta_hold(&before);
-    struct watch *w = find(sends, nof_delta_sends_on, address);
-    if (w != NULL) {
-        bool guarded = write_fault(w, &access);
+    struct nof_delta_written *written = find_send(address);
+    if (written != NULL) {
+        bool guarded = nof_delta_written_fault(written, &access);
         nof_delta_let_go(&before);
         uint64_t took_ns = nof_lib_now_ns() - began_ns + FAULT_ENTRY_NS;
         uint64_t was_ns = __atomic_load_n(&fault_ns, __ATOMIC_RELAXED);
         __atomic_store_n(&fault_ns, was_ns - was_ns / 16 + took_ns / 16, __ATOMIC_RELAXED);
         return guarded;
     }
-    w = find(recvs, nof_delta_recvs_on, address);
+    const struct hidden *w = find_recv(address);
     bool ours = w != NULL && w->hidden;
-    uint32_t slot = ours ? nof_delta_in_slot(w->in) : 0;
+    uint32_t slot = ours ? nof_delta_in_slot(w->arrives) : 0;
     nof_delta_let_go(&before);
     if (w == NULL)
         return moved(address);
@@ -528,13 +339,13 @@ static void in_child(void)
     nof_delta_pages_in_child();
     nof_delta_poll_in_child();
     for (uint64_t on = nof_delta_sends_on; on != 0; on &= on - 1) {
-        const struct watch *w = &sends[__builtin_ctzll(on)];
+        const struct nof_delta_written *w = &sends[__builtin_ctzll(on)];
         if (w->ops->in_child)
-            (void)w->ops->end(w->low, w->high - w->low);
+            (void)w->ops->end(w->parts.low, w->parts.high - w->parts.low);
     }
     for (uint64_t on = nof_delta_recvs_on; on != 0; on &= on - 1) {
-        struct watch *w = &recvs[__builtin_ctzll(on)];
-        give_back(w, w->low, w->high);
+        struct hidden *w = &recvs[__builtin_ctzll(on)];
+        give_back(w, w->parts.low, w->parts.high);
     }
     nof_delta_sends_on = nof_delta_recvs_on = 0;
     nof_delta_let_go(&mask_at_fork);
@@ -548,30 +359,30 @@ bool nof_delta_watch_open(void)
     return opened;
 }
 
-static bool room_for_parts(struct watch *w)
+static bool room_for_parts(struct nof_delta_parts *p)
 {
-    if (w->parts > w->state_room) {
-        free(w->state);
-        w->state = malloc(w->parts);
-        w->state_room = w->state == NULL ? 0 : w->parts;
+    if (p->count > p->state_room) {
+        free(p->state);
+        p->state = malloc(p->count);
+        p->state_room = p->state == NULL ? 0 : p->count;
     }
-    if (w->state == NULL)
+    if (p->state == NULL)
         return false;
-    memset(w->state, PART_UNTOUCHED, w->parts);
+    memset(p->state, NOF_DELTA_PART_UNTOUCHED, p->count);
     return true;
 }
 
 /* Whole pages from `low` on, up to `end`. */
-static bool aim(struct watch *w, uintptr_t low, uintptr_t end, size_t part_bytes)
+static bool aim(struct nof_delta_parts *p, uintptr_t low, uintptr_t end, size_t part_bytes)
 {
-    w->low = low;
-    w->high = end & ~(NOF_DELTA_PAGE - 1);
-    w->part_bytes = part_bytes;
-    if (w->low >= w->high || w->low == 0 || !nof_delta_pages_plain(w->low, w->high))
+    p->low = low;
+    p->high = end & ~(NOF_DELTA_PAGE - 1);
+    p->part_bytes = part_bytes;
+    if (p->low >= p->high || p->low == 0 || !nof_delta_pages_plain(p->low, p->high))
         return false;
-    size_t parts = (w->high - w->low + part_bytes - 1) / part_bytes;
-    w->parts = (uint32_t)parts;
-    return parts == w->parts && room_for_parts(w);
+    size_t parts = (p->high - p->low + part_bytes - 1) / part_bytes;
+    p->count = (uint32_t)parts;
+    return parts == p->count && room_for_parts(p);
 }
 
 static uintptr_t page_behind(uintptr_t address)
@@ -580,19 +391,19 @@ static uintptr_t page_behind(uintptr_t address)
 }
 
 /* The page in which a block of malloc's begins is the message's, too. */
-static bool aim_at_send(struct watch *w, const struct nof_delta_out *out, size_t part_bytes)
+static bool aim_at_send(struct nof_delta_parts *p, const struct nof_delta_out *out, size_t part_bytes)
 {
     uintptr_t end = out->base + out->bytes, page = out->base & ~(NOF_DELTA_PAGE - 1);
     return (page != out->base && nof_delta_pages_plain(page, page + NOF_DELTA_PAGE) &&
-            nof_delta_pages_block(out->base, out->bytes) && aim(w, page, end, part_bytes)) ||
-           aim(w, page_behind(out->base), end, part_bytes);
+            nof_delta_pages_block(out->base, out->bytes) && aim(p, page, end, part_bytes)) ||
+           aim(p, page_behind(out->base), end, part_bytes);
 }
 
-static bool crosses(const struct watch *table, uint64_t on, uintptr_t low, uintptr_t high)
+static bool crosses_send(const struct nof_delta_parts *p)
 {
-    for (; on != 0; on &= on - 1) {
-        const struct watch *w = &table[__builtin_ctzll(on)];
-        if (w->low < high && low < w->high)
+    for (uint64_t on = nof_delta_sends_on; on != 0; on &= on - 1) {
+        const struct nof_delta_parts *other = &sends[__builtin_ctzll(on)].parts;
+        if (other->low < p->high && p->low < other->high)
             return true;
     }
     return false;
@@ -600,7 +411,7 @@ static bool crosses(const struct watch *table, uint64_t on, uintptr_t low, uintp
 
 bool nof_delta_watch_send(struct nof_delta_out *out, int way)
 {
-    struct watch *w = &sends[out->slot];
+    struct nof_delta_written *w = &sends[out->slot];
     sigset_t before;
     w->ops = nof_delta_way_ops((enum nof_delta_way)way);
     if (fault_ns == 0)
@@ -609,15 +420,15 @@ bool nof_delta_watch_send(struct nof_delta_out *out, int way)
     uint64_t cost_ns = __atomic_load_n(&fault_ns, __ATOMIC_RELAXED) * (nof_delta_recvs_on != 0 ? 2 : 1);
     size_t part = nof_delta_size(out->bytes, 0, cost_ns, NOF_DELTA_PAGE);
     part = part < NOF_DELTA_PAGE || w->ops->written != NULL ? NOF_DELTA_PAGE : part & ~(NOF_DELTA_PAGE - 1);
-    if (!aim_at_send(w, out, part) || crosses(sends, nof_delta_sends_on, w->low, w->high))
+    if (!aim_at_send(&w->parts, out, part) || crosses_send(&w->parts))
         return false;
     w->out = out;
     w->twice = 0;
     memset(w->writer, 0, sizeof(w->writer));
-    if (!w->ops->begin(w->low, w->high - w->low))
+    if (!w->ops->begin(w->parts.low, w->parts.high - w->parts.low))
         return false;
     nof_delta_hold(&before);
-    bool guarded = w->ops->guard(w->low, w->high - w->low);
+    bool guarded = w->ops->guard(w->parts.low, w->parts.high - w->parts.low);
     if (guarded) {
         out->watched = true;
         out->delta_bytes = w->ops->written == NULL ? 1 : SIZE_MAX; /* told by each look */
@@ -625,20 +436,20 @@ bool nof_delta_watch_send(struct nof_delta_out *out, int way)
     }
     nof_delta_let_go(&before);
     if (!guarded)
-        (void)w->ops->end(w->low, w->high - w->low);
+        (void)w->ops->end(w->parts.low, w->parts.high - w->parts.low);
     return guarded;
 }
 
 const void *nof_delta_watch_send_end(const struct nof_delta_out *out)
 {
-    struct watch *w = &sends[out->slot];
+    struct nof_delta_written *w = &sends[out->slot];
     sigset_t before;
     uintptr_t twice = 0;
     nof_delta_hold(&before);
     if ((nof_delta_sends_on & 1ull << out->slot) != 0) {
         if (w->ops->written != NULL)
-            look_at_send(w);
-        (void)w->ops->end(w->low, w->high - w->low);
+            nof_delta_written_look(w);
+        (void)w->ops->end(w->parts.low, w->parts.high - w->parts.low);
         __atomic_store_n(&nof_delta_sends_on, nof_delta_sends_on & ~(1ull << out->slot), __ATOMIC_RELAXED);
         twice = w->twice;
     }
@@ -646,9 +457,9 @@ const void *nof_delta_watch_send_end(const struct nof_delta_out *out)
     return at(twice);
 }
 
-static bool room_in_shadow(struct watch *w)
+static bool room_in_shadow(struct hidden *w)
 {
-    size_t bytes = w->high - w->low + 2 * NOF_DELTA_PAGE; /* the ends */
+    size_t bytes = w->parts.high - w->parts.low + 2 * NOF_DELTA_PAGE; /* the ends */
     if (bytes <= w->shadow_bytes)
         return true;
     nof_delta_pages_free(w->shadow, w->shadow_bytes);
@@ -660,13 +471,13 @@ static bool room_in_shadow(struct watch *w)
 void *nof_delta_watch_recv(struct nof_delta_in *in, bool fatal)
 {
     uint32_t slot = nof_delta_in_slot(in);
-    struct watch *w = &recvs[slot];
+    struct hidden *w = &recvs[slot];
     sigset_t before;
     nof_delta_watch_write(at(in->base), in->bytes);
-    if (!aim(w, page_behind(in->base), in->base + in->bytes, NOF_DELTA_PAGE) || !room_in_shadow(w) ||
-        crosses(sends, nof_delta_sends_on, w->low, w->high))
+    if (!aim(&w->parts, page_behind(in->base), in->base + in->bytes, NOF_DELTA_PAGE) || !room_in_shadow(w) ||
+        crosses_send(&w->parts))
         return NULL;
-    w->in = in;
+    w->arrives = in;
     w->base = in->base;
     w->hidden = w->lost = false;
     w->fatal = fatal;
@@ -688,36 +499,37 @@ static bool has_end(struct nof_delta_in *in, size_t from, size_t to)
 
 bool nof_delta_watch_has_ends(struct nof_delta_in *in)
 {
-    const struct watch *w = &recvs[nof_delta_in_slot(in)];
-    return !is_watched(in) || (has_end(in, 0, w->low - w->base) && has_end(in, w->high - w->base, in->bytes));
+    const struct hidden *w = &recvs[nof_delta_in_slot(in)];
+    return !is_watched(in) ||
+           (has_end(in, 0, w->parts.low - w->base) && has_end(in, w->parts.high - w->base, in->bytes));
 }
 
 /* Outside whole pages, as far as the message reaches. */
-static void copy_ends(const struct watch *w, uintptr_t end)
+static void copy_ends(const struct hidden *w, uintptr_t end)
 {
-    uintptr_t low = end < w->low ? end : w->low;
+    uintptr_t low = end < w->parts.low ? end : w->parts.low;
     if (low > w->base)
         copy(w, w->base, low);
-    if (end > w->high)
-        copy(w, w->high, end);
+    if (end > w->parts.high)
+        copy(w, w->parts.high, end);
 }
 
 bool nof_delta_watch_hide(struct nof_delta_in *in)
 {
-    struct watch *w = &recvs[nof_delta_in_slot(in)];
+    struct hidden *w = &recvs[nof_delta_in_slot(in)];
     sigset_t before;
     if (!is_watched(in))
         return true;
     copy_ends(w, end_by_board(w));
     nof_delta_hold(&before);
-    w->hidden = nof_delta_pages_hide(w->low, w->high - w->low);
+    w->hidden = nof_delta_pages_hide(w->parts.low, w->parts.high - w->parts.low);
     nof_delta_let_go(&before);
     return w->hidden;
 }
 
 bool nof_delta_watch_recv_end(struct nof_delta_in *in, bool failed, size_t bytes)
 {
-    struct watch *w = &recvs[nof_delta_in_slot(in)];
+    struct hidden *w = &recvs[nof_delta_in_slot(in)];
     sigset_t before;
     if (!is_watched(in))
         return true;
@@ -740,9 +552,10 @@ void nof_delta_watch_close(void)
 }
 
 /* Those of the pages of one message that have come are put into their place. False: some have not. */
-static bool put_all(const struct watch *w, uintptr_t low, uintptr_t high)
+static bool put_all(const struct hidden *w, uintptr_t low, uintptr_t high)
 {
-    uintptr_t from = low > w->low ? low : w->low, to = high < w->high ? high : w->high;
+    uintptr_t from = low > w->parts.low ? low : w->parts.low,
+              to = high < w->parts.high ? high : w->parts.high;
     for (uintptr_t page = from & ~(NOF_DELTA_PAGE - 1); w->hidden && page < to; page += NOF_DELTA_PAGE) {
         bool failed = false, fatal = false;
         if (try_page(page, &failed, &fatal))
@@ -767,8 +580,9 @@ void nof_delta_watch_wait(const void *address, size_t bytes)
 {
     uintptr_t low = (uintptr_t)address, high = low + bytes;
     for (uint64_t on = __atomic_load_n(&nof_delta_recvs_on, __ATOMIC_RELAXED); on != 0; on &= on - 1) {
-        const struct watch *w = &recvs[__builtin_ctzll(on)];
-        uintptr_t from = low > w->low ? low : w->low, to = high < w->high ? high : w->high;
+        const struct hidden *w = &recvs[__builtin_ctzll(on)];
+        uintptr_t from = low > w->parts.low ? low : w->parts.low,
+                  to = high < w->parts.high ? high : w->parts.high;
         for (uintptr_t page = from & ~(NOF_DELTA_PAGE - 1); w->hidden && page < to; page += NOF_DELTA_PAGE)
             await_page(page, (uint32_t)__builtin_ctzll(on));
     }
@@ -782,6 +596,6 @@ void nof_delta_watch_write(const void *address, size_t bytes)
         return;
     nof_delta_hold(&before);
     for (uint64_t on = nof_delta_sends_on; on != 0; on &= on - 1)
-        write_late(&sends[__builtin_ctzll(on)], low, high);
+        nof_delta_written_late(&sends[__builtin_ctzll(on)], low, high);
     nof_delta_let_go(&before);
 }

@@ -20,15 +20,10 @@
 #include "delta/delta_in.h"
 #include "delta/delta_out.h"
 #include "delta/delta_way.h"
+#include "delta/delta_written.h"
 
 /* False: pages cannot be watched in this process. */
 bool nof_delta_watch_open(void);
-
-struct nof_delta_access {
-    uintptr_t address;
-    bool by_libc; /* by a function of the C library */
-    uintptr_t into; /* then, if it lies in the message: the function fills a range that begins here */
-};
 
 /* By a signal handler, of an access to protected memory. True: it is to be tried again. */
 bool nof_delta_watch_fault(struct nof_delta_access access);

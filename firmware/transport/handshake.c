@@ -15,7 +15,6 @@
 /* Paths that others have begun and not yet proved: at most one in this many, so that recorded
  * HELLOs that are replayed cannot use up the table. */
 #define PASSIVE_SHARE 4u
-#define MTU_MIN_BYTES 576u
 
 static void tag(const uint8_t key[NOF_SIPHASH_KEY_BYTES], uint8_t flags, const uint8_t *fields,
                 uint8_t tag_out[NOF_SIPHASH_TAG_BYTES])
@@ -167,6 +166,12 @@ static void ask_other(struct nof_path *p)
     p->other = to;
 }
 
+void nof_handshake_narrow(struct nof_path *p, uint16_t mtu_bytes)
+{
+    p->mtu_bytes = mtu_bytes;
+    p->probe_at_ns = p->t->now_ns;
+}
+
 void nof_handshake_timer(struct nof_path *p)
 {
     struct nof_transport *t = p->t;
@@ -246,7 +251,7 @@ static void bind_peer(struct nof_path *p, const uint8_t *f, uint8_t flags, uint3
     if (p->mtu_bytes > p->peer_mtu_bytes)
         p->mtu_bytes = p->peer_mtu_bytes;
     /* The peer has fallen back to this size: most networks are as narrow in our direction. */
-    if (p->mtu_bytes > ip_bytes && ip_bytes >= MTU_MIN_BYTES)
+    if (p->mtu_bytes > ip_bytes && ip_bytes >= NOF_MTU_MIN_BYTES)
         p->mtu_bytes = (uint16_t)ip_bytes;
     p->window_frames = (uint16_t)(window < p->t->window_frames ? window : p->t->window_frames);
     nof_reorder_init(&p->reorder, nof_get32(f + NOF_WIRE_HELLO_PN));
@@ -341,7 +346,7 @@ static bool hello_check(struct nof_transport *t, const struct nof_packet *packet
         return false;
     }
     return nof_get64(f + NOF_WIRE_HELLO_NONCE) != 0 && nof_get64(f + NOF_WIRE_HELLO_CONN) != 0 &&
-           mtu >= MTU_MIN_BYTES && (flags & NOF_WIRE_HELLO_F_WINDOW) >= 5 &&
+           mtu >= NOF_MTU_MIN_BYTES && (flags & NOF_WIRE_HELLO_F_WINDOW) >= 5 &&
            (flags & NOF_WIRE_HELLO_F_WINDOW) <= 10;
 }
 

@@ -65,6 +65,12 @@ void nof_mtu_raise(struct nof_path *p)
         nof_transport_count(p->t, NOF_C_PROBES_TX, 1);
 }
 
+void nof_mtu_narrow(struct nof_path *p, uint16_t mtu_bytes)
+{
+    p->mtu_bytes = mtu_bytes;
+    plan(p, RAISE_EVERY_MS);
+}
+
 void nof_mtu_probe_rx(struct nof_path *p, const struct nof_packet *packet)
 {
     uint8_t f[NOF_WIRE_PROBE_ACK_BYTES];

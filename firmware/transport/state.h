@@ -30,6 +30,7 @@
 #include "transport/serial.h"
 #include "transport/transport.h"
 
+#define NOF_MTU_MIN_BYTES 576u /* RFC 791: what every network carries */
 #define NOF_TXQ_FRAMES 128u /* gathered in one call, or kept while the port is busy */
 #define NOF_TXQ_KEPT (NOF_NIL - 1) /* in place of an entry of the sent map: a group keeps the frame */
 #define NOF_TXQ_URGENT 16u /* of these, kept for control frames, retransmissions, acknowledgements */
@@ -406,6 +407,8 @@ void nof_live_timer(struct nof_path *p);
 
 /* mtu.c */
 /* The largest MTU below this one that handshakes test; this one itself: none. */
+/* The same of a path that is UP. */
+void nof_mtu_narrow(struct nof_path *p, uint16_t mtu_bytes);
 uint16_t nof_mtu_level_below(uint16_t mtu_bytes);
 void nof_mtu_settled(struct nof_path *p); /* the handshake is done */
 void nof_mtu_raise(struct nof_path *p); /* something was acknowledged, and raise_at_ms is not 0 */
@@ -426,6 +429,8 @@ bool nof_ack_rx_acks(struct nof_path *p, const struct nof_packet *packet); /* fa
 void nof_ack_flush(struct nof_path *p); /* send what is due */
 
 /* handshake.c */
+/* The way of a path that is OPENING carries no more: its next HELLO, of that size, is due at once. */
+void nof_handshake_narrow(struct nof_path *p, uint16_t mtu_bytes);
 void nof_handshake_timer(struct nof_path *p);
 uint64_t nof_handshake_deadline(const struct nof_path *p);
 void nof_handshake_rx(struct nof_transport *t, const struct nof_packet *packet);

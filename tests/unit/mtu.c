@@ -134,6 +134,34 @@ static void a_padded_probe_is_told_its_size(void **state)
     assert_int_equal(alone_close(&a), 0);
 }
 
+static void narrower(struct alone *a, uint64_t now_ns, uint32_t ip4, uint32_t mtu_bytes)
+{
+    nof_transport_path_mtu(a->t, now_ns, ip4, mtu_bytes);
+    nof_transport_flush(a->t);
+}
+
+static void a_port_that_hears_of_a_narrower_way_is_believed(void **state)
+{
+    struct alone a;
+
+    (void)state;
+    open_narrow(&a, MS, 1500, 1500);
+    narrower(&a, MS, alone_peer.ip4 + 1, 1300); /* to another one */
+    narrower(&a, MS, alone_peer.ip4, 1500);
+    narrower(&a, MS, alone_peer.ip4, 9000);
+    narrower(&a, MS, alone_peer.ip4, UINT32_MAX);
+    narrower(&a, MS, alone_peer.ip4, UINT16_MAX + 577u);
+    assert_int_equal(a.path->mtu_bytes, 1500);
+    assert_int_equal(a.path->raise_at_ms, 0);
+    narrower(&a, MS, alone_peer.ip4, 1300);
+    assert_int_equal(a.path->mtu_bytes, 1300);
+    assert_int_equal(try_at(&a, 9000 * MS), 0);
+    assert_int_equal(try_at(&a, 10002 * MS), 1500); /* perhaps it is wide again */
+    narrower(&a, 10002 * MS, alone_peer.ip4, 68);
+    assert_int_equal(a.path->mtu_bytes, 576);
+    assert_int_equal(alone_close(&a), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -142,6 +170,7 @@ int main(void)
         cmocka_unit_test(no_more_is_tried_than_both_can_take),
         cmocka_unit_test(what_cannot_have_passed_is_not_believed),
         cmocka_unit_test(a_padded_probe_is_told_its_size),
+        cmocka_unit_test(a_port_that_hears_of_a_narrower_way_is_believed),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

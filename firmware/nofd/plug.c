@@ -38,6 +38,7 @@
 #define FABRIC_IP 0x0a630001u /* 10.99.0.1, one more per NIC */
 #define FABRIC_REORDER_NS (100 * NOFD_US)
 #define WINDOW_BYTES (600u << 10) /* on a path of the simulated wire: a third of a usual L2 cache */
+#define KERNEL_FRAME_BYTES 256u /* that the kernel counts for a frame beside its bytes, where it joins them */
 #define WINDOW_LEAST 32u
 #define WINDOW_MOST 256u
 
@@ -100,6 +101,16 @@ static int make_fabric(struct nofd *d, uint8_t (*macs)[6], char *err, size_t err
     return rc == NOF_OK ? 0 : -1;
 }
 
+/* What the kernel has no room for while we do not run is lost: no more than that, in frames as it counts them. */
+static uint32_t udp_window_frames(const struct nofd_wire *wire)
+{
+    uint32_t room = nof_udp_port_info(wire->udp)->receive_bytes, frames = WINDOW_MOST;
+
+    while (frames > WINDOW_LEAST && frames * (wire->mtu_bytes + KERNEL_FRAME_BYTES) > room)
+        frames /= 2;
+    return frames;
+}
+
 /* Frames that may be unacknowledged on a path; 0: the core's default. On a simulated wire without rate and delay
  * nothing is ever under way: more of them would only drive each other out of the L2 cache (at MTU 9000, 256 frames
  * cost a third of the bandwidth). */
@@ -107,6 +118,8 @@ static uint32_t window_frames(const struct nofd *d, const struct nofd_wire *wire
 {
     uint32_t frames = WINDOW_MOST;
 
+    if (wire->udp != NULL)
+        return udp_window_frames(wire);
     if (wire->fabric == NULL || d->options.fabric.rate_bps != 0 || d->options.fabric.delay_ns != 0)
         return 0;
     while (frames > WINDOW_LEAST && frames * wire->mtu_bytes > WINDOW_BYTES)
@@ -161,7 +174,7 @@ static int add_nic(struct nofd *d, const struct nofd_wire *wire, char *err, size
 {
     struct nof_nic_config cfg = {
         .nic_id = draw(),
-        .udp_port = d->options.udp_port,
+        .udp_port = wire->udp_port != 0 ? wire->udp_port : d->options.udp_port,
         .max_endpoints = d->options.max_endpoints,
         .max_peers = max_peers(d),
         .max_jobs = d->options.max_endpoints, /* each may be a job of its own */
@@ -276,6 +289,17 @@ static int plug_device(struct nofd *d, unsigned i, const char *devargs, char *er
     return add_nic(d, &wire, err, err_bytes);
 }
 
+static int plug_udp(struct nofd *d, unsigned i, char *err, size_t err_bytes)
+{
+    const struct nofd_options *o = &d->options;
+    struct nof_udp_port_config cfg = {.spec = o->port[i], .mtu_bytes = o->mtu_bytes, .udp_port = o->udp_port};
+    struct nofd_wire wire;
+
+    if (nofd_wire_open_udp(&wire, &cfg, err, err_bytes) != NOF_OK)
+        return -1;
+    return add_nic(d, &wire, err, err_bytes);
+}
+
 /* A network interface by its name alone: AF_XDP, and where the kernel or our rights do not have that, AF_PACKET. */
 static int plug_interface(struct nofd *d, unsigned i, const char *ifname, char *err, size_t err_bytes)
 {
@@ -296,14 +320,16 @@ static int plug_port(struct nofd *d, unsigned i, char *err, size_t err_bytes)
 {
     const char *port = d->options.port[i];
 
+    if (nof_udp_port_is(port))
+        return plug_udp(d, i, err, err_bytes);
     if (if_nametoindex(port) != 0)
         return plug_interface(d, i, port, err, err_bytes);
     /* DPDK's own names: a driver's begin so, an address on a bus has a colon. */
     if (strncmp(port, "net_", 4) != 0 && strchr(port, ':') == NULL) {
         snprintf(err, err_bytes,
                  "there is no interface %s in this network namespace.\nType: ip link, to see those that "
-                 "there are. "
-                 "A PCI device goes by its address, such as 0000:03:00.0, a driver by its name, such as "
+                 "there are. A UDP socket goes by its address, such as udp:10.0.0.1; "
+                 "a PCI device by its address, such as 0000:03:00.0, a driver by its name, such as "
                  "net_af_packet,iface=eth0 (docs/PORTS.md)",
                  port);
         return -1;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * NICs out of options: fabric, DPDK ports, firmware cores, and which NIC core serves what. Main
+ * NICs out of options: fabric, UDP and DPDK ports, firmware cores, and which NIC core serves what. Main
  * thread, while no NIC core runs. */
 #ifndef NOFD_PLUG_H
 #define NOFD_PLUG_H

@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# usage: hosts.sh BUILD DRIVER HOSTS RATE [MTU]
-# heat3d and replay between HOSTS network namespaces on one bridge, one nofd with a port of DRIVER in each,
-# the links limited to RATE ("none": not), of MTU 1500. heat3d must print the answer that it prints alone, replay
-# verifies every byte; afterwards no XDP program, pin, process or namespace of ours is left.
+# usage: hosts.sh BUILD DRIVER HOSTS RATE [MTU [OFFLOADS]]
+# heat3d and replay between HOSTS network namespaces on one bridge, one nofd with a port of DRIVER in each ("A+B": of A on
+# hosts 0, 2, ..., of B on the others), the links limited to RATE ("none": not), of MTU 1500, their offloads off unless "on".
+# heat3d must print the answer that it prints alone, replay verifies every byte; afterwards no XDP program, pin, process or
+# namespace of ours is left.
 set -eu
-build=$1 driver=$2 hosts=$3 rate=$4 mtu=${5:-1500}
+build=$1 driver=$2 hosts=$3 rate=$4 mtu=${5:-1500} offloads=${6:-off}
 me=noflab$$-t
 socket=@nof-lab-test
 work=$(mktemp -d)
@@ -44,7 +45,8 @@ add_host() {
     ip -n "$me-h$i" link set lo up
     for end in "$me-sw p$i" "$me-h$i eth0"; do
         read -r ns dev <<<"$end"
-        ip netns exec "$ns" ethtool -K "$dev" tso off gso off gro off tx off rx off >/dev/null 2>&1 || true
+        [ "$offloads" = on ] ||
+            ip netns exec "$ns" ethtool -K "$dev" tso off gso off gro off tx off rx off >/dev/null 2>&1 || true
     done
     if [ "$rate" != none ]; then
         ip netns exec "$me-sw" tc qdisc add dev "p$i" root tbf rate "$rate" burst 32kb limit 60kb
@@ -53,7 +55,9 @@ add_host() {
 }
 
 start_nofd() {
-    local i=$1 port="$driver,iface=eth0"
+    local i=$1 port
+    case $((i % 2)) in 0) port=${driver%+*} ;; *) port=${driver#*+} ;; esac
+    case $port in udp) port=udp:eth0 ;; *) port=$port,iface=eth0 ;; esac
     [ "$rate" = none ] || port="$port,rate=$rate"
     mkfifo "$work/ready$i"
     ip netns exec "$me-h$i" "$build/nofd" --port "$port" --socket "$socket" --ready-fd 3 \
@@ -108,4 +112,4 @@ nofds=()
 for ((i = 0; i < hosts; i++)); do
     if ip -n "$me-h$i" -d link show eth0 | grep -q 'prog/xdp'; then fail "host $i still has an XDP program"; fi
 done
-echo "$hosts hosts, $driver, links $rate, MTU $mtu: same answer, every byte"
+echo "$hosts hosts, $driver, links $rate, MTU $mtu, offloads $offloads: same answer, every byte"

@@ -10,7 +10,7 @@ import tree
 INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]')
 # Where the build looks, after the including file's own folder.
 SEARCH = ("include", "host", "host/libmpi_offload/include", "firmware", "firmware/port/fabric",
-          "firmware/port/dpdk", "tests", "host/libmpi_offload", ".")
+          "firmware/port/dpdk", "firmware/port/udp", "tests", "host/libmpi_offload", ".")
 
 DPDK = re.compile(r"^(rte_|bus_|ethdev_)")
 # What rte_ring's inline functions pull in themselves is DPDK's business; these are the ones we may name.
@@ -88,6 +88,7 @@ LAWS = (
      Law("fabric port", CONTRACT + CORE + ("firmware/*", "firmware/port/fabric/"))),
     (re.compile(r"^firmware/port/dpdk/"),
      Law("DPDK port", CONTRACT + CORE + ("firmware/*", "firmware/port/", "ebpf/"), dpdk=re.compile("."))),
+    (re.compile(r"^firmware/port/udp/"), Law("UDP port", CONTRACT + CORE + ("firmware/*", "firmware/port/udp/"))),
     *((re.compile(rf"^firmware/nofd/{folder}/"), Law(f"nofd/{folder}", NOFD_BELOW + below, dpdk=re.compile(".")))
       for folder, below in NOFD),
     (re.compile(r"^firmware/nofd/"), Law("daemon", NOFD_BELOW + ("firmware/nofd/",), dpdk=re.compile("."))),

@@ -19,6 +19,7 @@ UNDER = {
     "firmware/msg/direct_rx.h": "direct", "firmware/match/match_last.h": "match",
     "firmware/transport/state.h": "transport",
     "firmware/nofd/core/wire_dpdk.c": "nofd_wire_ops", "firmware/nofd/core/wire_fabric.c": "nofd_wire_ops",
+    "firmware/nofd/core/wire_udp.c": "nofd_wire_ops",
     "firmware/nofd/dma/dma.h": "nofd_dma_helper",
 }
 # What they write is not theirs.

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * One table for both kinds of ports: a real fabric, and a DPDK port that is a stand-in. */
+ * One table for all kinds of ports: a real fabric, real sockets, and a DPDK port that is a stand-in. */
+#include <poll.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -272,6 +273,80 @@ static void a_switch_port_is_unplugged_by_itself(void **state)
     nof_fabric_destroy(f);
 }
 
+static void send_to(struct nofd_wire *from, const struct nofd_wire *to)
+{
+    struct nof_frame *f = from->port_ops->frame_alloc(from->port, 100);
+    const uint8_t ip4[4] = {(uint8_t)(to->ip4 >> 24), (uint8_t)(to->ip4 >> 16), (uint8_t)(to->ip4 >> 8),
+                            (uint8_t)to->ip4};
+
+    memset(f->data, 0, 100);
+    memcpy(f->data + 30, ip4, sizeof(ip4));
+    f->data[36] = (uint8_t)(to->udp_port >> 8);
+    f->data[37] = (uint8_t)to->udp_port;
+    assert_int_equal(from->port_ops->send(from->port, &f, 1), 1);
+    from->port_ops->frame_free(from->port, f);
+    from->ops->flush(from, 77);
+}
+
+static unsigned comes(struct nofd_wire *of)
+{
+    struct pollfd p = {.fd = of->wait_fd, .events = POLLIN};
+    struct nof_frame *frames[NOFD_RX_BURST];
+    unsigned n;
+
+    assert_int_equal(poll(&p, 1, 5000), 1);
+    n = of->ops->rx(of, 1, frames, NOFD_RX_BURST);
+    of->ops->rx_done(of, frames, n);
+    return n;
+}
+
+static void a_udp_port_is_a_wire_too(void **state)
+{
+    struct nof_udp_port_config cfg = {.spec = "udp:127.0.3.1:0", .mtu_bytes = 1500};
+    struct nofd_wire wires[2];
+    uint32_t ip4, mtu;
+
+    (void)state;
+    assert_int_equal(nofd_wire_open_udp(&wires[0], &cfg, err, sizeof(err)), 0);
+    cfg.spec = "udp:127.0.3.2:0,rate=1g";
+    assert_int_equal(nofd_wire_open_udp(&wires[1], &cfg, err, sizeof(err)), 0);
+    cfg.spec = "udp:203.0.113.1";
+    assert_int_equal(nofd_wire_open_udp(&wire, &cfg, err, sizeof(err)), NOF_ENOTSUP);
+    assert_non_null(strstr(err, "no address of this host"));
+    assert_string_equal(wires[1].kind, "udp");
+    assert_memory_equal(wires[1].device_name, "lo:", 3);
+    assert_int_equal(wires[1].ip4, 0x7f000302);
+    assert_int_equal(wires[1].rate_bps, 1000000000);
+    assert_int_not_equal(wires[1].udp_port, 0);
+    assert_false(wires[1].naps || wires[1].simulated_host);
+    assert_int_equal(wires[1].ops->deadline(&wires[1]), UINT64_MAX);
+    assert_true(wires[1].ops->sleep(&wires[1]));
+    send_to(&wires[0], &wires[1]);
+    assert_int_equal(comes(&wires[1]), 1);
+    wires[1].ops->wake(&wires[1]);
+    assert_false(wires[1].ops->narrowed(&wires[1], &ip4, &mtu));
+    for (unsigned i = 0; i < 2; i++)
+        nofd_wire_close(&wires[i]);
+}
+
+static void an_unplugged_udp_port_throws_away_what_comes(void **state)
+{
+    struct nof_udp_port_config cfg = {.spec = "udp:127.0.3.1:0", .mtu_bytes = 1500};
+
+    (void)state;
+    assert_int_equal(nofd_wire_open_udp(&wire, &cfg, err, sizeof(err)), 0);
+    assert_true(wire.ops->link(&wire, 1));
+    assert_true(wire.ops->set_link(&wire, false));
+    assert_false(wire.ops->link(&wire, 1));
+    send_to(&wire, &wire);
+    assert_int_equal(comes(&wire), 0);
+    assert_true(wire.ops->set_link(&wire, true));
+    assert_true(wire.ops->link(&wire, 1));
+    send_to(&wire, &wire);
+    assert_int_equal(comes(&wire), 1);
+    nofd_wire_close(&wire);
+}
+
 #define EACH(test) cmocka_unit_test_setup(test, start)
 
 int main(void)
@@ -283,6 +358,8 @@ int main(void)
         EACH(a_dpdk_port_is_armed_for_a_sleep_and_flushed),
         EACH(frames_of_the_fabric_come_and_keep_awake),
         EACH(a_switch_port_is_unplugged_by_itself),
+        EACH(a_udp_port_is_a_wire_too),
+        EACH(an_unplugged_udp_port_throws_away_what_comes),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

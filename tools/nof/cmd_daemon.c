@@ -32,7 +32,10 @@ struct options {
 static const struct argp_option up_options[] = {
     {"fabric", OPT_FABRIC, "N", 0, "N simulated NICs on a simulated switch", 1},
     {"port", 'p', "PORT", 0,
-     "a network interface (AF_XDP, else AF_PACKET) or a DPDK device of this machine; may be repeated", 1},
+     "a network interface (AF_XDP, else AF_PACKET), a UDP socket (udp:ADDRESS[:PORT], no privileges) or a "
+     "DPDK device; may be "
+     "repeated",
+     1},
     {"mtu", OPT_MTU, "BYTES", 0, "IP MTU (fabric 9000, port: its interface's, as far as the driver can)", 1},
     {"feature", OPT_FEATURE, "NAME=VALUE", 0, "see `nof features`; may be repeated", 2},
     {"socket", OPT_NOFD, "SOCKET", 0, "where ranks attach ($NOF_SOCKET, else this user's)", 2},

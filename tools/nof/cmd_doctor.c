@@ -8,6 +8,8 @@
 #include <argp.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/udp.h>
 #include <sched.h>
 #include <stdio.h>
 #include <string.h>
@@ -100,12 +102,48 @@ static enum verdict xdp_sockets(char *text, size_t n)
     if (fd < 0) {
         snprintf(text, n,
                  "no AF_XDP socket (%s): only for real ports; needs root and a kernel with XDP_SOCKETS, "
-                 "else use net_af_packet",
+                 "else use net_af_packet, or udp:ADDRESS without root",
                  strerror(errno));
         return COSTS;
     }
     close(fd);
     snprintf(text, n, "AF_XDP sockets");
+    return GOOD;
+}
+
+/* What the kernel keeps for a socket of a user while its NIC core does not run. */
+static unsigned long receive_most(void)
+{
+    FILE *f = fopen("/proc/sys/net/core/rmem_max", "re");
+    unsigned long bytes = 0;
+
+    if (f != NULL) {
+        if (fscanf(f, "%lu", &bytes) != 1)
+            bytes = 0;
+        fclose(f);
+    }
+    return bytes;
+}
+
+static enum verdict udp_sockets(char *text, size_t n)
+{
+    int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0), segment = 1400;
+    bool cuts = fd >= 0 && setsockopt(fd, IPPROTO_UDP, UDP_SEGMENT, &segment, sizeof(segment)) == 0;
+    unsigned long most = receive_most();
+
+    if (fd >= 0)
+        close(fd);
+    if (fd < 0 || !cuts) {
+        snprintf(text, n,
+                 fd < 0 ? "no UDP sockets: %s"
+                        : "UDP sockets without UDP_SEGMENT (%s): --port udp:ADDRESS is slow",
+                 strerror(errno));
+        return COSTS;
+    }
+    snprintf(text, n, "UDP sockets with UDP_SEGMENT, %lu KiB kept%s", most >> 10,
+             most < 1 << 20 && geteuid() != 0
+                 ? ": sysctl -w net.core.rmem_max=8388608 lets paths have more under way"
+                 : "");
     return GOOD;
 }
 
@@ -139,8 +177,8 @@ int nof_cmd_doctor(int argc, char **argv)
     static const char *const words[] = {[GOOD] = "ok", [COSTS] = "costs", [FAILS] = "FAILS", [KNOW] = "note"};
     static const struct check checks[] = {
         {"daemon", daemon_there},         {"shared memory", sealed_memory}, {"CPUs", cpus},
-        {"direct copies", direct_copies}, {"real ports", xdp_sockets},      {"limits", open_files},
-        {"privacy", wire_in_clear},
+        {"direct copies", direct_copies}, {"real ports", xdp_sockets},      {"UDP ports", udp_sockets},
+        {"limits", open_files},           {"privacy", wire_in_clear},
     };
     const struct argp argp = {NULL, parse, NULL, "What this machine allows, and what to do about the rest.",
                               NULL, NULL,  NULL};

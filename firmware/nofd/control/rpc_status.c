@@ -290,6 +290,13 @@ static void add_xdp_counters(const struct nof_dpdk_port *device, json_t *counter
         json_object_set_new(counters, nof_dpdk_port_xdp_name(i), json_integer((json_int_t)frames[i]));
 }
 
+static void add_udp_counters(const struct nof_udp_port *port, json_t *counters)
+{
+    for (unsigned i = 0; i < NOF_UDP_COUNTERS; i++)
+        json_object_set_new(counters, nof_udp_port_counter_name(i),
+                            json_integer((json_int_t)nof_udp_port_counter(port, i)));
+}
+
 /* What the libraries of the ranks say that they counted, of those that have gone as well; `only`: on that NIC. */
 static json_t *library_of(const struct nofd *d, unsigned only)
 {
@@ -339,6 +346,8 @@ json_t *nofd_rpc_stats(struct nofd *d, const json_t *params, struct nofd_rpc_err
             json_object_set_new(row, "fabric", fabric_counters(d, nic));
         if (nic->wire.device != NULL)
             add_xdp_counters(nic->wire.device, json_object_get(row, "counters"));
+        if (nic->wire.udp != NULL)
+            add_udp_counters(nic->wire.udp, json_object_get(row, "counters"));
         json_array_append_new(rows, row);
     }
     for (struct nofd_endpoint *ep = d->endpoints; ep != NULL; ep = ep->next) {

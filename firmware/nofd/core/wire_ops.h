@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * One NIC's port: the fabric or a DPDK device behind one table. What the firmware core needs of it
+ * One NIC's port: the fabric, a DPDK device or a UDP socket behind one table. What the firmware core needs of it
  * is in nof/port.h; this is what the loop around the core needs.
  *
- *   nofd_wire_open_fabric() / nofd_wire_open_dpdk()      main thread, before the core runs
+ *   nofd_wire_open_fabric() / _dpdk() / _udp()           main thread, before the core runs
  *     rx -> nof_nic_rx -> rx_done      every turn
  *     flush                            after the core's poll, every turn
  *     deadline, sleep, epoll, wake     without work
@@ -21,6 +21,7 @@
 
 #include "port/dpdk/dpdk_port.h"
 #include "port/fabric/fabric.h"
+#include "port/udp/udp_port.h"
 
 #define NOFD_RX_BURST 64u
 
@@ -36,6 +37,8 @@ struct nofd_wire_ops {
     bool (*sleep)(struct nofd_wire *wire);
     void (*wake)(struct nofd_wire *wire);
     bool (*link)(struct nofd_wire *wire, uint64_t now_ns);
+    /* One address (host byte order) whose path has become narrower. NULL: this port does not hear of such. */
+    bool (*narrowed)(struct nofd_wire *wire, uint32_t *ip4_out, uint32_t *mtu_bytes_out);
     /* Unplug or plug in by command. false: this port cannot. */
     bool (*set_link)(struct nofd_wire *wire, bool up);
     void (*close)(struct nofd_wire *wire);
@@ -50,13 +53,16 @@ struct nofd_wire {
     struct nof_fabric *fabric; /* fabric: the switch, not ours to close, and our place in it */
     unsigned index;
     struct nof_dpdk_port *device; /* DPDK */
-    bool unplugged; /* DPDK: by command */
+    struct nof_udp_port *udp; /* UDP */
+    bool unplugged; /* DPDK, UDP: by command */
 
     int wait_fd; /* readable when frames come; -1: none */
     bool naps; /* nothing tells us of frames: look from time to time */
     uint8_t mac[6];
     uint32_t ip4; /* host byte order */
+    uint16_t udp_port; /* 0: the daemon's */
     uint32_t mtu_bytes;
+    uint32_t window_frames; /* that may be unacknowledged on a path; 0: the core's default */
     uint64_t rate_bps; /* 0: unlimited or unknown */
     char kind[32]; /* "fabric", "net_af_xdp" */
     char device_name[64]; /* "port 3", "eth0" */
@@ -69,6 +75,9 @@ void nofd_wire_open_fabric(struct nofd_wire *wire, struct nof_fabric *fabric, un
 /* As nof_dpdk_port_open(): negative nof_status with a text in err. */
 int nofd_wire_open_dpdk(struct nofd_wire *wire, const struct nof_dpdk_port_config *cfg, char *err,
                         size_t err_bytes);
+/* As nof_udp_port_open(). */
+int nofd_wire_open_udp(struct nofd_wire *wire, const struct nof_udp_port_config *cfg, char *err,
+                       size_t err_bytes);
 void nofd_wire_close(struct nofd_wire *wire);
 
 #endif

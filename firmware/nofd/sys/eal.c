@@ -16,6 +16,7 @@
 #include <rte_log.h>
 
 #include "port/dpdk/dpdk_port.h"
+#include "port/udp/udp_port.h"
 #include "nofd/sys/limits.h"
 #include "nofd/sys/log.h"
 
@@ -115,7 +116,7 @@ static unsigned memory_mb(const struct nofd_options *o)
     if (o->memory_mb != 0)
         return o->memory_mb;
     for (unsigned i = 0; i < o->nports; i++)
-        mb += PORT_MB + port_mb(o, o->port[i]);
+        mb += nof_udp_port_is(o->port[i]) ? 0 : PORT_MB + port_mb(o, o->port[i]);
     return mb;
 }
 

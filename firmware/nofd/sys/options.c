@@ -327,8 +327,10 @@ static const struct option_def defs[] = {
 
     {"port", KEY_PORT, "DEV[,DEVARGS]",
      "a NIC on a network interface (eth0: AF_XDP, else AF_PACKET) or a DPDK device: net_af_xdp,iface=eth0, "
-     "net_af_packet,iface=eth0, 0000:03:00.0; may be repeated",
-     3, set_port, "a DPDK device"},
+     "net_af_packet,iface=eth0, 0000:03:00.0; or a UDP socket, without privileges: "
+     "udp:ADDRESS[:PORT[-PORT]]; may be "
+     "repeated",
+     3, set_port, "a DPDK device or udp:ADDRESS"},
     {"ip", KEY_IP, "A.B.C.D", "address of the first, second, ... NIC; may be repeated", 3, set_ip,
      "an IPv4 address"},
     {"mtu", KEY_MTU, "BYTES", "IP MTU (fabric 9000, device: its own)", 3, set_mtu,
@@ -383,6 +385,7 @@ static const char doc[] =
     "Examples:\n"
     "  nofd --fabric 4 --socket @nof            four simulated NICs, no privileges needed\n"
     "  nofd --port net_af_xdp,iface=eth0        one real NIC beside the kernel (root)\n"
+    "  nofd --port udp:10.0.0.1                 the same wire over a UDP socket (no privileges)\n"
     "  nof status                               asks a running daemon";
 
 static error_t parse(int key, char *arg, struct argp_state *state)

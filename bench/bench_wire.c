@@ -2,7 +2,7 @@
  *
  * `nof bench wire`: two hosts on a switched link, net_af_xdp on both, one nofd in each. Goodput of 1 MiB
  * messages against what dpdk-testpmd moves in frames of the same size, against what a link of 1 Gbit/s can
- * carry, and against MPICH over TCP, all in one run. */
+ * carry, and against MPICH over TCP, all in one run. Then UDP ports beside MPICH, on the same link with its offloads on. */
 #include "../tools/nof/commands.h"
 
 #include <argp.h>
@@ -27,7 +27,10 @@
 #define TABLE_RUNS (ROW_RUNS * NSIZES)
 #define OUTER_IP_BYTES (NOF_WIRE_OUTER_BYTES - ETH_BYTES)
 
+#define NUDP 6u
+
 static const int sizes[NSIZES] = {65536, 262144, MESSAGE_BYTES, 4194304};
+static const int udp_sizes[NUDP] = {8, 1024, 65536, 262144, MESSAGE_BYTES, 4194304};
 
 struct options {
     bool json;
@@ -171,6 +174,59 @@ static json_t *table(struct nof_bench_report *report, int ours_rc, const double 
     return rows;
 }
 
+/* Medians of one size over the runs, and those runs of MPICH's for whether they prove anything. */
+static void put_pair(struct nof_bench_report *report, json_t *row, const char *prefix, int rc,
+                     const struct nof_wire_pair *runs, unsigned size, bool compared, const char *why)
+{
+    double mbps[NOF_WIRE_UDP_RUNS], latency[NOF_WIRE_UDP_RUNS];
+    char key[2][32], name[2][64];
+
+    for (unsigned r = 0; r < NOF_WIRE_UDP_RUNS; r++) {
+        mbps[r] = runs[r * NUDP + size].mbps;
+        latency[r] = runs[r * NUDP + size].latency_us;
+    }
+    snprintf(key[0], sizeof(key[0]), "%smbps", prefix);
+    snprintf(key[1], sizeof(key[1]), "%slatency_us", prefix);
+    for (unsigned i = 0; i < 2; i++) {
+        double *of = i == 0 ? mbps : latency;
+
+        snprintf(name[i], sizeof(name[i]), "udp.%d.%s", udp_sizes[size], key[i]);
+        if (compared)
+            nof_bench_compared(report, name[i], of, rc == 0 ? NOF_WIRE_UDP_RUNS : 0, NAN);
+        put(report, row, key[i], rc, nof_bench_median(of, NOF_WIRE_UDP_RUNS), i == 0 ? 0.1 : 0.01, name[i],
+            why);
+    }
+}
+
+static void measure_udp(struct nof_bench_report *report, json_t *root, const char *missing)
+{
+    struct nof_wire_pair ours[NOF_WIRE_UDP_RUNS * NUDP] = {0}, mpich[NOF_WIRE_UDP_RUNS * NUDP] = {0};
+    char ours_why[NOF_WIRE_WHY_BYTES] = "", mpich_why[NOF_WIRE_WHY_BYTES] = "";
+    double calls[NUDP] = {0};
+    int ours_rc = -1, mpich_rc = -1;
+    json_t *rows = json_array();
+
+    if (missing) {
+        snprintf(ours_why, sizeof(ours_why), "%s", missing);
+        snprintf(mpich_why, sizeof(mpich_why), "%s", missing);
+    } else {
+        (void)nof_lab_limit(&bench.lab, NULL, NULL);
+        nof_lab_offloads(&bench.lab, 1);
+        nof_wire_udp(&bench, udp_sizes, NUDP, ours, calls, &ours_rc, ours_why, mpich, &mpich_rc, mpich_why);
+    }
+    for (unsigned i = 0; i < NUDP; i++) {
+        json_t *row = json_object();
+
+        json_object_set_new(row, "bytes", json_integer(udp_sizes[i]));
+        put_pair(report, row, "", ours_rc, ours, i, false, ours_why);
+        put_pair(report, row, "mpich_", mpich_rc, mpich, i, true, mpich_why);
+        put(report, row, "calls_per_message", isnan(calls[i]) ? -1 : ours_rc, calls[i], 0.01,
+            "udp.calls_per_message", ours_why);
+        json_array_append_new(rows, row);
+    }
+    json_object_set_new(root, "udp", rows);
+}
+
 static json_t *measure(struct nof_bench_report *report, const char *missing)
 {
     json_t *root = json_object();
@@ -205,6 +261,7 @@ static json_t *measure(struct nof_bench_report *report, const char *missing)
     put(report, root, "fraction", pmd_rc | ours_rc, fraction, 0.001, "fraction", pmd_rc ? pmd_why : ours_why);
     measure_limited(report, root, missing, limited_why);
     json_object_set_new(root, "mpich", table(report, ours_rc, ours, ours_why, mpich_rc, mpich, mpich_why));
+    measure_udp(report, root, missing);
     return root;
 }
 
@@ -236,6 +293,28 @@ static void print_table(const struct nof_bench_report *report, const json_t *roo
     }
 }
 
+static void print_udp(const struct nof_bench_report *report, const json_t *root)
+{
+    json_t *row;
+    size_t i;
+
+    printf("UDP ports on both sides, offloads on\n%10s %12s %12s %12s %12s %12s\n", "bytes", "nof Mbit/s",
+           "MPICH TCP", "nof us", "MPICH us", "calls");
+    json_array_foreach(json_object_get(root, "udp"), i, row)
+    {
+        char mbps[64], latency[64];
+
+        snprintf(mbps, sizeof(mbps), "udp.%d.mpich_mbps", udp_sizes[i]);
+        snprintf(latency, sizeof(latency), "udp.%d.mpich_latency_us", udp_sizes[i]);
+        printf("%10d %12s %12s %12s %12s %12s\n", udp_sizes[i],
+               nof_bench_cell(report, NULL, nof_bench_real(row, "mbps"), 1).text,
+               nof_bench_cell(report, mbps, nof_bench_real(row, "mpich_mbps"), 1).text,
+               nof_bench_cell(report, NULL, nof_bench_real(row, "latency_us"), 2).text,
+               nof_bench_cell(report, latency, nof_bench_real(row, "mpich_latency_us"), 2).text,
+               nof_bench_cell(report, NULL, nof_bench_real(row, "calls_per_message"), 2).text);
+    }
+}
+
 static const char *prepare(const struct options *o)
 {
     bench.mtu_bytes = MTU_BYTES;
@@ -248,8 +327,8 @@ int nof_bench_wire(int argc, char **argv)
 {
     static const char doc[] =
         "Two hosts (network namespaces) on a switched link, net_af_xdp on both, one nofd in each: goodput of "
-        "1 MiB messages beside dpdk-testpmd's received frames, at a limited link, and beside MPICH over TCP. "
-        "Needs root.";
+        "1 MiB messages beside dpdk-testpmd's received frames, at a limited link, and beside MPICH over TCP; "
+        "then UDP ports beside MPICH with the link's offloads on. Needs root.";
     const struct argp argp = {argp_options, parse, NULL, doc, NULL, NULL, NULL};
     struct options o = {.seconds = 1};
     struct nof_bench_report report;
@@ -261,8 +340,10 @@ int nof_bench_wire(int argc, char **argv)
     nof_bench_begin(&report, argv[0], o.json);
     missing = prepare(&o);
     root = measure(&report, missing);
-    if (!o.json && missing == NULL)
+    if (!o.json && missing == NULL) {
         print_table(&report, root);
+        print_udp(&report, root);
+    }
     all = nof_bench_end(&report, root);
     nof_wire_end();
     return all ? 0 : 1;

@@ -14,7 +14,7 @@
 #define TEXT_BYTES 16384u
 #define START_MS 15000
 #define PROMPT "testpmd> "
-#define SOCKET "@nof-bench-wire"
+#define SOCKET NOF_WIRE_SOCKET
 #define SIZES_MAX 24u
 
 static int failed(char *why, size_t why_bytes, const char *text)
@@ -29,8 +29,8 @@ static void log_path(const struct nof_wire_bench *b, const char *name, char *pat
 }
 
 /* The last line of a log: what a program said before it gave up. */
-static int failed_with_log(const struct nof_wire_bench *b, const char *name, const char *text, char *why,
-                           size_t why_bytes)
+int nof_wire_failed(const struct nof_wire_bench *b, const char *name, const char *text, char *why,
+                    size_t why_bytes)
 {
     char path[128], line[160] = "", last[160] = "";
     FILE *f;
@@ -134,7 +134,7 @@ int nof_wire_testpmd(struct nof_wire_bench *b, double mbps_out[NOF_WIRE_RUNS], c
         (void)nof_run("ip -n %s link set dev eth0 xdp off promisc off", b->lab.host[side]);
     }
     if (rc < 0)
-        return failed_with_log(b, "testpmd-rx", "dpdk-testpmd moved nothing", why, why_bytes);
+        return nof_wire_failed(b, "testpmd-rx", "dpdk-testpmd moved nothing", why, why_bytes);
     memcpy(mbps_out, mbps, sizeof(mbps));
     return 0;
 }
@@ -192,31 +192,46 @@ static int run_ranks(struct nof_wire_bench *b, const char *netns, const char *co
             snprintf(what, sizeof(what), "the ranks of %s were not done after %d s", name, timeout_ms / 1000);
         else
             snprintf(what, sizeof(what), "the ranks of %s ended with code %d", name, code);
-        return failed_with_log(b, name, what, why, why_bytes);
+        return nof_wire_failed(b, name, what, why, why_bytes);
     }
     return 0;
 }
 
 /* One core each, as testpmd has it: two daemons on one machine is what only a lab does, and the scheduler
  * likes to put both on one CPU because each wakes the other. */
-static int start_nofd(struct nof_wire_bench *b, unsigned side, const char *port_args, const char *set,
-                      struct nof_child *child, char *why, size_t why_bytes)
+int nof_wire_start_nofd(struct nof_wire_bench *b, unsigned side, const char *port, const char *set,
+                        const char *more, struct nof_child *child, char *why, size_t why_bytes)
 {
-    char path[4200], port[128], name[16], log[128], text[256], cpu[16];
+    char path[4200], name[16], log[128], text[256], cpu[16];
     const char *all[] = {"taskset",    "-c", cpu,     path,   "--port", port, "--socket", SOCKET,
-                         "--ready-fd", "1",  "--log", "info", "--set",  set,  NULL};
+                         "--ready-fd", "1",  "--log", "info", "--set",  set,  more,       NULL};
     const char **argv = sysconf(_SC_NPROCESSORS_ONLN) > 1 && nof_bench_have("taskset") ? all : all + 3;
 
     snprintf(cpu, sizeof(cpu), "%u", side);
     snprintf(path, sizeof(path), "%s/nofd", b->bin_dir);
-    snprintf(port, sizeof(port), "net_af_xdp,iface=eth0%s%s", port_args[0] ? "," : "", port_args);
     snprintf(name, sizeof(name), "nofd%u", side);
     log_path(b, name, log, sizeof(log));
     if (nof_child_start(child, b->lab.host[side], argv, NOF_CHILD_STDOUT, log) < 0)
         return failed(why, why_bytes, "no process for nofd");
     if (nof_child_read_until(child, text, sizeof(text), "ready", START_MS) < 0)
-        return failed_with_log(b, name, "nofd does not start", why, why_bytes);
+        return nof_wire_failed(b, name, "nofd does not start", why, why_bytes);
     return 0;
+}
+
+static int start_xdp(struct nof_wire_bench *b, unsigned side, const char *port_args, const char *set,
+                     struct nof_child *child, char *why, size_t why_bytes)
+{
+    char port[128];
+
+    snprintf(port, sizeof(port), "net_af_xdp,iface=eth0%s%s", port_args[0] ? "," : "", port_args);
+    return nof_wire_start_nofd(b, side, port, set, NULL, child, why, why_bytes);
+}
+
+/* The host's name without its number: PMI_RANK tells which. */
+void nof_wire_step_into(const struct nof_wire_bench *b, char *into, size_t into_bytes)
+{
+    snprintf(into, into_bytes, "exec ip netns exec %.*s$PMI_RANK \"$@\"", (int)strlen(b->lab.host[0]) - 1,
+             b->lab.host[0]);
 }
 
 int nof_wire_ours(struct nof_wire_bench *b, const char *port_args, const int *bytes, unsigned n,
@@ -233,12 +248,10 @@ int nof_wire_ours(struct nof_wire_bench *b, const char *port_args, const int *by
     snprintf(stream, sizeof(stream), "%s/bench/mpi_stream", b->bin_dir);
     if (access(stream, X_OK) != 0)
         return failed(why, why_bytes, "bench/mpi_stream is not beside nof; run: ninja -C BUILD");
-    /* The host's name without its number: PMI_RANK tells which. */
-    snprintf(into, sizeof(into), "exec ip netns exec %.*s$PMI_RANK \"$@\"", (int)strlen(b->lab.host[0]) - 1,
-             b->lab.host[0]);
+    nof_wire_step_into(b, into, sizeof(into));
     (void)add_sizes(argv, 13, words, b->seconds, bytes, n);
     for (unsigned side = 0; side < 2 && rc == 0; side++)
-        rc = start_nofd(b, side, port_args, "compression=off", &nofd[side], why, why_bytes);
+        rc = start_xdp(b, side, port_args, "compression=off", &nofd[side], why, why_bytes);
     if (rc == 0)
         rc = run_ranks(b, NULL, argv, "nof-run", bytes, n, mbps_out, why, why_bytes);
     for (unsigned side = 0; side < 2; side++)
@@ -246,8 +259,7 @@ int nof_wire_ours(struct nof_wire_bench *b, const char *port_args, const int *by
     return rc;
 }
 
-/* One counter of host 0's NIC; 0 if it cannot be had. */
-static double counter(struct nof_wire_bench *b, const char *name)
+double nof_wire_counter(struct nof_wire_bench *b, unsigned side, const char *name)
 {
     char nof[4200], text[TEXT_BYTES * 4], quoted[64];
     const char *argv[] = {nof, "stats", "--json", "--control", SOCKET ".ctl", NULL};
@@ -256,7 +268,7 @@ static double counter(struct nof_wire_bench *b, const char *name)
 
     snprintf(nof, sizeof(nof), "%s/nof", b->bin_dir);
     snprintf(quoted, sizeof(quoted), "\"%s\":", name);
-    if (nof_child_start(&child, b->lab.host[0], argv, NOF_CHILD_STDOUT, NULL) < 0)
+    if (nof_child_start(&child, b->lab.host[side], argv, NOF_CHILD_STDOUT, NULL) < 0)
         return 0;
     (void)nof_child_read_all(&child, text, sizeof(text), START_MS);
     (void)nof_child_wait(&child, 5000);
@@ -288,7 +300,7 @@ static int run_messages(struct nof_wire_bench *b, const char *const *argv, doubl
         code = end == at ? -1 : 0;
         at = end;
     }
-    return code == 0 ? 0 : failed_with_log(b, "nof-run", what, why, why_bytes);
+    return code == 0 ? 0 : nof_wire_failed(b, "nof-run", what, why, why_bytes);
 }
 
 int nof_wire_messages(struct nof_wire_bench *b, const char *port_args, const char *set, const char *file,
@@ -307,15 +319,14 @@ int nof_wire_messages(struct nof_wire_bench *b, const char *port_args, const cha
     snprintf(runs, sizeof(runs), "%u", NOF_WIRE_RUNS);
     if (access(program, X_OK) != 0)
         return failed(why, why_bytes, "bench/mpi_messages is not beside nof; run: ninja -C BUILD");
-    snprintf(into, sizeof(into), "exec ip netns exec %.*s$PMI_RANK \"$@\"", (int)strlen(b->lab.host[0]) - 1,
-             b->lab.host[0]);
+    nof_wire_step_into(b, into, sizeof(into));
     for (unsigned side = 0; side < 2 && rc == 0; side++)
-        rc = start_nofd(b, side, port_args, set, &nofd[side], why, why_bytes);
+        rc = start_xdp(b, side, port_args, set, &nofd[side], why, why_bytes);
     if (rc == 0)
         rc = run_messages(b, argv, mbps, why, why_bytes);
     if (rc == 0) {
-        plain = counter(b, "codec.tx_plain_bytes");
-        sent = counter(b, "codec.tx_bytes");
+        plain = nof_wire_counter(b, 0, "codec.tx_plain_bytes");
+        sent = nof_wire_counter(b, 0, "codec.tx_bytes");
         *mbps_out = mbps[0];
         for (unsigned i = 1; i < NOF_WIRE_RUNS; i++)
             *mbps_out = mbps[i] > *mbps_out ? mbps[i] : *mbps_out;
@@ -352,37 +363,37 @@ static int write_launcher(const struct nof_wire_bench *b, const char *path)
     return rc < 0 ? -1 : 0;
 }
 
-int nof_wire_mpich(struct nof_wire_bench *b, const int *bytes, unsigned n, double *mbps_out, char *why,
-                   size_t why_bytes)
+int nof_wire_mpich_program(struct nof_wire_bench *b, const char *name, const char **argv, char *why,
+                           size_t why_bytes)
 {
-    char words[SIZES_MAX + 1][16], into[96], program[96];
     const char *cc = first_of(compilers), *launch = first_of(launchers);
-    const char *argv[NOF_CHILD_ARGS_MAX] = {launch,
-                                            "-launcher",
-                                            "ssh",
-                                            "-launcher-exec",
-                                            into,
-                                            "-hosts",
-                                            "10.9.0.1,10.9.0.2",
-                                            "-genv",
-                                            "UCX_TLS",
-                                            "tcp,self",
-                                            "-genv",
-                                            "UCX_NET_DEVICES",
-                                            "eth0",
-                                            "-n",
-                                            "2",
-                                            program};
+    const char *all[NOF_WIRE_MPICH_ARGS] = {
+        launch,  "-launcher", "ssh",      "-launcher-exec", b->into,           "-hosts", "10.9.0.1,10.9.0.2",
+        "-genv", "UCX_TLS",   "tcp,self", "-genv",          "UCX_NET_DEVICES", "eth0",   "-n",
+        "2",     b->program};
 
     if (!cc || !launch)
         return failed(why, why_bytes, "MPICH is missing: apt install mpich libmpich-dev");
-    snprintf(into, sizeof(into), "%s/into-host", b->dir);
-    snprintf(program, sizeof(program), "%s/mpi_stream.mpich", b->dir);
-    if (write_launcher(b, into) < 0)
+    snprintf(b->into, sizeof(b->into), "%s/into-host", b->dir);
+    snprintf(b->program, sizeof(b->program), "%s/%.24s.mpich", b->dir, name);
+    if (write_launcher(b, b->into) < 0)
         return failed(why, why_bytes, "no room for temporary files in /tmp");
-    if (nof_run("%s -O2 -o %s %s", cc, program, NOF_BENCH_SOURCE_DIR "/programs/mpi_stream.c") != 0)
-        return failed(why, why_bytes,
-                      "mpicc.mpich cannot compile " NOF_BENCH_SOURCE_DIR "/programs/mpi_stream.c");
-    (void)add_sizes(argv, 16, words, b->seconds, bytes, n);
+    if (nof_run("%s -O2 -o %s " NOF_BENCH_SOURCE_DIR "/programs/%s.c", cc, b->program, name) != 0) {
+        snprintf(why, why_bytes, "mpicc.mpich cannot compile " NOF_BENCH_SOURCE_DIR "/programs/%s.c", name);
+        return -1;
+    }
+    memcpy(argv, all, sizeof(all));
+    return 0;
+}
+
+int nof_wire_mpich(struct nof_wire_bench *b, const int *bytes, unsigned n, double *mbps_out, char *why,
+                   size_t why_bytes)
+{
+    const char *argv[NOF_CHILD_ARGS_MAX];
+    char words[SIZES_MAX + 1][16];
+
+    if (nof_wire_mpich_program(b, "mpi_stream", argv, why, why_bytes) != 0)
+        return -1;
+    (void)add_sizes(argv, NOF_WIRE_MPICH_ARGS, words, b->seconds, bytes, n);
     return run_ranks(b, b->lab.host[0], argv, "mpich", bytes, n, mbps_out, why, why_bytes);
 }

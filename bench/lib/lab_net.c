@@ -42,9 +42,28 @@ static void remove_stale(void)
 
 /* A segment or checksum that the sender leaves to "hardware" would reach the other side unfinished:
  * AF_XDP sees frames as they are. Not every feature exists in every kernel, so results do not matter. */
-static void offloads_off(const char *netns, const char *ifname)
+static void offloads(const char *netns, const char *ifname, int on)
 {
-    (void)nof_run("ip netns exec %s ethtool -K %s tso off gso off gro off tx off rx off", netns, ifname);
+    const char *word = on ? "on" : "off";
+
+    /* Segments need checksums: those come first, and go last. */
+    if (on)
+        (void)nof_run("ip netns exec %s ethtool -K %s tx on rx on", netns, ifname);
+    (void)nof_run("ip netns exec %s ethtool -K %s tso %s gso %s gro %s tx-udp-segmentation %s", netns, ifname,
+                  word, word, word, word);
+    if (!on)
+        (void)nof_run("ip netns exec %s ethtool -K %s tso off gso off gro off tx off rx off", netns, ifname);
+}
+
+void nof_lab_offloads(const struct nof_lab *lab, int on)
+{
+    for (unsigned i = 0; i < lab->nhosts; i++) {
+        char port[16];
+
+        snprintf(port, sizeof(port), "p%u", i);
+        offloads(lab->sw, port, on);
+        offloads(lab->host[i], "eth0", on);
+    }
 }
 
 static int add_host(const struct nof_lab *lab, unsigned i, unsigned mtu_bytes)
@@ -58,13 +77,6 @@ static int add_host(const struct nof_lab *lab, unsigned i, unsigned mtu_bytes)
         nof_run("ip -n %s link set eth0 mtu %u up", host, mtu_bytes) != 0 ||
         nof_run("ip -n %s link set lo up", host) != 0)
         return -1;
-    {
-        char port[16];
-
-        snprintf(port, sizeof(port), "p%u", i);
-        offloads_off(lab->sw, port);
-    }
-    offloads_off(host, "eth0");
     return 0;
 }
 
@@ -106,6 +118,7 @@ int nof_lab_up(struct nof_lab *lab, unsigned nhosts, const char *rate, const cha
     for (unsigned i = 0; i < nhosts; i++)
         if (add_host(lab, i, mtu_bytes) != 0)
             goto err_down;
+    nof_lab_offloads(lab, 0);
     if (rate && nof_lab_limit(lab, rate, buffer) != 0)
         goto err_down;
     return 0;

@@ -29,6 +29,8 @@ int nof_lab_up(struct nof_lab *lab, unsigned nhosts, const char *rate, const cha
                unsigned mtu_bytes);
 /* Puts a limit on a lab without one, or takes it away (rate NULL). */
 int nof_lab_limit(const struct nof_lab *lab, const char *rate, const char *buffer);
+/* Those of all hosts and of the switch: segmentation, joining, checksums, as real devices have them. Off at first. */
+void nof_lab_offloads(const struct nof_lab *lab, int on);
 void nof_lab_down(struct nof_lab *lab);
 
 #endif

@@ -58,13 +58,22 @@ int nof_launch_open(char *text, size_t text_bytes);
 void nof_launch_close(void);
 
 /* Agree on the job and find the NIC: the environment of `nof run` says both; else rank 0 draws the job and publishes it
- * (collective: one fence), and the daemon is that of NOF_SOCKET, that of `nof up` on this host, or, where all ranks are
- * on one host without one, a private daemon that rank 0 starts. 0; -1 with a sentence in text. */
+ * (collective: one fence), and the daemon is that of NOF_SOCKET, that of `nof up` on this host, or a private daemon: rank 0
+ * starts it, and where there are several hosts without one the first rank of each, with a UDP port. 0; -1 with a sentence
+ * in text. */
 int nof_launch_job(struct nof_launch_job *job_out, char *text, size_t text_bytes);
 
 /* Start a private daemon for `ranks` ranks that listens at `socket`, and wait until it does: a process that belongs to
- * nobody, and ends when its last rank has. 0; -1 with a sentence in text. */
-int nof_launch_daemon(const char *socket, int ranks, char *text, size_t text_bytes);
+ * nobody, and ends when its last rank has. port: of its NIC, as nofd takes it; NULL: none, all ranks are here. 0; -1 with a
+ * sentence in text. */
+int nof_launch_daemon(const char *socket, int ranks, const char *port, char *text, size_t text_bytes);
+
+#define NOF_LAUNCH_PORT_BYTES 64
+/* launch_net.c: the port of such a NIC that other hosts reach, and its address (host byte order). towards: an address that it
+ * must reach, 0: none is known; then *ip4_out may be 0: this host has no address that others could. NOF_NET and
+ * NOF_UDP_PORTS go first. 0; -1 with a sentence in text. */
+int nof_launch_net(uint32_t towards, char port[NOF_LAUNCH_PORT_BYTES], uint32_t *ip4_out, char *text,
+                   size_t text_bytes);
 
 /* launch_number.c: a number in the environment. 0, or -1 when it is not there or is none from 0 to INT32_MAX. */
 int nof_launch_number(const char *variable, int *number_out);

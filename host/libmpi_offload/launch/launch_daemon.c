@@ -122,10 +122,10 @@ static int start(const char *path, char *const argv[], char *text, size_t text_b
     return text[0] == '\0' ? 0 : -1;
 }
 
-int nof_launch_daemon(const char *socket, int ranks, char *text, size_t text_bytes)
+int nof_launch_daemon(const char *socket, int ranks, const char *port, char *text, size_t text_bytes)
 {
     char path[PATH_BYTES], control[NOF_LAUNCH_SOCKET_BYTES + 8], address[NOF_LAUNCH_SOCKET_BYTES];
-    char endpoints[16], peers[24];
+    char endpoints[16], peers[24], where[NOF_LAUNCH_PORT_BYTES];
     if (ranks > RANKS_MAX) {
         snprintf(text, text_bytes,
                  "%d ranks on %s without a NIC daemon, and one NIC serves %d at most: start it with \"nof "
@@ -146,13 +146,14 @@ int nof_launch_daemon(const char *socket, int ranks, char *text, size_t text_byt
     int64_t pairs = (int64_t)more * ranks;
     snprintf(address, sizeof(address), "%s", socket);
     snprintf(control, sizeof(control), "%s.ctl", socket);
+    snprintf(where, sizeof(where), "%s", port != NULL ? port : "1");
     snprintf(endpoints, sizeof(endpoints), "%d", more);
     snprintf(peers, sizeof(peers), "%lld", (long long)(pairs > PEERS_USUAL ? pairs : PEERS_USUAL));
     char *const argv[] = {(char[]){"nofd"},
                           (char[]){"--private"},
                           (char[]){"--background"},
-                          (char[]){"--fabric"},
-                          (char[]){"1"},
+                          port != NULL ? (char[]){"--port"} : (char[]){"--fabric"},
+                          where,
                           (char[]){"--ready-fd"},
                           (char[]){"3"},
                           (char[]){"--socket"},

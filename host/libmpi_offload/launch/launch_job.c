@@ -1,10 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
 #include <inttypes.h>
+#include <poll.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
 
 #include "nof_private/machine.h"
 #include "nof_private/rundir.h"
@@ -14,15 +19,26 @@
 
 #define LAUNCHER_MS 5000
 #define JOB_KEY_NAME "nof-job"
+#define FAILED "failed" /* instead of the job */
 #define KEY_HEX 32
+#define START_MS 40000 /* for another rank of this host to start the daemon: longer than nofd may take */
+#define START_LOOK_MS 5
 #define SHARED_SOCKET "/run/nof/nofd.sock" /* root's daemon serves all users */
+
+/* Who has started rank 0's daemon, and what that means for other hosts. */
+enum daemon {
+    DAEMON_OURS, /* rank 0: for its own host alone */
+    DAEMON_STAYS, /* somebody: each host can have one */
+    DAEMON_EACH, /* rank 0: with a port; the first rank of each other host without one starts one as well */
+};
 
 /* What rank 0 tells the others: the job, and where its own NIC is. */
 struct call {
     uint64_t id;
     uint8_t key[16];
     uint32_t machine;
-    bool daemon; /* one that stays, which each host can have; else ours, for this host alone */
+    enum daemon daemon;
+    uint32_t ip4; /* DAEMON_EACH: where the NIC of rank 0's host is reached */
     char host[MPI_MAX_PROCESSOR_NAME];
     char socket[NOF_LAUNCH_SOCKET_BYTES];
 };
@@ -92,24 +108,52 @@ static bool find_daemon(char socket[NOF_LAUNCH_SOCKET_BYTES])
     return nof_pmd_answers(socket);
 }
 
-/* Rank 0: where is the NIC, and if there is none, make one. */
-static int find_or_start(struct nof_launch_job *job, bool *daemon_out, char *text, size_t text_bytes)
+/* Launchers say how many of their ranks are on this host, or how many hosts there are. */
+static bool all_are_here(void)
 {
-    *daemon_out = job->socket[0] != '\0' || find_daemon(job->socket);
-    if (*daemon_out)
-        return 0;
-    snprintf(job->socket, sizeof(job->socket), "@nof-%" PRIx64, job->id);
-    return nof_launch_daemon(job->socket, nof_lib.world_size, text, text_bytes);
+    static const char *const ranks_here[] = {"MPI_LOCALNRANKS", "OMPI_COMM_WORLD_LOCAL_SIZE"};
+    int n;
+    for (size_t i = 0; i < sizeof(ranks_here) / sizeof(ranks_here[0]); i++)
+        if (nof_launch_number(ranks_here[i], &n) == 0)
+            return n == nof_lib.world_size;
+    return nof_launch_number("SLURM_STEP_NUM_NODES", &n) == 0 && n == 1;
 }
 
-static int publish(const struct nof_launch_job *job, bool daemon)
+static int local_ranks(void)
+{
+    int n;
+    return nof_launch_number("MPI_LOCALNRANKS", &n) == 0 && n > 0 && n <= nof_lib.world_size
+               ? n
+               : nof_lib.world_size;
+}
+
+/* Rank 0: where is the NIC, and if there is none, make one. */
+static int find_or_start(struct nof_launch_job *job, struct call *call, char *text, size_t text_bytes)
+{
+    char port[NOF_LAUNCH_PORT_BYTES];
+    call->daemon = DAEMON_STAYS;
+    if (job->socket[0] != '\0' || find_daemon(job->socket))
+        return 0;
+    snprintf(job->socket, sizeof(job->socket), "@nof-%" PRIx64, job->id);
+    call->daemon = DAEMON_OURS;
+    if (all_are_here())
+        return nof_launch_daemon(job->socket, nof_lib.world_size, NULL, text, text_bytes);
+    if (nof_launch_net(0, port, &call->ip4, text, text_bytes) != 0)
+        return -1;
+    if (call->ip4 == 0) /* without a network all ranks are here, whatever the launcher does not say */
+        return nof_launch_daemon(job->socket, nof_lib.world_size, NULL, text, text_bytes);
+    call->daemon = DAEMON_EACH;
+    return nof_launch_daemon(job->socket, local_ranks(), port, text, text_bytes);
+}
+
+static int publish(const struct nof_launch_job *job, const struct call *call)
 {
     char value[NOF_LAUNCH_VALUE_BYTES], key[KEY_HEX + 1];
     for (int i = 0; i < 16; i++)
         snprintf(key + 2 * i, 3, "%02x", job->key[i]);
     /* The socket last: a path may hold a ':'. */
-    int len = snprintf(value, sizeof(value), "%" PRIx64 ":%s:%" PRIx32 ":%d:%s:%s", job->id, key,
-                       nof_machine_id(), daemon, nof_lib.host, job->socket);
+    int len = snprintf(value, sizeof(value), "%" PRIx64 ":%s:%" PRIx32 ":%d:%" PRIx32 ":%s:%s", job->id, key,
+                       nof_machine_id(), (int)call->daemon, call->ip4, nof_lib.host, job->socket);
     return len < (int)sizeof(value) ? nof_launch->put(JOB_KEY_NAME, value) : -1;
 }
 
@@ -117,11 +161,12 @@ static int parse_call(const char *value, struct call *call)
 {
     char key[KEY_HEX + 1];
     int daemon, at = 0;
-    if (sscanf(value, "%" SCNx64 ":%32[0-9a-f]:%" SCNx32 ":%d:%n", &call->id, key, &call->machine, &daemon,
-               &at) != 4 ||
-        at == 0 || strlen(key) != KEY_HEX || parse_key(key, call->key) != 0 || call->id == 0)
+    if (sscanf(value, "%" SCNx64 ":%32[0-9a-f]:%" SCNx32 ":%d:%" SCNx32 ":%n", &call->id, key, &call->machine,
+               &daemon, &call->ip4, &at) != 5 ||
+        at == 0 || daemon < DAEMON_OURS || daemon > DAEMON_EACH || strlen(key) != KEY_HEX ||
+        parse_key(key, call->key) != 0 || call->id == 0)
         return -1;
-    call->daemon = daemon != 0;
+    call->daemon = (enum daemon)daemon;
     const char *host = value + at, *socket = strchr(host, ':');
     if (socket == NULL || (size_t)(socket - host) >= sizeof(call->host) ||
         strlen(socket + 1) >= sizeof(call->socket) || socket[1] == '\0')
@@ -131,7 +176,50 @@ static int parse_call(const char *value, struct call *call)
     return 0;
 }
 
-/* Ranks of rank 0's host go where it goes; others need a daemon that is there without us. */
+/* Whoever has this name, which belongs to the network namespace as sockets of daemons do, starts the daemon of this host.
+ * Returns the descriptor that holds it, -1: another has it. */
+static int claim_start(const char *socket_name)
+{
+    struct sockaddr_un at = {.sun_family = AF_UNIX};
+    int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    int len = snprintf(at.sun_path + 1, sizeof(at.sun_path) - 1, "%s-start", socket_name + 1);
+    if (fd >= 0 && bind(fd, (const struct sockaddr *)&at,
+                        (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)len)) == 0)
+        return fd;
+    if (fd >= 0)
+        close(fd);
+    return -1;
+}
+
+/* A host that is not rank 0's, without a daemon. The ranks that do not start one wait for it; when whoever did has failed, the
+ * next one tries, and says why it fails. */
+static int start_here(const struct nof_launch_job *job, uint32_t towards, char *text, size_t text_bytes)
+{
+    char port[NOF_LAUNCH_PORT_BYTES];
+    uint32_t ip4;
+    int rc = -1;
+    for (int waited_ms = 0; waited_ms < START_MS; waited_ms += START_LOOK_MS) {
+        int claimed;
+        if (nof_pmd_answers(job->socket))
+            return 0;
+        claimed = claim_start(job->socket);
+        if (claimed >= 0) {
+            rc = 0;
+            if (!nof_pmd_answers(job->socket) &&
+                (nof_launch_net(towards, port, &ip4, text, text_bytes) != 0 ||
+                 nof_launch_daemon(job->socket, local_ranks(), port, text, text_bytes) != 0))
+                rc = -1;
+            close(claimed);
+            return rc;
+        }
+        (void)poll(NULL, 0, START_LOOK_MS);
+    }
+    snprintf(text, text_bytes, "another rank on %s did not get a NIC daemon to start within %d s",
+             nof_lib.host, START_MS / 1000);
+    return -1;
+}
+
+/* Ranks of rank 0's host go where it goes; others need a daemon that is there without us, or start one as rank 0 did. */
 static int follow(struct nof_launch_job *job, const struct call *call, char *text, size_t text_bytes)
 {
     job->id = call->id;
@@ -142,7 +230,7 @@ static int follow(struct nof_launch_job *job, const struct call *call, char *tex
         snprintf(job->socket, sizeof(job->socket), "%s", call->socket);
         return 0;
     }
-    if (!call->daemon) {
+    if (call->daemon == DAEMON_OURS) {
         snprintf(text, text_bytes,
                  "rank %d runs on %s and rank 0 on %s, where no NIC daemon runs: start one on each host with "
                  "\"nof up\"",
@@ -151,6 +239,10 @@ static int follow(struct nof_launch_job *job, const struct call *call, char *tex
     }
     if (find_daemon(job->socket))
         return 0;
+    if (call->daemon == DAEMON_EACH) {
+        snprintf(job->socket, sizeof(job->socket), "@nof-%" PRIx64, job->id);
+        return start_here(job, call->ip4, text, text_bytes);
+    }
     snprintf(text, text_bytes, "no NIC daemon runs on %s: start one there with \"nof up\"", nof_lib.host);
     return -1;
 }
@@ -158,17 +250,26 @@ static int follow(struct nof_launch_job *job, const struct call *call, char *tex
 static int meet(struct nof_launch_job *job, char *text, size_t text_bytes)
 {
     char value[NOF_LAUNCH_VALUE_BYTES];
-    struct call call;
-    bool daemon, first = nof_lib.world_rank == 0;
-    if (first && (draw_job(job, text, text_bytes) != 0 || find_or_start(job, &daemon, text, text_bytes) != 0))
+    struct call call = {.daemon = DAEMON_OURS};
+    bool first = nof_lib.world_rank == 0;
+    if (first && (draw_job(job, text, text_bytes) != 0 || find_or_start(job, &call, text, text_bytes) != 0)) {
+        /* Hydra forgets to end a job of which some hosts have not come yet (4.0): let them. */
+        if (!all_are_here() && nof_launch->put(JOB_KEY_NAME, FAILED) == 0)
+            (void)nof_launch->fence();
         return -1;
-    if ((first && publish(job, daemon) != 0) || nof_launch->fence() != 0) {
+    }
+    if ((first && publish(job, &call) != 0) || nof_launch->fence() != 0) {
         nof_lib_linger(LAUNCHER_MS); /* another rank's sentence says more */
         snprintf(text, text_bytes, "the launcher (%s) ended, or another rank did", nof_launch->title);
         return -1;
     }
     if (first)
         return 0;
+    if (nof_launch->get(0, JOB_KEY_NAME, value) == 0 && strcmp(value, FAILED) == 0) {
+        nof_lib_linger(LAUNCHER_MS); /* rank 0's sentence says more, and ends the job */
+        snprintf(text, text_bytes, "rank 0 has no NIC daemon");
+        return -1;
+    }
     if (nof_launch->get(0, JOB_KEY_NAME, value) != 0 || parse_call(value, &call) != 0) {
         snprintf(text, text_bytes, "the launcher (%s) does not tell what rank 0 said about the job",
                  nof_launch->title);

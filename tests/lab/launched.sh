@@ -1,0 +1,143 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# usage: launched.sh BUILD HOSTS RANKS
+# An ordinary user starts a job on HOSTS hosts with MPICH's Hydra over ssh, nothing of ours running before: the first rank of
+# each host starts a daemon with a UDP port there. heat3d must print the answer that it prints alone, replay verifies every
+# byte, and afterwards nothing of that user is left. Hosts are network namespaces with an sshd each; the user is in the
+# passwd file that they alone see.
+set -eu
+build=$1 hosts=$2 ranks=$3
+me=noflab$$-s
+uid=$((64000 + $$ % 1000))
+work=$(mktemp -d)
+sshds=()
+switch=$me-sw
+
+skip() {
+    echo "SKIP: $1"
+    exit 77
+}
+
+left() { ps -o pid=,args= -u "$uid" || true; }
+
+down() {
+    for pid in "${sshds[@]}"; do kill "$pid" 2>/dev/null || true; done
+    for pid in "${sshds[@]}"; do wait "$pid" 2>/dev/null || true; done
+    for pid in $(ps -o pid= -u "$uid"); do kill -KILL "$pid" 2>/dev/null || true; done
+    for ((i = 0; i < hosts; i++)); do
+        ip netns del "$me-h$i" 2>/dev/null || true
+        rm -rf "/etc/netns/$me-h$i"
+    done
+    ip netns del "$switch" 2>/dev/null || true
+    rmdir /etc/netns 2>/dev/null || true
+    rm -rf "$work"
+}
+
+fail() {
+    echo "FAILED: $1"
+    for log in "$work"/*.log; do
+        echo "--- $(basename "$log")"
+        tail -n 20 "$log"
+    done
+    exit 1
+}
+
+[ "$(id -u)" = 0 ] || skip "network namespaces need root"
+for tool in ip setpriv ssh-keygen mpiexec.hydra; do
+    command -v $tool >/dev/null || skip "$tool is missing: apt install iproute2 util-linux openssh-client mpich"
+done
+sshd=$(command -v sshd || command -v /usr/sbin/sshd) || skip "sshd is missing: apt install openssh-server"
+[ -z "$(left)" ] || skip "user id $uid is in use"
+chmod 755 "$work"
+as_user=(setpriv "--reuid=$uid" "--regid=$uid" --clear-groups env -i "PATH=$PATH" "HOME=$work/home" "TMPDIR=$work/home")
+"${as_user[@]}" test -x "$build/nofd" || skip "an ordinary user cannot read $build"
+trap down EXIT
+trap 'exit 129' HUP
+trap 'exit 130' INT
+trap 'exit 143' TERM
+
+mkdir -p "$work/home/.ssh" /run/sshd
+ssh-keygen -q -t ed25519 -N '' -f "$work/host_key"
+ssh-keygen -q -t ed25519 -N '' -f "$work/home/.ssh/id_ed25519"
+cp "$work/home/.ssh/id_ed25519.pub" "$work/authorized"
+cat >"$work/ssh" <<END
+#!/bin/sh
+exec ssh -F none -p 2222 -i $work/home/.ssh/id_ed25519 -o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null \
+    -o LogLevel=ERROR -o BatchMode=yes "\$@"
+END
+chmod 755 "$work/ssh"
+chown -R "$uid:$uid" "$work/home"
+
+ip netns add "$switch" || skip "no network namespaces here"
+ip netns exec "$switch" true 2>/dev/null || skip "no mounts in a network namespace here (a container or a chroot?)"
+ip -n "$switch" link add br0 type bridge || skip "no bridges here"
+ip -n "$switch" link set br0 up
+list=
+for ((i = 0; i < hosts; i++)); do
+    ns=$me-h$i
+    mkdir -p "/etc/netns/$ns"
+    { cat /etc/passwd; echo "nof$$:x:$uid:$uid::$work/home:/bin/sh"; } >"/etc/netns/$ns/passwd"
+    ip netns add "$ns"
+    ip link add "p$i" netns "$switch" type veth peer name eth0 netns "$ns"
+    ip -n "$switch" link set "p$i" master br0 up
+    ip -n "$ns" addr add "10.9.0.$((i + 1))/24" dev eth0
+    ip -n "$ns" link set eth0 up
+    ip -n "$ns" link set lo up
+    cat >"$work/sshd$i" <<END
+Port 2222
+ListenAddress 10.9.0.$((i + 1))
+HostKey $work/host_key
+AuthorizedKeysFile $work/authorized
+StrictModes no
+UsePAM no
+PidFile none
+END
+    ip netns exec "$ns" "$sshd" -D -e -f "$work/sshd$i" 2>"$work/sshd$i.log" &
+    sshds+=($!)
+    list=$list${list:+,}10.9.0.$((i + 1))
+done
+
+inside=(ip netns exec "$me-h0" "${as_user[@]}")
+for ((i = 0; i < hosts; i++)); do
+    for ((tries = 0; ; tries++)); do
+        "${inside[@]}" "$work/ssh" "10.9.0.$((i + 1))" true 2>"$work/ssh.log" && break
+        [ "$tries" -lt 200 ] && kill -0 "${sshds[i]}" 2>/dev/null || fail "no ssh to host $i"
+    done
+done
+
+run() {
+    timeout -k 5 120 "${inside[@]}" "${more[@]}" mpiexec.hydra -launcher ssh -launcher-exec "$work/ssh" -hosts "$list" \
+        -n "$ranks" -ppn $(((ranks + hosts - 1) / hosts)) "$@" </dev/null
+}
+
+nothing_left() {
+    for ((i = 0; i < 200; i++)); do
+        [ -n "$(left)" ] || return 0
+        sleep 0.05
+    done
+    left >"$work/left.log"
+    fail "$1: processes are left"
+}
+
+answer() { grep -E '^ *(residual|checksum) '; }
+
+expected=$("$build/nof" run --hosts 1 -n 1 "$build/examples/heat3d" --size 32 --steps 40 </dev/null | answer)
+[ -n "$expected" ] || fail "heat3d alone prints no answer"
+more=()
+run "$build/examples/heat3d" --size 32 --steps 40 >"$work/heat3d.log" 2>&1 || fail "heat3d"
+[ "$(answer <"$work/heat3d.log")" = "$expected" ] || fail "heat3d prints another answer"
+nothing_left heat3d
+more=(env NOF_NET=10.9.0.0/24 NOF_UDP_PORTS=48700-48799)
+run "$build/examples/replay" >"$work/replay.log" 2>&1 || fail "replay"
+tail -n 3 "$work/replay.log"
+nothing_left replay
+
+for row in "NOF_NET=203.0.113.0/24 has no address of that" "NOF_NET=10.0.0.0/99 it takes an interface" \
+    "NOF_UDP_PORTS=9-8 it takes a port or a range"; do
+    more=(env "${row%% *}")
+    if run "$build/examples/heat3d" --size 8 --steps 1 >"$work/bad.log" 2>&1; then fail "a job with ${row%% *}"; fi
+    grep -q "${row#* }" "$work/bad.log" || fail "no sentence about ${row%% *}"
+    nothing_left "${row%% *}"
+done
+echo "$hosts hosts by Hydra over ssh, $ranks ranks, as user $uid: same answer, every byte, nothing left"

@@ -188,7 +188,8 @@ static void fetch(struct nof_udp_port *port)
     if (rx->idle && !waits(port))
         return;
     udp_count(port, NOF_UDP_RX_CALLS, 1);
-    n = recvmmsg(port->fd, rx->msg, UDP_RX_MESSAGES, MSG_DONTWAIT, NULL);
+    /* The first one after a pause is mostly alone: it is not to wait for a look for more. */
+    n = recvmmsg(port->fd, rx->msg, rx->idle ? 1 : UDP_RX_MESSAGES, MSG_DONTWAIT, NULL);
     rx->idle = n <= 0;
     for (int m = 0; m < n; m++) {
         uint32_t size = take(port, (unsigned)m);

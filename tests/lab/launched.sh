@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# usage: launched.sh BUILD HOSTS RANKS
-# An ordinary user starts a job on HOSTS hosts with MPICH's Hydra over ssh, nothing of ours running before: the first rank of
-# each host starts a daemon with a UDP port there. heat3d must print the answer that it prints alone, replay verifies every
+# usage: launched.sh BUILD LAUNCHER HOSTS RANKS
+# An ordinary user starts a job on HOSTS hosts with MPICH's Hydra ("hydra") or Open MPI's mpirun ("openmpi") over ssh, nothing of
+# ours running before: the first rank of each host starts a daemon with a UDP port there. heat3d must print the answer that it prints alone, replay verifies every
 # byte, and afterwards nothing of that user is left. Hosts are network namespaces with an sshd each; the user is in the
 # passwd file that they alone see.
 set -eu
-build=$1 hosts=$2 ranks=$3
+build=$1 launcher=$2 hosts=$3 ranks=$4
 me=noflab$$-s
 uid=$((64000 + $$ % 1000))
 work=$(mktemp -d)
@@ -44,8 +44,9 @@ fail() {
 }
 
 [ "$(id -u)" = 0 ] || skip "network namespaces need root"
-for tool in ip setpriv ssh-keygen mpiexec.hydra; do
-    command -v $tool >/dev/null || skip "$tool is missing: apt install iproute2 util-linux openssh-client mpich"
+case $launcher in hydra) mpiexec=mpiexec.hydra ;; *) mpiexec=mpirun.openmpi ;; esac
+for tool in ip setpriv ssh-keygen $mpiexec; do
+    command -v $tool >/dev/null || skip "$tool is missing: apt install iproute2 util-linux openssh-client mpich openmpi-bin"
 done
 sshd=$(command -v sshd || command -v /usr/sbin/sshd) || skip "sshd is missing: apt install openssh-server"
 [ -z "$(left)" ] || skip "user id $uid is in use"
@@ -73,7 +74,7 @@ ip netns add "$switch" || skip "no network namespaces here"
 ip netns exec "$switch" true 2>/dev/null || skip "no mounts in a network namespace here (a container or a chroot?)"
 ip -n "$switch" link add br0 type bridge || skip "no bridges here"
 ip -n "$switch" link set br0 up
-list=
+list='' slots=''
 for ((i = 0; i < hosts; i++)); do
     ns=$me-h$i
     mkdir -p "/etc/netns/$ns"
@@ -96,6 +97,7 @@ END
     ip netns exec "$ns" "$sshd" -D -e -f "$work/sshd$i" 2>"$work/sshd$i.log" &
     sshds+=($!)
     list=$list${list:+,}10.9.0.$((i + 1))
+    slots=$slots${slots:+,}10.9.0.$((i + 1)):$(((ranks + hosts - 1) / hosts))
 done
 
 inside=(ip netns exec "$me-h0" "${as_user[@]}")
@@ -106,9 +108,20 @@ for ((i = 0; i < hosts; i++)); do
     done
 done
 
+# run [NAME=VALUE] PROGRAM...: the variable is for the ranks.
 run() {
-    timeout -k 5 120 "${inside[@]}" "${more[@]}" mpiexec.hydra -launcher ssh -launcher-exec "$work/ssh" -hosts "$list" \
-        -n "$ranks" -ppn $(((ranks + hosts - 1) / hosts)) "$@" </dev/null
+    local told=()
+    case $1 in *=*) told=("$1") && shift ;; esac
+    case $launcher in
+    hydra)
+        set -- -launcher ssh -launcher-exec "$work/ssh" -hosts "$list" -ppn $(((ranks + hosts - 1) / hosts)) -n "$ranks" "$@"
+        ;;
+    *)
+        set -- --mca plm_rsh_agent "$work/ssh" --mca oob_tcp_if_include 10.9.0.0/24 -H "$slots" --oversubscribe \
+            ${told:+-x "${told[0]%%=*}"} -n "$ranks" "$@"
+        ;;
+    esac
+    timeout -k 5 120 "${inside[@]}" env "${told[@]}" $mpiexec "$@" </dev/null
 }
 
 nothing_left() {
@@ -124,20 +137,19 @@ answer() { grep -E '^ *(residual|checksum) '; }
 
 expected=$("$build/nof" run --hosts 1 -n 1 "$build/examples/heat3d" --size 32 --steps 40 </dev/null | answer)
 [ -n "$expected" ] || fail "heat3d alone prints no answer"
-more=()
 run "$build/examples/heat3d" --size 32 --steps 40 >"$work/heat3d.log" 2>&1 || fail "heat3d"
 [ "$(answer <"$work/heat3d.log")" = "$expected" ] || fail "heat3d prints another answer"
 nothing_left heat3d
-more=(env NOF_NET=10.9.0.0/24 NOF_UDP_PORTS=48700-48799)
-run "$build/examples/replay" >"$work/replay.log" 2>&1 || fail "replay"
+run NOF_UDP_PORTS=48700-48799 "$build/examples/replay" >"$work/replay.log" 2>&1 || fail "replay"
 tail -n 3 "$work/replay.log"
 nothing_left replay
+run NOF_NET=10.9.0.0/24 "$build/examples/heat3d" --size 32 --steps 40 >"$work/net.log" 2>&1 || fail "heat3d with NOF_NET"
+nothing_left NOF_NET
 
 for row in "NOF_NET=203.0.113.0/24 has no address of that" "NOF_NET=10.0.0.0/99 it takes an interface" \
     "NOF_UDP_PORTS=9-8 it takes a port or a range"; do
-    more=(env "${row%% *}")
-    if run "$build/examples/heat3d" --size 8 --steps 1 >"$work/bad.log" 2>&1; then fail "a job with ${row%% *}"; fi
+    if run "${row%% *}" "$build/examples/heat3d" --size 8 --steps 1 >"$work/bad.log" 2>&1; then fail "a job with ${row%% *}"; fi
     grep -q "${row#* }" "$work/bad.log" || fail "no sentence about ${row%% *}"
     nothing_left "${row%% *}"
 done
-echo "$hosts hosts by Hydra over ssh, $ranks ranks, as user $uid: same answer, every byte, nothing left"
+echo "$hosts hosts by $launcher over ssh, $ranks ranks, as user $uid: same answer, every byte, nothing left"

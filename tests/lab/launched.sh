@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # usage: launched.sh BUILD LAUNCHER HOSTS RANKS
-# An ordinary user starts a job on HOSTS hosts with MPICH's Hydra ("hydra") or Open MPI's mpirun ("openmpi") over ssh, nothing of
-# ours running before: the first rank of each host starts a daemon with a UDP port there. heat3d must print the answer that it prints alone, replay verifies every
-# byte, and afterwards nothing of that user is left. Hosts are network namespaces with an sshd each; the user is in the
-# passwd file that they alone see.
+# An ordinary user starts a job on HOSTS hosts with MPICH's Hydra ("hydra") or Open MPI's mpirun ("openmpi") over ssh, nothing
+# of ours running before: the first rank of each host starts a daemon with a UDP port there. heat3d must print the answer that
+# it prints alone, replay verifies every byte, and afterwards nothing of that user is left. Hosts are network namespaces with
+# an sshd each; the user is in the passwd file that they alone see.
 set -eu
 build=$1 launcher=$2 hosts=$3 ranks=$4
 me=noflab$$-s

@@ -281,6 +281,7 @@ static void send_to(struct nofd_wire *from, const struct nofd_wire *to)
 
     memset(f->data, 0, 100);
     memcpy(f->data + 30, ip4, sizeof(ip4));
+    f->data[46] = 3; /* version of the wire */
     f->data[36] = (uint8_t)(to->udp_port >> 8);
     f->data[37] = (uint8_t)to->udp_port;
     assert_int_equal(from->port_ops->send(from->port, &f, 1), 1);

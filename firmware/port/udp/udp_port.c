@@ -4,6 +4,8 @@
 #include "port/udp/udp_private.h"
 
 #include <errno.h>
+#include <linux/filter.h>
+#include <linux/sock_diag.h>
 #include <net/if.h>
 #include <netinet/udp.h>
 #include <stdio.h>
@@ -57,6 +59,23 @@ static int allocate(struct nof_udp_port *port, uint32_t core_frames)
     return NOF_OK;
 }
 
+/* Strangers are not to wake the core, nor to take room from peers. A datagram begins with its UDP header here; of a
+ * super-frame the first one is looked at. A kernel that takes no filter leaves all of it to the core. */
+static void keep_strangers_out(int fd)
+{
+    struct sock_filter code[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_LEN, 0),
+        BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, UDP_HEAD_BYTES + NOF_WIRE_COMMON_BYTES, 0, 3),
+        BPF_STMT(BPF_LD | BPF_B | BPF_ABS, UDP_HEAD_BYTES + NOF_WIRE_VER),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, NOF_WIRE_VERSION, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, UINT32_MAX),
+        BPF_STMT(BPF_RET | BPF_K, 0),
+    };
+    struct sock_fprog filter = {.len = sizeof(code) / sizeof(code[0]), .filter = code};
+
+    (void)setsockopt(fd, SOL_SOCKET, SO_ATTACH_FILTER, &filter, sizeof(filter));
+}
+
 static void buffer(int fd, int force, int ask)
 {
     int bytes = BUFFER_BYTES;
@@ -78,6 +97,7 @@ static int set_up(struct nof_udp_port *port, char *err, size_t err_bytes)
     if (!port->single)
         (void)setsockopt(port->fd, SOL_UDP, UDP_GRO, &one,
                          sizeof(one)); /* without, datagrams come one by one */
+    keep_strangers_out(port->fd);
     buffer(port->fd, SO_RCVBUFFORCE, SO_RCVBUF);
     buffer(port->fd, SO_SNDBUFFORCE, SO_SNDBUF);
     if (getsockopt(port->fd, SOL_SOCKET, SO_RCVBUF, &bytes, &len) == 0 && bytes > 0)
@@ -254,12 +274,23 @@ const char *nof_udp_port_counter_name(unsigned counter)
         [NOF_UDP_RX_LARGE] = "udp.rx_large",
         [NOF_UDP_RX_MOVED] = "udp.rx_moved",
         [NOF_UDP_RX_MARKED] = "udp.rx_marked",
+        [NOF_UDP_RX_DROPPED] = "udp.rx_dropped",
     };
 
     return counter < NOF_UDP_COUNTERS ? names[counter] : NULL;
 }
 
+static uint64_t dropped(const struct nof_udp_port *port)
+{
+    uint32_t info[SK_MEMINFO_VARS] = {0};
+    socklen_t len = sizeof(info);
+
+    return getsockopt(port->fd, SOL_SOCKET, SO_MEMINFO, info, &len) == 0 ? info[SK_MEMINFO_DROPS] : 0;
+}
+
 uint64_t nof_udp_port_counter(const struct nof_udp_port *port, unsigned counter)
 {
+    if (counter == NOF_UDP_RX_DROPPED)
+        return dropped(port);
     return counter < NOF_UDP_COUNTERS ? __atomic_load_n(&port->counters[counter], __ATOMIC_RELAXED) : 0;
 }

@@ -99,9 +99,10 @@ enum nof_udp_counter {
     NOF_UDP_RX_LARGE, /* datagrams beyond our MTU, dropped */
     NOF_UDP_RX_MOVED, /* super-frames of another size than the one before: copied once more */
     NOF_UDP_RX_MARKED, /* datagrams with "congestion experienced" (RFC 3168) */
+    NOF_UDP_RX_DROPPED, /* by the kernel: of another protocol or version, or beyond what it keeps for us */
     NOF_UDP_COUNTERS,
 };
-/* "udp.tx_calls" ... Any thread may read. */
+/* "udp.tx_calls" ... Any thread may read; RX_DROPPED is a system call. */
 const char *nof_udp_port_counter_name(unsigned counter);
 uint64_t nof_udp_port_counter(const struct nof_udp_port *port, unsigned counter);
 

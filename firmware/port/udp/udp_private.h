@@ -13,6 +13,7 @@
 #include "transport/wire.h"
 
 #define UDP_IP_BYTES 28u /* IPv4 and UDP headers */
+#define UDP_HEAD_BYTES 8u
 #define UDP_DATAGRAM_MAX 65507u
 #define UDP_PENDING_MAX 128u /* frames that wait for flush() */
 #define UDP_TX_SEGMENTS 64u /* of a super-frame: what every kernel takes */

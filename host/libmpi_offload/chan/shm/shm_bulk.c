@@ -79,8 +79,9 @@ static void fetch(struct nof_request *req, const struct nof_shm_found *found)
         nof_request_done(req, world_rank, tag, len);
     else if (rc == -ESRCH)
         nof_request_fail(req, nof_chan_nic_status_code(NOF_EPEERDEAD, world_rank));
-    else
-        nof_request_fail(req, nof_chan_nic_status_code(NOF_EFAULT, world_rank));
+    else /* its sender's memory: the call that it belongs to has ended there, or should not have begun */
+        nof_request_fail(req, req->owner != NULL ? nof_chan_nic_failure_code(NOF_EFAULT, world_rank)
+                                                 : nof_chan_nic_status_code(NOF_EFAULT, world_rank));
 }
 
 void nof_shm_deliver(struct nof_request *req, const struct nof_shm_found *found)

@@ -347,6 +347,16 @@ bool nof_pmd_multicast(const struct nof_pmd *pmd)
            __atomic_load_n(&pmd->nic_words->multicast, __ATOMIC_RELAXED) != 0;
 }
 
+struct nof_pmd_polling nof_pmd_polling(const struct nof_pmd *pmd)
+{
+    if (state_of(pmd) == NOF_PMD_FORKED)
+        return (struct nof_pmd_polling){.ratio = 1, .update = 1};
+    return (struct nof_pmd_polling){
+        .dynamic = __atomic_load_n(&pmd->nic_words->polling, __ATOMIC_RELAXED) != 0,
+        .ratio = __atomic_load_n(&pmd->nic_words->poll_ratio, __ATOMIC_RELAXED),
+        .update = __atomic_load_n(&pmd->nic_words->poll_update, __ATOMIC_RELAXED)};
+}
+
 uint64_t nof_pmd_counter(const struct nof_pmd *pmd, enum nof_counter counter)
 {
     if (state_of(pmd) == NOF_PMD_FORKED || (uint32_t)counter >= pmd->identity.ncounters)

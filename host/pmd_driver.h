@@ -117,6 +117,12 @@ bool nof_pmd_runs_collectives(const struct nof_pmd *pmd);
 uint32_t nof_pmd_coll_patience_ms(const struct nof_pmd *pmd);
 /* Feature "multicast", as it is set now. */
 bool nof_pmd_multicast(const struct nof_pmd *pmd);
+/* Features "polling", "poll_ratio" and "poll_update", likewise. */
+struct nof_pmd_polling {
+    bool dynamic;
+    uint32_t ratio, update;
+};
+struct nof_pmd_polling nof_pmd_polling(const struct nof_pmd *pmd);
 /* Live counter of this endpoint; by index or by name (NOF_ENOENT if there is none). */
 uint64_t nof_pmd_counter(const struct nof_pmd *pmd, enum nof_counter counter);
 int nof_pmd_counter_find(const char *name, enum nof_counter *counter_out);

@@ -36,7 +36,7 @@
 #include "nof/card.h"
 #include "nof/segment.h"
 
-#define NOF_ABI_VERSION 10u
+#define NOF_ABI_VERSION 11u
 #define NOF_BAR_MAGIC 0x3130524142464f4eull /* "NOFBAR01" */
 #define NOF_ATTACH_MAGIC 0x3148435441464f4eull /* "NOFATCH1" */
 #define NOF_DETACH_MAGIC 0x3148435444464f4eull /* "NOFDTCH1" */
@@ -140,7 +140,10 @@ struct nof_nic_words {
     uint32_t runs_collectives; /* 1: feature "collectives" is "nic" */
     uint32_t coll_patience_ms; /* feature of that name */
     uint32_t multicast; /* 1: feature of that name is on */
-    uint32_t reserved[11];
+    uint32_t polling; /* feature of that name: 0 static, 1 dynamic */
+    uint32_t poll_ratio; /* features of these names */
+    uint32_t poll_update;
+    uint32_t reserved[8];
 };
 
 struct nof_attach_request {

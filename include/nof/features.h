@@ -58,6 +58,14 @@
     X(NAP, "nap_us", NUMBER, 50, 1, 10000, "us", \
       "longest nap while work is pending on a port that cannot wake us") \
     X(COLLECTIVES, "collectives", CHOICE, 1, 0, 1, "nic|host", "who goes through the steps of a collective") \
+    X(POLLING, "polling", CHOICE, 1, 0, 1, "static|dynamic", \
+      "how often ranks that wait look at the NIC beside memory that they share with others; dynamic: by " \
+      "what " \
+      "came last") \
+    X(POLL_RATIO, "poll_ratio", NUMBER, 50, 1, 1000, "looks", \
+      "polling=static: looks at memory of which one goes with a look at the NIC") \
+    X(POLL_UPDATE, "poll_update", NUMBER, 10, 1, 1000, "messages", \
+      "polling=dynamic: messages after which memory and the NIC are weighed anew") \
     X(LOG_LEVEL, "log_level", CHOICE, 2, 0, 4, "error|warning|notice|info|debug", \
       "what the daemon says; notice: links, features, its begin and end; info: ranks too")
 

@@ -16,6 +16,7 @@
 #include "nof_private/chan_counts.h"
 #include "nof_private/coll_counts.h"
 #include "nof_private/delta_counts.h"
+#include "nof_private/poll_counts.h"
 
 #define NOF_LIBRARY_COUNTS_NAMED(id, name, help) NOF_LIBRARY_COUNT(name, help)
 
@@ -23,9 +24,13 @@
 #define NOF_LIBRARY_COUNTS \
     NOF_COLL_COUNTS \
     NOF_DELTA_COUNTS(NOF_LIBRARY_COUNTS_NAMED) \
-    NOF_CHAN_COUNTS(NOF_LIBRARY_COUNTS_NAMED)
+    NOF_CHAN_COUNTS(NOF_LIBRARY_COUNTS_NAMED) \
+    NOF_POLL_COUNTS(NOF_LIBRARY_COUNTS_NAMED)
 
-enum { NOF_LIBRARY_COUNT_MAX = (int)NOF_COLL_COUNT_MAX + (int)NOF_DELTA_COUNT_MAX + (int)NOF_CHAN_COUNT_MAX };
+enum {
+    NOF_LIBRARY_COUNT_MAX =
+        (int)NOF_COLL_COUNT_MAX + (int)NOF_DELTA_COUNT_MAX + (int)NOF_CHAN_COUNT_MAX + (int)NOF_POLL_COUNT_MAX
+};
 static_assert(NOF_LIBRARY_COUNT_MAX <= NOF_BOARD_COUNTS, "room on the board");
 
 #endif

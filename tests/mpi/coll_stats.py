@@ -37,7 +37,8 @@ def main():
         check("four ranks told", ranks == 4)
         check("trees, by default", c["bcast_tree"] >= 4 and c["bcast_ring"] == 0 and c["selected_by_table"] == 0)
         check("by the NIC", c["collectives_nic"] >= c["bcast_tree"] and c["collectives_host_off"] == 0)
-        others = ("collectives_", "selected_by_", "bcast_multicast", "bcast_unicast_", "scatterv_unicast_", "scatterv_group", "delta_")
+        others = ("collectives_", "selected_by_", "bcast_multicast", "bcast_unicast_", "scatterv_unicast_", "scatterv_group", "delta_",
+                  "memory_", "nic_", "polls_", "polling_")
         chosen = sum(v for k, v in c.items() if not k.startswith(others))
         check("each choice has a reason", chosen == sum(v for k, v in c.items() if k.startswith("selected_by_")))
 

@@ -501,6 +501,12 @@ bool nof_pmd_multicast(const struct nof_pmd *pmd)
     return false;
 }
 
+struct nof_pmd_polling nof_pmd_polling(const struct nof_pmd *pmd)
+{
+    (void)pmd;
+    return (struct nof_pmd_polling){.dynamic = true, .ratio = 50, .update = 10};
+}
+
 uint32_t nof_pmd_coll_patience_ms(const struct nof_pmd *pmd)
 {
     (void)pmd;

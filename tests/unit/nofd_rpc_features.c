@@ -139,6 +139,28 @@ static void the_library_reads_who_drives_collectives(void **state)
     assert_true(words[0].multicast == 0 && words[1].multicast == 0);
 }
 
+static void the_library_reads_how_it_polls(void **state)
+{
+    struct nof_nic_words words[2] = {{0}};
+    struct nofd_endpoint eps[2] = {{.nic_words = &words[0], .nic = &nics[0], .next = &eps[1]},
+                                   {.nic_words = &words[1], .nic = &nics[1]}};
+
+    (void)state;
+    d.endpoints = eps;
+    assert_string_equal(set("{\"name\":\"polling\",\"value\":\"dynamic\"}"), "dynamic");
+    assert_string_equal(set("{\"name\":\"poll_ratio\",\"value\":1000}"), "1000");
+    assert_string_equal(set("{\"name\":\"poll_update\",\"value\":7,\"nic\":1}"), "7");
+    for (int i = 0; i < 2; i++)
+        assert_true(words[i].polling == 1 && words[i].poll_ratio == 1000);
+    assert_true(words[0].poll_update == 0 && words[1].poll_update == 7);
+    assert_string_equal(set("{\"name\":\"polling\",\"value\":\"static\"}"), "static");
+    assert_true(words[0].polling == 0 && words[1].polling == 0);
+    assert_non_null(strstr(set("{\"name\":\"poll_ratio\",\"value\":1001}"), "1 to 1000"));
+    assert_non_null(strstr(set("{\"name\":\"poll_ratio\",\"value\":0}"), "1 to 1000"));
+    assert_non_null(strstr(set("{\"name\":\"polling\",\"value\":\"adaptive\"}"), "dynamic"));
+    assert_true(words[0].poll_ratio == 1000);
+}
+
 static void the_log_says_more_at_once(void **state)
 {
     (void)state;
@@ -216,6 +238,7 @@ int main(void)
         EACH(or_to_the_one_that_is_named),
         EACH(one_of_the_daemon_goes_to_all_cores),
         EACH(the_library_reads_who_drives_collectives),
+        EACH(the_library_reads_how_it_polls),
         EACH(the_log_says_more_at_once),
         EACH(a_value_comes_in_any_type),
         EACH(what_cannot_be_set_is_told_and_changes_nothing),

@@ -205,7 +205,7 @@ static void of_one_nic_if_asked_for(void **state)
     assert_null(call(nofd_rpc_stats, "{\"nick\":1}"));
 }
 
-/* Of the first and the last, which is memory_pieces. */
+/* Of the first and the last, which is polling_updates. */
 static void check_library(const char *params, json_int_t ranks, json_int_t first, json_int_t last)
 {
     json_t *result = call(nofd_rpc_stats, params);
@@ -215,7 +215,7 @@ static void check_library(const char *params, json_int_t ranks, json_int_t first
     assert_int_equal(json_object_size(counters), NOF_LIBRARY_COUNT_MAX);
     assert_int_equal(number(library, "ranks"), ranks);
     assert_int_equal(number(counters, "collectives_nic"), first);
-    assert_int_equal(number(counters, "memory_pieces"), last);
+    assert_int_equal(number(counters, "polling_updates"), last);
     json_decref(result);
 }
 

@@ -212,15 +212,21 @@ static void the_core_hears_of_its_areas_and_the_host_of_its_card(void **state)
     assert_string_equal(id->nic_name, "nic0 (fabric)");
 }
 
-static void the_host_reads_who_drives_collectives(void **state)
+static void the_host_reads_what_is_for_it(void **state)
 {
     struct nofd_endpoint *ep[2] = {NULL};
 
     (void)state;
     for (uint32_t i = 0; i < 2; i++) {
         d.options.feature[NOF_F_COLLECTIVES] = i; /* nic, host */
+        d.options.feature[NOF_F_POLLING] = i; /* static, dynamic */
+        d.options.feature[NOF_F_POLL_RATIO] = 500 + i;
+        d.options.feature[NOF_F_POLL_UPDATE] = 7 + i;
         assert_int_equal(open_as(geteuid(), i, &ep[i]), NOF_OK);
         assert_int_equal(ep[i]->bar.nic_words->runs_collectives, 1 - i);
+        assert_int_equal(ep[i]->bar.nic_words->polling, i);
+        assert_int_equal(ep[i]->bar.nic_words->poll_ratio, 500 + i);
+        assert_int_equal(ep[i]->bar.nic_words->poll_update, 7 + i);
     }
 }
 
@@ -447,7 +453,7 @@ int main(void)
         EACH(nics_are_dealt_in_turn_unless_one_is_asked_for),
         EACH(memory_is_reached_as_well_as_it_can_be),
         EACH(the_core_hears_of_its_areas_and_the_host_of_its_card),
-        EACH(the_host_reads_who_drives_collectives),
+        EACH(the_host_reads_what_is_for_it),
         EACH(who_asks_has_a_slot_beside_those_of_its_host),
         EACH(slots_are_no_more_than_can_come),
         EACH(a_slot_whose_rank_the_core_refuses_is_the_next_ones),

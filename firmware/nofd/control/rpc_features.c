@@ -15,6 +15,14 @@ static bool is_core_feature(unsigned feature)
     return feature < NOF_F_IDLE;
 }
 
+/* A rank's library reads it, of the NIC that it is on. */
+static bool is_of_ranks(unsigned feature)
+{
+    struct nof_nic_words words;
+
+    return nofd_endpoint_word(&words, feature) != NULL;
+}
+
 json_t *nofd_rpc_features(struct nofd *d, const json_t *params, struct nofd_rpc_error *error)
 {
     static const char *const kinds[] = {"bool", "choice", "number"};
@@ -88,7 +96,7 @@ json_t *nofd_rpc_set(struct nofd *d, const json_t *params, struct nofd_rpc_error
                              "set takes a name and a value: {\"name\":\"pacing\",\"value\":\"off\"}");
     if (nofd_options_feature(name, text, &call.feature, &call.value, err, sizeof(err)) != 0)
         return nofd_rpc_fail(error, NOFD_RPC_PARAMS, "%s", err);
-    if (call.only != UINT32_MAX && !is_core_feature(call.feature) && call.feature != NOF_F_COLLECTIVES)
+    if (call.only != UINT32_MAX && !is_core_feature(call.feature) && !is_of_ranks(call.feature))
         return nofd_rpc_fail(error, NOFD_RPC_PARAMS, "%s belongs to the daemon, not to one NIC", name);
     for (unsigned i = 0; i < d->ncores; i++) {
         call.core = &d->cores[i];
@@ -96,16 +104,9 @@ json_t *nofd_rpc_set(struct nofd *d, const json_t *params, struct nofd_rpc_error
     }
     if (call.only == UINT32_MAX)
         d->options.feature[call.feature] = call.value;
-    for (struct nofd_endpoint *ep = d->endpoints; ep != NULL; ep = ep->next) {
-        if (call.only != UINT32_MAX && call.only != ep->nic->index)
-            continue;
-        if (call.feature == NOF_F_COLLECTIVES)
-            nofd_endpoint_tell_collectives(ep, call.value);
-        if (call.feature == NOF_F_COLL_PATIENCE)
-            nofd_endpoint_tell_patience(ep, call.value);
-        if (call.feature == NOF_F_MULTICAST)
-            nofd_endpoint_tell_multicast(ep, call.value);
-    }
+    for (struct nofd_endpoint *ep = d->endpoints; ep != NULL; ep = ep->next)
+        if (call.only == UINT32_MAX || call.only == ep->nic->index)
+            nofd_endpoint_tell(ep, call.feature, call.value);
     if (call.feature == NOF_F_LOG_LEVEL)
         nofd_log_set_level((enum nofd_log_level)call.value);
     nofd_options_feature_text(call.feature, call.value, text, sizeof(text));

@@ -76,9 +76,8 @@ static int create_bar(struct nofd *d, struct nofd_endpoint *ep)
     ep->delta = nofd_bar_at(&ep->bar, id->delta_host_offset);
     ep->claims = nofd_bar_at(&ep->bar, id->claim_offset);
     ep->counters = ep->bar.counters;
-    nofd_endpoint_tell_collectives(ep, d->options.feature[NOF_F_COLLECTIVES]);
-    nofd_endpoint_tell_patience(ep, d->options.feature[NOF_F_COLL_PATIENCE]);
-    nofd_endpoint_tell_multicast(ep, d->options.feature[NOF_F_MULTICAST]);
+    for (unsigned feature = 0; feature < NOF_FEATURE_COUNT; feature++)
+        nofd_endpoint_tell(ep, feature, d->options.feature[feature]);
     if (ep->memory.ops == &nofd_dma_assist) {
         ep->assist = nofd_assist_create(nofd_bar_at(&ep->bar, id->assist_offset));
         if (ep->assist == NULL) {

@@ -87,18 +87,28 @@ static inline void nofd_endpoint_set_state(struct nofd_endpoint *ep, enum nofd_e
     __atomic_store_n(&ep->state, (int)state, __ATOMIC_RELEASE);
 }
 
-/* The values of features "collectives", "coll_patience_ms" and "multicast", which the library reads by itself. */
-static inline void nofd_endpoint_tell_collectives(struct nofd_endpoint *ep, uint64_t value)
+/* The word in which the library reads a feature by itself; NULL: it reads none of that. */
+static inline uint32_t *nofd_endpoint_word(struct nof_nic_words *words, unsigned feature)
 {
-    __atomic_store_n(&ep->nic_words->runs_collectives, value == 0, __ATOMIC_RELAXED);
+    if (feature == NOF_F_COLLECTIVES)
+        return &words->runs_collectives;
+    if (feature == NOF_F_COLL_PATIENCE)
+        return &words->coll_patience_ms;
+    if (feature == NOF_F_MULTICAST)
+        return &words->multicast;
+    if (feature == NOF_F_POLLING)
+        return &words->polling;
+    if (feature == NOF_F_POLL_RATIO)
+        return &words->poll_ratio;
+    return feature == NOF_F_POLL_UPDATE ? &words->poll_update : NULL;
 }
-static inline void nofd_endpoint_tell_patience(struct nofd_endpoint *ep, uint64_t value)
+/* The value of any feature, which is nobody's here if the library reads it not. */
+static inline void nofd_endpoint_tell(struct nofd_endpoint *ep, unsigned feature, uint64_t value)
 {
-    __atomic_store_n(&ep->nic_words->coll_patience_ms, (uint32_t)value, __ATOMIC_RELAXED);
-}
-static inline void nofd_endpoint_tell_multicast(struct nofd_endpoint *ep, uint64_t value)
-{
-    __atomic_store_n(&ep->nic_words->multicast, value != 0, __ATOMIC_RELAXED);
+    uint32_t *word = nofd_endpoint_word(ep->nic_words, feature);
+
+    if (word != NULL)
+        __atomic_store_n(word, feature == NOF_F_COLLECTIVES ? value == 0 : (uint32_t)value, __ATOMIC_RELAXED);
 }
 
 /* The data path, called by nic_host.c on the NIC core. */

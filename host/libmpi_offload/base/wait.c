@@ -26,7 +26,13 @@ static unsigned sleeping_others;
 static bool one_sleeps_at_bell;
 
 static const struct nof_wait_source *sources[NOF_WAIT_SOURCES_MAX];
-static unsigned source_count, polled_count; /* those that are polled come first */
+/* The far one comes first, whose news ends what others would bring, then others that are polled, then the rest. */
+static unsigned source_count, polled_count, far_count;
+static const uint32_t none_came;
+static const uint32_t *near_came = &none_came, *far_came = &none_came;
+static struct nof_polling polling = {.set = {.ratio = 1, .update = 1}, .ratio = 1, .left = 1};
+static unsigned ask_left = 1;
+uint64_t nof_wait_counted[NOF_POLL_COUNT_MAX];
 static struct nof_wait_work *due_first, *due_last;
 static unsigned polls_nested;
 
@@ -64,6 +70,18 @@ void nof_wait_add(const struct nof_wait_source *source)
         return;
     sources[source_count - 1] = sources[polled_count];
     sources[polled_count++] = source;
+    const uint32_t **came = source->polling != NULL ? &far_came : &near_came;
+    *came = source->came == NULL ? *came : source->came;
+    if (source->polling == NULL)
+        return;
+    sources[polled_count - 1] = sources[0];
+    sources[0] = source;
+    far_count = 1;
+}
+
+void nof_wait_polling_changed(void)
+{
+    ask_left = 1;
 }
 
 void nof_wait_due(struct nof_wait_work *work)
@@ -93,16 +111,43 @@ static int run_due(void)
     return n;
 }
 
-int nof_wait_poll(void)
+static int poll_from(unsigned first)
 {
     int n = 0;
     polls_nested++;
-    for (unsigned i = 0; i < polled_count; i++)
+    nof_wait_counted[NOF_POLL_COUNT_NEAR] += polled_count - far_count;
+    nof_wait_counted[NOF_POLL_COUNT_FAR] += far_count - first;
+    for (unsigned i = first; i < polled_count; i++)
         n += sources[i]->poll();
     if (due_first != NULL)
         n += run_due();
     polls_nested--;
     return n;
+}
+
+int nof_wait_poll(void)
+{
+    return poll_from(0);
+}
+
+static void ask_for_polling(void)
+{
+    struct nof_polling_set set;
+    ask_left = NOF_WAIT_ASK_TURNS;
+    sources[0]->polling(&set);
+    nof_polling_set(&polling, &set, *near_came, *far_came);
+}
+
+/* The first of the sources that have this turn. */
+static unsigned turn(void)
+{
+    if (far_count == 0 || far_count == polled_count)
+        return 0;
+    if (--ask_left == 0)
+        ask_for_polling();
+    bool all = nof_polling_due(&polling, *near_came, *far_came);
+    nof_wait_counted[NOF_POLL_COUNT_UPDATES] = polling.updates;
+    return all ? 0 : far_count;
 }
 
 bool nof_wait_polling(void)
@@ -123,10 +168,16 @@ void nof_wait_signal(void)
         bell->ring();
 }
 
-/* Between two of the first polls: neither clock nor yield. */
+/* Neither clock nor yield before the next one. */
+static bool polls_purely(const struct nof_wait *wait)
+{
+    return wait->pure_polls < (nof_lib.crowded ? PURE_POLLS_CROWDED : PURE_POLLS);
+}
+
+/* Between two of the first polls. */
 static bool poll_again(struct nof_wait *wait)
 {
-    if (wait->pure_polls >= (nof_lib.crowded ? PURE_POLLS_CROWDED : PURE_POLLS))
+    if (!polls_purely(wait))
         return false;
     wait->pure_polls++;
     if (!nof_lib.crowded)
@@ -231,7 +282,8 @@ bool nof_wait_step(struct nof_wait *wait)
     uint32_t seen = bell->count();
     if (wait->wanted != NULL && __atomic_load_n(wait->wanted, __ATOMIC_ACQUIRE) == 0)
         return false;
-    if (nof_wait_poll() > 0) {
+    /* Beside a clock and a yield a far source costs little; and before a sleep all are looked at. */
+    if (poll_from(polls_purely(wait) ? turn() : 0) > 0) {
         if (wait->spinning)
             spin_credit += spin_credit < CREDIT_MOST ? CREDIT_GAIN : 0;
         wait->pure_polls = 0;

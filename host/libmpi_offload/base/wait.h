@@ -5,8 +5,9 @@
  *   while (!done)
  *       nof_wait_step(&wait);
  *
- * A step polls once: all sources, then the work that they, or whoever was called by them, made due. While nothing comes,
- * the first steps (3 us at most) do nothing else; then it looks at the clock and gives way between polls for spin_us;
+ * A step polls once, then does the work that sources, or whoever was called by them, made due. While nothing comes,
+ * the first steps (3 us at most) do nothing else: of these, sources that are far have only the turns that polling.h gives them, if
+ * there are near ones. Then it polls all, looks at the clock and gives way between polls for spin_us;
  * then it sleeps until something may have come. The lock is held when a step is called and when it returns, never while
  * it gives way or sleeps. With several threads waiting, one sleeps at the bell and the others on a condition variable;
  * who reaps a completion wakes them all.
@@ -16,6 +17,8 @@
 #define NOF_MPI_WAIT_H
 
 #include "base/lib.h"
+#include "base/polling.h"
+#include "nof_private/poll_counts.h"
 
 struct nof_sched;
 
@@ -79,9 +82,20 @@ struct nof_wait_source {
     uint64_t (*nap_ns)(void);
     /* Write on the board what is under way; `of` not NULL: whom the messages of this schedule are from. Not without a poll. */
     void (*describe)(const struct nof_sched *of);
+    /* Messages that have come this way, modulo 2^32; NULL: nobody counts them. */
+    const uint32_t *came;
+    /* Others bring more, sooner: it has turns of its own, as this says, which is asked in the first turn and then once in
+     * NOF_WAIT_ASK_TURNS. One source at most. NULL: it has all. */
+    void (*polling)(struct nof_polling_set *set_out);
 };
+#define NOF_WAIT_ASK_TURNS 256u
 /* NOF_WAIT_SOURCES_MAX at most. */
 void nof_wait_add(const struct nof_wait_source *source);
+/* polling() says something else: it is asked in the next turn. */
+void nof_wait_polling_changed(void);
+
+/* Under the library's lock. */
+extern uint64_t nof_wait_counted[NOF_POLL_COUNT_MAX] __attribute__((visibility("hidden")));
 
 /* Work that news made due, carried out before the poll returns: what must not be done inside a channel. */
 struct nof_wait_work {

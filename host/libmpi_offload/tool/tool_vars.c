@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/wait.h"
 #include "chan/nic/chan_nic.h"
 #include "chan/chan.h"
 #include "coll/coll.h"
@@ -155,21 +156,20 @@ int nof_tool_cvar_write(int index, const void *in)
     uint64_t value = features[feature].kind == NOF_FEATURE_NUMBER ? *(const unsigned long *)in
                                                                   : (uint64_t) * (const int *)in;
     int rc = nof_nic_control_set(feature, value);
+    nof_wait_polling_changed(); /* of this process; others ask now and then */
     return rc == NOF_OK ? MPI_SUCCESS : rc == NOF_EINVAL ? MPI_T_ERR_INVALID : MPI_T_ERR_CVAR_SET_NOT_NOW;
 }
 
 /* In the order of NOF_LIBRARY_COUNTS. */
 static const struct nof_publish_part parts[] = {
-    {nof_driver_counted, NOF_DRIVER_COUNT},
-    {nof_select_counted, NOF_ALGORITHM_COUNT},
-    {nof_select_counted_by, NOF_SELECTED_BY_COUNT},
-    {nof_bcast_counted, NOF_BCAST_WAYS},
-    {nof_delta_counted, NOF_DELTA_COUNT_MAX},
-    {nof_chan_counted, NOF_CHAN_COUNT_MAX},
-    {NULL, 0},
+    {nof_driver_counted, NOF_DRIVER_COUNT},         {nof_select_counted, NOF_ALGORITHM_COUNT},
+    {nof_select_counted_by, NOF_SELECTED_BY_COUNT}, {nof_bcast_counted, NOF_BCAST_WAYS},
+    {nof_delta_counted, NOF_DELTA_COUNT_MAX},       {nof_chan_counted, NOF_CHAN_COUNT_MAX},
+    {nof_wait_counted, NOF_POLL_COUNT_MAX},         {NULL, 0},
 };
 static_assert((int)NOF_DRIVER_COUNT + (int)NOF_ALGORITHM_COUNT + (int)NOF_SELECTED_BY_COUNT +
-                      (int)NOF_BCAST_WAYS + (int)NOF_DELTA_COUNT_MAX + (int)NOF_CHAN_COUNT_MAX ==
+                      (int)NOF_BCAST_WAYS + (int)NOF_DELTA_COUNT_MAX + (int)NOF_CHAN_COUNT_MAX +
+                      (int)NOF_POLL_COUNT_MAX ==
                   (int)NOF_LIBRARY_COUNT_MAX,
               "the parts are all that is counted");
 

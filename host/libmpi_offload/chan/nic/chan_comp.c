@@ -26,6 +26,7 @@ static void of_operation(const struct nof_comp *comp)
             nof_chan_nic_send_parked(op);
         break;
     case NOF_COMP_RECV:
+        nof_chan_nic.came++;
         if (op->phase == NOF_OP_RECV)
             nof_chan_nic_recv_done(op, comp);
         else if (op->phase == NOF_OP_ACK)
@@ -88,6 +89,7 @@ void nof_chan_nic_complete(const struct nof_comp *comp)
 {
     switch (comp->opcode) {
     case NOF_COMP_SPILL:
+        nof_chan_nic.came++;
         if (known_rank(comp->peer))
             nof_chan_nic_spilled(comp);
         break;

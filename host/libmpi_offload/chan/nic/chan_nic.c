@@ -195,6 +195,8 @@ int nof_chan_nic_open(const struct nof_launch_job *job, bool shares, char *text,
     nof_chan_nic.pulls_most = NOF_CHAN_NIC_PULLS;
     if (nof_pmd_attach(&args, &nof_chan_nic.pmd, text, text_bytes) != NOF_OK)
         return -1;
+    if (nof_chan_nic_polling_open(text, text_bytes) != 0)
+        return -1;
     nof_wait_at(&bell);
     nof_chan_nic.identity = nof_pmd_identity(nof_chan_nic.pmd);
     nof_launch_set_host_id(nof_chan_nic.identity->card.host_id);
@@ -226,7 +228,11 @@ const struct nof_chan nof_chan_by_nic = {
     .probe = nof_chan_nic_post_probe,
     .commit = nof_chan_nic_commit,
     .streams = nof_chan_nic_streams,
-    .source = {.poll = nic_poll, .nap_ns = nic_nap_ns, .describe = nic_describe},
+    .source = {.poll = nic_poll,
+               .nap_ns = nic_nap_ns,
+               .describe = nic_describe,
+               .came = &nof_chan_nic.came,
+               .polling = nof_chan_nic_polling},
     .passed = nic_passed,
     .flush = nic_flush,
     .withdraw = nic_withdraw,

@@ -125,6 +125,7 @@ struct nof_chan_nic {
     const struct nof_bar_identity *identity;
     bool nic_dead;
     int nic_dead_code; /* MPI code */
+    uint32_t came; /* receives that have ended, and messages that were spilled, modulo 2^32 */
     struct nof_chan_nic_peer *peers; /* by job rank */
     uint32_t dead_count; /* without those that left */
     bool closing; /* MPI_Finalize: nobody needs notices any more */
@@ -172,6 +173,13 @@ int nof_chan_nic_open(const struct nof_launch_job *job, bool shares, char *text,
 int nof_chan_nic_counter(const char *name, uint64_t *value_out);
 /* As nof_pmd_library_counts(); NULL as well without a NIC. */
 uint64_t *nof_chan_nic_library_counts(uint32_t n);
+
+/* Of chan_polling.c. */
+
+/* Reads the environment. 0, or -1 and a sentence. */
+int nof_chan_nic_polling_open(char *text, size_t text_bytes);
+/* As the source's polling(). */
+void nof_chan_nic_polling(struct nof_polling_set *set_out);
 
 /* Of chan_peer.c. */
 int nof_chan_nic_publish_card(char *text, size_t text_bytes);

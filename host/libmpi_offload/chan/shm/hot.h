@@ -31,7 +31,7 @@ struct nof_hot {
     uint32_t count;
     uint32_t lane[NOF_HOT_LANES];
     uint32_t last[NOF_HOT_LANES]; /* when it brought a message, counted in messages */
-    uint32_t now;
+    uint32_t now; /* messages so far, modulo 2^32: the wait loop weighs by it, too (base/polling.h) */
     uint32_t exchanged; /* when one was, last */
 };
 

@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The wait loop: which sources have which turn, that a change of how they are polled counts while it turns, and that nobody sleeps
+ * without a look at all of them. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/publish.h"
+#include "base/wait.h"
+#include "base/wait_board.h"
+
+/* What the loop asks of the rest of the library. */
+struct nof_lib nof_lib;
+__thread const char *nof_lib_call;
+struct nof_board_place *nof_board;
+uint64_t nof_board_nap_ns = UINT64_MAX, nof_publish_due_ns = UINT64_MAX;
+static uint64_t now_ns = 1;
+
+uint64_t nof_lib_now_ns(void)
+{
+    return now_ns += 1000;
+}
+
+void nof_lib_lock(void)
+{
+}
+
+void nof_lib_unlock(void)
+{
+}
+
+void nof_lib_die(int exit_code, const char *fmt, ...)
+{
+    fprintf(stderr, "%s\n", fmt);
+    exit(exit_code);
+}
+
+void nof_publish(uint64_t at_ns)
+{
+    (void)at_ns;
+}
+
+bool nof_board_begin(const char *call, uint64_t *since_ns, uint64_t at_ns)
+{
+    (void)call;
+    (void)since_ns;
+    (void)at_ns;
+    return false;
+}
+
+void nof_board_end(void)
+{
+}
+
+void nof_board_clear(void)
+{
+}
+
+/* Two sources, which tell their looks, and bring what the test says. */
+#define LOOKS 4096
+static char looked[LOOKS]; /* 'm' memory, 'n' the NIC, 's' a sleep */
+static unsigned looks;
+static uint32_t near_came, far_came;
+static int near_brings, far_brings; /* in each look, so many messages */
+static struct nof_polling_set how;
+
+static void note(char what)
+{
+    assert_true(looks < LOOKS - 1);
+    looked[looks++] = what;
+    looked[looks] = '\0';
+}
+
+static int near_poll(void)
+{
+    note('m');
+    near_came += (uint32_t)near_brings;
+    return near_brings;
+}
+
+static int far_poll(void)
+{
+    note('n');
+    far_came += (uint32_t)far_brings;
+    return far_brings;
+}
+
+static uint64_t nap(void)
+{
+    return UINT64_MAX;
+}
+
+static void describe(const struct nof_sched *of)
+{
+    (void)of;
+}
+
+static uint32_t rung(void)
+{
+    return 0;
+}
+
+static void sleep_at_bell(uint32_t seen, uint64_t timeout_ns)
+{
+    (void)seen;
+    (void)timeout_ns;
+    note('s');
+}
+
+static void ring(void)
+{
+}
+
+static void ask(struct nof_polling_set *set_out)
+{
+    *set_out = how;
+}
+
+/* The far one was there first, as the NIC is. */
+static int open_sources(void **state)
+{
+    static const struct nof_wait_source far = {
+        .poll = far_poll, .nap_ns = nap, .describe = describe, .came = &far_came, .polling = ask};
+    static const struct nof_wait_source near = {
+        .poll = near_poll, .nap_ns = nap, .describe = describe, .came = &near_came};
+    static const struct nof_wait_source sleeps_only = {.nap_ns = nap};
+    static const struct nof_wait_bell bell = {.count = rung, .sleep = sleep_at_bell, .ring = ring};
+
+    (void)state;
+    nof_wait_at(&bell);
+    nof_wait_add(&sleeps_only);
+    nof_wait_add(&far);
+    nof_wait_add(&near);
+    return 0;
+}
+
+static void begin(bool dynamic, uint32_t ratio, uint32_t update)
+{
+    how = (struct nof_polling_set){.dynamic = dynamic, .ratio = ratio, .update = update};
+    nof_wait_polling_changed();
+    nof_lib.crowded = false;
+    nof_lib.spin_us = 20;
+    near_brings = 0;
+    far_brings = 0;
+    looks = 0;
+}
+
+static void steps(struct nof_wait *wait, int n)
+{
+    while (n-- > 0)
+        (void)nof_wait_step(wait);
+}
+
+static unsigned count(char what)
+{
+    unsigned n = 0;
+    for (unsigned i = 0; i < looks; i++)
+        n += looked[i] == what;
+    return n;
+}
+
+/* Turns that bring something: the loop never gets beyond the first ones. */
+static void of_so_many_turns_one_is_the_nics(void **state)
+{
+    struct nof_wait wait = NOF_WAIT_START;
+    (void)state;
+    begin(false, 4, 10);
+    near_brings = 1;
+    steps(&wait, 2);
+    begin(false, 4, 10);
+    near_brings = 1;
+    while (looks < 2 || looked[looks - 2] != 'n')
+        steps(&wait, 1);
+    looks = 0;
+    steps(&wait, 12);
+    assert_string_equal(looked, "mmmnmmmmnmmmmnm");
+}
+
+static void turns_go_on_from_wait_to_wait(void **state)
+{
+    (void)state;
+    begin(false, 5, 10);
+    for (int i = 0; i < 100; i++) {
+        struct nof_wait wait = NOF_WAIT_START;
+        steps(&wait, 1);
+    }
+    assert_in_range(count('n'), 19, 21);
+    assert_int_equal(count('m'), 100);
+}
+
+static void who_asks_looks_at_all(void **state)
+{
+    (void)state;
+    begin(false, 1000, 10);
+    for (int i = 0; i < 10; i++)
+        assert_int_equal(nof_wait_poll(), 0);
+    assert_string_equal(looked, "nmnmnmnmnmnmnmnmnmnm");
+}
+
+/* The pure turns go by the ratio; then each turn looks at both, up to the sleep. */
+static void before_a_sleep_all_are_looked_at(void **state)
+{
+    (void)state;
+    for (int crowded = 0; crowded < 2; crowded++) {
+        struct nof_wait wait = NOF_WAIT_START;
+        begin(false, 1000, 10);
+        nof_lib.crowded = crowded != 0;
+        while (count('s') == 0)
+            steps(&wait, 1);
+        unsigned m = count('m'), n = count('n');
+        assert_in_range(m - n, crowded ? 7 : 127, crowded ? 8 : 128);
+        assert_true(n >= 1);
+        assert_int_equal(looked[looks - 1], 's');
+        assert_int_equal(looked[looks - 2], 'm');
+        assert_int_equal(looked[looks - 3], 'n');
+    }
+}
+
+static void a_change_counts_while_it_turns(void **state)
+{
+    struct nof_wait wait = NOF_WAIT_START;
+    (void)state;
+    begin(false, 1000, 10);
+    near_brings = 1;
+    steps(&wait, 10);
+    how.ratio = 1;
+    for (unsigned i = 0; i <= NOF_WAIT_ASK_TURNS; i++)
+        steps(&wait, 1);
+    looks = 0;
+    steps(&wait, 3);
+    assert_string_equal(looked, "nmnmnm");
+}
+
+static void it_follows_what_comes(void **state)
+{
+    struct nof_wait wait = NOF_WAIT_START;
+    uint64_t updates = nof_wait_counted[NOF_POLL_COUNT_UPDATES];
+    (void)state;
+    begin(true, 50, 10);
+    steps(&wait, 1);
+    near_brings = 1; /* memory alone: 1 of h + 1 turns is the NIC's */
+    steps(&wait, 40);
+    looks = 0;
+    steps(&wait, 1100);
+    assert_in_range(count('n'), 99, 101);
+    near_brings = 0; /* the NIC alone: each */
+    far_brings = 1;
+    steps(&wait, 11 * 10 + 1);
+    looks = 0;
+    steps(&wait, 100);
+    assert_int_equal(count('n'), 100);
+    assert_true(nof_wait_counted[NOF_POLL_COUNT_UPDATES] > updates + 100);
+}
+
+static void looks_are_counted(void **state)
+{
+    struct nof_wait wait = NOF_WAIT_START;
+    uint64_t near_before = nof_wait_counted[NOF_POLL_COUNT_NEAR],
+             far_before = nof_wait_counted[NOF_POLL_COUNT_FAR];
+    (void)state;
+    begin(false, 7, 10);
+    near_brings = 1;
+    steps(&wait, 50);
+    (void)nof_wait_poll();
+    assert_int_equal(nof_wait_counted[NOF_POLL_COUNT_NEAR] - near_before, count('m'));
+    assert_int_equal(nof_wait_counted[NOF_POLL_COUNT_FAR] - far_before, count('n'));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(of_so_many_turns_one_is_the_nics),
+        cmocka_unit_test(turns_go_on_from_wait_to_wait),
+        cmocka_unit_test(who_asks_looks_at_all),
+        cmocka_unit_test(before_a_sleep_all_are_looked_at),
+        cmocka_unit_test(a_change_counts_while_it_turns),
+        cmocka_unit_test(it_follows_what_comes),
+        cmocka_unit_test(looks_are_counted),
+    };
+    return cmocka_run_group_tests(tests, open_sources, NULL);
+}

@@ -146,8 +146,10 @@ static void send_request(int fd, const struct nof_pmd_attach_args *args)
         .nic = args->nic,
         .job_id = args->job_id,
         .probe_addr = (uint64_t)(uintptr_t)&probe_word,
-        .flags = args->shares ? NOF_ATTACH_F_SEGMENT : 0,
-        .local_ranks = args->shares ? args->local_ranks : 0,
+        .flags = args->shares          ? NOF_ATTACH_F_SEGMENT
+                 : args->shares_as_set ? NOF_ATTACH_F_SEGMENT_AS_SET
+                                       : 0,
+        .local_ranks = args->shares || args->shares_as_set ? args->local_ranks : 0,
     };
 
     if (getrandom(&probe_word, sizeof(probe_word), GRND_NONBLOCK) != (ssize_t)sizeof(probe_word))

@@ -347,6 +347,15 @@ bool nof_pmd_multicast(const struct nof_pmd *pmd)
            __atomic_load_n(&pmd->nic_words->multicast, __ATOMIC_RELAXED) != 0;
 }
 
+enum nof_channels nof_pmd_channels(const struct nof_pmd *pmd)
+{
+    uint32_t channels = state_of(pmd) == NOF_PMD_FORKED
+                            ? (uint32_t)NOF_CHANNELS_NIC
+                            : __atomic_load_n(&pmd->nic_words->channels, __ATOMIC_RELAXED);
+
+    return channels <= NOF_CHANNELS_SINGLE_COPY ? (enum nof_channels)channels : NOF_CHANNELS_AUTO;
+}
+
 struct nof_pmd_polling nof_pmd_polling(const struct nof_pmd *pmd)
 {
     if (state_of(pmd) == NOF_PMD_FORKED)

@@ -40,7 +40,8 @@ struct nof_pmd_attach_args {
     uint32_t nic; /* NIC core wanted, UINT32_MAX: nofd deals */
     int timeout_ms; /* for the daemon's answer; 0: 60000 */
     bool shares; /* ask for a slot in the job's segment on this host */
-    uint32_t local_ranks; /* if so: of this job on this host, 0: unknown */
+    bool shares_as_set; /* likewise, where feature "channels" is not "nic" */
+    uint32_t local_ranks; /* with one of the two: of this job on this host, 0: unknown */
 };
 
 /* On failure *pmd_out is untouched and `text` (text_bytes, may be NULL) says what happened, what it
@@ -117,6 +118,8 @@ bool nof_pmd_runs_collectives(const struct nof_pmd *pmd);
 uint32_t nof_pmd_coll_patience_ms(const struct nof_pmd *pmd);
 /* Feature "multicast", as it is set now. */
 bool nof_pmd_multicast(const struct nof_pmd *pmd);
+/* Feature "channels", as it is set now. */
+enum nof_channels nof_pmd_channels(const struct nof_pmd *pmd);
 /* Features "polling", "poll_ratio" and "poll_update", likewise. */
 struct nof_pmd_polling {
     bool dynamic;

@@ -62,6 +62,15 @@ enum nof_bar_fd {
 
 enum nof_attach_flag {
     NOF_ATTACH_F_SEGMENT = 1, /* a slot in the segment of the job on this host, if there is one */
+    NOF_ATTACH_F_SEGMENT_AS_SET = 2, /* likewise, where feature "channels" is not "nic" */
+};
+
+/* How messages between ranks of one host go: the values of feature "channels". */
+enum nof_channels {
+    NOF_CHANNELS_AUTO,
+    NOF_CHANNELS_NIC,
+    NOF_CHANNELS_SHM,
+    NOF_CHANNELS_SINGLE_COPY,
 };
 
 struct nof_bar_segment {
@@ -143,7 +152,8 @@ struct nof_nic_words {
     uint32_t polling; /* feature of that name: 0 static, 1 dynamic */
     uint32_t poll_ratio; /* features of these names */
     uint32_t poll_update;
-    uint32_t reserved[8];
+    uint32_t channels; /* feature of that name: enum nof_channels */
+    uint32_t reserved[7];
 };
 
 struct nof_attach_request {
@@ -157,7 +167,7 @@ struct nof_attach_request {
     uint64_t probe_addr; /* nofd tries its DMA on this: 8 bytes that hold probe_value */
     uint64_t probe_value;
     uint32_t flags; /* enum nof_attach_flag */
-    /* Ranks of the job on this host, as its launcher says; 0: it does not, and all may be. Only with F_SEGMENT. */
+    /* Ranks of the job on this host, as its launcher says; 0: it does not, and all may be. Only with one of the flags. */
     uint32_t local_ranks;
 };
 

@@ -58,6 +58,10 @@
     X(NAP, "nap_us", NUMBER, 50, 1, 10000, "us", \
       "longest nap while work is pending on a port that cannot wake us") \
     X(COLLECTIVES, "collectives", CHOICE, 1, 0, 1, "nic|host", "who goes through the steps of a collective") \
+    X(CHANNELS, "channels", CHOICE, 1, 0, 3, "auto|nic|shm|single-copy", \
+      "how messages between ranks of one host go, of jobs that begin from now on: each as is fastest, by " \
+      "the NIC, " \
+      "through memory that they share, or read by their receiver") \
     X(POLLING, "polling", CHOICE, 1, 0, 1, "static|dynamic", \
       "how often ranks that wait look at the NIC beside memory that they share with others; dynamic: by " \
       "what " \

@@ -43,7 +43,7 @@ static void a_request_out_of_range_is_refused_with_a_reason(struct hostile *h)
     request.nic = 2;
     check_equal(attach(h, &request, sizeof(request)), NOF_EINVAL);
     hostile_request(h, &request);
-    request.flags = NOF_ATTACH_F_SEGMENT << 1;
+    request.flags = NOF_ATTACH_F_SEGMENT_AS_SET << 1;
     check_equal(attach(h, &request, sizeof(request)), NOF_EINVAL);
     hostile_request(h, &request);
     request.magic++;

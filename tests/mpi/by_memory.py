@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # usage: by_memory.py NOF all|some RANKS HOSTS PROGRAM [ARG...]
-# Runs it with NOF_CHANNELS=auto; then its ranks must have told that all of its messages went by memory, or some of them (and others
+# Runs it with NOF_CHANNELS, or auto; then its ranks must have told that all of its messages went by memory, or some of them (and others
 # by the NIC).
 import json
 import os
@@ -14,7 +14,7 @@ nof, how, ranks, hosts, *program = sys.argv[1:]
 with tempfile.TemporaryDirectory() as work:
     stats = os.path.join(work, "stats.json")
     run = subprocess.run([nof, "run", "--hosts", hosts, "-n", ranks, "--stats", stats, *program],
-                         env=dict(os.environ, NOF_CHANNELS="auto"))
+                         env={"NOF_CHANNELS": "auto"} | os.environ)
     if run.returncode != 0:
         sys.exit(run.returncode)
     with open(stats) as file:

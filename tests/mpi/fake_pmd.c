@@ -501,6 +501,12 @@ bool nof_pmd_multicast(const struct nof_pmd *pmd)
     return false;
 }
 
+enum nof_channels nof_pmd_channels(const struct nof_pmd *pmd)
+{
+    (void)pmd;
+    return NOF_CHANNELS_NIC;
+}
+
 struct nof_pmd_polling nof_pmd_polling(const struct nof_pmd *pmd)
 {
     (void)pmd;

@@ -381,7 +381,7 @@ static void what_is_no_request_is_refused(void **state)
     bad[1].abi_version++;
     bad[2].size = 0;
     bad[3].rank = 4;
-    bad[4].flags = NOF_ATTACH_F_SEGMENT << 1;
+    bad[4].flags = NOF_ATTACH_F_SEGMENT_AS_SET << 1;
     bad[5].local_ranks = 1; /* of a rank that asks for no slot */
     bad[6].job_id = 0;
     bad[7].nic = NICS;

@@ -264,6 +264,34 @@ static void who_asks_has_a_slot_beside_those_of_its_host(void **state)
     assert_int_equal(entry[1].pid, 4711);
 }
 
+/* It leaves to the feature whether it has one. */
+static void who_asks_as_set_has_a_slot_as_set(void **state)
+{
+    static const struct {
+        uint32_t flags;
+        enum nof_channels channels;
+        bool has;
+    } cases[] = {{0, NOF_CHANNELS_AUTO, false},
+                 {NOF_ATTACH_F_SEGMENT, NOF_CHANNELS_NIC, true},
+                 {NOF_ATTACH_F_SEGMENT_AS_SET, NOF_CHANNELS_NIC, false},
+                 {NOF_ATTACH_F_SEGMENT_AS_SET, NOF_CHANNELS_AUTO, true},
+                 {NOF_ATTACH_F_SEGMENT_AS_SET, NOF_CHANNELS_SHM, true},
+                 {NOF_ATTACH_F_SEGMENT_AS_SET, NOF_CHANNELS_SINGLE_COPY, true}};
+
+    (void)state;
+    for (uint32_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct nofd_endpoint *ep = NULL;
+
+        request.flags = cases[i].flags;
+        d.options.feature[NOF_F_CHANNELS] = cases[i].channels;
+        request.local_ranks = 0;
+        request.size = 8;
+        assert_int_equal(open_as(geteuid(), i, &ep), NOF_OK);
+        assert_int_equal(ep->bell != NULL && ep->slot.segment != NULL, cases[i].has);
+        assert_int_equal(ep->bar.nic_words->channels, cases[i].channels);
+    }
+}
+
 static void slots_are_no_more_than_can_come(void **state)
 {
     (void)state;
@@ -455,6 +483,7 @@ int main(void)
         EACH(the_core_hears_of_its_areas_and_the_host_of_its_card),
         EACH(the_host_reads_what_is_for_it),
         EACH(who_asks_has_a_slot_beside_those_of_its_host),
+        EACH(who_asks_as_set_has_a_slot_as_set),
         EACH(slots_are_no_more_than_can_come),
         EACH(a_slot_whose_rank_the_core_refuses_is_the_next_ones),
         EACH(a_death_is_told_to_all_with_a_slot),

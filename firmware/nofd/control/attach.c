@@ -208,7 +208,8 @@ static int check_request(struct nofd *d, const struct nof_attach_request *r, ssi
                  r->abi_version, NOF_ABI_VERSION);
         return NOF_EVERSION;
     }
-    if (r->size == 0 || r->rank >= r->size || (r->flags & ~(uint32_t)NOF_ATTACH_F_SEGMENT) != 0 ||
+    if (r->size == 0 || r->rank >= r->size ||
+        (r->flags & ~(uint32_t)(NOF_ATTACH_F_SEGMENT | NOF_ATTACH_F_SEGMENT_AS_SET)) != 0 ||
         r->local_ranks > (r->flags != 0 ? r->size : 0) || r->job_id == 0) {
         snprintf(text, text_bytes, "rank %u of %u (%u on this host), job %" PRIu64 ", flags %u: out of range",
                  r->rank, r->size, r->local_ranks, r->job_id, r->flags);

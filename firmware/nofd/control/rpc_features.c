@@ -20,7 +20,8 @@ static bool is_of_ranks(unsigned feature)
 {
     struct nof_nic_words words;
 
-    return nofd_endpoint_word(&words, feature) != NULL;
+    /* "channels" is a job's, whose ranks have several NICs. */
+    return feature != NOF_F_CHANNELS && nofd_endpoint_word(&words, feature) != NULL;
 }
 
 json_t *nofd_rpc_features(struct nofd *d, const json_t *params, struct nofd_rpc_error *error)

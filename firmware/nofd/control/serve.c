@@ -149,6 +149,12 @@ static uint32_t slots_of(const struct nofd *d, const struct nof_attach_request *
     return slots < most ? slots : (uint32_t)most;
 }
 
+static bool wants_slot(const struct nofd *d, uint32_t flags)
+{
+    return (flags & NOF_ATTACH_F_SEGMENT) != 0 || ((flags & NOF_ATTACH_F_SEGMENT_AS_SET) != 0 &&
+                                                   d->options.feature[NOF_F_CHANNELS] != NOF_CHANNELS_NIC);
+}
+
 /* Before the core serves it, which rings its bell. Without one it is reached by its NIC. */
 static void take_slot(struct nofd *d, const struct nofd_serve *serve, struct nofd_endpoint *ep)
 {
@@ -156,7 +162,7 @@ static void take_slot(struct nofd *d, const struct nofd_serve *serve, struct nof
     struct nofd_segment *segment;
     char why[128];
 
-    if ((request->flags & NOF_ATTACH_F_SEGMENT) == 0)
+    if (!wants_slot(d, request->flags))
         return;
     segment =
         nofd_segment_of(&serve->job->segments, ep->nic->cfg.host_id, slots_of(d, request), why, sizeof(why));

@@ -100,6 +100,8 @@ static inline uint32_t *nofd_endpoint_word(struct nof_nic_words *words, unsigned
         return &words->polling;
     if (feature == NOF_F_POLL_RATIO)
         return &words->poll_ratio;
+    if (feature == NOF_F_CHANNELS)
+        return &words->channels;
     return feature == NOF_F_POLL_UPDATE ? &words->poll_update : NULL;
 }
 /* The value of any feature, which is nobody's here if the library reads it not. */

@@ -10,6 +10,7 @@
 #include "chan/nic/chan_nic.h"
 #include "chan/chan.h"
 #include "chan/shm/shm.h"
+#include "chan/ways.h"
 #include "coll/group/scatter_group.h"
 #include "coll/coll.h"
 #include "coll/program_cache.h"
@@ -40,27 +41,25 @@ static void mark_forked(void)
     nof_lib.phase = NOF_LIB_FORKED;
 }
 
-/* NOF_CHANNELS: which channels messages may take. By memory delta messages go at their end, and who asks for pages that tell of
- * increments would have none early: such a rank goes by the NIC. */
-static bool wants_shm(const char *func)
+/* NOF_CHANNELS: which channels messages may take. NULL: as feature "channels" says. By memory delta messages go at their end, and who
+ * asks for pages that tell of increments would have none early: such a rank goes by the NIC. */
+static const enum nof_channels *wanted_way(const char *func)
 {
+    static enum nof_channels way;
     const char *channels = getenv("NOF_CHANNELS");
-    if (channels == NULL || strcmp(channels, "nic") == 0)
-        return false;
-    if (strcmp(channels, "auto") != 0)
-        nof_lib_die(1,
-                    "%s: NOF_CHANNELS is \"%s\": must be nic (all messages go by the NIC) or auto (those "
-                    "between ranks of one "
-                    "host by memory)",
-                    func, channels);
-    return nof_delta_trigger() == NOF_DELTA_EXPLICIT;
+    if (channels != NULL && !nof_ways_named(channels, &way))
+        nof_lib_die(1, "%s: NOF_CHANNELS is \"%s\": must be " NOF_WAYS_LIST, func, channels);
+    if (nof_delta_trigger() == NOF_DELTA_EXPLICIT)
+        return channels == NULL ? NULL : &way;
+    way = NOF_CHANNELS_NIC;
+    return &way;
 }
 
 /* This rank takes messages by memory, if the NIC has given it a part of any. */
-static void publish_shm(void)
+static void publish_shm(const enum nof_channels *way)
 {
     char text[256];
-    if (nof_shm_publish(text, sizeof(text)) || text[0] == '\0')
+    if (nof_shm_publish(way, text, sizeof(text)) || text[0] == '\0')
         return;
     fprintf(stderr,
             "libmpi_offload: rank %d on %s: %s: its messages go by the NIC, also those between ranks of this "
@@ -76,9 +75,10 @@ static bool open_channel(const char *func)
     if (nof_launch_job(&job, text, sizeof(text)) != 0)
         nof_lib_die(1, "%s: %s", func, text);
     if (job.socket[0] != '\0') {
-        if (nof_chan_nic_open(&job, wants_shm(func), text, sizeof(text)) != 0)
+        const enum nof_channels *way = wanted_way(func);
+        if (nof_chan_nic_open(&job, way, text, sizeof(text)) != 0)
             nof_lib_die(1, "%s: %s", func, text);
-        publish_shm();
+        publish_shm(way);
         if (nof_chan_nic_publish_places(text, sizeof(text)) != 0)
             nof_lib_die(1, "%s: %s", func, text);
         nof_chan_use(&nof_chan_by_nic);

@@ -7,6 +7,8 @@ struct nof_claims nof_chan_claims;
 struct nof_request *nof_chan_probes;
 uint64_t nof_chan_counted[NOF_CHAN_COUNT_MAX];
 static const struct nof_chan *beside, *both;
+static struct nof_chan beside_long; /* the same as `beside`, without a short path */
+static enum nof_channels beside_way;
 const int32_t *nof_chan_reached;
 static struct nof_chan_hooks hooks;
 
@@ -16,11 +18,17 @@ void nof_chan_use(const struct nof_chan *channel)
     nof_wait_add(&channel->source);
 }
 
-void nof_chan_use_beside(const struct nof_chan *channel, const int32_t *reaches)
+void nof_chan_use_beside(const struct nof_chan *channel, const int32_t *reaches, enum nof_channels way)
 {
     beside = channel;
+    beside_long = *channel;
+    beside_long.send_now = NULL;
+    beside_long.recv_now = NULL;
+    beside_way = way;
     nof_chan_reached = reaches;
-    nof_chan_short = channel->send_now != NULL && channel->recv_now != NULL ? channel : NULL;
+    bool has_short =
+        channel->send_now != NULL && channel->recv_now != NULL && way != NOF_CHANNELS_SINGLE_COPY;
+    nof_chan_short = has_short ? channel : NULL;
     nof_wait_add(&channel->source);
 }
 
@@ -51,11 +59,19 @@ static bool one_beside(const struct nof_group *group)
 const struct nof_chan *nof_chan_choose(const struct nof_comm *comm)
 {
     struct nof_comm *chosen = nof_lib_unconst(comm);
-    bool all =
-        beside != NULL && all_beside(comm->group) && (comm->remote == NULL || all_beside(comm->remote));
-    chosen->chan = all ? beside : nof_chan_to_all;
-    chosen->mixed = beside != NULL && !all && one_beside(nof_comm_peers(comm));
+    enum nof_channels way = comm->way_said ? comm->way : beside_way;
+    bool may = beside != NULL && !comm->by_nic;
+    bool all = may && all_beside(comm->group) && (comm->remote == NULL || all_beside(comm->remote));
+    chosen->chan = !all ? nof_chan_to_all : way == NOF_CHANNELS_SINGLE_COPY ? &beside_long : beside;
+    chosen->mixed = may && !all && one_beside(nof_comm_peers(comm));
     return chosen->chan;
+}
+
+enum nof_channels nof_chan_way(const struct nof_comm *comm)
+{
+    if (nof_chan_of(comm, 0) == nof_chan_to_all && !comm->mixed)
+        return nof_chan_to_all == &nof_chan_by_self ? NOF_CHANNELS_AUTO : NOF_CHANNELS_NIC;
+    return comm->way_said ? comm->way : beside_way;
 }
 
 const struct nof_chan *nof_chan_of_mixed(const struct nof_comm *comm, int peer)

@@ -167,7 +167,7 @@ extern const struct nof_chan *nof_chan_short __attribute__((visibility("hidden")
 extern const int32_t *nof_chan_reached __attribute__((visibility("hidden")));
 
 /* Chooses, once, what nof_chan_of() answers: the channel of memory if all members, on both sides, can be reached by it,
- * as all of them know; and whether the communicator is mixed. */
+ * as all of them know; and whether the communicator is mixed. One that was made to go by the NIC does so, and is not mixed. */
 const struct nof_chan *nof_chan_choose(const struct nof_comm *comm);
 
 /* The channel of what the library itself says in a communicator, to or from this peer, a rank among nof_comm_peers(comm) or
@@ -200,10 +200,13 @@ static inline void nof_chan_count(enum nof_chan_count what, uint64_t n)
 /* It is open: messages take it from now on. */
 void nof_chan_use(const struct nof_chan *channel);
 /* So is this one, to those whom it reaches: job rank r where reaches[r] is not negative, equal at any two ranks that share a
- * communicator; the channel's, until it closes. */
-void nof_chan_use_beside(const struct nof_chan *channel, const int32_t *reaches);
+ * communicator; the channel's, until it closes. way: of what is sent in communicators that have none; with SINGLE_COPY none takes the
+ * short path. Of communicators with that hint only mixed ones have it. */
+void nof_chan_use_beside(const struct nof_chan *channel, const int32_t *reaches, enum nof_channels way);
 /* Before there is a mixed communicator: what takes receives and probes that either may serve. */
 void nof_chan_use_both(const struct nof_chan *channel);
+/* How messages go that this rank sends in it, to ranks of its host. */
+enum nof_channels nof_chan_way(const struct nof_comm *comm);
 
 /* "" before MPI_Init. */
 const char *nof_chan_name(void);

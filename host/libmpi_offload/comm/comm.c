@@ -182,11 +182,14 @@ static struct nof_comm *make(struct nof_group *group, uint32_t ctx, struct nof_c
     return comm;
 }
 
-void nof_comm_set_ctx(struct nof_comm *comm, uint32_t ctx, uint32_t local_ctx)
+void nof_comm_set_ctx(struct nof_comm *comm, uint32_t ctx, uint32_t local_ctx, bool by_nic)
 {
+    comm->by_nic = by_nic;
     set_ctx(comm, ctx);
-    if (comm->local != NULL)
+    if (comm->local != NULL) {
+        comm->local->by_nic = by_nic;
         set_ctx(comm->local, local_ctx);
+    }
 }
 
 /* Give it its handle; NULL (no memory) and a failure give the same error. */

@@ -19,6 +19,7 @@
 #include "base/error.h"
 #include "comm/group.h"
 #include "base/lib.h"
+#include "nof/bar.h"
 
 enum nof_comm_use {
     NOF_COMM_PROGRAM, /* the program's point to point */
@@ -50,6 +51,9 @@ struct nof_comm {
     int rank; /* in `group` */
     const struct nof_chan *chan; /* nof_chan_choose(); NULL: not yet */
     bool mixed; /* likewise: memory reaches some of whom its point to point reaches, beside this process */
+    bool by_nic; /* hint nof_channels (chan/ways.h) was nic at its rank 0, when it was made */
+    bool way_said; /* the hint is another one here: */
+    enum nof_channels way;
     struct nof_topo *topo; /* NULL: none */
     struct nof_nics *nics; /* coll/nics/nics.h, malloc'ed in one piece; NULL: nobody has asked */
     bool predefined;
@@ -150,7 +154,7 @@ int nof_comm_new_inter(const struct nof_comm_sides *sides, struct nof_comm *pare
                        struct nof_comm **comm_out);
 
 /* For one that was made with context 0 because its ids were not known yet. */
-void nof_comm_set_ctx(struct nof_comm *comm, uint32_t ctx, uint32_t local_ctx);
+void nof_comm_set_ctx(struct nof_comm *comm, uint32_t ctx, uint32_t local_ctx, bool by_nic);
 
 /* Nobody holds one any more: its context for collectives. Two may hear of it. */
 void nof_comm_on_gone(void (*heard)(uint32_t coll_ctx));
@@ -163,8 +167,11 @@ void nof_comm_drop(struct nof_comm *comm);
 
 /* Of comm_info.c. */
 
-/* Take the hints that the library knows; info may be NULL. */
+/* Take the hints that the library knows; info may be NULL. A value of the library's own keys that is none of theirs is
+ * MPI_ERR_INFO_VALUE, and nothing is taken. */
 struct nof_info;
-void nof_comm_take_hints(struct nof_comm *comm, const struct nof_info *info);
+int nof_comm_take_hints(struct nof_comm *comm, const struct nof_info *info);
+/* All that rank 0 of a new communicator says, which then counts for all: it asks for the NIC (comm->by_nic). */
+bool nof_comm_hints_by_nic(const struct nof_info *info);
 
 #endif

@@ -18,6 +18,7 @@ struct ids {
     uint32_t ctx;
     uint32_t decider_local; /* inter-communicators: context of the local one on the decider's side */
     uint32_t other_local;
+    uint32_t by_nic; /* as rank 0's hints say */
 };
 
 struct dup {
@@ -25,6 +26,7 @@ struct dup {
     struct nof_request *outer; /* what the program waits for; NULL: a blocking call */
     struct ids ids;
     bool deciding_side;
+    bool by_nic; /* this rank's hint */
 };
 
 /* All ranks but 0 hear it along a tree. */
@@ -62,7 +64,8 @@ static void finish(struct nof_request *inner)
     int error = inner->error;
     if (error == MPI_SUCCESS)
         nof_comm_set_ctx(dup->copy, dup->ids.ctx,
-                         dup->deciding_side ? dup->ids.decider_local : dup->ids.other_local);
+                         dup->deciding_side ? dup->ids.decider_local : dup->ids.other_local,
+                         dup->ids.by_nic != 0);
     else if (dup->copy->handle != MPI_COMM_NULL)
         nof_comm_drop(dup->copy);
     nof_comm_release(dup->copy);
@@ -110,7 +113,7 @@ static int run(struct nof_comm *c, struct dup *dup)
     }
     dup->deciding_side = decides(c);
     if (dup->deciding_side && c->rank == 0)
-        dup->ids = (struct ids){nof_comm_draw_ctx(), nof_comm_draw_ctx(), nof_comm_draw_ctx()};
+        dup->ids = (struct ids){nof_comm_draw_ctx(), nof_comm_draw_ctx(), nof_comm_draw_ctx(), dup->by_nic};
     if (c->remote == NULL)
         build_intra(s, dup);
     else
@@ -127,7 +130,8 @@ static int run(struct nof_comm *c, struct dup *dup)
 }
 
 /* Begin a duplicate; *outer_out ends when it may be used. */
-static int begin(struct nof_comm *c, struct nof_comm **copy_out, struct nof_request **outer_out)
+static int begin(struct nof_comm *c, const struct nof_info *hints, struct nof_comm **copy_out,
+                 struct nof_request **outer_out)
 {
     struct dup *dup = calloc(1, sizeof(*dup));
     struct nof_request *outer = dup == NULL ? NULL : nof_request_new(NOF_REQUEST_COLL);
@@ -138,6 +142,7 @@ static int begin(struct nof_comm *c, struct nof_comm **copy_out, struct nof_requ
     outer->comm = c;
     nof_comm_hold(c);
     dup->outer = outer;
+    dup->by_nic = nof_comm_hints_by_nic(hints);
     int rc = new_copy(c, &dup->copy);
     if (rc == MPI_SUCCESS) {
         struct nof_comm *copy = *copy_out = dup->copy;
@@ -155,10 +160,12 @@ static int begin(struct nof_comm *c, struct nof_comm **copy_out, struct nof_requ
     return rc;
 }
 
-/* The attributes; where a callback of the program fails, so does the duplicate. */
-static int copy_attributes(struct nof_comm *c, struct nof_comm *copy)
+/* The hints, and the attributes; where one makes no sense or a callback of the program fails, so does the duplicate. */
+static int complete(struct nof_comm *c, struct nof_comm *copy, const struct nof_info *hints)
 {
-    int rc = nof_attr_copy_comm(c, copy);
+    int rc = nof_comm_take_hints(copy, hints);
+    if (rc == MPI_SUCCESS)
+        rc = nof_attr_copy_comm(c, copy);
     if (rc != MPI_SUCCESS) {
         (void)nof_attr_delete_comm(copy);
         nof_comm_drop(copy);
@@ -166,15 +173,20 @@ static int copy_attributes(struct nof_comm *c, struct nof_comm *copy)
     return rc;
 }
 
-int nof_comm_duplicate(struct nof_comm *c, struct nof_comm **copy_out)
+static int duplicate(struct nof_comm *c, const struct nof_info *hints, struct nof_comm **copy_out)
 {
     struct nof_request *outer;
-    int rc = begin(c, copy_out, &outer);
+    int rc = begin(c, hints, copy_out, &outer);
     if (rc == MPI_SUCCESS) {
         rc = nof_request_wait(outer);
         nof_request_free(outer);
     }
     return rc;
+}
+
+int nof_comm_duplicate(struct nof_comm *c, struct nof_comm **copy_out)
+{
+    return duplicate(c, NULL, copy_out);
 }
 
 static int dup_and_wait(MPI_Comm comm, MPI_Info info, MPI_Comm *newcomm, const char *func)
@@ -188,11 +200,9 @@ static int dup_and_wait(MPI_Comm comm, MPI_Info info, MPI_Comm *newcomm, const c
     if (rc == MPI_SUCCESS)
         rc = nof_info_check_optional(info, &hints);
     if (rc == MPI_SUCCESS)
-        rc = nof_comm_duplicate(c, &copy);
-    if (rc == MPI_SUCCESS) {
-        nof_comm_take_hints(copy, hints);
-        rc = copy_attributes(c, copy);
-    }
+        rc = duplicate(c, hints, &copy);
+    if (rc == MPI_SUCCESS)
+        rc = complete(c, copy, hints);
     if (newcomm != NULL)
         *newcomm = rc == MPI_SUCCESS ? copy->handle : MPI_COMM_NULL;
     return nof_lib_leave(c, rc, func);
@@ -211,11 +221,9 @@ static int dup_nonblocking(MPI_Comm comm, MPI_Info info, MPI_Comm *newcomm, MPI_
     if (rc == MPI_SUCCESS)
         rc = nof_info_check_optional(info, &hints);
     if (rc == MPI_SUCCESS)
-        rc = begin(c, &copy, &outer);
-    if (rc == MPI_SUCCESS)
-        nof_comm_take_hints(copy, hints);
+        rc = begin(c, hints, &copy, &outer);
     if (rc == MPI_SUCCESS) {
-        rc = copy_attributes(c, copy);
+        rc = complete(c, copy, hints);
         *newcomm = rc == MPI_SUCCESS ? copy->handle : MPI_COMM_NULL;
         if (rc == MPI_SUCCESS)
             rc = nof_request_publish(outer, request);

@@ -20,37 +20,48 @@ int nof_comm_tree_child(int rank, int size, int i)
     return child < size ? (int)child : -1;
 }
 
-/* Learn the context id of the group. `to` names communicator, context and tag. */
-static int tell(struct nof_group *group, struct nof_talk to, uint32_t *ctx_out)
+/* What rank 0 says. */
+struct word {
+    uint32_t ctx;
+    uint32_t by_nic;
+};
+
+/* Learn it. `to` names communicator, context and tag. */
+static int tell(struct nof_group *group, struct nof_talk to, const struct nof_info *hints,
+                struct word *word_out)
 {
     struct nof_group *among = nof_comm_peers(to.comm);
-    uint32_t ctx = 0;
+    struct word word = {0, 0};
     int rc = MPI_SUCCESS;
     if (group->rank == 0) {
-        ctx = nof_comm_draw_ctx();
+        word = (struct word){nof_comm_draw_ctx(), nof_comm_hints_by_nic(hints)};
     } else {
         to.peer = nof_group_rank_of(among, nof_group_world_rank(group, nof_comm_tree_parent(group->rank)));
-        rc = nof_talk_swap(&to, NULL, 0, &ctx, sizeof(ctx));
+        rc = nof_talk_swap(&to, NULL, 0, &word, sizeof(word));
     }
     for (int i = 0; rc == MPI_SUCCESS && i < 31; i++) {
         int child = nof_comm_tree_child(group->rank, group->size, i);
         if (child < 0)
             continue;
         to.peer = nof_group_rank_of(among, nof_group_world_rank(group, child));
-        rc = nof_talk_swap(&to, &ctx, sizeof(ctx), NULL, 0);
+        rc = nof_talk_swap(&to, &word, sizeof(word), NULL, 0);
     }
-    *ctx_out = ctx;
+    *word_out = word;
     return rc;
 }
 
-static int make(struct nof_group *group, const struct nof_talk *to, struct nof_comm **comm_out)
+static int make(struct nof_group *group, const struct nof_talk *to, const struct nof_info *hints,
+                struct nof_comm **comm_out)
 {
-    uint32_t ctx;
-    int rc = tell(group, *to, &ctx);
+    struct word word;
+    int rc = tell(group, *to, hints, &word);
     if (rc != MPI_SUCCESS)
         return rc;
     nof_group_hold(group);
-    return nof_comm_new(group, ctx, to->comm, comm_out);
+    rc = nof_comm_new(group, word.ctx, to->comm, comm_out);
+    if (rc == MPI_SUCCESS)
+        (*comm_out)->by_nic = word.by_nic != 0;
+    return rc;
 }
 
 NOF_MPI(Comm_create_group)
@@ -71,7 +82,7 @@ int PMPI_Comm_create_group(MPI_Comm comm, MPI_Group group, int tag, MPI_Comm *ne
             rc = nof_error(MPI_ERR_GROUP, "rank %d of the group is not in the communicator", i);
     if (rc == MPI_SUCCESS && g->rank != MPI_UNDEFINED) {
         struct nof_talk to = {c, c->ctx | NOF_COMM_MAKE, 0, tag};
-        rc = make(g, &to, &made);
+        rc = make(g, &to, NULL, &made);
     }
     if (rc == MPI_SUCCESS)
         *newcomm = made == NULL ? MPI_COMM_NULL : made->handle;
@@ -135,12 +146,14 @@ int PMPI_Comm_create_from_group(MPI_Group group, const char *stringtag, MPI_Info
         rc = nof_error(MPI_ERR_GROUP, "this process is not in the group");
     if (rc == MPI_SUCCESS && g->size > 0) {
         struct nof_talk to = {nof_comm_world(), nof_comm_groups_ctx(), 0, tag_of(stringtag)};
-        rc = make(g, &to, &made);
+        rc = make(g, &to, hints, &made);
     }
     if (made != NULL) {
         set_errhandler(made, handler);
-        nof_comm_take_hints(made, hints);
         made->session = g->session;
+        rc = nof_comm_take_hints(made, hints);
+        if (rc != MPI_SUCCESS)
+            nof_comm_drop(made);
     }
     if (rc == MPI_SUCCESS)
         *newcomm = made == NULL ? MPI_COMM_NULL : made->handle;
@@ -184,7 +197,7 @@ int PMPI_Intercomm_create_from_groups(MPI_Group local_group, int local_leader, M
         rc = nof_error(MPI_ERR_RANK, "the local leader is rank %d in a group of %d", local_leader, g->size);
     if (rc == MPI_SUCCESS) {
         to.tag = tag_of(stringtag);
-        rc = make(g, &to, &local);
+        rc = make(g, &to, NULL, &local);
     }
     if (rc == MPI_SUCCESS) {
         int leader_rc =
@@ -194,8 +207,11 @@ int PMPI_Intercomm_create_from_groups(MPI_Group local_group, int local_leader, M
     }
     if (rc == MPI_SUCCESS) {
         set_errhandler(inter, handler);
-        nof_comm_take_hints(inter, hints);
-        *newintercomm = inter->handle;
+        rc = nof_comm_take_hints(inter, hints);
+        if (rc == MPI_SUCCESS)
+            *newintercomm = inter->handle;
+        else
+            nof_comm_drop(inter);
     }
     return leave(handler, rc, __func__);
 }

@@ -142,6 +142,12 @@ void *nof_pmd_program_area(struct nof_pmd *pmd)
     return nof_image->program_area;
 }
 
+enum nof_channels nof_pmd_channels(const struct nof_pmd *pmd)
+{
+    (void)pmd;
+    return NOF_CHANNELS_NIC;
+}
+
 struct nof_pmd_polling nof_pmd_polling(const struct nof_pmd *pmd)
 {
     (void)pmd;

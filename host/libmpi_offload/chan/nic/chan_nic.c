@@ -176,15 +176,18 @@ static void name_host(uint32_t host_id)
         snprintf(nof_lib.host + len, sizeof(nof_lib.host) - len, "-host%u", number);
 }
 
-int nof_chan_nic_open(const struct nof_launch_job *job, bool shares, char *text, size_t text_bytes)
+int nof_chan_nic_open(const struct nof_launch_job *job, const enum nof_channels *way, char *text,
+                      size_t text_bytes)
 {
+    bool several = nof_lib.world_size > 1;
     struct nof_pmd_attach_args args = {
         .socket = job->socket,
         .job_id = job->id,
         .rank = (uint32_t)nof_lib.world_rank,
         .size = (uint32_t)nof_lib.world_size,
         .nic = job->nic,
-        .shares = shares && nof_lib.world_size > 1,
+        .shares = several && way != NULL && *way != NOF_CHANNELS_NIC,
+        .shares_as_set = several && way == NULL,
     };
     memcpy(args.job_key, job->key, sizeof(args.job_key));
     nof_chan_nic.peers = calloc((size_t)nof_lib.world_size, sizeof(*nof_chan_nic.peers));

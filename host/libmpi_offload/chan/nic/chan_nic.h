@@ -167,8 +167,10 @@ extern struct nof_chan_nic nof_chan_nic __attribute__((visibility("hidden")));
 
 /* Of chan_nic.c. */
 
-/* shares: with a part of the segment of this host, if there is one. Behind it all ranks of the job are attached. */
-int nof_chan_nic_open(const struct nof_launch_job *job, bool shares, char *text, size_t text_bytes);
+/* way: unless it is NIC, with a part of the segment of this host, if there is one; NULL: as feature "channels" says. Behind it all
+ * ranks of the job are attached. */
+int nof_chan_nic_open(const struct nof_launch_job *job, const enum nof_channels *way, char *text,
+                      size_t text_bytes);
 /* Counter of this endpoint by name. 0, or -1 if there is none or no NIC. */
 int nof_chan_nic_counter(const char *name, uint64_t *value_out);
 /* As nof_pmd_library_counts(); NULL as well without a NIC. */

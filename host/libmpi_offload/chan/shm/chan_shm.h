@@ -16,6 +16,8 @@
  *
  * How a message goes:
  *
+ * What the sender's way (chan/ways.h) leaves:
+ *
  *   up to 40 bytes    in its slot; the send ends at once
  *   up to a cell      in a cell that the slot names; likewise, unless no cell is free
  *   else, and synchronous ones: the slot asks. When a receive is there its process
@@ -51,7 +53,7 @@ enum nof_shm_kind {
 
 #define NOF_SHM_F_SYNC 1u /* SHORT: say DONE when it is matched */
 #define NOF_SHM_F_LATE 2u /* ASK: of a delta message, whose bytes are not all there: say READY, and wait */
-#define NOF_SHM_F_APART 4u /* ASK: its bytes lie apart: say READY */
+#define NOF_SHM_F_APART 4u /* ASK: its bytes lie apart, or are not to be read: say READY */
 
 struct nof_shm_cell {
     uint32_t index;
@@ -132,6 +134,7 @@ struct nof_shm_envelope {
 struct nof_shm {
     bool open;
     struct nof_pmd_segment memory;
+    enum nof_channels way; /* of those whose communicator has none */
     uint32_t self; /* our slot */
     struct nof_shm_peer *peers; /* by slot */
     int32_t *slot_of; /* by job rank; -1: not this way */

@@ -12,9 +12,12 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Allocates what others write to. False: the NIC was not asked for a segment, or has none (text: ""), or there is no memory for it
- * (text: a sentence); and so this rank is reached by its NIC. */
-bool nof_shm_publish(char *text, size_t text_bytes);
+#include "nof/bar.h"
+
+/* Allocates what others write to. way: how messages go that this rank sends, NULL: as feature "channels" says. False: the NIC
+ * was not asked for a segment, or has none (text: ""), or there is no memory for it (text: a sentence); and so this rank is
+ * reached by its NIC. */
+bool nof_shm_publish(const enum nof_channels *way, char *text, size_t text_bytes);
 /* Nothing, if that was false. */
 void nof_shm_open(void);
 

@@ -48,7 +48,7 @@ static bool allocate_lanes(struct nof_part *part)
     return true;
 }
 
-bool nof_shm_publish(char *text, size_t text_bytes)
+bool nof_shm_publish(const enum nof_channels *way, char *text, size_t text_bytes)
 {
     const struct nof_pmd_segment *memory = nof_pmd_segment(nof_chan_nic.pmd);
     text[0] = '\0';
@@ -61,6 +61,9 @@ bool nof_shm_publish(char *text, size_t text_bytes)
         return false;
     }
     nof_shm.part = part;
+    nof_shm.way = way == NULL ? nof_pmd_channels(nof_chan_nic.pmd) : *way;
+    if (nof_shm.way == NOF_CHANNELS_NIC) /* set since it gave us a slot */
+        nof_shm.way = NOF_CHANNELS_AUTO;
     nof_shm.self = memory->slot;
     probe_word = nof_lib_now_ns() ^ (uint64_t)getpid() << 40;
     part->head.magic = NOF_PART_MAGIC;

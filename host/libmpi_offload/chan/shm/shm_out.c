@@ -93,6 +93,11 @@ static void ask_back_if_closing(struct nof_shm_peer *peer, struct nof_shm_op *op
     enqueue(peer, op);
 }
 
+static enum nof_channels way_of(const struct nof_request *req)
+{
+    return req->comm->way_said ? req->comm->way : nof_shm.way;
+}
+
 static void send_short(struct nof_shm_peer *peer, struct nof_request *req, struct nof_shm_op *op)
 {
     struct nof_lane_slot *slot = nof_lane_claim(&peer->out);
@@ -131,7 +136,7 @@ static void send_ask(struct nof_shm_peer *peer, struct nof_request *req, struct 
     if (!asked(peer, req, &op))
         return;
     head(slot, NOF_SHM_ASK, req);
-    if (req->streamed)
+    if (req->streamed || way_of(req) == NOF_CHANNELS_SHM)
         slot->flags = NOF_SHM_F_APART;
     if (req->delta_out != NULL) {
         slot->flags |= NOF_SHM_F_LATE;
@@ -146,7 +151,7 @@ static void send_ask(struct nof_shm_peer *peer, struct nof_request *req, struct 
 /* There is room in the lane. op: what it waited with, or NULL. */
 static void transmit(struct nof_shm_peer *peer, struct nof_request *req, struct nof_shm_op *op)
 {
-    if (req->delta_out != NULL) {
+    if (req->delta_out != NULL || (way_of(req) == NOF_CHANNELS_SINGLE_COPY && req->bytes > 0)) {
         send_ask(peer, req, op);
         return;
     }

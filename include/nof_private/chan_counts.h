@@ -13,6 +13,13 @@
     X(MEMORY_BYTES, "memory_bytes", "in them; of those in increments, that they may have at most") \
     X(MEMORY_SINGLE_COPIES, "memory_single_copies", \
       "messages that were read here out of their sender's memory") \
+    X(MEMORY_BY_DEFAULT, "memory_by_default", \
+      "messages longer than a slot whose way through memory their length chose, by the library's own " \
+      "threshold") \
+    X(MEMORY_BY_TABLE, "memory_by_table", "likewise, by a row of NOF_CHANNELS_TABLE") \
+    X(MEMORY_AS_ASKED, "memory_as_asked", \
+      "messages whose way through memory the job's channels or their communicator's chose: shm, " \
+      "single-copy") \
     X(MEMORY_PIECES, "memory_pieces", \
       "pieces that messages were cut into here: their bytes lie apart, or the kernel forbids single copies")
 

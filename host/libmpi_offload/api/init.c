@@ -10,6 +10,7 @@
 #include "chan/nic/chan_nic.h"
 #include "chan/chan.h"
 #include "chan/shm/shm.h"
+#include "chan/thresholds.h"
 #include "chan/ways.h"
 #include "coll/group/scatter_group.h"
 #include "coll/coll.h"
@@ -112,7 +113,7 @@ static void open_library(const char *func)
     const char *spin = getenv("NOF_SPIN_US");
     nof_lib.spin_us = spin == NULL ? DEFAULT_SPIN_US : (uint32_t)strtoul(spin, NULL, 10);
     if (nof_select_open(text, sizeof(text)) != 0 || nof_delta_size_open(text, sizeof(text)) != 0 ||
-        nof_delta_way_open(text, sizeof(text)) != 0)
+        nof_delta_way_open(text, sizeof(text)) != 0 || nof_thresholds_open(text, sizeof(text)) != 0)
         nof_lib_die(1, "%s: %s", func, text);
     nof_lib.main_thread = pthread_self();
     if (nof_launch_open(text, sizeof(text)) != 0)

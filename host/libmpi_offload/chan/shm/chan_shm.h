@@ -14,9 +14,7 @@
  *
  * Values that know no MPI: lane.h, cells.h, hot.h, cma.h, barrier.h; shm_part.h says where they lie.
  *
- * How a message goes:
- *
- * What the sender's way (chan/ways.h) leaves:
+ * How a message goes, unless its sender's way (chan/ways.h) or a table (chan/thresholds.h) says otherwise:
  *
  *   up to 40 bytes    in its slot; the send ends at once
  *   up to a cell      in a cell that the slot names; likewise, unless no cell is free

@@ -5,6 +5,7 @@
 
 #include "chan/nic/chan_nic.h"
 #include "chan/shm/chan_shm.h"
+#include "chan/thresholds.h"
 #include "comm/comm.h"
 #include "delta/delta_out.h"
 
@@ -93,9 +94,28 @@ static void ask_back_if_closing(struct nof_shm_peer *peer, struct nof_shm_op *op
     enqueue(peer, op);
 }
 
-static enum nof_channels way_of(const struct nof_request *req)
+static enum nof_channels asked_way(const struct nof_request *req)
 {
     return req->comm->way_said ? req->comm->way : nof_shm.way;
+}
+
+static bool fits_slot(const struct nof_request *req)
+{
+    return req->bytes == 0 || (req->bytes <= NOF_LANE_PAYLOAD && asked_way(req) != NOF_CHANNELS_SINGLE_COPY);
+}
+
+/* SHM or SINGLE_COPY. Why is counted. */
+static enum nof_channels way_of(const struct nof_request *req)
+{
+    bool tabled;
+    enum nof_channels way = asked_way(req);
+    if (way != NOF_CHANNELS_AUTO) {
+        nof_chan_count(NOF_CHAN_COUNT_MEMORY_AS_ASKED, 1);
+        return way;
+    }
+    way = nof_thresholds_way(req->bytes, &tabled);
+    nof_chan_count(tabled ? NOF_CHAN_COUNT_MEMORY_BY_TABLE : NOF_CHAN_COUNT_MEMORY_BY_DEFAULT, 1);
+    return way;
 }
 
 static void send_short(struct nof_shm_peer *peer, struct nof_request *req, struct nof_shm_op *op)
@@ -129,14 +149,15 @@ static void send_in_cell(struct nof_shm_peer *peer, struct nof_request *req, str
     copied(peer, req, op);
 }
 
-static void send_ask(struct nof_shm_peer *peer, struct nof_request *req, struct nof_shm_op *op)
+/* apart: not to be read. */
+static void send_ask(struct nof_shm_peer *peer, struct nof_request *req, struct nof_shm_op *op, bool apart)
 {
     struct nof_lane_slot *slot = nof_lane_claim(&peer->out);
     struct nof_shm_ask ask = {.address = (uint64_t)(uintptr_t)req->data, .len = req->bytes};
     if (!asked(peer, req, &op))
         return;
     head(slot, NOF_SHM_ASK, req);
-    if (req->streamed || way_of(req) == NOF_CHANNELS_SHM)
+    if (req->streamed || apart)
         slot->flags = NOF_SHM_F_APART;
     if (req->delta_out != NULL) {
         slot->flags |= NOF_SHM_F_LATE;
@@ -151,16 +172,17 @@ static void send_ask(struct nof_shm_peer *peer, struct nof_request *req, struct 
 /* There is room in the lane. op: what it waited with, or NULL. */
 static void transmit(struct nof_shm_peer *peer, struct nof_request *req, struct nof_shm_op *op)
 {
-    if (req->delta_out != NULL || (way_of(req) == NOF_CHANNELS_SINGLE_COPY && req->bytes > 0)) {
-        send_ask(peer, req, op);
+    if (req->delta_out != NULL) {
+        send_ask(peer, req, op, false);
         return;
     }
-    if (req->bytes <= NOF_LANE_PAYLOAD) {
+    if (fits_slot(req)) {
         send_short(peer, req, op);
         return;
     }
+    bool copies = way_of(req) == NOF_CHANNELS_SHM;
     struct nof_shm_cell cell = {.len = req->bytes};
-    if (req->bytes <= NOF_CELL_BYTES && req->mode != NOF_SEND_SYNC) {
+    if (copies && req->bytes <= NOF_CELL_BYTES && req->mode != NOF_SEND_SYNC) {
         int index = take_cell(nof_shm_slot_of(peer), &cell.generation);
         if (index >= 0) {
             cell.index = (uint32_t)index;
@@ -168,7 +190,8 @@ static void transmit(struct nof_shm_peer *peer, struct nof_request *req, struct 
             return;
         }
     }
-    send_ask(peer, req, op);
+    /* Of cells that are all lent a receiver reads rather than wait, unless it must not. */
+    send_ask(peer, req, op, copies && (req->bytes > NOF_CELL_BYTES || asked_way(req) == NOF_CHANNELS_SHM));
 }
 
 void nof_shm_unqueue(struct nof_shm_op *op)

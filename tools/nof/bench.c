@@ -17,6 +17,8 @@ int nof_cmd_bench(int argc, char **argv)
          needs_daemon},
         {"channels", nof_bench_channels, "two ranks of one host, by each channel, beside MPICH and Open MPI",
          needs_daemon},
+        {"polling", nof_bench_polling,
+         "what looking for messages costs, and gains by ratio and by what came last", needs_daemon},
         {"staging", nof_bench_staging, "time inside the receive of messages that came early, by prediction",
          needs_daemon},
         {"idle", nof_bench_idle, "what waiting costs: daemon, ranks, first message after silence",

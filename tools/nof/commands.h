@@ -38,6 +38,7 @@ int nof_bench_stream(int argc, char **argv) NOF_OPTIONAL;
 int nof_bench_wire(int argc, char **argv) NOF_OPTIONAL;
 int nof_bench_pt2pt(int argc, char **argv) NOF_OPTIONAL;
 int nof_bench_channels(int argc, char **argv) NOF_OPTIONAL;
+int nof_bench_polling(int argc, char **argv) NOF_OPTIONAL;
 int nof_bench_staging(int argc, char **argv) NOF_OPTIONAL;
 int nof_bench_idle(int argc, char **argv) NOF_OPTIONAL;
 int nof_bench_overlap(int argc, char **argv) NOF_OPTIONAL;

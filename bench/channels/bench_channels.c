@@ -3,6 +3,7 @@
  * `nof bench channels`: two ranks of one host, by each of the channels that can carry a message between them and by the one
  * that the library chooses, beside Debian's MPICH and Open MPI over shared memory. Runs of all sides in turn; medians. */
 #include "../tools/nof/commands.h"
+#include "channels_tune.h"
 #include "lib/child.h"
 #include "lib/option.h"
 #include "lib/report.h"
@@ -23,7 +24,7 @@
 #define RUN_S 120
 #define LOUD "/dev/stderr"
 
-enum { OPT_ROUNDS = 256, OPT_MS, OPT_MAX };
+enum { OPT_ROUNDS = 256, OPT_MS, OPT_MAX, OPT_TUNE, OPT_BY };
 
 enum who { OURS, MPICH, OPENMPI };
 
@@ -58,6 +59,9 @@ struct bench {
     int rounds;
     long most_bytes;
     char ms[16];
+    bool tune;
+    int by; /* enum nof_channels_by; -1: not told */
+    const char *output;
     char nof[NOF_BENCH_PATH_BYTES];
     char ours[NOF_BENCH_PATH_BYTES];
     char peer[2][NOF_BENCH_PATH_BYTES]; /* of MPICH and Open MPI, compiled at run time */
@@ -327,9 +331,42 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         if (*end != '\0' || b->most_bytes < 8)
             argp_error(state, "--max=%s: bytes, 8 to %ld", arg, bytes_of(SIZES - 1));
         return 0;
+    case OPT_TUNE:
+        b->tune = true;
+        return 0;
+    case OPT_BY:
+        b->by = nof_channels_by_named(arg);
+        if (b->by < 0)
+            argp_error(state, "--by=%s: speed, cpu or overlap", arg);
+        return 0;
+    case 'o':
+        b->output = arg;
+        return 0;
+    case ARGP_KEY_END:
+        if (!b->tune && (b->output != NULL || b->by >= 0))
+            argp_error(state, "-o is where the table of --tune goes, and --by what it is about");
+        if (b->tune && b->most_bytes < 128)
+            argp_error(state, "--max: a table begins at 128 bytes");
+        return 0;
     default:
         return nof_bench_option(key, arg, state, &b->json);
     }
+}
+
+/* In place of everything else. */
+static int tune(struct bench *b, const char *self)
+{
+    const struct nof_channels_tune how = {.rounds = b->rounds,
+                                          .most_bytes = b->most_bytes,
+                                          .ms = b->ms,
+                                          .by =
+                                              b->by < 0 ? NOF_CHANNELS_BY_SPEED : (enum nof_channels_by)b->by,
+                                          .output = b->output,
+                                          .json = b->json};
+    struct nof_bench_report report;
+
+    nof_bench_begin(&report, self, b->json);
+    return nof_channels_tune(&report, &how) ? 0 : 1;
 }
 
 int nof_bench_channels(int argc, char **argv)
@@ -339,6 +376,10 @@ int nof_bench_channels(int argc, char **argv)
         {"rounds", OPT_ROUNDS, "N", 0, "runs of each side, in turn; medians are printed (5)", 0},
         {"ms", OPT_MS, "MS", 0, "time per measurement (20)", 0},
         {"max", OPT_MAX, "BYTES", 0, "the largest messages (4194304)", 0},
+        {"tune", OPT_TUNE, NULL, 0,
+         "print the table that the library should choose by, and measure nothing else", 0},
+        {"by", OPT_BY, "speed|cpu|overlap", 0, "what the way of a length must be better at (speed)", 0},
+        {"output", 'o', "FILE", 0, "write the table there, for NOF_CHANNELS_TABLE=FILE", 0},
         {NULL, 0, NULL, 0, NULL, 0},
     };
     const struct argp argp = {
@@ -351,6 +392,7 @@ int nof_bench_channels(int argc, char **argv)
     if (b == NULL)
         return 1;
     b->rounds = 5;
+    b->by = -1;
     b->most_bytes = bytes_of(SIZES - 1);
     snprintf(b->ms, sizeof(b->ms), "20");
     argp_err_exit_status = 2;
@@ -361,6 +403,11 @@ int nof_bench_channels(int argc, char **argv)
     if (dir == NULL) {
         free(b);
         return 1;
+    }
+    if (b->tune) {
+        int code = tune(b, argv[0]);
+        free(b);
+        return code;
     }
     for (size_t k = 0; k < NSIDES; k++) {
         if (sides[k].who == OURS)

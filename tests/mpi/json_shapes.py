@@ -34,6 +34,8 @@ QUICK = {
     "sim-alltoall": ["sim", "alltoall", "--hosts", "4", "--sizes", "32k", "--json"],
     "bench-dfcm": ["bench", "dfcm", "--passes", "1", "--json", str(MESSAGES)],
     "bench-pt2pt": ["bench", "pt2pt", "--rounds", "1", "--ms", "2", "--json"],
+    "bench-polling": ["bench", "polling", "--rounds", "1", "--ms", "1", "--ranks", "2", "--json"],
+    "bench-channels-tune": ["bench", "channels", "--tune", "--rounds", "1", "--ms", "1", "--max", "1024", "--json"],
     "bench-idle": ["bench", "idle", "--seconds", "1", "--silences", "1", "--json"],
     "bench-overlap": ["bench", "overlap", "--sim-hosts", "2", "--hosts", "2", "--runs", "1", "--rounds", "2", "--bytes", "4096", "--json"],
     "bench-alltoall": ["bench", "alltoall", "--hosts", "2", "--sizes", "64", "--runs", "1", "--ms", "1", "--json"],

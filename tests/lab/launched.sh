@@ -146,6 +146,20 @@ nothing_left replay
 run NOF_NET=10.9.0.0/24 "$build/examples/heat3d" --size 32 --steps 40 >"$work/net.log" 2>&1 || fail "heat3d with NOF_NET"
 nothing_left NOF_NET
 
+# Who is killed takes the job along, on all hosts, and the daemons that it had started.
+for victim in "$mpiexec" heat3d; do
+    run "$build/examples/heat3d" --size 64 --steps 1000000 >"$work/killed.log" 2>&1 &
+    job=$!
+    for ((i = 0; $(ps -o comm= -u "$uid" | grep -c -e '^heat3d' -e '^nofd') < ranks + hosts; i++)); do
+        [ "$i" -lt 1000 ] && kill -0 "$job" 2>/dev/null || fail "a job for $victim to be killed in does not begin"
+        sleep 0.02
+    done
+    pid=$(ps -o pid=,comm= -u "$uid" | awk -v "name=${victim:0:15}" '$2 == name { print $1; exit }')
+    kill -KILL "$pid" || fail "there is no $victim"
+    if wait "$job"; then fail "a job whose $victim was killed ends well"; fi
+    nothing_left "$victim killed"
+done
+
 for row in "NOF_NET=203.0.113.0/24 has no address of that" "NOF_NET=10.0.0.0/99 it takes an interface" \
     "NOF_UDP_PORTS=9-8 it takes a port or a range"; do
     if run "${row%% *}" "$build/examples/heat3d" --size 8 --steps 1 >"$work/bad.log" 2>&1; then fail "a job with ${row%% *}"; fi

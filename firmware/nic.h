@@ -86,6 +86,7 @@ enum nof_send_state {
     NOF_SEND_QUEUED, /* in sendq; `sent` > 0: an eager message of several reads */
     NOF_SEND_CTS_WAIT,
     NOF_SEND_DATA, /* granted; in dataq while something may be sent */
+    NOF_SEND_LATER, /* a delta send whose receiver has no room for one that computes: it comes back when it has ended */
     NOF_SEND_MATCH_WAIT, /* synchronous eager, all read */
     NOF_SEND_ENDING, /* status is known; reads are still under way */
     NOF_SEND_DONE, /* completion waits for room in the ring */
@@ -169,6 +170,14 @@ enum nof_recv_state {
     NOF_RECV_SCHED, /* a SCHED_START, see coll/drive.h */
     NOF_RECV_CANCEL, /* a SEND_CANCEL descriptor: what the receiver is asked, see cancel.c */
     NOF_RECV_DONE, /* completion waits for room in the ring */
+};
+
+/* What a receive that needs blocks has of them while its delta send's program computes (msg/rendezvous.c). */
+enum nof_recv_unended {
+    NOF_RECV_ORDINARY = 0, /* as any other */
+    NOF_RECV_AHEAD, /* blocks, which endpoint.ahead_blocks counts */
+    NOF_RECV_LATER, /* none: its sender comes back when it has ended */
+    NOF_RECV_BACK /* it is back, and ordinary */
 };
 
 /* Links of a list of receives that leave it in any order (flow/clearance.c). */
@@ -263,6 +272,7 @@ struct nof_recv {
                         delta; /* its slot + 1 (nof/delta.h); 0: what has come of it is not told before its end */
                     uint8_t unit_log2; /* RNDV: of a delta send, else 0 */
                     uint8_t claimed; /* POSTED, TAKEN: the host may serve it, too (msg/recv_claim.h) */
+                    uint8_t unended; /* RNDV: enum nof_recv_unended */
                 };
             };
         };
@@ -531,6 +541,7 @@ struct nof_endpoint {
     uint32_t turn; /* of nic->turn: the one to which `steps` belongs */
     uint32_t steps; /* that are left in it */
     uint32_t dma_used; /* blocks of nic->dma_total */
+    uint32_t ahead_blocks; /* of those: NOF_RECV_AHEAD */
     uint32_t dma_pending; /* requests under way */
     uint32_t recv_wait; /* the oldest of the receives that wait for blocks (recv_wait.h) */
     uint32_t again; /* tail of the ring of receives whose grant or question is repeated (recv_wait.h) */

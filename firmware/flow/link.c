@@ -227,7 +227,7 @@ static void look_later(struct nof_nic *nic)
 
 static void fill_cts(const struct nof_nic *nic, const struct nof_recv *r, struct nof_ctl *c)
 {
-    c->flags = r->parked ? NOF_WIRE_RTS_F_PARKED : 0;
+    c->flags = r->parked ? NOF_WIRE_RTS_F_PARKED : r->unended == NOF_RECV_LATER ? NOF_WIRE_CTS_F_LATER : 0;
     nof_put64(c->fields + NOF_WIRE_CTS_SENDER, r->remote);
     nof_put64(c->fields + NOF_WIRE_CTS_RECEIVER, nof_handle(nof_recv_index(nic, r), r->obj.gen));
     nof_put64(c->fields + NOF_WIRE_CTS_WANTED, r->wanted);

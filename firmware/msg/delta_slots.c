@@ -97,6 +97,13 @@ static void look_at_end(struct nof_nic *nic, struct nof_send *s)
     nof_send_ended(s, len > extent ? len : extent);
 }
 
+bool nof_delta_send_ended(struct nof_nic *nic, struct nof_send *s)
+{
+    if (nic->eps[s->ep].delta_host != NULL) /* else it closes */
+        look_at_end(nic, s);
+    return s->ended;
+}
+
 bool nof_delta_advance(struct nof_nic *nic, struct nof_send *s)
 {
     const struct nof_endpoint *ep = &nic->eps[s->ep];

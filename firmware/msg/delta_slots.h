@@ -24,6 +24,8 @@ int nof_delta_check_recv(const struct nof_endpoint *ep, const struct nof_desc *d
 /* s, whose descriptor is checked and which does not park, has its slot; it has left. */
 void nof_delta_send_begin(struct nof_nic *nic, struct nof_send *s, uint64_t handle);
 void nof_delta_send_leave(struct nof_nic *nic, struct nof_send *s);
+/* Has its host ended it? */
+bool nof_delta_send_ended(struct nof_nic *nic, struct nof_send *s);
 /* Is there something of s, which is in state DATA, that may be sent now? Then its next run is [s->at, s->run_end), or nothing
  * but its end is left. */
 bool nof_delta_advance(struct nof_nic *nic, struct nof_send *s);

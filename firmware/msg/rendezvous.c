@@ -50,30 +50,42 @@ static void let_begin(struct nof_nic *nic, struct nof_recv *r)
 }
 
 /* Blocks for the first bytes; false: there are none now. */
-static bool reserve(struct nof_nic *nic, struct nof_recv *r)
+static bool reserve(struct nof_nic *nic, struct nof_recv *r, bool ahead)
 {
     uint64_t need = nof_reserve_need(r, r->wanted);
     uint32_t want = need < RESERVE_MOST ? (uint32_t)need : RESERVE_MOST;
     uint32_t least = want < NOF_RESERVE_LEAST ? want : NOF_RESERVE_LEAST;
-    return nof_reserve_take(nic, r, want, least) > 0;
+    return (ahead ? nof_reserve_ahead(nic, r, want, least) : nof_reserve_take(nic, r, want, least)) > 0;
 }
 
 /* Reserves blocks for its first bytes, if it needs any and has none. False: it waits for some, or others do before it. */
-static bool take_room(struct nof_nic *nic, struct nof_recv *r)
+static bool take_room(struct nof_nic *nic, struct nof_recv *r, bool ahead)
 {
     bool needs_blocks = !nof_recv_is_direct(nic, r) && r->wanted > 0;
     return !needs_blocks || r->reserved_blocks > 0 ||
-           (nic->eps[r->ep].recv_wait == NOF_NIL && reserve(nic, r));
+           (nic->eps[r->ep].recv_wait == NOF_NIL && reserve(nic, r, ahead));
 }
 
 /* Let the sender begin: now, or when there are blocks for its payload. A parked send, too, is called
  * back only when it can go on, lest it take up room at its NIC in vain; but see nof_rndv_begin(). */
 static void grant(struct nof_nic *nic, struct nof_recv *r)
 {
-    if (take_room(nic, r))
+    if (take_room(nic, r, false))
         let_begin(nic, r);
     else
         nof_recv_wait_for_blocks(nic, r);
+}
+
+/* Of a delta send, whose program may have others received before it goes on with this one: blocks that it holds would be missing
+ * there. Without a share of those for such sends it comes back when it has ended. */
+static void grant_ahead(struct nof_nic *nic, struct nof_recv *r)
+{
+    if (take_room(nic, r, true)) {
+        let_begin(nic, r);
+        return;
+    }
+    r->unended = NOF_RECV_LATER;
+    send_cts(nic, r);
 }
 
 void nof_rndv_begin(struct nof_nic *nic, struct nof_recv *r, uint64_t handle, uint8_t flags,
@@ -90,6 +102,8 @@ void nof_rndv_begin(struct nof_nic *nic, struct nof_recv *r, uint64_t handle, ui
      * ended, and brings it back; is there no room then, it is parked as any other. */
     if (flags & NOF_ENV_F_UNENDED)
         let_begin(nic, r);
+    else if (unit_log2 != 0)
+        grant_ahead(nic, r);
     else
         grant(nic, r);
 }
@@ -122,7 +136,7 @@ void nof_rndv_clear(struct nof_nic *nic)
 static void serve_waiting(struct nof_nic *nic, struct nof_endpoint *ep)
 {
     /* bound: receives that the released blocks are enough for; paid by the endpoint, by its share of the blocks */
-    for (struct nof_recv *r; (r = nof_recv_wait_first(nic, ep)) != NULL && reserve(nic, r);) {
+    for (struct nof_recv *r; (r = nof_recv_wait_first(nic, ep)) != NULL && reserve(nic, r, false);) {
         nof_recv_wait_leave(nic, r);
         let_begin(nic, r);
     }
@@ -166,14 +180,20 @@ int nof_rndv_resume_rx(struct nof_nic *nic, struct nof_peer *peer, const struct 
     if (handle & NOF_HANDLE_KINDS)
         return NOF_EPROTO;
     struct nof_recv *r = nof_recv_by_handle(nic, peer, nof_get64(view->fields + NOF_WIRE_MSG_SEQ));
-    if (r == NULL || !r->parked || r->waiting || r->again) { /* nobody was told to come back */
+    bool later = r != NULL && r->unended == NOF_RECV_LATER && r->remote == handle;
+    if (r == NULL || (!r->parked && !later) || r->waiting || r->again) { /* nobody was told to come back */
         nof_recv_tell_aborted(nic, peer, handle, NOF_ENOENT);
         return NOF_OK;
     }
     uint64_t len = nof_get64(view->fields + NOF_WIRE_MSG_LEN);
     if (len < r->len)
         nof_recv_shorter(r, len);
-    if (!take_room(nic, r)) {
+    if (later) {
+        r->unended = NOF_RECV_BACK;
+        grant(nic, r);
+        return NOF_OK;
+    }
+    if (!take_room(nic, r, false)) {
         nof_recv_tell_aborted(nic, peer, handle, NOF_EAGAIN);
         nof_recv_wait_for_blocks(nic, r);
         return NOF_OK;

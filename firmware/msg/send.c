@@ -283,7 +283,7 @@ void nof_send_dma_done(struct nof_nic *nic, uint32_t index, int status)
     settle(nic, s);
 }
 
-/* A parked send is back: tell the receiver where to grant. */
+/* A send that was parked, or was to come later, is back: tell the receiver where to grant. */
 static void resume(struct nof_nic *nic, struct nof_peer *peer, struct nof_send *s, uint64_t remote)
 {
     uint8_t fields[NOF_WIRE_MSG_BYTES];
@@ -655,6 +655,14 @@ static void enter_dataq(struct nof_nic *nic, struct nof_peer *peer, struct nof_s
     nof_scheduler_activate(nic, peer);
 }
 
+/* The receiver has no room for it before it has ended. */
+static void come_back(struct nof_nic *nic, struct nof_send *s)
+{
+    struct nof_peer *peer = nof_peer_at(nic, s->peer);
+    if (nof_delta_send_ended(nic, s) && !(peer->flags & NOF_PEER_F_DEAD))
+        resume(nic, peer, s, s->remote);
+}
+
 static void look_at_rung(struct nof_nic *nic, struct nof_endpoint *ep)
 {
     uint64_t *rung = &ep->delta_host->rung;
@@ -668,6 +676,8 @@ static void look_at_rung(struct nof_nic *nic, struct nof_endpoint *ep)
         nof_steps_spend(ep, RUNG_STEPS);
         if (s != NULL && s->state == NOF_SEND_DATA)
             enter_dataq(nic, nof_peer_at(nic, s->peer), s);
+        else if (s != NULL && s->state == NOF_SEND_LATER)
+            come_back(nic, s);
     }
     if (slots != 0) {
         (void)__atomic_fetch_or(rung, slots, __ATOMIC_RELAXED);
@@ -717,6 +727,15 @@ int nof_send_cts_rx(struct nof_nic *nic, struct nof_link *link, struct nof_peer 
         return NOF_OK;
     }
     bool first = s->state == NOF_SEND_CTS_WAIT;
+    if (view->flags & NOF_WIRE_CTS_F_LATER) {
+        if (!first || !s->delta || s->remote != 0)
+            return NOF_EPROTO;
+        s->state = NOF_SEND_LATER;
+        s->remote = remote;
+        set_asking(nic, s, false);
+        come_back(nic, s);
+        return NOF_OK;
+    }
     if (first) {
         s->state = NOF_SEND_DATA;
         set_asking(nic, s, false);
@@ -761,7 +780,7 @@ void nof_send_abort_rx(struct nof_nic *nic, struct nof_peer *peer, uint64_t hand
     struct nof_send *s = nof_send_by_handle(nic, peer, handle & ~NOF_HANDLE_SYNC);
     if (s != NULL && s->state == NOF_SEND_CTS_WAIT && status == NOF_EAGAIN && (s->flags & NOF_DESC_F_GRANTED))
         hand_back(nic, peer, s);
-    else if (s != NULL &&
-             (s->state == NOF_SEND_CTS_WAIT || s->state == NOF_SEND_DATA || s->state == NOF_SEND_MATCH_WAIT))
+    else if (s != NULL && (s->state == NOF_SEND_CTS_WAIT || s->state == NOF_SEND_LATER ||
+                           s->state == NOF_SEND_DATA || s->state == NOF_SEND_MATCH_WAIT))
         nof_send_end(nic, s, status);
 }

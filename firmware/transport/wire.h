@@ -248,6 +248,8 @@ enum nof_wire_abort_side { NOF_WIRE_ABORT_SEND = 0, NOF_WIRE_ABORT_RECV = 1 }; /
 #define NOF_WIRE_RTS_F_DELTA \
     16u /* RTS: the payload comes in ranges; ELEM has the units that they are made of */
 #define NOF_WIRE_RTS_F_SYNC 4u /* RTS: the sender waits for its match, so no grant before that */
+#define NOF_WIRE_CTS_F_LATER \
+    2u /* CTS of a delta send: there is no room for one that is not whole, it is to RESUME when it is */
 #define NOF_WIRE_F_CHUNK 16u /* MSG, MSG_MORE, DATA: the payload is a prefix and a chunk */
 #define NOF_WIRE_RTS_F_PARKED 1u /* RTS: handle is the host's cookie, state is with the host */
 #define NOF_WIRE_GACK_F_READY 1u /* receives stand there: the rest of the message may come */

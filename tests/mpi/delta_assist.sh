@@ -18,4 +18,7 @@ trap end EXIT
     exit 1
 }
 "$nof" run --nofd "$work/nofd" -n 2 --timeout 100s "$many" 65 300
+for ranks in 4 8; do # several of a NIC
+    "$nof" run --nofd "$work/nofd" -n "$ranks" --timeout 60s "$many" 65
+done
 "$nof" run --nofd "$work/nofd" -n 4 --timeout 40s "$returned"

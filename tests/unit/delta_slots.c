@@ -508,6 +508,58 @@ static void those_that_wait_leave_room(void **state)
 }
 
 /* A host that rings for all that it has, always, has so much looked at in a turn, and nothing is lost. */
+/* Where payload needs room: more of them than there is a share for come when they have ended, in whatever order. */
+static void those_that_compute_leave_others_their_room(void **state)
+{
+    enum { N = 12 };
+    unsigned later = 0;
+
+    (void)state;
+    for (uint32_t k = 0; k < N; k++)
+        begin_recv(k, LEN, 100 + k);
+    for (uint32_t k = 0; k < N; k++)
+        begin_send(k, LEN, 100 + k);
+    world_run_for(p.w, 5 * MS);
+    for (uint32_t i = 0; i < p.theirs->sends.high; i++)
+        later += nof_send_at(p.theirs, i)->state == NOF_SEND_LATER;
+    assert_in_range(later, 1, N - 1);
+    assert_in_range(p.ep->ahead_blocks, 1, p.nic->dma_min / 2);
+    ready(0, 7);
+    assert_int_equal(arrival(0)->unit[0], 1 << 7);
+    world_recv(p.w, 1, 0, 6, p.in, LEN, 1);
+    world_send(p.w, 0, 1, 6, p.out, LEN, 1);
+    world_run_for(p.w, 5 * MS);
+    done(LEN, 1);
+    for (uint32_t k = N; k-- > 0;) {
+        uint64_t len = k % 3 == 0 ? LEN : LEN - 5000;
+
+        memset(p.in, 0, LEN);
+        finish(k, len);
+        if (k > 0) /* what it had ready has been overwritten */
+            done(len, 100 + k);
+    }
+    assert_int_equal(world_expect(p.w, 1, NOF_COMP_RECV, 100)->status, NOF_OK);
+    assert_int_equal(world_expect(p.w, 0, NOF_COMP_SEND, 100)->status, NOF_OK);
+    assert_int_equal(p.ep->ahead_blocks, 0);
+}
+
+static void the_death_of_those_that_come_later_is_told(void **state)
+{
+    enum { N = 12 };
+
+    (void)state;
+    for (uint32_t k = 0; k < N; k++)
+        begin_recv(k, LEN, 100 + k);
+    for (uint32_t k = 0; k < N; k++)
+        begin_send(k, LEN, 100 + k);
+    world_run_for(p.w, 5 * MS);
+    world_close(p.w, 0, NOF_EPEERDEAD);
+    world_run(p.w);
+    for (uint32_t k = 0; k < N; k++)
+        assert_int_equal(arrival(k)->status, NOF_EPEERDEAD);
+    assert_int_equal(p.ep->ahead_blocks, 0);
+}
+
 static void ringing_is_paid_for(void **state)
 {
     (void)state;
@@ -547,6 +599,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(with_those_that_ask_they_leave_room, start_small, end),
         BOTH(a_sender_that_dies_ends_it),
         BOTH(those_that_wait_leave_room),
+        cmocka_unit_test_setup_teardown(those_that_compute_leave_others_their_room, start_late, end),
+        cmocka_unit_test_setup_teardown(the_death_of_those_that_come_later_is_told, start_late, end),
         BOTH(ringing_is_paid_for),
     };
 

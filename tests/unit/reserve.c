@@ -82,6 +82,34 @@ static void as_many_as_wanted_or_at_least_so_many_or_none(void **state)
     the_sum_is_right();
 }
 
+static void those_that_run_ahead_have_half_of_the_minimum(void **state)
+{
+    struct nof_recv *more[8];
+    uint32_t got = 0;
+
+    (void)state;
+    for (unsigned i = 0; i < 8; i++) {
+        uint32_t n;
+
+        more[i] = nof_recv_at(nic, nof_pool_take(&nic->recvs));
+        more[i]->ep = 0;
+        n = nof_reserve_ahead(nic, more[i], UINT32_MAX, 1);
+        assert_true(n <= minimum / 8 || n == 1);
+        assert_int_equal(more[i]->unended, n > 0 ? NOF_RECV_AHEAD : NOF_RECV_ORDINARY);
+        got += n;
+        assert_int_equal(nic->eps[0].ahead_blocks, got);
+    }
+    assert_true(got <= minimum / 2 && got > minimum / 4);
+    assert_int_equal(nof_reserve_ahead(nic, r[1], UINT32_MAX, minimum / 2 + 1),
+                     0); /* so many it must not have */
+    assert_true(nof_reserve_take(nic, r[0], UINT32_MAX, 1) >= minimum - got);
+    nof_reserve_give(nic, r[0]);
+    for (unsigned i = 0; i < 8; i++)
+        nof_reserve_give(nic, more[i]);
+    assert_int_equal(nic->eps[0].ahead_blocks, 0);
+    the_sum_is_right();
+}
+
 static void what_comes_back_is_told_if_somebody_waits(void **state)
 {
     (void)state;
@@ -141,8 +169,11 @@ static void chains_are_taken_out_of_it_and_no_more(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        EACH(one_endpoint_leaves_each_other_its_minimum), EACH(as_many_as_wanted_or_at_least_so_many_or_none),
-        EACH(what_comes_back_is_told_if_somebody_waits),  EACH(what_is_borrowed_is_nobodys_minimum),
+        EACH(one_endpoint_leaves_each_other_its_minimum),
+        EACH(as_many_as_wanted_or_at_least_so_many_or_none),
+        EACH(what_comes_back_is_told_if_somebody_waits),
+        EACH(what_is_borrowed_is_nobodys_minimum),
+        EACH(those_that_run_ahead_have_half_of_the_minimum),
         EACH(chains_are_taken_out_of_it_and_no_more),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

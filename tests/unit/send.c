@@ -51,9 +51,11 @@ static uint64_t handle_of(const struct nof_send *s)
     return nof_handle(nof_send_index(p.theirs, s), s->obj.gen);
 }
 
+static uint8_t view_flags;
+
 static struct nof_wire_view frame(uint8_t type, uint32_t bytes)
 {
-    return (struct nof_wire_view){.type = type, .fields = fields, .fields_bytes = bytes};
+    return (struct nof_wire_view){.type = type, .flags = view_flags, .fields = fields, .fields_bytes = bytes};
 }
 
 static int cts(uint64_t sender, uint64_t wanted, uint64_t allowed, uint32_t bytes)
@@ -102,6 +104,10 @@ static void a_grant_lets_go_as_far_as_it_says(void **state)
     s = nof_send_by_cookie(p.theirs, p.their_ep, 1);
     assert_int_equal(s->state, NOF_SEND_CTS_WAIT);
     assert_int_equal(cts(handle_of(s), 50000, 20000, NOF_WIRE_CTS_BYTES - 1), NOF_EPROTO);
+    view_flags = NOF_WIRE_CTS_F_LATER; /* it is no delta send */
+    assert_int_equal(cts(handle_of(s), 50000, 0, NOF_WIRE_CTS_BYTES), NOF_EPROTO);
+    view_flags = 0;
+    assert_int_equal(s->state, NOF_SEND_CTS_WAIT);
     world_cut(p.w, 1, 1); /* the receiver knows nothing of it */
     assert_int_equal(cts(handle_of(s), 50000, 20000, NOF_WIRE_CTS_BYTES), NOF_OK);
     world_run_for(p.w, MS);

@@ -133,8 +133,8 @@ static void open_library(const char *func)
 }
 
 /* Peers may still need this process to take part in transfers: leave together. Where one is dead there is
- * nothing to wait for. */
-static void close_library(void)
+ * nothing to wait for. Returns the class of a delta send that has failed and that nobody waited for, or MPI_SUCCESS. */
+static int close_library(void)
 {
     nof_delta_watch_close();
     nof_delta_scan_end();
@@ -152,6 +152,7 @@ static void close_library(void)
     nof_scatter_group_close_all();
     nof_coll_group_clear();
     nof_chan_flush();
+    int left = nof_error_class(nof_delta_send_close());
     for (int i = 0; i < NOF_LIBRARY_COUNT_MAX; i++)
         nof_board_count((unsigned)i, nof_tool_counted(i));
     nof_publish_close();
@@ -160,6 +161,7 @@ static void close_library(void)
     nof_chan_close();
     nof_launch_close();
     nof_lib.open = false;
+    return left;
 }
 
 /* Sessions come and go in each process as it likes, so that no session's end is the moment to leave together. */
@@ -169,7 +171,7 @@ static void close_at_exit(void)
         return;
     pthread_mutex_lock(&nof_lib.lock);
     nof_lib.phase = NOF_LIB_RUNNING;
-    close_library();
+    (void)close_library();
     nof_lib.phase = NOF_LIB_FINALIZED;
     pthread_mutex_unlock(&nof_lib.lock);
 }
@@ -249,14 +251,13 @@ int PMPI_Finalize(void)
     (void)nof_attr_delete_comm(nof_comm_self());
     (void)nof_attr_delete_comm(nof_comm_world());
     nof_lib.world = NOF_WORLD_ENDED;
-    if (nof_lib.open_sessions == 0)
-        close_library();
+    int rc = nof_lib.open_sessions == 0 ? close_library() : MPI_SUCCESS;
     bool locked = nof_lib.locking;
     if (nof_lib.open_sessions == 0)
         nof_lib.phase = NOF_LIB_FINALIZED;
     if (locked)
         pthread_mutex_unlock(&nof_lib.lock);
-    return MPI_SUCCESS;
+    return rc;
 }
 
 /* What may be asked at any time. */

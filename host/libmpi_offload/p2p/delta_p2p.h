@@ -49,5 +49,7 @@ bool nof_delta_recv_any_failed(void);
 /* MPI_Finalize: sends that were begun end; when all ranks are in it: end what was begun, and take back what nothing will match. */
 void nof_delta_end_all(void);
 void nof_delta_recv_close(bool tell);
+/* After them and all that is sent: MPI_SUCCESS, or the code of a send that has failed and that nobody waited for; stderr tells of each. */
+int nof_delta_send_close(void);
 
 #endif

@@ -10,11 +10,31 @@
 #include "delta/delta_watch.h"
 #include "p2p/delta_settle.h"
 
+static int left_error = MPI_SUCCESS; /* of a send that no call can tell of any more */
+
+/* A receiver that has left the job is no news at its end. */
+static void tell_left(const struct nof_request *req)
+{
+    char text[MPI_MAX_ERROR_STRING] = "";
+    if (nof_error_class(req->error) == MPIX_ERR_PROC_FAILED)
+        return;
+    (void)nof_error_text(req->error, text);
+    fprintf(stderr,
+            "libmpi_offload: rank %d on %s: a delta send of %zu bytes to rank %d, tag %d, which was begun "
+            "and never waited for, has "
+            "failed: %s\n",
+            nof_lib.world_rank, nof_lib.host, req->bytes, req->peer, req->tag, text);
+    if (left_error == MPI_SUCCESS)
+        left_error = req->error;
+}
+
 static int release(struct nof_request *req)
 {
     const struct nof_delta_out *out = nof_delta_out_with(req);
     if (out != NULL && out->watched)
         (void)nof_delta_watch_send_end(out);
+    if (req->orphan && req->error != MPI_SUCCESS)
+        tell_left(req);
     return nof_delta_give_out(req);
 }
 
@@ -156,4 +176,18 @@ int nof_delta_refusal(enum nof_delta_out_result result, const struct nof_request
                          (long long)bytes, address);
     }
     return MPI_SUCCESS;
+}
+
+static void look_at_left(void *object, void *context)
+{
+    const struct nof_request *req = object;
+    (void)context;
+    if (req->delta_send && req->complete && req->error != MPI_SUCCESS)
+        tell_left(req);
+}
+
+int nof_delta_send_close(void)
+{
+    nof_handle_each(&nof_lib.requests, look_at_left, NULL);
+    return left_error;
 }

@@ -1,39 +1,52 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "payload/reserve.h"
 
+/* Blocks that are free and that no endpoint's minimum needs. */
+static uint32_t nobodys(const struct nof_nic *nic)
+{
+    uint32_t kept = nic->cfg.max_endpoints * nic->dma_min;
+    return nic->dma_free > kept ? nic->dma_free - kept : 0;
+}
+
+static void take(struct nof_nic *nic, struct nof_recv *r, uint32_t n)
+{
+    r->reserved_blocks += n;
+    nic->eps[r->ep].dma_used += n;
+    nic->dma_free -= n;
+}
+
 uint32_t nof_reserve_take(struct nof_nic *nic, struct nof_recv *r, uint32_t want, uint32_t least)
 {
-    struct nof_endpoint *ep = &nic->eps[r->ep];
-    uint32_t kept = nic->cfg.max_endpoints * nic->dma_min;
-    uint32_t room = nic->dma_free > kept ? nic->dma_free - kept : 0;
-    if (ep->dma_used < nic->dma_min && nic->dma_min - ep->dma_used > room)
-        room = nic->dma_min - ep->dma_used;
+    const struct nof_endpoint *ep = &nic->eps[r->ep];
+    uint32_t used = ep->dma_used - ep->ahead_blocks; /* which were nobody's */
+    uint32_t room = nobodys(nic);
+    if (used < nic->dma_min && nic->dma_min - used > room)
+        room = nic->dma_min - used;
     if (room > nic->dma_free)
         room = nic->dma_free;
     if (room < least)
         return 0;
     uint32_t n = want < room ? want : room;
-    r->reserved_blocks += n;
-    ep->dma_used += n;
-    nic->dma_free -= n;
+    take(nic, r, n);
     return n;
 }
 
 uint32_t nof_reserve_ahead(struct nof_nic *nic, struct nof_recv *r, uint32_t want, uint32_t least)
 {
     struct nof_endpoint *ep = &nic->eps[r->ep];
-    uint32_t share = nic->dma_min / 2;
+    uint32_t kept = nic->cfg.max_endpoints * nic->dma_min;
+    uint32_t share = nic->dma_total > kept ? (nic->dma_total - kept) / 4 : 0;
     uint32_t left = share > ep->ahead_blocks ? share - ep->ahead_blocks : 0;
-    uint32_t most = share / 4 > least ? share / 4 : least;
-    if (most > left)
-        most = left;
-    if (most < least)
+    uint32_t room = nobodys(nic);
+    if (left > room)
+        left = room;
+    if (left < least)
         return 0;
-    uint32_t n = nof_reserve_take(nic, r, want < most ? want : most, least);
-    if (n > 0) {
-        r->unended = NOF_RECV_AHEAD;
-        ep->ahead_blocks += n;
-    }
+    uint32_t n = left / 4 > least ? left / 4 : least;
+    n = want < n ? want : n;
+    take(nic, r, n);
+    r->unended = NOF_RECV_AHEAD;
+    ep->ahead_blocks += n;
     return n;
 }
 

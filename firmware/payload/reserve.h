@@ -37,8 +37,8 @@ static inline uint64_t nof_reserve_bytes(const struct nof_recv *r)
 
 /* Up to `want` blocks for r; returns how many it got (0 or at least `least`). */
 uint32_t nof_reserve_take(struct nof_nic *nic, struct nof_recv *r, uint32_t want, uint32_t least);
-/* The same for one whose sender may be long in sending: half of what the endpoint can count on stays for others, and one has no more
- * than a quarter of the rest. */
+/* The same for one whose sender may be long in sending: of what is nobody's minimum, of which an endpoint has a quarter for such, and one
+ * receive a quarter of what is left of that, or `least`. */
 uint32_t nof_reserve_ahead(struct nof_nic *nic, struct nof_recv *r, uint32_t want, uint32_t least);
 /* All that r has, when none is in use. */
 void nof_reserve_give(struct nof_nic *nic, struct nof_recv *r);

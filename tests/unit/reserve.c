@@ -82,29 +82,33 @@ static void as_many_as_wanted_or_at_least_so_many_or_none(void **state)
     the_sum_is_right();
 }
 
-static void those_that_run_ahead_have_half_of_the_minimum(void **state)
+static void those_that_run_ahead_leave_all_minima(void **state)
 {
-    struct nof_recv *more[8];
-    uint32_t got = 0;
+    struct nof_recv *more[64];
+    uint32_t got = 0, spare = all - EPS * minimum;
 
     (void)state;
-    for (unsigned i = 0; i < 8; i++) {
+    for (unsigned i = 0; i < 64; i++) {
         uint32_t n;
 
         more[i] = nof_recv_at(nic, nof_pool_take(&nic->recvs));
         more[i]->ep = 0;
-        n = nof_reserve_ahead(nic, more[i], UINT32_MAX, 1);
-        assert_true(n <= minimum / 8 || n == 1);
+        n = nof_reserve_ahead(nic, more[i], UINT32_MAX, 4);
+        assert_true(n == 0 || n == 4 || n <= (spare / 4 - got) / 4);
         assert_int_equal(more[i]->unended, n > 0 ? NOF_RECV_AHEAD : NOF_RECV_ORDINARY);
         got += n;
         assert_int_equal(nic->eps[0].ahead_blocks, got);
     }
-    assert_true(got <= minimum / 2 && got > minimum / 4);
-    assert_int_equal(nof_reserve_ahead(nic, r[1], UINT32_MAX, minimum / 2 + 1),
-                     0); /* so many it must not have */
-    assert_true(nof_reserve_take(nic, r[0], UINT32_MAX, 1) >= minimum - got);
-    nof_reserve_give(nic, r[0]);
-    for (unsigned i = 0; i < 8; i++)
+    assert_in_range(got, spare / 4 - 4, spare / 4);
+    assert_int_equal(nof_reserve_ahead(nic, r[1], 3, 3), 3);
+    nof_reserve_give(nic, r[1]);
+    assert_int_equal(nof_reserve_take(nic, r[2], UINT32_MAX, 1), spare - got); /* then nothing is nobody's */
+    assert_int_equal(nof_reserve_ahead(nic, r[1], 3, 3), 0);
+    assert_int_equal(nof_reserve_take(nic, r[0], UINT32_MAX, 1), minimum);
+    assert_int_equal(nof_reserve_take(nic, r[1], UINT32_MAX, 1), minimum);
+    for (unsigned i = 0; i < EPS; i++)
+        nof_reserve_give(nic, r[i]);
+    for (unsigned i = 0; i < 64; i++)
         nof_reserve_give(nic, more[i]);
     assert_int_equal(nic->eps[0].ahead_blocks, 0);
     the_sum_is_right();
@@ -169,12 +173,9 @@ static void chains_are_taken_out_of_it_and_no_more(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        EACH(one_endpoint_leaves_each_other_its_minimum),
-        EACH(as_many_as_wanted_or_at_least_so_many_or_none),
-        EACH(what_comes_back_is_told_if_somebody_waits),
-        EACH(what_is_borrowed_is_nobodys_minimum),
-        EACH(those_that_run_ahead_have_half_of_the_minimum),
-        EACH(chains_are_taken_out_of_it_and_no_more),
+        EACH(one_endpoint_leaves_each_other_its_minimum), EACH(as_many_as_wanted_or_at_least_so_many_or_none),
+        EACH(what_comes_back_is_told_if_somebody_waits),  EACH(what_is_borrowed_is_nobodys_minimum),
+        EACH(those_that_run_ahead_leave_all_minima),      EACH(chains_are_taken_out_of_it_and_no_more),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -15,7 +15,6 @@
 #define LEAST_BYTES 128l
 #define RUN_S 300
 #define LOUD "/dev/stderr"
-#define NEAR 0.03 /* no better than the way of the length before by more than this is as good */
 
 enum { SHM, SINGLE_COPY, NIC, WAYS };
 static const char *const names[WAYS] = {"shm", "single-copy", "nic"};
@@ -105,11 +104,17 @@ static bool measure(struct tune *t)
     return true;
 }
 
-static double median(struct tune *t, int way, size_t i, int which)
+/* The best of all rounds: in others the machine may have had no time for both ranks. NAN: none. */
+static double best(const struct tune *t, int way, size_t i, int which)
 {
-    struct figure *f = &t->figure[way][i];
+    const struct figure *f = &t->figure[way][i];
+    bool more = which == MBPS || which == HIDDEN_PERCENT;
+    double found = NAN;
 
-    return nof_bench_median(f->of[which], f->n[which]);
+    for (size_t k = 0; k < f->n[which]; k++)
+        if (isnan(found) || (f->of[which][k] > found) == more)
+            found = f->of[which][k];
+    return found;
 }
 
 /* The less the better. */
@@ -117,27 +122,38 @@ static double cost(struct tune *t, int way, size_t i)
 {
     switch (t->how->by) {
     case NOF_CHANNELS_BY_CPU:
-        return median(t, way, i, CPU_US);
+        return best(t, way, i, CPU_US);
     case NOF_CHANNELS_BY_OVERLAP:
-        return 1 + 1 - median(t, way, i, HIDDEN_PERCENT) / 100;
+        return 1 + 1 - best(t, way, i, HIDDEN_PERCENT) / 100;
     case NOF_CHANNELS_BY_SPEED:
     default: /* one that is waited for, and one of many */
-        return median(t, way, i, LATENCY_US) + (double)bytes_of(i) * 8 / median(t, way, i, MBPS);
+        return best(t, way, i, LATENCY_US) + (double)bytes_of(i) * 8 / best(t, way, i, MBPS);
     }
 }
 
-/* Ways of all lengths; what is about as good as before stays. */
+/* One border, as a copy costs ever more and a system call the same: that by which all lengths together lose least, as parts of what
+ * each costs the better way. A length that was measured badly does not move it far. */
 static void choose(struct tune *t, int way[SIZES])
 {
-    int before = SHM;
+    size_t n = sizes_of(t->how), border = 0;
+    double least = INFINITY;
 
-    for (size_t i = 0; i < sizes_of(t->how); i++) {
-        int other = before == SHM ? SINGLE_COPY : SHM;
+    for (size_t at = 0; at <= n; at++) {
+        double loss = 0;
 
-        if (cost(t, other, i) < cost(t, before, i) * (1 - NEAR))
-            before = other;
-        way[i] = before;
+        for (size_t i = 0; i < n; i++) {
+            double own = cost(t, i < at ? SHM : SINGLE_COPY, i),
+                   other = cost(t, i < at ? SINGLE_COPY : SHM, i);
+
+            loss += own > other ? log(own / other) : 0;
+        }
+        if (loss < least) {
+            least = loss;
+            border = at;
+        }
     }
+    for (size_t i = 0; i < n; i++)
+        way[i] = i < border ? SHM : SINGLE_COPY;
 }
 
 static json_t *table_of(struct tune *t, const int way[SIZES])
@@ -151,7 +167,7 @@ static json_t *table_of(struct tune *t, const int way[SIZES])
             json_t *figures = json_object();
 
             for (int which = 0; which < FIGURES; which++)
-                json_object_set_new(figures, figure_keys[which], nof_bench_number(median(t, w, i, which)));
+                json_object_set_new(figures, figure_keys[which], nof_bench_number(best(t, w, i, which)));
             json_object_set_new(row, keys[w], figures);
         }
         json_array_append_new(table, row);
@@ -159,15 +175,15 @@ static json_t *table_of(struct tune *t, const int way[SIZES])
     return table;
 }
 
-static void print_size(FILE *out, long bytes, bool last)
+static const char *size_text(long bytes, bool last, char text[24])
 {
     if (last)
-        fprintf(out, "%-7s", "any");
+        snprintf(text, 24, "any");
     else if (bytes % (1 << 20) == 0)
-        fprintf(out, "%-7s", bytes == 1 << 20 ? "1M" : bytes == 2 << 20 ? "2M" : "4M");
+        snprintf(text, 24, "%ldM", bytes >> 20);
     else
-        fprintf(out, bytes % 1024 == 0 ? "%ldK%*s" : "%ld%*s", bytes % 1024 == 0 ? bytes / 1024 : bytes,
-                bytes % 1024 == 0 ? 3 : 4, "");
+        snprintf(text, 24, bytes % 1024 == 0 ? "%ldK" : "%ld", bytes % 1024 == 0 ? bytes / 1024 : bytes);
+    return text;
 }
 
 static void print_table(struct tune *t, const int way[SIZES], const char *machine, FILE *out)
@@ -176,7 +192,7 @@ static void print_table(struct tune *t, const int way[SIZES], const char *machin
 
     fprintf(out,
             "# Written by nof bench channels --tune; read with NOF_CHANNELS_TABLE=FILE.\n"
-            "# By %s. Medians of %d rounds between two ranks: latency and CPU time of both in us, Mbit/s, "
+            "# By %s. Best of %d rounds between two ranks: latency and CPU time of both in us, Mbit/s, "
             "and how much of\n"
             "# a transfer goes on while both compute, in percent. BYTES: at most; the first row that fits "
             "counts.\n"
@@ -186,11 +202,12 @@ static void print_table(struct tune *t, const int way[SIZES], const char *machin
         fprintf(out, " | %11s: us  Mbit/s  CPU us hidden", names[w]);
     fprintf(out, "\n");
     for (size_t i = 0; i < n; i++) {
-        print_size(out, bytes_of(i), i + 1 == n);
-        fprintf(out, " %-11s", names[way[i]]);
+        char text[24];
+
+        fprintf(out, "%-7s %-11s", size_text(bytes_of(i), i + 1 == n, text), names[way[i]]);
         for (int w = 0; w < WAYS; w++)
-            fprintf(out, " | %15.2f %7.0f %7.2f %6.0f", median(t, w, i, LATENCY_US), median(t, w, i, MBPS),
-                    median(t, w, i, CPU_US), median(t, w, i, HIDDEN_PERCENT));
+            fprintf(out, " | %15.2f %7.0f %7.2f %6.0f", best(t, w, i, LATENCY_US), best(t, w, i, MBPS),
+                    best(t, w, i, CPU_US), best(t, w, i, HIDDEN_PERCENT));
         fprintf(out, "\n");
     }
 }

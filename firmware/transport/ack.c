@@ -23,7 +23,8 @@ void nof_ack_flush(struct nof_path *p)
     nof_put32(f + NOF_WIRE_ACKS_DELAY, us < UINT32_MAX ? (uint32_t)us : UINT32_MAX);
     nof_put32(f + NOF_WIRE_ACKS_COUNT, n);
     nof_reorder_bits(&p->reorder, &t->slots, f + NOF_WIRE_ACKS_BITMAP, n);
-    if (!nof_tx_unreliable(p, NOF_WIRE_ACKS, 0, f, NOF_WIRE_ACKS_BITMAP + 4 * n, 0)) {
+    if (!nof_tx_unreliable(p, NOF_WIRE_ACKS, p->marked ? NOF_WIRE_ACKS_F_MARKED : 0, f,
+                           NOF_WIRE_ACKS_BITMAP + 4 * n, 0)) {
         p->ack_now = 0;
         if (p->ack_pending == 0)
             p->ack_pending = 1;
@@ -31,6 +32,7 @@ void nof_ack_flush(struct nof_path *p)
         return;
     }
     nof_transport_count(t, NOF_C_ACKS_TX, 1);
+    p->marked = false;
     p->ack_now = 0;
     p->ack_pending = 0;
 }
@@ -83,6 +85,14 @@ void nof_ack_rx(struct nof_path *p, uint32_t ack, const uint8_t *words, uint32_t
         nof_mtu_raise(p);
 }
 
+/* After what the same ACKS acknowledges, by which the round trip is known in which this counts. */
+static void hear_mark(struct nof_path *p)
+{
+    struct nof_cc_path cc = nof_path_cc(p);
+
+    nof_cc_on_mark(&p->cc, &cc);
+}
+
 bool nof_ack_rx_acks(struct nof_path *p, const struct nof_packet *packet)
 {
     const uint8_t *f = packet->common + NOF_WIRE_COMMON_BYTES;
@@ -95,5 +105,7 @@ bool nof_ack_rx_acks(struct nof_path *p, const struct nof_packet *packet)
         return false;
     nof_ack_rx(p, nof_get32(packet->common + NOF_WIRE_ACK), f + NOF_WIRE_ACKS_BITMAP, n,
                (uint64_t)nof_get32(f + NOF_WIRE_ACKS_DELAY) * NOF_US);
+    if ((packet->common[NOF_WIRE_FLAGS] & NOF_WIRE_ACKS_F_MARKED) && p->state == NOF_PATH_UP)
+        hear_mark(p);
     return true;
 }

@@ -19,6 +19,7 @@
 #define MIN_FRAMES_UNKNOWN 16u
 #define MIN_FRAMES_LOSS 4u /* after loss, where the rate is unknown */
 #define SLOW_START_SAMPLES 3u /* above target in a row: enough */
+#define MARK_SHIFT 3u
 #define RANDOM_LOSS_SHIFT 5u /* 1/32 of the window */
 #define CONGESTION_LOSS_SHIFT 2u /* 1/4 */
 #define BURST_SHARE 4u /* losing more than this part of the window at once is no corruption */
@@ -161,6 +162,16 @@ void nof_cc_on_loss(struct nof_cc *cc, const struct nof_cc_path *path, uint32_t 
     } else {
         cc->cwnd_bytes -= cc->cwnd_bytes >> RANDOM_LOSS_SHIFT;
     }
+    cc->reduced_xn = path->xn + 1;
+    bound(cc, path, MIN_FRAMES_LOSS);
+}
+
+void nof_cc_on_mark(struct nof_cc *cc, const struct nof_cc_path *path)
+{
+    if (nof_serial_before(path->delivered_xn, cc->reduced_xn))
+        return; /* of the same round trip as the last decrease */
+    cc->cwnd_bytes -= cc->cwnd_bytes >> MARK_SHIFT;
+    cc->slow_start = 0;
     cc->reduced_xn = path->xn + 1;
     bound(cc, path, MIN_FRAMES_LOSS);
 }

@@ -7,13 +7,14 @@
  * trip, above it shrinks in proportion to the excess. Loss without queueing delay is taken for
  * corruption and costs little; with delay it costs a good part of the window.
  *
- *   nof_cc_init() -> nof_cc_on_ack(), nof_cc_on_loss(), nof_cc_on_timeout() -> nof_cc_window() at any time
+ *   nof_cc_init() -> nof_cc_on_ack(), nof_cc_on_loss(), nof_cc_on_mark(), nof_cc_on_timeout() -> nof_cc_window() at any time
  *
  * With frame the time of a full frame on the link, mss its bytes, queue = least round trip of the round - min_rtt:
  *   target = 50 us + (4 + min(40 mss / window, 16)) frame;  1 ms where the rate of the link is unknown
  *   queue > target:   window *= max((min_rtt + target) / (min_rtt + queue), 1/2)
  *   else, if the window was used:  window += mss, and 1/16 of it more while queue < target / 4
  *   loss:             window *= 3/4 with queue or much at once, else 31/32; no more than once per round trip
+ *   mark:             window *= 7/8 (RFC 8511: less than for a loss); likewise
  *   begin             10 mss, rate unknown 32
  *   always            2 mss <= window <= window_frames mss;  rate unknown: at least 16, after loss 4
  * Until the first of queue > target or a costly loss the window also grows by what is acknowledged (slow start).
@@ -58,6 +59,8 @@ bool nof_cc_on_ack(struct nof_cc *cc, const struct nof_cc_path *path, uint32_t b
                    uint32_t flight_before_bytes, uint64_t rtt_ns);
 /* So many frames, at least 1, were found lost at once. */
 void nof_cc_on_loss(struct nof_cc *cc, const struct nof_cc_path *path, uint32_t frames);
+/* The peer says that a router on the way is congested (RFC 3168). */
+void nof_cc_on_mark(struct nof_cc *cc, const struct nof_cc_path *path);
 /* A retransmission timeout, the in_a_row-th without an acknowledgement between, from 1. */
 void nof_cc_on_timeout(struct nof_cc *cc, const struct nof_cc_path *path, unsigned in_a_row);
 

@@ -53,6 +53,12 @@ void nof_packet_group_mac(uint32_t ip4, uint8_t mac_out[6]);
 /* Where a parsed frame comes from. */
 void nof_packet_from(const struct nof_packet *packet, struct nof_packet_addr *from_out);
 
+/* Did a router on its way say "congestion experienced" (RFC 3168)? Both bits of the traffic class are then set. */
+static inline bool nof_packet_marked(const struct nof_packet *packet)
+{
+    return (~packet->common[1 - 28] & 3u) == 0;
+}
+
 static inline bool nof_packet_crc_ok(const struct nof_packet *packet)
 {
     return nof_crc32c(packet->common + NOF_WIRE_VER, packet->len_bytes - NOF_WIRE_VER) ==

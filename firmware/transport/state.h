@@ -98,6 +98,7 @@ struct nof_path {
     bool dirty;
     bool want_ready;
     bool ack_now;
+    bool marked; /* of a frame since the last ACKS that left: a router said that it is congested */
     uint8_t backoff; /* timeouts in a row; OPENING: MTU levels tried */
     uint8_t unanswered; /* probes (UP), HELLOs (OPENING) */
 
@@ -315,6 +316,13 @@ static inline void nof_ack_owe(struct nof_path *p, bool at_once)
         p->ack_due_ns = p->t->now_ns + nof_ack_delay_ns(p->t);
     if (++p->ack_pending >= NOF_ACK_EVERY || at_once)
         p->ack_now = true;
+}
+
+/* Whoever sent it is to hear of that before more of its window comes. */
+static inline void nof_ack_mark(struct nof_path *p)
+{
+    p->marked = true;
+    p->ack_now = true;
 }
 
 unsigned nof_tx_admit(struct nof_path *path, bool urgent); /* admission.c */

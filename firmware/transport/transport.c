@@ -157,6 +157,8 @@ static void rx_path(struct nof_path *p, const struct nof_packet *packet)
     if (type >= NOF_WIRE_RELIABLE_FIRST && type <= NOF_WIRE_RELIABLE_LAST) {
         uint32_t ack = nof_get32(c + NOF_WIRE_ACK);
 
+        if (nof_packet_marked(packet))
+            nof_ack_mark(p);
         if (ack != p->sent.cum_pn)
             nof_ack_rx(p, ack, NULL, 0, carried_delay(p, c));
         if (!nof_reorder_next(&p->reorder, nof_get32(c + NOF_WIRE_PN), t->now_ns)) {

@@ -78,6 +78,9 @@ enum nof_wire_type {
 #define NOF_WIRE_HELLO_F_WINDOW 0x0fu
 #define NOF_WIRE_HELLO_F_UP 0x80u
 
+/* FLAGS of ACKS: a frame since the last one came with "congestion experienced" (RFC 3168). */
+#define NOF_WIRE_ACKS_F_MARKED 0x01u
+
 /* FLAGS of CLOSE: the path has died, else nobody needs it any more. */
 #define NOF_WIRE_CLOSE_F_DEAD 0x01u
 /* PROBE_ACK: no fields, or u32: the IP length of the padded PROBE that it answers. */

@@ -230,6 +230,61 @@ static void only_the_newest_frame_measures_the_round_trip(void **state)
     assert_int_equal(alone_close(&a), 0);
 }
 
+static void hear_marked(struct alone *a, uint64_t now_ns, uint32_t pn)
+{
+    const uint8_t body[20] = {0};
+    struct nof_packet_fill fill = {.type = NOF_WIRE_DATA,
+                                   .fields_bytes = 16,
+                                   .pn = pn,
+                                   .ack = a->path->sent.cum_pn,
+                                   .ack_delay_us = UINT16_MAX};
+
+    alone_peer_says_marked(a, now_ns, &fill, body, sizeof body);
+}
+
+static void a_mark_is_told_at_once_and_once(void **state)
+{
+    const uint8_t *c;
+    struct alone a;
+
+    (void)state;
+    open_path(&a);
+    c = a.last + NOF_WIRE_OUTER_BYTES;
+    hear_marked(&a, BEGIN, 100);
+    poll(&a, BEGIN);
+    assert_int_equal(acks(&a), 1);
+    assert_acks(&a, 101, 0, 0, 0);
+    assert_int_equal(c[NOF_WIRE_FLAGS], NOF_WIRE_ACKS_F_MARKED);
+    hear_data(&a, BEGIN + US, 101, NOF_WIRE_F_ACK_NOW);
+    poll(&a, BEGIN + US);
+    assert_int_equal(acks(&a), 2);
+    assert_int_equal(c[NOF_WIRE_FLAGS], 0);
+    nof_ack_mark(a.path); /* of a frame whose delivery has something sent at once: */
+    send_data(&a, BEGIN + 2 * US, 1); /* that takes no ACKS' place */
+    poll(&a, BEGIN + 2 * US);
+    assert_int_equal(acks(&a), 3);
+    assert_int_equal(alone_close(&a), 0);
+}
+
+static void a_mark_that_is_told_makes_the_window_smaller(void **state)
+{
+    uint8_t f[NOF_WIRE_ACKS_BITMAP] = {0};
+    struct nof_packet_fill fill = {
+        .type = NOF_WIRE_ACKS, .flags = NOF_WIRE_ACKS_F_MARKED, .fields_bytes = sizeof f, .ack = 200};
+    struct alone a;
+    uint32_t before;
+
+    (void)state;
+    open_path(&a);
+    send_data(&a, BEGIN, 4);
+    before = a.path->cc.cwnd_bytes = 40 * nof_path_mss(a.path);
+    alone_peer_says(&a, BEGIN + US, &fill, f, sizeof f);
+    assert_int_equal(a.path->cc.cwnd_bytes, before - before / 8);
+    alone_peer_says(&a, BEGIN + US, &fill, f, sizeof f);
+    assert_int_equal(a.path->cc.cwnd_bytes, before - before / 8);
+    assert_int_equal(alone_close(&a), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -240,6 +295,8 @@ int main(void)
         cmocka_unit_test(an_acknowledgement_that_found_no_frame_comes_later),
         cmocka_unit_test(what_cannot_be_acknowledged_is_not),
         cmocka_unit_test(only_the_newest_frame_measures_the_round_trip),
+        cmocka_unit_test(a_mark_is_told_at_once_and_once),
+        cmocka_unit_test(a_mark_that_is_told_makes_the_window_smaller),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -189,6 +189,29 @@ static void a_round_trip_of_losses_costs_once(void **state)
     assert_int_equal(a.cc.cwnd_bytes, 75 * MSS);
 }
 
+static void a_mark_costs_an_eighth_once_in_a_round_trip(void **state)
+{
+    struct one a = fresh(FRAME_NS);
+
+    (void)state;
+    a.cc.slow_start = true;
+    a.cc.cwnd_bytes = 80 * MSS;
+    nof_cc_on_mark(&a.cc, &a.path);
+    assert_int_equal(a.cc.cwnd_bytes, 70 * MSS);
+    assert_false(a.cc.slow_start);
+    nof_cc_on_mark(&a.cc, &a.path);
+    nof_cc_on_loss(&a.cc, &a.path, 90);
+    assert_int_equal(a.cc.cwnd_bytes, 70 * MSS);
+    a.path.delivered_xn = a.path.xn + 1;
+    a.cc.cwnd_bytes = 8 * MSS;
+    nof_cc_on_mark(&a.cc, &a.path);
+    assert_int_equal(a.cc.cwnd_bytes, 7 * MSS);
+    a.path.xn = a.path.delivered_xn = a.cc.reduced_xn;
+    a.cc.cwnd_bytes = 2 * MSS;
+    nof_cc_on_mark(&a.cc, &a.path);
+    assert_int_equal(a.cc.cwnd_bytes, 2 * MSS); /* never less */
+}
+
 static void the_window_keeps_its_bounds(void **state)
 {
     struct one a = fresh(FRAME_NS);
@@ -387,6 +410,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(slow_start_doubles_until_three_samples_are_late),
         cmocka_unit_test(a_window_that_is_not_used_does_not_grow),
         cmocka_unit_test(a_round_trip_of_losses_costs_once),
+        cmocka_unit_test(a_mark_costs_an_eighth_once_in_a_round_trip),
         cmocka_unit_test(the_window_keeps_its_bounds),
         cmocka_unit_test(three_timeouts_begin_anew),
         cmocka_unit_test(a_standing_queue_is_drained_now_and_then),

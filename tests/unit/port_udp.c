@@ -443,6 +443,30 @@ static void strangers_datagrams_harm_nothing(void **state)
     }
 }
 
+static void a_routers_mark_reaches_the_core(void **state)
+{
+    struct nof_packet_addr addr = address(theirs);
+    struct nof_packet_self self;
+    struct nof_packet packet;
+    struct nof_frame *f;
+    int tos = -1;
+    socklen_t len = sizeof(tos);
+
+    (void)state;
+    nof_packet_self(&self, &addr);
+    assert_int_equal(getsockopt(ours->fd, IPPROTO_IP, IP_TOS, &tos, &len), 0);
+    assert_int_equal(tos, 2); /* routers may mark what we send */
+    for (int mark = 2; mark <= 3; mark++) {
+        assert_int_equal(setsockopt(ours->fd, IPPROTO_IP, IP_TOS, &mark, sizeof(mark)), 0);
+        send_one(ours, theirs, NOF_WIRE_DATA, 1, 100);
+        nof_udp_port_flush(ours);
+        assert_int_equal(receive(theirs, &f, 1), 1);
+        assert_int_equal(nof_packet_parse(f->data, f->len_bytes, &self, &packet), 0);
+        assert_int_equal(nof_packet_marked(&packet), mark == 3);
+        assert_int_equal(count(theirs, NOF_UDP_RX_MARKED), mark == 3);
+    }
+}
+
 static void a_full_socket_keeps_what_it_does_not_take(void **state)
 {
     struct nof_frame *f;
@@ -555,6 +579,7 @@ int main(void)
         PAIR(frames_to_others_in_between_break_no_run),
         PAIR(a_frame_may_be_sent_twice_and_freed_before_it_leaves),
         PAIR(strangers_datagrams_harm_nothing),
+        PAIR(a_routers_mark_reaches_the_core),
         PAIR(a_full_socket_keeps_what_it_does_not_take),
         PAIR(what_the_kernel_refuses_is_lost_and_told_once),
         PAIR(a_device_that_cuts_nothing_gets_frames_singly),

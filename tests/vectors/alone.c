@@ -145,17 +145,32 @@ void alone_open(struct alone *a, uint64_t now_ns)
     a->path->local_conn = ALONE_CONN;
 }
 
-void alone_peer_says(struct alone *a, uint64_t now_ns, const struct nof_packet_fill *fill, const void *body,
-                     uint32_t body_bytes)
+static void says(struct alone *a, uint64_t now_ns, const struct nof_packet_fill *fill, const void *body,
+                 uint32_t body_bytes, uint8_t traffic_class)
 {
     uint8_t frame[ALONE_FRAME_MAX];
     uint8_t head[NOF_PACKET_HEAD_BYTES];
     uint16_t sum = nof_packet_head(head, &alone_peer, &alone_self, alone_peer.udp_port, ALONE_CONN);
 
+    head[15] = traffic_class; /* the lower half of a word of the checksum */
+    sum = (uint16_t)(sum + traffic_class);
+
     if (body_bytes > 0)
         memcpy(frame + NOF_WIRE_OUTER_BYTES + NOF_WIRE_COMMON_BYTES, body, body_bytes);
     nof_packet_finish(frame, head, sum, fill, body_bytes);
     alone_rx(a, now_ns, frame, NOF_WIRE_OUTER_BYTES + NOF_WIRE_COMMON_BYTES + body_bytes);
+}
+
+void alone_peer_says(struct alone *a, uint64_t now_ns, const struct nof_packet_fill *fill, const void *body,
+                     uint32_t body_bytes)
+{
+    says(a, now_ns, fill, body, body_bytes, 0);
+}
+
+void alone_peer_says_marked(struct alone *a, uint64_t now_ns, const struct nof_packet_fill *fill,
+                            const void *body, uint32_t body_bytes)
+{
+    says(a, now_ns, fill, body, body_bytes, 3);
 }
 
 void alone_rx(struct alone *a, uint64_t now_ns, const uint8_t *data, uint32_t len)

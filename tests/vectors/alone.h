@@ -47,6 +47,9 @@ void alone_open(struct alone *a, uint64_t now_ns);
 /* A frame of the peer on the established path arrives: fields and payload are `body`. */
 void alone_peer_says(struct alone *a, uint64_t now_ns, const struct nof_packet_fill *fill, const void *body,
                      uint32_t body_bytes);
+/* The same of a frame that a router has marked (RFC 3168). */
+void alone_peer_says_marked(struct alone *a, uint64_t now_ns, const struct nof_packet_fill *fill,
+                            const void *body, uint32_t body_bytes);
 void alone_rx(struct alone *a, uint64_t now_ns, const uint8_t *data, uint32_t len);
 /* Returns how many frames of the port were lost. */
 long alone_close(struct alone *a);

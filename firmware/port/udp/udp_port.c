@@ -87,12 +87,13 @@ static void buffer(int fd, int force, int ask)
 
 static int set_up(struct nof_udp_port *port, char *err, size_t err_bytes)
 {
-    int dont_fragment = IP_PMTUDISC_DO, one = 1, bytes = 0;
+    int dont_fragment = IP_PMTUDISC_DO, one = 1, bytes = 0, capable = 2; /* RFC 3168: ECT(0) */
     socklen_t len = sizeof(bytes);
 
     if (setsockopt(port->fd, IPPROTO_IP, IP_MTU_DISCOVER, &dont_fragment, sizeof(dont_fragment)) != 0)
         return udp_fail(NOF_ENOTSUP, err, err_bytes, "this kernel has no path MTU discovery: %s",
                         strerror(errno));
+    (void)setsockopt(port->fd, IPPROTO_IP, IP_TOS, &capable, sizeof(capable));
     (void)setsockopt(port->fd, IPPROTO_IP, IP_RECVTOS, &one, sizeof(one));
     if (!port->single)
         (void)setsockopt(port->fd, SOL_UDP, UDP_GRO, &one,

@@ -132,6 +132,27 @@ static void words_are_few_and_never_the_same(void **state)
     assert_true(by_nic(&r[4]));
 }
 
+static void what_the_nic_has_won_needs_no_word(void **state)
+{
+    struct nof_claim_recv r[6];
+
+    (void)state;
+    for (unsigned i = 0; i < 4; i++)
+        call(&r[i], ANY, (int32_t)i);
+    r[4] = r[5] = (struct nof_claim_recv){.open = false};
+    assert_true(by_nic(&r[1]));
+    assert_true(nof_claim_open(&claims, &r[4]));
+    assert_int_equal(nof_claim_slot(r[4].handle), nof_claim_slot(r[1].handle));
+    assert_false(nof_claim_open(&claims, &r[5])); /* the others' are open */
+    assert_null(nof_claim_by_memory(&claims, CTX, NEAR, 1)); /* it is the NIC's still */
+    assert_false(nof_claim_cancel(&claims, &r[1]));
+    nof_claim_close(&claims, &r[1]); /* and ends without */
+    assert_false(nof_claim_open(&claims, &r[5]));
+    assert_true(nof_claim_cancel(&claims, &r[2]));
+    nof_claim_give_word(&claims, nof_claim_leave_word(&claims, &r[2]));
+    assert_true(nof_claim_open(&claims, &r[5]));
+}
+
 #define ROUNDS 1000u
 
 static struct nof_claim_recv race[2]; /* in turn */
@@ -194,6 +215,7 @@ int main(void)
         EACH(a_spilled_message_finds_what_the_nic_has_handed_back),
         EACH(what_the_nic_handed_back_keeps_its_place),
         EACH(words_are_few_and_never_the_same),
+        EACH(what_the_nic_has_won_needs_no_word),
         EACH(one_of_two_who_reach_for_it_has_it),
     };
 

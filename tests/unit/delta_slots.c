@@ -507,7 +507,6 @@ static void those_that_wait_leave_room(void **state)
     world_close(p.w, 1, NOF_OK);
 }
 
-/* A host that rings for all that it has, always, has so much looked at in a turn, and nothing is lost. */
 /* Where payload needs room: more of them than there is a share for come when they have ended, in whatever order. */
 static void those_that_compute_leave_others_their_room(void **state)
 {
@@ -560,6 +559,7 @@ static void the_death_of_those_that_come_later_is_told(void **state)
     assert_int_equal(p.ep->ahead_blocks, 0);
 }
 
+/* A host that rings for all that it has, always, has so much looked at in a turn, and nothing is lost. */
 static void ringing_is_paid_for(void **state)
 {
     (void)state;

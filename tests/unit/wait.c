@@ -78,6 +78,11 @@ static void note(char what)
     looked[looks] = '\0';
 }
 
+static int other_poll(void)
+{
+    return 0;
+}
+
 static int near_poll(void)
 {
     note('m');
@@ -137,6 +142,8 @@ static int open_sources(void **state)
     nof_wait_at(&bell);
     nof_wait_add(&sleeps_only);
     nof_wait_add(&far);
+    static const struct nof_wait_source other = {.poll = other_poll, .nap_ns = nap, .describe = describe};
+    nof_wait_add(&other); /* brings what others brought: neither near nor far */
     nof_wait_add(&near);
     return 0;
 }

@@ -27,7 +27,8 @@ static bool one_sleeps_at_bell;
 
 static const struct nof_wait_source *sources[NOF_WAIT_SOURCES_MAX];
 /* The far one comes first, whose news ends what others would bring, then others that are polled, then the rest. */
-static unsigned source_count, polled_count, far_count;
+static unsigned source_count, polled_count, far_count,
+    near_count; /* near: others that are polled and say what came */
 static const uint32_t none_came;
 static const uint32_t *near_came = &none_came, *far_came = &none_came;
 static struct nof_polling polling = {.set = {.ratio = 1, .update = 1}, .ratio = 1, .left = 1};
@@ -72,6 +73,7 @@ void nof_wait_add(const struct nof_wait_source *source)
     sources[polled_count++] = source;
     const uint32_t **came = source->polling != NULL ? &far_came : &near_came;
     *came = source->came == NULL ? *came : source->came;
+    near_count += source->polling == NULL && source->came != NULL;
     if (source->polling == NULL)
         return;
     sources[polled_count - 1] = sources[0];
@@ -115,7 +117,7 @@ static int poll_from(unsigned first)
 {
     int n = 0;
     polls_nested++;
-    nof_wait_counted[NOF_POLL_COUNT_NEAR] += polled_count - far_count;
+    nof_wait_counted[NOF_POLL_COUNT_NEAR] += near_count;
     nof_wait_counted[NOF_POLL_COUNT_FAR] += far_count - first;
     for (unsigned i = first; i < polled_count; i++)
         n += sources[i]->poll();
@@ -141,7 +143,7 @@ static void ask_for_polling(void)
 /* The first of the sources that have this turn. */
 static unsigned turn(void)
 {
-    if (far_count == 0 || far_count == polled_count)
+    if (far_count == 0 || near_count == 0)
         return 0;
     if (--ask_left == 0)
         ask_for_polling();

@@ -64,6 +64,7 @@ const struct nof_chan *nof_chan_choose(const struct nof_comm *comm)
     bool all = may && all_beside(comm->group) && (comm->remote == NULL || all_beside(comm->remote));
     chosen->chan = !all ? nof_chan_to_all : way == NOF_CHANNELS_SINGLE_COPY ? &beside_long : beside;
     chosen->mixed = may && !all && one_beside(nof_comm_peers(comm));
+    chosen->mixed_short = chosen->mixed && way != NOF_CHANNELS_SINGLE_COPY;
     return chosen->chan;
 }
 

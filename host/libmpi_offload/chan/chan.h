@@ -235,14 +235,15 @@ void nof_chan_on_gone(void (*heard)(int world_rank, int status, int code));
 void nof_chan_on_lost(void (*heard)(int code));
 /* A channel tells. */
 void nof_chan_gone(int world_rank, int status, int code);
+void nof_chan_lost(int code);
+void nof_chan_death(int world_rank, int code);
+void nof_chan_layout_gone(uint32_t name, uint32_t generation);
+void nof_chan_failure(const struct nof_chan_failure *failure, int code);
+
 /* Probes that wait for a message of memory, linked by `next`. Few: one per thread. */
 extern struct nof_request *nof_chan_probes __attribute__((visibility("hidden")));
 
 /* A receive or probe leaves matching by the NIC's doing: out of what waits for memory, too, if it does. */
 void nof_chan_left(struct nof_request *req);
-void nof_chan_lost(int code);
-void nof_chan_death(int world_rank, int code);
-void nof_chan_layout_gone(uint32_t name, uint32_t generation);
-void nof_chan_failure(const struct nof_chan_failure *failure, int code);
 
 #endif

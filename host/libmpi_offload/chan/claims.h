@@ -44,6 +44,8 @@ struct nof_claims {
     uint32_t in_use;
     uint32_t generation[NOF_CLAIM_SLOTS];
     bool used[NOF_CLAIM_SLOTS];
+    struct nof_claim_recv
+        *of[NOF_CLAIM_SLOTS]; /* whose it is; NULL: of one that has ended, whose CANCEL is not answered */
 };
 
 /* Of this process: of all its communicators. */
@@ -54,14 +56,25 @@ void nof_claims_init(struct nof_claims *c, struct nof_claim_words *words, uint32
 /* What tables and queues there are. */
 void nof_claims_fini(struct nof_claims *c);
 
+/* The receive of an entry of c->memory.posted, of c->nic.posted. */
+static inline struct nof_claim_recv *nof_claim_of_memory(struct nof_match_entry *entry)
+{
+    return (struct nof_claim_recv *)(void *)((char *)entry - offsetof(struct nof_claim_recv, memory));
+}
+static inline struct nof_claim_recv *nof_claim_of_nic(struct nof_match_entry *entry)
+{
+    return (struct nof_claim_recv *)(void *)((char *)entry - offsetof(struct nof_claim_recv, nic));
+}
+
 /* r is called now: behind all that were before. Wildcards are NOF_MATCH_ANY. 0, or -1: no memory. */
 int nof_claim_post(struct nof_claims *c, struct nof_claim_recv *r, uint32_t ctx, int32_t source, int32_t tag);
-/* r may be submitted, with r->handle. False: no word is free. */
+/* r may be submitted, with r->handle. False: no word is free: each is of a receive that is open, or taken. What the NIC has won needs its
+ * word no more, and may end much later. */
 bool nof_claim_open(struct nof_claims *c, struct nof_claim_recv *r);
 /* Its word is free; of one without it is nothing. */
 void nof_claim_close(struct nof_claims *c, struct nof_claim_recv *r);
 /* r, which is taken, ends before its CANCEL is answered: it has no word any more, and who has the handle gives the word back then. */
-uint64_t nof_claim_leave_word(struct nof_claim_recv *r);
+uint64_t nof_claim_leave_word(struct nof_claims *c, struct nof_claim_recv *r);
 void nof_claim_give_word(struct nof_claims *c, uint64_t handle);
 
 /* The receive, in neither store any more, that has a message of memory with these; NULL: none, or the NIC has all. */

@@ -130,6 +130,12 @@ struct nof_request {
     struct nof_request *next_active;
 };
 
+/* Whose claim it is. */
+static inline struct nof_request *nof_request_of_claim(struct nof_claim_recv *claim)
+{
+    return (struct nof_request *)(void *)((char *)claim - offsetof(struct nof_request, claim));
+}
+
 struct nof_request *nof_request_new(enum nof_request_kind kind);
 /* One that holds a reference of both; type may be NULL. NULL: no memory. */
 struct nof_request *nof_request_on(enum nof_request_kind kind, struct nof_comm *comm, struct nof_type *type);

@@ -51,6 +51,7 @@ struct nof_comm {
     int rank; /* in `group` */
     const struct nof_chan *chan; /* nof_chan_choose(); NULL: not yet */
     bool mixed; /* likewise: memory reaches some of whom its point to point reaches, beside this process */
+    bool mixed_short; /* likewise, and what is short may take the short path to them */
     bool by_nic; /* hint nof_channels (chan/ways.h) was nic at its rank 0, when it was made */
     bool way_said; /* the hint is another one here: */
     enum nof_channels way;

@@ -45,7 +45,7 @@ static inline bool nof_short_may(const struct nof_pt2pt_args *args, struct nof_s
     out->ctx = comm->ctx;
     out->world_rank = nof_group_world_rank(peers, args->peer);
     return __builtin_expect(comm->chan == nof_chan_short, 1) ||
-           (comm->mixed && nof_chan_reached[out->world_rank] >= 0);
+           (comm->mixed_short && nof_chan_reached[out->world_rank] >= 0);
 }
 
 /* The arguments lie in memory from here on, for the long way: to keep them in registers over a call costs more. */
@@ -84,7 +84,8 @@ bool nof_short_recv_locked(const struct nof_pt2pt_args *args, MPI_Status *status
 /* args->callsite does not count. */
 static inline bool nof_short_send(const struct nof_pt2pt_args *args)
 {
-    if (nof_chan_short == NULL)
+    if (nof_chan_short == NULL ||
+        (nof_lib.locking && nof_lib.phase != NOF_LIB_RUNNING)) /* a lock of whom fork() left behind */
         return false;
     nof_short_keep(args);
     return nof_lib.locking ? nof_short_send_locked(args) : nof_short_send_now(args);
@@ -92,7 +93,8 @@ static inline bool nof_short_send(const struct nof_pt2pt_args *args)
 
 static inline bool nof_short_recv(const struct nof_pt2pt_args *args, MPI_Status *status)
 {
-    if (nof_chan_short == NULL)
+    if (nof_chan_short == NULL ||
+        (nof_lib.locking && nof_lib.phase != NOF_LIB_RUNNING)) /* a lock of whom fork() left behind */
         return false;
     nof_short_keep(args);
     return nof_lib.locking ? nof_short_recv_locked(args, status) : nof_short_recv_now(args, status);

@@ -26,7 +26,7 @@ static void of_operation(const struct nof_comp *comp)
             nof_chan_nic_send_parked(op);
         break;
     case NOF_COMP_RECV:
-        nof_chan_nic.came++;
+        nof_chan_nic.came += (comp->status == NOF_OK || comp->status == NOF_ETRUNC) && !op->pulled;
         if (op->phase == NOF_OP_RECV)
             nof_chan_nic_recv_done(op, comp);
         else if (op->phase == NOF_OP_ACK)

@@ -55,6 +55,8 @@ static int nic_poll(void)
         nof_chan_nic_release_flush();
     if (nof_chan_nic.blocked != NULL)
         nof_chan_nic_send_pump();
+    if (nof_chan_nic.held_first != NULL)
+        nof_chan_nic_release_held();
     if (nof_chan_nic.spill)
         nof_chan_nic_spill_check();
     if (nof_chan_nic.pulls_retry_ns != 0)

@@ -125,7 +125,7 @@ struct nof_chan_nic {
     const struct nof_bar_identity *identity;
     bool nic_dead;
     int nic_dead_code; /* MPI code */
-    uint32_t came; /* receives that have ended, and messages that were spilled, modulo 2^32 */
+    uint32_t came; /* messages that have come: for receives, or spilled; modulo 2^32 */
     struct nof_chan_nic_peer *peers; /* by job rank */
     uint32_t dead_count; /* without those that left */
     bool closing; /* MPI_Finalize: nobody needs notices any more */

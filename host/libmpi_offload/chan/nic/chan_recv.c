@@ -27,6 +27,7 @@ static void end(struct nof_chan_nic_op *op, int code)
     nof_chan_nic_op_free(op);
     if (req == NULL)
         return;
+    nof_claim_close(&nof_chan_claims, &req->claim);
     nof_chan_left(req);
     if (code != MPI_SUCCESS) {
         nof_request_fail(req, code);
@@ -106,7 +107,7 @@ void nof_chan_nic_let_go(struct nof_chan_nic_op *op, bool message, int32_t peer,
         return;
     }
     if (req->claim.word) {
-        op->handle = nof_claim_leave_word(&req->claim);
+        op->handle = nof_claim_leave_word(&nof_chan_claims, &req->claim);
         if (message) {
             desc.flags = NOF_DESC_F_TAKEN;
             desc.peer = peer;

@@ -20,8 +20,7 @@
 
 static struct nof_chan_nic_op *op_of_entry(struct nof_match_entry *entry)
 {
-    struct nof_request *req =
-        (struct nof_request *)(void *)((char *)entry - offsetof(struct nof_request, claim.nic));
+    struct nof_request *req = nof_request_of_claim(nof_claim_of_nic(entry));
     return req->channel_op;
 }
 
@@ -302,8 +301,7 @@ void nof_chan_nic_spilled(const struct nof_comp *comp)
     struct nof_chan_nic_envelope *envelope = envelope_of(comp);
     struct nof_claim_recv *posted = nof_claim_by_spill(&nof_chan_claims, comp->ctx, comp->peer, comp->tag);
     if (posted != NULL) {
-        struct nof_request *req =
-            (struct nof_request *)(void *)((char *)posted - offsetof(struct nof_request, claim));
+        struct nof_request *req = nof_request_of_claim(posted);
         struct nof_chan_nic_op *op = req->channel_op;
         nof_chan_nic_op_free(op);
         nof_chan_nic_consume(req, envelope);

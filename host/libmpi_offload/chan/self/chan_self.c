@@ -30,7 +30,7 @@ static void deliver(struct nof_request *recv, int source, int tag, const void *p
 
 static struct nof_request *request_of(struct nof_match_entry *entry)
 {
-    return (struct nof_request *)(void *)((char *)entry - offsetof(struct nof_request, claim.memory));
+    return nof_request_of_claim(nof_claim_of_memory(entry));
 }
 
 static void answer_probe(struct nof_request *probe, struct envelope *envelope)

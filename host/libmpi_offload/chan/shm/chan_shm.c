@@ -204,7 +204,7 @@ const struct nof_chan nof_chan_by_shm = {
     .probe = shm_probe,
     .commit = shm_commit,
     .streams = shm_streams,
-    .source = {.poll = shm_poll, .nap_ns = shm_nap_ns, .describe = shm_describe, .came = &nof_shm.hot.now},
+    .source = {.poll = shm_poll, .nap_ns = shm_nap_ns, .describe = shm_describe, .came = &nof_shm.came},
     .flush = shm_flush,
     .withdraw = shm_withdraw,
     .dead_member = nof_chan_nic_dead_member,

@@ -6,7 +6,7 @@
 
 static struct nof_request *request_of(struct nof_match_entry *entry)
 {
-    return (struct nof_request *)(void *)((char *)entry - offsetof(struct nof_request, claim.memory));
+    return nof_request_of_claim(nof_claim_of_memory(entry));
 }
 
 /* As in the NIC's channel: a receive from anybody cannot tell whether the dead one was meant, and ends too. */

@@ -115,12 +115,12 @@ static bool keep(const struct nof_shm_found *found, uint32_t ctx)
 /* A message; false: no memory for it. */
 static bool match(const struct nof_shm_found *found, uint32_t ctx)
 {
+    nof_shm.came++;
     struct nof_claim_recv *posted =
         nof_claim_by_memory(&nof_chan_claims, ctx, found->peer->world_rank, found->tag);
     if (posted == NULL)
         return keep(found, ctx);
-    struct nof_request *req =
-        (struct nof_request *)(void *)((char *)posted - offsetof(struct nof_request, claim));
+    struct nof_request *req = nof_request_of_claim(posted);
     if (req->channel_op != NULL)
         nof_chan_nic_let_go(req->channel_op, true, found->peer->world_rank, found->tag);
     nof_shm_deliver(req, found);

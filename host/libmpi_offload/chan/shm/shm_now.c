@@ -102,6 +102,7 @@ static inline bool take(struct nof_shm_peer *from, uint32_t ctx, int tag, void *
     came_out->bytes = len;
     copy(data, slot->payload, len);
     nof_hot_brought(&nof_shm.hot, from->place, 1);
+    nof_shm.came++;
     if (nof_lane_pop(&from->in)) {
         nof_barrier_light();
         nof_shm_ring(from);

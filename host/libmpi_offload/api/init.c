@@ -112,11 +112,11 @@ static void open_library(const char *func)
         nof_lib.host[0] = '\0';
     const char *spin = getenv("NOF_SPIN_US");
     nof_lib.spin_us = spin == NULL ? DEFAULT_SPIN_US : (uint32_t)strtoul(spin, NULL, 10);
-    if (nof_select_open(text, sizeof(text)) != 0 || nof_delta_size_open(text, sizeof(text)) != 0 ||
-        nof_delta_way_open(text, sizeof(text)) != 0 || nof_thresholds_open(text, sizeof(text)) != 0)
-        nof_lib_die(1, "%s: %s", func, text);
     nof_lib.main_thread = pthread_self();
-    if (nof_launch_open(text, sizeof(text)) != 0)
+    /* The launcher first: what is wrong here alone ends the job, not this rank. */
+    if (nof_launch_open(text, sizeof(text)) != 0 || nof_select_open(text, sizeof(text)) != 0 ||
+        nof_delta_size_open(text, sizeof(text)) != 0 || nof_delta_way_open(text, sizeof(text)) != 0 ||
+        nof_thresholds_open(text, sizeof(text)) != 0)
         nof_lib_die(1, "%s: %s", func, text);
     nof_lib.crowded = nof_lib.world_size + 1 > cpus();
     bool nic = open_channel(func);

@@ -8,6 +8,7 @@
 #include "launch/launch.h"
 
 #define LOOPBACK 0x7f000001u
+#define BESIDE 0x7f000002u
 
 struct nof_lib nof_lib = {.host = "here"};
 
@@ -39,8 +40,8 @@ static void bad(const char *net, const char *ports, const char *says)
 
 int main(void)
 {
-    good(LOOPBACK, NULL, NULL, "udp:127.0.0.1:0");
-    good(LOOPBACK, "", "", "udp:127.0.0.1:0");
+    good(BESIDE, NULL, NULL, "udp:127.0.0.1:0");
+    good(BESIDE, "", "", "udp:127.0.0.1:0");
     good(0, "lo", "48700", "udp:127.0.0.1:48700");
     good(0, "127.0.0.1", "48700-48799", "udp:127.0.0.1:48700-48799");
     good(0, "127.0.0.0/8", "65535-65535", "udp:127.0.0.1:65535-65535");
@@ -58,6 +59,10 @@ int main(void)
     bad("lo", "1-99999", "it takes a port or a range");
     bad("lo", "1,2", "it takes a port or a range");
     bad("lo", "1-2-3", "it takes a port or a range");
+    /* Two hosts with one address do not reach each other. */
+    check(ask(LOOPBACK, NULL, NULL) != 0 && strstr(text, "here has the address 127.0.0.1 as well") != NULL);
+    check(strstr(text, "set NOF_NET to") != NULL);
+    check(ask(LOOPBACK, "lo", NULL) != 0 && strstr(text, "here has the address 127.0.0.1 as well") != NULL);
     /* Whatever this host has: an address, or word that there is none. */
     check(ask(0, NULL, NULL) == 0 && (ip4 == 0 || strncmp(port, "udp:", 4) == 0));
     return 0;

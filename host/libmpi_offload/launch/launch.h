@@ -70,10 +70,14 @@ int nof_launch_daemon(const char *socket, int ranks, const char *port, char *tex
 
 #define NOF_LAUNCH_PORT_BYTES 64
 /* launch_net.c: the port of such a NIC that other hosts reach, and its address (host byte order). towards: an address that it
- * must reach, 0: none is known; then *ip4_out may be 0: this host has no address that others could. NOF_NET and
- * NOF_UDP_PORTS go first. 0; -1 with a sentence in text. */
+ * must reach and may not be, 0: none is known; then *ip4_out may be 0: this host has no address that others could. NOF_NET
+ * and NOF_UDP_PORTS go first. 0; -1 with a sentence in text. */
 int nof_launch_net(uint32_t towards, char port[NOF_LAUNCH_PORT_BYTES], uint32_t *ip4_out, char *text,
                    size_t text_bytes);
+
+/* launch_here.c: how many ranks of this job are on this host, by what the launcher left in the environment; 0: it does not
+ * say. */
+int nof_launch_ranks_here(void);
 
 /* launch_number.c: a number in the environment. 0, or -1 when it is not there or is none from 0 to INT32_MAX. */
 int nof_launch_number(const char *variable, int *number_out);

@@ -18,6 +18,7 @@
 #define RANKS_MAX 1024 /* what one NIC serves */
 #define RANKS_USUAL 64
 #define PEERS_USUAL 4096
+#define PEERS_MOST 4194304 /* what nofd --max-peers takes */
 #define PATH_BYTES 4096
 
 /* Where nofd lies, seen from the folder of this library: of a build tree, and as installed. */
@@ -143,12 +144,17 @@ int nof_launch_daemon(const char *socket, int ranks, const char *port, char *tex
         return -1;
     }
     int more = ranks > RANKS_USUAL ? ranks : RANKS_USUAL;
-    int64_t pairs = (int64_t)more * ranks;
+    /* A pair is of a rank here and any rank of the job. */
+    int64_t pairs = (int64_t)more * (nof_lib.world_size > ranks ? nof_lib.world_size : ranks);
+    if (pairs < PEERS_USUAL)
+        pairs = PEERS_USUAL;
+    if (pairs > PEERS_MOST)
+        pairs = PEERS_MOST;
     snprintf(address, sizeof(address), "%s", socket);
     snprintf(control, sizeof(control), "%s.ctl", socket);
     snprintf(where, sizeof(where), "%s", port != NULL ? port : "1");
     snprintf(endpoints, sizeof(endpoints), "%d", more);
-    snprintf(peers, sizeof(peers), "%lld", (long long)(pairs > PEERS_USUAL ? pairs : PEERS_USUAL));
+    snprintf(peers, sizeof(peers), "%lld", (long long)pairs);
     char *const argv[] = {(char[]){"nofd"},
                           (char[]){"--private"},
                           (char[]){"--background"},

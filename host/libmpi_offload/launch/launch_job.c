@@ -111,20 +111,16 @@ static bool find_daemon(char socket[NOF_LAUNCH_SOCKET_BYTES])
 /* Launchers say how many of their ranks are on this host, or how many hosts there are. */
 static bool all_are_here(void)
 {
-    static const char *const ranks_here[] = {"MPI_LOCALNRANKS", "OMPI_COMM_WORLD_LOCAL_SIZE"};
-    int n;
-    for (size_t i = 0; i < sizeof(ranks_here) / sizeof(ranks_here[0]); i++)
-        if (nof_launch_number(ranks_here[i], &n) == 0)
-            return n == nof_lib.world_size;
+    int n = nof_launch_ranks_here();
+    if (n > 0)
+        return n == nof_lib.world_size;
     return nof_launch_number("SLURM_STEP_NUM_NODES", &n) == 0 && n == 1;
 }
 
 static int local_ranks(void)
 {
-    int n;
-    return nof_launch_number("MPI_LOCALNRANKS", &n) == 0 && n > 0 && n <= nof_lib.world_size
-               ? n
-               : nof_lib.world_size;
+    int n = nof_launch_ranks_here();
+    return n > 0 ? n : nof_lib.world_size;
 }
 
 /* Rank 0: where is the NIC, and if there is none, make one. */
@@ -177,7 +173,7 @@ static int parse_call(const char *value, struct call *call)
 }
 
 /* Whoever has this name, which belongs to the network namespace as sockets of daemons do, starts the daemon of this host.
- * Returns the descriptor that holds it, -1: another has it. */
+ * Returns the descriptor that holds it, -1: another has it (errno EADDRINUSE), or nobody can (another errno). */
 static int claim_start(const char *socket_name)
 {
     struct sockaddr_un at = {.sun_family = AF_UNIX};
@@ -186,8 +182,10 @@ static int claim_start(const char *socket_name)
     if (fd >= 0 && bind(fd, (const struct sockaddr *)&at,
                         (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)len)) == 0)
         return fd;
+    int error = errno;
     if (fd >= 0)
         close(fd);
+    errno = error;
     return -1;
 }
 
@@ -211,6 +209,12 @@ static int start_here(const struct nof_launch_job *job, uint32_t towards, char *
                 rc = -1;
             close(claimed);
             return rc;
+        }
+        if (errno != EADDRINUSE) {
+            snprintf(text, text_bytes,
+                     "no socket to agree with the other ranks on %s who starts the NIC daemon: %s",
+                     nof_lib.host, strerror(errno));
+            return -1;
         }
         (void)poll(NULL, 0, START_LOOK_MS);
     }

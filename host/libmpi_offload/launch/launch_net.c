@@ -161,6 +161,15 @@ int nof_launch_net(uint32_t towards, char port[NOF_LAUNCH_PORT_BYTES], uint32_t 
     const char *ports;
     if (read_ports(&ports, text, text_bytes) != 0 || choose(towards, ip4_out, text, text_bytes) != 0)
         return -1;
+    /* Bridges of containers have one address on all hosts: what is sent to it never leaves this one. */
+    if (towards != 0 && *ip4_out == towards) {
+        snprintf(text, text_bytes,
+                 "%s has the address %s as well, where rank 0's host is reached: set NOF_NET to a network "
+                 "that all "
+                 "hosts are on, with an address of its own for each",
+                 nof_lib.host, ip4_text(towards, address));
+        return -1;
+    }
     snprintf(port, NOF_LAUNCH_PORT_BYTES, "udp:%s:%s", ip4_text(*ip4_out, address), ports);
     return 0;
 }

@@ -21,7 +21,7 @@ enum nof_steer_verdict {
     NOF_STEER_DROP_SHORT, /* ours, but cut off inside the headers, or IP total length beyond the frame */
     NOF_STEER_DROP_LENGTH, /* UDP length and IP length differ, or the header's length disagrees */
     NOF_STEER_DROP_VERSION, /* a version that we do not speak */
-    NOF_STEER_DROP_FRAGMENT, /* the first fragment of a datagram: we never fragment */
+    NOF_STEER_DROP_FRAGMENT, /* the first fragment of a datagram: only sockets send such, and only kernels join them */
     NOF_STEER_DROP_OPTIONS, /* IPv4 options: we never send any */
     NOF_STEER_VERDICTS,
 };

@@ -30,7 +30,7 @@
 #include "transport/serial.h"
 #include "transport/transport.h"
 
-#define NOF_MTU_MIN_BYTES 576u /* RFC 791: what every network carries */
+#define NOF_MTU_MIN_BYTES 576u /* RFC 791: what every host takes, if need be in fragments */
 #define NOF_TXQ_FRAMES 128u /* gathered in one call, or kept while the port is busy */
 #define NOF_TXQ_KEPT (NOF_NIL - 1) /* in place of an entry of the sent map: a group keeps the frame */
 #define NOF_TXQ_URGENT 16u /* of these, kept for control frames, retransmissions, acknowledgements */

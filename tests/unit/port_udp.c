@@ -334,6 +334,25 @@ static void a_run_of_equal_frames_is_one_to_the_kernel(void **state)
     assert_int_equal(count(ours, NOF_UDP_TX_RUNS) - runs, 4);
 }
 
+/* Anybody can send one datagram in a peer's name. */
+static void who_is_not_heard_again_gets_no_more_runs(void **state)
+{
+    uint64_t runs;
+
+    (void)state;
+    become_acquainted(theirs);
+    runs = count(ours, NOF_UDP_TX_RUNS);
+    for (unsigned i = 0; i < UDP_TRUSTED_RUNS; i++)
+        send_many(2, 100, 100);
+    assert_int_equal(count(ours, NOF_UDP_TX_RUNS) - runs, UDP_TRUSTED_RUNS);
+    send_many(2, 100, 100);
+    assert_int_equal(count(ours, NOF_UDP_TX_RUNS) - runs, UDP_TRUSTED_RUNS + 2);
+    become_acquainted(theirs);
+    runs = count(ours, NOF_UDP_TX_RUNS);
+    send_many(2, 100, 100);
+    assert_int_equal(count(ours, NOF_UDP_TX_RUNS) - runs, 1);
+}
+
 static void runs_of_other_sizes_come_whole(void **state)
 {
     (void)state;
@@ -554,6 +573,47 @@ static void a_narrower_path_is_told_and_numbered_frames_go_in_fragments(void **s
     assert_false(nof_udp_port_narrowed(ours, &ip4, &mtu));
 }
 
+/* A handshake is padded to the least MTU of a path: where the network has less, that is what must come. */
+static void a_path_below_the_least_mtu_gets_all_in_fragments(void **state)
+{
+    struct nof_frame *f;
+
+    (void)state;
+    path_mtu = 552;
+    sendmmsg_says[0] = sendmmsg_says[1] = sendmmsg_says[2] = EMSGSIZE;
+    send_one(ours, theirs, NOF_WIRE_HELLO, 0, 1472); /* is repeated, smaller */
+    nof_udp_port_flush(ours);
+    assert_int_equal(count(ours, NOF_UDP_TX_LARGE), 1);
+    assert_int_equal(sent_fragments, 0);
+    send_one(ours, theirs, NOF_WIRE_HELLO, 0, 576 - UDP_IP_BYTES);
+    nof_udp_port_flush(ours);
+    assert_int_equal(receive(theirs, &f, 1), 1);
+    assert_int_equal(f->len_bytes, NOF_WIRE_OUTER_BYTES + 576 - UDP_IP_BYTES);
+    assert_int_equal(nof_get_be16(f->data + 34),
+                     nof_udp_port_info(ours)->udp_port); /* the answer goes there */
+    send_one(ours, theirs, NOF_WIRE_DATA, 5, 576 - UDP_IP_BYTES);
+    nof_udp_port_flush(ours);
+    expect(theirs, 5, 576 - UDP_IP_BYTES);
+    assert_int_equal(sent_fragments, 2);
+    assert_int_equal(count(ours, NOF_UDP_TX_FRAGMENTED), 2);
+    assert_int_equal(count(ours, NOF_UDP_TX_LARGE), 1);
+}
+
+/* Kernels refuse runs for other reasons than their size, and what does not know the MTU does not tell. */
+static void runs_that_are_refused_without_an_mtu_are_not_tried_again(void **state)
+{
+    uint64_t runs;
+
+    (void)state;
+    become_acquainted(theirs);
+    path_mtu = -1;
+    sendmmsg_says[1] = EINVAL;
+    send_many(3, 1000, 1000);
+    runs = count(ours, NOF_UDP_TX_RUNS);
+    send_many(3, 1000, 1000);
+    assert_int_equal(count(ours, NOF_UDP_TX_RUNS) - runs, 3);
+}
+
 static void every_counter_has_a_name(void **state)
 {
     (void)state;
@@ -575,6 +635,7 @@ int main(void)
         ALONE(every_counter_has_a_name),
         PAIR(frames_come_whole_and_in_order),
         PAIR(a_run_of_equal_frames_is_one_to_the_kernel),
+        PAIR(who_is_not_heard_again_gets_no_more_runs),
         PAIR(runs_of_other_sizes_come_whole),
         PAIR(frames_to_others_in_between_break_no_run),
         PAIR(a_frame_may_be_sent_twice_and_freed_before_it_leaves),
@@ -584,6 +645,8 @@ int main(void)
         PAIR(what_the_kernel_refuses_is_lost_and_told_once),
         PAIR(a_device_that_cuts_nothing_gets_frames_singly),
         PAIR(a_narrower_path_is_told_and_numbered_frames_go_in_fragments),
+        PAIR(a_path_below_the_least_mtu_gets_all_in_fragments),
+        PAIR(runs_that_are_refused_without_an_mtu_are_not_tried_again),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

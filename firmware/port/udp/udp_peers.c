@@ -17,16 +17,18 @@ struct udp_peer *udp_peer_of(struct nof_udp_port *port, uint32_t ip4, uint16_t u
     return peer;
 }
 
-/* A socket that is connected can be asked. */
-static uint32_t path_mtu(const struct sockaddr_in *to)
+/* A socket that is connected can be asked. The way depends on where it comes from (rules, addresses of several networks). */
+static uint32_t path_mtu(const struct nof_udp_port *port, const struct sockaddr_in *to)
 {
+    struct sockaddr_in self = {.sin_family = AF_INET, .sin_addr = {.s_addr = htonl(port->info.ip4)}};
     int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
     int mtu = 0;
     socklen_t len = sizeof(mtu);
 
     if (fd < 0)
         return 0;
-    if (connect(fd, (const struct sockaddr *)to, sizeof(*to)) != 0 ||
+    if (bind(fd, (const struct sockaddr *)&self, sizeof(self)) != 0 ||
+        connect(fd, (const struct sockaddr *)to, sizeof(*to)) != 0 ||
         getsockopt(fd, IPPROTO_IP, IP_MTU, &mtu, &len) != 0)
         mtu = 0;
     close(fd);
@@ -49,7 +51,7 @@ static void keep(struct nof_udp_port *port, uint32_t ip4, uint32_t mtu_bytes)
 
 uint32_t udp_peer_narrowed(struct nof_udp_port *port, const struct sockaddr_in *to)
 {
-    uint32_t mtu = path_mtu(to);
+    uint32_t mtu = path_mtu(port, to);
 
     if (mtu != 0 && mtu < port->info.mtu_bytes)
         keep(port, ntohl(to->sin_addr.s_addr), mtu);

@@ -17,7 +17,6 @@
 
 #include "nof/status.h"
 
-#define MTU_LEAST 576u
 #define MTU_MOST 9216u
 #define CORE_FRAMES 16384u
 #define BUFFER_BYTES (8 << 20) /* asked for; what the kernel allows is in info.receive_bytes */
@@ -154,12 +153,13 @@ static int choose_mtu(struct nof_udp_port *port, uint32_t wanted, char *err, siz
 {
     uint32_t most = port->info.iface_mtu_bytes < MTU_MOST ? port->info.iface_mtu_bytes : MTU_MOST;
 
-    if (wanted != 0 && (wanted < MTU_LEAST || wanted > MTU_MOST))
-        return udp_fail(NOF_EINVAL, err, err_bytes, "MTU %u is outside %u..%u", wanted, MTU_LEAST, MTU_MOST);
-    if (most < MTU_LEAST)
+    if (wanted != 0 && (wanted < UDP_MTU_LEAST || wanted > MTU_MOST))
+        return udp_fail(NOF_EINVAL, err, err_bytes, "MTU %u is outside %u..%u", wanted, UDP_MTU_LEAST,
+                        MTU_MOST);
+    if (most < UDP_MTU_LEAST)
         return udp_fail(NOF_ENOTSUP, err, err_bytes,
                         "%s has MTU %u: the least is %u.\nType: ip link set dev %s mtu 1500",
-                        port->info.ifname, port->info.iface_mtu_bytes, MTU_LEAST, port->info.ifname);
+                        port->info.ifname, port->info.iface_mtu_bytes, UDP_MTU_LEAST, port->info.ifname);
     if (wanted > most)
         return udp_fail(NOF_EINVAL, err, err_bytes,
                         "%s has MTU %u, less than %u.\nType: ip link set dev %s mtu %u, or --mtu %u",
@@ -217,7 +217,7 @@ int nof_udp_port_open(const struct nof_udp_port_config *cfg, struct nof_udp_port
     if (port == NULL)
         return udp_fail(NOF_ENOMEM, err, err_bytes, "no memory for a UDP port");
     memset(port, 0, sizeof(*port));
-    port->fd = port->fragments_fd = port->facts_fd = -1;
+    port->fd = port->facts_fd = -1;
     rc = open_all(port, cfg, err, err_bytes);
     if (rc != NOF_OK) {
         nof_udp_port_close(port);
@@ -238,7 +238,6 @@ void nof_udp_port_close(struct nof_udp_port *port)
     if (port == NULL)
         return;
     close_fd(port->fd);
-    close_fd(port->fragments_fd);
     close_fd(port->facts_fd);
     if (port->pool != NULL)
         munmap(port->pool, port->pool_bytes);

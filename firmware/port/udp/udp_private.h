@@ -25,6 +25,10 @@
 #define UDP_HEAD_ROOM 64u /* in front of each slot: the 42 bytes of headers, at its end */
 #define UDP_PEERS_LOG2 10u
 #define UDP_NARROWED_MAX 16u
+#define UDP_MTU_LEAST 576u /* of a path of the core: smaller ones are the port's affair */
+/* Super-frames that a peer gets over a virtual link for one datagram of its own. A path has 256 frames under way at most, so
+ * who answers never runs out; a datagram that only claims to come from there costs no more than these. */
+#define UDP_TRUSTED_RUNS 128u
 
 /* "udp:..." as read; nothing of it is looked up. */
 struct udp_spec {
@@ -45,7 +49,8 @@ struct udp_frame {
 struct udp_peer {
     uint32_t ip4; /* network byte order; 0: none */
     uint16_t udp_port;
-    bool kernel; /* frames came from the socket that we send to */
+    uint8_t
+        trusted_runs; /* left since a frame came from the socket that we send to: it has a kernel, which cuts */
     bool no_segments; /* its device cannot cut */
 };
 
@@ -92,7 +97,6 @@ struct udp_rx {
 struct nof_udp_port {
     struct nof_udp_port_info info;
     int fd;
-    int fragments_fd; /* without "don't fragment"; -1: not needed yet */
     int facts_fd;
     bool real_device; /* below the interface, which cuts super-frames whoever is at the other end */
     bool single;

@@ -125,12 +125,12 @@ static void lend(struct udp_rx *rx, uint8_t *payload, uint32_t bytes)
 }
 
 /* Only who sends from the socket that we send to has a kernel that cuts super-frames. Handshakes come from there in any
- * case (docs/WIRE.md, section 1). */
+ * case (docs/WIRE.md, section 1). Anybody can send in its name, so that is believed for a while only. */
 static void learn(struct nof_udp_port *port, const struct sockaddr_in *from, const uint8_t *common,
                   uint32_t bytes)
 {
     if (bytes >= NOF_WIRE_COMMON_BYTES && common[NOF_WIRE_TYPE] != NOF_WIRE_HELLO)
-        udp_peer_of(port, from->sin_addr.s_addr, from->sin_port)->kernel = true;
+        udp_peer_of(port, from->sin_addr.s_addr, from->sin_port)->trusted_runs = UDP_TRUSTED_RUNS;
 }
 
 /* Returns the size of datagrams that is to be expected now, 0: as it is. */

@@ -94,7 +94,7 @@ static bool may_join(const struct udp_run *run, uint32_t bytes)
 static void begin(struct nof_udp_port *port, struct udp_run *run, const struct udp_frame *f)
 {
     const struct udp_peer *peer = udp_peer_of(port, to_ip4(f), to_port(f));
-    bool cut = !port->single && !peer->no_segments && (peer->kernel || port->real_device);
+    bool cut = !port->single && !peer->no_segments && (peer->trusted_runs > 0 || port->real_device);
 
     run->to = (struct sockaddr_in){
         .sin_family = AF_INET, .sin_port = peer->udp_port, .sin_addr = {.s_addr = peer->ip4}};
@@ -130,6 +130,14 @@ static unsigned gather(struct nof_udp_port *port, struct udp_run *runs)
     return nruns;
 }
 
+static void spend_trust(struct nof_udp_port *port, const struct sockaddr_in *to)
+{
+    struct udp_peer *peer = udp_peer_of(port, to->sin_addr.s_addr, to->sin_port);
+
+    if (peer->trusted_runs > 0)
+        peer->trusted_runs--;
+}
+
 static void fill(struct nof_udp_port *port, const struct udp_run *runs, unsigned nruns)
 {
     struct udp_tx *tx = &port->tx;
@@ -153,6 +161,7 @@ static void fill(struct nof_udp_port *port, const struct udp_run *runs, unsigned
             struct cmsghdr *c = &tx->control[r].align;
             uint16_t segment = (uint16_t)runs[r].segment_bytes;
 
+            spend_trust(port, &runs[r].to);
             c->cmsg_level = SOL_UDP;
             c->cmsg_type = UDP_SEGMENT;
             c->cmsg_len = CMSG_LEN(sizeof(segment));
@@ -169,18 +178,19 @@ static unsigned first_of(const struct udp_tx *tx, unsigned m)
     return (unsigned)(tx->msg[m].msg_hdr.msg_iov - tx->iov);
 }
 
-static int open_fragments(const struct nof_udp_port *port)
+/* From the port that the peer knows us by: it answers a handshake there. */
+static ssize_t send_in_fragments(const struct nof_udp_port *port, const struct msghdr *h)
 {
-    struct sockaddr_in self = {.sin_family = AF_INET, .sin_addr = {.s_addr = htonl(port->info.ip4)}};
-    int never = IP_PMTUDISC_DONT;
-    int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    int whole = IP_PMTUDISC_DO, any = IP_PMTUDISC_DONT, error;
+    ssize_t sent;
 
-    if (fd >= 0 && (setsockopt(fd, IPPROTO_IP, IP_MTU_DISCOVER, &never, sizeof(never)) != 0 ||
-                    bind(fd, (const struct sockaddr *)&self, sizeof(self)) != 0)) {
-        close(fd);
-        fd = -1;
-    }
-    return fd;
+    if (setsockopt(port->fd, IPPROTO_IP, IP_MTU_DISCOVER, &any, sizeof(any)) != 0)
+        return -1;
+    sent = sendmsg(port->fd, h, MSG_DONTWAIT);
+    error = errno;
+    (void)setsockopt(port->fd, IPPROTO_IP, IP_MTU_DISCOVER, &whole, sizeof(whole));
+    errno = error;
+    return sent;
 }
 
 static void lost(struct nof_udp_port *port, const struct sockaddr_in *to, int error, uint64_t frames)
@@ -190,28 +200,30 @@ static void lost(struct nof_udp_port *port, const struct sockaddr_in *to, int er
     port->refused_errno = error;
 }
 
-/* Alone. A numbered frame must come as it is, or its path ends: in fragments if need be. Others are repeated by who sent
- * them, in another size. 0, or the errno of a kernel that has no room now. */
+/* A numbered frame must come as it is, or its path ends. Others are repeated by who sent them, in another size, unless
+ * there is no smaller one. */
+static bool must_go(const struct iovec *iov, uint32_t mtu_bytes)
+{
+    const uint8_t *common = iov->iov_base;
+
+    return common[NOF_WIRE_TYPE] >= NOF_WIRE_RELIABLE_FIRST ||
+           (mtu_bytes < UDP_MTU_LEAST && iov->iov_len + UDP_IP_BYTES <= UDP_MTU_LEAST);
+}
+
+/* Alone, in fragments if need be. 0, or the errno of a kernel that has no room now. */
 static int send_singly(struct nof_udp_port *port, const struct sockaddr_in *to, const struct iovec *iov,
                        uint32_t mtu_bytes)
 {
-    const uint8_t *common = iov->iov_base;
     struct msghdr h = {.msg_name = (void *)(uintptr_t)to, .msg_namelen = sizeof(*to), .msg_iovlen = 1};
     bool large = mtu_bytes != 0 && iov->iov_len + UDP_IP_BYTES > mtu_bytes;
-    int fd = port->fd;
 
     h.msg_iov = (struct iovec *)(uintptr_t)iov;
-    if (large && common[NOF_WIRE_TYPE] < NOF_WIRE_RELIABLE_FIRST) {
+    if (large && !must_go(iov, mtu_bytes)) {
         udp_count(port, NOF_UDP_TX_LARGE, 1);
         return 0;
     }
-    if (large) {
-        if (port->fragments_fd < 0)
-            port->fragments_fd = open_fragments(port);
-        fd = port->fragments_fd;
-    }
     udp_count(port, NOF_UDP_TX_CALLS, 1);
-    if (sendmsg(fd, &h, MSG_DONTWAIT) >= 0) {
+    if ((large ? send_in_fragments(port, &h) : sendmsg(port->fd, &h, MSG_DONTWAIT)) >= 0) {
         udp_count(port, NOF_UDP_TX_RUNS, 1);
         if (large)
             udp_count(port, NOF_UDP_TX_FRAGMENTED, 1);
@@ -249,7 +261,7 @@ static unsigned refused(struct nof_udp_port *port, unsigned m, int error)
     if (error == EMSGSIZE || (error == EINVAL && run)) { /* the same, of a run: before Linux 6.14 */
         uint32_t mtu = udp_peer_narrowed(port, to);
 
-        if (mtu >= h->msg_iov[0].iov_len + UDP_IP_BYTES)
+        if (mtu >= h->msg_iov[0].iov_len + UDP_IP_BYTES || (mtu == 0 && error == EINVAL))
             udp_peer_of(port, to->sin_addr.s_addr, to->sin_port)->no_segments = true;
         return send_apart(port, m, mtu);
     }

@@ -294,7 +294,15 @@ static int plug_udp(struct nofd *d, unsigned i, char *err, size_t err_bytes)
     const struct nofd_options *o = &d->options;
     struct nof_udp_port_config cfg = {.spec = o->port[i], .mtu_bytes = o->mtu_bytes, .udp_port = o->udp_port};
     struct nofd_wire wire;
+    unsigned nic = o->fabric.nics + i;
 
+    if (nic < o->nips && o->ip4[nic] != 0) {
+        snprintf(err, err_bytes,
+                 "--ip does not go with %s: a UDP socket has the address that it names.\nType: --port "
+                 "udp:A.B.C.D, with the address there, and no --ip for it",
+                 o->port[i]);
+        return -1;
+    }
     if (nofd_wire_open_udp(&wire, &cfg, err, err_bytes) != NOF_OK)
         return -1;
     return add_nic(d, &wire, err, err_bytes);

@@ -90,17 +90,22 @@ while os.getppid() == parent:
         data[4:8] = bytes((3, r.randrange(40), n & 255, n >> 8))
     s.sendto(data, r.choice(to))
 ' $ports &
-    pids="$pids $!"
+    stranger=$!
+    pids="$pids $stranger"
     for i in 0 1; do
         for name in udp.rx_large drop.conn drop.length; do
             tries=0
-            while [ "$(counter $i $name)" -eq 0 ]; do
+            until [ "$(counter $i $name)" -gt 0 ]; do
                 tries=$((tries + 1))
                 [ $tries -lt 1000 ] || fail "no stranger came to daemon $i that counts as $name"
             done
         done
     done
+    before0=$(counter 0 drop.conn) before1=$(counter 1 drop.conn)
     run 4 "$build/examples/replay" >"$work/replay.log" 2>&1 || fail "replay beside strangers"
+    kill -0 $stranger || fail "the stranger ended before the replay did"
+    [ "$(counter 0 drop.conn)" -gt "$before0" ] && [ "$(counter 1 drop.conn)" -gt "$before1" ] ||
+        fail "no stranger came during the replay"
     for i in 0 1; do
         [ "$(counter $i drop.proto)" = 0 ] || fail "a stranger reset a path of daemon $i"
     done

@@ -289,6 +289,18 @@ static void a_port_needs_an_address(void **state)
     assert_int_equal(wire[0].ip4, 5);
 }
 
+static void a_udp_socket_has_the_address_that_it_names(void **state)
+{
+    (void)state;
+    d.options.nports = 1;
+    strcpy(d.options.port[0], "udp:10.0.0.1");
+    d.options.ip4[0] = 5;
+    d.options.nips = 1;
+    assert_int_equal(in(), -1);
+    assert_non_null(strstr(err, "--ip does not go with udp:10.0.0.1"));
+    nothing_is_left();
+}
+
 static void a_name_that_is_neither_interface_nor_device_is_told(void **state)
 {
     (void)state;
@@ -354,6 +366,7 @@ int main(void)
         EACH(network_memory_has_its_bounds),
         EACH(ports_are_dealt_over_the_cores_behind_the_fabric),
         EACH(a_port_needs_an_address),
+        EACH(a_udp_socket_has_the_address_that_it_names),
         EACH(a_name_that_is_neither_interface_nor_device_is_told),
         EACH(an_interface_is_tried_in_two_ways),
         EACH(one_that_cannot_be_had_leaves_none),

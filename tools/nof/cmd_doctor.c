@@ -129,6 +129,7 @@ static enum verdict udp_sockets(char *text, size_t n)
 {
     int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0), segment = 1400;
     bool cuts = fd >= 0 && setsockopt(fd, IPPROTO_UDP, UDP_SEGMENT, &segment, sizeof(segment)) == 0;
+    int error = errno;
     unsigned long most = receive_most();
 
     if (fd >= 0)
@@ -137,7 +138,7 @@ static enum verdict udp_sockets(char *text, size_t n)
         snprintf(text, n,
                  fd < 0 ? "no UDP sockets: %s"
                         : "UDP sockets without UDP_SEGMENT (%s): --port udp:ADDRESS is slow",
-                 strerror(errno));
+                 strerror(error));
         return COSTS;
     }
     snprintf(text, n, "UDP sockets with UDP_SEGMENT, %lu KiB kept%s", most >> 10,

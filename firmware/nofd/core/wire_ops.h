@@ -62,7 +62,6 @@ struct nofd_wire {
     uint32_t ip4; /* host byte order */
     uint16_t udp_port; /* 0: the daemon's */
     uint32_t mtu_bytes;
-    uint32_t window_frames; /* that may be unacknowledged on a path; 0: the core's default */
     uint64_t rate_bps; /* 0: unlimited or unknown */
     char kind[32]; /* "fabric", "net_af_xdp" */
     char device_name[64]; /* "port 3", "eth0" */

@@ -112,6 +112,13 @@ large=$(counter 0 udp.tx_large)
 run 2 "$build/examples/heat3d" "${small[@]}" >"$work/after.log" 2>&1 || fail "heat3d over the narrower way"
 [ "$(answer <"$work/after.log")" = "$small_expected" ] || fail "heat3d prints another answer over the narrower way"
 
+# A handshake is of 576 bytes at least: it goes in fragments.
+before=$(counter 0 udp.tx_fragmented)
+for i in 0 1; do ip -n "$me-h$i" route replace default via "10.9.$i.1" mtu 552; done
+run 2 "$build/examples/heat3d" "${small[@]}" >"$work/least.log" 2>&1 || fail "heat3d over a way of 552 bytes"
+[ "$(answer <"$work/least.log")" = "$small_expected" ] || fail "heat3d prints another answer over a way of 552 bytes"
+[ "$(counter 0 udp.tx_fragmented)" -gt "$before" ] || fail "no fragments went over a way of 552 bytes"
+
 ip -n "$me-h0" route del default
 ip -n "$me-h0" route add unreachable 10.9.1.0/24
 if run 2 "$build/examples/heat3d" "${small[@]}" >"$work/unreachable.log" 2>&1; then fail "heat3d without a way"; fi
@@ -120,4 +127,4 @@ grep -q 'the kernel does not send to 10.9.1.2: ' "$work/nofd0.log" || fail "nobo
 for pid in "${nofds[@]}"; do kill -TERM "$pid"; done
 for pid in "${nofds[@]}"; do wait "$pid" || fail "nofd ended with code $?"; done
 nofds=()
-echo "UDP ports over a router: loss, MTU 1500 to 1300, no way: as it must be"
+echo "UDP ports over a router: loss, MTU 1500 to 1300 and 552, no way: as it must be"

@@ -3,7 +3,9 @@
  * What follows from a loss: the window shrinks, frames are sent again. Who is lost: sentmap.h. */
 #include "transport/state.h"
 
-#define BACKOFF_MAX 16u
+/* With so many timeouts in a row, for most of which the longest is waited, nothing was acknowledged for some 16 dead_after_ms, though the
+ * peer answers probes: its network does not carry frames of this size any more. One that loses nine of ten is not taken for that. */
+#define STUCK_TIMEOUTS 128u
 
 void nof_recovery_detect(struct nof_path *p)
 {
@@ -56,8 +58,13 @@ void nof_recovery_timeout(struct nof_path *p)
 
     nof_transport_count(t, NOF_C_TIMEOUTS, 1);
     p->pto_base_ns = t->now_ns;
-    if (p->backoff < BACKOFF_MAX)
-        p->backoff++;
+    if (++p->backoff >= STUCK_TIMEOUTS) {
+        nof_path_log(p, 1,
+                     "the peer answers, but frames do not arrive (is the network narrower than before?), "
+                     "path given up");
+        nof_path_bury(p, NOF_ELINKDOWN, true);
+        return;
+    }
     nof_cc_on_timeout(&p->cc, &cc, p->backoff);
     /* The oldest one: its acknowledgement moves the window, and tells by the order of
      * transmissions which of the others are lost. */

@@ -55,6 +55,6 @@ uint64_t nof_rtt_timeout_ns(const struct nof_rtt *rtt, uint64_t ack_delay_ns, un
     }
     if (rto < NOF_RTO_MIN_NS)
         rto = NOF_RTO_MIN_NS;
-    rto <<= backoff;
+    rto <<= backoff < 16 ? backoff : 16;
     return rto > max_ns ? max_ns : rto;
 }

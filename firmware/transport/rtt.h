@@ -46,7 +46,7 @@ static inline void nof_rtt_init(struct nof_rtt *rtt)
 uint64_t nof_rtt_update(struct nof_rtt *rtt, uint64_t latest_ns, uint64_t ack_delay_ns, uint64_t now_ns);
 
 /* How long to wait for an acknowledgement before something is sent again. ack_delay_ns: the longest that a peer may
- * wait; backoff: timeouts in a row, 0..16. */
+ * wait; backoff: timeouts in a row. */
 uint64_t nof_rtt_timeout_ns(const struct nof_rtt *rtt, uint64_t ack_delay_ns, unsigned backoff,
                             uint64_t max_ns);
 

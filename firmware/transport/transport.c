@@ -307,7 +307,8 @@ static void run_timers(struct nof_path *p)
         nof_recovery_detect(p);
     if (!nof_sentmap_empty(&p->sent) && t->link_down_ns == 0 && t->now_ns >= timeout_at(p))
         nof_recovery_timeout(p);
-    nof_live_timer(p);
+    if (p->state == NOF_PATH_UP)
+        nof_live_timer(p);
 }
 
 static uint64_t earlier(uint64_t a, uint64_t b)

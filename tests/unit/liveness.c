@@ -191,6 +191,33 @@ static void one_deaf_direction_kills_both_sides(void **state)
     toy_close(net);
 }
 
+/* As where the network became narrower on the way, and nobody said so. */
+static void a_peer_that_answers_but_has_no_frames_is_waited_for_so_long(void **state)
+{
+    struct toy_net *net = open_path(&lan);
+    uint64_t begin = net->now_ns;
+
+    (void)state;
+    net->cfg.net_mtu_bytes = 1300;
+    toy_send(net, 0, 1, 3, 1400);
+    toy_run(net, begin + 12 * SECOND, 0);
+    assert_int_equal(net->node[0].stream[1].deaths, 0);
+    net->cfg.net_mtu_bytes = 0;
+    toy_run(net, begin + 13 * SECOND, 1);
+    assert_true(toy_all_received(net));
+
+    begin = net->now_ns;
+    net->cfg.net_mtu_bytes = 1300;
+    toy_send(net, 0, 1, 3, 1400);
+    toy_run(net, begin + 12 * SECOND, 0);
+    assert_int_equal(net->node[0].stream[1].deaths, 0);
+    toy_run(net, begin + 14 * SECOND, 0);
+    assert_int_equal(net->node[0].stream[1].deaths, 1);
+    assert_int_equal(net->node[0].stream[1].reason, NOF_ELINKDOWN);
+    assert_int_equal(net->node[1].stream[0].deaths, 1);
+    toy_close(net);
+}
+
 static void closes_for_the_dead_are_few(void **state)
 {
     struct toy_net *net = open_path(&lan);
@@ -337,6 +364,7 @@ int main(void)
         cmocka_unit_test(a_short_partition_heals_unseen),
         cmocka_unit_test(after_a_long_partition_both_sides_agree),
         cmocka_unit_test(one_deaf_direction_kills_both_sides),
+        cmocka_unit_test(a_peer_that_answers_but_has_no_frames_is_waited_for_so_long),
         cmocka_unit_test(closes_for_the_dead_are_few),
         cmocka_unit_test(a_reset_reaches_the_other_side_at_once),
         cmocka_unit_test(a_close_in_order_counts_no_dead_path),

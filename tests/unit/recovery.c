@@ -15,7 +15,7 @@
 #define MSS 1514u
 #define FULL (1500u - NOF_PACKET_IP_OVERHEAD_BYTES)
 #define FIRST_PN 200u
-#define BACKOFF_MAX 16u
+#define STUCK_TIMEOUTS 128u
 
 static void send_full(struct alone *a, uint64_t now_ns, unsigned n)
 {
@@ -322,17 +322,21 @@ static void a_timeout_sends_the_oldest_again_and_waits_anew(void **state)
     assert_int_equal(alone_close(&a), 0);
 }
 
-static void timeouts_double_up_to_sixteen_times(void **state)
+static void many_timeouts_in_a_row_end_a_path(void **state)
 {
     struct alone a;
 
     (void)state;
     open_path(&a, 1);
-    for (unsigned i = 1; i <= BACKOFF_MAX + 2; i++) {
+    for (unsigned i = 1; i < STUCK_TIMEOUTS; i++) {
         timeout(&a, BEGIN + i * MS);
-        assert_int_equal(a.path->backoff, i < BACKOFF_MAX ? i : BACKOFF_MAX);
+        assert_int_equal(a.path->backoff, i);
     }
-    assert_int_equal(a.counters[NOF_C_TIMEOUTS], BACKOFF_MAX + 2);
+    assert_int_equal(a.path->state, NOF_PATH_UP);
+    timeout(&a, BEGIN + STUCK_TIMEOUTS * MS);
+    assert_int_equal(a.path->state, NOF_PATH_DEAD);
+    assert_int_equal(a.path->reason, NOF_ELINKDOWN);
+    assert_int_equal(a.counters[NOF_C_TIMEOUTS], STUCK_TIMEOUTS);
     assert_int_equal(alone_close(&a), 0);
 }
 
@@ -366,7 +370,7 @@ int main(void)
         cmocka_unit_test(many_lost_at_once_cost_a_quarter_of_the_window),
         cmocka_unit_test(what_few_have_overtaken_is_lost_when_its_time_is_over),
         cmocka_unit_test(a_timeout_sends_the_oldest_again_and_waits_anew),
-        cmocka_unit_test(timeouts_double_up_to_sixteen_times),
+        cmocka_unit_test(many_timeouts_in_a_row_end_a_path),
         cmocka_unit_test(the_third_timeout_in_a_row_begins_the_window_anew),
     };
 

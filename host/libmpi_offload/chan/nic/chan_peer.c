@@ -118,8 +118,10 @@ int nof_chan_nic_status_code(int status, int world_rank)
     case NOF_EPEERDEAD:
         return nof_chan_nic_dead_code(world_rank);
     case NOF_ELINKDOWN:
-        return nof_error(MPIX_ERR_PROC_FAILED, "%s cannot be reached: the link of this NIC is down",
-                         nof_chan_nic_peer_name(world_rank));
+        return nof_error(
+            MPIX_ERR_PROC_FAILED,
+            "%s cannot be reached: the link of this NIC is down, or no longer carries its frames",
+            nof_chan_nic_peer_name(world_rank));
     case NOF_EFAULT:
         return nof_error(MPI_ERR_BUFFER, "the buffer is not (wholly) accessible memory");
     case NOF_ENOMEM:

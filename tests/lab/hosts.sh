@@ -9,30 +9,13 @@
 set -eu
 build=$1 driver=$2 hosts=$3 rate=$4 mtu=${5:-1500} offloads=${6:-off}
 me=noflab$$-t
-socket=@nof-lab-test
-work=$(mktemp -d)
-nofds=()
-
-skip() {
-    echo "SKIP: $1"
-    exit 77
-}
+. "$(dirname "$0")/testbed.sh"
 
 down() {
-    for pid in "${nofds[@]}"; do kill "$pid" 2>/dev/null || true; done
-    for pid in "${nofds[@]}"; do wait "$pid" 2>/dev/null || true; done
+    stop_nofds
     for ((i = 0; i < hosts; i++)); do ip netns del "$me-h$i" 2>/dev/null || true; done
     ip netns del "$me-sw" 2>/dev/null || true
     rm -rf "$work"
-}
-
-fail() {
-    echo "FAILED: $1"
-    for log in "$work"/*.log; do
-        echo "--- $(basename "$log")"
-        tail -n 20 "$log"
-    done
-    exit 1
 }
 
 add_host() {
@@ -54,16 +37,12 @@ add_host() {
     fi
 }
 
-start_nofd() {
+start_host() {
     local i=$1 port
     case $((i % 2)) in 0) port=${driver%+*} ;; *) port=${driver#*+} ;; esac
     case $port in udp) port=udp:eth0 ;; *) port=$port,iface=eth0 ;; esac
     [ "$rate" = none ] || port="$port,rate=$rate"
-    mkfifo "$work/ready$i"
-    ip netns exec "$me-h$i" "$build/nofd" --port "$port" --socket "$socket" --ready-fd 3 \
-        3>"$work/ready$i" >"$work/nofd$i.log" 2>&1 </dev/null &
-    nofds+=($!)
-    read -r -t 60 _ <"$work/ready$i" || fail "nofd on host $i does not become ready"
+    start_nofd "$i" "$port"
     ip netns exec "$me-h$i" "$build/nof" status --control "$socket.ctl" --json >"$work/status$i.log" ||
         fail "host $i has no status"
     grep -Eq "\"mtu\": *$mtu\b" "$work/status$i.log" || fail "host $i does not have MTU $mtu"
@@ -84,17 +63,13 @@ run() {
 for tool in ip tc ethtool; do
     command -v $tool >/dev/null || skip "$tool is missing: apt install iproute2 ethtool"
 done
-trap down EXIT
-trap 'exit 129' HUP
-trap 'exit 130' INT
-trap 'exit 143' TERM
+down_at_exit
 ip netns add "$me-sw" || skip "no network namespaces here"
 ip -n "$me-sw" link add br0 type bridge || skip "no bridges here"
 ip -n "$me-sw" link set br0 up
 for ((i = 0; i < hosts; i++)); do add_host "$i"; done
-for ((i = 0; i < hosts; i++)); do start_nofd "$i"; done
+for ((i = 0; i < hosts; i++)); do start_host "$i"; done
 
-answer() { grep -E '^ *(residual|checksum) '; }
 
 heat=(--size 32 --steps 40)
 expected=$("$build/nof" run --hosts 1 -n 1 "$build/examples/heat3d" "${heat[@]}" </dev/null | answer)

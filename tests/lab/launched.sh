@@ -10,14 +10,9 @@ set -eu
 build=$1 launcher=$2 hosts=$3 ranks=$4
 me=noflab$$-s
 uid=$((64000 + $$ % 1000))
-work=$(mktemp -d)
+. "$(dirname "$0")/testbed.sh"
 sshds=()
 switch=$me-sw
-
-skip() {
-    echo "SKIP: $1"
-    exit 77
-}
 
 left() { ps -o pid=,args= -u "$uid" || true; }
 
@@ -34,15 +29,6 @@ down() {
     rm -rf "$work"
 }
 
-fail() {
-    echo "FAILED: $1"
-    for log in "$work"/*.log; do
-        echo "--- $(basename "$log")"
-        tail -n 20 "$log"
-    done
-    exit 1
-}
-
 [ "$(id -u)" = 0 ] || skip "network namespaces need root"
 case $launcher in hydra) mpiexec=mpiexec.hydra ;; *) mpiexec=mpirun.openmpi ;; esac
 for tool in ip setpriv ssh-keygen $mpiexec; do
@@ -53,10 +39,7 @@ sshd=$(command -v sshd || command -v /usr/sbin/sshd) || skip "sshd is missing: a
 chmod 755 "$work"
 as_user=(setpriv "--reuid=$uid" "--regid=$uid" --clear-groups env -i "PATH=$PATH" "HOME=$work/home" "TMPDIR=$work/home")
 "${as_user[@]}" test -x "$build/nofd" || skip "an ordinary user cannot read $build"
-trap down EXIT
-trap 'exit 129' HUP
-trap 'exit 130' INT
-trap 'exit 143' TERM
+down_at_exit
 
 mkdir -p "$work/home/.ssh" /run/sshd
 ssh-keygen -q -t ed25519 -N '' -f "$work/host_key"
@@ -133,7 +116,6 @@ nothing_left() {
     fail "$1: processes are left"
 }
 
-answer() { grep -E '^ *(residual|checksum) '; }
 
 expected=$("$build/nof" run --hosts 1 -n 1 "$build/examples/heat3d" --size 32 --steps 40 </dev/null | answer)
 [ -n "$expected" ] || fail "heat3d alone prints no answer"

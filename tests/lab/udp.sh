@@ -8,29 +8,12 @@
 set -eu
 build=$1
 me=noflab$$-u
-socket=@nof-lab-test
-work=$(mktemp -d)
-nofds=()
-
-skip() {
-    echo "SKIP: $1"
-    exit 77
-}
+. "$(dirname "$0")/testbed.sh"
 
 down() {
-    for pid in "${nofds[@]}"; do kill "$pid" 2>/dev/null || true; done
-    for pid in "${nofds[@]}"; do wait "$pid" 2>/dev/null || true; done
+    stop_nofds
     for ns in h0 h1 r; do ip netns del "$me-$ns" 2>/dev/null || true; done
     rm -rf "$work"
-}
-
-fail() {
-    echo "FAILED: $1"
-    for log in "$work"/*.log; do
-        echo "--- $(basename "$log")"
-        tail -n 20 "$log"
-    done
-    exit 1
 }
 
 counter() {
@@ -47,16 +30,11 @@ run() {
         sh -c 'ns=$1-h$(($PMI_RANK % 2)); shift; exec ip netns exec "$ns" "$@"' sh "$me" "$@" </dev/null
 }
 
-answer() { grep -E '^ *(residual|checksum) '; }
-
 [ "$(id -u)" = 0 ] || skip "network namespaces need root"
 for tool in ip tc; do
     command -v $tool >/dev/null || skip "$tool is missing: apt install iproute2"
 done
-trap down EXIT
-trap 'exit 129' HUP
-trap 'exit 130' INT
-trap 'exit 143' TERM
+down_at_exit
 ip netns add "$me-r" || skip "no network namespaces here"
 ip netns exec "$me-r" true 2>/dev/null || skip "no mounts in a network namespace here (a container or a chroot?)"
 ip netns exec "$me-r" sh -c 'echo 1 >/proc/sys/net/ipv4/ip_forward' || skip "no forwarding here"
@@ -69,11 +47,7 @@ for i in 0 1; do
     ip -n "$me-h$i" link set eth0 up
     ip -n "$me-h$i" link set lo up
     ip -n "$me-h$i" route add default via "10.9.$i.1"
-    mkfifo "$work/ready$i"
-    ip netns exec "$me-h$i" "$build/nofd" --port udp:eth0 --socket "$socket" --ready-fd 3 \
-        3>"$work/ready$i" >"$work/nofd$i.log" 2>&1 </dev/null &
-    nofds+=($!)
-    read -r -t 60 _ <"$work/ready$i" || fail "nofd on host $i does not become ready"
+    start_nofd "$i" udp:eth0
 done
 
 heat=(--size 48 --steps 3000)

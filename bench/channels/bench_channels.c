@@ -317,14 +317,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
     switch (key) {
     case OPT_MS:
-        if (strtod(arg, &end) <= 0 || *end != '\0' || strlen(arg) >= sizeof(b->ms))
-            argp_error(state, "--ms=%s: milliseconds, more than 0", arg);
-        snprintf(b->ms, sizeof(b->ms), "%s", arg);
+        nof_bench_ms(arg, b->ms, sizeof(b->ms), state);
         return 0;
     case OPT_ROUNDS:
-        b->rounds = (int)strtol(arg, &end, 10);
-        if (*end != '\0' || b->rounds < 1 || b->rounds > ROUNDS_MAX)
-            argp_error(state, "--rounds=%s: 1 to %d", arg, ROUNDS_MAX);
+        b->rounds = (int)nof_bench_whole("rounds", arg, 1, ROUNDS_MAX, state);
         return 0;
     case OPT_MAX:
         b->most_bytes = strtol(arg, &end, 10);

@@ -384,35 +384,22 @@ static unsigned parts_of(const char *arg, struct argp_state *state)
     return wanted;
 }
 
-static long number_of(const char *name, const char *arg, long least, long most, struct argp_state *state)
-{
-    char *end;
-    long n = strtol(arg, &end, 10);
-
-    if (end == arg || *end != '\0' || n < least || n > most)
-        argp_error(state, "--%s=%s: %ld to %ld", name, arg, least, most);
-    return n;
-}
-
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
     struct bench *b = state->input;
-    char *end;
 
     switch (key) {
     case OPT_MS:
-        if (strtod(arg, &end) <= 0 || *end != '\0' || strlen(arg) >= sizeof(b->ms))
-            argp_error(state, "--ms=%s: milliseconds, more than 0", arg);
-        snprintf(b->ms, sizeof(b->ms), "%s", arg);
+        nof_bench_ms(arg, b->ms, sizeof(b->ms), state);
         return 0;
     case OPT_ROUNDS:
-        b->rounds = (int)number_of("rounds", arg, 1, ROUNDS_MAX, state);
+        b->rounds = (int)nof_bench_whole("rounds", arg, 1, ROUNDS_MAX, state);
         return 0;
     case OPT_RANKS:
-        b->most_ranks = number_of("ranks", arg, 2, 256, state);
+        b->most_ranks = nof_bench_whole("ranks", arg, 2, 256, state);
         return 0;
     case OPT_CONNECTIONS:
-        b->connections = number_of("connections", arg, 0, 1000, state);
+        b->connections = nof_bench_whole("connections", arg, 0, 1000, state);
         return 0;
     case OPT_ONLY:
         b->wanted = parts_of(arg, state);

@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "option.h"
 
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
 error_t nof_bench_option(int key, const char *arg, struct argp_state *state, bool *json)
 {
     switch (key) {
@@ -13,6 +17,25 @@ error_t nof_bench_option(int key, const char *arg, struct argp_state *state, boo
     default:
         return ARGP_ERR_UNKNOWN;
     }
+}
+
+long nof_bench_whole(const char *name, const char *arg, long least, long most, struct argp_state *state)
+{
+    char *end;
+    long n = strtol(arg, &end, 10);
+
+    if (end == arg || *end != '\0' || n < least || n > most)
+        argp_error(state, "--%s=%s: %ld to %ld", name, arg, least, most);
+    return n;
+}
+
+void nof_bench_ms(const char *arg, char *out, size_t size, struct argp_state *state)
+{
+    char *end;
+
+    if (strtod(arg, &end) <= 0 || *end != '\0' || strlen(arg) >= size)
+        argp_error(state, "--ms=%s: milliseconds, more than 0", arg);
+    snprintf(out, size, "%s", arg);
 }
 
 json_t *nof_bench_counters(const json_t *stats)

@@ -299,7 +299,7 @@ static int plug_udp(struct nofd *d, unsigned i, char *err, size_t err_bytes)
     if (nic < o->nips && o->ip4[nic] != 0) {
         snprintf(err, err_bytes,
                  "--ip does not go with %s: a UDP socket has the address that it names.\nType: --port "
-                 "udp:A.B.C.D, with the address there, and no --ip for it",
+                 "udp:A.B.C.D, with the address there, and 0.0.0.0 in its place in --ip",
                  o->port[i]);
         return -1;
     }

@@ -1,11 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "payload/reserve.h"
 
+/* All endpoints' minimum. */
+static uint32_t kept(const struct nof_nic *nic)
+{
+    return nic->cfg.max_endpoints * nic->dma_min;
+}
+
 /* Blocks that are free and that no endpoint's minimum needs. */
 static uint32_t nobodys(const struct nof_nic *nic)
 {
-    uint32_t kept = nic->cfg.max_endpoints * nic->dma_min;
-    return nic->dma_free > kept ? nic->dma_free - kept : 0;
+    return nic->dma_free > kept(nic) ? nic->dma_free - kept(nic) : 0;
 }
 
 static void take(struct nof_nic *nic, struct nof_recv *r, uint32_t n)
@@ -34,8 +39,7 @@ uint32_t nof_reserve_take(struct nof_nic *nic, struct nof_recv *r, uint32_t want
 uint32_t nof_reserve_ahead(struct nof_nic *nic, struct nof_recv *r, uint32_t want, uint32_t least)
 {
     struct nof_endpoint *ep = &nic->eps[r->ep];
-    uint32_t kept = nic->cfg.max_endpoints * nic->dma_min;
-    uint32_t share = nic->dma_total > kept ? (nic->dma_total - kept) / 4 : 0;
+    uint32_t share = nic->dma_total > kept(nic) ? (nic->dma_total - kept(nic)) / 4 : 0;
     uint32_t left = share > ep->ahead_blocks ? share - ep->ahead_blocks : 0;
     uint32_t room = nobodys(nic);
     if (left > room)
@@ -65,8 +69,7 @@ void nof_reserve_give(struct nof_nic *nic, struct nof_recv *r)
 
 bool nof_reserve_borrow(struct nof_nic *nic, struct nof_recv *r, uint32_t want)
 {
-    uint32_t kept = nic->cfg.max_endpoints * nic->dma_min;
-    if (nic->dma_free < kept || nic->dma_free - kept < want)
+    if (nobodys(nic) < want)
         return false;
     r->reserved_blocks = want;
     nic->dma_free -= want;

@@ -88,7 +88,8 @@ uint32_t nof_path_send(struct nof_path *path, struct nof_frame *frame, uint8_t t
     else
         nof_packet_finish(frame->data, path->head, path->ip_sum, &fill, body_bytes);
     /* The frame acknowledges all that came in order; a gap still wants its bitmap, and a mark its flag. */
-    path->ack_pending = 0;
+    if (!path->marked)
+        path->ack_pending = 0;
     if (!nof_reorder_gap(&path->reorder) && !path->marked)
         path->ack_now = false;
 

@@ -4,14 +4,14 @@
 #include "mpi_offload.h"
 
 #include "mpitest.h"
+#include "parked.h"
 
 #include <sys/mman.h>
 
-enum { PAGE = 4096, PAGES = 100, INTS = PAGES * PAGE / 4, TAG = 5, GO = 6, PARKED = 40, LARGE = 65536 };
+enum { PAGE = 4096, PAGES = 100, INTS = PAGES * PAGE / 4, TAG = 5, GO = 6 };
 enum { SMALL_AT = 60 * PAGE / 4 + 7, SMALL = 20, LARGE_AT = 70 * PAGE / 4 + 9, MANY = 12000 };
 
 static int32_t *out, *in, *aside; /* INTS each, one behind the other */
-static unsigned char large[PARKED][LARGE];
 static int other;
 static MPI_Win win;
 
@@ -28,24 +28,6 @@ static void word(void)
 static void heard(void)
 {
     OK(MPI_Recv(NULL, 0, MPI_BYTE, other, GO, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
-}
-
-static void send_large(MPI_Request *reqs)
-{
-    for (int i = 0; i < PARKED; i++) {
-        memset(large[i], i + 1, LARGE);
-        OK(MPI_Isend(large[i], LARGE, MPI_BYTE, other, 100 + i, MPI_COMM_WORLD, &reqs[i]));
-    }
-}
-
-/* From the last on: each needs a word of the rank that sent it. */
-static void receive_large(void)
-{
-    static unsigned char got[LARGE];
-    for (int i = PARKED; i-- > 0;) {
-        OK(MPI_Recv(got, LARGE, MPI_BYTE, other, 100 + i, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
-        CHECK(got[0] == i + 1 && got[LARGE - 1] == i + 1);
-    }
 }
 
 static MPI_Request begin(void)
@@ -142,7 +124,7 @@ static void on_what_comes(int kind)
     static int32_t got[INTS];
     MPI_Request reqs[PARKED];
     if (t_rank == 1) {
-        send_large(reqs);
+        send_large(other, reqs);
         receive();
         word();
         heard();
@@ -156,7 +138,7 @@ static void on_what_comes(int kind)
     heard();
     kinds[kind].access(SMALL_AT, SMALL, got + SMALL_AT, &access[0]);
     kinds[kind].access(LARGE_AT, MANY, got + LARGE_AT, &access[1]);
-    receive_large();
+    receive_large(other);
     fill(0, INTS);
     OK(MPIX_Delta_wait(&req, MPI_STATUS_IGNORE));
     OK(MPI_Waitall(2, access, MPI_STATUSES_IGNORE));
@@ -200,7 +182,7 @@ static void from_what_comes(void)
     if (t_rank == 0) {
         MPI_Request req = begin();
         heard();
-        receive_large();
+        receive_large(other);
         fill(0, INTS);
         OK(MPIX_Delta_wait(&req, MPI_STATUS_IGNORE));
         heard();
@@ -210,7 +192,7 @@ static void from_what_comes(void)
             CHECK(aside[SMALL + i] == value(LARGE_AT + i));
         return;
     }
-    send_large(reqs);
+    send_large(other, reqs);
     receive();
     word();
     OK(MPI_Put(in + SMALL_AT, SMALL, MPI_INT, other, 2 * INTS, SMALL, MPI_INT, win));

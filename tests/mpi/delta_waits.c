@@ -4,15 +4,15 @@
 #include "mpi_offload.h"
 
 #include "mpitest.h"
+#include "parked.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
 #include <sys/mman.h>
 
-enum { PAGE = 4096, BYTES = 64 * PAGE, TAG = 5, PARKED = 40, LARGE = 65536, ROUNDS = 3 };
+enum { PAGE = 4096, BYTES = 64 * PAGE, TAG = 5, ROUNDS = 3 };
 
 static unsigned char *out, *in, *copy;
-static unsigned char large[PARKED][LARGE];
 static int other;
 
 static void fill(void)
@@ -24,24 +24,6 @@ static void fill(void)
 static int right(const unsigned char *at)
 {
     return t_verify(at, BYTES, 1);
-}
-
-static void send_large(MPI_Request *reqs)
-{
-    for (int i = 0; i < PARKED; i++) {
-        memset(large[i], i + 1, LARGE);
-        OK(MPI_Isend(large[i], LARGE, MPI_BYTE, other, 100 + i, MPI_COMM_WORLD, &reqs[i]));
-    }
-}
-
-/* From the last on: each needs a word of the rank that sent it. */
-static void receive_large(void)
-{
-    static unsigned char got[LARGE];
-    for (int i = PARKED; i-- > 0;) {
-        OK(MPI_Recv(got, LARGE, MPI_BYTE, other, 100 + i, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
-        CHECK(got[0] == i + 1 && got[LARGE - 1] == i + 1);
-    }
 }
 
 static void deliver(void)
@@ -128,15 +110,15 @@ enum { WAYS = sizeof(ways) / sizeof(ways[0]) };
 static void both_ways(int way, int waits)
 {
     MPI_Request reqs[PARKED];
-    send_large(reqs);
+    send_large(other, reqs);
     if (waits) {
         memset(in, 0xee, BYTES);
         OK(MPIX_Delta_recv(in, BYTES, MPI_BYTE, other, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
         ways[way].wait();
         CHECK(right(in));
-        receive_large();
+        receive_large(other);
     } else {
-        receive_large();
+        receive_large(other);
         deliver();
         if (ways[way].answer != NULL)
             ways[way].answer();

@@ -92,6 +92,18 @@ class Launch(unittest.TestCase):
         self.assertNotEqual(code, 0)
         self.assertIn("where no NIC daemon runs: start one on each host with \"nof up\"", err)
 
+    def test_rank_that_fails_in_init_ends_the_job(self):
+        """Hydra forgets one that ends before its first barrier, in which the others wait for it."""
+        if LAUNCHER != "hydra":
+            return
+        for setting in ("NOF_DELTA=nonsense", "NOF_CHANNELS_TABLE=/nonexistent"):
+            command = ["mpiexec.hydra", "-n", "2", LAUNCHED, "3", ":", "-n", "1", "env", setting, LAUNCHED, "3"]
+            job = subprocess.Popen(command, env=ENV, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                   stderr=subprocess.PIPE, text=True)
+            code, _, err = finish(job)
+            self.assertNotEqual(code, 0)
+            self.assertIn(setting, err)
+
     def test_world_of_one_needs_no_daemon(self):
         if LAUNCHER == "nof":
             return  # which starts one for every world

@@ -51,6 +51,8 @@ int main(void)
     /* A pair is of a rank here and any rank of the job, wherever that is. */
     starts_with(64, 256, "udp:10.0.0.1:0",
                 (const char *const[]){" --max-endpoints 64 ", " --max-peers 16384 ", NULL});
+    starts_with(1, 10000, "udp:10.0.0.1:0",
+                (const char *const[]){" --max-endpoints 64 ", " --max-peers 10000 ", NULL});
     starts_with(100, 1000, "udp:10.0.0.1:0",
                 (const char *const[]){" --max-endpoints 100 ", " --max-peers 100000 ", NULL});
     starts_with(1024, 1024, NULL,

@@ -117,8 +117,8 @@ static void bad_lines(void)
     is_bad("alltoall 1 any bruck now", "5 words");
     is_bad("alltoall 1 any bruck and some more", "7 words");
     char *text = calloc(1, 64 * 1024);
-    memset(text, ' ', 300);
-    is_bad(text, "longer than 255 characters");
+    memset(text, ' ', 600);
+    is_bad(text, "longer than 511 characters");
     text[0] = '\0';
     for (int i = 0; i < 256; i++)
         strcat(text, "bcast 1 1 tree\n");
@@ -188,7 +188,7 @@ static void environment(void)
           strstr(error, "NOF_COLL_TABLE=/nowhere/at/all: No such") != NULL);
     check(open_with("/tmp", NULL) == -1 && strstr(error, "/tmp: Is a directory") != NULL);
     check(write(fd, "", 1) == 1);
-    check(open_with(name, NULL) == -1 && strstr(error, "no table of algorithms") != NULL);
+    check(open_with(name, NULL) == -1 && strstr(error, "no table") != NULL);
     check(ftruncate(fd, 0) == 0 && ftruncate(fd, 1 << 20) == 0);
     check(open_with(name, NULL) == -1 && strstr(error, "at most 65536 bytes") != NULL);
     check(close(fd) == 0 && unlink(name) == 0);

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -96,6 +97,8 @@ static void what_cannot_be_read_is_told(void **state)
     is_bad("1K nic\n", "'nic' is no way");
     is_bad("1K auto\n", "'auto' is no way");
     is_bad("machine Other\n1K pigeon\n", "the/table:2: 'pigeon'"); /* also of another machine */
+    is_bad("1K shm always\n", "the/table:1: 'always' is no figure");
+    is_bad("machine \n1K shm\n", "the/table:1: 'machine' without a name");
     memset(longest, 'x', sizeof(longest) - 1);
     is_bad(longest, "longer than 511");
     for (size_t i = 0; i < 65; i++)
@@ -126,6 +129,10 @@ static void the_environment_names_a_file(void **state)
     assert_int_equal(nof_thresholds_open(error, sizeof(error)), -1);
     assert_non_null(strstr(error, "No such file"));
     assert_non_null(strstr(error, "nof bench channels --tune"));
+    assert_int_equal(mkfifo(name, 0600), 0); /* for which nobody writes */
+    assert_int_equal(nof_thresholds_open(error, sizeof(error)), -1);
+    assert_non_null(strstr(error, "no table"));
+    unlink(name);
     setenv("NOF_CHANNELS_TABLE", "", 1);
     assert_int_equal(nof_thresholds_open(error, sizeof(error)), 0);
 }

@@ -130,14 +130,6 @@ static unsigned gather(struct nof_udp_port *port, struct udp_run *runs)
     return nruns;
 }
 
-static void spend_trust(struct nof_udp_port *port, const struct sockaddr_in *to)
-{
-    struct udp_peer *peer = udp_peer_of(port, to->sin_addr.s_addr, to->sin_port);
-
-    if (peer->trusted_runs > 0)
-        peer->trusted_runs--;
-}
-
 static void fill(struct nof_udp_port *port, const struct udp_run *runs, unsigned nruns)
 {
     struct udp_tx *tx = &port->tx;
@@ -161,7 +153,6 @@ static void fill(struct nof_udp_port *port, const struct udp_run *runs, unsigned
             struct cmsghdr *c = &tx->control[r].align;
             uint16_t segment = (uint16_t)runs[r].segment_bytes;
 
-            spend_trust(port, &runs[r].to);
             c->cmsg_level = SOL_UDP;
             c->cmsg_type = UDP_SEGMENT;
             c->cmsg_len = CMSG_LEN(sizeof(segment));
@@ -273,6 +264,21 @@ static unsigned refused(struct nof_udp_port *port, unsigned m, int error)
     return (unsigned)h->msg_iovlen;
 }
 
+/* Of messages that have left: their peers have had so many runs more. */
+static void spend_trust(struct nof_udp_port *port, unsigned from, unsigned n)
+{
+    for (unsigned m = from; !port->real_device && m < from + n; m++) {
+        const struct sockaddr_in *to = &port->tx.to[m];
+
+        if (port->tx.msg[m].msg_hdr.msg_iovlen > 1) {
+            struct udp_peer *peer = udp_peer_of(port, to->sin_addr.s_addr, to->sin_port);
+
+            if (peer->trusted_runs > 0)
+                peer->trusted_runs--;
+        }
+    }
+}
+
 /* Frames from `at` on stay, those before it are gone. */
 static void settle(struct nof_udp_port *port, unsigned at)
 {
@@ -299,6 +305,7 @@ void nof_udp_port_flush(struct nof_udp_port *port)
         udp_count(port, NOF_UDP_TX_CALLS, 1);
         if (n > 0) {
             udp_count(port, NOF_UDP_TX_RUNS, (uint64_t)n);
+            spend_trust(port, done, (unsigned)n);
             done += (unsigned)n;
             continue;
         }

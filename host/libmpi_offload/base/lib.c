@@ -87,7 +87,7 @@ void nof_lib_die(int exit_code, const char *fmt, ...)
     let_be_read(STDERR_FILENO);
     if (exit_code == 0)
         exit_code = 1;
-    /* In MPI_Init the exit code says enough to most launchers; an abort could overtake the text. */
+    /* In MPI_Init the exit code says enough to `nof run`; an abort could overtake the text. */
     if (nof_lib.abort_job != NULL && (nof_lib.phase == NOF_LIB_RUNNING || nof_lib.abort_early)) {
         nof_lib_linger(RELAY_MS);
         nof_lib.abort_job(exit_code, text);

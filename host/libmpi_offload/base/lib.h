@@ -42,7 +42,7 @@ struct nof_lib {
 
     /* The launcher's part in this process's end (launch.h). Asks for the job's end, and may come back; NULL: none is open. */
     void (*abort_job)(int exit_code, const char *why);
-    bool abort_early; /* it does not end the job by itself when a rank ends in MPI_Init */
+    bool abort_early; /* also of a rank that ends in MPI_Init: the launcher may not see to that by itself */
 
     struct nof_handle_table comms;
     struct nof_handle_table groups;

@@ -6,15 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/table_text.h"
 #include "chan/ways.h"
 #include "nof_private/machine.h"
 
 #define TABLE_ENV "NOF_CHANNELS_TABLE"
-#define HOW_MADE "`nof bench channels --tune -o FILE` writes one"
+#define HOW_MADE "nof bench channels --tune -o FILE"
 #define MACHINE "machine"
 #define ROWS_MAX 64u
-#define FILE_BYTES_MAX (64u * 1024u)
-#define LINE_BYTES 512u
 #define DEFAULT_BYTES 16384u /* a cell */
 #define BLANKS " \t\r"
 
@@ -94,73 +93,62 @@ static char *trimmed(char *text)
     return text;
 }
 
-/* *rows: those that the next row belongs to. */
-static int read_line(char *line, const char *machine, struct rows **rows, char *error, size_t size)
+struct reader {
+    const char *machine;
+    struct rows *rows; /* those that the next row belongs to; NULL: another machine's */
+};
+
+static int take_line(void *of, char *line, char *error, size_t size)
 {
-    char *rest, *text;
-    line[strcspn(line, "#")] = '\0';
-    text = trimmed(line);
+    struct reader *r = of;
+    char *rest, *text = trimmed(line);
     if (strncmp(text, MACHINE, strlen(MACHINE)) == 0 && strchr(BLANKS, text[strlen(MACHINE)]) != NULL) {
-        *rows = strcmp(trimmed(text + strlen(MACHINE)), machine) == 0 ? &for_this : NULL;
+        const char *machine = trimmed(text + strlen(MACHINE));
+        if (*machine == '\0') {
+            snprintf(error, size,
+                     "'" MACHINE "' without a name: write that of the machine that the rows are for");
+            return -1;
+        }
+        r->rows = strcmp(machine, r->machine) == 0 ? &for_this : NULL;
         return 0;
     }
     char *bytes = strtok_r(text, BLANKS, &rest);
-    return bytes == NULL ? 0 : read_row(bytes, strtok_r(NULL, BLANKS, &rest), *rows, error, size);
+    if (bytes == NULL)
+        return 0;
+    char *way = strtok_r(NULL, BLANKS, &rest), *more;
+    while ((more = strtok_r(NULL, BLANKS, &rest)) != NULL) /* figures, for people */
+        if (strchr("0123456789-", more[0]) == NULL) {
+            snprintf(error, size,
+                     "'%s' is no figure: behind BYTES and shm or single-copy there are none but these", more);
+            return -1;
+        }
+    return read_row(bytes, way, r->rows, error, size);
 }
 
 int nof_thresholds_read(const char *name, const char *text, const char *machine, char *error, size_t size)
 {
-    char line[LINE_BYTES], why[LINE_BYTES + 128];
-    struct rows *rows = &for_all;
+    struct reader reader = {.machine = machine, .rows = &for_all};
     for_all.n = 0;
     for_this.n = 0;
-    for (unsigned number = 1; *text != '\0'; number++) {
-        size_t length = strcspn(text, "\n");
-        int rc = -1;
-        snprintf(why, sizeof(why), "the line is longer than %u characters", LINE_BYTES - 1);
-        if (length < LINE_BYTES) {
-            memcpy(line, text, length);
-            line[length] = '\0';
-            rc = read_line(line, machine, &rows, why, sizeof(why));
-        }
-        if (rc != 0) {
-            snprintf(error, size, "%s:%u: %s", name, number, why);
-            for_all.n = 0;
-            for_this.n = 0;
-            return -1;
-        }
-        text += length + (text[length] == '\n');
+    int rc = nof_table_text_read(name, text, take_line, &reader, error, size);
+    if (rc != 0) {
+        for_all.n = 0;
+        for_this.n = 0;
     }
-    return 0;
-}
-
-static int read_file(const char *name, char *error, size_t size)
-{
-    char *text = malloc(FILE_BYTES_MAX + 1), machine[NOF_MACHINE_NAME_BYTES];
-    FILE *file = fopen(name, "re");
-    size_t bytes = file != NULL && text != NULL ? fread(text, 1, FILE_BYTES_MAX + 1, file) : 0;
-    int rc = -1;
-    if (text == NULL)
-        snprintf(error, size, TABLE_ENV "=%s: no memory", name);
-    else if (file == NULL || ferror(file) != 0)
-        snprintf(error, size, TABLE_ENV "=%s: %s; name a table that all ranks can read: " HOW_MADE, name,
-                 strerror(errno));
-    else if (bytes > FILE_BYTES_MAX || memchr(text, '\0', bytes) != NULL)
-        snprintf(error, size, TABLE_ENV "=%s: it is no table, which is text of at most %u bytes: " HOW_MADE,
-                 name, FILE_BYTES_MAX);
-    else {
-        text[bytes] = '\0';
-        nof_machine_name(machine);
-        rc = nof_thresholds_read(name, text, machine, error, size);
-    }
-    if (file != NULL)
-        (void)fclose(file);
-    free(text);
     return rc;
 }
 
 int nof_thresholds_open(char *error, size_t size)
 {
     const char *table = getenv(TABLE_ENV);
-    return table == NULL || *table == '\0' ? 0 : read_file(table, error, size);
+    char machine[NOF_MACHINE_NAME_BYTES];
+    if (table == NULL || *table == '\0')
+        return 0;
+    char *text = nof_table_text_load(TABLE_ENV, table, HOW_MADE, error, size);
+    if (text == NULL)
+        return -1;
+    nof_machine_name(machine);
+    int rc = nof_thresholds_read(table, text, machine, error, size);
+    free(text);
+    return rc;
 }

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/table_text.h"
 #include "coll/agree.h"
 
 #define TABLE_ENV "NOF_COLL_TABLE"
@@ -14,8 +15,6 @@
 #define ORDER_ENV "NOF_REDUCTION_ORDER"
 #define AUTO "auto"
 #define ROWS_MAX 256u
-#define FILE_BYTES_MAX (64u * 1024u)
-#define LINE_BYTES 256u
 #define COLUMNS 4
 #define ANY UINT64_MAX
 #define KI 1024u
@@ -246,11 +245,11 @@ static int read_row(char *const word[COLUMNS], struct row *row_out, char *error,
     return 0;
 }
 
-static int read_line(char *line, char *error, size_t size)
+static int take_line(void *of, char *line, char *error, size_t size)
 {
+    (void)of;
     char *word[COLUMNS + 1], *rest;
     int words = 0;
-    line[strcspn(line, "#")] = '\0';
     for (char *at = strtok_r(line, " \t\r", &rest); at != NULL; at = strtok_r(NULL, " \t\r", &rest)) {
         word[words < COLUMNS ? words : COLUMNS] = at;
         words++;
@@ -273,51 +272,17 @@ static int read_line(char *line, char *error, size_t size)
 
 int nof_select_read(const char *name, const char *text, char *error, size_t size)
 {
-    char line[LINE_BYTES], why[LINE_BYTES * 2];
     row_count = 0;
-    for (unsigned number = 1; *text != '\0'; number++) {
-        size_t length = strcspn(text, "\n");
-        int rc = -1;
-        snprintf(why, sizeof(why), "the line is longer than %u characters", LINE_BYTES - 1);
-        if (length < LINE_BYTES) {
-            memcpy(line, text, length);
-            line[length] = '\0';
-            rc = read_line(line, why, sizeof(why));
-        }
-        if (rc != 0) {
-            snprintf(error, size, "%s:%u: %s", name, number, why);
-            row_count = 0;
-            return -1;
-        }
-        text += length + (text[length] == '\n');
-    }
-    return 0;
+    int rc = nof_table_text_read(name, text, take_line, NULL, error, size);
+    if (rc != 0)
+        row_count = 0;
+    return rc;
 }
 
 static int read_file(const char *name, char *error, size_t size)
 {
-    char *text = malloc(FILE_BYTES_MAX + 1);
-    FILE *file = fopen(name, "re");
-    size_t bytes = file != NULL && text != NULL ? fread(text, 1, FILE_BYTES_MAX + 1, file) : 0;
-    int rc = -1;
-    if (text == NULL)
-        snprintf(error, size, TABLE_ENV "=%s: no memory", name);
-    else if (file == NULL || ferror(file) != 0)
-        snprintf(
-            error, size,
-            TABLE_ENV
-            "=%s: %s; name a table that all ranks can read, as `nof bench coll --tune -o FILE` writes one",
-            name, strerror(errno));
-    else if (bytes > FILE_BYTES_MAX || memchr(text, '\0', bytes) != NULL)
-        snprintf(error, size,
-                 TABLE_ENV "=%s: it is no table of algorithms, which is text of at most %u bytes", name,
-                 FILE_BYTES_MAX);
-    else {
-        text[bytes] = '\0';
-        rc = nof_select_read(name, text, error, size);
-    }
-    if (file != NULL)
-        (void)fclose(file);
+    char *text = nof_table_text_load(TABLE_ENV, name, "nof bench coll --tune -o FILE", error, size);
+    int rc = text == NULL ? -1 : nof_select_read(name, text, error, size);
     free(text);
     return rc;
 }

@@ -97,8 +97,8 @@ int nof_launch_open(char *text, size_t text_bytes)
         return -1;
     nof_launch = chosen;
     nof_lib.abort_job = chosen->abort;
-    /* Hydra forgets a rank of another host that ends before its barrier, and the others wait; `nof run` sees each. */
-    nof_lib.abort_early = chosen->needs_abort || getenv("NOF_JOB_ID") == NULL;
+    /* Hydra forgets a rank of another host that ends before its barrier, srun one anywhere, and the others wait; `nof run` sees each. */
+    nof_lib.abort_early = getenv("NOF_JOB_ID") == NULL;
     return 0;
 }
 

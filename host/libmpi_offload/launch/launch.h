@@ -20,7 +20,6 @@ struct nof_launch_ops {
     const char *name; /* as in NOF_LAUNCH */
     const char *title; /* for people */
     unsigned death_ms; /* how long it may take to notice a rank's death and end the job */
-    bool needs_abort; /* it does not end the job when a rank ends with an error */
     /* Fill in rank, size and appnum of nof_lib. 0, or -1 with a sentence in text. */
     int (*open)(char *text, size_t text_bytes);
     /* put() publishes for everybody after the next fence(); get() answers -1 when `rank` published no such key or the

@@ -145,7 +145,7 @@ int nof_launch_daemon(const char *socket, int ranks, const char *port, char *tex
     }
     int more = ranks > RANKS_USUAL ? ranks : RANKS_USUAL;
     /* A pair is of a rank here and any rank of the job. */
-    int64_t pairs = (int64_t)more * (nof_lib.world_size > ranks ? nof_lib.world_size : ranks);
+    int64_t pairs = (int64_t)ranks * (nof_lib.world_size > ranks ? nof_lib.world_size : ranks);
     if (pairs < PEERS_USUAL)
         pairs = PEERS_USUAL;
     if (pairs > PEERS_MOST)

@@ -197,7 +197,6 @@ const struct nof_launch_ops nof_launch_pmi2 = {
     .name = "pmi2",
     .title = "PMI-2",
     .death_ms = 1000,
-    .needs_abort = true, /* srun without --kill-on-bad-exit */
     .open = pmi2_open,
     .put = pmi2_put,
     .fence = pmi2_fence,

@@ -68,7 +68,9 @@ static uint64_t nic_nap_ns(void)
 {
     if (nof_chan_nic.queue_count > 0 || nof_chan_nic.nic_dead)
         return FULL_RING_NAP_NS;
-    if (nof_chan_nic.blocked != NULL || nof_chan_nic.pulls_retry_ns != 0)
+    /* What is held for want of a word goes when the NIC has won another, of which it says nothing. */
+    bool wants_word = nof_chan_nic.held_first != NULL && !nof_chan_nic.spill_ending;
+    if (nof_chan_nic.blocked != NULL || nof_chan_nic.pulls_retry_ns != 0 || wants_word)
         return RETRY_NAP_NS;
     if (nof_chan_nic.spill)
         return nof_chan_nic_spill_nap_ns();

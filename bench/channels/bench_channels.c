@@ -313,7 +313,6 @@ static void print_table(const struct nof_bench_report *report, const json_t *res
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
     struct bench *b = state->input;
-    char *end;
 
     switch (key) {
     case OPT_MS:
@@ -323,9 +322,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         b->rounds = (int)nof_bench_whole("rounds", arg, 1, ROUNDS_MAX, state);
         return 0;
     case OPT_MAX:
-        b->most_bytes = strtol(arg, &end, 10);
-        if (*end != '\0' || b->most_bytes < 8)
-            argp_error(state, "--max=%s: bytes, 8 to %ld", arg, bytes_of(SIZES - 1));
+        b->most_bytes = nof_bench_whole("max", arg, 8, bytes_of(SIZES - 1), state);
         return 0;
     case OPT_TUNE:
         b->tune = true;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Messages by memory and by the NIC in one communicator: receives from any source, of which there are more than words for both
  * (nof/claim.h), beside receives that name theirs; probes that wait, and take; cancel. MPI's order holds between any two messages of one
- * sender: what an earlier receive could have had no later one gets.
+ * sender: what an earlier receive could have had no later one gets. And a rank that floods keeps no other one out.
  *
  *   both [SEED] */
 #include <stdbool.h>
@@ -211,6 +211,62 @@ static void probed(int rank)
     }
 }
 
+/* Rank 1 sends to rank 0 without end, in pieces, so that there is always one more; the last rank's few come all the same. */
+static void flooded(int rank)
+{
+    enum {
+        FEW = 20,
+        BYTES = 20000,
+        AHEAD = 16,
+        BEGUN = 300,
+        ENDLESS = 100000,
+        FLOOD = 1,
+        WORD = 2,
+        STOP = 3,
+        LAST = 4,
+        GO = 5
+    };
+    static char data[AHEAD][2 * BYTES];
+    MPI_Datatype apart;
+    MPI_Request request, sends[AHEAD];
+    MPI_Status status;
+    int few = 0, many = 0, stop = 0;
+    OK(MPI_Type_vector(BYTES, 1, 2, MPI_BYTE, &apart));
+    OK(MPI_Type_commit(&apart));
+    for (int i = 0; i < AHEAD; i++)
+        sends[i] = MPI_REQUEST_NULL;
+    OK(MPI_Barrier(MPI_COMM_WORLD));
+    if (rank == 0) {
+        while (few < FEW) {
+            OK(MPI_Recv(data[0], sizeof(data[0]), MPI_BYTE, MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD,
+                        &status));
+            few += status.MPI_TAG == WORD;
+            many += status.MPI_TAG == FLOOD;
+            CHECK(many < ENDLESS);
+            if (many == BEGUN && status.MPI_TAG == FLOOD)
+                OK(MPI_Send(NULL, 0, MPI_BYTE, size - 1, GO, MPI_COMM_WORLD));
+        }
+        OK(MPI_Send(NULL, 0, MPI_BYTE, 1, STOP, MPI_COMM_WORLD));
+        do
+            OK(MPI_Recv(data[0], sizeof(data[0]), MPI_BYTE, 1, MPI_ANY_TAG, MPI_COMM_WORLD, &status));
+        while (status.MPI_TAG != LAST);
+    } else if (rank == 1) {
+        OK(MPI_Irecv(NULL, 0, MPI_BYTE, 0, STOP, MPI_COMM_WORLD, &request));
+        for (int i = 0; !stop; i = (i + 1) % AHEAD) {
+            OK(MPI_Wait(&sends[i], MPI_STATUS_IGNORE));
+            OK(MPI_Isend(data[i], 1, apart, 0, FLOOD, MPI_COMM_WORLD, &sends[i]));
+            OK(MPI_Test(&request, &stop, MPI_STATUS_IGNORE));
+        }
+        OK(MPI_Send(NULL, 0, MPI_BYTE, 0, LAST, MPI_COMM_WORLD));
+        OK(MPI_Waitall(AHEAD, sends, MPI_STATUSES_IGNORE));
+    } else if (rank == size - 1) {
+        OK(MPI_Recv(NULL, 0, MPI_BYTE, 0, GO, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+        for (int i = 0; i < FEW; i++)
+            OK(MPI_Send(NULL, 0, MPI_BYTE, 0, WORD, MPI_COMM_WORLD));
+    }
+    OK(MPI_Type_free(&apart));
+}
+
 int main(int argc, char **argv)
 {
     uint64_t seed = argc > 1 ? strtoull(argv[1], NULL, 10) : 0;
@@ -223,6 +279,7 @@ int main(int argc, char **argv)
         OK(MPI_Barrier(MPI_COMM_WORLD));
     }
     probed(t_rank);
+    flooded(t_rank);
     MPI_Finalize();
     return 0;
 }

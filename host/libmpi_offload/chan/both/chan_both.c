@@ -4,9 +4,61 @@
  * both stores, in the order of the calls, and a word decides (chan/claims.h; decision 0039); a probe that waits is asked in both, and
  * the first answer calls the other off. What names its rank is that rank's channel's from the beginning (nof_chan_of_mixed()).
  *
- * A message of memory that is here already comes first: MPI orders those of different ranks in no way. */
+ * A message of memory that is here already comes first, since MPI orders those of different ranks in no way; but after so many of them
+ * in a row the NIC is asked before, so that a rank of this host that floods keeps nobody else out for ever. */
 #include "chan/nic/chan_nic.h"
 #include "chan/shm/chan_shm.h"
+#include "comm/comm.h"
+
+#define MEMORY_IN_A_ROW 32u
+
+/* Memory has a message for req: is it the NIC's turn, and what does it have? A probe that has found something, the caller's; NULL. */
+static struct nof_request *of_nic_in_turn(const struct nof_request *req, bool take)
+{
+    static unsigned in_a_row;
+    struct nof_request *probe = NULL;
+    /* In spill mode the answer may have to wait for others; and what polls must not wait. */
+    bool answers = !nof_chan_nic.spill && nof_chan_nic.held_first == NULL && !nof_wait_polling();
+    if (++in_a_row >= MEMORY_IN_A_ROW && answers)
+        probe = nof_request_on(NOF_REQUEST_PROBE, req->comm, NULL);
+    if (probe == NULL)
+        return NULL;
+    in_a_row = 0;
+    probe->peer = MPI_ANY_SOURCE;
+    probe->tag = req->tag;
+    probe->probe_take = take;
+    nof_chan_by_nic.probe(probe);
+    if (nof_request_wait(probe) == MPI_SUCCESS && probe->found)
+        return probe;
+    nof_request_free(probe);
+    return NULL;
+}
+
+static bool received_of_nic(struct nof_request *req)
+{
+    struct nof_request *probe = nof_shm_find(req) == NULL ? NULL : of_nic_in_turn(req, true);
+    if (probe == NULL)
+        return false;
+    req->message = probe->message;
+    nof_chan_by_nic.recv(req);
+    req->message = NULL;
+    nof_message_free(probe->message);
+    nof_request_free(probe);
+    return true;
+}
+
+static bool probed_of_nic(struct nof_request *req)
+{
+    struct nof_request *probe = nof_shm_find(req) == NULL ? NULL : of_nic_in_turn(req, req->probe_take);
+    if (probe == NULL)
+        return false;
+    req->message = probe->message;
+    req->found = true;
+    nof_request_done(req, nof_comm_peer_world(req->comm, probe->status_source), probe->status_tag,
+                     probe->status_bytes);
+    nof_request_free(probe);
+    return true;
+}
 
 /* An error of its own, or a message that was matched before. True: nothing is left to do. */
 static bool refused(struct nof_request *req)
@@ -24,6 +76,8 @@ static void both_recv(struct nof_request *req)
         (req->message->by_memory ? &nof_chan_by_shm : &nof_chan_by_nic)->recv(req);
         return;
     }
+    if (received_of_nic(req))
+        return;
     struct nof_shm_envelope *envelope = nof_shm_find(req);
     if (envelope != NULL) {
         nof_matcher_remove(&nof_chan_claims.memory, &envelope->match);
@@ -44,6 +98,8 @@ static void both_probe(struct nof_request *req)
     if (!req->probe_wait && !nof_wait_polling())
         (void)nof_wait_poll();
     req->channel_op = NULL;
+    if (probed_of_nic(req))
+        return;
     struct nof_shm_envelope *envelope = nof_shm_find(req);
     if (envelope != NULL) {
         nof_shm_answer_probe(req, envelope);

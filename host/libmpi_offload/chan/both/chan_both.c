@@ -76,15 +76,7 @@ static void both_recv(struct nof_request *req)
         (req->message->by_memory ? &nof_chan_by_shm : &nof_chan_by_nic)->recv(req);
         return;
     }
-    if (received_of_nic(req))
-        return;
-    struct nof_shm_envelope *envelope = nof_shm_find(req);
-    if (envelope != NULL) {
-        nof_matcher_remove(&nof_chan_claims.memory, &envelope->match);
-        nof_shm_consume(req, envelope);
-        return;
-    }
-    if (refused(req))
+    if (received_of_nic(req) || nof_shm_recv_here(req) || refused(req))
         return;
     if (nof_claim_post(&nof_chan_claims, &req->claim, req->ctx, NOF_MATCH_ANY, nof_shm_wanted_tag(req)) != 0)
         nof_request_fail(req, nof_error(MPI_ERR_NO_MEM, "no memory for a posted receive"));

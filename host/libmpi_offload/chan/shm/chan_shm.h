@@ -280,6 +280,8 @@ int32_t nof_shm_wanted_source(const struct nof_request *req);
 int32_t nof_shm_wanted_tag(const struct nof_request *req);
 
 /* Of shm_post.c. */
+/* A message that is here is received: true, and req may have ended. */
+bool nof_shm_recv_here(struct nof_request *req);
 void nof_shm_recv(struct nof_request *req);
 void nof_shm_probe(struct nof_request *req);
 void nof_shm_cancel(struct nof_request *req);

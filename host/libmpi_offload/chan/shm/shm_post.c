@@ -18,6 +18,16 @@ int nof_shm_refusal(const struct nof_request *req)
     return member == MPI_UNDEFINED ? MPI_SUCCESS : nof_chan_nic_dead_code(member);
 }
 
+bool nof_shm_recv_here(struct nof_request *req)
+{
+    struct nof_shm_envelope *envelope = nof_shm_find(req);
+    if (envelope == NULL)
+        return false;
+    nof_matcher_remove(&nof_chan_claims.memory, &envelope->match);
+    nof_shm_consume(req, envelope);
+    return true;
+}
+
 void nof_shm_recv(struct nof_request *req)
 {
     if (req->multicast.group != NULL) {
@@ -29,12 +39,8 @@ void nof_shm_recv(struct nof_request *req)
         nof_shm_consume(req, req->message->envelope);
         return;
     }
-    struct nof_shm_envelope *envelope = nof_shm_find(req);
-    if (envelope != NULL) {
-        nof_matcher_remove(&nof_chan_claims.memory, &envelope->match);
-        nof_shm_consume(req, envelope);
+    if (nof_shm_recv_here(req))
         return;
-    }
     int rc = nof_shm_refusal(req);
     if (rc != MPI_SUCCESS) {
         nof_request_fail(req, rc);

@@ -28,6 +28,7 @@ QUICK = {
     "status": ["status", "--json"],
     "stats": ["stats", "--json"],
     "features": ["features", "--json"],
+    "devices": ["devices", "--json"],
     "sim": ["sim", "--seeds", "2", "--json"],
     "replay": ["replay", "--json", str(TRACES / "cg.W.4.recv"), str(TRACES / "mg.W.4.recv")],
     "schedule": ["schedule", "--algorithm", "optimal", "--threshold", "1k", "--json", str(TRACES.parent / "patterns/figure3.txt")],

@@ -5,6 +5,8 @@
 #include "commands.h"
 #include "find_daemon.h"
 
+#include "bind/vfio.h"
+
 #include <argp.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -12,6 +14,7 @@
 #include <netinet/udp.h>
 #include <sched.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
@@ -148,6 +151,68 @@ static enum verdict udp_sockets(char *text, size_t n)
     return GOOD;
 }
 
+/* Of PCI NICs that nofd has for itself: `nof bind`. */
+static enum verdict iommu(char *text, size_t n)
+{
+    struct nof_system m;
+    json_t *groups, *nics;
+    size_t count;
+    bool any;
+
+    nof_system_open(&m, "nof doctor");
+    groups = nof_system_names(&m, "/sys/kernel/iommu_groups");
+    nics = nof_pci_nics(&m);
+    count = json_array_size(groups);
+    any = json_array_size(nics) > 0;
+    json_decref(groups);
+    json_decref(nics);
+    if (count > 0 || !any) {
+        snprintf(text, n, any ? "%zu IOMMU groups: `nof devices` lists the NICs" : "no PCI NIC here", count);
+        return any ? GOOD : KNOW;
+    }
+    snprintf(text, n,
+             "no IOMMU: `nof bind` needs one (intel_iommu=on or amd_iommu=on on the kernel's command line, "
+             "VT-d or "
+             "AMD-Vi in the firmware), or --no-iommu");
+    return COSTS;
+}
+
+static enum verdict vfio(char *text, size_t n)
+{
+    struct nof_system m;
+    char *said = NULL;
+    size_t said_bytes;
+    bool ready;
+
+    nof_system_open(&m, "nof doctor");
+    m.err = open_memstream(&said, &said_bytes);
+    if (m.err == NULL)
+        return FAILS;
+    ready = nof_vfio_ready(&m, false);
+    fclose(m.err);
+    free(said);
+    snprintf(text, n,
+             ready
+                 ? "vfio-pci, for `nof bind`"
+                 : "no vfio-pci: `nof bind` needs the modules of the kernel that runs, with CONFIG_VFIO_PCI");
+    return ready ? GOOD : COSTS;
+}
+
+static enum verdict hugepages(char *text, size_t n)
+{
+    struct nof_system m;
+    struct nof_pages pages;
+
+    nof_system_open(&m, "nof doctor");
+    if (!nof_pages_look(&m, -1, &pages)) {
+        snprintf(text, n, "the kernel has none: PCI NICs are slower, and cannot be had without an IOMMU");
+        return COSTS;
+    }
+    snprintf(text, n, "%ld unused of %ld, of %lu kB%s", pages.unused, pages.total, pages.page_kb,
+             pages.unused == 0 ? ": for PCI NICs `nof bind --hugepages` makes some" : "");
+    return pages.unused == 0 ? KNOW : GOOD;
+}
+
 static enum verdict open_files(char *text, size_t n)
 {
     long most = sysconf(_SC_OPEN_MAX);
@@ -177,9 +242,17 @@ int nof_cmd_doctor(int argc, char **argv)
 {
     static const char *const words[] = {[GOOD] = "ok", [COSTS] = "costs", [FAILS] = "FAILS", [KNOW] = "note"};
     static const struct check checks[] = {
-        {"daemon", daemon_there},         {"shared memory", sealed_memory}, {"CPUs", cpus},
-        {"direct copies", direct_copies}, {"real ports", xdp_sockets},      {"UDP ports", udp_sockets},
-        {"limits", open_files},           {"privacy", wire_in_clear},
+        {"daemon", daemon_there},
+        {"shared memory", sealed_memory},
+        {"CPUs", cpus},
+        {"direct copies", direct_copies},
+        {"real ports", xdp_sockets},
+        {"UDP ports", udp_sockets},
+        {"PCI ports", iommu},
+        {"PCI ports", vfio},
+        {"hugepages", hugepages},
+        {"limits", open_files},
+        {"privacy", wire_in_clear},
     };
     const struct argp argp = {NULL, parse, NULL, "What this machine allows, and what to do about the rest.",
                               NULL, NULL,  NULL};

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "steer_host.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -28,7 +29,12 @@
 struct nof_steer {
     char ifname[IF_NAMESIZE];
     int stats_fd;
+    int known_fd;
     bool pinned;
+};
+
+struct nof_steer_table {
+    union nof_steer_block *block; /* NOF_STEER_BLOCKS, shared with the program */
 };
 
 static const char *const names[NOF_STEER_VERDICTS] = {
@@ -40,6 +46,9 @@ static const char *const names[NOF_STEER_VERDICTS] = {
     [NOF_STEER_DROP_VERSION] = "xdp.drop_version",
     [NOF_STEER_DROP_FRAGMENT] = "xdp.drop_fragment",
     [NOF_STEER_DROP_OPTIONS] = "xdp.drop_options",
+    [NOF_STEER_DROP_CONN] = "xdp.drop_conn",
+    [NOF_STEER_DROP_HELLO] = "xdp.drop_hello",
+    [NOF_STEER_DROP_GROUP] = "xdp.drop_group",
 };
 
 const char *nof_steer_name(unsigned verdict)
@@ -207,18 +216,19 @@ int nof_steer_generic(const char *ifname)
     return rc;
 }
 
-static int find_stats(const __u32 *map_ids, __u32 n)
+/* One of the program's maps. */
+static int find_map(const struct attached *on, const char *name, __u32 value_bytes, __u32 entries)
 {
-    for (__u32 i = 0; i < n && i < MAPS_MAX; i++) {
+    for (__u32 i = 0; i < on->nmaps && i < MAPS_MAX; i++) {
         struct bpf_map_info info;
         __u32 info_bytes = sizeof(info);
-        int fd = bpf_map_get_fd_by_id(map_ids[i]);
+        int fd = bpf_map_get_fd_by_id(on->map_ids[i]);
 
         if (fd < 0)
             continue;
         memset(&info, 0, sizeof(info));
-        if (bpf_obj_get_info_by_fd(fd, &info, &info_bytes) == 0 && strcmp(info.name, NOF_STEER_STATS) == 0 &&
-            info.value_size == sizeof(struct nof_steer_count) && info.max_entries == NOF_STEER_VERDICTS)
+        if (bpf_obj_get_info_by_fd(fd, &info, &info_bytes) == 0 && strcmp(info.name, name) == 0 &&
+            info.value_size == value_bytes && info.max_entries == entries)
             return fd;
         close(fd);
     }
@@ -234,7 +244,7 @@ int nof_steer_open(const char *ifname, struct nof_steer **steer_out)
 
     if (prog_fd < 0)
         return prog_fd == -EBUSY ? -ENOENT : prog_fd;
-    stats_fd = find_stats(on.map_ids, on.nmaps);
+    stats_fd = find_map(&on, NOF_STEER_STATS, sizeof(struct nof_steer_count), NOF_STEER_VERDICTS);
     close(prog_fd);
     if (stats_fd < 0)
         return stats_fd;
@@ -245,6 +255,7 @@ int nof_steer_open(const char *ifname, struct nof_steer **steer_out)
     }
     snprintf(steer->ifname, sizeof(steer->ifname), "%s", ifname);
     steer->stats_fd = stats_fd;
+    steer->known_fd = find_map(&on, NOF_STEER_KNOWN, sizeof(__u32), NOF_STEER_QUEUES);
     *steer_out = steer;
     return 0;
 }
@@ -313,5 +324,88 @@ void nof_steer_close(struct nof_steer *steer)
     if (steer->pinned)
         unpin(steer->ifname);
     close(steer->stats_fd);
+    if (steer->known_fd >= 0)
+        close(steer->known_fd);
     free(steer);
+}
+
+#define TABLE_BYTES (NOF_STEER_BLOCKS * sizeof(union nof_steer_block))
+
+/* The program may read any word at any time. */
+static void put_word(unsigned *word, unsigned value)
+{
+    __atomic_store_n(word, value, __ATOMIC_RELEASE);
+}
+
+int nof_steer_table_open(int known_fd, uint32_t queue, uint64_t nic_id, uint32_t ip4,
+                         struct nof_steer_table **table_out)
+{
+    LIBBPF_OPTS(bpf_map_create_opts, opts, .map_flags = BPF_F_MMAPABLE | BPF_F_INNER_MAP);
+    struct nof_steer_table *table;
+    int rc, fd;
+
+    if (known_fd < 0)
+        return -ENOENT;
+    table = calloc(1, sizeof(*table));
+    if (!table)
+        return -ENOMEM;
+    fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, "nof_steer_table", sizeof(__u32), sizeof(union nof_steer_block),
+                        NOF_STEER_BLOCKS, &opts);
+    if (fd < 0) {
+        free(table);
+        return fd;
+    }
+    table->block = mmap(NULL, TABLE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    rc = table->block == MAP_FAILED ? -errno : 0;
+    if (rc == 0) {
+        table->block[0].head.nic_id = nic_id;
+        table->block[0].head.ip4 = htonl(ip4);
+        rc = bpf_map_update_elem(known_fd, &queue, &fd, BPF_ANY);
+        if (rc < 0)
+            (void)munmap(table->block, TABLE_BYTES);
+    }
+    close(fd);
+    if (rc < 0) {
+        free(table);
+        return rc;
+    }
+    *table_out = table;
+    return 0;
+}
+
+int nof_steer_known_fd(const struct nof_steer *steer)
+{
+    return steer->known_fd;
+}
+
+void nof_steer_table_conn(struct nof_steer_table *table, uint32_t slot, uint64_t id)
+{
+    uint32_t at = NOF_STEER_BLOCK_DEAD * NOF_STEER_IDS + slot;
+    unsigned long long *word = &table->block[at / NOF_STEER_IDS].id[at % NOF_STEER_IDS];
+
+    __atomic_store_n(word, id, __ATOMIC_RELEASE);
+}
+
+void nof_steer_table_group(struct nof_steer_table *table, uint32_t ip4, bool join)
+{
+    struct nof_steer_head *head = &table->block[0].head;
+    unsigned n = head->ngroups, at = 0, group = htonl(ip4);
+
+    while (at < n && head->group[at] != group)
+        at++;
+    if (join && at == n && n < NOF_STEER_GROUPS) {
+        put_word(&head->group[n], group);
+        put_word(&head->ngroups, n + 1);
+    } else if (!join && at < n) {
+        put_word(&head->group[at], head->group[n - 1]);
+        put_word(&head->ngroups, n - 1);
+    }
+}
+
+void nof_steer_table_close(struct nof_steer_table *table)
+{
+    if (!table)
+        return;
+    (void)munmap(table->block, TABLE_BYTES);
+    free(table);
 }

@@ -10,6 +10,9 @@
  *   nof_steer_open()        finds the program on the interface and its counters
  *     nof_steer_pin()       /sys/fs/bpf/nof/<ifname>/stats, for readers in other processes
  *     nof_steer_read()
+ *     nof_steer_table_open()  what is known on a queue; without one, all that is well formed is taken
+ *       nof_steer_table_conn() ...
+ *     nof_steer_table_close() before or after
  *   nof_steer_close()       takes the pin away; the driver detaches the program
  *
  * All return 0 or a negative errno. Interface names are looked up in the caller's network namespace.
@@ -17,7 +20,9 @@
 #ifndef NOF_STEER_HOST_H
 #define NOF_STEER_HOST_H
 
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "steer.h"
 
@@ -52,6 +57,21 @@ int nof_steer_pin(struct nof_steer *steer);
 /* Sums over the CPUs. */
 int nof_steer_read(const struct nof_steer *steer, struct nof_steer_count out[NOF_STEER_VERDICTS]);
 void nof_steer_close(struct nof_steer *steer);
+
+/* Map of the program that holds the tables by queue; -1: the program knows none. Valid until close. */
+int nof_steer_known_fd(const struct nof_steer *steer);
+
+/* From now on the program drops what comes on this queue and is for nobody: frames of other connection ids, handshakes
+ * with another NIC than nic_id, groups that were not joined; and leaves the kernel what is not for ip4 (host byte order).
+ * The program's map keeps the table as long as it lives itself. */
+struct nof_steer_table;
+int nof_steer_table_open(int known_fd, uint32_t queue, uint64_t nic_id, uint32_t ip4,
+                         struct nof_steer_table **table_out);
+/* As nof_port_ops.conn; no system call. slot: below 64 (dead paths), or 64 + the low 16 bits of the id. Thread: the queue's. */
+void nof_steer_table_conn(struct nof_steer_table *table, uint32_t slot, uint64_t id);
+/* ip4: host byte order; at most NOF_STEER_GROUPS are joined. Thread: the queue's. */
+void nof_steer_table_group(struct nof_steer_table *table, uint32_t ip4, bool join);
+void nof_steer_table_close(struct nof_steer_table *table);
 
 /* "xdp.taken", ...; NULL beyond the last. Static storage. */
 const char *nof_steer_name(unsigned verdict);

@@ -125,6 +125,13 @@ static void unhash(struct nof_path *p)
     *link = p->next;
 }
 
+/* A port that drops what nobody here knows must know it first. */
+static void tell_port(const struct nof_transport *t, uint32_t slot, uint64_t id)
+{
+    if (t->cfg.port_ops->conn != NULL)
+        t->cfg.port_ops->conn(t->cfg.port, slot, id);
+}
+
 void nof_path_dirty(struct nof_path *p)
 {
     struct nof_transport *t = p->t;
@@ -158,6 +165,7 @@ struct nof_path *nof_path_alloc(struct nof_transport *t, uint64_t job_id, uint64
     p->job_id = job_id;
     p->peer_nic = peer_nic;
     p->local_conn = nof_transport_random(t) << INDEX_BITS | index;
+    tell_port(t, NOF_PORT_CONN_DEAD + index, p->local_conn);
     do
         p->nonce = nof_transport_random(t);
     /* bound: draws until one is not 0; paid by the handshake */
@@ -205,6 +213,7 @@ static void entomb(struct nof_path *p)
 
     t->tomb_next = (t->tomb_next + 1) % NOF_TOMBSTONES;
     tomb->conn = p->local_conn;
+    tell_port(t, (uint32_t)(tomb - t->tomb), tomb->conn);
     tomb->closed_ns = t->now_ns;
     tomb->ip_sum = p->ip_sum;
     tomb->flags = close_flags(p);
@@ -234,6 +243,7 @@ void nof_path_bury(struct nof_path *p, int reason, bool tell_peer)
     p->state = NOF_PATH_DEAD;
     t->room_path = NULL;
     p->local_conn = 0;
+    tell_port(t, NOF_PORT_CONN_DEAD + nof_path_index(p), 0);
     p->reason = reason;
     p->ack_pending = 0;
     p->want_ready = 0;

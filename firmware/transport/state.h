@@ -37,6 +37,7 @@
 #define NOF_SENT_SLACK 64u /* sent map entries beyond the configured number, for urgent frames */
 #define NOF_URGENT_FRAMES 8u /* frames beyond the congestion window for urgent ones, per path */
 #define NOF_TOMBSTONES 64u
+static_assert(NOF_TOMBSTONES == NOF_PORT_CONN_DEAD, "the port has a slot for each");
 #define NOF_ACK_SLOW_FRAMES 4u /* of a link so slow that they take longer than ack_delay_us, and that: */
 #define NOF_ACK_SLOW_NS 500000u /* is how long they may take: half of the least timeout */
 #define NOF_ACK_EVERY 16u /* frames that are acknowledged at the latest together */

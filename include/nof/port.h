@@ -28,6 +28,9 @@ struct nof_frame {
     uint32_t cap_bytes; /* room from data on */
 };
 
+/* Slots of nof_port_ops.conn for ids of dead paths; the first ones. */
+#define NOF_PORT_CONN_DEAD 64u
+
 struct nof_port_ops {
     /* A frame with cap_bytes >= len_bytes, or NULL when the pool is empty (retry later). */
     struct nof_frame *(*frame_alloc)(void *port, uint32_t len_bytes);
@@ -38,6 +41,11 @@ struct nof_port_ops {
     /* Receive what is sent to this multicast address, or no longer; each join has its leave. NOF_OK, or negative: it
      * cannot be. NULL: this port has no multicast. */
     int (*group)(void *port, uint32_t ip4, const uint8_t mac[6], bool join);
+    /* Frames to us that carry this connection id (docs/WIRE.md, never 0) are welcome from now on; 0: the slot's are no longer. What
+     * is in no slot, and is neither a handshake for this NIC nor multicast, the core would drop: a port may do so earlier. The
+     * id of a path is in slot NOF_PORT_CONN_DEAD + its low 16 bits before its peer can know it; those of the last dead paths,
+     * whose late frames are answered, fill the slots below, from 0 on. All are empty at first. NULL: this port does not look. */
+    void (*conn)(void *port, uint32_t slot, uint64_t id);
 };
 
 /* A range of a rank's memory. */

@@ -195,6 +195,7 @@ static void build(uint8_t *f, uint32_t len, int from, uint8_t fill)
     put_be16(f + 38, len - 34);
     f[42 + NOF_WIRE_VER] = NOF_WIRE_VERSION;
     nof_put16(f + 42 + NOF_WIRE_LEN, (uint16_t)(len - 42));
+    f[42 + NOF_WIRE_FIELDS] = 0;
 }
 
 /* Sends `n` copies of one frame from a side and gives the core's reference back at once. */

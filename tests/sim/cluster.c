@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "gate.h"
 #include "rng.h"
 #include "trace.h"
 #include "wrap.h"
@@ -49,6 +50,7 @@ struct nic {
     struct nof_cluster *cluster;
     struct nof_nic *core;
     struct nof_fabric_port *port;
+    struct nof_gate *gate; /* in front of it */
     uint8_t *mem;
     size_t mem_bytes;
     struct nof_nic_config cfg;
@@ -209,6 +211,47 @@ static const struct nof_host_ops host_ops = {
     .log = host_log,
 };
 
+static struct nof_frame *port_frame_alloc(void *port, uint32_t len_bytes)
+{
+    struct nic *n = port;
+    return nof_fabric_port_ops.frame_alloc(n->port, len_bytes);
+}
+
+static void port_frame_free(void *port, struct nof_frame *frame)
+{
+    struct nic *n = port;
+    nof_fabric_port_ops.frame_free(n->port, frame);
+}
+
+static unsigned port_send(void *port, struct nof_frame *const *frames, unsigned count)
+{
+    struct nic *n = port;
+    return nof_fabric_port_ops.send(n->port, frames, count);
+}
+
+static int port_group(void *port, uint32_t ip4, const uint8_t mac[6], bool join)
+{
+    struct nic *n = port;
+    int status = nof_fabric_port_ops.group(n->port, ip4, mac, join);
+    if (status == NOF_OK)
+        nof_gate_group(n->gate, ip4, join);
+    return status;
+}
+
+static void port_conn(void *port, uint32_t slot, uint64_t id)
+{
+    struct nic *n = port;
+    nof_gate_conn(n->gate, slot, id);
+}
+
+static const struct nof_port_ops port_ops = {
+    .frame_alloc = port_frame_alloc,
+    .frame_free = port_frame_free,
+    .send = port_send,
+    .group = port_group,
+    .conn = port_conn,
+};
+
 static int nic_start(struct nof_cluster *c, struct nic *n)
 {
     n->cfg.nic_id = nof_rng_next(&c->rng) | 1;
@@ -220,8 +263,11 @@ static int nic_start(struct nof_cluster *c, struct nic *n)
     n->told_up = true;
     n->ndone = 0;
     n->stalled_ns = 0;
-    int status = nof_nic_init(n->mem, n->mem_bytes, &n->cfg, &nof_fabric_port_ops, n->port, &host_ops, n,
-                              c->now_ns, &n->core);
+    nof_gate_close(n->gate);
+    n->gate = nof_gate_open(n->cfg.nic_id, n->cfg.ip4, n->cfg.max_paths);
+    if (n->gate == NULL)
+        return NOF_ENOMEM;
+    int status = nof_nic_init(n->mem, n->mem_bytes, &n->cfg, &port_ops, n, &host_ops, n, c->now_ns, &n->core);
     if (status == NOF_OK && c->cfg.near_wrap != 0)
         nof_wrap_nic(n->core, c->cfg.near_wrap);
     return status;
@@ -325,6 +371,7 @@ void nof_cluster_destroy(struct nof_cluster *c)
     if (c == NULL)
         return;
     for (unsigned i = 0; c->nic != NULL && i < c->cfg.nnics; i++) {
+        nof_gate_close(c->nic[i].gate);
         free(c->nic[i].mem);
         free(c->nic[i].endpoint);
         free(c->nic[i].done);
@@ -538,7 +585,9 @@ static void round_rx(struct nof_cluster *c, struct nic *n)
             for (unsigned i = 0; i < got; i++)
                 nof_trace_frame(c, n->index, frames[i]);
         }
-        nof_nic_rx(n->core, c->now_ns, frames, got);
+        struct nof_frame *let_in[RX_BURST];
+        unsigned nlet_in = nof_gate_pass(n->gate, let_in, frames, got);
+        nof_nic_rx(n->core, c->now_ns, let_in, nlet_in);
         nof_fabric_rx_done(n->port, frames, got);
     }
 }

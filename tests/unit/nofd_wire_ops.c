@@ -24,6 +24,7 @@ static struct nof_frame frame;
 static char place; /* of the port and its queue */
 
 const struct nof_port_ops nof_dpdk_port_ops;
+static uint64_t guarded_nic;
 
 int nof_dpdk_port_open(const struct nof_dpdk_port_config *cfg, struct nof_dpdk_port **port_out, char *err,
                        size_t err_bytes)
@@ -68,6 +69,13 @@ int nof_dpdk_port_link(struct nof_dpdk_port *port, uint64_t now_ns)
     (void)port;
     (void)now_ns;
     return device_up;
+}
+
+int nof_dpdk_queue_guard(struct nof_dpdk_queue *q, uint64_t nic_id)
+{
+    (void)q;
+    guarded_nic = nic_id;
+    return NOF_OK;
 }
 
 unsigned nof_dpdk_queue_rx(struct nof_dpdk_queue *q, struct nof_frame **frames, unsigned max)
@@ -190,6 +198,15 @@ static void unplugged_it_gives_no_frame_and_keeps_none(void **state)
     assert_true(wire.ops->link(&wire, 1));
     device_up = 0;
     assert_false(wire.ops->link(&wire, 1)); /* nor when the cable is out */
+    nofd_wire_close(&wire);
+}
+
+static void a_dpdk_port_is_told_whom_it_stands_for(void **state)
+{
+    (void)state;
+    open_dpdk();
+    assert_int_equal(wire.ops->guard(&wire, 4711), NOF_OK);
+    assert_int_equal(guarded_nic, 4711);
     nofd_wire_close(&wire);
 }
 
@@ -357,6 +374,7 @@ int main(void)
         EACH(a_port_that_cannot_be_opened_says_why),
         EACH(unplugged_it_gives_no_frame_and_keeps_none),
         EACH(a_dpdk_port_is_armed_for_a_sleep_and_flushed),
+        EACH(a_dpdk_port_is_told_whom_it_stands_for),
         EACH(frames_of_the_fabric_come_and_keep_awake),
         EACH(a_switch_port_is_unplugged_by_itself),
         EACH(a_udp_port_is_a_wire_too),

@@ -11,7 +11,7 @@
 
 #define MS 1000000ull
 #define BEGIN (10 * MS)
-#define PATHS 4u /* what alone_open() gives the NIC */
+#define PATHS ALONE_PATHS
 
 static void open_path(struct alone *a)
 {
@@ -238,11 +238,46 @@ static void an_acknowledged_packet_is_known_by_what_is_kept(void **state)
     assert_int_equal(alone_close(&a), 0);
 }
 
+/* In its place from its first handshake on, among the dead as long as late frames are answered, then nowhere. */
+static void the_port_knows_every_id_that_may_come(void **state)
+{
+    uint64_t id[NOF_PORT_CONN_DEAD + 2];
+    struct nof_path *p = NULL;
+    struct alone a;
+
+    (void)state;
+    open_path(&a);
+    for (unsigned i = 0; i < NOF_PORT_CONN_DEAD + 2; i++) {
+        p = nof_path_alloc(a.t, ALONE_JOB, 902);
+        assert_non_null(p);
+        id[i] = p->local_conn;
+        assert_int_equal(p->state, NOF_PATH_OPENING);
+        assert_int_equal(a.conn[NOF_PORT_CONN_DEAD + nof_path_index(p)], id[i]);
+        p->ours = 1;
+        p->state = NOF_PATH_UP;
+        nof_transport_count(a.t, NOF_C_PATHS_OPEN, 1);
+        nof_path_bury(p, NOF_EPEERDEAD, false);
+        assert_int_equal(a.conn[NOF_PORT_CONN_DEAD + nof_path_index(p)], 0);
+        assert_int_equal(a.conn[i % NOF_PORT_CONN_DEAD], id[i]);
+        nof_paths_deliver_dead(a.t);
+    }
+    assert_int_equal(a.conn[0], id[NOF_PORT_CONN_DEAD]); /* in the place of the oldest */
+    /* One that never came up leaves nothing: no frame of it is answered. */
+    p = nof_path_alloc(a.t, ALONE_JOB, 902);
+    assert_non_null(p);
+    a.t->passive_opening++;
+    nof_path_bury(p, NOF_EPEERDEAD, false);
+    assert_int_equal(a.conn[NOF_PORT_CONN_DEAD + nof_path_index(p)], 0);
+    assert_int_equal(a.conn[2], id[2]);
+    assert_int_equal(alone_close(&a), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_path_has_a_number_of_its_own_and_an_end),
         cmocka_unit_test(paths_are_found_by_job_and_nic),
+        cmocka_unit_test(the_port_knows_every_id_that_may_come),
         cmocka_unit_test(the_peers_address_stands_in_the_head),
         cmocka_unit_test(the_dead_are_told_once_and_their_peer_too),
         cmocka_unit_test(an_orderly_end_is_nobodys_death),

@@ -113,6 +113,21 @@ static void the_rate_is_ours_and_leaves_the_arguments(void **state)
     }
 }
 
+static void numbers_are_read(void **state)
+{
+    struct nof_devargs d;
+
+    (void)state;
+    assert_int_equal(
+        nof_devargs_parse("net_af_xdp,iface=eth0,start_queue=12,queue_count=x,a=4294967296,b=7x", &d),
+        NOF_OK);
+    assert_int_equal(nof_devargs_number(&d, "start_queue", 1), 12);
+    assert_int_equal(nof_devargs_number(&d, "queue", 3), 3);
+    assert_int_equal(nof_devargs_number(&d, "queue_count", 4), 4);
+    assert_int_equal(nof_devargs_number(&d, "a", 5), 5);
+    assert_int_equal(nof_devargs_number(&d, "b", 6), 6);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -120,6 +135,7 @@ int main(void)
         cmocka_unit_test(the_kind_follows_from_the_name),
         cmocka_unit_test(what_does_not_fit_is_refused),
         cmocka_unit_test(an_argument_that_does_not_fit_is_not_added),
+        cmocka_unit_test(numbers_are_read),
         cmocka_unit_test(the_rate_is_ours_and_leaves_the_arguments),
     };
 

@@ -47,6 +47,15 @@ static unsigned port_send(void *port, struct nof_frame *const *frames, unsigned 
     return done;
 }
 
+static void port_conn(void *port, uint32_t slot, uint64_t id)
+{
+    struct alone *a = port;
+
+    if (slot >= NOF_PORT_CONN_DEAD + ALONE_PATHS)
+        abort();
+    a->conn[slot] = id;
+}
+
 /* Reads every byte that it is given. */
 static int on_frame(void *up, struct nof_path *path, const struct nof_wire_view *view, bool lent)
 {
@@ -96,7 +105,7 @@ static const uint8_t *job_key(void *up, uint64_t job_id)
 }
 
 static const struct nof_port_ops port_ops = {
-    .frame_alloc = frame_alloc, .frame_free = frame_free, .send = port_send};
+    .frame_alloc = frame_alloc, .frame_free = frame_free, .send = port_send, .conn = port_conn};
 static const struct nof_transport_ops ops = {
     .on_frame = on_frame, .on_up = on_up, .on_ready = on_ready, .on_dead = on_dead, .job_key = job_key};
 
@@ -124,7 +133,7 @@ void alone_open(struct alone *a, uint64_t now_ns)
     a->nic.udp_port = alone_self.udp_port;
     a->nic.ip4 = alone_self.ip4;
     a->nic.mtu_bytes = 1500;
-    a->nic.max_paths = 4;
+    a->nic.max_paths = ALONE_PATHS;
     a->nic.sent_frames = 16;
     a->nic.reorder_frames = 4;
     a->features[NOF_F_DEAD_AFTER] = 1000;

@@ -11,6 +11,7 @@
 
 #define ALONE_FRAME_MAX 2048u
 #define ALONE_JOB 77u
+#define ALONE_PATHS 4u
 #define ALONE_CONN 0x1122334455660000u /* of the path, at our side */
 
 struct alone {
@@ -32,6 +33,7 @@ struct alone {
     unsigned deaths; /* calls of on_dead() */
     int reason; /* the last of them */
     unsigned sent; /* frames that the port took */
+    uint64_t conn[NOF_PORT_CONN_DEAD + ALONE_PATHS]; /* what the port was told */
     uint32_t last_bytes; /* the last of them */
     uint8_t last[ALONE_FRAME_MAX];
 };

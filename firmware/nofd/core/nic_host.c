@@ -142,6 +142,17 @@ static int allocate(struct nofd_nic *nic)
     return NOF_OK;
 }
 
+static void guard(struct nofd_nic *nic)
+{
+    int rc = nic->wire.ops->guard != NULL ? nic->wire.ops->guard(&nic->wire, nic->cfg.nic_id) : NOF_ENOTSUP;
+
+    if (rc == NOF_ENOMEM)
+        nofd_warning("%s: the kernel has no memory for the XDP program's table of connections; frames of "
+                     "strangers reach "
+                     "the NIC core, which drops them",
+                     nic->name);
+}
+
 int nofd_nic_create(struct nofd_nic *nic, unsigned index, const struct nofd_wire *wire,
                     const struct nof_nic_config *cfg, uint64_t now_ns, char *err, size_t err_bytes)
 {
@@ -166,7 +177,9 @@ int nofd_nic_create(struct nofd_nic *nic, unsigned index, const struct nofd_wire
                  nic->mem_bytes >> 20, nofd_limits_hint(ENOMEM));
     else if (rc != NOF_OK)
         snprintf(err, err_bytes, "%s: cannot start the firmware core: %s", nic->name, nof_strstatus(rc));
-    if (rc != NOF_OK)
+    if (rc == NOF_OK)
+        guard(nic);
+    else
         nofd_nic_destroy(nic);
     return rc;
 }

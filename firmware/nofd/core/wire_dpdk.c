@@ -46,6 +46,11 @@ static bool dpdk_link(struct nofd_wire *wire, uint64_t now_ns)
     return !wire->unplugged && nof_dpdk_port_link(wire->device, now_ns) != 0;
 }
 
+static int dpdk_guard(struct nofd_wire *wire, uint64_t nic_id)
+{
+    return nof_dpdk_queue_guard(wire->port, nic_id);
+}
+
 /* A real cable cannot be pulled by command: frames are thrown away and the core is told. */
 static bool dpdk_set_link(struct nofd_wire *wire, bool up)
 {
@@ -67,6 +72,7 @@ static const struct nofd_wire_ops dpdk_ops = {
     .sleep = dpdk_sleep,
     .wake = dpdk_wake,
     .link = dpdk_link,
+    .guard = dpdk_guard,
     .set_link = dpdk_set_link,
     .close = dpdk_close,
 };

@@ -70,6 +70,19 @@ bool nof_devargs_has(const struct nof_devargs *d, const char *key)
     return find(d->args, key, &len) != NULL;
 }
 
+uint32_t nof_devargs_number(const struct nof_devargs *d, const char *key, uint32_t otherwise)
+{
+    size_t len;
+    const char *value = find(d->args, key, &len);
+    unsigned long n;
+    char *end;
+
+    if (!value || !isdigit((unsigned char)value[0]))
+        return otherwise;
+    n = strtoul(value, &end, 10);
+    return end == value + len && n <= UINT32_MAX ? (uint32_t)n : otherwise;
+}
+
 int nof_devargs_add(struct nof_devargs *d, const char *key, const char *value)
 {
     size_t used = strlen(d->args);

@@ -28,6 +28,8 @@ struct nof_devargs {
 int nof_devargs_parse(const char *text, struct nof_devargs *out);
 
 bool nof_devargs_has(const struct nof_devargs *d, const char *key);
+/* The value of "key=NUMBER"; `otherwise` where there is none, or no number. */
+uint32_t nof_devargs_number(const struct nof_devargs *d, const char *key, uint32_t otherwise);
 
 /* Removes "rate=VALUE", which is ours and no driver's: the link's rate where the device does not know it
  * (a virtual one, or a link limited elsewhere). VALUE: "1g", "250m", "1gbit", or bits per second.

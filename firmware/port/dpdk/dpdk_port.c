@@ -72,8 +72,6 @@ static void set_up_extras(struct nof_port_opening *o)
 {
     struct nof_dpdk_port *port = o->port;
 
-    if (port->info.kernel == NOF_DPDK_KERNEL_KEEPS)
-        (void)nof_netif_hush(port->info.ip4, nof_port_udp(o->cfg), &port->hush_fd);
 #ifdef NOF_HAVE_EBPF
     if (port->devargs.kind == NOF_DEVARGS_AF_XDP) {
         if (port->virtual_device)
@@ -226,8 +224,10 @@ void nof_dpdk_port_close(struct nof_dpdk_port *port)
 {
     if (!port)
         return;
-    for (unsigned i = 0; i < port->info.nqueues; i++)
+    for (unsigned i = 0; i < port->info.nqueues; i++) {
         drop_pending(&port->queues[i]);
+        nof_dpdk_queue_forget(&port->queues[i]);
+    }
     if (port->started)
         (void)rte_eth_dev_stop(port->port_id);
 #ifdef NOF_HAVE_EBPF

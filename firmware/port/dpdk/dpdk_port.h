@@ -105,6 +105,11 @@ int nof_dpdk_port_link(struct nof_dpdk_port *port, uint64_t now_ns);
 /* queue < info.nqueues. Valid until close. */
 struct nof_dpdk_queue *nof_dpdk_port_queue(struct nof_dpdk_port *port, unsigned queue);
 
+/* Where a steering program stands in front of the queue, it drops from now on what nobody here would take: see
+ * nof_port_ops.conn. Call it before the core that has this nic_id opens a path. NOF_OK; NOF_ENOTSUP: no steering program
+ * of this build stands there, the core drops as ever; NOF_ENOMEM: the kernel gave no memory for the table, likewise. */
+int nof_dpdk_queue_guard(struct nof_dpdk_queue *q, uint64_t nic_id);
+
 /* The wire ops of the core; their `void *port` is a struct nof_dpdk_queue *. */
 extern const struct nof_port_ops nof_dpdk_port_ops;
 

@@ -82,6 +82,8 @@ int nof_dpdk_queue_group(void *queue, uint32_t ip4, const uint8_t mac[6], bool j
     }
     if (rc != NOF_OK && join)
         (void)nof_igmp_change(&q->igmp, ip4, false);
+    else if (changes > 0)
+        nof_dpdk_queue_knows_group(q, ip4, join);
     if (port->info.ifname[0] != '\0')
         q->igmp.reports = 0; /* they are the kernel's */
     return rc;

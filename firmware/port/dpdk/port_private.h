@@ -17,6 +17,7 @@
 #include "port/dpdk/netif.h"
 
 struct nof_steer;
+struct nof_steer_table;
 
 #define LINK_CHECK_NS 10000000u
 #define MULTICAST_MAX (NOF_IGMP_GROUPS_MAX + 1u) /* and that of queries */
@@ -41,6 +42,7 @@ struct nof_dpdk_queue {
 
     /* Cold. */
     struct nof_dpdk_port *port;
+    struct nof_steer_table *known; /* what the steering program lets in; NULL: all that is well formed */
     struct nof_igmp igmp; /* of a port without a kernel */
     struct nof_arp_self arp;
     uint64_t arp_replies;
@@ -75,6 +77,11 @@ struct nof_dpdk_port {
 
 /* groups.c: as nof_port_ops.group, of the only queue of its port. */
 int nof_dpdk_queue_group(void *queue, uint32_t ip4, const uint8_t mac[6], bool join);
+
+/* known.c: as nof_port_ops.conn; a group that was joined or left; the end. */
+void nof_dpdk_queue_conn(void *queue, uint32_t slot, uint64_t id);
+void nof_dpdk_queue_knows_group(struct nof_dpdk_queue *q, uint32_t ip4, bool join);
+void nof_dpdk_queue_forget(struct nof_dpdk_queue *q);
 
 static inline struct nof_frame *nof_dpdk_frame(struct rte_mbuf *m)
 {

@@ -122,6 +122,24 @@ static int claim(struct nof_dpdk_port *port, char *err, size_t err_bytes)
     return NOF_OK;
 }
 
+/* Frames to our address and port would come to us, whoever holds the socket. */
+static int hush(struct nof_dpdk_port *port, const struct nof_dpdk_port_config *cfg, char *err,
+                size_t err_bytes)
+{
+    uint32_t ip4 = port->info.ip4;
+    uint16_t udp_port = nof_port_udp(cfg);
+
+    /* What else may go wrong costs an answer of the kernel's, no frame. */
+    if (nof_netif_hush(ip4, udp_port, &port->hush_fd) != -EADDRINUSE)
+        return NOF_OK;
+    return nof_port_fail(
+        NOF_EAGAIN, err, err_bytes,
+        "another program has UDP port %u of %u.%u.%u.%u, and its datagrams would come to "
+        "this port instead.\nIf it is a nofd, use that one (nof status) or stop it (nof down). "
+        "Type: ss -ulnp, to see who it is; or give another address of %s: --ip",
+        udp_port, ip4 >> 24, ip4 >> 16 & 255, ip4 >> 8 & 255, ip4 & 255, port->info.ifname);
+}
+
 static int check_channels(const struct nof_dpdk_port *port, const struct nof_netif_facts *facts, char *err,
                           size_t err_bytes)
 {
@@ -218,6 +236,8 @@ int nof_port_preflight_kernel(struct nof_dpdk_port *port, const struct nof_dpdk_
         rc = probe_socket(xdp ? AF_XDP : AF_PACKET, xdp ? "AF_XDP" : "AF_PACKET", err, err_bytes);
     if (rc == NOF_OK)
         rc = claim(port, err, err_bytes);
+    if (rc == NOF_OK)
+        rc = hush(port, cfg, err, err_bytes);
     if (rc == NOF_OK && xdp)
         rc = check_channels(port, &facts, err, err_bytes);
     if (rc == NOF_OK && xdp)

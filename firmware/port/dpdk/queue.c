@@ -79,6 +79,7 @@ const struct nof_port_ops nof_dpdk_port_ops = {
     .frame_free = queue_frame_free,
     .send = queue_send,
     .group = nof_dpdk_queue_group,
+    .conn = nof_dpdk_queue_conn,
 };
 
 /* One frame of our own making (ARP): rare, so allocated and copied. */

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * What the steering program in front of a queue is told of paths and groups. Written by the queue's thread, without system calls. */
+#include "port/dpdk/port_private.h"
+
+#include <errno.h>
+
+#include "nof/status.h"
+
+#ifdef NOF_HAVE_EBPF
+#include "steer_host.h"
+
+static_assert(NOF_STEER_IDS * (NOF_STEER_BLOCK_PATHS - NOF_STEER_BLOCK_DEAD) == NOF_PORT_CONN_DEAD,
+              "slots of dead paths come first");
+static_assert(NOF_STEER_GROUPS >= NOF_IGMP_GROUPS_MAX, "every group that can be joined has its place");
+
+/* Of the device: the user may have asked for others than the first ones. */
+static uint32_t device_queue(const struct nof_dpdk_queue *q)
+{
+    return nof_devargs_number(&q->port->devargs, "start_queue", 0) + q->queue_id;
+}
+
+int nof_dpdk_queue_guard(struct nof_dpdk_queue *q, uint64_t nic_id)
+{
+    const struct nof_dpdk_port *port = q->port;
+    int rc;
+
+    if (!port->steer || q->known)
+        return NOF_ENOTSUP;
+    rc = nof_steer_table_open(nof_steer_known_fd(port->steer), device_queue(q), nic_id, port->info.ip4,
+                              &q->known);
+    if (rc == -ENOENT)
+        return NOF_ENOTSUP;
+    return rc < 0 ? NOF_ENOMEM : NOF_OK;
+}
+
+void nof_dpdk_queue_conn(void *queue, uint32_t slot, uint64_t id)
+{
+    struct nof_dpdk_queue *q = queue;
+
+    if (q->known)
+        nof_steer_table_conn(q->known, slot, id);
+}
+
+void nof_dpdk_queue_knows_group(struct nof_dpdk_queue *q, uint32_t ip4, bool join)
+{
+    if (q->known)
+        nof_steer_table_group(q->known, ip4, join);
+}
+
+void nof_dpdk_queue_forget(struct nof_dpdk_queue *q)
+{
+    nof_steer_table_close(q->known);
+    q->known = NULL;
+}
+
+#else
+
+int nof_dpdk_queue_guard(struct nof_dpdk_queue *q, uint64_t nic_id)
+{
+    (void)q;
+    (void)nic_id;
+    return NOF_ENOTSUP;
+}
+
+void nof_dpdk_queue_conn(void *queue, uint32_t slot, uint64_t id)
+{
+    (void)queue;
+    (void)slot;
+    (void)id;
+}
+
+void nof_dpdk_queue_knows_group(struct nof_dpdk_queue *q, uint32_t ip4, bool join)
+{
+    (void)q;
+    (void)ip4;
+    (void)join;
+}
+
+void nof_dpdk_queue_forget(struct nof_dpdk_queue *q)
+{
+    (void)q;
+}
+
+#endif

@@ -20,6 +20,7 @@ struct nof_wire_bench {
     struct nof_lab lab;
     char dir[64]; /* logs, scripts, the peer's program; removed at the end */
     char bin_dir[4096]; /* where nof, nofd and bench/ are */
+    unsigned nhosts; /* of the lab; 0: two */
     unsigned mtu_bytes;
     double seconds; /* per figure */
     bool keep_logs; /* dir stays */
@@ -28,7 +29,7 @@ struct nof_wire_bench {
 
 #define NOF_WIRE_LOGS "/tmp/nof-bench-wire-"
 
-/* Sets up lab (two hosts; rate of the links or NULL), dir and bin_dir for a command; mtu_bytes is given. Once in a
+/* Sets up lab (nhosts; rate of the links or NULL), dir and bin_dir for a command; mtu_bytes is given. Once in a
  * process: until nof_wire_end(), which its exit and SIGINT, SIGTERM and SIGHUP call too. NULL, or why nothing can be
  * measured here. */
 const char *nof_wire_begin(struct nof_wire_bench *b, const char *rate);

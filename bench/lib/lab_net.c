@@ -130,6 +130,30 @@ err_down:
     return -1;
 }
 
+static int route_host(const struct nof_lab *lab, unsigned i)
+{
+    const char *host = lab->host[i];
+
+    if (nof_run("ip -n %s link set p%u nomaster", lab->sw, i) != 0 ||
+        nof_run("ip -n %s addr add 10.9.%u.1/24 dev p%u", lab->sw, i, i) != 0 ||
+        nof_run("ip -n %s addr flush dev eth0", host) != 0 ||
+        nof_run("ip -n %s addr add 10.9.%u.2/24 dev eth0", host, i) != 0 ||
+        nof_run("ip -n %s route add default via 10.9.%u.1", host, i) != 0)
+        return -1;
+    return 0;
+}
+
+int nof_lab_route(const struct nof_lab *lab)
+{
+    if (nof_run("ip netns exec %s sysctl -q -w net.ipv4.ip_forward=1 net.ipv4.conf.all.rp_filter=0",
+                lab->sw) != 0)
+        return -1;
+    for (unsigned i = 0; i < lab->nhosts; i++)
+        if (route_host(lab, i) != 0)
+            return -1;
+    return 0;
+}
+
 void nof_lab_down(struct nof_lab *lab)
 {
     if (lab->nhosts == 0)

@@ -31,6 +31,9 @@ int nof_lab_up(struct nof_lab *lab, unsigned nhosts, const char *rate, const cha
 int nof_lab_limit(const struct nof_lab *lab, const char *rate, const char *buffer);
 /* Those of all hosts and of the switch: segmentation, joining, checksums, as real devices have them. Off at first. */
 void nof_lab_offloads(const struct nof_lab *lab, int on);
+/* A router in the bridge's place: host i is 10.9.I.2/24 and has its way to the others through 10.9.I.1, where switch port pI
+ * ends. 0, or -1; nof_lab_down() as ever. */
+int nof_lab_route(const struct nof_lab *lab);
 void nof_lab_down(struct nof_lab *lab);
 
 #endif

@@ -31,7 +31,8 @@ def table(header, pattern):
 
 def sources():
     """Text of what defines commands and options."""
-    files = [p for top in ("tools", "bench", "firmware/nofd", "tests/sim", "tests/lint") for p in (ROOT / top).rglob("*") if p.is_file()]
+    tops = ("tools", "bench", "ebpf", "firmware/nofd", "tests/sim", "tests/lint")
+    files = [p for top in tops for p in (ROOT / top).rglob("*") if p.is_file()]
     files += [ROOT / "meson_options.txt", ROOT / ".ci/run"]
     return "\n".join(p.read_text(errors="replace") for p in files)
 

@@ -63,6 +63,7 @@ SLOW = {
     "bench-staging": ["bench", "staging", "--runs", "1", "--rounds", "2", "--json"],
     "bench-stream": ["bench", "stream", "--seconds", "0.2", "--json", str(MESSAGES)],
     "bench-wire": ["bench", "wire", "--json"],
+    "bench-hostile": ["bench", "hostile", "--seconds", "0.2", "--only", "loss", "--json"],
 }
 
 

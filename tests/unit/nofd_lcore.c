@@ -9,6 +9,7 @@
 #include <pthread.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -77,6 +78,36 @@ static void errands_are_done_there_one_after_the_other(void **state)
     assert_int_equal(pthread_join(thread, NULL), 0);
 }
 
+static int ends_a_sleep(void)
+{
+    struct epoll_event event;
+
+    return epoll_wait(lcore.epoll_fd, &event, 1, 0);
+}
+
+static void a_socket_that_was_full_ends_a_sleep_when_it_has_room(void **state)
+{
+    char bytes[4096] = {0};
+    int fd[2];
+
+    (void)state;
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, fd), 0);
+    while (write(fd[0], bytes, sizeof(bytes)) > 0)
+        ;
+    assert_int_equal(nofd_lcore_watch_room(&lcore, fd[0]), 0);
+    assert_int_equal(ends_a_sleep(), 0);
+    while (read(fd[1], bytes, sizeof(bytes)) > 0)
+        ;
+    assert_int_equal(ends_a_sleep(), 1);
+    nofd_lcore_unwatch(&lcore, fd[0]);
+    assert_int_equal(nofd_lcore_watch(&lcore, fd[0], false), 0); /* room does not matter */
+    assert_int_equal(ends_a_sleep(), 0);
+    assert_int_equal(write(fd[1], bytes, 1), 1);
+    assert_int_equal(ends_a_sleep(), 1);
+    close(fd[0]);
+    close(fd[1]);
+}
+
 static void who_is_awake_is_not_woken(void **state)
 {
     (void)state;
@@ -141,6 +172,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         EACH(errands_are_done_there_one_after_the_other),
         EACH(who_is_awake_is_not_woken),
+        EACH(a_socket_that_was_full_ends_a_sleep_when_it_has_room),
         EACH(a_stop_ends_a_sleep),
         EACH(what_is_watched_ends_a_sleep_until_it_is_not),
         EACH(an_edge_is_told_once_per_write),

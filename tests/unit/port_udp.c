@@ -36,13 +36,24 @@ ssize_t __wrap_sendmsg(int fd, const struct msghdr *msg, int flags);
 int __real_getsockopt(int fd, int level, int name, void *value, socklen_t *len);
 int __wrap_getsockopt(int fd, int level, int name, void *value, socklen_t *len);
 
+static bool lets_cut(int fd)
+{
+    int discover = IP_PMTUDISC_DO;
+    socklen_t len = sizeof(discover);
+
+    (void)__real_getsockopt(fd, IPPROTO_IP, IP_MTU_DISCOVER, &discover, &len);
+    return discover == IP_PMTUDISC_DONT;
+}
+
 int __wrap_sendmmsg(int fd, struct mmsghdr *msg, unsigned n, int flags)
 {
     int error = nsendmmsg < 8 ? sendmmsg_says[nsendmmsg] : 0;
 
     nsendmmsg++;
-    if (error == 0)
+    if (error == 0) {
+        sent_fragments += lets_cut(fd) ? n : 0;
         return __real_sendmmsg(fd, msg, n, flags);
+    }
     errno = error;
     return -1;
 }
@@ -50,12 +61,9 @@ int __wrap_sendmmsg(int fd, struct mmsghdr *msg, unsigned n, int flags)
 ssize_t __wrap_sendmsg(int fd, const struct msghdr *msg, int flags)
 {
     int error = nsendmsg < 8 ? sendmsg_says[nsendmsg] : 0;
-    int discover = IP_PMTUDISC_DO;
-    socklen_t len = sizeof(discover);
 
     nsendmsg++;
-    (void)__real_getsockopt(fd, IPPROTO_IP, IP_MTU_DISCOVER, &discover, &len);
-    sent_fragments += discover == IP_PMTUDISC_DONT;
+    sent_fragments += lets_cut(fd);
     if (error == 0)
         return __real_sendmsg(fd, msg, flags);
     errno = error;
@@ -496,11 +504,15 @@ static void a_full_socket_keeps_what_it_does_not_take(void **state)
         send_one(ours, theirs, NOF_WIRE_DATA, i, 40);
     f = frame_of(ours, theirs, NOF_WIRE_DATA, 500, 40);
     assert_int_equal(nof_udp_port_ops.send(ours, &f, 1), 0);
+    assert_false(nof_udp_port_full(theirs));
     nof_udp_port_flush(ours);
-    assert_false(nof_udp_port_sleep(ours));
+    assert_true(nof_udp_port_full(ours));
+    assert_true(nof_udp_port_sleep(ours)); /* until there is room */
     sendmmsg_says[2] = 0;
     assert_int_equal(nof_udp_port_ops.send(ours, &f, 1), 1);
     nof_udp_port_ops.frame_free(ours, f);
+    assert_false(nof_udp_port_full(ours));
+    assert_false(nof_udp_port_sleep(ours)); /* this one waits here alone */
     nof_udp_port_flush(ours);
     for (uint32_t i = 0; i < UDP_PENDING_MAX; i++)
         expect(theirs, i, 40);
@@ -537,7 +549,7 @@ static void a_device_that_cuts_nothing_gets_frames_singly(void **state)
     for (uint32_t i = 0; i < 10; i++)
         send_one(ours, theirs, NOF_WIRE_DATA, i, 1000);
     nof_udp_port_flush(ours);
-    assert_false(nof_udp_port_sleep(ours));
+    assert_true(nof_udp_port_full(ours));
     nof_udp_port_flush(ours);
     for (uint32_t i = 0; i < 10; i++)
         expect(theirs, i, 1000);
@@ -599,6 +611,45 @@ static void a_path_below_the_least_mtu_gets_all_in_fragments(void **state)
     assert_int_equal(count(ours, NOF_UDP_TX_LARGE), 1);
 }
 
+/* Without asking again what is known: three calls for all that a turn has. */
+static void a_path_below_the_least_mtu_costs_three_calls_a_turn(void **state)
+{
+    uint64_t calls;
+
+    (void)state;
+    become_acquainted(theirs);
+    path_mtu = 552;
+    sendmmsg_says[1] = EMSGSIZE; /* the first call was theirs */
+    send_one(ours, theirs, NOF_WIRE_DATA, 0, 548);
+    nof_udp_port_flush(ours);
+    expect(theirs, 0, 548);
+    calls = count(ours, NOF_UDP_TX_CALLS);
+    for (uint32_t i = 1; i < 64; i++)
+        send_one(ours, theirs, NOF_WIRE_DATA, i, 548);
+    nof_udp_port_flush(ours);
+    for (uint32_t i = 1; i < 64; i++)
+        expect(theirs, i, 548);
+    assert_int_equal(count(ours, NOF_UDP_TX_CALLS) - calls, 3);
+    assert_int_equal(sent_fragments, 64);
+    assert_int_equal(count(ours, NOF_UDP_TX_FRAGMENTED), 64);
+    /* A probe says whether a larger frame passes: it must not go in fragments, nor does it end those of others. */
+    send_one(ours, theirs, NOF_WIRE_PROBE, 0, 1472);
+    send_one(ours, theirs, NOF_WIRE_DATA, 64, 548);
+    sendmmsg_says[3] = EMSGSIZE;
+    nof_udp_port_flush(ours);
+    expect(theirs, 64, 548);
+    assert_int_equal(count(ours, NOF_UDP_TX_LARGE), 1);
+    assert_int_equal(sent_fragments, 65);
+    /* It may have become wider: that is asked from time to time. */
+    path_mtu = 0;
+    for (uint32_t i = 0; i < UDP_PIECES_FRAMES + 64; i++) {
+        send_one(ours, theirs, NOF_WIRE_DATA, i, 548);
+        nof_udp_port_flush(ours);
+        expect(theirs, i, 548);
+    }
+    assert_in_range(sent_fragments, UDP_PIECES_FRAMES, UDP_PIECES_FRAMES + 100);
+}
+
 /* Kernels refuse runs for other reasons than their size, and what does not know the MTU does not tell. */
 static void runs_that_are_refused_without_an_mtu_are_not_tried_again(void **state)
 {
@@ -646,6 +697,7 @@ int main(void)
         PAIR(a_device_that_cuts_nothing_gets_frames_singly),
         PAIR(a_narrower_path_is_told_and_numbered_frames_go_in_fragments),
         PAIR(a_path_below_the_least_mtu_gets_all_in_fragments),
+        PAIR(a_path_below_the_least_mtu_costs_three_calls_a_turn),
         PAIR(runs_that_are_refused_without_an_mtu_are_not_tried_again),
     };
 

@@ -45,6 +45,8 @@ int nof_cmd_bench(int argc, char **argv)
          needs_daemon},
         {"stream", nof_bench_stream,
          "recorded messages over a slow link, compression off, on, adaptive (root)", needs_daemon},
+        {"hostile", nof_bench_hostile,
+         "two hosts and a network that floods, forges, loses, marks, shrinks (root)", needs_daemon},
         {"neighbour", nof_bench_neighbour,
          "what a pair of ranks has left of the NIC beside others that attack it", needs_daemon},
         {"path", nof_bench_path, "goodput, loss, incast and fairness under a virtual clock", needs_sources},

@@ -39,6 +39,7 @@ int nof_bench_core(int argc, char **argv) NOF_OPTIONAL;
 int nof_bench_dfcm(int argc, char **argv) NOF_OPTIONAL;
 int nof_bench_stream(int argc, char **argv) NOF_OPTIONAL;
 int nof_bench_wire(int argc, char **argv) NOF_OPTIONAL;
+int nof_bench_hostile(int argc, char **argv) NOF_OPTIONAL;
 int nof_bench_pt2pt(int argc, char **argv) NOF_OPTIONAL;
 int nof_bench_channels(int argc, char **argv) NOF_OPTIONAL;
 int nof_bench_polling(int argc, char **argv) NOF_OPTIONAL;

@@ -397,7 +397,9 @@ static bool arm(struct nofd_nic *nic)
     bool armed = wire->ops->sleep(wire);
 
     if (!wire->naps && wire->wait_fd >= 0)
-        armed = nofd_lcore_watch(nic->lcore, wire->wait_fd, false) == 0 && armed;
+        armed = (wire->full ? nofd_lcore_watch_room(nic->lcore, wire->wait_fd)
+                            : nofd_lcore_watch(nic->lcore, wire->wait_fd, false)) == 0 &&
+                armed;
     return armed;
 }
 

@@ -60,6 +60,7 @@ struct nofd_wire {
     bool unplugged; /* DPDK, UDP: by command */
 
     int wait_fd; /* readable when frames come; -1: none */
+    bool full; /* UDP, since sleep(): frames wait for room, which wait_fd tells of as well */
     bool naps; /* nothing tells us of frames: look from time to time */
     uint8_t mac[6];
     uint32_t ip4; /* host byte order */

@@ -35,6 +35,7 @@ static uint64_t udp_deadline(struct nofd_wire *wire)
 
 static bool udp_sleep(struct nofd_wire *wire)
 {
+    wire->full = nof_udp_port_full(wire->udp);
     return nof_udp_port_sleep(wire->udp);
 }
 

@@ -45,12 +45,22 @@ void nofd_lcore_fini(struct nofd_lcore *lcore)
     lcore->wake_fd = -1;
 }
 
+static int watch(struct nofd_lcore *lcore, int fd, uint32_t events)
+{
+    struct epoll_event event = {.events = events};
+
+    return epoll_ctl(lcore->epoll_fd, EPOLL_CTL_ADD, fd, &event) != 0 ? -errno : 0;
+}
+
 int nofd_lcore_watch(struct nofd_lcore *lcore, int fd, bool edge)
 {
     /* Edge-triggered, an eventfd wakes once per write and needs no read. */
-    struct epoll_event event = {.events = edge ? EPOLLIN | EPOLLET : EPOLLIN};
+    return watch(lcore, fd, edge ? EPOLLIN | EPOLLET : EPOLLIN);
+}
 
-    return epoll_ctl(lcore->epoll_fd, EPOLL_CTL_ADD, fd, &event) != 0 ? -errno : 0;
+int nofd_lcore_watch_room(struct nofd_lcore *lcore, int fd)
+{
+    return watch(lcore, fd, EPOLLIN | EPOLLOUT);
 }
 
 void nofd_lcore_unwatch(struct nofd_lcore *lcore, int fd)

@@ -49,6 +49,8 @@ void nofd_lcore_fini(struct nofd_lcore *lcore);
 
 /* Have `fd` end a sleep. edge: a counter that nobody reads (eventfd). 0 or -errno. */
 int nofd_lcore_watch(struct nofd_lcore *lcore, int fd, bool edge);
+/* The same for a socket that is to be written to as well, when it has room. */
+int nofd_lcore_watch_room(struct nofd_lcore *lcore, int fd);
 void nofd_lcore_unwatch(struct nofd_lcore *lcore, int fd);
 
 /* Main thread: run fn(lcore, arg) there and wait for it. A thread that does not answer within 10 s is lost, and may

@@ -18,13 +18,14 @@ struct udp_peer *udp_peer_of(struct nof_udp_port *port, uint32_t ip4, uint16_t u
 }
 
 /* A socket that is connected can be asked. The way depends on where it comes from (rules, addresses of several networks). */
-static uint32_t path_mtu(const struct nof_udp_port *port, const struct sockaddr_in *to)
+static uint32_t path_mtu(struct nof_udp_port *port, const struct sockaddr_in *to)
 {
     struct sockaddr_in self = {.sin_family = AF_INET, .sin_addr = {.s_addr = htonl(port->info.ip4)}};
     int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
     int mtu = 0;
     socklen_t len = sizeof(mtu);
 
+    udp_count(port, NOF_UDP_TX_CALLS, 5);
     if (fd < 0)
         return 0;
     if (bind(fd, (const struct sockaddr *)&self, sizeof(self)) != 0 ||
@@ -55,6 +56,12 @@ uint32_t udp_peer_narrowed(struct nof_udp_port *port, const struct sockaddr_in *
 
     if (mtu != 0 && mtu < port->info.mtu_bytes)
         keep(port, ntohl(to->sin_addr.s_addr), mtu);
+    if (mtu != 0 && mtu < UDP_MTU_LEAST) {
+        struct udp_peer *peer = udp_peer_of(port, to->sin_addr.s_addr, to->sin_port);
+
+        peer->pieces = UDP_PIECES_FRAMES;
+        peer->way_bytes = (uint16_t)mtu;
+    }
     return mtu;
 }
 

@@ -83,13 +83,15 @@ void nof_udp_port_flush(struct nof_udp_port *port);
 bool nof_udp_port_narrowed(struct nof_udp_port *port, uint32_t *ip4_out, uint32_t *mtu_bytes_out);
 /* One address that the kernel would not send to since, and its errno (EHOSTUNREACH, EPERM, ...). Likewise. */
 bool nof_udp_port_refused(struct nof_udp_port *port, uint32_t *ip4_out, int *errno_out);
-/* May the caller sleep on wait_fd? Not while frames wait here, in either direction. */
+/* May the caller sleep on wait_fd? Not while frames wait here, in either direction, unless the kernel has no room for them. */
 bool nof_udp_port_sleep(const struct nof_udp_port *port);
+/* It has none: wait_fd becomes writable when it has. */
+bool nof_udp_port_full(const struct nof_udp_port *port);
 /* Is the interface up, with carrier? A system call. */
 bool nof_udp_port_link(const struct nof_udp_port *port);
 
 enum nof_udp_counter {
-    NOF_UDP_TX_CALLS, /* sendmmsg */
+    NOF_UDP_TX_CALLS, /* system calls to send: sendmmsg, and what frames that are too large take beside it */
     NOF_UDP_RX_CALLS, /* recvmmsg, those that found nothing as well */
     NOF_UDP_TX_RUNS, /* datagrams or super-frames */
     NOF_UDP_RX_RUNS,

@@ -30,6 +30,10 @@
  * who answers never runs out; a datagram that only claims to come from there costs no more than these. */
 #define UDP_TRUSTED_RUNS 128u
 
+/* Frames that go in fragments at once after a way of less than UDP_MTU_LEAST was found: then it is tried again whether it has
+ * become wider. */
+#define UDP_PIECES_FRAMES 4096u
+
 /* "udp:..." as read; nothing of it is looked up. */
 struct udp_spec {
     char where[32]; /* an address or an interface */
@@ -52,6 +56,8 @@ struct udp_peer {
     uint8_t
         trusted_runs; /* left since a frame came from the socket that we send to: it has a kernel, which cuts */
     bool no_segments; /* its device cannot cut */
+    uint16_t pieces; /* frames left that go in fragments: not even the smallest fits the way, of which: */
+    uint16_t way_bytes;
 };
 
 /* A run of frames to one peer while it grows. */
@@ -60,6 +66,8 @@ struct udp_run {
     uint32_t segment_bytes, bytes;
     uint8_t n, most; /* frames; 1 where nobody cuts */
     bool closed; /* ended with a shorter frame */
+    bool pieces; /* one frame, in fragments where it needs them, which is: */
+    bool large;
     uint8_t frame[UDP_TX_SEGMENTS]; /* by number in `pending` */
 };
 
@@ -70,6 +78,7 @@ struct udp_tx {
     struct sockaddr_in to[UDP_PENDING_MAX];
     struct iovec iov[UDP_PENDING_MAX];
     struct udp_frame *frame[UDP_PENDING_MAX]; /* as iov */
+    bool pieces; /* now the socket lets frames go in fragments */
     union {
         char bytes[CMSG_SPACE(sizeof(uint16_t))];
         struct cmsghdr align;
@@ -109,6 +118,7 @@ struct nof_udp_port {
 
     struct udp_frame *pending[UDP_PENDING_MAX]; /* sent by the core, not yet by us */
     unsigned npending;
+    bool full; /* the kernel has no room for the first of them */
 
     struct {
         uint32_t ip4, mtu_bytes;

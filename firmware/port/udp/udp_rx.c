@@ -219,5 +219,10 @@ unsigned nof_udp_port_rx(struct nof_udp_port *port, struct nof_frame **frames, u
 
 bool nof_udp_port_sleep(const struct nof_udp_port *port)
 {
-    return port->rx.next == port->rx.nframes && port->npending == 0;
+    return port->rx.next == port->rx.nframes && (port->npending == 0 || port->full);
+}
+
+bool nof_udp_port_full(const struct nof_udp_port *port)
+{
+    return port->full;
 }

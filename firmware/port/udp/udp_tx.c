@@ -85,6 +85,14 @@ static uint16_t to_port(const struct udp_frame *f)
     return udp_port;
 }
 
+/* A numbered frame must come as it is, or its path ends. Others are repeated by who sent them, in another size, unless
+ * there is no smaller one. */
+static bool must_go(const uint8_t *common, size_t bytes, uint32_t mtu_bytes)
+{
+    return common[NOF_WIRE_TYPE] >= NOF_WIRE_RELIABLE_FIRST ||
+           (mtu_bytes < UDP_MTU_LEAST && bytes + UDP_IP_BYTES <= UDP_MTU_LEAST);
+}
+
 static bool may_join(const struct udp_run *run, uint32_t bytes)
 {
     return !run->closed && run->n < run->most && bytes <= run->segment_bytes &&
@@ -93,15 +101,20 @@ static bool may_join(const struct udp_run *run, uint32_t bytes)
 
 static void begin(struct nof_udp_port *port, struct udp_run *run, const struct udp_frame *f)
 {
-    const struct udp_peer *peer = udp_peer_of(port, to_ip4(f), to_port(f));
+    struct udp_peer *peer = udp_peer_of(port, to_ip4(f), to_port(f));
     bool cut = !port->single && !peer->no_segments && (peer->trusted_runs > 0 || port->real_device);
+
+    run->pieces = peer->pieces > 0 && must_go(f->frame.data + NOF_WIRE_OUTER_BYTES, payload_bytes(f), 0);
+    run->large = run->pieces && payload_bytes(f) + UDP_IP_BYTES > peer->way_bytes;
+    if (run->pieces)
+        peer->pieces--;
 
     run->to = (struct sockaddr_in){
         .sin_family = AF_INET, .sin_port = peer->udp_port, .sin_addr = {.s_addr = peer->ip4}};
     run->segment_bytes = payload_bytes(f);
     run->bytes = 0;
     run->n = 0;
-    run->most = cut ? UDP_TX_SEGMENTS : 1;
+    run->most = cut && !run->pieces ? UDP_TX_SEGMENTS : 1;
     run->closed = false;
 }
 
@@ -169,19 +182,17 @@ static unsigned first_of(const struct udp_tx *tx, unsigned m)
     return (unsigned)(tx->msg[m].msg_hdr.msg_iov - tx->iov);
 }
 
-/* From the port that the peer knows us by: it answers a handshake there. */
-static ssize_t send_in_fragments(const struct nof_udp_port *port, const struct msghdr *h)
+/* From the port that the peer knows us by, since it answers a handshake there: one socket, which lets go of "don't fragment"
+ * for a while. */
+static void let_cut(struct nof_udp_port *port, bool pieces)
 {
-    int whole = IP_PMTUDISC_DO, any = IP_PMTUDISC_DONT, error;
-    ssize_t sent;
+    int how = pieces ? IP_PMTUDISC_DONT : IP_PMTUDISC_DO;
 
-    if (setsockopt(port->fd, IPPROTO_IP, IP_MTU_DISCOVER, &any, sizeof(any)) != 0)
-        return -1;
-    sent = sendmsg(port->fd, h, MSG_DONTWAIT);
-    error = errno;
-    (void)setsockopt(port->fd, IPPROTO_IP, IP_MTU_DISCOVER, &whole, sizeof(whole));
-    errno = error;
-    return sent;
+    if (port->tx.pieces == pieces)
+        return;
+    udp_count(port, NOF_UDP_TX_CALLS, 1);
+    if (setsockopt(port->fd, IPPROTO_IP, IP_MTU_DISCOVER, &how, sizeof(how)) == 0)
+        port->tx.pieces = pieces;
 }
 
 static void lost(struct nof_udp_port *port, const struct sockaddr_in *to, int error, uint64_t frames)
@@ -189,16 +200,6 @@ static void lost(struct nof_udp_port *port, const struct sockaddr_in *to, int er
     udp_count(port, NOF_UDP_TX_LOST, frames);
     port->refused_ip4 = ntohl(to->sin_addr.s_addr);
     port->refused_errno = error;
-}
-
-/* A numbered frame must come as it is, or its path ends. Others are repeated by who sent them, in another size, unless
- * there is no smaller one. */
-static bool must_go(const struct iovec *iov, uint32_t mtu_bytes)
-{
-    const uint8_t *common = iov->iov_base;
-
-    return common[NOF_WIRE_TYPE] >= NOF_WIRE_RELIABLE_FIRST ||
-           (mtu_bytes < UDP_MTU_LEAST && iov->iov_len + UDP_IP_BYTES <= UDP_MTU_LEAST);
 }
 
 /* Alone, in fragments if need be. 0, or the errno of a kernel that has no room now. */
@@ -209,12 +210,13 @@ static int send_singly(struct nof_udp_port *port, const struct sockaddr_in *to, 
     bool large = mtu_bytes != 0 && iov->iov_len + UDP_IP_BYTES > mtu_bytes;
 
     h.msg_iov = (struct iovec *)(uintptr_t)iov;
-    if (large && !must_go(iov, mtu_bytes)) {
+    if (large && !must_go(iov->iov_base, iov->iov_len, mtu_bytes)) {
         udp_count(port, NOF_UDP_TX_LARGE, 1);
         return 0;
     }
+    let_cut(port, large);
     udp_count(port, NOF_UDP_TX_CALLS, 1);
-    if ((large ? send_in_fragments(port, &h) : sendmsg(port->fd, &h, MSG_DONTWAIT)) >= 0) {
+    if (sendmsg(port->fd, &h, MSG_DONTWAIT) >= 0) {
         udp_count(port, NOF_UDP_TX_RUNS, 1);
         if (large)
             udp_count(port, NOF_UDP_TX_FRAGMENTED, 1);
@@ -290,31 +292,57 @@ static void settle(struct nof_udp_port *port, unsigned at)
     port->npending -= at;
 }
 
+/* Messages from `from` on, of one kind, by one call. As sendmmsg(). */
+static int send_alike(struct nof_udp_port *port, unsigned from, unsigned nruns)
+{
+    const struct udp_run *run = port->tx.run;
+    unsigned end = from + 1;
+    int n;
+
+    while (end < nruns && run[end].pieces == run[from].pieces)
+        end++;
+    let_cut(port, run[from].pieces);
+    n = sendmmsg(port->fd, &port->tx.msg[from], end - from, MSG_DONTWAIT);
+    udp_count(port, NOF_UDP_TX_CALLS, 1);
+    if (n <= 0)
+        return n;
+    udp_count(port, NOF_UDP_TX_RUNS, (uint64_t)n);
+    for (unsigned i = from; i < from + (unsigned)n; i++)
+        if (run[i].large)
+            udp_count(port, NOF_UDP_TX_FRAGMENTED, 1);
+    spend_trust(port, from, (unsigned)n);
+    return n;
+}
+
+/* Returns how many of the frames are gone. */
+static unsigned send_runs(struct nof_udp_port *port, unsigned nruns)
+{
+    unsigned done = 0, gone;
+
+    while (done < nruns) {
+        int n = send_alike(port, done, nruns);
+
+        if (n > 0) {
+            done += (unsigned)n;
+            continue;
+        }
+        gone = refused(port, done, errno);
+        if (gone < port->tx.msg[done].msg_hdr.msg_iovlen)
+            return first_of(&port->tx, done) + gone;
+        done++;
+    }
+    return port->npending;
+}
+
 void nof_udp_port_flush(struct nof_udp_port *port)
 {
-    unsigned nruns, done = 0;
+    unsigned nruns;
 
     if (port->npending == 0)
         return;
     nruns = gather(port, port->tx.run);
     fill(port, port->tx.run, nruns);
-    while (done < nruns) {
-        int n = sendmmsg(port->fd, &port->tx.msg[done], nruns - done, MSG_DONTWAIT);
-        unsigned gone;
-
-        udp_count(port, NOF_UDP_TX_CALLS, 1);
-        if (n > 0) {
-            udp_count(port, NOF_UDP_TX_RUNS, (uint64_t)n);
-            spend_trust(port, done, (unsigned)n);
-            done += (unsigned)n;
-            continue;
-        }
-        gone = refused(port, done, errno);
-        if (gone < port->tx.msg[done].msg_hdr.msg_iovlen) {
-            settle(port, first_of(&port->tx, done) + gone);
-            return;
-        }
-        done++;
-    }
-    settle(port, port->npending);
+    settle(port, send_runs(port, nruns));
+    port->full = port->npending > 0;
+    let_cut(port, false);
 }

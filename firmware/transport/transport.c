@@ -95,9 +95,14 @@ int nof_transport_init(void *mem, size_t mem_bytes, const struct nof_transport_c
     nof_paths_init(t);
     nof_sent_pool_init(&t->sent, cfg->nic->sent_frames + NOF_SENT_SLACK);
     nof_reorder_pool_init(&t->slots, cfg->nic->reorder_frames);
-    nof_pacer_init(&t->pacer, cfg->nic->link_rate_bps, cfg->nic->mtu_bytes + 14u, now_ns);
+    nof_transport_rate(t, now_ns);
     *transport_out = t;
     return NOF_OK;
+}
+
+void nof_transport_rate(struct nof_transport *t, uint64_t now_ns)
+{
+    nof_pacer_init(&t->pacer, t->cfg.nic->link_rate_bps, t->cfg.nic->mtu_bytes + 14u, now_ns);
 }
 
 void nof_transport_fini(struct nof_transport *t)

@@ -137,6 +137,9 @@ uint64_t nof_nic_next_deadline(const struct nof_nic *nic);
  * other side do. A shorter flap heals unseen. */
 void nof_nic_link(struct nof_nic *nic, uint64_t now_ns, bool up);
 
+/* The link has another rate than the configuration said (0: unknown): it came up late, or was negotiated anew. */
+void nof_nic_rate(struct nof_nic *nic, uint64_t now_ns, uint64_t rate_bps);
+
 /* The port has learned that the way to this address (host byte order) carries IP packets of mtu_bytes at most (RFC 1191):
  * what is sent from now on fits, what has been numbered before stays as it is. Below 576 counts as 576; a wider one than
  * is used changes nothing. Paths try wider ones again, as they do after their handshake. */

@@ -12,6 +12,7 @@
 #include "world.h"
 
 #include "nic.h"
+#include "transport/state.h"
 
 #define EPS 3u
 #define MS 1000000ull
@@ -198,6 +199,16 @@ static void a_link_that_stays_down_ends_its_paths(void **state)
     assert_int_equal(c->status, NOF_ELINKDOWN);
 }
 
+static void what_leaves_is_paced_to_the_rate_that_the_link_has_now(void **state)
+{
+    (void)state;
+    assert_int_equal(nic->transport->pacer.frame_ns, 0); /* unknown */
+    nof_nic_rate(nic, world_now(w), 100000000);
+    assert_int_equal(nic->transport->pacer.frame_ns, (nic->cfg.mtu_bytes + 14u + NOF_ETH_EXTRA_BYTES) * 80u);
+    nof_nic_rate(nic, world_now(w), 0);
+    assert_int_equal(nic->transport->pacer.frame_ns, 0);
+}
+
 static void in_the_end_no_frame_is_kept(void **state)
 {
     (void)state;
@@ -229,6 +240,7 @@ int main(void)
         EACH(memory_of_a_nic_is_told),
         EACH(network_memory_in_use_is_told),
         EACH(a_link_that_stays_down_ends_its_paths),
+        EACH(what_leaves_is_paced_to_the_rate_that_the_link_has_now),
         EACH(in_the_end_no_frame_is_kept),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -389,6 +389,38 @@ static void a_host_that_does_not_reap_is_looked_at_again(void **state)
     assert_true(nic.source.ops->deadline(&nic.source, now_ns) <= now_ns + NOFD_MS);
 }
 
+static bool has_woken;
+
+static bool wakes(const struct nofd_wire *of)
+{
+    (void)of;
+    return has_woken;
+}
+
+static void a_port_that_has_not_woken_it_yet_is_looked_at_again(void **state)
+{
+    static struct nofd_wire_ops ops;
+
+    (void)state;
+    ops = *nic.wire.ops;
+    ops.wakes = wakes;
+    nic.wire.ops = &ops;
+    has_woken = false;
+    assert_true(nic.source.ops->deadline(&nic.source, now_ns) <= now_ns + NOFD_MS);
+    has_woken = true;
+    assert_true(nic.source.ops->deadline(&nic.source, now_ns) > now_ns + NOFD_MS);
+}
+
+static void the_core_hears_of_a_link_with_another_rate(void **state)
+{
+    (void)state;
+    turns(2);
+    nic.wire.rate_bps = 100000000;
+    now_ns += 10 * NOFD_MS;
+    (void)turn();
+    assert_int_equal(nic.cfg.link_rate_bps, 100000000);
+}
+
 static void the_link_is_looked_at_from_time_to_time(void **state)
 {
     (void)state;
@@ -478,6 +510,8 @@ int main(void)
         EACH(whose_ring_is_a_lie_is_not_written_to_any_more),
         EACH(hosts_are_told_that_it_sleeps_and_what_waits_keeps_it_awake),
         EACH(a_host_that_does_not_reap_is_looked_at_again),
+        EACH(a_port_that_has_not_woken_it_yet_is_looked_at_again),
+        EACH(the_core_hears_of_a_link_with_another_rate),
         EACH(the_link_is_looked_at_from_time_to_time),
         EACH(without_anything_to_do_it_is_quiet),
         EACH(whose_word_it_is_has_the_receive),

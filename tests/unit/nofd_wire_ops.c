@@ -20,6 +20,7 @@ static const uint8_t macs[2][6] = {{2, 0, 0, 0, 0, 1}, {2, 0, 0, 0, 0, 2}};
 /* The DPDK port: one queue. */
 static struct nof_dpdk_port_info info;
 static int open_says, device_up, wait_fd, opened, frames_waiting, frames_lent, flushes, armed;
+static bool interrupted;
 static struct nof_frame frame;
 static char place; /* of the port and its queue */
 
@@ -118,6 +119,12 @@ void nof_dpdk_queue_wake(struct nof_dpdk_queue *q)
     armed = 0;
 }
 
+bool nof_dpdk_queue_wakes(const struct nof_dpdk_queue *q)
+{
+    (void)q;
+    return interrupted;
+}
+
 static struct nofd_wire wire;
 static char err[128];
 
@@ -207,6 +214,29 @@ static void a_dpdk_port_is_told_whom_it_stands_for(void **state)
     open_dpdk();
     assert_int_equal(wire.ops->guard(&wire, 4711), NOF_OK);
     assert_int_equal(guarded_nic, 4711);
+    nofd_wire_close(&wire);
+}
+
+static void the_rate_is_that_of_the_link_that_came_up(void **state)
+{
+    (void)state;
+    open_dpdk();
+    assert_true(wire.ops->link(&wire, 1));
+    assert_int_equal(wire.rate_bps, 1000);
+    info.rate_bps = 2000;
+    assert_true(wire.ops->link(&wire, 1));
+    assert_int_equal(wire.rate_bps, 2000);
+    nofd_wire_close(&wire);
+}
+
+static void an_interrupt_is_believed_when_it_has_come(void **state)
+{
+    (void)state;
+    open_dpdk();
+    interrupted = false;
+    assert_false(wire.ops->wakes(&wire));
+    interrupted = true;
+    assert_true(wire.ops->wakes(&wire));
     nofd_wire_close(&wire);
 }
 
@@ -375,6 +405,8 @@ int main(void)
         EACH(unplugged_it_gives_no_frame_and_keeps_none),
         EACH(a_dpdk_port_is_armed_for_a_sleep_and_flushed),
         EACH(a_dpdk_port_is_told_whom_it_stands_for),
+        EACH(the_rate_is_that_of_the_link_that_came_up),
+        EACH(an_interrupt_is_believed_when_it_has_come),
         EACH(frames_of_the_fabric_come_and_keep_awake),
         EACH(a_switch_port_is_unplugged_by_itself),
         EACH(a_udp_port_is_a_wire_too),

@@ -17,6 +17,8 @@
 #include "nofd/sys/log.h"
 
 #define LINK_LOOK_NS (10 * NOFD_MS)
+#define DOUBT_NS (1 * NOFD_MS) /* between two looks at a port that has not woken us yet */
+#define DOUBT_BUSY_NS (50 * NOFD_US) /* the same while something is under way */
 #define LINK_ASLEEP_NS (100 * NOFD_MS) /* the same, while the core sleeps */
 #define FULL_LOOK_NS (1 * NOFD_MS) /* at a host that does not reap */
 
@@ -319,6 +321,10 @@ static void look_at_link(struct nofd_nic *nic, uint64_t now_ns)
     bool up = nic->wire.ops->link(&nic->wire, now_ns);
 
     nic->link_look_ns = now_ns + LINK_LOOK_NS;
+    if (nic->wire.rate_bps != nic->cfg.link_rate_bps) {
+        nic->cfg.link_rate_bps = nic->wire.rate_bps;
+        nof_nic_rate(nic->nic, now_ns, nic->wire.rate_bps);
+    }
     if (up == nic->link_up)
         return;
     nic->link_up = up;
@@ -378,6 +384,8 @@ static uint64_t deadline(struct nofd_source *source, uint64_t now_ns)
 
     if (nic->wire.fabric == NULL)
         at_ns = nofd_earlier(at_ns, now_ns + LINK_ASLEEP_NS);
+    if (nic->wire.ops->wakes != NULL && !nic->wire.ops->wakes(&nic->wire))
+        at_ns = nofd_earlier(at_ns, now_ns + (nof_nic_quiet(nic->nic) ? DOUBT_NS : DOUBT_BUSY_NS));
     for (unsigned i = 0; i < nic->nlive; i++)
         if (nic->live[i]->complete_full)
             at_ns = nofd_earlier(at_ns, now_ns + FULL_LOOK_NS);

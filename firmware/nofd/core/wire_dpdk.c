@@ -41,9 +41,17 @@ static void dpdk_wake(struct nofd_wire *wire)
     nof_dpdk_queue_wake(wire->port);
 }
 
+static bool dpdk_wakes(const struct nofd_wire *wire)
+{
+    return nof_dpdk_queue_wakes(wire->port);
+}
+
 static bool dpdk_link(struct nofd_wire *wire, uint64_t now_ns)
 {
-    return !wire->unplugged && nof_dpdk_port_link(wire->device, now_ns) != 0;
+    bool up = nof_dpdk_port_link(wire->device, now_ns) != 0;
+
+    wire->rate_bps = nof_dpdk_port_info(wire->device)->rate_bps;
+    return up && !wire->unplugged;
 }
 
 static int dpdk_guard(struct nofd_wire *wire, uint64_t nic_id)
@@ -71,6 +79,7 @@ static const struct nofd_wire_ops dpdk_ops = {
     .deadline = dpdk_deadline,
     .sleep = dpdk_sleep,
     .wake = dpdk_wake,
+    .wakes = dpdk_wakes,
     .link = dpdk_link,
     .guard = dpdk_guard,
     .set_link = dpdk_set_link,

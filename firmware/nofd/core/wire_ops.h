@@ -36,6 +36,8 @@ struct nofd_wire_ops {
     /* Before epoll_wait. false: frames came meanwhile, do not sleep. */
     bool (*sleep)(struct nofd_wire *wire);
     void (*wake)(struct nofd_wire *wire);
+    /* Whether wait_fd is known to wake; until then frames are looked for from time to time. NULL: it is. */
+    bool (*wakes)(const struct nofd_wire *wire);
     bool (*link)(struct nofd_wire *wire, uint64_t now_ns);
     /* One address (host byte order) whose path has become narrower. NULL: this port does not hear of such. */
     bool (*narrowed)(struct nofd_wire *wire, uint32_t *ip4_out, uint32_t *mtu_bytes_out);

@@ -88,16 +88,12 @@ static void set_up_extras(struct nof_port_opening *o)
 static int start(struct nof_port_opening *o)
 {
     struct nof_dpdk_port *port = o->port;
-    struct rte_eth_link link;
     int rc = rte_eth_dev_start(port->port_id);
 
     if (rc < 0)
         return nof_port_fail(NOF_ENOTSUP, o->err, o->err_bytes, "%s does not start: %s", port->info.device,
                              strerror(-rc));
     port->started = true;
-    if (port->info.kernel == NOF_DPDK_KERNEL_NONE && rte_eth_link_get_nowait(port->port_id, &link) == 0 &&
-        port->devargs.kind == NOF_DEVARGS_BUS && link.link_speed != RTE_ETH_SPEED_NUM_UNKNOWN)
-        port->info.rate_bps = (uint64_t)link.link_speed * 1000000u;
     set_up_extras(o);
     port->link_up = nof_dpdk_port_link(port, UINT64_MAX);
     return NOF_OK;
@@ -197,6 +193,7 @@ int nof_dpdk_port_open(const struct nof_dpdk_port_config *cfg, struct nof_dpdk_p
         rc = open_device(&o);
     if (rate_bps != 0)
         o.port->info.rate_bps = rate_bps;
+    o.port->rate_is_given = rate_bps != 0;
     /* The driver has read the object when the first queue was set up. */
     if (o.steer_object_fd >= 0)
         close(o.steer_object_fd);
@@ -218,6 +215,8 @@ static void drop_pending(struct nof_dpdk_queue *q)
 {
     rte_pktmbuf_free_bulk(q->pending, q->npending);
     q->npending = 0;
+    rte_pktmbuf_free_bulk(q->early, q->nearly);
+    q->nearly = 0;
 }
 
 void nof_dpdk_port_close(struct nof_dpdk_port *port)
@@ -261,9 +260,21 @@ struct nof_dpdk_queue *nof_dpdk_port_queue(struct nof_dpdk_port *port, unsigned 
     return queue < port->info.nqueues ? &port->queues[queue] : NULL;
 }
 
-int nof_dpdk_port_link(struct nof_dpdk_port *port, uint64_t now_ns)
+/* A device knows its rate when its link is up, which takes seconds where it is negotiated. */
+static int device_link(struct nof_dpdk_port *port)
 {
     struct rte_eth_link link;
+
+    if (rte_eth_link_get_nowait(port->port_id, &link) != 0 || link.link_status != RTE_ETH_LINK_UP)
+        return 0;
+    if (port->devargs.kind == NOF_DEVARGS_BUS && !port->rate_is_given)
+        port->info.rate_bps =
+            link.link_speed != RTE_ETH_SPEED_NUM_UNKNOWN ? (uint64_t)link.link_speed * 1000000u : 0;
+    return 1;
+}
+
+int nof_dpdk_port_link(struct nof_dpdk_port *port, uint64_t now_ns)
+{
     int was = port->link_up;
 
     if (now_ns < port->link_next_ns)
@@ -271,10 +282,8 @@ int nof_dpdk_port_link(struct nof_dpdk_port *port, uint64_t now_ns)
     port->link_next_ns = now_ns == UINT64_MAX ? 0 : now_ns + LINK_CHECK_NS;
     if (port->info.ifname[0] != '\0')
         port->link_up = nof_netif_running(port->netif_fd, port->info.ifname);
-    else if (rte_eth_link_get_nowait(port->port_id, &link) == 0)
-        port->link_up = link.link_status == RTE_ETH_LINK_UP;
     else
-        port->link_up = 0;
+        port->link_up = device_link(port);
     /* Another switch may be at the other end now: tell it where we are. */
     if (port->link_up && !was && port->queues[0].answers_arp)
         port->queues[0].announce_left = NOF_ARP_ANNOUNCEMENTS;

@@ -75,7 +75,8 @@ struct nof_dpdk_port_info {
     uint32_t ip4; /* host byte order, 0 unknown */
     uint32_t mtu_bytes;
     uint32_t iface_mtu_bytes; /* the kernel interface's own, which may be more; 0 none */
-    uint64_t rate_bps; /* of the link, 0 unknown or made up by a virtual device */
+    uint64_t
+        rate_bps; /* of the link, 0 unknown or made up by a virtual device; of a PCI device since it was last up */
     unsigned nqueues;
     enum nof_dpdk_kernel kernel;
     int socket; /* NUMA node, -1 any */
@@ -125,9 +126,12 @@ void nof_dpdk_queue_flush(struct nof_dpdk_queue *q, uint64_t now_ns);
 /* A descriptor for epoll (EPOLLIN) that wakes when frames arrive, or -1: then nap. */
 int nof_dpdk_queue_wait_fd(const struct nof_dpdk_queue *q);
 /* Before epoll_wait: arms the receive interrupt. Returns 1 if it is safe to sleep on wait_fd, 0 if
- * frames have come meanwhile (do not sleep). After it: wake(). Both cheap where nothing is needed. */
+ * frames have come meanwhile (do not sleep: rx() gives them). After it: wake(). Both cheap where nothing is needed. */
 int nof_dpdk_queue_sleep(struct nof_dpdk_queue *q);
 void nof_dpdk_queue_wake(struct nof_dpdk_queue *q);
+/* Whether wait_fd is known to wake. A device's receive interrupt is not before it has come once: some drivers arm one that
+ * never does (e1000e by MSI-X). Look for frames from time to time until then. */
+bool nof_dpdk_queue_wakes(const struct nof_dpdk_queue *q);
 
 struct nof_dpdk_queue_stats {
     uint64_t rx_frames, rx_bytes;

@@ -20,6 +20,8 @@ struct nof_steer;
 struct nof_steer_table;
 
 #define LINK_CHECK_NS 10000000u
+#define NOF_DPDK_EARLY \
+    32u /* frames in a look before a sleep; vector drivers give none to who asks for fewer */
 #define MULTICAST_MAX (NOF_IGMP_GROUPS_MAX + 1u) /* and that of queries */
 
 /* Private area of every mbuf. */
@@ -32,6 +34,7 @@ struct nof_dpdk_queue {
     uint16_t port_id;
     uint16_t queue_id;
     uint16_t npending;
+    uint16_t nearly;
     bool answers_arp;
     struct rte_mempool *pool;
     uint64_t rx_frames, rx_bytes;
@@ -50,6 +53,8 @@ struct nof_dpdk_queue {
     unsigned announce_left;
     int wait_fd;
     bool wait_is_interrupt; /* must be armed before it wakes */
+    bool wait_has_come; /* at least once */
+    struct rte_mbuf *early[NOF_DPDK_EARLY]; /* received, and not yet handed on: nearly of them */
 } __rte_cache_aligned;
 
 struct nof_dpdk_port {
@@ -58,6 +63,7 @@ struct nof_dpdk_port {
     bool owned; /* we plugged the device in, so we remove it */
     bool started;
     bool allmulti;
+    bool rate_is_given; /* by the user */
     bool virtual_device; /* a kernel interface without a bus behind it */
     int link_up;
     uint64_t link_next_ns;

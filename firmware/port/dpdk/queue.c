@@ -5,6 +5,7 @@
 #include "port/dpdk/port_private.h"
 
 #include <string.h>
+#include <unistd.h>
 
 static struct nof_frame *queue_frame_alloc(void *port, uint32_t len_bytes)
 {
@@ -118,11 +119,23 @@ static bool take_query(struct nof_dpdk_queue *q, const struct rte_mbuf *m)
     return q->igmp.ngroups > 0 && nof_igmp_hear(&q->igmp, rte_pktmbuf_mtod(m, const uint8_t *), m->data_len);
 }
 
+/* What the last look before a sleep found. */
+static uint16_t take_early(struct nof_dpdk_queue *q, struct rte_mbuf **mbufs, uint16_t burst)
+{
+    uint16_t n = q->nearly < burst ? q->nearly : burst;
+
+    q->nearly = (uint16_t)(q->nearly - n);
+    memcpy(mbufs, q->early, n * sizeof(mbufs[0]));
+    memmove(q->early, q->early + n, q->nearly * sizeof(q->early[0]));
+    return n;
+}
+
 unsigned nof_dpdk_queue_rx(struct nof_dpdk_queue *q, struct nof_frame **frames, unsigned max)
 {
     struct rte_mbuf *mbufs[NOF_DPDK_BURST_MAX];
     uint16_t burst = (uint16_t)(max < NOF_DPDK_BURST_MAX ? max : NOF_DPDK_BURST_MAX);
-    uint16_t n = rte_eth_rx_burst(q->port_id, q->queue_id, mbufs, burst);
+    uint16_t n =
+        q->nearly > 0 ? take_early(q, mbufs, burst) : rte_eth_rx_burst(q->port_id, q->queue_id, mbufs, burst);
     unsigned kept = 0;
 
     for (uint16_t i = 0; i < n; i++) {
@@ -189,19 +202,28 @@ int nof_dpdk_queue_sleep(struct nof_dpdk_queue *q)
     if (!q->wait_is_interrupt)
         return 1; /* a socket stays readable while frames wait: nothing to arm, nothing to miss */
     if (rte_eth_dev_rx_intr_enable(q->port_id, q->queue_id) != 0)
-        return 0;
-    /* Frames that came before the interrupt was armed raise none. */
-    if (rte_eth_rx_queue_count(q->port_id, q->queue_id) > 0) {
-        (void)rte_eth_dev_rx_intr_disable(q->port_id, q->queue_id);
-        return 0;
-    }
-    return 1;
+        q->wait_has_come = false; /* looked at from time to time, as if it never came */
+    /* Frames that came before the interrupt was armed raise none. Not every driver (virtio) can count them. */
+    if (q->nearly == 0)
+        q->nearly = rte_eth_rx_burst(q->port_id, q->queue_id, q->early, NOF_DPDK_EARLY);
+    return q->nearly == 0;
 }
 
 void nof_dpdk_queue_wake(struct nof_dpdk_queue *q)
 {
-    if (q->wait_is_interrupt)
-        (void)rte_eth_dev_rx_intr_disable(q->port_id, q->queue_id);
+    uint64_t interrupts;
+
+    if (!q->wait_is_interrupt)
+        return;
+    (void)rte_eth_dev_rx_intr_disable(q->port_id, q->queue_id);
+    /* An eventfd, not blocking, that stays readable until it is read: nobody could sleep on it again. */
+    if (read(q->wait_fd, &interrupts, sizeof(interrupts)) == (ssize_t)sizeof(interrupts))
+        q->wait_has_come = true;
+}
+
+bool nof_dpdk_queue_wakes(const struct nof_dpdk_queue *q)
+{
+    return q->wait_fd >= 0 && (!q->wait_is_interrupt || q->wait_has_come);
 }
 
 void nof_dpdk_queue_stats(const struct nof_dpdk_queue *q, struct nof_dpdk_queue_stats *stats_out)

@@ -2,6 +2,7 @@
 #include "nofd/sys/eal.h"
 
 #include <ctype.h>
+#include <dirent.h>
 #include <errno.h>
 #include <net/if.h>
 #include <sched.h>
@@ -120,6 +121,51 @@ static unsigned memory_mb(const struct nofd_options *o)
     return mb;
 }
 
+/* Bytes of hugepages, of any size, that are free. */
+static uint64_t hugepages_free_bytes(void)
+{
+    static const char folder[] = "/sys/kernel/mm/hugepages";
+    DIR *dir = opendir(folder);
+    const struct dirent *entry;
+    uint64_t bytes = 0;
+
+    while (dir != NULL && (entry = readdir(dir)) != NULL) {
+        char path[sizeof(folder) + sizeof(entry->d_name) + 16];
+        unsigned long kb, pages;
+        FILE *file;
+
+        snprintf(path, sizeof(path), "%s/%s/free_hugepages", folder, entry->d_name);
+        if (sscanf(entry->d_name, "hugepages-%lukB", &kb) != 1 || (file = fopen(path, "re")) == NULL)
+            continue;
+        if (fscanf(file, "%lu", &pages) == 1)
+            bytes += (uint64_t)pages * kb << 10;
+        (void)fclose(file);
+    }
+    if (dir != NULL)
+        (void)closedir(dir);
+    return bytes;
+}
+
+/* Where a device reads and writes our memory by itself, small pages cost it a look into its IOMMU's tables for each. */
+static bool wants_hugepages(const struct nofd_options *o)
+{
+    unsigned mb = memory_mb(o);
+    uint64_t free_mb;
+    bool pci = false;
+
+    for (unsigned i = 0; i < o->nports; i++)
+        pci = pci || is_pci(o->port[i]);
+    if (!pci)
+        return false;
+    free_mb = hugepages_free_bytes() >> 20;
+    if (free_mb < mb)
+        nofd_notice("%u MB of hugepages would serve a PCI device better than pages of 4 KiB do, and %llu MB "
+                    "are free; for "
+                    "pages of 2 MB type: sysctl -w vm.nr_hugepages=%u",
+                    mb, (unsigned long long)free_mb, mb / 2 + 8);
+    return free_mb >= mb;
+}
+
 static void fill(struct args *args, const struct nofd_options *o)
 {
     char cpus[CPUS_TEXT];
@@ -132,7 +178,7 @@ static void fill(struct args *args, const struct nofd_options *o)
     for (unsigned i = 0; i <= o->cores && used < sizeof(lcores); i++)
         used += (size_t)snprintf(lcores + used, sizeof(lcores) - used, "%s%u@%s", i > 0 ? "," : "", i, cpus);
     add(args, "nofd");
-    add(args, "--no-huge");
+    add(args, wants_hugepages(o) ? "--in-memory" : "--no-huge");
     add(args, "--no-shconf");
     add(args, "--no-telemetry");
     add(args, "--no-hpet");

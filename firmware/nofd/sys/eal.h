@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * DPDK's environment, without privileges: no hugepages, no shared configuration, no telemetry, every
- * lcore allowed on the whole affinity mask of the process, and no file that outlives the start.
+ * DPDK's environment, without privileges: no hugepages but for PCI devices and where enough are free, no shared
+ * configuration, no telemetry, every lcore allowed on the whole affinity mask of the process, and no file that outlives
+ * the start.
  * Main thread. */
 #ifndef NOFD_EAL_H
 #define NOFD_EAL_H

@@ -20,7 +20,7 @@ with tempfile.TemporaryDirectory() as work:
     with open(stats) as file:
         library = json.load(file)["library"]
 count = library["counters"]
-ends = {name: count[name] for name in ("memory_sends", "nic_sends", "memory_bytes", "nic_bytes")}
-right = count["memory_sends"] > 0 and (count["nic_sends"] == 0) == (how == "all")
+ends = {name: count[name] for name in ("memory_sends", "nic_sends", "memory_bytes", "nic_bytes", "collectives_nic")}
+right = count["memory_sends"] > 0 and (count["nic_sends"] + count["collectives_nic"] == 0) == (how == "all")
 if library["ranks"] != int(ranks) or not right:
     sys.exit(f"{library['ranks']} of {ranks} ranks told, and {how} of the messages should have gone by memory: {ends}")

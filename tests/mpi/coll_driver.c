@@ -184,7 +184,9 @@ static void left_to_the_host(void)
     apart[3 * 9999] = (char)(t_rank == 0);
     OK(MPI_Bcast(apart, 1, every_third, 0, MPI_COMM_WORLD));
     CHECK(apart[3 * 9999] == 1);
-    CHECK(t_counted(session, "collectives_host_type") == type + 1 &&
+    /* By memory it came from a rank beside: who has no message of the NIC leaves it none. */
+    type = t_counted(session, "collectives_host_type") - type;
+    CHECK((type == 1 || (type == 0 && getenv("NOF_CHANNELS") != NULL)) &&
           t_counted(session, "collectives_nic") == nic);
     OK(MPI_Type_free(&every_third));
     OK(MPI_Comm_split(MPI_COMM_WORLD, t_rank % 2, 0, &half));

@@ -2,8 +2,8 @@
 /* A rank is killed in the middle of a collective in which every survivor still needs something. Survivors compute: they
  * call nothing of MPI. Where the NIC goes through the steps it tells the others by itself, so the farthest from the dead one
  * has its error though those between have not asked yet; they ask one after the other. Needs a launcher that lets the rest go
- * on (nof run --on-failure=continue) and a NIC for every rank. Arguments: ring, tree, alltoall; bytes of a block; nic, host,
- * mixed. */
+ * on (nof run --on-failure=continue). Arguments: ring, tree, alltoall; bytes of a block; nic, host, mixed; ranks of each NIC: with
+ * several, NOF_CHANNELS has them reach each other by memory. */
 #include "doomed.h"
 
 #include <signal.h>
@@ -14,10 +14,10 @@
 #define MPI_ERR_PROC_FAILED MPIX_ERR_PROC_FAILED
 #endif
 
-static void set_driver(const char *driver)
+static void set_driver(const char *driver, int nic)
 {
     char params[128];
-    snprintf(params, sizeof(params), "\"name\":\"collectives\",\"value\":\"%s\",\"nic\":%d", driver, t_rank);
+    snprintf(params, sizeof(params), "\"name\":\"collectives\",\"value\":\"%s\",\"nic\":%d", driver, nic);
     t_control("set", params);
 }
 
@@ -78,12 +78,13 @@ int main(int argc, char **argv)
 {
     MPI_Request req = MPI_REQUEST_NULL;
     t_begin(&argc, &argv, 4);
-    CHECK(argc == 4);
+    CHECK(argc == 5);
     const char *shape = argv[1], *driver = argv[3];
-    int bytes = atoi(argv[2]), mixed = strcmp(driver, "mixed") == 0;
+    int bytes = atoi(argv[2]), mixed = strcmp(driver, "mixed") == 0, each = atoi(argv[4]),
+        nic = t_rank / each;
     t_errors_return();
     const int ear = t_ear();
-    set_driver(mixed ? t_rank % 2 ? "nic" : "host" : driver);
+    set_driver(mixed ? nic % 2 ? "nic" : "host" : driver, nic);
     OK(MPI_Barrier(MPI_COMM_WORLD));
     /* All know each other, as after the first collective of the kind; in a tree the root dies, else any. */
     begin(shape, bytes, &req);
@@ -96,7 +97,7 @@ int main(int argc, char **argv)
         raise(SIGKILL);
     }
     begin(shape, bytes, &req);
-    expect_in_turn(ear, &req, dead, strcmp(driver, "nic") == 0);
+    expect_in_turn(ear, &req, dead, strcmp(driver, "nic") == 0 && each == 1);
     printf("rank %d survived\n", t_rank);
     fflush(stdout);
     MPI_Finalize();

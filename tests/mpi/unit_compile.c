@@ -26,7 +26,13 @@ static struct nof_type walked = {.size = 8,
 static struct nof_type packed = {.size = 8};
 static char buffer[64];
 
-/* Of those that the compiler asks. */
+/* Of those that the compiler asks. Memory reaches rank 1 of a mixed communicator. */
+static const struct nof_chan by_memory;
+const struct nof_chan *nof_chan_to_all;
+const struct nof_chan *nof_chan_of_coll(const struct nof_comm *of, int peer, bool started)
+{
+    return of->mixed && peer == 1 && !started ? &by_memory : nof_chan_to_all;
+}
 bool nof_pt2pt_place(const struct nof_chan *channel, const struct nof_type *type, const void *buf,
                      size_t count, struct nof_pt2pt_place *place_out)
 {
@@ -313,6 +319,55 @@ static void works(void)
     computes_as_nic = true;
 }
 
+/* What goes by memory is the host's: before the NIC's first round, behind its last one, and asked for in those between. */
+static void beside_memory(void)
+{
+    struct nof_comm mixed = comm;
+    struct nof_step steps[] = {
+        TRANSFER(RECV, &packed, 3, 1), /* alone in its round: the host's */
+        FENCE,
+        OWN,
+        TRANSFER(RECV, &packed, 3, 1), /* 3: beside one of the NIC's */
+        OWN,
+        TRANSFER(SEND, &ints, 3, 2), /* 5 */
+        TRANSFER(SEND, &ints, 3, 1),
+        FENCE,
+        TRANSFER(SEND, &ints, 1, 1),
+        FENCE,
+        TRANSFER(RECV, &ints, 2, 0), /* 10: the last of the NIC's */
+        TRANSFER(SEND, &ints, 2, 1),
+        OWN,
+        FENCE,
+        TRANSFER(SEND, &ints, 2, 1),
+    };
+    struct nof_sched s = {.comm = &mixed, .steps = steps, .count = sizeof(steps) / sizeof(steps[0])};
+    mixed.mixed = true;
+    nof_image_free(&image);
+    check(nof_compile(&s, NULL, &image) == NOF_COMPILED);
+    check(image.begin == 3 && image.end == 12 && image.program->nsteps == 9);
+    is(0, NOF_STEP_HOST, 3, NOF_STEP_NONE);
+    is(1, NOF_STEP_HOST, 4, NOF_STEP_NONE);
+    is(2, NOF_STEP_SEND, 5, 1);
+    is(3, NOF_STEP_HOST, 6, 1); /* nothing waits for it but the fence */
+    is(4, NOF_STEP_FENCE, 7, NOF_STEP_NONE);
+    is(5, NOF_STEP_HOST, 8, NOF_STEP_NONE);
+    is(6, NOF_STEP_FENCE, 9, NOF_STEP_NONE);
+    is(7, NOF_STEP_RECV, 10, NOF_STEP_NONE);
+    is(8, NOF_STEP_HOST, 11, NOF_STEP_NONE);
+    s.kept = true; /* its ranks may compute meanwhile */
+    for (size_t i = 0; i < s.count; i++)
+        if (steps[i].kind == NOF_SCHED_RECV)
+            steps[i].type = &ints;
+    nof_image_free(&image);
+    check(nof_compile(&s, NULL, &image) == NOF_COMPILED);
+    check(image.begin == 0 && image.end == 15 && image.program->nsteps == 15);
+    is(0, NOF_STEP_RECV, 0, NOF_STEP_NONE);
+    s.kept = false;
+    s.count = 2; /* all by memory: nothing for the NIC */
+    nof_image_free(&image);
+    check(nof_compile(&s, NULL, &image) == NOF_COMPILE_OWN);
+}
+
 static void not_compiled(void)
 {
     struct nof_step own[] = {OWN, FENCE, OWN};
@@ -353,6 +408,7 @@ int main(void)
     turns();
     many_turns();
     works();
+    beside_memory();
     bases();
     not_compiled();
     many();

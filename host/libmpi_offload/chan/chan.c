@@ -10,6 +10,7 @@ static const struct nof_chan *beside, *both;
 static struct nof_chan beside_long; /* the same as `beside`, without a short path */
 static enum nof_channels beside_way;
 const int32_t *nof_chan_reached;
+static const bool *reached_started;
 static struct nof_chan_hooks hooks;
 
 void nof_chan_use(const struct nof_chan *channel)
@@ -18,7 +19,8 @@ void nof_chan_use(const struct nof_chan *channel)
     nof_wait_add(&channel->source);
 }
 
-void nof_chan_use_beside(const struct nof_chan *channel, const int32_t *reaches, enum nof_channels way)
+void nof_chan_use_beside(const struct nof_chan *channel, const int32_t *reaches, const bool *started,
+                         enum nof_channels way)
 {
     beside = channel;
     beside_long = *channel;
@@ -26,6 +28,7 @@ void nof_chan_use_beside(const struct nof_chan *channel, const int32_t *reaches,
     beside_long.recv_now = NULL;
     beside_way = way;
     nof_chan_reached = reaches;
+    reached_started = started;
     bool has_short =
         channel->send_now != NULL && channel->recv_now != NULL && way != NOF_CHANNELS_SINGLE_COPY;
     nof_chan_short = has_short ? channel : NULL;
@@ -80,6 +83,14 @@ const struct nof_chan *nof_chan_of_mixed(const struct nof_comm *comm, int peer)
     if (peer == MPI_ANY_SOURCE)
         return both;
     return nof_chan_reached[nof_comm_peer_world(comm, peer)] >= 0 ? beside : nof_chan_to_all;
+}
+
+const struct nof_chan *nof_chan_of_coll(const struct nof_comm *comm, int peer, bool started)
+{
+    const struct nof_chan *channel = nof_chan_of(comm, peer);
+    if (!comm->mixed || (started && !reached_started[nof_comm_peer_world(comm, peer)]))
+        return channel;
+    return nof_chan_of_mixed(comm, peer);
 }
 
 void nof_chan_left(struct nof_request *req)

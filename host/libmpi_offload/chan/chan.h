@@ -170,8 +170,8 @@ extern const int32_t *nof_chan_reached __attribute__((visibility("hidden")));
  * as all of them know; and whether the communicator is mixed. One that was made to go by the NIC does so, and is not mixed. */
 const struct nof_chan *nof_chan_choose(const struct nof_comm *comm);
 
-/* The channel of what the library itself says in a communicator, to or from this peer, a rank among nof_comm_peers(comm) or
- * MPI_ANY_SOURCE. The same for the life of the job, and for all peers. */
+/* The channel of what the library itself says in a communicator, but for collectives, to or from this peer, a rank among
+ * nof_comm_peers(comm) or MPI_ANY_SOURCE. The same for the life of the job, and for all peers. */
 static inline const struct nof_chan *nof_chan_of(const struct nof_comm *comm, int peer)
 {
     (void)peer;
@@ -180,14 +180,23 @@ static inline const struct nof_chan *nof_chan_of(const struct nof_comm *comm, in
 
 /* Of a mixed one the channel of the program's messages: to or from whom memory reaches, whom the NIC, and both for MPI_ANY_SOURCE. */
 const struct nof_chan *nof_chan_of_mixed(const struct nof_comm *comm, int peer);
+/* Of any the channel of a collective's messages: of a mixed one likewise. Those that are `started`, and have a request, are the NIC's
+ * where it was to run collectives when one of the two ranks began: it goes on with them while they compute. */
+const struct nof_chan *nof_chan_of_coll(const struct nof_comm *comm, int peer, bool started);
 
-/* That of a request. Partitioned messages have a context of their own, and the NIC moves their increments, wherever they go. */
+/* That of a request: of the program's, or of a collective. Partitioned messages have a context of their own, and the NIC moves their
+ * increments, wherever they go; a multicast one is the NIC's. */
 static inline const struct nof_chan *nof_chan_for(const struct nof_request *req)
 {
     if (req->partitioned)
         return nof_chan_to_all;
-    const struct nof_chan *channel = nof_chan_of(req->comm, req->peer);
-    return req->comm->mixed && req->ctx == req->comm->ctx ? nof_chan_of_mixed(req->comm, req->peer) : channel;
+    const struct nof_comm *comm = req->comm;
+    const struct nof_chan *channel = nof_chan_of(comm, req->peer);
+    if (!comm->mixed || req->multicast.group != NULL)
+        return channel;
+    if (req->ctx == nof_comm_coll_ctx(comm))
+        return nof_chan_of_coll(comm, req->peer, nof_comm_coll_is_started(req->tag));
+    return req->ctx == comm->ctx ? nof_chan_of_mixed(comm, req->peer) : channel;
 }
 
 /* What this process counts of its channels, under the library's lock. */
@@ -200,9 +209,11 @@ static inline void nof_chan_count(enum nof_chan_count what, uint64_t n)
 /* It is open: messages take it from now on. */
 void nof_chan_use(const struct nof_chan *channel);
 /* So is this one, to those whom it reaches: job rank r where reaches[r] is not negative, equal at any two ranks that share a
- * communicator; the channel's, until it closes. way: of what is sent in communicators that have none; with SINGLE_COPY none takes the
- * short path. Of communicators with that hint only mixed ones have it. */
-void nof_chan_use_beside(const struct nof_chan *channel, const int32_t *reaches, enum nof_channels way);
+ * communicator; started[r]: also with collectives that have a request, likewise equal at both. Both are the channel's, until it closes.
+ * way: of what is sent in communicators that have none; with SINGLE_COPY none takes the short path. Of communicators with that hint
+ * only mixed ones have it. */
+void nof_chan_use_beside(const struct nof_chan *channel, const int32_t *reaches, const bool *started,
+                         enum nof_channels way);
 /* Before there is a mixed communicator: what takes receives and probes that either may serve. */
 void nof_chan_use_both(const struct nof_chan *channel);
 /* How messages go that this rank sends in it, to ranks of its host. */

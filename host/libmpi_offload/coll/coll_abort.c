@@ -67,6 +67,20 @@ static void tell_group(struct nof_sched *s, bool local, bool *told)
         tell(s, local, i, told);
 }
 
+/* Those that its steps have messages with; beside: if these go by memory. */
+static void tell_peers(struct nof_sched *s, bool beside, bool *told)
+{
+    for (size_t i = 0; i < s->count; i++) {
+        const struct nof_step *step = &s->steps[i];
+        if (!nof_step_transfers(step) || (beside && !nof_step_by_memory(s, step)))
+            continue;
+        if (step->multicast.group != NULL)
+            tell_group(s, false, told);
+        else
+            tell(s, step->local, step->peer, told);
+    }
+}
+
 void nof_coll_abort_tell(struct nof_sched *s)
 {
     if (s->blame.status == NOF_OK || s->told)
@@ -81,14 +95,18 @@ void nof_coll_abort_tell(struct nof_sched *s)
         if (s->comm->local != NULL)
             tell_group(s, true, told);
     }
-    for (size_t i = 0; i < s->count; i++) {
-        const struct nof_step *step = &s->steps[i];
+    tell_peers(s, false, told);
+    free(told);
+}
 
-        if (nof_step_transfers(step) && step->multicast.group != NULL)
-            tell_group(s, false, told);
-        else if (nof_step_transfers(step))
-            tell(s, step->local, step->peer, told);
-    }
+void nof_coll_abort_tell_beside(struct nof_sched *s)
+{
+    if (!s->comm->mixed)
+        return;
+    if (s->blame.status == NOF_OK)
+        s->blame = nof_coll_blame(s->error, nof_chan_dead_member(s->comm));
+    bool *told = calloc((size_t)nof_lib.world_size, sizeof(*told));
+    tell_peers(s, true, told);
     free(told);
 }
 

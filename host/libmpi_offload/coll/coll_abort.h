@@ -17,6 +17,9 @@ struct nof_coll_blame nof_coll_blame(int code, int peer);
 /* Tell them, once in a run; of ranks that do not call the same, who finds it tells all. */
 void nof_coll_abort_tell(struct nof_sched *s);
 
+/* The NIC tells, or has told, those that its program has messages with: tell the others. */
+void nof_coll_abort_tell_beside(struct nof_sched *s);
+
 /* The failure of this run, as it is told; local: of the local group's context. */
 struct nof_chan_failure nof_coll_abort_of(const struct nof_sched *s, bool local);
 /* Is this schedule meant? */

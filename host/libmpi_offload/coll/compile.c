@@ -26,16 +26,25 @@ struct writer {
     bool ieee; /* the host computes floating operations as the NIC does */
 };
 
-/* Where the transfers begin and end; equal if there are none. */
+/* Where the NIC's transfers begin and end, with those of their rounds that go by memory; equal if there are none. */
 static void find_transfers(const struct nof_sched *s, struct nof_image *image)
 {
+    size_t first = s->count; /* of this round */
+    bool of_nic = false; /* this round has one */
     image->begin = image->end = 0;
     for (size_t i = 0; i < s->count; i++) {
+        if (nof_step_parts(&s->steps[i])) {
+            first = s->count;
+            of_nic = false;
+        }
         if (!nof_step_transfers(&s->steps[i]))
             continue;
-        if (image->end == 0)
-            image->begin = i;
-        image->end = i + 1;
+        first = first < i ? first : i;
+        of_nic = of_nic || !nof_step_by_memory(s, &s->steps[i]);
+        if (of_nic && image->end == 0)
+            image->begin = first;
+        if (of_nic)
+            image->end = i + 1;
     }
 }
 
@@ -98,6 +107,8 @@ static enum nof_compiled add_transfer(struct writer *w, size_t at)
     const struct nof_step *from = &w->s->steps[at];
     bool sends = from->kind == NOF_SCHED_SEND;
     struct nof_pt2pt_place place;
+    if (nof_step_by_memory(w->s, from))
+        return add(w, NOF_STEP_HOST, at) == NULL ? NOF_COMPILE_SHAPE : NOF_COMPILED;
     if (!nof_pt2pt_place(w->channel, from->type, sends ? from->from : from->to, from->count, &place))
         return NOF_COMPILE_TYPE;
     struct nof_program_step *step = add(w, sends ? NOF_STEP_SEND : NOF_STEP_RECV, at);

@@ -329,6 +329,9 @@ static void fail(struct nof_sched *s, int code, struct nof_coll_blame blame)
     if (nic_runs(s)) {
         s->offload->nic->cancel(&s->offload->open->program, blame.status, blame.rank);
         s->leak_temporaries = true;
+        nof_coll_abort_tell_beside(s);
+    } else if (blame.status == NOF_OK) {
+        nof_coll_abort_tell_beside(s);
     } else {
         nof_coll_abort_tell(s);
     }
@@ -342,13 +345,13 @@ static void fail(struct nof_sched *s, int code, struct nof_coll_blame blame)
             leave_live(s, req);
             s->pending--;
             /* The receiver may have failed, too, and never ask for it. */
-            nof_chan_of(req->comm, req->peer)->cancel(req);
+            nof_chan_for(req)->cancel(req);
         }
     }
     /* Cancelling may end a request at once, which takes it out of the list. */
     for (size_t i = s->live_count; i-- > 0;)
         if (i < s->live_count)
-            nof_chan_of(s->live[i]->comm, s->live[i]->peer)->cancel(s->live[i]);
+            nof_chan_for(s->live[i])->cancel(s->live[i]);
     if (s->pending == 0 && !s->running)
         make_ready(s);
 }
@@ -479,44 +482,6 @@ static void do_asked(struct nof_sched *s, uint32_t asked)
         proceed(s, asked, NOF_OK);
 }
 
-static void advance(struct nof_sched *s)
-{
-    s->running = true;
-    while (nic_runs(s) && s->offload->asked_at < s->offload->asked_count && s->error == MPI_SUCCESS)
-        do_asked(s, s->offload->asked[s->offload->asked_at++]);
-    while (s->pending == 0) {
-        if (s->at == s->count || s->error != MPI_SUCCESS) {
-            s->running = false;
-            finish(s);
-            return;
-        }
-        s->pending = 1;
-        while (s->at < s->count && s->error == MPI_SUCCESS) {
-            const struct nof_step *step = &s->steps[s->at++];
-            if (nof_step_parts(step))
-                break;
-            issue(s, step);
-        }
-        s->pending--;
-    }
-    s->running = false;
-}
-
-static int run_ready(void)
-{
-    int n = 0;
-    while (ready_first != NULL) {
-        struct nof_sched *s = ready_first;
-        ready_first = s->next_ready;
-        if (ready_first == NULL)
-            ready_last = NULL;
-        s->ready = false;
-        advance(s);
-        n++;
-    }
-    return n;
-}
-
 /* Of a program: all its steps are done all the same. */
 static bool is_other_length(int error)
 {
@@ -564,21 +529,56 @@ static void heard(struct nof_chan_program *program, enum nof_chan_news news, int
         make_ready(s);
 }
 
-/* Give it to the NIC, once what comes before the first transfer is done. False: the host goes on where s->at is. */
+/* What comes before the NIC's steps is done. False: the host goes on. */
 static bool give_to_nic(struct nof_sched *s)
 {
-    struct nof_offload *offload = nof_offload_open(s);
-    if (offload == NULL)
-        return false;
-    s->running = true;
-    while (s->at < offload->image.begin && s->error == MPI_SUCCESS)
-        issue(s, &s->steps[s->at++]);
-    s->running = false;
+    s->gives = false;
     if (s->error != MPI_SUCCESS || !nof_offload_start(s, heard))
         return false;
-    s->at = offload->image.end;
+    s->at = s->offload->image.end;
     s->pending = 1;
     return true;
+}
+
+static void advance(struct nof_sched *s)
+{
+    s->running = true;
+    while (nic_runs(s) && s->offload->asked_at < s->offload->asked_count && s->error == MPI_SUCCESS)
+        do_asked(s, s->offload->asked[s->offload->asked_at++]);
+    while (s->pending == 0) {
+        if (s->at == s->count || s->error != MPI_SUCCESS) {
+            s->running = false;
+            finish(s);
+            return;
+        }
+        size_t end = s->gives ? s->offload->image.begin : s->count;
+        if (s->gives && s->at == end && give_to_nic(s))
+            break;
+        s->pending = 1;
+        while (s->at < end && s->error == MPI_SUCCESS) {
+            const struct nof_step *step = &s->steps[s->at++];
+            if (nof_step_parts(step))
+                break;
+            issue(s, step);
+        }
+        s->pending--;
+    }
+    s->running = false;
+}
+
+static int run_ready(void)
+{
+    int n = 0;
+    while (ready_first != NULL) {
+        struct nof_sched *s = ready_first;
+        ready_first = s->next_ready;
+        if (ready_first == NULL)
+            ready_last = NULL;
+        s->ready = false;
+        advance(s);
+        n++;
+    }
+    return n;
 }
 
 /* Before any of it begins: the later steps go in polls. */
@@ -629,8 +629,8 @@ int nof_sched_start(struct nof_sched *s)
     }
     if (s->error != MPI_SUCCESS)
         nof_coll_abort_tell(s);
-    if (s->error != MPI_SUCCESS || !give_to_nic(s))
-        advance(s);
+    s->gives = s->error == MPI_SUCCESS && nof_offload_open(s) != NULL;
+    advance(s);
     return MPI_SUCCESS;
 }
 

@@ -77,6 +77,7 @@ struct nof_sched {
     size_t
         pending; /* requests of this round, one while the round is being issued, and one while the NIC runs it */
     bool running;
+    bool gives; /* to the NIC, where its steps begin */
     bool done;
     bool ready; /* in the list of those to be run on */
     bool kept; /* persistent */

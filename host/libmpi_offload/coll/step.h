@@ -3,7 +3,7 @@
 #ifndef NOF_MPI_STEP_H
 #define NOF_MPI_STEP_H
 
-#include "chan/request.h"
+#include "chan/chan.h"
 #include "coll/schedule.h"
 
 enum nof_step_kind {
@@ -35,6 +35,14 @@ struct nof_step {
 static inline bool nof_step_transfers(const struct nof_step *step)
 {
     return step->kind == NOF_SCHED_SEND || step->kind == NOF_SCHED_RECV;
+}
+
+/* A transfer that is not the NIC's, of a mixed communicator. */
+static inline bool nof_step_by_memory(const struct nof_sched *s, const struct nof_step *step)
+{
+    const struct nof_comm *comm = step->local ? s->comm->local : s->comm;
+    return comm->mixed && nof_step_transfers(step) && step->multicast.group == NULL &&
+           nof_chan_of_coll(comm, step->peer, s->kept || s->request != NULL) != nof_chan_to_all;
 }
 
 /* Where the host waits for what is before it. */

@@ -79,6 +79,12 @@ struct nof_comm {
 #define NOF_COMM_KEPT_MAX (1u << 20)
 #define NOF_COMM_KEPT_STARTS (1u << 10)
 
+/* The collective with this tag has a request: its ranks may compute meanwhile. */
+static inline bool nof_comm_coll_is_started(int tag)
+{
+    return tag >= (int)(2 * NOF_COMM_COLL_TAGS);
+}
+
 static inline uint32_t nof_comm_coll_ctx(const struct nof_comm *comm)
 {
     return comm->ctx | NOF_COMM_COLL;

@@ -243,7 +243,7 @@ void nof_shm_open(void)
     if (!nof_shm.open)
         return;
     nof_claims_init(&nof_chan_claims, nof_pmd_claims(nof_chan_nic.pmd), NOF_CLAIM_SLOTS);
-    nof_chan_use_beside(&nof_chan_by_shm, nof_shm.slot_of, nof_shm.way);
+    nof_chan_use_beside(&nof_chan_by_shm, nof_shm.slot_of, nof_shm.started, nof_shm.way);
     nof_chan_on_gone(nof_shm_gone);
     nof_chan_on_lost(nof_shm_lost);
     nof_wait_at(&bell);

@@ -136,6 +136,7 @@ struct nof_shm {
     uint32_t self; /* our slot */
     struct nof_shm_peer *peers; /* by slot */
     int32_t *slot_of; /* by job rank; -1: not this way */
+    bool *started; /* likewise: collectives with a request, too */
     struct nof_part *part; /* ours */
     struct nof_cells cells;
     uint32_t *lent; /* cells, by slot */

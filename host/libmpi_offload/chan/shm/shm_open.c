@@ -68,6 +68,7 @@ bool nof_shm_publish(const enum nof_channels *way, char *text, size_t text_bytes
     probe_word = nof_lib_now_ns() ^ (uint64_t)getpid() << 40;
     part->head.magic = NOF_PART_MAGIC;
     part->head.registered = nof_barrier_register();
+    part->head.started_by_nic = nof_pmd_runs_collectives(nof_chan_nic.pmd);
     part->head.probe =
         (struct nof_cma_probe){.address = (uint64_t)(uintptr_t)&probe_word, .value = probe_word};
     __atomic_store_n(&part->head.state, NOF_PART_SHM, __ATOMIC_RELEASE);
@@ -96,6 +97,7 @@ static bool open_peer(uint32_t slot, bool *registered)
     *registered = *registered && peer->part->head.registered != 0;
     peer->world_rank = (int32_t)who->rank;
     nof_shm.slot_of[who->rank] = (int32_t)slot;
+    nof_shm.started[who->rank] = (peer->part->head.started_by_nic | nof_shm.part->head.started_by_nic) == 0;
     bool itself = slot == nof_shm.self;
     nof_lane_out_init(&peer->out, itself ? &to_self : nof_part_lane(peer->part, nof_shm.self));
     nof_lane_in_init(&peer->in, itself ? &to_self : nof_part_lane(nof_shm.part, slot));
@@ -110,7 +112,8 @@ void nof_shm_open_peers(void)
     nof_shm.peers = calloc(nslots, sizeof(*nof_shm.peers));
     nof_shm.lent = calloc(nslots, sizeof(*nof_shm.lent));
     nof_shm.slot_of = malloc((size_t)nof_lib.world_size * sizeof(*nof_shm.slot_of));
-    if (nof_shm.peers == NULL || nof_shm.lent == NULL || nof_shm.slot_of == NULL)
+    nof_shm.started = calloc((size_t)nof_lib.world_size, sizeof(*nof_shm.started));
+    if (nof_shm.peers == NULL || nof_shm.lent == NULL || nof_shm.slot_of == NULL || nof_shm.started == NULL)
         nof_lib_die(1, "no memory for %u peers of this host", nslots);
     for (int i = 0; i < nof_lib.world_size; i++)
         nof_shm.slot_of[i] = -1;

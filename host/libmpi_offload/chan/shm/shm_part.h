@@ -26,7 +26,8 @@ struct nof_part_head {
     uint32_t state; /* written last (release), before the launcher's fence; never again */
     uint32_t registered; /* for nof_barrier_heavy() of others */
     struct nof_cma_probe probe;
-    uint64_t reserved[4];
+    uint32_t started_by_nic; /* collectives with a request: the NIC ran them when its owner began */
+    uint32_t reserved[7];
 };
 
 struct nof_part {

@@ -46,6 +46,7 @@ QUICK = {
     "bench-coll": ["bench", "coll", "--only", "bcast,reduce_scatter", "--hosts", "2", "--ranks-per-host", "2",
                    "--sizes", "64,4k", "--runs", "1",
                    "--ms", "1", "--tune", "--json"],
+    "bench-mixed": ["bench", "mixed", "--ranks-per-host", "2", "--sizes", "8", "--runs", "1", "--ms", "1", "--json"],
     "bench-delta": ["bench", "delta", "--tasks", "2,3", "--sim-tasks", "2,3", "--bytes", "32k", "--page-us", "20",
                     "--scale", "1", "--runs", "1", "--json"],
     "bench-partitioned": ["bench", "partitioned", "--fabric", "--json"],

@@ -41,6 +41,8 @@ int nof_cmd_bench(int argc, char **argv)
          needs_daemon},
         {"coll", nof_bench_coll,
          "each algorithm of each collective; writes the table that the library chooses by", needs_daemon},
+        {"mixed", nof_bench_mixed,
+         "collectives over hosts, by the NIC and with the ranks of a host by memory", needs_daemon},
         {"wire", nof_bench_wire, "two hosts on a link, beside testpmd and MPICH over TCP (root)",
          needs_daemon},
         {"stream", nof_bench_stream,

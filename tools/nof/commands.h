@@ -50,6 +50,7 @@ int nof_bench_neighbour(int argc, char **argv) NOF_OPTIONAL;
 int nof_bench_allgather(int argc, char **argv) NOF_OPTIONAL;
 int nof_bench_alltoall(int argc, char **argv) NOF_OPTIONAL;
 int nof_bench_coll(int argc, char **argv) NOF_OPTIONAL;
+int nof_bench_mixed(int argc, char **argv) NOF_OPTIONAL;
 int nof_bench_alltoallv(int argc, char **argv) NOF_OPTIONAL;
 int nof_bench_delta(int argc, char **argv) NOF_OPTIONAL;
 int nof_bench_partitioned(int argc, char **argv) NOF_OPTIONAL;

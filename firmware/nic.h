@@ -256,7 +256,7 @@ struct nof_recv {
             };
             int32_t status;
             uint32_t clear_bytes; /* RNDV: cleared, and counted until they come (flow/clearance.h) */
-            uint64_t cleared_ns; /* when */
+            uint64_t lapses_ns; /* when they do not count any more, if they have not come */
             struct nof_ties clear_out, clear_turn, clear_flow;
             uint32_t clear_link; /* that it came over when it began to count or wait */
             uint32_t
@@ -591,7 +591,7 @@ struct nof_clear_turns { /* of an endpoint, in one class */
 struct nof_clearance {
     uint64_t budget_bytes; /* UINT64_MAX: none */
     uint32_t window_bytes, alone_bytes; /* that one receive may be ahead: among others, and alone */
-    uint64_t lapse_ns;
+    uint64_t lapse_ns; /* of what is within the budget and a window; more has more */
     uint32_t lapse_bytes; /* what the link carries in that time */
     uint64_t out_bytes; /* cleared, counted, not here */
     uint32_t out; /* tail of their receives, through clear_out */

@@ -16,6 +16,13 @@
 enum { STEP, OTHER };
 static_assert(OTHER + 1 == NOF_CLEAR_CLASSES, "a class has a name");
 
+/* Twice what the link needs for them. */
+static uint64_t patience_ns(const struct nof_nic *nic, uint64_t bytes)
+{
+    uint64_t rate = nic->cfg.link_rate_bps;
+    return rate > 0 ? 2 * 8 * bytes * 1000000 / (rate / 1000 + 1) : 0;
+}
+
 void nof_clearance_set(struct nof_nic *nic)
 {
     struct nof_clearance *c = &nic->clearance;
@@ -34,8 +41,7 @@ void nof_clearance_set(struct nof_nic *nic)
     c->budget_bytes = budget;
     c->window_bytes = budget / 2 > WINDOW_LEAST ? (uint32_t)budget / 2 : WINDOW_LEAST;
     c->alone_bytes = budget * 4 > ALONE_LEAST ? (uint32_t)budget * 4 : ALONE_LEAST;
-    if (rate > 0)
-        c->lapse_ns += 2 * 8 * (budget + c->window_bytes) * 1000000 / (rate / 1000 + 1);
+    c->lapse_ns += patience_ns(nic, budget + c->window_bytes);
     uint64_t lost = rate > 0 ? rate / 1000 * (c->lapse_ns / 1000) / 8000 : UNKNOWN_RATE_LAPSE * budget;
     c->lapse_bytes = (uint32_t)(lost < BUDGET_MOST ? lost : BUDGET_MOST);
 }
@@ -131,6 +137,15 @@ static uint64_t counted(const struct nof_nic *nic, const struct nof_recv *r, uin
     return r->unit_log2 != 0 && bytes > room ? room : bytes;
 }
 
+/* Who was alone may have more than that under way, and a lapse in the midst of it would let in another sender beside it. */
+static uint64_t lapses_ns(const struct nof_nic *nic, const struct nof_recv *r)
+{
+    const struct nof_clearance *c = &nic->clearance;
+    uint64_t usual = c->budget_bytes + c->window_bytes;
+    uint64_t more = r->clear_bytes > usual ? r->clear_bytes - usual : 0;
+    return nic->now_ns + c->lapse_ns + (more > 0 ? patience_ns(nic, more) : 0);
+}
+
 static void count(struct nof_nic *nic, struct nof_recv *r, uint64_t cleared_bytes)
 {
     struct nof_clearance *c = &nic->clearance;
@@ -141,7 +156,7 @@ static void count(struct nof_nic *nic, struct nof_recv *r, uint64_t cleared_byte
         take_out(nic, OUT, &c->out, i);
     put_last(nic, OUT, &c->out, i);
     r->clear_bytes += (uint32_t)bytes;
-    r->cleared_ns = nic->now_ns;
+    r->lapses_ns = lapses_ns(nic, r);
     c->out_bytes += bytes;
 }
 
@@ -341,7 +356,7 @@ static void lapse(struct nof_nic *nic)
     const struct nof_clearance *c = &nic->clearance;
     for (unsigned n = 0; n < LAPSES && c->out != NOF_NIL; n++) {
         struct nof_recv *r = nof_recv_at(nic, first_of(nic, OUT, c->out));
-        if (nic->now_ns - r->cleared_ns < c->lapse_ns)
+        if (nic->now_ns < r->lapses_ns)
             return;
         nof_count(nic, &nic->eps[r->ep], NOF_C_CLEAR_LAPSED, 1);
         charge(nic, r);
@@ -371,5 +386,5 @@ uint64_t nof_clearance_deadline(const struct nof_nic *nic)
     const struct nof_clearance *c = &nic->clearance;
     if (c->waiting == 0 || c->out == NOF_NIL)
         return NOF_NO_DEADLINE;
-    return nof_recv_at(nic, first_of(nic, OUT, c->out))->cleared_ns + c->lapse_ns;
+    return nof_recv_at(nic, first_of(nic, OUT, c->out))->lapses_ns;
 }

@@ -22,7 +22,8 @@
  * as phases between pairs, without a barrier. Others of an endpoint: one flow after the other, and those of a flow as they
  * came: a peer with thousands of messages has the turn of one.
  *
- * Lapse. What was cleared counts for 2 ms and twice the time that the link needs for it, whether it is coming or not: a
+ * Lapse. What was cleared counts for 2 ms and twice the time that the link needs for it, or for a budget and a window if that is
+ * more, whether it is coming or not: a
  * sender that is silent, or slow on purpose, holds nobody up for longer. Its bytes may still come. Where others wait, its
  * receiver's endpoint then gives way to as many bytes as the link could have carried meanwhile: whoever waits for silent
  * senders has its share of the link's time, and no more.

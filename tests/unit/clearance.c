@@ -335,6 +335,31 @@ static void what_does_not_come_lapses(void **state)
     nothing_is_left();
 }
 
+/* On a slow link that takes longer than a budget does: nobody is let in beside it while its sender has a third of its own link
+ * for another. */
+static void what_came_alone_comes_to_its_end(void **state)
+{
+    enum { PIECE = 1024, RATE_MBPS = 100 };
+    struct nof_recv *alone = rendezvous(0, 1, ALONE), *other = rendezvous(0, 2, ALONE);
+    uint64_t lapsed = nic->counters[NOF_C_CLEAR_LAPSED], left = ALONE;
+
+    (void)state;
+    nic->cfg.link_rate_bps = RATE_MBPS * 1000000ull;
+    budget(28672, 50);
+    assert_int_equal(ask(alone), ALONE);
+    ask(other);
+    for (; left >= 28672; left -= PIECE) {
+        assert_null(goes());
+        nic->now_ns += PIECE * 8 * 1000 / RATE_MBPS * 3 / 2;
+        comes(alone, PIECE);
+    }
+    assert_ptr_equal(goes(), other);
+    assert_int_equal(nic->counters[NOF_C_CLEAR_LAPSED], lapsed);
+    ends(alone);
+    ends(other);
+    nothing_is_left();
+}
+
 /* Of two endpoints that share the link one has nothing but senders that are silent: the other has its half. */
 static void silence_costs_the_endpoint_that_waits_for_it(void **state)
 {
@@ -502,6 +527,7 @@ int main(void)
         EACH(schedules_and_others_take_turns),
         EACH(what_does_not_come_lapses),
         EACH(silence_costs_the_endpoint_that_waits_for_it),
+        EACH(what_came_alone_comes_to_its_end),
         EACH(a_trickle_lapses_too),
         EACH(without_a_budget_nobody_waits_any_more),
         EACH(the_budget_is_at_least_what_the_link_carries),

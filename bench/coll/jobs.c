@@ -21,6 +21,7 @@ struct run {
     struct nof_testbed bed;
     struct nof_bench_report report;
     double said_s; /* by the job under way; NAN: nothing yet */
+    struct nof_sim_timed timed;
     struct nof_peer peer[NOF_PEERS]; /* compiled, if the kind has a source */
     const char *no_peer[NOF_PEERS];
 };
@@ -169,6 +170,26 @@ static bool measure_hosts(struct run *r, struct nof_jobs_row *row, unsigned rows
     return true;
 }
 
+/* By the column's name among the simulator's. NULL, or what went wrong. */
+static const char *simulate_timed(struct run *r, const struct nof_jobs_row *row,
+                                  const struct nof_jobs_column *column, struct nof_jobs_figure *figure)
+{
+    const struct nof_testbed_config *config = &r->jobs->config;
+    struct nof_sim_timed *t = &r->timed;
+
+    *t = (struct nof_sim_timed){.hosts = row->hosts,
+                                .by_nic = true,
+                                .amount = row->what[0],
+                                .times = row->what[1],
+                                .rate_bps = config->rate_bps,
+                                .buffer_bytes = config->buffer_bytes,
+                                .mtu_bytes = config->mtu_bytes};
+    nof_sim_run_timed(nof_sim_timed_way(column->sim), t);
+    figure->s[0] = t->sum_ms / 1e3;
+    figure->drops = (double)t->drops;
+    return t->problem[0] != '\0' ? t->problem : NULL;
+}
+
 /* Once, because another run has the same figures. False: a run failed, which was told. */
 static bool simulate(struct run *r)
 {
@@ -178,26 +199,21 @@ static bool simulate(struct run *r)
         for (unsigned c = 0; jobs->kind->columns[c].name != NULL; c++) {
             const struct nof_jobs_column *column = &jobs->kind->columns[c];
             struct nof_jobs_row *row = &r->jobs->row[i];
-            struct nof_sim_timed t = {.hosts = row->hosts,
-                                      .by_nic = true,
-                                      .amount = row->what[0],
-                                      .times = row->what[1],
-                                      .rate_bps = jobs->config.rate_bps,
-                                      .buffer_bytes = jobs->config.buffer_bytes,
-                                      .mtu_bytes = jobs->config.mtu_bytes};
+            const char *why;
 
             if (column->sim == NULL) {
                 skip(r, row, c, "it is not simulated: --lab has it");
                 continue;
             }
             nof_bench_progress("%s, %s", row->label, column->name);
-            nof_sim_run_timed(nof_sim_timed_way(column->sim), &t);
-            if (t.problem[0] != '\0') {
-                fprintf(stderr, "%s: %s, %s: %s\n", jobs->self, row->label, column->name, t.problem);
+            why = jobs->kind->simulate != NULL
+                      ? jobs->kind->simulate(jobs->ctx, row, column, &jobs->config, &row->figure[c])
+                      : simulate_timed(r, row, column, &row->figure[c]);
+            if (why != NULL) {
+                fprintf(stderr, "%s: %s, %s: %s\n", jobs->self, row->label, column->name, why);
                 return false;
             }
-            row->figure[c].s[row->figure[c].n++] = t.sum_ms / 1e3;
-            row->figure[c].drops = (double)t.drops;
+            row->figure[c].n = 1;
         }
     return true;
 }
@@ -302,7 +318,7 @@ static void print_table(const struct run *r, const json_t *result)
     printf("%-14s", "");
     for (unsigned c = 0; columns[c].name != NULL; c++)
         printf(" %10s", columns[c].name);
-    printf("   the paper\n");
+    printf("   %s\n", jobs->kind->printed != NULL ? jobs->kind->printed : "the paper");
     json_array_foreach(json_object_get(result, "rows"), i, row)
     {
         printf("%-14s", jobs->row[i].label);

@@ -34,6 +34,8 @@ enum { NOF_JOBS_HOSTS = 768, NOF_JOBS_RUNS, NOF_JOBS_LAB, NOF_JOBS_SIM };
 /* clang-format off */
 #define NOF_JOBS_OPTIONS \
     {"hosts", NOF_JOBS_HOSTS, "N[,N]", 0, "hosts, a rank each, 2 to 32 (4,8,16)", 0}, \
+    NOF_JOBS_RUN_OPTIONS
+#define NOF_JOBS_RUN_OPTIONS \
     {"runs", NOF_JOBS_RUNS, "N", 0, "jobs of each kind, in turn; medians are printed (3)", 0}, \
     {"lab", NOF_JOBS_LAB, NULL, 0, "on network namespaces, beside other MPIs over TCP; needs root", 0}
 #define NOF_JOBS_SIM_OPTION \
@@ -75,12 +77,17 @@ struct nof_jobs_kind {
     /* words: NOF_JOBS_WORDS_MAX, the program and its arguments, NULL behind them. Returns NULL, or why there is none. */
     const char *(*command)(void *ctx, const struct nof_jobs_row *row, const struct nof_jobs_column *column,
                            const char **words);
+    /* In virtual time, where `sim` of columns is not enough: fills figure's first, and its drops. NULL: by that. Returns NULL, or
+     * what went wrong, for as long as ctx is there. */
+    const char *(*simulate)(void *ctx, const struct nof_jobs_row *row, const struct nof_jobs_column *column,
+                            const struct nof_testbed_config *config, struct nof_jobs_figure *figure);
     /* Seconds, if the line says them and all is well with them; else negative. */
     double (*seconds)(void *ctx, const char *line);
     /* What a row has besides its figures: names, ratios, what the paper says. */
     void (*put)(void *ctx, const struct nof_jobs_row *row, json_t *object);
-    /* What the paper says, at the end of a line of the table. */
+    /* What the paper says, or what else there is, at the end of a line of the table. */
     void (*print)(const json_t *object);
+    const char *printed; /* above it; NULL: the paper */
 };
 
 struct nof_jobs {

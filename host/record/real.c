@@ -12,6 +12,7 @@ struct comm_facts {
     uint32_t number;
     int n;
     int *world_rank; /* NULL: not known, ranks are the communicator's own */
+    bool is_inter, asked; /* two groups; nof_record_members() has been called */
 };
 
 /* Where a file of the program lies in memory. */
@@ -113,17 +114,24 @@ static int forget(MPI_Comm comm, int key, void *value, void *extra)
     return MPI_SUCCESS;
 }
 
+static bool is_inter(MPI_Comm comm)
+{
+    int inter;
+
+    return REAL(Comm_test_inter)(comm, &inter) != MPI_SUCCESS || inter;
+}
+
 static int *world_ranks(MPI_Comm comm, int *n_out)
 {
     MPI_Group group, world;
-    int is_inter, initialized, n;
+    int initialized, n;
 
     *n_out = 0;
     /* A program of sessions alone has no MPI_COMM_WORLD. */
     REAL(Initialized)(&initialized);
-    if (!initialized || REAL(Comm_test_inter)(comm, &is_inter) != MPI_SUCCESS)
+    if (!initialized)
         return NULL;
-    if (is_inter)
+    if (is_inter(comm))
         REAL(Comm_remote_group)(comm, &group);
     else
         REAL(Comm_group)(comm, &group);
@@ -142,9 +150,9 @@ static int *world_ranks(MPI_Comm comm, int *n_out)
 }
 
 /* Called with the lock. */
-static const struct comm_facts *facts_of(MPI_Comm comm)
+static struct comm_facts *facts_of(MPI_Comm comm)
 {
-    static const struct comm_facts nothing = {0};
+    static struct comm_facts nothing; /* stays so */
     struct comm_facts *facts = NULL;
     int found = 0;
 
@@ -159,6 +167,7 @@ static const struct comm_facts *facts_of(MPI_Comm comm)
         return &nothing;
     facts->number = comm == MPI_COMM_WORLD ? 0 : comms++;
     facts->world_rank = world_ranks(comm, &facts->n);
+    facts->is_inter = is_inter(comm);
     REAL(Comm_set_attr)(comm, keyval, facts);
     return facts;
 }
@@ -178,6 +187,21 @@ int nof_record_world_rank(MPI_Comm comm, int rank)
     int world = rank < facts->n && facts->world_rank[rank] >= 0 ? facts->world_rank[rank] : rank;
     pthread_mutex_unlock(&lock);
     return world;
+}
+
+const int *nof_record_members(MPI_Comm comm, uint32_t *number_out, int *n_out, bool *first_out)
+{
+    pthread_mutex_lock(&lock);
+    struct comm_facts *facts = facts_of(comm);
+    const int *members = facts->is_inter ? NULL : facts->world_rank;
+    if (members != NULL) {
+        *number_out = facts->number;
+        *n_out = facts->n;
+        *first_out = !facts->asked;
+        facts->asked = true;
+    }
+    pthread_mutex_unlock(&lock);
+    return members;
 }
 
 bool nof_record_is_double(MPI_Datatype type)

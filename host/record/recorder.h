@@ -2,7 +2,7 @@
  *
  * The recorder of `nof record`: a library to preload, whose MPI_X stand in front of the library's and call PMPI_X.
  *
- *   wrap_send.c, wrap_recv.c, wrap_done.c   the functions
+ *   wrap_send.c, wrap_recv.c, wrap_done.c, wrap_coll.c   the functions
  *   state.c     what is recorded of a call, and which receives are named later
  *   real.c      the functions behind, call sites, communicators and types
  *   trace.c     the files
@@ -45,6 +45,9 @@ uint64_t nof_record_site(void *const *frame);
 #define SITE() nof_record_site(__builtin_frame_address(0))
 /* Small number of a communicator: 0 is MPI_COMM_WORLD, others as they come. */
 uint32_t nof_record_comm_number(MPI_Comm comm);
+/* The ranks in MPI_COMM_WORLD of a communicator, until it is freed, and how many; NULL: it has two groups, or is not known.
+ * *first_out: nobody has asked this of it before. */
+const int *nof_record_members(MPI_Comm comm, uint32_t *number_out, int *n_out, bool *first_out);
 /* Rank in MPI_COMM_WORLD of `rank` of comm's (remote) group. */
 int nof_record_world_rank(MPI_Comm comm, int rank);
 /* Is it a type of the language that is one or two doubles? */
@@ -85,6 +88,12 @@ void nof_record_ended(struct nof_record_request *known, const MPI_Status *status
 void nof_record_matched(MPI_Message message, const struct nof_trace_call *call);
 /* Takes it out; false: there is none. */
 bool nof_record_take_matched(MPI_Message message, struct nof_trace_call *call_out);
+/* A collective that has ended: its line, and before it that of its communicator, if it is the first there. */
+void nof_record_collective(const char *text, size_t len_bytes);
+/* One of a kind that is not recorded. */
+void nof_record_other_collective(void);
+/* What this thread does from now on is the program's own, until its next collective: of wrap_coll.c. */
+void nof_record_computes(void);
 /* Writes what can be written. */
 void nof_record_finish(void);
 

@@ -306,6 +306,18 @@ void nof_record_started(MPI_Request request, uint64_t site)
     pthread_mutex_unlock(&lock);
 }
 
+void nof_record_collective(const char *text, size_t len_bytes)
+{
+    pthread_mutex_lock(&lock);
+    nof_trace_coll(text, len_bytes);
+    pthread_mutex_unlock(&lock);
+}
+
+void nof_record_other_collective(void)
+{
+    __atomic_add_fetch(&nof_trace_tally()->other_collective, 1, __ATOMIC_RELAXED);
+}
+
 void nof_record_finish(void)
 {
     if (!nof_trace_is_mine())

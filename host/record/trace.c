@@ -190,6 +190,12 @@ void nof_trace_msg(int32_t destination, const void *payload, uint32_t len_bytes)
     put(NOF_RECORDING_MSG, head, sizeof(head), payload, len_bytes);
 }
 
+void nof_trace_coll(const char *text, size_t len_bytes)
+{
+    if (admit(NOF_RECORDING_COLL, len_bytes))
+        put(NOF_RECORDING_COLL, text, len_bytes, NULL, 0);
+}
+
 bool nof_trace_is_mine(void)
 {
     return owner == getpid();
@@ -224,7 +230,7 @@ static void map_tally(const char *folder, unsigned long rank)
 
 bool nof_trace_open(void)
 {
-    static const char *const endings[NOF_RECORDING_FILES] = {"recv", "msg"};
+    static const char *const endings[NOF_RECORDING_FILES] = {"recv", "msg", "coll"};
     static int recorded = -1;
     const char *folder = getenv(NOF_RECORDING_ENV_FOLDER), *rank = getenv("PMI_RANK");
     char path[PATH_MAX];

@@ -64,19 +64,25 @@ SEND_INIT(Rsend_init_c, MPI_Count)
 EXPORT int MPI_Init(int *argc, char ***argv)
 {
     (void)nof_record_on();
-    return REAL(Init)(argc, argv);
+    int rc = REAL(Init)(argc, argv);
+    nof_record_computes();
+    return rc;
 }
 
 EXPORT int MPI_Init_thread(int *argc, char ***argv, int required, int *provided)
 {
     (void)nof_record_on();
-    return REAL(Init_thread)(argc, argv, required, provided);
+    int rc = REAL(Init_thread)(argc, argv, required, provided);
+    nof_record_computes();
+    return rc;
 }
 
 EXPORT int MPI_Session_init(MPI_Info info, MPI_Errhandler errhandler, MPI_Session *session)
 {
     (void)nof_record_on();
-    return REAL(Session_init)(info, errhandler, session);
+    int rc = REAL(Session_init)(info, errhandler, session);
+    nof_record_computes();
+    return rc;
 }
 
 EXPORT int MPI_Finalize(void)

@@ -19,6 +19,7 @@ import time
 import unittest
 
 NOF = sys.argv[1]
+COLLECTIVES = pathlib.Path(__file__).resolve().parents[1] / "vectors/collectives/is.S.4"
 PATIENCE_S = 300
 ENV = {k: v for k, v in os.environ.items() if not k.startswith(("NOF_", "PMI"))}
 
@@ -105,7 +106,8 @@ class Benches(unittest.TestCase):
                                  ("dsm", "--iterations x", "--iterations"), ("dsm", "--sim --lab", "--sim"),
                                  ("npb", "--kernel cg", "--kernel"),
                                  ("npb", "--class X", "--class"), ("npb", "--hosts 6", "--hosts: 6 is no power of two"),
-                                 ("npb", "--dir /dev/null", "--dir")):
+                                 ("npb", "--dir /dev/null", "--dir"), ("replay", "", "name the folder of a recording"),
+                                 ("replay", "--compute x .", "--compute: 'x'")):
             r = bench(name, *args.split())
             self.assertEqual((r.returncode, r.stdout), (2, ""), args)
             self.assertRegex(r.stderr, rf"\Anof bench {name}: {said}")
@@ -127,6 +129,37 @@ class Benches(unittest.TestCase):
         program.unlink()
         said = json.loads(bench(*asked, "--dir", str(folder)).stdout)
         self.assertRegex(said["skipped"]["is.S.2.nic_s"], r"nof/is\.S\.2 is not there; NPB is at nas\.nasa\.gov")
+
+    def test_a_recording_that_does_not_fit_is_told(self):
+        """Ranks that wait for one that does not come would wait for ever."""
+        folder = pathlib.Path(self.bare.name) / "cut"
+        for rank, change, said in ((2, lambda lines: lines[:-1], "rank 2 does not call the collectives that rank 0 calls"),
+                                   (0, lambda lines: lines[:3] + lines[4:], "rank 1 does not call the collectives that rank 0 calls"),
+                                   (3, lambda lines: [*lines[:3], lines[3].replace("alltoallv", "bcast"), *lines[4:]],
+                                    "line 4: not what nof record writes"),
+                                   (1, lambda lines: ["comm 0 0,1,1,3", *lines[1:]], "its communicators are not those of rank 1"),
+                                   (1, lambda lines: ["comm 0 0,1,2,4", *lines[1:]], "line 1: not what nof record writes")):
+            shutil.copytree(COLLECTIVES, folder)
+            at = folder / f"rank{rank}.coll"
+            at.write_text("\n".join(change(at.read_text().splitlines())) + "\n")
+            r = bench("replay", "--sim", str(folder))
+            self.assertEqual((r.returncode, r.stdout), (1, ""), said)
+            self.assertRegex(r.stderr, rf"\Anof bench replay: {folder}[^\n]*{said}")
+            shutil.rmtree(folder)
+        self.assertIn("the collectives of no ranks", bench("replay", self.bare.name).stderr)
+
+    def test_what_was_recorded_is_called_again(self):
+        """In virtual time: the same each time, and no sooner than it can be."""
+        asked = ("replay", "--sim", "--json", str(COLLECTIVES))
+        row = json.loads((first := bench(*asked)).stdout)["rows"][0]
+        self.assertEqual((row["trace"], row["hosts"], row["collectives"]), ("is.S.4", 4, 35), first.stderr)
+        for way in ("nic_s", "host_s"):
+            self.assertGreater(row[way], row["limit_s"])
+            self.assertLess(row[way], 2.5 * row["limit_s"])
+        self.assertEqual(json.loads(bench(*asked).stdout)["rows"][0], row)
+        slow = json.loads(bench(*asked, "--compute", "1000").stdout)["rows"][0]
+        self.assertGreater(slow["nic_s"], 1000 * row["computed_s"])
+        self.assertAlmostEqual(slow["limit_s"] - row["limit_s"], 999 * row["computed_s"], delta=0.1 * slow["limit_s"])
 
     def test_partitions_leave_before_the_last_is_ready_and_together(self):
         said = json.loads(bench("partitioned", "--fabric", "--json").stdout)

@@ -52,6 +52,7 @@ QUICK = {
     "bench-partitioned": ["bench", "partitioned", "--fabric", "--json"],
     "bench-dsm": ["bench", "dsm", "--pages", "1", "--hosts", "2,3", "--iterations", "2", "--runs", "1", "--json"],
     "bench-npb": ["bench", "npb", "--kernel", "is", "--class", "S", "--hosts", "2", "--runs", "1", "--json"],
+    "bench-replay": ["bench", "replay", "--runs", "1", "--json", str(TRACES.parent / "collectives/is.S.4")],
     "bench-neighbour": ["bench", "neighbour", "--window", "10", "--only", "recv_cancel", "--json"],
 }
 SLOW = {

@@ -50,6 +50,12 @@ def receives(path):
     return [(int(site, 16), *map(int, rest)) for site, *rest in map(str.split, path.read_text().splitlines())]
 
 
+def collectives(path):
+    """What each line says but for the time that was computed."""
+    return [[word for i, word in enumerate(line.split()) if i != 1 or line.startswith("comm")] for line in
+            path.read_text().splitlines()]
+
+
 def messages(path):
     """(destination, payload) of each record; the file ends with a whole one."""
     data, at, found = path.read_bytes(), 0, []
@@ -87,12 +93,18 @@ class Record(unittest.TestCase):
             self.assertEqual(len(set(sites[10:])), 1, "one call in a loop has several sites")
             self.assertEqual(len(set(sites[:11])), 11, "different calls have one site")
             self.assertLess(max(sites), os.path.getsize(RECORDED))
+            number = collectives(self.to / f"rank{rank}.coll")[2][1]  # of the reversed communicator
+            self.assertEqual(collectives(self.to / f"rank{rank}.coll"), [words.split() for words in (
+                "comm 0 0,1", "barrier 0 0 0", f"comm {number} 1,0", f"barrier {number} 0 0", "bcast 0 1 64",
+                f"reduce {number} 1 64", "allreduce 0 0 64", "alltoall 0 0 64", "allgather 0 0 64", "gather 0 1 64",
+                "scatter 0 0 64", ("alltoallv 0 0 8,16 8,24", "alltoallv 0 0 24,32 16,32")[rank])])
             sent = messages(self.to / f"rank{rank}.msg")
             self.assertEqual([to for to, _ in sent], [peer] * MESSAGES)
             for k, (_, payload) in enumerate(sent):
                 self.assertEqual(payload, struct.pack(f"<{DOUBLES}d", *(1000 * k + i for i in range(DOUBLES))), k)
-        self.assertIn("2 ranks, 36 receive calls, 32 messages (65792 bytes)", said)
-        for left_out in ("2 messages of other types", "2 messages below 1024 bytes", "2 receives for any source"):
+        self.assertIn("2 ranks, 36 receive calls, 32 messages (65792 bytes), 20 collectives", said)
+        for left_out in ("2 collectives of kinds that are not recorded", "2 messages of other types",
+                         "2 messages below 1024 bytes", "2 receives for any source"):
             self.assertIn("left out: " + left_out, said)
 
     def test_what_is_recorded_can_be_replayed_and_compressed(self):
@@ -146,7 +158,7 @@ class Record(unittest.TestCase):
     def test_traces_of_two_runs_do_not_mix(self):
         self.record("-n", 2, RECORDED)
         before = (self.to / "rank0.msg").read_bytes()
-        self.assertRegex(self.record("-n", 2, RECORDED, code=125), r"holds traces already \(rank[01]\.(recv|msg)\)")
+        self.assertRegex(self.record("-n", 2, RECORDED, code=125), r"holds traces already \(rank[01]\.(recv|msg|coll)\)")
         self.assertEqual((self.to / "rank0.msg").read_bytes(), before)
 
     def test_a_missing_library_is_named(self):

@@ -122,6 +122,27 @@ static void modes(void)
     MPI_Buffer_detach(&gone, &n);
 }
 
+/* With blocks of 8 doubles; `reversed` has the ranks the other way round. */
+static void collectives(MPI_Comm reversed)
+{
+    static double out[2 * N], in[2 * N];
+    int mine[2] = {1 + 2 * rank, 2 + 2 * rank}, theirs[2] = {1 + rank, 3 + rank}, at[2] = {0, N};
+    MPI_Request r;
+
+    MPI_Barrier(reversed);
+    MPI_Bcast(out, 8, MPI_DOUBLE, 1, MPI_COMM_WORLD);
+    MPI_Reduce(out, in, 8, MPI_DOUBLE, MPI_SUM, 1, reversed);
+    MPI_Allreduce(MPI_IN_PLACE, in, 8, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+    MPI_Alltoall(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, in, 8, MPI_DOUBLE, MPI_COMM_WORLD);
+    MPI_Allgather(out, 16, MPI_FLOAT, in, 8, MPI_DOUBLE, MPI_COMM_WORLD);
+    MPI_Gather(out, 8, MPI_DOUBLE, rank == 1 ? in : NULL, rank == 1 ? 8 : 0, MPI_DOUBLE, 1, MPI_COMM_WORLD);
+    MPI_Scatter(rank == 0 ? out : NULL, rank == 0 ? 8 : 0, MPI_DOUBLE, in, 8, MPI_DOUBLE, 0, MPI_COMM_WORLD);
+    MPI_Alltoallv(out, mine, at, MPI_DOUBLE, in, theirs, at, MPI_DOUBLE, MPI_COMM_WORLD);
+    MPI_Scan(out, in, 8, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+    MPI_Ibarrier(MPI_COMM_WORLD, &r);
+    MPI_Wait(&r, MPI_STATUS_IGNORE);
+}
+
 int main(int argc, char **argv)
 {
     static double got[N];
@@ -141,6 +162,7 @@ int main(int argc, char **argv)
     MPI_Sendrecv_replace(fill(1), N, MPI_DOUBLE, rank, 7, rank, 7, reversed, &status);
     not_for_the_trace();
     modes();
+    collectives(reversed);
     MPI_Comm_free(&dup);
     MPI_Comm_free(&reversed);
     MPI_Finalize();

@@ -124,6 +124,24 @@ enum nof_sim_timed_way nof_sim_timed_way(const char *name);
 /* Same arguments: same figures. */
 void nof_sim_run_timed(enum nof_sim_timed_way way, struct nof_sim_timed *t);
 
+/* How long the collectives of a recording take, with what was computed between them, a rank on each host. Only where the MPI
+ * library is built. */
+struct coll_trace; /* bench/programs/coll_trace.h */
+struct nof_sim_replay {
+    unsigned hosts; /* 2..NOF_SIM_OVERLAP_HOSTS_MAX */
+    bool by_nic; /* who goes through collectives */
+    const struct coll_trace *trace; /* [hosts], which fit each other */
+    double factor; /* of what was computed */
+    uint64_t rate_bps, buffer_bytes; /* of each link, and of the switch towards it */
+    uint32_t mtu_bytes;
+    /* The answer, of the slowest rank: */
+    double s;
+    uint64_t drops; /* frames that found the buffer full */
+    char problem[512]; /* empty: all went well */
+};
+/* Same arguments: same figures. */
+void nof_sim_run_replay(struct nof_sim_replay *r);
+
 /* How long tasks take that work on parts of messages (bench/programs/delta_patterns.h), a task on each host. Only where the MPI
  * library is built. */
 #define NOF_SIM_INCREMENTS_TASKS_MAX 256u

@@ -39,6 +39,8 @@ int nof_cmd_bench(int argc, char **argv)
          "barriers of a distributed shared memory, by compiled communication and without", needs_daemon},
         {"npb", nof_bench_npb, "IS and FT of the NAS Parallel Benchmarks, beside MPICH and Open MPI",
          needs_daemon},
+        {"replay", nof_bench_replay, "collectives of recorded programs, beside the limit, MPICH and Open MPI",
+         needs_daemon},
         {"coll", nof_bench_coll,
          "each algorithm of each collective; writes the table that the library chooses by", needs_daemon},
         {"mixed", nof_bench_mixed,

@@ -56,6 +56,7 @@ int nof_bench_delta(int argc, char **argv) NOF_OPTIONAL;
 int nof_bench_partitioned(int argc, char **argv) NOF_OPTIONAL;
 int nof_bench_dsm(int argc, char **argv) NOF_OPTIONAL;
 int nof_bench_npb(int argc, char **argv) NOF_OPTIONAL;
+int nof_bench_replay(int argc, char **argv) NOF_OPTIONAL;
 
 /* One row of a table of commands; the table ends with name NULL. */
 struct nof_command {

@@ -89,6 +89,8 @@ static bool is_trace(const char *name)
     (void)sscanf(name, "rank%*u.recv%n", &end);
     if (end == 0)
         (void)sscanf(name, "rank%*u.msg%n", &end);
+    if (end == 0)
+        (void)sscanf(name, "rank%*u.coll%n", &end);
     return (end > 0 && name[end] == '\0') || strcmp(name, NOF_RECORDING_TALLY) == 0;
 }
 
@@ -216,6 +218,7 @@ static struct sums add_up(void)
         s.all.unnamed += t->unnamed;
         s.all.other_type += t->other_type;
         s.all.small += t->small;
+        s.all.other_collective += t->other_collective;
         if (t->error != 0 && s.all.error == 0) {
             s.all.error = t->error;
             s.failed_rank = r;
@@ -239,11 +242,15 @@ static void say_left_out(const char *self, const struct nof_recording_tally *all
                 "%s: left out: %" PRIu64 " receives for any source or tag that were canceled, or whose end "
                 "nobody waited for\n",
                 self, all->unnamed);
-    if (bound[NOF_RECORDING_RECV] + bound[NOF_RECORDING_MSG] > 0)
+    if (all->other_collective > 0)
+        fprintf(stderr, "%s: left out: %" PRIu64 " collectives of kinds that are not recorded\n", self,
+                all->other_collective);
+    if (bound[NOF_RECORDING_RECV] + bound[NOF_RECORDING_MSG] + bound[NOF_RECORDING_COLL] > 0)
         fprintf(stderr,
-                "%s: left out: %" PRIu64 " receive calls and %" PRIu64 " messages behind the first %" PRIu64
-                " bytes of a rank; more with --max-bytes\n",
-                self, bound[NOF_RECORDING_RECV], bound[NOF_RECORDING_MSG], recording.max_bytes);
+                "%s: left out: %" PRIu64 " receive calls, %" PRIu64 " collectives and %" PRIu64
+                " messages behind the first %" PRIu64 " bytes of a rank; more with --max-bytes\n",
+                self, bound[NOF_RECORDING_RECV], bound[NOF_RECORDING_COLL], bound[NOF_RECORDING_MSG],
+                recording.max_bytes);
 }
 
 /* True: there are traces, and they are whole. */
@@ -258,16 +265,17 @@ static bool say(const char *self)
         return false;
     }
     fprintf(stderr,
-            "%s: %u ranks, %" PRIu64 " receive calls, %" PRIu64 " messages (%" PRIu64 " bytes) in %s\n", self,
-            s.ranks, s.all.written[NOF_RECORDING_RECV], s.all.written[NOF_RECORDING_MSG],
-            s.all.bytes[NOF_RECORDING_MSG], recording.folder);
+            "%s: %u ranks, %" PRIu64 " receive calls, %" PRIu64 " messages (%" PRIu64 " bytes), %" PRIu64
+            " collectives in %s\n",
+            self, s.ranks, s.all.written[NOF_RECORDING_RECV], s.all.written[NOF_RECORDING_MSG],
+            s.all.bytes[NOF_RECORDING_MSG], s.all.written[NOF_RECORDING_COLL], recording.folder);
     say_left_out(self, &s.all);
     if (s.all.error != 0)
         fprintf(stderr,
-                "%s: rank %u could not write its trace: %s; %" PRIu64 " receive calls and %" PRIu64
-                " messages are missing; what is there are whole records\n",
+                "%s: rank %u could not write its trace: %s; %" PRIu64 " receive calls, %" PRIu64
+                " collectives and %" PRIu64 " messages are missing; what is there are whole records\n",
                 self, s.failed_rank, strerror(s.all.error), lost[NOF_RECORDING_RECV],
-                lost[NOF_RECORDING_MSG]);
+                lost[NOF_RECORDING_COLL], lost[NOF_RECORDING_MSG]);
     return s.all.error == 0;
 }
 
@@ -279,7 +287,8 @@ int nof_cmd_record(int argc, char **argv)
         .options = children,
         .doc = "Run an MPI program as `nof run` does, and write what its ranks receive and send: "
                "FOLDER/rankN.recv "
-               "for `nof replay`, FOLDER/rankN.msg for `nof bench dfcm` and `nof bench stream`.\v"
+               "for `nof replay`, FOLDER/rankN.msg for `nof bench dfcm` and `nof bench stream`, "
+               "FOLDER/rankN.coll for `nof bench replay`.\v"
                "The exit code is that of `nof run`, or 125 when that is 0 and the traces are not whole.",
         .begin = begin,
     };

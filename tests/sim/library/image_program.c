@@ -97,6 +97,9 @@ static void step_run(const struct nof_step *step)
     case SIM_STEP_TIMED:
         nof_timed_run(step);
         break;
+    case SIM_STEP_REPLAY:
+        nof_replay_run();
+        break;
     case SIM_STEP_INCREMENTS:
         nof_increments_run();
         break;

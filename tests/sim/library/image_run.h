@@ -8,6 +8,7 @@
  *   image_collective.c   collectives, windows
  *   image_overlap.c      what goes on while ranks compute
  *   image_timed.c        how long it takes
+ *   image_replay.c       how long the collectives of a recording take
  *   image_increments.c   how long patterns of tasks take that send increments */
 #ifndef NOF_SIM_LIBRARY_IMAGE_RUN_H
 #define NOF_SIM_LIBRARY_IMAGE_RUN_H
@@ -102,6 +103,9 @@ void nof_overlap_run(const struct nof_step *step);
 
 /* image_timed.c */
 void nof_timed_run(const struct nof_step *step);
+
+/* image_replay.c */
+void nof_replay_run(void);
 
 /* image_increments.c */
 void nof_increments_run(void);

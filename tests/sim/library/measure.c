@@ -93,6 +93,7 @@ void nof_measure_run(const struct nof_measure *m,
     p->ncomms = 1;
     p->callsites = 1;
     p->increments = m->increments;
+    p->replay = m->replay;
     for (unsigned i = 0; i < m->ranks; i++)
         p->rank[i] = (struct nof_steps){.step = &step, .count = 1, .room = 1};
     int status = start_cluster(m, &c);

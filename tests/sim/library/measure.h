@@ -17,6 +17,7 @@ struct nof_measure {
     const char *table; /* of algorithms, a text; NULL: none */
     struct nof_step step;
     struct nof_increments *increments; /* or NULL */
+    struct nof_program_replay *replay; /* or NULL */
     char *delta, *delta_size; /* as in seam.h */
     uint32_t spin_us; /* that a process polls before it sleeps; 0: it never sleeps */
     struct nof_fabric_link link;

@@ -90,6 +90,7 @@ enum nof_step_kind {
     SIM_STEP_COMPUTE, /* for `ns` */
     SIM_STEP_OVERLAP, /* collective `style` of comm 0, with blocks of `spare` bytes, is measured */
     SIM_STEP_TIMED, /* enum nof_sim_timed_way `style`, of `spare` bytes or pages, `ns` times */
+    SIM_STEP_REPLAY, /* of struct nof_program_replay */
     SIM_STEP_INCREMENTS, /* of struct nof_increments */
     SIM_STEP_DOOM, /* the process is killed after `ns`, wherever it is */
     SIM_STEP_KINDS
@@ -172,6 +173,14 @@ struct nof_increments {
     double taken_ns[3]; /* by form; 0: there is none. Of the slowest */
 };
 
+/* Collectives that a program was seen to call. */
+struct coll_trace; /* bench/programs/coll_trace.h */
+struct nof_program_replay {
+    const struct coll_trace *trace; /* of each rank */
+    double factor; /* of what was computed */
+    double taken_ns; /* written down: by the slowest */
+};
+
 struct nof_program {
     unsigned nranks;
     unsigned ncomms;
@@ -193,6 +202,7 @@ struct nof_program {
     struct nof_overlap overlap[NOF_PROGRAM_RANKS_MAX];
     struct nof_timed timed[NOF_PROGRAM_RANKS_MAX];
     struct nof_increments *increments; /* NULL: none */
+    struct nof_program_replay *replay; /* NULL: none */
     uint64_t death_ns; /* the first; 0: none yet */
     uint64_t errors; /* that MPI answered */
     uint64_t end_ns; /* the last that came to its end */

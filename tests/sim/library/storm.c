@@ -82,6 +82,7 @@ const char *nof_step_name(enum nof_step_kind kind)
         [SIM_STEP_COMPUTE] = "compute",
         [SIM_STEP_OVERLAP] = "measurement of overlap",
         [SIM_STEP_TIMED] = "measurement of time",
+        [SIM_STEP_REPLAY] = "collectives of a recording",
         [SIM_STEP_INCREMENTS] = "measurement of increments",
         [SIM_STEP_DOOM] = "death",
     };

@@ -108,6 +108,8 @@ struct attached {
     __u32 mode_flags; /* for attach and detach: which hook it hangs on */
     __u32 map_ids[MAPS_MAX];
     __u32 nmaps;
+    __u32 id;
+    char name[BPF_OBJ_NAME_LEN];
 };
 
 static int open_ours(__u32 id, struct attached *on)
@@ -120,6 +122,9 @@ static int open_ours(__u32 id, struct attached *on)
     if (fd < 0)
         return -errno;
     rc = bpf_obj_get_info_by_fd(fd, &info, &info_bytes);
+    on->id = id;
+    if (rc == 0)
+        memcpy(on->name, info.name, sizeof(on->name));
     if (rc == 0 && strcmp(info.name, NOF_STEER_PROG) != 0)
         rc = -EBUSY;
     if (rc < 0) {
@@ -160,6 +165,23 @@ int nof_steer_reclaim(const char *ifname)
         return fd == -ENOENT ? 0 : fd;
     close(fd);
     return bpf_xdp_detach(on.ifindex, on.mode_flags, NULL);
+}
+
+int nof_steer_look(const char *ifname, struct nof_steer_seen *seen_out)
+{
+    struct attached on = {.nmaps = 0};
+    int fd = open_attached(ifname, &on);
+
+    if (fd < 0 && fd != -EBUSY)
+        return fd;
+    if (fd >= 0)
+        close(fd);
+    memset(seen_out, 0, sizeof(*seen_out));
+    memcpy(seen_out->name, on.name, sizeof(seen_out->name) - 1);
+    seen_out->id = on.id;
+    seen_out->ours = fd >= 0;
+    seen_out->generic = on.mode_flags == XDP_FLAGS_SKB_MODE;
+    return 0;
 }
 
 static char kernel_words[256];

@@ -38,6 +38,15 @@ int nof_steer_object_fd(int *fd_out);
  * driver would fail too. */
 int nof_steer_reclaim(const char *ifname);
 
+/* The program that `ifname` has. -ENOENT: none. */
+struct nof_steer_seen {
+    char name[16];
+    unsigned id; /* of the kernel */
+    bool ours;
+    bool generic; /* on the hook behind the allocation of the packet; else the driver's */
+};
+int nof_steer_look(const char *ifname, struct nof_steer_seen *seen_out);
+
 /* Between the two, what the kernel says of a program that it refuses is kept instead of printed, for any caller of
  * libbpf in this process, which the driver is. words_out: "" when it said nothing. */
 void nof_steer_words_begin(void);

@@ -259,6 +259,17 @@ static void tell_mtu(const struct nofd_options *o, const struct nofd_wire *wire)
                 o->mtu_bytes != 0 ? "as asked for" : "the most that this port carries");
 }
 
+/* What the kernel or the device does for this port, and what not. */
+static void tell_help(const struct nofd_wire *wire)
+{
+    const struct nof_dpdk_port_info *info = nof_dpdk_port_info(wire->device);
+
+    if (info->xdp_words[0] != '\0')
+        nofd_notice("%s: %s", wire->device_name, info->xdp_words);
+    if (info->udp_checksum == NOF_DPDK_HELP_USED)
+        nofd_notice("%s: the device computes UDP checksums", wire->device_name);
+}
+
 static int plug_device(struct nofd *d, unsigned i, const char *devargs, char *err, size_t err_bytes)
 {
     const struct nofd_options *o = &d->options;
@@ -281,6 +292,7 @@ static int plug_device(struct nofd *d, unsigned i, const char *devargs, char *er
     if (rc != NOF_OK)
         return -1;
     tell_mtu(o, &wire);
+    tell_help(&wire);
     if (wire.ip4 == 0) {
         snprintf(err, err_bytes, "%s has no IPv4 address: give one with --ip A.B.C.D", wire.device_name);
         nofd_wire_close(&wire);

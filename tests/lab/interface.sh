@@ -82,3 +82,24 @@ mtu 3450 # which veth takes, and a chunk of AF_XDP does not hold
 up --port eth0 || fail "not up at MTU 3450"
 status xdp '3[34][0-9]*'
 said "eth0: MTU 3[34][0-9]* of the interface's 3450, the most that this port carries"
+
+# Which hook, and that frames are copied though zero copy was asked for.
+mtu 1500
+up --port net_af_xdp,iface=eth0,force_copy=0 || fail "not up with force_copy=0"
+for file in status a.log; do
+    grep -q "the XDP program is on the generic hook, .*; frames are copied, " "$work/$file" || fail "no word of hook and copies"
+done
+
+# Whose program is there already is named, and what to type.
+occupy() { ip netns exec "$me" "$build/tests/lab/lab-occupy" eth0 "$@"; }
+down
+occupy native others && up --port net_af_xdp,iface=eth0 && fail "up beside another XDP program"
+grep -q 'eth0 has another XDP program already: "others", number [0-9]* of the kernel, and' "$work/status" || fail "not whose it is"
+grep -q 'Type: ip link set dev eth0 xdp off, ' "$work/status" || fail "no command"
+up --port eth0 || fail "not up by AF_PACKET beside another XDP program"
+status packet 1500
+said 'AF_PACKET, for AF_XDP does not serve: eth0 has another XDP program already: "others"'
+ip -n "$me" link set dev eth0 xdp off
+occupy generic xdp_dispatcher && up --port net_af_xdp,iface=eth0 && fail "up beside a dispatcher"
+grep -q "libxdp's takes others behind it" "$work/status" || fail "no word of libxdp"
+grep -q "Type: xdp-loader unload eth0 --all, " "$work/status" || fail "no command for a dispatcher"

@@ -103,6 +103,17 @@ uint64_t nofd_nic_cycles_per_s(void)
     return 123;
 }
 
+const struct nof_dpdk_port_info *nof_dpdk_port_info(const struct nof_dpdk_port *port)
+{
+    static const struct nof_dpdk_port_info info = {.xdp_hook = "generic",
+                                                   .xdp_words = "in words",
+                                                   .udp_checksum = NOF_DPDK_HELP_USED,
+                                                   .timestamps = NOF_DPDK_HELP_THERE};
+
+    assert_ptr_equal(port, nics);
+    return &info;
+}
+
 unsigned nof_dpdk_port_xdp_counters(const struct nof_dpdk_port *port,
                                     uint64_t frames_out[NOF_DPDK_XDP_COUNTERS])
 {
@@ -282,6 +293,24 @@ static void the_cores_are_not_asked_again_at_once(void **state)
     json_decref(second);
 }
 
+static void a_device_says_what_helps(void **state)
+{
+    json_t *result = call(nofd_rpc_status, "{}");
+    const json_t *nics_told = json_object_get(result, "nics"), *row = json_array_get(nics_told, 1);
+
+    (void)state;
+    assert_null(json_object_get(json_array_get(nics_told, 0), "xdp")); /* it has no device */
+    assert_null(json_object_get(json_array_get(nics_told, 0), "hardware"));
+    assert_string_equal(json_string_value(json_object_get(json_object_get(row, "xdp"), "hook")), "generic");
+    assert_string_equal(json_string_value(json_object_get(json_object_get(row, "xdp"), "words")), "in words");
+    assert_true(json_is_false(json_object_get(json_object_get(row, "xdp"), "zero_copy")));
+    row = json_object_get(row, "hardware");
+    assert_string_equal(json_string_value(json_object_get(row, "udp_checksum")), "used");
+    assert_string_equal(json_string_value(json_object_get(row, "scatter_gather")), "none");
+    assert_string_equal(json_string_value(json_object_get(row, "timestamps")), "there");
+    json_decref(result);
+}
+
 static void collectives_that_wait_are_told(void **state)
 {
     json_t *result, *row, *ranks;
@@ -336,6 +365,7 @@ int main(void)
         EACH(counts_of_libraries_are_those_of_ranks_here_and_gone),
         EACH(endpoints_say_who_and_how),
         EACH(the_cores_are_not_asked_again_at_once),
+        EACH(a_device_says_what_helps),
         EACH(collectives_that_wait_are_told),
         EACH(more_predictors_than_fit_are_as_many_as_fit),
         EACH(jobs_and_uptime_are_told),

@@ -128,6 +128,22 @@ static void numbers_are_read(void **state)
     assert_int_equal(nof_devargs_number(&d, "b", 6), 6);
 }
 
+static void an_argument_is_removed_with_one_comma(void **state)
+{
+    struct nof_devargs d;
+
+    (void)state;
+    assert_int_equal(nof_devargs_parse("net_af_xdp,a=1,b=2,c=3", &d), NOF_OK);
+    nof_devargs_remove(&d, "d");
+    assert_string_equal(d.args, "a=1,b=2,c=3");
+    nof_devargs_remove(&d, "b");
+    assert_string_equal(d.args, "a=1,c=3");
+    nof_devargs_remove(&d, "c");
+    assert_string_equal(d.args, "a=1");
+    nof_devargs_remove(&d, "a");
+    assert_string_equal(d.args, "");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -136,6 +152,7 @@ int main(void)
         cmocka_unit_test(what_does_not_fit_is_refused),
         cmocka_unit_test(an_argument_that_does_not_fit_is_not_added),
         cmocka_unit_test(numbers_are_read),
+        cmocka_unit_test(an_argument_is_removed_with_one_comma),
         cmocka_unit_test(the_rate_is_ours_and_leaves_the_arguments),
     };
 

@@ -165,6 +165,26 @@ static void print_waits(const json_t *rows)
     }
 }
 
+/* What kernel and device do for a port, and what not. */
+static void print_help(const json_t *nics)
+{
+    const json_t *row, *value;
+    size_t i;
+
+    json_array_foreach(nics, i, row)
+    {
+        const json_t *xdp = json_object_get(row, "xdp"), *hardware = json_object_get(row, "hardware");
+        const char *key;
+
+        if (xdp != NULL)
+            printf("nic %" JSON_INTEGER_FORMAT ": %s\n", number_of(row, "nic"), text_of(xdp, "words"));
+        json_object_foreach((json_t *)(uintptr_t)hardware, key,
+                            value) if (strcmp(json_string_value(value), "none") != 0)
+            printf("nic %" JSON_INTEGER_FORMAT ": the device has %s%s\n", number_of(row, "nic"), key,
+                   strcmp(json_string_value(value), "used") == 0 ? ", and it is used" : "; not needed");
+    }
+}
+
 static void print_status(const json_t *s)
 {
     const json_t *row;
@@ -180,6 +200,7 @@ static void print_status(const json_t *s)
                number_of(row, "nic"), text_of(row, "name"), text_of(row, "mac"), text_of(row, "ip"),
                number_of(row, "mtu"), json_is_true(json_object_get(row, "up")) ? "up" : "down",
                number_of(row, "endpoints"));
+    print_help(json_object_get(s, "nics"));
     print_endpoints(json_object_get(s, "endpoints"));
     print_waits(json_object_get(s, "collectives"));
 }

@@ -67,6 +67,25 @@ struct look {
     struct nof_coll_info waits[WAITS_MOST];
 };
 
+static const char *help_name(enum nof_dpdk_help help)
+{
+    static const char *const names[] = {"none", "there", "used"};
+
+    return names[help];
+}
+
+static void add_device(json_t *row, const struct nof_dpdk_port_info *info)
+{
+    if (info->xdp_hook[0] != '\0')
+        json_object_set_new(row, "xdp",
+                            json_pack("{s:s, s:b, s:s}", "hook", info->xdp_hook, "zero_copy",
+                                      info->xdp_zero_copy, "words", info->xdp_words));
+    json_object_set_new(row, "hardware",
+                        json_pack("{s:s, s:s, s:s}", "udp_checksum", help_name(info->udp_checksum),
+                                  "scatter_gather", help_name(info->scatter_gather), "timestamps",
+                                  help_name(info->timestamps)));
+}
+
 static json_t *nic_row(const struct nofd_nic *nic)
 {
     const uint8_t *mac = nic->wire.mac;
@@ -74,17 +93,21 @@ static json_t *nic_row(const struct nofd_nic *nic)
     char mac_text[24];
     char ip_text[24];
     char id_text[24];
+    json_t *row;
 
     snprintf(mac_text, sizeof(mac_text), "%02x:%02x:%02x:%02x:%02x:%02x", mac[0], mac[1], mac[2], mac[3],
              mac[4], mac[5]);
     snprintf(ip_text, sizeof(ip_text), "%u.%u.%u.%u", ip4 >> 24, ip4 >> 16 & 255, ip4 >> 8 & 255, ip4 & 255);
     snprintf(id_text, sizeof(id_text), "%016" PRIx64, nic->cfg.nic_id);
-    return json_pack("{s:i, s:s, s:s, s:s, s:s, s:s, s:s, s:i, s:b, s:I, s:i, s:i, s:I}", "nic",
-                     (int)nic->index, "name", nic->name, "port", nic->wire.device_name, "driver",
-                     nic->wire.kind, "mac", mac_text, "ip", ip_text, "id", id_text, "mtu",
-                     (int)nic->wire.mtu_bytes, "up", read_bool(&nic->link_up), "link_rate_bps",
-                     (json_int_t)nic->wire.rate_bps, "endpoints", (int)read_unsigned(&nic->nlive), "core",
-                     (int)nic->lcore->index, "memory_bytes", (json_int_t)nic->mem_bytes);
+    row = json_pack("{s:i, s:s, s:s, s:s, s:s, s:s, s:s, s:i, s:b, s:I, s:i, s:i, s:I}", "nic",
+                    (int)nic->index, "name", nic->name, "port", nic->wire.device_name, "driver",
+                    nic->wire.kind, "mac", mac_text, "ip", ip_text, "id", id_text, "mtu",
+                    (int)nic->wire.mtu_bytes, "up", read_bool(&nic->link_up), "link_rate_bps",
+                    (json_int_t)nic->wire.rate_bps, "endpoints", (int)read_unsigned(&nic->nlive), "core",
+                    (int)nic->lcore->index, "memory_bytes", (json_int_t)nic->mem_bytes);
+    if (nic->wire.device != NULL)
+        add_device(row, nof_dpdk_port_info(nic->wire.device));
+    return row;
 }
 
 static const char *state_name(int state)

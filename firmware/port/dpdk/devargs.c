@@ -126,19 +126,16 @@ static int parse_rate(const char *text, size_t len, uint64_t *rate_bps_out)
     return NOF_OK;
 }
 
-int nof_devargs_take_rate(struct nof_devargs *d, uint64_t *rate_bps_out)
+void nof_devargs_remove(struct nof_devargs *d, const char *key)
 {
     size_t len;
-    const char *value = find(d->args, "rate", &len);
+    const char *value = find(d->args, key, &len);
     char *at;
 
-    *rate_bps_out = 0;
     if (!value)
-        return NOF_OK;
-    if (parse_rate(value, len, rate_bps_out) != NOF_OK)
-        return NOF_EINVAL;
-    at = d->args + (value - d->args) - 5; /* "rate=" */
-    len += 5;
+        return;
+    at = d->args + (value - d->args) - strlen(key) - 1;
+    len += strlen(key) + 1;
     /* One of the commas around it goes too. */
     if (at[len] == ',')
         len++;
@@ -147,5 +144,18 @@ int nof_devargs_take_rate(struct nof_devargs *d, uint64_t *rate_bps_out)
         len++;
     }
     memmove(at, at + len, strlen(at + len) + 1);
+}
+
+int nof_devargs_take_rate(struct nof_devargs *d, uint64_t *rate_bps_out)
+{
+    size_t len;
+    const char *value = find(d->args, "rate", &len);
+
+    *rate_bps_out = 0;
+    if (!value)
+        return NOF_OK;
+    if (parse_rate(value, len, rate_bps_out) != NOF_OK)
+        return NOF_EINVAL;
+    nof_devargs_remove(d, "rate");
     return NOF_OK;
 }

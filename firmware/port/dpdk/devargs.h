@@ -36,6 +36,9 @@ uint32_t nof_devargs_number(const struct nof_devargs *d, const char *key, uint32
  * *rate_bps_out is 0 without it. NOF_EINVAL: not a rate. */
 int nof_devargs_take_rate(struct nof_devargs *d, uint64_t *rate_bps_out);
 
+/* Removes "key=VALUE", if it is there. */
+void nof_devargs_remove(struct nof_devargs *d, const char *key);
+
 /* Appends "key=value"; NOF_EINVAL when it does not fit. */
 int nof_devargs_add(struct nof_devargs *d, const char *key, const char *value);
 

@@ -243,6 +243,28 @@ static void spread_over_queues(struct rte_eth_conf *conf, const struct rte_eth_d
     conf->rx_adv_conf.rss_conf.rss_hf = hash;
 }
 
+static enum nof_dpdk_help help(bool there)
+{
+    return there ? NOF_DPDK_HELP_THERE : NOF_DPDK_HELP_NONE;
+}
+
+/* What gains something is asked for, and only of a device that says that it can. */
+static void ask_for_help(struct nof_dpdk_port *port, struct rte_eth_conf *conf,
+                         const struct rte_eth_dev_info *dev)
+{
+    struct nof_dpdk_port_info *info = &port->info;
+
+    info->udp_checksum = help(dev->tx_offload_capa & RTE_ETH_TX_OFFLOAD_UDP_CKSUM);
+    info->scatter_gather = help(dev->tx_offload_capa & RTE_ETH_TX_OFFLOAD_MULTI_SEGS);
+    info->timestamps = help(dev->rx_offload_capa & RTE_ETH_RX_OFFLOAD_TIMESTAMP);
+    if (info->udp_checksum == NOF_DPDK_HELP_NONE)
+        return;
+    conf->txmode.offloads |= RTE_ETH_TX_OFFLOAD_UDP_CKSUM;
+    info->udp_checksum = NOF_DPDK_HELP_USED;
+    for (unsigned i = 0; i < info->nqueues; i++)
+        port->queues[i].sums = true;
+}
+
 int nof_port_configure(struct nof_port_opening *o, const struct rte_eth_dev_info *dev)
 {
     struct nof_dpdk_port *port = o->port;
@@ -263,6 +285,7 @@ int nof_port_configure(struct nof_port_opening *o, const struct rte_eth_dev_info
         conf.rxmode.mtu = port->info.mtu_bytes;
     if (n > 1)
         spread_over_queues(&conf, dev);
+    ask_for_help(port, &conf, dev);
     if (port->devargs.kind == NOF_DEVARGS_BUS) {
         conf.intr_conf.rxq = 1;
         o->interrupts = rte_eth_dev_configure(port->port_id, n, n, &conf) == 0;

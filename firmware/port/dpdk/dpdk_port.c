@@ -16,6 +16,7 @@
 #include "nof/status.h"
 #include "port/dpdk/device.h"
 #include "port/dpdk/preflight.h"
+#include "port/dpdk/sockfd.h"
 
 #ifdef NOF_HAVE_EBPF
 #include "steer_host.h"
@@ -67,6 +68,31 @@ static void set_up_interrupts(struct nof_dpdk_port *port)
     }
 }
 
+#ifdef NOF_HAVE_EBPF
+/* Which hook, and who copies, with the reasons. */
+static void describe_xdp(struct nof_dpdk_port *port)
+{
+    struct nof_dpdk_port_info *info = &port->info;
+    const char *hook = "its driver's own hook", *hook_why = "";
+    struct nof_steer_seen seen;
+
+    if (nof_steer_look(info->ifname, &seen) < 0)
+        return;
+    info->xdp_zero_copy = port->queues[0].wait_fd >= 0 && nof_sockfd_zero_copy(port->queues[0].wait_fd);
+    snprintf(info->xdp_hook, sizeof(info->xdp_hook), "%s", seen.generic ? "generic" : "native");
+    if (seen.generic) {
+        hook = "the generic hook";
+        hook_why = port->virtual_device ? ", for a virtual device gains nothing by its own"
+                                        : ", for its driver has none of its own";
+    }
+    snprintf(info->xdp_words, sizeof(info->xdp_words), "the XDP program is on %s%s; frames are %s", hook,
+             hook_why,
+             info->xdp_zero_copy
+                 ? "not copied"
+                 : "copied, for page boundaries cut those of this port, and zero copy takes none such");
+}
+#endif
+
 /* Conveniences: a port without them works. */
 static void set_up_extras(struct nof_port_opening *o)
 {
@@ -76,6 +102,7 @@ static void set_up_extras(struct nof_port_opening *o)
     if (port->devargs.kind == NOF_DEVARGS_AF_XDP) {
         if (port->virtual_device)
             (void)nof_steer_generic(port->info.ifname);
+        describe_xdp(port);
         if (nof_steer_open(port->info.ifname, &port->steer) == 0)
             port->info.xdp_pinned = nof_steer_pin(port->steer) == 0;
     }

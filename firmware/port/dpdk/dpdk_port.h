@@ -67,6 +67,13 @@ enum nof_dpdk_kernel {
     NOF_DPDK_KERNEL_KEEPS, /* the kernel has the interface too (af_xdp, af_packet): it answers */
 };
 
+/* Of a device's help with the work that the core can do itself. */
+enum nof_dpdk_help {
+    NOF_DPDK_HELP_NONE, /* it has none */
+    NOF_DPDK_HELP_THERE, /* it has, and it gains nothing (docs/decisions/0048) */
+    NOF_DPDK_HELP_USED,
+};
+
 struct nof_dpdk_port_info {
     char driver[32]; /* "net_af_xdp" */
     char device[64]; /* ethdev name, "net_af_xdp0" */
@@ -81,6 +88,15 @@ struct nof_dpdk_port_info {
     enum nof_dpdk_kernel kernel;
     int socket; /* NUMA node, -1 any */
     bool xdp_pinned; /* counters readable under /sys/fs/bpf/nof/<ifname>/stats */
+    /* net_af_xdp: where the program hangs ("generic", "native"; "" on other ports), whether the device shares its frames
+     * with us, and both in words, with the reasons. */
+    char xdp_hook[16];
+    bool xdp_zero_copy;
+    char xdp_words[224];
+    enum nof_dpdk_help
+        udp_checksum; /* of frames that we send; a kernel at the other end joins those alone that have one */
+    enum nof_dpdk_help scatter_gather; /* a frame in several pieces */
+    enum nof_dpdk_help timestamps; /* of frames that come */
 };
 
 /* Bytes of packet memory that one queue of such a port takes, at cfg's MTU or else the interface's: what EAL's -m

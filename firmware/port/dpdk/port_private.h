@@ -36,6 +36,7 @@ struct nof_dpdk_queue {
     uint16_t npending;
     uint16_t nearly;
     bool answers_arp;
+    bool sums; /* the device computes UDP checksums */
     struct rte_mempool *pool;
     uint64_t rx_frames, rx_bytes;
     uint64_t tx_frames, tx_bytes;

@@ -153,15 +153,32 @@ static int check_channels(const struct nof_dpdk_port *port, const struct nof_net
 }
 
 #ifdef NOF_HAVE_EBPF
+static int occupied(const char *ifname, char *err, size_t err_bytes)
+{
+    struct nof_steer_seen seen = {.name = "?"};
+    char command[96];
+    bool dispatcher;
+
+    (void)nof_steer_look(ifname, &seen);
+    dispatcher = strcmp(seen.name, "xdp_dispatcher") == 0;
+    snprintf(command, sizeof(command),
+             dispatcher ? "xdp-loader unload %s --all" : "ip link set dev %s %s off", ifname,
+             seen.generic ? "xdpgeneric" : "xdp");
+    return nof_port_fail(
+        NOF_EAGAIN, err, err_bytes,
+        "%s has another XDP program already: \"%s\", number %u of the kernel%s, and one interface has "
+        "one%s.\nType: %s, if nobody needs it; or leave it there: --port net_af_packet,iface=%s, or --port "
+        "udp:%s",
+        ifname, seen.name, seen.id, seen.generic ? ", on the generic hook" : "",
+        dispatcher ? "; libxdp's takes others behind it, but not DPDK's" : "", command, ifname, ifname);
+}
+
 static int reclaim(const struct nof_dpdk_port *port, char *err, size_t err_bytes)
 {
     int rc = nof_steer_reclaim(port->info.ifname);
 
     if (rc == -EBUSY)
-        return nof_port_fail(NOF_EAGAIN, err, err_bytes,
-                             "another XDP program is attached to %s, and one interface has one.\nType: ip "
-                             "link set dev %s xdp off",
-                             port->info.ifname, port->info.ifname);
+        return occupied(port->info.ifname, err, err_bytes);
     if (rc < 0)
         return nof_port_fail(NOF_EPERM, err, err_bytes,
                              "the XDP program of %s cannot be looked at: %s.\nStart the daemon as root.",
@@ -189,7 +206,8 @@ static int complete_xdp(struct nof_dpdk_port *port, const struct nof_netif_facts
     if (!nof_devargs_has(&port->devargs, "queue_count"))
         rc = nof_devargs_add(&port->devargs, "queue_count", count);
     /* Zero copy would need frames that no page boundary cuts, which is not how the pool lies (device.c). */
-    if (rc == NOF_OK && !nof_devargs_has(&port->devargs, "force_copy"))
+    nof_devargs_remove(&port->devargs, "force_copy");
+    if (rc == NOF_OK)
         rc = nof_devargs_add(&port->devargs, "force_copy", "1");
     /* Preferred busy polling makes every empty receive burst a system call; it pays where a device's
      * interrupts can be deferred, which a virtual device has none of (docs/decisions/0005-dpdk-port.md). */

@@ -4,8 +4,12 @@
  * cache, no system call of our own, one atomic add per transmission (the driver's reference). */
 #include "port/dpdk/port_private.h"
 
+#include <netinet/in.h>
 #include <string.h>
 #include <unistd.h>
+
+#include <rte_ip.h>
+#include <rte_udp.h>
 
 static struct nof_frame *queue_frame_alloc(void *port, uint32_t len_bytes)
 {
@@ -47,6 +51,23 @@ static void push_pending(struct nof_dpdk_queue *q)
     q->npending = (uint16_t)(n - sent);
 }
 
+/* The device computes the checksum behind what its rules want there, that of the pseudo header: the same bytes whenever this
+ * frame is sent. CRCs begin behind it. What is not UDP (ARP, IGMP) goes as it is. */
+static void ask_for_sum(struct rte_mbuf *m)
+{
+    struct rte_ipv4_hdr *ip = rte_pktmbuf_mtod_offset(m, struct rte_ipv4_hdr *, RTE_ETHER_HDR_LEN);
+    const struct rte_ether_hdr *eth = rte_pktmbuf_mtod(m, const struct rte_ether_hdr *);
+    struct rte_udp_hdr *udp = (void *)(ip + 1);
+
+    m->ol_flags &= ~(RTE_MBUF_F_TX_IPV4 | RTE_MBUF_F_TX_UDP_CKSUM);
+    if (eth->ether_type != RTE_BE16(RTE_ETHER_TYPE_IPV4) || ip->next_proto_id != IPPROTO_UDP)
+        return;
+    m->ol_flags |= RTE_MBUF_F_TX_IPV4 | RTE_MBUF_F_TX_UDP_CKSUM;
+    m->l2_len = RTE_ETHER_HDR_LEN;
+    m->l3_len = sizeof(*ip);
+    udp->dgram_cksum = rte_ipv4_phdr_cksum(ip, m->ol_flags);
+}
+
 static unsigned queue_send(void *port, struct nof_frame *const *frames, unsigned n)
 {
     struct nof_dpdk_queue *q = port;
@@ -66,6 +87,8 @@ static unsigned queue_send(void *port, struct nof_frame *const *frames, unsigned
         m->data_off = (uint16_t)(frame->data - (uint8_t *)m->buf_addr);
         m->data_len = (uint16_t)frame->len_bytes;
         m->pkt_len = frame->len_bytes;
+        if (q->sums)
+            ask_for_sum(m);
         rte_mbuf_refcnt_update(m, 1);
         q->pending[q->npending++] = m;
         q->tx_frames++;

@@ -4,10 +4,15 @@
 #include <errno.h>
 #include <linux/filter.h>
 #include <linux/if_packet.h>
+#include <linux/if_xdp.h>
 #include <netinet/in.h>
 #include <stdbool.h>
 #include <string.h>
 #include <sys/socket.h>
+
+#ifndef SOL_XDP
+#define SOL_XDP 283
+#endif
 
 static bool is_of_family(int fd, int family)
 {
@@ -34,6 +39,15 @@ unsigned nof_sockfd_watch_end(const struct nof_sockfd_watch *w, int *fds, unsign
         if (!(w->seen[fd / 64] >> (fd % 64) & 1u) && is_of_family((int)fd, w->family))
             fds[n++] = (int)fd;
     return n;
+}
+
+bool nof_sockfd_zero_copy(int fd)
+{
+    struct xdp_options options = {0};
+    socklen_t len = sizeof(options);
+
+    return getsockopt(fd, SOL_XDP, XDP_OPTIONS, &options, &len) == 0 &&
+           (options.flags & XDP_OPTIONS_ZEROCOPY);
 }
 
 int nof_sockfd_packet_filter(int fd, uint16_t port)

@@ -11,6 +11,7 @@
 #ifndef NOF_PORT_SOCKFD_H
 #define NOF_PORT_SOCKFD_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #define NOF_SOCKFD_MAX 4096u /* descriptors looked at */
@@ -23,6 +24,9 @@ struct nof_sockfd_watch {
 void nof_sockfd_watch_begin(struct nof_sockfd_watch *w, int family);
 /* New descriptors in ascending order; returns how many, at most max. */
 unsigned nof_sockfd_watch_end(const struct nof_sockfd_watch *w, int *fds, unsigned max);
+
+/* Does an AF_XDP socket that is bound share its frames with the device, rather than have them copied? */
+bool nof_sockfd_zero_copy(int fd);
 
 /* A packet socket sees every frame of the interface. This filter leaves it IPv4 UDP datagrams to
  * `port` that came from outside, so that other traffic neither wakes nor costs the NIC core.

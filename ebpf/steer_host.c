@@ -34,7 +34,8 @@ struct nof_steer {
 };
 
 struct nof_steer_table {
-    union nof_steer_block *block; /* NOF_STEER_BLOCKS, shared with the program */
+    union nof_steer_block *block; /* shared with the program */
+    uint32_t nblocks;
 };
 
 static const char *const names[NOF_STEER_VERDICTS] = {
@@ -351,7 +352,10 @@ void nof_steer_close(struct nof_steer *steer)
     free(steer);
 }
 
-#define TABLE_BYTES (NOF_STEER_BLOCKS * sizeof(union nof_steer_block))
+static size_t table_bytes(const struct nof_steer_table *table)
+{
+    return table->nblocks * sizeof(union nof_steer_block);
+}
 
 /* The program may read any word at any time. */
 static void put_word(unsigned *word, unsigned value)
@@ -359,7 +363,7 @@ static void put_word(unsigned *word, unsigned value)
     __atomic_store_n(word, value, __ATOMIC_RELEASE);
 }
 
-int nof_steer_table_open(int known_fd, uint32_t queue, uint64_t nic_id, uint32_t ip4,
+int nof_steer_table_open(int known_fd, uint32_t queue, const struct nof_steer_self *self,
                          struct nof_steer_table **table_out)
 {
     LIBBPF_OPTS(bpf_map_create_opts, opts, .map_flags = BPF_F_MMAPABLE | BPF_F_INNER_MAP);
@@ -371,20 +375,21 @@ int nof_steer_table_open(int known_fd, uint32_t queue, uint64_t nic_id, uint32_t
     table = calloc(1, sizeof(*table));
     if (!table)
         return -ENOMEM;
+    table->nblocks = NOF_STEER_BLOCK_PATHS + (self->max_paths + NOF_STEER_IDS - 1) / NOF_STEER_IDS;
     fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, "nof_steer_table", sizeof(__u32), sizeof(union nof_steer_block),
-                        NOF_STEER_BLOCKS, &opts);
+                        table->nblocks, &opts);
     if (fd < 0) {
         free(table);
         return fd;
     }
-    table->block = mmap(NULL, TABLE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    table->block = mmap(NULL, table_bytes(table), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     rc = table->block == MAP_FAILED ? -errno : 0;
     if (rc == 0) {
-        table->block[0].head.nic_id = nic_id;
-        table->block[0].head.ip4 = htonl(ip4);
+        table->block[0].head.nic_id = self->nic_id;
+        table->block[0].head.ip4 = htonl(self->ip4);
         rc = bpf_map_update_elem(known_fd, &queue, &fd, BPF_ANY);
         if (rc < 0)
-            (void)munmap(table->block, TABLE_BYTES);
+            (void)munmap(table->block, table_bytes(table));
     }
     close(fd);
     if (rc < 0) {
@@ -403,7 +408,11 @@ int nof_steer_known_fd(const struct nof_steer *steer)
 void nof_steer_table_conn(struct nof_steer_table *table, uint32_t slot, uint64_t id)
 {
     uint32_t at = NOF_STEER_BLOCK_DEAD * NOF_STEER_IDS + slot;
-    unsigned long long *word = &table->block[at / NOF_STEER_IDS].id[at % NOF_STEER_IDS];
+    unsigned long long *word;
+
+    if (at / NOF_STEER_IDS >= table->nblocks)
+        return;
+    word = &table->block[at / NOF_STEER_IDS].id[at % NOF_STEER_IDS];
 
     __atomic_store_n(word, id, __ATOMIC_RELEASE);
 }
@@ -428,6 +437,6 @@ void nof_steer_table_close(struct nof_steer_table *table)
 {
     if (!table)
         return;
-    (void)munmap(table->block, TABLE_BYTES);
+    (void)munmap(table->block, table_bytes(table));
     free(table);
 }

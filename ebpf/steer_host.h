@@ -73,8 +73,14 @@ int nof_steer_known_fd(const struct nof_steer *steer);
 /* From now on the program drops what comes on this queue and is for nobody: frames of other connection ids, handshakes
  * with another NIC than nic_id, groups that were not joined; and leaves the kernel what is not for ip4 (host byte order).
  * The program's map keeps the table as long as it lives itself. */
+struct nof_steer_self {
+    uint64_t nic_id;
+    uint32_t ip4;
+    uint32_t
+        max_paths; /* 1..NOF_STEER_PATHS: the table is no larger, for strangers make the program touch all of it */
+};
 struct nof_steer_table;
-int nof_steer_table_open(int known_fd, uint32_t queue, uint64_t nic_id, uint32_t ip4,
+int nof_steer_table_open(int known_fd, uint32_t queue, const struct nof_steer_self *self,
                          struct nof_steer_table **table_out);
 /* As nof_port_ops.conn; no system call. slot: below 64 (dead paths), or 64 + the low 16 bits of the id. Thread: the queue's. */
 void nof_steer_table_conn(struct nof_steer_table *table, uint32_t slot, uint64_t id);

@@ -32,7 +32,7 @@ int nof_arena_check(const struct nof_nic_config *in, struct nof_nic_config *out)
     bool ok = in->nic_id != 0;
     ok &= pick(in->mtu_bytes, 1500, 576, 9216, &out->mtu_bytes);
     ok &= pick(in->max_endpoints, 16, 1, 1024, &out->max_endpoints);
-    ok &= pick(in->max_paths, 256, 1, 65536, &out->max_paths);
+    ok &= pick(in->max_paths, NOF_PATHS_DEFAULT, 1, 65536, &out->max_paths);
     ok &= pick(in->max_peers, 4096, 1, 1u << 22, &out->max_peers);
     ok &= pick(in->max_jobs, 16, 1, 1024, &out->max_jobs);
     ok &= pick(in->max_sends, 4096, 1, 1u << 22, &out->max_sends);

@@ -33,6 +33,8 @@ struct nof_nic;
 
 #define NOF_NO_DEADLINE UINT64_MAX
 
+#define NOF_PATHS_DEFAULT 256u
+
 /* 0 takes the default in brackets; what has none is taken as it stands. nof_nic_init() refuses what is out of bounds. */
 struct nof_nic_config {
     uint64_t nic_id; /* random, not 0 */

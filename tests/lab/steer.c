@@ -425,12 +425,13 @@ __attribute__((format(printf, 2, 0))) static int quiet(enum libbpf_print_level l
     return level == LIBBPF_WARN ? vfprintf(stderr, format, args) : 0;
 }
 
-static bool know(struct bench *b, uint64_t nic_id)
+static bool know(struct bench *b, uint64_t nic_id, uint32_t max_paths)
 {
+    struct nof_steer_self self = {.nic_id = nic_id, .ip4 = OUR_IP, .max_paths = max_paths};
     int rc;
 
     nof_steer_table_close(b->table);
-    rc = nof_steer_table_open(b->known_fd, 0, nic_id, OUR_IP, &b->table);
+    rc = nof_steer_table_open(b->known_fd, 0, &self, &b->table);
     if (rc < 0)
         printf("no table: %s\n", strerror(-rc));
     return rc == 0;
@@ -464,7 +465,7 @@ int main(int argc, char **argv)
     test_foreign(&b);
     show_cost(&b, "dropped for its version, no table", version_of(99));
     /* All of that again with a table in which the path is, and what only a table tells. */
-    if (!know(&b, OUR_NIC))
+    if (!know(&b, OUR_NIC, NOF_STEER_PATHS))
         return 1;
     expect(&b, "not known yet", good(200), XDP_DROP, NOF_STEER_DROP_CONN);
     nof_steer_table_conn(b.table, DEAD + INDEX, CONN);
@@ -482,11 +483,12 @@ int main(int argc, char **argv)
     show_cost(&b, "a stranger's, 64 have died", of_conn(CONN + 1));
     show_cost(&b, "a stranger's handshake", hello(1));
     /* The NIC and the path that the golden frames are for. */
-    if (!know(&b, GOLDEN_NIC))
+    if (!know(&b, GOLDEN_NIC, 1))
         return 1;
     nof_steer_table_conn(b.table, DEAD + (uint16_t)GOLDEN_CONN, GOLDEN_CONN);
     nof_steer_table_group(b.table, GROUP_IP, true);
     test_golden(&b, golden);
+    expect(&b, "beyond a small table", of_conn(GOLDEN_CONN + 64), XDP_DROP, NOF_STEER_DROP_CONN);
     fclose(golden);
     nof_steer_table_close(b.table);
     bpf_object__close(b.object);

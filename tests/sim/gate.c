@@ -4,9 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "nof/core.h"
+
 #include "steer.h"
 
-#define PATHS_DEFAULT 256u /* include/nof/core.h */
 #define FRAME_BYTES 9300u
 #define SHIFT 2u /* puts IP at a multiple of four */
 
@@ -31,7 +32,7 @@ static inline const union nof_steer_block *nof_steer_block(void *table, uint32_t
 
 struct nof_gate *nof_gate_open(uint64_t nic_id, uint32_t ip4, uint32_t max_paths)
 {
-    uint32_t paths = max_paths != 0 ? max_paths : PATHS_DEFAULT;
+    uint32_t paths = max_paths != 0 ? max_paths : NOF_PATHS_DEFAULT;
     uint32_t n = NOF_STEER_BLOCK_PATHS + (paths + NOF_STEER_IDS - 1) / NOF_STEER_IDS;
     struct nof_gate *gate = calloc(1, sizeof(*gate) + n * sizeof(gate->block[0]));
     if (gate == NULL)

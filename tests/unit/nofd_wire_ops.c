@@ -72,10 +72,11 @@ int nof_dpdk_port_link(struct nof_dpdk_port *port, uint64_t now_ns)
     return device_up;
 }
 
-int nof_dpdk_queue_guard(struct nof_dpdk_queue *q, uint64_t nic_id)
+int nof_dpdk_queue_guard(struct nof_dpdk_queue *q, uint64_t nic_id, uint32_t max_paths)
 {
     (void)q;
     guarded_nic = nic_id;
+    assert_int_equal(max_paths, 99);
     return NOF_OK;
 }
 
@@ -212,7 +213,7 @@ static void a_dpdk_port_is_told_whom_it_stands_for(void **state)
 {
     (void)state;
     open_dpdk();
-    assert_int_equal(wire.ops->guard(&wire, 4711), NOF_OK);
+    assert_int_equal(wire.ops->guard(&wire, 4711, 99), NOF_OK);
     assert_int_equal(guarded_nic, 4711);
     nofd_wire_close(&wire);
 }

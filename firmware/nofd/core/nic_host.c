@@ -146,8 +146,11 @@ static int allocate(struct nofd_nic *nic)
 
 static void guard(struct nofd_nic *nic)
 {
-    int rc = nic->wire.ops->guard != NULL ? nic->wire.ops->guard(&nic->wire, nic->cfg.nic_id) : NOF_ENOTSUP;
+    uint32_t max_paths = nic->cfg.max_paths != 0 ? nic->cfg.max_paths : NOF_PATHS_DEFAULT;
+    int rc = NOF_ENOTSUP;
 
+    if (nic->wire.ops->guard != NULL)
+        rc = nic->wire.ops->guard(&nic->wire, nic->cfg.nic_id, max_paths);
     if (rc == NOF_ENOMEM)
         nofd_warning("%s: the kernel has no memory for the XDP program's table of connections; frames of "
                      "strangers reach "

@@ -123,9 +123,10 @@ int nof_dpdk_port_link(struct nof_dpdk_port *port, uint64_t now_ns);
 struct nof_dpdk_queue *nof_dpdk_port_queue(struct nof_dpdk_port *port, unsigned queue);
 
 /* Where a steering program stands in front of the queue, it drops from now on what nobody here would take: see
- * nof_port_ops.conn. Call it before the core that has this nic_id opens a path. NOF_OK; NOF_ENOTSUP: no steering program
- * of this build stands there, the core drops as ever; NOF_ENOMEM: the kernel gave no memory for the table, likewise. */
-int nof_dpdk_queue_guard(struct nof_dpdk_queue *q, uint64_t nic_id);
+ * nof_port_ops.conn. Call it before the core that has this nic_id and at most so many paths opens one. NOF_OK; NOF_ENOTSUP:
+ * no steering program of this build stands there, the core drops as ever; NOF_ENOMEM: the kernel gave no memory for the
+ * table, likewise. */
+int nof_dpdk_queue_guard(struct nof_dpdk_queue *q, uint64_t nic_id, uint32_t max_paths);
 
 /* The wire ops of the core; their `void *port` is a struct nof_dpdk_queue *. */
 extern const struct nof_port_ops nof_dpdk_port_ops;

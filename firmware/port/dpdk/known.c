@@ -20,15 +20,15 @@ static uint32_t device_queue(const struct nof_dpdk_queue *q)
     return nof_devargs_number(&q->port->devargs, "start_queue", 0) + q->queue_id;
 }
 
-int nof_dpdk_queue_guard(struct nof_dpdk_queue *q, uint64_t nic_id)
+int nof_dpdk_queue_guard(struct nof_dpdk_queue *q, uint64_t nic_id, uint32_t max_paths)
 {
     const struct nof_dpdk_port *port = q->port;
+    struct nof_steer_self self = {.nic_id = nic_id, .ip4 = port->info.ip4, .max_paths = max_paths};
     int rc;
 
     if (!port->steer || q->known)
         return NOF_ENOTSUP;
-    rc = nof_steer_table_open(nof_steer_known_fd(port->steer), device_queue(q), nic_id, port->info.ip4,
-                              &q->known);
+    rc = nof_steer_table_open(nof_steer_known_fd(port->steer), device_queue(q), &self, &q->known);
     if (rc == -ENOENT)
         return NOF_ENOTSUP;
     return rc < 0 ? NOF_ENOMEM : NOF_OK;
@@ -56,10 +56,11 @@ void nof_dpdk_queue_forget(struct nof_dpdk_queue *q)
 
 #else
 
-int nof_dpdk_queue_guard(struct nof_dpdk_queue *q, uint64_t nic_id)
+int nof_dpdk_queue_guard(struct nof_dpdk_queue *q, uint64_t nic_id, uint32_t max_paths)
 {
     (void)q;
     (void)nic_id;
+    (void)max_paths;
     return NOF_ENOTSUP;
 }
 

@@ -149,11 +149,10 @@ static int plug_bus_device(struct nof_port_opening *o)
     snprintf(text, sizeof(text), "%s%s%s", d->name, d->args[0] ? "," : "", d->args);
     rc = rte_dev_probe(text);
     if (rc < 0)
-        return nof_port_fail(
-            NOF_ENOTSUP, o->err, o->err_bytes,
-            "DPDK cannot open %s: %s.\nFor a PCI device, bind it first: dpdk-devbind.py -b vfio-pci %s. "
-            "For an interface that the kernel keeps: net_af_xdp,iface=NAME",
-            text, strerror(-rc), d->name);
+        return nof_port_fail(NOF_ENOTSUP, o->err, o->err_bytes,
+                             "DPDK cannot open %s: %s.\nFor a PCI device, bind it first: nof bind %s. "
+                             "For an interface that the kernel keeps: net_af_xdp,iface=NAME",
+                             text, strerror(-rc), d->name);
     o->port->owned = true;
     RTE_ETH_FOREACH_MATCHING_DEV(port_id, text, &it)
     {

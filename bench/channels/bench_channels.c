@@ -357,7 +357,15 @@ static int tune(struct bench *b, const char *self)
                                           .output = b->output,
                                           .json = b->json};
     struct nof_bench_report report;
+    FILE *out = b->output == NULL ? NULL : fopen(b->output, "ae");
 
+    if (b->output != NULL && out == NULL) {
+        fprintf(stderr, "%s: %s cannot be written: %m; is its folder there? Nothing was measured\n", self,
+                b->output);
+        return 1;
+    }
+    if (out != NULL)
+        (void)fclose(out);
     nof_bench_begin(&report, self, b->json);
     return nof_channels_tune(&report, &how) ? 0 : 1;
 }

@@ -151,6 +151,51 @@ static void a_life_long(int by_memory)
     OK(MPI_Info_free(&bad));
 }
 
+static void is_by_nic(MPI_Comm comm, int wanted)
+{
+    MPI_Info info;
+    char value[32] = "";
+    int flag;
+    OK(MPI_Comm_get_info(comm, &info));
+    OK(MPI_Info_get(info, "nof_channels", sizeof(value) - 1, value, &flag));
+    CHECK(flag && (strcmp(value, "nic") == 0) == wanted);
+    OK(MPI_Info_free(&info));
+}
+
+/* Whoever makes it: its first rank says, of two groups one of both. */
+static void others_that_are_made(int by_memory)
+{
+    for (int nic = 0; nic < 2; nic++) {
+        MPI_Info first = info_of((t_rank == 0) == nic ? "nic" : "auto");
+        MPI_Info last = info_of(nic && t_rank == t_size - 1 ? "nic" : "auto");
+        MPI_Group world, low, high;
+        MPI_Comm comm;
+        int high_first = t_size - 1, came = 0;
+        OK(MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, first, &comm));
+        is_by_nic(comm, nic || !by_memory);
+        exchange(comm, 0);
+        OK(MPI_Comm_free(&comm));
+        OK(MPI_Comm_group(MPI_COMM_WORLD, &world));
+        OK(MPI_Group_incl(world, 1, &high_first, &high));
+        OK(MPI_Group_excl(world, 1, &high_first, &low));
+        int of_high = t_rank == high_first;
+        OK(MPI_Intercomm_create_from_groups(of_high ? high : low, 0, of_high ? low : high, 0, "made", last,
+                                            MPI_ERRORS_RETURN, &comm));
+        struct counts before = counted();
+        OK(MPI_Sendrecv(&t_rank, 1, MPI_INT, 0, 1, &came, 1, MPI_INT, of_high ? 0 : MPI_ANY_SOURCE, 1,
+                        t_rank == 0 || of_high ? comm : MPI_COMM_SELF, MPI_STATUS_IGNORE));
+        CHECK(came == (t_rank == 0 ? high_first : of_high ? 0 : t_rank));
+        if (t_rank == 0 || of_high)
+            CHECK((counted().nic > before.nic) == (nic || !by_memory));
+        OK(MPI_Comm_free(&comm));
+        OK(MPI_Group_free(&low));
+        OK(MPI_Group_free(&high));
+        OK(MPI_Group_free(&world));
+        OK(MPI_Info_free(&first));
+        OK(MPI_Info_free(&last));
+    }
+}
+
 int main(int argc, char **argv)
 {
     int level;
@@ -165,6 +210,7 @@ int main(int argc, char **argv)
     each_goes_as_it_says(by_memory);
     all_at_once();
     rank_0_says_for_all(by_memory, argv[1]);
+    others_that_are_made(by_memory);
     a_life_long(by_memory);
     OK(MPI_T_pvar_session_free(&session));
     OK(MPI_T_finalize());

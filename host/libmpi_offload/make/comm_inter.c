@@ -12,6 +12,7 @@ struct card {
     int32_t error_class;
     uint32_t ctx; /* drawn in case that this side's is taken */
     int32_t leader; /* job rank */
+    uint32_t by_nic; /* hint nof_channels is nic at its first rank */
 };
 
 static struct nof_group *group_of(int size, const int32_t *members)
@@ -68,21 +69,25 @@ struct outcome {
     struct card theirs;
     uint32_t ctx;
     uint32_t local_ctx;
+    uint32_t by_nic;
 };
 
 int nof_comm_connect(struct nof_comm *local, int local_leader, const struct nof_talk *to, int leader_rc,
-                     struct nof_comm **inter_out)
+                     bool by_nic, struct nof_comm **inter_out)
 {
     bool leader = local->rank == local_leader;
     struct outcome outcome = {0};
     int32_t *members = NULL;
     int rc = leader ? leader_rc : MPI_SUCCESS;
     if (leader && to->comm != NULL) {
-        struct card mine = {
-            .size = nof_comm_size(local), .ctx = nof_comm_draw_ctx(), .leader = nof_lib.world_rank};
+        struct card mine = {.size = nof_comm_size(local),
+                            .ctx = nof_comm_draw_ctx(),
+                            .leader = nof_lib.world_rank,
+                            .by_nic = by_nic};
         rc = leaders_swap(to, rc, local, &mine, &outcome.theirs, &members);
         outcome.ctx = mine.leader < outcome.theirs.leader ? mine.ctx : outcome.theirs.ctx;
         outcome.local_ctx = nof_comm_draw_ctx();
+        outcome.by_nic = by_nic || outcome.theirs.by_nic != 0;
     }
     if (leader && rc != MPI_SUCCESS)
         outcome.theirs = (struct card){.size = -1, .error_class = nof_error_class(rc)};
@@ -103,7 +108,10 @@ int nof_comm_connect(struct nof_comm *local, int local_leader, const struct nof_
         return nof_error(MPI_ERR_NO_MEM, "no memory for a group of %d ranks", outcome.theirs.size);
     nof_group_hold(local->group);
     struct nof_comm_sides sides = {local->group, remote, outcome.ctx, outcome.local_ctx};
-    return nof_comm_new_inter(&sides, local, inter_out);
+    rc = nof_comm_new_inter(&sides, local, inter_out);
+    if (rc == MPI_SUCCESS)
+        (*inter_out)->by_nic = (*inter_out)->local->by_nic = outcome.by_nic != 0;
+    return rc;
 }
 
 /* Arguments that only the leader's are significant. Where they are wrong nobody knows whom to tell. */
@@ -136,7 +144,8 @@ int PMPI_Intercomm_create(MPI_Comm local_comm, int local_leader, MPI_Comm peer_c
         int place_rc = nof_error_if_null(newintercomm, "the place for the communicator");
         int leader_rc =
             c->rank == local_leader ? check_peer(peer_comm, remote_leader, tag, &to) : MPI_SUCCESS;
-        rc = nof_comm_connect(c, local_leader, &to, place_rc == MPI_SUCCESS ? leader_rc : place_rc, &inter);
+        rc = nof_comm_connect(c, local_leader, &to, place_rc == MPI_SUCCESS ? leader_rc : place_rc, false,
+                              &inter);
         if (rc == MPI_SUCCESS && place_rc != MPI_SUCCESS) { /* not the leader's, or all would know */
             nof_comm_drop(inter);
             rc = place_rc;

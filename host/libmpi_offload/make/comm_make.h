@@ -21,9 +21,9 @@ int nof_talk_swap(const struct nof_talk *to, const void *out, size_t out_bytes, 
 
 /* Make an inter-communicator: collective over `local`; its leader talks to the other side's through
  * `to`. leader_rc (significant at the leader): why it cannot, which every member then learns, and the other side
- * too unless to->comm is NULL. */
+ * too unless to->comm is NULL. by_nic (likewise): its messages shall go by the NIC; if one side says so they do. */
 int nof_comm_connect(struct nof_comm *local, int local_leader, const struct nof_talk *to, int leader_rc,
-                     struct nof_comm **inter_out);
+                     bool by_nic, struct nof_comm **inter_out);
 
 /* Collective over an inter-communicator: every process learns what rank 0 of the other side says. */
 int nof_comm_sides_swap(struct nof_comm *inter, const void *mine, void *theirs, size_t bytes);
@@ -36,8 +36,10 @@ int nof_comm_duplicate(struct nof_comm *c, struct nof_comm **copy_out);
 /* Of comm_split.c. */
 
 /* Collective over c, intra or inter. *part_out: the processes of this color, by key, then by rank (of an
- * inter-communicator on both sides); NULL for MPI_UNDEFINED, or when the other side has none. */
-int nof_comm_split_into(struct nof_comm *c, int color, int key, struct nof_comm **part_out);
+ * inter-communicator on both sides); NULL for MPI_UNDEFINED, or when the other side has none. hints: what its first rank says of
+ * nof_channels counts for all. */
+int nof_comm_split_into(struct nof_comm *c, int color, int key, const struct nof_info *hints,
+                        struct nof_comm **part_out);
 
 /* The first n processes of c, an intra-communicator, in order. Collective over c; *made_out is NULL at
  * the others. */

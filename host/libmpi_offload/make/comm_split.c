@@ -18,6 +18,7 @@ struct split_card {
     int32_t world_rank;
     uint32_t ctx; /* drawn in case that this process leads its part */
     uint32_t local_ctx;
+    uint32_t by_nic; /* its hint nof_channels is nic: counts of who leads its part */
 };
 
 static int compare_cards(const void *a, const void *b)
@@ -55,7 +56,10 @@ static int build_part(struct nof_comm *c, struct split_card *cards, int color, s
     struct nof_group *group = group_of(cards, count);
     if (group == NULL)
         return nof_error(MPI_ERR_NO_MEM, "no memory for a group of %d ranks", count);
-    return nof_comm_new(group, cards[0].ctx, c, part_out);
+    int rc = nof_comm_new(group, cards[0].ctx, c, part_out);
+    if (rc == MPI_SUCCESS)
+        (*part_out)->by_nic = cards[0].by_nic != 0;
+    return rc;
 }
 
 /* Each leader told its context: both sides take that of the lower job rank. */
@@ -71,8 +75,12 @@ static int build_inter_part(struct nof_comm *c, struct split_card *cards, struct
                                    .remote = group_of(others, other_count),
                                    .ctx = lower ? cards[0].ctx : others[0].ctx,
                                    .local_ctx = cards[0].local_ctx};
-    if (sides.group != NULL && sides.remote != NULL)
-        return nof_comm_new_inter(&sides, c, part_out);
+    if (sides.group != NULL && sides.remote != NULL) {
+        int rc = nof_comm_new_inter(&sides, c, part_out);
+        if (rc == MPI_SUCCESS)
+            (*part_out)->by_nic = (*part_out)->local->by_nic = (cards[0].by_nic | others[0].by_nic) != 0;
+        return rc;
+    }
     if (sides.group != NULL)
         nof_group_release(sides.group);
     if (sides.remote != NULL)
@@ -95,7 +103,8 @@ static int share_cards(struct nof_comm *c, void *cards, size_t each)
     return rc == MPI_SUCCESS ? told : rc;
 }
 
-int nof_comm_split_into(struct nof_comm *c, int color, int key, struct nof_comm **part_out)
+int nof_comm_split_into(struct nof_comm *c, int color, int key, const struct nof_info *hints,
+                        struct nof_comm **part_out)
 {
     size_t size = (size_t)nof_comm_size(c), others_size = c->remote == NULL ? 0 : (size_t)c->remote->size;
     struct split_card *cards = calloc(size + others_size, sizeof(*cards));
@@ -106,7 +115,8 @@ int nof_comm_split_into(struct nof_comm *c, int color, int key, struct nof_comm 
                                          .rank = c->rank,
                                          .world_rank = nof_lib.world_rank,
                                          .ctx = nof_comm_draw_ctx(),
-                                         .local_ctx = c->remote == NULL ? 0 : nof_comm_draw_ctx()};
+                                         .local_ctx = c->remote == NULL ? 0 : nof_comm_draw_ctx(),
+                                         .by_nic = nof_comm_hints_by_nic(hints)};
     int rc = share_cards(c, cards, sizeof(*cards));
     *part_out = NULL;
     if (rc == MPI_SUCCESS && color != MPI_UNDEFINED)
@@ -116,10 +126,14 @@ int nof_comm_split_into(struct nof_comm *c, int color, int key, struct nof_comm 
     return rc;
 }
 
-static int split(struct nof_comm *c, int color, int key, MPI_Comm *newcomm)
+static int split(struct nof_comm *c, int color, int key, const struct nof_info *hints, MPI_Comm *newcomm)
 {
     struct nof_comm *part;
-    int rc = nof_comm_split_into(c, color, key, &part);
+    int rc = nof_comm_split_into(c, color, key, hints, &part);
+    if (rc == MPI_SUCCESS && part != NULL)
+        rc = nof_comm_take_hints(part, hints);
+    if (rc != MPI_SUCCESS && part != NULL)
+        nof_comm_drop(part);
     if (rc == MPI_SUCCESS)
         *newcomm = part == NULL ? MPI_COMM_NULL : part->handle;
     return rc;
@@ -154,7 +168,7 @@ int PMPI_Comm_split(MPI_Comm comm, int color, int key, MPI_Comm *newcomm)
     if (rc == MPI_SUCCESS && color < 0 && color != MPI_UNDEFINED)
         rc = nof_error(MPI_ERR_ARG, "the color is %d: must be >= 0 or MPI_UNDEFINED", color);
     if (rc == MPI_SUCCESS)
-        rc = split(c, color, key, newcomm);
+        rc = split(c, color, key, NULL, newcomm);
     return nof_lib_leave(c, rc, __func__);
 }
 
@@ -226,7 +240,7 @@ int PMPI_Comm_split_type(MPI_Comm comm, int split_type, int key, MPI_Info info, 
     if (rc == MPI_SUCCESS)
         rc = type_color(split_type, hints, c, &color);
     if (rc == MPI_SUCCESS)
-        rc = split(c, color, key, newcomm);
+        rc = split(c, color, key, hints, newcomm);
     if (rc == MPI_SUCCESS && split_type == MPI_COMM_TYPE_HW_UNGUIDED && hints != NULL &&
         color != MPI_UNDEFINED)
         rc = nof_info_set(hints, "mpi_hw_resource_type", "mpi_shared_memory");
@@ -252,7 +266,7 @@ int PMPI_Comm_create(MPI_Comm comm, MPI_Group group, MPI_Comm *newcomm)
         int color = g->rank == MPI_UNDEFINED ? MPI_UNDEFINED
                     : c->remote != NULL      ? 0
                                              : nof_group_rank_of(c->group, nof_group_world_rank(g, 0));
-        rc = split(c, color, g->rank, newcomm);
+        rc = split(c, color, g->rank, NULL, newcomm);
     }
     return nof_lib_leave(c, rc, __func__);
 }

@@ -197,12 +197,12 @@ int PMPI_Intercomm_create_from_groups(MPI_Group local_group, int local_leader, M
         rc = nof_error(MPI_ERR_RANK, "the local leader is rank %d in a group of %d", local_leader, g->size);
     if (rc == MPI_SUCCESS) {
         to.tag = tag_of(stringtag);
-        rc = make(g, &to, NULL, &local);
+        rc = make(g, &to, hints, &local);
     }
     if (rc == MPI_SUCCESS) {
         int leader_rc =
             g->rank == local_leader ? check_remote(remote_group, remote_leader, &to) : MPI_SUCCESS;
-        rc = nof_comm_connect(local, local_leader, &to, leader_rc, &inter);
+        rc = nof_comm_connect(local, local_leader, &to, leader_rc, local->by_nic, &inter);
         nof_comm_drop(local);
     }
     if (rc == MPI_SUCCESS) {

@@ -145,7 +145,7 @@ static int sub(struct nof_comm *c, const struct nof_topo *topo, const int *remai
         color = c->rank == 0 ? 0 : MPI_UNDEFINED;
     struct nof_comm *part = NULL;
     struct nof_topo *grid = new_grid(count, dims, periods, rank);
-    int rc = nof_comm_split_into(c, color, rank, &part);
+    int rc = nof_comm_split_into(c, color, rank, NULL, &part);
     free(dims);
     if (rc == MPI_SUCCESS && part == NULL) {
         nof_topo_release(grid);

@@ -234,15 +234,13 @@ void nof_wire_step_into(const struct nof_wire_bench *b, char *into, size_t into_
              b->lab.host[0]);
 }
 
-int nof_wire_ours(struct nof_wire_bench *b, const char *port_args, const int *bytes, unsigned n,
-                  double *mbps_out, char *why, size_t why_bytes)
+int nof_wire_stream(struct nof_wire_bench *b, const int *bytes, unsigned n, double *mbps_out, char *why,
+                    size_t why_bytes)
 {
-    struct nof_child nofd[2] = {{.in_fd = -1, .out_fd = -1}, {.in_fd = -1, .out_fd = -1}};
     char words[SIZES_MAX + 1][16], nof[4200], stream[4200], into[192];
     /* Each rank steps into its host: the daemon's abstract socket is the one of that namespace. */
     const char *argv[NOF_CHILD_ARGS_MAX] = {nof, "run", "--nofd", SOCKET, "--hosts", "1",   "-n",
                                             "2", "sh",  "-c",     into,   "sh",      stream};
-    int rc = 0;
 
     snprintf(nof, sizeof(nof), "%s/nof", b->bin_dir);
     snprintf(stream, sizeof(stream), "%s/bench/mpi_stream", b->bin_dir);
@@ -250,10 +248,19 @@ int nof_wire_ours(struct nof_wire_bench *b, const char *port_args, const int *by
         return failed(why, why_bytes, "bench/mpi_stream is not beside nof; run: ninja -C BUILD");
     nof_wire_step_into(b, into, sizeof(into));
     (void)add_sizes(argv, 13, words, b->seconds, bytes, n);
+    return run_ranks(b, NULL, argv, "nof-run", bytes, n, mbps_out, why, why_bytes);
+}
+
+int nof_wire_ours(struct nof_wire_bench *b, const char *port_args, const int *bytes, unsigned n,
+                  double *mbps_out, char *why, size_t why_bytes)
+{
+    struct nof_child nofd[2] = {{.in_fd = -1, .out_fd = -1}, {.in_fd = -1, .out_fd = -1}};
+    int rc = 0;
+
     for (unsigned side = 0; side < 2 && rc == 0; side++)
         rc = start_xdp(b, side, port_args, "compression=off", &nofd[side], why, why_bytes);
     if (rc == 0)
-        rc = run_ranks(b, NULL, argv, "nof-run", bytes, n, mbps_out, why, why_bytes);
+        rc = nof_wire_stream(b, bytes, n, mbps_out, why, why_bytes);
     for (unsigned side = 0; side < 2; side++)
         nof_child_end(&nofd[side], 5000);
     return rc;

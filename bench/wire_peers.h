@@ -44,6 +44,10 @@ int nof_wire_testpmd(struct nof_wire_bench *b, double mbps_out[NOF_WIRE_RUNS], c
 int nof_wire_ours(struct nof_wire_bench *b, const char *port_args, const int *bytes, unsigned n,
                   double *mbps_out, char *why, size_t why_bytes);
 
+/* The same by the daemons that run on both hosts. */
+int nof_wire_stream(struct nof_wire_bench *b, const int *bytes, unsigned n, double *mbps_out, char *why,
+                    size_t why_bytes);
+
 /* Messages of a file (bench/messages.h), or "random", from host 0 to host 1 with the daemons' feature set so
  * ("compression=on"): the best of NOF_WIRE_RUNS, and payload over what the codec made of it (0: it did nothing). */
 int nof_wire_messages(struct nof_wire_bench *b, const char *port_args, const char *set, const char *file,

@@ -76,7 +76,7 @@ static int begin_sender(struct nof_hostile_net *net, const struct nof_hostile *h
     if (access(program, X_OK) != 0)
         return failed(why, "bench/stranger is not beside nof; run: ninja -C BUILD");
     address(net, h->at, to);
-    address(net, 1 - h->at, peer);
+    address(net, h->at == 0 ? 1 : 0, peer);
     snprintf(kpps, sizeof(kpps), "%.3f", net->kpps);
     if (nof_child_start(&net->stranger, net->bench->lab.host[2], argv, NOF_CHILD_STDOUT, NULL) < 0)
         return failed(why, "no process for the stranger");

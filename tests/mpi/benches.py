@@ -51,7 +51,7 @@ class Benches(unittest.TestCase):
         self.env = ENV | {"PATH": self.bare.name}
 
     def test_nothing_to_measure_is_one_sentence(self):
-        for name in ("core", "wire", "stream", "hostile"):
+        for name in ("core", "wire", "stream", "hostile", "strangers"):
             r = bench(name, env=self.env)
             self.assertEqual((r.returncode, r.stdout), (1, ""), name)
             self.assertRegex(r.stderr, rf"\Anof bench {name}: [^\n]*not measured: [^\n]*apt install[^\n]*\n\Z")

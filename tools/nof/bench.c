@@ -47,6 +47,8 @@ int nof_cmd_bench(int argc, char **argv)
          "collectives over hosts, by the NIC and with the ranks of a host by memory", needs_daemon},
         {"wire", nof_bench_wire, "two hosts on a link, beside testpmd and MPICH over TCP (root)",
          needs_daemon},
+        {"strangers", nof_bench_strangers,
+         "a stream beside frames that XDP drops, beside a bare XDP_DROP (root)", needs_daemon},
         {"stream", nof_bench_stream,
          "recorded messages over a slow link, compression off, on, adaptive (root)", needs_daemon},
         {"hostile", nof_bench_hostile,

@@ -37,6 +37,7 @@ int nof_bench_match(int argc, char **argv) NOF_OPTIONAL;
 int nof_bench_mcast(int argc, char **argv) NOF_OPTIONAL;
 int nof_bench_core(int argc, char **argv) NOF_OPTIONAL;
 int nof_bench_dfcm(int argc, char **argv) NOF_OPTIONAL;
+int nof_bench_strangers(int argc, char **argv) NOF_OPTIONAL;
 int nof_bench_stream(int argc, char **argv) NOF_OPTIONAL;
 int nof_bench_wire(int argc, char **argv) NOF_OPTIONAL;
 int nof_bench_hostile(int argc, char **argv) NOF_OPTIONAL;

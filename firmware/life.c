@@ -14,6 +14,9 @@
 #include "msg/recv.h"
 #include "match/recv_watch.h"
 #include "msg/walk.h"
+#include "transport/wire.h"
+
+static_assert(NOF_CORE_WIRE_VERSION == NOF_WIRE_VERSION, "hosts compare what NICs speak");
 
 #define DRAIN 256u /* completions that had waited, given at once */
 

@@ -4,6 +4,7 @@
 #include "pmd_state.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -17,7 +18,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#define TIMEOUT_MS_DEFAULT 60000 /* who ends hangs up: this is for one that is stopped */
+#define TIMEOUT_MS_DEFAULT 60000 /* for one that is busy: who ends hangs up, who is stopped is seen */
+#define LOOK_MS 2000 /* at the latter */
 
 /* nofd reads these eight bytes to find out whether the kernel lets it. */
 static uint64_t probe_word;
@@ -67,6 +69,23 @@ static void watch_forks(void)
     pthread_atfork(fork_prepare, fork_parent, fork_child);
 }
 
+static int refused(const char *name, int error, char *text, size_t text_bytes)
+{
+    if (error == EACCES || error == EPERM) {
+        say(text, text_bytes,
+            "you may not use the NIC daemon at %s (%s): it serves another user; start one of your own with "
+            "`nof up`, or the "
+            "program with `nof run`, or set NOF_SOCKET to root's",
+            name, strerror(error));
+        return NOF_EPERM;
+    }
+    say(text, text_bytes,
+        "no NIC answers at %s (%s): start the daemon with `nof up`, or the program with "
+        "`nof run`, or set NOF_SOCKET to where nofd listens",
+        name, strerror(error));
+    return NOF_ENICDEAD;
+}
+
 static int connect_daemon(const char *name, int *socket_out, char *text, size_t text_bytes)
 {
     struct sockaddr_un addr = {.sun_family = AF_UNIX};
@@ -89,12 +108,8 @@ static int connect_daemon(const char *name, int *socket_out, char *text, size_t 
         return NOF_ENOMEM;
     }
     if (connect(fd, (const struct sockaddr *)(const void *)&addr, addr_bytes) != 0) {
-        int rc = errno == EACCES || errno == EPERM ? NOF_EPERM : NOF_ENICDEAD;
+        int rc = refused(name, errno, text, text_bytes);
 
-        say(text, text_bytes,
-            "no NIC answers at %s (%s): start the daemon with `nof up`, or the program with "
-            "`nof run`, or set NOF_SOCKET to where nofd listens",
-            name, strerror(errno));
         close(fd);
         return rc;
     }
@@ -217,10 +232,75 @@ static unsigned fds_of(const struct nof_attach_reply *reply)
     return reply->shared.nslots != 0 ? NOF_BAR_FDS_MAX : NOF_BAR_FDS;
 }
 
-static int await_reply(int fd, int timeout_ms, struct nof_attach_reply *reply, int fds[NOF_BAR_FDS_MAX],
-                       char *text, size_t text_bytes)
+/* Who listens, 0: in a namespace of processes that is not ours. */
+static pid_t listener(int fd)
+{
+    struct ucred peer = {.pid = 0};
+    socklen_t bytes = sizeof(peer);
+
+    return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &bytes) == 0 ? peer.pid : 0;
+}
+
+/* By a signal: it will not answer. A debugger lets it go on. */
+static bool is_stopped(pid_t pid)
+{
+    char path[32], line[512] = "";
+    const char *name_end;
+    int fd;
+
+    snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+    fd = pid > 0 ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+    if (fd < 0)
+        return false;
+    if (read(fd, line, sizeof(line) - 1) < 0)
+        line[0] = '\0';
+    close(fd);
+    name_end = strrchr(line, ')');
+    return name_end != NULL && name_end[1] == ' ' && name_end[2] == 'T';
+}
+
+/* As poll(), but a daemon that is stopped is not waited for: 0. */
+static int await_some(int fd, int timeout_ms)
 {
     struct pollfd p = {.fd = fd, .events = POLLIN};
+    int ready;
+
+    for (int waited_ms = 0; waited_ms < timeout_ms; waited_ms += LOOK_MS) {
+        do {
+            ready = poll(&p, 1, timeout_ms - waited_ms < LOOK_MS ? timeout_ms - waited_ms : LOOK_MS);
+        } while (ready < 0 && errno == EINTR);
+        if (ready != 0 || is_stopped(listener(fd)))
+            return ready;
+    }
+    return 0;
+}
+
+static void say_silent(int fd, const char *name, bool hung_up, char *text, size_t text_bytes)
+{
+    pid_t pid = listener(fd);
+
+    if (hung_up)
+        say(text, text_bytes,
+            "the daemon at %s hung up without an answer: it has ended, perhaps as it started; its log, or "
+            "the standard error "
+            "of who started it, says why",
+            name);
+    else if (is_stopped(pid))
+        say(text, text_bytes,
+            "the daemon at %s (pid %d) is stopped and does not answer: let it go on with `kill -CONT %d`, or "
+            "end it with "
+            "`kill -KILL %d`",
+            name, (int)pid, (int)pid, (int)pid);
+    else
+        say(text, text_bytes,
+            "the daemon at %s (pid %d) does not answer: look at its log, or start it again with `nof down; "
+            "nof up`",
+            name, (int)pid);
+}
+
+static int await_reply(int fd, const char *name, int timeout_ms, struct nof_attach_reply *reply,
+                       int fds[NOF_BAR_FDS_MAX], char *text, size_t text_bytes)
+{
     unsigned nfds = 0;
     int ready;
     ssize_t n;
@@ -228,15 +308,12 @@ static int await_reply(int fd, int timeout_ms, struct nof_attach_reply *reply, i
     do {
         close_all(fds, nfds);
         nfds = 0;
-        do {
-            ready = poll(&p, 1, timeout_ms);
-        } while (ready < 0 && errno == EINTR);
+        ready = await_some(fd, timeout_ms);
         n = ready > 0 ? receive(fd, reply, fds, &nfds) : -1;
     } while (answered_challenge(fd, reply, n));
     if (n <= 0) {
         close_all(fds, nfds);
-        say(text, text_bytes, "the daemon %s: look at its log, or start it again with `nof down; nof up`",
-            ready == 0 ? "does not answer" : "hung up without an answer");
+        say_silent(fd, name, ready != 0, text, text_bytes);
         return NOF_ENICDEAD;
     }
     if ((size_t)n != sizeof(*reply) || reply->magic != NOF_ATTACH_MAGIC ||
@@ -293,7 +370,7 @@ int nof_pmd_attach(const struct nof_pmd_attach_args *args, struct nof_pmd **pmd_
     if (rc != NOF_OK)
         goto err_socket;
     send_request(fd, args);
-    rc = await_reply(fd, timeout_ms, &reply, fds, text, text_bytes);
+    rc = await_reply(fd, args->socket, timeout_ms, &reply, fds, text, text_bytes);
     if (rc != NOF_OK)
         goto err_socket;
     rc = NOF_ENOMEM;

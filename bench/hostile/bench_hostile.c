@@ -38,10 +38,10 @@ enum counted { RETRANSMITS, DROPPED, MARKED, FRAGMENTED, COUNTED };
 
 static const char *const counted_keys[COUNTED] = {"retransmits", "dropped", "marked", "fragmented"};
 /* Sums of these are shown. */
-static const char *const counters[COUNTED][8] = {
+static const char *const counters[COUNTED][12] = {
     {"path.retransmits"},
     {"udp.rx_dropped", "drop.conn", "drop.job", "drop.crc", "drop.version", "drop.foreign",
-     "xdp.drop_version"},
+     "xdp.drop_version", "xdp.drop_conn", "xdp.drop_hello"},
     {"udp.rx_marked"},
     {"udp.tx_fragmented"},
 };

@@ -114,7 +114,8 @@ struct nof_bar_identity {
     uint64_t claim_offset; /* struct nof_claim_words (claim.h), host writes */
     uint64_t library_counts_offset; /* uint64_t[nlibrary_counts]: what its library counts; host writes */
     uint32_t nlibrary_counts; /* a library that counts another number of things writes none */
-    uint32_t reserved;
+    uint32_t
+        wire_version; /* that its NIC speaks (docs/WIRE.md): ranks compare it, for frames of another are dropped */
     uint32_t dma; /* enum nof_dma_mode */
     uint32_t nofd_pid;
     struct nof_bar_segment segment[NOF_BAR_SEGMENTS_MAX];

@@ -32,6 +32,7 @@
 struct nof_nic;
 
 #define NOF_NO_DEADLINE UINT64_MAX
+#define NOF_CORE_WIRE_VERSION 3u /* of its frames, docs/WIRE.md; those of another are dropped */
 
 #define NOF_PATHS_DEFAULT 256u
 

@@ -87,6 +87,7 @@ static int create_bar(struct nofd *d, struct nofd_endpoint *ep)
     }
     id->dma = ep->memory.ops == &nofd_dma_assist ? NOF_DMA_ASSIST : NOF_DMA_DIRECT;
     id->nofd_pid = (uint32_t)getpid();
+    id->wire_version = NOF_CORE_WIRE_VERSION;
     snprintf(id->nic_name, sizeof(id->nic_name), "%s", ep->nic->name);
     return 0;
 }

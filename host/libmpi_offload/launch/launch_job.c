@@ -123,6 +123,23 @@ static int local_ranks(void)
     return n > 0 ? n : nof_lib.world_size;
 }
 
+/* As nof_launch_net(), of an address that other hosts reach. */
+static int net_of_hosts(uint32_t towards, char port[NOF_LAUNCH_PORT_BYTES], uint32_t *ip4_out, char *text,
+                        size_t text_bytes)
+{
+    if (nof_launch_net(towards, port, ip4_out, text, text_bytes) != 0)
+        return -1;
+    const char *told = getenv("NOF_NET");
+    if (told == NULL || *ip4_out >> 24 != 127)
+        return 0;
+    snprintf(text, text_bytes,
+             "NOF_NET is %s, a loopback address on %s, and what other hosts send to it stays with them: name "
+             "a network that "
+             "all hosts are on",
+             told, nof_lib.host);
+    return -1;
+}
+
 /* Rank 0: where is the NIC, and if there is none, make one. */
 static int find_or_start(struct nof_launch_job *job, struct call *call, char *text, size_t text_bytes)
 {
@@ -134,7 +151,7 @@ static int find_or_start(struct nof_launch_job *job, struct call *call, char *te
     call->daemon = DAEMON_OURS;
     if (all_are_here())
         return nof_launch_daemon(job->socket, nof_lib.world_size, NULL, text, text_bytes);
-    if (nof_launch_net(0, port, &call->ip4, text, text_bytes) != 0)
+    if (net_of_hosts(0, port, &call->ip4, text, text_bytes) != 0)
         return -1;
     if (call->ip4 == 0) /* without a network all ranks are here, whatever the launcher does not say */
         return nof_launch_daemon(job->socket, nof_lib.world_size, NULL, text, text_bytes);
@@ -204,7 +221,7 @@ static int start_here(const struct nof_launch_job *job, uint32_t towards, char *
         if (claimed >= 0) {
             rc = 0;
             if (!nof_pmd_answers(job->socket) &&
-                (nof_launch_net(towards, port, &ip4, text, text_bytes) != 0 ||
+                (net_of_hosts(towards, port, &ip4, text, text_bytes) != 0 ||
                  nof_launch_daemon(job->socket, local_ranks(), port, text, text_bytes) != 0))
                 rc = -1;
             close(claimed);
@@ -232,7 +249,15 @@ static int follow(struct nof_launch_job *job, const struct call *call, char *tex
         return 0;
     if (call->machine == nof_machine_id()) {
         snprintf(job->socket, sizeof(job->socket), "%s", call->socket);
-        return 0;
+        if (nof_pmd_answers(job->socket))
+            return 0;
+        snprintf(text, text_bytes,
+                 "nobody answers at %s, where rank 0 on %s has its NIC, though this rank on %s seems to be "
+                 "on the same host: the "
+                 "daemon there has ended, or the two are copies of one running machine (cat "
+                 "/proc/sys/kernel/random/boot_id on both: if they are equal, start one anew)",
+                 job->socket, call->host, nof_lib.host);
+        return -1;
     }
     if (call->daemon == DAEMON_OURS) {
         snprintf(text, text_bytes,

@@ -101,26 +101,34 @@ static const char *ip4_text(uint32_t ip4, char text[INET_ADDRSTRLEN])
     return text;
 }
 
+static int choose_told(const char *told, uint32_t *ip4_out, char *text, size_t text_bytes)
+{
+    struct net net;
+    if (strchr(told, ':') != NULL)
+        snprintf(text, text_bytes,
+                 "NOF_NET is %s, which is IPv6, and the wire is IPv4: it takes an interface (eth0), an "
+                 "address, or a "
+                 "network (10.0.0.0/24)",
+                 told);
+    else if (parse_net(told, &net) != 0)
+        snprintf(text, text_bytes,
+                 "NOF_NET is \"%s\": it takes an interface (eth0), an address, or a network (10.0.0.0/24)",
+                 told);
+    else if ((*ip4_out = first_address(&net)) == 0)
+        snprintf(text, text_bytes,
+                 "NOF_NET is %s, and %s has no address of that; ip -4 addr lists those that it has", told,
+                 nof_lib.host);
+    else
+        return 0;
+    return -1;
+}
+
 static int choose(uint32_t towards, uint32_t *ip4_out, char *text, size_t text_bytes)
 {
     const char *told = getenv("NOF_NET");
     char address[INET_ADDRSTRLEN];
-    struct net net;
-    if (told != NULL && told[0] != '\0') {
-        if (parse_net(told, &net) != 0) {
-            snprintf(
-                text, text_bytes,
-                "NOF_NET is \"%s\": it takes an interface (eth0), an address, or a network (10.0.0.0/24)",
-                told);
-            return -1;
-        }
-        *ip4_out = first_address(&net);
-        if (*ip4_out == 0)
-            snprintf(text, text_bytes,
-                     "NOF_NET is %s, and %s has no address of that; ip -4 addr lists those that it has", told,
-                     nof_lib.host);
-        return *ip4_out != 0 ? 0 : -1;
-    }
+    if (told != NULL && told[0] != '\0')
+        return choose_told(told, ip4_out, text, text_bytes);
     *ip4_out = source_towards(towards != 0 ? towards : ANYWHERE);
     if (towards == 0 && *ip4_out == 0)
         *ip4_out = first_address(NULL);

@@ -16,13 +16,14 @@ static void card_key(int world_rank, char key[32])
     snprintf(key, 32, "nof-card-%d", world_rank);
 }
 
-/* What is published: "<card in hex>:<pid>:<host>". */
+/* What is published: "<card in hex>:<pid>:<version of the wire>:<host>". */
 int nof_chan_nic_publish_card(char *text, size_t text_bytes)
 {
     char key[32], hex[CARD_HEX + 1], value[NOF_LAUNCH_VALUE_BYTES];
     card_key(nof_lib.world_rank, key);
     nof_card_format(&nof_chan_nic.identity->card, hex);
-    snprintf(value, sizeof(value), "%s:%d:%s", hex, (int)getpid(), nof_lib.host);
+    snprintf(value, sizeof(value), "%s:%d:%u:%s", hex, (int)getpid(), nof_chan_nic.identity->wire_version,
+             nof_lib.host);
     if (nof_launch->put(key, value) != 0 || nof_launch->fence() != 0) {
         snprintf(text, text_bytes,
                  "the launcher did not take this rank's business card: it, or another rank, ended");
@@ -31,12 +32,32 @@ int nof_chan_nic_publish_card(char *text, size_t text_bytes)
     return 0;
 }
 
-/* The card of a peer, and where it lives. */
+/* Behind the card: where the peer lives. Its NIC must speak as ours does, for it drops our frames without a word otherwise. */
+static int read_place(int world_rank, const char *text)
+{
+    struct nof_chan_nic_peer *peer = &nof_chan_nic.peers[world_rank];
+    char host[NOF_LAUNCH_VALUE_BYTES] = "?";
+    unsigned wire = 0;
+    int pid = 0;
+    if (sscanf(text, "%d:%u:%400s", &pid, &wire, host) != 3 || wire != nof_chan_nic.identity->wire_version)
+        return nof_error(MPI_ERR_OTHER,
+                         "the NIC of rank %d (pid %d on %s) speaks version %u of the wire, and this rank's "
+                         "on %s version %u: "
+                         "install nof from one build on both, and start their daemons anew",
+                         world_rank, pid, host, wire, nof_lib.host, nof_chan_nic.identity->wire_version);
+    size_t place_bytes = strlen(host) + 32;
+    free(peer->place);
+    peer->elsewhere =
+        strcmp(host, nof_lib.host) != 0 && strstr(nof_chan_nic.identity->nic_name, "(fabric)") == NULL;
+    peer->place = malloc(place_bytes);
+    if (peer->place != NULL)
+        snprintf(peer->place, place_bytes, "pid %d on %s", pid, host);
+    return MPI_SUCCESS;
+}
+
 static int fetch_card(int world_rank, struct nof_card *card)
 {
-    char key[32], value[NOF_LAUNCH_VALUE_BYTES] = "", host[NOF_LAUNCH_VALUE_BYTES] = "?";
-    struct nof_chan_nic_peer *peer = &nof_chan_nic.peers[world_rank];
-    int pid = 0;
+    char key[32], value[NOF_LAUNCH_VALUE_BYTES] = "";
     if (world_rank == nof_lib.world_rank) {
         *card = nof_chan_nic.identity->card;
         return MPI_SUCCESS;
@@ -52,18 +73,11 @@ static int fetch_card(int world_rank, struct nof_card *card)
                          "the launcher has no business card of rank %d: it never started, or the "
                          "launcher is gone",
                          world_rank);
-    if (strlen(value) > CARD_HEX) {
-        value[CARD_HEX] = '\0';
-        (void)sscanf(value + CARD_HEX + 1, "%d:%400s", &pid, host);
-    }
-    if (nof_card_parse(value, card) != NOF_OK)
+    bool whole = strlen(value) > CARD_HEX;
+    value[CARD_HEX] = '\0';
+    if (!whole || nof_card_parse(value, card) != NOF_OK)
         return nof_error(MPI_ERR_INTERN, "the business card of rank %d cannot be read", world_rank);
-    size_t place_bytes = strlen(host) + 32;
-    free(peer->place);
-    peer->place = malloc(place_bytes);
-    if (peer->place != NULL)
-        snprintf(peer->place, place_bytes, "pid %d on %s", pid, host);
-    return MPI_SUCCESS;
+    return read_place(world_rank, value + CARD_HEX + 1);
 }
 
 int nof_chan_nic_peer_id(int world_rank, uint64_t *id_out)
@@ -108,8 +122,13 @@ int nof_chan_nic_dead_code(int world_rank)
     if (nof_chan_nic.peers[world_rank].left)
         return nof_error(MPIX_ERR_PROC_FAILED, "%s has left: it called MPI_Finalize",
                          nof_chan_nic_peer_name(world_rank));
-    return nof_error(MPIX_ERR_PROC_FAILED, "%s is dead: its process or its NIC is gone",
-                     nof_chan_nic_peer_name(world_rank));
+    return nof_error(
+        MPIX_ERR_PROC_FAILED, "%s is dead: its process or its NIC is gone%s",
+        nof_chan_nic_peer_name(world_rank),
+        nof_chan_nic.peers[world_rank].elsewhere
+            ? ", or its host is not reached: see whether ping does, and which ports a firewall lets through "
+              "(NOF_NET and NOF_UDP_PORTS choose)"
+            : "");
 }
 
 int nof_chan_nic_status_code(int status, int world_rank)

@@ -27,6 +27,8 @@ int nof_arena_check(const struct nof_nic_config *in, struct nof_nic_config *out)
     *out = *in;
     if (in->udp_port == 0)
         out->udp_port = NOF_WIRE_UDP_PORT;
+    if (in->group_port == 0)
+        out->group_port = out->udp_port;
     if (in->netmem_bytes == 0)
         out->netmem_bytes = (uint64_t)16 << 20;
     bool ok = in->nic_id != 0;

@@ -58,20 +58,42 @@ static uint32_t ppm(double share)
     return (uint32_t)(share * NOF_FABRIC_PPM + 0.5);
 }
 
+/* What one core of a NIC has of what is the whole NIC's, rounded up. */
+static uint32_t part(const struct nofd *d, uint32_t whole)
+{
+    return (whole + d->options.cores_per_nic - 1) / d->options.cores_per_nic;
+}
+
+/* A whole frame at least. */
+static uint32_t buffer_part(const struct nofd *d, uint32_t frame_bytes)
+{
+    uint64_t bytes = d->options.fabric.buffer_bytes;
+
+    bytes = bytes < UINT32_MAX ? bytes : UINT32_MAX;
+    if (bytes <= frame_bytes)
+        return (uint32_t)bytes;
+    bytes /= d->options.cores_per_nic;
+    return bytes > frame_bytes ? (uint32_t)bytes : frame_bytes;
+}
+
 static int make_fabric(struct nofd *d, uint8_t (*macs)[6], char *err, size_t err_bytes)
 {
     const struct nofd_fabric_options *o = &d->options.fabric;
+    unsigned cores = d->options.cores_per_nic;
+    uint32_t frame_bytes = (d->options.mtu_bytes != 0 ? d->options.mtu_bytes : FABRIC_MTU) + FRAME_HEAD_BYTES;
     struct nof_fabric_config cfg = {
-        .nports = o->nics,
+        .nports = o->nics * cores,
+        .cores = cores,
+        .shared = d->options.cores > 1,
         .seed = draw(),
-        .pool_frames = FABRIC_FRAMES + BLOCKED_FRAMES * d->options.max_endpoints,
-        .frame_bytes = (d->options.mtu_bytes != 0 ? d->options.mtu_bytes : FABRIC_MTU) + FRAME_HEAD_BYTES,
+        .pool_frames = FABRIC_FRAMES + BLOCKED_FRAMES * part(d, d->options.max_endpoints),
+        .frame_bytes = frame_bytes,
         .queue_frames = FABRIC_FRAMES,
         .link =
             {
-                .rate_bps = o->rate_bps,
+                .rate_bps = o->rate_bps / cores,
                 .delay_ns = o->delay_ns,
-                .buffer_bytes = (uint32_t)(o->buffer_bytes < UINT32_MAX ? o->buffer_bytes : UINT32_MAX),
+                .buffer_bytes = buffer_part(d, frame_bytes),
                 .loss_ppm = ppm(o->loss),
                 .duplicate_ppm = ppm(o->duplicate),
                 .reorder_ppm = ppm(o->reorder),
@@ -83,7 +105,7 @@ static int make_fabric(struct nofd *d, uint8_t (*macs)[6], char *err, size_t err
     uint64_t unique = draw();
     int rc;
 
-    for (unsigned i = 0; i < o->nics; i++) {
+    for (unsigned i = 0; i < cfg.nports; i++) {
         macs[i][0] = 0x02; /* locally administered */
         memcpy(&macs[i][1], &unique, 3);
         macs[i][4] = (uint8_t)(i >> 8);
@@ -132,10 +154,10 @@ static uint32_t max_peers(const struct nofd *d)
 {
     uint64_t ranks =
         (uint64_t)d->options.max_endpoints * (d->options.fabric.nics > 0 ? d->options.fabric.nics : 1);
-    uint64_t pairs = ranks * d->options.max_endpoints;
+    uint64_t pairs = ranks * part(d, d->options.max_endpoints);
 
     if (d->options.max_peers != 0)
-        return d->options.max_peers;
+        return part(d, d->options.max_peers);
     if (pairs < PEERS_LEAST)
         return PEERS_LEAST;
     return pairs < PEERS_MOST ? (uint32_t)pairs : PEERS_MOST;
@@ -170,31 +192,48 @@ static int check_netmem(const struct nofd_options *o, char *err, size_t err_byte
     return -1;
 }
 
-static int add_nic(struct nofd *d, const struct nofd_wire *wire, char *err, size_t err_bytes)
+/* The UDP port of a NIC's first core; the others' follow, where a device has all of them. */
+static uint16_t udp_base(const struct nofd *d)
+{
+    return (uint16_t)(d->options.udp_port != 0 ? d->options.udp_port : NOFD_UDP_PORT);
+}
+
+static uint64_t netmem_part(const struct nofd *d, const struct nof_nic_config *cfg)
+{
+    uint64_t least = (uint64_t)cfg->max_endpoints * NETMEM_ENDPOINT_LEAST;
+
+    if (d->options.netmem_bytes == 0)
+        return netmem_bytes(cfg);
+    return larger(d->options.netmem_bytes / d->options.cores_per_nic, least);
+}
+
+/* The next core of the NIC that is being made. */
+static int add_part(struct nofd *d, struct nofd_wire *wire, unsigned core, char *err, size_t err_bytes)
 {
     struct nof_nic_config cfg = {
         .nic_id = draw(),
-        .udp_port = wire->udp_port != 0 ? wire->udp_port : d->options.udp_port,
-        .max_endpoints = d->options.max_endpoints,
+        .udp_port = wire->udp_port != 0 ? wire->udp_port : (uint16_t)(udp_base(d) + core),
+        .group_port = udp_base(d),
+        .max_endpoints = part(d, d->options.max_endpoints),
         .max_peers = max_peers(d),
-        .max_jobs = d->options.max_endpoints, /* each may be a job of its own */
+        .max_jobs = part(d, d->options.max_endpoints), /* each may be a job of its own */
+        .max_paths = d->options.cores_per_nic * NOF_PATHS_DEFAULT, /* to each core of each other NIC */
         .predict_calls = d->options.predict_calls,
-        .netmem_bytes = d->options.netmem_bytes,
         .window_frames = window_frames(d, wire),
     };
-    uint64_t enough = netmem_bytes(&cfg);
-    struct nofd_nic *nic = &d->nics[d->nnics];
+    struct nofd_nic *nic = &d->nics[d->nparts];
     uint64_t seed[2] = {draw(), draw()};
 
     if (check_netmem(&d->options, err, err_bytes) != 0)
         return -1;
-    if (cfg.netmem_bytes == 0)
-        cfg.netmem_bytes = enough;
+    cfg.netmem_bytes = netmem_part(d, &cfg);
     memcpy(cfg.seed, seed, sizeof(cfg.seed));
     cfg.host_id = wire->simulated_host ? d->host_id + 1 + d->nnics : d->host_id;
+    wire->core = core;
+    wire->ncores = d->options.cores_per_nic;
     if (nofd_nic_create(nic, d->nnics, wire, &cfg, nofd_clock_ns(), err, err_bytes) != NOF_OK)
         return -1;
-    d->nnics++;
+    d->nparts++;
     for (unsigned i = 0; i < NOF_FEATURE_COUNT; i++)
         if (i < NOF_F_IDLE)
             (void)nof_nic_feature_set(nic->nic, (enum nof_feature)i, d->options.feature[i]);
@@ -204,23 +243,26 @@ static int add_nic(struct nofd *d, const struct nofd_wire *wire, char *err, size
 static int plug_fabric(struct nofd *d, char *err, size_t err_bytes)
 {
     const struct nofd_options *o = &d->options;
+    unsigned cores = o->cores_per_nic;
     uint8_t(*macs)[6];
     int rc = 0;
 
     if (o->fabric.nics == 0)
         return 0;
-    macs = calloc(o->fabric.nics, sizeof(*macs));
+    macs = calloc((size_t)o->fabric.nics * cores, sizeof(*macs));
     if (macs == NULL || make_fabric(d, macs, err, err_bytes) != 0) {
         free(macs);
         return -1;
     }
-    for (unsigned i = 0; i < o->fabric.nics && rc == 0; i++) {
+    for (unsigned i = 0; i < o->fabric.nics * cores && rc == 0; i++) {
         struct nofd_wire wire;
-        uint32_t ip4 = i < o->nips ? o->ip4[i] : FABRIC_IP + i;
+        unsigned nic = i / cores;
+        uint32_t ip4 = nic < o->nips ? o->ip4[nic] : FABRIC_IP + nic;
 
         nofd_wire_open_fabric(&wire, d->fabric, i, macs[i], ip4,
-                              o->mtu_bytes != 0 ? o->mtu_bytes : FABRIC_MTU, o->fabric.rate_bps);
-        rc = add_nic(d, &wire, err, err_bytes);
+                              o->mtu_bytes != 0 ? o->mtu_bytes : FABRIC_MTU, o->fabric.rate_bps / cores);
+        rc = add_part(d, &wire, i % cores, err, err_bytes);
+        d->nnics += rc == 0 && i % cores == cores - 1;
     }
     free(macs);
     return rc;
@@ -298,7 +340,10 @@ static int plug_device(struct nofd *d, unsigned i, const char *devargs, char *er
         nofd_wire_close(&wire);
         return -1;
     }
-    return add_nic(d, &wire, err, err_bytes);
+    if (add_part(d, &wire, 0, err, err_bytes) != 0)
+        return -1;
+    d->nnics++;
+    return 0;
 }
 
 static int plug_udp(struct nofd *d, unsigned i, char *err, size_t err_bytes)
@@ -315,9 +360,16 @@ static int plug_udp(struct nofd *d, unsigned i, char *err, size_t err_bytes)
                  o->port[i]);
         return -1;
     }
-    if (nofd_wire_open_udp(&wire, &cfg, err, err_bytes) != NOF_OK)
-        return -1;
-    return add_nic(d, &wire, err, err_bytes);
+    /* Each core has a socket: the kernel hands over. */
+    for (cfg.core = 0; cfg.core < o->cores_per_nic; cfg.core++) {
+        if (nofd_wire_open_udp(&wire, &cfg, err, err_bytes) != NOF_OK)
+            return -1;
+        wire.rate_bps /= o->cores_per_nic;
+        if (add_part(d, &wire, cfg.core, err, err_bytes) != 0)
+            return -1;
+    }
+    d->nnics++;
+    return 0;
 }
 
 /* A network interface by its name alone: AF_XDP, and where the kernel or our rights do not have that, AF_PACKET. */
@@ -342,6 +394,14 @@ static int plug_port(struct nofd *d, unsigned i, char *err, size_t err_bytes)
 
     if (nof_udp_port_is(port))
         return plug_udp(d, i, err, err_bytes);
+    if (d->options.cores_per_nic > 1) {
+        snprintf(
+            err, err_bytes,
+            "%s: only simulated NICs and UDP sockets can have several cores.\nType: --cores-per-nic 1, or "
+            "--port udp:ADDRESS",
+            port);
+        return -1;
+    }
     if (if_nametoindex(port) != 0)
         return plug_interface(d, i, port, err, err_bytes);
     /* DPDK's own names: a driver's begin so, an address on a bus has a colon. */
@@ -357,24 +417,13 @@ static int plug_port(struct nofd *d, unsigned i, char *err, size_t err_bytes)
     return plug_device(d, i, port, err, err_bytes);
 }
 
-/* The fabric's NICs share one switch and so one core; ports are dealt over all cores, the first
- * after the fabric. */
-static unsigned core_of(const struct nofd *d, unsigned nic)
-{
-    unsigned fabric = d->options.fabric.nics;
-
-    if (nic < fabric)
-        return 0;
-    return (nic - fabric + (fabric > 0 ? 1 : 0)) % d->ncores;
-}
-
 static int make_cores(struct nofd *d, char *err, size_t err_bytes)
 {
     unsigned placed = 0;
 
     d->ncores = d->options.cores;
     d->cores = calloc(d->ncores, sizeof(*d->cores));
-    d->by_core = calloc(d->nnics, sizeof(*d->by_core));
+    d->by_core = calloc(d->nparts, sizeof(*d->by_core));
     if (d->cores == NULL || d->by_core == NULL) {
         d->ncores = 0;
         snprintf(err, err_bytes, "out of memory%s", nofd_limits_hint(ENOMEM));
@@ -384,9 +433,8 @@ static int make_cores(struct nofd *d, char *err, size_t err_bytes)
         struct nofd_core *core = &d->cores[i];
         unsigned first = placed;
 
-        for (unsigned j = 0; j < d->nnics; j++)
-            if (core_of(d, j) == i)
-                d->by_core[placed++] = &d->nics[j];
+        for (unsigned j = i; j < d->nparts; j += d->ncores)
+            d->by_core[placed++] = &d->nics[j];
         if (nofd_core_init(core, i, i + 1, &d->by_core[first], placed - first, d->cores_watch.fd) != 0) {
             snprintf(err, err_bytes, "no descriptors for NIC core %u: %s", i, strerror(errno));
             d->ncores = i;
@@ -402,8 +450,7 @@ static int make_cores(struct nofd *d, char *err, size_t err_bytes)
 
 int nofd_plug_in(struct nofd *d, char *err, size_t err_bytes)
 {
-    unsigned total = d->options.fabric.nics + d->options.nports;
-    unsigned useful = d->options.nports + (d->options.fabric.nics > 0 ? 1 : 0);
+    unsigned total = (d->options.fabric.nics + d->options.nports) * d->options.cores_per_nic;
 
     d->host_id = nof_machine_id();
     d->nics = calloc(total, sizeof(*d->nics));
@@ -411,10 +458,10 @@ int nofd_plug_in(struct nofd *d, char *err, size_t err_bytes)
         snprintf(err, err_bytes, "out of memory%s", nofd_limits_hint(ENOMEM));
         return -1;
     }
-    if (d->options.cores > useful) {
-        nofd_info("%u NIC cores asked for, %u of use: the fabric takes one, each port one", d->options.cores,
-                  useful);
-        d->options.cores = useful;
+    if (d->options.cores > total) {
+        nofd_info("%u NIC cores asked for, %u of use: one for each core of each NIC", d->options.cores,
+                  total);
+        d->options.cores = total;
     }
     if (plug_fabric(d, err, err_bytes) != 0)
         goto err_out;
@@ -434,7 +481,7 @@ void nofd_plug_out(struct nofd *d)
     nofd_dma_crew_end(&d->crew);
     for (unsigned i = 0; i < d->ncores; i++)
         nofd_core_fini(&d->cores[i]);
-    for (unsigned i = 0; i < d->nnics; i++)
+    for (unsigned i = 0; i < d->nparts; i++)
         nofd_nic_destroy(&d->nics[i]);
     if (d->fabric != NULL)
         nof_fabric_destroy(d->fabric);
@@ -445,6 +492,7 @@ void nofd_plug_out(struct nofd *d)
     d->nics = NULL;
     d->by_core = NULL;
     d->cores = NULL;
+    d->nparts = 0;
     d->nnics = 0;
     d->ncores = 0;
 }

@@ -149,7 +149,7 @@ uint64_t nof_handshake_deadline(const struct nof_path *p)
 {
     uint64_t dead = p->live_ns + nof_dead_after_ns(p->t);
 
-    if (p->t->link_down_ns != 0)
+    if (nof_path_unplugged(p))
         return NOF_NO_DEADLINE;
     return p->probe_at_ns < dead ? p->probe_at_ns : dead;
 }

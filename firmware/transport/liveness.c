@@ -29,7 +29,7 @@ static uint64_t probe_at(const struct nof_path *p)
 
 uint64_t nof_live_deadline(const struct nof_path *p)
 {
-    if (!p->waiting || p->t->link_down_ns != 0)
+    if (!p->waiting || nof_path_unplugged(p))
         return NOF_NO_DEADLINE;
 
     uint64_t probe = probe_at(p);

@@ -12,7 +12,7 @@ void nof_group_dest_init(struct nof_transport *t, struct nof_group_dest *dest_ou
                          uint32_t n, uint32_t epoch)
 {
     uint8_t name[12] = {'g', 'r', 'p', 0}, of_all[NOF_SIPHASH_TAG_BYTES], tag[NOF_SIPHASH_TAG_BYTES];
-    struct nof_packet_addr to = {.udp_port = t->self.udp_port};
+    struct nof_packet_addr to = {.udp_port = t->cfg.nic->group_port};
 
     nof_put32(name + 4, ctx);
     nof_put32(name + 8, epoch);

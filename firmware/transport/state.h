@@ -96,6 +96,7 @@ struct nof_path {
     bool bad_key : 1; /* a handshake with another key came */
     bool closed_by_peer : 1;
     bool orderly : 1; /* nobody's death: nof_path_close(), here or there */
+    bool inside : 1; /* to another core of our own NIC (its address is ours), which needs no link */
     bool dirty;
     bool want_ready;
     bool ack_now;
@@ -216,6 +217,12 @@ static inline void nof_transport_count(struct nof_transport *t, enum nof_counter
 static inline uint64_t nof_dead_after_ns(const struct nof_transport *t)
 {
     return t->features[NOF_F_DEAD_AFTER] * NOF_MS;
+}
+
+/* Nothing goes or comes: nobody's silence counts. */
+static inline bool nof_path_unplugged(const struct nof_path *p)
+{
+    return p->t->link_down_ns != 0 && !p->inside;
 }
 
 static inline uint32_t nof_path_mss(const struct nof_path *p)

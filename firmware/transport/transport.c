@@ -205,7 +205,7 @@ static void rx_path(struct nof_path *p, const struct nof_packet *packet)
 static int rx_group(struct nof_transport *t, const struct nof_frame *frame)
 {
     struct nof_packet packet;
-    int why = nof_packet_parse_group(frame->data, frame->len_bytes, t->self.udp_port, &packet);
+    int why = nof_packet_parse_group(frame->data, frame->len_bytes, t->cfg.nic->group_port, &packet);
 
     if (why == 0 && packet.common[NOF_WIRE_TYPE] != NOF_WIRE_MDATA)
         why = NOF_C_DROP_TYPE;
@@ -310,7 +310,7 @@ static void run_timers(struct nof_path *p)
         return;
     if (t->now_ns >= p->sent.loss_at_ns)
         nof_recovery_detect(p);
-    if (!nof_sentmap_empty(&p->sent) && t->link_down_ns == 0 && t->now_ns >= timeout_at(p))
+    if (!nof_sentmap_empty(&p->sent) && !nof_path_unplugged(p) && t->now_ns >= timeout_at(p))
         nof_recovery_timeout(p);
     if (p->state == NOF_PATH_UP)
         nof_live_timer(p);
@@ -333,7 +333,8 @@ static void link_timer(struct nof_transport *t)
         return;
     /* bound: paths; paid by the change of the link */
     for (uint32_t i = 0; i < t->max_paths; i++)
-        nof_path_bury(nof_path_at(t, i), NOF_ELINKDOWN, false);
+        if (!nof_path_at(t, i)->inside)
+            nof_path_bury(nof_path_at(t, i), NOF_ELINKDOWN, false);
     t->link_down_ns = t->now_ns;
 }
 
@@ -370,7 +371,7 @@ static uint64_t path_deadline(const struct nof_path *p)
     if (p->ack_pending > 0)
         at = p->ack_due_ns;
     if (!nof_sentmap_empty(&p->sent)) {
-        if (t->link_down_ns == 0)
+        if (!nof_path_unplugged(p))
             at = earlier(at, timeout_at(p));
         at = earlier(at, p->sent.loss_at_ns);
         if (nof_recovery_may_retransmit(p))

@@ -42,6 +42,7 @@ struct nof_nic_config {
     uint8_t seed[16]; /* random: connection ids and nonces are drawn from it */
     uint8_t mac[6];
     uint16_t udp_port; /* [48620], host byte order */
+    uint16_t group_port; /* that multicast goes to, at all NICs of a network [udp_port] */
     uint32_t ip4; /* host byte order */
     uint32_t host_id; /* goes into the business cards */
     uint32_t mtu_bytes; /* IP MTU, 576..9216 [1500] */
@@ -135,7 +136,7 @@ bool nof_nic_poll(struct nof_nic *nic, uint64_t now_ns, unsigned budget_frames);
 /* When nof_nic_poll() must be called next if nothing else happens; <= now: at once. */
 uint64_t nof_nic_next_deadline(const struct nof_nic *nic);
 
-/* Port down or up. Paths fail with NOF_ELINKDOWN when it stays down for two thirds of dead_after_ms: here
+/* Port down or up. Paths, save those to our own address, fail with NOF_ELINKDOWN when it stays down for two thirds of dead_after_ms: here
  * nobody has to be asked, and who waits for an unplugged NIC from this side shall hear it before those of the
  * other side do. A shorter flap heals unseen. */
 void nof_nic_link(struct nof_nic *nic, uint64_t now_ns, bool up);

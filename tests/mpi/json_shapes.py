@@ -74,13 +74,13 @@ def check(name, text):
     jsonschema.validate(json.loads(text), schema)  # one object and nothing else, or loads() refuses
 
 
-def daemon_shapes():
+def daemon_shapes(*options):
     """Shapes that a running daemon answers, with a job on it."""
     with tempfile.TemporaryDirectory() as scratch:
         stats = pathlib.Path(scratch) / "stats.json"
         script = " && ".join(f'"{NOF}" {" ".join(QUICK[name])} >{scratch}/{name}' for name in ("status", "stats", "features"))
-        subprocess.run([NOF, "run", "--hosts", "2", "-n", "1", "--stats", stats, "--", "sh", "-c", script], env=ALONE, check=True,
-                       timeout=60)
+        subprocess.run([NOF, "run", "--hosts", "2", "-n", "1", "--stats", stats, *options, "--", "sh", "-c", script], env=ALONE,
+                       check=True, timeout=60)
         for name in ("status", "stats", "features"):
             check(name, (pathlib.Path(scratch) / name).read_text())
         check("run-stats", stats.read_text())
@@ -94,6 +94,7 @@ def command_shape(name, args):
 
 def main():
     daemon_shapes()
+    daemon_shapes("--cores-per-nic", "2")
     commands = {k: v for k, v in QUICK.items() if k not in ("status", "stats", "features")}
     if "--all" in sys.argv:
         commands |= SLOW

@@ -1,15 +1,16 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# usage: udp.sh BUILD
-# Two daemons with a UDP port each, on 127.0.0.1 and 127.0.0.2, as an ordinary user: heat3d prints what it prints alone and
-# replay verifies every byte, also while strangers send datagrams of all kinds to both ports. A port that is taken is an
+# usage: udp.sh BUILD [CORES]
+# Two daemons with a UDP port for each of CORES cores (1), on 127.0.0.1 and 127.0.0.2, as an ordinary user: heat3d prints what it
+# prints alone and replay verifies every byte, also while strangers send datagrams of all kinds to both ports. A port that is taken is an
 # error with a sentence. Started by root, it goes on as nobody.
 set -eu
 build=$1
+cores=${2:-1}
 if [ "$(id -u)" = 0 ] && [ -z "${T_UDP_AGAIN:-}" ] &&
     setpriv --reuid=65534 --regid=65534 --clear-groups test -x "$build/nofd" 2>/dev/null; then
-    T_UDP_AGAIN=1 HOME=/tmp TMPDIR=/tmp exec setpriv --reuid=65534 --regid=65534 --clear-groups sh "$0" "$build"
+    T_UDP_AGAIN=1 HOME=/tmp TMPDIR=/tmp exec setpriv --reuid=65534 --regid=65534 --clear-groups sh "$0" "$@"
 fi
 unset XDG_RUNTIME_DIR
 me=nof-udp-$$
@@ -38,7 +39,7 @@ fail() {
 for i in 0 1; do
     mkfifo "$work/ready$i"
     # Ports that are free; the second NIC learns the first one's from its ranks' cards.
-    "$build/nofd" --port "udp:127.0.0.$((i + 1)):0" --mtu 1500 --socket "@$me-$i" --ready-fd 3 \
+    "$build/nofd" --port "udp:127.0.0.$((i + 1)):0" --mtu 1500 --cores-per-nic "$cores" --socket "@$me-$i" --ready-fd 3 \
         3>"$work/ready$i" >"$work/nofd$i.log" 2>&1 </dev/null &
     pids="$pids $!"
     timeout 60 head -n 1 "$work/ready$i" >"$work/said" && grep -q ready "$work/said" || fail "nofd $i does not become ready"
@@ -108,6 +109,13 @@ while os.getppid() == parent:
         fail "no stranger came during the replay"
     for i in 0 1; do
         [ "$(counter $i drop.proto)" = 0 ] || fail "a stranger reset a path of daemon $i"
+    done
+fi
+
+if [ "$cores" -gt 1 ]; then
+    for i in 0 1; do
+        "$build/nof" status --control "@$me-$i.ctl" --json | grep -c '"nic_core"' >"$work/said"
+        [ "$(cat "$work/said")" = "$cores" ] || fail "daemon $i has no $cores cores"
     done
 fi
 

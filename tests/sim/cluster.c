@@ -14,6 +14,7 @@
 #include "trace.h"
 #include "wrap.h"
 
+#define UDP_PORT 48620u
 #define RX_BURST 32u
 #define RX_BURSTS_PER_ROUND 8u
 #define DESC_BURST 32u
@@ -214,25 +215,25 @@ static const struct nof_host_ops host_ops = {
 static struct nof_frame *port_frame_alloc(void *port, uint32_t len_bytes)
 {
     struct nic *n = port;
-    return nof_fabric_port_ops.frame_alloc(n->port, len_bytes);
+    return nof_fabric_ops(n->cluster->fabric)->frame_alloc(n->port, len_bytes);
 }
 
 static void port_frame_free(void *port, struct nof_frame *frame)
 {
     struct nic *n = port;
-    nof_fabric_port_ops.frame_free(n->port, frame);
+    nof_fabric_ops(n->cluster->fabric)->frame_free(n->port, frame);
 }
 
 static unsigned port_send(void *port, struct nof_frame *const *frames, unsigned count)
 {
     struct nic *n = port;
-    return nof_fabric_port_ops.send(n->port, frames, count);
+    return nof_fabric_ops(n->cluster->fabric)->send(n->port, frames, count);
 }
 
 static int port_group(void *port, uint32_t ip4, const uint8_t mac[6], bool join)
 {
     struct nic *n = port;
-    int status = nof_fabric_port_ops.group(n->port, ip4, mac, join);
+    int status = nof_fabric_ops(n->cluster->fabric)->group(n->port, ip4, mac, join);
     if (status == NOF_OK)
         nof_gate_group(n->gate, ip4, join);
     return status;
@@ -295,8 +296,10 @@ static int nic_create(struct nof_cluster *c, unsigned index, const uint8_t mac[6
     n->cfg = c->cfg.nic;
     n->cfg.nic_id = 1;
     memcpy(n->cfg.mac, mac, 6);
-    n->cfg.ip4 = 0x0a000001 + index;
-    n->cfg.host_id = index + 1;
+    n->cfg.ip4 = 0x0a000001 + index / c->cfg.cores;
+    n->cfg.host_id = index / c->cfg.cores + 1;
+    n->cfg.udp_port = (uint16_t)(UDP_PORT + index % c->cfg.cores);
+    n->cfg.group_port = UDP_PORT;
     n->mem_bytes = nof_nic_mem_size(&n->cfg);
     if (n->mem_bytes == 0)
         return NOF_EINVAL;
@@ -321,6 +324,7 @@ int nof_cluster_create(const struct nof_cluster_config *cfg, struct nof_cluster 
     if (c == NULL)
         return NOF_ENOMEM;
     c->cfg = *cfg;
+    c->cfg.cores = cfg->cores != 0 ? cfg->cores : 1;
     c->cfg.loop_ns = cfg->loop_ns != 0 ? cfg->loop_ns : 500;
     c->cfg.nic.max_endpoints = cfg->nic.max_endpoints != 0 ? cfg->nic.max_endpoints : 16;
     if (cfg->nic.max_predictors == 0)
@@ -341,6 +345,8 @@ int nof_cluster_create(const struct nof_cluster_config *cfg, struct nof_cluster 
     }
     struct nof_fabric_config fabric = {
         .nports = cfg->nnics,
+        .cores = c->cfg.cores,
+        .shared = cfg->cores != 0,
         .mac = (const uint8_t(*)[6])mac,
         .seed = nof_rng_next(&c->rng),
         .frame_bytes = (cfg->nic.mtu_bytes != 0 ? cfg->nic.mtu_bytes : 1500) + 18,
@@ -420,6 +426,11 @@ unsigned nof_cluster_nnics(const struct nof_cluster *c)
     return c->cfg.nnics;
 }
 
+unsigned nof_cluster_cores(const struct nof_cluster *c)
+{
+    return c->cfg.cores;
+}
+
 uint32_t nof_cluster_incarnation(const struct nof_cluster *c, unsigned nic)
 {
     return c->nic[nic].incarnation;
@@ -446,6 +457,7 @@ struct nof_cluster_faults nof_cluster_faults(const struct nof_cluster *c)
         f.duplicated += s->duplicated;
         f.reordered += s->reordered;
         f.corrupted += s->corrupted;
+        f.rings_full += s->drop_queue;
     }
     return f;
 }
@@ -526,9 +538,12 @@ void nof_cluster_restart(struct nof_cluster *c, unsigned nic)
 void nof_cluster_set_link_up(struct nof_cluster *c, unsigned nic, bool up)
 {
     nof_cluster_trace(c, "nic%u FAULT link %s", nic, up ? "up" : "down");
-    nof_fabric_set_up(c->fabric, nic, up);
-    c->nic[nic].up = up;
-    c->nic[nic].kicked = true;
+    nic -= nic % c->cfg.cores;
+    for (unsigned i = nic; i < nic + c->cfg.cores; i++) {
+        nof_fabric_set_up(c->fabric, i, up);
+        c->nic[i].up = up;
+        c->nic[i].kicked = true;
+    }
 }
 
 static bool event_before(const struct event *a, const struct event *b)
@@ -586,8 +601,9 @@ static void round_rx(struct nof_cluster *c, struct nic *n)
                 nof_trace_frame(c, n->index, frames[i]);
         }
         struct nof_frame *let_in[RX_BURST];
-        unsigned nlet_in = nof_gate_pass(n->gate, let_in, frames, got);
-        nof_nic_rx(n->core, c->now_ns, let_in, nlet_in);
+        bool gated = c->cfg.cores == 1; /* as net_af_xdp has */
+        unsigned nlet_in = gated ? nof_gate_pass(n->gate, let_in, frames, got) : got;
+        nof_nic_rx(n->core, c->now_ns, gated ? let_in : frames, nlet_in);
         nof_fabric_rx_done(n->port, frames, got);
     }
 }

@@ -39,7 +39,9 @@ struct nof_cluster_host_ops {
 };
 
 struct nof_cluster_config {
-    unsigned nnics;
+    unsigned nnics; /* a multiple of `cores` */
+    unsigned
+        cores; /* that in turn are one NIC's; each is a "NIC" of all calls here [1, on a fabric that is not shared] */
     uint64_t seed;
     uint64_t loop_ns; /* between two rounds of a core [500] */
     uint64_t frame_ns; /* that a round takes longer for each frame and descriptor of it [0] */
@@ -64,6 +66,8 @@ struct nof_fabric *nof_cluster_fabric(struct nof_cluster *c);
 /* The core of a NIC; replaced by nof_cluster_restart(). */
 struct nof_nic *nof_cluster_nic(struct nof_cluster *c, unsigned nic);
 unsigned nof_cluster_nnics(const struct nof_cluster *c);
+/* Of each NIC. */
+unsigned nof_cluster_cores(const struct nof_cluster *c);
 
 /* `host` and `ops` stay until the endpoint is closed or its NIC restarted. */
 int nof_cluster_endpoint_open(struct nof_cluster *c, unsigned nic, const struct nof_endpoint_params *params,
@@ -87,7 +91,7 @@ void nof_cluster_set_cost(struct nof_cluster *c, uint64_t loop_ns, uint64_t fram
 /* Faults of a core. */
 void nof_cluster_stall(struct nof_cluster *c, unsigned nic, uint64_t for_ns);
 void nof_cluster_restart(struct nof_cluster *c, unsigned nic);
-/* Unplug and plug: fabric and core hear of it. */
+/* Unplug and plug the NIC of which this is a core: fabric and cores hear of it. */
 void nof_cluster_set_link_up(struct nof_cluster *c, unsigned nic, bool up);
 
 /* Until `done(user)` answers true (asked after each event), the time is reached, nothing is left to
@@ -108,6 +112,7 @@ const char *nof_cluster_violation(const struct nof_cluster *c);
 struct nof_cluster_faults {
     uint64_t lost, duplicated, reordered, corrupted;
     uint64_t stalls, restarts;
+    uint64_t rings_full; /* frames that found their core's ring full */
     uint64_t pulls_refused; /* no fault: NICs had no room for what waits for a parked send */
 };
 struct nof_cluster_faults nof_cluster_faults(const struct nof_cluster *c);

@@ -91,11 +91,23 @@ static void heal_groups(struct nof_cluster *c, void *user, uint64_t arg)
     nof_cluster_trace(c, "FAULT partition heals");
 }
 
+/* The NIC that has this core: nothing parts its cores. */
+static unsigned nic_of(const struct nof_cluster *c, unsigned core)
+{
+    return core / nof_cluster_cores(c);
+}
+
+static unsigned nics(const struct nof_cluster *c)
+{
+    return nof_cluster_nnics(c) / nof_cluster_cores(c);
+}
+
 static void suspect_groups(struct nof_world *w, uint64_t side)
 {
     for (unsigned a = 0; a < w->nranks; a++) {
         for (unsigned b = 0; b < w->nranks; b++) {
-            if ((side >> w->rank[a]->nic & 1) != (side >> w->rank[b]->nic & 1))
+            if ((side >> nic_of(w->cluster, w->rank[a]->nic) & 1) !=
+                (side >> nic_of(w->cluster, w->rank[b]->nic) & 1))
                 w->suspect[a][b] = true;
         }
     }
@@ -109,7 +121,7 @@ static void partition(struct nof_cluster *c, void *user, uint64_t arg)
     uint64_t for_ns = lasting ? LONG_MIN_NS : nof_rng_between(&w->rng, MS, SHORT_MAX_NS);
     w->partitions++;
     for (unsigned i = 0; i < nof_cluster_nnics(c); i++)
-        nof_fabric_set_group(nof_cluster_fabric(c), i, (unsigned)(arg >> i & 1));
+        nof_fabric_set_group(nof_cluster_fabric(c), i, (unsigned)(arg >> nic_of(c, i) & 1));
     if (lasting) {
         w->long_side = arg & ~(1ull << 63);
         suspect_groups(w, w->long_side);
@@ -120,7 +132,7 @@ static void partition(struct nof_cluster *c, void *user, uint64_t arg)
 
 static void plan_partition(struct nof_world *w, bool lasting)
 {
-    unsigned n = nof_cluster_nnics(w->cluster);
+    unsigned n = nics(w->cluster);
     uint64_t side = nof_rng_between(&w->rng, 1, (1ull << n) - 2);
     uint64_t at_ns = some_time(w);
     extend(w, at_ns + (lasting ? LONG_MIN_NS : SHORT_MAX_NS));
@@ -130,7 +142,7 @@ static void plan_partition(struct nof_world *w, bool lasting)
 static void plug(struct nof_cluster *c, void *user, uint64_t arg)
 {
     struct nof_world *w = user;
-    w->long_down &= ~(1ull << arg);
+    w->long_down &= ~(1ull << nic_of(c, (unsigned)arg));
     nof_cluster_set_link_up(c, (unsigned)arg, true);
 }
 
@@ -143,8 +155,8 @@ static void unplug(struct nof_cluster *c, void *user, uint64_t arg)
     uint64_t for_ns = lasting ? LONG_MIN_NS : nof_rng_between(&w->rng, MS, SHORT_MAX_NS);
     nof_cluster_set_link_up(c, nic, false);
     if (lasting) {
-        w->long_down |= 1ull << nic;
-        suspect_groups(w, 1ull << nic);
+        w->long_down |= 1ull << nic_of(c, nic);
+        suspect_groups(w, 1ull << nic_of(c, nic));
     }
     nof_cluster_at(c, nof_cluster_now(c) + for_ns, plug, w, nic);
 }

@@ -54,6 +54,23 @@ static void configure(struct nof_rng *r, struct nof_cluster_config *cfg)
     cfg->nic.link_rate_bps = cfg->link.rate_bps;
 }
 
+/* 1, 2 or 4 cores on each of two or three NICs, and rings so short that they fill; drawn beside the world's own numbers. */
+static void configure_cores(uint64_t seed, struct nof_cluster_config *cfg)
+{
+    struct nof_rng aside = {.state = nof_rng_mix(seed + 0xc0e5)};
+    cfg->cores = (unsigned)ONE_OF(&aside, 1, 2, 2, 4);
+    cfg->nnics =
+        cfg->cores * (unsigned)nof_rng_between(&aside, cfg->cores == 1 ? 3 : 2, cfg->cores == 4 ? 2 : 4);
+    cfg->queue_frames = (uint32_t)ONE_OF(&aside, 8, 16, 32, 256);
+    cfg->link.rate_bps /= cfg->cores;
+    cfg->nic.link_rate_bps = cfg->link.rate_bps;
+    /* What goes straight fills rings at once. */
+    if (nof_rng_chance(&aside, 40)) {
+        cfg->link = (struct nof_fabric_link){0};
+        cfg->nic.link_rate_bps = 0;
+    }
+}
+
 /* The codec draws from a generator of its own, so that a seed's traffic and faults do not depend on it. */
 static void configure_codec(struct nof_rng *r, struct nof_nic_config *nic)
 {
@@ -208,6 +225,7 @@ static void report(const struct nof_world *w, struct nof_sim_result *out)
     out->partitions = w->partitions;
     out->restarts = f.restarts;
     out->core_stalls = f.stalls;
+    out->rings_full = f.rings_full;
     out->pulls_refused = f.pulls_refused;
     out->virtual_ns = nof_cluster_now(w->cluster);
 }
@@ -233,7 +251,7 @@ static void destroy(struct nof_world *w)
     free(w);
 }
 
-void nof_sim_run(uint64_t seed, FILE *trace, struct nof_sim_result *result_out)
+static void run(uint64_t seed, bool with_cores, FILE *trace, struct nof_sim_result *result_out)
 {
     *result_out = (struct nof_sim_result){.seed = seed};
     struct nof_world *w = calloc(1, sizeof(*w));
@@ -243,6 +261,8 @@ void nof_sim_run(uint64_t seed, FILE *trace, struct nof_sim_result *result_out)
     struct nof_cluster_config cfg = {
         .seed = nof_rng_next(&w->rng), .trace = trace, .near_wrap = nof_wrap_of_seed(seed)};
     configure(&w->rng, &cfg);
+    if (with_cores)
+        configure_cores(seed, &cfg);
     w->codec_rng.state = nof_rng_mix(seed + 0xdfc3);
     configure_codec(&w->codec_rng, &cfg.nic);
     w->link = cfg.link;
@@ -262,4 +282,14 @@ void nof_sim_run(uint64_t seed, FILE *trace, struct nof_sim_result *result_out)
     run_phases(w);
     report(w, result_out);
     destroy(w);
+}
+
+void nof_sim_run(uint64_t seed, FILE *trace, struct nof_sim_result *result_out)
+{
+    run(seed, false, trace, result_out);
+}
+
+void nof_sim_run_cores(uint64_t seed, FILE *trace, struct nof_sim_result *result_out)
+{
+    run(seed, true, trace, result_out);
 }

@@ -18,6 +18,7 @@ struct nof_sim_result {
     uint64_t digest;
     uint64_t messages, bytes;
     uint64_t lost, duplicated, reordered, corrupted, partitions, restarts, core_stalls;
+    uint64_t rings_full; /* frames that found their core's ring full */
     uint64_t pulls_refused; /* by NICs without room, and asked again */
     uint64_t virtual_ns;
 };
@@ -25,6 +26,8 @@ struct nof_sim_result {
 /* trace: one line per event goes there; NULL: none. */
 void nof_sim_run(uint64_t seed, FILE *trace, struct nof_sim_result *result_out);
 
+/* The same with several cores on each NIC, which take turns, and hand-over rings that fill. */
+void nof_sim_run_cores(uint64_t seed, FILE *trace, struct nof_sim_result *result_out);
 /* The same with hosts that run the MPI library's own code, and MPI programs that are drawn (library/seam.h). */
 void nof_sim_run_library(uint64_t seed, FILE *trace, struct nof_sim_result *result_out);
 /* The same with collectives alone, of processes some of which are killed. */

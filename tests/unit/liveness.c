@@ -314,6 +314,28 @@ static void a_short_flap_of_the_link_heals_and_a_long_one_kills(void **state)
     toy_close(net);
 }
 
+static void cores_of_one_nic_need_no_link(void **state)
+{
+    struct toy_config one_nic = lan;
+    struct toy_net *net;
+
+    (void)state;
+    one_nic.one_address = true;
+    net = open_path(&one_nic);
+    nof_transport_link(net->node[0].t, net->now_ns, false);
+    toy_run(net, net->now_ns + 2000 * MS, 0);
+    toy_send(net, 0, 1, 10, 0);
+    toy_run(net, net->now_ns + 500 * MS, 0);
+    assert_true(toy_all_received(net));
+    assert_int_equal(net->node[0].stream[1].deaths, 0);
+    net->node[0].island = 1; /* but silence is death, as of any peer */
+    toy_send(net, 0, 1, 10, 0);
+    toy_run(net, net->now_ns + 2000 * MS, 0);
+    assert_int_equal(net->node[0].stream[1].deaths, 1);
+    assert_int_equal(net->node[0].stream[1].reason, NOF_EPEERDEAD);
+    toy_close(net);
+}
+
 static void a_restarted_peer_is_another_nic(void **state)
 {
     struct toy_net *net = open_path(&lan);
@@ -369,6 +391,7 @@ int main(void)
         cmocka_unit_test(a_reset_reaches_the_other_side_at_once),
         cmocka_unit_test(a_close_in_order_counts_no_dead_path),
         cmocka_unit_test(a_broken_protocol_resets_the_path_at_both_sides),
+        cmocka_unit_test(cores_of_one_nic_need_no_link),
         cmocka_unit_test(a_short_flap_of_the_link_heals_and_a_long_one_kills),
         cmocka_unit_test(a_restarted_peer_is_another_nic),
         cmocka_unit_test(a_peer_that_begins_anew_replaces_the_old_path),

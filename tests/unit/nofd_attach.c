@@ -238,6 +238,7 @@ static int start(void **state)
     rank = (struct nofd_dma_rank){0};
     d.nics = nics;
     d.nnics = NICS;
+    d.options.cores_per_nic = 1;
     d.options.max_endpoints = 2;
     d.options.idle_timeout_ns = 5 * NOFD_S;
     d.options.dma_timeout_ns = NOFD_S;

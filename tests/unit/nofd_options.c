@@ -83,6 +83,7 @@ static const struct bound {
     {"watch-pauses", {NULL}, {NULL}},
     {"ready-fd", {"0", "1048576"}, {"-1", "1048577", "", "x"}},
     {"cores", {"1", "64"}, {"0", "65", "-1", "1.5"}},
+    {"cores-per-nic", {"1", "2", "64"}, {"0", "65", "1000", "-1", "1.5", ""}},
     {"set", {"pacing=off", "spin_us=0"}, {"pacing", "=off", "pacing=perhaps", "nothing=1"}},
     {"log", {"error", "debug"}, {"loud", "", "Debug"}},
     {"log-to", {"", "stderr", "syslog", "/tmp/a.log"}, {NULL}},
@@ -220,6 +221,44 @@ static void command_line_wins_over_environment_over_file(void **state)
     assert_int_equal(shared->feature[NOF_F_SPIN], 7);
 }
 
+/* Alone or beside others, what cannot be is said before anything starts. */
+static void cores_of_a_nic_have_their_bounds(void **state)
+{
+    static const struct {
+        const char *args[4];
+        int rc;
+        unsigned cores;
+        const char *says;
+    } each[] = {
+        {{"--fabric=2"}, 0, 1, NULL},
+        {{"--fabric=2", "--cores-per-nic=4"}, 0, 4, NULL},
+        {{"--fabric=2", "--cores-per-nic=2", "--cores=8"}, 0, 8, NULL},
+        {{"--fabric=2", "--cores-per-nic=4", "--cores=2"}, 2, 0, "give --cores 4, or --cores-per-nic 2"},
+        {{"--fabric=2", "--cores-per-nic=0"}, 2, 0, "cores-per-nic takes a number from 1 to 64, not \"0\""},
+        {{"--fabric=2", "--cores-per-nic=1000"}, 2, 0, "cores-per-nic takes a number from 1 to 64"},
+        {{"--fabric=100", "--cores-per-nic=16"}, 2, 0, "give --fabric 64, or --cores-per-nic 10"},
+        {{"--fabric=2", "--cores-per-nic=8", "--udp-port=65530"}, 2, 0, "give --udp-port 65528 or less"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(each) / sizeof(each[0]); i++) {
+        char copy[4][32], text[512] = "", *args[5] = {NULL};
+        int to = sink();
+
+        for (unsigned k = 0; k < 4 && each[i].args[k] != NULL; k++) {
+            snprintf(copy[k], sizeof(copy[k]), "%s", each[i].args[k]);
+            args[k] = copy[k];
+        }
+        assert_int_equal(read_args(args, to), each[i].rc);
+        assert_true(pread(to, text, sizeof(text) - 1, 0) >= 0);
+        close(to);
+        if (each[i].rc == 0)
+            assert_int_equal(shared->cores, each[i].cores);
+        else if (strstr(text, each[i].says) == NULL)
+            fail_msg("%s: %s", each[i].says, text);
+    }
+}
+
 static void no_more_ports_than_there_is_room_for(void **state)
 {
     char port[] = "--port=net_null0";
@@ -279,6 +318,7 @@ int main(void)
         cmocka_unit_test(every_option_is_in_the_table_above),
         cmocka_unit_test(a_value_is_what_was_said),
         cmocka_unit_test(command_line_wins_over_environment_over_file),
+        cmocka_unit_test(cores_of_a_nic_have_their_bounds),
         cmocka_unit_test(no_more_ports_than_there_is_room_for),
         cmocka_unit_test(features_keep_their_bounds),
     };

@@ -30,12 +30,15 @@ int nofd_nic_create(struct nofd_nic *nic, unsigned index, const struct nofd_wire
                     const struct nof_nic_config *config, uint64_t now_ns, char *why, size_t why_bytes)
 {
     (void)now_ns;
-    assert_int_equal(index, created);
+    assert_int_equal(index, created / d.options.cores_per_nic);
+    assert_int_equal(with->core, created % d.options.cores_per_nic);
+    assert_int_equal(with->ncores, d.options.cores_per_nic);
     if (index == fail_nic) {
         snprintf(why, why_bytes, "no such luck");
         return NOF_ENOMEM;
     }
     nic->index = index;
+    nic->core = with->core;
     nic->wire = wire[created] = *with;
     cfg[created++] = *config;
     return NOF_OK;
@@ -124,6 +127,7 @@ static int start(void **state)
     port_ip = 0x0a000001;
     refused = NULL;
     d.options.cores = 1;
+    d.options.cores_per_nic = 1;
     d.options.max_endpoints = 16;
     for (unsigned i = 0; i < NOF_FEATURE_COUNT; i++)
         d.options.feature[i] = nof_feature_info[i].max;
@@ -135,7 +139,7 @@ static void nothing_is_left(void)
     assert_null(d.nics);
     assert_null(d.cores);
     assert_null(d.fabric);
-    assert_int_equal(d.nnics + d.ncores, 0);
+    assert_int_equal(d.nnics + d.nparts + d.ncores, 0);
     assert_int_equal(destroyed, created);
     assert_int_equal(cores_down, cores_up);
 }
@@ -258,21 +262,97 @@ static void network_memory_has_its_bounds(void **state)
     }
 }
 
-static void ports_are_dealt_over_the_cores_behind_the_fabric(void **state)
+static void nics_are_dealt_over_the_threads(void **state)
 {
     (void)state;
     d.options.fabric.nics = 2;
     d.options.nports = 3;
     for (unsigned i = 0; i < 3; i++)
         strcpy(d.options.port[i], "net_null0");
-    d.options.cores = 8; /* of use are four */
+    d.options.cores = 8; /* of use are five */
     assert_int_equal(in(), 0);
-    assert_int_equal(d.ncores, 4);
-    assert_int_equal(nics_of_core[0], 2);
-    for (unsigned i = 1; i < 4; i++) {
+    assert_int_equal(d.ncores, 5);
+    for (unsigned i = 0; i < 5; i++) {
         assert_int_equal(nics_of_core[i], 1);
-        assert_ptr_equal(d.cores[i].nics[0], &d.nics[1 + i]);
+        assert_ptr_equal(d.cores[i].nics[0], &d.nics[i]);
     }
+    (void)end(state);
+    (void)start(state);
+    d.options.fabric.nics = 3;
+    d.options.cores = 2;
+    assert_int_equal(in(), 0);
+    assert_int_equal(nics_of_core[0], 2);
+    assert_ptr_equal(d.cores[0].nics[1], &d.nics[2]);
+}
+
+/* Addresses of the NIC, save what tells the cores from each other; threads, memory and link in parts. */
+static void cores_of_a_nic_share_its_addresses_and_have_parts_of_all_else(void **state)
+{
+    (void)state;
+    d.options.fabric = (struct nofd_fabric_options){.nics = 2, .rate_bps = 4000000, .buffer_bytes = 400000};
+    d.options.cores = d.options.cores_per_nic = 4;
+    d.options.max_peers = 10;
+    d.options.netmem_bytes = 64 << 20;
+    assert_int_equal(in(), 0);
+    assert_int_equal(created, 8);
+    assert_int_equal(d.nnics, 2);
+    for (unsigned i = 0; i < 8; i++) {
+        assert_int_equal(d.nics[i].index, i / 4);
+        assert_int_equal(wire[i].ip4, 0x0a630001 + i / 4);
+        assert_int_equal(cfg[i].host_id, cfg[i / 4 * 4].host_id);
+        assert_int_equal(cfg[i].udp_port, 48620 + i % 4);
+        assert_int_equal(cfg[i].group_port, 48620);
+        assert_int_equal(cfg[i].max_endpoints, 4);
+        assert_int_equal(cfg[i].max_peers, 3);
+        assert_int_equal(cfg[i].netmem_bytes, 16 << 20);
+        assert_int_equal(cfg[i].max_paths, 4 * 256);
+        assert_int_equal(wire[i].rate_bps, 1000000);
+        assert_int_equal(nof_fabric_link(d.fabric, i).rate_bps, 1000000);
+        assert_int_equal(nof_fabric_link(d.fabric, i).buffer_bytes, 100000);
+        for (unsigned j = 0; j < i; j++)
+            assert_int_not_equal(cfg[i].nic_id, cfg[j].nic_id);
+    }
+    assert_int_not_equal(cfg[0].host_id, cfg[4].host_id);
+    for (unsigned i = 0; i < 4; i++) {
+        assert_int_equal(nics_of_core[i], 2);
+        assert_ptr_equal(d.cores[i].nics[0], &d.nics[i]);
+        assert_ptr_equal(d.cores[i].nics[1], &d.nics[4 + i]);
+    }
+}
+
+/* A part that holds no frame would let none through. */
+static void a_buffer_has_room_for_a_frame_in_each_part(void **state)
+{
+    (void)state;
+    d.options.fabric = (struct nofd_fabric_options){.nics = 1, .rate_bps = 4000000, .buffer_bytes = 12000};
+    d.options.cores = d.options.cores_per_nic = 4;
+    assert_int_equal(in(), 0);
+    assert_int_equal(nof_fabric_link(d.fabric, 0).buffer_bytes, 9064);
+}
+
+static void one_socket_for_each_core(void **state)
+{
+    (void)state;
+    d.options.nports = 1;
+    strcpy(d.options.port[0], "udp:127.0.0.1:0");
+    d.options.cores = d.options.cores_per_nic = 3;
+    assert_int_equal(in(), 0);
+    assert_int_equal(created, 3);
+    assert_int_not_equal(cfg[0].udp_port, cfg[1].udp_port);
+    assert_int_not_equal(cfg[1].udp_port, cfg[2].udp_port);
+    for (unsigned i = 0; i < 3; i++)
+        nof_udp_port_close(wire[i].udp);
+}
+
+static void a_device_without_cores_says_so(void **state)
+{
+    (void)state;
+    d.options.nports = 1;
+    strcpy(d.options.port[0], "net_null0");
+    d.options.cores = d.options.cores_per_nic = 2;
+    assert_int_equal(in(), -1);
+    assert_non_null(strstr(err, "only simulated NICs and UDP sockets can have several cores"));
+    nothing_is_left();
 }
 
 static void a_port_needs_an_address(void **state)
@@ -364,7 +444,11 @@ int main(void)
         EACH(a_wire_without_delay_has_a_window_that_stays_in_the_cache),
         EACH(memory_is_for_all_that_can_attach),
         EACH(network_memory_has_its_bounds),
-        EACH(ports_are_dealt_over_the_cores_behind_the_fabric),
+        EACH(nics_are_dealt_over_the_threads),
+        EACH(cores_of_a_nic_share_its_addresses_and_have_parts_of_all_else),
+        EACH(a_buffer_has_room_for_a_frame_in_each_part),
+        EACH(one_socket_for_each_core),
+        EACH(a_device_without_cores_says_so),
         EACH(a_port_needs_an_address),
         EACH(a_udp_socket_has_the_address_that_it_names),
         EACH(a_name_that_is_neither_interface_nor_device_is_told),

@@ -47,7 +47,8 @@ static int start(void **state)
     memset(set_at, 0, sizeof(set_at));
     sets = 0;
     d.nics = nics;
-    d.nnics = NICS;
+    d.nparts = d.nnics = NICS;
+    d.options.cores_per_nic = 1;
     d.cores = cores;
     d.ncores = 2;
     for (unsigned i = 0; i < NICS; i++) {

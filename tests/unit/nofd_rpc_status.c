@@ -141,7 +141,8 @@ static int start(void **state)
     waits = 0;
     d.started_ns = clock_ns - 10 * NOFD_S;
     d.nics = nics;
-    d.nnics = NICS;
+    d.nparts = d.nnics = NICS;
+    d.options.cores_per_nic = 1;
     d.cores = cores;
     d.ncores = d.nrunning = 2;
     d.jobs = &job;
@@ -248,6 +249,45 @@ static void counts_of_libraries_are_those_of_ranks_here_and_gone(void **state)
     check_library("{\"nic\":0}", 7, 103, 1);
     library_counts[1][last] = 0;
     check_library("{\"nic\":0}", 7, 103, INT64_MAX);
+}
+
+static void of_a_nic_with_cores_there_are_sums_and_each_ones(void **state)
+{
+    json_t *result, *row, *cores_of;
+
+    (void)state;
+    d.nnics = 1;
+    d.options.cores_per_nic = NICS;
+    nics[1].wire.device = NULL;
+    for (unsigned i = 0; i < NICS; i++) {
+        nics[i].index = 0;
+        nics[i].core = nics[i].wire.core = i;
+        nics[i].wire.ncores = NICS;
+        nics[i].wire.rate_bps = 500;
+        nics[i].nlive = 1 + i;
+        strcpy(nics[i].wire.kind, "sim");
+    }
+    result = call(nofd_rpc_stats, "{}");
+    assert_int_equal(json_array_size(json_object_get(result, "rows")), 1);
+    row = json_array_get(json_object_get(result, "rows"), 0);
+    assert_string_equal(json_string_value(json_object_get(row, "name")), "nic0 (sim)");
+    assert_int_equal(number(json_object_get(row, "counters"), nof_counter_info[NOF_C_RX_FRAMES].name),
+                     1010 + 1011);
+    cores_of = json_object_get(row, "cores");
+    assert_int_equal(json_array_size(cores_of), NICS);
+    row = json_object_get(json_array_get(cores_of, 1), "counters");
+    assert_int_equal(number(row, nof_counter_info[NOF_C_RX_FRAMES].name), 1011);
+    json_decref(result);
+    result = call(nofd_rpc_status, "{}");
+    row = json_array_get(json_object_get(result, "nics"), 0);
+    assert_int_equal(json_array_size(json_object_get(result, "nics")), 1);
+    assert_int_equal(number(row, "endpoints"), 3);
+    assert_int_equal(number(row, "link_rate_bps"), 1000);
+    assert_int_equal(number(json_array_get(json_object_get(row, "cores"), 1), "endpoints"), 2);
+    row = json_array_get(json_object_get(result, "endpoints"), 2);
+    assert_int_equal(number(row, "nic"), 0);
+    assert_int_equal(number(row, "nic_core"), 1);
+    json_decref(result);
 }
 
 static void endpoints_say_who_and_how(void **state)
@@ -363,6 +403,7 @@ int main(void)
         EACH(counters_of_core_and_daemon_are_one),
         EACH(of_one_nic_if_asked_for),
         EACH(counts_of_libraries_are_those_of_ranks_here_and_gone),
+        EACH(of_a_nic_with_cores_there_are_sums_and_each_ones),
         EACH(endpoints_say_who_and_how),
         EACH(the_cores_are_not_asked_again_at_once),
         EACH(a_device_says_what_helps),

@@ -52,7 +52,8 @@ static int start(void **state)
             nofd_wire_open_fabric(&nics[i].wire, d.fabric, i, macs[i], 1, 1500, 0);
     }
     d.nics = nics;
-    d.nnics = NICS + 1;
+    d.nparts = d.nnics = NICS + 1;
+    d.options.cores_per_nic = 1;
     d.cores = &core;
     d.ncores = 1;
     core.nics = by_core;
@@ -98,6 +99,24 @@ static void a_nic_is_unplugged_and_its_core_looks_at_once(void **state)
     assert_false(call(nofd_rpc_link, "{\"nic\":1,\"up\":0}"));
     assert_false(call(nofd_rpc_link, "{\"nic\":3,\"up\":false}"));
     assert_true(nof_fabric_is_up(d.fabric, 1));
+}
+
+static void of_a_nic_with_cores_all_parts_change(void **state)
+{
+    (void)state;
+    d.nnics = 1;
+    d.nparts = d.options.cores_per_nic = NICS;
+    nics[1].index = 0;
+    assert_true(call(nofd_rpc_link, "{\"nic\":0,\"up\":false}"));
+    assert_true(
+        call(nofd_rpc_impair, "{\"nic\":0,\"link\":\"10Mbit\",\"buffer\":100000,\"delay\":\"50us\"}"));
+    for (unsigned i = 0; i < NICS; i++) {
+        assert_false(nof_fabric_is_up(d.fabric, i));
+        assert_int_equal(nics[i].link_look_ns, 0);
+        assert_int_equal(nof_fabric_link(d.fabric, i).rate_bps, 10000000 / NICS);
+        assert_int_equal(nof_fabric_link(d.fabric, i).buffer_bytes, 100000 / NICS);
+        assert_int_equal(nof_fabric_link(d.fabric, i).delay_ns, 50000);
+    }
 }
 
 static void what_is_said_changes_and_nothing_else(void **state)
@@ -173,11 +192,9 @@ static void down_ends_the_daemon_in_order(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        EACH(a_nic_is_unplugged_and_its_core_looks_at_once),
-        EACH(what_is_said_changes_and_nothing_else),
-        EACH(what_cannot_be_is_told_and_changes_nothing),
-        EACH(without_a_fabric_nothing_is_impaired),
-        EACH(down_ends_the_daemon_in_order),
+        EACH(a_nic_is_unplugged_and_its_core_looks_at_once), EACH(of_a_nic_with_cores_all_parts_change),
+        EACH(what_is_said_changes_and_nothing_else),         EACH(what_cannot_be_is_told_and_changes_nothing),
+        EACH(without_a_fabric_nothing_is_impaired),          EACH(down_ends_the_daemon_in_order),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -104,7 +104,8 @@ static int start(void **state)
     request = (struct nof_attach_request){.job_id = 7, .rank = 0, .size = 4};
     memset(request.job_key, 9, sizeof(request.job_key));
     d.nics = nics;
-    d.nnics = NICS;
+    d.nparts = d.nnics = NICS;
+    d.options.cores_per_nic = 1;
     d.cores = cores;
     d.ncores = d.nrunning = 1;
     d.options.max_endpoints = 8;
@@ -345,6 +346,26 @@ static void a_rank_has_one_endpoint(void **state)
     assert_int_equal(open_as(geteuid(), 1, &second), NOF_OK);
 }
 
+static void ranks_of_a_nic_go_where_fewest_are(void **state)
+{
+    struct nofd_endpoint *ep[4];
+
+    (void)state;
+    d.nnics = 1;
+    d.options.cores_per_nic = NICS; /* all of one */
+    for (uint32_t i = 0; i < 4; i++) {
+        struct nofd_serve serve = as(geteuid(), false, NULL);
+
+        request.rank = i;
+        request.size = 100;
+        serve.nic = nofd_serve_nic(&d, 0);
+        assert_ptr_equal(serve.nic, &nics[i % NICS]);
+        assert_int_equal(nofd_serve_open(&d, &serve, &ep[i], text, sizeof(text)), NOF_OK);
+    }
+    nofd_serve_close(&d, ep[1], NOF_EPEERDEAD);
+    assert_ptr_equal(nofd_serve_nic(&d, UINT32_MAX), &nics[1]);
+}
+
 static void one_user_leaves_a_quarter_to_the_others(void **state)
 {
     struct nofd_endpoint *ep;
@@ -488,6 +509,7 @@ int main(void)
         EACH(a_slot_whose_rank_the_core_refuses_is_the_next_ones),
         EACH(a_death_is_told_to_all_with_a_slot),
         EACH(a_rank_has_one_endpoint),
+        EACH(ranks_of_a_nic_go_where_fewest_are),
         EACH(one_user_leaves_a_quarter_to_the_others),
         EACH(what_the_core_refuses_is_told_and_leaves_nothing),
         EACH(without_descriptors_it_says_what_to_do),

@@ -290,6 +290,182 @@ static void bad_configurations_are_refused(void **state)
     assert_null(f);
 }
 
+/* A shared fabric of four ports, two cores of two NICs; all threads are this one. */
+#define SHARED_QUEUE 4u
+
+static unsigned woken[4];
+
+static void wake(void *arg)
+{
+    (*(unsigned *)arg)++;
+}
+
+static struct nof_fabric *make_shared(const struct nof_fabric_link *link)
+{
+    static const uint8_t four[4][6] = {
+        {2, 0, 0, 0, 0, 1}, {2, 0, 0, 0, 0, 2}, {2, 0, 0, 0, 0, 3}, {2, 0, 0, 0, 0, 4}};
+    struct nof_fabric_config cfg = {.nports = 4,
+                                    .cores = 2,
+                                    .shared = true,
+                                    .mac = four,
+                                    .frame_bytes = 2048,
+                                    .pool_frames = POOL,
+                                    .queue_frames = SHARED_QUEUE,
+                                    .tx_queue_bytes = 20000};
+    if (link != NULL)
+        cfg.link = *link;
+    struct nof_fabric *f = NULL;
+    assert_int_equal(nof_fabric_create(&cfg, &f), NOF_OK);
+    for (unsigned i = 0; i < 4; i++) {
+        woken[i] = 0;
+        nof_fabric_on_arrival(nof_fabric_port(f, i), wake, &woken[i]);
+    }
+    return f;
+}
+
+/* Answers how many the port took of so many that are the same frame. */
+static unsigned send_shared(struct nof_fabric *f, unsigned from, unsigned to, unsigned times)
+{
+    const struct nof_port_ops *ops = nof_fabric_ops(f);
+    struct nof_frame *frame = ops->frame_alloc(nof_fabric_port(f, from), 1000), *frames[16];
+    assert_non_null(frame);
+    assert_ptr_equal(ops, &nof_fabric_shared_port_ops);
+    memset(frame->data, 0, 6);
+    frame->data[0] = 2;
+    frame->data[5] = (uint8_t)(to + 1);
+    for (unsigned i = 0; i < times; i++)
+        frames[i] = frame;
+    unsigned taken = ops->send(nof_fabric_port(f, from), frames, times);
+    ops->frame_free(nof_fabric_port(f, from), frame);
+    return taken;
+}
+
+static void all_shared_back(struct nof_fabric *f)
+{
+    for (unsigned i = 0; i < 4; i++) {
+        assert_int_equal(nof_fabric_rx_ready(nof_fabric_port(f, i)), 0);
+        assert_int_equal(nof_fabric_pool_free(f, i), POOL);
+    }
+    nof_fabric_destroy(f);
+}
+
+static void a_full_ring_drops_and_counts(void **state)
+{
+    (void)state;
+    struct nof_fabric *f = make_shared(NULL);
+    assert_int_equal(send_shared(f, 0, 2, SHARED_QUEUE + 3), SHARED_QUEUE + 3);
+    assert_int_equal(nof_fabric_stats(f, 2)->drop_queue, 3);
+    assert_int_equal(woken[2], 1); /* once for all of them */
+    assert_int_equal(nof_fabric_port_deadline(nof_fabric_port(f, 2)), 0);
+    assert_int_equal(nof_fabric_port_deadline(nof_fabric_port(f, 3)), NOF_NO_DEADLINE);
+    assert_int_equal(fetch(f, 2, 5), SHARED_QUEUE);
+    assert_int_equal(send_shared(f, 1, 2, 1), 1); /* and there is room again */
+    assert_int_equal(fetch(f, 2, 5), 1);
+    all_shared_back(f);
+}
+
+static void frames_that_come_back_are_used_again(void **state)
+{
+    (void)state;
+    struct nof_fabric *f = make_shared(NULL);
+    for (unsigned i = 0; i < 10 * POOL; i++) {
+        assert_int_equal(send_shared(f, 0, 3, 1), 1);
+        assert_int_equal(fetch(f, 3, 5), 1);
+    }
+    assert_int_equal(nof_fabric_stats(f, 0)->pool_empty, 0);
+    all_shared_back(f);
+}
+
+static void what_is_not_straight_goes_through_the_switch_of_the_first_port(void **state)
+{
+    (void)state;
+    struct nof_fabric_link link = {.rate_bps = 8000000000, .delay_ns = 10000};
+    struct nof_fabric *f = make_shared(&link);
+    assert_int_equal(fetch(f, 3, 100), 0); /* its clock */
+    assert_int_equal(send_shared(f, 3, 0, 1), 1);
+    assert_int_equal(woken[0], 1);
+    assert_int_equal(nof_fabric_port_deadline(nof_fabric_port(f, 0)), 0);
+    assert_int_equal(fetch(f, 0, 200), 0); /* the switch hears of it */
+    assert_int_equal(nof_fabric_port_deadline(nof_fabric_port(f, 0)), 100 + 1000 + 10000);
+    assert_int_equal(fetch(f, 0, 100 + 1000 + 10000), 0);
+    assert_int_equal(fetch(f, 0, 100 + 2 * (1000 + 10000)), 1);
+    /* A ring that nobody empties takes no more, and what it did not take is not lost. */
+    assert_int_equal(send_shared(f, 3, 1, 16), SHARED_QUEUE);
+    assert_int_equal(nof_fabric_stats(f, 3)->tx_busy, 16 - SHARED_QUEUE);
+    assert_int_equal(fetch(f, 0, 1000000), 0);
+    assert_int_equal(send_shared(f, 3, 1, 1), 1);
+    assert_int_equal(fetch(f, 0, 2000000), 0);
+    assert_int_equal(fetch(f, 1, 2000000), SHARED_QUEUE);
+    assert_int_equal(nof_fabric_stats(f, 1)->drop_queue, 1);
+    all_shared_back(f);
+}
+
+static void cores_of_a_nic_reach_each_other_past_the_switch(void **state)
+{
+    (void)state;
+    struct nof_fabric_link link = {.rate_bps = 1000, .delay_ns = 1000000000, .loss_ppm = NOF_FABRIC_PPM};
+    struct nof_fabric *f = make_shared(&link);
+    nof_fabric_set_up(f, 0, false);
+    assert_false(nof_fabric_is_up(f, 0));
+    assert_int_equal(send_shared(f, 0, 1, 2), 2);
+    assert_int_equal(fetch(f, 1, 0), 2);
+    all_shared_back(f);
+}
+
+static void one_that_is_down_gets_nothing_through_the_switch(void **state)
+{
+    (void)state;
+    struct nof_fabric *f = make_shared(NULL);
+    nof_fabric_set_up(f, 2, false);
+    assert_int_equal(send_shared(f, 0, 2, 2), 2);
+    assert_int_equal(fetch(f, 0, 1), 0);
+    assert_int_equal(fetch(f, 2, 1), 0);
+    assert_int_equal(nof_fabric_stats(f, 2)->drop_down, 2);
+    nof_fabric_set_up(f, 2, true);
+    assert_int_equal(send_shared(f, 0, 2, 1), 1);
+    assert_int_equal(fetch(f, 2, 1), 1);
+    all_shared_back(f);
+}
+
+static void groups_are_told_to_the_switch(void **state)
+{
+    (void)state;
+    static const uint8_t mac[6] = {1, 0, 0x5e, 1, 2, 3};
+    struct nof_fabric_link link = {.multicast = NOF_FABRIC_SNOOP};
+    struct nof_fabric *f = make_shared(&link);
+    const struct nof_port_ops *ops = nof_fabric_ops(f);
+    for (unsigned round = 0; round < 3; round++) {
+        struct nof_frame *frame = ops->frame_alloc(nof_fabric_port(f, 0), 100);
+        memcpy(frame->data, mac, 6);
+        if (round == 1) /* twice is one */
+            for (unsigned times = 0; times < 2; times++)
+                assert_int_equal(ops->group(nof_fabric_port(f, 2), 0xe0010203, mac, true), NOF_OK);
+        if (round == 2)
+            for (unsigned times = 0; times < 2; times++)
+                assert_int_equal(ops->group(nof_fabric_port(f, 2), 0xe0010203, mac, false), NOF_OK);
+        assert_int_equal(ops->send(nof_fabric_port(f, 0), &frame, 1), 1);
+        ops->frame_free(nof_fabric_port(f, 0), frame);
+        assert_int_equal(fetch(f, 0, 1), 0);
+        assert_int_equal(fetch(f, 2, 1), round == 1);
+        assert_int_equal(fetch(f, 3, 1), 0);
+    }
+    all_shared_back(f);
+}
+
+static void cores_are_as_many_on_each_nic(void **state)
+{
+    (void)state;
+    struct nof_fabric_config cfg = {.nports = PORTS, .cores = 2, .shared = true, .mac = macs};
+    struct nof_fabric *f = NULL;
+    assert_int_equal(nof_fabric_create(&cfg, &f), NOF_EINVAL);
+    cfg.cores = 3;
+    cfg.shared = false;
+    assert_int_equal(nof_fabric_create(&cfg, &f), NOF_EINVAL);
+    cfg.shared = true;
+    assert_int_equal(nof_fabric_create(&cfg, &f), NOF_OK);
+    nof_fabric_destroy(f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -305,6 +481,13 @@ int main(void)
         cmocka_unit_test(nothing_passes_a_partition_or_a_port_that_is_down),
         cmocka_unit_test(switches_have_one_link_to_each_other),
         cmocka_unit_test(bad_configurations_are_refused),
+        cmocka_unit_test(a_full_ring_drops_and_counts),
+        cmocka_unit_test(frames_that_come_back_are_used_again),
+        cmocka_unit_test(what_is_not_straight_goes_through_the_switch_of_the_first_port),
+        cmocka_unit_test(cores_of_a_nic_reach_each_other_past_the_switch),
+        cmocka_unit_test(one_that_is_down_gets_nothing_through_the_switch),
+        cmocka_unit_test(groups_are_told_to_the_switch),
+        cmocka_unit_test(cores_are_as_many_on_each_nic),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

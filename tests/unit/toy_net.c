@@ -337,8 +337,8 @@ struct toy_net *toy_open(const struct toy_config *cfg)
 
         node->nic = (struct nof_nic_config){
             .mac = {2, 0, 0, 0, 0, (uint8_t)i},
-            .udp_port = 48620,
-            .ip4 = 0x0a000001u + i,
+            .udp_port = (uint16_t)(48620 + (cfg->one_address ? i : 0)),
+            .ip4 = 0x0a000001u + (cfg->one_address ? 0 : i),
             .mtu_bytes = cfg->mtu_bytes != 0 ? cfg->mtu_bytes : 1500,
             .link_rate_bps = cfg->rate_hidden ? 0 : cfg->rate_bps,
             .max_paths = cfg->max_paths != 0 ? cfg->max_paths : 64,

@@ -28,6 +28,7 @@ struct toy_config {
     unsigned nodes;
     uint64_t seed;
     uint64_t rate_bps; /* 0: unlimited */
+    bool one_address; /* cores of one NIC: only their UDP ports differ */
     int rate_hidden; /* the transports are not told the rate */
     uint64_t delay_ns; /* one way */
     uint64_t jitter_ns; /* on top, uniform, of those frames that `reorder` picks */

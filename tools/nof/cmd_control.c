@@ -185,6 +185,29 @@ static void print_help(const json_t *nics)
     }
 }
 
+/* Of a NIC that has several; a row without any prints none. */
+static void print_cores(const json_t *rows)
+{
+    const json_t *row;
+    size_t i;
+
+    json_array_foreach(rows, i, row)
+        printf("     core %-2" JSON_INTEGER_FORMAT " on thread %-2" JSON_INTEGER_FORMAT
+               " UDP port %-31" JSON_INTEGER_FORMAT " %30" JSON_INTEGER_FORMAT "\n",
+               number_of(row, "nic_core"), number_of(row, "core"), number_of(row, "udp_port"),
+               number_of(row, "endpoints"));
+}
+
+static void print_nic(const json_t *row)
+{
+    printf("%-4" JSON_INTEGER_FORMAT " %-22s %-18s %-16s %6" JSON_INTEGER_FORMAT " %6s %9" JSON_INTEGER_FORMAT
+           "\n",
+           number_of(row, "nic"), text_of(row, "name"), text_of(row, "mac"), text_of(row, "ip"),
+           number_of(row, "mtu"), json_is_true(json_object_get(row, "up")) ? "up" : "down",
+           number_of(row, "endpoints"));
+    print_cores(json_object_get(row, "cores"));
+}
+
 static void print_status(const json_t *s)
 {
     const json_t *row;
@@ -194,12 +217,7 @@ static void print_status(const json_t *s)
            number_of(s, "pid"), json_number_value(json_object_get(s, "uptime_s")), text_of(s, "socket"),
            text_of(s, "control"));
     printf("\n%-4s %-22s %-18s %-16s %6s %6s %9s\n", "nic", "name", "mac", "ip", "mtu", "link", "endpoints");
-    json_array_foreach(json_object_get(s, "nics"), i, row)
-        printf("%-4" JSON_INTEGER_FORMAT " %-22s %-18s %-16s %6" JSON_INTEGER_FORMAT
-               " %6s %9" JSON_INTEGER_FORMAT "\n",
-               number_of(row, "nic"), text_of(row, "name"), text_of(row, "mac"), text_of(row, "ip"),
-               number_of(row, "mtu"), json_is_true(json_object_get(row, "up")) ? "up" : "down",
-               number_of(row, "endpoints"));
+    json_array_foreach(json_object_get(s, "nics"), i, row) print_nic(row);
     print_help(json_object_get(s, "nics"));
     print_endpoints(json_object_get(s, "endpoints"));
     print_waits(json_object_get(s, "collectives"));
@@ -278,24 +296,44 @@ static void print_library(const json_t *library, bool all)
     }
 }
 
+static void print_counters(json_t *counters, bool all)
+{
+    json_t *value;
+    const char *name;
+
+    json_object_foreach(counters, name, value)
+    {
+        const struct nof_counter_info *info = counter_info(name);
+        json_int_t n = json_integer_value(value);
+
+        if (n != 0 || all)
+            printf("  %-24s %16" JSON_INTEGER_FORMAT "  %s\n", name, n, info != NULL ? info->help : "");
+    }
+}
+
+/* Of a NIC that has several cores, each one's. */
+static void print_each(const json_t *rows, bool all)
+{
+    const json_t *row;
+    size_t i;
+
+    json_array_foreach(rows, i, row)
+    {
+        printf(" core %" JSON_INTEGER_FORMAT "\n", number_of(row, "nic_core"));
+        print_counters(json_object_get(row, "counters"), all);
+    }
+}
+
 static void print_stats(const json_t *stats, bool all)
 {
     json_t *row;
-    json_t *value;
-    const char *name;
     size_t i;
 
     json_array_foreach(json_object_get(stats, "rows"), i, row)
     {
         printf("%snic %" JSON_INTEGER_FORMAT "\n", i > 0 ? "\n" : "", number_of(row, "nic"));
-        json_object_foreach(json_object_get(row, "counters"), name, value)
-        {
-            const struct nof_counter_info *info = counter_info(name);
-            json_int_t n = json_integer_value(value);
-
-            if (n != 0 || all)
-                printf("  %-24s %16" JSON_INTEGER_FORMAT "  %s\n", name, n, info != NULL ? info->help : "");
-        }
+        print_counters(json_object_get(row, "counters"), all);
+        print_each(json_object_get(row, "cores"), all);
         print_codec(row, "compressed", "codec.tx_plain_bytes", "codec.tx_bytes", "codec.tx_cycles");
         print_codec(row, "decompressed", "codec.rx_plain_bytes", "codec.rx_bytes", "codec.rx_cycles");
     }

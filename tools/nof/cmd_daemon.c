@@ -20,7 +20,7 @@
 #define STOP_STEPS 200
 #define STOP_STEP_US 50000
 
-enum { OPT_FABRIC = 256, OPT_MTU, OPT_FEATURE, OPT_CONTROL, OPT_NOFD };
+enum { OPT_FABRIC = 256, OPT_CORES_PER_NIC, OPT_MTU, OPT_FEATURE, OPT_CONTROL, OPT_NOFD };
 
 struct options {
     struct nof_daemon_args args;
@@ -35,6 +35,9 @@ static const struct argp_option up_options[] = {
      "a network interface (AF_XDP, else AF_PACKET), a UDP socket (udp:ADDRESS[:PORT], no privileges) or a "
      "DPDK device; may be "
      "repeated",
+     1},
+    {"cores-per-nic", OPT_CORES_PER_NIC, "N", 0,
+     "cores of each NIC, each a thread: its ranks are dealt over them, and each has its part of the link (1)",
      1},
     {"mtu", OPT_MTU, "BYTES", 0, "IP MTU (fabric 9000, port: its interface's, as far as the driver can)", 1},
     {"feature", OPT_FEATURE, "NAME=VALUE", 0, "see `nof features`; may be repeated", 2},
@@ -57,6 +60,9 @@ static error_t parse_up(int key, char *arg, struct argp_state *state)
     case 'p':
         nof_daemon_option(&o->args, "--port", arg);
         o->ports = true;
+        return 0;
+    case OPT_CORES_PER_NIC:
+        nof_daemon_option(&o->args, "--cores-per-nic", arg);
         return 0;
     case OPT_MTU:
         nof_daemon_option(&o->args, "--mtu", arg);

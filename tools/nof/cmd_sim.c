@@ -43,9 +43,10 @@ enum option_key {
     OPT_ENDPOINTS
 };
 
-/* Whose hosts: the model's, the MPI library's, or a seed is a run of each; or the library's, some of which die. */
-enum hosts { HOSTS_BOTH, HOSTS_MODEL, HOSTS_MPI, HOSTS_DEATHS };
-static const char *const hosts_name[] = {"both", "model", "mpi", "deaths"};
+/* Whose hosts: the model's, the MPI library's, or a seed is a run of each; or the library's, some of which die; or the
+ * model's, on NICs with several cores. */
+enum hosts { HOSTS_BOTH, HOSTS_MODEL, HOSTS_MPI, HOSTS_DEATHS, HOSTS_CORES };
+static const char *const hosts_name[] = {"both", "model", "mpi", "deaths", "cores"};
 
 struct arguments {
     enum hosts hosts;
@@ -121,8 +122,11 @@ static void read_kind(struct argp_state *state, struct arguments *a, const char 
         a->hosts = HOSTS_MODEL;
     else if (strcmp(kind, "deaths") == 0)
         a->hosts = HOSTS_DEATHS;
+    else if (strcmp(kind, "cores") == 0)
+        a->hosts = HOSTS_CORES;
     else
-        argp_error(state, "'%s' is not known; 'mpi', 'model', 'deaths', 'scale' or 'alltoall' may follow",
+        argp_error(state,
+                   "'%s' is not known; 'mpi', 'model', 'deaths', 'cores', 'scale' or 'alltoall' may follow",
                    kind);
     if ((a->hosts == HOSTS_MPI || a->hosts == HOSTS_DEATHS) && nof_sim_library_absent() != NULL)
         argp_error(state, "'%s' cannot be: %s", kind, nof_sim_library_absent());
@@ -213,6 +217,7 @@ static void add(struct nof_sim_result *sum, const struct nof_sim_result *r)
     sum->partitions += r->partitions;
     sum->restarts += r->restarts;
     sum->core_stalls += r->core_stalls;
+    sum->rings_full += r->rings_full;
     sum->pulls_refused += r->pulls_refused;
 }
 
@@ -221,14 +226,16 @@ static void run_seed(const struct arguments *a, uint64_t seed, FILE *trace, stru
 {
     struct nof_sim_result r;
     *out = (struct nof_sim_result){.seed = seed, .ok = true};
-    for (enum hosts h = HOSTS_MODEL; h <= HOSTS_DEATHS && out->ok; h++) {
-        if ((a->hosts == HOSTS_BOTH ? h == HOSTS_DEATHS : a->hosts != h) ||
-            (h != HOSTS_MODEL && nof_sim_library_absent() != NULL))
+    for (enum hosts h = HOSTS_MODEL; h <= HOSTS_CORES && out->ok; h++) {
+        if ((a->hosts == HOSTS_BOTH ? h > HOSTS_MPI : a->hosts != h) ||
+            (h != HOSTS_MODEL && h != HOSTS_CORES && nof_sim_library_absent() != NULL))
             continue;
         if (h == HOSTS_MPI)
             nof_sim_run_library(seed, trace, &r);
         else if (h == HOSTS_DEATHS)
             nof_sim_run_deaths(seed, trace, &r);
+        else if (h == HOSTS_CORES)
+            nof_sim_run_cores(seed, trace, &r);
         else
             nof_sim_run(seed, trace, &r);
         add(out, &r);
@@ -324,23 +331,25 @@ static int report(const struct arguments *a, const struct nof_sim_result *s, uin
     char digest[17];
     snprintf(digest, sizeof(digest), "%016llx", (unsigned long long)s->digest);
     if (a->json)
-        return print_json(json_pack(
-            "{s:I,s:s,s:I,s:I,s:I,s:{s:I,s:I,s:I,s:I,s:I,s:I,s:I},s:I,s:s,s:f}", "seeds",
-            (json_int_t)a->seeds, "hosts", hosts_name[a->hosts], "violations", (json_int_t)failed, "messages",
-            (json_int_t)s->messages, "bytes", (json_int_t)s->bytes, "faults", "lost", (json_int_t)s->lost,
-            "duplicated", (json_int_t)s->duplicated, "reordered", (json_int_t)s->reordered, "corrupted",
-            (json_int_t)s->corrupted, "partitions", (json_int_t)s->partitions, "restarts",
-            (json_int_t)s->restarts, "core_stalls", (json_int_t)s->core_stalls, "pulls_refused",
-            (json_int_t)s->pulls_refused, "digest", digest, "wall_s", wall_s));
+        return print_json(
+            json_pack("{s:I,s:s,s:I,s:I,s:I,s:{s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I},s:I,s:s,s:f}", "seeds",
+                      (json_int_t)a->seeds, "hosts", hosts_name[a->hosts], "violations", (json_int_t)failed,
+                      "messages", (json_int_t)s->messages, "bytes", (json_int_t)s->bytes, "faults", "lost",
+                      (json_int_t)s->lost, "duplicated", (json_int_t)s->duplicated, "reordered",
+                      (json_int_t)s->reordered, "corrupted", (json_int_t)s->corrupted, "partitions",
+                      (json_int_t)s->partitions, "restarts", (json_int_t)s->restarts, "core_stalls",
+                      (json_int_t)s->core_stalls, "rings_full", (json_int_t)s->rings_full, "pulls_refused",
+                      (json_int_t)s->pulls_refused, "digest", digest, "wall_s", wall_s));
     printf("%llu seeds, %llu violations: %llu messages, %llu bytes, digest %s, %.1f s\n",
            (unsigned long long)a->seeds, (unsigned long long)failed, (unsigned long long)s->messages,
            (unsigned long long)s->bytes, digest, wall_s);
     printf(
         "faults: %llu lost, %llu duplicated, %llu reordered, %llu corrupted, %llu partitions, %llu restarts, "
-        "%llu core stalls; %llu PULLs refused for want of room\n",
+        "%llu core stalls, %llu found a ring full; %llu PULLs refused for want of room\n",
         (unsigned long long)s->lost, (unsigned long long)s->duplicated, (unsigned long long)s->reordered,
         (unsigned long long)s->corrupted, (unsigned long long)s->partitions, (unsigned long long)s->restarts,
-        (unsigned long long)s->core_stalls, (unsigned long long)s->pulls_refused);
+        (unsigned long long)s->core_stalls, (unsigned long long)s->rings_full,
+        (unsigned long long)s->pulls_refused);
     return 0;
 }
 
@@ -369,6 +378,7 @@ static int run_many(struct arguments *a)
                 a->hosts == HOSTS_MPI      ? "mpi "
                 : a->hosts == HOSTS_MODEL  ? "model "
                 : a->hosts == HOSTS_DEATHS ? "deaths "
+                : a->hosts == HOSTS_CORES  ? "cores "
                                            : "[mpi|model] ");
     munmap(b, bytes);
     return status != 0 || failed > 0 ? 1 : 0;
@@ -432,7 +442,7 @@ int nof_cmd_sim(int argc, char **argv)
     const struct argp argp = {
         .options = options,
         .parser = parse,
-        .args_doc = "[mpi|model|deaths|scale|alltoall]",
+        .args_doc = "[mpi|model|deaths|cores|scale|alltoall]",
         .doc =
             "Runs the firmware core on simulated NICs under a virtual clock, with faults, and checks that "
             "MPI's rules hold. The same seed gives the same run: two of them, one whose hosts are a model "
@@ -440,7 +450,7 @@ int nof_cmd_sim(int argc, char **argv)
             "does whatever a host may, also die, and one whose hosts run the MPI library itself, with MPI "
             "programs that are drawn.\v'mpi' and 'model' run one of the two alone. 'deaths' has collectives "
             "of such hosts, some of which are killed: the others have their error within a second, or "
-            "what is right. 'scale' connects all "
+            "what is right. 'cores' has model hosts on NICs of up to four cores each. 'scale' connects all "
             "endpoints of a large cluster and prints what a silent peer and an endpoint cost in memory. "
             "'alltoall' has options of its own: nof sim alltoall --help.",
     };

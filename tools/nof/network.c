@@ -8,6 +8,7 @@
 
 #define ETHERNET_BYTES 14u
 #define RATE_MIN_BPS 1000u /* of the simulated switch, as are the next two */
+#define CORES_MAX 64u /* of a NIC */
 #define DELAY_MAX_NS 10000000000ull
 #define BUFFER_MAX_BYTES UINT32_MAX
 
@@ -55,6 +56,14 @@ static bool multicast(struct nof_network *network, const char *value)
     return strcmp(value, "flood") == 0 || strcmp(value, "snoop") == 0 || strcmp(value, "drop") == 0;
 }
 
+static bool cores(struct nof_network *network, const char *value)
+{
+    uint64_t n;
+
+    (void)network;
+    return nofd_units_number(value, 1, CORES_MAX, &n) == 0;
+}
+
 static const struct {
     const char *option;
     bool (*take)(struct nof_network *network, const char *value);
@@ -69,6 +78,7 @@ static const struct {
     {"--duplicate", share, "a share from 0 to 1", "0.02"},
     {"--reorder", share, "a share from 0 to 1", "0.02"},
     {"--corrupt", share, "a share from 0 to 1", "0.02"},
+    {"--cores-per-nic", cores, "a number from 1 to 64", "2"},
     {"--multicast", multicast, "flood, snoop or drop", "snoop"},
 };
 

@@ -26,6 +26,7 @@
 
 enum {
     OPT_HOSTS = 256,
+    OPT_CORES_PER_NIC,
     OPT_LINK,
     OPT_DELAY,
     OPT_BUFFER,
@@ -64,6 +65,8 @@ static const struct argp_option options[] = {
      "simulated hosts, one NIC each (2, or 1 for a single rank; all NICs of a daemon that runs)", 1},
     {NULL, 'n', "N", 0, "ranks, dealt over the hosts in blocks (one per host)", 1},
     {"np", 'n', "N", OPTION_ALIAS, NULL, 1},
+    {"cores-per-nic", OPT_CORES_PER_NIC, "N", 0, "NIC cores of each host, over which its ranks are dealt (1)",
+     2},
     {"link", OPT_LINK, "RATE", 0, "link rate, such as 10G (no limit)", 2},
     {"mtu", OPT_MTU, "BYTES", 0, "MTU of the links (9000)", 2},
     {"delay", OPT_DELAY, "TIME", 0, "delay of a link, such as 50us (0)", 2},
@@ -117,9 +120,11 @@ static error_t parse_network(int key, char *arg, struct options *o)
     static const struct {
         int key;
         const char *option;
-    } table[] = {{OPT_LINK, "--link"},       {OPT_MTU, "--mtu"},         {OPT_DELAY, "--delay"},
-                 {OPT_BUFFER, "--buffer"},   {OPT_LOSS, "--loss"},       {OPT_DUPLICATE, "--duplicate"},
-                 {OPT_REORDER, "--reorder"}, {OPT_CORRUPT, "--corrupt"}, {OPT_MULTICAST, "--multicast"}};
+    } table[] = {{OPT_LINK, "--link"},           {OPT_MTU, "--mtu"},
+                 {OPT_DELAY, "--delay"},         {OPT_BUFFER, "--buffer"},
+                 {OPT_LOSS, "--loss"},           {OPT_DUPLICATE, "--duplicate"},
+                 {OPT_REORDER, "--reorder"},     {OPT_CORRUPT, "--corrupt"},
+                 {OPT_MULTICAST, "--multicast"}, {OPT_CORES_PER_NIC, "--cores-per-nic"}};
 
     for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
         if (table[i].key == key) {

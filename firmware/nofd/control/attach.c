@@ -415,7 +415,7 @@ static void on_process(struct nofd_watch *watch, uint32_t events)
 /* All ranks of the largest job may come at once, and on a busy machine before the first is served. */
 static unsigned waiting_max(const struct nofd *d)
 {
-    unsigned all = d->options.max_endpoints * d->nnics;
+    unsigned all = d->options.max_endpoints * d->nnics; /* whose cores share it */
 
     return all > WAITING_LEAST ? all : WAITING_LEAST;
 }

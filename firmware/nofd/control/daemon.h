@@ -30,8 +30,9 @@ struct nofd {
     uint32_t host_id; /* of this machine, for real NICs */
 
     struct nof_fabric *fabric; /* NULL: none */
-    struct nofd_nic *nics;
-    struct nofd_nic **by_core; /* the same, grouped by core */
+    struct nofd_nic *nics; /* by NIC, with the cores of each next to each other */
+    struct nofd_nic **by_core; /* the same, grouped by thread */
+    unsigned nparts; /* of all NICs: their cores */
     unsigned nnics;
     struct nofd_core *cores;
     unsigned ncores;
@@ -66,6 +67,12 @@ struct nofd {
 /* Once, before anything else is called: what would outlive the process is removed also by quick_exit(), the end when a
  * NIC core is lost and nothing can be ended in order any more (main thread or watchdog). */
 void nofd_daemon_init(struct nofd *d);
+/* A NIC's first core; the others follow it. */
+static inline struct nofd_nic *nofd_nic_of(const struct nofd *d, unsigned nic)
+{
+    return &d->nics[nic * d->options.cores_per_nic];
+}
+
 /* Ends the daemon in order. */
 void nofd_stop(struct nofd *d, int exit_code);
 /* Ends a private daemon once its last rank and its last control client have gone. */

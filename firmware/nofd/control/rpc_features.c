@@ -114,6 +114,6 @@ json_t *nofd_rpc_set(struct nofd *d, const json_t *params, struct nofd_rpc_error
     if (call.only == UINT32_MAX)
         nofd_notice("feature %s=%s", name, text);
     else
-        nofd_notice("feature %s=%s of %s", name, text, d->nics[call.only].name);
+        nofd_notice("feature %s=%s of %s", name, text, nofd_nic_of(d, call.only)->name);
     return json_pack("{s:s, s:s}", "name", nof_feature_info[call.feature].name, "value", text);
 }

@@ -19,6 +19,7 @@
  * later. So no core stops for who looks on. What is more than words that stand alone is asked of the cores, between
  * two turns, and not again for SEEN_NS. */
 
+#define NAME_BYTES sizeof(((struct nofd_nic *)NULL)->name)
 #define SEEN_NS (100 * NOFD_MS)
 #define WAITS_MS 1000u /* collectives that wait as long are told */
 #define WAITS_MOST 64u /* of a NIC */
@@ -86,8 +87,48 @@ static void add_device(json_t *row, const struct nof_dpdk_port_info *info)
                                   help_name(info->timestamps)));
 }
 
+/* One core of a NIC that has several. */
+static json_t *part_row(const struct nofd_nic *part)
+{
+    char id_text[24];
+
+    snprintf(id_text, sizeof(id_text), "%016" PRIx64, part->cfg.nic_id);
+    return json_pack("{s:i, s:s, s:i, s:I, s:i, s:i, s:I}", "nic_core", (int)part->core, "id", id_text,
+                     "udp_port", (int)part->cfg.udp_port, "link_rate_bps", (json_int_t)part->wire.rate_bps,
+                     "endpoints", (int)read_unsigned(&part->nlive), "core", (int)part->lcore->index,
+                     "memory_bytes", (json_int_t)part->mem_bytes);
+}
+
+/* Of a NIC with several cores: what is theirs alone, and sums. */
+static void add_parts(json_t *row, const struct nofd_nic *nic, unsigned nparts)
+{
+    static const char *const summed[] = {"endpoints", "memory_bytes", "link_rate_bps"};
+    json_t *parts = json_array();
+
+    for (unsigned i = 0; i < nparts; i++)
+        json_array_append_new(parts, part_row(&nic[i]));
+    for (unsigned s = 0; s < sizeof(summed) / sizeof(summed[0]); s++) {
+        json_int_t sum = 0;
+
+        for (unsigned i = 0; i < nparts; i++)
+            sum += json_integer_value(json_object_get(json_array_get(parts, i), summed[s]));
+        json_object_set_new(row, summed[s], json_integer(sum));
+    }
+    json_object_set_new(row, "cores", parts);
+}
+
+/* Of the whole NIC, whose first core this is. */
+static const char *name_of(const struct nofd_nic *nic, char text[NAME_BYTES])
+{
+    if (nic->wire.ncores <= 1)
+        return nic->name;
+    snprintf(text, NAME_BYTES, "nic%u (%.20s)", nic->index, nic->wire.kind);
+    return text;
+}
+
 static json_t *nic_row(const struct nofd_nic *nic)
 {
+    char name[NAME_BYTES];
     const uint8_t *mac = nic->wire.mac;
     uint32_t ip4 = nic->wire.ip4;
     char mac_text[24];
@@ -100,13 +141,15 @@ static json_t *nic_row(const struct nofd_nic *nic)
     snprintf(ip_text, sizeof(ip_text), "%u.%u.%u.%u", ip4 >> 24, ip4 >> 16 & 255, ip4 >> 8 & 255, ip4 & 255);
     snprintf(id_text, sizeof(id_text), "%016" PRIx64, nic->cfg.nic_id);
     row = json_pack("{s:i, s:s, s:s, s:s, s:s, s:s, s:s, s:i, s:b, s:I, s:i, s:i, s:I}", "nic",
-                    (int)nic->index, "name", nic->name, "port", nic->wire.device_name, "driver",
+                    (int)nic->index, "name", name_of(nic, name), "port", nic->wire.device_name, "driver",
                     nic->wire.kind, "mac", mac_text, "ip", ip_text, "id", id_text, "mtu",
                     (int)nic->wire.mtu_bytes, "up", read_bool(&nic->link_up), "link_rate_bps",
                     (json_int_t)nic->wire.rate_bps, "endpoints", (int)read_unsigned(&nic->nlive), "core",
                     (int)nic->lcore->index, "memory_bytes", (json_int_t)nic->mem_bytes);
     if (nic->wire.device != NULL)
         add_device(row, nof_dpdk_port_info(nic->wire.device));
+    if (nic->wire.ncores > 1)
+        add_parts(row, nic, nic->wire.ncores);
     return row;
 }
 
@@ -126,12 +169,12 @@ RACES static json_t *endpoint_row(const struct nofd_endpoint *ep)
         nof_nic_endpoint_queues(ep->nic->nic, ep->card.endpoint, &posted, &unexpected);
 
     snprintf(job, sizeof(job), "%" PRIu64, ep->job->id);
-    return json_pack("{s:i, s:i, s:s, s:i, s:i, s:i, s:i, s:s, s:s, s:I, s:I, s:I}", "nic",
-                     (int)ep->nic->index, "endpoint", (int)ep->card.endpoint, "job", job, "rank",
-                     (int)ep->memory.rank, "size", (int)ep->job->size, "pid", (int)ep->memory.pid, "uid",
-                     (int)ep->uid, "dma", ep->memory.ops->name, "state", state_name(nofd_endpoint_state(ep)),
-                     "bar_bytes", (json_int_t)ep->bar.bytes, "posted", (json_int_t)posted, "unexpected",
-                     (json_int_t)unexpected);
+    return json_pack("{s:i, s:i, s:i, s:s, s:i, s:i, s:i, s:i, s:s, s:s, s:I, s:I, s:I}", "nic_core",
+                     (int)ep->nic->core, "nic", (int)ep->nic->index, "endpoint", (int)ep->card.endpoint,
+                     "job", job, "rank", (int)ep->memory.rank, "size", (int)ep->job->size, "pid",
+                     (int)ep->memory.pid, "uid", (int)ep->uid, "dma", ep->memory.ops->name, "state",
+                     state_name(nofd_endpoint_state(ep)), "bar_bytes", (json_int_t)ep->bar.bytes, "posted",
+                     (json_int_t)posted, "unexpected", (json_int_t)unexpected);
 }
 
 static json_t *job_rows(const struct nofd *d)
@@ -159,14 +202,14 @@ static json_t *endpoint_rows(const struct nofd *d)
 
 static json_t *grant_row(const struct nofd_nic *nic, const struct nof_grant_info *c)
 {
-    return json_pack("{s:i, s:i, s:i, s:s, s:b, s:i, s:i, s:I, s:I, s:I, s:I, s:I, s:[I, I, I, I], s:I}",
-                     "nic", (int)nic->index, "endpoint", (int)c->endpoint, "peer_rank", (int)c->peer_rank,
-                     "direction", c->sends ? "sends" : "receives", "on", c->on, "table_log2",
-                     (int)c->table_log2, "epoch", (int)c->epoch, "plain_bytes", (json_int_t)c->plain_bytes,
-                     "wire_bytes", (json_int_t)c->wire_bytes, "chunks", (json_int_t)c->chunks, "raw",
-                     (json_int_t)c->raw, "bad", (json_int_t)c->bad, "hits", (json_int_t)c->hits[0],
-                     (json_int_t)c->hits[1], (json_int_t)c->hits[2], (json_int_t)c->hits[3], "cycles",
-                     (json_int_t)c->cycles);
+    return json_pack("{s:i, s:i, s:i, s:i, s:s, s:b, s:i, s:i, s:I, s:I, s:I, s:I, s:I, s:[I, I, I, I], s:I}",
+                     "nic", (int)nic->index, "nic_core", (int)nic->core, "endpoint", (int)c->endpoint,
+                     "peer_rank", (int)c->peer_rank, "direction", c->sends ? "sends" : "receives", "on",
+                     c->on, "table_log2", (int)c->table_log2, "epoch", (int)c->epoch, "plain_bytes",
+                     (json_int_t)c->plain_bytes, "wire_bytes", (json_int_t)c->wire_bytes, "chunks",
+                     (json_int_t)c->chunks, "raw", (json_int_t)c->raw, "bad", (json_int_t)c->bad, "hits",
+                     (json_int_t)c->hits[0], (json_int_t)c->hits[1], (json_int_t)c->hits[2],
+                     (json_int_t)c->hits[3], "cycles", (json_int_t)c->cycles);
 }
 
 static void count_helpers(struct nofd_lcore *lcore, void *arg)
@@ -205,10 +248,11 @@ static json_t *wait_row(const struct nofd *d, const struct nofd_nic *nic, const 
     for (uint32_t i = 0; i < info->nranks; i++)
         json_array_append_new(ranks, json_integer(info->rank[i]));
     snprintf(job, sizeof(job), "%" PRIu64, ep->job->id);
-    return json_pack("{s:i, s:i, s:s, s:i, s:I, s:I, s:i, s:i, s:o}", "nic", (int)nic->index, "endpoint",
-                     (int)info->endpoint, "job", job, "rank", (int)ep->memory.rank, "waited_ms",
-                     (json_int_t)(info->waited_ns / NOFD_MS), "context", (json_int_t)info->ctx, "tag",
-                     (int)info->tag, "messages", (int)info->messages, "waits_for", ranks);
+    return json_pack("{s:i, s:i, s:i, s:s, s:i, s:I, s:I, s:i, s:i, s:o}", "nic", (int)nic->index, "nic_core",
+                     (int)nic->core, "endpoint", (int)info->endpoint, "job", job, "rank",
+                     (int)ep->memory.rank, "waited_ms", (json_int_t)(info->waited_ns / NOFD_MS), "context",
+                     (json_int_t)info->ctx, "tag", (int)info->tag, "messages", (int)info->messages,
+                     "waits_for", ranks);
 }
 
 /* What the cores last said; asks them anew when that was long ago. NULL: out of memory. */
@@ -237,7 +281,7 @@ static const struct nofd_seen *seen(struct nofd *d)
         look->core = &d->cores[i];
         nofd_lcore_run(&d->cores[i].lcore, count_helpers, look);
     }
-    for (unsigned i = 0; i < d->nnics; i++) {
+    for (unsigned i = 0; i < d->nparts; i++) {
         look->nic = &d->nics[i];
         nofd_lcore_run(look->nic->lcore, take_grants, look);
         for (unsigned k = 0; k < look->n; k++)
@@ -262,7 +306,7 @@ json_t *nofd_rpc_status(struct nofd *d, const json_t *params, struct nofd_rpc_er
         return NULL; /* the error is "out of memory" until told otherwise */
     nics = json_array();
     for (unsigned i = 0; i < d->nnics; i++)
-        json_array_append_new(nics, nic_row(&d->nics[i]));
+        json_array_append_new(nics, nic_row(nofd_nic_of(d, i)));
     return json_pack("{s:s, s:i, s:f, s:s, s:s, s:b, s:i, s:i, s:o, s:o, s:o, s:o, s:o}", "version", VERSION,
                      "pid", (int)getpid(), "uptime_s", uptime_s, "socket", d->options.socket, "control",
                      d->options.control, "private", d->options.private_job, "cores", (int)d->ncores,
@@ -291,10 +335,10 @@ static json_t *counters_of(const uint64_t *first, const uint64_t *more)
     return object;
 }
 
-/* What the simulated switch did to frames towards this NIC. */
-RACES static json_t *fabric_counters(const struct nofd *d, const struct nofd_nic *nic)
+/* What the simulated switch did to frames towards this core of a NIC. */
+RACES static json_t *fabric_counters(const struct nofd *d, const struct nofd_nic *part)
 {
-    const struct nof_fabric_stats *s = nof_fabric_stats(d->fabric, nic->wire.index);
+    const struct nof_fabric_stats *s = nof_fabric_stats(d->fabric, part->wire.index);
 
     return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "lost", (json_int_t)s->lost,
                      "duplicated", (json_int_t)s->duplicated, "reordered", (json_int_t)s->reordered,
@@ -331,8 +375,8 @@ static json_t *library_of(const struct nofd *d, unsigned only)
     struct nofd_told sum = {0};
     json_t *counters = json_object();
 
-    for (unsigned i = 0; i < d->nnics; i++)
-        if (only == UINT32_MAX || only == i)
+    for (unsigned i = 0; i < d->nparts; i++)
+        if (only == UINT32_MAX || only == d->nics[i].index)
             nofd_told_add(&sum, d->nics[i].gone.ranks, d->nics[i].gone.counted);
     for (const struct nofd_endpoint *ep = d->endpoints; ep != NULL; ep = ep->next)
         if (only == UINT32_MAX || only == ep->nic->index)
@@ -343,6 +387,65 @@ static json_t *library_of(const struct nofd *d, unsigned only)
         json_object_set_new(counters, names[i], json_integer((json_int_t)told));
     }
     return json_pack("{s:I, s:o}", "ranks", (json_int_t)sum.ranks, "counters", counters);
+}
+
+/* Counters of one core of a NIC, and of the wire behind it. */
+static void add_counters(json_t *row, const struct nofd *d, const struct nofd_nic *part)
+{
+    json_t *counters = counters_of(nof_nic_counters(part->nic), part->counters);
+
+    json_object_set_new(row, "counters", counters);
+    if (part->wire.fabric != NULL)
+        json_object_set_new(row, "fabric", fabric_counters(d, part));
+    if (part->wire.udp != NULL)
+        add_udp_counters(part->wire.udp, counters);
+}
+
+/* Adds the numbers of one object to those of the same names in another. */
+static void add_up(json_t *sums, json_t *more)
+{
+    const char *name;
+    json_t *value;
+
+    json_object_foreach(more, name, value) json_object_set_new(
+        sums, name,
+        json_integer(json_integer_value(json_object_get(sums, name)) + json_integer_value(value)));
+}
+
+static void add_each(json_t *row, const struct nofd *d, const struct nofd_nic *nic)
+{
+    json_t *cores = json_array();
+    json_t *counters = json_object();
+    json_t *fabric = json_object();
+
+    for (unsigned core = 0; core < nic->wire.ncores; core++) {
+        json_t *one = json_pack("{s:i}", "nic_core", (int)core);
+
+        add_counters(one, d, &nic[core]);
+        add_up(counters, json_object_get(one, "counters"));
+        add_up(fabric, json_object_get(one, "fabric"));
+        json_array_append_new(cores, one);
+    }
+    json_object_set_new(row, "counters", counters);
+    if (nic->wire.fabric != NULL)
+        json_object_set(row, "fabric", fabric);
+    json_decref(fabric);
+    json_object_set_new(row, "cores", cores);
+}
+
+static json_t *stats_row(const struct nofd *d, const struct nofd_nic *nic)
+{
+    char name[NAME_BYTES];
+    json_t *row = json_pack("{s:i, s:s, s:I}", "nic", (int)nic->index, "name", name_of(nic, name),
+                            "cycles_per_s", (json_int_t)nofd_nic_cycles_per_s());
+
+    if (nic->wire.ncores > 1)
+        add_each(row, d, nic);
+    else
+        add_counters(row, d, nic);
+    if (nic->wire.device != NULL)
+        add_xdp_counters(nic->wire.device, json_object_get(row, "counters"));
+    return row;
 }
 
 json_t *nofd_rpc_stats(struct nofd *d, const json_t *params, struct nofd_rpc_error *error)
@@ -356,23 +459,9 @@ json_t *nofd_rpc_stats(struct nofd *d, const json_t *params, struct nofd_rpc_err
         return NULL;
     rows = json_array();
     endpoints = json_array();
-    for (unsigned i = 0; i < d->nnics; i++) {
-        const struct nofd_nic *nic = &d->nics[i];
-        json_t *row;
-
-        if (only != UINT32_MAX && only != i)
-            continue;
-        row = json_pack("{s:i, s:s, s:I, s:o}", "nic", (int)i, "name", nic->name, "cycles_per_s",
-                        (json_int_t)nofd_nic_cycles_per_s(), "counters",
-                        counters_of(nof_nic_counters(nic->nic), nic->counters));
-        if (nic->wire.fabric != NULL)
-            json_object_set_new(row, "fabric", fabric_counters(d, nic));
-        if (nic->wire.device != NULL)
-            add_xdp_counters(nic->wire.device, json_object_get(row, "counters"));
-        if (nic->wire.udp != NULL)
-            add_udp_counters(nic->wire.udp, json_object_get(row, "counters"));
-        json_array_append_new(rows, row);
-    }
+    for (unsigned i = 0; i < d->nnics; i++)
+        if (only == UINT32_MAX || only == i)
+            json_array_append_new(rows, stats_row(d, nofd_nic_of(d, i)));
     for (struct nofd_endpoint *ep = d->endpoints; ep != NULL; ep = ep->next) {
         json_t *row;
 

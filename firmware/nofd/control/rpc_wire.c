@@ -20,7 +20,23 @@ static void link_on_core(struct nofd_lcore *lcore, void *arg)
 
     (void)lcore;
     call->nic->wire.ops->set_link(&call->nic->wire, call->up);
+}
+
+static void look_on_core(struct nofd_lcore *lcore, void *arg)
+{
+    const struct link_call *call = arg;
+
+    (void)lcore;
     call->nic->link_look_ns = 0; /* the next turn tells the firmware core */
+}
+
+/* The simulated switch is the first thread's, whoever serves the NIC. */
+static void set_link(struct nofd *d, struct link_call *call)
+{
+    struct nofd_lcore *lcore = call->nic->wire.fabric != NULL ? &d->cores[0].lcore : call->nic->lcore;
+
+    nofd_lcore_run(lcore, link_on_core, call);
+    nofd_lcore_run(call->nic->lcore, look_on_core, call);
 }
 
 json_t *nofd_rpc_link(struct nofd *d, const json_t *params, struct nofd_rpc_error *error)
@@ -35,9 +51,10 @@ json_t *nofd_rpc_link(struct nofd *d, const json_t *params, struct nofd_rpc_erro
     if (nic == UINT32_MAX || !json_is_boolean(up))
         return nofd_rpc_fail(error, NOFD_RPC_PARAMS,
                              "link takes a NIC and a state: {\"nic\":0,\"up\":false}");
-    call.nic = &d->nics[nic];
+    call.nic = nofd_nic_of(d, nic);
     call.up = json_is_true(up);
-    nofd_lcore_run(call.nic->lcore, link_on_core, &call);
+    for (unsigned core = 0; core < d->options.cores_per_nic; core++, call.nic++)
+        set_link(d, &call);
     return json_pack("{s:i, s:b}", "nic", (int)nic, "up", call.up);
 }
 
@@ -122,17 +139,19 @@ static bool read_link(const json_t *params, struct impair_call *call, struct nof
            share(params, "corrupt", &call->link.corrupt_ppm, &call->set_corrupt, error);
 }
 
+/* Each core of a NIC has its part of the link. */
 static void impair_one(struct impair_call *call, unsigned index)
 {
     struct nof_fabric *fabric = call->daemon->fabric;
     struct nof_fabric_link link = nof_fabric_link(fabric, index);
+    unsigned cores = call->daemon->options.cores_per_nic;
 
     if (call->set_rate)
-        link.rate_bps = call->link.rate_bps;
+        link.rate_bps = call->link.rate_bps / cores;
     if (call->set_delay)
         link.delay_ns = call->link.delay_ns;
     if (call->set_buffer)
-        link.buffer_bytes = call->link.buffer_bytes;
+        link.buffer_bytes = call->link.buffer_bytes / cores;
     if (call->set_loss)
         link.loss_ppm = call->link.loss_ppm;
     if (call->set_duplicate)
@@ -147,17 +166,15 @@ static void impair_one(struct impair_call *call, unsigned index)
         call->rc = -1;
 }
 
-/* All NICs of the fabric are the first core's. */
 static void impair_on_core(struct nofd_lcore *lcore, void *arg)
 {
     struct impair_call *call = arg;
-    const struct nofd_core *core = &call->daemon->cores[0];
+    const struct nofd *d = call->daemon;
 
     (void)lcore;
-    for (unsigned i = 0; i < core->nnics; i++)
-        if (core->nics[i]->wire.fabric != NULL &&
-            (call->only == UINT32_MAX || call->only == core->nics[i]->index))
-            impair_one(call, core->nics[i]->wire.index);
+    for (unsigned i = 0; i < d->nparts; i++)
+        if (d->nics[i].wire.fabric != NULL && (call->only == UINT32_MAX || call->only == d->nics[i].index))
+            impair_one(call, d->nics[i].wire.index);
 }
 
 json_t *nofd_rpc_impair(struct nofd *d, const json_t *params, struct nofd_rpc_error *error)
@@ -168,7 +185,7 @@ json_t *nofd_rpc_impair(struct nofd *d, const json_t *params, struct nofd_rpc_er
 
     if (nofd_rpc_keys(params, keys, 9, error) != 0 || nofd_rpc_nic(d->nnics, params, &call.only, error) != 0)
         return NULL;
-    if (d->fabric == NULL || (call.only != UINT32_MAX && d->nics[call.only].wire.fabric == NULL))
+    if (d->fabric == NULL || (call.only != UINT32_MAX && nofd_nic_of(d, call.only)->wire.fabric == NULL))
         return nofd_rpc_fail(error, NOFD_RPC_PARAMS, "only links of the fabric (--fabric) can be impaired");
     if (!read_link(params, &call, error))
         return NULL;

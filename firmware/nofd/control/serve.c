@@ -21,9 +21,31 @@
 #define PROGRAM_AREA_BYTES (64u << 10)
 #define BOUNCE_MAX_BYTES (16u << 10) /* beyond, one process_vm_readv is cheaper than a second copy */
 
+static unsigned endpoints_of(const struct nofd *d, const struct nofd_nic *nic)
+{
+    unsigned n = 0;
+
+    for (const struct nofd_endpoint *ep = d->endpoints; ep != NULL; ep = ep->next)
+        n += ep->nic == nic;
+    return n;
+}
+
+/* The first of its cores that has fewest. */
 struct nofd_nic *nofd_serve_nic(struct nofd *d, uint32_t wanted)
 {
-    return &d->nics[wanted != UINT32_MAX ? wanted : d->next_nic++ % d->nnics];
+    struct nofd_nic *first = nofd_nic_of(d, wanted != UINT32_MAX ? wanted : d->next_nic++ % d->nnics);
+    struct nofd_nic *best = first;
+    unsigned least = endpoints_of(d, first);
+
+    for (unsigned core = 1; core < d->options.cores_per_nic; core++) {
+        unsigned n = endpoints_of(d, first + core);
+
+        if (n >= least)
+            continue;
+        best = first + core;
+        least = n;
+    }
+    return best;
 }
 
 /* How the rank's memory is reached. Falls back to assist without a word: it works, only slower. */
@@ -199,7 +221,7 @@ static int check_share(const struct nofd *d, const struct nofd_serve *serve, con
                      ep->memory.rank, (unsigned long long)serve->job->id, (int)ep->memory.pid);
             return NOF_EINVAL;
         }
-        held += ep->nic == nic && ep->uid == serve->uid;
+        held += ep->nic->index == nic->index && ep->uid == serve->uid;
     }
     if (d->options.private_job || serve->uid == geteuid() || held < share)
         return NOF_OK;
@@ -247,9 +269,9 @@ int nofd_serve_open(struct nofd *d, const struct nofd_serve *serve, struct nofd_
         nofd_segment_release(&ep->slot);
         if (rc == NOF_ENOMEM)
             snprintf(text, text_bytes,
-                     "%s serves %u ranks at most: fewer ranks per host, or start nofd with a larger "
+                     "nic%u serves %u ranks at most: fewer ranks per host, or start nofd with a larger "
                      "--max-endpoints",
-                     ep->nic->name, d->options.max_endpoints);
+                     ep->nic->index, d->options.max_endpoints);
         else
             snprintf(text, text_bytes, "%s refuses the endpoint: %s", ep->nic->name, nof_strstatus(rc));
         goto err_release;

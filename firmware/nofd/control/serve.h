@@ -27,7 +27,7 @@ struct nofd_serve {
     struct nofd_dma_rank *rank; /* what helpers copy for, if direct; the endpoint's, also on failure */
 };
 
-/* The NIC that was asked for, or that is dealt. */
+/* A core of the NIC that was asked for, or that is dealt. */
 struct nofd_nic *nofd_serve_nic(struct nofd *d, uint32_t wanted);
 /* NOF_OK, or a negative nof_status with a sentence in text. */
 int nofd_serve_open(struct nofd *d, const struct nofd_serve *serve, struct nofd_endpoint **ep_out, char *text,

@@ -171,7 +171,11 @@ int nofd_nic_create(struct nofd_nic *nic, unsigned index, const struct nofd_wire
     nic->cfg.ip4 = wire->ip4;
     nic->cfg.mtu_bytes = wire->mtu_bytes;
     nic->cfg.link_rate_bps = wire->rate_bps;
-    snprintf(nic->name, sizeof(nic->name), "nic%u (%.20s)", index, wire->kind);
+    nic->core = wire->core;
+    if (wire->ncores > 1)
+        snprintf(nic->name, sizeof(nic->name), "nic%u core %u (%.13s)", index, nic->core, wire->kind);
+    else
+        snprintf(nic->name, sizeof(nic->name), "nic%u (%.20s)", index, wire->kind);
     nic->link_up = true;
     rc = allocate(nic);
     if (rc == NOF_OK)
@@ -453,6 +457,11 @@ static void stalled(struct nofd_source *source, uint64_t now_ns, uint64_t stalle
     nof_nic_stalled(nic_of(source)->nic, now_ns, stalled_ns);
 }
 
+static void wake(void *arg)
+{
+    nofd_lcore_wake(arg);
+}
+
 bool nofd_nic_place(struct nofd_nic *nic, struct nofd_lcore *lcore, struct nofd_dma *dma)
 {
     static const struct nofd_source_ops ops = {
@@ -468,6 +477,8 @@ bool nofd_nic_place(struct nofd_nic *nic, struct nofd_lcore *lcore, struct nofd_
     nic->source.ops = &ops;
     nic->lcore = lcore;
     nic->dma = dma;
+    if (wire->ops->on_arrival != NULL)
+        wire->ops->on_arrival(wire, wake, lcore);
     if (wire->wait_fd >= 0 && nofd_lcore_watch(lcore, wire->wait_fd, false) != 0)
         wire->naps = true;
     else if (wire->wait_fd >= 0)

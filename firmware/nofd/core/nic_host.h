@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * One NIC of the daemon: a firmware core, its port, and the endpoints it serves.
+ * One NIC of the daemon, or one core of a NIC that has several: a firmware core, its port, and the endpoints it serves. Cores of
+ * a NIC share its addresses, save the UDP port, and nothing else (docs/decisions/0046).
  *
  * Threads: create, place and destroy on the main thread while no core runs; its turn on the NIC core; attach, detach and the other
  * calls on the NIC core through nofd_lcore_run(). */
@@ -26,8 +27,9 @@
 
 struct nofd_nic {
     struct nofd_source source; /* first member */
-    unsigned index;
-    char name[32]; /* "nic0 (fabric)" */
+    unsigned index; /* of the NIC */
+    unsigned core; /* of that NIC's */
+    char name[32]; /* "nic0 (fabric)", "nic0 core 1 (fabric)" */
     struct nofd_lcore *lcore; /* of the NIC core that serves it */
     struct nofd_dma *dma; /* that one's */
     struct nofd_wire wire;

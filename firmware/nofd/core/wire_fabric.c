@@ -22,7 +22,7 @@ static void fabric_flush(struct nofd_wire *wire, uint64_t now_ns)
 
 static uint64_t fabric_deadline(struct nofd_wire *wire)
 {
-    return nof_fabric_next_deadline(wire->fabric);
+    return nof_fabric_port_deadline(wire->port);
 }
 
 static bool fabric_sleep(struct nofd_wire *wire)
@@ -47,6 +47,11 @@ static bool fabric_set_link(struct nofd_wire *wire, bool up)
     return true;
 }
 
+static void fabric_on_arrival(struct nofd_wire *wire, void (*wake)(void *arg), void *arg)
+{
+    nof_fabric_on_arrival(wire->port, wake, arg);
+}
+
 static void fabric_close(struct nofd_wire *wire)
 {
     (void)wire;
@@ -61,6 +66,7 @@ static const struct nofd_wire_ops fabric_ops = {
     .wake = fabric_wake,
     .link = fabric_link,
     .set_link = fabric_set_link,
+    .on_arrival = fabric_on_arrival,
     .close = fabric_close,
 };
 
@@ -69,7 +75,7 @@ void nofd_wire_open_fabric(struct nofd_wire *wire, struct nof_fabric *fabric, un
 {
     memset(wire, 0, sizeof(*wire));
     wire->ops = &fabric_ops;
-    wire->port_ops = &nof_fabric_port_ops;
+    wire->port_ops = nof_fabric_ops(fabric);
     wire->port = nof_fabric_port(fabric, index);
     wire->fabric = fabric;
     wire->index = index;

@@ -46,6 +46,8 @@ struct nofd_wire_ops {
     int (*guard)(struct nofd_wire *wire, uint64_t nic_id, uint32_t max_paths);
     /* Unplug or plug in by command. false: this port cannot. */
     bool (*set_link)(struct nofd_wire *wire, bool up);
+    /* Before use: call wake(arg), from any thread, when frames come that wait_fd does not tell of. NULL: there are none. */
+    void (*on_arrival)(struct nofd_wire *wire, void (*wake)(void *arg), void *arg);
     void (*close)(struct nofd_wire *wire);
 };
 
@@ -59,6 +61,7 @@ struct nofd_wire {
     unsigned index;
     struct nof_dpdk_port *device; /* DPDK */
     struct nof_udp_port *udp; /* UDP */
+    unsigned core, ncores; /* whose part of the NIC's port this is, and of how many; set by who opens it */
     bool unplugged; /* DPDK, UDP: by command */
 
     int wait_fd; /* readable when frames come; -1: none */

@@ -67,7 +67,8 @@ NUMBER_OPTION(set_fabric, fabric.nics, unsigned, 0, 1024)
 NUMBER_OPTION(set_mtu, mtu_bytes, uint32_t, 576, 9216)
 NUMBER_OPTION(set_udp_port, udp_port, uint16_t, 1, 65535)
 NUMBER_OPTION(set_ready_fd, ready_fd, int, 0, 1 << 20)
-NUMBER_OPTION(set_cores, cores, unsigned, 1, 64)
+NUMBER_OPTION(set_cores, cores, unsigned, 1, NOFD_CORES_MAX)
+NUMBER_OPTION(set_cores_per_nic, cores_per_nic, unsigned, 1, NOFD_CORES_MAX)
 NUMBER_OPTION(set_max_endpoints, max_endpoints, uint32_t, 1, 1024)
 NUMBER_OPTION(set_max_peers, max_peers, uint32_t, 1, 1u << 22)
 NUMBER_OPTION(set_memory, memory_mb, unsigned, 8, 1 << 20)
@@ -264,6 +265,7 @@ enum {
     KEY_READY_FD,
     KEY_BACKGROUND,
     KEY_CORES,
+    KEY_CORES_PER_NIC,
     KEY_LOG,
     KEY_LOG_TO,
     KEY_DMA,
@@ -297,8 +299,11 @@ static const struct option_def defs[] = {
      set_background, "1"},
     {"ready-fd", KEY_READY_FD, "FD", "write \"ready\" to descriptor FD when ranks can attach", 1,
      set_ready_fd, "a descriptor"},
-    {"cores", KEY_CORES, "N", "NIC cores; DPDK ports are dealt over them, the fabric stays on the first (1)",
+    {"cores", KEY_CORES, "N", "NIC cores, each a thread, over which the NICs are dealt (as --cores-per-nic)",
      1, set_cores, "a number from 1 to 64"},
+    {"cores-per-nic", KEY_CORES_PER_NIC, "N",
+     "cores of each NIC: its ranks are dealt over them, and each has its part of the link (1)", 1,
+     set_cores_per_nic, "a number from 1 to 64"},
     {"set", 'S', "NAME=VALUE", "set a feature (nof features lists them); may be repeated", 1, NULL, NULL},
     {"log", KEY_LOG, "LEVEL", "error, warning, notice, info or debug (notice; --private: warning)", 1,
      set_log, "one of error, warning, notice, info, debug"},
@@ -512,7 +517,7 @@ static void defaults(struct nofd_options *o)
 {
     memset(o, 0, sizeof(*o));
     o->ready_fd = -1;
-    o->cores = 1;
+    o->cores_per_nic = 1;
     o->dma_timeout_ns = 5 * NOFD_S;
     o->idle_timeout_ns = 30 * NOFD_S;
     o->max_endpoints = 64;
@@ -524,9 +529,46 @@ static void defaults(struct nofd_options *o)
         o->feature[i] = nof_feature_info[i].initial;
 }
 
+/* How many there are at most, beside what the table of options knows of each number. */
+static void check_cores(struct nofd_options *o)
+{
+    unsigned n = o->cores_per_nic;
+    unsigned base = o->udp_port != 0 ? o->udp_port : NOFD_UDP_PORT;
+
+    if (o->cores == 0)
+        o->cores = n;
+    if (o->cores < n) {
+        fprintf(stderr,
+                "nofd: %u cores of each NIC on %u NIC core(s): each needs a thread of its own; give --cores "
+                "%u, or "
+                "--cores-per-nic %u\n",
+                n, o->cores, n, o->cores);
+        exit(2);
+    }
+    if (o->fabric.nics * n > NOF_FABRIC_PORTS_MAX) {
+        fprintf(stderr,
+                "nofd: %u simulated NICs with %u cores each are more than the %u ports of the simulated "
+                "switch; give "
+                "--fabric %u, or --cores-per-nic %u\n",
+                o->fabric.nics, n, NOF_FABRIC_PORTS_MAX, NOF_FABRIC_PORTS_MAX / n,
+                NOF_FABRIC_PORTS_MAX / o->fabric.nics);
+        exit(2);
+    }
+    if (base + n - 1 > UINT16_MAX) {
+        fprintf(stderr,
+                "nofd: %u cores of a NIC need as many UDP ports, and from %u on there are %u; give "
+                "--udp-port %u or "
+                "less\n",
+                n, base, UINT16_MAX - base + 1, UINT16_MAX - n + 1);
+        exit(2);
+    }
+}
+
 static void check(struct nofd_options *o)
 {
     size_t len = strlen(o->socket);
+
+    check_cores(o);
 
     /* It speaks into the output of its job. */
     if (o->private_job && !o->log_level_given)

@@ -14,6 +14,8 @@
 
 #define NOFD_PORTS_MAX 32u
 #define NOFD_DEVARGS_BYTES 256
+#define NOFD_CORES_MAX 64u
+#define NOFD_UDP_PORT 48620u /* by default: nof_nic_config.udp_port */
 
 enum nofd_dma_choice { NOFD_DMA_AUTO, NOFD_DMA_ASSISTED };
 
@@ -44,6 +46,7 @@ struct nofd_options {
     bool watch_pauses; /* count host.pause_ns */
     int ready_fd; /* -1: none */
     unsigned cores; /* 1..64 */
+    unsigned cores_per_nic; /* 1..64, at most `cores` */
     bool log_level_given; /* the level itself is a feature */
     char log_to[4096]; /* "": stderr */
     enum nofd_dma_choice dma;

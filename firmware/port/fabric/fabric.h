@@ -8,7 +8,7 @@
  *   NIC core 2 -- link --+        +-- ...     reference, the receiver is lent the sender's buffer
  *
  *   nof_fabric_create()
- *     nof_fabric_port_ops with nof_fabric_port(f, i) as `port`: what a core sends with
+ *     nof_fabric_ops(f) with nof_fabric_port(f, i) as `port`: what a core sends with
  *     nof_fabric_rx_burst() -> nof_nic_rx() -> nof_fabric_rx_done(), again and again
  *     setters, at any time
  *   nof_fabric_destroy() once no core holds a frame any more
@@ -24,9 +24,13 @@
  * Unicast goes by a static table of MAC addresses; group addresses go to all other ports, or, as their links say, to
  * those that have joined (NOF_FABRIC_GROUPS_MAX groups a port), or to none; an unknown address is dropped. A port may send to itself.
  *
+ * A NIC may have several cores, with a port each, next to each other: its link is theirs in parts, and frames between them go
+ * past the switch, whatever state the links are in.
+ *
  * Time comes in with `now_ns` (monotonic, any origin), the next deadline goes out. Same seed and
- * same calls: same frames. Memory is allocated by create() only. Threads: one at a time per fabric;
- * several NIC cores on several threads need a lock around every call, the port table's included. */
+ * same calls: same frames. Memory is allocated by create() only. Threads: one at a time per fabric; of one that is `shared`
+ * one at a time per port (its table of ops, rx_burst, rx_done, rx_ready, port_deadline, is_up), and for all else that of the
+ * first port, which runs the switch. Statistics may be read by anybody. */
 #ifndef NOF_FABRIC_H
 #define NOF_FABRIC_H
 
@@ -79,6 +83,8 @@ struct nof_fabric_link {
 /* 0 takes the default in brackets. */
 struct nof_fabric_config {
     unsigned nports; /* 1..NOF_FABRIC_PORTS_MAX */
+    unsigned cores; /* ports of a NIC, which nports is a multiple of; more than one only if shared [1] */
+    bool shared; /* several threads */
     const uint8_t (*mac)[6]; /* nports of them, all different, none a group address */
     uint64_t seed; /* of the faults */
     uint32_t frame_bytes; /* room of a frame from the destination address on, 64..16384 [9232] */
@@ -113,13 +119,18 @@ struct nof_fabric_stats {
     uint64_t corrupted;
 };
 
-extern const struct nof_port_ops nof_fabric_port_ops;
+extern const struct nof_port_ops nof_fabric_port_ops; /* of a fabric that is not shared */
+extern const struct nof_port_ops nof_fabric_shared_port_ops;
 
 /* NOF_EINVAL: out of bounds; NOF_ENOMEM: no memory. */
 int nof_fabric_create(const struct nof_fabric_config *cfg, struct nof_fabric **fabric_out);
 void nof_fabric_destroy(struct nof_fabric *f);
 
 struct nof_fabric_port *nof_fabric_port(struct nof_fabric *f, unsigned index);
+/* Those of its kind. */
+const struct nof_port_ops *nof_fabric_ops(const struct nof_fabric *f);
+/* Shared, before it is used: call wake(arg), from any thread, after frames were put where this port finds them. */
+void nof_fabric_on_arrival(struct nof_fabric_port *p, void (*wake)(void *arg), void *arg);
 
 /* Run what is due at `now_ns`. rx_burst() does so too; call it before cores send when time has
  * passed since the last call: send() takes the time of the latest call. */
@@ -128,10 +139,12 @@ void nof_fabric_advance(struct nof_fabric *f, uint64_t now_ns);
 /* When something will arrive next; 0 if a frame waits to be fetched; NOF_NO_DEADLINE: nothing is
  * under way. */
 uint64_t nof_fabric_next_deadline(const struct nof_fabric *f);
+/* The same for the thread of one port. */
+uint64_t nof_fabric_port_deadline(const struct nof_fabric_port *p);
 /* The same without the frames that wait already: when advance() must be called next. */
 uint64_t nof_fabric_next_event(const struct nof_fabric *f);
 
-/* Frames that wait for the core of this port. */
+/* Frames that wait for the core of this port; shared: whether anything does. */
 unsigned nof_fabric_rx_ready(const struct nof_fabric_port *p);
 
 /* Up to n frames, lent until nof_fabric_rx_done(). */

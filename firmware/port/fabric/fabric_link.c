@@ -33,8 +33,7 @@ static bool event_before(const struct fabric_event *a, const struct fabric_event
     return a->when_ns != b->when_ns ? a->when_ns < b->when_ns : a->order < b->order;
 }
 
-/* False, and the frame is the caller's still, when too much is under way. */
-static bool event_push(struct nof_fabric *f, struct fabric_event event)
+bool fabric_event_push(struct nof_fabric *f, struct fabric_event event)
 {
     if (f->nevents == f->max_events)
         return false;
@@ -101,7 +100,7 @@ struct fabric_slot *fabric_copy(struct nof_fabric *f, const struct fabric_slot *
 static struct fabric_slot *corrupt(struct nof_fabric *f, struct fabric_slot *s)
 {
     struct fabric_slot *copy = fabric_copy(f, s);
-    fabric_unref(s);
+    fabric_unref(f, s);
     if (copy == NULL)
         return NULL;
     uint32_t len = copy->frame.len_bytes;
@@ -130,9 +129,9 @@ static void arrive(struct nof_fabric *f, uint16_t src, uint16_t dst, struct fabr
     }
     struct fabric_event event = {
         .when_ns = when_ns, .slot = s, .src = src, .dst = dst, .hop = FABRIC_HOP_PORT};
-    if (!event_push(f, event)) {
+    if (!fabric_event_push(f, event)) {
         p->stats.drop_queue++;
-        fabric_unref(s);
+        fabric_unref(f, s);
     }
 }
 
@@ -147,7 +146,7 @@ static void transmit(struct nof_fabric *f, uint16_t src, uint16_t dst, struct fa
         if (l->buffer_bytes != 0 &&
             backlog_bytes(p->out_free_ns, at_ns, l->rate_bps) + len > l->buffer_bytes) {
             p->stats.drop_buffer++;
-            fabric_unref(s);
+            fabric_unref(f, s);
             return;
         }
         uint64_t start_ns = p->out_free_ns > at_ns ? p->out_free_ns : at_ns;
@@ -176,12 +175,12 @@ static void forward(struct nof_fabric *f, uint16_t src, uint16_t dst, struct fab
         drop = &p->stats.lost;
     if (drop != NULL) {
         (*drop)++;
-        fabric_unref(s);
+        fabric_unref(f, s);
         return;
     }
     if (random_hit(f, l->duplicate_ppm)) {
         p->stats.duplicated++;
-        s->refs++;
+        fabric_ref(f, s);
         transmit(f, src, dst, s, at_ns);
     }
     if (random_hit(f, l->corrupt_ppm)) {
@@ -197,7 +196,8 @@ static void forward(struct nof_fabric *f, uint16_t src, uint16_t dst, struct fab
 static bool wants_group(const struct nof_fabric_port *p, uint64_t mac)
 {
     return p->link.multicast == NOF_FABRIC_FLOOD ||
-           (p->link.multicast == NOF_FABRIC_SNOOP && fabric_joined_find(p, mac) < p->njoined);
+           (p->link.multicast == NOF_FABRIC_SNOOP &&
+            fabric_joined_find(p->joined, p->njoined, mac) < p->njoined);
 }
 
 static uint32_t switch_of(const struct nof_fabric *f, uint32_t port)
@@ -218,9 +218,9 @@ static void cross(struct nof_fabric *f, uint16_t src, uint32_t from, uint32_t to
                                  .src = src,
                                  .dst = (uint16_t)to,
                                  .hop = FABRIC_HOP_TRUNK};
-    if (!event_push(f, event)) {
+    if (!fabric_event_push(f, event)) {
         f->port[src].stats.drop_queue++;
-        fabric_unref(s);
+        fabric_unref(f, s);
     }
 }
 
@@ -235,7 +235,7 @@ static void spread(struct nof_fabric *f, uint16_t src, uint32_t at, struct fabri
             f->port[i].stats.drop_group++;
             continue;
         }
-        s->refs++;
+        fabric_ref(f, s);
         forward(f, src, (uint16_t)i, s, at_ns);
     }
 }
@@ -257,16 +257,16 @@ static void in_switch(struct nof_fabric *f, uint16_t src, uint32_t at, struct fa
         for (uint32_t to = 0; at == home && to < f->nswitches; to++) {
             if (to == home || !anybody_wants(f, to, fabric_mac_load(s->frame.data)))
                 continue;
-            s->refs++;
+            fabric_ref(f, s);
             cross(f, src, home, to, s, at_ns);
         }
-        fabric_unref(s);
+        fabric_unref(f, s);
         return;
     }
     uint32_t dst = fabric_mac_find(f, fabric_mac_load(s->frame.data));
     if (dst == FABRIC_NO_PORT) {
         f->port[src].stats.drop_unknown++;
-        fabric_unref(s);
+        fabric_unref(f, s);
     } else if (switch_of(f, dst) != at) {
         cross(f, src, at, switch_of(f, dst), s, at_ns);
     } else {
@@ -282,31 +282,46 @@ static void at_switch(struct nof_fabric *f, uint16_t src, struct fabric_slot *s,
         return;
     }
     f->port[src].stats.drop_down++;
-    fabric_unref(s);
+    fabric_unref(f, s);
+}
+
+/* Control may change a link that its port sends by, in a shared fabric. */
+static uint64_t load(const uint64_t *word)
+{
+    return __atomic_load_n(word, __ATOMIC_RELAXED);
+}
+
+bool fabric_link_take(struct nof_fabric_port *p, uint32_t len_bytes, uint64_t now_ns, uint64_t *free_ns_out,
+                      uint64_t *when_ns_out)
+{
+    uint64_t rate_bps = load(&p->link.rate_bps);
+    uint64_t when_ns = now_ns;
+    if (rate_bps != 0) {
+        uint64_t waiting = backlog_bytes(p->tx_free_ns, now_ns, rate_bps);
+        if (waiting + len_bytes > p->fabric->tx_queue_bytes && waiting > 0)
+            return false;
+        uint64_t start_ns = p->tx_free_ns > now_ns ? p->tx_free_ns : now_ns;
+        when_ns = start_ns + wire_ns(len_bytes, rate_bps);
+    }
+    *free_ns_out = when_ns;
+    *when_ns_out = when_ns + load(&p->link.delay_ns);
+    return true;
 }
 
 /* False: the link's queue is full. */
 static bool send_one(struct nof_fabric *f, struct nof_fabric_port *p, struct fabric_slot *s)
 {
-    const struct nof_fabric_link *l = &p->link;
-    uint64_t when_ns = f->now_ns;
-    if (l->rate_bps != 0) {
-        uint64_t waiting = backlog_bytes(p->tx_free_ns, f->now_ns, l->rate_bps);
-        if (waiting + s->frame.len_bytes > f->tx_queue_bytes && waiting > 0)
-            return false;
-        uint64_t start_ns = p->tx_free_ns > f->now_ns ? p->tx_free_ns : f->now_ns;
-        when_ns = start_ns + wire_ns(s->frame.len_bytes, l->rate_bps);
-    }
-    uint64_t free_ns = when_ns;
-    when_ns += l->delay_ns;
+    uint64_t free_ns, when_ns;
+    if (!fabric_link_take(p, s->frame.len_bytes, f->now_ns, &free_ns, &when_ns))
+        return false;
     if (when_ns > f->now_ns) {
         struct fabric_event event = {
             .when_ns = when_ns, .slot = s, .src = (uint16_t)p->index, .hop = FABRIC_HOP_SWITCH};
-        if (!event_push(f, event))
+        if (!fabric_event_push(f, event))
             return false;
-        s->refs++;
+        fabric_ref(f, s);
     } else {
-        s->refs++;
+        fabric_ref(f, s);
         at_switch(f, (uint16_t)p->index, s, f->now_ns);
     }
     p->tx_free_ns = free_ns;
@@ -330,6 +345,8 @@ unsigned fabric_send_slow(struct nof_fabric_port *p, struct nof_frame *const *fr
 
 void fabric_run(struct nof_fabric *f)
 {
+    if (f->shared)
+        fabric_hear(f);
     while (f->nevents > 0 && f->heap[0].when_ns <= f->now_ns) {
         struct fabric_event e = event_pop(f);
         if (e.hop == FABRIC_HOP_SWITCH) {
@@ -345,7 +362,7 @@ void fabric_run(struct nof_fabric *f)
             fabric_deliver(p, e.slot);
         } else {
             p->stats.drop_down++;
-            fabric_unref(e.slot);
+            fabric_unref(f, e.slot);
         }
     }
 }

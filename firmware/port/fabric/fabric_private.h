@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Fabric, inside: fabric.c owns ports, frames and the immediate path; fabric_link.c owns time and
- * faults. */
+ * faults; fabric_shared.c is what is different when each port has a thread of its own. */
 #ifndef NOF_FABRIC_PRIVATE_H
 #define NOF_FABRIC_PRIVATE_H
 
 #include <string.h>
 
 #include "port/fabric/fabric.h"
+#include "port/handover.h"
 
 /* A frame and its bytes: the bytes follow the slot, from a cache line on. */
 struct fabric_slot {
@@ -44,9 +45,20 @@ struct nof_fabric_port {
     void *pool;
     uint8_t *fresh; /* slots never used yet, nfresh of them */
     uint32_t nfresh;
+
+    /* Of a shared fabric. */
+    struct nof_handover *in; /* in place of `queue` */
+    struct fabric_slot *returned; /* crosses: freed by others, for `free` once that is empty */
+    uint64_t now_ns; /* of this port's latest call */
+    void (*wake)(void *arg); /* its core, after something was put into `in`; NULL: nobody sleeps */
+    void *wake_arg;
+    uint32_t nmine; /* groups that its core has joined; `joined` is the switch's */
+    struct fabric_joined mine[NOF_FABRIC_GROUPS_MAX];
 };
 
 enum fabric_hop { FABRIC_HOP_SWITCH, FABRIC_HOP_TRUNK, FABRIC_HOP_PORT };
+/* What ports of a shared fabric tell the switch beside frames. */
+enum fabric_told { FABRIC_TOLD_FRAME, FABRIC_TOLD_JOIN, FABRIC_TOLD_LEAVE };
 
 struct fabric_event {
     uint64_t when_ns;
@@ -59,7 +71,10 @@ struct fabric_event {
 
 struct nof_fabric {
     uint64_t now_ns;
-    bool plain; /* no rate, delay, fault, partition or down port anywhere */
+    bool plain; /* no rate, delay, fault, partition or down port anywhere, nor shared */
+    bool open; /* crosses: the same of a shared one */
+    bool shared;
+    uint32_t cores; /* ports of a NIC, which reach each other past the switch */
     uint32_t nports;
     uint32_t queue_mask;
     uint32_t mac_mask;
@@ -78,6 +93,8 @@ struct nof_fabric {
     uint32_t max_events;
     uint64_t order;
     uint64_t random;
+    struct nof_handover
+        *to_switch; /* shared: what the ports send through it; read by who runs it, the first port's core */
 };
 
 #define FABRIC_NO_PORT UINT32_MAX
@@ -104,7 +121,8 @@ static inline uint32_t fabric_mac_find(const struct nof_fabric *f, uint64_t mac)
     return f->mac_port[i];
 }
 
-static inline void fabric_unref(struct fabric_slot *s)
+/* Where one thread has all ports. */
+static inline void fabric_unref_alone(struct fabric_slot *s)
 {
     if (--s->refs == 0) {
         struct nof_fabric_port *owner = s->owner;
@@ -115,21 +133,63 @@ static inline void fabric_unref(struct fabric_slot *s)
 }
 
 /* Puts the frame into the port's queue; takes over the caller's reference. */
-static inline void fabric_deliver(struct nof_fabric_port *p, struct fabric_slot *s)
+static inline void fabric_deliver_alone(struct nof_fabric_port *p, struct fabric_slot *s)
 {
     uint32_t mask = p->fabric->queue_mask;
     if (p->tail - p->head > mask) {
         p->stats.drop_queue++;
-        fabric_unref(s);
+        fabric_unref_alone(s);
         return;
     }
     p->queue[p->tail++ & mask] = s;
 }
 
-/* fabric.c: the entry of this port for a group address; njoined: none */
-uint32_t fabric_joined_find(const struct nof_fabric_port *p, uint64_t mac);
+/* fabric_shared.c: the same where each port has its own, and `free` of frames that have come back */
+void fabric_unref_shared(struct fabric_slot *s);
+void fabric_deliver_shared(struct nof_fabric_port *p, struct fabric_slot *s);
+struct fabric_slot *fabric_take_returned(struct nof_fabric_port *p);
+/* What the ports have told the switch since. */
+void fabric_hear(struct nof_fabric *f);
+
+/* In either kind. */
+static inline void fabric_ref(const struct nof_fabric *f, struct fabric_slot *s)
+{
+    if (f->shared)
+        (void)__atomic_fetch_add(&s->refs, 1, __ATOMIC_RELAXED);
+    else
+        s->refs++;
+}
+
+static inline void fabric_unref(const struct nof_fabric *f, struct fabric_slot *s)
+{
+    if (f->shared)
+        fabric_unref_shared(s);
+    else
+        fabric_unref_alone(s);
+}
+
+static inline void fabric_deliver(struct nof_fabric_port *p, struct fabric_slot *s)
+{
+    if (p->fabric->shared)
+        fabric_deliver_shared(p, s);
+    else
+        fabric_deliver_alone(p, s);
+}
+
+/* fabric.c: the entry of a list of n groups for a group address; n: none */
+uint32_t fabric_joined_find(const struct fabric_joined *joined, uint32_t n, uint64_t mac);
+/* NOF_OK: this is the first, or was the last, of its kind if *changed_out; NOF_ENOMEM */
+int fabric_joined_count(struct fabric_joined *joined, uint32_t *n, uint64_t mac, bool join,
+                        bool *changed_out);
+struct nof_frame *fabric_frame_alloc(void *port, uint32_t len_bytes);
 
 /* fabric_link.c */
+/* The frame goes into the port's link at now_ns: when that is free again, and when the frame is in the switch. False: the
+ * link's queue is full. */
+bool fabric_link_take(struct nof_fabric_port *p, uint32_t len_bytes, uint64_t now_ns, uint64_t *free_ns_out,
+                      uint64_t *when_ns_out);
+/* False, and the frame is the caller's still, when too much is under way. */
+bool fabric_event_push(struct nof_fabric *f, struct fabric_event event);
 unsigned fabric_send_slow(struct nof_fabric_port *p, struct nof_frame *const *frames, unsigned n);
 void fabric_run(struct nof_fabric *f);
 struct fabric_slot *fabric_copy(struct nof_fabric *f, const struct fabric_slot *s);

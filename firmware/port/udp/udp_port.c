@@ -178,6 +178,21 @@ static bool has_device(const char *ifname)
     return access(path, F_OK) == 0;
 }
 
+/* The one port that is asked for is the first core's. */
+static int move_port(struct udp_spec *spec, unsigned core, char *err, size_t err_bytes)
+{
+    if (spec->port_first == 0 || spec->port_last != spec->port_first)
+        return NOF_OK; /* there is a choice */
+    if (spec->port_first + core > UINT16_MAX)
+        return udp_fail(
+            NOF_EINVAL, err, err_bytes,
+            "a core of the NIC would need UDP port %u: each takes one, from %u on.\nType for example: "
+            "udp:%s:48620, or udp:%s:0 for any",
+            spec->port_first + core, spec->port_first, spec->where, spec->where);
+    spec->port_first = spec->port_last = (uint16_t)(spec->port_first + core);
+    return NOF_OK;
+}
+
 static int open_all(struct nof_udp_port *port, const struct nof_udp_port_config *cfg, char *err,
                     size_t err_bytes)
 {
@@ -185,6 +200,8 @@ static int open_all(struct nof_udp_port *port, const struct nof_udp_port_config 
     int rc = udp_spec_read(cfg->spec, cfg->udp_port != 0 ? cfg->udp_port : NOF_WIRE_UDP_PORT, &spec, err,
                            err_bytes);
 
+    if (rc == NOF_OK)
+        rc = move_port(&spec, cfg->core, err, err_bytes);
     if (rc == NOF_OK)
         rc = udp_facts(&spec, &port->info, err, err_bytes);
     if (rc == NOF_OK)

@@ -44,6 +44,8 @@ struct nof_udp_port_config {
     const char *spec;
     uint32_t mtu_bytes; /* IP MTU wanted, 576..9216; 0: the interface's, 9216 at most */
     uint16_t udp_port; /* where spec names none; 0: 48620 */
+    unsigned
+        core; /* of its NIC: a port that spec, or udp_port, names is the first core's, and the next ones follow */
     uint32_t core_frames; /* that the core may hold at once; 0: 16384 */
     bool single; /* no super-frames, either way: for tests */
 };

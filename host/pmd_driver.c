@@ -302,10 +302,14 @@ uint64_t *nof_pmd_library_counts(const struct nof_pmd *pmd, uint32_t n)
 void nof_pmd_delta_ring(struct nof_pmd *pmd, uint32_t slot)
 {
     struct nof_delta_host *board = nof_pmd_delta_host(pmd);
+    uint64_t bit = 1ull << slot;
 
     if (board == NULL)
         return;
-    (void)__atomic_fetch_or(&board->rung, 1ull << slot, __ATOMIC_SEQ_CST);
+    nof_fence_full(); /* behind what has become ready: a bit that is still set is one that the NIC has yet to clear */
+    if ((__atomic_load_n(&board->rung, __ATOMIC_RELAXED) & bit) != 0)
+        return;
+    (void)__atomic_fetch_or(&board->rung, bit, __ATOMIC_RELAXED);
     ring_doorbell(pmd);
 }
 

@@ -15,6 +15,7 @@
 #include "msg/read.h"
 #include "flow/scheduler.h"
 #include "msg/taps.h"
+#include "nof_private/fence.h"
 
 #define DATA_PREV offsetof(struct nof_send, data_prev)
 #define RUNG_STEPS 8u /* to look for what is ready in a board */
@@ -668,7 +669,8 @@ static void look_at_rung(struct nof_nic *nic, struct nof_endpoint *ep)
     uint64_t *rung = &ep->delta_host->rung;
     if (__atomic_load_n(rung, __ATOMIC_RELAXED) == 0)
         return;
-    uint64_t slots = __atomic_exchange_n(rung, 0, __ATOMIC_SEQ_CST);
+    uint64_t slots = __atomic_exchange_n(rung, 0, __ATOMIC_ACQUIRE);
+    nof_fence_full(); /* who found its bit still set has set what the slots' boards are read for below */
     /* bound: NOF_DELTA_SLOTS, 64; paid by the endpoint's steps */
     for (; slots != 0 && nof_steps_left(nic, ep) > 0; slots &= slots - 1) {
         uint32_t send = ep->delta_send[__builtin_ctzll(slots)];

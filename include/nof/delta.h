@@ -16,10 +16,11 @@
  * of the rank, and a signal handler.
  *
  * Sender. Before the SEND: clear its `ready`. Then, whenever units are written for the last time: OR their bits (release),
- * OR the slot's bit into `rung`, full fence, and where `nic_asleep` is set ring the doorbell as after a descriptor. At last `end`,
- * and the bell. Units whose bit is set are the NIC's to read until the completion; what is set twice, or cleared, changes
- * nothing. With `end` all of the message is ready; it may be shorter than `len` of the SEND, which is its bound, but not
- * than what was ready before. Not with INLINE, BOUNCE, GRANTED.
+ * full fence, and unless the slot's bit in `rung` is set already: OR it there, full fence, and where `nic_asleep` is set ring the
+ * doorbell as after a descriptor. (The NIC clears it, full fence, and looks at the slot.) At last `end`, and the same. Units whose
+ * bit is set are the NIC's to read until the completion; what is set twice, or cleared, changes nothing. With `end` all of the
+ * message is ready; it may be shorter than `len` of the SEND, which is its bound, but not than what was ready before. Not with
+ * INLINE, BOUNCE, GRANTED.
  * A delta SEND that names NOF_DELTA_NO_SLOT, or for which the NIC has no room, is announced and parked, whatever its length
  * (desc.h, "Park"; NOF_ENOMEM for a cookie with its top bit set): it has no slot from then on. Once it is granted and all
  * of it is ready, its host submits it with GRANTED and without DELTA; it may be shorter than the `len` of the first SEND.

@@ -164,6 +164,12 @@ static void delta_ring_names_the_slot_and_wakes_the_nic(void **state)
     nof_pmd_delta_ring(*state, 63);
     assert_int_equal(fake_doorbells(&fake), 1);
     assert_true(board->rung == (1ull << 63 | 1));
+    nof_pmd_delta_ring(*state, 63); /* the NIC has yet to look: whoever set the bit has woken it */
+    assert_int_equal(fake_doorbells(&fake), 0);
+    board->rung = 1;
+    nof_pmd_delta_ring(*state, 63);
+    assert_int_equal(fake_doorbells(&fake), 1);
+    assert_true(board->rung == (1ull << 63 | 1));
 }
 
 /* As a host that is about to sleep, and a NIC that tells of an arrival (nof/delta.h). */

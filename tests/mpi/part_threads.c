@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* 8 threads declare the partitions of one message ready: every byte comes, once, and no thread takes a lock for it: mutexes,
- * also those of the library, are locked through the function below. */
+/* 8 threads declare the partitions of one message ready, which share units of the board with their neighbours, or have some each: every
+ * byte comes, once, what was ready cannot be so again, and no thread takes a lock: mutexes, also those of the library, are locked
+ * through the function below. */
 #include "mpitest.h"
 
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdatomic.h>
 
-enum { THREADS = 8, PARTS = 512, EACH = 1000, ROUNDS = 30 };
+enum { THREADS = 8, PARTS = 510, MOST = 1024, ROUNDS = 30 };
 
-static unsigned char out[PARTS * EACH], in[PARTS * EACH];
+static unsigned char out[PARTS * MOST], in[PARTS * MOST];
+static size_t each;
 static MPI_Request req;
 static int round_number;
 static atomic_uint locks;
@@ -34,7 +36,7 @@ static void *declare(void *arg)
 {
     const int *number = arg;
     for (int part = *number; part < PARTS; part += THREADS) {
-        for (size_t i = (size_t)part * EACH; i < ((size_t)part + 1) * EACH; i++)
+        for (size_t i = (size_t)part * each; i < ((size_t)part + 1) * each; i++)
             out[i] = t_byte((uint64_t)round_number, i);
         in_pready = 1;
         OK(MPI_Pready(part, req));
@@ -55,18 +57,28 @@ static void send_round(void)
         CHECK(pthread_join(thread[k], NULL) == 0);
 }
 
-int main(int argc, char **argv)
+static void again(void)
 {
-    int provided;
-    OK(MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided));
-    CHECK(provided == MPI_THREAD_MULTIPLE);
-    OK(MPI_Comm_rank(MPI_COMM_WORLD, &t_rank));
-    OK(MPI_Comm_size(MPI_COMM_WORLD, &t_size));
-    CHECK(t_size == 2);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    OK(MPI_Start(&req));
+    for (int part = 0; t_rank == 0 && part < PARTS; part++) {
+        OK(MPI_Pready(part, req));
+        FAILS(MPI_Pready(part, req), MPI_ERR_ARG);
+        FAILS(MPI_Pready(PARTS, req), MPI_ERR_ARG);
+    }
+    OK(MPI_Wait(&req, MPI_STATUS_IGNORE));
+    CHECK(t_rank == 0 || t_verify(in, PARTS * each, ROUNDS - 1));
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
+}
+
+static void partitions_of(size_t bytes)
+{
+    each = bytes;
     if (t_rank == 0)
-        OK(MPI_Psend_init(out, PARTS, EACH, MPI_BYTE, 1, 5, MPI_COMM_WORLD, MPI_INFO_NULL, &req));
+        OK(MPI_Psend_init(out, PARTS, (MPI_Count)each, MPI_BYTE, 1, 5, MPI_COMM_WORLD, MPI_INFO_NULL, &req));
     else
-        OK(MPI_Precv_init(in, 1, PARTS * EACH, MPI_BYTE, 0, 5, MPI_COMM_WORLD, MPI_INFO_NULL, &req));
+        OK(MPI_Precv_init(in, 1, (MPI_Count)(PARTS * each), MPI_BYTE, 0, 5, MPI_COMM_WORLD, MPI_INFO_NULL,
+                          &req));
     for (round_number = 0; round_number < ROUNDS; round_number++) {
         memset(out, 0, sizeof(out));
         memset(in, 0, sizeof(in));
@@ -74,9 +86,10 @@ int main(int argc, char **argv)
         if (t_rank == 0)
             send_round();
         OK(MPI_Wait(&req, MPI_STATUS_IGNORE));
-        CHECK(t_rank == 0 || t_verify(in, sizeof(in), (uint64_t)round_number));
+        CHECK(t_rank == 0 || t_verify(in, PARTS * each, (uint64_t)round_number));
     }
     CHECK(locks == 0);
+    again();
     OK(MPI_Start(&req));
     in_pready = 1;
     if (t_rank == 0)
@@ -85,5 +98,18 @@ int main(int argc, char **argv)
     CHECK((locks > 0) == (t_rank == 0));
     OK(MPI_Wait(&req, MPI_STATUS_IGNORE));
     OK(MPI_Request_free(&req));
+    locks = 0;
+}
+
+int main(int argc, char **argv)
+{
+    int provided;
+    OK(MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided));
+    CHECK(provided == MPI_THREAD_MULTIPLE);
+    OK(MPI_Comm_rank(MPI_COMM_WORLD, &t_rank));
+    OK(MPI_Comm_size(MPI_COMM_WORLD, &t_size));
+    CHECK(t_size == 2);
+    partitions_of(1000);
+    partitions_of(1024);
     return t_end();
 }

@@ -195,8 +195,6 @@ static bool count_piece(struct nof_delta_out *out, const struct piece *p)
 
 void nof_delta_out_units(struct nof_delta_out *out, size_t first, size_t n)
 {
-    if (out->slot < NOF_DELTA_SLOTS)
-        nof_delta_count(NOF_DELTA_COUNT_EARLY_BYTES, (uint64_t)n << out->unit_log2);
     while (n > 0) {
         size_t at = first % 64, here = n < 64 - at ? n : 64 - at;
         __atomic_or_fetch(&out->ready->unit[first / 64], (UINT64_MAX >> (64 - here)) << at, __ATOMIC_RELEASE);
@@ -207,10 +205,15 @@ void nof_delta_out_units(struct nof_delta_out *out, size_t first, size_t n)
 
 void nof_delta_out_ring(struct nof_delta_out *out)
 {
-    if (out->slot >= NOF_DELTA_SLOTS)
-        return;
-    nof_delta_count(NOF_DELTA_COUNT_INCREMENTS, 1);
-    out->board->ring(out->slot);
+    if (out->slot < NOF_DELTA_SLOTS)
+        out->board->ring(out->slot);
+}
+
+void nof_delta_out_tell(struct nof_delta_out *out)
+{
+    if (out->slot < NOF_DELTA_SLOTS)
+        nof_delta_count(NOF_DELTA_COUNT_INCREMENTS, 1);
+    nof_delta_out_ring(out);
 }
 
 /* The size of the next increment, from how fast they came so far. */
@@ -233,7 +236,7 @@ static void announce(struct nof_delta_out *out, size_t bytes, size_t to)
         __atomic_load_n(&out->delta_bytes, __ATOMIC_RELAXED))
         return;
     __atomic_store_n(&out->fresh_bytes, 0, __ATOMIC_RELAXED);
-    nof_delta_out_ring(out);
+    nof_delta_out_tell(out);
     if (!out->watched)
         adapt(out, all);
 }
@@ -250,6 +253,8 @@ static void add_pieces(struct nof_delta_out *out, size_t from, size_t to)
             first = p.unit;
         n = p.unit - first + 1;
     }
+    if (out->slot < NOF_DELTA_SLOTS)
+        nof_delta_count(NOF_DELTA_COUNT_EARLY_BYTES, (uint64_t)n << out->unit_log2);
     nof_delta_out_units(out, first, n);
 }
 
@@ -282,7 +287,7 @@ bool nof_delta_out_end(struct nof_delta_out *out, size_t bytes)
     uint64_t open = __atomic_load_n(&out->over, __ATOMIC_RELAXED);
     out->end_bytes = bytes;
     __atomic_store_n(&out->ready->end, 1 + (uint64_t)bytes, __ATOMIC_RELEASE);
-    nof_delta_out_ring(out);
+    nof_delta_out_tell(out);
     /* From here on the request may go, and the slot be another's. One that is parked stays until it is over: `parked` is set
      * before who is to send it looks for that. */
     (void)__atomic_compare_exchange_n(&out->over, &open, open | 1, false, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED);

@@ -86,9 +86,10 @@ struct nof_delta_out *nof_delta_out_of(MPI_Request handle);
 
 /* These bytes are written for the last time. What is refused changes nothing. */
 enum nof_delta_out_result nof_delta_out_add(struct nof_delta_out *out, const void *address, size_t bytes);
-/* Units first .. first + n - 1 are; by whom they are counted is the caller's business. */
+/* Units first .. first + n - 1 are; what they and ring() add to the counters is the caller's business. */
 void nof_delta_out_units(struct nof_delta_out *out, size_t first, size_t n);
 void nof_delta_out_ring(struct nof_delta_out *out);
+void nof_delta_out_tell(struct nof_delta_out *out); /* the same, counted as an increment */
 /* All of it is, and it has this many bytes. False: it was ended before. If it is parked then, its channel is to hear of it. */
 bool nof_delta_out_end(struct nof_delta_out *out, size_t bytes);
 

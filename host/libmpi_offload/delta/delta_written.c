@@ -155,7 +155,7 @@ void nof_delta_written_look(struct nof_delta_written *w)
     for (uint32_t part = all->first; part < all->behind; part++)
         if (w->parts.state[part] == NOF_DELTA_PART_OPEN + QUIET_LOOKS)
             announce(w, part);
-    nof_delta_out_ring(w->out);
+    nof_delta_out_tell(w->out);
 }
 
 void nof_delta_written_late(struct nof_delta_written *w, uintptr_t low, uintptr_t high)

@@ -9,11 +9,12 @@
 #include "comm/comm.h"
 #include "base/error.h"
 #include "chan/chan.h"
+#include "delta/delta_count.h"
 #include "p2p/delta_p2p.h"
 #include "p2p/delta_settle.h"
 #include "p2p/pt2pt.h"
 
-enum { SETUP_TAG = 0, FIRST_TAG = 1, UNIT_LOG2_MOST = 6 };
+enum { SETUP_TAG = 0, FIRST_TAG = 1, UNIT_LOG2_MOST = 6, UNITS_A_WORD = 64 };
 
 /* What the receiver has to know; small enough for a descriptor. */
 struct setup {
@@ -47,10 +48,14 @@ struct nof_part {
         *spent; /* PSEND: the message of a round that failed: threads may still write to its slot */
     bool is_packed; /* the round's bytes lie apart, and the channel does not walk them: they are in */
     void *packed; /* kept for later rounds */
-    bool *flag; /* by partition: PSEND: ready (any thread); PRECV: said to have arrived, and unpacked */
-    int unready; /* PSEND: partitions, any thread */
+    bool *
+        flag; /* by partition: PSEND: ready (any thread), unless the board says so; PRECV: said to have arrived, and unpacked */
+    int unready; /* PSEND: partitions, or words of the board that are not full; any thread */
     uint32_t unit_log2; /* PSEND with units: */
     size_t units;
+    uint32_t
+        each_units; /* of a partition, where none shares a unit, nor lies in two words of the board; else 0 */
+    bool is_on_board; /* the round's message has a slot, and such units */
     uint32_t *shared; /* by unit: by how many partitions */
     uint32_t *left; /* of them not yet ready, any thread */
     struct nof_part *next;
@@ -217,6 +222,7 @@ static bool room_for_units(struct nof_part *p, const struct nof_delta_out *out)
         return true;
     p->unit_log2 = out->unit_log2;
     p->units = (bytes + unit - 1) >> out->unit_log2;
+    p->each_units = each % unit == 0 && UNITS_A_WORD % (each / unit) == 0 ? (uint32_t)(each / unit) : 0;
     p->shared = calloc(p->units, sizeof(*p->shared));
     p->left = p->shared == NULL ? NULL : calloc(p->units, sizeof(*p->left));
     for (size_t u = 0; p->left != NULL && u < p->units; u++) {
@@ -245,10 +251,14 @@ static int send_round(struct nof_part *p)
     for (int i = 0; i < p->partitions; i++)
         p->flag[i] = false;
     p->unready = p->partitions;
+    p->is_on_board = out != NULL && p->each_units > 0;
     p->message = child;
     if (out == NULL)
         return MPI_SUCCESS;
-    memcpy(p->left, p->shared, p->units * sizeof(*p->left));
+    if (p->is_on_board)
+        p->unready = (int)((p->units + UNITS_A_WORD - 1) / UNITS_A_WORD);
+    else
+        memcpy(p->left, p->shared, p->units * sizeof(*p->left));
     out->owner = p;
     nof_delta_out_publish(out, p->req->handle);
     nof_chan_to_all->send(child);
@@ -304,26 +314,98 @@ static void mark(struct nof_part *p, struct nof_delta_out *out, size_t partition
         nof_delta_out_units(out, first, behind - first);
 }
 
+static void pack_one(const struct nof_part *p, size_t partition)
+{
+    size_t each = p->partition_bytes, from = partition * each;
+    if (p->is_packed)
+        nof_type_pack(p->req->type, p->req->buf, p->req->count, from, each, (char *)p->packed + from);
+}
+
+/* All partitions are ready; the message, and p, may be over at once. */
+static void end_message(struct nof_delta_out *out)
+{
+    struct nof_part *p = out->owner;
+    __atomic_store_n(&p->unready, 0, __ATOMIC_RELAXED);
+    nof_delta_count(NOF_DELTA_COUNT_INCREMENTS, (uint64_t)p->partitions - 1); /* the end is one */
+    nof_delta_count(NOF_DELTA_COUNT_EARLY_BYTES, out->bytes - p->partition_bytes);
+    nof_delta_end_out(out, out->bytes);
+}
+
+/* Units of a partition in their word, and those that the word has. */
+static uint64_t mask_of(const struct nof_part *p, size_t partition)
+{
+    size_t unit = partition * p->each_units;
+    return (UINT64_MAX >> (UNITS_A_WORD - p->each_units)) << unit % UNITS_A_WORD;
+}
+
+static uint64_t full_word(const struct nof_part *p, size_t word)
+{
+    size_t units = p->units - word * UNITS_A_WORD;
+    return units < UNITS_A_WORD ? ((uint64_t)1 << units) - 1 : UINT64_MAX;
+}
+
+static uint64_t *word_of(const struct nof_part *p, const struct nof_delta_out *out, size_t partition)
+{
+    return &out->ready->unit[partition * p->each_units / UNITS_A_WORD];
+}
+
+/* The board itself says which partitions are ready: a Pready writes to one word of it, which most others do not share, and who fills
+ * a word counts it. False: it was ready. */
+static bool ready_on_board(struct nof_part *p, struct nof_delta_out *out, size_t partition)
+{
+    uint64_t *word = word_of(p, out, partition), mine = mask_of(p, partition);
+    uint64_t full = full_word(p, partition * p->each_units / UNITS_A_WORD);
+    uint64_t ready = __atomic_load_n(word, __ATOMIC_ACQUIRE);
+    int unready = __atomic_load_n(&p->unready, __ATOMIC_ACQUIRE);
+    if ((ready & mine) != 0 || unready == 0)
+        return false;
+    pack_one(p, partition);
+    bool is_last = (ready | mine) == full && unready == 1;
+    if (!is_last)
+        ready = __atomic_fetch_or(word, mine, __ATOMIC_ACQ_REL);
+    if (is_last || ((ready | mine) == full && __atomic_sub_fetch(&p->unready, 1, __ATOMIC_ACQ_REL) == 0))
+        end_message(out);
+    else
+        nof_delta_out_ring(out);
+    return true;
+}
+
+static bool ready_in_units(struct nof_part *p, struct nof_delta_out *out, size_t partition)
+{
+    if (__atomic_exchange_n(&p->flag[partition], true, __ATOMIC_RELAXED))
+        return false;
+    pack_one(p, partition);
+    bool is_last = __atomic_load_n(&p->unready, __ATOMIC_ACQUIRE) == 1;
+    if (!is_last)
+        mark(p, out, partition);
+    if (is_last || __atomic_sub_fetch(&p->unready, 1, __ATOMIC_ACQ_REL) == 0)
+        end_message(out);
+    else
+        nof_delta_out_ring(out);
+    return true;
+}
+
+/* The round may be over, and p with it, once another thread finds none unready, or this one has said the end. The last one
+ * says the end alone: then it goes with the last bytes. */
 bool nof_part_ready_at_once(MPI_Request handle, int partition)
 {
     struct nof_delta_out *out = nof_delta_out_of(handle);
     struct nof_part *p = out == NULL ? NULL : out->owner;
-    if (p == NULL || partition < 0 || partition >= p->partitions ||
-        __atomic_exchange_n(&p->flag[partition], true, __ATOMIC_RELAXED))
+    if (p == NULL || partition < 0 || partition >= p->partitions)
         return false;
-    size_t each = p->partition_bytes, from = (size_t)partition * each;
-    if (p->is_packed)
-        nof_type_pack(p->req->type, p->req->buf, p->req->count, from, each, (char *)p->packed + from);
-    /* The round may be over, and p with it, once another thread finds none unready, or this one has said the end. The last one
-     * says the end alone: then it goes with the last bytes. */
-    bool is_last = __atomic_load_n(&p->unready, __ATOMIC_ACQUIRE) == 1;
-    if (!is_last)
-        mark(p, out, (size_t)partition);
-    if (is_last || __atomic_sub_fetch(&p->unready, 1, __ATOMIC_ACQ_REL) == 0)
-        nof_delta_end_out(out, out->bytes);
-    else
-        nof_delta_out_ring(out);
-    return true;
+    return p->is_on_board ? ready_on_board(p, out, (size_t)partition)
+                          : ready_in_units(p, out, (size_t)partition);
+}
+
+/* Of any round, also of one that is over. */
+static bool is_ready(const struct nof_part *p, size_t partition)
+{
+    const struct nof_delta_out *out = p->message == NULL ? NULL : nof_delta_out_with(p->message);
+    if (!p->is_on_board)
+        return __atomic_load_n(&p->flag[partition], __ATOMIC_RELAXED);
+    if (out == NULL || __atomic_load_n(&p->unready, __ATOMIC_RELAXED) == 0)
+        return __atomic_load_n(&p->unready, __ATOMIC_RELAXED) == 0;
+    return (__atomic_load_n(word_of(p, out, partition), __ATOMIC_RELAXED) & mask_of(p, partition)) != 0;
 }
 
 int nof_part_ready(struct nof_request *req, int partition)
@@ -332,12 +414,12 @@ int nof_part_ready(struct nof_request *req, int partition)
     int rc = nof_part_check(req, partition);
     if (rc != MPI_SUCCESS || p->peer == MPI_PROC_NULL)
         return rc;
-    if (p->flag[partition])
-        return nof_error(MPI_ERR_ARG, "partition %d is ready already", partition);
     if (nof_part_ready_at_once(req->handle, partition))
         return MPI_SUCCESS;
+    if (is_ready(p, (size_t)partition))
+        return nof_error(MPI_ERR_ARG, "partition %d is ready already", partition);
     p->flag[partition] = true;
-    if (--p->unready > 0 || p->message == NULL)
+    if (p->message == NULL || --p->unready > 0)
         return MPI_SUCCESS;
     if (p->is_packed)
         nof_type_pack(req->type, req->buf, req->count, 0, bytes_of(p), p->packed);
@@ -552,7 +634,9 @@ static int part_status(const struct nof_request *req, MPI_Status *status)
 static void missing(const struct nof_request *req, char *text, size_t bytes)
 {
     const struct nof_part *p = req->part;
-    int unready = req->kind == NOF_REQUEST_PSEND ? __atomic_load_n(&p->unready, __ATOMIC_RELAXED) : 0;
+    int unready = 0;
+    for (int i = 0; req->kind == NOF_REQUEST_PSEND && p->flag != NULL && i < p->partitions; i++)
+        unready += !is_ready(p, (size_t)i);
     if (unready > 0)
         snprintf(text, bytes, "of which %d of %d partitions are not ready", unready, p->partitions);
 }

@@ -10,6 +10,7 @@
 #include <ucontext.h>
 
 #include "delta/delta_count.h"
+#include "delta/delta_hold.h"
 #include "delta/delta_pages.h"
 #include "delta/delta_signal.h"
 #include "delta/delta_watch.h"
@@ -72,6 +73,7 @@ static bool allowed(int number, uintptr_t address)
 static void on_fault(int number, siginfo_t *info, void *context)
 {
     int saved = errno;
+    nof_delta_hold_enter(&((const ucontext_t *)context)->uc_sigmask);
     uintptr_t address = (uintptr_t)info->si_addr;
     uintptr_t at, into;
     registers(context, &at, &into);
@@ -86,6 +88,7 @@ static void on_fault(int number, siginfo_t *info, void *context)
         nof_delta_count(NOF_DELTA_COUNT_FAULTS, 1);
     else
         nof_delta_signal_pass_on(number, info, context);
+    nof_delta_hold_leave();
 }
 
 bool nof_delta_fault_open(void)

@@ -112,13 +112,15 @@ static bool has_handler(const struct sigaction *act)
     return (act->sa_flags & SA_SIGINFO) != 0 || (act->sa_handler != SIG_DFL && act->sa_handler != SIG_IGN);
 }
 
-/* Ours, on the stack and with the restarts that the program's would have. Faults nest: in the program's handler too. */
+/* Ours, on the stack and with the restarts that the program's would have. It begins with all signals blocked, and opens them before
+ * it waits or calls the program's: faults nest there. */
 static int install(int i)
 {
     const struct sigaction *program = &state[i].program;
     int flags =
         has_handler(program) ? program->sa_flags & (SA_ONSTACK | SA_RESTART) : SA_ONSTACK | SA_RESTART;
-    struct sigaction ours = {.sa_sigaction = state[i].handler, .sa_flags = SA_SIGINFO | SA_NODEFER | flags};
+    struct sigaction ours = {.sa_sigaction = state[i].handler, .sa_flags = SA_SIGINFO | flags};
+    sigfillset(&ours.sa_mask);
     return real_sigaction(watched[i], &ours, NULL);
 }
 
@@ -253,18 +255,17 @@ static void by_default(int number, const siginfo_t *info)
         (void)raise(number);
 }
 
-/* As the kernel would call it, with its mask but for those that we need. */
+/* As the kernel would call it, with its mask but for those that we need. What was blocked before, the end of our handler blocks. */
 static void call(const struct sigaction *program, int number, siginfo_t *info, void *context)
 {
-    sigset_t mask = program->sa_mask, was;
+    sigset_t mask = program->sa_mask;
     for (int i = 0; i < WATCHED; i++)
         sigdelset(&mask, watched[i]);
-    real_pthread_sigmask(SIG_BLOCK, &mask, &was);
+    nof_delta_hold_open(&mask);
     if ((program->sa_flags & SA_SIGINFO) != 0)
         program->sa_sigaction(number, info, context);
     else
         program->sa_handler(number);
-    real_pthread_sigmask(SIG_SETMASK, &was, NULL);
 }
 
 void nof_delta_signal_pass_on(int number, siginfo_t *info, void *context)

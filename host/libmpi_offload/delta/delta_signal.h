@@ -16,10 +16,11 @@
 
 typedef void nof_delta_signal_handler(int number, siginfo_t *info, void *context);
 
-/* `handler` gets the signal from now on, whoever had it before; again before each message. False: the kernel refuses. */
+/* `handler` gets the signal from now on, whoever had it before, with all signals blocked; again before each message. False: the
+ * kernel refuses. */
 bool nof_delta_signal_take(int number, nof_delta_signal_handler *handler);
 
-/* By that handler: what the program wants done with a signal that is not ours. */
+/* By that handler, after nof_delta_hold_enter(): what the program wants done with a signal that is not ours. */
 void nof_delta_signal_pass_on(int number, siginfo_t *info, void *context);
 
 #endif

@@ -210,6 +210,21 @@ static void show_rest(struct hidden *w, bool failed, uintptr_t end)
     }
 }
 
+static bool is_open(const struct hidden *w, uintptr_t address)
+{
+    return !w->hidden || w->parts.state[nof_delta_part_of(&w->parts, address)] != NOF_DELTA_PART_UNTOUCHED;
+}
+
+/* Of a page that is hidden. */
+static enum nof_delta_in_result show_if_there(struct hidden *w, uintptr_t address)
+{
+    uint32_t page = nof_delta_part_of(&w->parts, address);
+    enum nof_delta_in_result found = has_page(w, page);
+    if (found == NOF_DELTA_IN_THERE)
+        show_from(w, page);
+    return found;
+}
+
 /* True: the page is there now, or is no longer hidden. *failed_out: the message has ended without it. */
 static bool try_page(uintptr_t address, bool *failed_out, bool *fatal_out)
 {
@@ -217,13 +232,9 @@ static bool try_page(uintptr_t address, bool *failed_out, bool *fatal_out)
     bool ended = true;
     nof_delta_hold(&before);
     struct hidden *w = find_recv(address);
-    uint32_t page = w == NULL ? 0 : (uint32_t)((address - w->parts.low) / w->parts.part_bytes);
-    if (w != NULL && w->hidden && w->parts.state[page] == NOF_DELTA_PART_UNTOUCHED) {
-        enum nof_delta_in_result found = has_page(w, page);
+    if (w != NULL && !is_open(w, address)) {
+        enum nof_delta_in_result found = show_if_there(w, address);
         ended = found == NOF_DELTA_IN_THERE;
-        if (ended) {
-            show_from(w, page);
-        }
         *failed_out = found == NOF_DELTA_IN_FAILED;
         *fatal_out = w->fatal;
     }
@@ -253,6 +264,7 @@ static void await_page(uintptr_t address, uint32_t slot)
 {
     struct nof_delta_pause pause = {.polls = 0};
     bool summoned = false;
+    nof_delta_hold_open(NULL);
     for (;;) {
         bool failed = false, fatal = false;
         nof_delta_pause_look(&pause);
@@ -312,15 +324,16 @@ bool nof_delta_watch_fault(struct nof_delta_access access)
         __atomic_store_n(&fault_ns, was_ns - was_ns / 16 + took_ns / 16, __ATOMIC_RELAXED);
         return guarded;
     }
-    const struct hidden *w = find_recv(address);
+    struct hidden *w = find_recv(address);
     bool ours = w != NULL && w->hidden;
     uint32_t slot = ours ? nof_delta_in_slot(w->arrives) : 0;
+    bool shown = ours && !is_open(w, address) && show_if_there(w, address) == NOF_DELTA_IN_THERE && !w->lost;
     nof_delta_let_go(&before);
     if (w == NULL)
         return moved(address);
-    if (ours)
+    if (ours && !shown)
         await_page(address, slot);
-    return ours && nof_delta_pages_usable(address);
+    return shown || (ours && nof_delta_pages_usable(address));
 }
 
 static void before_fork(void)

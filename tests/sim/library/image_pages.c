@@ -48,6 +48,11 @@ void nof_delta_hold(sigset_t *before)
     sigemptyset(before);
 }
 
+void nof_delta_hold_open(const sigset_t *more)
+{
+    (void)more;
+}
+
 void nof_delta_let_go(const sigset_t *before)
 {
     (void)before;

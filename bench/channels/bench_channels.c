@@ -146,13 +146,20 @@ static bool run_peer(struct bench *b, const struct side *side, struct series *in
 {
     char text[SIZES][24];
     const char *mpich[32 + SIZES] = {"mpiexec.hydra", "-n", "2", b->peer[0]};
-    const char *openmpi[32 + SIZES] = {"mpirun.openmpi", "--allow-run-as-root", "--oversubscribe", "-n", "2",
+    const char *openmpi[32 + SIZES] = {"mpirun.openmpi",
+                                       "--allow-run-as-root",
+                                       "--oversubscribe",
+                                       "--mca",
+                                       "btl_vader_backing_directory",
+                                       nof_bench_scratch_memory(),
+                                       "-n",
+                                       "2",
                                        b->peer[1]};
 
     if (side->who == MPICH)
         arguments(b, side, mpich, 4, text);
     else
-        arguments(b, side, openmpi, 6, text);
+        arguments(b, side, openmpi, 9, text);
     return nof_bench_spawn_peer(side->who == MPICH ? mpich : openmpi, NULL, RUN_S, take_line, into) == 0;
 }
 

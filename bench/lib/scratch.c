@@ -9,13 +9,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #define REMOVALS 500u /* 10 ms apart */
 
-static char folder[256];
+static char folder[256], memory[256];
 static pid_t owner;
 static pid_t guard;
 static int alive = -1; /* the guard reads the end of the file when nobody holds this any more */
@@ -34,6 +35,30 @@ void nof_bench_empty(const char *path)
         closedir(dir);
 }
 
+/* Who else writes there may have written a file meanwhile. */
+static void remove_folder(const char *path)
+{
+    for (unsigned n = 0; n < REMOVALS; n++) {
+        nof_bench_empty(path);
+        if (rmdir(path) == 0 || errno != ENOTEMPTY)
+            break;
+        nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);
+    }
+}
+
+/* Under the folder's last name. */
+static void name_memory(void)
+{
+    snprintf(memory, sizeof(memory), "/dev/shm%s", strrchr(folder, '/'));
+}
+
+static void make_memory(void)
+{
+    name_memory();
+    if (mkdir(memory, 0700) != 0)
+        memory[0] = '\0';
+}
+
 /* The folder never is without who removes it: the guard makes it, too. What the bench has started dies with it, a little
  * later, and may put a file there meanwhile. */
 _Noreturn static void make_and_remove(int end, int told)
@@ -41,6 +66,8 @@ _Noreturn static void make_and_remove(int end, int told)
     char none;
     int error = mkdtemp(folder) == NULL ? errno : 0;
 
+    if (error == 0)
+        make_memory();
     (void)setsid(); /* what a terminal ends is the bench */
     for (int fd = 0; fd < 3; fd++)
         close(fd); /* whoever reads the bench's output waits for the bench alone */
@@ -48,12 +75,10 @@ _Noreturn static void make_and_remove(int end, int told)
                  write(told, folder, sizeof(folder)) == sizeof(folder);
     while (heard && read(end, &none, 1) < 0 && errno == EINTR)
         ;
-    for (unsigned n = 0; n < REMOVALS && error == 0; n++) {
-        nof_bench_empty(folder);
-        if (rmdir(folder) == 0 || errno != ENOTEMPTY)
-            break;
-        nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);
-    }
+    if (error == 0 && memory[0] != '\0')
+        remove_folder(memory);
+    if (error == 0)
+        remove_folder(folder);
     _exit(0);
 }
 
@@ -110,6 +135,16 @@ err_end:
 err_folder:
     folder[0] = '\0';
     return NULL;
+}
+
+const char *nof_bench_scratch_memory(void)
+{
+    const char *dir = nof_bench_scratch();
+
+    if (dir == NULL)
+        return NULL;
+    name_memory();
+    return access(memory, W_OK) == 0 ? memory : dir;
 }
 
 const char *nof_bench_scratch_for(const char *bench, const char *program)

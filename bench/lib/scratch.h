@@ -8,6 +8,9 @@
 /* Its path, under $TMPDIR, else /tmp; the same at each call. NULL: it cannot be made, see errno. The caller puts files
  * into it, no folders. */
 const char *nof_bench_scratch(void);
+/* One like it in memory, /dev/shm, for segments of programs that the bench starts, which they leave behind when they are killed with
+ * it; where there is no such place, the same one. */
+const char *nof_bench_scratch_memory(void);
 /* The same for a bench that needs a program of the build tree; NULL: it has said why not. */
 const char *nof_bench_scratch_for(const char *bench, const char *program);
 /* Unlinks the files in a folder. */

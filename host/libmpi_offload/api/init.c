@@ -42,12 +42,14 @@ static void mark_forked(void)
     nof_lib.phase = NOF_LIB_FORKED;
 }
 
-/* NOF_CHANNELS: which channels messages may take. NULL: as feature "channels" says. By memory delta messages go at their end, and who
- * asks for pages that tell of increments would have none early: such a rank goes by the NIC. */
+/* NOF_CHANNELS: which channels messages may take. NULL, as where it is empty: as feature "channels" says. By memory delta messages go
+ * at their end, and who asks for pages that tell of increments would have none early: such a rank goes by the NIC. */
 static const enum nof_channels *wanted_way(const char *func)
 {
     static enum nof_channels way;
     const char *channels = getenv("NOF_CHANNELS");
+    if (channels != NULL && channels[0] == '\0')
+        channels = NULL;
     if (channels != NULL && !nof_ways_named(channels, &way))
         nof_lib_die(1, "%s: NOF_CHANNELS is \"%s\": must be " NOF_WAYS_LIST, func, channels);
     if (nof_delta_trigger() == NOF_DELTA_EXPLICIT)

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "chan/chan.h"
+#include "comm/comm.h"
 #include "delta/delta_count.h"
 #include "delta/delta_scan.h"
 #include "delta/delta_watch.h"
@@ -12,11 +13,12 @@
 
 static int left_error = MPI_SUCCESS; /* of a send that no call can tell of any more */
 
-/* A receiver that has left the job is no news at its end. */
+/* A receiver that has left the job is no news at its end; that one's own NIC is gone is of the same class. */
 static void tell_left(const struct nof_request *req)
 {
     char text[MPI_MAX_ERROR_STRING] = "";
-    if (nof_error_class(req->error) == MPIX_ERR_PROC_FAILED)
+    if (nof_error_class(req->error) == MPIX_ERR_PROC_FAILED &&
+        nof_chan_dead_member(nof_comm_world()) != nof_lib.world_rank)
         return;
     (void)nof_error_text(req->error, text);
     fprintf(stderr,

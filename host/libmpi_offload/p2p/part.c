@@ -48,13 +48,12 @@ struct nof_part {
         *spent; /* PSEND: the message of a round that failed: threads may still write to its slot */
     bool is_packed; /* the round's bytes lie apart, and the channel does not walk them: they are in */
     void *packed; /* kept for later rounds */
-    bool *
-        flag; /* by partition: PSEND: ready (any thread), unless the board says so; PRECV: said to have arrived, and unpacked */
+    /* By partition. PSEND: ready (any thread), unless the board says so; PRECV: said to have arrived, and unpacked. */
+    bool *flag;
     int unready; /* PSEND: partitions, or words of the board that are not full; any thread */
     uint32_t unit_log2; /* PSEND with units: */
     size_t units;
-    uint32_t
-        each_units; /* of a partition, where none shares a unit, nor lies in two words of the board; else 0 */
+    uint32_t each_units; /* of a partition; 0: some share a unit, or would lie in two words of the board */
     bool is_on_board; /* the round's message has a slot, and such units */
     uint32_t *shared; /* by unit: by how many partitions */
     uint32_t *left; /* of them not yet ready, any thread */

@@ -31,12 +31,15 @@ class Launcher(threading.Thread):
     def __init__(self, told):
         super().__init__(daemon=True)
         self.told, self.put = told, {}
+        self.asked_to_end = threading.Event()
         self.ours, self.theirs = socket.socketpair()
         self.start()
 
     def answer(self, line):
         words = dict(w.split("=", 1) for w in line.split() if "=" in w)
         cmd, key = words.get("cmd"), words.get("key")
+        if cmd == "abort":
+            self.asked_to_end.set()
         if cmd == "put":
             self.put[key] = line.split("value=", 1)[1]
         if cmd == "get":
@@ -81,6 +84,9 @@ class BadHosts(unittest.TestCase):
         process = subprocess.Popen([LAUNCHED, "2"], env=env, pass_fds=[launcher.theirs.fileno()], stdin=subprocess.DEVNULL,
                                    stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, user=user, group=user)
         launcher.theirs.close()
+        while process.poll() is None and not launcher.asked_to_end.wait(0.05) and time.monotonic() - begun < PATIENCE_S:
+            pass
+        process.kill()  # as launchers do; it waits for that, having said all
         try:
             _, err = process.communicate(timeout=PATIENCE_S)
         finally:

@@ -32,6 +32,7 @@ enum nof_status {
     NOF_EPROTO = -31, /* the peer broke the protocol */
     NOF_ENICDEAD = -32, /* our own NIC (nofd) is gone */
     NOF_ELINKDOWN = -33, /* our own link is down */
+    NOF_EUNPLUGGED = -34, /* the device of our own NIC is gone */
 };
 
 /* X(CODE, "a short English text") */
@@ -53,7 +54,8 @@ enum nof_status {
     X(EPEERDEAD, "the peer process or its NIC is gone") \
     X(EPROTO, "the peer broke the protocol") \
     X(ENICDEAD, "our own NIC (nofd) is gone") \
-    X(ELINKDOWN, "our own link is down")
+    X(ELINKDOWN, "our own link is down") \
+    X(EUNPLUGGED, "the device of our own NIC has gone: unplugged, or taken from its driver")
 
 /* The code's text; never NULL. Static storage; any thread. */
 const char *nof_strstatus(int status);

@@ -494,6 +494,64 @@ static void whose_word_it_is_has_the_receive(void **state)
     assert_int_equal(comp.status, NOF_OK);
 }
 
+static bool device_gone, busy;
+static unsigned let_go;
+
+static bool gone(struct nofd_wire *w)
+{
+    (void)w;
+    return device_gone;
+}
+
+static bool let_it_go(struct nofd_wire *w)
+{
+    (void)w;
+    let_go += !busy;
+    return !busy;
+}
+
+/* Nothing of it can ever arrive: its ranks need not wait for silence to be long enough. */
+static void when_its_device_goes_its_ranks_hear_it_and_none_can_come(void **state)
+{
+    struct nofd_wire_ops ops = *nic.wire.ops;
+    struct nof_comp comp;
+
+    (void)state;
+    ops.gone = gone;
+    ops.release = let_it_go;
+    nic.wire.ops = &ops;
+    device_gone = busy = false;
+    let_go = 0;
+    both();
+    now_ns += NOFD_S;
+    (void)turn();
+    nofd_nic_let_go(&nic);
+    assert_false(nofd_nic_gone(&nic));
+    (void)main_was_told();
+
+    device_gone = busy = true;
+    now_ns += NOFD_S;
+    (void)turn();
+    assert_true(nofd_nic_gone(&nic));
+    assert_true(main_was_told());
+    for (unsigned i = 0; i < EPS; i++) {
+        assert_int_equal(nofd_endpoint_state(&ep[i]), NOFD_EP_FAILED);
+        assert_int_equal((int)ep[i].nic_words->endpoint_failed, NOF_EUNPLUGGED);
+        assert_int_equal(reap(i, NOF_COMP_FAILED, &comp), 1);
+        assert_int_equal(comp.status, NOF_EUNPLUGGED);
+        nofd_nic_detach(&nic, now_ns, &ep[i], NOF_EUNPLUGGED);
+        nofd_bar_destroy(&ep[i].bar);
+        memset(&ep[i], 0, sizeof(ep[i]));
+    }
+    assert_int_equal(attach(0), NOF_EUNPLUGGED);
+    nofd_nic_let_go(&nic); /* a queue of it has not seen it yet */
+    busy = false;
+    nofd_nic_let_go(&nic);
+    nofd_nic_let_go(&nic);
+    assert_int_equal(let_go, 1);
+    nic.wire.ops = wire.ops;
+}
+
 #define EACH(test) cmocka_unit_test_setup_teardown(test, start, end)
 
 int main(void)
@@ -513,6 +571,7 @@ int main(void)
         EACH(a_port_that_has_not_woken_it_yet_is_looked_at_again),
         EACH(the_core_hears_of_a_link_with_another_rate),
         EACH(the_link_is_looked_at_from_time_to_time),
+        EACH(when_its_device_goes_its_ranks_hear_it_and_none_can_come),
         EACH(without_anything_to_do_it_is_quiet),
         EACH(whose_word_it_is_has_the_receive),
     };

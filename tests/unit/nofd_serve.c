@@ -158,6 +158,25 @@ static void nics_are_dealt_in_turn_unless_one_is_asked_for(void **state)
     assert_ptr_equal(nofd_serve_nic(&d, UINT32_MAX), &nics[0]);
 }
 
+static void a_nic_whose_device_has_gone_is_dealt_no_more_and_says_what_to_type(void **state)
+{
+    struct nofd_serve serve = as(0, false, NULL);
+    struct nofd_endpoint *ep = NULL;
+
+    (void)state;
+    nics[0].lost = nics[1].lost = true;
+    for (unsigned i = 0; i < 2 * NICS; i++)
+        assert_ptr_equal(nofd_serve_nic(&d, UINT32_MAX), &nics[2]);
+    assert_ptr_equal(nofd_serve_nic(&d, 0), &nics[0]); /* as asked for */
+    nics[2].lost = true;
+    assert_non_null(nofd_serve_nic(&d, UINT32_MAX)); /* which says why not */
+    assert_int_equal(nofd_serve_open(&d, &serve, &ep, text, sizeof(text)), NOF_EUNPLUGGED);
+    assert_non_null(strstr(text, "has gone"));
+    assert_non_null(strstr(text, "`nof down`"));
+    assert_null(ep);
+    assert_int_equal(attached, 0);
+}
+
 static void memory_is_reached_as_well_as_it_can_be(void **state)
 {
     const struct {
@@ -500,6 +519,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         EACH(nics_are_dealt_in_turn_unless_one_is_asked_for),
+        EACH(a_nic_whose_device_has_gone_is_dealt_no_more_and_says_what_to_type),
         EACH(memory_is_reached_as_well_as_it_can_be),
         EACH(the_core_hears_of_its_areas_and_the_host_of_its_card),
         EACH(the_host_reads_what_is_for_it),

@@ -126,6 +126,22 @@ bool nof_dpdk_queue_wakes(const struct nof_dpdk_queue *q)
     return interrupted;
 }
 
+static bool device_gone;
+static unsigned releases;
+
+bool nof_dpdk_queue_gone(struct nof_dpdk_queue *q)
+{
+    (void)q;
+    return device_gone;
+}
+
+bool nof_dpdk_port_release(struct nof_dpdk_port *port)
+{
+    assert_ptr_equal(port, &place);
+    releases++;
+    return true;
+}
+
 static struct nofd_wire wire;
 static char err[128];
 
@@ -255,6 +271,38 @@ static void a_dpdk_port_is_armed_for_a_sleep_and_flushed(void **state)
     frames_waiting = 1;
     assert_false(wire.ops->sleep(&wire));
     nofd_wire_close(&wire);
+}
+
+static void a_device_that_has_gone_is_asked_for_nothing_any_more(void **state)
+{
+    struct nof_frame *frames[NOFD_RX_BURST];
+
+    (void)state;
+    open_dpdk();
+    device_gone = false;
+    assert_false(wire.ops->gone(&wire));
+    device_gone = true;
+    frames_waiting = 5;
+    assert_int_equal(wire.ops->rx(&wire, 1, frames, NOFD_RX_BURST), 5); /* lent before */
+    assert_true(wire.ops->gone(&wire));
+    wire.ops->rx_done(&wire, frames, 5);
+    assert_int_equal(frames_lent, 0);
+    frames_waiting = 5;
+    flushes = 0;
+    assert_int_equal(wire.ops->rx(&wire, 1, frames, NOFD_RX_BURST), 0);
+    wire.ops->flush(&wire, 77);
+    assert_int_equal(frames_waiting, 5);
+    assert_int_equal(flushes, 0);
+    assert_true(wire.ops->sleep(&wire));
+    wire.ops->wake(&wire);
+    assert_int_equal(wire.wait_fd, -1);
+    assert_false(wire.ops->link(&wire, 1)); /* whatever the device says */
+    assert_false(wire.ops->set_link(&wire, true));
+    releases = 0;
+    assert_true(wire.ops->release(&wire));
+    assert_int_equal(releases, 1);
+    nofd_wire_close(&wire);
+    assert_int_equal(opened, 0);
 }
 
 static struct nof_fabric *fabric(struct nofd_wire wires[2])
@@ -403,6 +451,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         EACH(a_dpdk_port_is_as_it_says),
         EACH(a_port_that_cannot_be_opened_says_why),
+        EACH(a_device_that_has_gone_is_asked_for_nothing_any_more),
         EACH(unplugged_it_gives_no_frame_and_keeps_none),
         EACH(a_dpdk_port_is_armed_for_a_sleep_and_flushed),
         EACH(a_dpdk_port_is_told_whom_it_stands_for),

@@ -2,6 +2,7 @@
  *
  * The DPDK port on net_ring, a virtual device whose transmit ring is its receive ring: ownership of
  * frames, ARP where no kernel answers, errors. Needs neither root nor hugepages. */
+#define ALLOW_EXPERIMENTAL_API /* of the events of devices */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -11,6 +12,7 @@
 
 #include <cmocka.h>
 
+#include <rte_dev.h>
 #include <rte_eal.h>
 
 #include "nof/status.h"
@@ -172,6 +174,26 @@ static void what_cannot_be_opened_says_what_to_type(void **state)
     assert_null(other);
 }
 
+/* As VFIO does when somebody wants the device back: by DPDK's event. The last test: the port stays so. */
+static void a_device_that_goes_takes_frames_along_and_leaks_none(void **state)
+{
+    uint32_t free_before = frames_free();
+    struct nof_frame *frame = new_frame(1, 100);
+
+    (void)state;
+    assert_false(nof_dpdk_queue_gone(q));
+    assert_false(nof_dpdk_port_release(port)); /* its core would go on asking it */
+    rte_dev_event_callback_process("net_other", RTE_DEV_EVENT_REMOVE);
+    assert_false(nof_dpdk_queue_gone(q));
+    rte_dev_event_callback_process(nof_dpdk_port_info(port)->device, RTE_DEV_EVENT_REMOVE);
+    assert_true(nof_dpdk_queue_gone(q));
+    assert_int_equal(nof_dpdk_port_ops.send(q, &frame, 1), 1);
+    nof_dpdk_port_ops.frame_free(q, frame);
+    assert_int_equal(frames_free(), free_before);
+    assert_true(nof_dpdk_port_ops.group(q, 0xe0000001u, (const uint8_t[6]){1, 0, 0x5e, 0, 0, 1}, true) < 0);
+    assert_true(nof_dpdk_port_release(port));
+}
+
 static int open_port(void **state)
 {
     char program[] = "port_dpdk", no_huge[] = "--no-huge", no_pci[] = "--no-pci";
@@ -211,6 +233,7 @@ int main(void)
         cmocka_unit_test(an_empty_pool_says_so),
         cmocka_unit_test(arp_is_answered_inside),
         cmocka_unit_test(what_cannot_be_opened_says_what_to_type),
+        cmocka_unit_test(a_device_that_goes_takes_frames_along_and_leaks_none),
     };
 
     return cmocka_run_group_tests(tests, open_port, close_port);

@@ -62,10 +62,10 @@ static void features_are_within_their_bounds(void **state)
 static void every_status_has_its_own_text(void **state)
 {
     (void)state;
-    static const int all[] = {NOF_OK,        NOF_EAGAIN,    NOF_ENOMATCH, NOF_ETRUNC,   NOF_ECANCELED,
-                              NOF_EFAULT,    NOF_ENOMEM,    NOF_ENOENT,   NOF_EINVAL,   NOF_ENOTSUP,
-                              NOF_EVERSION,  NOF_EPERM,     NOF_EPROTO,   NOF_ENICDEAD, NOF_ELINKDOWN,
-                              NOF_EPEERDEAD, NOF_EDISAGREE, NOF_ETIMEDOUT};
+    static const int all[] = {NOF_OK,        NOF_EAGAIN,    NOF_ENOMATCH,  NOF_ETRUNC,    NOF_ECANCELED,
+                              NOF_EFAULT,    NOF_ENOMEM,    NOF_ENOENT,    NOF_EINVAL,    NOF_ENOTSUP,
+                              NOF_EVERSION,  NOF_EPERM,     NOF_EPROTO,    NOF_ENICDEAD,  NOF_ELINKDOWN,
+                              NOF_EPEERDEAD, NOF_EDISAGREE, NOF_ETIMEDOUT, NOF_EUNPLUGGED};
     const char *unknown = nof_strstatus(-1000);
     assert_non_null(unknown);
     assert_ptr_equal(nof_strstatus(1), unknown);

@@ -203,7 +203,10 @@ static void print_nic(const json_t *row)
     printf("%-4" JSON_INTEGER_FORMAT " %-22s %-18s %-16s %6" JSON_INTEGER_FORMAT " %6s %9" JSON_INTEGER_FORMAT
            "\n",
            number_of(row, "nic"), text_of(row, "name"), text_of(row, "mac"), text_of(row, "ip"),
-           number_of(row, "mtu"), json_is_true(json_object_get(row, "up")) ? "up" : "down",
+           number_of(row, "mtu"),
+           json_is_true(json_object_get(row, "gone")) ? "gone"
+           : json_is_true(json_object_get(row, "up")) ? "up"
+                                                      : "down",
            number_of(row, "endpoints"));
     print_cores(json_object_get(row, "cores"));
 }

@@ -305,8 +305,12 @@ json_t *nofd_rpc_status(struct nofd *d, const json_t *params, struct nofd_rpc_er
     if (cores == NULL)
         return NULL; /* the error is "out of memory" until told otherwise */
     nics = json_array();
-    for (unsigned i = 0; i < d->nnics; i++)
-        json_array_append_new(nics, nic_row(nofd_nic_of(d, i)));
+    for (unsigned i = 0; i < d->nnics; i++) {
+        json_t *row = nic_row(nofd_nic_of(d, i));
+
+        json_object_set_new(row, "gone", json_boolean(nofd_nic_gone(nofd_nic_of(d, i))));
+        json_array_append_new(nics, row);
+    }
     return json_pack("{s:s, s:i, s:f, s:s, s:s, s:b, s:i, s:i, s:o, s:o, s:o, s:o, s:o}", "version", VERSION,
                      "pid", (int)getpid(), "uptime_s", uptime_s, "socket", d->options.socket, "control",
                      d->options.control, "private", d->options.private_job, "cores", (int)d->ncores,

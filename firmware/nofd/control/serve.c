@@ -30,10 +30,9 @@ static unsigned endpoints_of(const struct nofd *d, const struct nofd_nic *nic)
     return n;
 }
 
-/* The first of its cores that has fewest. */
-struct nofd_nic *nofd_serve_nic(struct nofd *d, uint32_t wanted)
+/* The first of a NIC's cores that has fewest. */
+static struct nofd_nic *core_with_fewest(const struct nofd *d, struct nofd_nic *first)
 {
-    struct nofd_nic *first = nofd_nic_of(d, wanted != UINT32_MAX ? wanted : d->next_nic++ % d->nnics);
     struct nofd_nic *best = first;
     unsigned least = endpoints_of(d, first);
 
@@ -46,6 +45,16 @@ struct nofd_nic *nofd_serve_nic(struct nofd *d, uint32_t wanted)
         least = n;
     }
     return best;
+}
+
+struct nofd_nic *nofd_serve_nic(struct nofd *d, uint32_t wanted)
+{
+    struct nofd_nic *first = nofd_nic_of(d, wanted != UINT32_MAX ? wanted : d->next_nic++ % d->nnics);
+
+    /* Past those whose device has gone, unless there are no others. */
+    for (unsigned i = 1; wanted == UINT32_MAX && nofd_nic_gone(first) && i < d->nnics; i++)
+        first = nofd_nic_of(d, d->next_nic++ % d->nnics);
+    return core_with_fewest(d, first);
 }
 
 /* How the rank's memory is reached. Falls back to assist without a word: it works, only slower. */
@@ -214,6 +223,14 @@ static int check_share(const struct nofd *d, const struct nofd_serve *serve, con
     uint32_t share = d->options.max_endpoints - d->options.max_endpoints / 4;
     uint32_t held = 0;
 
+    if (nofd_nic_gone(nic)) {
+        snprintf(text, text_bytes,
+                 "the device of %s has gone (unplugged, or taken from its driver): `nof down`, then `nof up` "
+                 "with one that "
+                 "is there",
+                 nic->name);
+        return NOF_EUNPLUGGED;
+    }
     for (const struct nofd_endpoint *ep = d->endpoints; ep != NULL; ep = ep->next) {
         if (ep->attach != NULL && ep->job == serve->job && ep->memory.rank == serve->request->rank) {
             snprintf(text, text_bytes,

@@ -223,7 +223,8 @@ static void remove_from(struct nofd_endpoint **list, unsigned *n, const struct n
 int nofd_nic_attach(struct nofd_nic *nic, uint64_t now_ns, struct nofd_endpoint *ep,
                     const struct nof_endpoint_params *params)
 {
-    int rc = nof_nic_endpoint_open(nic->nic, now_ns, params, &ep->index, &ep->card);
+    int rc =
+        nic->lost ? NOF_EUNPLUGGED : nof_nic_endpoint_open(nic->nic, now_ns, params, &ep->index, &ep->card);
 
     if (rc != NOF_OK)
         return rc;
@@ -323,6 +324,29 @@ static void wake_hosts(struct nofd_nic *nic)
     }
 }
 
+void nofd_nic_let_go(struct nofd_nic *nic)
+{
+    if (nic->released || !nofd_nic_gone(nic) || !nic->wire.ops->release(&nic->wire))
+        return;
+    nic->released = true;
+    nofd_notice("%s: its device %s is let go", nic->name, nic->wire.device_name);
+}
+
+/* Its ranks cannot reach anybody any more, and never will: they are told at once. */
+static void look_at_device(struct nofd_nic *nic, uint64_t now_ns)
+{
+    if (nic->lost || nic->wire.ops->gone == NULL || !nic->wire.ops->gone(&nic->wire))
+        return;
+    nofd_error("%s: its device %s has gone, unplugged or taken from its driver; %u rank(s) of this NIC end, "
+               "and none can come",
+               nic->name, nic->wire.device_name, nic->nlive);
+    for (unsigned i = 0; i < nic->nlive; i++)
+        nofd_doom_set(&nic->live[i]->doom, NOF_EUNPLUGGED);
+    fail_doomed(nic, now_ns);
+    __atomic_store_n(&nic->lost, true, __ATOMIC_RELEASE);
+    nofd_lcore_tell_main(nic->lcore);
+}
+
 static void look_at_link(struct nofd_nic *nic, uint64_t now_ns)
 {
     bool up = nic->wire.ops->link(&nic->wire, now_ns);
@@ -378,8 +402,10 @@ static unsigned turn(struct nofd_source *source, uint64_t now_ns)
     wake_hosts(nic);
     if (nic->nclosing > 0)
         retire_closed(nic);
-    if (now_ns >= nic->link_look_ns)
+    if (now_ns >= nic->link_look_ns) {
         look_at_link(nic, now_ns);
+        look_at_device(nic, now_ns);
+    }
     return work;
 }
 

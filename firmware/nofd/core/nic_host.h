@@ -45,6 +45,8 @@ struct nofd_nic {
     unsigned nclosing;
     bool doomed; /* an endpoint is to be failed after this call of the core */
     bool link_up;
+    bool lost; /* its device has gone, for good */
+    bool released; /* main thread: and was let go */
     uint64_t link_look_ns; /* when the link is looked at next */
     uint64_t counters[NOF_COUNTER_COUNT]; /* what nofd itself counts, added to the core's */
 
@@ -59,10 +61,18 @@ int nofd_nic_create(struct nofd_nic *nic, unsigned index, const struct nofd_wire
 uint64_t nofd_nic_cycles_per_s(void);
 void nofd_nic_destroy(struct nofd_nic *nic);
 
+/* Has its device gone? Any thread. */
+static inline bool nofd_nic_gone(const struct nofd_nic *nic)
+{
+    return __atomic_load_n(&nic->lost, __ATOMIC_ACQUIRE);
+}
+/* Then the kernel, or who unplugs it, gets it back. Main thread, while its core runs. */
+void nofd_nic_let_go(struct nofd_nic *nic);
+
 /* Which core serves it: main thread, before that runs. Returns whether its port can wake the core. */
 bool nofd_nic_place(struct nofd_nic *nic, struct nofd_lcore *lcore, struct nofd_dma *dma);
 
-/* NOF_OK, or why the firmware core refused; ep->index and ep->card are set. */
+/* NOF_OK, or why the firmware core refused, or NOF_EUNPLUGGED; ep->index and ep->card are set. */
 int nofd_nic_attach(struct nofd_nic *nic, uint64_t now_ns, struct nofd_endpoint *ep,
                     const struct nof_endpoint_params *params);
 /* The endpoint's state becomes CLOSED or GONE. */

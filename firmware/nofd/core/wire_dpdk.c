@@ -66,10 +66,78 @@ static bool dpdk_set_link(struct nofd_wire *wire, bool up)
     return true;
 }
 
+static bool dpdk_release(struct nofd_wire *wire)
+{
+    return nof_dpdk_port_release(wire->device);
+}
+
 static void dpdk_close(struct nofd_wire *wire)
 {
     nof_dpdk_port_close(wire->device);
     wire->device = NULL;
+}
+
+/* A wire whose device has gone. */
+static unsigned no_rx(struct nofd_wire *wire, uint64_t now_ns, struct nof_frame **frames, unsigned max)
+{
+    (void)wire;
+    (void)now_ns;
+    (void)frames;
+    (void)max;
+    return 0;
+}
+
+static void no_flush(struct nofd_wire *wire, uint64_t now_ns)
+{
+    (void)wire;
+    (void)now_ns;
+}
+
+static bool no_frames(struct nofd_wire *wire)
+{
+    (void)wire;
+    return true;
+}
+
+static void no_wake(struct nofd_wire *wire)
+{
+    (void)wire;
+}
+
+static bool no_link(struct nofd_wire *wire, uint64_t now_ns)
+{
+    (void)wire;
+    (void)now_ns;
+    return false;
+}
+
+static bool no_set_link(struct nofd_wire *wire, bool up)
+{
+    (void)wire;
+    (void)up;
+    return false;
+}
+
+static const struct nofd_wire_ops gone_ops = {
+    .rx = no_rx,
+    .rx_done = dpdk_rx_done,
+    .flush = no_flush,
+    .deadline = dpdk_deadline,
+    .sleep = no_frames,
+    .wake = no_wake,
+    .link = no_link,
+    .set_link = no_set_link,
+    .release = dpdk_release,
+    .close = dpdk_close,
+};
+
+static bool dpdk_gone(struct nofd_wire *wire)
+{
+    if (!nof_dpdk_queue_gone(wire->port))
+        return false;
+    wire->ops = &gone_ops;
+    wire->wait_fd = -1;
+    return true;
 }
 
 static const struct nofd_wire_ops dpdk_ops = {
@@ -82,6 +150,8 @@ static const struct nofd_wire_ops dpdk_ops = {
     .wakes = dpdk_wakes,
     .link = dpdk_link,
     .guard = dpdk_guard,
+    .gone = dpdk_gone,
+    .release = dpdk_release,
     .set_link = dpdk_set_link,
     .close = dpdk_close,
 };

@@ -39,6 +39,10 @@ struct nofd_wire_ops {
     /* Whether wait_fd is known to wake; until then frames are looked for from time to time. NULL: it is. */
     bool (*wakes)(const struct nofd_wire *wire);
     bool (*link)(struct nofd_wire *wire, uint64_t now_ns);
+    /* The device has gone, for good: from here on the wire neither gives nor carries frames. NULL: it cannot go. */
+    bool (*gone)(struct nofd_wire *wire);
+    /* Main thread, when it has gone: lets the device go; false: try again. */
+    bool (*release)(struct nofd_wire *wire);
     /* One address (host byte order) whose path has become narrower. NULL: this port does not hear of such. */
     bool (*narrowed)(struct nofd_wire *wire, uint32_t *ip4_out, uint32_t *mtu_bytes_out);
     /* Main thread, before the core runs: what nobody here would take may be dropped before it. As nof_dpdk_queue_guard();

@@ -16,6 +16,7 @@
 #include "nof/status.h"
 #include "port/dpdk/device.h"
 #include "port/dpdk/preflight.h"
+#include "port/dpdk/removal.h"
 #include "port/dpdk/sockfd.h"
 
 #ifdef NOF_HAVE_EBPF
@@ -122,6 +123,7 @@ static int start(struct nof_port_opening *o)
                              strerror(-rc));
     port->started = true;
     set_up_extras(o);
+    nof_port_removal_watch(port);
     port->link_up = nof_dpdk_port_link(port, UINT64_MAX);
     return NOF_OK;
 }
@@ -250,6 +252,7 @@ void nof_dpdk_port_close(struct nof_dpdk_port *port)
 {
     if (!port)
         return;
+    nof_port_removal_unwatch(port);
     for (unsigned i = 0; i < port->info.nqueues; i++) {
         drop_pending(&port->queues[i]);
         nof_dpdk_queue_forget(&port->queues[i]);
@@ -287,6 +290,15 @@ struct nof_dpdk_queue *nof_dpdk_port_queue(struct nof_dpdk_port *port, unsigned 
     return queue < port->info.nqueues ? &port->queues[queue] : NULL;
 }
 
+static int interface_link(struct nof_dpdk_port *port)
+{
+    if (nof_netif_running(port->netif_fd, port->info.ifname))
+        return 1;
+    if (!nof_netif_there(port->netif_fd, port->ifindex))
+        __atomic_store_n(&port->removed, true, __ATOMIC_RELEASE);
+    return 0;
+}
+
 /* A device knows its rate when its link is up, which takes seconds where it is negotiated. */
 static int device_link(struct nof_dpdk_port *port)
 {
@@ -308,7 +320,7 @@ int nof_dpdk_port_link(struct nof_dpdk_port *port, uint64_t now_ns)
         return port->link_up;
     port->link_next_ns = now_ns == UINT64_MAX ? 0 : now_ns + LINK_CHECK_NS;
     if (port->info.ifname[0] != '\0')
-        port->link_up = nof_netif_running(port->netif_fd, port->info.ifname);
+        port->link_up = interface_link(port);
     else
         port->link_up = device_link(port);
     /* Another switch may be at the other end now: tell it where we are. */

@@ -17,6 +17,7 @@
  *           nof_dpdk_port_link(port, now)              queue 0's core only
  *           nof_dpdk_queue_flush(q)                    after the core's poll, every turn
  *           to sleep: nof_dpdk_queue_sleep(q), epoll, nof_dpdk_queue_wake(q)
+ *           nof_dpdk_queue_gone(q)                     now and then; if so, nof_dpdk_port_release(port)
  *   nof_nic_fini() of every queue
  *   nof_dpdk_port_close()                       main thread, no core runs any more
  *
@@ -149,6 +150,12 @@ void nof_dpdk_queue_wake(struct nof_dpdk_queue *q);
 /* Whether wait_fd is known to wake. A device's receive interrupt is not before it has come once: some drivers arm one that
  * never does (e1000e by MSI-X). Look for frames from time to time until then. */
 bool nof_dpdk_queue_wakes(const struct nof_dpdk_queue *q);
+
+/* Whether the device has been unplugged, or the kernel wants it back (removal.h): from then on, for good, nothing of this queue
+ * is to be called but the ops of the core, whose frames are taken and go nowhere. */
+bool nof_dpdk_queue_gone(struct nof_dpdk_queue *q);
+/* Lets such a device go, main thread; the frames' memory stays until close. false: a queue's core has not asked yet. */
+bool nof_dpdk_port_release(struct nof_dpdk_port *port);
 
 struct nof_dpdk_queue_stats {
     uint64_t rx_frames, rx_bytes;

@@ -62,6 +62,8 @@ int nof_dpdk_queue_group(void *queue, uint32_t ip4, const uint8_t mac[6], bool j
     struct nof_dpdk_port *port = q->port;
     int changes, rc = NOF_OK;
 
+    if (q->gone)
+        return NOF_ENOTSUP;
     if (port->info.nqueues != 1) /* a group's frames come to one queue, and the others would miss them */
         return NOF_ENOTSUP;
     if (q->igmp.ngroups == 0 && q->igmp.reports == 0)

@@ -95,6 +95,10 @@ int nof_netif_facts(int fd, const char *ifname, struct nof_netif_facts *facts_ou
         memcpy(&in, &ifr.ifr_addr, sizeof(in));
         facts.ip4 = ntohl(in.sin_addr.s_addr);
     }
+    rc = request(fd, SIOCGIFINDEX, ifname, &ifr);
+    if (rc < 0)
+        return rc;
+    facts.ifindex = ifr.ifr_ifindex;
     facts.virtual_device = is_virtual(fd, ifname);
     facts.channels = channels(fd, ifname);
     facts.rate_bps = facts.virtual_device ? 0 : rate_bps(fd, ifname);
@@ -124,6 +128,15 @@ bool nof_netif_running(int fd, const char *ifname)
     if (request(fd, SIOCGIFFLAGS, ifname, &ifr) < 0)
         return false;
     return (ifr.ifr_flags & (IFF_UP | IFF_RUNNING)) == (IFF_UP | IFF_RUNNING);
+}
+
+bool nof_netif_there(int fd, int ifindex)
+{
+    struct ifreq ifr;
+
+    memset(&ifr, 0, sizeof(ifr));
+    ifr.ifr_ifindex = ifindex;
+    return ioctl(fd, SIOCGIFNAME, &ifr) == 0 || errno != ENODEV;
 }
 
 int nof_netif_claim(const char *ifname, int *fd_out)

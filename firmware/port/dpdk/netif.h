@@ -16,6 +16,7 @@ struct nof_netif_facts {
     uint32_t channels; /* receive queues */
     uint64_t rate_bps; /* 0: unknown, or made up (veth says 10 Gbit/s) */
     bool virtual_device; /* no bus behind it: veth, tap, bridge */
+    int ifindex;
 };
 
 /* A descriptor for the calls below; close() it. Bound to the network namespace of this moment. */
@@ -25,6 +26,9 @@ int nof_netif_facts(int fd, const char *ifname, struct nof_netif_facts *facts_ou
 int nof_netif_mtu(const char *ifname, uint32_t *mtu_bytes_out);
 /* True: up with carrier. False: not, or the interface is gone. */
 bool nof_netif_running(int fd, const char *ifname);
+
+/* False: no interface has that index (any more); a renamed one has. */
+bool nof_netif_there(int fd, int ifindex);
 
 /* Own the interface: a second caller in the same network namespace gets -EBUSY as long as *fd_out is
  * open anywhere. Leaves nothing behind, not even after SIGKILL. */

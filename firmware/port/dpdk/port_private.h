@@ -37,6 +37,7 @@ struct nof_dpdk_queue {
     uint16_t nearly;
     bool answers_arp;
     bool sums; /* the device computes UDP checksums */
+    bool gone; /* so is the device: nothing is asked of it any more. Written by the queue's core */
     struct rte_mempool *pool;
     uint64_t rx_frames, rx_bytes;
     uint64_t tx_frames, tx_bytes;
@@ -66,6 +67,9 @@ struct nof_dpdk_port {
     bool allmulti;
     bool rate_is_given; /* by the user */
     bool virtual_device; /* a kernel interface without a bus behind it */
+    bool watched; /* for removal */
+    bool removed; /* noted by DPDK's interrupt thread, or by queue 0's core */
+    int ifindex; /* of the kernel interface */
     int link_up;
     uint64_t link_next_ns;
     int netif_fd; /* -1: no kernel interface */

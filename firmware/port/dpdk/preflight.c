@@ -97,6 +97,7 @@ static int read_facts(struct nof_dpdk_port *port, const struct nof_dpdk_port_con
     memcpy(port->info.mac, facts->mac, sizeof(facts->mac));
     port->info.rate_bps = facts->rate_bps;
     port->virtual_device = facts->virtual_device;
+    port->ifindex = facts->ifindex;
     port->info.ip4 = cfg->ip4 ? cfg->ip4 : facts->ip4;
     port->info.kernel = NOF_DPDK_KERNEL_KEEPS;
     if (port->info.ip4 == 0)

@@ -73,6 +73,8 @@ static unsigned queue_send(void *port, struct nof_frame *const *frames, unsigned
     struct nof_dpdk_queue *q = port;
     unsigned done = 0;
 
+    if (q->gone)
+        return n; /* lost */
     while (done < n) {
         struct nof_frame *frame = frames[done];
         struct rte_mbuf *m;

@@ -12,6 +12,7 @@ static enum nof_channels beside_way;
 const int32_t *nof_chan_reached;
 static const bool *reached_started;
 static struct nof_chan_hooks hooks;
+static int lost_code = MPI_SUCCESS; /* why nothing comes any more, from anybody */
 
 void nof_chan_use(const struct nof_chan *channel)
 {
@@ -142,6 +143,13 @@ int nof_chan_dead_member(struct nof_comm *comm)
     return nof_chan_to_all->dead_member(comm);
 }
 
+int nof_chan_dead_member_code(int member, const char *what)
+{
+    if (member == nof_lib.world_rank && lost_code != MPI_SUCCESS)
+        return lost_code;
+    return nof_error(MPIX_ERR_PROC_FAILED, "rank %d of MPI_COMM_WORLD is dead: %s", member, what);
+}
+
 void nof_chan_close(void)
 {
     if (beside != NULL)
@@ -200,6 +208,7 @@ void nof_chan_gone(int world_rank, int status, int code)
 
 void nof_chan_lost(int code)
 {
+    lost_code = code;
     if (hooks.on_lost != NULL)
         hooks.on_lost(code);
 }

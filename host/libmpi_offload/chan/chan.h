@@ -228,6 +228,9 @@ void nof_chan_delta_ended(void);
 void nof_chan_flush(void);
 void nof_chan_withdraw(void);
 int nof_chan_dead_member(struct nof_comm *comm);
+/* The error of what cannot be done ("no collective is possible") because of that member; if it is ourselves, why nobody is
+ * reached any more. */
+int nof_chan_dead_member_code(int member, const char *what);
 void nof_chan_close(void);
 
 /* What goes up from a channel, beside the ends of its requests. */

@@ -623,8 +623,7 @@ int nof_sched_start(struct nof_sched *s)
     active_list = s;
     int dead = nof_chan_dead_member(s->comm);
     if (dead != MPI_UNDEFINED) {
-        s->error = nof_error(MPIX_ERR_PROC_FAILED,
-                             "rank %d of MPI_COMM_WORLD is dead: no collective is possible", dead);
+        s->error = nof_chan_dead_member_code(dead, "no collective is possible");
         s->blame = nof_coll_blame(s->error, dead);
     }
     if (s->error != MPI_SUCCESS)

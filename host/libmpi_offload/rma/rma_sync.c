@@ -8,8 +8,7 @@ static int wait_step(struct nof_win *win, struct nof_wait *wait)
 {
     int dead = nof_chan_dead_member(win->comm);
     if (dead != MPI_UNDEFINED)
-        return nof_error(MPIX_ERR_PROC_FAILED,
-                         "rank %d of MPI_COMM_WORLD is dead: the window cannot be synchronized", dead);
+        return nof_chan_dead_member_code(dead, "the window cannot be synchronized");
     nof_wait_step(wait);
     return MPI_SUCCESS;
 }

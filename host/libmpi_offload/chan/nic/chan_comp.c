@@ -115,7 +115,9 @@ void nof_chan_nic_complete(const struct nof_comp *comp)
             failure_heard(comp);
         break;
     case NOF_COMP_FAILED:
-        nof_chan_nic_died("the NIC gave up this rank's endpoint (broken queue or descriptor)");
+        nof_chan_nic_died(comp->status == NOF_EUNPLUGGED
+                              ? nof_strstatus(comp->status)
+                              : "the NIC gave up this rank's endpoint (broken queue or descriptor)");
         break;
     default:
         of_operation(comp);

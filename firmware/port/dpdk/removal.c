@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#define ALLOW_EXPERIMENTAL_API /* of the events of devices */
+#include "port/dpdk/removal.h"
+
+#include <rte_dev.h>
+
+static int on_removed(uint16_t port_id, enum rte_eth_event_type event, void *arg, void *result)
+{
+    struct nof_dpdk_port *port = arg;
+
+    (void)port_id;
+    (void)event;
+    (void)result;
+    __atomic_store_n(&port->removed, true, __ATOMIC_RELEASE);
+    return 0;
+}
+
+static void on_device(const char *name, enum rte_dev_event_type event, void *arg)
+{
+    struct nof_dpdk_port *port = arg;
+
+    (void)name;
+    if (event == RTE_DEV_EVENT_REMOVE)
+        __atomic_store_n(&port->removed, true, __ATOMIC_RELEASE);
+}
+
+void nof_port_removal_watch(struct nof_dpdk_port *port)
+{
+    (void)rte_eth_dev_callback_register(port->port_id, RTE_ETH_EVENT_INTR_RMV, on_removed, port);
+    (void)rte_dev_event_callback_register(port->info.device, on_device, port);
+    port->watched = true;
+}
+
+void nof_port_removal_unwatch(struct nof_dpdk_port *port)
+{
+    if (!port->watched)
+        return;
+    port->watched = false;
+    (void)rte_eth_dev_callback_unregister(port->port_id, RTE_ETH_EVENT_INTR_RMV, on_removed, port);
+    (void)rte_dev_event_callback_unregister(port->info.device, on_device, port);
+}
+
+bool nof_dpdk_queue_gone(struct nof_dpdk_queue *q)
+{
+    if (!q->gone && __atomic_load_n(&q->port->removed, __ATOMIC_ACQUIRE))
+        __atomic_store_n(&q->gone, true, __ATOMIC_RELEASE);
+    return q->gone;
+}
+
+bool nof_dpdk_port_release(struct nof_dpdk_port *port)
+{
+    struct rte_eth_dev_info dev;
+
+    for (unsigned i = 0; i < port->info.nqueues; i++)
+        if (!__atomic_load_n(&port->queues[i].gone, __ATOMIC_ACQUIRE))
+            return false;
+    if (port->devargs.kind != NOF_DEVARGS_BUS || !port->owned || !port->started)
+        return true;
+    nof_port_removal_unwatch(port);
+    dev.device = NULL;
+    (void)rte_eth_dev_info_get(port->port_id, &dev);
+    (void)rte_eth_dev_stop(port->port_id);
+    (void)rte_eth_dev_close(port->port_id);
+    if (dev.device != NULL)
+        (void)rte_dev_remove(dev.device);
+    port->started = port->owned = false;
+    return true;
+}

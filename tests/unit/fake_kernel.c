@@ -418,6 +418,11 @@ void fake_kernel_heal(struct fake_kernel *k)
     k->changes = 0;
 }
 
+void fake_kernel_unplug(struct fake_kernel *k, unsigned nic)
+{
+    unplug(k, &k->nic[nic]);
+}
+
 void fake_kernel_remove(struct fake_kernel *k)
 {
     fclose(k->m.err);

@@ -48,6 +48,7 @@ struct fake_kernel {
  * group. All up with addresses and routes. */
 void fake_kernel_make(struct fake_kernel *k, bool iommu);
 void fake_kernel_remove(struct fake_kernel *k);
+void fake_kernel_unplug(struct fake_kernel *k, unsigned nic);
 /* No fault any more, and nothing said. */
 void fake_kernel_heal(struct fake_kernel *k);
 /* Everything that commands can change, as text to be freed. */

@@ -20,6 +20,8 @@
 static const struct nof_rebind_options plain = {.pages_mb = PAGES_MB},
                                        without_iommu = {.noiommu = true, .pages_mb = PAGES_MB};
 
+static const struct nof_rebind_options alone = {.pages_mb = 0};
+
 struct world {
     struct fake_kernel k;
     struct nof_pci_nic d[FAKE_NICS];
@@ -64,6 +66,15 @@ static void end(struct world *w)
     fake_kernel_remove(&w->k);
     free(w->free_state);
     free(w->bound_state);
+}
+
+static bool same(struct world *w, const char *state)
+{
+    char *now = fake_kernel_state(&w->k);
+    bool is = strcmp(now, state) == 0;
+
+    free(now);
+    return is;
 }
 
 static void assert_state(struct world *w, const char *state)
@@ -184,16 +195,20 @@ static void a_bind_that_is_killed_anywhere_is_taken_back_by_unbind(void **state)
     for (volatile unsigned at = 1; !done && at < CHANGES_MOST; at++) {
         struct world w;
 
-        for (volatile int again = 0; again < 2; again++) {
-            make(&w, at % 2 == 0);
+        for (volatile unsigned way = 0; way < 2 * 3; way++) {
+            bool again = way % 2 == 1;
+
+            make(&w, way / 2 != 1);
+            if (way / 2 == 2)
+                w.options = &alone;
             w.k.fault = FAKE_CRASH;
             w.k.fault_at = at;
             if (setjmp(w.k.crash) == 0)
                 done = take(&w);
             fake_kernel_heal(&w.k);
-            if (again == 1) {
+            if (again) {
                 assert_true(take(&w));
-                assert_state(&w, w.bound_state);
+                assert_true(w.options == &alone || same(&w, w.bound_state));
             }
             assert_true(give(&w));
             assert_state(&w, w.free_state);
@@ -272,6 +287,27 @@ static void a_device_that_is_unplugged_on_the_way_is_said_and_forgotten(void **s
         end(&w);
     }
     assert_true(done);
+}
+
+/* Unplugged when it was bound: what it had of the machine comes back. */
+static void a_bound_device_that_is_unplugged_is_forgotten(void **state)
+{
+    struct world w;
+    char *now;
+
+    (void)state;
+    make(&w, true);
+    read_devices(&w);
+    assert_true(nof_rebind_take(&w.k.m, w.d, 1, &plain));
+    assert_false(nof_rebind_forget(&w.k.m, "0000:03:00.0")); /* it is there */
+    assert_false(nof_rebind_forget(&w.k.m, "0000:09:00.0")); /* it never was */
+    fake_kernel_unplug(&w.k, 0);
+    assert_true(nof_rebind_forget(&w.k.m, "0000:03:00.0"));
+    assert_false(nof_rebind_forget(&w.k.m, "0000:03:00.0"));
+    now = fake_kernel_state(&w.k);
+    assert_non_null(strstr(now, "pages=8 noiommu=N kept=0"));
+    free(now);
+    end(&w);
 }
 
 static void vfio_that_takes_no_device_leaves_them_where_they_were(void **state)
@@ -365,6 +401,7 @@ int main(void)
         cmocka_unit_test(a_bind_that_is_killed_anywhere_is_taken_back_by_unbind),
         cmocka_unit_test(an_unbind_that_fails_at_any_step_restores),
         cmocka_unit_test(a_device_that_is_unplugged_on_the_way_is_said_and_forgotten),
+        cmocka_unit_test(a_bound_device_that_is_unplugged_is_forgotten),
         cmocka_unit_test(vfio_that_takes_no_device_leaves_them_where_they_were),
         cmocka_unit_test(too_few_hugepages_leave_everything_as_it_was),
         cmocka_unit_test(a_driver_whose_module_was_unloaded_is_loaded),

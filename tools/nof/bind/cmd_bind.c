@@ -46,6 +46,34 @@ static const struct argp_option bind_options[] = {
 };
 static const struct argp_option unbind_options[] = {{NULL, 0, NULL, 0, NULL, 0}};
 
+static bool may_change(const struct options *o)
+{
+    if (geteuid() == 0 || o->m.root[0] != '\0')
+        return true;
+    nof_say(&o->m, "drivers are bound by root alone: sudo %s ...%s", o->m.self,
+            o->unbinds ? "" : " (--dry-run may be done by anybody)");
+    return false;
+}
+
+/* Unplugged while it was bound. */
+static bool forgotten(struct options *o, const char *name)
+{
+    char address[32];
+    int lock;
+
+    if (strlen(name) >= sizeof(address) || !nof_pci_nic_address(name, address, sizeof(address)) ||
+        nof_system_has(&o->m, NOF_PCI_DIR "/class", address) ||
+        !nof_system_has(&o->m, NOF_KEPT_DIR "/%s.json", address) || !may_change(o))
+        return false;
+    lock = nof_system_lock(&o->m);
+    if (lock < 0)
+        exit(1);
+    if (nof_rebind_forget(&o->m, address))
+        printf("%s: is not there any more (unplugged); it is forgotten\n", address);
+    close(lock);
+    return true;
+}
+
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
     struct options *o = state->input;
@@ -71,6 +99,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case ARGP_KEY_ARG:
         if (o->n == DEVICES_MAX)
             argp_error(state, "at most %d devices at once", DEVICES_MAX);
+        if (o->unbinds && forgotten(o, arg))
+            return 0;
         if (!nof_pci_nic_find(&o->m, arg, d))
             exit(1);
         for (unsigned i = 0; i < o->n; i++)
@@ -286,15 +316,6 @@ static void print_bound(struct options *o)
     for (unsigned i = 0; i < o->n; i++)
         printf(" %s", o->device[i].address);
     printf("\n");
-}
-
-static bool may_change(const struct options *o)
-{
-    if (geteuid() == 0 || o->m.root[0] != '\0')
-        return true;
-    nof_say(&o->m, "drivers are bound by root alone: sudo %s ...%s", o->m.self,
-            o->unbinds ? "" : " (--dry-run may be done by anybody)");
-    return false;
 }
 
 /* Nobody leaves a NIC half way by Ctrl-C. */

@@ -111,8 +111,7 @@ json_t *nof_pci_nic_peers(struct nof_system *m, const struct nof_pci_nic *d)
     return all;
 }
 
-/* "3:0.1", "03:00.1", "0000:03:00.1" as sysfs writes it. */
-static bool put_address(const char *name, char *address, size_t address_bytes)
+bool nof_pci_nic_address(const char *name, char *address, size_t address_bytes)
 {
     unsigned domain = 0, bus, slot, function;
     int end = 0;
@@ -167,7 +166,7 @@ bool nof_pci_nic_find(struct nof_system *m, const char *name, struct nof_pci_nic
 
     if (name[0] == '\0' || strlen(name) >= sizeof(full) || strchr(name, '/') != NULL) {
         nof_say(m, "'%.40s' names no device; `nof devices` lists them", name);
-    } else if (put_address(name, full, sizeof(full))) {
+    } else if (nof_pci_nic_address(name, full, sizeof(full))) {
         found = nof_pci_nic_read(m, full, out);
         if (!found)
             nof_say(m, "there is no PCI device %s here (unplugged?); `nof devices` lists them", full);

@@ -34,6 +34,9 @@ json_t *nof_pci_nic_peers(struct nof_system *m, const struct nof_pci_nic *d);
  * bound. false after saying why not. */
 bool nof_pci_nic_find(struct nof_system *m, const char *name, struct nof_pci_nic *out);
 
+/* "3:0.1" as sysfs writes it: "0000:03:00.1". false: no PCI address. */
+bool nof_pci_nic_address(const char *name, char *address, size_t address_bytes);
+
 bool nof_pci_nic_is_nic(const struct nof_pci_nic *d);
 bool nof_pci_nic_bound(const struct nof_pci_nic *d);
 

@@ -217,6 +217,18 @@ static json_t *remember(struct nof_system *m, const struct nof_pci_nic *d)
     return json_pack("{s:s, s:s, s:o}", "driver", d->driver, "override", override, "interfaces", interfaces);
 }
 
+bool nof_rebind_forget(struct nof_system *m, const char *address)
+{
+    json_t *kept = gone(m, address) ? nof_kept_load(m, address) : NULL;
+
+    if (kept == NULL)
+        return false;
+    nof_pages_settle(m);
+    put_back(m, address, kept, false);
+    json_decref(kept);
+    return true;
+}
+
 static bool take_one(struct nof_system *m, const struct nof_pci_nic *d, unsigned taken_mb,
                      const struct nof_rebind_options *options)
 {

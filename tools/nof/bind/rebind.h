@@ -23,5 +23,8 @@ struct nof_rebind_options {
 bool nof_rebind_take(struct nof_system *m, const struct nof_pci_nic *devices, unsigned n,
                      const struct nof_rebind_options *options);
 bool nof_rebind_give(struct nof_system *m, const struct nof_pci_nic *devices, unsigned n);
+/* Of a device that is bound no more because it was unplugged: what the machine was changed in for it, and what is remembered. false:
+ * it is there, or nothing is remembered of it. */
+bool nof_rebind_forget(struct nof_system *m, const char *address);
 
 #endif

@@ -61,7 +61,7 @@ static void on_cores(struct nofd_watch *watch, uint32_t events)
     if (read(watch->fd, &count, sizeof(count)) != (ssize_t)sizeof(count))
         return;
     nofd_attach_look(d);
-    for (unsigned i = 0; i < d->nnics; i++)
+    for (unsigned i = 0; i < d->nparts; i++)
         nofd_nic_let_go(&d->nics[i]);
     nofd_dma_crew_look(&d->crew);
 }

@@ -66,6 +66,7 @@ SLOW = {
     "bench-stream": ["bench", "stream", "--seconds", "0.2", "--json", str(MESSAGES)],
     "bench-wire": ["bench", "wire", "--json"],
     "bench-hostile": ["bench", "hostile", "--seconds", "0.2", "--only", "loss", "--json"],
+    "bench-strangers": ["bench", "strangers", "--seconds", "0.1", "--kpps", "20", "--json"],
 }
 
 

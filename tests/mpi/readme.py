@@ -22,6 +22,7 @@ ELSEWHERE = {
     "build/nof up": "a daemon that stays", "build/nof down": "a daemon that stays", "build/nof status": "a daemon that stays",
     "build/nof stats": "a daemon that stays", "build/nof features": "a daemon that stays",
     "build/nof set": "a daemon that stays", "build/nof run --nofd": "a daemon that stays",
+    "build/nof bind": "needs a NIC to spare",
     "build/nof bench staging": "benches_all, in suite full, has it",
 }
 LESS = {"--seeds 200": "--seeds 5", "--sizes 64,1k,64k": "--sizes 1k",

@@ -131,6 +131,7 @@ void alone_open(struct alone *a, uint64_t now_ns)
     a->nic.nic_id = 100;
     memcpy(a->nic.mac, alone_self.mac, sizeof(a->nic.mac));
     a->nic.udp_port = alone_self.udp_port;
+    a->nic.group_port = alone_self.udp_port;
     a->nic.ip4 = alone_self.ip4;
     a->nic.mtu_bytes = 1500;
     a->nic.max_paths = ALONE_PATHS;

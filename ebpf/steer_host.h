@@ -70,16 +70,16 @@ void nof_steer_close(struct nof_steer *steer);
 /* Map of the program that holds the tables by queue; -1: the program knows none. Valid until close. */
 int nof_steer_known_fd(const struct nof_steer *steer);
 
-/* From now on the program drops what comes on this queue and is for nobody: frames of other connection ids, handshakes
- * with another NIC than nic_id, groups that were not joined; and leaves the kernel what is not for ip4 (host byte order).
- * The program's map keeps the table as long as it lives itself. */
 struct nof_steer_self {
     uint64_t nic_id;
-    uint32_t ip4;
-    uint32_t
-        max_paths; /* 1..NOF_STEER_PATHS: the table is no larger, for strangers make the program touch all of it */
+    uint32_t ip4; /* host byte order */
+    /* 1..NOF_STEER_PATHS. The table is no larger: strangers make the program touch all of it. */
+    uint32_t max_paths;
 };
 struct nof_steer_table;
+/* From now on the program drops what comes on this queue and is for nobody: frames of other connection ids, handshakes
+ * with another NIC than nic_id, groups that were not joined; and leaves the kernel what is not for ip4. Its map keeps the table as
+ * long as it lives itself. *table_out: the caller's, until close. 0, or -errno of the kernel. Main thread. */
 int nof_steer_table_open(int known_fd, uint32_t queue, const struct nof_steer_self *self,
                          struct nof_steer_table **table_out);
 /* As nof_port_ops.conn; no system call. slot: below 64 (dead paths), or 64 + the low 16 bits of the id. Thread: the queue's. */

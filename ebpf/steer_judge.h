@@ -184,7 +184,7 @@ NOF_STEER_INLINE __u32 steer_judge_ip(void *where, const struct iphdr *ip, const
     if (multicast && !steer_has_joined(head, ip->daddr))
         return NOF_STEER_DROP_GROUP;
     /* Checked before, but the bound of a packet is forgotten where a function is left. */
-    if ((const void *)((const struct steer_common *)(udp + 1) + 1) > end)
+    if ((const char *)(udp + 1) + sizeof(struct steer_common) > (const char *)end)
         return NOF_STEER_DROP_SHORT;
     return steer_judge_known(table, head, multicast, (const void *)(udp + 1), end);
 }

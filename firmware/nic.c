@@ -399,6 +399,8 @@ void nof_nic_rate(struct nof_nic *nic, uint64_t now_ns, uint64_t rate_bps)
 {
     nic->cfg.link_rate_bps = rate_bps;
     nof_transport_rate(nic->transport, now_ns);
+    nof_grants_set(nic);
+    nof_clearance_set(nic);
 }
 
 void nof_nic_path_mtu(struct nof_nic *nic, uint64_t now_ns, uint32_t ip4, uint32_t mtu_bytes)

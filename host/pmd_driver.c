@@ -306,7 +306,8 @@ void nof_pmd_delta_ring(struct nof_pmd *pmd, uint32_t slot)
 
     if (board == NULL)
         return;
-    nof_fence_full(); /* behind what has become ready: a bit that is still set is one that the NIC has yet to clear */
+    /* Behind what has become ready: a bit that is still set is one that the NIC has yet to clear, and whoever set it rings. */
+    nof_fence_full();
     if ((__atomic_load_n(&board->rung, __ATOMIC_RELAXED) & bit) != 0)
         return;
     (void)__atomic_fetch_or(&board->rung, bit, __ATOMIC_RELAXED);

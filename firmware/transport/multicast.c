@@ -48,8 +48,6 @@ unsigned nof_group_window(struct nof_transport *t, uint64_t *at_out)
         if (paced == 0)
             *at_out = nof_pacer_deadline(&t->pacer, t->now_ns);
     }
-    if (t->link_down_ns != 0)
-        n = 0;
     return paced < n ? paced : n;
 }
 

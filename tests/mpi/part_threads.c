@@ -6,6 +6,7 @@
 
 #include <dlfcn.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 
 enum { THREADS = 8, PARTS = 510, MOST = 1024, ROUNDS = 30 };
@@ -14,7 +15,7 @@ static unsigned char out[PARTS * MOST], in[PARTS * MOST];
 static size_t each;
 static MPI_Request req;
 static int round_number;
-static atomic_uint locks;
+static atomic_uint locks, arrived, won[PARTS];
 static __thread int in_pready;
 
 int pthread_mutex_lock(pthread_mutex_t *mutex)
@@ -71,6 +72,36 @@ static void again(void)
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
 }
 
+/* Two threads declare the same partitions, each at the same time as the other. */
+static void *declare_too(void *arg)
+{
+    (void)arg;
+    for (unsigned part = 0; part < PARTS; part++) {
+        arrived++;
+        while (arrived < 2 * (part + 1))
+            sched_yield();
+        won[part] += MPI_Pready((int)part, req) == MPI_SUCCESS;
+    }
+    return NULL;
+}
+
+/* One of the two is told that it was late, and the message ends when all partitions are ready. */
+static void at_once(void)
+{
+    pthread_t thread[2];
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    OK(MPI_Start(&req));
+    arrived = 0;
+    for (int k = 0; t_rank == 0 && k < 2; k++)
+        CHECK(pthread_create(&thread[k], NULL, declare_too, NULL) == 0);
+    for (int k = 0; t_rank == 0 && k < 2; k++)
+        CHECK(pthread_join(thread[k], NULL) == 0);
+    for (int part = 0; t_rank == 0 && part < PARTS; part++)
+        CHECK(atomic_exchange(&won[part], 0) == 1);
+    OK(MPI_Wait(&req, MPI_STATUS_IGNORE));
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
+}
+
 static void partitions_of(size_t bytes)
 {
     each = bytes;
@@ -90,6 +121,9 @@ static void partitions_of(size_t bytes)
     }
     CHECK(locks == 0);
     again();
+    for (int k = 0; k < ROUNDS; k++)
+        at_once();
+    locks = 0;
     OK(MPI_Start(&req));
     in_pready = 1;
     if (t_rank == 0)

@@ -205,6 +205,8 @@ static void what_leaves_is_paced_to_the_rate_that_the_link_has_now(void **state)
     assert_int_equal(nic->transport->pacer.frame_ns, 0); /* unknown */
     nof_nic_rate(nic, world_now(w), 100000000);
     assert_int_equal(nic->transport->pacer.frame_ns, (nic->cfg.mtu_bytes + 14u + NOF_ETH_EXTRA_BYTES) * 80u);
+    assert_true(nic->grants.min_bytes < 1u << 20); /* compression pays at some length */
+    assert_true(nic->clearance.budget_bytes < 1u << 20); /* and what is cleared follows the link */
     nof_nic_rate(nic, world_now(w), 0);
     assert_int_equal(nic->transport->pacer.frame_ns, 0);
 }

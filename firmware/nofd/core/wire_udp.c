@@ -4,14 +4,31 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/bytes.h"
 #include "nofd/sys/log.h"
 
+#define IP_SOURCE_BYTES 26u /* of a frame: Ethernet's 14, and 12 */
+
+static bool is_from_here(const struct nofd_wire *wire, const struct nof_frame *frame)
+{
+    return frame->len_bytes >= IP_SOURCE_BYTES + 4 &&
+           nof_get_be32(frame->data + IP_SOURCE_BYTES) == wire->ip4;
+}
+
+/* What was unplugged by command hears its own address still: other cores of the NIC, which need no link. */
 static unsigned udp_rx(struct nofd_wire *wire, uint64_t now_ns, struct nof_frame **frames, unsigned max)
 {
     unsigned n = nof_udp_port_rx(wire->udp, frames, max);
 
+    unsigned kept = 0;
+
     (void)now_ns;
-    return wire->unplugged ? 0 : n;
+    if (!wire->unplugged)
+        return n;
+    for (unsigned i = 0; i < n; i++)
+        if (is_from_here(wire, frames[i]))
+            frames[kept++] = frames[i];
+    return kept;
 }
 
 static void udp_rx_done(struct nofd_wire *wire, struct nof_frame *const *frames, unsigned n)

@@ -285,6 +285,7 @@ int nof_port_configure(struct nof_port_opening *o, const struct rte_eth_dev_info
     if (n > 1)
         spread_over_queues(&conf, dev);
     ask_for_help(port, &conf, dev);
+    conf.intr_conf.rmv = (*dev->dev_flags & RTE_ETH_DEV_INTR_RMV) != 0;
     if (port->devargs.kind == NOF_DEVARGS_BUS) {
         conf.intr_conf.rxq = 1;
         o->interrupts = rte_eth_dev_configure(port->port_id, n, n, &conf) == 0;

@@ -2,7 +2,9 @@
 #define ALLOW_EXPERIMENTAL_API /* of the events of devices */
 #include "port/dpdk/removal.h"
 
+#include <errno.h>
 #include <rte_dev.h>
+#include <rte_pause.h>
 
 static int on_removed(uint16_t port_id, enum rte_eth_event_type event, void *arg, void *result)
 {
@@ -36,8 +38,12 @@ void nof_port_removal_unwatch(struct nof_dpdk_port *port)
     if (!port->watched)
         return;
     port->watched = false;
-    (void)rte_eth_dev_callback_unregister(port->port_id, RTE_ETH_EVENT_INTR_RMV, on_removed, port);
-    (void)rte_dev_event_callback_unregister(port->info.device, on_device, port);
+    /* bound: one that DPDK's thread is in at this moment; paid by who closes the port */
+    while (rte_eth_dev_callback_unregister(port->port_id, RTE_ETH_EVENT_INTR_RMV, on_removed, port) ==
+           -EAGAIN)
+        rte_pause();
+    while (rte_dev_event_callback_unregister(port->info.device, on_device, port) == -EAGAIN)
+        rte_pause();
 }
 
 bool nof_dpdk_queue_gone(struct nof_dpdk_queue *q)

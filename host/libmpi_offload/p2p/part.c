@@ -362,6 +362,8 @@ static bool ready_on_board(struct nof_part *p, struct nof_delta_out *out, size_t
     bool is_last = (ready | mine) == full && unready == 1;
     if (!is_last)
         ready = __atomic_fetch_or(word, mine, __ATOMIC_ACQ_REL);
+    if (!is_last && (ready & mine) != 0)
+        return false; /* another thread was first */
     if (is_last || ((ready | mine) == full && __atomic_sub_fetch(&p->unready, 1, __ATOMIC_ACQ_REL) == 0))
         end_message(out);
     else

@@ -7,6 +7,7 @@ usage: bind.py NOF SCHEMA"""
 import json
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -165,7 +166,12 @@ def refusals(m):
     refuses(m, "no network device", "bind", "08:00.0")
     refuses(m, "there is no PCI device 0000:0a:00.0", "bind", "0a:00.0")
     refuses(m, 'did you mean "eth1"', "bind", "ehh1")
+    # one of several next hops is one that carries it
+    hops = [{"gateway": "10.0.1.9", "dev": "eth1", "weight": 1}, {"gateway": "10.0.2.9", "dev": "eth9", "weight": 1}]
+    m.put("ip/default", json.dumps([{"dst": "default", "nexthops": hops}]))
+    refuses(m, "eth1 carries the default route via 10.0.1.9", "bind", "--force", "eth1")
     # all or none: eth2 and eth3 could go, eth0 cannot
+    m.network({"eth0": ["10.0.0.1"]}, default="eth0")
     refuses(m, "nothing was changed", "bind", "eth0", "eth2", "eth3")
 
     m.network({"eth1": ["10.0.1.1"]}, ssh=("10.0.1.1", "10.0.1.7"))
@@ -180,15 +186,29 @@ def refusals(m):
     (m.root / "sys/class/net/eth1/master").symlink_to("../br0")
     (m.root / "sys/class/net/eth1/upper_br0").symlink_to("../br0")
     refuses(m, ("br0 carries the default route", "eth1 is a port of br0"), "bind", "--force", "eth1")
+    # so does the last of many
+    for n in range(20):
+        (m.root / f"sys/class/net/eth1/upper_a{n}").symlink_to(f"../a{n}")
+    refuses(m, ("br0 carries the default route", "a19 stands on eth1"), "bind", "--force", "eth1")
+    for n in range(20):
+        (m.root / f"sys/class/net/eth1/upper_a{n}").unlink()
     m.network({})
     refuses(m, ("eth1 is a port of br0", "ip link set eth1 nomaster"), "bind", "eth1")
     (m.root / "sys/class/net/eth1/master").unlink()
     (m.root / "sys/class/net/eth1/upper_br0").unlink()
 
     # functions, an interface that is elsewhere, a daemon on the interface
-    m.put("sys/bus/pci/devices/0000:03:00.0/sriov_numvfs", "2")
+    m.put("sys/bus/pci/devices/0000:03:10.0/class", "0x020000")
+    (m.root / "sys/bus/pci/devices/0000:03:10.0/net/eth1v0").mkdir(parents=True)
+    for n in range(2):
+        (m.root / f"sys/bus/pci/devices/0000:03:00.0/virtfn{n}").symlink_to("../0000:03:10.0")
     refuses(m, "2 virtual functions", "bind", "eth1")
-    (m.root / "sys/bus/pci/devices/0000:03:00.0/sriov_numvfs").unlink()
+    m.network({}, default="eth1v0")
+    refuses(m, "eth1v0 carries the default route", "bind", "--force", "eth1")
+    m.network({})
+    for n in range(2):
+        (m.root / f"sys/bus/pci/devices/0000:03:00.0/virtfn{n}").unlink()
+    shutil.rmtree(m.root / "sys/bus/pci/devices/0000:03:10.0")
     (m.root / "sys/bus/pci/devices/0000:03:00.0/net/eth1").rmdir()
     refuses(m, "another network namespace", "bind", "0000:03:00.0")
     (m.root / "sys/bus/pci/devices/0000:03:00.0/net/eth1").mkdir()

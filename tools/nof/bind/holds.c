@@ -6,12 +6,12 @@
 
 #include "bind/kept.h"
 
-#define NAMES_MAX 16u /* of a NIC and all that stands on it */
 #define ROUTES_ASKED_MAX 32u
 
+/* The interfaces of a NIC and of its virtual functions, and all that stands on them. */
 struct names {
-    unsigned n;
-    char name[NAMES_MAX][16];
+    json_t *list;
+    json_t *under; /* of each the one that it stands on; "": it is the NIC's own, or a function's */
 };
 
 bool nof_view_look(struct nof_system *m, struct nof_view *v)
@@ -57,36 +57,75 @@ __attribute__((format(printf, 6, 7))) static void add(json_t *holds, const char 
 
 static bool in(const struct names *names, const char *name)
 {
-    for (unsigned i = 0; name != NULL && i < names->n; i++)
-        if (strcmp(names->name[i], name) == 0)
-            return true;
-    return false;
+    return json_object_get(names->under, name) != NULL;
 }
 
-static void add_name(struct names *names, const char *name)
+static void add_name(struct names *names, const char *name, const char *under)
 {
-    if (names->n < NAMES_MAX && !in(names, name))
-        snprintf(names->name[names->n++], sizeof(names->name[0]), "%s", name);
+    if (in(names, name))
+        return;
+    json_array_append_new(names->list, json_string(name));
+    json_object_set_new(names->under, name, json_string(under));
 }
 
-/* Its interfaces, and the bridges, bonds and VLANs on them, and on those. */
+static void collect_functions(struct nof_system *m, const struct nof_pci_nic *d, struct names *names)
+{
+    json_t *entries = nof_system_names(m, NOF_PCI_DIR, d->address);
+    const json_t *entry;
+    size_t k;
+
+    json_array_foreach(entries, k, entry)
+    {
+        const char *name = json_string_value(entry);
+        struct nof_pci_nic function;
+        char address[32];
+
+        if (!nof_pci_nic_is_function(name) ||
+            !nof_system_points(m, address, sizeof(address), NOF_PCI_DIR "/%s", d->address, name) ||
+            !nof_pci_nic_read(m, address, &function))
+            continue;
+        for (unsigned i = 0; i < function.ninterfaces; i++)
+            add_name(names, function.interface[i], "");
+    }
+    json_decref(entries);
+}
+
+/* Its interfaces and those of its functions, and the bridges, bonds and VLANs on them, and on those. */
 static void collect(struct nof_system *m, const struct nof_pci_nic *d, struct names *names)
 {
-    names->n = 0;
+    *names = (struct names){.list = json_array(), .under = json_object()};
     for (unsigned i = 0; i < d->ninterfaces; i++)
-        add_name(names, d->interface[i]);
-    for (unsigned i = 0; i < names->n; i++) {
-        json_t *entries = nof_system_names(m, "/sys/class/net/%s", names->name[i]);
+        add_name(names, d->interface[i], "");
+    collect_functions(m, d, names);
+    for (size_t i = 0; i < json_array_size(names->list); i++) {
+        const char *lower = json_string_value(json_array_get(names->list, i));
+        json_t *entries = nof_system_names(m, "/sys/class/net/%s", lower);
         const json_t *entry;
         size_t k;
 
         json_array_foreach(entries, k, entry)
         {
             if (strncmp(json_string_value(entry), "upper_", 6) == 0)
-                add_name(names, json_string_value(entry) + 6);
+                add_name(names, json_string_value(entry) + 6, lower);
         }
         json_decref(entries);
     }
+}
+
+/* The way of that route, or of several next hops the one, that leaves by one of these; NULL: none. */
+static const json_t *way_by(const struct names *names, const json_t *route)
+{
+    const json_t *hop;
+    size_t i;
+
+    if (in(names, nof_kept_text(route, "dev")))
+        return route;
+    json_array_foreach(json_object_get(route, "nexthops"), i, hop)
+    {
+        if (in(names, nof_kept_text(hop, "dev")))
+            return hop;
+    }
+    return NULL;
 }
 
 static void hold_by_default(const struct nof_view *v, const struct names *names, json_t *holds)
@@ -97,13 +136,14 @@ static void hold_by_default(const struct nof_view *v, const struct names *names,
 
     json_array_foreach(v->defaults, i, route)
     {
-        const char *dev = nof_kept_text(route, "dev"), *via = nof_kept_text(route, "gateway");
+        const json_t *way = way_by(names, route);
+        const char *via = nof_kept_text(way, "gateway");
 
-        if (!in(names, dev))
+        if (way == NULL)
             continue;
         snprintf(type, sizeof(type), "give it to another interface first: ip route replace default via ...");
-        add(holds, "default_route", false, 0, type, "%s carries the default route%s%s", dev,
-            via[0] != '\0' ? " via " : "", via);
+        add(holds, "default_route", false, 0, type, "%s carries the default route%s%s",
+            nof_kept_text(way, "dev"), via[0] != '\0' ? " via " : "", via);
         return;
     }
 }
@@ -142,7 +182,7 @@ static void hold_by_ssh(struct nof_system *m, const struct nof_view *v, const st
     char who[64] = "";
     size_t i;
 
-    if (names->n == 0)
+    if (json_array_size(names->list) == 0)
         return;
     json_array_foreach(v->users.ssh, i, one)
     {
@@ -155,7 +195,8 @@ static void hold_by_ssh(struct nof_system *m, const struct nof_view *v, const st
         if (pid != 0)
             snprintf(who, sizeof(who), " (%.20s, pid %d)", nof_kept_text(one, "name"), (int)pid);
         add(holds, "ssh", false, pid, "log in by another way, and end that session",
-            "an SSH session from %s goes by %s%s", remote, names->name[0], who);
+            "an SSH session from %s goes by %s%s", remote, json_string_value(json_array_get(names->list, 0)),
+            who);
         return;
     }
 }
@@ -201,9 +242,19 @@ static bool is_up(const json_t *link)
     return false;
 }
 
-static void hold_by_addresses(const struct nof_view *v, const struct names *names, json_t *holds)
+static bool is_own(const struct nof_pci_nic *d, const char *name)
+{
+    for (unsigned i = 0; i < d->ninterfaces; i++)
+        if (strcmp(d->interface[i], name) == 0)
+            return true;
+    return false;
+}
+
+static void hold_by_addresses(const struct nof_view *v, const struct nof_pci_nic *d,
+                              const struct names *names, json_t *holds)
 {
     const json_t *link, *address;
+    char type[96];
     size_t i, k;
 
     json_array_foreach(v->links, i, link)
@@ -220,9 +271,10 @@ static void hold_by_addresses(const struct nof_view *v, const struct names *name
                                          nof_kept_text(address, "local"),
                                          (int)json_integer_value(json_object_get(address, "prefixlen")));
         }
+        snprintf(type, sizeof(type), "--force takes it away all the same, and unbind %s",
+                 is_own(d, nof_kept_text(link, "ifname")) ? "gives it back" : "does not put it back");
         if (fill > 0)
-            add(holds, "addresses", true, 0, "--force takes it away all the same, and unbind gives it back",
-                "%s is up, with%s", nof_kept_text(link, "ifname"), list);
+            add(holds, "addresses", true, 0, type, "%s is up, with%s", nof_kept_text(link, "ifname"), list);
     }
 }
 
@@ -230,6 +282,8 @@ static void hold_by_members(struct nof_system *m, const struct nof_pci_nic *d, c
                             json_t *holds)
 {
     char master[32], type[64];
+    const json_t *entry;
+    size_t k;
 
     for (unsigned i = 0; i < d->ninterfaces; i++) {
         const char *name = d->interface[i];
@@ -239,15 +293,17 @@ static void hold_by_members(struct nof_system *m, const struct nof_pci_nic *d, c
         snprintf(type, sizeof(type), "ip link set %s nomaster", name);
         add(holds, "member", true, 0, type, "%s is a port of %s", name, master);
     }
-    for (unsigned i = d->ninterfaces; i < names->n; i++) {
-        char first[16];
+    json_array_foreach(names->list, k, entry)
+    {
+        const char *name = json_string_value(entry), *lower = nof_kept_text(names->under, name);
 
         /* What stands on it without being its master: VLANs, macvlans. */
-        if (nof_system_points(m, first, sizeof(first), "/sys/class/net/%s/master", names->name[0]) &&
-            strcmp(first, names->name[i]) == 0)
+        if (lower[0] == '\0' ||
+            (nof_system_points(m, master, sizeof(master), "/sys/class/net/%s/master", lower) &&
+             strcmp(master, name) == 0))
             continue;
-        snprintf(type, sizeof(type), "ip link del %s", names->name[i]);
-        add(holds, "member", true, 0, type, "%s stands on %s", names->name[i], names->name[0]);
+        snprintf(type, sizeof(type), "ip link del %s", name);
+        add(holds, "member", true, 0, type, "%s stands on %s", name, lower);
     }
 }
 
@@ -260,7 +316,7 @@ json_t *nof_holds(struct nof_system *m, const struct nof_view *v, const struct n
     hold_by_default(v, &names, holds);
     hold_by_ssh(m, v, &names, holds);
     hold_by_processes(v, d, holds);
-    hold_by_addresses(v, &names, holds);
+    hold_by_addresses(v, d, &names, holds);
     hold_by_members(m, d, &names, holds);
     if (d->functions > 0)
         add(holds, "functions", true, 0, "see who uses them, then: echo 0 > sriov_numvfs",
@@ -269,5 +325,7 @@ json_t *nof_holds(struct nof_system *m, const struct nof_view *v, const struct n
         add(holds, "elsewhere", true, 0, "see `ip netns`; --force takes it from there",
             "driver %s has it, and no interface of it is seen here: another network namespace may use it",
             d->driver);
+    json_decref(names.list);
+    json_decref(names.under);
     return holds;
 }

@@ -23,8 +23,14 @@ static void add_interfaces(struct nof_system *m, struct nof_pci_nic *d, const ch
     json_decref(names);
 }
 
-/* The device's own, or of the virtio device that stands on it. */
-static void read_interfaces(struct nof_system *m, struct nof_pci_nic *d)
+bool nof_pci_nic_is_function(const char *entry)
+{
+    return strncmp(entry, "virtfn", 6) == 0;
+}
+
+/* Its interfaces, or those of the virtio device that stands on it; how many functions it has. sriov_numvfs tells that, too, but
+ * waits with whoever waits for the device. */
+static void read_below(struct nof_system *m, struct nof_pci_nic *d)
 {
     json_t *names = nof_system_names(m, NOF_PCI_DIR, d->address);
     const json_t *name;
@@ -34,6 +40,7 @@ static void read_interfaces(struct nof_system *m, struct nof_pci_nic *d)
     add_interfaces(m, d, "");
     json_array_foreach(names, i, name)
     {
+        d->functions += nof_pci_nic_is_function(json_string_value(name));
         if (strncmp(json_string_value(name), "virtio", 6) != 0)
             continue;
         snprintf(below, sizeof(below), "/%.32s", json_string_value(name));
@@ -64,10 +71,9 @@ bool nof_pci_nic_read(struct nof_system *m, const char *address, struct nof_pci_
     d.vendor = (unsigned)nof_system_number(m, 0, NOF_PCI_DIR "/vendor", d.address);
     d.product = (unsigned)nof_system_number(m, 0, NOF_PCI_DIR "/device", d.address);
     d.numa = (int)nof_system_number(m, -1, NOF_PCI_DIR "/numa_node", d.address);
-    d.functions = (unsigned)nof_system_number(m, 0, NOF_PCI_DIR "/sriov_numvfs", d.address);
     nof_system_points(m, d.driver, sizeof(d.driver), NOF_PCI_DIR "/driver", d.address);
     read_group(m, &d);
-    read_interfaces(m, &d);
+    read_below(m, &d);
     *out = d;
     return true;
 }

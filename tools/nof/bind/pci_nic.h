@@ -39,5 +39,7 @@ bool nof_pci_nic_address(const char *name, char *address, size_t address_bytes);
 
 bool nof_pci_nic_is_nic(const struct nof_pci_nic *d);
 bool nof_pci_nic_bound(const struct nof_pci_nic *d);
+/* Is that name in the folder of a device the link to one of its virtual functions? */
+bool nof_pci_nic_is_function(const char *entry);
 
 #endif

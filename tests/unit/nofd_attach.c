@@ -244,7 +244,7 @@ static int start(void **state)
     d.options.dma_timeout_ns = NOFD_S;
     d.parent.fd = -1;
     for (unsigned i = 0; i < NICS; i++)
-        nics[i].dma = &engine;
+        nics[i] = (struct nofd_nic){.dma = &engine};
     process_fd = eventfd(0, EFD_NONBLOCK);
     if (nofd_loop_init(&d.loop) != 0 || nofd_ticks_init(&d.ticks, &d.loop) != 0)
         return -1;
@@ -263,7 +263,7 @@ static int end(void **state)
     close(d.loop.epoll_fd);
     close(process_fd);
     return d.attaches == NULL && d.nattached == 0 && d.shares.other_waiting == 0 && ranks_open == 0 &&
-                   d.jobs == NULL
+                   d.jobs == NULL && nics[0].promised + nics[1].promised == 0
                ? 0
                : -1;
 }
@@ -398,6 +398,33 @@ static void what_is_no_request_is_refused(void **state)
         close(fd);
     }
     assert_int_equal(opened, 0);
+}
+
+/* Until they have attached, or gone: who comes meanwhile is to know. */
+static void those_under_way_are_promised_to_their_core(void **state)
+{
+    struct nof_attach_request request = good();
+    int fd[2];
+    unsigned nfds;
+
+    (void)state;
+    proven = false; /* they are asked first */
+    for (uint32_t i = 0; i < 2; i++) {
+        fd[i] = connect_as(OWNER);
+        request.rank = i;
+        ask(fd[i], &request, sizeof(request));
+        assert_int_equal(nics[1].promised, 1 + i);
+    }
+    answer_says = NOF_EPERM; /* it copies itself */
+    assert_int_equal(send(fd[0], "", 1, 0), 1);
+    steps();
+    assert_int_equal(reply(fd[0], &nfds), NOF_OK);
+    assert_int_equal(nics[1].promised, 1);
+    answer_says = NOF_EPEERDEAD;
+    close(fd[1]);
+    steps();
+    assert_int_equal(nics[1].promised, 0);
+    close(fd[0]);
 }
 
 static void one_with_a_slot_gets_its_segment_along(void **state)
@@ -697,6 +724,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         EACH(what_is_no_request_is_refused),
         EACH(one_with_a_slot_gets_its_segment_along),
+        EACH(those_under_way_are_promised_to_their_core),
         EACH(a_private_daemon_tries_the_memory_itself),
         EACH(a_private_daemon_is_not_for_others),
         EACH(in_a_shared_one_the_reply_waits_for_the_helpers_probe),

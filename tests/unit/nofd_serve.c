@@ -111,6 +111,7 @@ static int start(void **state)
     d.options.max_endpoints = 8;
     d.options.staging_bytes = d.options.bounce_bytes = 65536;
     for (unsigned i = 0; i < NICS; i++) {
+        nics[i].index = i;
         nics[i].dma = &engine;
         nics[i].lcore = &cores[0].lcore;
         strcpy(nics[i].name, "nic0 (fabric)");
@@ -383,6 +384,8 @@ static void ranks_of_a_nic_go_where_fewest_are(void **state)
     }
     nofd_serve_close(&d, ep[1], NOF_EPEERDEAD);
     assert_ptr_equal(nofd_serve_nic(&d, UINT32_MAX), &nics[1]);
+    nics[1].promised = 2; /* those that attach now count */
+    assert_ptr_equal(nofd_serve_nic(&d, UINT32_MAX), &nics[2]);
 }
 
 static void one_user_leaves_a_quarter_to_the_others(void **state)
@@ -396,10 +399,37 @@ static void one_user_leaves_a_quarter_to_the_others(void **state)
     assert_int_equal(open_as(other, 6, &ep), NOF_ENOMEM);
     assert_non_null(strstr(text, "has 6 of the 8 endpoints"));
     assert_int_equal(open_as(other + 1, 6, &ep), NOF_OK);
-    for (uint32_t i = 10; i < 18; i++)
-        assert_int_equal(open_as(geteuid(), i, &ep), NOF_OK); /* the daemon's own may have all */
+    assert_int_equal(open_as(geteuid(), 10, &ep), NOF_OK); /* the daemon's own may have all */
+    nofd_serve_close(&d, ep, NOF_EPEERDEAD);
     d.options.private_job = true;
     assert_int_equal(open_as(other, 20, &ep), NOF_OK);
+}
+
+/* Two cores have room for four and four of seven. */
+static void cores_of_a_nic_serve_no_more_than_the_nic(void **state)
+{
+    struct nofd_endpoint *ep[8];
+    struct nofd_serve serve = as(geteuid(), true, NULL);
+
+    (void)state;
+    d.options.max_endpoints = 7;
+    d.options.cores_per_nic = 2;
+    nics[1].index = 0;
+    for (uint32_t i = 0; i < 8; i++) {
+        request.rank = i;
+        serve.nic = &nics[i % 2];
+        assert_int_equal(nofd_serve_open(&d, &serve, &ep[i], text, sizeof(text)),
+                         i < 7 ? NOF_OK : NOF_ENOMEM);
+    }
+    assert_non_null(strstr(text, "nic0 serves 7 ranks at most"));
+    assert_non_null(strstr(text, "--max-endpoints"));
+    serve.nic = &nics[2]; /* of another NIC */
+    assert_int_equal(nofd_serve_open(&d, &serve, &ep[7], text, sizeof(text)), NOF_OK);
+    detach_state = NOFD_EP_CLOSED; /* its place is free, a copy still under way */
+    nofd_serve_close(&d, ep[0], NOF_EPEERDEAD);
+    serve.nic = &nics[0];
+    request.rank = 9;
+    assert_int_equal(nofd_serve_open(&d, &serve, &ep[0], text, sizeof(text)), NOF_OK);
 }
 
 static void what_the_core_refuses_is_told_and_leaves_nothing(void **state)
@@ -531,6 +561,7 @@ int main(void)
         EACH(a_rank_has_one_endpoint),
         EACH(ranks_of_a_nic_go_where_fewest_are),
         EACH(one_user_leaves_a_quarter_to_the_others),
+        EACH(cores_of_a_nic_serve_no_more_than_the_nic),
         EACH(what_the_core_refuses_is_told_and_leaves_nothing),
         EACH(without_descriptors_it_says_what_to_do),
         EACH(a_closed_one_is_freed_now_or_when_its_last_copy_has_ended),

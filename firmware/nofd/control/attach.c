@@ -38,7 +38,7 @@ struct nofd_attach {
     uint64_t deadline_ns;
     struct nof_attach_request request;
     struct nofd_job *job; /* from PROBE on, until the endpoint has it */
-    struct nofd_nic *nic; /* from PROBE on */
+    struct nofd_nic *nic; /* that was promised, until the endpoint has it */
     struct nofd_dma_rank *rank; /* whose probe is under way; until the endpoint has it */
     struct nofd_endpoint *ep;
 };
@@ -64,6 +64,13 @@ static void drop_process(struct nofd_attach *a)
     a->process.fd = -1;
 }
 
+static void end_promise(struct nofd_attach *a)
+{
+    if (a->nic != NULL)
+        a->nic->promised--;
+    a->nic = NULL;
+}
+
 static void attach_free(struct nofd_attach *a)
 {
     struct nofd *d = a->daemon;
@@ -77,6 +84,7 @@ static void attach_free(struct nofd_attach *a)
     if (a->rank != NULL)
         nofd_dma_rank_close(a->rank);
     drop_process(a);
+    end_promise(a);
     if (a->job != NULL)
         nofd_job_leave(&d->jobs, a->job);
     if (a->state != ATTACHED)
@@ -167,6 +175,7 @@ static void attach_finish(struct nofd_attach *a, bool direct)
                                .direct = direct};
     int rc;
 
+    end_promise(a);
     if (!a->identity.proven)
         drop_process(a); /* perhaps another's: the socket alone says when it ends */
     if (!direct && a->rank != NULL)
@@ -256,6 +265,7 @@ static void attach_identify(struct nofd_attach *a)
     struct nofd *d = a->daemon;
 
     a->nic = nofd_serve_nic(d, a->request.nic);
+    a->nic->promised++;
     if (d->options.dma == NOFD_DMA_ASSISTED || a->process.fd < 0) {
         attach_finish(a, false);
     } else if (a->identity.proven) {

@@ -21,9 +21,10 @@
 #define PROGRAM_AREA_BYTES (64u << 10)
 #define BOUNCE_MAX_BYTES (16u << 10) /* beyond, one process_vm_readv is cheaper than a second copy */
 
+/* With those to come: ranks of a job attach at once. */
 static unsigned endpoints_of(const struct nofd *d, const struct nofd_nic *nic)
 {
-    unsigned n = 0;
+    unsigned n = nic->promised;
 
     for (const struct nofd_endpoint *ep = d->endpoints; ep != NULL; ep = ep->next)
         n += ep->nic == nic;
@@ -215,13 +216,22 @@ static void release(struct nofd_endpoint *ep)
     free(ep);
 }
 
-/* One endpoint per rank, and in a daemon that serves several users a quarter of each NIC that no single one but its
- * own can take. */
+static int refuse_full(const struct nofd *d, const struct nofd_nic *nic, char *text, size_t text_bytes)
+{
+    snprintf(text, text_bytes,
+             "nic%u serves %u ranks at most: fewer ranks per host, or start nofd with a larger "
+             "--max-endpoints",
+             nic->index, d->options.max_endpoints);
+    return NOF_ENOMEM;
+}
+
+/* One endpoint per rank, no more than the NIC has, and in a daemon that serves several users a quarter of each NIC that
+ * no single one but its own can take. */
 static int check_share(const struct nofd *d, const struct nofd_serve *serve, const struct nofd_nic *nic,
                        char *text, size_t text_bytes)
 {
     uint32_t share = d->options.max_endpoints - d->options.max_endpoints / 4;
-    uint32_t held = 0;
+    uint32_t held = 0, served = 0;
 
     if (nofd_nic_gone(nic)) {
         snprintf(text, text_bytes,
@@ -239,7 +249,10 @@ static int check_share(const struct nofd *d, const struct nofd_serve *serve, con
             return NOF_EINVAL;
         }
         held += ep->nic->index == nic->index && ep->uid == serve->uid;
+        served += ep->nic->index == nic->index && nofd_endpoint_state(ep) == NOFD_EP_LIVE;
     }
+    if (served >= d->options.max_endpoints) /* the parts of its cores are rounded up */
+        return refuse_full(d, nic, text, text_bytes);
     if (d->options.private_job || serve->uid == geteuid() || held < share)
         return NOF_OK;
     snprintf(text, text_bytes,
@@ -285,10 +298,7 @@ int nofd_serve_open(struct nofd *d, const struct nofd_serve *serve, struct nofd_
     if (rc != NOF_OK) {
         nofd_segment_release(&ep->slot);
         if (rc == NOF_ENOMEM)
-            snprintf(text, text_bytes,
-                     "nic%u serves %u ranks at most: fewer ranks per host, or start nofd with a larger "
-                     "--max-endpoints",
-                     ep->nic->index, d->options.max_endpoints);
+            (void)refuse_full(d, ep->nic, text, text_bytes);
         else
             snprintf(text, text_bytes, "%s refuses the endpoint: %s", ep->nic->name, nof_strstatus(rc));
         goto err_release;

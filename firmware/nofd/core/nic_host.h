@@ -50,6 +50,7 @@ struct nofd_nic {
     uint64_t link_look_ns; /* when the link is looked at next */
     uint64_t counters[NOF_COUNTER_COUNT]; /* what nofd itself counts, added to the core's */
 
+    unsigned promised; /* main thread: attaches under way that are to be its */
     struct nofd_told gone; /* main thread: of the ranks whose endpoints are freed */
 };
 

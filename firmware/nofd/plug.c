@@ -19,6 +19,7 @@
 
 #include "nofd/sys/clock.h"
 #include "nofd/control/daemon.h"
+#include "nofd/control/parts.h"
 #include "nofd/dma/dma_helper.h"
 #include "nofd/sys/limits.h"
 #include "nofd/sys/log.h"
@@ -26,7 +27,6 @@
 #define FABRIC_MTU 9000u
 #define FABRIC_FRAMES 2048u /* of one NIC's queue */
 #define BLOCKED_FRAMES 256u /* that one endpoint's unfinished reads can hold */
-#define FRAME_HEAD_BYTES 64u /* Ethernet and a VLAN tag, rounded up */
 #define NETMEM_PER_RANK (256ull << 10)
 #define NETMEM_PER_PEER (4ull << 10) /* so that each has its share of blocks */
 #define NETMEM_PEERS_MOST (1ull << 30)
@@ -58,42 +58,24 @@ static uint32_t ppm(double share)
     return (uint32_t)(share * NOF_FABRIC_PPM + 0.5);
 }
 
-/* What one core of a NIC has of what is the whole NIC's, rounded up. */
-static uint32_t part(const struct nofd *d, uint32_t whole)
-{
-    return (whole + d->options.cores_per_nic - 1) / d->options.cores_per_nic;
-}
-
-/* A whole frame at least. */
-static uint32_t buffer_part(const struct nofd *d, uint32_t frame_bytes)
-{
-    uint64_t bytes = d->options.fabric.buffer_bytes;
-
-    bytes = bytes < UINT32_MAX ? bytes : UINT32_MAX;
-    if (bytes <= frame_bytes)
-        return (uint32_t)bytes;
-    bytes /= d->options.cores_per_nic;
-    return bytes > frame_bytes ? (uint32_t)bytes : frame_bytes;
-}
-
 static int make_fabric(struct nofd *d, uint8_t (*macs)[6], char *err, size_t err_bytes)
 {
     const struct nofd_fabric_options *o = &d->options.fabric;
     unsigned cores = d->options.cores_per_nic;
-    uint32_t frame_bytes = (d->options.mtu_bytes != 0 ? d->options.mtu_bytes : FABRIC_MTU) + FRAME_HEAD_BYTES;
+    uint32_t mtu_bytes = d->options.mtu_bytes != 0 ? d->options.mtu_bytes : FABRIC_MTU;
     struct nof_fabric_config cfg = {
         .nports = o->nics * cores,
         .cores = cores,
         .shared = d->options.cores > 1,
         .seed = draw(),
-        .pool_frames = FABRIC_FRAMES + BLOCKED_FRAMES * part(d, d->options.max_endpoints),
-        .frame_bytes = frame_bytes,
+        .pool_frames = FABRIC_FRAMES + BLOCKED_FRAMES * nofd_part(d, d->options.max_endpoints),
+        .frame_bytes = mtu_bytes + NOFD_FRAME_HEAD_BYTES,
         .queue_frames = FABRIC_FRAMES,
         .link =
             {
-                .rate_bps = o->rate_bps / cores,
+                .rate_bps = nofd_part_rate(d, o->rate_bps),
                 .delay_ns = o->delay_ns,
-                .buffer_bytes = buffer_part(d, frame_bytes),
+                .buffer_bytes = nofd_part_buffer(d, o->buffer_bytes, mtu_bytes),
                 .loss_ppm = ppm(o->loss),
                 .duplicate_ppm = ppm(o->duplicate),
                 .reorder_ppm = ppm(o->reorder),
@@ -154,10 +136,10 @@ static uint32_t max_peers(const struct nofd *d)
 {
     uint64_t ranks =
         (uint64_t)d->options.max_endpoints * (d->options.fabric.nics > 0 ? d->options.fabric.nics : 1);
-    uint64_t pairs = ranks * part(d, d->options.max_endpoints);
+    uint64_t pairs = ranks * nofd_part(d, d->options.max_endpoints);
 
     if (d->options.max_peers != 0)
-        return part(d, d->options.max_peers);
+        return nofd_part(d, d->options.max_peers);
     if (pairs < PEERS_LEAST)
         return PEERS_LEAST;
     return pairs < PEERS_MOST ? (uint32_t)pairs : PEERS_MOST;
@@ -214,9 +196,9 @@ static int add_part(struct nofd *d, struct nofd_wire *wire, unsigned core, char 
         .nic_id = draw(),
         .udp_port = wire->udp_port != 0 ? wire->udp_port : (uint16_t)(udp_base(d) + core),
         .group_port = udp_base(d),
-        .max_endpoints = part(d, d->options.max_endpoints),
+        .max_endpoints = nofd_part(d, d->options.max_endpoints),
         .max_peers = max_peers(d),
-        .max_jobs = part(d, d->options.max_endpoints), /* each may be a job of its own */
+        .max_jobs = nofd_part(d, d->options.max_endpoints), /* each may be a job of its own */
         .max_paths = d->options.cores_per_nic * NOF_PATHS_DEFAULT, /* to each core of each other NIC */
         .predict_calls = d->options.predict_calls,
         .window_frames = window_frames(d, wire),
@@ -260,7 +242,8 @@ static int plug_fabric(struct nofd *d, char *err, size_t err_bytes)
         uint32_t ip4 = nic < o->nips ? o->ip4[nic] : FABRIC_IP + nic;
 
         nofd_wire_open_fabric(&wire, d->fabric, i, macs[i], ip4,
-                              o->mtu_bytes != 0 ? o->mtu_bytes : FABRIC_MTU, o->fabric.rate_bps / cores);
+                              o->mtu_bytes != 0 ? o->mtu_bytes : FABRIC_MTU,
+                              nofd_part_rate(d, o->fabric.rate_bps));
         rc = add_part(d, &wire, i % cores, err, err_bytes);
         d->nnics += rc == 0 && i % cores == cores - 1;
     }
@@ -364,7 +347,7 @@ static int plug_udp(struct nofd *d, unsigned i, char *err, size_t err_bytes)
     for (cfg.core = 0; cfg.core < o->cores_per_nic; cfg.core++) {
         if (nofd_wire_open_udp(&wire, &cfg, err, err_bytes) != NOF_OK)
             return -1;
-        wire.rate_bps /= o->cores_per_nic;
+        wire.rate_bps = nofd_part_rate(d, wire.rate_bps);
         if (add_part(d, &wire, cfg.core, err, err_bytes) != 0)
             return -1;
     }

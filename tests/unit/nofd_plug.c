@@ -330,18 +330,37 @@ static void a_buffer_has_room_for_a_frame_in_each_part(void **state)
     assert_int_equal(nof_fabric_link(d.fabric, 0).buffer_bytes, 9064);
 }
 
+static void a_slow_link_is_slow_in_each_part_and_too_slow_a_one_refused(void **state)
+{
+    (void)state;
+    d.options.fabric = (struct nofd_fabric_options){.nics = 1, .rate_bps = 3000};
+    d.options.cores = d.options.cores_per_nic = 4;
+    assert_int_equal(in(), 0);
+    assert_int_equal(nof_fabric_link(d.fabric, 0).rate_bps, 1000);
+    assert_int_equal(wire[3].rate_bps, 1000);
+    (void)end(state);
+    (void)start(state);
+    d.options.fabric = (struct nofd_fabric_options){.nics = 1, .rate_bps = 3};
+    d.options.cores = d.options.cores_per_nic = 4;
+    assert_int_equal(in(), -1);
+    assert_non_null(strstr(err, "check --link"));
+    nothing_is_left();
+}
+
 static void one_socket_for_each_core(void **state)
 {
     (void)state;
     d.options.nports = 1;
-    strcpy(d.options.port[0], "udp:127.0.0.1:0");
+    strcpy(d.options.port[0], "udp:127.0.0.1:0,rate=2000");
     d.options.cores = d.options.cores_per_nic = 3;
     assert_int_equal(in(), 0);
     assert_int_equal(created, 3);
     assert_int_not_equal(cfg[0].udp_port, cfg[1].udp_port);
     assert_int_not_equal(cfg[1].udp_port, cfg[2].udp_port);
-    for (unsigned i = 0; i < 3; i++)
+    for (unsigned i = 0; i < 3; i++) {
+        assert_int_equal(wire[i].rate_bps, 1000); /* the least */
         nof_udp_port_close(wire[i].udp);
+    }
 }
 
 static void a_device_without_cores_says_so(void **state)
@@ -447,6 +466,7 @@ int main(void)
         EACH(nics_are_dealt_over_the_threads),
         EACH(cores_of_a_nic_share_its_addresses_and_have_parts_of_all_else),
         EACH(a_buffer_has_room_for_a_frame_in_each_part),
+        EACH(a_slow_link_is_slow_in_each_part_and_too_slow_a_one_refused),
         EACH(one_socket_for_each_core),
         EACH(a_device_without_cores_says_so),
         EACH(a_port_needs_an_address),

@@ -119,6 +119,31 @@ static void of_a_nic_with_cores_all_parts_change(void **state)
     }
 }
 
+/* A part is never 0, which is no bound, nor less than a link can have, nor less than a frame. */
+static void small_parts_of_a_link_still_are_bounds(void **state)
+{
+    (void)state;
+    d.nnics = 1;
+    d.nparts = d.options.cores_per_nic = NICS;
+    nics[1].index = 0;
+    assert_false(call(nofd_rpc_impair, "{\"link\":\"1\"}"));
+    assert_non_null(strstr(error.text, "a rate is at least 1000 bit/s"));
+    assert_false(call(nofd_rpc_impair, "{\"link\":\"999\"}"));
+    assert_int_equal(nof_fabric_link(d.fabric, 0).rate_bps, 1000000);
+    assert_true(call(nofd_rpc_impair, "{\"link\":\"1500\",\"buffer\":1}"));
+    for (unsigned i = 0; i < NICS; i++) {
+        assert_int_equal(nof_fabric_link(d.fabric, i).rate_bps, 1000);
+        assert_int_equal(nof_fabric_link(d.fabric, i).buffer_bytes, 1);
+    }
+    assert_true(call(nofd_rpc_impair, "{\"link\":\"none\",\"buffer\":2000}"));
+    for (unsigned i = 0; i < NICS; i++) {
+        assert_int_equal(nof_fabric_link(d.fabric, i).rate_bps, 0);
+        assert_int_equal(nof_fabric_link(d.fabric, i).buffer_bytes, 1500 + 64);
+    }
+    assert_true(call(nofd_rpc_impair, "{\"buffer\":0}"));
+    assert_int_equal(nof_fabric_link(d.fabric, 0).buffer_bytes, 0);
+}
+
 static void what_is_said_changes_and_nothing_else(void **state)
 {
     (void)state;
@@ -192,9 +217,13 @@ static void down_ends_the_daemon_in_order(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        EACH(a_nic_is_unplugged_and_its_core_looks_at_once), EACH(of_a_nic_with_cores_all_parts_change),
-        EACH(what_is_said_changes_and_nothing_else),         EACH(what_cannot_be_is_told_and_changes_nothing),
-        EACH(without_a_fabric_nothing_is_impaired),          EACH(down_ends_the_daemon_in_order),
+        EACH(a_nic_is_unplugged_and_its_core_looks_at_once),
+        EACH(of_a_nic_with_cores_all_parts_change),
+        EACH(small_parts_of_a_link_still_are_bounds),
+        EACH(what_is_said_changes_and_nothing_else),
+        EACH(what_cannot_be_is_told_and_changes_nothing),
+        EACH(without_a_fabric_nothing_is_impaired),
+        EACH(down_ends_the_daemon_in_order),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

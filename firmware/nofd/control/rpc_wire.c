@@ -6,6 +6,7 @@
 
 #include "nofd/sys/clock.h"
 #include "nofd/control/daemon.h"
+#include "nofd/control/parts.h"
 #include "nofd/control/rpc.h"
 #include "nof_private/units.h"
 
@@ -140,18 +141,17 @@ static bool read_link(const json_t *params, struct impair_call *call, struct nof
 }
 
 /* Each core of a NIC has its part of the link. */
-static void impair_one(struct impair_call *call, unsigned index)
+static void impair_one(struct impair_call *call, const struct nofd_wire *wire)
 {
-    struct nof_fabric *fabric = call->daemon->fabric;
-    struct nof_fabric_link link = nof_fabric_link(fabric, index);
-    unsigned cores = call->daemon->options.cores_per_nic;
+    const struct nofd *d = call->daemon;
+    struct nof_fabric_link link = nof_fabric_link(d->fabric, wire->index);
 
     if (call->set_rate)
-        link.rate_bps = call->link.rate_bps / cores;
+        link.rate_bps = nofd_part_rate(d, call->link.rate_bps);
     if (call->set_delay)
         link.delay_ns = call->link.delay_ns;
     if (call->set_buffer)
-        link.buffer_bytes = call->link.buffer_bytes / cores;
+        link.buffer_bytes = nofd_part_buffer(d, call->link.buffer_bytes, wire->mtu_bytes);
     if (call->set_loss)
         link.loss_ppm = call->link.loss_ppm;
     if (call->set_duplicate)
@@ -162,7 +162,7 @@ static void impair_one(struct impair_call *call, unsigned index)
         link.multicast = call->link.multicast;
     if (call->set_corrupt)
         link.corrupt_ppm = call->link.corrupt_ppm;
-    if (nof_fabric_set_link(fabric, index, &link) != NOF_OK)
+    if (nof_fabric_set_link(d->fabric, wire->index, &link) != NOF_OK)
         call->rc = -1;
 }
 
@@ -174,7 +174,7 @@ static void impair_on_core(struct nofd_lcore *lcore, void *arg)
     (void)lcore;
     for (unsigned i = 0; i < d->nparts; i++)
         if (d->nics[i].wire.fabric != NULL && (call->only == UINT32_MAX || call->only == d->nics[i].index))
-            impair_one(call, d->nics[i].wire.index);
+            impair_one(call, &d->nics[i].wire);
 }
 
 json_t *nofd_rpc_impair(struct nofd *d, const json_t *params, struct nofd_rpc_error *error)

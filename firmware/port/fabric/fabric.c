@@ -233,7 +233,7 @@ struct nof_fabric_port *nof_fabric_port(struct nof_fabric *f, unsigned index)
 
 static bool link_valid(const struct nof_fabric_link *l)
 {
-    return (l->rate_bps == 0 || l->rate_bps >= 1000) && l->delay_ns <= DELAY_MAX_NS &&
+    return (l->rate_bps == 0 || l->rate_bps >= NOF_FABRIC_RATE_LEAST) && l->delay_ns <= DELAY_MAX_NS &&
            l->loss_ppm <= NOF_FABRIC_PPM && l->duplicate_ppm <= NOF_FABRIC_PPM &&
            l->reorder_ppm <= NOF_FABRIC_PPM && l->corrupt_ppm <= NOF_FABRIC_PPM &&
            l->multicast <= NOF_FABRIC_DROP;
@@ -336,7 +336,8 @@ static bool config_fill(struct nof_fabric_config *c)
            c->frame_bytes <= 16384 && c->pool_frames <= 1u << 20 && c->queue_frames <= 1u << 20 &&
            (c->queue_frames & (c->queue_frames - 1)) == 0 && link_valid(&c->link) &&
            c->nports % c->cores == 0 && (c->cores == 1 || c->shared) && c->switches <= c->nports &&
-           c->switches <= NOF_FABRIC_SWITCHES_MAX && (c->trunk_rate_bps == 0 || c->trunk_rate_bps >= 1000) &&
+           c->switches <= NOF_FABRIC_SWITCHES_MAX &&
+           (c->trunk_rate_bps == 0 || c->trunk_rate_bps >= NOF_FABRIC_RATE_LEAST) &&
            c->trunk_delay_ns <= DELAY_MAX_NS;
 }
 

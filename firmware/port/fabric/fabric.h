@@ -46,6 +46,7 @@ struct nof_fabric_port;
 
 #define NOF_FABRIC_PORTS_MAX 1024u
 #define NOF_FABRIC_PPM 1000000u
+#define NOF_FABRIC_RATE_LEAST 1000u /* bit/s */
 #define NOF_FABRIC_GROUPS_MAX 64u
 #define NOF_FABRIC_SWITCHES_MAX 8u
 
@@ -69,7 +70,7 @@ static inline int nof_fabric_multicast_parse(const char *text, uint32_t *multica
 }
 
 struct nof_fabric_link {
-    uint64_t rate_bps; /* 0: unlimited; else at least 1000 */
+    uint64_t rate_bps; /* 0: unlimited; else at least NOF_FABRIC_RATE_LEAST */
     uint64_t delay_ns; /* propagation, one way, of this link alone; at most 10 s */
     uint32_t buffer_bytes; /* of the switch towards this port, drop tail; 0: no such bound */
     uint32_t loss_ppm; /* probabilities in parts per million, 0..NOF_FABRIC_PPM */
@@ -94,7 +95,7 @@ struct nof_fabric_config {
     struct nof_fabric_link link; /* of every port at first */
     unsigned
         switches; /* 1..NOF_FABRIC_SWITCHES_MAX, at most nports, that have equal shares of the ports, in their order [1] */
-    uint64_t trunk_rate_bps; /* of a link between two switches, each way; 0: unlimited; else at least 1000 */
+    uint64_t trunk_rate_bps; /* of a link between two switches, each way; bounds as rate_bps */
     uint64_t trunk_delay_ns; /* of that; at most 10 s */
 };
 

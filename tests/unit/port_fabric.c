@@ -452,6 +452,73 @@ static void groups_are_told_to_the_switch(void **state)
     all_shared_back(f);
 }
 
+static int group(struct nof_fabric *f, unsigned port, uint8_t id, bool join)
+{
+    const uint8_t mac[6] = {1, 0, 0x5e, 1, 2, id};
+    return nof_fabric_ops(f)->group(nof_fabric_port(f, port), 0xe0010200u + id, mac, join);
+}
+
+/* Answers how many of a group's frame, which port 0 sends, port 2 gets. */
+static unsigned hears_group(struct nof_fabric *f, uint8_t id, uint64_t *now_ns)
+{
+    const struct nof_port_ops *ops = nof_fabric_ops(f);
+    const uint8_t mac[6] = {1, 0, 0x5e, 1, 2, id};
+    struct nof_frame *frame = ops->frame_alloc(nof_fabric_port(f, 0), 100);
+    assert_non_null(frame);
+    memcpy(frame->data, mac, 6);
+    assert_int_equal(ops->send(nof_fabric_port(f, 0), &frame, 1), 1);
+    ops->frame_free(nof_fabric_port(f, 0), frame);
+    for (unsigned i = 0; i < 2; i++)
+        fetch(f, 0, *now_ns += 100);
+    return fetch(f, 2, *now_ns);
+}
+
+static void a_leave_that_finds_no_room_is_told_later(void **state)
+{
+    (void)state;
+    struct nof_fabric_link link = {.multicast = NOF_FABRIC_SNOOP, .delay_ns = 10};
+    struct nof_fabric *f = make_shared(&link);
+    uint64_t now_ns = 0;
+    for (uint8_t id = 0; id < NOF_FABRIC_GROUPS_MAX + 8; id++) {
+        assert_int_equal(group(f, 2, id, true), NOF_OK);
+        assert_int_equal(hears_group(f, id, &now_ns), 1);
+        assert_int_equal(send_shared(f, 3, 1, SHARED_QUEUE), SHARED_QUEUE); /* the ring is full */
+        assert_int_equal(group(f, 2, id, false), NOF_OK);
+        assert_int_equal(group(f, 2, id, false), NOF_OK); /* once too often */
+        assert_int_equal(group(f, 2, 200, true), NOF_ENOMEM);
+        fetch(f, 0, now_ns += 100);
+        fetch(f, 0, now_ns += 100);
+        fetch(f, 1, now_ns);
+        if (id % 2 != 0)
+            continue; /* the next join tells it; else: */
+        woken[0] = 0;
+        fetch(f, 2, now_ns);
+        assert_int_equal(woken[0], 2); /* two groups */
+        assert_int_equal(hears_group(f, id, &now_ns), 0);
+    }
+    assert_int_equal(group(f, 2, 200, true), NOF_OK);
+    assert_int_equal(hears_group(f, 200, &now_ns), 1);
+    all_shared_back(f);
+}
+
+static void what_is_too_much_for_the_switch_is_counted(void **state)
+{
+    (void)state;
+    struct nof_fabric_link link = {.delay_ns = 1000000, .duplicate_ppm = NOF_FABRIC_PPM};
+    struct nof_fabric *f = make_shared(&link);
+    for (unsigned i = 0; i < 5; i++) { /* four ports have four queues' room under way */
+        assert_int_equal(send_shared(f, 3, 1, SHARED_QUEUE), SHARED_QUEUE);
+        assert_int_equal(fetch(f, 0, 1), 0);
+    }
+    assert_int_equal(nof_fabric_stats(f, 3)->drop_queue, SHARED_QUEUE);
+    assert_int_equal(fetch(f, 0, 1000001), 0);
+    assert_int_equal(fetch(f, 0, 2000001), 0);
+    assert_int_equal(fetch(f, 1, 2000001), SHARED_QUEUE);
+    /* Copies of four queues' frames had no room on their way to the port, three queues' frames none in its ring. */
+    assert_int_equal(nof_fabric_stats(f, 1)->drop_queue, (4 + 3) * SHARED_QUEUE);
+    all_shared_back(f);
+}
+
 static void cores_are_as_many_on_each_nic(void **state)
 {
     (void)state;
@@ -487,6 +554,8 @@ int main(void)
         cmocka_unit_test(cores_of_a_nic_reach_each_other_past_the_switch),
         cmocka_unit_test(one_that_is_down_gets_nothing_through_the_switch),
         cmocka_unit_test(groups_are_told_to_the_switch),
+        cmocka_unit_test(a_leave_that_finds_no_room_is_told_later),
+        cmocka_unit_test(what_is_too_much_for_the_switch_is_counted),
         cmocka_unit_test(cores_are_as_many_on_each_nic),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

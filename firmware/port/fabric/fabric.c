@@ -107,7 +107,7 @@ int fabric_joined_count(struct fabric_joined *joined, uint32_t *n, uint64_t mac,
         if (i == *n)
             joined[(*n)++] = (struct fabric_joined){.mac = mac};
         *changed_out = ++joined[i].times == 1;
-    } else if (i < *n && --joined[i].times == 0) {
+    } else if (i < *n && joined[i].times > 0 && --joined[i].times == 0) {
         joined[i] = joined[--*n];
         *changed_out = true;
     }
@@ -153,6 +153,8 @@ static unsigned fetch_shared(struct nof_fabric_port *p, uint64_t now_ns, struct 
     struct nof_handover_item item;
     unsigned got = 0;
     p->now_ns = now_ns;
+    if (p->untold)
+        fabric_tell_left(p);
     while (got < n && nof_handover_pop(p->in, &item))
         frames[got++] = &((struct fabric_slot *)item.what)->frame;
     return got;
@@ -299,9 +301,17 @@ static struct nof_handover *ring_create(uint32_t slots)
     return ring;
 }
 
+static void *lines_create(size_t bytes)
+{
+    void *lines = aligned_alloc(64, bytes);
+    if (lines != NULL)
+        memset(lines, 0, bytes);
+    return lines;
+}
+
 static int ports_create(struct nof_fabric *f, const struct nof_fabric_config *cfg)
 {
-    f->port = calloc(f->nports + 1, sizeof(*f->port));
+    f->port = lines_create((f->nports + 1) * sizeof(*f->port));
     if (f->port == NULL)
         return NOF_ENOMEM;
     for (uint32_t i = 0; i <= f->nports; i++) {
@@ -346,7 +356,7 @@ int nof_fabric_create(const struct nof_fabric_config *cfg, struct nof_fabric **f
     struct nof_fabric_config c = *cfg;
     if (!config_fill(&c))
         return NOF_EINVAL;
-    struct nof_fabric *f = calloc(1, sizeof(*f));
+    struct nof_fabric *f = lines_create(sizeof(*f));
     if (f == NULL)
         return NOF_ENOMEM;
     f->nports = c.nports;

@@ -99,7 +99,7 @@ struct nof_fabric_config {
     uint64_t trunk_delay_ns; /* of that; at most 10 s */
 };
 
-/* All only grow. */
+/* All only grow. Shared: the port's thread counts tx, rx and pool_empty; anybody drop_queue, atomically; the switch all else. */
 struct nof_fabric_stats {
     uint64_t tx_frames; /* taken from the core of this port */
     uint64_t tx_bytes;
@@ -109,11 +109,11 @@ struct nof_fabric_stats {
     uint64_t pool_empty; /* frame_alloc() had none */
     uint64_t drop_down; /* this port was down, as sender or receiver */
     uint64_t drop_unknown; /* sent to an address that nobody has */
-    /* Of frames towards this port: */
+    /* Of frames towards this port (drop_queue: or from it, for which the switch had no room): */
     uint64_t drop_partition;
     uint64_t drop_group; /* of groups that it has not joined, or because multicast is not passed on */
     uint64_t drop_buffer; /* switch buffer full */
-    uint64_t drop_queue; /* the core of this port did not fetch them in time */
+    uint64_t drop_queue; /* not fetched in time, or too much was under way */
     uint64_t lost;
     uint64_t duplicated;
     uint64_t reordered;
@@ -134,7 +134,8 @@ const struct nof_port_ops *nof_fabric_ops(const struct nof_fabric *f);
 void nof_fabric_on_arrival(struct nof_fabric_port *p, void (*wake)(void *arg), void *arg);
 
 /* Run what is due at `now_ns`. rx_burst() does so too; call it before cores send when time has
- * passed since the last call: send() takes the time of the latest call. */
+ * passed since the last call: send() takes the time of the latest call. (Shared: of this
+ * port's latest rx_burst().) */
 void nof_fabric_advance(struct nof_fabric *f, uint64_t now_ns);
 
 /* When something will arrive next; 0 if a frame waits to be fetched; NOF_NO_DEADLINE: nothing is

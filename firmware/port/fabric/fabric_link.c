@@ -130,7 +130,7 @@ static void arrive(struct nof_fabric *f, uint16_t src, uint16_t dst, struct fabr
     struct fabric_event event = {
         .when_ns = when_ns, .slot = s, .src = src, .dst = dst, .hop = FABRIC_HOP_PORT};
     if (!fabric_event_push(f, event)) {
-        p->stats.drop_queue++;
+        fabric_count_drop(f, p);
         fabric_unref(f, s);
     }
 }
@@ -219,7 +219,7 @@ static void cross(struct nof_fabric *f, uint16_t src, uint32_t from, uint32_t to
                                  .dst = (uint16_t)to,
                                  .hop = FABRIC_HOP_TRUNK};
     if (!fabric_event_push(f, event)) {
-        f->port[src].stats.drop_queue++;
+        fabric_count_drop(f, &f->port[src]);
         fabric_unref(f, s);
     }
 }

@@ -26,7 +26,6 @@ struct nof_fabric_port {
     uint32_t head; /* free-running: next to fetch */
     uint32_t tail; /* free-running: next to fill */
     uint32_t frame_bytes;
-    uint32_t index;
     uint32_t nfree;
     uint64_t last_mac; /* destination of the latest frame, and whose it is: a guess for the next */
     struct nof_fabric_port *last_port;
@@ -46,13 +45,15 @@ struct nof_fabric_port {
     uint8_t *fresh; /* slots never used yet, nfresh of them */
     uint32_t nfresh;
 
-    /* Of a shared fabric. */
+    /* Of a shared fabric. What others read for each frame is on a line that nobody writes. */
+    _Alignas(64) uint32_t index;
     struct nof_handover *in; /* in place of `queue` */
-    struct fabric_slot *returned; /* crosses: freed by others, for `free` once that is empty */
-    uint64_t now_ns; /* of this port's latest call */
     void (*wake)(void *arg); /* its core, after something was put into `in`; NULL: nobody sleeps */
     void *wake_arg;
-    uint32_t nmine; /* groups that its core has joined; `joined` is the switch's */
+    _Alignas(64) struct fabric_slot *returned; /* crosses: freed by others, for `free` once that is empty */
+    _Alignas(64) uint64_t now_ns; /* of this port's latest call */
+    bool untold; /* of some of `mine` the switch must hear that they are left */
+    uint32_t nmine; /* groups that its core has joined, or left untold (times 0); `joined` is the switch's */
     struct fabric_joined mine[NOF_FABRIC_GROUPS_MAX];
 };
 
@@ -70,7 +71,6 @@ struct fabric_event {
 };
 
 struct nof_fabric {
-    uint64_t now_ns;
     bool plain; /* no rate, delay, fault, partition or down port anywhere, nor shared */
     bool open; /* crosses: the same of a shared one */
     bool shared;
@@ -84,17 +84,19 @@ struct nof_fabric {
     uint16_t *mac_port;
     uint32_t nswitches;
     uint64_t trunk_rate_bps, trunk_delay_ns;
+    struct nof_fabric_port *port; /* nports + 1: the last owns the copies for corruption */
+    struct nof_handover
+        *to_switch; /* shared: what the ports send through it; read by who runs it, the first port's core */
+
+    /* The switch's own, which it writes for each frame; what is above all ports read. */
+    _Alignas(64) uint64_t now_ns;
     uint64_t trunk_free_ns[NOF_FABRIC_SWITCHES_MAX]
                           [NOF_FABRIC_SWITCHES_MAX]; /* when it has sent what it holds, from, to */
-    struct nof_fabric_port *port; /* nports + 1: the last owns the copies for corruption */
-
     struct fabric_event *heap; /* binary, by (when, order) */
     uint32_t nevents;
     uint32_t max_events;
     uint64_t order;
     uint64_t random;
-    struct nof_handover
-        *to_switch; /* shared: what the ports send through it; read by who runs it, the first port's core */
 };
 
 #define FABRIC_NO_PORT UINT32_MAX
@@ -150,6 +152,8 @@ void fabric_deliver_shared(struct nof_fabric_port *p, struct fabric_slot *s);
 struct fabric_slot *fabric_take_returned(struct nof_fabric_port *p);
 /* What the ports have told the switch since. */
 void fabric_hear(struct nof_fabric *f);
+/* Port's thread: what the ring to the switch had no room for. */
+void fabric_tell_left(struct nof_fabric_port *p);
 
 /* In either kind. */
 static inline void fabric_ref(const struct nof_fabric *f, struct fabric_slot *s)
@@ -158,6 +162,15 @@ static inline void fabric_ref(const struct nof_fabric *f, struct fabric_slot *s)
         (void)__atomic_fetch_add(&s->refs, 1, __ATOMIC_RELAXED);
     else
         s->refs++;
+}
+
+/* drop_queue: of a shared fabric senders count it, and the switch. */
+static inline void fabric_count_drop(const struct nof_fabric *f, struct nof_fabric_port *p)
+{
+    if (f->shared)
+        (void)__atomic_fetch_add(&p->stats.drop_queue, 1, __ATOMIC_RELAXED);
+    else
+        p->stats.drop_queue++;
 }
 
 static inline void fabric_unref(const struct nof_fabric *f, struct fabric_slot *s)

@@ -54,7 +54,7 @@ static bool put(struct nof_fabric_port *p, struct fabric_slot *s)
 {
     if (nof_handover_push(p->in, &(struct nof_handover_item){.what = s}))
         return true;
-    (void)__atomic_fetch_add(&p->stats.drop_queue, 1, __ATOMIC_RELAXED);
+    fabric_count_drop(p->fabric, p);
     fabric_unref_shared(s);
     return false;
 }
@@ -141,26 +141,47 @@ static unsigned send(void *port, struct nof_frame *const *frames, unsigned n)
     return i;
 }
 
+static bool tell(const struct nof_fabric_port *p, enum fabric_told told, uint64_t mac)
+{
+    if (!nof_handover_push(p->fabric->to_switch,
+                           &(struct nof_handover_item){.when_ns = mac, .tag = tag_of(told, p)}))
+        return false;
+    wake(&p->fabric->port[0]);
+    return true;
+}
+
+void fabric_tell_left(struct nof_fabric_port *p)
+{
+    for (uint32_t i = p->nmine; i-- > 0;) { /* from the end: the last one takes the place of one that goes */
+        if (p->mine[i].times != 0)
+            continue;
+        if (!tell(p, FABRIC_TOLD_LEAVE, p->mine[i].mac))
+            return;
+        p->mine[i] = p->mine[--p->nmine];
+    }
+    p->untold = false;
+}
+
 static int group(void *port, uint32_t ip4, const uint8_t mac[6], bool join)
 {
     struct nof_fabric_port *p = port;
     uint64_t key = fabric_mac_load(mac);
-    struct nof_handover_item item = {.when_ns = key,
-                                     .tag = tag_of(join ? FABRIC_TOLD_JOIN : FABRIC_TOLD_LEAVE, p)};
     bool changed;
-    int status = fabric_joined_count(p->mine, &p->nmine, key, join, &changed);
+    int status;
 
     (void)ip4;
-    /* A leave that the ring has no room for costs frames that nobody here wants. */
-    if (status != NOF_OK || !changed || nof_handover_push(p->fabric->to_switch, &item)) {
-        if (status == NOF_OK && changed)
-            wake(&p->fabric->port[0]);
+    if (p->untold)
+        fabric_tell_left(p);
+    status = fabric_joined_count(p->mine, &p->nmine, key, join, &changed);
+    if (status != NOF_OK || !changed || tell(p, join ? FABRIC_TOLD_JOIN : FABRIC_TOLD_LEAVE, key))
         return status;
-    }
-    if (!join)
-        return NOF_OK;
-    (void)fabric_joined_count(p->mine, &p->nmine, key, false, &changed);
-    return NOF_ENOMEM;
+    /* The ring has no room. The switch may have the group, and is told later that we have not: until then it costs
+     * frames that nobody here wants, and a place in both lists. */
+    if (join)
+        (void)fabric_joined_count(p->mine, &p->nmine, key, false, &changed);
+    p->mine[p->nmine++] = (struct fabric_joined){.mac = key};
+    p->untold = true;
+    return join ? NOF_ENOMEM : NOF_OK;
 }
 
 const struct nof_port_ops nof_fabric_shared_port_ops = {
@@ -177,11 +198,11 @@ static void hear_frame(struct nof_fabric *f, uint32_t src, const struct nof_hand
 
     if (fabric_event_push(f, event))
         return;
-    (void)__atomic_fetch_add(&f->port[src].stats.drop_queue, 1, __ATOMIC_RELAXED);
+    fabric_count_drop(f, &f->port[src]);
     fabric_unref_shared(item->what);
 }
 
-/* A leave may have been lost: a port is there once, whatever it says. */
+/* A join that was not told may be left, and a leave that was not told joined again: a port is there once, whatever it says. */
 static void hear_group(struct nof_fabric_port *p, uint64_t mac, bool join)
 {
     bool changed;

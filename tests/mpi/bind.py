@@ -4,6 +4,7 @@
 with a kernel that looks at the files.
 
 usage: bind.py NOF SCHEMA"""
+import fcntl
 import json
 import os
 import pathlib
@@ -185,7 +186,8 @@ def refusals(m):
     m.network({"br0": []}, default="br0")
     (m.root / "sys/class/net/eth1/master").symlink_to("../br0")
     (m.root / "sys/class/net/eth1/upper_br0").symlink_to("../br0")
-    refuses(m, ("br0 carries the default route", "eth1 is a port of br0"), "bind", "--force", "eth1")
+    refuses(m, ("br0 carries the default route", "eth1 is a port of br0; taken all the same, and unbind does not put it back"),
+            "bind", "--force", "eth1")
     # so does the last of many
     for n in range(20):
         (m.root / f"sys/class/net/eth1/upper_a{n}").symlink_to(f"../a{n}")
@@ -225,8 +227,40 @@ def refusals(m):
     (m.root / "bin/no-ip").rename(m.root / "bin/ip")
 
 
+def locked(m):
+    """Nothing is looked at while another command changes it."""
+    m.network({}, default="eth1")
+    m.put("run/nof/bind/lock", "")
+    with (m.root / "run/nof/bind/lock").open() as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        for command in ("bind", "unbind"):
+            code, out, err = nof(m, command, "eth1")
+            check(f"{command} under another", code == 1 and "another `nof bind`" in err and "default" not in out + err, out + err)
+
+
+def late(m):
+    """The kernel does not answer: who waits for it holds neither the lock nor the command's output, and the device is remembered."""
+    m.network({})
+    unbind = m.root / "sys/bus/pci/drivers/e1000e/unbind"
+    unbind.unlink()
+    os.mkfifo(unbind)
+    code, out, err = nof(m, "bind", "eth1")
+    check("a late kernel", code == 1 and "when that process has ended: nof unbind 0000:03:00.0" in err, out + err)
+    check("all is said to be as before", "everything is" not in err, err)
+    check("it is not remembered", (m.root / "run/nof/bind/0000:03:00.0.json").exists())
+    with (m.root / "run/nof/bind/lock").open() as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    with unbind.open() as pipe:
+        check("the pending write", pipe.read() == "0000:03:00.0")
+    unbind.unlink()
+    m.put("sys/bus/pci/drivers/e1000e/unbind", "")
+    code, out, err = nof(m, "unbind", "eth1")
+    check("unbind after it", code == 0 and not list(m.root.glob("run/nof/bind/*.json")), out + err)
+
+
 def there_and_back(m):
-    m.network({"eth1": ["10.0.1.1"]}, routes="10.8.0.0/16 via 10.0.1.9\n10.0.1.0/24 proto kernel scope link")
+    m.network({"eth1": ["10.0.1.1"]},
+              routes="10.8.0.0/16 via 10.0.5.9\n10.0.5.0/24 scope link\n10.0.1.0/24 proto kernel scope link")
     code, out, err = nof(m, "bind", "--dry-run", "--force", "eth1")
     check("a dry run", code == 0 and "echo 0000:03:00.0 > /sys/bus/pci/drivers/e1000e/unbind" in out, out + err)
     check("a dry run changes something", m.driver("0000:03:00.0") == "e1000e")
@@ -257,8 +291,11 @@ def there_and_back(m):
     code, out, err = nof(m, "unbind", "eth1")
     check("unbind", code == 0 and m.driver("0000:03:00.0") == "e1000e", out + err)
     done = (m.root / "ip/done").read_text()
-    for line in ("link set dev eth1 up", "address add 10.0.1.1/24 dev eth1", "-4 route replace 10.8.0.0/16 via 10.0.1.9 dev eth1"):
-        check(f"'ip {line}' was not done", line in done, done)
+    for line in ("link set dev eth1 up", "address add 10.0.1.1/24 dev eth1", "-4 route replace 10.0.5.0/24 scope link dev eth1",
+                 "-4 route replace 10.8.0.0/16 via 10.0.5.9 dev eth1"):
+        check(f"'ip {line}' was not done, or too early", line in done, done)
+        done = done[done.index(line):]
+    done = (m.root / "ip/done").read_text()
     check("routes of the kernel's own are added", "10.0.1.0/24" not in done.replace("add 10.0.1.1/24", ""), done)
     check("hugepages stay", pages.read_text().strip() == "0")
     check("something is remembered", not list(m.root.glob("run/nof/bind/*.json")))
@@ -292,6 +329,8 @@ def main():
         machine = Machine(pathlib.Path(scratch))
         kernel = threading.Thread(target=machine.run)
         refusals(machine)
+        locked(machine)
+        late(machine)
         kernel.start()
         try:
             there_and_back(machine)

@@ -116,7 +116,7 @@ static void devices_go_to_vfio_and_come_back_as_they_were(void **state)
 static void take_with(bool iommu, enum fake_fault fault)
 {
     bool done = false;
-    unsigned at;
+    unsigned at, late = 0;
 
     for (at = 1; !done && at < CHANGES_MOST; at++) {
         struct world w;
@@ -131,6 +131,12 @@ static void take_with(bool iommu, enum fake_fault fault)
         } else {
             fflush(w.k.m.err);
             assert_non_null(strstr(w.k.said, ": ")); /* a sentence */
+            if (fault == FAKE_LATE && strstr(w.k.said, "when that process has ended: nof unbind") != NULL) {
+                assert_null(strstr(w.k.said, "everything is as it was"));
+                late++;
+                fake_kernel_heal(&w.k);
+                assert_true(give(&w));
+            }
             assert_state(&w, w.free_state);
             fake_kernel_heal(&w.k);
             assert_true(take(&w));
@@ -139,6 +145,7 @@ static void take_with(bool iommu, enum fake_fault fault)
         end(&w);
     }
     assert_true(done && at > 20);
+    assert_true(fault != FAKE_LATE || late == 3 * FAKE_NICS); /* override, unbind and probe of each */
 }
 
 static void a_bind_that_fails_at_any_step_restores(void **state)
@@ -148,7 +155,7 @@ static void a_bind_that_fails_at_any_step_restores(void **state)
     take_with(false, FAKE_FAILS);
 }
 
-/* The kernel answers too late, after it has done it. */
+/* The kernel answers too late, after it has done it: unbind finds what the device was. */
 static void a_bind_that_is_answered_late_restores(void **state)
 {
     (void)state;
@@ -256,6 +263,32 @@ static void an_unbind_that_fails_at_any_step_restores(void **state)
     assert_true(clean);
     assert_true(restored >= 9 &&
                 told >= 9); /* unbind, override and probe of three; interfaces and notes of three */
+}
+
+/* What a bind before has left is not undone by one that cannot begin. */
+static void a_bind_that_cannot_begin_leaves_what_is_remembered(void **state)
+{
+    struct world w;
+    char *left;
+
+    (void)state;
+    make(&w, true);
+    w.k.fault = FAKE_CRASH;
+    w.k.fault_at = 8;
+    if (setjmp(w.k.crash) == 0)
+        fail_msg("%u changes are all of a bind", (unsigned)take(&w));
+    fake_kernel_heal(&w.k);
+    left = fake_kernel_state(&w.k);
+    assert_non_null(strstr(left, "kept=1"));
+    w.k.fault = FAKE_FAILS;
+    w.k.fault_at = w.k.changes + 1; /* `ip` */
+    assert_false(take(&w));
+    assert_state(&w, left);
+    free(left);
+    fake_kernel_heal(&w.k);
+    assert_true(give(&w));
+    assert_state(&w, w.free_state);
+    end(&w);
 }
 
 /* It is unplugged between any two steps: the others are as they were, nothing is remembered of it, and no wait is long. */
@@ -400,6 +433,7 @@ int main(void)
         cmocka_unit_test(what_cannot_be_restored_is_said_and_remembered),
         cmocka_unit_test(a_bind_that_is_killed_anywhere_is_taken_back_by_unbind),
         cmocka_unit_test(an_unbind_that_fails_at_any_step_restores),
+        cmocka_unit_test(a_bind_that_cannot_begin_leaves_what_is_remembered),
         cmocka_unit_test(a_device_that_is_unplugged_on_the_way_is_said_and_forgotten),
         cmocka_unit_test(a_bound_device_that_is_unplugged_is_forgotten),
         cmocka_unit_test(vfio_that_takes_no_device_leaves_them_where_they_were),

@@ -26,6 +26,8 @@ struct options {
     struct nof_rebind_options how;
     bool dry_run, force;
     bool unbinds;
+    const char *name[DEVICES_MAX]; /* as given */
+    unsigned nnames;
     struct nof_pci_nic device[DEVICES_MAX];
     unsigned n;
 };
@@ -46,9 +48,14 @@ static const struct argp_option bind_options[] = {
 };
 static const struct argp_option unbind_options[] = {{NULL, 0, NULL, 0, NULL, 0}};
 
+static bool is_root(const struct options *o)
+{
+    return geteuid() == 0 || o->m.root[0] != '\0';
+}
+
 static bool may_change(const struct options *o)
 {
-    if (geteuid() == 0 || o->m.root[0] != '\0')
+    if (is_root(o))
         return true;
     nof_say(&o->m, "drivers are bound by root alone: sudo %s ...%s", o->m.self,
             o->unbinds ? "" : " (--dry-run may be done by anybody)");
@@ -59,25 +66,45 @@ static bool may_change(const struct options *o)
 static bool forgotten(struct options *o, const char *name)
 {
     char address[32];
-    int lock;
 
     if (strlen(name) >= sizeof(address) || !nof_pci_nic_address(name, address, sizeof(address)) ||
         nof_system_has(&o->m, NOF_PCI_DIR "/class", address) ||
         !nof_system_has(&o->m, NOF_KEPT_DIR "/%s.json", address) || !may_change(o))
         return false;
-    lock = nof_system_lock(&o->m);
-    if (lock < 0)
-        exit(1);
     if (nof_rebind_forget(&o->m, address))
         printf("%s: is not there any more (unplugged); it is forgotten\n", address);
-    close(lock);
+    return true;
+}
+
+static bool find(struct options *o, const char *name)
+{
+    struct nof_pci_nic *d = &o->device[o->n];
+
+    if (o->unbinds && forgotten(o, name))
+        return true;
+    if (!nof_pci_nic_find(&o->m, name, d))
+        return false;
+    for (unsigned i = 0; i < o->n; i++)
+        if (strcmp(o->device[i].address, d->address) == 0)
+            return true;
+    o->n++;
+    return true;
+}
+
+/* The devices, looked at with the lock, which is held until the command ends: what is found then stays so. Who only looks needs none. */
+static bool find_all(struct options *o)
+{
+    if (!o->dry_run && is_root(o) && nof_system_lock(&o->m) < 0)
+        return false;
+    for (unsigned i = 0; i < o->nnames; i++)
+        if (!find(o, o->name[i]))
+            return false;
     return true;
 }
 
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
     struct options *o = state->input;
-    struct nof_pci_nic *d = &o->device[o->n];
     char *end = NULL;
 
     switch (key) {
@@ -97,16 +124,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
             argp_error(state, "'%s' is no number of MB", arg);
         return 0;
     case ARGP_KEY_ARG:
-        if (o->n == DEVICES_MAX)
+        if (o->nnames == DEVICES_MAX)
             argp_error(state, "at most %d devices at once", DEVICES_MAX);
-        if (o->unbinds && forgotten(o, arg))
-            return 0;
-        if (!nof_pci_nic_find(&o->m, arg, d))
-            exit(1);
-        for (unsigned i = 0; i < o->n; i++)
-            if (strcmp(o->device[i].address, d->address) == 0)
-                return 0;
-        o->n++;
+        o->name[o->nnames++] = arg;
         return 0;
     case ARGP_KEY_NO_ARGS:
         argp_error(state, "which device? `nof devices` lists them");
@@ -188,7 +208,10 @@ static bool nobody_holds(struct options *o, const struct nof_view *v, const stru
         bool forced = json_is_true(json_object_get(hold, "forced"));
 
         if (forced && o->force) {
-            nof_say(&o->m, "%s: %s; taken all the same", name, nof_kept_text(hold, "says"));
+            nof_say(&o->m, "%s: %s; taken all the same%s", name, nof_kept_text(hold, "says"),
+                    strcmp(nof_kept_text(hold, "kind"), "addresses") == 0
+                        ? ""
+                        : ", and unbind does not put it back");
             continue;
         }
         free_of_them = false;
@@ -321,7 +344,7 @@ static void print_bound(struct options *o)
 /* Nobody leaves a NIC half way by Ctrl-C. */
 static void hold_signals(void)
 {
-    static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGTSTP};
+    static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE, SIGTSTP};
     sigset_t set;
 
     sigemptyset(&set);
@@ -346,11 +369,8 @@ static bool check(struct options *o)
 static bool take(struct options *o)
 {
     char name[DEVICES_MAX][48];
-    int lock = nof_system_lock(&o->m);
     bool good;
 
-    if (lock < 0)
-        return false;
     hold_signals();
     for (unsigned i = 0; i < o->n; i++)
         put_name(o, &o->device[i], name[i], sizeof(name[i]));
@@ -360,7 +380,6 @@ static bool take(struct options *o)
                o->device[i].driver[0] != '\0' ? o->device[i].driver : "no driver");
     if (good)
         print_bound(o);
-    close(lock);
     return good;
 }
 
@@ -379,6 +398,8 @@ int nof_cmd_bind(int argc, char **argv)
     nof_system_open(&o.m, argv[0]);
     argp_err_exit_status = 2;
     argp_parse(&argp, argc, argv, 0, NULL, &o);
+    if (!find_all(&o))
+        return 1;
     leave_out(&o, is_bound);
     if (o.n == 0)
         return 0;
@@ -412,11 +433,8 @@ static bool may_unbind(struct options *o, const struct nof_view *v, const struct
 
 static bool give(struct options *o)
 {
-    int lock = nof_system_lock(&o->m);
     bool good;
 
-    if (lock < 0)
-        return false;
     hold_signals();
     good = nof_rebind_give(&o->m, o->device, o->n);
     for (unsigned i = 0; good && i < o->n; i++) {
@@ -429,7 +447,6 @@ static bool give(struct options *o)
         printf("%s: %s -> %s\n", name, o->device[i].driver[0] != '\0' ? o->device[i].driver : "no driver",
                now.driver[0] != '\0' ? now.driver : "no driver");
     }
-    close(lock);
     return good;
 }
 
@@ -449,6 +466,8 @@ int nof_cmd_unbind(int argc, char **argv)
     nof_system_open(&o.m, argv[0]);
     argp_err_exit_status = 2;
     argp_parse(&argp, argc, argv, 0, NULL, &o);
+    if (!find_all(&o))
+        return 1;
     leave_out(&o, is_at_home);
     if (o.n == 0)
         return 0;

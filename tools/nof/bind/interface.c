@@ -155,6 +155,26 @@ static void say_leased(struct nof_system *m, const char *name, const json_t *lea
     json_decref(for_good);
 }
 
+/* Those without a next hop first: they are how the others are reached. */
+static void restore_routes(struct nof_system *m, const char *name, const json_t *routes)
+{
+    const json_t *one;
+    char words[512];
+    size_t i;
+
+    for (int via = 0; via < 2; via++) {
+        json_array_foreach(routes, i, one)
+        {
+            const char *route = json_string_value(one);
+
+            if ((strstr(route, " via ") != NULL) != (via == 1))
+                continue;
+            snprintf(words, sizeof(words), "%.2s route replace %s dev %s", route, route + 2, name);
+            ip(m, words, NULL);
+        }
+    }
+}
+
 static void restore_one(struct nof_system *m, const char *name, const json_t *saved)
 {
     bool up = json_is_true(json_object_get(saved, "up"));
@@ -176,15 +196,8 @@ static void restore_one(struct nof_system *m, const char *name, const json_t *sa
         snprintf(words, sizeof(words), "address add %s dev %s", json_string_value(one), name);
         ip(m, words, "File exists");
     }
-    json_array_foreach(json_object_get(saved, "routes"), i, one)
-    {
-        const char *route = json_string_value(one);
-
-        if (!up)
-            break;
-        snprintf(words, sizeof(words), "%.2s route replace %s dev %s", route, route + 2, name);
-        ip(m, words, NULL);
-    }
+    if (up)
+        restore_routes(m, name, json_object_get(saved, "routes"));
     say_leased(m, name, json_object_get(saved, "leased"));
 }
 

@@ -14,9 +14,7 @@
 
 static bool gone(struct nof_system *m, const char *address)
 {
-    struct nof_pci_nic d;
-
-    return !nof_pci_nic_read(m, address, &d);
+    return !nof_system_has(m, NOF_PCI_DIR "/class", address);
 }
 
 /* A write that moves a device. false after saying why. */
@@ -26,6 +24,7 @@ static bool move(struct nof_system *m, const char *address, const char *path, co
 
     if (rc == 0)
         return true;
+    m->late |= rc == -ETIMEDOUT;
     if (gone(m, address))
         nof_say(m, "%s has gone from the bus (unplugged?); `nof devices` lists what is there", address);
     else if (rc == -ETIMEDOUT)
@@ -68,15 +67,13 @@ static bool release(struct nof_system *m, const char *address)
     return false;
 }
 
+/* Not read before: a read of it waits with whoever waits for the device, and nobody ends that. */
 static bool set_override(struct nof_system *m, const char *address, const char *driver)
 {
-    char path[NOF_PATH_BYTES], now[32];
+    char path[NOF_PATH_BYTES];
 
     snprintf(path, sizeof(path), NOF_PCI_DIR "/driver_override", address);
-    nof_system_read(m, now, sizeof(now), "%s", path);
-    if (strcmp(now, NO_OVERRIDE) == 0)
-        now[0] = '\0';
-    return strcmp(now, driver) == 0 || move(m, address, path, driver[0] != '\0' ? driver : "\n");
+    return move(m, address, path, driver[0] != '\0' ? driver : "\n");
 }
 
 static bool wait_for_node(struct nof_system *m, const char *address)
@@ -171,8 +168,22 @@ static void put_back(struct nof_system *m, const char *address, const json_t *ke
     nof_kept_drop(m, address);
 }
 
+/* A write of take_one() may yet be done: as far back as it goes now, and unbind does the rest. */
+static void undo_late(struct nof_system *m, const char *address, const json_t *kept)
+{
+    char now[32];
+
+    nof_system_points(m, now, sizeof(now), NOF_PCI_DIR "/driver", address);
+    if (strcmp(now, nof_kept_text(kept, "driver")) != 0 && to_own(m, address, kept))
+        nof_interfaces_restore(m, address, json_object_get(kept, "interfaces"));
+    nof_say(m,
+            "%s may yet lose its driver, and what it was stays remembered; when that process has ended: nof "
+            "unbind %s",
+            address, address);
+}
+
 /* The way back of take_one(), from wherever it has come to. */
-static bool undo_take(struct nof_system *m, const struct nof_pci_nic *d)
+static bool undo_take(struct nof_system *m, const struct nof_pci_nic *d, bool late)
 {
     json_t *kept = nof_kept_load(m, d->address);
     bool good = true;
@@ -181,6 +192,9 @@ static bool undo_take(struct nof_system *m, const struct nof_pci_nic *d)
         return true;
     if (gone(m, d->address)) {
         put_back(m, d->address, kept, false);
+    } else if (late) {
+        good = false;
+        undo_late(m, d->address, kept);
     } else {
         good = to_own(m, d->address, kept);
         if (good)
@@ -229,12 +243,14 @@ bool nof_rebind_forget(struct nof_system *m, const char *address)
     return true;
 }
 
+/* *begun: there is something to be undone. */
 static bool take_one(struct nof_system *m, const struct nof_pci_nic *d, unsigned taken_mb,
-                     const struct nof_rebind_options *options)
+                     const struct nof_rebind_options *options, bool *begun)
 {
     json_t *kept = remember(m, d);
     bool good = kept != NULL && nof_kept_save(m, d->address, kept);
 
+    *begun = kept != NULL;
     if (good && options->pages_mb > 0)
         good = nof_pages_make(m, d, options->pages_mb, taken_mb, kept);
     if (good && options->noiommu && d->group[0] == '\0')
@@ -247,18 +263,20 @@ static bool take_one(struct nof_system *m, const struct nof_pci_nic *d, unsigned
 bool nof_rebind_take(struct nof_system *m, const struct nof_pci_nic *devices, unsigned n,
                      const struct nof_rebind_options *options)
 {
-    bool back = true;
+    bool back = true, begun = false, late;
     unsigned i = 0;
 
+    m->late = false;
     nof_pages_settle(m);
     if (!nof_vfio_ready(m, true))
         return false;
-    while (i < n && take_one(m, &devices[i], i * options->pages_mb, options))
+    while (i < n && take_one(m, &devices[i], i * options->pages_mb, options, &begun))
         i++;
     if (i == n)
         return true;
-    for (unsigned k = i + 1; k > 0; k--)
-        back &= undo_take(m, &devices[k - 1]);
+    late = m->late;
+    for (unsigned k = begun ? i + 1 : i; k > 0; k--)
+        back &= undo_take(m, &devices[k - 1], late && k == i + 1);
     if (back)
         nof_say(m, "everything is as it was before");
     return false;
@@ -276,7 +294,7 @@ static void undo_give(struct nof_system *m, const struct nof_pci_nic *devices, u
                     devices[i].address, devices[i].address);
             back = false;
         }
-    if (back)
+    if (back && !m->late)
         nof_say(m, "everything is as it was before");
 }
 
@@ -284,6 +302,7 @@ bool nof_rebind_give(struct nof_system *m, const struct nof_pci_nic *devices, un
 {
     unsigned i;
 
+    m->late = false;
     nof_pages_settle(m);
     for (i = 0; i < n; i++) {
         json_t *kept = nof_kept_load(m, devices[i].address);

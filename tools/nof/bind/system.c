@@ -111,8 +111,11 @@ static int real_write(struct nof_system *m, const char *at, const char *text)
     pid = fork();
     if (pid < 0)
         return -errno;
-    if (pid == 0)
+    if (pid == 0) {
+        /* It may outlive the command: with it neither the lock nor what the command prints into shall stay held. */
+        (void)close_range(0, ~0U, 0);
         _exit(write_once(path, text));
+    }
     if (!ended(pid, &status, PATIENCE_MS))
         return -ETIMEDOUT;
     return WIFEXITED(status) ? -WEXITSTATUS(status) : -EINTR;

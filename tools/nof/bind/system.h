@@ -39,6 +39,7 @@ struct nof_system {
     const char *root; /* in front of every path; "": none */
     const char *self; /* "nof bind" */
     FILE *err; /* sentences */
+    bool late; /* a write to a device was not answered in time: it may yet be done */
 };
 
 /* The machine that we run on, or the tree that $NOF_BIND_ROOT names: then programs are those in its bin/. */

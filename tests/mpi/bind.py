@@ -244,14 +244,17 @@ def late(m):
     unbind = m.root / "sys/bus/pci/drivers/e1000e/unbind"
     unbind.unlink()
     os.mkfifo(unbind)
-    code, out, err = nof(m, "bind", "eth1")
-    check("a late kernel", code == 1 and "when that process has ended: nof unbind 0000:03:00.0" in err, out + err)
-    check("all is said to be as before", "everything is" not in err, err)
-    check("it is not remembered", (m.root / "run/nof/bind/0000:03:00.0.json").exists())
-    with (m.root / "run/nof/bind/lock").open() as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    with unbind.open() as pipe:
-        check("the pending write", pipe.read() == "0000:03:00.0")
+    try:
+        code, out, err = nof(m, "bind", "eth1")
+        check("a late kernel", code == 1 and "when that process has ended: nof unbind 0000:03:00.0" in err, out + err)
+        check("all is said to be as before", "everything is" not in err, err)
+        check("it is not remembered", (m.root / "run/nof/bind/0000:03:00.0.json").exists())
+        with (m.root / "run/nof/bind/lock").open() as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        with unbind.open() as pipe:
+            check("the pending write", pipe.read() == "0000:03:00.0")
+    finally:  # nobody waits for ever, whatever went wrong
+        os.close(os.open(unbind, os.O_RDONLY | os.O_NONBLOCK))
     unbind.unlink()
     m.put("sys/bus/pci/drivers/e1000e/unbind", "")
     code, out, err = nof(m, "unbind", "eth1")

@@ -193,6 +193,24 @@ static void what_cannot_be_restored_is_said_and_remembered(void **state)
     assert_true(done);
 }
 
+/* Of LeakSanitizer, where the program is built with it. */
+void __lsan_disable(void) __attribute__((weak));
+void __lsan_enable(void) __attribute__((weak));
+
+/* What a process that is killed has allocated nobody frees. */
+static bool take_until_killed(struct world *w)
+{
+    volatile bool done = false;
+
+    if (__lsan_disable != NULL)
+        __lsan_disable();
+    if (setjmp(w->k.crash) == 0)
+        done = take(w);
+    if (__lsan_enable != NULL)
+        __lsan_enable();
+    return done;
+}
+
 /* The command is killed before any of its changes; then the user types unbind, or bind again. */
 static void a_bind_that_is_killed_anywhere_is_taken_back_by_unbind(void **state)
 {
@@ -210,8 +228,7 @@ static void a_bind_that_is_killed_anywhere_is_taken_back_by_unbind(void **state)
                 w.options = &alone;
             w.k.fault = FAKE_CRASH;
             w.k.fault_at = at;
-            if (setjmp(w.k.crash) == 0)
-                done = take(&w);
+            done = take_until_killed(&w);
             fake_kernel_heal(&w.k);
             if (again) {
                 assert_true(take(&w));
@@ -275,8 +292,7 @@ static void a_bind_that_cannot_begin_leaves_what_is_remembered(void **state)
     make(&w, true);
     w.k.fault = FAKE_CRASH;
     w.k.fault_at = 8;
-    if (setjmp(w.k.crash) == 0)
-        fail_msg("%u changes are all of a bind", (unsigned)take(&w));
+    assert_false(take_until_killed(&w)); /* it has more changes */
     fake_kernel_heal(&w.k);
     left = fake_kernel_state(&w.k);
     assert_non_null(strstr(left, "kept=1"));

@@ -104,13 +104,10 @@ static void print(const json_t *object)
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
     struct bench *b = state->input;
-    char *end;
 
     switch (key) {
     case OPT_COMPUTE:
-        b->factor = strtod(arg, &end);
-        if (end == arg || *end != '\0' || !(b->factor >= 0 && b->factor <= 1000))
-            argp_error(state, "--compute: '%s' is no factor of 0 to 1000", arg);
+        b->factor = nof_bench_real_option("compute", arg, 0, 1000, state);
         return 0;
     case ARGP_KEY_ARG:
         if (b->folders == NOF_JOBS_ROWS_MAX)

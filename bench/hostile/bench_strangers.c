@@ -52,16 +52,6 @@ static const struct argp_option argp_options[] = {
     {NULL, 0, NULL, 0, NULL, 0},
 };
 
-static double number(const char *name, const char *arg, double least, double most, struct argp_state *state)
-{
-    char *end;
-    double value = strtod(arg, &end);
-
-    if (end == arg || *end != '\0' || !(value >= least && value <= most))
-        argp_error(state, "--%s=%s: it is a number from %g to %g", name, arg, least, most);
-    return value;
-}
-
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
     struct options *o = state->input;
@@ -71,10 +61,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         o->keep_logs = true;
         return 0;
     case 's':
-        o->seconds = number("seconds", arg, 0.1, 60, state);
+        o->seconds = nof_bench_real_option("seconds", arg, 0.1, 60, state);
         return 0;
     case 'r':
-        o->kpps = number("kpps", arg, 0.1, 2000, state);
+        o->kpps = nof_bench_real_option("kpps", arg, 0.1, 2000, state);
         return 0;
     default:
         return nof_bench_option(key, arg, state, &o->json);

@@ -29,6 +29,16 @@ long nof_bench_whole(const char *name, const char *arg, long least, long most, s
     return n;
 }
 
+double nof_bench_real_option(const char *name, const char *arg, double least, double most, struct argp_state *state)
+{
+    char *end;
+    double value = strtod(arg, &end);
+
+    if (end == arg || *end != '\0' || !(value >= least && value <= most))
+        argp_error(state, "--%s=%s: it is a number from %g to %g", name, arg, least, most);
+    return value;
+}
+
 void nof_bench_ms(const char *arg, char *out, size_t size, struct argp_state *state)
 {
     char *end;

@@ -18,22 +18,12 @@ down() {
     rm -rf "$work"
 }
 
-add_host() {
-    local i=$1 end ns dev
-    ip netns add "$me-h$i"
-    ip link add "p$i" netns "$me-sw" type veth peer name eth0 netns "$me-h$i"
-    ip -n "$me-sw" link set "p$i" mtu "$mtu" master br0 up
-    ip -n "$me-h$i" addr add "10.9.0.$((i + 1))/24" dev eth0
-    ip -n "$me-h$i" link set eth0 mtu "$mtu" up
-    ip -n "$me-h$i" link set lo up
-    for end in "$me-sw p$i" "$me-h$i eth0"; do
-        read -r ns dev <<<"$end"
-        [ "$offloads" = on ] ||
-            ip netns exec "$ns" ethtool -K "$dev" tso off gso off gro off tx off rx off >/dev/null 2>&1 || true
-    done
+plug_host() {
+    add_host "$1" "$mtu"
+    [ "$offloads" = on ] || offloads_off "$1"
     if [ "$rate" != none ]; then
-        ip netns exec "$me-sw" tc qdisc add dev "p$i" root tbf rate "$rate" burst 32kb limit 60kb
-        ip netns exec "$me-h$i" tc qdisc add dev eth0 root tbf rate "$rate" burst 32kb limit 1mb
+        ip netns exec "$me-sw" tc qdisc add dev "p$1" root tbf rate "$rate" burst 32kb limit 60kb
+        ip netns exec "$me-h$1" tc qdisc add dev eth0 root tbf rate "$rate" burst 32kb limit 1mb
     fi
 }
 
@@ -48,26 +38,13 @@ start_host() {
     grep -Eq "\"mtu\": *$mtu\b" "$work/status$i.log" || fail "host $i does not have MTU $mtu"
 }
 
-# run N PROGRAM...: rank R on host R % HOSTS, and to each its NIC 0 (--hosts 1). PMI's descriptor is inherited; the daemon's abstract socket
-# is
-# the one of the namespace that the rank steps into.
-run() {
-    local n=$1
-    shift
-    # shellcheck disable=SC2016  # for the rank's shell
-    timeout -k 5 120 "$build/nof" run --nofd "$socket" --hosts 1 -n "$n" \
-        sh -c 'h=$(($PMI_RANK % $1)); ns=$2-h$h; shift 2; exec ip netns exec "$ns" "$@"' sh "$hosts" "$me" "$@" </dev/null
-}
-
 [ "$(id -u)" = 0 ] || skip "network namespaces and AF_XDP need root"
 for tool in ip tc ethtool; do
     command -v $tool >/dev/null || skip "$tool is missing: apt install iproute2 ethtool"
 done
 down_at_exit
-ip netns add "$me-sw" || skip "no network namespaces here"
-ip -n "$me-sw" link add br0 type bridge || skip "no bridges here"
-ip -n "$me-sw" link set br0 up
-for ((i = 0; i < hosts; i++)); do add_host "$i"; done
+add_switch
+for ((i = 0; i < hosts; i++)); do plug_host "$i"; done
 for ((i = 0; i < hosts; i++)); do start_host "$i"; done
 
 

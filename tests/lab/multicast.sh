@@ -19,24 +19,10 @@ down() {
     rm -rf "$work"
 }
 
-add_host() {
-    local i=$1
-    ip netns add "$me-h$i"
-    ip link add "p$i" netns "$me-sw" type veth peer name eth0 netns "$me-h$i"
-    ip -n "$me-sw" link set "p$i" master br0 up
-    ip -n "$me-h$i" addr add "10.9.0.$((i + 1))/24" dev eth0
-    ip -n "$me-h$i" link set eth0 up
-    ip -n "$me-h$i" link set lo up
-    ip netns exec "$me-sw" ethtool -K "p$i" tso off gso off gro off tx off rx off >/dev/null 2>&1 || true
-    ip netns exec "$me-h$i" ethtool -K eth0 tso off gso off gro off tx off rx off >/dev/null 2>&1 || true
-}
-
 # A bridge that has become a querier floods until members have had the time to answer: a tenth of a second, and not ten.
-add_switch() {
-    ip netns add "$me-sw" || skip "no network namespaces here"
-    ip -n "$me-sw" link add br0 type bridge mcast_snooping 0 || skip "no bridges that snoop here"
-    ip -n "$me-sw" link set br0 up
-    for ((i = 0; i <= bystander; i++)); do add_host "$i"; done
+plug_all() {
+    add_switch mcast_snooping 0
+    for ((i = 0; i <= bystander; i++)); do add_host "$i" && offloads_off "$i"; done
     if [ "$switch" = snoop ]; then
         ip -n "$me-sw" link set br0 type bridge mcast_query_response_interval 10
         ip -n "$me-sw" link set br0 type bridge mcast_snooping 1
@@ -56,20 +42,15 @@ counter() {
         sed -n "s/.*\"$1\": *\([0-9]*\).*/\1/p" | head -n 1
 }
 
-# run PROGRAM WORD: a rank on each host.
-run() {
-    # shellcheck disable=SC2016  # for the rank's shell
-    timeout -k 5 120 "$build/nof" run --nofd "$socket" --hosts 1 -n "$hosts" \
-        sh -c 'ns=$1-h$PMI_RANK; shift; exec ip netns exec "$ns" "$@"' sh "$me" "$@" </dev/null >"$work/job.log" 2>&1 ||
-        fail "$1 $2, switch: $switch"
-}
+# run_all PROGRAM WORD: a rank on each host.
+run_all() { run "$hosts" "$@" >"$work/job.log" 2>&1 || fail "$1 $2, switch: $switch"; }
 
 [ "$(id -u)" = 0 ] || skip "network namespaces and AF_XDP need root"
 for tool in ip bridge ethtool; do
     command -v $tool >/dev/null || skip "$tool is missing: apt install iproute2 ethtool"
 done
 down_at_exit
-add_switch
+plug_all
 for ((i = 0; i < hosts; i++)); do
     start_nofd "$i" "$driver,iface=eth0"
     ip netns exec "$me-h$i" "$build/nof" set multicast=on --control "$socket.ctl" >/dev/null || fail "no multicast on host $i"
@@ -78,8 +59,8 @@ done
 export NOF_COLL_TABLE="$here/../mpi/tables/multicast.table"
 case $switch in snoop) way=asked ;; *) way=unicast ;; esac
 before=$(sent_to $bystander)
-run "$build/tests/mpi/mpi_coll_multicast" $way
-run "$build/tests/mpi/mpi_scatter_multicast" $way
+run_all "$build/tests/mpi/mpi_coll_multicast" $way
+run_all "$build/tests/mpi/mpi_scatter_multicast" $way
 member=$(sent_to 1) beside=$(($(sent_to $bystander) - before))
 if [ "$switch" = snoop ]; then
     [ "$(counter mcast.tx_frames)" -gt 1000 ] || fail "hardly anything was multicast"

@@ -22,17 +22,6 @@ down() {
     rm -rf "$work"
 }
 
-add_host() {
-    ip netns add "$me-h$1"
-    ip link add "p$1" netns "$me-sw" type veth peer name eth0 netns "$me-h$1"
-    ip -n "$me-sw" link set "p$1" master br0 up
-    ip -n "$me-h$1" addr add "10.9.0.$(($1 + 1))/24" dev eth0
-    ip -n "$me-h$1" link set eth0 up
-    ip -n "$me-h$1" link set lo up
-    ip netns exec "$me-sw" ethtool -K "p$1" tso off gso off gro off tx off rx off >/dev/null 2>&1 || true
-    ip netns exec "$me-h$1" ethtool -K eth0 tso off gso off gro off tx off rx off >/dev/null 2>&1 || true
-}
-
 # Of host 0, into a file of names and values.
 take_counters() {
     ip netns exec "$me-h0" "$build/nof" stats --all --json --control "$socket.ctl" >"$work/stats.json" || fail "no counters"
@@ -42,21 +31,13 @@ for row in json.load(sys.stdin)["rows"][0]["counters"].items(): print(*row)' <"$
 
 counter() { sed -n "s/^$1 //p" "$work/counters"; }
 
-run() {
-    # shellcheck disable=SC2016  # for the rank's shell
-    timeout -k 5 120 "$build/nof" run --nofd "$socket" --hosts 1 -n "$1" \
-        sh -c 'h=$(($PMI_RANK % $1)); ns=$2-h$h; shift 2; exec ip netns exec "$ns" "$@"' sh "$hosts" "$me" "${@:2}" </dev/null
-}
-
 [ "$(id -u)" = 0 ] || skip "network namespaces and AF_XDP need root"
 for tool in ip ethtool python3; do
     command -v $tool >/dev/null || skip "$tool is missing: apt install iproute2 ethtool python3"
 done
 down_at_exit
-ip netns add "$me-sw" || skip "no network namespaces here"
-ip -n "$me-sw" link add br0 type bridge || skip "no bridges here"
-ip -n "$me-sw" link set br0 up
-for ((i = 0; i < hosts; i++)); do add_host "$i"; done
+add_switch
+for ((i = 0; i < hosts; i++)); do add_host "$i" && offloads_off "$i"; done
 
 # Somebody has the port.
 coproc holder { exec ip netns exec "$me-h0" python3 "$here/strangers.py" hold 10.9.0.1; }

@@ -43,5 +43,38 @@ stop_nofds() {
     for pid in "${nofds[@]}"; do wait "$pid" 2>/dev/null || true; done
 }
 
+# add_switch [OPTION...]: a bridge of its own, $me-sw, with these options.
+add_switch() {
+    ip netns add "$me-sw" || skip "no network namespaces here"
+    ip -n "$me-sw" link add br0 type bridge "$@" || skip "no such bridge here: $*"
+    ip -n "$me-sw" link set br0 up
+}
+
+# add_host N [MTU]: 10.9.0.N+1 on eth0, plugged into the switch.
+add_host() {
+    ip netns add "$me-h$1"
+    ip link add "p$1" netns "$me-sw" type veth peer name eth0 netns "$me-h$1"
+    ip -n "$me-sw" link set "p$1" mtu "${2:-1500}" master br0 up
+    ip -n "$me-h$1" addr add "10.9.0.$(($1 + 1))/24" dev eth0
+    ip -n "$me-h$1" link set eth0 mtu "${2:-1500}" up
+    ip -n "$me-h$1" link set lo up
+}
+
+# What a veth would pass on in one piece, and no wire does.
+offloads_off() {
+    ip netns exec "$me-sw" ethtool -K "p$1" tso off gso off gro off tx off rx off >/dev/null 2>&1 || true
+    ip netns exec "$me-h$1" ethtool -K eth0 tso off gso off gro off tx off rx off >/dev/null 2>&1 || true
+}
+
+# run N PROGRAM...: rank R on host R % hosts, and to each its NIC 0 (--hosts 1). PMI's descriptor is inherited; the daemon's abstract
+# socket is the one of the namespace that the rank steps into.
+run() {
+    local n=$1
+    shift
+    # shellcheck disable=SC2016  # for the rank's shell
+    timeout -k 5 120 "$build/nof" run --nofd "$socket" --hosts 1 -n "$n" \
+        sh -c 'h=$(($PMI_RANK % $1)); ns=$2-h$h; shift 2; exec ip netns exec "$ns" "$@"' sh "$hosts" "$me" "$@" </dev/null
+}
+
 # What heat3d prints that does not depend on when.
 answer() { grep -E '^ *(residual|checksum) '; }

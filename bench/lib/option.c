@@ -29,7 +29,8 @@ long nof_bench_whole(const char *name, const char *arg, long least, long most, s
     return n;
 }
 
-double nof_bench_real_option(const char *name, const char *arg, double least, double most, struct argp_state *state)
+double nof_bench_real_option(const char *name, const char *arg, double least, double most,
+                             struct argp_state *state)
 {
     char *end;
     double value = strtod(arg, &end);

@@ -21,7 +21,8 @@ error_t nof_bench_option(int key, const char *arg, struct argp_state *state, boo
 /* The argument of option --NAME, a number from least to most; else the parser's error. */
 long nof_bench_whole(const char *name, const char *arg, long least, long most, struct argp_state *state);
 /* Likewise, with a fraction. */
-double nof_bench_real_option(const char *name, const char *arg, double least, double most, struct argp_state *state);
+double nof_bench_real_option(const char *name, const char *arg, double least, double most,
+                             struct argp_state *state);
 /* Likewise of --ms: more than 0, as it was written, into out[size]. */
 void nof_bench_ms(const char *arg, char *out, size_t size, struct argp_state *state);
 

@@ -107,15 +107,6 @@ run() {
     timeout -k 5 120 "${inside[@]}" env "${told[@]}" $mpiexec "$@" </dev/null
 }
 
-nothing_left() {
-    for ((i = 0; i < 200; i++)); do
-        [ -n "$(left)" ] || return 0
-        sleep 0.05
-    done
-    left >"$work/left.log"
-    fail "$1: processes are left"
-}
-
 
 expected=$("$build/nof" run --hosts 1 -n 1 "$build/examples/heat3d" --size 32 --steps 40 </dev/null | answer)
 [ -n "$expected" ] || fail "heat3d alone prints no answer"

@@ -76,5 +76,15 @@ run() {
         sh -c 'h=$(($PMI_RANK % $1)); ns=$2-h$h; shift 2; exec ip netns exec "$ns" "$@"' sh "$hosts" "$me" "$@" </dev/null
 }
 
+# nothing_left WHAT: left(), which the test defines, names the processes that are there still, and soon none.
+nothing_left() {
+    for ((i = 0; i < 200; i++)); do
+        [ -n "$(left)" ] || return 0
+        sleep 0.05
+    done
+    left >"$work/left.log"
+    fail "$1: processes are left"
+}
+
 # What heat3d prints that does not depend on when.
 answer() { grep -E '^ *(residual|checksum) '; }

@@ -109,7 +109,7 @@ class Benches(unittest.TestCase):
                                  ("npb", "--kernel cg", "--kernel"),
                                  ("npb", "--class X", "--class"), ("npb", "--hosts 6", "--hosts: 6 is no power of two"),
                                  ("npb", "--dir /dev/null", "--dir"), ("replay", "", "name the folder of a recording"),
-                                 ("replay", "--compute x .", "--compute: 'x'")):
+                                 ("replay", "--compute x .", "--compute=x: it is a number")):
             r = bench(name, *args.split())
             self.assertEqual((r.returncode, r.stdout), (2, ""), args)
             self.assertRegex(r.stderr, rf"\Anof bench {name}: {said}")

@@ -83,6 +83,16 @@ static bool is_bare(const struct nof_program_step *s)
            (s->layout | s->layout_generation) == 0;
 }
 
+static bool host_valid(const struct nof_program_step *s, uint32_t ranks)
+{
+    struct nof_program_step bare = *s;
+    if (s->flags != NOF_STEP_F_AWAITS)
+        return is_bare(s);
+    bare.flags = 0;
+    bare.peer = 0;
+    return is_bare(&bare) && s->peer >= 0 && (uint32_t)s->peer < ranks;
+}
+
 static bool step_valid(const struct nof_program_step *s, uint32_t ranks)
 {
     bool works = s->opcode == NOF_STEP_REDUCE || s->opcode == NOF_STEP_COPY;
@@ -95,7 +105,7 @@ static bool step_valid(const struct nof_program_step *s, uint32_t ranks)
     case NOF_STEP_FENCE:
         return is_bare(s) && s->after[0] == NOF_STEP_NONE && s->after[1] == NOF_STEP_NONE;
     case NOF_STEP_HOST:
-        return is_bare(s);
+        return host_valid(s, ranks);
     case NOF_STEP_REDUCE:
     case NOF_STEP_COPY:
         return work_valid(s);

@@ -124,6 +124,17 @@ static inline uint32_t nof_coll_index(const struct nof_colls *all, const struct 
                       all->pool.stride_bytes);
 }
 
+/* It is a message: its peer is a job rank. */
+static inline bool nof_coll_step_has_peer(const struct nof_coll_step *s)
+{
+    return s->opcode == NOF_STEP_SEND || s->opcode == NOF_STEP_RECV || (s->flags & NOF_STEP_F_AWAITS) != 0;
+}
+/* It ends when the peer has come. */
+static inline bool nof_coll_step_awaits(const struct nof_coll_step *s)
+{
+    return s->opcode == NOF_STEP_RECV || (s->flags & NOF_STEP_F_AWAITS) != 0;
+}
+
 /* i < p->nsteps */
 struct nof_coll_step *nof_coll_step_at(const struct nof_colls *all, const struct nof_coll_program *p,
                                        uint32_t i);

@@ -75,8 +75,7 @@ static uint32_t whose_failure(const struct nof_nic *nic, const struct nof_coll_p
                               const struct nof_coll_step *s, int status)
 {
     bool gone = status == NOF_EPEERDEAD || status == NOF_ELINKDOWN;
-    bool messages = s->opcode == NOF_STEP_SEND || s->opcode == NOF_STEP_RECV;
-    return gone && messages ? (uint32_t)s->peer : nic->eps[p->ep].rank;
+    return gone && nof_coll_step_has_peer(s) ? (uint32_t)s->peer : nic->eps[p->ep].rank;
 }
 
 /* A step is done, whoever did it. */
@@ -119,7 +118,7 @@ void nof_drive_give_up(struct nof_nic *nic, struct nof_coll_program *p)
     /* bound: steps of a round, NOF_PROGRAM_STEPS_MAX, 1024; paid by the run that ends */
     for (uint32_t i = p->round_begin; i < p->round_end && step == p->nsteps; i++) {
         const struct nof_coll_step *s = nof_coll_step_at(&nic->colls, p, i);
-        if (s->opcode == NOF_STEP_RECV && s->state == NOF_COLL_BEGUN) {
+        if (nof_coll_step_awaits(s) && s->state == NOF_COLL_BEGUN) {
             step = i;
             whose = (uint32_t)s->peer;
         }
@@ -661,7 +660,7 @@ static void tell(struct nof_nic *nic, struct nof_endpoint *ep, struct nof_coll_p
                             .handle = d->status == NOF_OK ? p->nsteps : d->step};
     if (d->status != NOF_OK && d->step < p->nsteps) {
         const struct nof_coll_step *s = nof_coll_step_at(&nic->colls, p, d->step);
-        comp.peer = s->opcode == NOF_STEP_SEND || s->opcode == NOF_STEP_RECV ? s->peer : -1;
+        comp.peer = nof_coll_step_has_peer(s) ? s->peer : -1;
     } else if (d->status != NOF_OK) {
         comp.peer = (int32_t)d->whose;
     }

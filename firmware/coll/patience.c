@@ -70,10 +70,10 @@ static void describe(const struct nof_nic *nic, const struct nof_coll_program *p
     /* bound: steps of a round, NOF_PROGRAM_STEPS_MAX, 1024; paid by nobody: `nof status` asks */
     for (uint32_t i = p->round_begin; i < p->round_end; i++) {
         const struct nof_coll_step *s = nof_coll_step_at(&nic->colls, p, i);
-        if (s->state != NOF_COLL_BEGUN || (s->opcode != NOF_STEP_RECV && s->opcode != NOF_STEP_SEND))
+        if (s->state != NOF_COLL_BEGUN || !nof_coll_step_has_peer(s))
             continue;
         info->messages++;
-        if (s->opcode == NOF_STEP_RECV)
+        if (nof_coll_step_awaits(s))
             add_rank(info, (uint32_t)s->peer);
     }
 }

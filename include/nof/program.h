@@ -26,7 +26,8 @@
  * schedule; what has been written stays.
  *
  * HOST steps, and RECV steps of an endpoint that spills (desc.h), are the host's to do: COMP_SCHED_HOST names the step, and
- * SCHED_CONTINUE with its status ends it.
+ * SCHED_CONTINUE with its status ends it. One with NOF_STEP_F_AWAITS ends when rank `peer` has done its part of it, a message by
+ * another way than the NIC's: who asks whom the schedule waits for hears of that rank.
  *
  * The NIC may always decline: COMP_SCHED with NOF_COMP_F_DECLINED, nothing has happened, and the host goes through the steps
  * itself. A SCHED_OPEN that is answered NOF_EAGAIN was one too many for this turn of the NIC. A step that fails ends the schedule:
@@ -51,7 +52,8 @@ enum nof_step_opcode {
     NOF_STEP_SEND = 1, /* to `peer`: `len` bytes at base + offset */
     NOF_STEP_RECV = 2, /* from `peer`, into them */
     NOF_STEP_FENCE = 3, /* all other fields 0 or NONE */
-    NOF_STEP_HOST = 4, /* likewise, but for `after`: the host knows what it is */
+    NOF_STEP_HOST =
+        4, /* likewise, but for `after` and, with NOF_STEP_F_AWAITS, `peer`: the host knows what it is */
     NOF_STEP_REDUCE = 5, /* `len` bytes, whole elements: to base + offset out of it and from_base + from */
     NOF_STEP_COPY = 6, /* `len` bytes: to base + offset from from_base + from */
 };
@@ -60,6 +62,7 @@ enum nof_step_flag {
     NOF_STEP_F_EXACT = 1 << 0, /* SEND, RECV: the message must have `len` bytes */
     NOF_STEP_F_LAYOUT = 1 << 1, /* SEND, RECV: base + offset is the base of the layout */
     NOF_STEP_F_IN_TURN = 1 << 2, /* SEND: after[0] is the SEND whose turn is before its own */
+    NOF_STEP_F_AWAITS = 1 << 3, /* HOST: `peer` has to do with it */
 };
 
 struct nof_program_step {
@@ -67,7 +70,7 @@ struct nof_program_step {
     uint8_t flags;
     uint8_t elem; /* SEND: enum nof_elem; REDUCE: enum nof_reduce_type */
     uint8_t base; /* 0..NOF_PROGRAM_BASES-1 */
-    int32_t peer; /* job rank */
+    int32_t peer; /* job rank; 0 where there is none */
     int64_t offset; /* bytes; addresses are computed modulo 2^64 */
     uint64_t len; /* bytes; of a RECV: its capacity */
     uint32_t layout, layout_generation;

@@ -201,6 +201,9 @@ static void add_step(struct written *to, const uint8_t *rec)
             set_work(s, rec);
         else
             set_message(to, s, rec);
+    } else if (s->opcode == NOF_STEP_HOST && (rec[STEP_FLAGS] & NOF_STEP_F_AWAITS)) {
+        s->flags = NOF_STEP_F_AWAITS;
+        s->peer = rec[STEP_PEER] % RUNS_JOB;
     }
     if (rec[STEP_WILD] % 8 == 7)
         spoil(s, rec[STEP_AT], rec[STEP_VALUE]);

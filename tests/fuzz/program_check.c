@@ -129,6 +129,10 @@ static const char *check_step(const struct said *s, uint64_t i, uint64_t round, 
         if (s->after[k] >= i || s->after[k] < round)
             return "it names a step that is not before it in its round";
     }
+    if (host && s->flags == 8)
+        return (s->elem | s->base | s->offset | s->len | s->layouts) != 0 ? "fields that are not 0"
+               : s->peer >= ranks                                         ? "it awaits what is no job rank"
+                                                                          : NULL;
     if (fence || host)
         return (s->flags | s->elem | s->base | s->peer | s->offset | s->len | s->layouts) != 0
                    ? "fields that are not 0"

@@ -186,6 +186,33 @@ static void steps_out_of_range_are_refused(void **state)
     assert_true(s->offset == (uint64_t)INT64_MIN && s->len == INT64_MAX - 7);
 }
 
+static void only_steps_of_the_host_await_a_rank(void **state)
+{
+    static const struct nof_program_step bad[] = {
+        {.opcode = NOF_STEP_HOST, .flags = NOF_STEP_F_AWAITS, .peer = RANKS},
+        {.opcode = NOF_STEP_HOST, .flags = NOF_STEP_F_AWAITS, .peer = -1},
+        {.opcode = NOF_STEP_HOST, .flags = NOF_STEP_F_AWAITS, .len = 1},
+        {.opcode = NOF_STEP_HOST, .flags = NOF_STEP_F_AWAITS | NOF_STEP_F_EXACT},
+        {.opcode = NOF_STEP_RECV, .flags = NOF_STEP_F_AWAITS},
+        {.opcode = NOF_STEP_COPY, .flags = NOF_STEP_F_AWAITS},
+        {.opcode = NOF_STEP_FENCE, .flags = NOF_STEP_F_AWAITS},
+    };
+    (void)state;
+    for (unsigned i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        clear();
+        add(NOF_STEP_SEND, -1, -1);
+        *add(0, -1, -1) = bad[i];
+        p.step[1].after[0] = p.step[1].after[1] = NOF_STEP_NONE;
+        refuse();
+    }
+    clear();
+    add(NOF_STEP_HOST, -1, -1)->flags = NOF_STEP_F_AWAITS;
+    p.step[0].peer = RANKS - 1;
+    assert_int_equal(open_named(1), NOF_OK);
+    nof_coll_close(&all, nof_coll_find(&all, 0, 1, 5));
+    expect_clean();
+}
+
 static void names_are_of_the_round_and_smaller(void **state)
 {
     static const struct {
@@ -420,6 +447,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(programs_that_are_none_are_refused),
         cmocka_unit_test(steps_out_of_range_are_refused),
+        cmocka_unit_test(only_steps_of_the_host_await_a_rank),
         cmocka_unit_test(names_are_of_the_round_and_smaller),
         cmocka_unit_test(one_send_takes_its_turn_behind_another),
         cmocka_unit_test(memory_is_bounded_and_comes_back),

@@ -42,14 +42,16 @@ static void open_ring(struct world *w, unsigned rank)
     assert_int_equal(world_expect(w, rank, NOF_COMP_SCHED_OPEN, 1)->status, NOF_OK);
 }
 
-/* One that its host does. */
-static void open_host(struct world *w, unsigned rank)
+/* A step that its host does, which may await rank 2, and a message to rank 1. */
+static void open_host(struct world *w, unsigned rank, uint8_t flags)
 {
     struct {
         struct nof_program_head head;
-        struct nof_program_step step;
-    } p = {.head = {.magic = NOF_PROGRAM_MAGIC, .nsteps = 1},
-           .step = {.opcode = NOF_STEP_HOST, .after = {NOF_STEP_NONE, NOF_STEP_NONE}}};
+        struct nof_program_step step[2];
+    } p = {.head = {.magic = NOF_PROGRAM_MAGIC, .nsteps = 2},
+           .step = {{.opcode = NOF_STEP_HOST, .flags = flags, .after = {NOF_STEP_NONE, NOF_STEP_NONE}},
+                    {.opcode = NOF_STEP_SEND, .peer = 1, .after = {NOF_STEP_NONE, NOF_STEP_NONE}}}};
+    p.step[0].peer = flags != 0 ? 2 : 0;
     struct nof_desc d = {
         .opcode = NOF_DESC_SCHED_OPEN, .cookie = 1, .len = sizeof p, .sched = {.name = 2, .generation = 1}};
     memcpy(world_rank(w, rank)->program_area, &p, sizeof p);
@@ -182,6 +184,36 @@ static void those_that_wait_are_told(void **state)
     world_fini(w);
 }
 
+/* The host waits for rank 2, beside it: whoever asks hears of that one, and so does the rank that has to do with neither. */
+static void who_comes_past_the_nic_is_named(void **state)
+{
+    (void)state;
+    for (unsigned again = 0; again < 2; again++) { /* 1: it says nothing of a peer */
+        struct world *w = open_world(0);
+        struct nof_coll_info info[4];
+        open_host(w, 0, again ? 0 : NOF_STEP_F_AWAITS);
+        start_name(w, 0, 2);
+        world_run_for(w, 500 * MS);
+        assert_int_equal(nof_nic_colls(world_nic(w, 0), world_now(w), 400 * MS, info, 4), 1);
+        assert_int_equal(info[0].nranks, again ? 0 : 1);
+        assert_int_equal(info[0].messages, again ? 0 : 1);
+        assert_true(again || info[0].rank[0] == 2);
+        assert_int_equal(nof_nic_feature_set(world_nic(w, 0), NOF_F_COLL_PATIENCE, 200), NOF_OK);
+        world_run_for(w, 300 * MS);
+        const struct nof_comp *comp = next(w, 0, NOF_COMP_SCHED);
+        assert_non_null(comp);
+        assert_int_equal(comp->status, NOF_ETIMEDOUT);
+        assert_int_equal(comp->handle, again ? 2 : 0);
+        assert_int_equal(comp->peer, again ? 0 : 2);
+        start(w, 1); /* whom rank 0 had a message for */
+        world_run_for(w, 10 * MS);
+        comp = next(w, 1, NOF_COMP_SCHED);
+        assert_int_equal(comp->status, NOF_ETIMEDOUT);
+        assert_int_equal(comp->peer, again ? 0 : 2);
+        world_fini(w);
+    }
+}
+
 /* A rank leaves while its schedule waits, and another comes to its endpoint: there is nothing to be patient with. */
 static void who_has_left_is_not_waited_for(void **state)
 {
@@ -191,7 +223,7 @@ static void who_has_left_is_not_waited_for(void **state)
          again++) { /* 1: with a program of its own; 2: it was its host that all waited for */
         struct world *w = open_world(200);
         if (again & 2)
-            open_host(w, 0);
+            open_host(w, 0, 0);
         start_name(w, 0, again & 2 ? 2 : 1);
         world_run_for(w, 20 * MS);
         assert_int_equal(nof_nic_colls(world_nic(w, 0), world_now(w), MS, info, 4), 1);
@@ -303,6 +335,7 @@ int main(void)
         cmocka_unit_test(who_waits_too_long_fails_and_tells),
         cmocka_unit_test(who_gets_on_may_take_longer),
         cmocka_unit_test(those_that_wait_are_told),
+        cmocka_unit_test(who_comes_past_the_nic_is_named),
         cmocka_unit_test(who_has_left_is_not_waited_for),
         cmocka_unit_test(what_has_failed_does_not_read),
         cmocka_unit_test(sends_are_waited_for_in_vain_for_a_while),

@@ -95,7 +95,8 @@ struct nof_chan {
 enum nof_chan_news {
     NOF_CHAN_ASKED, /* value: the step that its owner does, then proceed() */
     NOF_CHAN_DECLINED, /* nothing has happened */
-    NOF_CHAN_ENDED, /* value: MPI_SUCCESS or the code; MPI_ERR_TRUNCATE, MPI_ERR_COUNT: it went on to its end */
+    NOF_CHAN_ENDED, /* value: MPI_SUCCESS or the code; MPI_ERR_TRUNCATE, MPI_ERR_COUNT: it went on to its end. Of others
+                     * the ranks that its steps name have been told; whose failure it was stands in the program */
     NOF_CHAN_DISAGREED, /* value: the code; as ENDED, because this rank has found that its ranks do not call the same */
 };
 struct nof_chan_program {
@@ -106,6 +107,8 @@ struct nof_chan_program {
     bool open; /* not known to be refused */
     int refused; /* why it is not open: the NIC's answer */
     bool running; /* from start() to ENDED or DECLINED */
+    int status; /* ENDED: enum nof_status, and */
+    int whose; /* the job rank whose failure it was */
     uint64_t handle; /* the channel's, as the next one */
     void *opening;
 };

@@ -80,10 +80,6 @@ void nof_coll_agree_ended(const struct nof_sched *s)
     struct nof_chan_failure *last = &ended[ended_count++ % REMEMBERED];
     *last = nof_coll_abort_of(s, false);
     last->agreed = s->agreed;
-    if (s->error != MPI_SUCCESS && last->status == NOF_OK) { /* the NIC has told the others */
-        last->status = nof_error_class(s->error) == MPI_ERR_ARG ? NOF_EDISAGREE : NOF_ECANCELED;
-        last->rank = nof_lib.world_rank;
-    }
 }
 
 void nof_coll_agree_answer(const struct nof_chan_failure *question)

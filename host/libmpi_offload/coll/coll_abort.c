@@ -103,8 +103,6 @@ void nof_coll_abort_tell_beside(struct nof_sched *s)
 {
     if (!s->comm->mixed)
         return;
-    if (s->blame.status == NOF_OK)
-        s->blame = nof_coll_blame(s->error, nof_chan_dead_member(s->comm));
     bool *told = calloc((size_t)nof_lib.world_size, sizeof(*told));
     tell_peers(s, true, told);
     free(told);

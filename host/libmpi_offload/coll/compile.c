@@ -102,13 +102,24 @@ static void take_turn(struct writer *w, struct nof_program_step *step)
     w->sent = (uint16_t)(w->image->program->nsteps - 1);
 }
 
+/* The host's, by memory: the NIC knows whom it waits for. */
+static enum nof_compiled add_by_memory(struct writer *w, size_t at)
+{
+    struct nof_program_step *step = add(w, NOF_STEP_HOST, at);
+    if (step == NULL)
+        return NOF_COMPILE_SHAPE;
+    step->flags = NOF_STEP_F_AWAITS;
+    step->peer = nof_comm_peer_world(w->s->comm, w->s->steps[at].peer);
+    return NOF_COMPILED;
+}
+
 static enum nof_compiled add_transfer(struct writer *w, size_t at)
 {
     const struct nof_step *from = &w->s->steps[at];
     bool sends = from->kind == NOF_SCHED_SEND;
     struct nof_pt2pt_place place;
     if (nof_step_by_memory(w->s, from))
-        return add(w, NOF_STEP_HOST, at) == NULL ? NOF_COMPILE_SHAPE : NOF_COMPILED;
+        return add_by_memory(w, at);
     if (!nof_pt2pt_place(w->channel, from->type, sends ? from->from : from->to, from->count, &place))
         return NOF_COMPILE_TYPE;
     struct nof_program_step *step = add(w, sends ? NOF_STEP_SEND : NOF_STEP_RECV, at);

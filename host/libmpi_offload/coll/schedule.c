@@ -319,22 +319,9 @@ static void leave_live(struct nof_sched *s, struct nof_request *req)
     last->owner_slot = req->owner_slot;
 }
 
-/* End early: what is under way must not write into the program's memory any more. */
-static void fail(struct nof_sched *s, int code, struct nof_coll_blame blame)
+/* What is under way must not write into the program's memory any more. */
+static void stop_transfers(struct nof_sched *s)
 {
-    if (s->error != MPI_SUCCESS)
-        return;
-    s->error = code;
-    s->blame = blame;
-    if (nic_runs(s)) {
-        s->offload->nic->cancel(&s->offload->open->program, blame.status, blame.rank);
-        s->leak_temporaries = true;
-        nof_coll_abort_tell_beside(s);
-    } else if (blame.status == NOF_OK) {
-        nof_coll_abort_tell_beside(s);
-    } else {
-        nof_coll_abort_tell(s);
-    }
     for (size_t i = s->live_count; i-- > 0;) {
         struct nof_request *req = s->live[i];
         if (req->kind == NOF_REQUEST_SEND) {
@@ -354,6 +341,32 @@ static void fail(struct nof_sched *s, int code, struct nof_coll_blame blame)
             nof_chan_for(s->live[i])->cancel(s->live[i]);
     if (s->pending == 0 && !s->running)
         make_ready(s);
+}
+
+/* The NIC tells, or has told, those that its program has messages with. */
+static void fail_at_nic(struct nof_sched *s, int code, struct nof_coll_blame blame)
+{
+    s->error = code;
+    s->blame = blame;
+    s->leak_temporaries = true;
+    nof_coll_abort_tell_beside(s);
+    stop_transfers(s);
+}
+
+/* End early. */
+static void fail(struct nof_sched *s, int code, struct nof_coll_blame blame)
+{
+    if (s->error != MPI_SUCCESS)
+        return;
+    if (nic_runs(s)) {
+        s->offload->nic->cancel(&s->offload->open->program, blame.status, blame.rank);
+        fail_at_nic(s, code, blame);
+        return;
+    }
+    s->error = code;
+    s->blame = blame;
+    nof_coll_abort_tell(s);
+    stop_transfers(s);
 }
 
 static void fail_here(struct nof_sched *s, int code)
@@ -520,7 +533,8 @@ static void heard(struct nof_chan_program *program, enum nof_chan_news news, int
             s->truncated = s->truncated != MPI_SUCCESS ? s->truncated : value;
         } else {
             s->leak_temporaries = true;
-            fail(s, value, (struct nof_coll_blame){0}); /* the NIC has told the others */
+            if (s->error == MPI_SUCCESS)
+                fail_at_nic(s, value, (struct nof_coll_blame){program->status, program->whose});
         }
         break;
     }

@@ -87,7 +87,7 @@ void nof_chan_nic_sched_describe(const struct nof_chan_nic_op *op)
     const struct nof_program_head *head = op->program->head;
     const struct nof_program_step *step = (const struct nof_program_step *)(const void *)(head + 1);
     for (uint32_t i = 0; i < head->nsteps; i++)
-        if (step[i].opcode == NOF_STEP_RECV)
+        if (step[i].opcode == NOF_STEP_RECV || (step[i].flags & NOF_STEP_F_AWAITS))
             nof_board_add_peer(step[i].peer);
 }
 
@@ -144,10 +144,20 @@ static int code_of(const struct nof_chan_program *p, const struct nof_comp *comp
     return nof_chan_nic_status_code(status, rank);
 }
 
+/* The peer of a step that failed is to blame for being gone or late; of none of its steps, the NIC says whose it was. */
+static int whose_failure(const struct nof_chan_program *p, const struct nof_comp *comp)
+{
+    bool peers = comp->handle >= p->head->nsteps || comp->status == NOF_EPEERDEAD ||
+                 comp->status == NOF_ELINKDOWN || comp->status == NOF_ETIMEDOUT;
+    return peers && comp->peer >= 0 && comp->peer < nof_lib.world_size ? comp->peer : nof_lib.world_rank;
+}
+
 void nof_chan_nic_sched_done(struct nof_chan_nic_op *op, const struct nof_comp *comp)
 {
     struct nof_chan_program *p = op->program;
     p->running = false;
+    p->status = comp->status;
+    p->whose = whose_failure(p, comp);
     nof_chan_nic_op_free(op);
     if (comp->flags & NOF_COMP_F_DECLINED) {
         p->open = p->open && comp->status != NOF_ENOENT;
@@ -170,6 +180,8 @@ void nof_chan_nic_sched_lost(struct nof_chan_nic_op *op, int code)
         return;
     }
     p->running = false;
+    p->status = NOF_EPEERDEAD;
+    p->whose = nof_lib.world_rank;
     p->heard(p, NOF_CHAN_ENDED, code);
 }
 

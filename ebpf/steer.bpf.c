@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-3-Clause)
  *
  * XDP steering: frames of this project that somebody here waits for go to the AF_XDP socket of the queue they came in
- * on; malformed ones and those of strangers are dropped and counted, everything else stays the kernel's.
+ * on, for the kernel takes them to no other; whose they are is between the NIC cores (firmware/port/dpdk/cores.c).
+ * Malformed ones and those of strangers are dropped and counted, everything else stays the kernel's.
  *
  * CRC and the state of paths are the firmware's business. Loaded by DPDK's net_af_xdp (xdp_prog=): it opens this object,
  * takes its first program, and puts its sockets into the map "xsks_map" by queue number. */
@@ -35,17 +36,15 @@ struct known_table {
 
 struct {
     __uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
-    __uint(max_entries, NOF_STEER_QUEUES);
+    __uint(max_entries, NOF_STEER_CORES);
     __type(key, __u32);
     __array(values, struct known_table);
 } nof_steer_known SEC(".maps");
 
-static __always_inline void *nof_steer_table(void *where)
+static __always_inline void *nof_steer_table(void *where, __u32 core)
 {
-    const struct xdp_md *ctx = where;
-    __u32 queue = ctx->rx_queue_index;
-
-    return bpf_map_lookup_elem(&nof_steer_known, &queue);
+    (void)where;
+    return bpf_map_lookup_elem(&nof_steer_known, &core);
 }
 
 static __always_inline const union nof_steer_block *nof_steer_block(void *table, __u32 index)

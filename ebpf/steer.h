@@ -9,12 +9,13 @@
 #define NOF_STEER_STATS "nof_steer_stats"
 #define NOF_STEER_XSKS "xsks_map" /* the name net_af_xdp of DPDK looks for */
 #define NOF_STEER_KNOWN "nof_steer_known"
-#define NOF_STEER_PORT 48620 /* UDP, NOF_WIRE_UDP_PORT */
+#define NOF_STEER_PORT 48620 /* UDP, NOF_WIRE_UDP_PORT; of core 0, and the next ones of the others */
+#define NOF_STEER_CORES 64u
 #define NOF_STEER_VERSION 3 /* NOF_WIRE_VERSION */
 #define NOF_STEER_QUEUES 64
 
 /* Frames and bytes are counted under exactly one of these. A frame is ours when it is IPv4, UDP,
- * its destination port is ours and, where there is a table, its destination address as well or a multicast one;
+ * its destination port is that of a core of ours and, where there is a table, its destination address as well or a multicast one;
  * whatever is not goes to the kernel. New ones come last: others read the map. */
 enum nof_steer_verdict {
     NOF_STEER_TAKEN, /* ours and well formed: given to the queue's AF_XDP socket */
@@ -37,10 +38,11 @@ struct nof_steer_count {
     unsigned long long bytes;
 };
 
-/* What is known on one queue, whose NIC core writes it while the program reads: an array map of blocks, which
- * "nof_steer_known" holds by the queue's number. Block 0 is the head; the ids of block 1, up to the first 0, are those of dead paths
- * that the NIC still answers; behind them every path has a place by the low 16 bits of its id, so the table is never full. Without
- * a table all that is well formed is taken. Words are written and read whole. */
+/* What one NIC core knows, which writes it while the program reads: an array map of blocks, which "nof_steer_known" holds by
+ * the core's number; frames name their core by their port, whatever queue they come on. Block 0 is the head; the ids of
+ * block 1, up to the first 0, are those of dead paths that the NIC still answers; behind them every path has a place by the
+ * low 16 bits of its id, so the table is never full. Without a table all that is well formed is taken of core 0's, and
+ * nothing of the others'. Words are written and read whole. */
 #define NOF_STEER_IDS 64u /* of a block */
 #define NOF_STEER_PATHS 65536u
 #define NOF_STEER_BLOCK_DEAD 1u

@@ -363,7 +363,7 @@ static void put_word(unsigned *word, unsigned value)
     __atomic_store_n(word, value, __ATOMIC_RELEASE);
 }
 
-int nof_steer_table_open(int known_fd, uint32_t queue, const struct nof_steer_self *self,
+int nof_steer_table_open(int known_fd, uint32_t core, const struct nof_steer_self *self,
                          struct nof_steer_table **table_out)
 {
     LIBBPF_OPTS(bpf_map_create_opts, opts, .map_flags = BPF_F_MMAPABLE | BPF_F_INNER_MAP);
@@ -387,7 +387,7 @@ int nof_steer_table_open(int known_fd, uint32_t queue, const struct nof_steer_se
     if (rc == 0) {
         table->block[0].head.nic_id = self->nic_id;
         table->block[0].head.ip4 = htonl(self->ip4);
-        rc = bpf_map_update_elem(known_fd, &queue, &fd, BPF_ANY);
+        rc = bpf_map_update_elem(known_fd, &core, &fd, BPF_ANY);
         if (rc < 0)
             (void)munmap(table->block, table_bytes(table));
     }

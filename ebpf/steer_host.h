@@ -10,7 +10,7 @@
  *   nof_steer_open()        finds the program on the interface and its counters
  *     nof_steer_pin()       /sys/fs/bpf/nof/<ifname>/stats, for readers in other processes
  *     nof_steer_read()
- *     nof_steer_table_open()  what is known on a queue; without one, all that is well formed is taken
+ *     nof_steer_table_open()  what a core knows; without one, all that is well formed is taken
  *       nof_steer_table_conn() ...
  *     nof_steer_table_close() before or after
  *   nof_steer_close()       takes the pin away; the driver detaches the program
@@ -77,14 +77,14 @@ struct nof_steer_self {
     uint32_t max_paths;
 };
 struct nof_steer_table;
-/* From now on the program drops what comes on this queue and is for nobody: frames of other connection ids, handshakes
+/* From now on the program drops what comes to the port of this core and is for nobody: frames of other connection ids, handshakes
  * with another NIC than nic_id, groups that were not joined; and leaves the kernel what is not for ip4. Its map keeps the table as
  * long as it lives itself. *table_out: the caller's, until close. 0, or -errno of the kernel. Main thread. */
-int nof_steer_table_open(int known_fd, uint32_t queue, const struct nof_steer_self *self,
+int nof_steer_table_open(int known_fd, uint32_t core, const struct nof_steer_self *self,
                          struct nof_steer_table **table_out);
-/* As nof_port_ops.conn; no system call. slot: below 64 (dead paths), or 64 + the low 16 bits of the id. Thread: the queue's. */
+/* As nof_port_ops.conn; no system call. slot: below 64 (dead paths), or 64 + the low 16 bits of the id. Thread: the core's. */
 void nof_steer_table_conn(struct nof_steer_table *table, uint32_t slot, uint64_t id);
-/* ip4: host byte order; at most NOF_STEER_GROUPS are joined. Thread: the queue's. */
+/* ip4: host byte order; at most NOF_STEER_GROUPS are joined. Thread: the core's. */
 void nof_steer_table_group(struct nof_steer_table *table, uint32_t ip4, bool join);
 void nof_steer_table_close(struct nof_steer_table *table);
 

@@ -3,7 +3,7 @@
  * What becomes of a frame. The steering program includes this, and so do programs that prove it beside the core
  * without a kernel. Whoever includes it says first where the table is:
  *
- *   static inline void *nof_steer_table(void *where);                                   NULL: there is none
+ *   static inline void *nof_steer_table(void *where, __u32 core);                       NULL: there is none
  *   static inline const union nof_steer_block *nof_steer_block(void *table, __u32 index);
  *
  * The frame begins two bytes behind a multiple of four, or unaligned words are no trouble. */
@@ -144,7 +144,7 @@ NOF_STEER_INLINE __u32 steer_judge_ip(void *where, const struct iphdr *ip, const
 {
     const struct nof_steer_head *head = (void *)0;
     const struct udphdr *udp;
-    __u32 head_bytes, total_bytes, verdict;
+    __u32 head_bytes, total_bytes, verdict, core;
     void *table;
     int multicast;
 
@@ -159,12 +159,15 @@ NOF_STEER_INLINE __u32 steer_judge_ip(void *where, const struct iphdr *ip, const
     udp = (const void *)((const __u8 *)ip + head_bytes);
     if ((const void *)(udp + 1) > end)
         return NOF_STEER_PASSED;
-    if (udp->dest != STEER_BE16(NOF_STEER_PORT))
+    core = (__u32)STEER_BE16(udp->dest) - NOF_STEER_PORT;
+    if (core >= NOF_STEER_CORES)
         return NOF_STEER_PASSED;
 
-    table = nof_steer_table(where);
+    table = nof_steer_table(where, core);
     if (table)
         head = (const void *)nof_steer_block(table, 0);
+    else if (core > 0) /* there is no such core here */
+        return NOF_STEER_PASSED;
     multicast = steer_is_multicast(ip->daddr);
     /* Another address of this host, or another host behind it: its daemon's. */
     if (head && !multicast && ip->daddr != head->ip4)

@@ -52,6 +52,21 @@ static void on_signal(struct nofd_watch *watch, uint32_t events)
     nofd_stop(d, 0);
 }
 
+static bool let_go(struct nofd *d)
+{
+    uint64_t now_ns = nofd_clock_ns();
+    bool again = false;
+
+    for (unsigned i = 0; i < d->nparts; i++)
+        again = nofd_nic_let_go(&d->nics[i], now_ns) || again;
+    return again;
+}
+
+static bool on_tick(struct nofd_tick *tick)
+{
+    return let_go((struct nofd *)(void *)((char *)tick - offsetof(struct nofd, removal)));
+}
+
 static void on_cores(struct nofd_watch *watch, uint32_t events)
 {
     struct nofd *d = daemon_of(watch, offsetof(struct nofd, cores_watch));
@@ -61,8 +76,8 @@ static void on_cores(struct nofd_watch *watch, uint32_t events)
     if (read(watch->fd, &count, sizeof(count)) != (ssize_t)sizeof(count))
         return;
     nofd_attach_look(d);
-    for (unsigned i = 0; i < d->nparts; i++)
-        nofd_nic_let_go(&d->nics[i]);
+    if (let_go(d))
+        nofd_ticks_need(&d->ticks);
     nofd_dma_crew_look(&d->crew);
 }
 
@@ -163,6 +178,9 @@ static int start_events(struct nofd *d, int signal_fd, int parent_fd)
         rc = watch(d, &d->cores_watch, eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK), on_cores);
     if (rc == 0)
         rc = nofd_ticks_init(&d->ticks, &d->loop);
+    d->removal.fn = on_tick;
+    if (rc == 0)
+        nofd_ticks_add(&d->ticks, &d->removal);
     d->parent.fd = -1;
     if (rc == 0 && d->options.private_job) {
         nofd_ticks_need(&d->ticks);

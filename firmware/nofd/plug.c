@@ -189,7 +189,7 @@ static uint64_t netmem_part(const struct nofd *d, const struct nof_nic_config *c
     return larger(d->options.netmem_bytes / d->options.cores_per_nic, least);
 }
 
-/* The next core of the NIC that is being made. */
+/* The next core of the NIC that is being made; closes the wire if it fails. */
 static int add_part(struct nofd *d, struct nofd_wire *wire, unsigned core, char *err, size_t err_bytes)
 {
     struct nof_nic_config cfg = {
@@ -206,8 +206,6 @@ static int add_part(struct nofd *d, struct nofd_wire *wire, unsigned core, char 
     struct nofd_nic *nic = &d->nics[d->nparts];
     uint64_t seed[2] = {draw(), draw()};
 
-    if (check_netmem(&d->options, err, err_bytes) != 0)
-        return -1;
     cfg.netmem_bytes = netmem_part(d, &cfg);
     memcpy(cfg.seed, seed, sizeof(cfg.seed));
     cfg.host_id = wire->simulated_host ? d->host_id + 1 + d->nnics : d->host_id;
@@ -293,6 +291,40 @@ static void tell_help(const struct nofd_wire *wire)
         nofd_notice("%s: %s", wire->device_name, info->xdp_words);
     if (info->udp_checksum == NOF_DPDK_HELP_USED)
         nofd_notice("%s: the device computes UDP checksums", wire->device_name);
+    if (info->ncores > 1)
+        nofd_notice("%s: %u cores, %u queue(s) of the device; frames come %s", wire->device_name,
+                    info->ncores, info->nqueues, nof_dpdk_spread_words(info->spread));
+}
+
+/* What has been made of a NIC goes, and so do the wires of cores that were not. */
+static void unplug_device(struct nofd *d, struct nofd_wire *wires, unsigned made, unsigned ncores)
+{
+    d->nparts -= made;
+    for (unsigned core = 0; core < made; core++)
+        nofd_nic_destroy(&d->nics[d->nparts + core]);
+    for (unsigned core = made; core < ncores; core++)
+        nofd_wire_close(&wires[core]);
+}
+
+static int add_parts(struct nofd *d, struct nofd_wire *wires, char *err, size_t err_bytes)
+{
+    unsigned ncores = d->options.cores_per_nic, made = 0;
+
+    if (wires[0].ip4 == 0)
+        snprintf(err, err_bytes, "%s has no IPv4 address: give one with --ip A.B.C.D", wires[0].device_name);
+    while (wires[0].ip4 != 0 && made < ncores) {
+        if (add_part(d, &wires[made], made, err, err_bytes) != 0) {
+            wires[made].ops = NULL; /* closed */
+            break;
+        }
+        made++;
+    }
+    if (made < ncores) {
+        unplug_device(d, wires, made, ncores);
+        return -1;
+    }
+    d->nnics++;
+    return 0;
 }
 
 static int plug_device(struct nofd *d, unsigned i, const char *devargs, char *err, size_t err_bytes)
@@ -304,29 +336,21 @@ static int plug_device(struct nofd *d, unsigned i, const char *devargs, char *er
     struct nof_dpdk_port_config cfg = {
         .devargs = devargs,
         .mtu_bytes = o->mtu_bytes,
-        .nqueues = 1,
+        .ncores = o->cores_per_nic,
         .ip4 = nic < o->nips ? o->ip4[nic] : 0,
         .steer_path = steer[0] != '\0' ? steer : NULL,
         .udp_port = o->udp_port,
     };
-    struct nofd_wire wire;
-    int rc = nofd_wire_open_dpdk(&wire, &cfg, err, err_bytes);
+    struct nofd_wire wires[NOFD_CORES_MAX];
+    int rc = nofd_wire_open_dpdk(wires, &cfg, err, err_bytes);
 
     if (steer_fd >= 0)
         close(steer_fd);
     if (rc != NOF_OK)
         return -1;
-    tell_mtu(o, &wire);
-    tell_help(&wire);
-    if (wire.ip4 == 0) {
-        snprintf(err, err_bytes, "%s has no IPv4 address: give one with --ip A.B.C.D", wire.device_name);
-        nofd_wire_close(&wire);
-        return -1;
-    }
-    if (add_part(d, &wire, 0, err, err_bytes) != 0)
-        return -1;
-    d->nnics++;
-    return 0;
+    tell_mtu(o, &wires[0]);
+    tell_help(&wires[0]);
+    return add_parts(d, wires, err, err_bytes);
 }
 
 static int plug_udp(struct nofd *d, unsigned i, char *err, size_t err_bytes)
@@ -377,14 +401,6 @@ static int plug_port(struct nofd *d, unsigned i, char *err, size_t err_bytes)
 
     if (nof_udp_port_is(port))
         return plug_udp(d, i, err, err_bytes);
-    if (d->options.cores_per_nic > 1) {
-        snprintf(
-            err, err_bytes,
-            "%s: only simulated NICs and UDP sockets can have several cores.\nType: --cores-per-nic 1, or "
-            "--port udp:ADDRESS",
-            port);
-        return -1;
-    }
     if (if_nametoindex(port) != 0)
         return plug_interface(d, i, port, err, err_bytes);
     /* DPDK's own names: a driver's begin so, an address on a bus has a colon. */
@@ -446,7 +462,7 @@ int nofd_plug_in(struct nofd *d, char *err, size_t err_bytes)
                   total);
         d->options.cores = total;
     }
-    if (plug_fabric(d, err, err_bytes) != 0)
+    if (check_netmem(&d->options, err, err_bytes) != 0 || plug_fabric(d, err, err_bytes) != 0)
         goto err_out;
     for (unsigned i = 0; i < d->options.nports; i++)
         if (plug_port(d, i, err, err_bytes) != 0)

@@ -5,6 +5,11 @@
  *   any core     nof_handover_push()                 false: full, and it stays the caller's
  *   its reader   nof_handover_pop(), until nothing waits
  *
+ * and back to who owns the memory: a list, which the last holder of a frame puts it on.
+ *
+ *   any core     nof_handback_push()
+ *   its owner    nof_handback_take(): all of them
+ *
  * A producer that loses its CPU in the middle of a push holds up nobody: others push behind it, and the reader finds the
  * ring empty until it goes on (rte_ring would have the others spin for its time slice; docs/decisions/0046). Who pushes
  * wakes the reader afterwards, as anybody who fills a queue (nof_private/fence.h).
@@ -86,6 +91,23 @@ static inline bool nof_handover_pop(struct nof_handover *ring, struct nof_handov
     __atomic_store_n(&cell->turn, ring->head + ring->mask + 1, __ATOMIC_RELEASE);
     ring->head++;
     return true;
+}
+
+/* next: where the item keeps whatever is behind it, of no other use until it has been taken. */
+static inline void nof_handback_push(void **list, void *item, void **next)
+{
+    *next = __atomic_load_n(list, __ATOMIC_RELAXED);
+    /* bound: items that others put there at the same time; paid by those who do */
+    while (!__atomic_compare_exchange_n(list, next, item, true, __ATOMIC_RELEASE, __ATOMIC_RELAXED))
+        continue;
+}
+
+/* Owner. The latest, behind it all the others; NULL: none. */
+static inline void *nof_handback_take(void **list)
+{
+    if (__atomic_load_n(list, __ATOMIC_RELAXED) == NULL)
+        return NULL;
+    return __atomic_exchange_n(list, NULL, __ATOMIC_ACQUIRE);
 }
 
 #endif

@@ -90,6 +90,18 @@ for file in status a.log; do
     grep -q "the XDP program is on the generic hook, .*; frames are copied, " "$work/$file" || fail "no word of hook and copies"
 done
 
+# Queues that AF_XDP would not see. A new veth, for some kernels give one no more than it was made with.
+down
+ip -n "$me" link add eth1 numrxqueues 2 numtxqueues 2 type veth peer name peer1 numrxqueues 1 numtxqueues 1
+ip -n "$me" addr add 10.9.6.1/24 dev eth1
+if ip netns exec "$me" ethtool -L eth1 rx 2 tx 2 2>/dev/null; then
+    up --port net_af_xdp,iface=eth1 --cores-per-nic 2 && fail "up on a queue of two"
+    grep -q 'Type: ethtool -L eth1 rx 1 tx 1; ' "$work/status" || fail "no command for fewer queues"
+    ip netns exec "$me" ethtool -L eth1 rx 1 tx 1
+    up --port net_af_xdp,iface=eth1 --cores-per-nic 2 || fail "not up with two cores on one queue"
+    down
+fi
+
 # Whose program is there already is named, and what to type.
 occupy() { ip netns exec "$me" "$build/tests/lab/lab-occupy" eth0 "$@"; }
 down

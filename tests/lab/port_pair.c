@@ -243,7 +243,7 @@ static bool link_becomes(int side, int up)
 {
     uint64_t until = now_ns() + PATIENCE_NS;
 
-    while (nof_dpdk_port_link(ports[side], now_ns()) != up)
+    while (nof_dpdk_queue_link(nof_dpdk_port_queue(ports[side], 0), now_ns()) != up)
         if (now_ns() > until)
             return false;
     return true;

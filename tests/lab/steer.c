@@ -271,6 +271,27 @@ static void test_foreign(const struct bench *b)
     expect(b, "ends before the port is known", f, XDP_PASS, NOF_STEER_PASSED);
 }
 
+/* What a path of one core is welcome with is a stranger's to another. */
+static void test_cores(const struct bench *b)
+{
+    struct nof_steer_self self = {.nic_id = OUR_NIC + 1, .ip4 = OUR_IP, .max_paths = 1};
+    const uint64_t id = CONN & ~(uint64_t)0xffff;
+    struct nof_steer_table *last = NULL;
+    struct frame f = of_conn(id);
+
+    nof_put_be16(f.bytes + HEAD - 6, NOF_STEER_PORT + NOF_STEER_CORES - 1);
+    expect(b, "a core that is not there", f, XDP_PASS, NOF_STEER_PASSED);
+    if (nof_steer_table_open(b->known_fd, NOF_STEER_CORES - 1, &self, &last) != 0)
+        exit(1);
+    expect(b, "another core, no path", f, XDP_DROP, NOF_STEER_DROP_CONN);
+    nof_steer_table_conn(last, DEAD, id);
+    expect(b, "another core, its path", f, XDP_REDIRECT, NOF_STEER_TAKEN);
+    expect(b, "that one's id at the first core", of_conn(id), XDP_DROP, NOF_STEER_DROP_CONN);
+    nof_put_be16(f.bytes + HEAD - 6, NOF_STEER_PORT + NOF_STEER_CORES);
+    expect(b, "a port behind the last core's", f, XDP_PASS, NOF_STEER_PASSED);
+    nof_steer_table_close(last);
+}
+
 static void test_paths(const struct bench *b)
 {
     uint64_t first = 0x7700000000000000u, last = first | 0xffffu;
@@ -475,6 +496,7 @@ int main(int argc, char **argv)
     test_options(&b);
     test_foreign(&b);
     test_paths(&b);
+    test_cores(&b);
     test_dead_paths(&b);
     test_handshakes(&b);
     test_groups(&b);

@@ -29,13 +29,14 @@ down_at_exit() {
     trap 'exit 143' TERM
 }
 
-# start_nofd HOST PORT: with that port, in the host's namespace; back when it is ready.
+# start_nofd HOST PORT [OPTION...]: with that port, in the host's namespace; back when it is ready.
 start_nofd() {
-    mkfifo "$work/ready$1"
-    ip netns exec "$me-h$1" "$build/nofd" --port "$2" --socket "$socket" --ready-fd 3 \
-        3>"$work/ready$1" >"$work/nofd$1.log" 2>&1 </dev/null &
+    local host=$1
+    mkfifo "$work/ready$host"
+    ip netns exec "$me-h$host" "$build/nofd" --port "${@:2}" --socket "$socket" --ready-fd 3 \
+        3>"$work/ready$host" >"$work/nofd$host.log" 2>&1 </dev/null &
     nofds+=($!)
-    read -r -t 60 _ <"$work/ready$1" || fail "nofd on host $1 does not become ready"
+    read -r -t 60 _ <"$work/ready$host" || fail "nofd on host $host does not become ready"
 }
 
 stop_nofds() {
@@ -50,10 +51,11 @@ add_switch() {
     ip -n "$me-sw" link set br0 up
 }
 
-# add_host N [MTU]: 10.9.0.N+1 on eth0, plugged into the switch.
+# add_host N [MTU [QUEUES]]: 10.9.0.N+1 on eth0, which can have so many queues, plugged into the switch.
 add_host() {
     ip netns add "$me-h$1"
-    ip link add "p$1" netns "$me-sw" type veth peer name eth0 netns "$me-h$1"
+    local many=("numtxqueues" "${3:-2}" "numrxqueues" "${3:-2}")
+    ip link add "p$1" netns "$me-sw" "${many[@]}" type veth peer name eth0 netns "$me-h$1" "${many[@]}"
     ip -n "$me-sw" link set "p$1" mtu "${2:-1500}" master br0 up
     ip -n "$me-h$1" addr add "10.9.0.$(($1 + 1))/24" dev eth0
     ip -n "$me-h$1" link set eth0 mtu "${2:-1500}" up

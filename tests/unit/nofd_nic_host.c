@@ -494,8 +494,9 @@ static void whose_word_it_is_has_the_receive(void **state)
     assert_int_equal(comp.status, NOF_OK);
 }
 
-static bool device_gone, busy;
-static unsigned let_go;
+static bool device_gone;
+static int release_says;
+static unsigned let_go, tried;
 
 static bool gone(struct nofd_wire *w)
 {
@@ -503,11 +504,13 @@ static bool gone(struct nofd_wire *w)
     return device_gone;
 }
 
-static bool let_it_go(struct nofd_wire *w)
+static int let_it_go(struct nofd_wire *w, char *why, size_t why_bytes)
 {
     (void)w;
-    let_go += !busy;
-    return !busy;
+    snprintf(why, why_bytes, "somebody holds it");
+    tried++;
+    let_go += release_says == NOF_OK;
+    return release_says;
 }
 
 /* Nothing of it can ever arrive: its ranks need not wait for silence to be long enough. */
@@ -520,16 +523,17 @@ static void when_its_device_goes_its_ranks_hear_it_and_none_can_come(void **stat
     ops.gone = gone;
     ops.release = let_it_go;
     nic.wire.ops = &ops;
-    device_gone = busy = false;
-    let_go = 0;
+    device_gone = false;
+    release_says = NOF_OK;
+    let_go = tried = 0;
     both();
     now_ns += NOFD_S;
     (void)turn();
-    nofd_nic_let_go(&nic);
+    assert_false(nofd_nic_let_go(&nic, now_ns));
     assert_false(nofd_nic_gone(&nic));
     (void)main_was_told();
 
-    device_gone = busy = true;
+    device_gone = true;
     now_ns += NOFD_S;
     (void)turn();
     assert_true(nofd_nic_gone(&nic));
@@ -544,11 +548,22 @@ static void when_its_device_goes_its_ranks_hear_it_and_none_can_come(void **stat
         memset(&ep[i], 0, sizeof(ep[i]));
     }
     assert_int_equal(attach(0), NOF_EUNPLUGGED);
-    nofd_nic_let_go(&nic); /* a queue of it has not seen it yet */
-    busy = false;
-    nofd_nic_let_go(&nic);
-    nofd_nic_let_go(&nic);
+    release_says = NOF_EAGAIN;
+    assert_false(
+        nofd_nic_let_go(&nic, now_ns)); /* another core of it has not seen it yet, and tells us when it has */
+    release_says = NOF_EUNPLUGGED;
+    now_ns += NOFD_S;
+    assert_true(nofd_nic_let_go(&nic, now_ns));
+    assert_true(nofd_nic_let_go(&nic, now_ns + NOFD_S - 1)); /* not at every tick */
+    assert_int_equal(tried, 2);
+    now_ns += NOFD_S;
+    assert_true(nofd_nic_let_go(&nic, now_ns));
+    release_says = NOF_OK;
+    now_ns += NOFD_S;
+    assert_false(nofd_nic_let_go(&nic, now_ns));
+    assert_false(nofd_nic_let_go(&nic, now_ns));
     assert_int_equal(let_go, 1);
+    assert_int_equal(tried, 4);
     nic.wire.ops = wire.ops;
 }
 

@@ -21,10 +21,20 @@ static struct nofd d;
 static struct nof_nic_config cfg[40];
 static struct nofd_wire wire[40];
 static unsigned created, destroyed, cores_up, cores_down, crew_ended, nics_of_core[8], ports_opened;
-static unsigned fail_nic, fail_core; /* the one with this number; UINT_MAX: none */
+static unsigned fail_nic, fail_core, fail_part; /* the one with this number; UINT_MAX: none */
 static uint32_t port_ip;
 static const char *refused; /* devargs with this are */
 static char err[512];
+
+static int wires_open; /* of devices */
+
+static void close_wire(struct nofd_wire *of)
+{
+    (void)of;
+    wires_open--;
+}
+
+static const struct nofd_wire_ops wire_ops = {.close = close_wire};
 
 int nofd_nic_create(struct nofd_nic *nic, unsigned index, const struct nofd_wire *with,
                     const struct nof_nic_config *config, uint64_t now_ns, char *why, size_t why_bytes)
@@ -33,7 +43,9 @@ int nofd_nic_create(struct nofd_nic *nic, unsigned index, const struct nofd_wire
     assert_int_equal(index, created / d.options.cores_per_nic);
     assert_int_equal(with->core, created % d.options.cores_per_nic);
     assert_int_equal(with->ncores, d.options.cores_per_nic);
-    if (index == fail_nic) {
+    if (index == fail_nic || created == fail_part) {
+        if (with->ops == &wire_ops)
+            with->ops->close(&wire[created]);
         snprintf(why, why_bytes, "no such luck");
         return NOF_ENOMEM;
     }
@@ -46,7 +58,8 @@ int nofd_nic_create(struct nofd_nic *nic, unsigned index, const struct nofd_wire
 
 void nofd_nic_destroy(struct nofd_nic *nic)
 {
-    (void)nic;
+    if (nic->wire.ops == &wire_ops)
+        nic->wire.ops->close(&nic->wire);
     destroyed++;
 }
 
@@ -92,12 +105,25 @@ int nofd_wire_open_dpdk(struct nofd_wire *of, const struct nof_dpdk_port_config 
         snprintf(why, why_bytes, "it does not serve");
         return NOF_ENOTSUP;
     }
-    memset(of, 0, sizeof(*of));
-    of->ip4 = config->ip4 != 0 ? config->ip4 : port_ip;
-    of->mtu_bytes = 1500;
-    snprintf(of->device_name, sizeof(of->device_name), "%.60s", config->devargs);
+    assert_int_equal(config->ncores, d.options.cores_per_nic);
+    for (unsigned i = 0; i < config->ncores; i++, of++) {
+        memset(of, 0, sizeof(*of));
+        of->ops = &wire_ops;
+        of->core = i;
+        of->ncores = config->ncores;
+        of->ip4 = config->ip4 != 0 ? config->ip4 : port_ip;
+        of->mtu_bytes = 1500;
+        snprintf(of->device_name, sizeof(of->device_name), "%.60s", config->devargs);
+        wires_open++;
+    }
     ports_opened++;
     return NOF_OK;
+}
+
+const char *nof_dpdk_spread_words(enum nof_dpdk_spread spread)
+{
+    (void)spread;
+    return "";
 }
 
 const struct nof_dpdk_port_info *nof_dpdk_port_info(const struct nof_dpdk_port *port)
@@ -122,8 +148,9 @@ static int start(void **state)
 {
     (void)state;
     memset(&d, 0, sizeof(d));
+    wires_open = 0;
     created = destroyed = cores_up = cores_down = crew_ended = ports_opened = 0;
-    fail_nic = fail_core = ~0u;
+    fail_nic = fail_core = fail_part = ~0u;
     port_ip = 0x0a000001;
     refused = NULL;
     d.options.cores = 1;
@@ -363,14 +390,35 @@ static void one_socket_for_each_core(void **state)
     }
 }
 
-static void a_device_without_cores_says_so(void **state)
+static void a_device_is_opened_once_for_all_its_cores(void **state)
+{
+    (void)state;
+    d.options.nports = 2;
+    strcpy(d.options.port[0], "net_null0");
+    strcpy(d.options.port[1], "net_null1");
+    d.options.cores = d.options.cores_per_nic = 3;
+    assert_int_equal(in(), 0);
+    assert_int_equal(ports_opened, 2);
+    assert_int_equal(d.nnics, 2);
+    assert_int_equal(created, 6);
+    for (unsigned i = 0; i < 6; i++) {
+        assert_int_equal(d.nics[i].index, i / 3);
+        assert_int_equal(wire[i].core, i % 3);
+        assert_int_equal(cfg[i].udp_port, 48620 + i % 3);
+        assert_int_equal(cfg[i].ip4, cfg[i / 3 * 3].ip4);
+    }
+}
+
+/* Of three cores the second does not come: the device is let go by all three, or its interface would stay claimed. */
+static void a_device_whose_cores_cannot_all_be_had_is_closed(void **state)
 {
     (void)state;
     d.options.nports = 1;
     strcpy(d.options.port[0], "net_null0");
-    d.options.cores = d.options.cores_per_nic = 2;
+    d.options.cores = d.options.cores_per_nic = 3;
+    fail_part = 1;
     assert_int_equal(in(), -1);
-    assert_non_null(strstr(err, "only simulated NICs and UDP sockets can have several cores"));
+    assert_int_equal(wires_open, 0);
     nothing_is_left();
 }
 
@@ -436,12 +484,14 @@ static void one_that_cannot_be_had_leaves_none(void **state)
     assert_string_equal(err, "no such luck");
     nothing_is_left();
     fail_nic = ~0u;
+    wires_open = 0;
     created = destroyed = 0;
     d.options.nports = 1;
     strcpy(d.options.port[0], "net_null0");
     refused = "net_null";
     assert_int_equal(in(), -1);
     nothing_is_left();
+    wires_open = 0;
     created = destroyed = 0;
     refused = NULL;
     d.options.cores = 2;
@@ -468,7 +518,8 @@ int main(void)
         EACH(a_buffer_has_room_for_a_frame_in_each_part),
         EACH(a_slow_link_is_slow_in_each_part_and_too_slow_a_one_refused),
         EACH(one_socket_for_each_core),
-        EACH(a_device_without_cores_says_so),
+        EACH(a_device_is_opened_once_for_all_its_cores),
+        EACH(a_device_whose_cores_cannot_all_be_had_is_closed),
         EACH(a_port_needs_an_address),
         EACH(a_udp_socket_has_the_address_that_it_names),
         EACH(a_name_that_is_neither_interface_nor_device_is_told),

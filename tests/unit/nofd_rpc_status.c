@@ -114,6 +114,28 @@ const struct nof_dpdk_port_info *nof_dpdk_port_info(const struct nof_dpdk_port *
     return &info;
 }
 
+const char *nof_dpdk_spread_name(enum nof_dpdk_spread spread)
+{
+    return spread == NOF_DPDK_SPREAD_HASH ? "hash" : "?";
+}
+
+const char *nof_dpdk_spread_words(enum nof_dpdk_spread spread)
+{
+    return spread == NOF_DPDK_SPREAD_HASH ? "by a hash" : "?";
+}
+
+const char *nof_dpdk_counter_name(enum nof_dpdk_counter counter)
+{
+    static const char *const names[] = {"cores.handed", "cores.drop_queue", "cores.sent_by_other"};
+
+    return names[counter];
+}
+
+uint64_t nof_dpdk_queue_counter(const struct nof_dpdk_queue *q, enum nof_dpdk_counter counter)
+{
+    return *(const unsigned char *)q + (uint64_t)counter;
+}
+
 unsigned nof_dpdk_port_xdp_counters(const struct nof_dpdk_port *port,
                                     uint64_t frames_out[NOF_DPDK_XDP_COUNTERS])
 {

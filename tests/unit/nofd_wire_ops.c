@@ -22,7 +22,10 @@ static struct nof_dpdk_port_info info;
 static int open_says, device_up, wait_fd, opened, frames_waiting, frames_lent, flushes, armed;
 static bool interrupted;
 static struct nof_frame frame;
-static char place; /* of the port and its queue */
+#define NOFD_TEST_CORES 3u
+
+static char place, places[NOFD_TEST_CORES]; /* of the port and its queues */
+static bool told_unplugged;
 
 const struct nof_port_ops nof_dpdk_port_ops;
 static uint64_t guarded_nic;
@@ -55,8 +58,8 @@ const struct nof_dpdk_port_info *nof_dpdk_port_info(const struct nof_dpdk_port *
 struct nof_dpdk_queue *nof_dpdk_port_queue(struct nof_dpdk_port *port, unsigned queue)
 {
     (void)port;
-    assert_int_equal(queue, 0);
-    return (struct nof_dpdk_queue *)(void *)&place;
+    assert_in_range(queue, 0, NOFD_TEST_CORES - 1);
+    return (struct nof_dpdk_queue *)(void *)&places[queue];
 }
 
 int nof_dpdk_queue_wait_fd(const struct nof_dpdk_queue *q)
@@ -65,9 +68,35 @@ int nof_dpdk_queue_wait_fd(const struct nof_dpdk_queue *q)
     return wait_fd;
 }
 
-int nof_dpdk_port_link(struct nof_dpdk_port *port, uint64_t now_ns)
+uint64_t nof_dpdk_port_rate(const struct nof_dpdk_port *port)
 {
     (void)port;
+    return info.rate_bps;
+}
+
+bool nof_dpdk_queue_naps(const struct nof_dpdk_queue *q)
+{
+    (void)q;
+    return wait_fd < 0;
+}
+
+void nof_dpdk_queue_unplug(struct nof_dpdk_queue *q, bool unplugged)
+{
+    (void)q;
+    told_unplugged = unplugged;
+}
+
+void nof_dpdk_queue_on_arrival(struct nof_dpdk_queue *q, void (*wake)(void *arg), void *arg)
+{
+    (void)q;
+    wake(arg);
+}
+
+const struct nof_port_ops nof_dpdk_cores_port_ops;
+
+int nof_dpdk_queue_link(struct nof_dpdk_queue *q, uint64_t now_ns)
+{
+    (void)q;
     (void)now_ns;
     return device_up;
 }
@@ -135,11 +164,13 @@ bool nof_dpdk_queue_gone(struct nof_dpdk_queue *q)
     return device_gone;
 }
 
-bool nof_dpdk_port_release(struct nof_dpdk_port *port)
+int nof_dpdk_port_release(struct nof_dpdk_port *port, char *why, size_t why_bytes)
 {
     assert_ptr_equal(port, &place);
+    assert_true(why_bytes > 0);
+    why[0] = '\0';
     releases++;
-    return true;
+    return NOF_OK;
 }
 
 static struct nofd_wire wire;
@@ -154,6 +185,7 @@ static int start(void **state)
                                        .mac = {2, 1, 2, 3, 4, 5},
                                        .ip4 = 0x0a000001,
                                        .mtu_bytes = 9000,
+                                       .ncores = 1,
                                        .rate_bps = 1000};
     open_says = opened = frames_waiting = frames_lent = flushes = armed = 0;
     device_up = 1;
@@ -201,24 +233,16 @@ static void a_port_that_cannot_be_opened_says_why(void **state)
     assert_string_equal(err, "no such port");
 }
 
-static void unplugged_it_gives_no_frame_and_keeps_none(void **state)
+static void unplugged_its_link_is_down_and_the_port_hears_it(void **state)
 {
-    struct nof_frame *frames[NOFD_RX_BURST];
-
     (void)state;
     open_dpdk();
-    frames_waiting = 5;
-    assert_int_equal(wire.ops->rx(&wire, 1, frames, NOFD_RX_BURST), 5);
-    wire.ops->rx_done(&wire, frames, 5);
-    assert_int_equal(frames_lent, 0);
     assert_true(wire.ops->link(&wire, 1));
     assert_true(wire.ops->set_link(&wire, false));
     assert_false(wire.ops->link(&wire, 1));
-    frames_waiting = 5;
-    assert_int_equal(wire.ops->rx(&wire, 1, frames, NOFD_RX_BURST), 0);
-    assert_int_equal(frames_waiting, 0);
-    assert_int_equal(frames_lent, 0);
+    assert_true(told_unplugged);
     assert_true(wire.ops->set_link(&wire, true));
+    assert_false(told_unplugged);
     assert_true(wire.ops->link(&wire, 1));
     device_up = 0;
     assert_false(wire.ops->link(&wire, 1)); /* nor when the cable is out */
@@ -244,6 +268,39 @@ static void the_rate_is_that_of_the_link_that_came_up(void **state)
     assert_true(wire.ops->link(&wire, 1));
     assert_int_equal(wire.rate_bps, 2000);
     nofd_wire_close(&wire);
+}
+
+static void told(void *arg)
+{
+    (*(unsigned *)arg)++;
+}
+
+static void each_core_of_a_dpdk_port_has_its_wire(void **state)
+{
+    struct nof_dpdk_port_config cfg = {.devargs = "eth0", .ncores = NOFD_TEST_CORES};
+    struct nofd_wire wires[NOFD_TEST_CORES];
+    unsigned wakes = 0;
+
+    (void)state;
+    info.ncores = NOFD_TEST_CORES;
+    info.rate_bps = 10000;
+    assert_int_equal(nofd_wire_open_dpdk(wires, &cfg, err, sizeof(err)), 0);
+    for (unsigned i = 0; i < NOFD_TEST_CORES; i++) {
+        assert_int_equal(wires[i].core, i);
+        assert_int_equal(wires[i].ncores, NOFD_TEST_CORES);
+        assert_ptr_equal(wires[i].port, &places[i]);
+        assert_ptr_equal(wires[i].port_ops, &nof_dpdk_cores_port_ops);
+        assert_int_equal(wires[i].rate_bps, 3334);
+        assert_memory_equal(wires[i].mac, info.mac, 6);
+        wires[i].ops->on_arrival(&wires[i], told, &wakes);
+    }
+    assert_int_equal(wakes, NOFD_TEST_CORES);
+    info.rate_bps = 1;
+    assert_true(wires[2].ops->link(&wires[2], 1));
+    assert_int_equal(wires[2].rate_bps, 1); /* 0 would be no bound */
+    for (unsigned i = 0; i < NOFD_TEST_CORES; i++)
+        nofd_wire_close(&wires[i]); /* each of them, and the port knows which is the last */
+    assert_int_equal(opened, 1 - (int)NOFD_TEST_CORES);
 }
 
 static void an_interrupt_is_believed_when_it_has_come(void **state)
@@ -299,7 +356,7 @@ static void a_device_that_has_gone_is_asked_for_nothing_any_more(void **state)
     assert_false(wire.ops->link(&wire, 1)); /* whatever the device says */
     assert_false(wire.ops->set_link(&wire, true));
     releases = 0;
-    assert_true(wire.ops->release(&wire));
+    assert_int_equal(wire.ops->release(&wire, err, sizeof(err)), NOF_OK);
     assert_int_equal(releases, 1);
     nofd_wire_close(&wire);
     assert_int_equal(opened, 0);
@@ -458,10 +515,11 @@ int main(void)
         EACH(a_dpdk_port_is_as_it_says),
         EACH(a_port_that_cannot_be_opened_says_why),
         EACH(a_device_that_has_gone_is_asked_for_nothing_any_more),
-        EACH(unplugged_it_gives_no_frame_and_keeps_none),
+        EACH(unplugged_its_link_is_down_and_the_port_hears_it),
         EACH(a_dpdk_port_is_armed_for_a_sleep_and_flushed),
         EACH(a_dpdk_port_is_told_whom_it_stands_for),
         EACH(the_rate_is_that_of_the_link_that_came_up),
+        EACH(each_core_of_a_dpdk_port_has_its_wire),
         EACH(an_interrupt_is_believed_when_it_has_come),
         EACH(frames_of_the_fabric_come_and_keep_awake),
         EACH(a_switch_port_is_unplugged_by_itself),

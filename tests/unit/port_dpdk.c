@@ -169,9 +169,26 @@ static void what_cannot_be_opened_says_what_to_type(void **state)
     cfg.mtu_bytes = 100;
     assert_int_equal(nof_dpdk_port_open(&cfg, &other, err, sizeof(err)), NOF_EINVAL);
     cfg.mtu_bytes = 1500;
-    cfg.nqueues = NOF_DPDK_QUEUES_MAX + 1;
+    cfg.ncores = NOF_DPDK_QUEUES_MAX + 1;
     assert_int_equal(nof_dpdk_port_open(&cfg, &other, err, sizeof(err)), NOF_EINVAL);
     assert_null(other);
+}
+
+static void unplugged_it_gives_no_frame_and_keeps_none(void **state)
+{
+    struct nof_frame *frames[NOF_DPDK_BURST_MAX], *frame = new_frame(1, 100);
+    uint32_t before = frames_free();
+
+    (void)state;
+    for (int unplugged = 1; unplugged >= 0; unplugged--) {
+        nof_dpdk_queue_unplug(q, unplugged != 0);
+        assert_int_equal(nof_dpdk_port_ops.send(q, &frame, 1), 1);
+        nof_dpdk_queue_flush(q, 0);
+        assert_int_equal(nof_dpdk_queue_rx(q, frames, NOF_DPDK_BURST_MAX), !unplugged);
+        nof_dpdk_queue_rx_done(q, frames, !unplugged);
+        assert_int_equal(frames_free(), before);
+    }
+    nof_dpdk_port_ops.frame_free(q, frame);
 }
 
 /* As VFIO does when somebody wants the device back: by DPDK's event. The last test: the port stays so. */
@@ -179,10 +196,12 @@ static void a_device_that_goes_takes_frames_along_and_leaks_none(void **state)
 {
     uint32_t free_before = frames_free();
     struct nof_frame *frame = new_frame(1, 100);
+    char err[NOF_DPDK_ERROR_BYTES];
 
     (void)state;
     assert_false(nof_dpdk_queue_gone(q));
-    assert_false(nof_dpdk_port_release(port)); /* its core would go on asking it */
+    assert_int_equal(nof_dpdk_port_release(port, err, sizeof(err)),
+                     NOF_EAGAIN); /* its core would go on asking it */
     rte_dev_event_callback_process("net_other", RTE_DEV_EVENT_REMOVE);
     assert_false(nof_dpdk_queue_gone(q));
     rte_dev_event_callback_process(nof_dpdk_port_info(port)->device, RTE_DEV_EVENT_REMOVE);
@@ -191,7 +210,7 @@ static void a_device_that_goes_takes_frames_along_and_leaks_none(void **state)
     nof_dpdk_port_ops.frame_free(q, frame);
     assert_int_equal(frames_free(), free_before);
     assert_true(nof_dpdk_port_ops.group(q, 0xe0000001u, (const uint8_t[6]){1, 0, 0x5e, 0, 0, 1}, true) < 0);
-    assert_true(nof_dpdk_port_release(port));
+    assert_int_equal(nof_dpdk_port_release(port, err, sizeof(err)), NOF_OK);
 }
 
 static int open_port(void **state)
@@ -233,6 +252,7 @@ int main(void)
         cmocka_unit_test(an_empty_pool_says_so),
         cmocka_unit_test(arp_is_answered_inside),
         cmocka_unit_test(what_cannot_be_opened_says_what_to_type),
+        cmocka_unit_test(unplugged_it_gives_no_frame_and_keeps_none),
         cmocka_unit_test(a_device_that_goes_takes_frames_along_and_leaks_none),
     };
 

@@ -111,7 +111,7 @@ int main(int argc, char **argv)
         return 2;
     cfg.devargs = argv[1];
     cfg.ip4 = ntohl(inet_addr(argv[2]));
-    cfg.nqueues = (unsigned)atoi(argv[3]);
+    cfg.ncores = (unsigned)atoi(argv[3]);
     if (nof_dpdk_port_open(&cfg, &port, err, sizeof(err)) != 0) {
         fprintf(stderr, "%s\n", err);
         return 1;
@@ -120,9 +120,9 @@ int main(int argc, char **argv)
     printf("ready\n");
     (void)fflush(stdout);
     while (!stopped)
-        for (unsigned i = 0; i < cfg.nqueues; i++)
+        for (unsigned i = 0; i < cfg.ncores; i++)
             came[i] += serve(nof_dpdk_port_queue(port, i), cfg.ip4);
-    for (unsigned i = 0; i < cfg.nqueues; i++)
+    for (unsigned i = 0; i < cfg.ncores; i++)
         printf("queue %u: %llu datagrams\n", i, (unsigned long long)came[i]);
     nof_dpdk_port_close(port);
     (void)rte_eal_cleanup();

@@ -26,6 +26,7 @@ struct nofd {
     struct nofd_options options;
     struct nofd_loop loop;
     struct nofd_ticks ticks;
+    struct nofd_tick removal; /* of devices that have gone, and could not be let go at once */
     uint64_t started_ns;
     uint32_t host_id; /* of this machine, for real NICs */
 

@@ -77,6 +77,10 @@ static const char *help_name(enum nof_dpdk_help help)
 
 static void add_device(json_t *row, const struct nof_dpdk_port_info *info)
 {
+    json_object_set_new(row, "queues",
+                        json_pack("{s:i, s:s, s:s}", "device", (int)info->nqueues, "spread",
+                                  nof_dpdk_spread_name(info->spread), "words",
+                                  nof_dpdk_spread_words(info->spread)));
     if (info->xdp_hook[0] != '\0')
         json_object_set_new(row, "xdp",
                             json_pack("{s:s, s:b, s:s}", "hook", info->xdp_hook, "zero_copy",
@@ -361,6 +365,14 @@ static void add_xdp_counters(const struct nof_dpdk_port *device, json_t *counter
         json_object_set_new(counters, nof_dpdk_port_xdp_name(i), json_integer((json_int_t)frames[i]));
 }
 
+/* What a core of such a port has had to do with the others. */
+static void add_dpdk_counters(const struct nof_dpdk_queue *q, json_t *counters)
+{
+    for (enum nof_dpdk_counter i = 0; i < NOF_DPDK_COUNTERS; i++)
+        json_object_set_new(counters, nof_dpdk_counter_name(i),
+                            json_integer((json_int_t)nof_dpdk_queue_counter(q, i)));
+}
+
 static void add_udp_counters(const struct nof_udp_port *port, json_t *counters)
 {
     for (unsigned i = 0; i < NOF_UDP_COUNTERS; i++)
@@ -403,6 +415,8 @@ static void add_counters(json_t *row, const struct nofd *d, const struct nofd_ni
         json_object_set_new(row, "fabric", fabric_counters(d, part));
     if (part->wire.udp != NULL)
         add_udp_counters(part->wire.udp, counters);
+    if (part->wire.device != NULL && part->wire.ncores > 1)
+        add_dpdk_counters(part->wire.port, counters);
 }
 
 /* Adds the numbers of one object to those of the same names in another. */

@@ -19,6 +19,7 @@
 #define LINK_LOOK_NS (10 * NOFD_MS)
 #define DOUBT_NS (1 * NOFD_MS) /* between two looks at a port that has not woken us yet */
 #define DOUBT_BUSY_NS (50 * NOFD_US) /* the same while something is under way */
+#define RELEASE_AGAIN_NS NOFD_S
 #define LINK_ASLEEP_NS (100 * NOFD_MS) /* the same, while the core sleeps */
 #define FULL_LOOK_NS (1 * NOFD_MS) /* at a host that does not reap */
 
@@ -324,12 +325,29 @@ static void wake_hosts(struct nofd_nic *nic)
     }
 }
 
-void nofd_nic_let_go(struct nofd_nic *nic)
+bool nofd_nic_let_go(struct nofd_nic *nic, uint64_t now_ns)
 {
-    if (nic->released || !nofd_nic_gone(nic) || !nic->wire.ops->release(&nic->wire))
-        return;
-    nic->released = true;
-    nofd_notice("%s: its device %s is let go", nic->name, nic->wire.device_name);
+    char err[NOF_DPDK_ERROR_BYTES];
+    int rc;
+
+    if (nic->released || nic->core != 0 || !nofd_nic_gone(nic))
+        return false;
+    if (now_ns < nic->release_ns)
+        return true;
+    rc = nic->wire.ops->release(&nic->wire, err, sizeof(err));
+    if (rc == NOF_EAGAIN)
+        return false; /* another core of it notices later, and tells main */
+    nic->released = rc == NOF_OK;
+    nic->release_ns = now_ns + RELEASE_AGAIN_NS;
+    if (nic->released)
+        nofd_notice("%s: its device %s is let go", nic->name, nic->wire.device_name);
+    else if (!nic->stuck)
+        nofd_error("%s: its device %s is not let go: %s. It is tried again every second; who waits for it "
+                   "can end this "
+                   "daemon: nof down",
+                   nic->name, nic->wire.device_name, err);
+    nic->stuck = !nic->released;
+    return nic->stuck;
 }
 
 /* Its ranks cannot reach anybody any more, and never will: they are told at once. */

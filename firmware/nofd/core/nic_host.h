@@ -47,6 +47,8 @@ struct nofd_nic {
     bool link_up;
     bool lost; /* its device has gone, for good */
     bool released; /* main thread: and was let go */
+    bool stuck; /* main thread: which has failed before */
+    uint64_t release_ns; /* main thread: when to try it again */
     uint64_t link_look_ns; /* when the link is looked at next */
     uint64_t counters[NOF_COUNTER_COUNT]; /* what nofd itself counts, added to the core's */
 
@@ -67,8 +69,9 @@ static inline bool nofd_nic_gone(const struct nofd_nic *nic)
 {
     return __atomic_load_n(&nic->lost, __ATOMIC_ACQUIRE);
 }
-/* Then the kernel, or who unplugs it, gets it back. Main thread, while its core runs. */
-void nofd_nic_let_go(struct nofd_nic *nic);
+/* Then the kernel, or who unplugs it, gets it back. Main thread, while its core runs. Returns whether to call it again later: it
+ * failed, as the log says, and is tried every second. */
+bool nofd_nic_let_go(struct nofd_nic *nic, uint64_t now_ns);
 
 /* Which core serves it: main thread, before that runs. Returns whether its port can wake the core. */
 bool nofd_nic_place(struct nofd_nic *nic, struct nofd_lcore *lcore, struct nofd_dma *dma);

@@ -6,13 +6,8 @@
 
 static unsigned dpdk_rx(struct nofd_wire *wire, uint64_t now_ns, struct nof_frame **frames, unsigned max)
 {
-    unsigned n = nof_dpdk_queue_rx(wire->port, frames, max);
-
     (void)now_ns;
-    if (!wire->unplugged)
-        return n;
-    nof_dpdk_queue_rx_done(wire->port, frames, n);
-    return 0;
+    return nof_dpdk_queue_rx(wire->port, frames, max);
 }
 
 static void dpdk_rx_done(struct nofd_wire *wire, struct nof_frame *const *frames, unsigned n)
@@ -46,11 +41,19 @@ static bool dpdk_wakes(const struct nofd_wire *wire)
     return nof_dpdk_queue_wakes(wire->port);
 }
 
+/* Each core has its part of the link; of a rate that is known it is not 0, which is none. */
+static uint64_t part_bps(const struct nofd_wire *wire)
+{
+    uint64_t whole_bps = nof_dpdk_port_rate(wire->device);
+
+    return (whole_bps + wire->ncores - 1) / wire->ncores;
+}
+
 static bool dpdk_link(struct nofd_wire *wire, uint64_t now_ns)
 {
-    bool up = nof_dpdk_port_link(wire->device, now_ns) != 0;
+    bool up = nof_dpdk_queue_link(wire->port, now_ns) != 0;
 
-    wire->rate_bps = nof_dpdk_port_info(wire->device)->rate_bps;
+    wire->rate_bps = part_bps(wire);
     return up && !wire->unplugged;
 }
 
@@ -63,12 +66,18 @@ static int dpdk_guard(struct nofd_wire *wire, uint64_t nic_id, uint32_t max_path
 static bool dpdk_set_link(struct nofd_wire *wire, bool up)
 {
     wire->unplugged = !up;
+    nof_dpdk_queue_unplug(wire->port, !up);
     return true;
 }
 
-static bool dpdk_release(struct nofd_wire *wire)
+static void dpdk_on_arrival(struct nofd_wire *wire, void (*wake)(void *arg), void *arg)
 {
-    return nof_dpdk_port_release(wire->device);
+    nof_dpdk_queue_on_arrival(wire->port, wake, arg);
+}
+
+static int dpdk_release(struct nofd_wire *wire, char *err, size_t err_bytes)
+{
+    return nof_dpdk_port_release(wire->device, err, err_bytes);
 }
 
 static void dpdk_close(struct nofd_wire *wire)
@@ -153,32 +162,39 @@ static const struct nofd_wire_ops dpdk_ops = {
     .gone = dpdk_gone,
     .release = dpdk_release,
     .set_link = dpdk_set_link,
+    .on_arrival = dpdk_on_arrival,
     .close = dpdk_close,
 };
 
-int nofd_wire_open_dpdk(struct nofd_wire *wire, const struct nof_dpdk_port_config *cfg, char *err,
-                        size_t err_bytes)
+static void open_part(struct nofd_wire *wire, struct nof_dpdk_port *device, unsigned core)
 {
-    const struct nof_dpdk_port_info *info;
-    struct nof_dpdk_port *device;
-    int rc = nof_dpdk_port_open(cfg, &device, err, err_bytes);
+    const struct nof_dpdk_port_info *info = nof_dpdk_port_info(device);
 
-    if (rc != 0)
-        return rc;
-    info = nof_dpdk_port_info(device);
     memset(wire, 0, sizeof(*wire));
     wire->ops = &dpdk_ops;
-    wire->port_ops = &nof_dpdk_port_ops;
-    wire->port = nof_dpdk_port_queue(device, 0);
+    wire->port_ops = info->ncores > 1 ? &nof_dpdk_cores_port_ops : &nof_dpdk_port_ops;
+    wire->port = nof_dpdk_port_queue(device, core);
     wire->device = device;
+    wire->core = core;
+    wire->ncores = info->ncores;
     wire->wait_fd = nof_dpdk_queue_wait_fd(wire->port);
-    wire->naps = wire->wait_fd < 0;
+    wire->naps = nof_dpdk_queue_naps(wire->port);
     memcpy(wire->mac, info->mac, sizeof(wire->mac));
     wire->ip4 = info->ip4;
     wire->mtu_bytes = info->mtu_bytes;
-    wire->rate_bps = info->rate_bps;
+    wire->rate_bps = part_bps(wire);
     snprintf(wire->kind, sizeof(wire->kind), "%s", info->driver);
     snprintf(wire->device_name, sizeof(wire->device_name), "%s",
              info->ifname[0] != '\0' ? info->ifname : info->device);
-    return 0;
+}
+
+int nofd_wire_open_dpdk(struct nofd_wire *wires, const struct nof_dpdk_port_config *cfg, char *err,
+                        size_t err_bytes)
+{
+    struct nof_dpdk_port *device;
+    int rc = nof_dpdk_port_open(cfg, &device, err, err_bytes);
+
+    for (unsigned core = 0; rc == 0 && core < nof_dpdk_port_info(device)->ncores; core++)
+        open_part(&wires[core], device, core);
+    return rc;
 }

@@ -41,8 +41,8 @@ struct nofd_wire_ops {
     bool (*link)(struct nofd_wire *wire, uint64_t now_ns);
     /* The device has gone, for good: from here on the wire neither gives nor carries frames. NULL: it cannot go. */
     bool (*gone)(struct nofd_wire *wire);
-    /* Main thread, when it has gone: lets the device go; false: try again. */
-    bool (*release)(struct nofd_wire *wire);
+    /* Main thread, when it has gone: lets the device go. As nof_dpdk_port_release(). */
+    int (*release)(struct nofd_wire *wire, char *err, size_t err_bytes);
     /* One address (host byte order) whose path has become narrower. NULL: this port does not hear of such. */
     bool (*narrowed)(struct nofd_wire *wire, uint32_t *ip4_out, uint32_t *mtu_bytes_out);
     /* Main thread, before the core runs: what nobody here would take may be dropped before it. As nof_dpdk_queue_guard();
@@ -65,7 +65,8 @@ struct nofd_wire {
     unsigned index;
     struct nof_dpdk_port *device; /* DPDK */
     struct nof_udp_port *udp; /* UDP */
-    unsigned core, ncores; /* whose part of the NIC's port this is, and of how many; set by who opens it */
+    unsigned core,
+        ncores; /* whose part of the NIC's port this is, and of how many; of fabric and UDP set by who opens it */
     bool unplugged; /* DPDK, UDP: by command */
 
     int wait_fd; /* readable when frames come; -1: none */
@@ -84,8 +85,8 @@ struct nofd_wire {
 /* ip4: host byte order. */
 void nofd_wire_open_fabric(struct nofd_wire *wire, struct nof_fabric *fabric, unsigned index,
                            const uint8_t mac[6], uint32_t ip4, uint32_t mtu_bytes, uint64_t rate_bps);
-/* As nof_dpdk_port_open(): negative nof_status with a text in err. */
-int nofd_wire_open_dpdk(struct nofd_wire *wire, const struct nof_dpdk_port_config *cfg, char *err,
+/* A wire for each of cfg's cores. As nof_dpdk_port_open(): negative nof_status with a text in err. */
+int nofd_wire_open_dpdk(struct nofd_wire *wires, const struct nof_dpdk_port_config *cfg, char *err,
                         size_t err_bytes);
 /* As nof_udp_port_open(). */
 int nofd_wire_open_udp(struct nofd_wire *wire, const struct nof_udp_port_config *cfg, char *err,

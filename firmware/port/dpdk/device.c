@@ -85,11 +85,13 @@ uint32_t nof_port_mtu_max(enum nof_devargs_kind kind)
     return frame - ETH_OVERHEAD_BYTES;
 }
 
-static uint32_t pool_frames(bool xdp, uint32_t core_frames, uint32_t rx_descs, uint32_t tx_descs)
+static uint32_t pool_frames(bool xdp, const struct nof_dpdk_port_config *cfg, uint32_t rx_descs,
+                            uint32_t tx_descs)
 {
-    uint32_t n = core_frames ? core_frames : CORE_FRAMES_DEFAULT;
+    uint32_t n = cfg->core_frames ? cfg->core_frames : CORE_FRAMES_DEFAULT;
 
-    n += rx_descs + tx_descs + 2u * NOF_DPDK_BURST_MAX + 2u * POOL_CACHE;
+    n += nof_dpdk_cores_slots(cfg->ncores) * cfg->ncores + rx_descs + tx_descs + 2u * NOF_DPDK_BURST_MAX +
+         2u * POOL_CACHE;
     return xdp ? n + 2u * AF_XDP_RING_DESCS : n;
 }
 
@@ -99,7 +101,8 @@ static bool packs(enum nof_devargs_kind kind)
     return kind == NOF_DEVARGS_AF_XDP || kind == NOF_DEVARGS_AF_PACKET;
 }
 
-static size_t queue_mem_bytes(enum nof_devargs_kind kind, uint32_t core_frames, uint32_t mtu_bytes)
+static size_t queue_mem_bytes(enum nof_devargs_kind kind, const struct nof_dpdk_port_config *cfg,
+                              uint32_t mtu_bytes)
 {
     bool xdp = kind == NOF_DEVARGS_AF_XDP;
     size_t object = object_bytes(xdp, mtu_bytes);
@@ -108,7 +111,7 @@ static size_t queue_mem_bytes(enum nof_devargs_kind kind, uint32_t core_frames, 
     if (!packs(kind))
         object =
             object > PAGE_BYTES ? RTE_ALIGN_CEIL(object, PAGE_BYTES) : PAGE_BYTES / (PAGE_BYTES / object);
-    return object * pool_frames(xdp, core_frames, RX_DESCS, TX_DESCS);
+    return object * pool_frames(xdp, cfg, RX_DESCS, TX_DESCS);
 }
 
 size_t nof_dpdk_queue_mem_bytes(const struct nof_dpdk_port_config *cfg)
@@ -120,7 +123,7 @@ size_t nof_dpdk_queue_mem_bytes(const struct nof_dpdk_port_config *cfg)
         return 0;
     if (mtu_bytes == 0 && (d.ifname[0] == '\0' || nof_netif_mtu(d.ifname, &mtu_bytes) != 0))
         mtu_bytes = MTU_DEFAULT;
-    return queue_mem_bytes(d.kind, cfg->core_frames, RTE_MIN(mtu_bytes, nof_port_mtu_max(d.kind)));
+    return queue_mem_bytes(d.kind, cfg, RTE_MIN(mtu_bytes, nof_port_mtu_max(d.kind)));
 }
 
 /* "net_af_xdp" -> "net_af_xdp3": the first number that no device has. */
@@ -232,14 +235,32 @@ int nof_port_plug(struct nof_port_opening *o)
     return plug_vdev(o);
 }
 
-static void spread_over_queues(struct rte_eth_conf *conf, const struct rte_eth_dev_info *dev)
+static bool spread_over_queues(struct rte_eth_conf *conf, const struct rte_eth_dev_info *dev)
 {
-    uint64_t hash = (RTE_ETH_RSS_IPV4 | RTE_ETH_RSS_NONFRAG_IPV4_UDP) & dev->flow_type_rss_offloads;
+    uint64_t hash = RTE_ETH_RSS_NONFRAG_IPV4_UDP & dev->flow_type_rss_offloads;
 
     if (hash == 0)
-        return; /* the device spreads by itself (af_packet's fanout) or has one queue */
+        return false; /* the device spreads by itself (af_packet's fanout), or does not */
     conf->rxmode.mq_mode = RTE_ETH_MQ_RX_RSS;
     conf->rx_adv_conf.rss_conf.rss_hf = hash;
+    return true;
+}
+
+/* Of a device with fewer queues than cores the first cores have one. */
+static void share_queues(struct nof_dpdk_port *port, const struct rte_eth_dev_info *dev,
+                         struct rte_eth_conf *conf)
+{
+    struct nof_dpdk_port_info *info = &port->info;
+
+    info->nqueues = RTE_MIN(info->ncores, (unsigned)RTE_MIN(dev->max_rx_queues, dev->max_tx_queues));
+    for (unsigned i = 0; i < info->nqueues; i++)
+        port->queues[i].served = true;
+    if (info->ncores == 1)
+        info->spread = NOF_DPDK_SPREAD_ALONE;
+    else if (info->nqueues == 1)
+        info->spread = NOF_DPDK_SPREAD_FIRST;
+    else
+        info->spread = spread_over_queues(conf, dev) ? NOF_DPDK_SPREAD_HASH : NOF_DPDK_SPREAD_KERNEL;
 }
 
 static enum nof_dpdk_help help(bool there)
@@ -267,23 +288,20 @@ static void ask_for_help(struct nof_dpdk_port *port, struct rte_eth_conf *conf,
 int nof_port_configure(struct nof_port_opening *o, const struct rte_eth_dev_info *dev)
 {
     struct nof_dpdk_port *port = o->port;
-    uint16_t n = (uint16_t)port->info.nqueues;
     struct rte_eth_conf conf;
+    uint16_t n;
     int rc;
 
-    if (dev->max_rx_queues < n || dev->max_tx_queues < n)
-        return nof_port_fail(NOF_EINVAL, o->err, o->err_bytes,
-                             "%s has %u receive and %u transmit queues, %u NIC cores were asked for.\n"
-                             "Type: --cores %u",
-                             port->info.device, dev->max_rx_queues, dev->max_tx_queues, n,
-                             RTE_MIN(dev->max_rx_queues, dev->max_tx_queues));
     memset(&conf, 0, sizeof(conf));
+    share_queues(port, dev, &conf);
+    n = (uint16_t)port->info.nqueues;
+    if (n == 0)
+        return nof_port_fail(NOF_ENOTSUP, o->err, o->err_bytes, "%s has no queues to receive and transmit",
+                             port->info.device);
     /* net_af_packet says 1518 bytes whatever its ring holds, and takes no MTU from here. */
     if (port->devargs.kind != NOF_DEVARGS_AF_PACKET && dev->max_mtu >= port->info.mtu_bytes &&
         dev->min_mtu <= port->info.mtu_bytes)
         conf.rxmode.mtu = port->info.mtu_bytes;
-    if (n > 1)
-        spread_over_queues(&conf, dev);
     ask_for_help(port, &conf, dev);
     conf.intr_conf.rmv = (*dev->dev_flags & RTE_ETH_DEV_INTR_RMV) != 0;
     if (port->devargs.kind == NOF_DEVARGS_BUS) {
@@ -325,17 +343,26 @@ static struct rte_mempool *packed_pool(const char *name, uint32_t frames, uint32
     return pool;
 }
 
+static void set_owner(struct rte_mempool *pool, void *queue, void *mbuf, unsigned index)
+{
+    struct nof_dpdk_priv *priv = rte_mbuf_to_priv(mbuf);
+
+    (void)pool;
+    (void)index;
+    priv->owner = queue;
+}
+
 static int make_pool(struct nof_port_opening *o, struct nof_dpdk_queue *q, uint32_t rx_descs,
                      uint32_t tx_descs)
 {
     struct nof_dpdk_port *port = o->port;
     enum nof_devargs_kind kind = port->devargs.kind;
     bool xdp = kind == NOF_DEVARGS_AF_XDP;
-    uint32_t frames = pool_frames(xdp, o->cfg->core_frames, rx_descs, tx_descs);
+    uint32_t frames = pool_frames(xdp, o->cfg, rx_descs, tx_descs);
     uint32_t room = room_bytes(xdp, port->info.mtu_bytes);
     char name[RTE_MEMPOOL_NAMESIZE];
 
-    snprintf(name, sizeof(name), "nof_%u_%u", port->port_id, q->queue_id);
+    snprintf(name, sizeof(name), "nof_%u_%u", port->port_id, q->index);
     if (packs(kind))
         q->pool = packed_pool(name, frames, room, port->info.socket);
     else
@@ -348,7 +375,8 @@ static int make_pool(struct nof_port_opening *o, struct nof_dpdk_queue *q, uint3
                              "no memory for %u frames of %u bytes (%s).\nGive the daemon more packet "
                              "memory: --memory MB, at least %zu per NIC core",
                              frames, room, rte_strerror(rte_errno),
-                             (queue_mem_bytes(kind, o->cfg->core_frames, port->info.mtu_bytes) >> 20) + 17);
+                             (queue_mem_bytes(kind, o->cfg, port->info.mtu_bytes) >> 20) + 17);
+    (void)rte_mempool_obj_iter(q->pool, set_owner, q);
     /* The kernel is told one address range per socket. */
     if (xdp && q->pool->nb_mem_chunks != 1)
         return nof_port_fail(NOF_ENOMEM, o->err, o->err_bytes,
@@ -409,9 +437,6 @@ static int set_up_queue(struct nof_port_opening *o, unsigned index, uint16_t rx_
     char words[160];
     int rc, fd;
 
-    rc = make_pool(o, q, rx_descs, tx_descs);
-    if (rc != NOF_OK)
-        return rc;
     nof_sockfd_watch_begin(&watch, AF_XDP);
     listen_to_kernel(port);
     rc = rte_eth_rx_queue_setup(port->port_id, q->queue_id, rx_descs, node, NULL, q->pool);
@@ -423,7 +448,7 @@ static int set_up_queue(struct nof_port_opening *o, unsigned index, uint16_t rx_
     if (port->devargs.kind == NOF_DEVARGS_AF_XDP && nof_sockfd_watch_end(&watch, &fd, 1) == 1)
         q->wait_fd = fd;
     if (port->devargs.kind == NOF_DEVARGS_AF_PACKET && o->npacket_fds == port->info.nqueues &&
-        nof_sockfd_packet_filter(o->packet_fds[index], nof_port_udp(o->cfg)) == 0)
+        nof_sockfd_packet_filter(o->packet_fds[index], port->udp_port, port->info.ncores) == 0)
         q->wait_fd = o->packet_fds[index];
     return NOF_OK;
 }
@@ -437,10 +462,16 @@ int nof_port_set_up_queues(struct nof_port_opening *o)
     if (rc < 0 && rc != -ENOTSUP)
         return nof_port_fail(NOF_ENOTSUP, o->err, o->err_bytes, "%s says nothing of its rings: %s",
                              port->info.device, strerror(-rc));
-    for (unsigned i = 0; i < port->info.nqueues; i++) {
-        rc = set_up_queue(o, i, rx_descs, tx_descs);
+    for (unsigned i = 0; i < port->info.ncores; i++) {
+        rc = make_pool(o, &port->queues[i], rx_descs, tx_descs);
+        if (rc == NOF_OK && port->queues[i].served)
+            rc = set_up_queue(o, i, rx_descs, tx_descs);
         if (rc != NOF_OK)
             return rc;
     }
+    if (port->info.ncores > 1 && nof_dpdk_cores_open(port) != NOF_OK)
+        return nof_port_fail(NOF_ENOMEM, o->err, o->err_bytes,
+                             "no memory for what %u NIC cores hand each other: --memory MB",
+                             port->info.ncores);
     return NOF_OK;
 }

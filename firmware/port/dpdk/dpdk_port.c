@@ -44,7 +44,7 @@ static int set_up_link(struct nof_port_opening *o)
 
 static void set_up_arp(struct nof_dpdk_port *port)
 {
-    for (unsigned i = 0; i < port->info.nqueues; i++) {
+    for (unsigned i = 0; i < port->info.ncores; i++) {
         struct nof_dpdk_queue *q = &port->queues[i];
 
         if (port->info.kernel != NOF_DPDK_KERNEL_NONE || port->info.ip4 == 0)
@@ -108,9 +108,70 @@ static void set_up_extras(struct nof_port_opening *o)
             port->info.xdp_pinned = nof_steer_pin(port->steer) == 0;
     }
 #endif
+    if (port->info.nqueues > 1 && nof_dpdk_rules_open(port))
+        port->info.spread = NOF_DPDK_SPREAD_RULES;
     if (o->interrupts)
         set_up_interrupts(port);
     set_up_arp(port);
+}
+
+static const struct {
+    const char *name, *words;
+} spreads[] = {
+    [NOF_DPDK_SPREAD_ALONE] = {"alone", "to the only core"},
+    [NOF_DPDK_SPREAD_RULES] = {"rules", "to the core that their UDP port names, by rules of the device"},
+    [NOF_DPDK_SPREAD_HASH] = {"hash", "to any core, by a hash of the device, and are handed over"},
+    [NOF_DPDK_SPREAD_KERNEL] = {"kernel",
+                                "to any core, as the kernel or the driver spreads them, and are handed over"},
+    [NOF_DPDK_SPREAD_FIRST] = {"first", "to core 0, which hands them over"},
+};
+
+const char *nof_dpdk_spread_name(enum nof_dpdk_spread spread)
+{
+    return spreads[spread].name;
+}
+
+const char *nof_dpdk_spread_words(enum nof_dpdk_spread spread)
+{
+    return spreads[spread].words;
+}
+
+static int interface_link(struct nof_dpdk_port *port)
+{
+    if (nof_netif_running(port->netif_fd, port->info.ifname))
+        return 1;
+    if (!nof_netif_there(port->netif_fd, port->ifindex))
+        __atomic_store_n(&port->removed, true, __ATOMIC_RELEASE);
+    return 0;
+}
+
+/* A device knows its rate when its link is up, which takes seconds where it is negotiated. */
+static int device_link(struct nof_dpdk_port *port)
+{
+    struct rte_eth_link link;
+
+    if (rte_eth_link_get_nowait(port->port_id, &link) != 0 || link.link_status != RTE_ETH_LINK_UP)
+        return 0;
+    if (port->devargs.kind == NOF_DEVARGS_BUS && !port->rate_is_given)
+        __atomic_store_n(&port->info.rate_bps,
+                         link.link_speed != RTE_ETH_SPEED_NUM_UNKNOWN ? link.link_speed * UINT64_C(1000000)
+                                                                      : 0,
+                         __ATOMIC_RELAXED);
+    return 1;
+}
+
+static void look_at_link(struct nof_dpdk_port *port, uint64_t now_ns)
+{
+    int was = port->link_up, is;
+
+    if (now_ns < port->link_next_ns)
+        return;
+    port->link_next_ns = now_ns == UINT64_MAX ? 0 : now_ns + LINK_CHECK_NS;
+    is = port->info.ifname[0] != '\0' ? interface_link(port) : device_link(port);
+    __atomic_store_n(&port->link_up, is, __ATOMIC_RELAXED);
+    /* Another switch may be at the other end now: tell it where we are. */
+    if (is && !was && port->queues[0].answers_arp)
+        port->queues[0].announce_left = NOF_ARP_ANNOUNCEMENTS;
 }
 
 static int start(struct nof_port_opening *o)
@@ -124,7 +185,7 @@ static int start(struct nof_port_opening *o)
     port->started = true;
     set_up_extras(o);
     nof_port_removal_watch(port);
-    port->link_up = nof_dpdk_port_link(port, UINT64_MAX);
+    look_at_link(port, UINT64_MAX);
     return NOF_OK;
 }
 
@@ -143,7 +204,7 @@ static int open_device(struct nof_port_opening *o)
     snprintf(port->info.driver, sizeof(port->info.driver), "%s", dev.driver_name);
     (void)rte_eth_dev_get_name_by_port(port->port_id, port->info.device);
     port->info.socket = rte_eth_dev_socket_id(port->port_id);
-    for (unsigned i = 0; i < port->info.nqueues; i++)
+    for (unsigned i = 0; i < port->info.ncores; i++)
         port->queues[i].port_id = port->port_id;
     rc = nof_port_configure(o, &dev);
     if (rc == NOF_OK)
@@ -167,9 +228,13 @@ static int check_config(const struct nof_dpdk_port_config *cfg, struct nof_devar
         return nof_port_fail(NOF_EINVAL, err, err_bytes,
                              "\"%s\": rate= takes bits per second.\nType for example: rate=10g",
                              cfg->devargs);
-    if (cfg->nqueues > NOF_DPDK_QUEUES_MAX)
-        return nof_port_fail(NOF_EINVAL, err, err_bytes, "%u NIC cores on one port; at most %u", cfg->nqueues,
+    if (cfg->ncores > NOF_DPDK_QUEUES_MAX)
+        return nof_port_fail(NOF_EINVAL, err, err_bytes, "%u NIC cores on one port; at most %u", cfg->ncores,
                              NOF_DPDK_QUEUES_MAX);
+    if (nof_port_udp(cfg) + cfg->ncores > 65536u)
+        return nof_port_fail(NOF_EINVAL, err, err_bytes,
+                             "%u NIC cores need as many UDP ports from %u on, and the last one is 65535",
+                             cfg->ncores, nof_port_udp(cfg));
     if (cfg->mtu_bytes != 0 && (cfg->mtu_bytes < 576 || cfg->mtu_bytes > 9216))
         return nof_port_fail(NOF_EINVAL, err, err_bytes, "MTU %u is outside 576..9216", cfg->mtu_bytes);
     if (devargs->kind == NOF_DEVARGS_AF_XDP && cfg->udp_port != 0 && cfg->udp_port != NOF_PORT_UDP_DEFAULT &&
@@ -183,55 +248,29 @@ static int check_config(const struct nof_dpdk_port_config *cfg, struct nof_devar
 static struct nof_dpdk_port *new_port(const struct nof_dpdk_port_config *cfg,
                                       const struct nof_devargs *devargs)
 {
-    unsigned nqueues = cfg->nqueues ? cfg->nqueues : 1;
+    unsigned ncores = cfg->ncores;
     struct nof_dpdk_port *port =
-        rte_zmalloc("nof_dpdk_port", sizeof(*port) + nqueues * sizeof(port->queues[0]), RTE_CACHE_LINE_SIZE);
+        rte_zmalloc("nof_dpdk_port", sizeof(*port) + ncores * sizeof(port->queues[0]), RTE_CACHE_LINE_SIZE);
 
     if (!port)
         return NULL;
     port->devargs = *devargs;
     port->port_id = RTE_MAX_ETHPORTS;
-    port->netif_fd = port->claim_fd = port->hush_fd = port->member_fd = -1;
-    port->info.nqueues = nqueues;
+    port->netif_fd = port->claim_fd = port->member_fd = -1;
+    port->info.ncores = port->users = ncores;
+    port->udp_port = nof_port_udp(cfg);
     port->info.ip4 = cfg->ip4;
     port->info.mtu_bytes = cfg->mtu_bytes ? cfg->mtu_bytes : 1500u;
-    for (unsigned i = 0; i < nqueues; i++) {
-        port->queues[i].queue_id = (uint16_t)i;
-        port->queues[i].port = port;
-        port->queues[i].wait_fd = -1;
+    for (unsigned i = 0; i < ncores; i++) {
+        struct nof_dpdk_queue *q = &port->queues[i];
+
+        q->index = (uint8_t)i;
+        q->queue_id = (uint16_t)i;
+        q->port = port;
+        q->turn = &nof_dpdk_turn_alone;
+        q->hush_fd = q->wait_fd = -1;
     }
     return port;
-}
-
-int nof_dpdk_port_open(const struct nof_dpdk_port_config *cfg, struct nof_dpdk_port **port_out, char *err,
-                       size_t err_bytes)
-{
-    struct nof_port_opening o = {.cfg = cfg, .steer_object_fd = -1, .err = err, .err_bytes = err_bytes};
-    struct nof_devargs devargs;
-    uint64_t rate_bps;
-    int rc = check_config(cfg, &devargs, &rate_bps, err, err_bytes);
-
-    if (rc != NOF_OK)
-        return rc;
-    o.port = new_port(cfg, &devargs);
-    if (!o.port)
-        return nof_port_fail(NOF_ENOMEM, err, err_bytes, "no memory for the port");
-    if (devargs.kind == NOF_DEVARGS_AF_XDP || devargs.kind == NOF_DEVARGS_AF_PACKET)
-        rc = nof_port_preflight_kernel(o.port, cfg, err, err_bytes);
-    if (rc == NOF_OK)
-        rc = open_device(&o);
-    if (rate_bps != 0)
-        o.port->info.rate_bps = rate_bps;
-    o.port->rate_is_given = rate_bps != 0;
-    /* The driver has read the object when the first queue was set up. */
-    if (o.steer_object_fd >= 0)
-        close(o.steer_object_fd);
-    if (rc != NOF_OK) {
-        nof_dpdk_port_close(o.port);
-        return rc;
-    }
-    *port_out = o.port;
-    return NOF_OK;
 }
 
 static void close_fd(int fd)
@@ -248,15 +287,21 @@ static void drop_pending(struct nof_dpdk_queue *q)
     q->nearly = 0;
 }
 
-void nof_dpdk_port_close(struct nof_dpdk_port *port)
+static void close_queue(struct nof_dpdk_queue *q)
 {
-    if (!port)
-        return;
+    rte_mempool_free(q->pool);
+    close_fd(q->hush_fd);
+}
+
+static void close_port(struct nof_dpdk_port *port)
+{
     nof_port_removal_unwatch(port);
-    for (unsigned i = 0; i < port->info.nqueues; i++) {
+    for (unsigned i = 0; i < port->info.ncores; i++) {
         drop_pending(&port->queues[i]);
         nof_dpdk_queue_forget(&port->queues[i]);
     }
+    nof_dpdk_cores_close(port);
+    nof_dpdk_rules_close(port);
     if (port->started)
         (void)rte_eth_dev_stop(port->port_id);
 #ifdef NOF_HAVE_EBPF
@@ -271,13 +316,53 @@ void nof_dpdk_port_close(struct nof_dpdk_port *port)
     if (port->devargs.kind == NOF_DEVARGS_AF_XDP && port->claim_fd >= 0)
         (void)nof_steer_reclaim(port->info.ifname);
 #endif
-    for (unsigned i = 0; i < port->info.nqueues; i++)
-        rte_mempool_free(port->queues[i].pool);
-    close_fd(port->hush_fd);
+    for (unsigned i = 0; i < port->info.ncores; i++)
+        close_queue(&port->queues[i]);
     close_fd(port->member_fd);
     close_fd(port->netif_fd);
     close_fd(port->claim_fd);
     rte_free(port);
+}
+
+int nof_dpdk_port_open(const struct nof_dpdk_port_config *given, struct nof_dpdk_port **port_out, char *err,
+                       size_t err_bytes)
+{
+    struct nof_dpdk_port_config with_cores = *given;
+    const struct nof_dpdk_port_config *cfg = &with_cores;
+    struct nof_port_opening o = {.cfg = cfg, .steer_object_fd = -1, .err = err, .err_bytes = err_bytes};
+    struct nof_devargs devargs;
+    uint64_t rate_bps;
+    int rc = check_config(cfg, &devargs, &rate_bps, err, err_bytes);
+
+    if (rc != NOF_OK)
+        return rc;
+    if (with_cores.ncores == 0)
+        with_cores.ncores = 1;
+    o.port = new_port(cfg, &devargs);
+    if (!o.port)
+        return nof_port_fail(NOF_ENOMEM, err, err_bytes, "no memory for the port");
+    if (devargs.kind == NOF_DEVARGS_AF_XDP || devargs.kind == NOF_DEVARGS_AF_PACKET)
+        rc = nof_port_preflight_kernel(o.port, cfg, err, err_bytes);
+    if (rc == NOF_OK)
+        rc = open_device(&o);
+    if (rate_bps != 0)
+        o.port->info.rate_bps = rate_bps;
+    o.port->rate_is_given = rate_bps != 0;
+    /* The driver has read the object when the first queue was set up. */
+    if (o.steer_object_fd >= 0)
+        close(o.steer_object_fd);
+    if (rc != NOF_OK) {
+        close_port(o.port);
+        return rc;
+    }
+    *port_out = o.port;
+    return NOF_OK;
+}
+
+void nof_dpdk_port_close(struct nof_dpdk_port *port)
+{
+    if (port && --port->users == 0)
+        close_port(port);
 }
 
 const struct nof_dpdk_port_info *nof_dpdk_port_info(const struct nof_dpdk_port *port)
@@ -287,46 +372,19 @@ const struct nof_dpdk_port_info *nof_dpdk_port_info(const struct nof_dpdk_port *
 
 struct nof_dpdk_queue *nof_dpdk_port_queue(struct nof_dpdk_port *port, unsigned queue)
 {
-    return queue < port->info.nqueues ? &port->queues[queue] : NULL;
+    return queue < port->info.ncores ? &port->queues[queue] : NULL;
 }
 
-static int interface_link(struct nof_dpdk_port *port)
+int nof_dpdk_queue_link(struct nof_dpdk_queue *q, uint64_t now_ns)
 {
-    if (nof_netif_running(port->netif_fd, port->info.ifname))
-        return 1;
-    if (!nof_netif_there(port->netif_fd, port->ifindex))
-        __atomic_store_n(&port->removed, true, __ATOMIC_RELEASE);
-    return 0;
+    if (q->index == 0)
+        look_at_link(q->port, now_ns);
+    return __atomic_load_n(&q->port->link_up, __ATOMIC_RELAXED);
 }
 
-/* A device knows its rate when its link is up, which takes seconds where it is negotiated. */
-static int device_link(struct nof_dpdk_port *port)
+uint64_t nof_dpdk_port_rate(const struct nof_dpdk_port *port)
 {
-    struct rte_eth_link link;
-
-    if (rte_eth_link_get_nowait(port->port_id, &link) != 0 || link.link_status != RTE_ETH_LINK_UP)
-        return 0;
-    if (port->devargs.kind == NOF_DEVARGS_BUS && !port->rate_is_given)
-        port->info.rate_bps =
-            link.link_speed != RTE_ETH_SPEED_NUM_UNKNOWN ? (uint64_t)link.link_speed * 1000000u : 0;
-    return 1;
-}
-
-int nof_dpdk_port_link(struct nof_dpdk_port *port, uint64_t now_ns)
-{
-    int was = port->link_up;
-
-    if (now_ns < port->link_next_ns)
-        return port->link_up;
-    port->link_next_ns = now_ns == UINT64_MAX ? 0 : now_ns + LINK_CHECK_NS;
-    if (port->info.ifname[0] != '\0')
-        port->link_up = interface_link(port);
-    else
-        port->link_up = device_link(port);
-    /* Another switch may be at the other end now: tell it where we are. */
-    if (port->link_up && !was && port->queues[0].answers_arp)
-        port->queues[0].announce_left = NOF_ARP_ANNOUNCEMENTS;
-    return port->link_up;
+    return __atomic_load_n(&port->info.rate_bps, __ATOMIC_RELAXED);
 }
 
 unsigned nof_dpdk_port_xdp_counters(const struct nof_dpdk_port *port,

@@ -6,6 +6,11 @@
  *        |- queue 0  rx + tx + its own mbuf pool     <- NIC core 0, and nobody else
  *        |- queue 1  ...                             <- NIC core 1
  *
+ * Each core has its place here, a queue, and the device's own queue of that number, if it has as many. The UDP destination
+ * port of a frame names the core (docs/decisions/0046), whatever queue the device chooses for it: cores hand each other what
+ * came to the wrong one, and what is from one of them to another. A core without a queue of the device sends through one
+ * that has.
+ *
  * Call order: rte_eal_init() is the caller's, then
  *
  *   nof_dpdk_port_open()                        main thread
@@ -14,12 +19,12 @@
  *     loop: n = nof_dpdk_queue_rx(q, frames, max)
  *           nof_nic_rx(nic, now, frames, n)
  *           nof_dpdk_queue_rx_done(q, frames, n)       gives the lent frames back
- *           nof_dpdk_port_link(port, now)              queue 0's core only
+ *           nof_dpdk_queue_link(q, now)
  *           nof_dpdk_queue_flush(q)                    after the core's poll, every turn
  *           to sleep: nof_dpdk_queue_sleep(q), epoll, nof_dpdk_queue_wake(q)
  *           nof_dpdk_queue_gone(q)                     now and then; if so, nof_dpdk_port_release(port)
  *   nof_nic_fini() of every queue
- *   nof_dpdk_port_close()                       main thread, no core runs any more
+ *   nof_dpdk_port_close(), once for every core  main thread, no core runs any more
  *
  * Zero copy: a nof_frame lies in the private area of its mbuf and `data` points into the mbuf, so
  * what the core writes is what the driver sends. send() takes a reference per transmission: the
@@ -52,7 +57,7 @@ struct nof_dpdk_port_config {
     /* IP MTU wanted, 576..9216; 0: the interface's own (1500 where there is none). Asking for more
      * than the interface has is an error: the port never changes a kernel interface's MTU. */
     uint32_t mtu_bytes;
-    unsigned nqueues; /* NIC cores, 1..NOF_DPDK_QUEUES_MAX; 0: 1 */
+    unsigned ncores; /* NIC cores, 1..NOF_DPDK_QUEUES_MAX; 0: 1 */
     /* Frames that one core may hold at once (sent and unacknowledged, kept out of order); the pool
      * is this plus what the driver's rings hold. 0: 8192. */
     uint32_t core_frames;
@@ -60,7 +65,8 @@ struct nof_dpdk_port_config {
     /* Object file to use as steering program on net_af_xdp; NULL: this project's own, which is built
      * in. xdp_prog= in devargs comes before both. */
     const char *steer_path;
-    uint16_t udp_port; /* 0: 48620. The steering program takes no other */
+    uint16_t
+        udp_port; /* of core 0, the next ones of the others; 0: 48620. The steering program takes no other */
 };
 
 enum nof_dpdk_kernel {
@@ -75,6 +81,19 @@ enum nof_dpdk_help {
     NOF_DPDK_HELP_USED,
 };
 
+/* Which core gets a frame first; another one hands it to the core that its port names. */
+enum nof_dpdk_spread {
+    NOF_DPDK_SPREAD_ALONE, /* there is one */
+    NOF_DPDK_SPREAD_RULES, /* that one: the device looks at the UDP port */
+    NOF_DPDK_SPREAD_HASH, /* by a hash over addresses and ports, in the device */
+    NOF_DPDK_SPREAD_KERNEL, /* as the kernel, or the driver, spreads frames over queues */
+    NOF_DPDK_SPREAD_FIRST, /* core 0, which has the only queue */
+};
+
+/* "rules"; and how frames come, in words. Static storage. */
+const char *nof_dpdk_spread_name(enum nof_dpdk_spread spread);
+const char *nof_dpdk_spread_words(enum nof_dpdk_spread spread);
+
 struct nof_dpdk_port_info {
     char driver[32]; /* "net_af_xdp" */
     char device[64]; /* ethdev name, "net_af_xdp0" */
@@ -85,7 +104,9 @@ struct nof_dpdk_port_info {
     uint32_t iface_mtu_bytes; /* the kernel interface's own, which may be more; 0 none */
     uint64_t
         rate_bps; /* of the link, 0 unknown or made up by a virtual device; of a PCI device since it was last up */
-    unsigned nqueues;
+    unsigned ncores;
+    unsigned nqueues; /* of the device, in use: of the first cores, one each */
+    enum nof_dpdk_spread spread;
     enum nof_dpdk_kernel kernel;
     int socket; /* NUMA node, -1 any */
     bool xdp_pinned; /* counters readable under /sys/fs/bpf/nof/<ifname>/stats */
@@ -100,7 +121,7 @@ struct nof_dpdk_port_info {
     enum nof_dpdk_help timestamps; /* of frames that come */
 };
 
-/* Bytes of packet memory that one queue of such a port takes, at cfg's MTU or else the interface's: what EAL's -m
+/* Bytes of packet memory that one core of such a port takes, at cfg's MTU or else the interface's: what EAL's -m
  * must have room for, beside some 16 MiB for itself. 0: cfg names no port. Needs no EAL. */
 size_t nof_dpdk_queue_mem_bytes(const struct nof_dpdk_port_config *cfg);
 
@@ -111,16 +132,20 @@ size_t nof_dpdk_queue_mem_bytes(const struct nof_dpdk_port_config *cfg);
 int nof_dpdk_port_open(const struct nof_dpdk_port_config *cfg, struct nof_dpdk_port **port_out, char *err,
                        size_t err_bytes);
 
-/* Stops and removes the device, takes the steering program off the interface and its pins away.
- * Every queue's frames must have been freed (nof_nic_fini). NULL is allowed. */
+/* To be called once for each core; the last call stops and removes the device, takes the steering program off the interface
+ * and its pins away. Every core's frames must have been freed (nof_nic_fini). NULL is allowed. */
 void nof_dpdk_port_close(struct nof_dpdk_port *port);
 
 const struct nof_dpdk_port_info *nof_dpdk_port_info(const struct nof_dpdk_port *port);
 
-/* Link state, cached; asks the driver at most every 10 ms. Returns 1 up, 0 down. */
-int nof_dpdk_port_link(struct nof_dpdk_port *port, uint64_t now_ns);
+/* Link state, cached; core 0 asks the driver, at most every 10 ms, and the others hear of it. Returns 1 up, 0 down. */
+int nof_dpdk_queue_link(struct nof_dpdk_queue *q, uint64_t now_ns);
+/* info.rate_bps, which changes with the link. Any thread. */
+uint64_t nof_dpdk_port_rate(const struct nof_dpdk_port *port);
+/* From now on what the device receives is thrown away, or no longer; what cores of this port send each other is not. Core. */
+void nof_dpdk_queue_unplug(struct nof_dpdk_queue *q, bool unplugged);
 
-/* queue < info.nqueues. Valid until close. */
+/* queue < info.ncores. Valid until close. */
 struct nof_dpdk_queue *nof_dpdk_port_queue(struct nof_dpdk_port *port, unsigned queue);
 
 /* Where a steering program stands in front of the queue, it drops from now on what nobody here would take: see
@@ -129,8 +154,8 @@ struct nof_dpdk_queue *nof_dpdk_port_queue(struct nof_dpdk_port *port, unsigned 
  * table, likewise. */
 int nof_dpdk_queue_guard(struct nof_dpdk_queue *q, uint64_t nic_id, uint32_t max_paths);
 
-/* The wire ops of the core; their `void *port` is a struct nof_dpdk_queue *. */
-extern const struct nof_port_ops nof_dpdk_port_ops;
+/* The wire ops of the core; their `void *port` is a struct nof_dpdk_queue *. The first are those of a port with one core. */
+extern const struct nof_port_ops nof_dpdk_port_ops, nof_dpdk_cores_port_ops;
 
 /* Up to max (<= NOF_DPDK_BURST_MAX) frames, lent until rx_done(). ARP is answered inside where the
  * kernel does not see the port; such frames are not returned. */
@@ -141,8 +166,12 @@ void nof_dpdk_queue_rx_done(struct nof_dpdk_queue *q, struct nof_frame *const *f
  * turn of the core's loop and before sleeping. `now_ns` also times ARP announcements. */
 void nof_dpdk_queue_flush(struct nof_dpdk_queue *q, uint64_t now_ns);
 
-/* A descriptor for epoll (EPOLLIN) that wakes when frames arrive, or -1: then nap. */
+/* A descriptor for epoll (EPOLLIN) that wakes when frames arrive, or -1. */
 int nof_dpdk_queue_wait_fd(const struct nof_dpdk_queue *q);
+/* Whether nothing tells of frames that the device has received: then nap. */
+bool nof_dpdk_queue_naps(const struct nof_dpdk_queue *q);
+/* Of a port with several cores, before use: wake(arg) is called, by any of their threads, after frames were handed to this one. */
+void nof_dpdk_queue_on_arrival(struct nof_dpdk_queue *q, void (*wake)(void *arg), void *arg);
 /* Before epoll_wait: arms the receive interrupt. Returns 1 if it is safe to sleep on wait_fd, 0 if
  * frames have come meanwhile (do not sleep: rx() gives them). After it: wake(). Both cheap where nothing is needed. */
 int nof_dpdk_queue_sleep(struct nof_dpdk_queue *q);
@@ -154,8 +183,9 @@ bool nof_dpdk_queue_wakes(const struct nof_dpdk_queue *q);
 /* Whether the device has been unplugged, or the kernel wants it back (removal.h): from then on, for good, nothing of this queue
  * is to be called but the ops of the core, whose frames are taken and go nowhere. */
 bool nof_dpdk_queue_gone(struct nof_dpdk_queue *q);
-/* Lets such a device go, main thread; the frames' memory stays until close. false: a queue's core has not asked yet. */
-bool nof_dpdk_port_release(struct nof_dpdk_port *port);
+/* Lets such a device go, main thread; the frames' memory stays until close. NOF_EAGAIN: a core has not asked yet. NOF_EUNPLUGGED: it
+ * cannot be removed now, err says why; call it again later. */
+int nof_dpdk_port_release(struct nof_dpdk_port *port, char *err, size_t err_bytes);
 
 struct nof_dpdk_queue_stats {
     uint64_t rx_frames, rx_bytes;
@@ -167,6 +197,16 @@ struct nof_dpdk_queue_stats {
     uint32_t frames_total;
 };
 void nof_dpdk_queue_stats(const struct nof_dpdk_queue *q, struct nof_dpdk_queue_stats *stats_out);
+
+/* What a core of several has had to do with the others, frames. Any thread. */
+enum nof_dpdk_counter {
+    NOF_DPDK_HANDED, /* came here for another core, or were for one, and handed over */
+    NOF_DPDK_DROP_QUEUE, /* the same, dropped: that core has too many waiting */
+    NOF_DPDK_SENT_BY_OTHER, /* sent through another core's queue */
+    NOF_DPDK_COUNTERS,
+};
+uint64_t nof_dpdk_queue_counter(const struct nof_dpdk_queue *q, enum nof_dpdk_counter counter);
+const char *nof_dpdk_counter_name(enum nof_dpdk_counter counter); /* "cores.handed", ... */
 
 /* Counters of the steering program, frames only; names "xdp.taken" ... by nof_dpdk_port_xdp_name().
  * Returns how many there are (0: no steering program on this port), at most NOF_DPDK_XDP_COUNTERS.

@@ -64,7 +64,7 @@ int nof_dpdk_queue_group(void *queue, uint32_t ip4, const uint8_t mac[6], bool j
 
     if (q->gone)
         return NOF_ENOTSUP;
-    if (port->info.nqueues != 1) /* a group's frames come to one queue, and the others would miss them */
+    if (port->info.ncores != 1) /* a group's frames come to one core, and the others would miss them */
         return NOF_ENOTSUP;
     if (q->igmp.ngroups == 0 && q->igmp.reports == 0)
         nof_igmp_init(&q->igmp, q->arp.mac, q->arp.ip4);

@@ -14,12 +14,6 @@ static_assert(NOF_STEER_IDS * (NOF_STEER_BLOCK_PATHS - NOF_STEER_BLOCK_DEAD) == 
               "slots of dead paths come first");
 static_assert(NOF_STEER_GROUPS >= NOF_IGMP_GROUPS_MAX, "every group that can be joined has its place");
 
-/* Of the device: the user may have asked for others than the first ones. */
-static uint32_t device_queue(const struct nof_dpdk_queue *q)
-{
-    return nof_devargs_number(&q->port->devargs, "start_queue", 0) + q->queue_id;
-}
-
 int nof_dpdk_queue_guard(struct nof_dpdk_queue *q, uint64_t nic_id, uint32_t max_paths)
 {
     const struct nof_dpdk_port *port = q->port;
@@ -28,7 +22,7 @@ int nof_dpdk_queue_guard(struct nof_dpdk_queue *q, uint64_t nic_id, uint32_t max
 
     if (!port->steer || q->known)
         return NOF_ENOTSUP;
-    rc = nof_steer_table_open(nof_steer_known_fd(port->steer), device_queue(q), &self, &q->known);
+    rc = nof_steer_table_open(nof_steer_known_fd(port->steer), q->index, &self, &q->known);
     if (rc == -ENOENT)
         return NOF_ENOTSUP;
     return rc < 0 ? NOF_ENOMEM : NOF_OK;

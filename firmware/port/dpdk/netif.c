@@ -50,15 +50,18 @@ static bool is_virtual(int fd, const char *ifname)
     return ethtool(fd, ifname, &info) < 0 || info.bus_info[0] == '\0';
 }
 
-static uint32_t channels(int fd, const char *ifname)
+static void channels(int fd, const char *ifname, struct nof_netif_facts *facts)
 {
     struct ethtool_channels ch;
 
+    facts->channels = facts->pairs = 1;
     memset(&ch, 0, sizeof(ch));
     ch.cmd = ETHTOOL_GCHANNELS;
     if (ethtool(fd, ifname, &ch) < 0 || ch.combined_count + ch.rx_count == 0)
-        return 1;
-    return ch.combined_count + ch.rx_count;
+        return;
+    facts->channels = ch.combined_count + ch.rx_count;
+    if (ch.combined_count > 0)
+        facts->pairs = ch.combined_count;
 }
 
 static uint64_t rate_bps(int fd, const char *ifname)
@@ -100,7 +103,7 @@ int nof_netif_facts(int fd, const char *ifname, struct nof_netif_facts *facts_ou
         return rc;
     facts.ifindex = ifr.ifr_ifindex;
     facts.virtual_device = is_virtual(fd, ifname);
-    facts.channels = channels(fd, ifname);
+    channels(fd, ifname, &facts);
     facts.rate_bps = facts.virtual_device ? 0 : rate_bps(fd, ifname);
     *facts_out = facts;
     return 0;

@@ -14,6 +14,8 @@ struct nof_netif_facts {
     uint32_t ip4; /* host byte order, 0: none */
     uint32_t mtu_bytes;
     uint32_t channels; /* receive queues */
+    uint32_t
+        pairs; /* of those, what net_af_xdp takes: receive and transmit in one; 1 of what has none such */
     uint64_t rate_bps; /* 0: unknown, or made up (veth says 10 Gbit/s) */
     bool virtual_device; /* no bus behind it: veth, tap, bridge */
     int ifindex;

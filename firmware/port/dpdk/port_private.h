@@ -15,7 +15,9 @@
 #include "port/dpdk/devargs.h"
 #include "port/dpdk/dpdk_port.h"
 #include "port/dpdk/netif.h"
+#include "port/handover.h"
 
+struct rte_flow;
 struct nof_steer;
 struct nof_steer_table;
 
@@ -26,7 +28,19 @@ struct nof_steer_table;
 
 /* Private area of every mbuf. */
 struct nof_dpdk_priv {
-    struct nof_frame frame;
+    union {
+        struct nof_frame frame;
+        void *next; /* mbuf, while it is on its way back to: */
+    };
+    struct nof_dpdk_queue *owner; /* of a port with several cores */
+};
+
+/* What a core's loop calls: queue.c has the ways of a core that is alone with its queue, cores.c those of several. */
+struct nof_dpdk_turn {
+    unsigned (*rx)(struct nof_dpdk_queue *q, struct nof_frame **frames, unsigned max);
+    void (*rx_done)(struct nof_dpdk_queue *q, struct nof_frame *const *frames, unsigned n);
+    void (*flush)(struct nof_dpdk_queue *q, uint64_t now_ns);
+    int (*sleep)(struct nof_dpdk_queue *q);
 };
 
 struct nof_dpdk_queue {
@@ -38,6 +52,10 @@ struct nof_dpdk_queue {
     bool answers_arp;
     bool sums; /* the device computes UDP checksums */
     bool gone; /* so is the device: nothing is asked of it any more. Written by the queue's core */
+    bool unplugged; /* by command */
+    bool served; /* the device has a queue for this core */
+    uint8_t index; /* of the core */
+    const struct nof_dpdk_turn *turn;
     struct rte_mempool *pool;
     uint64_t rx_frames, rx_bytes;
     uint64_t tx_frames, tx_bytes;
@@ -47,34 +65,48 @@ struct nof_dpdk_queue {
 
     /* Cold. */
     struct nof_dpdk_port *port;
+    struct rte_flow *rule; /* of the device, for this core's UDP port */
     struct nof_steer_table *known; /* what the steering program lets in; NULL: all that is well formed */
     struct nof_igmp igmp; /* of a port without a kernel */
     struct nof_arp_self arp;
     uint64_t arp_replies;
     uint64_t announce_next_ns;
     unsigned announce_left;
+    int hush_fd;
     int wait_fd;
     bool wait_is_interrupt; /* must be armed before it wakes */
     bool wait_has_come; /* at least once */
     struct rte_mbuf *early[NOF_DPDK_EARLY]; /* received, and not yet handed on: nearly of them */
+    uint64_t counters[NOF_DPDK_COUNTERS];
+
+    /* Of several cores: what all of them read; then what others write. */
+    struct nof_handover *in __rte_cache_aligned; /* frames for this core, from the others */
+    struct nof_handover
+        *out; /* frames of cores without a queue of the device, for ours; NULL: none send through us */
+    struct nof_dpdk_queue *sender; /* through whom we send; NULL: the device has a queue for us */
+    void (*wake)(void *arg); /* this core, when something was put into its rings; NULL: it does not sleep */
+    void *wake_arg;
+    void *returned __rte_cache_aligned; /* mbufs of `pool`; crosses */
 } __rte_cache_aligned;
 
 struct nof_dpdk_port {
     struct nof_dpdk_port_info info;
     uint16_t port_id;
+    uint16_t udp_port; /* of core 0 */
+    unsigned users; /* cores whose close() is due */
     bool owned; /* we plugged the device in, so we remove it */
     bool started;
     bool allmulti;
     bool rate_is_given; /* by the user */
     bool virtual_device; /* a kernel interface without a bus behind it */
     bool watched; /* for removal */
+    struct rte_device *leaving; /* closed, and not removed yet */
     bool removed; /* noted by DPDK's interrupt thread, or by queue 0's core */
     int ifindex; /* of the kernel interface */
-    int link_up;
+    int link_up; /* written by core 0 */
     uint64_t link_next_ns;
     int netif_fd; /* -1: no kernel interface */
     int claim_fd;
-    int hush_fd;
     int member_fd;
     struct nof_steer *steer;
     unsigned nmulticast;
@@ -83,7 +115,7 @@ struct nof_dpdk_port {
         uint32_t times; /* groups joined that have it */
     } multicast[MULTICAST_MAX];
     struct nof_devargs devargs;
-    struct nof_dpdk_queue queues[]; /* info.nqueues */
+    struct nof_dpdk_queue queues[]; /* info.ncores */
 };
 
 /* groups.c: as nof_port_ops.group, of the only queue of its port. */
@@ -93,6 +125,29 @@ int nof_dpdk_queue_group(void *queue, uint32_t ip4, const uint8_t mac[6], bool j
 void nof_dpdk_queue_conn(void *queue, uint32_t slot, uint64_t id);
 void nof_dpdk_queue_knows_group(struct nof_dpdk_queue *q, uint32_t ip4, bool join);
 void nof_dpdk_queue_forget(struct nof_dpdk_queue *q);
+
+/* queue.c: turns of a core that is alone, and their parts that ask the device */
+extern const struct nof_dpdk_turn nof_dpdk_turn_alone;
+struct nof_frame *nof_dpdk_frame_alloc(void *queue, uint32_t len_bytes);
+unsigned nof_dpdk_device_rx(struct nof_dpdk_queue *q, struct nof_frame **frames, unsigned max);
+/* Takes a reference. False: the device takes no more, try again. */
+bool nof_dpdk_device_room(struct nof_dpdk_queue *q);
+bool nof_dpdk_device_send(struct nof_dpdk_queue *q, struct nof_frame *frame);
+void nof_dpdk_device_flush(struct nof_dpdk_queue *q, uint64_t now_ns);
+int nof_dpdk_device_sleep(struct nof_dpdk_queue *q);
+
+/* cores.c */
+extern const struct nof_dpdk_turn nof_dpdk_turn_cores;
+/* Frames that may wait for one of so many cores. */
+uint32_t nof_dpdk_cores_slots(unsigned ncores);
+/* Rings of all cores; NOF_ENOMEM. Once nqueues is known. */
+int nof_dpdk_cores_open(struct nof_dpdk_port *port);
+/* No core runs any more: what waits in rings goes back to the pools. */
+void nof_dpdk_cores_close(struct nof_dpdk_port *port);
+
+/* rules.c: the device gives each core's port to its queue. False: it cannot. */
+bool nof_dpdk_rules_open(struct nof_dpdk_port *port);
+void nof_dpdk_rules_close(struct nof_dpdk_port *port);
 
 static inline struct nof_frame *nof_dpdk_frame(struct rte_mbuf *m)
 {

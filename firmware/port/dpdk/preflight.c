@@ -19,6 +19,8 @@
 #define AF_XDP 44
 #endif
 
+#define PACKET_QUEUES_MAX 16u /* of the driver */
+
 int nof_port_fail(int status, char *err, size_t err_bytes, const char *format, ...)
 {
     va_list args;
@@ -124,14 +126,13 @@ static int claim(struct nof_dpdk_port *port, char *err, size_t err_bytes)
 }
 
 /* Frames to our address and port would come to us, whoever holds the socket. */
-static int hush(struct nof_dpdk_port *port, const struct nof_dpdk_port_config *cfg, char *err,
-                size_t err_bytes)
+static int hush(struct nof_dpdk_port *port, struct nof_dpdk_queue *q, char *err, size_t err_bytes)
 {
     uint32_t ip4 = port->info.ip4;
-    uint16_t udp_port = nof_port_udp(cfg);
+    uint16_t udp_port = (uint16_t)(port->udp_port + q->index);
 
     /* What else may go wrong costs an answer of the kernel's, no frame. */
-    if (nof_netif_hush(ip4, udp_port, &port->hush_fd) != -EADDRINUSE)
+    if (nof_netif_hush(ip4, udp_port, &q->hush_fd) != -EADDRINUSE)
         return NOF_OK;
     return nof_port_fail(
         NOF_EAGAIN, err, err_bytes,
@@ -141,16 +142,30 @@ static int hush(struct nof_dpdk_port *port, const struct nof_dpdk_port_config *c
         udp_port, ip4 >> 24, ip4 >> 16 & 255, ip4 >> 8 & 255, ip4 & 255, port->info.ifname);
 }
 
-static int check_channels(const struct nof_dpdk_port *port, const struct nof_netif_facts *facts, char *err,
+/* Queues that a core serves: as many as there are of both. */
+static int check_channels(struct nof_dpdk_port *port, const struct nof_netif_facts *facts, char *err,
                           size_t err_bytes)
 {
-    if (nof_devargs_has(&port->devargs, "start_queue") || facts->channels == port->info.nqueues)
+    uint32_t first = nof_devargs_number(&port->devargs, "start_queue", 0);
+    uint32_t left = facts->pairs > first ? facts->pairs - first : 1;
+
+    port->info.nqueues = RTE_MIN(port->info.ncores, left);
+    if (nof_devargs_has(&port->devargs, "start_queue") || facts->channels <= port->info.nqueues)
         return NOF_OK;
-    return nof_port_fail(NOF_EINVAL, err, err_bytes,
-                         "%s spreads frames over %u queues, but %u NIC core(s) would serve it: frames of "
-                         "the others would never be seen.\nType: ethtool -L %s combined %u",
-                         port->info.ifname, facts->channels, port->info.nqueues, port->info.ifname,
-                         port->info.nqueues);
+    if (facts->channels > facts->pairs)
+        return nof_port_fail(
+            NOF_EINVAL, err, err_bytes,
+            "%s spreads frames over %u queues, and AF_XDP by DPDK serves one of a device whose queues "
+            "receive or transmit: frames of the others would never be seen.\nType: ethtool -L %s rx 1 "
+            "tx 1; more cores than one (--cores-per-nic) share that queue",
+            port->info.ifname, facts->channels, port->info.ifname);
+    return nof_port_fail(
+        NOF_EINVAL, err, err_bytes,
+        "%s spreads frames over %u queues, but %u NIC core(s) would serve it: frames of "
+        "the others would never be seen.\nType: ethtool -L %s combined %u, or give it a core for "
+        "each: --cores-per-nic %u",
+        port->info.ifname, facts->channels, port->info.ncores, port->info.ifname, port->info.ncores,
+        facts->channels);
 }
 
 #ifdef NOF_HAVE_EBPF
@@ -227,7 +242,7 @@ static int complete_packet(struct nof_dpdk_port *port)
     while (per_block * frame_bytes % 4096u != 0)
         per_block--;
     if (!nof_devargs_has(&port->devargs, "qpairs")) {
-        snprintf(text, sizeof(text), "%u", port->info.nqueues);
+        snprintf(text, sizeof(text), "%u", RTE_MIN(port->info.ncores, PACKET_QUEUES_MAX));
         rc = nof_devargs_add(&port->devargs, "qpairs", text);
     }
     if (rc == NOF_OK && !nof_devargs_has(&port->devargs, "framesz") &&
@@ -255,8 +270,8 @@ int nof_port_preflight_kernel(struct nof_dpdk_port *port, const struct nof_dpdk_
         rc = probe_socket(xdp ? AF_XDP : AF_PACKET, xdp ? "AF_XDP" : "AF_PACKET", err, err_bytes);
     if (rc == NOF_OK)
         rc = claim(port, err, err_bytes);
-    if (rc == NOF_OK)
-        rc = hush(port, cfg, err, err_bytes);
+    for (unsigned i = 0; rc == NOF_OK && i < port->info.ncores; i++)
+        rc = hush(port, &port->queues[i], err, err_bytes);
     if (rc == NOF_OK && xdp)
         rc = check_channels(port, &facts, err, err_bytes);
     if (rc == NOF_OK && xdp)

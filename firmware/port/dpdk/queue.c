@@ -11,7 +11,7 @@
 #include <rte_ip.h>
 #include <rte_udp.h>
 
-static struct nof_frame *queue_frame_alloc(void *port, uint32_t len_bytes)
+struct nof_frame *nof_dpdk_frame_alloc(void *port, uint32_t len_bytes)
 {
     struct nof_dpdk_queue *q = port;
     struct rte_mbuf *m = rte_pktmbuf_alloc(q->pool);
@@ -68,6 +68,32 @@ static void ask_for_sum(struct rte_mbuf *m)
     udp->dgram_cksum = rte_ipv4_phdr_cksum(ip, m->ol_flags);
 }
 
+bool nof_dpdk_device_room(struct nof_dpdk_queue *q)
+{
+    if (q->npending == NOF_DPDK_BURST_MAX)
+        push_pending(q);
+    return q->npending < NOF_DPDK_BURST_MAX;
+}
+
+bool nof_dpdk_device_send(struct nof_dpdk_queue *q, struct nof_frame *frame)
+{
+    struct rte_mbuf *m = nof_dpdk_mbuf(frame);
+
+    if (!nof_dpdk_device_room(q))
+        return false;
+    /* The same values when the frame is still under way from an earlier send. */
+    m->data_off = (uint16_t)(frame->data - (uint8_t *)m->buf_addr);
+    m->data_len = (uint16_t)frame->len_bytes;
+    m->pkt_len = frame->len_bytes;
+    if (q->sums)
+        ask_for_sum(m);
+    rte_mbuf_refcnt_update(m, 1);
+    q->pending[q->npending++] = m;
+    q->tx_frames++;
+    q->tx_bytes += frame->len_bytes;
+    return true;
+}
+
 static unsigned queue_send(void *port, struct nof_frame *const *frames, unsigned n)
 {
     struct nof_dpdk_queue *q = port;
@@ -75,33 +101,13 @@ static unsigned queue_send(void *port, struct nof_frame *const *frames, unsigned
 
     if (q->gone)
         return n; /* lost */
-    while (done < n) {
-        struct nof_frame *frame = frames[done];
-        struct rte_mbuf *m;
-
-        if (q->npending == NOF_DPDK_BURST_MAX) {
-            push_pending(q);
-            if (q->npending == NOF_DPDK_BURST_MAX)
-                break;
-        }
-        m = nof_dpdk_mbuf(frame);
-        /* The same values when the frame is still under way from an earlier send. */
-        m->data_off = (uint16_t)(frame->data - (uint8_t *)m->buf_addr);
-        m->data_len = (uint16_t)frame->len_bytes;
-        m->pkt_len = frame->len_bytes;
-        if (q->sums)
-            ask_for_sum(m);
-        rte_mbuf_refcnt_update(m, 1);
-        q->pending[q->npending++] = m;
-        q->tx_frames++;
-        q->tx_bytes += frame->len_bytes;
+    while (done < n && nof_dpdk_device_send(q, frames[done]))
         done++;
-    }
     return done;
 }
 
 const struct nof_port_ops nof_dpdk_port_ops = {
-    .frame_alloc = queue_frame_alloc,
+    .frame_alloc = nof_dpdk_frame_alloc,
     .frame_free = queue_frame_free,
     .send = queue_send,
     .group = nof_dpdk_queue_group,
@@ -111,13 +117,13 @@ const struct nof_port_ops nof_dpdk_port_ops = {
 /* One frame of our own making (ARP): rare, so allocated and copied. */
 static void send_small(struct nof_dpdk_queue *q, const uint8_t *bytes, uint32_t len_bytes)
 {
-    struct nof_frame *frame = queue_frame_alloc(q, len_bytes);
+    struct nof_frame *frame = nof_dpdk_frame_alloc(q, len_bytes);
 
     if (!frame)
         return;
     memcpy(frame->data, bytes, len_bytes);
     frame->len_bytes = len_bytes;
-    (void)queue_send(q, &frame, 1);
+    (void)nof_dpdk_device_send(q, frame);
     queue_frame_free(q, frame);
 }
 
@@ -155,7 +161,14 @@ static uint16_t take_early(struct nof_dpdk_queue *q, struct rte_mbuf **mbufs, ui
     return n;
 }
 
-unsigned nof_dpdk_queue_rx(struct nof_dpdk_queue *q, struct nof_frame **frames, unsigned max)
+static unsigned thrown_away(struct rte_mbuf *const *mbufs, uint16_t n)
+{
+    for (uint16_t i = 0; i < n; i++)
+        rte_pktmbuf_free(mbufs[i]);
+    return 0;
+}
+
+unsigned nof_dpdk_device_rx(struct nof_dpdk_queue *q, struct nof_frame **frames, unsigned max)
 {
     struct rte_mbuf *mbufs[NOF_DPDK_BURST_MAX];
     uint16_t burst = (uint16_t)(max < NOF_DPDK_BURST_MAX ? max : NOF_DPDK_BURST_MAX);
@@ -163,6 +176,8 @@ unsigned nof_dpdk_queue_rx(struct nof_dpdk_queue *q, struct nof_frame **frames, 
         q->nearly > 0 ? take_early(q, mbufs, burst) : rte_eth_rx_burst(q->port_id, q->queue_id, mbufs, burst);
     unsigned kept = 0;
 
+    if (q->unplugged)
+        return thrown_away(mbufs, n);
     for (uint16_t i = 0; i < n; i++) {
         struct rte_mbuf *m = mbufs[i];
         struct nof_frame *frame = nof_dpdk_frame(m);
@@ -182,7 +197,7 @@ unsigned nof_dpdk_queue_rx(struct nof_dpdk_queue *q, struct nof_frame **frames, 
     return kept;
 }
 
-void nof_dpdk_queue_rx_done(struct nof_dpdk_queue *q, struct nof_frame *const *frames, unsigned n)
+static void rx_done(struct nof_dpdk_queue *q, struct nof_frame *const *frames, unsigned n)
 {
     (void)q;
     for (unsigned i = 0; i < n; i++)
@@ -205,7 +220,7 @@ static void report_groups(struct nof_dpdk_queue *q, uint64_t now_ns)
     send_small(q, bytes, nof_igmp_report(&q->igmp, now_ns, bytes));
 }
 
-void nof_dpdk_queue_flush(struct nof_dpdk_queue *q, uint64_t now_ns)
+void nof_dpdk_device_flush(struct nof_dpdk_queue *q, uint64_t now_ns)
 {
     if (nof_igmp_due(&q->igmp, now_ns))
         report_groups(q, now_ns);
@@ -220,7 +235,7 @@ int nof_dpdk_queue_wait_fd(const struct nof_dpdk_queue *q)
     return q->wait_fd;
 }
 
-int nof_dpdk_queue_sleep(struct nof_dpdk_queue *q)
+int nof_dpdk_device_sleep(struct nof_dpdk_queue *q)
 {
     if (q->npending > 0)
         return 0;
@@ -232,6 +247,38 @@ int nof_dpdk_queue_sleep(struct nof_dpdk_queue *q)
     if (q->nearly == 0)
         q->nearly = rte_eth_rx_burst(q->port_id, q->queue_id, q->early, NOF_DPDK_EARLY);
     return q->nearly == 0;
+}
+
+const struct nof_dpdk_turn nof_dpdk_turn_alone = {
+    .rx = nof_dpdk_device_rx,
+    .rx_done = rx_done,
+    .flush = nof_dpdk_device_flush,
+    .sleep = nof_dpdk_device_sleep,
+};
+
+unsigned nof_dpdk_queue_rx(struct nof_dpdk_queue *q, struct nof_frame **frames, unsigned max)
+{
+    return q->turn->rx(q, frames, max);
+}
+
+void nof_dpdk_queue_rx_done(struct nof_dpdk_queue *q, struct nof_frame *const *frames, unsigned n)
+{
+    q->turn->rx_done(q, frames, n);
+}
+
+void nof_dpdk_queue_flush(struct nof_dpdk_queue *q, uint64_t now_ns)
+{
+    q->turn->flush(q, now_ns);
+}
+
+int nof_dpdk_queue_sleep(struct nof_dpdk_queue *q)
+{
+    return q->turn->sleep(q);
+}
+
+void nof_dpdk_queue_unplug(struct nof_dpdk_queue *q, bool unplugged)
+{
+    q->unplugged = unplugged;
 }
 
 void nof_dpdk_queue_wake(struct nof_dpdk_queue *q)
@@ -248,7 +295,12 @@ void nof_dpdk_queue_wake(struct nof_dpdk_queue *q)
 
 bool nof_dpdk_queue_wakes(const struct nof_dpdk_queue *q)
 {
-    return q->wait_fd >= 0 && (!q->wait_is_interrupt || q->wait_has_come);
+    return !q->served || (q->wait_fd >= 0 && (!q->wait_is_interrupt || q->wait_has_come));
+}
+
+bool nof_dpdk_queue_naps(const struct nof_dpdk_queue *q)
+{
+    return q->served && q->wait_fd < 0;
 }
 
 void nof_dpdk_queue_stats(const struct nof_dpdk_queue *q, struct nof_dpdk_queue_stats *stats_out)

@@ -3,8 +3,13 @@
 #include "port/dpdk/removal.h"
 
 #include <errno.h>
+#include <string.h>
+
 #include <rte_dev.h>
 #include <rte_pause.h>
+
+#include "nof/status.h"
+#include "port/dpdk/preflight.h"
 
 static int on_removed(uint16_t port_id, enum rte_eth_event_type event, void *arg, void *result)
 {
@@ -53,22 +58,35 @@ bool nof_dpdk_queue_gone(struct nof_dpdk_queue *q)
     return q->gone;
 }
 
-bool nof_dpdk_port_release(struct nof_dpdk_port *port)
+static void stop(struct nof_dpdk_port *port)
 {
-    struct rte_eth_dev_info dev;
+    struct rte_eth_dev_info dev = {.device = NULL};
 
-    for (unsigned i = 0; i < port->info.nqueues; i++)
-        if (!__atomic_load_n(&port->queues[i].gone, __ATOMIC_ACQUIRE))
-            return false;
-    if (port->devargs.kind != NOF_DEVARGS_BUS || !port->owned || !port->started)
-        return true;
     nof_port_removal_unwatch(port);
-    dev.device = NULL;
     (void)rte_eth_dev_info_get(port->port_id, &dev);
+    port->leaving = dev.device;
     (void)rte_eth_dev_stop(port->port_id);
     (void)rte_eth_dev_close(port->port_id);
-    if (dev.device != NULL)
-        (void)rte_dev_remove(dev.device);
-    port->started = port->owned = false;
-    return true;
+    port->started = false;
+}
+
+int nof_dpdk_port_release(struct nof_dpdk_port *port, char *err, size_t err_bytes)
+{
+    int rc = 0;
+
+    for (unsigned i = 0; i < port->info.ncores; i++)
+        if (!__atomic_load_n(&port->queues[i].gone, __ATOMIC_ACQUIRE))
+            return NOF_EAGAIN;
+    if (port->devargs.kind != NOF_DEVARGS_BUS || !port->owned)
+        return NOF_OK;
+    if (port->started)
+        stop(port);
+    if (port->leaving != NULL)
+        rc = rte_dev_remove(port->leaving);
+    if (rc < 0)
+        return nof_port_fail(NOF_EUNPLUGGED, err, err_bytes, "DPDK cannot remove %s: %s", port->info.device,
+                             strerror(-rc));
+    port->leaving = NULL;
+    port->owned = false;
+    return NOF_OK;
 }

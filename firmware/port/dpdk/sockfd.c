@@ -50,21 +50,22 @@ bool nof_sockfd_zero_copy(int fd)
            (options.flags & XDP_OPTIONS_ZEROCOPY);
 }
 
-int nof_sockfd_packet_filter(int fd, uint16_t port)
+int nof_sockfd_packet_filter(int fd, uint16_t port, uint32_t n)
 {
     /* Jumps count instructions to skip; the last two are "take" and "leave". */
     struct sock_filter code[] = {
         BPF_STMT(BPF_LD | BPF_W | BPF_ABS, (uint32_t)(SKF_AD_OFF + SKF_AD_PKTTYPE)),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, PACKET_OUTGOING, 10, 0),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, PACKET_OUTGOING, 11, 0),
         BPF_STMT(BPF_LD | BPF_H | BPF_ABS, 12),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0x0800, 0, 8),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0x0800, 0, 9),
         BPF_STMT(BPF_LD | BPF_B | BPF_ABS, 23),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, IPPROTO_UDP, 0, 6),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, IPPROTO_UDP, 0, 7),
         BPF_STMT(BPF_LD | BPF_H | BPF_ABS, 20),
-        BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, 0x1fff, 4, 0),
+        BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, 0x1fff, 5, 0),
         BPF_STMT(BPF_LDX | BPF_B | BPF_MSH, 14),
         BPF_STMT(BPF_LD | BPF_H | BPF_IND, 16),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, port, 0, 1),
+        BPF_STMT(BPF_ALU | BPF_SUB | BPF_K, port),
+        BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, n, 1, 0),
         BPF_STMT(BPF_RET | BPF_K, UINT32_MAX),
         BPF_STMT(BPF_RET | BPF_K, 0),
     };

@@ -29,8 +29,8 @@ unsigned nof_sockfd_watch_end(const struct nof_sockfd_watch *w, int *fds, unsign
 bool nof_sockfd_zero_copy(int fd);
 
 /* A packet socket sees every frame of the interface. This filter leaves it IPv4 UDP datagrams to
- * `port` that came from outside, so that other traffic neither wakes nor costs the NIC core.
+ * `port` and the n - 1 ports behind it that came from outside, so that other traffic neither wakes nor costs the NIC core.
  * Returns 0 or a negative errno. */
-int nof_sockfd_packet_filter(int fd, uint16_t port);
+int nof_sockfd_packet_filter(int fd, uint16_t port, uint32_t n);
 
 #endif

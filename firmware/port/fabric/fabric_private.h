@@ -16,7 +16,7 @@ struct fabric_slot {
     uint32_t refs;
     uint32_t reserved;
     struct nof_fabric_port *owner;
-    struct fabric_slot *next; /* in the owner's free list */
+    void *next; /* slot in the owner's free list */
 };
 
 struct nof_fabric_port {
@@ -50,7 +50,7 @@ struct nof_fabric_port {
     struct nof_handover *in; /* in place of `queue` */
     void (*wake)(void *arg); /* its core, after something was put into `in`; NULL: nobody sleeps */
     void *wake_arg;
-    _Alignas(64) struct fabric_slot *returned; /* crosses: freed by others, for `free` once that is empty */
+    _Alignas(64) void *returned; /* slots; crosses: freed by others, for `free` once that is empty */
     _Alignas(64) uint64_t now_ns; /* of this port's latest call */
     bool untold; /* of some of `mine` the switch must hear that they are left */
     uint32_t nmine; /* groups that its core has joined, or left untold (times 0); `joined` is the switch's */

@@ -28,16 +28,12 @@ void fabric_unref_shared(struct fabric_slot *s)
 
     if (__atomic_sub_fetch(&s->refs, 1, __ATOMIC_ACQ_REL) != 0)
         return;
-    s->next = __atomic_load_n(&owner->returned, __ATOMIC_RELAXED);
-    /* bound: frees of this port's frames at the same time; paid by those who free */
-    while (
-        !__atomic_compare_exchange_n(&owner->returned, &s->next, s, true, __ATOMIC_RELEASE, __ATOMIC_RELAXED))
-        continue;
+    nof_handback_push(&owner->returned, s, &s->next);
 }
 
 struct fabric_slot *fabric_take_returned(struct nof_fabric_port *p)
 {
-    struct fabric_slot *first = __atomic_exchange_n(&p->returned, NULL, __ATOMIC_ACQUIRE);
+    struct fabric_slot *first = nof_handback_take(&p->returned);
 
     for (const struct fabric_slot *s = first; s != NULL; s = s->next)
         p->nfree++;

@@ -54,7 +54,8 @@ add_switch() {
 # add_host N [MTU [QUEUES]]: 10.9.0.N+1 on eth0, which can have so many queues, plugged into the switch.
 add_host() {
     ip netns add "$me-h$1"
-    local many=("numtxqueues" "${3:-2}" "numrxqueues" "${3:-2}")
+    local many=()
+    [ "${3:-1}" = 1 ] || many=(numtxqueues "$3" numrxqueues "$3")
     ip link add "p$1" netns "$me-sw" "${many[@]}" type veth peer name eth0 netns "$me-h$1" "${many[@]}"
     ip -n "$me-sw" link set "p$1" mtu "${2:-1500}" master br0 up
     ip -n "$me-h$1" addr add "10.9.0.$(($1 + 1))/24" dev eth0

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Two NICs with 1, 2 and 4 cores each, every core a thread of its own, on one shared fabric: the ranks of both send each
+ * Two NICs with 1, 2 and 4 cores each, every core a thread of its own (cores_wire.h): the ranks of both send each
  * other messages of all sizes, and what each has received is the same, to the byte, however many cores there are and
  * whatever their threads do. Rings of a few frames fill all the time; links with rate, delay, loss and duplicates go
  * through the switch, which one of the threads runs.
@@ -15,15 +15,11 @@
 #include <time.h>
 
 #include "nof/core.h"
-#include "port/fabric/fabric.h"
+#include "cores_wire.h"
 
-#define NICS 2u
-#define CORES_MAX 4u
 #define RANKS 8u /* the first half on the first NIC */
 #define MESSAGES_MAX 64u
 #define BURST 32u
-#define QUEUE 16u /* frames that wait for a core */
-#define POOL 2048u
 #define STALL_NS 10000000u
 #define PATIENCE_NS 100000000000ull
 #define DEAD_AFTER_MS 20000u /* threads of a busy machine may rest for long */
@@ -45,17 +41,22 @@ struct rank {
 
 struct core {
     struct run *run;
-    unsigned index; /* of its port */
     struct nof_nic *nic;
-    struct nof_fabric_port *port;
+    struct wire *wire;
     void *memory;
     struct rank *rank[RANKS]; /* by endpoint */
     unsigned nranks;
-    pthread_t thread;
+    bool told[RANKS];
+};
+
+struct thread {
+    struct run *run;
+    unsigned number;
+    pthread_t posix;
 };
 
 struct run {
-    struct nof_fabric *fabric;
+    struct wire wire[NICS * CORES_MAX];
     struct core core[NICS * CORES_MAX];
     struct rank rank[RANKS];
     unsigned ncores, messages;
@@ -268,38 +269,52 @@ static bool has_all(const struct rank *r, const struct run *run)
 static unsigned turn(struct core *c, uint64_t now_ns)
 {
     struct nof_frame *frames[BURST];
-    unsigned work = nof_fabric_rx_burst(c->port, now_ns, frames, BURST);
+    unsigned work = wire_rx(c->wire, now_ns, frames, BURST);
 
     if (work > 0) {
         nof_nic_rx(c->nic, now_ns, frames, work);
-        nof_fabric_rx_done(c->port, frames, work);
+        wire_rx_done(c->wire, frames, work);
     }
     work += submit(c, now_ns);
-    return work + nof_nic_poll(c->nic, now_ns, BURST);
+    work += (unsigned)(nof_nic_poll(c->nic, now_ns, BURST) != 0);
+    wire_flush(c->wire, now_ns);
+    return work;
+}
+
+static void count_ready(struct core *c)
+{
+    for (unsigned i = 0; i < c->nranks; i++) {
+        if (c->told[i] || !has_all(c->rank[i], c->run))
+            continue;
+        c->told[i] = true;
+        (void)__atomic_fetch_add(&c->run->ready, 1, __ATOMIC_RELEASE);
+    }
 }
 
 /* Nobody leaves before all have all: the others may need an acknowledgement yet. */
-static void *core_main(void *arg)
+static void *thread_main(void *arg)
 {
-    struct core *c = arg;
-    struct run *run = c->run;
+    const struct thread *t = arg;
+    struct run *run = t->run;
     uint64_t now_ns = clock_ns();
-    bool told[RANKS] = {false};
 
     while (__atomic_load_n(&run->ready, __ATOMIC_ACQUIRE) < RANKS && now_ns < run->end_ns) {
         uint64_t next_ns = clock_ns();
+        unsigned work = 0;
 
-        if (next_ns - now_ns > STALL_NS)
-            nof_nic_stalled(c->nic, next_ns, next_ns - now_ns);
-        now_ns = next_ns;
-        if (turn(c, now_ns) == 0)
-            sched_yield();
-        for (unsigned i = 0; i < c->nranks; i++) {
-            if (told[i] || !has_all(c->rank[i], run))
+        for (unsigned i = 0; i < NICS * run->ncores; i++) {
+            struct core *c = &run->core[i];
+
+            if (c->wire->thread != t->number)
                 continue;
-            told[i] = true;
-            (void)__atomic_fetch_add(&run->ready, 1, __ATOMIC_RELEASE);
+            if (next_ns - now_ns > STALL_NS)
+                nof_nic_stalled(c->nic, next_ns, next_ns - now_ns);
+            work += turn(c, next_ns);
+            count_ready(c);
         }
+        now_ns = next_ns;
+        if (work == 0)
+            sched_yield();
     }
     return NULL;
 }
@@ -311,7 +326,7 @@ static void *must(void *mem)
     return mem;
 }
 
-static void core_open(struct run *run, unsigned index, const uint8_t mac[6])
+static void core_open(struct run *run, unsigned index)
 {
     struct core *c = &run->core[index];
     struct nof_nic_config cfg = {.nic_id = 1000 + index,
@@ -322,13 +337,12 @@ static void core_open(struct run *run, unsigned index, const uint8_t mac[6])
                                  .host_id = 1 + index / run->ncores,
                                  .mtu_bytes = 1500};
 
-    memcpy(cfg.mac, mac, sizeof(cfg.mac));
     c->run = run;
-    c->index = index;
-    c->port = nof_fabric_port(run->fabric, index);
+    c->wire = &run->wire[index];
+    memcpy(cfg.mac, c->wire->mac, sizeof(cfg.mac));
     c->memory = must(aligned_alloc(64, (nof_nic_mem_size(&cfg) + 63) / 64 * 64));
-    if (nof_nic_init(c->memory, nof_nic_mem_size(&cfg), &cfg, nof_fabric_ops(run->fabric), c->port, &host_ops,
-                     c, clock_ns(), &c->nic) != NOF_OK)
+    if (nof_nic_init(c->memory, nof_nic_mem_size(&cfg), &cfg, c->wire->ops, c->wire->port, &host_ops, c,
+                     clock_ns(), &c->nic) != NOF_OK)
         abort();
     (void)nof_nic_feature_set(c->nic, NOF_F_DEAD_AFTER, DEAD_AFTER_MS);
 }
@@ -365,27 +379,11 @@ static void rank_open(struct run *run, unsigned number)
         }
 }
 
-static void open_all(struct run *run, const struct nof_fabric_link *link)
+static void open_all(struct run *run, unsigned kind)
 {
-    uint8_t mac[NICS * CORES_MAX][6] = {{0}};
-    struct nof_fabric_config cfg = {.nports = NICS * run->ncores,
-                                    .cores = run->ncores,
-                                    .shared = true,
-                                    .mac = (const uint8_t(*)[6])mac,
-                                    .seed = 1,
-                                    .frame_bytes = 1536,
-                                    .pool_frames = POOL,
-                                    .queue_frames = QUEUE,
-                                    .link = *link};
-
-    for (unsigned i = 0; i < cfg.nports; i++) {
-        mac[i][0] = 2;
-        mac[i][5] = (uint8_t)i;
-    }
-    if (nof_fabric_create(&cfg, &run->fabric) != NOF_OK)
-        abort();
-    for (unsigned i = 0; i < cfg.nports; i++)
-        core_open(run, i, mac[i]);
+    wires_open(run->ncores, kind, run->wire);
+    for (unsigned i = 0; i < NICS * run->ncores; i++)
+        core_open(run, i);
     for (unsigned i = 0; i < RANKS; i++)
         rank_open(run, i);
 }
@@ -393,27 +391,13 @@ static void open_all(struct run *run, const struct nof_fabric_link *link)
 /* Every frame is back where it came from. */
 static bool close_all(struct run *run)
 {
-    unsigned nports = NICS * run->ncores;
-    bool good = true;
+    bool good;
 
-    for (unsigned i = 0; i < nports; i++)
+    for (unsigned i = 0; i < NICS * run->ncores; i++)
         nof_nic_fini(run->core[i].nic);
-    for (unsigned i = 0; i < nports; i++) {
-        struct nof_frame *frames[BURST];
-        unsigned n;
-
-        while ((n = nof_fabric_rx_burst(run->core[i].port, UINT64_MAX, frames, BURST)) > 0)
-            nof_fabric_rx_done(run->core[i].port, frames, n);
-    }
-    for (unsigned i = 0; i < nports; i++) {
-        unsigned left = nof_fabric_pool_free(run->fabric, i);
-
-        if (left != POOL)
-            printf("cores: core %u of %u has lost %u frames\n", i, nports, POOL - left);
-        good = good && left == POOL;
+    good = wires_close();
+    for (unsigned i = 0; i < NICS * run->ncores; i++)
         free(run->core[i].memory);
-    }
-    nof_fabric_destroy(run->fabric);
     for (unsigned r = 0; r < RANKS; r++)
         for (unsigned other = 0; other < RANKS; other++)
             for (unsigned k = 0; k < run->messages; k++) {
@@ -423,31 +407,33 @@ static bool close_all(struct run *run)
     return good;
 }
 
-static uint64_t drops(const struct run *run)
+static void run_threads(struct run *run)
 {
-    uint64_t n = 0;
+    struct thread threads[NICS * CORES_MAX];
+    unsigned n = 0;
 
     for (unsigned i = 0; i < NICS * run->ncores; i++)
-        n += nof_fabric_stats(run->fabric, i)->drop_queue;
-    return n;
+        n = run->wire[i].thread >= n ? run->wire[i].thread + 1 : n;
+    for (unsigned i = 0; i < n; i++) {
+        threads[i] = (struct thread){.run = run, .number = i};
+        if (pthread_create(&threads[i].posix, NULL, thread_main, &threads[i]) != 0)
+            abort();
+    }
+    for (unsigned i = 0; i < n; i++)
+        pthread_join(threads[i].posix, NULL);
 }
 
 /* Returns whether all went well; what the ranks got goes to digest_out. */
-static bool run_cores(unsigned ncores, unsigned messages, const struct nof_fabric_link *link,
-                      uint64_t digest_out[RANKS])
+static bool run_cores(unsigned ncores, unsigned messages, unsigned kind, uint64_t digest_out[RANKS])
 {
     struct run *run = must(calloc(1, sizeof(*run)));
     bool good = true;
 
     run->ncores = ncores;
     run->messages = messages;
-    open_all(run, link);
+    open_all(run, kind);
     run->end_ns = clock_ns() + PATIENCE_NS;
-    for (unsigned i = 0; i < NICS * ncores; i++)
-        if (pthread_create(&run->core[i].thread, NULL, core_main, &run->core[i]) != 0)
-            abort();
-    for (unsigned i = 0; i < NICS * ncores; i++)
-        pthread_join(run->core[i].thread, NULL);
+    run_threads(run);
     for (unsigned i = 0; i < RANKS; i++) {
         const struct rank *r = &run->rank[i];
 
@@ -458,8 +444,8 @@ static bool run_cores(unsigned ncores, unsigned messages, const struct nof_fabri
         printf("cores: %u cores: rank %u has %u messages, %u of its own are sent%s%s\n", ncores, i,
                r->received, r->sent, r->problem[0] != '\0' ? "; " : "", r->problem);
     }
-    printf("%u cores a NIC, %s: %" PRIu64 " frames found a ring full\n", ncores,
-           link->delay_ns != 0 ? "through the switch" : "straight", drops(run));
+    printf("%u cores a NIC, %s: %" PRIu64 " frames found a ring full\n", ncores, wires_kind(kind),
+           wires_drops());
     good = close_all(run) && good;
     free(run);
     return good;
@@ -467,21 +453,13 @@ static bool run_cores(unsigned ncores, unsigned messages, const struct nof_fabri
 
 int main(int argc, char **argv)
 {
-    static const struct nof_fabric_link links[] = {
-        {.rate_bps = 0},
-        {.rate_bps = 2000000000,
-         .delay_ns = 5000,
-         .loss_ppm = 3000,
-         .duplicate_ppm = 3000,
-         .reorder_ppm = 3000},
-    };
     unsigned messages = argc > 1 ? (unsigned)atoi(argv[1]) : 14;
     uint64_t first[RANKS], digest[RANKS];
     bool good = messages >= 1 && messages <= MESSAGES_MAX, any = false;
 
-    for (unsigned l = 0; good && l < 2; l++)
+    for (unsigned l = 0; good && l < wires_kinds; l++)
         for (unsigned ncores = 1; good && ncores <= CORES_MAX; ncores *= 2) {
-            good = run_cores(ncores, messages, &links[l], digest);
+            good = run_cores(ncores, messages, l, digest);
             if (!any)
                 memcpy(first, digest, sizeof(first));
             any = true;

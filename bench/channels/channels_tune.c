@@ -16,9 +16,9 @@
 #define RUN_S 300
 #define LOUD "/dev/stderr"
 
-enum { SHM, SINGLE_COPY, NIC, WAYS };
-static const char *const names[WAYS] = {"shm", "single-copy", "nic"};
-static const char *const keys[WAYS] = {"shm", "single_copy", "nic"};
+enum { SHM, SINGLE_COPY, AUTO, NIC, WAYS }; /* a table may say all but the last */
+static const char *const names[WAYS] = {"shm", "single-copy", "auto", "nic"};
+static const char *const keys[WAYS] = {"shm", "single_copy", "auto", "nic"};
 static const char *const criteria[] = {"speed", "cpu", "overlap"};
 
 enum { LATENCY_US, MBPS, CPU_US, HIDDEN_PERCENT, FIGURES };
@@ -139,29 +139,36 @@ static double cost(struct tune *t, int way, size_t i)
     }
 }
 
-/* One border, as a copy costs ever more and a system call the same: that by which all lengths together lose least, as parts of what
- * each costs the better way. A length that was measured badly does not move it far. */
+/* What is lost if messages of this length go this way, as a part of what they cost the best one. */
+static double loss(struct tune *t, int way, size_t i)
+{
+    double best = INFINITY;
+
+    for (int w = SHM; w <= AUTO; w++)
+        best = cost(t, w, i) < best ? cost(t, w, i) : best;
+    return log(cost(t, way, i) / best);
+}
+
+/* One border, as a copy costs ever more and a system call the same, and one way above it: those by which all lengths together lose
+ * least. A length that was measured badly does not move it far. */
 static void choose(struct tune *t, int way[SIZES])
 {
-    size_t n = sizes_of(t->how), border = 0;
+    size_t n = sizes_of(t->how);
     double least = INFINITY;
 
-    for (size_t at = 0; at <= n; at++) {
-        double loss = 0;
+    for (int above = SINGLE_COPY; above <= AUTO; above++) {
+        for (size_t at = 0; at <= n; at++) {
+            double lost = 0;
 
-        for (size_t i = 0; i < n; i++) {
-            double own = cost(t, i < at ? SHM : SINGLE_COPY, i),
-                   other = cost(t, i < at ? SINGLE_COPY : SHM, i);
-
-            loss += own > other ? log(own / other) : 0;
-        }
-        if (loss < least) {
-            least = loss;
-            border = at;
+            for (size_t i = 0; i < n; i++)
+                lost += loss(t, i < at ? SHM : above, i);
+            if (lost >= least)
+                continue;
+            least = lost;
+            for (size_t i = 0; i < n; i++)
+                way[i] = i < at ? SHM : above;
         }
     }
-    for (size_t i = 0; i < n; i++)
-        way[i] = i < border ? SHM : SINGLE_COPY;
 }
 
 static json_t *table_of(struct tune *t, const int way[SIZES])

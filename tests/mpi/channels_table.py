@@ -67,7 +67,7 @@ class Table(unittest.TestCase):
 
     def test_what_makes_no_sense_is_told(self):
         self.table.write_text("1K shm\n2K pigeon\n")
-        self.refused(["table:2", "'pigeon'", "shm or single-copy"], NOF_CHANNELS_TABLE=str(self.table))
+        self.refused(["table:2", "'pigeon'", "shm, single-copy or auto"], NOF_CHANNELS_TABLE=str(self.table))
         self.refused(["No such file", "bench channels --tune"], NOF_CHANNELS_TABLE="/does/not/exist")
         self.refused(["NOF_CHANNELS", '"pigeon"', "auto, nic, shm or single-copy"], NOF_CHANNELS="pigeon")
         self.refused(["auto|nic|shm|single-copy", "pigeon"], "--feature", "channels=pigeon")

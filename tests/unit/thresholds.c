@@ -25,13 +25,14 @@ static void is(const char *text)
     assert_int_equal(nof_thresholds_read("t", text, HERE, error, sizeof(error)), 0);
 }
 
-/* 's' shm, 'c' single copy; capital: a row says so. */
+/* 's' shm, 'c' single copy, 'a' auto; capital: a row says so. */
 static char of(size_t bytes)
 {
     bool tabled;
     enum nof_channels way = nof_thresholds_way(bytes, &tabled);
-    assert_true(way == NOF_CHANNELS_SHM || way == NOF_CHANNELS_SINGLE_COPY);
-    return way == NOF_CHANNELS_SHM ? tabled ? 'S' : 's' : tabled ? 'C' : 'c';
+    assert_true(way != NOF_CHANNELS_NIC);
+    char name = way == NOF_CHANNELS_SHM ? 's' : way == NOF_CHANNELS_SINGLE_COPY ? 'c' : 'a';
+    return (char)(tabled ? name - 'a' + 'A' : name);
 }
 
 static void without_rows_a_cell_is_the_border(void **state)
@@ -40,9 +41,9 @@ static void without_rows_a_cell_is_the_border(void **state)
     is("");
     assert_int_equal(of(0), 's');
     assert_int_equal(of(16384), 's');
-    assert_int_equal(of(16385), 'c');
+    assert_int_equal(of(16385), 'a');
     is("\n# nothing\n  \t\n");
-    assert_int_equal(of(16385), 'c');
+    assert_int_equal(of(16385), 'a');
 }
 
 static void the_first_row_that_fits(void **state)
@@ -54,7 +55,10 @@ static void the_first_row_that_fits(void **state)
     assert_int_equal(of(65536), 'S');
     assert_int_equal(of(512 * 1024), 'S');
     assert_int_equal(of(1 << 20), 'C');
-    assert_int_equal(of((1 << 20) + 1), 'c'); /* beyond all */
+    assert_int_equal(of((1 << 20) + 1), 'a'); /* beyond all */
+    is("4K shm\n1M auto\n");
+    assert_int_equal(of(4096), 'S');
+    assert_int_equal(of(4097), 'A');
     is("any single-copy");
     assert_int_equal(of(1), 'C');
     assert_int_equal(of(SIZE_MAX), 'C');
@@ -69,7 +73,7 @@ static void rows_are_for_the_machine_that_they_name(void **state)
     assert_int_equal(of(9000), 's');
     is("1K single-copy\nmachine Other\nany shm\n");
     assert_int_equal(of(1024), 'C');
-    assert_int_equal(of(100000), 'c');
+    assert_int_equal(of(100000), 'a');
     is("machine " HERE "\n100 single-copy\nmachine Other\n200 single-copy\nmachine " HERE
        "\n300 single-copy\n");
     assert_int_equal(of(150), 'C');
@@ -82,7 +86,7 @@ static void is_bad(const char *text, const char *says)
     error[0] = '\0';
     assert_int_equal(nof_thresholds_read("the/table", text, HERE, error, sizeof(error)), -1);
     assert_non_null(strstr(error, says));
-    assert_int_equal(of(100000), 'c'); /* and none is left */
+    assert_int_equal(of(100000), 'a'); /* and none is left */
     assert_int_equal(of(1), 's');
 }
 
@@ -93,9 +97,8 @@ static void what_cannot_be_read_is_told(void **state)
     (void)state;
     is_bad("512 shm\nmany shm\n", "the/table:2: 'many' bytes: write the most");
     is_bad("-1 shm\n", "the/table:1: '-1' bytes");
-    is_bad("1K\n", "the/table:1: '' is no way of a message by memory: write shm or single-copy");
+    is_bad("1K\n", "the/table:1: '' is no way of a message by memory: write shm, single-copy or auto");
     is_bad("1K nic\n", "'nic' is no way");
-    is_bad("1K auto\n", "'auto' is no way");
     is_bad("machine Other\n1K pigeon\n", "the/table:2: 'pigeon'"); /* also of another machine */
     is_bad("1K shm always\n", "the/table:1: 'always' is no figure");
     is_bad("machine \n1K shm\n", "the/table:1: 'machine' without a name");

@@ -64,11 +64,12 @@ void nof_board_clear(void)
 }
 
 /* Two sources, which tell their looks, and bring what the test says. */
-#define LOOKS 4096
+#define LOOKS 8192
 static char looked[LOOKS]; /* 'm' memory, 'n' the NIC, 's' a sleep */
 static unsigned looks;
 static uint32_t near_came, far_came;
 static int near_brings, far_brings; /* in each look, so many messages */
+static bool near_brings_messages = true; /* not answers to ours */
 static struct nof_polling_set how;
 
 static void note(char what)
@@ -86,7 +87,7 @@ static int other_poll(void)
 static int near_poll(void)
 {
     note('m');
-    near_came += (uint32_t)near_brings;
+    near_came += near_brings_messages ? (uint32_t)near_brings : 0;
     return near_brings;
 }
 
@@ -280,6 +281,45 @@ static void looks_are_counted(void **state)
     assert_int_equal(nof_wait_counted[NOF_POLL_COUNT_FAR] - far_before, count('n'));
 }
 
+/* One wait, which ends in its n-th step by what source brings it. True: it was slept for. */
+static bool slept(int n, int *brings)
+{
+    struct nof_wait wait = NOF_WAIT_START;
+    begin(false, 1, 10);
+    steps(&wait, n - 1);
+    *brings = 1;
+    steps(&wait, 1);
+    return count('s') > 0;
+}
+
+/* A clock is a microsecond here, and a spin 20 of them. */
+static void who_has_a_cpu_spins_for_memory_and_not_for_the_nic(void **state)
+{
+    (void)state;
+    nof_lib.seated = false;
+    assert_true(slept(500, &near_brings));
+    nof_lib.seated = true;
+    assert_false(slept(500, &near_brings));
+    for (int i = 0; i < 32; i++)
+        (void)slept(300, &far_brings);
+    assert_true(slept(500, &far_brings));
+    assert_true(slept(500, &near_brings));
+    near_brings_messages = false;
+    for (int i = 0; i < 8; i++)
+        (void)slept(300, &near_brings);
+    near_brings_messages = true;
+    assert_false(slept(500, &near_brings));
+    for (int i = 0; i < 32; i++) /* it brings it too late */
+        (void)slept(1800, &near_brings);
+    unsigned long long_spins = 0;
+    for (int i = 0; i < 16; i++) {
+        (void)slept(1800, &near_brings);
+        long_spins += strchr(looked, 's') - looked > 600;
+    }
+    assert_in_range(long_spins, 0, 4);
+    nof_lib.seated = false;
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -290,6 +330,7 @@ int main(void)
         cmocka_unit_test(a_change_counts_while_it_turns),
         cmocka_unit_test(it_follows_what_comes),
         cmocka_unit_test(looks_are_counted),
+        cmocka_unit_test(who_has_a_cpu_spins_for_memory_and_not_for_the_nic),
     };
     return cmocka_run_group_tests(tests, open_sources, NULL);
 }

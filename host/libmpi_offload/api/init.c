@@ -120,6 +120,7 @@ static void open_library(const char *func)
         nof_delta_size_open(text, sizeof(text)) != 0 || nof_delta_way_open(text, sizeof(text)) != 0 ||
         nof_thresholds_open(text, sizeof(text)) != 0)
         nof_lib_die(1, "%s: %s", func, text);
+    nof_lib.seated = nof_lib.world_size <= cpus();
     nof_lib.crowded = nof_lib.world_size + 1 > cpus();
     bool nic = open_channel(func);
     if (nof_type_init() != 0 || nof_comm_init() != 0)

@@ -37,6 +37,7 @@ struct nof_lib {
     int world_size;
     int appnum;
     bool crowded; /* ranks and a NIC core may outnumber the CPUs of this process */
+    bool seated; /* the ranks alone do not: each has a CPU */
     uint32_t spin_us; /* how long a blocking call polls before it sleeps */
     char host[MPI_MAX_PROCESSOR_NAME];
 

@@ -16,11 +16,13 @@
 #define CREDIT_ENOUGH 4
 #define CREDIT_MOST 32
 #define TRY_EVERY 8
+#define NEAR_SPINS 50 /* 1 ms at 20 us: some megabytes by memory */
 #define PURE_POLLS 128 /* about what a message takes to another host and back, 3 us */
 #define PURE_POLLS_CROWDED 8 /* 70 ns: those whom we wait for may want this CPU */
 
 static int spin_credit = CREDIT_MOST;
 static unsigned sleeps_at_once;
+static int near_credit = CREDIT_ENOUGH;
 static pthread_cond_t others = PTHREAD_COND_INITIALIZER;
 static unsigned sleeping_others;
 static bool one_sleeps_at_bell;
@@ -31,6 +33,8 @@ static unsigned source_count, polled_count, far_count,
     near_count; /* near: others that are polled and say what came */
 static const uint32_t none_came;
 static const uint32_t *near_came = &none_came, *far_came = &none_came;
+static uint64_t near_brought, near_seen; /* things, not messages alone; then: when the last spin began */
+static uint32_t nobody_asks, *here = &nobody_asks;
 static struct nof_polling polling = {.set = {.ratio = 1, .update = 1}, .ratio = 1, .left = 1};
 static unsigned ask_left = 1;
 uint64_t nof_wait_counted[NOF_POLL_COUNT_MAX];
@@ -81,6 +85,18 @@ void nof_wait_add(const struct nof_wait_source *source)
     far_count = 1;
 }
 
+void nof_wait_show(uint32_t *word)
+{
+    here = word == NULL ? &nobody_asks : word;
+}
+
+/* Others read it, seldom: it is not written without need. */
+static void show(uint32_t value)
+{
+    if (*here != value)
+        __atomic_store_n(here, value, __ATOMIC_RELAXED);
+}
+
 void nof_wait_polling_changed(void)
 {
     ask_left = 1;
@@ -119,8 +135,11 @@ static int poll_from(unsigned first)
     polls_nested++;
     nof_wait_counted[NOF_POLL_COUNT_NEAR] += near_count;
     nof_wait_counted[NOF_POLL_COUNT_FAR] += far_count - first;
-    for (unsigned i = first; i < polled_count; i++)
-        n += sources[i]->poll();
+    for (unsigned i = first; i < polled_count; i++) {
+        int brought = sources[i]->poll();
+        n += brought;
+        near_brought += sources[i]->came != NULL && i >= far_count ? (uint64_t)brought : 0;
+    }
     if (due_first != NULL)
         n += run_due();
     polls_nested--;
@@ -265,6 +284,44 @@ static bool spin_pays(void)
     return !nof_lib.crowded || spin_credit >= CREDIT_ENOUGH || ++sleeps_at_once % TRY_EVERY == 0;
 }
 
+/* What a peer copies in memory takes its time, and the CPU that it copies with is not ours if each rank has one. Sleeps cost more than
+ * the spin then: a wake-up is some 15 us, a quarter of a megabyte. Not for what NIC cores bring, who have no CPU of their own here. */
+static bool near_pays(void)
+{
+    return nof_lib.seated && near_count > 0 && near_credit >= CREDIT_ENOUGH;
+}
+
+static void begin_spin(struct nof_wait *wait, uint64_t now_ns)
+{
+    uint64_t spin_ns = nof_lib.spin_us * 1000ull;
+    wait->near = near_pays();
+    wait->spinning = wait->near || spin_pays();
+    wait->near_until_ns = now_ns + spin_ns * NEAR_SPINS;
+    wait->spin_until_ns = wait->near ? wait->near_until_ns : wait->spinning ? now_ns + spin_ns : now_ns;
+    near_seen = near_brought;
+}
+
+/* Something came. What memory brought within the time of a long spin earns one, whether it was spun for or slept. */
+static void earn(const struct nof_wait *wait)
+{
+    if (wait->spinning && !wait->near)
+        spin_credit += spin_credit < CREDIT_MOST ? CREDIT_GAIN : 0;
+    if (!nof_lib.seated || near_count == 0 || wait->spin_until_ns == 0)
+        return;
+    if (near_brought == near_seen)
+        near_credit -= near_credit > 0 ? CREDIT_GAIN : 0;
+    else if (near_credit < CREDIT_MOST && (wait->near || nof_lib_now_ns() < wait->near_until_ns))
+        near_credit += CREDIT_GAIN;
+}
+
+/* A spin ended in a sleep. */
+static void lose(const struct nof_wait *wait)
+{
+    int *credit = wait->near ? &near_credit : &spin_credit;
+    if (wait->spinning)
+        *credit -= *credit > 0 ? CREDIT_LOSS : 0;
+}
+
 void nof_wait_tell(struct nof_wait *wait)
 {
     uint64_t now_ns = nof_lib_now_ns();
@@ -282,32 +339,32 @@ void nof_wait_told(struct nof_wait *wait)
 bool nof_wait_step(struct nof_wait *wait)
 {
     uint32_t seen = bell->count();
-    if (wait->wanted != NULL && __atomic_load_n(wait->wanted, __ATOMIC_ACQUIRE) == 0)
+    if (wait->wanted != NULL && __atomic_load_n(wait->wanted, __ATOMIC_ACQUIRE) == 0) {
+        show(0);
         return false;
+    }
     /* Beside a clock and a yield a far source costs little; and before a sleep all are looked at. */
     if (poll_from(polls_purely(wait) ? turn() : 0) > 0) {
-        if (wait->spinning)
-            spin_credit += spin_credit < CREDIT_MOST ? CREDIT_GAIN : 0;
+        show(0); /* who waited may return from its call */
+        earn(wait);
         wait->pure_polls = 0;
         wait->spin_until_ns = 0;
         wait->spinning = false;
         return true;
     }
+    show(1);
     if (poll_again(wait))
         return false;
     uint64_t now_ns = nof_lib_now_ns();
     if (now_ns >= nof_publish_due_ns)
         nof_publish(now_ns);
-    if (wait->spin_until_ns == 0) {
-        wait->spinning = spin_pays();
-        wait->spin_until_ns = wait->spinning ? now_ns + nof_lib.spin_us * 1000ull : now_ns;
-    }
+    if (wait->spin_until_ns == 0)
+        begin_spin(wait, now_ns);
     if (now_ns < wait->spin_until_ns) {
         relax();
         return false;
     }
-    if (wait->spinning)
-        spin_credit -= spin_credit > 0 ? CREDIT_LOSS : 0;
+    lose(wait);
     wait->spinning = false;
     bool told = tell(wait, now_ns);
     nof_publish(now_ns);

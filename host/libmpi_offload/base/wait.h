@@ -7,7 +7,8 @@
  *
  * A step polls once, then does the work that sources, or whoever was called by them, made due. While nothing comes,
  * the first steps (3 us at most) do nothing else: of these, sources that are far have only the turns that polling.h gives them, if
- * there are near ones. Then it polls all, looks at the clock and gives way between polls for spin_us;
+ * there are near ones. Then it polls all, looks at the clock and gives way between polls for spin_us, or, where each rank has a CPU
+ * and near sources bring what is waited for, for 50 times that;
  * then it sleeps until something may have come. The lock is held when a step is called and when it returns, never while
  * it gives way or sleeps. With several threads waiting, one sleeps at the bell and the others on a condition variable;
  * who reaps a completion wakes them all.
@@ -24,7 +25,9 @@ struct nof_sched;
 
 struct nof_wait {
     uint64_t spin_until_ns; /* 0: nothing tried yet */
+    uint64_t near_until_ns; /* what memory brings until then is worth a spin */
     bool spinning;
+    bool near; /* until then */
     uint8_t pure_polls; /* empty ones so far, up to a limit */
     /* For those who ask why it takes so long (wait_board.h). */
     const char *call;
@@ -93,6 +96,10 @@ struct nof_wait_source {
 void nof_wait_add(const struct nof_wait_source *source);
 /* polling() says something else: it is asked in the next turn. */
 void nof_wait_polling_changed(void);
+
+/* This word is 1 while a step of this process finds nothing, so that it will look again soon, and 0 when it may be elsewhere. A hint: of
+ * several threads it tells of one. NULL: there is none. */
+void nof_wait_show(uint32_t *word);
 
 /* Under the library's lock. */
 extern uint64_t nof_wait_counted[NOF_POLL_COUNT_MAX] __attribute__((visibility("hidden")));

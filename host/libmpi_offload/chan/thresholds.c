@@ -44,7 +44,7 @@ enum nof_channels nof_thresholds_way(size_t bytes, bool *tabled_out)
     *tabled_out = row != NULL;
     if (row != NULL)
         return row->way;
-    return bytes <= DEFAULT_BYTES ? NOF_CHANNELS_SHM : NOF_CHANNELS_SINGLE_COPY;
+    return bytes <= DEFAULT_BYTES ? NOF_CHANNELS_SHM : NOF_CHANNELS_AUTO;
 }
 
 /* Digits, and K or M, in powers of 1024. */
@@ -70,9 +70,8 @@ static int read_row(char *bytes_word, char *way_word, struct rows *rows, char *e
                  bytes_word);
         return -1;
     }
-    if (way_word == NULL || !nof_ways_named(way_word, &row.way) ||
-        (row.way != NOF_CHANNELS_SHM && row.way != NOF_CHANNELS_SINGLE_COPY)) {
-        snprintf(error, size, "'%s' is no way of a message by memory: write shm or single-copy",
+    if (way_word == NULL || !nof_ways_named(way_word, &row.way) || row.way == NOF_CHANNELS_NIC) {
+        snprintf(error, size, "'%s' is no way of a message by memory: write shm, single-copy or auto",
                  way_word == NULL ? "" : way_word);
         return -1;
     }
@@ -118,8 +117,8 @@ static int take_line(void *of, char *line, char *error, size_t size)
     char *way = strtok_r(NULL, BLANKS, &rest), *more;
     while ((more = strtok_r(NULL, BLANKS, &rest)) != NULL) /* figures, for people */
         if (strchr("0123456789-", more[0]) == NULL) {
-            snprintf(error, size,
-                     "'%s' is no figure: behind BYTES and shm or single-copy there are none but these", more);
+            snprintf(error, size, "'%s' is no figure: behind BYTES and the way there are none but these",
+                     more);
             return -1;
         }
     return read_row(bytes, way, r->rows, error, size);

@@ -3,10 +3,11 @@
  * section 4.2). NOF_CHANNELS_TABLE names a table that `nof bench channels --tune -o FILE` has measured:
  *
  *   machine CPU, KERNEL    the rows below are for machines of this name alone; those before the first such line, for all
- *   BYTES WAY [...]        up to so many bytes (512, 64K, 1M, any): shm or single-copy; what is behind is for people
+ *   BYTES WAY [...]        up to so many bytes (512, 64K, 1M, any): shm, single-copy, or auto: alone it is read, of several both sides
+ *                          copy; what is behind is for people
  *
  * Of the rows for this machine the first that fits counts, else of those for all; `#` begins a comment. Without a table, or
- * where no row fits: shm up to a cell. A message that fits a slot goes there.
+ * where no row fits: shm up to a cell, then auto. A message that fits a slot goes there.
  *
  * Memory: its own. Threads: under the library's lock. */
 #ifndef NOF_MPI_THRESHOLDS_H
@@ -21,7 +22,7 @@
 int nof_thresholds_open(char *error, size_t size);
 /* The rows of a text that is called `name`, for a machine of that name, in place of those before. */
 int nof_thresholds_read(const char *name, const char *text, const char *machine, char *error, size_t size);
-/* SHM or SINGLE_COPY. *tabled_out: a row says so. */
+/* SHM, SINGLE_COPY or AUTO. *tabled_out: a row says so. */
 enum nof_channels nof_thresholds_way(size_t bytes, bool *tabled_out);
 
 #endif

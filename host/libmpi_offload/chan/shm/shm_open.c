@@ -125,6 +125,7 @@ void nof_shm_open_peers(void)
     nof_cells_init(&nof_shm.cells, &nof_shm.part->words, nof_part_cells(nof_shm.part), nof_part_allocate);
     nof_shm_delta = nof_chan_nic_delta;
     nof_shm_delta.silent = true;
+    nof_wait_show(&nof_shm.part->head.waits);
     nof_shm.open = true;
 }
 
@@ -165,6 +166,8 @@ struct nof_shm_op *nof_shm_op_new(enum nof_shm_phase phase, uint32_t slot, struc
     uint32_t index = op->index, generation = op->generation % 4095 + 1;
     *op = (struct nof_shm_op){
         .index = index, .generation = generation, .phase = phase, .slot = slot, .req = req};
+    op->sends = phase == NOF_SHM_WAITS || phase == NOF_SHM_ASKED;
+    nof_shm.peers[slot].sends += op->sends;
     if (req != NULL)
         req->channel_op = op;
     nof_shm.in_use++;
@@ -177,6 +180,8 @@ void nof_shm_op_free(struct nof_shm_op *op)
         op->req->channel_op = NULL;
     op->req = NULL;
     op->phase = NOF_SHM_FREE;
+    nof_shm.peers[op->slot].sends -= op->sends;
+    nof_shm.peers[op->slot].both -= op->both;
     op->next = nof_shm.free;
     nof_shm.free = op;
     nof_shm.in_use--;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * `nof bench wire`: two hosts on a switched link, net_af_xdp on both, one nofd in each. Goodput of 1 MiB
- * messages against what dpdk-testpmd moves in frames of the same size, against what a link of 1 Gbit/s can
+ * messages against what dpdk-testpmd moves in frames of the same size, against what links of 1 Gbit/s and 100 Mbit/s can
  * carry, and against MPICH over TCP, all in one run. Then UDP ports beside MPICH, on the same link with its offloads on. */
 #include "../tools/nof/commands.h"
 
@@ -21,7 +21,7 @@
 #define MTU_BYTES 1500u
 #define ETH_BYTES 14u
 #define MESSAGE_BYTES (1 << 20)
-#define LIMIT_MBPS 1000.0
+#define LIMITED_RUNS 3u
 #define NSIZES 4u
 #define ROW_RUNS 3u
 #define TABLE_RUNS (ROW_RUNS * NSIZES)
@@ -79,11 +79,11 @@ static void put(struct nof_bench_report *report, json_t *object, const char *key
 }
 
 /* Rate x payload / (payload + all headers from Ethernet on). */
-static double carryable_mbps(void)
+static double carryable_mbps(double rate_mbps)
 {
     double payload = MTU_BYTES - OUTER_IP_BYTES - NOF_WIRE_COMMON_BYTES - NOF_WIRE_DATA_BYTES;
 
-    return LIMIT_MBPS * payload / (MTU_BYTES + ETH_BYTES);
+    return rate_mbps * payload / (MTU_BYTES + ETH_BYTES);
 }
 
 static void fill_sizes(int *bytes, unsigned n, int value)
@@ -108,7 +108,8 @@ static int measure_ours(double *goodput_out, double table[TABLE_RUNS], char *why
 
     fill_sizes(bytes, NOF_WIRE_RUNS, MESSAGE_BYTES);
     fill_table(bytes + NOF_WIRE_RUNS);
-    rc = nof_wire_ours(&bench, "", bytes, NOF_WIRE_RUNS + TABLE_RUNS, mbps, why, NOF_WIRE_WHY_BYTES);
+    rc =
+        nof_wire_ours(&bench, NOF_WIRE_XDP, bytes, NOF_WIRE_RUNS + TABLE_RUNS, mbps, why, NOF_WIRE_WHY_BYTES);
     if (rc != 0)
         return rc;
     memcpy(table, mbps + NOF_WIRE_RUNS, TABLE_RUNS * sizeof(*table));
@@ -116,27 +117,55 @@ static int measure_ours(double *goodput_out, double table[TABLE_RUNS], char *why
     return 0;
 }
 
-static void measure_limited(struct nof_bench_report *report, json_t *root, const char *missing, char *why)
-{
-    json_t *limited = json_object();
-    int bytes[NOF_WIRE_RUNS];
-    double mbps[NOF_WIRE_RUNS], goodput = 0;
-    int rc = missing ? -1 : nof_lab_limit(&bench.lab, "1gbit", "60kb");
+/* Links that tc limits, and ports that are told so. */
+static const struct limited {
+    const char *name, *port, *rate;
+    double rate_mbps;
+} limits[] = {
+    {"net_af_xdp", NOF_WIRE_XDP ",rate=1g", "1gbit", 1000},
+    {"udp", "udp:eth0,rate=1g", "1gbit", 1000},
+    {"net_af_xdp", NOF_WIRE_XDP ",rate=100m", "100mbit", 100},
+    {"udp", "udp:eth0,rate=100m", "100mbit", 100},
+};
 
-    fill_sizes(bytes, NOF_WIRE_RUNS, MESSAGE_BYTES);
+static void limited_name(char name[64], const struct limited *l)
+{
+    snprintf(name, 64, "limited.%s.%.0f", l->name, l->rate_mbps);
+}
+
+static json_t *measure_limit(struct nof_bench_report *report, const struct limited *l, const char *missing)
+{
+    json_t *row = json_object();
+    int bytes[LIMITED_RUNS];
+    double mbps[LIMITED_RUNS], goodput = 0, carryable = carryable_mbps(l->rate_mbps);
+    char name[64], why[NOF_WIRE_WHY_BYTES] = "";
+    int rc = missing ? -1 : nof_lab_limit(&bench.lab, l->rate, "60kb");
+
+    fill_sizes(bytes, LIMITED_RUNS, MESSAGE_BYTES);
+    limited_name(name, l);
     if (missing)
-        snprintf(why, NOF_WIRE_WHY_BYTES, "%s", missing);
+        snprintf(why, sizeof(why), "%s", missing);
     else if (rc != 0)
-        snprintf(why, NOF_WIRE_WHY_BYTES, "tc cannot limit the links: this kernel may lack tbf");
+        snprintf(why, sizeof(why), "tc cannot limit the links: this kernel may lack tbf");
     else
-        rc = nof_wire_ours(&bench, "rate=1g", bytes, NOF_WIRE_RUNS, mbps, why, NOF_WIRE_WHY_BYTES);
+        rc = nof_wire_ours(&bench, l->port, bytes, LIMITED_RUNS, mbps, why, sizeof(why));
     if (rc == 0)
-        goodput = nof_bench_median(mbps, NOF_WIRE_RUNS);
-    json_object_set_new(limited, "rate_mbps", json_integer((json_int_t)LIMIT_MBPS));
-    json_object_set_new(limited, "carryable_mbps", json_real(rounded(carryable_mbps(), 0.1)));
-    put(report, limited, "goodput_mbps", rc, goodput, 0.1, "limited.goodput_mbps", why);
-    put(report, limited, "fraction", rc, goodput / carryable_mbps(), 0.001, "limited.fraction", why);
-    json_object_set_new(root, "limited", limited);
+        goodput = nof_bench_median(mbps, LIMITED_RUNS);
+    json_object_set_new(row, "port", json_string(l->name));
+    json_object_set_new(row, "rate_mbps", json_integer((json_int_t)l->rate_mbps));
+    json_object_set_new(row, "carryable_mbps", json_real(rounded(carryable, 0.1)));
+    put(report, row, "goodput_mbps", rc, goodput, 0.1, name, why);
+    put(report, row, "fraction", rc, goodput / carryable, 0.001, name, why);
+    return row;
+}
+
+static void measure_limited(struct nof_bench_report *report, json_t *root, const char *missing)
+{
+    json_t *rows = json_array();
+
+    for (unsigned i = 0; i < sizeof(limits) / sizeof(limits[0]); i++)
+        json_array_append_new(rows, measure_limit(report, &limits[i], missing));
+    json_object_set_new(root, "limited", rows);
 }
 
 /* Of one size, out of the runs of the table. */
@@ -232,7 +261,6 @@ static json_t *measure(struct nof_bench_report *report, const char *missing)
     json_t *root = json_object();
     char pmd_why[NOF_WIRE_WHY_BYTES] = "", ours_why[NOF_WIRE_WHY_BYTES] = "",
          mpich_why[NOF_WIRE_WHY_BYTES] = "";
-    char limited_why[NOF_WIRE_WHY_BYTES] = "";
     double pmd_runs[NOF_WIRE_RUNS] = {0}, ours[TABLE_RUNS] = {0}, mpich[TABLE_RUNS] = {0}, pmd, fraction,
            goodput = 0;
     int bytes[TABLE_RUNS], pmd_rc = -1, ours_rc = -1, mpich_rc = -1;
@@ -249,7 +277,7 @@ static json_t *measure(struct nof_bench_report *report, const char *missing)
         nof_bench_progress("MPICH over TCP...");
         fill_table(bytes);
         mpich_rc = nof_wire_mpich(&bench, bytes, TABLE_RUNS, mpich, mpich_why, sizeof(mpich_why));
-        nof_bench_progress("nof with the links at 1 Gbit/s...");
+        nof_bench_progress("nof with limited links...");
     }
     pmd = nof_bench_median(pmd_runs, NOF_WIRE_RUNS);
     fraction = pmd_rc == 0 && ours_rc == 0 && pmd > 0 ? goodput / pmd : NAN;
@@ -259,7 +287,7 @@ static json_t *measure(struct nof_bench_report *report, const char *missing)
     put(report, root, "testpmd_rx_mbps", pmd_rc, pmd, 0.1, "testpmd_rx_mbps", pmd_why);
     put(report, root, "goodput_mbps", ours_rc, goodput, 0.1, "goodput_mbps", ours_why);
     put(report, root, "fraction", pmd_rc | ours_rc, fraction, 0.001, "fraction", pmd_rc ? pmd_why : ours_why);
-    measure_limited(report, root, missing, limited_why);
+    measure_limited(report, root, missing);
     json_object_set_new(root, "mpich", table(report, ours_rc, ours, ours_why, mpich_rc, mpich, mpich_why));
     measure_udp(report, root, missing);
     return root;
@@ -267,7 +295,7 @@ static json_t *measure(struct nof_bench_report *report, const char *missing)
 
 static void print_table(const struct nof_bench_report *report, const json_t *root)
 {
-    const json_t *limited = json_object_get(root, "limited"), *rows = json_object_get(root, "mpich");
+    const json_t *rows = json_object_get(root, "mpich");
     json_t *row;
     size_t i;
 
@@ -277,10 +305,13 @@ static void print_table(const struct nof_bench_report *report, const json_t *roo
     printf("nof, 1 MiB messages  %9s Mbit/s (payload): %s of it\n",
            nof_bench_cell(report, NULL, nof_bench_real(root, "goodput_mbps"), 1).text,
            nof_bench_cell(report, NULL, nof_bench_real(root, "fraction"), 3).text);
-    printf("links at 1 Gbit/s    %9s Mbit/s of %.1f that fit: %s\n",
-           nof_bench_cell(report, NULL, nof_bench_real(limited, "goodput_mbps"), 1).text,
-           nof_bench_real(limited, "carryable_mbps"),
-           nof_bench_cell(report, NULL, nof_bench_real(limited, "fraction"), 3).text);
+    json_array_foreach(json_object_get(root, "limited"), i, row)
+    {
+        printf("links at %4.0f Mbit/s %9s Mbit/s of %.1f that fit, %s: %s\n", limits[i].rate_mbps,
+               nof_bench_cell(report, NULL, nof_bench_real(row, "goodput_mbps"), 1).text,
+               nof_bench_real(row, "carryable_mbps"), limits[i].name,
+               nof_bench_cell(report, NULL, nof_bench_real(row, "fraction"), 3).text);
+    }
     printf("%10s %12s %12s\n", "bytes", "nof Mbit/s", "MPICH TCP");
     json_array_foreach(rows, i, row)
     {
@@ -327,8 +358,8 @@ int nof_bench_wire(int argc, char **argv)
 {
     static const char doc[] =
         "Two hosts (network namespaces) on a switched link, net_af_xdp on both, one nofd in each: goodput of "
-        "1 MiB messages beside dpdk-testpmd's received frames, at a limited link, and beside MPICH over TCP; "
-        "then UDP ports beside MPICH with the link's offloads on. Needs root.";
+        "1 MiB messages beside dpdk-testpmd's received frames and beside MPICH over TCP; that and UDP "
+        "ports at limited links; then UDP ports beside MPICH with the link's offloads on. Needs root.";
     const struct argp argp = {argp_options, parse, NULL, doc, NULL, NULL, NULL};
     struct options o = {.seconds = 1};
     struct nof_bench_report report;

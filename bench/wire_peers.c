@@ -223,7 +223,7 @@ static int start_xdp(struct nof_wire_bench *b, unsigned side, const char *port_a
 {
     char port[128];
 
-    snprintf(port, sizeof(port), "net_af_xdp,iface=eth0%s%s", port_args[0] ? "," : "", port_args);
+    snprintf(port, sizeof(port), NOF_WIRE_XDP "%s%s", port_args[0] ? "," : "", port_args);
     return nof_wire_start_nofd(b, side, port, set, NULL, child, why, why_bytes);
 }
 
@@ -251,14 +251,14 @@ int nof_wire_stream(struct nof_wire_bench *b, const int *bytes, unsigned n, doub
     return run_ranks(b, NULL, argv, "nof-run", bytes, n, mbps_out, why, why_bytes);
 }
 
-int nof_wire_ours(struct nof_wire_bench *b, const char *port_args, const int *bytes, unsigned n,
-                  double *mbps_out, char *why, size_t why_bytes)
+int nof_wire_ours(struct nof_wire_bench *b, const char *port, const int *bytes, unsigned n, double *mbps_out,
+                  char *why, size_t why_bytes)
 {
     struct nof_child nofd[2] = {{.in_fd = -1, .out_fd = -1}, {.in_fd = -1, .out_fd = -1}};
     int rc = 0;
 
     for (unsigned side = 0; side < 2 && rc == 0; side++)
-        rc = start_xdp(b, side, port_args, "compression=off", &nofd[side], why, why_bytes);
+        rc = nof_wire_start_nofd(b, side, port, "compression=off", NULL, &nofd[side], why, why_bytes);
     if (rc == 0)
         rc = nof_wire_stream(b, bytes, n, mbps_out, why, why_bytes);
     for (unsigned side = 0; side < 2; side++)

@@ -39,10 +39,11 @@ void nof_wire_end(void);
  * received, in frame bits, NOF_WIRE_RUNS times. 0, or -1 with the reason in why. */
 int nof_wire_testpmd(struct nof_wire_bench *b, double mbps_out[NOF_WIRE_RUNS], char *why, size_t why_bytes);
 
-/* Messages of the n given sizes from host 0 to host 1, one rank and one nofd on each; payload. port_args:
- * appended to the port ("rate=1g"), may be "". */
-int nof_wire_ours(struct nof_wire_bench *b, const char *port_args, const int *bytes, unsigned n,
-                  double *mbps_out, char *why, size_t why_bytes);
+#define NOF_WIRE_XDP "net_af_xdp,iface=eth0"
+
+/* Messages of the n given sizes from host 0 to host 1, one rank and one nofd on each; payload. port: as --port takes it. */
+int nof_wire_ours(struct nof_wire_bench *b, const char *port, const int *bytes, unsigned n, double *mbps_out,
+                  char *why, size_t why_bytes);
 
 /* The same by the daemons that run on both hosts. */
 int nof_wire_stream(struct nof_wire_bench *b, const int *bytes, unsigned n, double *mbps_out, char *why,

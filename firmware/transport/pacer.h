@@ -9,10 +9,13 @@
  * that the link needs for a frame f, and the sums be over all frames booked in an interval of length T.
  *
  *   sum of w(f) <= T + depth + frame      if the interval ends with new data that left as it was allowed to
- *   sum of w(f) >= T                      if somebody always has full frames, and asks at both ends and each
- *                                         depth between
+ *   sum of w(f) >= T - burst              if somebody always has full frames, and asks at both ends and each
+ *                                         depth - burst between
  *
- * where frame = w(a full frame) and depth = max(NOF_PACER_DEPTH_NS, 2 frame) is the credit of an idle link. It is also
+ * where frame = w(a full frame) and depth = max(NOF_PACER_DEPTH_NS, 2 frame) is the credit of an idle link. New data on a link
+ * that is busy goes in bursts, once there is credit for burst = min(max(3 frame, NOF_PACER_BURST_NS), depth / 2): frames that leave
+ * singly cost a port of the kernel's a call each. Where a frame takes longer than NOF_PACER_BURST_NS calls cost nothing beside it,
+ * and burst is 0. depth is also
  * how long what must not wait, an announcement or a grant, may stand behind data in the NIC's own port: of an
  * all-to-all in rounds at 100 Mbit/s each further frame costs two percent. Rounding: less than 1 ns a booking and
  * 2^-20 ns a byte.
@@ -29,12 +32,14 @@
 /* Covers the lateness of a NIC core that naps, and is still small beside the buffers of a switch port (31 KB at
  * 1 Gbit/s). */
 #define NOF_PACER_DEPTH_NS 250000u
+#define NOF_PACER_BURST_NS 20000u /* 16 frames at 10 Gbit/s, and by then 25 KB */
 
 struct nof_pacer {
     uint64_t ns_per_byte_q20; /* 0: no pacing */
     uint64_t depth_ns;
     uint64_t free_ns; /* when the link has carried all that was booked; may lie depth_ns in the past */
     uint32_t frame_ns; /* of a full frame, at least 1; 0: rate unknown */
+    uint32_t burst_ns; /* after free_ns: no frames before */
     uint32_t wake_ns; /* after free_ns: not for every single frame, and before credit is lost */
     uint64_t frames_per_ns_q44; /* no division per frame */
 };
@@ -54,14 +59,14 @@ static inline void nof_pacer_book(struct nof_pacer *pacer, uint64_t bytes, uint6
     pacer->free_ns += ((bytes + frames * NOF_ETH_EXTRA_BYTES) * pacer->ns_per_byte_q20) >> 20;
 }
 
-/* Frames that may leave now: at least 1, or 0 and wait. Ask after all that has left is booked. */
+/* Frames that may leave now: a burst, or 0 and wait. Ask after all that has left is booked. */
 static inline uint32_t nof_pacer_frames(const struct nof_pacer *pacer, uint64_t now_ns)
 {
     uint64_t credit_ns;
 
     if (pacer->ns_per_byte_q20 == 0)
         return UINT32_MAX;
-    if (pacer->free_ns > now_ns)
+    if (pacer->free_ns + pacer->burst_ns > now_ns)
         return 0;
     credit_ns = now_ns - pacer->free_ns;
     if (credit_ns > pacer->depth_ns)
@@ -72,7 +77,7 @@ static inline uint32_t nof_pacer_frames(const struct nof_pacer *pacer, uint64_t 
 /* When to ask again after 0. */
 static inline uint64_t nof_pacer_deadline(const struct nof_pacer *pacer, uint64_t now_ns)
 {
-    return pacer->free_ns > now_ns ? pacer->free_ns + pacer->wake_ns : now_ns;
+    return nof_pacer_frames(pacer, now_ns) == 0 ? pacer->free_ns + pacer->wake_ns : now_ns;
 }
 
 #endif

@@ -417,7 +417,7 @@ uint64_t nof_transport_next_deadline(const struct nof_transport *t)
         return t->now_ns;
     if (t->alloc_retry_ns > t->now_ns)
         at = earlier(at, t->alloc_retry_ns);
-    if (t->pacer.free_ns > t->now_ns)
+    if (nof_pacer_frames(&t->pacer, t->now_ns) == 0)
         at = earlier(at, nof_pacer_deadline(&t->pacer, t->now_ns));
     return at;
 }

@@ -79,13 +79,24 @@ static void no_interval_carries_more_than_the_formula(void **state)
     }
 }
 
+static uint64_t burst_of(uint64_t rate_bps)
+{
+    uint64_t frame_ns = carry_ps(rate_bps, FULL, 1) / 1000;
+    uint64_t burst_ns = 3 * frame_ns > NOF_PACER_BURST_NS ? 3 * frame_ns : NOF_PACER_BURST_NS;
+
+    if (frame_ns > NOF_PACER_BURST_NS)
+        return 0;
+    return burst_ns < depth_of(rate_bps) / 2 ? burst_ns : depth_of(rate_bps) / 2;
+}
+
 static void who_always_sends_keeps_the_link_busy(void **state)
 {
     (void)state;
     for (unsigned r = 0; r < RATES; r++) {
-        const uint64_t rate = rates_bps[r], depth = depth_of(rate);
+        const uint64_t rate = rates_bps[r], depth = depth_of(rate), burst = burst_of(rate);
+        const uint64_t start = 1000000000;
         struct nof_pacer p;
-        uint64_t seed = 362436069 + r, now = 5000, sum_ps = 0;
+        uint64_t seed = 362436069 + r, now = start, sum_ps = 0, booked = 0;
 
         nof_pacer_init(&p, rate, FULL, now);
         for (unsigned i = 0; i < CALLS; i++) {
@@ -94,10 +105,39 @@ static void who_always_sends_keeps_the_link_busy(void **state)
 
             nof_pacer_book(&p, (uint64_t)may * FULL, may, now);
             sum_ps += carry_ps(rate, (uint64_t)may * FULL, may);
-            assert_true(sum_ps + may * 1000 >= (now - 5000) * 1000);
-            wait = draw(&seed) % depth;
+            booked += may > 0;
+            assert_true(sum_ps + (booked + burst) * 1000 + sum_ps / 10000 >= (now - start) * 1000);
+            wait = draw(&seed) % (depth - burst);
             now += wait > 0 ? wait : 1;
         }
+    }
+}
+
+/* What a core that spins asks: frames that left singly would be a call of the kernel each. */
+static void a_busy_link_is_fed_in_bursts(void **state)
+{
+    static const struct {
+        uint64_t rate_bps;
+        uint32_t frames; /* at least, each time that some may leave */
+    } cases[] = {{100000000, 1}, {1000000000, 4}, {10000000000, 17}};
+
+    (void)state;
+    for (unsigned c = 0; c < sizeof(cases) / sizeof(cases[0]); c++) {
+        const uint64_t start = 1000000, end = start + 40000000;
+        uint64_t sum_ps = 0, burst = burst_of(cases[c].rate_bps);
+        struct nof_pacer p;
+
+        nof_pacer_init(&p, cases[c].rate_bps, FULL, start);
+        for (uint64_t now = start; now < end; now += 100) {
+            uint32_t may = nof_pacer_frames(&p, now);
+
+            if (may == 0)
+                continue;
+            assert_true(may >= cases[c].frames);
+            nof_pacer_book(&p, (uint64_t)may * FULL, may, now);
+            sum_ps += carry_ps(cases[c].rate_bps, (uint64_t)may * FULL, may);
+        }
+        assert_true(sum_ps / 1000 + burst + 1000 >= end - start);
     }
 }
 
@@ -107,9 +147,10 @@ static void an_idle_link_has_the_credit_of_its_depth_and_no_more(void **state)
     uint32_t may;
 
     (void)state;
-    nof_pacer_init(&p, 1000000000, FULL, 0);
+    nof_pacer_init(&p, 1000000000, FULL, 1000000);
     assert_int_equal(p.frame_ns, 12304);
-    assert_int_equal(nof_pacer_frames(&p, 0), 1);
+    assert_int_equal(nof_pacer_frames(&p, 1000000), 4);
+    nof_pacer_init(&p, 1000000000, FULL, 0);
     may = nof_pacer_frames(&p, NOF_PACER_DEPTH_NS);
     assert_int_equal(may, NOF_PACER_DEPTH_NS / 12304 + 1);
     assert_int_equal(nof_pacer_frames(&p, 1000 * NOF_PACER_DEPTH_NS), may);
@@ -117,7 +158,7 @@ static void an_idle_link_has_the_credit_of_its_depth_and_no_more(void **state)
     assert_int_equal(p.depth_ns, 2ull * 12304000);
 }
 
-static void after_nothing_is_allowed_the_deadline_allows_four(void **state)
+static void after_nothing_is_allowed_the_deadline_allows_a_burst(void **state)
 {
     struct nof_pacer p;
 
@@ -128,8 +169,7 @@ static void after_nothing_is_allowed_the_deadline_allows_four(void **state)
     assert_int_equal(nof_pacer_frames(&p, 1000000), 0);
     assert_int_equal(nof_pacer_deadline(&p, 1000000), p.free_ns + 3ull * p.frame_ns);
     assert_int_equal(nof_pacer_frames(&p, nof_pacer_deadline(&p, 1000000)), 4);
-    assert_int_equal(nof_pacer_frames(&p, p.free_ns - 1), 0);
-    assert_int_equal(nof_pacer_frames(&p, p.free_ns), 1);
+    assert_int_equal(nof_pacer_frames(&p, nof_pacer_deadline(&p, 1000000) - 1), 0);
     nof_pacer_init(&p, 100000000, FULL, 1000000); /* fewer where their time is more than half of the depth */
     nof_pacer_book(&p, 10 * FULL, 10, 1000000);
     assert_int_equal(nof_pacer_deadline(&p, 1000000), p.free_ns + NOF_PACER_DEPTH_NS / 2);
@@ -163,8 +203,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(no_interval_carries_more_than_the_formula),
         cmocka_unit_test(who_always_sends_keeps_the_link_busy),
+        cmocka_unit_test(a_busy_link_is_fed_in_bursts),
         cmocka_unit_test(an_idle_link_has_the_credit_of_its_depth_and_no_more),
-        cmocka_unit_test(after_nothing_is_allowed_the_deadline_allows_four),
+        cmocka_unit_test(after_nothing_is_allowed_the_deadline_allows_a_burst),
         cmocka_unit_test(an_unknown_rate_paces_nothing),
         cmocka_unit_test(a_frame_takes_at_least_a_nanosecond),
     };

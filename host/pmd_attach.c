@@ -20,6 +20,7 @@
 
 #define TIMEOUT_MS_DEFAULT 60000 /* for one that is busy: who ends hangs up, who is stopped is seen */
 #define LOOK_MS 2000 /* at the latter */
+#define CONNECT_MS 9000 /* for one whose queue is full: it accepts, unless it is stopped or hangs */
 
 /* nofd reads these eight bytes to find out whether the kernel lets it. */
 static uint64_t probe_word;
@@ -71,6 +72,14 @@ static void watch_forks(void)
 
 static int refused(const char *name, int error, char *text, size_t text_bytes)
 {
+    if (error == EAGAIN) {
+        say(text, text_bytes,
+            "the daemon at %s takes no connection, and others wait already: it is stopped or hangs; "
+            "`ss -xlp | grep '%s'` shows its pid: let it go on with `kill -CONT PID`, or end it and start "
+            "another with `nof up`",
+            name, name);
+        return NOF_ENICDEAD;
+    }
     if (error == EACCES || error == EPERM) {
         say(text, text_bytes,
             "you may not use the NIC daemon at %s (%s): it serves another user; start one of your own with "
@@ -86,8 +95,14 @@ static int refused(const char *name, int error, char *text, size_t text_bytes)
     return NOF_ENICDEAD;
 }
 
-static int connect_daemon(const char *name, int *socket_out, char *text, size_t text_bytes)
+static struct timeval timeval_of(int ms)
 {
+    return (struct timeval){.tv_sec = ms / 1000, .tv_usec = (ms % 1000) * 1000};
+}
+
+static int connect_daemon(const char *name, int timeout_ms, int *socket_out, char *text, size_t text_bytes)
+{
+    const struct timeval limit = timeval_of(timeout_ms), none = {0};
     struct sockaddr_un addr = {.sun_family = AF_UNIX};
     size_t len = strlen(name);
     socklen_t addr_bytes;
@@ -107,12 +122,15 @@ static int connect_daemon(const char *name, int *socket_out, char *text, size_t 
         say(text, text_bytes, "no socket can be opened: %s", strerror(errno));
         return NOF_ENOMEM;
     }
+    /* As long as a queue that is full is waited for, too. */
+    (void)setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit));
     if (connect(fd, (const struct sockaddr *)(const void *)&addr, addr_bytes) != 0) {
         int rc = refused(name, errno, text, text_bytes);
 
         close(fd);
         return rc;
     }
+    (void)setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &none, sizeof(none));
     *socket_out = fd;
     return NOF_OK;
 }
@@ -143,7 +161,7 @@ bool nof_pmd_answers(const char *socket)
     int fd;
     bool trusted;
 
-    if (connect_daemon(socket, &fd, NULL, 0) != NOF_OK)
+    if (connect_daemon(socket, CONNECT_MS, &fd, NULL, 0) != NOF_OK)
         return false;
     trusted = trust_daemon(fd, socket, NULL, 0) == NOF_OK;
     close(fd);
@@ -362,7 +380,8 @@ int nof_pmd_attach(const struct nof_pmd_attach_args *args, struct nof_pmd **pmd_
     struct nof_pmd *pmd;
     int timeout_ms = args->timeout_ms > 0 ? args->timeout_ms : TIMEOUT_MS_DEFAULT;
     int fd;
-    int rc = connect_daemon(args->socket, &fd, text, text_bytes);
+    int rc = connect_daemon(args->socket, timeout_ms < CONNECT_MS ? timeout_ms : CONNECT_MS, &fd, text,
+                            text_bytes);
 
     if (rc != NOF_OK)
         return rc;

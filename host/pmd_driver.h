@@ -38,7 +38,7 @@ struct nof_pmd_attach_args {
     uint32_t rank;
     uint32_t size;
     uint32_t nic; /* NIC core wanted, UINT32_MAX: nofd deals */
-    int timeout_ms; /* for the daemon's answer; 0: 60000 */
+    int timeout_ms; /* for the daemon's answer; 0: 60000; to be let in 9000 at most */
     bool shares; /* ask for a slot in the job's segment on this host */
     bool shares_as_set; /* likewise, where feature "channels" is not "nic" */
     uint32_t local_ranks; /* with one of the two: of this job on this host, 0: unknown */

@@ -15,6 +15,7 @@
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -54,6 +55,40 @@ static double seconds(void)
 
     clock_gettime(CLOCK_MONOTONIC, &ts);
     return (double)ts.tv_sec + (double)ts.tv_nsec * 1e-9;
+}
+
+/* Who is stopped takes nobody out of its queue: once that is full, connect() would wait for ever. */
+static void a_daemon_whose_queue_is_full_is_not_waited_for_long(void **state)
+{
+    struct sockaddr_un at = {.sun_family = AF_UNIX};
+    struct nof_pmd_attach_args args = {.job_id = 77, .size = 8, .timeout_ms = 300};
+    struct nof_pmd *pmd = NULL;
+    char name[64];
+    int listener = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0), waiting[16], n = 0;
+    socklen_t bytes;
+    double began;
+
+    (void)state;
+    snprintf(name, sizeof(name), "@nof-full-%d", (int)getpid());
+    bytes = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + strlen(name));
+    memcpy(at.sun_path, name, strlen(name));
+    at.sun_path[0] = '\0';
+    assert_int_equal(bind(listener, (const struct sockaddr *)(const void *)&at, bytes), 0);
+    assert_int_equal(listen(listener, 1), 0);
+    do {
+        assert_in_range(n, 0, 15);
+        waiting[n] = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    } while (connect(waiting[n++], (const struct sockaddr *)(const void *)&at, bytes) == 0);
+    assert_int_equal(errno, EAGAIN);
+    args.socket = name;
+    began = seconds();
+    assert_int_equal(nof_pmd_attach(&args, &pmd, text, sizeof(text)), NOF_ENICDEAD);
+    assert_true(seconds() - began >= 0.2);
+    assert_non_null(strstr(text, "it is stopped or hangs"));
+    assert_non_null(strstr(text, "kill -CONT"));
+    while (n > 0)
+        close(waiting[--n]);
+    close(listener);
 }
 
 static int setup(void **state)
@@ -613,6 +648,7 @@ int main(void)
         WITH_PMD(library_counts_are_written_where_they_are_known),
         cmocka_unit_test_setup_teardown(assist_copies_and_reports_bad_buffers, setup_assist, teardown),
         cmocka_unit_test_setup_teardown(assist_answers_need_no_room, setup_assist, teardown),
+        cmocka_unit_test(a_daemon_whose_queue_is_full_is_not_waited_for_long),
         cmocka_unit_test(detach_says_goodbye),
         cmocka_unit_test(cards_survive_as_text),
         cmocka_unit_test(attach_without_daemon_says_what_to_do),

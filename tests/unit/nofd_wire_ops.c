@@ -11,6 +11,8 @@
 
 #include <cmocka.h>
 
+#include <errno.h>
+
 #include "nof/status.h"
 
 #include "nofd/core/wire_ops.h"
@@ -101,12 +103,13 @@ int nof_dpdk_queue_link(struct nof_dpdk_queue *q, uint64_t now_ns)
     return device_up;
 }
 
-int nof_dpdk_queue_guard(struct nof_dpdk_queue *q, uint64_t nic_id, uint32_t max_paths)
+int nof_dpdk_queue_guard(struct nof_dpdk_queue *q, uint64_t nic_id, uint32_t max_paths, int *errno_out)
 {
     (void)q;
     guarded_nic = nic_id;
     assert_int_equal(max_paths, 99);
-    return NOF_OK;
+    *errno_out = nic_id == 1 ? EPERM : 0;
+    return nic_id == 1 ? NOF_ENOTSUP : NOF_OK;
 }
 
 unsigned nof_dpdk_queue_rx(struct nof_dpdk_queue *q, struct nof_frame **frames, unsigned max)
@@ -251,10 +254,15 @@ static void unplugged_its_link_is_down_and_the_port_hears_it(void **state)
 
 static void a_dpdk_port_is_told_whom_it_stands_for(void **state)
 {
+    int error = -1;
+
     (void)state;
     open_dpdk();
-    assert_int_equal(wire.ops->guard(&wire, 4711, 99), NOF_OK);
+    assert_int_equal(wire.ops->guard(&wire, 4711, 99, &error), NOF_OK);
     assert_int_equal(guarded_nic, 4711);
+    assert_int_equal(error, 0);
+    assert_int_equal(wire.ops->guard(&wire, 1, 99, &error), NOF_ENOTSUP);
+    assert_int_equal(error, EPERM); /* the kernel's own reason */
     nofd_wire_close(&wire);
 }
 

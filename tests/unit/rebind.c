@@ -8,11 +8,13 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include <cmocka.h>
 
 #include "../../tools/nof/bind/rebind.h"
 #include "fake_kernel.h"
+#include "../../tools/nof/bind/holds.h"
 
 #define CHANGES_MOST 200u
 #define PAGES_MB 64u
@@ -440,9 +442,37 @@ static void no_iommu_mode_ends_with_its_last_device(void **state)
     end(&w);
 }
 
+/* Those beyond the ones that are looked at might carry anything. */
+static void a_nic_with_more_interfaces_than_are_looked_at_is_held(void **state)
+{
+    struct nof_view view = {.links = json_array(), .defaults = json_array()};
+    struct world w;
+    json_t *holds;
+
+    (void)state;
+    make(&w, true);
+    for (unsigned i = 0; i <= NOF_PCI_NIC_INTERFACES; i++) {
+        char path[160];
+
+        read_devices(&w);
+        holds = nof_holds(&w.k.m, &view, &w.d[0]);
+        assert_int_equal(json_array_size(holds), i == NOF_PCI_NIC_INTERFACES ? 1 : 0);
+        if (i == NOF_PCI_NIC_INTERFACES)
+            assert_non_null(strstr(json_string_value(json_object_get(json_array_get(holds, 0), "says")),
+                                   "it has 1 interfaces beyond the 16"));
+        json_decref(holds);
+        snprintf(path, sizeof(path), "%s/sys/bus/pci/devices/0000:03:00.0/net/more%u", w.k.root, i);
+        assert_int_equal(mkdir(path, 0755), 0);
+    }
+    json_decref(view.links);
+    json_decref(view.defaults);
+    end(&w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_nic_with_more_interfaces_than_are_looked_at_is_held),
         cmocka_unit_test(devices_go_to_vfio_and_come_back_as_they_were),
         cmocka_unit_test(a_bind_that_fails_at_any_step_restores),
         cmocka_unit_test(a_bind_that_is_answered_late_restores),

@@ -148,15 +148,18 @@ static int allocate(struct nofd_nic *nic)
 static void guard(struct nofd_nic *nic)
 {
     uint32_t max_paths = nic->cfg.max_paths != 0 ? nic->cfg.max_paths : NOF_PATHS_DEFAULT;
-    int rc = NOF_ENOTSUP;
+    int error = 0;
 
     if (nic->wire.ops->guard != NULL)
-        rc = nic->wire.ops->guard(&nic->wire, nic->cfg.nic_id, max_paths);
-    if (rc == NOF_ENOMEM)
-        nofd_warning("%s: the kernel has no memory for the XDP program's table of connections; frames of "
-                     "strangers reach "
-                     "the NIC core, which drops them",
-                     nic->name);
+        (void)nic->wire.ops->guard(&nic->wire, nic->cfg.nic_id, max_paths, &error);
+    if (error != 0)
+        nofd_warning(
+            "%s: the kernel gives no table of connections to the XDP program: %s%s; frames of strangers "
+            "reach the NIC core, which drops them",
+            nic->name, strerror(error),
+            error == EPERM    ? " (start nofd as root, or with CAP_BPF)"
+            : error == ENOMEM ? nofd_limits_hint(error)
+                              : "");
 }
 
 int nofd_nic_create(struct nofd_nic *nic, unsigned index, const struct nofd_wire *wire,

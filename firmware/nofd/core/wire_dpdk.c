@@ -57,9 +57,9 @@ static bool dpdk_link(struct nofd_wire *wire, uint64_t now_ns)
     return up && !wire->unplugged;
 }
 
-static int dpdk_guard(struct nofd_wire *wire, uint64_t nic_id, uint32_t max_paths)
+static int dpdk_guard(struct nofd_wire *wire, uint64_t nic_id, uint32_t max_paths, int *errno_out)
 {
-    return nof_dpdk_queue_guard(wire->port, nic_id, max_paths);
+    return nof_dpdk_queue_guard(wire->port, nic_id, max_paths, errno_out);
 }
 
 /* A real cable cannot be pulled by command: frames are thrown away and the core is told. */

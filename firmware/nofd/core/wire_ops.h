@@ -47,7 +47,7 @@ struct nofd_wire_ops {
     bool (*narrowed)(struct nofd_wire *wire, uint32_t *ip4_out, uint32_t *mtu_bytes_out);
     /* Main thread, before the core runs: what nobody here would take may be dropped before it. As nof_dpdk_queue_guard();
      * NULL: this port has nothing that could. */
-    int (*guard)(struct nofd_wire *wire, uint64_t nic_id, uint32_t max_paths);
+    int (*guard)(struct nofd_wire *wire, uint64_t nic_id, uint32_t max_paths, int *errno_out);
     /* Unplug or plug in by command. false: this port cannot. */
     bool (*set_link)(struct nofd_wire *wire, bool up);
     /* Before use: call wake(arg), from any thread, when frames come that wait_fd does not tell of. NULL: there are none. */

@@ -150,9 +150,8 @@ struct nof_dpdk_queue *nof_dpdk_port_queue(struct nof_dpdk_port *port, unsigned 
 
 /* Where a steering program stands in front of the queue, it drops from now on what nobody here would take: see
  * nof_port_ops.conn. Call it before the core that has this nic_id and at most so many paths opens one. NOF_OK; NOF_ENOTSUP:
- * no steering program of this build stands there, the core drops as ever; NOF_ENOMEM: the kernel gave no memory for the
- * table, likewise. */
-int nof_dpdk_queue_guard(struct nof_dpdk_queue *q, uint64_t nic_id, uint32_t max_paths);
+ * the core drops as ever: no steering program of this build stands there (*errno_out 0), or the kernel gave no table, and why. */
+int nof_dpdk_queue_guard(struct nof_dpdk_queue *q, uint64_t nic_id, uint32_t max_paths, int *errno_out);
 
 /* The wire ops of the core; their `void *port` is a struct nof_dpdk_queue *. The first are those of a port with one core. */
 extern const struct nof_port_ops nof_dpdk_port_ops, nof_dpdk_cores_port_ops;

@@ -14,18 +14,19 @@ static_assert(NOF_STEER_IDS * (NOF_STEER_BLOCK_PATHS - NOF_STEER_BLOCK_DEAD) == 
               "slots of dead paths come first");
 static_assert(NOF_STEER_GROUPS >= NOF_IGMP_GROUPS_MAX, "every group that can be joined has its place");
 
-int nof_dpdk_queue_guard(struct nof_dpdk_queue *q, uint64_t nic_id, uint32_t max_paths)
+int nof_dpdk_queue_guard(struct nof_dpdk_queue *q, uint64_t nic_id, uint32_t max_paths, int *errno_out)
 {
     const struct nof_dpdk_port *port = q->port;
     struct nof_steer_self self = {.nic_id = nic_id, .ip4 = port->info.ip4, .max_paths = max_paths};
     int rc;
 
+    *errno_out = 0;
     if (!port->steer || q->known)
         return NOF_ENOTSUP;
     rc = nof_steer_table_open(nof_steer_known_fd(port->steer), q->index, &self, &q->known);
-    if (rc == -ENOENT)
-        return NOF_ENOTSUP;
-    return rc < 0 ? NOF_ENOMEM : NOF_OK;
+    if (rc < 0 && rc != -ENOENT)
+        *errno_out = -rc;
+    return rc < 0 ? NOF_ENOTSUP : NOF_OK;
 }
 
 void nof_dpdk_queue_conn(void *queue, uint32_t slot, uint64_t id)
@@ -50,11 +51,12 @@ void nof_dpdk_queue_forget(struct nof_dpdk_queue *q)
 
 #else
 
-int nof_dpdk_queue_guard(struct nof_dpdk_queue *q, uint64_t nic_id, uint32_t max_paths)
+int nof_dpdk_queue_guard(struct nof_dpdk_queue *q, uint64_t nic_id, uint32_t max_paths, int *errno_out)
 {
     (void)q;
     (void)nic_id;
     (void)max_paths;
+    *errno_out = 0;
     return NOF_ENOTSUP;
 }
 

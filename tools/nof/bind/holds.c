@@ -313,6 +313,10 @@ json_t *nof_holds(struct nof_system *m, const struct nof_view *v, const struct n
     struct names names;
 
     collect(m, d, &names);
+    if (d->nfurther > 0)
+        add(holds, "interfaces", false, 0, "ls /sys/bus/pci/devices/ADDRESS/net, and unplug or remove some",
+            "it has %u interfaces beyond the %u that are looked at: nobody knows what they carry",
+            d->nfurther, NOF_PCI_NIC_INTERFACES);
     hold_by_default(v, &names, holds);
     hold_by_ssh(m, v, &names, holds);
     hold_by_processes(v, d, holds);

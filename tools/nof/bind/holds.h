@@ -3,6 +3,7 @@
  * What holds a NIC where it is: whom would it hurt if its kernel driver, or its user, lost it?
  *
  *   kind             forced   what
+ *   interfaces       no       it has more of them than are looked at
  *   default_route    no       it carries the default route, itself or by what stands on it (bridge, bond, VLAN)
  *   ssh              no       it carries an SSH session
  *   process          no       a process has its vfio group open, or plays a NIC on its interface

@@ -19,6 +19,8 @@ static void add_interfaces(struct nof_system *m, struct nof_pci_nic *d, const ch
     {
         if (d->ninterfaces < NOF_PCI_NIC_INTERFACES)
             snprintf(d->interface[d->ninterfaces++], sizeof(d->interface[0]), "%s", json_string_value(name));
+        else
+            d->nfurther++;
     }
     json_decref(names);
 }

@@ -6,7 +6,7 @@
 
 #include "bind/system.h"
 
-#define NOF_PCI_NIC_INTERFACES 4 /* of one PCI function */
+#define NOF_PCI_NIC_INTERFACES 16 /* of one PCI function, that are looked at */
 #define NOF_PCI_DIR "/sys/bus/pci/devices/%s"
 #define NOF_VFIO_DRIVER "vfio-pci"
 
@@ -21,6 +21,7 @@ struct nof_pci_nic {
     int numa; /* -1: any */
     unsigned functions; /* virtual functions that it has now (SR-IOV) */
     unsigned ninterfaces;
+    unsigned nfurther; /* interfaces that it has beyond those */
     char interface[NOF_PCI_NIC_INTERFACES][16];
 };
 

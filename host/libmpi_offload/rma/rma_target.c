@@ -224,11 +224,20 @@ static void answer_get(struct nof_rma_work *work)
     }
 }
 
+/* Nothing of it is done here, but what the origin waits for. */
+static void refuse(struct nof_rma_work *work, int error_class)
+{
+    report(work->win, work->origin, error_class);
+    if (work->type != NULL)
+        nof_type_release(work->type);
+    work->type = NULL;
+}
+
 static void payload_came(struct nof_rma_step *step, int error)
 {
     struct nof_rma_work *work = (struct nof_rma_work *)(void *)step;
     if (error != MPI_SUCCESS)
-        report(work->win, work->origin, nof_error_class(error));
+        refuse(work, nof_error_class(error));
     if (work->command.kind == NOF_RMA_PUT) {
         work_done(work);
         return;
@@ -336,12 +345,8 @@ static void proceed(struct nof_rma_work *work, const void *inline_payload)
 {
     const struct nof_rma_command *c = &work->command;
     int error_class = judge(work);
-    if (error_class != MPI_SUCCESS) {
-        report(work->win, work->origin, error_class);
-        if (work->type != NULL)
-            nof_type_release(work->type);
-        work->type = NULL;
-    }
+    if (error_class != MPI_SUCCESS)
+        refuse(work, error_class);
     if (c->kind != NOF_RMA_GET && c->kind != NOF_RMA_PUT) {
         accumulate_in_turn(work, inline_payload);
         return;

@@ -102,7 +102,12 @@ static void or_to_the_one_that_is_named(void **state)
     assert_string_equal(set("{\"name\":\"eager_max_bytes\",\"value\":512,\"nic\":2}"), "512");
     assert_int_equal(set_at[2][NOF_F_EAGER_MAX], 512);
     assert_int_equal(sets, 1);
+    for (unsigned i = 0; i < NICS; i++) /* ranks that attach later read it there */
+        assert_int_equal(nics[i].own_features, i == 2 ? UINT64_C(1) << NOF_F_EAGER_MAX : 0);
+    assert_int_equal(nics[2].own_feature[NOF_F_EAGER_MAX], 512);
     assert_int_equal(d.options.feature[NOF_F_EAGER_MAX], nof_feature_info[NOF_F_EAGER_MAX].initial);
+    assert_string_equal(set("{\"name\":\"eager_max_bytes\",\"value\":600}"), "600");
+    assert_int_equal(nics[2].own_features, 0); /* all are alike again */
 }
 
 static void one_of_the_daemon_goes_to_all_cores(void **state)

@@ -251,6 +251,24 @@ static void the_host_reads_what_is_for_it(void **state)
     }
 }
 
+static void who_comes_later_reads_what_was_set_on_his_nic_alone(void **state)
+{
+    struct nofd_endpoint *ep[2] = {NULL};
+
+    (void)state;
+    d.options.feature[NOF_F_COLL_PATIENCE] = 100;
+    for (unsigned i = 0; i < NICS; i++) {
+        nics[i].own_features = UINT64_C(1) << NOF_F_COLL_PATIENCE;
+        nics[i].own_feature[NOF_F_COLL_PATIENCE] = 700 + i;
+    }
+    assert_int_equal(open_as(geteuid(), 0, &ep[0]), NOF_OK);
+    assert_int_equal(ep[0]->bar.nic_words->coll_patience_ms, 700 + ep[0]->nic->index);
+    for (unsigned i = 0; i < NICS; i++)
+        nics[i].own_features = 0;
+    assert_int_equal(open_as(geteuid(), 1, &ep[1]), NOF_OK);
+    assert_int_equal(ep[1]->bar.nic_words->coll_patience_ms, 100);
+}
+
 static struct nofd_endpoint *open_with_slot(uint32_t of, uint32_t local_ranks)
 {
     struct nofd_endpoint *ep = NULL;
@@ -553,6 +571,7 @@ int main(void)
         EACH(memory_is_reached_as_well_as_it_can_be),
         EACH(the_core_hears_of_its_areas_and_the_host_of_its_card),
         EACH(the_host_reads_what_is_for_it),
+        EACH(who_comes_later_reads_what_was_set_on_his_nic_alone),
         EACH(who_asks_has_a_slot_beside_those_of_its_host),
         EACH(who_asks_as_set_has_a_slot_as_set),
         EACH(slots_are_no_more_than_can_come),

@@ -104,8 +104,13 @@ static void what_cannot_be_read_is_told(void **state)
     is_bad("machine \n1K shm\n", "the/table:1: 'machine' without a name");
     memset(longest, 'x', sizeof(longest) - 1);
     is_bad(longest, "longer than 511");
+    is_bad("64K shm\n512 single-copy\n",
+           "the/table:2: this row is never reached, as one before it is for up to 65536 bytes");
+    is_bad("any shm\n1M single-copy\n", "the/table:2: this row is never reached");
+    is_bad("1K shm\n1K single-copy\n", "the/table:2: this row is never reached");
+    is("machine Other\n1M shm\n1K shm\nmachine " HERE "\n1K shm\n"); /* another machine's are only read */
     for (size_t i = 0; i < 65; i++)
-        memcpy(&many[i * 16], "1000        shm\n", 16);
+        snprintf(&many[i * 16], 17, "%-11zu shm\n", i + 1);
     is_bad(many, "the/table:65: more than 64 rows");
 }
 

@@ -73,6 +73,25 @@ static void set_on_core(struct nofd_lcore *lcore, void *arg)
     }
 }
 
+/* For the ranks that attach later. */
+static void keep(struct nofd *d, const struct set_call *call)
+{
+    uint64_t bit = UINT64_C(1) << call->feature;
+
+    if (call->only == UINT32_MAX)
+        d->options.feature[call->feature] = call->value;
+    for (unsigned i = 0; i < d->nparts; i++) {
+        struct nofd_nic *nic = &d->nics[i];
+
+        if (call->only == UINT32_MAX) {
+            nic->own_features &= ~bit;
+        } else if (call->only == nic->index) {
+            nic->own_features |= bit;
+            nic->own_feature[call->feature] = call->value;
+        }
+    }
+}
+
 json_t *nofd_rpc_set(struct nofd *d, const json_t *params, struct nofd_rpc_error *error)
 {
     static const char *const keys[] = {"name", "value", "nic"};
@@ -103,8 +122,7 @@ json_t *nofd_rpc_set(struct nofd *d, const json_t *params, struct nofd_rpc_error
         call.core = &d->cores[i];
         nofd_lcore_run(&call.core->lcore, set_on_core, &call);
     }
-    if (call.only == UINT32_MAX)
-        d->options.feature[call.feature] = call.value;
+    keep(d, &call);
     for (struct nofd_endpoint *ep = d->endpoints; ep != NULL; ep = ep->next)
         if (call.only == UINT32_MAX || call.only == ep->nic->index)
             nofd_endpoint_tell(ep, call.feature, call.value);

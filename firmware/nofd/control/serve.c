@@ -109,7 +109,9 @@ static int create_bar(struct nofd *d, struct nofd_endpoint *ep)
     ep->claims = nofd_bar_at(&ep->bar, id->claim_offset);
     ep->counters = ep->bar.counters;
     for (unsigned feature = 0; feature < NOF_FEATURE_COUNT; feature++)
-        nofd_endpoint_tell(ep, feature, d->options.feature[feature]);
+        nofd_endpoint_tell(ep, feature,
+                           ep->nic->own_features >> feature & 1 ? ep->nic->own_feature[feature]
+                                                                : d->options.feature[feature]);
     if (ep->memory.ops == &nofd_dma_assist) {
         ep->assist = nofd_assist_create(nofd_bar_at(&ep->bar, id->assist_offset));
         if (ep->assist == NULL) {

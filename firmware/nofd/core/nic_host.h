@@ -25,6 +25,8 @@
  * come in bursts. */
 #define NOFD_FRAME_BUDGET 32u
 
+static_assert(NOF_FEATURE_COUNT <= 64, "a bit for each");
+
 struct nofd_nic {
     struct nofd_source source; /* first member */
     unsigned index; /* of the NIC */
@@ -52,6 +54,8 @@ struct nofd_nic {
     uint64_t link_look_ns; /* when the link is looked at next */
     uint64_t counters[NOF_COUNTER_COUNT]; /* what nofd itself counts, added to the core's */
 
+    uint64_t own_features; /* main thread: a bit for each that was set on this NIC alone, to */
+    uint64_t own_feature[NOF_FEATURE_COUNT]; /* main thread: which value */
     unsigned promised; /* main thread: attaches under way that are to be its */
     struct nofd_told gone; /* main thread: of the ranks whose endpoints are freed */
 };

@@ -2,6 +2,7 @@
 #include "chan/thresholds.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -77,6 +78,13 @@ static int read_row(char *bytes_word, char *way_word, struct rows *rows, char *e
     }
     if (rows != NULL && rows->n == ROWS_MAX) {
         snprintf(error, size, "more than %u rows: leave out what another row says", ROWS_MAX);
+        return -1;
+    }
+    if (rows != NULL && rows->n > 0 && row.bytes <= rows->row[rows->n - 1].bytes) {
+        snprintf(error, size,
+                 "this row is never reached, as one before it is for up to %" PRIu64
+                 " bytes: rows begin with the one for the fewest bytes",
+                 rows->row[rows->n - 1].bytes);
         return -1;
     }
     if (rows != NULL)

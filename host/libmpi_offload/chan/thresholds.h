@@ -6,8 +6,9 @@
  *   BYTES WAY [...]        up to so many bytes (512, 64K, 1M, any): shm, single-copy, or auto: alone it is read, of several both sides
  *                          copy; what is behind is for people
  *
- * Of the rows for this machine the first that fits counts, else of those for all; `#` begins a comment. Without a table, or
- * where no row fits: shm up to a cell, then auto. A message that fits a slot goes there.
+ * Of the rows for this machine the first that fits counts, else of those for all; `#` begins a comment. They ascend: one that is
+ * never reached, behind one for as many bytes, is an error. Without a table, or where no row fits: shm up to a cell, then auto. A
+ * message that fits a slot goes there.
  *
  * Memory: its own. Threads: under the library's lock. */
 #ifndef NOF_MPI_THRESHOLDS_H

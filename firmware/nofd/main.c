@@ -112,6 +112,7 @@ static int block_signals(void)
     sigset_t set;
 
     signal(SIGPIPE, SIG_IGN);
+    signal(SIGXFSZ, SIG_IGN); /* a file that ulimit -f forbids is an error like others, also of DPDK's */
     sigemptyset(&set);
     sigaddset(&set, SIGTERM);
     sigaddset(&set, SIGINT);

@@ -38,6 +38,7 @@ static void no_descriptor_is_the_limit_of_files(void **state)
 {
     (void)state;
     assert_string_equal(nofd_limits_hint(EMFILE), " (EMFILE: raise ulimit -n)");
+    assert_string_equal(nofd_limits_hint(EFBIG), " (raise ulimit -f)");
     limit_address_space((rlim_t)1 << 46);
     assert_string_equal(nofd_limits_hint(EMFILE), " (EMFILE: raise ulimit -n)");
 }

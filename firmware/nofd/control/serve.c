@@ -202,9 +202,9 @@ static void take_slot(struct nofd *d, const struct nofd_serve *serve, struct nof
     segment =
         nofd_segment_of(&serve->job->segments, ep->nic->cfg.host_id, slots_of(d, request), why, sizeof(why));
     if (why[0] != '\0')
-        nofd_notice("job %llu has no memory that its ranks on the host of %s share, and these send by their "
-                    "NIC: %s",
-                    (unsigned long long)request->job_id, ep->nic->name, why);
+        nofd_warning("job %llu has no memory that its ranks on the host of %s share, and these send by their "
+                     "NIC: %s",
+                     (unsigned long long)request->job_id, ep->nic->name, why);
     if (segment != NULL && nofd_segment_give(segment, request->rank, &ep->slot))
         ep->bell = nofd_segment_bell(&ep->slot);
 }

@@ -17,6 +17,7 @@
 #include "nof/status.h"
 #include "nof_private/fence.h"
 
+#include "nofd/sys/limits.h"
 #include "nofd/sys/memfd.h"
 
 #ifndef F_SEAL_FUTURE_WRITE
@@ -123,7 +124,8 @@ static struct nofd_segment *begin(uint32_t host_id, uint32_t nslots, char *why, 
     s->nslots = nslots;
     rc = make(s);
     if (rc != 0) {
-        snprintf(why, why_bytes, "no memory for its %u slots (%s)", nslots, strerror(-rc));
+        snprintf(why, why_bytes, "no memory for its %u slots (%s)%s", nslots, strerror(-rc),
+                 nofd_limits_hint(-rc));
         drop(s);
     }
     return s;

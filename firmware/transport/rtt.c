@@ -43,18 +43,20 @@ uint64_t nof_rtt_update(struct nof_rtt *rtt, uint64_t latest_ns, uint64_t ack_de
     return sample_ns;
 }
 
-uint64_t nof_rtt_timeout_ns(const struct nof_rtt *rtt, uint64_t ack_delay_ns, unsigned backoff,
-                            uint64_t max_ns)
+uint64_t nof_rtt_timeout_ns(const struct nof_rtt *rtt, uint64_t ack_delay_ns, uint32_t frame_ns,
+                            unsigned backoff, uint64_t max_ns)
 {
-    uint64_t rto = NOF_RTO_INITIAL_NS;
+    uint64_t least = (uint64_t)NOF_RTO_MIN_FRAMES * frame_ns, rto = NOF_RTO_INITIAL_NS;
 
     if (rtt->srtt_ns != 0) {
         uint64_t spread = 4 * (uint64_t)rtt->rttvar_ns;
 
         rto = rtt->srtt_ns + (spread > rtt->srtt_ns ? spread : rtt->srtt_ns) + ack_delay_ns;
     }
-    if (rto < NOF_RTO_MIN_NS)
-        rto = NOF_RTO_MIN_NS;
+    if (least < NOF_RTO_MIN_NS)
+        least = NOF_RTO_MIN_NS;
+    if (rto < least)
+        rto = least;
     rto <<= backoff < 16 ? backoff : 16;
     return rto > max_ns ? max_ns : rto;
 }

@@ -214,7 +214,9 @@ static void carve_clearance(struct carver *c, struct nof_nic *nic)
         return;
     memset(clear->flow, 0xff, nic->cfg.max_peers * sizeof *clear->flow);
     memset(clear->on_link, 0, nic->nlinks * sizeof *clear->on_link);
-    clear->out = NOF_NIL;
+    /* bound: NOF_CLEAR_SPANS, 2; paid by set-up */
+    for (unsigned k = 0; k < NOF_CLEAR_SPANS; k++)
+        clear->span[k].out = NOF_NIL;
     /* bound: NOF_CLEAR_CLASSES, 2; paid by set-up */
     for (unsigned k = 0; k < NOF_CLEAR_CLASSES; k++) {
         clear->eps[k] = NOF_NIL;

@@ -578,6 +578,7 @@ struct nof_local_frame {
 };
 
 enum { NOF_CLEAR_CLASSES = 2 }; /* steps of schedules, and all others */
+enum { NOF_CLEAR_SPANS = 2 }; /* for which what is cleared counts: flow/clearance.h */
 
 struct nof_clear_turns { /* of an endpoint, in one class */
     uint32_t recvs; /* tail of those whose turns come, through clear_turn */
@@ -588,13 +589,18 @@ struct nof_clear_turns { /* of an endpoint, in one class */
 };
 
 /* What senders of other NICs may have under way to us, see flow/clearance.h. */
+struct nof_clear_span { /* how long what is cleared counts; of all in it for as long */
+    uint64_t lapse_ns;
+    uint32_t lapse_bytes; /* what the link carries in that time */
+    uint32_t
+        out; /* tail of the receives of which something counts, in the order of their lapses, through clear_out */
+};
+
 struct nof_clearance {
     uint64_t budget_bytes; /* UINT64_MAX: none */
     uint32_t window_bytes, alone_bytes; /* that one receive may be ahead: among others, and alone */
-    uint64_t lapse_ns; /* of what is within the budget and a window; more has more */
-    uint32_t lapse_bytes; /* what the link carries in that time */
+    struct nof_clear_span span[NOF_CLEAR_SPANS];
     uint64_t out_bytes; /* cleared, counted, not here */
-    uint32_t out; /* tail of their receives, through clear_out */
     uint32_t *on_link; /* of each link: receives that come over it and count or wait */
     uint32_t links; /* with some of those */
     uint32_t waiting; /* receives that wait */

@@ -15,12 +15,28 @@
 
 enum { STEP, OTHER };
 static_assert(OTHER + 1 == NOF_CLEAR_CLASSES, "a class has a name");
+enum {
+    USUAL,
+    LONG
+}; /* spans: of what is within the budget and a window, and of more, which only who is alone has */
+static_assert(LONG + 1 == NOF_CLEAR_SPANS, "a span has a name");
 
 /* Twice what the link needs for them. */
 static uint64_t patience_ns(const struct nof_nic *nic, uint64_t bytes)
 {
     uint64_t rate = nic->cfg.link_rate_bps;
     return rate > 0 ? 2 * 8 * bytes * 1000000 / (rate / 1000 + 1) : 0;
+}
+
+/* Up to so many bytes lapse together: all that come at half of the link's rate or faster have come by then. */
+static void set_span(struct nof_nic *nic, unsigned span, uint64_t bytes)
+{
+    struct nof_clear_span *s = &nic->clearance.span[span];
+    uint64_t rate = nic->cfg.link_rate_bps;
+    s->lapse_ns = LAPSE_NS + patience_ns(nic, bytes);
+    uint64_t lost = rate > 0 ? rate / 1000 * (s->lapse_ns / 1000) / 8000
+                             : UNKNOWN_RATE_LAPSE * nic->clearance.budget_bytes;
+    s->lapse_bytes = (uint32_t)(lost < BUDGET_MOST ? lost : BUDGET_MOST);
 }
 
 void nof_clearance_set(struct nof_nic *nic)
@@ -32,7 +48,6 @@ void nof_clearance_set(struct nof_nic *nic)
     c->budget_bytes = UNLIMITED;
     c->window_bytes = UINT32_MAX;
     c->alone_bytes = UINT32_MAX;
-    c->lapse_ns = LAPSE_NS;
     if (bytes == 0)
         return;
     uint64_t budget = carried > bytes ? carried : bytes;
@@ -41,9 +56,8 @@ void nof_clearance_set(struct nof_nic *nic)
     c->budget_bytes = budget;
     c->window_bytes = budget / 2 > WINDOW_LEAST ? (uint32_t)budget / 2 : WINDOW_LEAST;
     c->alone_bytes = budget * 4 > ALONE_LEAST ? (uint32_t)budget * 4 : ALONE_LEAST;
-    c->lapse_ns += patience_ns(nic, budget + c->window_bytes);
-    uint64_t lost = rate > 0 ? rate / 1000 * (c->lapse_ns / 1000) / 8000 : UNKNOWN_RATE_LAPSE * budget;
-    c->lapse_bytes = (uint32_t)(lost < BUDGET_MOST ? lost : BUDGET_MOST);
+    set_span(nic, USUAL, budget + c->window_bytes);
+    set_span(nic, LONG, c->alone_bytes);
 }
 
 /* Lists of receives: rings that are named by their tail, through a pair of links each. */
@@ -137,13 +151,18 @@ static uint64_t counted(const struct nof_nic *nic, const struct nof_recv *r, uin
     return r->unit_log2 != 0 && bytes > room ? room : bytes;
 }
 
-/* Who was alone may have more than that under way, and a lapse in the midst of it would let in another sender beside it. */
-static uint64_t lapses_ns(const struct nof_nic *nic, const struct nof_recv *r)
+/* Who was alone may have more under way, and a lapse in the midst of it would let in another sender beside it. */
+static unsigned span_of(const struct nof_nic *nic, const struct nof_recv *r)
 {
     const struct nof_clearance *c = &nic->clearance;
-    uint64_t usual = c->budget_bytes + c->window_bytes;
-    uint64_t more = r->clear_bytes > usual ? r->clear_bytes - usual : 0;
-    return nic->now_ns + c->lapse_ns + (more > 0 ? patience_ns(nic, more) : 0);
+    return r->clear_bytes > c->budget_bytes + c->window_bytes ? LONG : USUAL;
+}
+
+static void take_out_of_span(struct nof_nic *nic, uint32_t i)
+{
+    struct nof_clear_span *span = nic->clearance.span;
+    take_out(nic, OUT, span[LONG].out == i ? &span[LONG].out : &span[USUAL].out,
+             i); /* in the midst either will do */
 }
 
 static void count(struct nof_nic *nic, struct nof_recv *r, uint64_t cleared_bytes)
@@ -153,10 +172,11 @@ static void count(struct nof_nic *nic, struct nof_recv *r, uint64_t cleared_byte
     uint64_t bytes = counted(nic, r, cleared_bytes);
     activate(nic, r);
     if (r->clear_bytes > 0)
-        take_out(nic, OUT, &c->out, i);
-    put_last(nic, OUT, &c->out, i);
+        take_out_of_span(nic, i);
     r->clear_bytes += (uint32_t)bytes;
-    r->lapses_ns = lapses_ns(nic, r);
+    struct nof_clear_span *span = &c->span[span_of(nic, r)];
+    put_last(nic, OUT, &span->out, i);
+    r->lapses_ns = nic->now_ns + span->lapse_ns;
     c->out_bytes += bytes;
 }
 
@@ -165,7 +185,7 @@ void nof_clearance_uncount(struct nof_nic *nic, struct nof_recv *r)
     struct nof_clearance *c = &nic->clearance;
     c->out_bytes -= r->clear_bytes;
     r->clear_bytes = 0;
-    take_out(nic, OUT, &c->out, nof_recv_index(nic, r));
+    take_out_of_span(nic, nof_recv_index(nic, r));
     if (!r->clear_waits)
         deactivate(nic, r);
 }
@@ -340,26 +360,25 @@ static struct nof_recv *first_turn(struct nof_nic *nic, unsigned class)
 }
 
 /* Its share of the link pays for the time in which others had to wait for it: once, however many lapse together. */
-static void charge(struct nof_nic *nic, const struct nof_recv *r)
+static void charge(struct nof_nic *nic, const struct nof_recv *r, uint32_t bytes)
 {
     struct nof_clearance *c = &nic->clearance;
     unsigned class = class_of(r);
     struct nof_clear_turns *t = &c->turns[class][r->ep];
-    if (t->owes < c->lapse_bytes) {
-        c->served[class] += c->lapse_bytes - t->owes;
-        t->owes = c->lapse_bytes;
+    if (t->owes < bytes) {
+        c->served[class] += bytes - t->owes;
+        t->owes = bytes;
     }
 }
 
-static void lapse(struct nof_nic *nic)
+static void lapse(struct nof_nic *nic, const struct nof_clear_span *span)
 {
-    const struct nof_clearance *c = &nic->clearance;
-    for (unsigned n = 0; n < LAPSES && c->out != NOF_NIL; n++) {
-        struct nof_recv *r = nof_recv_at(nic, first_of(nic, OUT, c->out));
+    for (unsigned n = 0; n < LAPSES && span->out != NOF_NIL; n++) {
+        struct nof_recv *r = nof_recv_at(nic, first_of(nic, OUT, span->out));
         if (nic->now_ns < r->lapses_ns)
             return;
         nof_count(nic, &nic->eps[r->ep], NOF_C_CLEAR_LAPSED, 1);
-        charge(nic, r);
+        charge(nic, r, span->lapse_bytes);
         nof_clearance_uncount(nic, r);
     }
 }
@@ -367,8 +386,9 @@ static void lapse(struct nof_nic *nic)
 struct nof_recv *nof_clearance_next(struct nof_nic *nic)
 {
     struct nof_clearance *c = &nic->clearance;
-    if (c->waiting > 0 && !nof_clearance_room(nic))
-        lapse(nic);
+    /* bound: NOF_CLEAR_SPANS, 2; paid by who waits */
+    for (unsigned k = 0; k < NOF_CLEAR_SPANS && c->waiting > 0 && !nof_clearance_room(nic); k++)
+        lapse(nic, &c->span[k]);
     if (!nof_clearance_ready(nic))
         return NULL;
     struct nof_recv *step = first_turn(nic, STEP), *other = first_turn(nic, OTHER);
@@ -384,7 +404,12 @@ struct nof_recv *nof_clearance_next(struct nof_nic *nic)
 uint64_t nof_clearance_deadline(const struct nof_nic *nic)
 {
     const struct nof_clearance *c = &nic->clearance;
-    if (c->waiting == 0 || c->out == NOF_NIL)
-        return NOF_NO_DEADLINE;
-    return nof_recv_at(nic, first_of(nic, OUT, c->out))->lapses_ns;
+    uint64_t at = NOF_NO_DEADLINE;
+    /* bound: NOF_CLEAR_SPANS, 2; paid by who waits */
+    for (unsigned k = 0; k < NOF_CLEAR_SPANS && c->waiting > 0; k++) {
+        uint32_t first = first_of(nic, OUT, c->span[k].out);
+        if (first != NOF_NIL && nof_recv_at(nic, first)->lapses_ns < at)
+            at = nof_recv_at(nic, first)->lapses_ns;
+    }
+    return at;
 }

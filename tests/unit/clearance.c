@@ -117,7 +117,8 @@ static void nothing_is_left(void)
     assert_int_equal(nic->clearance.out_bytes, 0);
     assert_int_equal(nic->clearance.links, 0);
     assert_int_equal(nic->clearance.waiting, 0);
-    assert_int_equal(nic->clearance.out, NOF_NIL);
+    for (unsigned k = 0; k < NOF_CLEAR_SPANS; k++)
+        assert_int_equal(nic->clearance.span[k].out, NOF_NIL);
     assert_null(nof_clearance_next(nic));
     assert_true(nof_clearance_deadline(nic) == NOF_NO_DEADLINE);
 }
@@ -321,8 +322,8 @@ static void what_does_not_come_lapses(void **state)
     (void)state;
     ask(silent);
     ask(other);
-    assert_true(nof_clearance_deadline(nic) == nic->now_ns + nic->clearance.lapse_ns);
-    nic->now_ns += nic->clearance.lapse_ns - 1;
+    assert_true(nof_clearance_deadline(nic) == nic->now_ns + nic->clearance.span[0].lapse_ns);
+    nic->now_ns += nic->clearance.span[0].lapse_ns - 1;
     assert_null(goes());
     nic->now_ns++;
     assert_ptr_equal(goes(), other);
@@ -401,6 +402,48 @@ static void silence_costs_the_endpoint_that_waits_for_it(void **state)
     nothing_is_left();
 }
 
+/* Silent senders, one of which was alone and may be long about what it has: those behind it lapse in their time, its own
+ * endpoint in its own, and each pays for that. */
+static void each_lapses_in_its_time_and_pays_for_it(void **state)
+{
+    struct nof_recv *alone = rendezvous(4, 1, ALONE), *silent = rendezvous(0, 2, WINDOW),
+                    *other = rendezvous(0, 3, KB * KB);
+    const struct nof_clear_span *span = nic->clearance.span;
+    uint64_t begin_ns = nic->now_ns;
+
+    (void)state;
+    nic->cfg.link_rate_bps = 100000000;
+    budget(28 * KB, 50);
+    assert_true(span[0].lapse_ns < span[1].lapse_ns);
+    assert_int_equal(ask(alone), ALONE);
+    comes(alone, ALONE - 20 * KB); /* there is room for another */
+    assert_int_equal(ask(silent), WINDOW);
+    ask(other);
+    assert_int_equal(nic->clearance.waiting, 1);
+    assert_true(nof_clearance_deadline(nic) == begin_ns + span[0].lapse_ns);
+    nic->now_ns = begin_ns + span[0].lapse_ns;
+    assert_ptr_equal(goes(), other); /* silent has lapsed, alone has not */
+    assert_int_equal(silent->clear_bytes, 0);
+    assert_int_equal(alone->clear_bytes, 20 * KB);
+    assert_int_equal(nic->clearance.turns[1][silent->ep].owes, span[0].lapse_bytes);
+    ends(other);
+    ends(silent);
+    nic->now_ns = begin_ns + span[1].lapse_ns - 1;
+    assert_int_equal(ask(silent = rendezvous(0, 2, WINDOW)), WINDOW);
+    ask(other = rendezvous(0, 3, WINDOW));
+    assert_true(nof_clearance_deadline(nic) == nic->now_ns + 1);
+    nic->now_ns++;
+    assert_ptr_equal(goes(), other); /* alone has lapsed, silent has not */
+    assert_int_equal(alone->clear_bytes, 0);
+    assert_int_equal(silent->clear_bytes, WINDOW);
+    assert_int_equal(nic->clearance.turns[1][alone->ep].owes, span[1].lapse_bytes);
+    assert_true(span[1].lapse_bytes / 12500 >= span[1].lapse_ns / MS - 1); /* 12.5 bytes a microsecond */
+    ends(alone);
+    ends(other);
+    ends(silent);
+    nothing_is_left();
+}
+
 static void a_trickle_lapses_too(void **state)
 {
     struct nof_recv *slow = rendezvous(0, 1, 60 * KB), *other = rendezvous(0, 2, 10 * KB);
@@ -413,7 +456,7 @@ static void a_trickle_lapses_too(void **state)
         comes(slow, 1);
         nic->now_ns += MS / 10;
     }
-    assert_in_range(n, 1, 20 + nic->clearance.lapse_ns / (MS / 10));
+    assert_in_range(n, 1, 20 + nic->clearance.span[0].lapse_ns / (MS / 10));
     ends(slow);
     ends(other);
     nothing_is_left();
@@ -528,6 +571,7 @@ int main(void)
         EACH(what_does_not_come_lapses),
         EACH(silence_costs_the_endpoint_that_waits_for_it),
         EACH(what_came_alone_comes_to_its_end),
+        EACH(each_lapses_in_its_time_and_pays_for_it),
         EACH(a_trickle_lapses_too),
         EACH(without_a_budget_nobody_waits_any_more),
         EACH(the_budget_is_at_least_what_the_link_carries),

@@ -20,15 +20,17 @@
 
 #define PROGRAM "bench/replay_mpi"
 #define JOB_S 300
+#define LINK_LEAST_BPS 1e6
 
-enum { OPT_COMPUTE = 256 };
+enum { OPT_COMPUTE = 256, OPT_SCALE };
 
 struct bench {
     struct nof_jobs jobs;
     struct nof_recording recording[NOF_JOBS_ROWS_MAX];
     const char *folder[NOF_JOBS_ROWS_MAX];
     unsigned folders;
-    double factor;
+    double factor, scale; /* computing as asked for, and how many times all is slowed down */
+    char about[48];
     char program[NOF_BENCH_PATH_BYTES], path[PATH_MAX], text[32];
     struct nof_sim_replay sim;
 };
@@ -41,7 +43,7 @@ static const char *command(void *ctx, const struct nof_jobs_row *row, const stru
     (void)column;
     if (realpath(b->folder[row->what[0]], b->path) == NULL)
         return "its folder is gone";
-    snprintf(b->text, sizeof(b->text), "%.9g", b->factor);
+    snprintf(b->text, sizeof(b->text), "%.9g", b->factor * b->scale);
     words[0] = b->program;
     words[1] = b->path;
     words[2] = b->text;
@@ -90,6 +92,8 @@ static void put(void *ctx, const struct nof_jobs_row *row, json_t *object)
             object, name, nof_bench_number(nof_bench_real(object, theirs) / nof_bench_real(object, "nic_s")));
     }
     json_object_set_new(object, "trace", json_string(row->label));
+    json_object_set_new(object, "scale", json_real(b->scale));
+    json_object_set_new(object, "compute", json_real(b->factor));
     json_object_set_new(object, "hosts", json_integer(row->hosts));
     json_object_set_new(object, "collectives", json_integer((json_int_t)r->collectives));
     json_object_set_new(object, "computed_s", json_real(r->computed_s));
@@ -101,6 +105,20 @@ static void print(const json_t *object)
     printf(" %.3f, %.3f", nof_bench_real(object, "computed_s"), nof_bench_real(object, "limit_s"));
 }
 
+/* The link; computing is when it is read. */
+static void slow_down(struct bench *b, const struct argp_state *state)
+{
+    double rate_bps = (double)b->jobs.config.rate_bps / b->scale;
+
+    if (rate_bps < LINK_LEAST_BPS)
+        argp_error(state,
+                   "--scale %g makes %.3g Mbit/s of the link, and it takes 1: say --link, or a smaller scale",
+                   b->scale, rate_bps / 1e6);
+    b->jobs.config.rate_bps = (uint64_t)rate_bps;
+    if (b->scale != 1)
+        snprintf(b->about, sizeof(b->about), "recording, all %g times as slow", b->scale);
+}
+
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
     struct bench *b = state->input;
@@ -108,6 +126,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     switch (key) {
     case OPT_COMPUTE:
         b->factor = nof_bench_real_option("compute", arg, 0, 1000, state);
+        return 0;
+    case OPT_SCALE:
+        b->scale = nof_bench_real_option("scale", arg, 1, 100, state);
         return 0;
     case ARGP_KEY_ARG:
         if (b->folders == NOF_JOBS_ROWS_MAX)
@@ -117,6 +138,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case ARGP_KEY_NO_ARGS:
         argp_error(state, "name the folder of a recording: nof record -o FOLDER -n 4 PROGRAM");
         return 0;
+    case ARGP_KEY_END:
+        slow_down(b, state);
+        return nof_jobs_option(key, arg, state, &b->jobs);
     default:
         return nof_jobs_option(key, arg, state, &b->jobs);
     }
@@ -127,6 +151,10 @@ static void read_arguments(struct bench *b, int argc, char **argv)
     static const struct argp_option options[] = {
         NOF_BENCH_JSON,
         {"compute", OPT_COMPUTE, "FACTOR", 0, "times what the ranks computed; 0: communication alone (1)", 0},
+        {"scale", OPT_SCALE, "FACTOR", 0,
+         "slows link and computing alike: hosts that share CPUs weigh less, and seconds are of the slowed "
+         "network (1)",
+         0},
         NOF_JOBS_RUN_OPTIONS,
         NOF_JOBS_SIM_OPTION,
         NOF_TESTBED_LINK_OPTIONS,
@@ -180,7 +208,7 @@ static bool read_recordings(struct bench *b, const char *self)
             fprintf(stderr, "%s: %s\n", self, why);
             return false;
         }
-        nof_recording_stretch(&b->recording[i], b->factor);
+        nof_recording_stretch(&b->recording[i], b->factor * b->scale);
         label_of(b->folder[i], label);
         (void)nof_jobs_add(&b->jobs, b->recording[i].ranks, i, 0, label);
     }
@@ -194,7 +222,8 @@ int nof_bench_replay(int argc, char **argv)
         {"host", NOF_COLL_OURS, {"collectives=host", NULL, NULL}, "host"},
         NOF_JOBS_OTHERS,
     };
-    static const struct nof_jobs_kind kind = {
+    struct bench *b = calloc(1, sizeof(*b));
+    struct nof_jobs_kind kind = {
         .columns = columns,
         .about = "recording",
         .source = "programs/replay_mpi.c",
@@ -206,13 +235,14 @@ int nof_bench_replay(int argc, char **argv)
         .print = print,
         .printed = "computed, limit",
     };
-    struct bench *b = calloc(1, sizeof(*b));
     int rc = 1;
 
     if (b == NULL)
         return 1;
     nof_jobs_init(&b->jobs, &kind, b, argv[0]);
-    b->factor = 1;
+    b->factor = b->scale = 1;
+    snprintf(b->about, sizeof(b->about), "%s", kind.about);
+    kind.about = b->about;
     read_arguments(b, argc, argv);
     nof_bench_beside(PROGRAM, b->program);
     if (access(b->program, X_OK) != 0)

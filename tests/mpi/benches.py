@@ -163,6 +163,19 @@ class Benches(unittest.TestCase):
         self.assertGreater(slow["nic_s"], 1000 * row["computed_s"])
         self.assertAlmostEqual(slow["limit_s"] - row["limit_s"], 999 * row["computed_s"], delta=0.1 * slow["limit_s"])
 
+    def test_all_of_a_recording_is_slowed_down_alike(self):
+        """By one option: what --link and --compute together do, and the limit is so many times as long."""
+        asked = ("replay", "--sim", "--json", str(COLLECTIVES))
+        scaled = json.loads((done := bench(*asked, "--scale", "10")).stdout)
+        apart = json.loads(bench(*asked, "--link", "10mbit", "--compute", "10").stdout)
+        row, other = scaled["rows"][0], apart["rows"][0]
+        self.assertEqual((scaled["link_bps"], row["scale"], row["compute"]), (10000000, 10, 1), done.stderr)
+        self.assertEqual((row["nic_s"], row["limit_s"]), (other["nic_s"], other["limit_s"]))
+        self.assertAlmostEqual(row["limit_s"], 10 * json.loads(bench(*asked).stdout)["rows"][0]["limit_s"], delta=0.001 * row["limit_s"])
+        wrong = bench("replay", "--sim", "--link", "5mbit", "--scale", "10", str(COLLECTIVES))
+        self.assertEqual(wrong.returncode, 2)
+        self.assertIn("--scale 10 makes 0.5 Mbit/s of the link", wrong.stderr)
+
     def test_partitions_leave_before_the_last_is_ready_and_together(self):
         said = json.loads(bench("partitioned", "--fabric", "--json").stdout)
         self.assertGreater(said["early_bytes_fraction"], 0.98)

@@ -158,8 +158,9 @@ static uint8_t read_or_not(const struct nof_shm_peer *peer, const struct nof_req
 {
     if (way == NOF_CHANNELS_SHM && (req->bytes > NOF_CELL_BYTES || asked_way(req) == NOF_CHANNELS_SHM))
         return NOF_SHM_F_APART;
-    bool alone = peer->sends == (op != NULL) && req->bytes <= ALONE_MOST;
-    return way == NOF_CHANNELS_AUTO && nof_lib.seated && !alone ? NOF_SHM_F_MANY : 0;
+    bool follows = req->bytes <= NOF_CELL_BYTES && nof_shm.lent[nof_shm_slot_of(peer)] > 0;
+    bool alone = peer->sends == (op != NULL) && req->bytes <= ALONE_MOST && !follows;
+    return way != NOF_CHANNELS_SINGLE_COPY && nof_lib.seated && !alone ? NOF_SHM_F_MANY : 0;
 }
 
 static void send_ask(struct nof_shm_peer *peer, struct nof_request *req, struct nof_shm_op *op, uint8_t flags)
@@ -201,7 +202,7 @@ static void transmit(struct nof_shm_peer *peer, struct nof_request *req, struct 
             return;
         }
     }
-    /* Of cells that are all lent a receiver reads rather than wait, unless it must not. */
+    /* Of cells that are all lent a receiver reads rather than wait for who does not, unless it must not. */
     send_ask(peer, req, op, read_or_not(peer, req, op, way));
 }
 

@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# usage: removal.sh BUILD DRIVER
+# usage: removal.sh BUILD DRIVER [CORES]
 # A NIC that goes while a job uses it: the job ends with a sentence within 10 s, the daemon says so and answers, and the next
 # job hears why it cannot begin.
 set -eu
 build=$1
 driver=$2
+cores=${3:-1}
 me=noflab$$-r
 work=$(mktemp -d)
 job=
@@ -39,7 +40,8 @@ ip -n "$me" addr add 10.9.8.1/24 dev eth0
 ip -n "$me" link set eth0 up
 ip -n "$me" link set peer0 up
 
-if ! timeout 60 ip netns exec "$me" "$build/nof" up --port "$driver,iface=eth0" --socket "$work/a.sock" >"$work/up" 2>&1; then
+if ! timeout 60 ip netns exec "$me" "$build/nof" up --port "$driver,iface=eth0" --cores-per-nic "$cores" --socket "$work/a.sock" \
+    >"$work/up" 2>&1; then
     grep -q 'has no AF_XDP sockets' "$work/up" && { echo "SKIP: no AF_XDP here"; exit 77; }
     fail "not up"
 fi

@@ -61,6 +61,7 @@ SLOW = {
     "bench-channels": ["bench", "channels", "--rounds", "1", "--ms", "1", "--max", "64", "--json"],
     "bench-path": ["bench", "path", "--json"],
     "bench-core": ["bench", "core", "--json"],
+    "bench-cores": ["bench", "cores", "--pairs", "1", "--json"],
     "bench-match": ["bench", "match", "--json"],
     "bench-staging": ["bench", "staging", "--runs", "1", "--rounds", "2", "--json"],
     "bench-stream": ["bench", "stream", "--seconds", "0.2", "--json", str(MESSAGES)],

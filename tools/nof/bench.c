@@ -60,6 +60,8 @@ int nof_cmd_bench(int argc, char **argv)
          "broadcasts and scatters by multicast, beside trees, under a virtual clock", needs_sources},
         {"match", nof_bench_match, "instructions per match against the length of the list", needs_sources},
         {"core", nof_bench_core, "instructions per message and per frame through the core", needs_sources},
+        {"cores", nof_bench_cores, "two simulated NICs on two cores beside one: CPU time, instructions",
+         needs_sources},
         {"dfcm", nof_bench_dfcm, "ratio and speed of the codec, beside a literal one, lz4 and zstd",
          needs_sources},
         {NULL, NULL, NULL, NULL},

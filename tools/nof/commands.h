@@ -36,6 +36,7 @@ int nof_bench_path(int argc, char **argv) NOF_OPTIONAL;
 int nof_bench_match(int argc, char **argv) NOF_OPTIONAL;
 int nof_bench_mcast(int argc, char **argv) NOF_OPTIONAL;
 int nof_bench_core(int argc, char **argv) NOF_OPTIONAL;
+int nof_bench_cores(int argc, char **argv) NOF_OPTIONAL;
 int nof_bench_dfcm(int argc, char **argv) NOF_OPTIONAL;
 int nof_bench_strangers(int argc, char **argv) NOF_OPTIONAL;
 int nof_bench_stream(int argc, char **argv) NOF_OPTIONAL;

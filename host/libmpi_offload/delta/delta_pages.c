@@ -4,8 +4,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/ioctl.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
+
+#include "delta/delta_count.h"
 
 /* Of linux/fs.h since 6.11: what lies at an address, without the text of all mappings. */
 struct query {
@@ -107,7 +110,7 @@ bool nof_delta_pages_own(uintptr_t address)
     return has_query && ask(address, &m) && m.own;
 }
 
-bool nof_delta_pages_hidden(uintptr_t low, uintptr_t high)
+static bool hidden(uintptr_t low, uintptr_t high)
 {
     struct mapping m;
     while (low < high) {
@@ -192,25 +195,72 @@ const struct nof_delta_pages_ops nof_delta_pages_by_mprotect = {.name = "mprotec
                                                                 .end = end,
                                                                 .in_child = true};
 
-bool nof_delta_pages_hide(uintptr_t low, size_t bytes)
+static bool hide(uintptr_t low, size_t bytes, uintptr_t *kept_out)
 {
+    *kept_out = low;
     return protected(low, bytes, PROT_NONE);
 }
 
-bool nof_delta_pages_show(uintptr_t low, size_t bytes)
+static bool show(uintptr_t low, uintptr_t kept, size_t bytes)
 {
+    (void)kept;
     return give_back(low, low + bytes, false);
+}
+
+/* Where memory for one more mapping is missing, by a copy that other threads can see half done. */
+static void replace(uintptr_t from, uintptr_t to, size_t bytes)
+{
+    if (mremap(at(from), bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED | MREMAP_DONTUNMAP, at(to)) == at(to))
+        return;
+    (void)give_back(to, to + bytes, false);
+    nof_delta_count(NOF_DELTA_COUNT_COPIED_BYTES, bytes);
+    memcpy(at(to), at(from), bytes);
+}
+
+/* Nothing is put over what the program has there by now. */
+static bool put_where(bool (*still)(uintptr_t low, uintptr_t high), uintptr_t from, uintptr_t to,
+                      size_t bytes)
+{
+    bool all = still(to, to + bytes);
+    if (all)
+        replace(from, to, bytes);
+    else if (bytes > NOF_DELTA_PAGE)
+        for (size_t done = 0; done < bytes; done += NOF_DELTA_PAGE)
+            (void)put_where(still, from + done, to + done, NOF_DELTA_PAGE);
+    return all;
+}
+
+static bool put(uintptr_t from, uintptr_t to, size_t bytes)
+{
+    return put_where(hidden, from, to, bytes);
 }
 
 bool nof_delta_pages_put(uintptr_t from, uintptr_t to, size_t bytes)
 {
-    return mremap(at(from), bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED | MREMAP_DONTUNMAP, at(to)) == at(to);
+    return put_where(nof_delta_pages_plain, from, to, bytes);
 }
 
-bool nof_delta_pages_peek(uintptr_t from, void *to, size_t bytes)
+static bool peek(uintptr_t low, uintptr_t kept, void *to, size_t bytes)
 {
-    return pread(memory, to, bytes, (off_t)from) == (ssize_t)bytes;
+    (void)kept;
+    return pread(memory, to, bytes, (off_t)low) == (ssize_t)bytes;
 }
+
+static void end_hiding(uintptr_t low, uintptr_t kept, size_t bytes)
+{
+    (void)low;
+    (void)kept;
+    (void)bytes;
+}
+
+const struct nof_delta_hide_ops nof_delta_hide_by_mprotect = {.name = "mprotect",
+                                                              .open = open_mprotect,
+                                                              .hide = hide,
+                                                              .put = put,
+                                                              .show = show,
+                                                              .peek = peek,
+                                                              .end = end_hiding,
+                                                              .show_in_child = show};
 
 void *nof_delta_pages_new(size_t bytes)
 {

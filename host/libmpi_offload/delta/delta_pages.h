@@ -53,17 +53,29 @@ extern const struct nof_delta_pages_ops nof_delta_pages_by_mprotect __attribute_
 extern const struct nof_delta_pages_ops nof_delta_pages_by_userfaultfd __attribute__((visibility("hidden")));
 extern const struct nof_delta_pages_ops nof_delta_pages_by_pagemap __attribute__((visibility("hidden")));
 
-/* Pages that are hidden: any access faults. */
-bool nof_delta_pages_hide(uintptr_t low, size_t bytes);
-/* As end() of those that were hidden. */
-bool nof_delta_pages_show(uintptr_t low, size_t bytes);
-/* At `to`, hidden, are the pages at `from`, to be read and written; at `from`, empty ones. For other threads at once. */
-bool nof_delta_pages_put(uintptr_t from, uintptr_t to, size_t bytes);
-/* All of it is hidden, as hide() left it. */
-bool nof_delta_pages_hidden(uintptr_t low, uintptr_t high);
+/* How pages are hidden, and what has come put into their place: a table a way. `kept`: where what lay there is meanwhile; it moves
+ * with `low`. */
+struct nof_delta_hide_ops {
+    const char *name;
+    const char *(*open)(void); /* as above */
+    /* Of pages that can be read and written: any access faults. False: nothing has changed. *kept_out: of `low`. */
+    bool (*hide)(uintptr_t low, size_t bytes, uintptr_t *kept_out);
+    /* At `to`, hidden, are the pages at `from`, to be read and written, for other threads at once; at `from`, others. False: some of
+     * `to` is not as hide() left it any more, and nothing was put there. */
+    bool (*put)(uintptr_t from, uintptr_t to, size_t bytes);
+    /* As they were before, of pages that are hidden. False: as put(). */
+    bool (*show)(uintptr_t low, uintptr_t kept, size_t bytes);
+    /* Copies some bytes of what lay in a page that is hidden. */
+    bool (*peek)(uintptr_t low, uintptr_t kept, void *to, size_t bytes);
+    /* Of all that hide() was told of, once: no page is hidden any more. */
+    void (*end)(uintptr_t low, uintptr_t kept, size_t bytes);
+    bool (*show_in_child)(uintptr_t low, uintptr_t kept, size_t bytes);
+};
+extern const struct nof_delta_hide_ops nof_delta_hide_by_mprotect __attribute__((visibility("hidden")));
+extern const struct nof_delta_hide_ops nof_delta_hide_by_userfaultfd __attribute__((visibility("hidden")));
 
-/* Copies out of pages that are hidden. */
-bool nof_delta_pages_peek(uintptr_t from, void *to, size_t bytes);
+/* As put(), of pages that are not hidden. */
+bool nof_delta_pages_put(uintptr_t from, uintptr_t to, size_t bytes);
 
 /* Empty pages that can be read and written, or NULL; and back. */
 void *nof_delta_pages_new(size_t bytes);

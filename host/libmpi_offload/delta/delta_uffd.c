@@ -12,7 +12,7 @@
 
 #include <linux/userfaultfd.h>
 
-#include "delta/delta_pages.h"
+#include "delta/delta_uffd.h"
 
 /* Of linux/userfaultfd.h since 6.4, and 6.7: pages that were never touched are protected, too; writes only make a note. */
 #define WP_UNPOPULATED (1u << 13)
@@ -34,11 +34,10 @@ enum { PROTECT_AGAIN = 1, ONLY_ASYNC = 2, WRITTEN = 2 };
 
 static int faulting = -1, noting = -1, pagemap = -1;
 
-/* NULL, or why not. */
-static const char *open_uffd(unsigned features, const char *since, int *fd_out)
+const char *nof_delta_uffd_open(uint64_t features, const char *since, int *fd_out)
 {
     static char why[128];
-    struct uffdio_api api = {.api = UFFD_API, .features = features | WP_UNPOPULATED};
+    struct uffdio_api api = {.api = UFFD_API, .features = features};
     int fd = (int)syscall(SYS_userfaultfd, O_CLOEXEC | O_NONBLOCK | UFFD_USER_MODE_ONLY);
     if (fd < 0) {
         snprintf(why, sizeof(why), "userfaultfd(): %s", strerror(errno));
@@ -54,8 +53,8 @@ static const char *open_uffd(unsigned features, const char *since, int *fd_out)
 
 static const char *open_faulting(void)
 {
-    return open_uffd(
-        UFFD_FEATURE_SIGBUS,
+    return nof_delta_uffd_open(
+        UFFD_FEATURE_SIGBUS | WP_UNPOPULATED,
         "this kernel's userfaultfd does not protect pages that were never touched (Linux 6.4 does)",
         &faulting);
 }
@@ -64,12 +63,13 @@ static const char *open_noting(void)
 {
     static const char since[] = "this kernel does not tell which pages were written (Linux 6.7 does)";
     pagemap = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
-    return pagemap < 0 ? "/proc/self/pagemap cannot be opened" : open_uffd(WP_ASYNC, since, &noting);
+    return pagemap < 0 ? "/proc/self/pagemap cannot be opened"
+                       : nof_delta_uffd_open(WP_ASYNC | WP_UNPOPULATED, since, &noting);
 }
 
-static bool enlist(int fd, uintptr_t low, size_t bytes)
+bool nof_delta_uffd_enlist(int fd, uintptr_t low, size_t bytes, uint64_t mode)
 {
-    struct uffdio_register pages = {.range = {.start = low, .len = bytes}, .mode = UFFDIO_REGISTER_MODE_WP};
+    struct uffdio_register pages = {.range = {.start = low, .len = bytes}, .mode = mode};
     return ioctl(fd, UFFDIO_REGISTER, &pages) == 0;
 }
 
@@ -83,23 +83,27 @@ static bool protect(int fd, uintptr_t low, size_t bytes, uint64_t mode)
     return rc == 0;
 }
 
-/* What was unmapped or moved is no longer the descriptor's. */
-static bool dismiss(int fd, uintptr_t low, size_t bytes)
+void nof_delta_uffd_dismiss(int fd, uintptr_t low, size_t bytes)
 {
-    bool all = nof_delta_pages_plain(low, low + bytes);
     struct uffdio_range pages = {.start = low, .len = bytes};
     if (ioctl(fd, UFFDIO_UNREGISTER, &pages) == 0)
-        return all;
+        return;
     for (uintptr_t page = low; page < low + bytes; page += NOF_DELTA_PAGE) {
         pages = (struct uffdio_range){.start = page, .len = NOF_DELTA_PAGE};
         (void)ioctl(fd, UFFDIO_UNREGISTER, &pages);
     }
+}
+
+static bool dismiss(int fd, uintptr_t low, size_t bytes)
+{
+    bool all = nof_delta_pages_plain(low, low + bytes);
+    nof_delta_uffd_dismiss(fd, low, bytes);
     return all;
 }
 
 static bool begin_faulting(uintptr_t low, size_t bytes)
 {
-    return enlist(faulting, low, bytes);
+    return nof_delta_uffd_enlist(faulting, low, bytes, UFFDIO_REGISTER_MODE_WP);
 }
 
 static bool guard_faulting(uintptr_t low, size_t bytes)
@@ -126,7 +130,7 @@ const struct nof_delta_pages_ops nof_delta_pages_by_userfaultfd = {.name = "user
 
 static bool begin_noting(uintptr_t low, size_t bytes)
 {
-    return enlist(noting, low, bytes);
+    return nof_delta_uffd_enlist(noting, low, bytes, UFFDIO_REGISTER_MODE_WP);
 }
 
 static bool guard_noting(uintptr_t low, size_t bytes)

@@ -21,6 +21,8 @@ struct hidden {
     struct nof_delta_parts parts; /* pages */
     struct nof_delta_in *arrives;
     uintptr_t base; /* of the message */
+    const struct nof_delta_hide_ops *ops;
+    uintptr_t kept; /* where what lay in the parts is while they are hidden; 0: they never were */
     bool hidden;
     bool lost; /* the program has unmapped some of the buffer */
     bool fatal;
@@ -91,15 +93,14 @@ static void *at(uintptr_t address)
     return (void *)address; // NOLINT: inside a buffer
 }
 
-/* Is the buffer where it was when this receive began? Nothing is put over what the program has there by now. */
-static bool still(const struct hidden *w, uintptr_t low, uintptr_t high)
+static uintptr_t kept_of(const struct hidden *w, uintptr_t address)
 {
-    return w->hidden ? nof_delta_pages_hidden(low, high) : nof_delta_pages_plain(low, high);
+    return w->kept + (address - w->parts.low);
 }
 
 static void give_back(struct hidden *w, uintptr_t low, uintptr_t high)
 {
-    if (low < high && w->hidden && !nof_delta_pages_show(low, high - low))
+    if (low < high && w->hidden && !w->ops->show(low, kept_of(w, low), high - low))
         w->lost = true;
 }
 
@@ -110,43 +111,26 @@ static void copy(const struct hidden *w, uintptr_t low, uintptr_t high)
     memcpy(at(low), at(shadow_of(w, low)), high - low);
 }
 
-/* Where memory for one more mapping is missing, by a copy that other threads can see half done. */
-static void put_there(struct hidden *w, uintptr_t low, uintptr_t high)
-{
-    if (nof_delta_pages_put(shadow_of(w, low), low, high - low))
-        return;
-    give_back(w, low, high);
-    copy(w, low, high);
-}
-
+/* Nothing is put over what the program has there by now. */
 static void put(struct hidden *w, uintptr_t low, uintptr_t high)
 {
-    if (low < high && still(w, low, high)) {
-        put_there(w, low, high);
-        return;
-    }
-    for (uintptr_t page = low; page < high; page += NOF_DELTA_PAGE) {
-        if (still(w, page, page + NOF_DELTA_PAGE))
-            put_there(w, page, page + NOF_DELTA_PAGE);
-        else
-            w->lost = true;
-    }
+    if (low < high && !(w->hidden ? w->ops->put : nof_delta_pages_put)(shadow_of(w, low), low, high - low))
+        w->lost = true;
 }
 
 /* The page in which the message ends: what lies behind the end is the buffer's own. */
 static void put_last(struct hidden *w, uintptr_t page, uintptr_t end)
 {
     uintptr_t behind = page + NOF_DELTA_PAGE;
-    if (nof_delta_pages_peek(end, at(shadow_of(w, end)), behind - end)) {
+    void *rest = at(shadow_of(w, end));
+    if (!w->hidden && nof_delta_pages_plain(page, behind))
+        copy(w, page, end);
+    else if (w->hidden && w->ops->peek(end, kept_of(w, end), rest, behind - end))
         put(w, page, behind);
-        return;
-    }
-    if (!still(w, page, behind)) {
+    else if (w->hidden && w->ops->show(page, kept_of(w, page), NOF_DELTA_PAGE))
+        copy(w, page, end);
+    else
         w->lost = true;
-        return;
-    }
-    give_back(w, page, behind);
-    copy(w, page, end);
 }
 
 /* The message reaches up to `end`. */
@@ -185,6 +169,16 @@ static void show_from(struct hidden *w, uint32_t page)
          end_by_board(w));
 }
 
+/* The pages from `page` up to this one are all open, or none is. */
+static uint32_t behind_alike(const struct hidden *w, uint32_t page)
+{
+    uint32_t behind = page + 1;
+    while (behind < w->parts.count && (w->parts.state[behind] == NOF_DELTA_PART_UNTOUCHED) ==
+                                          (w->parts.state[page] == NOF_DELTA_PART_UNTOUCHED))
+        behind++;
+    return behind;
+}
+
 /* All that has come, or, where the message is over, is as far as `end`; the rest is as it was. */
 static void show_rest(struct hidden *w, bool failed, uintptr_t end)
 {
@@ -193,15 +187,13 @@ static void show_rest(struct hidden *w, bool failed, uintptr_t end)
                     (!failed || nof_delta_in_units(w->arrives, nof_delta_part_low(&w->parts, page) - w->base,
                                                    nof_delta_part_high(&w->parts, page) - w->base));
         bool open = w->parts.state[page] == NOF_DELTA_PART_UNTOUCHED;
-        for (behind = page + 1;
-             behind < w->parts.count && (w->parts.state[behind] == NOF_DELTA_PART_UNTOUCHED) == open;
-             behind++)
+        uint32_t alike = behind_alike(w, page);
+        for (behind = page + 1; behind < alike; behind++)
             if (failed && open &&
                 nof_delta_in_units(w->arrives, nof_delta_part_low(&w->parts, behind) - w->base,
                                    nof_delta_part_high(&w->parts, behind) - w->base) != come)
                 break;
-        uintptr_t low = nof_delta_part_low(&w->parts, page),
-                  high = w->parts.low + behind * w->parts.part_bytes;
+        uintptr_t low = nof_delta_part_low(&w->parts, page), high = nof_delta_part_low(&w->parts, behind);
         if (open && come)
             show(w, low, high, end);
         else if (open)
@@ -357,8 +349,14 @@ static void in_child(void)
             (void)w->ops->end(w->parts.low, w->parts.high - w->parts.low);
     }
     for (uint64_t on = nof_delta_recvs_on; on != 0; on &= on - 1) {
-        struct hidden *w = &recvs[__builtin_ctzll(on)];
-        give_back(w, w->parts.low, w->parts.high);
+        const struct hidden *w = &recvs[__builtin_ctzll(on)];
+        for (uint32_t page = 0, behind; w->hidden && page < w->parts.count; page = behind) {
+            behind = behind_alike(w, page);
+            uintptr_t low = nof_delta_part_low(&w->parts, page);
+            if (w->parts.state[page] == NOF_DELTA_PART_UNTOUCHED)
+                (void)w->ops->show_in_child(low, kept_of(w, low),
+                                            nof_delta_part_low(&w->parts, behind) - low);
+        }
     }
     nof_delta_sends_on = nof_delta_recvs_on = 0;
     nof_delta_let_go(&mask_at_fork);
@@ -481,7 +479,7 @@ static bool room_in_shadow(struct hidden *w)
     return w->shadow != NULL;
 }
 
-void *nof_delta_watch_recv(struct nof_delta_in *in, bool fatal)
+void *nof_delta_watch_recv(struct nof_delta_in *in, bool fatal, int way)
 {
     uint32_t slot = nof_delta_in_slot(in);
     struct hidden *w = &recvs[slot];
@@ -492,6 +490,8 @@ void *nof_delta_watch_recv(struct nof_delta_in *in, bool fatal)
         return NULL;
     w->arrives = in;
     w->base = in->base;
+    w->ops = nof_delta_way_hide_ops((enum nof_delta_way)way);
+    w->kept = 0;
     w->hidden = w->lost = false;
     w->fatal = fatal;
     nof_delta_hold(&before);
@@ -527,6 +527,16 @@ static void copy_ends(const struct hidden *w, uintptr_t end)
         copy(w, w->parts.high, end);
 }
 
+/* What cannot be hidden in the way that was chosen, as several mappings, can be by mprotect(). */
+static bool hide_parts(struct hidden *w)
+{
+    size_t bytes = w->parts.high - w->parts.low;
+    if (w->ops->hide(w->parts.low, bytes, &w->kept))
+        return true;
+    w->ops = &nof_delta_hide_by_mprotect;
+    return w->ops->hide(w->parts.low, bytes, &w->kept);
+}
+
 bool nof_delta_watch_hide(struct nof_delta_in *in)
 {
     struct hidden *w = &recvs[nof_delta_in_slot(in)];
@@ -535,7 +545,7 @@ bool nof_delta_watch_hide(struct nof_delta_in *in)
         return true;
     copy_ends(w, end_by_board(w));
     nof_delta_hold(&before);
-    w->hidden = nof_delta_pages_hide(w->parts.low, w->parts.high - w->parts.low);
+    w->hidden = hide_parts(w);
     nof_delta_let_go(&before);
     return w->hidden;
 }
@@ -552,6 +562,8 @@ bool nof_delta_watch_recv_end(struct nof_delta_in *in, bool failed, size_t bytes
     nof_delta_hold(&before);
     show_rest(w, failed, end);
     w->hidden = false;
+    if (w->kept != 0)
+        w->ops->end(w->parts.low, w->kept, w->parts.high - w->parts.low);
     __atomic_store_n(&nof_delta_recvs_on, nof_delta_recvs_on & ~(1ull << nof_delta_in_slot(in)),
                      __ATOMIC_RELAXED);
     nof_delta_let_go(&before);

@@ -37,7 +37,7 @@ const void *nof_delta_watch_send_end(const struct nof_delta_out *out);
 
 /* Where the NIC shall put the message of `in`; NULL: into its buffer, none of whose pages can be watched. fatal: a failure that a
  * handler finds ends the process. */
-void *nof_delta_watch_recv(struct nof_delta_in *in, bool fatal);
+void *nof_delta_watch_recv(struct nof_delta_in *in, bool fatal, int way /* enum nof_delta_way */);
 /* The ends have come. */
 bool nof_delta_watch_has_ends(struct nof_delta_in *in);
 /* They are put into the buffer, which is hidden from now on. False: it cannot be (too many mappings), and has the message when that

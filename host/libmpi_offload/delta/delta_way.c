@@ -8,6 +8,7 @@
 #include "base/lib.h"
 
 #define PROBE_PAGES 8u
+#define PROBE_BYTES (PROBE_PAGES * NOF_DELTA_PAGE)
 #define PROBE_ROUNDS 4u /* the best counts */
 #define UNMEASURED_NS 7500u /* mprotect, on a virtual machine of 2026 */
 
@@ -16,22 +17,40 @@ static const char *const names[] = {[NOF_DELTA_WAY_AUTO] = "auto",
                                     [NOF_DELTA_WAY_USERFAULTFD] = "userfaultfd",
                                     [NOF_DELTA_WAY_PAGEMAP] = "pagemap"};
 
-static struct way {
-    const struct nof_delta_pages_ops *ops;
-    bool tried;
-    const char *why; /* it cannot be had */
-    uint64_t fault_ns; /* 0: not measured */
-} ways[] = {[NOF_DELTA_WAY_MPROTECT] = {.ops = &nof_delta_pages_by_mprotect},
-            [NOF_DELTA_WAY_USERFAULTFD] = {.ops = &nof_delta_pages_by_userfaultfd},
-            [NOF_DELTA_WAY_PAGEMAP] = {.ops = &nof_delta_pages_by_pagemap}};
-enum { WAYS = sizeof(ways) / sizeof(ways[0]) };
+enum { WAYS = NOF_DELTA_WAY_PAGEMAP + 1 };
+
+static const struct nof_delta_pages_ops *const guards[WAYS] = {
+    [NOF_DELTA_WAY_MPROTECT] = &nof_delta_pages_by_mprotect,
+    [NOF_DELTA_WAY_USERFAULTFD] = &nof_delta_pages_by_userfaultfd,
+    [NOF_DELTA_WAY_PAGEMAP] = &nof_delta_pages_by_pagemap,
+};
+static const struct nof_delta_hide_ops *const hides[WAYS] = {
+    [NOF_DELTA_WAY_MPROTECT] = &nof_delta_hide_by_mprotect,
+    [NOF_DELTA_WAY_USERFAULTFD] = &nof_delta_hide_by_userfaultfd,
+};
+
+/* What is known of the ways of a table. */
+struct known {
+    const char *what;
+    const char *(*open)(enum nof_delta_way way);
+    /* A round of all pages of the probe, whose `low` and `from` are set; 0: it cannot be done. */
+    uint64_t (*time_round)(enum nof_delta_way way);
+    bool told;
+    struct way {
+        bool tried;
+        const char *why; /* it cannot be had */
+        uint64_t page_ns; /* 0: not measured */
+    } ways[WAYS];
+};
 
 static enum nof_delta_way wanted = NOF_DELTA_WAY_AUTO;
 
-/* Pages that are written to see what it costs; low 0: none. Read by the handler in the thread that set it. */
+/* Pages that are touched to see what it costs; low 0: none. Read by the handler in the thread that set it. */
 static struct {
-    const struct nof_delta_pages_ops *ops;
+    enum nof_delta_way way;
+    bool hidden; /* else guarded */
     uintptr_t low, last;
+    uintptr_t from; /* what is put in their place */
 } probe;
 
 bool nof_delta_way_named(const char *name, enum nof_delta_way *way_out)
@@ -59,90 +78,142 @@ int nof_delta_way_open(char *text, size_t text_bytes)
     return -1;
 }
 
-bool nof_delta_way_fault(uintptr_t address)
+static bool open_page(uintptr_t page)
 {
-    uintptr_t page = address & ~(NOF_DELTA_PAGE - 1), low = __atomic_load_n(&probe.low, __ATOMIC_RELAXED);
-    if (low == 0 || page < low || page >= low + PROBE_PAGES * NOF_DELTA_PAGE)
-        return false;
-    bool done = probe.ops->allow(page, NOF_DELTA_PAGE);
+    if (probe.hidden)
+        return hides[probe.way]->put(probe.from + (page - probe.low), page, NOF_DELTA_PAGE);
+    bool done = guards[probe.way]->allow(page, NOF_DELTA_PAGE);
     if (done && probe.last != 0)
-        (void)probe.ops->guard(probe.last, NOF_DELTA_PAGE);
+        (void)guards[probe.way]->guard(probe.last, NOF_DELTA_PAGE);
     probe.last = page;
     return done;
 }
 
-/* A round of all pages; 0: they cannot be guarded. */
-static uint64_t time_round(const struct nof_delta_pages_ops *ops, volatile char *at)
+bool nof_delta_way_fault(uintptr_t address)
 {
-    uint64_t began_ns = nof_lib_now_ns();
-    if (!ops->guard(probe.low, PROBE_PAGES * NOF_DELTA_PAGE))
-        return 0;
-    probe.last = 0;
+    uintptr_t page = address & ~(NOF_DELTA_PAGE - 1), low = __atomic_load_n(&probe.low, __ATOMIC_RELAXED);
+    return low != 0 && page >= low && page < low + PROBE_BYTES && open_page(page);
+}
+
+static void touch_pages(void)
+{
+    volatile char *at = (volatile char *)probe.low; // NOLINT: pages of ours
     for (unsigned i = 0; i < PROBE_PAGES; i++)
-        at[i * NOF_DELTA_PAGE] = 1;
-    return (nof_lib_now_ns() - began_ns) / PROBE_PAGES + 1;
+        at[i * NOF_DELTA_PAGE] += 1;
 }
 
-static void measure(struct way *way)
+static uint64_t time_guarded(enum nof_delta_way way)
 {
-    size_t bytes = PROBE_PAGES * NOF_DELTA_PAGE;
-    char *at = nof_delta_pages_new(bytes);
-    uint64_t best_ns = 0;
-    if (at == NULL)
-        return;
-    memset(at, 0, bytes);
-    if (way->ops->begin((uintptr_t)at, bytes)) {
-        probe.ops = way->ops;
-        __atomic_store_n(&probe.low, (uintptr_t)at, __ATOMIC_RELAXED);
-        for (unsigned i = 0; i < PROBE_ROUNDS; i++) {
-            uint64_t ns = time_round(way->ops, at);
-            best_ns = best_ns == 0 || ns < best_ns ? ns : best_ns;
-        }
-        __atomic_store_n(&probe.low, 0, __ATOMIC_RELAXED);
-        (void)way->ops->end((uintptr_t)at, bytes);
+    uint64_t took_ns = 0;
+    if (!guards[way]->begin(probe.low, PROBE_BYTES))
+        return 0;
+    probe.hidden = false;
+    probe.last = 0;
+    uint64_t began_ns = nof_lib_now_ns();
+    if (guards[way]->guard(probe.low, PROBE_BYTES)) {
+        touch_pages();
+        took_ns = nof_lib_now_ns() - began_ns;
     }
-    nof_delta_pages_free(at, bytes);
-    way->fault_ns = best_ns;
+    (void)guards[way]->end(probe.low, PROBE_BYTES);
+    return took_ns;
 }
 
-static bool can(struct way *way)
+static uint64_t time_hidden(enum nof_delta_way way)
 {
+    uintptr_t kept;
+    memset((char *)probe.from, 0, PROBE_BYTES); // NOLINT: pages of ours
+    probe.hidden = true;
+    uint64_t began_ns = nof_lib_now_ns();
+    if (!hides[way]->hide(probe.low, PROBE_BYTES, &kept))
+        return 0;
+    touch_pages();
+    hides[way]->end(probe.low, kept, PROBE_BYTES);
+    return nof_lib_now_ns() - began_ns;
+}
+
+static const char *open_guard(enum nof_delta_way way)
+{
+    return guards[way]->open();
+}
+
+static const char *open_hide(enum nof_delta_way way)
+{
+    return hides[way]->open();
+}
+
+static struct known of_guards = {.what = "sends", .open = open_guard, .time_round = time_guarded},
+                    of_hides = {.what = "receives", .open = open_hide, .time_round = time_hidden};
+
+static void measure(struct known *known, enum nof_delta_way way)
+{
+    char *pages = nof_delta_pages_new(2 * PROBE_BYTES);
+    uint64_t best_ns = 0;
+    if (pages == NULL)
+        return;
+    memset(pages, 0, 2 * PROBE_BYTES);
+    probe.way = way;
+    probe.from = (uintptr_t)pages + PROBE_BYTES;
+    __atomic_store_n(&probe.low, (uintptr_t)pages, __ATOMIC_RELAXED);
+    for (unsigned i = 0; i < PROBE_ROUNDS; i++) {
+        uint64_t ns = known->time_round(way);
+        best_ns = best_ns == 0 || ns < best_ns ? ns : best_ns;
+    }
+    __atomic_store_n(&probe.low, 0, __ATOMIC_RELAXED);
+    nof_delta_pages_free(pages, 2 * PROBE_BYTES);
+    known->ways[way].page_ns = best_ns / PROBE_PAGES;
+}
+
+static const struct way *try_way(struct known *known, enum nof_delta_way number)
+{
+    struct way *way = &known->ways[number];
     if (!way->tried) {
         way->tried = true;
-        way->why = way->ops->open();
+        way->why = known->open(number);
         if (way->why == NULL)
-            measure(way);
+            measure(known, number);
     }
-    return way->why == NULL;
+    return way;
 }
 
-static struct way *least(void)
+static enum nof_delta_way least(struct known *known)
 {
-    struct way *best = &ways[NOF_DELTA_WAY_MPROTECT], *other = &ways[NOF_DELTA_WAY_USERFAULTFD];
-    (void)can(best);
-    return can(other) && other->fault_ns != 0 && other->fault_ns < best->fault_ns ? other : best;
+    const struct way *best = try_way(known, NOF_DELTA_WAY_MPROTECT),
+                     *other = try_way(known, NOF_DELTA_WAY_USERFAULTFD);
+    return other->why == NULL && other->page_ns != 0 && other->page_ns < best->page_ns
+               ? NOF_DELTA_WAY_USERFAULTFD
+               : NOF_DELTA_WAY_MPROTECT;
+}
+
+static enum nof_delta_way choose(struct known *known, enum nof_delta_way way)
+{
+    if (way == NOF_DELTA_WAY_AUTO)
+        return least(known);
+    const char *why = try_way(known, way)->why;
+    if (why == NULL)
+        return way;
+    if (!known->told)
+        fprintf(stderr,
+                "libmpi_offload: rank %d on %s: NOF_DELTA_TRIGGER=%s: %s; mprotect is used instead for %s\n",
+                nof_lib.world_rank, nof_lib.host, names[way], why, known->what);
+    known->told = true;
+    return NOF_DELTA_WAY_MPROTECT;
 }
 
 const struct nof_delta_pages_ops *nof_delta_way_ops(enum nof_delta_way way)
 {
-    static bool told;
-    if (way == NOF_DELTA_WAY_UNSAID)
-        way = wanted;
-    if (way == NOF_DELTA_WAY_AUTO)
-        return least()->ops;
-    if (can(&ways[way]))
-        return ways[way].ops;
-    if (!told)
-        fprintf(stderr, "libmpi_offload: rank %d on %s: NOF_DELTA_TRIGGER=%s: %s; mprotect is used instead\n",
-                nof_lib.world_rank, nof_lib.host, names[way], ways[way].why);
-    told = true;
-    return ways[NOF_DELTA_WAY_MPROTECT].ops;
+    return guards[choose(&of_guards, way == NOF_DELTA_WAY_UNSAID ? wanted : way)];
+}
+
+const struct nof_delta_hide_ops *nof_delta_way_hide_ops(enum nof_delta_way way)
+{
+    way = way == NOF_DELTA_WAY_UNSAID ? wanted : way;
+    return hides[choose(&of_hides, way == NOF_DELTA_WAY_PAGEMAP ? NOF_DELTA_WAY_AUTO : way)];
 }
 
 uint64_t nof_delta_way_fault_ns(const struct nof_delta_pages_ops *ops)
 {
     for (unsigned i = NOF_DELTA_WAY_MPROTECT; i < WAYS; i++)
-        if (ways[i].ops == ops && ways[i].fault_ns != 0)
-            return ways[i].fault_ns;
+        if (guards[i] == ops && of_guards.ways[i].page_ns != 0)
+            return of_guards.ways[i].page_ns;
     return UNMEASURED_NS;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The ways in which writes to pages can be caught, and which of them a message takes: NOF_DELTA_TRIGGER, or the info key
- * nof_delta_trigger of its communicator, each mprotect, userfaultfd, pagemap, or auto (the default), which is the one of the
- * first two that costs least here, by measurement when the first such message begins (docs/decisions/0037).
+/* The ways in which writes to pages can be caught, and pages hidden, and which of them a message takes: NOF_DELTA_TRIGGER, or the
+ * info key nof_delta_trigger of its communicator, each mprotect, userfaultfd, pagemap, or auto (the default), which is the one of
+ * the first two that costs least here, by measurement when the first such message begins (docs/decisions/0037, 0052). pagemap
+ * hides none: receives are as with auto.
  *
  * Under the library's lock, but for the fault; after nof_delta_fault_open(). */
 #ifndef NOF_MPI_DELTA_WAY_H
@@ -26,6 +27,7 @@ int nof_delta_way_open(char *text, size_t text_bytes);
 
 /* Where what was asked for cannot be had, mprotect, and stderr says once why. */
 const struct nof_delta_pages_ops *nof_delta_way_ops(enum nof_delta_way way);
+const struct nof_delta_hide_ops *nof_delta_way_hide_ops(enum nof_delta_way way);
 
 /* What a part of one page costs by these, in the thread that writes it: entry and end of the signal, and both changes. */
 uint64_t nof_delta_way_fault_ns(const struct nof_delta_pages_ops *ops);

@@ -158,13 +158,15 @@ bool nof_delta_poll_pays(void)
     return false;
 }
 
-bool nof_delta_pages_hide(uintptr_t low, size_t bytes)
+static bool hide(uintptr_t low, size_t bytes, uintptr_t *kept_out)
 {
+    *kept_out = low;
     return set(low, bytes, HIDDEN);
 }
 
-bool nof_delta_pages_show(uintptr_t low, size_t bytes)
+static bool show(uintptr_t low, uintptr_t kept, size_t bytes)
 {
+    (void)kept;
     return set(low, bytes, FREE);
 }
 
@@ -177,19 +179,29 @@ bool nof_delta_pages_put(uintptr_t from, uintptr_t to, size_t bytes)
     return true;
 }
 
-bool nof_delta_pages_hidden(uintptr_t low, uintptr_t high)
+static bool peek(uintptr_t low, uintptr_t kept, void *to, size_t bytes)
 {
-    for (uintptr_t at = low; at < high; at += NOF_DELTA_PAGE)
-        if (!nof_delta_pages_plain(at, at + 1) || state[(at - area_low) / NOF_DELTA_PAGE] != HIDDEN)
-            return false;
+    (void)kept;
+    memcpy(to, (void *)low, bytes); // NOLINT: a page of this process
     return true;
 }
 
-bool nof_delta_pages_peek(uintptr_t from, void *to, size_t bytes)
+static void end(uintptr_t low, uintptr_t kept, size_t bytes)
 {
-    memcpy(to, (void *)from, bytes); // NOLINT: a page of this process
-    return true;
+    (void)low;
+    (void)kept;
+    (void)bytes;
 }
+
+const struct nof_delta_hide_ops nof_delta_hide_by_mprotect = {.name = "sim",
+                                                              .open = open_here,
+                                                              .hide = hide,
+                                                              .put = nof_delta_pages_put,
+                                                              .show = show,
+                                                              .peek = peek,
+                                                              .end = end,
+                                                              .show_in_child = show};
+const struct nof_delta_hide_ops nof_delta_hide_by_userfaultfd = {.name = "none", .open = open_nowhere};
 
 void *nof_delta_pages_new(size_t bytes)
 {

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Pages hidden by userfaultfd: the buffer's place is kept and its pages are elsewhere, so that any access is SIGBUS; what has come is
+ * moved there by UFFDIO_MOVE, which changes no mapping. What is no longer the descriptor's, because the program has unmapped or moved
+ * it, the kernel refuses. */
+#include <errno.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+
+#include <linux/userfaultfd.h>
+
+#include "delta/delta_count.h"
+#include "delta/delta_uffd.h"
+
+/* Of linux/userfaultfd.h since 6.8. */
+struct move {
+    uint64_t to, from, bytes, mode;
+    int64_t moved;
+};
+#define MOVE _IOWR(UFFDIO, 0x05, struct move)
+#define CAN_MOVE (1ull << 16)
+enum { EMPTY_TOO = 2 };
+
+static int missing = -1;
+
+static const char *open_missing(void)
+{
+    return nof_delta_uffd_open(UFFD_FEATURE_SIGBUS | CAN_MOVE,
+                               "this kernel's userfaultfd does not move pages (Linux 6.8 does)", &missing);
+}
+
+static void *at(uintptr_t address)
+{
+    return (void *)address; // NOLINT: inside a buffer
+}
+
+/* For other threads the place is never empty and readable. What lies in several mappings mremap() does not take. */
+static bool hide(uintptr_t low, size_t bytes, uintptr_t *kept_out)
+{
+    if (!nof_delta_uffd_enlist(missing, low, bytes, UFFDIO_REGISTER_MODE_MISSING))
+        return false;
+    void *kept = mremap(at(low), bytes, bytes, MREMAP_MAYMOVE | MREMAP_DONTUNMAP, NULL);
+    if (kept == MAP_FAILED) {
+        nof_delta_uffd_dismiss(missing, low, bytes);
+        return false;
+    }
+    *kept_out = (uintptr_t)kept;
+    return true;
+}
+
+/* A page that the kernel does not move: a child has it, too, or only one of the two may be swapped out. */
+static bool copy_page(uintptr_t from, uintptr_t to)
+{
+    struct uffdio_copy page = {.dst = to, .src = from, .len = NOF_DELTA_PAGE};
+    int rc;
+    do
+        rc = ioctl(missing, UFFDIO_COPY, &page);
+    while (rc != 0 && errno == EAGAIN);
+    if (rc == 0)
+        nof_delta_count(NOF_DELTA_COUNT_COPIED_BYTES, NOF_DELTA_PAGE);
+    return rc == 0;
+}
+
+static bool move_pages(uintptr_t from, uintptr_t to, size_t bytes, uint64_t mode)
+{
+    bool all = true;
+    for (size_t done = 0; done < bytes;) {
+        struct move pages = {.to = to + done, .from = from + done, .bytes = bytes - done, .mode = mode};
+        (void)ioctl(missing, MOVE, &pages);
+        if (pages.moved > 0) {
+            done += (size_t)pages.moved;
+            continue;
+        }
+        all = copy_page(from + done, to + done) && all;
+        done += NOF_DELTA_PAGE;
+    }
+    return all;
+}
+
+static bool put(uintptr_t from, uintptr_t to, size_t bytes)
+{
+    return move_pages(from, to, bytes, 0);
+}
+
+static bool show(uintptr_t low, uintptr_t kept, size_t bytes)
+{
+    return move_pages(kept, low, bytes, EMPTY_TOO);
+}
+
+static bool peek(uintptr_t low, uintptr_t kept, void *to, size_t bytes)
+{
+    (void)low;
+    memcpy(to, at(kept), bytes);
+    return true;
+}
+
+static void end(uintptr_t low, uintptr_t kept, size_t bytes)
+{
+    nof_delta_uffd_dismiss(missing, low, bytes);
+    (void)munmap(at(kept), bytes);
+}
+
+/* The descriptor is its parent's, and does not watch the child. */
+static bool show_in_child(uintptr_t low, uintptr_t kept, size_t bytes)
+{
+    return mremap(at(kept), bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, at(low)) == at(low);
+}
+
+const struct nof_delta_hide_ops nof_delta_hide_by_userfaultfd = {.name = "userfaultfd",
+                                                                 .open = open_missing,
+                                                                 .hide = hide,
+                                                                 .put = put,
+                                                                 .show = show,
+                                                                 .peek = peek,
+                                                                 .end = end,
+                                                                 .show_in_child = show_in_child};

@@ -546,6 +546,19 @@ static void sizes(void)
     check(nof_delta_size(SIZE_MAX / 2, UINT64_MAX / 2, UINT64_MAX, 4096) >= 4096);
 }
 
+/* What is asked for is had, up to a quarter of the message: so that one in increments is none that leaves as a whole. */
+static void size_that_was_asked_for(void)
+{
+    char text[100];
+    check(setenv("NOF_DELTA_SIZE", "131072", 1) == 0 && nof_delta_size_open(text, sizeof(text)) == 0);
+    check(nof_delta_size(1 << 20, 22800, 2000, 4096) == 131072);
+    check(nof_delta_size(131072, 22800, 2000, 4096) == 32768);
+    check(nof_delta_size(8192, 22800, 2000, 4096) == 4096);
+    check(nof_delta_size(8192, 22800, 2000, 1024) == 2048);
+    check(setenv("NOF_DELTA_SIZE", "1", 1) == 0 && nof_delta_size_open(text, sizeof(text)) == 0);
+    check(nof_delta_size(1 << 20, 22800, 2000, 1024) == 1);
+}
+
 static void all_by_pages(void)
 {
     static const size_t begins[] = {0, 1, 100, 4095};
@@ -726,6 +739,7 @@ int main(void)
         filled_by_libc();
         malloced();
     }
+    size_that_was_asked_for();
     for (int k = NOF_DELTA_WAY_MPROTECT; getenv("T_VERBOSE") != NULL && k <= NOF_DELTA_WAY_PAGEMAP; k++) {
         const struct nof_delta_pages_ops *ops = nof_delta_way_ops((enum nof_delta_way)k);
         printf("%s: %llu ns a page\n", ops->name, (unsigned long long)nof_delta_way_fault_ns(ops));

@@ -65,7 +65,7 @@ size_t nof_delta_size(size_t bytes, uint64_t ns_per_kib, uint64_t cost_ns, size_
 {
     size_t most = bytes / 4 > least ? bytes / 4 : least;
     if (fixed_bytes != 0)
-        return fixed_bytes;
+        return fixed_bytes < most ? fixed_bytes : most;
     if (ns_per_kib == 0)
         ns_per_kib = __atomic_load_n(&learned, __ATOMIC_RELAXED);
     uint64_t per_kib_ns = ns_per_kib + LINK_NS_PER_KIB, weighed, d;

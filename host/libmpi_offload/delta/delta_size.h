@@ -21,7 +21,8 @@
 /* Reads the environment. 0, or -1 and a sentence. */
 int nof_delta_size_open(char *text, size_t text_bytes);
 
-/* Of a message of `bytes` of which the program makes 1 KiB in ns_per_kib; 0: not known, as the last one. */
+/* Of a message of `bytes` of which the program makes 1 KiB in ns_per_kib; 0: not known, as the last one. `least`, or a quarter of the
+ * message, at most; from `least` on, but where the environment says less. */
 size_t nof_delta_size(size_t bytes, uint64_t ns_per_kib, uint64_t cost_ns, size_t least);
 
 /* How fast the program was, for the next message. Any thread. */

@@ -33,7 +33,7 @@ int nof_bench_alltoall(int argc, char **argv)
                                                 "64,1k,4k,16k,64k,256k",
                                                 NULL,
                                                 NULL,
-                                                false};
+                                                true};
 
     return nof_coll_bench(&table, argc, argv);
 }

@@ -147,6 +147,18 @@ static bool measure(struct bench *b)
     return true;
 }
 
+/* NOF_SIM_TIMED_COUNT: it is not simulated. What an environment has changed has its own name there. */
+static enum nof_sim_timed_way simulated(const struct nof_coll_column *c)
+{
+    char name[64];
+
+    if (c->who != NOF_COLL_OURS)
+        return NOF_SIM_TIMED_COUNT;
+    snprintf(name, sizeof(name), "%s%s%s", c->collective, c->environment != NULL ? ":" : "",
+             c->environment != NULL ? c->name : "");
+    return nof_sim_timed_way(name);
+}
+
 /* Once, because another run has the same figures. */
 static bool simulate(struct bench *b)
 {
@@ -163,7 +175,7 @@ static bool simulate(struct bench *b)
             if (b->why[c] != NULL)
                 continue;
             nof_bench_progress("%llu bytes, %s", (unsigned long long)b->row[r].bytes, b->columns[c].name);
-            nof_sim_run_timed(nof_sim_timed_way(b->columns[c].collective), &t);
+            nof_sim_run_timed(simulated(&b->columns[c]), &t);
             if (t.problem[0] != '\0') {
                 fprintf(stderr, "%llu bytes, %s: %s\n", (unsigned long long)b->row[r].bytes,
                         b->columns[c].name, t.problem);
@@ -444,12 +456,9 @@ static void fill_rows(struct bench *b)
 
 static void find_simulated(struct bench *b)
 {
-    for (unsigned c = 0; b->columns[c].name != NULL; c++) {
-        const struct nof_coll_column *column = &b->columns[c];
-
-        if (column->who != NOF_COLL_OURS || nof_sim_timed_way(column->collective) == NOF_SIM_TIMED_COUNT)
+    for (unsigned c = 0; b->columns[c].name != NULL; c++)
+        if (simulated(&b->columns[c]) == NOF_SIM_TIMED_COUNT)
             b->why[c] = "it is not simulated: --lab has it";
-    }
     b->runs = 1;
     nof_sim_library_prepare();
 }

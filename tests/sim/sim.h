@@ -89,6 +89,10 @@ void nof_sim_run_overlap(const struct nof_sim_overlap_config *config, struct nof
 /* How long what ranks, one on each of so many hosts, do together takes in virtual time, on a switched network. Only where the
  * MPI library is built. X(ID, name, what it is) */
 #define NOF_SIM_TIMED_WAYS(X) \
+    X(ALLTOALL, "alltoall", "MPI_Alltoall") \
+    X(ALLTOALL_PAIRWISE, "alltoall:pairwise", "the same, by the algorithm pairwise") \
+    X(ALLTOALL_BARRIER, "alltoall:barrier", "by barrier") \
+    X(ALLTOALL_UNSCHEDULED, "alltoall:unscheduled", "by unscheduled, without a budget of the receivers") \
     X(ALLTOALLV, "alltoallv", "MPI_Alltoallv") \
     X(LEVEL1, "alltoallv:level1", "MPIX_Alltoallv_control1, _data_trans2") \
     X(LEVEL2, "alltoallv:level2", "MPIX_Alltoallv_control2, _data_trans2") \

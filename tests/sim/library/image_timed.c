@@ -52,6 +52,11 @@ static unsigned char byte_of(int from, int to, int at)
                                     (unsigned)at);
 }
 
+static void alltoall(struct exchange *x)
+{
+    check(MPI_Alltoall(x->out, x->bytes, MPI_BYTE, x->in, x->bytes, MPI_BYTE, MPI_COMM_WORLD));
+}
+
 static void alltoallv(struct exchange *x)
 {
     check(MPI_Alltoallv(x->out, x->count, x->to_at, MPI_BYTE, x->in, x->count, x->from_at, MPI_BYTE,
@@ -174,6 +179,10 @@ static void dsm_by_messages(struct exchange *x)
 }
 
 static const struct way ways[NOF_SIM_TIMED_COUNT] = {
+    [NOF_SIM_TIMED_ALLTOALL] = {NULL, alltoall, NULL, false},
+    [NOF_SIM_TIMED_ALLTOALL_PAIRWISE] = {NULL, alltoall, NULL, false},
+    [NOF_SIM_TIMED_ALLTOALL_BARRIER] = {NULL, alltoall, NULL, false},
+    [NOF_SIM_TIMED_ALLTOALL_UNSCHEDULED] = {NULL, alltoall, NULL, false},
     [NOF_SIM_TIMED_ALLTOALLV] = {NULL, alltoallv, NULL, false},
     [NOF_SIM_TIMED_LEVEL1] = {NULL, level1, NULL, false},
     [NOF_SIM_TIMED_LEVEL2] = {NULL, level2, NULL, false},

@@ -22,6 +22,20 @@ enum nof_sim_timed_way nof_sim_timed_way(const char *name)
     return (enum nof_sim_timed_way)i;
 }
 
+/* What is set for a way: a table of algorithms, a feature. */
+static const struct {
+    const char *table; /* or NULL */
+    bool sets;
+    enum nof_feature feature;
+    uint64_t value;
+} settings[NOF_SIM_TIMED_COUNT] = {
+    [NOF_SIM_TIMED_ALLTOALL_PAIRWISE] = {"alltoall 1 any pairwise\n", false, 0, 0},
+    [NOF_SIM_TIMED_ALLTOALL_BARRIER] = {"alltoall 1 any barrier\n", false, 0, 0},
+    [NOF_SIM_TIMED_ALLTOALL_UNSCHEDULED] = {"alltoall 1 any unscheduled\n", true, NOF_F_GRANT_BYTES, 0},
+    [NOF_SIM_TIMED_ALLGATHER_MULTICAST] = {NULL, true, NOF_F_MULTICAST, 1},
+    [NOF_SIM_TIMED_DSM_DYNAMIC] = {NULL, true, NOF_F_GRANT_BYTES, 0},
+};
+
 /* All ranks have the same times: the slowest's. */
 static void take_result(struct nof_cluster *c, const struct nof_program *p, void *answer)
 {
@@ -42,15 +56,15 @@ void nof_sim_run_timed(enum nof_sim_timed_way way, struct nof_sim_timed *t)
         .hosts = t->hosts,
         .ranks = t->hosts,
         .by_nic = t->by_nic,
+        .table = settings[way].table,
         .step = {.kind = SIM_STEP_TIMED, .style = (unsigned)way, .spare = t->amount, .ns = t->times},
         .link = {.rate_bps = t->rate_bps, .delay_ns = DELAY_NS, .buffer_bytes = (uint32_t)t->buffer_bytes},
         .mtu_bytes = t->mtu_bytes,
     };
-    if (way == NOF_SIM_TIMED_DSM_DYNAMIC)
-        m.feature[m.nfeatures++].number = NOF_F_GRANT_BYTES;
-    if (way == NOF_SIM_TIMED_ALLGATHER_MULTICAST) {
-        m.feature[m.nfeatures].number = NOF_F_MULTICAST;
-        m.feature[m.nfeatures++].value = 1;
+    if (settings[way].sets) {
+        m.feature[0].number = settings[way].feature;
+        m.feature[0].value = settings[way].value;
+        m.nfeatures = 1;
     }
     nof_measure_run(&m, take_result, t, t->problem, sizeof(t->problem));
 }

@@ -24,12 +24,12 @@
     X(BARRIER_DISSEMINATION, "barrier", "dissemination", "to ranks at doubling distance") \
     X(BARRIER_HIERARCHICAL, "barrier", "hierarchical", "among the ranks of a NIC, among NICs, and back") \
     X(ALLTOALL_BRUCK, "alltoall", "bruck", "blocks travel together, a logarithmic number of rounds") \
-    X(ALLTOALL_BATCHED, "alltoall", "batched", "as many rounds of pairs at a time as have 32 KiB") \
-    X(ALLTOALL_PAIRWISE, "alltoall", "pairwise", "one round of pairs at a time") \
+    X(ALLTOALL_PAIRWISE, "alltoall", "pairwise", "rounds of pairs, one behind the other") \
     X(ALLTOALL_BARRIER, "alltoall", "barrier", "rounds of pairs with a barrier between them") \
     X(ALLTOALL_UNSCHEDULED, "alltoall", "unscheduled", "all messages at once") \
     X(ALLGATHER_BRUCK, "allgather", "bruck", "what a rank has doubles in each round") \
     X(ALLGATHER_RING, "allgather", "ring", "a block goes on to the next rank in each round") \
+    X(ALLGATHER_PAIRWISE, "allgather", "pairwise", "a block straight to each rank, one behind the other") \
     X(ALLGATHER_HIERARCHICAL, "allgather", "hierarchical", \
       "blocks of a NIC travel together, then among its ranks") \
     X(ALLGATHER_LANES, "allgather", "lanes", "among ranks with one number on their NICs, then on each NIC") \

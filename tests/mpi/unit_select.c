@@ -11,8 +11,8 @@
 #include "coll/select.h"
 
 #define ALLTOALL_ALL \
-    (NOF_CAN(NOF_ALLTOALL_BRUCK) | NOF_CAN(NOF_ALLTOALL_BATCHED) | NOF_CAN(NOF_ALLTOALL_PAIRWISE) | \
-     NOF_CAN(NOF_ALLTOALL_BARRIER) | NOF_CAN(NOF_ALLTOALL_UNSCHEDULED))
+    (NOF_CAN(NOF_ALLTOALL_BRUCK) | NOF_CAN(NOF_ALLTOALL_PAIRWISE) | NOF_CAN(NOF_ALLTOALL_BARRIER) | \
+     NOF_CAN(NOF_ALLTOALL_UNSCHEDULED))
 
 static int agreed_on = -1;
 static char error[1024];
@@ -52,11 +52,14 @@ static void is_bad(const char *text, const char *says)
 static void own_rows(void)
 {
     is("");
-    check(of(16, 64, ALLTOALL_ALL) == NOF_ALLTOALL_BATCHED);
+    check(of(16, 64, ALLTOALL_ALL) == NOF_ALLTOALL_PAIRWISE);
     check(of(128, 64, ALLTOALL_ALL) == NOF_ALLTOALL_BRUCK);
-    check(of(128, 65, ALLTOALL_ALL) == NOF_ALLTOALL_BATCHED);
+    check(of(128, 65, ALLTOALL_ALL) == NOF_ALLTOALL_PAIRWISE);
     check(of(16, 16384, ALLTOALL_ALL) == NOF_ALLTOALL_PAIRWISE);
-    check(of(128, 64, ALLTOALL_ALL & ~NOF_CAN(NOF_ALLTOALL_BRUCK)) == NOF_ALLTOALL_BATCHED);
+    check(of(128, 64, ALLTOALL_ALL & ~NOF_CAN(NOF_ALLTOALL_BRUCK)) == NOF_ALLTOALL_PAIRWISE);
+    check(of(9, 64, NOF_CAN(NOF_ALLGATHER_BRUCK) | NOF_CAN(NOF_ALLGATHER_PAIRWISE)) == NOF_ALLGATHER_BRUCK);
+    check(of(9, 65, NOF_CAN(NOF_ALLGATHER_BRUCK) | NOF_CAN(NOF_ALLGATHER_PAIRWISE)) ==
+          NOF_ALLGATHER_PAIRWISE);
     check(of(8, 1 << 20, NOF_CAN(NOF_REDUCE_TREE)) == NOF_REDUCE_TREE);
     check(of(8, 1 << 20, NOF_CAN(NOF_REDUCE_TREE) | NOF_CAN(NOF_REDUCE_HALVING)) == NOF_REDUCE_HALVING);
     /* Whatever can be asked there is an answer that can do it. */
@@ -101,8 +104,8 @@ static void bad_lines(void)
     is_bad("alltoal 1 any bruck\n",
            "barrier, alltoall, allgather, allreduce, bcast, reduce, reduce_scatter, gather, scatter");
     is_bad("alltoall 1 any brook",
-           "the/table:1: 'brook' is no algorithm of alltoall: write one of bruck, batched");
-    is_bad("allgather 1 any pairwise", "write one of bruck, ring, hierarchical, lanes");
+           "the/table:1: 'brook' is no algorithm of alltoall: write one of bruck, pairwise");
+    is_bad("allgather 1 any tree", "write one of bruck, ring, pairwise, hierarchical, lanes");
     is_bad("alltoall 0 any bruck", "'0' ranks");
     is_bad("alltoall 8+ any bruck", "'8+' ranks");
     is_bad("alltoall -1 any bruck", "'-1' ranks");
@@ -185,7 +188,7 @@ static void environment(void)
     check(of(16, 1 << 20, ALLTOALL_ALL & ~NOF_CAN(NOF_ALLTOALL_BRUCK)) == NOF_ALLTOALL_UNSCHEDULED);
     check(of(16, 64, NOF_CAN(NOF_ALLGATHER_BRUCK) | NOF_CAN(NOF_ALLGATHER_RING)) == NOF_ALLGATHER_RING);
     check(open_with(NULL, "ring") == -1 &&
-          strstr(error, "NOF_ALLTOALL=ring: it is auto, bruck, batched") != NULL);
+          strstr(error, "NOF_ALLTOALL=ring: it is auto, bruck, pairwise") != NULL);
     check(open_with("/nowhere/at/all", NULL) == -1 &&
           strstr(error, "NOF_COLL_TABLE=/nowhere/at/all: No such") != NULL);
     check(open_with("/tmp", NULL) == -1 && strstr(error, "/tmp: Is a directory") != NULL);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Allgather, with one count for all or one each: Bruck's algorithm (a logarithmic number of rounds, on
- * packed bytes) while blocks are small, a ring otherwise; where ranks share NICs among the first of each, or in lanes. */
+ * packed bytes) while blocks are small; otherwise every pair has a message of its own, in the order of an all-to-all, whose rounds
+ * wait for no other rank's, or blocks go round a ring; where ranks share NICs among the first of each, or in lanes. */
 #include "coll/coll.h"
 #include "coll/nics/nics.h"
 #include "coll/select.h"
@@ -47,13 +48,29 @@ static void build_ring(struct nof_sched *s, const struct nof_data *send, const s
     }
 }
 
-#define FLAT (NOF_CAN(NOF_ALLGATHER_BRUCK) | NOF_CAN(NOF_ALLGATHER_RING))
+static void build_pairwise(struct nof_sched *s, const struct nof_data *send, const struct nof_blocks *recv)
+{
+    struct nof_data own = nof_block(recv, s->rank);
+    if (send != NULL)
+        nof_coll_copy(s, send, &own);
+    for (int k = 1; k < s->size; k++) {
+        int to = (s->rank + k) % s->size, from = (s->rank - k + s->size) % s->size;
+        struct nof_data in = nof_block(recv, from);
+        nof_coll_recv(s, &in, from);
+        nof_coll_send(s, send != NULL ? send : &own, to);
+        nof_sched_turn(s);
+    }
+}
+
+#define FLAT (NOF_CAN(NOF_ALLGATHER_BRUCK) | NOF_CAN(NOF_ALLGATHER_RING) | NOF_CAN(NOF_ALLGATHER_PAIRWISE))
 
 static void build_as(struct nof_sched *s, enum nof_algorithm algorithm, const struct nof_data *send,
                      const struct nof_blocks *recv, size_t total)
 {
     if (algorithm == NOF_ALLGATHER_BRUCK)
         build_bruck(s, send, recv, total);
+    else if (algorithm == NOF_ALLGATHER_PAIRWISE)
+        build_pairwise(s, send, recv);
     else
         build_ring(s, send, recv);
 }

@@ -2,9 +2,9 @@
 /* All-to-all. With one small count for all and enough ranks, Bruck's algorithm: a logarithmic number
  * of rounds, each block travels up to as many times. Otherwise every pair has a message of its own: in
  * round k every rank sends to the one k places after it and receives from the one k places before it,
- * so no rank is the target of two at a time. Small messages do not fill the link: several rounds go
- * together (batched). In place, the two ranks of a pair meet in one round, which needs a copy of one round only;
- * rounds are then parted by no barrier, whatever was chosen. */
+ * so no rank is the target of two at a time. Small messages do not fill the link: those of several rounds are under
+ * way together (nof_sched_turn()). In place, the two ranks of a pair meet in one round, which needs a copy of one round only,
+ * or of as many as go together; rounds are then parted by no barrier, whatever was chosen. */
 #include "coll/coll.h"
 #include "coll/select.h"
 
@@ -26,8 +26,6 @@ static int rounds_together(const struct nof_sched *s, enum nof_algorithm algorit
 {
     if (algorithm == NOF_ALLTOALL_UNSCHEDULED)
         return s->size;
-    if (algorithm != NOF_ALLTOALL_BATCHED)
-        return 1;
     size_t rounds = TOGETHER_MAX_BYTES / largest;
     return (int)(rounds < 1 ? 1 : rounds > TOGETHER_MAX_ROUNDS ? TOGETHER_MAX_ROUNDS : rounds);
 }
@@ -37,18 +35,17 @@ static void build_pairs(struct nof_sched *s, enum nof_algorithm algorithm, const
 {
     struct nof_data mine = nof_block(send, s->rank), own = nof_block(recv, s->rank);
     nof_coll_copy(s, &mine, &own);
-    int together = rounds_together(s, algorithm, largest_block(s, recv));
     for (int k = 1; k < s->size; k++) {
         int to = (s->rank + k) % s->size, from = (s->rank - k + s->size) % s->size;
         struct nof_data out = nof_block(send, to), in = nof_block(recv, from);
         nof_coll_recv(s, &in, from);
         nof_coll_send(s, &out, to);
-        if (together == 1 && algorithm != NOF_ALLTOALL_BARRIER)
+        if (algorithm == NOF_ALLTOALL_PAIRWISE)
             nof_sched_turn(s);
-        else if (k % together == 0)
+        if (algorithm == NOF_ALLTOALL_BARRIER && k + 1 < s->size) {
             nof_sched_fence(s);
-        if (algorithm == NOF_ALLTOALL_BARRIER && k + 1 < s->size)
             nof_coll_build_barrier(s);
+        }
     }
 }
 
@@ -113,11 +110,10 @@ static void build_bruck(struct nof_sched *s, const struct nof_blocks *send, cons
     }
 }
 
-/* Where blocks differ each rank chooses how many rounds go together by what it receives, which others do not see. */
+/* Where blocks differ each rank chooses by what it receives, which others do not see: the messages are the same. */
 static enum nof_algorithm choose(struct nof_sched *s, const struct nof_blocks *recv)
 {
-    const uint64_t alike =
-        NOF_CAN(NOF_ALLTOALL_BATCHED) | NOF_CAN(NOF_ALLTOALL_PAIRWISE) | NOF_CAN(NOF_ALLTOALL_UNSCHEDULED);
+    const uint64_t alike = NOF_CAN(NOF_ALLTOALL_PAIRWISE) | NOF_CAN(NOF_ALLTOALL_UNSCHEDULED);
     bool uniform = recv->counts.kind == NOF_COUNTS_ONE && recv->types == NULL;
     size_t each = uniform ? (size_t)recv->counts.one * recv->type->size : 0;
     if (uniform)

@@ -477,7 +477,7 @@ int nof_phased_build(const struct nof_phased *phased, struct nof_sched *s, const
         const struct nof_phased_transfer *t = &phased->transfer[i];
         struct nof_data block = nof_block(t->sends ? &send : &recv, t->peer);
         if (phases && i > 0 && t->phase != t[-1].phase)
-            nof_sched_fence(s);
+            nof_sched_turn(s);
         if (t->sends)
             nof_sched_send(s, block.buf, block.count, block.type, t->peer);
         else

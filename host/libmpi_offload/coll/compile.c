@@ -8,7 +8,7 @@
 #include "type/op.h"
 #include "type/type_layout.h"
 
-#define TURNS_MOST 16u /* receives of so many rounds take up room at once */
+#define TURNS_MOST 32u /* receives of so many rounds take up room at once */
 
 static_assert(NOF_PROGRAM_STEPS_MAX < NOF_STEP_NONE, "a step has a name");
 
@@ -19,9 +19,8 @@ struct writer {
     struct nof_program_step *step; /* of the image */
     unsigned bases; /* of the image, that are taken */
     uint16_t own; /* the last own step of this round, which those behind it wait for, or NOF_STEP_NONE */
-    uint16_t
-        sent; /* the last SEND of this round, or NOF_STEP_NONE, whose turn is before the next one if it was */
-    bool in_turn;
+    uint16_t sent; /* the last SEND of this round, or NOF_STEP_NONE */
+    bool in_turn; /* there has been a turn in this round: sends go behind one another */
     unsigned turns; /* of this round */
     bool ieee; /* the host computes floating operations as the NIC does */
 };
@@ -90,7 +89,7 @@ static void place_at(struct writer *w, uint64_t address, uint8_t *base_out, int6
     *offset_out = (int64_t)(address - base[*base_out]);
 }
 
-/* It goes behind the send of the round before it. */
+/* It goes behind the send before it. */
 static void take_turn(struct writer *w, struct nof_program_step *step)
 {
     if (w->in_turn && w->sent != NOF_STEP_NONE) {
@@ -98,7 +97,6 @@ static void take_turn(struct writer *w, struct nof_program_step *step)
         step->after[1] = step->after[0];
         step->after[0] = w->sent;
     }
-    w->in_turn = false;
     w->sent = (uint16_t)(w->image->program->nsteps - 1);
 }
 
@@ -229,6 +227,7 @@ static enum nof_compiled add_fence(struct writer *w, size_t at)
 {
     w->own = w->sent = NOF_STEP_NONE;
     w->turns = 0;
+    w->in_turn = false;
     return add(w, NOF_STEP_FENCE, at) == NULL ? NOF_COMPILE_SHAPE : NOF_COMPILED;
 }
 

@@ -19,6 +19,9 @@
 
 #define ASK_AFTER_NS 1000000000ull /* what ranks of a collective may take without being asked about it; */
 #define ASK_MAX_NS (64 * ASK_AFTER_NS) /* at twice that distance each time, up to this */
+/* Rounds in turn are under way together while fewer bytes, sent and received, and fewer messages are. */
+#define TURNS_BYTES (64u * 1024u)
+#define TURNS_MESSAGES 64u
 #define FIRST_STEPS 8 /* of a small collective; malloc() keeps blocks of up to 1 KiB at hand */
 
 static struct nof_sched *ready_first, *ready_last;
@@ -312,11 +315,25 @@ static bool nic_runs(const struct nof_sched *s)
     return s->offload != NULL && nof_offload_runs(s->offload);
 }
 
+static size_t bytes_of(const struct nof_request *req)
+{
+    return req->count * req->type->size;
+}
+
 static void leave_live(struct nof_sched *s, struct nof_request *req)
 {
+    s->under_way_bytes -= bytes_of(req);
     struct nof_request *last = s->live[--s->live_count];
     s->live[req->owner_slot] = last;
     last->owner_slot = req->owner_slot;
+}
+
+/* The round is done, or the next one need not wait for all of it. */
+static bool goes_on(const struct nof_sched *s)
+{
+    return s->pending == 0 || (s->at > 0 && s->at < s->count && s->steps[s->at - 1].kind == NOF_SCHED_TURN &&
+                               s->error == MPI_SUCCESS && !s->gives && !nic_runs(s) &&
+                               s->under_way_bytes < TURNS_BYTES && s->live_count < TURNS_MESSAGES);
 }
 
 /* What is under way must not write into the program's memory any more. */
@@ -409,7 +426,7 @@ static void step_done(struct nof_request *req)
         fail(s, error, nof_coll_blame(error, peer));
     if (asked > 0 && s->error == MPI_SUCCESS)
         proceed(s, asked - 1, later == MPI_SUCCESS ? NOF_OK : NOF_ETRUNC);
-    if (s->pending == 0 && !s->running)
+    if (goes_on(s) && !s->running)
         make_ready(s);
 }
 
@@ -449,6 +466,7 @@ static void issue_transfer(struct nof_sched *s, const struct nof_step *step, uin
     req->on_done = step_done;
     req->owner_slot = s->live_count;
     s->live[s->live_count++] = req;
+    s->under_way_bytes += bytes_of(req);
     s->pending++;
     int rc = nof_pt2pt_start(req);
     if (rc != MPI_SUCCESS) {
@@ -559,7 +577,7 @@ static void advance(struct nof_sched *s)
     s->running = true;
     while (nic_runs(s) && s->offload->asked_at < s->offload->asked_count && s->error == MPI_SUCCESS)
         do_asked(s, s->offload->asked[s->offload->asked_at++]);
-    while (s->pending == 0) {
+    while (goes_on(s)) {
         if (s->at == s->count || s->error != MPI_SUCCESS) {
             s->running = false;
             finish(s);
@@ -568,7 +586,7 @@ static void advance(struct nof_sched *s)
         size_t end = s->gives ? s->offload->image.begin : s->count;
         if (s->gives && s->at == end && give_to_nic(s))
             break;
-        s->pending = 1;
+        s->pending++;
         while (s->at < end && s->error == MPI_SUCCESS) {
             const struct nof_step *step = &s->steps[s->at++];
             if (nof_step_parts(step))
@@ -623,6 +641,7 @@ int nof_sched_start(struct nof_sched *s)
     s->moved_ns = 0;
     s->at = 0;
     s->pending = 0;
+    s->under_way_bytes = 0;
     s->error = nof_coll_abort_heard(s);
     if (s->error == MPI_SUCCESS && s->build_error != MPI_SUCCESS) {
         s->error = s->build_error;

@@ -76,6 +76,7 @@ struct nof_sched {
     size_t at; /* next step */
     size_t
         pending; /* requests of this round, one while the round is being issued, and one while the NIC runs it */
+    size_t under_way_bytes; /* of those requests */
     bool running;
     bool gives; /* to the NIC, where its steps begin */
     bool done;
@@ -133,9 +134,9 @@ void nof_sched_reduce(struct nof_sched *s, struct nof_op *op, struct nof_type *t
 void nof_sched_update(struct nof_sched *s, const struct nof_section *section, const void *now,
                       const void *before);
 void nof_sched_fence(struct nof_sched *s);
-/* Rounds of one send and one receive each, none of which touches what another one does: they are for the switches' sake alone.
- * The host parts them as by a fence; in the NIC the next send begins when little is left of the one before it, and the receives
- * of later rounds wait for nothing. */
+/* Rounds of transfers, none of which touches what another one does: they are for the switches' sake alone.
+ * The host begins the next one when little is left of those before it; so does the NIC with the next send, and the receives of
+ * later rounds wait for nothing there. */
 void nof_sched_turn(struct nof_sched *s);
 
 /* From here on messages have the length that is expected: another one is MPI_ERR_COUNT or MPI_ERR_TRUNCATE when the schedule

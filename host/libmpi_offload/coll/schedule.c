@@ -523,6 +523,7 @@ static bool is_other_length(int error)
 static void heard(struct nof_chan_program *program, enum nof_chan_news news, int value)
 {
     struct nof_sched *s = program->owner;
+    const struct nof_coll_blame blame = {program->status, program->whose}; /* before it is gone */
     switch (news) {
     case NOF_CHAN_ASKED:
         nof_offload_ask(s->offload, value);
@@ -552,7 +553,7 @@ static void heard(struct nof_chan_program *program, enum nof_chan_news news, int
         } else {
             s->leak_temporaries = true;
             if (s->error == MPI_SUCCESS)
-                fail_at_nic(s, value, (struct nof_coll_blame){program->status, program->whose});
+                fail_at_nic(s, value, blame);
         }
         break;
     }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The ways in which writes to pages can be caught, and pages hidden, and which of them a message takes: NOF_DELTA_TRIGGER, or the
  * info key nof_delta_trigger of its communicator, each mprotect, userfaultfd, pagemap, or auto (the default), which is the one of
- * the first two that costs least here, by measurement when the first such message begins (docs/decisions/0037, 0052). pagemap
+ * the first two that costs least here, by measurement when the first such message begins (docs/decisions/0037, 0053). pagemap
  * hides none: receives are as with auto.
  *
  * Under the library's lock, but for the fault; after nof_delta_fault_open(). */

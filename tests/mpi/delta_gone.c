@@ -82,8 +82,8 @@ static void failed(int code)
     CHECK(t_class(code) == MPI_ERR_BUFFER);
 }
 
-/* Of the sender, after a quarter has come. */
-static void send_gone(int moved)
+/* Of the sender, after a quarter has come. before: what the receiver has there; 0: pages that were never touched. */
+static void send_gone(int moved, unsigned char before)
 {
     unsigned char *buf = map();
     MPI_Request req;
@@ -103,11 +103,12 @@ static void send_gone(int moved)
         failed(MPIX_Delta_wait(&req, MPI_STATUS_IGNORE));
         CHECK(req == MPI_REQUEST_NULL);
     } else {
-        memset(buf, 0xee, BYTES);
+        if (before != 0)
+            memset(buf, before, BYTES);
         receive(buf);
         CHECK(t_verify(buf, HALF / 2, 1));
         acknowledge();
-        CHECK(buf[BYTES - 1] == 0xee); /* waits until it has failed */
+        CHECK(buf[BYTES - 1] == before); /* waits until it has failed */
         failed(MPIX_Delta_recv_wait(buf, MPI_STATUS_IGNORE));
         CHECK(t_verify(buf, HALF / 2, 1));
         memset(buf, 0, BYTES);
@@ -211,7 +212,9 @@ int main(int argc, char **argv)
     t_errors_return();
     other = t_rank ^ 1;
     for (int k = 0; k < 2; k++) {
-        send_gone(k);
+        send_gone(k, 0xee);
+        whole();
+        send_gone(k, 0);
         whole();
         recv_gone(k);
         whole();

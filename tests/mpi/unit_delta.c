@@ -505,12 +505,21 @@ static void pipelined(size_t bytes)
     nof_delta_out_give(out);
 }
 
-/* The message ends without half of it: what had come stays, the rest is as it was. */
-static void failing(size_t bytes)
+/* What lies in the buffer before a message comes: 0 is of pages that were never touched. */
+static void lay(unsigned char before)
+{
+    if (before == 0)
+        check(madvise(to, MOST, MADV_DONTNEED) == 0);
+    else
+        memset(to, before, MOST);
+}
+
+/* The message ends without half of it: what had come stays, the rest is as it was. asks: by a call of the library's, not by a fault. */
+static void failing(size_t bytes, unsigned char before, bool asks)
 {
     struct nof_delta_out *out = take_out(from, bytes);
     struct nof_delta_in *in = take_in(to, bytes);
-    memset(to, 0xee, bytes);
+    lay(before);
     for (size_t i = 0; i < bytes; i++)
         from[i] = byte_at(i);
     void *shadow = nof_delta_watch_recv(in, false, way);
@@ -524,14 +533,34 @@ static void failing(size_t bytes)
     while (nof_delta_in_has(in, 0, half) != NOF_DELTA_IN_THERE)
         ;
     atomic_store(&message.fails, true);
-    check(to[bytes - 1] == 0xee); /* waits until it has failed */
+    while (asks && !nof_delta_watch_settle(to, bytes))
+        ;
+    check(to[bytes - 1] == before); /* waits until it has failed */
     await_end();
     check(nof_delta_watch_recv_end(in, true, 0));
     for (size_t i = 0; i < half / PAGE * PAGE; i++)
         check(to[i] == byte_at(i));
     for (size_t i = (half + PAGE - 1) / PAGE * PAGE; i < bytes; i++)
-        check(to[i] == 0xee);
+        check(to[i] == before);
     (void)nof_delta_out_end(out, bytes);
+    nof_delta_in_give(in);
+    nof_delta_out_give(out);
+}
+
+/* It ends early, into pages that were never touched: behind its end they are so, and there, before the receive has ended. */
+static void shorter(size_t bytes)
+{
+    struct nof_delta_out *out = take_out(from, bytes);
+    struct nof_delta_in *in = take_in(to, bytes);
+    lay(0);
+    void *shadow = nof_delta_watch_recv(in, false, way);
+    connect(out, in, from, shadow, bytes);
+    check(nof_delta_in_state(in) == NOF_DELTA_MATCHED);
+    check(nof_delta_watch_hide(in) && nof_delta_out_end(out, PAGE / 2));
+    check(to[0] == from[0] && to[PAGE] == 0);
+    to[bytes - 1] = 1;
+    await_end();
+    check(nof_delta_watch_recv_end(in, false, PAGE / 2) && to[bytes - 1] == 1);
     nof_delta_in_give(in);
     nof_delta_out_give(out);
 }
@@ -573,7 +602,9 @@ static void all_by_pages(void)
     }
     pipelined(100 * PAGE);
     pipelined(299 * PAGE);
-    failing(100 * PAGE);
+    for (int k = 0; k < 4; k++)
+        failing(100 * PAGE, k & 1 ? 0xee : 0, k > 1);
+    shorter(100 * PAGE);
 }
 
 /* Of a process that may open no file more: mprotect catches writes, whatever was asked for, and stderr says why. */

@@ -82,9 +82,12 @@ static bool put(uintptr_t from, uintptr_t to, size_t bytes)
     return move_pages(from, to, bytes, 0);
 }
 
+/* Pages that were never touched are not at `kept` either: the kernel brings them, where they are the descriptor's no longer. */
 static bool show(uintptr_t low, uintptr_t kept, size_t bytes)
 {
-    return move_pages(kept, low, bytes, EMPTY_TOO);
+    bool all = move_pages(kept, low, bytes, EMPTY_TOO);
+    nof_delta_uffd_dismiss(missing, low, bytes);
+    return all;
 }
 
 static bool peek(uintptr_t low, uintptr_t kept, void *to, size_t bytes)

@@ -234,6 +234,15 @@ static bool try_page(uintptr_t address, bool *failed_out, bool *fatal_out)
     return ended;
 }
 
+/* All that could be shown is. */
+static void end_hiding(struct hidden *w)
+{
+    w->hidden = false;
+    if (w->kept != 0)
+        w->ops->end(w->parts.low, w->kept, w->parts.high - w->parts.low);
+    w->kept = 0;
+}
+
 /* The message is not coming: its pages are the program's, and the next call that asks tells why. */
 static void abandon(uintptr_t address, bool fatal)
 {
@@ -245,7 +254,7 @@ static void abandon(uintptr_t address, bool fatal)
     struct hidden *w = find_recv(address);
     if (w != NULL && w->hidden) {
         show_rest(w, true, w->base + w->arrives->bytes);
-        w->hidden = false;
+        end_hiding(w);
     }
     nof_delta_let_go(&before);
 }
@@ -561,9 +570,7 @@ bool nof_delta_watch_recv_end(struct nof_delta_in *in, bool failed, size_t bytes
         copy_ends(w, end);
     nof_delta_hold(&before);
     show_rest(w, failed, end);
-    w->hidden = false;
-    if (w->kept != 0)
-        w->ops->end(w->parts.low, w->kept, w->parts.high - w->parts.low);
+    end_hiding(w);
     __atomic_store_n(&nof_delta_recvs_on, nof_delta_recvs_on & ~(1ull << nof_delta_in_slot(in)),
                      __ATOMIC_RELAXED);
     nof_delta_let_go(&before);

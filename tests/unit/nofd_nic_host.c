@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include <errno.h>
 #include <poll.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
@@ -567,6 +568,54 @@ static void when_its_device_goes_its_ranks_hear_it_and_none_can_come(void **stat
     nic.wire.ops = wire.ops;
 }
 
+static int table_error; /* of a core that is not the first */
+
+/* As nof_dpdk_queue_guard(), to which the kernel gives no table. */
+static int no_table(struct nofd_wire *of, uint64_t nic_id, uint32_t max_paths, int *errno_out)
+{
+    (void)of;
+    assert_int_equal(nic_id, 1);
+    assert_true(max_paths > 0);
+    *errno_out = table_error;
+    return NOF_ENOTSUP;
+}
+
+static int create_core(unsigned core)
+{
+    struct nof_nic_config cfg = {.nic_id = 1, .seed = {1}, .max_endpoints = EPS, .max_predictors = 1};
+    struct nofd_wire_ops ops;
+    int rc;
+
+    nofd_nic_destroy(&nic);
+    nofd_wire_open_fabric(&wire, fabric, 0, macs[0], 0x0a000001, 1500, 0);
+    ops = *wire.ops;
+    ops.guard = no_table;
+    wire.ops = &ops;
+    wire.core = core;
+    wire.ncores = 2;
+    rc = nofd_nic_create(&nic, 3, &wire, &cfg, now_ns, err, sizeof(err));
+    nofd_wire_open_fabric(&wire, fabric, 0, macs[0], 0x0a000001, 1500, 0);
+    nic.wire.ops = wire.ops;
+    return rc;
+}
+
+/* The program takes frames of core 0 without one, and nobody else's: such a core would be deaf, and nobody would know. */
+static void a_core_that_no_frame_would_reach_is_an_error(void **state)
+{
+    (void)state;
+    table_error = EPERM;
+    assert_int_equal(create_core(1), NOF_EPERM);
+    assert_non_null(strstr(err, "nic3 core 1 (fabric): the kernel gives no table"));
+    assert_non_null(strstr(err, "CAP_BPF"));
+    assert_null(nic.nic);
+    table_error = ENOMEM;
+    assert_int_equal(create_core(1), NOF_ENOTSUP);
+    assert_non_null(strstr(err, "--cores-per-nic 1"));
+    assert_int_equal(create_core(0), NOF_OK); /* which gets all that is well formed */
+    table_error = 0;
+    assert_int_equal(create_core(1), NOF_OK); /* another program stands there, or none */
+}
+
 #define EACH(test) cmocka_unit_test_setup_teardown(test, start, end)
 
 int main(void)
@@ -589,6 +638,7 @@ int main(void)
         EACH(when_its_device_goes_its_ranks_hear_it_and_none_can_come),
         EACH(without_anything_to_do_it_is_quiet),
         EACH(whose_word_it_is_has_the_receive),
+        EACH(a_core_that_no_frame_would_reach_is_an_error),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

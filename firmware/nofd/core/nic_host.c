@@ -145,21 +145,33 @@ static int allocate(struct nofd_nic *nic)
     return NOF_OK;
 }
 
-static void guard(struct nofd_nic *nic)
+/* Without a table the program takes what is well formed for core 0, and leaves to the kernel what is for any other: that it has
+ * a table is all that it knows of how many there are. */
+static int guard(struct nofd_nic *nic, char *err, size_t err_bytes)
 {
     uint32_t max_paths = nic->cfg.max_paths != 0 ? nic->cfg.max_paths : NOF_PATHS_DEFAULT;
+    const char *hint;
     int error = 0;
 
     if (nic->wire.ops->guard != NULL)
         (void)nic->wire.ops->guard(&nic->wire, nic->cfg.nic_id, max_paths, &error);
+    hint = error == EPERM    ? " (start nofd as root, or with CAP_BPF)"
+           : error == ENOMEM ? nofd_limits_hint(error)
+                             : "";
+    if (error != 0 && nic->core > 0) {
+        snprintf(
+            err, err_bytes,
+            "%s: the kernel gives no table of connections to the XDP program: %s%s; no frame would reach "
+            "this core. Go on with one: --cores-per-nic 1",
+            nic->name, strerror(error), hint);
+        return error == EPERM ? NOF_EPERM : NOF_ENOTSUP;
+    }
     if (error != 0)
         nofd_warning(
             "%s: the kernel gives no table of connections to the XDP program: %s%s; frames of strangers "
             "reach the NIC core, which drops them",
-            nic->name, strerror(error),
-            error == EPERM    ? " (start nofd as root, or with CAP_BPF)"
-            : error == ENOMEM ? nofd_limits_hint(error)
-                              : "");
+            nic->name, strerror(error), hint);
+    return NOF_OK;
 }
 
 int nofd_nic_create(struct nofd_nic *nic, unsigned index, const struct nofd_wire *wire,
@@ -191,8 +203,8 @@ int nofd_nic_create(struct nofd_nic *nic, unsigned index, const struct nofd_wire
     else if (rc != NOF_OK)
         snprintf(err, err_bytes, "%s: cannot start the firmware core: %s", nic->name, nof_strstatus(rc));
     if (rc == NOF_OK)
-        guard(nic);
-    else
+        rc = guard(nic, err, err_bytes);
+    if (rc != NOF_OK)
         nofd_nic_destroy(nic);
     return rc;
 }

@@ -101,11 +101,16 @@ static void set_up_extras(struct nof_port_opening *o)
 
 #ifdef NOF_HAVE_EBPF
     if (port->devargs.kind == NOF_DEVARGS_AF_XDP) {
+        int rc;
+
         if (port->virtual_device)
             (void)nof_steer_generic(port->info.ifname);
         describe_xdp(port);
-        if (nof_steer_open(port->info.ifname, &port->steer) == 0)
+        rc = nof_steer_open(port->info.ifname, &port->steer);
+        if (rc == 0)
             port->info.xdp_pinned = nof_steer_pin(port->steer) == 0;
+        else if (rc != -ENOENT)
+            port->steer_errno = -rc;
     }
 #endif
     if (port->info.nqueues > 1 && nof_dpdk_rules_open(port))

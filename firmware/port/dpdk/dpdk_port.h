@@ -150,7 +150,8 @@ struct nof_dpdk_queue *nof_dpdk_port_queue(struct nof_dpdk_port *port, unsigned 
 
 /* Where a steering program stands in front of the queue, it drops from now on what nobody here would take: see
  * nof_port_ops.conn. Call it before the core that has this nic_id and at most so many paths opens one. NOF_OK; NOF_ENOTSUP:
- * the core drops as ever: no steering program of this build stands there (*errno_out 0), or the kernel gave no table, and why. */
+ * no steering program of this build stands there (*errno_out 0), or the kernel gave no table, and why: then core 0 drops as ever,
+ * and no other gets a frame, for the program takes what is for a core with a table, or for core 0. */
 int nof_dpdk_queue_guard(struct nof_dpdk_queue *q, uint64_t nic_id, uint32_t max_paths, int *errno_out);
 
 /* The wire ops of the core; their `void *port` is a struct nof_dpdk_queue *. The first are those of a port with one core. */

@@ -20,7 +20,7 @@ int nof_dpdk_queue_guard(struct nof_dpdk_queue *q, uint64_t nic_id, uint32_t max
     struct nof_steer_self self = {.nic_id = nic_id, .ip4 = port->info.ip4, .max_paths = max_paths};
     int rc;
 
-    *errno_out = 0;
+    *errno_out = port->steer_errno;
     if (!port->steer || q->known)
         return NOF_ENOTSUP;
     rc = nof_steer_table_open(nof_steer_known_fd(port->steer), q->index, &self, &q->known);

@@ -109,6 +109,7 @@ struct nof_dpdk_port {
     int claim_fd;
     int member_fd;
     struct nof_steer *steer;
+    int steer_errno; /* why the kernel does not show us the program that hangs there */
     unsigned nmulticast;
     struct {
         uint8_t mac[6];

@@ -412,6 +412,59 @@ static void a_port_that_has_not_woken_it_yet_is_looked_at_again(void **state)
     assert_true(nic.source.ops->deadline(&nic.source, now_ns) > now_ns + NOFD_MS);
 }
 
+static unsigned carried;
+static bool others_rest, told_rest;
+
+static unsigned carry(struct nofd_wire *of, uint64_t at_ns)
+{
+    (void)of;
+    (void)at_ns;
+    return carried;
+}
+
+static bool rest(struct nofd_wire *of, bool quiet)
+{
+    (void)of;
+    told_rest = quiet;
+    return quiet && others_rest;
+}
+
+/* A core whose queue all frames come on would sleep between them, and look for them seldom, while others wait for theirs. */
+static void what_it_does_for_other_cores_is_work_and_theirs_no_rest(void **state)
+{
+    struct nofd_wire_ops ops = *nic.wire.ops;
+
+    (void)state;
+    ops.flush = carry;
+    ops.quiet = rest;
+    ops.wakes = wakes;
+    nic.wire.ops = &ops;
+    both();
+    carried = 0;
+    assert_int_equal(turn(), 0);
+    carried = 5;
+    assert_int_equal(turn(), 5);
+    carried = 0;
+    has_woken = false;
+    others_rest = true;
+    assert_true(nic.source.ops->quiet(&nic.source));
+    assert_int_equal(nic.source.ops->deadline(&nic.source, now_ns), now_ns + NOFD_MS);
+    others_rest = false;
+    assert_false(nic.source.ops->quiet(&nic.source));
+    assert_int_equal(nic.source.ops->deadline(&nic.source, now_ns), now_ns + 50 * NOFD_US);
+    has_woken = true; /* and the others hear of us all the same */
+    told_rest = false;
+    (void)nic.source.ops->deadline(&nic.source, now_ns);
+    assert_true(told_rest);
+    copy_says = NOF_EAGAIN;
+    send_from(0, 1, sizeof(message));
+    receive(1, 0, sizeof(message));
+    (void)turn();
+    (void)nic.source.ops->deadline(&nic.source, now_ns);
+    assert_false(told_rest);
+    nic.wire.ops = wire.ops;
+}
+
 static void the_core_hears_of_a_link_with_another_rate(void **state)
 {
     (void)state;
@@ -633,6 +686,7 @@ int main(void)
         EACH(hosts_are_told_that_it_sleeps_and_what_waits_keeps_it_awake),
         EACH(a_host_that_does_not_reap_is_looked_at_again),
         EACH(a_port_that_has_not_woken_it_yet_is_looked_at_again),
+        EACH(what_it_does_for_other_cores_is_work_and_theirs_no_rest),
         EACH(the_core_hears_of_a_link_with_another_rate),
         EACH(the_link_is_looked_at_from_time_to_time),
         EACH(when_its_device_goes_its_ranks_hear_it_and_none_can_come),

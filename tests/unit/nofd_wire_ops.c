@@ -27,7 +27,7 @@ static struct nof_frame frame;
 #define NOFD_TEST_CORES 3u
 
 static char place, places[NOFD_TEST_CORES]; /* of the port and its queues */
-static bool told_unplugged;
+static bool told_unplugged, others_busy;
 
 const struct nof_port_ops nof_dpdk_port_ops;
 static uint64_t guarded_nic;
@@ -132,11 +132,12 @@ void nof_dpdk_queue_rx_done(struct nof_dpdk_queue *q, struct nof_frame *const *f
     frames_lent -= (int)n;
 }
 
-void nof_dpdk_queue_flush(struct nof_dpdk_queue *q, uint64_t now_ns)
+unsigned nof_dpdk_queue_flush(struct nof_dpdk_queue *q, uint64_t now_ns)
 {
     (void)q;
     assert_int_equal(now_ns, 77);
     flushes++;
+    return 3;
 }
 
 int nof_dpdk_queue_sleep(struct nof_dpdk_queue *q)
@@ -150,6 +151,12 @@ void nof_dpdk_queue_wake(struct nof_dpdk_queue *q)
 {
     (void)q;
     armed = 0;
+}
+
+bool nof_dpdk_queue_quiet(struct nof_dpdk_queue *q, bool quiet)
+{
+    (void)q;
+    return quiet && !others_busy;
 }
 
 bool nof_dpdk_queue_wakes(const struct nof_dpdk_queue *q)
@@ -327,8 +334,13 @@ static void a_dpdk_port_is_armed_for_a_sleep_and_flushed(void **state)
     (void)state;
     open_dpdk();
     assert_int_equal(wire.ops->deadline(&wire), UINT64_MAX);
-    wire.ops->flush(&wire, 77);
+    assert_int_equal(wire.ops->flush(&wire, 77), 3);
     assert_int_equal(flushes, 1);
+    assert_true(wire.ops->quiet(&wire, true));
+    assert_false(wire.ops->quiet(&wire, false));
+    others_busy = true;
+    assert_false(wire.ops->quiet(&wire, true));
+    others_busy = false;
     assert_true(wire.ops->sleep(&wire));
     assert_int_equal(armed, 1);
     wire.ops->wake(&wire);

@@ -249,6 +249,95 @@ static void who_sends_through_another_core_is_told_when_that_is_full(void **stat
     assert_int_equal(frames_free(), before);
 }
 
+/* Of two cores without a queue one sends in bulk; an acknowledgement of the other still goes, and soon. */
+static void one_that_sends_in_bulk_does_not_hold_up_another(void **state)
+{
+    uint32_t before = frames_free();
+    struct nof_frame *frames[NOF_DPDK_BURST_MAX];
+    unsigned n = 0, at = 0, came[CORES];
+
+    (void)state;
+    if (nof_dpdk_port_info(port)->nqueues != 1)
+        return;
+    while (send_from(3, frame_to(3, BASE, false, 6)) == 1)
+        continue;
+    assert_int_equal(send_from(2, frame_to(2, BASE, false, 7)), 1);
+    assert_true(nof_dpdk_queue_flush(core[0], 0) > 0); /* others' frames are work */
+    n = nof_dpdk_queue_rx(core[0], frames, NOF_DPDK_BURST_MAX);
+    while (at < n && frames[at]->data[FRAME_BYTES - 1] != 7)
+        at++;
+    assert_in_range(at, 0, 2); /* in turn, not behind the bulk */
+    nof_dpdk_queue_rx_done(core[0], frames, n);
+    do
+        settle(6, came);
+    while (came[0] > 0);
+    assert_int_equal(nof_dpdk_queue_flush(core[0], 0), 0);
+    assert_int_equal(frames_free(), before);
+}
+
+static void what_is_handed_over_is_work_once(void **state)
+{
+    unsigned at = 1 % nof_dpdk_port_info(port)->nqueues, to = (at + 1) % CORES;
+
+    (void)state;
+    (void)nof_dpdk_queue_flush(core[at], 0);
+    assert_int_equal(send_from(0, frame_to(0, BASE + to, false, 5)), 1);
+    (void)nof_dpdk_queue_flush(core[0], 0);
+    assert_int_equal(got(at, 5), 0);
+    assert_int_equal(nof_dpdk_queue_flush(core[at], 0), 1);
+    assert_int_equal(nof_dpdk_queue_flush(core[at], 0), 0);
+    assert_int_equal(got(to, 5), 1);
+}
+
+/* The frames that one waits for come first to another, as it may be. */
+static void none_is_quiet_while_another_waits(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < CORES; i++)
+        (void)nof_dpdk_queue_quiet(core[i], true);
+    assert_true(nof_dpdk_queue_quiet(core[0], true));
+    assert_int_equal(send_from(1, frame_to(1, BASE, true, 5)), 1);
+    assert_false(nof_dpdk_queue_quiet(core[0], true));
+    assert_false(nof_dpdk_queue_quiet(core[1], false));
+    assert_false(nof_dpdk_queue_quiet(core[0], true));
+    assert_true(nof_dpdk_queue_quiet(core[1], true));
+    assert_true(nof_dpdk_queue_quiet(core[0], true));
+    assert_int_equal(got(0, 5), 1);
+}
+
+static uint64_t without_a_frame(unsigned at)
+{
+    struct nof_dpdk_queue_stats stats;
+
+    nof_dpdk_queue_stats(core[at], &stats);
+    return stats.no_frames;
+}
+
+static void a_pool_that_is_empty_is_counted_once_and_one_that_is_not_never(void **state)
+{
+    uint64_t before = without_a_frame(1);
+    struct nof_dpdk_queue_stats stats;
+    struct nof_frame **frames, *f;
+    unsigned n = 0;
+
+    (void)state;
+    nof_dpdk_queue_stats(core[1], &stats);
+    frames = calloc(stats.frames_total, sizeof(frames[0]));
+    assert_non_null(frames);
+    while ((f = nof_dpdk_cores_port_ops.frame_alloc(core[1], FRAME_BYTES)) != NULL)
+        frames[n++] = f;
+    assert_int_equal(without_a_frame(1), before + 1);
+    nof_dpdk_cores_port_ops.frame_free(core[0],
+                                       frames[--n]); /* another lets go of it, and so it comes back */
+    f = nof_dpdk_cores_port_ops.frame_alloc(core[1], FRAME_BYTES);
+    assert_non_null(f);
+    frames[n++] = f;
+    assert_int_equal(without_a_frame(1), before + 1);
+    while (n > 0)
+        nof_dpdk_cores_port_ops.frame_free(core[1], frames[--n]);
+    free(frames);
+}
+
 static void groups_need_a_port_with_one_core(void **state)
 {
     const uint8_t mac[6] = {1, 0, 0x5e, 0, 0, 1};
@@ -370,6 +459,10 @@ int main(void)
         cmocka_unit_test(cores_reach_each_other_past_the_device),
         cmocka_unit_test(a_core_that_has_died_costs_its_own_frames_alone),
         cmocka_unit_test(who_sends_through_another_core_is_told_when_that_is_full),
+        cmocka_unit_test(one_that_sends_in_bulk_does_not_hold_up_another),
+        cmocka_unit_test(what_is_handed_over_is_work_once),
+        cmocka_unit_test(none_is_quiet_while_another_waits),
+        cmocka_unit_test(a_pool_that_is_empty_is_counted_once_and_one_that_is_not_never),
         cmocka_unit_test(groups_need_a_port_with_one_core),
         cmocka_unit_test(a_device_goes_for_all_its_cores),
     };

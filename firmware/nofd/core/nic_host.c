@@ -427,7 +427,7 @@ static unsigned turn(struct nofd_source *source, uint64_t now_ns)
     }
     if (nof_nic_poll(nic->nic, now_ns, NOFD_FRAME_BUDGET))
         work++;
-    nic->wire.ops->flush(&nic->wire, now_ns);
+    work += nic->wire.ops->flush(&nic->wire, now_ns);
     if (nic->wire.ops->narrowed != NULL)
         tell_narrowed(nic, now_ns);
     if (nic->doomed)
@@ -442,16 +442,25 @@ static unsigned turn(struct nofd_source *source, uint64_t now_ns)
     return work;
 }
 
+/* Nothing is under way here, nor at others whose frames may come to us first. */
+static bool at_rest(struct nofd_nic *nic)
+{
+    bool rest = nof_nic_quiet(nic->nic);
+
+    return nic->wire.ops->quiet != NULL ? nic->wire.ops->quiet(&nic->wire, rest) : rest;
+}
+
 /* A host that does not reap is looked at from time to time, and so is a cable. */
 static uint64_t deadline(struct nofd_source *source, uint64_t now_ns)
 {
     struct nofd_nic *nic = nic_of(source);
     uint64_t at_ns = nofd_earlier(nof_nic_next_deadline(nic->nic), nic->wire.ops->deadline(&nic->wire));
+    bool rest = at_rest(nic); /* others hear of it, whether we need it or not */
 
     if (nic->wire.fabric == NULL)
         at_ns = nofd_earlier(at_ns, now_ns + LINK_ASLEEP_NS);
     if (nic->wire.ops->wakes != NULL && !nic->wire.ops->wakes(&nic->wire))
-        at_ns = nofd_earlier(at_ns, now_ns + (nof_nic_quiet(nic->nic) ? DOUBT_NS : DOUBT_BUSY_NS));
+        at_ns = nofd_earlier(at_ns, now_ns + (rest ? DOUBT_NS : DOUBT_BUSY_NS));
     for (unsigned i = 0; i < nic->nlive; i++)
         if (nic->live[i]->complete_full)
             at_ns = nofd_earlier(at_ns, now_ns + FULL_LOOK_NS);
@@ -460,7 +469,7 @@ static uint64_t deadline(struct nofd_source *source, uint64_t now_ns)
 
 static bool quiet(struct nofd_source *source)
 {
-    return nof_nic_quiet(nic_of(source)->nic) != 0;
+    return at_rest(nic_of(source));
 }
 
 /* A port's socket is watched only while we sleep: who sends to it would call epoll for every frame. Returns false if

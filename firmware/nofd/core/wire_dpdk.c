@@ -15,9 +15,9 @@ static void dpdk_rx_done(struct nofd_wire *wire, struct nof_frame *const *frames
     nof_dpdk_queue_rx_done(wire->port, frames, n);
 }
 
-static void dpdk_flush(struct nofd_wire *wire, uint64_t now_ns)
+static unsigned dpdk_flush(struct nofd_wire *wire, uint64_t now_ns)
 {
-    nof_dpdk_queue_flush(wire->port, now_ns);
+    return nof_dpdk_queue_flush(wire->port, now_ns);
 }
 
 static uint64_t dpdk_deadline(struct nofd_wire *wire)
@@ -39,6 +39,11 @@ static void dpdk_wake(struct nofd_wire *wire)
 static bool dpdk_wakes(const struct nofd_wire *wire)
 {
     return nof_dpdk_queue_wakes(wire->port);
+}
+
+static bool dpdk_quiet(struct nofd_wire *wire, bool quiet)
+{
+    return nof_dpdk_queue_quiet(wire->port, quiet);
 }
 
 /* Each core has its part of the link; of a rate that is known it is not 0, which is none. */
@@ -96,10 +101,11 @@ static unsigned no_rx(struct nofd_wire *wire, uint64_t now_ns, struct nof_frame 
     return 0;
 }
 
-static void no_flush(struct nofd_wire *wire, uint64_t now_ns)
+static unsigned no_flush(struct nofd_wire *wire, uint64_t now_ns)
 {
     (void)wire;
     (void)now_ns;
+    return 0;
 }
 
 static bool no_frames(struct nofd_wire *wire)
@@ -157,6 +163,7 @@ static const struct nofd_wire_ops dpdk_ops = {
     .sleep = dpdk_sleep,
     .wake = dpdk_wake,
     .wakes = dpdk_wakes,
+    .quiet = dpdk_quiet,
     .link = dpdk_link,
     .guard = dpdk_guard,
     .gone = dpdk_gone,

@@ -14,10 +14,11 @@ static void fabric_rx_done(struct nofd_wire *wire, struct nof_frame *const *fram
     nof_fabric_rx_done(wire->port, frames, n);
 }
 
-static void fabric_flush(struct nofd_wire *wire, uint64_t now_ns)
+static unsigned fabric_flush(struct nofd_wire *wire, uint64_t now_ns)
 {
     (void)wire;
     (void)now_ns;
+    return 0;
 }
 
 static uint64_t fabric_deadline(struct nofd_wire *wire)

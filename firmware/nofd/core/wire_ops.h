@@ -30,7 +30,8 @@ struct nofd_wire;
 struct nofd_wire_ops {
     unsigned (*rx)(struct nofd_wire *wire, uint64_t now_ns, struct nof_frame **frames, unsigned max);
     void (*rx_done)(struct nofd_wire *wire, struct nof_frame *const *frames, unsigned n);
-    void (*flush)(struct nofd_wire *wire, uint64_t now_ns);
+    /* Returns how much it has done for others who share the device. */
+    unsigned (*flush)(struct nofd_wire *wire, uint64_t now_ns);
     /* When frames must be fetched next: 0 at once, UINT64_MAX when nothing is known to come. */
     uint64_t (*deadline)(struct nofd_wire *wire);
     /* Before epoll_wait. false: frames came meanwhile, do not sleep. */
@@ -38,6 +39,9 @@ struct nofd_wire_ops {
     void (*wake)(struct nofd_wire *wire);
     /* Whether wait_fd is known to wake; until then frames are looked for from time to time. NULL: it is. */
     bool (*wakes)(const struct nofd_wire *wire);
+    /* Before a sleep: tells others who share the device whether nothing is under way here; returns whether that is so of all of
+     * them. NULL: there are none. */
+    bool (*quiet)(struct nofd_wire *wire, bool quiet);
     bool (*link)(struct nofd_wire *wire, uint64_t now_ns);
     /* The device has gone, for good: from here on the wire neither gives nor carries frames. NULL: it cannot go. */
     bool (*gone)(struct nofd_wire *wire);

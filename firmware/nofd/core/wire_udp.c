@@ -38,10 +38,11 @@ static void udp_rx_done(struct nofd_wire *wire, struct nof_frame *const *frames,
     (void)n;
 }
 
-static void udp_flush(struct nofd_wire *wire, uint64_t now_ns)
+static unsigned udp_flush(struct nofd_wire *wire, uint64_t now_ns)
 {
     (void)now_ns;
     nof_udp_port_flush(wire->udp);
+    return 0;
 }
 
 static uint64_t udp_deadline(struct nofd_wire *wire)

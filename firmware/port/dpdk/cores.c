@@ -6,7 +6,7 @@
  *                                  +--- another one ------------> `in` of that one
  *   a core --- to our own address ------------------------------> `in` of the core that the port names
  *          +-- the device has a queue for it -------------------> device
- *          +-- it has none -------------------------------------> `out` of a core that has one ---> device
+ *          +-- it has none ------> its own `out` ---> a core that has one, of each in turn -----> device
  *
  * Nothing is shared but rings (port/handover.h) and frames that wait in them. A pool is its core's alone: what others let
  * go comes back by `returned`, and what one sends for another it copies, for drivers free what they have sent. Full:
@@ -73,7 +73,7 @@ static void collect(struct nof_dpdk_queue *q)
 
 static struct nof_frame *frame_alloc(void *port, uint32_t len_bytes)
 {
-    struct nof_frame *frame = nof_dpdk_frame_alloc(port, len_bytes);
+    struct nof_frame *frame = nof_dpdk_frame_take(port, len_bytes);
 
     if (frame != NULL)
         return frame;
@@ -144,6 +144,7 @@ static unsigned hand_over(struct nof_dpdk_queue *q, struct nof_frame **frames, u
             told |= give(q, core, frames[i]);
     }
     tell(q->port, told);
+    q->carried += n - kept;
     return kept;
 }
 
@@ -178,12 +179,28 @@ static void rx_done(struct nof_dpdk_queue *q, struct nof_frame *const *frames, u
 static bool send_by_other(struct nof_dpdk_queue *q, struct nof_frame *frame)
 {
     rte_mbuf_refcnt_update(nof_dpdk_mbuf(frame), 1);
-    if (nof_handover_push(q->sender->out, &(struct nof_handover_item){.what = frame})) {
+    if (nof_handover_push(q->out, &(struct nof_handover_item){.what = frame})) {
         count(q, NOF_DPDK_SENT_BY_OTHER);
         return true;
     }
     let_go(q, nof_dpdk_mbuf(frame));
     return false;
+}
+
+static void say_busy(struct nof_dpdk_queue *q, bool busy)
+{
+    if (q->busy != busy)
+        __atomic_store_n(&q->busy, busy, __ATOMIC_RELAXED);
+}
+
+bool nof_dpdk_queue_quiet(struct nof_dpdk_queue *q, bool quiet)
+{
+    const struct nof_dpdk_port *port = q->port;
+
+    say_busy(q, !quiet);
+    for (unsigned i = 0; i < port->info.ncores && quiet; i++)
+        quiet = !__atomic_load_n(&port->queues[i].busy, __ATOMIC_RELAXED);
+    return quiet;
 }
 
 static unsigned send_frames(void *port, struct nof_frame *const *frames, unsigned n)
@@ -195,6 +212,7 @@ static unsigned send_frames(void *port, struct nof_frame *const *frames, unsigne
 
     if (q->gone)
         return n; /* lost */
+    say_busy(q, true);
     for (i = 0; i < n; i++) {
         if (memcmp(frames[i]->data, mac, sizeof(q->port->info.mac)) == 0) {
             rte_mbuf_refcnt_update(nof_dpdk_mbuf(frames[i]), 1);
@@ -220,40 +238,66 @@ const struct nof_port_ops nof_dpdk_cores_port_ops = {
     .conn = nof_dpdk_queue_conn,
 };
 
+/* The next in turn of those whose frames wait, so that one that sends in bulk does not hold up the others'
+ * acknowledgements. NULL: none waits. */
+static struct nof_handover *next_out(struct nof_dpdk_queue *q)
+{
+    const struct nof_dpdk_port *port = q->port;
+
+    for (unsigned i = 0; i < q->nsenders; i++) {
+        struct nof_handover *out = port->queues[q->turn_of].out;
+
+        q->turn_of += port->info.nqueues;
+        if (q->turn_of >= port->info.ncores)
+            q->turn_of = q->index + port->info.nqueues;
+        if (nof_handover_waits(out))
+            return out;
+    }
+    return NULL;
+}
+
 /* A copy, for the driver frees it by this thread. False: nothing waits, or there is no frame. */
 static bool send_for_other(struct nof_dpdk_queue *q)
 {
-    struct nof_frame *ours = frame_alloc(q, 0);
+    struct nof_handover *out = next_out(q);
+    struct nof_frame *ours = out != NULL ? frame_alloc(q, 0) : NULL;
+    const struct nof_frame *theirs;
     struct nof_handover_item item;
-    bool sent = ours != NULL && nof_handover_pop(q->out, &item);
 
-    if (sent) {
-        const struct nof_frame *theirs = item.what;
-
-        ours->len_bytes = theirs->len_bytes;
-        memcpy(ours->data, theirs->data, theirs->len_bytes);
-        (void)nof_dpdk_device_send(q, ours);
-        let_go(q, nof_dpdk_mbuf(item.what));
-    }
-    if (ours != NULL)
-        let_go(q, nof_dpdk_mbuf(ours));
-    return sent;
+    if (ours == NULL || !nof_handover_pop(out, &item))
+        return false;
+    theirs = item.what;
+    ours->len_bytes = theirs->len_bytes;
+    memcpy(ours->data, theirs->data, theirs->len_bytes);
+    (void)nof_dpdk_device_send(q, ours);
+    let_go(q, nof_dpdk_mbuf(item.what));
+    let_go(q, nof_dpdk_mbuf(ours));
+    return true;
 }
 
-static void flush(struct nof_dpdk_queue *q, uint64_t now_ns)
+static unsigned flush(struct nof_dpdk_queue *q, uint64_t now_ns)
 {
-    if (q->out != NULL && nof_handover_waits(q->out))
-        for (uint32_t left = q->out->mask + 1; left > 0 && nof_dpdk_device_room(q); left--)
-            if (!send_for_other(q))
-                break;
+    unsigned carried;
+
+    for (unsigned left = SLOTS_MOST; left > 0 && nof_dpdk_device_room(q) && send_for_other(q); left--)
+        q->carried++;
     if (q->served)
         nof_dpdk_device_flush(q, now_ns);
+    carried = q->carried;
+    q->carried = 0;
+    return carried;
 }
 
 static int can_sleep(struct nof_dpdk_queue *q)
 {
-    if (nof_handover_waits(q->in) || (q->out != NULL && nof_handover_waits(q->out)))
+    const struct nof_dpdk_port *port = q->port;
+
+    if (nof_handover_waits(q->in))
         return 0;
+    for (unsigned i = q->index + port->info.nqueues; q->nsenders > 0 && i < port->info.ncores;
+         i += port->info.nqueues)
+        if (nof_handover_waits(port->queues[i].out))
+            return 0;
     return q->served ? nof_dpdk_device_sleep(q) : 1;
 }
 
@@ -294,11 +338,12 @@ int nof_dpdk_cores_open(struct nof_dpdk_port *port)
             return NOF_ENOMEM;
         if (q->served)
             continue;
-        q->sender = &port->queues[i % nqueues];
-        if (q->sender->out == NULL)
-            q->sender->out = new_ring(port);
-        if (q->sender->out == NULL)
+        q->out = new_ring(port);
+        if (q->out == NULL)
             return NOF_ENOMEM;
+        q->sender = &port->queues[i % nqueues];
+        if (q->sender->nsenders++ == 0)
+            q->sender->turn_of = i;
     }
     return NOF_OK;
 }

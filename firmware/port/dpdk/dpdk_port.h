@@ -3,8 +3,9 @@
  * A port on any DPDK ethdev: PCI, net_af_xdp, net_af_packet, net_ring, net_memif, net_null, ...
  *
  *      nof_dpdk_port ----------- one ethdev, one link, one address
- *        |- queue 0  rx + tx + its own mbuf pool     <- NIC core 0, and nobody else
+ *        |- queue 0  rx + tx + its own mbuf pool     <- NIC core 0, and nobody else; it sends for 2 as well
  *        |- queue 1  ...                             <- NIC core 1
+ *        |-          its own mbuf pool               <- NIC core 2, if the device has two queues
  *
  * Each core has its place here, a queue, and the device's own queue of that number, if it has as many. The UDP destination
  * port of a frame names the core (docs/decisions/0046), whatever queue the device chooses for it: cores hand each other what
@@ -163,8 +164,9 @@ unsigned nof_dpdk_queue_rx(struct nof_dpdk_queue *q, struct nof_frame **frames, 
 void nof_dpdk_queue_rx_done(struct nof_dpdk_queue *q, struct nof_frame *const *frames, unsigned n);
 
 /* Hand what send() gathered to the driver, and let it take back what it has sent. Call it once per
- * turn of the core's loop and before sleeping. `now_ns` also times ARP announcements. */
-void nof_dpdk_queue_flush(struct nof_dpdk_queue *q, uint64_t now_ns);
+ * turn of the core's loop and before sleeping. `now_ns` also times ARP announcements. Returns how many frames of other cores this
+ * one has handed over or sent since the last call, which are work as its own. */
+unsigned nof_dpdk_queue_flush(struct nof_dpdk_queue *q, uint64_t now_ns);
 
 /* A descriptor for epoll (EPOLLIN) that wakes when frames arrive, or -1. */
 int nof_dpdk_queue_wait_fd(const struct nof_dpdk_queue *q);
@@ -172,6 +174,9 @@ int nof_dpdk_queue_wait_fd(const struct nof_dpdk_queue *q);
 bool nof_dpdk_queue_naps(const struct nof_dpdk_queue *q);
 /* Of a port with several cores, before use: wake(arg) is called, by any of their threads, after frames were handed to this one. */
 void nof_dpdk_queue_on_arrival(struct nof_dpdk_queue *q, void (*wake)(void *arg), void *arg);
+/* Tells the other cores of the port whether nothing is under way at this one, until it sends again; returns whether that is so of
+ * all of them: frames of any may be the next that the device gives this one. Before a sleep or a nap. */
+bool nof_dpdk_queue_quiet(struct nof_dpdk_queue *q, bool quiet);
 /* Before epoll_wait: arms the receive interrupt. Returns 1 if it is safe to sleep on wait_fd, 0 if
  * frames have come meanwhile (do not sleep: rx() gives them). After it: wake(). Both cheap where nothing is needed. */
 int nof_dpdk_queue_sleep(struct nof_dpdk_queue *q);

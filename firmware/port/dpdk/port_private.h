@@ -39,7 +39,7 @@ struct nof_dpdk_priv {
 struct nof_dpdk_turn {
     unsigned (*rx)(struct nof_dpdk_queue *q, struct nof_frame **frames, unsigned max);
     void (*rx_done)(struct nof_dpdk_queue *q, struct nof_frame *const *frames, unsigned n);
-    void (*flush)(struct nof_dpdk_queue *q, uint64_t now_ns);
+    unsigned (*flush)(struct nof_dpdk_queue *q, uint64_t now_ns);
     int (*sleep)(struct nof_dpdk_queue *q);
 };
 
@@ -78,14 +78,17 @@ struct nof_dpdk_queue {
     bool wait_has_come; /* at least once */
     struct rte_mbuf *early[NOF_DPDK_EARLY]; /* received, and not yet handed on: nearly of them */
     uint64_t counters[NOF_DPDK_COUNTERS];
+    unsigned nsenders; /* cores without a queue of the device, which send through this one */
+    unsigned turn_of; /* the one whose frame is the next */
+    unsigned carried; /* frames for or of other cores, since the last flush */
 
     /* Of several cores: what all of them read; then what others write. */
     struct nof_handover *in __rte_cache_aligned; /* frames for this core, from the others */
-    struct nof_handover
-        *out; /* frames of cores without a queue of the device, for ours; NULL: none send through us */
     struct nof_dpdk_queue *sender; /* through whom we send; NULL: the device has a queue for us */
+    struct nof_handover *out; /* frames for it */
     void (*wake)(void *arg); /* this core, when something was put into its rings; NULL: it does not sleep */
     void *wake_arg;
+    bool busy; /* something of this core is under way; crosses */
     void *returned __rte_cache_aligned; /* mbufs of `pool`; crosses */
 } __rte_cache_aligned;
 
@@ -119,7 +122,7 @@ struct nof_dpdk_port {
     struct nof_dpdk_queue queues[]; /* info.ncores */
 };
 
-/* groups.c: as nof_port_ops.group, of the only queue of its port. */
+/* groups.c: as nof_port_ops.group, of a port with one core. */
 int nof_dpdk_queue_group(void *queue, uint32_t ip4, const uint8_t mac[6], bool join);
 
 /* known.c: as nof_port_ops.conn; a group that was joined or left; the end. */
@@ -130,9 +133,12 @@ void nof_dpdk_queue_forget(struct nof_dpdk_queue *q);
 /* queue.c: turns of a core that is alone, and their parts that ask the device */
 extern const struct nof_dpdk_turn nof_dpdk_turn_alone;
 struct nof_frame *nof_dpdk_frame_alloc(void *queue, uint32_t len_bytes);
+/* The same, of which nobody counts that there is none. */
+struct nof_frame *nof_dpdk_frame_take(struct nof_dpdk_queue *q, uint32_t len_bytes);
 unsigned nof_dpdk_device_rx(struct nof_dpdk_queue *q, struct nof_frame **frames, unsigned max);
-/* Takes a reference. False: the device takes no more, try again. */
+/* False: the device takes no more, try again. */
 bool nof_dpdk_device_room(struct nof_dpdk_queue *q);
+/* The same; takes a reference. */
 bool nof_dpdk_device_send(struct nof_dpdk_queue *q, struct nof_frame *frame);
 void nof_dpdk_device_flush(struct nof_dpdk_queue *q, uint64_t now_ns);
 int nof_dpdk_device_sleep(struct nof_dpdk_queue *q);

@@ -11,16 +11,13 @@
 #include <rte_ip.h>
 #include <rte_udp.h>
 
-struct nof_frame *nof_dpdk_frame_alloc(void *port, uint32_t len_bytes)
+struct nof_frame *nof_dpdk_frame_take(struct nof_dpdk_queue *q, uint32_t len_bytes)
 {
-    struct nof_dpdk_queue *q = port;
     struct rte_mbuf *m = rte_pktmbuf_alloc(q->pool);
     struct nof_frame *frame;
 
-    if (!m) {
-        q->no_frames++;
+    if (!m)
         return NULL;
-    }
     frame = nof_dpdk_frame(m);
     frame->data = rte_pktmbuf_mtod(m, uint8_t *);
     frame->cap_bytes = rte_pktmbuf_tailroom(m);
@@ -29,6 +26,16 @@ struct nof_frame *nof_dpdk_frame_alloc(void *port, uint32_t len_bytes)
         rte_pktmbuf_free(m);
         return NULL;
     }
+    return frame;
+}
+
+struct nof_frame *nof_dpdk_frame_alloc(void *port, uint32_t len_bytes)
+{
+    struct nof_dpdk_queue *q = port;
+    struct nof_frame *frame = nof_dpdk_frame_take(q, len_bytes);
+
+    if (!frame)
+        q->no_frames++;
     return frame;
 }
 
@@ -249,10 +256,16 @@ int nof_dpdk_device_sleep(struct nof_dpdk_queue *q)
     return q->nearly == 0;
 }
 
+static unsigned flush(struct nof_dpdk_queue *q, uint64_t now_ns)
+{
+    nof_dpdk_device_flush(q, now_ns);
+    return 0;
+}
+
 const struct nof_dpdk_turn nof_dpdk_turn_alone = {
     .rx = nof_dpdk_device_rx,
     .rx_done = rx_done,
-    .flush = nof_dpdk_device_flush,
+    .flush = flush,
     .sleep = nof_dpdk_device_sleep,
 };
 
@@ -266,9 +279,9 @@ void nof_dpdk_queue_rx_done(struct nof_dpdk_queue *q, struct nof_frame *const *f
     q->turn->rx_done(q, frames, n);
 }
 
-void nof_dpdk_queue_flush(struct nof_dpdk_queue *q, uint64_t now_ns)
+unsigned nof_dpdk_queue_flush(struct nof_dpdk_queue *q, uint64_t now_ns)
 {
-    q->turn->flush(q, now_ns);
+    return q->turn->flush(q, now_ns);
 }
 
 int nof_dpdk_queue_sleep(struct nof_dpdk_queue *q)

@@ -92,7 +92,7 @@ static unsigned pool_mb(const struct nofd_options *o, const char *devargs)
     struct nof_dpdk_port_config cfg = {
         .devargs = devargs, .mtu_bytes = o->mtu_bytes, .ncores = o->cores_per_nic};
 
-    return (unsigned)(o->cores_per_nic * nof_dpdk_queue_mem_bytes(&cfg) >> 20) + 1;
+    return (unsigned)((o->cores_per_nic * nof_dpdk_queue_mem_bytes(&cfg)) >> 20) + 1;
 }
 
 /* Of an interface that is named alone: what either of the two drivers takes, whichever it will be. */

@@ -32,6 +32,8 @@ static_assert(NOF_STEER_VERSION == NOF_WIRE_VERSION && NOF_STEER_PORT == NOF_WIR
  * of them waits (XSK_RING_PROD__DEFAULT_NUM_DESCS, both). */
 #define AF_XDP_RING_DESCS 2048u
 #define POOL_CACHE 256u
+/* Of a pool beside its frames: a cache for each of RTE_MAX_LCORE, 8.3 KB each and used or not, and the list of what is free. */
+#define POOL_OWN_BYTES (2u << 20)
 #define CORE_FRAMES_DEFAULT 8192u
 #define ETH_OVERHEAD_BYTES 22u /* header 14, one VLAN tag 4, FCS 4 */
 #define XDP_HEADROOM_BYTES 256u
@@ -85,14 +87,14 @@ uint32_t nof_port_mtu_max(enum nof_devargs_kind kind)
     return frame - ETH_OVERHEAD_BYTES;
 }
 
-static uint32_t pool_frames(bool xdp, const struct nof_dpdk_port_config *cfg, uint32_t rx_descs,
-                            uint32_t tx_descs)
+/* descs: of the device's queue, 0 of a core without one. Beside what the core holds, what rings hold: `in` of every core and its
+ * own `out`. */
+static uint32_t pool_frames(bool xdp, const struct nof_dpdk_port_config *cfg, uint32_t descs)
 {
     uint32_t n = cfg->core_frames ? cfg->core_frames : CORE_FRAMES_DEFAULT;
 
-    n += nof_dpdk_cores_slots(cfg->ncores) * cfg->ncores + rx_descs + tx_descs + 2u * NOF_DPDK_BURST_MAX +
-         2u * POOL_CACHE;
-    return xdp ? n + 2u * AF_XDP_RING_DESCS : n;
+    n += nof_dpdk_cores_slots(cfg->ncores) * (cfg->ncores + 1) + 2u * NOF_DPDK_BURST_MAX + 2u * POOL_CACHE;
+    return descs == 0 ? n : n + descs + (xdp ? 2u * AF_XDP_RING_DESCS : 0);
 }
 
 /* The kernel's ports copy; only a device's DMA would mind a frame across a page boundary. */
@@ -111,7 +113,7 @@ static size_t queue_mem_bytes(enum nof_devargs_kind kind, const struct nof_dpdk_
     if (!packs(kind))
         object =
             object > PAGE_BYTES ? RTE_ALIGN_CEIL(object, PAGE_BYTES) : PAGE_BYTES / (PAGE_BYTES / object);
-    return object * pool_frames(xdp, cfg, RX_DESCS, TX_DESCS);
+    return object * pool_frames(xdp, cfg, RX_DESCS + TX_DESCS) + POOL_OWN_BYTES;
 }
 
 size_t nof_dpdk_queue_mem_bytes(const struct nof_dpdk_port_config *cfg)
@@ -352,13 +354,12 @@ static void set_owner(struct rte_mempool *pool, void *queue, void *mbuf, unsigne
     priv->owner = queue;
 }
 
-static int make_pool(struct nof_port_opening *o, struct nof_dpdk_queue *q, uint32_t rx_descs,
-                     uint32_t tx_descs)
+static int make_pool(struct nof_port_opening *o, struct nof_dpdk_queue *q, uint32_t descs)
 {
     struct nof_dpdk_port *port = o->port;
     enum nof_devargs_kind kind = port->devargs.kind;
     bool xdp = kind == NOF_DEVARGS_AF_XDP;
-    uint32_t frames = pool_frames(xdp, o->cfg, rx_descs, tx_descs);
+    uint32_t frames = pool_frames(xdp, o->cfg, descs);
     uint32_t room = room_bytes(xdp, port->info.mtu_bytes);
     char name[RTE_MEMPOOL_NAMESIZE];
 
@@ -463,8 +464,10 @@ int nof_port_set_up_queues(struct nof_port_opening *o)
         return nof_port_fail(NOF_ENOTSUP, o->err, o->err_bytes, "%s says nothing of its rings: %s",
                              port->info.device, strerror(-rc));
     for (unsigned i = 0; i < port->info.ncores; i++) {
-        rc = make_pool(o, &port->queues[i], rx_descs, tx_descs);
-        if (rc == NOF_OK && port->queues[i].served)
+        bool served = port->queues[i].served;
+
+        rc = make_pool(o, &port->queues[i], served ? (uint32_t)rx_descs + tx_descs : 0);
+        if (rc == NOF_OK && served)
             rc = set_up_queue(o, i, rx_descs, tx_descs);
         if (rc != NOF_OK)
             return rc;

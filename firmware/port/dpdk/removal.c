@@ -63,6 +63,7 @@ static void stop(struct nof_dpdk_port *port)
     struct rte_eth_dev_info dev = {.device = NULL};
 
     nof_port_removal_unwatch(port);
+    nof_dpdk_rules_close(port);
     (void)rte_eth_dev_info_get(port->port_id, &dev);
     port->leaving = dev.device;
     (void)rte_eth_dev_stop(port->port_id);
@@ -84,8 +85,8 @@ int nof_dpdk_port_release(struct nof_dpdk_port *port, char *err, size_t err_byte
     if (port->leaving != NULL)
         rc = rte_dev_remove(port->leaving);
     if (rc < 0)
-        return nof_port_fail(NOF_EUNPLUGGED, err, err_bytes, "DPDK cannot remove %s: %s", port->info.device,
-                             strerror(-rc));
+        return nof_port_fail(NOF_EUNPLUGGED, err, err_bytes, "DPDK cannot remove %s%s%s", port->info.device,
+                             rc != -1 ? ": " : "", rc != -1 ? strerror(-rc) : ""); /* -1 is no errno */
     port->leaving = NULL;
     port->owned = false;
     return NOF_OK;

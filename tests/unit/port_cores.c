@@ -4,6 +4,7 @@
  * whoever sends; a core that does not look costs others nothing; no frame is lost to the pools. One thread: tests/ipc/cores_dpdk.c
  * has as many as cores. */
 #define ALLOW_EXPERIMENTAL_API /* of the events of devices */
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -16,6 +17,7 @@
 #include <rte_dev.h>
 #include <rte_eal.h>
 #include <rte_eth_ring.h>
+#include <rte_ethdev.h>
 #include <rte_ring.h>
 
 #include "nof/status.h"
@@ -451,8 +453,48 @@ static int close_port(void **state)
     return 0;
 }
 
+static bool hash_refused;
+static unsigned queues_taken = NOF_DPDK_QUEUES_MAX;
+
+int __real_rte_eth_dev_configure(uint16_t port_id, uint16_t nrx, uint16_t ntx,
+                                 const struct rte_eth_conf *conf);
+int __wrap_rte_eth_dev_configure(uint16_t port_id, uint16_t nrx, uint16_t ntx,
+                                 const struct rte_eth_conf *conf);
+
+/* A driver that does not take all that it says of its device. */
+int __wrap_rte_eth_dev_configure(uint16_t port_id, uint16_t nrx, uint16_t ntx,
+                                 const struct rte_eth_conf *conf)
+{
+    if (nrx > queues_taken || (hash_refused && conf->rxmode.mq_mode == RTE_ETH_MQ_RX_RSS))
+        return -EINVAL;
+    return __real_rte_eth_dev_configure(port_id, nrx, ntx, conf);
+}
+
+static enum nof_dpdk_spread spread_of_null(unsigned nqueues)
+{
+    enum nof_dpdk_spread spread;
+
+    assert_int_equal(open_port("net_null,no-rx=1", nqueues), 0);
+    spread = nof_dpdk_port_info(port)->spread;
+    (void)close_port(NULL);
+    return spread;
+}
+
+static void a_driver_that_refuses_much_is_asked_for_less(void **state)
+{
+    (void)state;
+    assert_int_equal(spread_of_null(CORES), NOF_DPDK_SPREAD_HASH);
+    hash_refused = true;
+    assert_int_equal(spread_of_null(CORES), NOF_DPDK_SPREAD_KERNEL);
+    queues_taken = 1;
+    assert_int_equal(spread_of_null(1), NOF_DPDK_SPREAD_FIRST);
+    queues_taken = NOF_DPDK_QUEUES_MAX;
+    hash_refused = false;
+}
+
 int main(void)
 {
+    const struct CMUnitTest refusing[] = {cmocka_unit_test(a_driver_that_refuses_much_is_asked_for_less)};
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_frame_reaches_the_core_that_its_port_names),
         cmocka_unit_test(what_is_for_no_core_stays_where_it_came),
@@ -470,5 +512,6 @@ int main(void)
 
     failed += cmocka_run_group_tests(tests, two_queues, close_port);
     failed += cmocka_run_group_tests(tests, four_queues, close_port);
+    failed += cmocka_run_group_tests(refusing, NULL, NULL);
     return failed + (rte_eal_cleanup() < 0);
 }

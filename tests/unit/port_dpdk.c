@@ -18,6 +18,7 @@
 #include "nof/status.h"
 
 #include "port/dpdk/dpdk_port.h"
+#include "port/dpdk/netif.h"
 
 #define IP 0x0a000001u
 
@@ -174,6 +175,43 @@ static void what_cannot_be_opened_says_what_to_type(void **state)
     assert_null(other);
 }
 
+static struct nof_netif_facts facts;
+
+int __wrap_nof_netif_facts(int fd, const char *ifname, struct nof_netif_facts *facts_out);
+
+int __wrap_nof_netif_facts(int fd, const char *ifname, struct nof_netif_facts *facts_out)
+{
+    (void)fd;
+    (void)ifname;
+    *facts_out = facts;
+    return 0;
+}
+
+static bool refused(const char *devargs, unsigned ncores, const char *what, const char *type)
+{
+    char err[NOF_DPDK_ERROR_BYTES] = "";
+    struct nof_dpdk_port *other = NULL;
+    struct nof_dpdk_port_config cfg = {.devargs = devargs, .ncores = ncores};
+    int rc = nof_dpdk_port_open(&cfg, &other, err, sizeof(err));
+
+    nof_dpdk_port_close(other);
+    return rc == NOF_EINVAL && strstr(err, what) != NULL && strstr(err, type) != NULL;
+}
+
+/* Frames of queues that are open, or dealt to, and that no core reads would be lost, and nobody would say so. */
+static void queues_that_no_core_would_read_are_refused(void **state)
+{
+    (void)state;
+    facts = (struct nof_netif_facts){.ip4 = 0x0a000001, .mtu_bytes = 1500, .channels = 4, .pairs = 4};
+    assert_true(
+        refused("net_af_packet,iface=nof0,qpairs=4", 2, "qpairs=4 has the kernel deal", "--cores-per-nic 4"));
+    assert_true(
+        refused("net_af_xdp,iface=nof0,queue_count=1", 4, "queue_count=1 opens no more", "combined 1"));
+    assert_true(
+        refused("net_af_xdp,iface=nof0,queue_count=3", 4, "queue_count=3 opens no more", "combined 3"));
+    assert_true(refused("net_af_xdp,iface=nof0", 2, "2 NIC core(s) would serve it", "combined 2"));
+}
+
 static void unplugged_it_gives_no_frame_and_keeps_none(void **state)
 {
     struct nof_frame *frames[NOF_DPDK_BURST_MAX], *frame = new_frame(1, 100);
@@ -252,6 +290,7 @@ int main(void)
         cmocka_unit_test(an_empty_pool_says_so),
         cmocka_unit_test(arp_is_answered_inside),
         cmocka_unit_test(what_cannot_be_opened_says_what_to_type),
+        cmocka_unit_test(queues_that_no_core_would_read_are_refused),
         cmocka_unit_test(unplugged_it_gives_no_frame_and_keeps_none),
         cmocka_unit_test(a_device_that_goes_takes_frames_along_and_leaks_none),
     };

@@ -287,17 +287,50 @@ static void ask_for_help(struct nof_dpdk_port *port, struct rte_eth_conf *conf,
         port->queues[i].sums = true;
 }
 
+/* Receive interrupts are asked for first, of devices on a bus: some drivers refuse them. */
+static int configure(struct nof_port_opening *o, struct rte_eth_conf *conf)
+{
+    uint16_t port_id = o->port->port_id, n = (uint16_t)o->port->info.nqueues;
+
+    conf->intr_conf.rxq = o->port->devargs.kind == NOF_DEVARGS_BUS;
+    o->interrupts = conf->intr_conf.rxq && rte_eth_dev_configure(port_id, n, n, conf) == 0;
+    if (o->interrupts)
+        return 0;
+    conf->intr_conf.rxq = 0;
+    return rte_eth_dev_configure(port_id, n, n, conf);
+}
+
+/* Without the hash, then with one queue: all cores are served in either way. Not so of the kernel's ports, whose queues are open. */
+static int configure_with_less(struct nof_port_opening *o, struct rte_eth_conf *conf)
+{
+    struct nof_dpdk_port *port = o->port;
+    int rc = configure(o, conf);
+
+    if (rc < 0 && conf->rxmode.mq_mode != RTE_ETH_MQ_RX_NONE) {
+        conf->rxmode.mq_mode = RTE_ETH_MQ_RX_NONE;
+        conf->rx_adv_conf.rss_conf.rss_hf = 0;
+        port->info.spread = NOF_DPDK_SPREAD_KERNEL;
+        rc = configure(o, conf);
+    }
+    if (rc < 0 && port->info.nqueues > 1 && !packs(port->devargs.kind)) {
+        for (unsigned i = 1; i < port->info.nqueues; i++)
+            port->queues[i].served = false;
+        port->info.nqueues = 1;
+        port->info.spread = NOF_DPDK_SPREAD_FIRST;
+        rc = configure(o, conf);
+    }
+    return rc;
+}
+
 int nof_port_configure(struct nof_port_opening *o, const struct rte_eth_dev_info *dev)
 {
     struct nof_dpdk_port *port = o->port;
     struct rte_eth_conf conf;
-    uint16_t n;
     int rc;
 
     memset(&conf, 0, sizeof(conf));
     share_queues(port, dev, &conf);
-    n = (uint16_t)port->info.nqueues;
-    if (n == 0)
+    if (port->info.nqueues == 0)
         return nof_port_fail(NOF_ENOTSUP, o->err, o->err_bytes, "%s has no queues to receive and transmit",
                              port->info.device);
     /* net_af_packet says 1518 bytes whatever its ring holds, and takes no MTU from here. */
@@ -306,17 +339,10 @@ int nof_port_configure(struct nof_port_opening *o, const struct rte_eth_dev_info
         conf.rxmode.mtu = port->info.mtu_bytes;
     ask_for_help(port, &conf, dev);
     conf.intr_conf.rmv = (*dev->dev_flags & RTE_ETH_DEV_INTR_RMV) != 0;
-    if (port->devargs.kind == NOF_DEVARGS_BUS) {
-        conf.intr_conf.rxq = 1;
-        o->interrupts = rte_eth_dev_configure(port->port_id, n, n, &conf) == 0;
-        if (o->interrupts)
-            return NOF_OK;
-        conf.intr_conf.rxq = 0;
-    }
-    rc = rte_eth_dev_configure(port->port_id, n, n, &conf);
+    rc = configure_with_less(o, &conf);
     if (rc < 0)
         return nof_port_fail(NOF_ENOTSUP, o->err, o->err_bytes, "%s refuses %u queue(s) with MTU %u: %s",
-                             port->info.device, n, port->info.mtu_bytes, strerror(-rc));
+                             port->info.device, port->info.nqueues, port->info.mtu_bytes, strerror(-rc));
     return NOF_OK;
 }
 

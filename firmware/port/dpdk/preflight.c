@@ -148,8 +148,9 @@ static int check_channels(struct nof_dpdk_port *port, const struct nof_netif_fac
 {
     uint32_t first = nof_devargs_number(&port->devargs, "start_queue", 0);
     uint32_t left = facts->pairs > first ? facts->pairs - first : 1;
+    uint32_t asked = nof_devargs_number(&port->devargs, "queue_count", left);
 
-    port->info.nqueues = RTE_MIN(port->info.ncores, left);
+    port->info.nqueues = RTE_MIN(port->info.ncores, RTE_MIN(left, asked));
     if (nof_devargs_has(&port->devargs, "start_queue") || facts->channels <= port->info.nqueues)
         return NOF_OK;
     if (facts->channels > facts->pairs)
@@ -159,6 +160,13 @@ static int check_channels(struct nof_dpdk_port *port, const struct nof_netif_fac
             "receive or transmit: frames of the others would never be seen.\nType: ethtool -L %s rx 1 "
             "tx 1; more cores than one (--cores-per-nic) share that queue",
             port->info.ifname, facts->channels, port->info.ifname);
+    if (asked < RTE_MIN(port->info.ncores, left))
+        return nof_port_fail(
+            NOF_EINVAL, err, err_bytes,
+            "%s spreads frames over %u queues, but queue_count=%u opens no more of them: frames of the "
+            "others "
+            "would never be seen.\nLeave queue_count= out, or type: ethtool -L %s combined %u",
+            port->info.ifname, facts->channels, asked, port->info.ifname, asked);
     return nof_port_fail(
         NOF_EINVAL, err, err_bytes,
         "%s spreads frames over %u queues, but %u NIC core(s) would serve it: frames of "
@@ -232,6 +240,21 @@ static int complete_xdp(struct nof_dpdk_port *port, const struct nof_netif_facts
     return rc;
 }
 
+/* The kernel deals frames to as many sockets as the driver opens, and a core reads one. */
+static int check_sockets(const struct nof_dpdk_port *port, char *err, size_t err_bytes)
+{
+    unsigned n = nof_devargs_number(&port->devargs, "qpairs", 0);
+
+    if (n <= port->info.ncores)
+        return NOF_OK;
+    return nof_port_fail(
+        NOF_EINVAL, err, err_bytes,
+        "qpairs=%u has the kernel deal frames to %u sockets, but %u NIC core(s) would read one "
+        "each: frames of the others would never be seen.\nLeave qpairs= out, or give it a core "
+        "for each: --cores-per-nic %u",
+        n, n, port->info.ncores, n);
+}
+
 static int complete_packet(struct nof_dpdk_port *port)
 {
     uint32_t frame_bytes = nof_port_frame_bytes(port->info.mtu_bytes), per_block = 65536u / frame_bytes;
@@ -267,13 +290,13 @@ int nof_port_preflight_kernel(struct nof_dpdk_port *port, const struct nof_dpdk_
     int rc = read_facts(port, cfg, &facts, err, err_bytes);
 
     if (rc == NOF_OK)
+        rc = xdp ? check_channels(port, &facts, err, err_bytes) : check_sockets(port, err, err_bytes);
+    if (rc == NOF_OK)
         rc = probe_socket(xdp ? AF_XDP : AF_PACKET, xdp ? "AF_XDP" : "AF_PACKET", err, err_bytes);
     if (rc == NOF_OK)
         rc = claim(port, err, err_bytes);
     for (unsigned i = 0; rc == NOF_OK && i < port->info.ncores; i++)
         rc = hush(port, &port->queues[i], err, err_bytes);
-    if (rc == NOF_OK && xdp)
-        rc = check_channels(port, &facts, err, err_bytes);
     if (rc == NOF_OK && xdp)
         rc = reclaim(port, err, err_bytes);
     if (rc != NOF_OK)

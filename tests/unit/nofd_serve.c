@@ -331,6 +331,27 @@ static void who_asks_as_set_has_a_slot_as_set(void **state)
     }
 }
 
+static void who_asks_as_set_has_a_slot_as_he_is_told_of_his_nic(void **state)
+{
+    static const struct {
+        enum nof_channels all, own;
+        bool has;
+    } cases[] = {{NOF_CHANNELS_NIC, NOF_CHANNELS_SHM, true}, {NOF_CHANNELS_SHM, NOF_CHANNELS_NIC, false}};
+
+    (void)state;
+    for (uint32_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct nofd_endpoint *ep = NULL;
+
+        request.flags = NOF_ATTACH_F_SEGMENT_AS_SET;
+        d.options.feature[NOF_F_CHANNELS] = cases[i].all;
+        nics[0].own_features = UINT64_C(1) << NOF_F_CHANNELS;
+        nics[0].own_feature[NOF_F_CHANNELS] = cases[i].own;
+        assert_int_equal(open_as(geteuid(), i, &ep), NOF_OK);
+        assert_int_equal(ep->bar.nic_words->channels, cases[i].own);
+        assert_int_equal(ep->bell != NULL && ep->slot.segment != NULL, cases[i].has);
+    }
+}
+
 static void slots_are_no_more_than_can_come(void **state)
 {
     (void)state;
@@ -574,6 +595,7 @@ int main(void)
         EACH(who_comes_later_reads_what_was_set_on_his_nic_alone),
         EACH(who_asks_has_a_slot_beside_those_of_its_host),
         EACH(who_asks_as_set_has_a_slot_as_set),
+        EACH(who_asks_as_set_has_a_slot_as_he_is_told_of_his_nic),
         EACH(slots_are_no_more_than_can_come),
         EACH(a_slot_whose_rank_the_core_refuses_is_the_next_ones),
         EACH(a_death_is_told_to_all_with_a_slot),

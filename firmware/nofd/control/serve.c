@@ -83,6 +83,12 @@ static void choose_dma(struct nofd_endpoint *ep, const struct nofd_serve *serve)
     }
 }
 
+/* What is set on this NIC alone, else for all. */
+static uint64_t feature_of(const struct nofd *d, const struct nofd_nic *nic, unsigned feature)
+{
+    return nic->own_features >> feature & 1 ? nic->own_feature[feature] : d->options.feature[feature];
+}
+
 static int create_bar(struct nofd *d, struct nofd_endpoint *ep)
 {
     struct nofd_bar_config cfg = {
@@ -109,9 +115,7 @@ static int create_bar(struct nofd *d, struct nofd_endpoint *ep)
     ep->claims = nofd_bar_at(&ep->bar, id->claim_offset);
     ep->counters = ep->bar.counters;
     for (unsigned feature = 0; feature < NOF_FEATURE_COUNT; feature++)
-        nofd_endpoint_tell(ep, feature,
-                           ep->nic->own_features >> feature & 1 ? ep->nic->own_feature[feature]
-                                                                : d->options.feature[feature]);
+        nofd_endpoint_tell(ep, feature, feature_of(d, ep->nic, feature));
     if (ep->memory.ops == &nofd_dma_assist) {
         ep->assist = nofd_assist_create(nofd_bar_at(&ep->bar, id->assist_offset));
         if (ep->assist == NULL) {
@@ -184,10 +188,10 @@ static uint32_t slots_of(const struct nofd *d, const struct nof_attach_request *
     return slots < most ? slots : (uint32_t)most;
 }
 
-static bool wants_slot(const struct nofd *d, uint32_t flags)
+static bool wants_slot(const struct nofd *d, const struct nofd_nic *nic, uint32_t flags)
 {
     return (flags & NOF_ATTACH_F_SEGMENT) != 0 || ((flags & NOF_ATTACH_F_SEGMENT_AS_SET) != 0 &&
-                                                   d->options.feature[NOF_F_CHANNELS] != NOF_CHANNELS_NIC);
+                                                   feature_of(d, nic, NOF_F_CHANNELS) != NOF_CHANNELS_NIC);
 }
 
 /* Before the core serves it, which rings its bell. Without one it is reached by its NIC. */
@@ -197,7 +201,7 @@ static void take_slot(struct nofd *d, const struct nofd_serve *serve, struct nof
     struct nofd_segment *segment;
     char why[128];
 
-    if (!wants_slot(d, request->flags))
+    if (!wants_slot(d, ep->nic, request->flags))
         return;
     segment =
         nofd_segment_of(&serve->job->segments, ep->nic->cfg.host_id, slots_of(d, request), why, sizeof(why));

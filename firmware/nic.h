@@ -589,11 +589,11 @@ struct nof_clear_turns { /* of an endpoint, in one class */
 };
 
 /* What senders of other NICs may have under way to us, see flow/clearance.h. */
-struct nof_clear_span { /* how long what is cleared counts; of all in it for as long */
-    uint64_t lapse_ns;
+/* Receives of which something counts, of all for as long. */
+struct nof_clear_span {
+    uint64_t lapse_ns; /* how long */
     uint32_t lapse_bytes; /* what the link carries in that time */
-    uint32_t
-        out; /* tail of the receives of which something counts, in the order of their lapses, through clear_out */
+    uint32_t out; /* their tail, in the order of their lapses, through clear_out */
 };
 
 struct nof_clearance {

@@ -161,8 +161,9 @@ static unsigned span_of(const struct nof_nic *nic, const struct nof_recv *r)
 static void take_out_of_span(struct nof_nic *nic, uint32_t i)
 {
     struct nof_clear_span *span = nic->clearance.span;
-    take_out(nic, OUT, span[LONG].out == i ? &span[LONG].out : &span[USUAL].out,
-             i); /* in the midst either will do */
+    /* Which ring it is in matters to its tail alone. */
+    unsigned in = span[LONG].out == i ? LONG : USUAL;
+    take_out(nic, OUT, &span[in].out, i);
 }
 
 static void count(struct nof_nic *nic, struct nof_recv *r, uint64_t cleared_bytes)

@@ -12,13 +12,14 @@
  *   sum of w(f) >= T - burst              if somebody always has full frames, and asks at both ends and each
  *                                         depth - burst between
  *
- * where frame = w(a full frame) and depth = max(NOF_PACER_DEPTH_NS, 2 frame) is the credit of an idle link. New data on a link
- * that is busy goes in bursts, once there is credit for burst = min(max(3 frame, NOF_PACER_BURST_NS), depth / 2): frames that leave
- * singly cost a port of the kernel's a call each. Where a frame takes longer than NOF_PACER_BURST_NS calls cost nothing beside it,
- * and burst is 0. depth is also
- * how long what must not wait, an announcement or a grant, may stand behind data in the NIC's own port: of an
- * all-to-all in rounds at 100 Mbit/s each further frame costs two percent. Rounding: less than 1 ns a booking and
- * 2^-20 ns a byte.
+ * where frame = w(a full frame) and depth = max(NOF_PACER_DEPTH_NS, 2 frame) is the credit of an idle link. It is also how
+ * long what must not wait, an announcement or a grant, may stand behind data in the NIC's own port. Rounding: less than
+ * 1 ns a booking and 2^-20 ns a byte.
+ *
+ * New data on a link that is busy goes in bursts, since frames that leave singly cost a port of the kernel's a call each:
+ * nothing leaves until there is credit for burst = min(max(3 frame, NOF_PACER_BURST_NS), depth / 2). Where that is not two
+ * frames, they take so long that a call for each costs nothing beside them, and burst is 0. The rate may be of a core's part of a
+ * link: four cores on 1 Gbit/s still have bursts.
  *
  * rate_bps 0: the rate is unknown, nothing is paced; nof_pacer_frames() says UINT32_MAX and frame_ns is 0.
  *
@@ -47,6 +48,12 @@ struct nof_pacer {
 /* frame_bytes: a full frame, from Ethernet header to payload; rate_bps: up to 8 * 10^9 * 2^20, 0 for unknown. */
 void nof_pacer_init(struct nof_pacer *pacer, uint64_t rate_bps, uint32_t frame_bytes, uint64_t now_ns);
 
+/* Time that the link needs for so many frames of so many bytes in all; 0: rate unknown. */
+static inline uint64_t nof_pacer_carry_ns(const struct nof_pacer *pacer, uint64_t bytes, uint64_t frames)
+{
+    return ((bytes + frames * NOF_ETH_EXTRA_BYTES) * pacer->ns_per_byte_q20) >> 20;
+}
+
 /* So many frames, of so many bytes in all, were handed to the port. */
 static inline void nof_pacer_book(struct nof_pacer *pacer, uint64_t bytes, uint64_t frames, uint64_t now_ns)
 {
@@ -56,7 +63,7 @@ static inline void nof_pacer_book(struct nof_pacer *pacer, uint64_t bytes, uint6
         return;
     if (pacer->free_ns < floor_ns)
         pacer->free_ns = floor_ns;
-    pacer->free_ns += ((bytes + frames * NOF_ETH_EXTRA_BYTES) * pacer->ns_per_byte_q20) >> 20;
+    pacer->free_ns += nof_pacer_carry_ns(pacer, bytes, frames);
 }
 
 /* Frames that may leave now: a burst, or 0 and wait. Ask after all that has left is booked. */

@@ -13,7 +13,8 @@
 #define FULL 1514u
 #define CALLS 2000u
 
-static const uint64_t rates_bps[] = {1000000, 100000000, 1000000000, 25000000000, 100000000000, 400000000000};
+static const uint64_t rates_bps[] = {1000000,    100000000,   250000000,    500000000,
+                                     1000000000, 25000000000, 100000000000, 400000000000};
 #define RATES (sizeof rates_bps / sizeof rates_bps[0])
 
 static uint64_t draw(uint64_t *seed)
@@ -84,9 +85,9 @@ static uint64_t burst_of(uint64_t rate_bps)
     uint64_t frame_ns = carry_ps(rate_bps, FULL, 1) / 1000;
     uint64_t burst_ns = 3 * frame_ns > NOF_PACER_BURST_NS ? 3 * frame_ns : NOF_PACER_BURST_NS;
 
-    if (frame_ns > NOF_PACER_BURST_NS)
-        return 0;
-    return burst_ns < depth_of(rate_bps) / 2 ? burst_ns : depth_of(rate_bps) / 2;
+    if (burst_ns > depth_of(rate_bps) / 2)
+        burst_ns = depth_of(rate_bps) / 2;
+    return burst_ns < 2 * frame_ns ? 0 : burst_ns;
 }
 
 static void who_always_sends_keeps_the_link_busy(void **state)
@@ -119,7 +120,10 @@ static void a_busy_link_is_fed_in_bursts(void **state)
     static const struct {
         uint64_t rate_bps;
         uint32_t frames; /* at least, each time that some may leave */
-    } cases[] = {{100000000, 1}, {1000000000, 4}, {10000000000, 17}};
+    } cases[] = {
+        {100000000, 1}, {250000000, 3}, /* a quarter of 1 Gbit/s: one core of four */
+        {500000000, 4}, {1000000000, 4}, {10000000000, 17},
+    };
 
     (void)state;
     for (unsigned c = 0; c < sizeof(cases) / sizeof(cases[0]); c++) {

@@ -43,10 +43,12 @@ uint64_t nof_rtt_update(struct nof_rtt *rtt, uint64_t latest_ns, uint64_t ack_de
     return sample_ns;
 }
 
-uint64_t nof_rtt_timeout_ns(const struct nof_rtt *rtt, uint64_t ack_delay_ns, uint32_t frame_ns,
+uint64_t nof_rtt_timeout_ns(const struct nof_rtt *rtt, uint64_t ack_delay_ns, const struct nof_pacer *link,
                             unsigned backoff, uint64_t max_ns)
 {
-    uint64_t least = (uint64_t)NOF_RTO_MIN_FRAMES * frame_ns, rto = NOF_RTO_INITIAL_NS;
+    uint64_t least =
+        nof_pacer_carry_ns(link, NOF_RTO_BEFORE_BYTES, 0) + NOF_RTO_BEFORE_FRAMES * (uint64_t)link->frame_ns;
+    uint64_t rto = NOF_RTO_INITIAL_NS;
 
     if (rtt->srtt_ns != 0) {
         uint64_t spread = 4 * (uint64_t)rtt->rttvar_ns;

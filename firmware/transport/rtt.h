@@ -10,10 +10,9 @@
  * R is taken as at least 1 ns and at most NOF_RTT_MAX_NS. Samples are of frames that were sent once (Karn): the caller
  * sees to that.
  *   min      the least R of the last NOF_RTT_MIN_WINDOW_MS to twice that, as far as samples come
- *   timeout  max(srtt + max(4 rttvar, srtt) + ack_delay, NOF_RTO_MIN_NS, NOF_RTO_MIN_FRAMES frame) * 2^backoff,
- *            at most max_ns
- * where max(4 rttvar, srtt) gives a lost tail two round trips (RFC 8985, section 7.3), and frame is the time of a full
- * frame on the link.
+ *   timeout  max(srtt + max(4 rttvar, srtt) + ack_delay, NOF_RTO_MIN_NS, before) * 2^backoff, at most max_ns
+ * where max(4 rttvar, srtt) gives a lost tail two round trips (RFC 8985, section 7.3), and before is the time that the link
+ * needs for NOF_RTO_BEFORE_BYTES and NOF_RTO_BEFORE_FRAMES full frames.
  *
  * A value: the path's, 20 bytes, no memory beside it. */
 #ifndef NOF_RTT_H
@@ -21,14 +20,17 @@
 
 #include <stdint.h>
 
+#include "transport/pacer.h"
+
 /* RFC 6298 asks for 1 s, because of wide-area delays and of clocks of 200 ms. Here a round trip
  * takes 5 us to a few ms, and a premature timeout costs one duplicate frame, not the window
  * (congestion.h). 1 ms lies above the usual pause of a NIC core that shares its processor. */
 #define NOF_RTO_MIN_NS 1000000u
 /* What may stand before a frame and its acknowledgement on slow links, though the samples before, of small frames, met nothing: in
- * the switch the 28 KiB that a receiver clears (flow/clearance.h), 19 full frames, and 3 in the port of either NIC (pacer.h).
- * Beyond 300 Mbit/s that is less than NOF_RTO_MIN_NS. */
-#define NOF_RTO_MIN_FRAMES 24u
+ * the switch the 28 KiB that a receiver clears (flow/clearance.h), and 3 full frames in the port of either NIC (pacer.h).
+ * Beyond 310 Mbit/s, with jumbo frames 670, that is less than NOF_RTO_MIN_NS. */
+#define NOF_RTO_BEFORE_BYTES 28672u
+#define NOF_RTO_BEFORE_FRAMES 6u
 #define NOF_RTO_INITIAL_NS 20000000u /* without a sample */
 #define NOF_RTT_MAX_NS 4000000000u
 #define NOF_RTT_MIN_WINDOW_MS 5000u
@@ -52,8 +54,8 @@ static inline void nof_rtt_init(struct nof_rtt *rtt)
 uint64_t nof_rtt_update(struct nof_rtt *rtt, uint64_t latest_ns, uint64_t ack_delay_ns, uint64_t now_ns);
 
 /* How long to wait for an acknowledgement before something is sent again. ack_delay_ns: the longest that a peer may
- * wait; frame_ns: of a full frame on the link, 0 if its rate is unknown; backoff: timeouts in a row. */
-uint64_t nof_rtt_timeout_ns(const struct nof_rtt *rtt, uint64_t ack_delay_ns, uint32_t frame_ns,
+ * wait; link: of the NIC, which knows how long its link takes; backoff: timeouts in a row. */
+uint64_t nof_rtt_timeout_ns(const struct nof_rtt *rtt, uint64_t ack_delay_ns, const struct nof_pacer *link,
                             unsigned backoff, uint64_t max_ns);
 
 #endif

@@ -294,7 +294,7 @@ static uint64_t timeout_at(const struct nof_path *p)
 {
     const struct nof_transport *t = p->t;
 
-    return p->pto_base_ns + nof_rtt_timeout_ns(&p->rtt, nof_ack_delay_ns(t), t->pacer.frame_ns, p->backoff,
+    return p->pto_base_ns + nof_rtt_timeout_ns(&p->rtt, nof_ack_delay_ns(t), &t->pacer, p->backoff,
                                                nof_dead_after_ns(t) / TIMEOUT_MAX_SHARE);
 }
 

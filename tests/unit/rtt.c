@@ -11,6 +11,8 @@
 #define US 1000u
 #define MS 1000000u
 
+static const struct nof_pacer no_rate; /* of the link: unknown */
+
 static void the_first_sample_is_believed(void **state)
 {
     struct nof_rtt rtt;
@@ -105,13 +107,15 @@ static void the_timeout_is_two_round_trips_or_the_spread(void **state)
 
     (void)state;
     nof_rtt_init(&rtt);
-    assert_int_equal(nof_rtt_timeout_ns(&rtt, 50 * US, 0, 0, most), NOF_RTO_INITIAL_NS); /* no sample */
+    assert_int_equal(nof_rtt_timeout_ns(&rtt, 50 * US, &no_rate, 0, most),
+                     NOF_RTO_INITIAL_NS); /* no sample */
     (void)nof_rtt_update(&rtt, 4 * MS, 0, MS);
-    assert_int_equal(nof_rtt_timeout_ns(&rtt, 50 * US, 0, 0, most), 4 * MS + 8 * MS + 50 * US); /* 4 rttvar */
+    assert_int_equal(nof_rtt_timeout_ns(&rtt, 50 * US, &no_rate, 0, most),
+                     4 * MS + 8 * MS + 50 * US); /* 4 rttvar */
     for (unsigned i = 0; i < 100; i++)
         (void)nof_rtt_update(&rtt, 4 * MS, 0, MS);
     assert_true(4ull * rtt.rttvar_ns < rtt.srtt_ns);
-    assert_int_equal(nof_rtt_timeout_ns(&rtt, 50 * US, 0, 0, most), 2 * rtt.srtt_ns + 50 * US);
+    assert_int_equal(nof_rtt_timeout_ns(&rtt, 50 * US, &no_rate, 0, most), 2 * rtt.srtt_ns + 50 * US);
 }
 
 static void the_timeout_doubles_between_its_bounds(void **state)
@@ -121,29 +125,46 @@ static void the_timeout_doubles_between_its_bounds(void **state)
     (void)state;
     nof_rtt_init(&rtt);
     (void)nof_rtt_update(&rtt, 10 * US, 0, MS);
-    assert_int_equal(nof_rtt_timeout_ns(&rtt, 50 * US, 0, 0, 100 * MS), NOF_RTO_MIN_NS);
-    assert_int_equal(nof_rtt_timeout_ns(&rtt, 50 * US, 0, 3, 100 * MS), 8 * NOF_RTO_MIN_NS);
-    assert_int_equal(nof_rtt_timeout_ns(&rtt, 50 * US, 0, 16, 100 * MS), 100 * MS);
+    assert_int_equal(nof_rtt_timeout_ns(&rtt, 50 * US, &no_rate, 0, 100 * MS), NOF_RTO_MIN_NS);
+    assert_int_equal(nof_rtt_timeout_ns(&rtt, 50 * US, &no_rate, 3, 100 * MS), 8 * NOF_RTO_MIN_NS);
+    assert_int_equal(nof_rtt_timeout_ns(&rtt, 50 * US, &no_rate, 16, 100 * MS), 100 * MS);
     (void)nof_rtt_update(&rtt, NOF_RTT_MAX_NS, 0, MS);
-    assert_true(nof_rtt_timeout_ns(&rtt, UINT32_MAX, 0, 16, UINT64_MAX) > 4ull * rtt.rttvar_ns << 16);
+    assert_true(nof_rtt_timeout_ns(&rtt, UINT32_MAX, &no_rate, 16, UINT64_MAX) > 4ull * rtt.rttvar_ns << 16);
 }
 
 /* Where a frame takes 1.2 ms, round trips of small ones say nothing of what full ones will wait for. */
-static void the_timeout_of_a_slow_link_is_so_many_frames(void **state)
+static void the_timeout_of_a_slow_link_is_what_may_stand_before(void **state)
 {
-    struct nof_rtt rtt;
-    const uint64_t most = 100 * MS;
+    static const struct {
+        uint64_t rate_bps;
+        uint32_t frame_bytes;
+        uint64_t least_us;
+    } cases[] = {
+        {10000000, 1514, (28672 + 6 * 1538) * 8 / 10},
+        {10000000, 9014, (28672 + 6 * 9038) * 8 / 10},
+        {100000000, 1514, (28672 + 6 * 1538) * 8 / 100},
+        {1000000000, 1514, 1000},
+        {1000000000, 9014, 1000}, /* six jumbo frames, not 24 */
+    };
+    const uint64_t most = 10000ull * MS;
 
     (void)state;
-    nof_rtt_init(&rtt);
-    assert_int_equal(nof_rtt_timeout_ns(&rtt, 50 * US, 1230 * US, 0, most), 24u * 1230 * US); /* no sample */
-    (void)nof_rtt_update(&rtt, 300 * US, 0, MS);
-    assert_int_equal(nof_rtt_timeout_ns(&rtt, 50 * US, 1230 * US, 0, most), 24u * 1230 * US);
-    assert_int_equal(nof_rtt_timeout_ns(&rtt, 50 * US, 1230 * US, 1, most), 48u * 1230 * US);
-    assert_int_equal(nof_rtt_timeout_ns(&rtt, 50 * US, 1230 * US, 2, most), most);
-    assert_int_equal(nof_rtt_timeout_ns(&rtt, 50 * US, 12 * US, 0, most), NOF_RTO_MIN_NS); /* 1 Gbit/s */
-    (void)nof_rtt_update(&rtt, 40 * MS, 0, MS);
-    assert_true(nof_rtt_timeout_ns(&rtt, 50 * US, 1230 * US, 0, most) > 24u * 1230 * US);
+    for (unsigned c = 0; c < sizeof(cases) / sizeof(cases[0]); c++) {
+        const uint64_t least = cases[c].least_us;
+        struct nof_pacer link;
+        struct nof_rtt rtt;
+
+        nof_pacer_init(&link, cases[c].rate_bps, cases[c].frame_bytes, MS);
+        nof_rtt_init(&rtt);
+        if (least > NOF_RTO_INITIAL_NS / US)
+            assert_int_equal(nof_rtt_timeout_ns(&rtt, 50 * US, &link, 0, most) / US, least); /* no sample */
+        (void)nof_rtt_update(&rtt, 30 * US, 0, MS);
+        assert_int_equal(nof_rtt_timeout_ns(&rtt, 50 * US, &link, 0, most) / US, least);
+        assert_in_range(nof_rtt_timeout_ns(&rtt, 50 * US, &link, 1, most) / US, 2 * least, 2 * least + 1);
+        assert_int_equal(nof_rtt_timeout_ns(&rtt, 50 * US, &link, 1, 2 * least * US - 1), 2 * least * US - 1);
+        (void)nof_rtt_update(&rtt, 400 * MS, 0, MS);
+        assert_true(nof_rtt_timeout_ns(&rtt, 50 * US, &link, 0, most) / US > least);
+    }
 }
 
 int main(void)
@@ -156,7 +177,7 @@ int main(void)
         cmocka_unit_test(the_minimum_is_forgotten_after_two_windows),
         cmocka_unit_test(the_timeout_is_two_round_trips_or_the_spread),
         cmocka_unit_test(the_timeout_doubles_between_its_bounds),
-        cmocka_unit_test(the_timeout_of_a_slow_link_is_so_many_frames),
+        cmocka_unit_test(the_timeout_of_a_slow_link_is_what_may_stand_before),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

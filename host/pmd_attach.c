@@ -16,10 +16,12 @@
 #include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/un.h>
+#include <time.h>
 #include <unistd.h>
 
 #define TIMEOUT_MS_DEFAULT 60000 /* for one that is busy: who ends hangs up, who is stopped is seen */
 #define LOOK_MS 2000 /* at the latter */
+#define GLANCE_MS 2 /* at whether one listens */
 #define CONNECT_MS 9000 /* for one whose queue is full: it accepts, unless it is stopped or hangs */
 
 /* nofd reads these eight bytes to find out whether the kernel lets it. */
@@ -72,67 +74,97 @@ static void watch_forks(void)
 
 static int refused(const char *name, int error, char *text, size_t text_bytes)
 {
-    if (error == EAGAIN) {
+    switch (error) {
+    case ENAMETOOLONG:
+        say(text, text_bytes, "'%.40s...' is no socket address: from 1 to %zu characters", name,
+            sizeof(((struct sockaddr_un *)0)->sun_path) - 1);
+        return NOF_EINVAL;
+    case EMFILE:
+    case ENFILE:
+    case ENOBUFS:
+    case ENOMEM:
+        say(text, text_bytes, "no socket can be opened: %s", strerror(error));
+        return NOF_ENOMEM;
+    case EAGAIN:
         say(text, text_bytes,
             "the daemon at %s takes no connection, and others wait already: it is stopped or hangs; "
             "`ss -xlp | grep '%s'` shows its pid: let it go on with `kill -CONT PID`, or end it and start "
             "another with `nof up`",
             name, name);
         return NOF_ENICDEAD;
-    }
-    if (error == EACCES || error == EPERM) {
+    case EACCES:
+    case EPERM:
         say(text, text_bytes,
             "you may not use the NIC daemon at %s (%s): it serves another user; start one of your own with "
             "`nof up`, or the "
             "program with `nof run`, or set NOF_SOCKET to root's",
             name, strerror(error));
         return NOF_EPERM;
+    default:
+        say(text, text_bytes,
+            "no NIC answers at %s (%s): start the daemon with `nof up`, or the program with "
+            "`nof run`, or set NOF_SOCKET to where nofd listens",
+            name, strerror(error));
+        return NOF_ENICDEAD;
     }
-    say(text, text_bytes,
-        "no NIC answers at %s (%s): start the daemon with `nof up`, or the program with "
-        "`nof run`, or set NOF_SOCKET to where nofd listens",
-        name, strerror(error));
-    return NOF_ENICDEAD;
 }
 
-static struct timeval timeval_of(int ms)
+static int64_t clock_ms(void)
 {
-    return (struct timeval){.tv_sec = ms / 1000, .tv_usec = (ms % 1000) * 1000};
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-static int connect_daemon(const char *name, int timeout_ms, int *socket_out, char *text, size_t text_bytes)
+static struct timeval timeval_of(int64_t ms)
 {
-    const struct timeval limit = timeval_of(timeout_ms), none = {0};
+    return (struct timeval){.tv_sec = (time_t)(ms / 1000), .tv_usec = (suseconds_t)(ms % 1000 * 1000)};
+}
+
+/* SO_SNDTIMEO is how long a queue that is full is waited for, too; with it signals end that, whatever SA_RESTART says. */
+static int connect_until(int fd, const struct sockaddr_un *at, socklen_t at_bytes, int64_t until_ms)
+{
+    int64_t left_ms;
+
+    while ((left_ms = until_ms - clock_ms()) > 0) {
+        const struct timeval limit = timeval_of(left_ms);
+
+        (void)setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit));
+        if (connect(fd, (const struct sockaddr *)(const void *)at, at_bytes) == 0)
+            return 0;
+        if (errno != EINTR)
+            return errno;
+    }
+    return EAGAIN;
+}
+
+/* Returns 0 or an errno: EAGAIN, one listens, but has taken nobody out of its queue for so long. */
+static int connect_daemon(const char *name, int timeout_ms, int *socket_out)
+{
+    const struct timeval none = {0};
     struct sockaddr_un addr = {.sun_family = AF_UNIX};
     size_t len = strlen(name);
     socklen_t addr_bytes;
-    int fd;
+    int fd, error;
 
-    if (len == 0 || len >= sizeof(addr.sun_path)) {
-        say(text, text_bytes, "'%.40s...' is no socket address: at most %zu characters", name,
-            sizeof(addr.sun_path) - 1);
-        return NOF_EINVAL;
-    }
+    if (len == 0 || len >= sizeof(addr.sun_path))
+        return ENAMETOOLONG;
     memcpy(addr.sun_path, name, len);
     addr_bytes = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + len + (name[0] == '@' ? 0 : 1));
     if (name[0] == '@')
         addr.sun_path[0] = '\0';
     fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
-    if (fd < 0) {
-        say(text, text_bytes, "no socket can be opened: %s", strerror(errno));
-        return NOF_ENOMEM;
-    }
-    /* As long as a queue that is full is waited for, too. */
-    (void)setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit));
-    if (connect(fd, (const struct sockaddr *)(const void *)&addr, addr_bytes) != 0) {
-        int rc = refused(name, errno, text, text_bytes);
-
+    if (fd < 0)
+        return errno;
+    error = connect_until(fd, &addr, addr_bytes, clock_ms() + timeout_ms);
+    if (error != 0) {
         close(fd);
-        return rc;
+        return error;
     }
     (void)setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &none, sizeof(none));
     *socket_out = fd;
-    return NOF_OK;
+    return 0;
 }
 
 /* Who listens gets the job key and all messages, and a name in /tmp or in the abstract namespace is anybody's who
@@ -159,10 +191,11 @@ static int trust_daemon(int fd, const char *name, char *text, size_t text_bytes)
 bool nof_pmd_answers(const char *socket)
 {
     int fd;
+    int error = connect_daemon(socket, GLANCE_MS, &fd);
     bool trusted;
 
-    if (connect_daemon(socket, CONNECT_MS, &fd, NULL, 0) != NOF_OK)
-        return false;
+    if (error != 0)
+        return error == EAGAIN;
     trusted = trust_daemon(fd, socket, NULL, 0) == NOF_OK;
     close(fd);
     return trusted;
@@ -379,12 +412,11 @@ int nof_pmd_attach(const struct nof_pmd_attach_args *args, struct nof_pmd **pmd_
     struct nof_attach_reply reply;
     struct nof_pmd *pmd;
     int timeout_ms = args->timeout_ms > 0 ? args->timeout_ms : TIMEOUT_MS_DEFAULT;
-    int fd;
-    int rc = connect_daemon(args->socket, timeout_ms < CONNECT_MS ? timeout_ms : CONNECT_MS, &fd, text,
-                            text_bytes);
+    int fd, rc;
+    int error = connect_daemon(args->socket, timeout_ms < CONNECT_MS ? timeout_ms : CONNECT_MS, &fd);
 
-    if (rc != NOF_OK)
-        return rc;
+    if (error != 0)
+        return refused(args->socket, error, text, text_bytes);
     rc = trust_daemon(fd, args->socket, text, text_bytes);
     if (rc != NOF_OK)
         goto err_socket;

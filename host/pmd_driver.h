@@ -49,7 +49,8 @@ struct nof_pmd_attach_args {
  * NOF_EINVAL. */
 int nof_pmd_attach(const struct nof_pmd_attach_args *args, struct nof_pmd **pmd_out, char *text,
                    size_t text_bytes);
-/* Does a daemon that we would trust listen there? Without a word about it. */
+/* Does a daemon that we would trust listen there? Without a word about it, and without waiting: of one whose queue is full,
+ * which may be stopped, the answer is yes, and nof_pmd_attach() says what it is. */
 bool nof_pmd_answers(const char *socket);
 /* Closes the endpoint (what is still under way is lost: FLUSH first). Pointers into the BAR are
  * invalid afterwards. */

@@ -11,10 +11,12 @@
 #include <fcntl.h>
 #include <linux/futex.h>
 #include <pthread.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -57,38 +59,97 @@ static double seconds(void)
     return (double)ts.tv_sec + (double)ts.tv_nsec * 1e-9;
 }
 
-/* Who is stopped takes nobody out of its queue: once that is full, connect() would wait for ever. */
-static void a_daemon_whose_queue_is_full_is_not_waited_for_long(void **state)
+/* One that is stopped takes nobody out of its queue, and that is full. */
+struct full_queue {
+    char name[64];
+    int listener, waiting[16], n;
+};
+
+static void queue_fill(struct full_queue *q)
 {
     struct sockaddr_un at = {.sun_family = AF_UNIX};
-    struct nof_pmd_attach_args args = {.job_id = 77, .size = 8, .timeout_ms = 300};
-    struct nof_pmd *pmd = NULL;
-    char name[64];
-    int listener = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0), waiting[16], n = 0;
     socklen_t bytes;
-    double began;
 
-    (void)state;
-    snprintf(name, sizeof(name), "@nof-full-%d", (int)getpid());
-    bytes = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + strlen(name));
-    memcpy(at.sun_path, name, strlen(name));
+    *q = (struct full_queue){.listener = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0)};
+    snprintf(q->name, sizeof(q->name), "@nof-full-%d", (int)getpid());
+    bytes = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + strlen(q->name));
+    memcpy(at.sun_path, q->name, strlen(q->name));
     at.sun_path[0] = '\0';
-    assert_int_equal(bind(listener, (const struct sockaddr *)(const void *)&at, bytes), 0);
-    assert_int_equal(listen(listener, 1), 0);
+    assert_int_equal(bind(q->listener, (const struct sockaddr *)(const void *)&at, bytes), 0);
+    assert_int_equal(listen(q->listener, 1), 0);
     do {
-        assert_in_range(n, 0, 15);
-        waiting[n] = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    } while (connect(waiting[n++], (const struct sockaddr *)(const void *)&at, bytes) == 0);
+        assert_in_range(q->n, 0, 15);
+        q->waiting[q->n] = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    } while (connect(q->waiting[q->n++], (const struct sockaddr *)(const void *)&at, bytes) == 0);
     assert_int_equal(errno, EAGAIN);
-    args.socket = name;
-    began = seconds();
+}
+
+static void queue_close(struct full_queue *q)
+{
+    while (q->n > 0)
+        close(q->waiting[--q->n]);
+    close(q->listener);
+}
+
+static void attach_ends_in_a_sentence(struct full_queue *q)
+{
+    struct nof_pmd_attach_args args = {.socket = q->name, .job_id = 77, .size = 8, .timeout_ms = 300};
+    struct nof_pmd *pmd = NULL;
+    double began = seconds();
+
     assert_int_equal(nof_pmd_attach(&args, &pmd, text, sizeof(text)), NOF_ENICDEAD);
     assert_true(seconds() - began >= 0.2);
     assert_non_null(strstr(text, "it is stopped or hangs"));
     assert_non_null(strstr(text, "kill -CONT"));
-    while (n > 0)
-        close(waiting[--n]);
-    close(listener);
+}
+
+/* connect() would wait for ever. */
+static void a_daemon_whose_queue_is_full_is_not_waited_for_long(void **state)
+{
+    struct full_queue q;
+
+    (void)state;
+    queue_fill(&q);
+    attach_ends_in_a_sentence(&q);
+    queue_close(&q);
+}
+
+static void on_alarm(int number)
+{
+    (void)number;
+}
+
+/* Of profilers and timers of the program. */
+static void signals_do_not_end_the_wait_for_a_full_queue(void **state)
+{
+    const struct itimerval often = {{0, 20000}, {0, 20000}}, never = {0};
+    struct sigaction action = {.sa_handler = on_alarm, .sa_flags = SA_RESTART}, old;
+    struct full_queue q;
+
+    (void)state;
+    queue_fill(&q);
+    assert_int_equal(sigaction(SIGALRM, &action, &old), 0);
+    assert_int_equal(setitimer(ITIMER_REAL, &often, NULL), 0);
+    attach_ends_in_a_sentence(&q);
+    assert_int_equal(setitimer(ITIMER_REAL, &never, NULL), 0);
+    assert_int_equal(sigaction(SIGALRM, &old, NULL), 0);
+    queue_close(&q);
+}
+
+/* Else its sentence would be "nobody answers", and each look at it would take as long as attaching. */
+static void a_daemon_whose_queue_is_full_is_there(void **state)
+{
+    struct full_queue q;
+    double began;
+
+    (void)state;
+    queue_fill(&q);
+    began = seconds();
+    assert_true(nof_pmd_answers(q.name));
+    assert_true(seconds() - began < 2);
+    queue_close(&q);
+    assert_false(nof_pmd_answers(q.name));
+    assert_false(nof_pmd_answers(""));
 }
 
 static int setup(void **state)
@@ -649,6 +710,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(assist_copies_and_reports_bad_buffers, setup_assist, teardown),
         cmocka_unit_test_setup_teardown(assist_answers_need_no_room, setup_assist, teardown),
         cmocka_unit_test(a_daemon_whose_queue_is_full_is_not_waited_for_long),
+        cmocka_unit_test(signals_do_not_end_the_wait_for_a_full_queue),
+        cmocka_unit_test(a_daemon_whose_queue_is_full_is_there),
         cmocka_unit_test(detach_says_goodbye),
         cmocka_unit_test(cards_survive_as_text),
         cmocka_unit_test(attach_without_daemon_says_what_to_do),

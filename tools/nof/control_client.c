@@ -19,6 +19,22 @@
 
 #define NAME_MAX_BYTES 64
 
+static void say_refused(const char *control, int error, const char *self)
+{
+    if (error == EAGAIN)
+        fprintf(
+            stderr,
+            "%s: the daemon at %s has taken no connection for %d s: it is stopped or hangs; `ss -xlp | grep "
+            "'%s'` "
+            "shows its pid: let it go on with `kill -CONT PID`, or end it and start another with `nof up`\n",
+            self, control, NOF_CONTROL_TIMEOUT_S, control);
+    else
+        fprintf(stderr,
+                "%s: no daemon answers at %s (%s): start one with `nof up`, or say which with "
+                "--nofd SOCKET or NOF_SOCKET\n",
+                self, control, strerror(error));
+}
+
 int nof_control_open(const char *control, const char *self)
 {
     const struct timeval timeout = {.tv_sec = NOF_CONTROL_TIMEOUT_S};
@@ -41,10 +57,7 @@ int nof_control_open(const char *control, const char *self)
         setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof(timeout));
     }
     if (fd < 0 || connect(fd, (const struct sockaddr *)(const void *)&addr, bytes) != 0) {
-        fprintf(stderr,
-                "%s: no daemon answers at %s (%s): start one with `nof up`, or say which with "
-                "--nofd SOCKET or NOF_SOCKET\n",
-                self, control, strerror(errno));
+        say_refused(control, errno, self);
         if (fd >= 0)
             close(fd);
         return -1;

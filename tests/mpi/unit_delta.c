@@ -28,7 +28,7 @@ static struct nof_delta_host host;
 static struct nof_delta_nic nic;
 static unsigned char *from, *to;
 static uint64_t dice = 4711;
-static int way; /* enum nof_delta_way */
+static enum nof_delta_way way;
 static atomic_uint rings;
 
 /* The one message that is under way. */
@@ -632,118 +632,6 @@ static void falling_back(void)
     check(strstr(text, "softdirty") != NULL);
 }
 
-static void *at(uintptr_t address)
-{
-    return (void *)address; // NOLINT: pages of this process
-}
-
-static bool all_are(const unsigned char *bytes, size_t n, unsigned char value)
-{
-    size_t i = 0;
-    while (i < n && bytes[i] == value)
-        i++;
-    return i == n;
-}
-
-/* Ten pages of 0xee hidden, and ten of 7 that come for them. */
-struct hiding {
-    const struct nof_delta_hide_ops *ops;
-    unsigned char *buffer, *shadow;
-    uintptr_t low, from, kept;
-};
-enum { HIDING = 10 * PAGE };
-
-static struct hiding hide_ten(const struct nof_delta_hide_ops *ops)
-{
-    struct hiding h = {
-        .ops = ops, .buffer = nof_delta_pages_new(HIDING), .shadow = nof_delta_pages_new(HIDING)};
-    check(h.buffer != NULL && h.shadow != NULL);
-    h.low = (uintptr_t)h.buffer;
-    h.from = (uintptr_t)h.shadow;
-    memset(h.buffer, 0xee, HIDING);
-    memset(h.shadow, 7, HIDING);
-    check(ops->hide(h.low, HIDING, &h.kept));
-    return h;
-}
-
-static void end_ten(const struct hiding *h)
-{
-    h->ops->end(h->low, h->kept, HIDING);
-    nof_delta_pages_free(h->buffer, HIDING);
-    nof_delta_pages_free(h->shadow, HIDING);
-}
-
-/* The kernel reads no page that is hidden; what was put is there, and what is shown is as it was. */
-static void hidden_pages(const struct nof_delta_hide_ops *ops)
-{
-    struct hiding h = hide_ten(ops);
-    unsigned char byte = 0;
-    int end[2];
-    check(pipe(end) == 0 && write(end[1], h.buffer, 1) == -1);
-    check(ops->peek(h.low + PAGE + 1, h.kept + PAGE + 1, &byte, 1) && byte == 0xee);
-    check(ops->put(h.from, h.low, PAGE) && ops->put(h.from + 2 * PAGE, h.low + 2 * PAGE, 4 * PAGE));
-    check(write(end[1], h.buffer, 1) == 1 && write(end[1], h.buffer + PAGE, 1) == -1);
-    check(ops->show(h.low + PAGE, h.kept + PAGE, PAGE) &&
-          ops->show(h.low + 6 * PAGE, h.kept + 6 * PAGE, 4 * PAGE));
-    ops->end(h.low, h.kept, HIDING);
-    for (size_t page = 0; page < 10; page++)
-        check(all_are(h.buffer + page * PAGE, PAGE, page == 1 || page > 5 ? 0xee : 7));
-    memset(h.shadow, 8, HIDING); /* for the next one */
-    check(all_are(h.buffer, PAGE, 7) && ops->hide(h.low, HIDING, &h.kept) && ops->put(h.from, h.low, HIDING));
-    check(all_are(h.buffer, HIDING, 8));
-    end_ten(&h);
-    check(close(end[0]) == 0 && close(end[1]) == 0);
-}
-
-/* While a child has all pages, too, what comes is put for the parent alone. */
-static void hidden_beside_a_child(const struct nof_delta_hide_ops *ops)
-{
-    struct hiding h = hide_ten(ops);
-    int go[2], status;
-    char byte = 0;
-    check(pipe(go) == 0);
-    pid_t child = fork();
-    check(child >= 0);
-    if (child == 0) {
-        check(close(go[1]) == 0); /* a parent that fails sends it away */
-        nof_delta_pages_in_child();
-        bool shown = ops->show_in_child(h.low, h.kept, 3 * PAGE) && read(go[0], &byte, 1) == 1;
-        _exit(shown && all_are(h.buffer, 3 * PAGE, 0xee) && all_are(h.shadow, HIDING, 7) ? 0 : 1);
-    }
-    check(ops->put(h.from, h.low, 5 * PAGE) && ops->show(h.low + 5 * PAGE, h.kept + 5 * PAGE, 5 * PAGE));
-    check(all_are(h.buffer, 5 * PAGE, 7) && all_are(h.buffer + 5 * PAGE, 5 * PAGE, 0xee));
-    check(write(go[1], &byte, 1) == 1 && waitpid(child, &status, 0) == child && status == 0);
-    check(close(go[0]) == 0 && close(go[1]) == 0);
-    end_ten(&h);
-}
-
-/* Nothing is put where the program has unmapped, replaced or moved what was hidden. */
-static void hidden_and_gone(const struct nof_delta_hide_ops *ops)
-{
-    struct hiding h = hide_ten(ops);
-    const int kind = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED;
-    check(munmap(h.buffer + 2 * PAGE, PAGE) == 0);
-    check(mmap(h.buffer + 4 * PAGE, PAGE, PROT_READ | PROT_WRITE, kind, -1, 0) != MAP_FAILED);
-    h.buffer[4 * PAGE] = 1;
-    check(!ops->put(h.from, h.low, 8 * PAGE));
-    check(all_are(h.buffer, 2 * PAGE, 7) && h.buffer[3 * PAGE] == 7 && h.buffer[4 * PAGE] == 1 &&
-          all_are(h.buffer + 5 * PAGE, 3 * PAGE, 7));
-    void *there = mremap(h.buffer + 8 * PAGE, PAGE, PAGE, MREMAP_MAYMOVE | MREMAP_FIXED, at(h.from));
-    check(there == h.shadow && !ops->show(h.low + 8 * PAGE, h.kept + 8 * PAGE, PAGE));
-    check(ops->show(h.low + 9 * PAGE, h.kept + 9 * PAGE, PAGE) && h.buffer[9 * PAGE] == 0xee);
-    end_ten(&h);
-}
-
-static void hidden(void)
-{
-    for (int k = NOF_DELTA_WAY_MPROTECT; k <= NOF_DELTA_WAY_USERFAULTFD; k++) {
-        const struct nof_delta_hide_ops *ops = nof_delta_way_hide_ops((enum nof_delta_way)k);
-        hidden_pages(ops);
-        hidden_beside_a_child(ops);
-        hidden_and_gone(ops);
-    }
-}
-
 int main(void)
 {
     unsigned char *memory =
@@ -763,7 +651,6 @@ int main(void)
         return 77;
     }
     falling_back();
-    hidden();
     for (way = NOF_DELTA_WAY_UNSAID; way <= NOF_DELTA_WAY_PAGEMAP; way++)
         all_by_pages();
     for (way = NOF_DELTA_WAY_MPROTECT; way <= NOF_DELTA_WAY_USERFAULTFD; way++) {

@@ -8,6 +8,8 @@
 #define NOF_MPI_DELTA_HOLD_H
 
 #include <signal.h>
+#include <string.h>
+#include <unistd.h>
 
 void nof_delta_hold(sigset_t *before);
 void nof_delta_let_go(const sigset_t *before);
@@ -17,5 +19,12 @@ void nof_delta_hold_enter(const sigset_t *interrupted);
 /* From here on that alone is blocked, and `more`, which may be NULL. Outside handlers, and the second time: nothing. */
 void nof_delta_hold_open(const sigset_t *more);
 void nof_delta_hold_leave(void);
+
+/* What neither a handler nor its program can go on without: the process ends with this line. */
+static inline _Noreturn void nof_delta_give_up(const char *line)
+{
+    (void)!write(STDERR_FILENO, line, strlen(line));
+    _exit(1);
+}
 
 #endif

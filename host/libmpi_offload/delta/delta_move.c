@@ -10,6 +10,7 @@
 #include <linux/userfaultfd.h>
 
 #include "delta/delta_count.h"
+#include "delta/delta_hold.h"
 #include "delta/delta_uffd.h"
 
 /* Of linux/userfaultfd.h since 6.8. */
@@ -41,14 +42,26 @@ static bool hide(uintptr_t low, size_t bytes, uintptr_t *kept_out)
         return false;
     void *kept = mremap(at(low), bytes, bytes, MREMAP_MAYMOVE | MREMAP_DONTUNMAP, NULL);
     if (kept == MAP_FAILED) {
-        nof_delta_uffd_dismiss(missing, low, bytes);
+        (void)nof_delta_uffd_dismiss(missing, low, bytes);
         return false;
     }
     *kept_out = (uintptr_t)kept;
     return true;
 }
 
-/* A page that the kernel does not move: a child has it, too, or only one of the two may be swapped out. */
+/* There is no memory to do so unseen, and the page is the descriptor's still: it becomes the program's, which waits for memory, or is
+ * ended, as with any page; other threads can see it half done. */
+static void copy_openly(uintptr_t from, uintptr_t to)
+{
+    if (!nof_delta_uffd_dismiss(missing, to, NOF_DELTA_PAGE))
+        nof_delta_give_up("libmpi_offload: the kernel has no memory to put a page of a delta receive into "
+                          "its buffer: raise the memory limit of the job (or its vm.max_map_count), or set "
+                          "NOF_DELTA=explicit\n");
+    memcpy(at(to), at(from), NOF_DELTA_PAGE);
+}
+
+/* A page that the kernel does not move: a child has it, too, or only one of the two may be swapped out. False: the place is not
+ * ours. */
 static bool copy_page(uintptr_t from, uintptr_t to)
 {
     struct uffdio_copy page = {.dst = to, .src = from, .len = NOF_DELTA_PAGE};
@@ -56,9 +69,12 @@ static bool copy_page(uintptr_t from, uintptr_t to)
     do
         rc = ioctl(missing, UFFDIO_COPY, &page);
     while (rc != 0 && errno == EAGAIN);
-    if (rc == 0)
-        nof_delta_count(NOF_DELTA_COUNT_COPIED_BYTES, NOF_DELTA_PAGE);
-    return rc == 0;
+    if (rc != 0 && errno != ENOMEM)
+        return false;
+    if (rc != 0)
+        copy_openly(from, to);
+    nof_delta_count(NOF_DELTA_COUNT_COPIED_BYTES, NOF_DELTA_PAGE);
+    return true;
 }
 
 static bool move_pages(uintptr_t from, uintptr_t to, size_t bytes, uint64_t mode)
@@ -86,7 +102,7 @@ static bool put(uintptr_t from, uintptr_t to, size_t bytes)
 static bool show(uintptr_t low, uintptr_t kept, size_t bytes)
 {
     bool all = move_pages(kept, low, bytes, EMPTY_TOO);
-    nof_delta_uffd_dismiss(missing, low, bytes);
+    (void)nof_delta_uffd_dismiss(missing, low, bytes);
     return all;
 }
 
@@ -99,7 +115,7 @@ static bool peek(uintptr_t low, uintptr_t kept, void *to, size_t bytes)
 
 static void end(uintptr_t low, uintptr_t kept, size_t bytes)
 {
-    nof_delta_uffd_dismiss(missing, low, bytes);
+    (void)nof_delta_uffd_dismiss(missing, low, bytes);
     (void)munmap(at(kept), bytes);
 }
 

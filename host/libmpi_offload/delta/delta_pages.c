@@ -3,8 +3,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <sys/ioctl.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -222,11 +222,10 @@ static bool put_where(bool (*still)(uintptr_t low, uintptr_t high), uintptr_t fr
                       size_t bytes)
 {
     bool all = still(to, to + bytes);
-    if (all)
-        replace(from, to, bytes);
-    else if (bytes > NOF_DELTA_PAGE)
-        for (size_t done = 0; done < bytes; done += NOF_DELTA_PAGE)
-            (void)put_where(still, from + done, to + done, NOF_DELTA_PAGE);
+    size_t step = all ? bytes : NOF_DELTA_PAGE;
+    for (size_t done = 0; done < bytes; done += step)
+        if (all || still(to + done, to + done + step))
+            replace(from + done, to + done, step);
     return all;
 }
 

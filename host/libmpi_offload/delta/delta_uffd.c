@@ -83,21 +83,21 @@ static bool protect(int fd, uintptr_t low, size_t bytes, uint64_t mode)
     return rc == 0;
 }
 
-void nof_delta_uffd_dismiss(int fd, uintptr_t low, size_t bytes)
+bool nof_delta_uffd_dismiss(int fd, uintptr_t low, size_t bytes)
 {
     struct uffdio_range pages = {.start = low, .len = bytes};
-    if (ioctl(fd, UFFDIO_UNREGISTER, &pages) == 0)
-        return;
-    for (uintptr_t page = low; page < low + bytes; page += NOF_DELTA_PAGE) {
+    bool all = ioctl(fd, UFFDIO_UNREGISTER, &pages) == 0;
+    for (uintptr_t page = low; !all && bytes > NOF_DELTA_PAGE && page < low + bytes; page += NOF_DELTA_PAGE) {
         pages = (struct uffdio_range){.start = page, .len = NOF_DELTA_PAGE};
         (void)ioctl(fd, UFFDIO_UNREGISTER, &pages);
     }
+    return all;
 }
 
 static bool dismiss(int fd, uintptr_t low, size_t bytes)
 {
     bool all = nof_delta_pages_plain(low, low + bytes);
-    nof_delta_uffd_dismiss(fd, low, bytes);
+    (void)nof_delta_uffd_dismiss(fd, low, bytes);
     return all;
 }
 

@@ -21,7 +21,7 @@ struct hidden {
     struct nof_delta_parts parts; /* pages */
     struct nof_delta_in *arrives;
     uintptr_t base; /* of the message */
-    const struct nof_delta_hide_ops *ops;
+    const struct nof_delta_hide_ops *ops; /* of the message before, and its shadow, until it begins */
     uintptr_t kept; /* where what lay in the parts is while they are hidden; 0: they never were */
     bool hidden;
     bool lost; /* the program has unmapped some of the buffer */
@@ -55,12 +55,6 @@ static struct hidden *find_recv(uintptr_t address)
             return w;
     }
     return NULL;
-}
-
-static _Noreturn void give_up(const char *line)
-{
-    (void)!write(STDERR_FILENO, line, strlen(line));
-    _exit(1);
 }
 
 /* Sends. */
@@ -248,8 +242,9 @@ static void abandon(uintptr_t address, bool fatal)
 {
     sigset_t before;
     if (fatal)
-        give_up("libmpi_offload: a delta receive has failed while its bytes were waited for: its peer or the "
-                "NIC is gone\n");
+        nof_delta_give_up(
+            "libmpi_offload: a delta receive has failed while its bytes were waited for: its peer or the "
+            "NIC is gone\n");
     nof_delta_hold(&before);
     struct hidden *w = find_recv(address);
     if (w != NULL && w->hidden) {
@@ -429,11 +424,11 @@ static bool crosses_send(const struct nof_delta_parts *p)
     return false;
 }
 
-bool nof_delta_watch_send(struct nof_delta_out *out, int way)
+bool nof_delta_watch_send(struct nof_delta_out *out, enum nof_delta_way way)
 {
     struct nof_delta_written *w = &sends[out->slot];
     sigset_t before;
-    w->ops = nof_delta_way_ops((enum nof_delta_way)way);
+    w->ops = nof_delta_way_ops(way);
     if (fault_ns == 0)
         fault_ns = nof_delta_way_fault_ns(w->ops);
     /* A thread that computes one message from another has the faults of both. */
@@ -477,29 +472,30 @@ const void *nof_delta_watch_send_end(const struct nof_delta_out *out)
     return at(twice);
 }
 
-static bool room_in_shadow(struct hidden *w)
+/* Each way has its own: mremap() may leave several mappings behind, and UFFDIO_MOVE takes its pages from one. */
+static bool room_in_shadow(struct hidden *w, const struct nof_delta_hide_ops *ops)
 {
     size_t bytes = w->parts.high - w->parts.low + 2 * NOF_DELTA_PAGE; /* the ends */
-    if (bytes <= w->shadow_bytes)
+    if (bytes <= w->shadow_bytes && ops == w->ops)
         return true;
+    w->ops = ops;
     nof_delta_pages_free(w->shadow, w->shadow_bytes);
     w->shadow = nof_delta_pages_new(bytes);
     w->shadow_bytes = w->shadow == NULL ? 0 : bytes;
     return w->shadow != NULL;
 }
 
-void *nof_delta_watch_recv(struct nof_delta_in *in, bool fatal, int way)
+void *nof_delta_watch_recv(struct nof_delta_in *in, bool fatal, enum nof_delta_way way)
 {
     uint32_t slot = nof_delta_in_slot(in);
     struct hidden *w = &recvs[slot];
     sigset_t before;
     nof_delta_watch_write(at(in->base), in->bytes);
-    if (!aim(&w->parts, page_behind(in->base), in->base + in->bytes, NOF_DELTA_PAGE) || !room_in_shadow(w) ||
-        crosses_send(&w->parts))
+    if (!aim(&w->parts, page_behind(in->base), in->base + in->bytes, NOF_DELTA_PAGE) ||
+        !room_in_shadow(w, nof_delta_way_hide_ops(way)) || crosses_send(&w->parts))
         return NULL;
     w->arrives = in;
     w->base = in->base;
-    w->ops = nof_delta_way_hide_ops((enum nof_delta_way)way);
     w->kept = 0;
     w->hidden = w->lost = false;
     w->fatal = fatal;

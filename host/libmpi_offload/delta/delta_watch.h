@@ -29,7 +29,7 @@ bool nof_delta_watch_open(void);
 bool nof_delta_watch_fault(struct nof_delta_access access);
 
 /* Of a message that was taken by address. False: none of its pages can be watched. */
-bool nof_delta_watch_send(struct nof_delta_out *out, int way /* enum nof_delta_way */);
+bool nof_delta_watch_send(struct nof_delta_out *out, enum nof_delta_way way);
 /* Some such messages, by their way, need looks at what was written: any thread, without the lock. False: none does now. */
 bool nof_delta_watch_look(void);
 /* Before its end: the pages are the program's as before. The address that was written after its part had been announced; NULL. */
@@ -37,7 +37,7 @@ const void *nof_delta_watch_send_end(const struct nof_delta_out *out);
 
 /* Where the NIC shall put the message of `in`; NULL: into its buffer, none of whose pages can be watched. fatal: a failure that a
  * handler finds ends the process. */
-void *nof_delta_watch_recv(struct nof_delta_in *in, bool fatal, int way /* enum nof_delta_way */);
+void *nof_delta_watch_recv(struct nof_delta_in *in, bool fatal, enum nof_delta_way way);
 /* The ends have come. */
 bool nof_delta_watch_has_ends(struct nof_delta_in *in);
 /* They are put into the buffer, which is hidden from now on. False: it cannot be (too many mappings), and has the message when that

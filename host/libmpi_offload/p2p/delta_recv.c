@@ -196,7 +196,7 @@ static struct nof_delta_in *take(struct nof_request *req, void **shadow_out)
     if (nof_delta_trigger() == NOF_DELTA_EXPLICIT)
         return in;
     *shadow_out = nof_delta_by_pages(req) && nof_delta_poll_begin(describe_slot)
-                      ? nof_delta_watch_recv(in, fatal, req->comm->delta_way)
+                      ? nof_delta_watch_recv(in, fatal, (enum nof_delta_way)req->comm->delta_way)
                       : NULL;
     if (*shadow_out != NULL)
         return in;

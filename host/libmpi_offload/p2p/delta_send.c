@@ -87,7 +87,7 @@ static int start(struct nof_request *req)
         nof_delta_out_publish(out, req->handle);
         nof_chan_for(req)->send(req);
         if (!req->complete && req->packed == NULL && out->slot < NOF_DELTA_SLOTS && nof_delta_by_pages(req) &&
-            nof_delta_watch_send(out, req->comm->delta_way) && nof_delta_watch_look())
+            nof_delta_watch_send(out, (enum nof_delta_way)req->comm->delta_way) && nof_delta_watch_look())
             nof_delta_scan_begin();
     }
     return rc;

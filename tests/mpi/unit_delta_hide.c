@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Pages that are hidden, each way by itself: from the kernel, beside a child, where the program takes them away, without memory. */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <linux/userfaultfd.h>
+
+#include "../check.h"
+#include "delta/delta_pages.h"
+
+enum { PAGE = 4096 };
+
+static bool memory_is_short, mappings_too;
+static unsigned openly; /* pages that were dismissed while memory was short */
+
+/* The kernel's, for the library, too; where memory is short it moves and copies no page. */
+int ioctl(int fd, unsigned long request, ...)
+{
+    enum { MOVE_NR = 5 }; /* of linux/userfaultfd.h since 6.8 */
+    va_list args;
+    va_start(args, request);
+    void *arg = va_arg(args, void *);
+    va_end(args);
+    bool moves = _IOC_TYPE(request) == UFFDIO && _IOC_NR(request) == MOVE_NR;
+    bool leaves = request == UFFDIO_UNREGISTER && memory_is_short;
+    if ((memory_is_short && (moves || request == UFFDIO_COPY)) || (leaves && mappings_too)) {
+        errno = ENOMEM;
+        return -1;
+    }
+    openly += leaves;
+    return (int)syscall(SYS_ioctl, fd, request, arg);
+}
+
+static void *at(uintptr_t address)
+{
+    return (void *)address; // NOLINT: pages of this process
+}
+
+static bool all_are(const unsigned char *bytes, size_t n, unsigned char value)
+{
+    size_t i = 0;
+    while (i < n && bytes[i] == value)
+        i++;
+    return i == n;
+}
+
+/* Ten pages of 0xee hidden, and ten of 7 that come for them. */
+struct hiding {
+    const struct nof_delta_hide_ops *ops;
+    unsigned char *buffer, *shadow;
+    uintptr_t low, from, kept;
+};
+enum { HIDING = 10 * PAGE };
+
+static struct hiding hide_ten(const struct nof_delta_hide_ops *ops)
+{
+    struct hiding h = {
+        .ops = ops, .buffer = nof_delta_pages_new(HIDING), .shadow = nof_delta_pages_new(HIDING)};
+    check(h.buffer != NULL && h.shadow != NULL);
+    h.low = (uintptr_t)h.buffer;
+    h.from = (uintptr_t)h.shadow;
+    memset(h.buffer, 0xee, HIDING);
+    memset(h.shadow, 7, HIDING);
+    check(ops->hide(h.low, HIDING, &h.kept));
+    return h;
+}
+
+static void end_ten(const struct hiding *h)
+{
+    h->ops->end(h->low, h->kept, HIDING);
+    nof_delta_pages_free(h->buffer, HIDING);
+    nof_delta_pages_free(h->shadow, HIDING);
+}
+
+/* The kernel reads no page that is hidden; what was put is there, and what is shown is as it was. */
+static void hidden_pages(const struct nof_delta_hide_ops *ops)
+{
+    struct hiding h = hide_ten(ops);
+    unsigned char byte = 0;
+    int end[2];
+    check(pipe(end) == 0 && write(end[1], h.buffer, 1) == -1);
+    check(ops->peek(h.low + PAGE + 1, h.kept + PAGE + 1, &byte, 1) && byte == 0xee);
+    check(ops->put(h.from, h.low, PAGE) && ops->put(h.from + 2 * PAGE, h.low + 2 * PAGE, 4 * PAGE));
+    check(write(end[1], h.buffer, 1) == 1 && write(end[1], h.buffer + PAGE, 1) == -1);
+    check(ops->show(h.low + PAGE, h.kept + PAGE, PAGE) &&
+          ops->show(h.low + 6 * PAGE, h.kept + 6 * PAGE, 4 * PAGE));
+    ops->end(h.low, h.kept, HIDING);
+    for (size_t page = 0; page < 10; page++)
+        check(all_are(h.buffer + page * PAGE, PAGE, page == 1 || page > 5 ? 0xee : 7));
+    memset(h.shadow, 8, HIDING); /* for the next one */
+    check(all_are(h.buffer, PAGE, 7) && ops->hide(h.low, HIDING, &h.kept) && ops->put(h.from, h.low, HIDING));
+    check(all_are(h.buffer, HIDING, 8));
+    end_ten(&h);
+    check(close(end[0]) == 0 && close(end[1]) == 0);
+}
+
+/* While a child has all pages, too, what comes is put for the parent alone. */
+static void hidden_beside_a_child(const struct nof_delta_hide_ops *ops)
+{
+    struct hiding h = hide_ten(ops);
+    int go[2], status;
+    char byte = 0;
+    check(pipe(go) == 0);
+    pid_t child = fork();
+    check(child >= 0);
+    if (child == 0) {
+        check(close(go[1]) == 0); /* a parent that fails sends it away */
+        nof_delta_pages_in_child();
+        bool shown = ops->show_in_child(h.low, h.kept, 3 * PAGE) && read(go[0], &byte, 1) == 1;
+        _exit(shown && all_are(h.buffer, 3 * PAGE, 0xee) && all_are(h.shadow, HIDING, 7) ? 0 : 1);
+    }
+    check(ops->put(h.from, h.low, 5 * PAGE) && ops->show(h.low + 5 * PAGE, h.kept + 5 * PAGE, 5 * PAGE));
+    check(all_are(h.buffer, 5 * PAGE, 7) && all_are(h.buffer + 5 * PAGE, 5 * PAGE, 0xee));
+    check(write(go[1], &byte, 1) == 1 && waitpid(child, &status, 0) == child && status == 0);
+    check(close(go[0]) == 0 && close(go[1]) == 0);
+    end_ten(&h);
+}
+
+/* Nothing is put where the program has unmapped, replaced or moved what was hidden. */
+static void hidden_and_gone(const struct nof_delta_hide_ops *ops)
+{
+    struct hiding h = hide_ten(ops);
+    const int kind = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED;
+    check(munmap(h.buffer + 2 * PAGE, PAGE) == 0);
+    check(mmap(h.buffer + 4 * PAGE, PAGE, PROT_READ | PROT_WRITE, kind, -1, 0) != MAP_FAILED);
+    h.buffer[4 * PAGE] = 1;
+    check(!ops->put(h.from, h.low, 8 * PAGE));
+    check(all_are(h.buffer, 2 * PAGE, 7) && h.buffer[3 * PAGE] == 7 && h.buffer[4 * PAGE] == 1 &&
+          all_are(h.buffer + 5 * PAGE, 3 * PAGE, 7));
+    void *there = mremap(h.buffer + 8 * PAGE, PAGE, PAGE, MREMAP_MAYMOVE | MREMAP_FIXED, at(h.from));
+    check(there == h.shadow && !ops->show(h.low + 8 * PAGE, h.kept + 8 * PAGE, PAGE));
+    check(ops->show(h.low + 9 * PAGE, h.kept + 9 * PAGE, PAGE) && h.buffer[9 * PAGE] == 0xee);
+    end_ten(&h);
+}
+
+/* Where no mapping can be split either, the process ends, and says so, rather than wait for ever. */
+static void gives_up(const struct hiding *h)
+{
+    int status, said[2];
+    char line[300] = "";
+    check(pipe(said) == 0);
+    pid_t child = fork();
+    check(child >= 0);
+    if (child == 0) {
+        memory_is_short = mappings_too = true; /* so nothing is done to the parent's pages */
+        (void)dup2(said[1], STDERR_FILENO);
+        (void)h->ops->put(h->from, h->low + 6 * PAGE, PAGE);
+        _exit(0);
+    }
+    check(close(said[1]) == 0 && read(said[0], line, sizeof(line) - 1) > 0 && close(said[0]) == 0);
+    check(waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 1);
+    check(strstr(line, "the kernel has no memory") != NULL);
+}
+
+/* What comes is put all the same. */
+static void hidden_without_memory(const struct nof_delta_hide_ops *ops)
+{
+    struct hiding h = hide_ten(ops);
+    openly = 0;
+    memory_is_short = true;
+    check(ops->put(h.from, h.low, 5 * PAGE) && ops->show(h.low + 5 * PAGE, h.kept + 5 * PAGE, PAGE));
+    memory_is_short = false;
+    check(openly >= (ops == &nof_delta_hide_by_userfaultfd ? 6 : 0));
+    check(all_are(h.buffer, 5 * PAGE, 7) && all_are(h.buffer + 5 * PAGE, PAGE, 0xee));
+    if (ops == &nof_delta_hide_by_userfaultfd)
+        gives_up(&h);
+    end_ten(&h);
+}
+
+int main(void)
+{
+    static const struct nof_delta_hide_ops *const ways[] = {&nof_delta_hide_by_mprotect,
+                                                            &nof_delta_hide_by_userfaultfd};
+    if (!nof_delta_pages_open()) {
+        printf("skipped: this kernel does not tell what lies at an address (PROCMAP_QUERY, Linux 6.11)\n");
+        return 77;
+    }
+    for (size_t k = 0; k < sizeof(ways) / sizeof(*ways); k++) {
+        const char *why = ways[k]->open();
+        if (why != NULL) {
+            printf("%s is skipped: %s\n", ways[k]->name, why);
+            continue;
+        }
+        hidden_pages(ways[k]);
+        hidden_beside_a_child(ways[k]);
+        hidden_and_gone(ways[k]);
+        hidden_without_memory(ways[k]);
+    }
+    return 0;
+}

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Several long messages of one sender to one receiver, by memory, each as it comes: while the sender waits both sides copy, and while it
- * computes its receiver does without it. Two ranks, NOF_CHANNELS=auto. */
+/* Several long messages of one sender to one receiver, by memory, each as it comes: while both wait for them both copy, and where
+ * either may leave its call before they have ended it holds the other one up in nothing. Two ranks, NOF_CHANNELS=auto. */
 #include "mpitest.h"
 
 #include <sched.h>
 #include <stdbool.h>
 #include <time.h>
 
-enum { MESSAGES = 8, BYTES = 200000, ROUNDS = 2000, PATIENCE_S = 60 };
+enum { MESSAGES = 8, BYTES = 200000, LONG = 4 << 20, ROUNDS = 2000, FEW_ROUNDS = 20, PATIENCE_S = 20 };
 
-static unsigned char data[MESSAGES][BYTES];
+static unsigned char data[MESSAGES][BYTES], long_data[LONG];
 static MPI_T_pvar_session session;
 
 static void start(MPI_Request requests[MESSAGES], int round)
@@ -58,6 +58,20 @@ static double seconds(void)
     return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
+/* The other one said so, by memory, of which the library knows nothing. */
+static void spin_until(const int *word, int value)
+{
+    double end = seconds() + PATIENCE_S;
+    while (__atomic_load_n(word, __ATOMIC_ACQUIRE) != value && seconds() < end)
+        ;
+    CHECK(__atomic_load_n(word, __ATOMIC_ACQUIRE) == value);
+}
+
+static void say(int *word, int value)
+{
+    __atomic_store_n(word, value, __ATOMIC_RELEASE);
+}
+
 /* Until its receiver has all of it rank 0 calls nothing but, in each second round, a test that finds nothing. */
 static void who_computes_holds_nobody_up(int *word)
 {
@@ -65,18 +79,99 @@ static void who_computes_holds_nobody_up(int *word)
     for (int round = 1; round < 50; round++) {
         OK(MPI_Barrier(MPI_COMM_WORLD));
         start(requests, round);
-        double end = seconds() + PATIENCE_S;
         if (t_rank == 0) {
             int flag;
             if (round % 2 == 0)
                 OK(MPI_Testall(MESSAGES, requests, &flag, MPI_STATUSES_IGNORE));
-            while (__atomic_load_n(word, __ATOMIC_ACQUIRE) != round && seconds() < end)
-                ;
-            CHECK(seconds() < end);
+            spin_until(word, round);
         }
         finish(requests, round);
         if (t_rank == 1)
-            __atomic_store_n(word, round, __ATOMIC_RELEASE);
+            say(word, round);
+    }
+}
+
+/* A call of rank 0 that may end before its sends have. */
+enum call { RECV, ANY, SOME, HALF, CALLS };
+
+static void wait_for_less(enum call call, MPI_Request requests[MESSAGES])
+{
+    int index, indices[MESSAGES];
+    char byte;
+    switch (call) {
+    case RECV:
+        OK(MPI_Recv(&byte, 1, MPI_BYTE, 1, MESSAGES, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+        break;
+    case ANY:
+        OK(MPI_Waitany(MESSAGES, requests, &index, MPI_STATUS_IGNORE));
+        break;
+    case SOME:
+        OK(MPI_Waitsome(MESSAGES, requests, &index, indices, MPI_STATUSES_IGNORE));
+        break;
+    case HALF:
+    case CALLS:
+        OK(MPI_Waitall(MESSAGES / 2, requests, MPI_STATUSES_IGNORE));
+    }
+}
+
+/* Its receiver waits for all of them, in the order of their coming or against it; behind that call rank 0 spins until it has them. */
+static void who_waits_for_less_does_not_copy(enum call call, int *word)
+{
+    for (int round = 1; round <= FEW_ROUNDS; round++) {
+        MPI_Request requests[MESSAGES], backwards[MESSAGES];
+        int value = 100 * ((int)call + 1) + round;
+        unsigned long long pieces = t_counted(session, "memory_pieces");
+        if (t_rank == 0) {
+            OK(MPI_Barrier(MPI_COMM_WORLD));
+            start(requests, round);
+            wait_for_less(call, requests);
+            spin_until(word, value);
+            CHECK(t_counted(session, "memory_pieces") == pieces);
+            finish(requests, round);
+            continue;
+        }
+        start(requests, round);
+        for (int i = 0; i < MESSAGES; i++)
+            backwards[i] = requests[round % 2 == 0 ? i : MESSAGES - 1 - i];
+        OK(MPI_Barrier(MPI_COMM_WORLD));
+        OK(MPI_Waitall(MESSAGES / 2, backwards, MPI_STATUSES_IGNORE));
+        if (call == RECV)
+            OK(MPI_Send("", 1, MPI_BYTE, 0, MESSAGES, MPI_COMM_WORLD));
+        OK(MPI_Waitall(MESSAGES / 2, backwards + MESSAGES / 2, MPI_STATUSES_IGNORE));
+        say(word, value);
+        for (int i = 0; i < MESSAGES; i++)
+            CHECK(t_verify(data[i], BYTES, (uint64_t)(round * MESSAGES + i)));
+    }
+}
+
+/* MPI_Irecv, or a test behind it, finds a message for which its sender waits; then rank 1 calls nothing until that has gone on. */
+static void who_received_and_computes_holds_nobody_up(int *word)
+{
+    for (int round = 1; round <= FEW_ROUNDS; round++) {
+        int value = 1000 + 2 * round, flag = 0;
+        unsigned long long pieces = t_counted(session, "memory_pieces");
+        MPI_Request request = MPI_REQUEST_NULL;
+        if (t_rank == 0) {
+            t_fill(long_data, LONG, (uint64_t)round);
+            OK(MPI_Barrier(MPI_COMM_WORLD));
+            OK(MPI_Send(long_data, LONG, MPI_BYTE, 1, 0, MPI_COMM_WORLD));
+            say(word, value);
+            CHECK(t_counted(session, "memory_pieces") == pieces);
+            continue;
+        }
+        bool probes = round % 2 == 0;
+        if (!probes)
+            OK(MPI_Irecv(long_data, LONG, MPI_BYTE, 0, 0, MPI_COMM_WORLD, &request));
+        OK(MPI_Barrier(MPI_COMM_WORLD));
+        if (probes) {
+            OK(MPI_Probe(0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+            OK(MPI_Irecv(long_data, LONG, MPI_BYTE, 0, 0, MPI_COMM_WORLD, &request));
+            spin_until(word, value);
+        }
+        while (!flag)
+            OK(MPI_Test(&request, &flag, MPI_STATUS_IGNORE));
+        spin_until(word, value);
+        CHECK(t_verify(long_data, LONG, (uint64_t)round));
     }
 }
 
@@ -94,8 +189,12 @@ int main(int argc, char **argv)
     who_waits_copies();
     int reads = t_counted(session, "memory_single_copies") > 0;
     OK(MPI_Bcast(&reads, 1, MPI_INT, 1, MPI_COMM_WORLD));
-    if (reads) /* else the kernel forbids it, and the sender is needed */
+    if (reads) { /* else the kernel forbids it, and the sender is needed */
         who_computes_holds_nobody_up(word);
+        who_received_and_computes_holds_nobody_up(word);
+        for (int call = 0; call < CALLS; call++)
+            who_waits_for_less_does_not_copy((enum call)call, word);
+    }
     OK(MPI_Win_free(&win));
     OK(MPI_T_pvar_session_free(&session));
     OK(MPI_T_finalize());

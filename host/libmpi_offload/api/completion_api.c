@@ -245,6 +245,9 @@ int PMPI_Waitall(int count, MPI_Request array_of_requests[], MPI_Status array_of
     struct nof_comm *c = NULL;
     int rc = check_all(count, array_of_requests);
     if (rc == MPI_SUCCESS) {
+        for (int i = 0; i < count; i++)
+            if (!idle(get(array_of_requests[i])))
+                nof_request_await(get(array_of_requests[i]));
         for (int i = 0; i < count; i++) {
             struct nof_request *req = get(array_of_requests[i]);
             if (!idle(req))

@@ -9,8 +9,10 @@ static int recv_blocking(const struct nof_pt2pt_args *args, MPI_Status *status, 
     struct nof_comm *c = NULL;
     struct nof_request *req = NULL;
     int rc = nof_pt2pt_recv_new(args, &c, &req);
-    if (rc == MPI_SUCCESS)
+    if (rc == MPI_SUCCESS) {
+        req->awaited = true;
         rc = nof_pt2pt_start(req);
+    }
     if (rc == MPI_SUCCESS) {
         rc = nof_request_wait(req);
         nof_request_status(req, status);

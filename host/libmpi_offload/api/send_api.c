@@ -14,8 +14,10 @@ static int send_blocking(const struct nof_pt2pt_args *args, enum nof_send_mode m
     struct nof_comm *c = NULL;
     struct nof_request *req = NULL;
     int rc = nof_pt2pt_send_new(args, mode, &c, &req);
-    if (rc == MPI_SUCCESS)
+    if (rc == MPI_SUCCESS) {
+        req->awaited = mode != NOF_SEND_BUFFERED;
         rc = nof_pt2pt_start(req);
+    }
     if (rc != MPI_SUCCESS || mode == NOF_SEND_BUFFERED) {
         /* A buffered send is over when its data is in the buffer; the rest is the library's. */
         if (req != NULL && rc == MPI_SUCCESS && !req->complete)

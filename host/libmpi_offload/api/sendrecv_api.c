@@ -45,7 +45,7 @@ static int start_both(struct nof_request *recv, struct nof_request *send)
 
 /* `copy` (may be NULL): what is sent, in memory that goes with the request. */
 static int begin(const struct nof_pt2pt_args *send_args, void *copy, const struct nof_pt2pt_args *recv_args,
-                 struct nof_comm **c, struct nof_request **req_out)
+                 bool blocking, struct nof_comm **c, struct nof_request **req_out)
 {
     struct nof_request *send = NULL, *recv = NULL;
     int rc = nof_pt2pt_send_new(send_args, NOF_SEND_STANDARD, c, &send);
@@ -55,8 +55,10 @@ static int begin(const struct nof_pt2pt_args *send_args, void *copy, const struc
         free(copy);
     if (rc == MPI_SUCCESS)
         rc = nof_pt2pt_recv_new(recv_args, c, &recv);
-    if (rc == MPI_SUCCESS)
+    if (rc == MPI_SUCCESS) {
+        recv->awaited = send->awaited = blocking;
         rc = start_both(recv, send);
+    }
     if (rc == MPI_SUCCESS) {
         *req_out = recv;
         return rc;
@@ -68,8 +70,8 @@ static int begin(const struct nof_pt2pt_args *send_args, void *copy, const struc
     return rc;
 }
 
-static int begin_replace(const struct nof_pt2pt_args *args, int source, int recvtag, struct nof_comm **c,
-                         struct nof_request **req_out)
+static int begin_replace(const struct nof_pt2pt_args *args, int source, int recvtag, bool blocking,
+                         struct nof_comm **c, struct nof_request **req_out)
 {
     struct nof_type *type = NULL;
     int rc = nof_comm_check(args->comm, c);
@@ -88,7 +90,7 @@ static int begin_replace(const struct nof_pt2pt_args *args, int source, int recv
     send.datatype = MPI_BYTE;
     recv.peer = source;
     recv.tag = recvtag;
-    return begin(&send, copy, &recv, c, req_out);
+    return begin(&send, copy, &recv, blocking, c, req_out);
 }
 
 /* Where the answer goes: to a status, or to a request. */
@@ -124,7 +126,7 @@ static int exchange(const struct nof_pt2pt_args *s, const struct nof_pt2pt_args 
     struct nof_request *req = NULL;
     int rc = enter(to, func);
     if (rc == MPI_SUCCESS)
-        rc = begin(s, NULL, r, &c, &req);
+        rc = begin(s, NULL, r, to->blocking, &c, &req);
     return leave(rc, c, req, to, func);
 }
 
@@ -135,7 +137,7 @@ static int replace(const struct nof_pt2pt_args *args, int source, int recvtag, c
     struct nof_request *req = NULL;
     int rc = enter(to, func);
     if (rc == MPI_SUCCESS)
-        rc = begin_replace(args, source, recvtag, &c, &req);
+        rc = begin_replace(args, source, recvtag, to->blocking, &c, &req);
     return leave(rc, c, req, to, func);
 }
 

@@ -34,7 +34,6 @@ static unsigned source_count, polled_count, far_count,
 static const uint32_t none_came;
 static const uint32_t *near_came = &none_came, *far_came = &none_came;
 static uint64_t near_brought, near_seen; /* things, not messages alone; then: when the last spin began */
-static uint32_t nobody_asks, *here = &nobody_asks;
 static struct nof_polling polling = {.set = {.ratio = 1, .update = 1}, .ratio = 1, .left = 1};
 static unsigned ask_left = 1;
 uint64_t nof_wait_counted[NOF_POLL_COUNT_MAX];
@@ -83,18 +82,6 @@ void nof_wait_add(const struct nof_wait_source *source)
     sources[polled_count - 1] = sources[0];
     sources[0] = source;
     far_count = 1;
-}
-
-void nof_wait_show(uint32_t *word)
-{
-    here = word == NULL ? &nobody_asks : word;
-}
-
-/* Others read it, seldom: it is not written without need. */
-static void show(uint32_t value)
-{
-    if (*here != value)
-        __atomic_store_n(here, value, __ATOMIC_RELAXED);
 }
 
 void nof_wait_polling_changed(void)
@@ -339,20 +326,16 @@ void nof_wait_told(struct nof_wait *wait)
 bool nof_wait_step(struct nof_wait *wait)
 {
     uint32_t seen = bell->count();
-    if (wait->wanted != NULL && __atomic_load_n(wait->wanted, __ATOMIC_ACQUIRE) == 0) {
-        show(0);
+    if (wait->wanted != NULL && __atomic_load_n(wait->wanted, __ATOMIC_ACQUIRE) == 0)
         return false;
-    }
     /* Beside a clock and a yield a far source costs little; and before a sleep all are looked at. */
     if (poll_from(polls_purely(wait) ? turn() : 0) > 0) {
-        show(0); /* who waited may return from its call */
         earn(wait);
         wait->pure_polls = 0;
         wait->spin_until_ns = 0;
         wait->spinning = false;
         return true;
     }
-    show(1);
     if (poll_again(wait))
         return false;
     uint64_t now_ns = nof_lib_now_ns();

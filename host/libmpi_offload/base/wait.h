@@ -97,10 +97,6 @@ void nof_wait_add(const struct nof_wait_source *source);
 /* polling() says something else: it is asked in the next turn. */
 void nof_wait_polling_changed(void);
 
-/* This word is 1 while a step of this process finds nothing, so that it will look again soon, and 0 when it may be elsewhere. A hint: of
- * several threads it tells of one. NULL: there is none. */
-void nof_wait_show(uint32_t *word);
-
 /* Under the library's lock. */
 extern uint64_t nof_wait_counted[NOF_POLL_COUNT_MAX] __attribute__((visibility("hidden")));
 

@@ -186,6 +186,7 @@ void nof_request_reset(struct nof_request *req)
     req->active = true;
     req->complete = false;
     req->cancelled = false;
+    req->awaited = false;
     req->error = MPI_SUCCESS;
     req->status_source = MPI_ANY_SOURCE;
     req->status_tag = MPI_ANY_TAG;
@@ -217,8 +218,19 @@ const struct nof_sched *nof_request_describe(const void *what)
     return NULL;
 }
 
+void nof_request_await(struct nof_request *req)
+{
+    req->awaited = true;
+    if (req->unawaited != NULL)
+        __atomic_store_n(req->unawaited, *req->unawaited - 1, __ATOMIC_RELAXED);
+    req->unawaited = NULL;
+    if (req->waits_for != NULL)
+        nof_request_await(req->waits_for);
+}
+
 int nof_request_wait(struct nof_request *req)
 {
+    nof_request_await(req);
     struct nof_wait wait = NOF_WAIT_START;
     wait.describe = nof_request_describe;
     wait.what = req;

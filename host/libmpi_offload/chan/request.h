@@ -79,6 +79,8 @@ struct nof_request {
     bool probe_wait; /* PROBE: answer only when something matches */
     bool probe_take; /* PROBE: take the message out of matching */
     bool found; /* PROBE: answer */
+    bool
+        awaited; /* SEND, RECV: this process is in a call that looks for messages, and does not return before this one has ended */
     bool exact; /* RECV of a schedule: a shorter message is an error, too */
     uint8_t agreed; /* of a schedule: coll/agree.h */
     MPI_Request handle; /* MPI_REQUEST_NULL if it has none */
@@ -125,6 +127,7 @@ struct nof_request {
     struct nof_staged *staged; /* RECV: the program reads it in place; told where by the channel */
     struct nof_claim_recv claim; /* RECV, PROBE: where it stands in matching */
     void *channel_op; /* the channel's */
+    uint32_t *unawaited; /* SEND: it counts here, until it is awaited; NULL: it does not */
     struct nof_request *next; /* free list, or the channel's queue */
     struct nof_request *prev_active; /* all that the channel has, for a peer's death */
     struct nof_request *next_active;
@@ -170,6 +173,8 @@ void nof_request_end(struct nof_request *req);
 /* Ready to be started again (persistent). */
 void nof_request_reset(struct nof_request *req);
 
+/* A call waits for it now, whatever else it waits for. One that does so from its beginning sets `awaited` before it starts it. */
+void nof_request_await(struct nof_request *req);
 /* Wait without a handle; returns its error code. The lock is given up meanwhile. */
 int nof_request_wait(struct nof_request *req);
 /* nof_wait's describe(), of a request. */

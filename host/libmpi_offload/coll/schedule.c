@@ -459,6 +459,7 @@ static void issue_transfer(struct nof_sched *s, const struct nof_step *step, uin
         return;
     }
     req->exact = step->exact;
+    req->awaited = s->blocking;
     req->agreed = s->agreed;
     req->multicast = step->multicast;
     req->asked = asked;

@@ -184,7 +184,6 @@ static void shm_withdraw(void)
 static void shm_close(void)
 {
     nof_shm.open = false;
-    nof_wait_show(NULL);
     for (uint32_t slot = 0; slot < nof_shm.memory.nslots; slot++)
         if (nof_shm.peers[slot].cma.tried)
             nof_cma_close(&nof_shm.peers[slot].cma);

@@ -20,7 +20,7 @@
  *   up to a cell      in a cell that the slot names; likewise, unless no cell is free
  *   else, and synchronous ones: the slot asks. When a receive is there its process
  *     reads the sender's memory, and says so (DONE); or,
- *     where the kernel forbids that, or of one among several whose sender waits, it says READY, and the sender sends cells, of which the
+ *     where the kernel forbids that, or of one among several for which both wait, it says READY, and the sender sends cells, of which the
  *     last ends the send; slots, while others keep all cells
  *
  * What one side must remember has an *operation*, whose index and generation are its name in slots: a late or wrong one
@@ -53,7 +53,7 @@ enum nof_shm_kind {
 #define NOF_SHM_F_LATE 2u /* ASK: of a delta message, whose bytes are not all there: say READY, and wait */
 #define NOF_SHM_F_APART 4u /* ASK: its bytes lie apart, or are not to be read: say READY */
 #define NOF_SHM_F_MANY \
-    8u /* ASK: one of several, or very long: say READY if the sender waits, so that both copy */
+    8u /* ASK: one of several, or very long: say READY if both sides wait for it, so that both copy */
 
 struct nof_shm_cell {
     uint32_t index;
@@ -92,7 +92,6 @@ struct nof_shm_op {
     uint32_t slot; /* of the peer */
     bool queued; /* in its queue */
     bool sends; /* counted in its peer */
-    bool both; /* likewise */
     bool cancel_asked;
     struct nof_request *req;
     uint64_t len; /* RECEIVES: of the message; SENDS: what is wanted of it */
@@ -115,7 +114,6 @@ struct nof_shm_peer {
     bool stuck; /* `kept` could not be taken for lack of memory */
     struct nof_lane_slot kept;
     uint32_t sends; /* to it, that have not ended */
-    uint32_t both; /* receives from it that both copy, likewise */
     struct nof_shm_op *first; /* wait for room */
     struct nof_shm_op *last;
     bool blocked; /* in the list of those with a queue */

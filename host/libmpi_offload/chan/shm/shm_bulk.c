@@ -31,8 +31,7 @@ static int copy(struct nof_shm_peer *peer, const struct nof_shm_found *found, vo
 }
 
 /* The sender sends it in cells. */
-static void ask_for_pieces(struct nof_request *req, const struct nof_shm_found *found, uint64_t want,
-                           bool both)
+static void ask_for_pieces(struct nof_request *req, const struct nof_shm_found *found, uint64_t want)
 {
     struct nof_shm_op *op = nof_shm_op_new(NOF_SHM_RECEIVES, nof_shm_slot_of(found->peer), req);
     if (op == NULL) {
@@ -41,8 +40,6 @@ static void ask_for_pieces(struct nof_request *req, const struct nof_shm_found *
         return;
     }
     const struct nof_shm_ready ready = {.bytes = want};
-    op->both = both;
-    found->peer->both += both;
     op->len = found->len;
     op->tag = found->tag;
     op->note = (struct nof_lane_slot){.kind = NOF_SHM_READY, .op = found->op, .arg = nof_shm_op_name(op)};
@@ -50,12 +47,13 @@ static void ask_for_pieces(struct nof_request *req, const struct nof_shm_found *
     nof_shm_say(op);
 }
 
-/* It would be read, but its sender can copy, too, and is there to do so: it waits, or copies another one. */
-static bool both_copy(const struct nof_shm_found *found)
+/* It would be read, but its sender can copy, too, and neither side leaves its call before that is done: who computes holds nobody up.
+ * What the sender counts was written before the question. */
+static bool both_copy(const struct nof_request *req, const struct nof_shm_found *found)
 {
     const struct nof_shm_peer *peer = found->peer;
-    return (found->flags & NOF_SHM_F_MANY) != 0 && nof_shm_slot_of(peer) != nof_shm.self &&
-           (peer->both > 0 || __atomic_load_n(&peer->part->head.waits, __ATOMIC_RELAXED) != 0);
+    return (found->flags & NOF_SHM_F_MANY) != 0 && req->awaited && nof_shm_slot_of(peer) != nof_shm.self &&
+           __atomic_load_n(&peer->part->head.unawaited, __ATOMIC_RELAXED) == 0;
 }
 
 static void fetch(struct nof_request *req, const struct nof_shm_found *found)
@@ -69,7 +67,7 @@ static void fetch(struct nof_request *req, const struct nof_shm_found *found)
         nof_request_fail(req, nof_chan_nic_dead_code(world_rank));
         return;
     }
-    bool both = both_copy(found), apart = both || req->streamed || (found->flags & NOF_SHM_F_APART) != 0;
+    bool both = both_copy(req, found), apart = both || req->streamed || (found->flags & NOF_SHM_F_APART) != 0;
     bool at_once = !late && (take == 0 || (!apart && (nof_shm_slot_of(peer) == nof_shm.self || reads(peer))));
     int rc = take > 0 && at_once ? copy(peer, found, req->data, take) : 0;
     if (rc == -EPERM) { /* it is no longer allowed */
@@ -81,7 +79,7 @@ static void fetch(struct nof_request *req, const struct nof_shm_found *found)
         return;
     }
     if (!at_once) {
-        ask_for_pieces(req, found, take, both);
+        ask_for_pieces(req, found, take);
         return;
     }
     nof_chan_count(NOF_CHAN_COUNT_MEMORY_SINGLE_COPIES, rc == 0 && take > 0);

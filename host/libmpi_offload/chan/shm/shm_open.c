@@ -125,7 +125,6 @@ void nof_shm_open_peers(void)
     nof_cells_init(&nof_shm.cells, &nof_shm.part->words, nof_part_cells(nof_shm.part), nof_part_allocate);
     nof_shm_delta = nof_chan_nic_delta;
     nof_shm_delta.silent = true;
-    nof_wait_show(&nof_shm.part->head.waits);
     nof_shm.open = true;
 }
 
@@ -157,6 +156,13 @@ static bool more_ops(void)
     return true;
 }
 
+/* Before its receiver can hear of it. */
+static void count_unawaited(struct nof_request *req)
+{
+    req->unawaited = &nof_shm.part->head.unawaited;
+    __atomic_store_n(req->unawaited, *req->unawaited + 1, __ATOMIC_RELAXED);
+}
+
 struct nof_shm_op *nof_shm_op_new(enum nof_shm_phase phase, uint32_t slot, struct nof_request *req)
 {
     if (nof_shm.free == NULL && !more_ops())
@@ -168,6 +174,8 @@ struct nof_shm_op *nof_shm_op_new(enum nof_shm_phase phase, uint32_t slot, struc
         .index = index, .generation = generation, .phase = phase, .slot = slot, .req = req};
     op->sends = phase == NOF_SHM_WAITS || phase == NOF_SHM_ASKED;
     nof_shm.peers[slot].sends += op->sends;
+    if (op->sends && !req->awaited)
+        count_unawaited(req);
     if (req != NULL)
         req->channel_op = op;
     nof_shm.in_use++;
@@ -176,12 +184,14 @@ struct nof_shm_op *nof_shm_op_new(enum nof_shm_phase phase, uint32_t slot, struc
 
 void nof_shm_op_free(struct nof_shm_op *op)
 {
-    if (op->req != NULL)
+    if (op->req != NULL) {
         op->req->channel_op = NULL;
+        if (op->req->unawaited != NULL)
+            nof_request_await(op->req); /* no longer counted */
+    }
     op->req = NULL;
     op->phase = NOF_SHM_FREE;
     nof_shm.peers[op->slot].sends -= op->sends;
-    nof_shm.peers[op->slot].both -= op->both;
     op->next = nof_shm.free;
     nof_shm.free = op;
     nof_shm.in_use--;

@@ -27,7 +27,8 @@ struct nof_part_head {
     uint32_t registered; /* for nof_barrier_heavy() of others */
     struct nof_cma_probe probe;
     uint32_t started_by_nic; /* collectives with a request: the NIC ran them when its owner began */
-    uint32_t waits; /* its owner is in a call that looks at its lanes all the time: a hint (nof_wait_show) */
+    uint32_t
+        unawaited; /* sends that have not ended, for which its owner is in no call that ends with them only */
     uint32_t reserved[6];
 };
 

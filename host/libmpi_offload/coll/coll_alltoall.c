@@ -3,13 +3,15 @@
  * of rounds, each block travels up to as many times. Otherwise every pair has a message of its own: in
  * round k every rank sends to the one k places after it and receives from the one k places before it,
  * so no rank is the target of two at a time. Small messages do not fill the link: those of several rounds are under
- * way together (nof_sched_turn()). In place, the two ranks of a pair meet in one round, which needs a copy of one round only,
- * or of as many as go together; rounds are then parted by no barrier, whatever was chosen. */
+ * way together (nof_sched_turn()). In place, the two ranks of a pair meet in one round; what goes
+ * out is copied: all of it, or of large blocks one round at a time, which then waits for the one before. No barrier
+ * parts those rounds, whatever was chosen. */
 #include "coll/coll.h"
 #include "coll/select.h"
 
-#define TOGETHER_MAX_BYTES (32u * 1024u) /* in flight to one rank's neighbours, about */
-#define TOGETHER_MAX_ROUNDS 32u
+/* In place: of larger blocks, or more in all, it is one round at a time. */
+#define TURNS_BLOCK_BYTES (16u * 1024u)
+#define COPIES_MAX_BYTES (4u * 1024u * 1024u)
 
 static size_t largest_block(const struct nof_sched *s, const struct nof_blocks *blocks)
 {
@@ -20,14 +22,6 @@ static size_t largest_block(const struct nof_sched *s, const struct nof_blocks *
         largest = bytes > largest ? bytes : largest;
     }
     return largest;
-}
-
-static int rounds_together(const struct nof_sched *s, enum nof_algorithm algorithm, size_t largest)
-{
-    if (algorithm == NOF_ALLTOALL_UNSCHEDULED)
-        return s->size;
-    size_t rounds = TOGETHER_MAX_BYTES / largest;
-    return (int)(rounds < 1 ? 1 : rounds > TOGETHER_MAX_ROUNDS ? TOGETHER_MAX_ROUNDS : rounds);
 }
 
 static void build_pairs(struct nof_sched *s, enum nof_algorithm algorithm, const struct nof_blocks *send,
@@ -49,25 +43,28 @@ static void build_pairs(struct nof_sched *s, enum nof_algorithm algorithm, const
     }
 }
 
-/* In round k the ranks whose sum is k modulo their number exchange their blocks. */
+/* In round k the ranks whose sum is k modulo their number exchange their blocks: in this order at all ranks, because how many
+ * copies a rank has is its own affair where blocks differ. */
 static void build_in_place(struct nof_sched *s, enum nof_algorithm algorithm, const struct nof_blocks *recv)
 {
     size_t largest = largest_block(s, recv);
-    int together = rounds_together(s, algorithm, largest);
-    char *copies = nof_sched_temporary(s, largest * (size_t)together, nof_type_byte());
-    int used = 0;
+    bool fits = largest <= TURNS_BLOCK_BYTES && largest <= COPIES_MAX_BYTES / (size_t)s->size;
+    bool all = algorithm == NOF_ALLTOALL_UNSCHEDULED || (algorithm == NOF_ALLTOALL_PAIRWISE && fits);
+    char *copies = nof_sched_temporary(s, largest * (size_t)(all ? s->size : 1), nof_type_byte());
     for (int k = 0; k < s->size; k++) {
         int peer = (k - s->rank + s->size) % s->size;
         if (peer == s->rank)
             continue;
         struct nof_data block = nof_block(recv, peer);
-        struct nof_data copy = {copies + largest * (size_t)used, nof_data_bytes(&block), nof_type_byte()};
+        struct nof_data copy = {copies + (all ? largest * (size_t)k : 0), nof_data_bytes(&block),
+                                nof_type_byte()};
         nof_coll_copy(s, &block, &copy);
         nof_coll_recv(s, &block, peer);
         nof_coll_send(s, &copy, peer);
-        used = (used + 1) % together;
-        if (used == 0)
+        if (!all)
             nof_sched_fence(s);
+        else if (algorithm == NOF_ALLTOALL_PAIRWISE)
+            nof_sched_turn(s);
     }
 }
 

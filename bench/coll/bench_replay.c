@@ -20,7 +20,8 @@
 
 #define PROGRAM "bench/replay_mpi"
 #define JOB_S 300
-#define LINK_LEAST_BPS 1e6
+#define ROUNDED 1e-6 /* of a time: naps are of whole ns */
+#define LINK_LEAST_BPS 3e6 /* below, a rank's link is full for so long that others take it for dead */
 
 enum { OPT_COMPUTE = 256, OPT_SCALE };
 
@@ -63,6 +64,7 @@ static const char *simulate(void *ctx, const struct nof_jobs_row *row, const str
                             const struct nof_testbed_config *config, struct nof_jobs_figure *figure)
 {
     struct bench *b = ctx;
+    double limit_s = nof_recording_limit_s(&b->recording[row->what[0]], config->rate_bps);
 
     b->sim = (struct nof_sim_replay){.hosts = row->hosts,
                                      .by_nic = strcmp(column->sim, "nic") == 0,
@@ -74,6 +76,10 @@ static const char *simulate(void *ctx, const struct nof_jobs_row *row, const str
     nof_sim_run_replay(&b->sim);
     figure->s[0] = b->sim.s;
     figure->drops = (double)b->sim.drops;
+    if (b->sim.problem[0] == '\0' && b->sim.s < limit_s * (1 - ROUNDED))
+        snprintf(b->sim.problem, sizeof(b->sim.problem),
+                 "%.6g s is less than the link and what is computed take, %.6g s: not all of it was sent",
+                 b->sim.s, limit_s);
     return b->sim.problem[0] != '\0' ? b->sim.problem : NULL;
 }
 
@@ -112,8 +118,10 @@ static void slow_down(struct bench *b, const struct argp_state *state)
 
     if (rate_bps < LINK_LEAST_BPS)
         argp_error(state,
-                   "--scale %g makes %.3g Mbit/s of the link, and it takes 1: say --link, or a smaller scale",
-                   b->scale, rate_bps / 1e6);
+                   "--link and --scale %g make %.3g Mbit/s of the link: below %.0f Mbit/s frames wait for so "
+                   "long that "
+                   "ranks are taken for dead; say a faster --link, or a smaller scale",
+                   b->scale, rate_bps / 1e6, LINK_LEAST_BPS / 1e6);
     b->jobs.config.rate_bps = (uint64_t)rate_bps;
     if (b->scale != 1)
         snprintf(b->about, sizeof(b->about), "recording, all %g times as slow", b->scale);
@@ -227,7 +235,6 @@ int nof_bench_replay(int argc, char **argv)
         .columns = columns,
         .about = "recording",
         .source = "programs/replay_mpi.c",
-        .timeout_s = JOB_S,
         .command = command,
         .simulate = simulate,
         .seconds = seconds,
@@ -244,6 +251,7 @@ int nof_bench_replay(int argc, char **argv)
     snprintf(b->about, sizeof(b->about), "%s", kind.about);
     kind.about = b->about;
     read_arguments(b, argc, argv);
+    kind.timeout_s = (unsigned)(JOB_S * b->scale * (b->factor > 1 ? b->factor : 1));
     nof_bench_beside(PROGRAM, b->program);
     if (access(b->program, X_OK) != 0)
         fprintf(stderr, "%s: %s is not there: run this from the build tree, with the MPI library built\n",

@@ -10,6 +10,7 @@
 
 #include <mpi.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "coll_trace.h"
 
@@ -67,6 +68,19 @@ static void coll_replay_allocate(struct coll_replay *r)
     }
 }
 
+/* An error is the program's end: what is left out takes no time. */
+static void coll_replay_check(int rc, const char *what)
+{
+    char text[MPI_MAX_ERROR_STRING], said[MPI_MAX_ERROR_STRING + 64];
+    int length = 0;
+    if (rc == MPI_SUCCESS)
+        return;
+    text[0] = '\0';
+    MPI_Error_string(rc, text, &length);
+    snprintf(said, sizeof(said), "%s: %s", what, text);
+    coll_replay_fail(said);
+}
+
 /* In the order in which the program first used them, so that nobody waits for another in a ring. */
 static void coll_replay_open(struct coll_replay *r, const struct coll_trace *trace)
 {
@@ -74,19 +88,19 @@ static void coll_replay_open(struct coll_replay *r, const struct coll_trace *tra
     r->trace = trace;
     coll_replay_allocate(r);
     r->comm = coll_replay_room(trace->comms * sizeof(*r->comm));
-    MPI_Comm_group(MPI_COMM_WORLD, &world);
+    coll_replay_check(MPI_Comm_group(MPI_COMM_WORLD, &world), "group of all");
     for (unsigned c = 0; c < trace->comms; c++) {
-        MPI_Group_incl(world, trace->comm[c].size, trace->comm[c].member, &group);
-        MPI_Comm_create_group(MPI_COMM_WORLD, group, 0, &r->comm[c]);
-        MPI_Group_free(&group);
+        coll_replay_check(MPI_Group_incl(world, trace->comm[c].size, trace->comm[c].member, &group), "group");
+        coll_replay_check(MPI_Comm_create_group(MPI_COMM_WORLD, group, 0, &r->comm[c]), "communicator");
+        coll_replay_check(MPI_Group_free(&group), "group");
     }
-    MPI_Group_free(&world);
+    coll_replay_check(MPI_Group_free(&world), "group of all");
 }
 
 static void coll_replay_close(struct coll_replay *r)
 {
     for (unsigned c = 0; c < r->trace->comms; c++)
-        MPI_Comm_free(&r->comm[c]);
+        coll_replay_check(MPI_Comm_free(&r->comm[c]), "communicator");
     free(r->comm);
     free(r->out);
     free(r->in);
@@ -94,7 +108,7 @@ static void coll_replay_close(struct coll_replay *r)
     free(r->from_at);
 }
 
-static void coll_replay_alltoallv(const struct coll_replay *r, const struct coll_trace_op *op)
+static int coll_replay_alltoallv(const struct coll_replay *r, const struct coll_trace_op *op)
 {
     int n = r->trace->comm[op->comm].size, to = 0, from = 0;
     for (int i = 0; i < n; i++) {
@@ -103,45 +117,37 @@ static void coll_replay_alltoallv(const struct coll_replay *r, const struct coll
         to += op->to[i];
         from += op->from[i];
     }
-    MPI_Alltoallv(r->out, op->to, r->to_at, MPI_BYTE, r->in, op->from, r->from_at, MPI_BYTE,
-                  r->comm[op->comm]);
+    return MPI_Alltoallv(r->out, op->to, r->to_at, MPI_BYTE, r->in, op->from, r->from_at, MPI_BYTE,
+                         r->comm[op->comm]);
 }
 
-static void coll_replay_call(const struct coll_replay *r, const struct coll_trace_op *op)
+static int coll_replay_call(const struct coll_replay *r, const struct coll_trace_op *op)
 {
     MPI_Comm comm = r->comm[op->comm];
     int n = op->bytes;
     switch (op->kind) {
     case COLL_TRACE_BARRIER:
-        MPI_Barrier(comm);
-        break;
+        return MPI_Barrier(comm);
     case COLL_TRACE_BCAST:
-        MPI_Bcast(r->out, n, MPI_BYTE, op->root, comm);
-        break;
+        return MPI_Bcast(r->out, n, MPI_BYTE, op->root, comm);
     case COLL_TRACE_REDUCE:
-        MPI_Reduce(r->out, r->in, n, MPI_BYTE, MPI_BXOR, op->root, comm);
-        break;
+        return MPI_Reduce(r->out, r->in, n, MPI_BYTE, MPI_BXOR, op->root, comm);
     case COLL_TRACE_ALLREDUCE:
-        MPI_Allreduce(r->out, r->in, n, MPI_BYTE, MPI_BXOR, comm);
-        break;
+        return MPI_Allreduce(r->out, r->in, n, MPI_BYTE, MPI_BXOR, comm);
     case COLL_TRACE_ALLTOALL:
-        MPI_Alltoall(r->out, n, MPI_BYTE, r->in, n, MPI_BYTE, comm);
-        break;
+        return MPI_Alltoall(r->out, n, MPI_BYTE, r->in, n, MPI_BYTE, comm);
     case COLL_TRACE_ALLGATHER:
-        MPI_Allgather(r->out, n, MPI_BYTE, r->in, n, MPI_BYTE, comm);
-        break;
+        return MPI_Allgather(r->out, n, MPI_BYTE, r->in, n, MPI_BYTE, comm);
     case COLL_TRACE_GATHER:
-        MPI_Gather(r->out, n, MPI_BYTE, r->in, n, MPI_BYTE, op->root, comm);
-        break;
+        return MPI_Gather(r->out, n, MPI_BYTE, r->in, n, MPI_BYTE, op->root, comm);
     case COLL_TRACE_SCATTER:
-        MPI_Scatter(r->out, n, MPI_BYTE, r->in, n, MPI_BYTE, op->root, comm);
-        break;
+        return MPI_Scatter(r->out, n, MPI_BYTE, r->in, n, MPI_BYTE, op->root, comm);
     case COLL_TRACE_ALLTOALLV:
-        coll_replay_alltoallv(r, op);
-        break;
+        return coll_replay_alltoallv(r, op);
     case COLL_TRACE_KINDS_COUNT:
         break;
     }
+    return MPI_SUCCESS;
 }
 
 /* factor: of what was computed, from the first call on. */
@@ -150,11 +156,11 @@ static void coll_replay_run(const struct coll_replay *r, double factor)
     double owed_ns = 0;
     for (size_t i = 0; i < r->trace->ops; i++) {
         owed_ns += i > 0 ? factor * (double)r->trace->op[i].computed_ns : 0;
-        if (owed_ns >= COLL_REPLAY_LEAST_NS) {
+        if (owed_ns >= COLL_REPLAY_LEAST_NS || (i + 1 == r->trace->ops && owed_ns > 0)) {
             coll_replay_compute((long)owed_ns);
             owed_ns = 0;
         }
-        coll_replay_call(r, &r->trace->op[i]);
+        coll_replay_check(coll_replay_call(r, &r->trace->op[i]), "a collective of the recording");
     }
 }
 

@@ -174,7 +174,10 @@ class Benches(unittest.TestCase):
         self.assertAlmostEqual(row["limit_s"], 10 * json.loads(bench(*asked).stdout)["rows"][0]["limit_s"], delta=0.001 * row["limit_s"])
         wrong = bench("replay", "--sim", "--link", "5mbit", "--scale", "10", str(COLLECTIVES))
         self.assertEqual(wrong.returncode, 2)
-        self.assertIn("--scale 10 makes 0.5 Mbit/s of the link", wrong.stderr)
+        self.assertIn("--scale 10 make 0.5 Mbit/s of the link", wrong.stderr)
+        wrong = bench("replay", "--sim", "--link", "2mbit", str(COLLECTIVES))
+        self.assertEqual(wrong.returncode, 2)
+        self.assertIn("below 3 Mbit/s", wrong.stderr)
 
     def test_partitions_leave_before_the_last_is_ready_and_together(self):
         said = json.loads(bench("partitioned", "--fabric", "--json").stdout)

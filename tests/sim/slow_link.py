@@ -28,5 +28,7 @@ with tempfile.TemporaryDirectory() as recording:
 row = json.loads(done.stdout)["rows"][0]
 print(row)
 assert row["nic_drop_buffer"] == row["host_drop_buffer"] == 0, "frames found the buffer full"
+for way in "nic_s", "host_s":
+    assert row[way] >= row["limit_s"], f"{way} is below the limit: not all was sent"
 assert row["nic_s"] <= 1.01 * row["host_s"], "the NIC's way is slower than the host's"
 assert row["nic_s"] <= LIMIT_MOST * row["limit_s"], f"{row['nic_s'] / row['limit_s']:.3f} of the limit, at most {LIMIT_MOST}"

@@ -26,7 +26,8 @@ void nof_replay_run(void)
     nof_run_check(MPI_Barrier(MPI_COMM_WORLD), "barrier", 0);
     uint64_t began_ns = nof_image->ops->now_ns(nof_image->process);
     coll_replay_run(&r, p->factor);
-    double mine = (double)(nof_image->ops->now_ns(nof_image->process) - began_ns);
-    p->taken_ns = mine > p->taken_ns ? mine : p->taken_ns;
+    uint64_t ended_ns = nof_image->ops->now_ns(nof_image->process);
+    p->began_ns = p->ended_ns == 0 || began_ns < p->began_ns ? began_ns : p->began_ns;
+    p->ended_ns = ended_ns > p->ended_ns ? ended_ns : p->ended_ns;
     coll_replay_close(&r);
 }

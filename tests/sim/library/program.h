@@ -178,7 +178,7 @@ struct coll_trace; /* bench/programs/coll_trace.h */
 struct nof_program_replay {
     const struct coll_trace *trace; /* of each rank */
     double factor; /* of what was computed */
-    double taken_ns; /* written down: by the slowest */
+    uint64_t began_ns, ended_ns; /* written down: by the first, by the last; 0: by none */
 };
 
 struct nof_program {

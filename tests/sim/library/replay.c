@@ -14,7 +14,7 @@ struct answer {
 static void take_result(struct nof_cluster *c, const struct nof_program *p, void *ctx)
 {
     struct answer *answer = ctx;
-    answer->replay->s = answer->written->taken_ns / 1e9;
+    answer->replay->s = (double)(answer->written->ended_ns - answer->written->began_ns) / 1e9;
     for (unsigned i = 0; i < p->nranks; i++)
         answer->replay->drops += nof_fabric_stats(nof_cluster_fabric(c), i)->drop_buffer;
 }

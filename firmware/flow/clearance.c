@@ -28,7 +28,8 @@ static uint64_t patience_ns(const struct nof_nic *nic, uint64_t bytes)
     return rate > 0 ? 2 * 8 * bytes * 1000000 / (rate / 1000 + 1) : 0;
 }
 
-/* Up to so many bytes lapse together: all that come at half of the link's rate or faster have come by then. */
+/* Up to so many bytes of one receive lapse together: where nothing else is under way, all that come at half of the link's rate
+ * have come by then. Several of one NIC that is alone share the link, and may lapse while they come. */
 static void set_span(struct nof_nic *nic, unsigned span, uint64_t bytes)
 {
     struct nof_clear_span *s = &nic->clearance.span[span];
@@ -99,7 +100,7 @@ static uint32_t first_of(const struct nof_nic *nic, size_t list, uint32_t tail)
     return tail == NOF_NIL ? NOF_NIL : ties(nic, list, tail)->next;
 }
 
-#define OUT offsetof(struct nof_recv, clear_out) /* what counts, in the order of clearing */
+#define OUT offsetof(struct nof_recv, clear_out) /* what counts, of a span in the order of clearing */
 #define TURN offsetof(struct nof_recv, clear_turn) /* of an endpoint and class: whose turns come */
 #define FLOW offsetof(struct nof_recv, clear_flow) /* of a flow, class OTHER: the first of it has a turn */
 

@@ -22,12 +22,13 @@
  * as phases between pairs, without a barrier. Others of an endpoint: one flow after the other, and those of a flow as they
  * came: a peer with thousands of messages has the turn of one.
  *
- * Lapse. What was cleared counts for 2 ms and twice the time that the link needs for a budget and a window; where more is
- * under way to one receive than that, which was alone then, for 2 ms and twice the time of all that such a one may have. It
- * does so whether it is coming or not: a sender that is silent, or slow on purpose, holds nobody up for longer. Its bytes may
- * still come. Where others wait, its receiver's endpoint then gives way to as many bytes as the link could have carried in
- * that time, once for what lapses together: whoever waits for silent senders has its share of the link's time, and no more.
- * Of endpoints that owe this at most 64 give way in one turn.
+ * Lapse. What was cleared counts for 2 ms and twice the time that the link needs for a budget and a window; where more is under way to
+ * one receive than that, which was alone then, for 2 ms and twice the time of all that such a one may have. It does so whether it is
+ * coming or not: a sender that is silent, or slow on purpose, holds nobody up for longer. Its bytes may still come: so may those of
+ * several receives of one NIC that was alone, each of which has what such a one may have. After grant_bytes is set to less, what was
+ * cleared before lapses at its own time, and what is behind it no sooner. Where others wait, its receiver's endpoint then gives way to as
+ * many bytes as the link could have carried in that time, once for what lapses together: whoever waits for silent senders has its share
+ * of the link's time, and no more. Of endpoints that owe this at most 64 give way in one turn.
  *
  * No deadlock: if a receive waits and the budget is used up, somebody's clearance counts, and ends to count by coming, by
  * the end of its receive, or by lapse. Then the first in order is cleared, however long its message is. What is before it

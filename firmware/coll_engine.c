@@ -86,7 +86,7 @@ static bool is_bare(const struct nof_program_step *s)
 static bool host_valid(const struct nof_program_step *s, uint32_t ranks)
 {
     struct nof_program_step bare = *s;
-    if (s->flags != NOF_STEP_F_AWAITS)
+    if ((s->flags & ~NOF_STEP_F_SENDS) != NOF_STEP_F_AWAITS)
         return is_bare(s);
     bare.flags = 0;
     bare.peer = 0;

@@ -129,10 +129,11 @@ static inline bool nof_coll_step_has_peer(const struct nof_coll_step *s)
 {
     return s->opcode == NOF_STEP_SEND || s->opcode == NOF_STEP_RECV || (s->flags & NOF_STEP_F_AWAITS) != 0;
 }
-/* It ends when the peer has come. */
+/* It is a message from the peer, whoever receives it. */
 static inline bool nof_coll_step_awaits(const struct nof_coll_step *s)
 {
-    return s->opcode == NOF_STEP_RECV || (s->flags & NOF_STEP_F_AWAITS) != 0;
+    return s->opcode == NOF_STEP_RECV ||
+           (s->flags & (NOF_STEP_F_AWAITS | NOF_STEP_F_SENDS)) == NOF_STEP_F_AWAITS;
 }
 
 /* i < p->nsteps */

@@ -113,12 +113,15 @@ uint64_t nof_drive_moved_bytes(const struct nof_nic *nic, const struct nof_coll_
 void nof_drive_give_up(struct nof_nic *nic, struct nof_coll_program *p)
 {
     struct nof_endpoint *ep = &nic->eps[p->ep];
-    uint32_t step = p->nsteps;
-    uint32_t whose = ep->rank;
+    uint32_t step = p->nsteps, whose = ep->rank;
+    bool awaits = false; /* or that peer is to receive, and has perhaps not got as far */
     /* bound: steps of a round, NOF_PROGRAM_STEPS_MAX, 1024; paid by the run that ends */
-    for (uint32_t i = p->round_begin; i < p->round_end && step == p->nsteps; i++) {
+    for (uint32_t i = p->round_begin; i < p->round_end && !awaits; i++) {
         const struct nof_coll_step *s = nof_coll_step_at(&nic->colls, p, i);
-        if (nof_coll_step_awaits(s) && s->state == NOF_COLL_BEGUN) {
+        if (s->state != NOF_COLL_BEGUN || !nof_coll_step_has_peer(s))
+            continue;
+        awaits = nof_coll_step_awaits(s);
+        if (awaits || step == p->nsteps) {
             step = i;
             whose = (uint32_t)s->peer;
         }

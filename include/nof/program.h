@@ -26,8 +26,9 @@
  * schedule; what has been written stays.
  *
  * HOST steps, and RECV steps of an endpoint that spills (desc.h), are the host's to do: COMP_SCHED_HOST names the step, and
- * SCHED_CONTINUE with its status ends it. One with NOF_STEP_F_AWAITS ends when rank `peer` has done its part of it, a message by
- * another way than the NIC's: who asks whom the schedule waits for hears of that rank.
+ * SCHED_CONTINUE with its status ends it. One with NOF_STEP_F_AWAITS is a message with rank `peer` by
+ * another way than the NIC's, from it, or with NOF_STEP_F_SENDS to it. Whom a schedule waits for are those that messages come
+ * from, RECV or HOST; where none is to come, those whose messages have not ended.
  *
  * The NIC may always decline: COMP_SCHED with NOF_COMP_F_DECLINED, nothing has happened, and the host goes through the steps
  * itself. A SCHED_OPEN that is answered NOF_EAGAIN was one too many for this turn of the NIC. A step that fails ends the schedule:
@@ -62,7 +63,8 @@ enum nof_step_flag {
     NOF_STEP_F_EXACT = 1 << 0, /* SEND, RECV: the message must have `len` bytes */
     NOF_STEP_F_LAYOUT = 1 << 1, /* SEND, RECV: base + offset is the base of the layout */
     NOF_STEP_F_IN_TURN = 1 << 2, /* SEND: after[0] is the SEND whose turn is before its own */
-    NOF_STEP_F_AWAITS = 1 << 3, /* HOST: `peer` has to do with it */
+    NOF_STEP_F_AWAITS = 1 << 3, /* HOST: it is a message with `peer` */
+    NOF_STEP_F_SENDS = 1 << 4, /* with AWAITS: the peer receives it */
 };
 
 struct nof_program_step {

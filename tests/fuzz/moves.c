@@ -368,7 +368,7 @@ static void program_open(struct guard *g, unsigned rank, const uint8_t *rec, uin
         if (i > fence && (say & 32))
             s->after[say >> 7] = (uint16_t)(fence + say % (i - fence));
         if (s->opcode == NOF_STEP_HOST && (say & 64)) {
-            s->flags = NOF_STEP_F_AWAITS;
+            s->flags = say & 1 ? NOF_STEP_F_AWAITS | NOF_STEP_F_SENDS : NOF_STEP_F_AWAITS;
             s->peer = (int32_t)((say >> 4) % SIZE);
         }
         if (s->opcode == NOF_STEP_HOST)

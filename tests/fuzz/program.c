@@ -202,7 +202,7 @@ static void add_step(struct written *to, const uint8_t *rec)
         else
             set_message(to, s, rec);
     } else if (s->opcode == NOF_STEP_HOST && (rec[STEP_FLAGS] & NOF_STEP_F_AWAITS)) {
-        s->flags = NOF_STEP_F_AWAITS;
+        s->flags = (uint8_t)(rec[STEP_FLAGS] & (NOF_STEP_F_AWAITS | NOF_STEP_F_SENDS));
         s->peer = rec[STEP_PEER] % RUNS_JOB;
     }
     if (rec[STEP_WILD] % 8 == 7)

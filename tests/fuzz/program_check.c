@@ -129,7 +129,7 @@ static const char *check_step(const struct said *s, uint64_t i, uint64_t round, 
         if (s->after[k] >= i || s->after[k] < round)
             return "it names a step that is not before it in its round";
     }
-    if (host && s->flags == 8)
+    if (host && (s->flags == 8 || s->flags == 24))
         return (s->elem | s->base | s->offset | s->len | s->layouts) != 0 ? "fields that are not 0"
                : s->peer >= ranks                                         ? "it awaits what is no job rank"
                                                                           : NULL;

@@ -100,10 +100,11 @@ static void is(uint32_t i, enum nof_step_opcode opcode, uint32_t origin, uint16_
 }
 
 /* Of the host, which does it by memory. */
-static void is_by_memory(uint32_t i, uint32_t origin, uint16_t after, int world_peer)
+static void is_by_memory(uint32_t i, uint32_t origin, uint16_t after, int world_peer, bool sends)
 {
     is(i, NOF_STEP_HOST, origin, after);
-    check(step(i)->flags == NOF_STEP_F_AWAITS && step(i)->peer == world_peer);
+    check(step(i)->flags == (NOF_STEP_F_AWAITS | (sends ? NOF_STEP_F_SENDS : 0)) &&
+          step(i)->peer == world_peer);
 }
 
 static void rounds(void)
@@ -354,16 +355,16 @@ static void beside_memory(void)
     nof_image_free(&image);
     check(nof_compile(&s, NULL, &image) == NOF_COMPILED);
     check(image.begin == 3 && image.end == 12 && image.program->nsteps == 9);
-    is_by_memory(0, 3, NOF_STEP_NONE, 9);
+    is_by_memory(0, 3, NOF_STEP_NONE, 9, false);
     is(1, NOF_STEP_HOST, 4, NOF_STEP_NONE);
     check(step(1)->flags == 0 && step(1)->peer == 0); /* an own step awaits nobody */
     is(2, NOF_STEP_SEND, 5, 1);
-    is_by_memory(3, 6, 1, 9); /* nothing waits for it but the fence */
+    is_by_memory(3, 6, 1, 9, true); /* nothing waits for it but the fence */
     is(4, NOF_STEP_FENCE, 7, NOF_STEP_NONE);
-    is_by_memory(5, 8, NOF_STEP_NONE, 9);
+    is_by_memory(5, 8, NOF_STEP_NONE, 9, true);
     is(6, NOF_STEP_FENCE, 9, NOF_STEP_NONE);
     is(7, NOF_STEP_RECV, 10, NOF_STEP_NONE);
-    is_by_memory(8, 11, NOF_STEP_NONE, 9);
+    is_by_memory(8, 11, NOF_STEP_NONE, 9, true);
     s.kept = true; /* its ranks may compute meanwhile */
     for (size_t i = 0; i < s.count; i++)
         if (steps[i].kind == NOF_SCHED_RECV)

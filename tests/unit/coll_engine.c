@@ -193,6 +193,8 @@ static void only_steps_of_the_host_await_a_rank(void **state)
         {.opcode = NOF_STEP_HOST, .flags = NOF_STEP_F_AWAITS, .peer = -1},
         {.opcode = NOF_STEP_HOST, .flags = NOF_STEP_F_AWAITS, .len = 1},
         {.opcode = NOF_STEP_HOST, .flags = NOF_STEP_F_AWAITS | NOF_STEP_F_EXACT},
+        {.opcode = NOF_STEP_HOST, .flags = NOF_STEP_F_SENDS},
+        {.opcode = NOF_STEP_SEND, .flags = NOF_STEP_F_SENDS},
         {.opcode = NOF_STEP_RECV, .flags = NOF_STEP_F_AWAITS},
         {.opcode = NOF_STEP_COPY, .flags = NOF_STEP_F_AWAITS},
         {.opcode = NOF_STEP_FENCE, .flags = NOF_STEP_F_AWAITS},

@@ -42,22 +42,28 @@ static void open_ring(struct world *w, unsigned rank)
     assert_int_equal(world_expect(w, rank, NOF_COMP_SCHED_OPEN, 1)->status, NOF_OK);
 }
 
-/* A step that its host does, which may await rank 2, and a message to rank 1. */
-static void open_host(struct world *w, unsigned rank, uint8_t flags)
+static void open_two(struct world *w, unsigned rank, struct nof_program_step one, struct nof_program_step two)
 {
     struct {
         struct nof_program_head head;
         struct nof_program_step step[2];
-    } p = {.head = {.magic = NOF_PROGRAM_MAGIC, .nsteps = 2},
-           .step = {{.opcode = NOF_STEP_HOST, .flags = flags, .after = {NOF_STEP_NONE, NOF_STEP_NONE}},
-                    {.opcode = NOF_STEP_SEND, .peer = 1, .after = {NOF_STEP_NONE, NOF_STEP_NONE}}}};
-    p.step[0].peer = flags != 0 ? 2 : 0;
+    } p = {.head = {.magic = NOF_PROGRAM_MAGIC, .nsteps = 2}, .step = {one, two}};
+    for (unsigned i = 0; i < 2; i++)
+        p.step[i].after[0] = p.step[i].after[1] = NOF_STEP_NONE;
     struct nof_desc d = {
         .opcode = NOF_DESC_SCHED_OPEN, .cookie = 1, .len = sizeof p, .sched = {.name = 2, .generation = 1}};
     memcpy(world_rank(w, rank)->program_area, &p, sizeof p);
     world_post(w, rank, &d);
     world_run(w);
     assert_int_equal(world_expect(w, rank, NOF_COMP_SCHED_OPEN, 1)->status, NOF_OK);
+}
+
+/* A step that its host does, which may await rank 2, and a message to rank 1. */
+static void open_host(struct world *w, unsigned rank, uint8_t flags)
+{
+    open_two(w, rank,
+             (struct nof_program_step){.opcode = NOF_STEP_HOST, .flags = flags, .peer = flags != 0 ? 2 : 0},
+             (struct nof_program_step){.opcode = NOF_STEP_SEND, .peer = 1});
 }
 
 static void start_name(struct world *w, unsigned rank, uint32_t name)
@@ -214,6 +220,45 @@ static void who_comes_past_the_nic_is_named(void **state)
     }
 }
 
+/* A receiver may be stuck in an earlier round, behind the same sender as this rank: he is named where nothing else is awaited. */
+static void a_sender_is_named_before_a_receiver(void **state)
+{
+    static const uint8_t to = NOF_STEP_F_AWAITS | NOF_STEP_F_SENDS;
+    static const struct {
+        struct nof_program_step one, two;
+        uint32_t step, named; /* by nof_nic_colls() */
+        int32_t whose;
+    } cases[] = {
+        {{.opcode = NOF_STEP_HOST, .flags = to, .peer = 1},
+         {.opcode = NOF_STEP_HOST, .flags = NOF_STEP_F_AWAITS, .peer = 2},
+         1,
+         1,
+         2},
+        {{.opcode = NOF_STEP_HOST, .flags = to, .peer = 1}, {.opcode = NOF_STEP_RECV, .peer = 3}, 1, 1, 3},
+        {{.opcode = NOF_STEP_SEND, .peer = 1, .len = 100000}, {.opcode = NOF_STEP_RECV, .peer = 3}, 1, 1, 3},
+        {{.opcode = NOF_STEP_HOST}, {.opcode = NOF_STEP_HOST, .flags = to, .peer = 2}, 1, 0, 2},
+        {{.opcode = NOF_STEP_SEND, .peer = 1, .len = 100000}, {.opcode = NOF_STEP_HOST}, 0, 0, 1},
+    };
+    (void)state;
+    for (unsigned i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct world *w = open_world(200);
+        struct nof_coll_info info[4];
+        open_two(w, 0, cases[i].one, cases[i].two);
+        start_name(w, 0, 2);
+        world_run_for(w, 100 * MS);
+        assert_int_equal(nof_nic_colls(world_nic(w, 0), world_now(w), 50 * MS, info, 4), 1);
+        assert_int_equal(info[0].nranks, cases[i].named);
+        assert_true(cases[i].named == 0 || info[0].rank[0] == (uint32_t)cases[i].whose);
+        world_run_for(w, 500 * MS);
+        const struct nof_comp *comp = next(w, 0, NOF_COMP_SCHED);
+        assert_non_null(comp);
+        assert_int_equal(comp->status, NOF_ETIMEDOUT);
+        assert_int_equal(comp->handle, cases[i].step);
+        assert_int_equal(comp->peer, cases[i].whose);
+        world_fini(w);
+    }
+}
+
 /* A rank leaves while its schedule waits, and another comes to its endpoint: there is nothing to be patient with. */
 static void who_has_left_is_not_waited_for(void **state)
 {
@@ -336,6 +381,7 @@ int main(void)
         cmocka_unit_test(who_gets_on_may_take_longer),
         cmocka_unit_test(those_that_wait_are_told),
         cmocka_unit_test(who_comes_past_the_nic_is_named),
+        cmocka_unit_test(a_sender_is_named_before_a_receiver),
         cmocka_unit_test(who_has_left_is_not_waited_for),
         cmocka_unit_test(what_has_failed_does_not_read),
         cmocka_unit_test(sends_are_waited_for_in_vain_for_a_while),

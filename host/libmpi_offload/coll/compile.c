@@ -100,13 +100,14 @@ static void take_turn(struct writer *w, struct nof_program_step *step)
     w->sent = (uint16_t)(w->image->program->nsteps - 1);
 }
 
-/* The host's, by memory: the NIC knows whom it waits for. */
+/* The host's, by memory: the NIC knows whom it waits for, those it receives from before others. */
 static enum nof_compiled add_by_memory(struct writer *w, size_t at)
 {
     struct nof_program_step *step = add(w, NOF_STEP_HOST, at);
     if (step == NULL)
         return NOF_COMPILE_SHAPE;
-    step->flags = NOF_STEP_F_AWAITS;
+    bool sends = w->s->steps[at].kind == NOF_SCHED_SEND;
+    step->flags = sends ? NOF_STEP_F_AWAITS | NOF_STEP_F_SENDS : NOF_STEP_F_AWAITS;
     step->peer = nof_comm_peer_world(w->s->comm, w->s->steps[at].peer);
     return NOF_COMPILED;
 }

@@ -87,7 +87,8 @@ void nof_chan_nic_sched_describe(const struct nof_chan_nic_op *op)
     const struct nof_program_head *head = op->program->head;
     const struct nof_program_step *step = (const struct nof_program_step *)(const void *)(head + 1);
     for (uint32_t i = 0; i < head->nsteps; i++)
-        if (step[i].opcode == NOF_STEP_RECV || (step[i].flags & NOF_STEP_F_AWAITS))
+        if (step[i].opcode == NOF_STEP_RECV ||
+            (step[i].flags & (NOF_STEP_F_AWAITS | NOF_STEP_F_SENDS)) == NOF_STEP_F_AWAITS)
             nof_board_add_peer(step[i].peer);
 }
 

@@ -51,7 +51,7 @@ static size_t sizes_of(const struct nof_channels_tune *how)
 
 static void add(struct figure *figures, long bytes, int which, double value)
 {
-    for (size_t i = 0; i < SIZES; i++)
+    for (size_t i = 0; i < SIZES && isfinite(value); i++) /* nothing hidden of nothing is no figure */
         if (bytes_of(i) == bytes && figures[i].n[which] < ROUNDS_MAX)
             figures[i].of[which][figures[i].n[which]++] = value;
 }
@@ -139,23 +139,36 @@ static double cost(struct tune *t, int way, size_t i)
     }
 }
 
-/* What is lost if messages of this length go this way, as a part of what they cost the best one. */
+/* All that may be chosen have a cost: a CPU time may be too short for its clock, a figure may not have been told. */
+static bool compares(struct tune *t, size_t i)
+{
+    for (int w = SHM; w <= AUTO; w++)
+        if (!isfinite(cost(t, w, i)) || cost(t, w, i) <= 0)
+            return false;
+    return true;
+}
+
+/* What is lost if messages of this length go this way, as a part of what they cost the best one; 0 where that is not known. */
 static double loss(struct tune *t, int way, size_t i)
 {
     double best = INFINITY;
 
+    if (!compares(t, i))
+        return 0;
     for (int w = SHM; w <= AUTO; w++)
         best = cost(t, w, i) < best ? cost(t, w, i) : best;
     return log(cost(t, way, i) / best);
 }
 
 /* One border, as a copy costs ever more and a system call the same, and one way above it: those by which all lengths together lose
- * least. A length that was measured badly does not move it far. */
-static void choose(struct tune *t, int way[SIZES])
+ * least. A length that was measured badly does not move it far. False: none was measured. */
+static bool choose(struct tune *t, int way[SIZES])
 {
-    size_t n = sizes_of(t->how);
+    size_t n = sizes_of(t->how), known = 0;
     double least = INFINITY;
 
+    for (size_t i = 0; i < n; i++)
+        known += compares(t, i);
     for (int above = SINGLE_COPY; above <= AUTO; above++) {
         for (size_t at = 0; at <= n; at++) {
             double lost = 0;
@@ -169,6 +182,7 @@ static void choose(struct tune *t, int way[SIZES])
                 way[i] = i < at ? SHM : above;
         }
     }
+    return known > 0;
 }
 
 static json_t *table_of(struct tune *t, const int way[SIZES])
@@ -272,7 +286,9 @@ bool nof_channels_tune(struct nof_bench_report *report, const struct nof_channel
     nof_machine_name(machine);
     if (!measure(t))
         nof_bench_skip(report, "table", "the program failed; the message above says why");
-    choose(t, way);
+    else if (!choose(t, way))
+        nof_bench_skip(report, "table",
+                       "no length has a figure above 0 of each way; try a longer --ms or another --by");
     result = json_pack("{s:s, s:s, s:i, s:o}", "machine", machine, "by", criteria[how->by], "rounds",
                        how->rounds, "table", table_of(t, way));
     written = json_object_size(report->skipped) > 0 || write_output(t, way, machine, report->self);

@@ -111,12 +111,12 @@ static json_t *new_row(const struct bench *b, const char *where, const double ta
                      "increments_s", taken_s[2]);
 }
 
-/* The library's are not more than a quarter of the message. */
+/* The library's are not more than a quarter of the message, and we give pages: whole ones. */
 static double delta_pages(const struct bench *b, unsigned long long bytes)
 {
     double asked = (double)b->job_delta_bytes / PAGE, most = (double)bytes / 4 / PAGE;
 
-    if (most < 1 && strcmp(b->trigger, "os") == 0)
+    if (most < 1)
         most = 1;
     return asked < most ? asked : most;
 }

@@ -90,6 +90,17 @@ static void refuse(void)
     expect_clean();
 }
 
+static void refuse_each(const struct nof_program_step bad[], unsigned n)
+{
+    for (unsigned i = 0; i < n; i++) {
+        clear();
+        add(NOF_STEP_SEND, -1, -1);
+        *add(0, -1, -1) = bad[i];
+        p.step[1].after[0] = p.step[1].after[1] = NOF_STEP_NONE;
+        refuse();
+    }
+}
+
 static void programs_that_are_none_are_refused(void **state)
 {
     (void)state;
@@ -154,13 +165,7 @@ static void steps_out_of_range_are_refused(void **state)
         {.opcode = NOF_STEP_FENCE, .flags = NOF_STEP_F_EXACT},
     };
     (void)state;
-    for (unsigned i = 0; i < sizeof bad / sizeof bad[0]; i++) {
-        clear();
-        add(NOF_STEP_SEND, -1, -1);
-        *add(0, -1, -1) = bad[i];
-        p.step[1].after[0] = p.step[1].after[1] = NOF_STEP_NONE;
-        refuse();
-    }
+    refuse_each(bad, sizeof bad / sizeof bad[0]);
     clear();
     *add(0, -1, -1) = (struct nof_program_step){.opcode = NOF_STEP_RECV,
                                                 .flags = NOF_STEP_F_EXACT | NOF_STEP_F_LAYOUT,
@@ -200,13 +205,7 @@ static void only_steps_of_the_host_await_a_rank(void **state)
         {.opcode = NOF_STEP_FENCE, .flags = NOF_STEP_F_AWAITS},
     };
     (void)state;
-    for (unsigned i = 0; i < sizeof bad / sizeof bad[0]; i++) {
-        clear();
-        add(NOF_STEP_SEND, -1, -1);
-        *add(0, -1, -1) = bad[i];
-        p.step[1].after[0] = p.step[1].after[1] = NOF_STEP_NONE;
-        refuse();
-    }
+    refuse_each(bad, sizeof bad / sizeof bad[0]);
     clear();
     add(NOF_STEP_HOST, -1, -1)->flags = NOF_STEP_F_AWAITS;
     p.step[0].peer = RANKS - 1;

@@ -16,7 +16,7 @@
 #define CREDIT_ENOUGH 4
 #define CREDIT_MOST 32
 #define TRY_EVERY 8
-#define NEAR_SPINS 50 /* 1 ms at 20 us: some megabytes by memory */
+#define NEAR_SPIN_NS 1000000u /* some megabytes by memory; NOF_SPIN_US may ask for more, or for none */
 #define PURE_POLLS 128 /* about what a message takes to another host and back, 3 us */
 #define PURE_POLLS_CROWDED 8 /* 70 ns: those whom we wait for may want this CPU */
 
@@ -283,7 +283,7 @@ static void begin_spin(struct nof_wait *wait, uint64_t now_ns)
     uint64_t spin_ns = nof_lib.spin_us * 1000ull;
     wait->near = near_pays();
     wait->spinning = wait->near || spin_pays();
-    wait->near_until_ns = now_ns + spin_ns * NEAR_SPINS;
+    wait->near_until_ns = now_ns + (spin_ns == 0 || spin_ns > NEAR_SPIN_NS ? spin_ns : NEAR_SPIN_NS);
     wait->spin_until_ns = wait->near ? wait->near_until_ns : wait->spinning ? now_ns + spin_ns : now_ns;
     near_seen = near_brought;
 }

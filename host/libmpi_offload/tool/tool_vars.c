@@ -18,7 +18,8 @@ static const struct {
     const char *name;
     const char *help;
 } settings[NOF_TOOL_SETTINGS] = {
-    {"library.spin_us", "microseconds that a blocking call polls before it sleeps (NOF_SPIN_US)"},
+    {"library.spin_us", "microseconds that a blocking call polls before it sleeps (NOF_SPIN_US); a rank with "
+                        "a CPU of its own up to 1 ms"},
     {"library.thread_level", "thread level that MPI_Init or the sessions got, as the MPI_THREAD_ constants"},
     {"library.launcher", "launcher that the process speaks to (NOF_LAUNCH)"},
     {"library.channel", "what moves the messages: the NIC, or in a world of one the process itself"},

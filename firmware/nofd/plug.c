@@ -444,6 +444,11 @@ static int make_cores(struct nofd *d, char *err, size_t err_bytes)
         core->idle.spin_ns = d->options.feature[NOF_F_SPIN] * NOFD_US;
         core->idle.nap_ns = d->options.feature[NOF_F_NAP] * NOFD_US;
     }
+    for (unsigned i = 0; i < d->ncores; i++)
+        if (nofd_core_meet(&d->cores[i], d->cores, d->ncores) != 0) {
+            snprintf(err, err_bytes, "out of memory%s", nofd_limits_hint(ENOMEM));
+            return -1;
+        }
     return 0;
 }
 

@@ -96,7 +96,7 @@ static unsigned spare(struct nofd_source *source)
 static void stalled(struct nofd_source *source, uint64_t now_ns, uint64_t for_ns)
 {
     check(now_ns == core.lcore.now_ns);
-    stalled_ns[who_is(source)] = for_ns;
+    __atomic_store_n(&stalled_ns[who_is(source)], for_ns, __ATOMIC_RELAXED);
 }
 
 static const struct nofd_source_ops ops = {.turn = turn, .stalled = stalled};
@@ -299,6 +299,22 @@ static void a_port_that_wakes_nobody_is_napped_for(void **state)
 
 #define EACH(test) cmocka_unit_test_setup(test, start)
 
+/* A frame waits for it, and it does not come to it. */
+static void all_are_told_of_a_core_beside_that_stands(void **state)
+{
+    struct nofd_core other = {.lcore = {.asleep = NOFD_WOKEN}};
+    uint64_t end_ns = nofd_clock_ns() + CHECK_PATIENCE_MS * NOFD_MS;
+
+    (void)state;
+    assert_int_equal(nofd_core_meet(&core, &other, 1), 0);
+    assert_int_equal(nofd_core_launch(&core, false), 0);
+    while (__atomic_load_n(&stalled_ns[SECOND_NIC], __ATOMIC_RELAXED) == 0 && nofd_clock_ns() < end_ns)
+        sched_yield();
+    stop();
+    for (unsigned i = 0; i < COPIER; i++)
+        assert_true(stalled_ns[i] >= NOFD_SIBLINGS_LOOK_NS);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -307,6 +323,7 @@ int main(void)
         EACH(a_shared_daemon_serves_helpers_then_nics_then_rings),
         EACH(only_a_turn_without_work_has_something_to_spare),
         EACH(all_are_told_for_how_long_nobody_listened),
+        EACH(all_are_told_of_a_core_beside_that_stands),
         EACH(a_turn_is_measured_where_that_is_asked_for),
         EACH(a_port_that_wakes_nobody_is_napped_for),
     };

@@ -113,9 +113,10 @@ static void who_is_awake_is_not_woken(void **state)
     (void)state;
     nofd_lcore_wake(&lcore);
     assert_false(readable(lcore.wake_fd));
-    lcore.asleep = 1;
+    lcore.asleep = NOFD_ASLEEP;
     nofd_lcore_wake(&lcore);
     assert_true(readable(lcore.wake_fd));
+    assert_true(nofd_lcore_due(&lcore));
     assert_true(readable(lcore.epoll_fd));
 }
 

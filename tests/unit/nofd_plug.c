@@ -86,6 +86,13 @@ int nofd_core_init(struct nofd_core *core, unsigned index, unsigned eal_lcore, s
     return 0;
 }
 
+int nofd_core_meet(struct nofd_core *core, const struct nofd_core *all, unsigned n)
+{
+    assert_true(core >= all && core < all + n);
+    assert_int_equal(n, cores_up);
+    return 0;
+}
+
 void nofd_core_fini(struct nofd_core *core)
 {
     (void)core;

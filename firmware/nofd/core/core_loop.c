@@ -48,7 +48,18 @@ void nofd_core_fini(struct nofd_core *core)
 {
     free(core->sources.of);
     core->sources.of = NULL;
+    nofd_siblings_fini(&core->siblings);
     nofd_lcore_fini(&core->lcore);
+}
+
+int nofd_core_meet(struct nofd_core *core, const struct nofd_core *all, unsigned n)
+{
+    int rc = nofd_siblings_init(&core->siblings, n);
+
+    for (unsigned i = 0; rc == 0 && i < n; i++)
+        if (&all[i] != core)
+            nofd_siblings_add(&core->siblings, &all[i].lcore);
+    return rc;
 }
 
 static void add(struct nofd_core *core, struct nofd_source *source)
@@ -58,7 +69,7 @@ static void add(struct nofd_core *core, struct nofd_source *source)
         core->spare = source;
 }
 
-/* Silence of peers and helpers counts only while we listen. */
+/* Silence of peers and helpers counts only while we listen, and those of this machine can answer. */
 static void tell_stalled(const struct nofd_core *core, uint64_t stalled_ns)
 {
     for (unsigned i = 0; i < core->sources.n; i++) {
@@ -88,13 +99,16 @@ static int run(void *arg)
     while (!nofd_lcore_stopped(&core->lcore)) {
         uint64_t now_ns = nofd_clock_ns();
         uint64_t gap_ns = now_ns - core->lcore.now_ns;
+        uint64_t late_ns;
         unsigned work = 0;
 
         core->lcore.now_ns = now_ns;
         if (core->lcore.watch_pauses)
             look_at_pause(core);
-        if (gap_ns > STALL_NS)
-            tell_stalled(core, gap_ns);
+        nofd_lcore_turn_begins(&core->lcore);
+        late_ns = nofd_siblings_late_ns(&core->siblings, now_ns);
+        if (gap_ns > STALL_NS || late_ns > 0)
+            tell_stalled(core, late_ns > gap_ns ? late_ns : gap_ns);
         nofd_lcore_serve(&core->lcore);
         for (unsigned i = 0; i < sources.n; i++)
             work += sources.of[i]->ops->turn(sources.of[i], now_ns);

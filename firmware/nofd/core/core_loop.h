@@ -2,7 +2,7 @@
  *
  * A NIC core: one lcore that serves its NICs, run to completion, and sleeps without work.
  *
- *   nofd_core_init -> nofd_core_launch
+ *   nofd_core_init, all of them -> nofd_core_meet -> nofd_core_launch
  *   errands of the main thread, any number (lcore.h)
  *   nofd_core_stop -> nofd_core_wait -> nofd_core_fini */
 #ifndef NOFD_CORE_LOOP_H
@@ -17,6 +17,7 @@
 #include "nofd/core/idle.h"
 #include "nofd/sys/lcore.h"
 #include "nofd/core/nic_host.h"
+#include "nofd/core/siblings.h"
 
 struct nofd_core {
     struct nofd_lcore lcore;
@@ -26,6 +27,7 @@ struct nofd_core {
     struct nofd_sources sources; /* the NICs, and who copies for them */
     struct nofd_source *spare; /* the one of them that has something for a turn without work; NULL: none */
     struct nofd_idle idle;
+    struct nofd_siblings siblings;
     uint64_t own_ns; /* while watch_pauses: when this turn began, in time of our own */
 
     struct nofd_dma dma;
@@ -36,6 +38,8 @@ struct nofd_core {
 int nofd_core_init(struct nofd_core *core, unsigned index, unsigned eal_lcore, struct nofd_nic **nics,
                    unsigned nnics, int main_fd);
 void nofd_core_fini(struct nofd_core *core);
+/* The daemon's other cores, to be heeded when they stand (siblings.h); all[0..n) with itself. 0 or -ENOMEM. */
+int nofd_core_meet(struct nofd_core *core, const struct nofd_core *all, unsigned n);
 
 /* private_job: it copies itself, with a copier if there is a CPU for one, which is the caller's to stop after the core;
  * else helpers copy. 0, or negative: DPDK's. */

@@ -55,7 +55,7 @@ static uint64_t deadline(struct nofd_idle *idle, uint64_t now_ns, const struct n
 static void publish(struct nofd_lcore *lcore, const struct nofd_sources *sources, bool asleep)
 {
     if (asleep)
-        __atomic_store_n(&lcore->asleep, 1, __ATOMIC_RELAXED);
+        __atomic_store_n(&lcore->asleep, NOFD_ASLEEP, __ATOMIC_RELAXED);
     for (unsigned i = 0; i < sources->n; i++) {
         struct nofd_source *source = sources->of[i];
 

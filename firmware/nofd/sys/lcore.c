@@ -70,8 +70,12 @@ void nofd_lcore_unwatch(struct nofd_lcore *lcore, int fd)
 
 void nofd_lcore_wake(struct nofd_lcore *lcore)
 {
+    uint32_t asleep = NOFD_ASLEEP;
+
     nof_fence_full();
-    if (__atomic_load_n(&lcore->asleep, __ATOMIC_RELAXED) != 0)
+    if (__atomic_load_n(&lcore->asleep, __ATOMIC_RELAXED) == NOFD_ASLEEP &&
+        __atomic_compare_exchange_n(&lcore->asleep, &asleep, NOFD_WOKEN, false, __ATOMIC_RELAXED,
+                                    __ATOMIC_RELAXED))
         signal_fd(lcore->wake_fd);
 }
 

@@ -21,6 +21,8 @@
 
 struct nofd_lcore;
 
+enum { NOFD_ASLEEP = 1, NOFD_WOKEN = 2 };
+
 struct nofd_errand {
     void (*fn)(struct nofd_lcore *lcore, void *arg);
     void *arg;
@@ -38,7 +40,8 @@ struct nofd_lcore {
     /* Cross threads. */
     int wake_fd; /* eventfd */
     int main_fd; /* eventfd of the main thread, which is not ours */
-    uint32_t asleep;
+    uint32_t asleep; /* NOFD_ASLEEP, NOFD_WOKEN and not yet awake, or 0 */
+    uint32_t turns; /* begun, modulo 2^32 */
     struct nofd_errand *errand;
     int stop;
 };
@@ -78,6 +81,23 @@ static inline void nofd_lcore_serve(struct nofd_lcore *lcore)
 static inline bool nofd_lcore_stopped(const struct nofd_lcore *lcore)
 {
     return __atomic_load_n(&lcore->stop, __ATOMIC_ACQUIRE) != 0;
+}
+
+static inline void nofd_lcore_turn_begins(struct nofd_lcore *lcore)
+{
+    __atomic_store_n(&lcore->turns, lcore->turns + 1, __ATOMIC_RELAXED);
+}
+
+/* Any thread: to tell a core that runs from one that stands. */
+static inline uint32_t nofd_lcore_turns(const struct nofd_lcore *lcore)
+{
+    return __atomic_load_n(&lcore->turns, __ATOMIC_RELAXED);
+}
+
+/* Any thread: it is awake, or ought to be. */
+static inline bool nofd_lcore_due(const struct nofd_lcore *lcore)
+{
+    return __atomic_load_n(&lcore->asleep, __ATOMIC_RELAXED) != NOFD_ASLEEP;
 }
 
 /* An errand waits, or the end: do not sleep. */

@@ -26,7 +26,7 @@
 #define PAPER_SHM_NS 60
 #define PAPER_NIC_NS 300
 #define PAPER_CONNECTION_NS 30
-#define PAPER_SETUP_NS 1200
+#define PAPER_MESSAGE_NS 1200
 
 enum { OPT_ROUNDS = 256, OPT_MS, OPT_ONLY, OPT_RANKS, OPT_CONNECTIONS };
 enum part { FIGURE1 = 1, STATIC = 2, DYNAMIC = 4, OVERLAP = 8 };
@@ -116,7 +116,7 @@ static void costs_of(const struct bench *b, int regime, char text[48])
         snprintf(text, 48, "native");
     else
         snprintf(text, 48, "%d,%ld,%d", PAPER_SHM_NS, PAPER_NIC_NS + PAPER_CONNECTION_NS * b->connections,
-                 PAPER_SETUP_NS);
+                 PAPER_MESSAGE_NS);
 }
 
 static const char failed[] = "the program failed; the message above says why";
@@ -174,43 +174,69 @@ static double longer(struct series *s, long bytes, long a, long b, bool part)
     return nof_bench_median(each, n);
 }
 
-/* What the ratio that is recommended saves of the latency at ratio 1, of what never looking saves, and what it costs beyond the
- * host. Before anybody sorts the rounds. */
-static json_t *gain(const char *regime, long bytes, struct series *local, struct series *network)
+/* What the ratio that is recommended saves of the latency at ratio 1, and what it costs beyond the host. A message waits for half a
+ * turn: what never looking would save, and how much of that the ratio does, is told by turns, of which a latency is hundreds where
+ * looks cost next to nothing. Before anybody sorts the rounds. */
+static json_t *gain(const char *regime, long bytes, struct series *turns, struct series *local,
+                    struct series *network)
 {
-    double saved = longer(local, bytes, 1, RATIO, false), most = longer(local, bytes, 1, 0, false);
+    double saved = longer(turns, 0, 1, RATIO, false), most = longer(turns, 0, 1, 0, false);
+    double local_percent = longer(local, bytes, 1, RATIO, true);
+    double network_percent = -longer(network, bytes, 1, RATIO, true);
 
-    return json_pack("{s:s, s:I, s:o, s:o, s:o}", "regime", regime, "bytes", (json_int_t)bytes,
-                     "local_percent", nof_bench_number(longer(local, bytes, 1, RATIO, true)),
+    return json_pack("{s:s, s:I, s:o, s:o, s:o, s:o}", "regime", regime, "bytes", (json_int_t)bytes,
+                     "local_percent", nof_bench_number(local_percent), "most_percent",
+                     nof_bench_number(100 * most / 2 / (1e3 * median_of(local, bytes, 1))),
                      "of_never_percent", nof_bench_number(100 * saved / most), "network_percent",
-                     nof_bench_number(-longer(network, bytes, 1, RATIO, true)));
+                     nof_bench_number(network_percent));
 }
 
-static void static_of(struct bench *b, int regime, json_t *rows, json_t *gains)
+/* Local and network latencies, and turns; rows of each, and what is gained. */
+struct figure2 {
+    struct series local, network, turns;
+    json_t *rows, *gains, *turn_rows;
+};
+
+static void rows_of(const char *regime, struct figure2 *f)
 {
-    struct series *both = calloc(2, sizeof(*both));
+    for (size_t i = 0; i < f->local.n; i++)
+        if (f->local.sample[i].at[1] == 1)
+            json_array_append_new(f->gains,
+                                  gain(regime, f->local.sample[i].at[0], &f->turns, &f->local, &f->network));
+    for (size_t i = 0; i < f->local.n; i++) {
+        long bytes = f->local.sample[i].at[0], ratio = f->local.sample[i].at[1];
+        struct sample *network = sample_of(&f->network, bytes, ratio);
+
+        json_array_append_new(
+            f->rows,
+            json_pack("{s:s, s:I, s:I, s:o, s:o, s:o}", "regime", regime, "bytes", (json_int_t)bytes, "ratio",
+                      (json_int_t)ratio, "local_us", nof_bench_number(median_of(&f->local, bytes, ratio)),
+                      "network_us", nof_bench_number(nof_bench_median(network->first, network->n)),
+                      "network_beside_us", nof_bench_number(nof_bench_median(network->second, network->n))));
+    }
+    for (size_t i = 0; i < f->turns.n; i++) {
+        struct sample *turn = &f->turns.sample[i];
+
+        json_array_append_new(f->turn_rows,
+                              json_pack("{s:s, s:I, s:o}", "regime", regime, "ratio", (json_int_t)turn->at[1],
+                                        "turn_ns", nof_bench_number(nof_bench_median(turn->first, turn->n))));
+    }
+}
+
+static void static_of(struct bench *b, int regime, struct figure2 *f)
+{
     char costs[48], rounds[16];
     const char *const words[] = {costs, "pingpong", b->ms, rounds, "4", "2048", NULL};
+    const char *const of_turns[] = {costs, "turns", rounds, NULL};
 
     costs_of(b, regime, costs);
     snprintf(rounds, sizeof(rounds), "%d", b->rounds);
-    nof_bench_progress("static ratios, %s: within a host, then between two", regime_names[regime]);
-    if (both == NULL || !run(b, "auto", 1, 2, words, &both[0]) || !run(b, "auto", 2, 2, words, &both[1]))
+    f->local.n = f->network.n = f->turns.n = 0;
+    nof_bench_progress("static ratios, %s: turns, within a host, then between two", regime_names[regime]);
+    if (!run(b, "auto", 1, 2, of_turns, &f->turns) || !run(b, "auto", 1, 2, words, &f->local) ||
+        !run(b, "auto", 2, 2, words, &f->network))
         nof_bench_skip(&b->report, "static", failed);
-    for (size_t i = 0; both != NULL && i < both[0].n; i++)
-        if (both[0].sample[i].at[1] == 1)
-            json_array_append_new(gains,
-                                  gain(regime_names[regime], both[0].sample[i].at[0], &both[0], &both[1]));
-    for (size_t i = 0; both != NULL && i < both[0].n; i++) {
-        const struct sample *f = &both[0].sample[i];
-
-        json_array_append_new(
-            rows, json_pack("{s:s, s:I, s:I, s:o, s:o}", "regime", regime_names[regime], "bytes",
-                            (json_int_t)f->at[0], "ratio", (json_int_t)f->at[1], "local_us",
-                            nof_bench_number(median_of(&both[0], f->at[0], f->at[1])), "network_us",
-                            nof_bench_number(median_of(&both[1], f->at[0], f->at[1]))));
-    }
-    free(both);
+    rows_of(regime_names[regime], f);
 }
 
 /* Figures 3 and 4. */
@@ -275,27 +301,36 @@ static json_t *overlap(struct bench *b)
 static json_t *measure(struct bench *b)
 {
     json_t *result = json_pack("{s:i, s:I}", "rounds", b->rounds, "connections", (json_int_t)b->connections);
-    json_t *rows = json_array(), *gains = json_array(), *dynamic = json_array();
+    json_t *dynamic = json_array();
+    struct figure2 *f = calloc(1, sizeof(*f));
 
+    if (f == NULL)
+        abort();
+    f->rows = json_array();
+    f->gains = json_array();
+    f->turn_rows = json_array();
     if ((b->wanted & FIGURE1) != 0)
         json_object_set_new(result, "figure1", figure1(b));
     for (int regime = 0; regime < REGIMES; regime++) {
         if ((b->wanted & STATIC) != 0)
-            static_of(b, regime, rows, gains);
+            static_of(b, regime, f);
         if ((b->wanted & DYNAMIC) != 0)
             dynamic_of(b, regime, dynamic);
     }
     if ((b->wanted & STATIC) != 0) {
-        json_object_set(result, "static", rows);
-        json_object_set(result, "gain", gains);
+        json_object_set(result, "static", f->rows);
+        json_object_set(result, "gain", f->gains);
+        json_object_set(result, "turns", f->turn_rows);
     }
     if ((b->wanted & DYNAMIC) != 0)
         json_object_set(result, "dynamic", dynamic);
     if ((b->wanted & OVERLAP) != 0)
         json_object_set_new(result, "overlap", overlap(b));
-    json_decref(rows);
-    json_decref(gains);
+    json_decref(f->rows);
+    json_decref(f->gains);
+    json_decref(f->turn_rows);
     json_decref(dynamic);
+    free(f);
     return result;
 }
 
@@ -347,18 +382,25 @@ static void print_figure1(const json_t *list)
 
 static void print_tables(const json_t *result)
 {
-    static const char *const of_static[] = {"regime", "bytes", "ratio", "local_us", "network_us", NULL};
-    static const char *const of_gain[] = {"regime",           "bytes",           "local_percent",
-                                          "of_never_percent", "network_percent", NULL};
+    static const char *const of_static[] = {
+        "regime", "bytes", "ratio", "local_us", "network_us", "network_beside_us", NULL};
+    static const char *const of_turns[] = {"regime", "ratio", "turn_ns", NULL};
+    static const char *const of_gain[] = {
+        "regime", "bytes", "local_percent", "most_percent", "of_never_percent", "network_percent", NULL};
     static const char *const of_dynamic[] = {"regime", "burst", "h", "discovery_us", "static_us", NULL};
     static const char *const of_overlap[] = {"channel", "bytes", "compute_us", "ratio", NULL};
 
     print_figure1(json_object_get(result, "figure1"));
-    print_rows(json_object_get(result, "static"), "looks at memory for one at the NIC (0: none), latency",
-               of_static, (const int[]){0, 0, 0, 3, 3});
+    print_rows(json_object_get(result, "static"),
+               "looks at memory for one at the NIC (0: none), latency; beside: while memory may bring "
+               "something, too",
+               of_static, (const int[]){0, 0, 0, 3, 3, 3});
+    print_rows(json_object_get(result, "turns"), "a turn that brings nothing", of_turns,
+               (const int[]){0, 0, 1});
     print_rows(json_object_get(result, "gain"),
-               "ratio 50 beside ratio 1: latency saved, of what never looking saves, and beyond the host",
-               of_gain, (const int[]){0, 0, 1, 0, 1});
+               "ratio 50 beside ratio 1: latency saved; what never looking may save; of shorter turns, how "
+               "much; and beyond the host",
+               of_gain, (const int[]){0, 0, 1, 1, 0, 1});
     print_rows(json_object_get(result, "dynamic"), "looking for a message that is there, 4 bytes", of_dynamic,
                (const int[]){0, 0, 0, 3, 3});
     print_rows(json_object_get(result, "overlap"), "total time over that of computing", of_overlap,

@@ -69,6 +69,7 @@ static char looked[LOOKS]; /* 'm' memory, 'n' the NIC, 's' a sleep */
 static unsigned looks;
 static uint32_t near_came, far_came;
 static int near_brings, far_brings; /* in each look, so many messages */
+static bool near_waited_for = true;
 static bool near_brings_messages = true; /* not answers to ours */
 static struct nof_polling_set how;
 
@@ -89,6 +90,11 @@ static int near_poll(void)
     note('m');
     near_came += near_brings_messages ? (uint32_t)near_brings : 0;
     return near_brings;
+}
+
+static bool near_is_awaited(void)
+{
+    return near_waited_for;
 }
 
 static int far_poll(void)
@@ -134,8 +140,11 @@ static int open_sources(void **state)
 {
     static const struct nof_wait_source far = {
         .poll = far_poll, .nap_ns = nap, .describe = describe, .came = &far_came, .polling = ask};
-    static const struct nof_wait_source near = {
-        .poll = near_poll, .nap_ns = nap, .describe = describe, .came = &near_came};
+    static const struct nof_wait_source near = {.poll = near_poll,
+                                                .nap_ns = nap,
+                                                .describe = describe,
+                                                .came = &near_came,
+                                                .awaited = near_is_awaited};
     static const struct nof_wait_source sleeps_only = {.nap_ns = nap};
     static const struct nof_wait_bell bell = {.count = rung, .sleep = sleep_at_bell, .ring = ring};
 
@@ -200,6 +209,26 @@ static void turns_go_on_from_wait_to_wait(void **state)
         steps(&wait, 1);
     }
     assert_in_range(count('n'), 19, 21);
+    assert_int_equal(count('m'), 100);
+}
+
+/* And it is asked again behind whatever came. */
+static void who_waits_for_the_nic_alone_looks_at_it_in_each_turn(void **state)
+{
+    struct nof_wait wait = NOF_WAIT_START;
+    (void)state;
+    begin(false, 1000, 10);
+    near_waited_for = false;
+    steps(&wait, 100);
+    assert_int_equal(count('n'), 100);
+    assert_int_equal(count('m'), 100);
+    far_brings = 1;
+    near_waited_for = true;
+    steps(&wait, 1);
+    far_brings = 0;
+    looks = 0;
+    steps(&wait, 100);
+    assert_in_range(count('n'), 0, 1);
     assert_int_equal(count('m'), 100);
 }
 
@@ -320,17 +349,35 @@ static void who_has_a_cpu_spins_for_memory_and_not_for_the_nic(void **state)
     nof_lib.seated = false;
 }
 
+/* A spin that ended in a sleep takes four from a credit of 32, and nothing comes back with what is late: the ninth is not spun for. */
+static void what_comes_too_late_earns_nothing(void **state)
+{
+    unsigned long_spins = 0;
+    (void)state;
+    nof_lib.seated = true;
+    for (int i = 0; i < 64; i++)
+        (void)slept(300, &near_brings);
+    for (int i = 0; i < 10; i++) {
+        (void)slept(1800, &near_brings);
+        long_spins += strchr(looked, 's') - looked > 600;
+    }
+    assert_int_equal(long_spins, 8);
+    nof_lib.seated = false;
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(of_so_many_turns_one_is_the_nics),
         cmocka_unit_test(turns_go_on_from_wait_to_wait),
+        cmocka_unit_test(who_waits_for_the_nic_alone_looks_at_it_in_each_turn),
         cmocka_unit_test(who_asks_looks_at_all),
         cmocka_unit_test(before_a_sleep_all_are_looked_at),
         cmocka_unit_test(a_change_counts_while_it_turns),
         cmocka_unit_test(it_follows_what_comes),
         cmocka_unit_test(looks_are_counted),
         cmocka_unit_test(who_has_a_cpu_spins_for_memory_and_not_for_the_nic),
+        cmocka_unit_test(what_comes_too_late_earns_nothing),
     };
     return cmocka_run_group_tests(tests, open_sources, NULL);
 }

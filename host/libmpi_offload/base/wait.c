@@ -146,10 +146,23 @@ static void ask_for_polling(void)
     nof_polling_set(&polling, &set, *near_came, *far_came);
 }
 
-/* The first of the sources that have this turn. */
-static unsigned turn(void)
+static bool near_awaited(void)
+{
+    bool any = false;
+    for (unsigned i = far_count; i < polled_count && !any; i++)
+        any = sources[i]->came != NULL && (sources[i]->awaited == NULL || sources[i]->awaited());
+    return any;
+}
+
+/* The first of the sources that have this turn. Who waits for what the far one brings alone looks at it in each: near ones would bring
+ * nothing that ends the wait. */
+static unsigned turn(struct nof_wait *wait)
 {
     if (far_count == 0 || near_count == 0)
+        return 0;
+    if (wait->pure_polls == 0)
+        wait->beside = near_awaited();
+    if (!wait->beside)
         return 0;
     if (--ask_left == 0)
         ask_for_polling();
@@ -329,7 +342,7 @@ bool nof_wait_step(struct nof_wait *wait)
     if (wait->wanted != NULL && __atomic_load_n(wait->wanted, __ATOMIC_ACQUIRE) == 0)
         return false;
     /* Beside a clock and a yield a far source costs little; and before a sleep all are looked at. */
-    if (poll_from(polls_purely(wait) ? turn() : 0) > 0) {
+    if (poll_from(polls_purely(wait) ? turn(wait) : 0) > 0) {
         earn(wait);
         wait->pure_polls = 0;
         wait->spin_until_ns = 0;
@@ -349,6 +362,7 @@ bool nof_wait_step(struct nof_wait *wait)
     }
     lose(wait);
     wait->spinning = false;
+    wait->near = false; /* what comes now is late */
     bool told = tell(wait, now_ns);
     nof_publish(now_ns);
     sleep_until_event(seen);

@@ -6,9 +6,9 @@
  *       nof_wait_step(&wait);
  *
  * A step polls once, then does the work that sources, or whoever was called by them, made due. While nothing comes,
- * the first steps (3 us at most) do nothing else: of these, sources that are far have only the turns that polling.h gives them, if
- * there are near ones. Then it polls all, looks at the clock and gives way between polls for spin_us, or, where each rank has a CPU
- * and near sources bring what is waited for, for 50 times that;
+ * the first steps (3 us at most) do nothing else: of these, a source that is far has only the turns that polling.h gives it, if
+ * something is awaited of near ones. Then it polls all, looks at the clock and gives way between polls for spin_us, or, where each rank
+ * has a CPU and near sources bring what is waited for, for a millisecond;
  * then it sleeps until something may have come. The lock is held when a step is called and when it returns, never while
  * it gives way or sleeps. With several threads waiting, one sleeps at the bell and the others on a condition variable;
  * who reaps a completion wakes them all.
@@ -28,6 +28,7 @@ struct nof_wait {
     uint64_t near_until_ns; /* what memory brings until then is worth a spin */
     bool spinning;
     bool near; /* until then */
+    bool beside; /* something is awaited of near sources: the far one has its turns only */
     uint8_t pure_polls; /* empty ones so far, up to a limit */
     /* For those who ask why it takes so long (wait_board.h). */
     const char *call;
@@ -87,6 +88,8 @@ struct nof_wait_source {
     void (*describe)(const struct nof_sched *of);
     /* Messages that have come this way, modulo 2^32; NULL: nobody counts them. */
     const uint32_t *came;
+    /* Whether anybody waits for what it brings: asked when turns begin, and behind each that brought something. NULL: always. */
+    bool (*awaited)(void);
     /* Others bring more, sooner: it has turns of its own, as this says, which is asked in the first turn and then once in
      * NOF_WAIT_ASK_TURNS. One source at most. NULL: it has all. */
     void (*polling)(struct nof_polling_set *set_out);

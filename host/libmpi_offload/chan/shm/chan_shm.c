@@ -97,12 +97,18 @@ static bool something_there(void)
     return itself_says() || nof_shm_could_pump();
 }
 
+/* A receive or a probe that memory may answer, or something that a peer has to say. */
+static bool shm_awaited(void)
+{
+    return nof_chan_claims.memory.posted.count > 0 || nof_chan_probes != NULL || nof_shm.in_use > 0;
+}
+
 static uint64_t shm_nap_ns(void)
 {
     static uint64_t looked_ns;
     if (nof_shm.stuck_count > 0)
         return STUCK_NAP_NS;
-    if (nof_shm.in_use == 0 && nof_chan_claims.memory.posted.count == 0 && nof_chan_probes == NULL)
+    if (!shm_awaited())
         return UINT64_MAX;
     uint64_t now_ns = nof_lib_now_ns(), often_ns = nof_shm.closing ? CLOSING_NAP_NS : LEFT_NAP_NS;
     if (now_ns - looked_ns >= often_ns) {
@@ -204,7 +210,11 @@ const struct nof_chan nof_chan_by_shm = {
     .probe = shm_probe,
     .commit = shm_commit,
     .streams = shm_streams,
-    .source = {.poll = shm_poll, .nap_ns = shm_nap_ns, .describe = shm_describe, .came = &nof_shm.came},
+    .source = {.poll = shm_poll,
+               .nap_ns = shm_nap_ns,
+               .describe = shm_describe,
+               .came = &nof_shm.came,
+               .awaited = shm_awaited},
     .flush = shm_flush,
     .withdraw = shm_withdraw,
     .dead_member = nof_chan_nic_dead_member,

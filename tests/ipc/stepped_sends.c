@@ -172,8 +172,8 @@ static void sends_in_cell(void *arg)
     nof_lane_out_init(&out, &world->lane[VICTIM]);
     nof_cells_init(&cells, &world->words, world->cell, grow);
     stepped_begin();
-    index = nof_cells_take(&cells, 0, &generation);
-    fill(nof_cells_at(&cells, (uint32_t)index), 5, BIG_BYTES);
+    index = nof_cells_take(&cells, 0, NOF_CELL_BYTES, &generation);
+    fill(nof_cells_at(&cells, (uint32_t)index, 0), 5, BIG_BYTES);
     slot = nof_lane_claim(&out);
     slot->kind = 2;
     slot->op = (uint32_t)index;
@@ -200,7 +200,7 @@ static void a_cell_that_is_named_is_whole(void)
             continue;
         seen++;
         check(slot->kind == 2 && slot->op < CELLS);
-        check(whole(nof_cell_read(world->cell, slot->op), 5, BIG_BYTES));
+        check(whole(nof_cell_read(world->cell, slot->op, 0, BIG_BYTES), 5, BIG_BYTES));
         other_goes_on();
     }
     check(seen > 0 && seen < n);
@@ -216,7 +216,8 @@ static void takes_from_cell(void *arg)
 {
     (void)arg;
     stepped_begin();
-    memcpy(world->cell + (CELLS - 1) * NOF_CELL_BYTES, nof_cell_read(world->cell, lent_index), BIG_BYTES);
+    memcpy(world->cell + (CELLS - 1) * NOF_CELL_BYTES, nof_cell_read(world->cell, lent_index, 0, BIG_BYTES),
+           BIG_BYTES);
     nof_cell_return(&world->words, lent_index, lent_generation);
     stepped_end();
 }
@@ -227,11 +228,11 @@ static void lend(void)
 
     fresh();
     nof_cells_init(&owner, &world->words, world->cell, grow);
-    index = nof_cells_take(&owner, VICTIM, &lent_generation);
+    index = nof_cells_take(&owner, VICTIM, NOF_CELL_BYTES, &lent_generation);
     check(index >= 0);
     lent_index = (uint32_t)index;
-    check(nof_cells_take(&owner, VICTIM, &(uint32_t){0}) >= 0); /* this one it never sees */
-    check(nof_cells_take(&owner, OTHER, &(uint32_t){0}) >= 0);
+    check(nof_cells_take(&owner, VICTIM, NOF_CELL_BYTES, &(uint32_t){0}) >= 0); /* this one it never sees */
+    check(nof_cells_take(&owner, OTHER, NOF_CELL_BYTES, &(uint32_t){0}) >= 0);
 }
 
 /* All but what the other one has, each once. */
@@ -240,7 +241,7 @@ static void all_are_back(void)
     uint32_t there = 0;
     int index;
 
-    while ((index = nof_cells_take(&owner, 0, &(uint32_t){0})) >= 0) {
+    while ((index = nof_cells_take(&owner, 0, NOF_CELL_BYTES, &(uint32_t){0})) >= 0) {
         check((there & 1u << index) == 0);
         there |= 1u << index;
     }

@@ -276,6 +276,8 @@ static void draw_payload(struct nof_lane_slot *slot, const struct nof_shm_op *op
         cell.len = op->len - op->done < NOF_CELL_BYTES ? op->len - op->done : NOF_CELL_BYTES;
     if (below(16) == 0)
         cell.index = (uint32_t)draw();
+    if (below(2) == 0)
+        cell.place = below(4) == 0 ? (uint32_t)draw() : below(NOF_CELL_BYTES + 1);
     if (slot->kind == NOF_SHM_CELL || slot->kind == NOF_SHM_PIECE)
         memcpy(slot->payload, &cell, sizeof(cell));
     else if (slot->kind == NOF_SHM_ASK)
@@ -302,7 +304,7 @@ static uint8_t draw_kind(const struct nof_shm_op *op)
         return below(4) == 0 ? NOF_SHM_LENGTH : NOF_SHM_PIECE;
     if (op != NULL && op->phase == NOF_SHM_ASKED && below(4) > 0)
         return below(2) == 0 ? NOF_SHM_READY : below(2) == 0 ? NOF_SHM_DONE : NOF_SHM_REVOKED;
-    return (uint8_t)below(NOF_SHM_REVOKED + 2);
+    return (uint8_t)below(NOF_SHM_MORE + 2);
 }
 
 static void draw_slot(uint32_t from, struct nof_lane_slot *slot)
@@ -322,6 +324,8 @@ static void draw_slot(uint32_t from, struct nof_lane_slot *slot)
     slot->ctx = draw_ctx();
     slot->tag = tags[below(sizeof(tags) / sizeof(tags[0]))];
     slot->arg = below(2) == 0 ? below(2) : draw_name(from, &other);
+    if ((slot->kind == NOF_SHM_CELL || slot->kind == NOF_SHM_MORE) && below(2) == 0)
+        slot->arg = below(NOF_CELL_BYTES + 1);
     draw_payload(slot, op);
 }
 
@@ -541,7 +545,7 @@ static void fill_lane(uint32_t slot, uint32_t n)
 static void keep_cells(uint32_t slot)
 {
     uint32_t generation;
-    while (nof_cells_take(&nof_shm.cells, slot, &generation) >= 0)
+    while (nof_cells_take(&nof_shm.cells, slot, NOF_CELL_BYTES, &generation) >= 0)
         nof_shm.lent[slot]++;
 }
 

@@ -40,7 +40,7 @@ static int begin(void **state)
 
 static int take(uint32_t borrower, uint32_t *generation_out)
 {
-    int index = nof_cells_take(&cells, borrower, generation_out);
+    int index = nof_cells_take(&cells, borrower, NOF_CELL_BYTES, generation_out);
     if (index >= 0)
         lent[borrower]++;
     return index;
@@ -91,8 +91,8 @@ static void those_of_the_dead_come_back(void **state)
     nof_cells_forget(&cells, 2);
     assert_int_equal(cells.free_count, NOF_CELLS / 4);
     for (unsigned i = 0; i < NOF_CELLS / 4; i++)
-        assert_true(nof_cells_take(&cells, 1, &generation) >= 0);
-    assert_int_equal(nof_cells_take(&cells, 1, &generation), -1);
+        assert_true(nof_cells_take(&cells, 1, NOF_CELL_BYTES, &generation) >= 0);
+    assert_int_equal(nof_cells_take(&cells, 1, NOF_CELL_BYTES, &generation), -1);
     nof_cells_forget(&cells, 2);
     assert_int_equal(cells.free_count, 0);
 }
@@ -112,10 +112,55 @@ static void without_memory_there_are_those_that_there_are(void **state)
 static void an_index_that_there_is_not_names_no_memory(void **state)
 {
     (void)state;
-    assert_ptr_equal(nof_cell_read(memory, 0), memory);
-    assert_ptr_equal(nof_cell_read(memory, NOF_CELLS - 1), memory + (NOF_CELLS - 1) * (size_t)NOF_CELL_BYTES);
-    assert_null(nof_cell_read(memory, NOF_CELLS));
-    assert_null(nof_cell_read(memory, UINT32_MAX));
+    assert_ptr_equal(nof_cell_read(memory, 0, 0, NOF_CELL_BYTES), memory);
+    assert_ptr_equal(nof_cell_read(memory, NOF_CELLS - 1, 0, NOF_CELL_BYTES),
+                     memory + (NOF_CELLS - 1) * (size_t)NOF_CELL_BYTES);
+    assert_null(nof_cell_read(memory, NOF_CELLS, 0, NOF_CELL_BYTES));
+    assert_null(nof_cell_read(memory, UINT32_MAX, 0, NOF_CELL_BYTES));
+    assert_ptr_equal(nof_cell_read(memory, 1, 64, NOF_CELL_BYTES - 64), memory + NOF_CELL_BYTES + 64);
+    assert_ptr_equal(nof_cell_read(memory, 0, NOF_CELL_BYTES, 0), memory + NOF_CELL_BYTES);
+    assert_null(nof_cell_read(memory, 1, 64, NOF_CELL_BYTES - 63));
+    assert_null(nof_cell_read(memory, 1, NOF_CELL_BYTES + 1, 0));
+    assert_null(nof_cell_read(memory, 1, UINT32_MAX, 64));
+    assert_null(nof_cell_read(memory, 1, 64, UINT64_MAX));
+}
+
+static void short_ones_lie_behind_one_another_and_come_back_with_the_last(void **state)
+{
+    uint32_t first, generation, last = 0, n = 1;
+    (void)state;
+    int index = nof_cells_take(&cells, 3, 100, &first), place;
+    lent[3]++;
+    for (uint32_t at = 128; (place = nof_cells_behind(&cells, (uint32_t)index, 3, 100, &generation)) >= 0;
+         at += 128) {
+        assert_int_equal(place, at);
+        assert_int_not_equal(generation, last);
+        last = generation;
+        n++;
+    }
+    assert_int_equal(n, NOF_CELL_BYTES / 128);
+    nof_cell_return(&words, (uint32_t)index, first);
+    assert_int_equal(nof_cells_reclaim(&cells, lent), NOF_CELLS_STRIPE - 1);
+    nof_cell_return(&words, (uint32_t)index, last);
+    assert_int_equal(nof_cells_reclaim(&cells, lent), NOF_CELLS_STRIPE);
+    assert_int_equal(lent[3], 0);
+    assert_int_equal(nof_cells_behind(&cells, (uint32_t)index, 3, 1, &generation), -1); /* it is free */
+}
+
+static void nothing_lies_behind_what_is_of_others_or_has_no_room(void **state)
+{
+    uint32_t generation;
+    (void)state;
+    assert_int_equal(nof_cells_behind(&cells, 0, 0, 1, &generation), -1); /* never lent */
+    assert_int_equal(nof_cells_behind(&cells, NOF_CELLS, 0, 1, &generation), -1);
+    uint32_t index = (uint32_t)take(1, &generation), other;
+    assert_int_equal(nof_cells_behind(&cells, index, 1, 1, &generation), -1);
+    other = (uint32_t)nof_cells_take(&cells, 2, NOF_CELL_BYTES - 64, &generation);
+    assert_int_equal(nof_cells_behind(&cells, other, 1, 1, &generation), -1);
+    assert_int_equal(nof_cells_behind(&cells, other, 2, 65, &generation), -1);
+    assert_int_equal(nof_cells_behind(&cells, other, 2, 64, &generation), NOF_CELL_BYTES - 64);
+    nof_cells_forget(&cells, 2);
+    assert_int_equal(nof_cells_behind(&cells, other, 2, 1, &generation), -1);
 }
 
 /* As many borrowers as there are get two each; those before, who return none, 16 each as long as there are others. */
@@ -125,7 +170,7 @@ static void who_returns_none_leaves_some_for_others(void **state)
     (void)state;
     for (uint32_t peer = 0; peer < NOF_CELLS; peer++)
         while (nof_cells_may_lend(&cells, held[peer])) {
-            assert_true(nof_cells_take(&cells, peer, &generation) >= 0);
+            assert_true(nof_cells_take(&cells, peer, NOF_CELL_BYTES, &generation) >= 0);
             held[peer]++;
         }
     for (uint32_t peer = 0; peer < NOF_CELLS; peer++) {
@@ -145,7 +190,7 @@ static void without_memory_each_has_next_to_none(void **state)
     (void)state;
     stripes_most = 1;
     for (uint32_t i = 0; i < NOF_CELLS_LENT_MAX && nof_cells_may_lend(&cells, i); i++)
-        if (nof_cells_take(&cells, 0, &generation) < 0)
+        if (nof_cells_take(&cells, 0, NOF_CELL_BYTES, &generation) < 0)
             break;
     assert_int_equal(cells.free_count, 0);
     nof_cells_forget(&cells, 0);
@@ -161,6 +206,8 @@ int main(void)
         cmocka_unit_test_setup(what_is_returned_is_free_again_whatever_the_order, begin),
         cmocka_unit_test_setup(those_of_the_dead_come_back, begin),
         cmocka_unit_test_setup(without_memory_there_are_those_that_there_are, begin),
+        cmocka_unit_test_setup(short_ones_lie_behind_one_another_and_come_back_with_the_last, begin),
+        cmocka_unit_test_setup(nothing_lies_behind_what_is_of_others_or_has_no_room, begin),
         cmocka_unit_test_setup(who_returns_none_leaves_some_for_others, begin),
         cmocka_unit_test_setup(without_memory_each_has_next_to_none, begin),
         cmocka_unit_test_setup(an_index_that_there_is_not_names_no_memory, begin),

@@ -49,6 +49,29 @@ static void who_is_idle_longest_gives_way_and_nobody_who_sends(void **state)
     assert_int_equal(hot.lane[5], 7);
 }
 
+/* Those that bring something now and then stay; who leaves makes room, and whoever has its place is told. */
+static void who_brings_nothing_for_some_sleeps_is_not_looked_at(void **state)
+{
+    (void)state;
+    fill();
+    for (uint32_t sleep = 0; sleep < 3 * NOF_HOT_SLEEPS; sleep++) {
+        if (sleep % NOF_HOT_SLEEPS == 0)
+            nof_hot_brought(&hot, 1, 1);
+        for (uint32_t i = 0; i < NOF_HOT_LANES; i++)
+            assert_int_equal(nof_hot_idle(&hot, i), i != 1 && sleep >= NOF_HOT_SLEEPS);
+    }
+    assert_int_equal(nof_hot_leave(&hot, NOF_HOT_LANES - 1), NOF_HOT_NONE);
+    for (uint32_t left = NOF_HOT_LANES - 2; left > 0; left--)
+        assert_int_equal(nof_hot_leave(&hot, 0), 100 + left);
+    assert_int_equal(hot.count, 1);
+    assert_int_equal(hot.lane[0], 101);
+    nof_hot_brought(&hot, 0, 1);
+    assert_false(nof_hot_idle(&hot, 0));
+    assert_int_equal(nof_hot_place(&hot, 7, 1, &leaves), 1);
+    assert_int_equal(leaves, NOF_HOT_NONE);
+    assert_false(nof_hot_idle(&hot, 1));
+}
+
 /* An exchange costs a system call: many that send by turns do not drive each other out. */
 static void exchanges_are_apart(void **state)
 {
@@ -78,6 +101,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(the_first_are_hot_at_once, begin),
         cmocka_unit_test_setup(who_is_idle_longest_gives_way_and_nobody_who_sends, begin),
+        cmocka_unit_test_setup(who_brings_nothing_for_some_sleeps_is_not_looked_at, begin),
         cmocka_unit_test_setup(exchanges_are_apart, begin),
         cmocka_unit_test(bits_are_taken_once),
     };

@@ -115,6 +115,19 @@ static void credit_that_makes_no_sense_is_none(void **state)
     assert_true(put(0));
 }
 
+static void room_that_was_known_stays(void **state)
+{
+    (void)state;
+    for (uint32_t i = 0; i < 60; i++)
+        assert_true(put(i));
+    lane.head.taken = UINT32_MAX - 5;
+    assert_int_equal(nof_lane_look(&out), 3);
+    lane.head.taken = 10;
+    assert_int_equal(nof_lane_look(&out), 13);
+    lane.head.taken = 0;
+    assert_int_equal(nof_lane_look(&out), 13);
+}
+
 /* A slot that was written over holds the number of another message: nothing comes any more, and nothing else happens. */
 static void a_number_that_is_not_the_next_is_no_message(void **state)
 {
@@ -125,6 +138,22 @@ static void a_number_that_is_not_the_next_is_no_message(void **state)
     assert_false(take(&value));
     lane.slot[0].number = 1;
     assert_true(take(&value));
+}
+
+/* Over the end of the lane, too. */
+static void all_of_some_have_come_when_the_last_has(void **state)
+{
+    uint32_t value;
+    (void)state;
+    for (uint32_t at = 0; at < 3 * NOF_LANE_SLOTS; at++) {
+        for (uint32_t n = 1; n <= 5; n++) {
+            assert_false(nof_lane_has_all(&in, n));
+            assert_true(put(at));
+            assert_true(nof_lane_has_all(&in, n));
+        }
+        for (uint32_t n = 5; n > 0; n--)
+            assert_true(take(&value));
+    }
 }
 
 enum { MANY = 200000 };
@@ -160,7 +189,9 @@ int main(void)
         cmocka_unit_test_setup(a_full_lane_has_room_when_what_was_taken_is_credited, begin),
         cmocka_unit_test_setup(numbers_wrap, begin),
         cmocka_unit_test_setup(credit_that_makes_no_sense_is_none, begin),
+        cmocka_unit_test_setup(room_that_was_known_stays, begin),
         cmocka_unit_test_setup(a_number_that_is_not_the_next_is_no_message, begin),
+        cmocka_unit_test_setup(all_of_some_have_come_when_the_last_has, begin),
         cmocka_unit_test_setup(two_threads_lose_and_double_nothing, begin),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

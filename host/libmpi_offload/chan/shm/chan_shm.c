@@ -30,6 +30,26 @@ static void promote(struct nof_shm_peer *peer, uint32_t messages)
     __atomic_store_n(&peer->in.lane->head.hot, 1, __ATOMIC_RELAXED);
 }
 
+static bool any_told(void)
+{
+    uint64_t any = 0;
+    for (uint32_t i = 0; i < nof_shm.words; i++)
+        any |= __atomic_load_n(&nof_shm.part->map.word[i], __ATOMIC_RELAXED);
+    return any != 0;
+}
+
+static bool brings(const struct nof_shm_peer *peer)
+{
+    return !peer->gone && !peer->stuck && nof_lane_peek(&peer->in) != NULL;
+}
+
+/* There is more in a lane that is looked at only when something is said to be there. */
+static void tell_if_left(uint32_t slot)
+{
+    if (nof_shm.peers[slot].place == NOF_HOT_NONE && brings(&nof_shm.peers[slot]))
+        nof_hot_tell(&nof_shm.part->map, slot);
+}
+
 static int poll_told(uint32_t word)
 {
     uint64_t bits = nof_hot_take(&nof_shm.part->map, word);
@@ -44,8 +64,20 @@ static int poll_told(uint32_t word)
         n += (int)brought;
         if (peer->place == NOF_HOT_NONE && brought > 0)
             promote(peer, brought);
-        if (peer->place == NOF_HOT_NONE && (peer->stuck || (!peer->gone && nof_lane_peek(&peer->in) != NULL)))
-            nof_hot_tell(&nof_shm.part->map, slot);
+        tell_if_left(slot);
+    }
+    return n;
+}
+
+/* Lanes whose next message could not be taken, for lack of memory or since it was not all there. */
+static int retry_stuck(void)
+{
+    int n = 0;
+    for (uint32_t slot = 0; slot < nof_shm.memory.nslots; slot++) {
+        if (!nof_shm.peers[slot].stuck)
+            continue;
+        n += (int)nof_shm_drain(&nof_shm.peers[slot], TURN);
+        tell_if_left(slot);
     }
     return n;
 }
@@ -67,14 +99,17 @@ static int shm_poll(void)
         nof_hot_tell(&nof_shm.part->map, nof_shm.self);
     for (uint32_t i = 0; i < nof_shm.hot.count; i++) {
         struct nof_shm_peer *peer = &nof_shm.peers[nof_shm.hot.lane[i]];
-        if (!peer->stuck && nof_lane_peek(&peer->in) == NULL)
+        if (nof_lane_peek(&peer->in) == NULL)
             continue;
         uint32_t brought = nof_shm_drain(peer, TURN);
         nof_hot_brought(&nof_shm.hot, i, brought);
         n += (int)brought;
     }
-    for (uint32_t i = 0; i < nof_shm.words; i++)
-        n += poll_told(i);
+    if (any_told())
+        for (uint32_t i = 0; i < nof_shm.words; i++)
+            n += poll_told(i);
+    if (nof_shm.stuck_count > 0)
+        n += retry_stuck();
     if (nof_shm.blocked != NULL)
         n += nof_shm_pump();
     if (__atomic_load_n(&nof_shm.memory.roster->deaths, __ATOMIC_RELAXED) != nof_shm.deaths)
@@ -88,13 +123,9 @@ static bool something_there(void)
     if (nof_shm.dead || __atomic_load_n(&nof_shm.memory.roster->deaths, __ATOMIC_RELAXED) != nof_shm.deaths)
         return !nof_shm.dead;
     for (uint32_t i = 0; i < nof_shm.hot.count; i++)
-        if (!nof_shm.peers[nof_shm.hot.lane[i]].gone &&
-            nof_lane_peek(&nof_shm.peers[nof_shm.hot.lane[i]].in) != NULL)
+        if (brings(&nof_shm.peers[nof_shm.hot.lane[i]]))
             return true;
-    for (uint32_t i = 0; i < nof_shm.words; i++)
-        if (__atomic_load_n(&nof_shm.part->map.word[i], __ATOMIC_RELAXED) != 0)
-            return true;
-    return itself_says() || nof_shm_could_pump();
+    return any_told() || itself_says() || nof_shm_could_pump();
 }
 
 /* A receive or a probe that memory may answer, or something that a peer has to say. */
@@ -226,12 +257,44 @@ static uint32_t bell_count(void)
     return nof_pmd_wake_count(nof_chan_nic.pmd);
 }
 
+/* Lanes that have brought nothing for long are hot no longer: how many, and whose. */
+static uint32_t cool(uint32_t slots_out[NOF_HOT_LANES])
+{
+    uint32_t n = 0;
+    for (uint32_t place = nof_shm.hot.count; place-- > 0;) {
+        uint32_t slot = nof_shm.hot.lane[place];
+        struct nof_shm_peer *peer = &nof_shm.peers[slot];
+        if (!nof_hot_idle(&nof_shm.hot, place) || peer->stuck)
+            continue;
+        uint32_t moved = nof_hot_leave(&nof_shm.hot, place);
+        if (moved != NOF_HOT_NONE)
+            nof_shm.peers[moved].place = place;
+        peer->place = NOF_HOT_NONE;
+        __atomic_store_n(&peer->in.lane->head.hot, 0, __ATOMIC_RELAXED);
+        slots_out[n++] = slot;
+    }
+    return n;
+}
+
+/* Behind nof_barrier_heavy(): what was published by one who saw it hot. */
+static void look_at_cooled(uint32_t n, const uint32_t slots[NOF_HOT_LANES])
+{
+    for (uint32_t i = 0; i < n; i++)
+        if (nof_lane_peek(&nof_shm.peers[slots[i]].in) != NULL)
+            nof_hot_tell(&nof_shm.part->map, slots[i]);
+}
+
 /* Peers do not fence: behind begin() they are brought past one, and what they had put in before is seen. */
 static void bell_sleep(uint32_t seen, uint64_t timeout_ns)
 {
+    uint32_t cooled[NOF_HOT_LANES];
+    nof_lib_lock();
+    uint32_t n = cool(cooled);
+    nof_lib_unlock();
     nof_pmd_wait_begin(nof_chan_nic.pmd);
     nof_barrier_heavy();
     nof_lib_lock();
+    look_at_cooled(n, cooled);
     bool something = something_there();
     nof_lib_unlock();
     if (something)

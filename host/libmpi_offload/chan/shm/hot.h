@@ -7,6 +7,11 @@
  *   consumer  takes the bits of a word -> empties those lanes -> nof_hot_place(): one becomes hot, in place of one that has been idle;
  *             that one's word is cleared, then nof_barrier_heavy(), then it is looked at once more
  *
+ * Who goes to sleep, and so has all others past a fence anyway, looks no longer at lanes that have brought nothing for NOF_HOT_SLEEPS
+ * sleeps: a poll costs what is going on, not what ever was.
+ *
+ *   consumer  nof_hot_idle() -> nof_hot_leave(), its word is cleared -> nof_barrier_heavy() -> it is looked at once more -> sleep
+ *
  * A lane is exchanged only if it has brought nothing among the last NOF_HOT_PATIENCE messages, and no two exchanges are closer
  * than that: it costs a system call.
  *
@@ -14,12 +19,14 @@
 #ifndef NOF_MPI_HOT_H
 #define NOF_MPI_HOT_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "nof/segment.h"
 
 #define NOF_HOT_LANES 8u
 #define NOF_HOT_PATIENCE 256u
+#define NOF_HOT_SLEEPS 4u
 #define NOF_HOT_NONE UINT32_MAX
 
 /* In the consumer's part: a bit per slot. */
@@ -31,6 +38,8 @@ struct nof_hot {
     uint32_t count;
     uint32_t lane[NOF_HOT_LANES];
     uint32_t last[NOF_HOT_LANES]; /* when it brought a message, counted in messages */
+    uint32_t slept[NOF_HOT_LANES]; /* `last`, when its consumer went to sleep last */
+    uint8_t sleeps[NOF_HOT_LANES]; /* since it brought one */
     uint32_t now; /* messages so far, modulo 2^32: the wait loop weighs by it, too (base/polling.h) */
     uint32_t exchanged; /* when one was, last */
 };
@@ -58,5 +67,10 @@ static inline void nof_hot_brought(struct nof_hot *hot, uint32_t place, uint32_t
 /* A lane that is not hot has brought so many. Where it may become so, and which one (NOF_HOT_NONE: nobody) must leave that place;
  * NOF_HOT_NONE: it stays as it is. */
 uint32_t nof_hot_place(struct nof_hot *hot, uint32_t slot, uint32_t messages, uint32_t *leaves_out);
+
+/* Once before each sleep: the lane at this place has brought nothing for too many of them. */
+bool nof_hot_idle(struct nof_hot *hot, uint32_t place);
+/* It is hot no longer. The lane that has its place now; NOF_HOT_NONE: none. */
+uint32_t nof_hot_leave(struct nof_hot *hot, uint32_t place);
 
 #endif

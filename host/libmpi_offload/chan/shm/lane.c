@@ -16,6 +16,7 @@ uint32_t nof_lane_look(struct nof_lane_out *out)
     /* Pairs with the release of pop(): what the consumer has read of the slots lies before. */
     uint32_t taken = __atomic_load_n(&out->lane->head.taken, __ATOMIC_ACQUIRE);
     uint32_t under_way = out->number - 1 - taken; /* more than there are: nonsense, and no room */
-    out->room = under_way <= NOF_LANE_SLOTS ? NOF_LANE_SLOTS - under_way : 0;
+    uint32_t room = under_way <= NOF_LANE_SLOTS ? NOF_LANE_SLOTS - under_way : 0;
+    out->room = room > out->room ? room : out->room; /* what was free is, whatever is said now */
     return out->room;
 }

@@ -93,15 +93,22 @@ static void fetch(struct nof_request *req, const struct nof_shm_found *found)
                                                  : nof_chan_nic_status_code(NOF_EFAULT, world_rank));
 }
 
+/* It has failed then. */
+static bool disagrees(struct nof_request *req, const struct nof_shm_found *found)
+{
+    if (req->agreed == found->agreed || req->agreed == 0 || found->agreed == 0)
+        return false;
+    if (found->op != 0)
+        nof_shm_answer(found->peer, NOF_SHM_DONE, found->op, 0);
+    nof_request_fail(req, nof_chan_nic_status_code(NOF_EDISAGREE, found->peer->world_rank));
+    return true;
+}
+
 void nof_shm_deliver(struct nof_request *req, const struct nof_shm_found *found)
 {
     struct nof_shm_peer *peer = found->peer;
-    if (req->agreed != found->agreed && req->agreed != 0 && found->agreed != 0) {
-        if (found->op != 0)
-            nof_shm_answer(peer, NOF_SHM_DONE, found->op, 0);
-        nof_request_fail(req, nof_chan_nic_status_code(NOF_EDISAGREE, peer->world_rank));
+    if (disagrees(req, found))
         return;
-    }
     if (found->asks) {
         fetch(req, found);
         return;
@@ -137,7 +144,7 @@ static void put(const struct nof_request *req, uint64_t from, uint64_t len, cons
         memcpy((uint8_t *)req->data + from, data, len);
 }
 
-static void give_back(struct nof_shm_peer *peer, const struct nof_shm_cell *cell)
+void nof_shm_give_back(const struct nof_shm_peer *peer, const struct nof_shm_cell *cell)
 {
     nof_cell_return(&peer->part->words, cell->index, cell->generation);
     nof_barrier_light();
@@ -152,17 +159,17 @@ void nof_shm_piece(struct nof_shm_peer *peer, const struct nof_lane_slot *slot)
     bool in_cell = slot->len == 0;
     if (in_cell) {
         memcpy(&cell, slot->payload, sizeof(cell));
-        data = nof_cell_read(nof_part_cells(peer->part), cell.index);
+        data = nof_cell_read(nof_part_cells(peer->part), cell.index, cell.place, cell.len);
     }
     uint64_t want = op == NULL ? 0 : op->len < op->req->bytes ? op->len : op->req->bytes;
     bool good = op != NULL && data != NULL && cell.offset == op->done && cell.len > 0 &&
-                cell.len <= (in_cell ? NOF_CELL_BYTES : NOF_LANE_PAYLOAD) && cell.len <= want - op->done;
+                (in_cell || cell.len <= NOF_LANE_PAYLOAD) && cell.len <= want - op->done;
     if (good) {
         put(op->req, op->done, cell.len, data);
         op->done += cell.len;
     }
     if (in_cell && data != NULL)
-        give_back(peer, &cell);
+        nof_shm_give_back(peer, &cell);
     if (op == NULL || (good && op->done < want))
         return;
     uint64_t len = op->len;
@@ -172,6 +179,59 @@ void nof_shm_piece(struct nof_shm_peer *peer, const struct nof_lane_slot *slot)
         nof_request_done(req, peer->world_rank, tag, len);
     else
         nof_request_fail(req, nof_chan_nic_status_code(NOF_EPROTO, peer->world_rank));
+}
+
+/* So many bytes are there; op->done of them are copied. */
+static void copy_there(struct nof_shm_peer *peer, struct nof_shm_op *op, uint64_t there)
+{
+    const struct nof_shm_cell *cell = &peer->arrives_in;
+    const uint8_t *data = nof_cell_read(nof_part_cells(peer->part), cell->index, cell->place, cell->len);
+    uint64_t want = op->len < op->req->bytes ? op->len : op->req->bytes;
+    uint64_t end_at = there < want ? there : want;
+    if (data == NULL || end_at <= op->done)
+        return;
+    put(op->req, op->done, end_at - op->done, data + op->done);
+    op->done = end_at;
+}
+
+void nof_shm_begin(struct nof_request *req, const struct nof_shm_found *found,
+                   const struct nof_shm_cell *cell, uint32_t there)
+{
+    struct nof_shm_peer *peer = found->peer;
+    if (disagrees(req, found)) {
+        nof_shm_give_back(peer, cell);
+        return;
+    }
+    struct nof_shm_op *op = nof_shm_op_new(NOF_SHM_RECEIVES, nof_shm_slot_of(peer), req);
+    if (op == NULL) {
+        nof_shm_give_back(peer, cell);
+        nof_request_fail(req, nof_error(MPI_ERR_NO_MEM, "no memory for a receive"));
+        return;
+    }
+    op->len = found->len;
+    op->tag = found->tag;
+    peer->arriving = nof_shm_op_name(op);
+    peer->arrives_in = *cell;
+    copy_there(peer, op, there);
+}
+
+/* Without a receive: all of it was there when the first part was found. */
+void nof_shm_more(struct nof_shm_peer *peer, const struct nof_lane_slot *slot)
+{
+    struct nof_shm_op *op = op_in(peer->arriving, peer, NOF_SHM_RECEIVES);
+    uint64_t len = peer->arrives_in.len;
+    if (peer->arriving == 0)
+        return;
+    if (op != NULL)
+        copy_there(peer, op, slot->arg);
+    if (slot->arg < len)
+        return;
+    peer->arriving = 0;
+    nof_shm_give_back(peer, &peer->arrives_in);
+    if (op == NULL)
+        return;
+    int32_t tag = op->tag;
+    nof_request_done(end(op), peer->world_rank, tag, len);
 }
 
 static void send(struct nof_shm_op *op)

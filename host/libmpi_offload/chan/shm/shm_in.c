@@ -112,17 +112,26 @@ static bool keep(const struct nof_shm_found *found, uint32_t ctx)
     return true;
 }
 
+/* Whose it is, posted no longer; NULL: nobody's yet. */
+static struct nof_request *posted_for(const struct nof_shm_found *found, uint32_t ctx)
+{
+    struct nof_claim_recv *posted =
+        nof_claim_by_memory(&nof_chan_claims, ctx, found->peer->world_rank, found->tag);
+    if (posted == NULL)
+        return NULL;
+    struct nof_request *req = nof_request_of_claim(posted);
+    if (req->channel_op != NULL)
+        nof_chan_nic_let_go(req->channel_op, true, found->peer->world_rank, found->tag);
+    return req;
+}
+
 /* A message; false: no memory for it. */
 static bool match(const struct nof_shm_found *found, uint32_t ctx)
 {
     nof_shm.came++;
-    struct nof_claim_recv *posted =
-        nof_claim_by_memory(&nof_chan_claims, ctx, found->peer->world_rank, found->tag);
-    if (posted == NULL)
+    struct nof_request *req = posted_for(found, ctx);
+    if (req == NULL)
         return keep(found, ctx);
-    struct nof_request *req = nof_request_of_claim(posted);
-    if (req->channel_op != NULL)
-        nof_chan_nic_let_go(req->channel_op, true, found->peer->world_rank, found->tag);
     nof_shm_deliver(req, found);
     return true;
 }
@@ -138,22 +147,47 @@ static bool take_short(struct nof_shm_peer *peer, const struct nof_lane_slot *sl
     return slot->len > NOF_LANE_PAYLOAD || slot->tag < 0 || match(&found, slot->ctx);
 }
 
+/* All parts behind the first have been published. */
+static bool is_whole(const struct nof_shm_peer *peer, const struct nof_lane_slot *slot, uint64_t len)
+{
+    if (slot->arg == 0 || slot->arg >= len)
+        return true;
+    uint32_t parts = (uint32_t)(len - slot->arg + NOF_SHM_PART - 1) / NOF_SHM_PART;
+    return nof_lane_has_all(&peer->in, parts);
+}
+
+/* The rest is being written: there will be all of it soon, or its sender is dead. False: until then, nobody waits for it. */
+static bool take_begun(const struct nof_shm_found *found, const struct nof_lane_slot *slot,
+                       const struct nof_shm_cell *cell)
+{
+    if (found->peer->gone)
+        return true;
+    struct nof_request *req = posted_for(found, slot->ctx);
+    if (req == NULL)
+        return false;
+    nof_shm.came++;
+    nof_shm_begin(req, found, cell, slot->arg);
+    return true;
+}
+
 static bool take_cell(struct nof_shm_peer *peer, const struct nof_lane_slot *slot)
 {
     struct nof_shm_cell cell;
     memcpy(&cell, slot->payload, sizeof(cell));
-    const struct nof_shm_found found = {.peer = peer,
-                                        .tag = slot->tag,
-                                        .agreed = slot->agreed,
-                                        .len = cell.len,
-                                        .payload = nof_cell_read(nof_part_cells(peer->part), cell.index)};
-    if (found.payload == NULL || cell.len > NOF_CELL_BYTES)
+    const struct nof_shm_found found = {
+        .peer = peer,
+        .tag = slot->tag,
+        .agreed = slot->agreed,
+        .len = cell.len,
+        .payload = nof_cell_read(nof_part_cells(peer->part), cell.index, cell.place, cell.len)};
+    if (found.payload == NULL)
         return true;
+    if (slot->tag >= 0 && !is_whole(peer, slot, cell.len))
+        return take_begun(&found, slot, &cell);
     if (slot->tag >= 0 && !match(&found, slot->ctx))
         return false;
-    nof_cell_return(&peer->part->words, cell.index, cell.generation);
-    nof_barrier_light();
-    nof_shm_ring(peer);
+    peer->arriving = 0;
+    nof_shm_give_back(peer, &cell);
     return true;
 }
 
@@ -188,8 +222,8 @@ static void revoke(struct nof_shm_peer *peer, uint32_t name)
     nof_shm_answer(peer, NOF_SHM_REVOKED, name, entry != NULL);
 }
 
-/* False: no memory; it must be taken later. What makes no sense is dropped: its sender has written over its lane. A tag below 0 would
- * be the matcher's NOF_MATCH_ANY. */
+/* False: no memory, or it is not all there; it must be taken later. What makes no sense is dropped: its sender has written over its lane.
+ * A tag below 0 would be the matcher's NOF_MATCH_ANY. */
 static bool take(struct nof_shm_peer *peer, const struct nof_lane_slot *slot)
 {
     switch (slot->kind) {
@@ -197,6 +231,9 @@ static bool take(struct nof_shm_peer *peer, const struct nof_lane_slot *slot)
         return take_short(peer, slot);
     case NOF_SHM_CELL:
         return take_cell(peer, slot);
+    case NOF_SHM_MORE:
+        nof_shm_more(peer, slot);
+        return true;
     case NOF_SHM_ASK:
         return take_ask(peer, slot);
     case NOF_SHM_READY:

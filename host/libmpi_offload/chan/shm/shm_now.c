@@ -12,7 +12,7 @@
 #define LOOKS 64u
 /* Who never waits looks at all else once in so many messages of a lane, a power of two. What it finds goes to the matcher, and the next
  * calls the long way. */
-#define ALONE_MOST 1024u
+#define LOOK_AROUND 1024u
 
 #define RARE __attribute__((noinline, cold))
 
@@ -146,6 +146,6 @@ bool nof_shm_recv_now(uint32_t ctx, int world_rank, int tag, void *data, size_t 
                       struct nof_chan_came *came_out)
 {
     struct nof_shm_peer *from = peer_of(world_rank);
-    return from->in.number % ALONE_MOST == 0 ? recv_beside_others(from, ctx, tag, data, bytes, came_out)
-                                             : recv_next(from, ctx, tag, data, bytes, came_out);
+    return from->in.number % LOOK_AROUND == 0 ? recv_beside_others(from, ctx, tag, data, bytes, came_out)
+                                              : recv_next(from, ctx, tag, data, bytes, came_out);
 }

@@ -17,14 +17,22 @@ static bool may_take_cell(uint32_t slot)
     return nof_cells_may_lend(&nof_shm.cells, nof_shm.lent[slot]);
 }
 
-static int take_cell(uint32_t slot, uint32_t *generation_out)
+/* Room for cell->len: of streams of short messages most are behind one another. False: no cell is free. */
+static bool find_room(uint32_t slot, struct nof_shm_cell *cell)
 {
-    if (!may_take_cell(slot))
-        return -1;
-    int index = nof_cells_take(&nof_shm.cells, slot, generation_out);
-    if (index >= 0)
+    struct nof_shm_peer *peer = &nof_shm.peers[slot];
+    int place = nof_cells_behind(&nof_shm.cells, peer->cell, slot, cell->len, &cell->generation);
+    if (place < 0) {
+        int index =
+            may_take_cell(slot) ? nof_cells_take(&nof_shm.cells, slot, cell->len, &cell->generation) : -1;
+        if (index < 0)
+            return false;
         nof_shm.lent[slot]++;
-    return index;
+        peer->cell = (uint32_t)index;
+    }
+    cell->index = peer->cell;
+    cell->place = place < 0 ? 0 : (uint32_t)place;
+    return true;
 }
 
 static void head(struct nof_lane_slot *slot, enum nof_shm_kind kind, const struct nof_request *req)
@@ -138,28 +146,43 @@ static void send_short(struct nof_shm_peer *peer, struct nof_request *req, struc
         copied(peer, req, op);
 }
 
-static void send_in_cell(struct nof_shm_peer *peer, struct nof_request *req, struct nof_shm_op *op,
-                         const struct nof_shm_cell *cell)
+/* Both sides copy at once, its receiver a part behind us, if it has read all that we sent before, and there is room for all parts. */
+static uint64_t first_part(struct nof_shm_peer *peer, const struct nof_request *req)
 {
-    struct nof_lane_slot *slot = nof_lane_claim(&peer->out);
-    get(req, 0, req->bytes, nof_cells_at(&nof_shm.cells, cell->index));
-    head(slot, NOF_SHM_CELL, req);
-    memcpy(slot->payload, cell, sizeof(*cell));
-    nof_shm_put(peer);
+    uint32_t parts = (uint32_t)((req->bytes + NOF_SHM_PART - 1) / NOF_SHM_PART);
+    bool goes = parts > 1 && nof_shm_slot_of(peer) != nof_shm.self &&
+                nof_cells_read(&nof_shm.cells, peer->cell) &&
+                (peer->out.room >= parts || nof_lane_look(&peer->out) >= parts);
+    return goes ? NOF_SHM_PART : req->bytes;
+}
+
+static void send_in_cell(struct nof_shm_peer *peer, struct nof_request *req, struct nof_shm_op *op,
+                         const struct nof_shm_cell *cell, uint64_t part)
+{
+    for (uint64_t at = 0, n; at < req->bytes; at += n) {
+        struct nof_lane_slot *slot = nof_lane_claim(&peer->out);
+        n = req->bytes - at < part ? req->bytes - at : part;
+        get(req, at, n, (uint8_t *)nof_cells_at(&nof_shm.cells, cell->index, cell->place) + at);
+        head(slot, at == 0 ? NOF_SHM_CELL : NOF_SHM_MORE, req);
+        slot->arg = part < req->bytes ? (uint32_t)(at + n) : 0;
+        memcpy(slot->payload, cell, sizeof(*cell));
+        nof_shm_put(peer);
+        nof_chan_count(NOF_CHAN_COUNT_MEMORY_PIECES, at > 0);
+    }
     copied(peer, req, op);
 }
 
 /* One that comes alone is there sooner if its receiver copies it once; of several, more get across if both sides copy, each on a CPU of
  * its own, a cell at a time. So does what caches do not hold: where each core has 2 MiB of L2, 1 MiB alone takes 57 us read and 85 in
  * cells, 2 MiB 184 and 171. */
-#define ALONE_MOST (1u << 20)
+#define READ_MOST (1u << 20)
 static uint8_t read_or_not(const struct nof_shm_peer *peer, const struct nof_request *req,
                            const struct nof_shm_op *op, enum nof_channels way)
 {
     if (way == NOF_CHANNELS_SHM && (req->bytes > NOF_CELL_BYTES || asked_way(req) == NOF_CHANNELS_SHM))
         return NOF_SHM_F_APART;
     bool follows = req->bytes <= NOF_CELL_BYTES && nof_shm.lent[nof_shm_slot_of(peer)] > 0;
-    bool alone = peer->sends == (op != NULL) && req->bytes <= ALONE_MOST && !follows;
+    bool alone = peer->sends == (op != NULL) && req->bytes <= READ_MOST && !follows;
     return way != NOF_CHANNELS_SINGLE_COPY && nof_lib.seated && !alone ? NOF_SHM_F_MANY : 0;
 }
 
@@ -195,10 +218,9 @@ static void transmit(struct nof_shm_peer *peer, struct nof_request *req, struct 
     enum nof_channels way = way_of(req);
     struct nof_shm_cell cell = {.len = req->bytes};
     if (way != NOF_CHANNELS_SINGLE_COPY && req->bytes <= NOF_CELL_BYTES && req->mode != NOF_SEND_SYNC) {
-        int index = take_cell(nof_shm_slot_of(peer), &cell.generation);
-        if (index >= 0) {
-            cell.index = (uint32_t)index;
-            send_in_cell(peer, req, op, &cell);
+        uint64_t part = first_part(peer, req);
+        if (find_room(nof_shm_slot_of(peer), &cell)) {
+            send_in_cell(peer, req, op, &cell, part);
             return;
         }
     }
@@ -227,20 +249,19 @@ void nof_shm_unqueue(struct nof_shm_op *op)
  * receiver, who does look, waits for none of them. Nor does this process for itself: what is back others could have written. */
 static bool fill_piece(struct nof_shm_op *op, struct nof_lane_slot *slot)
 {
-    struct nof_shm_cell cell = {.offset = op->done};
-    int index = take_cell(op->slot, &cell.generation);
-    if (index < 0 && op->slot != nof_shm.self && nof_shm.lent[op->slot] > 0)
+    uint64_t left = op->len - op->done;
+    struct nof_shm_cell cell = {.offset = op->done, .len = left < NOF_CELL_BYTES ? left : NOF_CELL_BYTES};
+    bool in_cell = find_room(op->slot, &cell);
+    if (!in_cell && op->slot != nof_shm.self && nof_shm.lent[op->slot] > 0)
         return false;
-    uint64_t left = op->len - op->done, most = index < 0 ? NOF_LANE_PAYLOAD : NOF_CELL_BYTES;
-    cell.len = left < most ? left : most;
     head(slot, NOF_SHM_PIECE, op->req);
     slot->op = op->theirs;
-    if (index < 0) {
+    if (!in_cell) {
+        cell.len = left < NOF_LANE_PAYLOAD ? left : NOF_LANE_PAYLOAD;
         slot->len = (uint8_t)cell.len;
         get(op->req, op->done, cell.len, slot->payload);
     } else {
-        cell.index = (uint32_t)index;
-        get(op->req, op->done, cell.len, nof_cells_at(&nof_shm.cells, cell.index));
+        get(op->req, op->done, cell.len, nof_cells_at(&nof_shm.cells, cell.index, cell.place));
         memcpy(slot->payload, &cell, sizeof(cell));
     }
     op->done += cell.len;

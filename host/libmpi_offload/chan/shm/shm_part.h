@@ -13,7 +13,7 @@
 #include "chan/shm/hot.h"
 #include "chan/shm/lane.h"
 
-#define NOF_PART_MAGIC 0x31305452415046ull
+#define NOF_PART_MAGIC 0x32305452415046ull
 #define NOF_PART_CELLS 65536u
 
 enum nof_part_state {

@@ -74,14 +74,15 @@ class BadHosts(unittest.TestCase):
         self.here = tempfile.TemporaryDirectory()
         self.addCleanup(self.here.cleanup)
 
-    def rank(self, rank, told, user=None, **env):
-        """Returns what it says; it ends with an error, in time."""
+    def rank(self, rank, told, user=None, says_nothing=False, **env):
+        """Returns what it says; it ends with an error, in time. says_nothing: as it would in a program that sends no message."""
         launcher = Launcher(told)
         self.addCleanup(launcher.ours.close)
         env = ENV | {"PMI_FD": str(launcher.theirs.fileno()), "PMI_RANK": str(rank), "PMI_SIZE": "2",
                      "XDG_RUNTIME_DIR": self.here.name} | env
         begun = time.monotonic()
-        process = subprocess.Popen([LAUNCHED, "2"], env=env, pass_fds=[launcher.theirs.fileno()], stdin=subprocess.DEVNULL,
+        command = [LAUNCHED, "2", "quiet"] if says_nothing else [LAUNCHED, "2"]
+        process = subprocess.Popen(command, env=env, pass_fds=[launcher.theirs.fileno()], stdin=subprocess.DEVNULL,
                                    stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, user=user, group=user)
         launcher.theirs.close()
         while process.poll() is None and not launcher.asked_to_end.wait(0.05) and time.monotonic() - begun < PATIENCE_S:
@@ -139,6 +140,17 @@ class BadHosts(unittest.TestCase):
         said = self.rank(0, {"nof-card-1": card}, NOF_SOCKET=self.daemon("--fabric", "1"))
         self.assertRegex(said, r"the NIC of rank 1 \(pid 77 on newer\) speaks version (\d+) of the wire, and this rank's on .* version "
                                r"\d+: install nof from one build on both")
+
+    def test_rank_0_has_another_wire_version(self):
+        """Known in MPI_Init, though nothing is sent."""
+        def card(put):
+            hexes, _, wire, _ = put["nof-card-1"].split(":")
+            return f"{hexes}:77:{int(wire) + 1}:newer"
+
+        address = self.daemon("--fabric", "1")
+        call = f"ab:{KEY}:{machine_id() ^ 1:x}:1:0:newer:{address}"
+        said = self.rank(1, {"nof-job": call, "nof-card-0": card}, says_nothing=True, NOF_SOCKET=address)
+        self.assertRegex(said, r"the NIC of rank 0 \(pid 77 on newer\) speaks version \d+ of the wire, .*\(nof down; nof up\)")
 
     def test_a_peer_that_does_not_say_its_version(self):
         def card(put):

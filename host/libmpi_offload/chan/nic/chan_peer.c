@@ -16,22 +16,6 @@ static void card_key(int world_rank, char key[32])
     snprintf(key, 32, "nof-card-%d", world_rank);
 }
 
-/* What is published: "<card in hex>:<pid>:<version of the wire>:<host>". */
-int nof_chan_nic_publish_card(char *text, size_t text_bytes)
-{
-    char key[32], hex[CARD_HEX + 1], value[NOF_LAUNCH_VALUE_BYTES];
-    card_key(nof_lib.world_rank, key);
-    nof_card_format(&nof_chan_nic.identity->card, hex);
-    snprintf(value, sizeof(value), "%s:%d:%u:%s", hex, (int)getpid(), nof_chan_nic.identity->wire_version,
-             nof_lib.host);
-    if (nof_launch->put(key, value) != 0 || nof_launch->fence() != 0) {
-        snprintf(text, text_bytes,
-                 "the launcher did not take this rank's business card: it, or another rank, ended");
-        return -1;
-    }
-    return 0;
-}
-
 /* Behind the card: where the peer lives. Its NIC must speak as ours does, for it drops our frames without a word otherwise. */
 static int read_place(int world_rank, const char *text)
 {
@@ -40,11 +24,12 @@ static int read_place(int world_rank, const char *text)
     unsigned wire = 0;
     int pid = 0;
     if (sscanf(text, "%d:%u:%400s", &pid, &wire, host) != 3 || wire != nof_chan_nic.identity->wire_version)
-        return nof_error(MPI_ERR_OTHER,
-                         "the NIC of rank %d (pid %d on %s) speaks version %u of the wire, and this rank's "
-                         "on %s version %u: "
-                         "install nof from one build on both, and start their daemons anew",
-                         world_rank, pid, host, wire, nof_lib.host, nof_chan_nic.identity->wire_version);
+        return nof_error(
+            MPI_ERR_OTHER,
+            "the NIC of rank %d (pid %d on %s) speaks version %u of the wire, and this rank's "
+            "on %s version %u: "
+            "install nof from one build on both, and start their daemons anew (nof down; nof up)",
+            world_rank, pid, host, wire, nof_lib.host, nof_chan_nic.identity->wire_version);
     size_t place_bytes = strlen(host) + 32;
     free(peer->place);
     peer->elsewhere =
@@ -78,6 +63,35 @@ static int fetch_card(int world_rank, struct nof_card *card)
     if (!whole || nof_card_parse(value, card) != NOF_OK)
         return nof_error(MPI_ERR_INTERN, "the business card of rank %d cannot be read", world_rank);
     return read_place(world_rank, value + CARD_HEX + 1);
+}
+
+/* All NICs of the job speak as rank 0's does, thus as each other: one question a rank, before anything is sent. */
+static int as_rank_0(char *text, size_t text_bytes)
+{
+    struct nof_card card;
+    char why[MPI_MAX_ERROR_STRING];
+    int rc = fetch_card(0, &card);
+    if (rc == MPI_SUCCESS)
+        return 0;
+    (void)nof_error_text(rc, why);
+    snprintf(text, text_bytes, "%s", why);
+    return -1;
+}
+
+/* What is published: "<card in hex>:<pid>:<version of the wire>:<host>". */
+int nof_chan_nic_publish_card(char *text, size_t text_bytes)
+{
+    char key[32], hex[CARD_HEX + 1], value[NOF_LAUNCH_VALUE_BYTES];
+    card_key(nof_lib.world_rank, key);
+    nof_card_format(&nof_chan_nic.identity->card, hex);
+    snprintf(value, sizeof(value), "%s:%d:%u:%s", hex, (int)getpid(), nof_chan_nic.identity->wire_version,
+             nof_lib.host);
+    if (nof_launch->put(key, value) != 0 || nof_launch->fence() != 0) {
+        snprintf(text, text_bytes,
+                 "the launcher did not take this rank's business card: it, or another rank, ended");
+        return -1;
+    }
+    return as_rank_0(text, text_bytes);
 }
 
 int nof_chan_nic_peer_id(int world_rank, uint64_t *id_out)

@@ -202,6 +202,12 @@ bool nof_pmd_answers(const char *socket)
 }
 
 /* A daemon that turns us away says why, and hangs up, before it reads: the answer tells what became of this. */
+static void send_whole(int fd, const void *message, size_t bytes)
+{
+    while (send(fd, message, bytes, MSG_NOSIGNAL) < 0 && errno == EINTR)
+        ;
+}
+
 static void send_request(int fd, const struct nof_pmd_attach_args *args)
 {
     struct nof_attach_request request = {
@@ -222,7 +228,7 @@ static void send_request(int fd, const struct nof_pmd_attach_args *args)
         probe_word = (uint64_t)(uintptr_t)args ^ (uint64_t)getpid();
     request.probe_value = probe_word;
     memcpy(request.job_key, args->job_key, sizeof(request.job_key));
-    (void)send(fd, &request, sizeof(request), MSG_NOSIGNAL);
+    send_whole(fd, &request, sizeof(request));
 }
 
 static void close_all(const int *fds, unsigned n)
@@ -274,7 +280,7 @@ static bool answered_challenge(int fd, const struct nof_attach_reply *message, s
         return false;
     memcpy(&ask, message, sizeof(ask));
     memcpy(answer.nonce, ask.nonce, sizeof(answer.nonce));
-    (void)send(fd, &answer, sizeof(answer), MSG_NOSIGNAL);
+    send_whole(fd, &answer, sizeof(answer));
     return true;
 }
 
@@ -310,18 +316,19 @@ static bool is_stopped(pid_t pid)
     return name_end != NULL && name_end[1] == ' ' && name_end[2] == 'T';
 }
 
-/* As poll(), but a daemon that is stopped is not waited for: 0. */
+/* As poll(), but a daemon that is stopped is not waited for: 0. Signals, however many, neither end nor prolong it. */
 static int await_some(int fd, int timeout_ms)
 {
     struct pollfd p = {.fd = fd, .events = POLLIN};
-    int ready;
+    int64_t until_ms = clock_ms() + timeout_ms, left_ms;
 
-    for (int waited_ms = 0; waited_ms < timeout_ms; waited_ms += LOOK_MS) {
-        do {
-            ready = poll(&p, 1, timeout_ms - waited_ms < LOOK_MS ? timeout_ms - waited_ms : LOOK_MS);
-        } while (ready < 0 && errno == EINTR);
-        if (ready != 0 || is_stopped(listener(fd)))
+    while ((left_ms = until_ms - clock_ms()) > 0) {
+        int ready = poll(&p, 1, left_ms < LOOK_MS ? (int)left_ms : LOOK_MS);
+
+        if (ready > 0 || (ready < 0 && errno != EINTR))
             return ready;
+        if (is_stopped(listener(fd)))
+            return 0;
     }
     return 0;
 }

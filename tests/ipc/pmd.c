@@ -136,6 +136,31 @@ static void signals_do_not_end_the_wait_for_a_full_queue(void **state)
     queue_close(&q);
 }
 
+/* Each begins poll() anew; it must not begin its time anew. */
+static void signals_do_not_prolong_the_wait_for_an_answer(void **state)
+{
+    const struct itimerval often = {{0, 20000}, {0, 20000}}, never = {0};
+    struct sigaction action = {.sa_handler = on_alarm}, old;
+    struct nof_pmd_attach_args args = {.job_id = 77, .size = 8, .timeout_ms = 300};
+    struct nof_pmd *pmd = NULL;
+    struct full_queue q;
+    double began = seconds();
+
+    (void)state;
+    queue_fill(&q);
+    close(q.waiting[--q.n]); /* not in the queue */
+    close(accept(q.listener, NULL, NULL)); /* room for one, whom nobody answers */
+    args.socket = q.name;
+    assert_int_equal(sigaction(SIGALRM, &action, &old), 0);
+    assert_int_equal(setitimer(ITIMER_REAL, &often, NULL), 0);
+    assert_int_equal(nof_pmd_attach(&args, &pmd, text, sizeof(text)), NOF_ENICDEAD);
+    assert_int_equal(setitimer(ITIMER_REAL, &never, NULL), 0);
+    assert_int_equal(sigaction(SIGALRM, &old, NULL), 0);
+    assert_non_null(strstr(text, "does not answer"));
+    assert_true(seconds() - began < 60);
+    queue_close(&q);
+}
+
 /* Else its sentence would be "nobody answers", and each look at it would take as long as attaching. */
 static void a_daemon_whose_queue_is_full_is_there(void **state)
 {
@@ -711,6 +736,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(assist_answers_need_no_room, setup_assist, teardown),
         cmocka_unit_test(a_daemon_whose_queue_is_full_is_not_waited_for_long),
         cmocka_unit_test(signals_do_not_end_the_wait_for_a_full_queue),
+        cmocka_unit_test(signals_do_not_prolong_the_wait_for_an_answer),
         cmocka_unit_test(a_daemon_whose_queue_is_full_is_there),
         cmocka_unit_test(detach_says_goodbye),
         cmocka_unit_test(cards_survive_as_text),

@@ -4,12 +4,21 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "../check.h"
 #include "launch/launch.h"
 
 struct nof_lib nof_lib = {.host = "here"};
+
+uint64_t nof_lib_now_ns(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
 
 static char folder[] = "/tmp/nof-launch-daemon-XXXXXX", script[64], said[64], text[512];
 

@@ -4,11 +4,15 @@
 default, which is a private daemon for `nof run` and this user's for all others.
 
 usage: which_daemon.py NOF"""
+import contextlib
 import json
 import os
+import signal
+import socket
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 NOF = sys.argv[1]
@@ -18,6 +22,26 @@ ENV = {k: v for k, v in os.environ.items() if not k.startswith(("NOF_", "PMI"))}
 
 def nof(*args, **env):
     return subprocess.run([NOF, *args], env=ENV | env, capture_output=True, text=True, check=False, timeout=PATIENCE_S)
+
+
+def state(pid):
+    with open(f"/proc/{pid}/stat", encoding="utf-8") as file:
+        return file.read().rpartition(")")[2].split()[0]
+
+
+def connects(pid):
+    """It sleeps, with a socket: all that it does with one, as long as nobody answers."""
+    with contextlib.suppress(OSError):
+        return state(pid) == "S" and any("socket:" in os.readlink(fd.path) for fd in os.scandir(f"/proc/{pid}/fd"))
+    return False
+
+
+def until(true):
+    end = time.monotonic() + PATIENCE_S
+    while not true():
+        if time.monotonic() > end:
+            raise TimeoutError
+        time.sleep(0.01)
 
 
 class WhichDaemon(unittest.TestCase):
@@ -49,6 +73,28 @@ class WhichDaemon(unittest.TestCase):
                                      (("--nofd", b), {"NOF_SOCKET": a, "NOF_CONTROL": a + ".ctl"}, b),
                                      (("--control", b + ".ctl"), {"NOF_SOCKET": a, "NOF_CONTROL": a + ".ctl"}, b)):
             self.assertEqual(self.answers(*options, **env), socket, (options, env))
+
+    def test_a_command_that_is_stopped_and_goes_on(self):
+        """While a daemon that is busy takes no connection: Ctrl-Z and fg."""
+        with socket.socket(socket.AF_UNIX) as door, contextlib.ExitStack() as queue:
+            door.bind(f"{self.here.name}/full")
+            door.listen(0)
+            with contextlib.suppress(BlockingIOError):
+                while True:
+                    waiting = queue.enter_context(socket.socket(socket.AF_UNIX))
+                    waiting.setblocking(False)
+                    waiting.connect(f"{self.here.name}/full")
+            command = subprocess.Popen([NOF, "status", "--control", f"{self.here.name}/full"], env=ENV, stdin=subprocess.DEVNULL,
+                                       stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+            self.addCleanup(command.kill)
+            until(lambda: connects(command.pid))
+            command.send_signal(signal.SIGSTOP)
+            until(lambda: state(command.pid) == "T")
+            command.send_signal(signal.SIGCONT)
+            until(lambda: command.poll() is not None or connects(command.pid))
+            self.assertIsNone(command.poll(), "it has ended")
+            command.kill()
+            command.communicate()
 
     def test_features_are_in_columns(self):
         rows = json.loads(nof("features", "--json", "--nofd", self.a).stdout)["rows"]

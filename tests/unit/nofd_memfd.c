@@ -28,6 +28,33 @@ static int lowest_free(void)
     return fd;
 }
 
+static unsigned interrupted; /* calls that a signal ends */
+
+int __real_fallocate64(int fd, int mode, off_t at, off_t bytes);
+int __wrap_fallocate64(int fd, int mode, off_t at, off_t bytes);
+int __wrap_fallocate64(int fd, int mode, off_t at, off_t bytes)
+{
+    if (interrupted == 0)
+        return __real_fallocate64(fd, mode, at, bytes);
+    interrupted--;
+    errno = EINTR;
+    return -1;
+}
+
+static void a_daemon_that_was_stopped_goes_on(void **state)
+{
+    struct stat st;
+    int fd;
+
+    (void)state;
+    interrupted = 2;
+    fd = nofd_memfd_create("test", BYTES);
+    assert_true(fd >= 0);
+    assert_int_equal(fstat(fd, &st), 0);
+    assert_true((uint64_t)st.st_blocks * 512 >= BYTES);
+    close(fd);
+}
+
 /* A hole would be a SIGBUS on a machine without memory. */
 static void every_page_is_allocated(void **state)
 {
@@ -98,6 +125,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_page_is_allocated),
+        cmocka_unit_test(a_daemon_that_was_stopped_goes_on),
         cmocka_unit_test(it_is_not_inherited_and_can_be_sealed_by_the_caller),
         cmocka_unit_test(two_mappings_are_one_memory),
         cmocka_unit_test(a_size_that_cannot_be_had_is_told_and_nothing_stays_open),

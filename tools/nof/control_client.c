@@ -35,6 +35,17 @@ static void say_refused(const char *control, int error, const char *self)
                 self, control, strerror(error));
 }
 
+/* A signal (Ctrl-Z and fg are two) ends it where a timeout is set, whatever SA_RESTART says. */
+static int connect_to(int fd, const struct sockaddr_un *addr, socklen_t bytes)
+{
+    int rc;
+
+    do {
+        rc = connect(fd, (const struct sockaddr *)(const void *)addr, bytes);
+    } while (rc != 0 && errno == EINTR);
+    return rc;
+}
+
 int nof_control_open(const char *control, const char *self)
 {
     const struct timeval timeout = {.tv_sec = NOF_CONTROL_TIMEOUT_S};
@@ -56,7 +67,7 @@ int nof_control_open(const char *control, const char *self)
         setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof(timeout));
         setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof(timeout));
     }
-    if (fd < 0 || connect(fd, (const struct sockaddr *)(const void *)&addr, bytes) != 0) {
+    if (fd < 0 || connect_to(fd, &addr, bytes) != 0) {
         say_refused(control, errno, self);
         if (fd >= 0)
             close(fd);

@@ -127,7 +127,9 @@ static bool make_tally(const char *self)
     snprintf(path, sizeof(path), "%s/" NOF_RECORDING_TALLY, recording.full);
     fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     /* All of it now: a page that the disk has no room for would end who writes there. */
-    why = fd < 0 ? errno : posix_fallocate(fd, 0, (off_t)bytes);
+    do {
+        why = fd < 0 ? errno : posix_fallocate(fd, 0, (off_t)bytes);
+    } while (fd >= 0 && why == EINTR);
     if (why == 0) {
         recording.tally = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
         why = recording.tally == MAP_FAILED ? errno : 0;

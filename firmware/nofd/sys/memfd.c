@@ -20,6 +20,17 @@ static bool file_may_have(uint64_t bytes)
     return getrlimit(RLIMIT_FSIZE, &limit) != 0 || bytes <= limit.rlim_cur;
 }
 
+/* A signal undoes it: SIGSTOP or a debugger, since nofd blocks the others. */
+static int allocate(int fd, uint64_t bytes)
+{
+    int rc;
+
+    do {
+        rc = fallocate(fd, 0, 0, (off_t)bytes);
+    } while (rc != 0 && errno == EINTR);
+    return rc;
+}
+
 int nofd_memfd_sparse(const char *name, uint64_t bytes, uint64_t allocated)
 {
     int fd = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING | MFD_NOEXEC_SEAL);
@@ -32,7 +43,7 @@ int nofd_memfd_sparse(const char *name, uint64_t bytes, uint64_t allocated)
     if (!file_may_have(bytes))
         rc = -EFBIG;
     else
-        rc = ftruncate(fd, (off_t)bytes) != 0 || fallocate(fd, 0, 0, (off_t)allocated) != 0 ? -errno : 0;
+        rc = ftruncate(fd, (off_t)bytes) != 0 || allocate(fd, allocated) != 0 ? -errno : 0;
     if (rc != 0) {
         close(fd);
         errno = -rc;

@@ -77,11 +77,14 @@ static int spawn(const char *path, char *const argv[], int ready, pid_t *pid_out
 static bool await_ready(int fd)
 {
     struct pollfd p = {.fd = fd, .events = POLLIN};
+    uint64_t until_ns = nof_lib_now_ns() + READY_MS * 1000000ull, now_ns;
     char byte;
-    int rc;
-    do {
-        rc = poll(&p, 1, READY_MS);
-    } while (rc < 0 && errno == EINTR);
+    int rc = 0;
+    while ((now_ns = nof_lib_now_ns()) < until_ns) {
+        rc = poll(&p, 1, (int)((until_ns - now_ns) / 1000000u) + 1);
+        if (rc >= 0 || errno != EINTR)
+            break;
+    }
     return rc > 0 && read(fd, &byte, 1) == 1;
 }
 

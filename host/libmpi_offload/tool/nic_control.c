@@ -12,6 +12,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "base/lib.h"
 #include "nof/status.h"
 
 #define TIMEOUT_S 10
@@ -35,7 +36,13 @@ void nof_nic_control_at(const char *socket)
         snprintf(address, sizeof(address), "%s.ctl", socket);
 }
 
-static int open_control(void)
+/* A call that a signal has ended is made again, until then. */
+static bool again(uint64_t until_ns)
+{
+    return errno == EINTR && nof_lib_now_ns() < until_ns;
+}
+
+static int open_control(uint64_t until_ns)
 {
     const struct timeval timeout = {.tv_sec = TIMEOUT_S};
     struct sockaddr_un to = {.sun_family = AF_UNIX};
@@ -49,27 +56,35 @@ static int open_control(void)
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (fd < 0)
         return -1;
-    if (setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof(timeout)) != 0 ||
-        setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof(timeout)) != 0 ||
-        connect(fd, (const struct sockaddr *)(const void *)&to, bytes) != 0) {
-        close(fd);
-        return -1;
-    }
-    return fd;
+    int rc = setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof(timeout)) |
+             setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof(timeout));
+    if (rc == 0)
+        do
+            rc = connect(fd, (const struct sockaddr *)(const void *)&to, bytes);
+        while (rc != 0 && again(until_ns));
+    if (rc == 0)
+        return fd;
+    close(fd);
+    return -1;
 }
 
 /* One line there, one line back, with its end cut off. */
 static int ask(const char *question, char *answer, size_t answer_bytes)
 {
     size_t len = strlen(question), have = 0;
+    uint64_t until_ns = nof_lib_now_ns() + TIMEOUT_S * 1000000000ull;
     bool whole = false;
-    int fd = open_control();
+    ssize_t sent;
+    int fd = open_control(until_ns);
     if (fd < 0)
         return NOF_ENOENT;
-    if (send(fd, question, len, MSG_NOSIGNAL) == (ssize_t)len) {
+    do
+        sent = send(fd, question, len, MSG_NOSIGNAL);
+    while (sent < 0 && again(until_ns));
+    if (sent == (ssize_t)len) {
         while (!whole && have + 1 < answer_bytes) {
             ssize_t n = recv(fd, answer + have, answer_bytes - have - 1, 0);
-            if (n < 0 && errno == EINTR)
+            if (n < 0 && again(until_ns))
                 continue;
             if (n <= 0)
                 break;

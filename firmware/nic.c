@@ -403,13 +403,6 @@ void nof_nic_rate(struct nof_nic *nic, uint64_t now_ns, uint64_t rate_bps)
     nof_clearance_set(nic);
 }
 
-void nof_nic_path_mtu(struct nof_nic *nic, uint64_t now_ns, uint32_t ip4, uint32_t mtu_bytes)
-{
-    begin(nic, now_ns);
-    nof_transport_path_mtu(nic->transport, now_ns, ip4, mtu_bytes);
-    run(nic, RUN_FRAMES);
-}
-
 void nof_nic_stalled(struct nof_nic *nic, uint64_t now_ns, uint64_t stalled_ns)
 {
     begin(nic, now_ns);

@@ -166,12 +166,6 @@ static void ask_other(struct nof_path *p)
     p->other = to;
 }
 
-void nof_handshake_narrow(struct nof_path *p, uint16_t mtu_bytes)
-{
-    p->mtu_bytes = mtu_bytes;
-    p->probe_at_ns = p->t->now_ns;
-}
-
 void nof_handshake_timer(struct nof_path *p)
 {
     struct nof_transport *t = p->t;

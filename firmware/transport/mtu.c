@@ -1,32 +1,34 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The sizes that handshakes test, and the MTU of a path after its handshake. That takes what passes in
- * fractions of dead_after, so a few lost HELLOs leave a path narrower than its network. A path that is used
- * tries the next larger size now and then, with one padded PROBE: nothing waits for it, and where it does not
- * pass it is only lost. */
+ * The sizes that handshakes test, and the MTU of a path after its handshake, as RFC 8899 has it: by padded PROBEs alone,
+ * whatever ICMP says, which anybody can forge.
+ *
+ * Wider: the handshake takes what passes in fractions of dead_after, so a few lost HELLOs leave a path narrower than its
+ * network. A path that is used tries all larger sizes now and then: nothing waits for the answer, and where they do not pass
+ * they are only lost.
+ *
+ * Narrower: when a frame was sent several times in vain, the sizes from the one in use downwards are asked for, then, behind
+ * them, a small one. Where that is answered and the one in use is not, twice in a row, the path is as narrow as what passed. */
 #include "transport/state.h"
 
 #define RAISE_FIRST_MS 1000u
-#define RAISE_EVERY_MS 10000u /* after RAISE_FIRST_MS: a full frame in ten seconds is no load */
+#define RAISE_EVERY_MS 10000u /* after RAISE_FIRST_MS: a few full frames in ten seconds are no load */
+#define DOUBTS_MAX 2u
+#define SMALL_BYTES (NOF_PACKET_IP_OVERHEAD_BYTES + 4u) /* passes everywhere; no other probe has this size */
 
-static const uint16_t levels[] = {9000, 1500, 1280, 576};
+/* Handshakes try every level in turn, so those that few networks have are PROBEs' alone. */
+static const struct {
+    uint16_t bytes;
+    bool hello;
+} levels[] = {{9000, true},  {1500, true}, {1450, false},
+              {1400, false}, {1280, true}, {NOF_MTU_MIN_BYTES, true}};
 
 uint16_t nof_mtu_level_below(uint16_t mtu_bytes)
 {
     for (unsigned i = 0; i < sizeof(levels) / sizeof(levels[0]); i++)
-        if (levels[i] < mtu_bytes)
-            return levels[i];
+        if (levels[i].hello && levels[i].bytes < mtu_bytes)
+            return levels[i].bytes;
     return mtu_bytes;
-}
-
-static uint32_t level_above(uint32_t mtu_bytes)
-{
-    uint32_t above = UINT16_MAX;
-
-    for (unsigned i = 0; i < sizeof(levels) / sizeof(levels[0]); i++)
-        if (levels[i] > mtu_bytes)
-            above = levels[i];
-    return above;
 }
 
 static uint32_t now_ms(const struct nof_path *p)
@@ -47,28 +49,66 @@ static void plan(struct nof_path *p, uint32_t after_ms)
     p->raise_at_ms = p->mtu_bytes < most(p) ? (now_ms(p) + after_ms) | 1u : 0;
 }
 
+static void set(struct nof_path *p, uint32_t mtu_bytes)
+{
+    struct nof_packet_addr to;
+
+    p->mtu_bytes = (uint16_t)mtu_bytes;
+    nof_path_address(p, &to);
+    nof_path_set_peer(p, &to, nof_get64(p->head + NOF_WIRE_OUTER_BYTES + NOF_WIRE_CONN));
+}
+
 void nof_mtu_settled(struct nof_path *p)
 {
+    set(p, p->mtu_bytes);
     plan(p, RAISE_FIRST_MS);
+}
+
+static bool ask(struct nof_path *p, uint32_t ip_bytes)
+{
+    if (!nof_tx_unreliable(p, NOF_WIRE_PROBE, 0, NULL, 0, ip_bytes - NOF_PACKET_IP_OVERHEAD_BYTES))
+        return false;
+    nof_transport_count(p->t, NOF_C_PROBES_TX, 1);
+    return true;
+}
+
+/* `to`, and the levels below it that are above `from`, from the largest on. */
+static bool ask_sizes(struct nof_path *p, uint32_t from, uint32_t to)
+{
+    bool all = ask(p, to);
+
+    for (unsigned i = 0; all && i < sizeof(levels) / sizeof(levels[0]); i++)
+        if (levels[i].bytes > from && levels[i].bytes < to)
+            all = ask(p, levels[i].bytes);
+    return all;
 }
 
 void nof_mtu_raise(struct nof_path *p)
 {
-    uint32_t next = level_above(p->mtu_bytes);
-
     if (nof_serial_before(now_ms(p), p->raise_at_ms))
         return;
-    if (next > most(p))
-        next = most(p);
     plan(p, RAISE_EVERY_MS);
-    if (nof_tx_unreliable(p, NOF_WIRE_PROBE, 0, NULL, 0, next - NOF_PACKET_IP_OVERHEAD_BYTES))
-        nof_transport_count(p->t, NOF_C_PROBES_TX, 1);
+    (void)ask_sizes(p, p->mtu_bytes, most(p));
 }
 
-void nof_mtu_narrow(struct nof_path *p, uint16_t mtu_bytes)
+void nof_mtu_doubt(struct nof_path *p, uint32_t len_bytes)
 {
-    p->mtu_bytes = mtu_bytes;
+    if (len_bytes <= NOF_MTU_MIN_BYTES + 14u || len_bytes > nof_path_mss(p))
+        return; /* nothing smaller is to be had, or was too large anyway */
+    if (!p->asking)
+        p->passed_bytes = 0;
+    p->asking = ask_sizes(p, NOF_MTU_MIN_BYTES, p->mtu_bytes) && ask(p, SMALL_BYTES);
+}
+
+static void narrow(struct nof_path *p)
+{
+    uint32_t bytes = p->passed_bytes > NOF_MTU_MIN_BYTES ? p->passed_bytes : NOF_MTU_MIN_BYTES;
+
+    p->doubts = 0;
+    set(p, bytes);
     plan(p, RAISE_EVERY_MS);
+    nof_transport_count(p->t, NOF_C_PATHS_NARROWED, 1);
+    nof_path_log(p, 1, "the network carries less than before: frames are smaller from now on");
 }
 
 void nof_mtu_probe_rx(struct nof_path *p, const struct nof_packet *packet)
@@ -80,6 +120,16 @@ void nof_mtu_probe_rx(struct nof_path *p, const struct nof_packet *packet)
     (void)nof_tx_unreliable(p, NOF_WIRE_PROBE_ACK, 0, f, padded ? sizeof(f) : 0, 0);
 }
 
+/* What the peer got of nof_mtu_doubt()'s probes it has answered by now. */
+static void conclude(struct nof_path *p)
+{
+    p->asking = false;
+    if (p->passed_bytes >= p->mtu_bytes)
+        p->doubts = 0;
+    else if (++p->doubts == DOUBTS_MAX)
+        narrow(p);
+}
+
 void nof_mtu_probe_ack_rx(struct nof_path *p, const struct nof_packet *packet)
 {
     uint32_t passed;
@@ -87,8 +137,14 @@ void nof_mtu_probe_ack_rx(struct nof_path *p, const struct nof_packet *packet)
     if (packet->fields_bytes != NOF_WIRE_PROBE_ACK_BYTES)
         return;
     passed = nof_get32(packet->common + NOF_WIRE_COMMON_BYTES);
-    if (passed <= p->mtu_bytes || passed > most(p))
+    if (passed > most(p))
         return;
-    p->mtu_bytes = (uint16_t)passed;
+    if (passed == SMALL_BYTES && p->asking)
+        conclude(p);
+    else if (passed > p->passed_bytes)
+        p->passed_bytes = (uint16_t)passed;
+    if (passed <= p->mtu_bytes)
+        return;
+    set(p, passed);
     plan(p, RAISE_FIRST_MS);
 }

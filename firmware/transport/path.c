@@ -191,6 +191,8 @@ void nof_path_set_peer(struct nof_path *p, const struct nof_packet_addr *to, uin
                             : (uint16_t)(PORT_FIRST + (uint32_t)((conn ^ p->local_conn) >> 20 & PORT_MASK));
 
     p->ip_sum = nof_packet_head(p->head, &t->self, to, src_port, conn);
+    if (p->mtu_bytes == NOF_MTU_MIN_BYTES)
+        p->ip_sum = nof_packet_head_cut(p->head, p->ip_sum);
     p->inside = to->ip4 == t->self.ip4;
 }
 

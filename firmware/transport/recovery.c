@@ -6,6 +6,8 @@
 /* With so many timeouts in a row, for most of which the longest is waited, nothing was acknowledged for some 16 dead_after_ms, though the
  * peer answers probes: its network does not carry frames of this size any more. One that loses nine of ten is not taken for that. */
 #define STUCK_TIMEOUTS 128u
+/* Of the oldest frame, all in vain but perhaps the last: where one of ten frames is lost this comes with one in ten thousand. */
+#define DOUBT_RETX 3u
 
 void nof_recovery_detect(struct nof_path *p)
 {
@@ -23,11 +25,19 @@ bool nof_recovery_may_retransmit(const struct nof_path *p)
     return p->sent.lost > 0 && (p->sent.flight_bytes == 0 || p->sent.flight_bytes < nof_path_cwnd(p));
 }
 
+/* What is larger than its path has become is cut by routers, or does not arrive. */
 static bool transmit_again(struct nof_path *p, uint32_t index)
 {
     struct nof_transport *t = p->t;
+    struct nof_sent *e = &t->sent.entry[index];
 
-    if (nof_tx_queue_holds(t, index) || !nof_tx_queue_add(t, t->sent.entry[index].frame, index))
+    if (nof_tx_queue_holds(t, index))
+        return false;
+    if (index == p->sent.head && e->retx >= DOUBT_RETX)
+        nof_mtu_doubt(p, e->len_bytes);
+    if (e->len_bytes > nof_path_mss(p))
+        nof_packet_cut(e->frame->data);
+    if (!nof_tx_queue_add(t, e->frame, index))
         return false;
     nof_sentmap_again(&p->sent, &t->sent, index, t->now_ns);
     t->room_path = NULL;

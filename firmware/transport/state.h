@@ -123,9 +123,14 @@ struct nof_path {
     uint16_t window_frames; /* the smaller of our sent window and the peer's receive window */
     uint32_t flow_msgs, flow_bytes;
     uint32_t expect;
-    int32_t reason; /* DEAD: for on_dead() */
 
-    uint32_t raise_at_ms; /* try a larger MTU when something is acknowledged after this; 0: never */
+    union {
+        uint32_t raise_at_ms; /* UP: try larger sizes when something is acknowledged after this; 0: never */
+        int32_t reason; /* DEAD: for on_dead() */
+    };
+    uint16_t passed_bytes; /* largest size answered since nof_mtu_doubt() asked; 0: none */
+    uint8_t doubts; /* times in a row that the size in use did not pass, though the peer answered */
+    bool asking; /* nof_mtu_doubt() waits for the answer to its last probe */
     uint32_t heap_pos; /* plus 1; 0: no timer */
     uint32_t starved_next;
     uint32_t next; /* hash chain, free list or list of the dead */
@@ -423,11 +428,11 @@ void nof_live_timer(struct nof_path *p);
 
 /* mtu.c */
 /* The largest MTU below this one that handshakes test; this one itself: none. */
-/* The same of a path that is UP. */
-void nof_mtu_narrow(struct nof_path *p, uint16_t mtu_bytes);
 uint16_t nof_mtu_level_below(uint16_t mtu_bytes);
 void nof_mtu_settled(struct nof_path *p); /* the handshake is done */
 void nof_mtu_raise(struct nof_path *p); /* something was acknowledged, and raise_at_ms is not 0 */
+/* The oldest frame, of len_bytes, was sent several times in vain: asks which sizes still pass. */
+void nof_mtu_doubt(struct nof_path *p, uint32_t len_bytes);
 void nof_mtu_probe_rx(struct nof_path *p, const struct nof_packet *packet); /* answers it */
 void nof_mtu_probe_ack_rx(struct nof_path *p, const struct nof_packet *packet);
 
@@ -445,8 +450,6 @@ bool nof_ack_rx_acks(struct nof_path *p, const struct nof_packet *packet); /* fa
 void nof_ack_flush(struct nof_path *p); /* send what is due */
 
 /* handshake.c */
-/* The way of a path that is OPENING carries no more: its next HELLO, of that size, is due at once. */
-void nof_handshake_narrow(struct nof_path *p, uint16_t mtu_bytes);
 void nof_handshake_timer(struct nof_path *p);
 uint64_t nof_handshake_deadline(const struct nof_path *p);
 void nof_handshake_rx(struct nof_transport *t, const struct nof_packet *packet);

@@ -439,31 +439,6 @@ static void forgive(struct nof_transport *t, uint64_t ns)
     }
 }
 
-void nof_transport_path_mtu(struct nof_transport *t, uint64_t now_ns, uint32_t ip4, uint32_t mtu_bytes)
-{
-    uint16_t mtu = (uint16_t)(mtu_bytes > NOF_MTU_MIN_BYTES ? mtu_bytes : NOF_MTU_MIN_BYTES);
-
-    nof_tick(t, now_ns);
-    if (mtu_bytes > UINT16_MAX)
-        return;
-    /* bound: paths; paid by the network that has become narrower */
-    for (uint32_t i = 0; i < t->max_paths; i++) {
-        struct nof_path *p = nof_path_at(t, i);
-        struct nof_packet_addr to;
-
-        if (p->state != NOF_PATH_UP && p->state != NOF_PATH_OPENING)
-            continue;
-        nof_path_address(p, &to);
-        if (to.ip4 != ip4 || mtu >= p->mtu_bytes)
-            continue;
-        if (p->state == NOF_PATH_UP)
-            nof_mtu_narrow(p, mtu);
-        else
-            nof_handshake_narrow(p, mtu);
-        nof_path_touch(p);
-    }
-}
-
 void nof_transport_link(struct nof_transport *t, uint64_t now_ns, bool up)
 {
     t->now_ns = now_ns;

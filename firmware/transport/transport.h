@@ -92,7 +92,6 @@ uint64_t nof_transport_next_deadline(const struct nof_transport *t);
 void nof_transport_link(struct nof_transport *t, uint64_t now_ns, bool up);
 /* cfg.nic->link_rate_bps has changed. */
 void nof_transport_rate(struct nof_transport *t, uint64_t now_ns);
-void nof_transport_path_mtu(struct nof_transport *t, uint64_t now_ns, uint32_t ip4, uint32_t mtu_bytes);
 void nof_transport_stalled(struct nof_transport *t, uint64_t now_ns, uint64_t stalled_ns);
 /* The time of this call, before anything else of the transport is used in it. */
 void nof_transport_tick(struct nof_transport *t, uint64_t now_ns);

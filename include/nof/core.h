@@ -144,11 +144,6 @@ void nof_nic_link(struct nof_nic *nic, uint64_t now_ns, bool up);
 /* The link has another rate than the configuration said (0: unknown): it came up late, or was negotiated anew. */
 void nof_nic_rate(struct nof_nic *nic, uint64_t now_ns, uint64_t rate_bps);
 
-/* The port has learned that the way to this address (host byte order) carries IP packets of mtu_bytes at most (RFC 1191):
- * what is sent from now on fits, what has been numbered before stays as it is. Below 576 counts as 576; a wider one than
- * is used changes nothing. Paths try wider ones again, as they do after their handshake. */
-void nof_nic_path_mtu(struct nof_nic *nic, uint64_t now_ns, uint32_t ip4, uint32_t mtu_bytes);
-
 /* We were not scheduled for this long: silence of peers in that time does not count. */
 void nof_nic_stalled(struct nof_nic *nic, uint64_t now_ns, uint64_t stalled_ns);
 

@@ -32,6 +32,7 @@
     X(TIMEOUTS, "path.timeouts", "count", "retransmission timeouts") \
     X(REORDERED, "path.reordered", "frames", "received out of order and kept") \
     X(PROBES_TX, "path.probes_tx", "frames", "liveness and MTU probes sent") \
+    X(PATHS_NARROWED, "path.narrowed", "count", "times the network was found to carry less than before") \
     X(CREDIT_STALLS, "flow.credit_stalls", "count", "times a flow had to wait for credit") \
     X(CLEAR_BYTES, "clear.bytes", "G", \
       "rendezvous payload that counts as under way to this NIC (grant_bytes)") \

@@ -174,6 +174,59 @@ static void a_narrow_path_widens_with_its_network(void **state)
     toy_close(net);
 }
 
+/* Nobody says so: the frames that vanish do. */
+static void a_path_follows_a_network_that_becomes_narrow(void **state)
+{
+    static const struct {
+        uint32_t net, path;
+        double loss;
+    } rows[] = {{1500, 1500, 0},    {1450, 1450, 0}, {1399, 1280, 0},
+                {1300, 1280, 0.05}, {900, 576, 0},   {500, 576, 0}};
+
+    (void)state;
+    for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct toy_config cfg = lan;
+        struct toy_net *net;
+
+        cfg.mtu_bytes = 9000;
+        cfg.cuts = true;
+        net = toy_open(&cfg);
+        toy_send(net, 0, 1, 200, 0);
+        toy_run(net, net->now_ns + 2 * MS, 0); /* under way */
+        assert_false(toy_all_received(net));
+        net->cfg.net_mtu_bytes = rows[i].net;
+        net->cfg.loss = rows[i].loss;
+        toy_run(net, net->now_ns + 2 * SECOND, 1);
+        assert_true(toy_all_received(net));
+        assert_int_equal(nof_path_body_max(net->node[0].stream[1].path), rows[i].path - 60);
+        assert_int_equal(net->node[0].counters[NOF_C_PATHS_NARROWED], 1);
+        assert_true(net->cut > 0); /* what had its number */
+        assert_int_equal(net->node[0].stream[1].deaths, 0);
+        toy_close(net);
+    }
+}
+
+/* Losses, however many, and a peer that is not there for a while, are not taken for a narrow network. */
+static void a_path_does_not_become_narrow_by_losses(void **state)
+{
+    struct toy_config cfg = lan;
+    struct toy_net *net;
+
+    (void)state;
+    cfg.loss = 0.2;
+    net = toy_open(&cfg);
+    toy_send(net, 0, 1, 3000, 0);
+    toy_run(net, net->now_ns + 100 * MS, 0);
+    net->cfg.loss = 1;
+    toy_run(net, net->now_ns + 300 * MS, 0);
+    net->cfg.loss = 0.2;
+    toy_run(net, net->now_ns + 60 * SECOND, 1);
+    assert_true(toy_all_received(net));
+    assert_int_equal(net->node[0].stream[1].deaths, 0);
+    assert_int_equal(nof_path_body_max(net->node[0].stream[1].path), 1500 - 60);
+    toy_close(net);
+}
+
 static void the_smaller_end_decides_the_mtu(void **state)
 {
     (void)state;
@@ -347,6 +400,8 @@ int main(void)
         cmocka_unit_test(nobody_answers_and_the_opener_is_told_after_dead_after),
         cmocka_unit_test(the_mtu_falls_to_what_the_network_carries),
         cmocka_unit_test(a_narrow_path_widens_with_its_network),
+        cmocka_unit_test(a_path_follows_a_network_that_becomes_narrow),
+        cmocka_unit_test(a_path_does_not_become_narrow_by_losses),
         cmocka_unit_test(the_smaller_end_decides_the_mtu),
         cmocka_unit_test(a_recorded_hello_harms_no_path),
         cmocka_unit_test(a_damaged_source_does_not_survive_the_proof),

@@ -55,7 +55,7 @@ static void handshakes_step_down_the_levels(void **state)
 }
 
 /* Also where the milliseconds of the clock wrap meanwhile. */
-static void a_narrow_path_tries_the_next_level_and_no_more_often(void **state)
+static void a_narrow_path_tries_all_sizes_and_no_more_often(void **state)
 {
     const uint64_t begin_ms[] = {5, UINT32_MAX - 500ull};
 
@@ -66,17 +66,19 @@ static void a_narrow_path_tries_the_next_level_and_no_more_often(void **state)
 
         open_narrow(&a, t * MS, 576, 1500);
         assert_int_equal(try_at(&a, (t + 998) * MS), 0);
-        assert_int_equal(try_at(&a, (t + 1001) * MS), 1280);
+        assert_int_equal(try_at(&a, (t + 1001) * MS), 1280); /* the last of 1500, 1450, 1400 and 1280 */
+        assert_int_equal(a.sent, 4);
         assert_int_equal(try_at(&a, (t + 1001) * MS), 0);
         assert_int_equal(try_at(&a, (t + 10998) * MS), 0);
-        assert_int_equal(try_at(&a, (t + 11003) * MS), 1280); /* it did not pass: once more */
+        assert_int_equal(try_at(&a, (t + 11003) * MS), 1280); /* none did pass: once more */
+        says_passed(&a, 1400, NOF_WIRE_PROBE_ACK_BYTES);
         says_passed(&a, 1280, NOF_WIRE_PROBE_ACK_BYTES);
-        assert_int_equal(a.path->mtu_bytes, 1280);
-        assert_int_equal(try_at(&a, (t + 12005) * MS), 1500);
+        assert_int_equal(a.path->mtu_bytes, 1400);
+        assert_int_equal(try_at(&a, (t + 12005) * MS), 1450);
         says_passed(&a, 1500, NOF_WIRE_PROBE_ACK_BYTES);
         assert_int_equal(a.path->mtu_bytes, 1500);
         assert_int_equal(a.path->raise_at_ms, 0); /* as far as it goes */
-        assert_int_equal(a.counters[NOF_C_PROBES_TX], 3);
+        assert_int_equal(a.counters[NOF_C_PROBES_TX], 10);
         assert_int_equal(alone_close(&a), 0);
     }
 }
@@ -88,6 +90,7 @@ static void no_more_is_tried_than_both_can_take(void **state)
     (void)state;
     open_narrow(&a, MS, 576, 1000);
     assert_int_equal(try_at(&a, 1100 * MS), 1000); /* no level, but the peer's own */
+    assert_int_equal(a.sent, 1);
     says_passed(&a, 1000, NOF_WIRE_PROBE_ACK_BYTES);
     assert_int_equal(a.path->raise_at_ms, 0);
     (void)alone_close(&a);
@@ -134,31 +137,97 @@ static void a_padded_probe_is_told_its_size(void **state)
     assert_int_equal(alone_close(&a), 0);
 }
 
-static void narrower(struct alone *a, uint64_t now_ns, uint32_t ip4, uint32_t mtu_bytes)
+#define SMALL (NOF_PACKET_IP_OVERHEAD_BYTES + 4u)
+
+/* A frame of so many bytes does not arrive; the peer answers so many of the sizes that are asked, 0: not even the small one. */
+static void doubt(struct alone *a, uint32_t frame_bytes, uint32_t passes_bytes)
 {
-    nof_transport_path_mtu(a->t, now_ns, ip4, mtu_bytes);
+    const uint32_t sizes[] = {1500, 1450, 1400, 1280};
+
+    nof_mtu_doubt(a->path, frame_bytes);
     nof_transport_flush(a->t);
+    if (passes_bytes == 0)
+        return;
+    for (unsigned i = 0; i < 4; i++)
+        if (sizes[i] <= passes_bytes)
+            says_passed(a, sizes[i], NOF_WIRE_PROBE_ACK_BYTES);
+    says_passed(a, SMALL, NOF_WIRE_PROBE_ACK_BYTES);
 }
 
-static void a_port_that_hears_of_a_narrower_way_is_believed(void **state)
+static bool may_be_cut(const struct alone *a)
+{
+    return a->last[20] == 0;
+}
+
+static void a_size_that_twice_is_not_answered_is_given_up(void **state)
 {
     struct alone a;
 
     (void)state;
     open_narrow(&a, MS, 1500, 1500);
-    narrower(&a, MS, alone_peer.ip4 + 1, 1300); /* to another one */
-    narrower(&a, MS, alone_peer.ip4, 1500);
-    narrower(&a, MS, alone_peer.ip4, 9000);
-    narrower(&a, MS, alone_peer.ip4, UINT32_MAX);
-    narrower(&a, MS, alone_peer.ip4, UINT16_MAX + 577u);
-    assert_int_equal(a.path->mtu_bytes, 1500);
-    assert_int_equal(a.path->raise_at_ms, 0);
-    narrower(&a, MS, alone_peer.ip4, 1300);
-    assert_int_equal(a.path->mtu_bytes, 1300);
+    doubt(&a, 1514, 1400);
+    assert_int_equal(a.last_bytes, SMALL + 14);
+    assert_int_equal(a.sent, 5);
+    assert_int_equal(a.path->mtu_bytes, 1500); /* by chance, perhaps */
+    doubt(&a, 1514, 1500);
+    doubt(&a, 1514, 1400);
+    assert_int_equal(a.path->mtu_bytes, 1500); /* which the one between has proved */
+    doubt(&a, 1514, 1400);
+    assert_int_equal(a.path->mtu_bytes, 1400);
+    assert_int_equal(a.counters[NOF_C_PATHS_NARROWED], 1);
+    assert_false(may_be_cut(&a));
     assert_int_equal(try_at(&a, 9000 * MS), 0);
-    assert_int_equal(try_at(&a, 10002 * MS), 1500); /* perhaps it is wide again */
-    narrower(&a, 10002 * MS, alone_peer.ip4, 68);
+    assert_int_equal(try_at(&a, 10002 * MS), 1450); /* perhaps it is wide again */
+    assert_int_equal(alone_close(&a), 0);
+}
+
+static void a_peer_that_is_silent_proves_nothing(void **state)
+{
+    struct alone a;
+
+    (void)state;
+    open_narrow(&a, MS, 1500, 1500);
+    for (unsigned i = 0; i < 4; i++)
+        says_passed(&a, SMALL, NOF_WIRE_PROBE_ACK_BYTES); /* nothing was asked */
+    for (unsigned i = 0; i < 20; i++)
+        doubt(&a, 1514, 0);
+    says_passed(&a, 1500, NOF_WIRE_PROBE_ACK_BYTES); /* an answer of before is one */
+    doubt(&a, 1514, SMALL);
+    assert_int_equal(a.path->doubts, 0);
+    assert_int_equal(a.path->mtu_bytes, 1500);
+    assert_int_equal(alone_close(&a), 0);
+}
+
+/* RFC 791: 576 bytes go everywhere, if need be in fragments. */
+static void where_no_size_passes_all_may_be_cut(void **state)
+{
+    static const struct nof_packet_fill probe = {.type = NOF_WIRE_PROBE};
+    struct alone a;
+
+    (void)state;
+    open_narrow(&a, MS, 1500, 1500);
+    doubt(&a, 1514, SMALL);
+    doubt(&a, 1514, SMALL);
     assert_int_equal(a.path->mtu_bytes, 576);
+    alone_peer_says(&a, MS, &probe, NULL, 0);
+    assert_true(may_be_cut(&a));
+    says_passed(&a, 1280, NOF_WIRE_PROBE_ACK_BYTES);
+    alone_peer_says(&a, MS, &probe, NULL, 0);
+    assert_false(may_be_cut(&a));
+    assert_int_equal(alone_close(&a), 0);
+}
+
+static void frames_that_are_too_large_or_small_enough_ask_nothing(void **state)
+{
+    struct alone a;
+
+    (void)state;
+    open_narrow(&a, MS, 1280, 1500);
+    doubt(&a, 1295, 0); /* of before it became narrow */
+    doubt(&a, 590, 0); /* goes everywhere */
+    assert_int_equal(a.sent, 0);
+    doubt(&a, 591, 0);
+    assert_int_equal(a.sent, 2);
     assert_int_equal(alone_close(&a), 0);
 }
 
@@ -166,11 +235,14 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(handshakes_step_down_the_levels),
-        cmocka_unit_test(a_narrow_path_tries_the_next_level_and_no_more_often),
+        cmocka_unit_test(a_narrow_path_tries_all_sizes_and_no_more_often),
         cmocka_unit_test(no_more_is_tried_than_both_can_take),
         cmocka_unit_test(what_cannot_have_passed_is_not_believed),
         cmocka_unit_test(a_padded_probe_is_told_its_size),
-        cmocka_unit_test(a_port_that_hears_of_a_narrower_way_is_believed),
+        cmocka_unit_test(a_size_that_twice_is_not_answered_is_given_up),
+        cmocka_unit_test(a_peer_that_is_silent_proves_nothing),
+        cmocka_unit_test(where_no_size_passes_all_may_be_cut),
+        cmocka_unit_test(frames_that_are_too_large_or_small_enough_ask_nothing),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

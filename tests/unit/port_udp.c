@@ -26,23 +26,20 @@
 #define WAIT_MS 5000
 
 /* What the kernel says to the next calls; 0: what it wants. */
-static int sendmmsg_says[8], sendmsg_says[8], path_mtu;
+static int sendmmsg_says[8], sendmsg_says[8];
 static unsigned nsendmmsg, nsendmsg, sent_fragments;
 
 int __real_sendmmsg(int fd, struct mmsghdr *msg, unsigned n, int flags);
 int __wrap_sendmmsg(int fd, struct mmsghdr *msg, unsigned n, int flags);
 ssize_t __real_sendmsg(int fd, const struct msghdr *msg, int flags);
 ssize_t __wrap_sendmsg(int fd, const struct msghdr *msg, int flags);
-int __real_getsockopt(int fd, int level, int name, void *value, socklen_t *len);
-int __wrap_getsockopt(int fd, int level, int name, void *value, socklen_t *len);
-
 static bool lets_cut(int fd)
 {
-    int discover = IP_PMTUDISC_DO;
+    int discover = IP_PMTUDISC_PROBE;
     socklen_t len = sizeof(discover);
 
-    (void)__real_getsockopt(fd, IPPROTO_IP, IP_MTU_DISCOVER, &discover, &len);
-    return discover == IP_PMTUDISC_DONT;
+    (void)getsockopt(fd, IPPROTO_IP, IP_MTU_DISCOVER, &discover, &len);
+    return discover == IP_PMTUDISC_OMIT;
 }
 
 int __wrap_sendmmsg(int fd, struct mmsghdr *msg, unsigned n, int flags)
@@ -70,14 +67,6 @@ ssize_t __wrap_sendmsg(int fd, const struct msghdr *msg, int flags)
     return -1;
 }
 
-int __wrap_getsockopt(int fd, int level, int name, void *value, socklen_t *len)
-{
-    if (level != IPPROTO_IP || name != IP_MTU || path_mtu == 0)
-        return __real_getsockopt(fd, level, name, value, len);
-    memcpy(value, &path_mtu, sizeof(path_mtu));
-    return 0;
-}
-
 static struct nof_udp_port *ours, *theirs;
 static char err[ERR_BYTES];
 
@@ -87,7 +76,6 @@ static int start(void **state)
     memset(sendmmsg_says, 0, sizeof(sendmmsg_says));
     memset(sendmsg_says, 0, sizeof(sendmsg_says));
     nsendmmsg = nsendmsg = sent_fragments = 0;
-    path_mtu = 0;
     err[0] = '\0';
     return 0;
 }
@@ -559,105 +547,109 @@ static void a_device_that_cuts_nothing_gets_frames_singly(void **state)
     assert_int_equal(count(ours, NOF_UDP_TX_RUNS) - runs, 5);
 }
 
-static void a_narrower_path_is_told_and_numbered_frames_go_in_fragments(void **state)
+/* A frame that routers may cut, as the core says by its header. */
+static void send_to_be_cut(uint32_t number, uint32_t bytes)
 {
-    uint32_t ip4, mtu;
+    struct nof_frame *f = frame_of(ours, theirs, NOF_WIRE_DATA, number, bytes);
+
+    nof_packet_cut(f->data);
+    assert_int_equal(nof_udp_port_ops.send(ours, &f, 1), 1);
+    nof_udp_port_ops.frame_free(ours, f);
+}
+
+static void only_frames_that_the_core_lets_be_cut_are(void **state)
+{
+    (void)state;
+    become_acquainted(theirs);
+    for (uint32_t i = 0; i < 8; i++)
+        send_to_be_cut(i, 1400);
+    send_one(ours, theirs, NOF_WIRE_DATA, 8, 1400);
+    nof_udp_port_flush(ours);
+    for (uint32_t i = 0; i < 9; i++)
+        expect(theirs, i, 1400);
+    assert_int_equal(sent_fragments, 1); /* a run */
+    assert_int_equal(count(ours, NOF_UDP_TX_RUNS), 2);
+    assert_int_equal(count(ours, NOF_UDP_TX_FRAGMENTED), 8);
+}
+
+static void probes_go_alone(void **state)
+{
+    static const uint8_t types[] = {NOF_WIRE_DATA, NOF_WIRE_PROBE, NOF_WIRE_PROBE, NOF_WIRE_DATA,
+                                    NOF_WIRE_DATA};
 
     (void)state;
     become_acquainted(theirs);
-    sendmmsg_says[1] = EINVAL; /* of a run: older kernels */
-    sendmmsg_says[2] = EMSGSIZE;
-    path_mtu = 1400;
-    for (uint32_t i = 0; i < 4; i++)
-        send_one(ours, theirs, NOF_WIRE_DATA, i, 1472);
-    send_one(ours, theirs, NOF_WIRE_PROBE, 0, 1473 - 1);
-    send_one(ours, theirs, NOF_WIRE_PROBE, 77, 1372);
+    for (uint32_t i = 0; i < 5; i++)
+        send_one(ours, theirs, types[i], i, 1400);
     nof_udp_port_flush(ours);
-    for (uint32_t i = 0; i < 4; i++)
-        expect(theirs, i, 1472);
-    expect(theirs, 77, 1372);
-    assert_int_equal(sent_fragments, 4);
-    assert_int_equal(count(ours, NOF_UDP_TX_FRAGMENTED), 4);
-    assert_int_equal(count(ours, NOF_UDP_TX_LARGE), 1);
-    assert_true(nof_udp_port_narrowed(ours, &ip4, &mtu));
-    assert_int_equal(ip4, THEIRS);
-    assert_int_equal(mtu, 1400);
-    assert_false(nof_udp_port_narrowed(ours, &ip4, &mtu));
+    for (uint32_t i = 0; i < 5; i++)
+        expect(theirs, i, 1400);
+    assert_int_equal(count(ours, NOF_UDP_TX_RUNS), 4);
 }
 
-/* A handshake is padded to the least MTU of a path: where the network has less, that is what must come. */
-static void a_path_below_the_least_mtu_gets_all_in_fragments(void **state)
+/* The kernel learns of ICMP what anybody may have forged; no frame of ours is to heed that. */
+static void what_icmp_says_of_a_path_is_not_asked_for(void **state)
 {
-    struct nof_frame *f;
+    int how = -1;
+    socklen_t len = sizeof(how);
 
     (void)state;
-    path_mtu = 552;
-    sendmmsg_says[0] = sendmmsg_says[1] = sendmmsg_says[2] = EMSGSIZE;
-    send_one(ours, theirs, NOF_WIRE_HELLO, 0, 1472); /* is repeated, smaller */
-    nof_udp_port_flush(ours);
-    assert_int_equal(count(ours, NOF_UDP_TX_LARGE), 1);
-    assert_int_equal(sent_fragments, 0);
-    send_one(ours, theirs, NOF_WIRE_HELLO, 0, 576 - UDP_IP_BYTES);
-    nof_udp_port_flush(ours);
-    assert_int_equal(receive(theirs, &f, 1), 1);
-    assert_int_equal(f->len_bytes, NOF_WIRE_OUTER_BYTES + 576 - UDP_IP_BYTES);
-    assert_int_equal(nof_get_be16(f->data + 34),
-                     nof_udp_port_info(ours)->udp_port); /* the answer goes there */
-    send_one(ours, theirs, NOF_WIRE_DATA, 5, 576 - UDP_IP_BYTES);
-    nof_udp_port_flush(ours);
-    expect(theirs, 5, 576 - UDP_IP_BYTES);
-    assert_int_equal(sent_fragments, 2);
-    assert_int_equal(count(ours, NOF_UDP_TX_FRAGMENTED), 2);
-    assert_int_equal(count(ours, NOF_UDP_TX_LARGE), 1);
+    assert_int_equal(getsockopt(nof_udp_port_info(ours)->wait_fd, IPPROTO_IP, IP_MTU_DISCOVER, &how, &len),
+                     0);
+    assert_int_equal(how, IP_PMTUDISC_PROBE);
 }
 
-/* Without asking again what is known: three calls for all that a turn has. */
-static void a_path_below_the_least_mtu_costs_three_calls_a_turn(void **state)
+/* Of an interface that has become narrower than frames are: those may be cut, in a turn of few calls, or do not go. */
+static void what_the_interface_does_not_carry_is_cut_or_stays(void **state)
 {
-    uint64_t calls;
+    uint64_t calls, runs;
 
     (void)state;
     become_acquainted(theirs);
-    path_mtu = 552;
     sendmmsg_says[1] = EMSGSIZE; /* the first call was theirs */
-    send_one(ours, theirs, NOF_WIRE_DATA, 0, 548);
+    sendmsg_says[0] = sendmsg_says[1] = EMSGSIZE;
+    for (uint32_t i = 0; i < 3; i++)
+        send_one(ours, theirs, NOF_WIRE_DATA, i, i < 2 ? 1000 : 500);
     nof_udp_port_flush(ours);
-    expect(theirs, 0, 548);
+    expect(theirs, 2, 500);
+    assert_int_equal(count(ours, NOF_UDP_TX_LARGE), 2);
+    assert_int_equal(count(ours, NOF_UDP_TX_FRAGMENTED), 0);
+    runs = count(ours, NOF_UDP_TX_RUNS);
+    send_many(4, 500, 500);
+    assert_int_equal(count(ours, NOF_UDP_TX_RUNS) - runs, 1); /* what fits still goes in runs */
+    sendmmsg_says[3] = EINVAL; /* older kernels */
+    for (uint32_t i = 0; i < 2; i++)
+        send_to_be_cut(i, 548);
+    nof_udp_port_flush(ours);
     calls = count(ours, NOF_UDP_TX_CALLS);
-    for (uint32_t i = 1; i < 64; i++)
-        send_one(ours, theirs, NOF_WIRE_DATA, i, 548);
+    for (uint32_t i = 2; i < 64; i++)
+        send_to_be_cut(i, 548);
     nof_udp_port_flush(ours);
-    for (uint32_t i = 1; i < 64; i++)
+    for (uint32_t i = 0; i < 64; i++)
         expect(theirs, i, 548);
-    assert_int_equal(count(ours, NOF_UDP_TX_CALLS) - calls, 3);
+    assert_int_equal(count(ours, NOF_UDP_TX_CALLS) - calls, 1);
     assert_int_equal(sent_fragments, 64);
     assert_int_equal(count(ours, NOF_UDP_TX_FRAGMENTED), 64);
-    /* A probe says whether a larger frame passes: it must not go in fragments, nor does it end those of others. */
-    send_one(ours, theirs, NOF_WIRE_PROBE, 0, 1472);
-    send_one(ours, theirs, NOF_WIRE_DATA, 64, 548);
-    sendmmsg_says[3] = EMSGSIZE;
-    nof_udp_port_flush(ours);
-    expect(theirs, 64, 548);
-    assert_int_equal(count(ours, NOF_UDP_TX_LARGE), 1);
-    assert_int_equal(sent_fragments, 65);
-    /* It may have become wider: that is asked from time to time. */
-    path_mtu = 0;
-    for (uint32_t i = 0; i < UDP_PIECES_FRAMES + 64; i++) {
-        send_one(ours, theirs, NOF_WIRE_DATA, i, 548);
+    /* It may have become wider: that is tried from time to time. */
+    for (uint32_t i = 0; i < UDP_SINGLY_FRAMES; i++) {
+        send_to_be_cut(i, 548);
         nof_udp_port_flush(ours);
         expect(theirs, i, 548);
     }
-    assert_in_range(sent_fragments, UDP_PIECES_FRAMES, UDP_PIECES_FRAMES + 100);
+    calls = count(ours, NOF_UDP_TX_RUNS);
+    for (uint32_t i = 0; i < 8; i++)
+        send_to_be_cut(i, 548);
+    nof_udp_port_flush(ours);
+    assert_int_equal(count(ours, NOF_UDP_TX_RUNS) - calls, 1);
 }
 
-/* Kernels refuse runs for other reasons than their size, and what does not know the MTU does not tell. */
-static void runs_that_are_refused_without_an_mtu_are_not_tried_again(void **state)
+/* Kernels refuse runs for other reasons than their size. */
+static void runs_that_are_refused_are_not_tried_again(void **state)
 {
     uint64_t runs;
 
     (void)state;
     become_acquainted(theirs);
-    path_mtu = -1;
     sendmmsg_says[1] = EINVAL;
     send_many(3, 1000, 1000);
     runs = count(ours, NOF_UDP_TX_RUNS);
@@ -695,10 +687,11 @@ int main(void)
         PAIR(a_full_socket_keeps_what_it_does_not_take),
         PAIR(what_the_kernel_refuses_is_lost_and_told_once),
         PAIR(a_device_that_cuts_nothing_gets_frames_singly),
-        PAIR(a_narrower_path_is_told_and_numbered_frames_go_in_fragments),
-        PAIR(a_path_below_the_least_mtu_gets_all_in_fragments),
-        PAIR(a_path_below_the_least_mtu_costs_three_calls_a_turn),
-        PAIR(runs_that_are_refused_without_an_mtu_are_not_tried_again),
+        PAIR(only_frames_that_the_core_lets_be_cut_are),
+        PAIR(probes_go_alone),
+        PAIR(what_icmp_says_of_a_path_is_not_asked_for),
+        PAIR(what_the_interface_does_not_carry_is_cut_or_stays),
+        PAIR(runs_that_are_refused_are_not_tried_again),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -410,14 +410,24 @@ bool toy_all_received(const struct toy_net *net)
     return true;
 }
 
+static bool too_long(struct toy_net *net, const struct toy_event *e)
+{
+    if (net->cfg.net_mtu_bytes == 0 || e->len <= net->cfg.net_mtu_bytes + 14)
+        return false;
+    if (!net->cfg.cuts || (e->data[20] & 0x40) != 0)
+        return true;
+    net->cut++;
+    return false;
+}
+
 static void at_switch(struct toy_net *net, struct toy_event e)
 {
     struct toy_node *dst = e.dst < net->cfg.nodes ? &net->node[e.dst] : NULL;
     uint64_t extra = 0;
 
     if (dst == NULL || dst->island != net->node[e.src].island ||
-        ((int)e.src == net->deaf_from && (int)e.dst == net->deaf_to) ||
-        (net->cfg.net_mtu_bytes != 0 && e.len > net->cfg.net_mtu_bytes + 14) || chance(net, net->cfg.loss)) {
+        ((int)e.src == net->deaf_from && (int)e.dst == net->deaf_to) || too_long(net, &e) ||
+        chance(net, net->cfg.loss)) {
         net->lost++;
         free(e.data);
         return;

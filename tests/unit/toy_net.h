@@ -34,6 +34,7 @@ struct toy_config {
     uint64_t jitter_ns; /* on top, uniform, of those frames that `reorder` picks */
     uint32_t buffer_bytes; /* of a switch port; 0: endless */
     uint32_t net_mtu_bytes; /* IP datagrams that are longer vanish; 0: none */
+    bool cuts; /* but go in fragments, and come whole, where "don't fragment" is not set */
     uint32_t mtu_bytes;
     double loss, duplicate, reorder, corrupt;
     unsigned tx_frames; /* the port takes at most this many at a time; 0: all */
@@ -81,7 +82,7 @@ struct toy_net {
     struct toy_event *events;
     unsigned nevents, events_cap;
     uint64_t order;
-    uint64_t dropped_full, lost, steps;
+    uint64_t dropped_full, lost, cut, steps;
     uint64_t digest; /* of every byte sent, in order */
     int deaf_from, deaf_to; /* frames of this node to that one vanish; -1: none */
 };

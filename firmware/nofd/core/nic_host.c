@@ -396,14 +396,6 @@ static void look_at_link(struct nofd_nic *nic, uint64_t now_ns)
     nof_nic_link(nic->nic, now_ns, up);
 }
 
-static void tell_narrowed(struct nofd_nic *nic, uint64_t now_ns)
-{
-    uint32_t ip4, mtu_bytes;
-
-    while (nic->wire.ops->narrowed(&nic->wire, &ip4, &mtu_bytes))
-        nof_nic_path_mtu(nic->nic, now_ns, ip4, mtu_bytes);
-}
-
 static struct nofd_nic *nic_of(struct nofd_source *source)
 {
     return (struct nofd_nic *)source; /* first member */
@@ -428,8 +420,6 @@ static unsigned turn(struct nofd_source *source, uint64_t now_ns)
     if (nof_nic_poll(nic->nic, now_ns, NOFD_FRAME_BUDGET))
         work++;
     work += nic->wire.ops->flush(&nic->wire, now_ns);
-    if (nic->wire.ops->narrowed != NULL)
-        tell_narrowed(nic, now_ns);
     if (nic->doomed)
         fail_doomed(nic, now_ns);
     wake_hosts(nic);

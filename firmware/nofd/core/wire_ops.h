@@ -47,8 +47,6 @@ struct nofd_wire_ops {
     bool (*gone)(struct nofd_wire *wire);
     /* Main thread, when it has gone: lets the device go. As nof_dpdk_port_release(). */
     int (*release)(struct nofd_wire *wire, char *err, size_t err_bytes);
-    /* One address (host byte order) whose path has become narrower. NULL: this port does not hear of such. */
-    bool (*narrowed)(struct nofd_wire *wire, uint32_t *ip4_out, uint32_t *mtu_bytes_out);
     /* Main thread, before the core runs: what nobody here would take may be dropped before it. As nof_dpdk_queue_guard();
      * NULL: this port has nothing that could. */
     int (*guard)(struct nofd_wire *wire, uint64_t nic_id, uint32_t max_paths, int *errno_out);

@@ -80,11 +80,6 @@ static bool udp_link(struct nofd_wire *wire, uint64_t now_ns)
     return !wire->unplugged && nof_udp_port_link(wire->udp);
 }
 
-static bool udp_narrowed(struct nofd_wire *wire, uint32_t *ip4_out, uint32_t *mtu_bytes_out)
-{
-    return nof_udp_port_narrowed(wire->udp, ip4_out, mtu_bytes_out);
-}
-
 static bool udp_set_link(struct nofd_wire *wire, bool up)
 {
     wire->unplugged = !up;
@@ -105,7 +100,6 @@ static const struct nofd_wire_ops udp_ops = {
     .sleep = udp_sleep,
     .wake = udp_wake,
     .link = udp_link,
-    .narrowed = udp_narrowed,
     .set_link = udp_set_link,
     .close = udp_close,
 };

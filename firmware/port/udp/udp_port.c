@@ -86,7 +86,7 @@ static void buffer(int fd, int force, int ask)
 
 static int set_up(struct nof_udp_port *port, char *err, size_t err_bytes)
 {
-    int dont_fragment = IP_PMTUDISC_DO, one = 1, bytes = 0, capable = 2; /* RFC 3168: ECT(0) */
+    int dont_fragment = IP_PMTUDISC_PROBE, one = 1, bytes = 0, capable = 2; /* RFC 3168: ECT(0) */
     socklen_t len = sizeof(bytes);
 
     if (setsockopt(port->fd, IPPROTO_IP, IP_MTU_DISCOVER, &dont_fragment, sizeof(dont_fragment)) != 0)

@@ -16,13 +16,12 @@
  *     loop: n = nof_udp_port_rx(p, frames, max)
  *           nof_nic_rx(nic, now, frames, n)     lent until the next rx
  *           nof_udp_port_flush(p)               after the core's poll, every turn
- *           nof_udp_port_narrowed(p, ...)       which paths have become narrower: nof_nic_path_mtu()
  *           to sleep: nof_udp_port_sleep(p), epoll on wait_fd, which stays readable while datagrams wait
  *   nof_nic_fini()
  *   nof_udp_port_close()                        main thread, no core runs any more
  *
- * MTU: "don't fragment" is set, and the kernel learns what a path carries (RFC 1191). A frame that has been numbered
- * for a wider path goes in fragments, by a second socket; handshakes and probes that are too large do not go at all.
+ * MTU: "don't fragment" is set where the core has set it in the frame's header; what a path carries is the core's to find,
+ * and what ICMP or a route says of it is not listened to (IP_PMTUDISC_PROBE): anybody can forge it.
  * Super-frames go only to who has answered from the socket that it is addressed by, thus to a kernel, or over a real
  * device: a virtual link hands them as they are to whom no kernel cuts them (XDP, AF_PACKET).
  *
@@ -80,10 +79,7 @@ extern const struct nof_port_ops nof_udp_port_ops;
 unsigned nof_udp_port_rx(struct nof_udp_port *port, struct nof_frame **frames, unsigned max);
 /* Gives what send() gathered to the kernel. What it has no room for stays, in order. */
 void nof_udp_port_flush(struct nof_udp_port *port);
-/* One address (host byte order) that carries IP packets of mtu_bytes at most, as the kernel has learned since. False:
- * none, or no more. */
-bool nof_udp_port_narrowed(struct nof_udp_port *port, uint32_t *ip4_out, uint32_t *mtu_bytes_out);
-/* One address that the kernel would not send to since, and its errno (EHOSTUNREACH, EPERM, ...). Likewise. */
+/* One address (host byte order) that the kernel would not send to since, and its errno (EHOSTUNREACH, EPERM, ...). False: none. */
 bool nof_udp_port_refused(struct nof_udp_port *port, uint32_t *ip4_out, int *errno_out);
 /* May the caller sleep on wait_fd? Not while frames wait here, in either direction, unless the kernel has no room for them. */
 bool nof_udp_port_sleep(const struct nof_udp_port *port);
@@ -98,8 +94,8 @@ enum nof_udp_counter {
     NOF_UDP_TX_RUNS, /* datagrams or super-frames */
     NOF_UDP_RX_RUNS,
     NOF_UDP_TX_LOST, /* frames that the kernel refused: no route, no permission */
-    NOF_UDP_TX_LARGE, /* frames beyond their path's MTU that did not go */
-    NOF_UDP_TX_FRAGMENTED, /* and those that did */
+    NOF_UDP_TX_LARGE, /* frames beyond the interface's MTU, which did not go */
+    NOF_UDP_TX_FRAGMENTED, /* frames that went without "don't fragment" */
     NOF_UDP_RX_LARGE, /* datagrams beyond our MTU, dropped */
     NOF_UDP_RX_MOVED, /* super-frames of another size than the one before: copied once more */
     NOF_UDP_RX_MARKED, /* datagrams with "congestion experienced" (RFC 3168) */

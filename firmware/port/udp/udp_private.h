@@ -24,15 +24,13 @@
 #define UDP_RX_SLOT_LEAST 512u
 #define UDP_HEAD_ROOM 64u /* in front of each slot: the 42 bytes of headers, at its end */
 #define UDP_PEERS_LOG2 10u
-#define UDP_NARROWED_MAX 16u
-#define UDP_MTU_LEAST 576u /* of a path of the core: smaller ones are the port's affair */
+#define UDP_MTU_LEAST 576u /* of a path of the core */
 /* Super-frames that a peer gets over a virtual link for one datagram of its own. A path has 256 frames under way at most, so
  * who answers never runs out; a datagram that only claims to come from there costs no more than these. */
 #define UDP_TRUSTED_RUNS 128u
 
-/* Frames that go in fragments at once after a way of less than UDP_MTU_LEAST was found: then it is tried again whether it has
- * become wider. */
-#define UDP_PIECES_FRAMES 4096u
+/* Frames that may be cut, after a run of such was refused: then one is tried again. */
+#define UDP_SINGLY_FRAMES 4096u
 
 /* "udp:..." as read; nothing of it is looked up. */
 struct udp_spec {
@@ -56,8 +54,8 @@ struct udp_peer {
     uint8_t
         trusted_runs; /* left since a frame came from the socket that we send to: it has a kernel, which cuts */
     bool no_segments; /* its device cannot cut */
-    uint16_t pieces; /* frames left that go in fragments: not even the smallest fits the way, of which: */
-    uint16_t way_bytes;
+    uint16_t
+        singly; /* frames left that may be cut and go by themselves: the interface is narrower than they are */
 };
 
 /* A run of frames to one peer while it grows. */
@@ -66,8 +64,7 @@ struct udp_run {
     uint32_t segment_bytes, bytes;
     uint8_t n, most; /* frames; 1 where nobody cuts */
     bool closed; /* ended with a shorter frame */
-    bool pieces; /* one frame, in fragments where it needs them, which is: */
-    bool large;
+    bool pieces; /* of frames that may be cut */
     uint8_t frame[UDP_TX_SEGMENTS]; /* by number in `pending` */
 };
 
@@ -120,10 +117,6 @@ struct nof_udp_port {
     unsigned npending;
     bool full; /* the kernel has no room for the first of them */
 
-    struct {
-        uint32_t ip4, mtu_bytes;
-    } narrowed[UDP_NARROWED_MAX];
-    unsigned nnarrowed;
     uint32_t refused_ip4; /* the last one, and why; 0: none since it was told */
     int refused_errno;
 
@@ -145,9 +138,6 @@ __attribute__((format(printf, 4, 5))) int udp_fail(int status, char *err, size_t
 
 /* The entry of an address in network byte order; that of another one may have gone for it. */
 struct udp_peer *udp_peer_of(struct nof_udp_port *port, uint32_t ip4, uint16_t udp_port);
-/* The kernel said that it is narrower than we thought: asks how narrow, and keeps that for nof_udp_port_narrowed(). Returns
- * the MTU, 0: nobody knows. */
-uint32_t udp_peer_narrowed(struct nof_udp_port *port, const struct sockaddr_in *to);
 
 /* The vectors of what comes next, for datagrams of this size. */
 void udp_rx_expect(struct udp_rx *rx, uint32_t bytes);

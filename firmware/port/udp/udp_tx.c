@@ -9,6 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#define FLAGS_AT 20u /* of a frame: of which */
+#define DONT_FRAGMENT 0x40u
 #define TO_AT 30u /* of a frame: destination address; the port is at: */
 #define TO_PORT_AT 36u
 #define RUNS_LOOK_BACK 8u /* at the last runs, for one to the same peer */
@@ -85,18 +87,24 @@ static uint16_t to_port(const struct udp_frame *f)
     return udp_port;
 }
 
-/* A numbered frame must come as it is, or its path ends. Others are repeated by who sent them, in another size, unless
- * there is no smaller one. */
-static bool must_go(const uint8_t *common, size_t bytes, uint32_t mtu_bytes)
+/* "Don't fragment", of the headers that the core wrote. */
+static bool may_be_cut(const struct udp_frame *f)
 {
-    return common[NOF_WIRE_TYPE] >= NOF_WIRE_RELIABLE_FIRST ||
-           (mtu_bytes < UDP_MTU_LEAST && bytes + UDP_IP_BYTES <= UDP_MTU_LEAST);
+    return (f->frame.data[FLAGS_AT] & DONT_FRAGMENT) == 0;
 }
 
-static bool may_join(const struct udp_run *run, uint32_t bytes)
+/* A router that gets a run uncut drops all of it where one frame is too large, and a probe asks for its own size. */
+static bool is_probe(const struct udp_frame *f)
 {
+    return f->frame.data[NOF_WIRE_OUTER_BYTES + NOF_WIRE_TYPE] == NOF_WIRE_PROBE;
+}
+
+static bool may_join(const struct udp_run *run, const struct udp_frame *f)
+{
+    uint32_t bytes = payload_bytes(f);
+
     return !run->closed && run->n < run->most && bytes <= run->segment_bytes &&
-           run->bytes + bytes <= UDP_DATAGRAM_MAX;
+           run->bytes + bytes <= UDP_DATAGRAM_MAX && run->pieces == may_be_cut(f) && !is_probe(f);
 }
 
 static void begin(struct nof_udp_port *port, struct udp_run *run, const struct udp_frame *f)
@@ -104,18 +112,18 @@ static void begin(struct nof_udp_port *port, struct udp_run *run, const struct u
     struct udp_peer *peer = udp_peer_of(port, to_ip4(f), to_port(f));
     bool cut = !port->single && !peer->no_segments && (peer->trusted_runs > 0 || port->real_device);
 
-    run->pieces = peer->pieces > 0 && must_go(f->frame.data + NOF_WIRE_OUTER_BYTES, payload_bytes(f), 0);
-    run->large = run->pieces && payload_bytes(f) + UDP_IP_BYTES > peer->way_bytes;
-    if (run->pieces)
-        peer->pieces--;
-
+    run->pieces = may_be_cut(f);
+    if (run->pieces && peer->singly > 0) {
+        peer->singly--;
+        cut = false;
+    }
     run->to = (struct sockaddr_in){
         .sin_family = AF_INET, .sin_port = peer->udp_port, .sin_addr = {.s_addr = peer->ip4}};
     run->segment_bytes = payload_bytes(f);
     run->bytes = 0;
     run->n = 0;
-    run->most = cut && !run->pieces ? UDP_TX_SEGMENTS : 1;
-    run->closed = false;
+    run->most = cut ? UDP_TX_SEGMENTS : 1;
+    run->closed = is_probe(f);
 }
 
 /* Frames to one peer stay in order; those to others may come in between. */
@@ -132,13 +140,13 @@ static unsigned gather(struct nof_udp_port *port, struct udp_run *runs)
         for (unsigned back = 1; back <= nruns && back <= RUNS_LOOK_BACK && run == NULL; back++)
             if (runs[nruns - back].to.sin_addr.s_addr == ip4 && runs[nruns - back].to.sin_port == udp_port)
                 run = &runs[nruns - back];
-        if (run == NULL || !may_join(run, bytes)) {
+        if (run == NULL || !may_join(run, f)) {
             run = &runs[nruns++];
             begin(port, run, f);
         }
         run->frame[run->n++] = (uint8_t)i;
         run->bytes += bytes;
-        run->closed = bytes < run->segment_bytes;
+        run->closed |= bytes < run->segment_bytes;
     }
     return nruns;
 }
@@ -182,11 +190,10 @@ static unsigned first_of(const struct udp_tx *tx, unsigned m)
     return (unsigned)(tx->msg[m].msg_hdr.msg_iov - tx->iov);
 }
 
-/* From the port that the peer knows us by, since it answers a handshake there: one socket, which lets go of "don't fragment"
- * for a while. */
+/* One socket, since the peer answers a handshake where it came from: it changes as frames want it. */
 static void let_cut(struct nof_udp_port *port, bool pieces)
 {
-    int how = pieces ? IP_PMTUDISC_DONT : IP_PMTUDISC_DO;
+    int how = pieces ? IP_PMTUDISC_OMIT : IP_PMTUDISC_PROBE;
 
     if (port->tx.pieces == pieces)
         return;
@@ -202,44 +209,53 @@ static void lost(struct nof_udp_port *port, const struct sockaddr_in *to, int er
     port->refused_errno = error;
 }
 
-/* Alone, in fragments if need be. 0, or the errno of a kernel that has no room now. */
-static int send_singly(struct nof_udp_port *port, const struct sockaddr_in *to, const struct iovec *iov,
-                       uint32_t mtu_bytes)
+/* Messages of one kind that have left. */
+static void count_sent(struct nof_udp_port *port, bool pieces, uint64_t runs, uint64_t frames)
+{
+    udp_count(port, NOF_UDP_TX_RUNS, runs);
+    if (pieces)
+        udp_count(port, NOF_UDP_TX_FRAGMENTED, frames);
+}
+
+/* Alone. What the interface does not carry does not go: the core finds out as of any way that is narrow. 0, or the errno. */
+static int send_singly(struct nof_udp_port *port, const struct sockaddr_in *to, const struct iovec *iov)
 {
     struct msghdr h = {.msg_name = (void *)(uintptr_t)to, .msg_namelen = sizeof(*to), .msg_iovlen = 1};
-    bool large = mtu_bytes != 0 && iov->iov_len + UDP_IP_BYTES > mtu_bytes;
 
     h.msg_iov = (struct iovec *)(uintptr_t)iov;
-    if (large && !must_go(iov->iov_base, iov->iov_len, mtu_bytes)) {
-        udp_count(port, NOF_UDP_TX_LARGE, 1);
-        return 0;
-    }
-    let_cut(port, large);
     udp_count(port, NOF_UDP_TX_CALLS, 1);
     if (sendmsg(port->fd, &h, MSG_DONTWAIT) >= 0) {
-        udp_count(port, NOF_UDP_TX_RUNS, 1);
-        if (large)
-            udp_count(port, NOF_UDP_TX_FRAGMENTED, 1);
-    } else if (errno == EAGAIN || errno == ENOBUFS) {
-        return EAGAIN;
-    } else if (errno == EMSGSIZE) {
-        udp_count(port, NOF_UDP_TX_LARGE, 1);
-    } else {
-        lost(port, to, errno, 1);
+        count_sent(port, port->tx.pieces, 1, 1);
+        return 0;
     }
-    return 0;
+    if (errno == EMSGSIZE)
+        udp_count(port, NOF_UDP_TX_LARGE, 1);
+    else if (errno != EAGAIN && errno != ENOBUFS)
+        lost(port, to, errno, 1);
+    return errno;
 }
 
 /* The message that the kernel refused, frame by frame. Returns how many of its frames are gone. */
-static unsigned send_apart(struct nof_udp_port *port, unsigned m, uint32_t mtu_bytes)
+static unsigned send_apart(struct nof_udp_port *port, unsigned m)
 {
     const struct msghdr *h = &port->tx.msg[m].msg_hdr;
-    unsigned n = (unsigned)h->msg_iovlen;
+    const struct sockaddr_in *to = &port->tx.to[m];
+    struct udp_peer *peer = udp_peer_of(port, to->sin_addr.s_addr, to->sin_port);
+    unsigned n = (unsigned)h->msg_iovlen, gone;
+    bool whole = n > 1; /* each by itself it takes: what it did not like was the run */
 
-    for (unsigned i = 0; i < n; i++)
-        if (send_singly(port, &port->tx.to[m], &h->msg_iov[i], mtu_bytes) != 0)
-            return i;
-    return n;
+    for (gone = 0; gone < n; gone++) {
+        int error = send_singly(port, to, &h->msg_iov[gone]);
+
+        if (error == EAGAIN || error == ENOBUFS)
+            break;
+        whole &= error == 0;
+    }
+    if (whole && gone > 0 && port->tx.pieces)
+        peer->singly = UDP_SINGLY_FRAMES; /* as long as they are larger than the interface */
+    else if (whole && gone > 0)
+        peer->no_segments = true;
+    return gone;
 }
 
 /* What is to become of the message at which sendmmsg() stopped: how many of its frames are dealt with. */
@@ -251,17 +267,9 @@ static unsigned refused(struct nof_udp_port *port, unsigned m, int error)
 
     if (error == EAGAIN || error == ENOBUFS)
         return 0;
-    if (error == EMSGSIZE || (error == EINVAL && run)) { /* the same, of a run: before Linux 6.14 */
-        uint32_t mtu = udp_peer_narrowed(port, to);
-
-        if (mtu >= h->msg_iov[0].iov_len + UDP_IP_BYTES || (mtu == 0 && error == EINVAL))
-            udp_peer_of(port, to->sin_addr.s_addr, to->sin_port)->no_segments = true;
-        return send_apart(port, m, mtu);
-    }
-    if (error == EIO && run) { /* nothing on that way computes checksums, which super-frames need */
-        udp_peer_of(port, to->sin_addr.s_addr, to->sin_port)->no_segments = true;
-        return send_apart(port, m, 0);
-    }
+    /* EINVAL: as EMSGSIZE, before Linux 6.14. EIO: nothing on that way computes checksums, which super-frames need. */
+    if (error == EMSGSIZE || (run && (error == EINVAL || error == EIO)))
+        return send_apart(port, m);
     lost(port, to, error, h->msg_iovlen);
     return (unsigned)h->msg_iovlen;
 }
@@ -306,10 +314,8 @@ static int send_alike(struct nof_udp_port *port, unsigned from, unsigned nruns)
     udp_count(port, NOF_UDP_TX_CALLS, 1);
     if (n <= 0)
         return n;
-    udp_count(port, NOF_UDP_TX_RUNS, (uint64_t)n);
     for (unsigned i = from; i < from + (unsigned)n; i++)
-        if (run[i].large)
-            udp_count(port, NOF_UDP_TX_FRAGMENTED, 1);
+        count_sent(port, run[i].pieces, 1, run[i].n);
     spend_trust(port, from, (unsigned)n);
     return n;
 }
@@ -344,5 +350,4 @@ void nof_udp_port_flush(struct nof_udp_port *port)
     fill(port, port->tx.run, nruns);
     settle(port, send_runs(port, nruns));
     port->full = port->npending > 0;
-    let_cut(port, false);
 }

@@ -80,15 +80,19 @@ void nof_paths_init(struct nof_transport *t)
     /* bound: buckets; paid by set-up */
     for (uint32_t i = 0; i <= t->bucket_mask; i++)
         t->buckets[i] = NOF_NIL;
-    /* bound: paths; paid by set-up */
-    for (uint32_t i = t->max_paths; i-- > 0;) {
-        struct nof_path *p = nof_path_at(t, i);
+    t->high_path = 0;
+}
 
-        memset(p, 0, sizeof(*p));
-        p->t = t;
-        p->next = t->free_path;
-        t->free_path = i;
-    }
+/* One that is free; NOF_NIL: none. Many cores have thousands of places each, and use a few. */
+static uint32_t take_place(struct nof_transport *t)
+{
+    uint32_t index = t->free_path;
+
+    if (index != NOF_NIL)
+        t->free_path = nof_path_at(t, index)->next;
+    else if (t->high_path < t->max_paths)
+        memset(nof_path_at(t, index = t->high_path++), 0, sizeof(struct nof_path));
+    return index;
 }
 
 static uint32_t *bucket(struct nof_transport *t, uint64_t job_id, uint64_t peer_nic)
@@ -142,7 +146,7 @@ void nof_path_dirty(struct nof_path *p)
 
 struct nof_path *nof_path_alloc(struct nof_transport *t, uint64_t job_id, uint64_t peer_nic)
 {
-    uint32_t index = t->free_path;
+    uint32_t index = take_place(t);
 
     if (index == NOF_NIL)
         return NULL;
@@ -155,7 +159,6 @@ struct nof_path *nof_path_alloc(struct nof_transport *t, uint64_t job_id, uint64
     bool starved = p->starved;
 
     /* Being in the lists of the dirty and the starved outlives the path that was here before. */
-    t->free_path = p->next;
     memset(p, 0, sizeof(*p));
     p->t = t;
     p->starved_next = starved_next;

@@ -150,6 +150,7 @@ struct nof_transport {
     struct nof_path *paths;
     uint32_t max_paths;
     uint32_t window_frames;
+    uint32_t high_path; /* places below this were used at least once; those above are not even touched */
     uint32_t free_path;
     uint32_t dead_head;
     uint32_t passive_opening;

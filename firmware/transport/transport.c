@@ -112,7 +112,7 @@ void nof_transport_fini(struct nof_transport *t)
     while (t->spare_count > 0)
         t->cfg.port_ops->frame_free(t->cfg.port, t->spare[--t->spare_count]);
     /* bound: paths; paid by the end of the NIC */
-    for (uint32_t i = 0; i < t->max_paths; i++) {
+    for (uint32_t i = 0; i < t->high_path; i++) {
         struct nof_path *p = nof_path_at(t, i);
 
         if (p->state == NOF_PATH_UP || p->state == NOF_PATH_OPENING)
@@ -244,7 +244,7 @@ static void rx_frame(struct nof_transport *t, const struct nof_frame *frame)
         return;
     }
     index = (uint32_t)conn & UINT16_MAX;
-    p = index < t->max_paths ? nof_path_at(t, index) : NULL;
+    p = index < t->high_path ? nof_path_at(t, index) : NULL;
     if (p == NULL || p->local_conn != conn || p->state != NOF_PATH_UP) {
         nof_path_unknown(t, &packet);
         return;
@@ -332,7 +332,7 @@ static void link_timer(struct nof_transport *t)
     if (t->now_ns < link_deadline(t))
         return;
     /* bound: paths; paid by the change of the link */
-    for (uint32_t i = 0; i < t->max_paths; i++)
+    for (uint32_t i = 0; i < t->high_path; i++)
         if (!nof_path_at(t, i)->inside)
             nof_path_bury(nof_path_at(t, i), NOF_ELINKDOWN, false);
     t->link_down_ns = t->now_ns;
@@ -426,7 +426,7 @@ uint64_t nof_transport_next_deadline(const struct nof_transport *t)
 static void forgive(struct nof_transport *t, uint64_t ns)
 {
     /* bound: paths; paid by the core that was not scheduled */
-    for (uint32_t i = 0; i < t->max_paths; i++) {
+    for (uint32_t i = 0; i < t->high_path; i++) {
         struct nof_path *p = nof_path_at(t, i);
 
         if (p->state != NOF_PATH_UP && p->state != NOF_PATH_OPENING)
@@ -449,7 +449,7 @@ void nof_transport_link(struct nof_transport *t, uint64_t now_ns, bool up)
         forgive(t, now_ns - t->link_down_ns);
         t->link_down_ns = 0;
         /* bound: paths; paid by the link that is down */
-        for (uint32_t i = 0; i < t->max_paths; i++) {
+        for (uint32_t i = 0; i < t->high_path; i++) {
             struct nof_path *p = nof_path_at(t, i);
 
             p->backoff = p->state == NOF_PATH_UP ? 0 : p->backoff;

@@ -51,6 +51,37 @@ static void every_path_has_a_number_of_its_own_and_an_end(void **state)
     assert_int_equal(alone_close(&a), 0);
 }
 
+/* A NIC of 64 cores has 64 tables of 16384 places. What lies there of before, as if it were paths, is neither found nor changed. */
+static void places_that_nobody_needs_yet_are_not_touched(void **state)
+{
+    static const struct nof_packet_fill probe = {.type = NOF_WIRE_PROBE};
+    static struct nof_path before[PATHS];
+    uint8_t frame[NOF_WIRE_OUTER_BYTES + NOF_WIRE_COMMON_BYTES], head[NOF_PACKET_HEAD_BYTES];
+    uint16_t sum;
+    struct nof_path *first;
+    struct alone a;
+
+    (void)state;
+    open_path(&a);
+    first = a.path;
+    for (uint32_t i = 1; i < PATHS; i++) {
+        first[i] = *first;
+        first[i].local_conn = ALONE_CONN | i;
+    }
+    memcpy(before, first, sizeof(before));
+    nof_transport_stalled(a.t, BEGIN + 2 * MS, MS);
+    nof_transport_link(a.t, BEGIN + 2 * MS, false);
+    nof_transport_link(a.t, BEGIN + 3 * MS, true);
+    sum = nof_packet_head(head, &alone_peer, &alone_self, alone_peer.udp_port, ALONE_CONN | 1);
+    nof_packet_finish(frame, head, sum, &probe, 0);
+    alone_rx(&a, BEGIN + 4 * MS, frame, sizeof(frame));
+    assert_int_equal(a.sent, 0);
+    assert_int_equal(a.counters[NOF_C_DROP_CONN], 1);
+    nof_transport_fini(a.t);
+    assert_memory_equal(&first[1], &before[1], (PATHS - 1) * sizeof(*first));
+    assert_int_equal(alone_close(&a), 0);
+}
+
 /* 901, and two of one NIC and job. */
 static void paths_are_found_by_job_and_nic(void **state)
 {
@@ -276,6 +307,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_path_has_a_number_of_its_own_and_an_end),
+        cmocka_unit_test(places_that_nobody_needs_yet_are_not_touched),
         cmocka_unit_test(paths_are_found_by_job_and_nic),
         cmocka_unit_test(the_port_knows_every_id_that_may_come),
         cmocka_unit_test(the_peers_address_stands_in_the_head),

@@ -9,16 +9,22 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
+#include <time.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
 #include <rte_dev.h>
 #include <rte_eal.h>
+#include <rte_interrupts.h>
+#include <rte_pause.h>
 
 #include "nof/status.h"
 
 #include "port/dpdk/dpdk_port.h"
 #include "port/dpdk/netif.h"
+#include "port/dpdk/removal.h"
 
 #define IP 0x0a000001u
 
@@ -281,6 +287,41 @@ static int close_port(void **state)
     return rte_eal_cleanup();
 }
 
+static bool handler_entered, handler_left;
+
+static void slow_handler(void *arg)
+{
+    const struct timespec nap = {.tv_nsec = 50000000};
+    uint64_t count;
+
+    (void)!read(*(int *)arg, &count, sizeof(count));
+    __atomic_store_n(&handler_entered, true, __ATOMIC_RELEASE);
+    (void)nanosleep(&nap, NULL);
+    __atomic_store_n(&handler_left, true, __ATOMIC_RELEASE);
+}
+
+/* As VFIO's, of the device that is let go. */
+static void a_device_is_let_go_when_no_handler_speaks_of_it(void **state)
+{
+    struct rte_intr_handle *handle = rte_intr_instance_alloc(RTE_INTR_INSTANCE_F_PRIVATE);
+    int fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    uint64_t one = 1;
+
+    (void)state;
+    assert_non_null(handle);
+    assert_int_equal(rte_intr_fd_set(handle, fd), 0);
+    assert_int_equal(rte_intr_type_set(handle, RTE_INTR_HANDLE_EXT), 0);
+    assert_int_equal(rte_intr_callback_register(handle, slow_handler, &fd), 0);
+    assert_int_equal(write(fd, &one, sizeof(one)), sizeof(one));
+    while (!__atomic_load_n(&handler_entered, __ATOMIC_ACQUIRE))
+        rte_pause();
+    nof_port_removal_settle();
+    assert_true(__atomic_load_n(&handler_left, __ATOMIC_ACQUIRE));
+    assert_int_equal(rte_intr_callback_unregister(handle, slow_handler, &fd), 1);
+    rte_intr_instance_free(handle);
+    close(fd);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -293,6 +334,7 @@ int main(void)
         cmocka_unit_test(queues_that_no_core_would_read_are_refused),
         cmocka_unit_test(unplugged_it_gives_no_frame_and_keeps_none),
         cmocka_unit_test(a_device_that_goes_takes_frames_along_and_leaks_none),
+        cmocka_unit_test(a_device_is_let_go_when_no_handler_speaks_of_it),
     };
 
     return cmocka_run_group_tests(tests, open_port, close_port);

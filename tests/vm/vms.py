@@ -24,11 +24,12 @@ from machine import Failed, Machine, accelerator  # noqa: E402
 BUILD, MODEL = os.path.abspath(sys.argv[1]), sys.argv[2]
 MODELS = {
     # QEMU's arguments; the kernel's driver; whether DPDK's receive interrupt comes; turns of an idle core in a second, at most
-    "virtio-net": ("virtio-net-pci,iommu_platform=on,disable-legacy=on,speed=10000,duplex=full,addr=0x8", "virtio-pci", True, 200),
-    "e1000e": ("e1000e,addr=0x8", "e1000e", False, 1500),
+    "virtio-net": ("virtio-net-pci,iommu_platform=on,disable-legacy=on,speed=10000,duplex=full,bus=seat", "virtio-pci", True, 200),
+    "e1000e": ("e1000e,bus=seat", "e1000e", False, 1500),
 }
 ARGUMENTS, DRIVER, WAKES, TURNS = MODELS[MODEL]
-PCI = "0000:00:08.0"
+SEAT = "pcie-root-port,id=seat,chassis=1,addr=0x8"  # which a NIC can be taken out of
+PCI = "0000:01:00.0"
 WIRE, LAUNCH = "10.7.0.", "10.8.0."  # and 1, 2
 PATIENCE_S = 300  # a deadline that only a fault reaches, also where nothing but emulation is
 BOOTS = 3
@@ -46,16 +47,20 @@ def skip(why):
     sys.exit(77)
 
 
+def wire_device(number):
+    return f"{ARGUMENTS},{'mq=on,rss=on,vectors=6,' if SPREADS else ''}id=wire,netdev=wirenet,mac=52:54:00:00:00:0{number + 1}"
+
+
 def nics(number, folder):
     """QEMU's arguments of a machine's two NICs."""
-    out = []
-    for name, device in (("wire", ARGUMENTS), ("launch", "virtio-net-pci,addr=0x9")):
+    out = ["-device", SEAT]
+    for name, device in (("wire", wire_device(number)),
+                         ("launch", f"virtio-net-pci,addr=0x9,id=launch,netdev=launchnet,mac=52:54:00:00:04:0{number + 1}")):
         ours, theirs = (f"{folder}/{name}{n}" for n in (number, 1 - number))
         joined = f"dgram,id={name}net,local.type=unix,local.path={ours},remote.type=unix,remote.path={theirs}"
         if name == "wire" and SPREADS:
             joined = f"tap,id=wirenet,ifname=wire{number},script=no,downscript=no,vhost=off,queues=2"
-            device += ",mq=on,rss=on,vectors=6"
-        out += ["-netdev", joined, "-device", f"{device},id={name},netdev={name}net,mac=52:54:00:00:0{len(out)}:0{number + 1}"]
+        out += ["-netdev", joined, "-device", device]
     return out
 
 
@@ -107,8 +112,8 @@ def queues_share(machines):
     say(f"two queues: {counts[0]} and {counts[1]} datagrams of 64 ports; {came_back}")
 
 
-def job(machines, program, meanwhile=None):
-    """Four ranks on two machines. Hydra says what is to be started where, and we start it."""
+def job(machines, program, meanwhile=None, well=True):
+    """Four ranks on two machines. Hydra says what is to be started where, and we start it. Not well: it must fail."""
     first = machines[0]
     hosts = ",".join(f"{LAUNCH}{n}" for n in (1, 2))
     first.must(f"cd /run; mpiexec.hydra -launcher manual -iface $launch -hosts {hosts} -ppn 2 -n 4 {program} >job.log 2>&1 & hydra=$!\n"
@@ -121,7 +126,7 @@ def job(machines, program, meanwhile=None):
         meanwhile()
     status, _ = first.run(f"timeout {PATIENCE_S} tail --pid=$hydra -f /dev/null && wait $hydra", PATIENCE_S + 60)
     out = first.must("grep -v HYDRA_LAUNCH /run/job.log")
-    check(status == 0, f"{program}: status {status}: {out}")
+    check((status == 0) == well, f"{program}: status {status}: {out}")
     return out
 
 
@@ -219,8 +224,35 @@ def jobs(machines, expected):
     say("heat3d with the cable out for a while: " + re.search(r"serial.*", out).group())
 
 
+def unplugged(machines):
+    """The second's NIC is pulled while a job uses it, and put in again."""
+    first, second = machines
+
+    def pull():
+        eventually(second, f"""[ "$({NOF} status --json | grep -c '"state": "live"')" = 2 ]""", "the job does not begin")
+        second.ask({"execute": "device_del", "arguments": {"id": "wire"}})
+        nonlocal began
+        began = time.monotonic()
+
+    began = 0
+    both(machines, f"{NOF} set dead_after_ms=800")
+    out = job(machines, HEAT.replace("--steps 40", "--steps 1000000"), pull, well=False)
+    took = time.monotonic() - began
+    eventually(second, f"{NOF} status | grep -w gone", "nof status does not say that the NIC is gone")
+    said = second.must("grep 'has gone' /run/nof/nofd.log | cut -d' ' -f4-")
+    check("the device of our own NIC has gone" in out and took < PATIENCE_S, out)
+    say(f"machine 2's NIC is pulled: the job has ended {took:.1f} s later; {said}")
+    check("heat3d" not in second.must("ps -e -o comm="), "ranks are left")
+    eventually(second, f"[ ! -e /sys/bus/pci/devices/{PCI} ]", f"the kernel still waits for the device: {out}")
+    second.must(f"{NOF} down; {NOF} unbind {PCI}", PATIENCE_S)
+    second.ask({"execute": "human-monitor-command", "arguments": {"command-line": f"device_add {wire_device(1)}"}})
+    second.must("until wire=$(named 52:54:00:00:00); [ -n \"$wire\" ]; do sleep 0.1; done\n"
+                f"ip addr add {WIRE}2/24 dev $wire && ip link set $wire up", PATIENCE_S)
+    say("a new NIC in its place: the kernel's driver takes it")
+
+
 def back(machines):
-    both(machines, f"{NOF} down && {NOF} unbind {PCI}")
+    machines[0].must(f"{NOF} down && {NOF} unbind {PCI}")
     drivers = both(machines, "until [ -e /sys/class/net/$wire ]; do sleep 0.1; done\n"
                    f"basename $(readlink /sys/bus/pci/devices/{PCI}/driver)")
     check(drivers == [DRIVER, DRIVER], f"drivers after unbind: {drivers}")
@@ -244,6 +276,7 @@ def scenario(machines, expected):
     start_daemon(machines[1])
     jobs(machines, expected)
     idle_core_sleeps(machines[1])
+    unplugged(machines)
     back(machines)
 
 

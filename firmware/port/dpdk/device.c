@@ -225,8 +225,11 @@ int nof_port_plug(struct nof_port_opening *o)
     struct nof_dpdk_port *port = o->port;
     int rc;
 
-    if (rte_eth_dev_get_port_by_name(port->devargs.name, &port->port_id) == 0)
+    if (rte_eth_dev_get_port_by_name(port->devargs.name, &port->port_id) == 0) {
+        /* EAL has it by its list of devices, for us alone. */
+        port->owned = port->devargs.kind == NOF_DEVARGS_BUS;
         return NOF_OK;
+    }
     if (port->devargs.kind == NOF_DEVARGS_BUS)
         return plug_bus_device(o);
     if (port->devargs.kind == NOF_DEVARGS_AF_XDP) {

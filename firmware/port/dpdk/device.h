@@ -25,7 +25,7 @@ static inline uint16_t nof_port_udp(const struct nof_dpdk_port_config *cfg)
     return cfg->udp_port ? cfg->udp_port : (uint16_t)NOF_PORT_UDP_DEFAULT;
 }
 
-/* Sets port->port_id, and port->owned if the device did not exist before. */
+/* Sets port->port_id, and port->owned unless it is a virtual device that existed before. */
 int nof_port_plug(struct nof_port_opening *o);
 int nof_port_configure(struct nof_port_opening *o, const struct rte_eth_dev_info *dev);
 int nof_port_set_up_queues(struct nof_port_opening *o);

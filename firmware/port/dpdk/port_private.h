@@ -97,7 +97,7 @@ struct nof_dpdk_port {
     uint16_t port_id;
     uint16_t udp_port; /* of core 0 */
     unsigned users; /* cores whose close() is due */
-    bool owned; /* we plugged the device in, so we remove it */
+    bool owned; /* we, or EAL for us, plugged the device in, so we remove it */
     bool started;
     bool allmulti;
     bool rate_is_given; /* by the user */

@@ -4,12 +4,16 @@
 
 #include <errno.h>
 #include <string.h>
+#include <time.h>
 
+#include <rte_alarm.h>
 #include <rte_dev.h>
 #include <rte_pause.h>
 
 #include "nof/status.h"
 #include "port/dpdk/preflight.h"
+
+#define SETTLE_MS 1000u
 
 static int on_removed(uint16_t port_id, enum rte_eth_event_type event, void *arg, void *result)
 {
@@ -51,6 +55,24 @@ void nof_port_removal_unwatch(struct nof_dpdk_port *port)
         rte_pause();
 }
 
+static void passed(void *arg)
+{
+    __atomic_store_n((bool *)arg, true, __ATOMIC_RELEASE);
+}
+
+void nof_port_removal_settle(void)
+{
+    static const struct timespec nap = {.tv_nsec = 1000000};
+    bool done = false;
+
+    if (rte_eal_alarm_set(1, passed, &done) != 0)
+        return;
+    /* bound: SETTLE_MS; paid by who lets the device go */
+    for (unsigned ms = 0; ms < SETTLE_MS && !__atomic_load_n(&done, __ATOMIC_ACQUIRE); ms++)
+        (void)nanosleep(&nap, NULL);
+    (void)rte_eal_alarm_cancel(passed, &done); /* it may be under way */
+}
+
 bool nof_dpdk_queue_gone(struct nof_dpdk_queue *q)
 {
     if (!q->gone && __atomic_load_n(&q->port->removed, __ATOMIC_ACQUIRE))
@@ -62,6 +84,7 @@ static void stop(struct nof_dpdk_port *port)
 {
     struct rte_eth_dev_info dev = {.device = NULL};
 
+    nof_port_removal_settle();
     nof_port_removal_unwatch(port);
     nof_dpdk_rules_close(port);
     (void)rte_eth_dev_info_get(port->port_id, &dev);

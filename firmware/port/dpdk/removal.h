@@ -11,5 +11,8 @@
 /* Main thread, the device is open. */
 void nof_port_removal_watch(struct nof_dpdk_port *port);
 void nof_port_removal_unwatch(struct nof_dpdk_port *port);
+/* Returns when DPDK's interrupt thread has left what it was in. Who closes a device that VFIO wants back while its own handler still
+ * tells of that closes nothing: DPDK cannot take the handler off, says so to nobody, and the kernel waits for good. */
+void nof_port_removal_settle(void);
 
 #endif

@@ -14,6 +14,7 @@
 
 #include "../check.h"
 #include "base/wait.h"
+#include "delta/delta_count.h"
 #include "delta/delta_fault.h"
 #include "delta/delta_in.h"
 #include "delta/delta_out.h"
@@ -588,6 +589,51 @@ static void size_that_was_asked_for(void)
     check(nof_delta_size(1 << 20, 22800, 2000, 1024) == 1);
 }
 
+/* A message by pages, of which some is read while it comes, and the rest when it is there. */
+static void received(size_t bytes)
+{
+    struct nof_delta_out *out = take_out(from, bytes);
+    struct nof_delta_in *in = take_in(to, bytes);
+    memset(to, 0xee, bytes);
+    void *shadow = nof_delta_watch_recv(in, false, way);
+    check(shadow != NULL);
+    connect(out, in, from, shadow, bytes);
+    check(nof_delta_in_state(in) == NOF_DELTA_MATCHED && nof_delta_watch_hide(in));
+    for (size_t i = 0; i < bytes; i++)
+        from[i] = byte_at(i);
+    for (size_t i = 5 * PAGE; i < 10 * PAGE; i += 2 * PAGE) {
+        check(nof_delta_out_add(out, from + i, PAGE) == NOF_DELTA_OUT_OK);
+        check(to[i] == byte_at(i));
+    }
+    check(nof_delta_out_end(out, bytes));
+    await_end();
+    for (size_t i = 0; i < bytes; i++)
+        check(to[i] == byte_at(i));
+    check(nof_delta_watch_recv_end(in, false, bytes));
+    nof_delta_in_give(in);
+    nof_delta_out_give(out);
+}
+
+/* A slot whose messages are hidden in one way and then in the other: what came for the second is moved, too, and never copied. */
+static void ways_that_change(void)
+{
+    static const enum nof_delta_way turns[] = {NOF_DELTA_WAY_MPROTECT, NOF_DELTA_WAY_USERFAULTFD,
+                                               NOF_DELTA_WAY_MPROTECT, NOF_DELTA_WAY_USERFAULTFD};
+    if (nof_delta_way_hide_ops(NOF_DELTA_WAY_USERFAULTFD) != &nof_delta_hide_by_userfaultfd)
+        return;
+    for (size_t k = 0; k < sizeof(turns) / sizeof(*turns); k++) {
+        uint64_t copied = nof_delta_counted[NOF_DELTA_COUNT_COPIED_BYTES];
+        unsigned char *used = to;
+        to = mmap(NULL, MOST, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0); /* one mapping */
+        check(to != MAP_FAILED);
+        way = turns[k];
+        received(20 * PAGE);
+        check(munmap(to, MOST) == 0);
+        to = used;
+        check(nof_delta_counted[NOF_DELTA_COUNT_COPIED_BYTES] == copied);
+    }
+}
+
 static void all_by_pages(void)
 {
     static const size_t begins[] = {0, 1, 100, 4095};
@@ -657,6 +703,7 @@ int main(void)
         filled_by_libc();
         malloced();
     }
+    ways_that_change();
     size_that_was_asked_for();
     for (int k = NOF_DELTA_WAY_MPROTECT; getenv("T_VERBOSE") != NULL && k <= NOF_DELTA_WAY_PAGEMAP; k++) {
         const struct nof_delta_pages_ops *ops = nof_delta_way_ops((enum nof_delta_way)k);

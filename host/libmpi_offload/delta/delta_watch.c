@@ -21,7 +21,7 @@ struct hidden {
     struct nof_delta_parts parts; /* pages */
     struct nof_delta_in *arrives;
     uintptr_t base; /* of the message */
-    const struct nof_delta_hide_ops *ops; /* of the message before, and its shadow, until it begins */
+    const struct nof_delta_hide_ops *ops;
     uintptr_t kept; /* where what lay in the parts is while they are hidden; 0: they never were */
     bool hidden;
     bool lost; /* the program has unmapped some of the buffer */
@@ -472,13 +472,11 @@ const void *nof_delta_watch_send_end(const struct nof_delta_out *out)
     return at(twice);
 }
 
-/* Each way has its own: mremap() may leave several mappings behind, and UFFDIO_MOVE takes its pages from one. */
-static bool room_in_shadow(struct hidden *w, const struct nof_delta_hide_ops *ops)
+static bool room_in_shadow(struct hidden *w)
 {
     size_t bytes = w->parts.high - w->parts.low + 2 * NOF_DELTA_PAGE; /* the ends */
-    if (bytes <= w->shadow_bytes && ops == w->ops)
+    if (bytes <= w->shadow_bytes)
         return true;
-    w->ops = ops;
     nof_delta_pages_free(w->shadow, w->shadow_bytes);
     w->shadow = nof_delta_pages_new(bytes);
     w->shadow_bytes = w->shadow == NULL ? 0 : bytes;
@@ -491,9 +489,10 @@ void *nof_delta_watch_recv(struct nof_delta_in *in, bool fatal, enum nof_delta_w
     struct hidden *w = &recvs[slot];
     sigset_t before;
     nof_delta_watch_write(at(in->base), in->bytes);
-    if (!aim(&w->parts, page_behind(in->base), in->base + in->bytes, NOF_DELTA_PAGE) ||
-        !room_in_shadow(w, nof_delta_way_hide_ops(way)) || crosses_send(&w->parts))
+    if (!aim(&w->parts, page_behind(in->base), in->base + in->bytes, NOF_DELTA_PAGE) || !room_in_shadow(w) ||
+        crosses_send(&w->parts))
         return NULL;
+    w->ops = nof_delta_way_hide_ops(way);
     w->arrives = in;
     w->base = in->base;
     w->kept = 0;

@@ -589,6 +589,26 @@ static void size_that_was_asked_for(void)
     check(nof_delta_size(1 << 20, 22800, 2000, 1024) == 1);
 }
 
+/* However many pages a message has, and whatever size was asked for: once its last page is written, all but that one has left. */
+static void last_page_is_left(void)
+{
+    char text[100];
+    check(setenv("NOF_DELTA_SIZE", "16384", 1) == 0 && nof_delta_size_open(text, sizeof(text)) == 0);
+    for (size_t pages = 1; pages <= 100; pages = pages < 20 ? pages + 1 : pages * 5) {
+        struct nof_delta_out *out = take_out(from, pages * PAGE);
+        uint64_t told = nof_delta_counted[NOF_DELTA_COUNT_INCREMENTS];
+        check(nof_delta_watch_send(out, way));
+        for (size_t i = 0; i < pages; i++)
+            *(volatile unsigned char *)(from + i * PAGE) = byte_at(i);
+        check(units_ready(out) == (pages - 1) * PAGE);
+        size_t part = pages < 16 ? pages / 4 + (pages < 4) : 4; /* a quarter of the message at most */
+        told = nof_delta_counted[NOF_DELTA_COUNT_INCREMENTS] - told;
+        check(told == (pages - 1 + part - 1) / part);
+        check(nof_delta_watch_send_end(out) == NULL && nof_delta_out_end(out, pages * PAGE));
+        nof_delta_out_give(out);
+    }
+}
+
 /* A message by pages, of which some is read while it comes, and the rest when it is there. */
 static void received(size_t bytes)
 {
@@ -704,6 +724,8 @@ int main(void)
         malloced();
     }
     ways_that_change();
+    for (way = NOF_DELTA_WAY_MPROTECT; way <= NOF_DELTA_WAY_USERFAULTFD; way++)
+        last_page_is_left();
     size_that_was_asked_for();
     for (int k = NOF_DELTA_WAY_MPROTECT; getenv("T_VERBOSE") != NULL && k <= NOF_DELTA_WAY_PAGEMAP; k++) {
         const struct nof_delta_pages_ops *ops = nof_delta_way_ops((enum nof_delta_way)k);

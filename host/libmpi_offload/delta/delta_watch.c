@@ -159,8 +159,7 @@ static void show_from(struct hidden *w, uint32_t page)
     while (behind < w->parts.count && w->parts.state[behind] == NOF_DELTA_PART_UNTOUCHED &&
            has_page(w, behind) == NOF_DELTA_IN_THERE)
         w->parts.state[behind++] = NOF_DELTA_PART_DONE;
-    show(w, nof_delta_part_low(&w->parts, page), w->parts.low + behind * w->parts.part_bytes,
-         end_by_board(w));
+    show(w, nof_delta_part_low(&w->parts, page), nof_delta_part_low(&w->parts, behind), end_by_board(w));
 }
 
 /* The pages from `page` up to this one are all open, or none is. */
@@ -395,7 +394,9 @@ static bool aim(struct nof_delta_parts *p, uintptr_t low, uintptr_t end, size_t 
     p->part_bytes = part_bytes;
     if (p->low >= p->high || p->low == 0 || !nof_delta_pages_plain(p->low, p->high))
         return false;
-    size_t parts = (p->high - p->low + part_bytes - 1) / part_bytes;
+    size_t bytes = p->high - p->low;
+    p->cut_bytes = (part_bytes + NOF_DELTA_PAGE - bytes % part_bytes) % part_bytes;
+    size_t parts = (bytes + p->cut_bytes + part_bytes - 1) / part_bytes;
     p->count = (uint32_t)parts;
     return parts == p->count && room_for_parts(p);
 }

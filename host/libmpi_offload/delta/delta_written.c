@@ -44,7 +44,7 @@ static void close_far(struct nof_delta_written *w, unsigned number, uintptr_t in
     uintptr_t far = address - w->parts.low, fill = FILL_PAGES * NOF_DELTA_PAGE;
     if (far > fill)
         close_parts(w, number, nof_delta_part_of(&w->parts, into + NOF_DELTA_PAGE) + 1,
-                    (uint32_t)((far - fill) / w->parts.part_bytes));
+                    nof_delta_part_of(&w->parts, address - fill));
     if (top > 2)
         close_parts(w, number, nof_delta_part_of(&w->parts, address + fill) + 1, top - 2);
 }

@@ -93,7 +93,7 @@ void nof_mtu_raise(struct nof_path *p)
 
 void nof_mtu_doubt(struct nof_path *p, uint32_t len_bytes)
 {
-    if (len_bytes <= NOF_MTU_MIN_BYTES + 14u || len_bytes > nof_path_mss(p))
+    if (p->mtu_bytes == NOF_MTU_MIN_BYTES || len_bytes > nof_path_mss(p))
         return; /* nothing smaller is to be had, or was too large anyway */
     if (!p->asking)
         p->passed_bytes = 0;

@@ -35,7 +35,7 @@ static bool transmit_again(struct nof_path *p, uint32_t index)
         return false;
     if (index == p->sent.head && e->retx >= DOUBT_RETX)
         nof_mtu_doubt(p, e->len_bytes);
-    if (e->len_bytes > nof_path_mss(p))
+    if (e->len_bytes > nof_path_mss(p) || p->mtu_bytes == NOF_MTU_MIN_BYTES)
         nof_packet_cut(e->frame->data);
     if (!nof_tx_queue_add(t, e->frame, index))
         return false;

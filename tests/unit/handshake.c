@@ -206,6 +206,25 @@ static void a_path_follows_a_network_that_becomes_narrow(void **state)
     }
 }
 
+/* All under way has 540 bytes, and the network carries 500. */
+static void small_frames_follow_a_network_below_the_least_mtu(void **state)
+{
+    struct toy_config cfg = lan;
+    struct toy_net *net;
+
+    (void)state;
+    cfg.cuts = true;
+    net = toy_open(&cfg);
+    toy_send(net, 0, 1, 1, 480);
+    toy_run(net, net->now_ns + 20 * MS, 1);
+    net->cfg.net_mtu_bytes = 500;
+    toy_send(net, 0, 1, 20, 480);
+    toy_run(net, net->now_ns + 2 * SECOND, 1);
+    assert_true(toy_all_received(net));
+    assert_int_equal(nof_path_body_max(net->node[0].stream[1].path), 576 - 60);
+    toy_close(net);
+}
+
 /* Losses, however many, and a peer that is not there for a while, are not taken for a narrow network. */
 static void a_path_does_not_become_narrow_by_losses(void **state)
 {
@@ -401,6 +420,7 @@ int main(void)
         cmocka_unit_test(the_mtu_falls_to_what_the_network_carries),
         cmocka_unit_test(a_narrow_path_widens_with_its_network),
         cmocka_unit_test(a_path_follows_a_network_that_becomes_narrow),
+        cmocka_unit_test(small_frames_follow_a_network_below_the_least_mtu),
         cmocka_unit_test(a_path_does_not_become_narrow_by_losses),
         cmocka_unit_test(the_smaller_end_decides_the_mtu),
         cmocka_unit_test(a_recorded_hello_harms_no_path),

@@ -22,7 +22,7 @@
  * `asleep`, makes the store visible (below), looks at everything once more, and waits on `wake` (futex, shared) as long as
  * it holds what it held before `asleep` was set. Who has put something in for that rank looks at `asleep` afterwards; if it is
  * set, it clears it, increments `wake` and wakes. Between the two either both have a full fence, or the sleeper calls
- * membarrier(MEMBARRIER_CMD_GLOBAL_EXPEDITED) and all other ranks have registered for it, which they say in their parts; nofd
+ * membarrier(MEMBARRIER_CMD_GLOBAL_EXPEDITED), if all ranks have registered for it and have a CPU each, which they say in their parts; nofd
  * rings with a fence in any case.
  *
  * Death. A rank whose life line breaks without a detach is DEAD in the roster before any of its peers is told

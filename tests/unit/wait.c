@@ -365,6 +365,33 @@ static void what_comes_too_late_earns_nothing(void **state)
     nof_lib.seated = false;
 }
 
+/* Not for a time, which is theirs for whom it waits; with other threads of the program, which may spin, at once. */
+static void who_has_no_cpu_gives_way_twice(void **state)
+{
+    (void)state;
+    nof_lib.seated = false;
+    for (int locking = 0; locking < 2; locking++) {
+        struct nof_wait wait = NOF_WAIT_START;
+        begin(false, 1, 10);
+        nof_lib.crowded = true;
+        nof_lib.locking = locking != 0;
+        nof_lib.spin_us = 1000000;
+        while (count('s') == 0)
+            steps(&wait, 1);
+        assert_int_equal(count('m'), 8 + (locking ? 0 : 2) + 1);
+        begin(false, 1, 10);
+        far_brings = 1;
+        steps(&wait, 1);
+        far_brings = 0;
+        nof_lib.crowded = true;
+        looks = 0;
+        while (count('s') == 0)
+            steps(&wait, 1);
+        assert_int_equal(count('m'), 8 + (locking ? 0 : 2) + 1);
+    }
+    nof_lib.locking = false;
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -376,6 +403,7 @@ int main(void)
         cmocka_unit_test(a_change_counts_while_it_turns),
         cmocka_unit_test(it_follows_what_comes),
         cmocka_unit_test(looks_are_counted),
+        cmocka_unit_test(who_has_no_cpu_gives_way_twice),
         cmocka_unit_test(who_has_a_cpu_spins_for_memory_and_not_for_the_nic),
         cmocka_unit_test(what_comes_too_late_earns_nothing),
     };

@@ -34,12 +34,6 @@
 #include "p2p/staged.h"
 #include "base/wait.h"
 
-/* How long a blocking call polls before it sleeps, unless NOF_SPIN_US says otherwise. */
-#define SPIN_US 20u
-/* The same for a rank with a CPU of its own. By UDP sockets an answer from another host takes 20 us where NIC cores have the ranks' CPUs;
- * who slept for it answered later himself, so that both slept for each message from then on: 51 us one way, not 11. */
-#define SPIN_SEATED_US 50u
-
 static void mark_forked(void)
 {
     nof_lib.phase = NOF_LIB_FORKED;
@@ -110,16 +104,11 @@ static int cpus(void)
     return sched_getaffinity(0, sizeof(set), &set) == 0 ? CPU_COUNT(&set) : 1;
 }
 
-/* With the other ranks of this host. */
+/* With the other ranks of this host. Whoever has memory with them counts theirs, too (chan/shm/shm_open.c). */
 static void share_cpus(void)
 {
-    const char *spin = getenv("NOF_SPIN_US");
     int here = nof_launch_ranks_here(), ranks = here > 0 ? here : nof_lib.world_size;
-    nof_lib.seated = ranks <= cpus();
-    nof_lib.crowded = ranks + 1 > cpus();
-    nof_lib.spin_us = nof_lib.seated ? SPIN_SEATED_US : SPIN_US;
-    if (spin != NULL)
-        nof_lib.spin_us = (uint32_t)strtoul(spin, NULL, 10);
+    nof_lib_share_cpus(ranks <= cpus(), ranks + 1 > cpus());
 }
 
 static void open_library(const char *func)

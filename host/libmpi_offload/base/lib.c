@@ -9,6 +9,10 @@
 #include <time.h>
 #include <unistd.h>
 
+#define SPIN_US 20u
+/* Of a rank with a CPU of its own. By UDP sockets an answer from another host takes 20 us where NIC cores have the ranks' CPUs; who slept
+ * for it answered later himself, so that both slept for each message from then on: 51 us one way, not 11. */
+#define SPIN_SEATED_US 50u
 #define READ_MS 200 /* a launcher that has not read a line in this time is not waiting for it */
 #define RELAY_MS \
     20 /* for what its proxy on this host has read to reach a launcher that an abort makes deaf */
@@ -36,6 +40,16 @@ struct nof_lib nof_lib = {
 
 __thread const char *nof_lib_call = "a call of MPI"; /* one that does not enter() */
 __thread uint64_t nof_lib_callsite;
+
+void nof_lib_share_cpus(bool seated, bool crowded)
+{
+    const char *spin = getenv("NOF_SPIN_US");
+    nof_lib.seated = seated;
+    nof_lib.crowded = crowded;
+    nof_lib.spin_us = seated ? SPIN_SEATED_US : SPIN_US;
+    if (spin != NULL)
+        nof_lib.spin_us = (uint32_t)strtoul(spin, NULL, 10);
+}
 
 void nof_lib_lock(void)
 {

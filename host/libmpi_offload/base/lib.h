@@ -36,7 +36,7 @@ struct nof_lib {
     int world_rank;
     int world_size;
     int appnum;
-    bool crowded; /* ranks and a NIC core may outnumber the CPUs of this process */
+    bool crowded; /* ranks of this host and a NIC core may outnumber the CPUs that they may use */
     bool seated; /* the ranks alone do not: each has a CPU */
     uint32_t spin_us; /* how long a blocking call polls before it sleeps */
     char host[MPI_MAX_PROCESSOR_NAME];
@@ -79,6 +79,9 @@ void nof_lib_begin(int required, const char *func);
 
 /* After MPI_Finalize or MPI_Session_finalize: no longer RUNNING unless the other kind still is. */
 void nof_lib_end(void);
+
+/* What is known of the CPUs of this host, and so how long a blocking call polls before it sleeps, unless NOF_SPIN_US says. */
+void nof_lib_share_cpus(bool seated, bool crowded);
 
 /* Only the lock: for calls that are legal at any time. */
 void nof_lib_lock(void);

@@ -19,6 +19,9 @@
 #define NEAR_SPIN_NS 1000000u /* some megabytes by memory; NOF_SPIN_US may ask for more, or for none */
 #define PURE_POLLS 128 /* about what a message takes to another host and back, 3 us */
 #define PURE_POLLS_CROWDED 8 /* 70 ns: those whom we wait for may want this CPU */
+/* Of a rank without a CPU: others of the job have had it then. Not of a process with several threads: those that the program has spin in
+ * turn, and Linux has who yields wait until each has used up its share. */
+#define YIELDS 2
 
 static int spin_credit = CREDIT_MOST;
 static unsigned sleeps_at_once;
@@ -275,8 +278,8 @@ static bool tell(struct nof_wait *wait, uint64_t now_ns)
     return true;
 }
 
-/* Where ranks outnumber the CPUs, a spinning one may keep from the CPU the one that it waits for: schedulers that give
- * each session its share do not let a yield across. So spinning must prove itself: a success earns, a spin that ended
+/* Where the NIC core outnumbers the CPUs, a spinning rank may keep it from the CPU: schedulers that give each session its
+ * share do not let a yield across. So spinning must prove itself: a success earns, a spin that ended
  * in a sleep costs, as much as the two are worth (a sleep is some 5 us of CPU, a spin 20), and who has nothing left
  * tries again now and then. */
 static bool spin_pays(void)
@@ -295,10 +298,22 @@ static void begin_spin(struct nof_wait *wait, uint64_t now_ns)
 {
     uint64_t spin_ns = nof_lib.spin_us * 1000ull;
     wait->near = near_pays();
-    wait->spinning = wait->near || spin_pays();
+    wait->yields = spin_ns == 0 || nof_lib.locking ? 0 : YIELDS;
+    wait->spinning = nof_lib.seated && (wait->near || spin_pays());
     wait->near_until_ns = now_ns + (spin_ns == 0 || spin_ns > NEAR_SPIN_NS ? spin_ns : NEAR_SPIN_NS);
     wait->spin_until_ns = wait->near ? wait->near_until_ns : wait->spinning ? now_ns + spin_ns : now_ns;
     near_seen = near_brought;
+}
+
+/* Where ranks outnumber the CPUs, time is theirs for whom this one waits. */
+static bool gives_way(struct nof_wait *wait, uint64_t now_ns)
+{
+    if (nof_lib.seated)
+        return now_ns < wait->spin_until_ns;
+    if (wait->yields == 0)
+        return false;
+    wait->yields--;
+    return true;
 }
 
 /* Something came. What memory brought within the time of a long spin earns one, whether it was spun for or slept. */
@@ -356,7 +371,7 @@ bool nof_wait_step(struct nof_wait *wait)
         nof_publish(now_ns);
     if (wait->spin_until_ns == 0)
         begin_spin(wait, now_ns);
-    if (now_ns < wait->spin_until_ns) {
+    if (gives_way(wait, now_ns)) {
         relax();
         return false;
     }

@@ -7,9 +7,9 @@
  *
  * A step polls once, then does the work that sources, or whoever was called by them, made due. While nothing comes,
  * the first steps (3 us at most) do nothing else: of these, a source that is far has only the turns that polling.h gives it, if
- * something is awaited of near ones. Then it polls all, looks at the clock and gives way between polls for spin_us, or, where each rank
- * has a CPU and near sources bring what is waited for, for a millisecond;
- * then it sleeps until something may have come. The lock is held when a step is called and when it returns, never while
+ * something is awaited of near ones. Then it polls all, looks at the clock and gives way between polls: for spin_us; where each rank
+ * has a CPU and near sources bring what is waited for, for a millisecond; where ranks outnumber the CPUs, twice. Then it sleeps until
+ * something may have come. The lock is held when a step is called and when it returns, never while
  * it gives way or sleeps. With several threads waiting, one sleeps at the bell and the others on a condition variable;
  * who reaps a completion wakes them all.
  *
@@ -30,6 +30,7 @@ struct nof_wait {
     bool near; /* until then */
     bool beside; /* something is awaited of near sources: the far one has its turns only */
     uint8_t pure_polls; /* empty ones so far, up to a limit */
+    uint8_t yields; /* left, of a rank without a CPU */
     /* For those who ask why it takes so long (wait_board.h). */
     const char *call;
     /* Write what is waited for on the board; NULL: nothing single. Returns the schedule whose messages it is, or NULL. */

@@ -30,7 +30,7 @@ void nof_tool_text(const char *text, char *out, int *len);
 
 /* Of tool_vars.c. */
 
-enum { NOF_TOOL_SETTINGS = 4, NOF_TOOL_LEVELS = 8 };
+enum { NOF_TOOL_SETTINGS = 5, NOF_TOOL_LEVELS = 8 };
 enum { NOF_TOOL_CVARS = NOF_TOOL_SETTINGS + NOF_FEATURE_COUNT };
 enum { NOF_TOOL_OWN = NOF_TOOL_LEVELS + NOF_LIBRARY_COUNT_MAX }; /* pvars of the library */
 enum { NOF_TOOL_PVARS = NOF_TOOL_OWN + NOF_COUNTER_COUNT };

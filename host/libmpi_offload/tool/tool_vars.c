@@ -18,13 +18,16 @@ static const struct {
     const char *name;
     const char *help;
 } settings[NOF_TOOL_SETTINGS] = {
-    {"library.spin_us", "microseconds that a blocking call polls before it sleeps (NOF_SPIN_US); a rank with "
-                        "a CPU of its own up to 1 ms"},
+    {"library.spin_us",
+     "microseconds that a blocking call polls before it sleeps (NOF_SPIN_US), where each rank has a CPU: by "
+     "memory then up to 1 ms; else it gives way twice, or, with 0, not at all"},
     {"library.thread_level", "thread level that MPI_Init or the sessions got, as the MPI_THREAD_ constants"},
+    {"library.seated",
+     "1: each rank of this host has a CPU of its own; 0: not each, so that who waits soon gives way"},
     {"library.launcher", "launcher that the process speaks to (NOF_LAUNCH)"},
     {"library.channel", "what moves the messages: the NIC, or in a world of one the process itself"},
 };
-enum { SPIN_US, THREAD_LEVEL, LAUNCHER, CHANNEL };
+enum { SPIN_US, THREAD_LEVEL, SEATED, LAUNCHER, CHANNEL };
 enum { TEXT_BYTES = 32 };
 
 static const struct {
@@ -128,6 +131,8 @@ int nof_tool_cvar_read(int index, void *out)
         *(unsigned *)out = nof_lib.spin_us;
     } else if (index == THREAD_LEVEL) {
         *(int *)out = nof_lib.thread_level;
+    } else if (index == SEATED) {
+        *(int *)out = nof_lib.seated;
     } else if (index == LAUNCHER) {
         read_text(nof_launch == NULL ? "" : nof_launch->name, out);
     } else if (index == CHANNEL) {

@@ -3,7 +3,8 @@
  * A store of mine before a load of mine, against the same of another process: of the two at least one sees what the other has
  * stored. Who sends does so often, and passes light(), which is nothing; who is about to sleep, or to look away from a
  * lane, does so seldom, and passes heavy(), which has the kernel bring all processes that are registered past a fence
- * (membarrier, GLOBAL_EXPEDITED). Where any of them could not be registered both are fences: all must be told the same.
+ * (membarrier, GLOBAL_EXPEDITED). Where any of them could not be registered, or ranks outnumber the CPUs and sleep often
+ * (decision 0055), both are fences: all must be told the same.
  *
  * Threads: any. */
 #ifndef NOF_MPI_BARRIER_H

@@ -199,6 +199,12 @@ static inline bool nof_shm_sleeps(const struct nof_shm_peer *peer)
 {
     return __atomic_load_n(&peer->bell->asleep, __ATOMIC_RELAXED) != 0;
 }
+/* It does not look at our lane: it is to, and the look at `asleep` comes behind that, too. */
+static inline void nof_shm_tell(const struct nof_shm_peer *peer)
+{
+    nof_hot_tell(&peer->part->map, nof_shm.self);
+    nof_barrier_light();
+}
 static inline void nof_shm_ring(const struct nof_shm_peer *peer)
 {
     if (nof_shm_sleeps(peer))
@@ -239,7 +245,7 @@ static inline void nof_shm_put(struct nof_shm_peer *peer)
     nof_lane_publish(&peer->out);
     nof_barrier_light();
     if (!nof_lane_is_hot(&peer->out))
-        nof_hot_tell(&peer->part->map, nof_shm.self);
+        nof_shm_tell(peer);
     nof_shm_ring(peer);
 }
 void nof_shm_send(struct nof_request *req);

@@ -53,7 +53,7 @@ RARE static bool send_if_room(uint32_t ctx, int world_rank, int tag, const void 
 RARE static bool sent(const struct nof_shm_peer *to)
 {
     if (!nof_lane_is_hot(&to->out))
-        nof_hot_tell(&to->part->map, nof_shm.self);
+        nof_shm_tell(to);
     nof_shm_ring(to);
     return true;
 }

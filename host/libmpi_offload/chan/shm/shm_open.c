@@ -11,6 +11,7 @@
 #include "chan/nic/chan_nic.h"
 #include "chan/shm/chan_shm.h"
 #include "comm/comm.h"
+#include "launch/launch.h"
 
 /* The name of an operation: 12 bits of its generation, which are never 0, then its index. */
 #define INDEX_BITS 20u
@@ -68,6 +69,7 @@ bool nof_shm_publish(const enum nof_channels *way, char *text, size_t text_bytes
     probe_word = nof_lib_now_ns() ^ (uint64_t)getpid() << 40;
     part->head.magic = NOF_PART_MAGIC;
     part->head.registered = nof_barrier_register();
+    nof_seats_mine(&part->cpus);
     part->head.started_by_nic = nof_pmd_runs_collectives(nof_chan_nic.pmd);
     part->head.probe =
         (struct nof_cma_probe){.address = (uint64_t)(uintptr_t)&probe_word, .value = probe_word};
@@ -104,6 +106,23 @@ static bool open_peer(uint32_t slot, bool *registered)
     return true;
 }
 
+/* Whether ranks outnumber CPUs, by what those here have said of theirs. Of a host the launcher may say how many they are; the rest of
+ * them, of other simulated hosts or silent, may want any CPU. All that are here find the same. */
+static void find_seats(void)
+{
+    struct nof_seat *seats = calloc(nof_shm.memory.nslots, sizeof(*seats));
+    if (seats == NULL)
+        nof_lib_die(1, "no memory for %u peers of this host", nof_shm.memory.nslots);
+    uint32_t here = 0;
+    for (uint32_t slot = 0; slot < nof_shm.memory.nslots; slot++)
+        if (nof_shm.peers[slot].world_rank >= 0)
+            seats[here++].may = &nof_shm.peers[slot].part->cpus;
+    int told = nof_launch_ranks_here(), all = told > 0 ? told : nof_lib.world_size;
+    int others = all > (int)here ? all - (int)here : 0, left = nof_seats_left(seats, here);
+    nof_lib_share_cpus(left >= others, left <= others);
+    free(seats);
+}
+
 void nof_shm_open_peers(void)
 {
     uint32_t nslots = nof_shm.memory.nslots;
@@ -120,7 +139,8 @@ void nof_shm_open_peers(void)
     bool registered = true;
     for (uint32_t slot = 0; slot < nslots; slot++)
         (void)open_peer(slot, &registered);
-    nof_barrier_use(registered);
+    find_seats();
+    nof_barrier_use(registered && nof_lib.seated);
     nof_shm.words = (nslots + 63) / 64;
     nof_cells_init(&nof_shm.cells, &nof_shm.part->words, nof_part_cells(nof_shm.part), nof_part_allocate);
     nof_shm_delta = nof_chan_nic_delta;

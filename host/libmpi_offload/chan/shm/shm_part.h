@@ -12,6 +12,7 @@
 #include "chan/shm/cma.h"
 #include "chan/shm/hot.h"
 #include "chan/shm/lane.h"
+#include "chan/shm/seats.h"
 
 #define NOF_PART_MAGIC 0x32305452415046ull
 #define NOF_PART_CELLS 65536u
@@ -35,8 +36,8 @@ struct nof_part_head {
 struct nof_part {
     struct nof_part_head head;
     struct nof_hot_map map;
-    uint8_t gap[4096 - sizeof(struct nof_part_head) - sizeof(struct nof_hot_map)];
-    struct nof_cell_words words;
+    struct nof_seats_mask cpus; /* that its owner may use */
+    _Alignas(4096) struct nof_cell_words words;
 };
 
 static_assert(sizeof(struct nof_part_head) == 64 && sizeof(struct nof_part) <= NOF_PART_CELLS &&

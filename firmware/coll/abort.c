@@ -5,6 +5,7 @@
 #include "flow/completion.h"
 #include "flow/link.h"
 #include "flow/peer.h"
+#include "match/match.h"
 #include "msg/answer.h"
 #include "msg/recv.h"
 
@@ -108,13 +109,18 @@ void nof_abort_keep(struct nof_nic *nic, struct nof_endpoint *ep, const struct n
 
 void nof_abort_ask(struct nof_nic *nic, struct nof_endpoint *ep, const struct nof_coll_abort *question)
 {
+    struct nof_match_key key = {.ep = ep->index,
+                                .ctx = question->run.ctx,
+                                .source = (int32_t)question->rank,
+                                .tag = question->run.tag};
+    uint64_t unread = nof_match_find(nic, &key) != NULL ? NOF_COLL_UNREAD : 0;
     struct nof_comp comp = {.opcode = NOF_COMP_COLL_ABORT,
                             .status = NOF_EAGAIN,
                             .ctx = question->run.ctx,
                             .peer = (int32_t)question->rank,
                             .tag = question->run.tag,
                             .len = question->run.number,
-                            .handle = question->agreed};
+                            .handle = question->agreed | unread};
     if (ep->comp_head == NOF_NIL)
         (void)nof_completion_give(nic, ep, &comp);
 }

@@ -140,6 +140,12 @@ static struct nof_recv *answer_probes(struct nof_nic *nic, struct nof_endpoint *
     return NULL;
 }
 
+/* It only ends what waits for a message that was never sent (nof/desc.h, "Agreement"). */
+static bool is_last_word(const struct nof_arrival *a)
+{
+    return a->agreed == NOF_AGREED_NO_MORE && a->len == 0 && a->flags == 0;
+}
+
 /* No posted receive wants the message: a probe may take it, the library or the store does. */
 static int unexpected(struct nof_nic *nic, struct nof_peer *peer, const struct nof_arrival *a)
 {
@@ -192,7 +198,9 @@ int nof_eager_envelope_rx(struct nof_nic *nic, struct nof_peer *peer, const stru
     bool all = (a.flags & (NOF_ENV_F_RTS | NOF_ENV_F_FAILED)) != 0; /* no piece follows */
     nof_incoming_begin(nic, peer, a.payload_bytes, all ? 0 : a.len - a.payload_bytes);
     struct nof_recv *r = nof_claim_posted(nic, ep, &a.key);
-    if (r == NULL) {
+    if (r == NULL && is_last_word(&a)) {
+        nof_credit_free(nic, peer, 1, a.blocks);
+    } else if (r == NULL) {
         rc = unexpected(nic, peer, &a);
     } else {
         nof_count(nic, ep, NOF_C_EXPECTED, 1);

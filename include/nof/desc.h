@@ -25,6 +25,8 @@
 #define NOF_ANY_TAG (-1) /* tags are 0..INT32_MAX */
 #define NOF_DESC_BYTES 64
 #define NOF_INLINE_BYTES 32 /* payload inside a descriptor or a completion */
+#define NOF_COLL_UNREAD 256u /* COLL_ABORT completion: bit in `handle` of a question */
+#define NOF_AGREED_NO_MORE 255u /* see "Agreement" */
 #define NOF_RELEASE_MAX 7 /* staging offsets in one RELEASE descriptor */
 
 enum nof_desc_opcode {
@@ -173,7 +175,10 @@ struct nof_desc {
  * schedule. Messages that are spilled are not compared. Ranks may also wait for
  * each other without a message: COLL_ABORT with status NOF_EAGAIN asks a rank whether it calls the same. A NIC that runs that
  * schedule answers by failing it if not; else its host is asked, by NOF_COMP_COLL_ABORT with status NOF_EAGAIN, handle =
- * agreed, peer = who asks.
+ * agreed, and NOF_COLL_UNREAD if a message of the one who asks has come that no receive has taken, peer = who asks. A host that
+ * has ended its part, and well, says so where else nobody would ever know: by a SEND of no bytes, of the same ctx and tag,
+ * with NOF_AGREED_NO_MORE. A receive that still waits then waits for a message that was never sent, and ends with
+ * NOF_EDISAGREE; without one such a message is dropped.
  *
  * Failure of a collective. When a schedule fails, its NIC tells the ranks that its program names, whose schedules of the
  * same ctx, tag and number (the START's len) fail in turn: COMP_SCHED with handle = steps of the program, status, and in

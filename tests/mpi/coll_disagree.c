@@ -75,6 +75,23 @@ static int another_scan(bool differs)
     return differs ? MPI_Exscan(data, result, 8, MPI_INT, MPI_SUM, MPI_COMM_WORLD)
                    : MPI_Scan(data, result, 8, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
 }
+/* Of a length that is 0 there is no message: what one rank sends, or waits for, the others know nothing of. */
+static int one_exchanges(bool differs, int most, int sends)
+{
+    int counts[64] = {0}, none[64] = {0}, from[64] = {0};
+    for (int i = 0; i < t_size && differs; i++)
+        counts[i] = most;
+    return MPI_Alltoallv(data, sends ? counts : none, from, MPI_INT, result, sends ? none : counts, from,
+                         MPI_INT, MPI_COMM_WORLD);
+}
+static int waits_for_what_nobody_sends(bool differs)
+{
+    return one_exchanges(differs, 8, false);
+}
+static int sends_what_nobody_receives(bool differs)
+{
+    return one_exchanges(differs, LONG / 8, true);
+}
 
 static const struct {
     int (*call)(bool differs);
@@ -96,6 +113,8 @@ static const struct {
     {two_roots, false},
     {gathers_what_others_scatter, false},
     {another_root_of_reduce, false},
+    {waits_for_what_nobody_sends, false},
+    {sends_what_nobody_receives, false},
 };
 
 /* And all can still work together. */

@@ -248,6 +248,50 @@ static void a_probe_that_waits_is_answered_and_the_message_stays(void **state)
     assert_int_equal(p.ep->stored, 1);
 }
 
+static struct nof_wire_view *last_word(uint64_t len)
+{
+    struct nof_wire_view *v = envelope(NOF_WIRE_MSG, len, (uint32_t)len);
+    nof_put32(fields + NOF_WIRE_MSG_ELEM, NOF_AGREED_NO_MORE << 8);
+    return v;
+}
+
+/* It takes nothing, and is not there for who comes later. */
+static void that_no_more_comes_is_dropped_where_nobody_waits(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 1000; i++)
+        assert_int_equal(arrives(last_word(0)), NOF_OK);
+    assert_int_equal(p.ep->stored, 0);
+    assert_int_equal(p.peer->rx_msgs_freed, p.peer->rx_seq);
+    receive(100, 1);
+    assert_null(world_take(p.w, 1));
+    assert_int_equal(arrives(envelope(NOF_WIRE_MSG, 8, 8)), NOF_OK);
+    assert_int_equal(world_expect(p.w, 1, NOF_COMP_RECV, 1)->len, 8);
+}
+
+static void and_ends_who_waits(void **state)
+{
+    struct nof_desc d = {
+        .opcode = NOF_DESC_RECV, .agreed = 7, .ctx = 1, .cookie = 4, .peer = 0, .tag = 5, .len = 0};
+
+    (void)state;
+    world_post(p.w, 1, &d);
+    world_post(p.w, 1, &d);
+    assert_int_equal(arrives(envelope(NOF_WIRE_MSG, 0, 0)), NOF_OK);
+    assert_int_equal(world_expect(p.w, 1, NOF_COMP_RECV, 4)->status, NOF_OK); /* what was sent before it */
+    assert_int_equal(arrives(last_word(0)), NOF_OK);
+    assert_int_equal(world_expect(p.w, 1, NOF_COMP_RECV, 4)->status, NOF_EDISAGREE);
+    assert_int_equal(p.peer->rx_msgs_freed, p.peer->rx_seq);
+}
+
+/* One with bytes is a message as any, whatever it says. */
+static void bytes_are_kept_all_the_same(void **state)
+{
+    (void)state;
+    assert_int_equal(arrives(last_word(8)), NOF_OK);
+    assert_int_equal(p.ep->stored, 1);
+}
+
 #define EACH(test) cmocka_unit_test_setup_teardown(test, start, end)
 
 int main(void)
@@ -263,6 +307,9 @@ int main(void)
         EACH(nobody_sends_beyond_his_credit),
         EACH(what_its_sender_could_not_read_ends_as_a_fault),
         EACH(a_probe_that_waits_is_answered_and_the_message_stays),
+        EACH(that_no_more_comes_is_dropped_where_nobody_waits),
+        EACH(and_ends_who_waits),
+        EACH(bytes_are_kept_all_the_same),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

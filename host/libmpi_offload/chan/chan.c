@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "chan/chan.h"
 
+#include "nof/desc.h"
+
 const struct nof_chan *nof_chan_to_all;
 const struct nof_chan *nof_chan_short;
 struct nof_claims nof_chan_claims;
@@ -155,6 +157,26 @@ void nof_chan_close(void)
     if (beside != NULL)
         beside->close();
     nof_chan_to_all->close();
+}
+
+static void say_no_more(const struct nof_chan *channel, const struct nof_chan_failure *question)
+{
+    struct nof_request *req = nof_request_internal(NOF_REQUEST_SEND, nof_comm_world(), NULL, 0,
+                                                   nof_type_byte(), question->rank, question->tag);
+    if (req == NULL)
+        return;
+    req->ctx = question->ctx;
+    req->agreed = NOF_AGREED_NO_MORE;
+    req->orphan = true;
+    channel->send(req);
+}
+
+void nof_chan_say_no_more(const struct nof_chan_failure *question, bool by_nic, bool by_memory)
+{
+    if (by_nic)
+        say_no_more(nof_chan_to_all, question);
+    if (by_memory && nof_chan_reached[question->rank] >= 0)
+        say_no_more(beside, question);
 }
 
 void nof_chan_on_death(void (*heard)(int world_rank, int code))

@@ -29,6 +29,7 @@ struct nof_chan_failure {
     int status; /* enum nof_status */
     int rank; /* in the job */
     uint8_t agreed; /* status NOF_EAGAIN: `rank` asks whether the run agrees on this (nof/desc.h) */
+    bool unread; /* likewise: a message of `rank` in that run has come, and no receive has taken it */
 };
 
 /* What recv_now() has received. */
@@ -235,6 +236,9 @@ int nof_chan_dead_member(struct nof_comm *comm);
  * reached any more. */
 int nof_chan_dead_member_code(int member, const char *what);
 void nof_chan_close(void);
+/* To who asks, behind all that went these ways: no message of this rank will come in that run (NOF_AGREED_NO_MORE, nof/desc.h).
+ * Lost where memory is short. */
+void nof_chan_say_no_more(const struct nof_chan_failure *question, bool by_nic, bool by_memory);
 
 /* What goes up from a channel, beside the ends of its requests. */
 struct nof_chan_hooks {

@@ -10,7 +10,10 @@
 #define REMEMBERED 64u
 #define HASHES 251u /* a prime, of which powers of two have 50 different remainders */
 
-static struct nof_chan_failure ended[REMEMBERED]; /* status NOF_OK: without one; rank: whose failure */
+static struct ended {
+    struct nof_chan_failure failure; /* status NOF_OK: without one; rank: whose */
+    bool by_nic, by_memory; /* how messages went, to one rank or another */
+} ended[REMEMBERED];
 static uint32_t ended_count;
 
 static void agree(struct nof_sched *s, enum nof_coll_call call, int root, uint64_t bytes, unsigned op)
@@ -77,24 +80,39 @@ void nof_coll_agree_ask(struct nof_sched *s)
 
 void nof_coll_agree_ended(const struct nof_sched *s)
 {
-    struct nof_chan_failure *last = &ended[ended_count++ % REMEMBERED];
-    *last = nof_coll_abort_of(s, false);
-    last->agreed = s->agreed;
+    struct ended *last = &ended[ended_count++ % REMEMBERED];
+    last->failure = nof_coll_abort_of(s, false);
+    last->failure.agreed = s->agreed;
+    last->by_nic = nof_chan_of(s->comm, 0) == nof_chan_to_all;
+    last->by_memory = !last->by_nic || s->comm->mixed;
+}
+
+/* This rank has come to its end in what the other one waits in, and both called the same: but for a count that is 0 here and
+ * not there, of those that may differ from rank to rank. Then a message was sent that nobody has received, or one is waited for
+ * that was not sent: which of what is under way still none is, the order of messages says. */
+static bool left_unread(const struct nof_chan_failure *question)
+{
+    return question->unread ||
+           nof_matcher_find(&nof_chan_claims.memory, question->ctx, question->rank, question->tag) != NULL;
 }
 
 void nof_coll_agree_answer(const struct nof_chan_failure *question)
 {
     for (uint32_t i = 0; i < REMEMBERED && i < ended_count; i++) {
-        struct nof_chan_failure failure = ended[i];
-        bool other = failure.agreed != 0 && question->agreed != 0 && failure.agreed != question->agreed;
+        struct nof_chan_failure failure = ended[i].failure;
         if (failure.ctx != question->ctx || failure.tag != question->tag ||
-            failure.number != question->number || (failure.status == NOF_OK && !other))
+            failure.number != question->number)
             continue;
-        if (failure.status == NOF_OK) {
+        bool both = failure.agreed != 0 && question->agreed != 0;
+        if (failure.status == NOF_OK && both &&
+            (failure.agreed != question->agreed || left_unread(question))) {
             failure.status = NOF_EDISAGREE;
             failure.rank = nof_lib.world_rank;
         }
-        nof_chan_to_all->tell_failure(question->rank, &failure);
+        if (failure.status != NOF_OK)
+            nof_chan_to_all->tell_failure(question->rank, &failure);
+        else if (both)
+            nof_chan_say_no_more(question, ended[i].by_nic, ended[i].by_memory);
         return;
     }
 }

@@ -51,7 +51,8 @@ void nof_coll_agree_way(struct nof_sched *s, unsigned way);
 void nof_coll_agree_ask(struct nof_sched *s);
 /* s has ended: what it agreed on, and how it failed, is remembered, for the last few. */
 void nof_coll_agree_ended(const struct nof_sched *s);
-/* Another rank asks about a run that is not here. It is told if that has ended and was another, or has failed. */
+/* Another rank asks about a run that is not here. It is told if that has ended and was another, or has failed; if it ended well,
+ * that no message will come any more, and what of its own nobody has received is an error. */
 void nof_coll_agree_answer(const struct nof_chan_failure *question);
 
 #endif

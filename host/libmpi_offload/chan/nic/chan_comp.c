@@ -80,8 +80,10 @@ static void failure_heard(const struct nof_comp *comp)
                                        .status = comp->status,
                                        .rank = comp->peer};
     bool asks = comp->status == NOF_EAGAIN;
-    if (asks)
+    if (asks) {
         failure.agreed = (uint8_t)comp->handle;
+        failure.unread = (comp->handle & NOF_COLL_UNREAD) != 0;
+    }
     nof_chan_failure(&failure, asks ? MPI_SUCCESS : nof_chan_nic_failure_code(comp->status, comp->peer));
 }
 

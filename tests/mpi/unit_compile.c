@@ -6,7 +6,7 @@
 
 #include "../check.h"
 #include "coll/compile.h"
-#include "coll/step.h"
+#include "coll/steps/step.h"
 #include "nof/desc.h"
 #include "p2p/pt2pt.h"
 #include "type/op.h"

@@ -3,7 +3,7 @@
 
 #include "base/error.h"
 #include "coll/coll_abort.h"
-#include "coll/step.h"
+#include "coll/steps/step.h"
 #include "nof/status.h"
 
 #define ASKED_AT_ONCE 16

@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "coll/step.h"
+#include "coll/steps/step.h"
 #include "nof/status.h"
 
 #define REMEMBERED 16u

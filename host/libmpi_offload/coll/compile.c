@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "coll/step.h"
+#include "coll/steps/step.h"
 #include "p2p/pt2pt.h"
 #include "type/op.h"
 #include "type/type_layout.h"

@@ -9,7 +9,7 @@
 #include "coll/coll.h"
 #include "coll/coll_abort.h"
 #include "coll/offload.h"
-#include "coll/step.h"
+#include "coll/steps/step.h"
 #include "delta/delta_watch.h"
 #include "nof/status.h"
 #include "p2p/delta_settle.h"
@@ -19,10 +19,6 @@
 
 #define ASK_AFTER_NS 1000000000ull /* what ranks of a collective may take without being asked about it; */
 #define ASK_MAX_NS (64 * ASK_AFTER_NS) /* at twice that distance each time, up to this */
-/* Rounds in turn are under way together while fewer bytes, sent and received, and fewer messages are. */
-#define TURNS_BYTES (64u * 1024u)
-#define TURNS_MESSAGES 64u
-#define FIRST_STEPS 8 /* of a small collective; malloc() keeps blocks of up to 1 KiB at hand */
 
 static struct nof_sched *ready_first, *ready_last;
 static struct nof_sched *active_list;
@@ -37,25 +33,6 @@ struct nof_sched *nof_sched_new(struct nof_comm *comm)
     *s = (struct nof_sched){.comm = comm, .rank = comm->rank, .size = nof_comm_peers(comm)->size};
     nof_comm_hold(comm);
     return s;
-}
-
-void nof_sched_side(struct nof_sched *s, bool local)
-{
-    nof_sched_fence(s);
-    s->local = local;
-    s->size = local ? nof_comm_size(s->comm) : nof_comm_peers(s->comm)->size;
-}
-
-void nof_sched_among(struct nof_sched *s, const int *members, int size, int rank)
-{
-    s->among = members;
-    s->size = members == NULL ? nof_comm_size(s->comm) : size;
-    s->rank = members == NULL ? s->comm->rank : rank;
-}
-
-static int peer_of(const struct nof_sched *s, int peer)
-{
-    return s->among == NULL ? peer : s->among[peer];
 }
 
 void nof_sched_keep(struct nof_sched *s)
@@ -96,20 +73,8 @@ static void take_tag(struct nof_sched *s)
 void nof_sched_free(struct nof_sched *s)
 {
     nof_offload_close(s->offload); /* before the layouts that the program names */
-    for (size_t i = 0; i < s->count; i++) {
-        if (s->steps[i].type != NULL)
-            nof_type_release(s->steps[i].type);
-        if (s->steps[i].to_type != NULL)
-            nof_type_release(s->steps[i].to_type);
-        if (s->steps[i].op != NULL)
-            nof_op_release(s->steps[i].op);
-    }
-    if (!s->leak_temporaries)
-        for (size_t i = 0; i < s->temporary_count; i++)
-            free(s->temporaries[i].memory);
-    free(s->temporaries);
-    free(s->steps);
-    free(s->live);
+    nof_step_free_all(s);
+    nof_under_way_free(&s->under_way);
     nof_comm_release(s->comm);
     free(s);
 }
@@ -131,143 +96,6 @@ void nof_sched_end_with(struct nof_sched *s, struct nof_request *req)
     req->ops = &ops;
     req->sched = s;
     s->request = req;
-}
-
-static void no_memory(struct nof_sched *s)
-{
-    if (s->build_error == MPI_SUCCESS)
-        s->build_error = nof_error(MPI_ERR_NO_MEM, "no memory for a collective operation");
-}
-
-static void append(struct nof_sched *s, const struct nof_step *step)
-{
-    if (s->count == s->capacity) {
-        size_t capacity = s->capacity == 0 ? FIRST_STEPS : s->capacity * 2;
-        struct nof_step *more = realloc(s->steps, capacity * sizeof(*more));
-        if (more == NULL) {
-            no_memory(s);
-            return;
-        }
-        s->steps = more;
-        s->capacity = capacity;
-    }
-    s->steps[s->count++] = *step;
-    if (step->type != NULL)
-        nof_type_hold(step->type);
-    if (step->to_type != NULL)
-        nof_type_hold(step->to_type);
-    if (step->op != NULL)
-        nof_op_hold(step->op);
-}
-
-void nof_sched_send(struct nof_sched *s, const void *buf, size_t count, struct nof_type *type, int peer)
-{
-    append(s, &(struct nof_step){.kind = NOF_SCHED_SEND,
-                                 .local = s->local,
-                                 .exact = s->exact,
-                                 .from = buf,
-                                 .count = count,
-                                 .type = type,
-                                 .peer = peer_of(s, peer)});
-}
-
-void nof_sched_recv(struct nof_sched *s, void *buf, size_t count, struct nof_type *type, int peer)
-{
-    append(s, &(struct nof_step){.kind = NOF_SCHED_RECV,
-                                 .local = s->local,
-                                 .exact = s->exact,
-                                 .to = buf,
-                                 .count = count,
-                                 .type = type,
-                                 .peer = peer_of(s, peer)});
-}
-
-void nof_sched_multicast(struct nof_sched *s, const struct nof_data *data, const struct nof_group_step *step,
-                         bool sends, int root)
-{
-    s->multicast = true;
-    append(s, &(struct nof_step){.kind = sends ? NOF_SCHED_SEND : NOF_SCHED_RECV,
-                                 .from = data->buf,
-                                 .to = data->buf,
-                                 .count = data->count,
-                                 .type = data->type,
-                                 .multicast = *step,
-                                 .peer = root});
-}
-
-void nof_sched_copy(struct nof_sched *s, const void *from, size_t from_count, struct nof_type *from_type,
-                    void *to, size_t to_count, struct nof_type *to_type)
-{
-    if (from == to && from_type == to_type)
-        return;
-    size_t bytes = from_count * from_type->size, room_bytes = to_count * to_type->size;
-    if (bytes > room_bytes && s->too_long == MPI_SUCCESS)
-        s->too_long = nof_error(MPI_ERR_TRUNCATE, "%zu bytes for a buffer of %zu bytes", bytes, room_bytes);
-    append(s, &(struct nof_step){.kind = NOF_SCHED_COPY,
-                                 .from = from,
-                                 .count = from_count,
-                                 .type = from_type,
-                                 .to = to,
-                                 .to_count = to_count,
-                                 .to_type = to_type});
-}
-
-void nof_sched_reduce(struct nof_sched *s, struct nof_op *op, struct nof_type *type, const void *in,
-                      void *inout, size_t count)
-{
-    append(s, &(struct nof_step){
-                  .kind = NOF_SCHED_REDUCE, .op = op, .type = type, .from = in, .to = inout, .count = count});
-}
-
-void nof_sched_update(struct nof_sched *s, const struct nof_section *section, const void *now,
-                      const void *before)
-{
-    append(s, &(struct nof_step){
-                  .kind = NOF_SCHED_UPDATE, .section = section, .from = now, .to = nof_lib_unconst(before)});
-}
-
-void nof_sched_fence(struct nof_sched *s)
-{
-    if (s->count == 0)
-        return;
-    struct nof_step *last = &s->steps[s->count - 1];
-    if (nof_step_parts(last))
-        last->kind = NOF_SCHED_FENCE;
-    else
-        append(s, &(struct nof_step){.kind = NOF_SCHED_FENCE});
-}
-
-void nof_sched_turn(struct nof_sched *s)
-{
-    if (s->count > 0 && !nof_step_parts(&s->steps[s->count - 1]))
-        append(s, &(struct nof_step){.kind = NOF_SCHED_TURN});
-}
-
-void *nof_sched_temporary(struct nof_sched *s, size_t count, const struct nof_type *type)
-{
-    /* Operations may touch all of the last element, padding included. The bounds fit: the count was checked. */
-    ptrdiff_t low = type->tree->lb < type->lb ? type->tree->lb : type->lb;
-    ptrdiff_t high = type->tree->ub > type->ub ? type->tree->ub : type->ub;
-    ptrdiff_t last = count == 0 ? 0 : nof_type_extent(type) * (ptrdiff_t)(count - 1);
-    ptrdiff_t bytes;
-    low += last < 0 ? last : 0;
-    high += last > 0 ? last : 0;
-    if (__builtin_sub_overflow(high, low, &bytes)) {
-        no_memory(s);
-        return NULL;
-    }
-    size_t room_bytes = count == 0 ? 1 : (size_t)bytes + 1;
-    struct nof_sched_temporary *more = realloc(s->temporaries, (s->temporary_count + 1) * sizeof(*more));
-    char *memory = more == NULL ? NULL : malloc(room_bytes);
-    if (more != NULL)
-        s->temporaries = more;
-    if (memory == NULL) {
-        no_memory(s);
-        return NULL;
-    }
-    void *base = nof_lib_at(memory, -low);
-    s->temporaries[s->temporary_count++] = (struct nof_sched_temporary){memory, base, room_bytes};
-    return base;
 }
 
 static void leave_active(struct nof_sched *s)
@@ -315,47 +143,34 @@ static bool nic_runs(const struct nof_sched *s)
     return s->offload != NULL && nof_offload_runs(s->offload);
 }
 
-static size_t bytes_of(const struct nof_request *req)
-{
-    return req->count * req->type->size;
-}
-
-static void leave_live(struct nof_sched *s, struct nof_request *req)
-{
-    s->under_way_bytes -= bytes_of(req);
-    struct nof_request *last = s->live[--s->live_count];
-    s->live[req->owner_slot] = last;
-    last->owner_slot = req->owner_slot;
-}
-
 /* The round is done, or the next one need not wait for all of it. */
 static bool goes_on(const struct nof_sched *s)
 {
-    return s->pending == 0 || (s->at > 0 && s->at < s->count && s->steps[s->at - 1].kind == NOF_SCHED_TURN &&
-                               s->error == MPI_SUCCESS && !s->gives && !nic_runs(s) &&
-                               s->under_way_bytes < TURNS_BYTES && s->live_count < TURNS_MESSAGES);
+    return s->pending == 0 ||
+           (s->at > 0 && s->at < s->count && s->steps[s->at - 1].kind == NOF_SCHED_TURN &&
+            s->error == MPI_SUCCESS && !s->gives && !nic_runs(s) && nof_under_way_little(&s->under_way));
 }
 
 /* What is under way must not write into the program's memory any more. */
 static void stop_transfers(struct nof_sched *s)
 {
-    for (size_t i = s->live_count; i-- > 0;) {
-        struct nof_request *req = s->live[i];
+    for (size_t i = s->under_way.count; i-- > 0;) {
+        struct nof_request *req = s->under_way.request[i];
         if (req->kind == NOF_REQUEST_SEND) {
             req->owner = NULL;
             req->on_done = NULL;
             req->orphan = true;
             s->leak_temporaries = true;
-            leave_live(s, req);
+            nof_under_way_leave(&s->under_way, req);
             s->pending--;
             /* The receiver may have failed, too, and never ask for it. */
             nof_chan_for(req)->cancel(req);
         }
     }
     /* Cancelling may end a request at once, which takes it out of the list. */
-    for (size_t i = s->live_count; i-- > 0;)
-        if (i < s->live_count)
-            nof_chan_for(s->live[i])->cancel(s->live[i]);
+    for (size_t i = s->under_way.count; i-- > 0;)
+        if (i < s->under_way.count)
+            nof_chan_for(s->under_way.request[i])->cancel(s->under_way.request[i]);
     if (s->pending == 0 && !s->running)
         make_ready(s);
 }
@@ -412,7 +227,7 @@ static void proceed(struct nof_sched *s, uint32_t step, int status)
 static void step_done(struct nof_request *req)
 {
     struct nof_sched *s = req->owner;
-    leave_live(s, req);
+    nof_under_way_leave(&s->under_way, req);
     int error = req->cancelled ? MPI_SUCCESS : req->error;
     int later = other_length(req, error);
     uint32_t asked = req->asked;
@@ -430,26 +245,13 @@ static void step_done(struct nof_request *req)
         make_ready(s);
 }
 
-static bool room_for_live(struct nof_sched *s)
-{
-    if (s->live_count < s->live_capacity)
-        return true;
-    size_t capacity = s->live_capacity == 0 ? 8 : s->live_capacity * 2;
-    struct nof_request **more = realloc(s->live, capacity * sizeof(struct nof_request *));
-    if (more == NULL)
-        return false;
-    s->live = more;
-    s->live_capacity = capacity;
-    return true;
-}
-
 /* asked: 0, or 1 + the step of the program for which the NIC wants this. */
 static void issue_transfer(struct nof_sched *s, const struct nof_step *step, uint32_t asked)
 {
     enum nof_request_kind kind = step->kind == NOF_SCHED_SEND ? NOF_REQUEST_SEND : NOF_REQUEST_RECV;
     struct nof_request *req = NULL;
     bool nothing = step->kind == NOF_SCHED_SEND && step->exact && s->truncated != MPI_SUCCESS;
-    if (room_for_live(s))
+    if (nof_under_way_room(&s->under_way))
         req = nof_request_internal(kind, step->local ? s->comm->local : s->comm,
                                    step->kind == NOF_SCHED_SEND ? step->from : step->to,
                                    nothing ? 0 : step->count, step->type, step->peer,
@@ -465,9 +267,7 @@ static void issue_transfer(struct nof_sched *s, const struct nof_step *step, uin
     req->asked = asked;
     req->owner = s;
     req->on_done = step_done;
-    req->owner_slot = s->live_count;
-    s->live[s->live_count++] = req;
-    s->under_way_bytes += bytes_of(req);
+    nof_under_way_add(&s->under_way, req);
     s->pending++;
     int rc = nof_pt2pt_start(req);
     if (rc != MPI_SUCCESS) {
@@ -643,7 +443,6 @@ int nof_sched_start(struct nof_sched *s)
     s->moved_ns = 0;
     s->at = 0;
     s->pending = 0;
-    s->under_way_bytes = 0;
     s->error = nof_coll_abort_heard(s);
     if (s->error == MPI_SUCCESS && s->build_error != MPI_SUCCESS) {
         s->error = s->build_error;
@@ -717,7 +516,7 @@ static void ask(struct nof_sched *s, uint64_t now_ns)
 /* Nothing has come to this rank's own steps for longer than it may be waited; the NIC sees to those that it runs. */
 static bool lose_patience(struct nof_sched *s, uint64_t now_ns)
 {
-    const struct nof_request *first = s->live_count > 0 ? s->live[0] : NULL;
+    const struct nof_request *first = s->under_way.count > 0 ? s->under_way.request[0] : NULL;
     if (s->moved || s->moved_ns == 0) {
         s->moved = false;
         s->moved_ns = now_ns;

@@ -31,6 +31,7 @@
 #ifndef NOF_MPI_SCHED_H
 #define NOF_MPI_SCHED_H
 
+#include "coll/steps/under_way.h"
 #include "comm/comm.h"
 #include "type/op.h"
 #include "type/type.h"
@@ -76,7 +77,6 @@ struct nof_sched {
     size_t at; /* next step */
     size_t
         pending; /* requests of this round, one while the round is being issued, and one while the NIC runs it */
-    size_t under_way_bytes; /* of those requests */
     bool running;
     bool gives; /* to the NIC, where its steps begin */
     bool done;
@@ -90,9 +90,7 @@ struct nof_sched {
     int error;
     int truncated; /* a message was too long: told at the end, because others wait for what follows */
     struct nof_offload *offload; /* NULL: the NIC was never asked to run it */
-    struct nof_request **live;
-    size_t live_count;
-    size_t live_capacity;
+    struct nof_under_way under_way;
     const void *buffer[2]; /* of the program; NULL: not known */
     struct nof_sched_temporary *temporaries;
     size_t temporary_count;

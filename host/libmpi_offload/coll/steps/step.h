@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a schedule is made of: for schedule.c, which builds and goes through the steps, and compile.c. */
+/* What a schedule is made of: its steps and temporary buffers. step.c adds them (the builders of schedule.h), schedule.c goes
+ * through them, compile.c makes a program of them. */
 #ifndef NOF_MPI_STEP_H
 #define NOF_MPI_STEP_H
 
@@ -36,6 +37,9 @@ static inline bool nof_step_transfers(const struct nof_step *step)
 {
     return step->kind == NOF_SCHED_SEND || step->kind == NOF_SCHED_RECV;
 }
+
+/* All steps, and the temporaries but where something may still read them. */
+void nof_step_free_all(struct nof_sched *s);
 
 /* A transfer that is not the NIC's, of a mixed communicator. */
 static inline bool nof_step_by_memory(const struct nof_sched *s, const struct nof_step *step)

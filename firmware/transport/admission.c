@@ -39,7 +39,7 @@ static uint32_t paced_room(struct nof_transport *t)
     if (t->features[NOF_F_PACING] == 0)
         return UINT32_MAX;
     nof_tx_book(t);
-    return nof_pacer_frames(&t->pacer, t->now_ns);
+    return nof_pacer_ask(&t->pacer, t->now_ns);
 }
 
 /* What the NIC allows. */

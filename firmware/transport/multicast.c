@@ -44,7 +44,7 @@ unsigned nof_group_window(struct nof_transport *t, uint64_t *at_out)
     *at_out = t->now_ns + NOF_PORT_RETRY_NS;
     if (t->features[NOF_F_PACING] != 0) {
         nof_tx_book(t);
-        paced = nof_pacer_frames(&t->pacer, t->now_ns);
+        paced = nof_pacer_ask(&t->pacer, t->now_ns);
         if (paced == 0)
             *at_out = nof_pacer_deadline(&t->pacer, t->now_ns);
     }

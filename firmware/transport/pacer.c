@@ -18,6 +18,7 @@ void nof_pacer_init(struct nof_pacer *pacer, uint64_t rate_bps, uint32_t frame_b
     pacer->depth_ns = least_ns > NOF_PACER_DEPTH_NS ? least_ns : NOF_PACER_DEPTH_NS;
     pacer->wake_ns = (uint32_t)(wake_ns < pacer->depth_ns / 2 ? wake_ns : pacer->depth_ns / 2);
     pacer->burst_ns = 2 * frame_ns > pacer->wake_ns ? 0 : pacer->wake_ns;
+    pacer->idle_ns = (uint32_t)(least_ns > pacer->burst_ns ? least_ns : pacer->burst_ns);
     pacer->frame_ns = frame_ns > 0 ? (uint32_t)frame_ns : 1;
     pacer->frames_per_ns_q44 = frame_ns > 0 ? UINT64_MAX / frame_q20 + 1 : 1ull << 44;
     pacer->free_ns = now_ns > pacer->burst_ns ? now_ns - pacer->burst_ns : 0;

@@ -93,6 +93,8 @@ void nof_sim_run_overlap(const struct nof_sim_overlap_config *config, struct nof
     X(ALLTOALL_PAIRWISE, "alltoall:pairwise", "the same, by the algorithm pairwise") \
     X(ALLTOALL_BARRIER, "alltoall:barrier", "by barrier") \
     X(ALLTOALL_UNSCHEDULED, "alltoall:unscheduled", "by unscheduled, without a budget of the receivers") \
+    X(ALLTOALL_IN_PLACE, "alltoall:in-place", "MPI_Alltoall with MPI_IN_PLACE") \
+    X(ALLTOALL_IN_PLACE_AT_ONCE, "alltoall:in-place-at-once", "the same, by unscheduled") \
     X(ALLTOALLV, "alltoallv", "MPI_Alltoallv") \
     X(LEVEL1, "alltoallv:level1", "MPIX_Alltoallv_control1, _data_trans2") \
     X(LEVEL2, "alltoallv:level2", "MPIX_Alltoallv_control2, _data_trans2") \

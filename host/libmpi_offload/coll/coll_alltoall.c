@@ -3,13 +3,13 @@
  * of rounds, each block travels up to as many times. Otherwise every pair has a message of its own: in
  * round k every rank sends to the one k places after it and receives from the one k places before it,
  * so no rank is the target of two at a time. Small messages do not fill the link: those of several rounds are under
- * way together (nof_sched_turn()). In place, the two ranks of a pair meet in one round; what goes
- * out is copied: all of it, or of large blocks one round at a time, which then waits for the one before. No barrier
- * parts those rounds, whatever was chosen. */
+ * way together (nof_sched_turn()). In place what goes out is copied at first, and the rounds are the same. Where that is
+ * too much, or blocks differ, the two ranks of a pair meet in one round, one at a time if blocks are large, which then waits for
+ * the one before. No barrier parts rounds in place, whatever was chosen. */
 #include "coll/coll.h"
 #include "coll/select.h"
 
-/* In place: of larger blocks, or more in all, it is one round at a time. */
+/* In place, of blocks that differ: of larger ones, or more in all, it is one round at a time. */
 #define TURNS_BLOCK_BYTES (16u * 1024u)
 #define COPIES_MAX_BYTES (4u * 1024u * 1024u)
 
@@ -40,6 +40,28 @@ static void build_pairs(struct nof_sched *s, enum nof_algorithm algorithm, const
             nof_sched_fence(s);
             nof_coll_build_barrier(s);
         }
+    }
+}
+
+/* In place, of blocks that are alike: everybody has copies of all that goes out. A block is copied before it is received. */
+static void build_from_copies(struct nof_sched *s, enum nof_algorithm algorithm,
+                              const struct nof_blocks *recv, size_t each)
+{
+    struct nof_type *byte = nof_type_byte();
+    char *copies = nof_sched_temporary(s, each * (size_t)s->size, byte);
+    for (int k = 1; k < s->size; k++) {
+        int to = (s->rank + k) % s->size, from = (s->rank - k + s->size) % s->size;
+        struct nof_data out = nof_block(recv, to), in = nof_block(recv, from);
+        struct nof_data out_copy = {copies + each * (size_t)to, nof_data_bytes(&out), byte};
+        struct nof_data in_copy = {copies + each * (size_t)from, nof_data_bytes(&in), byte};
+        if (2 * k <= s->size) /* later rounds send what earlier ones received over */
+            nof_coll_copy(s, &out, &out_copy);
+        if (2 * k < s->size)
+            nof_coll_copy(s, &in, &in_copy);
+        nof_coll_recv(s, &in, from);
+        nof_coll_send(s, &out_copy, to);
+        if (algorithm == NOF_ALLTOALL_PAIRWISE)
+            nof_sched_turn(s);
     }
 }
 
@@ -107,13 +129,17 @@ static void build_bruck(struct nof_sched *s, const struct nof_blocks *send, cons
     }
 }
 
+static bool is_uniform(const struct nof_blocks *blocks)
+{
+    return blocks->counts.kind == NOF_COUNTS_ONE && blocks->types == NULL;
+}
+
 /* Where blocks differ each rank chooses by what it receives, which others do not see: the messages are the same. */
 static enum nof_algorithm choose(struct nof_sched *s, const struct nof_blocks *recv)
 {
     const uint64_t alike = NOF_CAN(NOF_ALLTOALL_PAIRWISE) | NOF_CAN(NOF_ALLTOALL_UNSCHEDULED);
-    bool uniform = recv->counts.kind == NOF_COUNTS_ONE && recv->types == NULL;
-    size_t each = uniform ? (size_t)recv->counts.one * recv->type->size : 0;
-    if (uniform)
+    size_t each = is_uniform(recv) ? (size_t)recv->counts.one * recv->type->size : 0;
+    if (is_uniform(recv))
         return nof_select(
             s, each, alike | NOF_CAN(NOF_ALLTOALL_BARRIER) | (each > 0 ? NOF_CAN(NOF_ALLTOALL_BRUCK) : 0));
     if (nof_select_asked(NOF_ALLTOALL_BARRIER))
@@ -129,6 +155,9 @@ void nof_coll_build_alltoall(struct nof_sched *s, const struct nof_blocks *send,
         build_bruck(s, send != NULL ? send : recv, recv);
     else if (send != NULL)
         build_pairs(s, algorithm, send, recv);
+    else if (is_uniform(recv) && algorithm != NOF_ALLTOALL_BARRIER &&
+             largest_block(s, recv) <= COPIES_MAX_BYTES / (size_t)s->size)
+        build_from_copies(s, algorithm, recv, largest_block(s, recv));
     else
         build_in_place(s, algorithm, recv);
 }

@@ -32,6 +32,7 @@ static const struct {
     [NOF_SIM_TIMED_ALLTOALL_PAIRWISE] = {"alltoall 1 any pairwise\n", false, 0, 0},
     [NOF_SIM_TIMED_ALLTOALL_BARRIER] = {"alltoall 1 any barrier\n", false, 0, 0},
     [NOF_SIM_TIMED_ALLTOALL_UNSCHEDULED] = {"alltoall 1 any unscheduled\n", true, NOF_F_GRANT_BYTES, 0},
+    [NOF_SIM_TIMED_ALLTOALL_IN_PLACE_AT_ONCE] = {"alltoall 1 any unscheduled\n", false, 0, 0},
     [NOF_SIM_TIMED_ALLGATHER_MULTICAST] = {NULL, true, NOF_F_MULTICAST, 1},
     [NOF_SIM_TIMED_DSM_DYNAMIC] = {NULL, true, NOF_F_GRANT_BYTES, 0},
 };

@@ -7,13 +7,15 @@
  * network. A path that is used tries all larger sizes now and then: nothing waits for the answer, and where they do not pass
  * they are only lost.
  *
- * Narrower: when a frame was sent several times in vain, the sizes from the one in use downwards are asked for, then, behind
- * them, a small one. Where that is answered and the one in use is not, twice in a row, the path is as narrow as what passed. */
+ * Narrower: when a frame was sent several times in vain, the sizes from the one in use downwards are asked for, that one
+ * three times, then, behind them, a small one. Where that is answered and the one in use is not, twice in a row, the path is as
+ * narrow as what passed. */
 #include "transport/state.h"
 
 #define RAISE_FIRST_MS 1000u
 #define RAISE_EVERY_MS 10000u /* after RAISE_FIRST_MS: a few full frames in ten seconds are no load */
 #define DOUBTS_MAX 2u
+#define DOUBTED_ASKS 3u /* of the size in use: that none is answered should not be chance */
 #define SMALL_BYTES (NOF_PACKET_IP_OVERHEAD_BYTES + 4u) /* passes everywhere; no other probe has this size */
 
 /* Handshakes try every level in turn, so those that few networks have are PROBEs' alone. */
@@ -93,11 +95,15 @@ void nof_mtu_raise(struct nof_path *p)
 
 void nof_mtu_doubt(struct nof_path *p, uint32_t len_bytes)
 {
+    bool all = true;
+
     if (p->mtu_bytes == NOF_MTU_MIN_BYTES || len_bytes > nof_path_mss(p))
         return; /* nothing smaller is to be had, or was too large anyway */
     if (!p->asking)
         p->passed_bytes = 0;
-    p->asking = ask_sizes(p, NOF_MTU_MIN_BYTES, p->mtu_bytes) && ask(p, SMALL_BYTES);
+    for (unsigned i = 1; all && i < DOUBTED_ASKS; i++)
+        all = ask(p, p->mtu_bytes);
+    p->asking = all && ask_sizes(p, NOF_MTU_MIN_BYTES, p->mtu_bytes) && ask(p, SMALL_BYTES);
 }
 
 static void narrow(struct nof_path *p)

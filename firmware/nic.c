@@ -410,6 +410,11 @@ void nof_nic_stalled(struct nof_nic *nic, uint64_t now_ns, uint64_t stalled_ns)
     nof_transport_flush(nic->transport);
 }
 
+void nof_nic_late(struct nof_nic *nic, uint64_t now_ns)
+{
+    nof_transport_late(nic->transport, now_ns);
+}
+
 int nof_nic_feature_set(struct nof_nic *nic, enum nof_feature feature, uint64_t value)
 {
     if ((unsigned)feature >= NOF_FEATURE_COUNT)

@@ -191,6 +191,7 @@ struct nof_transport {
 
     uint64_t random_counter;
     uint64_t link_down_ns; /* 0: link is up */
+    uint64_t late_ns; /* when others of this machine were late; 0: never */
     unsigned sent_in_poll;
     unsigned budget; /* frames that may still be sent again in this call */
 
@@ -219,6 +220,9 @@ static inline void nof_transport_count(struct nof_transport *t, enum nof_counter
 {
     t->counters[c] += n;
 }
+
+/* Probes: 24 in the first dead_after, 32 in each one more. */
+#define NOF_EXCUSED_MOST (24u + 4u * 32u)
 
 static inline uint64_t nof_dead_after_ns(const struct nof_transport *t)
 {
@@ -250,6 +254,18 @@ static inline void nof_live_heard(struct nof_path *p)
 {
     p->live_ns = p->t->now_ns;
     p->unanswered = 0;
+}
+
+/* The peer is silent for dead_after. Gives it a quarter of that more, if others of this machine, who may be the peer or what
+ * is between, were late meanwhile, and that has not been reason for four times dead_after already. */
+static inline bool nof_live_excuse(struct nof_path *p)
+{
+    uint64_t dead_after_ns = nof_dead_after_ns(p->t);
+
+    if (p->t->late_ns <= p->live_ns || p->unanswered > NOF_EXCUSED_MOST)
+        return false;
+    p->live_ns = p->t->now_ns - dead_after_ns / 4 * 3;
+    return true;
 }
 
 /* Congestion window now in force, bytes; UINT32_MAX when switched off. */

@@ -465,6 +465,11 @@ void nof_transport_stalled(struct nof_transport *t, uint64_t now_ns, uint64_t st
     nof_transport_flush(t);
 }
 
+void nof_transport_late(struct nof_transport *t, uint64_t now_ns)
+{
+    t->late_ns = now_ns;
+}
+
 bool nof_transport_quiet(const struct nof_transport *t)
 {
     if (t->dead_head != NOF_NIL || t->tx.count > 0)

@@ -93,6 +93,8 @@ void nof_transport_link(struct nof_transport *t, uint64_t now_ns, bool up);
 /* cfg.nic->link_rate_bps has changed. */
 void nof_transport_rate(struct nof_transport *t, uint64_t now_ns);
 void nof_transport_stalled(struct nof_transport *t, uint64_t now_ns, uint64_t stalled_ns);
+/* Others of this machine, who may be the peer or what is between, are late. */
+void nof_transport_late(struct nof_transport *t, uint64_t now_ns);
 /* The time of this call, before anything else of the transport is used in it. */
 void nof_transport_tick(struct nof_transport *t, uint64_t now_ns);
 /* Hand the gathered frames to the port, acknowledge what must not wait, set the timers. */

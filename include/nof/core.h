@@ -147,6 +147,10 @@ void nof_nic_rate(struct nof_nic *nic, uint64_t now_ns, uint64_t rate_bps);
 /* We were not scheduled for this long: silence of peers in that time does not count. */
 void nof_nic_stalled(struct nof_nic *nic, uint64_t now_ns, uint64_t stalled_ns);
 
+/* We run, and another core of this machine does not, though it is to: peers that are silent now are not dead yet.
+ * Retransmission goes on. */
+void nof_nic_late(struct nof_nic *nic, uint64_t now_ns);
+
 int nof_nic_feature_set(struct nof_nic *nic, enum nof_feature feature, uint64_t value);
 uint64_t nof_nic_feature(const struct nof_nic *nic, enum nof_feature feature);
 

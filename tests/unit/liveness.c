@@ -57,6 +57,60 @@ static void a_dead_peer_is_known_after_dead_after_and_five_probes(void **state)
     toy_close(net);
 }
 
+static void run_late(struct toy_net *net, uint64_t until_ns)
+{
+    while (net->now_ns < until_ns) {
+        toy_run(net, net->now_ns + 10 * MS, 0);
+        nof_transport_late(net->node[0].t, net->now_ns);
+    }
+}
+
+/* Four times dead_after more at most. */
+static void a_machine_that_is_late_waits_longer_and_not_for_ever(void **state)
+{
+    struct toy_net *net = open_path(&lan);
+    uint64_t begin;
+
+    (void)state;
+    expect(net, 0, 1, 1);
+    net->node[1].frozen = 1;
+    begin = net->now_ns;
+    run_late(net, begin + 3800 * MS);
+    assert_int_equal(net->node[0].stream[1].deaths, 0);
+    run_late(net, begin + 4400 * MS);
+    assert_int_equal(net->node[0].stream[1].deaths, 1);
+    toy_close(net);
+}
+
+static void being_late_excuses_once(void **state)
+{
+    struct toy_net *net = open_path(&lan);
+    uint64_t begin;
+
+    (void)state;
+    run_late(net, net->now_ns + 3000 * MS); /* nobody waits */
+    expect(net, 0, 1, 1);
+    net->node[1].frozen = 1;
+    begin = net->now_ns;
+    toy_run(net, begin + 850 * MS, 0);
+    assert_int_equal(net->node[0].stream[1].deaths, 1);
+    toy_close(net);
+}
+
+static void being_late_holds_up_no_retransmission(void **state)
+{
+    struct toy_net *net = open_path(&lan);
+
+    (void)state;
+    net->cfg.loss = 1;
+    toy_send(net, 0, 1, 1, 64);
+    run_late(net, net->now_ns + 20 * MS);
+    net->cfg.loss = 0;
+    run_late(net, net->now_ns + 200 * MS);
+    assert_true(toy_all_received(net));
+    toy_close(net);
+}
+
 static void unacknowledged_frames_count_as_waiting(void **state)
 {
     struct toy_net *net = open_path(&lan);
@@ -378,6 +432,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_dead_peer_is_known_after_dead_after_and_five_probes),
+        cmocka_unit_test(a_machine_that_is_late_waits_longer_and_not_for_ever),
+        cmocka_unit_test(being_late_excuses_once),
+        cmocka_unit_test(being_late_holds_up_no_retransmission),
         cmocka_unit_test(unacknowledged_frames_count_as_waiting),
         cmocka_unit_test(a_live_peer_is_waited_for_without_end),
         cmocka_unit_test(silence_before_the_wait_does_not_count),

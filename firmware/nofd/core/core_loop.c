@@ -69,7 +69,7 @@ static void add(struct nofd_core *core, struct nofd_source *source)
         core->spare = source;
 }
 
-/* Silence of peers and helpers counts only while we listen, and those of this machine can answer. */
+/* Silence of peers and helpers counts only while we listen. */
 static void tell_stalled(const struct nofd_core *core, uint64_t stalled_ns)
 {
     for (unsigned i = 0; i < core->sources.n; i++) {
@@ -77,6 +77,17 @@ static void tell_stalled(const struct nofd_core *core, uint64_t stalled_ns)
 
         if (source->ops->stalled != NULL)
             source->ops->stalled(source, core->lcore.now_ns, stalled_ns);
+    }
+}
+
+/* Nor that of peers while others of this machine are late, who may be those peers. */
+static void tell_late(const struct nofd_core *core)
+{
+    for (unsigned i = 0; i < core->sources.n; i++) {
+        struct nofd_source *source = core->sources.of[i];
+
+        if (source->ops->late != NULL)
+            source->ops->late(source, core->lcore.now_ns);
     }
 }
 
@@ -99,16 +110,16 @@ static int run(void *arg)
     while (!nofd_lcore_stopped(&core->lcore)) {
         uint64_t now_ns = nofd_clock_ns();
         uint64_t gap_ns = now_ns - core->lcore.now_ns;
-        uint64_t late_ns;
         unsigned work = 0;
 
         core->lcore.now_ns = now_ns;
         if (core->lcore.watch_pauses)
             look_at_pause(core);
         nofd_lcore_turn_begins(&core->lcore);
-        late_ns = nofd_siblings_late_ns(&core->siblings, now_ns);
-        if (gap_ns > STALL_NS || late_ns > 0)
-            tell_stalled(core, late_ns > gap_ns ? late_ns : gap_ns);
+        if (gap_ns > STALL_NS)
+            tell_stalled(core, gap_ns);
+        if (nofd_siblings_late(&core->siblings, now_ns))
+            tell_late(core);
         nofd_lcore_serve(&core->lcore);
         for (unsigned i = 0; i < sources.n; i++)
             work += sources.of[i]->ops->turn(sources.of[i], now_ns);

@@ -515,6 +515,11 @@ static void stalled(struct nofd_source *source, uint64_t now_ns, uint64_t stalle
     nof_nic_stalled(nic_of(source)->nic, now_ns, stalled_ns);
 }
 
+static void late(struct nofd_source *source, uint64_t now_ns)
+{
+    nof_nic_late(nic_of(source)->nic, now_ns);
+}
+
 static void wake(void *arg)
 {
     nofd_lcore_wake(arg);
@@ -529,6 +534,7 @@ bool nofd_nic_place(struct nofd_nic *nic, struct nofd_lcore *lcore, struct nofd_
         .asleep = asleep,
         .ready = ready,
         .stalled = stalled,
+        .late = late,
     };
     struct nofd_wire *wire = &nic->wire;
 

@@ -23,30 +23,27 @@ void nofd_siblings_add(struct nofd_siblings *siblings, const struct nofd_lcore *
     siblings->of[siblings->n++] = (struct nofd_sibling){.lcore = lcore};
 }
 
-/* It was due at the last look and has not had a turn since. */
-static bool stands(struct nofd_sibling *sibling, uint64_t passed_ns)
+/* It was due at the last look, is so now, and has not had a turn between. */
+static bool stands(struct nofd_sibling *sibling)
 {
     uint32_t turns = nofd_lcore_turns(sibling->lcore);
-    bool stood = sibling->due && turns == sibling->turns;
+    bool due = nofd_lcore_due(sibling->lcore);
+    bool stood = sibling->due && due && turns == sibling->turns;
 
-    sibling->late_ns = stood ? sibling->late_ns + passed_ns : 0;
     sibling->turns = turns;
-    sibling->due = nofd_lcore_due(sibling->lcore);
-    return stood && sibling->late_ns <= NOFD_SIBLING_LATE_MAX_NS;
+    sibling->due = due;
+    return stood;
 }
 
-uint64_t nofd_siblings_late_ns(struct nofd_siblings *siblings, uint64_t now_ns)
+bool nofd_siblings_late(struct nofd_siblings *siblings, uint64_t now_ns)
 {
-    uint64_t passed_ns = now_ns - siblings->looked_ns;
     bool late = false;
 
-    if (siblings->n == 0 || passed_ns < NOFD_SIBLINGS_LOOK_NS)
-        return 0;
-    if (siblings->looked_ns == 0)
-        passed_ns = 0;
+    if (siblings->n == 0 || now_ns - siblings->looked_ns < NOFD_SIBLINGS_LOOK_NS)
+        return false;
     siblings->looked_ns = now_ns;
     /* bound: cores of the daemon; paid by this one, a hundred times a second at most */
     for (unsigned i = 0; i < siblings->n; i++)
-        late = stands(&siblings->of[i], passed_ns) || late;
-    return late ? passed_ns : 0;
+        late = stands(&siblings->of[i]) || late;
+    return late;
 }

@@ -18,7 +18,6 @@ struct nofd_sibling {
     const struct nofd_lcore *lcore;
     uint32_t turns; /* at the last look */
     bool due; /* it was not asleep then, or had been woken */
-    uint64_t late_ns; /* since its last turn that was seen */
 };
 
 struct nofd_siblings {
@@ -33,12 +32,10 @@ void nofd_siblings_fini(struct nofd_siblings *siblings);
 /* Before the first look. Read until the caller's last one. */
 void nofd_siblings_add(struct nofd_siblings *siblings, const struct nofd_lcore *lcore);
 
-/* How much of the time since the last look a core stood that was due: all of it, or 0. A core that stands for longer
- * than NOFD_SIBLING_LATE_MAX_NS is stuck, and excuses nobody any more. */
-uint64_t nofd_siblings_late_ns(struct nofd_siblings *siblings, uint64_t now_ns);
+/* Has one of them been due since the last look, and not had a turn? How long that excuses a peer is the transport's matter
+ * (nof_live_excuse): one that is dead is dead, be others ever so late. */
+bool nofd_siblings_late(struct nofd_siblings *siblings, uint64_t now_ns);
 
-#define NOFD_SIBLINGS_LOOK_NS \
-    (10 * NOFD_MS) /* between two looks; nofd_siblings_late_ns() does nothing before */
-#define NOFD_SIBLING_LATE_MAX_NS (10 * NOFD_S)
+#define NOFD_SIBLINGS_LOOK_NS (10 * NOFD_MS) /* between two looks; false before */
 
 #endif

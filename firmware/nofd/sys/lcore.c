@@ -73,10 +73,11 @@ void nofd_lcore_wake(struct nofd_lcore *lcore)
     uint32_t asleep = NOFD_ASLEEP;
 
     nof_fence_full();
-    if (__atomic_load_n(&lcore->asleep, __ATOMIC_RELAXED) == NOFD_ASLEEP &&
-        __atomic_compare_exchange_n(&lcore->asleep, &asleep, NOFD_WOKEN, false, __ATOMIC_RELAXED,
-                                    __ATOMIC_RELAXED))
-        signal_fd(lcore->wake_fd);
+    if (__atomic_load_n(&lcore->asleep, __ATOMIC_RELAXED) == 0)
+        return;
+    (void)__atomic_compare_exchange_n(&lcore->asleep, &asleep, NOFD_WOKEN, false, __ATOMIC_RELAXED,
+                                      __ATOMIC_RELAXED);
+    signal_fd(lcore->wake_fd); /* also if another has said so already, who may not have come to this line */
 }
 
 void nofd_lcore_tell_main(const struct nofd_lcore *lcore)

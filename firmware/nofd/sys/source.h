@@ -32,6 +32,8 @@ struct nofd_source_ops {
     bool (*ready)(struct nofd_source *source);
     /* The core was not scheduled for so long: nobody's silence in that time counts. */
     void (*stalled)(struct nofd_source *source, uint64_t now_ns, uint64_t stalled_ns);
+    /* Another core of the daemon is to run, and does not (core/siblings.h). NULL: all the same. */
+    void (*late)(struct nofd_source *source, uint64_t now_ns);
 };
 
 /* First member of what it is. */

@@ -234,3 +234,8 @@ void nof_chan_lost(int code)
     if (hooks.on_lost != NULL)
         hooks.on_lost(code);
 }
+
+bool nof_chan_is_lost(void)
+{
+    return lost_code != MPI_SUCCESS;
+}

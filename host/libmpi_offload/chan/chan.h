@@ -257,6 +257,7 @@ void nof_chan_on_lost(void (*heard)(int code));
 /* A channel tells. */
 void nof_chan_gone(int world_rank, int status, int code);
 void nof_chan_lost(int code);
+bool nof_chan_is_lost(void);
 void nof_chan_death(int world_rank, int code);
 void nof_chan_layout_gone(uint32_t name, uint32_t generation);
 void nof_chan_failure(const struct nof_chan_failure *failure, int code);

@@ -40,9 +40,11 @@ static int run_commands(struct nof_win *win)
     while (!rma->closing && rma->receives[rma->head]->complete) {
         unsigned i = rma->head;
         struct nof_request *req = rma->receives[i];
-        if (req->error != MPI_SUCCESS)
-            break; /* the NIC is gone: whoever waits finds out by himself */
-        take(win, req);
+        if (nof_chan_is_lost() || nof_error_class(req->error) == MPI_ERR_NO_MEM)
+            break; /* whoever waits finds out by himself */
+        if (req->error ==
+            MPI_SUCCESS) /* else its sender has died before all of it was here, or sent nonsense: others go on */
+            take(win, req);
         rma->head = (i + 1) % NOF_RMA_RECEIVES;
         post(win, i);
         n++;

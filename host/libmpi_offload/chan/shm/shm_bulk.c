@@ -187,6 +187,7 @@ static void copy_there(struct nof_shm_peer *peer, struct nof_shm_op *op, uint64_
     const struct nof_shm_cell *cell = &peer->arrives_in;
     const uint8_t *data = nof_cell_read(nof_part_cells(peer->part), cell->index, cell->place, cell->len);
     uint64_t want = op->len < op->req->bytes ? op->len : op->req->bytes;
+    want = cell->len < want ? cell->len : want;
     uint64_t end_at = there < want ? there : want;
     if (data == NULL || end_at <= op->done)
         return;
@@ -220,16 +221,12 @@ void nof_shm_more(struct nof_shm_peer *peer, const struct nof_lane_slot *slot)
 {
     struct nof_shm_op *op = op_in(peer->arriving, peer, NOF_SHM_RECEIVES);
     uint64_t len = peer->arrives_in.len;
-    if (peer->arriving == 0)
-        return;
-    if (op != NULL)
-        copy_there(peer, op, slot->arg);
-    if (slot->arg < len)
-        return;
-    peer->arriving = 0;
-    nof_shm_give_back(peer, &peer->arrives_in);
     if (op == NULL)
         return;
+    copy_there(peer, op, slot->arg);
+    if (slot->arg < len)
+        return;
+    nof_shm_give_back(peer, &peer->arrives_in);
     int32_t tag = op->tag;
     nof_request_done(end(op), peer->world_rank, tag, len);
 }

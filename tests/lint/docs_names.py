@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """usage: docs_names.py ROOT
-What README.md, CONTRIBUTING.md and docs/ name is there: paths of the tree, counters, features, commands, options."""
+What README.md, CONTRIBUTING.md and docs/ name is there: paths of the tree, counters, features, commands, options; and no two decisions have one number."""
 import pathlib
 import re
 import subprocess
@@ -103,6 +103,15 @@ def check_options(text, words):
                 yield number, f"no option --{word}"
 
 
+def check_numbers():
+    """A number of two decisions names neither."""
+    seen = {}
+    for page in sorted((ROOT / "docs/decisions").glob("[0-9]*.md")):
+        other = seen.setdefault(page.name[:4], page)
+        if other != page:
+            yield f"{page.relative_to(ROOT)}: its number is that of {other.name}"
+
+
 def main():
     there, words = tracked(), sources()
     counters = table("include/nof/counters.h", r'X\(\w+,\s*(?:\\\s*)?"([a-z0-9_.]+)"') | set(re.findall(r'"(xdp\.[a-z_]+)"', words))
@@ -118,6 +127,9 @@ def main():
         for number, what in sorted(set(found)):
             print(f"{page.relative_to(ROOT)}:{number}: {what}")
             wrong += 1
+    for what in check_numbers():
+        print(what)
+        wrong += 1
     sys.exit(1 if wrong else 0)
 
 

@@ -4,7 +4,7 @@
  * stored. Who sends does so often, and passes light(), which is nothing; who is about to sleep, or to look away from a
  * lane, does so seldom, and passes heavy(), which has the kernel bring all processes that are registered past a fence
  * (membarrier, GLOBAL_EXPEDITED). Where any of them could not be registered, or ranks outnumber the CPUs and sleep often
- * (decision 0055), both are fences: all must be told the same.
+ * (decision 0057), both are fences: all must be told the same.
  *
  * Threads: any. */
 #ifndef NOF_MPI_BARRIER_H

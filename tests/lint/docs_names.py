@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """usage: docs_names.py ROOT
-What README.md, CONTRIBUTING.md and docs/ name is there: paths of the tree, counters, features, commands, options; and no two decisions have one number."""
+What README.md, CONTRIBUTING.md and docs/ name is there: paths of the tree, counters, features, commands, options;
+and no two decisions have one number."""
 import pathlib
 import re
 import subprocess

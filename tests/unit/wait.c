@@ -2,6 +2,7 @@
  *
  * The wait loop: which sources have which turn, that a change of how they are polled counts while it turns, and that nobody sleeps
  * without a look at all of them. */
+#include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -26,6 +27,15 @@ static uint64_t now_ns = 1;
 uint64_t nof_lib_now_ns(void)
 {
     return now_ns += 1000;
+}
+
+/* The system's, in our time. */
+static uint64_t yield_takes_ns;
+
+int sched_yield(void)
+{
+    now_ns += yield_takes_ns;
+    return 0;
 }
 
 void nof_lib_lock(void)
@@ -392,6 +402,32 @@ static void who_has_no_cpu_gives_way_twice(void **state)
     nof_lib.locking = false;
 }
 
+/* What a sleep is worth is the hundredth of a yield for 1 ms: one of 200 that wait is worth it, and one of 50 is not. */
+static void threads_do_not_yield_where_that_costs_more_than_it_saves(void **state)
+{
+    (void)state;
+    nof_lib.seated = true;
+    for (int locking = 0; locking < 2; locking++) {
+        nof_lib.locking = locking != 0;
+        for (int each = 200; each >= 50; each -= 150) {
+            unsigned sleeps = 0;
+            for (int i = 0; i < 2000; i++) {
+                yield_takes_ns = i % each == 0 ? 1000000 : 0;
+                sleeps += slept(131, &near_brings);
+            }
+            if (each == 50 && locking)
+                assert_in_range(sleeps, 1000, 2000);
+            else
+                assert_in_range(sleeps, 0, 2000 / each); /* that yield was all of its spin */
+        }
+    }
+    now_ns += 32 * 20000000; /* and is tried again */
+    yield_takes_ns = 0;
+    assert_false(slept(131, &near_brings));
+    nof_lib.locking = false;
+    nof_lib.seated = false;
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -406,6 +442,7 @@ int main(void)
         cmocka_unit_test(who_has_no_cpu_gives_way_twice),
         cmocka_unit_test(who_has_a_cpu_spins_for_memory_and_not_for_the_nic),
         cmocka_unit_test(what_comes_too_late_earns_nothing),
+        cmocka_unit_test(threads_do_not_yield_where_that_costs_more_than_it_saves),
     };
     return cmocka_run_group_tests(tests, open_sources, NULL);
 }

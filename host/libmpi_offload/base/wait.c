@@ -22,10 +22,16 @@
 /* Of a rank without a CPU: others of the job have had it then. Not of a process with several threads: those that the program has spin in
  * turn, and Linux has who yields wait until each has used up its share. */
 #define YIELDS 2
+/* Nor where each has a CPU, once that has cost such a process more than it saved: see yielded(). */
+#define YIELD_LONG_NS 100000u
+#define YIELD_SAVES_NS 10000u /* a sleep and a wake-up */
+#define YIELD_LOSS_MOST_NS 10000000u
+#define YIELD_REST 32 /* times what was lost: then it is tried again, for 3 % of the time at most */
 
 static int spin_credit = CREDIT_MOST;
 static unsigned sleeps_at_once;
 static int near_credit = CREDIT_ENOUGH;
+static uint64_t yield_loss_ns, yields_again_ns;
 static pthread_cond_t others = PTHREAD_COND_INITIALIZER;
 static unsigned sleeping_others;
 static bool one_sleeps_at_bell;
@@ -209,15 +215,39 @@ static bool poll_again(struct nof_wait *wait)
     return true;
 }
 
+/* A yield that took long has let a thread of the program, or of another process, use up its slice of the CPU; who had slept would have
+ * gone first. What waits without a sleep save pays for some of those; where it does not, all sleep at once for a time. */
+static void yielded(uint64_t began_ns, uint64_t ended_ns)
+{
+    if (ended_ns - began_ns < YIELD_LONG_NS)
+        return;
+    yield_loss_ns += ended_ns - began_ns;
+    if (yield_loss_ns < YIELD_LOSS_MOST_NS)
+        return;
+    yields_again_ns = ended_ns + YIELD_REST * yield_loss_ns;
+    yield_loss_ns = 0;
+}
+
+/* What was waited for is here. */
+static void saved_a_sleep(const struct nof_wait *wait)
+{
+    if (wait->spinning)
+        yield_loss_ns -= yield_loss_ns < YIELD_SAVES_NS ? yield_loss_ns : YIELD_SAVES_NS;
+}
+
 /* Between two later ones. A yield costs a fifth of a microsecond when nobody else wants the CPU; where ranks
  * and NIC cores outnumber the CPUs, pauses instead would keep from the CPU the one that we wait for. */
-static void relax(void)
+static void relax(uint64_t now_ns)
 {
-    if (nof_lib.locking)
-        nof_lib_unlock();
+    if (!nof_lib.locking) {
+        sched_yield();
+        return;
+    }
+    nof_lib_unlock();
     sched_yield();
-    if (nof_lib.locking)
-        nof_lib_lock();
+    uint64_t ended_ns = nof_lib_now_ns();
+    nof_lib_lock();
+    yielded(now_ns, ended_ns);
 }
 
 /* Sleep until somebody signals; 100 ms at most, so that a signal between two waits costs no more. */
@@ -297,9 +327,10 @@ static bool near_pays(void)
 static void begin_spin(struct nof_wait *wait, uint64_t now_ns)
 {
     uint64_t spin_ns = nof_lib.spin_us * 1000ull;
-    wait->near = near_pays();
+    bool seated = nof_lib.seated && now_ns >= yields_again_ns;
+    wait->near = seated && near_pays();
     wait->yields = spin_ns == 0 || nof_lib.locking ? 0 : YIELDS;
-    wait->spinning = nof_lib.seated && (wait->near || spin_pays());
+    wait->spinning = seated && (wait->near || spin_pays());
     wait->near_until_ns = now_ns + (spin_ns == 0 || spin_ns > NEAR_SPIN_NS ? spin_ns : NEAR_SPIN_NS);
     wait->spin_until_ns = wait->near ? wait->near_until_ns : wait->spinning ? now_ns + spin_ns : now_ns;
     near_seen = near_brought;
@@ -319,6 +350,7 @@ static bool gives_way(struct nof_wait *wait, uint64_t now_ns)
 /* Something came. What memory brought within the time of a long spin earns one, whether it was spun for or slept. */
 static void earn(const struct nof_wait *wait)
 {
+    saved_a_sleep(wait);
     if (wait->spinning && !wait->near)
         spin_credit += spin_credit < CREDIT_MOST ? CREDIT_GAIN : 0;
     if (!nof_lib.seated || near_count == 0 || wait->spin_until_ns == 0)
@@ -354,8 +386,10 @@ void nof_wait_told(struct nof_wait *wait)
 bool nof_wait_step(struct nof_wait *wait)
 {
     uint32_t seen = bell->count();
-    if (wait->wanted != NULL && __atomic_load_n(wait->wanted, __ATOMIC_ACQUIRE) == 0)
+    if (wait->wanted != NULL && __atomic_load_n(wait->wanted, __ATOMIC_ACQUIRE) == 0) {
+        saved_a_sleep(wait); /* another thread has polled it */
         return false;
+    }
     /* Beside a clock and a yield a far source costs little; and before a sleep all are looked at. */
     if (poll_from(polls_purely(wait) ? turn(wait) : 0) > 0) {
         earn(wait);
@@ -372,7 +406,7 @@ bool nof_wait_step(struct nof_wait *wait)
     if (wait->spin_until_ns == 0)
         begin_spin(wait, now_ns);
     if (gives_way(wait, now_ns)) {
-        relax();
+        relax(now_ns);
         return false;
     }
     lose(wait);

@@ -63,6 +63,8 @@ void nof_ack_rx(struct nof_path *p, uint32_t ack, const uint8_t *words, uint32_t
     }
     if (!nof_serial_before(highest, p->sent.next_pn))
         return;
+    if (ack != p->sent.cum_pn)
+        nof_mtu_undoubt(p);
     nof_sentmap_ack(&p->sent, &p->t->sent, &p->rtt,
                     &(struct nof_sent_ack){.now_ns = p->t->now_ns,
                                            .words = words,

@@ -16,6 +16,7 @@
 #define RAISE_EVERY_MS 10000u /* after RAISE_FIRST_MS: a few full frames in ten seconds are no load */
 #define DOUBTS_MAX 2u
 #define DOUBTED_ASKS 3u /* of the size in use: that none is answered should not be chance */
+#define DOUBT_EVERY_MS 10u /* while nothing is answered; at an MTU of 9000 that is 33 KB */
 #define SMALL_BYTES (NOF_PACKET_IP_OVERHEAD_BYTES + 4u) /* passes everywhere; no other probe has this size */
 
 /* Handshakes try every level in turn, so those that few networks have are PROBEs' alone. */
@@ -51,18 +52,9 @@ static void plan(struct nof_path *p, uint32_t after_ms)
     p->raise_at_ms = p->mtu_bytes < most(p) ? (now_ms(p) + after_ms) | 1u : 0;
 }
 
-static void set(struct nof_path *p, uint32_t mtu_bytes)
-{
-    struct nof_packet_addr to;
-
-    p->mtu_bytes = (uint16_t)mtu_bytes;
-    nof_path_address(p, &to);
-    nof_path_set_peer(p, &to, nof_get64(p->head + NOF_WIRE_OUTER_BYTES + NOF_WIRE_CONN));
-}
-
 void nof_mtu_settled(struct nof_path *p)
 {
-    set(p, p->mtu_bytes);
+    p->asked_ms = (uint16_t)(now_ms(p) - DOUBT_EVERY_MS);
     plan(p, RAISE_FIRST_MS);
 }
 
@@ -99,6 +91,9 @@ void nof_mtu_doubt(struct nof_path *p, uint32_t len_bytes)
 
     if (p->mtu_bytes == NOF_MTU_MIN_BYTES || len_bytes > nof_path_mss(p))
         return; /* nothing smaller is to be had, or was too large anyway */
+    if ((uint16_t)(now_ms(p) - p->asked_ms) < DOUBT_EVERY_MS)
+        return;
+    p->asked_ms = (uint16_t)now_ms(p);
     if (!p->asking)
         p->passed_bytes = 0;
     for (unsigned i = 1; all && i < DOUBTED_ASKS; i++)
@@ -106,12 +101,18 @@ void nof_mtu_doubt(struct nof_path *p, uint32_t len_bytes)
     p->asking = all && ask_sizes(p, NOF_MTU_MIN_BYTES, p->mtu_bytes) && ask(p, SMALL_BYTES);
 }
 
+void nof_mtu_undoubt(struct nof_path *p)
+{
+    p->doubts = 0;
+    p->asking = false;
+}
+
 static void narrow(struct nof_path *p)
 {
     uint32_t bytes = p->passed_bytes > NOF_MTU_MIN_BYTES ? p->passed_bytes : NOF_MTU_MIN_BYTES;
 
     p->doubts = 0;
-    set(p, bytes);
+    p->mtu_bytes = (uint16_t)bytes;
     plan(p, RAISE_EVERY_MS);
     nof_transport_count(p->t, NOF_C_PATHS_NARROWED, 1);
     nof_path_log(p, 1, "the network carries less than before: frames are smaller from now on");
@@ -130,6 +131,7 @@ void nof_mtu_probe_rx(struct nof_path *p, const struct nof_packet *packet)
 static void conclude(struct nof_path *p)
 {
     p->asking = false;
+    p->asked_ms = (uint16_t)(now_ms(p) - DOUBT_EVERY_MS);
     if (p->passed_bytes >= p->mtu_bytes)
         p->doubts = 0;
     else if (++p->doubts == DOUBTS_MAX)
@@ -151,6 +153,6 @@ void nof_mtu_probe_ack_rx(struct nof_path *p, const struct nof_packet *packet)
         p->passed_bytes = (uint16_t)passed;
     if (passed <= p->mtu_bytes)
         return;
-    set(p, passed);
+    p->mtu_bytes = (uint16_t)passed;
     plan(p, RAISE_FIRST_MS);
 }

@@ -12,7 +12,8 @@ enum {
     UDP_BYTES = 8,
     ETHERTYPE_IP4 = 0x0800,
     ETHERTYPE_VLAN = 0x8100,
-    FLAGS_AT = ETH_BYTES + 6, /* of a frame that we send: its flags and fragment */
+    ID_AT = ETH_BYTES + 4, /* of a frame that we send, as the next two */
+    FLAGS_AT = ETH_BYTES + 6, /* and fragment */
     SUM_AT = ETH_BYTES + 10,
     IP_VERSION_IHL = 0x45, /* version 4, no options */
     IP_DONT_FRAGMENT = 0x4000,
@@ -165,20 +166,17 @@ uint16_t nof_packet_head(uint8_t head[NOF_PACKET_HEAD_BYTES], const struct nof_p
     return (uint16_t)((sum & 0xffffu) + (sum >> 16));
 }
 
-uint16_t nof_packet_head_cut(uint8_t head[NOF_PACKET_HEAD_BYTES], uint16_t ip_sum)
+bool nof_packet_is_cut(const uint8_t *data)
 {
-    uint32_t sum = ip_sum + 0xffffu - IP_DONT_FRAGMENT;
-
-    nof_put_be16(head + FLAGS_AT, 0);
-    return (uint16_t)((sum & 0xffffu) + (sum >> 16));
+    return nof_get_be16(data + FLAGS_AT) == 0;
 }
 
-void nof_packet_cut(uint8_t *data)
+void nof_packet_cut(uint8_t *data, uint16_t id)
 {
-    uint32_t sum = nof_get_be16(data + SUM_AT) + (uint32_t)IP_DONT_FRAGMENT;
+    uint32_t sum = nof_get_be16(data + SUM_AT) + IP_DONT_FRAGMENT + 0xffffu - id; /* RFC 1624 */
 
-    if (nof_get_be16(data + FLAGS_AT) == 0)
-        return;
+    sum = (sum & 0xffffu) + (sum >> 16);
+    nof_put_be16(data + ID_AT, id);
     nof_put_be16(data + FLAGS_AT, 0);
-    nof_put_be16(data + SUM_AT, (uint16_t)((sum & 0xffffu) + (sum >> 16))); /* RFC 1624 */
+    nof_put_be16(data + SUM_AT, (uint16_t)((sum & 0xffffu) + (sum >> 16)));
 }

@@ -70,10 +70,10 @@ static inline bool nof_packet_crc_ok(const struct nof_packet *packet)
 uint16_t nof_packet_head(uint8_t head[NOF_PACKET_HEAD_BYTES], const struct nof_packet_addr *self,
                          const struct nof_packet_addr *to, uint16_t src_port, uint64_t conn);
 
-/* "Don't fragment", which nof_packet_head() sets, off: routers may cut the datagram. Returns the partial checksum for it. */
-uint16_t nof_packet_head_cut(uint8_t head[NOF_PACKET_HEAD_BYTES], uint16_t ip_sum);
-/* The same of a frame that is finished; the second time it does nothing. */
-void nof_packet_cut(uint8_t *data);
+/* Of a frame that is finished and not yet sent: "don't fragment", which nof_packet_head() sets, off. Routers may cut the
+ * datagram; `id` tells its fragments from those of others. Not a second time. */
+void nof_packet_cut(uint8_t *data, uint16_t id);
+bool nof_packet_is_cut(const uint8_t *data);
 
 struct nof_packet_fill {
     uint8_t type;

@@ -194,8 +194,6 @@ void nof_path_set_peer(struct nof_path *p, const struct nof_packet_addr *to, uin
                             : (uint16_t)(PORT_FIRST + (uint32_t)((conn ^ p->local_conn) >> 20 & PORT_MASK));
 
     p->ip_sum = nof_packet_head(p->head, &t->self, to, src_port, conn);
-    if (p->mtu_bytes == NOF_MTU_MIN_BYTES)
-        p->ip_sum = nof_packet_head_cut(p->head, p->ip_sum);
     p->inside = to->ip4 == t->self.ip4;
 }
 
@@ -296,7 +294,7 @@ void nof_path_unknown(struct nof_transport *t, const struct nof_packet *packet)
         if (t->now_ns - tomb->closed_ns < CLOSE_EVERY_NS || t->tx.count == NOF_TXQ_FRAMES ||
             !nof_packet_crc_ok(packet))
             return;
-        frame = nof_tx_alloc(t, NOF_WIRE_OUTER_BYTES + NOF_WIRE_COMMON_BYTES);
+        frame = nof_tx_alloc(t, NOF_WIRE_OUTER_BYTES + NOF_WIRE_COMMON_BYTES, true);
         if (frame == NULL)
             return;
         nof_packet_finish(frame->data, tomb->head, tomb->ip_sum, &fill, 0);

@@ -25,7 +25,26 @@ bool nof_recovery_may_retransmit(const struct nof_path *p)
     return p->sent.lost > 0 && (p->sent.flight_bytes == 0 || p->sent.flight_bytes < nof_path_cwnd(p));
 }
 
-/* What is larger than its path has become is cut by routers, or does not arrive. */
+/* What is larger than its path has become is cut by routers, or does not arrive. Of what the port has been given a copy: it may
+ * hold it still. */
+static bool cut(struct nof_path *p, struct nof_sent *e)
+{
+    struct nof_transport *t = p->t;
+    struct nof_frame *copy;
+
+    if (nof_packet_is_cut(e->frame->data) ||
+        (e->len_bytes <= nof_path_mss(p) && p->mtu_bytes > NOF_MTU_MIN_BYTES))
+        return true;
+    copy = nof_tx_alloc(t, e->len_bytes, true);
+    if (copy == NULL)
+        return false;
+    memcpy(copy->data, e->frame->data, e->len_bytes);
+    nof_tx_cut(t, copy);
+    t->cfg.port_ops->frame_free(t->cfg.port, e->frame);
+    e->frame = copy;
+    return true;
+}
+
 static bool transmit_again(struct nof_path *p, uint32_t index)
 {
     struct nof_transport *t = p->t;
@@ -33,15 +52,13 @@ static bool transmit_again(struct nof_path *p, uint32_t index)
 
     if (nof_tx_queue_holds(t, index))
         return false;
-    if (index == p->sent.head && e->retx >= DOUBT_RETX)
-        nof_mtu_doubt(p, e->len_bytes);
-    if (e->len_bytes > nof_path_mss(p) || p->mtu_bytes == NOF_MTU_MIN_BYTES)
-        nof_packet_cut(e->frame->data);
-    if (!nof_tx_queue_add(t, e->frame, index))
+    if (!cut(p, e) || !nof_tx_queue_add(t, e->frame, index))
         return false;
     nof_sentmap_again(&p->sent, &t->sent, index, t->now_ns);
     t->room_path = NULL;
     nof_transport_count(t, NOF_C_RETRANSMITS, 1);
+    if (index == p->sent.head && e->retx > DOUBT_RETX)
+        nof_mtu_doubt(p, e->len_bytes);
     return true;
 }
 

@@ -98,7 +98,9 @@ struct nof_path {
     bool orderly : 1; /* nobody's death: nof_path_close(), here or there */
     bool inside : 1; /* to another core of our own NIC (its address is ours), which needs no link */
     bool dirty;
-    bool want_ready;
+    bool want_ready : 1;
+    bool asking : 1; /* nof_mtu_doubt() waits for the answer to its last probe */
+    uint8_t doubts : 2; /* times in a row that the size in use did not pass, though the peer answered */
     bool ack_now;
     bool marked; /* of a frame since the last ACKS that left: a router said that it is congested */
     uint8_t backoff; /* timeouts in a row; OPENING: MTU levels tried */
@@ -129,8 +131,7 @@ struct nof_path {
         int32_t reason; /* DEAD: for on_dead() */
     };
     uint16_t passed_bytes; /* largest size answered since nof_mtu_doubt() asked; 0: none */
-    uint8_t doubts; /* times in a row that the size in use did not pass, though the peer answered */
-    bool asking; /* nof_mtu_doubt() waits for the answer to its last probe */
+    uint16_t asked_ms; /* when that was */
     uint32_t heap_pos; /* plus 1; 0: no timer */
     uint32_t starved_next;
     uint32_t next; /* hash chain, free list or list of the dead */
@@ -190,6 +191,7 @@ struct nof_transport {
     struct nof_pacer pacer;
 
     uint64_t random_counter;
+    uint16_t ip_id; /* of the next frame that may go in fragments */
     uint64_t link_down_ns; /* 0: link is up */
     uint64_t late_ns; /* when others of this machine were late; 0: never */
     unsigned sent_in_poll;
@@ -238,6 +240,12 @@ static inline bool nof_path_unplugged(const struct nof_path *p)
 static inline uint32_t nof_path_mss(const struct nof_path *p)
 {
     return p->mtu_bytes + 14u;
+}
+
+/* What has the MTU that every network has, or is larger than its path has become, goes in fragments if need be. */
+static inline void nof_tx_cut(struct nof_transport *t, struct nof_frame *frame)
+{
+    nof_packet_cut(frame->data, t->ip_id++);
 }
 
 void nof_path_dirty(struct nof_path *p); /* out of line half of nof_path_touch() */
@@ -407,7 +415,8 @@ void nof_tx_queue_drop(struct nof_transport *t);
 
 /* unreliable.c */
 void nof_tx_stock(struct nof_transport *t);
-struct nof_frame *nof_tx_alloc(struct nof_transport *t, uint32_t len_bytes);
+/* spare: one of those kept back, if there is no other. */
+struct nof_frame *nof_tx_alloc(struct nof_transport *t, uint32_t len_bytes, bool spare);
 /* Send an unreliable frame of this path: fields are copied. false: there is no frame or no room. */
 bool nof_tx_unreliable(struct nof_path *p, uint8_t type, uint8_t flags, const uint8_t *fields,
                        uint32_t fields_bytes, uint32_t pad_bytes);
@@ -450,6 +459,8 @@ void nof_mtu_settled(struct nof_path *p); /* the handshake is done */
 void nof_mtu_raise(struct nof_path *p); /* something was acknowledged, and raise_at_ms is not 0 */
 /* The oldest frame, of len_bytes, was sent several times in vain: asks which sizes still pass. */
 void nof_mtu_doubt(struct nof_path *p, uint32_t len_bytes);
+/* It has come: two doubts of two incidents are not twice in a row. */
+void nof_mtu_undoubt(struct nof_path *p);
 void nof_mtu_probe_rx(struct nof_path *p, const struct nof_packet *packet); /* answers it */
 void nof_mtu_probe_ack_rx(struct nof_path *p, const struct nof_packet *packet);
 

@@ -87,6 +87,8 @@ uint32_t nof_path_send(struct nof_path *path, struct nof_frame *frame, uint8_t t
         nof_packet_finish_summed(frame->data, path->head, path->ip_sum, &fill, body_bytes, &t->join);
     else
         nof_packet_finish(frame->data, path->head, path->ip_sum, &fill, body_bytes);
+    if (path->mtu_bytes == NOF_MTU_MIN_BYTES)
+        nof_tx_cut(t, frame);
     /* The frame acknowledges all that came in order; a gap still wants its bitmap, and a mark its flag. */
     if (!path->marked)
         path->ack_pending = 0;

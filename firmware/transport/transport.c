@@ -92,6 +92,7 @@ int nof_transport_init(void *mem, size_t mem_bytes, const struct nof_transport_c
     t->sent.port_ops = cfg->port_ops;
     t->sent.port = cfg->port;
     t->starved_head = t->starved_tail = NOF_NIL;
+    t->ip_id = (uint16_t)(t->self.udp_port * 0x9e37u); /* cores of one address begin far from each other */
     nof_paths_init(t);
     nof_sent_pool_init(&t->sent, cfg->nic->sent_frames + NOF_SENT_SLACK);
     nof_reorder_pool_init(&t->slots, cfg->nic->reorder_frames);

@@ -4,11 +4,11 @@
  * nof_packet_finish() is to have it inline. */
 #include "transport/state.h"
 
-struct nof_frame *nof_tx_alloc(struct nof_transport *t, uint32_t len_bytes)
+struct nof_frame *nof_tx_alloc(struct nof_transport *t, uint32_t len_bytes, bool spare)
 {
     struct nof_frame *frame = t->cfg.port_ops->frame_alloc(t->cfg.port, len_bytes);
 
-    if (frame == NULL && t->spare_count > 0 && len_bytes <= t->spare[t->spare_count - 1]->cap_bytes)
+    if (frame == NULL && spare && t->spare_count > 0 && len_bytes <= t->spare[t->spare_count - 1]->cap_bytes)
         frame = t->spare[--t->spare_count];
     if (frame != NULL)
         frame->len_bytes = len_bytes;
@@ -33,6 +33,7 @@ bool nof_tx_unreliable(struct nof_path *p, uint8_t type, uint8_t flags, const ui
     struct nof_transport *t = p->t;
     uint32_t body = fields_bytes + pad_bytes;
     uint32_t len = NOF_WIRE_OUTER_BYTES + NOF_WIRE_COMMON_BYTES + body;
+    bool sized = type == NOF_WIRE_PROBE && pad_bytes > 0; /* whole or not at all, and never urgent */
     struct nof_frame *frame;
     struct nof_packet_fill fill = {
         .type = type,
@@ -46,7 +47,7 @@ bool nof_tx_unreliable(struct nof_path *p, uint8_t type, uint8_t flags, const ui
         nof_tx_queue_push(t);
     if (t->tx.count == NOF_TXQ_FRAMES)
         return false;
-    frame = nof_tx_alloc(t, len);
+    frame = nof_tx_alloc(t, len, !sized);
     if (frame == NULL)
         return false;
     if (fields_bytes > 0)
@@ -54,6 +55,8 @@ bool nof_tx_unreliable(struct nof_path *p, uint8_t type, uint8_t flags, const ui
     if (pad_bytes > 0)
         memset(frame->data + len - pad_bytes, 0, pad_bytes);
     nof_packet_finish(frame->data, p->head, p->ip_sum, &fill, body);
+    if (p->mtu_bytes == NOF_MTU_MIN_BYTES && !sized)
+        nof_tx_cut(t, frame);
     (void)nof_tx_queue_add(t, frame, NOF_NIL);
     t->tx.to_free++;
     return true;

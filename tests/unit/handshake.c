@@ -199,8 +199,15 @@ static void a_path_follows_a_network_that_becomes_narrow(void **state)
         toy_run(net, net->now_ns + 2 * SECOND, 1);
         assert_true(toy_all_received(net));
         assert_int_equal(nof_path_body_max(net->node[0].stream[1].path), rows[i].path - 60);
-        assert_int_equal(net->node[0].counters[NOF_C_PATHS_NARROWED], 1);
         assert_true(net->cut > 0); /* what had its number */
+        /* What may be cut passes whatever its size, and proves nothing of it. */
+        for (unsigned k = 0; k < 30; k++) {
+            toy_send(net, 0, 1, 20, 0);
+            toy_run(net, net->now_ns + SECOND, 0);
+            assert_true(toy_all_received(net));
+            assert_int_equal(nof_path_body_max(net->node[0].stream[1].path), rows[i].path - 60);
+        }
+        assert_int_equal(net->node[0].counters[NOF_C_PATHS_NARROWED], 1);
         assert_int_equal(net->node[0].stream[1].deaths, 0);
         toy_close(net);
     }
@@ -229,22 +236,23 @@ static void small_frames_follow_a_network_below_the_least_mtu(void **state)
 static void a_path_does_not_become_narrow_by_losses(void **state)
 {
     (void)state;
-    for (uint64_t seed = 1; seed <= 10; seed++) {
+    for (uint64_t seed = 1; seed <= 20; seed++) {
         struct toy_config cfg = lan;
         struct toy_net *net;
+        const double loss = seed % 2 == 0 ? 0.1 : 0.2;
 
         cfg.seed = seed;
-        cfg.loss = 0.2;
+        cfg.loss = loss;
         net = toy_open(&cfg);
-        toy_send(net, 0, 1, 3000, 0);
+        toy_send(net, 0, 1, 20000, 0);
         toy_run(net, net->now_ns + 100 * MS, 0);
         net->cfg.loss = 1;
         toy_run(net, net->now_ns + 300 * MS, 0);
-        net->cfg.loss = 0.2;
-        toy_run(net, net->now_ns + 60 * SECOND, 1);
+        net->cfg.loss = loss;
+        toy_run(net, net->now_ns + 600 * SECOND, 1);
         assert_true(toy_all_received(net));
         assert_int_equal(net->node[0].stream[1].deaths, 0);
-        assert_int_equal(nof_path_body_max(net->node[0].stream[1].path), 1500 - 60);
+        assert_int_equal(net->node[0].counters[NOF_C_PATHS_NARROWED], 0);
         toy_close(net);
     }
 }

@@ -167,7 +167,7 @@ static void a_size_that_twice_is_not_answered_is_given_up(void **state)
     open_narrow(&a, MS, 1500, 1500);
     doubt(&a, 1514, 1400);
     assert_int_equal(a.last_bytes, SMALL + 14);
-    assert_int_equal(a.sent, 5);
+    assert_int_equal(a.sent, 7);
     assert_int_equal(a.path->mtu_bytes, 1500); /* by chance, perhaps */
     doubt(&a, 1514, 1500);
     doubt(&a, 1514, 1400);
@@ -217,6 +217,92 @@ static void where_no_size_passes_all_may_be_cut(void **state)
     assert_int_equal(alone_close(&a), 0);
 }
 
+/* Each repetition of a frame would be followed by all sizes, past the window. */
+static void an_open_doubt_asks_once_in_ten_ms(void **state)
+{
+    const uint64_t begin_ms[] = {5, UINT16_MAX - 3u};
+
+    (void)state;
+    for (unsigned k = 0; k < 2; k++) {
+        struct alone a;
+        unsigned sent;
+
+        open_narrow(&a, begin_ms[k] * MS, 1500, 1500);
+        doubt(&a, 1514, 0);
+        sent = a.sent;
+        assert_true(sent > 0);
+        for (unsigned i = 0; i < 10; i++) {
+            nof_transport_tick(a.t, (begin_ms[k] + i) * MS);
+            doubt(&a, 1514, 0);
+        }
+        assert_int_equal(a.sent, sent);
+        nof_transport_tick(a.t, (begin_ms[k] + 10) * MS);
+        doubt(&a, 1514, 0);
+        assert_int_equal(a.sent, 2 * sent);
+        says_passed(&a, SMALL, NOF_WIRE_PROBE_ACK_BYTES); /* no doubt is open */
+        doubt(&a, 1514, 0);
+        assert_int_equal(a.sent, 3 * sent);
+        assert_int_equal(alone_close(&a), 0);
+    }
+}
+
+/* Acknowledgements need them, or nobody gets on. */
+static void the_last_frames_are_not_for_sizes(void **state)
+{
+    static const struct nof_packet_fill probe = {.type = NOF_WIRE_PROBE};
+    struct alone a;
+
+    (void)state;
+    open_narrow(&a, MS, 1280, 1500);
+    nof_tx_stock(a.t);
+    a.no_frames = true;
+    doubt(&a, 1294, 0);
+    assert_int_equal(try_at(&a, 1100 * MS), 0);
+    assert_int_equal(a.sent, 0);
+    assert_false(a.path->asking);
+    assert_int_equal(a.t->spare_count, NOF_SPARE_FRAMES);
+    alone_peer_says(&a, 1100 * MS, &probe, NULL, 0);
+    assert_int_equal(a.sent, 1);
+    assert_int_equal(alone_close(&a), 0);
+}
+
+/* Also on a path all of whose other frames may be cut: what comes in fragments says nothing of its size. */
+static void a_size_is_asked_for_whole(void **state)
+{
+    struct alone a;
+
+    (void)state;
+    open_narrow(&a, MS, 576, 1500);
+    assert_int_equal(try_at(&a, 1100 * MS), 1280);
+    assert_false(may_be_cut(&a));
+    assert_int_equal(alone_close(&a), 0);
+}
+
+/* Two doubts of two incidents are not twice in a row. */
+static void what_gets_on_is_not_doubted(void **state)
+{
+    struct alone a;
+
+    (void)state;
+    open_narrow(&a, MS, 1500, 1500);
+    for (unsigned i = 0; i < 5; i++) {
+        uint8_t *body;
+        struct nof_frame *frame = nof_path_frame(a.path, 64, &body);
+        struct nof_packet_fill here = {.type = NOF_WIRE_PROBE_ACK};
+
+        assert_non_null(frame);
+        memset(body, 0, 64);
+        here.ack = nof_path_send(a.path, frame, NOF_WIRE_DATA, 0, 3, 4, 16, 64, 0) + 1;
+        nof_transport_flush(a.t);
+        doubt(&a, 1514, SMALL);
+        assert_int_equal(a.path->doubts, 1);
+        alone_peer_says(&a, a.t->now_ns + 10 * MS, &here, NULL, 0);
+        assert_int_equal(a.path->doubts, 0);
+    }
+    assert_int_equal(a.path->mtu_bytes, 1500);
+    assert_int_equal(alone_close(&a), 0);
+}
+
 static void what_no_size_would_help_asks_nothing(void **state)
 {
     struct alone a;
@@ -226,7 +312,7 @@ static void what_no_size_would_help_asks_nothing(void **state)
     doubt(&a, 1295, 0); /* of before it became narrow */
     assert_int_equal(a.sent, 0);
     doubt(&a, 560, 0); /* a way may be narrower than that */
-    assert_int_equal(a.sent, 2);
+    assert_int_equal(a.sent, 4);
     assert_int_equal(alone_close(&a), 0);
     open_narrow(&a, MS, 576, 1500);
     doubt(&a, 590, 0);
@@ -245,6 +331,10 @@ int main(void)
         cmocka_unit_test(a_size_that_twice_is_not_answered_is_given_up),
         cmocka_unit_test(a_peer_that_is_silent_proves_nothing),
         cmocka_unit_test(where_no_size_passes_all_may_be_cut),
+        cmocka_unit_test(an_open_doubt_asks_once_in_ten_ms),
+        cmocka_unit_test(the_last_frames_are_not_for_sizes),
+        cmocka_unit_test(a_size_is_asked_for_whole),
+        cmocka_unit_test(what_gets_on_is_not_doubted),
         cmocka_unit_test(what_no_size_would_help_asks_nothing),
     };
 

@@ -552,7 +552,7 @@ static void send_to_be_cut(uint32_t number, uint32_t bytes)
 {
     struct nof_frame *f = frame_of(ours, theirs, NOF_WIRE_DATA, number, bytes);
 
-    nof_packet_cut(f->data);
+    nof_packet_cut(f->data, (uint16_t)number);
     assert_int_equal(nof_udp_port_ops.send(ours, &f, 1), 1);
     nof_udp_port_ops.frame_free(ours, f);
 }

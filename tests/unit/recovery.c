@@ -85,6 +85,28 @@ static void hear_acks(struct alone *a, uint64_t now_ns, uint32_t bits)
     alone_peer_says(a, now_ns, &fill, f, sizeof f);
 }
 
+/* The probes of a doubt serve its frame, and a busy port may have one place. */
+static void a_frame_in_doubt_goes_before_the_probes(void **state)
+{
+    struct alone a;
+
+    (void)state;
+    open_path(&a, 1);
+    for (unsigned i = 1; i < 4; i++)
+        timeout(&a, BEGIN + i * 100 * NOF_MS);
+    assert_int_equal(a.counters[NOF_C_PROBES_TX], 0);
+    a.stuck = true;
+    timeout(&a, BEGIN + 400 * NOF_MS);
+    assert_true(a.counters[NOF_C_PROBES_TX] > 0);
+    assert_int_equal(a.t->tx.count, 1 + a.counters[NOF_C_PROBES_TX]);
+    assert_int_equal(queued_pn(&a, 0), FIRST_PN);
+    assert_int_equal(a.t->tx.frame[0]->data[NOF_WIRE_OUTER_BYTES + NOF_WIRE_TYPE], NOF_WIRE_DATA);
+    a.stuck = false;
+    nof_transport_tick(a.t, BEGIN + 401 * NOF_MS);
+    nof_transport_flush(a.t);
+    assert_int_equal(alone_close(&a), 0);
+}
+
 static void only_what_is_lost_goes_again_in_its_order(void **state)
 {
     struct alone a;
@@ -359,6 +381,7 @@ static void the_third_timeout_in_a_row_begins_the_window_anew(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_frame_in_doubt_goes_before_the_probes),
         cmocka_unit_test(only_what_is_lost_goes_again_in_its_order),
         cmocka_unit_test(no_more_goes_again_in_a_call_than_its_budget),
         cmocka_unit_test(lost_frames_wait_for_the_congestion_window),

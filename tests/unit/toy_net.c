@@ -19,6 +19,7 @@
 struct toy_frame {
     struct nof_frame frame; /* first: the port sees this */
     struct toy_node *owner;
+    uint32_t sent_crc; /* of the whole frame, when it was sent; 0: it was not */
     uint8_t bytes[];
 };
 
@@ -111,6 +112,7 @@ static struct nof_frame *port_alloc(void *port, uint32_t len_bytes)
     f->frame.len_bytes = 0;
     f->frame.cap_bytes = len_bytes;
     f->owner = node;
+    f->sent_crc = 0;
     node->pool_used++;
     return &f->frame;
 }
@@ -128,6 +130,31 @@ static void port_free(void *port, struct nof_frame *frame)
 static unsigned dst_of(const struct nof_frame *f)
 {
     return f->data[5];
+}
+
+/* A driver, or a peer that shares the memory, may read it still. */
+static void check_unchanged(struct nof_frame *frame)
+{
+    struct toy_frame *f = (struct toy_frame *)(void *)frame;
+    uint32_t crc = nof_crc32c(frame->data, frame->len_bytes);
+
+    if (f->sent_crc != 0)
+        assert_int_equal(f->sent_crc, crc);
+    f->sent_crc = crc;
+}
+
+/* Where routers may cut, the fragments of one frame are told from those of all others by this alone. */
+static void check_id(struct toy_node *node, const struct nof_frame *f)
+{
+    uint32_t id = (uint32_t)f->data[18] << 8 | f->data[19];
+    uint32_t crc = nof_crc32c(f->data, f->len_bytes);
+
+    if ((f->data[20] & 0x40) != 0)
+        return;
+    if (node->cut[id % TOY_CUT].crc != 0 && node->cut[id % TOY_CUT].id == id)
+        assert_int_equal(node->cut[id % TOY_CUT].crc, crc);
+    node->cut[id % TOY_CUT].id = id;
+    node->cut[id % TOY_CUT].crc = crc;
 }
 
 static void check_sent(struct toy_net *net, struct toy_node *node, const struct nof_frame *f)
@@ -171,6 +198,8 @@ static unsigned port_send(void *port, struct nof_frame *const *frames, unsigned 
         assert_non_null(e.data);
         memcpy(e.data, f->data, f->len_bytes);
         check_sent(net, node, f);
+        check_unchanged(f);
+        check_id(node, f);
         memcpy(last_frame, f->data, f->len_bytes);
         last_frame_len = f->len_bytes;
         event_push(net, e);

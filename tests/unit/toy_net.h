@@ -23,6 +23,7 @@
 #define TOY_JOB 77u
 #define TOY_WIRE_EXTRA_BYTES 24u
 #define TOY_SEEN 4096u
+#define TOY_CUT 256u
 
 struct toy_config {
     unsigned nodes;
@@ -71,6 +72,9 @@ struct toy_node {
         uint64_t conn;
         uint32_t pn, crc;
     } seen[TOY_SEEN]; /* a retransmission must be the identical frame */
+    struct {
+        uint32_t id, crc;
+    } cut[TOY_CUT]; /* the last frames that routers may cut */
     struct toy_stream stream[TOY_NODES_MAX];
 };
 

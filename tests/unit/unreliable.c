@@ -54,7 +54,7 @@ static void an_empty_pool_still_has_the_spare_frames(void **state)
     a.no_frames = true;
     for (unsigned i = 0; i < NOF_SPARE_FRAMES; i++)
         assert_true(
-            nof_tx_unreliable(a.path, NOF_WIRE_PROBE, 0, NULL, 0, 1500 - NOF_PACKET_IP_OVERHEAD_BYTES));
+            nof_tx_unreliable(a.path, NOF_WIRE_HELLO, 0, NULL, 0, 1500 - NOF_PACKET_IP_OVERHEAD_BYTES));
     assert_false(nof_tx_unreliable(a.path, NOF_WIRE_PROBE, 0, NULL, 0, 0));
     nof_transport_flush(a.t);
     assert_int_equal(a.sent, NOF_SPARE_FRAMES);

@@ -173,7 +173,7 @@ void nof_handshake_timer(struct nof_path *p)
     if (t->now_ns < nof_handshake_deadline(p))
         return;
     if (t->now_ns >= p->live_ns + nof_dead_after_ns(t) && p->unanswered >= HELLO_TRIES_MIN &&
-        !nof_live_excuse(p)) {
+        !(p->ours && nof_live_excuse(p))) {
         if (p->ours)
             nof_path_log(p, 1,
                          p->bad_key ? "handshake refused, keys of the job differ"

@@ -93,7 +93,8 @@ void nof_coll_agree_ended(const struct nof_sched *s)
 static bool left_unread(const struct nof_chan_failure *question)
 {
     return question->unread ||
-           nof_matcher_find(&nof_chan_claims.memory, question->ctx, question->rank, question->tag) != NULL;
+           nof_matcher_find(&nof_chan_claims.memory, question->ctx, question->rank, question->tag) != NULL ||
+           nof_matcher_find(&nof_chan_claims.nic, question->ctx, question->rank, question->tag) != NULL;
 }
 
 void nof_coll_agree_answer(const struct nof_chan_failure *question)

@@ -49,6 +49,12 @@ static bool allocate_lanes(struct nof_part *part)
     return true;
 }
 
+static uint32_t ranks_told(void)
+{
+    int told = nof_launch_ranks_here();
+    return told > 0 ? (uint32_t)told : 0;
+}
+
 bool nof_shm_publish(const enum nof_channels *way, char *text, size_t text_bytes)
 {
     const struct nof_pmd_segment *memory = nof_pmd_segment(nof_chan_nic.pmd);
@@ -70,6 +76,7 @@ bool nof_shm_publish(const enum nof_channels *way, char *text, size_t text_bytes
     part->head.magic = NOF_PART_MAGIC;
     part->head.registered = nof_barrier_register();
     nof_seats_mine(&part->cpus);
+    part->head.ranks_here = ranks_told();
     part->head.started_by_nic = nof_pmd_runs_collectives(nof_chan_nic.pmd);
     part->head.probe =
         (struct nof_cma_probe){.address = (uint64_t)(uintptr_t)&probe_word, .value = probe_word};
@@ -107,18 +114,25 @@ static bool open_peer(uint32_t slot, bool *registered)
 }
 
 /* Whether ranks outnumber CPUs, by what those here have said of theirs. Of a host the launcher may say how many they are; the rest of
- * them, of other simulated hosts or silent, may want any CPU. All that are here find the same. */
+ * them, of other simulated hosts or silent, may want any CPU. All that are here find the same, since nobody's environment counts but
+ * as it was published: who wakes with or without a fence depends on it (barrier.h). */
 static void find_seats(void)
 {
     struct nof_seat *seats = calloc(nof_shm.memory.nslots, sizeof(*seats));
     if (seats == NULL)
         nof_lib_die(1, "no memory for %u peers of this host", nof_shm.memory.nslots);
-    uint32_t here = 0;
+    uint32_t here = 0, told = 0, all = (uint32_t)nof_lib.world_size;
+    bool all_told = true;
     for (uint32_t slot = 0; slot < nof_shm.memory.nslots; slot++)
-        if (nof_shm.peers[slot].world_rank >= 0)
-            seats[here++].may = &nof_shm.peers[slot].part->cpus;
-    int told = nof_launch_ranks_here(), all = told > 0 ? told : nof_lib.world_size;
-    int others = all > (int)here ? all - (int)here : 0, left = nof_seats_left(seats, here);
+        if (nof_shm.peers[slot].world_rank >= 0) {
+            const struct nof_part *part = nof_shm.peers[slot].part;
+            seats[here++].may = &part->cpus;
+            told = part->head.ranks_here > told ? part->head.ranks_here : told;
+            all_told = all_told && part->head.ranks_here != 0;
+        }
+    if (all_told && told < all)
+        all = told;
+    int others = all > here ? (int)(all - here) : 0, left = nof_seats_left(seats, here);
     nof_lib_share_cpus(left >= others, left <= others);
     free(seats);
 }

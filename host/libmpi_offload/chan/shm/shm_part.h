@@ -14,7 +14,7 @@
 #include "chan/shm/lane.h"
 #include "chan/shm/seats.h"
 
-#define NOF_PART_MAGIC 0x32305452415046ull
+#define NOF_PART_MAGIC 0x33305452415046ull
 #define NOF_PART_CELLS 65536u
 
 enum nof_part_state {
@@ -30,7 +30,8 @@ struct nof_part_head {
     uint32_t started_by_nic; /* collectives with a request: the NIC ran them when its owner began */
     uint32_t
         unawaited; /* sends that have not ended, for which its owner is in no call that ends with them only */
-    uint32_t reserved[6];
+    uint32_t ranks_here; /* that its launcher told it of; 0: did not */
+    uint32_t reserved[5];
 };
 
 struct nof_part {

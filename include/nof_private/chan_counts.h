@@ -21,7 +21,9 @@
       "messages whose way through memory the job's channels or their communicator's chose: shm, " \
       "single-copy") \
     X(MEMORY_PIECES, "memory_pieces", \
-      "pieces that messages were cut into here: their bytes lie apart, or the kernel forbids single copies")
+      "pieces that messages went in from here: as their receiver asked, or so that it copied what a cell " \
+      "holds " \
+      "while that was filled")
 
 enum nof_chan_count {
 #define X(id, name, help) NOF_CHAN_COUNT_##id,

@@ -492,6 +492,7 @@ static void declare_gone(uint32_t slot)
     if (peer->stuck)
         nof_shm.stuck_count--;
     peer->stuck = false;
+    peer->parts = 0;
     peer->gone = false;
     struct nof_lane *in = peer->in.lane, *out = peer->out.lane;
     memset(in, 0, sizeof(*in));

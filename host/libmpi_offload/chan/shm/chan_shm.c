@@ -7,7 +7,7 @@
 
 /* Messages of one lane in a turn: the others come before it has all of its 63. */
 #define TURN 16u
-/* What ran out of memory is tried again, and who has left is looked for, though nothing rings. */
+/* What ran out of memory, or is not all there, is tried again, and who has left is looked for, though nothing rings. */
 #define STUCK_NAP_NS 1000000u
 #define LEFT_NAP_NS 100000000u
 #define CLOSING_NAP_NS 5000000u
@@ -40,7 +40,9 @@ static bool any_told(void)
 
 static bool brings(const struct nof_shm_peer *peer)
 {
-    return !peer->gone && !peer->stuck && nof_lane_peek(&peer->in) != NULL;
+    if (peer->gone || peer->stuck)
+        return !peer->gone && peer->parts > 0 && nof_lane_has_all(&peer->in, peer->parts);
+    return nof_lane_peek(&peer->in) != NULL;
 }
 
 /* There is more in a lane that is looked at only when something is said to be there. */

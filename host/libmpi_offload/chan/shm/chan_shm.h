@@ -118,7 +118,8 @@ struct nof_shm_peer {
     int32_t world_rank; /* -1: none that is reached this way */
     uint32_t place; /* among the hot lanes, NOF_HOT_NONE */
     bool gone; /* dead, or left: nothing comes after what was here */
-    bool stuck; /* `kept` could not be taken for lack of memory */
+    bool stuck; /* `kept` could not be taken: for lack of memory, or */
+    uint32_t parts; /* not 0: before so many MORE are there */
     struct nof_lane_slot kept;
     uint32_t sends; /* to it, that have not ended */
     uint32_t cell; /* that it was lent last, of ours */

@@ -149,22 +149,23 @@ static bool take_short(struct nof_shm_peer *peer, const struct nof_lane_slot *sl
     return slot->len > NOF_LANE_PAYLOAD || slot->tag < 0 || match(&found, slot->ctx);
 }
 
-/* All parts behind the first have been published. */
-static bool is_whole(const struct nof_shm_peer *peer, const struct nof_lane_slot *slot, uint64_t len)
+/* So many MORE follow, of which some have not been published; 0: all of it is there. */
+static uint32_t parts_of(const struct nof_shm_peer *peer, const struct nof_lane_slot *slot, uint64_t len)
 {
     if (slot->arg == 0 || slot->arg >= len)
-        return true;
+        return 0;
     uint32_t parts = (uint32_t)(len - slot->arg + NOF_SHM_PART - 1) / NOF_SHM_PART;
-    return nof_lane_has_all(&peer->in, parts);
+    return nof_lane_has_all(&peer->in, parts) ? 0 : parts;
 }
 
 /* The rest is being written: there will be all of it soon, or its sender is dead. False: until then, nobody waits for it. */
 static bool take_begun(const struct nof_shm_found *found, const struct nof_lane_slot *slot,
-                       const struct nof_shm_cell *cell)
+                       const struct nof_shm_cell *cell, uint32_t parts)
 {
     if (found->peer->gone)
         return true;
     struct nof_request *req = posted_for(found, slot->ctx);
+    found->peer->parts = req == NULL ? parts : 0;
     if (req == NULL)
         return false;
     nof_shm.came++;
@@ -184,8 +185,9 @@ static bool take_cell(struct nof_shm_peer *peer, const struct nof_lane_slot *slo
         .payload = nof_cell_read(nof_part_cells(peer->part), cell.index, cell.place, cell.len)};
     if (found.payload == NULL)
         return true;
-    if (slot->tag >= 0 && !is_whole(peer, slot, cell.len))
-        return take_begun(&found, slot, &cell);
+    uint32_t parts = parts_of(peer, slot, cell.len);
+    if (slot->tag >= 0 && parts > 0)
+        return take_begun(&found, slot, &cell, parts);
     if (slot->tag >= 0 && !match(&found, slot->ctx))
         return false;
     peer->arriving = 0;
@@ -269,7 +271,9 @@ uint32_t nof_shm_drain(struct nof_shm_peer *peer, uint32_t most)
         if (!take(peer, &peer->kept))
             return 0;
         peer->stuck = false;
+        peer->parts = 0;
         nof_shm.stuck_count--;
+        n = 1;
     }
     while (n < most && !peer->gone && (slot = nof_lane_peek(&peer->in)) != NULL) {
         struct nof_lane_slot copy = *slot;

@@ -151,7 +151,7 @@ static uint64_t first_part(struct nof_shm_peer *peer, const struct nof_request *
 {
     uint32_t parts = (uint32_t)((req->bytes + NOF_SHM_PART - 1) / NOF_SHM_PART);
     bool goes = parts > 1 && nof_shm_slot_of(peer) != nof_shm.self &&
-                nof_cells_read(&nof_shm.cells, peer->cell) &&
+                nof_cells_read(&nof_shm.cells, peer->cell, nof_shm_slot_of(peer)) &&
                 (peer->out.room >= parts || nof_lane_look(&peer->out) >= parts);
     return goes ? NOF_SHM_PART : req->bytes;
 }

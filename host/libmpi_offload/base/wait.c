@@ -19,8 +19,8 @@
 #define NEAR_SPIN_NS 1000000u /* some megabytes by memory; NOF_SPIN_US may ask for more, or for none */
 #define PURE_POLLS 128 /* about what a message takes to another host and back, 3 us */
 #define PURE_POLLS_CROWDED 8 /* 70 ns: those whom we wait for may want this CPU */
-/* Of a rank without a CPU: others of the job have had it then. Not of a process with several threads: those that the program has spin in
- * turn, and Linux has who yields wait until each has used up its share. */
+/* Of a rank without a CPU: others of the job have had it then. Not where several threads may be in the library (MPI_THREAD_MULTIPLE, pages
+ * that are watched): they spin in turn, and Linux has who yields wait until each has used up its share. */
 #define YIELDS 2
 /* Nor where each has a CPU, once that has cost such a process more than it saved: see yielded(). */
 #define YIELD_LONG_NS 100000u

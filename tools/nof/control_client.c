@@ -10,6 +10,7 @@
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <sys/un.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "nof_private/nearest.h"
@@ -35,14 +36,26 @@ static void say_refused(const char *control, int error, const char *self)
                 self, control, strerror(error));
 }
 
-/* A signal (Ctrl-Z and fg are two) ends it where a timeout is set, whatever SA_RESTART says. */
+static uint64_t now_ns(void)
+{
+    struct timespec ts;
+
+    clock_gettime(CLOCK_MONOTONIC, &ts);
+    return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
+/* A signal (Ctrl-Z and fg are two) ends it where a timeout is set, whatever SA_RESTART says; that begins anew then, so signals
+ * that come again and again need an end of their own. */
 static int connect_to(int fd, const struct sockaddr_un *addr, socklen_t bytes)
 {
+    uint64_t until_ns = now_ns() + NOF_CONTROL_TIMEOUT_S * 1000000000ull;
     int rc;
 
     do {
         rc = connect(fd, (const struct sockaddr *)(const void *)addr, bytes);
-    } while (rc != 0 && errno == EINTR);
+    } while (rc != 0 && errno == EINTR && now_ns() < until_ns);
+    if (rc != 0 && errno == EINTR)
+        errno = EAGAIN;
     return rc;
 }
 

@@ -198,7 +198,9 @@ int nof_eager_envelope_rx(struct nof_nic *nic, struct nof_peer *peer, const stru
     bool all = (a.flags & (NOF_ENV_F_RTS | NOF_ENV_F_FAILED)) != 0; /* no piece follows */
     nof_incoming_begin(nic, peer, a.payload_bytes, all ? 0 : a.len - a.payload_bytes);
     struct nof_recv *r = nof_claim_posted(nic, ep, &a.key);
-    if (r == NULL && is_last_word(&a)) {
+    if (r == NULL && is_last_word(&a) && ep->spilling) {
+        rc = nof_spill_last_word(nic, peer, &a); /* the receive may wait in the library */
+    } else if (r == NULL && is_last_word(&a)) {
         nof_credit_free(nic, peer, 1, a.blocks);
     } else if (r == NULL) {
         rc = unexpected(nic, peer, &a);

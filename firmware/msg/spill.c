@@ -67,11 +67,41 @@ static int place(struct nof_nic *nic, struct nof_peer *peer, const struct nof_ar
     return NOF_OK;
 }
 
-int nof_spill_arrive(struct nof_nic *nic, struct nof_peer *peer, const struct nof_arrival *a)
+/* Takes the place, and the credit, of the message until the library has heard of it. */
+static int give(struct nof_nic *nic, struct nof_peer *peer, const struct nof_comp *comp, uint32_t i)
 {
     struct nof_endpoint *ep = &nic->eps[peer->ep];
-    struct nof_comp comp = {
+    struct nof_env *e = nof_env_at(nic, i);
+    e->state = NOF_ENV_DONE;
+    e->peer = nof_peer_index(nic, peer);
+    ep->spills_given++;
+    nof_count(nic, ep, NOF_C_SPILLED, 1);
+    if (nof_completion_say(nic, ep, comp))
+        nof_unexpected_free(nic, e);
+    else
+        nof_completion_keep(nic, ep, comp, NOF_REF(NOF_REF_ENV, i));
+    return NOF_OK;
+}
+
+static struct nof_comp spill_of(const struct nof_arrival *a)
+{
+    return (struct nof_comp){
         .opcode = NOF_COMP_SPILL, .ctx = a->key.ctx, .peer = a->key.source, .tag = a->key.tag, .len = a->len};
+}
+
+int nof_spill_last_word(struct nof_nic *nic, struct nof_peer *peer, const struct nof_arrival *a)
+{
+    struct nof_comp comp = spill_of(a);
+    uint32_t i = nof_pool_take(&nic->envs);
+    if (i == NOF_NIL)
+        return NOF_EPROTO;
+    comp.status = NOF_EDISAGREE;
+    return give(nic, peer, &comp, i);
+}
+
+int nof_spill_arrive(struct nof_nic *nic, struct nof_peer *peer, const struct nof_arrival *a)
+{
+    struct nof_comp comp = spill_of(a);
     uint32_t i = nof_pool_take(&nic->envs);
     if (i == NOF_NIL)
         return NOF_EPROTO;
@@ -92,16 +122,7 @@ int nof_spill_arrive(struct nof_nic *nic, struct nof_peer *peer, const struct no
     }
     if (!(comp.flags & NOF_COMP_F_INLINE))
         comp.sender_handle = a->handle | (a->flags & NOF_ENV_F_PARKED ? NOF_HANDLE_PARKED : 0);
-    struct nof_env *e = nof_env_at(nic, i);
-    e->state = NOF_ENV_DONE;
-    e->peer = nof_peer_index(nic, peer);
-    ep->spills_given++;
-    nof_count(nic, ep, NOF_C_SPILLED, 1);
-    if (nof_completion_say(nic, ep, &comp))
-        nof_unexpected_free(nic, e);
-    else
-        nof_completion_keep(nic, ep, &comp, NOF_REF(NOF_REF_ENV, i));
-    return NOF_OK;
+    return give(nic, peer, &comp, i);
 }
 
 int nof_spill_end(struct nof_nic *nic, struct nof_endpoint *ep, const struct nof_desc *desc)

@@ -18,6 +18,8 @@
 void nof_spill_enter(struct nof_nic *nic, struct nof_endpoint *ep);
 /* Hand an arriving message to the library. NOF_OK or NOF_EPROTO. */
 int nof_spill_arrive(struct nof_nic *nic, struct nof_peer *peer, const struct nof_arrival *a);
+/* NOF_AGREED_NO_MORE: ends the receive that waits for it in the library with NOF_EDISAGREE, and is nothing where none does. */
+int nof_spill_last_word(struct nof_nic *nic, struct nof_peer *peer, const struct nof_arrival *a);
 /* A waiting probe, no longer posted, goes to the library's matcher. */
 void nof_spill_probe(struct nof_nic *nic, struct nof_endpoint *ep, struct nof_recv *r);
 /* The SPILL_END descriptor: NOF_OK or NOF_EAGAIN. */

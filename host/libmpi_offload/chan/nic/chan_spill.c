@@ -307,6 +307,10 @@ void nof_chan_nic_spilled(const struct nof_comp *comp)
         nof_chan_nic_consume(req, envelope);
         return;
     }
+    if (comp->status == NOF_EDISAGREE) { /* the last word of a collective, for nobody */
+        free(envelope);
+        return;
+    }
     if (nof_matcher_add(&nof_chan_claims.nic, &envelope->match) != 0)
         nof_lib_die(1, "no memory for an unexpected message of %llu bytes from %s",
                     (unsigned long long)comp->len, nof_chan_nic_peer_name(comp->peer));

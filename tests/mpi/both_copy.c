@@ -2,12 +2,12 @@
 /* Several long messages of one sender to one receiver, by memory, each as it comes: while both wait for them both copy, and where
  * either may leave its call before they have ended it holds the other one up in nothing. Two ranks, NOF_CHANNELS=auto. */
 #include "mpitest.h"
+#include "past_library.h"
 
 #include <sched.h>
 #include <stdbool.h>
-#include <time.h>
 
-enum { MESSAGES = 8, BYTES = 200000, LONG = 4 << 20, ROUNDS = 2000, FEW_ROUNDS = 20, PATIENCE_S = 20 };
+enum { MESSAGES = 8, BYTES = 200000, LONG = 4 << 20, ROUNDS = 2000, FEW_ROUNDS = 20 };
 
 static unsigned char data[MESSAGES][BYTES], long_data[LONG];
 static MPI_T_pvar_session session;
@@ -49,22 +49,6 @@ static void who_waits_copies(void)
         OK(MPI_Allreduce(MPI_IN_PLACE, &done, 1, MPI_INT, MPI_LOR, MPI_COMM_WORLD));
     }
     CHECK(done || !has_two_cpus());
-}
-
-static double seconds(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
-
-/* The other one said so, by memory, of which the library knows nothing. */
-static void spin_until(const int *word, int value)
-{
-    double end = seconds() + PATIENCE_S;
-    while (__atomic_load_n(word, __ATOMIC_ACQUIRE) != value && seconds() < end)
-        ;
-    CHECK(__atomic_load_n(word, __ATOMIC_ACQUIRE) == value);
 }
 
 static void say(int *word, int value)

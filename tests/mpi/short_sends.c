@@ -3,30 +3,13 @@
  * read by its receiver; they come whole and in order, those that wait for room, too. Longer ones to one who may be waiting come in pieces,
  * and are as whole however they are received. Two ranks by memory. */
 #include "mpitest.h"
+#include "past_library.h"
 
-#include <time.h>
-
-enum { CELL = 16384, MANY = 500, MOST = 700, ROUNDS = 50, PATIENCE_S = 20 };
+enum { CELL = 16384, MANY = 500, MOST = 700, ROUNDS = 50 };
 /* Of 63 slots 15 may have been taken, of which the sender does not know; and a barrier has some. */
 enum { ROOM = 40 };
 
 static unsigned char data[MANY][MOST];
-
-static double seconds(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
-
-/* Past the library, which must not look meanwhile. */
-static void spin_until(const int *word, int value)
-{
-    double end = seconds() + PATIENCE_S;
-    while (__atomic_load_n(word, __ATOMIC_ACQUIRE) != value && seconds() < end)
-        ;
-    CHECK(__atomic_load_n(word, __ATOMIC_ACQUIRE) == value);
-}
 
 static int length(int round, int i)
 {

@@ -223,11 +223,11 @@ static void looks(void)
     MPI_Comm_free(&host);
 }
 
-/* A turn in which nothing comes, while something of memory is waited for. Every rank but 0 sleeps. */
+/* Turns in which nothing comes, while something of memory is waited for. Every rank but 0 sleeps. */
 
 static double turn_ns(uint32_t ratio)
 {
-    enum { WAITS = 200, STEPS = 100 }; /* fewer than the turns that do nothing but look */
+    enum { WAITS = 20, STEPS = 100 }; /* fewer than the turns that do nothing but look */
     set_turns(false, ratio, 1);
     double began_us = now_us();
     for (int i = 0; i < WAITS; i++) {
@@ -238,20 +238,30 @@ static double turn_ns(uint32_t ratio)
     return (now_us() - began_us) * 1e3 / WAITS / STEPS;
 }
 
+/* As latencies are measured: short ones at each ratio in turn, of which the fastest quarter counts. */
+static void turns_of_round(void)
+{
+    enum { TIMES = 31 };
+    static const uint32_t some[] = {1, STATIC_RATIO, 0};
+    double ns[N(some)][TIMES];
+    for (int i = 0; i < TIMES; i++)
+        for (size_t k = 0; k < N(some); k++)
+            ns[k][i] = turn_ns(some[k]);
+    for (size_t k = 0; k < N(some); k++) {
+        qsort(ns[k], TIMES, sizeof(ns[k][0]), compare);
+        printf("row 0 %u %.4f\n", some[k], ns[k][TIMES / 4]);
+    }
+}
+
 static void all_turns(int rounds)
 {
-    static const uint32_t some[] = {1, STATIC_RATIO, 0};
     MPI_Request request;
     nof_lib.crowded = false;
     if (rank == 0) {
         MPI_Irecv(buffer[0], 4, MPI_BYTE, 1, 0, MPI_COMM_WORLD, &request);
         usleep(200 * 1000); /* the others go to sleep */
-        for (int round = 0; round < rounds; round++) {
-            for (size_t k = 0; k < N(some); k++) {
-                (void)turn_ns(some[k]);
-                printf("row 0 %u %.4f\n", some[k], turn_ns(some[k]));
-            }
-        }
+        for (int round = 0; round < rounds; round++)
+            turns_of_round();
         set_turns(false, 1, 1);
         MPI_Send(buffer[1], 4, MPI_BYTE, 1, 0, MPI_COMM_WORLD);
         MPI_Wait(&request, MPI_STATUS_IGNORE);
@@ -292,29 +302,34 @@ static void ping_pong(int bytes, int n, bool memory)
     }
 }
 
-/* The mean of short batches, but for those that took more than twice as long as the fastest ones: during them a rank had no CPU. */
-static double one_way_us(int bytes, double ms, bool memory)
+enum { BATCH = 64, BATCHES_MOST = 1000 };
+
+static double batch_us(int bytes, uint32_t ratio, bool memory)
 {
-    enum { BATCH = 64, BATCHES_MOST = 1000 };
-    static double us[BATCHES_MOST];
-    ping_pong(bytes, BATCH, memory);
+    set_turns(false, ratio, 1);
     double began_us = now_us();
     ping_pong(bytes, BATCH, memory);
-    int n = (int)(ms * 1e3 / (now_us() - began_us)) + 5;
-    n = n < BATCHES_MOST ? n : BATCHES_MOST;
-    MPI_Bcast(&n, 1, MPI_INT, 0, MPI_COMM_WORLD);
+    return (now_us() - began_us) / BATCH / 2;
+}
+
+/* Short batches at each ratio in turn, so that whatever else runs meets all of them alike; the fastest quarter, since during others a rank
+ * may have had no CPU. */
+static void one_way_us(int bytes, double ms, bool memory, size_t n, const uint32_t of[], double us_out[])
+{
+    static double us[N(ratios)][BATCHES_MOST];
+    (void)batch_us(bytes, of[0], memory);
+    int times = (int)(ms * 1e3 / (batch_us(bytes, of[0], memory) * BATCH * 2)) + 5;
+    times = times < BATCHES_MOST ? times : BATCHES_MOST;
+    MPI_Bcast(&times, 1, MPI_INT, 0, MPI_COMM_WORLD);
     MPI_Barrier(MPI_COMM_WORLD);
-    for (int i = 0; i < n; i++) {
-        began_us = now_us();
-        ping_pong(bytes, BATCH, memory);
-        us[i] = (now_us() - began_us) / BATCH / 2;
+    for (int i = 0; i < times; i++)
+        for (size_t k = 0; k < n; k++)
+            us[k][i] = batch_us(bytes, of[k], memory);
+    set_turns(false, 1, 1);
+    for (size_t k = 0; k < n; k++) {
+        qsort(us[k], (size_t)times, sizeof(us[k][0]), compare);
+        us_out[k] = us[k][times / 4];
     }
-    qsort(us, (size_t)n, sizeof(us[0]), compare);
-    double sum_us = 0;
-    int counted = 0;
-    while (counted < n && us[counted] <= 2 * us[n / 20])
-        sum_us += us[counted++];
-    return sum_us / counted;
 }
 
 /* Set-up is what is left of message_ns. The paper's 1.2 us is what a message takes to begin with, and its looks are part of that: never
@@ -322,11 +337,13 @@ static double one_way_us(int bytes, double ms, bool memory)
 static void fit_setup(double ms)
 {
     enum { TRIES = 9 };
+    static const uint32_t each = 1;
     double rest_of_us[TRIES];
-    set_turns(false, 1, 1);
     setup_ns = message_ns / 2.0;
-    for (int i = 0; i < TRIES; i++)
-        rest_of_us[i] = one_way_us(4, ms, true) - setup_ns / 1e3;
+    for (int i = 0; i < TRIES; i++) {
+        one_way_us(4, ms, true, 1, &each, &rest_of_us[i]);
+        rest_of_us[i] -= setup_ns / 1e3;
+    }
     qsort(rest_of_us, TRIES, sizeof(rest_of_us[0]), compare);
     setup_ns = message_ns - rest_of_us[TRIES / 2] * 1e3;
     setup_ns = setup_ns < 0 ? 0 : setup_ns;
@@ -334,14 +351,13 @@ static void fit_setup(double ms)
 }
 
 /* While memory may bring something, too: a message of its own. */
-static double one_way_beside_us(int bytes, double ms)
+static void one_way_beside_us(int bytes, double ms, size_t n, const uint32_t of[], double us_out[])
 {
     MPI_Request request;
     MPI_Irecv(buffer[0], 0, MPI_BYTE, rank, 1, MPI_COMM_WORLD, &request);
-    double us = one_way_us(bytes, ms, false);
+    one_way_us(bytes, ms, false, n, of, us_out);
     MPI_Cancel(&request);
     MPI_Wait(&request, MPI_STATUS_IGNORE);
-    return us;
 }
 
 /* Where the scheduler puts both on one, each waits for the other's share to end. */
@@ -368,20 +384,16 @@ static void all_ping_pongs(double ms, int rounds, int nsizes, char **sizes)
         take_own_cpu();
     if (memory && costly)
         fit_setup(ms);
+    size_t n = N(ratios) - (memory ? 0 : 1); /* not without looks at the NIC, where it brings the messages */
     for (int round = 0; round < rounds; round++) {
         for (int i = 0; i < nsizes; i++) {
             int bytes = atoi(sizes[i]);
-            for (size_t k = 0; k < N(ratios); k++) {
-                if (ratios[k] == 0 && !memory)
-                    continue;
-                set_turns(false, STATIC_RATIO, 1);
-                MPI_Barrier(MPI_COMM_WORLD); /* while the NIC is looked at */
-                set_turns(false, ratios[k], 1);
-                double us = one_way_us(bytes, ms, memory);
-                double beside_us = memory ? NAN : one_way_beside_us(bytes, ms);
-                if (rank == 0)
-                    printf("row %d %u %.4f %.4f\n", bytes, ratios[k], us, beside_us);
-            }
+            double us[N(ratios)], beside_us[N(ratios)];
+            one_way_us(bytes, ms, memory, n, ratios, us);
+            if (!memory)
+                one_way_beside_us(bytes, ms, n, ratios, beside_us);
+            for (size_t k = 0; rank == 0 && k < n; k++)
+                printf("row %d %u %.4f %.4f\n", bytes, ratios[k], us[k], memory ? NAN : beside_us[k]);
         }
     }
 }

@@ -105,6 +105,47 @@ static double nic_share(void)
     return (double)far / (double)near;
 }
 
+/* The same while messages come by the NIC alone: nothing by memory could end the waits. */
+static double nic_share_beyond(void)
+{
+    int partner = (t_rank + host_size) % t_size, value = 0;
+    unsigned long long near = t_counted(session, "polls_memory"), far = t_counted(session, "polls_nic");
+    for (int i = 0; i < ALONE / 10; i++) {
+        if (t_rank < host_size)
+            OK(MPI_Send(&i, 1, MPI_INT, partner, 0, beyond));
+        OK(MPI_Recv(&value, 1, MPI_INT, partner, 0, beyond, MPI_STATUS_IGNORE));
+        CHECK(value == i);
+        if (t_rank >= host_size)
+            OK(MPI_Send(&i, 1, MPI_INT, partner, 0, beyond));
+    }
+    near = t_counted(session, "polls_memory") - near;
+    far = t_counted(session, "polls_nic") - far;
+    CHECK(near > 0 && far <= near);
+    return (double)far / (double)near;
+}
+
+/* A window that is open has receives for whatever comes; nobody waits for these. Its own calls do. */
+static void beside_a_window(void)
+{
+    static const struct setting seldom = {0, 1000, 10};
+    int shown = 0, seen = 0;
+    MPI_Win win;
+    set(&seldom);
+    OK(MPI_Win_create(&shown, sizeof(shown), sizeof(shown), MPI_INFO_NULL, host, &win));
+    MPI_Barrier(MPI_COMM_WORLD);
+    CHECK(nic_share_beyond() > 0.999);
+    OK(MPI_Win_lock_all(0, win));
+    for (int i = 1; i <= 20; i++) {
+        OK(MPI_Put(&i, 1, MPI_INT, host_rank ^ 1, 0, 1, MPI_INT, win));
+        OK(MPI_Win_flush(host_rank ^ 1, win));
+        OK(MPI_Get(&seen, 1, MPI_INT, host_rank ^ 1, 0, 1, MPI_INT, win));
+        OK(MPI_Win_flush(host_rank ^ 1, win));
+        CHECK(seen == i);
+    }
+    OK(MPI_Win_unlock_all(win));
+    OK(MPI_Win_free(&win));
+}
+
 static void changes(void)
 {
     static const struct setting each = {0, 1, 10}, seldom = {0, 1000, 10};
@@ -135,6 +176,7 @@ int main(int argc, char **argv)
             both(round, lengths[round % (int)(sizeof(lengths) / sizeof(lengths[0]))]);
     }
     changes();
+    beside_a_window();
     CHECK(fixed || t_counted(session, "polling_updates") > 0);
     CHECK(!fixed || (t_counted(session, "polling_updates") > 0) == (strcmp(argv[1], "dynamic") == 0));
     OK(MPI_T_pvar_session_free(&session));

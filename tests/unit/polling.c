@@ -56,6 +56,22 @@ static void every_ratio_th_turn_is_the_nics(void **state)
     }
 }
 
+/* A look that is due within half of the ratio may be had at once; none becomes later, nor are there more than twice as many. */
+static void what_is_due_soon_can_be_had_at_once(void **state)
+{
+    (void)state;
+    for (uint32_t ratio = 2; ratio <= NOF_POLLING_MOST; ratio++) {
+        begin(false, ratio, 10);
+        (void)due();
+        for (uint32_t i = 1; i <= ratio - ratio / 2; i++) {
+            nof_polling_hasten(&p);
+            assert_false(due());
+        }
+        nof_polling_hasten(&p);
+        assert_true(due());
+    }
+}
+
 static void ratios_beyond_the_ends_are_the_ends(void **state)
 {
     (void)state;
@@ -246,6 +262,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_ratio_th_turn_is_the_nics),
+        cmocka_unit_test(what_is_due_soon_can_be_had_at_once),
         cmocka_unit_test(ratios_beyond_the_ends_are_the_ends),
         cmocka_unit_test(the_ratio_follows_the_last_h_messages),
         cmocka_unit_test(before_h_messages_nothing_changes),

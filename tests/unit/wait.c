@@ -79,7 +79,7 @@ static char looked[LOOKS]; /* 'm' memory, 'n' the NIC, 's' a sleep */
 static unsigned looks;
 static uint32_t near_came, far_came;
 static int near_brings, far_brings; /* in each look, so many messages */
-static bool near_waited_for = true;
+static bool near_waited_for = true, near_stands;
 static bool near_brings_messages = true; /* not answers to ours */
 static struct nof_polling_set how;
 
@@ -102,9 +102,9 @@ static int near_poll(void)
     return near_brings;
 }
 
-static bool near_is_awaited(void)
+static bool near_is_awaited(bool standing)
 {
-    return near_waited_for;
+    return near_waited_for || (standing && near_stands);
 }
 
 static int far_poll(void)
@@ -240,6 +240,40 @@ static void who_waits_for_the_nic_alone_looks_at_it_in_each_turn(void **state)
     steps(&wait, 100);
     assert_in_range(count('n'), 0, 1);
     assert_int_equal(count('m'), 100);
+}
+
+/* Receives that stand for whatever comes do not count, unless it is that which is waited for. */
+static void standing_receives_count_for_who_waits_for_them(void **state)
+{
+    (void)state;
+    near_stands = true;
+    near_waited_for = false;
+    for (int standing = 0; standing < 2; standing++) {
+        struct nof_wait wait = NOF_WAIT_START;
+        wait.standing = standing != 0;
+        begin(false, 1000, 10);
+        steps(&wait, 100);
+        assert_in_range(count('n'), standing ? 0 : 100, standing ? 1 : 100);
+        assert_int_equal(count('m'), 100);
+    }
+    near_stands = false;
+    near_waited_for = true;
+}
+
+/* In the second turn of a wait, rather than later; what the first one brings is not delayed. */
+static void a_look_that_is_due_soon_comes_early(void **state)
+{
+    (void)state;
+    begin(false, 10, 10);
+    struct nof_wait wait = NOF_WAIT_START;
+    near_brings = 1;
+    while (looks < 2 || looked[looks - 2] != 'n')
+        steps(&wait, 1);
+    steps(&wait, 5); /* the fifth of ten behind the next one */
+    near_brings = 0;
+    looks = 0;
+    steps(&wait, 3);
+    assert_string_equal(looked, "mnmm");
 }
 
 static void who_asks_looks_at_all(void **state)
@@ -434,6 +468,8 @@ int main(void)
         cmocka_unit_test(of_so_many_turns_one_is_the_nics),
         cmocka_unit_test(turns_go_on_from_wait_to_wait),
         cmocka_unit_test(who_waits_for_the_nic_alone_looks_at_it_in_each_turn),
+        cmocka_unit_test(standing_receives_count_for_who_waits_for_them),
+        cmocka_unit_test(a_look_that_is_due_soon_comes_early),
         cmocka_unit_test(who_asks_looks_at_all),
         cmocka_unit_test(before_a_sleep_all_are_looked_at),
         cmocka_unit_test(a_change_counts_while_it_turns),

@@ -155,11 +155,11 @@ static void ask_for_polling(void)
     nof_polling_set(&polling, &set, *near_came, *far_came);
 }
 
-static bool near_awaited(void)
+static bool near_awaited(bool standing)
 {
     bool any = false;
     for (unsigned i = far_count; i < polled_count && !any; i++)
-        any = sources[i]->came != NULL && (sources[i]->awaited == NULL || sources[i]->awaited());
+        any = sources[i]->came != NULL && (sources[i]->awaited == NULL || sources[i]->awaited(standing));
     return any;
 }
 
@@ -170,11 +170,13 @@ static unsigned turn(struct nof_wait *wait)
     if (far_count == 0 || near_count == 0)
         return 0;
     if (wait->pure_polls == 0)
-        wait->beside = near_awaited();
+        wait->beside = near_awaited(wait->standing);
     if (!wait->beside)
         return 0;
     if (--ask_left == 0)
         ask_for_polling();
+    if (wait->pure_polls == 1)
+        nof_polling_hasten(&polling);
     bool all = nof_polling_due(&polling, *near_came, *far_came);
     nof_wait_counted[NOF_POLL_COUNT_UPDATES] = polling.updates;
     return all ? 0 : far_count;

@@ -28,6 +28,7 @@ struct nof_wait {
     uint64_t near_until_ns; /* what memory brings until then is worth a spin */
     bool spinning;
     bool near; /* until then */
+    bool standing; /* it is for what receives bring that stand for whatever comes: commands of a window */
     bool beside; /* something is awaited of near sources: the far one has its turns only */
     uint8_t pure_polls; /* empty ones so far, up to a limit */
     uint8_t yields; /* left, of a rank without a CPU */
@@ -89,8 +90,9 @@ struct nof_wait_source {
     void (*describe)(const struct nof_sched *of);
     /* Messages that have come this way, modulo 2^32; NULL: nobody counts them. */
     const uint32_t *came;
-    /* Whether anybody waits for what it brings: asked when turns begin, and behind each that brought something. NULL: always. */
-    bool (*awaited)(void);
+    /* Whether anybody waits for what it brings: asked when turns begin, and behind each that brought something. standing: he waits for
+     * what such receives bring, too (chan/matcher.h). NULL: always. */
+    bool (*awaited)(bool standing);
     /* Others bring more, sooner: it has turns of its own, as this says, which is asked in the first turn and then once in
      * NOF_WAIT_ASK_TURNS. One source at most. NULL: it has all. */
     void (*polling)(struct nof_polling_set *set_out);

@@ -131,6 +131,7 @@ static void take_out(struct nof_matcher *m, struct nof_match_table *t, struct no
         e->next->prev = e->prev;
     e->links = 0;
     t->count--;
+    t->standing -= e->standing;
 }
 
 static int put_in(struct nof_matcher *m, struct nof_match_table *t, struct nof_match_entry *e, uint32_t links)
@@ -150,6 +151,7 @@ static int put_in(struct nof_matcher *m, struct nof_match_table *t, struct nof_m
         t->last->next = e;
     t->last = e;
     t->count++;
+    t->standing += e->standing;
     for (uint32_t i = 0; i < links; i++) {
         struct nof_match_queue *q = queue_for(m, t, e->ctx, form[i].any_source ? NOF_MATCH_ANY : e->source,
                                               form[i].any_tag ? NOF_MATCH_ANY : e->tag, i);

@@ -35,6 +35,8 @@ struct nof_match_entry {
     int32_t source; /* job rank */
     int32_t tag;
     uint32_t links; /* 1 for a receive, 4 for an envelope, 0 when in no list */
+    bool
+        standing; /* of a receive, said by its owner: it is for whatever comes, whether or not anybody waits */
     struct nof_match_link link[NOF_MATCH_LINKS];
     struct nof_match_entry *next; /* all of the table, oldest first */
     struct nof_match_entry *prev;
@@ -45,6 +47,7 @@ struct nof_match_table {
     size_t buckets; /* power of two, or 0 */
     size_t queues;
     size_t count; /* entries */
+    size_t standing; /* of them */
     uint64_t seq;
     struct nof_match_entry *first;
     struct nof_match_entry *last;

@@ -16,6 +16,7 @@ static void post(struct nof_win *win, unsigned i)
     nof_request_reset(req);
     req->data = win->rma->buffers[i];
     req->bytes = NOF_RMA_COMMAND_MAX;
+    req->claim.memory.standing = true;
     nof_chan_of(win->comm, MPI_ANY_SOURCE)->recv(req);
 }
 

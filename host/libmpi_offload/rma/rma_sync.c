@@ -16,6 +16,7 @@ static int wait_step(struct nof_win *win, struct nof_wait *wait)
 int nof_rma_wait(struct nof_win *win, bool (*condition)(const struct nof_win *win, int rank), int rank)
 {
     struct nof_wait wait = NOF_WAIT_START;
+    wait.standing = true;
     int rc = MPI_SUCCESS;
     while (rc == MPI_SUCCESS && !condition(win, rank))
         rc = wait_step(win, &wait);
@@ -25,6 +26,7 @@ int nof_rma_wait(struct nof_win *win, bool (*condition)(const struct nof_win *wi
 int nof_rma_wait_answers(struct nof_win *win, int rank)
 {
     struct nof_wait wait = NOF_WAIT_START;
+    wait.standing = true;
     const struct nof_rma_peer *peer = &win->rma->peers[rank];
     uint32_t last = peer->asked;
     int rc = MPI_SUCCESS;

@@ -131,9 +131,10 @@ static bool something_there(void)
 }
 
 /* A receive or a probe that memory may answer, or something that a peer has to say. */
-static bool shm_awaited(void)
+static bool shm_awaited(bool standing)
 {
-    return nof_chan_claims.memory.posted.count > 0 || nof_chan_probes != NULL || nof_shm.in_use > 0;
+    const struct nof_match_table *posted = &nof_chan_claims.memory.posted;
+    return posted->count > (standing ? 0 : posted->standing) || nof_chan_probes != NULL || nof_shm.in_use > 0;
 }
 
 static uint64_t shm_nap_ns(void)
@@ -141,7 +142,7 @@ static uint64_t shm_nap_ns(void)
     static uint64_t looked_ns;
     if (nof_shm.stuck_count > 0)
         return STUCK_NAP_NS;
-    if (!shm_awaited())
+    if (!shm_awaited(true))
         return UINT64_MAX;
     uint64_t now_ns = nof_lib_now_ns(), often_ns = nof_shm.closing ? CLOSING_NAP_NS : LEFT_NAP_NS;
     if (now_ns - looked_ns >= often_ns) {

@@ -20,10 +20,7 @@
     X(MEMORY_AS_ASKED, "memory_as_asked", \
       "messages whose way through memory the job's channels or their communicator's chose: shm, " \
       "single-copy") \
-    X(MEMORY_PIECES, "memory_pieces", \
-      "pieces that messages went in from here: as their receiver asked, or so that it copied what a cell " \
-      "holds " \
-      "while that was filled")
+    X(MEMORY_PIECES, "memory_pieces", "pieces that messages went in from here, as their receiver asked")
 
 enum nof_chan_count {
 #define X(id, name, help) NOF_CHAN_COUNT_##id,

@@ -4,7 +4,6 @@
 #include "mpitest.h"
 #include "past_library.h"
 
-#include <sched.h>
 #include <stdbool.h>
 
 enum { MESSAGES = 8, BYTES = 200000, LONG = 4 << 20, ROUNDS = 2000, FEW_ROUNDS = 20 };
@@ -29,12 +28,6 @@ static void finish(MPI_Request requests[MESSAGES], int round)
     OK(MPI_Waitall(MESSAGES, requests, MPI_STATUSES_IGNORE));
     for (int i = 0; t_rank == 1 && i < MESSAGES; i++)
         CHECK(t_verify(data[i], BYTES, (uint64_t)(round * MESSAGES + i)));
-}
-
-static bool has_two_cpus(void)
-{
-    cpu_set_t set;
-    return sched_getaffinity(0, sizeof(set), &set) == 0 && CPU_COUNT(&set) >= 2;
 }
 
 /* Not each time: who is not there yet when it is asked for is not waited for. */

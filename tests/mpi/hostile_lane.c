@@ -5,7 +5,7 @@
  * An input is a number, from which all of it is drawn: receives, sends, probes and cancels of this rank, and between them whole
  * slots that are random, nearly right, or right. What must hold: no byte changes outside of receives that are posted, of cells and lanes
  * that are this rank's to write; no call crashes, or lasts; when the others are declared gone all requests end, and all cells
- * are back. The last inputs have a thread that writes while all that is read. Before all of them stands one that no number draws.
+ * are back. The last inputs have a thread that writes while all that is read.
  *
  * One rank in a world of one, over the stand-in of the NIC's driver. It is reached through three slots, its own and two of others. */
 #include <pthread.h>
@@ -304,7 +304,7 @@ static uint8_t draw_kind(const struct nof_shm_op *op)
         return below(4) == 0 ? NOF_SHM_LENGTH : NOF_SHM_PIECE;
     if (op != NULL && op->phase == NOF_SHM_ASKED && below(4) > 0)
         return below(2) == 0 ? NOF_SHM_READY : below(2) == 0 ? NOF_SHM_DONE : NOF_SHM_REVOKED;
-    return (uint8_t)below(NOF_SHM_MORE + 2);
+    return (uint8_t)below(NOF_SHM_REVOKED + 2);
 }
 
 static void draw_slot(uint32_t from, struct nof_lane_slot *slot)
@@ -324,8 +324,6 @@ static void draw_slot(uint32_t from, struct nof_lane_slot *slot)
     slot->ctx = draw_ctx();
     slot->tag = tags[below(sizeof(tags) / sizeof(tags[0]))];
     slot->arg = below(2) == 0 ? below(2) : draw_name(from, &other);
-    if ((slot->kind == NOF_SHM_CELL || slot->kind == NOF_SHM_MORE) && below(2) == 0)
-        slot->arg = below(NOF_CELL_BYTES + 1);
     draw_payload(slot, op);
 }
 
@@ -492,7 +490,6 @@ static void declare_gone(uint32_t slot)
     if (peer->stuck)
         nof_shm.stuck_count--;
     peer->stuck = false;
-    peer->parts = 0;
     peer->gone = false;
     struct nof_lane *in = peer->in.lane, *out = peer->out.lane;
     memset(in, 0, sizeof(*in));
@@ -577,46 +574,6 @@ static void run(void)
     end();
 }
 
-/* A receive of 3000 bytes that come in parts is ended by a PIECE. Then operations are made, and end, until the next one has its name: of
- * a longer receive, which the parts of the other message are not for. */
-static void a_name_comes_round(void)
-{
-    enum { FROM = 1, BYTES = 3000 };
-    struct buffer *first = &buffers[0], *second = &buffers[1];
-    const struct nof_shm_cell cell = {.generation = 1, .len = BYTES};
-    const struct nof_shm_ask ask = {.len = 1u << 20};
-    struct nof_lane *to = nof_part_lane(part_of(FROM), SELF);
-    alarm(PATIENCE_S);
-    nof_shm.slot_of[0] = FROM;
-    place(first, BYTES, false, false);
-    (void)MPI_Irecv(first->at, BYTES, MPI_BYTE, 0, 0, MPI_COMM_WORLD, &first->request);
-    struct nof_lane_slot slot = {
-        .kind = NOF_SHM_CELL, .arg = NOF_SHM_PART, .ctx = nof_chan_claims.memory.posted.first->ctx};
-    const uint32_t ctx = slot.ctx;
-    memcpy(slot.payload, &cell, sizeof(cell));
-    write_next(FROM, &slot);
-    const uint32_t name = nof_shm.peers[FROM].arriving;
-    MUST(nof_shm_op_of(name, FROM) != NULL);
-    write_next(FROM, &(struct nof_lane_slot){.kind = NOF_SHM_PIECE, .op = name, .len = UINT8_MAX});
-    test(first);
-    MUST(first->request == MPI_REQUEST_NULL && nof_shm.in_use == 0);
-    while (nof_shm.free->generation % 4095 + 1 != name >> 20) {
-        write_next(FROM, &(struct nof_lane_slot){.kind = NOF_SHM_REVOKE});
-        __atomic_store_n(&to->head.taken, nof_shm.peers[FROM].out.number - 1, __ATOMIC_RELAXED);
-    }
-    place(second, BUFFER_BYTES, false, false);
-    (void)MPI_Irecv(second->at, BUFFER_BYTES, MPI_BYTE, 0, 0, MPI_COMM_WORLD, &second->request);
-    slot = (struct nof_lane_slot){.kind = NOF_SHM_ASK, .flags = NOF_SHM_F_APART, .op = 7, .ctx = ctx};
-    memcpy(slot.payload, &ask, sizeof(ask));
-    write_next(FROM, &slot);
-    MUST(nof_shm_op_of(name, FROM) != NULL);
-    write_next(FROM, &(struct nof_lane_slot){.kind = NOF_SHM_MORE, .arg = UINT32_MAX});
-    MUST(nof_shm_op_of(name, FROM) != NULL && nof_shm_op_of(name, FROM)->done == 0);
-    for (size_t i = 0; i < BUFFER_BYTES; i++)
-        MUST(second->pages[i] == CANARY);
-    end();
-}
-
 /* While the racing inputs run: bytes that change between a look and the next. */
 static bool race_over;
 
@@ -695,7 +652,6 @@ int main(int argc, char **argv)
         1; /* what comes through the others' slots is not its own, which MPI_Imrecv would wait for */
     make_buffers();
     memcpy(shadow, segment, part_offset + SLOTS * part_bytes);
-    a_name_comes_round();
     for (input = first; input < first + n; input++)
         run();
     pthread_t writer;

@@ -5,6 +5,8 @@
 #ifndef PAST_LIBRARY_H
 #define PAST_LIBRARY_H
 
+#include <sched.h>
+#include <stdbool.h>
 #include <time.h>
 
 #define PAST_PATIENCE_S 20
@@ -22,6 +24,12 @@ static inline void spin_until(const int *word, int value)
     while (__atomic_load_n(word, __ATOMIC_ACQUIRE) != value && seconds() < end)
         ;
     CHECK(__atomic_load_n(word, __ATOMIC_ACQUIRE) == value);
+}
+
+static inline bool has_two_cpus(void)
+{
+    cpu_set_t set;
+    return sched_getaffinity(0, sizeof(set), &set) == 0 && CPU_COUNT(&set) >= 2;
 }
 
 #endif

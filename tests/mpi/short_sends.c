@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Messages that a cell holds. Short ones to one who does not look: each send ends at once, as many as the lane has room for, and none is
- * read by its receiver; they come whole and in order, those that wait for room, too. Longer ones to one who may be waiting come in pieces,
- * and are as whole however they are received. Two ranks by memory. */
+ * read by its receiver; they come whole and in order, those that wait for room, too. Longer ones are as whole however they are received;
+ * alone they wait for their receiver, and others that come meanwhile do not. Two ranks by memory. */
 #include "mpitest.h"
 #include "past_library.h"
 
@@ -72,12 +72,12 @@ static void a_stream(void)
 }
 
 /* Alone, each answered. The receiver waits for it, has asked what it is, takes every other int of it, or less of it than there is. */
-static void alone_in_pieces(MPI_T_pvar_session session)
+static void alone(void)
 {
     static unsigned char there[2 * CELL], sent[CELL];
     MPI_Datatype apart;
     MPI_Status status;
-    int count, pieces = 0, got;
+    int count, got;
     OK(MPI_Type_vector(CELL / 4, 1, 2, MPI_INT, &apart));
     OK(MPI_Type_commit(&apart));
     OK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
@@ -109,8 +109,36 @@ static void alone_in_pieces(MPI_T_pvar_session session)
     }
     OK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL));
     OK(MPI_Type_free(&apart));
-    pieces = t_counted(session, "memory_pieces") > 0;
-    CHECK(t_rank == 1 || pieces);
+}
+
+/* Rank 1 does not look. */
+static void who_follows_does_not_wait(int *word)
+{
+    static unsigned char both[2][CELL];
+    MPI_Request requests[2];
+    for (int round = ROUNDS + 1; round <= 2 * ROUNDS; round++) {
+        int flag;
+        OK(MPI_Barrier(MPI_COMM_WORLD));
+        if (t_rank == 1) {
+            spin_until(word, round);
+            for (int i = 0; i < 2; i++)
+                OK(MPI_Irecv(both[i], CELL, MPI_BYTE, 0, 0, MPI_COMM_WORLD, &requests[i]));
+            OK(MPI_Waitall(2, requests, MPI_STATUSES_IGNORE));
+            for (int i = 0; i < 2; i++)
+                CHECK(t_verify(both[i], CELL, (uint64_t)(2 * round + i)));
+            continue;
+        }
+        for (int i = 0; i < 2; i++) {
+            t_fill(both[i], CELL, (uint64_t)(2 * round + i));
+            OK(MPI_Isend(both[i], CELL, MPI_BYTE, 1, 0, MPI_COMM_WORLD, &requests[i]));
+        }
+        OK(MPI_Test(&requests[1], &flag, MPI_STATUS_IGNORE));
+        CHECK(flag);
+        OK(MPI_Test(&requests[0], &flag, MPI_STATUS_IGNORE));
+        CHECK(!flag || !has_two_cpus());
+        __atomic_store_n(word, round, __ATOMIC_RELEASE);
+        OK(MPI_Waitall(2, requests, MPI_STATUSES_IGNORE));
+    }
 }
 
 int main(int argc, char **argv)
@@ -128,7 +156,8 @@ int main(int argc, char **argv)
     each_ends_at_once(word);
     a_stream();
     CHECK(t_counted(session, "memory_single_copies") == 0 && t_counted(session, "memory_pieces") == 0);
-    alone_in_pieces(session);
+    alone();
+    who_follows_does_not_wait(word);
     OK(MPI_Win_free(&win));
     OK(MPI_T_pvar_session_free(&session));
     OK(MPI_T_finalize());

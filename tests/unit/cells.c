@@ -46,22 +46,6 @@ static int take(uint32_t borrower, uint32_t *generation_out)
     return index;
 }
 
-static void what_is_lent_to_another_is_nothing_to_be_read(void **state)
-{
-    uint32_t generation;
-    (void)state;
-    assert_true(nof_cells_read(&cells, 0, 1)); /* it never had one */
-    uint32_t index = (uint32_t)take(1, &generation);
-    assert_false(nof_cells_read(&cells, index, 1));
-    assert_true(nof_cells_read(&cells, index, 2));
-    nof_cell_return(&words, index, generation);
-    assert_true(nof_cells_read(&cells, index, 1));
-    (void)nof_cells_reclaim(&cells, lent);
-    assert_int_equal(take(2, &generation), index);
-    assert_true(nof_cells_read(&cells, index, 1));
-    assert_false(nof_cells_read(&cells, index, 2));
-}
-
 static void each_is_lent_once_and_allocated_when_it_is_needed(void **state)
 {
     bool seen[NOF_CELLS] = {false};
@@ -218,7 +202,6 @@ static void without_memory_each_has_next_to_none(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(what_is_lent_to_another_is_nothing_to_be_read, begin),
         cmocka_unit_test_setup(each_is_lent_once_and_allocated_when_it_is_needed, begin),
         cmocka_unit_test_setup(what_is_returned_is_free_again_whatever_the_order, begin),
         cmocka_unit_test_setup(those_of_the_dead_come_back, begin),

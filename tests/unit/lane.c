@@ -140,22 +140,6 @@ static void a_number_that_is_not_the_next_is_no_message(void **state)
     assert_true(take(&value));
 }
 
-/* Over the end of the lane, too. */
-static void all_of_some_have_come_when_the_last_has(void **state)
-{
-    uint32_t value;
-    (void)state;
-    for (uint32_t at = 0; at < 3 * NOF_LANE_SLOTS; at++) {
-        for (uint32_t n = 1; n <= 5; n++) {
-            assert_false(nof_lane_has_all(&in, n));
-            assert_true(put(at));
-            assert_true(nof_lane_has_all(&in, n));
-        }
-        for (uint32_t n = 5; n > 0; n--)
-            assert_true(take(&value));
-    }
-}
-
 enum { MANY = 200000 };
 
 static void *produce(void *arg)
@@ -191,7 +175,6 @@ int main(void)
         cmocka_unit_test_setup(credit_that_makes_no_sense_is_none, begin),
         cmocka_unit_test_setup(room_that_was_known_stays, begin),
         cmocka_unit_test_setup(a_number_that_is_not_the_next_is_no_message, begin),
-        cmocka_unit_test_setup(all_of_some_have_come_when_the_last_has, begin),
         cmocka_unit_test_setup(two_threads_lose_and_double_nothing, begin),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -35,15 +35,15 @@ static char of(size_t bytes)
     return (char)(tabled ? name - 'a' + 'A' : name);
 }
 
-static void without_rows_a_cell_is_the_border(void **state)
+static void without_rows_6_kib_are_the_border(void **state)
 {
     (void)state;
     is("");
     assert_int_equal(of(0), 's');
-    assert_int_equal(of(16384), 's');
-    assert_int_equal(of(16385), 'a');
+    assert_int_equal(of(6144), 's');
+    assert_int_equal(of(6145), 'a');
     is("\n# nothing\n  \t\n");
-    assert_int_equal(of(16385), 'a');
+    assert_int_equal(of(6145), 'a');
 }
 
 static void the_first_row_that_fits(void **state)
@@ -58,7 +58,10 @@ static void the_first_row_that_fits(void **state)
     assert_int_equal(of((1 << 20) + 1), 'a'); /* beyond all */
     is("4K shm\n1M auto\n");
     assert_int_equal(of(4096), 'S');
-    assert_int_equal(of(4097), 'A');
+    assert_int_equal(of(6145), 'A');
+    is("any auto");
+    assert_int_equal(of(6144), 'S');
+    assert_int_equal(of(6145), 'A');
     is("any single-copy");
     assert_int_equal(of(1), 'C');
     assert_int_equal(of(SIZE_MAX), 'C');
@@ -70,7 +73,7 @@ static void rows_are_for_the_machine_that_they_name(void **state)
     is("1K shm\nmachine Other CPU, 6.1.0-1\nany single-copy\nmachine  " HERE " \n4K single-copy\n8K shm\n");
     assert_int_equal(of(1024), 'C');
     assert_int_equal(of(5000), 'S');
-    assert_int_equal(of(9000), 's');
+    assert_int_equal(of(9000), 'a');
     is("1K single-copy\nmachine Other\nany shm\n");
     assert_int_equal(of(1024), 'C');
     assert_int_equal(of(100000), 'a');
@@ -148,7 +151,7 @@ static void the_environment_names_a_file(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(without_rows_a_cell_is_the_border),
+        cmocka_unit_test(without_rows_6_kib_are_the_border),
         cmocka_unit_test(the_first_row_that_fits),
         cmocka_unit_test(rows_are_for_the_machine_that_they_name),
         cmocka_unit_test(what_cannot_be_read_is_told),

@@ -7,8 +7,8 @@
  *                          copy; what is behind is for people
  *
  * Of the rows for this machine the first that fits counts, else of those for all; `#` begins a comment. They ascend: one that is
- * never reached, behind one for as many bytes, is an error. Without a table, or where no row fits: shm up to a cell, then auto. A
- * message that fits a slot goes there.
+ * never reached, behind one for as many bytes, is an error. Without a table, where no row fits, and where it says auto: shm up to 6 KiB,
+ * then auto. A message that fits a slot goes there.
  *
  * Memory: its own. Threads: under the library's lock. */
 #ifndef NOF_MPI_THRESHOLDS_H

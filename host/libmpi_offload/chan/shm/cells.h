@@ -76,13 +76,6 @@ uint32_t nof_cells_reclaim(struct nof_cells *c, uint32_t *lent);
 /* So are those of this one, returned or not. */
 void nof_cells_forget(struct nof_cells *c, uint32_t borrower);
 
-/* All that this one was sent in this cell has been read; so it has if the cell is not lent to it any more. */
-static inline bool nof_cells_read(const struct nof_cells *c, uint32_t index, uint32_t borrower)
-{
-    return c->used[index] == 0 || c->borrower[index] != borrower ||
-           __atomic_load_n(&c->words->cell[index].returned, __ATOMIC_RELAXED) == c->generation[index];
-}
-
 static inline void *nof_cells_at(const struct nof_cells *c, uint32_t index, uint32_t place)
 {
     return c->memory + (uint64_t)index * NOF_CELL_BYTES + place;

@@ -7,7 +7,7 @@
 
 /* Messages of one lane in a turn: the others come before it has all of its 63. */
 #define TURN 16u
-/* What ran out of memory, or is not all there, is tried again, and who has left is looked for, though nothing rings. */
+/* What ran out of memory is tried again, and who has left is looked for, though nothing rings. */
 #define STUCK_NAP_NS 1000000u
 #define LEFT_NAP_NS 100000000u
 #define CLOSING_NAP_NS 5000000u
@@ -40,9 +40,7 @@ static bool any_told(void)
 
 static bool brings(const struct nof_shm_peer *peer)
 {
-    if (peer->gone || peer->stuck)
-        return !peer->gone && peer->parts > 0 && nof_lane_has_all(&peer->in, peer->parts);
-    return nof_lane_peek(&peer->in) != NULL;
+    return !peer->gone && !peer->stuck && nof_lane_peek(&peer->in) != NULL;
 }
 
 /* There is more in a lane that is looked at only when something is said to be there. */
@@ -71,7 +69,7 @@ static int poll_told(uint32_t word)
     return n;
 }
 
-/* Lanes whose next message could not be taken, for lack of memory or since it was not all there. */
+/* Lanes whose next message could not be taken for lack of memory. */
 static int retry_stuck(void)
 {
     int n = 0;

@@ -17,8 +17,8 @@
  * How a message goes, unless its sender's way (chan/ways.h) or a table (chan/thresholds.h) says otherwise:
  *
  *   up to 40 bytes    in its slot; the send ends at once
- *   up to a cell      in a cell that the slot names, behind others for the same receiver; likewise, unless no cell is free. A
- *     receiver that has read all others may be waiting, and is told of each part
+ *   up to 6 KiB       in a cell that the slot names, behind others for the same receiver; likewise, unless no cell is free. Up to a
+ *     cell one among several goes so, too
  *   else, and synchronous ones: the slot asks. When a receive is there its process
  *     reads the sender's memory, and says so (DONE); or,
  *     where the kernel forbids that, or of one among several for which both wait, it says READY, and the sender sends cells, of which the
@@ -40,7 +40,7 @@
 
 enum nof_shm_kind {
     NOF_SHM_SHORT = 1, /* the payload; `op` if SYNC */
-    NOF_SHM_CELL, /* struct nof_shm_cell; arg: bytes of it that are there, if they are not all; MORE follow */
+    NOF_SHM_CELL, /* struct nof_shm_cell */
     NOF_SHM_ASK, /* struct nof_shm_ask; op: the send */
     NOF_SHM_READY, /* op: the send; arg: the receive; struct nof_shm_ready */
     NOF_SHM_LENGTH, /* op: the receive; struct nof_shm_ready: so long is the message in the end */
@@ -48,7 +48,6 @@ enum nof_shm_kind {
     NOF_SHM_DONE, /* op: the send; arg: 0, or 1: its memory could not be read */
     NOF_SHM_REVOKE, /* op: the send */
     NOF_SHM_REVOKED, /* op: the send; arg: 1: nobody has received it, nor will; 0: too late */
-    NOF_SHM_MORE, /* of the CELL before; arg: so many bytes of it are there */
 };
 
 #define NOF_SHM_F_SYNC 1u /* SHORT: say DONE when it is matched */
@@ -56,9 +55,6 @@ enum nof_shm_kind {
 #define NOF_SHM_F_APART 4u /* ASK: its bytes lie apart, or are not to be read: say READY */
 #define NOF_SHM_F_MANY \
     8u /* ASK: one of several, or very long: say READY if both sides wait for it, so that both copy */
-
-/* Who may be waiting copies what lies in a cell while it is being filled, so many bytes behind. */
-#define NOF_SHM_PART 2048u
 
 struct nof_shm_cell {
     uint32_t index;
@@ -118,13 +114,10 @@ struct nof_shm_peer {
     int32_t world_rank; /* -1: none that is reached this way */
     uint32_t place; /* among the hot lanes, NOF_HOT_NONE */
     bool gone; /* dead, or left: nothing comes after what was here */
-    bool stuck; /* `kept` could not be taken: for lack of memory, or */
-    uint32_t parts; /* not 0: before so many MORE are there */
+    bool stuck; /* `kept` could not be taken for lack of memory */
     struct nof_lane_slot kept;
     uint32_t sends; /* to it, that have not ended */
     uint32_t cell; /* that it was lent last, of ours */
-    uint32_t arriving; /* name of the receive of what comes in parts; 0: none */
-    struct nof_shm_cell arrives_in;
     struct nof_shm_op *first; /* wait for room */
     struct nof_shm_op *last;
     bool blocked; /* in the list of those with a queue */
@@ -281,10 +274,6 @@ struct nof_shm_found {
     const void *payload;
 };
 void nof_shm_deliver(struct nof_request *req, const struct nof_shm_found *found);
-/* The same, of a message of which so many bytes are in its cell, and MORE will say when others are. */
-void nof_shm_begin(struct nof_request *req, const struct nof_shm_found *found,
-                   const struct nof_shm_cell *cell, uint32_t there);
-void nof_shm_more(struct nof_shm_peer *peer, const struct nof_lane_slot *slot);
 /* A cell has been read. */
 void nof_shm_give_back(const struct nof_shm_peer *peer, const struct nof_shm_cell *cell);
 /* A piece for a receive; READY, DONE, REVOKED for a send. */

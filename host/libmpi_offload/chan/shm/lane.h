@@ -113,13 +113,6 @@ static inline bool nof_lane_has(const struct nof_lane_in *in)
     return __atomic_load_n(&in->next->number, __ATOMIC_ACQUIRE) == in->number;
 }
 
-/* So have the next n, 1..NOF_LANE_SLOTS, of a producer that keeps its order. */
-static inline bool nof_lane_has_all(const struct nof_lane_in *in, uint32_t n)
-{
-    uint32_t last = ((uint32_t)(in->next - in->lane->slot) + n - 1) % NOF_LANE_SLOTS;
-    return __atomic_load_n(&in->lane->slot[last].number, __ATOMIC_ACQUIRE) == in->number + n - 1;
-}
-
 /* The next message, whose words may change while they are read; NULL: it has not come. */
 static inline const struct nof_lane_slot *nof_lane_peek(const struct nof_lane_in *in)
 {

@@ -181,56 +181,6 @@ void nof_shm_piece(struct nof_shm_peer *peer, const struct nof_lane_slot *slot)
         nof_request_fail(req, nof_chan_nic_status_code(NOF_EPROTO, peer->world_rank));
 }
 
-/* So many bytes are there; op->done of them are copied. */
-static void copy_there(struct nof_shm_peer *peer, struct nof_shm_op *op, uint64_t there)
-{
-    const struct nof_shm_cell *cell = &peer->arrives_in;
-    const uint8_t *data = nof_cell_read(nof_part_cells(peer->part), cell->index, cell->place, cell->len);
-    uint64_t want = op->len < op->req->bytes ? op->len : op->req->bytes;
-    want = cell->len < want ? cell->len : want;
-    uint64_t end_at = there < want ? there : want;
-    if (data == NULL || end_at <= op->done)
-        return;
-    put(op->req, op->done, end_at - op->done, data + op->done);
-    op->done = end_at;
-}
-
-void nof_shm_begin(struct nof_request *req, const struct nof_shm_found *found,
-                   const struct nof_shm_cell *cell, uint32_t there)
-{
-    struct nof_shm_peer *peer = found->peer;
-    if (disagrees(req, found)) {
-        nof_shm_give_back(peer, cell);
-        return;
-    }
-    struct nof_shm_op *op = nof_shm_op_new(NOF_SHM_RECEIVES, nof_shm_slot_of(peer), req);
-    if (op == NULL) {
-        nof_shm_give_back(peer, cell);
-        nof_request_fail(req, nof_error(MPI_ERR_NO_MEM, "no memory for a receive"));
-        return;
-    }
-    op->len = found->len;
-    op->tag = found->tag;
-    peer->arriving = nof_shm_op_name(op);
-    peer->arrives_in = *cell;
-    copy_there(peer, op, there);
-}
-
-/* Without a receive: all of it was there when the first part was found. */
-void nof_shm_more(struct nof_shm_peer *peer, const struct nof_lane_slot *slot)
-{
-    struct nof_shm_op *op = op_in(peer->arriving, peer, NOF_SHM_RECEIVES);
-    uint64_t len = peer->arrives_in.len;
-    if (op == NULL)
-        return;
-    copy_there(peer, op, slot->arg);
-    if (slot->arg < len)
-        return;
-    nof_shm_give_back(peer, &peer->arrives_in);
-    int32_t tag = op->tag;
-    nof_request_done(end(op), peer->world_rank, tag, len);
-}
-
 static void send(struct nof_shm_op *op)
 {
     op->phase = NOF_SHM_SENDS;

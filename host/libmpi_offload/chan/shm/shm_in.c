@@ -149,30 +149,6 @@ static bool take_short(struct nof_shm_peer *peer, const struct nof_lane_slot *sl
     return slot->len > NOF_LANE_PAYLOAD || slot->tag < 0 || match(&found, slot->ctx);
 }
 
-/* So many MORE follow, of which some have not been published; 0: all of it is there. */
-static uint32_t parts_of(const struct nof_shm_peer *peer, const struct nof_lane_slot *slot, uint64_t len)
-{
-    if (slot->arg == 0 || slot->arg >= len)
-        return 0;
-    uint32_t parts = (uint32_t)(len - slot->arg + NOF_SHM_PART - 1) / NOF_SHM_PART;
-    return nof_lane_has_all(&peer->in, parts) ? 0 : parts;
-}
-
-/* The rest is being written: there will be all of it soon, or its sender is dead. False: until then, nobody waits for it. */
-static bool take_begun(const struct nof_shm_found *found, const struct nof_lane_slot *slot,
-                       const struct nof_shm_cell *cell, uint32_t parts)
-{
-    if (found->peer->gone)
-        return true;
-    struct nof_request *req = posted_for(found, slot->ctx);
-    found->peer->parts = req == NULL ? parts : 0;
-    if (req == NULL)
-        return false;
-    nof_shm.came++;
-    nof_shm_begin(req, found, cell, slot->arg);
-    return true;
-}
-
 static bool take_cell(struct nof_shm_peer *peer, const struct nof_lane_slot *slot)
 {
     struct nof_shm_cell cell;
@@ -185,12 +161,8 @@ static bool take_cell(struct nof_shm_peer *peer, const struct nof_lane_slot *slo
         .payload = nof_cell_read(nof_part_cells(peer->part), cell.index, cell.place, cell.len)};
     if (found.payload == NULL)
         return true;
-    uint32_t parts = parts_of(peer, slot, cell.len);
-    if (slot->tag >= 0 && parts > 0)
-        return take_begun(&found, slot, &cell, parts);
     if (slot->tag >= 0 && !match(&found, slot->ctx))
         return false;
-    peer->arriving = 0;
     nof_shm_give_back(peer, &cell);
     return true;
 }
@@ -226,7 +198,7 @@ static void revoke(struct nof_shm_peer *peer, uint32_t name)
     nof_shm_answer(peer, NOF_SHM_REVOKED, name, entry != NULL);
 }
 
-/* False: no memory, or it is not all there; it must be taken later. What makes no sense is dropped: its sender has written over its lane.
+/* False: no memory; it must be taken later. What makes no sense is dropped: its sender has written over its lane.
  * A tag below 0 would be the matcher's NOF_MATCH_ANY. */
 static bool take(struct nof_shm_peer *peer, const struct nof_lane_slot *slot)
 {
@@ -235,9 +207,6 @@ static bool take(struct nof_shm_peer *peer, const struct nof_lane_slot *slot)
         return take_short(peer, slot);
     case NOF_SHM_CELL:
         return take_cell(peer, slot);
-    case NOF_SHM_MORE:
-        nof_shm_more(peer, slot);
-        return true;
     case NOF_SHM_ASK:
         return take_ask(peer, slot);
     case NOF_SHM_READY:
@@ -271,7 +240,6 @@ uint32_t nof_shm_drain(struct nof_shm_peer *peer, uint32_t most)
         if (!take(peer, &peer->kept))
             return 0;
         peer->stuck = false;
-        peer->parts = 0;
         nof_shm.stuck_count--;
         n = 1;
     }

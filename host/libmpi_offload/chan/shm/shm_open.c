@@ -223,12 +223,9 @@ void nof_shm_op_free(struct nof_shm_op *op)
         if (op->req->unawaited != NULL)
             nof_request_await(op->req); /* no longer counted */
     }
-    struct nof_shm_peer *peer = &nof_shm.peers[op->slot];
-    if (peer->arriving == nof_shm_op_name(op))
-        peer->arriving = 0; /* names come round */
     op->req = NULL;
     op->phase = NOF_SHM_FREE;
-    peer->sends -= op->sends;
+    nof_shm.peers[op->slot].sends -= op->sends;
     op->next = nof_shm.free;
     nof_shm.free = op;
     nof_shm.in_use--;

@@ -589,24 +589,52 @@ static void size_that_was_asked_for(void)
     check(nof_delta_size(1 << 20, 22800, 2000, 1024) == 1);
 }
 
-/* However many pages a message has, and whatever size was asked for: once its last page is written, all but that one has left. */
-static void last_page_is_left(void)
+/* Increments of so many pages, the last of which halve, down to two of one. */
+static size_t increments_of(size_t pages, size_t part)
+{
+    size_t tail = 1, halves = 1;
+    for (; 2 * tail <= part; tail *= 2)
+        halves++;
+    return (pages - tail + part - 1) / part + halves;
+}
+
+/* However many pages a message has, and whatever size was asked for: when the program writes its last page but one, all before that has
+ * left, and when it writes the last one, all but that. */
+static void last_pages_are_left(void)
 {
     char text[100];
     check(setenv("NOF_DELTA_SIZE", "16384", 1) == 0 && nof_delta_size_open(text, sizeof(text)) == 0);
     for (size_t pages = 1; pages <= 100; pages = pages < 20 ? pages + 1 : pages * 5) {
+        size_t part = pages < 16 ? pages / 4 + (pages < 4) : 4; /* a quarter of the message at most */
         struct nof_delta_out *out = take_out(from, pages * PAGE);
         uint64_t told = nof_delta_counted[NOF_DELTA_COUNT_INCREMENTS];
         check(nof_delta_watch_send(out, way));
-        for (size_t i = 0; i < pages; i++)
+        for (size_t i = 0; i < pages; i++) {
             *(volatile unsigned char *)(from + i * PAGE) = byte_at(i);
-        check(units_ready(out) == (pages - 1) * PAGE);
-        size_t part = pages < 16 ? pages / 4 + (pages < 4) : 4; /* a quarter of the message at most */
+            check(i + 2 < pages || units_ready(out) == i * PAGE);
+        }
         told = nof_delta_counted[NOF_DELTA_COUNT_INCREMENTS] - told;
-        check(told == (pages - 1 + part - 1) / part);
+        check(told == increments_of(pages, part) - 1);
         check(nof_delta_watch_send_end(out) == NULL && nof_delta_out_end(out, pages * PAGE));
         nof_delta_out_give(out);
     }
+}
+
+/* The same where calls tell, page by page: before the last one the NIC has been told of all the others. */
+static void last_call_is_left(void)
+{
+    char text[100];
+    check(setenv("NOF_DELTA_SIZE", "16384", 1) == 0 && nof_delta_size_open(text, sizeof(text)) == 0);
+    struct nof_delta_out *out = take_out(from, 32 * PAGE);
+    uint64_t told = nof_delta_counted[NOF_DELTA_COUNT_INCREMENTS];
+    for (size_t i = 0; i < 32; i++) {
+        check(nof_delta_out_add(out, from + i * PAGE, PAGE) == NOF_DELTA_OUT_OK);
+        check(i < 29 || out->fresh_bytes == 0);
+    }
+    told = nof_delta_counted[NOF_DELTA_COUNT_INCREMENTS] - told;
+    check(told == 32 / 4 - 1 + 3); /* of the last four pages, two and one and one */
+    check(nof_delta_out_end(out, 32 * PAGE));
+    nof_delta_out_give(out);
 }
 
 /* A message by pages, of which some is read while it comes, and the rest when it is there. */
@@ -725,7 +753,8 @@ int main(void)
     }
     ways_that_change();
     for (way = NOF_DELTA_WAY_MPROTECT; way <= NOF_DELTA_WAY_USERFAULTFD; way++)
-        last_page_is_left();
+        last_pages_are_left();
+    last_call_is_left();
     size_that_was_asked_for();
     for (int k = NOF_DELTA_WAY_MPROTECT; getenv("T_VERBOSE") != NULL && k <= NOF_DELTA_WAY_PAGEMAP; k++) {
         const struct nof_delta_pages_ops *ops = nof_delta_way_ops((enum nof_delta_way)k);

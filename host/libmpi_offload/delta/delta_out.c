@@ -225,6 +225,15 @@ static void adapt(struct nof_delta_out *out, uint64_t ready_bytes)
     __atomic_store_n(&out->delta_bytes, next, __ATOMIC_RELAXED);
 }
 
+/* When there are so many bytes of `all` that are ready, the NIC is told. Towards the end increments halve: what the last one has is
+ * left to send when the program has computed everything. */
+static uint64_t enough(const struct nof_delta_out *out, uint64_t all)
+{
+    uint64_t delta = __atomic_load_n(&out->delta_bytes, __ATOMIC_RELAXED), rest = out->bytes - all;
+    uint64_t least = rest < NOF_DELTA_LEAST_BYTES ? NOF_DELTA_LEAST_BYTES : rest;
+    return out->watched || delta < least ? delta : least;
+}
+
 static void announce(struct nof_delta_out *out, size_t bytes, size_t to)
 {
     uint64_t highest = __atomic_load_n(&out->highest, __ATOMIC_RELAXED);
@@ -232,8 +241,7 @@ static void announce(struct nof_delta_out *out, size_t bytes, size_t to)
                                                         __ATOMIC_RELAXED))
         ;
     uint64_t all = __atomic_add_fetch(&out->ready_bytes, bytes, __ATOMIC_RELAXED);
-    if (__atomic_add_fetch(&out->fresh_bytes, bytes, __ATOMIC_RELAXED) <
-        __atomic_load_n(&out->delta_bytes, __ATOMIC_RELAXED))
+    if (__atomic_add_fetch(&out->fresh_bytes, bytes, __ATOMIC_RELAXED) < enough(out, all))
         return;
     __atomic_store_n(&out->fresh_bytes, 0, __ATOMIC_RELAXED);
     nof_delta_out_tell(out);

@@ -395,8 +395,14 @@ static bool aim(struct nof_delta_parts *p, uintptr_t low, uintptr_t end, size_t 
     if (p->low >= p->high || p->low == 0 || !nof_delta_pages_plain(p->low, p->high))
         return false;
     size_t bytes = p->high - p->low;
-    p->cut_bytes = (part_bytes + NOF_DELTA_PAGE - bytes % part_bytes) % part_bytes;
-    size_t parts = (bytes + p->cut_bytes + part_bytes - 1) / part_bytes;
+    uint32_t halves = 1;
+    p->tail_bytes = NOF_DELTA_PAGE;
+    while (2 * p->tail_bytes <= part_bytes && 2 * p->tail_bytes <= bytes) {
+        p->tail_bytes *= 2;
+        halves++;
+    }
+    size_t alike = (bytes - p->tail_bytes + part_bytes - 1) / part_bytes, parts = alike + halves;
+    p->cut_bytes = alike * part_bytes - (bytes - p->tail_bytes);
     p->count = (uint32_t)parts;
     return parts == p->count && room_for_parts(p);
 }

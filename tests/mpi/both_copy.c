@@ -152,6 +152,22 @@ static void who_received_and_computes_holds_nobody_up(int *word)
     }
 }
 
+/* Each has one to read. */
+static void what_goes_both_ways_is_read(void)
+{
+    static unsigned char other[LONG];
+    unsigned long long pieces = t_counted(session, "memory_pieces");
+    for (int round = 1; round <= FEW_ROUNDS; round++) {
+        MPI_Request requests[2];
+        t_fill(long_data, LONG, (uint64_t)(2 * round + t_rank));
+        OK(MPI_Isend(long_data, LONG, MPI_BYTE, 1 - t_rank, 0, MPI_COMM_WORLD, &requests[0]));
+        OK(MPI_Irecv(other, LONG, MPI_BYTE, 1 - t_rank, 0, MPI_COMM_WORLD, &requests[1]));
+        OK(MPI_Waitall(2, requests, MPI_STATUSES_IGNORE));
+        CHECK(t_verify(other, LONG, (uint64_t)(2 * round + 1 - t_rank)));
+    }
+    CHECK(t_counted(session, "memory_pieces") == pieces);
+}
+
 int main(int argc, char **argv)
 {
     MPI_Win win;
@@ -169,6 +185,7 @@ int main(int argc, char **argv)
     if (reads) { /* else the kernel forbids it, and the sender is needed */
         who_computes_holds_nobody_up(word);
         who_received_and_computes_holds_nobody_up(word);
+        what_goes_both_ways_is_read();
         for (int call = 0; call < CALLS; call++)
             who_waits_for_less_does_not_copy((enum call)call, word);
     }

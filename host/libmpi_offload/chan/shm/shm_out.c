@@ -171,10 +171,13 @@ static bool is_alone(const struct nof_shm_peer *peer, const struct nof_request *
 static bool goes_ahead(const struct nof_shm_peer *peer, const struct nof_request *req,
                        const struct nof_shm_op *op, enum nof_channels way)
 {
+    const struct nof_match_table *posted = &nof_chan_claims.memory.posted;
     if (req->bytes > NOF_CELL_BYTES || req->mode == NOF_SEND_SYNC || way == NOF_CHANNELS_SINGLE_COPY)
         return false;
-    /* What is alone is read, unless it cannot be; and who waits for a receiver without a CPU waits for its turn of one, too. */
-    return way == NOF_CHANNELS_SHM || req->streamed || !nof_lib.seated || !is_alone(peer, req, op);
+    if (way == NOF_CHANNELS_SHM || req->streamed || !is_alone(peer, req, op))
+        return true;
+    /* Who receives, too, has another message to copy meanwhile; and who waits for a receiver without a CPU waits for its turn of one. */
+    return posted->count > posted->standing || !nof_lib.seated;
 }
 
 static uint8_t read_or_not(const struct nof_shm_peer *peer, const struct nof_request *req,

@@ -300,7 +300,7 @@ static void wake(void *arg)
     (*(unsigned *)arg)++;
 }
 
-static struct nof_fabric *make_shared(const struct nof_fabric_link *link)
+static struct nof_fabric *make_shared_of(uint32_t queue_frames, const struct nof_fabric_link *link)
 {
     static const uint8_t four[4][6] = {
         {2, 0, 0, 0, 0, 1}, {2, 0, 0, 0, 0, 2}, {2, 0, 0, 0, 0, 3}, {2, 0, 0, 0, 0, 4}};
@@ -310,7 +310,7 @@ static struct nof_fabric *make_shared(const struct nof_fabric_link *link)
                                     .mac = four,
                                     .frame_bytes = 2048,
                                     .pool_frames = POOL,
-                                    .queue_frames = SHARED_QUEUE,
+                                    .queue_frames = queue_frames,
                                     .tx_queue_bytes = 20000};
     if (link != NULL)
         cfg.link = *link;
@@ -321,6 +321,11 @@ static struct nof_fabric *make_shared(const struct nof_fabric_link *link)
         nof_fabric_on_arrival(nof_fabric_port(f, i), wake, &woken[i]);
     }
     return f;
+}
+
+static struct nof_fabric *make_shared(const struct nof_fabric_link *link)
+{
+    return make_shared_of(SHARED_QUEUE, link);
 }
 
 /* Answers how many the port took of so many that are the same frame. */
@@ -361,6 +366,21 @@ static void a_full_ring_drops_and_counts(void **state)
     assert_int_equal(fetch(f, 2, 5), SHARED_QUEUE);
     assert_int_equal(send_shared(f, 1, 2, 1), 1); /* and there is room again */
     assert_int_equal(fetch(f, 2, 5), 1);
+    all_shared_back(f);
+}
+
+/* Half of the smallest window: its sender hears of these while the others are fetched. */
+static void of_another_thread_s_frames_a_part_is_fetched_at_once(void **state)
+{
+    (void)state;
+    struct nof_fabric *f = make_shared_of(64, NULL);
+    for (unsigned i = 0; i < 2; i++)
+        assert_int_equal(send_shared(f, 0, 2, 16), 16);
+    assert_int_equal(send_shared(f, 1, 2, 3), 3);
+    assert_int_equal(fetch(f, 2, 5), 16);
+    assert_int_equal(nof_fabric_port_deadline(nof_fabric_port(f, 2)), 0); /* and looks at once for more */
+    assert_int_equal(fetch(f, 2, 5), 16);
+    assert_int_equal(fetch(f, 2, 5), 3);
     all_shared_back(f);
 }
 
@@ -549,6 +569,7 @@ int main(void)
         cmocka_unit_test(switches_have_one_link_to_each_other),
         cmocka_unit_test(bad_configurations_are_refused),
         cmocka_unit_test(a_full_ring_drops_and_counts),
+        cmocka_unit_test(of_another_thread_s_frames_a_part_is_fetched_at_once),
         cmocka_unit_test(frames_that_come_back_are_used_again),
         cmocka_unit_test(what_is_not_straight_goes_through_the_switch_of_the_first_port),
         cmocka_unit_test(cores_of_a_nic_reach_each_other_past_the_switch),

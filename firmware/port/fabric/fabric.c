@@ -13,6 +13,9 @@
 #include "nof/status.h"
 
 #define DELAY_MAX_NS 10000000000ull
+/* Fetched at once from another thread. What is fetched together is acknowledged together: as much as a window holds, and its
+ * sender stands meanwhile, and its receiver afterwards, with a sleep each time (docs/decisions/0046). */
+#define SHARED_BURST 16u
 
 static size_t fabric_slot_bytes(uint32_t frame_bytes)
 {
@@ -153,6 +156,7 @@ static unsigned fetch_shared(struct nof_fabric_port *p, uint64_t now_ns, struct 
     struct nof_handover_item item;
     unsigned got = 0;
     p->now_ns = now_ns;
+    n = n < SHARED_BURST ? n : SHARED_BURST;
     if (p->untold)
         fabric_tell_left(p);
     while (got < n && nof_handover_pop(p->in, &item))

@@ -5,7 +5,9 @@
  * Both send each other messages of 1 MiB, as many in flight as keep them busy. On one core a thread plays both, on a fabric
  * that is its alone; on two each has a thread, pinned, on a shared fabric, that sleeps while nothing comes, as nofd's; and once more
  * with both threads on one CPU, where no cache line goes from one to another: the rest is what sharing costs. CPU
- * time is that of the threads: who else has the CPUs meanwhile does not count. Instructions are counted by callgrind, of
+ * time is that of the threads: who else has the CPUs meanwhile does not count. Nobody but the core touches the bytes there:
+ * one thread finds all in its cache, which no rank's core does. So a daemon and ranks that stream are measured too, on one
+ * core and on two. Instructions are counted by callgrind, of
  * both kinds in one thread: they are the same every time, and know nothing of caches. */
 #include "commands.h"
 
@@ -19,6 +21,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "cores_ranks.h"
 #include "lib/callgrind.h"
 #include "lib/option.h"
 #include "lib/report.h"
@@ -437,11 +440,54 @@ static bool run_pairs(unsigned pairs, double rate[KINDS], double ratio[KINDS])
     return true;
 }
 
+/* The same of a daemon and ranks: medians, and the median ratio of pairs. NULL, or why not. */
+static const char *run_ranks(unsigned pairs, double rate[NICS], double *ratio_out)
+{
+    static double each[NICS][PAIRS_MAX], ratios[PAIRS_MAX];
+
+    if (nof_cores_ranks == NULL)
+        return "this build has no MPI library";
+    for (unsigned i = 0; i < pairs; i++) {
+        for (unsigned k = 0; k < NICS; k++) {
+            unsigned two = (i + k) % NICS;
+            const char *why = nof_cores_ranks(1 + two, &each[two][i]);
+
+            if (why != NULL)
+                return why;
+        }
+        ratios[i] = each[1][i] / each[0][i];
+    }
+    for (unsigned two = 0; two < NICS; two++)
+        rate[two] = nof_callgrind_median(each[two], pairs);
+    *ratio_out = nof_callgrind_median(ratios, pairs);
+    return NULL;
+}
+
+/* JSON of them, or null; tells the rest. */
+static json_t *report_ranks(struct nof_bench_report *r, unsigned pairs)
+{
+    double rate[NICS], ratio;
+    const char *why;
+
+    nof_bench_progress("%u pairs with ranks...", pairs);
+    why = run_ranks(pairs, rate, &ratio);
+    if (why != NULL) {
+        nof_bench_skip(r, "ranks", why);
+        return json_null();
+    }
+    if (!r->json)
+        printf("with ranks, MB per CPU second of daemon and ranks: one core %.0f, two cores %.0f (%.3f)\n",
+               rate[0] * 1e-6, rate[1] * 1e-6, ratio);
+    return json_pack("{s:f, s:f, s:f}", "one_bytes_per_s", rate[0], "two_bytes_per_s", rate[1], "ratio",
+                     ratio);
+}
+
 static int report(const struct arguments *a)
 {
     char problem[200] = "";
     double rate[KINDS], ratio[KINDS], count[2];
     struct nof_bench_report r;
+    json_t *ranks;
     bool good;
 
     nof_bench_begin(&r, "cores", a->json);
@@ -463,7 +509,8 @@ static int report(const struct arguments *a)
     if (!a->json && problem[0] == '\0')
         printf("instructions per KiB: one core %.1f, two cores %.1f, ratio %.3f\n", count[0], count[1],
                count[1] / count[0]);
-    return nof_bench_end(&r, json_pack("{s:i, s:o, s:o}", "pairs", (int)a->pairs, "cpu",
+    ranks = report_ranks(&r, a->pairs);
+    return nof_bench_end(&r, json_pack("{s:i, s:o, s:o, s:o}", "pairs", (int)a->pairs, "ranks", ranks, "cpu",
                                        good ? json_pack("{s:f, s:f, s:f, s:f, s:f}", "one_bytes_per_s",
                                                         rate[ONE], "two_bytes_per_s", rate[TWO], "ratio",
                                                         ratio[TWO], "together_bytes_per_s", rate[TOGETHER],
@@ -513,7 +560,7 @@ int nof_bench_cores(int argc, char **argv)
         .doc = "Two simulated NICs that send each other messages of 1 MiB, on one core and on two: bytes per "
                "second "
                "of CPU time, medians and the median ratios of runs in turn, also with both threads on one "
-               "CPU; and instructions per "
+               "CPU; the same of a daemon and two ranks that stream; and instructions per "
                "KiB, counted by "
                "valgrind's callgrind, with CRC and copies.",
     };

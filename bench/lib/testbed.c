@@ -95,6 +95,15 @@ static const char *lab_up(struct nof_testbed *bed)
     return NULL;
 }
 
+/* Without it nofd goes on, and its log says so: ranks copy themselves, which is not what is to be measured. */
+static bool have_helper(void)
+{
+    char path[NOF_BENCH_PATH_BYTES];
+
+    nof_bench_beside("nofd-dma", path);
+    return access(path, X_OK) == 0;
+}
+
 const char *nof_testbed_up(struct nof_testbed *bed, const struct nof_testbed_config *config)
 {
     const char *dir = nof_bench_scratch();
@@ -102,6 +111,8 @@ const char *nof_testbed_up(struct nof_testbed *bed, const struct nof_testbed_con
 
     if (dir == NULL)
         return "no folder for temporary files; set TMPDIR";
+    if (!have_helper())
+        return "nofd-dma is not beside this program: run this from the build tree, or copy it, too";
     *bed = (struct nof_testbed){.config = *config};
     snprintf(bed->socket, sizeof(bed->socket), "@nof-bench-%d", getpid());
     snprintf(bed->log, sizeof(bed->log), "%s/nofd.log", dir);

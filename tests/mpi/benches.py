@@ -102,6 +102,18 @@ class Benches(unittest.TestCase):
             self.assertIn("No such file", bench(name, f"{self.bare.name}/absent").stderr)
             self.assertIn("not a file of messages", bench(name, __file__).stderr)
 
+    def test_a_copy_of_half_the_build_is_not_measured(self):
+        """Without nofd-dma, ranks would copy, and say so line by line, and figures would be those of another way."""
+        folder, build = pathlib.Path(self.bare.name), pathlib.Path(NOF).resolve().parent
+        for name in ("nof", "nofd"):
+            shutil.copy(build / name, folder / name)
+        os.symlink(build / "bench", folder / "bench")
+        r = subprocess.run([folder / "nof", "bench", "delta", "--where", "machine", "--tasks", "2", "--runs", "1", "--costs", "1,1,1"],
+                           env=ENV, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False,
+                           timeout=PATIENCE_S)
+        self.assertEqual((r.returncode, r.stdout), (1, ""), r.stderr)
+        self.assertRegex(r.stderr, r"\Anof bench delta: 2 tasks: nofd-dma is not beside [^\n]*\n\Z")
+
     def test_a_wrong_option_is_named(self):
         for name, args, said in (("dsm", "--pages 0", "--pages"), ("dsm", "--pages 1,1", "--pages: 1 stands twice"),
                                  ("dsm", "--hosts 1", "--hosts"),

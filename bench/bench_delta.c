@@ -449,7 +449,7 @@ static json_t *result_of(struct bench *b)
 static void print_table(const struct bench *b)
 {
     printf("messages of %llu bytes, increments of %llu, %.1f us of computing a page, %.0f Mbit/s; medians of "
-           "%u\n"
+           "%u or more\n"
            "blocking, non-blocking, in increments; speedup, of the model's, as the library sizes increments; "
            "xN: "
            "computing and link slowed N times, by %u where tasks are more than %u (%ld CPUs)\n",
@@ -560,7 +560,7 @@ static void read_arguments(struct bench *b, int argc, char **argv)
         {"mtu", NOF_OPTION_MTU, "BYTES", 0, "IP MTU (1500)", 0},
         {"scale", OPT_SCALE, "N", 0,
          "computing and links are slowed N times (1, and 20 of more tasks than 4 or CPUs)", 0},
-        {"runs", OPT_RUNS, "N", 0, "of each pattern; medians are printed (3)", 0},
+        {"runs", OPT_RUNS, "N", 0, "of each pattern, at least; medians are printed (3)", 0},
         {"sweep", OPT_SWEEP, NULL, 0,
          "two tasks, 8 KB to 1 MB in increments of 1 to 128 pages, on this machine, too", 0},
         {"plot", OPT_PLOT, "FILE", 0, "write the speedups of all patterns there, as an SVG", 0},

@@ -150,6 +150,67 @@ static void test_a_frame_that_is_queued_twice_goes_back_once(void **state)
     world_fini(w);
 }
 
+/* With a right checksum: under a key that is not the group's, or with a tag that is no tag of these bytes. */
+enum forgery { OTHER_JOB, OTHER_CONTEXT, OTHER_EPOCH, NO_TAG, TAG_OF_ANOTHER, FORGERIES };
+
+static struct nof_frame *forge(struct world *w, enum forgery how, const struct nof_group_view *v)
+{
+    struct nof_nic *n = world_nic(w, 3);
+    struct nof_group_dest dest = dest_of(w, 3), other;
+    uint8_t key[NOF_SIPHASH_KEY_BYTES], tag[8] = {0}, *payload;
+    memcpy(key, n->jobs[0].key, sizeof key);
+    key[0] ^= how == OTHER_JOB;
+    nof_group_dest_init(n->transport, &other, key, CTX + (how == OTHER_CONTEXT), all_members(), ranks,
+                        how == OTHER_EPOCH);
+    if (how < NO_TAG)
+        memcpy(dest.key, other.key, sizeof dest.key); /* its name and address everybody hears */
+    struct nof_frame *f = nof_group_frame(n->transport, v->chunk, &payload);
+    assert_non_null(f);
+    memset(payload, how == TAG_OF_ANOTHER ? 0x76 : 0x77, v->chunk);
+    nof_group_seal(n->transport, &dest, f, v, 0);
+    uint8_t *c = f->data + NOF_WIRE_OUTER_BYTES;
+    if (how == TAG_OF_ANOTHER)
+        memcpy(tag, c + NOF_WIRE_COMMON_BYTES + NOF_WIRE_MDATA_TAG, sizeof tag);
+    if (how >= NO_TAG) {
+        memset(payload, 0x77, v->chunk);
+        memcpy(c + NOF_WIRE_COMMON_BYTES + NOF_WIRE_MDATA_TAG, tag, sizeof tag);
+        nof_put32(c + NOF_WIRE_CRC,
+                  nof_crc32c(c + NOF_WIRE_VER, f->len_bytes - NOF_WIRE_OUTER_BYTES - NOF_WIRE_VER));
+    }
+    return f;
+}
+
+/* While the message is awaited, and while it comes: each is dropped and counted, and no byte of it is written. */
+static void test_what_the_key_has_not_sealed_is_dropped(void **state)
+{
+    (void)state;
+    for (enum forgery how = 0; how < FORGERIES; how++) {
+        struct world_config cfg = {.dma_inline = how % 2, .seed = 7};
+        struct world *w = new_world(&cfg);
+        struct nof_group_view v = {.len = 50 * 1024, .number = 2, .frames = 50, .chunk = 1024};
+        open_all(w);
+        uint64_t foreign = counter(w, 1, NOF_C_DROP_FOREIGN), broken = counter(w, 1, NOF_C_DROP_CRC);
+        for (unsigned i = 1; i < ranks; i++)
+            receive(w, i, 0, v.number, v.len);
+        world_run_for(w, MS);
+        for (v.frame = 0; v.frame < v.frames; v.frame++) {
+            struct nof_frame *f = forge(w, how, &v);
+            world_inject(w, 1, f->data, f->len_bytes);
+            nof_group_frame_free(world_nic(w, 3)->transport, f);
+            if (v.frame == v.frames / 2)
+                send(w, 0, v.number, v.len);
+            world_run_for(w, 20000);
+        }
+        assert_int_equal(counter(w, 1, NOF_C_DROP_MCAST_TAG), v.frames);
+        assert_int_equal(counter(w, 1, NOF_C_DROP_FOREIGN), foreign);
+        assert_int_equal(counter(w, 1, NOF_C_DROP_CRC), broken);
+        world_run_for(w, 2000 * MS);
+        for (unsigned i = 1; i < ranks; i++)
+            check_got(w, i, v.number, v.len);
+        world_fini(w);
+    }
+}
+
 /* Rank 3 says that message 2 is its own, before rank 1 receives it from rank 0. */
 static void test_who_sends_is_what_the_host_says(void **state)
 {
@@ -331,6 +392,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_a_lying_member_harms_nobody_else),
                                        cmocka_unit_test(test_a_frame_that_is_queued_twice_goes_back_once),
+                                       cmocka_unit_test(test_what_the_key_has_not_sealed_is_dropped),
                                        cmocka_unit_test(test_who_sends_is_what_the_host_says),
                                        cmocka_unit_test(test_a_rank_of_the_job_that_is_no_member),
                                        cmocka_unit_test(test_a_list_of_its_own_gives_no_other_name),

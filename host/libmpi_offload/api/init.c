@@ -12,6 +12,7 @@
 #include "chan/shm/shm.h"
 #include "chan/thresholds.h"
 #include "chan/ways.h"
+#include "coll/agree.h"
 #include "coll/group/scatter_group.h"
 #include "coll/coll.h"
 #include "coll/program_cache.h"
@@ -144,6 +145,8 @@ static int close_library(void)
     nof_delta_scan_end();
     nof_delta_poll_end();
     nof_delta_end_all();
+    nof_coll_agree_leave();
+    nof_scatter_group_leave_all();
     if (nof_leaks_wanted() && nof_chan_dead_member(nof_comm_world()) == MPI_UNDEFINED)
         nof_leaks_report();
     if (nof_chan_dead_member(nof_comm_world()) == MPI_UNDEFINED &&

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "coll/agree.h"
 
+#include <stdlib.h>
+
 #include "base/error.h"
 #include "coll/coll_abort.h"
 #include "coll/steps/step.h"
@@ -15,6 +17,12 @@ static struct ended {
     bool by_nic, by_memory; /* how messages went, to one rank or another */
 } ended[REMEMBERED];
 static uint32_t ended_count;
+
+static bool leaving; /* in MPI_Finalize */
+static struct place { /* of persistent collectives */
+    uint32_t ctx, kept_at, last;
+} * places;
+static size_t place_count;
 
 static void agree(struct nof_sched *s, enum nof_coll_call call, int root, uint64_t bytes, unsigned op)
 {
@@ -56,25 +64,33 @@ void nof_coll_agree_way(struct nof_sched *s, unsigned way)
         s->agreed = (uint8_t)(1 + (s->agreed - 1 + 13 * (way + 1)) % HASHES);
 }
 
+static bool ask(const struct nof_sched *s, bool local, int peer)
+{
+    const struct nof_comm *comm = local ? s->comm->local : s->comm;
+    const struct nof_chan *channel = nof_chan_of(comm, peer);
+    int to = nof_comm_peer_world(comm, peer);
+    if (to == nof_lib.world_rank || channel->tell_failure == NULL)
+        return false;
+    struct nof_chan_failure question = nof_coll_abort_of(s, local);
+    question.status = NOF_EAGAIN;
+    question.rank = nof_lib.world_rank;
+    question.agreed = s->agreed;
+    channel->tell_failure(to, &question);
+    return true;
+}
+
 void nof_coll_agree_ask(struct nof_sched *s)
 {
     int asked = 0, last = MPI_UNDEFINED;
     for (size_t i = 0; i < s->count && asked < ASKED_AT_ONCE; i++) {
         const struct nof_step *step = &s->steps[s->ask_at++ % s->count];
-        const struct nof_comm *comm = step->local ? s->comm->local : s->comm;
+        if (step->multicast.group != NULL && step->kind == NOF_SCHED_SEND)
+            for (int peer = 0; peer < nof_comm_size(s->comm); peer++) /* any of them may be in the group */
+                (void)ask(s, false, peer);
         if (!nof_step_transfers(step) || step->peer == last)
             continue;
         last = step->peer;
-        const struct nof_chan *channel = nof_chan_of(comm, last);
-        int to = nof_comm_peer_world(comm, last);
-        if (to == nof_lib.world_rank || channel->tell_failure == NULL)
-            continue;
-        struct nof_chan_failure question = nof_coll_abort_of(s, step->local);
-        question.status = NOF_EAGAIN;
-        question.rank = nof_lib.world_rank;
-        question.agreed = s->agreed;
-        channel->tell_failure(to, &question);
-        asked++;
+        asked += ask(s, step->local, last);
     }
 }
 
@@ -97,6 +113,57 @@ static bool left_unread(const struct nof_chan_failure *question)
            nof_matcher_find(&nof_chan_claims.nic, question->ctx, question->rank, question->tag) != NULL;
 }
 
+void nof_coll_agree_leave(void)
+{
+    leaving = true;
+}
+
+void nof_coll_agree_leave_place(const struct nof_comm *comm, uint32_t kept_at, uint32_t last)
+{
+    struct place *more = realloc(places, (place_count + 1) * sizeof(*more));
+    if (more == NULL)
+        return; /* who waits for it is named by `nof status`, as else */
+    places = more;
+    places[place_count++] = (struct place){nof_comm_coll_ctx(comm), kept_at, last};
+}
+
+struct search {
+    const struct nof_chan_failure *question;
+    bool found;
+};
+
+/* Is it a run of this communicator that this rank has not begun? */
+static void look_at(void *object, void *search)
+{
+    const struct nof_comm *comm = object;
+    struct search *s = search;
+    uint32_t tag = (uint32_t)s->question->tag;
+    bool started = nof_comm_coll_is_started(s->question->tag);
+    uint32_t begun = started ? comm->coll_started : comm->coll_seq;
+    if (nof_comm_coll_ctx(comm) != s->question->ctx || (!started && tag >= NOF_COMM_COLL_TAGS))
+        return;
+    tag = started ? tag - 2 * NOF_COMM_COLL_TAGS : tag;
+    s->found = s->found || (int32_t)(s->question->number * NOF_COMM_COLL_TAGS + tag - begun) >= 0;
+}
+
+/* This rank has left before it. */
+static bool never_comes(const struct nof_chan_failure *question)
+{
+    struct search search = {.question = question};
+    if (!leaving)
+        return false;
+    if ((uint32_t)question->tag < NOF_COMM_KEPT_TAG) {
+        nof_handle_each(&nof_lib.comms, look_at, &search);
+        return search.found;
+    }
+    uint32_t kept_at = ((uint32_t)question->tag - NOF_COMM_KEPT_TAG) / NOF_COMM_KEPT_STARTS;
+    for (size_t i = 0; i < place_count; i++)
+        if (places[i].ctx == question->ctx && places[i].kept_at == kept_at &&
+            (int32_t)(question->number - places[i].last) > 0)
+            return true;
+    return false;
+}
+
 void nof_coll_agree_answer(const struct nof_chan_failure *question)
 {
     for (uint32_t i = 0; i < REMEMBERED && i < ended_count; i++) {
@@ -115,5 +182,11 @@ void nof_coll_agree_answer(const struct nof_chan_failure *question)
         else if (both)
             nof_chan_say_no_more(question, ended[i].by_nic, ended[i].by_memory);
         return;
+    }
+    if (never_comes(question)) {
+        struct nof_chan_failure failure = *question;
+        failure.status = NOF_ENOENT;
+        failure.rank = nof_lib.world_rank;
+        nof_chan_to_all->tell_failure(question->rank, &failure);
     }
 }

@@ -203,6 +203,9 @@ int nof_chan_nic_failure_code(int status, int world_rank)
                          "the ranks do not call the same collective, or not with the same root, operation, "
                          "type and length, as %s found",
                          nof_chan_nic_peer_name(world_rank));
+    if (status == NOF_ENOENT)
+        return nof_error(MPI_ERR_OTHER, "%s is in MPI_Finalize, and does not call this collective",
+                         nof_chan_nic_peer_name(world_rank));
     return nof_error(MPI_ERR_OTHER, "the collective failed at %s: %s", nof_chan_nic_peer_name(world_rank),
                      status == NOF_EFAULT   ? "its buffer is not (wholly) accessible memory"
                      : status == NOF_ENOMEM ? "it has no memory for it"

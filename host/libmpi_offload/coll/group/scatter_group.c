@@ -421,6 +421,19 @@ int nof_scatter_group_move(struct nof_scatter_group *h, struct nof_sched *s, con
     return MPI_SUCCESS;
 }
 
+static void leave_one(void *object, void *unused)
+{
+    const struct nof_scatter_group *h = object;
+    (void)unused;
+    if (h->kind == NOF_COMPILED_SCATTERV && takes_part(h, h->comm->rank))
+        nof_coll_agree_leave_place(h->comm, h->kept_at, h->moved);
+}
+
+void nof_scatter_group_leave_all(void)
+{
+    nof_handle_each(&nof_lib.colls, leave_one, NULL);
+}
+
 static void close_one(void *object, void *count)
 {
     struct nof_scatter_group *h = object;

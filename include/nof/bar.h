@@ -36,13 +36,16 @@
 #include "nof/card.h"
 #include "nof/segment.h"
 
-#define NOF_ABI_VERSION 11u
+#define NOF_ABI_VERSION 12u
 #define NOF_BAR_MAGIC 0x3130524142464f4eull /* "NOFBAR01" */
 #define NOF_ATTACH_MAGIC 0x3148435441464f4eull /* "NOFATCH1" */
 #define NOF_DETACH_MAGIC 0x3148435444464f4eull /* "NOFDTCH1" */
 #define NOF_CHALLENGE_MAGIC 0x314b5341464f4eull /* "NOFASK1" */
 #define NOF_ANSWER_MAGIC 0x31534e41464f4eull /* "NOFANS1" */
 #define NOF_BAR_PAGE_BYTES 4096u
+/* An address of the rank's memory, in any descriptor, that has this bit is an offset in its bounce arena: what lies there the NIC
+ * reads and writes itself, where it has to ask the kernel or somebody else for all other memory. */
+#define NOF_BAR_ARENA ((uint64_t)1 << 63)
 #define NOF_RING_HEAD_BYTES 128u /* offset of struct rte_ring.prod: pinned where rte_ring.h is known */
 #define NOF_BAR_SEGMENTS_MAX 8
 #define NOF_JOB_KEY_BYTES 16
@@ -102,7 +105,8 @@ struct nof_bar_identity {
     uint32_t max_inline_bytes;
     uint64_t staging_offset; /* read-only for the host */
     uint64_t staging_bytes;
-    uint64_t bounce_offset; /* host allocates in it; NIC reads */
+    uint64_t
+        bounce_offset; /* host allocates in it; NIC reads, and writes what is addressed by NOF_BAR_ARENA */
     uint64_t bounce_bytes;
     uint64_t program_area_offset; /* layouts, programs; host writes, NIC copies once */
     uint64_t program_area_bytes;

@@ -34,6 +34,7 @@ static uint64_t now_ns;
 static int main_fd;
 static int copy_says;
 static uint64_t copy_token;
+static unsigned copied;
 static unsigned cancelled;
 static char err[256];
 static char message[60000];
@@ -48,6 +49,7 @@ static int copy(struct nofd_dma_memory *memory, bool write, const struct nof_seg
     (void)local;
     (void)nlocal;
     copy_token = token;
+    copied++;
     return copy_says;
 }
 
@@ -74,7 +76,7 @@ static int start(void **state)
     (void)state;
     now_ns = NOFD_S;
     copy_says = NOF_DMA_DONE;
-    cancelled = 0;
+    cancelled = copied = 0;
     memset(ep, 0, sizeof(ep));
     main_fd = eventfd(0, EFD_NONBLOCK);
     if (nof_fabric_create(&cfg, &fabric) != NOF_OK || nofd_lcore_init(&lcore, 0, main_fd) != 0)
@@ -258,6 +260,36 @@ static void one_that_cannot_be_heard_is_none(void **state)
     assert_int_equal(nofd_nic_attach(&nic, now_ns, &deaf, &params), NOF_ENOMEM);
     assert_int_equal(nic.nlive, 0);
     both(); /* its place is free */
+}
+
+/* And an address past its end is an error of that message alone. */
+static void what_lies_in_the_arena_needs_nobody_to_copy_it(void **state)
+{
+    struct nof_desc send = {.opcode = NOF_DESC_SEND, .peer = 1, .addr = NOF_BAR_ARENA | 200, .len = 30000},
+                    recv = {.opcode = NOF_DESC_RECV, .peer = 0, .addr = NOF_BAR_ARENA | 500, .len = 30000};
+    struct nof_comp comp;
+    char *arena[EPS];
+
+    (void)state;
+    both();
+    for (unsigned i = 0; i < EPS; i++)
+        arena[i] = nofd_bar_at(&ep[i].bar, ep[i].bar.identity->bounce_offset);
+    memset(arena[0] + 200, 'x', send.len);
+    submit(0, &send);
+    submit(1, &recv);
+    turns(50);
+    assert_int_equal(reap(1, NOF_COMP_RECV, &comp), 1);
+    assert_int_equal(comp.status, NOF_OK);
+    assert_memory_equal(arena[1] + 500, arena[0] + 200, send.len);
+    assert_int_equal(reap(0, NOF_COMP_SEND, &comp), 1);
+    send.addr = NOF_BAR_ARENA | (ep[0].bar.identity->bounce_bytes - send.len + 1);
+    submit(0, &send);
+    submit(1, &recv);
+    turns(50);
+    assert_int_equal(reap(0, NOF_COMP_SEND, &comp), 1);
+    assert_int_equal(comp.status, NOF_EFAULT);
+    assert_int_equal(nofd_endpoint_state(&ep[0]), NOFD_EP_LIVE);
+    assert_int_equal(copied, 0);
 }
 
 static void a_detached_one_is_gone_at_once(void **state)
@@ -678,6 +710,7 @@ int main(void)
         EACH(a_turn_carries_messages_between_its_endpoints),
         EACH(there_are_so_many_endpoints),
         EACH(one_that_cannot_be_heard_is_none),
+        EACH(what_lies_in_the_arena_needs_nobody_to_copy_it),
         EACH(a_detached_one_is_gone_at_once),
         EACH(or_when_its_last_copy_has_ended),
         EACH(a_doomed_one_fails_alone_and_hears_it),

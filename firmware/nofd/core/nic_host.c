@@ -12,6 +12,7 @@
 #include "nof_private/fence.h"
 
 #include "nofd/core/assist.h"
+#include "nofd/dma/dma_arena.h"
 #include "nofd/sys/clock.h"
 #include "nofd/sys/limits.h"
 #include "nofd/sys/log.h"
@@ -36,6 +37,9 @@ static int host_dma(struct nofd_nic *nic, uint32_t index, bool write, const stru
 
     if (ep == NULL)
         return NOF_EPEERDEAD;
+    if (nofd_dma_in_arena(remote, nremote))
+        return nofd_dma_arena(nofd_bar_at(&ep->bar, ep->bar.identity->bounce_offset),
+                              ep->bar.identity->bounce_bytes, write, remote, nremote, local, nlocal);
     rc = ep->memory.ops->copy(&ep->memory, write, remote, nremote, local, nlocal, token);
     if (rc == NOF_DMA_PENDING)
         ep->memory.pending++;

@@ -121,6 +121,10 @@ struct nof_chan_programs {
     /* False: no memory. */
     bool (*start)(struct nof_chan_program *p, uint32_t ctx, int32_t tag, uint32_t number,
                   const uint64_t base[NOF_PROGRAM_BASES]);
+    /* Memory that the NIC reaches without anybody's help, and the address that it has in a START. NULL: there is none now for so
+     * much. Ends with take_back(). */
+    void *(*lend)(size_t bytes, uint64_t *address_out);
+    void (*take_back)(uint64_t address);
     /* A step that was asked for is done: NOF_OK, or NOF_ETRUNC. */
     void (*proceed)(struct nof_chan_program *p, uint32_t step, int status);
     /* ENDED follows, behind what has met its message; sends that are under way may still read. Its peers are told of

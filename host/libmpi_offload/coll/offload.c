@@ -77,7 +77,7 @@ struct nof_offload *nof_offload_open(struct nof_sched *s)
 static bool start(struct nof_sched *s)
 {
     return s->offload->nic->start(&s->offload->open->program, nof_comm_coll_ctx(s->comm), s->tag, s->number,
-                                  s->offload->image.base);
+                                  nof_near_bases(&s->offload->near, &s->offload->image));
 }
 
 bool nof_offload_start(struct nof_sched *s,
@@ -86,7 +86,12 @@ bool nof_offload_start(struct nof_sched *s,
     s->offload->open->program.heard = heard;
     s->offload->open->program.owner = s;
     s->offload->open->program.agreed = s->agreed;
-    return start(s);
+    if (s->request == NULL) /* of others the result is where it belongs though nobody calls */
+        nof_near_open(&s->offload->near, s->offload->nic, &s->offload->image);
+    if (start(s))
+        return true;
+    nof_near_close(&s->offload->near, s->offload->nic, &s->offload->image, false);
+    return false;
 }
 
 bool nof_offload_declined(struct nof_sched *s)
@@ -97,6 +102,7 @@ bool nof_offload_declined(struct nof_sched *s)
         if (start(s))
             return true;
     }
+    nof_near_close(&d->near, d->nic, &d->image, false);
     nof_offload_ended(s, true);
     return false;
 }
@@ -104,6 +110,7 @@ bool nof_offload_declined(struct nof_sched *s)
 void nof_offload_ended(struct nof_sched *s, bool good)
 {
     struct nof_offload *d = s->offload;
+    nof_near_close(&d->near, d->nic, &d->image, good);
     if (!good) {
         drop(d);
     } else if (!s->kept) {
@@ -118,9 +125,16 @@ void nof_offload_close(struct nof_offload *offload)
         return;
     if (offload->open != NULL)
         nof_program_cache_give(offload->open);
+    nof_near_close(&offload->near, offload->nic, &offload->image, false);
     nof_image_free(&offload->image);
     free(offload->asked);
     free(offload);
+}
+
+void nof_offload_proceed(struct nof_offload *offload, uint32_t step, int status)
+{
+    nof_near_take(&offload->near, &offload->image, step);
+    offload->nic->proceed(&offload->open->program, step, status);
 }
 
 void nof_offload_ask(struct nof_offload *offload, int step)

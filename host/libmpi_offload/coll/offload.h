@@ -11,6 +11,7 @@
 #include "chan/chan.h"
 #include "coll/compile.h"
 #include "coll/program_cache.h"
+#include "coll/steps/near.h"
 #include "nof_private/coll_counts.h"
 
 enum nof_driver {
@@ -28,6 +29,7 @@ struct nof_offload {
     bool again; /* this run: the NIC had no room, and is asked once more */
     enum nof_compiled compiled;
     struct nof_image image;
+    struct nof_near near; /* of this run */
     uint16_t *asked; /* steps that the NIC asks its host for, in order: of this run, none twice */
     uint32_t asked_count;
     uint32_t asked_at; /* the next one to be done */
@@ -50,6 +52,8 @@ static inline bool nof_offload_runs(const struct nof_offload *offload)
 /* offload may be NULL. */
 void nof_offload_close(struct nof_offload *offload);
 
+/* A step that the NIC asked for is done. */
+void nof_offload_proceed(struct nof_offload *offload, uint32_t step, int status);
 /* The NIC asks for a step of the program. */
 void nof_offload_ask(struct nof_offload *offload, int step);
 

@@ -221,7 +221,7 @@ static int other_length(const struct nof_request *req, int error)
 static void proceed(struct nof_sched *s, uint32_t step, int status)
 {
     if (nic_runs(s))
-        s->offload->nic->proceed(&s->offload->open->program, step, status);
+        nof_offload_proceed(s->offload, step, status);
 }
 
 static void step_done(struct nof_request *req)

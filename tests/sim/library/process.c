@@ -529,6 +529,8 @@ static void process_init(struct nof_process *p, struct nof_processes *ps, unsign
     p->seam.staging = zalloc(cfg->staging_bytes);
     p->lent = zalloc(cfg->staging_bytes / 8);
     p->seam.bounce = zalloc(cfg->bounce_bytes);
+    p->dma.arena = p->seam.bounce;
+    p->dma.arena_bytes = cfg->bounce_bytes;
     p->seam.program_area = zalloc(cfg->program_area_bytes);
     if (cfg->delta == NULL && (cfg->job_key[3] + rank) % 4 ==
                                   0) /* of the key, as the driver does it: what is drawn stays as it was */

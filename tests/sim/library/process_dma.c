@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "nof/bar.h"
 #include "transport/wire.h"
 #include "base/crc32c.h"
 
@@ -20,12 +21,14 @@ struct copy {
     struct nof_buf local[NOF_DMA_SEGMENTS_MAX];
 };
 
-static void move(uint64_t addr, uint8_t *ours, size_t n, bool write)
+static void move(const struct nof_dma *d, uint64_t addr, uint8_t *ours, size_t n, bool write)
 {
     union {
         uint64_t addr;
         uint8_t *mem;
     } user = {.addr = addr};
+    if (addr & NOF_BAR_ARENA)
+        user.mem = d->arena + (addr ^ NOF_BAR_ARENA);
     memcpy(write ? user.mem : ours, write ? ours : user.mem, n);
 }
 
@@ -37,7 +40,7 @@ static void copy_run(const struct copy *t)
         uint64_t addr = t->remote[i].addr, left = t->remote[i].len_bytes;
         while (left > 0) {
             size_t room = t->local[l].len_bytes - l_at, n = room < left ? room : (size_t)left;
-            move(addr, (uint8_t *)t->local[l].base + l_at, n, t->write);
+            move(t->dma, addr, (uint8_t *)t->local[l].base + l_at, n, t->write);
             addr += n;
             left -= n;
             l_at += n;
@@ -64,6 +67,16 @@ static void copy_done(struct nof_cluster *c, void *user, uint64_t arg)
     free(t);
 }
 
+/* True: it lies in the arena, whole. */
+static bool in_arena(const struct nof_dma *d, unsigned nremote, const struct nof_segment *remote)
+{
+    for (unsigned i = 0; i < nremote; i++)
+        if (!(remote[i].addr & NOF_BAR_ARENA) || (remote[i].addr ^ NOF_BAR_ARENA) > d->arena_bytes ||
+            remote[i].len_bytes > d->arena_bytes - (remote[i].addr ^ NOF_BAR_ARENA))
+            return false;
+    return true;
+}
+
 static bool valid(unsigned nremote, const struct nof_segment *remote, unsigned nlocal,
                   const struct nof_buf *local)
 {
@@ -85,13 +98,14 @@ int nof_dma_run(struct nof_dma *d, bool write, const struct nof_segment *remote,
                          nlocal);
         return NOF_EFAULT;
     }
-    if (!d->is_inline && nof_rng_chance(&d->rng, 2))
+    bool near = in_arena(d, nremote, remote);
+    if (!near && !d->is_inline && nof_rng_chance(&d->rng, 2))
         return NOF_EAGAIN;
     struct copy now = {.dma = d, .write = write, .nremote = nremote, .nlocal = nlocal, .token = token};
     memcpy(now.remote, remote, nremote * sizeof(*remote));
     memcpy(now.local, local, nlocal * sizeof(*local));
     now.incarnation = nof_cluster_incarnation(d->cluster, d->nic);
-    if (d->is_inline || nof_rng_chance(&d->rng, 40)) {
+    if (near || d->is_inline || nof_rng_chance(&d->rng, 40)) {
         copy_run(&now);
         return NOF_DMA_DONE;
     }

@@ -14,6 +14,8 @@ struct nof_dma {
     bool alive; /* attached: the memory may be touched */
     bool is_inline; /* never pending */
     bool sums;
+    uint8_t *arena; /* where addresses with NOF_BAR_ARENA lie */
+    uint64_t arena_bytes;
     unsigned late_percent;
     const char *name;
     unsigned under_way;

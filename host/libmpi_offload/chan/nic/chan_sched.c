@@ -186,6 +186,21 @@ void nof_chan_nic_sched_lost(struct nof_chan_nic_op *op, int code)
     p->heard(p, NOF_CHAN_ENDED, code);
 }
 
+static void *lend(size_t bytes, uint64_t *address_out)
+{
+    uint64_t offset;
+    void *memory = nof_pmd_bounce_alloc(nof_chan_nic.pmd, bytes, &offset);
+    if (memory != NULL)
+        *address_out = offset | NOF_BAR_ARENA;
+    return memory;
+}
+
+static void take_back(uint64_t address)
+{
+    if (nof_chan_nic.pmd != NULL)
+        nof_pmd_bounce_free(nof_chan_nic.pmd, address ^ NOF_BAR_ARENA);
+}
+
 static void proceed(struct nof_chan_program *p, uint32_t step, int status)
 {
     struct nof_desc desc = desc_of(NOF_DESC_SCHED_CONTINUE, p->handle);
@@ -235,6 +250,8 @@ const struct nof_chan_programs nof_chan_nic_programs = {
     .wanted = wanted,
     .open = open_program,
     .start = start_program,
+    .lend = lend,
+    .take_back = take_back,
     .proceed = proceed,
     .cancel = cancel,
     .close = close_program,

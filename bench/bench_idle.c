@@ -130,7 +130,7 @@ static double idle_af_xdp(unsigned seconds, const char **why_out)
         return NAN;
     *why_out = "the daemon did not start on net_af_xdp";
     nof_bench_beside("nofd", nofd);
-    if (nof_lab_up(&lab, 2, NULL, NULL, 1500) != 0) {
+    if (nof_lab_up(&lab, 2, NULL, NULL, NULL, 1500) != 0) {
         *why_out = "the network namespaces could not be made";
         return NAN;
     }

@@ -139,7 +139,7 @@ static json_t *measure_limit(struct nof_bench_report *report, const struct limit
     int bytes[LIMITED_RUNS];
     double mbps[LIMITED_RUNS], goodput = 0, carryable = carryable_mbps(l->rate_mbps);
     char name[64], why[NOF_WIRE_WHY_BYTES] = "";
-    int rc = missing ? -1 : nof_lab_limit(&bench.lab, l->rate, "60kb");
+    int rc = missing ? -1 : nof_lab_limit(&bench.lab, l->rate, "60kb", NOF_LAB_BURST);
 
     fill_sizes(bytes, LIMITED_RUNS, MESSAGE_BYTES);
     limited_name(name, l);
@@ -239,7 +239,7 @@ static void measure_udp(struct nof_bench_report *report, json_t *root, const cha
         snprintf(ours_why, sizeof(ours_why), "%s", missing);
         snprintf(mpich_why, sizeof(mpich_why), "%s", missing);
     } else {
-        (void)nof_lab_limit(&bench.lab, NULL, NULL);
+        (void)nof_lab_limit(&bench.lab, NULL, NULL, NULL);
         nof_lab_offloads(&bench.lab, 1);
         nof_wire_udp(&bench, udp_sizes, NUDP, ours, calls, &ours_rc, ours_why, mpich, &mpich_rc, mpich_why);
     }

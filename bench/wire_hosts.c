@@ -55,7 +55,8 @@ const char *nof_wire_begin(struct nof_wire_bench *b, const char *rate)
         b->dir[0] = '\0';
         return "no room for temporary files in /tmp";
     }
-    if (nof_lab_up(&b->lab, b->nhosts != 0 ? b->nhosts : 2, rate, SWITCH_BUFFER, b->mtu_bytes) != 0)
+    if (nof_lab_up(&b->lab, b->nhosts != 0 ? b->nhosts : 2, rate, SWITCH_BUFFER, NOF_LAB_BURST,
+                   b->mtu_bytes) != 0)
         return "the network namespaces of the lab cannot be set up";
     return NULL;
 }

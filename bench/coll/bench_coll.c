@@ -18,6 +18,7 @@
 #include "lib/testbed_option.h"
 #include "lib/option.h"
 #include "lib/our_job.h"
+#include "lib/peer_mpi.h"
 #include "lib/report.h"
 #include "lib/scratch.h"
 #include "lib/testbed.h"
@@ -27,12 +28,17 @@
 #define RUNS_MAX 16u
 #define RUN_S 60
 #define PROGRAM "bench/coll_mpi"
-#define AUTO "auto"
+#define SOURCE "programs/coll_mpi.c"
+#define FIGURE_BYTES 64u
 #define CLOSE 0.05 /* as good as the best, if its runs are not further apart themselves */
 #define KI 1024u
 #define MI (1024u * 1024u)
 
-enum { OPT_SIZES = 256, OPT_RUNS, OPT_MS, OPT_DRIVER, OPT_ONLY, OPT_TUNE, OPT_RANKS };
+enum { OPT_SIZES = 256, OPT_RUNS, OPT_MS, OPT_DRIVER, OPT_ONLY, OPT_TUNE, OPT_RANKS, OPT_LAB };
+
+/* What is measured beside the algorithms, and not chosen: what the library takes, and other MPIs. */
+enum { AUTO, MPICH, OPENMPI, BESIDES };
+static const char *const beside_names[BESIDES] = {"auto", "mpich", "openmpi"};
 
 enum {
 #define X(id, collective, name, help) id,
@@ -62,8 +68,11 @@ struct bench {
     const char *driver, *only, *output;
     uint64_t sizes[SIZES_MAX];
     unsigned nsizes, runs, least_ms;
-    /* Of an algorithm; as the library chooses, at the place of the collective's first. */
-    struct figure figure[ALGORITHMS][SIZES_MAX], automatic[ALGORITHMS][SIZES_MAX];
+    struct figure figure[ALGORITHMS][SIZES_MAX];
+    struct figure beside[BESIDES][ALGORITHMS]
+                        [SIZES_MAX]; /* at the place of the collective's first algorithm */
+    struct nof_peer peer[BESIDES];
+    const char *why[BESIDES]; /* another MPI is not measured; NULL: it is */
     int best[ALGORITHMS][SIZES_MAX]; /* at the place of the collective's first; an algorithm */
     char program[NOF_BENCH_PATH_BYTES], table[NOF_BENCH_PATH_BYTES];
 };
@@ -111,25 +120,48 @@ static bool write_table(const struct bench *b, const char *collective, const cha
     return fclose(file) == 0;
 }
 
-static bool measure_one(struct bench *b, int first, int algorithm, unsigned size)
+/* `what`: an algorithm, or ALGORITHMS and what is beside them. */
+static bool run_job(struct bench *b, int what, const char *const *argv, double *ms)
 {
-    bool automatic = algorithm == ALGORITHMS;
-    struct figure *f = automatic ? &b->automatic[first][size] : &b->figure[algorithm][size];
-    char bytes[24], least[24], environment[NOF_BENCH_PATH_BYTES + 16];
+    char environment[NOF_BENCH_PATH_BYTES + 16];
+
+    snprintf(environment, sizeof(environment), "NOF_COLL_TABLE=%s", b->table);
+    if (what > ALGORITHMS + AUTO)
+        return nof_peer_run(&b->peer[what - ALGORITHMS], &b->bed, argv + 1, RUN_S, take_line, ms);
+    return nof_our_job_run(&b->bed, what < ALGORITHMS ? environment : NULL, argv, RUN_S, take_line, ms) == 0;
+}
+
+static bool measure_one(struct bench *b, int first, int what, unsigned size)
+{
+    const char *name = what < ALGORITHMS ? algorithms[what].name : beside_names[what - ALGORITHMS];
+    struct figure *f =
+        what < ALGORITHMS ? &b->figure[what][size] : &b->beside[what - ALGORITHMS][first][size];
+    char bytes[24], least[24];
     const char *const argv[] = {b->program, algorithms[first].collective, bytes, "1", least, NULL};
     double ms = NAN, before = nof_testbed_drops(&b->bed);
 
     nof_bench_progress("%s, %llu bytes, %s", algorithms[first].collective, (unsigned long long)b->sizes[size],
-                       automatic ? AUTO : algorithms[algorithm].name);
+                       name);
     snprintf(bytes, sizeof(bytes), "%llu", (unsigned long long)b->sizes[size]);
     snprintf(least, sizeof(least), "%u", b->least_ms);
-    snprintf(environment, sizeof(environment), "NOF_COLL_TABLE=%s", b->table);
-    if ((!automatic && !write_table(b, algorithms[first].collective, algorithms[algorithm].name)) ||
-        nof_our_job_run(&b->bed, automatic ? NULL : environment, argv, RUN_S, take_line, &ms) != 0 ||
-        isnan(ms))
+    if ((what < ALGORITHMS && !write_table(b, algorithms[first].collective, name)) ||
+        !run_job(b, what, argv, &ms) || isnan(ms))
         return false;
     f->ms[f->n++] = ms;
     f->drops += nof_testbed_drops(&b->bed) - before;
+    return true;
+}
+
+/* False: one of ours failed. */
+static bool measure_besides(struct bench *b, int first, unsigned size)
+{
+    for (int i = 0; i < BESIDES; i++) {
+        if (b->why[i] != NULL || measure_one(b, first, ALGORITHMS + i, size))
+            continue;
+        if (i == AUTO)
+            return false;
+        b->why[i] = "its program failed or took too long";
+    }
     return true;
 }
 
@@ -142,7 +174,7 @@ static bool measure(struct bench *b)
                 for (int a = first; a < next_of(first); a++)
                     if (!measure_one(b, first, a, s))
                         return false;
-                if (!measure_one(b, first, ALGORITHMS, s))
+                if (!measure_besides(b, first, s))
                     return false;
             }
     return true;
@@ -157,7 +189,7 @@ static double spread_of(struct figure *f)
 {
     double median = median_of(f);
 
-    return (f->ms[f->n - 1] - f->ms[0]) / median;
+    return f->n > 0 ? (f->ms[f->n - 1] - f->ms[0]) / median : NAN;
 }
 
 /* As good as the best, as far as can be told. */
@@ -220,15 +252,41 @@ static json_t *table_of(struct bench *b)
     return table;
 }
 
-static json_t *row_of(int first, const char *name, uint64_t bytes, struct figure *f, bool chosen)
+/* How a figure is named where it is said that it proves nothing. */
+static void name_figure(char name[FIGURE_BYTES], const char *collective, uint64_t bytes,
+                        const char *algorithm)
 {
-    return json_pack("{s:s, s:s, s:I, s:o, s:o, s:o, s:I, s:b}", "collective", algorithms[first].collective,
-                     "algorithm", name, "bytes", (json_int_t)bytes, "ms", nof_bench_number(median_of(f)),
-                     "best_ms", nof_bench_number(f->ms[0]), "spread", nof_bench_number(spread_of(f)),
-                     "drop_buffer", (json_int_t)f->drops, "chosen", (int)chosen);
+    snprintf(name, FIGURE_BYTES, "%s.%llu.%s", collective, (unsigned long long)bytes, algorithm);
 }
 
-static json_t *result_of(struct bench *b)
+static json_t *row_of(struct nof_bench_report *report, int first, const char *name, uint64_t bytes,
+                      struct figure *f, bool chosen)
+{
+    char figure[FIGURE_BYTES];
+
+    name_figure(figure, algorithms[first].collective, bytes, name);
+    nof_bench_compared(report, figure, f->ms, f->n, NAN);
+    return json_pack("{s:s, s:s, s:I, s:o, s:o, s:o, s:o, s:b}", "collective", algorithms[first].collective,
+                     "algorithm", name, "bytes", (json_int_t)bytes, "ms", nof_bench_number(median_of(f)),
+                     "best_ms", nof_bench_number(f->n > 0 ? f->ms[0] : NAN), "spread",
+                     nof_bench_number(spread_of(f)), "drop_buffer", nof_bench_number(f->drops), "chosen",
+                     (int)chosen);
+}
+
+/* The rows of what is beside the algorithms; other MPIs in a lab alone. */
+static void append_besides(struct bench *b, struct nof_bench_report *report, json_t *rows, int first,
+                           unsigned s)
+{
+    for (int i = 0; i < (b->config.lab ? BESIDES : AUTO + 1); i++) {
+        struct figure *f = &b->beside[i][first][s];
+
+        if (i != AUTO)
+            f->drops = NAN; /* its switch is not asked */
+        json_array_append_new(rows, row_of(report, first, beside_names[i], b->sizes[s], f, false));
+    }
+}
+
+static json_t *result_of(struct bench *b, struct nof_bench_report *report)
 {
     json_t *rows = json_array();
     double load[1] = {NAN};
@@ -239,17 +297,21 @@ static json_t *result_of(struct bench *b)
         choose(b, first);
         for (unsigned s = 0; s < b->nsizes; s++) {
             for (int a = first; a < next_of(first); a++)
-                json_array_append_new(rows, row_of(first, algorithms[a].name, b->sizes[s], &b->figure[a][s],
-                                                   b->best[first][s] == a));
-            json_array_append_new(rows, row_of(first, AUTO, b->sizes[s], &b->automatic[first][s], false));
+                json_array_append_new(rows, row_of(report, first, algorithms[a].name, b->sizes[s],
+                                                   &b->figure[a][s], b->best[first][s] == a));
+            append_besides(b, report, rows, first, s);
         }
     }
+    for (int i = AUTO + 1; i < BESIDES && b->config.lab; i++)
+        if (b->why[i] != NULL)
+            nof_bench_skip(report, beside_names[i], b->why[i]);
     (void)getloadavg(load, 1);
-    return json_pack("{s:o, s:o, s:i, s:i, s:I, s:I, s:i, s:i, s:s, s:o}", "rows", rows, "table", table_of(b),
-                     "hosts", (int)b->config.hosts, "ranks_per_host", (int)b->config.ranks_per_host,
-                     "link_bps", (json_int_t)b->config.rate_bps, "buffer_bytes",
-                     (json_int_t)b->config.buffer_bytes, "mtu", (int)b->config.mtu_bytes, "runs",
-                     (int)b->runs, "collectives", b->driver, "load", nof_bench_number(load[0]));
+    return json_pack("{s:o, s:o, s:s, s:i, s:i, s:I, s:I, s:i, s:i, s:s, s:o}", "rows", rows, "table",
+                     table_of(b), "network", b->config.lab ? "lab" : "fabric", "hosts", (int)b->config.hosts,
+                     "ranks_per_host", (int)b->config.ranks_per_host, "link_bps",
+                     (json_int_t)b->config.rate_bps, "buffer_bytes", (json_int_t)b->config.buffer_bytes,
+                     "mtu", (int)b->config.mtu_bytes, "runs", (int)b->runs, "collectives", b->driver, "load",
+                     nof_bench_number(load[0]));
 }
 
 static void print_about(const struct bench *b, FILE *out, const char *before)
@@ -260,7 +322,7 @@ static void print_about(const struct bench *b, FILE *out, const char *before)
             b->driver);
 }
 
-static void print_rows(const struct bench *b, const json_t *result)
+static void print_rows(const struct bench *b, const struct nof_bench_report *report, const json_t *result)
 {
     const json_t *row;
     size_t i;
@@ -270,10 +332,15 @@ static void print_rows(const struct bench *b, const json_t *result)
            "spread", "dropped", b->runs);
     json_array_foreach(json_object_get(result, "rows"), i, row)
     {
-        printf("%-15s %9.0f %-12s %12.3f %6.0f%% %8.0f%s\n",
-               json_string_value(json_object_get(row, "collective")), nof_bench_real(row, "bytes"),
-               json_string_value(json_object_get(row, "algorithm")), nof_bench_real(row, "ms"),
-               nof_bench_real(row, "spread") * 100, nof_bench_real(row, "drop_buffer"),
+        const char *collective = json_string_value(json_object_get(row, "collective"));
+        const char *algorithm = json_string_value(json_object_get(row, "algorithm"));
+        char name[FIGURE_BYTES];
+
+        name_figure(name, collective, (uint64_t)nof_bench_real(row, "bytes"), algorithm);
+        printf("%-15s %9.0f %-12s %12s %6.0f%% %8s%s\n", collective, nof_bench_real(row, "bytes"), algorithm,
+               nof_bench_cell(report, name, nof_bench_real(row, "ms"), 3).text,
+               nof_bench_real(row, "spread") * 100,
+               nof_bench_cell(report, NULL, nof_bench_real(row, "drop_buffer"), 0).text,
                json_is_true(json_object_get(row, "chosen")) ? "  <" : "");
     }
 }
@@ -364,6 +431,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         b->only = arg;
         check_only(b, state);
         return 0;
+    case OPT_LAB:
+        b->config.lab = true;
+        return 0;
     case OPT_TUNE:
         b->tune = true;
         return 0;
@@ -373,6 +443,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case ARGP_KEY_END:
         if (b->output != NULL && !b->tune)
             argp_error(state, "-o is where the table of --tune goes");
+        if (b->config.lab && b->config.ranks_per_host != 1)
+            argp_error(state, "--lab has one rank on each host: not with --ranks-per-host %u",
+                       b->config.ranks_per_host);
         return 0;
     default:
         return nof_testbed_option(key, arg, state, &b->config, &b->json);
@@ -385,6 +458,7 @@ static void read_arguments(struct bench *b, int argc, char **argv)
         NOF_BENCH_JSON,
         NOF_TESTBED_OPTIONS,
         {"ranks-per-host", OPT_RANKS, "N", 0, "ranks on each host, 1 to 16 (1)", 0},
+        {"lab", OPT_LAB, NULL, 0, "on network namespaces, beside other MPIs over TCP; needs root", 0},
         {"only", OPT_ONLY, "LIST", 0, "of these collectives (all)", 0},
         {"sizes", OPT_SIZES, "SIZE[,SIZE]", 0, "bytes, as the table counts them (" SIZES ")", 0},
         {"runs", OPT_RUNS, "N", 0, "jobs of each kind, in turn; medians count (3)", 0},
@@ -398,7 +472,8 @@ static void read_arguments(struct bench *b, int argc, char **argv)
         options,
         parse,
         NULL,
-        "Each algorithm of each collective that has several, and what the library chooses (auto).\vBytes are "
+        "Each algorithm of each collective that has several, and what the library chooses (auto); with "
+        "--lab also what other MPIs over TCP take.\vBytes are "
         "those "
         "of one block of an all-to-all, allgather, gather, scatter and scatterv, else of the whole vector. "
         "An algorithm is chosen (<) if no other drops fewer frames for want of buffer or takes less time, or "
@@ -430,6 +505,9 @@ static const char *prepare(struct bench *b)
     if (why != NULL)
         return why;
     snprintf(b->table, sizeof(b->table), "%s/table", dir);
+    for (int i = AUTO + 1; i < BESIDES; i++)
+        b->why[i] =
+            nof_peer_compile(&b->peer[i], i == MPICH ? NOF_PEER_MPICH : NOF_PEER_OPENMPI, &b->bed, SOURCE);
     snprintf(setting, sizeof(setting), "collectives=%s", b->driver);
     return nof_testbed_set(&b->bed, setting) ? NULL : "the daemon does not take a feature";
 }
@@ -452,9 +530,9 @@ static bool run(struct bench *b, struct nof_bench_report *report)
         fprintf(stderr, "%s: a run failed; the message above says why\n", report->self);
         return false;
     }
-    result = result_of(b);
+    result = result_of(b, report);
     if (!b->json)
-        print_rows(b, result);
+        print_rows(b, report, result);
     written = !b->tune || write_output(b, result);
     if (!written)
         fprintf(stderr, "%s: %s cannot be written: %m; is its folder there?\n", report->self, b->output);

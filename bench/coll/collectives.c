@@ -250,11 +250,10 @@ static json_t *row_of(const struct bench *b, struct nof_bench_report *report, co
         const struct nof_coll_column *column = &b->columns[c];
 
         put_figure(object, column->name, f);
-        if (column->who != NOF_COLL_OURS) {
-            snprintf(name, sizeof(name), "%llu.%s_ms", (unsigned long long)row->bytes, column->name);
-            nof_bench_compared(report, name, f->ms, f->n, NAN);
+        snprintf(name, sizeof(name), "%llu.%s_ms", (unsigned long long)row->bytes, column->name);
+        nof_bench_compared(report, name, f->ms, f->n, NAN);
+        if (column->who != NOF_COLL_OURS)
             continue;
-        }
         name_of(name, column->name, "descs");
         json_object_set_new(object, name, nof_bench_number(f->n > 0 ? f->descs : NAN));
         if (column->may_drop) {

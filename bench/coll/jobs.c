@@ -274,12 +274,10 @@ static void put_figure(struct run *r, const struct nof_jobs_row *row, unsigned c
     put_number(object, column->name, "s", median);
     put_number(object, column->name, "best_s", f->n > 0 ? sorted[0] : NAN);
     put_number(object, column->name, "spread", f->n > 0 ? (sorted[f->n - 1] - sorted[0]) / median : NAN);
-    if (column->who == NOF_COLL_OURS) {
+    if (column->who == NOF_COLL_OURS)
         put_number(object, column->name, "drop_buffer", f->n > 0 ? f->drops : NAN);
-    } else {
-        snprintf(name, sizeof(name), "%s.%s_s", row->label, column->name);
-        nof_bench_compared(&r->report, name, f->s, f->n, NAN);
-    }
+    snprintf(name, sizeof(name), "%s.%s_s", row->label, column->name);
+    nof_bench_compared(&r->report, name, f->s, f->n, NAN);
 }
 
 static const char *network_of(const struct nof_jobs *jobs)

@@ -80,7 +80,7 @@ static int add_host(const struct nof_lab *lab, unsigned i, unsigned mtu_bytes)
     return 0;
 }
 
-int nof_lab_limit(const struct nof_lab *lab, const char *rate, const char *buffer)
+int nof_lab_limit(const struct nof_lab *lab, const char *rate, const char *buffer, const char *burst)
 {
     int rc = 0;
 
@@ -89,16 +89,17 @@ int nof_lab_limit(const struct nof_lab *lab, const char *rate, const char *buffe
         (void)nof_run("ip netns exec %s tc qdisc del dev eth0 root", lab->host[i]);
         if (!rate)
             continue;
-        if (nof_run("ip netns exec %s tc qdisc add dev p%u root tbf rate %s burst 32kb limit %s", lab->sw, i,
-                    rate, buffer) != 0 ||
-            nof_run("ip netns exec %s tc qdisc add dev eth0 root tbf rate %s burst 32kb limit 1mb",
-                    lab->host[i], rate) != 0)
+        if (nof_run("ip netns exec %s tc qdisc add dev p%u root tbf rate %s burst %s limit %s", lab->sw, i,
+                    rate, burst, buffer) != 0 ||
+            nof_run("ip netns exec %s tc qdisc add dev eth0 root tbf rate %s burst %s limit 1mb",
+                    lab->host[i], rate, burst) != 0)
             rc = -1;
     }
     return rc;
 }
 
-int nof_lab_up(struct nof_lab *lab, unsigned nhosts, const char *rate, const char *buffer, unsigned mtu_bytes)
+int nof_lab_up(struct nof_lab *lab, unsigned nhosts, const char *rate, const char *buffer, const char *burst,
+               unsigned mtu_bytes)
 {
     static unsigned labs;
 
@@ -119,7 +120,7 @@ int nof_lab_up(struct nof_lab *lab, unsigned nhosts, const char *rate, const cha
         if (add_host(lab, i, mtu_bytes) != 0)
             goto err_down;
     nof_lab_offloads(lab, 0);
-    if (rate && nof_lab_limit(lab, rate, buffer) != 0)
+    if (rate && nof_lab_limit(lab, rate, buffer, burst) != 0)
         goto err_down;
     return 0;
 

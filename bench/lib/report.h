@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What a bench says: how far it is, what it measured, what it could not measure and why, and which of the figures that
- * it is compared with prove nothing.
+ * What a bench says: how far it is, what it measured, what it could not measure and why, and which figures of those that
+ * are compared prove nothing.
  *
  *   nof_bench_begin()
  *     nof_bench_progress()    any time
@@ -22,7 +22,7 @@ struct nof_bench_report {
     const char *self; /* "nof bench wire" */
     bool json;
     json_t *skipped; /* name of a figure: why it was not measured */
-    json_t *starved; /* name of a figure that we are compared with: why it proves nothing */
+    json_t *starved; /* name of a figure: why it proves nothing */
 };
 
 struct nof_bench_text {
@@ -37,8 +37,8 @@ void nof_bench_progress(const char *format, ...) __attribute__((format(printf, 1
 /* The first reason of a name counts. */
 void nof_bench_skip(struct nof_bench_report *report, const char *name, const char *why);
 
-/* n runs of the figure `name` that ours is compared with. Runs further apart than 30 % of their median, or a fraction
- * of it above 1 where that cannot be (else NAN), say that the machine had no time for the other: it was starved. n may
+/* n runs of a figure `name` that is compared, ours or another's. Runs further apart than 30 % of their median, or ours a
+ * fraction of it above 1 where that cannot be (else NAN), say that the machine had no time for it: it was starved. n may
  * be 0. */
 void nof_bench_compared(struct nof_bench_report *report, const char *name, const double *runs, size_t n,
                         double fraction);

@@ -14,6 +14,8 @@
 #define START_MS 60000
 #define ASK_MS 20000
 #define END_MS 5000
+#define BURST_US 250
+#define BURST_MOST 32768u /* as NOF_LAB_BURST */
 
 static struct nof_testbed *up; /* what the signal handler and atexit() take down */
 
@@ -75,19 +77,30 @@ static const char *fabric_up(struct nof_testbed *bed)
                                                           : "nofd does not start; nofd --fabric 2 says why";
 }
 
+/* What a timer may be late by, in two frames at least. */
+static uint64_t burst_bytes(const struct nof_testbed_config *config)
+{
+    uint64_t late = config->rate_bps / 8 * BURST_US / 1000000, least = UINT64_C(2) * (config->mtu_bytes + 14);
+
+    if (late > BURST_MOST)
+        late = BURST_MOST;
+    return late > least ? late : least;
+}
+
 static const char *lab_up(struct nof_testbed *bed)
 {
     static const char *const none[] = {NULL};
     const char *missing = nof_lab_missing();
-    char rate[32], buffer[32], port[96];
+    char rate[32], buffer[32], burst[32], port[96];
 
     if (missing != NULL)
         return missing;
     snprintf(rate, sizeof(rate), "%llubit", (unsigned long long)bed->config.rate_bps);
     snprintf(buffer, sizeof(buffer), "%llub", (unsigned long long)bed->config.buffer_bytes);
+    snprintf(burst, sizeof(burst), "%llub", (unsigned long long)burst_bytes(&bed->config));
     snprintf(port, sizeof(port), "net_af_xdp,iface=eth0,rate=%llu", (unsigned long long)bed->config.rate_bps);
-    if (nof_lab_up(&bed->lab, bed->config.hosts, rate, buffer, bed->config.mtu_bytes) != 0 ||
-        nof_lab_up(&bed->peers, bed->config.hosts, rate, buffer, bed->config.mtu_bytes) != 0)
+    if (nof_lab_up(&bed->lab, bed->config.hosts, rate, buffer, burst, bed->config.mtu_bytes) != 0 ||
+        nof_lab_up(&bed->peers, bed->config.hosts, rate, buffer, burst, bed->config.mtu_bytes) != 0)
         return "the network namespaces of the lab cannot be set up";
     for (unsigned i = 0; i < bed->config.hosts; i++)
         if (!start_nofd(bed, bed->lab.host[i], "--port", port, none))

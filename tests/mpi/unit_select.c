@@ -62,6 +62,19 @@ static void own_rows(void)
           NOF_ALLGATHER_PAIRWISE);
     check(of(8, 1 << 20, NOF_CAN(NOF_REDUCE_TREE)) == NOF_REDUCE_TREE);
     check(of(8, 1 << 20, NOF_CAN(NOF_REDUCE_TREE) | NOF_CAN(NOF_REDUCE_HALVING)) == NOF_REDUCE_HALVING);
+    /* Halving is for powers of two: else whole vectors go to and fro before it. */
+    const uint64_t allreduce = NOF_CAN(NOF_ALLREDUCE_DOUBLING) | NOF_CAN(NOF_ALLREDUCE_HALVING) |
+                               NOF_CAN(NOF_ALLREDUCE_RING) | NOF_CAN(NOF_ALLREDUCE_TREE);
+    check(of(8, 8192, allreduce) == NOF_ALLREDUCE_HALVING && of(5, 8192, allreduce) == NOF_ALLREDUCE_RING);
+    check(of(5, 4096, allreduce) == NOF_ALLREDUCE_DOUBLING &&
+          of(17, 8192, allreduce) == NOF_ALLREDUCE_HALVING);
+    check(of(17, 8193, allreduce) == NOF_ALLREDUCE_RING);
+    const uint64_t scatter = NOF_CAN(NOF_REDUCE_SCATTER_HALVING) | NOF_CAN(NOF_REDUCE_SCATTER_PAIRWISE);
+    check(of(8, 8192, scatter) == NOF_REDUCE_SCATTER_HALVING);
+    check(of(7, 8192, scatter) == NOF_REDUCE_SCATTER_PAIRWISE);
+    const uint64_t bcast = NOF_CAN(NOF_BCAST_TREE) | NOF_CAN(NOF_BCAST_DOUBLING) | NOF_CAN(NOF_BCAST_RING);
+    check(of(16, 2048, bcast) == NOF_BCAST_TREE && of(16, 2049, bcast) == NOF_BCAST_DOUBLING);
+    check(of(4, 65536, bcast) == NOF_BCAST_TREE && of(16, 1 << 18, bcast) == NOF_BCAST_RING);
     /* Whatever can be asked there is an answer that can do it. */
     for (int ranks = 1; ranks <= 4096; ranks = ranks * 3 / 2 + 1)
         for (uint64_t bytes = 0; bytes < UINT64_C(1) << 40; bytes = bytes * 5 + 1)
@@ -96,6 +109,8 @@ static void rows_of_a_table(void)
     unsigned long long before = nof_select_counted[NOF_ALLTOALL_UNSCHEDULED];
     check(nof_select_alone(&(struct nof_sched){.size = 8}, 1, ALLTOALL_ALL) == NOF_ALLTOALL_UNSCHEDULED);
     check(agreed_on == -1 && nof_select_counted[NOF_ALLTOALL_UNSCHEDULED] == before + 1);
+    is("allreduce 1 any halving"); /* of any number of ranks */
+    check(of(5, 8192, NOF_CAN(NOF_ALLREDUCE_HALVING) | NOF_CAN(NOF_ALLREDUCE_RING)) == NOF_ALLREDUCE_HALVING);
 }
 
 static void bad_lines(void)

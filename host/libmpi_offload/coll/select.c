@@ -20,60 +20,76 @@
 #define KI 1024u
 #define MI (1024u * 1024u)
 
+/* Which numbers of ranks a row is for, of those that are large enough. */
+enum numbers { ALL, OF_TWO /* its powers alone */ };
+
 struct row {
     enum nof_algorithm algorithm;
     int ranks; /* at least */
     uint64_t bytes; /* at most */
+    enum numbers numbers;
 };
 
 /* Each collective's last rows are for all that no other row is for. Figures: docs/decisions/0031-selection.md. */
 static const struct row defaults[] = {
-    {NOF_BARRIER_HIERARCHICAL, 1, ANY},
-    {NOF_BARRIER_DISSEMINATION, 1, ANY},
-    {NOF_ALLTOALL_BRUCK, 128, 64},
-    {NOF_ALLTOALL_PAIRWISE, 1, ANY},
-    {NOF_ALLGATHER_HIERARCHICAL, 1, 256},
-    {NOF_ALLGATHER_LANES, 1, ANY},
-    {NOF_ALLGATHER_HIERARCHICAL, 1, ANY},
-    {NOF_ALLGATHER_BRUCK, 9, 64},
-    {NOF_ALLGATHER_PAIRWISE, 9, ANY},
-    {NOF_ALLGATHER_PAIRWISE, 8, 512 * KI},
-    {NOF_ALLGATHER_PAIRWISE, 1, 32 * KI},
-    {NOF_ALLGATHER_RING, 1, ANY},
-    {NOF_ALLREDUCE_LANES, 1, ANY},
-    {NOF_ALLREDUCE_HIERARCHICAL, 1, ANY},
-    {NOF_ALLREDUCE_DOUBLING, 1, 4 * KI},
-    {NOF_ALLREDUCE_HALVING, 33, 4 * MI},
-    {NOF_ALLREDUCE_HALVING, 17, 2 * MI},
-    {NOF_ALLREDUCE_HALVING, 9, 1 * MI},
-    {NOF_ALLREDUCE_HALVING, 5, 512 * KI},
-    {NOF_ALLREDUCE_HALVING, 3, 256 * KI},
-    {NOF_ALLREDUCE_DOUBLING, 1, 64 * KI}, /* who cannot halve */
-    {NOF_ALLREDUCE_RING, 3, ANY},
-    {NOF_ALLREDUCE_DOUBLING, 1, 512 * KI},
-    {NOF_ALLREDUCE_TREE, 1, ANY},
-    {NOF_BCAST_HIERARCHICAL, 1, ANY},
-    {NOF_BCAST_TREE, 1, 128 * KI},
-    {NOF_BCAST_DOUBLING, 129, 1 * MI},
-    {NOF_BCAST_DOUBLING, 65, 512 * KI},
-    {NOF_BCAST_DOUBLING, 33, 256 * KI},
-    {NOF_BCAST_RING, 4, ANY},
-    {NOF_BCAST_TREE, 1, ANY},
-    {NOF_REDUCE_HIERARCHICAL, 1, ANY},
-    {NOF_REDUCE_TREE, 1, 512 * KI},
-    {NOF_REDUCE_HALVING, 8, ANY},
-    {NOF_REDUCE_TREE, 1, ANY},
-    {NOF_REDUCE_SCATTER_HALVING, 1, 1 * KI},
-    {NOF_REDUCE_SCATTER_LANES, 1, ANY},
-    {NOF_REDUCE_SCATTER_HALVING, 1, 256 * KI},
-    {NOF_REDUCE_SCATTER_PAIRWISE, 1, ANY},
-    {NOF_REDUCE_SCATTER_ROOT, 1, 256 * KI},
-    {NOF_REDUCE_SCATTER_BLOCKS, 1, ANY},
-    {NOF_GATHER_TREE, 4, 2 * KI},
-    {NOF_GATHER_LINEAR, 1, ANY},
-    {NOF_SCATTER_TREE, 4, 2 * KI},
-    {NOF_SCATTER_LINEAR, 1, ANY},
-    {NOF_SCATTERV_LINEAR, 1, ANY},
+    {NOF_BARRIER_HIERARCHICAL, 1, ANY, ALL},
+    {NOF_BARRIER_DISSEMINATION, 1, ANY, ALL},
+    {NOF_ALLTOALL_BRUCK, 128, 64, ALL},
+    {NOF_ALLTOALL_PAIRWISE, 1, ANY, ALL},
+    {NOF_ALLGATHER_HIERARCHICAL, 1, 256, ALL},
+    {NOF_ALLGATHER_LANES, 1, ANY, ALL},
+    {NOF_ALLGATHER_HIERARCHICAL, 1, ANY, ALL},
+    {NOF_ALLGATHER_BRUCK, 9, 64, ALL},
+    {NOF_ALLGATHER_PAIRWISE, 9, ANY, ALL},
+    {NOF_ALLGATHER_PAIRWISE, 8, 512 * KI, ALL},
+    {NOF_ALLGATHER_PAIRWISE, 1, 32 * KI, ALL},
+    {NOF_ALLGATHER_RING, 1, ANY, ALL},
+    {NOF_ALLREDUCE_LANES, 1, ANY, ALL},
+    {NOF_ALLREDUCE_HIERARCHICAL, 1, ANY, ALL},
+    {NOF_ALLREDUCE_DOUBLING, 1, 4 * KI, ALL},
+    {NOF_ALLREDUCE_HALVING, 33, 4 * MI, OF_TWO},
+    {NOF_ALLREDUCE_HALVING, 17, 2 * MI, OF_TWO},
+    {NOF_ALLREDUCE_HALVING, 9, 1 * MI, OF_TWO},
+    {NOF_ALLREDUCE_HALVING, 5, 512 * KI, OF_TWO},
+    {NOF_ALLREDUCE_HALVING, 3, 256 * KI, OF_TWO},
+    {NOF_ALLREDUCE_HALVING, 129, 512 * KI, ALL}, /* its first and last rounds are of whole vectors */
+    {NOF_ALLREDUCE_HALVING, 91, 256 * KI, ALL},
+    {NOF_ALLREDUCE_HALVING, 65, 128 * KI, ALL},
+    {NOF_ALLREDUCE_HALVING, 46, 64 * KI, ALL},
+    {NOF_ALLREDUCE_HALVING, 33, 32 * KI, ALL},
+    {NOF_ALLREDUCE_HALVING, 23, 16 * KI, ALL},
+    {NOF_ALLREDUCE_HALVING, 17, 8 * KI, ALL},
+    {NOF_ALLREDUCE_RING, 3, ANY, ALL},
+    {NOF_ALLREDUCE_DOUBLING, 1, 512 * KI, ALL},
+    {NOF_ALLREDUCE_TREE, 1, ANY, ALL},
+    {NOF_BCAST_HIERARCHICAL, 1, ANY, ALL},
+    {NOF_BCAST_TREE, 1, 2 * KI, ALL},
+    {NOF_BCAST_DOUBLING, 5, 128 * KI, ALL},
+    {NOF_BCAST_TREE, 1, 128 * KI, ALL},
+    {NOF_BCAST_DOUBLING, 129, 1 * MI, ALL},
+    {NOF_BCAST_DOUBLING, 65, 512 * KI, ALL},
+    {NOF_BCAST_DOUBLING, 33, 256 * KI, ALL},
+    {NOF_BCAST_RING, 4, ANY, ALL},
+    {NOF_BCAST_TREE, 1, ANY, ALL},
+    {NOF_REDUCE_HIERARCHICAL, 1, ANY, ALL},
+    {NOF_REDUCE_TREE, 1, 512 * KI, ALL},
+    {NOF_REDUCE_HALVING, 8, ANY, ALL},
+    {NOF_REDUCE_TREE, 1, ANY, ALL},
+    {NOF_REDUCE_SCATTER_HALVING, 1, 1 * KI, ALL},
+    {NOF_REDUCE_SCATTER_LANES, 1, ANY, ALL},
+    {NOF_REDUCE_SCATTER_HALVING, 1, 256 * KI, OF_TWO},
+    {NOF_REDUCE_SCATTER_HALVING, 65, 64 * KI, ALL},
+    {NOF_REDUCE_SCATTER_HALVING, 33, 32 * KI, ALL},
+    {NOF_REDUCE_SCATTER_HALVING, 17, 16 * KI, ALL},
+    {NOF_REDUCE_SCATTER_HALVING, 9, 4 * KI, ALL},
+    {NOF_REDUCE_SCATTER_PAIRWISE, 1, ANY, ALL},
+    {NOF_REDUCE_SCATTER_ROOT, 1, 256 * KI, ALL},
+    {NOF_REDUCE_SCATTER_BLOCKS, 1, ANY, ALL},
+    {NOF_GATHER_TREE, 4, 2 * KI, ALL},
+    {NOF_GATHER_LINEAR, 1, ANY, ALL},
+    {NOF_SCATTER_TREE, 4, 2 * KI, ALL},
+    {NOF_SCATTER_LINEAR, 1, ANY, ALL},
+    {NOF_SCATTERV_LINEAR, 1, ANY, ALL},
 };
 
 static const struct {
@@ -94,7 +110,8 @@ uint64_t nof_select_counted[NOF_ALGORITHM_COUNT], nof_select_counted_by[NOF_SELE
 static const struct row *find(const struct row *row, size_t n, int ranks, uint64_t bytes, uint64_t can)
 {
     for (size_t i = 0; i < n; i++)
-        if ((can & NOF_CAN(row[i].algorithm)) != 0 && ranks >= row[i].ranks && bytes <= row[i].bytes)
+        if ((can & NOF_CAN(row[i].algorithm)) != 0 && ranks >= row[i].ranks && bytes <= row[i].bytes &&
+            (row[i].numbers == ALL || (ranks & (ranks - 1)) == 0))
             return &row[i];
     return NULL;
 }
@@ -242,7 +259,7 @@ static int read_row(char *const word[COLUMNS], struct row *row_out, char *error,
         snprintf(error, size, "'%s' is no algorithm of %s: write one of %s", word[3], word[0], known);
         return -1;
     }
-    *row_out = (struct row){algorithm, (int)ranks, bytes};
+    *row_out = (struct row){algorithm, (int)ranks, bytes, ALL};
     return 0;
 }
 

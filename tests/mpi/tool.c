@@ -72,7 +72,7 @@ static void counters(void)
     int at, count, v = 1, peer = t_rank ^ 1;
     unsigned long long before = 0, after = 0, live = 0;
     MPI_T_pvar_session session, other;
-    MPI_T_pvar_handle handle, comms;
+    MPI_T_pvar_handle handle, comms, left;
     MPI_Comm copy;
     OK(MPI_T_pvar_session_create(&session));
     OK(MPI_T_pvar_session_create(&other));
@@ -97,9 +97,10 @@ static void counters(void)
     OK(MPI_T_pvar_read(session, comms, &live));
     CHECK(live == before + 1);
     OK(MPI_Comm_free(&copy));
+    OK(MPI_T_pvar_handle_alloc(session, at, NULL, &left, &count));
     OK(MPI_T_pvar_handle_free(session, &comms));
-    OK(MPI_T_pvar_handle_free(session, &handle));
-    OK(MPI_T_pvar_session_free(&session));
+    OK(MPI_T_pvar_session_free(&session)); /* with `handle` and `left` in it, which go as well */
+    CHECK(MPI_T_pvar_read(other, handle, &after) == MPI_T_ERR_INVALID_HANDLE);
     OK(MPI_T_pvar_session_free(&other));
     CHECK(session == MPI_T_PVAR_SESSION_NULL);
 }

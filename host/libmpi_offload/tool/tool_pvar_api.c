@@ -7,11 +7,13 @@
 #include "tool/tool.h"
 
 struct pvar_session {
-    int handles;
+    struct pvar_handle *first;
 };
 
 struct pvar_handle {
     struct pvar_session *session;
+    struct pvar_handle *next; /* of the session */
+    uint64_t bits;
     int index;
 };
 
@@ -118,6 +120,16 @@ int PMPI_T_pvar_session_create(MPI_T_pvar_session *session)
     return nof_tool_leave(rc);
 }
 
+static void free_handle(struct pvar_handle *h)
+{
+    struct pvar_handle **at = &h->session->first;
+    while (*at != h)
+        at = &(*at)->next;
+    *at = h->next;
+    nof_handle_remove(&nof_lib.tool_handles, h->bits);
+    free(h);
+}
+
 NOF_MPI(T_pvar_session_free)
 int PMPI_T_pvar_session_free(MPI_T_pvar_session *session)
 {
@@ -125,9 +137,9 @@ int PMPI_T_pvar_session_free(MPI_T_pvar_session *session)
     int rc = nof_tool_enter();
     if (rc == MPI_SUCCESS)
         rc = session == NULL ? MPI_T_ERR_INVALID_SESSION : session_of(*session, &s);
-    if (rc == MPI_SUCCESS && s->handles > 0)
-        rc = MPI_T_ERR_INVALID; /* its handles are to be freed first: they point to it */
     if (rc == MPI_SUCCESS) {
+        while (s->first != NULL) /* no call needs them to be freed before */
+            free_handle(s->first);
         nof_handle_remove(&nof_lib.tool_sessions, nof_lib_bits(*session));
         free(s);
         *session = MPI_T_PVAR_SESSION_NULL;
@@ -142,6 +154,7 @@ int PMPI_T_pvar_handle_alloc(MPI_T_pvar_session session, int pvar_index, void *o
     (void)obj_handle; /* all are bound to no object */
     uint64_t bits = 0;
     struct pvar_session *s;
+    struct pvar_handle *h = NULL;
     int rc = nof_tool_enter();
     if (rc == MPI_SUCCESS)
         rc = session_of(session, &s);
@@ -150,13 +163,12 @@ int PMPI_T_pvar_handle_alloc(MPI_T_pvar_session session, int pvar_index, void *o
     if (rc == MPI_SUCCESS && (pvar_index < 0 || pvar_index >= NOF_TOOL_PVARS))
         rc = MPI_T_ERR_INVALID_INDEX;
     if (rc == MPI_SUCCESS) {
-        struct pvar_handle *h = calloc(1, sizeof(*h));
-        if (h != NULL)
-            *h = (struct pvar_handle){s, pvar_index};
+        h = calloc(1, sizeof(*h));
         rc = publish(&nof_lib.tool_handles, h, MPI_T_ERR_OUT_OF_HANDLES, &bits);
     }
     if (rc == MPI_SUCCESS) {
-        s->handles++;
+        *h = (struct pvar_handle){s, s->first, bits, pvar_index};
+        s->first = h;
         *handle = nof_lib_handle(bits);
         *count = 1;
     }
@@ -171,9 +183,7 @@ int PMPI_T_pvar_handle_free(MPI_T_pvar_session session, MPI_T_pvar_handle *handl
     if (rc == MPI_SUCCESS)
         rc = handle == NULL ? MPI_T_ERR_INVALID_HANDLE : handle_of(session, *handle, &h);
     if (rc == MPI_SUCCESS) {
-        h->session->handles--;
-        nof_handle_remove(&nof_lib.tool_handles, nof_lib_bits(*handle));
-        free(h);
+        free_handle(h);
         *handle = MPI_T_PVAR_HANDLE_NULL;
     }
     return nof_tool_leave(rc);

@@ -131,6 +131,7 @@ static void other_goes_on(void)
 
     nof_lane_out_init(&out, &world->lane[OTHER]);
     send_short(&out, OTHER, 1);
+    check((nof_hot_take_words(&world->map) & 1) != 0);
     check((nof_hot_take(&world->map, 0) & 1u << OTHER) != 0);
     check(drain(OTHER) == 1);
 }

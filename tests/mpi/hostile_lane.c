@@ -396,6 +396,7 @@ static void write_words(void)
         break;
     case 3:
         __atomic_store_n(&ours->map.word[below(NOF_SEGMENT_SLOTS_MAX / 64)], draw(), __ATOMIC_RELAXED);
+        __atomic_store_n(&ours->map.words, draw(), __ATOMIC_RELAXED);
         break;
     case 4:
         put_random((uint8_t *)nof_part_cells(part_of(peer)) + below(NOF_CELLS) * NOF_CELL_BYTES, 200);

@@ -85,12 +85,15 @@ static void exchanges_are_apart(void **state)
 
 static void bits_are_taken_once(void **state)
 {
-    struct nof_hot_map map = {{0}};
+    struct nof_hot_map map = {0};
     (void)state;
     nof_hot_tell(&map, 0);
     nof_hot_tell(&map, 63);
     nof_hot_tell(&map, 63);
     nof_hot_tell(&map, NOF_SEGMENT_SLOTS_MAX - 1);
+    assert_true(nof_hot_told(&map));
+    assert_int_equal(nof_hot_take_words(&map), 1ull << (NOF_SEGMENT_SLOTS_MAX / 64 - 1) | 1);
+    assert_false(nof_hot_told(&map));
     assert_int_equal(nof_hot_take(&map, 0), 1ull << 63 | 1);
     assert_int_equal(nof_hot_take(&map, 0), 0);
     assert_int_equal(nof_hot_take(&map, NOF_SEGMENT_SLOTS_MAX / 64 - 1), 1ull << 63);

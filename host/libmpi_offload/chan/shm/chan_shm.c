@@ -30,14 +30,6 @@ static void promote(struct nof_shm_peer *peer, uint32_t messages)
     __atomic_store_n(&peer->in.lane->head.hot, 1, __ATOMIC_RELAXED);
 }
 
-static bool any_told(void)
-{
-    uint64_t any = 0;
-    for (uint32_t i = 0; i < nof_shm.words; i++)
-        any |= __atomic_load_n(&nof_shm.part->map.word[i], __ATOMIC_RELAXED);
-    return any != 0;
-}
-
 static bool brings(const struct nof_shm_peer *peer)
 {
     return !peer->gone && !peer->stuck && nof_lane_peek(&peer->in) != NULL;
@@ -50,7 +42,7 @@ static void tell_if_left(uint32_t slot)
         nof_hot_tell(&nof_shm.part->map, slot);
 }
 
-static int poll_told(uint32_t word)
+static int poll_word(uint32_t word)
 {
     uint64_t bits = nof_hot_take(&nof_shm.part->map, word);
     int n = 0;
@@ -66,6 +58,15 @@ static int poll_told(uint32_t word)
             promote(peer, brought);
         tell_if_left(slot);
     }
+    return n;
+}
+
+static int poll_told(void)
+{
+    uint64_t words = nof_hot_take_words(&nof_shm.part->map);
+    int n = 0;
+    for (uint32_t i = 0; words != 0 && i < NOF_SEGMENT_SLOTS_MAX / 64; i++, words >>= 1)
+        n += (words & 1) != 0 ? poll_word(i) : 0;
     return n;
 }
 
@@ -105,9 +106,8 @@ static int shm_poll(void)
         nof_hot_brought(&nof_shm.hot, i, brought);
         n += (int)brought;
     }
-    if (any_told())
-        for (uint32_t i = 0; i < nof_shm.words; i++)
-            n += poll_told(i);
+    if (nof_hot_told(&nof_shm.part->map))
+        n += poll_told();
     if (nof_shm.stuck_count > 0)
         n += retry_stuck();
     if (nof_shm.blocked != NULL)
@@ -125,7 +125,7 @@ static bool something_there(void)
     for (uint32_t i = 0; i < nof_shm.hot.count; i++)
         if (brings(&nof_shm.peers[nof_shm.hot.lane[i]]))
             return true;
-    return any_told() || itself_says() || nof_shm_could_pump();
+    return nof_hot_told(&nof_shm.part->map) || itself_says() || nof_shm_could_pump();
 }
 
 /* A receive or a probe that memory may answer, or something that a peer has to say. */

@@ -150,7 +150,6 @@ struct nof_shm {
     uint32_t *lent; /* cells, by slot */
     struct nof_hot hot;
     uint32_t came; /* messages, modulo 2^32 */
-    uint32_t words; /* of our map that are used */
     struct nof_shm_peer *blocked;
     uint32_t stuck_count;
     uint32_t deaths; /* seen in the roster */

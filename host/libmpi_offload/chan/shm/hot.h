@@ -4,7 +4,8 @@
  * others set their bit in a map when they have published something, so that a poll costs the same for 2 peers and for 256.
  *
  *   sender    publish() -> nof_barrier_light() -> the lane is not hot: nof_hot_tell()
- *   consumer  takes the bits of a word -> empties those lanes -> nof_hot_place(): one becomes hot, in place of one that has been idle;
+ *   consumer  any word? takes their bits -> takes the bits of each ->
+ *             empties those lanes -> nof_hot_place(): one becomes hot, in place of one that has been idle;
  *             that one's word is cleared, then nof_barrier_heavy(), then it is looked at once more
  *
  * Who goes to sleep, and so has all others past a fence anyway, looks no longer at lanes that have brought nothing for NOF_HOT_SLEEPS
@@ -29,10 +30,12 @@
 #define NOF_HOT_SLEEPS 4u
 #define NOF_HOT_NONE UINT32_MAX
 
-/* In the consumer's part: a bit per slot. */
+/* In the consumer's part: a bit per slot, and one for each word of these that has any. */
 struct nof_hot_map {
+    uint64_t words;
     uint64_t word[NOF_SEGMENT_SLOTS_MAX / 64];
 };
+static_assert(NOF_SEGMENT_SLOTS_MAX / 64 <= 64, "a bit for each word");
 
 struct nof_hot {
     uint32_t count;
@@ -47,13 +50,22 @@ struct nof_hot {
 static inline void nof_hot_tell(struct nof_hot_map *map, uint32_t slot)
 {
     (void)__atomic_fetch_or(&map->word[slot / 64], 1ull << slot % 64, __ATOMIC_RELEASE);
+    (void)__atomic_fetch_or(&map->words, 1ull << slot / 64, __ATOMIC_RELEASE);
 }
 
-/* The bits of a word, which are cleared. Pairs with tell(): what was published before is seen. */
+static inline bool nof_hot_told(const struct nof_hot_map *map)
+{
+    return __atomic_load_n(&map->words, __ATOMIC_RELAXED) != 0;
+}
+
+/* Which words have bits, and the bits of one; they are cleared. Pairs with tell(): what was published before is seen. A word without
+ * any is one that was taken before its bit here was set. */
+static inline uint64_t nof_hot_take_words(struct nof_hot_map *map)
+{
+    return __atomic_exchange_n(&map->words, 0, __ATOMIC_ACQUIRE);
+}
 static inline uint64_t nof_hot_take(struct nof_hot_map *map, uint32_t word)
 {
-    if (__atomic_load_n(&map->word[word], __ATOMIC_RELAXED) == 0)
-        return 0;
     return __atomic_exchange_n(&map->word[word], 0, __ATOMIC_ACQUIRE);
 }
 

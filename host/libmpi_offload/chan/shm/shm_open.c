@@ -155,7 +155,6 @@ void nof_shm_open_peers(void)
         (void)open_peer(slot, &registered);
     find_seats();
     nof_barrier_use(registered && nof_lib.seated);
-    nof_shm.words = (nslots + 63) / 64;
     nof_cells_init(&nof_shm.cells, &nof_shm.part->words, nof_part_cells(nof_shm.part), nof_part_allocate);
     nof_shm_delta = nof_chan_nic_delta;
     nof_shm_delta.silent = true;

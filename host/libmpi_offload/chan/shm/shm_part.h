@@ -14,7 +14,7 @@
 #include "chan/shm/lane.h"
 #include "chan/shm/seats.h"
 
-#define NOF_PART_MAGIC 0x33305452415046ull
+#define NOF_PART_MAGIC 0x34305452415046ull
 #define NOF_PART_CELLS 65536u
 
 enum nof_part_state {

@@ -121,7 +121,16 @@ static void costs_of(const struct bench *b, int regime, char text[48])
 
 static const char failed[] = "the program failed; the message above says why";
 
-/* Figure 1. */
+/* Figure 1. A look takes as long as its code: whatever else runs can only add to it. */
+
+static double fastest(const double *values, size_t n)
+{
+    double least = NAN;
+
+    for (size_t i = 0; i < n; i++)
+        least = fmin(least, values[i]);
+    return least;
+}
 
 static json_t *figure1(struct bench *b)
 {
@@ -146,8 +155,8 @@ static json_t *figure1(struct bench *b)
             nof_bench_skip(&b->report, "figure1", failed);
         json_array_append_new(list, json_pack("{s:I, s:I, s:{s:o, s:o}}", "local_ranks", (json_int_t)locals,
                                               "hosts", (json_int_t)hosts, "poll_ns", "shm",
-                                              nof_bench_number(nof_bench_median(f->first, f->n)), "nic",
-                                              nof_bench_number(nof_bench_median(f->second, f->n))));
+                                              nof_bench_number(fastest(f->first, f->n)), "nic",
+                                              nof_bench_number(fastest(f->second, f->n))));
     }
     return list;
 }

@@ -174,7 +174,7 @@ static double look_ns(int (*look)(void))
         each[i] = (now_us() - began_us) * 1e3 / LOOKS;
     }
     qsort(each, BATCHES, sizeof(each[0]), compare);
-    return each[BATCHES / 4]; /* during others a rank may have had no CPU */
+    return each[0]; /* during others a rank may have had no CPU, or half a core */
 }
 
 static uint32_t rest_ns(uint32_t all_ns, double own_ns)
@@ -191,6 +191,7 @@ static void spread_costs(void)
 
 static void looks(void)
 {
+    enum { TIMES = 30 };
     MPI_Comm host;
     int local, locals;
     MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, &host);
@@ -215,9 +216,15 @@ static void looks(void)
     if (local == 0)
         MPI_Recv(buffer[1], 4, MPI_BYTE, 1, 0, host, MPI_STATUS_IGNORE);
     if (rank == 0) {
+        double ns[2] = {INFINITY, INFINITY};
         usleep(200 * 1000); /* the others go to sleep */
-        printf("poll %.3f %.3f\n", look_ns(nof_chan_by_shm.source.poll),
-               look_ns(nof_chan_by_nic.source.poll));
+        for (int i = 0; i < TIMES; i++) {
+            double now_ns[2] = {look_ns(nof_chan_by_shm.source.poll), look_ns(nof_chan_by_nic.source.poll)};
+            for (int k = 0; k < 2; k++)
+                ns[k] = now_ns[k] < ns[k] ? now_ns[k] : ns[k];
+            usleep(10 * 1000); /* what disturbs may have gone */
+        }
+        printf("poll %.3f %.3f\n", ns[0], ns[1]);
     }
     MPI_Barrier(MPI_COMM_WORLD);
     MPI_Comm_free(&host);

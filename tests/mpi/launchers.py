@@ -104,6 +104,36 @@ class Launch(unittest.TestCase):
             self.assertNotEqual(code, 0)
             self.assertIn(setting, err)
 
+    def test_daemon_of_a_bound_rank_is_not_bound(self):
+        cpus = sorted(os.sched_getaffinity(0))
+        if LAUNCHER != "hydra" or len(cpus) < 2 or root_has_a_daemon():
+            return
+        bound = ["taskset", "-c", str(cpus[0]), LAUNCHED, "2", "wait"]
+        job = subprocess.Popen(["mpiexec.hydra", "-n", "1", *bound, ":", "-n", "1", *bound], env=ENV,
+                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        job.stdout.readline()
+        daemons = [pid for pid, words in ours().items() if "--private" in words]
+        free = [len(os.sched_getaffinity(pid)) > 1 for pid in daemons]
+        job.kill()
+        finish(job)
+        self.assertTrue(free and all(free), daemons)
+
+    def test_pmix_says_how_many_ranks_are_here(self):
+        """All of them: their daemon needs no port."""
+        if LAUNCHER != "openmpi" or root_has_a_daemon():
+            return
+        with tempfile.TemporaryDirectory() as folder:
+            script, said = f"{folder}/nofd", f"{folder}/said"
+            with open(script, "w", encoding="ascii") as file:
+                file.write(f'#!/bin/sh\necho "$*" >{said}\nexec {os.path.dirname(NOF)}/nofd "$@"\n')
+            os.chmod(script, 0o700)
+            job = subprocess.Popen([*COMMAND, "-n", "2", "env", "-u", "OMPI_COMM_WORLD_LOCAL_SIZE", LAUNCHED, "2"],
+                                   env=ENV | {"NOF_NOFD": script}, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                   stderr=subprocess.PIPE, text=True)
+            self.one_world(finish(job), 2)
+            with open(said, encoding="ascii") as file:
+                self.assertIn(" --fabric 1 ", file.read())
+
     def test_world_of_one_needs_no_daemon(self):
         if LAUNCHER == "nof":
             return  # which starts one for every world

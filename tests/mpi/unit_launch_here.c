@@ -8,6 +8,16 @@
 
 struct nof_lib nof_lib = {.host = "here", .world_size = 7};
 
+static int launcher_says;
+
+static int ranks_here(void)
+{
+    return launcher_says;
+}
+
+static const struct nof_launch_ops silent, asked = {.ranks_here = ranks_here};
+const struct nof_launch_ops *nof_launch = &silent;
+
 static void set(const char *name, const char *value)
 {
     value != NULL ? setenv(name, value, 1) : unsetenv(name);
@@ -54,5 +64,14 @@ int main(void)
     slurm(0, "99999999999999999999", "0", "7");
     slurm(4, "4,3", "0", "7");
     is(5, "5", NULL); /* whoever started us goes first */
+    nof_launch = &asked;
+    launcher_says = 6;
+    slurm(4, "4,3", "0", "7");
+    slurm(6, NULL, NULL, NULL);
+    is(5, NULL, "5");
+    launcher_says = 8; /* more than there are */
+    is(0, NULL, NULL);
+    launcher_says = 0;
+    is(0, NULL, NULL);
     return 0;
 }

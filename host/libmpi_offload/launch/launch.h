@@ -30,6 +30,8 @@ struct nof_launch_ops {
     void (*close)(void);
     /* Ask for the job's end. May come back. NULL: there is nobody to ask. */
     void (*abort)(int exit_code, const char *why);
+    /* How many ranks it has started on this host; 0: it does not say. NULL: nor could it. */
+    int (*ranks_here)(void);
 };
 
 extern const struct nof_launch_ops nof_launch_pmi1;
@@ -62,9 +64,9 @@ void nof_launch_close(void);
  * in text. */
 int nof_launch_job(struct nof_launch_job *job_out, char *text, size_t text_bytes);
 
-/* Start a private daemon for `ranks` ranks that listens at `socket`, and wait until it does: a process that belongs to
- * nobody, and ends when its last rank has. port: of its NIC, as nofd takes it; NULL: none, all ranks are here. 0; -1 with a
- * sentence in text. */
+/* Start a private daemon for `ranks` ranks that listens at `socket`, and wait until it does: a process that belongs to nobody, is
+ * bound to no CPU though this rank may be, and ends when its last rank has. port: of its NIC, as nofd takes it; NULL: none, all ranks
+ * are here. 0; -1 with a sentence in text. */
 int nof_launch_daemon(const char *socket, int ranks, const char *port, char *text, size_t text_bytes);
 
 #define NOF_LAUNCH_PORT_BYTES 64
@@ -74,8 +76,8 @@ int nof_launch_daemon(const char *socket, int ranks, const char *port, char *tex
 int nof_launch_net(uint32_t towards, char port[NOF_LAUNCH_PORT_BYTES], uint32_t *ip4_out, char *text,
                    size_t text_bytes);
 
-/* launch_here.c: how many ranks of this job are on this host, by what the launcher left in the environment; 0: it does not
- * say. */
+/* launch_here.c: how many ranks of this job are on this host, by what the launcher left in the environment, or else says; 0: it does
+ * not. */
 int nof_launch_ranks_here(void);
 
 /* launch_number.c: a number in the environment. 0, or -1 when it is not there or is none from 0 to INT32_MAX. */

@@ -53,5 +53,7 @@ int nof_launch_ranks_here(void)
             n = 0;
     if (n == 0)
         n = slurm_ranks();
+    if (n == 0 && nof_launch->ranks_here != NULL)
+        n = nof_launch->ranks_here();
     return n > 0 && n <= nof_lib.world_size ? n : 0;
 }

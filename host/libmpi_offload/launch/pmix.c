@@ -167,6 +167,12 @@ static void pmix_abort(int exit_code, const char *why)
     (void)pmix.abort(exit_code, why, NULL, 0);
 }
 
+static int pmix_ranks_here(void)
+{
+    int n;
+    return ask(PMIX_RANK_WILDCARD, PMIX_LOCAL_SIZE, &n) == 0 ? n : 0;
+}
+
 const struct nof_launch_ops nof_launch_pmix = {
     .name = "pmix",
     .title = "PMIx",
@@ -177,4 +183,5 @@ const struct nof_launch_ops nof_launch_pmix = {
     .get = pmix_get,
     .close = pmix_close,
     .abort = pmix_abort,
+    .ranks_here = pmix_ranks_here,
 };

@@ -36,15 +36,22 @@ void nof_nic_control_at(const char *socket)
         snprintf(address, sizeof(address), "%s.ctl", socket);
 }
 
-/* A call that a signal has ended is made again, until then. */
-static bool again(uint64_t until_ns)
+/* The next call on it takes what is left until then, at most; false: nothing is. So a call that a signal has ended is made
+ * again, and all of them together have the time of one. */
+static bool have_time(int fd, uint64_t until_ns)
 {
-    return errno == EINTR && nof_lib_now_ns() < until_ns;
+    uint64_t now_ns = nof_lib_now_ns();
+    if (now_ns >= until_ns)
+        return false;
+    uint64_t left_us = (until_ns - now_ns + 999) / 1000; /* 0 would be for ever */
+    const struct timeval left = {.tv_sec = (time_t)(left_us / 1000000),
+                                 .tv_usec = (suseconds_t)(left_us % 1000000)};
+    return setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &left, sizeof(left)) == 0 &&
+           setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &left, sizeof(left)) == 0;
 }
 
 static int open_control(uint64_t until_ns)
 {
-    const struct timeval timeout = {.tv_sec = TIMEOUT_S};
     struct sockaddr_un to = {.sun_family = AF_UNIX};
     size_t len = strlen(address);
     if (len == 0)
@@ -56,12 +63,10 @@ static int open_control(uint64_t until_ns)
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (fd < 0)
         return -1;
-    int rc = setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof(timeout)) |
-             setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof(timeout));
-    if (rc == 0)
-        do
-            rc = connect(fd, (const struct sockaddr *)(const void *)&to, bytes);
-        while (rc != 0 && again(until_ns));
+    int rc = -1;
+    while (have_time(fd, until_ns) &&
+           (rc = connect(fd, (const struct sockaddr *)(const void *)&to, bytes)) != 0 && errno == EINTR)
+        continue;
     if (rc == 0)
         return fd;
     close(fd);
@@ -74,23 +79,20 @@ static int ask(const char *question, char *answer, size_t answer_bytes)
     size_t len = strlen(question), have = 0;
     uint64_t until_ns = nof_lib_now_ns() + TIMEOUT_S * 1000000000ull;
     bool whole = false;
-    ssize_t sent;
+    ssize_t sent = -1;
     int fd = open_control(until_ns);
     if (fd < 0)
         return NOF_ENOENT;
-    do
-        sent = send(fd, question, len, MSG_NOSIGNAL);
-    while (sent < 0 && again(until_ns));
-    if (sent == (ssize_t)len) {
-        while (!whole && have + 1 < answer_bytes) {
-            ssize_t n = recv(fd, answer + have, answer_bytes - have - 1, 0);
-            if (n < 0 && again(until_ns))
-                continue;
-            if (n <= 0)
-                break;
-            have += (size_t)n;
-            whole = memchr(answer + have - (size_t)n, '\n', (size_t)n) != NULL;
-        }
+    while (have_time(fd, until_ns) && (sent = send(fd, question, len, MSG_NOSIGNAL)) < 0 && errno == EINTR)
+        continue;
+    while (sent == (ssize_t)len && !whole && have + 1 < answer_bytes && have_time(fd, until_ns)) {
+        ssize_t n = recv(fd, answer + have, answer_bytes - have - 1, 0);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            break;
+        have += (size_t)n;
+        whole = memchr(answer + have - (size_t)n, '\n', (size_t)n) != NULL;
     }
     close(fd);
     answer[have] = '\0';

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""usage: echo.py ADDRESS: a datagram from each of 64 ports to it, until it came back; how many did, and the tries."""
+"""usage: echo.py ADDRESS PORT: a datagram from each of 64 ports to it, until it came back; how many did, and the tries."""
 import select
 import socket
 import sys
@@ -10,7 +10,7 @@ PORTS, PATIENCE_S = 64, 120
 waiting, tries, end = {}, 0, time.monotonic() + PATIENCE_S
 for number in range(PORTS):
     one = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-    one.connect((sys.argv[1], 48620))
+    one.connect((sys.argv[1], int(sys.argv[2])))
     waiting[one] = f"datagram {number}".encode()
 while waiting and time.monotonic() < end:
     tries += 1

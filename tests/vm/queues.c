@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * usage: vm-queues PCI IP QUEUES
- * In a virtual machine: opens that device with so many queues, says "ready", and sends every UDP datagram to its address back by
- * the queue that it came from. After SIGTERM: how many came to each. */
+ * In a virtual machine: opens that device with so many cores, a queue each, says "ready", and sends every UDP datagram to its
+ * address back by the core that it came to. After SIGTERM: how many each has had that are for none by their port, which stay
+ * where the device put them, and how many it has handed over. */
 #include <arpa/inet.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -22,6 +23,8 @@
 #define UDP_SOURCE 34u
 #define UDP_TARGET 36u
 #define HEADERS_BYTES 42u
+
+#define FIRST_PORT 48620u /* of the first core */
 
 static volatile sig_atomic_t stopped;
 
@@ -76,7 +79,15 @@ static void send_back(struct nof_dpdk_queue *q, const struct nof_frame *frame)
     nof_dpdk_port_ops.frame_free(q, back);
 }
 
-static unsigned serve(struct nof_dpdk_queue *q, uint32_t ip4)
+static bool for_none(const struct nof_frame *frame, unsigned ncores)
+{
+    uint16_t port;
+
+    memcpy(&port, frame->data + UDP_TARGET, sizeof(port));
+    return (uint16_t)(ntohs(port) - FIRST_PORT) >= ncores;
+}
+
+static unsigned serve(struct nof_dpdk_queue *q, uint32_t ip4, unsigned ncores)
 {
     struct nof_frame *frames[NOF_DPDK_BURST_MAX];
     unsigned n = nof_dpdk_queue_rx(q, frames, NOF_DPDK_BURST_MAX), datagrams = 0;
@@ -84,7 +95,7 @@ static unsigned serve(struct nof_dpdk_queue *q, uint32_t ip4)
     for (unsigned i = 0; i < n; i++)
         if (is_datagram(frames[i], ip4)) {
             send_back(q, frames[i]);
-            datagrams++;
+            datagrams += for_none(frames[i], ncores);
         }
     nof_dpdk_queue_rx_done(q, frames, n);
     nof_dpdk_queue_flush(q, now_ns());
@@ -111,6 +122,7 @@ int main(int argc, char **argv)
         return 2;
     cfg.devargs = argv[1];
     cfg.ip4 = ntohl(inet_addr(argv[2]));
+    cfg.udp_port = FIRST_PORT;
     cfg.ncores = (unsigned)atoi(argv[3]);
     if (nof_dpdk_port_open(&cfg, &port, err, sizeof(err)) != 0) {
         fprintf(stderr, "%s\n", err);
@@ -121,9 +133,10 @@ int main(int argc, char **argv)
     (void)fflush(stdout);
     while (!stopped)
         for (unsigned i = 0; i < cfg.ncores; i++)
-            came[i] += serve(nof_dpdk_port_queue(port, i), cfg.ip4);
+            came[i] += serve(nof_dpdk_port_queue(port, i), cfg.ip4, cfg.ncores);
     for (unsigned i = 0; i < cfg.ncores; i++)
-        printf("queue %u: %llu datagrams\n", i, (unsigned long long)came[i]);
+        printf("core %u: %llu datagrams, %llu handed over\n", i, (unsigned long long)came[i],
+               (unsigned long long)nof_dpdk_queue_counter(nof_dpdk_port_queue(port, i), NOF_DPDK_HANDED));
     nof_dpdk_port_close(port);
     (void)rte_eal_cleanup();
     return 0;

@@ -30,6 +30,7 @@ MODELS = {
 ARGUMENTS, DRIVER, WAKES, TURNS = MODELS[MODEL]
 SEAT = "pcie-root-port,id=seat,chassis=1,addr=0x8"  # which a NIC can be taken out of
 PCI = "0000:01:00.0"
+PORT = 48620  # of the first core
 WIRE, LAUNCH = "10.7.0.", "10.8.0."  # and 1, 2
 PATIENCE_S = 300  # a deadline that only a fault reaches, also where nothing but emulation is
 BOOTS = 3
@@ -100,16 +101,19 @@ def alone():
 
 
 def queues_share(machines):
-    """What has many senders comes by both queues, and goes back by the one that it came from."""
+    """What has many senders comes by both queues, and stays with the core of its queue unless its port names the other one."""
     first, second = machines
     here = os.path.dirname(os.path.abspath(__file__))
     first.must(f"{BUILD}/tests/vm/vm-queues {PCI} {WIRE}1 2 >/run/queues.log 2>&1 & queues=$!")
     eventually(first, "grep ready /run/queues.log || ! { kill -0 $queues || cat /run/queues.log; }", "two queues do not open")
-    came_back = second.must(f"{sys.executable} {here}/echo.py {WIRE}1", PATIENCE_S)
-    out = first.must("kill $queues; wait $queues; grep queue /run/queues.log")
+    came_back = [second.must(f"{sys.executable} {here}/echo.py {WIRE}1 {port}", PATIENCE_S).strip() for port in (PORT - 1, PORT + 1)]
+    out = first.must("kill $queues; wait $queues; grep core /run/queues.log")
     counts = [int(n) for n in re.findall(r"(\d+) datagrams", out)]
+    handed = [int(n) for n in re.findall(r"(\d+) handed", out)]
     check(len(counts) == 2 and min(counts) > 0, f"not both queues have seen some: {out}")
-    say(f"two queues: {counts[0]} and {counts[1]} datagrams of 64 ports; {came_back}")
+    check(handed[0] > 0 and handed[1] == 0, f"what is for the second core and came by the first queue was not handed over: {out}")
+    say(f"two queues: {counts[0]} and {counts[1]} datagrams of 64 ports; {handed[0]} of as many to the second core handed over by the "
+        f"first; {', '.join(came_back)}")
 
 
 def job(machines, program, meanwhile=None, well=True):

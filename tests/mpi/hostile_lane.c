@@ -270,7 +270,10 @@ static uint64_t draw_address(void)
 static void draw_payload(struct nof_lane_slot *slot, const struct nof_shm_op *op)
 {
     struct nof_shm_cell cell = {.index = below(NOF_CELLS + 1), .generation = below(40), .len = draw_length()};
-    struct nof_shm_ask ask = {.address = draw_address(), .len = draw_length()};
+    struct nof_shm_ask ask = {.address = draw_address(),
+                              .len = draw_length(),
+                              .board = below(8) == 0 ? (uint32_t)draw() : below(4),
+                              .unit_log2 = below(8) == 0 ? (uint32_t)draw() : below(16)};
     cell.offset = op != NULL && below(4) > 0 ? op->done : draw_length();
     if (op != NULL && below(2) == 0 && op->len > op->done)
         cell.len = op->len - op->done < NOF_CELL_BYTES ? op->len - op->done : NOF_CELL_BYTES;
@@ -384,7 +387,17 @@ static void write_words(void)
     struct nof_part *ours = part_of(SELF);
     uint32_t peer = 1 + below(SLOTS - 1), number = nof_shm.peers[peer].out.number;
     struct nof_lane *to = nof_part_lane(part_of(peer), SELF);
-    switch (below(6)) {
+    struct nof_part_delta *board = &nof_part_delta(part_of(peer))[below(3)];
+    uint64_t told = board->told + 1, end = below(2) == 0 ? 0 : draw_length();
+    switch (below(8)) {
+    case 6:
+        put_random(&board->ready.unit[below(NOF_DELTA_WORDS - 4)], 32);
+        put(&board->told, &told, sizeof(told));
+        break;
+    case 7:
+        put(&board->ready.end, &end, sizeof(end));
+        put(&board->told, &told, sizeof(told));
+        break;
     case 0:
         __atomic_store_n(&to->head.taken, below(3) > 0 ? number - 1 : (uint32_t)draw(), __ATOMIC_RELAXED);
         break;
@@ -459,7 +472,7 @@ static void check_segment(void)
         uint8_t *cells = nof_part_cells(part);
         MUST(slot == SELF || memcmp(cells, shadow_of(cells), (size_t)NOF_CELLS * NOF_CELL_BYTES) == 0);
         uint8_t *behind = (uint8_t *)part + sizeof(*part);
-        MUST(memcmp(behind, shadow_of(behind), NOF_PART_CELLS - sizeof(*part)) == 0);
+        MUST(memcmp(behind, shadow_of(behind), NOF_PART_DELTA - sizeof(*part)) == 0);
         check_head(part, slot == SELF);
         for (uint32_t from = 0; from < SLOTS; from++) {
             struct nof_lane *lane = nof_part_lane(part, from);

@@ -97,8 +97,17 @@ static bool assisted(void)
     return false;
 }
 
-static const struct nof_delta_board board = {
-    .host = get_host, .nic = get_nic, .ring = ring, .wait = wait_for, .assisted = assisted};
+static struct nof_delta_ready *ready_at(uint32_t slot)
+{
+    return slot < NOF_DELTA_SLOTS ? &host.ready[slot] : NULL;
+}
+
+static const struct nof_delta_board board = {.host = get_host,
+                                             .nic = get_nic,
+                                             .ready = ready_at,
+                                             .ring = ring,
+                                             .wait = wait_for,
+                                             .assisted = assisted};
 
 static uint64_t draw(uint64_t n)
 {

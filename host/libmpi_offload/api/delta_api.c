@@ -134,7 +134,8 @@ int PMPIX_Delta_recv(void *buf, int count, MPI_Datatype datatype, int source, in
 /* Below MPI_THREAD_MULTIPLE threads may wait here at once, of which only one may do what a call of MPI does. */
 static bool may_poll(void)
 {
-    return nof_lib.locking || pthread_equal(pthread_self(), nof_lib.main_thread);
+    return __atomic_load_n(&nof_lib.locking, __ATOMIC_ACQUIRE) ||
+           pthread_equal(pthread_self(), nof_lib.main_thread);
 }
 
 static void await(const void *address, size_t bytes)

@@ -30,7 +30,7 @@ struct nof_lib {
     int thread_level;
     int thread_required; /* what the program asked for */
     bool
-        locking; /* several threads may be in the library: MPI_THREAD_MULTIPLE, or one of its own (delta_poll.h) */
+        locking; /* several threads may be in the library: MPI_THREAD_MULTIPLE, one of its own (delta_poll.h), or nof_lib_share() */
     pthread_mutex_t lock;
     pthread_t main_thread;
     int world_rank;
@@ -86,6 +86,8 @@ void nof_lib_share_cpus(bool seated, bool crowded);
 /* Only the lock: for calls that are legal at any time. */
 void nof_lib_lock(void);
 void nof_lib_unlock(void);
+/* In a call: from here on other threads may take the lock, whatever level the program has asked for. */
+void nof_lib_share(void);
 
 /* Print "rank on host: ..." and end the process and, where a launcher listens, the job. */
 _Noreturn void nof_lib_die(int exit_code, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A channel's boards of delta messages (nof/delta.h): the host's, the NIC's, and how each is told that the other's changed.
- * All but the boards themselves: any thread, without the lock, and a signal handler. */
+/* A channel's boards of delta messages (nof/delta.h): what of sends is ready, what of receives has come, and how each side is told.
+ * Slots below NOF_DELTA_SLOTS are the NIC's; of those above, memory has its own (chan/shm/shm_delta.h).
+ * host() and nic(), all but ready(): any thread, without the lock, and a signal handler. */
 #ifndef NOF_MPI_DELTA_BOARD_H
 #define NOF_MPI_DELTA_BOARD_H
 
@@ -10,11 +11,13 @@
 #include "nof/delta.h"
 
 struct nof_delta_board {
-    /* Its channel looks at none of them: a message keeps its place from its begin on, and goes at its end. */
-    bool silent;
+    /* Receivers read senders' boards, and say in memory of their own process what has come. */
+    bool by_memory;
     struct nof_delta_host *(*host)(void); /* NULL: there is none any more */
     const struct nof_delta_nic *(*nic)(void);
-    /* The slot's `ready` has changed. */
+    /* Where a send of this slot says what is ready; NULL: nobody looks, and it goes at its end. */
+    struct nof_delta_ready *(*ready)(uint32_t slot);
+    /* That has changed. */
     void (*ring)(uint32_t slot);
     /* Sleep until an arrival has changed since host()->wake was `seen`, after host()->asleep was set and before the last look,
      * at most timeout_ns; false: the NIC is gone. */

@@ -14,15 +14,15 @@
 
 enum { GROUPS = 1024 };
 
-/* The first has the slots of the board; the others are made as they are needed, and stay. */
+/* The first has the slots of the NIC's board; the others are made as they are needed, with boards of their own, and stay. */
 struct group {
     struct nof_delta_in in[NOF_DELTA_SLOTS];
     uint64_t taken; /* bits; under the lock */
     uint64_t published; /* changed under the lock, read without */
+    struct nof_delta_arrival *own;
 };
 
 static struct group of_board, *groups[GROUPS] = {&of_board};
-static const struct nof_delta_arrival silent; /* of slots that are not the board's */
 static const struct nof_delta_board *boards; /* of the last one taken: whose words are waited on */
 static uint32_t unheard; /* of those published; changed under the lock, read without */
 
@@ -34,12 +34,24 @@ static struct group *group_at(uint32_t number)
     return number < GROUPS ? __atomic_load_n(&groups[number], __ATOMIC_ACQUIRE) : NULL;
 }
 
+static struct group *new_group(void)
+{
+    struct group *group = calloc(1, sizeof(*group));
+    struct nof_delta_arrival *own = group == NULL ? NULL : calloc(NOF_DELTA_SLOTS, sizeof(*own));
+    if (own != NULL) {
+        group->own = own;
+        return group;
+    }
+    free(group);
+    return NULL;
+}
+
 /* A slot that is free. False: there is none. */
 static bool find_slot(bool off_board, bool on_board, uint32_t *slot_out)
 {
     for (uint32_t g = off_board; g < (on_board ? 1 : GROUPS); g++) {
         if (groups[g] == NULL)
-            __atomic_store_n(&groups[g], calloc(1, sizeof(*groups[g])), __ATOMIC_RELEASE);
+            __atomic_store_n(&groups[g], new_group(), __ATOMIC_RELEASE);
         if (groups[g] == NULL)
             return false;
         if (~groups[g]->taken == 0)
@@ -60,22 +72,36 @@ static struct group *group_of(const struct nof_delta_in *in)
     return groups[in->slot / NOF_DELTA_SLOTS];
 }
 
+static void clear(struct nof_delta_arrival *arrival)
+{
+    __atomic_store_n(&arrival->state, NOF_DELTA_FREE, __ATOMIC_RELAXED);
+    for (size_t i = 0; i < NOF_DELTA_WORDS; i++)
+        __atomic_store_n(&arrival->unit[i], 0, __ATOMIC_RELAXED);
+}
+
+static struct nof_delta_arrival *own_of(const struct nof_delta_in *in)
+{
+    return nof_delta_in_on_board(in) ? NULL : &group_of(in)->own[in->slot % NOF_DELTA_SLOTS];
+}
+
 struct nof_delta_in *nof_delta_in_take(const struct nof_delta_board *board, const void *base, size_t bytes,
                                        bool on_board)
 {
     const struct nof_delta_nic *nic = board == NULL ? NULL : board->nic();
     uint32_t slot;
-    if (nic == NULL || !find_slot(board->silent, on_board, &slot))
+    if (nic == NULL || !find_slot(board->by_memory, on_board, &slot))
         return NULL;
     struct nof_delta_in *in = nof_delta_in_at(slot);
-    const struct nof_delta_arrival *arrival = slot < NOF_DELTA_SLOTS ? &nic->arrival[slot] : &silent;
+    in->slot = slot;
+    struct nof_delta_arrival *own = own_of(in);
     __atomic_store_n(&in->version, in->version + 1, __ATOMIC_RELAXED);
     __atomic_thread_fence(__ATOMIC_RELEASE);
-    __atomic_store_n(&in->arrival, arrival, __ATOMIC_RELAXED);
+    __atomic_store_n(&in->arrival, own == NULL ? &nic->arrival[slot] : own, __ATOMIC_RELAXED);
+    if (own != NULL)
+        clear(own);
     __atomic_store_n(&in->base, (uintptr_t)base, __ATOMIC_RELAXED);
     __atomic_store_n(&in->bytes, bytes, __ATOMIC_RELAXED);
     __atomic_store_n(&in->version, in->version + 1, __ATOMIC_RELEASE);
-    in->slot = slot;
     in->req = NULL;
     in->buf = NULL;
     group_of(in)->taken |= bit_of(in);
@@ -127,6 +153,29 @@ enum nof_delta_state nof_delta_in_state(struct nof_delta_in *in)
     else if (state != NOF_DELTA_DONE || __atomic_load_n(&in->begun, __ATOMIC_RELAXED) != version)
         return NOF_DELTA_FREE;
     return (enum nof_delta_state)state;
+}
+
+void nof_delta_in_matched(struct nof_delta_in *in, int world_rank, int tag, size_t bytes, uint32_t unit_log2)
+{
+    struct nof_delta_arrival *own = own_of(in);
+    if (own == NULL)
+        return;
+    __atomic_store_n(&own->peer, world_rank, __ATOMIC_RELAXED);
+    __atomic_store_n(&own->tag, tag, __ATOMIC_RELAXED);
+    __atomic_store_n(&own->len, bytes, __ATOMIC_RELAXED);
+    __atomic_store_n(&own->unit_log2, unit_log2, __ATOMIC_RELAXED);
+    __atomic_store_n(&own->state, NOF_DELTA_MATCHED, __ATOMIC_RELEASE);
+}
+
+void nof_delta_in_came(struct nof_delta_in *in, size_t first, size_t n)
+{
+    struct nof_delta_arrival *own = own_of(in);
+    while (own != NULL && n > 0) {
+        size_t at = first % 64, here = n < 64 - at ? n : 64 - at;
+        __atomic_or_fetch(&own->unit[first / 64], (UINT64_MAX >> (64 - here)) << at, __ATOMIC_RELEASE);
+        first += here;
+        n -= here;
+    }
 }
 
 static bool all_units(const struct nof_delta_arrival *arrival, size_t first, size_t last)

@@ -5,8 +5,9 @@
  *
  * take, publish, give: under the library's lock. The rest: any thread, without a lock, an allocation or a wait.
  * A slot is its taker's until give(), when its request goes. Of slots from NOF_DELTA_SLOTS on, which are not the board's, the
- * NIC says nothing: their bytes have come when the request has ended. What the NIC says of the slot's last message stays
- * there until it has taken the next one's descriptor: so DONE is not believed before POSTED or MATCHED was seen. */
+ * NIC says nothing: what of them has come by memory its channel says (matched(), came()); else the request's end does. What the NIC
+ * says of the slot's last message stays there until it has taken the next one's descriptor: so DONE is not believed before POSTED or
+ * MATCHED was seen. */
 #ifndef NOF_MPI_DELTA_IN_H
 #define NOF_MPI_DELTA_IN_H
 
@@ -49,6 +50,11 @@ static inline bool nof_delta_in_on_board(const struct nof_delta_in *in)
 /* Others may look for it by its addresses. */
 void nof_delta_in_publish(struct nof_delta_in *in);
 void nof_delta_in_give(struct nof_delta_in *in);
+
+/* Under the lock, of slots that are not the NIC's; else without effect. A message of at most `bytes` from that rank is being received, and
+ * nothing of it has come; units first .. first + n - 1 are in the buffer. */
+void nof_delta_in_matched(struct nof_delta_in *in, int world_rank, int tag, size_t bytes, uint32_t unit_log2);
+void nof_delta_in_came(struct nof_delta_in *in, size_t first, size_t n);
 
 /* Under the lock. */
 bool nof_delta_in_is_taken(const struct nof_delta_in *in);

@@ -16,7 +16,7 @@ struct group {
 };
 
 static struct group of_board, *groups[GROUPS] = {&of_board};
-static struct nof_delta_ready nowhere; /* what no NIC looks at */
+static struct nof_delta_ready nowhere; /* of sends whose board nobody looks at */
 
 static_assert(NOF_DELTA_SLOTS == 64, "a bit for each slot");
 
@@ -79,16 +79,18 @@ static uint32_t least_for(uint32_t align_bytes)
 
 struct nof_delta_out *nof_delta_out_take(const struct nof_delta_out_args *args)
 {
-    struct nof_delta_host *host = args->board == NULL ? NULL : args->board->host();
     uint32_t slot, least = args->least_log2;
-    if (host == NULL || !find_slot(args->board->silent, args->on_board, &slot))
+    if (args->board == NULL || args->board->host() == NULL ||
+        !find_slot(args->board->by_memory, args->on_board, &slot))
         return NULL;
     struct nof_delta_out *out = nof_delta_out_at(slot);
+    struct nof_delta_ready *ready = args->board->ready(slot);
     if (args->by_address && least_for(args->align_bytes) > least)
         least = least_for(args->align_bytes);
     uint32_t unit_log2 = nof_delta_unit_log2(args->bytes, least);
     *out = (struct nof_delta_out){.board = args->board,
-                                  .ready = slot < NOF_DELTA_SLOTS ? &host->ready[slot] : &nowhere,
+                                  .ready = ready == NULL ? &nowhere : ready,
+                                  .looked_at = ready != NULL,
                                   .base = args->by_address ? (uintptr_t)args->data : 0,
                                   .bytes = args->bytes,
                                   .slot = slot,
@@ -101,8 +103,8 @@ struct nof_delta_out *nof_delta_out_take(const struct nof_delta_out_args *args)
     if (args->by_address && !room_for_units(out))
         return NULL;
     out->delta_bytes = nof_delta_size(args->bytes, 0, NOF_DELTA_CALL_NS, NOF_DELTA_LEAST_BYTES);
-    if (slot < NOF_DELTA_SLOTS)
-        memset(out->ready, 0, sizeof(*out->ready));
+    if (ready != NULL)
+        memset(ready, 0, sizeof(*ready));
     mark_taken(slot, true);
     return out;
 }
@@ -205,13 +207,13 @@ void nof_delta_out_units(struct nof_delta_out *out, size_t first, size_t n)
 
 void nof_delta_out_ring(struct nof_delta_out *out)
 {
-    if (out->slot < NOF_DELTA_SLOTS)
+    if (out->looked_at)
         out->board->ring(out->slot);
 }
 
 void nof_delta_out_tell(struct nof_delta_out *out)
 {
-    if (out->slot < NOF_DELTA_SLOTS)
+    if (out->looked_at)
         nof_delta_count(NOF_DELTA_COUNT_INCREMENTS, 1);
     nof_delta_out_ring(out);
 }
@@ -261,7 +263,7 @@ static void add_pieces(struct nof_delta_out *out, size_t from, size_t to)
             first = p.unit;
         n = p.unit - first + 1;
     }
-    if (out->slot < NOF_DELTA_SLOTS)
+    if (out->looked_at)
         nof_delta_count(NOF_DELTA_COUNT_EARLY_BYTES, (uint64_t)n << out->unit_log2);
     nof_delta_out_units(out, first, n);
 }

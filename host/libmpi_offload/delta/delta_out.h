@@ -4,8 +4,7 @@
  *   take() -> the channel sends the request -> publish() -> add()* or units()*, ring() -> end()
  *
  * take, publish, parked, give: under the library's lock. The rest: any thread, without a lock, an allocation or a wait.
- * A slot is its taker's until give(), when its request goes. Slots from NOF_DELTA_SLOTS on are not the board's: their messages are
- * parked, and leave at their end. */
+ * A slot is its taker's until give(), when its request goes. The messages of those that no board has leave at their end. */
 #ifndef NOF_MPI_DELTA_OUT_H
 #define NOF_MPI_DELTA_OUT_H
 
@@ -29,8 +28,9 @@ struct nof_delta_out {
     uint32_t slot;
     uint32_t unit_log2;
     uint32_t grain_log2;
+    bool looked_at; /* `ready` is a board's */
     bool ended;
-    bool parked; /* the NIC does not look at its board */
+    bool parked; /* its channel is to hear of its end */
     size_t end_bytes; /* of the message, once it is: */
     uint64_t over; /* lowest bit: it has ended; above, which of the slot's messages this is */
     bool watched; /* its pages say what is ready (delta_watch.h), not the program's calls */
@@ -65,7 +65,7 @@ struct nof_delta_out_args {
 struct nof_delta_out *nof_delta_out_take(const struct nof_delta_out_args *args);
 void nof_delta_out_publish(struct nof_delta_out *out, MPI_Request handle);
 void nof_delta_out_give(struct nof_delta_out *out);
-/* The NIC has parked it. */
+/* The NIC has parked it, or it goes by memory. */
 static inline void nof_delta_out_parked(struct nof_delta_out *out)
 {
     __atomic_store_n(&out->parked, true, __ATOMIC_SEQ_CST);

@@ -155,11 +155,12 @@ int PMPIX_Scatterv_dynamic(const void *sendbuf, const int sendcounts[], const in
  * request that was ended, and MPI_Cancel takes back what no receive has matched.
  *
  * recv: arguments as MPI_Recv. Returns, with nothing of the message, once it will be matched without further doing of this
- * process; with MPI_ANY_SOURCE or MPI_ANY_TAG, once it is matched. MPI_SOURCE and MPI_TAG of the status are then known;
- * counts are MPI_UNDEFINED, unless the message is there as a whole. While all 64 places are taken, or where the NIC has no
- * room to match it, the call returns as well; the message is then matched, and is there as a whole, by what later calls
- * of MPI do. Datatypes with gaps, runs without a NIC, and, without a place, wildcards and buffers whose pages are watched are
- * received as a whole. The buffer is the library's until the message has ended, and bytes of it may be read once wait_data says so.
+ * process, or, by memory, by what its calls of MPI do; with MPI_ANY_SOURCE or MPI_ANY_TAG, once it is matched. MPI_SOURCE and
+ * MPI_TAG of the status are then known; counts are MPI_UNDEFINED, unless the message is there as a whole. While all 64 places are
+ * taken, or where the NIC has no room to match it, the call returns as well; the message is then matched, and is there as a
+ * whole, by what later calls of MPI do. Datatypes with gaps, runs without a NIC, and, without a place, wildcards and buffers
+ * whose pages are watched are received as a whole. The buffer is the library's until the message has ended, and bytes of it may
+ * be read once wait_data says so.
  * wait_data: returns when all bytes of delta receives in [address, address + bytes) have come, or will never because the
  * message is shorter. What belongs to none is there. MPI_ERR_PROC_FAILED and its like when the message has failed. Any
  * thread, at any thread level; at MPI_THREAD_MULTIPLE, and in the thread that called MPI_Init, it is a call of MPI between

@@ -188,7 +188,9 @@ static struct nof_delta_in *take(struct nof_request *req, void **shadow_out)
 {
     bool fatal = req->comm->errhandler == NULL || req->comm->errhandler->handle == MPI_ERRORS_ARE_FATAL;
     const void *base = nof_lib_at(req->buf, req->type->tree->lb);
-    bool told = is_wildcard(req) || nof_delta_trigger() != NOF_DELTA_EXPLICIT;
+    const struct nof_delta_board *board = nof_chan_for(req)->delta;
+    bool by_nic = board != NULL && !board->by_memory;
+    bool told = (is_wildcard(req) && by_nic) || nof_delta_trigger() != NOF_DELTA_EXPLICIT;
     if (req->peer == MPI_PROC_NULL || !req->type->contiguous || req->bytes == 0 ||
         !nof_delta_take_in(req, base, told))
         return NULL;
@@ -242,6 +244,8 @@ int nof_delta_recv(const struct nof_pt2pt_args *args, struct nof_comm **comm_out
         nof_request_free(req);
         return rc;
     }
+    if (in != NULL && nof_chan_for(req)->delta->by_memory)
+        nof_lib_share(); /* what comes there, others' waits are to bring, too */
     if (in != NULL) {
         await_match(req, in, shadow != NULL);
         nof_delta_count(NOF_DELTA_COUNT_RECEIVES_PLAIN,

@@ -22,7 +22,7 @@ bool nof_delta_take_out(struct nof_request *req, uint32_t least_log2, bool by_ad
                                             .on_board = on_board};
     struct nof_delta_out *out = nof_delta_out_take(&args);
     nof_delta_count(NOF_DELTA_COUNT_SENDS, 1);
-    nof_delta_count(NOF_DELTA_COUNT_SENDS_PLAIN, out == NULL || out->slot >= NOF_DELTA_SLOTS);
+    nof_delta_count(NOF_DELTA_COUNT_SENDS_PLAIN, out == NULL || !out->looked_at);
     if (out == NULL)
         return false;
     req->delta = 1 + out->slot;
@@ -33,9 +33,11 @@ bool nof_delta_take_out(struct nof_request *req, uint32_t least_log2, bool by_ad
 
 bool nof_delta_take_in(struct nof_request *req, const void *base, bool on_board)
 {
-    struct nof_delta_in *in = nof_delta_in_take(nof_chan_for(req)->delta, base, req->bytes, on_board);
+    const struct nof_delta_board *board = nof_chan_for(req)->delta;
+    struct nof_delta_in *in = nof_delta_in_take(board, base, req->bytes, on_board);
     nof_delta_count(NOF_DELTA_COUNT_RECEIVES, 1);
-    nof_delta_count(NOF_DELTA_COUNT_RECEIVES_PLAIN, in == NULL || !nof_delta_in_on_board(in));
+    nof_delta_count(NOF_DELTA_COUNT_RECEIVES_PLAIN,
+                    in == NULL || (!nof_delta_in_on_board(in) && !board->by_memory));
     if (in == NULL)
         return false;
     in->req = req;

@@ -12,6 +12,11 @@ static const struct nof_delta_nic *delta_nic(void)
     return nof_chan_nic.pmd == NULL ? NULL : nof_pmd_delta_nic(nof_chan_nic.pmd);
 }
 
+static struct nof_delta_ready *delta_ready(uint32_t slot)
+{
+    return slot < NOF_DELTA_SLOTS ? &delta_host()->ready[slot] : NULL;
+}
+
 static void delta_ring(uint32_t slot)
 {
     nof_pmd_delta_ring(nof_chan_nic.pmd, slot);
@@ -27,8 +32,12 @@ static bool delta_assisted(void)
     return nof_chan_nic.identity->dma == NOF_DMA_ASSIST;
 }
 
-const struct nof_delta_board nof_chan_nic_delta = {
-    .host = delta_host, .nic = delta_nic, .ring = delta_ring, .wait = delta_wait, .assisted = delta_assisted};
+const struct nof_delta_board nof_chan_nic_delta = {.host = delta_host,
+                                                   .nic = delta_nic,
+                                                   .ready = delta_ready,
+                                                   .ring = delta_ring,
+                                                   .wait = delta_wait,
+                                                   .assisted = delta_assisted};
 
 void nof_chan_nic_place_delta(struct nof_desc *desc, const struct nof_request *req)
 {

@@ -260,7 +260,7 @@ void nof_chan_nic_send_parked(struct nof_chan_nic_op *op)
     struct nof_delta_out *out = op->req == NULL ? NULL : op->req->delta_out;
     if (out != NULL && first) {
         nof_delta_out_parked(out);
-        nof_delta_count(NOF_DELTA_COUNT_SENDS_PLAIN, out->slot < NOF_DELTA_SLOTS); /* else it is counted */
+        nof_delta_count(NOF_DELTA_COUNT_SENDS_PLAIN, out->looked_at); /* else it is counted */
     }
     if (nof_chan_nic.peers[op->peer].dead)
         nof_chan_nic_send_lost(op, nof_chan_nic_dead_code(op->peer));

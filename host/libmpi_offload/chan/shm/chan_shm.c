@@ -112,6 +112,8 @@ static int shm_poll(void)
         n += retry_stuck();
     if (nof_shm.blocked != NULL)
         n += nof_shm_pump();
+    if (nof_shm.pulls != NULL)
+        n += nof_shm_pull_look();
     if (__atomic_load_n(&nof_shm.memory.roster->deaths, __ATOMIC_RELAXED) != nof_shm.deaths)
         n += nof_shm_look_at_roster(false);
     return n;
@@ -125,7 +127,8 @@ static bool something_there(void)
     for (uint32_t i = 0; i < nof_shm.hot.count; i++)
         if (brings(&nof_shm.peers[nof_shm.hot.lane[i]]))
             return true;
-    return nof_hot_told(&nof_shm.part->map) || itself_says() || nof_shm_could_pump();
+    return nof_hot_told(&nof_shm.part->map) || itself_says() || nof_shm_could_pump() ||
+           nof_shm_pull_has_news();
 }
 
 /* A receive or a probe that memory may answer, or something that a peer has to say. */

@@ -6,6 +6,7 @@
  *   shm_post.c      receives, probes, cancel
  *   shm_in.c        what comes out of the lanes
  *   shm_bulk.c      messages that are copied once, or in cells, when their receive is there
+ *   shm_pull.c      what is read out of a sender's memory, of delta messages as it becomes ready
  *   shm_out.c       what goes into the lanes: sends, answers, the queue behind a full lane
  *   shm_now.c       the short path of blocking calls
  *   shm_open.c      parts of the segment; who takes messages this way
@@ -23,6 +24,9 @@
  *     reads the sender's memory, and says so (DONE); or,
  *     where the kernel forbids that, or of one among several for which both wait, it says READY, and the sender sends cells, of which the
  *     last ends the send; slots, while others keep all cells
+ *
+ * A delta message asks at its begin, and names a board in its sender's part (nof/delta.h), on which its receiver sees what is ready, reads
+ * that, and says DONE at its end. Where it cannot be read, or no board was free, READY is said, and pieces go at the end.
  *
  * What one side must remember has an *operation*, whose index and generation are its name in slots: a late or wrong one
  * finds nothing, and is dropped.
@@ -68,6 +72,8 @@ struct nof_shm_cell {
 struct nof_shm_ask {
     uint64_t address;
     uint64_t len;
+    uint32_t board; /* LATE: 1 + which of the sender's; 0: none */
+    uint32_t unit_log2;
 };
 
 struct nof_shm_ready {
@@ -85,6 +91,7 @@ enum nof_shm_phase {
     NOF_SHM_LATE, /* SEND: READY has come, the end of the delta message has not */
     NOF_SHM_SENDS, /* SEND: pieces are on their way */
     NOF_SHM_RECEIVES, /* RECV: READY was said, or waits for room */
+    NOF_SHM_PULLS, /* RECV: what is ready is read; `pull` */
     NOF_SHM_SAYS, /* nothing but what `note` has to say */
 };
 
@@ -100,7 +107,8 @@ struct nof_shm_op {
     uint64_t len; /* RECEIVES: of the message; SENDS: what is wanted of it */
     uint64_t done; /* bytes that have gone, or come */
     uint32_t theirs; /* SENDS: the receive */
-    int32_t tag; /* RECEIVES */
+    int32_t tag; /* RECEIVES, PULLS */
+    struct nof_shm_pull *pull; /* PULLS */
     struct nof_lane_slot note; /* what it says next; kind 0: nothing */
     struct nof_shm_op *next; /* free list, queue */
 };
@@ -134,6 +142,8 @@ struct nof_shm_envelope {
     uint8_t flags; /* of the ASK */
     uint64_t address;
     uint64_t len;
+    uint32_t board; /* likewise */
+    uint32_t unit_log2;
     uint8_t payload[];
 };
 
@@ -151,6 +161,7 @@ struct nof_shm {
     struct nof_hot hot;
     uint32_t came; /* messages, modulo 2^32 */
     struct nof_shm_peer *blocked;
+    struct nof_shm_pull *pulls;
     uint32_t stuck_count;
     uint32_t deaths; /* seen in the roster */
     struct nof_shm_op **chunks;
@@ -203,6 +214,12 @@ static inline void nof_shm_ring(const struct nof_shm_peer *peer)
     if (nof_shm_sleeps(peer))
         nof_shm_ring_asleep(nof_shm_slot_of(peer));
 }
+/* Behind what it may look at. */
+static inline void nof_shm_wake(const struct nof_shm_peer *peer)
+{
+    nof_barrier_light();
+    nof_shm_ring(peer);
+}
 
 /* Of shm_post.c. */
 /* Why no message can come for it any more; MPI_SUCCESS: one may. */
@@ -247,6 +264,8 @@ void nof_shm_send_cancel(struct nof_request *req);
 void nof_shm_withdraw(void);
 /* What op->note says goes out, and, of one that SENDS, its pieces. */
 void nof_shm_say(struct nof_shm_op *op);
+/* READY, for as many bytes of that send. */
+void nof_shm_say_ready(struct nof_shm_op *op, uint32_t theirs, uint64_t bytes);
 /* An answer by itself. */
 void nof_shm_answer(struct nof_shm_peer *peer, enum nof_shm_kind kind, uint32_t op, uint32_t arg);
 /* Out of its peer's queue, if it is there. */
@@ -258,8 +277,6 @@ int nof_shm_pump(void);
 /* Nothing goes to this peer any more; its requests end with this code. */
 void nof_shm_out_fail(struct nof_shm_peer *peer, int code);
 
-/* Of shm_bulk.c. */
-
 /* Where a receive finds what it has been matched with. */
 struct nof_shm_found {
     struct nof_shm_peer *peer;
@@ -270,8 +287,27 @@ struct nof_shm_found {
     uint8_t flags;
     uint64_t address;
     uint64_t len;
+    uint32_t board;
+    uint32_t unit_log2;
     const void *payload;
 };
+
+/* Of shm_pull.c. */
+/* May this process read that one's memory? */
+bool nof_shm_reads(struct nof_shm_peer *peer);
+/* The first bytes of what asks. 0, or as nof_cma_read(). */
+int nof_shm_read(struct nof_shm_peer *peer, const struct nof_shm_found *found, void *to, size_t bytes);
+/* It could not be read. */
+void nof_shm_read_failed(struct nof_request *req, const struct nof_shm_peer *peer, int rc);
+/* A delta message is received as it becomes ready. False: it cannot be, and nothing has happened. */
+bool nof_shm_pull(struct nof_request *req, const struct nof_shm_found *found);
+/* Of an operation that ends: it reads no longer. */
+void nof_shm_pull_forget(struct nof_shm_op *op);
+/* How many of them had news. */
+int nof_shm_pull_look(void);
+bool nof_shm_pull_has_news(void);
+
+/* Of shm_bulk.c. */
 void nof_shm_deliver(struct nof_request *req, const struct nof_shm_found *found);
 /* A cell has been read. */
 void nof_shm_give_back(const struct nof_shm_peer *peer, const struct nof_shm_cell *cell);

@@ -7,29 +7,6 @@
 #include "comm/comm.h"
 #include "delta/delta_out.h"
 
-static bool reads(struct nof_shm_peer *peer)
-{
-    const struct nof_roster_rank *who =
-        (const struct nof_roster_rank *)(const void *)(nof_shm.memory.roster + 1) + nof_shm_slot_of(peer);
-    if (!peer->cma.tried) {
-        struct nof_cma_probe probe = peer->part->head.probe;
-        nof_cma_open(&peer->cma, (pid_t)who->pid, &probe);
-    }
-    return peer->cma.works;
-}
-
-/* Into req->data. 0, or as nof_cma_read(). */
-static int copy(struct nof_shm_peer *peer, const struct nof_shm_found *found, void *to, size_t bytes)
-{
-    if (nof_shm_slot_of(peer) != nof_shm.self)
-        return nof_cma_read(&peer->cma, found->address, to, bytes);
-    const struct nof_shm_op *op = nof_shm_op_of(found->op, nof_shm.self);
-    if (op == NULL || op->req == NULL || op->req->bytes < bytes)
-        return -EFAULT;
-    memmove(to, op->req->data, bytes);
-    return 0;
-}
-
 /* The sender sends it in cells. */
 static void ask_for_pieces(struct nof_request *req, const struct nof_shm_found *found, uint64_t want)
 {
@@ -39,12 +16,9 @@ static void ask_for_pieces(struct nof_request *req, const struct nof_shm_found *
         nof_request_fail(req, nof_error(MPI_ERR_NO_MEM, "no memory for a receive"));
         return;
     }
-    const struct nof_shm_ready ready = {.bytes = want};
     op->len = found->len;
     op->tag = found->tag;
-    op->note = (struct nof_lane_slot){.kind = NOF_SHM_READY, .op = found->op, .arg = nof_shm_op_name(op)};
-    memcpy(op->note.payload, &ready, sizeof(ready));
-    nof_shm_say(op);
+    nof_shm_say_ready(op, found->op, want);
 }
 
 /* It would be read, but its sender can copy, too, and neither side leaves its call before that is done: who computes holds nobody up.
@@ -70,9 +44,11 @@ static void fetch(struct nof_request *req, const struct nof_shm_found *found)
         nof_request_fail(req, nof_chan_nic_dead_code(world_rank));
         return;
     }
+    if (late && !nof_shm.dead && nof_shm_pull(req, found))
+        return;
     bool both = both_copy(req, found), apart = both || req->streamed || (found->flags & NOF_SHM_F_APART) != 0;
-    bool at_once = !late && (take == 0 || (!apart && (nof_shm_slot_of(peer) == nof_shm.self || reads(peer))));
-    int rc = take > 0 && at_once ? copy(peer, found, req->data, take) : 0;
+    bool at_once = !late && (take == 0 || (!apart && nof_shm_reads(peer)));
+    int rc = take > 0 && at_once ? nof_shm_read(peer, found, req->data, take) : 0;
     if (rc == -EPERM) { /* it is no longer allowed */
         nof_cma_close(&peer->cma);
         at_once = false;
@@ -89,11 +65,8 @@ static void fetch(struct nof_request *req, const struct nof_shm_found *found)
     nof_shm_answer(peer, NOF_SHM_DONE, found->op, rc == -EFAULT);
     if (rc == 0)
         nof_request_done(req, world_rank, tag, len);
-    else if (rc == -ESRCH)
-        nof_request_fail(req, nof_chan_nic_status_code(NOF_EPEERDEAD, world_rank));
-    else /* its sender's memory: the call that it belongs to has ended there, or should not have begun */
-        nof_request_fail(req, req->owner != NULL ? nof_chan_nic_failure_code(NOF_EFAULT, world_rank)
-                                                 : nof_chan_nic_status_code(NOF_EFAULT, world_rank));
+    else
+        nof_shm_read_failed(req, peer, rc);
 }
 
 /* It has failed then. */
@@ -223,9 +196,14 @@ void nof_shm_ready(struct nof_shm_peer *peer, const struct nof_lane_slot *slot)
 void nof_shm_delta_ended(void)
 {
     uint32_t at = 0;
-    for (struct nof_shm_op *op; (op = nof_shm_op_each(&at)) != NULL;)
+    for (struct nof_shm_op *op; (op = nof_shm_op_each(&at)) != NULL;) {
+        size_t bytes;
         if (op->phase == NOF_SHM_LATE)
             send_if_over(op);
+        else if (op->phase == NOF_SHM_ASKED && op->req != NULL && op->req->delta_out != NULL &&
+                 nof_delta_out_over(op->req->delta_out, &bytes))
+            nof_shm_wake(&nof_shm.peers[op->slot]); /* who reads it may sleep until then */
+    }
 }
 
 void nof_shm_length(struct nof_shm_peer *peer, const struct nof_lane_slot *slot)

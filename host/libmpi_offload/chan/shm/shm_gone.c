@@ -56,6 +56,7 @@ static void fail_ops(uint32_t slot, int code)
         if (op->slot != slot)
             continue;
         nof_shm_unqueue(op);
+        nof_shm_pull_forget(op);
         nof_shm_op_free(op);
         if (req != NULL)
             nof_request_fail(req, code);

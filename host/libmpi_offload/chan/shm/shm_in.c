@@ -33,6 +33,8 @@ void nof_shm_consume(struct nof_request *req, struct nof_shm_envelope *envelope)
                                         .flags = envelope->flags,
                                         .address = envelope->address,
                                         .len = envelope->len,
+                                        .board = envelope->board,
+                                        .unit_log2 = envelope->unit_log2,
                                         .payload = envelope->payload};
     nof_shm_deliver(req, &found);
     free(envelope);
@@ -101,7 +103,9 @@ static bool keep(const struct nof_shm_found *found, uint32_t ctx)
                                   .asks = found->asks,
                                   .flags = found->flags,
                                   .address = found->address,
-                                  .len = found->len};
+                                  .len = found->len,
+                                  .board = found->board,
+                                  .unit_log2 = found->unit_log2};
     if (stored > 0)
         memcpy(envelope->payload, found->payload, stored);
     if (nof_matcher_add(&nof_chan_claims.memory, &envelope->match) != 0) {
@@ -178,7 +182,9 @@ static bool take_ask(struct nof_shm_peer *peer, const struct nof_lane_slot *slot
                                         .asks = true,
                                         .flags = slot->flags,
                                         .address = ask.address,
-                                        .len = ask.len};
+                                        .len = ask.len,
+                                        .board = ask.board,
+                                        .unit_log2 = ask.unit_log2};
     return slot->tag < 0 || match(&found, slot->ctx);
 }
 

@@ -19,7 +19,7 @@
 #define CHUNKS_MAX ((1u << INDEX_BITS) / CHUNK)
 
 struct nof_shm nof_shm;
-struct nof_delta_board nof_shm_delta; /* the NIC's, whose channel it is not */
+struct nof_delta_board nof_shm_delta; /* the NIC's, but for what of sends is ready */
 
 static uint64_t probe_word;
 
@@ -137,6 +137,23 @@ static void find_seats(void)
     free(seats);
 }
 
+/* In our part, which the first delta send allocates. Of slots: the NIC's come first. */
+static struct nof_delta_ready *delta_ready(uint32_t slot)
+{
+    static bool allocated;
+    struct nof_part_delta *boards = nof_part_delta(nof_shm.part);
+    if (slot < NOF_DELTA_SLOTS || slot >= 2 * NOF_DELTA_SLOTS)
+        return NULL;
+    allocated = allocated || nof_part_allocate(boards, NOF_DELTA_SLOTS * sizeof(*boards));
+    return allocated ? &boards[slot - NOF_DELTA_SLOTS].ready : NULL;
+}
+
+static void delta_ring(uint32_t slot)
+{
+    struct nof_part_delta *boards = nof_part_delta(nof_shm.part);
+    (void)__atomic_fetch_add(&boards[slot - NOF_DELTA_SLOTS].told, 1, __ATOMIC_RELEASE);
+}
+
 void nof_shm_open_peers(void)
 {
     uint32_t nslots = nof_shm.memory.nslots;
@@ -157,7 +174,9 @@ void nof_shm_open_peers(void)
     nof_barrier_use(registered && nof_lib.seated);
     nof_cells_init(&nof_shm.cells, &nof_shm.part->words, nof_part_cells(nof_shm.part), nof_part_allocate);
     nof_shm_delta = nof_chan_nic_delta;
-    nof_shm_delta.silent = true;
+    nof_shm_delta.by_memory = true;
+    nof_shm_delta.ready = delta_ready;
+    nof_shm_delta.ring = delta_ring;
     nof_shm.open = true;
 }
 

@@ -193,13 +193,17 @@ static uint8_t read_or_not(const struct nof_shm_peer *peer, const struct nof_req
 static void send_ask(struct nof_shm_peer *peer, struct nof_request *req, struct nof_shm_op *op, uint8_t flags)
 {
     struct nof_lane_slot *slot = nof_lane_claim(&peer->out);
+    const struct nof_delta_out *late = req->delta_out;
     struct nof_shm_ask ask = {.address = (uint64_t)(uintptr_t)req->data, .len = req->bytes};
     if (!asked(peer, req, &op))
         return;
     head(slot, NOF_SHM_ASK, req);
     slot->flags = req->streamed ? NOF_SHM_F_APART : flags;
-    if (req->delta_out != NULL) {
+    if (late != NULL) {
         slot->flags |= NOF_SHM_F_LATE;
+        ask.board =
+            late->looked_at && asked_way(req) != NOF_CHANNELS_SHM ? 1 + late->slot - NOF_DELTA_SLOTS : 0;
+        ask.unit_log2 = late->unit_log2;
         nof_delta_out_parked(req->delta_out);
     }
     slot->op = nof_shm_op_name(op);
@@ -321,6 +325,7 @@ static bool go(struct nof_shm_peer *peer, struct nof_shm_op *op)
     case NOF_SHM_ASKED:
     case NOF_SHM_LATE:
     case NOF_SHM_RECEIVES:
+    case NOF_SHM_PULLS:
     case NOF_SHM_FREE:
         nof_shm_unqueue(op);
         break;
@@ -420,6 +425,14 @@ void nof_shm_say(struct nof_shm_op *op)
     if (!op->queued)
         enqueue(peer, op);
     (void)flush(peer);
+}
+
+void nof_shm_say_ready(struct nof_shm_op *op, uint32_t theirs, uint64_t bytes)
+{
+    const struct nof_shm_ready ready = {.bytes = bytes};
+    op->note = (struct nof_lane_slot){.kind = NOF_SHM_READY, .op = theirs, .arg = nof_shm_op_name(op)};
+    memcpy(op->note.payload, &ready, sizeof(ready));
+    nof_shm_say(op);
 }
 
 void nof_shm_answer(struct nof_shm_peer *peer, enum nof_shm_kind kind, uint32_t op, uint32_t arg)

@@ -3,6 +3,7 @@
  * What lies in a rank's part of the job's segment (nof/segment.h). Its owner writes `head`; everybody reads it.
  *
  *   0         head: whether its owner takes messages this way; words of what comes
+ *   24 KiB    what of its delta messages is ready
  *   64 KiB    cells (cells.h)
  *   1088 KiB  lanes to the owner, one for each slot of the segment */
 #ifndef NOF_MPI_SHM_PART_H
@@ -13,8 +14,10 @@
 #include "chan/shm/hot.h"
 #include "chan/shm/lane.h"
 #include "chan/shm/seats.h"
+#include "nof/delta.h"
 
-#define NOF_PART_MAGIC 0x34305452415046ull
+#define NOF_PART_MAGIC 0x35305452415046ull
+#define NOF_PART_DELTA 24576u
 #define NOF_PART_CELLS 65536u
 
 enum nof_part_state {
@@ -41,12 +44,25 @@ struct nof_part {
     _Alignas(4096) struct nof_cell_words words;
 };
 
-static_assert(sizeof(struct nof_part_head) == 64 && sizeof(struct nof_part) <= NOF_PART_CELLS &&
+/* Of one delta message: as the board that a NIC reads (nof/delta.h), and how often that was told. */
+struct nof_part_delta {
+    uint64_t told;
+    uint64_t reserved[7];
+    struct nof_delta_ready ready;
+};
+
+static_assert(sizeof(struct nof_part_head) == 64 && sizeof(struct nof_part) <= NOF_PART_DELTA &&
+                  NOF_PART_DELTA + NOF_DELTA_SLOTS * sizeof(struct nof_part_delta) <= NOF_PART_CELLS &&
                   NOF_PART_CELLS + NOF_CELLS * NOF_CELL_BYTES == NOF_SEGMENT_OWN_BYTES,
               "a part as it is laid out");
 
 /* Pages of the segment that nothing can take away any more, though memory runs out. False: it has. */
 bool nof_part_allocate(void *memory, uint64_t bytes);
+
+static inline struct nof_part_delta *nof_part_delta(struct nof_part *part)
+{
+    return (struct nof_part_delta *)(void *)((uint8_t *)part + NOF_PART_DELTA);
+}
 
 static inline void *nof_part_cells(struct nof_part *part)
 {

@@ -185,6 +185,27 @@ static void wildcards(void)
     }
 }
 
+/* It returns when it is matched, of a message that ends only then. */
+static void wildcard_before_the_end(void)
+{
+    enum { N = 200000 };
+    MPI_Request req;
+    MPI_Status status;
+    if (t_rank == 0) {
+        t_fill(out, N, 10);
+        OK(MPIX_Delta_send_begin(out, N, MPI_BYTE, 1, 40, MPI_COMM_WORLD, &req));
+        await_acknowledgement();
+        OK(MPIX_Delta_wait(&req, MPI_STATUS_IGNORE));
+        return;
+    }
+    OK(MPIX_Delta_recv(in, N, MPI_BYTE, MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &status));
+    CHECK(status.MPI_SOURCE == 0 && status.MPI_TAG == 40);
+    acknowledge();
+    OK(MPIX_Delta_wait_data(in, N));
+    CHECK(t_verify(in, N, 10));
+    OK(MPIX_Delta_recv_wait(in, MPI_STATUS_IGNORE));
+}
+
 static void wrong_calls(void)
 {
     enum { N = 10000 };
@@ -439,6 +460,7 @@ int main(int argc, char **argv)
     pipelined(400000);
     lengths();
     wildcards();
+    wildcard_before_the_end();
     wrong_calls();
     order();
     cancelled();

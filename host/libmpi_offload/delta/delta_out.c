@@ -232,7 +232,9 @@ static void adapt(struct nof_delta_out *out, uint64_t ready_bytes)
 static uint64_t enough(const struct nof_delta_out *out, uint64_t all)
 {
     uint64_t delta = __atomic_load_n(&out->delta_bytes, __ATOMIC_RELAXED), rest = out->bytes - all;
-    uint64_t least = rest < NOF_DELTA_LEAST_BYTES ? NOF_DELTA_LEAST_BYTES : rest;
+    uint64_t unit = 1ull << out->unit_log2,
+             least = unit < NOF_DELTA_LEAST_BYTES ? NOF_DELTA_LEAST_BYTES : unit;
+    least = rest < least ? least : rest;
     return out->watched || delta < least ? delta : least;
 }
 

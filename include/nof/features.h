@@ -67,7 +67,8 @@
       "what " \
       "came last") \
     X(POLL_RATIO, "poll_ratio", NUMBER, 50, 1, 1000, "looks", \
-      "polling=static: looks at memory of which one goes with a look at the NIC") \
+      "polling=static: looks at memory of which one goes with a look at the NIC; while waits begin, one of " \
+      "half as many at most") \
     X(POLL_UPDATE, "poll_update", NUMBER, 10, 1, 1000, "messages", \
       "polling=dynamic: messages after which memory and the NIC are weighed anew") \
     X(LOG_LEVEL, "log_level", CHOICE, 2, 0, 4, "error|warning|notice|info|debug", \

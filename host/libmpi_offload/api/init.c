@@ -200,9 +200,9 @@ void nof_lib_begin(int required, const char *func)
         nof_lib.thread_level = required < MPI_THREAD_SINGLE     ? MPI_THREAD_SINGLE
                                : required > MPI_THREAD_MULTIPLE ? MPI_THREAD_MULTIPLE
                                                                 : required;
-    bool shared = nof_lib.phase == NOF_LIB_RUNNING && nof_lib.locking;
-    nof_lib.locking =
-        shared || nof_lib.thread_level == MPI_THREAD_MULTIPLE || nof_delta_trigger() != NOF_DELTA_EXPLICIT;
+    nof_lib.shared = nof_lib.phase == NOF_LIB_RUNNING && nof_lib.shared;
+    nof_lib.locking = nof_lib.shared || nof_lib.thread_level == MPI_THREAD_MULTIPLE ||
+                      nof_delta_trigger() != NOF_DELTA_EXPLICIT;
     nof_lib.phase = NOF_LIB_RUNNING;
 }
 

@@ -68,6 +68,7 @@ void nof_lib_share(void)
     if (nof_lib.locking)
         return;
     pthread_mutex_lock(&nof_lib.lock);
+    nof_lib.shared = true;
     __atomic_store_n(&nof_lib.locking, true, __ATOMIC_RELEASE);
 }
 

@@ -29,8 +29,9 @@ struct nof_lib {
     bool open;
     int thread_level;
     int thread_required; /* what the program asked for */
-    bool
-        locking; /* several threads may be in the library: MPI_THREAD_MULTIPLE, one of its own (delta_poll.h), or nof_lib_share() */
+    /* Several threads may be in the library: MPI_THREAD_MULTIPLE, one of its own (delta_poll.h), or nof_lib_share(). */
+    bool locking;
+    bool shared; /* by that alone: others come to wait for bytes of delta messages, and for nothing else */
     pthread_mutex_t lock;
     pthread_t main_thread;
     int world_rank;

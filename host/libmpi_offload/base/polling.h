@@ -6,7 +6,7 @@
  *   nof_polling_due()    once a turn of the loop, which looks at memory in any case: is it the NIC's as well?
  *   nof_polling_hasten() a wait has just begun and found nothing: the best time for a look that is due soon anyway
  *
- * static    the NIC is looked at in every ratio-th turn
+ * static    the NIC is looked at in every ratio-th turn, and, hastened, in every half as many at most
  * dynamic   likewise, and the ratio follows what comes: of the last `update` messages, m by memory and n by the NIC, it is
  *           floor(m / n) + 1, or update + 1 where n is 0; then both are counted anew. Until the first have come it is 1.
  *           Where more than that came between two turns all of them count, and the ratio is held to update + 1.

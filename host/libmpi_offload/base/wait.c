@@ -331,7 +331,7 @@ static void begin_spin(struct nof_wait *wait, uint64_t now_ns)
     uint64_t spin_ns = nof_lib.spin_us * 1000ull;
     bool seated = nof_lib.seated && now_ns >= yields_again_ns;
     wait->near = seated && near_pays();
-    wait->yields = spin_ns == 0 || nof_lib.locking ? 0 : YIELDS;
+    wait->yields = spin_ns == 0 || (nof_lib.locking && !nof_lib.shared) ? 0 : YIELDS;
     wait->spinning = seated && (wait->near || spin_pays());
     wait->near_until_ns = now_ns + (spin_ns == 0 || spin_ns > NEAR_SPIN_NS ? spin_ns : NEAR_SPIN_NS);
     wait->spin_until_ns = wait->near ? wait->near_until_ns : wait->spinning ? now_ns + spin_ns : now_ns;

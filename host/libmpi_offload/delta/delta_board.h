@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A channel's boards of delta messages (nof/delta.h): what of sends is ready, what of receives has come, and how each side is told.
- * Slots below NOF_DELTA_SLOTS are the NIC's; of those above, memory has its own (chan/shm/shm_delta.h).
- * host() and nic(), all but ready(): any thread, without the lock, and a signal handler. */
+ * Slots below NOF_DELTA_SLOTS are the NIC's; of those above, memory has its own (chan/shm/shm_part.h).
+ * ready(): under the library's lock. The others: any thread, without it, and a signal handler. */
 #ifndef NOF_MPI_DELTA_BOARD_H
 #define NOF_MPI_DELTA_BOARD_H
 

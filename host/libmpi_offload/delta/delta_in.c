@@ -322,7 +322,7 @@ bool nof_delta_pause(struct nof_delta_pause *pause)
             sched_yield();
         return true;
     }
-    bool soon = boards->assisted() || __atomic_load_n(&unheard, __ATOMIC_RELAXED) > 0;
+    bool soon = pause->soon || boards->assisted() || __atomic_load_n(&unheard, __ATOMIC_RELAXED) > 0;
     pause->sleeps++;
     return boards->wait(pause->seen, soon ? SLEEP_POLLING_NS : SLEEP_NS);
 }

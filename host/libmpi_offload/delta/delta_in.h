@@ -86,6 +86,7 @@ struct nof_delta_pause {
     uint32_t seen; /* when it is about to sleep */
     uint32_t polls;
     uint32_t sleeps;
+    bool soon; /* what is waited for comes by polls of this process */
 };
 /* The next pause is a sleep. */
 bool nof_delta_pause_sleeps(const struct nof_delta_pause *pause);

@@ -141,7 +141,7 @@ int PMPIX_Scatterv_dynamic(const void *sendbuf, const int sendcounts[], const in
  * on.
  *
  * begin: arguments as MPI_Isend. Nothing of the buffer is read before it is said to be ready. 64 at a time in a process leave in
- * increments, as long as the NIC has room for them; those behind are announced, and leave whole at their end.
+ * increments, as long as the NIC has room for them, and 64 by memory; those behind are announced, and leave whole at their end.
  * MPI_ERR_UNSUPPORTED_OPERATION without a NIC (a world of one without a launcher).
  * send_data: `bytes` bytes at `address` are written for the last time until the request is complete. Outside the message,
  * said before (found out to an element in messages of at most 262144 elements, above to as much as makes that many), after the
@@ -163,8 +163,8 @@ int PMPIX_Scatterv_dynamic(const void *sendbuf, const int sendcounts[], const in
  * be read once wait_data says so.
  * wait_data: returns when all bytes of delta receives in [address, address + bytes) have come, or will never because the
  * message is shorter. What belongs to none is there. MPI_ERR_PROC_FAILED and its like when the message has failed. Any
- * thread, at any thread level; at MPI_THREAD_MULTIPLE, and in the thread that called MPI_Init, it is a call of MPI between
- * its looks, and tells of a failure.
+ * thread, at any thread level; at MPI_THREAD_MULTIPLE, in the thread that called MPI_Init, and, once there was a delta receive
+ * by memory, in all, it is a call of MPI between its looks, and tells of a failure.
  * recv_wait: waits for the end of the last delta receive into `buf` and gives its status, with the count of the message; its
  * errors, among them MPI_ERR_TRUNCATE, come from here. Once; MPI_ERR_ARG if there is none. It need not be called.
  *

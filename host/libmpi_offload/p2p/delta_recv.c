@@ -133,7 +133,7 @@ static bool may_return(const struct nof_request *req, struct nof_delta_in *in, b
 
 static void await_match(struct nof_request *req, struct nof_delta_in *in, bool hidden)
 {
-    struct nof_delta_pause pause = {.polls = 0};
+    struct nof_delta_pause pause = {.soon = nof_delta_in_unheard(in)};
     struct nof_wait wait = NOF_WAIT_START;
     wait.describe = nof_request_describe;
     wait.what = req;

@@ -103,6 +103,7 @@ struct nof_shm_op {
     bool queued; /* in its queue */
     bool sends; /* counted in its peer */
     bool cancel_asked;
+    bool over; /* ASKED: its receiver was woken for the end of the delta message */
     struct nof_request *req;
     uint64_t len; /* RECEIVES: of the message; SENDS: what is wanted of it */
     uint64_t done; /* bytes that have gone, or come */

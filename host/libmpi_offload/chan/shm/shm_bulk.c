@@ -5,6 +5,8 @@
 #include "chan/nic/chan_nic.h"
 #include "chan/shm/chan_shm.h"
 #include "comm/comm.h"
+#include "delta/delta_count.h"
+#include "delta/delta_in.h"
 #include "delta/delta_out.h"
 
 /* The sender sends it in cells. */
@@ -33,6 +35,8 @@ static bool both_copy(const struct nof_request *req, const struct nof_shm_found 
            __atomic_load_n(&peer->part->head.unawaited, __ATOMIC_RELAXED) == 0;
 }
 
+#define WITHOUT_UNITS 64u /* the end tells what has come */
+
 static void fetch(struct nof_request *req, const struct nof_shm_found *found)
 {
     struct nof_shm_peer *peer = found->peer;
@@ -56,6 +60,10 @@ static void fetch(struct nof_request *req, const struct nof_shm_found *found)
     if (!at_once && nof_shm.dead) {
         nof_request_fail(req, nof_shm.dead_code);
         return;
+    }
+    if (late && req->delta != 0) {
+        nof_delta_in_matched(nof_delta_in_at(req->delta - 1), world_rank, tag, len, WITHOUT_UNITS);
+        nof_delta_count(NOF_DELTA_COUNT_RECEIVES_PLAIN, 1);
     }
     if (!at_once) {
         ask_for_pieces(req, found, take);
@@ -187,10 +195,12 @@ void nof_shm_ready(struct nof_shm_peer *peer, const struct nof_lane_slot *slot)
     op->len = ready.bytes < op->req->bytes ? ready.bytes : op->req->bytes;
     op->theirs = slot->arg;
     op->phase = NOF_SHM_LATE;
-    if (op->req->delta_out == NULL)
+    if (op->req->delta_out == NULL) {
         send(op);
-    else
-        send_if_over(op);
+        return;
+    }
+    nof_delta_count(NOF_DELTA_COUNT_SENDS_PLAIN, op->req->delta_out->looked_at); /* else it is counted */
+    send_if_over(op);
 }
 
 void nof_shm_delta_ended(void)
@@ -200,9 +210,11 @@ void nof_shm_delta_ended(void)
         size_t bytes;
         if (op->phase == NOF_SHM_LATE)
             send_if_over(op);
-        else if (op->phase == NOF_SHM_ASKED && op->req != NULL && op->req->delta_out != NULL &&
-                 nof_delta_out_over(op->req->delta_out, &bytes))
+        else if (op->phase == NOF_SHM_ASKED && !op->over && op->req != NULL && op->req->delta_out != NULL &&
+                 nof_delta_out_over(op->req->delta_out, &bytes)) {
+            op->over = true;
             nof_shm_wake(&nof_shm.peers[op->slot]); /* who reads it may sleep until then */
+        }
     }
 }
 

@@ -193,7 +193,7 @@ static uint8_t read_or_not(const struct nof_shm_peer *peer, const struct nof_req
 static void send_ask(struct nof_shm_peer *peer, struct nof_request *req, struct nof_shm_op *op, uint8_t flags)
 {
     struct nof_lane_slot *slot = nof_lane_claim(&peer->out);
-    const struct nof_delta_out *late = req->delta_out;
+    struct nof_delta_out *late = req->delta_out;
     struct nof_shm_ask ask = {.address = (uint64_t)(uintptr_t)req->data, .len = req->bytes};
     if (!asked(peer, req, &op))
         return;

@@ -9,6 +9,11 @@
 #include "comm/comm.h"
 #include "delta/delta_in.h"
 
+/* In one look: others of this rank wait for theirs, and what is ready of the rest is looked at again at once. */
+#define LOOK_BYTES (1u << 20)
+#define LOOK_RUNS 64u
+#define LEFT 1
+
 /* A delta message that is being received. */
 struct nof_shm_pull {
     struct nof_shm_op *op; /* names it, as long as it goes on */
@@ -76,7 +81,8 @@ static int read_there(const struct nof_shm_pull *pull, uint64_t from, uint64_t t
 {
     const struct nof_shm_peer *peer = pull->peer;
     if (nof_shm_slot_of(peer) != nof_shm.self)
-        return nof_cma_read(&peer->cma, pull->address + from, pull->data + from, to - from);
+        return peer->cma.works ? nof_cma_read(&peer->cma, pull->address + from, pull->data + from, to - from)
+                               : -EPERM;
     memmove(pull->data + from, (const uint8_t *)(uintptr_t)pull->address + from, to - from);
     return 0;
 }
@@ -104,23 +110,29 @@ static uint64_t fresh(const struct nof_shm_pull *pull, uint64_t word, bool over,
     return ready & ~pull->taken[word] & (left < 64 ? (1ull << left) - 1 : UINT64_MAX);
 }
 
-/* What is ready of the first `bytes` bytes; as nof_shm_read(). */
+/* What is ready of the first `bytes` bytes, as far as one look goes. 0; LEFT: there is more; or as nof_shm_read(). */
 static int take_ready(struct nof_shm_pull *pull, uint64_t bytes, bool over)
 {
-    uint64_t units = (bytes + (1ull << pull->unit_log2) - 1) >> pull->unit_log2;
+    uint64_t units = (bytes + (1ull << pull->unit_log2) - 1) >> pull->unit_log2, taken = 0, runs = 0;
     struct run run = {.n = 0};
-    int rc = 0;
-    for (uint64_t word = 0; word * 64 < units && rc == 0; word++) {
-        for (uint64_t left = fresh(pull, word, over, units); left != 0 && rc == 0; left &= left - 1) {
+    for (uint64_t word = 0; word * 64 < units; word++) {
+        for (uint64_t left = fresh(pull, word, over, units); left != 0; left &= left - 1) {
             uint64_t unit = word * 64 + (uint64_t)__builtin_ctzll(left);
-            if (run.first + run.n != unit) {
-                rc = take_run(pull, run, bytes);
-                run = (struct run){.first = unit};
+            bool follows = run.n > 0 && run.first + run.n == unit;
+            if (taken > 0 && (taken << pull->unit_log2 >= LOOK_BYTES || runs + !follows > LOOK_RUNS)) {
+                int rc = take_run(pull, run, bytes);
+                return rc == 0 ? LEFT : rc;
             }
+            int rc = follows ? 0 : take_run(pull, run, bytes);
+            if (rc != 0)
+                return rc;
+            runs += !follows;
+            run = follows ? run : (struct run){.first = unit};
             run.n++;
+            taken++;
         }
     }
-    return rc == 0 ? take_run(pull, run, bytes) : rc;
+    return take_run(pull, run, bytes);
 }
 
 /* Reading is no longer allowed: the message comes in cells, when it has ended. */
@@ -129,34 +141,41 @@ static void have_it_sent(struct nof_shm_pull *pull)
     struct nof_shm_op *op = pull->op;
     uint32_t theirs = pull->theirs;
     uint64_t want = pull->len < pull->room ? pull->len : pull->room;
+    op->len = pull->len;
     nof_cma_close(&pull->peer->cma);
     nof_shm_pull_forget(op);
     op->phase = NOF_SHM_RECEIVES;
     nof_shm_say_ready(op, theirs, want);
 }
 
-static void look(struct nof_shm_pull *pull)
+/* True: it is no longer one of those that read. */
+static bool look(struct nof_shm_pull *pull)
 {
-    pull->told = __atomic_load_n(&pull->board->told, __ATOMIC_ACQUIRE);
+    uint64_t told = __atomic_load_n(&pull->board->told, __ATOMIC_ACQUIRE);
     uint64_t end = __atomic_load_n(&pull->board->ready.end, __ATOMIC_ACQUIRE);
     uint64_t bytes = end != 0 && end - 1 < pull->len ? end - 1 : pull->len;
     int rc = take_ready(pull, bytes, end != 0);
-    if (rc == -EPERM)
+    pull->told = rc == LEFT ? told - 1 : told;
+    if (rc == LEFT || (rc == 0 && end == 0))
+        return false;
+    if (rc == -EPERM) {
         have_it_sent(pull);
-    if (rc == -EPERM || (rc == 0 && end == 0))
-        return;
+        return true;
+    }
     struct nof_shm_peer *peer = pull->peer;
     struct nof_shm_op *op = pull->op;
     struct nof_request *req = op->req;
     int32_t tag = op->tag;
-    nof_shm_answer(peer, NOF_SHM_DONE, pull->theirs, rc == -EFAULT);
+    uint32_t theirs = pull->theirs;
     nof_shm_pull_forget(op);
     nof_shm_op_free(op);
+    nof_shm_answer(peer, NOF_SHM_DONE, theirs, rc == -EFAULT);
     nof_chan_count(NOF_CHAN_COUNT_MEMORY_SINGLE_COPIES, rc == 0 && bytes > 0);
     if (rc == 0)
         nof_request_done(req, peer->world_rank, tag, bytes);
     else
         nof_shm_read_failed(req, peer, rc);
+    return true;
 }
 
 void nof_shm_pull_forget(struct nof_shm_op *op)
@@ -204,7 +223,7 @@ bool nof_shm_pull(struct nof_request *req, const struct nof_shm_found *found)
     if (pull->in != NULL)
         nof_delta_in_matched(pull->in, peer->world_rank, found->tag, found->len, found->unit_log2);
     nof_shm.pulls = pull;
-    look(pull);
+    (void)look(pull);
     return true;
 }
 
@@ -212,12 +231,12 @@ int nof_shm_pull_look(void)
 {
     int n = 0;
     for (struct nof_shm_pull *pull = nof_shm.pulls; pull != NULL;) {
+        struct nof_shm_pull *next = pull->next;
         bool news = has_news(pull);
-        if (news)
-            look(pull);
         n += news;
-        pull =
-            news ? nof_shm.pulls : pull->next; /* whoever heard of its end may have begun and ended others */
+        if (news && look(pull))
+            next = nof_shm.pulls; /* whoever heard of its end may have begun and ended others */
+        pull = next;
     }
     return n;
 }

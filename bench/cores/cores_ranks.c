@@ -9,7 +9,7 @@
 #include "lib/child.h"
 #include "lib/spawn.h"
 
-#define SECONDS 1.5
+#define SECONDS 4.0
 #define MESSAGE_BYTES "1048576"
 #define START_MS 20000
 #define JOB_S 60

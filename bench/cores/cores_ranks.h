@@ -6,8 +6,9 @@
 
 #include "commands.h"
 
-/* The NICs are dealt over so many cores. Bytes per second of CPU that daemon and ranks took from start to end. NULL, or a
- * sentence why not. Not there in a build without MPI. */
+/* The NICs are dealt over so many cores. Bytes per second of CPU that daemon and ranks took from start to end: what they do before and
+ * after the measured time counts for less the longer that is, and alike for any number of cores. NULL, or a sentence why not. Not
+ * there in a build without MPI. */
 const char *nof_cores_ranks(unsigned cores, double *bytes_per_cpu_s_out) NOF_OPTIONAL;
 
 #endif

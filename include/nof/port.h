@@ -79,7 +79,8 @@ enum nof_dma_result {
 struct nof_host_ops {
     /* Copy between a rank's memory and ours; totals of both lists are equal and at most
      * NOF_DMA_BLOCK_BYTES. `local` points to memory that stays valid until dma_done; the arrays
-     * themselves are copied if needed later. A host that sets `dma_inline` in the endpoint's
+     * themselves are copied if needed later. Addresses with NOF_BAR_ARENA (nof/bar.h) are offsets in the endpoint's
+     * bounce arena, if it has one, and the host's to bound by its length. A host that sets `dma_inline` in the endpoint's
      * parameters promises never to answer PENDING, but for dma_read if `dma_read_late` is set, too. */
     int (*dma_read)(void *host, uint32_t endpoint, const struct nof_segment *remote, unsigned nremote,
                     const struct nof_buf *local, unsigned nlocal, uint64_t token);

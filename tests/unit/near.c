@@ -106,6 +106,19 @@ static void what_failed_leaves_nothing(void **state)
     assert_int_equal(in[64], (char)165);
 }
 
+static void what_may_be_read_on_is_not_given_back(void **state)
+{
+    struct nof_near near;
+
+    (void)state;
+    nof_near_open(&near, &nic, &image);
+    memset(seen(&near, 1), 0x11, 8);
+    nof_near_leave(&near);
+    nof_near_close(&near, &nic, &image, true);
+    assert_int_equal(lent, 1);
+    assert_int_equal(in[64], (char)165);
+}
+
 static void a_step_that_the_host_did_is_there_too(void **state)
 {
     struct nof_near near;
@@ -165,6 +178,9 @@ static void others_stay_where_they_are(void **state)
     is_not_near();
     program.step[2] = (struct nof_program_step){.opcode = NOF_STEP_SEND, .offset = 1 << 20, .len = 8};
     is_not_near();
+    image.base[2] = (uintptr_t)in; /* of a range that reaches into another base's */
+    program.step[2] = (struct nof_program_step){.opcode = NOF_STEP_RECV, .base = 2, .offset = 60, .len = 8};
+    is_not_near();
     program.head.nsteps = 1;
     program.step[0].len = 0; /* a barrier has no bytes */
     is_not_near();
@@ -175,6 +191,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(steps_find_what_they_name, start),
         cmocka_unit_test_setup(what_failed_leaves_nothing, start),
+        cmocka_unit_test_setup(what_may_be_read_on_is_not_given_back, start),
         cmocka_unit_test_setup(a_step_that_the_host_did_is_there_too, start),
         cmocka_unit_test_setup(reductions_read_both_and_write_one, start),
         cmocka_unit_test_setup(others_stay_where_they_are, start),

@@ -111,13 +111,14 @@ static void descriptors_are_taken_in_order_a_burst_at_a_time(void **state)
 static void bytes_that_the_core_copies_are_paid_with_turns(void **state)
 {
     const struct nof_desc large = {.opcode = NOF_DESC_SEND, .flags = NOF_DESC_F_BOUNCE, .len = 4096};
+    const struct nof_desc near = {.opcode = NOF_DESC_SEND, .addr = NOF_BAR_ARENA | 64, .len = 4096};
     const struct nof_desc huge = {.opcode = NOF_DESC_SEND, .flags = NOF_DESC_F_BOUNCE, .len = UINT64_MAX};
     const struct nof_desc other = {.opcode = NOF_DESC_RECV, .flags = NOF_DESC_F_BOUNCE, .len = UINT64_MAX};
     const struct nof_desc direct = {.opcode = NOF_DESC_SEND, .len = UINT64_MAX};
 
     (void)state;
     for (unsigned i = 0; i < NOFD_BURST; i++)
-        assert_int_equal(nof_ring_put(ep.submit, &large, 1), 1);
+        assert_int_equal(nof_ring_put(ep.submit, i % 2 == 0 ? &large : &near, 1), 1);
     submit(1);
     for (unsigned i = 0; i < NOFD_BURST / 8; i++) {
         assert_int_equal(nofd_endpoint_take(&ep, 1000), 8); /* 32 KiB: no more in one turn */

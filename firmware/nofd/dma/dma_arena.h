@@ -18,8 +18,8 @@ static inline bool nofd_dma_in_arena(const struct nof_segment *remote, unsigned 
     return nremote > 0 && (remote[0].addr & NOF_BAR_ARENA) != 0;
 }
 
-/* As nof_host_ops.dma_write (write) and dma_read, of such addresses alone: NOF_DMA_DONE, or NOF_EFAULT, and then nothing was
- * copied. */
+/* As nof_host_ops.dma_write (write) and dma_read, of such addresses alone: NOF_DMA_DONE, or NOF_EFAULT: of what reaches past the arena
+ * nothing was copied. */
 int nofd_dma_arena(uint8_t *arena, uint64_t arena_bytes, bool write, const struct nof_segment *remote,
                    unsigned nremote, const struct nof_buf *local, unsigned nlocal);
 

@@ -110,8 +110,10 @@ bool nof_offload_declined(struct nof_sched *s)
 void nof_offload_ended(struct nof_sched *s, bool good)
 {
     struct nof_offload *d = s->offload;
-    nof_near_close(&d->near, d->nic, &d->image, good);
+    if (good)
+        nof_near_close(&d->near, d->nic, &d->image, true);
     if (!good) {
+        nof_near_leave(&d->near);
         drop(d);
     } else if (!s->kept) {
         nof_program_cache_give(d->open);

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#define MOST_BYTES 65536u /* of all that is copied: no sum overflows, and nobody lends more */
+#define MOST_BYTES 65536u /* of a base: no sum overflows; what is lent bounds all of them */
 #define ALIGN_BYTES 16u
 
 /* What a step names: at most two ranges of memory. */
@@ -38,6 +38,17 @@ static unsigned ranges_of(const struct nof_image *image, const struct nof_progra
     return works ? 2 : 1;
 }
 
+/* Which base has the bytes of a range, its first byte decides (compile.h): what reaches into another's would be there twice. */
+static bool are_apart(const struct extent extent[NOF_PROGRAM_BASES])
+{
+    for (unsigned i = 0; i < NOF_PROGRAM_BASES; i++)
+        for (unsigned k = 0; k < i; k++)
+            if (extent[i].low < extent[i].high && extent[k].low < extent[k].high &&
+                extent[i].low < extent[k].high && extent[k].low < extent[i].high)
+                return false;
+    return true;
+}
+
 /* False: it is not for this. */
 static bool find_extents(const struct nof_image *image, struct extent extent[NOF_PROGRAM_BASES])
 {
@@ -59,7 +70,7 @@ static bool find_extents(const struct nof_image *image, struct extent extent[NOF
                 return false;
         }
     }
-    return true;
+    return are_apart(extent);
 }
 
 static void copy(const struct nof_near *near, const struct nof_image *image, const struct range *range,
@@ -118,5 +129,10 @@ void nof_near_close(struct nof_near *near, const struct nof_chan_programs *nic, 
                 copy(near, image, &range[k], true);
     }
     nic->take_back(near->address);
+    near->memory = NULL;
+}
+
+void nof_near_leave(struct nof_near *near)
+{
     near->memory = NULL;
 }

@@ -337,9 +337,9 @@ static void print_rows(const struct bench *b, const struct nof_bench_report *rep
         char name[FIGURE_BYTES];
 
         name_figure(name, collective, (uint64_t)nof_bench_real(row, "bytes"), algorithm);
-        printf("%-15s %9.0f %-12s %12s %6.0f%% %8s%s\n", collective, nof_bench_real(row, "bytes"), algorithm,
+        printf("%-15s %9.0f %-12s %12s %6s%% %8s%s\n", collective, nof_bench_real(row, "bytes"), algorithm,
                nof_bench_cell(report, name, nof_bench_real(row, "ms"), 3).text,
-               nof_bench_real(row, "spread") * 100,
+               nof_bench_cell(report, NULL, nof_bench_real(row, "spread") * 100, 0).text,
                nof_bench_cell(report, NULL, nof_bench_real(row, "drop_buffer"), 0).text,
                json_is_true(json_object_get(row, "chosen")) ? "  <" : "");
     }

@@ -80,7 +80,7 @@ static void compare_hosts(unsigned hosts, bool judged)
 
 int main(int argc, char **argv)
 {
-    static const unsigned hosts[] = {3, 5, 12};
+    static const unsigned hosts[] = {3, 5, 8, 12};
     nof_sim_library_prepare();
     if (nof_sim_library_absent() != NULL) {
         puts(nof_sim_library_absent());
